@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The wire format. A record is what the BPF programs write, what user space adds (mappings,
+ * modules), what a capture file stores and what the tests assemble. There is no second event type.
+ *
+ * Every record starts with struct rec, is a multiple of 8 bytes long, and is in the byte order of
+ * the machine. Times are CLOCK_MONOTONIC nanoseconds. Pids are those of the recorder's own pid
+ * namespace.
+ */
+#ifndef PROF_BPF_RECORD_H
+#define PROF_BPF_RECORD_H
+
+#include <linux/types.h>
+
+enum rec_kind {
+	REC_NONE,
+	REC_SAMPLE,
+	REC_STACK,
+	REC_FORK,
+	REC_NAME,
+	REC_EXIT,
+	REC_MAP,
+	REC_MODULE,
+	REC_LOST,
+	REC_CPU,
+	REC_KIND_COUNT,
+};
+
+struct rec {
+	__u16 words; /* size of the whole record in units of 8 bytes */
+	__u8 kind; /* enum rec_kind */
+	__u8 flags; /* meaning depends on the kind */
+	__u16 cpu; /* where it was written */
+	__u16 weight; /* of a sample: timer ticks it stands for; else 0 */
+	__u64 time;
+	__u32 pid, tid;
+};
+
+#define REC_MAX_WORDS 0xffff
+#define REC_NAME_SIZE 16 /* TASK_COMM_LEN */
+#define REC_BUILD_ID_MAX 20
+
+/*
+ * How the pc of a frame came about. Only the first four are written today; the wire has one byte
+ * a frame so that interpreter and label frames can take their place in walk order.
+ */
+enum frame_kind {
+	FRAME_NATIVE, /* user code, by unwinding */
+	FRAME_KERNEL,
+	FRAME_GUESS, /* user code, by scanning the stack for return addresses */
+	FRAME_SIGNAL, /* interrupted by a signal: a pc, not a return address */
+	FRAME_KIND_COUNT,
+};
+
+/* rec.flags of REC_SAMPLE */
+enum {
+	SAMPLE_LEAF_KERNEL = 1 << 0, /* leaf is a kernel address */
+	SAMPLE_NO_STACK = 1 << 1, /* nothing lies below the leaf; stack_id is unused */
+	SAMPLE_KERNEL_THREAD = 1 << 2, /* the task has no user side at all */
+	SAMPLE_EXITING = 1 << 3, /* the task's address space is being torn down */
+	SAMPLE_NO_LEAF = 1 << 4, /* not even the innermost pc is known; leaf is 0 */
+};
+
+struct rec_sample {
+	struct rec rec;
+	__u64 leaf; /* innermost pc, exactly as interrupted */
+	__u32 stack_id; /* of the REC_STACK with what lies below the leaf */
+	__u32 cpu_time; /* the thread's CPU time so far: low 32 bits of (ns >> 4) */
+};
+
+/* rec.flags of REC_STACK */
+enum {
+	STACK_TRUNCATED = 1 << 0, /* the outermost frames are missing: a depth limit was reached */
+};
+
+/*
+ * The return addresses of a chain without its leaf, innermost first: kernel_depth addresses, then
+ * user_depth ones, then one byte of enum frame_kind for each, padded with zeros to 8 bytes.
+ */
+struct rec_stack {
+	struct rec rec;
+	__u32 stack_id;
+	__u16 kernel_depth, user_depth;
+	__u64 addrs[];
+};
+
+/* A new task, rec.pid/rec.tid. It is a thread of its parent where rec.pid == parent_pid. */
+struct rec_fork {
+	struct rec rec;
+	__u32 parent_pid, parent_tid;
+	char name[REC_NAME_SIZE];
+};
+
+/* rec.flags of REC_NAME */
+enum {
+	/* The address space is replaced here: mappings recorded earlier are gone. No new name. */
+	NAME_NEW_SPACE = 1 << 0,
+	/* The name comes from an exec (else from a rename or from a scan of what already ran). */
+	NAME_EXEC = 1 << 1,
+	/* The task ran already when recording began. */
+	NAME_SCAN = 1 << 2,
+};
+
+struct rec_name {
+	struct rec rec;
+	char name[REC_NAME_SIZE];
+};
+
+/* rec.flags of REC_EXIT */
+enum {
+	EXIT_PROCESS = 1 << 0, /* this was the last thread */
+};
+
+struct rec_exit {
+	struct rec rec;
+	__u32 status; /* as wait(2) reports it */
+	__u32 reserved;
+};
+
+/* rec.flags of REC_MAP */
+enum {
+	MAP_KERNEL_SPACE = 1 << 0, /* holds for the kernel, not for rec.pid */
+};
+
+#define NO_REC_MODULE 0xffffffffu /* module_id of anonymous executable memory */
+
+/* Executable memory [start, end). Where it overlaps earlier mappings it replaces them. */
+struct rec_map {
+	struct rec rec;
+	__u64 start, end;
+	__u64 file_offset; /* of start */
+	__u32 module_id; /* of an earlier REC_MODULE, or NO_REC_MODULE */
+	__u32 reserved;
+};
+
+enum module_kind {
+	MODULE_FILE, /* an ELF file (or any file that was mapped executable) */
+	MODULE_VDSO,
+	MODULE_KERNEL, /* the kernel image; offset = address - base */
+	MODULE_KERNEL_MODULE, /* a loaded .ko; offset = address - base */
+	MODULE_KERNEL_DYNAMIC, /* other kernel code (BPF programs, trampolines); base is 0 */
+	MODULE_ANON, /* anonymous executable memory of one process; base is 0 */
+	MODULE_KIND_COUNT,
+};
+
+/* A PT_LOAD segment. */
+struct rec_segment {
+	__u64 file_offset, file_size;
+	__u64 vaddr;
+	__u32 executable; /* PF_X */
+	__u32 reserved;
+};
+
+/* A file (or pseudo file) that mappings refer to by module_id; ids count up from 0. */
+struct rec_module {
+	struct rec rec;
+	__u32 module_id;
+	__u8 kind; /* enum module_kind */
+	__u8 build_id_size; /* 0 where there is none */
+	__u16 segment_count;
+	__u64 base; /* of kernel modules: load address; else 0 */
+	__u8 build_id[REC_BUILD_ID_MAX];
+	__u16 machine; /* e_machine, 0 where unknown */
+	__u16 path_size; /* bytes, without the padding; the path is not terminated */
+	struct rec_segment segments[]; /* then path_size bytes of path, padded to 8 */
+};
+
+enum lost_cause {
+	LOST_RING_FULL, /* samples and stacks the ring had no room for */
+	LOST_STACK, /* samples whose stack record never arrived */
+	LOST_EVENT, /* fork, exec, exit and rename records the ring had no room for */
+	LOST_MAPPING, /* mapping events the kernel dropped */
+	LOST_TRACKING, /* processes that could not be entered into the filter */
+	LOST_NO_RING, /* samples on a CPU that came online and has no ring yet */
+	LOST_CAUSE_COUNT,
+};
+
+struct rec_lost {
+	struct rec rec; /* rec.cpu: where; pid and tid 0 */
+	__u32 cause; /* enum lost_cause */
+	__u32 reserved;
+	__u64 count;
+};
+
+/* rec.flags of REC_CPU: rec.cpu came online (else: went away) during the recording. */
+enum {
+	CPU_ONLINE = 1 << 0,
+};
+
+struct rec_cpu {
+	struct rec rec;
+};
+
+_Static_assert(sizeof(struct rec) == 24, "wire format");
+_Static_assert(sizeof(struct rec_sample) == 40, "wire format");
+_Static_assert(sizeof(struct rec_stack) == 32, "wire format");
+_Static_assert(sizeof(struct rec_fork) == 48, "wire format");
+_Static_assert(sizeof(struct rec_name) == 40, "wire format");
+_Static_assert(sizeof(struct rec_exit) == 32, "wire format");
+_Static_assert(sizeof(struct rec_map) == 56, "wire format");
+_Static_assert(sizeof(struct rec_segment) == 32, "wire format");
+_Static_assert(sizeof(struct rec_module) == 64, "wire format");
+_Static_assert(sizeof(struct rec_lost) == 40, "wire format");
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Allocation that does not return NULL. Out of memory calls the hook once, says so and aborts. */
+#ifndef PROF_LIB_BASE_ALLOC_H
+#define PROF_LIB_BASE_ALLOC_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+void *xmalloc(size_t size);
+void *xcalloc(size_t count, size_t size);
+void *xrealloc(void *p, size_t size);
+/* Overflow of count * size counts as out of memory. */
+void *xreallocarray(void *p, size_t count, size_t size);
+char *xstrdup(const char *text);
+char *xstrndup(const char *text, size_t size);
+void *xmemdup(const void *data, size_t size);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *xvasprintf(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
+
+/* Called before the abort, so that what is recorded can be made safe on disk. */
+void alloc_set_failure_hook(void (*hook)(void));
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A bounds-checked cursor over untrusted bytes. Reading past the end gives zeros and sets `failed`,
+ * which stays set: read a whole structure, then ask once. The memory must stay readable (a mapped
+ * file that is truncated meanwhile is not: copy such bytes first).
+ */
+#ifndef PROF_LIB_BASE_BYTES_H
+#define PROF_LIB_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bytes {
+	const uint8_t *start, *at, *end;
+	bool failed;
+};
+
+void bytes_init(struct bytes *b, const void *data, size_t size);
+static inline size_t bytes_left(const struct bytes *b)
+{
+	return b->failed ? 0 : (size_t)(b->end - b->at);
+}
+static inline size_t bytes_position(const struct bytes *b)
+{
+	return (size_t)(b->at - b->start);
+}
+/* Little-endian, the byte order of every machine that prof records. */
+uint8_t bytes_u8(struct bytes *b);
+uint16_t bytes_u16(struct bytes *b);
+uint32_t bytes_u32(struct bytes *b);
+uint64_t bytes_u64(struct bytes *b);
+/* LEB128 as DWARF has it; more than 64 bits of value fail. */
+uint64_t bytes_uleb(struct bytes *b);
+int64_t bytes_sleb(struct bytes *b);
+/* `size` bytes in place, or NULL. */
+const void *bytes_take(struct bytes *b, size_t size);
+/* A string that is terminated within the bounds, or NULL. */
+const char *bytes_cstr(struct bytes *b);
+void bytes_skip(struct bytes *b, size_t size);
+/* Absolute position from the start. */
+void bytes_seek(struct bytes *b, size_t position);
+/* Advances to the next multiple of `alignment` (a power of two) from the start. */
+void bytes_align(struct bytes *b, size_t alignment);
+/* A cursor of its own over the next `size` bytes, which b skips. */
+struct bytes bytes_sub(struct bytes *b, size_t size);
+
+#endif

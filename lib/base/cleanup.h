@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Scope-bound release of memory, descriptors and streams, instead of `goto out`. */
+#ifndef PROF_LIB_BASE_CLEANUP_H
+#define PROF_LIB_BASE_CLEANUP_H
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* DEFINE_CLEANUP(struct foo *, foo_free) makes _cleanup_(foo_free) usable on a struct foo *. */
+#define DEFINE_CLEANUP(type, func) \
+	static inline void func##_cleanup(type *p) \
+	{ \
+		if (*p) \
+			func(*p); \
+	}
+
+#define _cleanup_(func) __attribute__((cleanup(func##_cleanup)))
+
+static inline void free_cleanup(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void close_cleanup(const int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+DEFINE_CLEANUP(FILE *, fclose)
+DEFINE_CLEANUP(DIR *, closedir)
+
+#define _cleanup_free_ _cleanup_(free)
+#define _cleanup_close_ _cleanup_(close)
+#define _cleanup_fclose_ _cleanup_(fclose)
+#define _cleanup_closedir_ _cleanup_(closedir)
+
+/* Hands ownership on: the value of the pointer, which becomes NULL. */
+#define steal(p) \
+	({ \
+		__typeof__(p) stolen_ = (p); \
+		(p) = NULL; \
+		stolen_; \
+	})
+
+static inline int steal_fd(int *fd)
+{
+	int value = *fd;
+
+	*fd = -1;
+	return value;
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One idiom for failures: `struct error *err` comes last, a function returns 0 or a negative errno,
+ * and the place where it happens says
+ *
+ *	return error_set(err, -errno, "open %s", path);
+ *
+ * At most one caller above adds what it was doing with error_wrap(). err may be NULL everywhere.
+ */
+#ifndef PROF_LIB_BASE_ERROR_H
+#define PROF_LIB_BASE_ERROR_H
+
+struct error {
+	int code; /* negative errno, 0 while nothing failed */
+	char text[512]; /* what is wrong, one line without a full stop */
+	char hint[256]; /* what to do about it, possibly empty */
+};
+
+/* Text becomes the formatted message and, where code != 0, ": " and its strerror. Returns code. */
+int error_set(struct error *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* As error_set, without the strerror: for failures that errno does not describe. */
+int error_text(struct error *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Puts the formatted message and ": " in front of the text. Returns err's code. */
+int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* What to do about it, in one line ("run: sysctl kernel.perf_event_paranoid=1"). */
+void error_hint(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Open descriptors by number (of a module), held so that a file can be read after its name or its
+ * process is gone. The soft limit of descriptors is raised to the hard one; where that is reached
+ * the oldest is closed and counted.
+ */
+#ifndef PROF_LIB_BASE_FILE_SET_H
+#define PROF_LIB_BASE_FILE_SET_H
+
+#include <stdint.h>
+
+struct file_set;
+
+/* Raises the process's RLIMIT_NOFILE soft limit; keeps `reserve` descriptors for other uses. */
+struct file_set *file_set_new(unsigned int reserve);
+/* Closes them all. NULL is fine. */
+void file_set_free(struct file_set *files);
+/* Takes the descriptor over. An earlier one of that id is closed. */
+void file_set_add(struct file_set *files, uint32_t id, int fd);
+/* Borrowed descriptor, or -1: never had one, or closed for want of room. */
+int file_set_find(const struct file_set *files, uint32_t id);
+/* How many were closed for want of room. */
+uint32_t file_set_dropped(const struct file_set *files);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A hash index from keys to row ids. The rows, with their keys, live in a table of the caller's;
+ * the index stores hash and id only, so that growing never looks at a row.
+ */
+#ifndef PROF_LIB_BASE_INDEX_H
+#define PROF_LIB_BASE_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define INDEX_NONE UINT32_MAX
+
+struct index_slot {
+	uint32_t hash, id; /* id INDEX_NONE: empty */
+};
+
+struct index {
+	struct index_slot *slots;
+	uint32_t count, capacity; /* capacity is 0 or a power of two */
+};
+
+/* Does row `id` of `table` have this key? */
+typedef bool index_equal_fn(const void *table, uint32_t id, const void *key);
+
+/* A zeroed struct is an empty index. */
+void index_release(struct index *ix);
+void index_clear(struct index *ix);
+/* The id of the row with this key, or INDEX_NONE. */
+uint32_t index_find(const struct index *ix, uint64_t hash, index_equal_fn *equal, const void *table,
+		    const void *key);
+/* Adds a row whose key is known not to be there yet. */
+void index_add(struct index *ix, uint64_t hash, uint32_t id);
+/* Takes a row out again; hash is that of its key. No row of that id: nothing happens. */
+void index_remove(struct index *ix, uint64_t hash, uint32_t id);
+
+/* Not for adversarial collision resistance: a flood of equal hashes is slow, never wrong. */
+uint64_t hash_bytes(const void *data, size_t size, uint64_t seed);
+
+static inline uint64_t hash_u64(uint64_t value)
+{
+	value ^= value >> 32;
+	value *= 0xd6e8feb86659fd93ull;
+	value ^= value >> 32;
+	value *= 0xd6e8feb86659fd93ull;
+	value ^= value >> 32;
+	return value;
+}
+
+static inline uint64_t hash_pair(uint64_t a, uint64_t b)
+{
+	return hash_u64(hash_u64(a) * 0x9e3779b97f4a7c15ull + b);
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Diagnostics on stderr for facts that are no failure of the command: "prof: warning: …". What a
+ * command prints as its result or failure is cmd's, and does not go through here.
+ */
+#ifndef PROF_LIB_BASE_LOG_H
+#define PROF_LIB_BASE_LOG_H
+
+#include <stdbool.h>
+
+enum log_level { LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/* Default LOG_WARN. One of the two mutable globals of the project. */
+void log_set_level(enum log_level level);
+bool log_enabled(enum log_level level);
+void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A growing, always terminated string. A zeroed struct is empty (text may then be NULL). */
+#ifndef PROF_LIB_BASE_STRBUF_H
+#define PROF_LIB_BASE_STRBUF_H
+
+#include <stddef.h>
+
+struct strbuf {
+	char *text;
+	size_t size, capacity; /* size without the terminator */
+};
+
+void strbuf_release(struct strbuf *s);
+void strbuf_reset(struct strbuf *s);
+void strbuf_add(struct strbuf *s, const void *data, size_t size);
+void strbuf_adds(struct strbuf *s, const char *text);
+void strbuf_addch(struct strbuf *s, char c);
+void strbuf_addf(struct strbuf *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The text, "" when nothing was ever added; valid until the next change. */
+const char *strbuf_text(const struct strbuf *s);
+/* The text, now the caller's to free (never NULL); s is empty afterwards. */
+char *strbuf_take(struct strbuf *s);
+
+static inline void strbuf_release_cleanup(struct strbuf *s)
+{
+	strbuf_release(s);
+}
+
+#endif

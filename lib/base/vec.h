@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A growing array of any type:
+ *
+ *	struct names { VEC(char *) list; };
+ *	vec_push(&names.list, name);
+ *	vec_for_each(&names.list, char **, it) use(*it);
+ *	vec_release(&names.list);
+ *
+ * A zeroed VEC is an empty one. Growth is geometric; items move, so keep ids and not pointers.
+ */
+#ifndef PROF_LIB_BASE_VEC_H
+#define PROF_LIB_BASE_VEC_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#define VEC(type) \
+	struct { \
+		type *items; \
+		size_t count, capacity; \
+	}
+
+/* Makes room for `capacity` items of item_size bytes each; returns the (moved) items. */
+void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
+
+#define vec_reserve(v, needed) \
+	do { \
+		if ((needed) > (v)->capacity) \
+			(v)->items = vec_grow((v)->items, &(v)->capacity, (needed), \
+					      sizeof(*(v)->items)); \
+	} while (0)
+
+#define vec_push(v, ...) \
+	do { \
+		vec_reserve(v, (v)->count + 1); \
+		(v)->items[(v)->count++] = (__VA_ARGS__); \
+	} while (0)
+
+/* Appends `n` zeroed items and gives a pointer to the first. */
+#define vec_add_zeroed(v, n) \
+	({ \
+		size_t vec_n_ = (n); \
+		vec_reserve(v, (v)->count + vec_n_); \
+		memset((v)->items + (v)->count, 0, vec_n_ * sizeof(*(v)->items)); \
+		(v)->count += vec_n_; \
+		(v)->items + (v)->count - vec_n_; \
+	})
+
+#define vec_last(v) ((v)->items[(v)->count - 1])
+#define vec_clear(v) ((void)((v)->count = 0))
+#define vec_for_each(v, ptr_type, it) \
+	for (ptr_type it = (v)->items; it < (v)->items + (v)->count; it++)
+
+#define vec_release(v) \
+	do { \
+		free((v)->items); \
+		(v)->items = NULL; \
+		(v)->count = (v)->capacity = 0; \
+	} while (0)
+
+#endif

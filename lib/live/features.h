@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* May this machine record? One row a requirement, each with the one command that mends it. */
+#ifndef PROF_LIB_LIVE_FEATURES_H
+#define PROF_LIB_LIVE_FEATURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/error.h"
+
+enum feature_status {
+	FEATURE_OK,
+	FEATURE_NOTE, /* works, with less: what is missing is said */
+	FEATURE_MISSING, /* cannot record */
+};
+
+struct feature {
+	const char *name; /* "kernel", "btf", "bpf", "perf_event_paranoid", "capabilities", … */
+	enum feature_status status;
+	char detail[192]; /* what was found */
+	char hint[192]; /* the one command that mends it, empty where nothing is to mend */
+};
+
+#define FEATURES_MAX 24
+
+/* Probes everything, by trying wherever that is possible; returns the number of rows. */
+size_t features_probe(struct feature *features, size_t max);
+/*
+ * The first row that is FEATURE_MISSING becomes err's text and hint; 0 where there is none. For a
+ * recording that could not start: the same diagnosis as `prof check`.
+ */
+int features_explain(struct error *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The machine as a source of records: loads the BPF programs, opens one sampling event and one
+ * mapping event per online CPU, drains their rings, opens every file that a recorded process maps.
+ *
+ *	recorder_new()   everything that may be refused; nothing is sampled yet
+ *	recorder_track() which processes
+ *	recorder_arm()   sampling begins
+ *	source_next()    … records …
+ *	recorder_stop()  sampling ends; source_next() gives what is left, then SOURCE_END
+ */
+#ifndef PROF_LIB_LIVE_RECORDER_H
+#define PROF_LIB_LIVE_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/error.h"
+#include "lib/stream/source.h"
+
+struct recorder;
+
+struct recorder_options {
+	double frequency_hz; /* samples a second and CPU … */
+	uint64_t interval_ns; /* … or, where not 0, the time between two */
+	uint64_t ring_bytes; /* per CPU; 0: the default; rounded up to a power of two */
+};
+
+/* A failure carries a hint with the command that mends it, wherever there is one. */
+int recorder_new(struct recorder **out, const struct recorder_options *options, struct error *err);
+void recorder_free(struct recorder *r);
+
+/*
+ * Records this process and all its descendants. What it maps now is read from /proc. With
+ * `from_exec`, not before its next exec: nothing of what it runs until then is sampled.
+ */
+int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err);
+int recorder_arm(struct recorder *r, struct error *err);
+/* Ends sampling at once. Idempotent. */
+void recorder_stop(struct recorder *r);
+
+/* source_next() returns SOURCE_IDLE when fd is readable, at the latest 100 ms after the last time.
+ */
+int recorder_watch(struct recorder *r, int fd, struct error *err);
+/* Owned by the recorder. */
+struct source *recorder_source(struct recorder *r);
+
+/* For the profile's meta. */
+struct recorder_info {
+	const char *event; /* "cycles" or "cpu-clock" */
+	uint32_t cpu_count; /* CPUs that are sampled */
+	uint64_t interval_ns; /* nominal */
+	uint64_t ring_bytes; /* capacity of all rings */
+	uint64_t start_ns, start_realtime_ns; /* when it was armed */
+	uint64_t end_ns; /* when sampling ended, 0 before */
+	uint64_t written_bytes; /* into the rings so far, without the kernel's headers */
+	uint32_t dropped_files; /* descriptors closed for want of room */
+};
+void recorder_get_info(const struct recorder *r, struct recorder_info *info);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames: a place in a module, before and after it is named. */
+#ifndef PROF_LIB_PROFILE_FRAMES_H
+#define PROF_LIB_PROFILE_FRAMES_H
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/profile/ids.h"
+
+/* Same values as enum frame_kind on the wire. */
+enum profile_frame_kind {
+	PROFILE_FRAME_NATIVE,
+	PROFILE_FRAME_KERNEL,
+	PROFILE_FRAME_GUESS,
+	PROFILE_FRAME_SIGNAL,
+};
+
+struct frame {
+	module_id module; /* NO_MODULE: offset is a plain address */
+	func_id func; /* NO_FUNC until named */
+	uint64_t offset; /* in the file; already minus one for return addresses */
+	symbol_id symbol; /* native symbol that covers it, or NO_SYMBOL */
+	uint32_t line; /* 0: unknown */
+	uint16_t inline_depth; /* 0: the physical function, the outermost */
+	uint8_t kind; /* enum profile_frame_kind */
+};
+
+struct frames {
+	VEC(struct frame) rows;
+	struct index index;
+};
+
+void frames_release(struct frames *f);
+/* Identity is every field of *frame. */
+frame_id frames_intern(struct frames *f, const struct frame *frame);
+const struct frame *frames_get(const struct frames *f, frame_id id);
+
+#endif

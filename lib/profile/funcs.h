@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions, the native symbols that cover their machine code, and the source files they come from.
+ * A function is one row of the call tree: one per (name, module, source file).
+ */
+#ifndef PROF_LIB_PROFILE_FUNCS_H
+#define PROF_LIB_PROFILE_FUNCS_H
+
+#include <stdbool.h>
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/profile/ids.h"
+
+struct func {
+	string_id name;
+	module_id module; /* or NO_MODULE */
+	source_file_id file; /* or NO_SOURCE_FILE */
+	bool is_named; /* false: name is an address or fun_<hex>, made up for want of a better */
+};
+
+struct symbol {
+	module_id module;
+	string_id name;
+	uint64_t rva;
+	uint64_t size; /* 0: unknown */
+};
+
+struct funcs {
+	VEC(struct func) rows;
+	struct index index;
+};
+
+struct symbols {
+	VEC(struct symbol) rows;
+	struct index index;
+};
+
+struct source_files {
+	VEC(string_id) rows; /* path */
+	struct index index;
+};
+
+void funcs_release(struct funcs *f);
+/* Identity is name, module and file. */
+func_id funcs_intern(struct funcs *f, const struct func *func);
+
+void symbols_release(struct symbols *s);
+/* Identity is (module, rva): the first name and size stay. */
+symbol_id symbols_intern(struct symbols *s, const struct symbol *symbol);
+
+void source_files_release(struct source_files *s);
+source_file_id source_files_intern(struct source_files *s, string_id path);
+
+#endif

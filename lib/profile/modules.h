@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files (and pseudo files) that frames lie in. Addresses come in three kinds: a virtual address
+ * in a process; a file offset, which is what frames hold; and the RVA, the virtual address that the
+ * ELF file gives the byte minus that of its first PT_LOAD, which is what profiles and debug
+ * information are asked with.
+ */
+#ifndef PROF_LIB_PROFILE_MODULES_H
+#define PROF_LIB_PROFILE_MODULES_H
+
+#include <stdbool.h>
+
+#include "lib/base/vec.h"
+#include "lib/profile/ids.h"
+
+/* Same values as enum module_kind on the wire. */
+enum profile_module_kind {
+	PROFILE_MODULE_FILE,
+	PROFILE_MODULE_VDSO,
+	PROFILE_MODULE_KERNEL,
+	PROFILE_MODULE_KERNEL_MODULE,
+	PROFILE_MODULE_KERNEL_DYNAMIC,
+	PROFILE_MODULE_ANON,
+};
+
+struct module_segment {
+	uint64_t file_offset, file_size, vaddr;
+	bool executable;
+};
+
+struct module {
+	enum profile_module_kind kind;
+	uint32_t file_key; /* under which the source's file_set holds it; UINT32_MAX: nowhere */
+	uint8_t build_id[20];
+	uint8_t build_id_size; /* 0: none */
+	uint16_t machine; /* e_machine, 0: unknown */
+	string_id path; /* as the process sees it */
+	string_id name; /* the last component, or "[vdso]" */
+	uint64_t base; /* kernel modules: load address */
+	uint32_t pid; /* of MODULE_ANON: whose; else 0 */
+	VEC(struct module_segment) segments; /* PT_LOADs in file order */
+};
+
+struct modules {
+	VEC(struct module) rows;
+};
+
+void modules_release(struct modules *m);
+/* A new row; the segments are the caller's to push onto modules_get(). */
+module_id modules_add(struct modules *m, enum profile_module_kind kind, string_id path,
+		      string_id name);
+struct module *modules_get(struct modules *m, module_id id);
+bool module_is_kernel(const struct module *m);
+/*
+ * File offset → RVA, by the executable PT_LOAD that covers it, else any that does. Modules without
+ * segments (kernel, vdso, anonymous memory): the offset itself. False where no segment covers it.
+ */
+bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva);
+/* RVA → the vaddr in the ELF file: rva + first PT_LOAD's vaddr. */
+uint64_t module_rva_to_vaddr(const struct module *m, uint64_t rva);
+
+#endif

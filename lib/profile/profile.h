@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The result of a recording: one table per file, nothing else. Rows in memory; columns exist only
+ * in the exporter. All times are CLOCK_MONOTONIC ns until an exporter subtracts meta.start_ns.
+ */
+#ifndef PROF_LIB_PROFILE_PROFILE_H
+#define PROF_LIB_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+
+#include "lib/base/vec.h"
+#include "lib/profile/frames.h"
+#include "lib/profile/funcs.h"
+#include "lib/profile/modules.h"
+#include "lib/profile/stacks.h"
+#include "lib/profile/strings.h"
+#include "lib/profile/threads.h"
+
+#define PROFILE_LOST_CAUSES 8
+
+/* A line of "Show more" in the front-end's info panel. */
+struct profile_extra {
+	char *section, *label, *value; /* owned */
+	const char *format; /* a marker format: "string", "integer", "bytes", "percentage"… */
+};
+
+/* Strings are owned; NULL where unknown. */
+struct profile_meta {
+	char *product; /* title: the command's name */
+	char *command_line;
+	char *os; /* "Linux 6.1.0 x86_64" */
+	char *distribution; /* "Debian GNU/Linux 12 (bookworm)" */
+	char *abi; /* "x86_64-linux" */
+	char *cpu_name;
+	char *prof_version;
+	uint32_t physical_cpus, logical_cpus; /* 0: unknown */
+	uint64_t memory_bytes;
+	uint64_t start_ns; /* CLOCK_MONOTONIC when sampling was armed: zero of the file */
+	uint64_t start_realtime_ns; /* Unix epoch, the same moment */
+	uint64_t end_ns; /* CLOCK_MONOTONIC when sampling ended */
+	uint64_t interval_ns; /* nominal time between two samples */
+	uint64_t duration_limit_ns; /* -d, 0: none */
+	uint64_t buffer_bytes; /* all rings together */
+	bool symbolicated;
+	VEC(char *) features; /* "stackwalk", "cpu-clock", … */
+	VEC(char *) filters; /* what was recorded: thread filters, here the command */
+	VEC(struct profile_extra) extra;
+};
+
+struct profile_stats {
+	uint64_t cpu_samples; /* timer ticks that became samples */
+	uint64_t user_stacks; /* samples with at least one user frame */
+	uint64_t kernel_only; /* samples that have no user side by nature */
+	uint64_t truncated; /* samples whose stack met a depth limit */
+	uint64_t lost[PROFILE_LOST_CAUSES]; /* by enum lost_cause */
+	uint64_t late_records; /* records that came out of order and were kept */
+};
+
+struct profile {
+	struct profile_meta meta;
+	struct strings strings;
+	struct modules modules;
+	struct frames frames;
+	struct stacks stacks;
+	struct funcs funcs;
+	struct symbols symbols;
+	struct source_files source_files;
+	struct threads threads;
+	struct profile_stats stats;
+};
+
+struct profile *profile_new(void);
+void profile_free(struct profile *p);
+/* Copies section, label and value. */
+void profile_add_extra(struct profile *p, const char *section, const char *label,
+		       const char *format, const char *value);
+/* Rows of the frame table whose function has a real name (not an address, not fun_…). */
+size_t profile_named_frames(const struct profile *p);
+/* Samples in the file, over all threads. */
+uint64_t profile_sample_count(const struct profile *p);
+/* Distinct (pid, incarnation) over all threads. */
+size_t profile_process_count(const struct profile *p);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* One tree of stacks for all threads: a node is a frame called from the parent node. */
+#ifndef PROF_LIB_PROFILE_STACKS_H
+#define PROF_LIB_PROFILE_STACKS_H
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/profile/ids.h"
+
+struct stack {
+	stack_id parent; /* NO_STACK for a root; always smaller than the node's own id */
+	frame_id frame;
+};
+
+struct stacks {
+	VEC(struct stack) rows;
+	struct index index;
+};
+
+void stacks_release(struct stacks *s);
+stack_id stacks_intern(struct stacks *s, stack_id parent, frame_id frame);
+
+#endif

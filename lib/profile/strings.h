@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Interned strings: arbitrary bytes without NUL; the exporter makes them valid UTF-8. */
+#ifndef PROF_LIB_PROFILE_STRINGS_H
+#define PROF_LIB_PROFILE_STRINGS_H
+
+#include <stddef.h>
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/profile/ids.h"
+
+struct string_row {
+	uint64_t offset; /* into text */
+	uint32_t size;
+	uint32_t hash;
+};
+
+struct strings {
+	VEC(char) text; /* all of them, each terminated */
+	VEC(struct string_row) rows;
+	struct index index;
+};
+
+void strings_release(struct strings *s);
+string_id strings_intern(struct strings *s, const char *text);
+string_id strings_intern_sized(struct strings *s, const char *text, size_t size);
+/* Valid until the next intern. "" for NO_STRING. */
+const char *strings_get(const struct strings *s, string_id id);
+size_t strings_size(const struct strings *s, string_id id);
+
+#endif

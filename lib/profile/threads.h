@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads with their samples and markers, one flat list over all processes. */
+#ifndef PROF_LIB_PROFILE_THREADS_H
+#define PROF_LIB_PROFILE_THREADS_H
+
+#include <stdbool.h>
+
+#include "lib/base/vec.h"
+#include "lib/profile/ids.h"
+
+enum sample_cause {
+	SAMPLE_ON_CPU, /* a timer tick */
+};
+
+struct sample {
+	uint64_t time; /* CLOCK_MONOTONIC ns */
+	stack_id stack; /* NO_STACK: nothing is known of it */
+	uint32_t weight;
+	uint32_t cpu_delta; /* ns of CPU time since the thread's previous sample, saturated */
+	uint8_t cause; /* enum sample_cause */
+};
+
+enum marker_kind {
+	MARKER_EXEC, /* name: the new program's */
+	MARKER_RENAME, /* name: the thread's new one */
+	MARKER_LOST, /* value: samples lost around then */
+	MARKER_KIND_COUNT,
+};
+
+struct marker {
+	uint64_t start, end; /* CLOCK_MONOTONIC ns; equal: an instant */
+	uint64_t value;
+	string_id name;
+	uint8_t kind; /* enum marker_kind */
+};
+
+struct profile_thread {
+	uint32_t pid, tid;
+	uint32_t incarnation; /* 0: the first process of that pid, printed "123"; 1: "123.1" */
+	string_id name;
+	string_id process_name;
+	uint64_t start, end; /* ns; end 0: still there when recording ended */
+	uint64_t process_start, process_end; /* likewise */
+	bool is_main; /* exactly one a process */
+	uint64_t cpu_ns; /* sum of the samples' deltas */
+	VEC(struct sample) samples; /* ascending times */
+	VEC(struct marker) markers;
+};
+
+struct threads {
+	VEC(struct profile_thread) rows;
+};
+
+void threads_release(struct threads *t);
+thread_id threads_add(struct threads *t, const struct profile_thread *thread);
+struct profile_thread *threads_get(struct threads *t, thread_id id);
+
+/*
+ * The order in which a profile lists them: processes by start, in each the main thread first, then
+ * by start. `order` has room for rows.count ids.
+ */
+void threads_order(const struct threads *t, thread_id *order);
+/*
+ * Positions in that order of the `max` threads with the most CPU time, busiest first, those
+ * without samples left out; returns how many.
+ */
+size_t threads_busiest(const struct threads *t, const thread_id *order, uint32_t *positions,
+		       size_t max);
+
+#endif

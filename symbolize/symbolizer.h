@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who can name addresses of a module: ELF symbols, DWARF, kallsyms … One of the three seams; a
+ * source of names is one row of ops. Symbolizers only answer: they see neither frames nor stacks.
+ */
+#ifndef PROF_SYMBOLIZE_SYMBOLIZER_H
+#define PROF_SYMBOLIZE_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/profile/modules.h"
+
+struct location {
+	const char *func; /* NULL: unknown; as it is in the file, not demangled */
+	const char *file; /* NULL: unknown */
+	uint32_t line; /* 0: unknown */
+};
+
+/*
+ * What is known about one address. Symbolizers are asked in turn and fill in what is still unknown.
+ * Strings and chains belong to the symbolizer and live until it is freed.
+ */
+struct answer {
+	const char *func; /* the symbol that covers the address; NULL: unknown */
+	uint64_t func_start, func_size; /* RVA and bytes; size 0: unknown */
+	bool is_made_up; /* func is no name but fun_<hex> */
+	struct location *chain; /* outermost first; NULL: unknown */
+	size_t depth;
+};
+
+struct symbolizer;
+
+/* What a symbolizer needs to know about a module. Borrowed, for the symbolizer's life. */
+struct symbolizer_input {
+	const struct module *module;
+	const char *path; /* of the module, as its process saw it */
+	int fd; /* the opened file, or -1; to be read with pread() or mapped, not closed */
+	const char *const *debug_dirs; /* NULL-terminated; hold .build-id/xx/yyy.debug */
+};
+
+struct symbolizer_ops {
+	const char *name;
+	/* 0 and *out, -ENOENT where it has nothing to say about this module, else an error. */
+	int (*open)(struct symbolizer **out, const struct symbolizer_input *input,
+		    struct error *err);
+	/* `rvas` ascends. Fills in answers[i] for rvas[i]. */
+	void (*lookup)(struct symbolizer *s, const uint64_t *rvas, size_t count,
+		       struct answer *answers);
+	void (*free)(struct symbolizer *s);
+};
+
+struct symbolizer {
+	const struct symbolizer_ops *ops;
+};
+
+extern const struct symbolizer_ops symbolizer_elf, symbolizer_dwarf, symbolizer_kallsyms;
+
+#endif

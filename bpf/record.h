@@ -71,6 +71,8 @@ struct rec_sample {
 /* rec.flags of REC_STACK */
 enum {
 	STACK_TRUNCATED = 1 << 0, /* the outermost frames are missing: a depth limit was reached */
+	/* The leaf was in the kernel: the first user address is a pc and not a return address. */
+	STACK_USER_PC = 1 << 1,
 };
 
 /*

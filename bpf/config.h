@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What user space tells the BPF programs before they are loaded, and what they count for it. */
+#ifndef PROF_BPF_CONFIG_H
+#define PROF_BPF_CONFIG_H
+
+#include <linux/types.h>
+
+/* Depth of one sample's stack. The kernel part is what perf_event_max_stack allows by default. */
+#define KERNEL_DEPTH_MAX 127
+#define USER_DEPTH_MAX 511
+
+/* Slots of the table of stacks that were sent; a power of two. 16 bytes each. */
+#define SENT_STACKS (1 << 16)
+
+/* Read-only data: constant for the verifier, so unused branches cost nothing. */
+struct bpf_config {
+	__u32 pid_level; /* the recorder's pid namespace: depth … */
+	__u32 pid_inode; /* … and inode; both 0 in the initial one */
+	__u32 wakeup_bytes; /* data in a ring from which on user space is woken */
+	__u32 stack_limit; /* user frames that bpf_get_stack gives at most */
+	__u32 record_all; /* every task, not only tracked processes */
+};
+
+/* One a CPU, only ever added to by the programs that run on that CPU. */
+struct bpf_counters {
+	__u64 lost_samples; /* no room in the ring */
+	__u64 lost_events;
+	__u64 lost_tracking; /* processes that did not fit into the filter */
+	__u64 lost_no_ring;
+	__u64 written_bytes; /* into the ring, without the kernel's 8-byte headers */
+};
+
+#endif

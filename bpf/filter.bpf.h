@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which tasks are recorded, decided in the kernel, and what their pids are called outside. */
+#ifndef PROF_BPF_FILTER_BPF_H
+#define PROF_BPF_FILTER_BPF_H
+
+#include "bpf/config.h"
+#include "bpf/kernel.h"
+
+/*
+ * Tracked processes: tgid of the initial pid namespace → start time of the process, so that a pid
+ * that is used again is not taken for the process that had it. Never an LRU: a process must not
+ * fall out because others came.
+ */
+struct tracked {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1); /* kernel.pid_max, set by user space */
+	__type(key, __u32);
+	__type(value, __u64);
+};
+
+/* Pids, as user space sees them, to be tracked from their next exec on. */
+struct awaited {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+
+extern const volatile struct bpf_config config;
+extern struct tracked tracked SEC(".maps");
+extern struct awaited awaited SEC(".maps");
+
+static __always_inline bool is_recorded(struct task_struct *task)
+{
+	__u32 tgid;
+	__u64 *start;
+
+	if (config.record_all)
+		return true;
+	tgid = task->tgid;
+	start = bpf_map_lookup_elem(&tracked, &tgid);
+	return start && *start == task->group_leader->start_time;
+}
+
+/* The number that a struct pid has in the recorder's pid namespace, 0 where it has none. */
+static __always_inline __u32 pid_number(struct pid *pid)
+{
+	struct upid upid = {};
+	const void *at;
+
+	if (!pid || pid->level < config.pid_level)
+		return 0;
+	at = (const void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	     config.pid_level * bpf_core_type_size(struct upid);
+	if (bpf_probe_read_kernel(&upid, bpf_core_type_size(struct upid), at))
+		return 0;
+	return BPF_CORE_READ(upid.ns, ns.inum) == config.pid_inode ? upid.nr : 0;
+}
+
+/* pid (of the process) and tid as the recorder's namespace has them. */
+static __always_inline void task_pids(struct task_struct *task, __u32 *pid, __u32 *tid)
+{
+	if (!config.pid_level) {
+		*pid = task->tgid;
+		*tid = task->pid;
+		return;
+	}
+	*pid = pid_number(task->signal->pids[PIDTYPE_TGID]);
+	*tid = pid_number(task->thread_pid);
+}
+
+#endif

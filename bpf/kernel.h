@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The few kernel types that are read, with the few fields that are read: CO-RE finds where they are
+ * in the running kernel. A field is declared with the type the kernel gives it, nothing else
+ * counts.
+ */
+#ifndef PROF_BPF_KERNEL_H
+#define PROF_BPF_KERNEL_H
+
+#include <stdbool.h>
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define PF_EXITING 0x00000004
+#define PF_KTHREAD 0x00200000
+
+#define CORE __attribute__((preserve_access_index))
+
+struct ns_common {
+	unsigned int inum;
+} CORE;
+
+struct pid_namespace {
+	struct ns_common ns;
+} CORE;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} CORE;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} CORE;
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+enum pid_type {
+	PIDTYPE_PID,
+	PIDTYPE_TGID,
+	PIDTYPE_PGID,
+	PIDTYPE_SID,
+	PIDTYPE_MAX,
+};
+
+struct signal_struct {
+	atomic_t live;
+	struct pid *pids[PIDTYPE_MAX];
+} CORE;
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+} CORE;
+
+struct task_struct {
+	unsigned int flags;
+	struct sched_entity se;
+	int exit_code;
+	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	__u64 start_time;
+	char comm[16];
+	struct signal_struct *signal;
+} CORE;
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One ring a CPU, so that CPUs never wait for each other; what does not fit is counted. */
+#ifndef PROF_BPF_RING_BPF_H
+#define PROF_BPF_RING_BPF_H
+
+#include "bpf/config.h"
+#include "bpf/kernel.h"
+#include "bpf/record.h"
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* the real size is set by user space */
+};
+
+struct rings {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1); /* number of possible CPUs, set by user space */
+	__type(key, __u32);
+	__array(values, struct ring);
+};
+
+struct counters {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bpf_counters);
+};
+
+extern const volatile struct bpf_config config;
+extern struct rings rings SEC(".maps");
+extern struct counters counters SEC(".maps");
+
+static __always_inline struct bpf_counters *own_counters(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&counters, &zero);
+}
+
+/* The ring of this CPU; NULL on a CPU that user space has not given one yet. */
+static __always_inline void *own_ring(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&rings, &cpu);
+}
+
+/*
+ * User space drains on a timer. It is woken only when much has piled up: a wake-up costs more than
+ * the rest of a sample.
+ */
+static __always_inline __u64 ring_flags(void *ring)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= config.wakeup_bytes
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void rec_init(struct rec *rec, __u8 kind, __u32 size, __u64 time)
+{
+	rec->words = size / 8;
+	rec->kind = kind;
+	rec->flags = 0;
+	rec->cpu = bpf_get_smp_processor_id();
+	rec->weight = 0;
+	rec->time = time;
+}
+
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The life of tasks: fork, exec, rename and exit become records, and keep the filter up to date.
+ * A process leaves the filter when its task is freed, not when it exits: taking its address space
+ * down is work of its own, which would be missed otherwise.
+ */
+#include "bpf/filter.bpf.h"
+#include "bpf/ring.bpf.h"
+
+/* A record of that kind about this task in this CPU's ring; NULL where there is no room (counted).
+ */
+static __always_inline void *reserve_event(struct task_struct *task, __u8 kind, const __u32 size)
+{
+	struct bpf_counters *count = own_counters();
+	void *ring = own_ring();
+	struct rec *rec;
+
+	if (!count)
+		return NULL;
+	rec = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+	if (!rec) {
+		__sync_fetch_and_add(&count->lost_events, 1);
+		return NULL;
+	}
+	rec_init(rec, kind, size, bpf_ktime_get_ns());
+	task_pids(task, &rec->pid, &rec->tid);
+	__sync_fetch_and_add(&count->written_bytes, size);
+	return rec;
+}
+
+static __always_inline void track(struct task_struct *task)
+{
+	struct bpf_counters *count = own_counters();
+	__u32 tgid = task->tgid;
+	__u64 start = task->group_leader->start_time;
+
+	if (bpf_map_update_elem(&tracked, &tgid, &start, BPF_ANY) && count)
+		__sync_fetch_and_add(&count->lost_tracking, 1);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct rec_fork *rec;
+
+	if (!is_recorded(parent))
+		return 0;
+	if (!config.record_all && child->tgid != parent->tgid)
+		track(child);
+	rec = reserve_event(child, REC_FORK, sizeof(*rec));
+	if (!rec)
+		return 0;
+	task_pids(parent, &rec->parent_pid, &rec->parent_tid);
+	bpf_probe_read_kernel(rec->name, sizeof(rec->name), child->comm);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+static __always_inline void send_name(struct task_struct *task, const char *name, __u8 flags)
+{
+	struct rec_name *rec = reserve_event(task, REC_NAME, sizeof(*rec));
+
+	if (!rec)
+		return;
+	rec->rec.flags = flags;
+	__builtin_memset(rec->name, 0, sizeof(rec->name));
+	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), name);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	__u32 pid, tid;
+
+	task_pids(task, &pid, &tid);
+	if (!is_recorded(task)) {
+		if (!bpf_map_lookup_elem(&awaited, &pid))
+			return 0;
+		bpf_map_delete_elem(&awaited, &pid);
+		track(task);
+	}
+	send_name(task, task->comm, NAME_EXEC);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *name)
+{
+	if (is_recorded(task))
+		send_name(task, name, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct rec_exit *rec;
+
+	if (!is_recorded(task))
+		return 0;
+	rec = reserve_event(task, REC_EXIT, sizeof(*rec));
+	if (!rec)
+		return 0;
+	/* The count of live threads goes down before this tracepoint: 0 is the last one. */
+	rec->rec.flags = task->signal->live.counter == 0 ? EXIT_PROCESS : 0;
+	rec->status = task->exit_code;
+	rec->reserved = 0;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	__u64 *start;
+
+	/* Only leaders have the process's pid, and the pid may belong to the next process already.
+	 */
+	if (config.record_all || task->pid != task->tgid)
+		return 0;
+	start = bpf_map_lookup_elem(&tracked, &tgid);
+	if (start && *start == task->start_time)
+		bpf_map_delete_elem(&tracked, &tgid);
+	return 0;
+}

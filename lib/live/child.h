@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command to record: forked at once, so that its pid is known, executed only when told to. It
- * keeps terminal, standard input, environment and working directory.
+ * keeps terminal, standard input, environment and working directory. Call child_new() before
+ * anything that changes limits of this process (recorder_new() raises that of open files): the
+ * command then has the limits that prof was started with.
  */
 #ifndef PROF_LIB_LIVE_CHILD_H
 #define PROF_LIB_LIVE_CHILD_H
@@ -16,12 +18,13 @@
 struct child;
 
 struct child_options {
-	char *const *argv; /* NULL-terminated, looked up in PATH */
+	char *const *argv; /* NULL-terminated, looked up in PATH; borrowed until child_free() */
 	struct identity identity; /* run as this user; ignored where is_self */
+	bool keep_capabilities; /* do not drop what it would inherit (ambient capabilities) */
 	int stdout_fd; /* >= 0: becomes its standard output */
-	sigset_t signal_mask; /* what it gets back: mask … */
-	bool ignore_sigint; /* … and the dispositions that prof inherited */
-	bool ignore_sigterm;
+	/* What prof itself was started with, and the command gets back. */
+	sigset_t signal_mask;
+	sigset_t ignored_signals; /* all others get their default disposition */
 };
 
 enum child_result {
@@ -30,8 +33,9 @@ enum child_result {
 };
 
 /*
- * Forks; the child waits. Under sudo it becomes the invoking user: supplementary groups, gid, uid,
- * HOME, USER and LOGNAME from the user database, PATH kept, no capability left.
+ * Forks; the child waits, and goes away should prof die meanwhile. Under sudo it becomes the
+ * invoking user: supplementary groups, gid, uid, HOME, USER and LOGNAME from the user database,
+ * PATH kept, no capability left.
  */
 int child_new(struct child **out, const struct child_options *options, struct error *err);
 pid_t child_pid(const struct child *c);
@@ -39,11 +43,13 @@ pid_t child_pid(const struct child *c);
 int child_pidfd(const struct child *c);
 /*
  * Lets it execute and waits until it has. Fails with -ENOENT (exit 127) or another errno (126); the
- * text is what a shell would say ("foo: command not found").
+ * text is what a shell would say ("foo: command not found"). A child that was killed before it
+ * could is no failure: child_poll() tells.
  */
 int child_execute(struct child *c, struct error *err);
 /* Collects it where it has ended; *wait_status as wait(2) has it. */
 enum child_result child_poll(struct child *c, int *wait_status);
+/* 0 or a negative errno; -ESRCH once it was collected. */
 int child_kill(struct child *c, int signal);
 /* A child that was never executed is killed and collected; one that runs is left alone. */
 void child_free(struct child *c);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/kernel_space.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/stream/record.h"
+
+#define KALLSYMS_MAX (64u << 20)
+#define PROC_MODULES_MAX (4u << 20)
+#define NOTES_MAX (64u << 10)
+
+struct kernel_space {
+	struct module_registry *modules;
+	record_sink_fn *sink;
+	void *ctx;
+	uint64_t time;
+};
+
+static void send_map(const struct kernel_space *k, uint32_t module, uint64_t start, uint64_t end,
+		     uint64_t offset)
+{
+	struct rec_map map = {.start = start, .end = end, .file_offset = offset};
+
+	record_init(&map.rec, REC_MAP, sizeof(map), k->time, 0, 0);
+	map.rec.flags = MAP_KERNEL_SPACE;
+	map.module_id = module;
+	k->sink(k->ctx, &map.rec);
+}
+
+/* The build id among ELF notes as sysfs shows them. */
+static void read_build_id(const char *path, struct special_module *module)
+{
+	size_t size;
+	_cleanup_free_ char *notes = text_read_file(path, NOTES_MAX, &size);
+	struct bytes b;
+
+	if (!notes)
+		return;
+	bytes_init(&b, notes, size);
+	while (bytes_left(&b) >= 12) {
+		uint32_t name_size = bytes_u32(&b), desc_size = bytes_u32(&b);
+		uint32_t type = bytes_u32(&b);
+		const char *name = bytes_take(&b, name_size);
+		const uint8_t *desc;
+
+		bytes_align(&b, 4);
+		desc = bytes_take(&b, desc_size);
+		bytes_align(&b, 4);
+		if (!name || !desc)
+			return;
+		if (type == NT_GNU_BUILD_ID && name_size == 4 && !memcmp(name, "GNU", 4) &&
+		    desc_size <= sizeof(module->build_id)) {
+			memcpy(module->build_id, desc, desc_size);
+			module->build_id_size = (uint8_t)desc_size;
+			return;
+		}
+	}
+}
+
+/* Does the line "ffffffff81000000 T _text" name this symbol? */
+static bool line_is(const char *line, const char *end, const char *symbol)
+{
+	size_t size = strlen(symbol);
+	const char *name = end;
+
+	while (name > line && name[-1] != ' ')
+		name--;
+	return (size_t)(end - name) == size && !memcmp(name, symbol, size);
+}
+
+bool kernel_space_find_image(const char *kallsyms, uint64_t *start, uint64_t *end)
+{
+	*start = *end = 0;
+	for (const char *line = kallsyms; *line;) {
+		const char *line_end = strchrnul(line, '\n');
+		const char *at = line;
+		uint64_t addr;
+
+		if (line_is(line, line_end, "_text") && text_scan_hex(&at, line_end, &addr))
+			*start = addr;
+		else if (line_is(line, line_end, "_etext") && text_scan_hex(&at, line_end, &addr))
+			*end = addr;
+		if (*start && *end)
+			break;
+		line = *line_end ? line_end + 1 : line_end;
+	}
+	return *start && *end > *start;
+}
+
+static void send_image(const struct kernel_space *k)
+{
+	struct special_module image = {.kind = MODULE_KERNEL, .path = "[kernel.kallsyms]"};
+	_cleanup_free_ char *kallsyms = text_read_file("/proc/kallsyms", KALLSYMS_MAX, NULL);
+	uint64_t start, end;
+
+	if (!kallsyms || !kernel_space_find_image(kallsyms, &start, &end)) {
+		log_debug("kernel addresses are hidden: see kernel.kptr_restrict");
+		return;
+	}
+	image.base = start;
+	image.fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	read_build_id("/sys/kernel/notes", &image);
+	send_map(k, module_registry_add_special(k->modules, k->time, &image), start, end, 0);
+}
+
+/* "ext4 1130496 1 - Live 0xffffffffc0a00000": name, size, users, by whom, state, address. */
+static void send_loaded_module(const struct kernel_space *k, const char *line, const char *end)
+{
+	struct special_module module = {.kind = MODULE_KERNEL_MODULE, .fd = -1};
+	char name[64], text[80], path[160];
+	uint64_t size, base;
+	const char *at = memchr(line, ' ', (size_t)(end - line));
+	const char *address;
+
+	if (!at || at == line || (size_t)(at - line) >= sizeof(name) ||
+	    memchr(line, '/', at - line))
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)(at - line), line);
+	at++;
+	if (!text_scan_decimal(&at, end, &size))
+		return;
+	for (address = at; address + 2 < end && memcmp(address, " 0x", 3) != 0;)
+		address++;
+	address += 3;
+	if (address >= end || !text_scan_hex(&address, end, &base) || !base || base + size < base)
+		return;
+	snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id", name);
+	read_build_id(path, &module);
+	snprintf(text, sizeof(text), "[%s]", name);
+	module.path = text;
+	module.base = base;
+	send_map(k, module_registry_add_special(k->modules, k->time, &module), base, base + size,
+		 0);
+}
+
+static void send_loaded_modules(const struct kernel_space *k)
+{
+	_cleanup_free_ char *text = text_read_file("/proc/modules", PROC_MODULES_MAX, NULL);
+
+	for (const char *line = text; line && *line;) {
+		const char *end = strchrnul(line, '\n');
+
+		send_loaded_module(k, line, end);
+		line = *end ? end + 1 : end;
+	}
+}
+
+void kernel_space_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
+		       uint64_t time)
+{
+	struct kernel_space k = {.modules = modules, .sink = sink, .ctx = ctx, .time = time};
+	struct special_module dynamic = {
+		.kind = MODULE_KERNEL_DYNAMIC, .path = "[kernel.dynamic]", .fd = -1};
+	const uint64_t upper_half = 1ull << 63;
+
+	/* The whole upper half first: what follows takes its place out of it. */
+	dynamic.fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	send_map(&k, module_registry_add_special(modules, time, &dynamic), upper_half, UINT64_MAX,
+		 upper_half);
+	send_image(&k);
+	send_loaded_modules(&k);
+}

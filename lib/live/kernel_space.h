@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's own code as module and mapping records: image, loaded modules, everything else. */
+#ifndef PROF_LIB_LIVE_KERNEL_SPACE_H
+#define PROF_LIB_LIVE_KERNEL_SPACE_H
+
+#include "lib/live/modules.h"
+
+/*
+ * Sends them at that time, before any sample. Where addresses are hidden (kernel.kptr_restrict)
+ * only the catch-all mapping is sent, and kernel frames stay addresses.
+ */
+void kernel_space_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
+		       uint64_t time);
+
+/* The address range of the kernel image from the text of /proc/kallsyms; false where hidden. */
+bool kernel_space_find_image(const char *kallsyms, uint64_t *start, uint64_t *end);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/perf_event.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/bytes.h"
+
+/*
+ * 512 KiB and the control page: what kernel.perf_event_mlock_kb (516) allows a CPU, so that no more
+ * privilege is needed than for opening the event.
+ */
+#define MAP_RING_BYTES (512u << 10)
+
+static int perf_event_open_on(struct perf_event_attr *attr, uint32_t cpu)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int sampling_event_open(const struct sampling_event *event, uint32_t cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.disabled = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+
+	if (event->clock == CLOCK_CYCLES) {
+		attr.type = PERF_TYPE_HARDWARE;
+		attr.config = PERF_COUNT_HW_CPU_CYCLES;
+	} else {
+		attr.type = PERF_TYPE_SOFTWARE;
+		attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	}
+	if (event->frequency_hz) {
+		attr.freq = 1;
+		attr.sample_freq = event->frequency_hz;
+	} else {
+		attr.sample_period = event->period_ns;
+	}
+	return perf_event_open_on(&attr, cpu);
+}
+
+struct map_ring {
+	int fd;
+	uint32_t cpu;
+	struct perf_event_mmap_page *control; /* followed by the data pages */
+	uint8_t *data;
+	uint8_t *record; /* copy of the record at hand: a ring wraps in the middle of records */
+};
+
+/* sample_id of every record, as sample_type below asks for it: pid, tid, time, cpu, reserved. */
+#define SAMPLE_ID_SIZE 24
+
+int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.build_id = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.wakeup_events = 1,
+	};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct map_ring *ring;
+	void *memory;
+	int fd = perf_event_open_on(&attr, cpu);
+
+	if (fd < 0)
+		return error_set(err, fd, "perf_event_open of mapping events on CPU %u", cpu);
+	memory = mmap(NULL, page + MAP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED) {
+		int code = -errno;
+
+		close(fd);
+		error_set(err, code, "map the ring of mapping events of CPU %u", cpu);
+		error_hint(err, "run: sysctl kernel.perf_event_mlock_kb=%u", 516u);
+		return code;
+	}
+	ring = xcalloc(1, sizeof(*ring));
+	ring->fd = fd;
+	ring->cpu = cpu;
+	ring->control = memory;
+	ring->data = (uint8_t *)memory + page;
+	ring->record = xmalloc(UINT16_MAX + 1);
+	*out = ring;
+	return 0;
+}
+
+int map_ring_fd(const struct map_ring *ring)
+{
+	return ring->fd;
+}
+
+void map_ring_free(struct map_ring *ring)
+{
+	if (!ring)
+		return;
+	munmap(ring->control, (size_t)sysconf(_SC_PAGESIZE) + MAP_RING_BYTES);
+	close(ring->fd);
+	free(ring->record);
+	free(ring);
+}
+
+static void copy_out(const struct map_ring *ring, uint64_t at, void *to, size_t size)
+{
+	size_t offset = at & (MAP_RING_BYTES - 1);
+	size_t first = MAP_RING_BYTES - offset < size ? MAP_RING_BYTES - offset : size;
+
+	memcpy(to, ring->data + offset, first);
+	memcpy((uint8_t *)to + first, ring->data, size - first);
+}
+
+static bool parse_map(struct bytes *b, uint16_t misc, struct map_event *event)
+{
+	const void *build_id;
+
+	event->kind = MAP_EVENT_MAP;
+	event->pid = bytes_u32(b);
+	event->tid = bytes_u32(b);
+	event->start = bytes_u64(b);
+	event->size = bytes_u64(b);
+	event->file_offset = bytes_u64(b);
+	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		event->build_id_size = bytes_u8(b);
+		bytes_skip(b, 3);
+		build_id = bytes_take(b, sizeof(event->build_id));
+		if (!build_id || event->build_id_size > sizeof(event->build_id))
+			return false;
+		memcpy(event->build_id, build_id, sizeof(event->build_id));
+	} else {
+		event->device_major = bytes_u32(b);
+		event->device_minor = bytes_u32(b);
+		event->inode = bytes_u64(b);
+		bytes_skip(b, 8); /* generation */
+	}
+	bytes_skip(b, 8); /* protection and flags: executable, or it would not be here */
+	event->path = bytes_cstr(b);
+	return event->path && event->start + event->size > event->start;
+}
+
+/* False: nothing that concerns us. */
+static bool parse_record(const struct perf_event_header *header, struct bytes *b,
+			 struct map_event *event)
+{
+	switch (header->type) {
+	case PERF_RECORD_MMAP2:
+		return parse_map(b, header->misc, event);
+	case PERF_RECORD_COMM:
+		event->kind = MAP_EVENT_NEW_SPACE;
+		event->pid = bytes_u32(b);
+		event->tid = bytes_u32(b);
+		return header->misc & PERF_RECORD_MISC_COMM_EXEC && !b->failed;
+	case PERF_RECORD_LOST:
+		event->kind = MAP_EVENT_LOST;
+		bytes_skip(b, 8);
+		event->lost = bytes_u64(b);
+		return !b->failed;
+	default:
+		return false;
+	}
+}
+
+static void handle_record(const struct map_ring *ring, const struct perf_event_header *header,
+			  map_event_fn *fn, void *ctx)
+{
+	struct map_event event = {.cpu = ring->cpu};
+	struct bytes body, id;
+
+	if (header->size < sizeof(*header) + SAMPLE_ID_SIZE)
+		return;
+	bytes_init(&body, ring->record + sizeof(*header),
+		   header->size - sizeof(*header) - SAMPLE_ID_SIZE);
+	bytes_init(&id, ring->record + header->size - SAMPLE_ID_SIZE, SAMPLE_ID_SIZE);
+	bytes_skip(&id, 8);
+	event.time = bytes_u64(&id);
+	if (parse_record(header, &body, &event))
+		fn(ctx, &event);
+}
+
+void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx)
+{
+	uint64_t head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->control->data_tail;
+
+	while (head - tail >= sizeof(struct perf_event_header)) {
+		struct perf_event_header header;
+
+		copy_out(ring, tail, &header, sizeof(header));
+		if (header.size < sizeof(header) || header.size > head - tail) {
+			tail = head; /* never from the kernel; not worth staying here for ever */
+			break;
+		}
+		copy_out(ring, tail, ring->record, header.size);
+		handle_record(ring, &header, fn, ctx);
+		tail += header.size;
+	}
+	__atomic_store_n(&ring->control->data_tail, tail, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf_event_open(2): the sampling event that drives the BPF program, and the dummy event whose
+ * ring tells of executable mappings and execs. One of each per online CPU; see perf_event_open(2)
+ * and include/uapi/linux/perf_event.h for the record layouts.
+ */
+#ifndef PROF_LIB_LIVE_PERF_EVENT_H
+#define PROF_LIB_LIVE_PERF_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+
+enum sampling_clock {
+	CLOCK_CYCLES, /* hardware cycles */
+	CLOCK_CPU, /* the software cpu-clock, where there is no PMU */
+};
+
+struct sampling_event {
+	enum sampling_clock clock;
+	uint64_t frequency_hz; /* 0: by period */
+	uint64_t period_ns;
+};
+
+/* Opens the event on that CPU for every task, not enabled yet. A descriptor or a negative errno. */
+int sampling_event_open(const struct sampling_event *event, uint32_t cpu);
+
+/* What a mapping ring tells. */
+enum map_event_kind {
+	MAP_EVENT_MAP,
+	MAP_EVENT_NEW_SPACE, /* an exec replaces the address space */
+	MAP_EVENT_LOST,
+};
+
+struct map_event {
+	enum map_event_kind kind;
+	uint64_t time;
+	uint32_t pid, tid, cpu;
+	uint64_t start, size, file_offset;
+	uint64_t inode; /* valid where there is no build id */
+	uint32_t device_major, device_minor;
+	uint8_t build_id_size; /* 0: none */
+	uint8_t build_id[20];
+	uint64_t lost; /* of MAP_EVENT_LOST */
+	const char *path; /* as the process sees it; valid during the callback only */
+};
+
+struct map_ring;
+
+typedef void map_event_fn(void *ctx, const struct map_event *event);
+
+/* Opens and maps the mapping event of one CPU; it reports from then on. */
+int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err);
+/* For polling: readable when there is something. */
+int map_ring_fd(const struct map_ring *ring);
+/* Hands every complete record over, oldest first. */
+void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx);
+void map_ring_free(struct map_ring *ring);
+
+#endif

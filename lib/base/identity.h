@@ -6,10 +6,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct identity_groups;
+
 struct identity {
 	uid_t uid;
 	gid_t gid;
 	bool is_self; /* it is the effective user anyway: nothing to switch */
+	/* Set by identity_assume_files() only, in what it returns. */
+	struct identity_groups *groups;
+	int failure; /* negative errno: nothing was switched, do not touch files */
 };
 
 /*
@@ -19,8 +24,10 @@ struct identity {
 struct identity identity_of_invoker(void);
 
 /*
- * File access as that user: switches this thread's fsuid, fsgid and supplementary groups' effect
- * until identity_restore_files(). Returns what to restore. Nothing happens where is_self.
+ * File access as that user: switches the fsuid, fsgid and supplementary groups of this thread alone
+ * until identity_restore_files(). The kernel takes away the file capabilities (CAP_DAC_OVERRIDE,
+ * CAP_FOWNER ...) of a thread whose fsuid is not 0: what the user may not do, root may not either.
+ * Returns what to restore, exactly once. Nothing happens where is_self.
  */
 struct identity identity_assume_files(const struct identity *who);
 void identity_restore_files(const struct identity *before);

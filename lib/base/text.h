@@ -23,6 +23,8 @@ bool text_scan_decimal(const char **at, const char *end, uint64_t *value);
 
 /* Length in bytes of the valid UTF-8 sequence at text (at most size), 0 where it is invalid. */
 size_t text_utf8_length(const char *text, size_t size);
+/* Control characters become '?', so that a foreign name cannot steer a terminal or add lines. */
+void text_to_line(char *text);
 
 /* The whole of a (pseudo) file, terminated; NULL with errno set. At most max bytes are read. */
 char *text_read_file(const char *path, size_t max, size_t *size);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void (*failure_hook)(void);
+
+void alloc_set_failure_hook(void (*hook)(void))
+{
+	__atomic_store_n(&failure_hook, hook, __ATOMIC_SEQ_CST);
+}
+
+/* The exchange lets one thread run the hook, once: a hook that runs out of memory itself ends here.
+ */
+static _Noreturn void out_of_memory(void)
+{
+	static const char line[] = "prof: out of memory\n";
+	void (*hook)(void) = __atomic_exchange_n(&failure_hook, NULL, __ATOMIC_SEQ_CST);
+
+	if (hook)
+		hook();
+	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0) {
+		/* Nobody left to tell. */
+	}
+	abort();
+}
+
+/* malloc(0) and realloc(p, 0) may give NULL without having failed. */
+static size_t at_least_one(size_t size)
+{
+	return size ? size : 1;
+}
+
+void *xmalloc(size_t size)
+{
+	void *p = malloc(at_least_one(size));
+
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+	void *p = calloc(at_least_one(count), at_least_one(size));
+
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+void *xrealloc(void *p, size_t size)
+{
+	void *moved = realloc(p, at_least_one(size));
+
+	if (!moved)
+		out_of_memory();
+	return moved;
+}
+
+void *xreallocarray(void *p, size_t count, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(count, size, &total))
+		out_of_memory();
+	return xrealloc(p, total);
+}
+
+void *xmemdup(const void *data, size_t size)
+{
+	void *copy = xmalloc(size);
+
+	if (size)
+		memcpy(copy, data, size);
+	return copy;
+}
+
+char *xstrdup(const char *text)
+{
+	return xmemdup(text, strlen(text) + 1);
+}
+
+char *xstrndup(const char *text, size_t size)
+{
+	size_t length = strnlen(text, size);
+	char *copy = xmalloc(length + 1);
+
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	return copy;
+}
+
+char *xvasprintf(const char *fmt, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, fmt, args) < 0)
+		out_of_memory();
+	return text;
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, fmt);
+	text = xvasprintf(fmt, args);
+	va_end(args);
+	return text;
+}

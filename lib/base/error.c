@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/text.h"
+
+static void set(struct error *err, int code, const char *reason, const char *fmt, va_list args)
+{
+	char message[sizeof(err->text)];
+	int room = (int)sizeof(err->text) - 1;
+
+	/* Of a long message the reason is the part that must not be cut off. */
+	if (reason)
+		room -= (int)strlen(reason) + 2;
+	vsnprintf(message, sizeof(message), fmt, args);
+	snprintf(err->text, sizeof(err->text), "%.*s%s%s", room, message, reason ? ": " : "",
+		 reason ? reason : "");
+	text_to_line(err->text);
+	err->code = code;
+	err->hint[0] = '\0';
+}
+
+int error_set(struct error *err, int code, const char *fmt, ...)
+{
+	char buf[128];
+	va_list args;
+
+	if (!err)
+		return code;
+	va_start(args, fmt);
+	set(err, code, code ? strerror_r(code < 0 ? -code : code, buf, sizeof(buf)) : NULL, fmt,
+	    args);
+	va_end(args);
+	return code;
+}
+
+int error_text(struct error *err, int code, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!err)
+		return code;
+	va_start(args, fmt);
+	set(err, code, NULL, fmt, args);
+	va_end(args);
+	return code;
+}
+
+int error_wrap(struct error *err, const char *fmt, ...)
+{
+	char before[sizeof(err->text)], message[sizeof(err->text)];
+	va_list args;
+
+	if (!err)
+		return 0;
+	va_start(args, fmt);
+	vsnprintf(message, sizeof(message), fmt, args);
+	va_end(args);
+	memcpy(before, err->text, sizeof(before));
+	/* Truncation is fine: the text is for people. */
+	if (snprintf(err->text, sizeof(err->text), "%s: %s", message, before) < 0)
+		err->text[0] = '\0';
+	text_to_line(err->text);
+	return err->code;
+}
+
+void error_hint(struct error *err, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!err)
+		return;
+	va_start(args, fmt);
+	vsnprintf(err->hint, sizeof(err->hint), fmt, args);
+	va_end(args);
+	text_to_line(err->hint);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/identity.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/fsuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+struct identity_groups {
+	int count;
+	gid_t list[];
+};
+
+/* -1 means "no change" to every system call that takes an id. */
+static bool read_id(const char *variable, uint32_t *id)
+{
+	/* Not in a set-user-id program: there the environment is the attacker's. */
+	const char *text = secure_getenv(variable);
+	uint64_t value;
+
+	if (!text || !text_to_u64(text, 10, &value) || value >= UINT32_MAX)
+		return false;
+	*id = (uint32_t)value;
+	return true;
+}
+
+struct identity identity_of_invoker(void)
+{
+	struct identity who = {.uid = getuid(), .gid = getgid()};
+	uint32_t uid, gid;
+
+	if (geteuid() == 0 && read_id("SUDO_UID", &uid) && read_id("SUDO_GID", &gid) && uid != 0) {
+		who.uid = uid;
+		who.gid = gid;
+	}
+	who.is_self = who.uid == geteuid() && who.gid == getegid();
+	return who;
+}
+
+static struct identity_groups *groups_alloc(int count)
+{
+	struct identity_groups *groups =
+		xmalloc(sizeof(*groups) + (size_t)count * sizeof(groups->list[0]));
+
+	groups->count = count;
+	return groups;
+}
+
+static struct identity_groups *current_groups(void)
+{
+	int count = getgroups(0, NULL);
+	struct identity_groups *groups = groups_alloc(count > 0 ? count : 0);
+
+	groups->count = count > 0 ? getgroups(count, groups->list) : 0;
+	if (groups->count < 0)
+		groups->count = 0;
+	return groups;
+}
+
+/* The group database's answer; the main group alone for a user without an entry. */
+static struct identity_groups *groups_of(const struct identity *who)
+{
+	const struct passwd *entry = getpwuid(who->uid);
+	struct identity_groups *groups;
+	int count = 64;
+
+	while (entry) {
+		int wanted = count;
+
+		groups = groups_alloc(count);
+		if (getgrouplist(entry->pw_name, who->gid, groups->list, &wanted) >= 0) {
+			groups->count = wanted;
+			return groups;
+		}
+		free(groups);
+		if (wanted <= count)
+			break;
+		count = wanted;
+	}
+	groups = groups_alloc(1);
+	groups->list[0] = who->gid;
+	return groups;
+}
+
+/*
+ * The system call itself, because glibc's setgroups() changes every thread. Without CAP_SETGID, or
+ * in a user namespace that denies it, it fails and that is fine: such a process has no groups that
+ * its user has not.
+ */
+static void set_groups(const struct identity_groups *groups)
+{
+	syscall(SYS_setgroups, (long)groups->count, groups->list);
+}
+
+/* setfsuid() and setfsgid() report no failure: an impossible id changes nothing and tells. */
+static bool set_file_ids(uid_t uid, gid_t gid)
+{
+	setfsgid(gid);
+	setfsuid(uid);
+	return (uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid;
+}
+
+struct identity identity_assume_files(const struct identity *who)
+{
+	struct identity before = {.is_self = true};
+	struct identity_groups *groups;
+
+	if (who->is_self)
+		return before;
+	before.uid = (uid_t)setfsuid((uid_t)-1);
+	before.gid = (gid_t)setfsgid((gid_t)-1);
+	if (!set_file_ids(who->uid, who->gid)) {
+		set_file_ids(before.uid, before.gid);
+		before.failure = -EPERM;
+		return before;
+	}
+	before.is_self = false;
+	before.groups = current_groups();
+	groups = groups_of(who);
+	set_groups(groups);
+	free(groups);
+	return before;
+}
+
+void identity_restore_files(const struct identity *before)
+{
+	if (before->is_self)
+		return;
+	set_file_ids(before->uid, before->gid);
+	set_groups(before->groups);
+	free(before->groups);
+}

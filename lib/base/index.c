@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Open addressing, linear probing, at most three quarters full, removal by shifting back. */
+#include "lib/base/index.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+
+#define FIRST_CAPACITY 16u
+
+/* Callers may pass weak hashes, such as the key: the multiplication spreads them over the top bits.
+ */
+static uint32_t fold(uint64_t hash)
+{
+	return (uint32_t)((hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull >> 32);
+}
+
+/* The top bits, so that growing walks both tables in the same order. */
+static uint32_t home(uint32_t capacity, uint32_t hash)
+{
+	return hash >> (__builtin_clz(capacity) + 1);
+}
+
+void index_release(struct index *ix)
+{
+	free(ix->slots);
+	*ix = (struct index){0};
+}
+
+void index_clear(struct index *ix)
+{
+	if (ix->capacity)
+		memset(ix->slots, 0xff, ix->capacity * sizeof(*ix->slots));
+	ix->count = 0;
+}
+
+uint32_t index_find(const struct index *ix, uint64_t hash, index_equal_fn *equal, const void *table,
+		    const void *key)
+{
+	uint32_t folded = fold(hash), mask = ix->capacity - 1;
+
+	if (!ix->count)
+		return INDEX_NONE;
+	for (uint32_t at = home(ix->capacity, folded);; at = (at + 1) & mask) {
+		const struct index_slot *slot = &ix->slots[at];
+
+		if (slot->id == INDEX_NONE)
+			return INDEX_NONE;
+		if (slot->hash == folded && equal(table, slot->id, key))
+			return slot->id;
+	}
+}
+
+static void place(struct index *ix, struct index_slot slot)
+{
+	uint32_t at = home(ix->capacity, slot.hash), mask = ix->capacity - 1;
+
+	while (ix->slots[at].id != INDEX_NONE)
+		at = (at + 1) & mask;
+	ix->slots[at] = slot;
+}
+
+static void grow(struct index *ix)
+{
+	struct index_slot *old = ix->slots;
+	uint32_t old_capacity = ix->capacity;
+
+	assert(old_capacity <= UINT32_MAX / 4);
+	ix->capacity = old_capacity ? old_capacity * 2 : FIRST_CAPACITY;
+	ix->slots = xreallocarray(NULL, ix->capacity, sizeof(*ix->slots));
+	memset(ix->slots, 0xff, ix->capacity * sizeof(*ix->slots));
+	for (uint32_t i = 0; i < old_capacity; i++) {
+		if (old[i].id != INDEX_NONE)
+			place(ix, old[i]);
+	}
+	free(old);
+}
+
+void index_add(struct index *ix, uint64_t hash, uint32_t id)
+{
+	assert(id != INDEX_NONE);
+	if (ix->count >= ix->capacity / 4 * 3)
+		grow(ix);
+	place(ix, (struct index_slot){.hash = fold(hash), .id = id});
+	ix->count++;
+}
+
+/* Moves back what would no longer be found past the gap, so that no tombstones collect. */
+static void close_gap(struct index *ix, uint32_t gap)
+{
+	uint32_t mask = ix->capacity - 1;
+
+	for (uint32_t at = (gap + 1) & mask; ix->slots[at].id != INDEX_NONE; at = (at + 1) & mask) {
+		uint32_t distance = (at - home(ix->capacity, ix->slots[at].hash)) & mask;
+
+		if (distance >= ((at - gap) & mask)) {
+			ix->slots[gap] = ix->slots[at];
+			gap = at;
+		}
+	}
+	ix->slots[gap].id = INDEX_NONE;
+}
+
+void index_remove(struct index *ix, uint64_t hash, uint32_t id)
+{
+	uint32_t folded = fold(hash), mask = ix->capacity - 1;
+
+	if (!ix->count || id == INDEX_NONE)
+		return;
+	for (uint32_t at = home(ix->capacity, folded); ix->slots[at].id != INDEX_NONE;
+	     at = (at + 1) & mask) {
+		if (ix->slots[at].id != id || ix->slots[at].hash != folded)
+			continue;
+		close_gap(ix, at);
+		ix->count--;
+		return;
+	}
+}
+
+static uint64_t load_u64(const uint8_t *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static uint64_t load_u32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* A bijection of either argument: inputs of one length that differ in one word never collide. */
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9fb21c651e98df25ull;
+	return hash ^ hash >> 32;
+}
+
+uint64_t hash_bytes(const void *data, size_t size, uint64_t seed)
+{
+	const uint8_t *at = data;
+	uint64_t hash = seed ^ (size + 1) * 0x9e3779b97f4a7c15ull, last = 0;
+	size_t left = size;
+
+	for (; left > 8; left -= 8, at += 8)
+		hash = mix(hash, load_u64(at));
+	/* The rest without a loop; reads may overlap, as the size is in the hash already. */
+	if (size >= 8)
+		last = load_u64(at + left - 8);
+	else if (left >= 4)
+		last = load_u32(at) | load_u32(at + left - 4) << 32;
+	else if (left)
+		last = at[0] | (uint64_t)at[left / 2] << 8 | (uint64_t)at[left - 1] << 16;
+	return hash_u64(mix(hash, last));
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/outfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <isa-l/igzip_lib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+
+#define INPUT_SIZE (128u * 1024)
+#define PACKED_SIZE (64u * 1024)
+#define RANDOM_SIZE 6
+#define GZIP_LEVEL 1
+#define GZIP_LEVEL_SIZE ISAL_DEF_LVL1_DEFAULT
+
+struct packer {
+	struct isal_zstream stream;
+	uint8_t level[GZIP_LEVEL_SIZE];
+	uint8_t packed[PACKED_SIZE];
+};
+
+struct outfile {
+	int fd, dir_fd;
+	char *path; /* for messages */
+	char *name; /* in dir_fd */
+	char *temp; /* in dir_fd, NULL where the name is written directly, and once it is renamed */
+	struct identity owner;
+	int failure; /* negative errno */
+	uint64_t size;
+	struct packer *packer; /* NULL: plain */
+	size_t input_size;
+	uint8_t input[INPUT_SIZE];
+};
+
+/* The folder as a descriptor: whatever happens to its name later, temporary and result are in it.
+ */
+static int open_folder(struct outfile *f, struct error *err)
+{
+	const char *slash = strrchr(f->path, '/');
+	_cleanup_free_ char *folder = NULL;
+
+	if (!slash)
+		folder = xstrdup(".");
+	else
+		folder = xstrndup(f->path, slash == f->path ? 1 : (size_t)(slash - f->path));
+	f->name = xstrdup(slash ? slash + 1 : f->path);
+	if (!*f->path)
+		return error_text(err, -ENOENT, "the name of the output file is empty");
+	f->dir_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (f->dir_fd < 0 && errno == ENOENT)
+		return error_text(err, -ENOENT, "write %s: the folder %s does not exist", f->path,
+				  folder);
+	if (f->dir_fd < 0)
+		return error_set(err, -errno, "write %s: open the folder %s", f->path, folder);
+	if (!*f->name)
+		return error_set(err, -EISDIR, "write %s", f->path);
+	return 0;
+}
+
+/*
+ * In /dev and /proc symbolic links stand for descriptors (/dev/stdout, /dev/fd/3): to replace one
+ * would be of no use to anybody, and would break /dev for everybody.
+ */
+static bool folder_is_special(const struct outfile *f)
+{
+	struct stat folder, dev;
+	struct statfs fs;
+
+	if (!fstatfs(f->dir_fd, &fs) && fs.f_type == PROC_SUPER_MAGIC)
+		return true;
+	return !fstat(f->dir_fd, &folder) && !stat("/dev", &dev) && folder.st_dev == dev.st_dev &&
+	       folder.st_ino == dev.st_ino;
+}
+
+/* What would make the rename fail must be known before the recording, not after it. */
+static int check_replaceable(const struct outfile *f, struct error *err)
+{
+	struct stat folder;
+	struct statx old;
+
+	if (statx(f->dir_fd, f->name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &old))
+		return 0;
+	if (old.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return error_set(err, -EBUSY, "replace %s: it is a mount point", f->path);
+	if (old.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+		return error_set(err, -EPERM, "replace %s", f->path);
+	if (!fstat(f->dir_fd, &folder) && (folder.st_mode & S_ISVTX) && f->owner.uid != 0 &&
+	    old.stx_uid != f->owner.uid && folder.st_uid != f->owner.uid)
+		return error_set(err, -EPERM, "replace %s, which is another user's", f->path);
+	return 0;
+}
+
+static void random_letters(char *letters)
+{
+	static const char alphabet[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	uint64_t value;
+
+	/* Names need not be secret (O_EXCL sees to safety), only rarely taken. */
+	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
+		value = clock_monotonic_ns() * 0x9e3779b97f4a7c15ull ^ (uint64_t)getpid();
+	for (int i = 0; i < RANDOM_SIZE; i++, value /= sizeof(alphabet) - 1)
+		letters[i] = alphabet[value % (sizeof(alphabet) - 1)];
+}
+
+static int open_temporary(struct outfile *f, struct error *err)
+{
+	/* A name may be as long as the file system allows, and the temporary one is longer. */
+	int kept = NAME_MAX - RANDOM_SIZE - 2;
+
+	for (int tries = 0; tries < 100; tries++) {
+		char letters[RANDOM_SIZE + 1] = "";
+		_cleanup_free_ char *temp = NULL;
+
+		random_letters(letters);
+		temp = xasprintf(".%.*s.%s", kept, f->name, letters);
+		f->fd = openat(f->dir_fd, temp,
+			       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (f->fd < 0 && errno == EEXIST)
+			continue;
+		if (f->fd < 0)
+			return error_set(err, -errno, "write %s", f->path);
+		f->temp = steal(temp);
+		/* Whatever the umask or a default ACL made of the mode. */
+		fchmod(f->fd, 0600);
+		return 0;
+	}
+	return error_set(err, -EEXIST, "write %s: find a temporary name", f->path);
+}
+
+static int open_directly(struct outfile *f, int flags, struct error *err)
+{
+	/* Not repeated on EINTR: a FIFO that nobody reads must not hold a program that is to stop.
+	 */
+	f->fd = openat(f->dir_fd, f->name, O_WRONLY | O_NOCTTY | O_CLOEXEC | flags);
+	if (f->fd < 0)
+		return error_set(err, -errno, "open %s", f->path);
+	return 0;
+}
+
+static int open_path(struct outfile *f, struct error *err)
+{
+	struct stat st;
+	int rc = open_folder(f, err);
+
+	if (rc)
+		return rc;
+	if (fstatat(f->dir_fd, f->name, &st, AT_SYMLINK_NOFOLLOW)) {
+		if (errno != ENOENT)
+			return error_set(err, -errno, "write %s", f->path);
+		return open_temporary(f, err);
+	}
+	if (S_ISDIR(st.st_mode))
+		return error_set(err, -EISDIR, "write %s", f->path);
+	if (S_ISLNK(st.st_mode) && folder_is_special(f))
+		return open_directly(f, O_TRUNC, err);
+	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return open_directly(f, O_NOFOLLOW, err);
+	rc = check_replaceable(f, err);
+	return rc ? rc : open_temporary(f, err);
+}
+
+static struct packer *packer_new(void)
+{
+	struct packer *p = xmalloc(sizeof(*p));
+
+	isal_deflate_init(&p->stream);
+	p->stream.gzip_flag = IGZIP_GZIP;
+	p->stream.level = GZIP_LEVEL;
+	p->stream.level_buf = p->level;
+	p->stream.level_buf_size = sizeof(p->level);
+	return p;
+}
+
+int outfile_open(struct outfile **out, const struct outfile_options *options, struct error *err)
+{
+	struct outfile *f = xmalloc(sizeof(*f));
+	struct identity before;
+	int rc;
+
+	/* All but the buffer. */
+	memset(f, 0, offsetof(struct outfile, input));
+	f->fd = f->dir_fd = -1;
+	f->owner = options->owner;
+	f->path = xstrdup(options->path ? options->path : "-");
+	if (options->fd >= 0) {
+		f->fd = options->fd;
+		rc = 0;
+	} else {
+		before = identity_assume_files(&f->owner);
+		rc = before.failure;
+		if (rc)
+			error_set(err, rc, "write %s as user %u", f->path, f->owner.uid);
+		else
+			rc = open_path(f, err);
+		identity_restore_files(&before);
+	}
+	if (rc) {
+		outfile_free(f);
+		return rc;
+	}
+	if (options->gzip)
+		f->packer = packer_new();
+	*out = f;
+	return 0;
+}
+
+/* All of it, over interruptions and through descriptors that somebody made non-blocking. */
+static void write_all(struct outfile *f, const uint8_t *data, size_t size)
+{
+	while (size && !f->failure) {
+		ssize_t written = write(f->fd, data, size);
+
+		if (written > 0) {
+			data += written;
+			size -= (size_t)written;
+			f->size += (uint64_t)written;
+		} else if (!written) {
+			f->failure = -EIO;
+		} else if (errno == EAGAIN) {
+			struct pollfd ready = {.fd = f->fd, .events = POLLOUT};
+
+			poll(&ready, 1, -1);
+		} else if (errno != EINTR) {
+			f->failure = -errno;
+		}
+	}
+}
+
+static void pack(struct outfile *f, bool is_last)
+{
+	struct isal_zstream *stream = &f->packer->stream;
+
+	stream->next_in = f->input;
+	stream->avail_in = (uint32_t)f->input_size;
+	stream->end_of_stream = is_last;
+	do {
+		stream->next_out = f->packer->packed;
+		stream->avail_out = PACKED_SIZE;
+		if (isal_deflate(stream) != COMP_OK) {
+			f->failure = -EIO;
+			return;
+		}
+		write_all(f, f->packer->packed, PACKED_SIZE - stream->avail_out);
+	} while (!f->failure && !stream->avail_out);
+}
+
+static void flush_input(struct outfile *f, bool is_last)
+{
+	if (f->packer)
+		pack(f, is_last);
+	else
+		write_all(f, f->input, f->input_size);
+	f->input_size = 0;
+}
+
+void outfile_write(struct outfile *f, const void *data, size_t size)
+{
+	const uint8_t *at = data;
+
+	while (size && !f->failure) {
+		size_t part = INPUT_SIZE - f->input_size;
+
+		if (part > size)
+			part = size;
+		memcpy(f->input + f->input_size, at, part);
+		f->input_size += part;
+		at += part;
+		size -= part;
+		if (f->input_size == INPUT_SIZE)
+			flush_input(f, false);
+	}
+}
+
+bool outfile_failed(const struct outfile *f)
+{
+	return f->failure != 0;
+}
+
+/* Renames, or removes what is not worth a name. */
+static void settle_name(struct outfile *f)
+{
+	struct identity before;
+
+	if (!f->temp)
+		return;
+	before = identity_assume_files(&f->owner);
+	if (!f->failure)
+		f->failure = before.failure;
+	if (!f->failure && renameat(f->dir_fd, f->temp, f->dir_fd, f->name))
+		f->failure = -errno;
+	if (f->failure)
+		unlinkat(f->dir_fd, f->temp, 0);
+	identity_restore_files(&before);
+	free(steal(f->temp));
+}
+
+int outfile_commit(struct outfile *f, struct error *err)
+{
+	if (!f->failure)
+		flush_input(f, true);
+	/* Some file systems tell only now that there was no room. */
+	if (close(steal_fd(&f->fd)) && errno != EINTR && !f->failure)
+		f->failure = -errno;
+	settle_name(f);
+	if (f->failure)
+		return error_set(err, f->failure, "write %s", f->path);
+	return 0;
+}
+
+uint64_t outfile_size(const struct outfile *f)
+{
+	return f->size;
+}
+
+void outfile_free(struct outfile *f)
+{
+	if (!f)
+		return;
+	if (f->fd >= 0)
+		close(f->fd);
+	if (!f->failure)
+		f->failure = -ECANCELED;
+	settle_name(f);
+	if (f->dir_fd >= 0)
+		close(f->dir_fd);
+	free(f->packer);
+	free(f->path);
+	free(f->name);
+	free(f->temp);
+	free(f);
+}

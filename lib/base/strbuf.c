@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/strbuf.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/vec.h"
+
+/* Room for `size` more bytes and the terminator. An overflow asks for more than there can be. */
+static void reserve(struct strbuf *s, size_t size)
+{
+	size_t needed;
+
+	if (__builtin_add_overflow(s->size, size, &needed) ||
+	    __builtin_add_overflow(needed, 1, &needed))
+		needed = SIZE_MAX;
+	if (needed > s->capacity)
+		s->text = vec_grow(s->text, &s->capacity, needed, 1);
+}
+
+void strbuf_release(struct strbuf *s)
+{
+	free(s->text);
+	*s = (struct strbuf){0};
+}
+
+void strbuf_reset(struct strbuf *s)
+{
+	s->size = 0;
+	if (s->text)
+		s->text[0] = '\0';
+}
+
+void strbuf_add(struct strbuf *s, const void *data, size_t size)
+{
+	reserve(s, size);
+	if (size)
+		memcpy(s->text + s->size, data, size);
+	s->size += size;
+	s->text[s->size] = '\0';
+}
+
+void strbuf_adds(struct strbuf *s, const char *text)
+{
+	strbuf_add(s, text, strlen(text));
+}
+
+void strbuf_addch(struct strbuf *s, char c)
+{
+	reserve(s, 1);
+	s->text[s->size++] = c;
+	s->text[s->size] = '\0';
+}
+
+void strbuf_addf(struct strbuf *s, const char *fmt, ...)
+{
+	va_list args;
+	int length;
+
+	reserve(s, 0);
+	va_start(args, fmt);
+	length = vsnprintf(s->text + s->size, s->capacity - s->size, fmt, args);
+	va_end(args);
+	if (length < 0) {
+		s->text[s->size] = '\0';
+		return;
+	}
+	if ((size_t)length >= s->capacity - s->size) {
+		reserve(s, (size_t)length);
+		va_start(args, fmt);
+		vsnprintf(s->text + s->size, s->capacity - s->size, fmt, args);
+		va_end(args);
+	}
+	s->size += (size_t)length;
+}
+
+const char *strbuf_text(const struct strbuf *s)
+{
+	return s->text ? s->text : "";
+}
+
+char *strbuf_take(struct strbuf *s)
+{
+	char *text = s->text ? s->text : xstrdup("");
+
+	*s = (struct strbuf){0};
+	return text;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+bool text_starts_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+bool text_ends_with(const char *text, const char *suffix)
+{
+	size_t length = strlen(text), suffix_length = strlen(suffix);
+
+	return length >= suffix_length && !strcmp(text + length - suffix_length, suffix);
+}
+
+static int digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A' + 10;
+	return INT32_MAX;
+}
+
+/* Where it fails *at stays. */
+static bool scan(const char **at, const char *end, int base, uint64_t *value)
+{
+	const char *p = *at;
+	uint64_t sum = 0;
+
+	for (; p < end && digit_value(*p) < base; p++) {
+		if (__builtin_mul_overflow(sum, (uint64_t)base, &sum) ||
+		    __builtin_add_overflow(sum, (uint64_t)digit_value(*p), &sum))
+			return false;
+	}
+	if (p == *at)
+		return false;
+	*at = p;
+	*value = sum;
+	return true;
+}
+
+bool text_scan_hex(const char **at, const char *end, uint64_t *value)
+{
+	return scan(at, end, 16, value);
+}
+
+bool text_scan_decimal(const char **at, const char *end, uint64_t *value)
+{
+	return scan(at, end, 10, value);
+}
+
+bool text_to_u64(const char *text, int base, uint64_t *value)
+{
+	const char *end = text + strlen(text);
+	uint64_t number;
+
+	if (!scan(&text, end, base, &number) || text != end)
+		return false;
+	*value = number;
+	return true;
+}
+
+static const char *skip_digits(const char *text)
+{
+	return text + strspn(text, "0123456789");
+}
+
+/* [-] digits [. digits] [e [+-] digits], a digit before or after the point. */
+static bool is_decimal(const char *text)
+{
+	const char *whole = text + (*text == '-');
+	const char *end = skip_digits(whole);
+	bool has_digit = end > whole;
+
+	if (*end == '.') {
+		const char *fraction = end + 1;
+
+		end = skip_digits(fraction);
+		has_digit |= end > fraction;
+	}
+	if (has_digit && (*end == 'e' || *end == 'E')) {
+		const char *exponent = end + 1;
+
+		exponent += *exponent == '-' || *exponent == '+';
+		end = skip_digits(exponent);
+		has_digit = end > exponent;
+	}
+	return has_digit && !*end;
+}
+
+bool text_to_double(const char *text, double *value)
+{
+	locale_t c_locale;
+	double number;
+
+	if (!is_decimal(text))
+		return false;
+	/* The user's locale may want a comma. */
+	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	if (!c_locale)
+		return false;
+	number = strtod_l(text, NULL, c_locale);
+	freelocale(c_locale);
+	if (!isfinite(number))
+		return false;
+	*value = number;
+	return true;
+}
+
+bool text_to_size(const char *text, uint64_t *size)
+{
+	static const char suffixes[] = "KMG";
+	const char *end = text + strlen(text), *suffix;
+	unsigned int shift = 0;
+	uint64_t number;
+
+	if (!scan(&text, end, 10, &number))
+		return false;
+	if (text < end) {
+		suffix = strchr(suffixes, *text);
+		if (!suffix || text + 1 != end)
+			return false;
+		shift = 10 * (unsigned int)(suffix - suffixes + 1);
+	}
+	if (number > UINT64_MAX >> shift)
+		return false;
+	*size = number << shift;
+	return true;
+}
+
+/* Table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing above U+10FFFF. */
+size_t text_utf8_length(const char *text, size_t size)
+{
+	const uint8_t *at = (const uint8_t *)text;
+	uint8_t second_min = 0x80, second_max = 0xbf;
+	size_t length;
+
+	if (!size)
+		return 0;
+	if (at[0] < 0x80)
+		return 1;
+	if (at[0] < 0xc2 || at[0] > 0xf4)
+		return 0;
+	length = at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+	if (size < length)
+		return 0;
+	if (at[0] == 0xe0)
+		second_min = 0xa0;
+	else if (at[0] == 0xed)
+		second_max = 0x9f;
+	else if (at[0] == 0xf0)
+		second_min = 0x90;
+	else if (at[0] == 0xf4)
+		second_max = 0x8f;
+	if (at[1] < second_min || at[1] > second_max)
+		return 0;
+	for (size_t i = 2; i < length; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return length;
+}
+
+void text_to_line(char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+	}
+}
+
+/* Files in /proc have no size and give a page or a line at a time: read until nothing comes. */
+char *text_read_fd(int fd, size_t max, size_t *size)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t used = 0, capacity = 0;
+
+	while (used < max) {
+		ssize_t got;
+
+		if (used == capacity) {
+			capacity = capacity ? capacity * 2 : 4096;
+			if (capacity > max)
+				capacity = max;
+			text = xrealloc(text, capacity);
+		}
+		got = read(fd, text + used, capacity - used);
+		if (got < 0 && errno != EINTR)
+			return NULL;
+		if (!got)
+			break;
+		if (got > 0)
+			used += (size_t)got;
+	}
+	text = xrealloc(text, used + 1);
+	text[used] = '\0';
+	if (size)
+		*size = used;
+	return steal(text);
+}
+
+char *text_read_file(const char *path, size_t max, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	char *text;
+	int saved_errno;
+
+	if (fd < 0)
+		return NULL;
+	text = text_read_fd(fd, max, size);
+	saved_errno = errno;
+	close(fd);
+	errno = saved_errno;
+	return text;
+}
+
+void text_format_bytes(char *buf, size_t buf_size, uint64_t bytes)
+{
+	static const char units[] = "kMGTPE";
+	uint64_t step = 100; /* a tenth of the unit */
+	const char *unit = units;
+	uint64_t tenths;
+
+	if (bytes < 1000) {
+		snprintf(buf, buf_size, "%" PRIu64 " B", bytes);
+		return;
+	}
+	/* Integers, so that 999,950 becomes "1.0 MB" and not "1000 kB". */
+	for (;; unit++, step *= 1000) {
+		tenths = bytes / step + (bytes % step >= step / 2);
+		if (tenths < 9995 || !unit[1])
+			break;
+	}
+	if (tenths < 100)
+		snprintf(buf, buf_size, "%" PRIu64 ".%u %cB", tenths / 10,
+			 (unsigned int)(tenths % 10), *unit);
+	else
+		snprintf(buf, buf_size, "%" PRIu64 " %cB", (tenths + 5) / 10, *unit);
+}

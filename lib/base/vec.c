@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/vec.h"
+
+#include "lib/base/alloc.h"
+
+void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size)
+{
+	size_t larger;
+
+	if (needed <= *capacity)
+		return items;
+	if (__builtin_add_overflow(*capacity, *capacity / 2 + 8, &larger) || larger < needed)
+		larger = needed;
+	items = xreallocarray(items, larger, item_size);
+	*capacity = larger;
+	return items;
+}

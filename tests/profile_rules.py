@@ -1,0 +1,585 @@
+# SPDX-License-Identifier: MIT
+"""What a processed profile of format version 70 must be like; used through check_profile."""
+
+import collections
+import json
+import re
+
+VERSION = 70
+MAX_REPEATS = 3  # problems of one kind that are spelled out
+
+COLORS = ("transparent purple green orange yellow lightblue blue brown magenta red lightred "
+          "darkgrey grey").split()
+DISPLAYS = ("marker-chart marker-table timeline-overview timeline-memory timeline-ipc "
+            "timeline-fileio timeline-network").split()
+INDEX_FORMATS = ("unique-string", "flow-id", "terminating-flow-id")
+TEXT_FORMATS = ("url", "file-path", "sanitized-string", "string")
+NUMBER_FORMATS = ("duration time seconds milliseconds microseconds nanoseconds bytes percentage "
+                  "integer decimal hexadecimal").split()
+ID_FORMATS = ("pid", "tid")
+FORMATS = INDEX_FORMATS + TEXT_FORMATS + tuple(NUMBER_FORMATS) + ID_FORMATS + ("list",)
+INT32_MAX = 2**31 - 1
+
+
+def _is_int(value):
+    return type(value) is int
+
+
+def _is_number(value):
+    return type(value) in (int, float) and abs(value) < float("inf")
+
+
+def _is_text(value):
+    return type(value) is str and bool(value)
+
+
+class _Rule:
+    """What the values of a column must be."""
+
+    def __init__(self, what, holds):
+        self.what, self.holds = what, holds
+
+    def or_null(self):
+        return _Rule(f"{self.what} or null", lambda v: v is None or self.holds(v))
+
+    def or_minus_one(self):
+        return _Rule(f"{self.what} or -1", lambda v: (_is_int(v) and v == -1) or self.holds(v))
+
+
+def _integer(low, high=2**53):
+    return _Rule(f"an integer from {low} to {high}", lambda v: _is_int(v) and low <= v <= high)
+
+
+def _index(count, table):
+    return _Rule(f"an index into {table} (length {count})",
+                 lambda v: _is_int(v) and 0 <= v < count)
+
+
+def _only(value):
+    return _Rule(json.dumps(value), lambda v: v == value and type(v) is type(value))
+
+
+NUMBER = _Rule("a number", _is_number)
+POSITIVE = _Rule("a number above 0", lambda v: _is_number(v) and v > 0)
+NOT_NEGATIVE = _Rule("a number from 0", lambda v: _is_number(v) and v >= 0)
+TEXT = _Rule("a non-empty string", _is_text)
+BOOL = _Rule("a boolean", lambda v: type(v) is bool)
+LIST = _Rule("an array", lambda v: type(v) is list)
+
+
+class _Check:
+    def __init__(self, profile):
+        self.profile = profile
+        self.problems = []
+        self.repeats = collections.Counter()
+        self.used_strings = set()
+
+    def say(self, text):
+        kind = re.sub(r"\d+", "#", text)
+        self.repeats[kind] += 1
+        if self.repeats[kind] <= MAX_REPEATS:
+            self.problems.append(text)
+
+    def field(self, where, obj, key, rule):
+        if key not in obj:
+            self.say(f"{where}.{key} is missing")
+        elif not rule.holds(obj[key]):
+            self.say(f"{where}.{key} = {_short(obj[key])} is not {rule.what}")
+        else:
+            return True
+        return False
+
+    def fields(self, where, obj, rules):
+        if type(obj) is not dict:
+            self.say(f"{where} is not an object")
+            return False
+        return all([self.field(where, obj, key, rule) for key, rule in rules.items()])
+
+    def table(self, where, table, rules, optional=()):
+        """All columns present, of one length, with values that follow their rules."""
+        if not self.fields(where, table, {"length": _integer(0)}):
+            return False
+        length, good = table["length"], True
+        for name, rule in rules.items():
+            column = table.get(name)
+            if name not in table and name in optional:
+                continue
+            if type(column) is not list:
+                self.say(f"{where}.{name} is not a column")
+                good = False
+                continue
+            if len(column) != length:
+                self.say(f"{where}.{name} has {len(column)} values instead of {length}")
+                good = False
+                continue
+            holds = rule.holds
+            for i, value in enumerate(column):
+                if not holds(value):
+                    self.say(f"{where}.{name}[{i}] = {_short(value)} is not {rule.what}")
+                    good = False
+        return good
+
+    def unique(self, where, keys, what):
+        first = {}
+        for i, key in enumerate(keys):
+            if key in first:
+                self.say(f"{where}[{i}] is the same {what} as [{first[key]}]: {_short(key)}")
+            else:
+                first[key] = i
+
+    def run(self):
+        p = self.profile
+        if not self.fields("profile", p, {"meta": _Rule("an object", lambda v: type(v) is dict),
+                                          "libs": LIST, "threads": LIST,
+                                          "shared": _Rule("an object",
+                                                          lambda v: type(v) is dict)}):
+            return
+        if p["meta"].get("preprocessedProfileVersion") != VERSION:
+            self.say(f"meta.preprocessedProfileVersion is not {VERSION}")
+            return
+        # What follows looks things up in what went before.
+        if self.meta() and self.libs() and self.shared():
+            if self.threads():
+                self.processes()
+                self.unused_strings()
+
+    def finish(self):
+        self.problems += [f"({count} times: {kind})" for kind, count in self.repeats.items()
+                          if count > MAX_REPEATS]
+        return self.problems
+
+    # meta
+
+    def meta(self):
+        meta = self.profile["meta"]
+        good = self.fields("meta", meta, {
+            "version": _integer(0), "interval": POSITIVE, "startTime": POSITIVE,
+            "endTime": POSITIVE, "profilingStartTime": NOT_NEGATIVE,
+            "profilingEndTime": NOT_NEGATIVE, "processType": _only(0), "stackwalk": _only(1),
+            "product": TEXT, "categories": LIST, "markerSchema": LIST, "symbolicated": BOOL,
+            "startTimeAsClockMonotonicNanosecondsSinceBoot": _integer(0),
+            "sampleUnits": _Rule("an object", lambda v: type(v) is dict),
+            "configuration": _Rule("an object", lambda v: type(v) is dict),
+            "keepProfileThreadOrder": BOOL, "usesOnlyOneStackType": BOOL,
+            "sourceCodeIsNotOnSearchfox": BOOL,
+            "initialVisibleThreads": LIST, "initialSelectedThreads": LIST})
+        if "toolkit" in meta:
+            self.say("meta.toolkit is set: it hides parts of oscpu")
+        for key in ("oscpu", "abi", "CPUName", "arguments", "appBuildID"):
+            if key in meta:
+                self.field("meta", meta, key, TEXT)
+        for key in ("physicalCPUs", "logicalCPUs", "mainMemory"):
+            if key in meta:
+                self.field("meta", meta, key, _integer(1))
+        if not good:
+            return False
+        if meta["profilingEndTime"] < meta["profilingStartTime"]:
+            self.say("meta.profilingEndTime is before profilingStartTime")
+        if meta["endTime"] < meta["startTime"]:
+            self.say("meta.endTime is before startTime")
+        self.fields("meta.sampleUnits", meta["sampleUnits"], {
+            "time": _only("ms"), "eventDelay": _only("ms"),
+            "threadCPUDelta": _Rule('"ns" or "µs"', lambda v: v in ("ns", "µs"))})
+        self.configuration(meta["configuration"])
+        self.extra(meta.get("extra", []))
+        self.initial_threads(meta)
+        return self.categories(meta["categories"]) and self.schemas(meta["markerSchema"])
+
+    def configuration(self, configuration):
+        texts = _Rule("an array of strings",
+                      lambda v: type(v) is list and all(type(s) is str for s in v))
+        self.fields("meta.configuration", configuration, {
+            "threads": texts, "features": texts, "capacity": _integer(0)})
+        if "duration" in configuration:
+            self.field("meta.configuration", configuration, "duration", POSITIVE)
+
+    def extra(self, sections):
+        if type(sections) is not list:
+            self.say("meta.extra is not an array")
+            return
+        for i, section in enumerate(sections):
+            where = f"meta.extra[{i}]"
+            if not self.fields(where, section, {"label": TEXT, "entries": LIST}):
+                continue
+            for j, entry in enumerate(section["entries"]):
+                here = f"{where}.entries[{j}]"
+                allowed = TEXT_FORMATS + tuple(NUMBER_FORMATS)
+                if self.fields(here, entry, {
+                        "label": TEXT, "format": _Rule("a format", lambda v: v in allowed)}):
+                    number = entry["format"] in NUMBER_FORMATS
+                    self.field(here, entry, "value", NUMBER if number else
+                               _Rule("a string", lambda v: type(v) is str))
+
+    def initial_threads(self, meta):
+        count = len(self.profile["threads"])
+        for key in ("initialVisibleThreads", "initialSelectedThreads"):
+            for i, position in enumerate(meta[key]):
+                if not (_is_int(position) and 0 <= position < count):
+                    self.say(f"meta.{key}[{i}] = {_short(position)} is not a thread")
+            if not meta[key]:
+                self.say(f"meta.{key} is empty")
+            elif len({_short(v) for v in meta[key]}) != len(meta[key]):
+                self.say(f"meta.{key} has a thread twice")
+        for position in meta["initialSelectedThreads"]:
+            if position not in meta["initialVisibleThreads"]:
+                self.say("meta.initialSelectedThreads has a thread that is not visible")
+
+    def categories(self, categories):
+        good = bool(categories) and len(categories) < 256
+        if not good:
+            self.say(f"meta.categories has {len(categories)} entries")
+        for i, category in enumerate(categories):
+            where = f"meta.categories[{i}]"
+            if not self.fields(where, category, {
+                    "name": TEXT, "subcategories": LIST,
+                    "color": _Rule("a category colour", lambda v: v in COLORS)}):
+                good = False
+            elif category["subcategories"][:1] != ["Other"]:
+                self.say(f"{where}.subcategories does not start with Other")
+                good = False
+        if not good:
+            return False
+        if not any(category["color"] == "grey" for category in categories):
+            self.say("meta.categories has no grey one, the default")
+        self.unique("meta.categories", [category["name"] for category in categories], "name")
+        return True
+
+    def schemas(self, schemas):
+        good = True
+        for i, schema in enumerate(schemas):
+            where = f"meta.markerSchema[{i}]"
+            if not self.fields(where, schema, {"name": TEXT, "display": LIST, "fields": LIST}):
+                good = False
+                continue
+            for display in schema["display"]:
+                if display not in DISPLAYS:
+                    self.say(f"{where}.display has {_short(display)}")
+            keys = []
+            for j, field in enumerate(schema["fields"]):
+                if self.fields(f"{where}.fields[{j}]", field, {
+                        "key": TEXT,
+                        "format": _Rule("a format", lambda v: type(v) is str and v in FORMATS)}):
+                    keys.append(field["key"])
+                else:
+                    good = False
+            self.unique(f"{where}.fields", keys, "key")
+            for label in ("tooltipLabel", "tableLabel", "chartLabel"):
+                for key in re.findall(r"\{\s*marker\.data\.(\w+)", schema.get(label, "")):
+                    if key not in keys:
+                        self.say(f"{where}.{label} names {key}, which is no field")
+        if good:
+            self.unique("meta.markerSchema", [schema["name"] for schema in schemas], "name")
+        return good
+
+    # libs
+
+    def libs(self):
+        good, libs = True, self.profile["libs"]
+        breakpad = _Rule("a breakpad id (33 … 40 upper-case hex digits)",
+                         lambda v: type(v) is str and re.fullmatch("[0-9A-F]{33,40}", v))
+        code = _Rule("a code id", lambda v: type(v) is str and re.fullmatch("[0-9a-f]+", v))
+        for i, lib in enumerate(libs):
+            where = f"libs[{i}]"
+            if not self.fields(where, lib, {
+                    "name": TEXT, "path": TEXT, "debugName": TEXT, "debugPath": TEXT,
+                    "arch": TEXT.or_null(), "breakpadId": breakpad, "codeId": code.or_null()}):
+                good = False
+                continue
+            if "/" in lib["debugName"]:
+                self.say(f"{where}.debugName = {_short(lib['debugName'])} contains a slash")
+            if lib["codeId"] is not None and breakpad_id(lib["codeId"]) != lib["breakpadId"]:
+                self.say(f"{where}.breakpadId does not belong to its codeId")
+        if good:
+            self.unique("libs", [(lib["debugName"], lib["breakpadId"]) for lib in libs],
+                        "(debugName, breakpadId)")
+        return good
+
+    # shared
+
+    def shared(self):
+        shared = self.profile["shared"]
+        if not self.field("shared", shared, "stringArray", LIST):
+            return False
+        strings = shared["stringArray"]
+        bad = [i for i, text in enumerate(strings) if type(text) is not str]
+        if bad:
+            self.say(f"shared.stringArray[{bad[0]}] is not a string")
+            return False
+        self.unique("shared.stringArray", strings, "string")
+        for i, text in enumerate(strings):
+            if any("\ud800" <= c <= "\udfff" for c in text):
+                self.say(f"shared.stringArray[{i}] has half a surrogate pair")
+        if not self.shared_columns(shared):
+            return False
+        self.shared_uniqueness(shared)
+        self.frames(shared)
+        self.parents(shared)
+        return True
+
+    def shared_columns(self, shared):
+        def length(name):
+            table = shared.get(name)
+            count = table.get("length") if type(table) is dict else None
+            return count if _is_int(count) else 0
+
+        def index(name):
+            return _index(length(name), f"shared.{name}")
+
+        string = _index(len(shared["stringArray"]), "shared.stringArray")
+        lib = _index(len(self.profile["libs"]), "libs")
+        null = _only(None)
+        category = _index(len(self.profile["meta"]["categories"]), "meta.categories")
+        tables = {
+            "sources": {"id": null, "filename": string, "startLine": _only(1),
+                        "startColumn": _only(1), "sourceMapURL": string.or_null(),
+                        "content": _Rule("a string", lambda v: type(v) is str).or_null()},
+            "sourceLocationTable": {"source": index("sources"), "line": _integer(1),
+                                    "column": _integer(1)},
+            "resourceTable": {"name": string, "host": string.or_null(), "type": _integer(0, 5)},
+            "nativeSymbols": {"libIndex": lib, "address": _integer(0, INT32_MAX),
+                              "name": string, "functionSize": _integer(1).or_null()},
+            "funcTable": {"name": string, "isJS": BOOL, "relevantForJS": BOOL,
+                          "resource": index("resourceTable").or_minus_one(),
+                          "source": index("sources").or_null(),
+                          "lineNumber": _integer(1).or_null(),
+                          "columnNumber": _integer(1).or_null(),
+                          "originalLocation": index("sourceLocationTable").or_null()},
+            "frameTable": {"address": _integer(0, INT32_MAX).or_minus_one(),
+                           "lib": lib.or_minus_one(), "inlineDepth": _integer(0, 255),
+                           "category": category.or_null(), "subcategory": _integer(0).or_null(),
+                           "func": index("funcTable"),
+                           "nativeSymbol": index("nativeSymbols").or_null(),
+                           "innerWindowID": _integer(0).or_null(), "line": _integer(1).or_null(),
+                           "column": _integer(1).or_null(),
+                           "originalLocation": index("sourceLocationTable").or_null()},
+            "stackTable": {"frame": index("frameTable"), "prefixOffset": _integer(0)},
+        }
+        good = True
+        for name, rules in tables.items():
+            if not self.table(f"shared.{name}", shared.get(name), rules):
+                good = False
+        return good
+
+    def shared_uniqueness(self, shared):
+        def rows(name, *columns):
+            return zip(*(shared[name][column] for column in columns))
+
+        self.unique("shared.sources", rows("sources", "filename"), "file")
+        self.unique("shared.nativeSymbols", rows("nativeSymbols", "libIndex", "address"),
+                    "(lib, address)")
+        self.unique("shared.funcTable",
+                    rows("funcTable", "name", "resource", "source", "lineNumber", "columnNumber"),
+                    "(name, resource, source, line)")
+        self.unique("shared.stackTable", ((i - offset if offset else -1, frame) for
+                                          i, (frame, offset) in
+                                          enumerate(rows("stackTable", "frame", "prefixOffset"))),
+                    "(parent, frame)")
+        strings = shared["stringArray"]
+        for table, column in (("sources", "filename"), ("resourceTable", "name"),
+                              ("nativeSymbols", "name"), ("funcTable", "name")):
+            self.used_strings.update(shared[table][column])
+            for i, string in enumerate(shared[table][column]):
+                if not strings[string]:
+                    self.say(f"shared.{table}.{column}[{i}] is empty")
+        for column in (shared["resourceTable"]["host"], shared["sources"]["sourceMapURL"]):
+            self.used_strings.update(string for string in column if string is not None)
+
+    def frames(self, shared):
+        frames, symbols = shared["frameTable"], shared["nativeSymbols"]
+        categories = self.profile["meta"]["categories"]
+        used = set()
+        for i in range(frames["length"]):
+            lib, address, symbol = (frames[c][i] for c in ("lib", "address", "nativeSymbol"))
+            where = f"shared.frameTable[{i}]"
+            used.add(lib)
+            if (lib == -1) != (address == -1):
+                self.say(f"{where} has lib {lib} but address {address}")
+            category, subcategory = frames["category"][i], frames["subcategory"][i]
+            if (category is None) != (subcategory is None):
+                self.say(f"{where} has category {category} but subcategory {subcategory}")
+            elif category is not None and \
+                    subcategory >= len(categories[category]["subcategories"]):
+                self.say(f"{where} has subcategory {subcategory}, unknown in its category")
+            if symbol is None:
+                continue
+            start, size = symbols["address"][symbol], symbols["functionSize"][symbol]
+            if symbols["libIndex"][symbol] != lib:
+                self.say(f"{where} has a native symbol of another lib")
+            elif address < start or (size is not None and address >= start + size):
+                self.say(f"{where} lies outside its native symbol")
+        for i in range(len(self.profile["libs"])):
+            if i not in used:
+                self.say(f"libs[{i}] is used by no frame")
+
+    def parents(self, shared):
+        """Parents come first, and an inlined function directly below its caller."""
+        stacks, frames = shared["stackTable"], shared["frameTable"]
+        depths = frames["inlineDepth"]
+        for i, (frame, offset) in enumerate(zip(stacks["frame"], stacks["prefixOffset"])):
+            if offset > i:
+                self.say(f"shared.stackTable.prefixOffset[{i}] = {offset} leads before the table")
+                continue
+            if depths[frame] == 0:
+                continue
+            where = f"shared.stackTable[{i}]: inlined frame {frame}"
+            if offset == 0:
+                self.say(f"{where} has no caller")
+                continue
+            outer = stacks["frame"][i - offset]
+            if depths[outer] + 1 != depths[frame]:
+                self.say(f"{where} has depth {depths[frame]}, its caller {depths[outer]}")
+            elif any(frames[c][outer] != frames[c][frame]
+                     for c in ("address", "lib", "nativeSymbol")):
+                self.say(f"{where} is at another place than its caller")
+
+    def unused_strings(self):
+        for i in range(len(self.profile["shared"]["stringArray"])):
+            if i not in self.used_strings:
+                self.say(f"shared.stringArray[{i}] is used by nothing")
+
+    # threads
+
+    def threads(self):
+        good = True
+        if not self.profile["threads"]:
+            self.say("threads is empty")
+            return False
+        for i, thread in enumerate(self.profile["threads"]):
+            where = f"threads[{i}]"
+            if not self.fields(where, thread, {
+                    "name": TEXT, "processName": TEXT, "processType": _only("default"),
+                    "pid": _Rule("a pid in a string", lambda v: type(v) is str and
+                                 re.fullmatch(r"\d+(\.\d+)?", v)),
+                    "tid": _Rule("a tid", lambda v: (_is_int(v) and v >= 0) or _is_text(v)),
+                    "isMainThread": BOOL, "pausedRanges": LIST, "showMarkersInTimeline": BOOL,
+                    "registerTime": NOT_NEGATIVE, "unregisterTime": NOT_NEGATIVE.or_null(),
+                    "processStartupTime": NOT_NEGATIVE,
+                    "processShutdownTime": NOT_NEGATIVE.or_null()}):
+                good = False
+                continue
+            for start, end in (("registerTime", "unregisterTime"),
+                               ("processStartupTime", "processShutdownTime")):
+                if thread[end] is not None and thread[end] < thread[start]:
+                    self.say(f"{where}.{end} is before its {start}")
+            self.samples(f"{where}.samples", thread.get("samples"))
+            self.markers(f"{where}.markers", thread.get("markers"))
+        if good:
+            self.unique("threads", [str(t["tid"]) for t in self.profile["threads"]], "tid")
+        return good
+
+    def samples(self, where, table):
+        stack = _index(self.profile["shared"]["stackTable"]["length"], "shared.stackTable")
+        rules = {"stack": stack.or_null(), "time": NOT_NEGATIVE, "timeDeltas": NOT_NEGATIVE,
+                 "weight": _integer(1), "threadCPUDelta": NOT_NEGATIVE.or_null()}
+        optional = {"time", "timeDeltas", "threadCPUDelta"}
+        if type(table) is not dict or "weight" not in table:
+            self.say(f"{where}.weight is missing")
+            return
+        if table["weight"] is None:
+            del rules["weight"]
+        if ("time" in table) == ("timeDeltas" in table):
+            self.say(f"{where} has both or neither of time and timeDeltas")
+            return
+        self.field(where, table, "weightType",
+                   _Rule("a type of weight", lambda v: v in ("samples", "tracing-ms", "bytes")))
+        if self.table(where, table, rules, optional) and "time" in table:
+            times = table["time"]
+            for i in range(1, len(times)):
+                if times[i] < times[i - 1]:
+                    self.say(f"{where}.time[{i}] is before the one before it")
+
+    def markers(self, where, table):
+        strings = len(self.profile["shared"]["stringArray"])
+        categories = len(self.profile["meta"]["categories"])
+        if not self.table(where, table, {
+                "name": _index(strings, "shared.stringArray"),
+                "category": _index(categories, "meta.categories"),
+                "data": _Rule("an object or null", lambda v: v is None or type(v) is dict),
+                "startTime": NOT_NEGATIVE.or_null(), "endTime": NOT_NEGATIVE.or_null(),
+                "phase": _integer(0, 3)}):
+            return
+        self.used_strings.update(table["name"])
+        schemas = {schema["name"]: schema for schema in self.profile["meta"]["markerSchema"]}
+        for i in range(table["length"]):
+            here = f"{where}[{i}]"
+            start, end, phase = (table[c][i] for c in ("startTime", "endTime", "phase"))
+            # 0: an instant, 1: an interval, 2 and 3: its start and its end apart
+            if (start is not None) != (phase in (0, 1, 2)):
+                self.say(f"{here} has phase {phase} and startTime {start}")
+            elif (end is not None) != (phase in (1, 3)):
+                self.say(f"{here} has phase {phase} and endTime {end}")
+            elif phase == 1 and end < start:
+                self.say(f"{here} ends before it starts")
+            if table["data"][i] is not None:
+                self.marker_data(f"{here}.data", table["data"][i], schemas)
+
+    def marker_data(self, where, data, schemas):
+        if not self.field(where, data, "type", TEXT):
+            return
+        schema = schemas.get(data["type"])
+        if schema is None:
+            self.say(f"{where} has type {_short(data['type'])}, which has no schema")
+            return
+        formats = {field["key"]: field["format"] for field in schema["fields"]}
+        string = _index(len(self.profile["shared"]["stringArray"]), "shared.stringArray")
+        stack = _index(self.profile["shared"]["stackTable"]["length"], "shared.stackTable")
+        for key, value in data.items():
+            if key == "type":
+                continue
+            if key == "cause":
+                self.fields(f"{where}.cause", value, {"stack": stack.or_null()})
+            elif key not in formats:
+                self.say(f"{where}.{key} is no field of its schema")
+            elif formats[key] in INDEX_FORMATS:
+                if self.field(where, data, key, string):
+                    self.used_strings.add(value)
+            elif formats[key] in NUMBER_FORMATS:
+                self.field(where, data, key, NUMBER)
+            elif formats[key] in TEXT_FORMATS:
+                self.field(where, data, key, _Rule("a string", lambda v: type(v) is str))
+
+    def processes(self):
+        """Each has one main thread, which comes first; processes stand in order of their start."""
+        done, previous = set(), None
+        for i, thread in enumerate(self.profile["threads"]):
+            pid, before = thread["pid"], previous
+            previous = thread
+            where = f"threads[{i}]"
+            if before is not None and before["pid"] == pid:
+                for key in ("processName", "processStartupTime", "processShutdownTime"):
+                    if thread[key] != before[key]:
+                        self.say(f"{where}.{key} differs within process {pid}")
+                if thread["isMainThread"]:
+                    self.say(f"{where} is one more main thread of process {pid}")
+                elif not before["isMainThread"] and \
+                        thread["registerTime"] < before["registerTime"]:
+                    self.say(f"{where} started before the thread in front of it")
+                continue
+            if pid in done:
+                self.say(f"{where} is apart from the other threads of process {pid}")
+                continue
+            done.add(pid)
+            if not thread["isMainThread"]:
+                self.say(f"{where} comes first in process {pid} but is not its main thread")
+            if before is not None and \
+                    thread["processStartupTime"] < before["processStartupTime"]:
+                self.say(f"{where}: process {pid} started before the one in front of it")
+
+
+def breakpad_id(build_id):
+    """The breakpad id of a build id, both in hex."""
+    text = (build_id + "0" * 32)[:32].upper()
+    data = bytes.fromhex(text)
+    return (data[3::-1] + data[5:3:-1] + data[7:5:-1] + data[8:]).hex().upper() + "0"
+
+
+def _short(value):
+    text = json.dumps(value, ensure_ascii=True, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def check(profile):
+    """The profile's problems, one string each."""
+    state = _Check(profile)
+    state.run()
+    return state.finish()

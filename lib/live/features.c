@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whatever can be tried is tried: reading a sysctl or a capability only explains why a trial
+ * failed, since containers, security modules and seccomp filters refuse without telling.
+ */
+#include "lib/live/features.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/live/host.h"
+#include "lib/live/perf_event.h"
+
+#define KERNEL_MAJOR_MIN 6
+#define KERNEL_MINOR_MIN 1
+/* The highest value of perf_event_paranoid at which CAP_PERFMON suffices. Debian adds 3. */
+#define PARANOID_MAX 2
+#define DEFAULT_RATE 999
+#define FILES_WANTED 4096
+#define KALLSYMS_LOOK (1u << 20)
+#define SMALL_FILE_MAX 4096
+
+/* What several rows need to know. */
+struct machine {
+	uint64_t capabilities;
+	int64_t paranoid; /* -2: there is no such file */
+	uint32_t cpu; /* one that is online */
+	bool may_perf; /* perf_event_open() worked */
+};
+
+static void set(struct feature *f, enum feature_status status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void hint(struct feature *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void set(struct feature *f, enum feature_status status, const char *fmt, ...)
+{
+	va_list args;
+
+	f->status = status;
+	va_start(args, fmt);
+	vsnprintf(f->detail, sizeof(f->detail), fmt, args);
+	va_end(args);
+}
+
+static void hint(struct feature *f, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(f->hint, sizeof(f->hint), fmt, args);
+	va_end(args);
+}
+
+static bool read_number(const char *path, int64_t *value)
+{
+	_cleanup_free_ char *text = text_read_file(path, SMALL_FILE_MAX, NULL);
+	char *end;
+
+	if (!text)
+		return false;
+	errno = 0;
+	*value = strtoll(text, &end, 10);
+	return end != text && !errno;
+}
+
+static uint64_t read_capabilities(void)
+{
+	_cleanup_free_ char *status = text_read_file("/proc/self/status", 65536, NULL);
+	const char *at = status ? strstr(status, "\nCapEff:") : NULL;
+
+	return at ? strtoull(at + strlen("\nCapEff:"), NULL, 16) : 0;
+}
+
+static bool has_capability(const struct machine *m, unsigned int capability)
+{
+	return m->capabilities & (UINT64_C(1) << capability);
+}
+
+/* Where root of a user namespace has every capability, and yet none that counts here. */
+static bool in_user_namespace(void)
+{
+	_cleanup_free_ char *map = text_read_file("/proc/self/uid_map", SMALL_FILE_MAX, NULL);
+	unsigned int inside, outside, count;
+
+	if (!map || sscanf(map, "%u %u %u", &inside, &outside, &count) != 3)
+		return false;
+	return inside != 0 || outside != 0 || count != UINT32_MAX;
+}
+
+static void hint_privilege(struct feature *f)
+{
+	if (in_user_namespace())
+		hint(f, "run prof as root of the machine, outside of the user namespace");
+	else if (geteuid() != 0)
+		hint(f, "run prof with sudo");
+	else
+		hint(f, "start the container with --privileged");
+}
+
+static void probe_kernel(struct machine *m, struct feature *f)
+{
+	struct utsname name;
+	unsigned int major = 0, minor = 0;
+
+	(void)m;
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2) {
+		set(f, FEATURE_NOTE, "its version is unknown");
+		return;
+	}
+	set(f, FEATURE_OK, "%s", name.release);
+	if (major > KERNEL_MAJOR_MIN || (major == KERNEL_MAJOR_MIN && minor >= KERNEL_MINOR_MIN))
+		return;
+	set(f, FEATURE_MISSING, "%s is too old: Linux %d.%d or newer is needed", name.release,
+	    KERNEL_MAJOR_MIN, KERNEL_MINOR_MIN);
+	hint(f, "boot a newer kernel");
+}
+
+static void probe_btf(struct machine *m, struct feature *f)
+{
+	static const char path[] = "/sys/kernel/btf/vmlinux";
+
+	(void)m;
+	if (access(path, R_OK) == 0) {
+		set(f, FEATURE_OK, "%s", path);
+		return;
+	}
+	set(f, FEATURE_MISSING, "%s: %s", path, strerror(errno));
+	if (access("/sys/kernel", R_OK))
+		hint(f, "run: mount -t sysfs sysfs /sys");
+	else
+		hint(f, "boot a kernel with CONFIG_DEBUG_INFO_BTF=y");
+}
+
+static void probe_lockdown(struct machine *m, struct feature *f)
+{
+	_cleanup_free_ char *text = text_read_file("/sys/kernel/security/lockdown", SMALL_FILE_MAX,
+						   NULL);
+
+	(void)m;
+	if (!text || !strstr(text, "[confidentiality]")) {
+		set(f, FEATURE_OK, "not in the way");
+		return;
+	}
+	set(f, FEATURE_MISSING, "the kernel is locked down (confidentiality): BPF may not read it");
+	hint(f, "boot with lockdown=integrity");
+}
+
+static void probe_capabilities(struct machine *m, struct feature *f)
+{
+	bool bpf = has_capability(m, CAP_BPF), perfmon = has_capability(m, CAP_PERFMON);
+
+	if (has_capability(m, CAP_SYS_ADMIN)) {
+		set(f, FEATURE_OK, "CAP_SYS_ADMIN");
+	} else if (!bpf || !perfmon) {
+		set(f, FEATURE_MISSING, "not privileged: %s missing",
+		    perfmon ? "CAP_BPF is"
+		    : bpf   ? "CAP_PERFMON is"
+			    : "CAP_BPF and CAP_PERFMON are");
+		hint_privilege(f);
+	} else if (!has_capability(m, CAP_SYS_PTRACE)) {
+		set(f, FEATURE_NOTE,
+		    "CAP_SYS_PTRACE is missing: files of other users' processes are not opened");
+		hint_privilege(f);
+	} else {
+		set(f, FEATURE_OK, "CAP_BPF, CAP_PERFMON");
+	}
+}
+
+static void probe_paranoid(struct machine *m, struct feature *f)
+{
+	if (m->paranoid == -2) {
+		set(f, FEATURE_MISSING, "the kernel has no perf events");
+		hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
+	} else if (m->paranoid <= PARANOID_MAX) {
+		set(f, FEATURE_OK, "%d", (int)m->paranoid);
+	} else if (has_capability(m, CAP_SYS_ADMIN)) {
+		set(f, FEATURE_OK, "%d, which CAP_SYS_ADMIN may pass", (int)m->paranoid);
+	} else {
+		set(f, FEATURE_MISSING,
+		    "%d: above %d even CAP_PERFMON does not suffice, it takes CAP_SYS_ADMIN",
+		    (int)m->paranoid, PARANOID_MAX);
+		hint(f, "run: sudo sysctl kernel.perf_event_paranoid=%d", PARANOID_MAX);
+	}
+}
+
+/* The two things that recording needs of bpf(2): a ring, and a program for a perf event. */
+static int try_bpf(const char **what)
+{
+	static const struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd;
+
+	*what = "a ring buffer";
+	fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "prof_probe", 0, 0,
+			    (uint32_t)sysconf(_SC_PAGESIZE), NULL);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	*what = "a program";
+	fd = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "prof_probe", "GPL", insns,
+			   sizeof(insns) / sizeof(insns[0]), NULL);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static void probe_bpf(struct machine *m, struct feature *f)
+{
+	const char *what;
+	int ret = try_bpf(&what);
+
+	(void)m;
+	if (!ret) {
+		set(f, FEATURE_OK, "ring buffer and program loaded");
+		return;
+	}
+	set(f, FEATURE_MISSING, "loading %s: %s", what, strerror(-ret));
+	if (ret == -EPERM || ret == -EACCES)
+		hint_privilege(f);
+	else if (ret == -ENOSYS)
+		hint(f, "boot a kernel with CONFIG_BPF_SYSCALL=y");
+	else
+		hint(f, "boot a newer kernel");
+}
+
+static void probe_perf_event(struct machine *m, struct feature *f)
+{
+	struct sampling_event event = {.clock = CLOCK_CPU, .frequency_hz = 1};
+	_cleanup_close_ int fd = sampling_event_open(&event, m->cpu);
+
+	m->may_perf = fd >= 0;
+	if (m->may_perf) {
+		set(f, FEATURE_OK, "cpu-clock on CPU %u", m->cpu);
+		return;
+	}
+	set(f, FEATURE_MISSING, "perf_event_open: %s", strerror(-fd));
+	if (fd == -ENOSYS)
+		hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
+	else
+		hint_privilege(f);
+}
+
+static void probe_pmu(struct machine *m, struct feature *f)
+{
+	struct sampling_event event = {.clock = CLOCK_CYCLES, .frequency_hz = 1};
+	_cleanup_close_ int fd = sampling_event_open(&event, m->cpu);
+
+	if (fd >= 0)
+		set(f, FEATURE_OK, "hardware cycles");
+	else if (!m->may_perf)
+		set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
+	else
+		set(f, FEATURE_NOTE, "no hardware counters: cpu-clock is used instead of cycles");
+}
+
+static void probe_rings(struct machine *m, struct feature *f)
+{
+	struct map_ring *ring;
+	struct error err = {0};
+
+	if (!m->may_perf) {
+		set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
+	} else if (map_ring_open(&ring, m->cpu, &err) == 0) {
+		map_ring_free(ring);
+		set(f, FEATURE_OK, "mapped");
+	} else {
+		set(f, FEATURE_MISSING, "%.180s", err.text);
+		hint(f, "%.180s", err.hint);
+	}
+}
+
+static void probe_rate(struct machine *m, struct feature *f)
+{
+	int64_t rate;
+
+	(void)m;
+	if (!read_number("/proc/sys/kernel/perf_event_max_sample_rate", &rate)) {
+		set(f, FEATURE_NOTE, "unknown");
+	} else if (rate < DEFAULT_RATE) {
+		/* The kernel lowers it by itself where sampling took too much time. */
+		set(f, FEATURE_NOTE, "%d Hz: less than the default of %d", (int)rate, DEFAULT_RATE);
+		hint(f, "run: sudo sysctl kernel.perf_event_max_sample_rate=10000");
+	} else {
+		set(f, FEATURE_OK, "at most %d Hz", (int)rate);
+	}
+}
+
+/* The addresses themselves tell; the sysctl only does for some readers. */
+static bool kernel_addresses_visible(void)
+{
+	_cleanup_free_ char *text = text_read_file("/proc/kallsyms", KALLSYMS_LOOK, NULL);
+	const char *line = text;
+
+	/* The first ones may be offsets of per-CPU variables, which are near 0 anyway. */
+	while (line && *line) {
+		if (strtoull(line, NULL, 16) >> 32)
+			return true;
+		line = strchr(line, '\n');
+		if (line)
+			line++;
+	}
+	return false;
+}
+
+static void probe_kptr(struct machine *m, struct feature *f)
+{
+	int64_t restricted = 0;
+
+	read_number("/proc/sys/kernel/kptr_restrict", &restricted);
+	if (kernel_addresses_visible()) {
+		set(f, FEATURE_OK, "%d, addresses are visible", (int)restricted);
+		return;
+	}
+	set(f, FEATURE_NOTE, "%d: kernel functions stay without names", (int)restricted);
+	if (restricted > 1)
+		hint(f, "run: sudo sysctl kernel.kptr_restrict=1");
+	else if (!has_capability(m, CAP_SYSLOG))
+		hint_privilege(f);
+}
+
+static void probe_tracefs(struct machine *m, struct feature *f)
+{
+	static const char *const paths[] = {
+		"/sys/kernel/tracing/events",
+		"/sys/kernel/debug/tracing/events",
+	};
+
+	(void)m;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		/* Not to be seen by others where only root may enter: then it is mounted. */
+		if (access(paths[i], F_OK) == 0 || errno == EACCES) {
+			set(f, FEATURE_OK, "mounted");
+			return;
+		}
+	}
+	set(f, FEATURE_NOTE, "not mounted; recording does not need it");
+	hint(f, "run: sudo mount -t tracefs tracefs /sys/kernel/tracing");
+}
+
+static void probe_files(struct machine *m, struct feature *f)
+{
+	struct rlimit limit;
+
+	(void)m;
+	if (getrlimit(RLIMIT_NOFILE, &limit)) {
+		set(f, FEATURE_NOTE, "unknown");
+	} else if (limit.rlim_max < FILES_WANTED) {
+		set(f, FEATURE_NOTE, "at most %u open files: names may be missing",
+		    (unsigned int)limit.rlim_max);
+		hint(f, "run: ulimit -Hn %d", FILES_WANTED);
+	} else {
+		set(f, FEATURE_OK, "at most %llu open files", (unsigned long long)limit.rlim_max);
+	}
+}
+
+/* In this order, since the first that is missing explains why those after it are. */
+static const struct probe {
+	const char *name;
+	void (*run)(struct machine *m, struct feature *f);
+} probes[] = {
+	{"kernel", probe_kernel},
+	{"btf", probe_btf},
+	{"lockdown", probe_lockdown},
+	{"capabilities", probe_capabilities},
+	{"perf_event_paranoid", probe_paranoid},
+	{"perf_event", probe_perf_event},
+	{"bpf", probe_bpf},
+	{"rings", probe_rings},
+	{"sample rate", probe_rate},
+	{"open files", probe_files},
+	{"kptr_restrict", probe_kptr},
+	{"tracefs", probe_tracefs},
+	{"pmu", probe_pmu},
+};
+
+#define PROBE_COUNT (sizeof(probes) / sizeof(probes[0]))
+_Static_assert(PROBE_COUNT <= FEATURES_MAX, "callers have room for FEATURES_MAX rows");
+
+static uint32_t first_online_cpu(void)
+{
+	struct cpu_list online;
+	uint32_t cpu;
+
+	if (cpu_list_read("online", &online))
+		return 0;
+	cpu = online.cpus[0];
+	cpu_list_release(&online);
+	return cpu;
+}
+
+size_t features_probe(struct feature *features, size_t max)
+{
+	struct machine m = {.capabilities = read_capabilities(), .cpu = first_online_cpu()};
+	size_t count = max < PROBE_COUNT ? max : PROBE_COUNT;
+
+	if (!read_number("/proc/sys/kernel/perf_event_paranoid", &m.paranoid))
+		m.paranoid = -2;
+	for (size_t i = 0; i < count; i++) {
+		features[i] = (struct feature){.name = probes[i].name};
+		probes[i].run(&m, &features[i]);
+	}
+	return count;
+}
+
+int features_explain(struct error *err)
+{
+	struct feature features[FEATURES_MAX];
+	size_t count = features_probe(features, FEATURES_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct feature *f = &features[i];
+
+		if (f->status != FEATURE_MISSING)
+			continue;
+		error_text(err, -EPERM, "this machine cannot record: %s: %s", f->name, f->detail);
+		error_hint(err, "%s", f->hint);
+		return -EPERM;
+	}
+	return 0;
+}

@@ -14,8 +14,7 @@
 
 /* Read-only data: constant for the verifier, so unused branches cost nothing. */
 struct bpf_config {
-	__u32 pid_level; /* the recorder's pid namespace: depth … */
-	__u32 pid_inode; /* … and inode; both 0 in the initial one */
+	__u32 pid_inode; /* of the recorder's pid namespace; 0: the initial one */
 	__u32 wakeup_bytes; /* data in a ring from which on user space is woken */
 	__u32 stack_limit; /* user frames that bpf_get_stack gives at most */
 	__u32 record_all; /* every task, not only tracked processes */

@@ -28,6 +28,7 @@ struct awaited {
 };
 
 extern const volatile struct bpf_config config;
+extern __u32 own_pid_level;
 extern struct tracked tracked SEC(".maps");
 extern struct awaited awaited SEC(".maps");
 
@@ -40,7 +41,12 @@ static __always_inline bool is_recorded(struct task_struct *task)
 		return true;
 	tgid = task->tgid;
 	start = bpf_map_lookup_elem(&tracked, &tgid);
-	return start && *start == task->group_leader->start_time;
+	if (!start)
+		return false;
+	/* User space, which cannot read start times this exactly, enters processes with 0. */
+	if (!*start)
+		*start = task->group_leader->start_time;
+	return *start == task->group_leader->start_time;
 }
 
 /* The number that a struct pid has in the recorder's pid namespace, 0 where it has none. */
@@ -49,10 +55,10 @@ static __always_inline __u32 pid_number(struct pid *pid)
 	struct upid upid = {};
 	const void *at;
 
-	if (!pid || pid->level < config.pid_level)
+	if (!pid || pid->level < own_pid_level)
 		return 0;
 	at = (const void *)pid + bpf_core_field_offset(struct pid, numbers) +
-	     config.pid_level * bpf_core_type_size(struct upid);
+	     own_pid_level * bpf_core_type_size(struct upid);
 	if (bpf_probe_read_kernel(&upid, bpf_core_type_size(struct upid), at))
 		return 0;
 	return BPF_CORE_READ(upid.ns, ns.inum) == config.pid_inode ? upid.nr : 0;
@@ -61,7 +67,7 @@ static __always_inline __u32 pid_number(struct pid *pid)
 /* pid (of the process) and tid as the recorder's namespace has them. */
 static __always_inline void task_pids(struct task_struct *task, __u32 *pid, __u32 *tid)
 {
-	if (!config.pid_level) {
+	if (!config.pid_inode) {
 		*pid = task->tgid;
 		*tid = task->pid;
 		return;

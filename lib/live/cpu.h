@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The CPUs that are sampled: each with its sampling event, its mapping ring and its BPF ring. CPU
+ * ids are read from the machine; they have gaps, and neither an affinity mask nor a cgroup's quota
+ * of the recorder has anything to do with them.
+ */
+#ifndef PROF_LIB_LIVE_CPU_H
+#define PROF_LIB_LIVE_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/vec.h"
+#include "lib/live/host.h"
+#include "lib/live/perf_event.h"
+#include "lib/live/programs.h"
+
+struct sampled_cpu {
+	uint32_t id;
+	bool online;
+	int sampling_fd;
+	struct map_ring *map_ring;
+};
+
+struct cpu_set {
+	VEC(struct sampled_cpu) cpus;
+	struct sampling_event event;
+	struct programs *programs;
+	bool enabled;
+};
+
+/* Told about a CPU that came or went. */
+typedef void cpu_change_fn(void *ctx, const struct sampled_cpu *cpu);
+
+/* Hardware cycles where they can be had, else the CPU clock: decided by trying. */
+int sampling_event_choose(struct sampling_event *event, double frequency_hz, uint64_t interval_ns,
+			  struct error *err);
+
+/* Everything for all CPUs that are online. `programs` is borrowed. */
+int cpu_set_open(struct cpu_set *set, const struct sampling_event *event, struct programs *programs,
+		 struct error *err);
+void cpu_set_release(struct cpu_set *set);
+/* Sampling begins or ends on all of them. */
+int cpu_set_enable(struct cpu_set *set, bool enable, struct error *err);
+/* Compares with what is online now: adds what came, tells what changed. */
+void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx);
+
+#endif

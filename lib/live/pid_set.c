@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/pid_set.h"
+
+void pid_set_release(struct pid_set *s)
+{
+	vec_release(&s->rows);
+	vec_release(&s->free_rows);
+	vec_release(&s->leaving);
+	index_release(&s->index);
+}
+
+static bool row_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct pid_set *s = table;
+
+	return s->rows.items[id].pid == *(const uint32_t *)key;
+}
+
+static uint32_t find_row(const struct pid_set *s, uint32_t pid)
+{
+	return index_find(&s->index, hash_u64(pid), row_equal, s, &pid);
+}
+
+void pid_set_add(struct pid_set *s, uint32_t pid)
+{
+	uint32_t id = find_row(s, pid);
+
+	if (id != INDEX_NONE) {
+		s->rows.items[id].exit_round = 0;
+		return;
+	}
+	if (s->free_rows.count) {
+		id = s->free_rows.items[--s->free_rows.count];
+	} else {
+		id = (uint32_t)s->rows.count;
+		vec_add_zeroed(&s->rows, 1);
+	}
+	s->rows.items[id] = (struct pid_row){.pid = pid};
+	index_add(&s->index, hash_u64(pid), id);
+}
+
+bool pid_set_has(const struct pid_set *s, uint32_t pid)
+{
+	return find_row(s, pid) != INDEX_NONE;
+}
+
+void pid_set_leave(struct pid_set *s, uint32_t pid)
+{
+	uint32_t id = find_row(s, pid);
+
+	if (id == INDEX_NONE)
+		return;
+	s->rows.items[id].exit_round = s->round + 1;
+	vec_push(&s->leaving, (struct pid_leaving){.pid = pid, .round = s->round + 1});
+}
+
+static void forget(struct pid_set *s, const struct pid_leaving *leaving)
+{
+	uint32_t id = find_row(s, leaving->pid);
+
+	/* The pid may have been given to a new process meanwhile. */
+	if (id == INDEX_NONE || s->rows.items[id].exit_round != leaving->round)
+		return;
+	index_remove(&s->index, hash_u64(leaving->pid), id);
+	vec_push(&s->free_rows, id);
+}
+
+void pid_set_next_round(struct pid_set *s)
+{
+	size_t gone = 0;
+
+	s->round++;
+	while (gone < s->leaving.count && s->leaving.items[gone].round + 2 <= s->round)
+		forget(s, &s->leaving.items[gone++]);
+	if (!gone)
+		return;
+	s->leaving.count -= gone;
+	memmove(s->leaving.items, s->leaving.items + gone,
+		s->leaving.count * sizeof(*s->leaving.items));
+}

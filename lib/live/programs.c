@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "prof.skel.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/base/vec.h"
+
+/* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel. */
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
+
+struct programs {
+	struct prof_bpf *skeleton;
+	struct ring_buffer *rings;
+	VEC(int) ring_fds;
+	uint64_t ring_bytes;
+	ring_record_fn *on_record;
+	void *ctx;
+};
+
+static int on_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (level == LIBBPF_DEBUG || !log_enabled(LOG_DEBUG))
+		return 0;
+	text = xvasprintf(fmt, args);
+	log_debug("libbpf: %s", text);
+	return 0;
+}
+
+static uint64_t read_number(const char *path, uint64_t fallback)
+{
+	_cleanup_free_ char *text = text_read_file(path, 64, NULL);
+	uint64_t value;
+
+	if (!text)
+		return fallback;
+	text[strcspn(text, "\n")] = 0;
+	return text_to_u64(text, 10, &value) ? value : fallback;
+}
+
+static uint32_t own_pid_namespace(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE)
+		return 0;
+	return (uint32_t)st.st_ino;
+}
+
+static int configure(struct prof_bpf *skeleton, const struct programs_options *options)
+{
+	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+	uint64_t pid_max = read_number("/proc/sys/kernel/pid_max", 1 << 22);
+	int code;
+
+	config->pid_inode = own_pid_namespace();
+	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
+	config->stack_limit = (uint32_t)read_number("/proc/sys/kernel/perf_event_max_stack", 127);
+	if (config->stack_limit > USER_DEPTH_MAX)
+		config->stack_limit = USER_DEPTH_MAX;
+	code = bpf_map__set_max_entries(skeleton->maps.rings, options->possible_cpus);
+	return code ? code : bpf_map__set_max_entries(skeleton->maps.tracked, (uint32_t)pid_max);
+}
+
+/* Works out what the namespace's inode alone does not tell: see find_pid_level. */
+static int find_pid_level(struct prof_bpf *skeleton, struct error *err)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int code = bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.find_pid_level), &run);
+
+	return code ? error_set(err, code, "find the depth of the pid namespace") : 0;
+}
+
+static int load(struct programs *p, const struct programs_options *options, struct error *err)
+{
+	int code;
+
+	p->skeleton = prof_bpf__open();
+	if (!p->skeleton)
+		return error_set(err, -errno, "open the BPF object");
+	code = configure(p->skeleton, options);
+	if (code)
+		return error_set(err, code, "configure the BPF object");
+	code = prof_bpf__load(p->skeleton);
+	if (code)
+		return error_set(err, code, "load the BPF programs");
+	code = find_pid_level(p->skeleton, err);
+	if (code)
+		return code;
+	code = prof_bpf__attach(p->skeleton);
+	return code ? error_set(err, code, "attach the BPF programs") : 0;
+}
+
+int programs_load(struct programs **out, const struct programs_options *options,
+		  ring_record_fn *on_record, void *ctx, struct error *err)
+{
+	struct programs *p = xcalloc(1, sizeof(*p));
+	int code;
+
+	p->ring_bytes = options->ring_bytes;
+	p->on_record = on_record;
+	p->ctx = ctx;
+	libbpf_set_print(on_libbpf_message);
+	code = load(p, options, err);
+	if (code) {
+		programs_free(p);
+		return code;
+	}
+	*out = p;
+	return 0;
+}
+
+void programs_free(struct programs *p)
+{
+	if (!p)
+		return;
+	ring_buffer__free(p->rings);
+	vec_for_each(&p->ring_fds, int *, fd)
+		close(*fd);
+	vec_release(&p->ring_fds);
+	prof_bpf__destroy(p->skeleton);
+	free(p);
+}
+
+static int on_ring_data(void *ctx, void *data, size_t size)
+{
+	struct programs *p = ctx;
+
+	p->on_record(p->ctx, data, size);
+	return 0;
+}
+
+/* The object's own view of the ring is made first: a program never finds a ring nobody reads. */
+static int watch_ring(struct programs *p, int fd)
+{
+	if (p->rings)
+		return ring_buffer__add(p->rings, fd, on_ring_data, p);
+	p->rings = ring_buffer__new(fd, on_ring_data, p, NULL);
+	return p->rings ? 0 : -errno;
+}
+
+int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
+{
+	int rings = bpf_map__fd(p->skeleton->maps.rings);
+	int fd, code;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "prof_ring", 0, 0, (uint32_t)p->ring_bytes, NULL);
+	if (fd < 0)
+		return error_set(err, fd, "create a ring of %llu bytes for CPU %u",
+				 (unsigned long long)p->ring_bytes, cpu);
+	vec_push(&p->ring_fds, fd);
+	code = watch_ring(p, fd);
+	if (code)
+		return error_set(err, code, "map the ring of CPU %u", cpu);
+	code = bpf_map_update_elem(rings, &cpu, &fd, BPF_ANY);
+	return code ? error_set(err, code, "install the ring of CPU %u", cpu) : 0;
+}
+
+int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err)
+{
+	int program = bpf_program__fd(p->skeleton->progs.on_tick);
+
+	if (ioctl(perf_fd, PERF_EVENT_IOC_SET_BPF, program))
+		return error_set(err, -errno, "attach the sampler to the sampling event");
+	return 0;
+}
+
+int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err)
+{
+	uint64_t start = 0; /* the programs fill it in */
+	uint32_t yes = 1;
+	int code;
+
+	if (from_exec)
+		code = bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.awaited), &pid, &yes,
+					   BPF_ANY);
+	else if (own_pid_namespace())
+		/* The filter has pids of the initial namespace, which are not known in here. */
+		code = -ENOTSUP;
+	else
+		code = bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.tracked), &pid, &start,
+					   BPF_ANY);
+	return code ? error_set(err, code, "enter pid %u into the filter", pid) : 0;
+}
+
+int programs_poll_fd(const struct programs *p)
+{
+	return ring_buffer__epoll_fd(p->rings);
+}
+
+int programs_drain(struct programs *p)
+{
+	int code = ring_buffer__consume(p->rings);
+
+	return code < 0 ? code : 0;
+}
+
+int programs_read_counters(struct programs *p, struct bpf_counters *counters)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.counters), &zero, counters);
+}

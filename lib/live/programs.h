@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loaded BPF object: its configuration, its filter, its rings and its counters. The only place
+ * that knows the skeleton.
+ */
+#ifndef PROF_LIB_LIVE_PROGRAMS_H
+#define PROF_LIB_LIVE_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/config.h"
+#include "bpf/record.h"
+#include "lib/base/error.h"
+
+struct programs;
+
+struct programs_options {
+	uint32_t possible_cpus; /* highest possible CPU id + 1 */
+	uint64_t ring_bytes; /* a CPU; a power of two of pages */
+};
+
+/* `data` is what a program wrote, not validated. */
+typedef void ring_record_fn(void *ctx, const void *data, size_t size);
+
+int programs_load(struct programs **out, const struct programs_options *options,
+		  ring_record_fn *on_record, void *ctx, struct error *err);
+void programs_free(struct programs *p);
+
+/* Gives that CPU a ring; before anything is sampled there. */
+int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err);
+/* Lets the sampling event (a perf event descriptor) run the sampler at every overflow. */
+int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err);
+/* Tracks a process from now on, or from its next exec on. */
+int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err);
+
+/* Readable when a ring has filled up beyond its wake-up mark. */
+int programs_poll_fd(const struct programs *p);
+/* Hands over everything that is in the rings. 0 or a negative errno. */
+int programs_drain(struct programs *p);
+/* `counters` has room for every possible CPU. */
+int programs_read_counters(struct programs *p, struct bpf_counters *counters);
+
+#endif

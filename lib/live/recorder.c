@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/recorder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "lib/live/cpu.h"
+#include "lib/live/kernel_space.h"
+#include "lib/live/modules.h"
+#include "lib/live/pid_set.h"
+#include "lib/live/proc_scan.h"
+#include "lib/live/programs.h"
+#include "lib/stream/merge.h"
+#include "lib/stream/record.h"
+
+/* Holds a second of deep and ever new stacks at the default rate. */
+#define DEFAULT_RING_BYTES (1u << 20)
+/* What a pass takes apart from rings and mapped files: pipes, events, the output. */
+#define RESERVED_DESCRIPTORS 64
+#define POLL_MS 100
+#define HOUSEKEEPING_NS 100000000ull
+#define CPU_REFRESH_NS 1000000000ull
+
+enum recorder_phase {
+	PHASE_RUNNING,
+	PHASE_STOPPED, /* sampling has ended, the rings are still to be drained */
+	PHASE_DRAINED,
+};
+
+struct recorder {
+	struct source source; /* first: a source is turned back into its recorder */
+	struct recorder_options options;
+	enum recorder_phase phase;
+	bool idle_given; /* the caller has had its turn since the last round */
+	int epoll_fd;
+	struct programs *programs;
+	struct cpu_set cpus;
+	struct cpu_list possible;
+	struct merge *merge;
+	struct module_registry *modules;
+	struct pid_set pids;
+	/* Mapping events of a round, until the round's fork records have told which are ours. */
+	VEC(struct map_event) events;
+	struct strbuf paths; /* theirs; event.path is an offset until the round ends */
+	struct bpf_counters *counters, *counters_before; /* by position in `possible` */
+	uint64_t next_housekeeping_ns, next_refresh_ns;
+	uint64_t start_ns, start_realtime_ns, end_ns;
+	uint64_t written_bytes, invalid_records;
+};
+
+static void sink(void *ctx, const struct rec *rec)
+{
+	struct recorder *r = ctx;
+
+	merge_add(r->merge, rec);
+}
+
+/* Keeps the set of pids up to date, and hands the record on. */
+static void on_ring_record(void *ctx, const void *data, size_t size)
+{
+	struct recorder *r = ctx;
+	const struct rec *rec = data;
+
+	if (!record_is_valid(rec, size)) {
+		r->invalid_records++;
+		return;
+	}
+	if (rec->kind == REC_FORK && rec->pid != ((const struct rec_fork *)rec)->parent_pid)
+		pid_set_add(&r->pids, rec->pid);
+	else if (rec->kind == REC_EXIT && rec->flags & EXIT_PROCESS)
+		pid_set_leave(&r->pids, rec->pid);
+	merge_add(r->merge, rec);
+}
+
+static void on_map_event(void *ctx, const struct map_event *event)
+{
+	struct recorder *r = ctx;
+	struct map_event copy = *event;
+
+	copy.path = (const char *)(uintptr_t)r->paths.size;
+	if (event->path)
+		strbuf_add(&r->paths, event->path, strlen(event->path) + 1);
+	vec_push(&r->events, copy);
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct map_event *x = a, *y = b;
+
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+static void send_lost(struct recorder *r, uint64_t time, uint32_t cpu, enum lost_cause cause,
+		      uint64_t count)
+{
+	struct rec_lost lost = {.cause = cause, .count = count};
+
+	if (!count)
+		return;
+	record_init(&lost.rec, REC_LOST, sizeof(lost), time, 0, 0);
+	lost.rec.cpu = (uint16_t)cpu;
+	merge_add(r->merge, &lost.rec);
+}
+
+static void send_mapping(struct recorder *r, const struct map_event *event)
+{
+	struct rec_map map = {.start = event->start, .end = event->start + event->size};
+
+	record_init(&map.rec, REC_MAP, sizeof(map), event->time, event->pid, event->tid);
+	map.module_id = module_registry_resolve(r->modules, event);
+	map.file_offset = map.module_id == NO_REC_MODULE ? event->start : event->file_offset;
+	if (strcmp(event->path, "[vdso]") == 0)
+		map.file_offset = 0;
+	merge_add(r->merge, &map.rec);
+}
+
+static void handle_event(struct recorder *r, const struct map_event *event)
+{
+	struct rec_name name = {0};
+
+	if (event->kind == MAP_EVENT_LOST) {
+		send_lost(r, event->time, event->cpu, LOST_MAPPING, event->lost);
+	} else if (!pid_set_has(&r->pids, event->pid)) {
+		return;
+	} else if (event->kind == MAP_EVENT_MAP) {
+		send_mapping(r, event);
+	} else {
+		record_init(&name.rec, REC_NAME, sizeof(name), event->time, event->pid, event->tid);
+		name.rec.flags = NAME_NEW_SPACE;
+		merge_add(r->merge, &name.rec);
+	}
+}
+
+static void handle_events(struct recorder *r)
+{
+	/* In order of time: a module's record must come before every mapping of it. */
+	if (r->events.count > 1)
+		qsort(r->events.items, r->events.count, sizeof(*r->events.items), compare_events);
+	vec_for_each(&r->events, struct map_event *, event) {
+		event->path = r->paths.text ? r->paths.text + (uintptr_t)event->path : "";
+		handle_event(r, event);
+	}
+	vec_clear(&r->events);
+	strbuf_reset(&r->paths);
+}
+
+static void on_cpu_change(void *ctx, const struct sampled_cpu *cpu)
+{
+	struct recorder *r = ctx;
+	struct rec_cpu rec;
+
+	if (cpu->online)
+		recorder_watch(r, map_ring_fd(cpu->map_ring), NULL);
+	record_init(&rec.rec, REC_CPU, sizeof(rec), clock_monotonic_ns(), 0, 0);
+	rec.rec.cpu = (uint16_t)cpu->id;
+	rec.rec.flags = cpu->online ? CPU_ONLINE : 0;
+	merge_add(r->merge, &rec.rec);
+}
+
+static void report_losses(struct recorder *r, uint64_t now)
+{
+	uint64_t written = 0;
+
+	if (programs_read_counters(r->programs, r->counters))
+		return;
+	for (uint32_t i = 0; i < r->possible.count; i++) {
+		const struct bpf_counters *new = &r->counters[i];
+		struct bpf_counters *old = &r->counters_before[i];
+		uint32_t cpu = r->possible.cpus[i];
+
+		send_lost(r, now, cpu, LOST_RING_FULL, new->lost_samples - old->lost_samples);
+		send_lost(r, now, cpu, LOST_EVENT, new->lost_events - old->lost_events);
+		send_lost(r, now, cpu, LOST_TRACKING, new->lost_tracking - old->lost_tracking);
+		send_lost(r, now, cpu, LOST_NO_RING, new->lost_no_ring - old->lost_no_ring);
+		written += new->written_bytes;
+		*old = *new;
+	}
+	r->written_bytes = written;
+}
+
+/*
+ * Everything that is in the rings, into the merge. Mapping rings are read first and looked at last:
+ * whatever forked a process whose mapping is reported is in the other rings by then.
+ */
+static int run_round(struct recorder *r, struct error *err)
+{
+	uint64_t now = clock_monotonic_ns();
+	int code;
+
+	merge_begin_round(r->merge, now);
+	pid_set_next_round(&r->pids);
+	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
+		if (cpu->map_ring)
+			map_ring_drain(cpu->map_ring, on_map_event, r);
+	}
+	code = programs_drain(r->programs);
+	if (code)
+		return error_set(err, code, "read the rings");
+	handle_events(r);
+	if (now >= r->next_housekeeping_ns || r->phase != PHASE_RUNNING) {
+		r->next_housekeeping_ns = now + HOUSEKEEPING_NS;
+		report_losses(r, now);
+	}
+	return 0;
+}
+
+/* Between rounds: it changes which rings there are. */
+static void refresh_cpus(struct recorder *r)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (now < r->next_refresh_ns)
+		return;
+	r->next_refresh_ns = now + CPU_REFRESH_NS;
+	cpu_set_refresh(&r->cpus, on_cpu_change, r);
+}
+
+static int wait_and_read(struct recorder *r, struct error *err)
+{
+	struct epoll_event events[16];
+	int code;
+
+	if (r->phase == PHASE_RUNNING) {
+		epoll_wait(r->epoll_fd, events, 16, POLL_MS);
+		refresh_cpus(r);
+		return run_round(r, err);
+	}
+	code = run_round(r, err);
+	merge_finish(r->merge);
+	r->phase = PHASE_DRAINED;
+	if (r->invalid_records)
+		log_warn("%llu malformed records were skipped",
+			 (unsigned long long)r->invalid_records);
+	return code;
+}
+
+static int recorder_next(struct source *source, const struct rec **rec, struct error *err)
+{
+	struct recorder *r = (struct recorder *)source;
+
+	for (;;) {
+		int code;
+
+		*rec = merge_next(r->merge);
+		if (*rec)
+			return SOURCE_RECORD;
+		if (r->phase == PHASE_DRAINED)
+			return SOURCE_END;
+		if (!r->idle_given) {
+			r->idle_given = true;
+			return SOURCE_IDLE;
+		}
+		r->idle_given = false;
+		code = wait_and_read(r, err);
+		if (code)
+			return code;
+	}
+}
+
+/* The recorder outlives its role as a source. */
+static void recorder_source_free(struct source *source)
+{
+	(void)source;
+}
+
+static const struct source_ops recorder_ops = {
+	.next = recorder_next,
+	.free = recorder_source_free,
+};
+
+static uint64_t round_up_to_ring(uint64_t bytes)
+{
+	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	while (size < bytes && size < 1ull << 30)
+		size *= 2;
+	return size;
+}
+
+static int open_machine(struct recorder *r, struct error *err)
+{
+	struct sampling_event event = {0};
+	struct programs_options programs = {.ring_bytes = r->options.ring_bytes};
+	int code = sampling_event_choose(&event, r->options.frequency_hz, r->options.interval_ns,
+					 err);
+
+	if (code)
+		return code;
+	code = cpu_list_read("possible", &r->possible);
+	if (code || !r->possible.count)
+		return error_set(err, code ? code : -ENODEV, "read the list of possible CPUs");
+	r->counters = xcalloc(r->possible.count, sizeof(*r->counters));
+	r->counters_before = xcalloc(r->possible.count, sizeof(*r->counters_before));
+	programs.possible_cpus = r->possible.cpus[r->possible.count - 1] + 1;
+	code = programs_load(&r->programs, &programs, on_ring_record, r, err);
+	return code ? code : cpu_set_open(&r->cpus, &event, r->programs, err);
+}
+
+static int open_epoll(struct recorder *r, struct error *err)
+{
+	int code;
+
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->epoll_fd < 0)
+		return error_set(err, -errno, "epoll_create");
+	code = recorder_watch(r, programs_poll_fd(r->programs), err);
+	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
+		if (!code)
+			code = recorder_watch(r, map_ring_fd(cpu->map_ring), err);
+	}
+	return code;
+}
+
+int recorder_new(struct recorder **out, const struct recorder_options *options, struct error *err)
+{
+	struct recorder *r = xcalloc(1, sizeof(*r));
+	int code;
+
+	r->source.ops = &recorder_ops;
+	r->epoll_fd = -1;
+	r->options = *options;
+	r->options.ring_bytes = round_up_to_ring(options->ring_bytes ? options->ring_bytes
+								     : DEFAULT_RING_BYTES);
+	r->merge = merge_new();
+	r->source.files = file_set_new(RESERVED_DESCRIPTORS);
+	r->modules = module_registry_new(r->source.files, sink, r);
+	code = open_machine(r, err);
+	if (!code)
+		code = open_epoll(r, err);
+	if (code) {
+		recorder_free(r);
+		return code;
+	}
+	merge_begin_round(r->merge, clock_monotonic_ns());
+	kernel_space_send(r->modules, sink, r, clock_monotonic_ns());
+	*out = r;
+	return 0;
+}
+
+void recorder_free(struct recorder *r)
+{
+	if (!r)
+		return;
+	cpu_set_release(&r->cpus);
+	programs_free(r->programs);
+	if (r->epoll_fd >= 0)
+		close(r->epoll_fd);
+	module_registry_free(r->modules);
+	file_set_free(r->source.files);
+	merge_free(r->merge);
+	pid_set_release(&r->pids);
+	vec_release(&r->events);
+	strbuf_release(&r->paths);
+	cpu_list_release(&r->possible);
+	free(r->counters);
+	free(r->counters_before);
+	free(r);
+}
+
+int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err)
+{
+	int code;
+
+	pid_set_add(&r->pids, (uint32_t)pid);
+	code = programs_track(r->programs, (uint32_t)pid, from_exec, err);
+	if (code)
+		return code;
+	return proc_scan(r->modules, sink, r, (uint32_t)pid, clock_monotonic_ns(), err);
+}
+
+int recorder_arm(struct recorder *r, struct error *err)
+{
+	int code = cpu_set_enable(&r->cpus, true, err);
+
+	r->start_ns = clock_monotonic_ns();
+	r->start_realtime_ns = clock_realtime_ns();
+	return code;
+}
+
+void recorder_stop(struct recorder *r)
+{
+	if (r->phase != PHASE_RUNNING)
+		return;
+	cpu_set_enable(&r->cpus, false, NULL);
+	r->end_ns = clock_monotonic_ns();
+	r->phase = PHASE_STOPPED;
+}
+
+int recorder_watch(struct recorder *r, int fd, struct error *err)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+		return error_set(err, -errno, "watch a descriptor");
+	return 0;
+}
+
+struct source *recorder_source(struct recorder *r)
+{
+	return &r->source;
+}
+
+void recorder_get_info(const struct recorder *r, struct recorder_info *info)
+{
+	*info = (struct recorder_info){
+		.event = r->cpus.event.clock == CLOCK_CYCLES ? "cycles" : "cpu-clock",
+		.cpu_count = (uint32_t)r->cpus.cpus.count,
+		.interval_ns = r->cpus.event.period_ns,
+		.ring_bytes = r->options.ring_bytes * r->cpus.cpus.count,
+		.start_ns = r->start_ns,
+		.start_realtime_ns = r->start_realtime_ns,
+		.end_ns = r->end_ns,
+		.written_bytes = r->written_bytes,
+		.dropped_files = file_set_dropped(r->source.files),
+	};
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/record.h"
+
+#include <string.h>
+
+static const char *const kind_names[REC_KIND_COUNT] = {
+	[REC_NONE] = "none", [REC_SAMPLE] = "sample", [REC_STACK] = "stack",
+	[REC_FORK] = "fork", [REC_NAME] = "name",     [REC_EXIT] = "exit",
+	[REC_MAP] = "map",   [REC_MODULE] = "module", [REC_LOST] = "lost",
+	[REC_CPU] = "cpu",
+};
+
+static const char *const cause_names[LOST_CAUSE_COUNT] = {
+	[LOST_RING_FULL] = "ring-full", [LOST_STACK] = "stack",	      [LOST_EVENT] = "event",
+	[LOST_MAPPING] = "mapping",	[LOST_TRACKING] = "tracking", [LOST_NO_RING] = "no-ring",
+};
+
+/* The part that every record of the kind has; 0 for kinds that cannot be read. */
+static const __u8 fixed_sizes[REC_KIND_COUNT] = {
+	[REC_SAMPLE] = sizeof(struct rec_sample), [REC_STACK] = sizeof(struct rec_stack),
+	[REC_FORK] = sizeof(struct rec_fork),	  [REC_NAME] = sizeof(struct rec_name),
+	[REC_EXIT] = sizeof(struct rec_exit),	  [REC_MAP] = sizeof(struct rec_map),
+	[REC_MODULE] = sizeof(struct rec_module), [REC_LOST] = sizeof(struct rec_lost),
+	[REC_CPU] = sizeof(struct rec_cpu),
+};
+
+static size_t padded(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+size_t rec_stack_size(unsigned int depth)
+{
+	return sizeof(struct rec_stack) + (size_t)depth * sizeof(__u64) + padded(depth);
+}
+
+size_t rec_module_size(unsigned int segment_count, size_t path_size)
+{
+	return sizeof(struct rec_module) + segment_count * sizeof(struct rec_segment) +
+	       padded(path_size);
+}
+
+static size_t needed_size(const struct rec *rec)
+{
+	if (rec->kind == REC_STACK) {
+		const struct rec_stack *stack = (const struct rec_stack *)rec;
+
+		return rec_stack_size((unsigned int)stack->kernel_depth + stack->user_depth);
+	}
+	if (rec->kind == REC_MODULE) {
+		const struct rec_module *module = (const struct rec_module *)rec;
+
+		return rec_module_size(module->segment_count, module->path_size);
+	}
+	return fixed_sizes[rec->kind];
+}
+
+bool record_is_valid(const struct rec *rec, size_t available)
+{
+	if (available < sizeof(*rec) || record_size(rec) > available)
+		return false;
+	if (rec->kind >= REC_KIND_COUNT || !fixed_sizes[rec->kind] ||
+	    record_size(rec) < fixed_sizes[rec->kind])
+		return false;
+	if (rec->kind == REC_MODULE &&
+	    ((const struct rec_module *)rec)->build_id_size > REC_BUILD_ID_MAX)
+		return false;
+	return record_size(rec) >= needed_size(rec);
+}
+
+const char *record_kind_name(unsigned int kind)
+{
+	return kind < REC_KIND_COUNT ? kind_names[kind] : "unknown";
+}
+
+const char *lost_cause_name(unsigned int cause)
+{
+	return cause < LOST_CAUSE_COUNT ? cause_names[cause] : "unknown";
+}
+
+const __u8 *rec_stack_kinds(const struct rec_stack *stack)
+{
+	return (const __u8 *)(stack->addrs + stack->kernel_depth + stack->user_depth);
+}
+
+const char *rec_module_path(const struct rec_module *module)
+{
+	return (const char *)(module->segments + module->segment_count);
+}
+
+void record_init(struct rec *rec, enum rec_kind kind, size_t size, __u64 time, __u32 pid, __u32 tid)
+{
+	memset(rec, 0, sizeof(*rec));
+	rec->words = (__u16)(size / 8);
+	rec->kind = (__u8)kind;
+	rec->time = time;
+	rec->pid = pid;
+	rec->tid = tid;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/profile/modules.h"
+
+void modules_release(struct modules *m)
+{
+	vec_for_each(&m->rows, struct module *, module)
+		vec_release(&module->segments);
+	vec_release(&m->rows);
+}
+
+module_id modules_add(struct modules *m, enum profile_module_kind kind, string_id path,
+		      string_id name)
+{
+	struct module module = {
+		.kind = kind,
+		.file_key = UINT32_MAX,
+		.path = path,
+		.name = name,
+	};
+
+	vec_push(&m->rows, module);
+	return (module_id)(m->rows.count - 1);
+}
+
+struct module *modules_get(struct modules *m, module_id id)
+{
+	return &m->rows.items[id];
+}
+
+bool module_is_kernel(const struct module *m)
+{
+	return m->kind == PROFILE_MODULE_KERNEL || m->kind == PROFILE_MODULE_KERNEL_MODULE ||
+	       m->kind == PROFILE_MODULE_KERNEL_DYNAMIC;
+}
+
+bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva)
+{
+	const struct module_segment *found = NULL;
+
+	if (!m->segments.count) {
+		*rva = offset;
+		return true;
+	}
+	/* The page where two segments meet is in both; code is what the executable one says. */
+	vec_for_each(&m->segments, const struct module_segment *, segment) {
+		if (offset < segment->file_offset ||
+		    offset - segment->file_offset >= segment->file_size)
+			continue;
+		if (!found || (segment->executable && !found->executable))
+			found = segment;
+	}
+	if (!found)
+		return false;
+	*rva = offset - found->file_offset + found->vaddr - m->segments.items[0].vaddr;
+	return true;
+}
+
+uint64_t module_rva_to_vaddr(const struct module *m, uint64_t rva)
+{
+	return m->segments.count ? rva + m->segments.items[0].vaddr : rva;
+}

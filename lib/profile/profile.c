@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/profile/profile.h"
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+struct profile *profile_new(void)
+{
+	return xcalloc(1, sizeof(struct profile));
+}
+
+static void meta_release(struct profile_meta *meta)
+{
+	free(meta->product);
+	free(meta->command_line);
+	free(meta->os);
+	free(meta->distribution);
+	free(meta->abi);
+	free(meta->cpu_name);
+	free(meta->prof_version);
+	vec_for_each(&meta->features, char **, feature)
+		free(*feature);
+	vec_for_each(&meta->filters, char **, filter)
+		free(*filter);
+	vec_for_each(&meta->extra, struct profile_extra *, extra) {
+		free(extra->section);
+		free(extra->label);
+		free(extra->value);
+	}
+	vec_release(&meta->features);
+	vec_release(&meta->filters);
+	vec_release(&meta->extra);
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	meta_release(&p->meta);
+	strings_release(&p->strings);
+	modules_release(&p->modules);
+	frames_release(&p->frames);
+	stacks_release(&p->stacks);
+	funcs_release(&p->funcs);
+	symbols_release(&p->symbols);
+	source_files_release(&p->source_files);
+	threads_release(&p->threads);
+	free(p);
+}
+
+void profile_add_extra(struct profile *p, const char *section, const char *label,
+		       const char *format, const char *value)
+{
+	struct profile_extra extra = {
+		.section = xstrdup(section),
+		.label = xstrdup(label),
+		.value = xstrdup(value),
+		.format = format,
+	};
+
+	vec_push(&p->meta.extra, extra);
+}
+
+size_t profile_named_frames(const struct profile *p)
+{
+	size_t count = 0;
+
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if (frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_named)
+			count++;
+	}
+	return count;
+}
+
+uint64_t profile_sample_count(const struct profile *p)
+{
+	uint64_t count = 0;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, row)
+		count += row->samples.count;
+	return count;
+}
+
+size_t profile_process_count(const struct profile *p)
+{
+	size_t count = 0;
+
+	/* Every process has exactly one. */
+	vec_for_each(&p->threads.rows, const struct profile_thread *, row)
+		count += row->is_main;
+	return count;
+}

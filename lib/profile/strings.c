@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/profile/strings.h"
+
+#include <stdbool.h>
+
+struct string_key {
+	const char *text;
+	size_t size;
+};
+
+void strings_release(struct strings *s)
+{
+	vec_release(&s->text);
+	vec_release(&s->rows);
+	index_release(&s->index);
+}
+
+static bool string_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct strings *s = table;
+	const struct string_key *wanted = key;
+	const struct string_row *row = &s->rows.items[id];
+
+	return row->size == wanted->size &&
+	       !memcmp(s->text.items + row->offset, wanted->text, wanted->size);
+}
+
+string_id strings_intern_sized(struct strings *s, const char *text, size_t size)
+{
+	const struct string_key key = {text, size ? strnlen(text, size) : 0};
+	uint64_t hash = hash_bytes(key.text, key.size, 0);
+	uint32_t id = index_find(&s->index, hash, string_equal, s, &key);
+
+	if (id != INDEX_NONE)
+		return id;
+
+	struct string_row row = {
+		.offset = s->text.count,
+		.size = (uint32_t)key.size,
+		.hash = (uint32_t)hash,
+	};
+	/* A part of one of our own strings may be interned, and growing moves them. */
+	uintptr_t inside = (uintptr_t)text - (uintptr_t)s->text.items;
+	bool is_own = s->text.items && inside < s->text.count;
+
+	vec_reserve(&s->text, s->text.count + key.size + 1);
+	memcpy(s->text.items + row.offset, is_own ? s->text.items + inside : text, key.size);
+	s->text.items[row.offset + key.size] = '\0';
+	s->text.count += key.size + 1;
+
+	id = (uint32_t)s->rows.count;
+	vec_push(&s->rows, row);
+	index_add(&s->index, hash, id);
+	return id;
+}
+
+string_id strings_intern(struct strings *s, const char *text)
+{
+	return strings_intern_sized(s, text, strlen(text));
+}
+
+const char *strings_get(const struct strings *s, string_id id)
+{
+	return id < s->rows.count ? s->text.items + s->rows.items[id].offset : "";
+}
+
+size_t strings_size(const struct strings *s, string_id id)
+{
+	return id < s->rows.count ? s->rows.items[id].size : 0;
+}

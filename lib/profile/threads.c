@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/profile/threads.h"
+
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+void threads_release(struct threads *t)
+{
+	vec_for_each(&t->rows, struct profile_thread *, row) {
+		vec_release(&row->samples);
+		vec_release(&row->markers);
+	}
+	vec_release(&t->rows);
+}
+
+thread_id threads_add(struct threads *t, const struct profile_thread *thread)
+{
+	vec_push(&t->rows, *thread);
+	return (thread_id)(t->rows.count - 1);
+}
+
+struct profile_thread *threads_get(struct threads *t, thread_id id)
+{
+	return &t->rows.items[id];
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By id in the end, so that the order never depends on the sort. */
+static int compare_order(const void *a, const void *b, void *ctx)
+{
+	const struct threads *t = ctx;
+	thread_id a_id = *(const thread_id *)a, b_id = *(const thread_id *)b;
+	const struct profile_thread *left = &t->rows.items[a_id], *right = &t->rows.items[b_id];
+	int result = compare_u64(left->process_start, right->process_start);
+
+	if (!result)
+		result = compare_u64(left->pid, right->pid);
+	if (!result)
+		result = compare_u64(left->incarnation, right->incarnation);
+	if (!result)
+		result = right->is_main - left->is_main;
+	if (!result)
+		result = compare_u64(left->start, right->start);
+	if (!result)
+		result = compare_u64(left->tid, right->tid);
+	return result ? result : compare_u64(a_id, b_id);
+}
+
+void threads_order(const struct threads *t, thread_id *order)
+{
+	for (size_t i = 0; i < t->rows.count; i++)
+		order[i] = (thread_id)i;
+	qsort_r(order, t->rows.count, sizeof(*order), compare_order, (void *)t);
+}
+
+struct busy {
+	uint64_t cpu_ns;
+	uint32_t position;
+};
+
+static int compare_busy(const void *a, const void *b)
+{
+	const struct busy *left = a, *right = b;
+	int result = compare_u64(right->cpu_ns, left->cpu_ns);
+
+	return result ? result : compare_u64(left->position, right->position);
+}
+
+size_t threads_busiest(const struct threads *t, const thread_id *order, uint32_t *positions,
+		       size_t max)
+{
+	_cleanup_free_ struct busy *busy = xcalloc(t->rows.count + 1, sizeof(*busy));
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->rows.count; i++) {
+		const struct profile_thread *row = &t->rows.items[order[i]];
+
+		if (row->samples.count)
+			busy[count++] = (struct busy){row->cpu_ns, (uint32_t)i};
+	}
+	qsort(busy, count, sizeof(*busy), compare_busy);
+	if (count > max)
+		count = max;
+	for (size_t i = 0; i < count; i++)
+		positions[i] = busy[i].position;
+	return count;
+}

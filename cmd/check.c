@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* prof check: may this machine record? */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "lib/live/features.h"
+
+enum { OPT_JSON = 256 };
+
+static const struct option longs[] = {
+	{"json", no_argument, NULL, OPT_JSON},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static const char help[] = "Usage: prof check [OPTION]...\n"
+			   "Say whether this machine can record, and what to do where it cannot.\n"
+			   "\n"
+			   "Options:\n"
+			   "  --json             print one JSON object\n"
+			   "  -h, --help         show this and exit\n"
+			   "\n"
+			   "Exit status: 0 can record, 1 cannot, 2 wrong use.\n";
+
+static const char *status_name(enum feature_status status)
+{
+	static const char *const names[] = {
+		[FEATURE_OK] = "ok",
+		[FEATURE_NOTE] = "note",
+		[FEATURE_MISSING] = "missing",
+	};
+
+	return names[status];
+}
+
+static void print_table(const struct feature *features, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct feature *f = &features[i];
+
+		printf("%-8s %-20s %s%s%s\n", status_name(f->status), f->name, f->detail,
+		       f->hint[0] ? "; " : "", f->hint);
+	}
+}
+
+static void print_json(const struct feature *features, size_t count, bool can_record)
+{
+	json_t *rows = json_array();
+	json_t *root = json_pack("{s:s, s:b, s:o}", "version", PROF_VERSION, "can_record",
+				 can_record, "features", rows);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct feature *f = &features[i];
+
+		json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s}", "name", f->name,
+						      "status", status_name(f->status), "detail",
+						      f->detail, "hint", f->hint));
+	}
+	json_dumpf(root, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(root);
+}
+
+static int run(int argc, char **argv)
+{
+	struct feature features[FEATURES_MAX];
+	struct error err = {0};
+	bool json = false, can_record = true;
+	size_t count;
+	int opt;
+
+	while ((opt = options_next(argc, argv, "+:h", longs, &err)) != -1) {
+		switch (opt) {
+		case OPT_JSON:
+			json = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			return command_fail_usage("check", &err);
+		}
+	}
+	if (optind < argc) {
+		error_text(&err, -EINVAL, "unexpected argument '%s'", argv[optind]);
+		return command_fail_usage("check", &err);
+	}
+	count = features_probe(features, FEATURES_MAX);
+	for (size_t i = 0; i < count; i++)
+		can_record = can_record && features[i].status != FEATURE_MISSING;
+	if (json)
+		print_json(features, count, can_record);
+	else
+		print_table(features, count);
+	return can_record ? 0 : EXIT_CANNOT_RECORD;
+}
+
+const struct command command_check = {
+	.name = "check",
+	.summary = "say whether this machine can record",
+	.run = run,
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What every command of prof has in common: its row in the table, exit statuses, messages. */
+#ifndef PROF_CMD_COMMAND_H
+#define PROF_CMD_COMMAND_H
+
+#include <getopt.h>
+
+#include "lib/base/error.h"
+
+/* Exit statuses of prof's own; the recorded command's is passed on otherwise. */
+enum {
+	EXIT_CANNOT_RECORD = 1, /* prof check */
+	EXIT_USAGE = 2, /* the command line is wrong in itself */
+	EXIT_REFUSED = 125, /* it is right, but this machine or a file refuses */
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127,
+	EXIT_SIGNAL_BASE = 128, /* plus the signal's number */
+};
+
+struct command {
+	const char *name; /* "record" */
+	const char *summary; /* one line for `prof --help` */
+	/* argv[0] is the command's name; returns the exit status. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct command command_record, command_check;
+
+/*
+ * The next option, POSIX style: they end at the first argument that is none. -1 at the end, '?'
+ * with err set for one that is unknown or lacks its value. `shorts` starts with "+:".
+ */
+int options_next(int argc, char **argv, const char *shorts, const struct option *longs,
+		 struct error *err);
+
+/* "prof NAME: text" and the hint on stderr: at most two lines. Returns the status. */
+int command_fail(const char *name, int status, const struct error *err);
+/* The same for a wrong command line, pointing to --help. Returns EXIT_USAGE. */
+int command_fail_usage(const char *name, const struct error *err);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/live_options.h"
+
+#include <errno.h>
+
+#include "lib/base/text.h"
+
+#define DEFAULT_FREQUENCY_HZ 999
+/* Beyond these a number of nanoseconds is none that a timer could be set to. */
+#define FREQUENCY_MIN_HZ 0.001
+#define SECONDS_MAX 1e9
+#define NS_PER_SECOND 1e9
+#define RING_BYTES_MIN (64u << 10)
+#define RING_BYTES_MAX (1ull << 30)
+
+const char live_options_help[] =
+	"  -F, --frequency HZ     samples per second and CPU (default 999)\n"
+	"  -i, --interval MS      milliseconds between two samples, instead of -F\n"
+	"  -d, --duration S       stop recording after so many seconds; the command goes on\n"
+	"  --kill                 with -d: end the command, too\n"
+	"  --as-root              under sudo: run the command as root, not as the invoking user\n"
+	"  --ring-size SIZE       of the buffer per CPU, with suffix K, M or G\n";
+
+void live_options_init(struct live_options *o)
+{
+	*o = (struct live_options){0};
+}
+
+/* A decimal number above 0. */
+static int parse_positive(const char *option, const char *value, double *number, struct error *err)
+{
+	if (!text_to_double(value, number))
+		return error_text(err, -EINVAL, "%s %s: not a number", option, value);
+	if (*number <= 0)
+		return error_text(err, -EINVAL, "%s %s: must be greater than 0", option, value);
+	return 0;
+}
+
+static int parse_frequency(const char *value, double *hz, struct error *err)
+{
+	int ret = parse_positive("--frequency", value, hz, err);
+
+	if (!ret && *hz < FREQUENCY_MIN_HZ)
+		ret = error_text(err, -EINVAL, "--frequency %s: must be at least %g", value,
+				 FREQUENCY_MIN_HZ);
+	return ret;
+}
+
+/* A time in units of `unit_ns`, at least one nanosecond. */
+static int parse_time(const char *option, const char *value, double unit_ns, uint64_t *ns,
+		      struct error *err)
+{
+	double number;
+	int ret = parse_positive(option, value, &number, err);
+
+	if (ret)
+		return ret;
+	if (number * unit_ns > SECONDS_MAX * NS_PER_SECOND)
+		return error_text(err, -EINVAL, "%s %s: must be at most %.0f", option, value,
+				  SECONDS_MAX * NS_PER_SECOND / unit_ns);
+	*ns = (uint64_t)(number * unit_ns + 0.5);
+	if (*ns == 0)
+		*ns = 1;
+	return 0;
+}
+
+static int parse_ring_size(const char *value, uint64_t *size, struct error *err)
+{
+	if (!text_to_size(value, size))
+		return error_text(err, -EINVAL, "--ring-size %s: not a size such as 512K or 4M",
+				  value);
+	if (*size < RING_BYTES_MIN || *size > RING_BYTES_MAX)
+		return error_text(err, -EINVAL, "--ring-size %s: must be between 64K and 1G",
+				  value);
+	return 0;
+}
+
+int live_options_set(struct live_options *o, int opt, const char *value, struct error *err)
+{
+	switch (opt) {
+	case 'F':
+		return parse_frequency(value, &o->frequency_hz, err);
+	case 'i':
+		return parse_time("--interval", value, NS_PER_SECOND / 1000, &o->interval_ns, err);
+	case 'd':
+		return parse_time("--duration", value, NS_PER_SECOND, &o->duration_ns, err);
+	case OPT_RING_SIZE:
+		return parse_ring_size(value, &o->ring_bytes, err);
+	case OPT_KILL:
+		o->kill = true;
+		return 0;
+	case OPT_AS_ROOT:
+		o->as_root = true;
+		return 0;
+	default:
+		return -ENOENT;
+	}
+}
+
+int live_options_check(struct live_options *o, struct error *err)
+{
+	if (o->frequency_hz > 0 && o->interval_ns)
+		return error_text(err, -EINVAL,
+				  "--frequency and --interval exclude each other: give one");
+	if (o->kill && !o->duration_ns)
+		return error_text(err, -EINVAL, "--kill: needs --duration");
+	if (!o->interval_ns && !(o->frequency_hz > 0))
+		o->frequency_hz = DEFAULT_FREQUENCY_HZ;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of every command that records: how often, how long, as whom. */
+#ifndef PROF_CMD_LIVE_OPTIONS_H
+#define PROF_CMD_LIVE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+
+struct live_options {
+	double frequency_hz; /* 0: by interval_ns */
+	uint64_t interval_ns; /* 0: by frequency_hz */
+	uint64_t duration_ns; /* 0: no limit */
+	uint64_t ring_bytes; /* per CPU; 0: the default */
+	bool kill; /* the command, after the duration */
+	bool as_root;
+};
+
+/* Values of the options without a letter. */
+enum {
+	OPT_KILL = 256,
+	OPT_AS_ROOT,
+	OPT_RING_SIZE,
+	OPT_LIVE_END,
+};
+
+/* For the tables that getopt_long() takes. */
+#define LIVE_SHORT_OPTIONS "F:i:d:"
+/* clang-format off */
+#define LIVE_LONG_OPTIONS \
+	{"frequency", required_argument, NULL, 'F'}, \
+	{"interval", required_argument, NULL, 'i'}, \
+	{"duration", required_argument, NULL, 'd'}, \
+	{"ring-size", required_argument, NULL, OPT_RING_SIZE}, \
+	{"kill", no_argument, NULL, OPT_KILL}, \
+	{"as-root", no_argument, NULL, OPT_AS_ROOT}
+/* clang-format on */
+
+/* Their lines in --help. */
+extern const char live_options_help[];
+
+void live_options_init(struct live_options *o);
+/* 0, -EINVAL with err where the value is wrong, -ENOENT where `opt` is none of these. */
+int live_options_set(struct live_options *o, int opt, const char *value, struct error *err);
+/* After the last one: what does not go together, and defaults. 0 or -EINVAL. */
+int live_options_check(struct live_options *o, struct error *err);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of commands; what they do is in a file each. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+
+static const struct command *const commands[] = {
+	&command_record,
+	&command_check,
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static void print_help(void)
+{
+	printf("Usage: prof COMMAND [OPTION]... [ARGUMENT]...\n"
+	       "Record where programs spend their time, for the Firefox Profiler.\n"
+	       "\n"
+	       "Commands:\n");
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		printf("  %-18s %s\n", commands[i]->name, commands[i]->summary);
+	printf("  %-18s %s\n", "help [COMMAND]", "the same as --help of that command");
+	printf("\n"
+	       "Options:\n"
+	       "  -h, --help         show this and exit\n"
+	       "  --version          show the version and exit\n"
+	       "\n"
+	       "More: 'prof COMMAND --help', 'man prof', 'man prof-COMMAND'.\n");
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	}
+	return NULL;
+}
+
+static int run_command(const char *name, int argc, char **argv)
+{
+	const struct command *command = find_command(name);
+	struct error err = {0};
+
+	if (command)
+		return command->run(argc, argv);
+	error_text(&err, -EINVAL, "unknown command '%s'", name);
+	return command_fail_usage(NULL, &err);
+}
+
+static int run_help(int argc, char **argv)
+{
+	char help[] = "--help";
+	char *args[] = {argv[0], help, NULL};
+
+	if (argc < 2) {
+		print_help();
+		return 0;
+	}
+	args[0] = argv[1];
+	return run_command(argv[1], 2, args);
+}
+
+static int run(int argc, char **argv)
+{
+	struct error err = {0};
+
+	if (argc < 2) {
+		error_text(&err, -EINVAL, "no command given");
+		return command_fail_usage(NULL, &err);
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_help();
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("prof %s\n", PROF_VERSION);
+		return 0;
+	}
+	if (strcmp(argv[1], "help") == 0)
+		return run_help(argc - 1, argv + 1);
+	if (argv[1][0] == '-') {
+		error_text(&err, -EINVAL, "unknown option %s", argv[1]);
+		return command_fail_usage(NULL, &err);
+	}
+	return run_command(argv[1], argc - 1, argv + 1);
+}
+
+/*
+ * A descriptor 0, 1 or 2 that is closed would be taken by the next file that is opened, and get
+ * what is meant for a terminal. Close-on-exec: the recorded command finds it closed as prof did.
+ */
+static void occupy_standard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	struct error err = {0};
+	int status;
+
+	occupy_standard_fds();
+	status = run(argc, argv);
+	/* Only what was printed on purpose; the profile has its own descriptor. */
+	if (fflush(stdout)) {
+		error_set(&err, -errno, "write to standard output");
+		return command_fail(NULL, EXIT_REFUSED, &err);
+	}
+	return status;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/output_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/text.h"
+
+const char output_options_help[] =
+	"  -o, --output FILE      default profile.json.gz; plain if it ends in .json; - is stdout\n"
+	"  --stats FILE           write what was recorded and lost as JSON\n"
+	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
+	"  --no-symbols           leave addresses without names\n"
+	"  -v, --verbose          say more; twice: everything\n"
+	"  -q, --quiet            no summary and no progress\n";
+
+void output_options_init(struct output_options *o)
+{
+	*o = (struct output_options){.path = "profile.json.gz"};
+}
+
+void output_options_release(struct output_options *o)
+{
+	vec_release(&o->debug_dirs);
+}
+
+/* A file name of the user's; "" never is one. */
+static int set_name(const char *option, const char *value, const char **name, struct error *err)
+{
+	if (!*value)
+		return error_text(err, -EINVAL, "%s: the name must not be empty", option);
+	*name = value;
+	return 0;
+}
+
+int output_options_set(struct output_options *o, int opt, const char *value, struct error *err)
+{
+	const char *name = NULL;
+	int ret = 0;
+
+	switch (opt) {
+	case 'o':
+		return set_name("--output", value, &o->path, err);
+	case OPT_STATS:
+		return set_name("--stats", value, &o->stats_path, err);
+	case OPT_DEBUG_DIR:
+		ret = set_name("--debug-dir", value, &name, err);
+		if (!ret)
+			vec_push(&o->debug_dirs, name);
+		return ret;
+	case OPT_NO_SYMBOLS:
+		o->no_symbols = true;
+		return 0;
+	case 'v':
+		o->verbose++;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	default:
+		return -ENOENT;
+	}
+}
+
+int output_options_check(struct output_options *o, struct error *err)
+{
+	if (o->stats_path && strcmp(o->stats_path, "-") == 0)
+		return error_text(err, -EINVAL, "--stats -: must be a file");
+	if (o->stats_path && strcmp(o->stats_path, o->path) == 0)
+		return error_text(err, -EINVAL, "--stats and --output name the same file: %s",
+				  o->path);
+	vec_push(&o->debug_dirs, NULL);
+	o->debug_dirs.count--;
+	return 0;
+}
+
+bool output_is_stdout(const struct output_options *o)
+{
+	return strcmp(o->path, "-") == 0;
+}
+
+bool output_is_gzip(const struct output_options *o)
+{
+	return !text_ends_with(o->path, ".json");
+}

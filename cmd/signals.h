@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SIGINT, SIGTERM, SIGHUP and SIGQUIT as readable events instead of handlers, also where prof was
+ * started with SIGINT ignored, as a shell does for jobs in the background.
+ */
+#ifndef PROF_CMD_SIGNALS_H
+#define PROF_CMD_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/error.h"
+
+struct signals {
+	int fd; /* readable when one has arrived */
+	/* As prof was started, for the command to get back. */
+	sigset_t inherited_mask, inherited_ignored;
+	int last_signal; /* the last one and who sent it when */
+	pid_t last_sender;
+	uint64_t last_ns;
+};
+
+struct signal_event {
+	int signal;
+	bool from_terminal; /* the command got it, too */
+};
+
+/* From here on SIGPIPE is ignored, and the four only arrive here. */
+int signals_init(struct signals *s, struct error *err);
+/*
+ * The next one, or false where there is none. A sender's immediate repetition is one event:
+ * timeout(1), for one, signals first the process and then its whole group.
+ */
+bool signals_next(struct signals *s, struct signal_event *event);
+/* Leaves the dispositions as they are. */
+void signals_release(struct signals *s);
+
+#endif

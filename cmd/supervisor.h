@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides when a recording ends and what prof's exit status then is: by the end of the command, the
+ * duration, or a signal.
+ */
+#ifndef PROF_CMD_SUPERVISOR_H
+#define PROF_CMD_SUPERVISOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/signals.h"
+#include "lib/base/error.h"
+#include "lib/live/child.h"
+
+enum stop_reason {
+	STOP_NOT_YET,
+	STOP_CHILD_ENDED,
+	STOP_DURATION,
+	STOP_SIGNAL,
+};
+
+struct supervisor {
+	struct signals *signals; /* borrowed */
+	struct child *child; /* borrowed */
+	int timer_fd; /* -1: no duration */
+	bool kill_at_end;
+	enum stop_reason reason;
+	int stop_signal; /* of STOP_SIGNAL */
+	bool interrupted; /* once from the terminal: the command decides when it ends */
+	bool child_ended;
+	int wait_status; /* where child_ended */
+	uint64_t stop_ns; /* CLOCK_MONOTONIC when the reason came up */
+};
+
+/* The duration (0: none) starts with supervisor_start(). */
+int supervisor_init(struct supervisor *s, struct signals *signals, struct child *child,
+		    bool kill_at_end, struct error *err);
+void supervisor_release(struct supervisor *s);
+/* Call when the command has been executed. */
+int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *err);
+/* Looks after command, signals and time. True from when sampling is to end. */
+bool supervisor_look(struct supervisor *s);
+/*
+ * After sampling has ended: gives the command the time it has to end by itself after a signal, or
+ * ends it where --kill was given. Another signal cuts the waiting short.
+ */
+void supervisor_settle(struct supervisor *s);
+/* Has one more signal come, which means: finish with what there is? */
+bool supervisor_is_hurried(struct supervisor *s);
+/* What prof exits with, as long as nothing of its own fails. */
+int supervisor_exit_status(const struct supervisor *s);
+
+#endif

@@ -1,238 +1,245 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/binary/binary.h"
 
-#include <elf.h>
 #include <errno.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
+#include "lib/binary/build_id.h"
+#include "lib/binary/handle.h"
 
-#define MAX_SEGMENTS 1024
-/* Real note segments are some hundred bytes; a lying size must not make us read a file. */
-#define MAX_NOTE_BYTES 65536
-#define MAX_NOTE_SEGMENTS 16
+DEFINE_CLEANUP(struct binary *, binary_free)
 
-struct elf_header {
-	bool is_64bit;
-	uint16_t machine, phentsize;
-	uint32_t phnum;
-	uint64_t phoff, shoff;
-};
-
-struct program_header {
-	uint32_t type, flags;
-	uint64_t offset, vaddr, file_size, align;
-};
-
-/* As much as there is, up to `size`; the number of bytes or a negative errno. */
-static ssize_t read_at(int fd, void *buf, size_t size, uint64_t offset)
+/*
+ * A mapped file that its owner truncates kills the reader by SIGBUS; only files that nobody but
+ * root can change are mapped, all others are read.
+ */
+static Elf_Cmd access_mode(const struct stat *st)
 {
-	size_t done = 0;
+	bool is_safe = st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
 
-	if (offset > INT64_MAX - size)
-		return -EINVAL;
-	while (done < size) {
-		ssize_t n = pread(fd, (char *)buf + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	return is_safe ? ELF_C_READ_MMAP : ELF_C_READ;
 }
 
-static int read_header(int fd, struct elf_header *header, struct error *err)
+struct string_table string_table_open(Elf *elf, size_t section)
 {
-	uint8_t raw[sizeof(Elf64_Ehdr)] = {0};
-	ssize_t n = read_at(fd, raw, sizeof(raw), 0);
-	struct bytes b;
+	Elf_Scn *scn = elf_getscn(elf, section);
+	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+	const char *last;
 
-	if (n < 0)
-		return error_set(err, (int)n, "read ELF header");
-	if ((size_t)n < sizeof(Elf32_Ehdr) || memcmp(raw, ELFMAG, SELFMAG) != 0)
-		return error_text(err, -ENOEXEC, "not an ELF file");
-	if (raw[EI_DATA] != ELFDATA2LSB || raw[EI_CLASS] < ELFCLASS32 || raw[EI_CLASS] > ELFCLASS64)
-		return error_text(err, -ENOEXEC, "an ELF file of another byte order or class");
-	*header = (struct elf_header){.is_64bit = raw[EI_CLASS] == ELFCLASS64};
-	bytes_init(&b, raw, (size_t)n);
-	bytes_skip(&b, EI_NIDENT + 2);
-	header->machine = bytes_u16(&b);
-	bytes_skip(&b, 4);
-	if (header->is_64bit) {
-		bytes_skip(&b, 8);
-		header->phoff = bytes_u64(&b);
-		header->shoff = bytes_u64(&b);
-	} else {
-		bytes_skip(&b, 4);
-		header->phoff = bytes_u32(&b);
-		header->shoff = bytes_u32(&b);
-	}
-	bytes_skip(&b, 6);
-	header->phentsize = bytes_u16(&b);
-	header->phnum = bytes_u16(&b);
-	return b.failed ? error_text(err, -ENOEXEC, "truncated ELF header") : 0;
+	if (!data || !data->d_buf || !data->d_size)
+		return (struct string_table){0};
+	last = memrchr(data->d_buf, '\0', data->d_size);
+	if (!last)
+		return (struct string_table){0};
+	return (struct string_table){data->d_buf, (size_t)(last - (const char *)data->d_buf) + 1};
 }
 
-/* More than 65,534 program headers are counted in sh_info of the first section header. */
-static uint32_t extended_phnum(int fd, const struct elf_header *header)
+const char *string_table_get(const struct string_table *table, uint64_t offset)
 {
-	uint8_t raw[sizeof(Elf64_Shdr)];
-	size_t size = header->is_64bit ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
-	size_t at = header->is_64bit ? offsetof(Elf64_Shdr, sh_info)
-				     : offsetof(Elf32_Shdr, sh_info);
-	struct bytes b;
+	return offset < table->size ? table->text + offset : NULL;
+}
 
-	if (read_at(fd, raw, size, header->shoff) != (ssize_t)size)
+/* What the section takes once it is inflated; headers alone are read. */
+static uint64_t section_size(Elf_Scn *scn, const GElf_Shdr *header, const char *name)
+{
+	uint64_t size = header->sh_size;
+
+	if (header->sh_type == SHT_NOBITS)
 		return 0;
-	bytes_init(&b, raw + at, sizeof(uint32_t));
-	return bytes_u32(&b);
-}
+	if (header->sh_flags & SHF_COMPRESSED) {
+		GElf_Chdr compression;
 
-static struct program_header parse_program_header(struct bytes b, bool is_64bit)
-{
-	struct program_header ph = {.type = bytes_u32(&b)};
+		if (gelf_getchdr(scn, &compression))
+			size = compression.ch_size;
+	} else if (name && strncmp(name, ".zdebug", 7) == 0) {
+		Elf_Data *data = elf_rawdata(scn, NULL);
 
-	if (is_64bit) {
-		ph.flags = bytes_u32(&b);
-		ph.offset = bytes_u64(&b);
-		ph.vaddr = bytes_u64(&b);
-		bytes_skip(&b, 8);
-		ph.file_size = bytes_u64(&b);
-		bytes_skip(&b, 8);
-		ph.align = bytes_u64(&b);
-	} else {
-		ph.offset = bytes_u32(&b);
-		ph.vaddr = bytes_u32(&b);
-		bytes_skip(&b, 4);
-		ph.file_size = bytes_u32(&b);
-		bytes_skip(&b, 4);
-		ph.flags = bytes_u32(&b);
-		ph.align = bytes_u32(&b);
-	}
-	return ph;
-}
-
-/* Looks for the GNU build id among the notes in data. */
-static bool find_build_id(const void *data, size_t size, uint64_t alignment,
-			  struct binary_summary *summary)
-{
-	struct bytes b;
-
-	bytes_init(&b, data, size);
-	while (bytes_left(&b) >= sizeof(Elf64_Nhdr)) {
-		uint32_t name_size = bytes_u32(&b);
-		uint32_t desc_size = bytes_u32(&b);
-		uint32_t type = bytes_u32(&b);
-		const char *name = bytes_take(&b, name_size);
-		const void *desc;
-
-		bytes_align(&b, alignment);
-		desc = bytes_take(&b, desc_size);
-		if (b.failed)
-			return false;
-		/* The kernel takes no longer ones either. */
-		if (type == NT_GNU_BUILD_ID && name_size == 4 && memcmp(name, "GNU", 4) == 0 &&
-		    desc_size > 0 && desc_size <= BUILD_ID_MAX) {
-			memcpy(summary->build_id, desc, desc_size);
-			summary->build_id_size = (uint8_t)desc_size;
-			return true;
+		/* The old format: "ZLIB" and the size, big-endian. */
+		if (data && data->d_buf && data->d_size >= 12) {
+			memcpy(&size, (const char *)data->d_buf + 4, sizeof(size));
+			size = __builtin_bswap64(size);
 		}
-		bytes_align(&b, alignment);
 	}
-	return false;
+	return size;
 }
 
-static void read_notes(int fd, const struct program_header *ph, struct binary_summary *summary)
+static void read_sections(struct binary *b)
 {
-	size_t size = ph->file_size < MAX_NOTE_BYTES ? (size_t)ph->file_size : MAX_NOTE_BYTES;
-	_cleanup_free_ void *data = xmalloc(size + 1);
-	ssize_t n = read_at(fd, data, size, ph->offset);
+	Elf_Scn *scn = NULL;
 
-	if (n <= 0)
+	while ((scn = elf_nextscn(b->elf, scn))) {
+		GElf_Shdr header;
+		uint64_t size;
+
+		if (!gelf_getshdr(scn, &header))
+			continue;
+		size = section_size(scn, &header,
+				    string_table_get(&b->section_names, header.sh_name));
+		if (__builtin_add_overflow(b->expanded_size, size, &b->expanded_size))
+			b->expanded_size = UINT64_MAX;
+	}
+}
+
+static void read_first_vaddr(struct binary *b)
+{
+	size_t count;
+
+	if (elf_getphdrnum(b->elf, &count) != 0)
 		return;
-	/* Segments of .note.gnu.property are padded to 8, all others to 4. */
-	find_build_id(data, (size_t)n, ph->align == 8 ? 8 : 4, summary);
-}
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr header;
 
-static void read_segments(int fd, const struct elf_header *header, const void *table,
-			  uint32_t count, struct binary_summary *summary)
-{
-	unsigned int notes_read = 0;
-
-	summary->segments = xcalloc(count ? count : 1, sizeof(*summary->segments));
-	for (uint32_t i = 0; i < count; i++) {
-		struct program_header ph;
-		struct bytes b;
-
-		bytes_init(&b, (const uint8_t *)table + (size_t)i * header->phentsize,
-			   header->phentsize);
-		ph = parse_program_header(b, header->is_64bit);
-		if (ph.type == PT_LOAD)
-			summary->segments[summary->segment_count++] = (struct binary_segment){
-				.file_offset = ph.offset,
-				.file_size = ph.file_size,
-				.vaddr = ph.vaddr,
-				.executable = ph.flags & PF_X,
-			};
-		else if (ph.type == PT_NOTE && summary->build_id_size == 0 &&
-			 notes_read++ < MAX_NOTE_SEGMENTS)
-			read_notes(fd, &ph, summary);
+		if (gelf_getphdr(b->elf, (int)i, &header) && header.p_type == PT_LOAD) {
+			b->first_vaddr = header.p_vaddr;
+			return;
+		}
 	}
 }
 
-int binary_summarize(int fd, struct binary_summary *summary, struct error *err)
+/*
+ * libelf looks for the end of every name from the end of the table; a table that is not terminated
+ * would be searched whole for each section.
+ */
+static bool has_sane_names(Elf *elf, struct string_table *names)
 {
-	_cleanup_free_ void *table = NULL;
-	struct elf_header header = {0};
-	uint32_t count;
-	ssize_t n;
-	int ret;
+	Elf_Scn *scn;
+	GElf_Shdr header;
+	size_t section;
 
-	*summary = (struct binary_summary){0};
-	ret = read_header(fd, &header, err);
-	if (ret)
-		return ret;
-	summary->machine = header.machine;
-	summary->is_64bit = header.is_64bit;
-	count = header.phnum == PN_XNUM ? extended_phnum(fd, &header) : header.phnum;
-	if (count > MAX_SEGMENTS)
-		count = MAX_SEGMENTS;
-	if (count == 0)
-		return 0;
-	if (header.phentsize < (header.is_64bit ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
-		return error_text(err, -ENOEXEC, "program headers of impossible size");
-	table = xmalloc((size_t)count * header.phentsize);
-	n = read_at(fd, table, (size_t)count * header.phentsize, header.phoff);
-	if (n < 0)
-		return error_set(err, (int)n, "read program headers");
-	read_segments(fd, &header, table, (uint32_t)((size_t)n / header.phentsize), summary);
+	if (elf_getshdrstrndx(elf, &section) != 0)
+		return false;
+	if (section == SHN_UNDEF)
+		return true;
+	*names = string_table_open(elf, section);
+	scn = elf_getscn(elf, section);
+	return scn && gelf_getshdr(scn, &header) && names->size == header.sh_size;
+}
+
+int binary_open(struct binary **out, int fd, struct error *err)
+{
+	_cleanup_(binary_free) struct binary *b = xcalloc(1, sizeof(*b));
+	struct stat st;
+	GElf_Ehdr header;
+
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return error_text(err, -ENOEXEC, "libelf is of another version");
+	if (fstat(fd, &st) != 0)
+		return error_set(err, -errno, "fstat");
+	if (!S_ISREG(st.st_mode))
+		return error_text(err, -ENOEXEC, "no regular file");
+	b->elf = elf_begin(fd, access_mode(&st), NULL);
+	if (!b->elf || elf_kind(b->elf) != ELF_K_ELF || !gelf_getehdr(b->elf, &header))
+		return error_text(err, -ENOEXEC, "not an ELF file");
+	if (header.e_ident[EI_DATA] != ELFDATA2LSB)
+		return error_text(err, -ENOEXEC, "an ELF file of another byte order");
+	if (!has_sane_names(b->elf, &b->section_names))
+		return error_text(err, -ENOEXEC, "section names are damaged");
+	b->machine = header.e_machine;
+	b->file_size = (uint64_t)st.st_size;
+	read_first_vaddr(b);
+	read_sections(b);
+	*out = steal(b);
 	return 0;
 }
 
-void binary_summary_release(struct binary_summary *summary)
+void binary_free(struct binary *b)
 {
-	free(summary->segments);
-	summary->segments = NULL;
-	summary->segment_count = 0;
+	if (!b)
+		return;
+	elf_end(b->elf);
+	free(b);
 }
 
-void build_id_to_text(const uint8_t *build_id, size_t size, char *text)
+struct Elf *binary_elf(const struct binary *b)
 {
-	static const char digits[] = "0123456789abcdef";
+	return b->elf;
+}
 
-	if (size > BUILD_ID_MAX)
-		size = BUILD_ID_MAX;
-	for (size_t i = 0; i < size; i++) {
-		*text++ = digits[build_id[i] >> 4];
-		*text++ = digits[build_id[i] & 15];
+uint16_t binary_machine(const struct binary *b)
+{
+	return b->machine;
+}
+
+uint64_t binary_expanded_size(const struct binary *b)
+{
+	return b->expanded_size;
+}
+
+uint64_t binary_first_vaddr(const struct binary *b)
+{
+	return b->first_vaddr;
+}
+
+static size_t build_id_in_sections(const struct binary *b, uint8_t *build_id)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(b->elf, scn))) {
+		GElf_Shdr header;
+		Elf_Data *data;
+		size_t size;
+
+		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_NOTE)
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (!data || !data->d_buf)
+			continue;
+		size = build_id_find(data->d_buf, data->d_size, header.sh_addralign, build_id);
+		if (size)
+			return size;
 	}
-	*text = '\0';
+	return 0;
+}
+
+static size_t build_id_in_segments(const struct binary *b, uint8_t *build_id)
+{
+	size_t count;
+
+	if (elf_getphdrnum(b->elf, &count) != 0)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr header;
+		Elf_Data *data;
+		size_t size;
+
+		if (!gelf_getphdr(b->elf, (int)i, &header) || header.p_type != PT_NOTE)
+			continue;
+		data = elf_getdata_rawchunk(b->elf, (int64_t)header.p_offset, header.p_filesz,
+					    ELF_T_BYTE);
+		if (!data || !data->d_buf)
+			continue;
+		size = build_id_find(data->d_buf, data->d_size, header.p_align, build_id);
+		if (size)
+			return size;
+	}
+	return 0;
+}
+
+size_t binary_build_id(const struct binary *b, uint8_t build_id[BUILD_ID_MAX])
+{
+	size_t size = build_id_in_sections(b, build_id);
+
+	return size ? size : build_id_in_segments(b, build_id);
+}
+
+bool binary_has_section(const struct binary *b, const char *name)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(b->elf, scn))) {
+		GElf_Shdr header;
+		const char *found;
+
+		if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS || !header.sh_size)
+			continue;
+		found = string_table_get(&b->section_names, header.sh_name);
+		if (found && strcmp(found, name) == 0)
+			return true;
+	}
+	return false;
 }

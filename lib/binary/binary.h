@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One opened ELF file: identity, segments, sections. The only room that knows libelf. The file is
- * untrusted; nothing in it can make these functions fail in another way than by returning.
+ * One opened ELF file: identity, segments, sections, symbols. The only room that knows libelf. The
+ * file is untrusted; nothing in it can make these functions fail in another way than by returning.
  */
 #ifndef PROF_LIB_BINARY_BINARY_H
 #define PROF_LIB_BINARY_BINARY_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
+#include "lib/base/vec.h"
 
 #define BUILD_ID_MAX 20
 
@@ -32,6 +33,48 @@ struct binary_summary {
 /* -ENOEXEC where it is no ELF file of this machine's byte order. fd is borrowed. */
 int binary_summarize(int fd, struct binary_summary *summary, struct error *err);
 void binary_summary_release(struct binary_summary *summary);
+
+/*
+ * The file as libelf sees it. fd is borrowed, needs no name any more, and must stay open for the
+ * life of the binary. -ENOEXEC where it is no ELF file, or one built to keep libelf busy.
+ */
+struct binary;
+int binary_open(struct binary **out, int fd, struct error *err);
+/* NULL is fine. */
+void binary_free(struct binary *b);
+
+/* libelf's handle, for libdw. It belongs to the binary. */
+struct Elf;
+struct Elf *binary_elf(const struct binary *b);
+uint16_t binary_machine(const struct binary *b);
+/* Bytes in the file, compressed sections counted as large as they become. */
+uint64_t binary_expanded_size(const struct binary *b);
+/* The vaddr of the first PT_LOAD, to which RVAs are relative; 0 where there is none. */
+uint64_t binary_first_vaddr(const struct binary *b);
+/*
+ * From the note sections, which hold in separate debug files too, where the segments' offsets are
+ * those of another file; else from the segments. Size, 0 where there is none.
+ */
+size_t binary_build_id(const struct binary *b, uint8_t build_id[BUILD_ID_MAX]);
+/* Is there a section of that name with bytes in the file? */
+bool binary_has_section(const struct binary *b, const char *name);
+
+/* A symbol in an executable section. */
+struct binary_symbol {
+	uint64_t vaddr;
+	uint64_t size; /* 0: not said */
+	uint64_t limit; /* end of its section */
+	const char *name; /* the binary's; with "@VERSION" where the table has it */
+	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; else a label of an assembler */
+	bool is_global; /* or weak */
+};
+
+struct binary_symbols {
+	VEC(struct binary_symbol) rows;
+};
+
+/* Appends those of .symtab, or of .dynsym where there is no .symtab, in the order of the table. */
+void binary_add_symbols(const struct binary *b, struct binary_symbols *symbols);
 
 /* "1a2b…", lower case; text has room for 2 * BUILD_ID_MAX + 1. */
 void build_id_to_text(const uint8_t *build_id, size_t size, char *text);

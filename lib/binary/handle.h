@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of this room share about an opened ELF file; nobody else sees libelf. */
+#ifndef PROF_LIB_BINARY_HANDLE_H
+#define PROF_LIB_BINARY_HANDLE_H
+
+#include <libelf.h>
+
+#include "lib/binary/binary.h"
+
+/* A section of strings, cut behind its last terminator: every string in it ends in it. */
+struct string_table {
+	const char *text;
+	size_t size;
+};
+
+struct binary {
+	Elf *elf;
+	struct string_table section_names;
+	uint64_t file_size, expanded_size, first_vaddr;
+	uint16_t machine;
+};
+
+/* Empty where the section is none or has no terminator. */
+struct string_table string_table_open(Elf *elf, size_t section);
+/* NULL outside the table. */
+const char *string_table_get(const struct string_table *table, uint64_t offset);
+
+#endif

@@ -96,6 +96,11 @@ bool supervisor_look(struct supervisor *s)
 	return s->reason != STOP_NOT_YET;
 }
 
+void supervisor_give_up(struct supervisor *s)
+{
+	stop(s, STOP_GAVE_UP);
+}
+
 /* Until the child has ended or the time is over; false where another signal came. */
 static bool wait_for_child(struct supervisor *s, uint64_t grace_ns)
 {
@@ -115,11 +120,11 @@ static bool wait_for_child(struct supervisor *s, uint64_t grace_ns)
 	return true;
 }
 
-void supervisor_settle(struct supervisor *s)
+static void end_or_await_child(struct supervisor *s)
 {
 	if (s->reason == STOP_SIGNAL) {
 		wait_for_child(s, SIGNAL_GRACE_NS);
-	} else if (s->reason == STOP_DURATION && s->kill_at_end && !child_has_ended(s)) {
+	} else if (s->reason == STOP_DURATION && s->kill_at_end) {
 		child_kill(s->child, SIGTERM);
 		wait_for_child(s, KILL_GRACE_NS);
 		if (!child_has_ended(s)) {
@@ -127,6 +132,15 @@ void supervisor_settle(struct supervisor *s)
 			wait_for_child(s, KILL_GRACE_NS);
 		}
 	}
+}
+
+void supervisor_settle(struct supervisor *s)
+{
+	if (s->child_ended)
+		return;
+	end_or_await_child(s);
+	if (s->child_ended)
+		s->stop_ns = clock_monotonic_ns();
 }
 
 bool supervisor_is_hurried(struct supervisor *s)

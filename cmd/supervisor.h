@@ -18,6 +18,7 @@ enum stop_reason {
 	STOP_CHILD_ENDED,
 	STOP_DURATION,
 	STOP_SIGNAL,
+	STOP_GAVE_UP, /* the recorder failed; the command goes on */
 };
 
 struct supervisor {
@@ -30,7 +31,8 @@ struct supervisor {
 	bool interrupted; /* once from the terminal: the command decides when it ends */
 	bool child_ended;
 	int wait_status; /* where child_ended */
-	uint64_t stop_ns; /* CLOCK_MONOTONIC when the reason came up */
+	/* CLOCK_MONOTONIC when the reason came up, or the command ended after it. */
+	uint64_t stop_ns;
 };
 
 /* The duration (0: none) starts with supervisor_start(). */
@@ -41,6 +43,8 @@ void supervisor_release(struct supervisor *s);
 int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *err);
 /* Looks after command, signals and time. True from when sampling is to end. */
 bool supervisor_look(struct supervisor *s);
+/* There is no recording any more. */
+void supervisor_give_up(struct supervisor *s);
 /*
  * After sampling has ended: gives the command the time it has to end by itself after a signal, or
  * ends it where --kill was given. Another signal cuts the waiting short.

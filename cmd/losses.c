@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/losses.h"
+
+#include <inttypes.h>
+
+#include "lib/stream/record.h"
+
+_Static_assert(LOST_CAUSE_COUNT <= PROFILE_LOST_CAUSES, "every cause has its counter");
+
+bool loss_is_sample(enum lost_cause cause)
+{
+	switch (cause) {
+	case LOST_RING_FULL:
+	case LOST_STACK:
+	case LOST_NO_RING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+uint64_t losses_count(const struct profile_stats *stats, bool samples)
+{
+	uint64_t count = 0;
+
+	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++) {
+		if (loss_is_sample(cause) == samples)
+			count += stats->lost[cause];
+	}
+	return count;
+}
+
+void losses_describe(const struct profile_stats *stats, bool samples, struct strbuf *out)
+{
+	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++) {
+		if (loss_is_sample(cause) != samples || !stats->lost[cause])
+			continue;
+		strbuf_addf(out, "%s%s %" PRIu64, out->size ? ", " : "", lost_cause_name(cause),
+			    stats->lost[cause]);
+	}
+}

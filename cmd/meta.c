@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/meta.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/losses.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/live/host.h"
+#include "lib/stream/record.h"
+
+#define SAFE_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
+
+static void quote_word(struct strbuf *out, const char *word)
+{
+	if (*word && !word[strspn(word, SAFE_CHARS)]) {
+		strbuf_adds(out, word);
+		return;
+	}
+	strbuf_addch(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			strbuf_adds(out, "'\\''");
+		else
+			strbuf_addch(out, *word);
+	}
+	strbuf_addch(out, '\'');
+}
+
+char *meta_quote_command(char *const *argv)
+{
+	struct strbuf out = {0};
+
+	for (char *const *word = argv; *word; word++) {
+		if (word != argv)
+			strbuf_addch(&out, ' ');
+		quote_word(&out, *word);
+	}
+	return strbuf_take(&out);
+}
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void fill_host(struct profile_meta *meta)
+{
+	struct host host;
+
+	host_read(&host);
+	meta->os = steal(host.os);
+	meta->distribution = steal(host.distribution);
+	meta->cpu_name = steal(host.cpu_name);
+	meta->abi = host.machine ? xasprintf("%s-linux", host.machine) : NULL;
+	meta->physical_cpus = host.physical_cpus;
+	meta->logical_cpus = host.logical_cpus;
+	meta->memory_bytes = host.memory_bytes;
+	host_release(&host);
+}
+
+void meta_fill(struct profile *p, char *const *argv, uint64_t duration_ns,
+	       const struct recorder_info *info)
+{
+	struct profile_meta *meta = &p->meta;
+
+	fill_host(meta);
+	meta->product = xstrdup(last_component(argv[0]));
+	meta->command_line = meta_quote_command(argv);
+	meta->prof_version = xstrdup(PROF_VERSION);
+	meta->start_ns = info->start_ns;
+	meta->start_realtime_ns = info->start_realtime_ns;
+	meta->interval_ns = info->interval_ns;
+	meta->duration_limit_ns = duration_ns;
+	meta->buffer_bytes = info->ring_bytes;
+	vec_push(&meta->features, xstrdup("stackwalk"));
+	vec_push(&meta->features, xstrdup("cpu"));
+	vec_push(&meta->features, xstrdup(info->event));
+	vec_push(&meta->filters, xstrdup(meta->product));
+}
+
+static void add_number(struct profile *p, const char *section, const char *label,
+		       const char *format, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	profile_add_extra(p, section, label, format, text);
+}
+
+static void add_settings(struct profile *p, const struct recorder_info *info)
+{
+	static const char section[] = "Settings";
+	char interval[64];
+
+	snprintf(interval, sizeof(interval), "%.6g ms", (double)info->interval_ns / 1e6);
+	profile_add_extra(p, section, "Recorded with", "string", "prof " PROF_VERSION);
+	profile_add_extra(p, section, "Event", "string", info->event);
+	profile_add_extra(p, section, "Interval", "string", interval);
+	add_number(p, section, "Sampled CPUs", "integer", info->cpu_count);
+	add_number(p, section, "Ring buffers", "bytes", info->ring_bytes);
+	if (p->meta.os)
+		profile_add_extra(p, section, "Kernel", "string", p->meta.os);
+}
+
+static void add_losses(struct profile *p, const struct recorder_info *info)
+{
+	static const char section[] = "Losses";
+	const struct profile_stats *stats = &p->stats;
+
+	add_number(p, section, "Lost samples", "integer", losses_count(stats, true));
+	add_number(p, section, "Lost events", "integer", losses_count(stats, false));
+	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++) {
+		if (stats->lost[cause])
+			add_number(p, section, lost_cause_name(cause), "integer",
+				   stats->lost[cause]);
+	}
+	add_number(p, section, "Truncated stacks", "integer", stats->truncated);
+	add_number(p, section, "Records out of order", "integer", stats->late_records);
+	add_number(p, section, "Files closed for want of room", "integer", info->dropped_files);
+}
+
+void meta_finish(struct profile *p, const struct recorder_info *info)
+{
+	p->meta.end_ns = info->end_ns;
+	add_settings(p, info);
+	add_losses(p, info);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ *	outputs ─► child ─► recorder ─► source ─► session ─► profile ─► symbolize ─► exporter ─►
+ *file
+ *
+ * In this order, so that every refusal comes before the command has run a single instruction.
+ */
+#include "cmd/pipeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/meta.h"
+#include "cmd/progress.h"
+#include "cmd/report.h"
+#include "cmd/signals.h"
+#include "cmd/supervisor.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/outfile.h"
+#include "lib/export/exporter.h"
+#include "lib/live/child.h"
+#include "lib/live/features.h"
+#include "lib/live/recorder.h"
+#include "lib/session/session.h"
+#include "symbolize/symbolize.h"
+
+/* Where records never cease, command and signals are looked after once in so many of them. */
+#define RECORDS_PER_LOOK 4096
+
+struct pipeline {
+	const struct pipeline_options *options;
+	struct identity owner; /* the invoking user */
+	struct outfile *out, *stats;
+	struct signals signals;
+	struct supervisor supervisor;
+	struct child *child;
+	struct recorder *recorder;
+	struct profile *profile;
+	struct session *session;
+	struct progress progress;
+	int status; /* of prof's own failures after the command ran; 0: none */
+};
+
+static void pipeline_release(struct pipeline *p)
+{
+	session_free(p->session);
+	profile_free(p->profile);
+	recorder_free(p->recorder);
+	child_free(p->child);
+	supervisor_release(&p->supervisor);
+	signals_release(&p->signals);
+	outfile_free(p->stats);
+	outfile_free(p->out);
+}
+
+static int open_profile(struct pipeline *p, struct error *err)
+{
+	const struct output_options *output = p->options->output;
+	struct outfile_options options = {
+		.path = output->path,
+		.fd = -1,
+		.gzip = output_is_gzip(output),
+		.owner = p->owner,
+	};
+
+	if (output_is_stdout(output)) {
+		if (isatty(STDOUT_FILENO)) {
+			error_text(err, -EINVAL, "--output -: standard output is a terminal");
+			error_hint(err, "redirect it to a file or a pipe");
+			return -EINVAL;
+		}
+		options.path = "standard output";
+		options.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		if (options.fd < 0)
+			return error_set(err, -errno, "standard output");
+	}
+	return outfile_open(&p->out, &options, err);
+}
+
+static int open_outputs(struct pipeline *p, struct error *err)
+{
+	struct outfile_options stats = {
+		.path = p->options->output->stats_path,
+		.fd = -1,
+		.owner = p->owner,
+	};
+	int ret = open_profile(p, err);
+
+	if (!ret && stats.path)
+		ret = outfile_open(&p->stats, &stats, err);
+	return ret;
+}
+
+static int fork_child(struct pipeline *p, struct error *err)
+{
+	const struct pipeline_options *options = p->options;
+	struct child_options child = {
+		.argv = options->argv,
+		.identity = p->owner,
+		.keep_capabilities = options->live->as_root,
+		.stdout_fd = output_is_stdout(options->output) ? STDERR_FILENO : -1,
+		.signal_mask = p->signals.inherited_mask,
+		.ignored_signals = p->signals.inherited_ignored,
+	};
+	int ret;
+
+	if (options->live->as_root)
+		child.identity.is_self = true;
+	ret = child_new(&p->child, &child, err);
+	if (!ret)
+		ret = supervisor_init(&p->supervisor, &p->signals, p->child, options->live->kill,
+				      err);
+	return ret;
+}
+
+static int watch(struct pipeline *p, struct error *err)
+{
+	int fds[] = {p->signals.fd, child_pidfd(p->child), p->supervisor.timer_fd};
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < sizeof(fds) / sizeof(fds[0]); i++)
+		ret = recorder_watch(p->recorder, fds[i], err);
+	return ret;
+}
+
+static int arm(struct pipeline *p, struct error *err)
+{
+	const struct live_options *live = p->options->live;
+	struct recorder_options options = {
+		.frequency_hz = live->frequency_hz,
+		.interval_ns = live->interval_ns,
+		.ring_bytes = live->ring_bytes,
+	};
+	int ret = recorder_new(&p->recorder, &options, err);
+
+	if (!ret)
+		ret = watch(p, err);
+	if (!ret)
+		ret = recorder_track(p->recorder, child_pid(p->child), true, err);
+	if (!ret)
+		ret = recorder_arm(p->recorder, err);
+	return ret;
+}
+
+/* Where the cause is the machine's, say what `prof check` would. */
+static int arm_or_explain(struct pipeline *p, struct error *err)
+{
+	struct error missing = {0};
+	int ret = arm(p, err);
+
+	if (ret && !err->hint[0] && features_explain(&missing)) {
+		log_info("%s", err->text);
+		*err = missing;
+	}
+	return ret;
+}
+
+static void open_session(struct pipeline *p)
+{
+	struct recorder_info info;
+
+	recorder_get_info(p->recorder, &info);
+	p->profile = profile_new();
+	meta_fill(p->profile, p->options->argv, p->options->live->duration_ns, &info);
+	p->session = session_new(p->profile);
+}
+
+/* Until everything is armed; the command has not been executed yet. */
+static int prepare(struct pipeline *p, struct error *err)
+{
+	int ret = open_outputs(p, err);
+
+	if (!ret)
+		ret = signals_init(&p->signals, err);
+	if (!ret)
+		ret = fork_child(p, err);
+	if (!ret)
+		ret = arm_or_explain(p, err);
+	if (!ret)
+		open_session(p);
+	return ret;
+}
+
+static int execute(struct pipeline *p, struct error *err)
+{
+	int ret = child_execute(p->child, err);
+
+	if (ret)
+		return ret == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	ret = supervisor_start(&p->supervisor, p->options->live->duration_ns, err);
+	return ret ? EXIT_REFUSED : 0;
+}
+
+/* What was recorded until then is still written. */
+static void recording_failed(struct pipeline *p, const struct error *err)
+{
+	p->status = command_fail(p->options->command, EXIT_REFUSED, err);
+	supervisor_give_up(&p->supervisor);
+}
+
+static void record(struct pipeline *p)
+{
+	struct source *source = recorder_source(p->recorder);
+	struct error err = {0};
+	const struct rec *rec;
+	unsigned int records = 0;
+	int result = SOURCE_IDLE;
+
+	for (;;) {
+		if (result != SOURCE_RECORD || ++records % RECORDS_PER_LOOK == 0) {
+			if (supervisor_look(&p->supervisor))
+				return;
+		}
+		result = source_next(source, &rec, &err);
+		if (result == SOURCE_RECORD)
+			session_feed(p->session, rec);
+		else if (result != SOURCE_IDLE)
+			break;
+	}
+	if (result == SOURCE_END)
+		error_text(&err, -EIO, "the recording ended by itself");
+	recording_failed(p, &err);
+}
+
+/* What was written before sampling ended, and nothing after. */
+static void drain(struct pipeline *p)
+{
+	struct source *source = recorder_source(p->recorder);
+	struct error err = {0};
+	const struct rec *rec;
+	int result;
+
+	recorder_stop(p->recorder);
+	while ((result = source_next(source, &rec, &err)) > 0) {
+		if (result == SOURCE_RECORD)
+			session_feed(p->session, rec);
+	}
+	if (result < 0 && !p->status)
+		recording_failed(p, &err);
+}
+
+static bool on_progress(void *ctx, size_t done, size_t count)
+{
+	struct pipeline *p = ctx;
+
+	progress_naming(&p->progress, done, count);
+	return supervisor_is_hurried(&p->supervisor);
+}
+
+static void name_frames(struct pipeline *p)
+{
+	const struct output_options *output = p->options->output;
+	struct symbolize_options options = {
+		.files = recorder_source(p->recorder)->files,
+		.debug_dirs = output->debug_dirs.items,
+		.progress = on_progress,
+		.ctx = p,
+	};
+
+	if (output->no_symbols)
+		return;
+	progress_init(&p->progress, output->quiet);
+	symbolize_profile(p->profile, &options);
+	progress_erase(&p->progress);
+}
+
+static int write_profile(struct pipeline *p, struct error *err)
+{
+	int ret = exporter_firefox.write(p->profile, p->out, err);
+
+	return ret ? ret : outfile_commit(p->out, err);
+}
+
+static int report(struct pipeline *p, struct error *err)
+{
+	const struct output_options *output = p->options->output;
+	struct outcome outcome = {
+		.profile = p->profile,
+		.path = output->path,
+		.file_bytes = outfile_size(p->out),
+		.finish_ns = clock_monotonic_ns() - p->supervisor.stop_ns,
+		.recorder_cpu_ns = clock_process_cpu_ns(),
+		.exit_status = p->status ? p->status : supervisor_exit_status(&p->supervisor),
+	};
+
+	recorder_get_info(p->recorder, &outcome.info);
+	report_summary(&outcome, output->quiet);
+	if (!p->stats)
+		return 0;
+	report_stats(&outcome, p->stats);
+	return outfile_commit(p->stats, err);
+}
+
+/* From the end of sampling to the files. */
+static int finish(struct pipeline *p, struct error *err)
+{
+	struct recorder_info info;
+	int ret;
+
+	drain(p);
+	supervisor_settle(&p->supervisor);
+	recorder_get_info(p->recorder, &info);
+	session_finish(p->session, info.end_ns);
+	meta_finish(p->profile, &info);
+	name_frames(p);
+	ret = write_profile(p, err);
+	return ret ? ret : report(p, err);
+}
+
+static int run(struct pipeline *p)
+{
+	const char *command = p->options->command;
+	struct error err = {0};
+	int status;
+
+	if (prepare(p, &err))
+		return command_fail(command, EXIT_REFUSED, &err);
+	status = execute(p, &err);
+	if (status)
+		return command_fail(command, status, &err);
+	record(p);
+	if (finish(p, &err))
+		return command_fail(command, EXIT_REFUSED, &err);
+	return p->status ? p->status : supervisor_exit_status(&p->supervisor);
+}
+
+int pipeline_run(const struct pipeline_options *options)
+{
+	struct pipeline p = {
+		.options = options,
+		.owner = identity_of_invoker(),
+		.signals.fd = -1,
+		.supervisor.timer_fd = -1,
+	};
+	int status = run(&p);
+
+	pipeline_release(&p);
+	return status;
+}

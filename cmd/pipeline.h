@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* From the machine to the finished file: the only place that knows every room. */
+#ifndef PROF_CMD_PIPELINE_H
+#define PROF_CMD_PIPELINE_H
+
+#include "cmd/live_options.h"
+#include "cmd/output_options.h"
+
+struct pipeline_options {
+	const char *command; /* "record", for messages */
+	const struct live_options *live;
+	const struct output_options *output;
+	char *const *argv; /* what to run and record; NULL-terminated, not empty */
+};
+
+/* Records, writes, reports. Returns the exit status, and has said what failed. */
+int pipeline_run(const struct pipeline_options *options);
+
+#endif

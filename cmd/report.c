@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/report.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/losses.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/stream/record.h"
+
+/* With thousands separators, whatever the locale. */
+static void add_grouped(struct strbuf *out, uint64_t value)
+{
+	char digits[24];
+	size_t size = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, value);
+
+	for (size_t i = 0; i < size; i++) {
+		if (i && (size - i) % 3 == 0)
+			strbuf_addch(out, ',');
+		strbuf_addch(out, digits[i]);
+	}
+}
+
+static void add_counted(struct strbuf *out, uint64_t count, const char *one, const char *many)
+{
+	add_grouped(out, count);
+	strbuf_addf(out, " %s", count == 1 ? one : many);
+}
+
+static void add_losses(struct strbuf *out, const struct profile_stats *stats)
+{
+	_cleanup_(strbuf_release) struct strbuf causes = {0};
+
+	add_grouped(out, losses_count(stats, true));
+	strbuf_adds(out, " lost");
+	losses_describe(stats, true, &causes);
+	if (causes.size)
+		strbuf_addf(out, " (%s)", strbuf_text(&causes));
+}
+
+/* Rounded down: 100 % are all. */
+static void add_named(struct strbuf *out, const struct profile *p)
+{
+	uint64_t frames = p->frames.rows.count, named = profile_named_frames(p);
+	uint64_t permille = frames ? named * 1000 / frames : 0;
+
+	if (!frames)
+		return;
+	strbuf_addf(out, "; %" PRIu64 ".%" PRIu64 " %% of ", permille / 10, permille % 10);
+	add_counted(out, frames, "frame", "frames");
+	strbuf_adds(out, " named");
+}
+
+static void warn_of_losses(const struct outcome *outcome, bool quiet)
+{
+	const struct profile_stats *stats = &outcome->profile->stats;
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (quiet && losses_count(stats, true)) {
+		add_losses(&text, stats);
+		log_warn("samples: %s", strbuf_text(&text));
+	}
+	if (losses_count(stats, false)) {
+		strbuf_reset(&text);
+		losses_describe(stats, false, &text);
+		log_warn("events about processes or mappings lost: %s", strbuf_text(&text));
+	}
+	if (outcome->info.dropped_files)
+		log_warn("%u files were closed for want of descriptors: names may be missing",
+			 outcome->info.dropped_files);
+}
+
+void report_summary(const struct outcome *outcome, bool quiet)
+{
+	const struct profile *p = outcome->profile;
+	double seconds = (double)(outcome->info.end_ns - outcome->info.start_ns) / 1e9;
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+	char size[32];
+
+	warn_of_losses(outcome, quiet);
+	if (quiet)
+		return;
+	add_counted(&line, profile_sample_count(p), "sample", "samples");
+	strbuf_adds(&line, ", ");
+	add_counted(&line, p->threads.rows.count, "thread", "threads");
+	strbuf_adds(&line, ", ");
+	add_counted(&line, profile_process_count(p), "process", "processes");
+	strbuf_addf(&line, " in %.2f s; ", seconds);
+	add_losses(&line, &p->stats);
+	add_named(&line, p);
+	text_format_bytes(size, sizeof(size), outcome->file_bytes);
+	fprintf(stderr, "prof: %s\nprof: wrote %s (%s)\n", strbuf_text(&line),
+		strcmp(outcome->path, "-") == 0 ? "standard output" : outcome->path, size);
+}
+
+static json_t *losses_object(const struct profile_stats *stats, bool samples)
+{
+	json_t *object = json_object();
+
+	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++) {
+		if (loss_is_sample(cause) == samples)
+			json_object_set_new(object, lost_cause_name(cause),
+					    json_integer((json_int_t)stats->lost[cause]));
+	}
+	return object;
+}
+
+static void set_integer(json_t *root, const char *key, uint64_t value)
+{
+	json_object_set_new(root, key, json_integer((json_int_t)value));
+}
+
+/* A time in ms with three decimals. */
+static void set_ms(json_t *root, const char *key, uint64_t ns)
+{
+	json_object_set_new(root, key, json_real((double)(ns / 1000) / 1000));
+}
+
+void report_stats(const struct outcome *outcome, struct outfile *out)
+{
+	const struct profile *p = outcome->profile;
+	const struct recorder_info *info = &outcome->info;
+	json_t *root = json_object();
+	char *text;
+
+	set_integer(root, "samples", profile_sample_count(p));
+	set_integer(root, "cpu_samples", p->stats.cpu_samples);
+	set_integer(root, "lost", losses_count(&p->stats, true));
+	json_object_set_new(root, "lost_by", losses_object(&p->stats, true));
+	json_object_set_new(root, "lost_events", losses_object(&p->stats, false));
+	set_integer(root, "threads", p->threads.rows.count);
+	set_integer(root, "processes", profile_process_count(p));
+	set_integer(root, "ring_bytes", info->written_bytes);
+	set_integer(root, "user_stacks", p->stats.user_stacks);
+	set_integer(root, "frames", p->frames.rows.count);
+	set_integer(root, "named_frames", profile_named_frames(p));
+	set_integer(root, "late_records", p->stats.late_records);
+	set_integer(root, "dropped_files", info->dropped_files);
+	json_object_set_new(root, "event", json_string(info->event));
+	set_integer(root, "cpus", info->cpu_count);
+	set_ms(root, "interval_ms", info->interval_ns);
+	set_ms(root, "duration_ms", info->end_ns - info->start_ns);
+	set_ms(root, "recorder_cpu_ms", outcome->recorder_cpu_ns);
+	set_ms(root, "finish_ms", outcome->finish_ns);
+	set_integer(root, "file_bytes", outcome->file_bytes);
+	set_integer(root, "exit_status", (uint64_t)outcome->exit_status);
+
+	text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+	if (text) {
+		outfile_write(out, text, strlen(text));
+		outfile_write(out, "\n", 1);
+	}
+	free(text);
+	json_decref(root);
+}

@@ -65,25 +65,40 @@ static struct identity_groups *current_groups(void)
 	return groups;
 }
 
+/* The name of that user, or NULL: numbers without an entry are common in containers. */
+static char *user_name(uid_t uid)
+{
+	struct passwd entry, *found = NULL;
+	_cleanup_free_ char *buf = NULL;
+	size_t size = 1024;
+	int rc;
+
+	do {
+		size *= 2;
+		buf = xrealloc(buf, size);
+		rc = getpwuid_r(uid, &entry, buf, size, &found);
+	} while (rc == ERANGE);
+	return found ? xstrdup(entry.pw_name) : NULL;
+}
+
 /* The group database's answer; the main group alone for a user without an entry. */
 static struct identity_groups *groups_of(const struct identity *who)
 {
-	const struct passwd *entry = getpwuid(who->uid);
+	_cleanup_free_ char *name = user_name(who->uid);
 	struct identity_groups *groups;
-	int count = 64;
+	int room = 64, count;
 
-	while (entry) {
-		int wanted = count;
-
-		groups = groups_alloc(count);
-		if (getgrouplist(entry->pw_name, who->gid, groups->list, &wanted) >= 0) {
-			groups->count = wanted;
+	while (name) {
+		count = room;
+		groups = groups_alloc(room);
+		if (getgrouplist(name, who->gid, groups->list, &count) >= 0) {
+			groups->count = count;
 			return groups;
 		}
 		free(groups);
-		if (wanted <= count)
+		if (count <= room)
 			break;
-		count = wanted;
+		room = count;
 	}
 	groups = groups_alloc(1);
 	groups->list[0] = who->gid;
@@ -111,10 +126,12 @@ static bool set_file_ids(uid_t uid, gid_t gid)
 struct identity identity_assume_files(const struct identity *who)
 {
 	struct identity before = {.is_self = true};
-	struct identity_groups *groups;
+	_cleanup_free_ struct identity_groups *groups = NULL;
 
 	if (who->is_self)
 		return before;
+	/* Asked for while the thread may still read whatever the group database needs. */
+	groups = groups_of(who);
 	before.uid = (uid_t)setfsuid((uid_t)-1);
 	before.gid = (gid_t)setfsgid((gid_t)-1);
 	if (!set_file_ids(who->uid, who->gid)) {
@@ -124,9 +141,7 @@ struct identity identity_assume_files(const struct identity *who)
 	}
 	before.is_self = false;
 	before.groups = current_groups();
-	groups = groups_of(who);
 	set_groups(groups);
-	free(groups);
 	return before;
 }
 

@@ -135,27 +135,38 @@ static uint64_t load_u32(const uint8_t *at)
 	return value;
 }
 
-/* A bijection of either argument: inputs of one length that differ in one word never collide. */
-static uint64_t mix(uint64_t hash, uint64_t word)
+/*
+ * Both halves of the product: unlike a plain multiplication this has no input bit whose change is a
+ * known change of the result, which the next word could undo.
+ */
+static uint64_t fold_product(uint64_t a, uint64_t b)
 {
-	hash = (hash ^ word) * 0x9fb21c651e98df25ull;
-	return hash ^ hash >> 32;
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 uint64_t hash_bytes(const void *data, size_t size, uint64_t seed)
 {
+	const uint64_t odd = 0x9fb21c651e98df25ull;
 	const uint8_t *at = data;
-	uint64_t hash = seed ^ (size + 1) * 0x9e3779b97f4a7c15ull, last = 0;
+	uint64_t hash = seed ^ (size + 1) * 0x9e3779b97f4a7c15ull, a = 0, b = 0;
 	size_t left = size;
 
-	for (; left > 8; left -= 8, at += 8)
-		hash = mix(hash, load_u64(at));
+	for (; left > 16; left -= 16, at += 16)
+		hash = fold_product(load_u64(at) ^ odd, load_u64(at + 8) ^ hash);
 	/* The rest without a loop; reads may overlap, as the size is in the hash already. */
-	if (size >= 8)
-		last = load_u64(at + left - 8);
-	else if (left >= 4)
-		last = load_u32(at) | load_u32(at + left - 4) << 32;
-	else if (left)
-		last = at[0] | (uint64_t)at[left / 2] << 8 | (uint64_t)at[left - 1] << 16;
-	return hash_u64(mix(hash, last));
+	if (size >= 16) {
+		a = load_u64(at + left - 16);
+		b = load_u64(at + left - 8);
+	} else if (size >= 8) {
+		a = load_u64(at);
+		b = load_u64(at + size - 8);
+	} else if (size >= 4) {
+		a = load_u32(at);
+		b = load_u32(at + size - 4);
+	} else if (size) {
+		a = at[0] | (uint64_t)at[size / 2] << 8 | (uint64_t)at[size - 1] << 16;
+	}
+	return hash_u64(fold_product(a ^ odd, b ^ hash));
 }

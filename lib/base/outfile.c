@@ -20,11 +20,15 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
-#define INPUT_SIZE (128u * 1024)
+#define INPUT_SIZE (64u * 1024)
 #define PACKED_SIZE (64u * 1024)
 #define RANDOM_SIZE 6
+/*
+ * Measured on a profile of 13 MB, one core: level 0 270 MB/s to 35 %, level 1 305 MB/s to 30.0 %,
+ * 2 300 MB/s to 29.9 %, 3 165 MB/s to 29.1 %. A larger level buffer made the file larger.
+ */
 #define GZIP_LEVEL 1
-#define GZIP_LEVEL_SIZE ISAL_DEF_LVL1_DEFAULT
+#define GZIP_LEVEL_SIZE ISAL_DEF_LVL1_SMALL
 
 struct packer {
 	struct isal_zstream stream;

@@ -2,8 +2,9 @@
 /*
  * The one way to write a result: to a temporary file in the same folder that gets the final name
  * only when it is complete, opened and renamed as the invoking user, compressed as one gzip member
- * where asked for. A name that is a device or a FIFO is written directly, "-" is a descriptor that
- * the caller gives.
+ * where asked for. A symbolic link is itself replaced; a name that is a device or a FIFO is written
+ * directly, and so is what a link in /dev or /proc leads to (/dev/stdout, /dev/fd/3). "-" is a
+ * descriptor that the caller gives.
  */
 #ifndef PROF_LIB_BASE_OUTFILE_H
 #define PROF_LIB_BASE_OUTFILE_H
@@ -26,14 +27,18 @@ struct outfile_options {
 
 /*
  * Opens at once, so that every refusal comes early: a missing folder, no permission, a directory in
- * the place of the file. The final name is untouched until outfile_commit(). Mode 0600.
+ * the place of the file. The final name is untouched until outfile_commit(). Mode 0600. Opening a
+ * FIFO waits for its reader; a signal whose handler lacks SA_RESTART ends that with -EINTR.
  */
 int outfile_open(struct outfile **out, const struct outfile_options *options, struct error *err);
 /* Buffered; a failure is kept and comes back from outfile_commit(). */
 void outfile_write(struct outfile *f, const void *data, size_t size);
 /* Has a write failed already? Then there is no point in going on. */
 bool outfile_failed(const struct outfile *f);
-/* Writes what is buffered, closes, renames. On failure nothing is left under either name. */
+/*
+ * Writes what is buffered, closes, renames; once. On failure the temporary file is removed and what
+ * had the final name before still has it.
+ */
 int outfile_commit(struct outfile *f, struct error *err);
 /* Bytes in the file (after compression); final after outfile_commit(). */
 uint64_t outfile_size(const struct outfile *f);

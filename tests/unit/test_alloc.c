@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* What happens when memory runs out: seen from outside, in a child. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+
+static void hook_that_fails_too(void)
+{
+	if (write(STDERR_FILENO, "hook\n", 5) != 5)
+		_exit(1);
+	xreallocarray(NULL, SIZE_MAX, 2);
+}
+
+/* The child's stderr and its wait status. */
+static int run_out_of_memory(void (*hook)(void), char *text, size_t size)
+{
+	size_t used = 0;
+	ssize_t got;
+	int fds[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+		signal(SIGABRT, SIG_DFL);
+		dup2(fds[1], STDERR_FILENO);
+		alloc_set_failure_hook(hook);
+		xreallocarray(NULL, SIZE_MAX / 2, 3);
+		_exit(0);
+	}
+	close(fds[1]);
+	while (used < size - 1 && (got = read(fds[0], text + used, size - 1 - used)) > 0)
+		used += (size_t)got;
+	text[used] = '\0';
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void test_overflow_aborts(void **state)
+{
+	char text[256];
+	int status = run_out_of_memory(NULL, text, sizeof(text));
+
+	(void)state;
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+	assert_string_equal(text, "prof: out of memory\n");
+}
+
+static void test_hook_runs_once(void **state)
+{
+	char text[256];
+	int status = run_out_of_memory(hook_that_fails_too, text, sizeof(text));
+
+	(void)state;
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+	assert_string_equal(text, "hook\nprof: out of memory\n");
+}
+
+static void test_nothing_is_not_null(void **state)
+{
+	void *p = xmalloc(0), *q = xcalloc(0, 8), *r = xmemdup(NULL, 0);
+
+	(void)state;
+	assert_non_null(p);
+	assert_non_null(q);
+	assert_non_null(r);
+	p = xrealloc(p, 0);
+	assert_non_null(p);
+	free(p);
+	free(q);
+	free(r);
+}
+
+static void test_copies(void **state)
+{
+	char *part = xstrndup("abcdef", 3), *whole = xstrndup("abc", 30);
+	char *printed = xasprintf("%s-%d", "x", 7);
+
+	(void)state;
+	assert_string_equal(part, "abc");
+	assert_string_equal(whole, "abc");
+	assert_string_equal(printed, "x-7");
+	free(part);
+	free(whole);
+	free(printed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_overflow_aborts),
+		cmocka_unit_test(test_hook_runs_once),
+		cmocka_unit_test(test_nothing_is_not_null),
+		cmocka_unit_test(test_copies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

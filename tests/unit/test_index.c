@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* The hash index against a plain table, and what the hash function must do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/index.h"
+
+static int compared;
+
+/* Rows are keys: table[id] is the key of row id. */
+static bool same_u64(const void *table, uint32_t id, const void *key)
+{
+	compared++;
+	return ((const uint64_t *)table)[id] == *(const uint64_t *)key;
+}
+
+static void test_empty(void **state)
+{
+	struct index ix = {0};
+	uint64_t key = 1;
+
+	(void)state;
+	assert_int_equal(index_find(&ix, 1, same_u64, &key, &key), INDEX_NONE);
+	index_remove(&ix, 1, 0);
+	index_clear(&ix);
+	index_release(&ix);
+	assert_null(ix.slots);
+}
+
+/* Random additions and removals of few keys, with hashes from good to all alike. */
+static void check_against_model(uint64_t (*hash)(uint64_t key))
+{
+	enum { ROWS = 200, STEPS = 20000 };
+	uint64_t keys[ROWS], random = 1;
+	bool present[ROWS] = {false};
+	struct index ix = {0};
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ROWS; i++)
+		keys[i] = i * 4096ull;
+	for (int step = 0; step < STEPS; step++) {
+		uint32_t row = (uint32_t)((random = hash_u64(random + 1)) % ROWS);
+		uint32_t seen = index_find(&ix, hash(keys[row]), same_u64, keys, &keys[row]);
+
+		assert_int_equal(seen, present[row] ? row : INDEX_NONE);
+		if (!present[row]) {
+			index_add(&ix, hash(keys[row]), row);
+			count++;
+		} else {
+			index_remove(&ix, hash(keys[row]), row);
+			count--;
+			/* Once more does nothing. */
+			index_remove(&ix, hash(keys[row]), row);
+		}
+		present[row] = !present[row];
+		assert_int_equal(ix.count, count);
+	}
+	for (uint32_t row = 0; row < ROWS; row++) {
+		uint32_t seen = index_find(&ix, hash(keys[row]), same_u64, keys, &keys[row]);
+
+		assert_int_equal(seen, present[row] ? row : INDEX_NONE);
+	}
+	index_clear(&ix);
+	assert_int_equal(ix.count, 0);
+	assert_int_equal(index_find(&ix, hash(keys[0]), same_u64, keys, &keys[0]), INDEX_NONE);
+	index_add(&ix, hash(keys[0]), 0);
+	assert_int_equal(index_find(&ix, hash(keys[0]), same_u64, keys, &keys[0]), 0);
+	index_release(&ix);
+}
+
+static uint64_t no_hash(uint64_t key)
+{
+	(void)key;
+	return UINT64_MAX;
+}
+
+static uint64_t key_as_hash(uint64_t key)
+{
+	return key;
+}
+
+static uint64_t few_hashes(uint64_t key)
+{
+	return key / 4096 % 7;
+}
+
+static void test_against_model(void **state)
+{
+	(void)state;
+	check_against_model(hash_u64);
+	check_against_model(key_as_hash);
+	check_against_model(few_hashes);
+	check_against_model(no_hash);
+}
+
+/* Keys such as page addresses are fine as hashes: no row is looked at in vain, no probe is long. */
+static void check_spread(unsigned int shift)
+{
+	enum { ROWS = 100000 };
+	uint64_t *keys = xcalloc(ROWS, sizeof(*keys));
+	struct index ix = {0};
+	uint32_t longest = 0, run = 0;
+
+	for (uint32_t i = 0; i < ROWS; i++) {
+		keys[i] = (uint64_t)i << shift;
+		index_add(&ix, keys[i], i);
+	}
+	assert_true(ix.count <= ix.capacity / 4 * 3);
+	compared = 0;
+	for (uint32_t i = 0; i < ROWS; i++)
+		assert_int_equal(index_find(&ix, keys[i], same_u64, keys, &keys[i]), i);
+	assert_in_range(compared, ROWS, ROWS + ROWS / 100);
+	for (uint32_t i = 0; i < ix.capacity; i++) {
+		run = ix.slots[i].id == INDEX_NONE ? 0 : run + 1;
+		longest = run > longest ? run : longest;
+	}
+	assert_in_range(longest, 1, 500);
+	index_release(&ix);
+	free(keys);
+}
+
+static void test_weak_hashes_spread(void **state)
+{
+	(void)state;
+	check_spread(0);
+	check_spread(3);
+	check_spread(12);
+	check_spread(32);
+	check_spread(44);
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void check_distinct(uint64_t *hashes, size_t count)
+{
+	qsort(hashes, count, sizeof(*hashes), compare_u64);
+	for (size_t i = 1; i < count; i++)
+		assert_int_not_equal(hashes[i - 1], hashes[i]);
+}
+
+/* All strings of up to two bytes, and zeros of every length: the cases that weak tails mix up. */
+static void test_hash_of_short_strings(void **state)
+{
+	size_t count = 0;
+	uint64_t *hashes = xcalloc(1 + 256 + 65536 + 100, sizeof(*hashes));
+	uint8_t zeros[103] = {0};
+
+	(void)state;
+	hashes[count++] = hash_bytes(NULL, 0, 0);
+	for (unsigned int i = 0; i < 256; i++)
+		hashes[count++] = hash_bytes(&(uint8_t){(uint8_t)i}, 1, 0);
+	for (unsigned int i = 0; i < 65536; i++)
+		hashes[count++] = hash_bytes(&(uint16_t){(uint16_t)i}, 2, 0);
+	for (size_t size = 3; size <= sizeof(zeros) - 1; size++)
+		hashes[count++] = hash_bytes(zeros, size, 0);
+	check_distinct(hashes, count);
+	free(hashes);
+}
+
+/* Every single bit of every length counts, wherever the bytes lie, and nothing past them does. */
+static void test_hash_sees_every_bit(void **state)
+{
+	(void)state;
+	for (size_t size = 1; size <= 40; size++) {
+		uint64_t *hashes = xcalloc(size * 8 + 1, sizeof(*hashes));
+		uint8_t *data = xmalloc(size), shifted[48];
+
+		for (size_t i = 0; i < size; i++)
+			data[i] = (uint8_t)(i * 37 + 11);
+		hashes[size * 8] = hash_bytes(data, size, 5);
+		assert_int_not_equal(hash_bytes(data, size, 6), hashes[size * 8]);
+		for (size_t offset = 0; offset < 8; offset++) {
+			memset(shifted, (int)offset, sizeof(shifted));
+			memcpy(shifted + offset, data, size);
+			assert_int_equal(hash_bytes(shifted + offset, size, 5), hashes[size * 8]);
+		}
+		for (size_t bit = 0; bit < size * 8; bit++) {
+			data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			hashes[bit] = hash_bytes(data, size, 5);
+			data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+		check_distinct(hashes, size * 8 + 1);
+		free(data);
+		free(hashes);
+	}
+}
+
+/* Chains of addresses differ in one word, or in the order of two. */
+static void test_hash_of_chains(void **state)
+{
+	enum { DEPTH = 16, CHAINS = 20000 };
+	uint64_t *hashes = xcalloc(CHAINS * 2, sizeof(*hashes));
+	uint64_t chain[DEPTH];
+
+	(void)state;
+	for (uint64_t i = 0; i < DEPTH; i++)
+		chain[i] = 0x7f0000000000ull + i * 0x1000;
+	for (uint64_t i = 0; i < CHAINS; i++) {
+		uint64_t first = chain[3];
+
+		chain[3] = 0x400000 + i * 16;
+		hashes[i * 2] = hash_bytes(chain, sizeof(chain), 0);
+		chain[4] = chain[3];
+		chain[3] = 0x7f0000004000ull;
+		hashes[i * 2 + 1] = hash_bytes(chain, sizeof(chain), 0);
+		chain[4] = 0x7f0000004000ull;
+		chain[3] = first;
+	}
+	check_distinct(hashes, CHAINS * 2);
+	free(hashes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_against_model),
+		cmocka_unit_test(test_weak_hashes_spread),
+		cmocka_unit_test(test_hash_of_short_strings),
+		cmocka_unit_test(test_hash_sees_every_bit),
+		cmocka_unit_test(test_hash_of_chains),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of lib/live that need no privilege: /proc text, sets of pids, mapped files, modules. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/base/vec.h"
+#include "lib/live/kernel_space.h"
+#include "lib/live/mapped_file.h"
+#include "lib/live/modules.h"
+#include "lib/live/pid_set.h"
+#include "lib/live/proc_maps.h"
+#include "lib/live/proc_scan.h"
+#include "lib/stream/record.h"
+
+static void maps_lines_are_parsed(void **state)
+{
+	char text[] = "55d0-55f0 r-xp 00002000 fd:01 131 /usr/bin/a b\n"
+		      "rubbish\n"
+		      "7000-6000 r-xp 00000000 00:00 0\n"
+		      "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0  [vsyscall]\n"
+		      "9000-a000 rw-p 00000000 00:00 0 ";
+	char *at = text;
+	struct proc_map map;
+
+	(void)state;
+	assert_true(proc_maps_next(&at, &map));
+	assert_int_equal(map.start, 0x55d0);
+	assert_int_equal(map.end, 0x55f0);
+	assert_int_equal(map.file_offset, 0x2000);
+	assert_int_equal(map.device_major, 0xfd);
+	assert_int_equal(map.device_minor, 1);
+	assert_int_equal(map.inode, 131);
+	assert_true(map.executable);
+	assert_string_equal(map.path, "/usr/bin/a b");
+	assert_true(proc_maps_next(&at, &map));
+	assert_string_equal(map.path, "[vsyscall]");
+	assert_true(proc_maps_next(&at, &map));
+	assert_false(map.executable);
+	assert_string_equal(map.path, "");
+	assert_false(proc_maps_next(&at, &map));
+}
+
+static void pids_stay_two_rounds_after_their_exit(void **state)
+{
+	struct pid_set set = {0};
+
+	(void)state;
+	pid_set_add(&set, 7);
+	pid_set_add(&set, 8);
+	pid_set_leave(&set, 7);
+	pid_set_next_round(&set);
+	pid_set_next_round(&set);
+	assert_true(pid_set_has(&set, 7));
+	pid_set_next_round(&set);
+	assert_false(pid_set_has(&set, 7));
+	assert_true(pid_set_has(&set, 8));
+	pid_set_release(&set);
+}
+
+static void a_pid_that_is_used_again_stays(void **state)
+{
+	struct pid_set set = {0};
+
+	(void)state;
+	pid_set_add(&set, 7);
+	pid_set_leave(&set, 7);
+	pid_set_add(&set, 7);
+	for (int i = 0; i < 10; i++)
+		pid_set_next_round(&set);
+	assert_true(pid_set_has(&set, 7));
+	pid_set_release(&set);
+}
+
+static void many_pids_come_and_go(void **state)
+{
+	struct pid_set set = {0};
+
+	(void)state;
+	for (uint32_t pid = 1; pid <= 20000; pid++) {
+		pid_set_add(&set, pid);
+		pid_set_leave(&set, pid);
+		if (pid % 10 == 0)
+			pid_set_next_round(&set);
+	}
+	/* Rows are used again: what is held does not grow with what ever ran. */
+	assert_in_range(set.rows.count, 1, 100);
+	pid_set_release(&set);
+}
+
+static void the_kernel_image_is_found(void **state)
+{
+	uint64_t start, end;
+
+	(void)state;
+	assert_true(kernel_space_find_image("0000000000000000 A fixed_percpu_data\n"
+					    "ffffffff81000000 T _text\n"
+					    "ffffffff81000000 t startup_text\n"
+					    "ffffffff82000000 T _etext\n",
+					    &start, &end));
+	assert_int_equal(start, 0xffffffff81000000);
+	assert_int_equal(end, 0xffffffff82000000);
+	assert_false(kernel_space_find_image("0000000000000000 T _text\n"
+					     "0000000000000000 T _etext\n",
+					     &start, &end));
+	assert_false(kernel_space_find_image("", &start, &end));
+}
+
+/* The mapping of this very program that is executed, as /proc/self/maps has it. */
+static char *own_text_mapping(struct proc_map *map)
+{
+	char *text = text_read_file("/proc/self/maps", 1 << 20, NULL), *at = text;
+	uint64_t here = (uint64_t)(uintptr_t)&own_text_mapping;
+
+	assert_non_null(text);
+	while (proc_maps_next(&at, map)) {
+		if (map->executable && map->start <= here && here < map->end)
+			return text;
+	}
+	fail();
+	return NULL;
+}
+
+static void the_mapped_file_is_opened_and_no_other(void **state)
+{
+	struct proc_map map;
+	_cleanup_free_ char *text = own_text_mapping(&map);
+	struct mapped_file file = {
+		.pid = (uint32_t)getpid(),
+		.start = map.start,
+		.end = map.end,
+		.path = map.path,
+		.inode = map.inode,
+	};
+	static const uint8_t other_build_id[20] = {1, 2, 3};
+	struct file_identity identity;
+	struct binary_summary summary = {0};
+	_cleanup_close_ int fd = mapped_file_open(&file, &identity, &summary);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_true(summary.segment_count > 0);
+	binary_summary_release(&summary);
+	file.build_id = other_build_id;
+	file.build_id_size = sizeof(other_build_id);
+	assert_int_equal(mapped_file_open(&file, &identity, &summary), -ESTALE);
+}
+
+static void a_fifo_is_never_opened(void **state)
+{
+	char dir[] = "/tmp/prof-test-XXXXXX", path[64];
+	struct mapped_file file = {.pid = (uint32_t)getpid(), .start = 1, .end = 2, .path = path};
+	struct file_identity identity;
+	struct binary_summary summary = {0};
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	/* Opening it for reading would block for ever. */
+	assert_int_equal(mapped_file_open(&file, &identity, &summary), -ENXIO);
+	unlink(path);
+	rmdir(dir);
+}
+
+struct collected {
+	size_t modules, maps, names;
+	char main_name[REC_NAME_SIZE];
+	bool own_file, invalid;
+	uint64_t here;
+};
+
+static void collect(void *ctx, const struct rec *rec)
+{
+	struct collected *c = ctx;
+	const struct rec_map *map = (const struct rec_map *)rec;
+
+	if (!record_is_valid(rec, record_size(rec)))
+		c->invalid = true;
+	if (rec->kind == REC_MODULE) {
+		c->modules++;
+	} else if (rec->kind == REC_NAME) {
+		c->names++;
+		memcpy(c->main_name, ((const struct rec_name *)rec)->name, REC_NAME_SIZE);
+	} else if (rec->kind == REC_MAP) {
+		c->maps++;
+		if (map->start <= c->here && c->here < map->end)
+			c->own_file = map->module_id != NO_REC_MODULE;
+	}
+}
+
+static void a_scan_finds_this_process(void **state)
+{
+	struct collected c = {.here = (uint64_t)(uintptr_t)&a_scan_finds_this_process};
+	struct file_set *files = file_set_new(16);
+	struct module_registry *modules = module_registry_new(files, collect, &c);
+
+	(void)state;
+	assert_int_equal(proc_scan(modules, collect, &c, (uint32_t)getpid(), 1, NULL), 0);
+	assert_false(c.invalid);
+	assert_int_equal(c.names, 1);
+	assert_string_equal(c.main_name, "test_live");
+	assert_true(c.own_file);
+	assert_true(c.maps >= c.modules);
+	/* The second time every file is known already. */
+	c.modules = 0;
+	assert_int_equal(proc_scan(modules, collect, &c, (uint32_t)getpid(), 2, NULL), 0);
+	assert_int_equal(c.modules, 0);
+	module_registry_free(modules);
+	file_set_free(files);
+}
+
+static void a_scan_of_nobody_says_so(void **state)
+{
+	struct collected c = {0};
+	struct module_registry *modules = module_registry_new(NULL, collect, &c);
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(proc_scan(modules, collect, &c, 0x7ffffff0, 1, &err), -ESRCH);
+	assert_non_null(strstr(err.text, "2147483632"));
+	module_registry_free(modules);
+}
+
+static void anonymous_memory_has_no_module(void **state)
+{
+	static const char *const names[] = {"",		  "//anon",	  "[heap]",
+					    "[anon:jit]", "anon_inode:x", "/dev/zero (deleted)"};
+	struct collected c = {0};
+	struct module_registry *modules = module_registry_new(NULL, collect, &c);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct map_event event = {
+			.pid = (uint32_t)getpid(), .start = 4096, .size = 4096, .path = names[i]};
+
+		assert_int_equal(module_registry_resolve(modules, &event), NO_REC_MODULE);
+	}
+	assert_int_equal(c.modules, 0);
+	module_registry_free(modules);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(maps_lines_are_parsed),
+		cmocka_unit_test(pids_stay_two_rounds_after_their_exit),
+		cmocka_unit_test(a_pid_that_is_used_again_stays),
+		cmocka_unit_test(many_pids_come_and_go),
+		cmocka_unit_test(the_kernel_image_is_found),
+		cmocka_unit_test(the_mapped_file_is_opened_and_no_other),
+		cmocka_unit_test(a_fifo_is_never_opened),
+		cmocka_unit_test(a_scan_finds_this_process),
+		cmocka_unit_test(a_scan_of_nobody_says_so),
+		cmocka_unit_test(anonymous_memory_has_no_module),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

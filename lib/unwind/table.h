@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Call frame information of one ELF file, compiled to the compact rows of bpf/unwind.h. Input is
+ * .eh_frame (found by section or by PT_GNU_EH_FRAME, driven by .eh_frame_hdr's sorted table where
+ * there is one), .debug_frame where that is all there is. Malformed input is a counted fact: what
+ * cannot be read becomes a gap, never an "end of stack".
+ */
+#ifndef PROF_LIB_UNWIND_TABLE_H
+#define PROF_LIB_UNWIND_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/unwind.h"
+#include "lib/base/error.h"
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+
+/* All rules of all tables, each once; never shrinks. */
+struct unwind_rules {
+	VEC(struct unwind_rule) rows;
+	struct index index;
+};
+
+/* The rules with fixed numbers are there from the beginning. */
+void unwind_rules_init(struct unwind_rules *rules);
+void unwind_rules_release(struct unwind_rules *rules);
+/* The number of the rule; UNWIND_RULE_NONE when UNWIND_RULES_MAX is reached. */
+uint16_t unwind_rules_intern(struct unwind_rules *rules, const struct unwind_rule *rule);
+
+struct unwind_table_stats {
+	uint64_t fdes, rows;
+	uint64_t malformed; /* CIEs and FDEs that could not be read */
+	uint64_t unsupported; /* rows whose rule cannot be told */
+	uint64_t overlapping; /* FDEs that overlap an earlier one */
+};
+
+struct unwind_table {
+	uint64_t start; /* vaddr of the first page, a multiple of UNWIND_PAGE_SIZE */
+	uint64_t entry; /* e_entry: a root although its CFI may not say so; 0: none */
+	uint32_t page_count;
+	VEC(uint32_t) index; /* page_count + 1 row numbers */
+	VEC(struct unwind_row) rows;
+	struct unwind_table_stats stats;
+};
+
+/*
+ * Compiles the file's CFI; reads only what it needs, with pread(). 0 also for a file without any
+ * CFI (then with 0 pages), -ENOEXEC where it is no ELF file of a supported machine, -EFBIG where
+ * limits (rows, size) are exceeded. `machine` is e_machine: EM_X86_64 and EM_AARCH64.
+ */
+int unwind_table_compile(int fd, struct unwind_rules *rules, struct unwind_table *table,
+			 struct error *err);
+void unwind_table_release(struct unwind_table *table);
+/* The rule that holds at that vaddr, as the walker finds it. */
+uint16_t unwind_table_find(const struct unwind_table *table, uint64_t vaddr);
+
+#endif

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -61,9 +60,9 @@ int sampling_event_choose(struct sampling_event *event, double frequency_hz, uin
 	code = first_online_cpu(&cpu, err);
 	if (code)
 		return code;
-	event->period_ns = interval_ns ? interval_ns : (uint64_t)llround(1e9 / frequency_hz);
+	event->period_ns = interval_ns ? interval_ns : (uint64_t)(1e9 / frequency_hz + 0.5);
 	event->clock = CLOCK_CYCLES;
-	event->frequency_hz = (uint64_t)llround(hz);
+	event->frequency_hz = (uint64_t)(hz + 0.5);
 	if (hz >= MIN_HARDWARE_HZ) {
 		code = sampling_event_open(event, cpu);
 		if (code >= 0) {

@@ -230,26 +230,31 @@ char *text_read_file(const char *path, size_t max, size_t *size)
 	return text;
 }
 
+/* Rounded; adding half of the divisor first could overflow. */
+static uint64_t divide(uint64_t value, uint64_t by)
+{
+	return value / by + (value % by >= by / 2);
+}
+
 void text_format_bytes(char *buf, size_t buf_size, uint64_t bytes)
 {
 	static const char units[] = "kMGTPE";
-	uint64_t step = 100; /* a tenth of the unit */
 	const char *unit = units;
-	uint64_t tenths;
+	uint64_t size = 1000, whole, tenths;
 
 	if (bytes < 1000) {
 		snprintf(buf, buf_size, "%" PRIu64 " B", bytes);
 		return;
 	}
-	/* Integers, so that 999,950 becomes "1.0 MB" and not "1000 kB". */
-	for (;; unit++, step *= 1000) {
-		tenths = bytes / step + (bytes % step >= step / 2);
-		if (tenths < 9995 || !unit[1])
-			break;
+	/* Rounded before the unit is chosen, so that 999,500 is "1.0 MB" and not "1000 kB". */
+	while ((whole = divide(bytes, size)) >= 1000 && unit[1]) {
+		size *= 1000;
+		unit++;
 	}
+	tenths = divide(bytes, size / 10);
 	if (tenths < 100)
-		snprintf(buf, buf_size, "%" PRIu64 ".%u %cB", tenths / 10,
-			 (unsigned int)(tenths % 10), *unit);
+		snprintf(buf, buf_size, "%u.%u %cB", (unsigned int)tenths / 10,
+			 (unsigned int)tenths % 10, *unit);
 	else
-		snprintf(buf, buf_size, "%" PRIu64 " %cB", (tenths + 5) / 10, *unit);
+		snprintf(buf, buf_size, "%u %cB", (unsigned int)whole, *unit);
 }

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Who the invoking user is; as root, also what a switched thread may still do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/identity.h"
+
+static void set_sudo(const char *uid, const char *gid)
+{
+	if (uid)
+		setenv("SUDO_UID", uid, 1);
+	else
+		unsetenv("SUDO_UID");
+	if (gid)
+		setenv("SUDO_GID", gid, 1);
+	else
+		unsetenv("SUDO_GID");
+}
+
+static void check_is_self(const char *uid, const char *gid)
+{
+	struct identity who;
+
+	set_sudo(uid, gid);
+	who = identity_of_invoker();
+	assert_int_equal(who.uid, getuid());
+	assert_int_equal(who.gid, getgid());
+	assert_true(who.is_self);
+	assert_int_equal(who.failure, 0);
+}
+
+static void test_sudo_variables_must_be_right(void **state)
+{
+	(void)state;
+	check_is_self(NULL, NULL);
+	check_is_self("1000", NULL);
+	check_is_self(NULL, "1000");
+	check_is_self("", "");
+	check_is_self("1000x", "1000");
+	check_is_self("1000", "-1");
+	check_is_self("0", "1000");
+	/* -1 is "no change" to the kernel, and 2^32 would be 0. */
+	check_is_self("4294967295", "1000");
+	check_is_self("4294967296", "1000");
+	check_is_self("1000", "4294967295");
+}
+
+static void test_sudo_counts_for_root_alone(void **state)
+{
+	struct identity who;
+
+	(void)state;
+	set_sudo("12345", "0");
+	who = identity_of_invoker();
+	assert_int_equal(who.uid, geteuid() ? getuid() : 12345);
+	assert_int_equal(who.gid, geteuid() ? getgid() : 0);
+	assert_int_equal(who.is_self, geteuid() != 0);
+	set_sudo(NULL, NULL);
+}
+
+static void test_self_switches_nothing(void **state)
+{
+	struct identity who = identity_of_invoker(), before = identity_assume_files(&who);
+
+	(void)state;
+	assert_int_equal(before.failure, 0);
+	assert_true(before.is_self);
+	identity_restore_files(&before);
+	assert_int_equal(setfsuid((uid_t)-1), geteuid());
+}
+
+static void check_refused(const struct identity *who)
+{
+	struct identity before = identity_assume_files(who);
+
+	assert_int_equal(before.failure, -EPERM);
+	assert_int_equal(setfsuid((uid_t)-1), geteuid());
+	assert_int_equal(setfsgid((gid_t)-1), getegid());
+	identity_restore_files(&before);
+	assert_int_equal(setfsuid((uid_t)-1), geteuid());
+}
+
+static void check_assumed(const struct identity *who)
+{
+	gid_t groups_before[64], groups[64];
+	int count_before = getgroups(64, groups_before), count;
+	char name[] = "/tmp/prof-identity-XXXXXX";
+	int fd = mkstemp(name);
+	struct identity before;
+
+	assert_true(fd >= 0);
+	before = identity_assume_files(who);
+	assert_int_equal(before.failure, 0);
+	assert_int_equal(setfsuid((uid_t)-1), who->uid);
+	assert_int_equal(setfsgid((gid_t)-1), who->gid);
+	assert_int_equal(geteuid(), 0);
+	assert_int_equal(getegid(), 0);
+	/* Nobody's user without an entry has its main group and none of root's. */
+	assert_int_equal(getgroups(64, groups), 1);
+	assert_int_equal(groups[0], who->gid);
+	assert_int_equal(open(name, O_RDONLY | O_CLOEXEC), -1);
+	assert_int_equal(errno, EACCES);
+	assert_int_equal(open("/not-allowed", O_WRONLY | O_CREAT | O_CLOEXEC, 0600), -1);
+	identity_restore_files(&before);
+	assert_int_equal(setfsuid((uid_t)-1), 0);
+	assert_int_equal(setfsgid((gid_t)-1), 0);
+	count = getgroups(64, groups);
+	assert_int_equal(count, count_before);
+	assert_memory_equal(groups, groups_before, (size_t)count * sizeof(groups[0]));
+	assert_int_equal(close(open(name, O_RDONLY | O_CLOEXEC)), 0);
+	assert_int_equal(unlink(name), 0);
+	close(fd);
+}
+
+static void test_another_user(void **state)
+{
+	/* Ids that the usual user namespaces have. */
+	struct identity who = {.uid = 54321, .gid = 43210};
+
+	(void)state;
+	if (geteuid()) {
+		check_refused(&who);
+		return;
+	}
+	check_assumed(&who);
+	/* With root's own supplementary group, which must not open anything to the user. */
+	assert_int_equal(setgroups(1, &(gid_t){0}), 0);
+	check_assumed(&who);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sudo_variables_must_be_right),
+		cmocka_unit_test(test_sudo_counts_for_root_alone),
+		cmocka_unit_test(test_self_switches_nothing),
+		cmocka_unit_test(test_another_user),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -101,11 +101,19 @@ void supervisor_give_up(struct supervisor *s)
 	stop(s, STOP_GAVE_UP);
 }
 
-/* Until the child has ended or the time is over; false where another signal came. */
-static bool wait_for_child(struct supervisor *s, uint64_t grace_ns)
+bool supervisor_is_hurried(struct supervisor *s)
+{
+	struct signal_event event;
+
+	while (signals_next(s->signals, &event))
+		s->hurried = true;
+	return s->hurried;
+}
+
+/* Until the child has ended, the time is over or another signal came. */
+static void wait_for_child(struct supervisor *s, uint64_t grace_ns)
 {
 	uint64_t end = clock_monotonic_ns() + grace_ns, now;
-	struct signal_event event;
 
 	while (!child_has_ended(s) && (now = clock_monotonic_ns()) < end) {
 		struct pollfd fds[] = {
@@ -114,10 +122,9 @@ static bool wait_for_child(struct supervisor *s, uint64_t grace_ns)
 		};
 
 		poll(fds, 2, (int)((end - now + NS_PER_MS - 1) / NS_PER_MS));
-		if (signals_next(s->signals, &event))
-			return false;
+		if (supervisor_is_hurried(s))
+			return;
 	}
-	return true;
 }
 
 static void end_or_await_child(struct supervisor *s)
@@ -141,13 +148,6 @@ void supervisor_settle(struct supervisor *s)
 	end_or_await_child(s);
 	if (s->child_ended)
 		s->stop_ns = clock_monotonic_ns();
-}
-
-bool supervisor_is_hurried(struct supervisor *s)
-{
-	struct signal_event event;
-
-	return signals_next(s->signals, &event);
 }
 
 int supervisor_exit_status(const struct supervisor *s)

@@ -29,6 +29,7 @@ struct supervisor {
 	enum stop_reason reason;
 	int stop_signal; /* of STOP_SIGNAL */
 	bool interrupted; /* once from the terminal: the command decides when it ends */
+	bool hurried; /* a signal has come since sampling ended */
 	bool child_ended;
 	int wait_status; /* where child_ended */
 	/* CLOCK_MONOTONIC when the reason came up, or the command ended after it. */
@@ -50,7 +51,7 @@ void supervisor_give_up(struct supervisor *s);
  * ends it where --kill was given. Another signal cuts the waiting short.
  */
 void supervisor_settle(struct supervisor *s);
-/* Has one more signal come, which means: finish with what there is? */
+/* Has one more signal come since sampling ended? Then finish with what there is. */
 bool supervisor_is_hurried(struct supervisor *s);
 /* What prof exits with, as long as nothing of its own fails. */
 int supervisor_exit_status(const struct supervisor *s);

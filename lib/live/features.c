@@ -38,7 +38,7 @@ struct machine {
 	uint64_t capabilities;
 	int64_t paranoid; /* -2: there is no such file */
 	uint32_t cpu; /* one that is online */
-	bool may_perf; /* perf_event_open() worked */
+	int perf_code; /* of a trial of perf_event_open(): 0 or a negative errno */
 };
 
 static void set(struct feature *f, enum feature_status status, const char *fmt, ...)
@@ -107,7 +107,7 @@ static void hint_privilege(struct feature *f)
 	else if (geteuid() != 0)
 		hint(f, "run prof with sudo");
 	else
-		hint(f, "start the container with --privileged");
+		hint(f, "in a container: start it with --privileged");
 }
 
 static void probe_kernel(struct machine *m, struct feature *f)
@@ -184,10 +184,9 @@ static void probe_paranoid(struct machine *m, struct feature *f)
 	if (m->paranoid == -2) {
 		set(f, FEATURE_MISSING, "the kernel has no perf events");
 		hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
-	} else if (m->paranoid <= PARANOID_MAX) {
+	} else if (m->paranoid <= PARANOID_MAX || !m->perf_code) {
+		/* Only some distributions' kernels know values above 2. */
 		set(f, FEATURE_OK, "%d", (int)m->paranoid);
-	} else if (has_capability(m, CAP_SYS_ADMIN)) {
-		set(f, FEATURE_OK, "%d, which CAP_SYS_ADMIN may pass", (int)m->paranoid);
 	} else {
 		set(f, FEATURE_MISSING,
 		    "%d: above %d even CAP_PERFMON does not suffice, it takes CAP_SYS_ADMIN",
@@ -239,18 +238,22 @@ static void probe_bpf(struct machine *m, struct feature *f)
 		hint(f, "boot a newer kernel");
 }
 
-static void probe_perf_event(struct machine *m, struct feature *f)
+static int try_perf_event(uint32_t cpu)
 {
 	struct sampling_event event = {.clock = CLOCK_CPU, .frequency_hz = 1};
-	_cleanup_close_ int fd = sampling_event_open(&event, m->cpu);
+	_cleanup_close_ int fd = sampling_event_open(&event, cpu);
 
-	m->may_perf = fd >= 0;
-	if (m->may_perf) {
+	return fd < 0 ? fd : 0;
+}
+
+static void probe_perf_event(struct machine *m, struct feature *f)
+{
+	if (!m->perf_code) {
 		set(f, FEATURE_OK, "cpu-clock on CPU %u", m->cpu);
 		return;
 	}
-	set(f, FEATURE_MISSING, "perf_event_open: %s", strerror(-fd));
-	if (fd == -ENOSYS)
+	set(f, FEATURE_MISSING, "perf_event_open: %s", strerror(-m->perf_code));
+	if (m->perf_code == -ENOSYS)
 		hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
 	else
 		hint_privilege(f);
@@ -263,7 +266,7 @@ static void probe_pmu(struct machine *m, struct feature *f)
 
 	if (fd >= 0)
 		set(f, FEATURE_OK, "hardware cycles");
-	else if (!m->may_perf)
+	else if (m->perf_code)
 		set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
 	else
 		set(f, FEATURE_NOTE, "no hardware counters: cpu-clock is used instead of cycles");
@@ -274,7 +277,7 @@ static void probe_rings(struct machine *m, struct feature *f)
 	struct map_ring *ring;
 	struct error err = {0};
 
-	if (!m->may_perf) {
+	if (m->perf_code) {
 		set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
 	} else if (map_ring_open(&ring, m->cpu, &err) == 0) {
 		map_ring_free(ring);
@@ -411,6 +414,7 @@ size_t features_probe(struct feature *features, size_t max)
 
 	if (!read_number("/proc/sys/kernel/perf_event_paranoid", &m.paranoid))
 		m.paranoid = -2;
+	m.perf_code = try_perf_event(m.cpu);
 	for (size_t i = 0; i < count; i++) {
 		features[i] = (struct feature){.name = probes[i].name};
 		probes[i].run(&m, &features[i]);
@@ -428,7 +432,7 @@ int features_explain(struct error *err)
 
 		if (f->status != FEATURE_MISSING)
 			continue;
-		error_text(err, -EPERM, "this machine cannot record: %s: %s", f->name, f->detail);
+		error_text(err, -EPERM, "cannot record: %s: %s", f->name, f->detail);
 		error_hint(err, "%s", f->hint);
 		return -EPERM;
 	}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* Results on disk: under which name, in which folder, as which user. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/outfile_fixture.h"
+
+static void test_link_is_replaced(void **state)
+{
+	struct outfile *f;
+	struct stat st;
+
+	(void)state;
+	put_file("target", "precious");
+	assert_int_equal(symlink("target", "p"), 0);
+	f = open_file("p", false);
+	outfile_write(f, "x", 1);
+	commit(f);
+	assert_int_equal(lstat("p", &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	check_content("target", "precious", 8);
+	check_content("p", "x", 1);
+	/* One that leads nowhere, too. */
+	assert_int_equal(symlink("nowhere", "q"), 0);
+	commit(open_file("q", false));
+	assert_int_equal(access("nowhere", F_OK), -1);
+	check_content("q", "", 0);
+}
+
+static void test_refusals(void **state)
+{
+	char name[NAME_MAX + 2], text[512];
+
+	(void)state;
+	assert_int_equal(mkdir("folder", 0700), 0);
+	assert_int_equal(symlink("folder", "link"), 0);
+	put_file("file", "");
+	check_refused("folder", -EISDIR, "write folder: Is a directory");
+	check_refused("folder/", -EISDIR, "write folder/: Is a directory");
+	check_refused(".", -EISDIR, "write .: Is a directory");
+	check_refused("/", -EISDIR, "write /: Is a directory");
+	check_refused("none/p", -ENOENT, "write none/p: the folder none does not exist");
+	check_refused("file/p", -ENOTDIR, "write file/p: open the folder file: Not a directory");
+	check_refused("", -ENOENT, "the name of the output file is empty");
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	snprintf(text, sizeof(text), "write %s: File name too long", name);
+	check_refused(name, -ENAMETOOLONG, text);
+	assert_int_equal(count_names(), 3);
+	/* A link is replaced, whatever it leads to; the longest name has a temporary one as well.
+	 */
+	commit(open_file("link", false));
+	name[NAME_MAX] = '\0';
+	commit(open_file(name, false));
+	assert_int_equal(access(name, F_OK), 0);
+}
+
+static void test_folder_without_permission(void **state)
+{
+	/* As root through /proc, where nobody can create anything. */
+	bool is_root = !geteuid();
+
+	(void)state;
+	assert_int_equal(mkdir("locked", 0500), 0);
+	if (is_root)
+		check_refused("/proc/p", -ENOENT, "write /proc/p: No such file or directory");
+	else
+		check_refused("locked/p", -EACCES, "write locked/p: Permission denied");
+}
+
+static void test_fifo_is_written_directly(void **state)
+{
+	struct outfile *f;
+	struct stat st;
+	char buf[16];
+	int reader;
+
+	(void)state;
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	reader = open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(reader >= 0);
+	f = open_file("fifo", false);
+	outfile_write(f, "abc", 3);
+	commit(f);
+	assert_int_equal(read(reader, buf, sizeof(buf)), 3);
+	assert_memory_equal(buf, "abc", 3);
+	close(reader);
+	assert_int_equal(lstat("fifo", &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	assert_int_equal(count_names(), 1);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+static void test_fifo_without_a_reader_is_interruptible(void **state)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	(void)state;
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	sigaction(SIGALRM, &action, NULL);
+	alarm(1);
+	check_refused("fifo", -EINTR, "open fifo: Interrupted system call");
+	signal(SIGALRM, SIG_DFL);
+}
+
+static void test_device_is_written_directly(void **state)
+{
+	struct outfile *f = open_file("/dev/null", true);
+	struct stat st;
+
+	(void)state;
+	outfile_write(f, "abc", 3);
+	commit(f);
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+}
+
+/* /dev/stdout and shells' >(command) are such links. */
+static void test_link_to_descriptor_is_followed(void **state)
+{
+	char path[64], buf[16];
+	struct outfile *f;
+	int fds[2], fd;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fds[1]);
+	f = open_file(path, false);
+	outfile_write(f, "abc", 3);
+	commit(f);
+	assert_int_equal(read(fds[0], buf, sizeof(buf)), 3);
+	close(fds[0]);
+	close(fds[1]);
+	fd = open("regular", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "longer", 6), 6);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	f = open_file(path, false);
+	outfile_write(f, "abc", 3);
+	commit(f);
+	check_content("regular", "abc", 3);
+	close(fd);
+}
+
+static void test_folder_is_swapped_meanwhile(void **state)
+{
+	struct outfile *f;
+
+	(void)state;
+	assert_int_equal(mkdir("a", 0700), 0);
+	f = open_file("a/p", false);
+	outfile_write(f, "x", 1);
+	assert_int_equal(rename("a", "b"), 0);
+	assert_int_equal(mkdir("a", 0700), 0);
+	commit(f);
+	check_content("b/p", "x", 1);
+	/* Empty. */
+	assert_int_equal(rmdir("a"), 0);
+}
+
+static void test_rename_that_fails(void **state)
+{
+	struct outfile *f = open_file("p", false);
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(mkdir("p", 0700), 0);
+	assert_int_equal(outfile_commit(f, &err), -EISDIR);
+	assert_int_equal(count_names(), 1);
+	outfile_free(f);
+	assert_int_equal(count_names(), 1);
+}
+
+/* The file is that user's own doing: its folder decides, not what root may do. */
+static void check_as_user(struct identity user)
+{
+	struct outfile_options options = {.path = "mine/p", .fd = -1, .owner = user};
+	struct outfile *f = NULL;
+	struct stat st;
+
+	assert_int_equal(chmod(".", 0755), 0);
+	check_refused_as(user, "p", -EACCES, "write p: Permission denied");
+	assert_int_equal(mkdir("mine", 0700), 0);
+	assert_int_equal(chown("mine", user.uid, user.gid), 0);
+	assert_int_equal(outfile_open(&f, &options, NULL), 0);
+	outfile_write(f, "x", 1);
+	assert_int_equal(geteuid(), 0);
+	commit(f);
+	assert_int_equal(stat("mine/p", &st), 0);
+	assert_int_equal(st.st_uid, user.uid);
+	assert_int_equal(st.st_gid, user.gid);
+	/* In a folder like /tmp another's file cannot be replaced; that must be said at once. */
+	assert_int_equal(mkdir("shared", 0700), 0);
+	assert_int_equal(chmod("shared", 01777), 0);
+	put_file("shared/p", "root's");
+	check_refused_as(user, "shared/p", -EPERM,
+			 "replace shared/p, which is another user's: Operation not permitted");
+	assert_int_equal(mkdir("closed", 0700), 0);
+	check_refused_as(user, "closed/p", -EACCES, "write closed/p: Permission denied");
+}
+
+static void test_as_another_user(void **state)
+{
+	struct identity user = {.uid = 54321, .gid = 43210};
+
+	(void)state;
+	if (geteuid())
+		check_refused_as(user, "p", -EPERM,
+				 "write p as user 54321: Operation not permitted");
+	else
+		check_as_user(user);
+	assert_int_equal(access("p", F_OK), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_FOLDER(test_link_is_replaced),
+		IN_FOLDER(test_refusals),
+		IN_FOLDER(test_folder_without_permission),
+		IN_FOLDER(test_fifo_is_written_directly),
+		IN_FOLDER(test_fifo_without_a_reader_is_interruptible),
+		IN_FOLDER(test_device_is_written_directly),
+		IN_FOLDER(test_link_to_descriptor_is_followed),
+		IN_FOLDER(test_folder_is_swapped_meanwhile),
+		IN_FOLDER(test_rename_that_fails),
+		IN_FOLDER(test_as_another_user),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

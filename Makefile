@@ -1,93 +1,176 @@
 # SPDX-License-Identifier: MIT
-# prof: `make help` lists the targets. Products only in build/ (build-SAN/ for sanitizers).
+# prof: `make help` lists the targets. Products only in build/ (build-SAN/, build-ARCH/, build-fuzz/).
 
 VERSION := 0.1
-ARCH ?= $(shell uname -m | sed 's/aarch64/arm64/')
+HOST_ARCH := $(subst aarch64,arm64,$(shell uname -m))
+ARCH ?= $(HOST_ARCH)
 PREFIX ?= /usr/local
 DESTDIR ?=
+# Sanitizers, as -fsanitize takes them: SAN=address,undefined. Each set has a build directory.
 SAN ?=
-comma := ,
-BUILD ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(filter-out $(HOST_ARCH),$(ARCH)),-$(ARCH))
-HOST_ARCH := $(shell uname -m | sed 's/aarch64/arm64/')
-
-CC ?= cc
-CLANG ?= clang
-BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
-TRIPLE := $(if $(filter arm64,$(ARCH)),aarch64,x86_64)-linux-gnu
+# Where the headers and libraries of a foreign ARCH are.
 SYSROOT ?=
 
-WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes $(if $(WERROR),-Werror)
+comma := ,
+foreign := $(filter-out $(HOST_ARCH),$(ARCH))
+variant := $(if $(SAN),-$(subst $(comma),-,$(SAN)))$(addprefix -,$(foreign))
+BUILD ?= build$(variant)
+
+gnu_arch := $(subst arm64,aarch64,$(ARCH))
+triple := $(gnu_arch)-linux-gnu
+ifneq ($(filter default undefined,$(origin CC)),)
+CC := $(if $(foreign),$(triple)-gcc,cc)
+endif
+ifneq ($(filter default undefined,$(origin AR)),)
+AR := $(if $(foreign),$(triple)-ar,ar)
+endif
+CLANG ?= clang
+# Debian keeps it where a user's PATH does not look.
+BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
+
+# What the project needs whatever CFLAGS, CPPFLAGS and LDFLAGS a builder gives.
 OPT ?= -O2
-CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD)/gen -DPROF_VERSION='"$(VERSION)"'
 CFLAGS ?= -g
-CFLAGS += -std=gnu11 $(OPT) -fno-omit-frame-pointer $(WARNINGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
-LDFLAGS += $(if $(SAN),-fsanitize=$(SAN)) -pthread
+warnings := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes $(if $(WERROR),-Werror)
+sysroot := $(if $(SYSROOT),--sysroot=$(SYSROOT))
+# clang's fuzzer brings a main() along where it is linked, and only there.
+fuzzer := $(filter fuzzer,$(subst $(comma), ,$(SAN)))
+sanitize := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
+sanitize_objects := $(subst fuzzer,fuzzer-no-link,$(sanitize))
+prof_cppflags := -D_GNU_SOURCE -I. -I$(BUILD)/gen -DPROF_VERSION='"$(VERSION)"'
+prof_cflags := -std=gnu11 $(OPT) -fno-omit-frame-pointer $(warnings)
+compile = $(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) $(prof_cflags) $(CFLAGS) $(sanitize_objects)
+link = $(CC) $(sysroot) $(CFLAGS) $(sanitize_objects) -pthread $(LDFLAGS)
 LIBS := -lbpf -ldw -lelf -lzstd -ljansson -lisal -liberty -lcap -llzma
-BPF_CFLAGS := -g -O2 -mcpu=v3 --target=bpf -D__TARGET_ARCH_$(if $(filter arm64,$(ARCH)),arm64,x86) \
-	-I. -I$(SYSROOT)/usr/include -I$(SYSROOT)/usr/include/$(TRIPLE) -Wall -Wextra $(if $(WERROR),-Werror)
+bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(ARCH)) -I. \
+	-I$(SYSROOT)/usr/include -I$(SYSROOT)/usr/include/$(triple) -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
 
-LIB_SRC := $(wildcard lib/*/*.c symbolize/*.c)
-CMD_SRC := $(wildcard cmd/*.c)
-BPF_SRC := $(wildcard bpf/*.bpf.c)
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
-UNIT_HELPER_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
-GOLDEN_SRC := $(wildcard tests/golden/*.c)
-FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-BENCH_SRC := $(wildcard tests/bench/bench_*.c)
-WORKLOAD_SRC := $(wildcard tests/workloads/*.c)
+lib_src := $(wildcard lib/*/*.c symbolize/*.c)
+cmd_src := $(wildcard cmd/*.c)
+bpf_src := $(wildcard bpf/*.bpf.c)
+unit_src := $(wildcard tests/unit/test_*.c)
+unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))
+golden_src := $(wildcard tests/golden/*.c)
+fuzz_src := $(wildcard tests/fuzz/fuzz_*.c)
+bench_src := $(wildcard tests/bench/bench_*.c)
+workload_src := $(wildcard tests/workloads/*.c)
+man_pages := $(wildcard man/*.[1-8])
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+programs = $(patsubst %.c,$(BUILD)/%,$(1))
 
-SKELETON := $(BUILD)/gen/prof.skel.h
-PROF := $(BUILD)/prof
-LIBPROF := $(BUILD)/libprof.a
-UNIT := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
-GOLDEN := $(if $(GOLDEN_SRC),$(BUILD)/tests/golden/golden)
-# The fuzz targets as plain programs that replay a corpus; tests/fuzz/Makefile builds them for clang.
-FUZZ := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SRC))
-BENCH := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
+prof := $(BUILD)/prof
+libprof := $(BUILD)/libprof.a
+skeleton := $(BUILD)/gen/prof.skel.h
+unit := $(call programs,$(unit_src))
+golden := $(if $(golden_src),$(BUILD)/tests/golden/golden)
+fuzz := $(call programs,$(fuzz_src))
+bench := $(call programs,$(bench_src))
+workloads := $(call programs,$(workload_src))
 
-.PHONY: all check e2e lint bench fuzz golden-accept install uninstall clean help workloads
+.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-fuzz check-checker \
+	golden-accept e2e lint fuzz bench install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
-all: $(PROF) ## Build prof (leaves build/prof)
 
-$(PROF): $(call objects,$(CMD_SRC)) $(LIBPROF)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+all: $(prof) ## Build prof (WERROR=1: warnings are errors; SAN=address,undefined; ARCH=arm64 SYSROOT=DIR)
 
-$(LIBPROF): $(call objects,$(LIB_SRC))
+$(prof): $(call objects,$(cmd_src)) $(libprof)
+	$(link) -o $@ $^ $(LIBS)
+
+$(libprof): $(call objects,$(lib_src))
 	rm -f $@
 	$(AR) rcs $@ $^
 
-$(BUILD)/%.o: %.c Makefile | $(SKELETON)
+$(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(compile) -MMD -MP -c -o $@ $<
+
+# The first time there is no .d file yet that says who includes the skeleton; only lib/live may.
+$(filter $(BUILD)/lib/live/%,$(call objects,$(lib_src))): | $(skeleton)
 
 $(BUILD)/%.bpf.o: %.bpf.c Makefile
 	@mkdir -p $(@D)
-	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+	$(CLANG) $(bpf_cflags) -MMD -MP -c -o $@ $<
 
-$(BUILD)/prof.bpf.o: $(patsubst %.c,$(BUILD)/%.o,$(BPF_SRC))
+$(BUILD)/prof.bpf.o: $(call objects,$(bpf_src))
 	$(BPFTOOL) gen object $@ $^
 
-$(SKELETON): $(BUILD)/prof.bpf.o
+$(skeleton): $(BUILD)/prof.bpf.o
 	@mkdir -p $(@D)
 	$(BPFTOOL) gen skeleton $< name prof_bpf > $@.tmp
 	mv $@.tmp $@
 
-# One object list a program: sanitizers and -Werror hold for tests too.
-$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(UNIT_HELPER_SRC)) $(LIBPROF)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+tests: $(unit) $(golden) $(fuzz) $(workloads) ## Build what check and e2e run
 
-$(BUILD)/tests/golden/golden: $(call objects,$(GOLDEN_SRC)) $(LIBPROF)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+# Unit tests, golden, fuzz and bench programs link what prof links: sanitizers hold for them too.
+$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(unit_helper_src)) $(libprof)
+	$(link) -o $@ $^ $(LIBS) -lcmocka
 
-$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(LIBPROF)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(BUILD)/tests/golden/golden: $(call objects,$(golden_src)) $(libprof)
+	$(link) -o $@ $^ $(LIBS)
 
-$(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(LIBPROF)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o \
+		$(if $(fuzzer),,$(BUILD)/tests/fuzz/replay.o) $(libprof)
+	$(link) $(if $(fuzzer),-fsanitize=fuzzer) -o $@ $^ $(LIBS)
+
+$(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(libprof)
+	$(link) -o $@ $^ $(LIBS)
+
+# What is recorded is no part of prof: the same code whatever BUILD, with frame pointers and lines.
+workload_cflags := -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-omit-frame-pointer \
+	-fno-optimize-sibling-calls $(warnings)
+$(workloads): $(BUILD)/%: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(sysroot) $(workload_cflags) -MMD -MP -MF $@.d -o $@ $< -pthread -lm
+
+workloads: $(workloads) ## Build tests/workloads, the programs whose true profile is known
+fuzz-programs: $(fuzz)
+
+check: check-unit check-golden check-fuzz check-checker ## Test what needs no root
+
+check-unit: $(unit)
+	scripts/tap --label unit $(unit)
+
+check-golden: $(golden)
+	BUILD=$(BUILD) tests/golden/run
+
+# A reader of untrusted bytes gets everything that ever broke it, and its seeds.
+check-fuzz: $(fuzz)
+	scripts/tap --label fuzz --plain $(foreach f,$(fuzz),"$(f) tests/fuzz/corpus/$(notdir $(f:fuzz_%=%))")
+
+check-checker:
+	scripts/tap --label checker --plain "python3 tests/check_profile.py --self-test"
+
+golden-accept: $(golden) ## Take what the golden tests give now as right
+	BUILD=$(BUILD) tests/golden/run --accept
+
+e2e: $(prof) $(workloads) ## Record real programs and judge the profiles (root)
+	BUILD=$(BUILD) PROF=$(prof) tests/e2e/run $(E2E)
+
+lint: ## Check style, sizes, the include law, scripts and man pages
+	scripts/tap --label lint scripts/lint
+
+fuzz: ## Build the fuzz targets with clang's fuzzer into build-fuzz/ (run them: scripts/fuzz)
+	$(MAKE) BUILD=build-fuzz CC=$(CLANG) SAN=fuzzer,address,undefined fuzz-programs
+
+bench: $(prof) $(bench) $(workloads) ## Measure against perf and against floors (root)
+	BUILD=$(BUILD) PROF=$(prof) scripts/bench $(BENCH)
+
+install: $(prof) ## Install prof and its man pages (PREFIX=/usr/local DESTDIR=)
+	install -D -m 755 $(prof) $(DESTDIR)$(PREFIX)/bin/prof
+	install -d $(DESTDIR)$(PREFIX)/share/man
+	$(foreach p,$(man_pages),install -D -m 644 $(p) \
+		$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p)) &&) true
+
+uninstall: ## Remove what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/prof
+	rm -f $(foreach p,$(man_pages),\
+		$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p)))
+
+clean: ## Remove all build directories
+	rm -rf build build-*
 
 help: ## List these targets
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(if $(wildcard $(BUILD)),$(shell find $(BUILD) -name '*.d'))

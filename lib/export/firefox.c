@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/export/exporter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/export/firefox.h"
+
+static void write_profile(struct firefox *f, struct jsonw *w)
+{
+	jsonw_object_begin(w);
+	jsonw_key(w, "meta");
+	firefox_write_meta(f, w);
+	jsonw_key(w, "libs");
+	firefox_write_libs(f, w);
+	jsonw_key(w, "threads");
+	firefox_write_threads(f, w);
+	jsonw_key(w, "shared");
+	firefox_write_shared(f, w);
+	jsonw_object_end(w);
+}
+
+static int firefox_write(struct profile *p, struct outfile *out, struct error *err)
+{
+	struct firefox f = {.profile = p};
+	struct jsonw w;
+
+	if (!p->threads.rows.count)
+		return error_text(err, -ENODATA, "the recording has no thread");
+	f.order = xcalloc(p->threads.rows.count, sizeof(*f.order));
+	threads_order(&p->threads, f.order);
+	firefox_tables_init(&f);
+
+	jsonw_init(&w, out);
+	write_profile(&f, &w);
+	jsonw_release(&w);
+
+	firefox_tables_release(&f);
+	free(f.order);
+	return 0;
+}
+
+const struct exporter exporter_firefox = {
+	.name = "firefox",
+	.write = firefox_write,
+};

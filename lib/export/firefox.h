@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the files of the Firefox exporter, and for nobody else. What a file needs only the rows
+ * that are used, in an order of its own: the tables here hold them, and map the profile's ids to
+ * positions in the file. "Position" is always an index into a table of the file.
+ *
+ *	firefox.c		the whole, in the order of the file
+ *	firefox_tables.c	strings, frames, functions, symbols: which are used, and where they
+ *go firefox_libs.c		likewise modules, which the file calls libs firefox_meta.c
+ *meta and libs, as trees firefox_shared.c	the shared tables, streamed firefox_thread.c	the
+ *threads with samples and markers, streamed
+ */
+#ifndef PROF_LIB_EXPORT_FIREFOX_H
+#define PROF_LIB_EXPORT_FIREFOX_H
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/export/jsonw.h"
+#include "lib/profile/profile.h"
+
+/* The version of the processed format that all of this writes. */
+#define FIREFOX_FORMAT_VERSION 70
+/* Of the format that processed profiles come from; nobody looks at it. */
+#define FIREFOX_GECKO_VERSION 36
+
+#define NO_POSITION UINT32_MAX
+#define NO_LIB (-1)
+#define NO_ADDRESS (-1)
+
+#define BREAKPAD_ID_SIZE 33
+
+/* Strings here are clean ones: see firefox_clean(). */
+struct firefox_lib {
+	module_id module;
+	string_id name; /* without a slash */
+	string_id path;
+	char breakpad_id[BREAKPAD_ID_SIZE + 1]; /* with the name it is unique */
+};
+
+/* By frame_id. */
+struct firefox_frame {
+	int32_t lib, address; /* both known or both not */
+	uint32_t func, symbol; /* symbol may be NO_POSITION */
+};
+
+struct firefox_func {
+	uint32_t name; /* in strings */
+	int32_t resource; /* a lib's position: each lib is one resource */
+	uint32_t source; /* or NO_POSITION */
+};
+
+struct firefox_symbol {
+	int32_t lib, address;
+	uint32_t name; /* in strings */
+	uint64_t size; /* 0: unknown */
+};
+
+struct firefox {
+	struct profile *profile;
+	thread_id *order; /* of the threads, by position */
+
+	VEC(string_id) strings;
+	VEC(uint32_t) string_positions; /* by string_id */
+
+	VEC(struct firefox_lib) libs;
+	struct index lib_index;
+	int32_t *module_libs; /* by module_id; NO_LIB while unused */
+
+	VEC(struct firefox_frame) frames;
+
+	VEC(struct firefox_func) funcs;
+	struct index func_index;
+	uint32_t *func_positions; /* by func_id */
+
+	VEC(struct firefox_symbol) symbols;
+	struct index symbol_index;
+	uint32_t *symbol_positions; /* by symbol_id */
+
+	VEC(uint32_t) sources; /* paths, in strings */
+	struct index source_index;
+};
+
+/* The same text in valid UTF-8; two different strings may become one. */
+string_id firefox_clean(struct firefox *f, string_id id);
+/* Position of the (clean) text among the strings; from now on it is used. */
+uint32_t firefox_string(struct firefox *f, string_id id);
+uint32_t firefox_string_of(struct firefox *f, const char *text);
+/* Finds all that is used by frames. */
+void firefox_tables_init(struct firefox *f);
+void firefox_tables_release(struct firefox *f);
+
+/* Position of the module's lib, which is listed from now on. */
+int32_t firefox_lib(struct firefox *f, module_id module);
+
+/* Values of the keys "meta" and "libs". */
+void firefox_write_meta(struct firefox *f, struct jsonw *w);
+void firefox_write_libs(struct firefox *f, struct jsonw *w);
+/* Value of "threads". Markers may still use strings, so shared comes after it. */
+void firefox_write_threads(struct firefox *f, struct jsonw *w);
+/* Value of "shared". */
+void firefox_write_shared(struct firefox *f, struct jsonw *w);
+
+/* Schemas of markers, by enum marker_kind: type and name of a marker, and the key of its field. */
+struct firefox_marker {
+	const char *type, *label; /* the label takes {marker.data.KEY} */
+	const char *key, *key_label;
+	const char *format; /* "unique-string": marker.name, else marker.value */
+};
+
+extern const struct firefox_marker firefox_markers[MARKER_KIND_COUNT];
+
+/* Time in the file: ns since its start. What was earlier is at the start. */
+static inline uint64_t firefox_time(const struct firefox *f, uint64_t ns)
+{
+	uint64_t start = f->profile->meta.start_ns;
+
+	return ns > start ? ns - start : 0;
+}
+
+static inline void firefox_write_position(struct jsonw *w, uint32_t position)
+{
+	if (position == NO_POSITION)
+		jsonw_null(w);
+	else
+		jsonw_u64(w, position);
+}
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/export/firefox.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/profile/categories.h"
+
+enum { PHASE_INSTANT, PHASE_INTERVAL };
+
+const struct firefox_marker firefox_markers[MARKER_KIND_COUNT] = {
+	[MARKER_EXEC] = {"exec", "exec {marker.data.program}", "program", "Program",
+			 "unique-string"},
+	[MARKER_RENAME] = {"rename", "renamed to {marker.data.newName}", "newName", "New name",
+			   "unique-string"},
+	[MARKER_LOST] = {"lost samples", "{marker.data.count} samples lost", "count",
+			 "Samples lost", "integer"},
+};
+
+/* How often a thread id came before: kernels use them again, and the file wants them unique. */
+struct tid_use {
+	uint32_t tid, count;
+};
+
+struct tid_uses {
+	VEC(struct tid_use) rows;
+	struct index index;
+};
+
+static bool tid_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct tid_uses *uses = table;
+
+	return uses->rows.items[id].tid == *(const uint32_t *)key;
+}
+
+static uint32_t count_tid(struct tid_uses *uses, uint32_t tid)
+{
+	uint32_t id = index_find(&uses->index, hash_u64(tid), tid_equal, uses, &tid);
+
+	if (id != INDEX_NONE)
+		return ++uses->rows.items[id].count;
+	index_add(&uses->index, hash_u64(tid), (uint32_t)uses->rows.count);
+	vec_push(&uses->rows, (struct tid_use){.tid = tid});
+	return 0;
+}
+
+/* "123", and "123.1" for the next that has the number. */
+static void format_id(char text[24], uint32_t id, uint32_t again)
+{
+	if (again)
+		snprintf(text, 24, "%" PRIu32 ".%" PRIu32, id, again);
+	else
+		snprintf(text, 24, "%" PRIu32, id);
+}
+
+static void write_name(const struct firefox *f, struct jsonw *w, const char *key, string_id name,
+		       const char *fallback, uint32_t id)
+{
+	const struct strings *strings = &f->profile->strings;
+	char text[32];
+
+	jsonw_key(w, key);
+	if (strings_size(strings, name)) {
+		jsonw_string(w, strings_get(strings, name), strings_size(strings, name));
+		return;
+	}
+	snprintf(text, sizeof(text), "%s %" PRIu32, fallback, id);
+	jsonw_cstring(w, text);
+}
+
+/* Start and end as times in the file; an end of 0 is still to come. */
+static void write_life(const struct firefox *f, struct jsonw *w, const char *start_key,
+		       uint64_t start, const char *end_key, uint64_t end)
+{
+	jsonw_key(w, start_key);
+	jsonw_ns_as_ms(w, firefox_time(f, start));
+	jsonw_key(w, end_key);
+	if (end)
+		jsonw_ns_as_ms(w, firefox_time(f, end > start ? end : start));
+	else
+		jsonw_null(w);
+}
+
+static void write_head(const struct firefox *f, struct jsonw *w, const struct profile_thread *row,
+		       uint32_t tid_again)
+{
+	char text[24];
+
+	write_name(f, w, "name", row->name, "tid", row->tid);
+	write_name(f, w, "processName", row->process_name, "pid", row->pid);
+	jsonw_key(w, "processType");
+	jsonw_cstring(w, "default");
+	jsonw_key(w, "isMainThread");
+	jsonw_bool(w, row->is_main);
+	jsonw_key(w, "pid");
+	format_id(text, row->pid, row->incarnation);
+	jsonw_cstring(w, text);
+	jsonw_key(w, "tid");
+	format_id(text, row->tid, tid_again);
+	if (tid_again)
+		jsonw_cstring(w, text);
+	else
+		jsonw_u64(w, row->tid);
+	write_life(f, w, "registerTime", row->start, "unregisterTime", row->end);
+	write_life(f, w, "processStartupTime", row->process_start, "processShutdownTime",
+		   row->process_end);
+	jsonw_key(w, "pausedRanges");
+	jsonw_array_begin(w);
+	jsonw_array_end(w);
+	jsonw_key(w, "showMarkersInTimeline");
+	jsonw_bool(w, true);
+}
+
+/*
+ * Differences of whole nanoseconds, so that no rounding adds up. A time that is not in order
+ * becomes that of the sample before it.
+ */
+static void write_time_deltas(const struct firefox *f, struct jsonw *w,
+			      const struct profile_thread *row)
+{
+	uint64_t previous = f->profile->meta.start_ns;
+
+	jsonw_key(w, "timeDeltas");
+	jsonw_array_begin(w);
+	vec_for_each(&row->samples, const struct sample *, sample) {
+		uint64_t time = sample->time > previous ? sample->time : previous;
+
+		jsonw_ns_as_ms(w, time - previous);
+		previous = time;
+	}
+	jsonw_array_end(w);
+}
+
+static void write_weights(struct jsonw *w, const struct profile_thread *row)
+{
+	bool all_one = true;
+
+	vec_for_each(&row->samples, const struct sample *, sample)
+		all_one &= sample->weight == 1;
+	jsonw_key(w, "weight");
+	if (all_one) {
+		jsonw_null(w);
+		return;
+	}
+	jsonw_array_begin(w);
+	vec_for_each(&row->samples, const struct sample *, sample)
+		jsonw_u64(w, sample->weight);
+	jsonw_array_end(w);
+}
+
+static void write_samples(const struct firefox *f, struct jsonw *w,
+			  const struct profile_thread *row)
+{
+	_Static_assert(NO_STACK == NO_POSITION, "one of them is null");
+
+	jsonw_key(w, "samples");
+	jsonw_object_begin(w);
+	jsonw_key(w, "stack");
+	jsonw_array_begin(w);
+	vec_for_each(&row->samples, const struct sample *, sample)
+		firefox_write_position(w, sample->stack);
+	jsonw_array_end(w);
+	write_time_deltas(f, w, row);
+	write_weights(w, row);
+	jsonw_key(w, "weightType");
+	jsonw_cstring(w, "samples");
+	jsonw_key(w, "threadCPUDelta");
+	jsonw_array_begin(w);
+	vec_for_each(&row->samples, const struct sample *, sample)
+		jsonw_u64(w, sample->cpu_delta);
+	jsonw_array_end(w);
+	jsonw_key(w, "length");
+	jsonw_u64(w, row->samples.count);
+	jsonw_object_end(w);
+}
+
+static void write_marker_data(struct firefox *f, struct jsonw *w, const struct marker *marker)
+{
+	const struct firefox_marker *schema = &firefox_markers[marker->kind];
+
+	jsonw_object_begin(w);
+	jsonw_key(w, "type");
+	jsonw_cstring(w, schema->type);
+	jsonw_key(w, schema->key);
+	if (marker->kind == MARKER_LOST)
+		jsonw_u64(w, marker->value);
+	else
+		jsonw_u64(w, firefox_string(f, marker->name));
+	jsonw_object_end(w);
+}
+
+static void write_marker_times(const struct firefox *f, struct jsonw *w,
+			       const struct profile_thread *row)
+{
+	jsonw_key(w, "startTime");
+	jsonw_array_begin(w);
+	vec_for_each(&row->markers, const struct marker *, marker)
+		jsonw_ns_as_ms(w, firefox_time(f, marker->start));
+	jsonw_array_end(w);
+	jsonw_key(w, "endTime");
+	jsonw_array_begin(w);
+	vec_for_each(&row->markers, const struct marker *, marker) {
+		if (marker->end > marker->start)
+			jsonw_ns_as_ms(w, firefox_time(f, marker->end));
+		else
+			jsonw_null(w);
+	}
+	jsonw_array_end(w);
+	jsonw_key(w, "phase");
+	jsonw_array_begin(w);
+	vec_for_each(&row->markers, const struct marker *, marker)
+		jsonw_u64(w, marker->end > marker->start ? PHASE_INTERVAL : PHASE_INSTANT);
+	jsonw_array_end(w);
+}
+
+static void write_markers(struct firefox *f, struct jsonw *w, const struct profile_thread *row)
+{
+	jsonw_key(w, "markers");
+	jsonw_object_begin(w);
+	jsonw_key(w, "name");
+	jsonw_array_begin(w);
+	vec_for_each(&row->markers, const struct marker *, marker)
+		jsonw_u64(w, firefox_string_of(f, firefox_markers[marker->kind].type));
+	jsonw_array_end(w);
+	jsonw_key(w, "category");
+	jsonw_array_begin(w);
+	vec_for_each(&row->markers, const struct marker *, marker)
+		jsonw_u64(w, CATEGORY_OTHER);
+	jsonw_array_end(w);
+	jsonw_key(w, "data");
+	jsonw_array_begin(w);
+	vec_for_each(&row->markers, const struct marker *, marker)
+		write_marker_data(f, w, marker);
+	jsonw_array_end(w);
+	write_marker_times(f, w, row);
+	jsonw_key(w, "length");
+	jsonw_u64(w, row->markers.count);
+	jsonw_object_end(w);
+}
+
+void firefox_write_threads(struct firefox *f, struct jsonw *w)
+{
+	struct threads *threads = &f->profile->threads;
+	struct tid_uses uses = {0};
+
+	jsonw_array_begin(w);
+	for (size_t i = 0; i < threads->rows.count; i++) {
+		const struct profile_thread *row = threads_get(threads, f->order[i]);
+
+		if (outfile_failed(w->out))
+			break;
+		jsonw_object_begin(w);
+		write_head(f, w, row, count_tid(&uses, row->tid));
+		write_samples(f, w, row);
+		write_markers(f, w, row);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+	vec_release(&uses.rows);
+	index_release(&uses.index);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/export/exporter.h"
+#include "tests/unit/export_fixture.h"
+
+#define START_NS EXPORT_START_NS
+#define FFFD "\xef\xbf\xbd"
+
+static void test_no_thread(void **state)
+{
+	struct exported *f = *state;
+	struct error err = {0};
+
+	assert_int_equal(exporter_firefox.write(f->p, NULL, &err), -ENODATA);
+	assert_int_equal(err.code, -ENODATA);
+}
+
+static void test_meta(void **state)
+{
+	struct exported *f = *state;
+	json_t *root;
+
+	f->p->meta.duration_limit_ns = 1500000000;
+	profile_add_extra(f->p, "Losses", "Ring full", "integer", "12");
+	profile_add_extra(f->p, "Losses", "Share", "percentage", "0.25");
+	profile_add_extra(f->p, "Losses", "No number", "integer", "some");
+	profile_add_extra(f->p, "Settings", "Bad \xff text", "string", "12");
+	export_add_thread(f, 10, 10, "make");
+	root = export_run(f);
+	export_expect(root, "meta.preprocessedProfileVersion", "70");
+	export_expect(root, "meta.version", "36");
+	export_expect(root, "meta.interval", "1.001001");
+	export_expect(root, "meta.startTime", "1700000000123.456");
+	export_expect(root, "meta.endTime", "1700000000125.956");
+	export_expect(root, "meta.profilingStartTime", "0");
+	export_expect(root, "meta.profilingEndTime", "2.5");
+	export_expect(root, "meta.startTimeAsClockMonotonicNanosecondsSinceBoot", "5000000000");
+	export_expect(root, "meta.product", "\"make\"");
+	export_expect(root, "meta.oscpu", "\"Linux 6.1.0 x86_64\"");
+	export_expect(root, "meta.mainMemory", "17179869184");
+	export_expect(root, "meta.sampleUnits",
+		      "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
+	export_expect(root, "meta.configuration",
+		      "{\"threads\":[\"make\"],\"features\":[\"cpu-clock\"],"
+		      "\"capacity\":1024,\"duration\":1.5}");
+	export_expect(root, "meta.categories.0",
+		      "{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}");
+	export_expect(root, "meta.extra.1",
+		      "{\"label\":\"Losses\",\"entries\":["
+		      "{\"label\":\"Ring full\",\"format\":\"integer\",\"value\":12},"
+		      "{\"label\":\"Share\",\"format\":\"percentage\",\"value\":0.25},"
+		      "{\"label\":\"No number\",\"format\":\"string\",\"value\":\"some\"}]}");
+	export_expect(root, "meta.extra.2.entries.0",
+		      "{\"label\":\"Bad " FFFD " text\",\"format\":\"string\",\"value\":\"12\"}");
+	assert_null(json_object_get(export_at(root, "meta"), "CPUName"));
+	assert_null(json_object_get(export_at(root, "meta"), "toolkit"));
+}
+
+static void test_without_samples(void **state)
+{
+	struct exported *f = *state;
+	json_t *root;
+
+	export_add_thread(f, 10, 10, "make");
+	export_add_thread(f, 10, 11, "");
+	root = export_run(f);
+	export_expect(root, "meta.initialVisibleThreads", "[0,1]");
+	export_expect(root, "meta.initialSelectedThreads", "[0]");
+	export_expect(root, "libs", "[]");
+	export_expect(root, "shared.stringArray", "[]");
+	export_expect(root, "shared.stackTable", "{\"frame\":[],\"prefixOffset\":[],\"length\":0}");
+	export_expect(root, "threads.0.samples",
+		      "{\"stack\":[],\"timeDeltas\":[],\"weight\":null,\"weightType\":\"samples\","
+		      "\"threadCPUDelta\":[],\"length\":0}");
+	export_expect(root, "threads.1.name", "\"tid 11\"");
+	export_expect(root, "threads.1.processName", "\"pid 10\"");
+}
+
+static void test_threads(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row;
+	json_t *root;
+
+	/* The second process of a pid, an earlier start, a thread whose end is known. */
+	row = export_add_thread(f, 10, 10, "late");
+	row->start = row->process_start = START_NS + 1500000;
+	row->incarnation = 1;
+	row = export_add_thread(f, 10, 11, "worker");
+	row->end = START_NS + 1000001;
+	row->process_end = START_NS + 1200000;
+	row->process_start = START_NS - 77;
+	row = export_add_thread(f, 10, 10, "early");
+	row->start = row->process_start = START_NS - 77;
+	row->process_end = START_NS + 1200000;
+	root = export_run(f);
+	export_expect(root, "threads.0.name", "\"early\"");
+	export_expect(root, "threads.0.isMainThread", "true");
+	export_expect(root, "threads.0.registerTime", "0");
+	export_expect(root, "threads.0.unregisterTime", "null");
+	export_expect(root, "threads.0.pid", "\"10\"");
+	export_expect(root, "threads.0.tid", "10");
+	export_expect(root, "threads.1.name", "\"worker\"");
+	export_expect(root, "threads.1.isMainThread", "false");
+	export_expect(root, "threads.1.unregisterTime", "1.000001");
+	export_expect(root, "threads.1.processShutdownTime", "1.2");
+	export_expect(root, "threads.2.name", "\"late\"");
+	export_expect(root, "threads.2.pid", "\"10.1\"");
+	export_expect(root, "threads.2.tid", "\"10.1\"");
+	export_expect(root, "threads.2.registerTime", "1.5");
+	export_expect(root, "threads.2.processStartupTime", "1.5");
+}
+
+static void test_samples(void **state)
+{
+	struct exported *f = *state;
+	frame_id frame = export_add_frame(f, NO_MODULE, NO_FUNC, 0x7f0000001234);
+	stack_id stack = stacks_intern(&f->p->stacks, NO_STACK, frame);
+	stack_id child = stacks_intern(&f->p->stacks, stack, frame);
+	struct profile_thread *row = export_add_thread(f, 10, 10, "make");
+	json_t *root;
+
+	export_add_sample(row, 500000, stack, 7);
+	export_add_sample(row, 1501001, NO_STACK, 1001001);
+	export_add_sample(row, 1501000, child, 0);
+	export_add_sample(row, 3000000000000, child, 4294967295u);
+	row = export_add_thread(f, 10, 11, "weights");
+	export_add_sample(row, 1, child, 0);
+	export_add_sample(row, 2, child, 0);
+	row->samples.items[1].weight = 3;
+	root = export_run(f);
+	export_expect(root, "threads.0.samples",
+		      "{\"stack\":[0,null,1,1],\"timeDeltas\":[0.5,1.001001,0,2999998.498999],"
+		      "\"weight\":null,\"weightType\":\"samples\","
+		      "\"threadCPUDelta\":[7,1001001,0,4294967295],\"length\":4}");
+	export_expect(root, "threads.1.samples.weight", "[1,3]");
+	export_expect(root, "shared.stackTable",
+		      "{\"frame\":[0,0],\"prefixOffset\":[0,1],\"length\":2}");
+	export_expect_text(root, "shared.funcTable.name", 0, "0x7f0000001234");
+	export_expect(root, "shared.frameTable.lib", "[-1]");
+	export_expect(root, "shared.frameTable.address", "[-1]");
+	export_expect(root, "libs", "[]");
+}
+
+static void test_markers(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "make");
+	json_t *root;
+
+	vec_push(&row->markers, (struct marker){.kind = MARKER_EXEC,
+						.name = export_intern(f, "gcc"),
+						.start = START_NS + 1000,
+						.end = START_NS + 1000});
+	vec_push(&row->markers, (struct marker){.kind = MARKER_LOST,
+						.value = 5,
+						.start = START_NS - 1,
+						.end = START_NS + 2000000});
+	root = export_run(f);
+	export_expect(root, "threads.0.markers.startTime", "[0.001,0]");
+	export_expect(root, "threads.0.markers.endTime", "[null,2]");
+	export_expect(root, "threads.0.markers.phase", "[0,1]");
+	export_expect(root, "threads.0.markers.category", "[0,0]");
+	export_expect(root, "threads.0.markers.length", "2");
+	export_expect(root, "threads.0.markers.data.1", "{\"type\":\"lost samples\",\"count\":5}");
+	export_expect(root, "threads.0.markers.data.0.type", "\"exec\"");
+	export_expect(root, "shared.stringArray", "[\"exec\",\"lost samples\",\"gcc\"]");
+	export_expect(root, "threads.0.markers.name", "[0,1]");
+	export_expect(root, "threads.0.markers.data.0.program", "2");
+	export_expect(root, "meta.markerSchema.0.name", "\"exec\"");
+	assert_int_equal(json_array_size(export_at(root, "meta.markerSchema")), MARKER_KIND_COUNT);
+}
+
+/* 20 processes of two threads, of which only the workers do anything. */
+static void test_initial_threads(void **state)
+{
+	struct exported *f = *state;
+	json_t *root, *visible;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		export_add_thread(f, 100 + 10 * i, 100 + 10 * i, "main");
+		export_add_sample(export_add_thread(f, 100 + 10 * i, 101 + 10 * i, "worker"), 1,
+				  NO_STACK, i == 7 ? 5000 : 1000 + i);
+	}
+	root = export_run(f);
+	visible = export_at(root, "meta.initialVisibleThreads");
+	export_expect(root, "meta.initialSelectedThreads", "[15]");
+	assert_int_equal(json_array_size(visible), 30);
+	export_expect(visible, "0", "10");
+	export_expect(visible, "1", "11");
+	export_expect(visible, "29", "39");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, export_setup, export_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_no_thread),	    TEST(test_meta),	TEST(test_without_samples),
+		TEST(test_threads),	    TEST(test_samples), TEST(test_markers),
+		TEST(test_initial_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

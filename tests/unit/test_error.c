@@ -139,6 +139,20 @@ static void test_levels(void **state)
 	log_set_level(LOG_WARN);
 }
 
+static void test_errno_survives_a_closed_stderr(void **state)
+{
+	int saved = dup(STDERR_FILENO);
+
+	(void)state;
+	assert_true(saved >= 0);
+	close(STDERR_FILENO);
+	errno = ENODEV;
+	log_warn("unheard");
+	assert_int_equal(errno, ENODEV);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+}
+
 static void test_long_line_ends(void **state)
 {
 	char text[8000];
@@ -159,6 +173,7 @@ int main(void)
 		cmocka_unit_test(test_one_line),
 		cmocka_unit_test(test_nobody_wants_to_know),
 		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_errno_survives_a_closed_stderr),
 		cmocka_unit_test(test_long_line_ends),
 	};
 

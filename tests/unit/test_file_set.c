@@ -87,6 +87,10 @@ static void test_closes_the_oldest(void **state)
 	file_set_add(files, 5, fds[5] = open_null());
 	assert_int_equal(file_set_dropped(files), 1);
 	assert_int_equal(file_set_find(files, 2), fds[2]);
+	/* The youngest goes and comes again. */
+	file_set_add(files, 5, -1);
+	file_set_add(files, 5, fds[5] = open_null());
+	assert_int_equal(file_set_dropped(files), 1);
 	for (uint32_t id = 6; id < 1000; id++) {
 		file_set_add(files, id, fds[id] = open_null());
 		assert_int_equal(file_set_find(files, id), fds[id]);

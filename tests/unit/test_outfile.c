@@ -218,42 +218,56 @@ static void test_reader_went_away(void **state)
 	outfile_free(f);
 }
 
-/* Somebody else's pipe that does not block, filled faster than it is read, with signals on top. */
-static void test_slow_reader(void **state)
+/* In a child: signals to the parent while it waits, then reads; ends with 0 if it got the data. */
+static pid_t start_slow_reader(const int *fds, const char *data, size_t size)
+{
+	pid_t reader = fork();
+	size_t got_size;
+	char *got;
+
+	assert_true(reader >= 0);
+	if (reader)
+		return reader;
+	close(fds[1]);
+	for (int i = 0; i < 20; i++) {
+		usleep(5000);
+		kill(getppid(), SIGUSR1);
+	}
+	fcntl(fds[0], F_SETFL, 0);
+	got = text_read_fd(fds[0], SIZE_MAX, &got_size);
+	_exit(!got || got_size != size || memcmp(got, data, size));
+}
+
+/* A pipe of one page, so that no write is ever whole; also one that somebody made non-blocking. */
+static void check_slow_reader(int pipe_flags)
 {
 	enum { SIZE = 1 << 20 };
-	struct sigaction action = {.sa_handler = on_signal};
 	char *data = make_data(SIZE, true);
 	struct outfile *f;
 	int fds[2], status;
 	pid_t reader;
 
-	(void)state;
-	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
-	sigaction(SIGUSR1, &action, NULL);
-	reader = fork();
-	assert_true(reader >= 0);
-	if (!reader) {
-		char *got;
-		size_t size;
-
-		close(fds[1]);
-		for (int i = 0; i < 20; i++) {
-			usleep(5000);
-			kill(getppid(), SIGUSR1);
-		}
-		fcntl(fds[0], F_SETFL, 0);
-		got = text_read_fd(fds[0], SIZE_MAX, &size);
-		_exit(!got || size != SIZE || memcmp(got, data, SIZE));
-	}
+	assert_int_equal(pipe2(fds, pipe_flags), 0);
+	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) > 0);
+	reader = start_slow_reader(fds, data, SIZE);
 	close(fds[0]);
 	f = open_descriptor(fds[1]);
 	outfile_write(f, data, SIZE);
 	commit(f);
 	assert_int_equal(waitpid(reader, &status, 0), reader);
 	assert_int_equal(status, 0);
-	signal(SIGUSR1, SIG_DFL);
 	free(data);
+}
+
+static void test_slow_reader(void **state)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	(void)state;
+	sigaction(SIGUSR1, &action, NULL);
+	check_slow_reader(0);
+	check_slow_reader(O_NONBLOCK);
+	signal(SIGUSR1, SIG_DFL);
 }
 
 int main(void)

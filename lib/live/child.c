@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <pwd.h>
 #include <stdnoreturn.h>
@@ -50,7 +51,7 @@ struct report {
 	int code; /* errno, 0: fine */
 };
 
-/* All that the child needs, made before the fork: afterwards it only does system calls. */
+/* All that the child needs, made before the fork: afterwards it allocates nothing. */
 struct plan {
 	const struct child_options *options;
 	gid_t *groups;
@@ -139,6 +140,42 @@ static void child_restore_signals(const struct child_options *options)
 	sigprocmask(SIG_SETMASK, &options->signal_mask, NULL);
 }
 
+/* Is there any such file in PATH, whatever its permissions? */
+static bool is_in_path(const char *name)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+
+	while (path) {
+		size_t size = strcspn(path, ":");
+		int length;
+
+		/* An empty component is the working directory. */
+		if (size)
+			length = snprintf(file, sizeof(file), "%.*s/%s", (int)size, path, name);
+		else
+			length = snprintf(file, sizeof(file), "./%s", name);
+		if (length < (int)sizeof(file) && access(file, F_OK) == 0)
+			return true;
+		path = path[size] ? path + size + 1 : NULL;
+	}
+	return false;
+}
+
+static noreturn void child_exec(const struct plan *plan)
+{
+	char *const *argv = plan->options->argv;
+
+	execvp(argv[0], argv);
+	/*
+	 * A folder of PATH that this user may not search (root's own, kept under sudo) makes that
+	 * "permission denied" for every command that there is nowhere; a shell knows better.
+	 */
+	if (errno == EACCES && !strchr(argv[0], '/'))
+		errno = is_in_path(argv[0]) ? EACCES : ENOENT;
+	child_fail(plan->socket, STAGE_EXEC);
+}
+
 static noreturn void child_main(const struct plan *plan)
 {
 	const struct child_options *options = plan->options;
@@ -159,8 +196,7 @@ static noreturn void child_main(const struct plan *plan)
 	if (got != 1)
 		_exit(126);
 	child_restore_signals(options);
-	execvp(options->argv[0], options->argv);
-	child_fail(plan->socket, STAGE_EXEC);
+	child_exec(plan);
 }
 
 /* False: end of file, the other side has closed. */

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* The command that is recorded: how it starts, what it inherits, how it ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/live/child.h"
+#include "lib/live/user_env.h"
+
+#define WAIT_MS 10000
+
+DEFINE_CLEANUP(struct child *, child_free)
+
+static struct child *new_child(char *const *argv, int stdout_fd)
+{
+	struct child_options options = {
+		.argv = argv,
+		.identity.is_self = true,
+		.keep_capabilities = true,
+		.stdout_fd = stdout_fd,
+	};
+	struct error err = {0};
+	struct child *c;
+
+	sigemptyset(&options.signal_mask);
+	sigaddset(&options.signal_mask, SIGUSR1);
+	sigemptyset(&options.ignored_signals);
+	sigaddset(&options.ignored_signals, SIGINT);
+	if (child_new(&c, &options, &err))
+		fail_msg("%s", err.text);
+	return c;
+}
+
+static int wait_status_of(struct child *c)
+{
+	struct pollfd fd = {.fd = child_pidfd(c), .events = POLLIN};
+	int status = -1;
+
+	assert_int_equal(poll(&fd, 1, WAIT_MS), 1);
+	assert_int_equal(child_poll(c, &status), CHILD_EXITED);
+	return status;
+}
+
+static int run_shell(const char *script, int stdout_fd)
+{
+	char *argv[] = {"sh", "-c", (char *)script, NULL};
+	_cleanup_(child_free) struct child *c = new_child(argv, stdout_fd);
+
+	assert_int_equal(child_execute(c, NULL), 0);
+	return wait_status_of(c);
+}
+
+static void its_status_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(WEXITSTATUS(run_shell("exit 42", -1)), 42);
+	assert_int_equal(run_shell("exit 0", -1), 0);
+	assert_int_equal(WTERMSIG(run_shell("kill -9 $$", -1)), SIGKILL);
+}
+
+static void it_waits_until_it_is_told(void **state)
+{
+	char *argv[] = {"sh", "-c", "exit 1", NULL};
+	_cleanup_(child_free) struct child *c = new_child(argv, -1);
+	struct pollfd fd = {.fd = child_pidfd(c), .events = POLLIN};
+	int status;
+
+	(void)state;
+	assert_true(child_pid(c) > 0);
+	assert_int_equal(poll(&fd, 1, 50), 0);
+	assert_int_equal(child_poll(c, &status), CHILD_RUNNING);
+	assert_int_equal(child_execute(c, NULL), 0);
+	assert_int_equal(WEXITSTATUS(wait_status_of(c)), 1);
+	/* Asked again it says the same; its pid may be another's by now. */
+	assert_int_equal(child_poll(c, &status), CHILD_EXITED);
+	assert_int_equal(WEXITSTATUS(status), 1);
+	assert_int_equal(child_kill(c, SIGKILL), -ESRCH);
+}
+
+static void expect_refusal(const char *program, int code, const char *text)
+{
+	char *argv[] = {(char *)program, NULL};
+	_cleanup_(child_free) struct child *c = new_child(argv, -1);
+	struct error err = {0};
+
+	assert_int_equal(child_execute(c, &err), code);
+	assert_string_equal(err.text, text);
+	assert_string_equal(err.hint, "");
+}
+
+static void write_script(char *path, const char *text)
+{
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(fchmod(fd, 0700), 0);
+	close(fd);
+}
+
+static void what_cannot_be_executed_is_said_as_a_shell_would(void **state)
+{
+	char bad[] = "/tmp/test_child.XXXXXX", expected[128];
+
+	(void)state;
+	expect_refusal("no-such-command-anywhere", -ENOENT,
+		       "no-such-command-anywhere: command not found");
+	expect_refusal("", -ENOENT, ": command not found");
+	expect_refusal("./no/such/file", -ENOENT, "./no/such/file: No such file or directory");
+	expect_refusal("/etc/passwd", -EACCES, "/etc/passwd: Permission denied");
+	expect_refusal("/tmp", -EISDIR, "/tmp: Is a directory");
+
+	write_script(bad, "#!/no/such/interpreter\n");
+	snprintf(expected, sizeof(expected), "%s: bad interpreter: No such file or directory", bad);
+	expect_refusal(bad, -ENOEXEC, expected);
+	unlink(bad);
+}
+
+static void a_script_without_interpreter_is_run_by_the_shell(void **state)
+{
+	char path[] = "/tmp/test_child.XXXXXX", *argv[] = {path, NULL};
+	struct child *c;
+
+	(void)state;
+	write_script(path, "exit 7\n");
+	c = new_child(argv, -1);
+	assert_int_equal(child_execute(c, NULL), 0);
+	assert_int_equal(WEXITSTATUS(wait_status_of(c)), 7);
+	child_free(c);
+	unlink(path);
+}
+
+static uint64_t status_field(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	assert_non_null(at);
+	return strtoull(at + strlen(name), NULL, 16);
+}
+
+static void signals_are_given_back(void **state)
+{
+	_cleanup_close_ int fd = memfd_create("out", MFD_CLOEXEC);
+	_cleanup_free_ char *status = NULL;
+	char *argv[] = {"cat", "/proc/self/status", NULL};
+	sigset_t blocked, before;
+	struct child *c;
+
+	(void)state;
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGTERM);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	signal(SIGPIPE, SIG_IGN);
+	c = new_child(argv, fd);
+	assert_int_equal(child_execute(c, NULL), 0);
+	assert_int_equal(wait_status_of(c), 0);
+	child_free(c);
+	signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+
+	lseek(fd, 0, SEEK_SET);
+	status = text_read_fd(fd, 1 << 16, NULL);
+	assert_non_null(status);
+	assert_int_equal(status_field(status, "SigBlk:"), 1u << (SIGUSR1 - 1));
+	assert_int_equal(status_field(status, "SigIgn:"), 1u << (SIGINT - 1));
+}
+
+static void it_inherits_no_descriptor(void **state)
+{
+	static const char list[] = "cd /proc/self/fd && echo *";
+	_cleanup_close_ int fd = memfd_create("out", MFD_CLOEXEC);
+	_cleanup_free_ char *listing = NULL;
+	char expected[1024];
+	FILE *plain;
+
+	(void)state;
+	/* What any command gets that is started from here: the tester may have open files, too. */
+	plain = popen(list, "re");
+	assert_non_null(plain);
+	assert_non_null(fgets(expected, sizeof(expected), plain));
+	assert_int_equal(pclose(plain), 0);
+
+	assert_int_equal(run_shell(list, fd), 0);
+	lseek(fd, 0, SEEK_SET);
+	listing = text_read_fd(fd, sizeof(expected), NULL);
+	assert_non_null(listing);
+	assert_string_equal(listing, expected);
+}
+
+/* Zombies count as gone. */
+static bool is_alive(pid_t pid)
+{
+	char path[64];
+	_cleanup_free_ char *stat = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	stat = text_read_file(path, 4096, NULL);
+	return stat && !strstr(stat, ") Z ");
+}
+
+static void never_executed_it_leaves_nothing(void **state)
+{
+	char *argv[] = {"true", NULL};
+	struct child *c = new_child(argv, -1);
+	pid_t pid = child_pid(c);
+
+	(void)state;
+	assert_int_equal(kill(pid, 0), 0);
+	child_free(c);
+	assert_int_equal(kill(pid, 0), -1);
+	assert_int_equal(errno, ESRCH);
+}
+
+static void it_goes_away_with_its_parent(void **state)
+{
+	char *argv[] = {"true", NULL};
+	int pipe_fds[2];
+	pid_t parent, pid = 0;
+
+	(void)state;
+	assert_int_equal(pipe(pipe_fds), 0);
+	parent = fork();
+	if (parent == 0) {
+		pid = child_pid(new_child(argv, -1));
+		_exit(write(pipe_fds[1], &pid, sizeof(pid)) == sizeof(pid) ? 0 : 1);
+	}
+	assert_int_equal(read(pipe_fds[0], &pid, sizeof(pid)), sizeof(pid));
+	assert_int_equal(waitpid(parent, NULL, 0), parent);
+	for (int i = 0; i < WAIT_MS / 10 && is_alive(pid); i++)
+		usleep(10000);
+	assert_false(is_alive(pid));
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+}
+
+static void killed_before_its_start_is_no_failure(void **state)
+{
+	char *argv[] = {"true", NULL};
+	_cleanup_(child_free) struct child *c = new_child(argv, -1);
+	struct pollfd fd = {.fd = child_pidfd(c), .events = POLLIN};
+
+	(void)state;
+	assert_int_equal(child_kill(c, SIGKILL), 0);
+	assert_int_equal(poll(&fd, 1, WAIT_MS), 1);
+	assert_int_equal(child_execute(c, NULL), 0);
+	assert_int_equal(WTERMSIG(wait_status_of(c)), SIGKILL);
+}
+
+static const char *variable(char *const *env, const char *name)
+{
+	const char *found = NULL;
+	size_t size = strlen(name);
+
+	for (; *env; env++) {
+		if (strncmp(*env, name, size) == 0 && (*env)[size] == '=') {
+			assert_null(found);
+			found = *env + size + 1;
+		}
+	}
+	return found;
+}
+
+static void the_environment_is_the_users(void **state)
+{
+	char *env[] = {"PATH=/bin",   "HOME=/root", "USER=root",  "LOGNAME=root", "SUDO_UID=1000",
+		       "SUDO_USER=a", "HOMEPAGE=x", "SUDOKU=yes", "EMPTY=",	  NULL};
+	char **own = user_env_new(env, "anna", "/home/anna");
+
+	(void)state;
+	assert_string_equal(variable(own, "PATH"), "/bin");
+	assert_string_equal(variable(own, "HOME"), "/home/anna");
+	assert_string_equal(variable(own, "USER"), "anna");
+	assert_string_equal(variable(own, "LOGNAME"), "anna");
+	assert_string_equal(variable(own, "HOMEPAGE"), "x");
+	assert_string_equal(variable(own, "SUDOKU"), "yes");
+	assert_string_equal(variable(own, "EMPTY"), "");
+	assert_null(variable(own, "SUDO_UID"));
+	assert_null(variable(own, "SUDO_USER"));
+	user_env_free(own);
+
+	own = user_env_new(env, NULL, NULL);
+	assert_string_equal(variable(own, "HOME"), "/root");
+	assert_string_equal(variable(own, "USER"), "root");
+	assert_null(variable(own, "SUDO_UID"));
+	user_env_free(own);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(its_status_is_told),
+		cmocka_unit_test(it_waits_until_it_is_told),
+		cmocka_unit_test(what_cannot_be_executed_is_said_as_a_shell_would),
+		cmocka_unit_test(a_script_without_interpreter_is_run_by_the_shell),
+		cmocka_unit_test(signals_are_given_back),
+		cmocka_unit_test(it_inherits_no_descriptor),
+		cmocka_unit_test(never_executed_it_leaves_nothing),
+		cmocka_unit_test(it_goes_away_with_its_parent),
+		cmocka_unit_test(killed_before_its_start_is_no_failure),
+		cmocka_unit_test(the_environment_is_the_users),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -11,7 +11,10 @@
 
 struct file_set;
 
-/* Raises the process's RLIMIT_NOFILE soft limit; keeps `reserve` descriptors for other uses. */
+/*
+ * Raises the process's RLIMIT_NOFILE soft limit, which children started afterwards inherit; keeps
+ * `reserve` descriptors for other uses.
+ */
 struct file_set *file_set_new(unsigned int reserve);
 /* Closes them all. NULL is fine. */
 void file_set_free(struct file_set *files);

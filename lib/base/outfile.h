@@ -31,7 +31,10 @@ struct outfile_options {
  * FIFO waits for its reader; a signal whose handler lacks SA_RESTART ends that with -EINTR.
  */
 int outfile_open(struct outfile **out, const struct outfile_options *options, struct error *err);
-/* Buffered; a failure is kept and comes back from outfile_commit(). */
+/*
+ * Buffered; a failure is kept and comes back from outfile_commit(). The program ignores SIGPIPE and
+ * SIGXFSZ, or is ended by them.
+ */
 void outfile_write(struct outfile *f, const void *data, size_t size);
 /* Has a write failed already? Then there is no point in going on. */
 bool outfile_failed(const struct outfile *f);

@@ -12,7 +12,9 @@
 
 struct session;
 
-/* The profile's meta.start_ns must be set: what began earlier starts there. */
+/*
+ * The profile is new, but for its meta: start_ns must be set, what began earlier starts there.
+ */
 struct session *session_new(struct profile *profile);
 void session_free(struct session *s);
 

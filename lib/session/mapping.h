@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which module lies where: the executable mappings of a process, or of the kernel. Forked processes
+ * share one table until either changes it.
+ */
+#ifndef PROF_LIB_SESSION_MAPPING_H
+#define PROF_LIB_SESSION_MAPPING_H
+
+#include <stdbool.h>
+
+#include "lib/base/vec.h"
+#include "lib/profile/ids.h"
+
+/* mapping.module of anonymous memory, which belongs to whoever it is looked up for. */
+#define MAPPING_ANON (UINT32_MAX - 1)
+
+struct mapping {
+	uint64_t start, end; /* [start, end) */
+	uint64_t file_offset; /* of start */
+	module_id module; /* or MAPPING_ANON, or NO_MODULE where that is not known */
+};
+
+struct mapping_table {
+	VEC(struct mapping) rows; /* ascending, without overlap */
+	/*
+	 * Two tables of the same stamp resolve every address alike: stamps are given once, and all
+	 * empty tables have 0.
+	 */
+	uint64_t stamp;
+	uint32_t users; /* processes that have it; while there are several it does not change */
+	uint32_t holders; /* the table lives until the last one lets go; users are among them */
+	bool has_anon;
+};
+
+struct mapping_table *mapping_table_new(void);
+/* For a forked process, which starts with what its parent has. */
+struct mapping_table *mapping_table_share(struct mapping_table *t);
+/* The counterpart of new and share. */
+void mapping_table_leave(struct mapping_table *t);
+/* Keeps the table alive, though its user may go on to change it. */
+struct mapping_table *mapping_table_hold(struct mapping_table *t);
+void mapping_table_drop(struct mapping_table *t);
+
+/*
+ * Replaces what *mapping overlaps; neighbours that continue each other become one row. Where the
+ * table is shared, *table is a copy afterwards. False: nothing changed (it was mapped exactly so
+ * already, or is empty), and the stamp was not used.
+ */
+bool mapping_table_insert(struct mapping_table **table, const struct mapping *mapping,
+			  uint64_t stamp);
+/* A copy of a table that must not be shared. */
+struct mapping_table *mapping_table_copy(const struct mapping_table *t, uint64_t stamp);
+/* NULL: nothing is known to be mapped there. Valid until the next insert. */
+const struct mapping *mapping_table_find(const struct mapping_table *t, uint64_t addr);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/module_map.h"
+
+#include "lib/stream/record.h"
+
+#define DELETED " (deleted)"
+
+void module_map_init(struct module_map *m, struct profile *profile)
+{
+	*m = (struct module_map){.profile = profile};
+}
+
+void module_map_release(struct module_map *m)
+{
+	index_release(&m->by_key);
+}
+
+static bool key_equal(const void *table, uint32_t id, const void *key)
+{
+	return ((const struct modules *)table)->rows.items[id].file_key == *(const uint32_t *)key;
+}
+
+module_id module_map_find(const struct module_map *m, uint32_t key)
+{
+	if (key == NO_REC_MODULE)
+		return NO_MODULE;
+	return index_find(&m->by_key, hash_u64(key), key_equal, &m->profile->modules, &key);
+}
+
+/*
+ * The last component of the path; pseudo files ("[vdso]") have none. What the kernel says of an
+ * unlinked file is no part of its name. The path keeps it: nothing that is there now is that file.
+ */
+static string_id module_name(struct strings *strings, const char *path, size_t size)
+{
+	const size_t suffix = sizeof(DELETED) - 1;
+	size_t start;
+
+	if (size > suffix && !memcmp(path + size - suffix, DELETED, suffix))
+		size -= suffix;
+	start = size;
+	while (start && path[start - 1] != '/')
+		start--;
+	if (start == size || path[0] == '[')
+		start = 0;
+	return strings_intern_sized(strings, path + start, size - start);
+}
+
+void module_map_add(struct module_map *m, const struct rec_module *rec)
+{
+	struct modules *modules = &m->profile->modules;
+	struct strings *strings = &m->profile->strings;
+	const char *path = rec_module_path(rec);
+	size_t size = strnlen(path, rec->path_size);
+	module_id before = module_map_find(m, rec->module_id), id;
+	struct module *module;
+
+	if (rec->module_id == NO_REC_MODULE)
+		return;
+	if (!size) {
+		path = "[unknown]";
+		size = strlen(path);
+	}
+	id = modules_add(modules,
+			 rec->kind < MODULE_KIND_COUNT ? (enum profile_module_kind)rec->kind
+						       : PROFILE_MODULE_FILE,
+			 strings_intern_sized(strings, path, size),
+			 module_name(strings, path, size));
+	module = modules_get(modules, id);
+	module->file_key = rec->module_id;
+	module->machine = rec->machine;
+	module->base = rec->base;
+	module->build_id_size = rec->build_id_size;
+	memcpy(module->build_id, rec->build_id, rec->build_id_size);
+	vec_reserve(&module->segments, rec->segment_count);
+	for (uint16_t i = 0; i < rec->segment_count; i++) {
+		const struct rec_segment *from = &rec->segments[i];
+		struct module_segment segment = {
+			.file_offset = from->file_offset,
+			.file_size = from->file_size,
+			.vaddr = from->vaddr,
+			.executable = from->executable,
+		};
+
+		vec_push(&module->segments, segment);
+	}
+	if (before != NO_MODULE)
+		index_remove(&m->by_key, hash_u64(rec->module_id), before);
+	index_add(&m->by_key, hash_u64(rec->module_id), id);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The modules of the stream, by the ids that its mappings use, as rows of the profile. */
+#ifndef PROF_LIB_SESSION_MODULE_MAP_H
+#define PROF_LIB_SESSION_MODULE_MAP_H
+
+#include "bpf/record.h"
+#include "lib/base/index.h"
+#include "lib/profile/profile.h"
+
+struct module_map {
+	struct profile *profile;
+	struct index by_key; /* of module.file_key, which is the id on the wire */
+};
+
+void module_map_init(struct module_map *m, struct profile *profile);
+void module_map_release(struct module_map *m);
+/* An id that was used before means the new module from now on. */
+void module_map_add(struct module_map *m, const struct rec_module *rec);
+/* NO_MODULE: there was no such record. */
+module_id module_map_find(const struct module_map *m, uint32_t key);
+
+#endif

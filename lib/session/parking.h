@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples that wait for their stack: it may still be in the ring of another CPU. Their number is
+ * bounded; a stack that never comes is a lost sample.
+ */
+#ifndef PROF_LIB_SESSION_PARKING_H
+#define PROF_LIB_SESSION_PARKING_H
+
+#include <stdbool.h>
+
+#include "bpf/record.h"
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/session/mapping.h"
+
+#define PARKING_MAX (1u << 16)
+
+/* A sample with everything that has to be remembered from its own time. */
+struct pending_sample {
+	struct rec_sample rec;
+	thread_id thread;
+	uint32_t cpu_delta;
+	struct mapping_table *mappings; /* its process's; held while it is parked */
+};
+
+struct parked {
+	struct pending_sample sample;
+	uint32_t next; /* of the same stack_id, or of the free ones; UINT32_MAX: none */
+	bool is_taken;
+};
+
+struct parking {
+	VEC(struct parked) rows;
+	struct index by_stack_id; /* the first of each chain */
+	uint32_t free; /* plus one; 0: none */
+	uint32_t count;
+};
+
+void parking_release(struct parking *p);
+/* False, and nothing is kept, where all room is taken. */
+bool parking_add(struct parking *p, const struct pending_sample *sample);
+/*
+ * Takes out one sample that waits for this stack; false: there is none. The caller drops
+ * sample->mappings.
+ */
+bool parking_take(struct parking *p, uint32_t wire_id, struct pending_sample *sample);
+/* Likewise any sample, from *cursor on, which begins as 0. */
+bool parking_take_next(struct parking *p, uint32_t *cursor, struct pending_sample *sample);
+
+#endif

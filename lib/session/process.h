@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of a recording: by pid, and by incarnation where a pid was used again. */
+#ifndef PROF_LIB_SESSION_PROCESS_H
+#define PROF_LIB_SESSION_PROCESS_H
+
+#include <stdbool.h>
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/session/mapping.h"
+
+typedef uint32_t process_id;
+
+#define NO_PROCESS UINT32_MAX
+
+/* How the first record about a task introduced it. */
+enum task_origin {
+	TASK_SEEN, /* by doing something: how it began is not known */
+	TASK_SCANNED, /* it ran already when recording began */
+	TASK_FORKED, /* its beginning was recorded */
+};
+
+struct process {
+	uint32_t pid, incarnation;
+	uint64_t start, end; /* end means nothing until has_ended */
+	string_id name; /* NO_STRING: not known yet */
+	module_id anon; /* its anonymous memory, NO_MODULE until a frame lies there */
+	struct mapping_table *mappings;
+	thread_id main_thread, last_thread; /* last_thread begins the chain through all */
+	uint8_t origin; /* enum task_origin */
+	bool has_ended;
+};
+
+struct process_table {
+	VEC(struct process) rows;
+	struct index by_pid; /* the latest incarnation of each */
+};
+
+void process_table_release(struct process_table *t);
+/* The latest incarnation of pid, or NO_PROCESS. */
+process_id process_table_find(const struct process_table *t, uint32_t pid);
+/* A new incarnation of pid. Takes `mappings` over; the threads are the caller's to set. */
+process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t start,
+			     enum task_origin origin, struct mapping_table *mappings);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/resolve.h"
+
+#include "lib/base/alloc.h"
+
+/*
+ * A fixed number of lines, each overwritten by whatever falls on it: a miss costs a walk over the
+ * stack and nothing else, and a machine full of short-lived processes must not fill memory.
+ */
+#define CACHE_LINES (1u << 15)
+
+struct resolved {
+	uint64_t stamp, kernel_stamp; /* of the mappings that were used */
+	raw_stack_id raw;
+	stack_id stack;
+};
+
+void resolver_init(struct resolver *r, struct profile *profile)
+{
+	*r = (struct resolver){.profile = profile};
+	r->kernel = mapping_table_new();
+	r->cache = xcalloc(CACHE_LINES, sizeof(*r->cache));
+	for (size_t i = 0; i < CACHE_LINES; i++)
+		r->cache[i].raw = NO_RAW_STACK;
+}
+
+void resolver_release(struct resolver *r)
+{
+	mapping_table_leave(r->kernel);
+	raw_stacks_release(&r->raw);
+	free(r->cache);
+}
+
+/*
+ * The address that stands for a frame. A return address is that of the instruction after the call,
+ * which may belong to another line, or even to another function; one less lies in the call. This is
+ * the only place that knows.
+ */
+static uint64_t frame_addr(uint64_t addr, bool is_pc)
+{
+	return is_pc || !addr ? addr : addr - 1;
+}
+
+/* Made when the first frame lies in it: most anonymous memory is never executed. */
+static module_id anon_module(struct profile *p, struct process *process)
+{
+	if (process->anon == NO_MODULE) {
+		string_id name = strings_intern(&p->strings, "[anon]");
+
+		process->anon = modules_add(&p->modules, PROFILE_MODULE_ANON, name, name);
+		modules_get(&p->modules, process->anon)->pid = process->pid;
+	}
+	return process->anon;
+}
+
+static stack_id push_frame(struct resolver *r, stack_id parent, uint64_t addr, uint8_t kind,
+			   struct process *process, const struct mapping_table *mappings)
+{
+	bool is_kernel = kind == PROFILE_FRAME_KERNEL;
+	const struct mapping *mapping = mapping_table_find(is_kernel ? r->kernel : mappings, addr);
+	struct frame frame = {
+		.module = NO_MODULE,
+		.func = NO_FUNC,
+		.offset = addr,
+		.symbol = NO_SYMBOL,
+		.kind = kind,
+	};
+
+	if (mapping) {
+		frame.offset = addr - mapping->start + mapping->file_offset;
+		frame.module = mapping->module;
+		if (mapping->module == MAPPING_ANON)
+			frame.module = anon_module(r->profile, process);
+	}
+	return stacks_intern(&r->profile->stacks, parent,
+			     frames_intern(&r->profile->frames, &frame));
+}
+
+/* A kind that user code can have; the wire may hold anything. */
+static uint8_t user_kind(uint8_t kind)
+{
+	return kind >= FRAME_KIND_COUNT || kind == FRAME_KERNEL ? PROFILE_FRAME_NATIVE : kind;
+}
+
+static stack_id walk(struct resolver *r, const struct raw_stack *stack, struct process *process,
+		     const struct mapping_table *mappings)
+{
+	const uint64_t *addrs = raw_stack_addrs(&r->raw, stack);
+	const uint8_t *kinds = raw_stack_kinds(&r->raw, stack);
+	uint32_t kernel_depth = stack->kernel_depth, depth = kernel_depth + stack->user_depth;
+	stack_id id = NO_STACK;
+
+	for (uint32_t i = depth; i-- > kernel_depth;) {
+		uint8_t kind = user_kind(kinds[i]);
+		bool is_pc = kind == PROFILE_FRAME_SIGNAL ||
+			     (i == kernel_depth && stack->flags & STACK_USER_PC);
+
+		id = push_frame(r, id, frame_addr(addrs[i], is_pc), kind, process, mappings);
+	}
+	for (uint32_t i = kernel_depth; i-- > 0;)
+		id = push_frame(r, id, frame_addr(addrs[i], false), PROFILE_FRAME_KERNEL, process,
+				mappings);
+	return id;
+}
+
+stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
+			const struct mapping_table *mappings)
+{
+	uint64_t hash = hash_pair(mappings->stamp << 32 | raw, r->kernel->stamp);
+	struct resolved *line = &r->cache[hash % CACHE_LINES];
+
+	if (line->raw == raw && line->stamp == mappings->stamp &&
+	    line->kernel_stamp == r->kernel->stamp)
+		return line->stack;
+	*line = (struct resolved){
+		.stamp = mappings->stamp,
+		.kernel_stamp = r->kernel->stamp,
+		.raw = raw,
+		.stack = walk(r, &r->raw.rows.items[raw], process, mappings),
+	};
+	return line->stack;
+}
+
+stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, bool is_kernel,
+		       struct process *process, const struct mapping_table *mappings)
+{
+	uint8_t kind = is_kernel ? PROFILE_FRAME_KERNEL : PROFILE_FRAME_NATIVE;
+
+	return push_frame(r, base, frame_addr(addr, true), kind, process, mappings);
+}

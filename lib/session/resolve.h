@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Addresses → frames → stacks of the profile, with the mappings of a process and of the kernel. */
+#ifndef PROF_LIB_SESSION_RESOLVE_H
+#define PROF_LIB_SESSION_RESOLVE_H
+
+#include "lib/profile/profile.h"
+#include "lib/session/process.h"
+#include "lib/session/raw_stacks.h"
+
+struct resolved; /* a line of the cache */
+
+struct resolver {
+	struct profile *profile;
+	struct mapping_table *kernel;
+	struct raw_stacks raw;
+	struct resolved *cache;
+};
+
+void resolver_init(struct resolver *r, struct profile *profile);
+void resolver_release(struct resolver *r);
+
+/*
+ * The stack below the leaf. `mappings` need not be the process's present ones; `process` is whose
+ * anonymous memory they speak of.
+ */
+stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
+			const struct mapping_table *mappings);
+/* `base` with one more frame, the interrupted one. */
+stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, bool is_kernel,
+		       struct process *process, const struct mapping_table *mappings);
+
+#endif

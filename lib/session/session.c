@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "lib/session/module_map.h"
+#include "lib/session/parking.h"
+#include "lib/session/resolve.h"
+#include "lib/session/tasks.h"
+#include "lib/stream/record.h"
+
+/* Losses that follow each other this closely are one marker. */
+#define LOST_BURST_NS 100000000ull
+/* Changes of CPUs that are told one by one. */
+#define CPU_CHANGES_MAX 32
+
+struct cpu_change {
+	uint64_t time;
+	uint16_t cpu;
+	bool is_online;
+};
+
+struct session {
+	struct profile *profile;
+	struct tasks tasks;
+	struct module_map modules;
+	struct resolver resolver;
+	struct parking parking;
+	VEC(struct marker) losses;
+	VEC(struct cpu_change) cpu_changes;
+	uint64_t cpu_change_count;
+	uint64_t last_time;
+};
+
+struct session *session_new(struct profile *profile)
+{
+	struct session *s = xcalloc(1, sizeof(*s));
+
+	s->profile = profile;
+	tasks_init(&s->tasks, profile);
+	module_map_init(&s->modules, profile);
+	resolver_init(&s->resolver, profile);
+	return s;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	parking_release(&s->parking);
+	resolver_release(&s->resolver);
+	module_map_release(&s->modules);
+	tasks_release(&s->tasks);
+	vec_release(&s->losses);
+	vec_release(&s->cpu_changes);
+	free(s);
+}
+
+static void feed_map(struct session *s, const struct rec_map *rec)
+{
+	bool is_kernel = rec->rec.flags & MAP_KERNEL_SPACE;
+	struct mapping mapping = {
+		.start = rec->start,
+		.end = rec->end,
+		.file_offset = rec->file_offset,
+		.module = module_map_find(&s->modules, rec->module_id),
+	};
+
+	if (rec->module_id == NO_REC_MODULE && !is_kernel)
+		mapping.module = MAPPING_ANON;
+	/* No file, no offset in it: such frames are known by their address. */
+	if (mapping.module == NO_MODULE || mapping.module == MAPPING_ANON)
+		mapping.file_offset = rec->start;
+	if (!is_kernel)
+		tasks_map(&s->tasks, &rec->rec, &mapping);
+	else if (mapping_table_insert(&s->resolver.kernel, &mapping, s->tasks.last_stamp + 1))
+		s->tasks.last_stamp++;
+}
+
+/* Counts in ticks: a sample may stand for several. */
+static void count_sample(struct session *s, const struct rec_sample *rec, raw_stack_id raw,
+			 uint32_t weight)
+{
+	struct profile_stats *stats = &s->profile->stats;
+	uint8_t flags = rec->rec.flags;
+	bool has_user = !(flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL));
+
+	if (raw != NO_RAW_STACK) {
+		const struct raw_stack *stack = &s->resolver.raw.rows.items[raw];
+
+		has_user |= stack->user_depth > 0;
+		if (stack->flags & STACK_TRUNCATED)
+			stats->truncated += weight;
+	}
+	stats->cpu_samples += weight;
+	if (has_user)
+		stats->user_stacks += weight;
+	if (flags & (SAMPLE_KERNEL_THREAD | SAMPLE_EXITING))
+		stats->kernel_only += weight;
+}
+
+/* raw: what lies below the leaf, NO_RAW_STACK where nothing does. */
+static void place_sample(struct session *s, const struct pending_sample *pending, raw_stack_id raw)
+{
+	const struct rec_sample *rec = &pending->rec;
+	struct process *process = tasks_process_of(&s->tasks, pending->thread);
+	struct sample sample = {
+		.time = tasks_time(&s->tasks, rec->rec.time),
+		.stack = NO_STACK,
+		.weight = rec->rec.weight ? rec->rec.weight : 1,
+		.cpu_delta = pending->cpu_delta,
+		.cause = SAMPLE_ON_CPU,
+	};
+
+	if (raw != NO_RAW_STACK)
+		sample.stack = resolver_stack(&s->resolver, raw, process, pending->mappings);
+	if (!(rec->rec.flags & SAMPLE_NO_LEAF))
+		sample.stack = resolver_leaf(&s->resolver, sample.stack, rec->leaf,
+					     rec->rec.flags & SAMPLE_LEAF_KERNEL, process,
+					     pending->mappings);
+	thread_add_sample(&s->tasks.threads, pending->thread, &sample);
+	count_sample(s, rec, raw, sample.weight);
+}
+
+/* Its stack never came, so there is no row for it; its CPU time was spent all the same. */
+static void lose_sample(struct session *s, const struct pending_sample *pending)
+{
+	s->profile->stats.lost[LOST_STACK] += pending->rec.rec.weight ? pending->rec.rec.weight : 1;
+	thread_carry_cpu(&s->tasks.threads, pending->thread,
+			 tasks_time(&s->tasks, pending->rec.rec.time), pending->cpu_delta);
+}
+
+static void feed_sample(struct session *s, const struct rec_sample *rec)
+{
+	thread_id thread = tasks_sampled(&s->tasks, &rec->rec);
+	struct pending_sample pending = {
+		.rec = *rec,
+		.thread = thread,
+		.cpu_delta = thread_cpu_delta(&s->tasks.threads, thread, rec->cpu_time),
+		.mappings = tasks_process_of(&s->tasks, thread)->mappings,
+	};
+	raw_stack_id raw = NO_RAW_STACK;
+
+	if (!(rec->rec.flags & SAMPLE_NO_STACK)) {
+		raw = raw_stacks_find(&s->resolver.raw, rec->stack_id);
+		if (raw == NO_RAW_STACK) {
+			if (!parking_add(&s->parking, &pending))
+				lose_sample(s, &pending);
+			return;
+		}
+	}
+	place_sample(s, &pending, raw);
+}
+
+static void feed_stack(struct session *s, const struct rec_stack *rec)
+{
+	raw_stack_id raw = raw_stacks_add(&s->resolver.raw, rec);
+	struct pending_sample pending;
+
+	while (parking_take(&s->parking, rec->stack_id, &pending)) {
+		place_sample(s, &pending, raw);
+		mapping_table_drop(pending.mappings);
+	}
+}
+
+static void feed_lost(struct session *s, const struct rec_lost *rec)
+{
+	uint64_t time = tasks_time(&s->tasks, rec->rec.time);
+	struct marker marker = {
+		.start = time,
+		.end = time,
+		.value = rec->count,
+		.name = NO_STRING,
+		.kind = MARKER_LOST,
+	};
+
+	if (rec->cause >= LOST_CAUSE_COUNT || !rec->count)
+		return;
+	s->profile->stats.lost[rec->cause] += rec->count;
+	if (s->losses.count) {
+		struct marker *last = &vec_last(&s->losses);
+
+		if (time <= last->end || time - last->end <= LOST_BURST_NS) {
+			last->value += rec->count;
+			if (time > last->end)
+				last->end = time;
+			return;
+		}
+	}
+	vec_push(&s->losses, marker);
+}
+
+static void feed_cpu(struct session *s, const struct rec_cpu *rec)
+{
+	struct cpu_change change = {
+		.time = tasks_time(&s->tasks, rec->rec.time),
+		.cpu = rec->rec.cpu,
+		.is_online = rec->rec.flags & CPU_ONLINE,
+	};
+
+	s->cpu_change_count++;
+	if (s->cpu_changes.count < CPU_CHANGES_MAX)
+		vec_push(&s->cpu_changes, change);
+}
+
+void session_feed(struct session *s, const struct rec *rec)
+{
+	if (rec->time < s->last_time)
+		s->profile->stats.late_records++;
+	else
+		s->last_time = rec->time;
+
+	switch (rec->kind) {
+	case REC_SAMPLE:
+		feed_sample(s, (const struct rec_sample *)rec);
+		break;
+	case REC_STACK:
+		feed_stack(s, (const struct rec_stack *)rec);
+		break;
+	case REC_FORK:
+		tasks_fork(&s->tasks, (const struct rec_fork *)rec);
+		break;
+	case REC_NAME:
+		tasks_name(&s->tasks, (const struct rec_name *)rec);
+		break;
+	case REC_EXIT:
+		tasks_exit(&s->tasks, (const struct rec_exit *)rec);
+		break;
+	case REC_MAP:
+		feed_map(s, (const struct rec_map *)rec);
+		break;
+	case REC_MODULE:
+		module_map_add(&s->modules, (const struct rec_module *)rec);
+		break;
+	case REC_LOST:
+		feed_lost(s, (const struct rec_lost *)rec);
+		break;
+	case REC_CPU:
+		feed_cpu(s, (const struct rec_cpu *)rec);
+		break;
+	}
+}
+
+static int compare_markers(const void *a, const void *b)
+{
+	const struct marker *left = a, *right = b;
+
+	if (left->start != right->start)
+		return left->start > right->start ? 1 : -1;
+	return left->kind - right->kind;
+}
+
+/*
+ * Losses belong to no thread. They are shown on the first one of the recording, which is nearly
+ * always the main thread of the recorded command.
+ */
+static void finish_losses(struct session *s)
+{
+	struct profile_thread *row;
+
+	if (!s->losses.count || !s->profile->threads.rows.count)
+		return;
+	row = threads_get(&s->profile->threads, 0);
+	vec_for_each(&s->losses, const struct marker *, marker)
+		vec_push(&row->markers, *marker);
+	qsort(row->markers.items, row->markers.count, sizeof(*row->markers.items), compare_markers);
+}
+
+static void finish_cpu_changes(struct session *s)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (!s->cpu_change_count)
+		return;
+	vec_for_each(&s->cpu_changes, const struct cpu_change *, change) {
+		double seconds = (double)(change->time - s->profile->meta.start_ns) / 1e9;
+
+		strbuf_addf(&text, "%sCPU %u %s at %.3f s", text.size ? ", " : "", change->cpu,
+			    change->is_online ? "online" : "offline", seconds);
+	}
+	if (s->cpu_change_count > s->cpu_changes.count)
+		strbuf_addf(&text, " and %" PRIu64 " more",
+			    s->cpu_change_count - s->cpu_changes.count);
+	profile_add_extra(s->profile, "Recording", "CPU changes", "string", strbuf_text(&text));
+}
+
+void session_finish(struct session *s, uint64_t end_ns)
+{
+	struct pending_sample pending;
+	uint32_t cursor = 0;
+
+	while (parking_take_next(&s->parking, &cursor, &pending)) {
+		lose_sample(s, &pending);
+		mapping_table_drop(pending.mappings);
+	}
+	if (!s->profile->meta.end_ns)
+		s->profile->meta.end_ns = end_ns;
+	tasks_finish(&s->tasks);
+	finish_losses(s);
+	finish_cpu_changes(s);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/tasks.h"
+
+void tasks_init(struct tasks *t, struct profile *profile)
+{
+	*t = (struct tasks){.profile = profile};
+	thread_table_init(&t->threads, &profile->threads);
+}
+
+void tasks_release(struct tasks *t)
+{
+	process_table_release(&t->processes);
+	thread_table_release(&t->threads);
+}
+
+static struct process *process_at(struct tasks *t, process_id id)
+{
+	return &t->processes.rows.items[id];
+}
+
+static struct profile_thread *row_at(struct tasks *t, thread_id id)
+{
+	return threads_get(&t->profile->threads, id);
+}
+
+/* Names on the wire are terminated only where they are short. */
+static string_id intern_name(struct tasks *t, const char *name)
+{
+	size_t size = strnlen(name, REC_NAME_SIZE);
+
+	return size ? strings_intern_sized(&t->profile->strings, name, size) : NO_STRING;
+}
+
+/* An empty one says nothing, and would be shown as nothing. */
+static void set_name(struct tasks *t, process_id process, thread_id thread, string_id name)
+{
+	if (name == NO_STRING)
+		return;
+	row_at(t, thread)->name = name;
+	/* What ps shows as a process's name is that of its main thread. */
+	if (thread == process_at(t, process)->main_thread)
+		process_at(t, process)->name = name;
+}
+
+/* A process never lacks its main thread: the leader's own records may all have been lost. */
+static process_id add_process(struct tasks *t, uint32_t pid, uint64_t start,
+			      enum task_origin origin, struct mapping_table *mappings)
+{
+	process_id id = process_table_add(&t->processes, pid, start, origin, mappings);
+
+	thread_table_add(&t->threads, &t->processes, id, pid, start, origin);
+	return id;
+}
+
+/* The latest process of that pid, dead or alive. */
+static process_id get_process(struct tasks *t, uint32_t pid, uint64_t time)
+{
+	process_id id = process_table_find(&t->processes, pid);
+
+	if (id == NO_PROCESS)
+		id = add_process(t, pid, time, TASK_SEEN, mapping_table_new());
+	return id;
+}
+
+/*
+ * For what only the living do, and the kernel itself reports: where the latest process of that pid
+ * has ended, this is a later one whose fork record was lost.
+ */
+static process_id get_live_process(struct tasks *t, uint32_t pid, uint64_t time)
+{
+	process_id id = get_process(t, pid, time);
+
+	if (process_at(t, id)->has_ended)
+		id = add_process(t, pid, time, TASK_SEEN, mapping_table_new());
+	return id;
+}
+
+static thread_id get_thread(struct tasks *t, process_id process, uint32_t tid, uint64_t time)
+{
+	thread_id id = thread_table_find(&t->threads, process, tid);
+
+	if (id == NO_THREAD)
+		id = thread_table_add(&t->threads, &t->processes, process, tid, time, TASK_SEEN);
+	return id;
+}
+
+/* Of all threads that are still there, but for `spared`. */
+static void end_threads(struct tasks *t, process_id process, uint64_t time, thread_id spared)
+{
+	thread_id id = process_at(t, process)->last_thread;
+
+	for (; id != NO_THREAD; id = t->threads.rows.items[id].next) {
+		if (id != spared && !t->threads.rows.items[id].has_ended)
+			thread_end(&t->threads, id, time);
+	}
+}
+
+static void end_process(struct tasks *t, process_id id, uint64_t time)
+{
+	struct process *process = process_at(t, id);
+
+	end_threads(t, id, time, NO_THREAD);
+	process->has_ended = true;
+	process->end = time > process->start ? time : process->start;
+}
+
+static void add_marker(struct tasks *t, thread_id id, enum marker_kind kind, uint64_t time,
+		       string_id name)
+{
+	struct marker marker = {.start = time, .end = time, .name = name, .kind = (uint8_t)kind};
+
+	thread_add_marker(&t->threads, id, &marker);
+}
+
+/*
+ * Was the task known only by what it did after this fork? Then the fork record was late, and is not
+ * that of a later task of the same number.
+ */
+static bool is_late_introduction(uint8_t origin, uint64_t start, uint64_t fork_time)
+{
+	return origin == TASK_SEEN && fork_time <= start;
+}
+
+static void fork_thread(struct tasks *t, const struct rec_fork *fork, uint64_t time, string_id name)
+{
+	process_id process = get_live_process(t, fork->rec.pid, time);
+	thread_id id = thread_table_find(&t->threads, process, fork->rec.tid);
+
+	/* A leader is not made by a thread's fork; a second main thread must not come of it. */
+	if (fork->rec.tid == fork->rec.pid)
+		return;
+	if (id != NO_THREAD &&
+	    is_late_introduction(t->threads.rows.items[id].origin, row_at(t, id)->start, time)) {
+		t->threads.rows.items[id].origin = TASK_FORKED;
+		row_at(t, id)->start = time;
+		if (row_at(t, id)->name == NO_STRING)
+			row_at(t, id)->name = name;
+		return;
+	}
+	if (id != NO_THREAD && !t->threads.rows.items[id].has_ended)
+		thread_end(&t->threads, id, time);
+	id = thread_table_add(&t->threads, &t->processes, process, fork->rec.tid, time,
+			      TASK_FORKED);
+	row_at(t, id)->name = name;
+}
+
+/*
+ * A forked process has its parent's mappings. They are shared until either changes them, except
+ * where they speak of anonymous memory: that of the child is a module of its own, so what was
+ * resolved for the parent is wrong for the child.
+ */
+static struct mapping_table *inherit_mappings(struct tasks *t, uint32_t parent_pid)
+{
+	process_id parent = process_table_find(&t->processes, parent_pid);
+	struct mapping_table *mappings;
+
+	if (parent == NO_PROCESS)
+		return mapping_table_new();
+	mappings = process_at(t, parent)->mappings;
+	if (mappings->has_anon)
+		return mapping_table_copy(mappings, ++t->last_stamp);
+	return mapping_table_share(mappings);
+}
+
+static void introduce_late(struct tasks *t, process_id id, const struct rec_fork *fork,
+			   uint64_t time, string_id name)
+{
+	struct process *process = process_at(t, id);
+
+	process->origin = TASK_FORKED;
+	process->start = time;
+	t->threads.rows.items[process->main_thread].origin = TASK_FORKED;
+	row_at(t, process->main_thread)->start = time;
+	if (process->name == NO_STRING)
+		set_name(t, id, process->main_thread, name);
+	if (!process->mappings->stamp) {
+		mapping_table_leave(process->mappings);
+		process->mappings = inherit_mappings(t, fork->parent_pid);
+	}
+}
+
+static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t time,
+			 string_id name)
+{
+	process_id id = process_table_find(&t->processes, fork->rec.pid);
+	struct mapping_table *mappings;
+
+	if (id != NO_PROCESS &&
+	    is_late_introduction(process_at(t, id)->origin, process_at(t, id)->start, time)) {
+		introduce_late(t, id, fork, time, name);
+		return;
+	}
+	mappings = inherit_mappings(t, fork->parent_pid);
+	if (id != NO_PROCESS && !process_at(t, id)->has_ended)
+		end_process(t, id, time);
+	id = add_process(t, fork->rec.pid, time, TASK_FORKED, mappings);
+	set_name(t, id, process_at(t, id)->main_thread, name);
+}
+
+void tasks_fork(struct tasks *t, const struct rec_fork *fork)
+{
+	uint64_t time = tasks_time(t, fork->rec.time);
+	string_id name = intern_name(t, fork->name);
+
+	if (fork->rec.pid == fork->parent_pid)
+		fork_thread(t, fork, time, name);
+	else
+		fork_process(t, fork, time, name);
+}
+
+static void new_space(struct tasks *t, uint32_t pid, uint64_t time)
+{
+	struct process *process = process_at(t, get_live_process(t, pid, time));
+
+	mapping_table_leave(process->mappings);
+	process->mappings = mapping_table_new();
+}
+
+/* It began before the recording, whatever introduced it, unless its fork was recorded. */
+static void scanned(struct tasks *t, process_id process, thread_id thread)
+{
+	thread_id main_thread = process_at(t, process)->main_thread;
+	uint64_t start = t->profile->meta.start_ns;
+
+	if (process_at(t, process)->origin == TASK_SEEN) {
+		process_at(t, process)->origin = TASK_SCANNED;
+		process_at(t, process)->start = start;
+		t->threads.rows.items[main_thread].origin = TASK_SCANNED;
+		row_at(t, main_thread)->start = start;
+	}
+	if (t->threads.rows.items[thread].origin == TASK_SEEN) {
+		t->threads.rows.items[thread].origin = TASK_SCANNED;
+		row_at(t, thread)->start = process_at(t, process)->start;
+	}
+}
+
+/*
+ * Only the thread that executes is left, and it is the main thread now, whichever it was before: it
+ * has taken over the leader's tid. Where the leader had ended for that, the CPU time that goes on
+ * is not the leader's.
+ */
+static void executed(struct tasks *t, process_id process, uint64_t time, string_id name)
+{
+	thread_id id = process_at(t, process)->main_thread;
+	struct thread *thread = &t->threads.rows.items[id];
+
+	end_threads(t, process, time, id);
+	if (thread->has_ended) {
+		thread->has_ended = false;
+		thread->has_cpu_time = false;
+	}
+	set_name(t, process, id, name);
+	add_marker(t, id, MARKER_EXEC, time, row_at(t, id)->name);
+}
+
+static void renamed(struct tasks *t, process_id process, thread_id thread, uint64_t time,
+		    string_id name)
+{
+	if (name == NO_STRING || row_at(t, thread)->name == name)
+		return;
+	set_name(t, process, thread, name);
+	add_marker(t, thread, MARKER_RENAME, time, name);
+}
+
+void tasks_name(struct tasks *t, const struct rec_name *rec)
+{
+	uint32_t pid = rec->rec.pid, tid = rec->rec.tid;
+	uint64_t time = tasks_time(t, rec->rec.time);
+	string_id name = intern_name(t, rec->name);
+	process_id process;
+	thread_id thread;
+
+	if (rec->rec.flags & NAME_NEW_SPACE) {
+		new_space(t, pid, time);
+		return;
+	}
+	if (rec->rec.flags & NAME_EXEC) {
+		executed(t, get_live_process(t, pid, time), time, name);
+		return;
+	}
+	process = get_process(t, pid, time);
+	thread = get_thread(t, process, tid, time);
+	if (!(rec->rec.flags & NAME_SCAN)) {
+		renamed(t, process, thread, time, name);
+		return;
+	}
+	scanned(t, process, thread);
+	set_name(t, process, thread, name);
+}
+
+void tasks_exit(struct tasks *t, const struct rec_exit *end)
+{
+	uint64_t time = tasks_time(t, end->rec.time);
+	process_id process = get_process(t, end->rec.pid, time);
+	thread_id thread = get_thread(t, process, end->rec.tid, time);
+
+	if (!t->threads.rows.items[thread].has_ended)
+		thread_end(&t->threads, thread, time);
+	if (end->rec.flags & EXIT_PROCESS && !process_at(t, process)->has_ended)
+		end_process(t, process, time);
+}
+
+void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *mapping)
+{
+	process_id process = get_process(t, rec->pid, tasks_time(t, rec->time));
+
+	if (mapping_table_insert(&process_at(t, process)->mappings, mapping, t->last_stamp + 1))
+		t->last_stamp++;
+}
+
+thread_id tasks_sampled(struct tasks *t, const struct rec *rec)
+{
+	uint64_t time = tasks_time(t, rec->time);
+	process_id process = get_process(t, rec->pid, time);
+	thread_id thread = get_thread(t, process, rec->tid, time);
+	struct process *owner = process_at(t, process);
+
+	thread_seen(&t->threads, thread, time);
+	if (time < owner->start)
+		owner->start = time;
+	if (owner->has_ended && time > owner->end)
+		owner->end = time;
+	return thread;
+}
+
+void tasks_finish(struct tasks *t)
+{
+	string_id unknown = NO_STRING;
+
+	vec_for_each(&t->profile->threads.rows, struct profile_thread *, row) {
+		thread_id id = (thread_id)(row - t->profile->threads.rows.items);
+		const struct process *process = tasks_process_of(t, id);
+
+		row->process_name = process->name;
+		row->process_start = process->start;
+		row->process_end = process->has_ended ? process->end : 0;
+		if (row->process_name == NO_STRING) {
+			if (unknown == NO_STRING)
+				unknown = strings_intern(&t->profile->strings, "[unknown]");
+			row->process_name = unknown;
+		}
+		if (row->name == NO_STRING)
+			row->name = row->process_name;
+		if (!t->threads.rows.items[id].has_ended)
+			row->end = 0;
+	}
+}

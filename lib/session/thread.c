@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/thread.h"
+
+#include <assert.h>
+
+struct thread_key {
+	process_id process;
+	uint32_t tid;
+};
+
+void thread_table_init(struct thread_table *t, struct threads *profile)
+{
+	assert(!profile->rows.count);
+	*t = (struct thread_table){.profile = profile};
+}
+
+void thread_table_release(struct thread_table *t)
+{
+	vec_release(&t->rows);
+	index_release(&t->by_tid);
+}
+
+static bool tid_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct thread *thread = &((const struct thread_table *)table)->rows.items[id];
+	const struct thread_key *wanted = key;
+
+	return thread->process == wanted->process && thread->tid == wanted->tid;
+}
+
+static uint64_t tid_hash(process_id process, uint32_t tid)
+{
+	return hash_u64((uint64_t)process << 32 | tid);
+}
+
+thread_id thread_table_find(const struct thread_table *t, process_id process, uint32_t tid)
+{
+	const struct thread_key key = {process, tid};
+
+	return index_find(&t->by_tid, tid_hash(process, tid), tid_equal, t, &key);
+}
+
+thread_id thread_table_add(struct thread_table *t, struct process_table *processes,
+			   process_id process, uint32_t tid, uint64_t start,
+			   enum task_origin origin)
+{
+	thread_id before = thread_table_find(t, process, tid);
+	struct process *owner = &processes->rows.items[process];
+	struct profile_thread row = {
+		.pid = owner->pid,
+		.tid = tid,
+		.incarnation = owner->incarnation,
+		.name = NO_STRING,
+		.process_name = NO_STRING,
+		.start = start,
+		.is_main = tid == owner->pid,
+	};
+	struct thread thread = {
+		.process = process,
+		.tid = tid,
+		.next = owner->last_thread,
+		.origin = (uint8_t)origin,
+	};
+	thread_id id = threads_add(t->profile, &row);
+
+	vec_push(&t->rows, thread);
+	if (before != NO_THREAD)
+		index_remove(&t->by_tid, tid_hash(process, tid), before);
+	index_add(&t->by_tid, tid_hash(process, tid), id);
+	owner->last_thread = id;
+	if (row.is_main)
+		owner->main_thread = id;
+	return id;
+}
+
+void thread_end(struct thread_table *t, thread_id id, uint64_t time)
+{
+	struct profile_thread *row = threads_get(t->profile, id);
+
+	t->rows.items[id].has_ended = true;
+	row->end = time > row->start ? time : row->start;
+}
+
+void thread_seen(struct thread_table *t, thread_id id, uint64_t time)
+{
+	struct profile_thread *row = threads_get(t->profile, id);
+
+	if (time < row->start)
+		row->start = time;
+	if (t->rows.items[id].has_ended && time > row->end)
+		row->end = time;
+}
+
+uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint32_t cpu_time)
+{
+	struct thread *thread = &t->rows.items[id];
+	uint64_t delta = 0;
+
+	if (thread->has_cpu_time) {
+		int32_t ticks = (int32_t)(cpu_time - thread->cpu_time);
+
+		if (ticks < 0)
+			return 0;
+		delta = (uint64_t)ticks << 4;
+	}
+	thread->has_cpu_time = true;
+	thread->cpu_time = cpu_time;
+	return delta > UINT32_MAX ? UINT32_MAX : (uint32_t)delta;
+}
+
+/* The first sample that is younger than `time`. */
+static size_t sample_after(const struct profile_thread *row, uint64_t time)
+{
+	size_t low = 0, high = row->samples.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (row->samples.items[middle].time <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample)
+{
+	struct profile_thread *row = threads_get(t->profile, id);
+	size_t count = row->samples.count, at = count;
+
+	if (count && row->samples.items[count - 1].time > sample->time)
+		at = sample_after(row, sample->time);
+	vec_push(&row->samples, *sample);
+	row->cpu_ns += sample->cpu_delta;
+	if (at == count)
+		return;
+	memmove(row->samples.items + at + 1, row->samples.items + at,
+		(count - at) * sizeof(*row->samples.items));
+	row->samples.items[at] = *sample;
+}
+
+void thread_carry_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_delta)
+{
+	struct profile_thread *row = threads_get(t->profile, id);
+	size_t at = sample_after(row, time);
+
+	if (at == row->samples.count)
+		return;
+
+	struct sample *next = &row->samples.items[at];
+	uint32_t room = UINT32_MAX - next->cpu_delta;
+	uint32_t carried = cpu_delta < room ? cpu_delta : room;
+
+	next->cpu_delta += carried;
+	row->cpu_ns += carried;
+}
+
+void thread_add_marker(struct thread_table *t, thread_id id, const struct marker *marker)
+{
+	struct profile_thread *row = threads_get(t->profile, id);
+
+	vec_push(&row->markers, *marker);
+}

@@ -32,13 +32,18 @@ struct answer {
 };
 
 struct symbolizer;
+struct kallsyms;
 
-/* What a symbolizer needs to know about a module. Borrowed, for the symbolizer's life. */
+/*
+ * What a symbolizer needs to know about a module. Borrowed, for the symbolizer's life. Kernel
+ * addresses that lie in no module have no module here either; their RVA is the address.
+ */
 struct symbolizer_input {
-	const struct module *module;
+	const struct module *module; /* NULL only for kernel addresses */
 	const char *path; /* of the module, as its process saw it */
 	int fd; /* the opened file, or -1; to be read with pread() or mapped, not closed */
-	const char *const *debug_dirs; /* NULL-terminated; hold .build-id/xx/yyy.debug */
+	const char *const *debug_dirs; /* NULL-terminated or NULL; hold .build-id/xx/yyy.debug */
+	const struct kallsyms *kallsyms; /* of kernel modules; NULL: not to be had */
 };
 
 struct symbolizer_ops {

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory that lives until the whole arena is released: names and chains of a symbolizer. */
+#ifndef PROF_SYMBOLIZE_ARENA_H
+#define PROF_SYMBOLIZE_ARENA_H
+
+#include <stddef.h>
+
+#include "lib/base/vec.h"
+
+struct arena {
+	VEC(char *) blocks;
+	size_t used, size; /* of the last block */
+};
+
+/* Aligned to 8 bytes. */
+void *arena_alloc(struct arena *a, size_t size);
+char *arena_strndup(struct arena *a, const char *text, size_t size);
+void arena_release(struct arena *a);
+
+#endif

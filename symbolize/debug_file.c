@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/debug_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/log.h"
+
+static const char *const default_dirs[] = {"/usr/lib/debug", NULL};
+
+/*
+ * The entry may be a symbolic link, as some distributions have it, to anything: what it leads to is
+ * looked at before it is opened, because opening a device or a FIFO can have effects or block.
+ */
+static int open_regular(const char *path)
+{
+	_cleanup_close_ int place = open(path, O_PATH | O_CLOEXEC);
+	char self[64];
+	struct stat st;
+	int fd;
+
+	if (place < 0 || fstat(place, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOENT;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", place);
+	fd = open(self, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_matching(struct debug_file *f, const char *path, const struct module *module)
+{
+	_cleanup_close_ int fd = open_regular(path);
+	uint8_t build_id[BUILD_ID_MAX];
+	struct error err;
+	size_t size;
+
+	if (fd < 0)
+		return -ENOENT;
+	if (binary_open(&f->binary, fd, &err) != 0) {
+		log_debug("%s: %s", path, err.text);
+		return -ENOENT;
+	}
+	size = binary_build_id(f->binary, build_id);
+	if (size != module->build_id_size || memcmp(build_id, module->build_id, size) != 0) {
+		log_debug("%s: of another build", path);
+		debug_file_close(f);
+		return -ENOENT;
+	}
+	f->fd = steal_fd(&fd);
+	return 0;
+}
+
+static int search(struct debug_file *f, const char *const *dirs, const struct module *module)
+{
+	char id[2 * BUILD_ID_MAX + 1];
+
+	build_id_to_text(module->build_id, module->build_id_size, id);
+	for (; dirs && *dirs; dirs++) {
+		_cleanup_free_ char *path = xasprintf("%s/.build-id/%.2s/%s.debug", *dirs, id,
+						      id + 2);
+
+		if (open_matching(f, path, module) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+int debug_file_open(struct debug_file *f, const struct symbolizer_input *input, struct error *err)
+{
+	const struct module *module = input->module;
+
+	*f = (struct debug_file){.fd = -1};
+	/* A single byte could not be split into a folder and a name. */
+	if (module->build_id_size > 1 && module->build_id_size <= BUILD_ID_MAX &&
+	    (search(f, input->debug_dirs, module) == 0 || search(f, default_dirs, module) == 0))
+		return 0;
+	return error_text(err, -ENOENT, "no debug file");
+}
+
+void debug_file_close(struct debug_file *f)
+{
+	if (!f->binary)
+		return;
+	binary_free(f->binary);
+	f->binary = NULL;
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}

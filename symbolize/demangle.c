@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "lib/base/text.h"
+
+/* libiberty keeps some 100 bytes of stack for each byte of the name. */
+#define MAX_MANGLED 4096
+/* Substitutions double: 100 bytes can stand for more than any memory holds. */
+#define MAX_READABLE 8192
+
+struct output {
+	char text[MAX_READABLE];
+	size_t size;
+	jmp_buf too_long;
+};
+
+/*
+ * libiberty has no way to be told to stop, and would go on producing output for as good as ever.
+ * It keeps all its state on the stack here, which makes leaving it by longjmp() clean.
+ */
+static void append(const char *text, size_t size, void *opaque)
+{
+	struct output *out = opaque;
+
+	if (size > MAX_READABLE - out->size)
+		longjmp(out->too_long, 1);
+	memcpy(out->text + out->size, text, size);
+	out->size += size;
+}
+
+static bool is_hex_digit(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* Rust's first scheme looks like C++ with a hash as last component: "…17h0123456789abcdefE". */
+static bool is_legacy_rust(const char *name)
+{
+	const char *end = name + strlen(name);
+	const char *suffix = strchr(name, '.');
+
+	if (!text_starts_with(name, "_ZN"))
+		return false;
+	/* "….llvm.1234" is appended by link-time optimization. */
+	while (suffix && suffix > name && suffix[-1] != 'E')
+		suffix = strchr(suffix + 1, '.');
+	if (suffix)
+		end = suffix;
+	if (end - name < 3 + 20 || end[-1] != 'E' || strncmp(end - 20, "17h", 3) != 0)
+		return false;
+	for (const char *digit = end - 17; digit < end - 1; digit++) {
+		if (!is_hex_digit(*digit))
+			return false;
+	}
+	return true;
+}
+
+static bool is_cplusplus(const char *name)
+{
+	return text_starts_with(name, "_Z") || text_starts_with(name, "_GLOBAL__");
+}
+
+static int demangle_into(const char *name, struct output *out)
+{
+	const int options = DMGL_PARAMS | DMGL_ANSI;
+
+	if (setjmp(out->too_long))
+		return 0;
+	if ((text_starts_with(name, "_R") || is_legacy_rust(name)) &&
+	    rust_demangle_callback(name, options, append, out))
+		return 1;
+	out->size = 0;
+	return is_cplusplus(name) && cplus_demangle_v3_callback(name, options, append, out);
+}
+
+bool demangle(const char *name, struct strbuf *readable)
+{
+	struct output out;
+
+	strbuf_reset(readable);
+	if (name[0] != '_' || strnlen(name, MAX_MANGLED + 1) > MAX_MANGLED)
+		return false;
+	out.size = 0;
+	if (!demangle_into(name, &out) || !out.size)
+		return false;
+	strbuf_add(readable, out.text, out.size);
+	return true;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/segments.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Ranges that have begun, innermost last; those that have ended meanwhile are dropped lazily. */
+struct open_intervals {
+	VEC(const struct interval *) rows;
+};
+
+/* Outer ranges before those that they hold. */
+static int compare(const void *a, const void *b)
+{
+	const struct interval *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static void sort(struct intervals *intervals)
+{
+	const struct interval *rows = intervals->rows.items;
+	size_t count = intervals->rows.count;
+
+	/* Compilers and linkers write most of them in order. */
+	for (size_t i = 1; i < count; i++) {
+		if (compare(&rows[i - 1], &rows[i]) > 0) {
+			qsort(intervals->rows.items, count, sizeof(*rows), compare);
+			return;
+		}
+	}
+}
+
+static void add(struct segments *s, uint64_t start, uint32_t id)
+{
+	if (s->rows.count && vec_last(&s->rows).start == start)
+		s->rows.count--;
+	if (s->rows.count ? vec_last(&s->rows).id != id : id != NO_SEGMENT)
+		vec_push(&s->rows, (struct segment){.start = start, .id = id});
+}
+
+/* Writes down which range is the innermost one up to `until`, as ranges end on the way. */
+static void close_until(struct segments *s, struct open_intervals *open, uint64_t until)
+{
+	while (open->rows.count) {
+		uint64_t end = vec_last(&open->rows)->end;
+
+		if (end > until)
+			return;
+		/* Ranges below that end within this one have no address of their own left. */
+		do {
+			open->rows.count--;
+		} while (open->rows.count && vec_last(&open->rows)->end <= end);
+		add(s, end, open->rows.count ? vec_last(&open->rows)->id : NO_SEGMENT);
+	}
+}
+
+void segments_build(struct segments *s, struct intervals *intervals)
+{
+	struct open_intervals open = {0};
+
+	sort(intervals);
+	vec_for_each(&intervals->rows, const struct interval *, it) {
+		if (it->start >= it->end)
+			continue;
+		close_until(s, &open, it->start);
+		vec_push(&open.rows, it);
+		add(s, it->start, it->id);
+	}
+	close_until(s, &open, UINT64_MAX);
+	vec_release(&open.rows);
+}
+
+void segments_release(struct segments *s)
+{
+	vec_release(&s->rows);
+}
+
+uint32_t segments_find(const struct segments *s, uint64_t address)
+{
+	size_t low = 0, high = s->rows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->rows.items[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? s->rows.items[low - 1].id : NO_SEGMENT;
+}

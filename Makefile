@@ -118,7 +118,7 @@ $(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(libprof)
 
 # What is recorded is no part of prof: the same code whatever BUILD, with frame pointers and lines.
 workload_cflags := -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-omit-frame-pointer \
-	-fno-optimize-sibling-calls $(warnings)
+	-fno-optimize-sibling-calls -I. $(warnings)
 $(workloads): $(BUILD)/%: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(sysroot) $(workload_cflags) -MMD -MP -MF $@.d -o $@ $< -pthread -lm

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* recursion [DEPTH]: 300 ms in bottom(), below DEPTH calls of recurse(). */
+#include <stdlib.h>
+
+#include "tests/workloads/burn.h"
+
+static NOINLINE void bottom(void)
+{
+	burn_ms(300);
+}
+
+static NOINLINE int recurse(int depth)
+{
+	int below = 0;
+
+	if (depth > 1)
+		below = recurse(depth - 1);
+	else
+		bottom();
+	/* What comes after the call keeps it from being a jump or a loop. */
+	__asm__ volatile("" : "+r"(below));
+	return below + 1;
+}
+
+int main(int argc, char **argv)
+{
+	int depth = argc > 1 ? atoi(argv[1]) : 50;
+
+	return recurse(depth) == depth ? 0 : 1;
+}

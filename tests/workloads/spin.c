@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spin [MODE [SECONDS]]: says "ready" and burns in spinning(), SECONDS (60) of CPU time. MODE is
+ *	die	a SIGINT or SIGTERM kills it
+ *	ignore	SIGINT does nothing
+ *	finish	SIGINT or SIGTERM lets it burn 300 ms more, in finishing(), then exit with status 3
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/workloads/burn.h"
+
+static volatile sig_atomic_t is_signalled;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	is_signalled = 1;
+}
+
+static NOINLINE void spinning(double seconds)
+{
+	uint64_t end = thread_cpu_ns() + (uint64_t)(seconds * 1e9);
+
+	while (!is_signalled && thread_cpu_ns() < end)
+		burn_a_little();
+}
+
+static NOINLINE void finishing(void)
+{
+	burn_ms(300);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "die";
+	double seconds = argc > 2 ? strtod(argv[2], NULL) : 60;
+
+	if (strcmp(mode, "ignore") == 0) {
+		signal(SIGINT, SIG_IGN);
+	} else if (strcmp(mode, "finish") == 0) {
+		signal(SIGINT, on_signal);
+		signal(SIGTERM, on_signal);
+	}
+	if (write(STDOUT_FILENO, "ready\n", 6) != 6)
+		return 1;
+	spinning(seconds);
+	if (!is_signalled)
+		return 0;
+	finishing();
+	return 3;
+}

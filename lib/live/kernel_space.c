@@ -14,7 +14,16 @@
 #include "lib/base/text.h"
 #include "lib/stream/record.h"
 
-#define KALLSYMS_MAX (64u << 20)
+/* _text stands near the beginning, behind the per-CPU symbols; the rest takes 30 ms to read. */
+#define KALLSYMS_FIRST (16u << 10)
+#define KALLSYMS_MAX (1u << 20)
+/*
+ * Where the image's code ends costs a look at half the symbols, and little depends on it: no other
+ * code lies this close behind, but modules, which are mapped on top.
+ */
+#define IMAGE_SIZE_MAX (256u << 20)
+/* Where x86-64 puts modules and BPF programs, whatever KASLR does to the image. */
+#define X86_64_MODULES 0xffffffffc0000000ull
 #define PROC_MODULES_MAX (4u << 20)
 #define NOTES_MAX (64u << 10)
 
@@ -77,39 +86,55 @@ static bool line_is(const char *line, const char *end, const char *symbol)
 	return (size_t)(end - name) == size && !memcmp(name, symbol, size);
 }
 
-bool kernel_space_find_image(const char *kallsyms, uint64_t *start, uint64_t *end)
+uint64_t kernel_space_find_image(const char *kallsyms)
 {
-	*start = *end = 0;
 	for (const char *line = kallsyms; *line;) {
-		const char *line_end = strchrnul(line, '\n');
+		const char *end = strchrnul(line, '\n');
 		const char *at = line;
 		uint64_t addr;
 
-		if (line_is(line, line_end, "_text") && text_scan_hex(&at, line_end, &addr))
-			*start = addr;
-		else if (line_is(line, line_end, "_etext") && text_scan_hex(&at, line_end, &addr))
-			*end = addr;
-		if (*start && *end)
-			break;
-		line = *line_end ? line_end + 1 : line_end;
+		if (line_is(line, end, "_text") && text_scan_hex(&at, end, &addr))
+			return addr;
+		line = *end ? end + 1 : end;
 	}
-	return *start && *end > *start;
+	return 0;
+}
+
+static uint64_t read_image_start(void)
+{
+	uint64_t start = 0;
+
+	for (size_t max = KALLSYMS_FIRST; !start && max <= KALLSYMS_MAX; max *= 8) {
+		_cleanup_free_ char *kallsyms = text_read_file("/proc/kallsyms", max, NULL);
+
+		if (!kallsyms)
+			break;
+		start = kernel_space_find_image(kallsyms);
+	}
+	return start;
+}
+
+static uint64_t image_end(uint64_t start)
+{
+	uint64_t end = start + IMAGE_SIZE_MAX;
+
+	return start < X86_64_MODULES && end > X86_64_MODULES ? X86_64_MODULES : end;
 }
 
 static void send_image(const struct kernel_space *k)
 {
 	struct special_module image = {.kind = MODULE_KERNEL, .path = "[kernel.kallsyms]"};
-	_cleanup_free_ char *kallsyms = text_read_file("/proc/kallsyms", KALLSYMS_MAX, NULL);
-	uint64_t start, end;
+	uint64_t start = read_image_start();
 
-	if (!kallsyms || !kernel_space_find_image(kallsyms, &start, &end)) {
+	if (!start) {
 		log_debug("kernel addresses are hidden: see kernel.kptr_restrict");
 		return;
 	}
 	image.base = start;
 	image.fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	read_build_id("/sys/kernel/notes", &image);
-	send_map(k, module_registry_add_special(k->modules, k->time, &image), start, end, 0);
+	send_map(k, module_registry_add_special(k->modules, k->time, &image), start,
+		 image_end(start), 0);
 }
 
 /* "ext4 1130496 1 - Live 0xffffffffc0a00000": name, size, users, by whom, state, address. */

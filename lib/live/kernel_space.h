@@ -12,7 +12,7 @@
 void kernel_space_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
 		       uint64_t time);
 
-/* The address range of the kernel image from the text of /proc/kallsyms; false where hidden. */
-bool kernel_space_find_image(const char *kallsyms, uint64_t *start, uint64_t *end);
+/* Where the kernel image begins, from the (first part of the) text of /proc/kallsyms; 0: hidden. */
+uint64_t kernel_space_find_image(const char *kallsyms);
 
 #endif

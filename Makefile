@@ -45,8 +45,9 @@ LIBS := -lbpf -ldw -lelf -lzstd -ljansson -lisal -liberty -lcap -llzma
 bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(ARCH)) -I. \
 	-I$(SYSROOT)/usr/include -I$(SYSROOT)/usr/include/$(triple) -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
 
-lib_src := $(wildcard lib/*/*.c symbolize/*.c)
-cmd_src := $(wildcard cmd/*.c)
+# Commands are in the library, too, so that their parts can be tested: prof adds main() alone.
+lib_src := $(wildcard lib/*/*.c symbolize/*.c) $(filter-out cmd/main.c,$(wildcard cmd/*.c))
+cmd_src := cmd/main.c
 bpf_src := $(wildcard bpf/*.bpf.c)
 unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))

@@ -39,7 +39,10 @@ int signals_init(struct signals *s, struct error *err)
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
+	/* A reader that is gone and a limit of file size are errors of write(), and said as such.
+	 */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	/* Ignored, it would make the kernel throw the command's exit status away. */
 	signal(SIGCHLD, SIG_DFL);
 	s->fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);

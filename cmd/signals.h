@@ -27,7 +27,7 @@ struct signal_event {
 	bool from_terminal; /* the command got it, too */
 };
 
-/* From here on SIGPIPE is ignored, and the four only arrive here. */
+/* From here on SIGPIPE and SIGXFSZ are ignored, and the four only arrive here. */
 int signals_init(struct signals *s, struct error *err);
 /*
  * The next one, or false where there is none. A sender's immediate repetition is one event:

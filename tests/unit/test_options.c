@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Command lines: what is taken, what is refused, and how the refusal reads. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cmd/command.h"
+#include "cmd/live_options.h"
+#include "cmd/meta.h"
+#include "cmd/output_options.h"
+#include "lib/base/cleanup.h"
+
+static void set_live(struct live_options *o, int opt, const char *value)
+{
+	struct error err = {0};
+
+	if (live_options_set(o, opt, value, &err))
+		fail_msg("%s", err.text);
+}
+
+static void refuse_live(int opt, const char *value, const char *text)
+{
+	struct live_options o;
+	struct error err = {0};
+
+	live_options_init(&o);
+	assert_int_equal(live_options_set(&o, opt, value, &err), -EINVAL);
+	assert_string_equal(err.text, text);
+}
+
+static void units_are_those_of_the_manual(void **state)
+{
+	struct live_options o;
+
+	(void)state;
+	live_options_init(&o);
+	set_live(&o, 'F', "99.5");
+	assert_true(o.frequency_hz == 99.5);
+	set_live(&o, 'i', "0.25");
+	assert_int_equal(o.interval_ns, 250000);
+	set_live(&o, 'i', "0.0000000001");
+	assert_int_equal(o.interval_ns, 1);
+	set_live(&o, 'd', "1.5");
+	assert_int_equal(o.duration_ns, 1500000000);
+	set_live(&o, 'd', "1000000000");
+	assert_int_equal(o.duration_ns, 1000000000000000000);
+	set_live(&o, OPT_RING_SIZE, "2M");
+	assert_int_equal(o.ring_bytes, 2 << 20);
+	set_live(&o, OPT_RING_SIZE, "65536");
+	assert_int_equal(o.ring_bytes, 65536);
+	set_live(&o, OPT_KILL, NULL);
+	assert_true(o.kill);
+	assert_false(o.as_root);
+	set_live(&o, OPT_AS_ROOT, NULL);
+	assert_true(o.as_root);
+	assert_int_equal(live_options_set(&o, 'o', "x", NULL), -ENOENT);
+}
+
+static void wrong_values_are_named(void **state)
+{
+	(void)state;
+	refuse_live('F', "0", "--frequency 0: must be greater than 0");
+	refuse_live('F', "-1", "--frequency -1: must be greater than 0");
+	refuse_live('F', "", "--frequency : not a number");
+	refuse_live('F', "fast", "--frequency fast: not a number");
+	refuse_live('F', "9x", "--frequency 9x: not a number");
+	refuse_live('F', "nan", "--frequency nan: not a number");
+	refuse_live('F', "inf", "--frequency inf: not a number");
+	refuse_live('F', "1e-9", "--frequency 1e-9: must be at least 0.001");
+	refuse_live('i', "0", "--interval 0: must be greater than 0");
+	refuse_live('i', "1e30", "--interval 1e30: must be at most 1000000000000");
+	refuse_live('d', "-0.5", "--duration -0.5: must be greater than 0");
+	refuse_live('d', "2e9", "--duration 2e9: must be at most 1000000000");
+	refuse_live(OPT_RING_SIZE, "4X", "--ring-size 4X: not a size such as 512K or 4M");
+	refuse_live(OPT_RING_SIZE, "1K", "--ring-size 1K: must be between 64K and 1G");
+	refuse_live(OPT_RING_SIZE, "2G", "--ring-size 2G: must be between 64K and 1G");
+}
+
+static void what_excludes_each_other_is_refused(void **state)
+{
+	struct live_options o;
+	struct error err = {0};
+
+	(void)state;
+	live_options_init(&o);
+	assert_int_equal(live_options_check(&o, &err), 0);
+	assert_true(o.frequency_hz == 999);
+
+	live_options_init(&o);
+	set_live(&o, 'i', "1");
+	assert_int_equal(live_options_check(&o, &err), 0);
+	assert_true(o.frequency_hz == 0);
+
+	set_live(&o, 'F', "1000");
+	assert_int_equal(live_options_check(&o, &err), -EINVAL);
+	assert_string_equal(err.text, "--frequency and --interval exclude each other: give one");
+
+	live_options_init(&o);
+	set_live(&o, OPT_KILL, NULL);
+	assert_int_equal(live_options_check(&o, &err), -EINVAL);
+	assert_string_equal(err.text, "--kill: needs --duration");
+}
+
+static void set_output(struct output_options *o, int opt, const char *value)
+{
+	struct error err = {0};
+
+	if (output_options_set(o, opt, value, &err))
+		fail_msg("%s", err.text);
+}
+
+static void outputs_are_told_by_name(void **state)
+{
+	struct output_options o;
+
+	(void)state;
+	output_options_init(&o);
+	assert_string_equal(o.path, "profile.json.gz");
+	assert_true(output_is_gzip(&o));
+	assert_false(output_is_stdout(&o));
+	set_output(&o, 'o', "a.json");
+	assert_false(output_is_gzip(&o));
+	set_output(&o, 'o', "a.json.other");
+	assert_true(output_is_gzip(&o));
+	set_output(&o, 'o', "-");
+	assert_true(output_is_stdout(&o));
+	assert_true(output_is_gzip(&o));
+	set_output(&o, 'o', "./-");
+	assert_false(output_is_stdout(&o));
+	output_options_release(&o);
+}
+
+static void debug_dirs_end_with_null(void **state)
+{
+	struct output_options o;
+
+	(void)state;
+	output_options_init(&o);
+	assert_int_equal(output_options_check(&o, NULL), 0);
+	assert_null(o.debug_dirs.items[0]);
+	set_output(&o, OPT_DEBUG_DIR, "one");
+	set_output(&o, OPT_DEBUG_DIR, "two");
+	assert_int_equal(output_options_check(&o, NULL), 0);
+	assert_int_equal(o.debug_dirs.count, 2);
+	assert_string_equal(o.debug_dirs.items[0], "one");
+	assert_string_equal(o.debug_dirs.items[1], "two");
+	assert_null(o.debug_dirs.items[2]);
+	output_options_release(&o);
+}
+
+static void outputs_must_differ(void **state)
+{
+	struct output_options o;
+	struct error err = {0};
+
+	(void)state;
+	output_options_init(&o);
+	assert_int_equal(output_options_set(&o, 'o', "", &err), -EINVAL);
+	assert_string_equal(err.text, "--output: the name must not be empty");
+	set_output(&o, OPT_STATS, "profile.json.gz");
+	assert_int_equal(output_options_check(&o, &err), -EINVAL);
+	set_output(&o, OPT_STATS, "-");
+	assert_int_equal(output_options_check(&o, &err), -EINVAL);
+	set_output(&o, OPT_STATS, "stats.json");
+	assert_int_equal(output_options_check(&o, &err), 0);
+	output_options_release(&o);
+}
+
+static const struct option longs[] = {
+	LIVE_LONG_OPTIONS,
+	OUTPUT_LONG_OPTIONS,
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+/* The text of the first option's failure, or "" where it is none. */
+static const char *first_failure(const char *one, const char *two)
+{
+	static struct error err;
+	char *argv[] = {"record", (char *)one, (char *)two, NULL};
+
+	err = (struct error){0};
+	optind = 0; /* begins anew, as getopt(3) has it */
+	if (options_next(two ? 3 : 2, argv, "+:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h", longs,
+			 &err) == '?')
+		assert_true(err.text[0]);
+	return err.text;
+}
+
+static void wrong_options_are_named_as_written(void **state)
+{
+	(void)state;
+	assert_string_equal(first_failure("-F", "9"), "");
+	assert_string_equal(first_failure("--freq", "9"), "");
+	assert_string_equal(first_failure("-F", NULL), "-F: a value is missing");
+	assert_string_equal(first_failure("--output", NULL), "--output: a value is missing");
+	assert_string_equal(first_failure("--stats", NULL), "--stats: a value is missing");
+	assert_string_equal(first_failure("-Z", "x"), "unknown option -Z");
+	assert_string_equal(first_failure("-vZ", "x"), "");
+	assert_string_equal(first_failure("--nothing", "x"), "unknown option --nothing");
+	assert_string_equal(first_failure("--kill=1", "x"), "--kill: takes no value");
+	assert_string_equal(first_failure("--quiet=1", "x"), "--quiet: takes no value");
+	/* Options of the command are its own. */
+	assert_string_equal(first_failure("ls", "--nothing"), "");
+	assert_int_equal(optind, 1);
+	assert_string_equal(first_failure("--", "--nothing"), "");
+	assert_int_equal(optind, 2);
+}
+
+static void expect_quoted(const char *word, const char *quoted)
+{
+	char *argv[] = {"a", (char *)word, NULL};
+	_cleanup_free_ char *text = meta_quote_command(argv);
+
+	assert_int_equal(strncmp(text, "a ", 2), 0);
+	assert_string_equal(text + 2, quoted);
+}
+
+static void command_lines_can_be_pasted(void **state)
+{
+	(void)state;
+	expect_quoted("-j2", "-j2");
+	expect_quoted("a=b:/c.d", "a=b:/c.d");
+	expect_quoted("", "''");
+	expect_quoted("two words", "'two words'");
+	expect_quoted("it's", "'it'\\''s'");
+	expect_quoted("$HOME", "'$HOME'");
+	expect_quoted("~", "'~'");
+	expect_quoted("\xff", "'\xff'");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(units_are_those_of_the_manual),
+		cmocka_unit_test(wrong_values_are_named),
+		cmocka_unit_test(what_excludes_each_other_is_refused),
+		cmocka_unit_test(outputs_are_told_by_name),
+		cmocka_unit_test(debug_dirs_end_with_null),
+		cmocka_unit_test(outputs_must_differ),
+		cmocka_unit_test(wrong_options_are_named_as_written),
+		cmocka_unit_test(command_lines_can_be_pasted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

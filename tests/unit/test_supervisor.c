@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* When a recording ends, and what prof then exits with. */
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "cmd/supervisor.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+
+#define NS_PER_MS 1000000ull
+#define WAIT_MS 10000
+
+struct setup {
+	struct signals signals;
+	struct child *child;
+	struct supervisor supervisor;
+};
+
+/* The script says something once it is ready, and then keeps quiet. */
+static void start(struct setup *t, const char *script, uint64_t duration_ns, bool kill_at_end)
+{
+	char *argv[] = {"sh", "-c", (char *)script, NULL};
+	struct child_options options = {
+		.argv = argv,
+		.identity.is_self = true,
+		.keep_capabilities = true,
+	};
+	struct error err = {0};
+	int pipe_fds[2];
+	char byte;
+
+	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+	options.stdout_fd = pipe_fds[1];
+	memset(t, 0, sizeof(*t));
+	if (signals_init(&t->signals, &err))
+		fail_msg("%s", err.text);
+	options.signal_mask = t->signals.inherited_mask;
+	sigemptyset(&options.ignored_signals);
+	if (child_new(&t->child, &options, &err) ||
+	    supervisor_init(&t->supervisor, &t->signals, t->child, kill_at_end, &err) ||
+	    child_execute(t->child, &err) || supervisor_start(&t->supervisor, duration_ns, &err))
+		fail_msg("%s", err.text);
+}
+
+static void end(struct setup *t)
+{
+	int status;
+
+	child_kill(t->child, SIGKILL);
+	while (child_poll(t->child, &status) == CHILD_RUNNING)
+		usleep(1000);
+	supervisor_release(&t->supervisor);
+	child_free(t->child);
+	sigprocmask(SIG_SETMASK, &t->signals.inherited_mask, NULL);
+	signals_release(&t->signals);
+}
+
+/* As the recording does: waits on the three descriptors. */
+static void until_stopped(struct setup *t)
+{
+	struct pollfd fds[] = {
+		{.fd = t->signals.fd, .events = POLLIN},
+		{.fd = child_pidfd(t->child), .events = POLLIN},
+		{.fd = t->supervisor.timer_fd, .events = POLLIN},
+	};
+
+	while (!supervisor_look(&t->supervisor))
+		assert_true(poll(fds, 3, WAIT_MS) > 0);
+}
+
+static void the_status_of_the_command_is_passed_on(void **state)
+{
+	static const struct {
+		const char *script;
+		int status;
+	} rows[] = {{"echo; exit 0", 0},
+		    {"echo; exit 42", 42},
+		    {"echo; kill -9 $$", 137},
+		    {"echo; kill -15 $$", 143}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct setup t;
+
+		start(&t, rows[i].script, 0, false);
+		until_stopped(&t);
+		assert_int_equal(t.supervisor.reason, STOP_CHILD_ENDED);
+		supervisor_settle(&t.supervisor);
+		assert_int_equal(supervisor_exit_status(&t.supervisor), rows[i].status);
+		assert_false(supervisor_is_hurried(&t.supervisor));
+		end(&t);
+	}
+}
+
+static void a_duration_leaves_the_command_alone(void **state)
+{
+	struct setup t;
+	int status;
+
+	(void)state;
+	start(&t, "echo; exec sleep 60", 30 * NS_PER_MS, false);
+	until_stopped(&t);
+	assert_int_equal(t.supervisor.reason, STOP_DURATION);
+	supervisor_settle(&t.supervisor);
+	assert_int_equal(supervisor_exit_status(&t.supervisor), 0);
+	assert_int_equal(child_poll(t.child, &status), CHILD_RUNNING);
+	end(&t);
+}
+
+static void a_duration_may_kill(void **state)
+{
+	struct setup t;
+
+	(void)state;
+	start(&t, "echo; exec sleep 60", 30 * NS_PER_MS, true);
+	until_stopped(&t);
+	supervisor_settle(&t.supervisor);
+	assert_true(t.supervisor.child_ended);
+	assert_int_equal(WTERMSIG(t.supervisor.wait_status), SIGTERM);
+	assert_int_equal(supervisor_exit_status(&t.supervisor), 0);
+	end(&t);
+}
+
+static void a_stubborn_command_is_killed_for_good(void **state)
+{
+	struct setup t;
+	uint64_t before;
+
+	(void)state;
+	start(&t, "trap '' TERM; echo; while :; do sleep 0.1; done", 300 * NS_PER_MS, true);
+	until_stopped(&t);
+	before = clock_monotonic_ns();
+	supervisor_settle(&t.supervisor);
+	assert_true(clock_monotonic_ns() - before >= 1900 * NS_PER_MS);
+	assert_int_equal(WTERMSIG(t.supervisor.wait_status), SIGKILL);
+	assert_int_equal(supervisor_exit_status(&t.supervisor), 0);
+	end(&t);
+}
+
+static void a_signal_is_passed_on(void **state)
+{
+	struct setup t;
+
+	(void)state;
+	start(&t, "trap 'exit 5' TERM; echo; while :; do sleep 0.01; done", 0, false);
+	kill(getpid(), SIGTERM);
+	until_stopped(&t);
+	assert_int_equal(t.supervisor.reason, STOP_SIGNAL);
+	supervisor_settle(&t.supervisor);
+	assert_int_equal(supervisor_exit_status(&t.supervisor), 5);
+	end(&t);
+}
+
+static void who_survives_a_signal_is_waited_for_a_second(void **state)
+{
+	struct setup t;
+	uint64_t before;
+
+	(void)state;
+	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false);
+	kill(getpid(), SIGINT);
+	until_stopped(&t);
+	before = clock_monotonic_ns();
+	supervisor_settle(&t.supervisor);
+	assert_true(clock_monotonic_ns() - before >= 900 * NS_PER_MS);
+	assert_false(t.supervisor.child_ended);
+	assert_int_equal(supervisor_exit_status(&t.supervisor), 130);
+	end(&t);
+}
+
+static void one_more_signal_hurries(void **state)
+{
+	struct setup t;
+	uint64_t before;
+
+	(void)state;
+	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false);
+	kill(getpid(), SIGINT);
+	until_stopped(&t);
+	assert_false(supervisor_is_hurried(&t.supervisor));
+	usleep(100000);
+	kill(getpid(), SIGINT);
+	before = clock_monotonic_ns();
+	supervisor_settle(&t.supervisor);
+	assert_true(clock_monotonic_ns() - before < 800 * NS_PER_MS);
+	assert_true(supervisor_is_hurried(&t.supervisor));
+	end(&t);
+}
+
+static void an_immediate_repetition_is_one_signal(void **state)
+{
+	struct setup t;
+
+	(void)state;
+	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false);
+	kill(getpid(), SIGINT);
+	until_stopped(&t);
+	kill(getpid(), SIGINT);
+	assert_false(supervisor_is_hurried(&t.supervisor));
+	/* Another signal of the same sender is none. */
+	kill(getpid(), SIGTERM);
+	assert_true(supervisor_is_hurried(&t.supervisor));
+	end(&t);
+}
+
+static void a_failed_recorder_ends_it(void **state)
+{
+	struct setup t;
+
+	(void)state;
+	start(&t, "echo; exec sleep 60", 0, false);
+	assert_false(supervisor_look(&t.supervisor));
+	supervisor_give_up(&t.supervisor);
+	assert_true(supervisor_look(&t.supervisor));
+	supervisor_settle(&t.supervisor);
+	assert_false(t.supervisor.child_ended);
+	end(&t);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_status_of_the_command_is_passed_on),
+		cmocka_unit_test(a_duration_leaves_the_command_alone),
+		cmocka_unit_test(a_duration_may_kill),
+		cmocka_unit_test(a_stubborn_command_is_killed_for_good),
+		cmocka_unit_test(a_signal_is_passed_on),
+		cmocka_unit_test(who_survives_a_signal_is_waited_for_a_second),
+		cmocka_unit_test(one_more_signal_hurries),
+		cmocka_unit_test(an_immediate_repetition_is_one_signal),
+		cmocka_unit_test(a_failed_recorder_ends_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -46,8 +46,12 @@ static void start(struct setup *t, const char *script, uint64_t duration_ns, boo
 	sigemptyset(&options.ignored_signals);
 	if (child_new(&t->child, &options, &err) ||
 	    supervisor_init(&t->supervisor, &t->signals, t->child, kill_at_end, &err) ||
-	    child_execute(t->child, &err) || supervisor_start(&t->supervisor, duration_ns, &err))
+	    child_execute(t->child, &err))
 		fail_msg("%s", err.text);
+	assert_int_equal(read(pipe_fds[0], &byte, 1), 1);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	assert_int_equal(supervisor_start(&t->supervisor, duration_ns, &err), 0);
 }
 
 static void end(struct setup *t)

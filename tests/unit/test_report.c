@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* What scripts and people are told of a recording, and of a machine that cannot record. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "cmd/losses.h"
+#include "cmd/report.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/live/features.h"
+
+/* Two threads of one process; three samples; one of two frames has a name. */
+static struct profile *small_profile(void)
+{
+	struct profile *p = profile_new();
+	struct frame frame = {.module = NO_MODULE, .func = NO_FUNC, .symbol = NO_SYMBOL};
+	struct func func = {.module = NO_MODULE, .file = NO_SOURCE_FILE, .is_named = true};
+	struct profile_thread thread = {.pid = 7, .tid = 7, .is_main = true};
+	struct sample sample = {.stack = NO_STACK, .weight = 1};
+	thread_id id;
+
+	func.name = strings_intern(&p->strings, "main");
+	frames_intern(&p->frames, &frame);
+	frame.func = funcs_intern(&p->funcs, &func);
+	frames_intern(&p->frames, &frame);
+
+	id = threads_add(&p->threads, &thread);
+	for (int i = 0; i < 3; i++)
+		vec_push(&threads_get(&p->threads, id)->samples, sample);
+	thread.tid = 8;
+	thread.is_main = false;
+	threads_add(&p->threads, &thread);
+
+	p->stats.cpu_samples = 3;
+	p->stats.user_stacks = 2;
+	p->stats.lost[LOST_RING_FULL] = 5;
+	p->stats.lost[LOST_STACK] = 1;
+	p->stats.lost[LOST_MAPPING] = 4;
+	return p;
+}
+
+static struct outcome outcome_of(const struct profile *p)
+{
+	return (struct outcome){
+		.profile = p,
+		.info = {.event = "cpu-clock",
+			 .cpu_count = 2,
+			 .interval_ns = 1001001,
+			 .start_ns = 1000000000,
+			 .end_ns = 2500000000,
+			 .written_bytes = 160},
+		.path = "p.json",
+		.file_bytes = 1234,
+		.finish_ns = 12345678,
+		.recorder_cpu_ns = 2000000,
+		.exit_status = 42,
+	};
+}
+
+static json_t *stats_of(const struct outcome *outcome)
+{
+	int fd = memfd_create("stats", MFD_CLOEXEC);
+	struct outfile_options options = {.path = "stats", .fd = dup(fd), .owner.is_self = true};
+	_cleanup_free_ char *text = NULL;
+	struct outfile *out;
+	json_error_t why;
+	json_t *root;
+
+	assert_int_equal(outfile_open(&out, &options, NULL), 0);
+	report_stats(outcome, out);
+	assert_int_equal(outfile_commit(out, NULL), 0);
+	outfile_free(out);
+	lseek(fd, 0, SEEK_SET);
+	text = text_read_fd(fd, 1 << 16, NULL);
+	close(fd);
+	assert_non_null(text);
+	root = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+	if (!root)
+		fail_msg("%s in %s", why.text, text);
+	return root;
+}
+
+static void expect_integer(const json_t *root, const char *key, json_int_t value)
+{
+	const json_t *found = json_object_get(root, key);
+
+	if (!json_is_integer(found) || json_integer_value(found) != value)
+		fail_msg("%s is not %d", key, (int)value);
+}
+
+static void the_keys_of_stats_are_those_of_the_contract(void **state)
+{
+	struct profile *p = small_profile();
+	struct outcome outcome = outcome_of(p);
+	json_t *root = stats_of(&outcome);
+	json_t *lost_by = json_object_get(root, "lost_by");
+
+	(void)state;
+	expect_integer(root, "samples", 3);
+	expect_integer(root, "cpu_samples", 3);
+	expect_integer(root, "lost", 6);
+	expect_integer(lost_by, "ring-full", 5);
+	expect_integer(lost_by, "stack", 1);
+	expect_integer(lost_by, "no-ring", 0);
+	assert_int_equal(json_object_size(lost_by), 3);
+	expect_integer(json_object_get(root, "lost_events"), "mapping", 4);
+	expect_integer(root, "threads", 2);
+	expect_integer(root, "processes", 1);
+	expect_integer(root, "ring_bytes", 160);
+	expect_integer(root, "user_stacks", 2);
+	expect_integer(root, "frames", 2);
+	expect_integer(root, "named_frames", 1);
+	expect_integer(root, "file_bytes", 1234);
+	expect_integer(root, "exit_status", 42);
+	assert_true(json_real_value(json_object_get(root, "recorder_cpu_ms")) == 2.0);
+	assert_true(json_real_value(json_object_get(root, "finish_ms")) == 12.345);
+	assert_true(json_real_value(json_object_get(root, "duration_ms")) == 1500.0);
+	json_decref(root);
+	profile_free(p);
+}
+
+static void every_cause_is_a_sample_or_an_event(void **state)
+{
+	struct profile_stats stats = {0};
+	_cleanup_(strbuf_release) struct strbuf samples = {0}, events = {0};
+
+	(void)state;
+	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++)
+		stats.lost[cause] = 1;
+	assert_int_equal(losses_count(&stats, true) + losses_count(&stats, false),
+			 LOST_CAUSE_COUNT);
+	losses_describe(&stats, true, &samples);
+	losses_describe(&stats, false, &events);
+	assert_string_equal(strbuf_text(&samples), "ring-full 1, stack 1, no-ring 1");
+	assert_string_equal(strbuf_text(&events), "event 1, mapping 1, tracking 1");
+}
+
+/* What report_summary() prints; stderr is back afterwards. */
+static char *summary_of(const struct outcome *outcome, bool quiet)
+{
+	int fd = memfd_create("stderr", MFD_CLOEXEC), saved = dup(STDERR_FILENO);
+	char *text;
+
+	fflush(stderr);
+	dup2(fd, STDERR_FILENO);
+	report_summary(outcome, quiet);
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	lseek(fd, 0, SEEK_SET);
+	text = text_read_fd(fd, 4096, NULL);
+	close(fd);
+	assert_non_null(text);
+	return text;
+}
+
+static void the_summary_is_short(void **state)
+{
+	struct profile *p = small_profile();
+	struct outcome outcome = outcome_of(p);
+	_cleanup_free_ char *text = NULL, *quiet = NULL;
+
+	(void)state;
+	p->stats.lost[LOST_MAPPING] = 0;
+	text = summary_of(&outcome, false);
+	assert_string_equal(text, "prof: 3 samples, 2 threads, 1 process in 1.50 s; "
+				  "6 lost (ring-full 5, stack 1); 50.0 % of 2 frames named\n"
+				  "prof: wrote p.json (1.2 kB)\n");
+	/* Losses are no chatter. */
+	quiet = summary_of(&outcome, true);
+	assert_non_null(strstr(quiet, "6 lost (ring-full 5, stack 1)"));
+	assert_null(strstr(quiet, "wrote"));
+	profile_free(p);
+}
+
+static void nothing_lost_is_quiet(void **state)
+{
+	struct profile *p = profile_new();
+	struct outcome outcome = outcome_of(p);
+	_cleanup_free_ char *text = summary_of(&outcome, true);
+
+	(void)state;
+	assert_string_equal(text, "");
+	profile_free(p);
+}
+
+static void what_is_missing_has_a_cure(void **state)
+{
+	struct feature features[FEATURES_MAX];
+	size_t count = features_probe(features, FEATURES_MAX), missing = 0;
+	struct error err = {0};
+
+	(void)state;
+	assert_true(count > 10);
+	for (size_t i = 0; i < count; i++) {
+		assert_true(features[i].name[0] && features[i].detail[0]);
+		assert_null(strchr(features[i].detail, '\n'));
+		if (features[i].status != FEATURE_MISSING)
+			continue;
+		missing++;
+		if (!features[i].hint[0])
+			fail_msg("%s: nothing is said about what mends it", features[i].name);
+		if (missing == 1) {
+			assert_true(features_explain(&err) < 0);
+			assert_non_null(strstr(err.text, features[i].detail));
+			assert_string_equal(err.hint, features[i].hint);
+		}
+	}
+	if (!missing)
+		assert_int_equal(features_explain(&err), 0);
+	assert_int_equal(features_probe(features, 2), 2);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_keys_of_stats_are_those_of_the_contract),
+		cmocka_unit_test(every_cause_is_a_sample_or_an_event),
+		cmocka_unit_test(the_summary_is_short),
+		cmocka_unit_test(nothing_lost_is_quiet),
+		cmocka_unit_test(what_is_missing_has_a_cure),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -34,7 +34,13 @@ static int open_regular(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_matching(struct debug_file *f, const char *path, const struct module *module)
+/* What the file has to bear. */
+struct wanted {
+	const uint8_t *build_id;
+	size_t size;
+};
+
+static int open_matching(struct debug_file *f, const char *path, const struct wanted *wanted)
 {
 	_cleanup_close_ int fd = open_regular(path);
 	uint8_t build_id[BUILD_ID_MAX];
@@ -48,7 +54,7 @@ static int open_matching(struct debug_file *f, const char *path, const struct mo
 		return -ENOENT;
 	}
 	size = binary_build_id(f->binary, build_id);
-	if (size != module->build_id_size || memcmp(build_id, module->build_id, size) != 0) {
+	if (size != wanted->size || memcmp(build_id, wanted->build_id, size) != 0) {
 		log_debug("%s: of another build", path);
 		debug_file_close(f);
 		return -ENOENT;
@@ -57,31 +63,40 @@ static int open_matching(struct debug_file *f, const char *path, const struct mo
 	return 0;
 }
 
-static int search(struct debug_file *f, const char *const *dirs, const struct module *module)
+static int search(struct debug_file *f, const char *const *dirs, const struct wanted *wanted)
 {
 	char id[2 * BUILD_ID_MAX + 1];
 
-	build_id_to_text(module->build_id, module->build_id_size, id);
+	build_id_to_text(wanted->build_id, wanted->size, id);
 	for (; dirs && *dirs; dirs++) {
 		_cleanup_free_ char *path = xasprintf("%s/.build-id/%.2s/%s.debug", *dirs, id,
 						      id + 2);
 
-		if (open_matching(f, path, module) == 0)
+		if (open_matching(f, path, wanted) == 0)
 			return 0;
 	}
 	return -ENOENT;
+}
+
+int debug_file_open_by_id(struct debug_file *f, const uint8_t *build_id, size_t size,
+			  const char *const *dirs, struct error *err)
+{
+	const struct wanted wanted = {build_id, size};
+
+	*f = (struct debug_file){.fd = -1};
+	/* A single byte could not be split into a folder and a name. */
+	if (size > 1 && size <= BUILD_ID_MAX &&
+	    (search(f, dirs, &wanted) == 0 || search(f, default_dirs, &wanted) == 0))
+		return 0;
+	return error_text(err, -ENOENT, "no debug file");
 }
 
 int debug_file_open(struct debug_file *f, const struct symbolizer_input *input, struct error *err)
 {
 	const struct module *module = input->module;
 
-	*f = (struct debug_file){.fd = -1};
-	/* A single byte could not be split into a folder and a name. */
-	if (module->build_id_size > 1 && module->build_id_size <= BUILD_ID_MAX &&
-	    (search(f, input->debug_dirs, module) == 0 || search(f, default_dirs, module) == 0))
-		return 0;
-	return error_text(err, -ENOENT, "no debug file");
+	return debug_file_open_by_id(f, module->build_id, module->build_id_size, input->debug_dirs,
+				     err);
 }
 
 void debug_file_close(struct debug_file *f)

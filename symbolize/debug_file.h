@@ -16,6 +16,9 @@ struct debug_file {
  * file that bears the module's build id itself is taken. -ENOENT where there is none.
  */
 int debug_file_open(struct debug_file *f, const struct symbolizer_input *input, struct error *err);
+/* The same for any build id and directories (NULL-terminated or NULL). */
+int debug_file_open_by_id(struct debug_file *f, const uint8_t *build_id, size_t size,
+			  const char *const *dirs, struct error *err);
 /* One that was never opened, or not found, is fine. */
 void debug_file_close(struct debug_file *f);
 

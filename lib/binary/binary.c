@@ -165,6 +165,11 @@ uint16_t binary_machine(const struct binary *b)
 	return b->machine;
 }
 
+uint64_t binary_file_size(const struct binary *b)
+{
+	return b->file_size;
+}
+
 uint64_t binary_expanded_size(const struct binary *b)
 {
 	return b->expanded_size;

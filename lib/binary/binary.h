@@ -47,7 +47,8 @@ void binary_free(struct binary *b);
 struct Elf;
 struct Elf *binary_elf(const struct binary *b);
 uint16_t binary_machine(const struct binary *b);
-/* Bytes in the file, compressed sections counted as large as they become. */
+uint64_t binary_file_size(const struct binary *b);
+/* Bytes in all sections, compressed ones counted as large as they become. */
 uint64_t binary_expanded_size(const struct binary *b);
 /* The vaddr of the first PT_LOAD, to which RVAs are relative; 0 where there is none. */
 uint64_t binary_first_vaddr(const struct binary *b);

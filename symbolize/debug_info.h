@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The DWARF of one file, indexed as far as addresses ask for: units by address at once; of a unit
+ * that is hit its functions and lines; of a function that is hit its inlined calls. Shared by the
+ * dwarf*.c alone. Everything hangs off one struct debug_info with its own libdw handle, so that
+ * several can be used side by side.
+ *
+ * DWARF is untrusted: each walk is limited in depth, and all together in steps, by `work`.
+ */
+#ifndef PROF_SYMBOLIZE_DEBUG_INFO_H
+#define PROF_SYMBOLIZE_DEBUG_INFO_H
+
+#include <elfutils/libdw.h>
+
+#include "lib/base/index.h"
+#include "symbolize/arena.h"
+#include "symbolize/debug_file.h"
+#include "symbolize/segments.h"
+#include "symbolize/symbolizer.h"
+
+/* Nested scopes, and inlined calls within one another. */
+#define MAX_DIE_DEPTH 200
+
+/* Steps (entries, ranges, lines) that may still be taken: a multiple of the size of the file. */
+struct work {
+	uint64_t left;
+};
+
+static inline bool work_take(struct work *w, uint64_t steps)
+{
+	bool is_enough = w->left >= steps;
+
+	w->left = is_enough ? w->left - steps : 0;
+	return is_enough;
+}
+
+struct line_row {
+	uint64_t addr;
+	const char *file; /* libdw's; NULL: unknown */
+	uint32_t line; /* 0: unknown */
+	bool is_end; /* the first address behind a sequence */
+};
+
+struct line_table {
+	VEC(struct line_row) rows; /* by address */
+};
+
+struct inlined_call {
+	Dwarf_Die die;
+	uint32_t parent; /* in calls; UINT32_MAX: the function itself */
+};
+
+struct inline_tree {
+	VEC(struct inlined_call) calls; /* parents before their children */
+	struct segments segments; /* of calls */
+};
+
+struct function {
+	Dwarf_Die die;
+	struct inline_tree *inlines; /* NULL until the function is hit */
+};
+
+struct unit_detail {
+	VEC(struct function) functions;
+	struct segments segments; /* of functions */
+	bool is_deep; /* functions inside of types and functions were looked for, too */
+	struct line_table lines;
+	Dwarf_Files *files;
+	size_t file_count;
+};
+
+struct unit {
+	Dwarf_Die die;
+	struct unit_detail *detail; /* NULL until the unit is hit */
+};
+
+/* What was worked out about something that stays where it is in memory. */
+struct memo {
+	const void *place;
+	const char *text; /* may be NULL */
+};
+
+struct memos {
+	VEC(struct memo) rows;
+	struct index index;
+};
+
+struct debug_info {
+	struct symbolizer base;
+	struct binary *binary; /* the module's own file, or NULL */
+	struct debug_file debug;
+	struct debug_file shared; /* what dwz moved out of it */
+	Dwarf *dwarf, *shared_dwarf;
+	uint64_t first_vaddr;
+	struct work work;
+	VEC(struct unit) units;
+	struct segments segments; /* of units */
+	struct memos names; /* of functions, by their entry in the section */
+	struct memos paths; /* whole ones, by libdw's text */
+	struct arena arena;
+};
+
+/* dwarf_units.c */
+/* The ranges of an entry, as intervals of that id and rank. */
+void die_add_ranges(Dwarf_Die *die, uint32_t id, uint32_t rank, struct intervals *intervals,
+		    struct work *work);
+void units_index(struct debug_info *info);
+void units_release(struct debug_info *info);
+/* With its detail; NULL where no unit covers the address. */
+struct unit *units_find(struct debug_info *info, uint64_t addr);
+/* NULL where no function of the unit covers the address. */
+struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr);
+/* dwarf_lines.c */
+void line_table_build(struct line_table *t, Dwarf_Die *unit, struct work *work);
+void line_table_release(struct line_table *t);
+/* The row that covers the address, or NULL. */
+const struct line_row *line_table_find(const struct line_table *t, uint64_t addr);
+
+/* dwarf_inlines.c */
+struct inline_tree *inline_tree_new(Dwarf_Die *function, struct work *work);
+/* NULL is fine. */
+void inline_tree_free(struct inline_tree *t);
+/*
+ * Functions and lines at an address, outermost first; both may be NULL, not all three. The chain is
+ * the arena's.
+ */
+void describe_address(struct debug_info *info, struct unit *unit, struct function *function,
+		      uint64_t addr, struct answer *answer);
+
+/* dwarf_names.c */
+/*
+ * The linkage name of a function or inlined call; where there is none the name, behind the scopes
+ * it is in unless the language has none. NULL: nameless. Lives as long as info.
+ */
+const char *die_function_name(struct debug_info *info, Dwarf_Die *die);
+
+/* dwarf_paths.c */
+/* The path of a number in DW_AT_decl_file or DW_AT_call_file, or NULL. */
+const char *unit_file(struct debug_info *info, const struct unit *unit, uint64_t number);
+/* A path of the line table's: relative ones start where the unit was compiled. NULL stays NULL. */
+const char *unit_path(struct debug_info *info, const struct unit *unit, const char *path);
+
+/* NULL: nothing is remembered for this place. */
+const struct memo *memos_find(const struct memos *memos, const void *place);
+/* `text` lives at least as long as the memos. */
+void memos_add(struct memos *memos, const void *place, const char *text);
+void memos_release(struct memos *memos);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* What functions are called in DWARF. */
+#include <dwarf.h>
+#include <string.h>
+
+#include "lib/base/strbuf.h"
+#include "symbolize/debug_info.h"
+
+/* An inlined call refers to an abstract function, which refers to a declaration; then it ends. */
+#define MAX_REFERENCES 8
+/* Longer names are nonsense, and nesting could make many of them out of a small file. */
+#define MAX_BUILT_NAME 2048
+
+static const char *attribute_text(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+}
+
+static bool follow(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die target;
+
+	if (!dwarf_attr(die, name, &attribute) || !dwarf_formref_die(&attribute, &target))
+		return false;
+	*die = target;
+	return true;
+}
+
+static bool follow_any(Dwarf_Die *die)
+{
+	return follow(die, DW_AT_abstract_origin) || follow(die, DW_AT_specification);
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	const char *name = attribute_text(die, DW_AT_linkage_name);
+
+	return name ? name : attribute_text(die, DW_AT_MIPS_linkage_name);
+}
+
+/* A function's name is its declaration's; libdw's own search could go and open other files. */
+static const char *plain_name(Dwarf_Die die)
+{
+	for (int i = 0; i < MAX_REFERENCES; i++) {
+		const char *name = attribute_text(&die, DW_AT_name);
+
+		if (name || !follow_any(&die))
+			return name;
+	}
+	return NULL;
+}
+
+static bool language_has_scopes(Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word language;
+
+	if (!dwarf_attr(unit, DW_AT_language, &attribute) ||
+	    dwarf_formudata(&attribute, &language) != 0)
+		return false;
+	switch (language) {
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_ObjC:
+	case DW_LANG_Go: /* names are complete */
+	case DW_LANG_Mips_Assembler:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void add_scope(struct strbuf *name, Dwarf_Die *scope)
+{
+	const char *text = NULL;
+
+	switch (dwarf_tag(scope)) {
+	case DW_TAG_namespace:
+		text = attribute_text(scope, DW_AT_name);
+		if (!text)
+			text = "(anonymous namespace)";
+		break;
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_module:
+	case DW_TAG_subprogram:
+		text = plain_name(*scope);
+		break;
+	default:
+		break;
+	}
+	if (text) {
+		strbuf_adds(name, text);
+		strbuf_adds(name, "::");
+	}
+}
+
+/*
+ * Entries do not know their parents. They stand in depth-first order, so the way down to one is
+ * found by choosing among siblings the last that starts no later.
+ */
+static void add_scopes(struct debug_info *info, Dwarf_Die unit, const Dwarf_Die *die,
+		       struct strbuf *name)
+{
+	Dwarf_Die parent = unit;
+
+	for (int depth = 0; depth < MAX_DIE_DEPTH && name->size < MAX_BUILT_NAME; depth++) {
+		Dwarf_Die at, next;
+
+		if (dwarf_child(&parent, &at) != 0)
+			return;
+		while (dwarf_siblingof(&at, &next) == 0 && next.addr <= die->addr) {
+			if (!work_take(&info->work, 1))
+				return;
+			at = next;
+		}
+		if (at.addr >= die->addr)
+			return;
+		add_scope(name, &at);
+		parent = at;
+	}
+}
+
+static const char *build_name(struct debug_info *info, Dwarf_Die *die)
+{
+	const char *plain = plain_name(*die);
+	struct strbuf name = {0};
+	const char *built;
+	Dwarf_Die unit;
+
+	if (!plain || !dwarf_diecu(die, &unit, NULL, NULL) || !language_has_scopes(&unit))
+		return plain;
+	/* The scopes are those of the declaration; the definition may stand outside of them. */
+	while (follow(die, DW_AT_specification) && work_take(&info->work, 1)) {
+		if (!dwarf_diecu(die, &unit, NULL, NULL))
+			return plain;
+	}
+	add_scopes(info, unit, die, &name);
+	if (!name.size || name.size > MAX_BUILT_NAME) {
+		strbuf_release(&name);
+		return plain;
+	}
+	strbuf_adds(&name, plain);
+	built = arena_strndup(&info->arena, name.text, name.size);
+	strbuf_release(&name);
+	return built;
+}
+
+static const char *find_name(struct debug_info *info, Dwarf_Die *die)
+{
+	for (int i = 0; i < MAX_REFERENCES; i++) {
+		Dwarf_Die next = *die;
+		const char *name = linkage_name(die);
+
+		if (name)
+			return name;
+		if (!follow_any(&next))
+			return build_name(info, die);
+		*die = next;
+	}
+	return NULL;
+}
+
+const char *die_function_name(struct debug_info *info, Dwarf_Die *die)
+{
+	Dwarf_Die origin = *die;
+	const struct memo *known;
+	const void *place;
+	const char *name;
+
+	/* Many calls of one function have the same origin: the name is found once. */
+	follow(&origin, DW_AT_abstract_origin);
+	place = origin.addr;
+	known = memos_find(&info->names, place);
+	if (known)
+		return known->text;
+	name = find_name(info, &origin);
+	memos_add(&info->names, place, name);
+	return name;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Which unit, and which function of it, lies at an address. */
+#include <dwarf.h>
+
+#include "lib/base/alloc.h"
+#include "symbolize/debug_info.h"
+
+void die_add_ranges(Dwarf_Die *die, uint32_t id, uint32_t rank, struct intervals *intervals,
+		    struct work *work)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 && work_take(work, 1)) {
+		if (start < end)
+			vec_push(&intervals->rows, (struct interval){start, end, id, rank});
+	}
+}
+
+void units_index(struct debug_info *info)
+{
+	struct intervals intervals = {0};
+	Dwarf_CU *cu = NULL, *next;
+	Dwarf_Die die;
+	uint8_t type;
+
+	/* Without a place for the split unit libdw does not look for its file. */
+	while (dwarf_get_units(info->dwarf, cu, &next, NULL, &type, &die, NULL) == 0 &&
+	       work_take(&info->work, 1)) {
+		cu = next;
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		die_add_ranges(&die, (uint32_t)info->units.count, 0, &intervals, &info->work);
+		vec_push(&info->units, (struct unit){.die = die});
+	}
+	segments_build(&info->segments, &intervals);
+	vec_release(&intervals.rows);
+}
+
+static void drop_functions(struct unit_detail *detail)
+{
+	vec_for_each(&detail->functions, struct function *, it)
+		inline_tree_free(it->inlines);
+	vec_clear(&detail->functions);
+	segments_release(&detail->segments);
+}
+
+void units_release(struct debug_info *info)
+{
+	vec_for_each(&info->units, struct unit *, it) {
+		if (!it->detail)
+			continue;
+		drop_functions(it->detail);
+		vec_release(&it->detail->functions);
+		line_table_release(&it->detail->lines);
+		free(it->detail);
+	}
+	vec_release(&info->units);
+	segments_release(&info->segments);
+}
+
+struct function_walk {
+	struct unit_detail *detail;
+	struct intervals intervals;
+	struct work *work;
+	bool is_deep;
+};
+
+static void add_function(struct function_walk *walk, Dwarf_Die *die)
+{
+	size_t before = walk->intervals.rows.count;
+	uint32_t id = (uint32_t)walk->detail->functions.count;
+
+	die_add_ranges(die, id, 0, &walk->intervals, walk->work);
+	if (walk->intervals.rows.count > before)
+		vec_push(&walk->detail->functions, (struct function){.die = *die});
+}
+
+/*
+ * Code mostly lies right in the unit or in namespaces. GCC puts the functions of local classes and
+ * lambdas into the type inside of the function; to find those everything has to be walked.
+ */
+static bool may_hold_functions(const struct function_walk *walk, int tag)
+{
+	if (walk->is_deep)
+		return true;
+	return tag == DW_TAG_namespace || tag == DW_TAG_module;
+}
+
+static void walk_functions(struct function_walk *walk, Dwarf_Die *parent, unsigned int depth)
+{
+	Dwarf_Die die, next;
+
+	if (depth > MAX_DIE_DEPTH || dwarf_child(parent, &die) != 0)
+		return;
+	for (;;) {
+		int tag = dwarf_tag(&die);
+
+		if (!work_take(walk->work, 1))
+			return;
+		if (tag == DW_TAG_subprogram)
+			add_function(walk, &die);
+		if (may_hold_functions(walk, tag))
+			walk_functions(walk, &die, depth + 1);
+		if (dwarf_siblingof(&die, &next) != 0)
+			return;
+		die = next;
+	}
+}
+
+static void find_functions(struct debug_info *info, struct unit *unit, bool is_deep)
+{
+	struct function_walk walk = {
+		.detail = unit->detail,
+		.work = &info->work,
+		.is_deep = is_deep,
+	};
+
+	drop_functions(unit->detail);
+	walk_functions(&walk, &unit->die, 0);
+	segments_build(&unit->detail->segments, &walk.intervals);
+	vec_release(&walk.intervals.rows);
+	unit->detail->is_deep = is_deep;
+}
+
+struct unit *units_find(struct debug_info *info, uint64_t addr)
+{
+	uint32_t id = segments_find(&info->segments, addr);
+	struct unit *unit;
+
+	if (id == NO_SEGMENT)
+		return NULL;
+	unit = &info->units.items[id];
+	if (unit->detail)
+		return unit;
+	unit->detail = xcalloc(1, sizeof(*unit->detail));
+	find_functions(info, unit, false);
+	line_table_build(&unit->detail->lines, &unit->die, &info->work);
+	if (dwarf_getsrcfiles(&unit->die, &unit->detail->files, &unit->detail->file_count) != 0)
+		unit->detail->files = NULL;
+	return unit;
+}
+
+struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr)
+{
+	uint32_t id = segments_find(&unit->detail->segments, addr);
+
+	if (id == NO_SEGMENT && !unit->detail->is_deep) {
+		find_functions(info, unit, true);
+		id = segments_find(&unit->detail->segments, addr);
+	}
+	return id == NO_SEGMENT ? NULL : &unit->detail->functions.items[id];
+}

@@ -100,6 +100,9 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w);
 /* Value of "shared". */
 void firefox_write_shared(struct firefox *f, struct jsonw *w);
 
+/* A column of one value. */
+void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value);
+
 /* Schemas of markers, by enum marker_kind: type and name of a marker, and the key of its field. */
 struct firefox_marker {
 	const char *type, *label; /* the label takes {marker.data.KEY} */
@@ -117,12 +120,20 @@ static inline uint64_t firefox_time(const struct firefox *f, uint64_t ns)
 	return ns > start ? ns - start : 0;
 }
 
-static inline void firefox_write_position(struct jsonw *w, uint32_t position)
+static inline char *firefox_format_position(char *at, uint32_t position)
 {
-	if (position == NO_POSITION)
-		jsonw_null(w);
-	else
-		jsonw_u64(w, position);
+	return position == NO_POSITION ? jsonw_format_null(at) : jsonw_format_u64(at, position);
 }
+
+/* A column: `format` gives the end of what it writes at `at` for `row`, each row of `rows`. */
+#define FIREFOX_COLUMN(w, key, rows, type, row, at, format) \
+	do { \
+		char *at = jsonw_column_begin(w, key); \
+		vec_for_each(rows, const type *, row) { \
+			at = jsonw_column_room(w, at); \
+			at = jsonw_column_next(format); \
+		} \
+		jsonw_column_end(w, at); \
+	} while (0)
 
 #endif

@@ -5,16 +5,6 @@
 
 #define RESOURCE_LIBRARY 1
 
-/* One column: `write` is done for every row. */
-#define COLUMN(w, key, rows, type, row, write) \
-	do { \
-		jsonw_key(w, key); \
-		jsonw_array_begin(w); \
-		vec_for_each(rows, const type *, row) \
-			write; \
-		jsonw_array_end(w); \
-	} while (0)
-
 static void table_begin(struct jsonw *w, const char *name)
 {
 	jsonw_key(w, name);
@@ -30,68 +20,66 @@ static void table_end(struct jsonw *w, size_t length)
 
 static void write_nulls(struct jsonw *w, const char *key, size_t count)
 {
-	jsonw_key(w, key);
-	jsonw_array_begin(w);
+	char *at = jsonw_column_begin(w, key);
+
 	for (size_t i = 0; i < count; i++)
-		jsonw_null(w);
-	jsonw_array_end(w);
+		at = jsonw_column_next(jsonw_format_null(jsonw_column_room(w, at)));
+	jsonw_column_end(w, at);
 }
 
-static void write_same(struct jsonw *w, const char *key, size_t count, uint64_t value)
+void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value)
 {
-	jsonw_key(w, key);
-	jsonw_array_begin(w);
+	char *at = jsonw_column_begin(w, key);
+
 	for (size_t i = 0; i < count; i++)
-		jsonw_u64(w, value);
-	jsonw_array_end(w);
+		at = jsonw_column_next(jsonw_format_u64(jsonw_column_room(w, at), value));
+	jsonw_column_end(w, at);
 }
 
 static void write_false(struct jsonw *w, const char *key, size_t count)
 {
-	jsonw_key(w, key);
-	jsonw_array_begin(w);
+	char *at = jsonw_column_begin(w, key);
+
 	for (size_t i = 0; i < count; i++)
-		jsonw_bool(w, false);
-	jsonw_array_end(w);
+		at = jsonw_column_next(jsonw_format_bool(jsonw_column_room(w, at), false));
+	jsonw_column_end(w, at);
 }
 
 static void write_stacks(const struct firefox *f, struct jsonw *w)
 {
-	const struct stack *stacks = f->profile->stacks.rows.items;
-	size_t count = f->profile->stacks.rows.count;
+	const struct stacks *stacks = &f->profile->stacks;
+	stack_id id = 0;
+	char *at;
 
 	table_begin(w, "stackTable");
-	jsonw_key(w, "frame");
-	jsonw_array_begin(w);
-	for (size_t i = 0; i < count; i++)
-		jsonw_u64(w, stacks[i].frame);
-	jsonw_array_end(w);
-	jsonw_key(w, "prefixOffset");
-	jsonw_array_begin(w);
-	for (size_t i = 0; i < count; i++)
-		jsonw_u64(w, stacks[i].parent == NO_STACK ? 0 : i - stacks[i].parent);
-	jsonw_array_end(w);
-	table_end(w, count);
+	FIREFOX_COLUMN(w, "frame", &stacks->rows, struct stack, row, end,
+		       jsonw_format_u64(end, row->frame));
+	/* How far it is to the parent; a root has 0. */
+	at = jsonw_column_begin(w, "prefixOffset");
+	vec_for_each(&stacks->rows, const struct stack *, row) {
+		at = jsonw_column_room(w, at);
+		at = jsonw_format_u64(at, row->parent == NO_STACK ? 0 : id - row->parent);
+		at = jsonw_column_next(at);
+		id++;
+	}
+	jsonw_column_end(w, at);
+	table_end(w, stacks->rows.count);
 }
 
-static void write_categories(const struct frames *frames, struct jsonw *w)
+static uint8_t category_of(const struct frame *frame)
 {
 	uint8_t category, subcategory;
 
-	jsonw_key(w, "category");
-	jsonw_array_begin(w);
-	vec_for_each(&frames->rows, const struct frame *, frame) {
-		category_of_frame(frame->kind, &category, &subcategory);
-		jsonw_u64(w, category);
-	}
-	jsonw_array_end(w);
-	jsonw_key(w, "subcategory");
-	jsonw_array_begin(w);
-	vec_for_each(&frames->rows, const struct frame *, frame) {
-		category_of_frame(frame->kind, &category, &subcategory);
-		jsonw_u64(w, subcategory);
-	}
-	jsonw_array_end(w);
+	category_of_frame(frame->kind, &category, &subcategory);
+	return category;
+}
+
+static uint8_t subcategory_of(const struct frame *frame)
+{
+	uint8_t category, subcategory;
+
+	category_of_frame(frame->kind, &category, &subcategory);
+	return subcategory;
 }
 
 static void write_frames(const struct firefox *f, struct jsonw *w)
@@ -100,17 +88,24 @@ static void write_frames(const struct firefox *f, struct jsonw *w)
 	size_t count = frames->rows.count;
 
 	table_begin(w, "frameTable");
-	COLUMN(w, "address", &f->frames, struct firefox_frame, row, jsonw_i64(w, row->address));
-	COLUMN(w, "lib", &f->frames, struct firefox_frame, row, jsonw_i64(w, row->lib));
-	COLUMN(w, "inlineDepth", &frames->rows, struct frame, row, jsonw_u64(w, row->inline_depth));
-	write_categories(frames, w);
-	COLUMN(w, "func", &f->frames, struct firefox_frame, row, jsonw_u64(w, row->func));
-	COLUMN(w, "nativeSymbol", &f->frames, struct firefox_frame, row,
-	       firefox_write_position(w, row->symbol));
+	FIREFOX_COLUMN(w, "address", &f->frames, struct firefox_frame, row, at,
+		       jsonw_format_i64(at, row->address));
+	FIREFOX_COLUMN(w, "lib", &f->frames, struct firefox_frame, row, at,
+		       jsonw_format_i64(at, row->lib));
+	FIREFOX_COLUMN(w, "inlineDepth", &frames->rows, struct frame, row, at,
+		       jsonw_format_u64(at, row->inline_depth));
+	FIREFOX_COLUMN(w, "category", &frames->rows, struct frame, row, at,
+		       jsonw_format_u64(at, category_of(row)));
+	FIREFOX_COLUMN(w, "subcategory", &frames->rows, struct frame, row, at,
+		       jsonw_format_u64(at, subcategory_of(row)));
+	FIREFOX_COLUMN(w, "func", &f->frames, struct firefox_frame, row, at,
+		       jsonw_format_u64(at, row->func));
+	FIREFOX_COLUMN(w, "nativeSymbol", &f->frames, struct firefox_frame, row, at,
+		       firefox_format_position(at, row->symbol));
 	write_nulls(w, "innerWindowID", count);
 	/* Lines count from 1, and 0 is unknown. */
-	COLUMN(w, "line", &frames->rows, struct frame, row,
-	       firefox_write_position(w, row->line ? row->line : NO_POSITION));
+	FIREFOX_COLUMN(w, "line", &frames->rows, struct frame, row, at,
+		       row->line ? jsonw_format_u64(at, row->line) : jsonw_format_null(at));
 	write_nulls(w, "column", count);
 	write_nulls(w, "originalLocation", count);
 	table_end(w, count);
@@ -121,12 +116,14 @@ static void write_funcs(const struct firefox *f, struct jsonw *w)
 	size_t count = f->funcs.count;
 
 	table_begin(w, "funcTable");
-	COLUMN(w, "name", &f->funcs, struct firefox_func, row, jsonw_u64(w, row->name));
+	FIREFOX_COLUMN(w, "name", &f->funcs, struct firefox_func, row, at,
+		       jsonw_format_u64(at, row->name));
 	write_false(w, "isJS", count);
 	write_false(w, "relevantForJS", count);
-	COLUMN(w, "resource", &f->funcs, struct firefox_func, row, jsonw_i64(w, row->resource));
-	COLUMN(w, "source", &f->funcs, struct firefox_func, row,
-	       firefox_write_position(w, row->source));
+	FIREFOX_COLUMN(w, "resource", &f->funcs, struct firefox_func, row, at,
+		       jsonw_format_i64(at, row->resource));
+	FIREFOX_COLUMN(w, "source", &f->funcs, struct firefox_func, row, at,
+		       firefox_format_position(at, row->source));
 	write_nulls(w, "lineNumber", count);
 	write_nulls(w, "columnNumber", count);
 	write_nulls(w, "originalLocation", count);
@@ -136,18 +133,14 @@ static void write_funcs(const struct firefox *f, struct jsonw *w)
 static void write_symbols(const struct firefox *f, struct jsonw *w)
 {
 	table_begin(w, "nativeSymbols");
-	COLUMN(w, "libIndex", &f->symbols, struct firefox_symbol, row, jsonw_i64(w, row->lib));
-	COLUMN(w, "address", &f->symbols, struct firefox_symbol, row, jsonw_i64(w, row->address));
-	COLUMN(w, "name", &f->symbols, struct firefox_symbol, row, jsonw_u64(w, row->name));
-	jsonw_key(w, "functionSize");
-	jsonw_array_begin(w);
-	vec_for_each(&f->symbols, const struct firefox_symbol *, row) {
-		if (row->size)
-			jsonw_u64(w, row->size);
-		else
-			jsonw_null(w);
-	}
-	jsonw_array_end(w);
+	FIREFOX_COLUMN(w, "libIndex", &f->symbols, struct firefox_symbol, row, at,
+		       jsonw_format_i64(at, row->lib));
+	FIREFOX_COLUMN(w, "address", &f->symbols, struct firefox_symbol, row, at,
+		       jsonw_format_i64(at, row->address));
+	FIREFOX_COLUMN(w, "name", &f->symbols, struct firefox_symbol, row, at,
+		       jsonw_format_u64(at, row->name));
+	FIREFOX_COLUMN(w, "functionSize", &f->symbols, struct firefox_symbol, row, at,
+		       row->size ? jsonw_format_u64(at, row->size) : jsonw_format_null(at));
 	table_end(w, f->symbols.count);
 }
 
@@ -156,10 +149,10 @@ static void write_resources(struct firefox *f, struct jsonw *w)
 	size_t count = f->libs.count;
 
 	table_begin(w, "resourceTable");
-	COLUMN(w, "name", &f->libs, struct firefox_lib, row,
-	       jsonw_u64(w, firefox_string(f, row->name)));
+	FIREFOX_COLUMN(w, "name", &f->libs, struct firefox_lib, row, at,
+		       jsonw_format_u64(at, firefox_string(f, row->name)));
 	write_nulls(w, "host", count);
-	write_same(w, "type", count, RESOURCE_LIBRARY);
+	firefox_write_same(w, "type", count, RESOURCE_LIBRARY);
 	table_end(w, count);
 }
 
@@ -169,9 +162,9 @@ static void write_sources(const struct firefox *f, struct jsonw *w)
 
 	table_begin(w, "sources");
 	write_nulls(w, "id", count);
-	COLUMN(w, "filename", &f->sources, uint32_t, row, jsonw_u64(w, *row));
-	write_same(w, "startLine", count, 1);
-	write_same(w, "startColumn", count, 1);
+	FIREFOX_COLUMN(w, "filename", &f->sources, uint32_t, row, at, jsonw_format_u64(at, *row));
+	firefox_write_same(w, "startLine", count, 1);
+	firefox_write_same(w, "startColumn", count, 1);
 	write_nulls(w, "sourceMapURL", count);
 	write_nulls(w, "content", count);
 	table_end(w, count);
@@ -188,8 +181,11 @@ static void write_strings(const struct firefox *f, struct jsonw *w)
 {
 	const struct strings *strings = &f->profile->strings;
 
-	COLUMN(w, "stringArray", &f->strings, string_id, id,
-	       jsonw_string(w, strings_get(strings, *id), strings_size(strings, *id)));
+	jsonw_key(w, "stringArray");
+	jsonw_array_begin(w);
+	vec_for_each(&f->strings, const string_id *, id)
+		jsonw_string(w, strings_get(strings, *id), strings_size(strings, *id));
+	jsonw_array_end(w);
 }
 
 void firefox_write_shared(struct firefox *f, struct jsonw *w)

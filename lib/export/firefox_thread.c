@@ -74,10 +74,10 @@ static void write_life(const struct firefox *f, struct jsonw *w, const char *sta
 		       uint64_t start, const char *end_key, uint64_t end)
 {
 	jsonw_key(w, start_key);
-	jsonw_ns_as_ms(w, firefox_time(f, start));
+	jsonw_ms(w, firefox_time(f, start));
 	jsonw_key(w, end_key);
 	if (end)
-		jsonw_ns_as_ms(w, firefox_time(f, end > start ? end : start));
+		jsonw_ms(w, firefox_time(f, end > start ? end : start));
 	else
 		jsonw_null(w);
 }
@@ -120,16 +120,16 @@ static void write_time_deltas(const struct firefox *f, struct jsonw *w,
 			      const struct profile_thread *row)
 {
 	uint64_t previous = f->profile->meta.start_ns;
+	char *at = jsonw_column_begin(w, "timeDeltas");
 
-	jsonw_key(w, "timeDeltas");
-	jsonw_array_begin(w);
 	vec_for_each(&row->samples, const struct sample *, sample) {
 		uint64_t time = sample->time > previous ? sample->time : previous;
 
-		jsonw_ns_as_ms(w, time - previous);
+		at = jsonw_column_room(w, at);
+		at = jsonw_column_next(jsonw_format_ms(at, time - previous));
 		previous = time;
 	}
-	jsonw_array_end(w);
+	jsonw_column_end(w, at);
 }
 
 static void write_weights(struct jsonw *w, const struct profile_thread *row)
@@ -138,15 +138,13 @@ static void write_weights(struct jsonw *w, const struct profile_thread *row)
 
 	vec_for_each(&row->samples, const struct sample *, sample)
 		all_one &= sample->weight == 1;
-	jsonw_key(w, "weight");
 	if (all_one) {
+		jsonw_key(w, "weight");
 		jsonw_null(w);
 		return;
 	}
-	jsonw_array_begin(w);
-	vec_for_each(&row->samples, const struct sample *, sample)
-		jsonw_u64(w, sample->weight);
-	jsonw_array_end(w);
+	FIREFOX_COLUMN(w, "weight", &row->samples, struct sample, sample, at,
+		       jsonw_format_u64(at, sample->weight));
 }
 
 static void write_samples(const struct firefox *f, struct jsonw *w,
@@ -156,28 +154,27 @@ static void write_samples(const struct firefox *f, struct jsonw *w,
 
 	jsonw_key(w, "samples");
 	jsonw_object_begin(w);
-	jsonw_key(w, "stack");
-	jsonw_array_begin(w);
-	vec_for_each(&row->samples, const struct sample *, sample)
-		firefox_write_position(w, sample->stack);
-	jsonw_array_end(w);
+	FIREFOX_COLUMN(w, "stack", &row->samples, struct sample, sample, at,
+		       firefox_format_position(at, sample->stack));
 	write_time_deltas(f, w, row);
 	write_weights(w, row);
 	jsonw_key(w, "weightType");
 	jsonw_cstring(w, "samples");
-	jsonw_key(w, "threadCPUDelta");
-	jsonw_array_begin(w);
-	vec_for_each(&row->samples, const struct sample *, sample)
-		jsonw_u64(w, sample->cpu_delta);
-	jsonw_array_end(w);
+	FIREFOX_COLUMN(w, "threadCPUDelta", &row->samples, struct sample, sample, at,
+		       jsonw_format_u64(at, sample->cpu_delta));
 	jsonw_key(w, "length");
 	jsonw_u64(w, row->samples.count);
 	jsonw_object_end(w);
 }
 
+static const struct firefox_marker *marker_schema(const struct marker *marker)
+{
+	return &firefox_markers[marker->kind];
+}
+
 static void write_marker_data(struct firefox *f, struct jsonw *w, const struct marker *marker)
 {
-	const struct firefox_marker *schema = &firefox_markers[marker->kind];
+	const struct firefox_marker *schema = marker_schema(marker);
 
 	jsonw_object_begin(w);
 	jsonw_key(w, "type");
@@ -190,44 +187,30 @@ static void write_marker_data(struct firefox *f, struct jsonw *w, const struct m
 	jsonw_object_end(w);
 }
 
+static bool is_interval(const struct marker *marker)
+{
+	return marker->end > marker->start;
+}
+
 static void write_marker_times(const struct firefox *f, struct jsonw *w,
 			       const struct profile_thread *row)
 {
-	jsonw_key(w, "startTime");
-	jsonw_array_begin(w);
-	vec_for_each(&row->markers, const struct marker *, marker)
-		jsonw_ns_as_ms(w, firefox_time(f, marker->start));
-	jsonw_array_end(w);
-	jsonw_key(w, "endTime");
-	jsonw_array_begin(w);
-	vec_for_each(&row->markers, const struct marker *, marker) {
-		if (marker->end > marker->start)
-			jsonw_ns_as_ms(w, firefox_time(f, marker->end));
-		else
-			jsonw_null(w);
-	}
-	jsonw_array_end(w);
-	jsonw_key(w, "phase");
-	jsonw_array_begin(w);
-	vec_for_each(&row->markers, const struct marker *, marker)
-		jsonw_u64(w, marker->end > marker->start ? PHASE_INTERVAL : PHASE_INSTANT);
-	jsonw_array_end(w);
+	FIREFOX_COLUMN(w, "startTime", &row->markers, struct marker, marker, at,
+		       jsonw_format_ms(at, firefox_time(f, marker->start)));
+	FIREFOX_COLUMN(w, "endTime", &row->markers, struct marker, marker, at,
+		       is_interval(marker) ? jsonw_format_ms(at, firefox_time(f, marker->end))
+					   : jsonw_format_null(at));
+	FIREFOX_COLUMN(w, "phase", &row->markers, struct marker, marker, at,
+		       jsonw_format_u64(at, is_interval(marker) ? PHASE_INTERVAL : PHASE_INSTANT));
 }
 
 static void write_markers(struct firefox *f, struct jsonw *w, const struct profile_thread *row)
 {
 	jsonw_key(w, "markers");
 	jsonw_object_begin(w);
-	jsonw_key(w, "name");
-	jsonw_array_begin(w);
-	vec_for_each(&row->markers, const struct marker *, marker)
-		jsonw_u64(w, firefox_string_of(f, firefox_markers[marker->kind].type));
-	jsonw_array_end(w);
-	jsonw_key(w, "category");
-	jsonw_array_begin(w);
-	vec_for_each(&row->markers, const struct marker *, marker)
-		jsonw_u64(w, CATEGORY_OTHER);
-	jsonw_array_end(w);
+	FIREFOX_COLUMN(w, "name", &row->markers, struct marker, marker, at,
+		       jsonw_format_u64(at, firefox_string_of(f, marker_schema(marker)->type)));
+	firefox_write_same(w, "category", row->markers.count, CATEGORY_OTHER);
 	jsonw_key(w, "data");
 	jsonw_array_begin(w);
 	vec_for_each(&row->markers, const struct marker *, marker)

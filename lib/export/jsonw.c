@@ -8,9 +8,25 @@
 
 #define BUFFER_SIZE (64u * 1024)
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+/* All numbers of one to four digits behind what is before them. */
+#define DIGITS_1(p) p "0" p "1" p "2" p "3" p "4" p "5" p "6" p "7" p "8" p "9"
+#define DIGITS_2(p) \
+	DIGITS_1(p "0") \
+	DIGITS_1(p "1") DIGITS_1(p "2") DIGITS_1(p "3") DIGITS_1(p "4") DIGITS_1(p "5") \
+		DIGITS_1(p "6") DIGITS_1(p "7") DIGITS_1(p "8") DIGITS_1(p "9")
+#define DIGITS_3(p) \
+	DIGITS_2(p "0") \
+	DIGITS_2(p "1") DIGITS_2(p "2") DIGITS_2(p "3") DIGITS_2(p "4") DIGITS_2(p "5") \
+		DIGITS_2(p "6") DIGITS_2(p "7") DIGITS_2(p "8") DIGITS_2(p "9")
+#define DIGITS_4 \
+	DIGITS_3("0") \
+	DIGITS_3("1") DIGITS_3("2") DIGITS_3("3") DIGITS_3("4") DIGITS_3("5") DIGITS_3("6") \
+		DIGITS_3("7") DIGITS_3("8") DIGITS_3("9")
 #define ONES 0x0101010101010101ull
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "digits are stored lowest byte first");
+
+const char jsonw_fours[40001] __attribute__((aligned(64))) = DIGITS_4;
 
 void jsonw_init(struct jsonw *w, struct outfile *out)
 {
@@ -33,13 +49,24 @@ void jsonw_release(struct jsonw *w)
 	*w = (struct jsonw){0};
 }
 
-char *jsonw_format_large(char *at, uint64_t value)
+char *jsonw_format_large_u64(char *at, uint64_t value)
 {
-	uint64_t upper = value / 100000000;
-
-	at = jsonw_format_u64(at, upper);
-	jsonw_store(at, jsonw_digits((uint32_t)(value % 100000000)) | JSONW_ASCII_ZEROS);
+	at = jsonw_format_u64(at, value / 100000000);
+	jsonw_store(at, jsonw_digits((uint32_t)(value % 100000000)));
 	return at + 8;
+}
+
+char *jsonw_format_large_ms(char *at, uint64_t ns)
+{
+	uint64_t whole = ns / 1000000;
+
+	/* Two digits of the whole go together with the fraction, as if there were no more. */
+	if (whole >= 100) {
+		at = jsonw_format_u64(at, whole / 100);
+		if (whole % 100 < 10)
+			*at++ = '0';
+	}
+	return jsonw_format_ms(at, ns % 100000000);
 }
 
 static void open_bracket(struct jsonw *w, char bracket)
@@ -114,6 +141,23 @@ void jsonw_raw_begin(struct jsonw *w)
 void jsonw_raw(struct jsonw *w, const void *data, size_t size)
 {
 	append(w, data, size);
+}
+
+char *jsonw_column_begin(struct jsonw *w, const char *key)
+{
+	jsonw_key(w, key);
+	jsonw_array_begin(w);
+	return w->at;
+}
+
+void jsonw_column_end(struct jsonw *w, char *at)
+{
+	/* The last comma, or the bracket of an empty column: room is made before a value only. */
+	if (at[-1] == ',')
+		at--;
+	*at = ']';
+	w->at = at + 1;
+	w->is_first = false;
 }
 
 /* How many bytes from the start stand for themselves inside a JSON string. */

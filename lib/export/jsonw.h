@@ -3,8 +3,15 @@
  * Streams JSON into an outfile: no tree, one fixed buffer. The caller sees to the structure; commas
  * between values are set here, and strings are escaped and made valid UTF-8.
  *
- * What columns consist of is inline, and free of branches on the number of digits: those are what
- * a processor cannot predict.
+ * Long columns of numbers have a way of their own, with the place to write to in a register:
+ *
+ *	char *at = jsonw_column_begin(w, "stack");
+ *	for (size_t i = 0; i < count; i++)
+ *		at = jsonw_column_next(jsonw_format_u64(jsonw_column_room(w, at), stacks[i]));
+ *	jsonw_column_end(w, at);
+ *
+ * Formatting looks four digits up at a time, and does not branch on how many there are: that is
+ * what a processor cannot predict.
  */
 #ifndef PROF_LIB_EXPORT_JSONW_H
 #define PROF_LIB_EXPORT_JSONW_H
@@ -51,19 +58,20 @@ bool jsonw_is_clean(const char *text, size_t size);
 /* Appends the text with U+FFFD for every byte that is not part of valid UTF-8. */
 void jsonw_clean(struct strbuf *s, const char *text, size_t size);
 
-/* `value` below 10^8 as eight decimal digits 0 … 9, a byte each, the first in the lowest byte. */
+/* "0000" … "9999" in a row, four bytes each. */
+extern const char jsonw_fours[40001];
+
+/* `value` below 10^8 as eight ASCII digits, the first in the lowest byte. */
 static inline uint64_t jsonw_digits(uint32_t value)
 {
-	uint64_t fours, hundreds, pairs, tens, digits;
+	uint32_t upper, lower;
 
-	/* In each step every lane is split in two by a multiplication with the reciprocal. */
-	fours = value / 10000 | (uint64_t)(value % 10000) << 32;
-	hundreds = fours * 10486 >> 20 & 0x7f0000007full;
-	pairs = hundreds | (fours - 100 * hundreds) << 16;
-	tens = pairs * 103 >> 10 & 0x000f000f000f000full;
-	digits = tens | (pairs - 10 * tens) << 8;
-	return digits;
+	memcpy(&upper, jsonw_fours + 4 * (value / 10000), 4);
+	memcpy(&lower, jsonw_fours + 4 * (value % 10000), 4);
+	return upper | (uint64_t)lower << 32;
 }
+
+#define JSONW_ZEROS 0x3030303030303030ull
 
 /* Eight bytes at `at`, whatever the machine thinks of alignment. */
 static inline void jsonw_store(char *at, uint64_t bytes)
@@ -71,40 +79,92 @@ static inline void jsonw_store(char *at, uint64_t bytes)
 	memcpy(at, &bytes, sizeof(bytes));
 }
 
-#define JSONW_ASCII_ZEROS 0x3030303030303030ull
-
 /*
- * All return the end of what they wrote; up to 8 bytes behind it are overwritten. A small value is
- * below 10^8, a large one is not.
+ * All jsonw_format_… return the end of what they wrote, up to 8 bytes behind it are overwritten.
+ * The large are for what the small, which are inline, leave to them.
  */
-char *jsonw_format_large(char *at, uint64_t value);
-
-static inline char *jsonw_format_small(char *at, uint32_t value)
-{
-	uint64_t digits = jsonw_digits(value);
-	/* The bit keeps the last digit where all are 0. */
-	unsigned int leading = (unsigned int)__builtin_ctzll(digits | 1ull << 56) & ~7u;
-
-	jsonw_store(at, (digits | JSONW_ASCII_ZEROS) >> leading);
-	return at + 8 - leading / 8;
-}
+char *jsonw_format_large_u64(char *at, uint64_t value);
+char *jsonw_format_large_ms(char *at, uint64_t ns);
 
 static inline char *jsonw_format_u64(char *at, uint64_t value)
 {
-	if (__builtin_expect(value < 100000000, 1))
-		return jsonw_format_small(at, (uint32_t)value);
-	return jsonw_format_large(at, value);
+	uint64_t digits;
+	unsigned int leading;
+
+	if (__builtin_expect(value >= 100000000, 0))
+		return jsonw_format_large_u64(at, value);
+	digits = jsonw_digits((uint32_t)value);
+	/* The bit keeps the last digit where all are 0. */
+	leading = (unsigned int)__builtin_ctzll((digits ^ JSONW_ZEROS) | 1ull << 56) / 8;
+	jsonw_store(at, digits >> 8 * leading);
+	return at + 8 - leading;
+}
+
+static inline char *jsonw_format_i64(char *at, int64_t value)
+{
+	*at = '-';
+	at += value < 0;
+	return jsonw_format_u64(at, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+/* Nanoseconds as milliseconds: "12.345678", exact, without zeros at the end. */
+static inline char *jsonw_format_ms(char *at, uint64_t ns)
+{
+	uint64_t digits, rest;
+	unsigned int trailing, leading;
+
+	if (__builtin_expect(ns >= 100000000, 0))
+		return jsonw_format_large_ms(at, ns);
+	/* Two digits before the point, of which the first may be in vain, and six behind it. */
+	digits = jsonw_digits((uint32_t)ns);
+	leading = (digits & 0xff) == '0';
+	jsonw_store(at, digits >> 8 * leading);
+	at += 2 - leading;
+	*at = '.';
+	jsonw_store(at + 1, digits >> 16);
+	rest = (digits ^ JSONW_ZEROS) >> 16;
+	trailing = (unsigned int)__builtin_clzll(rest << 16 | 1) / 8;
+	return at + (rest ? 7 - trailing : 0);
+}
+
+static inline char *jsonw_format_null(char *at)
+{
+	memcpy(at, "null", 4);
+	return at + 4;
+}
+
+static inline char *jsonw_format_bool(char *at, bool value)
+{
+	memcpy(at, value ? "true" : "false", 5);
+	return at + 5 - value;
+}
+
+/* With JSONW_SLACK bytes of room. */
+static inline char *jsonw_column_room(struct jsonw *w, char *at)
+{
+	if (__builtin_expect(at >= w->limit, 0)) {
+		w->at = at;
+		jsonw_flush(w);
+		at = w->at;
+	}
+	return at;
+}
+
+/* Nothing else may be written until jsonw_column_end(). */
+char *jsonw_column_begin(struct jsonw *w, const char *key);
+void jsonw_column_end(struct jsonw *w, char *at);
+
+static inline char *jsonw_column_next(char *at)
+{
+	*at = ',';
+	return at + 1;
 }
 
 /* Where the next value goes: behind its comma, with JSONW_SLACK bytes of room. */
 static inline char *jsonw_begin_value(struct jsonw *w)
 {
-	char *at = w->at;
+	char *at = jsonw_column_room(w, w->at);
 
-	if (__builtin_expect(at >= w->limit, 0)) {
-		jsonw_flush(w);
-		at = w->at;
-	}
 	*at = ',';
 	at += !w->is_first;
 	w->is_first = false;
@@ -118,41 +178,22 @@ static inline void jsonw_u64(struct jsonw *w, uint64_t value)
 
 static inline void jsonw_i64(struct jsonw *w, int64_t value)
 {
-	char *at = jsonw_begin_value(w);
+	w->at = jsonw_format_i64(jsonw_begin_value(w), value);
+}
 
-	*at = '-';
-	at += value < 0;
-	w->at = jsonw_format_u64(at, value < 0 ? -(uint64_t)value : (uint64_t)value);
+static inline void jsonw_ms(struct jsonw *w, uint64_t ns)
+{
+	w->at = jsonw_format_ms(jsonw_begin_value(w), ns);
 }
 
 static inline void jsonw_null(struct jsonw *w)
 {
-	char *at = jsonw_begin_value(w);
-
-	memcpy(at, "null", 4);
-	w->at = at + 4;
+	w->at = jsonw_format_null(jsonw_begin_value(w));
 }
 
 static inline void jsonw_bool(struct jsonw *w, bool value)
 {
-	char *at = jsonw_begin_value(w);
-
-	memcpy(at, value ? "true" : "false", 5);
-	w->at = at + 5 - value;
-}
-
-/* Nanoseconds as milliseconds: "12.345678", exact, without zeros at the end. */
-static inline void jsonw_ns_as_ms(struct jsonw *w, uint64_t ns)
-{
-	char *at = jsonw_format_u64(jsonw_begin_value(w), ns / 1000000);
-	uint32_t rest = (uint32_t)(ns % 1000000);
-	uint64_t digits = jsonw_digits(rest * 100);
-	/* The last two are always 0: the bit is never in the way of a digit. */
-	unsigned int trailing = (unsigned int)__builtin_clzll(digits | 1) / 8;
-
-	*at = '.';
-	jsonw_store(at + 1, digits | JSONW_ASCII_ZEROS);
-	w->at = at + (rest ? 9 - trailing : 0);
+	w->at = jsonw_format_bool(jsonw_begin_value(w), value);
 }
 
 #endif

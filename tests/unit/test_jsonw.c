@@ -174,14 +174,14 @@ static void format_ms(char *buf, size_t size, uint64_t ns)
 		buf[--end] = '\0';
 }
 
-static void test_ns_as_ms(void **state)
+static void test_ms(void **state)
 {
 	struct fixture *f = *state;
 	size_t count = fill_values(values, VALUES);
 	char *at, expected[32];
 
 	for (size_t i = 0; i < count; i++)
-		jsonw_ns_as_ms(&f->w, values[i]);
+		jsonw_ms(&f->w, values[i]);
 	finish(f);
 	at = f->text;
 	for (size_t i = 0; i < count; i++) {
@@ -191,14 +191,14 @@ static void test_ns_as_ms(void **state)
 	assert_null(at);
 }
 
-static void test_ns_as_ms_examples(void **state)
+static void test_ms_examples(void **state)
 {
 	static const uint64_t ns[] = {0,       1,	10,	  100000,  999999,
 				      1000000, 1000001, 12345678, 12500000};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(ns) / sizeof(*ns); i++)
-		jsonw_ns_as_ms(&f->w, ns[i]);
+		jsonw_ms(&f->w, ns[i]);
 	assert_string_equal(finish(f), "0,0.000001,0.00001,0.1,0.999999,1,1.000001,12.345678,12.5");
 }
 
@@ -293,6 +293,44 @@ static void test_utf8(void **state)
 	CHECK_STRING("\xe2\"", "\"" FFFD "\\\"\"");
 }
 
+/* Columns of every length, over many flushes: each ends where the next begins. */
+static void test_columns(void **state)
+{
+	size_t counts[400];
+	struct fixture *f = *state;
+	char *at, expected[64];
+
+	jsonw_object_begin(&f->w);
+	for (size_t i = 0; i < 400; i++) {
+		char *to = jsonw_column_begin(&f->w, "c");
+
+		counts[i] = i < 10 ? i : i * 37 % 2000;
+		for (size_t k = 0; k < counts[i]; k++) {
+			to = jsonw_column_room(&f->w, to);
+			to = jsonw_column_next(jsonw_format_i64(to, (int64_t)(k * k) - 1));
+		}
+		jsonw_column_end(&f->w, to);
+	}
+	jsonw_object_end(&f->w);
+	finish(f);
+	at = f->text;
+	assert_int_equal(*at++, '{');
+	for (size_t i = 0; i < 400; i++) {
+		assert_memory_equal(at, "\"c\":[", 5);
+		at += 5;
+		for (size_t k = 0; k < counts[i]; k++) {
+			size_t size = (size_t)snprintf(expected, sizeof(expected), "%s%" PRId64,
+						       k ? "," : "", (int64_t)(k * k) - 1);
+
+			assert_memory_equal(at, expected, size);
+			at += size;
+		}
+		assert_memory_equal(at, i < 399 ? "]," : "]}", 2);
+		at += 2;
+	}
+	assert_int_equal(*at, '\0');
+}
+
 /* Around the end of the buffer every kind of value must come out whole. */
 static void test_buffer_boundaries(void **state)
 {
@@ -302,7 +340,7 @@ static void test_buffer_boundaries(void **state)
 	for (size_t i = 0; i < 40000; i++) {
 		jsonw_u64(&f->w, UINT64_MAX);
 		jsonw_string(&f->w, "0123456789abcdefghijklmnopqrstuvwxyz", i % 37);
-		jsonw_ns_as_ms(&f->w, 18446744073709551615ull);
+		jsonw_ms(&f->w, 18446744073709551615ull);
 		jsonw_bool(&f->w, false);
 	}
 	finish(f);
@@ -342,11 +380,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_u64, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_every_small_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_i64, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ns_as_ms, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ns_as_ms_examples, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ms, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ms_examples, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_structure, setup, teardown),
 		cmocka_unit_test(test_escapes),
 		cmocka_unit_test(test_utf8),
+		cmocka_unit_test_setup_teardown(test_columns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_boundaries, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_string, setup, teardown),
 	};

@@ -102,8 +102,6 @@ static void add_settings(struct profile *p, const struct recorder_info *info)
 	profile_add_extra(p, section, "Interval", "string", interval);
 	add_number(p, section, "Sampled CPUs", "integer", info->cpu_count);
 	add_number(p, section, "Ring buffers", "bytes", info->ring_bytes);
-	if (p->meta.os)
-		profile_add_extra(p, section, "Kernel", "string", p->meta.os);
 }
 
 static void add_losses(struct profile *p, const struct recorder_info *info)

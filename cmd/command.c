@@ -25,12 +25,7 @@ int options_next(int argc, char **argv, const char *shorts, const struct option 
 	opterr = 0;
 	opt = getopt_long(argc, argv, shorts, longs, NULL);
 	if (opt == ':') {
-		/* A letter or a whole word: whichever was written. */
-		if (optopt < FIRST_LONG_ONLY && strncmp(argv[optind - 1], "--", 2) != 0)
-			error_text(err, -EINVAL, "-%c: a value is missing", optopt);
-		else
-			error_text(err, -EINVAL, "--%s: a value is missing",
-				   long_name(longs, optopt));
+		error_text(err, -EINVAL, "--%s: a value is missing", long_name(longs, optopt));
 		return '?';
 	}
 	if (opt != '?')

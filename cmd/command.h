@@ -28,7 +28,8 @@ extern const struct command command_record, command_check;
 
 /*
  * The next option, POSIX style: they end at the first argument that is none. -1 at the end, '?'
- * with err set for one that is unknown or lacks its value. `shorts` starts with "+:".
+ * with err set for one that is unknown or lacks its value. `shorts` starts with "+:"; every letter
+ * in it has its row in `longs`.
  */
 int options_next(int argc, char **argv, const char *shorts, const struct option *longs,
 		 struct error *err);

@@ -197,7 +197,7 @@ static void wrong_options_are_named_as_written(void **state)
 	(void)state;
 	assert_string_equal(first_failure("-F", "9"), "");
 	assert_string_equal(first_failure("--freq", "9"), "");
-	assert_string_equal(first_failure("-F", NULL), "-F: a value is missing");
+	assert_string_equal(first_failure("-F", NULL), "--frequency: a value is missing");
 	assert_string_equal(first_failure("--output", NULL), "--output: a value is missing");
 	assert_string_equal(first_failure("--stats", NULL), "--stats: a value is missing");
 	assert_string_equal(first_failure("-Z", "x"), "unknown option -Z");

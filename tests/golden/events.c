@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/golden/events.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/stream/record.h"
+#include "tests/golden/event_line.h"
+
+#define DEPTH_MAX 64
+#define SEGMENTS_MAX 8
+
+static const struct event_word sample_flags[] = {
+	{"leaf-kernel", SAMPLE_LEAF_KERNEL},
+	{"no-stack", SAMPLE_NO_STACK},
+	{"kernel-thread", SAMPLE_KERNEL_THREAD},
+	{"exiting", SAMPLE_EXITING},
+	{"no-leaf", SAMPLE_NO_LEAF},
+	{NULL, 0},
+};
+static const struct event_word stack_flags[] = {
+	{"truncated", STACK_TRUNCATED},
+	{"user-pc", STACK_USER_PC},
+	{NULL, 0},
+};
+static const struct event_word name_flags[] = {
+	{"new-space", NAME_NEW_SPACE},
+	{"exec", NAME_EXEC},
+	{"scan", NAME_SCAN},
+	{NULL, 0},
+};
+static const struct event_word exit_flags[] = {{"process", EXIT_PROCESS}, {NULL, 0}};
+static const struct event_word map_flags[] = {{"kernel", MAP_KERNEL_SPACE}, {NULL, 0}};
+static const struct event_word cpu_flags[] = {{"online", CPU_ONLINE}, {NULL, 0}};
+static const struct event_word frame_kinds[] = {
+	{"native", FRAME_NATIVE},
+	{"kernel", FRAME_KERNEL},
+	{"guess", FRAME_GUESS},
+	{"signal", FRAME_SIGNAL},
+	{NULL, 0},
+};
+static const struct event_word module_kinds[] = {
+	{"file", MODULE_FILE},
+	{"vdso", MODULE_VDSO},
+	{"kernel", MODULE_KERNEL},
+	{"kernel-module", MODULE_KERNEL_MODULE},
+	{"kernel-dynamic", MODULE_KERNEL_DYNAMIC},
+	{NULL, 0},
+};
+static const struct event_word lost_causes[] = {
+	{"ring-full", LOST_RING_FULL},
+	{"stack", LOST_STACK},
+	{"event", LOST_EVENT},
+	{"mapping", LOST_MAPPING},
+	{"tracking", LOST_TRACKING},
+	{"no-ring", LOST_NO_RING},
+	{NULL, 0},
+};
+static const struct event_word module_none[] = {{"none", NO_REC_MODULE}, {NULL, 0}};
+
+/* Room for a record at the end; valid until the next one. */
+static void *add_record(struct events *e, struct event_line *l, enum rec_kind kind, size_t size)
+{
+	struct rec *rec = (struct rec *)vec_add_zeroed(&e->words, size / 8);
+	uint32_t pid = (uint32_t)event_line_number(l, "pid", 0);
+
+	record_init(rec, kind, size, EVENTS_START_NS + event_line_time(l, "time"), pid,
+		    (uint32_t)event_line_number(l, "tid", pid));
+	rec->cpu = (uint16_t)event_line_number(l, "cpu", 0);
+	return rec;
+}
+
+static void copy_name(struct event_line *l, char *name)
+{
+	char *text = event_line_text(l, "name");
+	size_t size = text ? event_text_unescape(text) : 0;
+
+	memcpy(name, text ? text : "", size < REC_NAME_SIZE ? size : REC_NAME_SIZE);
+}
+
+static void parse_sample(struct events *e, struct event_line *l)
+{
+	struct rec_sample *rec = add_record(e, l, REC_SAMPLE, sizeof(*rec));
+
+	rec->rec.flags = event_line_flags(l, sample_flags);
+	rec->rec.weight = (uint16_t)event_line_number(l, "weight", 1);
+	rec->leaf = event_line_number(l, "leaf", 0);
+	rec->stack_id = (uint32_t)event_line_number(l, "stack", 0);
+	rec->cpu_time = (uint32_t)(event_line_time(l, "cpu-time") >> 4);
+}
+
+static void parse_stack(struct events *e, struct event_line *l)
+{
+	uint64_t addrs[DEPTH_MAX];
+	uint8_t kinds[DEPTH_MAX] = {0};
+	size_t kernel = event_line_numbers(l, "kernel", addrs, DEPTH_MAX);
+	size_t depth = kernel + event_line_numbers(l, "user", addrs + kernel, DEPTH_MAX - kernel);
+
+	memset(kinds, FRAME_KERNEL, kernel);
+	event_line_words(l, "kinds", frame_kinds, kinds, depth);
+
+	struct rec_stack *rec = add_record(e, l, REC_STACK, rec_stack_size((unsigned int)depth));
+
+	rec->rec.flags = event_line_flags(l, stack_flags);
+	rec->stack_id = (uint32_t)event_line_number(l, "id", 0);
+	rec->kernel_depth = (uint16_t)kernel;
+	rec->user_depth = (uint16_t)(depth - kernel);
+	memcpy(rec->addrs, addrs, depth * sizeof(*addrs));
+	memcpy((void *)rec_stack_kinds(rec), kinds, depth);
+}
+
+static void parse_fork(struct events *e, struct event_line *l)
+{
+	struct rec_fork *rec = add_record(e, l, REC_FORK, sizeof(*rec));
+
+	rec->parent_pid = (uint32_t)event_line_number(l, "parent", 0);
+	rec->parent_tid = (uint32_t)event_line_number(l, "parent-tid", rec->parent_pid);
+	copy_name(l, rec->name);
+}
+
+static void parse_name(struct events *e, struct event_line *l)
+{
+	struct rec_name *rec = add_record(e, l, REC_NAME, sizeof(*rec));
+
+	rec->rec.flags = event_line_flags(l, name_flags);
+	copy_name(l, rec->name);
+}
+
+static void parse_exit(struct events *e, struct event_line *l)
+{
+	struct rec_exit *rec = add_record(e, l, REC_EXIT, sizeof(*rec));
+
+	rec->rec.flags = event_line_flags(l, exit_flags);
+	rec->status = (uint32_t)event_line_number(l, "status", 0);
+}
+
+static void parse_map(struct events *e, struct event_line *l)
+{
+	struct rec_map *rec = add_record(e, l, REC_MAP, sizeof(*rec));
+	char *module = event_line_text(l, "module");
+	uint64_t id = NO_REC_MODULE;
+
+	if (!module || (strcmp(module, module_none[0].name) != 0 && !event_number(module, &id)))
+		event_line_problem(l, "not a module:", module ? module : "");
+	rec->rec.flags = event_line_flags(l, map_flags);
+	rec->start = event_line_number(l, "start", 0);
+	rec->end = event_line_number(l, "end", 0);
+	rec->file_offset = event_line_number(l, "offset", 0);
+	rec->module_id = (uint32_t)id;
+}
+
+static void parse_build_id(struct event_line *l, struct rec_module *rec)
+{
+	const char *text = event_line_text(l, "build-id");
+
+	while (text && text[0] && text[1] && rec->build_id_size < REC_BUILD_ID_MAX) {
+		char digits[] = {'0', 'x', text[0], text[1], '\0'};
+		uint64_t byte = 0;
+
+		if (!event_number(digits, &byte))
+			event_line_problem(l, "not a build id:", text);
+		rec->build_id[rec->build_id_size++] = (uint8_t)byte;
+		text += 2;
+	}
+}
+
+static size_t parse_segments(struct event_line *l, struct rec_segment *segments)
+{
+	size_t count = 0;
+	char *text;
+
+	while (count < SEGMENTS_MAX && (text = event_line_text(l, "segment"))) {
+		struct rec_segment *segment = &segments[count++];
+		char *rest = NULL, *part = strtok_r(text, ":", &rest);
+		uint64_t numbers[3] = {0};
+		size_t given = 0;
+
+		for (; part && given < 3 && event_number(part, &numbers[given]); given++)
+			part = strtok_r(NULL, ":", &rest);
+		if (given < 3)
+			event_line_problem(l, "not offset:size:vaddr[:x]:", text);
+		segment->file_offset = numbers[0];
+		segment->file_size = numbers[1];
+		segment->vaddr = numbers[2];
+		segment->executable = part && strcmp(part, "x") == 0;
+	}
+	return count;
+}
+
+static void parse_module(struct events *e, struct event_line *l)
+{
+	struct rec_segment segments[SEGMENTS_MAX] = {0};
+	size_t count = parse_segments(l, segments);
+	char *path = event_line_text(l, "path");
+	size_t path_size = path ? event_text_unescape(path) : 0;
+	struct rec_module *rec = add_record(e, l, REC_MODULE,
+					    rec_module_size((unsigned int)count, path_size));
+
+	rec->module_id = (uint32_t)event_line_number(l, "id", 0);
+	rec->kind = (uint8_t)event_line_word(l, "kind", module_kinds, MODULE_FILE);
+	rec->base = event_line_number(l, "base", 0);
+	rec->machine = (uint16_t)event_line_number(l, "machine", 62);
+	parse_build_id(l, rec);
+	rec->segment_count = (uint16_t)count;
+	rec->path_size = (uint16_t)path_size;
+	memcpy(rec->segments, segments, count * sizeof(*segments));
+	memcpy((char *)rec_module_path(rec), path ? path : "", path_size);
+}
+
+static void parse_lost(struct events *e, struct event_line *l)
+{
+	struct rec_lost *rec = add_record(e, l, REC_LOST, sizeof(*rec));
+
+	rec->cause = event_line_word(l, "cause", lost_causes, LOST_RING_FULL);
+	rec->count = event_line_number(l, "count", 0);
+}
+
+static void parse_cpu(struct events *e, struct event_line *l)
+{
+	struct rec_cpu *rec = add_record(e, l, REC_CPU, sizeof(*rec));
+
+	rec->rec.flags = event_line_flags(l, cpu_flags);
+}
+
+static void parse_end(struct events *e, struct event_line *l)
+{
+	e->end_ns = EVENTS_START_NS + event_line_time(l, "time");
+}
+
+static char *text_field(struct event_line *l, const char *key)
+{
+	char *text = event_line_text(l, key);
+
+	if (text)
+		event_text_unescape(text);
+	return text;
+}
+
+static void parse_answer(struct events *e, struct event_line *l)
+{
+	struct events_answer answer = {
+		.module = text_field(l, "module"),
+		.offset = event_line_number(l, "offset", 0),
+		.symbol = text_field(l, "symbol"),
+		.symbol_start = event_line_number(l, "start", 0),
+		.symbol_size = event_line_number(l, "size", 0),
+	};
+
+	if (answer.module && strcmp(answer.module, module_none[0].name) == 0)
+		answer.module = NULL;
+	for (char *func; (func = text_field(l, "func")) && answer.depth < EVENTS_CHAIN_MAX;) {
+		struct events_name *name = &answer.chain[answer.depth++];
+
+		name->func = func;
+		name->file = text_field(l, "file");
+		name->line = (uint32_t)event_line_number(l, "line", 0);
+	}
+	vec_push(&e->answers, answer);
+}
+
+static const struct {
+	const char *kind;
+	void (*parse)(struct events *e, struct event_line *l);
+} parsers[] = {
+	{"sample", parse_sample}, {"stack", parse_stack},   {"fork", parse_fork},
+	{"name", parse_name},	  {"exit", parse_exit},	    {"map", parse_map},
+	{"module", parse_module}, {"lost", parse_lost},	    {"cpu", parse_cpu},
+	{"end", parse_end},	  {"answer", parse_answer},
+};
+
+static void parse_line(struct events *e, struct event_line *l)
+{
+	for (size_t i = 0; i < sizeof(parsers) / sizeof(*parsers); i++) {
+		if (strcmp(parsers[i].kind, l->kind) == 0) {
+			parsers[i].parse(e, l);
+			event_line_finish(l);
+			return;
+		}
+	}
+	event_line_problem(l, "unknown kind:", l->kind);
+}
+
+int events_parse(struct events *e, const char *text, struct error *err)
+{
+	char *copy = xstrdup(text), *rest = copy;
+	struct event_line line;
+	int number = 0;
+
+	/* Answers point into it. */
+	vec_push(&e->texts, copy);
+	for (char *at; (at = strsep(&rest, "\n"));) {
+		number++;
+		event_line_split(&line, at);
+		if (line.kind && !line.problem[0])
+			parse_line(e, &line);
+		if (line.problem[0])
+			return error_text(err, -EINVAL, "line %d: %s", number, line.problem);
+	}
+	return 0;
+}
+
+void events_release(struct events *e)
+{
+	vec_for_each(&e->texts, char **, text)
+		free(*text);
+	vec_release(&e->texts);
+	vec_release(&e->words);
+	vec_release(&e->answers);
+}
+
+const struct rec *events_next(const struct events *e, size_t *word)
+{
+	const struct rec *rec = (const struct rec *)(e->words.items + *word);
+
+	if (*word >= e->words.count)
+		return NULL;
+	*word += rec->words;
+	return rec;
+}

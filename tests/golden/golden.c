@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * golden FILE            the profile that a file of events (events.h) makes, as JSON on stdout
+ * golden --records FILE  its records as they are on the wire
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/export/exporter.h"
+#include "lib/profile/expand.h"
+#include "lib/session/session.h"
+#include "lib/stream/record.h"
+#include "tests/golden/events.h"
+
+#define FILE_MAX (1u << 20)
+
+/* Nothing in here may depend on the machine or the day. */
+static struct profile *new_profile(void)
+{
+	struct profile *p = profile_new();
+	struct profile_meta *meta = &p->meta;
+
+	meta->product = xstrdup("golden");
+	meta->command_line = xstrdup("golden in.events");
+	meta->os = xstrdup("Linux 6.1.0 x86_64");
+	meta->distribution = xstrdup("Debian GNU/Linux 12 (bookworm)");
+	meta->abi = xstrdup("x86_64-linux");
+	meta->cpu_name = xstrdup("A processor");
+	meta->prof_version = xstrdup("0");
+	meta->physical_cpus = 2;
+	meta->logical_cpus = 4;
+	meta->memory_bytes = 1ull << 33;
+	meta->start_ns = EVENTS_START_NS;
+	meta->start_realtime_ns = 1700000000000000000ull;
+	meta->interval_ns = 1000000;
+	meta->buffer_bytes = 1 << 20;
+	meta->symbolicated = true;
+	vec_push(&meta->features, xstrdup("stackwalk"));
+	vec_push(&meta->filters, xstrdup("golden"));
+	return p;
+}
+
+static bool is_meant(struct profile *p, const struct events_answer *answer,
+		     const struct frame *frame)
+{
+	if (frame->offset != answer->offset)
+		return false;
+	if (frame->module == NO_MODULE || !answer->module)
+		return frame->module == NO_MODULE && !answer->module;
+	return strcmp(strings_get(&p->strings, modules_get(&p->modules, frame->module)->name),
+		      answer->module) == 0;
+}
+
+static string_id intern(struct profile *p, const char *text)
+{
+	return text ? strings_intern(&p->strings, text) : NO_STRING;
+}
+
+static void answer_frame(struct expand *e, struct profile *p, frame_id id,
+			 const struct events_answer *answer)
+{
+	struct frame_name chain[EVENTS_CHAIN_MAX];
+	symbol_id native = NO_SYMBOL;
+
+	if (answer->symbol) {
+		struct symbol symbol = {
+			.module = frames_get(&p->frames, id)->module,
+			.name = intern(p, answer->symbol),
+			.rva = answer->symbol_start,
+			.size = answer->symbol_size,
+		};
+
+		native = symbols_intern(&p->symbols, &symbol);
+	}
+	for (size_t i = 0; i < answer->depth; i++) {
+		const struct events_name *name = &answer->chain[i];
+
+		chain[i] = (struct frame_name){intern(p, name->func), intern(p, name->file),
+					       name->line, true};
+	}
+	expand_answer(e, id, native, chain, answer->depth);
+}
+
+static void name_frames(struct profile *p, const struct events *events)
+{
+	struct expand *e = expand_new(p);
+
+	vec_for_each(&events->answers, const struct events_answer *, answer) {
+		for (size_t i = 0; i < p->frames.rows.count; i++) {
+			if (is_meant(p, answer, &p->frames.rows.items[i]))
+				answer_frame(e, p, (frame_id)i, answer);
+		}
+	}
+	expand_apply(e);
+	expand_free(e);
+}
+
+static int export(struct profile *p, struct error *err)
+{
+	struct outfile_options options = {.path = "-", .fd = dup(STDOUT_FILENO)};
+	struct outfile *out = NULL;
+	int result = outfile_open(&out, &options, err);
+
+	if (!result)
+		result = exporter_firefox.write(p, out, err);
+	if (!result)
+		result = outfile_commit(out, err);
+	outfile_free(out);
+	return result;
+}
+
+static int run(const struct events *events, struct error *err)
+{
+	struct profile *p = new_profile();
+	struct session *session = session_new(p);
+	const struct rec *rec;
+	size_t word = 0;
+	int result;
+
+	while ((rec = events_next(events, &word)))
+		session_feed(session, rec);
+	session_finish(session, events->end_ns);
+	session_free(session);
+	name_frames(p, events);
+	result = export(p, err);
+	profile_free(p);
+	return result;
+}
+
+static int write_records(const struct events *events)
+{
+	size_t count = events->words.count;
+
+	return fwrite(events->words.items, 8, count, stdout) == count && !fflush(stdout) ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+	bool records = argc > 1 && strcmp(argv[1], "--records") == 0;
+	const char *path = argc == (records ? 3 : 2) ? argv[argc - 1] : NULL;
+	_cleanup_free_ char *text = path ? text_read_file(path, FILE_MAX, NULL) : NULL;
+	struct events events = {0};
+	struct error err = {0};
+	int result;
+
+	if (!text) {
+		fprintf(stderr, "usage: golden [--records] FILE\n");
+		return 2;
+	}
+	result = events_parse(&events, text, &err);
+	if (!result)
+		result = records ? write_records(&events) : run(&events, &err);
+	if (result)
+		fprintf(stderr, "%s: %s\n", path, err.text);
+	events_release(&events);
+	return result ? 1 : 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* A session that a test feeds record by record. Times are relative to SESSION_START_NS. */
+#ifndef PROF_TESTS_UNIT_SESSION_FIXTURE_H
+#define PROF_TESTS_UNIT_SESSION_FIXTURE_H
+
+#include "lib/profile/profile.h"
+#include "lib/session/session.h"
+
+#define SESSION_START_NS 1000000000ull
+
+struct fed {
+	struct profile *p;
+	struct session *s;
+};
+
+/* For cmocka; *state becomes a struct fed. */
+int fed_setup(void **state);
+int fed_teardown(void **state);
+
+/* A new thread of its parent where pid == parent. */
+void feed_fork(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, uint32_t parent,
+	       const char *name);
+void feed_name(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, unsigned int flags,
+	       const char *name);
+void feed_exit(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, unsigned int flags);
+void feed_module(struct fed *f, uint32_t id, const char *path);
+/* pid 0: into the kernel's space. */
+void feed_map(struct fed *f, uint64_t time, uint32_t pid, uint64_t start, uint64_t end,
+	      uint64_t offset, uint32_t module);
+/* `kinds` may be NULL: all native. */
+void feed_stack(struct fed *f, uint64_t time, uint32_t id, unsigned int flags,
+		const uint64_t *addrs, unsigned int kernel_depth, unsigned int user_depth,
+		const uint8_t *kinds);
+/* CPU time in ns. */
+void feed_sample(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, unsigned int flags,
+		 uint64_t leaf, uint32_t stack, uint64_t cpu_time);
+/* A sample with nothing below its leaf. */
+void feed_leaf(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, uint64_t leaf);
+void feed_lost(struct fed *f, uint64_t time, uint32_t cause, uint64_t count);
+void feed_end(struct fed *f, uint64_t time);
+
+/* The row; the test fails where there is not exactly one. */
+struct profile_thread *fed_thread(struct fed *f, uint32_t pid, uint32_t incarnation, uint32_t tid);
+/*
+ * The stack of sample `index` of the thread is this: "app+0x10 lib.so+0x20", outermost first;
+ * "0x30" where there is no module, "k:" in front of kernel frames, "s:" of signal frames.
+ */
+void fed_expect_stack(struct fed *f, const struct profile_thread *row, size_t index,
+		      const char *text);
+void fed_expect_name(struct fed *f, string_id name, const char *text);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/stream/merge.h"
+#include "lib/stream/record.h"
+
+static int setup(void **state)
+{
+	*state = merge_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	merge_free(*state);
+	return 0;
+}
+
+/* cpu tells records of one time apart. */
+static void add(struct merge *m, uint64_t time, uint16_t cpu)
+{
+	struct rec rec;
+
+	record_init(&rec, REC_CPU, sizeof(rec), time, 0, 0);
+	rec.cpu = cpu;
+	merge_add(m, &rec);
+}
+
+static void expect(struct merge *m, uint64_t time, uint16_t cpu)
+{
+	const struct rec *rec = merge_next(m);
+
+	assert_non_null(rec);
+	assert_int_equal(rec->time, time);
+	assert_int_equal(rec->cpu, cpu);
+}
+
+static void gives_what_is_older_than_the_round_before(void **state)
+{
+	struct merge *m = *state;
+
+	merge_begin_round(m, 100);
+	add(m, 90, 0);
+	assert_null(merge_next(m));
+	merge_begin_round(m, 200);
+	add(m, 99, 1);
+	add(m, 100, 1);
+	add(m, 150, 1);
+	expect(m, 90, 0);
+	expect(m, 99, 1);
+	assert_null(merge_next(m));
+	merge_begin_round(m, 300);
+	expect(m, 100, 1);
+	expect(m, 150, 1);
+	assert_null(merge_next(m));
+	assert_int_equal(merge_late_count(m), 0);
+}
+
+static void sorts_rings_and_within_a_ring(void **state)
+{
+	struct merge *m = *state;
+
+	merge_begin_round(m, 10);
+	add(m, 1, 0);
+	add(m, 4, 0);
+	add(m, 3, 0); /* a nested interrupt */
+	add(m, 6, 0);
+	add(m, 2, 1);
+	add(m, 5, 1);
+	add(m, 0, 2);
+	merge_begin_round(m, 20);
+	for (uint64_t time = 0; time <= 6; time++)
+		assert_int_equal(merge_next(m)->time, time);
+	assert_null(merge_next(m));
+}
+
+static void keeps_the_order_of_equal_times(void **state)
+{
+	struct merge *m = *state;
+
+	merge_begin_round(m, 10);
+	for (uint16_t i = 0; i < 5; i++)
+		add(m, 7, i);
+	add(m, 3, 9);
+	add(m, 7, 5);
+	merge_begin_round(m, 20);
+	add(m, 7, 6);
+	expect(m, 3, 9);
+	for (uint16_t i = 0; i < 7; i++)
+		expect(m, 7, i);
+	assert_null(merge_next(m));
+}
+
+static void counts_and_keeps_late_records(void **state)
+{
+	struct merge *m = *state;
+
+	merge_begin_round(m, 100);
+	add(m, 50, 0);
+	merge_begin_round(m, 200);
+	expect(m, 50, 0);
+	add(m, 50, 1); /* as young as what went out: in order still */
+	add(m, 20, 2);
+	expect(m, 20, 2);
+	expect(m, 50, 1);
+	assert_int_equal(merge_late_count(m), 1);
+}
+
+static void gives_everything_at_the_end(void **state)
+{
+	struct merge *m = *state;
+
+	merge_begin_round(m, 100);
+	add(m, UINT64_MAX, 1);
+	add(m, 500, 0);
+	merge_finish(m);
+	expect(m, 500, 0);
+	expect(m, UINT64_MAX, 1);
+	assert_null(merge_next(m));
+}
+
+static void keeps_whole_records_of_any_size(void **state)
+{
+	struct merge *m = *state;
+	size_t size = (size_t)REC_MAX_WORDS * 8;
+	struct rec *big = calloc(1, size);
+
+	merge_begin_round(m, 1);
+	for (unsigned int i = 0; i < 5; i++) {
+		memset(big, (int)i + 1, size);
+		record_init(big, REC_STACK, size, 10 - i, i, i);
+		merge_add(m, big);
+		add(m, 10 - i, 1);
+	}
+	free(big);
+	merge_finish(m);
+	for (unsigned int i = 5; i-- > 0;) {
+		const struct rec *rec = merge_next(m);
+		const uint8_t *bytes = (const uint8_t *)rec;
+
+		assert_int_equal(record_size(rec), size);
+		assert_int_equal(rec->pid, i);
+		assert_int_equal(bytes[sizeof(*rec)], i + 1);
+		assert_int_equal(bytes[size - 1], i + 1);
+		expect(m, 10 - i, 1);
+	}
+}
+
+/* Many rounds over many rings against a plain count: nothing lost, nothing twice, all in order. */
+static void long_runs_stay_complete_and_ordered(void **state)
+{
+	enum { ROUNDS = 300, RINGS = 7, EACH = 90 };
+	struct merge *m = *state;
+	uint64_t last = 0, count = 0;
+	const struct rec *rec;
+
+	srand(1);
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		merge_begin_round(m, (round + 1) * 1000u);
+		for (uint16_t ring = 0; ring < RINGS; ring++) {
+			for (unsigned int i = 0; i < EACH; i++)
+				add(m, round * 1000u + i * 11 + (unsigned int)rand() % 20, ring);
+		}
+		while ((rec = merge_next(m))) {
+			assert_true(rec->time >= last);
+			last = rec->time;
+			count++;
+		}
+	}
+	merge_finish(m);
+	while ((rec = merge_next(m))) {
+		assert_true(rec->time >= last);
+		last = rec->time;
+		count++;
+	}
+	assert_int_equal(count, ROUNDS * RINGS * EACH);
+	assert_int_equal(merge_late_count(m), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(gives_what_is_older_than_the_round_before, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(sorts_rings_and_within_a_ring, setup, teardown),
+		cmocka_unit_test_setup_teardown(keeps_the_order_of_equal_times, setup, teardown),
+		cmocka_unit_test_setup_teardown(counts_and_keeps_late_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(gives_everything_at_the_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(keeps_whole_records_of_any_size, setup, teardown),
+		cmocka_unit_test_setup_teardown(long_runs_stay_complete_and_ordered, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "lib/stream/record.h"
+
+static uint64_t buffer[512];
+
+/* A record of that kind which is just large enough. */
+static struct rec *make(enum rec_kind kind, size_t size)
+{
+	struct rec *rec = (struct rec *)buffer;
+
+	memset(buffer, 0, sizeof(buffer));
+	record_init(rec, kind, size, 1, 2, 3);
+	return rec;
+}
+
+static void every_kind_needs_its_fixed_part(void **state)
+{
+	static const struct {
+		enum rec_kind kind;
+		size_t size;
+	} kinds[] = {
+		{REC_SAMPLE, sizeof(struct rec_sample)}, {REC_STACK, sizeof(struct rec_stack)},
+		{REC_FORK, sizeof(struct rec_fork)},	 {REC_NAME, sizeof(struct rec_name)},
+		{REC_EXIT, sizeof(struct rec_exit)},	 {REC_MAP, sizeof(struct rec_map)},
+		{REC_MODULE, sizeof(struct rec_module)}, {REC_LOST, sizeof(struct rec_lost)},
+		{REC_CPU, sizeof(struct rec_cpu)},
+	};
+
+	(void)state;
+	/* A kind that is new must come here too. */
+	assert_int_equal(sizeof(kinds) / sizeof(*kinds), REC_KIND_COUNT - 1);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		struct rec *rec = make(kinds[i].kind, kinds[i].size);
+
+		assert_true(record_is_valid(rec, kinds[i].size));
+		assert_false(record_is_valid(rec, kinds[i].size - 1));
+		rec->words--;
+		assert_false(record_is_valid(rec, sizeof(buffer)));
+		assert_string_not_equal(record_kind_name(kinds[i].kind), "unknown");
+	}
+}
+
+static void rubbish_is_not_valid(void **state)
+{
+	struct rec *rec = make(REC_CPU, sizeof(*rec));
+
+	(void)state;
+	for (size_t available = 0; available < sizeof(*rec); available++)
+		assert_false(record_is_valid(rec, available));
+	rec->kind = REC_NONE;
+	assert_false(record_is_valid(rec, sizeof(buffer)));
+	rec->kind = REC_KIND_COUNT;
+	assert_false(record_is_valid(rec, sizeof(buffer)));
+	rec->kind = 255;
+	assert_false(record_is_valid(rec, sizeof(buffer)));
+	rec->kind = REC_CPU;
+	rec->words = 0;
+	assert_false(record_is_valid(rec, sizeof(buffer)));
+	assert_string_equal(record_kind_name(REC_KIND_COUNT), "unknown");
+	assert_string_equal(lost_cause_name(LOST_CAUSE_COUNT), "unknown");
+}
+
+static void a_stack_must_hold_what_it_announces(void **state)
+{
+	struct rec_stack *stack = (struct rec_stack *)make(REC_STACK, rec_stack_size(9));
+
+	(void)state;
+	assert_int_equal(rec_stack_size(0), 32);
+	assert_int_equal(rec_stack_size(8), 32 + 8 * 8 + 8);
+	assert_int_equal(rec_stack_size(9), 32 + 9 * 8 + 16);
+	stack->kernel_depth = 4;
+	stack->user_depth = 5;
+	assert_true(record_is_valid(&stack->rec, rec_stack_size(9)));
+	assert_ptr_equal(rec_stack_kinds(stack), stack->addrs + 9);
+	stack->user_depth = 14;
+	assert_false(record_is_valid(&stack->rec, sizeof(buffer)));
+	stack->kernel_depth = stack->user_depth = 0xffff;
+	assert_false(record_is_valid(&stack->rec, sizeof(buffer)));
+}
+
+static void a_module_must_hold_what_it_announces(void **state)
+{
+	struct rec_module *module = (struct rec_module *)make(REC_MODULE, rec_module_size(2, 5));
+
+	(void)state;
+	assert_int_equal(rec_module_size(2, 5), 64 + 2 * 32 + 8);
+	module->segment_count = 2;
+	module->path_size = 8;
+	assert_true(record_is_valid(&module->rec, sizeof(buffer)));
+	assert_ptr_equal(rec_module_path(module), &module->segments[2]);
+	module->path_size = 9;
+	assert_false(record_is_valid(&module->rec, sizeof(buffer)));
+	module->path_size = 0;
+	module->segment_count = 3;
+	assert_false(record_is_valid(&module->rec, sizeof(buffer)));
+	module->segment_count = 0xffff;
+	assert_false(record_is_valid(&module->rec, sizeof(buffer)));
+	module->segment_count = 0;
+	module->build_id_size = REC_BUILD_ID_MAX + 1;
+	assert_false(record_is_valid(&module->rec, sizeof(buffer)));
+}
+
+static void causes_have_the_names_of_the_statistics(void **state)
+{
+	(void)state;
+	assert_string_equal(lost_cause_name(LOST_RING_FULL), "ring-full");
+	assert_string_equal(lost_cause_name(LOST_STACK), "stack");
+	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++)
+		assert_string_not_equal(lost_cause_name(cause), "unknown");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_kind_needs_its_fixed_part),
+		cmocka_unit_test(rubbish_is_not_valid),
+		cmocka_unit_test(a_stack_must_hold_what_it_announces),
+		cmocka_unit_test(a_module_must_hold_what_it_announces),
+		cmocka_unit_test(causes_have_the_names_of_the_statistics),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -81,7 +81,7 @@ static void feed_map(struct session *s, const struct rec_map *rec)
 		s->tasks.last_stamp++;
 }
 
-/* Counts in ticks: a sample may stand for several. */
+/* A sample may stand for several ticks; what has user frames is the sample. */
 static void count_sample(struct session *s, const struct rec_sample *rec, raw_stack_id raw,
 			 uint32_t weight)
 {
@@ -98,7 +98,7 @@ static void count_sample(struct session *s, const struct rec_sample *rec, raw_st
 	}
 	stats->cpu_samples += weight;
 	if (has_user)
-		stats->user_stacks += weight;
+		stats->user_stacks++;
 	if (flags & (SAMPLE_KERNEL_THREAD | SAMPLE_EXITING))
 		stats->kernel_only += weight;
 }
@@ -167,6 +167,11 @@ static void feed_stack(struct session *s, const struct rec_stack *rec)
 	}
 }
 
+static bool is_loss_of_samples(uint32_t cause)
+{
+	return cause == LOST_RING_FULL || cause == LOST_STACK || cause == LOST_NO_RING;
+}
+
 static void feed_lost(struct session *s, const struct rec_lost *rec)
 {
 	uint64_t time = tasks_time(&s->tasks, rec->rec.time);
@@ -181,6 +186,8 @@ static void feed_lost(struct session *s, const struct rec_lost *rec)
 	if (rec->cause >= LOST_CAUSE_COUNT || !rec->count)
 		return;
 	s->profile->stats.lost[rec->cause] += rec->count;
+	if (!is_loss_of_samples(rec->cause))
+		return;
 	if (s->losses.count) {
 		struct marker *last = &vec_last(&s->losses);
 

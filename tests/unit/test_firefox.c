@@ -152,6 +152,25 @@ static void test_samples(void **state)
 	export_expect(root, "libs", "[]");
 }
 
+/* Readings of the CPU time come late: no interval holds more than it lasts. */
+static void test_cpu_deltas(void **state)
+{
+	static const uint32_t read[] = {5, 1000, 0, 1000, 2500, 400};
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "make");
+	json_t *root;
+
+	for (uint64_t i = 0; i < 6; i++)
+		export_add_sample(row, 1000 * (i + 1), NO_STACK, read[i]);
+	row = export_add_thread(f, 10, 11, "long");
+	export_add_sample(row, 0, NO_STACK, 0);
+	export_add_sample(row, 9000000000, NO_STACK, 4294967295u);
+	export_add_sample(row, 9000000000, NO_STACK, 4294967295u);
+	root = export_run(f);
+	export_expect(root, "threads.0.samples.threadCPUDelta", "[5,1000,1000,1000,1000,400]");
+	export_expect(root, "threads.1.samples.threadCPUDelta", "[0,4294967295,0]");
+}
+
 static void test_markers(void **state)
 {
 	struct exported *f = *state;
@@ -206,9 +225,10 @@ static void test_initial_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_no_thread),	    TEST(test_meta),	TEST(test_without_samples),
-		TEST(test_threads),	    TEST(test_samples), TEST(test_markers),
-		TEST(test_initial_threads),
+		TEST(test_no_thread),	    TEST(test_meta),
+		TEST(test_without_samples), TEST(test_threads),
+		TEST(test_samples),	    TEST(test_cpu_deltas),
+		TEST(test_markers),	    TEST(test_initial_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,7 @@ workloads := $(call programs,$(workload_src))
 
 .PHONY: all tests workloads fuzz-programs check check-unit check-golden check-fuzz check-checker \
 	golden-accept e2e lint fuzz bench install uninstall clean help
+export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -148,8 +149,8 @@ golden-accept: $(golden) ## Take what the golden tests give now as right
 e2e: $(prof) $(workloads) ## Record real programs and judge the profiles (root)
 	BUILD=$(BUILD) PROF=$(prof) tests/e2e/run $(E2E)
 
-lint: ## Check style, sizes, the include law, scripts and man pages
-	scripts/tap --label lint scripts/lint
+lint: $(prof) ## Check style, sizes, the include law, scripts, man pages and --help
+	PROF=$(prof) scripts/tap --label lint scripts/lint
 
 fuzz: ## Build the fuzz targets with clang's fuzzer into build-fuzz/ (run them: scripts/fuzz)
 	$(MAKE) BUILD=build-fuzz CC=$(CLANG) SAN=fuzzer,address,undefined fuzz-programs

@@ -8,16 +8,49 @@
 #define PROF_TESTS_WORKLOADS_BURN_H
 
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <time.h>
 
-#define NOINLINE __attribute__((noinline, noclone))
+/* Neither inlined, nor copied, nor merged with another function that does the same. */
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noinline, noclone, no_icf))
+#endif
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/*
+ * A system call from the very function: libc's wrappers have no frame of their own, and one that
+ * walks frame pointers does not see who called them.
+ */
+static ALWAYS_INLINE long raw_syscall(long number, long a, long b, long c)
+{
+#if defined(__x86_64__)
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x8 __asm__("x8") = number;
+
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x8) : "memory");
+	return x0;
+#else
+#error "raw_syscall() is not written for this architecture"
+#endif
+}
 
 static ALWAYS_INLINE uint64_t thread_cpu_ns(void)
 {
-	struct timespec t;
+	struct timespec t = {0};
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	raw_syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&t, 0);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 

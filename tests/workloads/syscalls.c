@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* syscalls: 400 ms, nearly all of it in the kernel, by read() in read_zeros(). */
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "tests/workloads/burn.h"
 
@@ -12,7 +11,7 @@ static NOINLINE int read_zeros(int fd)
 	uint64_t end = thread_cpu_ns() + 400000000;
 
 	while (thread_cpu_ns() < end) {
-		if (read(fd, buffer, sizeof(buffer)) != sizeof(buffer))
+		if (raw_syscall(SYS_read, fd, (long)buffer, sizeof(buffer)) != sizeof(buffer))
 			return 1;
 	}
 	return 0;

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Real programs, end to end.
+. "$(dirname "$0")/lib.sh"
+
+record python 0 -- python3 -c '
+import json
+data = [{"key": str(i), "value": [i] * 20} for i in range(2000)]
+for _ in range(12):
+    json.loads(json.dumps(data))
+'
+like "it says what it recorded" "$err" 'samples'
+like "and where that is" "$err" 'python.json.gz'
+is "and nothing of it on stdout" "$out" ""
+judge "python: enough samples of the interpreter" python.json.gz <<'CODE'
+expect(sum(s[2] for s in samples()) > 150, f"{len(samples())} samples")
+named = [t["name"] for t in p["threads"]]
+expect(any(name.startswith("python3") for name in named), named)
+own_functions = {f[-1]["name"] for _, _, _, f in samples() if f}
+expect(len(own_functions) > 10, own_functions)
+CODE
+
+head -c 3000000 /dev/urandom | od -An -tx1 | head -c 6000000 >big
+record gzip 0 -- gzip -9 -k big
+judge "gzip: user code in gzip itself, kernel code beside" gzip.json.gz <<'CODE'
+t = thread("gzip")
+libs = {f[-1]["lib"] for _, _, _, f in samples(t) if f}
+libs = {lib if isinstance(lib, (str, type(None))) else lib["name"] for lib in libs}
+expect("gzip" in libs, libs)
+expect(t["samples"]["length"] > 100, t["samples"]["length"])
+CODE
+
+mkdir made
+for i in 1 2 3 4 5 6; do
+	printf '#include <stdio.h>\n#include <stdlib.h>\nint f%d(void) { return puts("%d"); }\n' $i $i >made/f$i.c
+done
+printf 'all: f1.o f2.o f3.o f4.o f5.o f6.o\n' >made/Makefile
+record make 0 -- make -s -j2 -C made
+judge "make -j2: every process of the tree, in order of start" make.json.gz <<'CODE'
+names = [t["processName"] for t in p["threads"] if t["isMainThread"]]
+expect(names[0] == "make", names)
+for name, count in (("cc1", 6), ("as", 6)):
+    expect(names.count(name) == count, f"{names.count(name)} times {name} in {names}")
+starts = [t["processStartupTime"] for t in p["threads"] if t["isMainThread"]]
+expect(starts == sorted(starts), starts)
+expect(len({t["pid"] for t in p["threads"]}) == len(names), "one main thread a process")
+CODE
+
+run "$PROF" record -- "$workloads/inlines"
+is "without -o: exit status" "$status" 0
+judge "without -o: profile.json.gz" profile.json.gz <<<'expect(samples(), "empty")'
+
+record nothing 0 -- true
+judge "true: a valid profile with its thread, whatever the samples" nothing.json.gz <<'CODE'
+expect([t["name"] for t in p["threads"]] == ["true"], check_profile.thread_names(p))
+expect(p["meta"]["product"] == "true", p["meta"]["product"])
+CODE
+
+cp "$workloads/shares" 'with blank "quotes" é'
+record names 0 -- './with blank "quotes" é' 0.1
+judge "a program with a strange name" names.json.gz <<'CODE'
+expect(p["threads"][0]["name"] == 'with blank "quo', p["threads"][0]["name"])
+expect("é" in p["meta"]["arguments"], p["meta"]["arguments"])
+expect(any(lib["path"].endswith('/with blank "quotes" é') for lib in p["libs"]), p["libs"])
+CODE
+
+is "no temporary files are left" "$(leftovers .)" ""
+done_testing

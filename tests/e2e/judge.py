@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Judges a recorded profile: judge.py FILE [ARGUMENT...] <CODE
+
+Runs the Python code with these at hand; fails where an expectation is not met, or where the
+profile is not valid:
+
+    p, args                 the profile, the arguments
+    expect(holds, text)     notes text where it does not hold
+    thread(name)            the only thread with this name; fails where there is another
+    threads_of(pid)         of a process, a number
+    samples(thread=None)    [(thread, time in ms, weight, frames)], frames outermost first
+    own(function, thread)   weight of the samples whose innermost frame has this name
+    within(function, thread)  … that have it anywhere
+    near(count, of, share)  is count what `of` independent trials give? (5 sigma, 1 in 2 million)
+    cpu_ms(thread)          sum of its threadCPUDelta
+"""
+
+import math
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+import check_profile  # noqa: E402
+
+
+class Judge:
+    def __init__(self, path):
+        self.p = check_profile.load(path)
+        self.problems = [f"invalid: {text}" for text in check_profile.check(self.p)]
+
+    def expect(self, holds, text):
+        if not holds:
+            self.problems.append(str(text))
+
+    def thread(self, name):
+        found = [t for t in self.p["threads"] if t["name"] == name]
+        if len(found) != 1:
+            sys.exit(f"{len(found)} threads with the name {name} among "
+                     f"{check_profile.thread_names(self.p)}")
+        return found[0]
+
+    def threads_of(self, pid):
+        return [t for t in self.p["threads"] if t["pid"] == str(pid)]
+
+    def samples(self, thread=None):
+        return list(check_profile.samples(self.p, thread))
+
+    def own(self, function, thread=None):
+        return sum(weight for _, _, weight, frames in self.samples(thread)
+                   if frames and frames[-1]["name"] == function)
+
+    def within(self, function, thread=None):
+        return sum(weight for _, _, weight, frames in self.samples(thread)
+                   if any(frame["name"] == function for frame in frames))
+
+    def near(self, count, of, share):
+        # One more on each side: the timer's phase at the beginning and at the end.
+        self.expect(abs(count - of * share) <= 5 * math.sqrt(of * share * (1 - share)) + 2,
+                    f"{count} of {of}, expected a share of {share}")
+
+    def cpu_ms(self, thread):
+        units = {"ns": 1e6, "µs": 1e3, "ms": 1}[self.p["meta"]["sampleUnits"]["threadCPUDelta"]]
+        return sum(delta or 0 for delta in thread["samples"]["threadCPUDelta"]) / units
+
+
+def main():
+    judge = Judge(sys.argv[1])
+    names = {name: getattr(judge, name) for name in dir(judge) if not name.startswith("_")}
+    names["args"] = sys.argv[2:]
+    names["check_profile"] = check_profile
+    exec(compile(sys.stdin.read(), "judgement", "exec"), names)  # pylint: disable=exec-used
+    for problem in judge.problems:
+        print(problem)
+    return 1 if judge.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # what it sets is for those who source it
+#
+# For the scripts of this folder, which source it: TAP, and running prof. It changes into a folder
+# of its own, $tmp, which is removed at the end.
+set -u
+export PYTHONDONTWRITEBYTECODE=1 LC_ALL=C
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root" || exit 1
+PROF=$(realpath "${PROF:-build/prof}")
+workloads=$(realpath "${BUILD:-build}/tests/workloads")
+tmp=$(mktemp -d /tmp/prof-e2e.XXXXXX)
+# Other users must be able to reach what a test puts there for them.
+chmod 755 "$tmp"
+cd "$tmp" || exit 1
+
+at_exit=() # commands, in order
+cleanup() {
+	local command
+	for command in "${at_exit[@]}"; do
+		eval "$command"
+	done
+	cd /
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+
+test_count=0
+diagnose() {
+	local text=$1
+	[ -z "$text" ] || printf '# %s\n' "${text//$'\n'/$'\n'# }"
+}
+pass() { # DESCRIPTION
+	test_count=$((test_count + 1))
+	echo "ok $test_count - $1"
+}
+fail() { # DESCRIPTION [DETAILS]
+	test_count=$((test_count + 1))
+	diagnose "${2-}"
+	echo "not ok $test_count - $1"
+}
+ok() { # DESCRIPTION COMMAND...
+	local description=$1 output
+	shift
+	if output=$("$@" 2>&1); then
+		pass "$description"
+	else
+		fail "$description" "$output"$'\n'"failed: $*"
+	fi
+}
+is() { # DESCRIPTION GOT WANTED
+	if [ "$2" = "$3" ]; then
+		pass "$1"
+	else
+		fail "$1" "got:    $2"$'\n'"wanted: $3"
+	fi
+}
+like() { # DESCRIPTION GOT REGEX
+	if [[ $2 =~ $3 ]]; then
+		pass "$1"
+	else
+		fail "$1" "got:    $2"$'\n'"wanted: $3"
+	fi
+}
+done_testing() {
+	echo "1..$test_count"
+}
+
+# Waits, 20 s at most, for COMMAND to succeed.
+wait_until() { # COMMAND...
+	local i
+	for ((i = 0; i < 1000; i++)); do
+		if "$@" 2>/dev/null; then
+			return 0
+		fi
+		sleep 0.02
+	done
+	echo "# waited in vain for: $*"
+	return 1
+}
+is_gone() { # PID
+	# A zombie has ended, too.
+	! grep -q '^State:[[:space:]]*[^Z[:space:]]' "/proc/$1/status" 2>/dev/null
+}
+
+# Runs a command: $status, what it said in $out and $err.
+run() { # COMMAND...
+	"$@" >"$tmp/.out" 2>"$tmp/.err"
+	status=$?
+	out=$(<"$tmp/.out")
+	err=$(<"$tmp/.err")
+}
+sanitizers_are_silent() {
+	! grep -E 'Sanitizer|runtime error:' "$tmp/.err"
+}
+
+# Records into NAME.json.gz with NAME.stats beside it; a test of its own that this exits with
+# STATUS and leaves a valid profile.
+record() { # NAME STATUS ARGUMENT...
+	local name=$1 wanted=$2 problems
+	shift 2
+	run "$PROF" record -o "$name.json.gz" --stats "$name.stats" "$@"
+	problems=$(python3 "$root/tests/check_profile.py" "$name.json.gz" 2>&1)
+	if [ "$status" = "$wanted" ] && [ "$problems" = "$name.json.gz: ok" ] &&
+		sanitizers_are_silent >/dev/null; then
+		pass "$name: recorded, exit status $wanted"
+	else
+		fail "$name: recorded, exit status $wanted" "exit status $status"$'\n'"$err"$'\n'"$problems"
+	fi
+}
+stat_of() { # NAME KEY
+	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' \
+		"$1.stats" "$2"
+}
+
+# Runs Python from stdin on a profile; see judge.py for what it has at hand.
+judge() { # DESCRIPTION FILE [ARGUMENT...]
+	ok "$1" python3 "$root/tests/e2e/judge.py" "${@:2}"
+}
+
+# A refusal: this status, one to three lines on stderr, one of which matches; nothing was started,
+# and nothing was written. The command to record is to be `touch started`.
+refuses() { # DESCRIPTION STATUS REGEX COMMAND...
+	local description=$1 wanted=$2 regex=$3 lines why='' before
+	shift 3
+	before=$(find . -mindepth 1 -not -name '.out' -not -name '.err' | sort)
+	run "$@"
+	lines=$(wc -l <"$tmp/.err")
+	[ "$status" = "$wanted" ] || why+="exit status $status, not $wanted"$'\n'
+	[ "$lines" -ge 1 ] && [ "$lines" -le 3 ] || why+="$lines lines on stderr"$'\n'
+	[[ $err =~ $regex ]] || why+="does not say $regex"$'\n'
+	[ -z "$out" ] || why+="on stdout: $out"$'\n'
+	[ ! -e started ] || why+="the command was started"$'\n'
+	[ "$(find . -mindepth 1 -not -name '.out' -not -name '.err' | sort)" = "$before" ] ||
+		why+="left behind: $(find . -mindepth 1 | tr '\n' ' ')"$'\n'
+	rm -f started
+	if [ -z "$why" ]; then
+		pass "$description"
+	else
+		fail "$description" "$why$err"
+	fi
+}
+# Names of temporary files in FOLDER that were not renamed or removed.
+leftovers() { # FOLDER...
+	find "$@" -maxdepth 1 -name '.?*.??????'
+}

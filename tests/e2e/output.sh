@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Where the profile goes, and what becomes of what was there.
+. "$(dirname "$0")/lib.sh"
+command=("$workloads/shares" 0.05)
+mode_of() {
+	stat -c %a "$1"
+}
+is_gzip() {
+	[ "$(head -c 2 "$1" | od -An -tx1 | tr -d ' ')" = 1f8b ]
+}
+valid() { # DESCRIPTION FILE
+	judge "$1" "$2" <<<'expect(p["threads"], "no thread")'
+}
+
+run "$PROF" record -o plain.json -- "${command[@]}"
+is ".json: exit status" "$status" 0
+is ".json is plain" "$(head -c 1 plain.json)" "{"
+valid ".json is valid" plain.json
+for name in zipped.json.gz zipped.profile json; do
+	run "$PROF" record -o $name -- "${command[@]}"
+	ok "$name is compressed" is_gzip $name
+	valid "$name is valid" $name
+done
+is "mode" "$(mode_of zipped.json.gz)" 600
+is "mode of a plain file" "$(mode_of plain.json)" 600
+
+"$PROF" record -o - -- sh -c 'echo of the command' >stdout.json.gz 2>stderr.txt
+is "-o -: exit status" $? 0
+valid "-o -: the profile is on stdout" stdout.json.gz
+ok "-o -: what the command prints is on stderr" grep -qx 'of the command' stderr.txt
+
+run "$PROF" record -o /dev/null -- "${command[@]}"
+is "a device: exit status" "$status" 0
+ok "a device remains one" test -c /dev/null
+mkfifo pipe
+cat pipe >through.json.gz &
+reader=$!
+run "$PROF" record -o pipe -- "${command[@]}"
+is "a FIFO: exit status" "$status" 0
+wait $reader
+valid "a FIFO: the profile goes through" through.json.gz
+ok "a FIFO remains one" test -p pipe
+
+echo old >existing.json.gz
+chmod 644 existing.json.gz
+run "$PROF" record -o existing.json.gz -- "${command[@]}"
+valid "an existing file is replaced" existing.json.gz
+is "and the new one is private" "$(mode_of existing.json.gz)" 600
+echo precious >target
+ln -s target link.json.gz
+run "$PROF" record -o link.json.gz -- "${command[@]}"
+valid "a symlink is replaced" link.json.gz
+ok "by a file" test ! -L link.json.gz
+is "and its target is left alone" "$(<target)" precious
+ln -s /nonexistent/target dangling.json.gz
+run "$PROF" record -o dangling.json.gz -- "${command[@]}"
+valid "a dangling symlink, too" dangling.json.gz
+mkdir folder
+run "$PROF" record -o folder/inner.json.gz -- "${command[@]}"
+valid "in another folder" folder/inner.json.gz
+
+refuses "a folder is refused" 125 'folder' "$PROF" record -o folder -- touch started
+refuses "a folder with a slash, too" 125 'folder/' "$PROF" record -o folder/ -- touch started
+refuses "a missing folder" 125 'missing' "$PROF" record -o missing/x.json.gz -- touch started
+refuses "a missing folder for --stats" 125 'missing' \
+	"$PROF" record --stats missing/x -o x.json.gz -- touch started
+refuses "a file in the place of a folder" 125 'target' \
+	"$PROF" record -o target/x.json.gz -- touch started
+refuses "a name that is too long" 125 'too long' \
+	"$PROF" record -o "$(printf '%0300d' 0)" -- touch started
+
+run "$PROF" record -o /dev/full -- sh -c 'exit 3'
+is "/dev/full: the recording fails, whatever the command returned" "$status" 125
+like "/dev/full: and says why" "$err" 'No space left'
+run "$PROF" record --stats /dev/full -o x.json.gz -- true
+is "/dev/full for --stats: it fails" "$status" 125
+
+# A disk that fills up: what was there stays, nothing else does.
+# shellcheck disable=SC2016 # for the inner shell
+unshare -m bash -c '
+	mount -t tmpfs -o size=16k none folder || exit 77
+	echo old >folder/full.json
+	"$1" record -F 9999 -o folder/full.json -- "$2" 0.5 2>full.err
+	echo $? >full.status
+	cp folder/full.json full.kept
+	find folder -mindepth 1 >full.left
+' sh "$PROF" "$workloads/shares"
+is "a full disk: exit status" "$(cat full.status)" 125
+like "a full disk: says so" "$(cat full.err)" 'No space left'
+ok "a full disk: in three lines at most" test "$(wc -l <full.err)" -le 3
+is "a full disk: the old file stays" "$(cat full.kept)" old
+is "a full disk: nothing else is left" "$(cat full.left)" folder/full.json
+
+is "no temporary files are left" "$(leftovers . folder)" ""
+done_testing

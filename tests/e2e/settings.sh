@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# How often, how long, on which CPUs; what --stats says of it.
+. "$(dirname "$0")/lib.sh"
+
+count_near() { # NAME COUNT
+	judge "$1: about $2 samples" "$1.json.gz" "$2" <<'CODE'
+expect(abs(len(samples()) / float(args[0]) - 1) < 0.1, len(samples()))
+CODE
+}
+record hz 0 -F 199 -- "$workloads/shares" 1
+count_near hz 199
+judge "-F: the interval in the profile" hz.json.gz \
+	<<<'expect(abs(p["meta"]["interval"] - 1000 / 199) < 0.001, p["meta"]["interval"])'
+record ms 0 -i 2.5 -- "$workloads/shares" 1
+count_near ms 400
+judge "-i: the interval in the profile" ms.json.gz \
+	<<<'expect(abs(p["meta"]["interval"] - 2.5) < 0.001, p["meta"]["interval"])'
+record fast 0 -F 10000 -- "$workloads/shares" 0.5
+count_near fast 5000
+
+# The recorder may be bound to one CPU, what it records may not.
+last_cpu=$(($(getconf _NPROCESSORS_ONLN) - 1))
+run taskset -c 0 "$PROF" record -q -o cpus.json.gz -- taskset -c $last_cpu "$workloads/shares" 0.4
+is "bound to one CPU: exit status" "$status" 0
+count_near cpus 400
+
+mkfifo ready
+begin=${EPOCHREALTIME/./}
+"$PROF" record -d 0.5 -o span.json.gz -- \
+	sh -c "echo \$\$ >pid; exec '$workloads/spin' die 60" 2>err >ready &
+recorder=$!
+read -r _ <ready
+wait $recorder
+is "-d: exit status" $? 0
+ok "-d: it ends" test $((${EPOCHREALTIME/./} - begin)) -lt 8000000
+ok "-d: the command goes on" kill -0 "$(<pid)"
+kill -KILL "$(<pid)"
+judge "-d: as long as it says" span.json.gz <<'CODE'
+last = max(time for _, time, _, _ in samples())
+expect(450 < last < 560, f"last sample at {last} ms")
+CODE
+
+record killed 0 -d 0.3 --kill -- sh -c "echo \$\$ >pid; exec '$workloads/spin' die 60"
+ok "--kill: the command has ended" wait_until is_gone "$(<pid)"
+record stubborn 0 -d 0.3 --kill -- bash -c "trap '' TERM; echo \$\$ >pid; exec '$workloads/spin' die 60"
+ok "--kill: a command that ignores SIGTERM has ended, too" wait_until is_gone "$(<pid)"
+record early 5 -d 30 -- sh -c 'exit 5'
+
+record stats 0 -- "$workloads/threads" 0.5
+judge "--stats: every key, and what can be counted agrees" stats.json.gz stats.stats <<'CODE'
+import json
+import os
+stats = json.load(open(args[0]))
+keys = """samples cpu_samples lost lost_by threads processes ring_bytes user_stacks frames
+    named_frames recorder_cpu_ms finish_ms file_bytes exit_status""".split()
+expect(not set(keys) - set(stats), f"missing: {set(keys) - set(stats)}")
+with_user = sum(any(f["category"] == "User" for f in frames) for _, _, _, frames in samples())
+for key, counted in (("samples", check_profile.sample_count(p)),
+                     ("threads", len(p["threads"])),
+                     ("processes", len(check_profile.processes(p))),
+                     ("file_bytes", os.stat("stats.json.gz").st_size),
+                     ("exit_status", 0),
+                     ("lost", sum(stats["lost_by"].values()))):
+    expect(stats[key] == counted, f"{key}: {stats[key]}, counted {counted}")
+expect(0 < stats["cpu_samples"] <= stats["samples"], stats)
+expect(0.95 * stats["samples"] < stats["user_stacks"] <= stats["samples"], stats)
+expect(stats["user_stacks"] == with_user, f"{stats['user_stacks']}, counted {with_user}")
+expect(0 < stats["named_frames"] <= stats["frames"], stats)
+expect(stats["frames"] >= p["shared"]["frameTable"]["length"] > 0, stats)
+expect(stats["ring_bytes"] > 40 * stats["samples"], stats)
+expect(stats["recorder_cpu_ms"] > 0 and stats["finish_ms"] > 0, stats)
+CODE
+
+# More threads than CPUs, more samples than a small ring can hold: either all or a count of the rest.
+record small 0 -F 20000 --ring-size 64K -- "$workloads/threads" 0.5
+judge "a small ring: what is missing is counted" small.json.gz small.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+total = stats["cpu_samples"] + stats["lost"]
+expect(abs(total / 10000 - 1) < 0.1, f"{stats['cpu_samples']} + {stats['lost']} of 10000")
+CODE
+
+done_testing

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Processes and threads: fork, exec, names, short lives, namespaces.
+. "$(dirname "$0")/lib.sh"
+
+ln "$workloads/fork_exec" other-name 2>/dev/null || cp "$workloads/fork_exec" other-name
+record fork 0 -- "$workloads/fork_exec" ./other-name
+judge "fork and exec: three processes, each with its work and its last name" fork.json.gz <<'CODE'
+expect(len(check_profile.processes(p)) == 3, check_profile.thread_names(p))
+for name, function in (("fork_exec", "parent_work"), ("only-forked", "forked_work"),
+                       ("other-name", "executed_work")):
+    t = thread(name)
+    expect(t["isMainThread"] and t["processName"] == name, (t["processName"], name))
+    count = within(function, t)
+    expect(180 < count < 230, f"{name}: {count} samples in {function}")
+    expect(count > 0.9 * len(samples(t)), f"{name}: {count} of {len(samples(t))}")
+CODE
+
+record short 0 -- "$workloads/short_threads" 40 20
+judge "threads that live 20 ms: all there, all sampled, with their times" short.json.gz <<'CODE'
+names = [t["name"] for t in p["threads"]]
+expect(sorted(names) == sorted(["short_threads"] + [f"short-{i}" for i in range(40)]), names)
+last = 0
+for i in range(40):
+    t = thread(f"short-{i}")
+    count = within("short_life", t)
+    expect(14 <= count <= 26, f"{t['name']}: {count} samples")
+    life = t["unregisterTime"] - t["registerTime"]
+    expect(19.9 <= life < 1000, f"{t['name']}: lived {life} ms")
+    expect(t["registerTime"] >= last, f"{t['name']} began before the last one ended")
+    last = t["unregisterTime"]
+CODE
+
+# shellcheck disable=SC2016 # for the inner shell
+record brief 0 -- bash -c 'for i in $(seq 300); do /bin/true; done'
+judge "300 processes, one after the other: all listed" brief.json.gz <<'CODE'
+names = [t["name"] for t in p["threads"]]
+expect(names.count("true") == 300, f"{names.count('true')} times true")
+expect(names.count("bash") + names.count("seq") == 2, [n for n in names if n != "true"])
+CODE
+
+# What runs before the exec is prof itself: none of it.
+record first 0 -- "$workloads/shares" 0.2
+judge "the command is recorded from its exec on" first.json.gz <<'CODE'
+expect(len(p["threads"]) == 1, check_profile.thread_names(p))
+expect(not any(lib["name"] == "prof" for lib in p["libs"]), [lib["name"] for lib in p["libs"]])
+CODE
+
+run unshare -pf --mount-proc "$PROF" record -o inside.json.gz -- \
+	bash -c "echo \$\$ >pid; '$workloads/shares' 0.3; true"
+is "in a pid namespace: exit status" "$status" 0
+judge "in a pid namespace: its pids, and names from its files" inside.json.gz "$(cat pid)" <<'CODE'
+expect([t["pid"] for t in p["threads"]][0] == args[0], check_profile.thread_names(p))
+expect(int(args[0]) < 100, args[0])
+expect(within("sixty", thread("shares")) > 100, "no sixty()")
+CODE
+
+# Two at once, which see nothing of each other.
+"$PROF" record -q -o one.json.gz -- "$workloads/shares" 0.5 2>one.err &
+one=$!
+"$PROF" record -q -o two.json.gz -- "$workloads/threads" 0.5 2>two.err &
+two=$!
+wait $one
+is "two at once: exit status of one" $? 0
+wait $two
+is "two at once: exit status of two" $? 0
+judge "two at once: one" one.json.gz <<'CODE'
+expect([t["name"] for t in p["threads"]] == ["shares"], check_profile.thread_names(p))
+expect(450 < len(samples()) < 550, len(samples()))
+CODE
+judge "two at once: two" two.json.gz <<'CODE'
+expect(sorted(t["name"] for t in p["threads"]) == ["threads", "worker-a", "worker-b"],
+       check_profile.thread_names(p))
+expect(450 < len(samples()) < 550, len(samples()))
+CODE
+
+# A program that is gone when it is to be named: deleted while it runs.
+cp "$workloads/shares" deleted
+record gone 0 -- bash -c './deleted 0.3 & rm deleted; wait'
+judge "a program deleted while it runs is named" gone.json.gz <<'CODE'
+expect(within("sixty", thread("deleted")) > 100, check_profile.thread_names(p))
+CODE
+
+done_testing

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Wrong use: one clear line, a hint, and nothing happens.
+. "$(dirname "$0")/lib.sh"
+wrong() { # REGEX ARGUMENT...
+	local regex=$1
+	shift
+	refuses "prof $*" 2 "$regex" "$PROF" "$@"
+}
+
+wrong '.'
+wrong 'nonsense' nonsense
+wrong 'command' record
+wrong 'command' record --
+wrong '--nonsense' record --nonsense -- touch started
+wrong 'Y' record -Y -- touch started
+wrong 'frequency' record -F 0 -- touch started
+wrong 'frequency' record -F -5 -- touch started
+wrong 'frequency' record -F abc -- touch started
+wrong 'frequency' record -F 99x -- touch started
+wrong 'frequency' record -F '' -- touch started
+wrong 'frequency' record -F nan -- touch started
+wrong 'frequency' record -F inf -- touch started
+wrong 'interval' record -i 0 -- touch started
+wrong 'interval' record -i -1 -- touch started
+wrong 'interval' record -F 99 -i 1 -- touch started
+wrong 'duration' record -d 0 -- touch started
+wrong 'duration' record -d 1h -- touch started
+wrong 'kill' record --kill -- touch started
+wrong 'ring-size' record --ring-size 12Q -- touch started
+wrong 'output' record -o '' -- touch started
+wrong 'o' record -o
+wrong 'nonsense' check --nonsense
+wrong '.' check surplus
+
+limit=$(</proc/sys/kernel/perf_event_max_sample_rate)
+refuses "a rate above the kernel's limit says what the limit is" 125 "$limit" \
+	"$PROF" record -F $((limit + 1)) -- touch started
+refuses "an absurd rate" 125 "$limit" "$PROF" record -F 1e12 -- touch started
+refuses "an absurdly short interval" 125 '.' "$PROF" record -i 0.000001 -- touch started
+
+for command in "" record check; do
+	# shellcheck disable=SC2086 # no word where there is none
+	run "$PROF" $command --help
+	is "prof $command --help: exit status" "$status" 0
+	like "prof $command --help: on stdout" "$out" '^Usage: prof'
+	is "prof $command --help: nothing on stderr" "$err" ""
+done
+run "$PROF" --version
+like "prof --version" "$out" '^prof [0-9]+\.[0-9]+'
+
+run "$PROF" check
+is "prof check: exit status where it can record" "$status" 0
+run "$PROF" check --json
+is "prof check --json: exit status" "$status" 0
+ok "prof check --json: JSON" python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))' .out
+
+done_testing

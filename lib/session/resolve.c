@@ -82,12 +82,31 @@ static uint8_t user_kind(uint8_t kind)
 	return kind >= FRAME_KIND_COUNT || kind == FRAME_KERNEL ? PROFILE_FRAME_NATIVE : kind;
 }
 
+/*
+ * How many frames of the stack are code, as far as the mappings tell. A frame pointer register that
+ * holds something else leads the walker into data: where the first address lies in no executable
+ * mapping, what is behind it is no chain either.
+ */
+static uint32_t code_depth(const struct raw_stack *stack, const uint64_t *addrs,
+			   const struct mapping_table *mappings)
+{
+	uint32_t depth = stack->kernel_depth;
+	uint32_t all = depth + stack->user_depth;
+
+	if (!mappings->rows.count)
+		return all; /* nothing is known of this process */
+	while (depth < all && mapping_table_find(mappings, addrs[depth]))
+		depth++;
+	return depth;
+}
+
 static stack_id walk(struct resolver *r, const struct raw_stack *stack, struct process *process,
 		     const struct mapping_table *mappings)
 {
 	const uint64_t *addrs = raw_stack_addrs(&r->raw, stack);
 	const uint8_t *kinds = raw_stack_kinds(&r->raw, stack);
-	uint32_t kernel_depth = stack->kernel_depth, depth = kernel_depth + stack->user_depth;
+	uint32_t kernel_depth = stack->kernel_depth;
+	uint32_t depth = code_depth(stack, addrs, mappings);
 	stack_id id = NO_STACK;
 
 	for (uint32_t i = depth; i-- > kernel_depth;) {

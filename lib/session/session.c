@@ -140,7 +140,8 @@ static void feed_sample(struct session *s, const struct rec_sample *rec)
 	struct pending_sample pending = {
 		.rec = *rec,
 		.thread = thread,
-		.cpu_delta = thread_cpu_delta(&s->tasks.threads, thread, rec->cpu_time),
+		.cpu_delta = thread_cpu_delta(&s->tasks.threads, thread, rec->rec.time,
+					      rec->cpu_time),
 		.mappings = tasks_process_of(&s->tasks, thread)->mappings,
 	};
 	raw_stack_id raw = NO_RAW_STACK;

@@ -91,20 +91,26 @@ void thread_seen(struct thread_table *t, thread_id id, uint64_t time)
 		row->end = time;
 }
 
-uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint32_t cpu_time)
+uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_time)
 {
 	struct thread *thread = &t->rows.items[id];
 	uint64_t delta = 0;
 
 	if (thread->has_cpu_time) {
 		int32_t ticks = (int32_t)(cpu_time - thread->cpu_time);
+		uint64_t wall = time > thread->sample_time ? time - thread->sample_time : 0;
 
 		if (ticks < 0)
 			return 0;
 		delta = (uint64_t)ticks << 4;
+		if (delta > wall) {
+			delta = wall;
+			cpu_time = thread->cpu_time + (uint32_t)(wall >> 4);
+		}
 	}
 	thread->has_cpu_time = true;
 	thread->cpu_time = cpu_time;
+	thread->sample_time = time;
 	return delta > UINT32_MAX ? UINT32_MAX : (uint32_t)delta;
 }
 

@@ -120,15 +120,7 @@ def thread_names(profile):
 
 def sample_times(thread):
     """Absolute times of a thread's samples."""
-    table = thread["samples"]
-    if "time" in table:
-        return list(table["time"])
-    # Summed as integers: cumulated rounding would show in comparisons.
-    times, now = [], 0
-    for delta in table["timeDeltas"]:
-        now += round(delta * 1e6)
-        times.append(now / 1e6)
-    return times
+    return [time / 1e6 for time in profile_rules.sample_times_ns(thread["samples"])]
 
 
 class _Stacks:

@@ -199,6 +199,9 @@ BREAKAGES = [
     ("p['threads'][0]['samples']['weightType'] = 'ticks'", "weightType"),
     ("p['threads'][2]['samples']['weight'][0] = 0", "samples.weight[0]"),
     ("p['threads'][0]['samples']['threadCPUDelta'][1] = -5", "threadCPUDelta[1]"),
+    ("p['threads'][0]['samples']['threadCPUDelta'][1] = 1000002", "more than the time that"),
+    ("p['threads'][0]['registerTime'] = 0.500001", "before the thread's registerTime"),
+    ("p['threads'][0]['unregisterTime'] = 2.5", "after the thread's unregisterTime"),
     ("p['threads'][0]['markers']['name'][0] = 12", "markers.name[0]"),
     ("p['threads'][0]['markers']['category'][0] = None", "markers.category[0]"),
     ("p['threads'][0]['markers']['phase'][0] = 4", "markers.phase[0]"),
@@ -264,6 +267,30 @@ def _reading():
         yield "thread_names"
 
 
+def _paths(value, path=()):
+    """Where every value inside this one is, as keys to follow."""
+    keys = value if isinstance(value, dict) else range(len(value)) \
+        if isinstance(value, list) else ()
+    for key in keys:
+        yield path + (key,)
+        yield from _paths(value[key], path + (key,))
+
+
+def _rubbish():
+    """The checker says what is wrong with rubbish, it does not fall over it; yields where it did."""
+    for path in _paths(valid_profile()):
+        for wrong in (None, -1, 10**30, "x", [], {}):
+            profile = valid_profile()
+            inner = profile
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = wrong
+            try:
+                check_profile.check(profile)
+            except Exception as e:
+                yield f"{path} = {wrong!r} raises {e!r}"
+
+
 def run():
     wrong = [f"valid profile: {problem}" for problem in check_profile.check(valid_profile())]
     for statements, expected in BREAKAGES:
@@ -285,6 +312,7 @@ def run():
         if (expected is None) != (found is None) or expected and expected not in found:
             wrong.append(f"container {i}: expected {expected!r}, found {found!r}")
     wrong += [f"reading: {problem}" for problem in _reading()]
+    wrong += [f"rubbish: {problem}" for problem in _rubbish()]
     for problem in wrong:
         print(problem)
     print(f"self-test: {len(BREAKAGES)} breakages, {len(containers)} containers, "

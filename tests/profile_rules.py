@@ -2,6 +2,7 @@
 """What a processed profile of format version 70 must be like; used through check_profile."""
 
 import collections
+import itertools
 import json
 import re
 
@@ -264,7 +265,11 @@ class _Check:
                     good = False
             self.unique(f"{where}.fields", keys, "key")
             for label in ("tooltipLabel", "tableLabel", "chartLabel"):
-                for key in re.findall(r"\{\s*marker\.data\.(\w+)", schema.get(label, "")):
+                text = schema.get(label, "")
+                if type(text) is not str:
+                    self.say(f"{where}.{label} is not a string")
+                    continue
+                for key in re.findall(r"\{\s*marker\.data\.(\w+)", text):
                     if key not in keys:
                         self.say(f"{where}.{label} names {key}, which is no field")
         if good:
@@ -461,17 +466,17 @@ class _Check:
                                ("processStartupTime", "processShutdownTime")):
                 if thread[end] is not None and thread[end] < thread[start]:
                     self.say(f"{where}.{end} is before its {start}")
-            self.samples(f"{where}.samples", thread.get("samples"))
+            self.samples(f"{where}.samples", thread)
             self.markers(f"{where}.markers", thread.get("markers"))
         if good:
             self.unique("threads", [str(t["tid"]) for t in self.profile["threads"]], "tid")
         return good
 
-    def samples(self, where, table):
+    def samples(self, where, thread):
+        table = thread.get("samples")
         stack = _index(self.profile["shared"]["stackTable"]["length"], "shared.stackTable")
         rules = {"stack": stack.or_null(), "time": NOT_NEGATIVE, "timeDeltas": NOT_NEGATIVE,
                  "weight": _integer(1), "threadCPUDelta": NOT_NEGATIVE.or_null()}
-        optional = {"time", "timeDeltas", "threadCPUDelta"}
         if type(table) is not dict or "weight" not in table:
             self.say(f"{where}.weight is missing")
             return
@@ -482,11 +487,27 @@ class _Check:
             return
         self.field(where, table, "weightType",
                    _Rule("a type of weight", lambda v: v in ("samples", "tracing-ms", "bytes")))
-        if self.table(where, table, rules, optional) and "time" in table:
-            times = table["time"]
-            for i in range(1, len(times)):
-                if times[i] < times[i - 1]:
-                    self.say(f"{where}.time[{i}] is before the one before it")
+        if self.table(where, table, rules, optional=("time", "timeDeltas")):
+            self.sample_times(where, table, thread)
+
+    def sample_times(self, where, table, thread):
+        """Ascending, within the thread's life; no more CPU time between two than time passed."""
+        times = sample_times_ns(table)
+        unit = self.profile["meta"]["sampleUnits"].get("threadCPUDelta")
+        unit = 1 if unit == "ns" else 1000
+        deltas = table["threadCPUDelta"]
+        for i in range(1, len(times)):
+            if times[i] < times[i - 1]:
+                self.say(f"{where}.time[{i}] is before the one before it")
+            elif deltas[i] is not None and deltas[i] * unit > times[i] - times[i - 1]:
+                self.say(f"{where}.threadCPUDelta[{i}] is more than the time that passed")
+        if not times:
+            return
+        if times[0] < round(thread["registerTime"] * 1e6):
+            self.say(f"{where} begins before the thread's registerTime")
+        end = thread["unregisterTime"]
+        if end is not None and times[-1] > round(end * 1e6):
+            self.say(f"{where} ends after the thread's unregisterTime")
 
     def markers(self, where, table):
         strings = len(self.profile["shared"]["stringArray"])
@@ -576,6 +597,13 @@ def breakpad_id(build_id):
 def _short(value):
     text = json.dumps(value, ensure_ascii=True, default=str)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def sample_times_ns(table):
+    """Absolute times of samples, in whole ns: cumulated rounding would show in comparisons."""
+    if "time" in table:
+        return [round(time * 1e6) for time in table["time"]]
+    return list(itertools.accumulate(round(delta * 1e6) for delta in table["timeDeltas"]))
 
 
 def check(profile):

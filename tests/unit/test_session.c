@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* Samples: where their addresses lie, when their stacks arrive, what is counted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lib/stream/record.h"
+#include "tests/unit/session_fixture.h"
+
+#define MS 1000000ull
+
+/* Process 10 with app at 0x1000, and the kernel with one module. */
+static int setup(void **state)
+{
+	struct fed *f;
+
+	fed_setup(state);
+	f = *state;
+	feed_module(f, 0, "/bin/app");
+	feed_module(f, 1, "/lib/lib.so");
+	feed_module(f, 2, "[kernel]");
+	feed_name(f, 0, 10, 10, NAME_SCAN, "app");
+	feed_map(f, 0, 10, 0x1000, 0x2000, 0, 0);
+	feed_map(f, 0, 0, 0xf000, 0xff00, 0, 2);
+	return 0;
+}
+
+static void return_addresses_are_one_too_high(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0xf101, 0x1101, 0x1200, 0x1301, 0};
+	const uint8_t kinds[] = {FRAME_KERNEL, FRAME_NATIVE, FRAME_SIGNAL, FRAME_GUESS, 99};
+	const struct profile_thread *row;
+
+	feed_stack(f, MS, 1, 0, addrs, 1, 4, kinds);
+	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf201, 1, 0);
+	feed_stack(f, MS, 2, STACK_USER_PC, addrs, 1, 3, kinds);
+	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf201, 2, 0);
+	row = fed_thread(f, 10, 0, 10);
+	fed_expect_stack(f, row, 0,
+			 "0x0 app+0x300 s:app+0x200 app+0x100 k:[kernel]+0x100 k:[kernel]+0x201");
+	fed_expect_stack(f, row, 1,
+			 "app+0x300 s:app+0x200 app+0x101 k:[kernel]+0x100 k:[kernel]+0x201");
+}
+
+static void a_call_at_the_end_of_a_mapping_belongs_to_it(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0x2000};
+
+	feed_map(f, 0, 10, 0x2000, 0x3000, 0, 1);
+	feed_stack(f, MS, 1, 0, addrs, 0, 1, NULL);
+	feed_sample(f, MS, 10, 10, 0, 0x2000, 1, 0);
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "app+0xfff lib.so+0x0");
+}
+
+static void kernel_and_user_space_do_not_mix(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0x1101, 0xf101};
+
+	feed_stack(f, MS, 1, 0, addrs, 1, 1, NULL);
+	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL, 0x1001, 1, 0);
+	feed_leaf(f, MS, 10, 10, 0xf100);
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "0xf100 k:0x1100 k:0x1001");
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "0xf100");
+}
+
+static void one_stack_means_what_is_mapped_when_it_is_used(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0xf101, 0x1101};
+	const struct profile_thread *row;
+
+	feed_stack(f, MS, 1, 0, addrs, 1, 1, NULL);
+	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf200, 1, 0);
+	feed_map(f, 2 * MS, 10, 0x1000, 0x2000, 0x4000, 1);
+	feed_sample(f, 3 * MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf200, 1, 0);
+	feed_map(f, 4 * MS, 0, 0xf100, 0xf180, 0, 1);
+	feed_sample(f, 5 * MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf200, 1, 0);
+	feed_name(f, 6 * MS, 10, 10, NAME_NEW_SPACE, "");
+	feed_sample(f, 7 * MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf200, 1, 0);
+	feed_sample(f, 7 * MS, 11, 11, SAMPLE_LEAF_KERNEL, 0xf200, 1, 0);
+	row = fed_thread(f, 10, 0, 10);
+	fed_expect_stack(f, row, 0, "app+0x100 k:[kernel]+0x100 k:[kernel]+0x200");
+	fed_expect_stack(f, row, 1, "lib.so+0x4100 k:[kernel]+0x100 k:[kernel]+0x200");
+	fed_expect_stack(f, row, 2, "lib.so+0x4100 k:lib.so+0x0 k:[kernel]+0x200");
+	fed_expect_stack(f, row, 3, "0x1100 k:lib.so+0x0 k:[kernel]+0x200");
+	fed_expect_stack(f, fed_thread(f, 11, 0, 11), 0, "0x1100 k:lib.so+0x0 k:[kernel]+0x200");
+}
+
+static void equal_stacks_are_one_row(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0x1101, 0x1201};
+
+	feed_fork(f, MS, 11, 11, 10, "child");
+	feed_stack(f, MS, 1, 0, addrs, 0, 2, NULL);
+	feed_stack(f, MS, 2, 0, addrs, 0, 2, NULL);
+	feed_sample(f, MS, 10, 10, 0, 0x1000, 1, 0);
+	feed_sample(f, MS, 10, 10, 0, 0x1000, 2, 0);
+	feed_sample(f, MS, 11, 11, 0, 0x1000, 1, 0);
+	assert_int_equal(f->p->stacks.rows.count, 3);
+	assert_int_equal(f->p->frames.rows.count, 3);
+	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.items[0].stack,
+			 fed_thread(f, 11, 0, 11)->samples.items[0].stack);
+}
+
+static void late_stacks_are_waited_for(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0x1101};
+	struct profile_thread *row;
+
+	feed_sample(f, 1 * MS, 10, 10, 0, 0x1001, 5, 0);
+	feed_sample(f, 2 * MS, 10, 10, 0, 0x1002, 6, 0);
+	feed_sample(f, 3 * MS, 10, 10, 0, 0x1003, 5, 0);
+	feed_leaf(f, 4 * MS, 10, 10, 0x1004);
+	row = fed_thread(f, 10, 0, 10);
+	assert_int_equal(row->samples.count, 1);
+	feed_stack(f, 4 * MS, 5, 0, addrs, 0, 1, NULL);
+	feed_stack(f, 5 * MS, 6, 0, addrs, 0, 1, NULL);
+	assert_int_equal(row->samples.count, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(row->samples.items[i].time, SESSION_START_NS + (i + 1) * MS);
+	fed_expect_stack(f, row, 0, "app+0x100 app+0x1");
+	fed_expect_stack(f, row, 2, "app+0x100 app+0x3");
+	fed_expect_stack(f, row, 3, "app+0x4");
+	feed_end(f, 6 * MS);
+	assert_int_equal(f->p->stats.lost[LOST_STACK], 0);
+	assert_int_equal(f->p->stats.cpu_samples, 4);
+}
+
+static void a_stack_that_never_comes_is_a_loss(void **state)
+{
+	struct fed *f = *state;
+	struct profile_thread *row;
+
+	feed_sample(f, 1 * MS, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 1 * MS);
+	feed_sample(f, 2 * MS, 10, 10, 0, 0x1001, 5, 2 * MS);
+	feed_sample(f, 3 * MS, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 4 * MS);
+	feed_end(f, 6 * MS);
+	row = fed_thread(f, 10, 0, 10);
+	assert_int_equal(f->p->stats.lost[LOST_STACK], 1);
+	assert_int_equal(f->p->stats.cpu_samples, 2);
+	assert_int_equal(row->samples.count, 2);
+	/* Its CPU time is not lost. */
+	assert_int_equal(row->samples.items[1].cpu_delta, 3 * MS);
+	assert_int_equal(row->cpu_ns, 3 * MS);
+}
+
+static void waiting_is_bounded(void **state)
+{
+	enum { COUNT = 100000, ROOM = 1 << 16 };
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0x1101};
+
+	for (uint32_t i = 0; i < COUNT; i++)
+		feed_sample(f, MS + i, 10, 10, 0, 0x1001, i % 7, 0);
+	assert_int_equal(f->p->stats.lost[LOST_STACK], COUNT - ROOM);
+	for (uint32_t i = 0; i < 7; i++)
+		feed_stack(f, 2 * MS, i, 0, addrs, 0, 1, NULL);
+	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.count, ROOM);
+	/* And there is room again. */
+	feed_sample(f, 3 * MS, 10, 10, 0, 0x1001, 8, 0);
+	assert_int_equal(f->p->stats.lost[LOST_STACK], COUNT - ROOM);
+	feed_stack(f, 4 * MS, 8, 0, addrs, 0, 1, NULL);
+	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.count, ROOM + 1);
+}
+
+static void a_waiting_sample_keeps_its_mappings(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0x1101};
+
+	feed_sample(f, MS, 10, 10, 0, 0x1001, 5, 0);
+	feed_name(f, 2 * MS, 10, 10, NAME_NEW_SPACE, "");
+	feed_map(f, 2 * MS, 10, 0x1000, 0x2000, 0, 1);
+	feed_fork(f, 3 * MS, 10, 10, 1, "again");
+	feed_map(f, 3 * MS, 10, 0x1000, 0x2000, 0x8000, 1);
+	feed_stack(f, 4 * MS, 5, 0, addrs, 0, 1, NULL);
+	feed_end(f, 5 * MS);
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "app+0x100 app+0x1");
+	assert_int_equal(fed_thread(f, 10, 1, 10)->samples.count, 0);
+}
+
+static void the_newest_stack_of_an_id_wins(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t first[] = {0x1101}, second[] = {0x1201};
+
+	feed_stack(f, MS, 5, 0, first, 0, 1, NULL);
+	feed_sample(f, MS, 10, 10, 0, 0x1001, 5, 0);
+	feed_stack(f, 2 * MS, 5, 0, second, 0, 1, NULL);
+	feed_sample(f, 2 * MS, 10, 10, 0, 0x1001, 5, 0);
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "app+0x100 app+0x1");
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "app+0x200 app+0x1");
+}
+
+static void cpu_time_is_unwrapped(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t wrap = 1ull << 36; /* where 32 bits of ns >> 4 begin again */
+	const uint64_t times[] = {wrap - 160, wrap + 320, wrap + 160, wrap + 480,
+				  wrap + 480 + (1ull << 34)};
+	const uint32_t deltas[] = {0, 480, 0, 160, UINT32_MAX};
+	const struct profile_thread *row;
+
+	for (size_t i = 0; i < 5; i++)
+		feed_sample(f, i * MS, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, times[i]);
+	row = fed_thread(f, 10, 0, 10);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(row->samples.items[i].cpu_delta, deltas[i]);
+	assert_int_equal(row->cpu_ns, 640ull + UINT32_MAX);
+}
+
+static void counts_each_sort_of_sample(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0xf101, 0x1101};
+	const struct profile_stats *stats = &f->p->stats;
+
+	feed_stack(f, 0, 1, STACK_TRUNCATED, addrs, 1, 1, NULL);
+	feed_stack(f, 0, 2, 0, addrs, 1, 0, NULL);
+	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf001, 1, 0); /* user frames, truncated */
+	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf001, 2, 0); /* kernel frames alone */
+	feed_sample(f, MS, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 0); /* a user leaf */
+	feed_sample(f, MS, 10, 10, SAMPLE_NO_STACK | SAMPLE_NO_LEAF, 0, 0, 0);
+	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL | SAMPLE_EXITING, 0xf001, 2, 0);
+	feed_sample(f, MS, 2, 2, SAMPLE_LEAF_KERNEL | SAMPLE_KERNEL_THREAD, 0xf001, 2, 0);
+	assert_int_equal(stats->cpu_samples, 6);
+	assert_int_equal(stats->user_stacks, 2);
+	assert_int_equal(stats->truncated, 1);
+	assert_int_equal(stats->kernel_only, 2);
+	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.items[3].stack, NO_STACK);
+	assert_int_equal(profile_sample_count(f->p), 6);
+	assert_int_equal(profile_process_count(f->p), 2);
+}
+
+static void anonymous_memory_belongs_to_its_process(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0x5001};
+	const struct module *first, *second;
+
+	feed_map(f, MS, 10, 0x5000, 0x6000, 0, NO_REC_MODULE);
+	assert_int_equal(f->p->modules.rows.count, 3);
+	feed_stack(f, MS, 1, 0, addrs, 0, 1, NULL);
+	feed_sample(f, MS, 10, 10, 0, 0x5010, 1, 0);
+	feed_fork(f, 2 * MS, 11, 11, 10, "child");
+	feed_sample(f, 3 * MS, 11, 11, 0, 0x5010, 1, 0);
+	feed_sample(f, 3 * MS, 10, 10, 0, 0x5010, 1, 0);
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "[anon]+0x5000 [anon]+0x5010");
+	fed_expect_stack(f, fed_thread(f, 11, 0, 11), 0, "[anon]+0x5000 [anon]+0x5010");
+	assert_int_equal(f->p->modules.rows.count, 5);
+	first = modules_get(&f->p->modules, 3);
+	second = modules_get(&f->p->modules, 4);
+	assert_int_equal(first->kind, PROFILE_MODULE_ANON);
+	assert_int_equal(first->pid, 10);
+	assert_int_equal(second->kind, PROFILE_MODULE_ANON);
+	assert_int_equal(second->pid, 11);
+	assert_int_equal(f->p->stacks.rows.count, 4);
+}
+
+static void losses_are_counted_and_shown_in_bursts(void **state)
+{
+	struct fed *f = *state;
+	const struct profile_thread *row;
+
+	feed_lost(f, 10 * MS, LOST_RING_FULL, 3);
+	feed_lost(f, 110 * MS, LOST_RING_FULL, 4);
+	feed_lost(f, 211 * MS, LOST_NO_RING, 5);
+	feed_lost(f, 212 * MS, LOST_MAPPING, 6);
+	feed_lost(f, 213 * MS, LOST_CAUSE_COUNT, 7);
+	feed_lost(f, 400 * MS, LOST_RING_FULL, 0);
+	feed_end(f, 500 * MS);
+	row = fed_thread(f, 10, 0, 10);
+	assert_int_equal(f->p->stats.lost[LOST_RING_FULL], 7);
+	assert_int_equal(f->p->stats.lost[LOST_NO_RING], 5);
+	assert_int_equal(f->p->stats.lost[LOST_MAPPING], 6);
+	assert_int_equal(row->markers.count, 2);
+	assert_int_equal(row->markers.items[0].kind, MARKER_LOST);
+	assert_int_equal(row->markers.items[0].value, 7);
+	assert_int_equal(row->markers.items[0].start, SESSION_START_NS + 10 * MS);
+	assert_int_equal(row->markers.items[0].end, SESSION_START_NS + 110 * MS);
+	assert_int_equal(row->markers.items[1].value, 5);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fed_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(return_addresses_are_one_too_high),
+		TEST(a_call_at_the_end_of_a_mapping_belongs_to_it),
+		TEST(kernel_and_user_space_do_not_mix),
+		TEST(one_stack_means_what_is_mapped_when_it_is_used),
+		TEST(equal_stacks_are_one_row),
+		TEST(late_stacks_are_waited_for),
+		TEST(a_stack_that_never_comes_is_a_loss),
+		TEST(waiting_is_bounded),
+		TEST(a_waiting_sample_keeps_its_mappings),
+		TEST(the_newest_stack_of_an_id_wins),
+		TEST(cpu_time_is_unwrapped),
+		TEST(counts_each_sort_of_sample),
+		TEST(anonymous_memory_belongs_to_its_process),
+		TEST(losses_are_counted_and_shown_in_bursts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -75,7 +75,14 @@ static bool language_has_scopes(Dwarf_Die *unit)
 	}
 }
 
-static void add_scope(struct strbuf *name, Dwarf_Die *scope)
+static const char *type_name(Dwarf_Die *type, const char *member)
+{
+	const char *name = attribute_text(type, DW_AT_name);
+
+	return !name && strcmp(member, "operator()") == 0 ? "{lambda}" : name;
+}
+
+static void add_scope(struct strbuf *name, Dwarf_Die *scope, const char *member)
 {
 	const char *text = NULL;
 
@@ -90,6 +97,8 @@ static void add_scope(struct strbuf *name, Dwarf_Die *scope)
 	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
 	case DW_TAG_enumeration_type:
+		text = type_name(scope, member);
+		break;
 	case DW_TAG_module:
 	case DW_TAG_subprogram:
 		text = plain_name(*scope);
@@ -108,7 +117,7 @@ static void add_scope(struct strbuf *name, Dwarf_Die *scope)
  * found by choosing among siblings the last that starts no later.
  */
 static void add_scopes(struct debug_info *info, Dwarf_Die unit, const Dwarf_Die *die,
-		       struct strbuf *name)
+		       const char *member, struct strbuf *name)
 {
 	Dwarf_Die parent = unit;
 
@@ -124,7 +133,7 @@ static void add_scopes(struct debug_info *info, Dwarf_Die unit, const Dwarf_Die 
 		}
 		if (at.addr >= die->addr)
 			return;
-		add_scope(name, &at);
+		add_scope(name, &at, member);
 		parent = at;
 	}
 }
@@ -143,7 +152,7 @@ static const char *build_name(struct debug_info *info, Dwarf_Die *die)
 		if (!dwarf_diecu(die, &unit, NULL, NULL))
 			return plain;
 	}
-	add_scopes(info, unit, die, &name);
+	add_scopes(info, unit, die, plain, &name);
 	if (!name.size || name.size > MAX_BUILT_NAME) {
 		strbuf_release(&name);
 		return plain;

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "symbolize/demangle.h"
+
+static void check(const char *mangled, const char *expected)
+{
+	struct strbuf readable = {0};
+	bool is_mangled = demangle(mangled, &readable);
+
+	if (expected) {
+		assert_true(is_mangled);
+		assert_string_equal(strbuf_text(&readable), expected);
+	} else {
+		assert_false(is_mangled);
+	}
+	strbuf_release(&readable);
+}
+
+static void cplusplus(void **state)
+{
+	(void)state;
+	check("_ZN3foo3barEi", "foo::bar(int)");
+	check("_ZNKSt6vectorIiSaIiEE4sizeEv",
+	      "std::vector<int, std::allocator<int> >::size() const");
+	check("_ZL3foov", "foo()");
+	check("_Z3foov.cold", "foo() [clone .cold]");
+}
+
+static void rust(void **state)
+{
+	(void)state;
+	check("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
+	check("_ZN4core3fmt17h0123456789abcdefE.llvm.1234", "core::fmt");
+	check("_RNvCs1234_7mycrate3foo", "mycrate::foo");
+	/* No hash: a C++ function of that odd name. */
+	check("_ZN4core3fmt17h0123456789abcdegE", "core::fmt::h0123456789abcdeg");
+}
+
+static void names_that_are_not_mangled(void **state)
+{
+	(void)state;
+	check("main", NULL);
+	check("", NULL);
+	check("_", NULL);
+	check("_start", NULL);
+	check("_Z", NULL);
+	check("_Zfoo", NULL);
+	check("_R", NULL);
+	check("_Range_check", NULL);
+	check("_ZN3foo3barEi_rubbish", NULL);
+}
+
+static void overlong_names_are_left_alone(void **state)
+{
+	char name[6000];
+
+	(void)state;
+	/* f(int, int, …) */
+	memset(name, 'i', sizeof(name));
+	memcpy(name, "_Z1f", 4);
+	name[sizeof(name) - 1] = '\0';
+	check(name, NULL);
+	name[5] = '\0';
+	check(name, "f(int)");
+}
+
+/* Each argument is twice as long as the one before: without a limit this is a terabyte. */
+static void exploding_names_are_given_up(void **state)
+{
+	const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	struct strbuf name = {0};
+	clock_t start = clock();
+
+	(void)state;
+	strbuf_adds(&name, "_Z1f1BIiiE");
+	strbuf_adds(&name, "S_IS0_S0_E");
+	check(strbuf_text(&name), "f(B<int, int>, B<B<int, int>, B<int, int> >)");
+	for (int i = 1; i < 36; i++)
+		strbuf_addf(&name, "S_IS%c_S%c_E", digits[i], digits[i]);
+	check(strbuf_text(&name), NULL);
+	assert_true(clock() - start < 2 * CLOCKS_PER_SEC);
+	strbuf_release(&name);
+}
+
+static void the_last_result_is_replaced(void **state)
+{
+	struct strbuf readable = {0};
+
+	(void)state;
+	assert_true(demangle("_Z3foov", &readable));
+	assert_true(demangle("_Z1gv", &readable));
+	assert_string_equal(strbuf_text(&readable), "g()");
+	strbuf_release(&readable);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cplusplus),
+		cmocka_unit_test(rust),
+		cmocka_unit_test(names_that_are_not_mangled),
+		cmocka_unit_test(overlong_names_are_left_alone),
+		cmocka_unit_test(exploding_names_are_given_up),
+		cmocka_unit_test(the_last_result_is_replaced),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "symbolize/kallsyms.h"
+#include "symbolize/symbolizer.h"
+
+static int parse(const char *text, struct kallsyms **k)
+{
+	return kallsyms_parse(k, xstrdup(text), strlen(text), NULL);
+}
+
+static void check(const struct kallsyms *k, uint64_t addr, const char *name, uint64_t start,
+		  uint64_t size)
+{
+	struct kernel_symbol symbol;
+
+	if (!name) {
+		assert_false(kallsyms_find(k, addr, &symbol));
+		return;
+	}
+	assert_true(kallsyms_find(k, addr, &symbol));
+	assert_string_equal(symbol.name, name);
+	assert_int_equal(symbol.start, start);
+	assert_int_equal(symbol.size, size);
+}
+
+static const char *const some_symbols = "ffffffff81000000 T _text\n"
+					"ffffffff81000000 T startup_64\n"
+					"ffffffff81000100 t helper\n"
+					"ffffffff81000180 D some_data\n"
+					"ffffffff81000200 W weak_one\n"
+					"ffffffffc0001000 t in_module\t[ext4]\n"
+					"ffffffffc0000000 t bpf_prog_1234_foo\t[bpf]\n"
+					"ffffffffc0001080 t last\t[ext4]\n";
+
+static void symbols_reach_to_the_next(void **state)
+{
+	struct kallsyms *k;
+
+	(void)state;
+	assert_int_equal(parse(some_symbols, &k), 0);
+	check(k, 0xffffffff80ffffff, NULL, 0, 0);
+	check(k, 0xffffffff81000000, "startup_64", 0xffffffff81000000, 0x100);
+	check(k, 0xffffffff810000ff, "startup_64", 0xffffffff81000000, 0x100);
+	check(k, 0xffffffff81000100, "helper", 0xffffffff81000100, 0x80);
+	check(k, 0xffffffffc0000fff, "bpf_prog_1234_foo", 0xffffffffc0000000, 0x1000);
+	check(k, 0xffffffffc0001000, "in_module", 0xffffffffc0001000, 0x80);
+	kallsyms_free(k);
+}
+
+static void data_and_far_gaps_have_no_name(void **state)
+{
+	struct kallsyms *k;
+
+	(void)state;
+	assert_int_equal(parse(some_symbols, &k), 0);
+	check(k, 0xffffffff81000180, NULL, 0, 0);
+	check(k, 0xffffffff81000200, "weak_one", 0xffffffff81000200, 0);
+	check(k, 0xffffffff90000000, NULL, 0, 0);
+	check(k, 0xffffffffc0001080, "last", 0xffffffffc0001080, 0);
+	check(k, UINT64_MAX, NULL, 0, 0);
+	kallsyms_free(k);
+}
+
+static void of_aliases_the_best_known_is_taken(void **state)
+{
+	struct kallsyms *k;
+
+	(void)state;
+	assert_int_equal(parse("1000 t __do_sys_fork\n"
+			       "1000 T __ia32_sys_fork\n"
+			       "1000 T __x64_sys_fork\n"
+			       "2000 T __sched_text_start\n"
+			       "2000 t schedule_local\n"
+			       "3000 T __memcpy\n"
+			       "3000 T memcpy\n"
+			       "4000 D data\n"
+			       "4000 t code\n"
+			       "5000 T __pfx_next\n"
+			       "5010 T next\n",
+			       &k),
+			 0);
+	check(k, 0x1000, "__x64_sys_fork", 0x1000, 0x1000);
+	check(k, 0x2000, "schedule_local", 0x2000, 0x1000);
+	check(k, 0x3000, "memcpy", 0x3000, 0x1000);
+	check(k, 0x4000, "code", 0x4000, 0x1000);
+	check(k, 0x5010, "next", 0x5010, 0);
+	kallsyms_free(k);
+}
+
+static void hidden_addresses(void **state)
+{
+	struct kallsyms *k;
+
+	(void)state;
+	assert_int_equal(parse("0000000000000000 T _text\n0000000000000000 t foo\n", &k), -ENOENT);
+	assert_int_equal(parse("", &k), -ENOENT);
+}
+
+static void damaged_lines_are_passed_over(void **state)
+{
+	struct kallsyms *k;
+
+	(void)state;
+	assert_int_equal(parse("\n"
+			       " T x\n"
+			       "zz T x\n"
+			       "1000\n"
+			       "1000 T\n"
+			       "1000 T \n"
+			       "1000 T \t[mod]\n"
+			       "fffffffffffffffff T too_long\n"
+			       "2000 T good\n"
+			       "3000 T cut_of",
+			       &k),
+			 0);
+	check(k, 0x1000, NULL, 0, 0);
+	check(k, 0x2000, "good", 0x2000, 0);
+	check(k, 0x3000, "good", 0x2000, 0);
+	kallsyms_free(k);
+}
+
+static void symbolizer_counts_from_the_module(void **state)
+{
+	struct module module = {.kind = PROFILE_MODULE_KERNEL_MODULE, .base = 0xffffffffc0001000};
+	struct symbolizer_input input = {.module = &module, .fd = -1};
+	const uint64_t rvas[] = {0x10, 0x80};
+	struct answer answers[2] = {0};
+	struct symbolizer *s;
+	struct kallsyms *k;
+
+	(void)state;
+	assert_int_equal(parse(some_symbols, &k), 0);
+	assert_int_equal(symbolizer_kallsyms.open(&s, &input, NULL), -ENOENT);
+	input.kallsyms = k;
+	assert_int_equal(symbolizer_kallsyms.open(&s, &input, NULL), 0);
+	s->ops->lookup(s, rvas, 2, answers);
+	assert_string_equal(answers[0].func, "in_module");
+	assert_int_equal(answers[0].func_start, 0);
+	assert_int_equal(answers[0].func_size, 0x80);
+	assert_string_equal(answers[1].func, "last");
+	assert_int_equal(answers[1].func_start, 0x80);
+	s->ops->free(s);
+	/* What comes before the module is not the module's. */
+	module.base = 0xffffffffc0000800;
+	assert_int_equal(symbolizer_kallsyms.open(&s, &input, NULL), 0);
+	memset(answers, 0, sizeof(answers));
+	s->ops->lookup(s, rvas, 1, answers);
+	assert_null(answers[0].func);
+	s->ops->free(s);
+	kallsyms_free(k);
+}
+
+static void reads_a_file_from_its_start(void **state)
+{
+	_cleanup_close_ int fd = memfd_create("kallsyms", MFD_CLOEXEC);
+	struct kallsyms *k;
+
+	(void)state;
+	assert_int_equal(write(fd, some_symbols, strlen(some_symbols)), strlen(some_symbols));
+	assert_int_equal(kallsyms_read(&k, fd, NULL), 0);
+	check(k, 0xffffffff81000100, "helper", 0xffffffff81000100, 0x80);
+	kallsyms_free(k);
+	assert_int_equal(kallsyms_read(&k, -1, NULL), -EBADF);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(symbols_reach_to_the_next),
+		cmocka_unit_test(data_and_far_gaps_have_no_name),
+		cmocka_unit_test(of_aliases_the_best_known_is_taken),
+		cmocka_unit_test(hidden_addresses),
+		cmocka_unit_test(damaged_lines_are_passed_over),
+		cmocka_unit_test(symbolizer_counts_from_the_module),
+		cmocka_unit_test(reads_a_file_from_its_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

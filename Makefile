@@ -156,7 +156,7 @@ fuzz: ## Build the fuzz targets with clang's fuzzer into build-fuzz/ (run them: 
 	$(MAKE) BUILD=build-fuzz CC=$(CLANG) SAN=fuzzer,address,undefined fuzz-programs
 
 bench: $(prof) $(bench) $(workloads) ## Measure against perf and against floors (root)
-	BUILD=$(BUILD) PROF=$(prof) scripts/bench $(BENCH)
+	BUILD=$(BUILD) PROF=$(prof) scripts/bench $(BENCH_ARGS)
 
 install: $(prof) ## Install prof and its man pages (PREFIX=/usr/local DESTDIR=)
 	install -D -m 755 $(prof) $(DESTDIR)$(PREFIX)/bin/prof

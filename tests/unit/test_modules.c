@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "lib/profile/profile.h"
+#include "lib/stream/record.h"
+#include "tests/unit/session_fixture.h"
+
+static void segments_say_where_an_offset_lies(void **state)
+{
+	struct modules *modules = &((struct fed *)*state)->p->modules;
+	module_id id = modules_add(modules, PROFILE_MODULE_FILE, 0, 0);
+	struct module *m = modules_get(modules, id);
+	uint64_t rva;
+
+	/* As gold makes them: the second begins in the page where the first ends. */
+	vec_push(&m->segments, (struct module_segment){0x0, 0x1200, 0x400000, false});
+	vec_push(&m->segments, (struct module_segment){0x1100, 0x900, 0x402100, true});
+	assert_true(module_offset_to_rva(m, 0x10, &rva));
+	assert_int_equal(rva, 0x10);
+	assert_true(module_offset_to_rva(m, 0x1150, &rva));
+	assert_int_equal(rva, 0x2150);
+	assert_true(module_offset_to_rva(m, 0x19ff, &rva));
+	assert_int_equal(rva, 0x29ff);
+	assert_false(module_offset_to_rva(m, 0x1a00, &rva));
+	assert_int_equal(module_rva_to_vaddr(m, 0x2150), 0x402150);
+}
+
+static void without_segments_the_offset_is_the_rva(void **state)
+{
+	struct modules *modules = &((struct fed *)*state)->p->modules;
+	module_id id = modules_add(modules, PROFILE_MODULE_KERNEL, 0, 0);
+	const struct module *m = modules_get(modules, id);
+	uint64_t rva;
+
+	assert_true(module_offset_to_rva(m, UINT64_MAX, &rva));
+	assert_int_equal(rva, UINT64_MAX);
+	assert_int_equal(module_rva_to_vaddr(m, 0x10), 0x10);
+	assert_true(module_is_kernel(m));
+	assert_int_equal(m->file_key, UINT32_MAX);
+}
+
+static void names_come_from_paths(void **state)
+{
+	static const char *const cases[][2] = {
+		{"/usr/lib/libc.so.6", "libc.so.6"},
+		{"[vdso]", "[vdso]"},
+		{"[a/b]", "[a/b]"},
+		{"/tmp/x (deleted)", "x"},
+		{"/memfd:a b (deleted)", "memfd:a b"},
+		{" (deleted)", " (deleted)"},
+		{"relative", "relative"},
+		{"/ends/in/", "/ends/in/"},
+		{"", "[unknown]"},
+	};
+	struct fed *f = *state;
+
+	for (uint32_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct module *m;
+
+		feed_module(f, i + 5, cases[i][0]);
+		m = modules_get(&f->p->modules, i);
+		fed_expect_name(f, m->name, cases[i][1]);
+		fed_expect_name(f, m->path, cases[i][0][0] ? cases[i][0] : "[unknown]");
+		assert_int_equal(m->file_key, i + 5);
+	}
+}
+
+static void the_newest_module_of_an_id_wins(void **state)
+{
+	struct fed *f = *state;
+
+	feed_module(f, 7, "/one");
+	feed_map(f, 1, 10, 0x1000, 0x2000, 0, 7);
+	feed_module(f, 7, "/two");
+	feed_module(f, NO_REC_MODULE, "/none");
+	feed_map(f, 2, 10, 0x2000, 0x3000, 0, 7);
+	feed_leaf(f, 3, 10, 10, 0x1000);
+	feed_leaf(f, 4, 10, 10, 0x2000);
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "one+0x0");
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "two+0x0");
+	assert_int_equal(f->p->modules.rows.count, 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fed_setup, fed_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(segments_say_where_an_offset_lies),
+		TEST(without_segments_the_offset_is_the_rva),
+		TEST(names_come_from_paths),
+		TEST(the_newest_module_of_an_id_wins),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -50,7 +50,7 @@ void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
 #define vec_last(v) ((v)->items[(v)->count - 1])
 #define vec_clear(v) ((void)((v)->count = 0))
 #define vec_for_each(v, ptr_type, it) \
-	for (ptr_type it = (v)->items; it < (v)->items + (v)->count; it++)
+	for (ptr_type it = (v)->items; it && it < (v)->items + (v)->count; it++)
 
 #define vec_release(v) \
 	do { \

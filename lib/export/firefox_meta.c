@@ -164,10 +164,9 @@ static json_t *configuration_value(const struct profile_meta *from)
 static json_t *find_section(json_t *sections, const char *label)
 {
 	json_t *section, *wanted = cstring_value(label);
-	size_t i;
 
-	json_array_foreach(sections, i, section)
-	{
+	for (size_t i = 0; i < json_array_size(sections); i++) {
+		section = json_array_get(sections, i);
 		if (json_equal(json_object_get(section, "label"), wanted)) {
 			json_decref(wanted);
 			return json_object_get(section, "entries");
@@ -176,6 +175,14 @@ static json_t *find_section(json_t *sections, const char *label)
 	section = json_pack("{s:o,s:[]}", "label", wanted, "entries");
 	json_array_append_new(sections, section);
 	return json_object_get(section, "entries");
+}
+
+static void add_value(json_t *sections, const char *section, const char *label, const char *format,
+		      json_t *value)
+{
+	json_array_append_new(find_section(sections, section),
+			      json_pack("{s:o,s:s,s:o}", "label", cstring_value(label), "format",
+					format, "value", value));
 }
 
 /* Formats of texts need a string, all others a number: what is none becomes a text. */
@@ -199,16 +206,12 @@ static void add_entry(json_t *sections, const struct profile_extra *extra)
 		format = "string";
 		value = cstring_value(extra->value);
 	}
-	json_array_append_new(find_section(sections, extra->section),
-			      json_pack("{s:o,s:s,s:o}", "label", cstring_value(extra->label),
-					"format", format, "value", value));
+	add_value(sections, extra->section, extra->label, format, value);
 }
 
 static void add_count(json_t *sections, const char *label, uint64_t count)
 {
-	json_array_append_new(find_section(sections, "Recording"),
-			      json_pack("{s:s,s:s,s:I}", "label", label, "format", "integer",
-					"value", (json_int_t)count));
+	add_value(sections, "Recording", label, "integer", count_value(count));
 }
 
 static json_t *extra_value(const struct profile *p)
@@ -221,13 +224,9 @@ static json_t *extra_value(const struct profile *p)
 	add_count(sections, "Processes", profile_process_count(p));
 	add_count(sections, "Frames", p->frames.rows.count);
 	add_count(sections, "Named frames", profile_named_frames(p));
-	if (p->meta.distribution) {
-		json_t *entries = find_section(sections, "Recording");
-
-		json_array_append_new(entries, json_pack("{s:s,s:s,s:o}", "label", "Distribution",
-							 "format", "string", "value",
-							 cstring_value(p->meta.distribution)));
-	}
+	if (p->meta.distribution)
+		add_value(sections, "Recording", "Distribution", "string",
+			  cstring_value(p->meta.distribution));
 	vec_for_each(&p->meta.extra, const struct profile_extra *, extra)
 		add_entry(sections, extra);
 	return sections;

@@ -8,23 +8,23 @@
 
 #define BUFFER_SIZE (64u * 1024)
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-/* All numbers of one to four digits behind what is before them. */
-#define DIGITS_1(p) p "0" p "1" p "2" p "3" p "4" p "5" p "6" p "7" p "8" p "9"
-#define DIGITS_2(p) \
-	DIGITS_1(p "0") \
-	DIGITS_1(p "1") DIGITS_1(p "2") DIGITS_1(p "3") DIGITS_1(p "4") DIGITS_1(p "5") \
-		DIGITS_1(p "6") DIGITS_1(p "7") DIGITS_1(p "8") DIGITS_1(p "9")
-#define DIGITS_3(p) \
-	DIGITS_2(p "0") \
-	DIGITS_2(p "1") DIGITS_2(p "2") DIGITS_2(p "3") DIGITS_2(p "4") DIGITS_2(p "5") \
-		DIGITS_2(p "6") DIGITS_2(p "7") DIGITS_2(p "8") DIGITS_2(p "9")
-#define DIGITS_4 \
-	DIGITS_3("0") \
-	DIGITS_3("1") DIGITS_3("2") DIGITS_3("3") DIGITS_3("4") DIGITS_3("5") DIGITS_3("6") \
-		DIGITS_3("7") DIGITS_3("8") DIGITS_3("9")
 #define ONES 0x0101010101010101ull
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "digits are stored lowest byte first");
+
+/* clang-format off */
+/* All numbers of one to three digits behind what is before them; of four digits. */
+#define DIGITS_1(p) p "0" p "1" p "2" p "3" p "4" p "5" p "6" p "7" p "8" p "9"
+#define DIGITS_2(p) \
+	DIGITS_1(p "0") DIGITS_1(p "1") DIGITS_1(p "2") DIGITS_1(p "3") DIGITS_1(p "4") \
+	DIGITS_1(p "5") DIGITS_1(p "6") DIGITS_1(p "7") DIGITS_1(p "8") DIGITS_1(p "9")
+#define DIGITS_3(p) \
+	DIGITS_2(p "0") DIGITS_2(p "1") DIGITS_2(p "2") DIGITS_2(p "3") DIGITS_2(p "4") \
+	DIGITS_2(p "5") DIGITS_2(p "6") DIGITS_2(p "7") DIGITS_2(p "8") DIGITS_2(p "9")
+#define DIGITS_4 \
+	DIGITS_3("0") DIGITS_3("1") DIGITS_3("2") DIGITS_3("3") DIGITS_3("4") \
+	DIGITS_3("5") DIGITS_3("6") DIGITS_3("7") DIGITS_3("8") DIGITS_3("9")
+/* clang-format on */
 
 const char jsonw_fours[40001] __attribute__((aligned(64))) = DIGITS_4;
 

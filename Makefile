@@ -28,6 +28,10 @@ CLANG ?= clang
 # Debian keeps it where a user's PATH does not look.
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 
+# A short line a step; V=1 shows the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-4s %s\n' $(1) $@)
+
 # What the project needs whatever CFLAGS, CPPFLAGS and LDFLAGS a builder gives.
 OPT ?= -O2
 CFLAGS ?= -g
@@ -74,56 +78,67 @@ export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(prof) ## Build prof (WERROR=1: warnings are errors; SAN=address,undefined; ARCH=arm64 SYSROOT=DIR)
+all: $(prof) ## Build prof (V=1 WERROR=1 SAN=address,undefined ARCH=arm64 SYSROOT=DIR)
 
 $(prof): $(call objects,$(cmd_src)) $(libprof)
-	$(link) -o $@ $^ $(LIBS)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(LIBS)
 
 $(libprof): $(call objects,$(lib_src))
-	rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(compile) -MMD -MP -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(compile) -MMD -MP -c -o $@ $<
 
 # The first time there is no .d file yet that says who includes the skeleton; only lib/live may.
 $(filter $(BUILD)/lib/live/%,$(call objects,$(lib_src))): | $(skeleton)
 
 $(BUILD)/%.bpf.o: %.bpf.c Makefile
 	@mkdir -p $(@D)
-	$(CLANG) $(bpf_cflags) -MMD -MP -c -o $@ $<
+	$(call say,BPF)
+	$(Q)$(CLANG) $(bpf_cflags) -MMD -MP -c -o $@ $<
 
 $(BUILD)/prof.bpf.o: $(call objects,$(bpf_src))
-	$(BPFTOOL) gen object $@ $^
+	$(call say,GEN)
+	$(Q)$(BPFTOOL) gen object $@ $^
 
 $(skeleton): $(BUILD)/prof.bpf.o
 	@mkdir -p $(@D)
-	$(BPFTOOL) gen skeleton $< name prof_bpf > $@.tmp
-	mv $@.tmp $@
+	$(call say,GEN)
+	$(Q)$(BPFTOOL) gen skeleton $< name prof_bpf > $@.tmp
+	@mv $@.tmp $@
 
 tests: $(unit) $(golden) $(fuzz) $(workloads) ## Build what check and e2e run
 
 # Unit tests, golden, fuzz and bench programs link what prof links: sanitizers hold for them too.
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(unit_helper_src)) $(libprof)
-	$(link) -o $@ $^ $(LIBS) -lcmocka
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(LIBS) -lcmocka
 
 $(BUILD)/tests/golden/golden: $(call objects,$(golden_src)) $(libprof)
-	$(link) -o $@ $^ $(LIBS)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(LIBS)
 
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o \
 		$(if $(fuzzer),,$(BUILD)/tests/fuzz/replay.o) $(libprof)
-	$(link) $(if $(fuzzer),-fsanitize=fuzzer) -o $@ $^ $(LIBS)
+	$(call say,LINK)
+	$(Q)$(link) $(if $(fuzzer),-fsanitize=fuzzer) -o $@ $^ $(LIBS)
 
 $(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(libprof)
-	$(link) -o $@ $^ $(LIBS)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(LIBS)
 
 # What is recorded is no part of prof: the same code whatever BUILD, with frame pointers and lines.
 workload_cflags := -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-omit-frame-pointer \
 	-fno-optimize-sibling-calls -I. $(warnings)
 $(workloads): $(BUILD)/%: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(sysroot) $(workload_cflags) -MMD -MP -MF $@.d -o $@ $< -pthread -lm
+	$(call say,CC)
+	$(Q)$(CC) $(sysroot) $(workload_cflags) -MMD -MP -MF $@.d -o $@ $< -pthread -lm
 
 workloads: $(workloads) ## Build tests/workloads, the programs whose true profile is known
 fuzz-programs: $(fuzz)

@@ -153,7 +153,7 @@ check-golden: $(golden)
 
 # A reader of untrusted bytes gets everything that ever broke it, and its seeds.
 check-fuzz: $(fuzz)
-	scripts/tap --label fuzz --plain $(foreach f,$(fuzz),"$(f) tests/fuzz/corpus/$(notdir $(f:fuzz_%=%))")
+	scripts/tap --label fuzz --plain $(foreach f,$(fuzz),"$(f) tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(f)))")
 
 check-checker:
 	scripts/tap --label checker --plain "python3 tests/check_profile.py --self-test"

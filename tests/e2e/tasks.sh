@@ -75,10 +75,11 @@ expect(450 < len(samples()) < 550, len(samples()))
 CODE
 
 # A program that is gone when it is to be named: deleted while it runs.
-cp "$workloads/shares" deleted
-record gone 0 -- bash -c './deleted 0.3 & rm deleted; wait'
+cp "$workloads/spin" deleted
+mkfifo ready
+record gone 0 -- bash -c './deleted die 0.3 >ready & read -r _ <ready; rm deleted; wait'
 judge "a program deleted while it runs is named" gone.json.gz <<'CODE'
-expect(within("sixty", thread("deleted")) > 100, check_profile.thread_names(p))
+expect(within("spinning", thread("deleted")) > 200, check_profile.thread_names(p))
 CODE
 
 done_testing

@@ -11,7 +11,8 @@
 #include "bpf/record.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
-#include "lib/session/mapping.h"
+#include "lib/profile/ids.h"
+#include "lib/stream/mapping.h"
 
 #define PARKING_MAX (1u << 16)
 

@@ -7,7 +7,8 @@
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
-#include "lib/session/mapping.h"
+#include "lib/profile/ids.h"
+#include "lib/stream/mapping.h"
 
 typedef uint32_t process_id;
 

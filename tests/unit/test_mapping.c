@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/session/mapping.h"
+#include "lib/profile/ids.h"
+#include "lib/stream/mapping.h"
 
 struct fixture {
 	struct mapping_table *t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/session/mapping.h"
+#include "lib/stream/mapping.h"
 
 #include "lib/base/alloc.h"
 

@@ -3,13 +3,13 @@
  * Which module lies where: the executable mappings of a process, or of the kernel. Forked processes
  * share one table until either changes it.
  */
-#ifndef PROF_LIB_SESSION_MAPPING_H
-#define PROF_LIB_SESSION_MAPPING_H
+#ifndef PROF_LIB_STREAM_MAPPING_H
+#define PROF_LIB_STREAM_MAPPING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/vec.h"
-#include "lib/profile/ids.h"
 
 /* mapping.module of anonymous memory, which belongs to whoever it is looked up for. */
 #define MAPPING_ANON (UINT32_MAX - 1)
@@ -17,7 +17,7 @@
 struct mapping {
 	uint64_t start, end; /* [start, end) */
 	uint64_t file_offset; /* of start */
-	module_id module; /* or MAPPING_ANON, or NO_MODULE where that is not known */
+	uint32_t module; /* a number of the owner's, or MAPPING_ANON */
 };
 
 struct mapping_table {

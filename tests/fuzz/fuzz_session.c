@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any bytes as a stream of records: through the merge, into a session, then with made-up answers
+ * through the expansion. What comes out must be a profile that exporters can rely on.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/profile/expand.h"
+#include "lib/session/session.h"
+#include "lib/stream/merge.h"
+#include "lib/stream/record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+/* Where no record begins, the next word may be one: a fuzzer finds its way faster. */
+static void add_records(struct merge *m, const uint64_t *words, size_t count)
+{
+	for (size_t at = 0; at < count;) {
+		const struct rec *rec = (const struct rec *)(words + at);
+
+		if (record_is_valid(rec, (count - at) * 8)) {
+			merge_add(m, rec);
+			at += rec->words;
+		} else {
+			at++;
+		}
+	}
+}
+
+static size_t feed_records(struct session *s, struct merge *m)
+{
+	const struct rec *rec;
+	size_t count = 0;
+
+	for (; (rec = merge_next(m)); count++)
+		session_feed(s, rec);
+	return count;
+}
+
+static void name_frames(struct profile *p)
+{
+	const struct frame_name chain[] = {
+		{strings_intern(&p->strings, "a"), NO_STRING, 1, true},
+		{NO_STRING, strings_intern(&p->strings, "f"), 0, false},
+		{strings_intern(&p->strings, "b"), strings_intern(&p->strings, "f"), 2, true},
+	};
+	struct expand *e = expand_new(p);
+
+	for (size_t i = 0; i < p->frames.rows.count; i++)
+		expand_answer(e, (frame_id)i, NO_SYMBOL, chain, p->frames.rows.items[i].offset % 4);
+	expand_apply(e);
+	expand_free(e);
+}
+
+static void check_thread(const struct profile *p, const struct profile_thread *row)
+{
+	uint64_t last = p->meta.start_ns;
+
+	require(row->name < p->strings.rows.count && row->process_name < p->strings.rows.count);
+	require(row->is_main == (row->pid == row->tid));
+	require(row->start >= p->meta.start_ns && (!row->end || row->end >= row->start));
+	vec_for_each(&row->samples, const struct sample *, sample) {
+		require(sample->time >= last && sample->weight);
+		require(sample->stack == NO_STACK || sample->stack < p->stacks.rows.count);
+		last = sample->time;
+	}
+}
+
+static void check_profile(const struct profile *p)
+{
+	for (size_t i = 0; i < p->stacks.rows.count; i++) {
+		const struct stack *row = &p->stacks.rows.items[i];
+
+		require(row->parent == NO_STACK || row->parent < i);
+		require(row->frame < p->frames.rows.count);
+	}
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		require(frame->func < p->funcs.rows.count);
+		require(frame->module == NO_MODULE || frame->module < p->modules.rows.count);
+	}
+	vec_for_each(&p->threads.rows, const struct profile_thread *, row)
+		check_thread(p, row);
+	if (p->threads.rows.count)
+		require(profile_process_count(p) > 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	size_t count = size / 8, records;
+	/* Aligned, and no larger than it says: so that reading beyond it is seen. */
+	_cleanup_free_ uint64_t *words = xmalloc(count * 8 + !count);
+	struct profile *p = profile_new();
+	struct merge *m = merge_new();
+	struct session *s;
+
+	memcpy(words, data, count * 8);
+	p->meta.start_ns = 5000000000;
+	s = session_new(p);
+	merge_begin_round(m, p->meta.start_ns);
+	add_records(m, words, count / 2);
+	merge_begin_round(m, p->meta.start_ns);
+	records = feed_records(s, m);
+	add_records(m, words + count / 2, count - count / 2);
+	merge_finish(m);
+	records += feed_records(s, m);
+	session_finish(s, p->meta.start_ns);
+	session_free(s);
+	merge_free(m);
+	require(profile_sample_count(p) <= records);
+	name_frames(p);
+	check_profile(p);
+	profile_free(p);
+	return 0;
+}

@@ -62,7 +62,9 @@ static raw_stack_id intern(struct raw_stacks *s, const struct rec_stack *rec)
 		.user_depth = rec->user_depth,
 		.flags = rec->rec.flags,
 	};
-	uint64_t *words = vec_add_zeroed(&s->words, key.depth + (key.depth + 7) / 8);
+	/* At least one, so that even an empty stack has a place. */
+	size_t count = key.depth ? key.depth + (key.depth + 7) / 8 : 1;
+	uint64_t *words = vec_add_zeroed(&s->words, count);
 
 	if (key.depth) {
 		memcpy(words, rec->addrs, addrs_size);

@@ -11,8 +11,9 @@
 
 struct resolved {
 	uint64_t stamp, kernel_stamp; /* of the mappings that were used */
-	raw_stack_id raw;
+	uint32_t key; /* raw_stack_id plus one; 0, as it is in the beginning: empty */
 	stack_id stack;
+	uint32_t user_depth;
 };
 
 void resolver_init(struct resolver *r, struct profile *profile)
@@ -20,8 +21,6 @@ void resolver_init(struct resolver *r, struct profile *profile)
 	*r = (struct resolver){.profile = profile};
 	r->kernel = mapping_table_new();
 	r->cache = xcalloc(CACHE_LINES, sizeof(*r->cache));
-	for (size_t i = 0; i < CACHE_LINES; i++)
-		r->cache[i].raw = NO_RAW_STACK;
 }
 
 void resolver_release(struct resolver *r)
@@ -82,39 +81,50 @@ static uint8_t user_kind(uint8_t kind)
 	return kind >= FRAME_KIND_COUNT || kind == FRAME_KERNEL ? PROFILE_FRAME_NATIVE : kind;
 }
 
+/* Frame `i` of a stack in user space: what lies there, and as what kind of frame. */
+static uint64_t user_addr(const struct resolver *r, const struct raw_stack *stack, uint32_t i,
+			  uint8_t *kind)
+{
+	bool is_first = i == stack->kernel_depth;
+
+	*kind = user_kind(raw_stack_kinds(&r->raw, stack)[i]);
+	return frame_addr(raw_stack_addrs(&r->raw, stack)[i],
+			  *kind == PROFILE_FRAME_SIGNAL ||
+				  (is_first && stack->flags & STACK_USER_PC));
+}
+
 /*
- * How many frames of the stack are code, as far as the mappings tell. A frame pointer register that
- * holds something else leads the walker into data: where the first address lies in no executable
- * mapping, what is behind it is no chain either.
+ * How many user frames of the stack are code, as far as the mappings tell. A frame pointer register
+ * that holds something else leads the walker into data: where the first address lies in no
+ * executable mapping, what is behind it is no chain either.
  */
-static uint32_t code_depth(const struct raw_stack *stack, const uint64_t *addrs,
+static uint32_t code_depth(const struct resolver *r, const struct raw_stack *stack,
 			   const struct mapping_table *mappings)
 {
-	uint32_t depth = stack->kernel_depth;
-	uint32_t all = depth + stack->user_depth;
+	uint32_t depth = 0;
+	uint8_t kind;
 
 	if (!mappings->rows.count)
-		return all; /* nothing is known of this process */
-	while (depth < all && mapping_table_find(mappings, addrs[depth]))
+		return stack->user_depth; /* nothing is known of this process */
+	while (depth < stack->user_depth &&
+	       mapping_table_find(mappings,
+				  user_addr(r, stack, stack->kernel_depth + depth, &kind)))
 		depth++;
 	return depth;
 }
 
-static stack_id walk(struct resolver *r, const struct raw_stack *stack, struct process *process,
-		     const struct mapping_table *mappings)
+static stack_id walk(struct resolver *r, const struct raw_stack *stack, uint32_t user_depth,
+		     struct process *process, const struct mapping_table *mappings)
 {
 	const uint64_t *addrs = raw_stack_addrs(&r->raw, stack);
-	const uint8_t *kinds = raw_stack_kinds(&r->raw, stack);
 	uint32_t kernel_depth = stack->kernel_depth;
-	uint32_t depth = code_depth(stack, addrs, mappings);
 	stack_id id = NO_STACK;
 
-	for (uint32_t i = depth; i-- > kernel_depth;) {
-		uint8_t kind = user_kind(kinds[i]);
-		bool is_pc = kind == PROFILE_FRAME_SIGNAL ||
-			     (i == kernel_depth && stack->flags & STACK_USER_PC);
+	for (uint32_t i = kernel_depth + user_depth; i-- > kernel_depth;) {
+		uint8_t kind;
+		uint64_t addr = user_addr(r, stack, i, &kind);
 
-		id = push_frame(r, id, frame_addr(addrs[i], is_pc), kind, process, mappings);
+		id = push_frame(r, id, addr, kind, process, mappings);
 	}
 	for (uint32_t i = kernel_depth; i-- > 0;)
 		id = push_frame(r, id, frame_addr(addrs[i], false), PROFILE_FRAME_KERNEL, process,
@@ -123,20 +133,22 @@ static stack_id walk(struct resolver *r, const struct raw_stack *stack, struct p
 }
 
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
-			const struct mapping_table *mappings)
+			const struct mapping_table *mappings, uint32_t *user_depth)
 {
 	uint64_t hash = hash_pair(mappings->stamp << 32 | raw, r->kernel->stamp);
 	struct resolved *line = &r->cache[hash % CACHE_LINES];
 
-	if (line->raw == raw && line->stamp == mappings->stamp &&
-	    line->kernel_stamp == r->kernel->stamp)
-		return line->stack;
-	*line = (struct resolved){
-		.stamp = mappings->stamp,
-		.kernel_stamp = r->kernel->stamp,
-		.raw = raw,
-		.stack = walk(r, &r->raw.rows.items[raw], process, mappings),
-	};
+	if (line->key != raw + 1 || line->stamp != mappings->stamp ||
+	    line->kernel_stamp != r->kernel->stamp) {
+		const struct raw_stack *stack = &r->raw.rows.items[raw];
+
+		line->stamp = mappings->stamp;
+		line->kernel_stamp = r->kernel->stamp;
+		line->key = raw + 1;
+		line->user_depth = code_depth(r, stack, mappings);
+		line->stack = walk(r, stack, line->user_depth, process, mappings);
+	}
+	*user_depth = line->user_depth;
 	return line->stack;
 }
 

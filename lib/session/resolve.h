@@ -20,11 +20,11 @@ void resolver_init(struct resolver *r, struct profile *profile);
 void resolver_release(struct resolver *r);
 
 /*
- * The stack below the leaf. `mappings` need not be the process's present ones; `process` is whose
- * anonymous memory they speak of.
+ * The stack below the leaf, and how many of its frames are user code. `mappings` need not be the
+ * process's present ones; `process` is whose anonymous memory they speak of.
  */
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
-			const struct mapping_table *mappings);
+			const struct mapping_table *mappings, uint32_t *user_depth);
 /* `base` with one more frame, the interrupted one. */
 stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, bool is_kernel,
 		       struct process *process, const struct mapping_table *mappings);

@@ -82,25 +82,19 @@ static void feed_map(struct session *s, const struct rec_map *rec)
 }
 
 /* A sample may stand for several ticks; what has user frames is the sample. */
-static void count_sample(struct session *s, const struct rec_sample *rec, raw_stack_id raw,
-			 uint32_t weight)
+static void count_sample(struct session *s, const struct rec_sample *rec, uint32_t weight,
+			 uint32_t user_depth, bool is_truncated)
 {
 	struct profile_stats *stats = &s->profile->stats;
 	uint8_t flags = rec->rec.flags;
-	bool has_user = !(flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL));
 
-	if (raw != NO_RAW_STACK) {
-		const struct raw_stack *stack = &s->resolver.raw.rows.items[raw];
-
-		has_user |= stack->user_depth > 0;
-		if (stack->flags & STACK_TRUNCATED)
-			stats->truncated += weight;
-	}
 	stats->cpu_samples += weight;
-	if (has_user)
+	if (user_depth || !(flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL)))
 		stats->user_stacks++;
 	if (flags & (SAMPLE_KERNEL_THREAD | SAMPLE_EXITING))
 		stats->kernel_only += weight;
+	if (is_truncated)
+		stats->truncated += weight;
 }
 
 /* raw: what lies below the leaf, NO_RAW_STACK where nothing does. */
@@ -115,15 +109,20 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 		.cpu_delta = pending->cpu_delta,
 		.cause = SAMPLE_ON_CPU,
 	};
+	uint32_t user_depth = 0;
+	bool is_truncated = false;
 
-	if (raw != NO_RAW_STACK)
-		sample.stack = resolver_stack(&s->resolver, raw, process, pending->mappings);
+	if (raw != NO_RAW_STACK) {
+		sample.stack = resolver_stack(&s->resolver, raw, process, pending->mappings,
+					      &user_depth);
+		is_truncated = s->resolver.raw.rows.items[raw].flags & STACK_TRUNCATED;
+	}
 	if (!(rec->rec.flags & SAMPLE_NO_LEAF))
 		sample.stack = resolver_leaf(&s->resolver, sample.stack, rec->leaf,
 					     rec->rec.flags & SAMPLE_LEAF_KERNEL, process,
 					     pending->mappings);
 	thread_add_sample(&s->tasks.threads, pending->thread, &sample);
-	count_sample(s, rec, raw, sample.weight);
+	count_sample(s, rec, sample.weight, user_depth, is_truncated);
 }
 
 /* Its stack never came, so there is no row for it; its CPU time was spent all the same. */

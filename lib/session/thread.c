@@ -110,7 +110,8 @@ uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint64_t time, u
 	}
 	thread->has_cpu_time = true;
 	thread->cpu_time = cpu_time;
-	thread->sample_time = time;
+	if (time > thread->sample_time)
+		thread->sample_time = time;
 	return delta > UINT32_MAX ? UINT32_MAX : (uint32_t)delta;
 }
 

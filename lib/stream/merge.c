@@ -202,6 +202,12 @@ static void take_incoming(struct merge *m)
 	size_t waiting = m->sorted.count - m->head;
 
 	sort_incoming(m);
+	if (!waiting) {
+		exchange(&m->sorted, &m->incoming);
+		m->head = 0;
+		vec_clear(&m->incoming);
+		return;
+	}
 	vec_clear(&m->scratch);
 	vec_reserve(&m->scratch, waiting + m->incoming.count);
 	m->scratch.count = waiting + m->incoming.count;

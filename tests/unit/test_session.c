@@ -41,9 +41,27 @@ static void return_addresses_are_one_too_high(void **state)
 	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf201, 2, 0);
 	row = fed_thread(f, 10, 0, 10);
 	fed_expect_stack(f, row, 0,
-			 "0x0 app+0x300 s:app+0x200 app+0x100 k:[kernel]+0x100 k:[kernel]+0x201");
+			 "app+0x300 s:app+0x200 app+0x100 k:[kernel]+0x100 k:[kernel]+0x201");
 	fed_expect_stack(f, row, 1,
 			 "app+0x300 s:app+0x200 app+0x101 k:[kernel]+0x100 k:[kernel]+0x201");
+}
+
+static void a_chain_ends_where_it_leaves_code(void **state)
+{
+	struct fed *f = *state;
+	/* The call at the very end of a mapping returns to where nothing is, and is code. */
+	const uint64_t addrs[] = {0x1101, 0x2000, 0x2001, 0x1201}, data[] = {0x9000, 0x1201};
+
+	feed_stack(f, MS, 1, 0, addrs, 0, 4, NULL);
+	feed_stack(f, MS, 2, 0, data, 0, 2, NULL);
+	feed_sample(f, MS, 10, 10, 0, 0x1001, 1, 0);
+	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf001, 2, 0);
+	/* Of a process without any mapping nothing can be told. */
+	feed_sample(f, MS, 12, 12, 0, 0x1001, 1, 0);
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "app+0xfff app+0x100 app+0x1");
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "k:[kernel]+0x1");
+	fed_expect_stack(f, fed_thread(f, 12, 0, 12), 0, "0x1200 0x2000 0x1fff 0x1100 0x1001");
+	assert_int_equal(f->p->stats.user_stacks, 2);
 }
 
 static void a_call_at_the_end_of_a_mapping_belongs_to_it(void **state)
@@ -63,10 +81,10 @@ static void kernel_and_user_space_do_not_mix(void **state)
 	const uint64_t addrs[] = {0x1101, 0xf101};
 
 	feed_stack(f, MS, 1, 0, addrs, 1, 1, NULL);
-	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL, 0x1001, 1, 0);
+	feed_sample(f, MS, 12, 12, SAMPLE_LEAF_KERNEL, 0x1001, 1, 0);
 	feed_leaf(f, MS, 10, 10, 0xf100);
-	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "0xf100 k:0x1100 k:0x1001");
-	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "0xf100");
+	fed_expect_stack(f, fed_thread(f, 12, 0, 12), 0, "0xf100 k:0x1100 k:0x1001");
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "0xf100");
 }
 
 static void one_stack_means_what_is_mapped_when_it_is_used(void **state)
@@ -141,7 +159,7 @@ static void a_stack_that_never_comes_is_a_loss(void **state)
 
 	feed_sample(f, 1 * MS, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 1 * MS);
 	feed_sample(f, 2 * MS, 10, 10, 0, 0x1001, 5, 2 * MS);
-	feed_sample(f, 3 * MS, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 4 * MS);
+	feed_sample(f, 5 * MS, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 4 * MS);
 	feed_end(f, 6 * MS);
 	row = fed_thread(f, 10, 0, 10);
 	assert_int_equal(f->p->stats.lost[LOST_STACK], 1);
@@ -204,17 +222,38 @@ static void cpu_time_is_unwrapped(void **state)
 {
 	struct fed *f = *state;
 	const uint64_t wrap = 1ull << 36; /* where 32 bits of ns >> 4 begin again */
-	const uint64_t times[] = {wrap - 160, wrap + 320, wrap + 160, wrap + 480,
-				  wrap + 480 + (1ull << 34)};
+	const uint64_t long_time = 1ull << 34;
+	const uint64_t cpu[] = {wrap - 160, wrap + 320, wrap + 160, wrap + 480,
+				wrap + 480 + long_time};
+	const uint64_t times[] = {0, MS, 2 * MS, 3 * MS, 4 * MS + long_time};
 	const uint32_t deltas[] = {0, 480, 0, 160, UINT32_MAX};
 	const struct profile_thread *row;
 
 	for (size_t i = 0; i < 5; i++)
-		feed_sample(f, i * MS, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, times[i]);
+		feed_sample(f, times[i], 10, 10, SAMPLE_NO_STACK, 0x1001, 0, cpu[i]);
 	row = fed_thread(f, 10, 0, 10);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(row->samples.items[i].cpu_delta, deltas[i]);
 	assert_int_equal(row->cpu_ns, 640ull + UINT32_MAX);
+}
+
+static void cpu_time_that_catches_up_is_spread(void **state)
+{
+	static const uint64_t cpu[] = {0, 0, 48, 48, 48};
+	static const uint32_t deltas[] = {0, 0, 16, 16, 16};
+	struct fed *f = *state;
+
+	for (size_t i = 0; i < 5; i++)
+		feed_sample(f, i * 16, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, cpu[i]);
+	/* One that is late changes nothing of that. */
+	feed_sample(f, 8, 10, 10, SAMPLE_NO_STACK, 0x1002, 0, 32);
+	feed_sample(f, 80, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 480);
+	for (size_t i = 0; i < 5; i++) {
+		const struct profile_thread *row = fed_thread(f, 10, 0, 10);
+
+		assert_int_equal(row->samples.items[i + (i > 0)].cpu_delta, deltas[i]);
+	}
+	assert_int_equal(fed_thread(f, 10, 0, 10)->cpu_ns, 64);
 }
 
 static void counts_each_sort_of_sample(void **state)
@@ -295,6 +334,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(return_addresses_are_one_too_high),
+		TEST(a_chain_ends_where_it_leaves_code),
 		TEST(a_call_at_the_end_of_a_mapping_belongs_to_it),
 		TEST(kernel_and_user_space_do_not_mix),
 		TEST(one_stack_means_what_is_mapped_when_it_is_used),
@@ -305,6 +345,7 @@ int main(void)
 		TEST(a_waiting_sample_keeps_its_mappings),
 		TEST(the_newest_stack_of_an_id_wins),
 		TEST(cpu_time_is_unwrapped),
+		TEST(cpu_time_that_catches_up_is_spread),
 		TEST(counts_each_sort_of_sample),
 		TEST(anonymous_memory_belongs_to_its_process),
 		TEST(losses_are_counted_and_shown_in_bursts),

@@ -90,6 +90,7 @@ struct debug_info {
 	struct binary *binary; /* the module's own file, or NULL */
 	struct debug_file debug;
 	struct debug_file shared; /* what dwz moved out of it */
+	struct binary_sections sections; /* of `dwarf` */
 	Dwarf *dwarf, *shared_dwarf;
 	uint64_t first_vaddr;
 	struct work work;
@@ -128,6 +129,8 @@ void describe_address(struct debug_info *info, struct unit *unit, struct functio
 		      uint64_t addr, struct answer *answer);
 
 /* dwarf_names.c */
+/* Text that libdw found in an entry; NULL where it would not end within the section it is in. */
+const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int name);
 /*
  * The linkage name of a function or inlined call; where there is none the name, behind the scopes
  * it is in unless the language has none. NULL: nameless. Lives as long as info.

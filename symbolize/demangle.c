@@ -27,6 +27,8 @@ static void append(const char *text, size_t size, void *opaque)
 {
 	struct output *out = opaque;
 
+	if (!size)
+		return;
 	if (size > MAX_READABLE - out->size)
 		longjmp(out->too_long, 1);
 	memcpy(out->text + out->size, text, size);

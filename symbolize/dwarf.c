@@ -3,6 +3,7 @@
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
 #include <errno.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -74,6 +75,17 @@ static int open_shared_part(struct debug_info *info, const struct symbolizer_inp
 	return 0;
 }
 
+/* libdw takes the paths of line tables from this section without looking for their ends. */
+static bool has_sane_paths(const struct debug_info *info)
+{
+	vec_for_each(&info->sections.rows, const struct binary_section *, it) {
+		if (strcmp(it->name, ".debug_line_str") == 0 &&
+		    ((const char *)it->data)[it->size - 1] != '\0')
+			return false;
+	}
+	return true;
+}
+
 static int info_open(struct symbolizer **out, const struct symbolizer_input *input,
 		     struct error *err)
 {
@@ -91,6 +103,9 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 	info->dwarf = dwarf_begin_elf(binary_elf(binary), DWARF_C_READ, NULL);
 	if (!info->dwarf)
 		return error_text(err, -ENOENT, "%s", dwarf_errmsg(-1));
+	binary_add_debug_sections(binary, &info->sections);
+	if (!has_sane_paths(info))
+		return error_text(err, -ENOENT, "damaged DWARF");
 	ret = open_shared_part(info, input, err);
 	if (ret)
 		return ret;
@@ -148,6 +163,7 @@ static void info_free(struct symbolizer *base)
 	memos_release(&info->names);
 	memos_release(&info->paths);
 	arena_release(&info->arena);
+	vec_release(&info->sections.rows);
 	dwarf_end(info->dwarf);
 	dwarf_end(info->shared_dwarf);
 	debug_file_close(&info->shared);

@@ -2,20 +2,38 @@
 /* What functions are called in DWARF. */
 #include <dwarf.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "lib/base/strbuf.h"
 #include "symbolize/debug_info.h"
 
 /* An inlined call refers to an abstract function, which refers to a declaration; then it ends. */
 #define MAX_REFERENCES 8
+#define MAX_TEXT 65536
 /* Longer names are nonsense, and nesting could make many of them out of a small file. */
 #define MAX_BUILT_NAME 2048
 
-static const char *attribute_text(Dwarf_Die *die, unsigned int name)
+/*
+ * libdw hands out the last string of a section without looking for its end. Longer ones than any
+ * compiler makes would cost as much again for each entry that has them.
+ */
+static bool is_sane_text(const struct debug_info *info, const char *text)
+{
+	vec_for_each(&info->sections.rows, const struct binary_section *, it) {
+		uintptr_t at = (uintptr_t)text - (uintptr_t)it->data;
+
+		if (at < it->size)
+			return memchr(text, '\0', MIN(it->size - at, MAX_TEXT));
+	}
+	return true;
+}
+
+const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
+	const char *text = dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 
-	return dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+	return text && is_sane_text(info, text) ? text : NULL;
 }
 
 static bool follow(Dwarf_Die *die, unsigned int name)
@@ -34,18 +52,18 @@ static bool follow_any(Dwarf_Die *die)
 	return follow(die, DW_AT_abstract_origin) || follow(die, DW_AT_specification);
 }
 
-static const char *linkage_name(Dwarf_Die *die)
+static const char *linkage_name(struct debug_info *info, Dwarf_Die *die)
 {
-	const char *name = attribute_text(die, DW_AT_linkage_name);
+	const char *name = attribute_text(info, die, DW_AT_linkage_name);
 
-	return name ? name : attribute_text(die, DW_AT_MIPS_linkage_name);
+	return name ? name : attribute_text(info, die, DW_AT_MIPS_linkage_name);
 }
 
 /* A function's name is its declaration's; libdw's own search could go and open other files. */
-static const char *plain_name(Dwarf_Die die)
+static const char *plain_name(struct debug_info *info, Dwarf_Die die)
 {
 	for (int i = 0; i < MAX_REFERENCES; i++) {
-		const char *name = attribute_text(&die, DW_AT_name);
+		const char *name = attribute_text(info, &die, DW_AT_name);
 
 		if (name || !follow_any(&die))
 			return name;
@@ -75,20 +93,21 @@ static bool language_has_scopes(Dwarf_Die *unit)
 	}
 }
 
-static const char *type_name(Dwarf_Die *type, const char *member)
+static const char *type_name(struct debug_info *info, Dwarf_Die *type, const char *member)
 {
-	const char *name = attribute_text(type, DW_AT_name);
+	const char *name = attribute_text(info, type, DW_AT_name);
 
 	return !name && strcmp(member, "operator()") == 0 ? "{lambda}" : name;
 }
 
-static void add_scope(struct strbuf *name, Dwarf_Die *scope, const char *member)
+static void add_scope(struct debug_info *info, struct strbuf *name, Dwarf_Die *scope,
+		      const char *member)
 {
 	const char *text = NULL;
 
 	switch (dwarf_tag(scope)) {
 	case DW_TAG_namespace:
-		text = attribute_text(scope, DW_AT_name);
+		text = attribute_text(info, scope, DW_AT_name);
 		if (!text)
 			text = "(anonymous namespace)";
 		break;
@@ -97,11 +116,11 @@ static void add_scope(struct strbuf *name, Dwarf_Die *scope, const char *member)
 	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
 	case DW_TAG_enumeration_type:
-		text = type_name(scope, member);
+		text = type_name(info, scope, member);
 		break;
 	case DW_TAG_module:
 	case DW_TAG_subprogram:
-		text = plain_name(*scope);
+		text = plain_name(info, *scope);
 		break;
 	default:
 		break;
@@ -133,14 +152,14 @@ static void add_scopes(struct debug_info *info, Dwarf_Die unit, const Dwarf_Die 
 		}
 		if (at.addr >= die->addr)
 			return;
-		add_scope(name, &at, member);
+		add_scope(info, name, &at, member);
 		parent = at;
 	}
 }
 
 static const char *build_name(struct debug_info *info, Dwarf_Die *die)
 {
-	const char *plain = plain_name(*die);
+	const char *plain = plain_name(info, *die);
 	struct strbuf name = {0};
 	const char *built;
 	Dwarf_Die unit;
@@ -167,7 +186,7 @@ static const char *find_name(struct debug_info *info, Dwarf_Die *die)
 {
 	for (int i = 0; i < MAX_REFERENCES; i++) {
 		Dwarf_Die next = *die;
-		const char *name = linkage_name(die);
+		const char *name = linkage_name(info, die);
 
 		if (name)
 			return name;

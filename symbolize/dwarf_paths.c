@@ -33,14 +33,6 @@ void memos_release(struct memos *memos)
 	index_release(&memos->index);
 }
 
-static const char *compilation_dir(const struct unit *unit)
-{
-	Dwarf_Die die = unit->die;
-	Dwarf_Attribute attribute;
-
-	return dwarf_attr(&die, DW_AT_comp_dir, &attribute) ? dwarf_formstring(&attribute) : NULL;
-}
-
 static const char *join(struct arena *arena, const char *dir, const char *path)
 {
 	size_t dir_size = strlen(dir), path_size = strlen(path);
@@ -55,6 +47,7 @@ static const char *join(struct arena *arena, const char *dir, const char *path)
 const char *unit_path(struct debug_info *info, const struct unit *unit, const char *path)
 {
 	const struct memo *known;
+	Dwarf_Die die = unit->die;
 	const char *dir;
 
 	if (!path || *path == '/')
@@ -63,7 +56,7 @@ const char *unit_path(struct debug_info *info, const struct unit *unit, const ch
 	if (known)
 		return known->text;
 	/* Where the build hid its directory both are relative, and repeat each other. */
-	dir = compilation_dir(unit);
+	dir = attribute_text(info, &die, DW_AT_comp_dir);
 	if (dir && *dir == '/' && strlen(dir) + strlen(path) < PATH_MAX)
 		memos_add(&info->paths, path, join(&info->arena, dir, path));
 	else

@@ -12,6 +12,8 @@
 #include "symbolize/segments.h"
 #include "symbolize/symbolizer.h"
 
+/* No version is looked for behind this. */
+#define MAX_NAME 16384
 /* As much of a name as counts when two symbols of one place are compared. */
 #define COMPARED_NAME 256
 
@@ -196,7 +198,7 @@ static int symtab_open(struct symbolizer **out, const struct symbolizer_input *i
 /* "memcpy@@GLIBC_2.14" is known as memcpy. */
 static const char *plain_name(struct symtab *t, const char *name)
 {
-	const char *version = strchr(name, '@');
+	const char *version = memchr(name, '@', strnlen(name, MAX_NAME));
 
 	if (!version || version == name)
 		return name;

@@ -12,6 +12,8 @@
 /* Addresses between two looks at whether to stop. */
 #define BATCH 256
 #define MAX_SYMBOLIZERS 4
+/* Damaged files can make each of many names as long as they are themselves. */
+#define MAX_TEXT 16384
 
 /* In the order in which they are asked. */
 static const struct symbolizer_ops *const for_files[] = {
@@ -97,7 +99,7 @@ static string_id func_string(struct namer *n, const char *name)
 		*id = strings_intern_sized(&n->profile->strings, n->readable.text,
 					   n->readable.size);
 	else if (is_new)
-		*id = strings_intern(&n->profile->strings, name);
+		*id = strings_intern_sized(&n->profile->strings, name, strnlen(name, MAX_TEXT));
 	return *id;
 }
 
@@ -110,7 +112,7 @@ static string_id file_string(struct namer *n, const char *path)
 		return NO_STRING;
 	id = text_cache_at(&n->files, path, &is_new);
 	if (is_new)
-		*id = strings_intern(&n->profile->strings, path);
+		*id = strings_intern_sized(&n->profile->strings, path, strnlen(path, MAX_TEXT));
 	return *id;
 }
 

@@ -248,3 +248,24 @@ bool binary_has_section(const struct binary *b, const char *name)
 	}
 	return false;
 }
+
+void binary_add_debug_sections(const struct binary *b, struct binary_sections *sections)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(b->elf, scn))) {
+		GElf_Shdr header;
+		Elf_Data *data;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		name = string_table_get(&b->section_names, header.sh_name);
+		if (!name || strncmp(name, ".debug_", 7) != 0)
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (data && data->d_buf && data->d_size)
+			vec_push(&sections->rows,
+				 (struct binary_section){name, data->d_buf, data->d_size});
+	}
+}

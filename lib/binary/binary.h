@@ -60,6 +60,20 @@ size_t binary_build_id(const struct binary *b, uint8_t build_id[BUILD_ID_MAX]);
 /* Is there a section of that name with bytes in the file? */
 bool binary_has_section(const struct binary *b, const char *name);
 
+/* A section with bytes in the file, as it is in memory: inflated once libdw has opened it. */
+struct binary_section {
+	const char *name;
+	const void *data;
+	size_t size;
+};
+
+struct binary_sections {
+	VEC(struct binary_section) rows;
+};
+
+/* Appends those whose name starts with ".debug_". */
+void binary_add_debug_sections(const struct binary *b, struct binary_sections *sections);
+
 /* A symbol in an executable section. */
 struct binary_symbol {
 	uint64_t vaddr;

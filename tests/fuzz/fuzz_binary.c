@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/binary/binary.h"
+#include "tests/fuzz/input.h"
+
+static void summarize(int fd)
+{
+	struct binary_summary summary;
+
+	if (binary_summarize(fd, &summary, NULL) == 0)
+		binary_summary_release(&summary);
+}
+
+static void open_whole(int fd)
+{
+	struct binary_symbols symbols = {0};
+	uint8_t build_id[BUILD_ID_MAX];
+	struct binary *b;
+
+	if (binary_open(&b, fd, NULL) != 0)
+		return;
+	if (binary_build_id(b, build_id) > BUILD_ID_MAX)
+		abort();
+	binary_has_section(b, ".debug_info");
+	binary_add_symbols(b, &symbols);
+	vec_for_each(&symbols.rows, const struct binary_symbol *, it) {
+		if (it->vaddr >= it->limit || !it->name[0])
+			abort();
+	}
+	vec_release(&symbols.rows);
+	binary_free(b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = input_open(data, size);
+
+	summarize(fd);
+	open_whole(fd);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "symbolize/debug_file.h"
+#include "tests/unit/own_program.h"
+
+/* A folder with .build-id/xx in it, and the path of the debug file of this program there. */
+struct place {
+	char *dir, *ids, *sub, *file;
+	const char *dirs[3];
+};
+
+static void place_init(struct place *p)
+{
+	struct module module = own_module();
+	char template[] = "/tmp/prof-test-XXXXXX", id[2 * BUILD_ID_MAX + 1];
+
+	build_id_to_text(module.build_id, module.build_id_size, id);
+	assert_non_null(mkdtemp(template));
+	p->dir = xstrdup(template);
+	p->ids = xasprintf("%s/.build-id", p->dir);
+	p->sub = xasprintf("%s/%.2s", p->ids, id);
+	p->file = xasprintf("%s/%s.debug", p->sub, id + 2);
+	assert_int_equal(mkdir(p->ids, 0700), 0);
+	assert_int_equal(mkdir(p->sub, 0700), 0);
+	p->dirs[0] = "/nonexistent";
+	p->dirs[1] = p->dir;
+	p->dirs[2] = NULL;
+	vec_release(&module.segments);
+}
+
+static void place_release(struct place *p)
+{
+	unlink(p->file);
+	rmdir(p->file);
+	assert_int_equal(rmdir(p->sub), 0);
+	assert_int_equal(rmdir(p->ids), 0);
+	assert_int_equal(rmdir(p->dir), 0);
+	free(p->dir);
+	free(p->ids);
+	free(p->sub);
+	free(p->file);
+}
+
+static int try_open(const struct place *p, struct debug_file *f)
+{
+	struct module module = own_module();
+	const struct symbolizer_input input = {.module = &module, .fd = -1, .debug_dirs = p->dirs};
+	int ret = debug_file_open(f, &input, NULL);
+
+	vec_release(&module.segments);
+	return ret;
+}
+
+static void copy_of_own_program(const char *path, off_t size)
+{
+	_cleanup_close_ int from = own_fd();
+	_cleanup_close_ int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	char buf[65536];
+	ssize_t n;
+
+	assert_true(to >= 0);
+	while (size > 0 && (n = read(from, buf, sizeof(buf))) > 0) {
+		n = n < size ? n : size;
+		assert_int_equal(write(to, buf, (size_t)n), n);
+		size -= n;
+	}
+}
+
+static void found_by_its_build_id(void **state)
+{
+	struct debug_file f;
+	struct place p;
+
+	(void)state;
+	place_init(&p);
+	assert_int_equal(try_open(&p, &f), -ENOENT);
+	copy_of_own_program(p.file, INT64_MAX);
+	assert_int_equal(try_open(&p, &f), 0);
+	assert_non_null(f.binary);
+	assert_true(f.fd >= 0);
+	debug_file_close(&f);
+	assert_null(f.binary);
+	debug_file_close(&f);
+	place_release(&p);
+}
+
+static void a_symbolic_link_is_followed(void **state)
+{
+	struct debug_file f;
+	struct place p;
+
+	(void)state;
+	place_init(&p);
+	assert_int_equal(symlink("/proc/self/exe", p.file), 0);
+	assert_int_equal(try_open(&p, &f), 0);
+	debug_file_close(&f);
+	place_release(&p);
+}
+
+static void names_functions_of_a_file_that_is_gone(void **state)
+{
+	struct module module = own_module();
+	struct symbolizer_input input = {.module = &module, .fd = -1};
+	struct symbolizer *s;
+	struct answer answer;
+	struct place p;
+
+	(void)state;
+	place_init(&p);
+	copy_of_own_program(p.file, INT64_MAX);
+	input.debug_dirs = p.dirs;
+	answer = ask_one(&symbolizer_elf, &input, own_rva(own_mark_inner), &s);
+	assert_string_equal(answer.func, "own_outer");
+	s->ops->free(s);
+	answer = ask_one(&symbolizer_dwarf, &input, own_rva(own_mark_inner), &s);
+	assert_int_equal(answer.depth, 3);
+	s->ops->free(s);
+	vec_release(&module.segments);
+	place_release(&p);
+}
+
+static void another_build_is_refused(void **state)
+{
+	struct debug_file f;
+	struct place p;
+
+	(void)state;
+	place_init(&p);
+	assert_int_equal(symlink("/bin/sh", p.file), 0);
+	assert_int_equal(try_open(&p, &f), -ENOENT);
+	place_release(&p);
+}
+
+static void what_is_no_elf_file_is_refused(void **state)
+{
+	struct debug_file f;
+	struct place p;
+
+	(void)state;
+	place_init(&p);
+	/* Whoever opens this for reading waits for a writer. */
+	assert_int_equal(mkfifo(p.file, 0600), 0);
+	assert_int_equal(try_open(&p, &f), -ENOENT);
+	assert_int_equal(unlink(p.file), 0);
+	assert_int_equal(mkdir(p.file, 0700), 0);
+	assert_int_equal(try_open(&p, &f), -ENOENT);
+	assert_int_equal(rmdir(p.file), 0);
+	assert_int_equal(symlink("/dev/zero", p.file), 0);
+	assert_int_equal(try_open(&p, &f), -ENOENT);
+	assert_int_equal(unlink(p.file), 0);
+	copy_of_own_program(p.file, 100);
+	assert_int_equal(try_open(&p, &f), -ENOENT);
+	place_release(&p);
+}
+
+static void build_ids_that_make_no_path(void **state)
+{
+	const uint8_t id[64] = {0};
+	struct debug_file f;
+
+	(void)state;
+	assert_int_equal(debug_file_open_by_id(&f, id, 0, NULL, NULL), -ENOENT);
+	assert_int_equal(debug_file_open_by_id(&f, id, 1, NULL, NULL), -ENOENT);
+	assert_int_equal(debug_file_open_by_id(&f, id, sizeof(id), NULL, NULL), -ENOENT);
+	debug_file_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(found_by_its_build_id),
+		cmocka_unit_test(a_symbolic_link_is_followed),
+		cmocka_unit_test(names_functions_of_a_file_that_is_gone),
+		cmocka_unit_test(another_build_is_refused),
+		cmocka_unit_test(what_is_no_elf_file_is_refused),
+		cmocka_unit_test(build_ids_that_make_no_path),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

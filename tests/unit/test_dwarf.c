@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/binary/binary.h"
+#include "tests/unit/own_program.h"
+
+static void check_level(const struct location *at, const char *func, const char *file, int line)
+{
+	assert_non_null(at->func);
+	assert_string_equal(at->func, func);
+	assert_non_null(at->file);
+	assert_true(text_ends_with(at->file, file));
+	assert_int_equal(at->line, line);
+}
+
+static void own_chain(void **state)
+{
+	struct module module = own_module();
+	_cleanup_close_ int fd = own_fd();
+	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct symbolizer *s;
+	struct answer answer;
+
+	(void)state;
+	own_outer(1);
+	answer = ask_one(&symbolizer_dwarf, &input, own_rva(own_mark_inner), &s);
+	assert_int_equal(answer.depth, 3);
+	check_level(&answer.chain[0], "own_outer", OWN_FILE, own_lines[LINE_OUTER_CALL]);
+	check_level(&answer.chain[1], "middle", OWN_FILE, own_lines[LINE_MIDDLE_CALL]);
+	check_level(&answer.chain[2], "inner", OWN_FILE, own_lines[LINE_INNER]);
+	assert_int_equal(answer.chain[0].file[0], '/');
+	s->ops->free(s);
+	answer = ask_one(&symbolizer_dwarf, &input, own_rva(own_mark_middle), &s);
+	assert_int_equal(answer.depth, 2);
+	check_level(&answer.chain[0], "own_outer", OWN_FILE, own_lines[LINE_OUTER_CALL]);
+	check_level(&answer.chain[1], "middle", OWN_FILE, own_lines[LINE_MIDDLE]);
+	s->ops->free(s);
+	answer = ask_one(&symbolizer_dwarf, &input, own_rva(own_mark_outer), &s);
+	assert_int_equal(answer.depth, 1);
+	check_level(&answer.chain[0], "own_outer", OWN_FILE, own_lines[LINE_OUTER]);
+	assert_string_equal(answer.func, "own_outer");
+	assert_int_equal(answer.func_start, own_rva((const void *)(uintptr_t)own_outer));
+	assert_true(answer.func_size > 0 && answer.func_size < 4096);
+	s->ops->free(s);
+	vec_release(&module.segments);
+}
+
+static void what_is_known_stays(void **state)
+{
+	struct module module = own_module();
+	_cleanup_close_ int fd = own_fd();
+	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct location chain = {.func = "known"};
+	struct answer answers[2] = {{.func = "symbol", .func_start = 7},
+				    {.chain = &chain, .depth = 1}};
+	uint64_t rvas[2] = {own_rva(own_mark_outer), own_rva(own_mark_outer)};
+	struct symbolizer *s;
+
+	(void)state;
+	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), 0);
+	s->ops->lookup(s, rvas, 2, answers);
+	assert_string_equal(answers[0].func, "symbol");
+	assert_int_equal(answers[0].func_start, 7);
+	assert_int_equal(answers[0].depth, 1);
+	assert_string_equal(answers[0].chain[0].func, "own_outer");
+	assert_ptr_equal(answers[1].chain, &chain);
+	s->ops->free(s);
+	vec_release(&module.segments);
+}
+
+static void addresses_outside_of_all_code(void **state)
+{
+	struct module module = own_module();
+	_cleanup_close_ int fd = own_fd();
+	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct symbolizer *s;
+	struct answer answer;
+
+	(void)state;
+	answer = ask_one(&symbolizer_dwarf, &input, 0, &s);
+	assert_null(answer.func);
+	assert_null(answer.chain);
+	s->ops->free(s);
+	answer = ask_one(&symbolizer_dwarf, &input, UINT64_MAX, &s);
+	assert_null(answer.chain);
+	s->ops->free(s);
+	vec_release(&module.segments);
+}
+
+static void files_without_dwarf(void **state)
+{
+	const struct module module = {.kind = PROFILE_MODULE_FILE};
+	_cleanup_close_ int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct symbolizer *s;
+
+	(void)state;
+	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), -ENOENT);
+	input.fd = -1;
+	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), -ENOENT);
+}
+
+/* RVA of a label in a file that was compiled from tests/fuzz/seeds/scopes.cc. */
+static uint64_t mark_in(int fd, const char *name)
+{
+	struct binary_symbols symbols = {0};
+	struct binary *b;
+	uint64_t rva = 0;
+
+	assert_int_equal(binary_open(&b, fd, NULL), 0);
+	binary_add_symbols(b, &symbols);
+	vec_for_each(&symbols.rows, const struct binary_symbol *, it) {
+		if (strcmp(it->name, name) == 0)
+			rva = it->vaddr - binary_first_vaddr(b);
+	}
+	vec_release(&symbols.rows);
+	binary_free(b);
+	assert_true(rva > 0);
+	return rva;
+}
+
+struct expected {
+	const char *func;
+	int line;
+};
+
+static void check_mark(const char *path, const char *mark, const struct expected *levels,
+		       size_t depth)
+{
+	const struct module module = {.kind = PROFILE_MODULE_FILE};
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct symbolizer *s;
+	struct answer answer;
+
+	assert_true(fd >= 0);
+	answer = ask_one(&symbolizer_dwarf, &input, mark_in(fd, mark), &s);
+	assert_int_equal(answer.depth, depth);
+	for (size_t i = 0; i < depth; i++)
+		check_level(&answer.chain[i], levels[i].func, "/src/scopes.cc", levels[i].line);
+	s->ops->free(s);
+}
+
+#define CHECK_MARK(path, mark, ...) \
+	check_mark(path, mark, (const struct expected[]){__VA_ARGS__}, \
+		   sizeof((const struct expected[]){__VA_ARGS__}) / sizeof(struct expected))
+
+static void check_gcc_scopes(const char *path)
+{
+	CHECK_MARK(path, "mark_get", {"_start", 50}, {"_ZN5outer3BoxIiE3getEv", 11});
+	/* GCC gives no linkage names to what no other file can see. */
+	CHECK_MARK(path, "mark_lambda", {"in_lambda::{lambda}::operator()", 39});
+	CHECK_MARK(path, "mark_twice", {"in_lambda::{lambda}::operator()", 40},
+		   {"twice_hidden", 33}, {"(anonymous namespace)::Hidden::twice", 23});
+}
+
+static void scopes_of_gcc(void **state)
+{
+	(void)state;
+	check_gcc_scopes("tests/fuzz/corpus/dwarf/scopes-gcc-dwarf5");
+	check_gcc_scopes("tests/fuzz/corpus/dwarf/scopes-gcc-dwarf4");
+	check_gcc_scopes("tests/fuzz/corpus/dwarf/scopes-gcc-compressed");
+	check_gcc_scopes("tests/fuzz/corpus/dwarf/scopes-gcc-types");
+}
+
+static void scopes_of_clang(void **state)
+{
+	const char *path = "tests/fuzz/corpus/dwarf/scopes-clang";
+
+	(void)state;
+	CHECK_MARK(path, "mark_get", {"_start", 50}, {"_ZN5outer3BoxIiE3getEv", 11});
+	CHECK_MARK(path, "mark_lambda", {"_ZZ9in_lambdaENK3$_0clEi", 39});
+	CHECK_MARK(path, "mark_twice", {"_ZZ9in_lambdaENK3$_0clEi", 40}, {"_ZL12twice_hiddeni", 33},
+		   {"_ZN12_GLOBAL__N_16Hidden5twiceEv", 23});
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(own_chain),
+		cmocka_unit_test(what_is_known_stays),
+		cmocka_unit_test(addresses_outside_of_all_code),
+		cmocka_unit_test(files_without_dwarf),
+		cmocka_unit_test(scopes_of_gcc),
+		cmocka_unit_test(scopes_of_clang),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/binary/vdso.h"
+#include "tests/unit/own_program.h"
+
+/* A file with two code sections, one data section and whatever symbols a test likes. */
+struct image {
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+	Elf64_Shdr sections[7];
+	Elf64_Sym symbols[12];
+	char names[160];
+	char section_names[8];
+};
+
+enum { CODE = 1, MORE_CODE, DATA, SYMTAB, NAMES, SECTION_NAMES };
+
+struct image_writer {
+	struct image image;
+	size_t symbols, names;
+};
+
+#define BASE 0x400000ull
+
+static void writer_init(struct image_writer *w, uint16_t machine)
+{
+	const Elf64_Shdr code = {
+		.sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_size = 0x1000};
+	struct image *image = &w->image;
+
+	*w = (struct image_writer){.symbols = 1, .names = 1};
+	image->header = (Elf64_Ehdr){
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
+		.e_type = ET_EXEC,
+		.e_machine = machine,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_phoff = offsetof(struct image, segment),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1,
+		.e_shoff = offsetof(struct image, sections),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 7,
+		.e_shstrndx = SECTION_NAMES,
+	};
+	image->segment = (Elf64_Phdr){.p_type = PT_LOAD, .p_vaddr = BASE, .p_flags = PF_X};
+	image->sections[CODE] = code;
+	image->sections[CODE].sh_addr = BASE + 0x1000;
+	image->sections[MORE_CODE] = code;
+	image->sections[MORE_CODE].sh_addr = BASE + 0x2000;
+	image->sections[DATA] = code;
+	image->sections[DATA].sh_addr = BASE + 0x3000;
+	image->sections[DATA].sh_flags = SHF_ALLOC;
+	image->sections[SYMTAB] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+					       .sh_offset = offsetof(struct image, symbols),
+					       .sh_size = sizeof(image->symbols),
+					       .sh_entsize = sizeof(Elf64_Sym),
+					       .sh_link = NAMES};
+	image->sections[NAMES] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+					      .sh_offset = offsetof(struct image, names),
+					      .sh_size = sizeof(image->names)};
+	image->sections[SECTION_NAMES] =
+		(Elf64_Shdr){.sh_type = SHT_STRTAB,
+			     .sh_offset = offsetof(struct image, section_names),
+			     .sh_size = sizeof(image->section_names)};
+}
+
+static void add(struct image_writer *w, const char *name, unsigned int bind, unsigned int type,
+		uint64_t rva, uint64_t size)
+{
+	Elf64_Sym *symbol = &w->image.symbols[w->symbols++];
+	uint16_t section = (uint16_t)(rva >= 0x3000 ? DATA : rva >= 0x2000 ? MORE_CODE : CODE);
+
+	*symbol = (Elf64_Sym){.st_name = (uint32_t)w->names,
+			      .st_info = (unsigned char)ELF64_ST_INFO(bind, type),
+			      .st_shndx = section,
+			      .st_value = BASE + rva,
+			      .st_size = size};
+	strcpy(w->image.names + w->names, name);
+	w->names += strlen(name) + 1;
+}
+
+static int write_image(const struct image *image)
+{
+	int fd = memfd_create("image", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, image, sizeof(*image)), sizeof(*image));
+	return fd;
+}
+
+static void check(const struct image_writer *w, uint64_t rva, const char *name, uint64_t start,
+		  uint64_t size)
+{
+	const struct module module = {.kind = PROFILE_MODULE_FILE};
+	_cleanup_close_ int fd = write_image(&w->image);
+	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct symbolizer *s;
+	struct answer answer = ask_one(&symbolizer_elf, &input, rva, &s);
+
+	if (name) {
+		assert_non_null(answer.func);
+		assert_string_equal(answer.func, name);
+		assert_int_equal(answer.func_start, start);
+		assert_int_equal(answer.func_size, size);
+		assert_false(answer.is_made_up);
+	} else {
+		assert_null(answer.func);
+	}
+	assert_null(answer.chain);
+	s->ops->free(s);
+}
+
+static void sizes_and_gaps(void **state)
+{
+	struct image_writer w;
+
+	(void)state;
+	writer_init(&w, EM_X86_64);
+	add(&w, "first", STB_GLOBAL, STT_FUNC, 0x1100, 0x10);
+	add(&w, "second", STB_LOCAL, STT_FUNC, 0x1200, 0x10);
+	check(&w, 0x10ff, NULL, 0, 0);
+	check(&w, 0x1100, "first", 0x1100, 0x10);
+	check(&w, 0x110f, "first", 0x1100, 0x10);
+	check(&w, 0x1110, NULL, 0, 0);
+	check(&w, 0x120f, "second", 0x1200, 0x10);
+}
+
+static void symbols_without_size_reach_to_the_next_or_the_sections_end(void **state)
+{
+	struct image_writer w;
+
+	(void)state;
+	writer_init(&w, EM_X86_64);
+	add(&w, "asm_one", STB_GLOBAL, STT_NOTYPE, 0x1100, 0);
+	add(&w, "asm_two", STB_GLOBAL, STT_FUNC, 0x1f00, 0);
+	add(&w, "other_section", STB_GLOBAL, STT_FUNC, 0x2100, 0x10);
+	check(&w, 0x1eff, "asm_one", 0x1100, 0xe00);
+	check(&w, 0x1fff, "asm_two", 0x1f00, 0x100);
+	check(&w, 0x2000, NULL, 0, 0);
+}
+
+static void labels_inside_of_functions_are_no_functions(void **state)
+{
+	struct image_writer w;
+
+	(void)state;
+	writer_init(&w, EM_X86_64);
+	add(&w, "func", STB_GLOBAL, STT_FUNC, 0x1100, 0x100);
+	add(&w, "label", STB_LOCAL, STT_NOTYPE, 0x1180, 0);
+	add(&w, "inner", STB_LOCAL, STT_FUNC, 0x11a0, 0x10);
+	check(&w, 0x1190, "func", 0x1100, 0x100);
+	check(&w, 0x11a8, "inner", 0x11a0, 0x10);
+	check(&w, 0x11b0, "func", 0x1100, 0x100);
+}
+
+static void of_aliases_the_best_known_is_taken(void **state)
+{
+	struct image_writer w;
+
+	(void)state;
+	writer_init(&w, EM_X86_64);
+	add(&w, "local_name_is_longer", STB_LOCAL, STT_FUNC, 0x1100, 0x10);
+	add(&w, "__libc_malloc", STB_GLOBAL, STT_FUNC, 0x1100, 0x10);
+	add(&w, "malloc", STB_WEAK, STT_FUNC, 0x1100, 0);
+	add(&w, "mall", STB_GLOBAL, STT_FUNC, 0x1100, 0x10);
+	add(&w, "x", STB_GLOBAL, STT_FUNC, 0x1200, 0);
+	add(&w, "label_with_size", STB_GLOBAL, STT_NOTYPE, 0x1200, 0x20);
+	check(&w, 0x1108, "mall", 0x1100, 0x10);
+	check(&w, 0x1208, "x", 0x1200, 0x20);
+}
+
+static void symbols_that_name_no_code(void **state)
+{
+	struct image_writer w;
+
+	(void)state;
+	writer_init(&w, EM_AARCH64);
+	add(&w, "func", STB_GLOBAL, STT_FUNC, 0x1100, 0);
+	add(&w, "$x", STB_LOCAL, STT_NOTYPE, 0x1110, 0);
+	add(&w, ".Llabel", STB_LOCAL, STT_NOTYPE, 0x1120, 0);
+	add(&w, "object", STB_GLOBAL, STT_OBJECT, 0x1130, 0x100);
+	add(&w, "file", STB_LOCAL, STT_FILE, 0x1130, 0);
+	add(&w, "data", STB_GLOBAL, STT_FUNC, 0x3100, 0x10);
+	w.image.symbols[w.symbols] = w.image.symbols[1];
+	w.image.symbols[w.symbols].st_value += 0x30;
+	w.image.symbols[w.symbols].st_shndx = SHN_UNDEF;
+	check(&w, 0x1140, "func", 0x1100, 0xf00);
+	check(&w, 0x3108, NULL, 0, 0);
+}
+
+static void versions_are_cut_off(void **state)
+{
+	struct image_writer w;
+
+	(void)state;
+	writer_init(&w, EM_X86_64);
+	add(&w, "memcpy@@GLIBC_2.14", STB_GLOBAL, STT_FUNC, 0x1100, 0x10);
+	add(&w, "@odd", STB_GLOBAL, STT_FUNC, 0x1200, 0x10);
+	check(&w, 0x1100, "memcpy", 0x1100, 0x10);
+	check(&w, 0x1200, "@odd", 0x1200, 0x10);
+}
+
+static void hostile_numbers(void **state)
+{
+	struct image_writer w;
+
+	(void)state;
+	writer_init(&w, EM_X86_64);
+	add(&w, "huge", STB_GLOBAL, STT_FUNC, 0x1100, UINT64_MAX);
+	add(&w, "nameless", STB_GLOBAL, STT_FUNC, 0x1200, 0x10);
+	add(&w, "nowhere", STB_GLOBAL, STT_FUNC, 0x1300, 0x10);
+	add(&w, "below", STB_GLOBAL, STT_FUNC, 0x1400, 0x10);
+	w.image.symbols[2].st_name = 0xffffff;
+	w.image.symbols[3].st_shndx = 0xff00 - 1;
+	w.image.symbols[4].st_value = 1;
+	memset(w.image.names + sizeof(w.image.names) - 8, 'x', 8);
+	check(&w, 0x1208, "huge", 0x1100, UINT64_MAX - 0x1100);
+	check(&w, 1, NULL, 0, 0);
+}
+
+static void files_without_symbols(void **state)
+{
+	const struct module module = {.kind = PROFILE_MODULE_FILE};
+	struct symbolizer_input input = {.module = &module, .fd = -1};
+	struct symbolizer *s;
+	struct image_writer w;
+	_cleanup_close_ int bare = -1, text = -1;
+
+	(void)state;
+	assert_int_equal(symbolizer_elf.open(&s, &input, NULL), -ENOENT);
+	writer_init(&w, EM_X86_64);
+	bare = write_image(&w.image);
+	input.fd = bare;
+	assert_int_equal(symbolizer_elf.open(&s, &input, NULL), -ENOENT);
+	text = memfd_create("text", MFD_CLOEXEC);
+	assert_int_equal(write(text, "#!/bin/sh\n", 10), 10);
+	input.fd = text;
+	assert_int_equal(symbolizer_elf.open(&s, &input, NULL), -ENOEXEC);
+}
+
+static void own_functions(void **state)
+{
+	struct module module = own_module();
+	_cleanup_close_ int fd = own_fd();
+	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct symbolizer *s;
+	struct answer answer;
+
+	(void)state;
+	answer = ask_one(&symbolizer_elf, &input, own_rva(own_mark_inner), &s);
+	assert_string_equal(answer.func, "own_outer");
+	assert_int_equal(answer.func_start, own_rva((const void *)(uintptr_t)own_outer));
+	s->ops->free(s);
+	answer = ask_one(&symbolizer_elf, &input, own_rva((const void *)(uintptr_t)own_best_name),
+			 &s);
+	assert_string_equal(answer.func, "own_best_name");
+	s->ops->free(s);
+	vec_release(&module.segments);
+}
+
+static void the_vdso_has_names(void **state)
+{
+	const struct module module = {.kind = PROFILE_MODULE_VDSO};
+	_cleanup_close_ int fd = vdso_open(NULL);
+	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct symbolizer *s;
+	bool is_named = false;
+
+	(void)state;
+	assert_int_equal(symbolizer_elf.open(&s, &input, NULL), 0);
+	for (uint64_t rva = 0; rva < 0x2000; rva++) {
+		struct answer answer = {0};
+
+		s->ops->lookup(s, &rva, 1, &answer);
+		is_named |= answer.func && strstr(answer.func, "clock_gettime");
+	}
+	assert_true(is_named);
+	s->ops->free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_and_gaps),
+		cmocka_unit_test(symbols_without_size_reach_to_the_next_or_the_sections_end),
+		cmocka_unit_test(labels_inside_of_functions_are_no_functions),
+		cmocka_unit_test(of_aliases_the_best_known_is_taken),
+		cmocka_unit_test(symbols_that_name_no_code),
+		cmocka_unit_test(versions_are_cut_off),
+		cmocka_unit_test(hostile_numbers),
+		cmocka_unit_test(files_without_symbols),
+		cmocka_unit_test(own_functions),
+		cmocka_unit_test(the_vdso_has_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

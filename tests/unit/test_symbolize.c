@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/text.h"
+#include "symbolize/symbolize.h"
+#include "tests/unit/own_program.h"
+
+enum { FILE_OWN = 5, FILE_KALLSYMS = 9 };
+
+struct fixture {
+	struct profile *p;
+	struct symbolize_options options;
+	struct profile_thread *thread;
+	size_t progress_calls, stop_after;
+};
+
+static string_id intern(struct fixture *f, const char *text)
+{
+	return strings_intern(&f->p->strings, text);
+}
+
+static bool progress(void *ctx, size_t done, size_t count)
+{
+	struct fixture *f = ctx;
+
+	assert_true(done <= count);
+	return ++f->progress_calls > f->stop_after;
+}
+
+static void fixture_init(struct fixture *f)
+{
+	const struct profile_thread thread = {.pid = 1, .tid = 1, .is_main = true};
+
+	*f = (struct fixture){.p = profile_new(), .stop_after = SIZE_MAX};
+	f->options = (struct symbolize_options){
+		.files = file_set_new(16), .progress = progress, .ctx = f};
+	f->thread = threads_get(&f->p->threads, threads_add(&f->p->threads, &thread));
+}
+
+static void fixture_release(struct fixture *f)
+{
+	profile_free(f->p);
+	file_set_free(f->options.files);
+}
+
+static module_id add_own_module(struct fixture *f)
+{
+	module_id id = modules_add(&f->p->modules, PROFILE_MODULE_FILE, intern(f, "/bin/own"),
+				   intern(f, "own"));
+	struct module own = own_module();
+
+	own.path = modules_get(&f->p->modules, id)->path;
+	own.name = modules_get(&f->p->modules, id)->name;
+	own.file_key = FILE_OWN;
+	*modules_get(&f->p->modules, id) = own;
+	file_set_add(f->options.files, FILE_OWN, own_fd());
+	return id;
+}
+
+static module_id add_kernel(struct fixture *f, const char *kallsyms)
+{
+	module_id id = modules_add(&f->p->modules, PROFILE_MODULE_KERNEL,
+				   intern(f, "[kernel.kallsyms]"), intern(f, "[kernel]"));
+	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, kallsyms, strlen(kallsyms)), strlen(kallsyms));
+	modules_get(&f->p->modules, id)->file_key = FILE_KALLSYMS;
+	modules_get(&f->p->modules, id)->base = 0xffffffff81000000;
+	file_set_add(f->options.files, FILE_KALLSYMS, fd);
+	return id;
+}
+
+/* A sample of one frame. */
+static void add_sample(struct fixture *f, module_id module, uint64_t offset, uint8_t kind)
+{
+	const struct frame frame = {.module = module,
+				    .func = NO_FUNC,
+				    .offset = offset,
+				    .symbol = NO_SYMBOL,
+				    .kind = kind};
+	frame_id id = frames_intern(&f->p->frames, &frame);
+	stack_id stack = stacks_intern(&f->p->stacks, NO_STACK, id);
+
+	vec_push(&f->thread->samples, (struct sample){.stack = stack, .weight = 1});
+}
+
+struct level {
+	const struct frame *frame;
+	const struct func *func;
+	const char *name, *file;
+};
+
+/* The innermost frame of a sample is level 0, as in a stack trace. */
+static struct level level_of(struct fixture *f, size_t sample, size_t level)
+{
+	const struct profile *p = f->p;
+	stack_id id = f->thread->samples.items[sample].stack;
+	struct level found = {0};
+
+	for (size_t i = 0; i < level; i++)
+		id = p->stacks.rows.items[id].parent;
+	assert_int_not_equal(id, NO_STACK);
+	found.frame = frames_get(&p->frames, p->stacks.rows.items[id].frame);
+	found.func = &p->funcs.rows.items[found.frame->func];
+	found.name = strings_get(&p->strings, found.func->name);
+	if (found.func->file != NO_SOURCE_FILE)
+		found.file = strings_get(&p->strings, p->source_files.rows.items[found.func->file]);
+	return found;
+}
+
+static size_t depth_of(struct fixture *f, size_t sample)
+{
+	stack_id id = f->thread->samples.items[sample].stack;
+	size_t depth = 0;
+
+	for (; id != NO_STACK; id = f->p->stacks.rows.items[id].parent)
+		depth++;
+	return depth;
+}
+
+static void check_level(struct fixture *f, size_t sample, size_t level, const char *name, int line)
+{
+	struct level l = level_of(f, sample, level);
+
+	assert_string_equal(l.name, name);
+	assert_int_equal(l.frame->line, line);
+	assert_true(l.func->is_named);
+	assert_non_null(l.file);
+	assert_true(text_ends_with(l.file, OWN_FILE));
+}
+
+static void own_frames_become_chains(void **state)
+{
+	const struct symbol *symbol;
+	struct fixture f;
+	module_id own;
+
+	(void)state;
+	own_outer(1);
+	fixture_init(&f);
+	own = add_own_module(&f);
+	add_sample(&f, own, own_file_offset(own_mark_inner), PROFILE_FRAME_NATIVE);
+	add_sample(&f, own, own_file_offset(own_mark_outer), PROFILE_FRAME_NATIVE);
+	/* The same place by another way of unwinding is a frame of its own. */
+	add_sample(&f, own, own_file_offset(own_mark_outer), PROFILE_FRAME_GUESS);
+	symbolize_profile(f.p, &f.options);
+
+	assert_true(f.p->meta.symbolicated);
+	assert_true(f.progress_calls > 0);
+	assert_int_equal(depth_of(&f, 0), 3);
+	check_level(&f, 0, 0, "inner", own_lines[LINE_INNER]);
+	check_level(&f, 0, 1, "middle", own_lines[LINE_MIDDLE_CALL]);
+	check_level(&f, 0, 2, "own_outer", own_lines[LINE_OUTER_CALL]);
+	assert_int_equal(depth_of(&f, 1), 1);
+	check_level(&f, 1, 0, "own_outer", own_lines[LINE_OUTER]);
+	check_level(&f, 2, 0, "own_outer", own_lines[LINE_OUTER]);
+	assert_int_equal(level_of(&f, 2, 0).frame->kind, PROFILE_FRAME_GUESS);
+	/* One function, however many frames are in it; one symbol under all of its levels. */
+	assert_int_equal(level_of(&f, 0, 2).frame->func, level_of(&f, 1, 0).frame->func);
+	assert_int_equal(f.p->symbols.rows.count, 1);
+	assert_int_equal(level_of(&f, 0, 0).frame->symbol, 0);
+	symbol = &f.p->symbols.rows.items[0];
+	assert_string_equal(strings_get(&f.p->strings, symbol->name), "own_outer");
+	assert_int_equal(symbol->rva, own_rva((const void *)(uintptr_t)own_outer));
+	fixture_release(&f);
+}
+
+static void kernel_frames_of_all_kinds(void **state)
+{
+	struct fixture f;
+	module_id kernel, module, dynamic;
+
+	(void)state;
+	fixture_init(&f);
+	kernel = add_kernel(&f, "ffffffff81000000 T _text\n"
+				"ffffffff81001000 T do_syscall_64\n"
+				"ffffffffc0000100 t ext4_read\t[ext4]\n"
+				"ffffffffc1000000 t bpf_prog_12_foo\t[bpf]\n"
+				"fffffffff0000000 t elsewhere\n");
+	module = modules_add(&f.p->modules, PROFILE_MODULE_KERNEL_MODULE, intern(&f, "[ext4]"),
+			     intern(&f, "[ext4]"));
+	modules_get(&f.p->modules, module)->base = 0xffffffffc0000000;
+	dynamic = modules_add(&f.p->modules, PROFILE_MODULE_KERNEL_DYNAMIC, intern(&f, "[dynamic]"),
+			      intern(&f, "[dynamic]"));
+	add_sample(&f, kernel, 0x1010, PROFILE_FRAME_KERNEL);
+	add_sample(&f, module, 0x110, PROFILE_FRAME_KERNEL);
+	add_sample(&f, dynamic, 0xffffffffc1000020, PROFILE_FRAME_KERNEL);
+	add_sample(&f, NO_MODULE, 0xfffffffff0000010, PROFILE_FRAME_KERNEL);
+	add_sample(&f, NO_MODULE, 0x1234, PROFILE_FRAME_NATIVE);
+	symbolize_profile(f.p, &f.options);
+
+	assert_string_equal(level_of(&f, 0, 0).name, "do_syscall_64");
+	assert_string_equal(level_of(&f, 1, 0).name, "ext4_read");
+	assert_string_equal(level_of(&f, 2, 0).name, "bpf_prog_12_foo");
+	assert_string_equal(level_of(&f, 3, 0).name, "elsewhere");
+	assert_true(level_of(&f, 3, 0).func->is_named);
+	/* Symbols are listed with the module that they are in. */
+	assert_int_equal(level_of(&f, 3, 0).frame->symbol, NO_SYMBOL);
+	assert_int_equal(f.p->symbols.rows.count, 3);
+	assert_int_equal(f.p->symbols.rows.items[1].rva, 0x100);
+	assert_string_equal(level_of(&f, 4, 0).name, "0x1234");
+	assert_false(level_of(&f, 4, 0).func->is_named);
+	fixture_release(&f);
+}
+
+static void what_nobody_knows_keeps_its_address(void **state)
+{
+	struct fixture f;
+	module_id gone, anon;
+
+	(void)state;
+	fixture_init(&f);
+	gone = modules_add(&f.p->modules, PROFILE_MODULE_FILE, intern(&f, "/gone"),
+			   intern(&f, "gone"));
+	anon = modules_add(&f.p->modules, PROFILE_MODULE_ANON, intern(&f, "//anon"),
+			   intern(&f, "//anon"));
+	add_kernel(&f, "0000000000000000 T _text\n");
+	add_sample(&f, gone, 0x100, PROFILE_FRAME_NATIVE);
+	add_sample(&f, anon, 0x200, PROFILE_FRAME_NATIVE);
+	add_sample(&f, 2, 0x300, PROFILE_FRAME_KERNEL);
+	symbolize_profile(f.p, &f.options);
+
+	assert_string_equal(level_of(&f, 0, 0).name, "0x100");
+	assert_string_equal(level_of(&f, 1, 0).name, "0x200");
+	assert_string_equal(level_of(&f, 2, 0).name, "0x300");
+	assert_false(level_of(&f, 0, 0).func->is_named);
+	assert_int_equal(f.p->symbols.rows.count, 0);
+	assert_true(f.p->meta.symbolicated);
+	fixture_release(&f);
+}
+
+static void no_files_at_all(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	add_sample(&f, add_own_module(&f), own_file_offset(own_mark_outer), PROFILE_FRAME_NATIVE);
+	file_set_free(f.options.files);
+	f.options = (struct symbolize_options){0};
+	symbolize_profile(f.p, &f.options);
+	assert_int_equal(depth_of(&f, 0), 1);
+	profile_free(f.p);
+}
+
+static void what_is_named_before_a_stop_stays(void **state)
+{
+	struct fixture f;
+	module_id kernel, own;
+
+	(void)state;
+	fixture_init(&f);
+	kernel = add_kernel(&f, "ffffffff81000000 T first\n");
+	own = add_own_module(&f);
+	add_sample(&f, kernel, 0x10, PROFILE_FRAME_KERNEL);
+	add_sample(&f, own, own_file_offset(own_mark_outer), PROFILE_FRAME_NATIVE);
+	/* Asked before each module and before each batch of its addresses. */
+	f.stop_after = 2;
+	symbolize_profile(f.p, &f.options);
+
+	assert_int_equal(f.progress_calls, 3);
+	assert_string_equal(level_of(&f, 0, 0).name, "first");
+	assert_true(text_starts_with(level_of(&f, 1, 0).name, "0x"));
+	assert_int_not_equal(level_of(&f, 1, 0).frame->func, NO_FUNC);
+	assert_false(f.p->meta.symbolicated);
+	fixture_release(&f);
+}
+
+static void more_addresses_than_fit_into_one_batch(void **state)
+{
+	struct fixture f;
+	module_id own;
+
+	(void)state;
+	own_outer(1);
+	fixture_init(&f);
+	own = add_own_module(&f);
+	/* Descending, and with addresses that no function covers. */
+	for (int i = 999; i >= 0; i--)
+		add_sample(&f, own, own_file_offset(own_mark_outer) + (uint64_t)i * 8,
+			   PROFILE_FRAME_NATIVE);
+	symbolize_profile(f.p, &f.options);
+	check_level(&f, 999, 0, "own_outer", own_lines[LINE_OUTER]);
+	assert_true(f.progress_calls > 3);
+	fixture_release(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(own_frames_become_chains),
+		cmocka_unit_test(kernel_frames_of_all_kinds),
+		cmocka_unit_test(what_nobody_knows_keeps_its_address),
+		cmocka_unit_test(no_files_at_all),
+		cmocka_unit_test(what_is_named_before_a_stop_stays),
+		cmocka_unit_test(more_addresses_than_fit_into_one_batch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

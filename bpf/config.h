@@ -7,16 +7,31 @@
 
 /* Depth of one sample's stack. The kernel part is what perf_event_max_stack allows by default. */
 #define KERNEL_DEPTH_MAX 127
-#define USER_DEPTH_MAX 511
+#define USER_DEPTH_MAX 1000
 
 /* Slots of the table of stacks that were sent; a power of two. 16 bytes each. */
 #define SENT_STACKS (1 << 16)
+
+/* bpf_config.unwind */
+enum {
+	UNWIND_BY_CFI = 1 << 0,
+	UNWIND_BY_FRAME_POINTER = 1 << 1, /* where there is no CFI */
+	UNWIND_BY_SCAN = 1 << 2, /* where neither leads on */
+	UNWIND_BY_KERNEL = 1 << 3, /* bpf_get_stack: frame pointers and nothing else */
+};
+
+/* A process in the filter. */
+struct tracked_process {
+	__u64 start; /* its start time, so that a pid that is used again is not taken for it */
+	__u64 first_exec; /* its task's exec count when it was entered */
+};
 
 /* Read-only data: constant for the verifier, so unused branches cost nothing. */
 struct bpf_config {
 	__u32 pid_inode; /* of the recorder's pid namespace; 0: the initial one */
 	__u32 wakeup_bytes; /* data in a ring from which on user space is woken */
 	__u32 stack_limit; /* user frames that bpf_get_stack gives at most */
+	__u32 unwind; /* how user stacks are found; 0: not at all */
 	__u32 record_all; /* every task, not only tracked processes */
 };
 

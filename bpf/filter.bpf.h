@@ -16,7 +16,7 @@ struct tracked {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 1); /* kernel.pid_max, set by user space */
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct tracked_process);
 };
 
 /* Pids, as user space sees them, to be tracked from their next exec on. */
@@ -32,21 +32,25 @@ extern __u32 own_pid_level;
 extern struct tracked tracked SEC(".maps");
 extern struct awaited awaited SEC(".maps");
 
+/* The filter's entry of the task's process; NULL where it is not tracked. */
+static __always_inline struct tracked_process *find_tracked(struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	struct tracked_process *process = bpf_map_lookup_elem(&tracked, &tgid);
+
+	if (!process)
+		return NULL;
+	/* User space, which cannot read start times this exactly, enters processes with 0. */
+	if (!process->start) {
+		process->first_exec = task->self_exec_id;
+		process->start = task->group_leader->start_time;
+	}
+	return process->start == task->group_leader->start_time ? process : NULL;
+}
+
 static __always_inline bool is_recorded(struct task_struct *task)
 {
-	__u32 tgid;
-	__u64 *start;
-
-	if (config.record_all)
-		return true;
-	tgid = task->tgid;
-	start = bpf_map_lookup_elem(&tracked, &tgid);
-	if (!start)
-		return false;
-	/* User space, which cannot read start times this exactly, enters processes with 0. */
-	if (!*start)
-		*start = task->group_leader->start_time;
-	return *start == task->group_leader->start_time;
+	return config.record_all || find_tracked(task);
 }
 
 /* The number that a struct pid has in the recorder's pid namespace, 0 where it has none. */

@@ -70,6 +70,7 @@ struct task_struct {
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	__u64 start_time;
+	__u64 self_exec_id;
 	char comm[16];
 	struct signal_struct *signal;
 } CORE;

@@ -2,6 +2,7 @@
 /* The maps and variables that the programs share. */
 #include "bpf/filter.bpf.h"
 #include "bpf/ring.bpf.h"
+#include "bpf/tables.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -12,6 +13,9 @@ struct rings rings SEC(".maps");
 struct counters counters SEC(".maps");
 struct tracked tracked SEC(".maps");
 struct awaited awaited SEC(".maps");
+struct unwind_shards unwind_shards SEC(".maps");
+struct unwind_rules unwind_rules SEC(".maps");
+struct unwind_spaces unwind_spaces SEC(".maps");
 
 /* Run once by the recorder itself: how deep its pid namespace is, which /proc does not tell. */
 SEC("raw_tp")

@@ -73,6 +73,11 @@ enum {
 	STACK_TRUNCATED = 1 << 0, /* the outermost frames are missing: a depth limit was reached */
 	/* The leaf was in the kernel: the first user address is a pc and not a return address. */
 	STACK_USER_PC = 1 << 1,
+	/* How the user side ended; none of them where there is none. */
+	STACK_WHOLE = 1 << 2, /* at the outermost frame */
+	STACK_BROKEN = 1 << 3, /* at a frame whose caller could not be found */
+	STACK_UNKNOWN = 1 << 4, /* at code of which nothing was known yet */
+	STACK_GUESSED = 1 << 5, /* some frame is a guess */
 };
 
 /*

@@ -2,7 +2,7 @@
 /* A tick of the sampling event: who runs here, where, with which stack. */
 #include "bpf/filter.bpf.h"
 #include "bpf/ring.bpf.h"
-#include "bpf/stack.bpf.h"
+#include "bpf/gather.bpf.h"
 
 struct scratches scratches SEC(".maps");
 struct sent sent SEC(".maps");
@@ -75,7 +75,7 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
 	task_pids(task, &sample.rec.pid, &sample.rec.tid);
 	sample.rec.weight = 1;
-	gather_stack(ctx, task, s);
+	gather_stack(ctx, task, s, sample.rec.pid);
 	sample.rec.flags = s->sample_flags;
 	sample.leaf = s->leaf;
 	sample.cpu_time = task_cpu_time(task, s, sample.rec.time) >> 4;

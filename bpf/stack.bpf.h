@@ -9,6 +9,10 @@
 #include "bpf/config.h"
 #include "bpf/kernel.h"
 #include "bpf/record.h"
+#include "bpf/unwind.h"
+
+#define walk_read_user(to, addr) bpf_probe_read_user(to, 8, (const void *)(addr))
+#include "bpf/walk.h"
 
 #define DEPTH_MAX (KERNEL_DEPTH_MAX + USER_DEPTH_MAX)
 #define HEADER_WORDS (sizeof(struct rec_stack) / 8)
@@ -21,6 +25,7 @@
  */
 struct stack_scratch {
 	__u64 words[HEADER_WORDS + DEPTH_MAX + KIND_WORDS];
+	__u8 kinds[KIND_WORDS * 8]; /* enum frame_kind of each address */
 	/* What gather_stack() found. */
 	__u64 leaf;
 	__u32 kernel_depth, user_depth; /* without the leaf */
@@ -28,6 +33,12 @@ struct stack_scratch {
 	/* The task that was sampled here last, see task_cpu_time(). */
 	__u32 last_pid;
 	__u64 last_start, last_switches, last_time, last_cpu_time;
+	/* The walker's. */
+	bpf_user_pt_regs_t regs;
+	struct walk_frame frame;
+	struct unwind_space space;
+	struct unwind_mapping mapping; /* the one that was found last */
+	struct unwind_rule rule;
 };
 
 /* Entry of the table of sent stacks, which CPUs write without a lock: see sent_find(). */
@@ -51,77 +62,6 @@ struct sent {
 };
 
 extern const volatile struct bpf_config config;
-
-/* A kind for each frame: as many kernel ones as the stack has, then user ones. */
-static const volatile __u8 frame_kinds[DEPTH_MAX + 8] = {
-	[0 ... KERNEL_DEPTH_MAX - 1] = FRAME_KERNEL,
-};
-
-/* Stores up to `count` addresses at words[at]; returns how many. */
-#define get_stack(ctx, s, at, count, flags) \
-	({ \
-		long size_ = bpf_get_stack(ctx, (s)->words + (at), (count)*8, flags); \
-		size_ > 0 ? (__u32)size_ / 8 : 0; \
-	})
-
-static __always_inline void gather_kernel(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
-{
-	__u32 count = get_stack(ctx, s, HEADER_WORDS - 1, KERNEL_DEPTH_MAX + 1, 0);
-
-	if (!count)
-		return;
-	s->leaf = s->words[HEADER_WORDS - 1];
-	s->kernel_depth = count - 1;
-	s->sample_flags |= SAMPLE_LEAF_KERNEL;
-	s->stack_flags |= STACK_USER_PC;
-}
-
-static __always_inline void gather_user(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
-{
-	__u32 depth = s->kernel_depth, count;
-
-	if (depth > KERNEL_DEPTH_MAX)
-		return;
-	if (s->sample_flags & SAMPLE_LEAF_KERNEL) {
-		count = get_stack(ctx, s, HEADER_WORDS + depth, USER_DEPTH_MAX, BPF_F_USER_STACK);
-		s->user_depth = count;
-	} else {
-		count = get_stack(ctx, s, HEADER_WORDS - 1, USER_DEPTH_MAX, BPF_F_USER_STACK);
-		s->leaf = s->words[HEADER_WORDS - 1];
-		s->user_depth = count ? count - 1 : 0;
-	}
-	if (count && count >= config.stack_limit)
-		s->stack_flags |= STACK_TRUNCATED;
-}
-
-/* Fills s with the stack of the interrupted task. */
-static __always_inline void gather_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
-					 struct stack_scratch *s)
-{
-	__u64 pc = PT_REGS_IP(&ctx->regs);
-
-	s->kernel_depth = s->user_depth = 0;
-	s->sample_flags = s->stack_flags = 0;
-	s->leaf = 0;
-	/* Kernel addresses are the upper half: their sign tells, on all kernels alike. */
-	if ((__s64)pc < 0)
-		gather_kernel(ctx, s);
-	if (task->flags & PF_KTHREAD)
-		s->sample_flags |= SAMPLE_KERNEL_THREAD;
-	else
-		gather_user(ctx, s);
-	if (task->flags & PF_EXITING)
-		s->sample_flags |= SAMPLE_EXITING;
-	if (!s->leaf && pc) {
-		s->leaf = pc;
-		if ((__s64)pc < 0)
-			s->sample_flags |= SAMPLE_LEAF_KERNEL;
-	}
-	if (!s->leaf)
-		s->sample_flags |= SAMPLE_NO_LEAF;
-	if (!s->kernel_depth && !s->user_depth)
-		s->sample_flags |= SAMPLE_NO_STACK;
-}
 
 struct hashing {
 	const struct stack_scratch *stack;
@@ -170,7 +110,8 @@ static __always_inline void sent_set(struct sent_stack *entry, __u64 hash, __u32
 	entry->check = hash ^ id;
 }
 
-/* Makes s a stack record with that id; returns its size in bytes. */
+/* Makes s a stack record with that id; returns its size in bytes. The kinds' padding is arbitrary.
+ */
 static __always_inline __u32 finish_stack(struct stack_scratch *s, const struct rec *like, __u32 id)
 {
 	struct rec_stack *rec = (struct rec_stack *)s->words;
@@ -181,8 +122,7 @@ static __always_inline __u32 finish_stack(struct stack_scratch *s, const struct 
 	if (depth > DEPTH_MAX || kernel_depth > KERNEL_DEPTH_MAX)
 		return 0;
 	kind_size = (depth + 7) & ~7u;
-	bpf_probe_read_kernel(s->words + HEADER_WORDS + depth, kind_size,
-			      (const void *)frame_kinds + KERNEL_DEPTH_MAX - kernel_depth);
+	bpf_probe_read_kernel(s->words + HEADER_WORDS + depth, kind_size, s->kinds);
 	rec->rec = *like;
 	rec->rec.kind = REC_STACK;
 	rec->rec.flags = s->stack_flags;

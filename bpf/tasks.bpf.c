@@ -6,6 +6,7 @@
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/ring.bpf.h"
+#include "bpf/tables.bpf.h"
 
 /* A record of that kind about this task in this CPU's ring; NULL where there is no room (counted).
  */
@@ -28,14 +29,34 @@ static __always_inline void *reserve_event(struct task_struct *task, __u8 kind, 
 	return rec;
 }
 
-static __always_inline void track(struct task_struct *task)
+static __always_inline void track(struct task_struct *task, __u64 first_exec)
 {
 	struct bpf_counters *count = own_counters();
 	__u32 tgid = task->tgid;
-	__u64 start = task->group_leader->start_time;
+	struct tracked_process process = {
+		.start = task->group_leader->start_time,
+		.first_exec = first_exec,
+	};
 
-	if (bpf_map_update_elem(&tracked, &tgid, &start, BPF_ANY) && count)
+	if (bpf_map_update_elem(&tracked, &tgid, &process, BPF_ANY) && count)
 		__sync_fetch_and_add(&count->lost_tracking, 1);
+}
+
+/* The child has its parent's mappings: it is unwound from its first instruction on. */
+static __always_inline void copy_space(struct task_struct *parent, struct task_struct *child)
+{
+	struct tracked_process *process = find_tracked(parent);
+	struct unwind_space *space, copy;
+	__u32 pid, tid;
+
+	task_pids(parent, &pid, &tid);
+	space = bpf_map_lookup_elem(&unwind_spaces, &pid);
+	if (!process || !space || space->execs != parent->self_exec_id - process->first_exec)
+		return;
+	copy = *space;
+	copy.execs = 0;
+	task_pids(child, &pid, &tid);
+	bpf_map_update_elem(&unwind_spaces, &pid, &copy, BPF_ANY);
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -45,8 +66,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (!is_recorded(parent))
 		return 0;
-	if (!config.record_all && child->tgid != parent->tgid)
-		track(child);
+	if (!config.record_all && child->tgid != parent->tgid) {
+		copy_space(parent, child);
+		track(child, child->self_exec_id);
+	}
 	rec = reserve_event(child, REC_FORK, sizeof(*rec));
 	if (!rec)
 		return 0;
@@ -78,7 +101,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		if (!bpf_map_lookup_elem(&awaited, &pid))
 			return 0;
 		bpf_map_delete_elem(&awaited, &pid);
-		track(task);
+		track(task, task->self_exec_id - 1);
 	}
 	send_name(task, task->comm, NAME_EXEC);
 	return 0;
@@ -114,14 +137,14 @@ SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
-	__u64 *start;
+	struct tracked_process *process;
 
 	/* Only leaders have the process's pid, and the pid may belong to the next process already.
 	 */
 	if (config.record_all || task->pid != task->tgid)
 		return 0;
-	start = bpf_map_lookup_elem(&tracked, &tgid);
-	if (start && *start == task->start_time)
+	process = bpf_map_lookup_elem(&tracked, &tgid);
+	if (process && process->start == task->start_time)
 		bpf_map_delete_elem(&tracked, &tgid);
 	return 0;
 }

@@ -44,25 +44,31 @@ enum unwind_cfa_kind {
 			 */
 };
 
-/* Where the caller's value of a register is. */
+/*
+ * Where the caller's value of a register is. UNWIND_SAME of ra: in the register ra_offset (enum
+ * unwind_reg), which is UNWIND_REG_RA on arm64 and, in vfork, UNWIND_REG_OTHER + 5 on x86-64.
+ */
 enum unwind_value_kind {
 	UNWIND_SAME, /* in the register still */
 	UNWIND_AT_CFA, /* in memory, at CFA + offset * 8 */
-	UNWIND_AT_REG, /* in memory, at that register + offset * 8 (expressions; ra: cfa_reg) */
+	UNWIND_AT_REG, /* in memory, at the register UNWIND_AT_REG_BASE(kinds) + offset * 8 */
 	UNWIND_UNKNOWN,
 };
 
-/* rule.flags */
+/*
+ * rule.flags. Behind a signal frame the caller's pc is no return address; on arm64 its link
+ * register is in memory 16 bytes below where its pc is.
+ */
 enum {
-	UNWIND_SIGNAL_FRAME =
-		1 << 0, /* CIE augmentation 'S': the caller's pc is no return address */
+	UNWIND_SIGNAL_FRAME = 1 << 0, /* CIE augmentation 'S' */
 	UNWIND_RA_SIGNED = 1 << 1, /* arm64: DW_CFA_AARCH64_negate_ra_state is in force */
 };
 
 struct unwind_rule {
 	__u8 cfa_kind; /* enum unwind_cfa_kind */
 	__u8 cfa_reg; /* enum unwind_reg */
-	__u8 kinds; /* enum unwind_value_kind: ra in bits 0-1, fp in 2-3, base in 4-5 */
+	__u8 kinds; /* enum unwind_value_kind: ra in bits 0-1, fp in 2-3, base in 4-5; in 6-7 the
+		       register (sp, fp or base) of UNWIND_AT_REG */
 	__u8 flags;
 	__s32 cfa_offset; /* bytes */
 	__s16 cfa_deref; /* in units of 8 bytes, as are the next ones */
@@ -72,6 +78,8 @@ struct unwind_rule {
 #define UNWIND_RA_KIND(kinds) ((kinds)&3)
 #define UNWIND_FP_KIND(kinds) ((kinds) >> 2 & 3)
 #define UNWIND_BASE_KIND(kinds) ((kinds) >> 4 & 3)
+#define UNWIND_AT_REG_BASE(kinds) ((kinds) >> 6 & 3)
+#define UNWIND_AT_REG_LAST UNWIND_REG_BASE
 
 /* Rules with fixed numbers. */
 enum {
@@ -82,7 +90,40 @@ enum {
 
 #define UNWIND_RULES_MAX 65536
 
+/*
+ * Tables lie in shards: maps of one large value that user space fills with plain stores. A module
+ * that does not fit into one becomes several mappings, each with a table of its own.
+ */
+#define UNWIND_SHARD_BYTES (4u << 20)
+#define UNWIND_SHARD_WORDS (UNWIND_SHARD_BYTES / 4)
+#define UNWIND_SHARDS_MAX 1024
+
+/* unwind_mapping.flags */
+enum {
+	UNWIND_HAS_TABLE = 1 << 0, /* else code without CFI: just-in-time compiled, or none found */
+	UNWIND_PENDING = 1 << 1, /* the table is being compiled */
+};
+
+/* Executable memory of a process; positions count in words of 4 bytes within the shard. */
+struct unwind_mapping {
+	__u64 start, end; /* addresses */
+	__u64 bias; /* address - bias = vaddr */
+	__u64 table_start; /* vaddr of the first page of the table */
+	__u64 entry; /* vaddr of the program's entry, where stacks end; 0: none */
+	__u32 shard, index_at, rows_at, page_count;
+	__u32 flags, reserved;
+};
+
+/* A process's mappings, ascending: where in the shards they are. */
+struct unwind_space {
+	__u32 shard;
+	__u32 at; /* first mapping, in words */
+	__u32 count;
+	__u32 execs; /* how many execs of the process it has seen: another number, another space */
+};
+
 _Static_assert(sizeof(struct unwind_row) == 4, "layout of tables");
 _Static_assert(sizeof(struct unwind_rule) == 16, "layout of tables");
+_Static_assert(sizeof(struct unwind_mapping) == 64, "layout of tables");
 
 #endif

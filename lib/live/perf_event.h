@@ -32,12 +32,14 @@ enum map_event_kind {
 	MAP_EVENT_MAP,
 	MAP_EVENT_NEW_SPACE, /* an exec replaces the address space */
 	MAP_EVENT_LOST,
+	MAP_EVENT_FORK, /* not from here: whoever puts forks in order with the others */
 };
 
 struct map_event {
 	enum map_event_kind kind;
 	uint64_t time;
 	uint32_t pid, tid, cpu;
+	uint32_t parent_pid; /* of MAP_EVENT_FORK */
 	uint64_t start, size, file_offset;
 	uint64_t inode; /* valid where there is no build id */
 	uint32_t device_major, device_minor;

@@ -54,27 +54,32 @@ void pid_set_leave(struct pid_set *s, uint32_t pid)
 	vec_push(&s->leaving, (struct pid_leaving){.pid = pid, .round = s->round + 1});
 }
 
-static void forget(struct pid_set *s, const struct pid_leaving *leaving)
+static bool forget(struct pid_set *s, const struct pid_leaving *leaving)
 {
 	uint32_t id = find_row(s, leaving->pid);
 
 	/* The pid may have been given to a new process meanwhile. */
 	if (id == INDEX_NONE || s->rows.items[id].exit_round != leaving->round)
-		return;
+		return false;
 	index_remove(&s->index, hash_u64(leaving->pid), id);
 	vec_push(&s->free_rows, id);
+	return true;
 }
 
-void pid_set_next_round(struct pid_set *s)
+void pid_set_next_round(struct pid_set *s, pid_gone_fn *gone, void *ctx)
 {
-	size_t gone = 0;
+	size_t count = 0;
 
 	s->round++;
-	while (gone < s->leaving.count && s->leaving.items[gone].round + 2 <= s->round)
-		forget(s, &s->leaving.items[gone++]);
-	if (!gone)
+	while (count < s->leaving.count && s->leaving.items[count].round + 2 <= s->round) {
+		struct pid_leaving leaving = s->leaving.items[count++];
+
+		if (forget(s, &leaving))
+			gone(ctx, leaving.pid);
+	}
+	if (!count)
 		return;
-	s->leaving.count -= gone;
-	memmove(s->leaving.items, s->leaving.items + gone,
+	s->leaving.count -= count;
+	memmove(s->leaving.items, s->leaving.items + count,
 		s->leaving.count * sizeof(*s->leaving.items));
 }

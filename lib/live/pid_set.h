@@ -35,7 +35,8 @@ void pid_set_release(struct pid_set *s);
 void pid_set_add(struct pid_set *s, uint32_t pid);
 bool pid_set_has(const struct pid_set *s, uint32_t pid);
 void pid_set_leave(struct pid_set *s, uint32_t pid);
-/* Once a round: forgets those that left two rounds ago. */
-void pid_set_next_round(struct pid_set *s);
+/* Once a round: forgets those that left two rounds ago, and says which. */
+typedef void pid_gone_fn(void *ctx, uint32_t pid);
+void pid_set_next_round(struct pid_set *s, pid_gone_fn *gone, void *ctx);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,9 +27,12 @@ struct programs {
 	struct ring_buffer *rings;
 	VEC(int) ring_fds;
 	uint64_t ring_bytes;
+	struct unwind_rule *rules; /* NULL until somebody asks for them */
 	ring_record_fn *on_record;
 	void *ctx;
 };
+
+#define RULES_SIZE (UNWIND_RULES_MAX * sizeof(struct unwind_rule))
 
 static int on_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
 {
@@ -69,11 +73,17 @@ static int configure(struct prof_bpf *skeleton, const struct programs_options *o
 
 	config->pid_inode = own_pid_namespace();
 	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
+	config->unwind = options->unwind;
 	config->stack_limit = (uint32_t)read_number("/proc/sys/kernel/perf_event_max_stack", 127);
 	if (config->stack_limit > USER_DEPTH_MAX)
-		config->stack_limit = USER_DEPTH_MAX;
+		config->unwind = options->unwind;
+	config->stack_limit = USER_DEPTH_MAX;
 	code = bpf_map__set_max_entries(skeleton->maps.rings, options->possible_cpus);
-	return code ? code : bpf_map__set_max_entries(skeleton->maps.tracked, (uint32_t)pid_max);
+	if (!code)
+		code = bpf_map__set_max_entries(skeleton->maps.tracked, (uint32_t)pid_max);
+	if (!code)
+		code = bpf_map__set_max_entries(skeleton->maps.unwind_spaces, (uint32_t)pid_max);
+	return code;
 }
 
 /* Works out what the namespace's inode alone does not tell: see find_pid_level. */
@@ -129,6 +139,8 @@ void programs_free(struct programs *p)
 	if (!p)
 		return;
 	ring_buffer__free(p->rings);
+	if (p->rules)
+		munmap(p->rules, RULES_SIZE);
 	vec_for_each(&p->ring_fds, int *, fd)
 		close(*fd);
 	vec_release(&p->ring_fds);
@@ -181,7 +193,7 @@ int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err)
 
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err)
 {
-	uint64_t start = 0; /* the programs fill it in */
+	struct tracked_process process = {0}; /* the programs fill it in */
 	uint32_t yes = 1;
 	int code;
 
@@ -192,9 +204,38 @@ int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct erro
 		/* The filter has pids of the initial namespace, which are not known in here. */
 		code = -ENOTSUP;
 	else
-		code = bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.tracked), &pid, &start,
+		code = bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.tracked), &pid, &process,
 					   BPF_ANY);
 	return code ? error_set(err, code, "enter pid %u into the filter", pid) : 0;
+}
+
+struct unwind_rule *programs_unwind_rules(struct programs *p)
+{
+	int fd = bpf_map__fd(p->skeleton->maps.unwind_rules);
+
+	if (!p->rules) {
+		void *memory = mmap(NULL, RULES_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		p->rules = memory == MAP_FAILED ? NULL : memory;
+	}
+	return p->rules;
+}
+
+int programs_unwind_shards_fd(const struct programs *p)
+{
+	return bpf_map__fd(p->skeleton->maps.unwind_shards);
+}
+
+void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_space *space)
+{
+	int fd = bpf_map__fd(p->skeleton->maps.unwind_spaces);
+
+	/* Without an entry its samples are counted as unknown: nothing else to do about a failure.
+	 */
+	if (space)
+		bpf_map_update_elem(fd, &pid, space, BPF_ANY);
+	else
+		bpf_map_delete_elem(fd, &pid);
 }
 
 int programs_poll_fd(const struct programs *p)

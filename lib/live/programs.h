@@ -12,6 +12,7 @@
 
 #include "bpf/config.h"
 #include "bpf/record.h"
+#include "bpf/unwind.h"
 #include "lib/base/error.h"
 
 struct programs;
@@ -19,6 +20,7 @@ struct programs;
 struct programs_options {
 	uint32_t possible_cpus; /* highest possible CPU id + 1 */
 	uint64_t ring_bytes; /* a CPU; a power of two of pages */
+	uint32_t unwind; /* UNWIND_BY_… of bpf/config.h */
 };
 
 /* `data` is what a program wrote, not validated. */
@@ -34,6 +36,13 @@ int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err);
 int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err);
 /* Tracks a process from now on, or from its next exec on. */
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err);
+
+/* The rules of the walker, UNWIND_RULES_MAX of them, writable; NULL with errno set. */
+struct unwind_rule *programs_unwind_rules(struct programs *p);
+int programs_unwind_shards_fd(const struct programs *p);
+/* What the walker knows of a process, by its pid as this process sees it; NULL: nothing any more.
+ */
+void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_space *space);
 
 /* Readable when a ring has filled up beyond its wake-up mark. */
 int programs_poll_fd(const struct programs *p);

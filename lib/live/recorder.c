@@ -19,6 +19,7 @@
 #include "lib/live/pid_set.h"
 #include "lib/live/proc_scan.h"
 #include "lib/live/programs.h"
+#include "lib/live/unwinder.h"
 #include "lib/stream/merge.h"
 #include "lib/stream/record.h"
 
@@ -26,6 +27,8 @@
 #define DEFAULT_RING_BYTES (1u << 20)
 /* What a pass takes apart from rings and mapped files: pipes, events, the output. */
 #define RESERVED_DESCRIPTORS 64
+/* All tables of a machine with some 30 processes take 1 to 3 MB. */
+#define DEFAULT_UNWIND_BYTES (512ull << 20)
 #define POLL_MS 100
 #define HOUSEKEEPING_NS 100000000ull
 #define CPU_REFRESH_NS 1000000000ull
@@ -47,6 +50,7 @@ struct recorder {
 	struct cpu_list possible;
 	struct merge *merge;
 	struct module_registry *modules;
+	struct unwinder *unwinder; /* NULL: stacks are not unwound by tables */
 	struct pid_set pids;
 	/* Mapping events of a round, until the round's fork records have told which are ours. */
 	VEC(struct map_event) events;
@@ -57,27 +61,19 @@ struct recorder {
 	uint64_t written_bytes, invalid_records;
 };
 
+/* What user space itself has to say; the walker wants to know of it as well. */
 static void sink(void *ctx, const struct rec *rec)
 {
 	struct recorder *r = ctx;
 
-	merge_add(r->merge, rec);
-}
+	if (rec->kind == REC_MODULE && r->unwinder) {
+		const struct rec_module *module = (const struct rec_module *)rec;
 
-/* Keeps the set of pids up to date, and hands the record on. */
-static void on_ring_record(void *ctx, const void *data, size_t size)
-{
-	struct recorder *r = ctx;
-	const struct rec *rec = data;
-
-	if (!record_is_valid(rec, size)) {
-		r->invalid_records++;
-		return;
+		unwinder_module(r->unwinder, module,
+				file_set_find(r->source.files, module->module_id));
+	} else if (rec->kind == REC_MAP && r->unwinder && !(rec->flags & MAP_KERNEL_SPACE)) {
+		unwinder_map(r->unwinder, (const struct rec_map *)rec);
 	}
-	if (rec->kind == REC_FORK && rec->pid != ((const struct rec_fork *)rec)->parent_pid)
-		pid_set_add(&r->pids, rec->pid);
-	else if (rec->kind == REC_EXIT && rec->flags & EXIT_PROCESS)
-		pid_set_leave(&r->pids, rec->pid);
 	merge_add(r->merge, rec);
 }
 
@@ -90,6 +86,41 @@ static void on_map_event(void *ctx, const struct map_event *event)
 	if (event->path)
 		strbuf_add(&r->paths, event->path, strlen(event->path) + 1);
 	vec_push(&r->events, copy);
+}
+
+/* Forks are looked at among the mapping events, in order of time: a child has what there was then.
+ */
+static void on_fork(struct recorder *r, const struct rec_fork *fork)
+{
+	struct map_event event = {
+		.kind = MAP_EVENT_FORK,
+		.time = fork->rec.time,
+		.pid = fork->rec.pid,
+		.tid = fork->rec.tid,
+		.parent_pid = fork->parent_pid,
+	};
+
+	if (fork->rec.pid == fork->parent_pid)
+		return;
+	pid_set_add(&r->pids, fork->rec.pid);
+	on_map_event(r, &event);
+}
+
+/* Keeps the set of pids up to date, and hands the record on. */
+static void on_ring_record(void *ctx, const void *data, size_t size)
+{
+	struct recorder *r = ctx;
+	const struct rec *rec = data;
+
+	if (!record_is_valid(rec, size)) {
+		r->invalid_records++;
+		return;
+	}
+	if (rec->kind == REC_FORK)
+		on_fork(r, (const struct rec_fork *)rec);
+	else if (rec->kind == REC_EXIT && rec->flags & EXIT_PROCESS)
+		pid_set_leave(&r->pids, rec->pid);
+	merge_add(r->merge, rec);
 }
 
 static int compare_events(const void *a, const void *b)
@@ -120,7 +151,7 @@ static void send_mapping(struct recorder *r, const struct map_event *event)
 	map.file_offset = map.module_id == NO_REC_MODULE ? event->start : event->file_offset;
 	if (strcmp(event->path, "[vdso]") == 0)
 		map.file_offset = 0;
-	merge_add(r->merge, &map.rec);
+	sink(r, &map.rec);
 }
 
 static void handle_event(struct recorder *r, const struct map_event *event)
@@ -133,7 +164,12 @@ static void handle_event(struct recorder *r, const struct map_event *event)
 		return;
 	} else if (event->kind == MAP_EVENT_MAP) {
 		send_mapping(r, event);
+	} else if (event->kind == MAP_EVENT_FORK) {
+		if (r->unwinder)
+			unwinder_fork(r->unwinder, event->pid, event->parent_pid);
 	} else {
+		if (r->unwinder)
+			unwinder_exec(r->unwinder, event->pid);
 		record_init(&name.rec, REC_NAME, sizeof(name), event->time, event->pid, event->tid);
 		name.rec.flags = NAME_NEW_SPACE;
 		merge_add(r->merge, &name.rec);
@@ -187,6 +223,14 @@ static void report_losses(struct recorder *r, uint64_t now)
 	r->written_bytes = written;
 }
 
+static void on_pid_gone(void *ctx, uint32_t pid)
+{
+	struct recorder *r = ctx;
+
+	if (r->unwinder)
+		unwinder_exit(r->unwinder, pid);
+}
+
 /*
  * Everything that is in the rings, into the merge. Mapping rings are read first and looked at last:
  * whatever forked a process whose mapping is reported is in the other rings by then.
@@ -197,7 +241,7 @@ static int run_round(struct recorder *r, struct error *err)
 	int code;
 
 	merge_begin_round(r->merge, now);
-	pid_set_next_round(&r->pids);
+	pid_set_next_round(&r->pids, on_pid_gone, r);
 	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
 		if (cpu->map_ring)
 			map_ring_drain(cpu->map_ring, on_map_event, r);
@@ -206,6 +250,8 @@ static int run_round(struct recorder *r, struct error *err)
 	if (code)
 		return error_set(err, code, "read the rings");
 	handle_events(r);
+	if (r->unwinder)
+		unwinder_flush(r->unwinder, now);
 	if (now >= r->next_housekeeping_ns || r->phase != PHASE_RUNNING) {
 		r->next_housekeeping_ns = now + HOUSEKEEPING_NS;
 		report_losses(r, now);
@@ -286,6 +332,13 @@ static uint64_t round_up_to_ring(uint64_t bytes)
 	return size;
 }
 
+static const uint32_t unwind_flags[] = {
+	[RECORDER_UNWIND_AUTO] = UNWIND_BY_CFI | UNWIND_BY_FRAME_POINTER | UNWIND_BY_SCAN,
+	[RECORDER_UNWIND_CFI] = UNWIND_BY_CFI,
+	[RECORDER_UNWIND_FP] = UNWIND_BY_KERNEL,
+	[RECORDER_UNWIND_NONE] = 0,
+};
+
 static int open_machine(struct recorder *r, struct error *err)
 {
 	struct sampling_event event = {0};
@@ -301,7 +354,13 @@ static int open_machine(struct recorder *r, struct error *err)
 	r->counters = xcalloc(r->possible.count, sizeof(*r->counters));
 	r->counters_before = xcalloc(r->possible.count, sizeof(*r->counters_before));
 	programs.possible_cpus = r->possible.cpus[r->possible.count - 1] + 1;
+	programs.unwind = unwind_flags[r->options.unwind];
 	code = programs_load(&r->programs, &programs, on_ring_record, r, err);
+	if (!code && programs.unwind & UNWIND_BY_CFI)
+		code = unwinder_new(&r->unwinder, r->programs,
+				    r->options.unwind_bytes ? r->options.unwind_bytes
+							    : DEFAULT_UNWIND_BYTES,
+				    err);
 	return code ? code : cpu_set_open(&r->cpus, &event, r->programs, err);
 }
 
@@ -313,6 +372,8 @@ static int open_epoll(struct recorder *r, struct error *err)
 	if (r->epoll_fd < 0)
 		return error_set(err, -errno, "epoll_create");
 	code = recorder_watch(r, programs_poll_fd(r->programs), err);
+	if (!code && r->unwinder)
+		code = recorder_watch(r, unwinder_fd(r->unwinder), err);
 	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
 		if (!code)
 			code = recorder_watch(r, map_ring_fd(cpu->map_ring), err);
@@ -351,6 +412,7 @@ void recorder_free(struct recorder *r)
 	if (!r)
 		return;
 	cpu_set_release(&r->cpus);
+	unwinder_free(r->unwinder);
 	programs_free(r->programs);
 	if (r->epoll_fd >= 0)
 		close(r->epoll_fd);
@@ -411,6 +473,10 @@ struct source *recorder_source(struct recorder *r)
 
 void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 {
+	struct unwinder_stats unwind = {0};
+
+	if (r->unwinder)
+		unwinder_get_stats(r->unwinder, &unwind);
 	*info = (struct recorder_info){
 		.event = r->cpus.event.clock == CLOCK_CYCLES ? "cycles" : "cpu-clock",
 		.cpu_count = (uint32_t)r->cpus.cpus.count,
@@ -421,5 +487,9 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 		.end_ns = r->end_ns,
 		.written_bytes = r->written_bytes,
 		.dropped_files = file_set_dropped(r->source.files),
+		.unwind_tables = unwind.tables,
+		.unwind_rows = unwind.rows,
+		.unwind_bytes = unwind.table_bytes,
+		.unwind_refused = unwind.refused,
 	};
 }

@@ -21,10 +21,20 @@
 
 struct recorder;
 
+/* How user stacks are found. */
+enum recorder_unwind {
+	RECORDER_UNWIND_AUTO, /* call frame information, else frame pointers, else a guess */
+	RECORDER_UNWIND_CFI, /* call frame information alone */
+	RECORDER_UNWIND_FP, /* frame pointers alone */
+	RECORDER_UNWIND_NONE, /* no user frames but the leaf */
+};
+
 struct recorder_options {
 	double frequency_hz; /* samples a second and CPU … */
 	uint64_t interval_ns; /* … or, where not 0, the time between two */
 	uint64_t ring_bytes; /* per CPU; 0: the default; rounded up to a power of two */
+	enum recorder_unwind unwind;
+	uint64_t unwind_bytes; /* ceiling for unwind tables in the kernel; 0: the default */
 };
 
 /* A failure carries a hint with the command that mends it, wherever there is one. */
@@ -56,6 +66,9 @@ struct recorder_info {
 	uint64_t end_ns; /* when sampling ended, 0 before */
 	uint64_t written_bytes; /* into the rings so far, without the kernel's headers */
 	uint32_t dropped_files; /* descriptors closed for want of room */
+	uint64_t unwind_tables, unwind_rows; /* files with call frame information, and its size … */
+	uint64_t unwind_bytes; /* … in the kernel */
+	uint64_t unwind_refused; /* tables that the ceiling left no room for */
 };
 void recorder_get_info(const struct recorder *r, struct recorder_info *info);
 

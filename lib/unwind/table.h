@@ -33,6 +33,7 @@ struct unwind_table_stats {
 	uint64_t malformed; /* CIEs and FDEs that could not be read */
 	uint64_t unsupported; /* rows whose rule cannot be told */
 	uint64_t overlapping; /* FDEs that overlap an earlier one */
+	uint64_t outside; /* FDEs for what is not executable */
 };
 
 struct unwind_table {

@@ -52,47 +52,58 @@ static void maps_lines_are_parsed(void **state)
 	assert_false(proc_maps_next(&at, &map));
 }
 
+static void count_gone(void *ctx, uint32_t pid)
+{
+	(void)pid;
+	++*(unsigned int *)ctx;
+}
+
 static void pids_stay_two_rounds_after_their_exit(void **state)
 {
 	struct pid_set set = {0};
+	unsigned int gone = 0;
 
 	(void)state;
 	pid_set_add(&set, 7);
 	pid_set_add(&set, 8);
 	pid_set_leave(&set, 7);
-	pid_set_next_round(&set);
-	pid_set_next_round(&set);
+	pid_set_next_round(&set, count_gone, &gone);
+	pid_set_next_round(&set, count_gone, &gone);
 	assert_true(pid_set_has(&set, 7));
-	pid_set_next_round(&set);
+	pid_set_next_round(&set, count_gone, &gone);
 	assert_false(pid_set_has(&set, 7));
 	assert_true(pid_set_has(&set, 8));
+	assert_int_equal(gone, 1);
 	pid_set_release(&set);
 }
 
 static void a_pid_that_is_used_again_stays(void **state)
 {
 	struct pid_set set = {0};
+	unsigned int gone = 0;
 
 	(void)state;
 	pid_set_add(&set, 7);
 	pid_set_leave(&set, 7);
 	pid_set_add(&set, 7);
 	for (int i = 0; i < 10; i++)
-		pid_set_next_round(&set);
+		pid_set_next_round(&set, count_gone, &gone);
 	assert_true(pid_set_has(&set, 7));
+	assert_int_equal(gone, 0);
 	pid_set_release(&set);
 }
 
 static void many_pids_come_and_go(void **state)
 {
 	struct pid_set set = {0};
+	unsigned int gone = 0;
 
 	(void)state;
 	for (uint32_t pid = 1; pid <= 20000; pid++) {
 		pid_set_add(&set, pid);
 		pid_set_leave(&set, pid);
 		if (pid % 10 == 0)
-			pid_set_next_round(&set);
+			pid_set_next_round(&set, count_gone, &gone);
 	}
 	/* Rows are used again: what is held does not grow with what ever ran. */
 	assert_in_range(set.rows.count, 1, 100);

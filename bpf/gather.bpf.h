@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The stack of the interrupted task: kernel side by the kernel, user side as configured. */
+#ifndef PROF_BPF_GATHER_BPF_H
+#define PROF_BPF_GATHER_BPF_H
+
+#include "bpf/stack.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+/* To copy kinds from: as many kernel ones as a stack can have, then user ones. */
+static const volatile __u8 some_kinds[DEPTH_MAX + 8] = {
+	[0 ... KERNEL_DEPTH_MAX - 1] = FRAME_KERNEL,
+};
+
+/* Stores up to `count` addresses at words[at]; returns how many. */
+#define get_stack(ctx, s, at, count, flags) \
+	({ \
+		long size_ = bpf_get_stack(ctx, (s)->words + (at), (count)*8, flags); \
+		size_ > 0 ? (__u32)size_ / 8 : 0; \
+	})
+
+static __always_inline void gather_kernel(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
+{
+	__u32 count = get_stack(ctx, s, HEADER_WORDS - 1, KERNEL_DEPTH_MAX + 1, 0);
+
+	if (!count || count > KERNEL_DEPTH_MAX + 1)
+		return;
+	s->leaf = s->words[HEADER_WORDS - 1];
+	s->kernel_depth = count - 1;
+	s->sample_flags |= SAMPLE_LEAF_KERNEL;
+	s->stack_flags |= STACK_USER_PC;
+	bpf_probe_read_kernel(s->kinds, count - 1, (const void *)some_kinds);
+}
+
+/* By frame pointers, as the kernel does it. */
+static __always_inline void gather_user_by_kernel(struct bpf_perf_event_data *ctx,
+						  struct stack_scratch *s)
+{
+	__u32 depth = s->kernel_depth, count;
+
+	if (depth > KERNEL_DEPTH_MAX)
+		return;
+	if (s->sample_flags & SAMPLE_LEAF_KERNEL) {
+		count = get_stack(ctx, s, HEADER_WORDS + depth, USER_DEPTH_MAX, BPF_F_USER_STACK);
+		s->user_depth = count;
+	} else {
+		count = get_stack(ctx, s, HEADER_WORDS - 1, USER_DEPTH_MAX, BPF_F_USER_STACK);
+		s->leaf = s->words[HEADER_WORDS - 1];
+		s->user_depth = count ? count - 1 : 0;
+	}
+	if (count > USER_DEPTH_MAX)
+		return;
+	if (count && count >= config.stack_limit)
+		s->stack_flags |= STACK_TRUNCATED;
+	bpf_probe_read_kernel(s->kinds + depth, count, (const void *)some_kinds + KERNEL_DEPTH_MAX);
+}
+
+/* The registers with which the task left, or was torn from, user code. */
+static __always_inline void load_user_regs(struct bpf_perf_event_data *ctx,
+					   struct task_struct *task, struct stack_scratch *s)
+{
+	struct walk_frame *f = &s->frame;
+	const bpf_user_pt_regs_t *r = &s->regs;
+
+	if (s->sample_flags & SAMPLE_LEAF_KERNEL)
+		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
+	else
+		s->regs = ctx->regs;
+	f->is_top = f->is_pc = 1;
+#if defined(__TARGET_ARCH_arm64)
+	f->pc = r->pc;
+	f->sp = r->sp;
+	f->fp = r->regs[29];
+	f->base = r->regs[19];
+	f->ra = r->regs[30];
+	for (int i = 0; i < 31; i++)
+		f->other[i] = r->regs[i];
+#else
+	f->pc = r->rip;
+	f->sp = r->rsp;
+	f->fp = r->rbp;
+	f->base = r->rbx;
+	f->ra = 0;
+	f->other[0] = r->rax;
+	f->other[1] = r->rdx;
+	f->other[2] = r->rcx;
+	f->other[3] = r->rbx;
+	f->other[4] = r->rsi;
+	f->other[5] = r->rdi;
+	f->other[6] = r->rbp;
+	f->other[7] = r->rsp;
+	f->other[8] = r->r8;
+	f->other[9] = r->r9;
+	f->other[10] = r->r10;
+	f->other[11] = r->r11;
+	f->other[12] = r->r12;
+	f->other[13] = r->r13;
+	f->other[14] = r->r14;
+	f->other[15] = r->r15;
+#endif
+}
+
+/* The process's mappings, if those that user space has put there are the present ones. */
+static __always_inline bool find_space(struct task_struct *task, struct stack_scratch *s, __u32 pid)
+{
+	struct unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &pid);
+	struct tracked_process *process = find_tracked(task);
+
+	if (!space || !process || space->execs != task->self_exec_id - process->first_exec)
+		return false;
+	s->space = *space;
+	return true;
+}
+
+static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *ctx,
+						struct task_struct *task, struct stack_scratch *s,
+						__u32 pid)
+{
+	struct scanning c = {.s = s};
+
+	load_user_regs(ctx, task, s);
+	s->mapping.start = s->mapping.end = 0;
+	if (s->sample_flags & SAMPLE_LEAF_KERNEL)
+		unwind_push(s, FRAME_NATIVE);
+	else
+		s->leaf = s->frame.pc;
+	if (find_space(task, s, pid))
+		bpf_loop(USER_DEPTH_MAX, unwind_turn, &c, 0);
+	else
+		s->stack_flags |= STACK_UNKNOWN;
+}
+
+static __always_inline void gather_user(struct bpf_perf_event_data *ctx, struct task_struct *task,
+					struct stack_scratch *s, __u32 pid)
+{
+	if (task->flags & PF_KTHREAD) {
+		s->sample_flags |= SAMPLE_KERNEL_THREAD;
+	} else if (task->flags & PF_EXITING) {
+		s->sample_flags |= SAMPLE_EXITING; /* no address space left to look at */
+	} else if (config.unwind & UNWIND_BY_KERNEL) {
+		gather_user_by_kernel(ctx, s);
+	} else if (config.unwind) {
+		gather_user_by_walk(ctx, task, s, pid);
+	}
+}
+
+/* Fills s with the stack of the interrupted task, whose process is `pid`. */
+static __always_inline void gather_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
+					 struct stack_scratch *s, __u32 pid)
+{
+	__u64 pc = PT_REGS_IP(&ctx->regs);
+
+	s->kernel_depth = s->user_depth = 0;
+	s->sample_flags = s->stack_flags = 0;
+	s->leaf = 0;
+	/* Kernel addresses are the upper half: their sign tells, on all kernels alike. */
+	if ((__s64)pc < 0)
+		gather_kernel(ctx, s);
+	gather_user(ctx, task, s, pid);
+	if (!s->leaf && pc) {
+		s->leaf = pc;
+		if ((__s64)pc < 0)
+			s->sample_flags |= SAMPLE_LEAF_KERNEL;
+	}
+	if (!s->leaf)
+		s->sample_flags |= SAMPLE_NO_LEAF;
+	/* A stack of nothing but the leaf still says how it ended. */
+	if (!s->kernel_depth && !s->user_depth && !(s->stack_flags & ~STACK_USER_PC))
+		s->sample_flags |= SAMPLE_NO_STACK;
+}
+
+#endif

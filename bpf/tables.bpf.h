@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The maps with what the walker knows: tables, rules, and the mappings of processes. */
+#ifndef PROF_BPF_TABLES_BPF_H
+#define PROF_BPF_TABLES_BPF_H
+
+#include "bpf/kernel.h"
+#include "bpf/unwind.h"
+
+struct unwind_shard {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, UNWIND_SHARD_BYTES);
+};
+
+struct unwind_shards {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_SHARDS_MAX);
+	__type(key, __u32);
+	__array(values, struct unwind_shard);
+};
+
+struct unwind_rules {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_RULES_MAX);
+	__type(key, __u32);
+	__type(value, struct unwind_rule);
+};
+
+/* Where the mappings of a process are, by pid as user space sees it. */
+struct unwind_spaces {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1); /* kernel.pid_max, set by user space */
+	__type(key, __u32);
+	__type(value, struct unwind_space);
+};
+
+extern struct unwind_shards unwind_shards SEC(".maps");
+extern struct unwind_rules unwind_rules SEC(".maps");
+extern struct unwind_spaces unwind_spaces SEC(".maps");
+
+#endif

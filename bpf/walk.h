@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The core of the walker: one step from a frame to its caller, by a rule of an unwind table. It is
+ * compiled twice, as BPF and natively, so that what runs in the kernel can be tested outside. The
+ * includer defines walk_read_user(to, addr): 8 bytes of the target's memory, 0 on success.
+ *
+ * Everything comes from the target, and anything may be wrong in it: a step says so, and never
+ * takes what it could not read for the end of the stack.
+ */
+#ifndef PROF_BPF_WALK_H
+#define PROF_BPF_WALK_H
+
+#include <linux/types.h>
+
+#include "bpf/unwind.h"
+
+#define WALK_OTHER_REGS 32
+
+/* Where the walk is. */
+struct walk_frame {
+	__u64 pc, sp, fp, base, ra;
+	__u32 is_top; /* registers are those of the interrupted task, all of them known */
+	__u32 is_pc; /* pc was interrupted, and is no return address */
+	__u64 other[WALK_OTHER_REGS]; /* general registers by DWARF number, of the top frame */
+};
+
+enum walk_result {
+	WALK_STEPPED, /* the frame is the caller's now */
+	WALK_END, /* the frame was the outermost one */
+	WALK_NO_RULE, /* no CFI for this pc */
+	WALK_UNKNOWN_REG, /* the CFA rests on a register that is not known here */
+	WALK_BAD_CFA, /* the stack would not shrink */
+	WALK_BAD_READ, /* the stack could not be read there */
+};
+
+/* The value of a register of the frame; false where it is not known. */
+static inline __attribute__((always_inline)) int walk_reg(const struct walk_frame *f, __u32 reg,
+							  __u64 *value)
+{
+	switch (reg) {
+	case UNWIND_REG_SP:
+		*value = f->sp;
+		return 1;
+	case UNWIND_REG_FP:
+		*value = f->fp;
+		return 1;
+	case UNWIND_REG_BASE:
+		*value = f->base;
+		return 1;
+	case UNWIND_REG_RA:
+		*value = f->ra;
+		return f->is_pc; /* anywhere else a call has overwritten it */
+	}
+	reg -= UNWIND_REG_OTHER;
+	if (!f->is_top || reg >= WALK_OTHER_REGS)
+		return 0;
+	*value = f->other[reg];
+	return 1;
+}
+
+static inline __attribute__((always_inline)) enum walk_result
+walk_cfa(const struct walk_frame *f, const struct unwind_rule *rule, __u64 *cfa)
+{
+	__u64 value;
+
+	if (!walk_reg(f, rule->cfa_reg, &value))
+		return WALK_UNKNOWN_REG;
+	if (rule->cfa_kind == UNWIND_CFA_DEREF) {
+		if (walk_read_user(&value, value + (__s64)rule->cfa_deref * 8))
+			return WALK_BAD_READ;
+	} else if (rule->cfa_kind == UNWIND_CFA_PLT) {
+		*cfa = value + 8 + ((f->pc & 15) >= (__u32)rule->cfa_offset ? 8 : 0);
+		return WALK_STEPPED;
+	}
+	*cfa = value + (__s64)rule->cfa_offset;
+	return WALK_STEPPED;
+}
+
+/* The caller's value of a register whose value here is *value. */
+static inline __attribute__((always_inline)) enum walk_result
+walk_value(const struct walk_frame *f, const struct unwind_rule *rule, __u32 kind, __s16 offset,
+	   __u64 cfa, __u64 *value)
+{
+	__u64 at = cfa;
+
+	if (kind == UNWIND_SAME)
+		return WALK_STEPPED;
+	if (kind == UNWIND_UNKNOWN) {
+		*value = 0;
+		return WALK_STEPPED;
+	}
+	if (kind == UNWIND_AT_REG && !walk_reg(f, rule->cfa_reg, &at))
+		return WALK_UNKNOWN_REG;
+	return walk_read_user(value, at + (__s64)offset * 8) ? WALK_BAD_READ : WALK_STEPPED;
+}
+
+/* One frame outwards. On any other result than WALK_STEPPED the frame is as it was. */
+static inline __attribute__((always_inline)) enum walk_result
+walk_step(struct walk_frame *f, const struct unwind_rule *rule)
+{
+	__u64 cfa = 0, pc = 0, fp = f->fp, base = f->base;
+	__u32 kinds = rule->kinds;
+	enum walk_result result;
+
+	if (rule->cfa_kind == UNWIND_CFA_NONE)
+		return WALK_NO_RULE;
+	if (rule->cfa_kind == UNWIND_CFA_END)
+		return WALK_END;
+	result = walk_cfa(f, rule, &cfa);
+	if (result != WALK_STEPPED)
+		return result;
+	/* A handler may run on a stack of its own, so a signal frame may lead anywhere. */
+	if (!(rule->flags & UNWIND_SIGNAL_FRAME) && (f->is_top ? cfa < f->sp : cfa <= f->sp))
+		return WALK_BAD_CFA;
+	if (UNWIND_RA_KIND(kinds) == UNWIND_SAME) {
+		if (!walk_reg(f, rule->ra_offset, &pc))
+			return WALK_UNKNOWN_REG; /* which a call has overwritten */
+	} else {
+		result = walk_value(f, rule, UNWIND_RA_KIND(kinds), rule->ra_offset, cfa, &pc);
+		if (result != WALK_STEPPED)
+			return result;
+	}
+	result = walk_value(f, rule, UNWIND_FP_KIND(kinds), rule->fp_offset, cfa, &fp);
+	if (result != WALK_STEPPED)
+		return result;
+	result = walk_value(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base);
+	if (result != WALK_STEPPED)
+		return result;
+	f->pc = pc;
+	f->sp = cfa;
+	f->fp = fp;
+	f->base = base;
+	f->is_pc = rule->flags & UNWIND_SIGNAL_FRAME;
+	f->is_top = 0;
+	return WALK_STEPPED;
+}
+
+#endif

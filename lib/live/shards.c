@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/shards.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bpf/unwind.h"
+#include "lib/base/log.h"
+
+#define ALIGN_WORDS 16u
+
+void shards_init(struct shards *s, int maps_fd, uint64_t max_bytes)
+{
+	*s = (struct shards){.maps_fd = maps_fd, .max_bytes = max_bytes};
+}
+
+void shards_release(struct shards *s)
+{
+	vec_for_each(&s->rows, struct shard *, shard) {
+		munmap(shard->words, UNWIND_SHARD_BYTES);
+		close(shard->fd);
+		vec_release(&shard->holes);
+	}
+	vec_release(&s->rows);
+}
+
+static bool add_shard(struct shards *s)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	uint32_t id = (uint32_t)s->rows.count;
+	struct shard shard = {0};
+	void *memory;
+
+	if (id >= UNWIND_SHARDS_MAX || (id + 1ull) * UNWIND_SHARD_BYTES > s->max_bytes)
+		return false;
+	shard.fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "prof_shard", sizeof(uint32_t),
+				  UNWIND_SHARD_BYTES, 1, &options);
+	if (shard.fd < 0) {
+		log_debug("no further memory for unwind tables: %s", strerror(-shard.fd));
+		return false;
+	}
+	memory = mmap(NULL, UNWIND_SHARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, shard.fd, 0);
+	if (memory == MAP_FAILED || bpf_map_update_elem(s->maps_fd, &id, &shard.fd, BPF_ANY)) {
+		log_debug("no further memory for unwind tables: %s", strerror(errno));
+		if (memory != MAP_FAILED)
+			munmap(memory, UNWIND_SHARD_BYTES);
+		close(shard.fd);
+		return false;
+	}
+	shard.words = memory;
+	vec_push(&shard.holes, (struct shard_piece){.shard = id, .words = UNWIND_SHARD_WORDS});
+	vec_push(&s->rows, shard);
+	return true;
+}
+
+static bool take_from(struct shard *shard, uint32_t words, struct shard_piece *piece)
+{
+	for (size_t i = 0; i < shard->holes.count; i++) {
+		struct shard_piece *hole = &shard->holes.items[i];
+
+		if (hole->words < words)
+			continue;
+		*piece = (struct shard_piece){hole->shard, hole->at, words};
+		hole->at += words;
+		hole->words -= words;
+		if (!hole->words) {
+			shard->holes.count--;
+			memmove(hole, hole + 1, (shard->holes.count - i) * sizeof(*hole));
+		}
+		return true;
+	}
+	return false;
+}
+
+bool shards_alloc(struct shards *s, uint32_t words, struct shard_piece *piece)
+{
+	words = (words + ALIGN_WORDS - 1) & ~(ALIGN_WORDS - 1);
+	if (!words || words > UNWIND_SHARD_WORDS)
+		return false;
+	vec_for_each(&s->rows, struct shard *, shard) {
+		if (take_from(shard, words, piece))
+			return true;
+	}
+	return add_shard(s) && take_from(&vec_last(&s->rows), words, piece);
+}
+
+/* Where among the holes the piece belongs. */
+static size_t hole_after(const struct shard *shard, uint32_t at)
+{
+	size_t low = 0, high = shard->holes.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (shard->holes.items[middle].at < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void shards_free(struct shards *s, const struct shard_piece *piece)
+{
+	struct shard *shard = &s->rows.items[piece->shard];
+	size_t at = hole_after(shard, piece->at);
+	struct shard_piece *holes = shard->holes.items;
+	bool joins_last = at && holes[at - 1].at + holes[at - 1].words == piece->at;
+	bool joins_next = at < shard->holes.count && piece->at + piece->words == holes[at].at;
+
+	if (joins_last && joins_next) {
+		holes[at - 1].words += piece->words + holes[at].words;
+		shard->holes.count--;
+		memmove(holes + at, holes + at + 1, (shard->holes.count - at) * sizeof(*holes));
+	} else if (joins_last) {
+		holes[at - 1].words += piece->words;
+	} else if (joins_next) {
+		holes[at].at = piece->at;
+		holes[at].words += piece->words;
+	} else {
+		vec_push(&shard->holes, *piece);
+		holes = shard->holes.items;
+		memmove(holes + at + 1, holes + at, (shard->holes.count - 1 - at) * sizeof(*holes));
+		holes[at] = *piece;
+	}
+}
+
+uint32_t *shards_words(const struct shards *s, const struct shard_piece *piece)
+{
+	return s->rows.items[piece->shard].words + piece->at;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread that compiles unwind tables, so that a large file delays neither the draining of the
+ * rings nor, for long, the other files.
+ */
+#ifndef PROF_LIB_LIVE_TABLE_WORKER_H
+#define PROF_LIB_LIVE_TABLE_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/unwind/table.h"
+
+struct table_worker;
+
+/* A compiled table, or an empty one where there was nothing to compile. */
+struct table_result {
+	uint32_t module_id;
+	struct unwind_table table;
+};
+
+/* `rules` has room for UNWIND_RULES_MAX; the thread stores what a table needs before it is done. */
+struct table_worker *table_worker_new(struct unwind_rule *rules);
+/* Waits for the file at hand. NULL is fine. */
+void table_worker_free(struct table_worker *w);
+/* Readable when there are results. */
+int table_worker_fd(const struct table_worker *w);
+/* Takes the descriptor over. Files are done in order. */
+void table_worker_submit(struct table_worker *w, uint32_t module_id, int fd);
+/* The next result, the caller's to release; false: none now. */
+bool table_worker_next(struct table_worker *w, struct table_result *result);
+
+#endif

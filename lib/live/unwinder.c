@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/unwinder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "bpf/unwind.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/live/module_tables.h"
+#include "lib/live/shards.h"
+#include "lib/live/table_worker.h"
+#include "lib/stream/mapping.h"
+
+/*
+ * How long memory that the walker may still look at is kept: a fork in the kernel copies a
+ * reference to it, which is replaced once the fork's record has been read.
+ */
+#define GRACE_ROUNDS 4
+#define GRACE_NS 50000000ull
+#define SPACE_WORDS (sizeof(struct unwind_mapping) / 4)
+
+/* The address space of a process. */
+struct space {
+	uint32_t pid;
+	uint32_t execs; /* seen so far */
+	bool is_dirty; /* the walker does not know the present state yet */
+	bool is_pending; /* some mapping waits for its table */
+	struct mapping_table *mappings;
+	struct shard_piece piece; /* what the walker has; words 0: nothing */
+};
+
+struct garbage {
+	struct shard_piece piece;
+	uint64_t round, time;
+};
+
+struct unwinder {
+	struct programs *programs;
+	struct shards shards;
+	struct module_tables tables;
+	struct table_worker *worker;
+	VEC(struct space) spaces;
+	VEC(uint32_t) free_spaces, dirty;
+	struct index by_pid;
+	VEC(struct garbage) garbage; /* in order of time */
+	struct unwind_mappings scratch;
+	uint64_t stamp, round, refused;
+};
+
+int unwinder_new(struct unwinder **out, struct programs *programs, uint64_t max_bytes,
+		 struct error *err)
+{
+	struct unwind_rule *rules = programs_unwind_rules(programs);
+	struct unwinder *u;
+
+	if (!rules)
+		return error_set(err, -errno, "map the unwind rules");
+	u = xcalloc(1, sizeof(*u));
+	u->programs = programs;
+	shards_init(&u->shards, programs_unwind_shards_fd(programs), max_bytes);
+	module_tables_init(&u->tables, &u->shards);
+	u->worker = table_worker_new(rules);
+	if (!u->worker) {
+		unwinder_free(u);
+		return error_set(err, -EAGAIN, "start the thread that compiles unwind tables");
+	}
+	*out = u;
+	return 0;
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	if (!u)
+		return;
+	table_worker_free(u->worker);
+	vec_for_each(&u->spaces, struct space *, space) {
+		if (space->mappings)
+			mapping_table_leave(space->mappings);
+	}
+	vec_release(&u->spaces);
+	vec_release(&u->free_spaces);
+	vec_release(&u->dirty);
+	vec_release(&u->garbage);
+	vec_release(&u->scratch.rows);
+	index_release(&u->by_pid);
+	module_tables_release(&u->tables);
+	shards_release(&u->shards);
+	free(u);
+}
+
+int unwinder_fd(const struct unwinder *u)
+{
+	return table_worker_fd(u->worker);
+}
+
+static bool pid_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct unwinder *u = table;
+
+	return u->spaces.items[id].pid == *(const uint32_t *)key;
+}
+
+static struct space *find_space(struct unwinder *u, uint32_t pid)
+{
+	uint32_t id = index_find(&u->by_pid, hash_u64(pid), pid_equal, u, &pid);
+
+	return id == INDEX_NONE ? NULL : &u->spaces.items[id];
+}
+
+static struct space *add_space(struct unwinder *u, uint32_t pid)
+{
+	uint32_t id;
+
+	if (u->free_spaces.count) {
+		id = u->free_spaces.items[--u->free_spaces.count];
+	} else {
+		id = (uint32_t)u->spaces.count;
+		vec_add_zeroed(&u->spaces, 1);
+	}
+	u->spaces.items[id] = (struct space){.pid = pid};
+	index_add(&u->by_pid, hash_u64(pid), id);
+	return &u->spaces.items[id];
+}
+
+static void mark_dirty(struct unwinder *u, struct space *space)
+{
+	if (space->is_dirty)
+		return;
+	space->is_dirty = true;
+	vec_push(&u->dirty, (uint32_t)(space - u->spaces.items));
+}
+
+static void discard(struct unwinder *u, const struct shard_piece *piece, uint64_t now)
+{
+	if (piece->words)
+		vec_push(&u->garbage, (struct garbage){*piece, u->round, now});
+}
+
+void unwinder_module(struct unwinder *u, const struct rec_module *rec, int fd)
+{
+	bool has_code = rec->kind == MODULE_FILE || rec->kind == MODULE_VDSO;
+	int copy = has_code && fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+
+	module_tables_add(&u->tables, rec, copy >= 0 ? TABLE_PENDING : TABLE_NONE);
+	if (copy >= 0)
+		table_worker_submit(u->worker, rec->module_id, copy);
+}
+
+void unwinder_map(struct unwinder *u, const struct rec_map *rec)
+{
+	struct space *space = find_space(u, rec->rec.pid);
+	struct mapping mapping = {
+		.start = rec->start,
+		.end = rec->end,
+		.file_offset = rec->file_offset,
+		.module = rec->module_id == NO_REC_MODULE ? MAPPING_ANON : rec->module_id,
+	};
+
+	if (!space)
+		space = add_space(u, rec->rec.pid);
+	if (!space->mappings)
+		space->mappings = mapping_table_new();
+	if (mapping_table_insert(&space->mappings, &mapping, ++u->stamp))
+		mark_dirty(u, space);
+}
+
+void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid)
+{
+	struct space *child = find_space(u, pid), *parent;
+
+	if (!child)
+		child = add_space(u, pid);
+	child->execs = 0;
+	if (child->mappings)
+		mapping_table_leave(steal(child->mappings));
+	parent = find_space(u, parent_pid);
+	if (parent && parent->mappings)
+		child->mappings = mapping_table_share(parent->mappings);
+	mark_dirty(u, child);
+}
+
+void unwinder_exec(struct unwinder *u, uint32_t pid)
+{
+	struct space *space = find_space(u, pid);
+
+	if (!space)
+		space = add_space(u, pid);
+	space->execs++;
+	if (space->mappings)
+		mapping_table_leave(steal(space->mappings));
+	mark_dirty(u, space);
+}
+
+void unwinder_exit(struct unwinder *u, uint32_t pid)
+{
+	struct space *space = find_space(u, pid);
+	uint32_t id;
+
+	if (!space)
+		return;
+	id = (uint32_t)(space - u->spaces.items);
+	programs_set_space(u->programs, pid, NULL);
+	discard(u, &space->piece, 0);
+	if (space->mappings)
+		mapping_table_leave(space->mappings);
+	index_remove(&u->by_pid, hash_u64(pid), id);
+	/* A dirty one is still in the list of those. */
+	*space = (struct space){.is_dirty = space->is_dirty};
+	if (!space->is_dirty)
+		vec_push(&u->free_spaces, id);
+}
+
+static void describe(struct unwinder *u, struct space *space)
+{
+	vec_clear(&u->scratch.rows);
+	if (space->mappings) {
+		vec_for_each(&space->mappings->rows, const struct mapping *, mapping)
+			module_tables_describe(&u->tables, mapping, &u->scratch);
+	}
+	space->is_pending = false;
+	vec_for_each(&u->scratch.rows, const struct unwind_mapping *, m) {
+		if (m->flags & UNWIND_PENDING)
+			space->is_pending = true;
+	}
+}
+
+/* Gives the walker a new description; the one it had is garbage. */
+static void publish(struct unwinder *u, struct space *space, uint64_t now)
+{
+	struct shard_piece old = space->piece;
+	struct unwind_space value = {.execs = space->execs};
+	uint32_t words;
+
+	describe(u, space);
+	value.count = (uint32_t)u->scratch.rows.count;
+	words = (uint32_t)(value.count * SPACE_WORDS);
+	space->piece = (struct shard_piece){0};
+	if (value.count && shards_alloc(&u->shards, words, &space->piece)) {
+		memcpy(shards_words(&u->shards, &space->piece), u->scratch.rows.items,
+		       words * sizeof(uint32_t));
+		value.shard = space->piece.shard;
+		value.at = space->piece.at;
+	} else if (value.count) {
+		value.count = 0;
+		u->refused++;
+	}
+	programs_set_space(u->programs, space->pid, &value);
+	discard(u, &old, now);
+}
+
+static void take_tables(struct unwinder *u)
+{
+	struct table_result result;
+	bool any = false;
+
+	while (table_worker_next(u->worker, &result)) {
+		module_tables_store(&u->tables, result.module_id, &result.table);
+		unwind_table_release(&result.table);
+		any = true;
+	}
+	if (!any)
+		return;
+	for (uint32_t id = 0; id < u->spaces.count; id++) {
+		if (u->spaces.items[id].is_pending)
+			mark_dirty(u, &u->spaces.items[id]);
+	}
+}
+
+static void collect_garbage(struct unwinder *u, uint64_t now)
+{
+	size_t count = 0;
+
+	while (count < u->garbage.count) {
+		const struct garbage *g = &u->garbage.items[count];
+
+		if (g->round + GRACE_ROUNDS > u->round || g->time + GRACE_NS > now)
+			break;
+		shards_free(&u->shards, &g->piece);
+		count++;
+	}
+	if (!count)
+		return;
+	u->garbage.count -= count;
+	memmove(u->garbage.items, u->garbage.items + count,
+		u->garbage.count * sizeof(*u->garbage.items));
+}
+
+void unwinder_flush(struct unwinder *u, uint64_t now)
+{
+	u->round++;
+	take_tables(u);
+	vec_for_each(&u->dirty, const uint32_t *, id) {
+		struct space *space = &u->spaces.items[*id];
+
+		space->is_dirty = false;
+		if (space->pid)
+			publish(u, space, now);
+		else
+			vec_push(&u->free_spaces, *id);
+	}
+	vec_clear(&u->dirty);
+	collect_garbage(u, now);
+}
+
+void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats)
+{
+	*stats = (struct unwinder_stats){
+		.table_bytes = u->shards.rows.count * (uint64_t)UNWIND_SHARD_BYTES,
+		.refused = u->refused + u->tables.too_large,
+	};
+	vec_for_each(&u->tables.rows, const struct module_table *, table) {
+		stats->tables += table->state == TABLE_READY;
+		stats->rows += table->rows;
+	}
+}

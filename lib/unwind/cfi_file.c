@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/unwind/cfi_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
+
+/* Names of sections are far shorter in all; no file shall make us read more. */
+#define MAX_NAMES_SIZE (1u << 20)
+
+struct header {
+	uint64_t phoff, shoff;
+	uint16_t phnum, shnum, shstrndx;
+};
+
+struct section {
+	uint32_t name, type, info, link;
+	uint64_t flags;
+	struct file_range range;
+};
+
+/* As much as there is, up to `size`; the number of bytes or a negative errno. */
+static ssize_t read_at(int fd, void *buf, size_t size, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(fd, (char *)buf + done, size - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+int cfi_file_read(const struct cfi_file *file, const struct file_range *range, uint8_t **data,
+		  size_t *size, struct error *err)
+{
+	uint64_t left = range->offset < file->size ? file->size - range->offset : 0;
+	ssize_t n;
+
+	*size = 0;
+	*data = NULL;
+	if (left > range->size)
+		left = range->size;
+	if (left > CFI_FILE_MAX_CFI)
+		return error_text(err, -EFBIG, "a section of %llu bytes",
+				  (unsigned long long)left);
+	*data = xmalloc((size_t)left + 1);
+	n = read_at(file->fd, *data, (size_t)left, range->offset);
+	if (n < 0)
+		return error_set(err, (int)n, "read ELF file");
+	*size = (size_t)n;
+	return 0;
+}
+
+static int read_header(struct cfi_file *file, struct header *header, struct error *err)
+{
+	uint8_t raw[sizeof(Elf64_Ehdr)] = {0};
+	ssize_t n = read_at(file->fd, raw, sizeof(raw), 0);
+	struct bytes b;
+	uint16_t phentsize, shentsize;
+
+	if (n < 0)
+		return error_set(err, (int)n, "read ELF header");
+	if (n != (ssize_t)sizeof(raw) || memcmp(raw, ELFMAG, SELFMAG) != 0)
+		return error_text(err, -ENOEXEC, "not an ELF file");
+	if (raw[EI_CLASS] != ELFCLASS64 || raw[EI_DATA] != ELFDATA2LSB)
+		return error_text(err, -ENOEXEC, "an ELF file of another class or byte order");
+	bytes_init(&b, raw, sizeof(raw));
+	bytes_skip(&b, EI_NIDENT + 2);
+	file->arch = unwind_arch_find(bytes_u16(&b));
+	if (!file->arch)
+		return error_text(err, -ENOEXEC, "an ELF file of another machine");
+	bytes_skip(&b, 4);
+	file->entry = bytes_u64(&b);
+	header->phoff = bytes_u64(&b);
+	header->shoff = bytes_u64(&b);
+	bytes_skip(&b, 6);
+	phentsize = bytes_u16(&b);
+	header->phnum = bytes_u16(&b);
+	shentsize = bytes_u16(&b);
+	header->shnum = bytes_u16(&b);
+	header->shstrndx = bytes_u16(&b);
+	if (phentsize != sizeof(Elf64_Phdr))
+		header->phnum = 0;
+	if (shentsize != sizeof(Elf64_Shdr))
+		header->shoff = 0;
+	return 0;
+}
+
+static void add_segment(struct cfi_file *file, struct bytes *b)
+{
+	uint32_t type = bytes_u32(b), flags = bytes_u32(b);
+	struct file_range range;
+	uint64_t memory_size;
+
+	range.offset = bytes_u64(b);
+	range.vaddr = bytes_u64(b);
+	bytes_skip(b, 8);
+	range.size = bytes_u64(b);
+	memory_size = bytes_u64(b);
+	bytes_skip(b, 8);
+	/* Wrapping around at the end of the address space, it is nowhere. */
+	if (b->failed || range.size > UINT64_MAX - range.vaddr ||
+	    memory_size > UINT64_MAX - range.vaddr)
+		return;
+	if (type == PT_GNU_EH_FRAME) {
+		file->eh_frame_hdr = range;
+	} else if (type == PT_LOAD) {
+		vec_push(&file->segments, range);
+		if (flags & PF_X)
+			vec_push(&file->code, (struct code_range){range.vaddr,
+								  range.vaddr + memory_size});
+	}
+}
+
+static int read_segments(struct cfi_file *file, const struct header *header, struct error *err)
+{
+	struct file_range table = {.offset = header->phoff};
+	_cleanup_free_ uint8_t *data = NULL;
+	size_t size;
+	struct bytes b;
+	int ret;
+
+	table.size = header->phnum * sizeof(Elf64_Phdr);
+	if (table.size > CFI_FILE_MAX_SEGMENTS * sizeof(Elf64_Phdr))
+		table.size = CFI_FILE_MAX_SEGMENTS * sizeof(Elf64_Phdr);
+	ret = cfi_file_read(file, &table, &data, &size, err);
+	if (ret)
+		return ret;
+	bytes_init(&b, data, size);
+	while (bytes_left(&b) >= sizeof(Elf64_Phdr))
+		add_segment(file, &b);
+	return 0;
+}
+
+static struct section read_section(struct bytes *b)
+{
+	struct section section;
+
+	section.name = bytes_u32(b);
+	section.type = bytes_u32(b);
+	section.flags = bytes_u64(b);
+	section.range.vaddr = bytes_u64(b);
+	section.range.offset = bytes_u64(b);
+	section.range.size = bytes_u64(b);
+	section.link = bytes_u32(b);
+	section.info = bytes_u32(b);
+	bytes_skip(b, 16);
+	return section;
+}
+
+/* The sections that matter here; those that are not in the file, or packed, do not. */
+static void note_section(struct cfi_file *file, const struct section *section, const char *name)
+{
+	const struct {
+		const char *name;
+		struct file_range *range;
+	} known[] = {
+		{".eh_frame", &file->eh_frame},	      {".eh_frame_hdr", &file->eh_frame_hdr},
+		{".debug_frame", &file->debug_frame}, {".plt", &file->plt},
+		{".plt.sec", &file->plt_sec},	      {".plt.got", &file->plt_got},
+		{".init", &file->init},		      {".fini", &file->fini},
+	};
+
+	if (section->type == SHT_NULL || section->type == SHT_NOBITS ||
+	    section->flags & SHF_COMPRESSED ||
+	    section->range.size > UINT64_MAX - section->range.vaddr)
+		return;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(name, known[i].name) == 0 && !known[i].range->size)
+			*known[i].range = section->range;
+	}
+}
+
+static void note_sections(struct cfi_file *file, struct bytes table, const struct section *names)
+{
+	_cleanup_free_ uint8_t *text = NULL;
+	struct file_range range = names->range;
+	struct bytes b;
+	size_t size;
+
+	if (range.size > MAX_NAMES_SIZE)
+		range.size = MAX_NAMES_SIZE;
+	if (cfi_file_read(file, &range, &text, &size, NULL) != 0)
+		return;
+	while (bytes_left(&table) >= sizeof(Elf64_Shdr)) {
+		struct section section = read_section(&table);
+		const char *name;
+
+		bytes_init(&b, text, size);
+		bytes_seek(&b, section.name);
+		name = bytes_cstr(&b);
+		if (name && name[0] == '.')
+			note_section(file, &section, name);
+	}
+}
+
+/* Without sections there may still be PT_GNU_EH_FRAME: nothing here is an error. */
+static void read_sections(struct cfi_file *file, const struct header *header)
+{
+	struct file_range range = {.offset = header->shoff, .size = sizeof(Elf64_Shdr)};
+	_cleanup_free_ uint8_t *first = NULL, *table = NULL;
+	uint64_t count = header->shnum, names = header->shstrndx;
+	struct section section;
+	size_t size;
+	struct bytes b;
+
+	if (!header->shoff || cfi_file_read(file, &range, &first, &size, NULL) != 0)
+		return;
+	bytes_init(&b, first, size);
+	section = read_section(&b);
+	/* Numbers that do not fit into 16 bits are in the first section header. */
+	if (count == 0)
+		count = section.range.size;
+	if (names == SHN_XINDEX)
+		names = section.link;
+	if (b.failed || count > CFI_FILE_MAX_SECTIONS || names >= count)
+		return;
+	range.size = count * sizeof(Elf64_Shdr);
+	if (cfi_file_read(file, &range, &table, &size, NULL) != 0)
+		return;
+	bytes_init(&b, table, size);
+	bytes_seek(&b, names * sizeof(Elf64_Shdr));
+	section = read_section(&b);
+	if (b.failed)
+		return;
+	bytes_seek(&b, 0);
+	note_sections(file, b, &section);
+}
+
+int cfi_file_open(struct cfi_file *file, int fd, struct error *err)
+{
+	struct header header = {0};
+	struct stat st;
+	int ret;
+
+	*file = (struct cfi_file){.fd = fd};
+	if (fstat(fd, &st) != 0)
+		return error_set(err, -errno, "stat ELF file");
+	file->size = st.st_size > 0 ? (uint64_t)st.st_size : 0;
+	ret = read_header(file, &header, err);
+	if (ret)
+		return ret;
+	ret = read_segments(file, &header, err);
+	if (ret)
+		return ret;
+	read_sections(file, &header);
+	return 0;
+}
+
+void cfi_file_release(struct cfi_file *file)
+{
+	vec_release(&file->segments);
+	vec_release(&file->code);
+}
+
+struct file_range cfi_file_find(const struct cfi_file *file, uint64_t vaddr)
+{
+	vec_for_each(&file->segments, const struct file_range *, segment) {
+		uint64_t skipped = vaddr - segment->vaddr;
+
+		if (vaddr < segment->vaddr || skipped >= segment->size ||
+		    segment->offset > UINT64_MAX - skipped)
+			continue;
+		return (struct file_range){.offset = segment->offset + skipped,
+					   .size = segment->size - skipped,
+					   .vaddr = vaddr};
+	}
+	return (struct file_range){0};
+}

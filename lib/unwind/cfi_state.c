@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/unwind/cfi_state.h"
+
+static void set_value(struct cfi_state *s, enum unwind_value value, enum unwind_value_kind kind,
+		      int offset)
+{
+	rule_set_value(&s->rule, value, kind, (int16_t)offset);
+	if (value == UNWIND_VALUE_RA)
+		s->ra_undefined = false;
+}
+
+/* Saved `offset` bytes from the CFA or from a register. */
+static void set_saved(struct cfi_state *s, enum unwind_value value, enum unwind_value_kind kind,
+		      int64_t offset)
+{
+	if (offset % 8 || offset / 8 < INT16_MIN || offset / 8 > INT16_MAX)
+		set_value(s, value, UNWIND_UNKNOWN, 0);
+	else
+		set_value(s, value, kind, (int)(offset / 8));
+}
+
+void cfi_state_set_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+			  int64_t offset)
+{
+	enum unwind_value value = unwind_arch_value(arch, reg);
+
+	if (value != UNWIND_VALUE_NONE)
+		set_saved(s, value, UNWIND_AT_CFA, offset);
+}
+
+void cfi_state_set_expression(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+			      const struct expression *e)
+{
+	enum unwind_value value = unwind_arch_value(arch, reg);
+	int base = unwind_arch_reg(arch, e->reg);
+
+	if (value == UNWIND_VALUE_NONE)
+		return;
+	if (e->kind == EXPRESSION_REG && e->reg == EXPRESSION_CFA) {
+		set_saved(s, value, UNWIND_AT_CFA, e->before);
+	} else if (e->kind == EXPRESSION_REG && base >= 0 && base <= UNWIND_AT_REG_LAST) {
+		set_saved(s, value, UNWIND_AT_REG, e->before);
+		s->at_regs[value] = (uint8_t)base;
+	} else {
+		set_value(s, value, UNWIND_UNKNOWN, 0);
+	}
+}
+
+void cfi_state_set_untold(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg)
+{
+	enum unwind_value value = unwind_arch_value(arch, reg);
+
+	if (value != UNWIND_VALUE_NONE)
+		set_value(s, value, UNWIND_UNKNOWN, 0);
+}
+
+void cfi_state_set_undefined(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg)
+{
+	cfi_state_set_untold(s, arch, reg);
+	if (unwind_arch_value(arch, reg) == UNWIND_VALUE_RA)
+		s->ra_undefined = true;
+}
+
+void cfi_state_set_same(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg)
+{
+	cfi_state_set_register(s, arch, reg, reg);
+}
+
+void cfi_state_set_register(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+			    uint64_t other)
+{
+	enum unwind_value value = unwind_arch_value(arch, reg);
+	int holder = unwind_arch_reg(arch, other);
+
+	if (value == UNWIND_VALUE_NONE)
+		return;
+	/* Only the return address has been seen to move to another register and stay there. */
+	if (value == UNWIND_VALUE_RA && holder >= 0)
+		set_value(s, value, UNWIND_SAME, holder);
+	else if (value != UNWIND_VALUE_RA && reg == other)
+		set_value(s, value, UNWIND_SAME, 0);
+	else
+		set_value(s, value, UNWIND_UNKNOWN, 0);
+}
+
+void cfi_state_restore(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+		       const struct cfi_state *initial)
+{
+	enum unwind_value value = unwind_arch_value(arch, reg);
+
+	if (value == UNWIND_VALUE_NONE)
+		return;
+	rule_set_value(&s->rule, value, rule_value_kind(initial->rule, value),
+		       rule_value_offset(initial->rule, value));
+	s->at_regs[value] = initial->at_regs[value];
+	if (value == UNWIND_VALUE_RA)
+		s->ra_undefined = initial->ra_undefined;
+}
+
+static void forget_cfa(struct cfi_state *s)
+{
+	rule_set_cfa(&s->rule, UNWIND_CFA_NONE, 0, 0, 0);
+}
+
+static void set_cfa(struct cfi_state *s, enum unwind_cfa_kind kind, int reg, int64_t offset,
+		    int64_t deref)
+{
+	if (reg < 0 || offset < INT32_MIN || offset > INT32_MAX || deref % 8 ||
+	    deref / 8 < INT16_MIN || deref / 8 > INT16_MAX)
+		forget_cfa(s);
+	else
+		rule_set_cfa(&s->rule, kind, (unsigned int)reg, (int32_t)offset,
+			     (int16_t)(deref / 8));
+}
+
+void cfi_state_set_cfa(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+		       int64_t offset)
+{
+	set_cfa(s, UNWIND_CFA_REG, unwind_arch_reg(arch, reg), offset, 0);
+}
+
+void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch *arch,
+				  const struct expression *e)
+{
+	int reg = unwind_arch_reg(arch, e->reg);
+
+	if (e->kind == EXPRESSION_REG)
+		set_cfa(s, UNWIND_CFA_REG, reg, e->before, 0);
+	else if (e->kind == EXPRESSION_DEREF)
+		set_cfa(s, UNWIND_CFA_DEREF, reg, e->after, e->before);
+	else if (e->kind == EXPRESSION_PLT && e->before == 8)
+		set_cfa(s, UNWIND_CFA_PLT, reg, e->after, 0);
+	else
+		forget_cfa(s);
+}
+
+/* After an expression, a new register or offset makes no sense; nothing is guessed from it. */
+void cfi_state_set_cfa_register(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg)
+{
+	if (rule_cfa_kind(s->rule) == UNWIND_CFA_REG)
+		set_cfa(s, UNWIND_CFA_REG, unwind_arch_reg(arch, reg), rule_cfa_offset(s->rule), 0);
+	else
+		forget_cfa(s);
+}
+
+void cfi_state_set_cfa_offset(struct cfi_state *s, int64_t offset)
+{
+	if (rule_cfa_kind(s->rule) == UNWIND_CFA_REG && offset >= INT32_MIN && offset <= INT32_MAX)
+		rule_set_cfa_offset(&s->rule, (int32_t)offset);
+	else
+		forget_cfa(s);
+}
+
+/* A rule has one register that saved values are relative to, the return address's if it has one. */
+static void choose_at_reg(const struct cfi_state *s, struct rule_words *rule)
+{
+	int chosen = -1;
+
+	for (unsigned int i = 0; i < UNWIND_VALUE_COUNT; i++) {
+		if (rule_value_kind(*rule, i) != UNWIND_AT_REG)
+			continue;
+		if (chosen < 0)
+			chosen = s->at_regs[i];
+		else if (chosen != s->at_regs[i])
+			rule_set_value(rule, i, UNWIND_UNKNOWN, 0);
+	}
+	rule_set_at_reg(rule, (unsigned int)chosen);
+}
+
+bool cfi_state_rule(const struct cfi_state *s, struct rule_words *rule)
+{
+	*rule = s->rule;
+	if (rule_has_at_reg(*rule))
+		choose_at_reg(s, rule);
+	return rule_cfa_kind(*rule) != UNWIND_CFA_NONE &&
+	       rule_value_kind(*rule, UNWIND_VALUE_RA) != UNWIND_UNKNOWN;
+}

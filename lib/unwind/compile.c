@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/unwind/compile.h"
+
+#include <errno.h>
+
+struct compile {
+	const struct compile_input *input;
+	struct eh_frame frame;
+	struct rows rows;
+	size_t next_stub;
+	size_t last_code; /* where the last FDE was found */
+	uint64_t end; /* of the last FDE, as far as it was taken */
+};
+
+/* The executable range of that vaddr; NULL outside. */
+static const struct code_range *find_code(struct compile *c, uint64_t vaddr)
+{
+	const struct code_range *code = c->input->code;
+
+	for (size_t i = 0; i < c->input->code_count; i++) {
+		size_t at = (c->last_code + i) % c->input->code_count;
+
+		if (vaddr < code[at].start || vaddr >= code[at].end)
+			continue;
+		c->last_code = at;
+		return &code[at];
+	}
+	return NULL;
+}
+
+/* The next FDE that is believed, cut to its executable range, with a start of its own. */
+static bool next_fde(struct compile *c, const struct fde *before, struct fde *fde)
+{
+	struct unwind_table_stats *stats = &c->rows.table->stats;
+
+	while (eh_frame_next(&c->frame, fde)) {
+		const struct code_range *code = find_code(c, fde->start);
+
+		if (!code) {
+			stats->outside++;
+			continue;
+		}
+		if (fde->end > code->end)
+			fde->end = code->end;
+		if (before && fde->start < before->end) {
+			stats->overlapping++;
+			if (fde->start == before->start)
+				continue;
+		}
+		return true;
+	}
+	return false;
+}
+
+/* Rows for code without an FDE. */
+static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
+{
+	const struct stub_row *stubs = c->input->stubs;
+	size_t at = c->next_stub, count = c->input->stub_count;
+
+	while (at < count && stubs[at].vaddr < from)
+		at++;
+	if (at == count || stubs[at].vaddr > from)
+		rows_add(&c->rows, from, UNWIND_RULE_NONE);
+	for (; at < count && stubs[at].vaddr < to; at++)
+		rows_add(&c->rows, stubs[at].vaddr, rows_rule(&c->rows, rule_pack(&stubs[at].rule)));
+	c->next_stub = at;
+}
+
+static void add_fde(struct compile *c, const struct fde *fde, uint64_t limit)
+{
+	if (fde->start > c->end)
+		fill_gap(c, c->end, fde->start);
+	c->end = fde->end < limit ? fde->end : limit;
+	if (!cfi_run_fde(c->input->arch, eh_frame_cie(&c->frame, fde), fde, limit, &c->rows))
+		c->rows.table->stats.malformed++;
+}
+
+/* Where the table begins: stubs are often in front of all other code. */
+static uint64_t first_vaddr(const struct compile_input *input, uint64_t fde_start)
+{
+	if (input->stub_count && input->stubs[0].vaddr < fde_start)
+		return input->stubs[0].vaddr;
+	return fde_start;
+}
+
+static void add_all(struct compile *c)
+{
+	const struct compile_input *input = c->input;
+	struct fde fde, next;
+	bool more = next_fde(c, NULL, &fde);
+
+	if (!more)
+		return;
+	c->end = first_vaddr(input, fde.start);
+	while (more && !c->rows.overflowed) {
+		more = next_fde(c, &fde, &next);
+		add_fde(c, &fde, more ? next.start : UINT64_MAX);
+		fde = next;
+	}
+	/* The last of stubs is where they end. */
+	if (input->stub_count && input->stubs[input->stub_count - 1].vaddr > c->end) {
+		fill_gap(c, c->end, input->stubs[input->stub_count - 1].vaddr);
+		c->end = input->stubs[input->stub_count - 1].vaddr;
+	}
+	rows_finish(&c->rows, c->end);
+}
+
+int compile_table(const struct compile_input *input, struct unwind_rules *rules,
+		  struct unwind_table *table, struct error *err)
+{
+	struct compile c = {.input = input};
+
+	rows_init(&c.rows, table, rules);
+	eh_frame_init(&c.frame, input->arch, &input->cfi, &input->hdr, input->is_debug_frame,
+		      &table->stats);
+	add_all(&c);
+	eh_frame_release(&c.frame);
+	if (c.rows.overflowed)
+		return error_text(err, -EFBIG, "too much call frame information");
+	return 0;
+}

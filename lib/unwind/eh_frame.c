@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/unwind/eh_frame.h"
+
+#include <stdlib.h>
+
+#include "lib/unwind/pointer.h"
+
+/* DWARF64's escape in front of a length of 8 bytes. */
+#define LENGTH_64 0xffffffffu
+
+/* A CIE or FDE as it lies in the section. */
+struct entry {
+	bool is_cie, is_terminator;
+	uint64_t cie_offset; /* of an FDE */
+	uint64_t end; /* offset of what follows */
+	struct bytes body; /* after the id; its start is that of the section */
+};
+
+/* False where there is no entry within the section's bounds. */
+static bool read_entry(const struct eh_frame *frame, uint64_t offset, struct entry *entry)
+{
+	const struct cfi_section *section = &frame->section;
+	struct bytes *b = &entry->body;
+	bool is_64bit = false;
+	uint64_t length, id, id_offset;
+
+	bytes_init(b, section->data, section->size);
+	bytes_seek(b, offset);
+	length = bytes_u32(b);
+	if (length == LENGTH_64) {
+		is_64bit = true;
+		length = bytes_u64(b);
+	}
+	if (b->failed || length > bytes_left(b))
+		return false;
+	b->end = b->at + length;
+	entry->end = bytes_position(b) + length;
+	entry->is_terminator = length == 0;
+	if (entry->is_terminator)
+		return true;
+	id_offset = bytes_position(b);
+	/* .eh_frame has ids of 4 bytes also behind a length of 8. */
+	if (frame->is_debug_frame) {
+		id = is_64bit ? bytes_u64(b) : bytes_u32(b);
+		entry->is_cie = id == (is_64bit ? UINT64_MAX : UINT32_MAX);
+		entry->cie_offset = id;
+	} else {
+		id = bytes_u32(b);
+		entry->is_cie = id == 0;
+		entry->cie_offset = id_offset - id;
+	}
+	return !b->failed;
+}
+
+/* The letters behind 'z', each of which has its own operand. False where one is not known. */
+static bool read_augmentation(const struct eh_frame *frame, struct cie *cie, const char *letters,
+			      struct bytes *data)
+{
+	for (; *letters; letters++) {
+		switch (*letters) {
+		case 'R':
+			cie->pc_encoding = bytes_u8(data);
+			break;
+		case 'P':
+			pointer_skip(data, bytes_u8(data), frame->section.vaddr);
+			break;
+		case 'L':
+			bytes_u8(data);
+			break;
+		case 'S':
+			cie->is_signal_frame = true;
+			break;
+		case 'B': /* arm64: return addresses are signed with the B key */
+		case 'G': /* arm64: the stack is tagged */
+			break;
+		default:
+			return false;
+		}
+	}
+	return !data->failed;
+}
+
+/* What stands between the augmentation string and the program. */
+static bool read_cie_head(const struct eh_frame *frame, struct cie *cie, struct bytes *b)
+{
+	uint8_t version = bytes_u8(b);
+	const char *letters = bytes_cstr(b);
+	uint64_t code_factor, ra_column, size;
+	int64_t data_factor;
+	struct bytes data;
+
+	if (!letters || (version != 1 && version != 3 && version != 4))
+		return false;
+	/* Of GCC 2, with the address of an exception table. */
+	if (letters[0] == 'e' && letters[1] == 'h') {
+		bytes_skip(b, 8);
+		letters += 2;
+	}
+	if (version == 4 && (bytes_u8(b) != 8 || bytes_u8(b) != 0))
+		return false;
+	code_factor = bytes_uleb(b);
+	data_factor = bytes_sleb(b);
+	ra_column = version == 1 ? bytes_u8(b) : bytes_uleb(b);
+	if (b->failed || ra_column != frame->arch->ra_column || code_factor > CIE_MAX_FACTOR ||
+	    data_factor > CIE_MAX_FACTOR || data_factor < -CIE_MAX_FACTOR)
+		return false;
+	cie->code_factor = (uint32_t)code_factor;
+	cie->data_factor = (int32_t)data_factor;
+	if (letters[0] != 'z')
+		return letters[0] == '\0';
+	cie->has_augmentation_size = true;
+	size = bytes_uleb(b);
+	/* Its start remains that of the section, as pointers in it may be aligned. */
+	data = *b;
+	bytes_skip(b, size);
+	if (b->failed)
+		return false;
+	data.end = b->at;
+	return read_augmentation(frame, cie, letters + 1, &data) &&
+	       ((cie->pc_encoding & ~POINTER_FORM) == 0 ||
+		(cie->pc_encoding & ~POINTER_FORM) == POINTER_PC_RELATIVE);
+}
+
+static void read_cie(struct eh_frame *frame, uint64_t offset, struct cie *cie)
+{
+	struct entry entry;
+
+	*cie = (struct cie){0};
+	if (!read_entry(frame, offset, &entry) || entry.is_terminator || !entry.is_cie)
+		return;
+	if (!read_cie_head(frame, cie, &entry.body) || bytes_left(&entry.body) > frame->budget)
+		return;
+	frame->budget -= bytes_left(&entry.body);
+	cie->usable = cfi_run_cie(frame->arch, cie, entry.body);
+}
+
+static bool cie_has_offset(const void *table, uint32_t id, const void *key)
+{
+	const struct eh_frame *frame = table;
+
+	return frame->cie_offsets.items[id] == *(const uint64_t *)key;
+}
+
+/* Also one that is not usable is read only once. */
+static uint32_t intern_cie(struct eh_frame *frame, uint64_t offset)
+{
+	struct cie cie;
+	uint32_t id = frame->last_cie;
+
+	if (id != INDEX_NONE && frame->cie_offsets.items[id] == offset)
+		return id;
+	id = index_find(&frame->cie_index, offset, cie_has_offset, frame, &offset);
+	if (id == INDEX_NONE) {
+		read_cie(frame, offset, &cie);
+		frame->stats->malformed += !cie.usable;
+		id = (uint32_t)frame->cies.count;
+		vec_push(&frame->cies, cie);
+		vec_push(&frame->cie_offsets, offset);
+		index_add(&frame->cie_index, offset, id);
+	}
+	frame->last_cie = id;
+	return id;
+}
+
+static bool read_fde(struct eh_frame *frame, const struct entry *entry, struct fde *fde)
+{
+	uint64_t vaddr = frame->section.vaddr;
+	struct bytes *b = &fde->program;
+	const struct cie *cie;
+
+	*b = entry->body;
+	fde->cie = intern_cie(frame, entry->cie_offset);
+	cie = &frame->cies.items[fde->cie];
+	if (!cie->usable)
+		return false;
+	fde->start = pointer_read(b, cie->pc_encoding, vaddr, 0);
+	fde->end = fde->start + pointer_read_form(b, cie->pc_encoding);
+	if (cie->has_augmentation_size)
+		bytes_skip(b, bytes_uleb(b));
+	fde->program_vaddr = vaddr;
+	return !b->failed && fde->end >= fde->start;
+}
+
+/* Do the first, the last and a middle entry of the table lead to FDEs of that code? */
+static bool table_is_true(struct eh_frame *frame)
+{
+	size_t entry_size = frame->hdr.is_wide ? 16 : 8;
+	uint64_t samples[] = {0, frame->hdr.count / 2, frame->hdr.count - 1};
+
+	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+		struct eh_frame_hdr hdr = frame->hdr;
+		struct fde_place place;
+		struct entry entry;
+		struct fde fde;
+
+		bytes_skip(&hdr.entries, samples[i] * entry_size);
+		place = eh_frame_hdr_next(&hdr);
+		if (!read_entry(frame, place.vaddr - frame->section.vaddr, &entry) ||
+		    entry.is_terminator || entry.is_cie || !read_fde(frame, &entry, &fde) ||
+		    fde.start != place.start)
+			return false;
+	}
+	return true;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct fde_place *left = a, *right = b;
+
+	if (left->start != right->start)
+		return left->start < right->start ? -1 : 1;
+	return left->vaddr < right->vaddr ? -1 : left->vaddr > right->vaddr;
+}
+
+static void find_places(struct eh_frame *frame)
+{
+	bool is_sorted = true;
+	struct entry entry;
+	struct fde fde;
+
+	for (uint64_t at = 0; at < frame->section.size; at = entry.end) {
+		if (!read_entry(frame, at, &entry)) {
+			frame->stats->malformed++;
+			break;
+		}
+		/* crtend.o ends .eh_frame; in .debug_frame it would be nothing but padding. */
+		if (entry.is_terminator && !frame->is_debug_frame)
+			break;
+		if (entry.is_terminator || entry.is_cie)
+			continue;
+		if (!read_fde(frame, &entry, &fde)) {
+			frame->stats->malformed++;
+			continue;
+		}
+		if (fde.start == fde.end)
+			continue;
+		if (frame->places.count && fde.start < vec_last(&frame->places).start)
+			is_sorted = false;
+		vec_push(&frame->places,
+			 (struct fde_place){.start = fde.start, .vaddr = frame->section.vaddr + at});
+	}
+	if (!is_sorted)
+		qsort(frame->places.items, frame->places.count, sizeof(*frame->places.items),
+		      compare_places);
+}
+
+void eh_frame_init(struct eh_frame *frame, const struct unwind_arch *arch,
+		   const struct cfi_section *section, const struct cfi_section *hdr,
+		   bool is_debug_frame, struct unwind_table_stats *stats)
+{
+	*frame = (struct eh_frame){
+		.arch = arch,
+		.section = *section,
+		.is_debug_frame = is_debug_frame,
+		.stats = stats,
+		.last_cie = INDEX_NONE,
+		.budget = 2 * (uint64_t)section->size,
+	};
+	eh_frame_hdr_read(&frame->hdr, hdr);
+	if (frame->hdr.count && !table_is_true(frame))
+		frame->hdr.count = 0;
+	if (!frame->hdr.count)
+		find_places(frame);
+}
+
+void eh_frame_release(struct eh_frame *frame)
+{
+	vec_release(&frame->cies);
+	vec_release(&frame->cie_offsets);
+	vec_release(&frame->places);
+	index_release(&frame->cie_index);
+}
+
+static bool next_place(struct eh_frame *frame, struct fde_place *place)
+{
+	if (frame->hdr.count) {
+		if (!bytes_left(&frame->hdr.entries))
+			return false;
+		*place = eh_frame_hdr_next(&frame->hdr);
+		return true;
+	}
+	if (frame->next == frame->places.count)
+		return false;
+	*place = frame->places.items[frame->next++];
+	return true;
+}
+
+bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
+{
+	struct fde_place place;
+	struct entry entry;
+
+	while (next_place(frame, &place)) {
+		/* Wherever the table leads: it may have been forged between its samples. */
+		if (!read_entry(frame, place.vaddr - frame->section.vaddr, &entry) ||
+		    entry.is_terminator || entry.is_cie || !read_fde(frame, &entry, fde) ||
+		    fde->start != place.start) {
+			frame->stats->malformed++;
+			continue;
+		}
+		if (fde->start == fde->end)
+			continue;
+		if (bytes_left(&fde->program) > frame->budget) {
+			frame->stats->malformed++;
+			return false;
+		}
+		frame->budget -= bytes_left(&fde->program);
+		frame->stats->fdes++;
+		return true;
+	}
+	return false;
+}
+
+const struct cie *eh_frame_cie(const struct eh_frame *frame, const struct fde *fde)
+{
+	return &frame->cies.items[fde->cie];
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* .eh_frame_hdr: the linker's sorted table of FDEs (LSB core). */
+#ifndef PROF_LIB_UNWIND_EH_FRAME_HDR_H
+#define PROF_LIB_UNWIND_EH_FRAME_HDR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/bytes.h"
+
+struct cfi_section;
+
+struct fde_place {
+	uint64_t start; /* vaddr of the code */
+	uint64_t vaddr; /* of the FDE */
+};
+
+struct eh_frame_hdr {
+	uint64_t target; /* vaddr of .eh_frame; 0: not said */
+	uint64_t count; /* entries in the table, 0 where it is not usable */
+	struct bytes entries; /* exactly those */
+	uint64_t base; /* vaddr that they are relative to */
+	bool is_wide; /* 8 bytes a number, else 4 */
+};
+
+/*
+ * Never fails: a table that is not sorted, does not fit or is of another kind than linkers make
+ * counts as none. Takes time in proportion to the table.
+ */
+void eh_frame_hdr_read(struct eh_frame_hdr *hdr, const struct cfi_section *section);
+/* The next entry, in order of address; hdr->entries must have one left. */
+struct fde_place eh_frame_hdr_next(struct eh_frame_hdr *hdr);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Pointers as .eh_frame and .eh_frame_hdr encode them (LSB core, "DWARF exception header encoding").
+ */
+#ifndef PROF_LIB_UNWIND_POINTER_H
+#define PROF_LIB_UNWIND_POINTER_H
+
+#include <stdint.h>
+
+#include "lib/base/bytes.h"
+
+enum {
+	POINTER_ABSOLUTE = 0x00, /* 8 bytes */
+	POINTER_ULEB = 0x01,
+	POINTER_U16 = 0x02,
+	POINTER_U32 = 0x03,
+	POINTER_U64 = 0x04,
+	POINTER_SLEB = 0x09,
+	POINTER_S16 = 0x0a,
+	POINTER_S32 = 0x0b,
+	POINTER_S64 = 0x0c,
+	POINTER_FORM = 0x0f, /* mask of the above */
+	POINTER_PC_RELATIVE = 0x10,
+	POINTER_DATA_RELATIVE = 0x30,
+	POINTER_ALIGNED = 0x50,
+	POINTER_BASE = 0x70, /* mask of the above */
+	POINTER_INDIRECT = 0x80,
+	POINTER_OMITTED = 0xff,
+};
+
+/*
+ * `vaddr` is that of b->start, `data` what POINTER_DATA_RELATIVE is relative to. A pointer that
+ * only a running program could know (indirect, relative to text or function), or one of an unknown
+ * encoding, makes b fail.
+ */
+uint64_t pointer_read(struct bytes *b, uint8_t encoding, uint64_t vaddr, uint64_t data);
+/* The number alone, whatever it is relative to. */
+uint64_t pointer_read_form(struct bytes *b, uint8_t encoding);
+/* As far as it takes to read what follows; fails for an unknown encoding only. */
+void pointer_skip(struct bytes *b, uint8_t encoding, uint64_t vaddr);
+
+#endif

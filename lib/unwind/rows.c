@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/unwind/rows.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+
+static bool rule_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct unwind_rules *rules = table;
+
+	return memcmp(&rules->rows.items[id], key, sizeof(struct unwind_rule)) == 0;
+}
+
+static uint64_t rule_hash(const struct unwind_rule *rule)
+{
+	struct rule_words words = rule_pack(rule);
+
+	return hash_pair(words.low, words.high);
+}
+
+void unwind_rules_init(struct unwind_rules *rules)
+{
+	static const struct unwind_rule fixed[UNWIND_RULE_FIRST] = {
+		[UNWIND_RULE_NONE] = {.cfa_kind = UNWIND_CFA_NONE},
+		[UNWIND_RULE_END] = {.cfa_kind = UNWIND_CFA_END},
+	};
+
+	*rules = (struct unwind_rules){0};
+	for (uint32_t id = 0; id < UNWIND_RULE_FIRST; id++) {
+		vec_push(&rules->rows, fixed[id]);
+		index_add(&rules->index, rule_hash(&fixed[id]), id);
+	}
+}
+
+void unwind_rules_release(struct unwind_rules *rules)
+{
+	vec_release(&rules->rows);
+	index_release(&rules->index);
+}
+
+static uint32_t find_rule(const struct unwind_rules *rules, const struct unwind_rule *rule)
+{
+	return index_find(&rules->index, rule_hash(rule), rule_equal, rules, rule);
+}
+
+static uint16_t add_rule(struct unwind_rules *rules, const struct unwind_rule *rule)
+{
+	uint32_t id = (uint32_t)rules->rows.count;
+
+	if (id >= UNWIND_RULES_MAX)
+		return UNWIND_RULE_NONE;
+	vec_push(&rules->rows, *rule);
+	index_add(&rules->index, rule_hash(rule), id);
+	return (uint16_t)id;
+}
+
+uint16_t unwind_rules_intern(struct unwind_rules *rules, const struct unwind_rule *rule)
+{
+	uint32_t id = find_rule(rules, rule);
+
+	return id != INDEX_NONE ? (uint16_t)id : add_rule(rules, rule);
+}
+
+void rows_init(struct rows *rows, struct unwind_table *table, struct unwind_rules *rules)
+{
+	memset(rows, 0, sizeof(*rows));
+	rows->table = table;
+	rows->rules = rules;
+	rows->rules_left = ROWS_MAX_NEW_RULES;
+}
+
+uint16_t rows_intern(struct rows *rows, struct rule_words rule, struct rows_recent *recent)
+{
+	struct unwind_rule unpacked = rule_unpack(rule);
+	uint32_t id = find_rule(rows->rules, &unpacked);
+
+	if (id == INDEX_NONE && rows->rules_left) {
+		rows->rules_left--;
+		id = add_rule(rows->rules, &unpacked);
+	}
+	recent->rule = rule;
+	recent->id = id == INDEX_NONE ? UNWIND_RULE_NONE : (uint16_t)id;
+	return recent->id;
+}
+
+/* Gives the pages up to that one their first row: the next that will be added. */
+static void open_pages(struct unwind_table *table, uint64_t page)
+{
+	while (table->index.count <= page)
+		vec_push(&table->index, (uint32_t)table->rows.count);
+}
+
+bool rows_begin_page(struct rows *rows, uint64_t vaddr)
+{
+	struct unwind_table *table = rows->table;
+	uint64_t page;
+
+	if (!table->index.count)
+		table->start = vaddr & ~(uint64_t)(UNWIND_PAGE_SIZE - 1);
+	page = (vaddr - table->start) >> UNWIND_PAGE_SHIFT;
+	if (page >= ROWS_MAX_SPAN >> UNWIND_PAGE_SHIFT || table->rows.count >= ROWS_MAX) {
+		rows->overflowed = true;
+		return false;
+	}
+	open_pages(table, page);
+	/* Nothing precedes the first page, so that it must say itself what holds from its start. */
+	if (!table->rows.count && vaddr != table->start)
+		vec_push(&table->rows, (struct unwind_row){.rule = UNWIND_RULE_NONE});
+	rows->page_end = table->start + (page + 1) * UNWIND_PAGE_SIZE;
+	return true;
+}
+
+void rows_finish(struct rows *rows, uint64_t end)
+{
+	struct unwind_table *table = rows->table;
+
+	table->stats.rows = table->rows.count;
+	if (!table->rows.count)
+		return;
+	if (end & (UNWIND_PAGE_SIZE - 1))
+		rows_add(rows, end, UNWIND_RULE_NONE);
+	table->stats.rows = table->rows.count;
+	end += UNWIND_PAGE_SIZE - 1;
+	if (end - table->start > ROWS_MAX_SPAN)
+		end = table->start + ROWS_MAX_SPAN;
+	open_pages(table, (end - table->start) >> UNWIND_PAGE_SHIFT);
+	table->page_count = (uint32_t)table->index.count - 1;
+	/* Tables live as long as their modules; vectors grow ahead of need. */
+	table->index.capacity = table->index.count;
+	table->index.items =
+		xreallocarray(table->index.items, table->index.count, sizeof(*table->index.items));
+	table->rows.capacity = table->rows.count;
+	table->rows.items =
+		xreallocarray(table->rows.items, table->rows.count, sizeof(*table->rows.items));
+}
+
+void unwind_table_release(struct unwind_table *table)
+{
+	vec_release(&table->index);
+	vec_release(&table->rows);
+	*table = (struct unwind_table){0};
+}
+
+uint16_t unwind_table_find(const struct unwind_table *table, uint64_t vaddr)
+{
+	uint64_t page = (vaddr - table->start) >> UNWIND_PAGE_SHIFT;
+	uint16_t low = (uint16_t)(vaddr & (UNWIND_PAGE_SIZE - 1));
+	uint32_t first, count;
+
+	if (vaddr < table->start || page >= table->page_count)
+		return UNWIND_RULE_NONE;
+	first = table->index.items[page];
+	count = table->index.items[page + 1] - first;
+	/* How many rows of the page begin at or below; the one before the page's first is right
+	 * where none does. */
+	while (count) {
+		uint32_t half = count / 2;
+
+		if (table->rows.items[first + half].pc_low <= low) {
+			first += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return table->rows.items[first - 1].rule;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Builds the rows, pages and rules of one table, in order of address. */
+#ifndef PROF_LIB_UNWIND_ROWS_H
+#define PROF_LIB_UNWIND_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/unwind/rule_words.h"
+#include "lib/unwind/table.h"
+
+/* A table beyond one of these is refused: far above all real files, and what memory can bear. */
+#define ROWS_MAX (16u << 20)
+#define ROWS_MAX_SPAN (2ull << 30) /* bytes of code from the first row to the last */
+/* One file cannot use up the rules of all others; all files of a machine have some 4,000. */
+#define ROWS_MAX_NEW_RULES 8192
+
+#define ROWS_RECENT 256 /* a power of two */
+
+struct rows_recent {
+	struct rule_words rule;
+	uint16_t id; /* UNWIND_RULE_NONE: empty */
+};
+
+struct rows {
+	struct unwind_table *table;
+	struct unwind_rules *rules;
+	uint64_t page_end; /* vaddr of the end of the last page that has been begun */
+	uint32_t rules_left; /* how many new ones this table may still bring */
+	uint16_t last_rule;
+	bool overflowed; /* a limit was met: the table is not complete */
+	struct rows_recent recent[ROWS_RECENT];
+};
+
+/* Rules and table are borrowed; the table must be empty. */
+void rows_init(struct rows *rows, struct unwind_table *table, struct unwind_rules *rules);
+/* For rows_rule() and rows_add(): the number of a rule that is not among the recent ones. */
+uint16_t rows_intern(struct rows *rows, struct rule_words rule, struct rows_recent *recent);
+/* For rows_add(): the first row of a table or page; false where a limit is met. */
+bool rows_begin_page(struct rows *rows, uint64_t vaddr);
+/* No row reaches beyond this vaddr, that of the last row at least. */
+void rows_finish(struct rows *rows, uint64_t end);
+
+/* The number of that rule; UNWIND_RULE_NONE where there are too many. */
+static inline uint16_t rows_rule(struct rows *rows, struct rule_words rule)
+{
+	uint64_t hash = (rule.low ^ rule.high * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
+	struct rows_recent *recent = &rows->recent[hash >> 56 & (ROWS_RECENT - 1)];
+
+	if (recent->rule.low == rule.low && recent->rule.high == rule.high &&
+	    recent->id != UNWIND_RULE_NONE)
+		return recent->id;
+	return rows_intern(rows, rule, recent);
+}
+
+/* From this vaddr on, that rule holds; vaddr must be above that of the row before. */
+static inline void rows_add(struct rows *rows, uint64_t vaddr, uint16_t rule)
+{
+	struct unwind_table *table = rows->table;
+
+	if (rule == rows->last_rule && table->rows.count)
+		return;
+	if (vaddr >= rows->page_end && !rows_begin_page(rows, vaddr))
+		return;
+	vec_push(&table->rows,
+		 (struct unwind_row){.pc_low = (uint16_t)(vaddr & (UNWIND_PAGE_SIZE - 1)),
+				     .rule = rule});
+	rows->last_rule = rule;
+}
+
+#endif

@@ -50,9 +50,9 @@ static void a_chain_ends_where_it_leaves_code(void **state)
 {
 	struct fed *f = *state;
 	/* The call at the very end of a mapping returns to where nothing is, and is code. */
-	const uint64_t addrs[] = {0x1101, 0x2000, 0x2001, 0x1201}, data[] = {0x9000, 0x1201};
+	const uint64_t addrs[] = {0x1101, 0x2000, 0x2001, 0x1201, 0}, data[] = {0x9000, 0x1201};
 
-	feed_stack(f, MS, 1, 0, addrs, 0, 4, NULL);
+	feed_stack(f, MS, 1, 0, addrs, 0, 5, NULL);
 	feed_stack(f, MS, 2, 0, data, 0, 2, NULL);
 	feed_sample(f, MS, 10, 10, 0, 0x1001, 1, 0);
 	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf001, 2, 0);
@@ -60,7 +60,7 @@ static void a_chain_ends_where_it_leaves_code(void **state)
 	feed_sample(f, MS, 12, 12, 0, 0x1001, 1, 0);
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "app+0xfff app+0x100 app+0x1");
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "k:[kernel]+0x1");
-	fed_expect_stack(f, fed_thread(f, 12, 0, 12), 0, "0x1200 0x2000 0x1fff 0x1100 0x1001");
+	fed_expect_stack(f, fed_thread(f, 12, 0, 12), 0, "0x0 0x1200 0x2000 0x1fff 0x1100 0x1001");
 	assert_int_equal(f->p->stats.user_stacks, 2);
 }
 

@@ -28,9 +28,9 @@ CLANG ?= clang
 # Debian keeps it where a user's PATH does not look.
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 
-# A short line a step; V=1 shows the commands.
+# A short line a step; V=1 shows the commands, -s nothing.
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-4s %s\n' $(1) $@)
+say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n' $(1) $@)
 
 # What the project needs whatever CFLAGS, CPPFLAGS and LDFLAGS a builder gives.
 OPT ?= -O2

@@ -5,7 +5,6 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,17 +13,26 @@
 
 #include "tests/workloads/burn.h"
 
-enum { WORDS = 60000, ROUNDS = 15 };
+enum { WORDS = 40000, LETTERS = 12, RUN = 400, ROUNDS = 25 };
 
 struct word {
 	uint64_t hash;
-	char text[24];
+	char text[LETTERS];
 };
 
 struct batch {
-	struct word words[WORDS];
-	uint64_t checksum;
+	struct word words[WORDS], spare[WORDS];
+	uint8_t letters[WORDS * LETTERS], packed[WORDS * LETTERS];
 };
+
+static NOINLINE void read_letters(struct batch *batch)
+{
+	int fd = open("/dev/urandom", O_RDONLY);
+
+	if (fd < 0 || raw_syscall(SYS_read, fd, (long)batch->letters, sizeof(batch->letters)) < 0)
+		exit(1);
+	close(fd);
+}
 
 static ALWAYS_INLINE uint64_t mix(uint64_t hash, uint8_t byte)
 {
@@ -32,75 +40,94 @@ static ALWAYS_INLINE uint64_t mix(uint64_t hash, uint8_t byte)
 	return hash * 1099511628211u;
 }
 
-static NOINLINE uint64_t hash_word(const char *text)
+static NOINLINE void hash_words(struct batch *batch)
 {
-	uint64_t hash = 14695981039346656037u;
-
-	for (; *text; text++)
-		hash = mix(hash, (uint8_t)*text);
-	return hash;
-}
-
-static NOINLINE void read_random(void *data, size_t size)
-{
-	int fd = open("/dev/urandom", O_RDONLY);
-
-	if (fd < 0 || read(fd, data, size) != (ssize_t)size)
-		exit(1);
-	close(fd);
-}
-
-static NOINLINE void make_words(struct batch *batch)
-{
-	static __thread uint8_t noise[WORDS * 8];
-
-	read_random(noise, sizeof(noise));
 	for (int i = 0; i < WORDS; i++) {
 		struct word *word = &batch->words[i];
 
-		memset(word->text, 0, sizeof(word->text));
-		for (int k = 0; k < 8; k++)
-			word->text[k] = (char)('a' + noise[i * 8 + k] % 26);
-		word->hash = hash_word(word->text);
+		word->hash = 14695981039346656037u;
+		for (int k = 0; k < LETTERS; k++) {
+			word->text[k] = (char)('a' + batch->letters[i * LETTERS + k] % 26);
+			word->hash = mix(word->hash, (uint8_t)word->text[k]);
+		}
 	}
 }
 
-static int compare_words(const void *left, const void *right)
+static ALWAYS_INLINE int is_before(const struct word *a, const struct word *b)
 {
-	const struct word *a = left, *b = right;
-
-	return strcmp(a->text, b->text);
+	for (int i = 0; i < LETTERS; i++) {
+		if (a->text[i] != b->text[i])
+			return a->text[i] < b->text[i];
+	}
+	return a->hash < b->hash;
 }
 
-/* By hand, so that its recursion is ours to see. */
-static NOINLINE void sort_words(struct word *words, int count)
+static NOINLINE void insert_words(struct word *words, int count)
 {
-	if (count < 2)
+	for (int i = 1; i < count; i++) {
+		struct word word = words[i];
+		int k = i;
+
+		for (; k > 0 && is_before(&word, &words[k - 1]); k--)
+			words[k] = words[k - 1];
+		words[k] = word;
+	}
+}
+
+static NOINLINE void merge_words(struct word *words, struct word *spare, int half, int count)
+{
+	int left = 0, right = half;
+
+	for (int i = 0; i < count; i++) {
+		if (right == count || (left < half && is_before(&words[left], &words[right])))
+			spare[i] = words[left++];
+		else
+			spare[i] = words[right++];
+	}
+	for (int i = 0; i < count; i++)
+		words[i] = spare[i];
+}
+
+static NOINLINE void sort_words(struct word *words, struct word *spare, int count)
+{
+	if (count <= RUN) {
+		insert_words(words, count);
 		return;
-	struct word pivot = words[count / 2];
-	int left = 0, right = count - 1;
-
-	while (left <= right) {
-		while (compare_words(&words[left], &pivot) < 0)
-			left++;
-		while (compare_words(&words[right], &pivot) > 0)
-			right--;
-		if (left > right)
-			break;
-		struct word swapped = words[left];
-		words[left++] = words[right];
-		words[right--] = swapped;
 	}
-	sort_words(words, right + 1);
-	sort_words(words + left, count - left);
+	sort_words(words, spare, count / 2);
+	sort_words(words + count / 2, spare, count - count / 2);
+	merge_words(words, spare, count / 2, count);
 }
 
-static NOINLINE void sum_up(struct batch *batch)
+static ALWAYS_INLINE uint8_t *put_suffix(uint8_t *at, const struct word *word, int shared)
 {
-	for (int round = 0; round < 20; round++) {
-		for (int i = 0; i < WORDS; i++)
-			batch->checksum = mix(batch->checksum, (uint8_t)batch->words[i].hash);
+	*at++ = (uint8_t)shared;
+	for (int i = shared; i < LETTERS - 1; i++)
+		*at++ = (uint8_t)word->text[i];
+	return at;
+}
+
+/* What a word shares with the one before is not stored. */
+static NOINLINE void pack_words(struct batch *batch)
+{
+	uint8_t *at = put_suffix(batch->packed, &batch->words[0], 0);
+
+	for (int i = 1; i < WORDS; i++) {
+		int shared = 0;
+
+		while (shared < LETTERS - 1 &&
+		       batch->words[i].text[shared] == batch->words[i - 1].text[shared])
+			shared++;
+		at = put_suffix(at, &batch->words[i], shared);
 	}
+}
+
+static NOINLINE void process_batch(struct batch *batch)
+{
+	read_letters(batch);
+	hash_words(batch);
+	sort_words(batch->words, batch->spare, WORDS);
+	pack_words(batch);
 }
 
 static void *work(void *name)
@@ -109,10 +136,8 @@ static void *work(void *name)
 
 	pthread_setname_np(pthread_self(), name);
 	for (int i = 0; batch && i < ROUNDS; i++) {
-		make_words(batch);
-		sort_words(batch->words, WORDS);
-		sum_up(batch);
-		usleep(15000);
+		process_batch(batch);
+		usleep(10000);
 	}
 	free(batch);
 	return NULL;
@@ -126,14 +151,14 @@ int main(void)
 
 	if (child == 0) {
 		prctl(PR_SET_NAME, "tour-child");
-		usleep(200000);
+		usleep(400000);
 		work("tour-child");
 		return 0;
 	}
 	for (int i = 0; i < 3; i++) {
 		if (pthread_create(&threads[i], NULL, work, names[i]))
 			return 1;
-		usleep(60000);
+		usleep(200000);
 	}
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);

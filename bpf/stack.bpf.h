@@ -11,7 +11,7 @@
 #include "bpf/record.h"
 #include "bpf/unwind.h"
 
-#define walk_read_user(to, addr) bpf_probe_read_user(to, 8, (const void *)(addr))
+#define walk_read_user(frame, to, addr, size) bpf_probe_read_user(to, size, (const void *)(addr))
 #include "bpf/walk.h"
 
 #define DEPTH_MAX (KERNEL_DEPTH_MAX + USER_DEPTH_MAX)

@@ -11,11 +11,11 @@
 #include "bpf/stack.bpf.h"
 #include "bpf/tables.bpf.h"
 
-/* A root's caller is not looked for: so much code behind an ELF file's entry belongs to it. */
-#define ENTRY_CODE_SIZE 64
-/* No frame is believed to be larger, where a frame pointer is all there is. */
-#define FRAME_SIZE_MAX (8u << 20)
-#define SCAN_WORDS 256
+#if defined(__TARGET_ARCH_arm64)
+#define IS_ARM64 1
+#else
+#define IS_ARM64 0
+#endif
 
 static __always_inline const __u32 *shard_words(__u32 shard)
 {
@@ -53,43 +53,6 @@ __noinline int unwind_find_mapping(struct stack_scratch *s, __u64 addr)
 	return addr >= s->mapping.start && addr < s->mapping.end;
 }
 
-/* The number of the rule for a vaddr of s->mapping. */
-static __always_inline __u32 find_rule_number(const struct stack_scratch *s, const __u32 *words,
-					      __u64 vaddr)
-{
-	const struct unwind_mapping *m = &s->mapping;
-	__u64 page = (vaddr - m->table_start) >> UNWIND_PAGE_SHIFT;
-	__u32 low = vaddr & (UNWIND_PAGE_SIZE - 1), at, first, count;
-	const struct unwind_row *row;
-
-	if (vaddr < m->table_start || page >= m->page_count)
-		return UNWIND_RULE_NONE;
-	at = m->index_at + (__u32)page;
-	if (at >= UNWIND_SHARD_WORDS - 1)
-		return UNWIND_RULE_NONE;
-	first = words[at];
-	count = words[at + 1] - first;
-	/* The row before the page's first one is the answer where all of them begin later. */
-	if (first) {
-		first--;
-		count++;
-	} else if (!count) {
-		return UNWIND_RULE_NONE;
-	}
-	for (int i = 0; i < UNWIND_PAGE_SHIFT + 2 && count > 1; i++) {
-		__u32 half = count / 2;
-
-		at = (m->rows_at + first + half) & (UNWIND_SHARD_WORDS - 1);
-		row = (const struct unwind_row *)(words + at);
-		if (row->pc_low <= low)
-			first += half;
-		count -= half;
-	}
-	at = (m->rows_at + first) & (UNWIND_SHARD_WORDS - 1);
-	row = (const struct unwind_row *)(words + at);
-	return row->rule;
-}
-
 /* Finds mapping and rule of the frame's pc. False: the pc lies in nothing that is known. */
 __noinline int unwind_find_rule(struct stack_scratch *s)
 {
@@ -104,12 +67,12 @@ __noinline int unwind_find_rule(struct stack_scratch *s)
 	if (!unwind_find_mapping(s, addr))
 		return 0;
 	vaddr = addr - s->mapping.bias;
-	if (s->mapping.entry && vaddr - s->mapping.entry < ENTRY_CODE_SIZE) {
+	if (s->mapping.entry && vaddr - s->mapping.entry < WALK_ENTRY_SIZE) {
 		number = UNWIND_RULE_END;
 	} else if (s->mapping.flags & UNWIND_HAS_TABLE) {
 		words = shard_words(s->mapping.shard);
 		if (words)
-			number = find_rule_number(s, words, vaddr);
+			number = walk_find_rule(&s->mapping, words, UNWIND_SHARD_WORDS, vaddr);
 	}
 	rule = bpf_map_lookup_elem(&unwind_rules, &number);
 	if (!rule)
@@ -123,47 +86,22 @@ __noinline int unwind_step(struct stack_scratch *s)
 	return s ? walk_step(&s->frame, &s->rule) : WALK_BAD_READ;
 }
 
-/* A frame that keeps a frame pointer: [fp] is the caller's, [fp + 8] the return address. */
 __noinline int unwind_by_frame_pointer(struct stack_scratch *s)
 {
-	struct walk_frame *f;
 	__u64 pair[2];
 
-	if (!s)
+	if (!s || !walk_frame_pointer(&s->frame, pair) || !unwind_find_mapping(s, pair[1] - 1))
 		return 0;
-	f = &s->frame;
-	if (f->fp < f->sp || f->fp - f->sp > FRAME_SIZE_MAX || f->fp & 7)
-		return 0;
-	if (bpf_probe_read_user(pair, sizeof(pair), (const void *)f->fp))
-		return 0;
-	if (!unwind_find_mapping(s, pair[1] - 1))
-		return 0;
-	f->pc = pair[1];
-	f->sp = f->fp + 16;
-	f->fp = pair[0];
-	f->is_top = f->is_pc = 0;
+	walk_to_frame_pointer(&s->frame, pair);
 	return 1;
 }
 
-/* Is there a call before addr, in any of the forms that compilers write? */
 static __always_inline bool follows_call(__u64 addr)
 {
-	__u8 b[8]; /* b[8 - n] lies n bytes before addr */
+	__u8 code[WALK_CALL_SIZE];
 
-	if (bpf_probe_read_user(b, sizeof(b), (const void *)(addr - sizeof(b))))
-		return false;
-#if defined(__TARGET_ARCH_arm64)
-	__u32 insn = *(__u32 *)(b + 4);
-
-	return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000;
-#else
-	if (b[3] == 0xe8)
-		return true;
-	/* ff /2, with a register, a base, displacements of 1 and 4 bytes, and with an index */
-	return (b[6] == 0xff && (b[7] & 0x38) == 0x10) || (b[5] == 0xff && (b[6] & 0x38) == 0x10) ||
-	       (b[2] == 0xff && (b[3] & 0x38) == 0x10) || (b[4] == 0xff && (b[5] & 0x38) == 0x10) ||
-	       (b[1] == 0xff && (b[2] & 0x38) == 0x10);
-#endif
+	return !bpf_probe_read_user(code, sizeof(code), (const void *)(addr - sizeof(code))) &&
+	       walk_is_call(code, IS_ARM64);
 }
 
 struct scanning {
@@ -204,7 +142,7 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 {
 	struct scanning c = {.s = s};
 
-	bpf_loop(SCAN_WORDS, scan_word, &c, 0);
+	bpf_loop(WALK_SCAN_WORDS, scan_word, &c, 0);
 	return c.found;
 }
 

@@ -2,7 +2,7 @@
 /*
  * The core of the walker: one step from a frame to its caller, by a rule of an unwind table. It is
  * compiled twice, as BPF and natively, so that what runs in the kernel can be tested outside. The
- * includer defines walk_read_user(to, addr): 8 bytes of the target's memory, 0 on success.
+ * includer defines walk_read_user(frame, to, addr, size): memory of the target, 0 on success.
  *
  * Everything comes from the target, and anything may be wrong in it: a step says so, and never
  * takes what it could not read for the end of the stack.
@@ -15,6 +15,13 @@
 #include "bpf/unwind.h"
 
 #define WALK_OTHER_REGS 32
+/* A root's caller is not looked for: so much code behind an ELF file's entry belongs to it. */
+#define WALK_ENTRY_SIZE 64
+/* No frame is believed to be larger, where a frame pointer is all there is. */
+#define WALK_FRAME_SIZE_MAX (8u << 20)
+/* Words of the stack that are searched for a return address. */
+#define WALK_SCAN_WORDS 256
+#define WALK_CALL_SIZE 8 /* bytes before a return address that tell of the call */
 
 /* Where the walk is. */
 struct walk_frame {
@@ -66,7 +73,7 @@ walk_cfa(const struct walk_frame *f, const struct unwind_rule *rule, __u64 *cfa)
 	if (!walk_reg(f, rule->cfa_reg, &value))
 		return WALK_UNKNOWN_REG;
 	if (rule->cfa_kind == UNWIND_CFA_DEREF) {
-		if (walk_read_user(&value, value + (__s64)rule->cfa_deref * 8))
+		if (walk_read_user(f, &value, value + (__s64)rule->cfa_deref * 8, 8))
 			return WALK_BAD_READ;
 	} else if (rule->cfa_kind == UNWIND_CFA_PLT) {
 		*cfa = value + 8 + ((f->pc & 15) >= (__u32)rule->cfa_offset ? 8 : 0);
@@ -91,7 +98,7 @@ walk_value(const struct walk_frame *f, const struct unwind_rule *rule, __u32 kin
 	}
 	if (kind == UNWIND_AT_REG && !walk_reg(f, rule->cfa_reg, &at))
 		return WALK_UNKNOWN_REG;
-	return walk_read_user(value, at + (__s64)offset * 8) ? WALK_BAD_READ : WALK_STEPPED;
+	return walk_read_user(f, value, at + (__s64)offset * 8, 8) ? WALK_BAD_READ : WALK_STEPPED;
 }
 
 /* One frame outwards. On any other result than WALK_STEPPED the frame is as it was. */
@@ -133,6 +140,78 @@ walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 	f->is_pc = rule->flags & UNWIND_SIGNAL_FRAME;
 	f->is_top = 0;
 	return WALK_STEPPED;
+}
+
+/*
+ * The number of the rule for a vaddr of the mapping; `words` is the shard that its table is in, and
+ * `size` how many words that has, a power of two.
+ */
+static inline __attribute__((always_inline)) __u32
+walk_find_rule(const struct unwind_mapping *m, const __u32 *words, __u32 size, __u64 vaddr)
+{
+	__u64 page = (vaddr - m->table_start) >> UNWIND_PAGE_SHIFT;
+	__u32 low = vaddr & (UNWIND_PAGE_SIZE - 1), at, first, count;
+
+	if (vaddr < m->table_start || page >= m->page_count)
+		return UNWIND_RULE_NONE;
+	at = m->index_at + (__u32)page;
+	if (at >= size - 1)
+		return UNWIND_RULE_NONE;
+	first = words[at];
+	count = words[at + 1] - first;
+	/* The row before the page's first one is the answer where all of them begin later. */
+	if (first) {
+		first--;
+		count++;
+	} else if (!count) {
+		return UNWIND_RULE_NONE;
+	}
+	for (int i = 0; i < UNWIND_PAGE_SHIFT + 2 && count > 1; i++) {
+		__u32 half = count / 2;
+		/* The row before the page has a pc_low of its own page: it is never asked. */
+		__u32 pc_low = words[(m->rows_at + first + half) & (size - 1)] & 0xffff;
+
+		if (pc_low <= low)
+			first += half;
+		count -= half;
+	}
+	return words[(m->rows_at + first) & (size - 1)] >> 16;
+}
+
+/* A frame that keeps a frame pointer: [fp] is the caller's, [fp + 8] the return address. */
+static inline __attribute__((always_inline)) int walk_frame_pointer(const struct walk_frame *f,
+								    __u64 pair[2])
+{
+	if (f->fp < f->sp || f->fp - f->sp > WALK_FRAME_SIZE_MAX || f->fp & 7)
+		return 0;
+	return !walk_read_user(f, pair, f->fp, 16);
+}
+
+static inline __attribute__((always_inline)) void walk_to_frame_pointer(struct walk_frame *f,
+									const __u64 pair[2])
+{
+	f->pc = pair[1];
+	f->sp = f->fp + 16;
+	f->fp = pair[0];
+	f->is_top = f->is_pc = 0;
+}
+
+/* Do these bytes, the last of which lies just before a return address, end in a call? */
+static inline __attribute__((always_inline)) int walk_is_call(const __u8 b[WALK_CALL_SIZE],
+							      int is_arm64)
+{
+	if (is_arm64) {
+		__u32 insn = b[4] | b[5] << 8 | b[6] << 16 | (__u32)b[7] << 24;
+
+		return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000;
+	}
+	if (b[3] == 0xe8)
+		return 1;
+	/* ff /2: by a register, by memory with no, one or four bytes of displacement, with an index
+	 */
+	return (b[6] == 0xff && (b[7] & 0x38) == 0x10) || (b[5] == 0xff && (b[6] & 0x38) == 0x10) ||
+	       (b[4] == 0xff && (b[5] & 0x38) == 0x10) || (b[2] == 0xff && (b[3] & 0x38) == 0x10) ||
+	       (b[1] == 0xff && (b[2] & 0x38) == 0x10);
 }
 
 #endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/unwind/walk.h"
+
+#include <string.h>
+
+#include "bpf/config.h"
+
+struct walk_frame;
+
+static int read_stack(const struct walk_frame *frame, void *to, uint64_t addr, size_t size);
+
+#define walk_read_user(frame, to, addr, size) read_stack(frame, to, addr, size)
+#include "bpf/walk.h"
+
+struct walk {
+	struct walk_frame frame; /* first: it is all that the steps are given */
+	const struct walk_target *target;
+	struct walk_path *path;
+	struct unwind_mapping mapping; /* the one that was found last */
+	struct unwind_rule rule;
+};
+
+static int read_stack(const struct walk_frame *frame, void *to, uint64_t addr, size_t size)
+{
+	const struct walk_target *t = ((const struct walk *)frame)->target;
+	uint64_t offset = addr - t->stack_start;
+
+	if (addr < t->stack_start || offset > t->stack_size || size > t->stack_size - offset)
+		return -1;
+	memcpy(to, t->stack + offset, size);
+	return 0;
+}
+
+static bool find_mapping(struct walk *w, uint64_t addr)
+{
+	const struct walk_target *t = w->target;
+	size_t low = 0, high = t->mapping_count;
+
+	if (addr >= w->mapping.start && addr < w->mapping.end)
+		return true;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->mappings[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	w->mapping = t->mappings[low - 1];
+	return addr < w->mapping.end;
+}
+
+static bool find_rule(struct walk *w)
+{
+	const struct walk_target *t = w->target;
+	uint64_t addr = w->frame.pc - (w->frame.is_pc ? 0 : 1);
+	uint32_t number = UNWIND_RULE_NONE;
+	uint64_t vaddr;
+
+	if (!find_mapping(w, addr))
+		return false;
+	vaddr = addr - w->mapping.bias;
+	if (w->mapping.entry && vaddr - w->mapping.entry < WALK_ENTRY_SIZE)
+		number = UNWIND_RULE_END;
+	else if (w->mapping.flags & UNWIND_HAS_TABLE && w->mapping.shard < t->shard_count)
+		number = walk_find_rule(&w->mapping, t->shards[w->mapping.shard].words,
+					t->shards[w->mapping.shard].size, vaddr);
+	if (number >= t->rule_count)
+		return false;
+	w->rule = t->rules[number];
+	return true;
+}
+
+static bool step_by_frame_pointer(struct walk *w)
+{
+	__u64 pair[2];
+
+	if (!walk_frame_pointer(&w->frame, pair) || !find_mapping(w, pair[1] - 1))
+		return false;
+	walk_to_frame_pointer(&w->frame, pair);
+	return true;
+}
+
+static bool follows_call(const struct walk *w, uint64_t addr)
+{
+	const struct walk_target *t = w->target;
+	uint8_t code[WALK_CALL_SIZE];
+
+	return t->read_code(t->ctx, addr - sizeof(code), code, sizeof(code)) &&
+	       walk_is_call(code, t->is_arm64);
+}
+
+static bool step_by_scan(struct walk *w)
+{
+	if (!w->target->read_code)
+		return false;
+	for (uint32_t i = 0; i < WALK_SCAN_WORDS; i++) {
+		uint64_t at = w->frame.sp + i * 8ull, word;
+
+		if (read_stack(&w->frame, &word, at, sizeof(word)))
+			return false;
+		if (!find_mapping(w, word - 1) || !follows_call(w, word))
+			continue;
+		w->frame.pc = word;
+		w->frame.sp = at + 8;
+		w->frame.is_top = w->frame.is_pc = 0;
+		return true;
+	}
+	return false;
+}
+
+static bool push(struct walk *w, uint8_t kind)
+{
+	struct walk_path *path = w->path;
+
+	if (path->depth >= path->capacity) {
+		path->flags |= STACK_TRUNCATED;
+		return false;
+	}
+	path->addrs[path->depth] = w->frame.pc;
+	path->kinds[path->depth++] = kind;
+	return true;
+}
+
+static bool end(struct walk *w, uint8_t flag)
+{
+	w->path->flags |= flag;
+	return false;
+}
+
+/* One frame outwards; the order is that of the walker in the kernel. False: the stack has ended. */
+static bool step(struct walk *w)
+{
+	uint32_t methods = w->target->methods;
+	enum walk_result result;
+
+	if (!find_rule(w))
+		return end(w, w->frame.is_top ? STACK_UNKNOWN : STACK_BROKEN);
+	result = walk_step(&w->frame, &w->rule);
+	if (result == WALK_END)
+		return end(w, STACK_WHOLE);
+	if (result == WALK_STEPPED)
+		return push(w, w->frame.is_pc ? FRAME_SIGNAL : FRAME_NATIVE);
+	if (w->mapping.flags & UNWIND_PENDING)
+		return end(w, STACK_UNKNOWN);
+	if (methods & UNWIND_BY_FRAME_POINTER && step_by_frame_pointer(w))
+		return push(w, FRAME_NATIVE);
+	if (methods & UNWIND_BY_SCAN && step_by_scan(w)) {
+		w->path->flags |= STACK_GUESSED;
+		return push(w, FRAME_GUESS);
+	}
+	return end(w, STACK_BROKEN);
+}
+
+void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
+		struct walk_path *path)
+{
+	struct walk w = {
+		.frame.pc = regs->pc,
+		.frame.sp = regs->sp,
+		.frame.fp = regs->general[target->is_arm64 ? 29 : 6],
+		.frame.base = regs->general[target->is_arm64 ? 19 : 3],
+		.frame.ra = target->is_arm64 ? regs->general[30] : 0,
+		.frame.is_top = 1,
+		.frame.is_pc = 1,
+		.target = target,
+		.path = path,
+	};
+
+	memcpy(w.frame.other, regs->general, sizeof(w.frame.other));
+	path->depth = 0;
+	path->flags = 0;
+	while (step(&w))
+		;
+}

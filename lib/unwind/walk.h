@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The walker outside the kernel: the same steps (bpf/walk.h) in the same order as bpf/unwind.bpf.h
+ * takes them, over a copy of the registers and of the stack. It finishes the stacks of code of
+ * which the walker in the kernel knew nothing yet, and it is what the tests compare with other
+ * unwinders.
+ */
+#ifndef PROF_LIB_UNWIND_WALK_H
+#define PROF_LIB_UNWIND_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "bpf/unwind.h"
+
+/* Words that tables lie in; size is a power of two. */
+struct walk_shard {
+	const uint32_t *words;
+	uint32_t size;
+};
+
+struct walk_target {
+	bool is_arm64;
+	uint32_t methods; /* UNWIND_BY_CFI, UNWIND_BY_FRAME_POINTER, UNWIND_BY_SCAN */
+	const struct unwind_mapping *mappings; /* ascending */
+	size_t mapping_count;
+	const struct walk_shard *shards;
+	size_t shard_count;
+	const struct unwind_rule *rules;
+	size_t rule_count;
+	/* The copied memory. */
+	uint64_t stack_start;
+	const uint8_t *stack;
+	size_t stack_size;
+	/* Reads code of the process, to look for calls; false: cannot. NULL: no scan is made. */
+	bool (*read_code)(void *ctx, uint64_t addr, void *to, size_t size);
+	void *ctx;
+};
+
+/* Registers of the interrupted code; general ones by DWARF number. */
+struct walk_regs {
+	uint64_t pc, sp;
+	uint64_t general[32];
+};
+
+struct walk_path {
+	uint64_t *addrs; /* callers of the top frame, innermost first */
+	uint8_t *kinds; /* enum frame_kind of each */
+	uint32_t capacity, depth;
+	uint8_t flags; /* STACK_WHOLE, STACK_BROKEN, STACK_UNKNOWN, STACK_TRUNCATED, STACK_GUESSED
+			*/
+};
+
+/* Fills path->addrs and kinds (of the caller's) up to capacity, depth and flags. */
+void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
+		struct walk_path *path);
+
+#endif

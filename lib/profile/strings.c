@@ -27,7 +27,8 @@ static bool string_equal(const void *table, uint32_t id, const void *key)
 
 string_id strings_intern_sized(struct strings *s, const char *text, size_t size)
 {
-	const struct string_key key = {text, size ? strnlen(text, size) : 0};
+	/* NULL may stand for nothing, but not in memcmp(). */
+	const struct string_key key = {size ? text : "", size ? strnlen(text, size) : 0};
 	uint64_t hash = hash_bytes(key.text, key.size, 0);
 	uint32_t id = index_find(&s->index, hash, string_equal, s, &key);
 
@@ -44,7 +45,7 @@ string_id strings_intern_sized(struct strings *s, const char *text, size_t size)
 	bool is_own = s->text.items && inside < s->text.count;
 
 	vec_reserve(&s->text, s->text.count + key.size + 1);
-	memcpy(s->text.items + row.offset, is_own ? s->text.items + inside : text, key.size);
+	memcpy(s->text.items + row.offset, is_own ? s->text.items + inside : key.text, key.size);
 	s->text.items[row.offset + key.size] = '\0';
 	s->text.count += key.size + 1;
 

@@ -56,6 +56,8 @@ void threads_order(const struct threads *t, thread_id *order)
 {
 	for (size_t i = 0; i < t->rows.count; i++)
 		order[i] = (thread_id)i;
+	if (t->rows.count < 2)
+		return;
 	qsort_r(order, t->rows.count, sizeof(*order), compare_order, (void *)t);
 }
 

@@ -16,6 +16,13 @@
 /* Every entry and line takes more than a byte, and none is visited more often than this. */
 #define STEPS_PER_BYTE 4
 
+/* A third of all debug information, about variables, macros and names; not asked for here. */
+static const char *const unused_sections[] = {
+	".debug_loc",	       ".debug_loclists", ".debug_macro",    ".debug_macinfo",
+	".debug_aranges",      ".debug_pubnames", ".debug_pubtypes", ".debug_gnu_pubnames",
+	".debug_gnu_pubtypes", ".debug_names",	  ".debug_frame",    NULL,
+};
+
 static void info_free(struct symbolizer *base);
 
 static void free_info(struct debug_info *info)
@@ -100,6 +107,7 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 		ret = check_size(binary, err);
 	if (ret)
 		return ret;
+	binary_hide_sections(binary, unused_sections);
 	info->dwarf = dwarf_begin_elf(binary_elf(binary), DWARF_C_READ, NULL);
 	if (!info->dwarf)
 		return error_text(err, -ENOENT, "%s", dwarf_errmsg(-1));

@@ -14,15 +14,15 @@
 
 /* Ten times what kernels with everything built in have. */
 #define MAX_TEXT ((size_t)128 << 20)
+/* The kernel's own limit is 512. */
+#define MAX_NAME 4096
 /* No function is that large: what lies further off belongs to code that has no symbol. */
 #define MAX_FUNC_SIZE ((uint64_t)1 << 20)
 
 struct row {
 	uint64_t addr;
 	uint32_t name; /* in text */
-	uint16_t length;
-	uint8_t rank; /* of names for one address the lowest is the best */
-	bool is_code; /* data symbols only end the function in front of them */
+	char type;
 };
 
 struct kallsyms {
@@ -40,14 +40,36 @@ static bool is_second_choice(const char *name)
 	       text_ends_with(name, "_begin") || text_ends_with(name, "_end");
 }
 
-static uint8_t name_rank(char type, const char *name, bool is_code)
+/* Data symbols only end the function in front of them. */
+static bool is_code(const struct row *row)
 {
-	bool is_local = type == 't' || type == 'i';
-	size_t underscores = strspn(name, "_");
+	return row->type && strchr("tTwWi", row->type);
+}
 
-	if (underscores > 31)
-		underscores = 31;
-	return (uint8_t)(!is_code << 7 | is_second_choice(name) << 6 | is_local << 5 | underscores);
+static bool is_local(const struct row *row)
+{
+	return row->type == 't' || row->type == 'i';
+}
+
+/* Which of two symbols of one place names it better? Negative: x. */
+static int compare_worth(const struct kallsyms *k, const struct row *x, const struct row *y)
+{
+	const char *x_name = k->text + x->name, *y_name = k->text + y->name;
+	size_t x_size, y_size;
+
+	if (is_code(x) != is_code(y))
+		return is_code(x) ? -1 : 1;
+	if (is_second_choice(x_name) != is_second_choice(y_name))
+		return is_second_choice(y_name) ? -1 : 1;
+	if (is_local(x) != is_local(y))
+		return is_local(y) ? -1 : 1;
+	x_size = strspn(x_name, "_");
+	y_size = strspn(y_name, "_");
+	if (x_size != y_size)
+		return x_size < y_size ? -1 : 1;
+	x_size = strlen(x_name);
+	y_size = strlen(y_name);
+	return x_size > y_size ? -1 : x_size < y_size;
 }
 
 /* "ffffffff81000000 T _text" or "ffffffffc0000000 t name\t[module]", terminated in place. */
@@ -55,24 +77,19 @@ static void parse_line(struct kallsyms *k, char *line, char *end)
 {
 	const char *at = line;
 	struct row row = {0};
-	char type, *name, *name_end;
-	size_t length;
+	char *name, *name_end;
 
 	if (!text_scan_hex(&at, end, &row.addr) || end - at < 4 || at[0] != ' ' || at[2] != ' ')
 		return;
-	type = at[1];
+	row.type = at[1];
 	name = line + (at + 3 - line);
 	name_end = memchr(name, '\t', (size_t)(end - name));
 	if (!name_end)
 		name_end = end;
 	*name_end = '\0';
-	length = strlen(name);
-	if (!length)
+	if (!*name || name_end - name > MAX_NAME)
 		return;
-	row.is_code = strchr("tTwWi", type) && type;
 	row.name = (uint32_t)(name - k->text);
-	row.length = length < UINT16_MAX ? (uint16_t)length : UINT16_MAX;
-	row.rank = name_rank(type, name, row.is_code);
 	vec_push(&k->rows, row);
 }
 
@@ -82,22 +99,34 @@ static int compare(const void *a, const void *b)
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->length != y->length)
-		return x->length > y->length ? -1 : 1;
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static void sort_and_drop_aliases(struct kallsyms *k)
+/* The kernel lists its own symbols in order, and then those of modules, which lie behind. */
+static void sort(struct kallsyms *k)
+{
+	struct row *rows = k->rows.items;
+	size_t count = k->rows.count, sorted = 1;
+
+	while (sorted < count && compare(&rows[sorted - 1], &rows[sorted]) < 0)
+		sorted++;
+	if (sorted == count)
+		return;
+	qsort(rows + sorted, count - sorted, sizeof(*rows), compare);
+	if (compare(&rows[sorted - 1], &rows[sorted]) > 0)
+		qsort(rows, count, sizeof(*rows), compare);
+}
+
+static void drop_aliases(struct kallsyms *k)
 {
 	struct row *rows = k->rows.items;
 	size_t kept = 0;
 
-	qsort(rows, k->rows.count, sizeof(*rows), compare);
 	for (size_t i = 0; i < k->rows.count; i++) {
 		if (!kept || rows[kept - 1].addr != rows[i].addr)
 			rows[kept++] = rows[i];
+		else if (compare_worth(k, &rows[i], &rows[kept - 1]) < 0)
+			rows[kept - 1] = rows[i];
 	}
 	k->rows.count = kept;
 }
@@ -117,8 +146,10 @@ int kallsyms_parse(struct kallsyms **out, char *text, size_t size, struct error 
 		parse_line(k, line, line_end);
 		line = line_end + 1;
 	}
-	if (k->rows.count)
-		sort_and_drop_aliases(k);
+	if (k->rows.count) {
+		sort(k);
+		drop_aliases(k);
+	}
 	if (!k->rows.count || vec_last(&k->rows).addr == 0)
 		return error_text(err, -ENOENT, "the kernel hides its symbols' addresses");
 	*out = steal(k);
@@ -173,7 +204,7 @@ bool kallsyms_find(const struct kallsyms *k, uint64_t addr, struct kernel_symbol
 	if (!low)
 		return false;
 	row = &rows[low - 1];
-	if (!row->is_code || addr - row->addr >= MAX_FUNC_SIZE)
+	if (!is_code(row) || addr - row->addr >= MAX_FUNC_SIZE)
 		return false;
 	*symbol = (struct kernel_symbol){.start = row->addr, .name = k->text + row->name};
 	if (low < k->rows.count && row[1].addr - row->addr < MAX_FUNC_SIZE)

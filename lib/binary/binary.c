@@ -16,13 +16,14 @@ DEFINE_CLEANUP(struct binary *, binary_free)
 
 /*
  * A mapped file that its owner truncates kills the reader by SIGBUS; only files that nobody but
- * root can change are mapped, all others are read.
+ * root can change are mapped, all others are read. Privately, because section headers get changed
+ * in memory.
  */
 static Elf_Cmd access_mode(const struct stat *st)
 {
 	bool is_safe = st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
 
-	return is_safe ? ELF_C_READ_MMAP : ELF_C_READ;
+	return is_safe ? ELF_C_READ_MMAP_PRIVATE : ELF_C_READ;
 }
 
 struct string_table string_table_open(Elf *elf, size_t section)
@@ -267,5 +268,31 @@ void binary_add_debug_sections(const struct binary *b, struct binary_sections *s
 		if (data && data->d_buf && data->d_size)
 			vec_push(&sections->rows,
 				 (struct binary_section){name, data->d_buf, data->d_size});
+	}
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+	while (*names && strcmp(*names, name) != 0)
+		names++;
+	return *names;
+}
+
+void binary_hide_sections(struct binary *b, const char *const *names)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(b->elf, scn))) {
+		GElf_Shdr header;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &header))
+			continue;
+		name = string_table_get(&b->section_names, header.sh_name);
+		if (!name || !is_among(name, names))
+			continue;
+		/* Only in memory: the file is neither opened nor mapped for writing. */
+		header.sh_type = SHT_NOBITS;
+		gelf_update_shdr(scn, &header);
 	}
 }

@@ -74,6 +74,12 @@ struct binary_sections {
 /* Appends those whose name starts with ".debug_". */
 void binary_add_debug_sections(const struct binary *b, struct binary_sections *sections);
 
+/*
+ * libdw reads and inflates all sections of debug information at once when it opens a file. Those
+ * of these names (NULL-terminated) it will find empty, if this is called before.
+ */
+void binary_hide_sections(struct binary *b, const char *const *names);
+
 /* A symbol in an executable section. */
 struct binary_symbol {
 	uint64_t vaddr;

@@ -234,6 +234,14 @@ static void scanned(struct tasks *t, process_id process, thread_id thread)
 	}
 }
 
+/* On its way an exec renames the task, which is reported as if it were an event of its own. */
+static void drop_rename_by_exec(struct profile_thread *row, string_id name)
+{
+	if (row->markers.count && vec_last(&row->markers).kind == MARKER_RENAME &&
+	    vec_last(&row->markers).name == name)
+		row->markers.count--;
+}
+
 /*
  * Only the thread that executes is left, and it is the main thread now, whichever it was before: it
  * has taken over the leader's tid. Where the leader had ended for that, the CPU time that goes on
@@ -250,6 +258,7 @@ static void executed(struct tasks *t, process_id process, uint64_t time, string_
 		thread->has_cpu_time = false;
 	}
 	set_name(t, process, id, name);
+	drop_rename_by_exec(row_at(t, id), name);
 	add_marker(t, id, MARKER_EXEC, time, row_at(t, id)->name);
 }
 

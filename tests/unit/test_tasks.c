@@ -214,6 +214,9 @@ static void an_exec_keeps_the_entry(void **state)
 
 	feed_fork(f, 10, 10, 10, 1, "sh");
 	feed_fork(f, 20, 10, 11, 10, "sh");
+	feed_name(f, 25, 10, 10, 0, "other");
+	/* The kernel renames the task before it reports the exec. */
+	feed_name(f, 29, 10, 10, 0, "ls");
 	feed_name(f, 30, 10, 10, NAME_EXEC, "ls");
 	feed_end(f, 40);
 	row = fed_thread(f, 10, 0, 10);
@@ -221,10 +224,11 @@ static void an_exec_keeps_the_entry(void **state)
 	fed_expect_name(f, row->process_name, "ls");
 	expect_times(row, 10, 0);
 	expect_times(fed_thread(f, 10, 0, 11), 20, 30);
-	assert_int_equal(row->markers.count, 1);
-	assert_int_equal(row->markers.items[0].kind, MARKER_EXEC);
-	assert_int_equal(row->markers.items[0].start, T0 + 30);
-	fed_expect_name(f, row->markers.items[0].name, "ls");
+	assert_int_equal(row->markers.count, 2);
+	fed_expect_name(f, row->markers.items[0].name, "other");
+	assert_int_equal(row->markers.items[1].kind, MARKER_EXEC);
+	assert_int_equal(row->markers.items[1].start, T0 + 30);
+	fed_expect_name(f, row->markers.items[1].name, "ls");
 }
 
 static void a_thread_that_executes_becomes_the_leader(void **state)

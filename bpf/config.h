@@ -12,6 +12,11 @@
 /* Slots of the table of stacks that were sent; a power of two. 16 bytes each. */
 #define SENT_STACKS (1 << 16)
 
+/* The most that is copied of one stack, a multiple of a page. */
+#define COPY_BYTES_MAX (16u << 10)
+/* In a window of that length, copies take no more than config.copy_bytes of each ring. */
+#define COPY_WINDOW_NS 100000000ull
+
 /* bpf_config.unwind */
 enum {
 	UNWIND_BY_CFI = 1 << 0,
@@ -31,6 +36,7 @@ struct bpf_config {
 	__u32 pid_inode; /* of the recorder's pid namespace; 0: the initial one */
 	__u32 wakeup_bytes; /* data in a ring from which on user space is woken */
 	__u32 stack_limit; /* user frames that bpf_get_stack gives at most */
+	__u32 copy_bytes; /* 0: no copies */
 	__u32 unwind; /* how user stacks are found; 0: not at all */
 	__u32 record_all; /* every task, not only tracked processes */
 };
@@ -41,6 +47,7 @@ struct bpf_counters {
 	__u64 lost_events;
 	__u64 lost_tracking; /* processes that did not fit into the filter */
 	__u64 lost_no_ring;
+	__u64 skipped_copies; /* stacks that stay unknown, because too many were copied already */
 	__u64 written_bytes; /* into the ring, without the kernel's 8-byte headers */
 };
 

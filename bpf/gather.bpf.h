@@ -118,6 +118,8 @@ static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *ctx,
 	struct scanning c = {.s = s};
 
 	load_user_regs(ctx, task, s);
+	s->top_pc = s->frame.pc;
+	s->top_sp = s->frame.sp;
 	s->mapping.start = s->mapping.end = 0;
 	if (s->sample_flags & SAMPLE_LEAF_KERNEL)
 		unwind_push(s, FRAME_NATIVE);

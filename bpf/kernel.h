@@ -59,6 +59,10 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 } CORE;
 
+struct mm_struct {
+	unsigned long start_stack;
+} CORE;
+
 struct task_struct {
 	unsigned int flags;
 	struct sched_entity se;
@@ -73,6 +77,7 @@ struct task_struct {
 	__u64 self_exec_id;
 	char comm[16];
 	struct signal_struct *signal;
+	struct mm_struct *mm;
 } CORE;
 
 #endif

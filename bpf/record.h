@@ -23,6 +23,7 @@ enum rec_kind {
 	REC_MODULE,
 	REC_LOST,
 	REC_CPU,
+	REC_COPY,
 	REC_KIND_COUNT,
 };
 
@@ -78,6 +79,7 @@ enum {
 	STACK_BROKEN = 1 << 3, /* at a frame whose caller could not be found */
 	STACK_UNKNOWN = 1 << 4, /* at code of which nothing was known yet */
 	STACK_GUESSED = 1 << 5, /* some frame is a guess */
+	STACK_LATER = 1 << 6, /* finished in user space, from a REC_COPY */
 };
 
 /*
@@ -89,6 +91,28 @@ struct rec_stack {
 	__u32 stack_id;
 	__u16 kernel_depth, user_depth;
 	__u64 addrs[];
+};
+
+/* rec.flags of REC_COPY */
+enum {
+	COPY_LEAF_KERNEL =
+		1 << 0, /* the sample's leaf is in the kernel: pc is its first user frame */
+};
+
+/*
+ * What a REC_STACK of that id can be made of: sent instead where the sampled code is not known yet
+ * in the kernel. Never leaves the recorder.
+ */
+struct rec_copy {
+	struct rec rec;
+	__u32 stack_id;
+	__u16 kernel_depth;
+	__u16 reserved;
+	__u32 stack_size; /* bytes of the stack, from sp upwards; a multiple of 8 */
+	__u32 reserved2;
+	__u64 pc, sp;
+	__u64 general[32]; /* general registers by DWARF number */
+	__u64 body[]; /* kernel_depth return addresses, then the stack */
 };
 
 /* A new task, rec.pid/rec.tid. It is a thread of its parent where rec.pid == parent_pid. */
@@ -201,6 +225,7 @@ struct rec_cpu {
 _Static_assert(sizeof(struct rec) == 24, "wire format");
 _Static_assert(sizeof(struct rec_sample) == 40, "wire format");
 _Static_assert(sizeof(struct rec_stack) == 32, "wire format");
+_Static_assert(sizeof(struct rec_copy) == 312, "wire format");
 _Static_assert(sizeof(struct rec_fork) == 48, "wire format");
 _Static_assert(sizeof(struct rec_name) == 40, "wire format");
 _Static_assert(sizeof(struct rec_exit) == 32, "wire format");

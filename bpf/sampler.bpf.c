@@ -2,10 +2,12 @@
 /* A tick of the sampling event: who runs here, where, with which stack. */
 #include "bpf/filter.bpf.h"
 #include "bpf/ring.bpf.h"
+#include "bpf/copy.bpf.h"
 #include "bpf/gather.bpf.h"
 
 struct scratches scratches SEC(".maps");
 struct sent sent SEC(".maps");
+struct copies copies SEC(".maps");
 
 __u32 last_stack_id = 0;
 
@@ -80,7 +82,10 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	sample.leaf = s->leaf;
 	sample.cpu_time = task_cpu_time(task, s, sample.rec.time) >> 4;
 	sample.stack_id = 0;
-	if (!(s->sample_flags & SAMPLE_NO_STACK)) {
+	if (s->stack_flags & STACK_UNKNOWN && config.copy_bytes)
+		sample.stack_id = send_copy(task, s, &sample.rec, ring, count,
+					    __sync_fetch_and_add(&last_stack_id, 1) + 1);
+	if (!sample.stack_id && !(s->sample_flags & SAMPLE_NO_STACK)) {
 		sample.stack_id = send_stack(s, &sample.rec, ring, count);
 		if (!sample.stack_id) {
 			__sync_fetch_and_add(&count->lost_samples, 1);

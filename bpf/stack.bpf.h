@@ -36,6 +36,7 @@ struct stack_scratch {
 	/* The walker's. */
 	bpf_user_pt_regs_t regs;
 	struct walk_frame frame;
+	__u64 top_pc, top_sp; /* where the walk began */
 	struct unwind_space space;
 	struct unwind_mapping mapping; /* the one that was found last */
 	struct unwind_rule rule;

@@ -171,7 +171,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	int result;
 
 	if (!unwind_find_rule(s)) {
-		s->stack_flags |= s->frame.is_top ? STACK_UNKNOWN : STACK_BROKEN;
+		/* Garbage, or code that was mapped a moment ago: user space will know. */
+		s->stack_flags |= STACK_UNKNOWN;
 		return 0;
 	}
 	result = unwind_step(s);

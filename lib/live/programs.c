@@ -74,9 +74,13 @@ static int configure(struct prof_bpf *skeleton, const struct programs_options *o
 	config->pid_inode = own_pid_namespace();
 	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
 	config->unwind = options->unwind;
+	if (options->unwind & UNWIND_BY_CFI)
+		config->copy_bytes = (uint32_t)(options->ring_bytes / 2);
 	config->stack_limit = (uint32_t)read_number("/proc/sys/kernel/perf_event_max_stack", 127);
 	if (config->stack_limit > USER_DEPTH_MAX)
 		config->unwind = options->unwind;
+	if (options->unwind & UNWIND_BY_CFI)
+		config->copy_bytes = (uint32_t)(options->ring_bytes / 2);
 	config->stack_limit = USER_DEPTH_MAX;
 	code = bpf_map__set_max_entries(skeleton->maps.rings, options->possible_cpus);
 	if (!code)

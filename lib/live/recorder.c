@@ -11,15 +11,10 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/live/cpu.h"
-#include "lib/live/kernel_space.h"
-#include "lib/live/modules.h"
-#include "lib/live/pid_set.h"
-#include "lib/live/proc_scan.h"
 #include "lib/live/programs.h"
-#include "lib/live/unwinder.h"
+#include "lib/live/tracker.h"
 #include "lib/stream/merge.h"
 #include "lib/stream/record.h"
 
@@ -49,64 +44,21 @@ struct recorder {
 	struct cpu_set cpus;
 	struct cpu_list possible;
 	struct merge *merge;
-	struct module_registry *modules;
-	struct unwinder *unwinder; /* NULL: stacks are not unwound by tables */
-	struct pid_set pids;
-	/* Mapping events of a round, until the round's fork records have told which are ours. */
-	VEC(struct map_event) events;
-	struct strbuf paths; /* theirs; event.path is an offset until the round ends */
+	struct tracker *tracker;
+	bool is_behind; /* events wait for the next round: no time to sleep */
 	struct bpf_counters *counters, *counters_before; /* by position in `possible` */
 	uint64_t next_housekeeping_ns, next_refresh_ns;
 	uint64_t start_ns, start_realtime_ns, end_ns;
 	uint64_t written_bytes, invalid_records;
 };
 
-/* What user space itself has to say; the walker wants to know of it as well. */
 static void sink(void *ctx, const struct rec *rec)
 {
 	struct recorder *r = ctx;
 
-	if (rec->kind == REC_MODULE && r->unwinder) {
-		const struct rec_module *module = (const struct rec_module *)rec;
-
-		unwinder_module(r->unwinder, module,
-				file_set_find(r->source.files, module->module_id));
-	} else if (rec->kind == REC_MAP && r->unwinder && !(rec->flags & MAP_KERNEL_SPACE)) {
-		unwinder_map(r->unwinder, (const struct rec_map *)rec);
-	}
 	merge_add(r->merge, rec);
 }
 
-static void on_map_event(void *ctx, const struct map_event *event)
-{
-	struct recorder *r = ctx;
-	struct map_event copy = *event;
-
-	copy.path = (const char *)(uintptr_t)r->paths.size;
-	if (event->path)
-		strbuf_add(&r->paths, event->path, strlen(event->path) + 1);
-	vec_push(&r->events, copy);
-}
-
-/* Forks are looked at among the mapping events, in order of time: a child has what there was then.
- */
-static void on_fork(struct recorder *r, const struct rec_fork *fork)
-{
-	struct map_event event = {
-		.kind = MAP_EVENT_FORK,
-		.time = fork->rec.time,
-		.pid = fork->rec.pid,
-		.tid = fork->rec.tid,
-		.parent_pid = fork->parent_pid,
-	};
-
-	if (fork->rec.pid == fork->parent_pid)
-		return;
-	pid_set_add(&r->pids, fork->rec.pid);
-	on_map_event(r, &event);
-}
-
-/* Keeps the set of pids up to date, and hands the record on. */
 static void on_ring_record(void *ctx, const void *data, size_t size)
 {
 	struct recorder *r = ctx;
@@ -116,18 +68,10 @@ static void on_ring_record(void *ctx, const void *data, size_t size)
 		r->invalid_records++;
 		return;
 	}
-	if (rec->kind == REC_FORK)
-		on_fork(r, (const struct rec_fork *)rec);
-	else if (rec->kind == REC_EXIT && rec->flags & EXIT_PROCESS)
-		pid_set_leave(&r->pids, rec->pid);
-	merge_add(r->merge, rec);
-}
-
-static int compare_events(const void *a, const void *b)
-{
-	const struct map_event *x = a, *y = b;
-
-	return x->time < y->time ? -1 : x->time > y->time;
+	tracker_record(r->tracker, rec);
+	/* Copies of stacks become stack records, and go no further themselves. */
+	if (rec->kind != REC_COPY)
+		merge_add(r->merge, rec);
 }
 
 static void send_lost(struct recorder *r, uint64_t time, uint32_t cpu, enum lost_cause cause,
@@ -140,53 +84,6 @@ static void send_lost(struct recorder *r, uint64_t time, uint32_t cpu, enum lost
 	record_init(&lost.rec, REC_LOST, sizeof(lost), time, 0, 0);
 	lost.rec.cpu = (uint16_t)cpu;
 	merge_add(r->merge, &lost.rec);
-}
-
-static void send_mapping(struct recorder *r, const struct map_event *event)
-{
-	struct rec_map map = {.start = event->start, .end = event->start + event->size};
-
-	record_init(&map.rec, REC_MAP, sizeof(map), event->time, event->pid, event->tid);
-	map.module_id = module_registry_resolve(r->modules, event);
-	map.file_offset = map.module_id == NO_REC_MODULE ? event->start : event->file_offset;
-	if (strcmp(event->path, "[vdso]") == 0)
-		map.file_offset = 0;
-	sink(r, &map.rec);
-}
-
-static void handle_event(struct recorder *r, const struct map_event *event)
-{
-	struct rec_name name = {0};
-
-	if (event->kind == MAP_EVENT_LOST) {
-		send_lost(r, event->time, event->cpu, LOST_MAPPING, event->lost);
-	} else if (!pid_set_has(&r->pids, event->pid)) {
-		return;
-	} else if (event->kind == MAP_EVENT_MAP) {
-		send_mapping(r, event);
-	} else if (event->kind == MAP_EVENT_FORK) {
-		if (r->unwinder)
-			unwinder_fork(r->unwinder, event->pid, event->parent_pid);
-	} else {
-		if (r->unwinder)
-			unwinder_exec(r->unwinder, event->pid);
-		record_init(&name.rec, REC_NAME, sizeof(name), event->time, event->pid, event->tid);
-		name.rec.flags = NAME_NEW_SPACE;
-		merge_add(r->merge, &name.rec);
-	}
-}
-
-static void handle_events(struct recorder *r)
-{
-	/* In order of time: a module's record must come before every mapping of it. */
-	if (r->events.count > 1)
-		qsort(r->events.items, r->events.count, sizeof(*r->events.items), compare_events);
-	vec_for_each(&r->events, struct map_event *, event) {
-		event->path = r->paths.text ? r->paths.text + (uintptr_t)event->path : "";
-		handle_event(r, event);
-	}
-	vec_clear(&r->events);
-	strbuf_reset(&r->paths);
 }
 
 static void on_cpu_change(void *ctx, const struct sampled_cpu *cpu)
@@ -223,14 +120,6 @@ static void report_losses(struct recorder *r, uint64_t now)
 	r->written_bytes = written;
 }
 
-static void on_pid_gone(void *ctx, uint32_t pid)
-{
-	struct recorder *r = ctx;
-
-	if (r->unwinder)
-		unwinder_exit(r->unwinder, pid);
-}
-
 /*
  * Everything that is in the rings, into the merge. Mapping rings are read first and looked at last:
  * whatever forked a process whose mapping is reported is in the other rings by then.
@@ -241,17 +130,18 @@ static int run_round(struct recorder *r, struct error *err)
 	int code;
 
 	merge_begin_round(r->merge, now);
-	pid_set_next_round(&r->pids, on_pid_gone, r);
+	tracker_begin_round(r->tracker);
 	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
 		if (cpu->map_ring)
-			map_ring_drain(cpu->map_ring, on_map_event, r);
+			map_ring_drain(cpu->map_ring, tracker_map_event, r->tracker);
 	}
 	code = programs_drain(r->programs);
 	if (code)
 		return error_set(err, code, "read the rings");
-	handle_events(r);
-	if (r->unwinder)
-		unwinder_flush(r->unwinder, now);
+	if (r->phase == PHASE_RUNNING)
+		r->is_behind = tracker_handle(r->tracker, now);
+	else
+		tracker_finish(r->tracker, now);
 	if (now >= r->next_housekeeping_ns || r->phase != PHASE_RUNNING) {
 		r->next_housekeeping_ns = now + HOUSEKEEPING_NS;
 		report_losses(r, now);
@@ -276,7 +166,7 @@ static int wait_and_read(struct recorder *r, struct error *err)
 	int code;
 
 	if (r->phase == PHASE_RUNNING) {
-		epoll_wait(r->epoll_fd, events, 16, POLL_MS);
+		epoll_wait(r->epoll_fd, events, 16, r->is_behind ? 0 : POLL_MS);
 		refresh_cpus(r);
 		return run_round(r, err);
 	}
@@ -339,6 +229,22 @@ static const uint32_t unwind_flags[] = {
 	[RECORDER_UNWIND_NONE] = 0,
 };
 
+static int open_tracker(struct recorder *r, uint32_t unwind, struct error *err)
+{
+	struct tracker_options options = {
+		.files = r->source.files,
+		.programs = r->programs,
+		.unwind = unwind,
+		.unwind_bytes = r->options.unwind_bytes,
+		.sink = sink,
+		.ctx = r,
+	};
+
+	if (!options.unwind_bytes)
+		options.unwind_bytes = DEFAULT_UNWIND_BYTES;
+	return tracker_new(&r->tracker, &options, err);
+}
+
 static int open_machine(struct recorder *r, struct error *err)
 {
 	struct sampling_event event = {0};
@@ -356,11 +262,8 @@ static int open_machine(struct recorder *r, struct error *err)
 	programs.possible_cpus = r->possible.cpus[r->possible.count - 1] + 1;
 	programs.unwind = unwind_flags[r->options.unwind];
 	code = programs_load(&r->programs, &programs, on_ring_record, r, err);
-	if (!code && programs.unwind & UNWIND_BY_CFI)
-		code = unwinder_new(&r->unwinder, r->programs,
-				    r->options.unwind_bytes ? r->options.unwind_bytes
-							    : DEFAULT_UNWIND_BYTES,
-				    err);
+	if (!code)
+		code = open_tracker(r, programs.unwind, err);
 	return code ? code : cpu_set_open(&r->cpus, &event, r->programs, err);
 }
 
@@ -372,8 +275,8 @@ static int open_epoll(struct recorder *r, struct error *err)
 	if (r->epoll_fd < 0)
 		return error_set(err, -errno, "epoll_create");
 	code = recorder_watch(r, programs_poll_fd(r->programs), err);
-	if (!code && r->unwinder)
-		code = recorder_watch(r, unwinder_fd(r->unwinder), err);
+	if (!code && tracker_fd(r->tracker) >= 0)
+		code = recorder_watch(r, tracker_fd(r->tracker), err);
 	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
 		if (!code)
 			code = recorder_watch(r, map_ring_fd(cpu->map_ring), err);
@@ -393,7 +296,6 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 								     : DEFAULT_RING_BYTES);
 	r->merge = merge_new();
 	r->source.files = file_set_new(RESERVED_DESCRIPTORS);
-	r->modules = module_registry_new(r->source.files, sink, r);
 	code = open_machine(r, err);
 	if (!code)
 		code = open_epoll(r, err);
@@ -402,7 +304,7 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 		return code;
 	}
 	merge_begin_round(r->merge, clock_monotonic_ns());
-	kernel_space_send(r->modules, sink, r, clock_monotonic_ns());
+	tracker_send_kernel(r->tracker, clock_monotonic_ns());
 	*out = r;
 	return 0;
 }
@@ -412,16 +314,12 @@ void recorder_free(struct recorder *r)
 	if (!r)
 		return;
 	cpu_set_release(&r->cpus);
-	unwinder_free(r->unwinder);
+	tracker_free(r->tracker);
 	programs_free(r->programs);
 	if (r->epoll_fd >= 0)
 		close(r->epoll_fd);
-	module_registry_free(r->modules);
 	file_set_free(r->source.files);
 	merge_free(r->merge);
-	pid_set_release(&r->pids);
-	vec_release(&r->events);
-	strbuf_release(&r->paths);
 	cpu_list_release(&r->possible);
 	free(r->counters);
 	free(r->counters_before);
@@ -430,13 +328,9 @@ void recorder_free(struct recorder *r)
 
 int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err)
 {
-	int code;
+	int code = programs_track(r->programs, (uint32_t)pid, from_exec, err);
 
-	pid_set_add(&r->pids, (uint32_t)pid);
-	code = programs_track(r->programs, (uint32_t)pid, from_exec, err);
-	if (code)
-		return code;
-	return proc_scan(r->modules, sink, r, (uint32_t)pid, clock_monotonic_ns(), err);
+	return code ? code : tracker_add(r->tracker, (uint32_t)pid, clock_monotonic_ns(), err);
 }
 
 int recorder_arm(struct recorder *r, struct error *err)
@@ -473,10 +367,9 @@ struct source *recorder_source(struct recorder *r)
 
 void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 {
-	struct unwinder_stats unwind = {0};
+	struct unwinder_stats unwind;
 
-	if (r->unwinder)
-		unwinder_get_stats(r->unwinder, &unwind);
+	tracker_get_stats(r->tracker, &unwind);
 	*info = (struct recorder_info){
 		.event = r->cpus.event.clock == CLOCK_CYCLES ? "cycles" : "cpu-clock",
 		.cpu_count = (uint32_t)r->cpus.cpus.count,

@@ -17,8 +17,8 @@ struct job {
 struct table_worker {
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	bool stop;
+	pthread_cond_t wake, done;
+	bool stop, is_busy;
 	size_t next_job, next_result; /* what is before them is done with */
 	VEC(struct job) jobs;
 	VEC(struct table_result) results;
@@ -69,10 +69,13 @@ static void *work(void *arg)
 	while (take_job(w, &job)) {
 		struct table_result result;
 
+		w->is_busy = true;
 		pthread_mutex_unlock(&w->lock);
 		compile(w, &job, &result);
 		pthread_mutex_lock(&w->lock);
+		w->is_busy = false;
 		vec_push(&w->results, result);
+		pthread_cond_signal(&w->done);
 		(void)!write(w->event_fd, &one, sizeof(one));
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -87,6 +90,7 @@ struct table_worker *table_worker_new(struct unwind_rule *rules)
 	w->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->wake, NULL);
+	pthread_cond_init(&w->done, NULL);
 	unwind_rules_init(&w->rules);
 	if (w->event_fd < 0 || pthread_create(&w->thread, NULL, work, w)) {
 		if (w->event_fd >= 0)
@@ -116,6 +120,7 @@ void table_worker_free(struct table_worker *w)
 	unwind_rules_release(&w->rules);
 	pthread_mutex_destroy(&w->lock);
 	pthread_cond_destroy(&w->wake);
+	pthread_cond_destroy(&w->done);
 	close(w->event_fd);
 	free(w);
 }
@@ -130,6 +135,14 @@ void table_worker_submit(struct table_worker *w, uint32_t module_id, int fd)
 	pthread_mutex_lock(&w->lock);
 	vec_push(&w->jobs, (struct job){.module_id = module_id, .fd = fd});
 	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void table_worker_wait(struct table_worker *w)
+{
+	pthread_mutex_lock(&w->lock);
+	while (w->is_busy || w->next_job < w->jobs.count)
+		pthread_cond_wait(&w->done, &w->lock);
 	pthread_mutex_unlock(&w->lock);
 }
 

@@ -27,6 +27,8 @@ void table_worker_free(struct table_worker *w);
 int table_worker_fd(const struct table_worker *w);
 /* Takes the descriptor over. Files are done in order. */
 void table_worker_submit(struct table_worker *w, uint32_t module_id, int fd);
+/* Until all that was submitted is done. */
+void table_worker_wait(struct table_worker *w);
 /* The next result, the caller's to release; false: none now. */
 bool table_worker_next(struct table_worker *w, struct table_result *result);
 

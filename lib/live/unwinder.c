@@ -10,6 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
+#include "lib/live/later.h"
 #include "lib/live/module_tables.h"
 #include "lib/live/shards.h"
 #include "lib/live/table_worker.h"
@@ -43,6 +44,7 @@ struct unwinder {
 	struct shards shards;
 	struct module_tables tables;
 	struct table_worker *worker;
+	struct later *later;
 	VEC(struct space) spaces;
 	VEC(uint32_t) free_spaces, dirty;
 	struct index by_pid;
@@ -51,18 +53,26 @@ struct unwinder {
 	uint64_t stamp, round, refused;
 };
 
-int unwinder_new(struct unwinder **out, struct programs *programs, uint64_t max_bytes,
-		 struct error *err)
+int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err)
 {
-	struct unwind_rule *rules = programs_unwind_rules(programs);
+	struct unwind_rule *rules = programs_unwind_rules(options->programs);
+	struct later_options later = {
+		.rules = rules,
+		.files = options->files,
+		.methods = options->methods,
+		.sink = options->sink,
+		.ctx = options->ctx,
+	};
 	struct unwinder *u;
 
 	if (!rules)
 		return error_set(err, -errno, "map the unwind rules");
 	u = xcalloc(1, sizeof(*u));
-	u->programs = programs;
-	shards_init(&u->shards, programs_unwind_shards_fd(programs), max_bytes);
+	u->programs = options->programs;
+	shards_init(&u->shards, programs_unwind_shards_fd(options->programs), options->max_bytes);
 	module_tables_init(&u->tables, &u->shards);
+	later.tables = &u->tables;
+	u->later = later_new(&later);
 	u->worker = table_worker_new(rules);
 	if (!u->worker) {
 		unwinder_free(u);
@@ -77,6 +87,7 @@ void unwinder_free(struct unwinder *u)
 	if (!u)
 		return;
 	table_worker_free(u->worker);
+	later_free(u->later);
 	vec_for_each(&u->spaces, struct space *, space) {
 		if (space->mappings)
 			mapping_table_leave(space->mappings);
@@ -214,6 +225,13 @@ void unwinder_exit(struct unwinder *u, uint32_t pid)
 		vec_push(&u->free_spaces, id);
 }
 
+void unwinder_copy(struct unwinder *u, const struct rec_copy *copy)
+{
+	const struct space *space = find_space(u, copy->rec.pid);
+
+	later_add(u->later, copy, space ? space->mappings : NULL);
+}
+
 static void describe(struct unwinder *u, struct space *space)
 {
 	vec_clear(&u->scratch.rows);
@@ -289,9 +307,11 @@ static void collect_garbage(struct unwinder *u, uint64_t now)
 		u->garbage.count * sizeof(*u->garbage.items));
 }
 
-void unwinder_flush(struct unwinder *u, uint64_t now)
+void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 {
 	u->round++;
+	if (all)
+		table_worker_wait(u->worker);
 	take_tables(u);
 	vec_for_each(&u->dirty, const uint32_t *, id) {
 		struct space *space = &u->spaces.items[*id];
@@ -303,6 +323,7 @@ void unwinder_flush(struct unwinder *u, uint64_t now)
 			vec_push(&u->free_spaces, *id);
 	}
 	vec_clear(&u->dirty);
+	later_flush(u->later, now, all);
 	collect_garbage(u, now);
 }
 

@@ -7,16 +7,27 @@
 #ifndef PROF_LIB_LIVE_UNWINDER_H
 #define PROF_LIB_LIVE_UNWINDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/record.h"
 #include "lib/base/error.h"
+#include "lib/base/file_set.h"
+#include "lib/live/modules.h"
 #include "lib/live/programs.h"
 
 struct unwinder;
 
-int unwinder_new(struct unwinder **out, struct programs *programs, uint64_t max_bytes,
-		 struct error *err);
+struct unwinder_options {
+	struct programs *programs; /* borrowed, as is the next */
+	const struct file_set *files;
+	uint32_t methods; /* UNWIND_BY_… */
+	uint64_t max_bytes; /* ceiling for the tables in the kernel */
+	record_sink_fn *sink; /* for stacks that are finished here */
+	void *ctx;
+};
+
+int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err);
 /* NULL is fine. */
 void unwinder_free(struct unwinder *u);
 /* Readable when a table has been compiled: time for unwinder_flush(). */
@@ -30,8 +41,13 @@ void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid);
 void unwinder_exec(struct unwinder *u, uint32_t pid);
 /* The process is gone, and nothing more will come about it. */
 void unwinder_exit(struct unwinder *u, uint32_t pid);
-/* End of a round: finished tables and changed address spaces become visible to the walker. */
-void unwinder_flush(struct unwinder *u, uint64_t now);
+/* A stack that the kernel could not finish, to be finished once the tables are there. */
+void unwinder_copy(struct unwinder *u, const struct rec_copy *copy);
+/*
+ * End of a round: finished tables and changed address spaces become visible to the walker, copied
+ * stacks are sent. With `all` it waits for the tables that are being compiled.
+ */
+void unwinder_flush(struct unwinder *u, uint64_t now, bool all);
 
 struct unwinder_stats {
 	uint64_t table_bytes; /* in the kernel */

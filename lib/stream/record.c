@@ -7,7 +7,7 @@ static const char *const kind_names[REC_KIND_COUNT] = {
 	[REC_NONE] = "none", [REC_SAMPLE] = "sample", [REC_STACK] = "stack",
 	[REC_FORK] = "fork", [REC_NAME] = "name",     [REC_EXIT] = "exit",
 	[REC_MAP] = "map",   [REC_MODULE] = "module", [REC_LOST] = "lost",
-	[REC_CPU] = "cpu",
+	[REC_CPU] = "cpu",   [REC_COPY] = "copy",
 };
 
 static const char *const cause_names[LOST_CAUSE_COUNT] = {
@@ -16,12 +16,12 @@ static const char *const cause_names[LOST_CAUSE_COUNT] = {
 };
 
 /* The part that every record of the kind has; 0 for kinds that cannot be read. */
-static const __u8 fixed_sizes[REC_KIND_COUNT] = {
+static const __u16 fixed_sizes[REC_KIND_COUNT] = {
 	[REC_SAMPLE] = sizeof(struct rec_sample), [REC_STACK] = sizeof(struct rec_stack),
 	[REC_FORK] = sizeof(struct rec_fork),	  [REC_NAME] = sizeof(struct rec_name),
 	[REC_EXIT] = sizeof(struct rec_exit),	  [REC_MAP] = sizeof(struct rec_map),
 	[REC_MODULE] = sizeof(struct rec_module), [REC_LOST] = sizeof(struct rec_lost),
-	[REC_CPU] = sizeof(struct rec_cpu),
+	[REC_CPU] = sizeof(struct rec_cpu),	  [REC_COPY] = sizeof(struct rec_copy),
 };
 
 static size_t padded(size_t size)
@@ -51,6 +51,12 @@ static size_t needed_size(const struct rec *rec)
 		const struct rec_module *module = (const struct rec_module *)rec;
 
 		return rec_module_size(module->segment_count, module->path_size);
+	}
+	if (rec->kind == REC_COPY) {
+		const struct rec_copy *copy = (const struct rec_copy *)rec;
+
+		return sizeof(*copy) + (size_t)copy->kernel_depth * sizeof(__u64) +
+		       copy->stack_size;
 	}
 	return fixed_sizes[rec->kind];
 }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Registers and stack of a task whose code the walker does not know yet: a process that has just
+ * begun, a library that has just been loaded. User space finishes such stacks a moment later.
+ */
+#ifndef PROF_BPF_COPY_BPF_H
+#define PROF_BPF_COPY_BPF_H
+
+#include "bpf/ring.bpf.h"
+#include "bpf/stack.bpf.h"
+
+#define COPY_PAGE 4096u
+/* Above the first frame there are arguments and environment. */
+#define COPY_ABOVE_START 128u
+
+#define COPY_HEADER_WORDS (sizeof(struct rec_copy) / 8)
+#define COPY_BODY_WORDS (KERNEL_DEPTH_MAX + COPY_BYTES_MAX / 8)
+
+struct copy_scratch {
+	__u64 words[COPY_HEADER_WORDS + COPY_BODY_WORDS]; /* a struct rec_copy */
+	__u64 window; /* when it began */
+	__u32 used; /* bytes in this window */
+};
+
+struct copies {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct copy_scratch);
+};
+
+extern struct copies copies SEC(".maps");
+
+static __always_inline bool may_copy(struct copy_scratch *c, __u64 now)
+{
+	if (now - c->window >= COPY_WINDOW_NS) {
+		c->window = now;
+		c->used = 0;
+	}
+	return c->used < config.copy_bytes;
+}
+
+/* How much of the stack is worth copying. */
+static __always_inline __u32 stack_bytes(struct task_struct *task, __u64 sp)
+{
+	__u64 start = task->mm ? task->mm->start_stack : 0;
+
+	/* The main thread's stack has an end that is known; others' are cut where memory ends. */
+	if (sp < start && start - sp < COPY_BYTES_MAX - COPY_ABOVE_START)
+		return (__u32)(start - sp + COPY_ABOVE_START) & ~7u;
+	return COPY_BYTES_MAX;
+}
+
+/* Copies page by page, until something cannot be read. Returns bytes, a multiple of 8. */
+static __always_inline __u32 copy_stack(struct copy_scratch *c, __u32 at, __u64 sp, __u32 want)
+{
+	__u32 done = 0;
+
+	for (int i = 0; i < 5; i++) {
+		__u32 size = COPY_PAGE - ((sp + done) & (COPY_PAGE - 1));
+
+		if (done >= want || done > COPY_BYTES_MAX - COPY_PAGE || at > KERNEL_DEPTH_MAX)
+			break;
+		if (size > want - done)
+			size = want - done;
+		if (!size || size > COPY_PAGE)
+			break;
+		if (bpf_probe_read_user((void *)(c->words + COPY_HEADER_WORDS + at) + done, size,
+					(const void *)(sp + done)))
+			break;
+		done += size;
+	}
+	return done & ~7u;
+}
+
+static __always_inline void fill_regs(struct rec_copy *rec, const struct stack_scratch *s)
+{
+	/* walk_frame's other registers are those of the top frame still: steps leave them alone. */
+	rec->pc = s->top_pc;
+	rec->sp = s->top_sp;
+	__builtin_memcpy(rec->general, s->frame.other, sizeof(rec->general));
+}
+
+/* Sends a copy in place of the stack in s. Returns its id, 0 where that cannot be. */
+static __always_inline __u32 send_copy(struct task_struct *task, struct stack_scratch *s,
+				       const struct rec *like, void *ring,
+				       struct bpf_counters *count, __u32 id)
+{
+	__u32 zero = 0, depth = s->kernel_depth, size, bytes;
+	struct copy_scratch *c = bpf_map_lookup_elem(&copies, &zero);
+	struct rec_copy *rec;
+
+	if (!c || depth > KERNEL_DEPTH_MAX)
+		return 0;
+	if (!may_copy(c, like->time)) {
+		__sync_fetch_and_add(&count->skipped_copies, 1);
+		return 0;
+	}
+	bpf_probe_read_kernel(c->words + COPY_HEADER_WORDS, depth * 8, s->words + HEADER_WORDS);
+	bytes = copy_stack(c, depth, s->top_sp, stack_bytes(task, s->top_sp));
+	size = sizeof(*rec) + depth * 8 + bytes;
+	if (bytes > COPY_BYTES_MAX || size > sizeof(c->words))
+		return 0;
+	rec = (struct rec_copy *)c->words;
+	rec->rec = *like;
+	rec->rec.kind = REC_COPY;
+	rec->rec.flags = s->sample_flags & SAMPLE_LEAF_KERNEL ? COPY_LEAF_KERNEL : 0;
+	rec->rec.weight = 0;
+	rec->rec.words = size / 8;
+	rec->stack_id = id;
+	rec->kernel_depth = depth;
+	rec->stack_size = bytes;
+	fill_regs(rec, s);
+	if (bpf_ringbuf_output(ring, c->words, size, ring_flags(ring)))
+		return 0;
+	c->used += size;
+	__sync_fetch_and_add(&count->written_bytes, size);
+	return id;
+}
+
+#endif

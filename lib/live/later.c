@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/later.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/config.h"
+#include "lib/base/alloc.h"
+#include "lib/stream/record.h"
+#include "lib/unwind/walk.h"
+
+/* Beyond this the oldest ones are finished with what is known. */
+#define WAITING_BYTES_MAX (64u << 20)
+
+struct waiting {
+	struct rec_copy *copy; /* owned */
+	struct mapping_table *mappings; /* held; NULL: none */
+};
+
+struct later {
+	struct later_options options;
+	VEC(struct waiting) waiting;
+	uint64_t bytes;
+	/* The description that was made last: copies of one process come in a row. */
+	const struct mapping_table *described;
+	uint64_t described_stamp;
+	struct unwind_mappings mappings;
+	VEC(struct walk_shard) shards;
+	/* The mappings of the copy at hand, for read_code(). */
+	const struct mapping_table *current;
+	uint64_t addrs[USER_DEPTH_MAX];
+	uint8_t kinds[USER_DEPTH_MAX];
+};
+
+struct later *later_new(const struct later_options *options)
+{
+	struct later *l = xcalloc(1, sizeof(*l));
+
+	l->options = *options;
+	return l;
+}
+
+static void drop(struct later *l, struct waiting *w)
+{
+	l->bytes -= record_size(&w->copy->rec);
+	if (w->mappings)
+		mapping_table_drop(w->mappings);
+	free(w->copy);
+}
+
+void later_free(struct later *l)
+{
+	if (!l)
+		return;
+	vec_for_each(&l->waiting, struct waiting *, w)
+		drop(l, w);
+	vec_release(&l->waiting);
+	vec_release(&l->mappings.rows);
+	vec_release(&l->shards);
+	free(l);
+}
+
+void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings)
+{
+	struct waiting w = {
+		.copy = xmemdup(copy, record_size(&copy->rec)),
+		.mappings = mappings ? mapping_table_hold(mappings) : NULL,
+	};
+
+	vec_push(&l->waiting, w);
+	l->bytes += record_size(&copy->rec);
+}
+
+static bool is_ready(const struct later *l, const struct waiting *w)
+{
+	const struct module_tables *tables = l->options.tables;
+
+	if (!w->mappings)
+		return true;
+	vec_for_each(&w->mappings->rows, const struct mapping *, mapping) {
+		if (mapping->module < tables->rows.count &&
+		    tables->rows.items[mapping->module].state == TABLE_PENDING)
+			return false;
+	}
+	return true;
+}
+
+/* Code is in the files; what is not cannot be told from a call. */
+static bool read_code(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	const struct later *l = ctx;
+	const struct mapping *mapping = l->current ? mapping_table_find(l->current, addr) : NULL;
+	int fd;
+
+	if (!mapping || mapping->module == MAPPING_ANON || mapping->end - addr < size)
+		return false;
+	fd = file_set_find(l->options.files, mapping->module);
+	return fd >= 0 &&
+	       pread(fd, to, size, (off_t)(addr - mapping->start + mapping->file_offset)) ==
+		       (ssize_t)size;
+}
+
+static void describe(struct later *l, const struct mapping_table *mappings)
+{
+	if (mappings == l->described && mappings && mappings->stamp == l->described_stamp)
+		return;
+	vec_clear(&l->mappings.rows);
+	l->described = mappings;
+	if (!mappings)
+		return;
+	l->described_stamp = mappings->stamp;
+	vec_for_each(&mappings->rows, const struct mapping *, mapping)
+		module_tables_describe(l->options.tables, mapping, &l->mappings);
+}
+
+static void send(struct later *l, const struct rec_copy *copy, const struct walk_path *path,
+		 uint64_t now)
+{
+	bool from_kernel = copy->rec.flags & COPY_LEAF_KERNEL;
+	uint32_t kernel = copy->kernel_depth, user = path->depth + from_kernel;
+	size_t size = rec_stack_size(kernel + user);
+	struct rec_stack *stack = xcalloc(1, size);
+	uint8_t *kinds = (uint8_t *)(stack->addrs + kernel + user);
+
+	record_init(&stack->rec, REC_STACK, size, now, copy->rec.pid, copy->rec.tid);
+	stack->rec.cpu = copy->rec.cpu;
+	stack->rec.flags = STACK_LATER | path->flags | (from_kernel ? STACK_USER_PC : 0);
+	stack->stack_id = copy->stack_id;
+	stack->kernel_depth = kernel;
+	stack->user_depth = user;
+	memcpy(stack->addrs, copy->body, kernel * sizeof(uint64_t));
+	memset(kinds, FRAME_KERNEL, kernel);
+	if (from_kernel)
+		stack->addrs[kernel] = copy->pc;
+	memcpy(stack->addrs + kernel + from_kernel, path->addrs, path->depth * sizeof(uint64_t));
+	memcpy(kinds + kernel + from_kernel, path->kinds, path->depth);
+	l->options.sink(l->options.ctx, &stack->rec);
+	free(stack);
+}
+
+static void finish(struct later *l, const struct waiting *w, uint64_t now)
+{
+	const struct rec_copy *copy = w->copy;
+	struct walk_regs regs = {.pc = copy->pc, .sp = copy->sp};
+	struct walk_path path = {
+		.addrs = l->addrs,
+		.kinds = l->kinds,
+		.capacity = USER_DEPTH_MAX - 1,
+	};
+	struct walk_target target = {
+#if defined(__aarch64__)
+		.is_arm64 = true,
+#endif
+		.methods = l->options.methods,
+		.shards = l->shards.items,
+		.shard_count = l->shards.count,
+		.rules = l->options.rules,
+		.rule_count = UNWIND_RULES_MAX,
+		.stack_start = copy->sp,
+		.stack = (const uint8_t *)(copy->body + copy->kernel_depth),
+		.stack_size = copy->stack_size,
+		.read_code = read_code,
+		.ctx = l,
+	};
+
+	memcpy(regs.general, copy->general, sizeof(regs.general));
+	describe(l, w->mappings);
+	target.mappings = l->mappings.rows.items;
+	target.mapping_count = l->mappings.rows.count;
+	l->current = w->mappings;
+	walk_stack(&target, &regs, &path);
+	send(l, copy, &path, now);
+}
+
+static void collect_shards(struct later *l)
+{
+	const struct shards *shards = l->options.tables->shards;
+
+	vec_clear(&l->shards);
+	vec_for_each(&shards->rows, const struct shard *, shard)
+		vec_push(&l->shards, (struct walk_shard){shard->words, UNWIND_SHARD_WORDS});
+}
+
+void later_flush(struct later *l, uint64_t now, bool all)
+{
+	size_t kept = 0;
+
+	if (!l->waiting.count)
+		return;
+	collect_shards(l);
+	l->described = NULL; /* tables may have come since */
+	for (size_t i = 0; i < l->waiting.count; i++) {
+		struct waiting *w = &l->waiting.items[i];
+
+		if (!all && l->bytes <= WAITING_BYTES_MAX && !is_ready(l, w)) {
+			l->waiting.items[kept++] = *w;
+			continue;
+		}
+		finish(l, w, now);
+		drop(l, w);
+	}
+	l->waiting.count = kept;
+	l->described = NULL;
+}

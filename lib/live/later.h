@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks that the kernel could not finish: copies of registers and stack wait until the unwind
+ * tables of what their process had mapped are there, and become stack records.
+ */
+#ifndef PROF_LIB_LIVE_LATER_H
+#define PROF_LIB_LIVE_LATER_H
+
+#include <stdbool.h>
+
+#include "bpf/record.h"
+#include "lib/base/file_set.h"
+#include "lib/live/module_tables.h"
+#include "lib/live/modules.h"
+#include "lib/stream/mapping.h"
+
+struct later_options {
+	const struct module_tables *tables;
+	const struct unwind_rule *rules; /* UNWIND_RULES_MAX */
+	const struct file_set *files;
+	uint32_t methods; /* UNWIND_BY_… */
+	record_sink_fn *sink; /* for the stack records */
+	void *ctx;
+};
+
+struct later;
+
+struct later *later_new(const struct later_options *options);
+void later_free(struct later *l);
+/*
+ * Takes a copy of the record and a hold on the process's mappings, those at the record's time;
+ * NULL: nothing is known of them.
+ */
+void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings);
+/* Finishes those whose tables are there; with `all`, the others too, as far as they go. */
+void later_flush(struct later *l, uint64_t now, bool all);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/tracker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "lib/live/kernel_space.h"
+#include "lib/live/pid_set.h"
+#include "lib/live/proc_scan.h"
+#include "lib/stream/record.h"
+
+/* An event that waits for its turn. */
+struct turn {
+	struct map_event event;
+	size_t path; /* in `paths` */
+	struct rec_copy *copy; /* instead of an event; owned */
+};
+
+struct tracker {
+	struct tracker_options options;
+	struct module_registry *modules;
+	struct unwinder *unwinder; /* NULL: stacks are not unwound by tables */
+	struct pid_set pids;
+	VEC(struct turn) turns;
+	struct strbuf paths;
+};
+
+/* What user space itself has to say; the walker wants to know of it as well. */
+static void sink(void *ctx, const struct rec *rec)
+{
+	struct tracker *t = ctx;
+
+	if (rec->kind == REC_MODULE && t->unwinder) {
+		const struct rec_module *module = (const struct rec_module *)rec;
+
+		unwinder_module(t->unwinder, module,
+				file_set_find(t->options.files, module->module_id));
+	} else if (rec->kind == REC_MAP && t->unwinder && !(rec->flags & MAP_KERNEL_SPACE)) {
+		unwinder_map(t->unwinder, (const struct rec_map *)rec);
+	}
+	t->options.sink(t->options.ctx, rec);
+}
+
+int tracker_new(struct tracker **out, const struct tracker_options *options, struct error *err)
+{
+	struct tracker *t = xcalloc(1, sizeof(*t));
+	struct unwinder_options unwinder = {
+		.programs = options->programs,
+		.files = options->files,
+		.methods = options->unwind,
+		.max_bytes = options->unwind_bytes,
+		.sink = sink,
+		.ctx = t,
+	};
+	int code = 0;
+
+	t->options = *options;
+	t->modules = module_registry_new(options->files, sink, t);
+	if (options->unwind & UNWIND_BY_CFI)
+		code = unwinder_new(&t->unwinder, &unwinder, err);
+	if (code) {
+		tracker_free(t);
+		return code;
+	}
+	*out = t;
+	return 0;
+}
+
+void tracker_free(struct tracker *t)
+{
+	if (!t)
+		return;
+	vec_for_each(&t->turns, struct turn *, turn)
+		free(turn->copy);
+	vec_release(&t->turns);
+	strbuf_release(&t->paths);
+	unwinder_free(t->unwinder);
+	module_registry_free(t->modules);
+	pid_set_release(&t->pids);
+	free(t);
+}
+
+int tracker_fd(const struct tracker *t)
+{
+	return t->unwinder ? unwinder_fd(t->unwinder) : -1;
+}
+
+void tracker_send_kernel(struct tracker *t, uint64_t time)
+{
+	kernel_space_send(t->modules, sink, t, time);
+}
+
+int tracker_add(struct tracker *t, uint32_t pid, uint64_t time, struct error *err)
+{
+	pid_set_add(&t->pids, pid);
+	return proc_scan(t->modules, sink, t, pid, time, err);
+}
+
+static void on_pid_gone(void *ctx, uint32_t pid)
+{
+	struct tracker *t = ctx;
+
+	if (t->unwinder)
+		unwinder_exit(t->unwinder, pid);
+}
+
+void tracker_begin_round(struct tracker *t)
+{
+	pid_set_next_round(&t->pids, on_pid_gone, t);
+}
+
+static void add_turn(struct tracker *t, const struct map_event *event, struct rec_copy *copy)
+{
+	vec_push(&t->turns, (struct turn){.event = *event, .path = t->paths.size, .copy = copy});
+	if (event->path)
+		strbuf_add(&t->paths, event->path, strlen(event->path) + 1);
+}
+
+void tracker_map_event(void *tracker, const struct map_event *event)
+{
+	add_turn(tracker, event, NULL);
+}
+
+/* A child has what its parent had then: forks take their turn among the mappings. */
+static void add_fork(struct tracker *t, const struct rec_fork *fork)
+{
+	struct map_event event = {
+		.kind = MAP_EVENT_FORK,
+		.time = fork->rec.time,
+		.pid = fork->rec.pid,
+		.tid = fork->rec.tid,
+		.parent_pid = fork->parent_pid,
+	};
+
+	if (fork->rec.pid == fork->parent_pid)
+		return;
+	pid_set_add(&t->pids, fork->rec.pid);
+	add_turn(t, &event, NULL);
+}
+
+void tracker_record(struct tracker *t, const struct rec *rec)
+{
+	if (rec->kind == REC_FORK) {
+		add_fork(t, (const struct rec_fork *)rec);
+	} else if (rec->kind == REC_EXIT && rec->flags & EXIT_PROCESS) {
+		pid_set_leave(&t->pids, rec->pid);
+	} else if (rec->kind == REC_COPY && t->unwinder) {
+		struct map_event event = {.time = rec->time, .pid = rec->pid};
+
+		add_turn(t, &event, xmemdup(rec, record_size(rec)));
+	}
+}
+
+static int compare_turns(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	return x->event.time < y->event.time ? -1 : x->event.time > y->event.time;
+}
+
+static void send_lost(struct tracker *t, const struct map_event *event)
+{
+	struct rec_lost lost = {.cause = LOST_MAPPING, .count = event->lost};
+
+	record_init(&lost.rec, REC_LOST, sizeof(lost), event->time, 0, 0);
+	lost.rec.cpu = (uint16_t)event->cpu;
+	sink(t, &lost.rec);
+}
+
+static void send_new_space(struct tracker *t, const struct map_event *event)
+{
+	struct rec_name name = {0};
+
+	if (t->unwinder)
+		unwinder_exec(t->unwinder, event->pid);
+	record_init(&name.rec, REC_NAME, sizeof(name), event->time, event->pid, event->tid);
+	name.rec.flags = NAME_NEW_SPACE;
+	sink(t, &name.rec);
+}
+
+static void send_mapping(struct tracker *t, const struct map_event *event)
+{
+	struct rec_map map = {.start = event->start, .end = event->start + event->size};
+
+	record_init(&map.rec, REC_MAP, sizeof(map), event->time, event->pid, event->tid);
+	map.module_id = module_registry_resolve(t->modules, event);
+	map.file_offset = map.module_id == NO_REC_MODULE ? event->start : event->file_offset;
+	if (strcmp(event->path, "[vdso]") == 0)
+		map.file_offset = 0;
+	sink(t, &map.rec);
+}
+
+static void take_turn(struct tracker *t, struct turn *turn)
+{
+	struct map_event *event = &turn->event;
+
+	event->path = t->paths.text ? t->paths.text + turn->path : "";
+	if (event->kind == MAP_EVENT_LOST) {
+		send_lost(t, event);
+	} else if (turn->copy) {
+		unwinder_copy(t->unwinder, turn->copy);
+		free(turn->copy);
+	} else if (!pid_set_has(&t->pids, event->pid)) {
+		return;
+	} else if (event->kind == MAP_EVENT_MAP) {
+		send_mapping(t, event);
+	} else if (event->kind == MAP_EVENT_NEW_SPACE) {
+		send_new_space(t, event);
+	} else if (t->unwinder) {
+		unwinder_fork(t->unwinder, event->pid, event->parent_pid);
+	}
+}
+
+static void take_turns(struct tracker *t, uint64_t now)
+{
+	size_t count = 0;
+
+	/* In order of time: a module's record must come before every mapping of it. */
+	if (t->turns.count > 1)
+		qsort(t->turns.items, t->turns.count, sizeof(*t->turns.items), compare_turns);
+	while (count < t->turns.count && t->turns.items[count].event.time < now)
+		take_turn(t, &t->turns.items[count++]);
+	t->turns.count -= count;
+	if (t->turns.count)
+		memmove(t->turns.items, t->turns.items + count,
+			t->turns.count * sizeof(*t->turns.items));
+	else
+		strbuf_reset(&t->paths);
+}
+
+bool tracker_handle(struct tracker *t, uint64_t now)
+{
+	take_turns(t, now);
+	if (t->unwinder)
+		unwinder_flush(t->unwinder, now, false);
+	return t->turns.count;
+}
+
+void tracker_finish(struct tracker *t, uint64_t now)
+{
+	take_turns(t, UINT64_MAX);
+	if (t->unwinder)
+		unwinder_flush(t->unwinder, now, true);
+}
+
+void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats)
+{
+	*stats = (struct unwinder_stats){0};
+	if (t->unwinder)
+		unwinder_get_stats(t->unwinder, stats);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What happens to the recorded processes, in order of time: forks, execs and mappings from
+ * different rings become mapping and module records, and keep the walker in the kernel informed.
+ */
+#ifndef PROF_LIB_LIVE_TRACKER_H
+#define PROF_LIB_LIVE_TRACKER_H
+
+#include "bpf/record.h"
+#include "lib/base/error.h"
+#include "lib/base/file_set.h"
+#include "lib/live/modules.h"
+#include "lib/live/perf_event.h"
+#include "lib/live/programs.h"
+#include "lib/live/unwinder.h"
+
+struct tracker;
+
+struct tracker_options {
+	struct file_set *files; /* borrowed */
+	struct programs *programs; /* borrowed */
+	uint32_t unwind; /* UNWIND_BY_… */
+	uint64_t unwind_bytes; /* ceiling for unwind tables */
+	record_sink_fn *sink; /* where records go */
+	void *ctx;
+};
+
+int tracker_new(struct tracker **out, const struct tracker_options *options, struct error *err);
+/* NULL is fine. */
+void tracker_free(struct tracker *t);
+/* Readable when there is something to do for tracker_handle(); -1: never. */
+int tracker_fd(const struct tracker *t);
+
+/* Sends the kernel's own modules and mappings. */
+void tracker_send_kernel(struct tracker *t, uint64_t time);
+/* Follows this process, which runs already, and all its descendants. */
+int tracker_add(struct tracker *t, uint32_t pid, uint64_t time, struct error *err);
+
+/* A round: begin, then every event that is in a mapping ring, every record that is in the others.
+ */
+void tracker_begin_round(struct tracker *t);
+void tracker_map_event(void *tracker, const struct map_event *event);
+void tracker_record(struct tracker *t, const struct rec *rec);
+/*
+ * Handles what is older than `now`, the moment before the first ring was read: there are no
+ * predecessors of it outside. The rest waits for the next round; true: there is some.
+ */
+bool tracker_handle(struct tracker *t, uint64_t now);
+/* At the end: everything, waiting for what is being compiled. */
+void tracker_finish(struct tracker *t, uint64_t now);
+
+void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats);
+
+#endif

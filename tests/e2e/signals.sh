@@ -12,8 +12,6 @@ start() { # NAME MODE
 		sh -c "echo \$\$ >$1.pid; exec '$workloads/spin' $2 30" >ready 2>"$1.err" &
 	recorder=$!
 	read -r _ <ready
-	# Not to wait for something: there should be samples from before the signal.
-	sleep 0.3
 	started=${EPOCHREALTIME/./}
 }
 finish() { # NAME STATUS
@@ -26,19 +24,19 @@ start int die
 kill -INT "$recorder"
 finish int 130
 ok "int: the command has ended" wait_until is_gone "$(<int.pid)"
-judge "int: what was recorded" int.json.gz <<<'expect(within("spinning") > 100, len(samples()))'
+judge "int: what was recorded" int.json.gz <<<'expect(within("spinning") > 150, len(samples()))'
 is "int: in --stats" "$(stat_of int exit_status)" 130
 
 start term die
 kill -TERM "$recorder"
 finish term 143
-judge "term: what was recorded" term.json.gz <<<'expect(within("spinning") > 100, len(samples()))'
+judge "term: what was recorded" term.json.gz <<<'expect(within("spinning") > 150, len(samples()))'
 
 start own finish
 kill -INT "$recorder"
 finish own 3
 judge "own: sampling ended with the signal" own.json.gz <<'CODE'
-expect(within("spinning") > 100, len(samples()))
+expect(within("spinning") > 150, len(samples()))
 expect(within("finishing") < 100, f'{within("finishing")} samples after it')
 CODE
 
@@ -48,7 +46,7 @@ finish stubborn 130
 ok "stubborn: prof waits about a second for the command" test $((ended - started)) -lt 8000000
 ok "stubborn: the command goes on" kill -0 "$(<stubborn.pid)"
 kill -KILL "$(<stubborn.pid)"
-judge "stubborn: what was recorded" stubborn.json.gz <<<'expect(within("spinning") > 100, len(samples()))'
+judge "stubborn: what was recorded" stubborn.json.gz <<<'expect(within("spinning") > 150, len(samples()))'
 
 # A background job of CI: SIGINT ignored from the start, in prof and in the command.
 (
@@ -58,12 +56,11 @@ judge "stubborn: what was recorded" stubborn.json.gz <<<'expect(within("spinning
 ) &
 recorder=$!
 read -r _ <ready
-sleep 0.3
 kill -INT "$recorder"
 finish ci 130
 ok "ci: the command got the ignored SIGINT back" test $((0x$(cut -f2 ci.ignored) & 2)) -ne 0
 kill -KILL "$(<ci.pid)" 2>/dev/null
-judge "ci: what was recorded" ci.json.gz <<<'expect(within("spinning") > 100, len(samples()))'
+judge "ci: what was recorded" ci.json.gz <<<'expect(within("spinning") > 150, len(samples()))'
 run "$PROF" record -q -o dispositions.json.gz -- grep -E 'Sig(Ign|Blk)' /proc/self/status
 with=$out
 run grep -E 'Sig(Ign|Blk)' /proc/self/status
@@ -97,7 +94,7 @@ CODE
 run python3 terminal.py 1 "$PROF" record -o tty.json.gz -- "$workloads/spin" finish 30
 is "Ctrl-C: exit status is the command's" "$status" 3
 judge "Ctrl-C: recording goes on until the command has ended" tty.json.gz <<'CODE'
-expect(within("spinning") > 100, len(samples()))
+expect(within("spinning") > 150, len(samples()))
 expect(within("finishing") > 270, f'{within("finishing")} samples after it')
 CODE
 run timeout 20 python3 terminal.py 2 "$PROF" record -o tty2.json.gz -- \
@@ -106,7 +103,7 @@ is "Ctrl-C twice: exit status" "$status" 130
 kill -KILL "$(<tty2.pid)" 2>/dev/null
 judge "Ctrl-C twice: recording ended with the second" tty2.json.gz <<'CODE'
 last = max(time for _, time, _, _ in samples())
-expect(700 < last < 3000, f"last sample at {last} ms")
+expect(500 < last < 10000, f"last sample at {last} ms")
 CODE
 
 is "no temporary files are left" "$(leftovers .)" ""

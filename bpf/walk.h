@@ -96,7 +96,7 @@ walk_value(const struct walk_frame *f, const struct unwind_rule *rule, __u32 kin
 		*value = 0;
 		return WALK_STEPPED;
 	}
-	if (kind == UNWIND_AT_REG && !walk_reg(f, rule->cfa_reg, &at))
+	if (kind == UNWIND_AT_REG && !walk_reg(f, UNWIND_AT_REG_BASE(rule->kinds), &at))
 		return WALK_UNKNOWN_REG;
 	return walk_read_user(f, value, at + (__s64)offset * 8, 8) ? WALK_BAD_READ : WALK_STEPPED;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/bytes.h"
 
-#include <endian.h>
 #include <string.h>
 
 void bytes_init(struct bytes *b, const void *data, size_t size)
@@ -13,55 +12,6 @@ void bytes_init(struct bytes *b, const void *data, size_t size)
 	b->at = b->start;
 	b->end = b->start + (data ? size : 0);
 	b->failed = !data && size;
-}
-
-const void *bytes_take(struct bytes *b, size_t size)
-{
-	const uint8_t *at = b->at;
-
-	if (b->failed || size > (size_t)(b->end - at)) {
-		b->failed = true;
-		return NULL;
-	}
-	b->at = at + size;
-	return at;
-}
-
-uint8_t bytes_u8(struct bytes *b)
-{
-	const uint8_t *at = bytes_take(b, 1);
-
-	return at ? *at : 0;
-}
-
-uint16_t bytes_u16(struct bytes *b)
-{
-	const void *at = bytes_take(b, 2);
-	uint16_t value = 0;
-
-	if (at)
-		memcpy(&value, at, sizeof(value));
-	return le16toh(value);
-}
-
-uint32_t bytes_u32(struct bytes *b)
-{
-	const void *at = bytes_take(b, 4);
-	uint32_t value = 0;
-
-	if (at)
-		memcpy(&value, at, sizeof(value));
-	return le32toh(value);
-}
-
-uint64_t bytes_u64(struct bytes *b)
-{
-	const void *at = bytes_take(b, 8);
-	uint64_t value = 0;
-
-	if (at)
-		memcpy(&value, at, sizeof(value));
-	return le64toh(value);
 }
 
 /*
@@ -125,11 +75,6 @@ const char *bytes_cstr(struct bytes *b)
 	}
 	b->at = terminator + 1;
 	return (const char *)text;
-}
-
-void bytes_skip(struct bytes *b, size_t size)
-{
-	bytes_take(b, size);
 }
 
 void bytes_seek(struct bytes *b, size_t position)

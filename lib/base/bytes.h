@@ -7,9 +7,11 @@
 #ifndef PROF_LIB_BASE_BYTES_H
 #define PROF_LIB_BASE_BYTES_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct bytes {
 	const uint8_t *start, *at, *end;
@@ -25,19 +27,61 @@ static inline size_t bytes_position(const struct bytes *b)
 {
 	return (size_t)(b->at - b->start);
 }
+/* `size` bytes in place, or NULL. */
+static inline const void *bytes_take(struct bytes *b, size_t size)
+{
+	const uint8_t *at = b->at;
+
+	if (b->failed || size > (size_t)(b->end - at)) {
+		b->failed = true;
+		return NULL;
+	}
+	b->at = at + size;
+	return at;
+}
+static inline void bytes_skip(struct bytes *b, size_t size)
+{
+	bytes_take(b, size);
+}
 /* Little-endian, the byte order of every machine that prof records. */
-uint8_t bytes_u8(struct bytes *b);
-uint16_t bytes_u16(struct bytes *b);
-uint32_t bytes_u32(struct bytes *b);
-uint64_t bytes_u64(struct bytes *b);
+static inline uint8_t bytes_u8(struct bytes *b)
+{
+	const uint8_t *at = bytes_take(b, 1);
+
+	return at ? *at : 0;
+}
+static inline uint16_t bytes_u16(struct bytes *b)
+{
+	const void *at = bytes_take(b, 2);
+	uint16_t value = 0;
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return le16toh(value);
+}
+static inline uint32_t bytes_u32(struct bytes *b)
+{
+	const void *at = bytes_take(b, 4);
+	uint32_t value = 0;
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return le32toh(value);
+}
+static inline uint64_t bytes_u64(struct bytes *b)
+{
+	const void *at = bytes_take(b, 8);
+	uint64_t value = 0;
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return le64toh(value);
+}
 /* LEB128 as DWARF has it; more than 64 bits of value fail. */
 uint64_t bytes_uleb(struct bytes *b);
 int64_t bytes_sleb(struct bytes *b);
-/* `size` bytes in place, or NULL. */
-const void *bytes_take(struct bytes *b, size_t size);
 /* A string that is terminated within the bounds, or NULL. */
 const char *bytes_cstr(struct bytes *b);
-void bytes_skip(struct bytes *b, size_t size);
 /* Absolute position from the start. */
 void bytes_seek(struct bytes *b, size_t position);
 /* Advances to the next multiple of `alignment` (a power of two) from the start. */

@@ -50,9 +50,8 @@ struct run {
 	const struct cie *cie;
 	const struct cfi_state *initial; /* what DW_CFA_restore brings back */
 	struct rows *rows; /* NULL while a CIE runs */
-	uint64_t loc, limit, program_vaddr;
+	uint64_t loc, limit;
 	bool changed; /* perhaps, since the last row */
-	bool is_plain; /* the state's rule can be taken as it is */
 	unsigned int depth;
 	struct cfi_state state, remembered[MAX_REMEMBERED];
 };
@@ -101,11 +100,13 @@ static struct expression read_expression(struct run *r, uint64_t pushed)
 	return expression_recognize(code, pc, pushed);
 }
 
-static uint16_t find_special_rule(struct run *r)
+static uint16_t find_rule(struct run *r)
 {
 	struct rule_words rule;
 	uint16_t id = UNWIND_RULE_NONE;
 
+	if (cfi_state_is_plain(&r->state) && !r->cie->is_signal_frame)
+		return rows_rule(r->rows, r->state.rule);
 	if (r->state.ra_undefined)
 		return UNWIND_RULE_END;
 	if (r->cie->is_signal_frame && !r->arch->signal_cfi_is_complete)
@@ -116,16 +117,9 @@ static uint16_t find_special_rule(struct run *r)
 	return id;
 }
 
-/* Ends the row that began at loc; false at the end of the FDE. Only with r->rows. */
-static inline bool end_row(struct run *r, uint64_t delta)
+/* Goes on to a later pc; false at the end of the FDE. */
+static inline bool move_on(struct run *r, uint64_t delta)
 {
-	if (!delta)
-		return true;
-	if (r->changed) {
-		rows_add(r->rows, r->loc,
-			 r->is_plain ? rows_rule(r->rows, r->state.rule) : find_special_rule(r));
-		r->changed = false;
-	}
 	if (delta >= r->limit - r->loc) {
 		r->loc = r->limit;
 		return false;
@@ -134,17 +128,25 @@ static inline bool end_row(struct run *r, uint64_t delta)
 	return true;
 }
 
+/* Ends the row that began at loc; false at the end of the FDE. */
 static bool advance(struct run *r, uint64_t delta)
 {
+	if (!delta)
+		return true;
 	/* A CIE has no place to advance from. */
-	if (delta && !r->rows)
+	if (!r->rows)
 		r->program.failed = true;
-	return !r->program.failed && end_row(r, delta);
+	if (r->program.failed)
+		return false;
+	if (r->changed)
+		rows_add(r->rows, r->loc, find_rule(r));
+	r->changed = false;
+	return move_on(r, delta);
 }
 
 static bool set_loc(struct run *r)
 {
-	uint64_t loc = pointer_read(&r->program, r->cie->pc_encoding, r->program_vaddr, 0);
+	uint64_t loc = pointer_read(&r->program, r->cie->pc_encoding, r->cie->section_vaddr, 0);
 
 	if (loc < r->loc)
 		r->program.failed = true;
@@ -271,7 +273,7 @@ static bool step_rare(struct run *r, uint8_t op)
 }
 
 /* Runs one instruction, its first byte read; false where none can follow. */
-static bool step(struct run *r, uint8_t op)
+static __attribute__((noinline)) bool step(struct run *r, uint8_t op)
 {
 	uint64_t reg, factor = r->cie->code_factor;
 
@@ -314,39 +316,116 @@ static bool step(struct run *r, uint8_t op)
 	}
 }
 
-static void judge_state(struct run *r)
+/* An operand of one or two bytes; false where it is longer, or is not there. */
+static inline bool read_short(const uint8_t **at, const uint8_t *end, uint32_t *value)
 {
-	r->is_plain = cfi_state_is_plain(&r->state) && !r->cie->is_signal_frame;
+	const uint8_t *b = *at;
+
+	if (b < end && b[0] < 0x80) {
+		*value = b[0];
+		*at = b + 1;
+		return true;
+	}
+	if (end - b < 2 || b[1] >= 0x80)
+		return false;
+	*value = (b[0] & 0x7f) | (uint32_t)b[1] << 7;
+	*at = b + 2;
+	return true;
+}
+
+/* DW_CFA_offset of a short offset that is certain to be told; false: let step() see. */
+static inline bool set_short_offset(const struct run *r, struct rule_words *rule, uint8_t reg,
+				    uint32_t offset)
+{
+	enum unwind_value value = unwind_arch_value(r->arch, reg);
+
+	if (value == UNWIND_VALUE_NONE)
+		return true;
+	if (value == UNWIND_VALUE_RA || r->cie->data_factor != -8)
+		return false;
+	rule_set_value(rule, value, UNWIND_AT_CFA, (int16_t)-offset);
+	return true;
+}
+
+/* How far an instruction advances, before the factor; false where it is none that is short. */
+static inline bool read_short_delta(uint8_t op, const uint8_t **at, const uint8_t *end,
+				    uint64_t *delta)
+{
+	const uint8_t *b = *at;
+
+	if (op >= OP_ADVANCE_LOC && op < OP_OFFSET) {
+		*delta = op & 63;
+		return true;
+	}
+	if (op == OP_ADVANCE_LOC1 && b < end) {
+		*delta = b[0];
+		*at = b + 1;
+		return true;
+	}
+	if (op != OP_ADVANCE_LOC2 || end - b < 2)
+		return false;
+	*delta = b[0] | (uint64_t)b[1] << 8;
+	*at = b + 2;
+	return true;
 }
 
 /*
- * The instructions that most programs consist of, one byte and an operand of one byte, are run here
- * without a call: that is 3 of 4 in real files, and decides what a row costs.
+ * The instructions that nearly all programs consist of, run without a call: this loop decides what
+ * a row costs. The rule is kept in registers meanwhile. Returns at an instruction that takes more,
+ * or whenever a state may be in force whose rule cannot be taken as it is; true at the end.
  */
+static bool execute_short(struct run *r)
+{
+	const uint8_t *at = r->program.at, *end = r->program.end, *next;
+	struct rule_words rule = r->state.rule;
+	bool changed = r->changed, more = true;
+	uint64_t delta;
+	uint32_t operand;
+
+	while (more && at < end) {
+		uint8_t op = *at;
+
+		next = at + 1;
+		if (op == OP_DEF_CFA_OFFSET) {
+			if (!read_short(&next, end, &operand))
+				break;
+			rule_set_cfa_offset(&rule, (int32_t)operand);
+			changed = true;
+		} else if (op >= OP_OFFSET && op < OP_RESTORE) {
+			if (!read_short(&next, end, &operand) ||
+			    !set_short_offset(r, &rule, op & 63, operand))
+				break;
+			changed = true;
+		} else if (op != OP_NOP) {
+			if (!read_short_delta(op, &next, end, &delta))
+				break;
+			if (changed && delta)
+				rows_add(r->rows, r->loc, rows_rule(r->rows, rule));
+			changed = changed && !delta;
+			more = move_on(r, delta * r->cie->code_factor);
+		}
+		at = next;
+	}
+	r->program.at = at;
+	r->state.rule = rule;
+	r->changed = changed;
+	return !more || at == end;
+}
+
 static void execute(struct run *r)
 {
-	const uint8_t *at = r->program.at, *end = r->program.end;
 	bool more = true;
 
-	judge_state(r);
-	while (more && at < end) {
-		uint8_t op = *at++;
+	while (more && !r->program.failed && r->program.at < r->program.end) {
+		/* Nothing that is done there changes what this asks for. */
+		bool is_plain = r->rows && cfi_state_is_plain(&r->state) &&
+				rule_cfa_kind(r->state.rule) == UNWIND_CFA_REG &&
+				!r->cie->is_signal_frame;
 
-		if (op >= OP_ADVANCE_LOC && op < OP_OFFSET && r->rows) {
-			more = end_row(r, (uint64_t)(op & 63) * r->cie->code_factor);
-		} else if (op == OP_DEF_CFA_OFFSET && at < end && *at < 0x80 &&
-			   rule_cfa_kind(r->state.rule) == UNWIND_CFA_REG) {
-			rule_set_cfa_offset(&r->state.rule, *at++);
-			r->changed = true;
-		} else if (op >= OP_OFFSET && op < OP_RESTORE && at < end && *at < 0x80 &&
-			   unwind_arch_value(r->arch, op & 63) == UNWIND_VALUE_NONE) {
-			at++;
-		} else if (op != OP_NOP) {
-			r->program.at = at;
-			more = step(r, op) && !r->program.failed;
-			at = r->program.at;
-			judge_state(r);
-		}
+		if (!is_plain || !execute_short(r))
+			more = step(r, *r->program.at++);
+		else
+			more = false;
 	}
 }
 
@@ -360,7 +439,7 @@ bool cfi_run_cie(const struct unwind_arch *arch, struct cie *cie, struct bytes p
 	r.cie = cie;
 	r.initial = &abi;
 	r.rows = NULL;
-	r.loc = r.limit = r.program_vaddr = 0;
+	r.loc = r.limit = 0;
 	r.changed = false;
 	r.depth = 0;
 	r.state = abi;
@@ -384,7 +463,6 @@ bool cfi_run_fde(const struct unwind_arch *arch, const struct cie *cie, const st
 	r.rows = rows;
 	r.loc = fde->start;
 	r.limit = fde->end < limit ? fde->end : limit;
-	r.program_vaddr = fde->program_vaddr;
 	r.changed = true;
 	r.depth = 0;
 	r.state = cie->initial;
@@ -392,6 +470,6 @@ bool cfi_run_fde(const struct unwind_arch *arch, const struct cie *cie, const st
 	if (r.loc < r.limit && r.program.failed)
 		rows_add(rows, r.loc, UNWIND_RULE_NONE);
 	else if (r.loc < r.limit)
-		end_row(&r, r.limit - r.loc);
+		advance(&r, r.limit - r.loc);
 	return !r.program.failed;
 }

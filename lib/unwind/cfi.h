@@ -22,6 +22,7 @@ struct cie {
 	uint8_t pc_encoding; /* absolute or relative to the pointer itself */
 	uint32_t code_factor;
 	int32_t data_factor;
+	uint64_t section_vaddr;
 	struct cfi_state initial;
 };
 
@@ -29,8 +30,7 @@ struct cie {
 struct fde {
 	uint64_t start, end; /* vaddr */
 	uint32_t cie; /* index in eh_frame.cies */
-	struct bytes program;
-	uint64_t program_vaddr; /* of program.start, which is that of the section */
+	struct bytes program; /* its start is that of the section */
 };
 
 /* Runs the CIE's initial instructions and sets cie->initial; false where they are malformed. */

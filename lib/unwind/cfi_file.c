@@ -56,8 +56,7 @@ int cfi_file_read(const struct cfi_file *file, const struct file_range *range, u
 	if (left > range->size)
 		left = range->size;
 	if (left > CFI_FILE_MAX_CFI)
-		return error_text(err, -EFBIG, "a section of %llu bytes",
-				  (unsigned long long)left);
+		return error_text(err, -EFBIG, "a section of %llu bytes", (unsigned long long)left);
 	*data = xmalloc((size_t)left + 1);
 	n = read_at(file->fd, *data, (size_t)left, range->offset);
 	if (n < 0)
@@ -122,8 +121,8 @@ static void add_segment(struct cfi_file *file, struct bytes *b)
 	} else if (type == PT_LOAD) {
 		vec_push(&file->segments, range);
 		if (flags & PF_X)
-			vec_push(&file->code, (struct code_range){range.vaddr,
-								  range.vaddr + memory_size});
+			vec_push(&file->code,
+				 (struct code_range){range.vaddr, range.vaddr + memory_size});
 	}
 }
 
@@ -170,10 +169,14 @@ static void note_section(struct cfi_file *file, const struct section *section, c
 		const char *name;
 		struct file_range *range;
 	} known[] = {
-		{".eh_frame", &file->eh_frame},	      {".eh_frame_hdr", &file->eh_frame_hdr},
-		{".debug_frame", &file->debug_frame}, {".plt", &file->plt},
-		{".plt.sec", &file->plt_sec},	      {".plt.got", &file->plt_got},
-		{".init", &file->init},		      {".fini", &file->fini},
+		{".eh_frame", &file->eh_frame},
+		{".eh_frame_hdr", &file->eh_frame_hdr},
+		{".debug_frame", &file->debug_frame},
+		{".plt", &file->plt},
+		{".plt.sec", &file->plt_sec},
+		{".plt.got", &file->plt_got},
+		{".init", &file->init},
+		{".fini", &file->fini},
 	};
 
 	if (section->type == SHT_NULL || section->type == SHT_NOBITS ||

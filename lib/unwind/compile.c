@@ -8,22 +8,25 @@ struct compile {
 	struct eh_frame frame;
 	struct rows rows;
 	size_t next_stub;
-	size_t last_code; /* where the last FDE was found */
+	const struct code_range *code; /* of the last FDE */
 	uint64_t end; /* of the last FDE, as far as it was taken */
 };
 
-/* The executable range of that vaddr; NULL outside. */
+static bool lies_in(const struct code_range *code, uint64_t vaddr)
+{
+	return vaddr >= code->start && vaddr < code->end;
+}
+
+/* The executable range of that vaddr, mostly that of the last one asked for; NULL outside. */
 static const struct code_range *find_code(struct compile *c, uint64_t vaddr)
 {
-	const struct code_range *code = c->input->code;
-
+	if (c->code && lies_in(c->code, vaddr))
+		return c->code;
 	for (size_t i = 0; i < c->input->code_count; i++) {
-		size_t at = (c->last_code + i) % c->input->code_count;
-
-		if (vaddr < code[at].start || vaddr >= code[at].end)
+		if (!lies_in(&c->input->code[i], vaddr))
 			continue;
-		c->last_code = at;
-		return &code[at];
+		c->code = &c->input->code[i];
+		return c->code;
 	}
 	return NULL;
 }
@@ -63,7 +66,8 @@ static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
 	if (at == count || stubs[at].vaddr > from)
 		rows_add(&c->rows, from, UNWIND_RULE_NONE);
 	for (; at < count && stubs[at].vaddr < to; at++)
-		rows_add(&c->rows, stubs[at].vaddr, rows_rule(&c->rows, rule_pack(&stubs[at].rule)));
+		rows_add(&c->rows, stubs[at].vaddr,
+			 rows_rule(&c->rows, rule_pack(&stubs[at].rule)));
 	c->next_stub = at;
 }
 
@@ -87,16 +91,20 @@ static uint64_t first_vaddr(const struct compile_input *input, uint64_t fde_star
 static void add_all(struct compile *c)
 {
 	const struct compile_input *input = c->input;
-	struct fde fde, next;
-	bool more = next_fde(c, NULL, &fde);
+	/* An FDE ends where the next one begins, so that one is always read ahead. */
+	struct fde fdes[2], *fde = &fdes[0], *next = &fdes[1];
+	bool more = next_fde(c, NULL, fde);
 
 	if (!more)
 		return;
-	c->end = first_vaddr(input, fde.start);
+	c->end = first_vaddr(input, fde->start);
 	while (more && !c->rows.overflowed) {
-		more = next_fde(c, &fde, &next);
-		add_fde(c, &fde, more ? next.start : UINT64_MAX);
+		struct fde *done = fde;
+
+		more = next_fde(c, fde, next);
+		add_fde(c, fde, more ? next->start : UINT64_MAX);
 		fde = next;
+		next = done;
 	}
 	/* The last of stubs is where they end. */
 	if (input->stub_count && input->stubs[input->stub_count - 1].vaddr > c->end) {

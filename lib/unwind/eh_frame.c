@@ -17,39 +17,37 @@ struct entry {
 };
 
 /* False where there is no entry within the section's bounds. */
-static bool read_entry(const struct eh_frame *frame, uint64_t offset, struct entry *entry)
+static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, struct entry *entry)
 {
 	const struct cfi_section *section = &frame->section;
-	struct bytes *b = &entry->body;
+	struct bytes b = {section->data, section->data, section->data + section->size, false};
 	bool is_64bit = false;
 	uint64_t length, id, id_offset;
 
-	bytes_init(b, section->data, section->size);
-	bytes_seek(b, offset);
-	length = bytes_u32(b);
+	bytes_skip(&b, offset);
+	length = bytes_u32(&b);
 	if (length == LENGTH_64) {
 		is_64bit = true;
-		length = bytes_u64(b);
+		length = bytes_u64(&b);
 	}
-	if (b->failed || length > bytes_left(b))
+	if (length > bytes_left(&b) || b.failed)
 		return false;
-	b->end = b->at + length;
-	entry->end = bytes_position(b) + length;
+	b.end = b.at + length;
+	entry->end = bytes_position(&b) + length;
 	entry->is_terminator = length == 0;
-	if (entry->is_terminator)
-		return true;
-	id_offset = bytes_position(b);
+	id_offset = bytes_position(&b);
 	/* .eh_frame has ids of 4 bytes also behind a length of 8. */
-	if (frame->is_debug_frame) {
-		id = is_64bit ? bytes_u64(b) : bytes_u32(b);
+	if (frame->is_debug_frame && length) {
+		id = is_64bit ? bytes_u64(&b) : bytes_u32(&b);
 		entry->is_cie = id == (is_64bit ? UINT64_MAX : UINT32_MAX);
 		entry->cie_offset = id;
-	} else {
-		id = bytes_u32(b);
+	} else if (length) {
+		id = bytes_u32(&b);
 		entry->is_cie = id == 0;
 		entry->cie_offset = id_offset - id;
 	}
-	return !b->failed;
+	entry->body = b;
+	return !b.failed;
 }
 
 /* The letters behind 'z', each of which has its own operand. False where one is not known. */
@@ -125,7 +123,7 @@ static void read_cie(struct eh_frame *frame, uint64_t offset, struct cie *cie)
 {
 	struct entry entry;
 
-	*cie = (struct cie){0};
+	*cie = (struct cie){.section_vaddr = frame->section.vaddr};
 	if (!read_entry(frame, offset, &entry) || entry.is_terminator || !entry.is_cie)
 		return;
 	if (!read_cie_head(frame, cie, &entry.body) || bytes_left(&entry.body) > frame->budget)
@@ -145,10 +143,8 @@ static bool cie_has_offset(const void *table, uint32_t id, const void *key)
 static uint32_t intern_cie(struct eh_frame *frame, uint64_t offset)
 {
 	struct cie cie;
-	uint32_t id = frame->last_cie;
+	uint32_t id;
 
-	if (id != INDEX_NONE && frame->cie_offsets.items[id] == offset)
-		return id;
 	id = index_find(&frame->cie_index, offset, cie_has_offset, frame, &offset);
 	if (id == INDEX_NONE) {
 		read_cie(frame, offset, &cie);
@@ -159,25 +155,39 @@ static uint32_t intern_cie(struct eh_frame *frame, uint64_t offset)
 		index_add(&frame->cie_index, offset, id);
 	}
 	frame->last_cie = id;
+	frame->last_cie_offset = offset;
 	return id;
 }
 
-static bool read_fde(struct eh_frame *frame, const struct entry *entry, struct fde *fde)
+/* What nearly all FDEs have: two numbers of 4 bytes, the first one relative to itself. */
+static inline void read_short_range(struct bytes *b, uint64_t vaddr, struct fde *fde)
 {
-	uint64_t vaddr = frame->section.vaddr;
+	uint64_t position = vaddr + bytes_position(b);
+
+	fde->start = position + (uint64_t)(int64_t)(int32_t)bytes_u32(b);
+	fde->end = fde->start + (uint64_t)(int64_t)(int32_t)bytes_u32(b);
+}
+
+static inline bool read_fde(struct eh_frame *frame, const struct entry *entry, struct fde *fde)
+{
 	struct bytes *b = &fde->program;
 	const struct cie *cie;
 
 	*b = entry->body;
-	fde->cie = intern_cie(frame, entry->cie_offset);
+	fde->cie = entry->cie_offset == frame->last_cie_offset
+			   ? frame->last_cie
+			   : intern_cie(frame, entry->cie_offset);
 	cie = &frame->cies.items[fde->cie];
 	if (!cie->usable)
 		return false;
-	fde->start = pointer_read(b, cie->pc_encoding, vaddr, 0);
-	fde->end = fde->start + pointer_read_form(b, cie->pc_encoding);
+	if (cie->pc_encoding == (POINTER_PC_RELATIVE | POINTER_S32)) {
+		read_short_range(b, cie->section_vaddr, fde);
+	} else {
+		fde->start = pointer_read(b, cie->pc_encoding, cie->section_vaddr, 0);
+		fde->end = fde->start + pointer_read_form(b, cie->pc_encoding);
+	}
 	if (cie->has_augmentation_size)
 		bytes_skip(b, bytes_uleb(b));
-	fde->program_vaddr = vaddr;
 	return !b->failed && fde->end >= fde->start;
 }
 
@@ -236,8 +246,8 @@ static void find_places(struct eh_frame *frame)
 			continue;
 		if (frame->places.count && fde.start < vec_last(&frame->places).start)
 			is_sorted = false;
-		vec_push(&frame->places,
-			 (struct fde_place){.start = fde.start, .vaddr = frame->section.vaddr + at});
+		vec_push(&frame->places, (struct fde_place){.start = fde.start,
+							    .vaddr = frame->section.vaddr + at});
 	}
 	if (!is_sorted)
 		qsort(frame->places.items, frame->places.count, sizeof(*frame->places.items),
@@ -253,7 +263,7 @@ void eh_frame_init(struct eh_frame *frame, const struct unwind_arch *arch,
 		.section = *section,
 		.is_debug_frame = is_debug_frame,
 		.stats = stats,
-		.last_cie = INDEX_NONE,
+		.last_cie_offset = UINT64_MAX, /* no section is that large */
 		.budget = 2 * (uint64_t)section->size,
 	};
 	eh_frame_hdr_read(&frame->hdr, hdr);

@@ -29,6 +29,7 @@ struct eh_frame {
 	VEC(struct cie) cies;
 	VEC(uint64_t) cie_offsets;
 	struct index cie_index; /* by offset */
+	uint64_t last_cie_offset; /* the one that was asked for last, and its row */
 	uint32_t last_cie;
 	/* Where the FDEs are, in order: in the linker's table, or as found by ourselves. */
 	struct eh_frame_hdr hdr;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pointers as .eh_frame and .eh_frame_hdr encode them (LSB core, "DWARF exception header encoding").
+/* Pointers as .eh_frame and .eh_frame_hdr encode them (LSB core, "DWARF exception header
+ * encoding").
  */
 #ifndef PROF_LIB_UNWIND_POINTER_H
 #define PROF_LIB_UNWIND_POINTER_H

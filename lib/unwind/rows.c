@@ -69,6 +69,7 @@ void rows_init(struct rows *rows, struct unwind_table *table, struct unwind_rule
 	rows->table = table;
 	rows->rules = rules;
 	rows->rules_left = ROWS_MAX_NEW_RULES;
+	rows->last_rule = UINT32_MAX;
 }
 
 uint16_t rows_intern(struct rows *rows, struct rule_words rule, struct rows_recent *recent)
@@ -105,6 +106,7 @@ bool rows_begin_page(struct rows *rows, uint64_t vaddr)
 		return false;
 	}
 	open_pages(table, page);
+	vec_reserve(&table->rows, table->rows.count + UNWIND_PAGE_SIZE + 1);
 	/* Nothing precedes the first page, so that it must say itself what holds from its start. */
 	if (!table->rows.count && vaddr != table->start)
 		vec_push(&table->rows, (struct unwind_row){.rule = UNWIND_RULE_NONE});
@@ -129,11 +131,11 @@ void rows_finish(struct rows *rows, uint64_t end)
 	table->page_count = (uint32_t)table->index.count - 1;
 	/* Tables live as long as their modules; vectors grow ahead of need. */
 	table->index.capacity = table->index.count;
-	table->index.items =
-		xreallocarray(table->index.items, table->index.count, sizeof(*table->index.items));
+	table->index.items = xreallocarray(table->index.items, table->index.count,
+					   sizeof(*table->index.items));
 	table->rows.capacity = table->rows.count;
-	table->rows.items =
-		xreallocarray(table->rows.items, table->rows.count, sizeof(*table->rows.items));
+	table->rows.items = xreallocarray(table->rows.items, table->rows.count,
+					  sizeof(*table->rows.items));
 }
 
 void unwind_table_release(struct unwind_table *table)

@@ -27,7 +27,7 @@ struct rows {
 	struct unwind_rules *rules;
 	uint64_t page_end; /* vaddr of the end of the last page that has been begun */
 	uint32_t rules_left; /* how many new ones this table may still bring */
-	uint16_t last_rule;
+	uint32_t last_rule; /* UINT32_MAX: there is no row yet */
 	bool overflowed; /* a limit was met: the table is not complete */
 	struct rows_recent recent[ROWS_RECENT];
 };
@@ -36,7 +36,7 @@ struct rows {
 void rows_init(struct rows *rows, struct unwind_table *table, struct unwind_rules *rules);
 /* For rows_rule() and rows_add(): the number of a rule that is not among the recent ones. */
 uint16_t rows_intern(struct rows *rows, struct rule_words rule, struct rows_recent *recent);
-/* For rows_add(): the first row of a table or page; false where a limit is met. */
+/* For rows_add(): makes room for the rows of that vaddr's page; false where a limit is met. */
 bool rows_begin_page(struct rows *rows, uint64_t vaddr);
 /* No row reaches beyond this vaddr, that of the last row at least. */
 void rows_finish(struct rows *rows, uint64_t end);
@@ -58,13 +58,13 @@ static inline void rows_add(struct rows *rows, uint64_t vaddr, uint16_t rule)
 {
 	struct unwind_table *table = rows->table;
 
-	if (rule == rows->last_rule && table->rows.count)
+	if (rule == rows->last_rule)
 		return;
 	if (vaddr >= rows->page_end && !rows_begin_page(rows, vaddr))
 		return;
-	vec_push(&table->rows,
-		 (struct unwind_row){.pc_low = (uint16_t)(vaddr & (UNWIND_PAGE_SIZE - 1)),
-				     .rule = rule});
+	/* There is room for as many rows as a page can have. */
+	table->rows.items[table->rows.count++] = (struct unwind_row){
+		.pc_low = (uint16_t)(vaddr & (UNWIND_PAGE_SIZE - 1)), .rule = rule};
 	rows->last_rule = rule;
 }
 

@@ -68,8 +68,7 @@ static void add_init_x86_64(struct stubs *stubs, const struct unwind_arch *arch,
 	size_t at = HAS(0, "\xf3\x0f\x1e\xfa") ? 4 : 0;
 
 	/* sub $8,%rsp … add $8,%rsp; ret */
-	if (size < at + 9 || !HAS(at, "\x48\x83\xec\x08") ||
-	    !HAS(size - 5, "\x48\x83\xc4\x08\xc3"))
+	if (size < at + 9 || !HAS(at, "\x48\x83\xec\x08") || !HAS(size - 5, "\x48\x83\xc4\x08\xc3"))
 		return;
 	add_row(stubs, vaddr, at_entry(arch, 8));
 	add_row(stubs, vaddr + at + 4, at_entry(arch, 16));
@@ -84,8 +83,7 @@ static void add_x86_64(struct stubs *stubs, const struct unwind_arch *arch, enum
 		add_plt_x86_64(stubs, arch, code, size, vaddr);
 	} else if (kind == STUB_INIT_FINI) {
 		add_init_x86_64(stubs, arch, code, size, vaddr);
-	} else if (kind == STUB_PLT_JUMPS &&
-		   (HAS(0, "\xff\x25") || HAS(0, "\xf3\x0f\x1e\xfa"))) {
+	} else if (kind == STUB_PLT_JUMPS && (HAS(0, "\xff\x25") || HAS(0, "\xf3\x0f\x1e\xfa"))) {
 		add_row(stubs, vaddr, at_entry(arch, 8));
 		add_row(stubs, vaddr + size, no_rule);
 	}

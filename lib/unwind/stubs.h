@@ -27,7 +27,8 @@ enum stub_kind {
 };
 
 void stubs_release(struct stubs *stubs);
-/* Adds what is known of these bytes at that vaddr; nothing where they look unlike anything known. */
+/* Adds what is known of these bytes at that vaddr; nothing where they look unlike anything known.
+ */
 void stubs_add(struct stubs *stubs, const struct unwind_arch *arch, enum stub_kind kind,
 	       const uint8_t *code, size_t size, uint64_t vaddr);
 /* Puts the rows in order; where stubs overlap, the later ones are dropped. */

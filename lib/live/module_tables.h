@@ -19,6 +19,7 @@ enum table_state {
 	TABLE_NONE, /* code without CFI, or that cannot be had */
 	TABLE_PENDING,
 	TABLE_READY,
+	TABLE_DROPPED, /* nobody had it mapped for a while: to be compiled again when it is */
 };
 
 /* A run of pages whose index and rows fit into one shard. */
@@ -34,6 +35,7 @@ struct module_table {
 	VEC(struct table_chunk) chunks; /* ascending */
 	uint64_t entry;
 	uint64_t rows;
+	uint64_t last_used_ns;
 };
 
 struct module_tables {

@@ -77,7 +77,9 @@ int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 		.build_id = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.wakeup_events = 1,
+		/* Bytes: a number of events would count samples only, and there are none. */
+		.watermark = 1,
+		.wakeup_watermark = 1,
 	};
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct map_ring *ring;

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -27,7 +26,28 @@ struct table_worker {
 	struct unwind_rules rules;
 	size_t stored_rules;
 	struct unwind_rule *rule_map;
+	uint32_t first_rule, rule_count;
 };
+
+/* Rules are counted from UNWIND_RULE_FIRST here, and from first_rule on in the map. */
+static uint16_t number_in_map(const struct table_worker *w, uint16_t rule)
+{
+	uint32_t number = rule - UNWIND_RULE_FIRST;
+
+	if (rule < UNWIND_RULE_FIRST)
+		return rule;
+	return number < w->rule_count ? (uint16_t)(w->first_rule + number) : UNWIND_RULE_NONE;
+}
+
+static void store_rules(struct table_worker *w)
+{
+	for (; w->stored_rules < w->rules.rows.count; w->stored_rules++) {
+		uint16_t number = number_in_map(w, (uint16_t)w->stored_rules);
+
+		if (number != UNWIND_RULE_NONE || !w->stored_rules)
+			w->rule_map[number] = w->rules.rows.items[w->stored_rules];
+	}
+}
 
 static void compile(struct table_worker *w, const struct job *job, struct table_result *result)
 {
@@ -40,8 +60,9 @@ static void compile(struct table_worker *w, const struct job *job, struct table_
 		memset(&result->table, 0, sizeof(result->table));
 	}
 	close(job->fd);
-	for (; w->stored_rules < w->rules.rows.count; w->stored_rules++)
-		w->rule_map[w->stored_rules] = w->rules.rows.items[w->stored_rules];
+	vec_for_each(&result->table.rows, struct unwind_row *, row)
+		row->rule = number_in_map(w, row->rule);
+	store_rules(w);
 }
 
 /* With the lock held: the next job, waiting for it. False: the end. */
@@ -82,19 +103,20 @@ static void *work(void *arg)
 	return NULL;
 }
 
-struct table_worker *table_worker_new(struct unwind_rule *rules)
+struct table_worker *table_worker_new(struct unwind_rule *rules, uint32_t first, uint32_t count,
+				      int event_fd)
 {
 	struct table_worker *w = xcalloc(1, sizeof(*w));
 
 	w->rule_map = rules;
-	w->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	w->first_rule = first;
+	w->rule_count = count;
+	w->event_fd = event_fd;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->wake, NULL);
 	pthread_cond_init(&w->done, NULL);
 	unwind_rules_init(&w->rules);
-	if (w->event_fd < 0 || pthread_create(&w->thread, NULL, work, w)) {
-		if (w->event_fd >= 0)
-			close(w->event_fd);
+	if (pthread_create(&w->thread, NULL, work, w)) {
 		unwind_rules_release(&w->rules);
 		free(w);
 		return NULL;
@@ -121,13 +143,7 @@ void table_worker_free(struct table_worker *w)
 	pthread_mutex_destroy(&w->lock);
 	pthread_cond_destroy(&w->wake);
 	pthread_cond_destroy(&w->done);
-	close(w->event_fd);
 	free(w);
-}
-
-int table_worker_fd(const struct table_worker *w)
-{
-	return w->event_fd;
 }
 
 void table_worker_submit(struct table_worker *w, uint32_t module_id, int fd)
@@ -148,7 +164,6 @@ void table_worker_wait(struct table_worker *w)
 
 bool table_worker_next(struct table_worker *w, struct table_result *result)
 {
-	uint64_t count;
 	bool found;
 
 	pthread_mutex_lock(&w->lock);
@@ -156,7 +171,6 @@ bool table_worker_next(struct table_worker *w, struct table_result *result)
 	if (found) {
 		*result = w->results.items[w->next_result++];
 	} else {
-		(void)!read(w->event_fd, &count, sizeof(count));
 		vec_clear(&w->results);
 		w->next_result = 0;
 	}

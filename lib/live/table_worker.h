@@ -19,12 +19,15 @@ struct table_result {
 	struct unwind_table table;
 };
 
-/* `rules` has room for UNWIND_RULES_MAX; the thread stores what a table needs before it is done. */
-struct table_worker *table_worker_new(struct unwind_rule *rules);
+/*
+ * `rules` has room for UNWIND_RULES_MAX; the thread stores what a table needs before it is done.
+ * The rules with fixed numbers apart, it uses `count` of them from `first` on. Each result is
+ * announced by adding one to event_fd, an eventfd(2) that is borrowed.
+ */
+struct table_worker *table_worker_new(struct unwind_rule *rules, uint32_t first, uint32_t count,
+				      int event_fd);
 /* Waits for the file at hand. NULL is fine. */
 void table_worker_free(struct table_worker *w);
-/* Readable when there are results. */
-int table_worker_fd(const struct table_worker *w);
 /* Takes the descriptor over. Files are done in order. */
 void table_worker_submit(struct table_worker *w, uint32_t module_id, int fd);
 /* Until all that was submitted is done. */

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "bpf/unwind.h"
 #include "lib/base/alloc.h"
@@ -22,6 +25,11 @@
  */
 #define GRACE_ROUNDS 4
 #define GRACE_NS 50000000ull
+/* Tables of files that nobody has mapped for so long are dropped, when it is looked after them. */
+#define UNUSED_NS 10000000000ull
+#define SWEEP_NS 5000000000ull
+/* Files from that size on have a thread of their own, so that they do not delay the others. */
+#define LARGE_FILE (4u << 20)
 #define SPACE_WORDS (sizeof(struct unwind_mapping) / 4)
 
 /* The address space of a process. */
@@ -43,15 +51,30 @@ struct unwinder {
 	struct programs *programs;
 	struct shards shards;
 	struct module_tables tables;
-	struct table_worker *worker;
+	struct table_worker *small_files, *large_files;
+	int event_fd; /* of both */
 	struct later *later;
 	VEC(struct space) spaces;
 	VEC(uint32_t) free_spaces, dirty;
 	struct index by_pid;
 	VEC(struct garbage) garbage; /* in order of time */
 	struct unwind_mappings scratch;
-	uint64_t stamp, round, refused;
+	const struct file_set *files;
+	uint64_t stamp, round, refused, next_sweep_ns;
 };
+
+/* Each has half of the numbers for rules, so that they need not agree on any. */
+static bool start_workers(struct unwinder *u, struct unwind_rule *rules)
+{
+	const uint32_t half = (UNWIND_RULES_MAX - UNWIND_RULE_FIRST) / 2;
+
+	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (u->event_fd < 0)
+		return false;
+	u->small_files = table_worker_new(rules, UNWIND_RULE_FIRST, half, u->event_fd);
+	u->large_files = table_worker_new(rules, UNWIND_RULE_FIRST + half, half, u->event_fd);
+	return u->small_files && u->large_files;
+}
 
 int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err)
 {
@@ -69,14 +92,15 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 		return error_set(err, -errno, "map the unwind rules");
 	u = xcalloc(1, sizeof(*u));
 	u->programs = options->programs;
+	u->files = options->files;
+	u->event_fd = -1;
 	shards_init(&u->shards, programs_unwind_shards_fd(options->programs), options->max_bytes);
 	module_tables_init(&u->tables, &u->shards);
 	later.tables = &u->tables;
 	u->later = later_new(&later);
-	u->worker = table_worker_new(rules);
-	if (!u->worker) {
+	if (!start_workers(u, rules)) {
 		unwinder_free(u);
-		return error_set(err, -EAGAIN, "start the thread that compiles unwind tables");
+		return error_set(err, -EAGAIN, "start the threads that compile unwind tables");
 	}
 	*out = u;
 	return 0;
@@ -86,7 +110,10 @@ void unwinder_free(struct unwinder *u)
 {
 	if (!u)
 		return;
-	table_worker_free(u->worker);
+	table_worker_free(u->small_files);
+	table_worker_free(u->large_files);
+	if (u->event_fd >= 0)
+		close(u->event_fd);
 	later_free(u->later);
 	vec_for_each(&u->spaces, struct space *, space) {
 		if (space->mappings)
@@ -105,7 +132,7 @@ void unwinder_free(struct unwinder *u)
 
 int unwinder_fd(const struct unwinder *u)
 {
-	return table_worker_fd(u->worker);
+	return u->event_fd;
 }
 
 static bool pid_equal(const void *table, uint32_t id, const void *key)
@@ -151,14 +178,41 @@ static void discard(struct unwinder *u, const struct shard_piece *piece, uint64_
 		vec_push(&u->garbage, (struct garbage){*piece, u->round, now});
 }
 
+/* False: there is no file, or it cannot be had. */
+static bool submit(struct unwinder *u, uint32_t module_id, int fd)
+{
+	int copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+	struct stat st;
+
+	if (copy < 0)
+		return false;
+	if (fstat(copy, &st) == 0 && st.st_size >= LARGE_FILE)
+		table_worker_submit(u->large_files, module_id, copy);
+	else
+		table_worker_submit(u->small_files, module_id, copy);
+	return true;
+}
+
 void unwinder_module(struct unwinder *u, const struct rec_module *rec, int fd)
 {
 	bool has_code = rec->kind == MODULE_FILE || rec->kind == MODULE_VDSO;
-	int copy = has_code && fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+	bool is_pending = has_code && submit(u, rec->module_id, fd);
 
-	module_tables_add(&u->tables, rec, copy >= 0 ? TABLE_PENDING : TABLE_NONE);
-	if (copy >= 0)
-		table_worker_submit(u->worker, rec->module_id, copy);
+	module_tables_add(&u->tables, rec, is_pending ? TABLE_PENDING : TABLE_NONE);
+}
+
+/* A table that was dropped is needed again. */
+static void revive(struct unwinder *u, uint32_t module_id)
+{
+	struct module_table *table;
+
+	if (module_id >= u->tables.rows.count)
+		return;
+	table = &u->tables.rows.items[module_id];
+	if (table->state == TABLE_DROPPED)
+		table->state = submit(u, module_id, file_set_find(u->files, module_id))
+				       ? TABLE_PENDING
+				       : TABLE_NONE;
 }
 
 void unwinder_map(struct unwinder *u, const struct rec_map *rec)
@@ -173,6 +227,7 @@ void unwinder_map(struct unwinder *u, const struct rec_map *rec)
 
 	if (!space)
 		space = add_space(u, rec->rec.pid);
+	revive(u, rec->module_id);
 	if (!space->mappings)
 		space->mappings = mapping_table_new();
 	if (mapping_table_insert(&space->mappings, &mapping, ++u->stamp))
@@ -273,15 +328,16 @@ static void publish(struct unwinder *u, struct space *space, uint64_t now)
 static void take_tables(struct unwinder *u)
 {
 	struct table_result result;
-	bool any = false;
 
-	while (table_worker_next(u->worker, &result)) {
+	uint64_t count;
+
+	if (read(u->event_fd, &count, sizeof(count)) < 0)
+		return;
+	while (table_worker_next(u->small_files, &result) ||
+	       table_worker_next(u->large_files, &result)) {
 		module_tables_store(&u->tables, result.module_id, &result.table);
 		unwind_table_release(&result.table);
-		any = true;
 	}
-	if (!any)
-		return;
 	for (uint32_t id = 0; id < u->spaces.count; id++) {
 		if (u->spaces.items[id].is_pending)
 			mark_dirty(u, &u->spaces.items[id]);
@@ -307,11 +363,44 @@ static void collect_garbage(struct unwinder *u, uint64_t now)
 		u->garbage.count * sizeof(*u->garbage.items));
 }
 
+static void drop_table(struct unwinder *u, struct module_table *table, uint64_t now)
+{
+	vec_for_each(&table->chunks, const struct table_chunk *, chunk)
+		discard(u, &chunk->piece, now);
+	vec_clear(&table->chunks);
+	table->state = TABLE_DROPPED;
+	table->rows = 0;
+}
+
+/* What no process has mapped for a while goes. */
+static void sweep(struct unwinder *u, uint64_t now)
+{
+	if (now < u->next_sweep_ns)
+		return;
+	u->next_sweep_ns = now + SWEEP_NS;
+	vec_for_each(&u->spaces, const struct space *, space) {
+		if (!space->mappings)
+			continue;
+		vec_for_each(&space->mappings->rows, const struct mapping *, mapping) {
+			if (mapping->module < u->tables.rows.count)
+				u->tables.rows.items[mapping->module].last_used_ns = now;
+		}
+	}
+	vec_for_each(&u->tables.rows, struct module_table *, table) {
+		if (table->state == TABLE_READY && !table->last_used_ns)
+			table->last_used_ns = now;
+		else if (table->state == TABLE_READY && now - table->last_used_ns > UNUSED_NS)
+			drop_table(u, table, now);
+	}
+}
+
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 {
 	u->round++;
-	if (all)
-		table_worker_wait(u->worker);
+	if (all) {
+		table_worker_wait(u->small_files);
+		table_worker_wait(u->large_files);
+	}
 	take_tables(u);
 	vec_for_each(&u->dirty, const uint32_t *, id) {
 		struct space *space = &u->spaces.items[*id];
@@ -324,6 +413,7 @@ void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 	}
 	vec_clear(&u->dirty);
 	later_flush(u->later, now, all);
+	sweep(u, now);
 	collect_garbage(u, now);
 }
 

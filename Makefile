@@ -128,9 +128,10 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o \
 	$(call say,LINK)
 	$(Q)$(link) $(if $(fuzzer),-fsanitize=fuzzer) -o $@ $^ $(LIBS)
 
+$(BUILD)/tests/bench/bench_cfi_compare: $(BUILD)/tests/unit/cfi_reference.o
 $(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(libprof)
 	$(call say,LINK)
-	$(Q)$(link) -o $@ $^ $(LIBS)
+	$(Q)$(link) -o $@ $(filter %.o,$^) $(libprof) $(LIBS)
 
 # What is recorded is no part of prof: the same code whatever BUILD, with frame pointers and lines.
 workload_cflags := -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-omit-frame-pointer \

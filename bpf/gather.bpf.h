@@ -111,6 +111,21 @@ static __always_inline bool find_space(struct task_struct *task, struct stack_sc
 	return true;
 }
 
+/*
+ * In the middle of an exec the registers are those of the old program, whose memory is gone
+ * already: nothing is missing from such a stack.
+ */
+static __always_inline void forget_replaced_space(struct task_struct *task, struct stack_scratch *s)
+{
+	if (!(s->sample_flags & SAMPLE_LEAF_KERNEL) ||
+	    !(s->stack_flags & (STACK_UNKNOWN | STACK_BROKEN)) ||
+	    !bpf_core_field_exists(task->in_execve) || !BPF_CORE_READ_BITFIELD(task, in_execve))
+		return;
+	s->user_depth = 0;
+	s->stack_flags &= ~(STACK_UNKNOWN | STACK_BROKEN | STACK_GUESSED | STACK_USER_PC);
+	s->sample_flags |= SAMPLE_EXITING;
+}
+
 static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *ctx,
 						struct task_struct *task, struct stack_scratch *s,
 						__u32 pid)
@@ -129,6 +144,7 @@ static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *ctx,
 		bpf_loop(USER_DEPTH_MAX, unwind_turn, &c, 0);
 	else
 		s->stack_flags |= STACK_UNKNOWN;
+	forget_replaced_space(task, s);
 }
 
 static __always_inline void gather_user(struct bpf_perf_event_data *ctx, struct task_struct *task,

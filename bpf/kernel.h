@@ -67,6 +67,7 @@ struct task_struct {
 	unsigned int flags;
 	struct sched_entity se;
 	int exit_code;
+	unsigned int in_execve : 1;
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;

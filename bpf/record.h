@@ -58,7 +58,7 @@ enum {
 	SAMPLE_LEAF_KERNEL = 1 << 0, /* leaf is a kernel address */
 	SAMPLE_NO_STACK = 1 << 1, /* nothing lies below the leaf; stack_id is unused */
 	SAMPLE_KERNEL_THREAD = 1 << 2, /* the task has no user side at all */
-	SAMPLE_EXITING = 1 << 3, /* the task's address space is being torn down */
+	SAMPLE_EXITING = 1 << 3, /* the task's address space is being torn down, or replaced */
 	SAMPLE_NO_LEAF = 1 << 4, /* not even the innermost pc is known; leaf is 0 */
 };
 

@@ -54,6 +54,12 @@ expect([t["pid"] for t in p["threads"]][0] == args[0], check_profile.thread_name
 expect(int(args[0]) < 100, args[0])
 expect(within("sixty", thread("shares")) > 100, "no sixty()")
 CODE
+# A thread that has given its pid back still runs for a moment.
+run unshare -pf --mount-proc "$PROF" record -F 10000 -o ends.json.gz -- "$workloads/short_threads" 300 1
+judge "in a pid namespace: threads that end keep their tid" ends.json.gz <<'CODE'
+expect(len(p["threads"]) == 301, f"{len(p['threads'])} threads")
+expect(all(t["tid"] > 0 for t in p["threads"]), [t["name"] for t in p["threads"] if t["tid"] <= 0])
+CODE
 
 # Two at once, which see nothing of each other.
 "$PROF" record -q -o one.json.gz -- "$workloads/shares" 0.5 2>one.err &

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* Unwind tables in shards: room, chunks, and what the walker is told of a mapping. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/base/alloc.h"
+#include "lib/live/module_tables.h"
+#include "lib/stream/record.h"
+
+/* Rules are looked up here, stacks are not. */
+#define walk_read_user(frame, to, addr, size) ((void)(frame), (void)(to), (void)(addr), -1)
+#include "bpf/walk.h"
+
+/* Shards without the maps behind them. */
+struct fixture {
+	struct shards shards;
+	struct module_tables tables;
+};
+
+static void add_shard(struct shards *s)
+{
+	struct shard shard = {.fd = -1, .words = xcalloc(UNWIND_SHARD_WORDS, sizeof(uint32_t))};
+
+	vec_push(&shard.holes, (struct shard_piece){.shard = (uint32_t)s->rows.count,
+						    .words = UNWIND_SHARD_WORDS});
+	vec_push(&s->rows, shard);
+}
+
+static void setup(struct fixture *f, unsigned int shards)
+{
+	*f = (struct fixture){0};
+	shards_init(&f->shards, -1, 0);
+	for (unsigned int i = 0; i < shards; i++)
+		add_shard(&f->shards);
+	module_tables_init(&f->tables, &f->shards);
+}
+
+static void teardown(struct fixture *f)
+{
+	module_tables_release(&f->tables);
+	vec_for_each(&f->shards.rows, struct shard *, shard) {
+		free(shard->words);
+		vec_release(&shard->holes);
+	}
+	vec_release(&f->shards.rows);
+}
+
+static void pieces_are_aligned_and_come_back(void **state)
+{
+	struct fixture f;
+	struct shard_piece pieces[4];
+
+	(void)state;
+	setup(&f, 1);
+	for (size_t i = 0; i < 4; i++) {
+		assert_true(shards_alloc(&f.shards, 17, &pieces[i]));
+		assert_int_equal(pieces[i].at % 16, 0);
+		assert_int_equal(pieces[i].words, 32);
+	}
+	/* Given back in an order that touches no neighbour, one, and both. */
+	shards_free(&f.shards, &pieces[0]);
+	shards_free(&f.shards, &pieces[2]);
+	assert_int_equal(f.shards.rows.items[0].holes.count, 3);
+	shards_free(&f.shards, &pieces[1]);
+	shards_free(&f.shards, &pieces[3]);
+	assert_int_equal(f.shards.rows.items[0].holes.count, 1);
+	assert_int_equal(f.shards.rows.items[0].holes.items[0].at, 0);
+	assert_int_equal(f.shards.rows.items[0].holes.items[0].words, UNWIND_SHARD_WORDS);
+	teardown(&f);
+}
+
+static void the_ceiling_holds(void **state)
+{
+	struct fixture f;
+	struct shard_piece piece;
+
+	(void)state;
+	setup(&f, 1);
+	assert_true(shards_alloc(&f.shards, UNWIND_SHARD_WORDS, &piece));
+	assert_false(shards_alloc(&f.shards, 1, &piece));
+	assert_false(shards_alloc(&f.shards, UNWIND_SHARD_WORDS + 1, &piece));
+	assert_false(shards_alloc(&f.shards, 0, &piece));
+	teardown(&f);
+}
+
+/* A table of `pages` pages with `rows` rows each; the rule of a row says where it is. */
+static void make_table(struct unwind_table *table, uint32_t pages, uint32_t rows)
+{
+	*table = (struct unwind_table){.start = 0x1000, .page_count = pages};
+	for (uint32_t page = 0; page < pages; page++) {
+		vec_push(&table->index, (uint32_t)table->rows.count);
+		for (uint32_t row = 0; row < rows; row++)
+			vec_push(&table->rows,
+				 (struct unwind_row){.pc_low = (uint16_t)(8 + row),
+						     .rule = (uint16_t)(page * 7 + row + 2)});
+	}
+	vec_push(&table->index, (uint32_t)table->rows.count);
+}
+
+static void add_module(struct fixture *f, uint32_t id, uint64_t code_size)
+{
+	struct rec_module *rec = xcalloc(1, rec_module_size(2, 0));
+
+	record_init(&rec->rec, REC_MODULE, rec_module_size(2, 0), 0, 0, 0);
+	rec->module_id = id;
+	rec->segment_count = 2;
+	rec->segments[0] = (struct rec_segment){.file_offset = 0, .file_size = 0x800, .vaddr = 0};
+	rec->segments[1] = (struct rec_segment){
+		.file_offset = 0x800, .file_size = code_size, .vaddr = 0x1800, .executable = 1};
+	module_tables_add(&f->tables, rec, TABLE_PENDING);
+	free(rec);
+}
+
+static uint16_t rule_at(const struct fixture *f, const struct unwind_mappings *mappings,
+			uint64_t addr)
+{
+	vec_for_each(&mappings->rows, const struct unwind_mapping *, m) {
+		const struct shard *shard = &f->shards.rows.items[m->shard];
+
+		if (addr < m->start || addr >= m->end)
+			continue;
+		if (!(m->flags & UNWIND_HAS_TABLE))
+			return UNWIND_RULE_NONE;
+		return (uint16_t)walk_find_rule(m, shard->words, UNWIND_SHARD_WORDS,
+						addr - m->bias);
+	}
+	return UINT16_MAX;
+}
+
+static void every_row_is_found_again_across_chunks(void **state)
+{
+	const uint32_t pages = 4000, rows = 600; /* 2.4 million words: three chunks */
+	struct unwind_mappings mappings = {0};
+	struct unwind_table table;
+	struct mapping mapping = {.file_offset = 0, .module = 1};
+	struct fixture f;
+
+	(void)state;
+	setup(&f, 4);
+	make_table(&table, pages, rows);
+	add_module(&f, 1, (uint64_t)pages * UNWIND_PAGE_SIZE);
+	module_tables_store(&f.tables, 1, &table);
+	assert_int_equal(f.tables.rows.items[1].state, TABLE_READY);
+	assert_true(f.tables.rows.items[1].chunks.count >= 3);
+	/* Mapped from the page that holds the segment's first byte: offset 0 is vaddr 0x1000. */
+	mapping.start = 0x7f0000000000;
+	mapping.end = mapping.start + (uint64_t)pages * UNWIND_PAGE_SIZE;
+	module_tables_describe(&f.tables, &mapping, &mappings);
+	assert_true(mappings.rows.count >= 3);
+	for (size_t i = 1; i < mappings.rows.count; i++)
+		assert_int_equal(mappings.rows.items[i - 1].end, mappings.rows.items[i].start);
+	assert_int_equal(mappings.rows.items[0].start, mapping.start);
+	assert_int_equal(vec_last(&mappings.rows).end, mapping.end);
+	for (uint32_t page = 1; page < pages; page += 3) {
+		uint64_t addr = mapping.start + (uint64_t)page * UNWIND_PAGE_SIZE;
+
+		/* Before the first row of a page, the last of the page before it holds. */
+		assert_int_equal(rule_at(&f, &mappings, addr + 7),
+				 (uint16_t)((page - 1) * 7 + rows - 1 + 2));
+		assert_int_equal(rule_at(&f, &mappings, addr + 8), (uint16_t)(page * 7 + 2));
+		assert_int_equal(rule_at(&f, &mappings, addr + 1023),
+				 (uint16_t)(page * 7 + rows - 1 + 2));
+	}
+	unwind_table_release(&table);
+	vec_release(&mappings.rows);
+	teardown(&f);
+}
+
+static void what_has_no_table_says_so(void **state)
+{
+	struct unwind_mappings mappings = {0};
+	struct mapping anon = {.start = 0x1000, .end = 0x2000, .module = MAPPING_ANON};
+	struct mapping pending = {
+		.start = 0x2000, .end = 0x3000, .file_offset = 0x800, .module = 0};
+	struct unwind_table empty = {0};
+	struct fixture f;
+
+	(void)state;
+	setup(&f, 1);
+	add_module(&f, 0, 0x1000);
+	module_tables_describe(&f.tables, &anon, &mappings);
+	module_tables_describe(&f.tables, &pending, &mappings);
+	module_tables_store(&f.tables, 0, &empty);
+	module_tables_describe(&f.tables, &pending, &mappings);
+	assert_int_equal(mappings.rows.count, 3);
+	assert_int_equal(mappings.rows.items[0].flags, 0);
+	assert_int_equal(mappings.rows.items[1].flags, UNWIND_PENDING);
+	assert_int_equal(mappings.rows.items[2].flags, 0);
+	vec_release(&mappings.rows);
+	teardown(&f);
+}
+
+static void a_table_without_room_is_counted(void **state)
+{
+	struct unwind_table table;
+	struct shard_piece all;
+	struct fixture f;
+
+	(void)state;
+	setup(&f, 1);
+	assert_true(shards_alloc(&f.shards, UNWIND_SHARD_WORDS, &all));
+	make_table(&table, 4, 4);
+	add_module(&f, 0, 0x1000);
+	module_tables_store(&f.tables, 0, &table);
+	assert_int_equal(f.tables.rows.items[0].state, TABLE_NONE);
+	assert_int_equal(f.tables.too_large, 1);
+	unwind_table_release(&table);
+	teardown(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pieces_are_aligned_and_come_back),
+		cmocka_unit_test(the_ceiling_holds),
+		cmocka_unit_test(every_row_is_found_again_across_chunks),
+		cmocka_unit_test(what_has_no_table_says_so),
+		cmocka_unit_test(a_table_without_room_is_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -175,7 +175,8 @@ static void signals_are_given_back(void **state)
 	status = text_read_fd(fd, 1 << 16, NULL);
 	assert_non_null(status);
 	assert_int_equal(status_field(status, "SigBlk:"), 1u << (SIGUSR1 - 1));
-	assert_int_equal(status_field(status, "SigIgn:"), 1u << (SIGINT - 1));
+	/* The C library's own two are ignored in whatever posix_spawn() has started. */
+	assert_int_equal(status_field(status, "SigIgn:") & ~(3ull << 31), 1u << (SIGINT - 1));
 }
 
 static void it_inherits_no_descriptor(void **state)

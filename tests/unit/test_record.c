@@ -32,7 +32,7 @@ static void every_kind_needs_its_fixed_part(void **state)
 		{REC_FORK, sizeof(struct rec_fork)},	 {REC_NAME, sizeof(struct rec_name)},
 		{REC_EXIT, sizeof(struct rec_exit)},	 {REC_MAP, sizeof(struct rec_map)},
 		{REC_MODULE, sizeof(struct rec_module)}, {REC_LOST, sizeof(struct rec_lost)},
-		{REC_CPU, sizeof(struct rec_cpu)},
+		{REC_CPU, sizeof(struct rec_cpu)},	 {REC_COPY, sizeof(struct rec_copy)},
 	};
 
 	(void)state;
@@ -109,6 +109,20 @@ static void a_module_must_hold_what_it_announces(void **state)
 	assert_false(record_is_valid(&module->rec, sizeof(buffer)));
 }
 
+static void a_copy_must_hold_what_it_announces(void **state)
+{
+	struct rec_copy *copy = (struct rec_copy *)make(REC_COPY, sizeof(*copy) + 24);
+
+	(void)state;
+	copy->kernel_depth = 2;
+	copy->stack_size = 8;
+	assert_true(record_is_valid(&copy->rec, sizeof(buffer)));
+	copy->stack_size = 9;
+	assert_false(record_is_valid(&copy->rec, sizeof(buffer)));
+	copy->stack_size = 0xffffffff;
+	assert_false(record_is_valid(&copy->rec, sizeof(buffer)));
+}
+
 static void causes_have_the_names_of_the_statistics(void **state)
 {
 	(void)state;
@@ -125,6 +139,7 @@ int main(void)
 		cmocka_unit_test(rubbish_is_not_valid),
 		cmocka_unit_test(a_stack_must_hold_what_it_announces),
 		cmocka_unit_test(a_module_must_hold_what_it_announces),
+		cmocka_unit_test(a_copy_must_hold_what_it_announces),
 		cmocka_unit_test(causes_have_the_names_of_the_statistics),
 	};
 

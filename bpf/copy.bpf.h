@@ -63,6 +63,8 @@ static __always_inline __u32 copy_stack(struct copy_scratch *c, __u32 at, __u64 
 			break;
 		if (size > want - done)
 			size = want - done;
+		/* It cannot be, which the compiler knows, but not the verifier. */
+		barrier_var(size);
 		if (!size || size > COPY_PAGE)
 			break;
 		if (bpf_probe_read_user((void *)(c->words + COPY_HEADER_WORDS + at) + done, size,

@@ -20,15 +20,17 @@ static const volatile __u8 some_kinds[DEPTH_MAX + 8] = {
 
 static __always_inline void gather_kernel(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
 {
-	__u32 count = get_stack(ctx, s, HEADER_WORDS - 1, KERNEL_DEPTH_MAX + 1, 0);
+	__u32 depth = get_stack(ctx, s, HEADER_WORDS - 1, KERNEL_DEPTH_MAX + 1, 0) - 1;
 
-	if (!count || count > KERNEL_DEPTH_MAX + 1)
+	/* Nothing at all is a large number here: 6.1's verifier sees that, but not !count. */
+	barrier_var(depth);
+	if (depth > KERNEL_DEPTH_MAX)
 		return;
 	s->leaf = s->words[HEADER_WORDS - 1];
-	s->kernel_depth = count - 1;
+	s->kernel_depth = depth;
 	s->sample_flags |= SAMPLE_LEAF_KERNEL;
 	s->stack_flags |= STACK_USER_PC;
-	bpf_probe_read_kernel(s->kinds, count - 1, (const void *)some_kinds);
+	bpf_probe_read_kernel(s->kinds, depth, (const void *)some_kinds);
 }
 
 /* By frame pointers, as the kernel does it. */

@@ -33,7 +33,9 @@ DEFINE_CLEANUP(struct debug_info *, free_info)
 
 static int check_size(const struct binary *b, struct error *err)
 {
-	if (binary_expanded_size(b) / MAX_INFLATION > binary_file_size(b) + FREE_INFLATION)
+	uint64_t limit = binary_file_size(b) * MAX_INFLATION + FREE_INFLATION;
+
+	if (binary_expanded_size(b) > limit)
 		return error_text(err, -EFBIG, "sections would inflate to %llu bytes",
 				  (unsigned long long)binary_expanded_size(b));
 	return 0;
@@ -73,8 +75,10 @@ static int open_shared_part(struct debug_info *info, const struct symbolizer_inp
 	ret = debug_file_open_by_id(&info->shared, build_id, (size_t)size, input->debug_dirs, err);
 	if (ret == 0)
 		ret = check_size(info->shared.binary, err);
-	if (ret)
-		return error_wrap(err, "part shared with other files");
+	if (ret) {
+		error_wrap(err, "part shared with other files");
+		return ret;
+	}
 	info->shared_dwarf = dwarf_begin_elf(binary_elf(info->shared.binary), DWARF_C_READ, NULL);
 	if (!info->shared_dwarf)
 		return error_text(err, -ENOENT, "part shared with other files: no DWARF");

@@ -5,15 +5,23 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/binary/binary.h"
 #include "tests/unit/own_program.h"
+
+#define GCC "tests/fuzz/corpus/dwarf/scopes-gcc"
+#define DWZ "tests/fuzz/corpus/dwarf/scopes-dwz"
 
 static void check_level(const struct location *at, const char *func, const char *file, int line)
 {
@@ -135,12 +143,13 @@ struct expected {
 	int line;
 };
 
-static void check_mark(const char *path, const char *mark, const struct expected *levels,
-		       size_t depth)
+static void check_mark(const char *path, const char *const *debug_dirs, const char *mark,
+		       const struct expected *levels, size_t depth)
 {
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	const struct symbolizer_input input = {
+		.module = &module, .fd = fd, .debug_dirs = debug_dirs};
 	struct symbolizer *s;
 	struct answer answer;
 
@@ -152,26 +161,31 @@ static void check_mark(const char *path, const char *mark, const struct expected
 	s->ops->free(s);
 }
 
-#define CHECK_MARK(path, mark, ...) \
-	check_mark(path, mark, (const struct expected[]){__VA_ARGS__}, \
+#define CHECK_MARK(path, dirs, mark, ...) \
+	check_mark(path, dirs, mark, (const struct expected[]){__VA_ARGS__}, \
 		   sizeof((const struct expected[]){__VA_ARGS__}) / sizeof(struct expected))
+
+static void check_gcc_scopes_with(const char *path, const char *const *dirs)
+{
+	CHECK_MARK(path, dirs, "mark_get", {"_start", 50}, {"_ZN5outer3BoxIiE3getEv", 11});
+	/* GCC gives no linkage names to what no other file can see. */
+	CHECK_MARK(path, dirs, "mark_lambda", {"in_lambda::{lambda}::operator()", 39});
+	CHECK_MARK(path, dirs, "mark_twice", {"in_lambda::{lambda}::operator()", 40},
+		   {"twice_hidden", 33}, {"(anonymous namespace)::Hidden::twice", 23});
+}
 
 static void check_gcc_scopes(const char *path)
 {
-	CHECK_MARK(path, "mark_get", {"_start", 50}, {"_ZN5outer3BoxIiE3getEv", 11});
-	/* GCC gives no linkage names to what no other file can see. */
-	CHECK_MARK(path, "mark_lambda", {"in_lambda::{lambda}::operator()", 39});
-	CHECK_MARK(path, "mark_twice", {"in_lambda::{lambda}::operator()", 40},
-		   {"twice_hidden", 33}, {"(anonymous namespace)::Hidden::twice", 23});
+	check_gcc_scopes_with(path, NULL);
 }
 
 static void scopes_of_gcc(void **state)
 {
 	(void)state;
-	check_gcc_scopes("tests/fuzz/corpus/dwarf/scopes-gcc-dwarf5");
-	check_gcc_scopes("tests/fuzz/corpus/dwarf/scopes-gcc-dwarf4");
-	check_gcc_scopes("tests/fuzz/corpus/dwarf/scopes-gcc-compressed");
-	check_gcc_scopes("tests/fuzz/corpus/dwarf/scopes-gcc-types");
+	check_gcc_scopes(GCC "-dwarf5");
+	check_gcc_scopes(GCC "-dwarf4");
+	check_gcc_scopes(GCC "-compressed");
+	check_gcc_scopes(GCC "-types");
 }
 
 static void scopes_of_clang(void **state)
@@ -179,10 +193,95 @@ static void scopes_of_clang(void **state)
 	const char *path = "tests/fuzz/corpus/dwarf/scopes-clang";
 
 	(void)state;
-	CHECK_MARK(path, "mark_get", {"_start", 50}, {"_ZN5outer3BoxIiE3getEv", 11});
-	CHECK_MARK(path, "mark_lambda", {"_ZZ9in_lambdaENK3$_0clEi", 39});
-	CHECK_MARK(path, "mark_twice", {"_ZZ9in_lambdaENK3$_0clEi", 40}, {"_ZL12twice_hiddeni", 33},
-		   {"_ZN12_GLOBAL__N_16Hidden5twiceEv", 23});
+	CHECK_MARK(path, NULL, "mark_get", {"_start", 50}, {"_ZN5outer3BoxIiE3getEv", 11});
+	CHECK_MARK(path, NULL, "mark_lambda", {"_ZZ9in_lambdaENK3$_0clEi", 39});
+	CHECK_MARK(path, NULL, "mark_twice", {"_ZZ9in_lambdaENK3$_0clEi", 40},
+		   {"_ZL12twice_hiddeni", 33}, {"_ZN12_GLOBAL__N_16Hidden5twiceEv", 23});
+}
+
+/* The folder .build-id/xx, and in it a link to the file by its build id. */
+struct debug_dir {
+	char dir[32], *ids, *sub, *link;
+};
+
+static void debug_dir_init(struct debug_dir *d, const char *file)
+{
+	_cleanup_free_ char *target = realpath(file, NULL);
+	_cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC);
+	char id[2 * BUILD_ID_MAX + 1];
+	uint8_t build_id[BUILD_ID_MAX];
+	struct binary *b;
+
+	strcpy(d->dir, "/tmp/prof-test-XXXXXX");
+	assert_non_null(mkdtemp(d->dir));
+	assert_int_equal(binary_open(&b, fd, NULL), 0);
+	build_id_to_text(build_id, binary_build_id(b, build_id), id);
+	binary_free(b);
+	d->ids = xasprintf("%s/.build-id", d->dir);
+	d->sub = xasprintf("%s/%.2s", d->ids, id);
+	d->link = xasprintf("%s/%s.debug", d->sub, id + 2);
+	assert_int_equal(mkdir(d->ids, 0700), 0);
+	assert_int_equal(mkdir(d->sub, 0700), 0);
+	assert_int_equal(symlink(target, d->link), 0);
+}
+
+static void debug_dir_release(struct debug_dir *d)
+{
+	assert_int_equal(unlink(d->link), 0);
+	assert_int_equal(rmdir(d->sub), 0);
+	assert_int_equal(rmdir(d->ids), 0);
+	assert_int_equal(rmdir(d->dir), 0);
+	free(d->ids);
+	free(d->sub);
+	free(d->link);
+}
+
+static void parts_shared_by_several_files(void **state)
+{
+	const struct module module = {.kind = PROFILE_MODULE_FILE};
+	_cleanup_close_ int fd = open(DWZ, O_RDONLY | O_CLOEXEC);
+	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct symbolizer *s;
+	struct debug_dir d;
+	const char *dirs[2] = {d.dir, NULL};
+
+	(void)state;
+	debug_dir_init(&d, DWZ "-shared");
+	check_gcc_scopes_with(DWZ, dirs);
+	debug_dir_release(&d);
+	/* The file names the other one, which lies beside it: that would be any file. */
+	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), -ENOENT);
+}
+
+/* A few bytes that claim to become a terabyte. */
+static void sections_that_would_fill_memory(void **state)
+{
+	_cleanup_close_ int seed = open(GCC "-compressed", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int bomb = memfd_create("bomb", MFD_CLOEXEC);
+	const struct module module = {.kind = PROFILE_MODULE_FILE};
+	const struct symbolizer_input input = {.module = &module, .fd = bomb};
+	char data[16384];
+	ssize_t size = read(seed, data, sizeof(data));
+	struct symbolizer *s;
+	Elf64_Ehdr header;
+	size_t patched = 0;
+
+	(void)state;
+	assert_true(size > 0 && size < (ssize_t)sizeof(data));
+	memcpy(&header, data, sizeof(header));
+	for (size_t i = 0; i < header.e_shnum; i++) {
+		Elf64_Shdr section;
+		uint64_t claim = 1ull << 40;
+
+		memcpy(&section, data + header.e_shoff + i * sizeof(section), sizeof(section));
+		if (!(section.sh_flags & SHF_COMPRESSED) || patched++)
+			continue;
+		memcpy(data + section.sh_offset + offsetof(Elf64_Chdr, ch_size), &claim,
+		       sizeof(claim));
+	}
+	assert_true(patched > 0);
+	assert_int_equal(write(bomb, data, (size_t)size), size);
+	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), -EFBIG);
 }
 
 int main(void)
@@ -194,6 +293,8 @@ int main(void)
 		cmocka_unit_test(files_without_dwarf),
 		cmocka_unit_test(scopes_of_gcc),
 		cmocka_unit_test(scopes_of_clang),
+		cmocka_unit_test(parts_shared_by_several_files),
+		cmocka_unit_test(sections_that_would_fill_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

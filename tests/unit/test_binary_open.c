@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/binary/binary.h"
+
+#define SEED "tests/fuzz/corpus/dwarf/scopes-gcc-dwarf5"
+#define COMPRESSED "tests/fuzz/corpus/dwarf/scopes-gcc-compressed"
+
+struct opened {
+	int fd;
+	struct binary *binary;
+};
+
+static struct opened open_path(const char *path)
+{
+	struct opened o = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+
+	assert_true(o.fd >= 0);
+	assert_int_equal(binary_open(&o.binary, o.fd, NULL), 0);
+	return o;
+}
+
+static void opened_close(struct opened *o)
+{
+	binary_free(o->binary);
+	close(o->fd);
+}
+
+static void facts_about_a_file(void **state)
+{
+	struct opened o = open_path(SEED);
+	struct binary_summary summary;
+	uint8_t build_id[BUILD_ID_MAX];
+
+	(void)state;
+	assert_int_equal(binary_summarize(o.fd, &summary, NULL), 0);
+	assert_int_equal(binary_first_vaddr(o.binary), 0x400000);
+	assert_int_equal(binary_machine(o.binary), EM_X86_64);
+	assert_int_equal(binary_build_id(o.binary, build_id), 20);
+	assert_memory_equal(build_id, summary.build_id, 20);
+	assert_int_equal(binary_file_size(o.binary), lseek(o.fd, 0, SEEK_END));
+	assert_true(binary_has_section(o.binary, ".debug_info"));
+	assert_false(binary_has_section(o.binary, ".debug_inf"));
+	binary_summary_release(&summary);
+	opened_close(&o);
+}
+
+static void build_id_of_a_file_whose_note_section_is_lost(void **state)
+{
+	struct opened o = open_path("tests/fuzz/corpus/elf_symbols/symbols");
+	const char *const notes[] = {".note.gnu.build-id", NULL};
+	uint8_t by_section[BUILD_ID_MAX], by_segment[BUILD_ID_MAX];
+
+	(void)state;
+	assert_int_equal(binary_build_id(o.binary, by_section), 20);
+	binary_hide_sections(o.binary, notes);
+	assert_int_equal(binary_build_id(o.binary, by_segment), 20);
+	assert_memory_equal(by_section, by_segment, 20);
+	opened_close(&o);
+}
+
+static void compressed_sections_count_as_what_they_become(void **state)
+{
+	struct opened plain = open_path(SEED), compressed = open_path(COMPRESSED);
+
+	(void)state;
+	assert_true(binary_file_size(compressed.binary) < binary_file_size(plain.binary));
+	assert_true(binary_expanded_size(compressed.binary) >
+		    binary_file_size(compressed.binary) / 2);
+	assert_in_range(binary_expanded_size(compressed.binary) -
+				binary_expanded_size(plain.binary) + 100,
+			0, 200);
+	opened_close(&plain);
+	opened_close(&compressed);
+}
+
+static size_t debug_section(const struct binary *b, const char *name)
+{
+	struct binary_sections sections = {0};
+	size_t size = 0;
+
+	binary_add_debug_sections(b, &sections);
+	vec_for_each(&sections.rows, const struct binary_section *, it) {
+		if (strcmp(it->name, name) == 0)
+			size = it->size;
+	}
+	vec_release(&sections.rows);
+	return size;
+}
+
+static void hidden_sections_are_gone(void **state)
+{
+	const char *const names[] = {".debug_loclists", ".debug_other", NULL};
+	struct opened o = open_path(SEED);
+
+	(void)state;
+	assert_true(debug_section(o.binary, ".debug_loclists") > 0);
+	assert_true(debug_section(o.binary, ".debug_info") > 0);
+	binary_hide_sections(o.binary, names);
+	assert_int_equal(debug_section(o.binary, ".debug_loclists"), 0);
+	assert_false(binary_has_section(o.binary, ".debug_loclists"));
+	assert_true(debug_section(o.binary, ".debug_info") > 0);
+	opened_close(&o);
+}
+
+static void what_is_no_regular_elf_file_is_refused(void **state)
+{
+	_cleanup_close_ int text = memfd_create("text", MFD_CLOEXEC);
+	_cleanup_close_ int dir = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct binary *b;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(write(text, "!<arch>\n", 8), 8);
+	assert_int_equal(binary_open(&b, text, NULL), -ENOEXEC);
+	assert_int_equal(binary_open(&b, dir, NULL), -ENOEXEC);
+	assert_int_equal(binary_open(&b, -1, NULL), -EBADF);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(binary_open(&b, ends[0], NULL), -ENOEXEC);
+	close(ends[0]);
+	close(ends[1]);
+	binary_free(NULL);
+}
+
+/* The seed with its last section name running to the end of the table. */
+static void unterminated_section_names_are_refused(void **state)
+{
+	_cleanup_close_ int seed = open(SEED, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int copy = memfd_create("copy", MFD_CLOEXEC);
+	char data[16384];
+	ssize_t size = read(seed, data, sizeof(data));
+	Elf64_Ehdr header;
+	Elf64_Shdr names;
+	struct binary *b;
+
+	(void)state;
+	assert_true(size > 0 && size < (ssize_t)sizeof(data));
+	memcpy(&header, data, sizeof(header));
+	memcpy(&names, data + header.e_shoff + header.e_shstrndx * sizeof(names), sizeof(names));
+	data[names.sh_offset + names.sh_size - 1] = 'x';
+	assert_int_equal(write(copy, data, (size_t)size), size);
+	assert_int_equal(binary_open(&b, copy, NULL), -ENOEXEC);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(facts_about_a_file),
+		cmocka_unit_test(build_id_of_a_file_whose_note_section_is_lost),
+		cmocka_unit_test(compressed_sections_count_as_what_they_become),
+		cmocka_unit_test(hidden_sections_are_gone),
+		cmocka_unit_test(what_is_no_regular_elf_file_is_refused),
+		cmocka_unit_test(unterminated_section_names_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

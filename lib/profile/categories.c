@@ -2,10 +2,14 @@
 #include "lib/profile/categories.h"
 
 static const char *const only_other[] = {"Other", NULL};
+static const char *const of_user[USER_SUBCATEGORY_COUNT + 1] = {
+	[USER_OTHER] = "Other",
+	[USER_GUESS] = "Guess",
+};
 
 const struct category_row categories[CATEGORY_COUNT] = {
 	[CATEGORY_OTHER] = {"Other", "grey", only_other},
-	[CATEGORY_USER] = {"User", "yellow", only_other},
+	[CATEGORY_USER] = {"User", "yellow", of_user},
 	[CATEGORY_KERNEL] = {"Kernel", "orange", only_other},
 	[CATEGORY_IDLE] = {"Idle", "transparent", only_other},
 };
@@ -13,5 +17,5 @@ const struct category_row categories[CATEGORY_COUNT] = {
 void category_of_frame(uint8_t kind, uint8_t *category, uint8_t *subcategory)
 {
 	*category = kind == PROFILE_FRAME_KERNEL ? CATEGORY_KERNEL : CATEGORY_USER;
-	*subcategory = 0;
+	*subcategory = kind == PROFILE_FRAME_GUESS ? USER_GUESS : USER_OTHER;
 }

@@ -17,6 +17,13 @@ enum category {
 	CATEGORY_COUNT,
 };
 
+/* Of CATEGORY_USER; each category has its own, in all of them 0 is "Other". */
+enum user_subcategory {
+	USER_OTHER,
+	USER_GUESS, /* a return address found by scanning: perhaps it was not called from there */
+	USER_SUBCATEGORY_COUNT,
+};
+
 struct category_row {
 	const char *name;
 	const char *color; /* a colour of the front-end */

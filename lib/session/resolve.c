@@ -81,16 +81,29 @@ static uint8_t user_kind(uint8_t kind)
 	return kind >= FRAME_KIND_COUNT || kind == FRAME_KERNEL ? PROFILE_FRAME_NATIVE : kind;
 }
 
+/*
+ * Is the address of frame `i`, which is in user space, that of an instruction and not of the one
+ * behind a call? Nobody called a signal trampoline, either: the kernel has the handler return to
+ * its first instruction. The frame it lies in is the one that comes before the interrupted one.
+ */
+static bool is_pc(const struct raw_stack *stack, const uint8_t *kinds, uint32_t i)
+{
+	if (kinds[i] == FRAME_SIGNAL)
+		return true;
+	if (i == stack->kernel_depth && stack->flags & STACK_USER_PC)
+		return true;
+	return i + 1 < (uint32_t)stack->kernel_depth + stack->user_depth &&
+	       kinds[i + 1] == FRAME_SIGNAL;
+}
+
 /* Frame `i` of a stack in user space: what lies there, and as what kind of frame. */
 static uint64_t user_addr(const struct resolver *r, const struct raw_stack *stack, uint32_t i,
 			  uint8_t *kind)
 {
-	bool is_first = i == stack->kernel_depth;
+	const uint8_t *kinds = raw_stack_kinds(&r->raw, stack);
 
-	*kind = user_kind(raw_stack_kinds(&r->raw, stack)[i]);
-	return frame_addr(raw_stack_addrs(&r->raw, stack)[i],
-			  *kind == PROFILE_FRAME_SIGNAL ||
-				  (is_first && stack->flags & STACK_USER_PC));
+	*kind = user_kind(kinds[i]);
+	return frame_addr(raw_stack_addrs(&r->raw, stack)[i], is_pc(stack, kinds, i));
 }
 
 /*

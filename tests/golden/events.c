@@ -21,9 +21,10 @@ static const struct event_word sample_flags[] = {
 	{NULL, 0},
 };
 static const struct event_word stack_flags[] = {
-	{"truncated", STACK_TRUNCATED},
-	{"user-pc", STACK_USER_PC},
-	{NULL, 0},
+	{"truncated", STACK_TRUNCATED}, {"user-pc", STACK_USER_PC},
+	{"whole", STACK_WHOLE},		{"broken", STACK_BROKEN},
+	{"unknown", STACK_UNKNOWN},	{"guessed", STACK_GUESSED},
+	{"later", STACK_LATER},		{NULL, 0},
 };
 static const struct event_word name_flags[] = {
 	{"new-space", NAME_NEW_SPACE},

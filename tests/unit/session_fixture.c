@@ -168,6 +168,8 @@ static void add_frame(struct fed *f, struct strbuf *text, const struct frame *fr
 		strbuf_adds(text, "k:");
 	if (frame->kind == PROFILE_FRAME_SIGNAL)
 		strbuf_adds(text, "s:");
+	if (frame->kind == PROFILE_FRAME_GUESS)
+		strbuf_adds(text, "g:");
 	if (frame->module != NO_MODULE)
 		strbuf_addf(text, "%s+",
 			    strings_get(&f->p->strings,

@@ -43,7 +43,8 @@ void feed_end(struct fed *f, uint64_t time);
 struct profile_thread *fed_thread(struct fed *f, uint32_t pid, uint32_t incarnation, uint32_t tid);
 /*
  * The stack of sample `index` of the thread is this: "app+0x10 lib.so+0x20", outermost first;
- * "0x30" where there is no module, "k:" in front of kernel frames, "s:" of signal frames.
+ * "0x30" where there is no module, "k:" in front of kernel frames, "s:" of signal frames, "g:" of
+ * guesses.
  */
 void fed_expect_stack(struct fed *f, const struct profile_thread *row, size_t index,
 		      const char *text);

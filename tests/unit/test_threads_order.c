@@ -113,6 +113,14 @@ static void busiest_are_those_with_most_cpu_time(void **state)
 static void categories_are_those_users_rely_on(void **state)
 {
 	static const char *const names[] = {"Other", "User", "Kernel", "Idle"};
+	static const struct {
+		const char *category, *subcategory;
+	} of_kind[] = {
+		[PROFILE_FRAME_NATIVE] = {"User", "Other"},
+		[PROFILE_FRAME_KERNEL] = {"Kernel", "Other"},
+		[PROFILE_FRAME_GUESS] = {"User", "Guess"},
+		[PROFILE_FRAME_SIGNAL] = {"User", "Other"},
+	};
 	uint8_t category, subcategory;
 
 	(void)state;
@@ -122,9 +130,9 @@ static void categories_are_those_users_rely_on(void **state)
 	}
 	for (uint8_t kind = PROFILE_FRAME_NATIVE; kind <= PROFILE_FRAME_SIGNAL; kind++) {
 		category_of_frame(kind, &category, &subcategory);
-		assert_int_equal(category,
-				 kind == PROFILE_FRAME_KERNEL ? CATEGORY_KERNEL : CATEGORY_USER);
-		assert_int_equal(subcategory, 0);
+		assert_string_equal(categories[category].name, of_kind[kind].category);
+		assert_string_equal(categories[category].subcategories[subcategory],
+				    of_kind[kind].subcategory);
 	}
 }
 

@@ -50,8 +50,15 @@ struct profile_meta {
 struct profile_stats {
 	uint64_t cpu_samples; /* timer ticks that became samples */
 	uint64_t user_stacks; /* samples with at least one user frame */
-	uint64_t kernel_only; /* samples that have no user side by nature */
-	uint64_t truncated; /* samples whose stack met a depth limit */
+	/* Each of these ticks is in exactly one class, by how the user side of its stack ended. */
+	uint64_t whole; /* at the outermost frame */
+	uint64_t truncated; /* at a depth limit */
+	uint64_t broken; /* at a frame whose caller could not be found */
+	uint64_t unknown; /* where nothing tells */
+	uint64_t kernel_only; /* there is none: a kernel thread */
+	uint64_t exiting; /* there is none any more */
+	uint64_t guessed; /* among all of them: with a frame that is a guess */
+	uint64_t finished_later; /* likewise: finished in user space, from a copy */
 	uint64_t lost[PROFILE_LOST_CAUSES]; /* by enum lost_cause */
 	uint64_t late_records; /* records that came out of order and were kept */
 };

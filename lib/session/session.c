@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
+#include "lib/session/ledger.h"
 #include "lib/session/module_map.h"
 #include "lib/session/parking.h"
 #include "lib/session/resolve.h"
@@ -82,19 +83,13 @@ static void feed_map(struct session *s, const struct rec_map *rec)
 }
 
 /* A sample may stand for several ticks; what has user frames is the sample. */
-static void count_sample(struct session *s, const struct rec_sample *rec, uint32_t weight,
-			 uint32_t user_depth, bool is_truncated)
+static void count_sample(struct session *s, const struct ledger_entry *entry, uint32_t user_depth)
 {
 	struct profile_stats *stats = &s->profile->stats;
-	uint8_t flags = rec->rec.flags;
 
-	stats->cpu_samples += weight;
-	if (user_depth || !(flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL)))
+	if (user_depth || !(entry->sample_flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL)))
 		stats->user_stacks++;
-	if (flags & (SAMPLE_KERNEL_THREAD | SAMPLE_EXITING))
-		stats->kernel_only += weight;
-	if (is_truncated)
-		stats->truncated += weight;
+	ledger_enter(stats, entry);
 }
 
 /* raw: what lies below the leaf, NO_RAW_STACK where nothing does. */
@@ -109,20 +104,23 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 		.cpu_delta = pending->cpu_delta,
 		.cause = SAMPLE_ON_CPU,
 	};
+	struct ledger_entry entry = {.sample_flags = rec->rec.flags, .ticks = sample.weight};
 	uint32_t user_depth = 0;
-	bool is_truncated = false;
 
 	if (raw != NO_RAW_STACK) {
+		const struct raw_stack *stack = &s->resolver.raw.rows.items[raw];
+
 		sample.stack = resolver_stack(&s->resolver, raw, process, pending->mappings,
 					      &user_depth);
-		is_truncated = s->resolver.raw.rows.items[raw].flags & STACK_TRUNCATED;
+		entry.stack_flags = stack->flags;
+		entry.is_cut = user_depth < stack->user_depth;
 	}
 	if (!(rec->rec.flags & SAMPLE_NO_LEAF))
 		sample.stack = resolver_leaf(&s->resolver, sample.stack, rec->leaf,
 					     rec->rec.flags & SAMPLE_LEAF_KERNEL, process,
 					     pending->mappings);
 	thread_add_sample(&s->tasks.threads, pending->thread, &sample);
-	count_sample(s, rec, sample.weight, user_depth, is_truncated);
+	count_sample(s, &entry, user_depth);
 }
 
 /* Its stack never came, so there is no row for it; its CPU time was spent all the same. */

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "bpf/unwind.h"
+#include "cmd/unwinding.h"
 #include "lib/base/text.h"
 
 #define DEFAULT_FREQUENCY_HZ 999
@@ -12,6 +14,9 @@
 #define NS_PER_SECOND 1e9
 #define RING_BYTES_MIN (64u << 10)
 #define RING_BYTES_MAX (1ull << 30)
+/* One shard and all of them: there are no others. */
+#define UNWIND_BYTES_MIN UNWIND_SHARD_BYTES
+#define UNWIND_BYTES_MAX ((uint64_t)UNWIND_SHARDS_MAX * UNWIND_SHARD_BYTES)
 
 const char live_options_help[] =
 	"  -F, --frequency HZ     samples per second and CPU (default 999)\n"
@@ -19,7 +24,9 @@ const char live_options_help[] =
 	"  -d, --duration S       stop recording after so many seconds; the command goes on\n"
 	"  --kill                 with -d: end the command, too\n"
 	"  --as-root              under sudo: run the command as root, not as the invoking user\n"
-	"  --ring-size SIZE       of the buffer per CPU, with suffix K, M or G\n";
+	"  --ring-size SIZE       of the buffer per CPU, with suffix K, M or G\n"
+	"  --unwind METHOD        of user stacks: auto (default), cfi, fp or none\n"
+	"  --unwind-memory SIZE   kernel memory that tables for it may take (default 512M)\n";
 
 void live_options_init(struct live_options *o)
 {
@@ -64,19 +71,36 @@ static int parse_time(const char *option, const char *value, double unit_ns, uin
 	return 0;
 }
 
-static int parse_ring_size(const char *value, uint64_t *size, struct error *err)
+struct size_range {
+	uint64_t min, max;
+	const char *text;
+};
+
+static int parse_size(const char *option, const char *value, const struct size_range *range,
+		      uint64_t *size, struct error *err)
 {
 	if (!text_to_size(value, size))
-		return error_text(err, -EINVAL, "--ring-size %s: not a size such as 512K or 4M",
+		return error_text(err, -EINVAL, "%s %s: not a size such as 512K or 4M", option,
 				  value);
-	if (*size < RING_BYTES_MIN || *size > RING_BYTES_MAX)
-		return error_text(err, -EINVAL, "--ring-size %s: must be between 64K and 1G",
+	if (*size < range->min || *size > range->max)
+		return error_text(err, -EINVAL, "%s %s: must be between %s", option, value,
+				  range->text);
+	return 0;
+}
+
+static int parse_unwind(const char *value, enum recorder_unwind *unwind, struct error *err)
+{
+	if (unwinding_parse(value, unwind))
+		return error_text(err, -EINVAL, "--unwind %s: must be auto, cfi, fp or none",
 				  value);
 	return 0;
 }
 
 int live_options_set(struct live_options *o, int opt, const char *value, struct error *err)
 {
+	static const struct size_range ring = {RING_BYTES_MIN, RING_BYTES_MAX, "64K and 1G"};
+	static const struct size_range unwind = {UNWIND_BYTES_MIN, UNWIND_BYTES_MAX, "4M and 4G"};
+
 	switch (opt) {
 	case 'F':
 		return parse_frequency(value, &o->frequency_hz, err);
@@ -85,7 +109,11 @@ int live_options_set(struct live_options *o, int opt, const char *value, struct 
 	case 'd':
 		return parse_time("--duration", value, NS_PER_SECOND, &o->duration_ns, err);
 	case OPT_RING_SIZE:
-		return parse_ring_size(value, &o->ring_bytes, err);
+		return parse_size("--ring-size", value, &ring, &o->ring_bytes, err);
+	case OPT_UNWIND:
+		return parse_unwind(value, &o->unwind, err);
+	case OPT_UNWIND_MEMORY:
+		return parse_size("--unwind-memory", value, &unwind, &o->unwind_bytes, err);
 	case OPT_KILL:
 		o->kill = true;
 		return 0;

@@ -7,12 +7,15 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
+#include "lib/live/recorder.h"
 
 struct live_options {
 	double frequency_hz; /* 0: by interval_ns */
 	uint64_t interval_ns; /* 0: by frequency_hz */
 	uint64_t duration_ns; /* 0: no limit */
 	uint64_t ring_bytes; /* per CPU; 0: the default */
+	enum recorder_unwind unwind;
+	uint64_t unwind_bytes; /* 0: the default */
 	bool kill; /* the command, after the duration */
 	bool as_root;
 };
@@ -22,6 +25,8 @@ enum {
 	OPT_KILL = 256,
 	OPT_AS_ROOT,
 	OPT_RING_SIZE,
+	OPT_UNWIND,
+	OPT_UNWIND_MEMORY,
 	OPT_LIVE_END,
 };
 
@@ -33,6 +38,8 @@ enum {
 	{"interval", required_argument, NULL, 'i'}, \
 	{"duration", required_argument, NULL, 'd'}, \
 	{"ring-size", required_argument, NULL, OPT_RING_SIZE}, \
+	{"unwind", required_argument, NULL, OPT_UNWIND}, \
+	{"unwind-memory", required_argument, NULL, OPT_UNWIND_MEMORY}, \
 	{"kill", no_argument, NULL, OPT_KILL}, \
 	{"as-root", no_argument, NULL, OPT_AS_ROOT}
 /* clang-format on */

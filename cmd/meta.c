@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/losses.h"
+#include "cmd/unwinding.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/host.h"
@@ -62,7 +63,7 @@ static void fill_host(struct profile_meta *meta)
 	host_release(&host);
 }
 
-void meta_fill(struct profile *p, char *const *argv, uint64_t duration_ns,
+void meta_fill(struct profile *p, char *const *argv, const struct live_options *live,
 	       const struct recorder_info *info)
 {
 	struct profile_meta *meta = &p->meta;
@@ -74,11 +75,12 @@ void meta_fill(struct profile *p, char *const *argv, uint64_t duration_ns,
 	meta->start_ns = info->start_ns;
 	meta->start_realtime_ns = info->start_realtime_ns;
 	meta->interval_ns = info->interval_ns;
-	meta->duration_limit_ns = duration_ns;
+	meta->duration_limit_ns = live->duration_ns;
 	meta->buffer_bytes = info->ring_bytes;
 	vec_push(&meta->features, xstrdup("stackwalk"));
 	vec_push(&meta->features, xstrdup("cpu"));
 	vec_push(&meta->features, xstrdup(info->event));
+	vec_push(&meta->features, xasprintf("unwind-%s", unwinding_name(live->unwind)));
 	vec_push(&meta->filters, xstrdup(meta->product));
 }
 
@@ -116,14 +118,15 @@ static void add_losses(struct profile *p, const struct recorder_info *info)
 			add_number(p, section, lost_cause_name(cause), "integer",
 				   stats->lost[cause]);
 	}
-	add_number(p, section, "Truncated stacks", "integer", stats->truncated);
 	add_number(p, section, "Records out of order", "integer", stats->late_records);
 	add_number(p, section, "Files closed for want of room", "integer", info->dropped_files);
 }
 
-void meta_finish(struct profile *p, const struct recorder_info *info)
+void meta_finish(struct profile *p, const struct live_options *live,
+		 const struct recorder_info *info)
 {
 	p->meta.end_ns = info->end_ns;
 	add_settings(p, info);
+	unwinding_add_extra(p, live->unwind, info);
 	add_losses(p, info);
 }

@@ -133,6 +133,8 @@ static int arm(struct pipeline *p, struct error *err)
 		.frequency_hz = live->frequency_hz,
 		.interval_ns = live->interval_ns,
 		.ring_bytes = live->ring_bytes,
+		.unwind = live->unwind,
+		.unwind_bytes = live->unwind_bytes,
 	};
 	int ret = recorder_new(&p->recorder, &options, err);
 
@@ -164,7 +166,7 @@ static void open_session(struct pipeline *p)
 
 	recorder_get_info(p->recorder, &info);
 	p->profile = profile_new();
-	meta_fill(p->profile, p->options->argv, p->options->live->duration_ns, &info);
+	meta_fill(p->profile, p->options->argv, p->options->live, &info);
 	p->session = session_new(p->profile);
 }
 
@@ -279,6 +281,7 @@ static int report(struct pipeline *p, struct error *err)
 	const struct output_options *output = p->options->output;
 	struct outcome outcome = {
 		.profile = p->profile,
+		.unwind = p->options->live->unwind,
 		.path = output->path,
 		.file_bytes = outfile_size(p->out),
 		.finish_ns = clock_monotonic_ns() - p->supervisor.stop_ns,
@@ -304,7 +307,7 @@ static int finish(struct pipeline *p, struct error *err)
 	supervisor_settle(&p->supervisor);
 	recorder_get_info(p->recorder, &info);
 	session_finish(p->session, info.end_ns);
-	meta_finish(p->profile, &info);
+	meta_finish(p->profile, p->options->live, &info);
 	name_frames(p);
 	ret = write_profile(p, err);
 	return ret ? ret : report(p, err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/losses.h"
+#include "cmd/unwinding.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
@@ -76,6 +77,23 @@ static void warn_of_losses(const struct outcome *outcome, bool quiet)
 			 outcome->info.dropped_files);
 }
 
+/* Tables for which there was no memory: their code is unwound by other means, or not at all. */
+static void warn_of_refused_tables(const struct outcome *outcome)
+{
+	if (outcome->info.unwind_refused)
+		log_warn("%" PRIu64 " unwind tables found no room: give --unwind-memory more",
+			 outcome->info.unwind_refused);
+}
+
+static void print_unwinding(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	unwinding_describe(outcome->unwind, &outcome->profile->stats, &line);
+	if (line.size)
+		fprintf(stderr, "prof: stacks: %s\n", strbuf_text(&line));
+}
+
 void report_summary(const struct outcome *outcome, bool quiet)
 {
 	const struct profile *p = outcome->profile;
@@ -84,6 +102,7 @@ void report_summary(const struct outcome *outcome, bool quiet)
 	char size[32];
 
 	warn_of_losses(outcome, quiet);
+	warn_of_refused_tables(outcome);
 	if (quiet)
 		return;
 	add_counted(&line, profile_sample_count(p), "sample", "samples");
@@ -94,8 +113,10 @@ void report_summary(const struct outcome *outcome, bool quiet)
 	strbuf_addf(&line, " in %.2f s; ", seconds);
 	add_losses(&line, &p->stats);
 	add_named(&line, p);
+	fprintf(stderr, "prof: %s\n", strbuf_text(&line));
+	print_unwinding(outcome);
 	text_format_bytes(size, sizeof(size), outcome->file_bytes);
-	fprintf(stderr, "prof: %s\nprof: wrote %s (%s)\n", strbuf_text(&line),
+	fprintf(stderr, "prof: wrote %s (%s)\n",
 		strcmp(outcome->path, "-") == 0 ? "standard output" : outcome->path, size);
 }
 
@@ -122,6 +143,26 @@ static void set_ms(json_t *root, const char *key, uint64_t ns)
 	json_object_set_new(root, key, json_real((double)(ns / 1000) / 1000));
 }
 
+static void set_stacks(json_t *root, const struct outcome *outcome)
+{
+	const struct profile_stats *stats = &outcome->profile->stats;
+
+	json_object_set_new(root, "unwind", json_string(unwinding_name(outcome->unwind)));
+	set_integer(root, "user_stacks", stats->user_stacks);
+	set_integer(root, "whole", stats->whole);
+	set_integer(root, "finished_later", stats->finished_later);
+	set_integer(root, "guessed", stats->guessed);
+	set_integer(root, "truncated", stats->truncated);
+	set_integer(root, "broken", stats->broken);
+	set_integer(root, "unknown", stats->unknown);
+	set_integer(root, "kernel_only", stats->kernel_only);
+	set_integer(root, "exiting", stats->exiting);
+	set_integer(root, "unwind_tables", outcome->info.unwind_tables);
+	set_integer(root, "unwind_rows", outcome->info.unwind_rows);
+	set_integer(root, "unwind_bytes", outcome->info.unwind_bytes);
+	set_integer(root, "unwind_refused", outcome->info.unwind_refused);
+}
+
 void report_stats(const struct outcome *outcome, struct outfile *out)
 {
 	const struct profile *p = outcome->profile;
@@ -137,7 +178,7 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	set_integer(root, "threads", p->threads.rows.count);
 	set_integer(root, "processes", profile_process_count(p));
 	set_integer(root, "ring_bytes", info->written_bytes);
-	set_integer(root, "user_stacks", p->stats.user_stacks);
+	set_stacks(root, outcome);
 	set_integer(root, "frames", p->frames.rows.count);
 	set_integer(root, "named_frames", profile_named_frames(p));
 	set_integer(root, "late_records", p->stats.late_records);

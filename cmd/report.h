@@ -14,6 +14,7 @@
 struct outcome {
 	const struct profile *profile;
 	struct recorder_info info;
+	enum recorder_unwind unwind;
 	const char *path; /* of the profile; "-": standard output */
 	uint64_t file_bytes;
 	uint64_t finish_ns; /* from the end of the command to the finished file */

@@ -13,6 +13,7 @@
 #include "cmd/live_options.h"
 #include "cmd/meta.h"
 #include "cmd/output_options.h"
+#include "cmd/unwinding.h"
 #include "lib/base/cleanup.h"
 
 static void set_live(struct live_options *o, int opt, const char *value)
@@ -53,6 +54,8 @@ static void units_are_those_of_the_manual(void **state)
 	assert_int_equal(o.ring_bytes, 2 << 20);
 	set_live(&o, OPT_RING_SIZE, "65536");
 	assert_int_equal(o.ring_bytes, 65536);
+	set_live(&o, OPT_UNWIND_MEMORY, "1G");
+	assert_int_equal(o.unwind_bytes, 1 << 30);
 	set_live(&o, OPT_KILL, NULL);
 	assert_true(o.kill);
 	assert_false(o.as_root);
@@ -79,6 +82,31 @@ static void wrong_values_are_named(void **state)
 	refuse_live(OPT_RING_SIZE, "4X", "--ring-size 4X: not a size such as 512K or 4M");
 	refuse_live(OPT_RING_SIZE, "1K", "--ring-size 1K: must be between 64K and 1G");
 	refuse_live(OPT_RING_SIZE, "2G", "--ring-size 2G: must be between 64K and 1G");
+	refuse_live(OPT_UNWIND, "dwarf", "--unwind dwarf: must be auto, cfi, fp or none");
+	refuse_live(OPT_UNWIND, "", "--unwind : must be auto, cfi, fp or none");
+	refuse_live(OPT_UNWIND, "CFI", "--unwind CFI: must be auto, cfi, fp or none");
+	refuse_live(OPT_UNWIND_MEMORY, "all", "--unwind-memory all: not a size such as 512K or 4M");
+	refuse_live(OPT_UNWIND_MEMORY, "4095K", "--unwind-memory 4095K: must be between 4M and 4G");
+	refuse_live(OPT_UNWIND_MEMORY, "5G", "--unwind-memory 5G: must be between 4M and 4G");
+}
+
+static void every_method_has_its_name(void **state)
+{
+	struct live_options o;
+
+	(void)state;
+	live_options_init(&o);
+	assert_int_equal(o.unwind, RECORDER_UNWIND_AUTO);
+	for (int method = RECORDER_UNWIND_NONE; method >= RECORDER_UNWIND_AUTO; method--) {
+		set_live(&o, OPT_UNWIND, unwinding_name(method));
+		assert_int_equal(o.unwind, method);
+	}
+	set_live(&o, OPT_UNWIND, "cfi");
+	assert_int_equal(o.unwind, RECORDER_UNWIND_CFI);
+	set_live(&o, OPT_UNWIND, "fp");
+	assert_int_equal(o.unwind, RECORDER_UNWIND_FP);
+	set_live(&o, OPT_UNWIND, "none");
+	assert_int_equal(o.unwind, RECORDER_UNWIND_NONE);
 }
 
 static void what_excludes_each_other_is_refused(void **state)
@@ -239,6 +267,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(units_are_those_of_the_manual),
 		cmocka_unit_test(wrong_values_are_named),
+		cmocka_unit_test(every_method_has_its_name),
 		cmocka_unit_test(what_excludes_each_other_is_refused),
 		cmocka_unit_test(outputs_are_told_by_name),
 		cmocka_unit_test(debug_dirs_end_with_null),

@@ -41,6 +41,9 @@ static struct profile *small_profile(void)
 
 	p->stats.cpu_samples = 3;
 	p->stats.user_stacks = 2;
+	p->stats.whole = 1;
+	p->stats.guessed = 1;
+	p->stats.exiting = 2;
 	p->stats.lost[LOST_RING_FULL] = 5;
 	p->stats.lost[LOST_STACK] = 1;
 	p->stats.lost[LOST_MAPPING] = 4;
@@ -56,7 +59,11 @@ static struct outcome outcome_of(const struct profile *p)
 			 .interval_ns = 1001001,
 			 .start_ns = 1000000000,
 			 .end_ns = 2500000000,
-			 .written_bytes = 160},
+			 .written_bytes = 160,
+			 .unwind_tables = 3,
+			 .unwind_rows = 40,
+			 .unwind_bytes = 4096,
+			 .unwind_refused = 2},
 		.path = "p.json",
 		.file_bytes = 1234,
 		.finish_ns = 12345678,
@@ -116,6 +123,19 @@ static void the_keys_of_stats_are_those_of_the_contract(void **state)
 	expect_integer(root, "processes", 1);
 	expect_integer(root, "ring_bytes", 160);
 	expect_integer(root, "user_stacks", 2);
+	assert_string_equal(json_string_value(json_object_get(root, "unwind")), "auto");
+	expect_integer(root, "whole", 1);
+	expect_integer(root, "finished_later", 0);
+	expect_integer(root, "guessed", 1);
+	expect_integer(root, "truncated", 0);
+	expect_integer(root, "broken", 0);
+	expect_integer(root, "unknown", 0);
+	expect_integer(root, "kernel_only", 0);
+	expect_integer(root, "exiting", 2);
+	expect_integer(root, "unwind_tables", 3);
+	expect_integer(root, "unwind_rows", 40);
+	expect_integer(root, "unwind_bytes", 4096);
+	expect_integer(root, "unwind_refused", 2);
 	expect_integer(root, "frames", 2);
 	expect_integer(root, "named_frames", 1);
 	expect_integer(root, "file_bytes", 1234);
@@ -170,24 +190,31 @@ static void the_summary_is_short(void **state)
 
 	(void)state;
 	p->stats.lost[LOST_MAPPING] = 0;
+	outcome.info.unwind_refused = 0;
 	text = summary_of(&outcome, false);
 	assert_string_equal(text, "prof: 3 samples, 2 threads, 1 process in 1.50 s; "
 				  "6 lost (ring-full 5, stack 1); 50.0 % of 2 frames named\n"
+				  "prof: stacks: 100.0 % whole (100.0 % with guesses); 2 exiting\n"
 				  "prof: wrote p.json (1.2 kB)\n");
 	/* Losses are no chatter. */
 	quiet = summary_of(&outcome, true);
 	assert_non_null(strstr(quiet, "6 lost (ring-full 5, stack 1)"));
 	assert_null(strstr(quiet, "wrote"));
+	assert_null(strstr(quiet, "stacks"));
 	profile_free(p);
 }
 
-static void nothing_lost_is_quiet(void **state)
+static void nothing_missing_is_quiet(void **state)
 {
 	struct profile *p = profile_new();
 	struct outcome outcome = outcome_of(p);
-	_cleanup_free_ char *text = summary_of(&outcome, true);
+	_cleanup_free_ char *text = NULL, *refused = summary_of(&outcome, true);
 
 	(void)state;
+	assert_non_null(
+		strstr(refused, "2 unwind tables found no room: give --unwind-memory more"));
+	outcome.info.unwind_refused = 0;
+	text = summary_of(&outcome, true);
 	assert_string_equal(text, "");
 	profile_free(p);
 }
@@ -225,7 +252,7 @@ int main(void)
 		cmocka_unit_test(the_keys_of_stats_are_those_of_the_contract),
 		cmocka_unit_test(every_cause_is_a_sample_or_an_event),
 		cmocka_unit_test(the_summary_is_short),
-		cmocka_unit_test(nothing_lost_is_quiet),
+		cmocka_unit_test(nothing_missing_is_quiet),
 		cmocka_unit_test(what_is_missing_has_a_cure),
 	};
 

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* What people are told of stacks: shares, and none of what is zero. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cmd/unwinding.h"
+#include "lib/base/cleanup.h"
+
+static void expect_line(enum recorder_unwind method, const struct profile_stats *stats,
+			const char *text)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	unwinding_describe(method, stats, &line);
+	assert_string_equal(strbuf_text(&line), text);
+}
+
+static void only_what_is_there_is_said(void **state)
+{
+	struct profile_stats stats = {0};
+
+	(void)state;
+	expect_line(RECORDER_UNWIND_AUTO, &stats, "");
+	stats.kernel_only = 7;
+	expect_line(RECORDER_UNWIND_AUTO, &stats, "7 kernel-only");
+	stats.whole = 1000;
+	expect_line(RECORDER_UNWIND_AUTO, &stats, "100.0 % whole; 7 kernel-only");
+	stats.guessed = 12;
+	expect_line(RECORDER_UNWIND_CFI, &stats,
+		    "100.0 % whole (1.2 % with guesses); 7 kernel-only");
+	stats.finished_later = 500;
+	stats.exiting = 3;
+	expect_line(RECORDER_UNWIND_AUTO, &stats,
+		    "100.0 % whole (50.0 % finished later, 1.2 % with guesses); 7 kernel-only, "
+		    "3 exiting");
+	stats = (struct profile_stats){
+		.whole = 500, .truncated = 200, .broken = 100, .unknown = 200, .exiting = 1};
+	expect_line(RECORDER_UNWIND_AUTO, &stats,
+		    "50.0 % whole, 20.0 % truncated, 10.0 % broken, 20.0 % unknown; 1 exiting");
+}
+
+static void all_means_all_and_something_is_more_than_nothing(void **state)
+{
+	const struct profile_stats nearly = {.whole = 99999, .broken = 1};
+	const struct profile_stats none = {.unknown = 9};
+
+	(void)state;
+	expect_line(RECORDER_UNWIND_AUTO, &nearly, "99.9 % whole, 0.1 % broken");
+	expect_line(RECORDER_UNWIND_AUTO, &none, "0.0 % whole, 100.0 % unknown");
+}
+
+static void what_cannot_be_whole_is_not_counted_in(void **state)
+{
+	const struct profile_stats stats = {
+		.whole = 10, .kernel_only = 1000, .exiting = 1000, .lost = {1000, 1000}};
+
+	(void)state;
+	assert_int_equal(unwinding_stacks(&stats), 10);
+	expect_line(RECORDER_UNWIND_AUTO, &stats, "100.0 % whole; 1000 kernel-only, 1000 exiting");
+}
+
+static void methods_that_do_not_know_claim_nothing(void **state)
+{
+	struct profile_stats stats = {.unknown = 100, .kernel_only = 1};
+
+	(void)state;
+	expect_line(RECORDER_UNWIND_FP, &stats, "by frame pointers; 1 kernel-only");
+	expect_line(RECORDER_UNWIND_NONE, &stats, "1 kernel-only");
+	stats.kernel_only = 0;
+	stats.truncated = 100;
+	expect_line(RECORDER_UNWIND_FP, &stats, "by frame pointers, 50.0 % truncated");
+	expect_line(RECORDER_UNWIND_NONE, &stats, "");
+}
+
+/* The value under a label of the info panel; NULL: there is none. */
+static const char *extra(const struct profile *p, const char *label, const char *format)
+{
+	const char *value = NULL;
+
+	vec_for_each(&p->meta.extra, const struct profile_extra *, row) {
+		assert_string_equal(row->section, "Unwinding");
+		if (strcmp(row->label, label) != 0)
+			continue;
+		assert_null(value);
+		assert_string_equal(row->format, format);
+		value = row->value;
+	}
+	return value;
+}
+
+static const struct recorder_info info = {
+	.unwind_tables = 5, .unwind_rows = 60, .unwind_bytes = 7 << 20, .unwind_refused = 8};
+
+static void the_panel_says_the_same(void **state)
+{
+	struct profile *p = profile_new();
+
+	(void)state;
+	p->stats = (struct profile_stats){
+		.whole = 6, .truncated = 1, .broken = 1, .kernel_only = 4, .exiting = 3};
+	unwinding_add_extra(p, RECORDER_UNWIND_CFI, &info);
+	assert_int_equal(strncmp(extra(p, "Method", "string"), "cfi: ", 5), 0);
+	assert_string_equal(extra(p, "Whole stacks", "percentage"), "0.750000");
+	assert_string_equal(extra(p, "Truncated stacks", "percentage"), "0.125000");
+	assert_string_equal(extra(p, "Broken stacks", "percentage"), "0.125000");
+	assert_string_equal(extra(p, "Unknown stacks", "percentage"), "0.000000");
+	assert_string_equal(extra(p, "Samples of kernel threads", "integer"), "4");
+	assert_string_equal(extra(p, "Samples of exiting threads", "integer"), "3");
+	assert_string_equal(extra(p, "Tables", "integer"), "5");
+	assert_string_equal(extra(p, "Rows", "integer"), "60");
+	assert_string_equal(extra(p, "Kernel memory", "bytes"), "7340032");
+	assert_string_equal(extra(p, "Tables without room", "integer"), "8");
+	profile_free(p);
+}
+
+static void no_share_of_nothing(void **state)
+{
+	struct profile *p = profile_new();
+
+	(void)state;
+	unwinding_add_extra(p, RECORDER_UNWIND_AUTO, &info);
+	assert_int_equal(strncmp(extra(p, "Method", "string"), "auto: ", 6), 0);
+	assert_null(extra(p, "Whole stacks", "percentage"));
+	assert_non_null(extra(p, "Tables", "integer"));
+	profile_free(p);
+
+	p = profile_new();
+	p->stats.unknown = 4;
+	unwinding_add_extra(p, RECORDER_UNWIND_FP, &info);
+	assert_null(extra(p, "Whole stacks", "percentage"));
+	assert_null(extra(p, "Tables", "integer"));
+	assert_string_equal(extra(p, "Truncated stacks", "percentage"), "0.000000");
+	profile_free(p);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_what_is_there_is_said),
+		cmocka_unit_test(all_means_all_and_something_is_more_than_nothing),
+		cmocka_unit_test(what_cannot_be_whole_is_not_counted_in),
+		cmocka_unit_test(methods_that_do_not_know_claim_nothing),
+		cmocka_unit_test(the_panel_says_the_same),
+		cmocka_unit_test(no_share_of_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -8,6 +8,7 @@
 
 #include "bpf/unwind.h"
 #include "lib/unwind/rule_words.h"
+#include "lib/unwind/stubs.h"
 
 struct unwind_arch {
 	uint16_t machine; /* e_machine */
@@ -15,16 +16,14 @@ struct unwind_arch {
 	uint8_t reg_count; /* general registers; DWARF numbers them from 0 */
 	uint8_t sp, fp, base; /* DWARF's numbers; the return address has ra_column */
 	bool ra_is_register; /* the return address is in ra_column until it is saved */
-	/* Bytes of the return from a signal handler, of size signal_code_size. */
-	const uint8_t *signal_code;
-	uint8_t signal_code_size;
+	bool has_signed_ra; /* return addresses may be signed, and CFI says so */
 	/*
-	 * How a signal frame's ucontext holds the interrupted registers, relative to sp when the
-	 * handler has returned. The kernel's interface, whatever the CFI says.
+	 * Where a signal frame has the interrupted registers: NULL: where its CFI says; else the
+	 * rule that takes the place of its CFI.
 	 */
-	struct unwind_rule signal_rule;
-	bool signal_cfi_is_complete; /* else signal_rule takes the place of its CFI */
+	const struct unwind_rule *signal_rule;
 	struct unwind_rule initial; /* what holds before a CIE says anything */
+	void (*add_stub)(struct stubs *stubs, const struct stub_code *code);
 };
 
 extern const struct unwind_arch unwind_arch_x86_64, unwind_arch_aarch64;
@@ -53,7 +52,9 @@ static inline enum unwind_value unwind_arch_value(const struct unwind_arch *arch
 		return UNWIND_VALUE_FP;
 	if (dwarf_reg == arch->base)
 		return UNWIND_VALUE_BASE;
-	return dwarf_reg == arch->ra_column ? UNWIND_VALUE_RA : UNWIND_VALUE_NONE;
+	if (dwarf_reg == arch->ra_column)
+		return UNWIND_VALUE_RA;
+	return dwarf_reg == arch->sp ? UNWIND_VALUE_SP : UNWIND_VALUE_NONE;
 }
 
 #endif

@@ -109,8 +109,8 @@ static uint16_t find_rule(struct run *r)
 		return rows_rule(r->rows, r->state.rule);
 	if (r->state.ra_undefined)
 		return UNWIND_RULE_END;
-	if (r->cie->is_signal_frame && !r->arch->signal_cfi_is_complete)
-		return rows_rule(r->rows, rule_pack(&r->arch->signal_rule));
+	if (r->cie->is_signal_frame && r->arch->signal_rule)
+		return rows_rule(r->rows, rule_pack(r->arch->signal_rule));
 	if (cfi_state_rule(&r->state, &rule))
 		id = rows_rule(r->rows, rule);
 	r->rows->table->stats.unsupported += id == UNWIND_RULE_NONE;
@@ -184,7 +184,7 @@ static bool recall(struct run *r)
 /* DW_CFA_GNU_window_save, the same number on another machine, has no meaning on ours. */
 static bool negate_ra_state(struct run *r)
 {
-	if (r->arch != &unwind_arch_aarch64)
+	if (!r->arch->has_signed_ra)
 		r->program.failed = true;
 	rule_flip_flags(&r->state.rule, UNWIND_RA_SIGNED);
 	return true;
@@ -257,9 +257,12 @@ static bool step_rare(struct run *r, uint8_t op)
 		cfi_state_set_cfa_offset(&r->state, read_signed_factored(r));
 		return true;
 	case OP_VAL_OFFSET:
+		reg = read_uleb(r);
+		cfi_state_set_val_offset(&r->state, r->arch, reg, read_factored(r));
+		return true;
 	case OP_VAL_OFFSET_SF:
-		cfi_state_set_untold(&r->state, r->arch, read_uleb(r));
-		bytes_sleb(&r->program);
+		reg = read_uleb(r);
+		cfi_state_set_val_offset(&r->state, r->arch, reg, read_signed_factored(r));
 		return true;
 	case OP_AARCH64_NEGATE_RA_STATE:
 	case OP_AARCH64_NEGATE_RA_STATE_WITH_PC:
@@ -341,7 +344,7 @@ static inline bool set_short_offset(const struct run *r, struct rule_words *rule
 
 	if (value == UNWIND_VALUE_NONE)
 		return true;
-	if (value == UNWIND_VALUE_RA || r->cie->data_factor != -8)
+	if ((value != UNWIND_VALUE_FP && value != UNWIND_VALUE_BASE) || r->cie->data_factor != -8)
 		return false;
 	rule_set_value(rule, value, UNWIND_AT_CFA, (int16_t)-offset);
 	return true;

@@ -177,6 +177,7 @@ static void note_section(struct cfi_file *file, const struct section *section, c
 		{".plt.got", &file->plt_got},
 		{".init", &file->init},
 		{".fini", &file->fini},
+		{".text", &file->text},
 	};
 
 	if (section->type == SHT_NULL || section->type == SHT_NOBITS ||

@@ -35,7 +35,7 @@ struct cfi_file {
 	VEC(struct file_range) segments; /* PT_LOAD, what is in the file of it */
 	VEC(struct code_range) code; /* the executable ones of them, in memory */
 	struct file_range eh_frame, eh_frame_hdr, debug_frame;
-	struct file_range plt, plt_sec, plt_got, init, fini;
+	struct file_range plt, plt_sec, plt_got, init, fini, text;
 };
 
 /* -ENOEXEC where it is no ELF file of a supported machine. Release it in any case. */

@@ -4,6 +4,13 @@
 static void set_value(struct cfi_state *s, enum unwind_value value, enum unwind_value_kind kind,
 		      int offset)
 {
+	if (value == UNWIND_VALUE_NONE)
+		return;
+	/* In another place than where a signal frame has it: longjmp, for two instructions. */
+	if (value == UNWIND_VALUE_SP) {
+		s->sp = CFI_SP_OTHER;
+		return;
+	}
 	rule_set_value(&s->rule, value, kind, (int16_t)offset);
 	if (value == UNWIND_VALUE_RA)
 		s->ra_undefined = false;
@@ -22,10 +29,14 @@ static void set_saved(struct cfi_state *s, enum unwind_value value, enum unwind_
 void cfi_state_set_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 			  int64_t offset)
 {
-	enum unwind_value value = unwind_arch_value(arch, reg);
+	set_saved(s, unwind_arch_value(arch, reg), UNWIND_AT_CFA, offset);
+}
 
-	if (value != UNWIND_VALUE_NONE)
-		set_saved(s, value, UNWIND_AT_CFA, offset);
+static void set_sp_saved(struct cfi_state *s, uint8_t reg, int16_t offset)
+{
+	s->sp = CFI_SP_SAVED;
+	s->sp_reg = reg;
+	s->sp_offset = offset;
 }
 
 void cfi_state_set_expression(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
@@ -40,7 +51,10 @@ void cfi_state_set_expression(struct cfi_state *s, const struct unwind_arch *arc
 		set_saved(s, value, UNWIND_AT_CFA, e->before);
 	} else if (e->kind == EXPRESSION_REG && base >= 0 && base <= UNWIND_AT_REG_LAST) {
 		set_saved(s, value, UNWIND_AT_REG, e->before);
-		s->at_regs[value] = (uint8_t)base;
+		if (value != UNWIND_VALUE_SP)
+			s->at_regs[value] = (uint8_t)base;
+		else if (e->before % 8 == 0 && e->before / 8 == (int16_t)(e->before / 8))
+			set_sp_saved(s, (uint8_t)base, (int16_t)(e->before / 8));
 	} else {
 		set_value(s, value, UNWIND_UNKNOWN, 0);
 	}
@@ -48,10 +62,15 @@ void cfi_state_set_expression(struct cfi_state *s, const struct unwind_arch *arc
 
 void cfi_state_set_untold(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg)
 {
-	enum unwind_value value = unwind_arch_value(arch, reg);
+	set_value(s, unwind_arch_value(arch, reg), UNWIND_UNKNOWN, 0);
+}
 
-	if (value != UNWIND_VALUE_NONE)
-		set_value(s, value, UNWIND_UNKNOWN, 0);
+void cfi_state_set_val_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+			      int64_t offset)
+{
+	cfi_state_set_untold(s, arch, reg);
+	if (unwind_arch_value(arch, reg) == UNWIND_VALUE_SP && offset == 0)
+		s->sp = CFI_SP_IS_CFA;
 }
 
 void cfi_state_set_undefined(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg)
@@ -72,12 +91,10 @@ void cfi_state_set_register(struct cfi_state *s, const struct unwind_arch *arch,
 	enum unwind_value value = unwind_arch_value(arch, reg);
 	int holder = unwind_arch_reg(arch, other);
 
-	if (value == UNWIND_VALUE_NONE)
-		return;
 	/* Only the return address has been seen to move to another register and stay there. */
 	if (value == UNWIND_VALUE_RA && holder >= 0)
 		set_value(s, value, UNWIND_SAME, holder);
-	else if (value != UNWIND_VALUE_RA && reg == other)
+	else if (reg == other && value != UNWIND_VALUE_RA)
 		set_value(s, value, UNWIND_SAME, 0);
 	else
 		set_value(s, value, UNWIND_UNKNOWN, 0);
@@ -90,6 +107,12 @@ void cfi_state_restore(struct cfi_state *s, const struct unwind_arch *arch, uint
 
 	if (value == UNWIND_VALUE_NONE)
 		return;
+	if (value == UNWIND_VALUE_SP) {
+		s->sp = initial->sp;
+		s->sp_reg = initial->sp_reg;
+		s->sp_offset = initial->sp_offset;
+		return;
+	}
 	rule_set_value(&s->rule, value, rule_value_kind(initial->rule, value),
 		       rule_value_offset(initial->rule, value));
 	s->at_regs[value] = initial->at_regs[value];
@@ -167,11 +190,22 @@ static void choose_at_reg(const struct cfi_state *s, struct rule_words *rule)
 	rule_set_at_reg(rule, (unsigned int)chosen);
 }
 
+/* A signal frame has the stack pointer where its CFA comes from. */
+static bool sp_is_cfa(const struct cfi_state *s)
+{
+	struct unwind_rule rule = rule_unpack(s->rule);
+
+	if (s->sp == CFI_SP_SAVED)
+		return rule.cfa_kind == UNWIND_CFA_DEREF && rule.cfa_reg == s->sp_reg &&
+		       rule.cfa_deref == s->sp_offset && rule.cfa_offset == 0;
+	return s->sp == CFI_SP_IS_CFA;
+}
+
 bool cfi_state_rule(const struct cfi_state *s, struct rule_words *rule)
 {
 	*rule = s->rule;
 	if (rule_has_at_reg(*rule))
 		choose_at_reg(s, rule);
 	return rule_cfa_kind(*rule) != UNWIND_CFA_NONE &&
-	       rule_value_kind(*rule, UNWIND_VALUE_RA) != UNWIND_UNKNOWN;
+	       rule_value_kind(*rule, UNWIND_VALUE_RA) != UNWIND_UNKNOWN && sp_is_cfa(s);
 }

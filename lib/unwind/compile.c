@@ -80,24 +80,26 @@ static void add_fde(struct compile *c, const struct fde *fde, uint64_t limit)
 		c->rows.table->stats.malformed++;
 }
 
-/* Where the table begins: stubs are often in front of all other code. */
-static uint64_t first_vaddr(const struct compile_input *input, uint64_t fde_start)
+/* Where the table begins and ends if there is no FDE there: stubs are often outside all others. */
+static uint64_t first_stub(const struct compile_input *input)
 {
-	if (input->stub_count && input->stubs[0].vaddr < fde_start)
-		return input->stubs[0].vaddr;
-	return fde_start;
+	return input->stub_count ? input->stubs[0].vaddr : UINT64_MAX;
+}
+
+static uint64_t last_stub(const struct compile_input *input)
+{
+	return input->stub_count ? input->stubs[input->stub_count - 1].vaddr : 0;
 }
 
 static void add_all(struct compile *c)
 {
-	const struct compile_input *input = c->input;
 	/* An FDE ends where the next one begins, so that one is always read ahead. */
 	struct fde fdes[2], *fde = &fdes[0], *next = &fdes[1];
 	bool more = next_fde(c, NULL, fde);
 
-	if (!more)
-		return;
-	c->end = first_vaddr(input, fde->start);
+	c->end = first_stub(c->input);
+	if (more && fde->start < c->end)
+		c->end = fde->start;
 	while (more && !c->rows.overflowed) {
 		struct fde *done = fde;
 
@@ -106,10 +108,10 @@ static void add_all(struct compile *c)
 		fde = next;
 		next = done;
 	}
-	/* The last of stubs is where they end. */
-	if (input->stub_count && input->stubs[input->stub_count - 1].vaddr > c->end) {
-		fill_gap(c, c->end, input->stubs[input->stub_count - 1].vaddr);
-		c->end = input->stubs[input->stub_count - 1].vaddr;
+	/* The last row of stubs says no more than where they end. */
+	if (last_stub(c->input) > c->end) {
+		fill_gap(c, c->end, last_stub(c->input));
+		c->end = last_stub(c->input);
 	}
 	rows_finish(&c->rows, c->end);
 }

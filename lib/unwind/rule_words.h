@@ -24,7 +24,8 @@ enum unwind_value {
 	UNWIND_VALUE_FP,
 	UNWIND_VALUE_BASE,
 	UNWIND_VALUE_COUNT,
-	UNWIND_VALUE_NONE = UNWIND_VALUE_COUNT, /* a register that rules do not follow */
+	UNWIND_VALUE_SP = UNWIND_VALUE_COUNT, /* not in the rule: it is the CFA */
+	UNWIND_VALUE_NONE, /* a register that rules do not follow */
 };
 
 #define RULE_KIND_SHIFT(value) (8 * offsetof(struct unwind_rule, kinds) + 2 * (value))

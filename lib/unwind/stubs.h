@@ -3,11 +3,14 @@
 #ifndef PROF_LIB_UNWIND_STUBS_H
 #define PROF_LIB_UNWIND_STUBS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/unwind.h"
 #include "lib/base/vec.h"
-#include "lib/unwind/arch.h"
+
+struct unwind_arch;
 
 /* As in a table: holds until the next one begins. */
 struct stub_row {
@@ -23,15 +26,30 @@ enum stub_kind {
 	STUB_PLT, /* .plt: lazy binding */
 	STUB_PLT_JUMPS, /* .plt.sec, .plt.got: jumps alone */
 	STUB_INIT_FINI, /* .init, .fini: one function each, made of crti.o and crtn.o */
-	STUB_SIGNAL, /* search for the return from a signal handler */
+	STUB_TEXT, /* a small .text: the vDSO's has no CFI on some machines */
+};
+
+/* The bytes of a stub. */
+struct stub_code {
+	enum stub_kind kind;
+	const uint8_t *code;
+	size_t size;
+	uint64_t vaddr;
 };
 
 void stubs_release(struct stubs *stubs);
-/* Adds what is known of these bytes at that vaddr; nothing where they look unlike anything known.
- */
-void stubs_add(struct stubs *stubs, const struct unwind_arch *arch, enum stub_kind kind,
-	       const uint8_t *code, size_t size, uint64_t vaddr);
-/* Puts the rows in order; where stubs overlap, the later ones are dropped. */
+/* Adds what is known of these bytes; nothing where they look unlike anything known. */
+void stubs_add(struct stubs *stubs, const struct unwind_arch *arch, const struct stub_code *code);
+/* Puts the rows in order, one at a place. */
 void stubs_sort(struct stubs *stubs);
+
+/* For the machines' part of stubs_add(). */
+void stubs_add_row(struct stubs *stubs, uint64_t vaddr, struct unwind_rule rule);
+void stubs_add_end(struct stubs *stubs, const struct stub_code *code);
+/* CFA = sp + offset, everything else as it was when the function was called. */
+struct unwind_rule stubs_rule_at_entry(const struct unwind_arch *arch, int offset);
+/* Are these the bytes at that offset? */
+#define stub_has(code, at, bytes) stub_has_bytes(code, at, bytes, sizeof(bytes) - 1)
+bool stub_has_bytes(const struct stub_code *code, size_t at, const char *bytes, size_t count);
 
 #endif

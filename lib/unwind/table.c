@@ -9,8 +9,8 @@
 #include "lib/unwind/compile.h"
 #include "lib/unwind/stubs.h"
 
-/* An executable segment that small is searched for the return from a signal handler: the vDSO. */
-#define MAX_SEARCHED_CODE 16384
+/* A .text that small is looked at whole: the vDSO's. */
+#define MAX_SMALL_TEXT 16384
 /* Linker's stubs beyond this stay without rows. */
 #define MAX_STUB_SIZE (16u << 20)
 
@@ -22,30 +22,26 @@ const struct unwind_arch *unwind_arch_find(uint16_t machine)
 }
 
 static void add_stub(struct stubs *stubs, const struct cfi_file *file, enum stub_kind kind,
-		     struct file_range range)
+		     const struct file_range *range, size_t max_size)
 {
-	_cleanup_free_ uint8_t *code = NULL;
-	size_t size;
+	struct stub_code code = {.kind = kind, .vaddr = range->vaddr};
+	_cleanup_free_ uint8_t *data = NULL;
 
-	if (!range.size || range.size > MAX_STUB_SIZE ||
-	    cfi_file_read(file, &range, &code, &size, NULL) != 0)
+	if (!range->size || range->size > max_size ||
+	    cfi_file_read(file, range, &data, &code.size, NULL) != 0)
 		return;
-	stubs_add(stubs, file->arch, kind, code, size, range.vaddr);
+	code.code = data;
+	stubs_add(stubs, file->arch, &code);
 }
 
 static void add_stubs(struct stubs *stubs, const struct cfi_file *file)
 {
-	add_stub(stubs, file, STUB_PLT, file->plt);
-	add_stub(stubs, file, STUB_PLT_JUMPS, file->plt_sec);
-	add_stub(stubs, file, STUB_PLT_JUMPS, file->plt_got);
-	add_stub(stubs, file, STUB_INIT_FINI, file->init);
-	add_stub(stubs, file, STUB_INIT_FINI, file->fini);
-	for (size_t i = 0; i < file->code.count && file->arch->signal_code; i++) {
-		struct file_range code = cfi_file_find(file, file->code.items[i].start);
-
-		if (code.size <= MAX_SEARCHED_CODE)
-			add_stub(stubs, file, STUB_SIGNAL, code);
-	}
+	add_stub(stubs, file, STUB_PLT, &file->plt, MAX_STUB_SIZE);
+	add_stub(stubs, file, STUB_PLT_JUMPS, &file->plt_sec, MAX_STUB_SIZE);
+	add_stub(stubs, file, STUB_PLT_JUMPS, &file->plt_got, MAX_STUB_SIZE);
+	add_stub(stubs, file, STUB_INIT_FINI, &file->init, MAX_STUB_SIZE);
+	add_stub(stubs, file, STUB_INIT_FINI, &file->fini, MAX_STUB_SIZE);
+	add_stub(stubs, file, STUB_TEXT, &file->text, MAX_SMALL_TEXT);
 	stubs_sort(stubs);
 }
 

@@ -47,8 +47,8 @@ struct unwind_table {
 
 /*
  * Compiles the file's CFI; reads only what it needs, with pread(). 0 also for a file without any
- * CFI (then with 0 pages), -ENOEXEC where it is no ELF file of a supported machine, -EFBIG where
- * limits (rows, size) are exceeded. `machine` is e_machine: EM_X86_64 and EM_AARCH64.
+ * CFI (then mostly with 0 pages), -ENOEXEC where it is no ELF file of a supported machine, -EFBIG
+ * where limits (rows, size) are exceeded. `machine` is e_machine: EM_X86_64 and EM_AARCH64.
  */
 int unwind_table_compile(int fd, struct unwind_rules *rules, struct unwind_table *table,
 			 struct error *err);

@@ -27,7 +27,7 @@ const char *const cfi_verdict_names[CFI_VERDICT_COUNT] = {
 struct outcome {
 	bool has_rule, is_end, is_signal_frame;
 	bool has_fp, has_base;
-	uint64_t cfa, pc, fp, base;
+	uint64_t cfa, sp, pc, fp, base;
 };
 
 struct comparer {
@@ -98,6 +98,7 @@ static struct outcome own_outcome(const struct comparer *c, uint64_t pc)
 			(uint64_t)(int64_t)rule->cfa_offset;
 	else if (rule->cfa_kind == UNWIND_CFA_PLT)
 		o.cfa = reg + 8 + (uint64_t)((pc & 15) >= (uint64_t)rule->cfa_offset) * 8;
+	o.sp = o.cfa;
 	o.has_fp = UNWIND_FP_KIND(rule->kinds) != UNWIND_UNKNOWN;
 	o.has_base = UNWIND_BASE_KIND(rule->kinds) != UNWIND_UNKNOWN;
 	o.pc = own_saved(c->arch, rule, &o, UNWIND_RA_KIND(rule->kinds), rule->ra_offset,
@@ -262,6 +263,7 @@ static bool reference_outcome(const struct comparer *c, uint64_t pc, struct outc
 		ra = reference_value(c, frame, c->arch->ra_column, pc, o->cfa, &o->pc);
 		o->is_end = ra == REFERENCE_UNDEFINED;
 		o->has_rule = ra != REFERENCE_FAILED;
+		reference_value(c, frame, c->arch->sp, pc, o->cfa, &o->sp);
 		o->has_fp = reference_value(c, frame, c->arch->fp, pc, o->cfa, &o->fp) ==
 			    REFERENCE_KNOWN;
 		o->has_base = reference_value(c, frame, c->arch->base, pc, o->cfa, &o->base) ==
@@ -282,6 +284,8 @@ static const char *difference(const struct outcome *own, const struct outcome *r
 		return "signal frame";
 	if (own->cfa != reference->cfa)
 		return "CFA";
+	if (own->sp != reference->sp)
+		return "stack pointer";
 	if (own->pc != reference->pc)
 		return "return address";
 	if (own->has_fp && (!reference->has_fp || own->fp != reference->fp))

@@ -102,19 +102,24 @@ static int compare(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* The kernel lists its own symbols in order, and then those of modules, which lie behind. */
+/* The kernel lists its own symbols in order; only modules and what comes behind are mixed up. */
 static void sort(struct kallsyms *k)
 {
-	struct row *rows = k->rows.items;
+	struct row *rows = k->rows.items, *lowest;
 	size_t count = k->rows.count, sorted = 1;
 
 	while (sorted < count && compare(&rows[sorted - 1], &rows[sorted]) < 0)
 		sorted++;
 	if (sorted == count)
 		return;
+	lowest = &rows[sorted];
+	for (size_t i = sorted; i < count; i++) {
+		if (compare(&rows[i], lowest) < 0)
+			lowest = &rows[i];
+	}
+	while (sorted > 0 && compare(&rows[sorted - 1], lowest) > 0)
+		sorted--;
 	qsort(rows + sorted, count - sorted, sizeof(*rows), compare);
-	if (compare(&rows[sorted - 1], &rows[sorted]) > 0)
-		qsort(rows, count, sizeof(*rows), compare);
 }
 
 static void drop_aliases(struct kallsyms *k)

@@ -99,6 +99,22 @@ static void of_aliases_the_best_known_is_taken(void **state)
 	kallsyms_free(k);
 }
 
+static void any_order_will_do(void **state)
+{
+	struct kallsyms *k;
+
+	(void)state;
+	assert_int_equal(parse("2000 T b\n3000 T c\n4000 T d\n1000 T a\n2800 T bb\n5000 T e\n", &k),
+			 0);
+	check(k, 0x1000, "a", 0x1000, 0x1000);
+	check(k, 0x2000, "b", 0x2000, 0x800);
+	check(k, 0x2800, "bb", 0x2800, 0x800);
+	check(k, 0x3000, "c", 0x3000, 0x1000);
+	check(k, 0x4000, "d", 0x4000, 0x1000);
+	check(k, 0x5000, "e", 0x5000, 0);
+	kallsyms_free(k);
+}
+
 static void hidden_addresses(void **state)
 {
 	struct kallsyms *k;
@@ -181,6 +197,7 @@ int main(void)
 		cmocka_unit_test(symbols_reach_to_the_next),
 		cmocka_unit_test(data_and_far_gaps_have_no_name),
 		cmocka_unit_test(of_aliases_the_best_known_is_taken),
+		cmocka_unit_test(any_order_will_do),
 		cmocka_unit_test(hidden_addresses),
 		cmocka_unit_test(damaged_lines_are_passed_over),
 		cmocka_unit_test(symbolizer_counts_from_the_module),

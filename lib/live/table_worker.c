@@ -39,12 +39,13 @@ static uint16_t number_in_map(const struct table_worker *w, uint16_t rule)
 	return number < w->rule_count ? (uint16_t)(w->first_rule + number) : UNWIND_RULE_NONE;
 }
 
+/* The fixed ones are there already. */
 static void store_rules(struct table_worker *w)
 {
 	for (; w->stored_rules < w->rules.rows.count; w->stored_rules++) {
 		uint16_t number = number_in_map(w, (uint16_t)w->stored_rules);
 
-		if (number != UNWIND_RULE_NONE || !w->stored_rules)
+		if (number != UNWIND_RULE_NONE)
 			w->rule_map[number] = w->rules.rows.items[w->stored_rules];
 	}
 }
@@ -111,6 +112,7 @@ struct table_worker *table_worker_new(struct unwind_rule *rules, uint32_t first,
 	w->rule_map = rules;
 	w->first_rule = first;
 	w->rule_count = count;
+	w->stored_rules = UNWIND_RULE_FIRST;
 	w->event_fd = event_fd;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->wake, NULL);

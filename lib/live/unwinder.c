@@ -71,6 +71,8 @@ static bool start_workers(struct unwinder *u, struct unwind_rule *rules)
 	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (u->event_fd < 0)
 		return false;
+	rules[UNWIND_RULE_NONE] = (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE};
+	rules[UNWIND_RULE_END] = (struct unwind_rule){.cfa_kind = UNWIND_CFA_END};
 	u->small_files = table_worker_new(rules, UNWIND_RULE_FIRST, half, u->event_fd);
 	u->large_files = table_worker_new(rules, UNWIND_RULE_FIRST + half, half, u->event_fd);
 	return u->small_files && u->large_files;

@@ -22,6 +22,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -57,13 +58,15 @@ def workloads(folder):
     }
 
 
-def run(command, log=None):
-    """CPU and wall seconds of a command and all that it waited for."""
+def run(command, log, may_abort=False):
+    """CPU and wall seconds of a command and all that it waited for; (None, None) if it aborted."""
     start = time.monotonic()
-    with open(log or os.devnull, "w", encoding="utf-8") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, cwd=os.path.dirname(log or "/"))
+    with open(log, "w", encoding="utf-8") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=out, cwd=os.path.dirname(log))
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
+    if may_abort and process.returncode == -signal.SIGABRT:
+        return None, None
     if process.returncode != 0:
         with open(log, encoding="utf-8", errors="replace") as file:
             sys.exit(f"{command[0]}: exit status {process.returncode}\n{file.read()}")
@@ -102,9 +105,12 @@ def run_prof(command, folder):
 def run_perf(command, folder):
     cpu, data = os.path.join(folder, "cpu"), os.path.join(folder, "perf.data")
     log = os.path.join(folder, "log")
-    # Reading build ids is what Debian 12's perf aborts at where BPF programs come and go.
-    total, _ = run(["perf", "record", "-F", "999", "-g", "--no-buildid", "-o", data, "--",
-                    *timed(command, cpu)], log)
+    # perf aborts now and then where somebody else's BPF programs come and go meanwhile.
+    for attempt in range(5):
+        total, _ = run(["perf", "record", "-F", "999", "-g", "-o", data, "--",
+                        *timed(command, cpu)], log, attempt < 4)
+        if total is not None:
+            break
     with open(log, encoding="utf-8", errors="replace") as file:
         text = file.read()
     captured = re.search(r"\((\d+) samples\)", text)

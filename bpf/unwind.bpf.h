@@ -53,8 +53,11 @@ __noinline int unwind_find_mapping(struct stack_scratch *s, __u64 addr)
 	return addr >= s->mapping.start && addr < s->mapping.end;
 }
 
-/* Finds mapping and rule of the frame's pc. False: the pc lies in nothing that is known. */
-__noinline int unwind_find_rule(struct stack_scratch *s)
+/*
+ * Finds mapping and rule of the frame's pc, or of what is `back` bytes before. False: that lies in
+ * nothing that is known.
+ */
+__noinline int unwind_find_rule(struct stack_scratch *s, __u32 back)
 {
 	const struct unwind_rule *rule;
 	const __u32 *words;
@@ -63,17 +66,17 @@ __noinline int unwind_find_rule(struct stack_scratch *s)
 
 	if (!s)
 		return 0;
-	addr = s->frame.pc - (s->frame.is_pc ? 0 : 1);
+	addr = s->frame.pc - back;
 	if (!unwind_find_mapping(s, addr))
 		return 0;
 	vaddr = addr - s->mapping.bias;
-	if (s->mapping.entry && vaddr - s->mapping.entry < WALK_ENTRY_SIZE) {
-		number = UNWIND_RULE_END;
-	} else if (s->mapping.flags & UNWIND_HAS_TABLE) {
+	if (s->mapping.flags & UNWIND_HAS_TABLE) {
 		words = shard_words(s->mapping.shard);
 		if (words)
 			number = walk_find_rule(&s->mapping, words, UNWIND_SHARD_WORDS, vaddr);
 	}
+	if (walk_is_entry(&s->mapping, number, vaddr))
+		number = UNWIND_RULE_END;
 	rule = bpf_map_lookup_elem(&unwind_rules, &number);
 	if (!rule)
 		return 0;
@@ -122,7 +125,7 @@ __noinline int unwind_try_word(struct stack_scratch *s, __u32 i)
 		return 0;
 	s->frame.pc = word;
 	s->frame.sp = at + 8;
-	s->frame.is_top = s->frame.is_pc = 0;
+	s->frame.has_others = s->frame.is_pc = 0;
 	return 1;
 }
 
@@ -167,14 +170,18 @@ __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 /* One frame outwards, by whatever leads there. 0: the stack has ended, s->stack_flags says how. */
 static __always_inline int unwind_frame(struct stack_scratch *s)
 {
+	__u32 back = s->frame.is_pc ? 0 : 1;
 	__u8 kind = FRAME_NATIVE;
 	int result;
 
-	if (!unwind_find_rule(s)) {
+	if (!unwind_find_rule(s, back)) {
 		/* Garbage, or code that was mapped a moment ago: user space will know. */
 		s->stack_flags |= STACK_UNKNOWN;
 		return 0;
 	}
+	/* In a system call that is the last instruction of a function, the pc is behind that. */
+	if (!back && s->rule.cfa_kind == UNWIND_CFA_NONE)
+		unwind_find_rule(s, 1);
 	result = unwind_step(s);
 	if (result == WALK_END) {
 		s->stack_flags |= STACK_WHOLE;

@@ -30,8 +30,8 @@ enum unwind_reg {
 	UNWIND_REG_FP, /* rbp, x29 */
 	UNWIND_REG_BASE, /* rbx, x19: the one other register that CFAs of callers rest on */
 	UNWIND_REG_RA, /* arm64: the link register; x86-64: unused */
-	UNWIND_REG_OTHER, /* + n: general register n as DWARF numbers it; known in the top frame
-			     only */
+	/* + n: general register n as DWARF numbers it. Only the top frame's value is known. */
+	UNWIND_REG_OTHER,
 };
 
 enum unwind_cfa_kind {

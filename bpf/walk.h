@@ -15,20 +15,30 @@
 #include "bpf/unwind.h"
 
 #define WALK_OTHER_REGS 32
-/* A root's caller is not looked for: so much code behind an ELF file's entry belongs to it. */
+/*
+ * Where a program's entry has no CFI, it is a root all the same: so much code behind it belongs to
+ * it. A shared library's entry means nothing, and is often the address of ordinary functions.
+ */
 #define WALK_ENTRY_SIZE 64
 /* No frame is believed to be larger, where a frame pointer is all there is. */
 #define WALK_FRAME_SIZE_MAX (8u << 20)
 /* Words of the stack that are searched for a return address. */
 #define WALK_SCAN_WORDS 256
 #define WALK_CALL_SIZE 8 /* bytes before a return address that tell of the call */
+/* arm64 signs return addresses in the bits above; user space has more only if it asks for that. */
+#define WALK_ARM64_ADDR_BITS 48
 
 /* Where the walk is. */
 struct walk_frame {
 	__u64 pc, sp, fp, base, ra;
-	__u32 is_top; /* registers are those of the interrupted task, all of them known */
 	__u32 is_pc; /* pc was interrupted, and is no return address */
-	__u64 other[WALK_OTHER_REGS]; /* general registers by DWARF number, of the top frame */
+	/*
+	 * The general registers of the top frame, by DWARF number, are still good for CFAs: all
+	 * frames so far were left by CFI. Code whose CFA rests on one of them is assembler, and
+	 * what that calls is its own, which leaves the register alone.
+	 */
+	__u32 has_others;
+	__u64 other[WALK_OTHER_REGS];
 };
 
 enum walk_result {
@@ -59,7 +69,7 @@ static inline __attribute__((always_inline)) int walk_reg(const struct walk_fram
 		return f->is_pc; /* anywhere else a call has overwritten it */
 	}
 	reg -= UNWIND_REG_OTHER;
-	if (!f->is_top || reg >= WALK_OTHER_REGS)
+	if (!f->has_others || reg >= WALK_OTHER_REGS)
 		return 0;
 	*value = f->other[reg];
 	return 1;
@@ -101,12 +111,31 @@ walk_value(const struct walk_frame *f, const struct unwind_rule *rule, __u32 kin
 	return walk_read_user(f, value, at + (__s64)offset * 8, 8) ? WALK_BAD_READ : WALK_STEPPED;
 }
 
+/*
+ * The same for a register that the next frames may do without: what cannot be read is not known.
+ * Where a function returns, its registers lie below sp already, and a copy of the stack lacks them.
+ */
+static inline __attribute__((always_inline)) void walk_restore(const struct walk_frame *f,
+							       const struct unwind_rule *rule,
+							       __u32 kind, __s16 offset, __u64 cfa,
+							       __u64 *value)
+{
+	if (walk_value(f, rule, kind, offset, cfa, value) != WALK_STEPPED)
+		*value = 0;
+}
+
+/* An arm64 return address without its signature. */
+static inline __attribute__((always_inline)) __u64 walk_strip_arm64(__u64 pc)
+{
+	return pc & ((1ull << WALK_ARM64_ADDR_BITS) - 1);
+}
+
 /* One frame outwards. On any other result than WALK_STEPPED the frame is as it was. */
 static inline __attribute__((always_inline)) enum walk_result
 walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 {
-	__u64 cfa = 0, pc = 0, fp = f->fp, base = f->base;
-	__u32 kinds = rule->kinds;
+	__u64 cfa = 0, pc = 0, fp = f->fp, base = f->base, ra = f->ra;
+	__u32 kinds = rule->kinds, is_signal = rule->flags & UNWIND_SIGNAL_FRAME;
 	enum walk_result result;
 
 	if (rule->cfa_kind == UNWIND_CFA_NONE)
@@ -117,7 +146,7 @@ walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 	if (result != WALK_STEPPED)
 		return result;
 	/* A handler may run on a stack of its own, so a signal frame may lead anywhere. */
-	if (!(rule->flags & UNWIND_SIGNAL_FRAME) && (f->is_top ? cfa < f->sp : cfa <= f->sp))
+	if (!is_signal && (f->is_pc ? cfa < f->sp : cfa <= f->sp))
 		return WALK_BAD_CFA;
 	if (UNWIND_RA_KIND(kinds) == UNWIND_SAME) {
 		if (!walk_reg(f, rule->ra_offset, &pc))
@@ -127,18 +156,17 @@ walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 		if (result != WALK_STEPPED)
 			return result;
 	}
-	result = walk_value(f, rule, UNWIND_FP_KIND(kinds), rule->fp_offset, cfa, &fp);
-	if (result != WALK_STEPPED)
-		return result;
-	result = walk_value(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base);
-	if (result != WALK_STEPPED)
-		return result;
-	f->pc = pc;
+	walk_restore(f, rule, UNWIND_FP_KIND(kinds), rule->fp_offset, cfa, &fp);
+	walk_restore(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base);
+	if (is_signal)
+		walk_restore(f, rule, UNWIND_RA_KIND(kinds), rule->ra_offset - 2, cfa, &ra);
+	f->pc = rule->flags & UNWIND_RA_SIGNED ? walk_strip_arm64(pc) : pc;
 	f->sp = cfa;
 	f->fp = fp;
 	f->base = base;
-	f->is_pc = rule->flags & UNWIND_SIGNAL_FRAME;
-	f->is_top = 0;
+	f->ra = ra;
+	f->is_pc = is_signal;
+	f->has_others &= !is_signal;
 	return WALK_STEPPED;
 }
 
@@ -178,6 +206,13 @@ walk_find_rule(const struct unwind_mapping *m, const __u32 *words, __u32 size, _
 	return words[(m->rows_at + first) & (size - 1)] >> 16;
 }
 
+/* With what that gave: is the vaddr a root by itself? */
+static inline __attribute__((always_inline)) int walk_is_entry(const struct unwind_mapping *m,
+							       __u32 number, __u64 vaddr)
+{
+	return number == UNWIND_RULE_NONE && m->entry && vaddr - m->entry < WALK_ENTRY_SIZE;
+}
+
 /* A frame that keeps a frame pointer: [fp] is the caller's, [fp + 8] the return address. */
 static inline __attribute__((always_inline)) int walk_frame_pointer(const struct walk_frame *f,
 								    __u64 pair[2])
@@ -193,7 +228,7 @@ static inline __attribute__((always_inline)) void walk_to_frame_pointer(struct w
 	f->pc = pair[1];
 	f->sp = f->fp + 16;
 	f->fp = pair[0];
-	f->is_top = f->is_pc = 0;
+	f->has_others = f->is_pc = 0;
 }
 
 /* Do these bytes, the last of which lies just before a return address, end in a call? */

@@ -16,17 +16,22 @@ struct walk {
 	struct walk_frame frame; /* first: it is all that the steps are given */
 	const struct walk_target *target;
 	struct walk_path *path;
+	bool left_copy; /* this step wanted memory that is likely to be stack, but was not copied */
 	struct unwind_mapping mapping; /* the one that was found last */
 	struct unwind_rule rule;
 };
 
 static int read_stack(const struct walk_frame *frame, void *to, uint64_t addr, size_t size)
 {
-	const struct walk_target *t = ((const struct walk *)frame)->target;
+	struct walk *w = (struct walk *)frame;
+	const struct walk_target *t = w->target;
 	uint64_t offset = addr - t->stack_start;
 
-	if (addr < t->stack_start || offset > t->stack_size || size > t->stack_size - offset)
+	if (addr < t->stack_start || offset > t->stack_size || size > t->stack_size - offset) {
+		if (addr >= t->stack_start && offset < t->stack_size + WALK_FRAME_SIZE_MAX)
+			w->left_copy = true;
 		return -1;
+	}
 	memcpy(to, t->stack + offset, size);
 	return 0;
 }
@@ -52,21 +57,22 @@ static bool find_mapping(struct walk *w, uint64_t addr)
 	return addr < w->mapping.end;
 }
 
-static bool find_rule(struct walk *w)
+/* The rule for the frame's pc, or for what is `back` bytes before. */
+static bool find_rule(struct walk *w, uint32_t back)
 {
 	const struct walk_target *t = w->target;
-	uint64_t addr = w->frame.pc - (w->frame.is_pc ? 0 : 1);
+	uint64_t addr = w->frame.pc - back;
 	uint32_t number = UNWIND_RULE_NONE;
 	uint64_t vaddr;
 
 	if (!find_mapping(w, addr))
 		return false;
 	vaddr = addr - w->mapping.bias;
-	if (w->mapping.entry && vaddr - w->mapping.entry < WALK_ENTRY_SIZE)
-		number = UNWIND_RULE_END;
-	else if (w->mapping.flags & UNWIND_HAS_TABLE && w->mapping.shard < t->shard_count)
+	if (w->mapping.flags & UNWIND_HAS_TABLE && w->mapping.shard < t->shard_count)
 		number = walk_find_rule(&w->mapping, t->shards[w->mapping.shard].words,
 					t->shards[w->mapping.shard].size, vaddr);
+	if (walk_is_entry(&w->mapping, number, vaddr))
+		number = UNWIND_RULE_END;
 	if (number >= t->rule_count)
 		return false;
 	w->rule = t->rules[number];
@@ -105,7 +111,7 @@ static bool step_by_scan(struct walk *w)
 			continue;
 		w->frame.pc = word;
 		w->frame.sp = at + 8;
-		w->frame.is_top = w->frame.is_pc = 0;
+		w->frame.has_others = w->frame.is_pc = 0;
 		return true;
 	}
 	return false;
@@ -130,14 +136,22 @@ static bool end(struct walk *w, uint8_t flag)
 	return false;
 }
 
+static bool end_broken(struct walk *w)
+{
+	return end(w, w->left_copy ? STACK_TRUNCATED : STACK_BROKEN);
+}
+
 /* One frame outwards; the order is that of the walker in the kernel. False: the stack has ended. */
 static bool step(struct walk *w)
 {
-	uint32_t methods = w->target->methods;
+	uint32_t methods = w->target->methods, back = w->frame.is_pc ? 0 : 1;
 	enum walk_result result;
 
-	if (!find_rule(w))
-		return end(w, w->frame.is_top ? STACK_UNKNOWN : STACK_BROKEN);
+	if (!find_rule(w, back))
+		return end(w, w->path->depth ? STACK_BROKEN : STACK_UNKNOWN);
+	if (!back && w->rule.cfa_kind == UNWIND_CFA_NONE)
+		find_rule(w, 1);
+	w->left_copy = false;
 	result = walk_step(&w->frame, &w->rule);
 	if (result == WALK_END)
 		return end(w, STACK_WHOLE);
@@ -145,13 +159,16 @@ static bool step(struct walk *w)
 		return push(w, w->frame.is_pc ? FRAME_SIGNAL : FRAME_NATIVE);
 	if (w->mapping.flags & UNWIND_PENDING)
 		return end(w, STACK_UNKNOWN);
+	/* The rule is good, and the copy ends: anything found by other means would be wrong. */
+	if (result == WALK_BAD_READ && w->left_copy)
+		return end_broken(w);
 	if (methods & UNWIND_BY_FRAME_POINTER && step_by_frame_pointer(w))
 		return push(w, FRAME_NATIVE);
 	if (methods & UNWIND_BY_SCAN && step_by_scan(w)) {
 		w->path->flags |= STACK_GUESSED;
 		return push(w, FRAME_GUESS);
 	}
-	return end(w, STACK_BROKEN);
+	return end_broken(w);
 }
 
 void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
@@ -163,7 +180,7 @@ void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
 		.frame.fp = regs->general[target->is_arm64 ? 29 : 6],
 		.frame.base = regs->general[target->is_arm64 ? 19 : 3],
 		.frame.ra = target->is_arm64 ? regs->general[30] : 0,
-		.frame.is_top = 1,
+		.frame.has_others = 1,
 		.frame.is_pc = 1,
 		.target = target,
 		.path = path,

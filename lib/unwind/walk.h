@@ -30,7 +30,7 @@ struct walk_target {
 	size_t shard_count;
 	const struct unwind_rule *rules;
 	size_t rule_count;
-	/* The copied memory. */
+	/* The copied memory. A stack that goes on beyond it ends with STACK_TRUNCATED. */
 	uint64_t stack_start;
 	const uint8_t *stack;
 	size_t stack_size;

@@ -68,6 +68,7 @@ static __always_inline void load_user_regs(struct bpf_perf_event_data *ctx,
 	else
 		s->regs = ctx->regs;
 	f->has_others = f->is_pc = 1;
+	f->by_fp = 0;
 #if defined(__TARGET_ARCH_arm64)
 	f->pc = r->pc;
 	f->sp = r->sp;
@@ -146,6 +147,9 @@ static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *ctx,
 		bpf_loop(USER_DEPTH_MAX, unwind_turn, &c, 0);
 	else
 		s->stack_flags |= STACK_UNKNOWN;
+	/* The loop ran out of turns. */
+	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
+		s->stack_flags |= STACK_TRUNCATED;
 	forget_replaced_space(task, s);
 }
 

@@ -125,7 +125,7 @@ __noinline int unwind_try_word(struct stack_scratch *s, __u32 i)
 		return 0;
 	s->frame.pc = word;
 	s->frame.sp = at + 8;
-	s->frame.has_others = s->frame.is_pc = 0;
+	s->frame.has_others = s->frame.is_pc = s->frame.by_fp = 0;
 	return 1;
 }
 
@@ -183,7 +183,7 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	if (!back && s->rule.cfa_kind == UNWIND_CFA_NONE)
 		unwind_find_rule(s, 1);
 	result = unwind_step(s);
-	if (result == WALK_END) {
+	if (result == WALK_END || (result == WALK_NO_RULE && walk_is_chain_end(&s->frame))) {
 		s->stack_flags |= STACK_WHOLE;
 		return 0;
 	}

@@ -32,6 +32,7 @@
 struct walk_frame {
 	__u64 pc, sp, fp, base, ra;
 	__u32 is_pc; /* pc was interrupted, and is no return address */
+	__u32 by_fp; /* it was reached by a frame pointer, fp comes from memory */
 	/*
 	 * The general registers of the top frame, by DWARF number, are still good for CFAs: all
 	 * frames so far were left by CFI. Code whose CFA rests on one of them is assembler, and
@@ -166,6 +167,7 @@ walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 	f->base = base;
 	f->ra = ra;
 	f->is_pc = is_signal;
+	f->by_fp = 0;
 	f->has_others &= !is_signal;
 	return WALK_STEPPED;
 }
@@ -228,7 +230,14 @@ static inline __attribute__((always_inline)) void walk_to_frame_pointer(struct w
 	f->pc = pair[1];
 	f->sp = f->fp + 16;
 	f->fp = pair[0];
+	f->by_fp = 1;
 	f->has_others = f->is_pc = 0;
+}
+
+/* The outermost frame of a chain of frame pointers has none: the ABIs say so, and Go does it. */
+static inline __attribute__((always_inline)) int walk_is_chain_end(const struct walk_frame *f)
+{
+	return f->by_fp && !f->fp;
 }
 
 /* Do these bytes, the last of which lies just before a return address, end in a call? */

@@ -111,7 +111,7 @@ static bool step_by_scan(struct walk *w)
 			continue;
 		w->frame.pc = word;
 		w->frame.sp = at + 8;
-		w->frame.has_others = w->frame.is_pc = 0;
+		w->frame.has_others = w->frame.is_pc = w->frame.by_fp = 0;
 		return true;
 	}
 	return false;
@@ -153,7 +153,7 @@ static bool step(struct walk *w)
 		find_rule(w, 1);
 	w->left_copy = false;
 	result = walk_step(&w->frame, &w->rule);
-	if (result == WALK_END)
+	if (result == WALK_END || (result == WALK_NO_RULE && walk_is_chain_end(&w->frame)))
 		return end(w, STACK_WHOLE);
 	if (result == WALK_STEPPED)
 		return push(w, w->frame.is_pc ? FRAME_SIGNAL : FRAME_NATIVE);

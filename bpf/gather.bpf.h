@@ -67,7 +67,7 @@ static __always_inline void load_user_regs(struct bpf_perf_event_data *ctx,
 		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
 	else
 		s->regs = ctx->regs;
-	f->has_others = f->is_pc = 1;
+	f->has_sp = f->has_others = f->is_pc = 1;
 	f->by_fp = 0;
 #if defined(__TARGET_ARCH_arm64)
 	f->pc = r->pc;

@@ -93,9 +93,10 @@ __noinline int unwind_by_frame_pointer(struct stack_scratch *s)
 {
 	__u64 pair[2];
 
-	if (!s || !walk_frame_pointer(&s->frame, pair) || !unwind_find_mapping(s, pair[1] - 1))
+	if (!s || !walk_frame_pointer(&s->frame, pair, IS_ARM64) ||
+	    !unwind_find_mapping(s, pair[1] - 1))
 		return 0;
-	walk_to_frame_pointer(&s->frame, pair);
+	walk_to_frame_pointer(&s->frame, pair, IS_ARM64);
 	return 1;
 }
 
@@ -121,11 +122,11 @@ __noinline int unwind_try_word(struct stack_scratch *s, __u32 i)
 	at = s->frame.sp + i * 8ull;
 	if (bpf_probe_read_user(&word, 8, (const void *)at))
 		return -1;
+	if (IS_ARM64)
+		word = walk_strip_arm64(word);
 	if (!unwind_find_mapping(s, word - 1) || !follows_call(word))
 		return 0;
-	s->frame.pc = word;
-	s->frame.sp = at + 8;
-	s->frame.has_others = s->frame.is_pc = s->frame.by_fp = 0;
+	walk_to_return(&s->frame, word, at + 8, IS_ARM64);
 	return 1;
 }
 

@@ -32,6 +32,11 @@
 struct walk_frame {
 	__u64 pc, sp, fp, base, ra;
 	__u32 is_pc; /* pc was interrupted, and is no return address */
+	/*
+	 * sp is the caller's, and not only below it: arm64 keeps the frame pointer and the return
+	 * address anywhere in a frame, so that where they are says nothing about its end.
+	 */
+	__u32 has_sp;
 	__u32 by_fp; /* it was reached by a frame pointer, fp comes from memory */
 	/*
 	 * The general registers of the top frame, by DWARF number, are still good for CFAs: all
@@ -58,7 +63,7 @@ static inline __attribute__((always_inline)) int walk_reg(const struct walk_fram
 	switch (reg) {
 	case UNWIND_REG_SP:
 		*value = f->sp;
-		return 1;
+		return f->has_sp;
 	case UNWIND_REG_FP:
 		*value = f->fp;
 		return 1;
@@ -166,6 +171,7 @@ walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 	f->fp = fp;
 	f->base = base;
 	f->ra = ra;
+	f->has_sp = 1;
 	f->is_pc = is_signal;
 	f->by_fp = 0;
 	f->has_others &= !is_signal;
@@ -217,21 +223,33 @@ static inline __attribute__((always_inline)) int walk_is_entry(const struct unwi
 
 /* A frame that keeps a frame pointer: [fp] is the caller's, [fp + 8] the return address. */
 static inline __attribute__((always_inline)) int walk_frame_pointer(const struct walk_frame *f,
-								    __u64 pair[2])
+								    __u64 pair[2], int is_arm64)
 {
 	if (f->fp < f->sp || f->fp - f->sp > WALK_FRAME_SIZE_MAX || f->fp & 7)
 		return 0;
-	return !walk_read_user(f, pair, f->fp, 16);
+	if (walk_read_user(f, pair, f->fp, 16))
+		return 0;
+	if (is_arm64)
+		pair[1] = walk_strip_arm64(pair[1]);
+	return 1;
 }
 
-static inline __attribute__((always_inline)) void walk_to_frame_pointer(struct walk_frame *f,
-									const __u64 pair[2])
+/* To the caller, whose pc was found on the stack just below `sp`. */
+static inline __attribute__((always_inline)) void walk_to_return(struct walk_frame *f, __u64 pc,
+								 __u64 sp, int is_arm64)
 {
-	f->pc = pair[1];
-	f->sp = f->fp + 16;
+	f->pc = pc;
+	f->sp = sp;
+	f->has_sp = !is_arm64;
+	f->has_others = f->is_pc = f->by_fp = 0;
+}
+
+static inline __attribute__((always_inline)) void
+walk_to_frame_pointer(struct walk_frame *f, const __u64 pair[2], int is_arm64)
+{
+	walk_to_return(f, pair[1], f->fp + 16, is_arm64);
 	f->fp = pair[0];
 	f->by_fp = 1;
-	f->has_others = f->is_pc = 0;
 }
 
 /* The outermost frame of a chain of frame pointers has none: the ABIs say so, and Go does it. */

@@ -82,10 +82,11 @@ static bool find_rule(struct walk *w, uint32_t back)
 static bool step_by_frame_pointer(struct walk *w)
 {
 	__u64 pair[2];
+	int is_arm64 = w->target->is_arm64;
 
-	if (!walk_frame_pointer(&w->frame, pair) || !find_mapping(w, pair[1] - 1))
+	if (!walk_frame_pointer(&w->frame, pair, is_arm64) || !find_mapping(w, pair[1] - 1))
 		return false;
-	walk_to_frame_pointer(&w->frame, pair);
+	walk_to_frame_pointer(&w->frame, pair, is_arm64);
 	return true;
 }
 
@@ -107,11 +108,11 @@ static bool step_by_scan(struct walk *w)
 
 		if (read_stack(&w->frame, &word, at, sizeof(word)))
 			return false;
+		if (w->target->is_arm64)
+			word = walk_strip_arm64(word);
 		if (!find_mapping(w, word - 1) || !follows_call(w, word))
 			continue;
-		w->frame.pc = word;
-		w->frame.sp = at + 8;
-		w->frame.has_others = w->frame.is_pc = w->frame.by_fp = 0;
+		walk_to_return(&w->frame, word, at + 8, w->target->is_arm64);
 		return true;
 	}
 	return false;
@@ -180,6 +181,7 @@ void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
 		.frame.fp = regs->general[target->is_arm64 ? 29 : 6],
 		.frame.base = regs->general[target->is_arm64 ? 19 : 3],
 		.frame.ra = target->is_arm64 ? regs->general[30] : 0,
+		.frame.has_sp = 1,
 		.frame.has_others = 1,
 		.frame.is_pc = 1,
 		.target = target,

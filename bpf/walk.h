@@ -162,6 +162,10 @@ walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 		if (result != WALK_STEPPED)
 			return result;
 	}
+	/* Where there is no caller, some have 0 in its place: Go at the bottom of all its stacks.
+	 */
+	if (!pc && !is_signal)
+		return WALK_END;
 	walk_restore(f, rule, UNWIND_FP_KIND(kinds), rule->fp_offset, cfa, &fp);
 	walk_restore(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base);
 	if (is_signal)

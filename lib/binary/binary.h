@@ -75,6 +75,13 @@ struct binary_sections {
 void binary_add_debug_sections(const struct binary *b, struct binary_sections *sections);
 
 /*
+ * A copy of the section as it is in memory, inflated; the caller's to free. -ENOENT where there is
+ * none, -EFBIG where it has more bytes than `max`, -ENOEXEC where it cannot be read.
+ */
+int binary_read_section(const struct binary *b, const char *name, size_t max, uint8_t **data,
+			size_t *size, struct error *err);
+
+/*
  * libdw reads and inflates all sections of debug information at once when it opens a file. Those
  * of these names (NULL-terminated) it will find empty, if this is called before.
  */

@@ -12,6 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
+#include "lib/binary/binary.h"
 
 /* Names of sections are far shorter in all; no file shall make us read more. */
 #define MAX_NAMES_SIZE (1u << 20)
@@ -178,7 +179,7 @@ static struct section read_section(struct bytes *b)
 	return section;
 }
 
-/* The sections that matter here; those that are not in the file, or packed, do not. */
+/* The sections that matter here; those that are not in the file do not. */
 static void note_section(struct cfi_file *file, const struct section *section, const char *name)
 {
 	const struct {
@@ -196,13 +197,20 @@ static void note_section(struct cfi_file *file, const struct section *section, c
 		{".text", &file->text},
 	};
 
+	bool is_packed = section->flags & SHF_COMPRESSED;
+
 	if (section->type == SHT_NULL || section->type == SHT_NOBITS ||
-	    section->flags & SHF_COMPRESSED ||
 	    section->range.size > UINT64_MAX - section->range.vaddr)
 		return;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (strcmp(name, known[i].name) == 0 && !known[i].range->size)
-			*known[i].range = section->range;
+		if (strcmp(name, known[i].name) != 0 || known[i].range->size)
+			continue;
+		/* What is part of the running program is never compressed. */
+		if (is_packed && known[i].range != &file->debug_frame)
+			continue;
+		*known[i].range = section->range;
+		if (is_packed)
+			file->packed_debug_frame = true;
 	}
 }
 
@@ -260,6 +268,18 @@ static void read_sections(struct cfi_file *file, const struct header *header)
 		return;
 	bytes_seek(&b, 0);
 	note_sections(file, b, &section);
+}
+
+int cfi_file_inflate(const struct cfi_file *file, uint8_t **data, size_t *size, struct error *err)
+{
+	struct binary *binary;
+	int ret = binary_open(&binary, file->fd, err);
+
+	if (ret)
+		return ret;
+	ret = binary_read_section(binary, ".debug_frame", CFI_FILE_MAX_CFI, data, size, err);
+	binary_free(binary);
+	return ret;
 }
 
 int cfi_file_open(struct cfi_file *file, int fd, struct error *err)

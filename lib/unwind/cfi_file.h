@@ -35,6 +35,7 @@ struct cfi_file {
 	VEC(struct file_range) segments; /* PT_LOAD, what is in the file of it */
 	VEC(struct code_range) code; /* the executable ones of them, in memory */
 	struct file_range eh_frame, eh_frame_hdr, debug_frame;
+	bool packed_debug_frame; /* it is compressed: cfi_file_inflate() alone reads it */
 	struct file_range plt, plt_sec, plt_got, init, fini, text;
 };
 
@@ -46,5 +47,7 @@ struct file_range cfi_file_find(const struct cfi_file *file, uint64_t vaddr);
 /* A copy of those bytes, to be freed: what ends with the file is cut, *size says to what. */
 int cfi_file_read(const struct cfi_file *file, const struct file_range *range, uint8_t **data,
 		  size_t *size, struct error *err);
+/* The same for .debug_frame where it is compressed, as linkers of Go do it. */
+int cfi_file_inflate(const struct cfi_file *file, uint8_t **data, size_t *size, struct error *err);
 
 #endif

@@ -61,8 +61,12 @@ static int compile(const struct cfi_file *file, const struct stubs *stubs,
 		.stubs = stubs->rows.items,
 		.stub_count = stubs->rows.count,
 	};
-	int ret = cfi_file_read(file, range, &cfi, &input.cfi.size, err);
+	int ret;
 
+	if (is_debug_frame && file->packed_debug_frame)
+		ret = cfi_file_inflate(file, &cfi, &input.cfi.size, err);
+	else
+		ret = cfi_file_read(file, range, &cfi, &input.cfi.size, err);
 	if (ret)
 		return ret;
 	input.cfi.data = cfi;

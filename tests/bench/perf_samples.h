@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples of a program and of all that it starts, with registers and a copy of the stack, by perf
+ * events of our own and nothing else of the project's.
+ */
+#ifndef PROF_TESTS_BENCH_PERF_SAMPLES_H
+#define PROF_TESTS_BENCH_PERF_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/error.h"
+#include "lib/unwind/walk.h"
+
+enum perf_item_kind {
+	PERF_ITEM_SAMPLE,
+	PERF_ITEM_MAP, /* executable memory */
+	PERF_ITEM_FORK, /* of a process, not of a thread */
+	PERF_ITEM_EXEC, /* the address space is replaced */
+	PERF_ITEM_EXIT, /* of a process's thread, the leader */
+	PERF_ITEM_LOST,
+};
+
+struct perf_item {
+	enum perf_item_kind kind;
+	uint32_t pid, tid, parent_pid;
+	/* PERF_ITEM_SAMPLE: the stack begins at regs.sp. */
+	struct walk_regs regs;
+	const uint8_t *stack;
+	size_t stack_size;
+	bool is_full; /* the stack may go on where the copy ends */
+	/* PERF_ITEM_MAP */
+	uint64_t start, size, file_offset;
+	const char *path;
+	uint64_t lost; /* samples and other records */
+};
+
+struct perf_samples;
+
+/* Starts the command; it is sampled from its exec on, that often in a second of CPU time. */
+int perf_samples_start(struct perf_samples **out, char *const argv[], uint32_t hz,
+		       struct error *err);
+pid_t perf_samples_pid(const struct perf_samples *s);
+/* Waits a moment, then hands over what has come, in order of time. Items die with the call. */
+void perf_samples_drain(struct perf_samples *s, void (*fn)(void *ctx, const struct perf_item *item),
+			void *ctx);
+/* Does not wait for the program, nor stop it. */
+void perf_samples_free(struct perf_samples *s);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* What two walks of one stack disagree on, gathered by where and how they part. */
+#ifndef PROF_TESTS_BENCH_WALK_CLASSES_H
+#define PROF_TESTS_BENCH_WALK_CLASSES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "tests/bench/walk_spaces.h"
+
+enum walk_verdict {
+	VERDICT_EQUAL,
+	VERDICT_LONGER, /* ours goes on where libdw has stopped */
+	VERDICT_SHORTER,
+	VERDICT_DIFFERENT,
+	VERDICT_OTHER_KIND, /* the same addresses, but which of them were interrupted */
+	VERDICT_COUNT,
+};
+
+extern const char *const walk_verdict_names[VERDICT_COUNT];
+
+struct walk_difference {
+	enum walk_verdict verdict; /* VERDICT_EQUAL: only how the walks end is different */
+	uint32_t common; /* frames that are the same */
+	const struct walk_path *ours;
+	const struct libdw_path *theirs;
+	const struct perf_item *item;
+	const struct walk_space *space;
+};
+
+struct walk_class {
+	char *text;
+	char *example; /* the first one */
+	uint64_t samples, frames; /* frames: of libdw that are not ours */
+};
+
+struct walk_classes {
+	VEC(struct walk_class) rows;
+};
+
+void walk_classes_add(struct walk_classes *c, const struct walk_spaces *spaces,
+		      const struct walk_difference *d);
+void walk_classes_print(const struct walk_classes *c, size_t max);
+void walk_classes_release(struct walk_classes *c);
+
+#endif

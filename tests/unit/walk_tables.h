@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unwind tables of files in plain memory, for the walker outside the kernel: a shard a file, laid
+ * out as a recording lays them out.
+ */
+#ifndef PROF_TESTS_UNIT_WALK_TABLES_H
+#define PROF_TESTS_UNIT_WALK_TABLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/vec.h"
+#include "lib/binary/binary.h"
+#include "lib/stream/mapping.h"
+#include "lib/unwind/table.h"
+#include "lib/unwind/walk.h"
+
+struct walk_module {
+	int fd; /* owned; -1: none */
+	struct binary_summary summary;
+	uint64_t entry, table_start;
+	uint32_t page_count, rows_at;
+};
+
+struct walk_tables {
+	struct unwind_rules rules;
+	VEC(struct walk_module) modules;
+	VEC(struct walk_shard) shards; /* a module's has its number; the words are owned */
+	VEC(struct unwind_mapping) mappings; /* of walk_tables_describe() */
+};
+
+void walk_tables_init(struct walk_tables *t);
+void walk_tables_release(struct walk_tables *t);
+/* Takes fd, in any case. The module's number; without a table where the file has none. */
+uint32_t walk_tables_add(struct walk_tables *t, int fd);
+/* vaddr of a file offset, by the executable segment that covers it. */
+bool walk_tables_vaddr(const struct walk_tables *t, uint32_t module, uint64_t offset,
+		       uint64_t *vaddr);
+/* Fills t->mappings; mapping.module is a module's number, or MAPPING_ANON. */
+void walk_tables_describe(struct walk_tables *t, const struct mapping_table *mappings);
+/* Everything of the target but the copied memory and the code. Valid until something is added. */
+void walk_tables_target(const struct walk_tables *t, struct walk_target *target);
+/* The rule for an address, as the walker finds it; NULL: none of the mappings holds it. */
+const struct unwind_rule *walk_tables_rule(const struct walk_tables *t, uint64_t addr,
+					   const struct unwind_mapping **mapping);
+
+#endif

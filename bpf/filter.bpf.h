@@ -27,10 +27,22 @@ struct awaited {
 	__type(value, __u32);
 };
 
+/*
+ * The tids of threads in the recorder's pid namespace, where that is not the initial one: a thread
+ * that ends gives its number back before it is through with itself.
+ */
+struct own_tids {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u32);
+};
+
 extern const volatile struct bpf_config config;
 extern __u32 own_pid_level;
 extern struct tracked tracked SEC(".maps");
 extern struct awaited awaited SEC(".maps");
+extern struct own_tids own_tids SEC(".maps");
 
 /* The filter's entry of the task's process; NULL where it is not tracked. */
 static __always_inline struct tracked_process *find_tracked(struct task_struct *task)
@@ -78,6 +90,23 @@ static __always_inline void task_pids(struct task_struct *task, __u32 *pid, __u3
 	}
 	*pid = pid_number(task->signal->pids[PIDTYPE_TGID]);
 	*tid = pid_number(task->thread_pid);
+	if (!*tid) {
+		__u32 *own = bpf_task_storage_get(&own_tids, task, NULL, 0);
+
+		*tid = own ? *own : *pid;
+	}
+}
+
+/* Once, while it has its number. */
+static __always_inline void remember_tid(struct task_struct *task, __u32 tid)
+{
+	__u32 *own;
+
+	if (!config.pid_inode)
+		return;
+	own = bpf_task_storage_get(&own_tids, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (own)
+		*own = tid;
 }
 
 #endif

@@ -13,6 +13,7 @@ struct rings rings SEC(".maps");
 struct counters counters SEC(".maps");
 struct tracked tracked SEC(".maps");
 struct awaited awaited SEC(".maps");
+struct own_tids own_tids SEC(".maps");
 struct unwind_shards unwind_shards SEC(".maps");
 struct unwind_rules unwind_rules SEC(".maps");
 struct unwind_spaces unwind_spaces SEC(".maps");

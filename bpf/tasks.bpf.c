@@ -74,6 +74,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!rec)
 		return 0;
 	task_pids(parent, &rec->parent_pid, &rec->parent_tid);
+	remember_tid(child, rec->rec.tid);
 	bpf_probe_read_kernel(rec->name, sizeof(rec->name), child->comm);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;

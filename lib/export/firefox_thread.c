@@ -147,27 +147,6 @@ static void write_weights(struct jsonw *w, const struct profile_thread *row)
 		       jsonw_format_u64(at, sample->weight));
 }
 
-/*
- * The kernel counts a thread's CPU time now and then, so a reading may be old, never new: what a
- * thread cannot have used since the sample before, it used before that one. From the last sample to
- * the first, that gives the least that is true, and never more than 100 %.
- */
-static void settle_cpu_deltas(struct profile_thread *row)
-{
-	struct sample *samples = row->samples.items;
-	uint64_t excess = 0;
-
-	for (size_t i = row->samples.count; i-- > 1;) {
-		uint64_t used = samples[i].cpu_delta + excess, passed = 0;
-
-		if (samples[i].time > samples[i - 1].time)
-			passed = samples[i].time - samples[i - 1].time;
-		excess = used > passed ? used - passed : 0;
-		used -= excess;
-		samples[i].cpu_delta = used < UINT32_MAX ? (uint32_t)used : UINT32_MAX;
-	}
-}
-
 static void write_samples(const struct firefox *f, struct jsonw *w,
 			  const struct profile_thread *row)
 {
@@ -254,7 +233,6 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 
 		if (outfile_failed(w->out))
 			break;
-		settle_cpu_deltas(row);
 		jsonw_object_begin(w);
 		write_head(f, w, row, count_tid(&uses, row->tid));
 		write_samples(f, w, row);

@@ -137,8 +137,7 @@ static void feed_sample(struct session *s, const struct rec_sample *rec)
 	struct pending_sample pending = {
 		.rec = *rec,
 		.thread = thread,
-		.cpu_delta = thread_cpu_delta(&s->tasks.threads, thread, rec->rec.time,
-					      rec->cpu_time),
+		.cpu_delta = thread_cpu_delta(&s->tasks.threads, thread, rec->cpu_time),
 		.mappings = tasks_process_of(&s->tasks, thread)->mappings,
 	};
 	raw_stack_id raw = NO_RAW_STACK;
@@ -305,6 +304,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	if (!s->profile->meta.end_ns)
 		s->profile->meta.end_ns = end_ns;
 	tasks_finish(&s->tasks);
+	thread_table_finish(&s->tasks.threads);
 	finish_losses(s);
 	finish_cpu_changes(s);
 }

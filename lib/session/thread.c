@@ -91,28 +91,49 @@ void thread_seen(struct thread_table *t, thread_id id, uint64_t time)
 		row->end = time;
 }
 
-uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_time)
+uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint32_t cpu_time)
 {
 	struct thread *thread = &t->rows.items[id];
 	uint64_t delta = 0;
 
 	if (thread->has_cpu_time) {
 		int32_t ticks = (int32_t)(cpu_time - thread->cpu_time);
-		uint64_t wall = time > thread->sample_time ? time - thread->sample_time : 0;
 
 		if (ticks < 0)
 			return 0;
 		delta = (uint64_t)ticks << 4;
-		if (delta > wall) {
-			delta = wall;
-			cpu_time = thread->cpu_time + (uint32_t)(wall >> 4);
-		}
 	}
 	thread->has_cpu_time = true;
 	thread->cpu_time = cpu_time;
-	if (time > thread->sample_time)
-		thread->sample_time = time;
 	return delta > UINT32_MAX ? UINT32_MAX : (uint32_t)delta;
+}
+
+/*
+ * The kernel counts a thread's CPU time now and then, so a reading may be old, never new: what a
+ * thread cannot have used since the sample before, it used before that one. From the last sample to
+ * the first, that gives the least that is true, and never more than the time that passed.
+ */
+static void settle_cpu_deltas(struct profile_thread *row)
+{
+	struct sample *samples = row->samples.items;
+	uint64_t excess = 0;
+
+	row->cpu_ns = 0;
+	for (size_t i = row->samples.count; i-- > 1;) {
+		uint64_t used = samples[i].cpu_delta + excess;
+		uint64_t passed = samples[i].time - samples[i - 1].time;
+
+		excess = used > passed ? used - passed : 0;
+		used -= excess;
+		samples[i].cpu_delta = used < UINT32_MAX ? (uint32_t)used : UINT32_MAX;
+		row->cpu_ns += samples[i].cpu_delta;
+	}
+}
+
+void thread_table_finish(struct thread_table *t)
+{
+	for (thread_id id = 0; id < t->rows.count; id++)
+		settle_cpu_deltas(threads_get(t->profile, id));
 }
 
 /* The first sample that is younger than `time`. */

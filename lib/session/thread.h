@@ -17,8 +17,7 @@ struct thread {
 	process_id process;
 	uint32_t tid;
 	thread_id next; /* of the same process, NO_THREAD: the last */
-	uint64_t sample_time; /* of its last sample … */
-	uint32_t cpu_time; /* … as far as it is counted, as on the wire */
+	uint32_t cpu_time; /* of its last sample, as on the wire */
 	bool has_cpu_time;
 	bool has_ended;
 	uint8_t origin; /* enum task_origin */
@@ -45,10 +44,11 @@ void thread_seen(struct thread_table *t, thread_id id, uint64_t time);
 
 /*
  * ns of CPU time since the thread's previous sample, from the wire's low 32 bits of ns >> 4; 0 for
- * the first one and where the clock went back. The count on the wire may lag and then catch up:
- * what exceeds the time that has passed is left for the samples to come.
+ * the first one and where the clock went back.
  */
-uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_time);
+uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint32_t cpu_time);
+/* Once all samples are there: no thread has used more CPU time than passed. */
+void thread_table_finish(struct thread_table *t);
 /* Puts it where its time belongs; mostly that is the end. */
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample);
 /* CPU time of a sample that is missing at that time: the next one, if any, has it as well. */

@@ -241,23 +241,35 @@ static void cpu_time_is_unwrapped(void **state)
 	assert_int_equal(row->cpu_ns, 640ull + UINT32_MAX);
 }
 
-static void cpu_time_that_catches_up_is_spread(void **state)
+static void cpu_time_that_catches_up_was_used_before(void **state)
 {
-	static const uint64_t cpu[] = {0, 0, 48, 48, 48};
-	static const uint32_t deltas[] = {0, 0, 16, 16, 16};
+	/* A reading that is old, then one that has caught up: 48 ns cannot pass in 16. */
+	static const uint64_t cpu[] = {0, 16, 16, 16, 64, 80};
+	static const uint32_t deltas[] = {0, 16, 16, 16, 16, 16};
 	struct fed *f = *state;
+	const struct profile_thread *row;
 
-	for (size_t i = 0; i < 5; i++)
+	for (size_t i = 0; i < 6; i++)
 		feed_sample(f, i * 16, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, cpu[i]);
-	/* One that is late changes nothing of that. */
-	feed_sample(f, 8, 10, 10, SAMPLE_NO_STACK, 0x1002, 0, 32);
-	feed_sample(f, 80, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 480);
-	for (size_t i = 0; i < 5; i++) {
-		const struct profile_thread *row = fed_thread(f, 10, 0, 10);
+	feed_end(f, MS);
+	row = fed_thread(f, 10, 0, 10);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(row->samples.items[i].cpu_delta, deltas[i]);
+	assert_int_equal(row->cpu_ns, 80);
+}
 
-		assert_int_equal(row->samples.items[i + (i > 0)].cpu_delta, deltas[i]);
-	}
-	assert_int_equal(fed_thread(f, 10, 0, 10)->cpu_ns, 64);
+static void cpu_time_never_exceeds_the_time_that_passed(void **state)
+{
+	struct fed *f = *state;
+	const struct profile_thread *row;
+
+	feed_sample(f, 0, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 0);
+	feed_sample(f, 16, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 480);
+	feed_sample(f, 16, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 960);
+	feed_end(f, MS);
+	row = fed_thread(f, 10, 0, 10);
+	assert_int_equal(row->samples.items[1].cpu_delta, 16);
+	assert_int_equal(row->samples.items[2].cpu_delta, 0);
 }
 
 static void counts_each_sort_of_sample(void **state)
@@ -347,7 +359,8 @@ int main(void)
 		TEST(a_waiting_sample_keeps_its_mappings),
 		TEST(the_newest_stack_of_an_id_wins),
 		TEST(cpu_time_is_unwrapped),
-		TEST(cpu_time_that_catches_up_is_spread),
+		TEST(cpu_time_that_catches_up_was_used_before),
+		TEST(cpu_time_never_exceeds_the_time_that_passed),
 		TEST(counts_each_sort_of_sample),
 		TEST(anonymous_memory_belongs_to_its_process),
 		TEST(losses_are_counted_and_shown_in_bursts),

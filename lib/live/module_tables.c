@@ -85,7 +85,7 @@ void module_tables_store(struct module_tables *t, uint32_t module_id,
 
 	row->state = TABLE_NONE;
 	row->entry = table->entry;
-	row->rows = table->rows.count;
+	row->rows = 0;
 	for (uint32_t page = 0; page < table->page_count;) {
 		struct table_chunk chunk;
 		uint32_t count = chunk_pages(table, page);
@@ -98,6 +98,7 @@ void module_tables_store(struct module_tables *t, uint32_t module_id,
 		vec_push(&row->chunks, chunk);
 		row->state = TABLE_READY;
 		page += count;
+		row->rows = table->index.items[page];
 	}
 }
 
@@ -158,14 +159,14 @@ void module_tables_describe(const struct module_tables *t, const struct mapping 
 
 	if (mapping->module < t->rows.count)
 		row = &t->rows.items[mapping->module];
-	if (!row || row->state == TABLE_NONE || !find_vaddr(row, mapping->file_offset, &vaddr)) {
+	if (!row || !find_vaddr(row, mapping->file_offset, &vaddr)) {
 		vec_push(&out->rows, m);
 		return;
 	}
 	m.bias = mapping->start - vaddr;
 	m.entry = row->entry;
-	if (row->state == TABLE_PENDING) {
-		m.flags = UNWIND_PENDING;
+	if (row->state == TABLE_PENDING || row->state == TABLE_NONE) {
+		m.flags = row->state == TABLE_PENDING ? UNWIND_PENDING : 0;
 		vec_push(&out->rows, m);
 		return;
 	}

@@ -148,6 +148,7 @@ static void every_row_is_found_again_across_chunks(void **state)
 	module_tables_store(&f.tables, 1, &table);
 	assert_int_equal(f.tables.rows.items[1].state, TABLE_READY);
 	assert_true(f.tables.rows.items[1].chunks.count >= 3);
+	assert_int_equal(f.tables.rows.items[1].rows, (uint64_t)pages * rows);
 	/* Mapped from the page that holds the segment's first byte: offset 0 is vaddr 0x1000. */
 	mapping.start = 0x7f0000000000;
 	mapping.end = mapping.start + (uint64_t)pages * UNWIND_PAGE_SIZE;
@@ -198,6 +199,8 @@ static void what_has_no_table_says_so(void **state)
 
 static void a_table_without_room_is_counted(void **state)
 {
+	struct unwind_mappings mappings = {0};
+	struct mapping mapping = {.start = 0x7000, .end = 0x8000, .file_offset = 0, .module = 0};
 	struct unwind_table table;
 	struct shard_piece all;
 	struct fixture f;
@@ -206,10 +209,19 @@ static void a_table_without_room_is_counted(void **state)
 	setup(&f, 1);
 	assert_true(shards_alloc(&f.shards, UNWIND_SHARD_WORDS, &all));
 	make_table(&table, 4, 4);
+	table.entry = 0x1800;
 	add_module(&f, 0, 0x1000);
 	module_tables_store(&f.tables, 0, &table);
 	assert_int_equal(f.tables.rows.items[0].state, TABLE_NONE);
+	assert_int_equal(f.tables.rows.items[0].rows, 0);
 	assert_int_equal(f.tables.too_large, 1);
+	/* Whatever leads to the program's entry, it is known there that the stack ends. */
+	module_tables_describe(&f.tables, &mapping, &mappings);
+	assert_int_equal(mappings.rows.count, 1);
+	assert_int_equal(mappings.rows.items[0].flags, 0);
+	assert_int_equal(mappings.rows.items[0].entry, 0x1800);
+	assert_int_equal(mappings.rows.items[0].bias, 0x7000 - 0x1000);
+	vec_release(&mappings.rows);
 	unwind_table_release(&table);
 	teardown(&f);
 }

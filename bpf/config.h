@@ -33,6 +33,7 @@ struct tracked_process {
 
 /* Read-only data: constant for the verifier, so unused branches cost nothing. */
 struct bpf_config {
+	__u64 user_pc_mask; /* the bits of a return address that are no signature */
 	__u32 pid_inode; /* of the recorder's pid namespace; 0: the initial one */
 	__u32 wakeup_bytes; /* data in a ring from which on user space is woken */
 	__u32 stack_limit; /* user frames that bpf_get_stack gives at most */

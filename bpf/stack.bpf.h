@@ -11,7 +11,17 @@
 #include "bpf/record.h"
 #include "bpf/unwind.h"
 
+extern const volatile struct bpf_config config;
+
+#if defined(__TARGET_ARCH_arm64)
+#define IS_ARM64 1
+#else
+#define IS_ARM64 0
+#endif
+
 #define walk_read_user(frame, to, addr, size) bpf_probe_read_user(to, size, (const void *)(addr))
+#define walk_is_arm64(frame) IS_ARM64
+#define walk_pc_mask(frame) (IS_ARM64 ? config.user_pc_mask : ~0ull)
 #include "bpf/walk.h"
 
 #define DEPTH_MAX (KERNEL_DEPTH_MAX + USER_DEPTH_MAX)
@@ -61,8 +71,6 @@ struct sent {
 	__type(key, __u32);
 	__type(value, struct sent_stack);
 };
-
-extern const volatile struct bpf_config config;
 
 struct hashing {
 	const struct stack_scratch *stack;

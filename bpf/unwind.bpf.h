@@ -11,12 +11,6 @@
 #include "bpf/stack.bpf.h"
 #include "bpf/tables.bpf.h"
 
-#if defined(__TARGET_ARCH_arm64)
-#define IS_ARM64 1
-#else
-#define IS_ARM64 0
-#endif
-
 static __always_inline const __u32 *shard_words(__u32 shard)
 {
 	__u32 zero = 0;
@@ -89,14 +83,35 @@ __noinline int unwind_step(struct stack_scratch *s)
 	return s ? walk_step(&s->frame, &s->rule) : WALK_BAD_READ;
 }
 
+/*
+ * arm64: interrupted code without CFI has its return address in the link register, until it calls
+ * something; from then on that points into the same code.
+ */
+__noinline int unwind_by_link_register(struct stack_scratch *s)
+{
+	__u64 pc, start;
+
+	if (!s || !s->frame.is_pc)
+		return 0;
+	pc = s->frame.pc;
+	start = s->mapping.start;
+	s->frame.pc = s->frame.ra & walk_pc_mask(&s->frame);
+	if (unwind_find_rule(s, 1) &&
+	    (s->rule.cfa_kind != UNWIND_CFA_NONE || s->mapping.start != start)) {
+		walk_to_return(&s->frame, s->frame.pc, s->frame.sp);
+		return 1;
+	}
+	s->frame.pc = pc;
+	return 0;
+}
+
 __noinline int unwind_by_frame_pointer(struct stack_scratch *s)
 {
 	__u64 pair[2];
 
-	if (!s || !walk_frame_pointer(&s->frame, pair, IS_ARM64) ||
-	    !unwind_find_mapping(s, pair[1] - 1))
+	if (!s || !walk_frame_pointer(&s->frame, pair) || !unwind_find_mapping(s, pair[1] - 1))
 		return 0;
-	walk_to_frame_pointer(&s->frame, pair, IS_ARM64);
+	walk_to_frame_pointer(&s->frame, pair);
 	return 1;
 }
 
@@ -122,11 +137,10 @@ __noinline int unwind_try_word(struct stack_scratch *s, __u32 i)
 	at = s->frame.sp + i * 8ull;
 	if (bpf_probe_read_user(&word, 8, (const void *)at))
 		return -1;
-	if (IS_ARM64)
-		word = walk_strip_arm64(word);
+	word &= walk_pc_mask(&s->frame);
 	if (!unwind_find_mapping(s, word - 1) || !follows_call(word))
 		return 0;
-	walk_to_return(&s->frame, word, at + 8, IS_ARM64);
+	walk_to_return(&s->frame, word, at + 8);
 	return 1;
 }
 
@@ -201,6 +215,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 		s->stack_flags |= STACK_BROKEN;
 		return 0;
 	}
+	if (IS_ARM64 && result == WALK_NO_RULE && unwind_by_link_register(s))
+		return unwind_push(s, kind);
 	if (unwind_by_frame_pointer(s))
 		return unwind_push(s, kind);
 	if (config.unwind & UNWIND_BY_SCAN && unwind_by_scan(s)) {

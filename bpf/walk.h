@@ -2,7 +2,11 @@
 /*
  * The core of the walker: one step from a frame to its caller, by a rule of an unwind table. It is
  * compiled twice, as BPF and natively, so that what runs in the kernel can be tested outside. The
- * includer defines walk_read_user(frame, to, addr, size): memory of the target, 0 on success.
+ * includer defines
+ *
+ *	walk_read_user(frame, to, addr, size)	memory of the target, 0 on success
+ *	walk_is_arm64(frame)			is it an arm64 machine's?
+ *	walk_pc_mask(frame)			the bits of a return address that are no signature
  *
  * Everything comes from the target, and anything may be wrong in it: a step says so, and never
  * takes what it could not read for the end of the stack.
@@ -25,8 +29,6 @@
 /* Words of the stack that are searched for a return address. */
 #define WALK_SCAN_WORDS 256
 #define WALK_CALL_SIZE 8 /* bytes before a return address that tell of the call */
-/* arm64 signs return addresses in the bits above; user space has more only if it asks for that. */
-#define WALK_ARM64_ADDR_BITS 48
 
 /* Where the walk is. */
 struct walk_frame {
@@ -81,11 +83,27 @@ static inline __attribute__((always_inline)) int walk_reg(const struct walk_fram
 	return 1;
 }
 
+/*
+ * A function that has saved x29 together with x30 has made it point there, and by its CFI that is
+ * so far from the CFA: sp is not needed.
+ */
+static inline __attribute__((always_inline)) enum walk_result
+walk_cfa_by_pair(const struct walk_frame *f, const struct unwind_rule *rule, __u64 *cfa)
+{
+	if (rule->cfa_kind != UNWIND_CFA_REG || UNWIND_FP_KIND(rule->kinds) != UNWIND_AT_CFA ||
+	    UNWIND_RA_KIND(rule->kinds) != UNWIND_AT_CFA || rule->ra_offset != rule->fp_offset + 1)
+		return WALK_UNKNOWN_REG;
+	*cfa = f->fp - (__s64)rule->fp_offset * 8;
+	return WALK_STEPPED;
+}
+
 static inline __attribute__((always_inline)) enum walk_result
 walk_cfa(const struct walk_frame *f, const struct unwind_rule *rule, __u64 *cfa)
 {
 	__u64 value;
 
+	if (!f->has_sp && rule->cfa_reg == UNWIND_REG_SP)
+		return walk_cfa_by_pair(f, rule, cfa);
 	if (!walk_reg(f, rule->cfa_reg, &value))
 		return WALK_UNKNOWN_REG;
 	if (rule->cfa_kind == UNWIND_CFA_DEREF) {
@@ -130,12 +148,6 @@ static inline __attribute__((always_inline)) void walk_restore(const struct walk
 		*value = 0;
 }
 
-/* An arm64 return address without its signature. */
-static inline __attribute__((always_inline)) __u64 walk_strip_arm64(__u64 pc)
-{
-	return pc & ((1ull << WALK_ARM64_ADDR_BITS) - 1);
-}
-
 /* One frame outwards. On any other result than WALK_STEPPED the frame is as it was. */
 static inline __attribute__((always_inline)) enum walk_result
 walk_step(struct walk_frame *f, const struct unwind_rule *rule)
@@ -168,14 +180,17 @@ walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 		return WALK_END;
 	walk_restore(f, rule, UNWIND_FP_KIND(kinds), rule->fp_offset, cfa, &fp);
 	walk_restore(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base);
-	if (is_signal)
+	if (is_signal && walk_is_arm64(f))
 		walk_restore(f, rule, UNWIND_RA_KIND(kinds), rule->ra_offset - 2, cfa, &ra);
-	f->pc = rule->flags & UNWIND_RA_SIGNED ? walk_strip_arm64(pc) : pc;
+	/* Rules say where it is signed; what has no CFI of its own cannot. */
+	f->pc = pc & walk_pc_mask(f);
 	f->sp = cfa;
 	f->fp = fp;
 	f->base = base;
 	f->ra = ra;
-	f->has_sp = 1;
+	/* glibc's _dl_runtime_resolve forgets what the PLT pushed: its RA is above its CFA. */
+	f->has_sp = !walk_is_arm64(f) || UNWIND_RA_KIND(kinds) != UNWIND_AT_CFA ||
+		    rule->ra_offset < 0;
 	f->is_pc = is_signal;
 	f->by_fp = 0;
 	f->has_others &= !is_signal;
@@ -227,31 +242,30 @@ static inline __attribute__((always_inline)) int walk_is_entry(const struct unwi
 
 /* A frame that keeps a frame pointer: [fp] is the caller's, [fp + 8] the return address. */
 static inline __attribute__((always_inline)) int walk_frame_pointer(const struct walk_frame *f,
-								    __u64 pair[2], int is_arm64)
+								    __u64 pair[2])
 {
 	if (f->fp < f->sp || f->fp - f->sp > WALK_FRAME_SIZE_MAX || f->fp & 7)
 		return 0;
 	if (walk_read_user(f, pair, f->fp, 16))
 		return 0;
-	if (is_arm64)
-		pair[1] = walk_strip_arm64(pair[1]);
+	pair[1] &= walk_pc_mask(f);
 	return 1;
 }
 
-/* To the caller, whose pc was found on the stack just below `sp`. */
+/* To the caller, whose pc was found by other means than CFI and whose sp is, or is above, that. */
 static inline __attribute__((always_inline)) void walk_to_return(struct walk_frame *f, __u64 pc,
-								 __u64 sp, int is_arm64)
+								 __u64 sp)
 {
 	f->pc = pc;
 	f->sp = sp;
-	f->has_sp = !is_arm64;
+	f->has_sp = !walk_is_arm64(f);
 	f->has_others = f->is_pc = f->by_fp = 0;
 }
 
-static inline __attribute__((always_inline)) void
-walk_to_frame_pointer(struct walk_frame *f, const __u64 pair[2], int is_arm64)
+static inline __attribute__((always_inline)) void walk_to_frame_pointer(struct walk_frame *f,
+									const __u64 pair[2])
 {
-	walk_to_return(f, pair[1], f->fp + 16, is_arm64);
+	walk_to_return(f, pair[1], f->fp + 16);
 	f->fp = pair[0];
 	f->by_fp = 1;
 }

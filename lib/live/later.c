@@ -152,6 +152,7 @@ static void finish(struct later *l, const struct waiting *w, uint64_t now)
 #if defined(__aarch64__)
 		.is_arm64 = true,
 #endif
+		.pc_mask = walk_own_pc_mask(),
 		.methods = l->options.methods,
 		.shards = l->shards.items,
 		.shard_count = l->shards.count,

@@ -18,6 +18,7 @@
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
+#include "lib/unwind/walk.h"
 
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel. */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
@@ -76,12 +77,10 @@ static int configure(struct prof_bpf *skeleton, const struct programs_options *o
 	config->unwind = options->unwind;
 	if (options->unwind & UNWIND_BY_CFI)
 		config->copy_bytes = (uint32_t)(options->ring_bytes / 2);
+	config->user_pc_mask = walk_own_pc_mask();
 	config->stack_limit = (uint32_t)read_number("/proc/sys/kernel/perf_event_max_stack", 127);
 	if (config->stack_limit > USER_DEPTH_MAX)
-		config->unwind = options->unwind;
-	if (options->unwind & UNWIND_BY_CFI)
-		config->copy_bytes = (uint32_t)(options->ring_bytes / 2);
-	config->stack_limit = USER_DEPTH_MAX;
+		config->stack_limit = USER_DEPTH_MAX;
 	code = bpf_map__set_max_entries(skeleton->maps.rings, options->possible_cpus);
 	if (!code)
 		code = bpf_map__set_max_entries(skeleton->maps.tracked, (uint32_t)pid_max);

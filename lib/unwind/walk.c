@@ -9,7 +9,12 @@ struct walk_frame;
 
 static int read_stack(const struct walk_frame *frame, void *to, uint64_t addr, size_t size);
 
+static bool is_arm64(const struct walk_frame *frame);
+static uint64_t pc_mask(const struct walk_frame *frame);
+
 #define walk_read_user(frame, to, addr, size) read_stack(frame, to, addr, size)
+#define walk_is_arm64(frame) is_arm64(frame)
+#define walk_pc_mask(frame) pc_mask(frame)
 #include "bpf/walk.h"
 
 struct walk {
@@ -34,6 +39,18 @@ static int read_stack(const struct walk_frame *frame, void *to, uint64_t addr, s
 	}
 	memcpy(to, t->stack + offset, size);
 	return 0;
+}
+
+static bool is_arm64(const struct walk_frame *frame)
+{
+	return ((const struct walk *)frame)->target->is_arm64;
+}
+
+static uint64_t pc_mask(const struct walk_frame *frame)
+{
+	uint64_t mask = ((const struct walk *)frame)->target->pc_mask;
+
+	return mask ? mask : UINT64_MAX;
 }
 
 static bool find_mapping(struct walk *w, uint64_t addr)
@@ -79,14 +96,29 @@ static bool find_rule(struct walk *w, uint32_t back)
 	return true;
 }
 
+/* See unwind_by_link_register() in bpf/unwind.bpf.h. */
+static bool step_by_link_register(struct walk *w)
+{
+	uint64_t pc = w->frame.pc, start = w->mapping.start;
+
+	if (!w->frame.is_pc || !w->target->is_arm64)
+		return false;
+	w->frame.pc = w->frame.ra & pc_mask(&w->frame);
+	if (find_rule(w, 1) && (w->rule.cfa_kind != UNWIND_CFA_NONE || w->mapping.start != start)) {
+		walk_to_return(&w->frame, w->frame.pc, w->frame.sp);
+		return true;
+	}
+	w->frame.pc = pc;
+	return false;
+}
+
 static bool step_by_frame_pointer(struct walk *w)
 {
 	__u64 pair[2];
-	int is_arm64 = w->target->is_arm64;
 
-	if (!walk_frame_pointer(&w->frame, pair, is_arm64) || !find_mapping(w, pair[1] - 1))
+	if (!walk_frame_pointer(&w->frame, pair) || !find_mapping(w, pair[1] - 1))
 		return false;
-	walk_to_frame_pointer(&w->frame, pair, is_arm64);
+	walk_to_frame_pointer(&w->frame, pair);
 	return true;
 }
 
@@ -108,11 +140,10 @@ static bool step_by_scan(struct walk *w)
 
 		if (read_stack(&w->frame, &word, at, sizeof(word)))
 			return false;
-		if (w->target->is_arm64)
-			word = walk_strip_arm64(word);
+		word &= pc_mask(&w->frame);
 		if (!find_mapping(w, word - 1) || !follows_call(w, word))
 			continue;
-		walk_to_return(&w->frame, word, at + 8, w->target->is_arm64);
+		walk_to_return(&w->frame, word, at + 8);
 		return true;
 	}
 	return false;
@@ -163,13 +194,27 @@ static bool step(struct walk *w)
 	/* The rule is good, and the copy ends: anything found by other means would be wrong. */
 	if (result == WALK_BAD_READ && w->left_copy)
 		return end_broken(w);
-	if (methods & UNWIND_BY_FRAME_POINTER && step_by_frame_pointer(w))
+	if (methods & UNWIND_BY_FRAME_POINTER &&
+	    ((result == WALK_NO_RULE && step_by_link_register(w)) || step_by_frame_pointer(w)))
 		return push(w, FRAME_NATIVE);
 	if (methods & UNWIND_BY_SCAN && step_by_scan(w)) {
 		w->path->flags |= STACK_GUESSED;
 		return push(w, FRAME_GUESS);
 	}
 	return end_broken(w);
+}
+
+uint64_t walk_own_pc_mask(void)
+{
+#if defined(__aarch64__)
+	/* xpaclri, which takes a signature away: of the bits below the sign, the others stay. */
+	register uint64_t lr __asm__("x30") = (1ull << 55) - 1;
+
+	__asm__("hint #7" : "+r"(lr));
+	return lr;
+#else
+	return UINT64_MAX;
+#endif
 }
 
 void walk_stack(const struct walk_target *target, const struct walk_regs *regs,

@@ -23,6 +23,7 @@ struct walk_shard {
 
 struct walk_target {
 	bool is_arm64;
+	uint64_t pc_mask; /* the bits of a return address that are no signature; 0: all */
 	uint32_t methods; /* UNWIND_BY_CFI, UNWIND_BY_FRAME_POINTER, UNWIND_BY_SCAN */
 	const struct unwind_mapping *mappings; /* ascending */
 	size_t mapping_count;
@@ -52,6 +53,9 @@ struct walk_path {
 	uint8_t flags; /* STACK_WHOLE, STACK_BROKEN, STACK_UNKNOWN, STACK_TRUNCATED, STACK_GUESSED
 			*/
 };
+
+/* walk_target.pc_mask of this machine's processes. */
+uint64_t walk_own_pc_mask(void);
 
 /* Fills path->addrs and kinds (of the caller's) up to capacity, depth and flags. */
 void walk_stack(const struct walk_target *target, const struct walk_regs *regs,

@@ -103,7 +103,6 @@ static struct expression read_expression(struct run *r, uint64_t pushed)
 static uint16_t find_rule(struct run *r)
 {
 	struct rule_words rule;
-	uint16_t id = UNWIND_RULE_NONE;
 
 	if (cfi_state_is_plain(&r->state) && !r->cie->is_signal_frame)
 		return rows_rule(r->rows, r->state.rule);
@@ -112,9 +111,9 @@ static uint16_t find_rule(struct run *r)
 	if (r->cie->is_signal_frame && r->arch->signal_rule)
 		return rows_rule(r->rows, rule_pack(r->arch->signal_rule));
 	if (cfi_state_rule(&r->state, &rule))
-		id = rows_rule(r->rows, rule);
-	r->rows->table->stats.unsupported += id == UNWIND_RULE_NONE;
-	return id;
+		return rows_rule(r->rows, rule);
+	r->rows->table->stats.unsupported++;
+	return UNWIND_RULE_NONE;
 }
 
 /* Goes on to a later pc; false at the end of the FDE. */

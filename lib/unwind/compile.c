@@ -55,6 +55,13 @@ static bool next_fde(struct compile *c, const struct fde *before, struct fde *fd
 	return false;
 }
 
+static uint16_t stub_rule(struct compile *c, const struct stub_row *stub)
+{
+	if (stub->rule.cfa_kind == UNWIND_CFA_NONE)
+		return UNWIND_RULE_NONE;
+	return rows_rule(&c->rows, rule_pack(&stub->rule));
+}
+
 /* Rows for code without an FDE. */
 static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
 {
@@ -66,8 +73,7 @@ static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
 	if (at == count || stubs[at].vaddr > from)
 		rows_add(&c->rows, from, UNWIND_RULE_NONE);
 	for (; at < count && stubs[at].vaddr < to; at++)
-		rows_add(&c->rows, stubs[at].vaddr,
-			 rows_rule(&c->rows, rule_pack(&stubs[at].rule)));
+		rows_add(&c->rows, stubs[at].vaddr, stub_rule(c, &stubs[at]));
 	c->next_stub = at;
 }
 

@@ -83,6 +83,7 @@ uint16_t rows_intern(struct rows *rows, struct rule_words rule, struct rows_rece
 	}
 	recent->rule = rule;
 	recent->id = id == INDEX_NONE ? UNWIND_RULE_NONE : (uint16_t)id;
+	rows->table->stats.unsupported += recent->id == UNWIND_RULE_NONE;
 	return recent->id;
 }
 

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/* CIEs, FDEs and the linker's table of them: encodings, versions, order, and what is broken. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/cfi_bytes.h"
+
+#define START 0x1100
+#define SIZE 64
+
+/* The head of a CIE of that version with that augmentation; put what belongs to it, then the rest.
+ */
+static size_t put_cie_head(struct cfi_bytes *b, unsigned int version, const char *augmentation)
+{
+	size_t cie = put_cie(b);
+
+	put_u8(b, version);
+	put_bytes(b, augmentation, strlen(augmentation) + 1);
+	if (version == 4)
+		put_u16(b, 8); /* address size, segment selector size */
+	put_uleb(b, 1);
+	put_sleb(b, -8);
+	put_u8(b, 16);
+	return cie;
+}
+
+static void put_cie_program(struct cfi_bytes *b)
+{
+	put_text(b, "\x0c\x07\x08\x90\x01");
+	put_end(b);
+}
+
+/* Does the one FDE of the fixture cover its code, and nothing else? */
+static void assert_covered(struct cfi_fixture *f)
+{
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_int_equal(f->table.stats.malformed, 0);
+	assert_int_equal(f->table.stats.fdes, 1);
+	assert_int_equal(cfi_fixture_offset(f, START - 1), -1);
+	assert_int_equal(cfi_fixture_offset(f, START), 8);
+	assert_int_equal(cfi_fixture_offset(f, START + SIZE - 1), 8);
+	assert_int_equal(cfi_fixture_offset(f, START + SIZE), -1);
+	cfi_fixture_free(f);
+}
+
+static void assert_refused(struct cfi_fixture *f)
+{
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_true(f->table.stats.malformed > 0);
+	assert_int_equal(f->table.stats.fdes, 0);
+	assert_int_equal(f->table.page_count, 0);
+	assert_int_equal(cfi_fixture_offset(f, START), -1);
+	cfi_fixture_free(f);
+}
+
+static void put_number(struct cfi_bytes *b, unsigned int encoding, uint64_t value)
+{
+	switch (encoding & 0x0f) {
+	case 0x01:
+		put_uleb(b, value);
+		break;
+	case 0x09:
+		put_sleb(b, (int64_t)value);
+		break;
+	case 0x02:
+	case 0x0a:
+		put_u16(b, (unsigned int)value & 0xffff);
+		break;
+	case 0x03:
+	case 0x0b:
+		put_u32(b, value);
+		break;
+	default:
+		put_u64(b, value);
+	}
+}
+
+static struct cfi_fixture *fixture_of_encoding(unsigned int encoding)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	struct cfi_bytes *b = &f->section;
+	size_t cie = put_cie_head(b, 1, "zR");
+
+	put_text(b, "\x01");
+	put_u8(b, encoding);
+	put_cie_program(b);
+	put_fde(b, cie);
+	put_number(b, encoding, START - ((encoding & 0x70) == 0x10 ? CFI_VADDR + b->size : 0));
+	put_number(b, encoding, SIZE);
+	put_uleb(b, 0);
+	put_end(b);
+	return f;
+}
+
+static void pointer_encodings(void **state)
+{
+	static const uint8_t absolute[] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x09, 0x0a, 0x0b, 0x0c};
+	/* Two bytes do not reach from here to the code. */
+	static const uint8_t relative[] = {0x10, 0x14, 0x19, 0x1b, 0x1c};
+	static const uint8_t refused[] = {0x05, 0x0d, 0x0f, 0x1d, 0x20, 0x2b, 0x30,
+					  0x3b, 0x40, 0x50, 0x80, 0x9b, 0xff};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(absolute); i++)
+		assert_covered(fixture_of_encoding(absolute[i]));
+	for (size_t i = 0; i < sizeof(relative); i++)
+		assert_covered(fixture_of_encoding(relative[i]));
+	for (size_t i = 0; i < sizeof(refused); i++)
+		assert_refused(fixture_of_encoding(refused[i]));
+}
+
+static struct cfi_fixture *fixture_of_augmentation(unsigned int version, const char *letters,
+						   const char *data, size_t size)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	struct cfi_bytes *b = &f->section;
+	size_t cie = put_cie_head(b, version, letters);
+
+	if (letters[0] == 'z')
+		put_uleb(b, size);
+	put_bytes(b, data, size);
+	put_cie_program(b);
+	put_fde(b, cie);
+	if (strchr(letters, 'R')) {
+		put_u32(b, START - (CFI_VADDR + b->size));
+		put_u32(b, SIZE);
+	} else {
+		put_u64(b, START);
+		put_u64(b, SIZE);
+	}
+	if (letters[0] == 'z')
+		put_text(b, "\x02\xff\xff"); /* what it says is passed over */
+	put_end(b);
+	return f;
+}
+
+#define AUGMENTED(version, letters, data) \
+	fixture_of_augmentation(version, letters, data, sizeof(data) - 1)
+
+static void augmentations(void **state)
+{
+	(void)state;
+	assert_covered(AUGMENTED(1, "", ""));
+	assert_covered(AUGMENTED(1, "z", ""));
+	assert_covered(AUGMENTED(1, "zR", "\x1b"));
+	assert_covered(AUGMENTED(1, "zR", "\x1b and more than its letters need"));
+	assert_covered(AUGMENTED(1, "zPLR", "\x9b\x01\x02\x03\x04\x1b\x1b"));
+	assert_covered(AUGMENTED(1, "zPLR", "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x1b\x1b"));
+	assert_covered(AUGMENTED(1, "zPR", "\x01\x81\x02\x1b"));
+	assert_covered(AUGMENTED(1, "zPR", "\xff\x1b"));
+	/* Aligned: its 8 bytes begin at 24, after 6 of padding. */
+	assert_covered(AUGMENTED(1, "zPR",
+				 "\x50\x00\x00\x00\x00\x00\x00\x01\x02\x03\x04\x05\x06\x07\x08"
+				 "\x1b"));
+	assert_covered(AUGMENTED(1, "zRB", "\x1b"));
+	assert_covered(AUGMENTED(1, "zRG", "\x1b"));
+	assert_refused(AUGMENTED(1, "zRX", "\x1b"));
+	assert_refused(AUGMENTED(1, "zR", ""));
+	assert_refused(AUGMENTED(1, "zPR", "\x0d\x1b"));
+	assert_refused(AUGMENTED(1, "zPR", "\x9b\x01\x02\x03"));
+	assert_refused(AUGMENTED(1, "R", "\x1b"));
+	assert_refused(AUGMENTED(1, "abc", ""));
+}
+
+static void versions(void **state)
+{
+	struct cfi_fixture *f;
+
+	(void)state;
+	assert_covered(AUGMENTED(1, "zR", "\x1b"));
+	assert_covered(AUGMENTED(3, "zR", "\x1b"));
+	assert_covered(AUGMENTED(4, "zR", "\x1b"));
+	assert_refused(AUGMENTED(0, "zR", "\x1b"));
+	assert_refused(AUGMENTED(2, "zR", "\x1b"));
+	assert_refused(AUGMENTED(5, "zR", "\x1b"));
+	/* Addresses of 4 bytes; segments; another column; factors beyond all sense. */
+	f = AUGMENTED(4, "zR", "\x1b");
+	f->section.data[12] = 4;
+	assert_refused(f);
+	f = AUGMENTED(4, "zR", "\x1b");
+	f->section.data[13] = 1;
+	assert_refused(f);
+	f = AUGMENTED(1, "zR", "\x1b");
+	f->section.data[14] = 15;
+	assert_refused(f);
+	f = AUGMENTED(1, "", "");
+	memcpy(f->section.data + 10, "\xff\xff\x7f\x01", 4);
+	assert_refused(f);
+}
+
+/* DWARF of 32 and of 64 bits; ids of .debug_frame are offsets in the section. */
+static struct cfi_fixture *debug_frame(bool is_64bit)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	struct cfi_bytes *b = &f->section;
+
+	f->is_debug_frame = true;
+	put_text(b, "\0\0\0\0"); /* padding, and no end, here */
+	for (int i = 0; i < 2; i++) {
+		size_t length_at = b->size + (is_64bit ? 4 : 0), body;
+		uint64_t id = i == 0 ? UINT64_MAX : 4;
+
+		if (is_64bit)
+			put_u32(b, UINT32_MAX);
+		put_number(b, is_64bit ? 0x04 : 0x03, 0);
+		body = b->size;
+		put_number(b, is_64bit ? 0x04 : 0x03, id);
+		if (i == 0) {
+			put_text(b, "\x04\x00\x08\x00\x01\x78\x10\x0c\x07\x08\x90\x01");
+		} else {
+			put_u64(b, START);
+			put_u64(b, SIZE);
+		}
+		b->data[length_at] = (uint8_t)(b->size - body);
+	}
+	return f;
+}
+
+static void debug_frames(void **state)
+{
+	(void)state;
+	assert_covered(debug_frame(false));
+	assert_covered(debug_frame(true));
+}
+
+/* In .eh_frame, a length of 8 bytes leaves the id at 4. */
+static void eh_frame_of_64_bits(void **state)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	struct cfi_bytes *b = &f->section;
+	size_t cie = put_usual_cie(b, &unwind_arch_x86_64);
+
+	(void)state;
+	put_u32(b, UINT32_MAX);
+	put_u64(b, 4 + 8 + 1);
+	put_u32(b, b->size - cie);
+	put_u32(b, START - (CFI_VADDR + b->size));
+	put_u32(b, SIZE);
+	put_uleb(b, 0);
+	assert_covered(f);
+}
+
+static void assert_three(struct cfi_fixture *f)
+{
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(cfi_fixture_offset(f, 0x1100 + 0x100 * (uint64_t)i - 1), -1);
+		assert_int_equal(cfi_fixture_offset(f, 0x1100 + 0x100 * (uint64_t)i), 16 + 16 * i);
+		assert_int_equal(cfi_fixture_offset(f, 0x1100 + 0x100 * (uint64_t)i + SIZE), -1);
+	}
+	assert_int_equal(f->table.stats.fdes, 3);
+	assert_int_equal(f->table.stats.malformed, 0);
+	cfi_fixture_free(f);
+}
+
+static void the_table_leads(void **state)
+{
+	struct cfi_fixture *f = cfi_fixture_three(2);
+
+	(void)state;
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_int_equal(f->table.stats.fdes, 2);
+	assert_int_equal(cfi_fixture_offset(f, 0x1200), 32);
+	assert_int_equal(cfi_fixture_offset(f, 0x1300), -1);
+	cfi_fixture_free(f);
+	assert_three(cfi_fixture_three(3));
+}
+
+static void a_table_of_wide_entries(void **state)
+{
+	struct cfi_fixture *f = cfi_fixture_three(3);
+	struct cfi_bytes narrow = f->hdr;
+
+	(void)state;
+	f->hdr.data[3] = 0x3c;
+	f->hdr.size = 12;
+	for (int i = 0; i < 6; i++) {
+		int32_t value;
+
+		memcpy(&value, narrow.data + 12 + 4 * i, sizeof(value));
+		put_u64(&f->hdr, (uint64_t)(int64_t)value);
+	}
+	assert_three(f);
+}
+
+/* What cannot be used is not: the section itself has all that is needed. */
+static void tables_that_are_ignored(void **state)
+{
+	struct cfi_fixture *f;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		f = cfi_fixture_three(3);
+		f->hdr.data[i] = i == 0 ? 2 : 0xff;
+		assert_three(f);
+	}
+	f = cfi_fixture_three(3);
+	f->hdr.data[8] = 4; /* more entries than there are */
+	assert_three(f);
+	f = cfi_fixture_three(3);
+	memset(f->hdr.data + 8, 0xff, 4);
+	assert_three(f);
+	f = cfi_fixture_three(0);
+	assert_three(f);
+	f = cfi_fixture_three(3);
+	f->hdr.data[12 + 8 + 1] += 0x20; /* the second start is behind the third */
+	assert_three(f);
+	f = cfi_fixture_three(3);
+	f->hdr.data[12 + 4] += 4; /* leads between entries */
+	assert_three(f);
+	f = cfi_fixture_three(3);
+	f->hdr.data[12 + 16 + 7] = 0x7f; /* leads out of the section */
+	assert_three(f);
+	f = cfi_fixture_three(3);
+	f->hdr.data[12 + 16] += 1; /* another start than the FDE has */
+	assert_three(f);
+	for (size_t size = 0; size < 12 + 3 * 8; size++) {
+		f = cfi_fixture_three(3);
+		f->hdr.size = size;
+		assert_three(f);
+	}
+}
+
+/* An entry that is wrong between those that are looked at first costs its FDE alone. */
+static void a_table_with_a_wrong_entry(void **state)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64), fdes[8];
+
+	(void)state;
+	put_hdr(&f->hdr, 8);
+	for (unsigned int i = 0; i < 8; i++) {
+		fdes[i] = cfi_fixture_put_fde(f, cie, 0x1100 + 0x100 * i, SIZE, 16 + i);
+		put_hdr_entry(&f->hdr, 0x1100 + 0x100 * i, fdes[i == 2 ? 1 : i]);
+	}
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_int_equal(f->table.stats.malformed, 1);
+	assert_int_equal(f->table.stats.fdes, 7);
+	assert_int_equal(cfi_fixture_offset(f, 0x1200), 17);
+	assert_int_equal(cfi_fixture_offset(f, 0x1300), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1400), 19);
+	cfi_fixture_free(f);
+}
+
+static void overlaps_and_gaps(void **state)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
+
+	(void)state;
+	cfi_fixture_put_fde(f, cie, 0x1100, 0x100, 16);
+	cfi_fixture_put_fde(f, cie, 0x1180, 0x20, 32); /* inside the one before */
+	cfi_fixture_put_fde(f, cie, 0x1180, 0x40, 48); /* at the same place */
+	cfi_fixture_put_fde(f, cie, 0x1200, 0x00, 64); /* nothing */
+	cfi_fixture_put_fde(f, cie, 0x1240, 0x40, 80);
+	cfi_fixture_put_fde(f, cie, 0x1280, 0x40, 80); /* as the one before, and next to it */
+	cfi_fixture_put_fde(f, cie, 0x0ff0, 0x40, 96); /* no code there */
+	cfi_fixture_put_fde(f, cie, CODE_END - 0x10, 0x40, 96);
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_int_equal(cfi_fixture_offset(f, 0x117f), 16);
+	assert_int_equal(cfi_fixture_offset(f, 0x1180), 32);
+	/* As who searches by start finds it: the outer one does not come back. */
+	assert_int_equal(cfi_fixture_offset(f, 0x11a0), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1200), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1240), 80);
+	assert_int_equal(cfi_fixture_offset(f, 0x12bf), 80);
+	assert_int_equal(cfi_fixture_offset(f, 0x12c0), -1);
+	assert_int_equal(cfi_fixture_offset(f, CODE_END - 1), 96);
+	assert_int_equal(cfi_fixture_offset(f, CODE_END), -1);
+	assert_int_equal(f->table.stats.overlapping, 2);
+	assert_int_equal(f->table.stats.outside, 1);
+	assert_int_equal(f->table.stats.malformed, 0);
+	/* The gap before, 16, 32, gap, 80, gap, 96. */
+	assert_int_equal(f->table.stats.rows, 7);
+	cfi_fixture_free(f);
+}
+
+static void ranges_that_wrap_around(void **state)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
+
+	(void)state;
+	cfi_fixture_put_fde(f, cie, 0x1100, 0xffffff00, 16); /* is negative */
+	cfi_fixture_put_fde(f, cie, 0x1200, 0x10, 32);
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_int_equal(f->table.stats.malformed, 1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1100), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1200), 32);
+	cfi_fixture_free(f);
+}
+
+static void the_section_ends_at_its_terminator(void **state)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
+
+	(void)state;
+	cfi_fixture_put_fde(f, cie, 0x1100, SIZE, 16);
+	put_u32(&f->section, 0);
+	cfi_fixture_put_fde(f, cie, 0x1200, SIZE, 32);
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_int_equal(f->table.stats.fdes, 1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1200), -1);
+	cfi_fixture_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pointer_encodings),
+		cmocka_unit_test(augmentations),
+		cmocka_unit_test(versions),
+		cmocka_unit_test(debug_frames),
+		cmocka_unit_test(eh_frame_of_64_bits),
+		cmocka_unit_test(the_table_leads),
+		cmocka_unit_test(a_table_of_wide_entries),
+		cmocka_unit_test(tables_that_are_ignored),
+		cmocka_unit_test(a_table_with_a_wrong_entry),
+		cmocka_unit_test(overlaps_and_gaps),
+		cmocka_unit_test(ranges_that_wrap_around),
+		cmocka_unit_test(the_section_ends_at_its_terminator),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

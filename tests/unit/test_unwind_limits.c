@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* CFI that is broken, or made to keep its reader busy: it costs rows, and neither time nor memory.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/cfi_bytes.h"
+
+/* Cut anywhere, the FDEs in front of the cut are there, and nothing else is. */
+static void cut_sections(void **state)
+{
+	const size_t fde_size = 19, terminator_size = 4;
+	size_t full = SIZE_MAX;
+
+	(void)state;
+	for (size_t cut = 1; cut <= full; cut++) {
+		struct cfi_fixture *f = cfi_fixture_three(3);
+		uint64_t expected = cut > terminator_size + 2 * fde_size ? 0
+				    : cut > terminator_size + fde_size	 ? 1
+				    : cut > terminator_size		 ? 2
+									 : 3;
+
+		full = f->section.size;
+		f->section.size -= cut;
+		f->hdr.size = 0;
+		assert_int_equal(cfi_fixture_compile(f), 0);
+		assert_int_equal(f->table.stats.fdes, expected);
+		assert_int_equal(cfi_fixture_offset(f, 0x1300), expected > 0 ? 48 : -1);
+		assert_int_equal(cfi_fixture_offset(f, 0x1100), expected > 1 ? 16 : -1);
+		cfi_fixture_free(f);
+	}
+}
+
+/* Any byte may be any other one. Nothing may crash, and what is read must lie in the bounds. */
+static void changed_bytes(void **state)
+{
+	(void)state;
+	for (unsigned int at = 0;; at++) {
+		for (unsigned int i = 0; i < 16; i++) {
+			struct cfi_fixture *f = cfi_fixture_three(3);
+			struct cfi_bytes *b = at < f->section.size ? &f->section : &f->hdr;
+			size_t inner = at < f->section.size ? at : at - f->section.size;
+			bool is_end = inner >= b->size;
+
+			if (!is_end) {
+				b->data[inner] ^= i < 8 ? 1u << i : 0x11 * (i - 7);
+				assert_int_equal(cfi_fixture_compile(f), 0);
+				assert_true(f->table.stats.rows < 100);
+			}
+			cfi_fixture_free(f);
+			if (is_end)
+				return;
+		}
+	}
+}
+
+/*
+ * FDEs inside of FDEs, each of which reaches to the end of the section: run one by one they would
+ * take time in proportion to the square of its size.
+ */
+static void programs_that_overlap(void **state)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64), fdes[1000];
+
+	(void)state;
+	put_hdr(&f->hdr, 1000);
+	for (unsigned int i = 0; i < 1000; i++) {
+		fdes[i] = put_usual_fde(&f->section, cie, 0x1100 + i, 1, "", 0);
+		put_hdr_entry(&f->hdr, 0x1100 + i, fdes[i]);
+	}
+	for (unsigned int i = 0; i < 1000; i++) {
+		uint32_t length = (uint32_t)(f->section.size - fdes[i] - 4);
+
+		memcpy(f->section.data + fdes[i], &length, sizeof(length));
+	}
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_true(f->table.stats.fdes <= 3);
+	assert_true(f->table.stats.malformed > 0);
+	cfi_fixture_free(f);
+}
+
+/* The same FDE again and again. */
+static void a_table_that_repeats_itself(void **state)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
+	static char program[8000];
+	size_t fde = put_usual_fde(&f->section, cie, 0x1100, 64, program, sizeof(program));
+
+	(void)state;
+	put_hdr(&f->hdr, 5000);
+	for (unsigned int i = 0; i < 5000; i++)
+		put_hdr_entry(&f->hdr, 0x1100, fde);
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_true(f->table.stats.fdes <= 3);
+	assert_int_equal(f->table.stats.malformed, 1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1100), 8);
+	cfi_fixture_free(f);
+}
+
+/* CIEs inside of a CIE, one for each FDE. */
+static void initial_instructions_that_overlap(void **state)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	size_t cies[500];
+
+	(void)state;
+	for (unsigned int i = 0; i < 500; i++)
+		cies[i] = put_usual_cie(&f->section, &unwind_arch_x86_64);
+	for (unsigned int i = 0; i < 500; i++) {
+		uint32_t length = (uint32_t)(f->section.size - cies[i] - 4);
+
+		memcpy(f->section.data + cies[i], &length, sizeof(length));
+	}
+	for (unsigned int i = 0; i < 500; i++)
+		cfi_fixture_put_fde(f, cies[i], 0x1100 + 16 * i, 16, 32);
+	put_hdr(&f->hdr, 500);
+	for (unsigned int i = 0; i < 500; i++)
+		put_hdr_entry(&f->hdr, 0x1100 + 16 * i,
+			      f->section.size - (500 - i) * (f->section.size / 1000));
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_true(f->table.stats.malformed > 0);
+	cfi_fixture_free(f);
+}
+
+/* One file does not use up the rules of all others; what it has beyond that is a counted gap. */
+static void rules_of_one_file_are_bounded(void **state)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	struct cfi_bytes *program = &f->hdr; /* as a buffer, for now */
+	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
+	size_t many = ROWS_MAX_NEW_RULES + 100;
+
+	(void)state;
+	for (unsigned int i = 0; i < many; i++) {
+		put_u8(program, 0x0e);
+		put_uleb(program, 16 + i);
+		put_u8(program, 0x41);
+	}
+	put_usual_fde(&f->section, cie, 0x1100, many, program->data, program->size);
+	program->size = 0;
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_int_equal(f->rules.rows.count, UNWIND_RULE_FIRST + ROWS_MAX_NEW_RULES);
+	assert_int_equal(f->table.stats.unsupported, 100);
+	assert_int_equal(cfi_fixture_offset(f, 0x1100 + ROWS_MAX_NEW_RULES - 1),
+			 16 + ROWS_MAX_NEW_RULES - 1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1100 + ROWS_MAX_NEW_RULES), -1);
+	cfi_fixture_free(f);
+}
+
+/* Pages are a matter of the distance between FDEs, not of their number. */
+static void distant_code_is_refused(void **state)
+{
+	static const uint64_t distances[] = {1ull << 20, ROWS_MAX_SPAN - 2 * UNWIND_PAGE_SIZE,
+					     ROWS_MAX_SPAN, 1ull << 62, UINT64_MAX - 0x2000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++) {
+		struct cfi_fixture *f = cfi_fixture_new();
+		struct cfi_bytes *b = &f->section;
+		size_t cie = put_cie(b);
+
+		put_text(b, "\x01\x00\x01\x78\x10\x0c\x07\x08\x90\x01");
+		put_end(b);
+		for (int j = 0; j < 2; j++) {
+			put_fde(b, cie);
+			put_u64(b, 0x1100 + (j ? distances[i] : 0));
+			put_u64(b, 16);
+			put_end(b);
+		}
+		f->code = (struct code_range){0x1000, UINT64_MAX};
+		assert_int_equal(cfi_fixture_compile(f), i < 2 ? 0 : -EFBIG);
+		if (i < 2) {
+			assert_int_equal(cfi_fixture_offset(f, 0x1100 + distances[i]), 8);
+			assert_int_equal(cfi_fixture_offset(f, 0x1100 + distances[i] / 2), -1);
+		}
+		cfi_fixture_free(f);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cut_sections),
+		cmocka_unit_test(changed_bytes),
+		cmocka_unit_test(programs_that_overlap),
+		cmocka_unit_test(a_table_that_repeats_itself),
+		cmocka_unit_test(initial_instructions_that_overlap),
+		cmocka_unit_test(rules_of_one_file_are_bounded),
+		cmocka_unit_test(distant_code_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -28,13 +28,14 @@ struct awaited {
 };
 
 /*
- * The tids of threads in the recorder's pid namespace, where that is not the initial one: a thread
+ * Tids of the initial pid namespace → those of the recorder's, where that is another one: a thread
  * that ends gives its number back before it is through with itself.
  */
 struct own_tids {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
+	__uint(max_entries, 1); /* kernel.pid_max, set by user space */
+	__type(key, __u32);
 	__type(value, __u32);
 };
 
@@ -65,19 +66,29 @@ static __always_inline bool is_recorded(struct task_struct *task)
 	return config.record_all || find_tracked(task);
 }
 
-/* The number that a struct pid has in the recorder's pid namespace, 0 where it has none. */
-static __always_inline __u32 pid_number(struct pid *pid)
+/*
+ * The number that a struct pid has in the recorder's pid namespace, 0 where it has none. `pid` is
+ * what a helper has read: kernels before 6.2 let nobody count on from a pointer that they know.
+ */
+static __always_inline __u32 pid_number(const struct pid *pid)
 {
 	struct upid upid = {};
 	const void *at;
 
-	if (!pid || pid->level < own_pid_level)
+	if (!pid || BPF_CORE_READ(pid, level) < own_pid_level)
 		return 0;
 	at = (const void *)pid + bpf_core_field_offset(struct pid, numbers) +
 	     own_pid_level * bpf_core_type_size(struct upid);
 	if (bpf_probe_read_kernel(&upid, bpf_core_type_size(struct upid), at))
 		return 0;
 	return BPF_CORE_READ(upid.ns, ns.inum) == config.pid_inode ? upid.nr : 0;
+}
+
+static __always_inline __u32 remembered_tid(__u32 initial)
+{
+	__u32 *own = bpf_map_lookup_elem(&own_tids, &initial);
+
+	return own ? *own : 0;
 }
 
 /* pid (of the process) and tid as the recorder's namespace has them. */
@@ -88,25 +99,31 @@ static __always_inline void task_pids(struct task_struct *task, __u32 *pid, __u3
 		*tid = task->pid;
 		return;
 	}
-	*pid = pid_number(task->signal->pids[PIDTYPE_TGID]);
-	*tid = pid_number(task->thread_pid);
-	if (!*tid) {
-		__u32 *own = bpf_task_storage_get(&own_tids, task, NULL, 0);
-
-		*tid = own ? *own : *pid;
-	}
+	*pid = pid_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]));
+	if (!*pid)
+		*pid = remembered_tid(task->tgid);
+	*tid = pid_number(BPF_CORE_READ(task, thread_pid));
+	if (!*tid)
+		*tid = remembered_tid(task->pid);
+	if (!*tid)
+		*tid = *pid;
 }
 
-/* Once, while it has its number. */
+/* While it has its number. */
 static __always_inline void remember_tid(struct task_struct *task, __u32 tid)
 {
-	__u32 *own;
+	__u32 key = task->pid;
 
-	if (!config.pid_inode)
-		return;
-	own = bpf_task_storage_get(&own_tids, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (own)
-		*own = tid;
+	if (config.pid_inode)
+		bpf_map_update_elem(&own_tids, &key, &tid, BPF_ANY);
+}
+
+static __always_inline void forget_tid(struct task_struct *task)
+{
+	__u32 key = task->pid;
+
+	if (config.pid_inode)
+		bpf_map_delete_elem(&own_tids, &key);
 }
 
 #endif

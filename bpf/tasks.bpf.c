@@ -103,6 +103,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 			return 0;
 		bpf_map_delete_elem(&awaited, &pid);
 		track(task, task->self_exec_id - 1);
+		remember_tid(task, tid);
 	}
 	send_name(task, task->comm, NAME_EXEC);
 	return 0;
@@ -140,6 +141,7 @@ int BPF_PROG(on_free, struct task_struct *task)
 	__u32 tgid = task->tgid;
 	struct tracked_process *process;
 
+	forget_tid(task);
 	/* Only leaders have the process's pid, and the pid may belong to the next process already.
 	 */
 	if (config.record_all || task->pid != task->tgid)

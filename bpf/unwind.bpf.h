@@ -19,9 +19,10 @@ static __always_inline const __u32 *shard_words(__u32 shard)
 	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
 }
 
-/* The mapping that holds addr becomes s->mapping. False: none does. */
+/* The mapping that holds addr becomes s->mapping. False: none does, s->mapping stays. */
 __noinline int unwind_find_mapping(struct stack_scratch *s, __u64 addr)
 {
+	const struct unwind_mapping *m;
 	const __u32 *words;
 	__u32 first = 0, count;
 
@@ -43,8 +44,11 @@ __noinline int unwind_find_mapping(struct stack_scratch *s, __u64 addr)
 		count -= half;
 	}
 	first = (s->space.at + first * (sizeof(s->mapping) / 4)) & (UNWIND_SHARD_WORDS - 1) & ~15u;
-	s->mapping = *(const struct unwind_mapping *)(words + first);
-	return addr >= s->mapping.start && addr < s->mapping.end;
+	m = (const struct unwind_mapping *)(words + first);
+	if (addr < m->start || addr >= m->end)
+		return 0;
+	s->mapping = *m;
+	return 1;
 }
 
 /*
@@ -198,7 +202,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	if (!back && s->rule.cfa_kind == UNWIND_CFA_NONE)
 		unwind_find_rule(s, 1);
 	result = unwind_step(s);
-	if (result == WALK_END || (result == WALK_NO_RULE && walk_is_chain_end(&s->frame))) {
+	if (result == WALK_END ||
+	    (result == WALK_NO_RULE && walk_is_chain_end(&s->frame, &s->mapping))) {
 		s->stack_flags |= STACK_WHOLE;
 		return 0;
 	}

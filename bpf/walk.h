@@ -271,9 +271,10 @@ static inline __attribute__((always_inline)) void walk_to_frame_pointer(struct w
 }
 
 /* The outermost frame of a chain of frame pointers has none: the ABIs say so, and Go does it. */
-static inline __attribute__((always_inline)) int walk_is_chain_end(const struct walk_frame *f)
+static inline __attribute__((always_inline)) int walk_is_chain_end(const struct walk_frame *f,
+								   const struct unwind_mapping *m)
 {
-	return f->by_fp && !f->fp;
+	return f->by_fp && !f->fp && !(m->flags & UNWIND_PENDING);
 }
 
 /* Do these bytes, the last of which lies just before a return address, end in a call? */

@@ -86,6 +86,8 @@ static int configure(struct prof_bpf *skeleton, const struct programs_options *o
 		code = bpf_map__set_max_entries(skeleton->maps.tracked, (uint32_t)pid_max);
 	if (!code)
 		code = bpf_map__set_max_entries(skeleton->maps.unwind_spaces, (uint32_t)pid_max);
+	if (!code)
+		code = bpf_map__set_max_entries(skeleton->maps.own_tids, (uint32_t)pid_max);
 	return code;
 }
 

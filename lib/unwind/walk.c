@@ -68,10 +68,10 @@ static bool find_mapping(struct walk *w, uint64_t addr)
 		else
 			high = middle;
 	}
-	if (!low)
+	if (!low || addr >= t->mappings[low - 1].end)
 		return false;
 	w->mapping = t->mappings[low - 1];
-	return addr < w->mapping.end;
+	return true;
 }
 
 /* The rule for the frame's pc, or for what is `back` bytes before. */
@@ -185,7 +185,8 @@ static bool step(struct walk *w)
 		find_rule(w, 1);
 	w->left_copy = false;
 	result = walk_step(&w->frame, &w->rule);
-	if (result == WALK_END || (result == WALK_NO_RULE && walk_is_chain_end(&w->frame)))
+	if (result == WALK_END ||
+	    (result == WALK_NO_RULE && walk_is_chain_end(&w->frame, &w->mapping)))
 		return end(w, STACK_WHOLE);
 	if (result == WALK_STEPPED)
 		return push(w, w->frame.is_pc ? FRAME_SIGNAL : FRAME_NATIVE);

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* The walker where CFI does not lead on: how it goes on, how it ends, and what it calls that. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "tests/unit/walk_fixture.h"
+
+#define X86_RBP 6
+#define ARM_X29 29
+#define ARM_X30 30
+#define CALL "\xe8\0\0\0\0" /* call, of x86-64 */
+
+static void link_pair(struct world *w, int at, int next, uint64_t pc)
+{
+	world_store(w, at, next ? WORLD_SP + (uint64_t)next : 0);
+	world_store(w, at + 8, pc);
+}
+
+static void outermost_frame(void **state)
+{
+	struct world *w = *state;
+
+	world_set_rule(w, 0, END);
+	EXPECT_NONE(w, STACK_WHOLE);
+}
+
+/* An entry without CFI is where a program begins; a library has ordinary functions there. */
+static void entry(void **state)
+{
+	struct world *w = *state;
+
+	w->mappings[0].entry = WORLD_VADDR + 4 * WORLD_FUNC_SIZE;
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
+	world_store(w, 0, RET(4));
+	world_store(w, 8, RET(5));
+	EXPECT(w, STACK_WHOLE, RET(4));
+	world_set_rule(w, 4, SIMPLE(UNWIND_REG_SP, 8));
+	world_set_rule(w, 5, END);
+	EXPECT(w, STACK_WHOLE, RET(4), RET(5));
+	/* What lies further behind is not the entry. */
+	world_set_rule(w, 4, (struct unwind_rule){0});
+	w->mappings[0].entry -= 64;
+	w->target.methods = UNWIND_BY_CFI;
+	EXPECT(w, STACK_BROKEN, RET(4));
+}
+
+/* Go has 0 in place of the outermost frame's return address; so says the ABI of frame pointers. */
+static void no_return_address(void **state)
+{
+	struct world *w = *state;
+
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
+	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 8));
+	world_store(w, 0, RET(1));
+	EXPECT(w, STACK_WHOLE, RET(1));
+	/* A handler may have interrupted a call of NULL. */
+	w->rules[UNWIND_RULE_FIRST + 1].flags = UNWIND_SIGNAL_FRAME;
+	EXPECT(w, STACK_BROKEN, RET(1), 0);
+}
+
+static void cfa_must_grow(void **state)
+{
+	struct world *w = *state;
+
+	w->target.methods = UNWIND_BY_CFI;
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 16));
+	world_store(w, 8, RET(1));
+	world_store(w, 0, RET(1));
+	for (int offset = -8; offset <= 0; offset += 8) {
+		world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, offset));
+		EXPECT(w, STACK_BROKEN, RET(1));
+	}
+	/* The top frame may have nothing on the stack, but not less. */
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, -8));
+	EXPECT_NONE(w, STACK_BROKEN);
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 0));
+	world_set_rule(w, 1, END);
+	world_store(w, -8, RET(1));
+	EXPECT(w, STACK_WHOLE, RET(1));
+}
+
+static void unreadable_stack(void **state)
+{
+	struct world *w = *state;
+
+	w->target.methods = UNWIND_BY_CFI;
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_FP, 16));
+	world_set_reg(w, X86_RBP, UINT64_MAX - 64);
+	EXPECT_NONE(w, STACK_BROKEN);
+	world_set_reg(w, X86_RBP, WORLD_SP);
+	w->target.stack_start = WORLD_SP + 16;
+	EXPECT_NONE(w, STACK_BROKEN);
+}
+
+/* What goes on behind the copy was cut off; nothing else in the copy is its caller. */
+static void end_of_copy(void **state)
+{
+	struct world *w = *state;
+	int room = (WORLD_STACK_WORDS - WORLD_SP_WORD) * 8;
+
+	world_put_code_before(w, RET(1), CALL, 5);
+	world_store(w, 0, RET(1));
+	world_set_reg(w, X86_RBP, WORLD_SP);
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, room + 8));
+	EXPECT_NONE(w, STACK_TRUNCATED);
+	/* The last word that there is. */
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, room));
+	world_set_rule(w, 2, END);
+	world_store(w, room - 8, RET(2));
+	EXPECT(w, STACK_WHOLE, RET(2));
+}
+
+static void by_frame_pointers(void **state)
+{
+	struct world *w = *state;
+
+	world_set_reg(w, X86_RBP, WORLD_SP + 32);
+	link_pair(w, 32, 64, ANON(1));
+	link_pair(w, 64, 128, ANON(2));
+	link_pair(w, 128, 200, RET(1));
+	world_set_rule(w, 1, FRAMED);
+	link_pair(w, 200, 0, RET(2));
+	world_set_rule(w, 2, END);
+	EXPECT(w, STACK_WHOLE, ANON(1), ANON(2), RET(1), RET(2));
+	for (uint32_t i = 0; i < w->path.depth; i++)
+		assert_int_equal(w->kinds[i], FRAME_NATIVE);
+	w->target.methods = UNWIND_BY_CFI;
+	EXPECT_NONE(w, STACK_BROKEN);
+}
+
+static void end_of_frame_pointers(void **state)
+{
+	struct world *w = *state;
+
+	world_set_reg(w, X86_RBP, WORLD_SP + 32);
+	link_pair(w, 32, 0, ANON(1));
+	EXPECT(w, STACK_WHOLE, ANON(1));
+	/* By itself, 0 in rbp means nothing. */
+	world_set_reg(w, X86_RBP, 0);
+	EXPECT_NONE(w, STACK_BROKEN);
+}
+
+static void bad_frame_pointers(void **state)
+{
+	const uint64_t bad[] = {WORLD_SP + 4,
+				WORLD_SP - 8,
+				WORLD_STACK - 16,
+				WORLD_STACK + WORLD_STACK_WORDS * 8 - 8,
+				0,
+				UINT64_MAX - 7};
+	struct world *w = *state;
+
+	w->target.methods &= ~UNWIND_BY_SCAN;
+	for (int at = -16; at < 32; at += 8)
+		world_store(w, at, ANON(1));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		world_set_reg(w, X86_RBP, bad[i]);
+		world_walk(w);
+		assert_int_equal(w->path.depth, 0);
+	}
+	/* A return address must be code. */
+	world_set_reg(w, X86_RBP, WORLD_SP);
+	world_store(w, 8, WORLD_ANON);
+	EXPECT_NONE(w, STACK_BROKEN);
+	world_store(w, 8, WORLD_ANON + UNWIND_PAGE_SIZE); /* behind a call that does not return */
+	EXPECT(w, STACK_BROKEN, WORLD_ANON + UNWIND_PAGE_SIZE);
+}
+
+/* On arm64 a frame pointer says nothing about where the frame ends. */
+static void arm64_frame_pointers(void **state)
+{
+	struct world *w = *state;
+
+	w->target.is_arm64 = true;
+	w->target.methods &= ~UNWIND_BY_SCAN;
+	world_set_reg(w, ARM_X29, WORLD_SP + 32);
+	link_pair(w, 32, 160, RET(1));
+	link_pair(w, 160, 320, RET(2));
+	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 48)); /* leads nowhere, and is not tried */
+	world_set_rule(w, 2, END);
+	world_store(w, 88, RET(3));
+	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
+}
+
+/* Code without CFI that has called nothing yet. */
+static void arm64_link_register(void **state)
+{
+	struct world *w = *state;
+
+	w->target.is_arm64 = true;
+	w->regs.pc = ANON(3);
+	world_set_reg(w, ARM_X29, WORLD_SP + 32);
+	world_set_reg(w, ARM_X30, RET(1));
+	world_set_rule(w, 1, END);
+	link_pair(w, 32, 0, RET(2));
+	EXPECT(w, STACK_WHOLE, RET(1));
+	/* It has: the register points into its own code. */
+	world_set_reg(w, ARM_X30, ANON(2));
+	world_set_rule(w, 2, END);
+	EXPECT(w, STACK_WHOLE, RET(2));
+}
+
+static void by_scan(void **state)
+{
+	struct world *w = *state;
+
+	world_store(w, 0, 0x1234);
+	world_store(w, 8, RET(5)); /* code, but nothing is called there */
+	world_store(w, 16, RET(1));
+	world_put_code_before(w, RET(1), CALL, 5);
+	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 8));
+	world_set_rule(w, 2, END);
+	world_store(w, 24, RET(2));
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(2));
+	assert_int_equal(w->kinds[0], FRAME_GUESS);
+	assert_int_equal(w->kinds[1], FRAME_NATIVE);
+	w->target.methods &= ~UNWIND_BY_SCAN;
+	EXPECT_NONE(w, STACK_BROKEN);
+	w->target.methods |= UNWIND_BY_SCAN;
+	w->target.read_code = NULL;
+	EXPECT_NONE(w, STACK_BROKEN);
+}
+
+static void scan_goes_so_far(void **state)
+{
+	struct world *w = *state;
+
+	world_put_code_before(w, RET(1), CALL, 5);
+	world_set_rule(w, 1, END);
+	world_store(w, 256 * 8, RET(1));
+	EXPECT_NONE(w, STACK_BROKEN);
+	world_store(w, 255 * 8, RET(1));
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1));
+}
+
+struct encoding {
+	const char *bytes;
+	size_t size;
+	bool is_call;
+};
+
+static void check_encodings(struct world *w, const struct encoding *encodings, size_t count)
+{
+	world_set_rule(w, 1, END);
+	world_store(w, 0, RET(1));
+	for (size_t i = 0; i < count; i++) {
+		memset(w->code, 0x90, sizeof(w->code));
+		world_put_code_before(w, RET(1), encodings[i].bytes, encodings[i].size);
+		world_walk(w);
+		assert_int_equal(w->path.depth, encodings[i].is_call);
+	}
+}
+
+#define BYTES(text, is_call) \
+	{ \
+		text, sizeof(text) - 1, is_call \
+	}
+
+static void calls_of_x86_64(void **state)
+{
+	const struct encoding encodings[] = {
+		BYTES("\xe8\x10\x20\x30\x40", true), /* call rel32 */
+		BYTES("\xff\xd0", true), /* call *%rax */
+		BYTES("\x41\xff\xd3", true), /* call *%r11 */
+		BYTES("\xff\x10", true), /* call *(%rax) */
+		BYTES("\xff\x50\x18", true), /* call *24(%rax) */
+		BYTES("\xff\x54\xd8\x10", true), /* call *16(%rax,%rbx,8) */
+		BYTES("\xff\x14\xd8", true), /* call *(%rax,%rbx,8) */
+		BYTES("\xff\x15\x01\x02\x03\x04", true), /* call *x(%rip) */
+		BYTES("\xff\x90\x01\x02\x03\x04", true), /* call *x(%rax) */
+		BYTES("\xff\x94\xd8\x01\x02\x03\x04", true), /* call *x(%rax,%rbx,8) */
+		BYTES("\xff\xe0", false), /* jmp *%rax */
+		BYTES("\xe9\x10\x20\x30\x40", false), /* jmp rel32 */
+		BYTES("\xff\x30", false), /* push (%rax) */
+		BYTES("\x90\x90\x90\x90\x90\x90\x90\x90", false),
+	};
+
+	check_encodings(*state, encodings, sizeof(encodings) / sizeof(encodings[0]));
+}
+
+static void calls_of_arm64(void **state)
+{
+	const struct encoding encodings[] = {
+		BYTES("\x10\x00\x00\x94", true), /* bl */
+		BYTES("\xf0\xff\xff\x97", true), /* bl, backwards */
+		BYTES("\x20\x00\x3f\xd6", true), /* blr x1 */
+		BYTES("\x10\x00\x00\x14", false), /* b */
+		BYTES("\x20\x00\x1f\xd6", false), /* br x1 */
+		BYTES("\xc0\x03\x5f\xd6", false), /* ret */
+	};
+	struct world *w = *state;
+
+	w->target.is_arm64 = true;
+	check_encodings(w, encodings, sizeof(encodings) / sizeof(encodings[0]));
+}
+
+/* A system call may be the last instruction of a function: the pc is behind it then. */
+static void pc_behind_function(void **state)
+{
+	struct world *w = *state;
+
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
+	world_set_rule(w, 2, END);
+	world_store(w, 0, RET(2));
+	w->regs.pc = START(1);
+	EXPECT(w, STACK_WHOLE, RET(2));
+	w->regs.pc++;
+	w->target.methods = UNWIND_BY_CFI;
+	EXPECT_NONE(w, STACK_BROKEN);
+}
+
+static void no_more_room(void **state)
+{
+	struct world *w = *state;
+
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
+	for (int i = 0; i < 10; i++)
+		world_store(w, 8 * i, RET(0));
+	world_store(w, 80, RET(1));
+	world_set_rule(w, 1, END);
+	w->path.capacity = 5;
+	EXPECT(w, STACK_TRUNCATED, RET(0), RET(0), RET(0), RET(0), RET(0));
+	w->path.capacity = 11;
+	world_walk(w);
+	assert_int_equal(w->path.flags, STACK_WHOLE);
+	assert_int_equal(w->path.depth, 11);
+	w->path.capacity = 0;
+	EXPECT_NONE(w, STACK_TRUNCATED);
+}
+
+/* Nothing is known of the place; or only of what called it. */
+static void unknown_or_broken(void **state)
+{
+	const uint64_t nowhere[] = {0,
+				    1,
+				    WORLD_CODE - 1,
+				    WORLD_CODE + WORLD_FUNCS * WORLD_FUNC_SIZE,
+				    WORLD_ANON + UNWIND_PAGE_SIZE,
+				    UINT64_MAX};
+	struct world *w = *state;
+
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
+	for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
+		w->regs.pc = nowhere[i];
+		EXPECT_NONE(w, STACK_UNKNOWN);
+	}
+	w->regs.pc = IN(0);
+	world_store(w, 0, WORLD_CODE - 1);
+	EXPECT(w, STACK_BROKEN, WORLD_CODE - 1);
+	w->target.mapping_count = 0;
+	EXPECT_NONE(w, STACK_UNKNOWN);
+}
+
+/* While a table is being compiled, frames are not guessed by other means. */
+static void pending_table(void **state)
+{
+	struct world *w = *state;
+
+	world_set_reg(w, X86_RBP, WORLD_SP + 32);
+	link_pair(w, 32, 0, ANON(1));
+	w->mappings[0].flags = UNWIND_PENDING;
+	EXPECT_NONE(w, STACK_UNKNOWN);
+	w->regs.pc = ANON(0);
+	world_store(w, 40, RET(1));
+	EXPECT(w, STACK_UNKNOWN, RET(1));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(outermost_frame),	   TEST(entry),
+		TEST(no_return_address),   TEST(cfa_must_grow),
+		TEST(unreadable_stack),	   TEST(end_of_copy),
+		TEST(by_frame_pointers),   TEST(end_of_frame_pointers),
+		TEST(bad_frame_pointers),  TEST(arm64_frame_pointers),
+		TEST(arm64_link_register), TEST(by_scan),
+		TEST(scan_goes_so_far),	   TEST(calls_of_x86_64),
+		TEST(calls_of_arm64),	   TEST(pc_behind_function),
+		TEST(no_more_room),	   TEST(unknown_or_broken),
+		TEST(pending_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- *	outputs ─► child ─► recorder ─► source ─► session ─► profile ─► symbolize ─► exporter ─►
- *file
+ *	outputs ─► child ─► recorder ─► source ─► session ─► profile ─► symbolize
+ *	        ─► exporter ─► file
  *
  * In this order, so that every refusal comes before the command has run a single instruction.
  */

@@ -17,6 +17,8 @@
 /* _text stands near the beginning, behind the per-CPU symbols; the rest takes 30 ms to read. */
 #define KALLSYMS_FIRST (16u << 10)
 #define KALLSYMS_MAX (1u << 20)
+/* 6.1 on arm64 lists only _stext, which is that far into the image; the linker aligns it so. */
+#define ARM64_IMAGE_HEADER (64u << 10)
 /*
  * Where the image's code ends costs a look at half the symbols, and little depends on it: no other
  * code lies this close behind, but modules, which are mapped on top.
@@ -88,13 +90,20 @@ static bool line_is(const char *line, const char *end, const char *symbol)
 
 uint64_t kernel_space_find_image(const char *kallsyms)
 {
+	uint64_t code = 0;
+
 	for (const char *line = kallsyms; *line;) {
 		const char *end = strchrnul(line, '\n');
 		const char *at = line;
-		uint64_t addr;
+		uint64_t addr = 0;
 
-		if (line_is(line, end, "_text") && text_scan_hex(&at, end, &addr))
+		text_scan_hex(&at, end, &addr);
+		if (line_is(line, end, "_text"))
 			return addr;
+		if (code && addr > code)
+			return code - ARM64_IMAGE_HEADER;
+		if (line_is(line, end, "_stext"))
+			code = addr;
 		line = *end ? end + 1 : end;
 	}
 	return 0;

@@ -120,6 +120,17 @@ static void the_kernel_image_is_found(void **state)
 			 0xffffffff81000000);
 	assert_int_equal(kernel_space_find_image("0000000000000000 T _text\n"), 0);
 	assert_int_equal(kernel_space_find_image(""), 0);
+	assert_int_equal(kernel_space_find_image("ffffffff81000000 T _stext\n"
+						 "ffffffff81000000 T _text\n"
+						 "ffffffff81000010 T more\n"),
+			 0xffffffff81000000);
+	assert_int_equal(kernel_space_find_image("ffffca42fae10000 t gic_handle_irq\n"
+						 "ffffca42fae10000 T _stext\n"
+						 "ffffca42fae10000 T __irqentry_text_start\n"
+						 "ffffca42fae10010 t more\n"),
+			 0xffffca42fae00000);
+	/* More may follow at that address. */
+	assert_int_equal(kernel_space_find_image("ffffffff81000000 T _stext\n"), 0);
 }
 
 /* The mapping of this very program that is executed, as /proc/self/maps has it. */

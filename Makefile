@@ -47,7 +47,8 @@ compile = $(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) $(prof_cflags) $(CFLAGS)
 link = $(CC) $(sysroot) $(CFLAGS) $(sanitize_objects) -pthread $(LDFLAGS)
 LIBS := -lbpf -ldw -lelf -lzstd -ljansson -lisal -liberty -lcap -llzma
 bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(ARCH)) -I. \
-	-I$(SYSROOT)/usr/include -I$(SYSROOT)/usr/include/$(triple) -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
+	$(if $(SYSROOT),-nostdlibinc) -isystem $(SYSROOT)/usr/include/$(triple) \
+	-isystem $(SYSROOT)/usr/include -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
 
 # Commands are in the library, too, so that their parts can be tested: prof adds main() alone.
 lib_src := $(wildcard lib/*/*.c symbolize/*.c) $(filter-out cmd/main.c,$(wildcard cmd/*.c))

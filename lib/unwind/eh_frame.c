@@ -50,7 +50,10 @@ static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, str
 	return !b.failed;
 }
 
-/* The letters behind 'z', each of which has its own operand. False where one is not known. */
+/*
+ * Each letter has its own operand, without 'z' only those that need none can be. False where one is
+ * not known.
+ */
 static bool read_augmentation(const struct eh_frame *frame, struct cie *cie, const char *letters,
 			      struct bytes *data)
 {
@@ -83,7 +86,7 @@ static bool read_cie_head(const struct eh_frame *frame, struct cie *cie, struct 
 {
 	uint8_t version = bytes_u8(b);
 	const char *letters = bytes_cstr(b);
-	uint64_t code_factor, ra_column, size;
+	uint64_t code_factor, ra_column, size = 0;
 	int64_t data_factor;
 	struct bytes data;
 
@@ -104,17 +107,16 @@ static bool read_cie_head(const struct eh_frame *frame, struct cie *cie, struct 
 		return false;
 	cie->code_factor = (uint32_t)code_factor;
 	cie->data_factor = (int32_t)data_factor;
-	if (letters[0] != 'z')
-		return letters[0] == '\0';
-	cie->has_augmentation_size = true;
-	size = bytes_uleb(b);
-	/* Its start remains that of the section, as pointers in it may be aligned. */
+	if (letters[0] == 'z') {
+		cie->has_augmentation_size = true;
+		size = bytes_uleb(b);
+		letters++;
+	}
+	/* The start remains that of the section, as pointers may be aligned. */
 	data = *b;
 	bytes_skip(b, size);
-	if (b->failed)
-		return false;
 	data.end = b->at;
-	return read_augmentation(frame, cie, letters + 1, &data) &&
+	return !b->failed && read_augmentation(frame, cie, letters, &data) &&
 	       ((cie->pc_encoding & ~POINTER_FORM) == 0 ||
 		(cie->pc_encoding & ~POINTER_FORM) == POINTER_PC_RELATIVE);
 }

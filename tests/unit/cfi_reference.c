@@ -305,6 +305,9 @@ static enum cfi_verdict judge(const struct comparer *c, uint64_t pc, const char 
 		return CFI_EQUAL;
 	if (!is_known)
 		return CFI_STUB;
+	/* The kernel's layout of its frames, whatever the CFI says. */
+	if (own.is_signal_frame && c->arch->signal_rule)
+		return CFI_STUB;
 	if (!own.has_rule && !reference.has_rule)
 		return CFI_REFERENCE_FAILED;
 	if (!own.has_rule)

@@ -18,7 +18,7 @@ enum cfi_verdict {
 	CFI_DIFFERENT, /* another CFA, pc, register or kind of frame */
 	CFI_UNSUPPORTED, /* ours has no rule, libdw has */
 	CFI_REG_UNSUPPORTED, /* all is equal but that ours does not know rbp or rbx */
-	CFI_STUB, /* ours has a rule, libdw has no FDE there */
+	CFI_STUB, /* ours has a rule of its own, mostly where libdw has no FDE */
 	CFI_REFERENCE_FAILED, /* libdw finds an FDE and cannot read it; ours has no rule either */
 	CFI_VERDICT_COUNT,
 };

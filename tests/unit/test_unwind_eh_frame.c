@@ -24,6 +24,8 @@ static size_t put_cie_head(struct cfi_bytes *b, unsigned int version, const char
 
 	put_u8(b, version);
 	put_bytes(b, augmentation, strlen(augmentation) + 1);
+	if (strcmp(augmentation, "eh") == 0)
+		put_u64(b, 0x0807060504030201);
 	if (version == 4)
 		put_u16(b, 8); /* address size, segment selector size */
 	put_uleb(b, 1);
@@ -150,6 +152,8 @@ static void augmentations(void **state)
 	(void)state;
 	assert_covered(AUGMENTED(1, "", ""));
 	assert_covered(AUGMENTED(1, "z", ""));
+	assert_covered(AUGMENTED(1, "S", "")); /* as GNU as writes it into .debug_frame */
+	assert_covered(AUGMENTED(1, "eh", ""));
 	assert_covered(AUGMENTED(1, "zR", "\x1b"));
 	assert_covered(AUGMENTED(1, "zR", "\x1b and more than its letters need"));
 	assert_covered(AUGMENTED(1, "zPLR", "\x9b\x01\x02\x03\x04\x1b\x1b"));

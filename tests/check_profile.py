@@ -20,7 +20,8 @@ For tests (`import check_profile`); `profile` is what load() returns, times are 
                            yields (thread, time, weight, frames) for every sample (of that thread);
                            frames is a list of dicts, outermost first, [] without a stack, each
                            with the keys name, file, line, lib, inlineDepth, address, category,
-                           symbol; file, line, lib, address and symbol are None where unknown.
+                           subcategory, symbol; file, line, lib, address and symbol are None
+                           where unknown.
                            The list is shared between samples: do not change it
     stack_frames(profile, stack)
                            the same frames for an index into the stack table
@@ -141,6 +142,8 @@ class _Stacks:
         source = funcs["source"][func]
         lib, symbol = frames["lib"][i], frames["nativeSymbol"][i]
         address, category = frames["address"][i], frames["category"][i]
+        known = {} if category is None else self.categories[category]
+        subcategory = frames["subcategory"][i]
         return {
             "name": self.strings[funcs["name"][func]],
             "file": None if source is None
@@ -149,7 +152,8 @@ class _Stacks:
             "lib": None if lib < 0 else self.libs[lib]["name"],
             "inlineDepth": frames["inlineDepth"][i],
             "address": None if address < 0 else address,
-            "category": None if category is None else self.categories[category]["name"],
+            "category": known.get("name"),
+            "subcategory": None if subcategory is None else known["subcategories"][subcategory],
             "symbol": None if symbol is None
             else self.strings[shared["nativeSymbols"]["name"][symbol]],
         }

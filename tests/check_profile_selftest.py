@@ -43,7 +43,7 @@ def valid_profile():
         "sourceCodeIsNotOnSearchfox": True,
         "initialVisibleThreads": [0, 1], "initialSelectedThreads": [1],
         "categories": [{"name": "Other", "color": "grey", "subcategories": ["Other"]},
-                       {"name": "User", "color": "yellow", "subcategories": ["Other"]},
+                       {"name": "User", "color": "yellow", "subcategories": ["Other", "Guess"]},
                        {"name": "Kernel", "color": "orange", "subcategories": ["Other"]}],
         "markerSchema": [{"name": "exec", "display": ["marker-chart"],
                           "tooltipLabel": "{marker.data.program}",
@@ -71,7 +71,7 @@ def valid_profile():
                             originalLocation=[None] * 5),
         "frameTable": _table(address=[0x1010, 0x2004, 0x2004, 0x44, -1],
                              lib=[0, 0, 0, 1, -1], inlineDepth=[0, 0, 1, 0, 0],
-                             category=[1, 1, 1, 2, 1], subcategory=[0] * 5,
+                             category=[1, 1, 1, 2, 1], subcategory=[0, 0, 1, 0, 0],
                              func=[0, 1, 2, 3, 4], nativeSymbol=[0, 1, 1, 2, None],
                              innerWindowID=[None] * 5, line=[12, 34, 56, None, None],
                              column=[None] * 5, originalLocation=[None] * 5),
@@ -157,7 +157,7 @@ BREAKAGES = [
     ("p['shared']['frameTable']['inlineDepth'][0] = 256", "inlineDepth[0]"),
     ("p['shared']['frameTable']['category'][0] = 3", "frameTable.category[0]"),
     ("p['shared']['frameTable']['subcategory'][0] = None", "subcategory None"),
-    ("p['shared']['frameTable']['subcategory'][0] = 1", "unknown in its category"),
+    ("p['shared']['frameTable']['subcategory'][0] = 2", "unknown in its category"),
     ("p['shared']['frameTable']['func'][0] = None", "frameTable.func[0]"),
     ("p['shared']['frameTable']['line'][0] = 0", "frameTable.line[0]"),
     ("del p['shared']['frameTable']['innerWindowID']", "innerWindowID is not a column"),
@@ -249,7 +249,8 @@ def _reading():
     if names != [chain, chain, chain + ["do_idle"], ["main", "0x7f0000001000"], [], chain[:2]]:
         yield f"names: {names}"
     frame = {"name": "next_char", "file": "parse.c", "line": 56, "lib": "app",
-             "inlineDepth": 1, "address": 0x2004, "category": "User", "symbol": "parse"}
+             "inlineDepth": 1, "address": 0x2004, "category": "User", "subcategory": "Guess",
+             "symbol": "parse"}
     if rows[0][3][-1] != frame or check_profile.stack_frames(p, 2)[-1] != frame:
         yield f"frame: {rows[0][3][-1]}"
     own, total = check_profile.shares(p)

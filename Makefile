@@ -15,6 +15,9 @@ comma := ,
 foreign := $(filter-out $(HOST_ARCH),$(ARCH))
 variant := $(if $(SAN),-$(subst $(comma),-,$(SAN)))$(addprefix -,$(foreign))
 BUILD ?= build$(variant)
+ifeq ($(BUILD),)
+$(error BUILD is empty: products would go into the root of the file system)
+endif
 
 gnu_arch := $(subst arm64,aarch64,$(ARCH))
 triple := $(gnu_arch)-linux-gnu
@@ -59,7 +62,8 @@ unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))
 golden_src := $(wildcard tests/golden/*.c)
 fuzz_src := $(wildcard tests/fuzz/fuzz_*.c)
 bench_src := $(wildcard tests/bench/bench_*.c)
-workload_src := $(wildcard tests/workloads/*.c)
+workload_library_src := tests/workloads/library.c
+workload_src := $(filter-out $(workload_library_src),$(wildcard tests/workloads/*.c))
 man_pages := $(wildcard man/*.[1-8])
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 programs = $(patsubst %.c,$(BUILD)/%,$(1))
@@ -72,6 +76,10 @@ golden := $(if $(golden_src),$(BUILD)/tests/golden/golden)
 fuzz := $(call programs,$(fuzz_src))
 bench := $(call programs,$(bench_src))
 workloads := $(call programs,$(workload_src))
+# Those whose stacks must be whole without frame pointers, too.
+workloads_nofp := $(addprefix $(BUILD)/tests/workloads/nofp/,dlopen fork_exec handler no_cfi recursion threads)
+workload_library := $(call programs,$(workload_library_src)).so
+all_workloads := $(workloads) $(workloads_nofp) $(workload_library)
 
 .PHONY: all tests workloads fuzz-programs check check-unit check-golden check-fuzz check-checker \
 	golden-accept e2e lint fuzz bench install uninstall clean help
@@ -113,7 +121,7 @@ $(skeleton): $(BUILD)/prof.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name prof_bpf > $@.tmp
 	@mv $@.tmp $@
 
-tests: $(unit) $(golden) $(fuzz) $(workloads) ## Build what check and e2e run
+tests: $(unit) $(golden) $(fuzz) $(all_workloads) ## Build what check and e2e run
 
 # Unit tests, golden, fuzz and bench programs link what prof links: sanitizers hold for them too.
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(unit_helper_src)) $(libprof)
@@ -130,19 +138,32 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o \
 	$(Q)$(link) $(if $(fuzzer),-fsanitize=fuzzer) -o $@ $^ $(LIBS)
 
 $(BUILD)/tests/bench/bench_cfi_compare: $(BUILD)/tests/unit/cfi_reference.o
+$(BUILD)/tests/bench/bench_unwind_compare: $(call objects,$(wildcard tests/bench/walk_*.c \
+	tests/bench/libdw_walk.c tests/bench/perf_samples.c) tests/unit/walk_tables.c)
 $(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $(filter %.o,$^) $(libprof) $(LIBS)
 
-# What is recorded is no part of prof: the same code whatever BUILD, with frame pointers and lines.
-workload_cflags := -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-omit-frame-pointer \
-	-fno-optimize-sibling-calls -I. $(warnings)
+# What is recorded is no part of prof: the same code whatever BUILD, with lines; with frame pointers,
+# and, in nofp/ and in libraries, without, as distributions build.
+workload_cflags := -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-optimize-sibling-calls -I. $(warnings)
+build_workload = $(CC) $(sysroot) $(workload_cflags) -MMD -MP -MF $@.d -o $@ $<
 $(workloads): $(BUILD)/%: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(sysroot) $(workload_cflags) -MMD -MP -MF $@.d -o $@ $< -pthread -lm
+	$(Q)$(build_workload) -fno-omit-frame-pointer -pthread -lm
 
-workloads: $(workloads) ## Build tests/workloads, the programs whose true profile is known
+$(workloads_nofp): $(BUILD)/tests/workloads/nofp/%: tests/workloads/%.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(build_workload) -fomit-frame-pointer -pthread -lm
+
+$(workload_library): $(BUILD)/%.so: %.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(build_workload) -fomit-frame-pointer -fPIC -shared -Wl,--build-id=sha1
+
+workloads: $(all_workloads) ## Build tests/workloads, the programs whose true profile is known
 fuzz-programs: $(fuzz)
 
 check: check-unit check-golden check-fuzz check-checker ## Test what needs no root
@@ -163,7 +184,7 @@ check-checker:
 golden-accept: $(golden) ## Take what the golden tests give now as right
 	BUILD=$(BUILD) tests/golden/run --accept
 
-e2e: $(prof) $(workloads) ## Record real programs and judge the profiles (root)
+e2e: $(prof) $(all_workloads) ## Record real programs and judge the profiles (root)
 	BUILD=$(BUILD) PROF=$(prof) tests/e2e/run $(E2E)
 
 lint: $(prof) ## Check style, sizes, the include law, scripts, man pages and --help

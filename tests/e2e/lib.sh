@@ -96,12 +96,13 @@ sanitizers_are_silent() {
 }
 
 # Records into NAME.json.gz with NAME.stats beside it; a test of its own that this exits with
-# STATUS and leaves a valid profile.
+# STATUS and leaves a valid profile, with each tick in its place.
 record() { # NAME STATUS ARGUMENT...
 	local name=$1 wanted=$2 problems
 	shift 2
 	run "$PROF" record -o "$name.json.gz" --stats "$name.stats" "$@"
-	problems=$(python3 "$root/tests/check_profile.py" "$name.json.gz" 2>&1)
+	problems=$(python3 "$root/tests/check_profile.py" "$name.json.gz" 2>&1 &&
+		python3 "$root/tests/e2e/ledger.py" "$name.stats" "$name.json.gz" 2>&1)
 	if [ "$status" = "$wanted" ] && [ "$problems" = "$name.json.gz: ok" ] &&
 		sanitizers_are_silent >/dev/null; then
 		pass "$name: recorded, exit status $wanted"

@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Whole user stacks of what was built without frame pointers: programs of the distribution, and
+# workloads whose true stacks are known.
+. "$(dirname "$0")/lib.sh"
+nofp=$workloads/nofp
+
+# Ticks of a class and of those that can be whole, as Python sees them in judge().
+stats_code='
+import json
+stats = json.load(open(args[0]))
+can_be_whole = sum(stats[c] for c in ("whole", "truncated", "broken", "unknown"))
+'
+is_whole() { # NAME PERCENT [SAMPLES]
+	judge "$1: $2 % of the stacks are whole" "$1.json.gz" "$1.stats" "$2" "${3-200}" \
+		<<<"$stats_code"'
+expect(can_be_whole > int(args[2]), f"only {can_be_whole} samples")
+expect(stats["whole"] * 100 >= float(args[1]) * can_be_whole, stats)'
+}
+
+# Data that takes a second or two to compress.
+head -c 12000000 <(cat /usr/bin/python3 /usr/bin/perl /lib/*-linux-gnu/libc.so.6 /usr/bin/bash) >data
+
+# A whole stack ends where the kernel or clone() let the thread begin. For main threads that is the
+# program's entry, or that of the dynamic linker, which runs first.
+ends_at_entry() { # NAME PROGRAM
+	judge "$1: whole stacks end in _start" "$1.json.gz" "$1.stats" "$2" <<<"$stats_code"'
+import os
+import struct
+def entry(path):
+    data = open(path, "rb").read(65536)
+    start, at, size, count = (*struct.unpack_from("<QQ", data, 24), *struct.unpack_from("<HH", data, 54))
+    loads = [struct.unpack_from("<IIQQ", data, at + i * size) for i in range(count)]
+    return start - next(vaddr for kind, _, _, vaddr in loads if kind == 1)
+program = os.path.realpath(args[1])
+main = next(t for t in p["threads"] if t["isMainThread"])
+found = [frames for _, _, _, frames in samples(main) if frames and frames[0]["category"] == "User"]
+at_entry = in_linker = 0
+for frames in found:
+    root = frames[0]
+    if root["lib"] == os.path.basename(program) and root["address"] is not None:
+        at_entry += 0 <= root["address"] - entry(program) < 64
+    elif root["lib"].startswith("ld-"):
+        in_linker += 1
+expect(at_entry + in_linker >= 0.99 * len(found),
+       f"{at_entry} in {program}, {in_linker} in the linker, of {len(found)}")
+expect(at_entry > 0.9 * len(found), f"{at_entry} of {len(found)}, {in_linker} in the linker")'
+}
+program() { # NAME PATH ARGUMENT...
+	local name=$1
+	record "$name" 0 -- "${@:2}"
+	is_whole "$name" 99
+	ends_at_entry "$name" "$2"
+}
+program python /usr/bin/python3 -c 'import re
+for i in range(150): re.sub("[aeiou]+", lambda m: m[0].upper(), "the quick brown fox " * 500)'
+program gzip /usr/bin/gzip -9 -k -f data
+program xz /usr/bin/xz -T1 -3 -k -f data
+# shellcheck disable=SC2016 # for perl
+program perl /usr/bin/perl -e 'my %h; $h{$_ % 5000} .= chr($_ & 127) for 1..2500000; sort keys %h'
+program zstd /usr/bin/zstd -q --single-thread -9 -k -f data
+
+record threads 0 -- "$nofp/threads" 1
+is_whole threads 99
+judge "threads: from where clone() let them begin, by start_thread" threads.json.gz <<'CODE'
+for name, function in (("worker-a", "work_a"), ("worker-b", "work_b")):
+    found = [frames for _, _, _, frames in samples(thread(name))
+             if any(f["name"] == function for f in frames)]
+    right = sum([f["lib"][:4] for f in frames[:2]] == ["libc"] * 2 and frames[2]["name"] == function
+                for frames in found)
+    expect(len(found) > 200 and right >= 0.99 * len(found), f"{name}: {right} of {len(found)}")
+CODE
+
+record deep 0 -- "$nofp/recursion" 600
+is_whole deep 99
+judge "600 calls deep: each of them" deep.json.gz <<'CODE'
+found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread("recursion"))]
+right = sum(names.count("recurse") == 600 and "bottom" in names and "main" in names
+            for names in found)
+expect(len(found) > 250 and right > 0.97 * len(found), f"{right} of {len(found)}")
+CODE
+
+record deeper 0 -- "$nofp/recursion" 5000
+judge "5000 calls deep: its innermost 1000 frames, and known to be cut off" \
+	deeper.json.gz deeper.stats <<<"$stats_code"'
+found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread("recursion"))]
+right = sum(names.count("recurse") >= 990 and "bottom" in names and "main" not in names
+            for names in found)
+expect(right > 0.95 * len(found), f"{right} of {len(found)}")
+expect(stats["truncated"] > 0.95 * can_be_whole, stats)'
+
+handled() { # NAME
+	is_whole "$1" 99
+	judge "$1: through the handler and its trampoline to what it interrupted" "$1.json.gz" <<'CODE'
+found = [frames for _, _, _, frames in samples(thread("handler"))
+         if any(f["name"] == "in_handler" for f in frames)]
+right = 0
+for frames in found:
+    # What burns is inlined: of each function, only itself.
+    frames = [f for f in frames if f["inlineDepth"] == 0]
+    names = [f["name"] for f in frames]
+    at = names.index("main") if "main" in names else 0
+    right += (names[at:at + 2] == ["main", "interrupted"] and
+              names[at + 3:at + 5] == ["on_signal", "in_handler"] and
+              frames[at + 2]["lib"] in ("libc.so.6", "[vdso]"))
+expect(len(found) > 250 and right >= 0.99 * len(found), f"{right} of {len(found)}")
+CODE
+}
+record handler 0 -- "$nofp/handler"
+handled handler
+record alternate 0 -- "$nofp/handler" alt
+handled alternate
+
+cp "$nofp/fork_exec" other-name
+record fork 0 -- "$nofp/fork_exec" ./other-name
+is_whole fork 99
+judge "fork and exec: whole from the first sample on, in the child as well" fork.json.gz <<'CODE'
+for name, function in (("fork_exec", "parent_work"), ("only-forked", "forked_work"),
+                       ("other-name", "executed_work")):
+    found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread(name))
+             if any(f["name"] == function for f in frames)]
+    right = sum("main" in names[:4] for names in found)
+    expect(len(found) > 180 and right >= 0.99 * len(found), f"{name}: {right} of {len(found)}")
+CODE
+
+# Copies of a library that nothing takes for each other: each has a build id of its own.
+mkdir libraries
+python3 - "$workloads/library.so" libraries 40 <<'CODE'
+import struct
+import sys
+data = open(sys.argv[1], "rb").read()
+at = data.index(struct.pack("<III", 4, 20, 3) + b"GNU\0") + 16
+for i in range(int(sys.argv[3])):
+    copy = data[:at] + bytes([i] * 20) + data[at + 20:]
+    open(f"{sys.argv[2]}/lib{i:02}.so", "wb").write(copy)
+CODE
+loaded() { # NAME
+	is_whole "$1" 99 3500
+	judge "$1: each of 40 libraries, one after the other, called from main" "$1.json.gz" <<'CODE'
+found = [(time, frames) for _, time, _, frames in samples(thread("dlopen"))
+         if frames and frames[-1]["lib"].startswith("lib") and any(f["name"] == "library_work" for f in frames)]
+order = [next(f["lib"] for f in frames if f["name"] == "library_work") for _, frames in found]
+expect(order == sorted(order), "libraries not in order")
+for i in range(40):
+    count = order.count(f"lib{i:02}.so")
+    expect(abs(count - 100) < 15, f"lib{i:02}.so: {count} samples")
+right = 0
+for _, frames in found:
+    names = [f["name"] for f in frames if f["inlineDepth"] == 0]
+    at = names.index("library_work")
+    right += names[at - 2:at + 2] == ["main", "run_library", "library_work", "library_inner"]
+expect(right >= 0.99 * len(found), f"{right} of {len(found)}")
+CODE
+}
+record keep 0 -- "$nofp/dlopen" keep 100 libraries/*.so
+loaded keep
+record close 0 -- "$nofp/dlopen" close 100 libraries/*.so
+loaded close
+
+done_testing

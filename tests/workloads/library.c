@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* A library: library_work() uses up CPU time in library_inner(). */
+#include "tests/workloads/burn.h"
+
+void library_work(double ms);
+
+static NOINLINE int library_inner(double ms)
+{
+	burn_ms(ms);
+	return ms > 0;
+}
+
+void library_work(double ms)
+{
+	int result = library_inner(ms);
+
+	/* What comes after the call keeps it from being a jump. */
+	__asm__ volatile("" : "+r"(result));
+}

@@ -121,17 +121,19 @@ static void add_segment(struct cfi_file *file, struct bytes *b)
 {
 	uint32_t type = bytes_u32(b), flags = bytes_u32(b);
 	struct file_range range;
-	uint64_t memory_size;
 
 	range.offset = bytes_u64(b);
 	range.vaddr = bytes_u64(b);
 	bytes_skip(b, 8);
 	range.size = bytes_u64(b);
-	memory_size = bytes_u64(b);
-	bytes_skip(b, 8);
+	bytes_skip(b, 16);
+	/* Code is what is in the file: the memory that a segment may ask for has no limit. */
+	if (range.offset > file->size)
+		return;
+	if (range.size > file->size - range.offset)
+		range.size = file->size - range.offset;
 	/* Wrapping around at the end of the address space, it is nowhere. */
-	if (b->failed || range.size > UINT64_MAX - range.vaddr ||
-	    memory_size > UINT64_MAX - range.vaddr)
+	if (b->failed || range.size > UINT64_MAX - range.vaddr)
 		return;
 	if (type == PT_GNU_EH_FRAME) {
 		file->eh_frame_hdr = range;
@@ -139,7 +141,7 @@ static void add_segment(struct cfi_file *file, struct bytes *b)
 		vec_push(&file->segments, range);
 		if (flags & PF_X)
 			vec_push(&file->code,
-				 (struct code_range){range.vaddr, range.vaddr + memory_size});
+				 (struct code_range){range.vaddr, range.vaddr + range.size});
 	}
 }
 

@@ -33,7 +33,7 @@ struct cfi_file {
 	const struct unwind_arch *arch;
 	uint64_t entry; /* e_entry */
 	VEC(struct file_range) segments; /* PT_LOAD, what is in the file of it */
-	VEC(struct code_range) code; /* the executable ones of them, in memory */
+	VEC(struct code_range) code; /* the executable ones of them */
 	struct file_range eh_frame, eh_frame_hdr, debug_frame;
 	bool packed_debug_frame; /* it is compressed: cfi_file_inflate() alone reads it */
 	struct file_range plt, plt_sec, plt_got, init, fini, text;

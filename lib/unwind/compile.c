@@ -122,12 +122,24 @@ static void add_all(struct compile *c)
 	rows_finish(&c->rows, c->end);
 }
 
+/* Ranges that overlap, or are told twice, only make it larger. */
+static uint64_t code_size(const struct compile_input *input)
+{
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < input->code_count; i++) {
+		if (__builtin_add_overflow(size, input->code[i].end - input->code[i].start, &size))
+			return UINT64_MAX;
+	}
+	return size;
+}
+
 int compile_table(const struct compile_input *input, struct unwind_rules *rules,
 		  struct unwind_table *table, struct error *err)
 {
 	struct compile c = {.input = input};
 
-	rows_init(&c.rows, table, rules);
+	rows_init(&c.rows, table, rules, code_size(input));
 	eh_frame_init(&c.frame, input->arch, &input->cfi, &input->hdr, input->is_debug_frame,
 		      &table->stats);
 	add_all(&c);

@@ -28,9 +28,9 @@ struct compile_input {
 };
 
 /*
- * Fills the (zeroed) table. Time and memory are in proportion to the section's size, the number of
- * pages between the first FDE and the last, and nothing else. -EFBIG where limits are exceeded;
- * the table has to be released in any case.
+ * Fills the (zeroed) table. Time and memory are in proportion to the section's size and, with a
+ * quarter of a megabyte more, to a 256th of the code's. -EFBIG where limits are exceeded; the table
+ * has to be released in any case.
  */
 int compile_table(const struct compile_input *input, struct unwind_rules *rules,
 		  struct unwind_table *table, struct error *err);

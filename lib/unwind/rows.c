@@ -63,13 +63,17 @@ uint16_t unwind_rules_intern(struct unwind_rules *rules, const struct unwind_rul
 	return id != INDEX_NONE ? (uint16_t)id : add_rule(rules, rule);
 }
 
-void rows_init(struct rows *rows, struct unwind_table *table, struct unwind_rules *rules)
+void rows_init(struct rows *rows, struct unwind_table *table, struct unwind_rules *rules,
+	       uint64_t code_size)
 {
+	uint64_t pages = (code_size >> UNWIND_PAGE_SHIFT) + ROWS_MAX_GAP_PAGES;
+
 	memset(rows, 0, sizeof(*rows));
 	rows->table = table;
 	rows->rules = rules;
 	rows->rules_left = ROWS_MAX_NEW_RULES;
 	rows->last_rule = UINT32_MAX;
+	rows->max_pages = pages < ROWS_MAX_PAGES ? (uint32_t)pages : ROWS_MAX_PAGES;
 }
 
 uint16_t rows_intern(struct rows *rows, struct rule_words rule, struct rows_recent *recent)
@@ -102,7 +106,7 @@ bool rows_begin_page(struct rows *rows, uint64_t vaddr)
 	if (!table->index.count)
 		table->start = vaddr & ~(uint64_t)(UNWIND_PAGE_SIZE - 1);
 	page = (vaddr - table->start) >> UNWIND_PAGE_SHIFT;
-	if (page >= ROWS_MAX_SPAN >> UNWIND_PAGE_SHIFT || table->rows.count >= ROWS_MAX) {
+	if (page >= rows->max_pages || table->rows.count >= ROWS_MAX) {
 		rows->overflowed = true;
 		return false;
 	}
@@ -118,17 +122,19 @@ bool rows_begin_page(struct rows *rows, uint64_t vaddr)
 void rows_finish(struct rows *rows, uint64_t end)
 {
 	struct unwind_table *table = rows->table;
+	uint64_t pages;
 
-	table->stats.rows = table->rows.count;
 	if (!table->rows.count)
 		return;
 	if (end & (UNWIND_PAGE_SIZE - 1))
 		rows_add(rows, end, UNWIND_RULE_NONE);
 	table->stats.rows = table->rows.count;
-	end += UNWIND_PAGE_SIZE - 1;
-	if (end - table->start > ROWS_MAX_SPAN)
-		end = table->start + ROWS_MAX_SPAN;
-	open_pages(table, (end - table->start) >> UNWIND_PAGE_SHIFT);
+	pages = (end - table->start + UNWIND_PAGE_SIZE - 1) >> UNWIND_PAGE_SHIFT;
+	if (pages > rows->max_pages) {
+		rows->overflowed = true;
+		return;
+	}
+	open_pages(table, pages);
 	table->page_count = (uint32_t)table->index.count - 1;
 	/* Tables live as long as their modules; vectors grow ahead of need. */
 	table->index.capacity = table->index.count;

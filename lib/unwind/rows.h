@@ -11,7 +11,9 @@
 
 /* A table beyond one of these is refused: far above all real files, and what memory can bear. */
 #define ROWS_MAX (16u << 20)
-#define ROWS_MAX_SPAN (2ull << 30) /* bytes of code from the first row to the last */
+#define ROWS_MAX_PAGES (2u << 20) /* from the first row to the last: 2 GB */
+/* What may lie between the parts of a program's code without being code. */
+#define ROWS_MAX_GAP_PAGES (64u << 10)
 /* One file cannot use up the rules of all others; all files of a machine have some 4,000. */
 #define ROWS_MAX_NEW_RULES 8192
 
@@ -26,14 +28,16 @@ struct rows {
 	struct unwind_table *table;
 	struct unwind_rules *rules;
 	uint64_t page_end; /* vaddr of the end of the last page that has been begun */
+	uint32_t max_pages;
 	uint32_t rules_left; /* how many new ones this table may still bring */
 	uint32_t last_rule; /* UINT32_MAX: there is no row yet */
 	bool overflowed; /* a limit was met: the table is not complete */
 	struct rows_recent recent[ROWS_RECENT];
 };
 
-/* Rules and table are borrowed; the table must be empty. */
-void rows_init(struct rows *rows, struct unwind_table *table, struct unwind_rules *rules);
+/* Rules and table are borrowed; the table must be empty. There are code_size bytes of code. */
+void rows_init(struct rows *rows, struct unwind_table *table, struct unwind_rules *rules,
+	       uint64_t code_size);
 /* For rows_rule() and rows_add(): the number of a rule that is not among the recent ones. */
 uint16_t rows_intern(struct rows *rows, struct rule_words rule, struct rows_recent *recent);
 /* For rows_add(): makes room for the rows of that vaddr's page; false where a limit is met. */

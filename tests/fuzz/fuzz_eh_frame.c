@@ -39,7 +39,7 @@ static void add_stubs(struct stubs *stubs, const struct unwind_arch *arch)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct code_range code[] = {{0x1000, 0x8000}, {0x8000, UINT64_MAX}};
+	struct code_range code[] = {{0x1000, 0x8000}, {0x9000, 0x400000}};
 	struct compile_input input = {.code = code, .code_count = 2};
 	struct unwind_table table = {0};
 	struct unwind_rules rules;

@@ -143,8 +143,8 @@ int cfi_fixture_compile(struct cfi_fixture *f)
 		.cfi = {section, f->section.size, CFI_VADDR},
 		.hdr = {hdr, f->hdr.size, HDR_VADDR},
 		.is_debug_frame = f->is_debug_frame,
-		.code = f->code.end ? &f->code : &code,
-		.code_count = 1,
+		.code = f->code[0].end ? f->code : &code,
+		.code_count = f->code[1].end ? 2 : 1,
 		.stubs = f->stubs.rows.items,
 		.stub_count = f->stubs.rows.count,
 	};

@@ -49,7 +49,7 @@ struct cfi_fixture {
 	const struct unwind_arch *arch;
 	struct cfi_bytes section, hdr;
 	bool is_debug_frame;
-	struct code_range code; /* zero: CODE_START to CODE_END */
+	struct code_range code[2]; /* zero: CODE_START to CODE_END */
 	struct stubs stubs;
 	struct unwind_rules rules;
 	struct unwind_table table;

@@ -157,31 +157,52 @@ static void rules_of_one_file_are_bounded(void **state)
 	cfi_fixture_free(f);
 }
 
-/* Pages are a matter of the distance between FDEs, not of their number. */
+/* Two FDEs that far from each other, in one part of code or in two. */
+static int compile_distant(struct cfi_fixture *f, uint64_t distance, bool is_one)
+{
+	struct cfi_bytes *b = &f->section;
+	size_t cie = put_cie(b);
+
+	put_text(b, "\x01\x00\x01\x78\x10\x0c\x07\x08\x90\x01");
+	put_end(b);
+	for (int i = 0; i < 2; i++) {
+		put_fde(b, cie);
+		put_u64(b, 0x1100 + (i ? distance : 0));
+		put_u64(b, 16);
+		put_end(b);
+	}
+	f->code[0] = (struct code_range){0x1000, is_one ? 0x1200 + distance : 0x2000};
+	if (!is_one)
+		f->code[1] = (struct code_range){0x1000 + distance, 0x2000 + distance};
+	return cfi_fixture_compile(f);
+}
+
+/* Pages are a matter of distance, not of the number of FDEs: what is no code is not for free. */
 static void distant_code_is_refused(void **state)
 {
-	static const uint64_t distances[] = {1ull << 20, ROWS_MAX_SPAN - 2 * UNWIND_PAGE_SIZE,
-					     ROWS_MAX_SPAN, 1ull << 62, UINT64_MAX - 0x2000};
+	static const struct {
+		uint64_t distance;
+		int one, two;
+	} cases[] = {
+		{1ull << 20, 0, 0},
+		{(ROWS_MAX_GAP_PAGES - 1ull) * UNWIND_PAGE_SIZE, 0, 0},
+		{(ROWS_MAX_GAP_PAGES + 9ull) * UNWIND_PAGE_SIZE, 0, -EFBIG},
+		{(ROWS_MAX_PAGES - 2ull) * UNWIND_PAGE_SIZE, 0, -EFBIG},
+		{(ROWS_MAX_PAGES + 2ull) * UNWIND_PAGE_SIZE, -EFBIG, -EFBIG},
+		{1ull << 62, -EFBIG, -EFBIG},
+		{UINT64_MAX - 0x2000, -EFBIG, -EFBIG},
+	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++) {
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
 		struct cfi_fixture *f = cfi_fixture_new();
-		struct cfi_bytes *b = &f->section;
-		size_t cie = put_cie(b);
+		uint64_t distance = cases[i / 2].distance;
+		int expected = i % 2 ? cases[i / 2].one : cases[i / 2].two;
 
-		put_text(b, "\x01\x00\x01\x78\x10\x0c\x07\x08\x90\x01");
-		put_end(b);
-		for (int j = 0; j < 2; j++) {
-			put_fde(b, cie);
-			put_u64(b, 0x1100 + (j ? distances[i] : 0));
-			put_u64(b, 16);
-			put_end(b);
-		}
-		f->code = (struct code_range){0x1000, UINT64_MAX};
-		assert_int_equal(cfi_fixture_compile(f), i < 2 ? 0 : -EFBIG);
-		if (i < 2) {
-			assert_int_equal(cfi_fixture_offset(f, 0x1100 + distances[i]), 8);
-			assert_int_equal(cfi_fixture_offset(f, 0x1100 + distances[i] / 2), -1);
+		assert_int_equal(compile_distant(f, distance, i % 2), expected);
+		if (expected == 0) {
+			assert_int_equal(cfi_fixture_offset(f, 0x1100 + distance), 8);
+			assert_int_equal(cfi_fixture_offset(f, 0x1100 + distance / 2), -1);
 		}
 		cfi_fixture_free(f);
 	}

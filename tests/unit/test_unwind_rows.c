@@ -72,7 +72,7 @@ static void pages_lead_to_the_right_row(void **state)
 		struct unwind_rules rules;
 
 		unwind_rules_init(&rules);
-		rows_init(builder, &table, &rules);
+		rows_init(builder, &table, &rules, 0);
 		for (size_t i = 0; i < 300; i++) {
 			rows[i].vaddr = vaddr;
 			rows[i].rule = (uint16_t)(rand() % 5);
@@ -102,7 +102,7 @@ static void equal_rows_are_one(void **state)
 
 	(void)state;
 	unwind_rules_init(&rules);
-	rows_init(builder, &table, &rules);
+	rows_init(builder, &table, &rules, 0);
 	rows_add(builder, 0x1000, 2);
 	rows_add(builder, 0x1010, 2);
 	rows_add(builder, 0x5000, 2);

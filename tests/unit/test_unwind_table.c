@@ -60,7 +60,7 @@ static struct image *make_image(void)
 		.e_shstrndx = SECTION_NAMES,
 	};
 	image->segments[0] = (Elf64_Phdr){
-		.p_type = PT_LOAD, .p_flags = PF_X, .p_vaddr = CODE_START, .p_memsz = 0x1000};
+		.p_type = PT_LOAD, .p_flags = PF_X, .p_vaddr = CODE_START, .p_filesz = 0x1000};
 	image->segments[1] = (Elf64_Phdr){.p_type = PT_LOAD,
 					  .p_vaddr = HDR_VADDR,
 					  .p_offset = data,

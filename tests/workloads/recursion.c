@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* recursion [DEPTH]: 300 ms in bottom(), below DEPTH calls of recurse(). */
+/* recursion [DEPTH [MS]]: MS (300) ms in bottom(), below DEPTH calls of recurse(). */
 #include <stdlib.h>
 
 #include "tests/workloads/burn.h"
 
+static int ms = 300;
+
 static NOINLINE void bottom(void)
 {
-	burn_ms(300);
+	burn_ms(ms);
 }
 
 static NOINLINE int recurse(int depth)
@@ -26,5 +28,7 @@ int main(int argc, char **argv)
 {
 	int depth = argc > 1 ? atoi(argv[1]) : 50;
 
+	if (argc > 2)
+		ms = atoi(argv[2]);
 	return recurse(depth) == depth ? 0 : 1;
 }

@@ -76,8 +76,25 @@ static void check_thread(const struct profile *p, const struct profile_thread *r
 	}
 }
 
+/* Each tick in one class, and each in the file. */
+static void check_ledger(const struct profile *p)
+{
+	const struct profile_stats *stats = &p->stats;
+	uint64_t classes = stats->whole + stats->truncated + stats->broken + stats->unknown +
+			   stats->kernel_only + stats->exiting;
+	uint64_t ticks = 0;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
+		vec_for_each(&row->samples, const struct sample *, sample)
+			ticks += sample->weight;
+	}
+	require(classes == stats->cpu_samples && ticks == classes);
+	require(stats->guessed <= classes && stats->finished_later <= classes);
+}
+
 static void check_profile(const struct profile *p)
 {
+	check_ledger(p);
 	for (size_t i = 0; i < p->stacks.rows.count; i++) {
 		const struct stack *row = &p->stacks.rows.items[i];
 

@@ -176,9 +176,10 @@ static inline bool read_fde(struct eh_frame *frame, const struct entry *entry, s
 	const struct cie *cie;
 
 	*b = entry->body;
-	fde->cie = entry->cie_offset == frame->last_cie_offset
-			   ? frame->last_cie
-			   : intern_cie(frame, entry->cie_offset);
+	if (frame->cies.count && entry->cie_offset == frame->last_cie_offset)
+		fde->cie = frame->last_cie;
+	else
+		fde->cie = intern_cie(frame, entry->cie_offset);
 	cie = &frame->cies.items[fde->cie];
 	if (!cie->usable)
 		return false;
@@ -265,7 +266,6 @@ void eh_frame_init(struct eh_frame *frame, const struct unwind_arch *arch,
 		.section = *section,
 		.is_debug_frame = is_debug_frame,
 		.stats = stats,
-		.last_cie_offset = UINT64_MAX, /* no section is that large */
 		.budget = 2 * (uint64_t)section->size,
 	};
 	eh_frame_hdr_read(&frame->hdr, hdr);

@@ -387,6 +387,29 @@ static void overlaps_and_gaps(void **state)
 	cfi_fixture_free(f);
 }
 
+/* FDEs whose CIE is themselves, an FDE, in front of the section, or far outside. */
+static void cies_that_are_none(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		struct cfi_fixture *f = cfi_fixture_new();
+		struct cfi_bytes *b = &f->section;
+		size_t cie = i == 4 ? put_usual_cie(b, &unwind_arch_x86_64) : 0;
+		size_t fde = i == 4 ? cfi_fixture_put_fde(f, cie, 0x2000, 16, 16) : 0;
+
+		put_fde(b, i == 4 ? fde : b->size);
+		b->data[b->size - 4] += i;
+		put_u32(b, START - (CFI_VADDR + b->size));
+		put_u32(b, SIZE);
+		put_uleb(b, 0);
+		put_end(b);
+		assert_int_equal(cfi_fixture_compile(f), 0);
+		assert_int_equal(f->table.stats.malformed, 2); /* the CIE, and the FDE */
+		assert_int_equal(cfi_fixture_offset(f, START), -1);
+		cfi_fixture_free(f);
+	}
+}
+
 static void ranges_that_wrap_around(void **state)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
@@ -430,6 +453,7 @@ int main(void)
 		cmocka_unit_test(tables_that_are_ignored),
 		cmocka_unit_test(a_table_with_a_wrong_entry),
 		cmocka_unit_test(overlaps_and_gaps),
+		cmocka_unit_test(cies_that_are_none),
 		cmocka_unit_test(ranges_that_wrap_around),
 		cmocka_unit_test(the_section_ends_at_its_terminator),
 	};

@@ -161,6 +161,7 @@ static void set_stacks(json_t *root, const struct outcome *outcome)
 	set_integer(root, "unwind_rows", outcome->info.unwind_rows);
 	set_integer(root, "unwind_bytes", outcome->info.unwind_bytes);
 	set_integer(root, "unwind_refused", outcome->info.unwind_refused);
+	set_integer(root, "copies_skipped", outcome->info.skipped_copies);
 }
 
 void report_stats(const struct outcome *outcome, struct outfile *out)

@@ -148,4 +148,5 @@ void unwinding_add_extra(struct profile *p, enum recorder_unwind method,
 	add_number(p, "Rows", "integer", info->unwind_rows);
 	add_number(p, "Kernel memory", "bytes", info->unwind_bytes);
 	add_number(p, "Tables without room", "integer", info->unwind_refused);
+	add_number(p, "Copies left out", "integer", info->skipped_copies);
 }

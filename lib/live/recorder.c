@@ -3,15 +3,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/vec.h"
 #include "lib/live/cpu.h"
 #include "lib/live/programs.h"
 #include "lib/live/tracker.h"
@@ -49,7 +46,7 @@ struct recorder {
 	struct bpf_counters *counters, *counters_before; /* by position in `possible` */
 	uint64_t next_housekeeping_ns, next_refresh_ns;
 	uint64_t start_ns, start_realtime_ns, end_ns;
-	uint64_t written_bytes, invalid_records;
+	uint64_t written_bytes, skipped_copies, invalid_records;
 };
 
 static void sink(void *ctx, const struct rec *rec)
@@ -101,7 +98,7 @@ static void on_cpu_change(void *ctx, const struct sampled_cpu *cpu)
 
 static void report_losses(struct recorder *r, uint64_t now)
 {
-	uint64_t written = 0;
+	uint64_t written = 0, skipped = 0;
 
 	if (programs_read_counters(r->programs, r->counters))
 		return;
@@ -115,9 +112,11 @@ static void report_losses(struct recorder *r, uint64_t now)
 		send_lost(r, now, cpu, LOST_TRACKING, new->lost_tracking - old->lost_tracking);
 		send_lost(r, now, cpu, LOST_NO_RING, new->lost_no_ring - old->lost_no_ring);
 		written += new->written_bytes;
+		skipped += new->skipped_copies;
 		*old = *new;
 	}
 	r->written_bytes = written;
+	r->skipped_copies = skipped;
 }
 
 /*
@@ -384,5 +383,6 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 		.unwind_rows = unwind.rows,
 		.unwind_bytes = unwind.table_bytes,
 		.unwind_refused = unwind.refused,
+		.skipped_copies = r->skipped_copies,
 	};
 }

@@ -40,6 +40,8 @@ enum unwind_cfa_kind {
 	UNWIND_CFA_END, /* the return address is undefined: the outermost frame */
 	UNWIND_CFA_REG, /* reg + offset */
 	UNWIND_CFA_DEREF, /* *(reg + deref * 8) + offset */
+	/* *(reg + index * 8 + deref * 8) + offset, index the register UNWIND_INDEX_REG(flags) */
+	UNWIND_CFA_INDEXED,
 	UNWIND_CFA_PLT, /* reg + 8 + (((pc & 15) >= offset) << 3): the lazy binding stubs of x86-64
 			 */
 };
@@ -62,6 +64,7 @@ enum unwind_value_kind {
 enum {
 	UNWIND_SIGNAL_FRAME = 1 << 0, /* CIE augmentation 'S' */
 	UNWIND_RA_SIGNED = 1 << 1, /* arm64: DW_CFA_AARCH64_negate_ra_state is in force */
+	UNWIND_INDEX_SHIFT = 2, /* from there on: UNWIND_INDEX_REG */
 };
 
 struct unwind_rule {
@@ -79,6 +82,7 @@ struct unwind_rule {
 #define UNWIND_FP_KIND(kinds) ((kinds) >> 2 & 3)
 #define UNWIND_BASE_KIND(kinds) ((kinds) >> 4 & 3)
 #define UNWIND_AT_REG_BASE(kinds) ((kinds) >> 6 & 3)
+#define UNWIND_INDEX_REG(flags) ((flags) >> UNWIND_INDEX_SHIFT)
 #define UNWIND_AT_REG_LAST UNWIND_REG_BASE
 
 /* Rules with fixed numbers. */

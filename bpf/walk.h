@@ -100,13 +100,18 @@ walk_cfa_by_pair(const struct walk_frame *f, const struct unwind_rule *rule, __u
 static inline __attribute__((always_inline)) enum walk_result
 walk_cfa(const struct walk_frame *f, const struct unwind_rule *rule, __u64 *cfa)
 {
-	__u64 value;
+	__u64 value, index;
 
 	if (!f->has_sp && rule->cfa_reg == UNWIND_REG_SP)
 		return walk_cfa_by_pair(f, rule, cfa);
 	if (!walk_reg(f, rule->cfa_reg, &value))
 		return WALK_UNKNOWN_REG;
-	if (rule->cfa_kind == UNWIND_CFA_DEREF) {
+	if (rule->cfa_kind == UNWIND_CFA_INDEXED) {
+		if (!walk_reg(f, UNWIND_INDEX_REG(rule->flags), &index))
+			return WALK_UNKNOWN_REG;
+		value += index * 8;
+	}
+	if (rule->cfa_kind == UNWIND_CFA_DEREF || rule->cfa_kind == UNWIND_CFA_INDEXED) {
 		if (walk_read_user(f, &value, value + (__s64)rule->cfa_deref * 8, 8))
 			return WALK_BAD_READ;
 	} else if (rule->cfa_kind == UNWIND_CFA_PLT) {

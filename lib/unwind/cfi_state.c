@@ -142,6 +142,17 @@ void cfi_state_set_cfa(struct cfi_state *s, const struct unwind_arch *arch, uint
 	set_cfa(s, UNWIND_CFA_REG, unwind_arch_reg(arch, reg), offset, 0);
 }
 
+static void set_indexed_cfa(struct cfi_state *s, const struct unwind_arch *arch,
+			    const struct expression *e)
+{
+	int index = unwind_arch_reg(arch, e->index);
+
+	set_cfa(s, UNWIND_CFA_INDEXED, index < 0 ? -1 : unwind_arch_reg(arch, e->reg), e->after,
+		e->before);
+	if (rule_cfa_kind(s->rule) == UNWIND_CFA_INDEXED)
+		rule_set_index(&s->rule, (unsigned int)index);
+}
+
 void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch *arch,
 				  const struct expression *e)
 {
@@ -151,6 +162,8 @@ void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch 
 		set_cfa(s, UNWIND_CFA_REG, reg, e->before, 0);
 	else if (e->kind == EXPRESSION_DEREF)
 		set_cfa(s, UNWIND_CFA_DEREF, reg, e->after, e->before);
+	else if (e->kind == EXPRESSION_INDEXED)
+		set_indexed_cfa(s, arch, e);
 	else if (e->kind == EXPRESSION_PLT && e->before == 8)
 		set_cfa(s, UNWIND_CFA_PLT, reg, e->after, 0);
 	else

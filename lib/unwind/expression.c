@@ -24,6 +24,7 @@ enum {
 	OP_CONSTS = 0x11,
 	OP_AND = 0x1a,
 	OP_MINUS = 0x1c,
+	OP_MUL = 0x1e,
 	OP_PLUS = 0x22,
 	OP_PLUS_UCONST = 0x23,
 	OP_SHL = 0x24,
@@ -40,6 +41,9 @@ enum value_kind {
 	VALUE_CONST, /* after */
 	VALUE_REG, /* reg + before */
 	VALUE_DEREF, /* *(reg + before) + after */
+	VALUE_INDEX, /* index * 8 */
+	VALUE_ELEMENT, /* reg + index * 8 + before */
+	VALUE_INDEXED, /* *(reg + index * 8 + before) + after */
 	VALUE_PC_LOW, /* pc & 15 */
 	VALUE_PC_AT_LEAST, /* (pc & 15) >= after */
 	VALUE_PC_WORD, /* that << 3 */
@@ -48,7 +52,7 @@ enum value_kind {
 
 struct value {
 	enum value_kind kind;
-	uint64_t reg;
+	uint64_t reg, index;
 	int64_t before, after;
 };
 
@@ -116,10 +120,12 @@ static bool add_constant(struct value *v, int64_t constant)
 {
 	switch (v->kind) {
 	case VALUE_REG:
+	case VALUE_ELEMENT:
 	case VALUE_PLT:
 		return !__builtin_add_overflow(v->before, constant, &v->before);
 	case VALUE_CONST:
 	case VALUE_DEREF:
+	case VALUE_INDEXED:
 		return !__builtin_add_overflow(v->after, constant, &v->after);
 	default:
 		return false;
@@ -140,10 +146,25 @@ static bool add(struct value *a, const struct value *b)
 		sum = *a;
 		sum.kind = VALUE_PLT;
 		sum.after = b->after;
+	} else if (a->kind == VALUE_REG && b->kind == VALUE_INDEX) {
+		sum = *a;
+		sum.kind = VALUE_ELEMENT;
+		sum.index = b->index;
 	} else {
 		return false;
 	}
 	*a = sum;
+	return true;
+}
+
+/* A register times 8, which is what assemblers need to find the frame behind an array. */
+static bool scale(const struct stack *s, struct value *a, const struct value *by, int64_t constant)
+{
+	if (a->kind != VALUE_REG || a->reg == s->pc || a->before || by->kind != VALUE_CONST ||
+	    by->after != constant)
+		return false;
+	a->kind = VALUE_INDEX;
+	a->index = a->reg;
 	return true;
 }
 
@@ -156,6 +177,8 @@ static bool combine(const struct stack *s, uint8_t op, struct value *a, const st
 	case OP_MINUS:
 		return b->kind == VALUE_CONST && b->after != INT64_MIN &&
 		       add_constant(a, -b->after);
+	case OP_MUL:
+		return scale(s, a, b, 8);
 	case OP_AND:
 		if (a->kind != VALUE_REG || a->reg != s->pc || a->before ||
 		    b->kind != VALUE_CONST || b->after != 15)
@@ -169,6 +192,8 @@ static bool combine(const struct stack *s, uint8_t op, struct value *a, const st
 		a->after = b->after;
 		return true;
 	case OP_SHL:
+		if (scale(s, a, b, 3))
+			return true;
 		if (a->kind != VALUE_PC_AT_LEAST || b->kind != VALUE_CONST || b->after != 3)
 			return false;
 		a->kind = VALUE_PC_WORD;
@@ -201,9 +226,9 @@ static bool step(struct stack *s, struct bytes *b, uint8_t op)
 		return constant >= 0 && add_constant(top, constant);
 	}
 	if (op == OP_DEREF) {
-		if (top->kind != VALUE_REG || top->reg == s->pc)
+		if ((top->kind != VALUE_REG && top->kind != VALUE_ELEMENT) || top->reg == s->pc)
 			return false;
-		top->kind = VALUE_DEREF;
+		top->kind = top->kind == VALUE_REG ? VALUE_DEREF : VALUE_INDEXED;
 		return true;
 	}
 	if (s->depth < 2 || !combine(s, op, top - 1, top))
@@ -233,9 +258,12 @@ struct expression expression_recognize(struct bytes code, uint64_t pc, uint64_t 
 		result.kind = EXPRESSION_REG;
 	else if (v->kind == VALUE_DEREF)
 		result.kind = EXPRESSION_DEREF;
+	else if (v->kind == VALUE_INDEXED)
+		result.kind = EXPRESSION_INDEXED;
 	else if (v->kind == VALUE_PLT)
 		result.kind = EXPRESSION_PLT;
 	result.reg = v->reg;
+	result.index = v->index;
 	result.before = v->before;
 	result.after = v->after;
 	return result;

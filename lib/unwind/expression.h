@@ -11,12 +11,13 @@ enum expression_kind {
 	EXPRESSION_OTHER, /* none that is known here */
 	EXPRESSION_REG, /* reg + before */
 	EXPRESSION_DEREF, /* *(reg + before) + after */
+	EXPRESSION_INDEXED, /* *(reg + index * 8 + before) + after */
 	EXPRESSION_PLT, /* reg + before + (((pc & 15) >= after) << 3) */
 };
 
 struct expression {
 	enum expression_kind kind;
-	uint64_t reg; /* as DWARF numbers it */
+	uint64_t reg, index; /* as DWARF numbers them */
 	int64_t before, after;
 };
 

@@ -76,8 +76,16 @@ static inline int32_t rule_cfa_offset(struct rule_words words)
 static inline void rule_set_cfa(struct rule_words *words, unsigned int kind, unsigned int reg,
 				int32_t offset, int16_t deref)
 {
-	words->low = (words->low & 0xffff0000) | kind | reg << 8 | (uint64_t)(uint32_t)offset << 32;
+	uint64_t kept = (1ull << (24 + UNWIND_INDEX_SHIFT)) - (1 << 16);
+
+	words->low = (words->low & kept) | kind | reg << 8 | (uint64_t)(uint32_t)offset << 32;
 	words->high = (words->high & ~0xffffull) | (uint16_t)deref;
+}
+
+/* Of UNWIND_CFA_INDEXED, set just before. */
+static inline void rule_set_index(struct rule_words *words, unsigned int reg)
+{
+	words->low |= (uint64_t)reg << (24 + UNWIND_INDEX_SHIFT);
 }
 
 static inline void rule_set_cfa_offset(struct rule_words *words, int32_t offset)

@@ -41,10 +41,16 @@ static void add_rule(struct strbuf *to, const struct unwind_rule *rule)
 								   : "no rule");
 		return;
 	}
-	if (rule->cfa_kind == UNWIND_CFA_DEREF)
+	bool is_deref = rule->cfa_kind == UNWIND_CFA_DEREF || rule->cfa_kind == UNWIND_CFA_INDEXED;
+
+	if (is_deref)
 		strbuf_addf(to, "*(%+d+", rule->cfa_deref * 8);
 	add_reg(to, rule->cfa_reg);
-	strbuf_addf(to, rule->cfa_kind == UNWIND_CFA_DEREF ? ")%+d" : "%+d", rule->cfa_offset);
+	if (rule->cfa_kind == UNWIND_CFA_INDEXED) {
+		strbuf_adds(to, "+8*");
+		add_reg(to, UNWIND_INDEX_REG(rule->flags));
+	}
+	strbuf_addf(to, is_deref ? ")%+d" : "%+d", rule->cfa_offset);
 	if (rule->cfa_kind == UNWIND_CFA_PLT)
 		strbuf_adds(to, " plt");
 	add_value(to, "ra", UNWIND_RA_KIND(rule->kinds), rule->ra_offset);
@@ -131,11 +137,15 @@ static void add_place(struct strbuf *to, const struct walk_spaces *spaces,
 static char *make_example(const struct walk_spaces *spaces, const struct walk_difference *d)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
+	const struct unwind_mapping *mapping;
 	bool is_return;
 
 	strbuf_addf(&text, "pid %u sp %#" PRIx64 "+%zu frame %u of %u and %u:", d->item->pid,
 		    d->item->regs.sp, d->item->stack_size, d->common, d->ours->depth,
 		    d->theirs->depth);
+	add_place(&text, spaces, d, "top", d->item->regs.pc);
+	strbuf_adds(&text, " by ");
+	add_rule(&text, walk_tables_rule(&spaces->tables, d->item->regs.pc, &mapping));
 	add_place(&text, spaces, d, "at", last_common(d, &is_return));
 	if (d->common < d->ours->depth)
 		add_place(&text, spaces, d, "ours", d->ours->addrs[d->common]);

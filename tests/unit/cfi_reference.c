@@ -90,10 +90,13 @@ static struct outcome own_outcome(const struct comparer *c, uint64_t pc)
 			    .is_signal_frame = rule->flags & UNWIND_SIGNAL_FRAME};
 	uint64_t reg = own_value(c->arch, rule->cfa_reg);
 
+	if (rule->cfa_kind == UNWIND_CFA_INDEXED)
+		reg += own_value(c->arch, UNWIND_INDEX_REG(rule->flags)) * 8;
+
 	if (!o.has_rule || o.is_end)
 		return o;
 	o.cfa = reg + (uint64_t)(int64_t)rule->cfa_offset;
-	if (rule->cfa_kind == UNWIND_CFA_DEREF)
+	if (rule->cfa_kind == UNWIND_CFA_DEREF || rule->cfa_kind == UNWIND_CFA_INDEXED)
 		o.cfa = memory_at(reg + (uint64_t)((int64_t)rule->cfa_deref * 8)) +
 			(uint64_t)(int64_t)rule->cfa_offset;
 	else if (rule->cfa_kind == UNWIND_CFA_PLT)

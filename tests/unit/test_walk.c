@@ -12,6 +12,7 @@
 #define X86_RBX 3
 #define X86_RDI 5
 #define X86_RBP 6
+#define X86_R9 9
 #define X86_R11 11
 #define ARM_X19 19
 #define ARM_X29 29
@@ -138,6 +139,32 @@ static void dereferenced(void **state)
 	world_set_rule(w, 0, rule);
 	world_store(w, 16, WORLD_SP + 72);
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2), RET(3));
+}
+
+/* Assembler that allocates an array of r9 words has its caller's sp behind that. */
+static void indexed(void **state)
+{
+	struct world *w = *state;
+	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 8);
+
+	rule.cfa_kind = UNWIND_CFA_INDEXED;
+	rule.flags = (UNWIND_REG_OTHER + X86_R9) << UNWIND_INDEX_SHIFT;
+	rule.cfa_deref = 1;
+	world_set_rule(w, 0, rule);
+	world_set_rule(w, 1, END);
+	world_set_reg(w, X86_R9, 16);
+	world_store(w, 8 + 16 * 8, WORLD_SP + 392);
+	world_store(w, 392, RET(1));
+	EXPECT(w, STACK_WHOLE, RET(1));
+	world_set_reg(w, X86_R9, UINT64_MAX - 1); /* to what is below sp */
+	world_store(w, -8, WORLD_SP + 392);
+	EXPECT(w, STACK_WHOLE, RET(1));
+	w->target.methods = UNWIND_BY_CFI;
+	world_set_reg(w, X86_R9, 1ull << 60);
+	EXPECT_NONE(w, STACK_BROKEN);
+	rule.flags = (UNWIND_REG_OTHER + 32) << UNWIND_INDEX_SHIFT;
+	world_set_rule(w, 0, rule);
+	EXPECT_NONE(w, STACK_BROKEN);
 }
 
 /* What saved registers are relative to need not be what the CFA rests on. */
@@ -411,6 +438,7 @@ int main(void)
 		TEST(other_register),
 		TEST(other_register_is_forgotten),
 		TEST(dereferenced),
+		TEST(indexed),
 		TEST(saved_relative_to_another_register),
 		TEST(lazy_binding_stub),
 		TEST(interrupted_by_signal),

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Expressions in CFI by themselves: what becomes of two registers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "lib/unwind/expression.h"
+
+#define PC 16
+
+static struct expression recognize(const char *code, size_t size)
+{
+	struct bytes b;
+
+	bytes_init(&b, code, size);
+	return expression_recognize(b, PC, EXPRESSION_NO_REG);
+}
+
+#define RECOGNIZE(code) recognize((code), sizeof(code) - 1)
+
+static void check_element(struct expression e, int64_t before, int64_t after)
+{
+	assert_int_equal(e.kind, EXPRESSION_INDEXED);
+	assert_int_equal(e.reg, 7);
+	assert_int_equal(e.index, 9);
+	assert_int_equal(e.before, before);
+	assert_int_equal(e.after, after);
+}
+
+/* As OpenSSL's Montgomery multiplication has it, and the same said in other ways. */
+static void element_of_array(void **state)
+{
+	(void)state;
+	check_element(RECOGNIZE("\x77\x08\x79\x00\x38\x1e\x22\x06\x23\x08"), 8, 8);
+	check_element(RECOGNIZE("\x77\x00\x79\x00\x38\x1e\x22\x06"), 0, 0);
+	check_element(RECOGNIZE("\x77\x08\x79\x00\x33\x24\x22\x06\x23\x08"), 8, 8); /* << 3 */
+	check_element(RECOGNIZE("\x77\x00\x79\x00\x38\x1e\x22\x23\x28\x06"), 40, 0);
+}
+
+static void no_element_of_array(void **state)
+{
+	(void)state;
+	/* Elements of 4 bytes; an index that is not the register's value; one that is the pc. */
+	assert_int_equal(RECOGNIZE("\x77\x08\x79\x00\x34\x1e\x22\x06").kind, EXPRESSION_OTHER);
+	assert_int_equal(RECOGNIZE("\x77\x08\x79\x01\x38\x1e\x22\x06").kind, EXPRESSION_OTHER);
+	assert_int_equal(RECOGNIZE("\x77\x08\x80\x00\x38\x1e\x22\x06").kind, EXPRESSION_OTHER);
+	/* The address itself; the sum of two registers; a product alone. */
+	assert_int_equal(RECOGNIZE("\x77\x08\x79\x00\x38\x1e\x22").kind, EXPRESSION_OTHER);
+	assert_int_equal(RECOGNIZE("\x77\x08\x79\x00\x22\x06").kind, EXPRESSION_OTHER);
+	assert_int_equal(RECOGNIZE("\x79\x00\x38\x1e").kind, EXPRESSION_OTHER);
+	/* Twice. */
+	assert_int_equal(RECOGNIZE("\x77\x08\x79\x00\x38\x1e\x22\x79\x00\x38\x1e\x22\x06").kind,
+			 EXPRESSION_OTHER);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(element_of_array),
+		cmocka_unit_test(no_element_of_array),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -401,10 +401,11 @@ static bool execute_short(struct run *r)
 		} else if (op != OP_NOP) {
 			if (!read_short_delta(op, &next, end, &delta))
 				break;
+			delta *= r->cie->code_factor;
 			if (changed && delta)
 				rows_add(r->rows, r->loc, rows_rule(r->rows, rule));
 			changed = changed && !delta;
-			more = move_on(r, delta * r->cie->code_factor);
+			more = move_on(r, delta);
 		}
 		at = next;
 	}

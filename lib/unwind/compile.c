@@ -81,7 +81,7 @@ static void add_fde(struct compile *c, const struct fde *fde, uint64_t limit)
 {
 	if (fde->start > c->end)
 		fill_gap(c, c->end, fde->start);
-	c->end = fde->end < limit ? fde->end : limit;
+	c->end = fde->end;
 	if (!cfi_run_fde(c->input->arch, eh_frame_cie(&c->frame, fde), fde, limit, &c->rows))
 		c->rows.table->stats.malformed++;
 }

@@ -102,8 +102,9 @@ static bool read_cie_head(const struct eh_frame *frame, struct cie *cie, struct 
 	code_factor = bytes_uleb(b);
 	data_factor = bytes_sleb(b);
 	ra_column = version == 1 ? bytes_u8(b) : bytes_uleb(b);
-	if (b->failed || ra_column != frame->arch->ra_column || code_factor > CIE_MAX_FACTOR ||
-	    data_factor > CIE_MAX_FACTOR || data_factor < -CIE_MAX_FACTOR)
+	if (b->failed || ra_column != frame->arch->ra_column || !code_factor ||
+	    code_factor > CIE_MAX_FACTOR || data_factor > CIE_MAX_FACTOR ||
+	    data_factor < -CIE_MAX_FACTOR)
 		return false;
 	cie->code_factor = (uint32_t)code_factor;
 	cie->data_factor = (int32_t)data_factor;

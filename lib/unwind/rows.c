@@ -111,7 +111,6 @@ bool rows_begin_page(struct rows *rows, uint64_t vaddr)
 		return false;
 	}
 	open_pages(table, page);
-	vec_reserve(&table->rows, table->rows.count + UNWIND_PAGE_SIZE + 1);
 	/* Nothing precedes the first page, so that it must say itself what holds from its start. */
 	if (!table->rows.count && vaddr != table->start)
 		vec_push(&table->rows, (struct unwind_row){.rule = UNWIND_RULE_NONE});

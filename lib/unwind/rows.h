@@ -40,7 +40,7 @@ void rows_init(struct rows *rows, struct unwind_table *table, struct unwind_rule
 	       uint64_t code_size);
 /* For rows_rule() and rows_add(): the number of a rule that is not among the recent ones. */
 uint16_t rows_intern(struct rows *rows, struct rule_words rule, struct rows_recent *recent);
-/* For rows_add(): makes room for the rows of that vaddr's page; false where a limit is met. */
+/* For rows_add(): begins the page of that vaddr, and those before; false where a limit is met. */
 bool rows_begin_page(struct rows *rows, uint64_t vaddr);
 /* No row reaches beyond this vaddr, that of the last row at least. */
 void rows_finish(struct rows *rows, uint64_t end);
@@ -66,9 +66,9 @@ static inline void rows_add(struct rows *rows, uint64_t vaddr, uint16_t rule)
 		return;
 	if (vaddr >= rows->page_end && !rows_begin_page(rows, vaddr))
 		return;
-	/* There is room for as many rows as a page can have. */
-	table->rows.items[table->rows.count++] = (struct unwind_row){
-		.pc_low = (uint16_t)(vaddr & (UNWIND_PAGE_SIZE - 1)), .rule = rule};
+	vec_push(&table->rows,
+		 (struct unwind_row){.pc_low = (uint16_t)(vaddr & (UNWIND_PAGE_SIZE - 1)),
+				     .rule = rule});
 	rows->last_rule = rule;
 }
 

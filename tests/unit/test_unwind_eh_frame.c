@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +15,7 @@
 #define START 0x1100
 #define SIZE 64
 
-/* The head of a CIE of that version with that augmentation; put what belongs to it, then the rest.
- */
+/* The head of a CIE; put what belongs to its augmentation, then the rest. */
 static size_t put_cie_head(struct cfi_bytes *b, unsigned int version, const char *augmentation)
 {
 	size_t cie = put_cie(b);
@@ -160,18 +158,35 @@ static void augmentations(void **state)
 	assert_covered(AUGMENTED(1, "zPLR", "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x1b\x1b"));
 	assert_covered(AUGMENTED(1, "zPR", "\x01\x81\x02\x1b"));
 	assert_covered(AUGMENTED(1, "zPR", "\xff\x1b"));
-	/* Aligned: its 8 bytes begin at 24, after 6 of padding. */
+	/* Aligned to 24, after 6 bytes of padding. */
 	assert_covered(AUGMENTED(1, "zPR",
 				 "\x50\x00\x00\x00\x00\x00\x00\x01\x02\x03\x04\x05\x06\x07\x08"
 				 "\x1b"));
-	assert_covered(AUGMENTED(1, "zRB", "\x1b"));
-	assert_covered(AUGMENTED(1, "zRG", "\x1b"));
+	assert_covered(AUGMENTED(1, "zRBG", "\x1b"));
 	assert_refused(AUGMENTED(1, "zRX", "\x1b"));
 	assert_refused(AUGMENTED(1, "zR", ""));
 	assert_refused(AUGMENTED(1, "zPR", "\x0d\x1b"));
 	assert_refused(AUGMENTED(1, "zPR", "\x9b\x01\x02\x03"));
 	assert_refused(AUGMENTED(1, "R", "\x1b"));
 	assert_refused(AUGMENTED(1, "abc", ""));
+}
+
+static struct cfi_fixture *fixture_of_factors(uint64_t code, int64_t data)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	struct cfi_bytes *b = &f->section;
+	size_t cie = put_cie(b);
+
+	put_text(b, "\x01\x00");
+	put_uleb(b, code);
+	put_sleb(b, data);
+	put_u8(b, 16);
+	put_cie_program(b);
+	put_fde(b, cie);
+	put_u64(b, START);
+	put_u64(b, SIZE);
+	put_end(b);
+	return f;
 }
 
 static void versions(void **state)
@@ -185,7 +200,7 @@ static void versions(void **state)
 	assert_refused(AUGMENTED(0, "zR", "\x1b"));
 	assert_refused(AUGMENTED(2, "zR", "\x1b"));
 	assert_refused(AUGMENTED(5, "zR", "\x1b"));
-	/* Addresses of 4 bytes; segments; another column; factors beyond all sense. */
+	/* Addresses of 4 bytes; segments; another column; factors. */
 	f = AUGMENTED(4, "zR", "\x1b");
 	f->section.data[12] = 4;
 	assert_refused(f);
@@ -195,9 +210,11 @@ static void versions(void **state)
 	f = AUGMENTED(1, "zR", "\x1b");
 	f->section.data[14] = 15;
 	assert_refused(f);
-	f = AUGMENTED(1, "", "");
-	memcpy(f->section.data + 10, "\xff\xff\x7f\x01", 4);
-	assert_refused(f);
+	assert_covered(fixture_of_factors(CIE_MAX_FACTOR, -8));
+	assert_refused(fixture_of_factors(CIE_MAX_FACTOR + 1, -8));
+	assert_refused(fixture_of_factors(0, -8)); /* would never advance */
+	assert_refused(fixture_of_factors(1, -CIE_MAX_FACTOR - 1));
+	assert_refused(fixture_of_factors(1, CIE_MAX_FACTOR + 1));
 }
 
 /* DWARF of 32 and of 64 bits; ids of .debug_frame are offsets in the section. */
@@ -307,13 +324,12 @@ static void tables_that_are_ignored(void **state)
 		assert_three(f);
 	}
 	f = cfi_fixture_three(3);
-	f->hdr.data[8] = 4; /* more entries than there are */
+	f->hdr.data[8]++; /* more entries than there are */
 	assert_three(f);
 	f = cfi_fixture_three(3);
 	memset(f->hdr.data + 8, 0xff, 4);
 	assert_three(f);
-	f = cfi_fixture_three(0);
-	assert_three(f);
+	assert_three(cfi_fixture_three(0));
 	f = cfi_fixture_three(3);
 	f->hdr.data[12 + 8 + 1] += 0x20; /* the second start is behind the third */
 	assert_three(f);
@@ -324,7 +340,7 @@ static void tables_that_are_ignored(void **state)
 	f->hdr.data[12 + 16 + 7] = 0x7f; /* leads out of the section */
 	assert_three(f);
 	f = cfi_fixture_three(3);
-	f->hdr.data[12 + 16] += 1; /* another start than the FDE has */
+	f->hdr.data[12 + 16]++; /* another start than the FDE has */
 	assert_three(f);
 	for (size_t size = 0; size < 12 + 3 * 8; size++) {
 		f = cfi_fixture_three(3);
@@ -333,24 +349,45 @@ static void tables_that_are_ignored(void **state)
 	}
 }
 
-/* An entry that is wrong between those that are looked at first costs its FDE alone. */
-static void a_table_with_a_wrong_entry(void **state)
+/* Eight FDEs, and a table of entries with the starts and the places of those. */
+static struct cfi_fixture *fixture_of_order(const char *starts, const char *places)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64), fdes[8];
 
-	(void)state;
 	put_hdr(&f->hdr, 8);
-	for (unsigned int i = 0; i < 8; i++) {
+	for (unsigned int i = 0; i < 8; i++)
 		fdes[i] = cfi_fixture_put_fde(f, cie, 0x1100 + 0x100 * i, SIZE, 16 + i);
-		put_hdr_entry(&f->hdr, 0x1100 + 0x100 * i, fdes[i == 2 ? 1 : i]);
-	}
+	for (unsigned int i = 0; i < 8; i++)
+		put_hdr_entry(&f->hdr, 0x1100 + 0x100 * (uint64_t)(starts[i] - '0'),
+			      fdes[places[i] - '0']);
 	assert_int_equal(cfi_fixture_compile(f), 0);
+	return f;
+}
+
+/* An entry that is wrong between those that are looked at first costs its FDE alone. */
+static void a_table_with_a_wrong_entry(void **state)
+{
+	struct cfi_fixture *f = fixture_of_order("01234567", "01134567");
+
+	(void)state;
 	assert_int_equal(f->table.stats.malformed, 1);
 	assert_int_equal(f->table.stats.fdes, 7);
 	assert_int_equal(cfi_fixture_offset(f, 0x1200), 17);
 	assert_int_equal(cfi_fixture_offset(f, 0x1300), -1);
 	assert_int_equal(cfi_fixture_offset(f, 0x1400), 19);
+	cfi_fixture_free(f);
+}
+
+static void a_table_that_is_not_sorted(void **state)
+{
+	struct cfi_fixture *f = fixture_of_order("02134567", "02134567");
+
+	(void)state;
+	assert_int_equal(f->table.stats.malformed, 0);
+	assert_int_equal(f->table.stats.fdes, 8);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(cfi_fixture_offset(f, 0x1100 + 0x100 * (uint64_t)i), 16 + i);
 	cfi_fixture_free(f);
 }
 
@@ -452,6 +489,7 @@ int main(void)
 		cmocka_unit_test(a_table_of_wide_entries),
 		cmocka_unit_test(tables_that_are_ignored),
 		cmocka_unit_test(a_table_with_a_wrong_entry),
+		cmocka_unit_test(a_table_that_is_not_sorted),
 		cmocka_unit_test(overlaps_and_gaps),
 		cmocka_unit_test(cies_that_are_none),
 		cmocka_unit_test(ranges_that_wrap_around),

@@ -107,28 +107,48 @@ static void a_table_that_repeats_itself(void **state)
 	cfi_fixture_free(f);
 }
 
-/* CIEs inside of a CIE, one for each FDE. */
+/*
+ * CIEs inside of CIEs, one for each FDE: the program of each skips the head of the next one and
+ * reaches to the end of the section.
+ */
 static void initial_instructions_that_overlap(void **state)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
-	size_t cies[500];
+	struct cfi_bytes *b = &f->section;
+	const unsigned int count = 400;
+	size_t cies[400], fdes;
 
 	(void)state;
-	for (unsigned int i = 0; i < 500; i++)
-		cies[i] = put_usual_cie(&f->section, &unwind_arch_x86_64);
-	for (unsigned int i = 0; i < 500; i++) {
-		uint32_t length = (uint32_t)(f->section.size - cies[i] - 4);
-
-		memcpy(f->section.data + cies[i], &length, sizeof(length));
+	for (unsigned int i = 0; i < count; i++) {
+		cies[i] = put_cie(b);
+		put_text(b, "\x01\x00\x01\x78\x10\x0c\x07\x08");
+		put_text(b, "\x16\x0c\x0d"); /* DW_CFA_val_expression r12, 13 bytes */
 	}
-	for (unsigned int i = 0; i < 500; i++)
-		cfi_fixture_put_fde(f, cies[i], 0x1100 + 16 * i, 16, 32);
-	put_hdr(&f->hdr, 500);
-	for (unsigned int i = 0; i < 500; i++)
-		put_hdr_entry(&f->hdr, 0x1100 + 16 * i,
-			      f->section.size - (500 - i) * (f->section.size / 1000));
+	/* The last one skips all FDEs, each of 24 bytes. */
+	b->size--;
+	put_uleb(b, 24 * count);
+	fdes = b->size;
+	for (unsigned int i = 0; i < count; i++) {
+		/* Those that are looked at before the table is believed share one. */
+		put_fde(b, cies[i == count / 2 || i == count - 1 ? 0 : i]);
+		put_u64(b, 0x1100 + 16 * i);
+		put_u64(b, 16);
+		put_end(b);
+	}
+	assert_int_equal(b->size - fdes, 24 * count);
+	for (unsigned int i = 0; i < count; i++) {
+		uint32_t length = (uint32_t)(b->size - cies[i] - 4);
+
+		memcpy(b->data + cies[i], &length, sizeof(length));
+	}
+	put_hdr(&f->hdr, count);
+	for (unsigned int i = 0; i < count; i++)
+		put_hdr_entry(&f->hdr, 0x1100 + 16 * i, fdes + 24 * (size_t)i);
 	assert_int_equal(cfi_fixture_compile(f), 0);
-	assert_true(f->table.stats.malformed > 0);
+	/* The first ones are as good as any; those whose turn would be too much are not. */
+	assert_int_equal(cfi_fixture_offset(f, 0x1100), 8);
+	assert_true(f->table.stats.fdes <= 5);
+	assert_true(f->table.stats.malformed > 300);
 	cfi_fixture_free(f);
 }
 

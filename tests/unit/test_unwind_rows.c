@@ -190,8 +190,10 @@ static void stubs_between_fdes(void **state)
 	ADD_STUB(f, STUB_PLT_JUMPS, 0x1000, "\xff\x25\x01\x02\x03\x04\x66\x90");
 	ADD_STUB(f, STUB_PLT_JUMPS, 0x1100, "\xff\x25\x01\x02\x03\x04\x66\x90");
 	ADD_STUB(f, STUB_PLT_JUMPS, 0x1180, "\xff\x25\x01\x02\x03\x04\x66\x90");
+	ADD_STUB(f, STUB_PLT_JUMPS, 0x1188, "\xff\x25\x01\x02\x03\x04\x66\x90");
 	ADD_STUB(f, STUB_PLT_JUMPS, 0x1300, "\xff\x25\x01\x02\x03\x04\x66\x90");
 	stubs_sort(&f->stubs);
+	assert_int_equal(f->stubs.rows.count, 9); /* one ends where the next one begins */
 	cfi_fixture_put_fde(f, cie, 0x1080, 0x100, 32);
 	cfi_fixture_put_fde(f, cie, 0x1200, 0x10, 48);
 	assert_int_equal(cfi_fixture_compile(f), 0);
@@ -199,7 +201,8 @@ static void stubs_between_fdes(void **state)
 	assert_int_equal(cfi_fixture_offset(f, 0x1008), -1);
 	assert_int_equal(cfi_fixture_offset(f, 0x1104), 32);
 	assert_int_equal(cfi_fixture_offset(f, 0x1180), 8);
-	assert_int_equal(cfi_fixture_offset(f, 0x1188), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1188), 8);
+	assert_int_equal(cfi_fixture_offset(f, 0x1190), -1);
 	assert_int_equal(cfi_fixture_offset(f, 0x1200), 48);
 	assert_int_equal(cfi_fixture_offset(f, 0x1210), -1);
 	assert_int_equal(cfi_fixture_offset(f, 0x1307), 8);

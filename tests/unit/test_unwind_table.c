@@ -17,6 +17,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/binary/vdso.h"
+#include "lib/unwind/cfi_file.h"
 #include "lib/unwind/table.h"
 #include "tests/unit/cfi_bytes.h"
 #include "tests/unit/cfi_reference.h"
@@ -250,6 +251,24 @@ static void a_section_of_giant_size(void **state)
 	free(image);
 }
 
+/* What a segment says of its size is believed as far as there are bytes. */
+static void a_segment_of_giant_size(void **state)
+{
+	struct image *image = make_image();
+	_cleanup_close_ int fd = memfd_create("test", MFD_CLOEXEC);
+	struct cfi_file file;
+
+	(void)state;
+	image->segments[0].p_filesz = image->segments[0].p_memsz = 1ull << 40;
+	assert_int_equal(write(fd, image, sizeof(*image)), sizeof(*image));
+	assert_int_equal(cfi_file_open(&file, fd, NULL), 0);
+	assert_int_equal(file.code.count, 1);
+	assert_int_equal(file.code.items[0].start, CODE_START);
+	assert_int_equal(file.code.items[0].end, CODE_START + sizeof(*image));
+	cfi_file_release(&file);
+	free(image);
+}
+
 static void cut_files(void **state)
 {
 	struct image *image = make_image();
@@ -367,6 +386,7 @@ int main(void)
 		cmocka_unit_test(debug_frame_where_there_is_nothing_else),
 		cmocka_unit_test(what_is_no_file_for_us),
 		cmocka_unit_test(a_section_of_giant_size),
+		cmocka_unit_test(a_segment_of_giant_size),
 		cmocka_unit_test(cut_files),
 		cmocka_unit_test(real_files_as_libdw_reads_them),
 		cmocka_unit_test(rules_that_matter),

@@ -6,6 +6,7 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bpf/config.h"
 #include "lib/base/alloc.h"

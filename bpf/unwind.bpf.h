@@ -87,22 +87,18 @@ __noinline int unwind_step(struct stack_scratch *s)
 	return s ? walk_step(&s->frame, &s->rule) : WALK_BAD_READ;
 }
 
-/*
- * arm64: interrupted code without CFI has its return address in the link register, until it calls
- * something; from then on that points into the same code.
- */
 __noinline int unwind_by_link_register(struct stack_scratch *s)
 {
-	__u64 pc, start;
+	__u64 pc, start, ra;
 
-	if (!s || !s->frame.is_pc)
+	if (!s || !walk_link_register(&s->frame, &ra))
 		return 0;
 	pc = s->frame.pc;
 	start = s->mapping.start;
-	s->frame.pc = s->frame.ra & walk_pc_mask(&s->frame);
+	s->frame.pc = ra;
 	if (unwind_find_rule(s, 1) &&
 	    (s->rule.cfa_kind != UNWIND_CFA_NONE || s->mapping.start != start)) {
-		walk_to_return(&s->frame, s->frame.pc, s->frame.sp);
+		walk_to_return(&s->frame, ra, s->frame.sp);
 		return 1;
 	}
 	s->frame.pc = pc;

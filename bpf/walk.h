@@ -275,6 +275,22 @@ static inline __attribute__((always_inline)) void walk_to_frame_pointer(struct w
 	f->by_fp = 1;
 }
 
+/*
+ * arm64: interrupted code without CFI has its return address in the link register, until it calls
+ * something; from then on that points into the same code. If it has made a frame with that address,
+ * the frame pointer leads on as well, and better.
+ */
+static inline __attribute__((always_inline)) int walk_link_register(const struct walk_frame *f,
+								    __u64 *pc)
+{
+	__u64 pair[2];
+
+	if (!f->is_pc)
+		return 0;
+	*pc = f->ra & walk_pc_mask(f);
+	return !walk_frame_pointer(f, pair) || pair[1] != *pc;
+}
+
 /* The outermost frame of a chain of frame pointers has none: the ABIs say so, and Go does it. */
 static inline __attribute__((always_inline)) int walk_is_chain_end(const struct walk_frame *f,
 								   const struct unwind_mapping *m)

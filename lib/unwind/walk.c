@@ -96,16 +96,16 @@ static bool find_rule(struct walk *w, uint32_t back)
 	return true;
 }
 
-/* See unwind_by_link_register() in bpf/unwind.bpf.h. */
 static bool step_by_link_register(struct walk *w)
 {
 	uint64_t pc = w->frame.pc, start = w->mapping.start;
+	__u64 ra;
 
-	if (!w->frame.is_pc || !w->target->is_arm64)
+	if (!w->target->is_arm64 || !walk_link_register(&w->frame, &ra))
 		return false;
-	w->frame.pc = w->frame.ra & pc_mask(&w->frame);
+	w->frame.pc = ra;
 	if (find_rule(w, 1) && (w->rule.cfa_kind != UNWIND_CFA_NONE || w->mapping.start != start)) {
-		walk_to_return(&w->frame, w->frame.pc, w->frame.sp);
+		walk_to_return(&w->frame, ra, w->frame.sp);
 		return true;
 	}
 	w->frame.pc = pc;

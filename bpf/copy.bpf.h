@@ -10,6 +10,11 @@
 #include "bpf/stack.bpf.h"
 
 #define COPY_PAGE 4096u
+/*
+ * Functions that return have their callers' registers there, leaf functions anything: SHA-256 of
+ * OpenSSL has its CFA in it.
+ */
+#define COPY_RED_ZONE 128u
 /* Above the first frame there are arguments and environment. */
 #define COPY_ABOVE_START 128u
 
@@ -51,6 +56,14 @@ static __always_inline __u32 stack_bytes(struct task_struct *task, __u64 sp)
 	return COPY_BYTES_MAX;
 }
 
+/* What is below on the same page: the page before may be none, and nothing would be copied. */
+static __always_inline __u32 below_sp(__u64 sp)
+{
+	__u32 on_page = sp & (COPY_PAGE - 1);
+
+	return (on_page < COPY_RED_ZONE ? on_page : COPY_RED_ZONE) & ~7u;
+}
+
 /* Copies page by page, until something cannot be read. Returns bytes, a multiple of 8. */
 static __always_inline __u32 copy_stack(struct copy_scratch *c, __u32 at, __u64 sp, __u32 want)
 {
@@ -88,7 +101,7 @@ static __always_inline __u32 send_copy(struct task_struct *task, struct stack_sc
 				       const struct rec *like, void *ring,
 				       struct bpf_counters *count, __u32 id)
 {
-	__u32 zero = 0, depth = s->kernel_depth, size, bytes;
+	__u32 zero = 0, depth = s->kernel_depth, below = below_sp(s->top_sp), size, bytes;
 	struct copy_scratch *c = bpf_map_lookup_elem(&copies, &zero);
 	struct rec_copy *rec;
 
@@ -99,7 +112,7 @@ static __always_inline __u32 send_copy(struct task_struct *task, struct stack_sc
 		return 0;
 	}
 	bpf_probe_read_kernel(c->words + COPY_HEADER_WORDS, depth * 8, s->words + HEADER_WORDS);
-	bytes = copy_stack(c, depth, s->top_sp, stack_bytes(task, s->top_sp));
+	bytes = copy_stack(c, depth, s->top_sp - below, stack_bytes(task, s->top_sp - below));
 	size = sizeof(*rec) + depth * 8 + bytes;
 	if (bytes > COPY_BYTES_MAX || size > sizeof(c->words))
 		return 0;
@@ -111,6 +124,7 @@ static __always_inline __u32 send_copy(struct task_struct *task, struct stack_sc
 	rec->rec.words = size / 8;
 	rec->stack_id = id;
 	rec->kernel_depth = depth;
+	rec->below_sp = below;
 	rec->stack_size = bytes;
 	fill_regs(rec, s);
 	if (bpf_ringbuf_output(ring, c->words, size, ring_flags(ring)))

@@ -107,8 +107,8 @@ struct rec_copy {
 	struct rec rec;
 	__u32 stack_id;
 	__u16 kernel_depth;
-	__u16 reserved;
-	__u32 stack_size; /* bytes of the stack, from sp upwards; a multiple of 8 */
+	__u16 below_sp; /* how many bytes below sp the copy begins */
+	__u32 stack_size; /* bytes of the stack that were copied; a multiple of 8 */
 	__u32 reserved2;
 	__u64 pc, sp;
 	__u64 general[32]; /* general registers by DWARF number */

@@ -158,7 +158,7 @@ static void finish(struct later *l, const struct waiting *w, uint64_t now)
 		.shard_count = l->shards.count,
 		.rules = l->options.rules,
 		.rule_count = UNWIND_RULES_MAX,
-		.stack_start = copy->sp,
+		.stack_start = copy->sp - copy->below_sp,
 		.stack = (const uint8_t *)(copy->body + copy->kernel_depth),
 		.stack_size = copy->stack_size,
 		.read_code = read_code,

@@ -76,20 +76,20 @@ CODE
 record deep 0 -- "$nofp/recursion" 600
 is_whole deep 99
 judge "600 calls deep: each of them" deep.json.gz <<'CODE'
-found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread("recursion"))]
-right = sum(names.count("recurse") == 600 and "bottom" in names and "main" in names
-            for names in found)
-expect(len(found) > 250 and right > 0.97 * len(found), f"{right} of {len(found)}")
+found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread("recursion"))
+         if any(f["name"] == "bottom" for f in frames)]
+right = sum(names.count("recurse") == 600 and "main" in names for names in found)
+expect(len(found) > 150 and right >= 0.99 * len(found), f"{right} of {len(found)}")
 CODE
 
 record deeper 0 -- "$nofp/recursion" 5000
 judge "5000 calls deep: its innermost 1000 frames, and known to be cut off" \
 	deeper.json.gz deeper.stats <<<"$stats_code"'
-found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread("recursion"))]
-right = sum(names.count("recurse") >= 990 and "bottom" in names and "main" not in names
-            for names in found)
-expect(right > 0.95 * len(found), f"{right} of {len(found)}")
-expect(stats["truncated"] > 0.95 * can_be_whole, stats)'
+found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread("recursion"))
+         if any(f["name"] == "bottom" for f in frames)]
+right = sum(names.count("recurse") >= 990 and "main" not in names for names in found)
+expect(len(found) > 150 and right >= 0.97 * len(found), f"{right} of {len(found)}")
+expect(stats["truncated"] >= 0.97 * len(found), stats)'
 
 handled() { # NAME
 	is_whole "$1" 99
@@ -105,7 +105,7 @@ for frames in found:
     right += (names[at:at + 2] == ["main", "interrupted"] and
               names[at + 3:at + 5] == ["on_signal", "in_handler"] and
               frames[at + 2]["lib"] in ("libc.so.6", "[vdso]"))
-expect(len(found) > 250 and right >= 0.99 * len(found), f"{right} of {len(found)}")
+expect(len(found) > 150 and right >= 0.99 * len(found), f"{right} of {len(found)}")
 CODE
 }
 record handler 0 -- "$nofp/handler"
@@ -122,7 +122,7 @@ for name, function in (("fork_exec", "parent_work"), ("only-forked", "forked_wor
     found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread(name))
              if any(f["name"] == function for f in frames)]
     right = sum("main" in names[:4] for names in found)
-    expect(len(found) > 180 and right >= 0.99 * len(found), f"{name}: {right} of {len(found)}")
+    expect(len(found) > 100 and right >= 0.99 * len(found), f"{name}: {right} of {len(found)}")
 CODE
 
 # Copies of a library that nothing takes for each other: each has a build id of its own.

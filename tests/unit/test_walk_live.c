@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #include <cmocka.h>
-#include <alloca.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -182,7 +181,7 @@ static void recursion(void **state)
 static NOINLINE int with_variable_frame(int depth, size_t size)
 {
 	char array[size];
-	char *allocated = alloca(size * 2);
+	char *allocated = __builtin_alloca(size * 2);
 
 	NOTE_RETURN();
 	memset(array, depth, size);

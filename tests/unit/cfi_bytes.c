@@ -7,6 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "tests/fuzz/table_check.h"
 
 void put_bytes(struct cfi_bytes *b, const void *bytes, size_t size)
 {
@@ -148,11 +149,15 @@ int cfi_fixture_compile(struct cfi_fixture *f)
 		.stubs = f->stubs.rows.items,
 		.stub_count = f->stubs.rows.count,
 	};
+	int ret;
 
 	unwind_rules_release(&f->rules);
 	unwind_table_release(&f->table);
 	unwind_rules_init(&f->rules);
-	return compile_table(&input, &f->rules, &f->table, NULL);
+	ret = compile_table(&input, &f->rules, &f->table, NULL);
+	if (ret == 0)
+		check_table(&f->table, &f->rules, f->section.size);
+	return ret;
 }
 
 struct cfi_fixture *cfi_fixture_new(void)

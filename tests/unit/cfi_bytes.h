@@ -66,7 +66,10 @@ struct cfi_fixture *cfi_fixture_three(unsigned int listed);
 size_t cfi_fixture_put_fde(struct cfi_fixture *f, size_t cie, uint64_t start, uint64_t size,
 			   unsigned int offset);
 void cfi_fixture_free(struct cfi_fixture *f);
-/* Compiles copies that end where their heap blocks end. The result of compile_table(). */
+/*
+ * Compiles copies that end where their heap blocks end. The result of compile_table(); aborts where
+ * the table is none that the walker could use.
+ */
 int cfi_fixture_compile(struct cfi_fixture *f);
 /* The rule at that vaddr, by the fixture's table. */
 struct unwind_rule cfi_fixture_rule(const struct cfi_fixture *f, uint64_t vaddr);

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "lib/unwind/expression.h"
 
 #define PC 16
@@ -55,11 +57,23 @@ static void no_element_of_array(void **state)
 			 EXPRESSION_OTHER);
 }
 
+static void long_ones_are_not_read(void **state)
+{
+	char code[EXPRESSION_MAX_SIZE + 1];
+
+	(void)state;
+	memset(code, 0x96, sizeof(code)); /* DW_OP_nop */
+	memcpy(code, "\x77\x08", 2);
+	assert_int_equal(recognize(code, EXPRESSION_MAX_SIZE).kind, EXPRESSION_REG);
+	assert_int_equal(recognize(code, EXPRESSION_MAX_SIZE + 1).kind, EXPRESSION_OTHER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(element_of_array),
 		cmocka_unit_test(no_element_of_array),
+		cmocka_unit_test(long_ones_are_not_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

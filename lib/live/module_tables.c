@@ -2,6 +2,7 @@
 #include "lib/live/module_tables.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/log.h"
 
@@ -105,9 +106,11 @@ void module_tables_store(struct module_tables *t, uint32_t module_id,
 /* vaddr of a file offset, by the executable segment that covers it. */
 static bool find_vaddr(const struct module_table *row, uint64_t offset, uint64_t *vaddr)
 {
+	const uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+
 	vec_for_each(&row->segments, const struct rec_segment *, segment) {
 		/* A mapping begins at a page boundary, which may lie before the segment does. */
-		uint64_t start = segment->file_offset & ~4095ull;
+		uint64_t start = segment->file_offset & ~(page_size - 1);
 
 		if (!segment->executable || offset < start ||
 		    offset - start >= segment->file_size + (segment->file_offset - start))

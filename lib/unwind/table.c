@@ -21,13 +21,24 @@ const struct unwind_arch *unwind_arch_find(uint16_t machine)
 	return machine == unwind_arch_aarch64.machine ? &unwind_arch_aarch64 : NULL;
 }
 
+/* As FDEs, stubs that are not where code is are not believed. */
+static bool is_code(const struct cfi_file *file, const struct file_range *range)
+{
+	vec_for_each(&file->code, const struct code_range *, code) {
+		if (range->vaddr >= code->start && range->vaddr < code->end &&
+		    range->size <= code->end - range->vaddr)
+			return true;
+	}
+	return false;
+}
+
 static void add_stub(struct stubs *stubs, const struct cfi_file *file, enum stub_kind kind,
 		     const struct file_range *range, size_t max_size)
 {
 	struct stub_code code = {.kind = kind, .vaddr = range->vaddr};
 	_cleanup_free_ uint8_t *data = NULL;
 
-	if (!range->size || range->size > max_size ||
+	if (!range->size || range->size > max_size || !is_code(file, range) ||
 	    cfi_file_read(file, range, &data, &code.size, NULL) != 0)
 		return;
 	code.code = data;

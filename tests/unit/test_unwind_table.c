@@ -30,7 +30,7 @@
 
 enum { SECTION_NULL, SECTION_NAMES, SECTION_CFI, SECTION_HDR, SECTION_COUNT };
 
-static const char names[] = "\0.shstrtab\0.eh_frame\0.eh_frame_hdr\0.debug_frame";
+static const char names[] = "\0.shstrtab\0.eh_frame\0.eh_frame_hdr\0.debug_frame\0.init";
 
 /* vaddrs are those of the fixture: .eh_frame_hdr at 0x8000, .eh_frame at 0x10000, mapped as one. */
 struct image {
@@ -195,6 +195,34 @@ static void debug_frame_where_there_is_nothing_else(void **state)
 	memset(image->cfi, 0, 4);
 	image->sections[SECTION_CFI].sh_size = 4;
 	check_image(image, 1);
+}
+
+/* .init is a function without an FDE, where there is code. */
+static void stubs_by_section(void **state)
+{
+	static const char init[] = "\x48\x83\xec\x08\x48\x83\xc4\x08\xc3";
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		const uint64_t vaddrs[] = {0x1050, 0x500000, CODE_START + 0x1000 - 8};
+		struct image *image = make_image();
+		Elf64_Shdr *section = &image->sections[SECTION_HDR];
+		struct compiled c;
+
+		memcpy(image->cfi + 512, init, sizeof(init));
+		*section = image->sections[SECTION_CFI];
+		section->sh_name = 48;
+		section->sh_offset += 512;
+		section->sh_size = sizeof(init) - 1;
+		section->sh_addr = vaddrs[i];
+		c = compile_bytes(image, sizeof(*image));
+		assert_int_equal(c.ret, 0);
+		assert_int_equal(c.table.page_count, 1);
+		assert_int_equal(unwind_table_find(&c.table, 0x1054) != UNWIND_RULE_NONE, i == 0);
+		assert_int_equal(unwind_table_find(&c.table, 0x1059), UNWIND_RULE_NONE);
+		release(&c);
+		free(image);
+	}
 }
 
 static void what_is_no_file_for_us(void **state)
@@ -384,6 +412,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_section_and_by_segment),
 		cmocka_unit_test(debug_frame_where_there_is_nothing_else),
+		cmocka_unit_test(stubs_by_section),
 		cmocka_unit_test(what_is_no_file_for_us),
 		cmocka_unit_test(a_section_of_giant_size),
 		cmocka_unit_test(a_segment_of_giant_size),

@@ -73,14 +73,19 @@ for name, function in (("worker-a", "work_a"), ("worker-b", "work_b")):
     expect(len(found) > 200 and right >= 0.99 * len(found), f"{name}: {right} of {len(found)}")
 CODE
 
+# What was sampled before its table was there comes as a copy of 16 KB of stack, which such a stack
+# does not fit into: it counts as cut off, and as finished later. How many do is the machine's affair.
 record deep 0 -- "$nofp/recursion" 600
-is_whole deep 99
-judge "600 calls deep: each of them" deep.json.gz <<'CODE'
+judge "600 calls deep: the stacks are whole" deep.json.gz deep.stats <<<"$stats_code"'
+expect(can_be_whole > 200, f"only {can_be_whole} samples")
+expect(stats["finished_later"] < 0.5 * can_be_whole, stats)
+expect(stats["whole"] >= 0.99 * can_be_whole - stats["finished_later"], stats)'
+judge "600 calls deep: each of them" deep.json.gz deep.stats <<<"$stats_code"'
 found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread("recursion"))
          if any(f["name"] == "bottom" for f in frames)]
 right = sum(names.count("recurse") == 600 and "main" in names for names in found)
-expect(len(found) > 150 and right >= 0.99 * len(found), f"{right} of {len(found)}")
-CODE
+expect(len(found) > 150 and right >= 0.99 * len(found) - stats["finished_later"],
+       f"{right} of {len(found)}, {stats}")'
 
 record deeper 0 -- "$nofp/recursion" 5000
 judge "5000 calls deep: its innermost 1000 frames, and known to be cut off" \
@@ -88,7 +93,8 @@ judge "5000 calls deep: its innermost 1000 frames, and known to be cut off" \
 found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread("recursion"))
          if any(f["name"] == "bottom" for f in frames)]
 right = sum(names.count("recurse") >= 990 and "main" not in names for names in found)
-expect(len(found) > 150 and right >= 0.97 * len(found), f"{right} of {len(found)}")
+expect(len(found) > 150 and right >= 0.97 * len(found) - stats["finished_later"],
+       f"{right} of {len(found)}, {stats}")
 expect(stats["truncated"] >= 0.97 * len(found), stats)'
 
 handled() { # NAME

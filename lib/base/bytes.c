@@ -53,7 +53,7 @@ static uint64_t leb(struct bytes *b, bool is_signed)
 	return value;
 }
 
-uint64_t bytes_uleb(struct bytes *b)
+uint64_t bytes_uleb_long(struct bytes *b)
 {
 	return leb(b, false);
 }

@@ -77,8 +77,16 @@ static inline uint64_t bytes_u64(struct bytes *b)
 		memcpy(&value, at, sizeof(value));
 	return le64toh(value);
 }
+/* For bytes_uleb(). */
+uint64_t bytes_uleb_long(struct bytes *b);
 /* LEB128 as DWARF has it; more than 64 bits of value fail. */
-uint64_t bytes_uleb(struct bytes *b);
+static inline uint64_t bytes_uleb(struct bytes *b)
+{
+	/* Nearly all of them are one byte. */
+	if (!b->failed && b->at < b->end && *b->at < 0x80)
+		return *b->at++;
+	return bytes_uleb_long(b);
+}
 int64_t bytes_sleb(struct bytes *b);
 /* A string that is terminated within the bounds, or NULL. */
 const char *bytes_cstr(struct bytes *b);

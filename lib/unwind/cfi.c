@@ -56,20 +56,10 @@ struct run {
 	struct cfi_state state, remembered[MAX_REMEMBERED];
 };
 
-/* Nearly all of them are one byte. */
-static inline uint64_t read_uleb(struct run *r)
-{
-	struct bytes *b = &r->program;
-
-	if (b->at < b->end && *b->at < 0x80)
-		return *b->at++;
-	return bytes_uleb(b);
-}
-
 /* In bytes, as it stands there. */
 static inline int64_t read_offset(struct run *r)
 {
-	uint64_t offset = read_uleb(r);
+	uint64_t offset = bytes_uleb(&r->program);
 
 	return offset <= INT32_MAX ? (int64_t)offset : UNTOLD_OFFSET;
 }
@@ -94,7 +84,7 @@ static int64_t read_signed_factored(struct run *r)
 /* The expression that follows; `pushed` as in expression_recognize(). */
 static struct expression read_expression(struct run *r, uint64_t pushed)
 {
-	struct bytes code = bytes_sub(&r->program, read_uleb(r));
+	struct bytes code = bytes_sub(&r->program, bytes_uleb(&r->program));
 	uint64_t pc = r->arch->ra_is_register ? EXPRESSION_NO_REG : r->arch->ra_column;
 
 	return expression_recognize(code, pc, pushed);
@@ -200,13 +190,13 @@ static bool step_expression(struct run *r, uint8_t op)
 		cfi_state_set_cfa_expression(&r->state, r->arch, &e);
 		return true;
 	case OP_EXPRESSION:
-		reg = read_uleb(r);
+		reg = bytes_uleb(&r->program);
 		e = read_expression(r, EXPRESSION_CFA);
 		cfi_state_set_expression(&r->state, r->arch, reg, &e);
 		return true;
 	case OP_VAL_EXPRESSION:
-		cfi_state_set_untold(&r->state, r->arch, read_uleb(r));
-		bytes_skip(&r->program, read_uleb(r));
+		cfi_state_set_untold(&r->state, r->arch, bytes_uleb(&r->program));
+		bytes_skip(&r->program, bytes_uleb(&r->program));
 		return true;
 	default:
 		r->program.failed = true;
@@ -224,50 +214,50 @@ static bool step_rare(struct run *r, uint8_t op)
 	case OP_MIPS_ADVANCE_LOC8:
 		return advance_loc8(r);
 	case OP_OFFSET_EXTENDED:
-		reg = read_uleb(r);
+		reg = bytes_uleb(&r->program);
 		cfi_state_set_offset(&r->state, r->arch, reg, read_factored(r));
 		return true;
 	case OP_OFFSET_EXTENDED_SF:
-		reg = read_uleb(r);
+		reg = bytes_uleb(&r->program);
 		cfi_state_set_offset(&r->state, r->arch, reg, read_signed_factored(r));
 		return true;
 	case OP_GNU_NEGATIVE_OFFSET_EXTENDED:
-		reg = read_uleb(r);
+		reg = bytes_uleb(&r->program);
 		cfi_state_set_offset(&r->state, r->arch, reg, -read_factored(r));
 		return true;
 	case OP_RESTORE_EXTENDED:
-		cfi_state_restore(&r->state, r->arch, read_uleb(r), r->initial);
+		cfi_state_restore(&r->state, r->arch, bytes_uleb(&r->program), r->initial);
 		return true;
 	case OP_UNDEFINED:
-		cfi_state_set_undefined(&r->state, r->arch, read_uleb(r));
+		cfi_state_set_undefined(&r->state, r->arch, bytes_uleb(&r->program));
 		return true;
 	case OP_SAME_VALUE:
-		cfi_state_set_same(&r->state, r->arch, read_uleb(r));
+		cfi_state_set_same(&r->state, r->arch, bytes_uleb(&r->program));
 		return true;
 	case OP_REGISTER:
-		reg = read_uleb(r);
-		cfi_state_set_register(&r->state, r->arch, reg, read_uleb(r));
+		reg = bytes_uleb(&r->program);
+		cfi_state_set_register(&r->state, r->arch, reg, bytes_uleb(&r->program));
 		return true;
 	case OP_DEF_CFA_SF:
-		reg = read_uleb(r);
+		reg = bytes_uleb(&r->program);
 		cfi_state_set_cfa(&r->state, r->arch, reg, read_signed_factored(r));
 		return true;
 	case OP_DEF_CFA_OFFSET_SF:
 		cfi_state_set_cfa_offset(&r->state, read_signed_factored(r));
 		return true;
 	case OP_VAL_OFFSET:
-		reg = read_uleb(r);
+		reg = bytes_uleb(&r->program);
 		cfi_state_set_val_offset(&r->state, r->arch, reg, read_factored(r));
 		return true;
 	case OP_VAL_OFFSET_SF:
-		reg = read_uleb(r);
+		reg = bytes_uleb(&r->program);
 		cfi_state_set_val_offset(&r->state, r->arch, reg, read_signed_factored(r));
 		return true;
 	case OP_AARCH64_NEGATE_RA_STATE:
 	case OP_AARCH64_NEGATE_RA_STATE_WITH_PC:
 		return negate_ra_state(r);
 	case OP_GNU_ARGS_SIZE:
-		read_uleb(r);
+		bytes_uleb(&r->program);
 		return true;
 	default:
 		return step_expression(r, op);
@@ -304,11 +294,11 @@ static __attribute__((noinline)) bool step(struct run *r, uint8_t op)
 	case OP_RESTORE_STATE:
 		return recall(r);
 	case OP_DEF_CFA:
-		reg = read_uleb(r);
+		reg = bytes_uleb(&r->program);
 		cfi_state_set_cfa(&r->state, r->arch, reg, read_offset(r));
 		return true;
 	case OP_DEF_CFA_REGISTER:
-		cfi_state_set_cfa_register(&r->state, r->arch, read_uleb(r));
+		cfi_state_set_cfa_register(&r->state, r->arch, bytes_uleb(&r->program));
 		return true;
 	case OP_DEF_CFA_OFFSET:
 		cfi_state_set_cfa_offset(&r->state, read_offset(r));

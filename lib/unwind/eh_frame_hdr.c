@@ -1,33 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/unwind/eh_frame_hdr.h"
 
-#include <endian.h>
-#include <string.h>
-
 #include "lib/unwind/eh_frame.h"
 #include "lib/unwind/pointer.h"
 
 #define HDR_VERSION 1
-
-struct fde_place eh_frame_hdr_next(struct eh_frame_hdr *hdr)
-{
-	struct fde_place place = {0};
-	int32_t narrow[2];
-
-	if (hdr->is_wide) {
-		place.start = hdr->base + bytes_u64(&hdr->entries);
-		place.vaddr = hdr->base + bytes_u64(&hdr->entries);
-	} else {
-		const void *at = bytes_take(&hdr->entries, sizeof(narrow));
-
-		if (!at)
-			return place;
-		memcpy(narrow, at, sizeof(narrow));
-		place.start = hdr->base + (uint64_t)(int64_t)(int32_t)le32toh((uint32_t)narrow[0]);
-		place.vaddr = hdr->base + (uint64_t)(int64_t)(int32_t)le32toh((uint32_t)narrow[1]);
-	}
-	return place;
-}
 
 static bool is_sorted(struct eh_frame_hdr hdr)
 {

@@ -29,6 +29,20 @@ struct eh_frame_hdr {
  */
 void eh_frame_hdr_read(struct eh_frame_hdr *hdr, const struct cfi_section *section);
 /* The next entry, in order of address; hdr->entries must have one left. */
-struct fde_place eh_frame_hdr_next(struct eh_frame_hdr *hdr);
+static inline struct fde_place eh_frame_hdr_next(struct eh_frame_hdr *hdr)
+{
+	struct fde_place place;
+
+	if (hdr->is_wide) {
+		place.start = hdr->base + bytes_u64(&hdr->entries);
+		place.vaddr = hdr->base + bytes_u64(&hdr->entries);
+	} else {
+		uint64_t both = bytes_u64(&hdr->entries);
+
+		place.start = hdr->base + (uint64_t)(int64_t)(int32_t)both;
+		place.vaddr = hdr->base + (uint64_t)(int64_t)(int32_t)(both >> 32);
+	}
+	return place;
+}
 
 #endif

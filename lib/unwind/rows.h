@@ -17,7 +17,7 @@
 /* One file cannot use up the rules of all others; all files of a machine have some 4,000. */
 #define ROWS_MAX_NEW_RULES 8192
 
-#define ROWS_RECENT 256 /* a power of two */
+#define ROWS_RECENT_BITS 9
 
 struct rows_recent {
 	struct rule_words rule;
@@ -32,7 +32,7 @@ struct rows {
 	uint32_t rules_left; /* how many new ones this table may still bring */
 	uint32_t last_rule; /* UINT32_MAX: there is no row yet */
 	bool overflowed; /* a limit was met: the table is not complete */
-	struct rows_recent recent[ROWS_RECENT];
+	struct rows_recent recent[1 << ROWS_RECENT_BITS];
 };
 
 /* Rules and table are borrowed; the table must be empty. There are code_size bytes of code. */
@@ -49,7 +49,7 @@ void rows_finish(struct rows *rows, uint64_t end);
 static inline uint16_t rows_rule(struct rows *rows, struct rule_words rule)
 {
 	uint64_t hash = (rule.low ^ rule.high * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
-	struct rows_recent *recent = &rows->recent[hash >> 56 & (ROWS_RECENT - 1)];
+	struct rows_recent *recent = &rows->recent[hash >> (64 - ROWS_RECENT_BITS)];
 
 	if (recent->rule.low == rule.low && recent->rule.high == rule.high &&
 	    recent->id != UNWIND_RULE_NONE)

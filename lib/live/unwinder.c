@@ -119,7 +119,7 @@ void unwinder_free(struct unwinder *u)
 	later_free(u->later);
 	vec_for_each(&u->spaces, struct space *, space) {
 		if (space->mappings)
-			mapping_table_leave(space->mappings);
+			mapping_table_drop(space->mappings);
 	}
 	vec_release(&u->spaces);
 	vec_release(&u->free_spaces);
@@ -244,10 +244,10 @@ void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid)
 		child = add_space(u, pid);
 	child->execs = 0;
 	if (child->mappings)
-		mapping_table_leave(steal(child->mappings));
+		mapping_table_drop(steal(child->mappings));
 	parent = find_space(u, parent_pid);
 	if (parent && parent->mappings)
-		child->mappings = mapping_table_share(parent->mappings);
+		child->mappings = mapping_table_hold(parent->mappings);
 	mark_dirty(u, child);
 }
 
@@ -259,7 +259,7 @@ void unwinder_exec(struct unwinder *u, uint32_t pid)
 		space = add_space(u, pid);
 	space->execs++;
 	if (space->mappings)
-		mapping_table_leave(steal(space->mappings));
+		mapping_table_drop(steal(space->mappings));
 	mark_dirty(u, space);
 }
 
@@ -274,7 +274,7 @@ void unwinder_exit(struct unwinder *u, uint32_t pid)
 	programs_set_space(u->programs, pid, NULL);
 	discard(u, &space->piece, 0);
 	if (space->mappings)
-		mapping_table_leave(space->mappings);
+		mapping_table_drop(space->mappings);
 	index_remove(&u->by_pid, hash_u64(pid), id);
 	/* A dirty one is still in the list of those. */
 	*space = (struct space){.is_dirty = space->is_dirty};

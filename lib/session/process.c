@@ -4,7 +4,7 @@
 void process_table_release(struct process_table *t)
 {
 	vec_for_each(&t->rows, struct process *, process)
-		mapping_table_leave(process->mappings);
+		mapping_table_drop(process->mappings);
 	vec_release(&t->rows);
 	index_release(&t->by_pid);
 }

@@ -25,7 +25,7 @@ void resolver_init(struct resolver *r, struct profile *profile)
 
 void resolver_release(struct resolver *r)
 {
-	mapping_table_leave(r->kernel);
+	mapping_table_drop(r->kernel);
 	raw_stacks_release(&r->raw);
 	free(r->cache);
 }

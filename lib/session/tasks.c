@@ -159,7 +159,7 @@ static struct mapping_table *inherit_mappings(struct tasks *t, uint32_t parent_p
 	mappings = process_at(t, parent)->mappings;
 	if (mappings->has_anon)
 		return mapping_table_copy(mappings, ++t->last_stamp);
-	return mapping_table_share(mappings);
+	return mapping_table_hold(mappings);
 }
 
 static void introduce_late(struct tasks *t, process_id id, const struct rec_fork *fork,
@@ -174,7 +174,7 @@ static void introduce_late(struct tasks *t, process_id id, const struct rec_fork
 	if (process->name == NO_STRING)
 		set_name(t, id, process->main_thread, name);
 	if (!process->mappings->stamp) {
-		mapping_table_leave(process->mappings);
+		mapping_table_drop(process->mappings);
 		process->mappings = inherit_mappings(t, fork->parent_pid);
 	}
 }
@@ -212,7 +212,7 @@ static void new_space(struct tasks *t, uint32_t pid, uint64_t time)
 {
 	struct process *process = process_at(t, get_live_process(t, pid, time));
 
-	mapping_table_leave(process->mappings);
+	mapping_table_drop(process->mappings);
 	process->mappings = mapping_table_new();
 }
 

@@ -7,20 +7,8 @@ struct mapping_table *mapping_table_new(void)
 {
 	struct mapping_table *t = xcalloc(1, sizeof(*t));
 
-	t->users = t->holders = 1;
+	t->holders = 1;
 	return t;
-}
-
-struct mapping_table *mapping_table_share(struct mapping_table *t)
-{
-	t->users++;
-	return mapping_table_hold(t);
-}
-
-void mapping_table_leave(struct mapping_table *t)
-{
-	t->users--;
-	mapping_table_drop(t);
 }
 
 struct mapping_table *mapping_table_hold(struct mapping_table *t)
@@ -110,9 +98,9 @@ bool mapping_table_insert(struct mapping_table **table, const struct mapping *ma
 
 	if (mapping->start >= mapping->end || is_there(t, mapping))
 		return false;
-	if (t->users > 1) {
+	if (t->holders > 1) {
 		*table = mapping_table_copy(t, stamp);
-		mapping_table_leave(t);
+		mapping_table_drop(t);
 		t = *table;
 	}
 

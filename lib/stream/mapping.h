@@ -27,23 +27,24 @@ struct mapping_table {
 	 * empty tables have 0.
 	 */
 	uint64_t stamp;
-	uint32_t users; /* processes that have it; while there are several it does not change */
-	uint32_t holders; /* the table lives until the last one lets go; users are among them */
+	uint32_t holders; /* while there are several it does not change */
 	bool has_anon;
 };
 
 struct mapping_table *mapping_table_new(void);
-/* For a forked process, which starts with what its parent has. */
-struct mapping_table *mapping_table_share(struct mapping_table *t);
-/* The counterpart of new and share. */
-void mapping_table_leave(struct mapping_table *t);
+/*
+ * For a forked process, which starts with what its parent has; also for what has to be looked up as
+ * things are now, some time later. The last holder's drop frees it.
+ */
+struct mapping_table *mapping_table_hold(struct mapping_table *t);
+void mapping_table_drop(struct mapping_table *t);
 /* Keeps the table alive, though its user may go on to change it. */
 struct mapping_table *mapping_table_hold(struct mapping_table *t);
 void mapping_table_drop(struct mapping_table *t);
 
 /*
  * Replaces what *mapping overlaps; neighbours that continue each other become one row. Where the
- * table is shared, *table is a copy afterwards. False: nothing changed (it was mapped exactly so
+ * table has other holders, *table is a copy afterwards. False: nothing changed (it was mapped exactly so
  * already, or is empty), and the stamp was not used.
  */
 bool mapping_table_insert(struct mapping_table **table, const struct mapping *mapping,

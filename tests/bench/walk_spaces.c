@@ -27,7 +27,7 @@ static void clear_space(struct walk_space *space)
 {
 	libdw_space_free(space->libdw);
 	if (space->mappings)
-		mapping_table_leave(space->mappings);
+		mapping_table_drop(space->mappings);
 	*space = (struct walk_space){.pid = space->pid};
 }
 
@@ -98,7 +98,7 @@ static void fork_space(struct walk_spaces *s, uint32_t pid, uint32_t parent_pid)
 	clear_space(child);
 	parent = find_space(s, parent_pid);
 	if (parent && parent->mappings)
-		child->mappings = mapping_table_share(parent->mappings);
+		child->mappings = mapping_table_hold(parent->mappings);
 }
 
 void walk_spaces_apply(struct walk_spaces *s, const struct perf_item *item)

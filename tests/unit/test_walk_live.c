@@ -445,7 +445,7 @@ static int load_tables(void **state)
 			add_own_map(&mappings, &map);
 	}
 	walk_tables_describe(&tables, mappings);
-	mapping_table_leave(mappings);
+	mapping_table_drop(mappings);
 	return 0;
 }
 

@@ -44,8 +44,8 @@ void mapping_table_drop(struct mapping_table *t);
 
 /*
  * Replaces what *mapping overlaps; neighbours that continue each other become one row. Where the
- * table has other holders, *table is a copy afterwards. False: nothing changed (it was mapped exactly so
- * already, or is empty), and the stamp was not used.
+ * table has other holders, *table is a copy afterwards. False: nothing changed (it was mapped
+ * exactly so already, or is empty), and the stamp was not used.
  */
 bool mapping_table_insert(struct mapping_table **table, const struct mapping *mapping,
 			  uint64_t stamp);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/symbolize.h"
 
+#include <errno.h>
+
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
+#include "lib/base/text.h"
 #include "lib/profile/expand.h"
 #include "symbolize/demangle.h"
 #include "symbolize/kallsyms.h"
@@ -202,7 +205,28 @@ static const struct symbolizer_ops *const *symbolizers_for(const struct module *
 	return for_nothing;
 }
 
-static size_t open_symbolizers(struct namer *n, const struct module *module, const char *path,
+/* What the last and best of a module's symbolizers says when it is opened. */
+static enum symbol_reason reason_of(const struct symbolizer_input *input, int result)
+{
+	const struct module *module = input->module;
+
+	if (module->kind == PROFILE_MODULE_ANON)
+		return SYMBOLS_NO_CODE_MAP;
+	if (result == 0 && module_is_kernel(module))
+		return SYMBOLS_KERNEL_NO_DEBUG_FILE;
+	if (module_is_kernel(module))
+		return SYMBOLS_KERNEL_HIDDEN;
+	if (result == 0)
+		return SYMBOLS_FOUND;
+	if (result == -EFBIG)
+		return SYMBOLS_TOO_LARGE;
+	if (input->fd < 0)
+		return text_ends_with(input->path, " (deleted)") ? SYMBOLS_DELETED
+								 : SYMBOLS_UNREADABLE;
+	return module->build_id_size ? SYMBOLS_NO_DEBUG_FILE : SYMBOLS_STRIPPED;
+}
+
+static size_t open_symbolizers(struct namer *n, struct module *module, const char *path,
 			       struct symbolizer **symbolizers)
 {
 	struct file_set *files = n->options->files;
@@ -215,25 +239,28 @@ static size_t open_symbolizers(struct namer *n, const struct module *module, con
 	};
 	const struct symbolizer_ops *const *ops = symbolizers_for(module);
 	size_t count = 0;
+	int result = -ENOENT;
 
 	if (module && files && module->file_key != UINT32_MAX)
 		input.fd = file_set_find(files, module->file_key);
 	for (; *ops && count < MAX_SYMBOLIZERS; ops++) {
 		struct error err = {0};
 
-		if ((*ops)->open(&symbolizers[count], &input, &err) == 0)
+		result = (*ops)->open(&symbolizers[count], &input, &err);
+		if (result == 0)
 			count++;
 		else
 			log_debug("%s: %s: %s", input.path, (*ops)->name, err.text);
 	}
 	symbolizers[count] = NULL;
+	if (module)
+		module->reason = reason_of(&input, result);
 	return count;
 }
 
 static void name_module(struct namer *n, module_id id, const struct place *places, size_t count)
 {
-	const struct module *module = id == NO_MODULE ? NULL
-						      : modules_get(&n->profile->modules, id);
+	struct module *module = id == NO_MODULE ? NULL : modules_get(&n->profile->modules, id);
 	/* A copy, because strings move while others are interned. */
 	_cleanup_free_ char *path = xstrdup(module ? strings_get(&n->profile->strings, module->path)
 						   : "[kernel]");

@@ -16,6 +16,7 @@ module_id modules_add(struct modules *m, enum profile_module_kind kind, string_i
 		.file_key = UINT32_MAX,
 		.path = path,
 		.name = name,
+		.debug_file = NO_STRING,
 	};
 
 	vec_push(&m->rows, module);

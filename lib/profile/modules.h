@@ -23,6 +23,28 @@ enum profile_module_kind {
 	PROFILE_MODULE_ANON,
 };
 
+/* What became of the search for debug information; see symbol_reason.h for what each says. */
+enum symbol_reason {
+	SYMBOLS_UNASKED, /* also: the search was stopped before */
+	SYMBOLS_FOUND,
+	SYMBOLS_STRIPPED,
+	SYMBOLS_NO_DEBUG_FILE,
+	SYMBOLS_BUILD_ID_MISMATCH,
+	SYMBOLS_CRC_MISMATCH,
+	SYMBOLS_NO_SHARED_PART, /* of dwz: .gnu_debugaltlink */
+	SYMBOLS_NO_SPLIT_UNITS, /* of all or some of the units */
+	SYMBOLS_UNREADABLE,
+	SYMBOLS_DELETED,
+	SYMBOLS_TOO_LARGE,
+	SYMBOLS_DAMAGED,
+	SYMBOLS_DOWNLOAD_FAILED,
+	SYMBOLS_DOWNLOAD_TIMEOUT,
+	SYMBOLS_NO_CODE_MAP, /* of just-in-time compilers */
+	SYMBOLS_KERNEL_HIDDEN,
+	SYMBOLS_KERNEL_NO_DEBUG_FILE,
+	SYMBOL_REASON_COUNT,
+};
+
 struct module_segment {
 	uint64_t file_offset, file_size, vaddr;
 	bool executable;
@@ -39,6 +61,8 @@ struct module {
 	uint64_t base; /* kernel modules: load address */
 	uint32_t pid; /* of MODULE_ANON: whose; else 0 */
 	VEC(struct module_segment) segments; /* PT_LOADs in file order */
+	enum symbol_reason reason; /* why its frames have no names or lines, or SYMBOLS_FOUND */
+	string_id debug_file; /* where its debug information was; NO_STRING: itself or nowhere */
 };
 
 struct modules {

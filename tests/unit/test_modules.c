@@ -8,7 +8,9 @@
 
 #include <string.h>
 
+#include "lib/base/cleanup.h"
 #include "lib/profile/profile.h"
+#include "lib/profile/symbol_reason.h"
 #include "lib/stream/record.h"
 #include "tests/unit/session_fixture.h"
 
@@ -44,6 +46,22 @@ static void without_segments_the_offset_is_the_rva(void **state)
 	assert_int_equal(module_rva_to_vaddr(m, 0x10), 0x10);
 	assert_true(module_is_kernel(m));
 	assert_int_equal(m->file_key, UINT32_MAX);
+}
+
+static void reasons_are_said_in_words(void **state)
+{
+	struct module m = {.build_id = {0x1a, 0x02}, .build_id_size = 2};
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	(void)state;
+	for (int reason = 0; reason < SYMBOL_REASON_COUNT; reason++)
+		assert_non_null(symbol_reason_text((enum symbol_reason)reason));
+	m.reason = SYMBOLS_FOUND;
+	module_describe_reason(&m, &text);
+	assert_int_equal(text.size, 0);
+	m.reason = SYMBOLS_NO_DEBUG_FILE;
+	module_describe_reason(&m, &text);
+	assert_string_equal(text.text, "no debug file for build id 1a02");
 }
 
 static void names_come_from_paths(void **state)
@@ -95,6 +113,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(segments_say_where_an_offset_lies),
 		TEST(without_segments_the_offset_is_the_rva),
+		cmocka_unit_test(reasons_are_said_in_words),
 		TEST(names_come_from_paths),
 		TEST(the_newest_module_of_an_id_wins),
 	};

@@ -154,6 +154,7 @@ static void own_frames_become_chains(void **state)
 	symbolize_profile(f.p, &f.options);
 
 	assert_true(f.p->meta.symbolicated);
+	assert_int_equal(modules_get(&f.p->modules, own)->reason, SYMBOLS_FOUND);
 	assert_true(f.progress_calls > 0);
 	assert_int_equal(depth_of(&f, 0), 3);
 	check_level(&f, 0, 0, "inner", own_lines[LINE_INNER]);
@@ -234,6 +235,9 @@ static void what_nobody_knows_keeps_its_address(void **state)
 	assert_false(level_of(&f, 0, 0).func->is_named);
 	assert_int_equal(f.p->symbols.rows.count, 0);
 	assert_true(f.p->meta.symbolicated);
+	assert_int_equal(modules_get(&f.p->modules, gone)->reason, SYMBOLS_UNREADABLE);
+	assert_int_equal(modules_get(&f.p->modules, anon)->reason, SYMBOLS_NO_CODE_MAP);
+	assert_int_equal(modules_get(&f.p->modules, 2)->reason, SYMBOLS_KERNEL_HIDDEN);
 	fixture_release(&f);
 }
 
@@ -271,6 +275,7 @@ static void what_is_named_before_a_stop_stays(void **state)
 	assert_true(text_starts_with(level_of(&f, 1, 0).name, "0x"));
 	assert_int_not_equal(level_of(&f, 1, 0).frame->func, NO_FUNC);
 	assert_false(f.p->meta.symbolicated);
+	assert_int_equal(modules_get(&f.p->modules, own)->reason, SYMBOLS_UNASKED);
 	fixture_release(&f);
 }
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/profile/symbol_reason.h"
+
+static const char *const texts[SYMBOL_REASON_COUNT] = {
+	[SYMBOLS_UNASKED] = "nobody has looked for symbols",
+	[SYMBOLS_FOUND] = "debug information found",
+	[SYMBOLS_STRIPPED] = "stripped, without a build id or link to find a debug file by",
+	[SYMBOLS_NO_DEBUG_FILE] = "no debug file for build id",
+	[SYMBOLS_BUILD_ID_MISMATCH] = "the debug file is of another build",
+	[SYMBOLS_CRC_MISMATCH] = "the debug file that the link names has another checksum",
+	[SYMBOLS_NO_SHARED_PART] = "the file that its debug information is shared with is missing",
+	[SYMBOLS_NO_SPLIT_UNITS] = "the .dwo or .dwp files of its debug information are missing",
+	[SYMBOLS_UNREADABLE] = "the file could not be read",
+	[SYMBOLS_DELETED] = "the file was deleted before it could be opened",
+	[SYMBOLS_TOO_LARGE] = "the debug information is too large",
+	[SYMBOLS_DAMAGED] = "the debug information is damaged",
+	[SYMBOLS_DOWNLOAD_FAILED] = "the debug file could not be downloaded",
+	[SYMBOLS_DOWNLOAD_TIMEOUT] = "downloading the debug file took too long",
+	[SYMBOLS_NO_CODE_MAP] = "code that was made at run time, and no map of it",
+	[SYMBOLS_KERNEL_HIDDEN] = "the kernel hides its symbols' addresses",
+	[SYMBOLS_KERNEL_NO_DEBUG_FILE] = "functions only: no debug file for build id",
+};
+
+const char *symbol_reason_text(enum symbol_reason reason)
+{
+	return texts[reason];
+}
+
+static void add_build_id(const struct module *m, struct strbuf *text)
+{
+	strbuf_addch(text, ' ');
+	for (size_t i = 0; i < m->build_id_size; i++)
+		strbuf_addf(text, "%02x", m->build_id[i]);
+}
+
+void module_describe_reason(const struct module *m, struct strbuf *text)
+{
+	if (m->reason == SYMBOLS_FOUND)
+		return;
+	strbuf_adds(text, symbol_reason_text(m->reason));
+	if (m->reason == SYMBOLS_NO_DEBUG_FILE || m->reason == SYMBOLS_KERNEL_NO_DEBUG_FILE)
+		add_build_id(m, text);
+}

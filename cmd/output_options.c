@@ -11,6 +11,7 @@ const char output_options_help[] =
 	"  --stats FILE           write what was recorded and lost as JSON\n"
 	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
 	"  --no-symbols           leave addresses without names\n"
+	"  --sources              put the text of source files into the profile\n"
 	"  -v, --verbose          say more; twice: everything\n"
 	"  -q, --quiet            no summary and no progress\n";
 
@@ -51,6 +52,9 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 	case OPT_NO_SYMBOLS:
 		o->no_symbols = true;
 		return 0;
+	case OPT_SOURCES:
+		o->sources = true;
+		return 0;
 	case 'v':
 		o->verbose++;
 		return 0;
@@ -69,6 +73,8 @@ int output_options_check(struct output_options *o, struct error *err)
 	if (o->stats_path && strcmp(o->stats_path, o->path) == 0)
 		return error_text(err, -EINVAL, "--stats and --output name the same file: %s",
 				  o->path);
+	if (o->sources && o->no_symbols)
+		return error_text(err, -EINVAL, "--sources: needs what --no-symbols leaves out");
 	vec_push(&o->debug_dirs, NULL);
 	o->debug_dirs.count--;
 	return 0;

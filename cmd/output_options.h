@@ -14,6 +14,7 @@ struct output_options {
 	const char *stats_path; /* NULL: none */
 	VEC(const char *) debug_dirs;
 	bool no_symbols;
+	bool sources;
 	bool quiet;
 	unsigned int verbose;
 };
@@ -22,6 +23,7 @@ enum {
 	OPT_STATS = OPT_LIVE_END,
 	OPT_DEBUG_DIR,
 	OPT_NO_SYMBOLS,
+	OPT_SOURCES,
 	OPT_OUTPUT_END,
 };
 
@@ -32,6 +34,7 @@ enum {
 	{"stats", required_argument, NULL, OPT_STATS}, \
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR}, \
 	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS}, \
+	{"sources", no_argument, NULL, OPT_SOURCES}, \
 	{"verbose", no_argument, NULL, 'v'}, \
 	{"quiet", no_argument, NULL, 'q'}
 /* clang-format on */

@@ -25,6 +25,7 @@
 #include "lib/live/features.h"
 #include "lib/live/recorder.h"
 #include "lib/session/session.h"
+#include "symbolize/sources.h"
 #include "symbolize/symbolize.h"
 
 /* Where records never cease, command and signals are looked after once in so many of them. */
@@ -41,6 +42,7 @@ struct pipeline {
 	struct profile *profile;
 	struct session *session;
 	struct progress progress;
+	struct sources_stats sources;
 	int status; /* of prof's own failures after the command ran; 0: none */
 };
 
@@ -269,6 +271,21 @@ static void name_frames(struct pipeline *p)
 	progress_erase(&p->progress);
 }
 
+static void add_sources(struct pipeline *p)
+{
+	struct sources_options options = {
+		.files = recorder_source(p->recorder)->files,
+		.owner = p->owner,
+		.file_bytes = SOURCES_FILE_BYTES,
+		.total_bytes = SOURCES_TOTAL_BYTES,
+	};
+
+	if (!p->options->output->sources)
+		return;
+	sources_collect(p->profile, &options, &p->sources);
+	sources_add_extra(p->profile, &p->sources);
+}
+
 static int write_profile(struct pipeline *p, struct error *err)
 {
 	int ret = exporter_firefox.write(p->profile, p->out, err);
@@ -282,6 +299,7 @@ static int report(struct pipeline *p, struct error *err)
 	struct outcome outcome = {
 		.profile = p->profile,
 		.unwind = p->options->live->unwind,
+		.sources = output->sources ? &p->sources : NULL,
 		.path = output->path,
 		.file_bytes = outfile_size(p->out),
 		.finish_ns = clock_monotonic_ns() - p->supervisor.stop_ns,
@@ -309,6 +327,7 @@ static int finish(struct pipeline *p, struct error *err)
 	session_finish(p->session, info.end_ns);
 	meta_finish(p->profile, p->options->live, &info);
 	name_frames(p);
+	add_sources(p);
 	ret = write_profile(p, err);
 	return ret ? ret : report(p, err);
 }

@@ -94,6 +94,16 @@ static void print_unwinding(const struct outcome *outcome)
 		fprintf(stderr, "prof: stacks: %s\n", strbuf_text(&line));
 }
 
+static void print_sources(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	if (!outcome->sources)
+		return;
+	sources_describe(outcome->sources, &line);
+	fprintf(stderr, "prof: sources: %s\n", strbuf_text(&line));
+}
+
 void report_summary(const struct outcome *outcome, bool quiet)
 {
 	const struct profile *p = outcome->profile;
@@ -115,6 +125,7 @@ void report_summary(const struct outcome *outcome, bool quiet)
 	add_named(&line, p);
 	fprintf(stderr, "prof: %s\n", strbuf_text(&line));
 	print_unwinding(outcome);
+	print_sources(outcome);
 	text_format_bytes(size, sizeof(size), outcome->file_bytes);
 	fprintf(stderr, "prof: wrote %s (%s)\n",
 		strcmp(outcome->path, "-") == 0 ? "standard output" : outcome->path, size);

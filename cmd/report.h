@@ -10,11 +10,13 @@
 #include "lib/base/outfile.h"
 #include "lib/live/recorder.h"
 #include "lib/profile/profile.h"
+#include "symbolize/sources.h"
 
 struct outcome {
 	const struct profile *profile;
 	struct recorder_info info;
 	enum recorder_unwind unwind;
+	const struct sources_stats *sources; /* NULL: not asked for */
 	const char *path; /* of the profile; "-": standard output */
 	uint64_t file_bytes;
 	uint64_t finish_ns; /* from the end of the command to the finished file */

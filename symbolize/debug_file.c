@@ -2,37 +2,15 @@
 #include "symbolize/debug_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
+#include "lib/base/open_regular.h"
 
 static const char *const default_dirs[] = {"/usr/lib/debug", NULL};
-
-/*
- * The entry may be a symbolic link, as some distributions have it, to anything: what it leads to is
- * looked at before it is opened, because opening a device or a FIFO can have effects or block.
- */
-static int open_regular(const char *path)
-{
-	_cleanup_close_ int place = open(path, O_PATH | O_CLOEXEC);
-	char self[64];
-	struct stat st;
-	int fd;
-
-	if (place < 0 || fstat(place, &st) != 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -ENOENT;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", place);
-	fd = open(self, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
 
 /* What the file has to bear. */
 struct wanted {

@@ -55,6 +55,11 @@ struct firefox_symbol {
 	uint64_t size; /* 0: unknown */
 };
 
+struct firefox_source {
+	uint32_t path; /* in strings */
+	source_file_id file; /* whose text it has */
+};
+
 struct firefox {
 	struct profile *profile;
 	thread_id *order; /* of the threads, by position */
@@ -76,7 +81,7 @@ struct firefox {
 	struct index symbol_index;
 	uint32_t *symbol_positions; /* by symbol_id */
 
-	VEC(uint32_t) sources; /* paths, in strings */
+	VEC(struct firefox_source) sources;
 	struct index source_index;
 };
 

@@ -156,17 +156,36 @@ static void write_resources(struct firefox *f, struct jsonw *w)
 	table_end(w, count);
 }
 
+/* Texts may be large: no column of the fast kind. */
+static void write_contents(const struct firefox *f, struct jsonw *w)
+{
+	const struct source_file *files = f->profile->source_files.rows.items;
+
+	jsonw_key(w, "content");
+	jsonw_array_begin(w);
+	vec_for_each(&f->sources, const struct firefox_source *, row) {
+		const struct source_file *file = &files[row->file];
+
+		if (file->text)
+			jsonw_string(w, file->text, file->size);
+		else
+			jsonw_null(w);
+	}
+	jsonw_array_end(w);
+}
+
 static void write_sources(const struct firefox *f, struct jsonw *w)
 {
 	size_t count = f->sources.count;
 
 	table_begin(w, "sources");
 	write_nulls(w, "id", count);
-	FIREFOX_COLUMN(w, "filename", &f->sources, uint32_t, row, at, jsonw_format_u64(at, *row));
+	FIREFOX_COLUMN(w, "filename", &f->sources, struct firefox_source, row, at,
+		       jsonw_format_u64(at, row->path));
 	firefox_write_same(w, "startLine", count, 1);
 	firefox_write_same(w, "startColumn", count, 1);
 	write_nulls(w, "sourceMapURL", count);
-	write_nulls(w, "content", count);
+	write_contents(f, w);
 	table_end(w, count);
 
 	/* Places that a source map leads to: native code has none. */

@@ -63,7 +63,7 @@ static bool source_equal(const void *table, uint32_t id, const void *key)
 {
 	const struct firefox *f = table;
 
-	return f->sources.items[id] == *(const uint32_t *)key;
+	return f->sources.items[id].path == *(const uint32_t *)key;
 }
 
 static uint32_t find_source(struct firefox *f, source_file_id id)
@@ -73,14 +73,14 @@ static uint32_t find_source(struct firefox *f, source_file_id id)
 
 	if (id == NO_SOURCE_FILE)
 		return NO_POSITION;
-	name = f->profile->source_files.rows.items[id];
+	name = f->profile->source_files.rows.items[id].path;
 	if (!strings_size(&f->profile->strings, name))
 		return NO_POSITION;
 	path = firefox_string(f, name);
 	position = index_find(&f->source_index, hash_u64(path), source_equal, f, &path);
 	if (position == INDEX_NONE) {
 		position = (uint32_t)f->sources.count;
-		vec_push(&f->sources, path);
+		vec_push(&f->sources, (struct firefox_source){.path = path, .file = id});
 		index_add(&f->source_index, hash_u64(path), position);
 	}
 	return position;

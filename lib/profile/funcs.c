@@ -55,13 +55,15 @@ symbol_id symbols_intern(struct symbols *s, const struct symbol *symbol)
 
 void source_files_release(struct source_files *s)
 {
+	vec_for_each(&s->rows, struct source_file *, file)
+		free(file->text);
 	vec_release(&s->rows);
 	index_release(&s->index);
 }
 
 static bool source_file_equal(const void *table, uint32_t id, const void *key)
 {
-	return ((const struct source_files *)table)->rows.items[id] == *(const string_id *)key;
+	return ((const struct source_files *)table)->rows.items[id].path == *(const string_id *)key;
 }
 
 source_file_id source_files_intern(struct source_files *s, string_id path)
@@ -72,7 +74,13 @@ source_file_id source_files_intern(struct source_files *s, string_id path)
 	if (id != INDEX_NONE)
 		return id;
 	id = (source_file_id)s->rows.count;
-	vec_push(&s->rows, path);
+	vec_push(&s->rows, (struct source_file){.path = path});
 	index_add(&s->index, hash, id);
 	return id;
+}
+
+void source_files_set_text(struct source_files *s, source_file_id id, char *text, size_t size)
+{
+	s->rows.items[id].text = text;
+	s->rows.items[id].size = size;
 }

@@ -36,8 +36,14 @@ struct symbols {
 	struct index index;
 };
 
+struct source_file {
+	string_id path;
+	char *text; /* what is in the file, owned; NULL: not known */
+	size_t size;
+};
+
 struct source_files {
-	VEC(string_id) rows; /* path */
+	VEC(struct source_file) rows;
 	struct index index;
 };
 
@@ -51,5 +57,7 @@ symbol_id symbols_intern(struct symbols *s, const struct symbol *symbol);
 
 void source_files_release(struct source_files *s);
 source_file_id source_files_intern(struct source_files *s, string_id path);
+/* Takes over the text (from malloc) of a file that has none yet. */
+void source_files_set_text(struct source_files *s, source_file_id id, char *text, size_t size);
 
 #endif

@@ -78,7 +78,8 @@ static void print_chain(const struct profile *p, stack_id id)
 		printf("%s:%" PRIu32 "\n",
 		       func->file == NO_SOURCE_FILE
 			       ? "??"
-			       : strings_get(&p->strings, p->source_files.rows.items[func->file]),
+			       : strings_get(&p->strings,
+					     p->source_files.rows.items[func->file].path),
 		       frame->line);
 	}
 	printf("\n");

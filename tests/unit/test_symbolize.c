@@ -112,7 +112,8 @@ static struct level level_of(struct fixture *f, size_t sample, size_t level)
 	found.func = &p->funcs.rows.items[found.frame->func];
 	found.name = strings_get(&p->strings, found.func->name);
 	if (found.func->file != NO_SOURCE_FILE)
-		found.file = strings_get(&p->strings, p->source_files.rows.items[found.func->file]);
+		found.file = strings_get(&p->strings,
+					 p->source_files.rows.items[found.func->file].path);
 	return found;
 }
 

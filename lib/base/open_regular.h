@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening a file whose name somebody else chose. */
+#ifndef PROF_LIB_BASE_OPEN_REGULAR_H
+#define PROF_LIB_BASE_OPEN_REGULAR_H
+
+/*
+ * For reading. Symbolic links are followed, but what they lead to is looked at before it is opened,
+ * because opening a device or a FIFO can have effects or block. A descriptor or a negative errno;
+ * -ENXIO where it is no regular file.
+ */
+int open_regular(const char *path);
+
+#endif

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# --sources: the text of source files travels in the profile, as far as the user may read it.
+. "$(dirname "$0")/lib.sh"
+
+# A program of two files and a half.
+mkdir project
+cat >project/main.c <<'CODE'
+#include "twice.h"
+#include "secret.h"
+int main(void)
+{
+	unsigned int sum = 0;
+	for (unsigned int i = 0; i < 60000000; i++)
+		sum += twice(i) + secret(i); /* über */
+	return sum == 1;
+}
+CODE
+cat >project/twice.h <<'CODE'
+static inline unsigned int twice(unsigned int i)
+{
+	__asm__ volatile("" : "+r"(i));
+	return 2 * i;
+}
+CODE
+sed 's/twice/secret/' project/twice.h >project/secret.h
+build() {
+	gcc -O2 -g -o "project/$1" "$tmp/project/main.c"
+}
+build program
+sources() { # DESCRIPTION FILE CODE: on texts, by name
+	judge "$1" "$2" <<CODE
+s, strings = p["shared"]["sources"], p["shared"]["stringArray"]
+texts = {strings[n].split("/")[-1]: t for n, t in zip(s["filename"], s["content"])}
+$3
+CODE
+}
+
+record plain 0 -- project/program
+sources "without --sources no text is in the file" plain.json.gz '
+expect("main.c" in texts and not any(texts.values()), texts)'
+
+record all 0 --sources -- project/program
+like "it says how many there are" "$err" 'sources: 3 files \([0-9]+ B\)'
+sources "with it, all three are there, byte by byte" all.json.gz '
+for name in ("main.c", "twice.h", "secret.h"):
+    expect(texts.get(name) == open("project/" + name).read(), (name, texts.get(name)))'
+
+# Newer than the program; no regular file any more; too large; no source code.
+touch -d '+1 minute' project/main.c
+rm project/twice.h
+mkfifo project/twice.h
+head -c 3000000 /dev/zero | tr '\0' '\n' >project/secret.h
+record refused 0 --sources -- project/program
+like "what was left out, and why" "$err" \
+	'sources: 1 file \([0-9]+ B\), 1 newer than the binary; left out: .*[0-9]+ not here, 1 too large'
+sources "files that are no source files are not there" refused.json.gz '
+expect(texts["main.c"] and not texts["twice.h"] and not texts["secret.h"], texts)'
+
+printf 'a\0b' >project/secret.h
+record zero 0 --sources -- project/program
+like "bytes that are no text" "$err" '1 no source code'
+
+# Debug information may name whatever it likes.
+sed -i 's/secret.h/secret/' project/main.c
+rm project/twice.h
+: >project/twice.h
+cat >project/secret <<'CODE'
+static inline unsigned int secret(unsigned int i)
+{
+	__asm__ volatile("" : "+r"(i));
+	return 2 * i;
+}
+static inline unsigned int twice(unsigned int i) { return i; }
+CODE
+build named
+record named 0 --sources -- project/named
+sources "a name that no source file has" named.json.gz '
+expect("secret" in texts and texts["main.c"] and not texts["secret"], texts)'
+
+# Under sudo: what the user may not read, root may not read for them.
+user=prof-src-$$
+at_exit+=("userdel $user 2>/dev/null")
+useradd --no-create-home "$user"
+mv project/secret project/secret.h
+sed -i 's/"secret"/"secret.h"/' project/main.c
+build program
+chmod 600 project/secret.h
+mkdir home
+chown "$user" home
+run env SUDO_UID="$(id -u "$user")" SUDO_GID="$(id -g "$user")" \
+	"$PROF" record --sources -o home/sudo.json.gz -- project/program
+is "for a user: exit status" "$status" 0
+like "for a user: it says that one is not readable" "$err" '1 not readable'
+sources "for a user: only what they may read" home/sudo.json.gz '
+expect(texts["main.c"] and not texts["secret.h"], texts)'
+
+refuses "no names, no sources" 2 'no-symbols' \
+	"$PROF" record --sources --no-symbols -o x.json -- touch started
+done_testing

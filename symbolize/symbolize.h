@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Names all frames of a profile: module by module, only over addresses that occur. */
+/*
+ * Names all frames of a profile: module by module, several at a time, only over addresses that
+ * occur. The result is the same whatever the number of threads.
+ */
 #ifndef PROF_SYMBOLIZE_SYMBOLIZE_H
 #define PROF_SYMBOLIZE_SYMBOLIZE_H
 
@@ -12,7 +15,11 @@
 struct symbolize_options {
 	struct file_set *files; /* by module.file_key; NULL: none */
 	const char *const *debug_dirs; /* from --debug-dir, NULL-terminated, or NULL */
-	/* Called now and then with modules done and to do; true: stop with what is named so far. */
+	unsigned int threads; /* that name side by side; 0: one for each CPU */
+	/*
+	 * Called now and then with modules (or parts of large ones) done and to do; true: stop with
+	 * what is named so far. From any of the threads, but never from two at a time.
+	 */
 	bool (*progress)(void *ctx, size_t done, size_t count);
 	void *ctx;
 };

@@ -41,7 +41,7 @@ static void fixture_init(struct fixture *f)
 
 	*f = (struct fixture){.p = profile_new(), .stop_after = SIZE_MAX};
 	f->options = (struct symbolize_options){
-		.files = file_set_new(16), .progress = progress, .ctx = f};
+		.files = file_set_new(16), .progress = progress, .ctx = f, .threads = 1};
 	f->thread = threads_get(&f->p->threads, threads_add(&f->p->threads, &thread));
 }
 
@@ -299,6 +299,51 @@ static void more_addresses_than_fit_into_one_batch(void **state)
 	fixture_release(&f);
 }
 
+#define ASSERT_SAME_ROWS(x, y) \
+	do { \
+		assert_int_equal((x).rows.count, (y).rows.count); \
+		assert_memory_equal((x).rows.items, (y).rows.items, \
+				    (x).rows.count * sizeof(*(x).rows.items)); \
+	} while (0)
+
+static void name_in_threads(struct fixture *f, unsigned int threads)
+{
+	module_id kernel, own;
+
+	fixture_init(f);
+	kernel = add_kernel(f, "ffffffff81000000 T first\nffffffff81000100 T second\n");
+	own = add_own_module(f);
+	add_sample(f, NO_MODULE, 0xffffffff81000110, PROFILE_FRAME_KERNEL);
+	for (uint64_t i = 0; i < 40000; i++)
+		add_sample(f, own, own_file_offset(own_mark_outer) + i / 2,
+			   i % 2 ? PROFILE_FRAME_NATIVE : PROFILE_FRAME_GUESS);
+	add_sample(f, kernel, 0x10, PROFILE_FRAME_KERNEL);
+	f->options.threads = threads;
+	symbolize_profile(f->p, &f->options);
+}
+
+/* One module is so large that it is named in parts. */
+static void the_number_of_threads_changes_nothing(void **state)
+{
+	struct fixture one, many;
+
+	(void)state;
+	name_in_threads(&one, 1);
+	name_in_threads(&many, 5);
+	assert_string_equal(level_of(&one, 0, 0).name, "second");
+	check_level(&one, 1, 0, "own_outer", own_lines[LINE_OUTER]);
+	assert_int_equal(one.p->strings.text.count, many.p->strings.text.count);
+	assert_memory_equal(one.p->strings.text.items, many.p->strings.text.items,
+			    one.p->strings.text.count);
+	ASSERT_SAME_ROWS(one.p->source_files, many.p->source_files);
+	ASSERT_SAME_ROWS(one.p->symbols, many.p->symbols);
+	ASSERT_SAME_ROWS(one.p->funcs, many.p->funcs);
+	ASSERT_SAME_ROWS(one.p->frames, many.p->frames);
+	ASSERT_SAME_ROWS(one.p->stacks, many.p->stacks);
+	fixture_release(&one);
+	fixture_release(&many);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +353,7 @@ int main(void)
 		cmocka_unit_test(no_files_at_all),
 		cmocka_unit_test(what_is_named_before_a_stop_stays),
 		cmocka_unit_test(more_addresses_than_fit_into_one_batch),
+		cmocka_unit_test(the_number_of_threads_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,7 @@ unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))
 golden_src := $(wildcard tests/golden/*.c)
 fuzz_src := $(wildcard tests/fuzz/fuzz_*.c)
+e2e_src := $(wildcard tests/e2e/*.c)
 bench_src := $(wildcard tests/bench/bench_*.c)
 workload_library_src := tests/workloads/library.c
 workload_src := $(filter-out $(workload_library_src),$(wildcard tests/workloads/*.c))
@@ -74,6 +75,7 @@ skeleton := $(BUILD)/gen/prof.skel.h
 unit := $(call programs,$(unit_src))
 golden := $(if $(golden_src),$(BUILD)/tests/golden/golden)
 fuzz := $(call programs,$(fuzz_src))
+e2e_programs := $(call programs,$(e2e_src))
 bench := $(call programs,$(bench_src))
 workloads := $(call programs,$(workload_src))
 # Those whose stacks must be whole without frame pointers, too.
@@ -121,7 +123,7 @@ $(skeleton): $(BUILD)/prof.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name prof_bpf > $@.tmp
 	@mv $@.tmp $@
 
-tests: $(unit) $(golden) $(fuzz) $(all_workloads) ## Build what check and e2e run
+tests: $(unit) $(golden) $(fuzz) $(e2e_programs) $(all_workloads) ## Build what check and e2e run
 
 # Unit tests, golden, fuzz and bench programs link what prof links: sanitizers hold for them too.
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(unit_helper_src)) $(libprof)
@@ -136,6 +138,11 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o \
 		$(if $(fuzzer),,$(BUILD)/tests/fuzz/replay.o) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) $(if $(fuzzer),-fsanitize=fuzzer) -o $@ $^ $(LIBS)
+
+$(call objects,$(e2e_src)): | $(skeleton)
+$(e2e_programs): $(BUILD)/%: $(BUILD)/%.o $(libprof)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(LIBS)
 
 $(BUILD)/tests/bench/bench_cfi_compare: $(BUILD)/tests/unit/cfi_reference.o
 $(BUILD)/tests/bench/bench_unwind_compare: $(call objects,$(wildcard tests/bench/walk_*.c \
@@ -184,7 +191,7 @@ check-checker:
 golden-accept: $(golden) ## Take what the golden tests give now as right
 	BUILD=$(BUILD) tests/golden/run --accept
 
-e2e: $(prof) $(all_workloads) ## Record real programs and judge the profiles (root)
+e2e: $(prof) $(e2e_programs) $(all_workloads) ## Record real programs and judge the profiles (root)
 	BUILD=$(BUILD) PROF=$(prof) tests/e2e/run $(E2E)
 
 lint: $(prof) ## Check style, sizes, the include law, scripts, man pages and --help

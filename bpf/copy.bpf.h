@@ -48,7 +48,7 @@ static __always_inline bool may_copy(struct copy_scratch *c, __u64 now)
 /* How much of the stack is worth copying. */
 static __always_inline __u32 stack_bytes(struct task_struct *task, __u64 sp)
 {
-	__u64 start = task->mm ? task->mm->start_stack : 0;
+	__u64 start = BPF_CORE_READ(task, mm, start_stack);
 
 	/* The main thread's stack has an end that is known; others' are cut where memory ends. */
 	if (sp < start && start - sp < COPY_BYTES_MAX - COPY_ABOVE_START)

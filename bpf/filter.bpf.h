@@ -14,7 +14,7 @@
 struct tracked {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* kernel.pid_max, set by user space */
+	__uint(max_entries, 1); /* as many tasks as there can be, set by user space */
 	__type(key, __u32);
 	__type(value, struct tracked_process);
 };
@@ -34,7 +34,7 @@ struct awaited {
 struct own_tids {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* kernel.pid_max, set by user space */
+	__uint(max_entries, 1); /* as many tasks as there can be, set by user space */
 	__type(key, __u32);
 	__type(value, __u32);
 };
@@ -45,20 +45,25 @@ extern struct tracked tracked SEC(".maps");
 extern struct awaited awaited SEC(".maps");
 extern struct own_tids own_tids SEC(".maps");
 
-/* The filter's entry of the task's process; NULL where it is not tracked. */
+/*
+ * The filter's entry of the task's process; NULL where it is not tracked. Once a program: verifiers
+ * look through all type names of the kernel for each pointer that is followed like this.
+ */
 static __always_inline struct tracked_process *find_tracked(struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
 	struct tracked_process *process = bpf_map_lookup_elem(&tracked, &tgid);
+	__u64 start;
 
 	if (!process)
 		return NULL;
+	start = task->group_leader->start_time;
 	/* User space, which cannot read start times this exactly, enters processes with 0. */
 	if (!process->start) {
 		process->first_exec = task->self_exec_id;
-		process->start = task->group_leader->start_time;
+		process->start = start;
 	}
-	return process->start == task->group_leader->start_time ? process : NULL;
+	return process->start == start ? process : NULL;
 }
 
 static __always_inline bool is_recorded(struct task_struct *task)

@@ -103,10 +103,11 @@ static __always_inline void load_user_regs(struct bpf_perf_event_data *ctx,
 }
 
 /* The process's mappings, if those that user space has put there are the present ones. */
-static __always_inline bool find_space(struct task_struct *task, struct stack_scratch *s, __u32 pid)
+static __always_inline bool find_space(struct task_struct *task,
+				       const struct tracked_process *process,
+				       struct stack_scratch *s, __u32 pid)
 {
 	struct unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &pid);
-	struct tracked_process *process = find_tracked(task);
 
 	if (!space || !process || space->execs != task->self_exec_id - process->first_exec)
 		return false;
@@ -130,8 +131,9 @@ static __always_inline void forget_replaced_space(struct task_struct *task, stru
 }
 
 static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *ctx,
-						struct task_struct *task, struct stack_scratch *s,
-						__u32 pid)
+						struct task_struct *task,
+						const struct tracked_process *process,
+						struct stack_scratch *s, __u32 pid)
 {
 	struct scanning c = {.s = s};
 
@@ -143,7 +145,7 @@ static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *ctx,
 		unwind_push(s, FRAME_NATIVE);
 	else
 		s->leaf = s->frame.pc;
-	if (find_space(task, s, pid))
+	if (find_space(task, process, s, pid))
 		bpf_loop(USER_DEPTH_MAX, unwind_turn, &c, 0);
 	else
 		s->stack_flags |= STACK_UNKNOWN;
@@ -154,6 +156,7 @@ static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *ctx,
 }
 
 static __always_inline void gather_user(struct bpf_perf_event_data *ctx, struct task_struct *task,
+					const struct tracked_process *process,
 					struct stack_scratch *s, __u32 pid)
 {
 	if (task->flags & PF_KTHREAD) {
@@ -163,12 +166,16 @@ static __always_inline void gather_user(struct bpf_perf_event_data *ctx, struct 
 	} else if (config.unwind & UNWIND_BY_KERNEL) {
 		gather_user_by_kernel(ctx, s);
 	} else if (config.unwind) {
-		gather_user_by_walk(ctx, task, s, pid);
+		gather_user_by_walk(ctx, task, process, s, pid);
 	}
 }
 
-/* Fills s with the stack of the interrupted task, whose process is `pid`. */
+/*
+ * Fills s with the stack of the interrupted task, whose process is `pid` and, in the filter,
+ * `process` (or NULL).
+ */
 static __always_inline void gather_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
+					 const struct tracked_process *process,
 					 struct stack_scratch *s, __u32 pid)
 {
 	__u64 pc = PT_REGS_IP(&ctx->regs);
@@ -179,7 +186,7 @@ static __always_inline void gather_stack(struct bpf_perf_event_data *ctx, struct
 	/* Kernel addresses are the upper half: their sign tells, on all kernels alike. */
 	if ((__s64)pc < 0)
 		gather_kernel(ctx, s);
-	gather_user(ctx, task, s, pid);
+	gather_user(ctx, task, process, s, pid);
 	if (!s->leaf && pc) {
 		s->leaf = pc;
 		if ((__s64)pc < 0)

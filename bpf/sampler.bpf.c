@@ -65,6 +65,7 @@ static __always_inline __u32 send_stack(struct stack_scratch *s, const struct re
 }
 
 static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct task_struct *task,
+					const struct tracked_process *process,
 					struct stack_scratch *s, struct bpf_counters *count)
 {
 	struct rec_sample sample;
@@ -77,7 +78,7 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
 	task_pids(task, &sample.rec.pid, &sample.rec.tid);
 	sample.rec.weight = 1;
-	gather_stack(ctx, task, s, sample.rec.pid);
+	gather_stack(ctx, task, process, s, sample.rec.pid);
 	sample.rec.flags = s->sample_flags;
 	sample.leaf = s->leaf;
 	sample.cpu_time = task_cpu_time(task, s, sample.rec.time) >> 4;
@@ -102,15 +103,16 @@ SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct tracked_process *process = find_tracked(task);
 	struct bpf_counters *count;
 	struct stack_scratch *s;
 	__u32 zero = 0;
 
-	if (!task->pid || !is_recorded(task))
+	if (!task->pid || (!process && !config.record_all))
 		return 0;
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	count = own_counters();
 	if (s && count)
-		send_sample(ctx, task, s, count);
+		send_sample(ctx, task, process, s, count);
 	return 0;
 }

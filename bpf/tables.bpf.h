@@ -33,7 +33,7 @@ struct unwind_rules {
 struct unwind_spaces {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* kernel.pid_max, set by user space */
+	__uint(max_entries, 1); /* as many tasks as there can be, set by user space */
 	__type(key, __u32);
 	__type(value, struct unwind_space);
 };

@@ -34,7 +34,7 @@ static __always_inline void track(struct task_struct *task, __u64 first_exec)
 	struct bpf_counters *count = own_counters();
 	__u32 tgid = task->tgid;
 	struct tracked_process process = {
-		.start = task->group_leader->start_time,
+		.start = BPF_CORE_READ(task, group_leader, start_time),
 		.first_exec = first_exec,
 	};
 
@@ -43,15 +43,16 @@ static __always_inline void track(struct task_struct *task, __u64 first_exec)
 }
 
 /* The child has its parent's mappings: it is unwound from its first instruction on. */
-static __always_inline void copy_space(struct task_struct *parent, struct task_struct *child)
+static __always_inline void copy_space(struct task_struct *parent,
+				       const struct tracked_process *process,
+				       struct task_struct *child)
 {
-	struct tracked_process *process = find_tracked(parent);
 	struct unwind_space *space, copy;
 	__u32 pid, tid;
 
 	task_pids(parent, &pid, &tid);
 	space = bpf_map_lookup_elem(&unwind_spaces, &pid);
-	if (!process || !space || space->execs != parent->self_exec_id - process->first_exec)
+	if (!space || space->execs != parent->self_exec_id - process->first_exec)
 		return;
 	copy = *space;
 	copy.execs = 0;
@@ -62,12 +63,13 @@ static __always_inline void copy_space(struct task_struct *parent, struct task_s
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
+	struct tracked_process *process = find_tracked(parent);
 	struct rec_fork *rec;
 
-	if (!is_recorded(parent))
+	if (!process && !config.record_all)
 		return 0;
-	if (!config.record_all && child->tgid != parent->tgid) {
-		copy_space(parent, child);
+	if (process && !config.record_all && child->tgid != parent->tgid) {
+		copy_space(parent, process, child);
 		track(child, child->self_exec_id);
 	}
 	rec = reserve_event(child, REC_FORK, sizeof(*rec));
@@ -128,7 +130,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	if (!rec)
 		return 0;
 	/* The count of live threads goes down before this tracepoint: 0 is the last one. */
-	rec->rec.flags = task->signal->live.counter == 0 ? EXIT_PROCESS : 0;
+	rec->rec.flags = BPF_CORE_READ(task, signal, live.counter) == 0 ? EXIT_PROCESS : 0;
 	rec->status = task->exit_code;
 	rec->reserved = 0;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);

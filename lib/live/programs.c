@@ -23,6 +23,9 @@
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel. */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
 
+/* Their numbers are free again before the programs hear that they are gone. */
+#define DYING_TASKS 4096
+
 struct programs {
 	struct prof_bpf *skeleton;
 	struct ring_buffer *rings;
@@ -66,10 +69,23 @@ static uint32_t own_pid_namespace(void)
 	return (uint32_t)st.st_ino;
 }
 
+/*
+ * As many processes and threads as there can be, those that are being freed included. pid_max alone
+ * is 4 million on most machines: tables of that size would take longer than all other loading, and
+ * 64 MB each.
+ */
+static uint32_t task_limit(void)
+{
+	uint64_t pid_max = read_number("/proc/sys/kernel/pid_max", 1 << 22);
+	uint64_t limit = read_number("/proc/sys/kernel/threads-max", pid_max) + DYING_TASKS;
+
+	return (uint32_t)(limit < pid_max ? limit : pid_max);
+}
+
 static int configure(struct prof_bpf *skeleton, const struct programs_options *options)
 {
 	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
-	uint64_t pid_max = read_number("/proc/sys/kernel/pid_max", 1 << 22);
+	uint32_t tasks = task_limit();
 	int code;
 
 	config->pid_inode = own_pid_namespace();
@@ -83,11 +99,11 @@ static int configure(struct prof_bpf *skeleton, const struct programs_options *o
 		config->stack_limit = USER_DEPTH_MAX;
 	code = bpf_map__set_max_entries(skeleton->maps.rings, options->possible_cpus);
 	if (!code)
-		code = bpf_map__set_max_entries(skeleton->maps.tracked, (uint32_t)pid_max);
+		code = bpf_map__set_max_entries(skeleton->maps.tracked, tasks);
 	if (!code)
-		code = bpf_map__set_max_entries(skeleton->maps.unwind_spaces, (uint32_t)pid_max);
+		code = bpf_map__set_max_entries(skeleton->maps.unwind_spaces, tasks);
 	if (!code)
-		code = bpf_map__set_max_entries(skeleton->maps.own_tids, (uint32_t)pid_max);
+		code = bpf_map__set_max_entries(skeleton->maps.own_tids, tasks);
 	return code;
 }
 

@@ -13,6 +13,7 @@
 
 #include "cmd/command.h"
 #include "cmd/meta.h"
+#include "cmd/privileges.h"
 #include "cmd/progress.h"
 #include "cmd/report.h"
 #include "cmd/signals.h"
@@ -181,6 +182,8 @@ static int prepare(struct pipeline *p, struct error *err)
 		ret = signals_init(&p->signals, err);
 	if (!ret)
 		ret = fork_child(p, err);
+	if (!ret)
+		ret = privileges_reduce(p->owner.is_self && geteuid() == 0, err);
 	if (!ret)
 		ret = arm_or_explain(p, err);
 	if (!ret)

@@ -3,7 +3,7 @@
  * Whatever can be tried is tried: reading a sysctl or a capability only explains why a trial
  * failed, since containers, security modules and seccomp filters refuse without telling.
  */
-#include "lib/live/features.h"
+#include "lib/live/feature_probe.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -33,19 +33,7 @@
 #define KALLSYMS_LOOK (1u << 20)
 #define SMALL_FILE_MAX 4096
 
-/* What several rows need to know. */
-struct machine {
-	uint64_t capabilities;
-	int64_t paranoid; /* -2: there is no such file */
-	uint32_t cpu; /* one that is online */
-	int perf_code; /* of a trial of perf_event_open(): 0 or a negative errno */
-};
-
-static void set(struct feature *f, enum feature_status status, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static void hint(struct feature *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void set(struct feature *f, enum feature_status status, const char *fmt, ...)
+void feature_set(struct feature *f, enum feature_status status, const char *fmt, ...)
 {
 	va_list args;
 
@@ -55,7 +43,7 @@ static void set(struct feature *f, enum feature_status status, const char *fmt, 
 	va_end(args);
 }
 
-static void hint(struct feature *f, const char *fmt, ...)
+void feature_hint(struct feature *f, const char *fmt, ...)
 {
 	va_list args;
 
@@ -76,40 +64,6 @@ static bool read_number(const char *path, int64_t *value)
 	return end != text && !errno;
 }
 
-static uint64_t read_capabilities(void)
-{
-	_cleanup_free_ char *status = text_read_file("/proc/self/status", 65536, NULL);
-	const char *at = status ? strstr(status, "\nCapEff:") : NULL;
-
-	return at ? strtoull(at + strlen("\nCapEff:"), NULL, 16) : 0;
-}
-
-static bool has_capability(const struct machine *m, unsigned int capability)
-{
-	return m->capabilities & (UINT64_C(1) << capability);
-}
-
-/* Where root of a user namespace has every capability, and yet none that counts here. */
-static bool in_user_namespace(void)
-{
-	_cleanup_free_ char *map = text_read_file("/proc/self/uid_map", SMALL_FILE_MAX, NULL);
-	unsigned int inside, outside, count;
-
-	if (!map || sscanf(map, "%u %u %u", &inside, &outside, &count) != 3)
-		return false;
-	return inside != 0 || outside != 0 || count != UINT32_MAX;
-}
-
-static void hint_privilege(struct feature *f)
-{
-	if (in_user_namespace())
-		hint(f, "run prof as root of the machine, outside of the user namespace");
-	else if (geteuid() != 0)
-		hint(f, "run prof with sudo");
-	else
-		hint(f, "in a container: start it with --privileged");
-}
-
 static void probe_kernel(struct machine *m, struct feature *f)
 {
 	struct utsname name;
@@ -117,15 +71,15 @@ static void probe_kernel(struct machine *m, struct feature *f)
 
 	(void)m;
 	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2) {
-		set(f, FEATURE_NOTE, "its version is unknown");
+		feature_set(f, FEATURE_NOTE, "its version is unknown");
 		return;
 	}
-	set(f, FEATURE_OK, "%s", name.release);
+	feature_set(f, FEATURE_OK, "%s", name.release);
 	if (major > KERNEL_MAJOR_MIN || (major == KERNEL_MAJOR_MIN && minor >= KERNEL_MINOR_MIN))
 		return;
-	set(f, FEATURE_MISSING, "%s is too old: Linux %d.%d or newer is needed", name.release,
-	    KERNEL_MAJOR_MIN, KERNEL_MINOR_MIN);
-	hint(f, "boot a newer kernel");
+	feature_set(f, FEATURE_MISSING, "%s is too old: Linux %d.%d or newer is needed",
+		    name.release, KERNEL_MAJOR_MIN, KERNEL_MINOR_MIN);
+	feature_hint(f, "boot a newer kernel");
 }
 
 static void probe_btf(struct machine *m, struct feature *f)
@@ -134,14 +88,14 @@ static void probe_btf(struct machine *m, struct feature *f)
 
 	(void)m;
 	if (access(path, R_OK) == 0) {
-		set(f, FEATURE_OK, "%s", path);
+		feature_set(f, FEATURE_OK, "%s", path);
 		return;
 	}
-	set(f, FEATURE_MISSING, "%s: %s", path, strerror(errno));
+	feature_set(f, FEATURE_MISSING, "%s: %s", path, strerror(errno));
 	if (access("/sys/kernel", R_OK))
-		hint(f, "run: mount -t sysfs sysfs /sys");
+		feature_hint(f, "run: mount -t sysfs sysfs /sys");
 	else
-		hint(f, "boot a kernel with CONFIG_DEBUG_INFO_BTF=y");
+		feature_hint(f, "boot a kernel with CONFIG_DEBUG_INFO_BTF=y");
 }
 
 static void probe_lockdown(struct machine *m, struct feature *f)
@@ -151,47 +105,28 @@ static void probe_lockdown(struct machine *m, struct feature *f)
 
 	(void)m;
 	if (!text || !strstr(text, "[confidentiality]")) {
-		set(f, FEATURE_OK, "not in the way");
+		feature_set(f, FEATURE_OK, "not in the way");
 		return;
 	}
-	set(f, FEATURE_MISSING, "the kernel is locked down (confidentiality): BPF may not read it");
-	hint(f, "boot with lockdown=integrity");
-}
-
-static void probe_capabilities(struct machine *m, struct feature *f)
-{
-	bool bpf = has_capability(m, CAP_BPF), perfmon = has_capability(m, CAP_PERFMON);
-
-	if (has_capability(m, CAP_SYS_ADMIN)) {
-		set(f, FEATURE_OK, "CAP_SYS_ADMIN");
-	} else if (!bpf || !perfmon) {
-		set(f, FEATURE_MISSING, "not privileged: %s missing",
-		    perfmon ? "CAP_BPF is"
-		    : bpf   ? "CAP_PERFMON is"
-			    : "CAP_BPF and CAP_PERFMON are");
-		hint_privilege(f);
-	} else if (!has_capability(m, CAP_SYS_PTRACE)) {
-		set(f, FEATURE_NOTE,
-		    "CAP_SYS_PTRACE is missing: files of other users' processes are not opened");
-		hint_privilege(f);
-	} else {
-		set(f, FEATURE_OK, "CAP_BPF, CAP_PERFMON");
-	}
+	feature_set(f, FEATURE_MISSING,
+		    "the kernel is locked down (confidentiality): BPF may not read it");
+	feature_hint(f, "boot with lockdown=integrity");
 }
 
 static void probe_paranoid(struct machine *m, struct feature *f)
 {
 	if (m->paranoid == -2) {
-		set(f, FEATURE_MISSING, "the kernel has no perf events");
-		hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
+		feature_set(f, FEATURE_MISSING, "the kernel has no perf events");
+		feature_hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
 	} else if (m->paranoid <= PARANOID_MAX || !m->perf_code) {
 		/* Only some distributions' kernels know values above 2. */
-		set(f, FEATURE_OK, "%d", (int)m->paranoid);
+		feature_set(f, FEATURE_OK, "%d", (int)m->paranoid);
 	} else {
-		set(f, FEATURE_MISSING,
-		    "%d: above %d even CAP_PERFMON does not suffice, it takes CAP_SYS_ADMIN",
-		    (int)m->paranoid, PARANOID_MAX);
-		hint(f, "run: sudo sysctl kernel.perf_event_paranoid=%d", PARANOID_MAX);
+		feature_set(
+			f, FEATURE_MISSING,
+			"%d: above %d even CAP_PERFMON does not suffice, it takes CAP_SYS_ADMIN",
+			(int)m->paranoid, PARANOID_MAX);
+		feature_hint(f, "run: sudo sysctl kernel.perf_event_paranoid=%d", PARANOID_MAX);
 	}
 }
 
@@ -226,16 +161,16 @@ static void probe_bpf(struct machine *m, struct feature *f)
 
 	(void)m;
 	if (!ret) {
-		set(f, FEATURE_OK, "ring buffer and program loaded");
+		feature_set(f, FEATURE_OK, "ring buffer and program loaded");
 		return;
 	}
-	set(f, FEATURE_MISSING, "loading %s: %s", what, strerror(-ret));
+	feature_set(f, FEATURE_MISSING, "loading %s: %s", what, strerror(-ret));
 	if (ret == -EPERM || ret == -EACCES)
-		hint_privilege(f);
+		feature_hint_privilege(f);
 	else if (ret == -ENOSYS)
-		hint(f, "boot a kernel with CONFIG_BPF_SYSCALL=y");
+		feature_hint(f, "boot a kernel with CONFIG_BPF_SYSCALL=y");
 	else
-		hint(f, "boot a newer kernel");
+		feature_hint(f, "boot a newer kernel");
 }
 
 static int try_perf_event(uint32_t cpu)
@@ -249,14 +184,14 @@ static int try_perf_event(uint32_t cpu)
 static void probe_perf_event(struct machine *m, struct feature *f)
 {
 	if (!m->perf_code) {
-		set(f, FEATURE_OK, "cpu-clock on CPU %u", m->cpu);
+		feature_set(f, FEATURE_OK, "cpu-clock on CPU %u", m->cpu);
 		return;
 	}
-	set(f, FEATURE_MISSING, "perf_event_open: %s", strerror(-m->perf_code));
+	feature_set(f, FEATURE_MISSING, "perf_event_open: %s", strerror(-m->perf_code));
 	if (m->perf_code == -ENOSYS)
-		hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
+		feature_hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
 	else
-		hint_privilege(f);
+		feature_hint_privilege(f);
 }
 
 static void probe_pmu(struct machine *m, struct feature *f)
@@ -265,11 +200,12 @@ static void probe_pmu(struct machine *m, struct feature *f)
 	_cleanup_close_ int fd = sampling_event_open(&event, m->cpu);
 
 	if (fd >= 0)
-		set(f, FEATURE_OK, "hardware cycles");
+		feature_set(f, FEATURE_OK, "hardware cycles");
 	else if (m->perf_code)
-		set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
+		feature_set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
 	else
-		set(f, FEATURE_NOTE, "no hardware counters: cpu-clock is used instead of cycles");
+		feature_set(f, FEATURE_NOTE,
+			    "no hardware counters: cpu-clock is used instead of cycles");
 }
 
 static void probe_rings(struct machine *m, struct feature *f)
@@ -278,13 +214,13 @@ static void probe_rings(struct machine *m, struct feature *f)
 	struct error err = {0};
 
 	if (m->perf_code) {
-		set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
+		feature_set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
 	} else if (map_ring_open(&ring, m->cpu, &err) == 0) {
 		map_ring_free(ring);
-		set(f, FEATURE_OK, "mapped");
+		feature_set(f, FEATURE_OK, "mapped");
 	} else {
-		set(f, FEATURE_MISSING, "%.180s", err.text);
-		hint(f, "%.180s", err.hint);
+		feature_set(f, FEATURE_MISSING, "%.180s", err.text);
+		feature_hint(f, "%.180s", err.hint);
 	}
 }
 
@@ -294,13 +230,14 @@ static void probe_rate(struct machine *m, struct feature *f)
 
 	(void)m;
 	if (!read_number("/proc/sys/kernel/perf_event_max_sample_rate", &rate)) {
-		set(f, FEATURE_NOTE, "unknown");
+		feature_set(f, FEATURE_NOTE, "unknown");
 	} else if (rate < DEFAULT_RATE) {
 		/* The kernel lowers it by itself where sampling took too much time. */
-		set(f, FEATURE_NOTE, "%d Hz: less than the default of %d", (int)rate, DEFAULT_RATE);
-		hint(f, "run: sudo sysctl kernel.perf_event_max_sample_rate=10000");
+		feature_set(f, FEATURE_NOTE, "%d Hz: less than the default of %d", (int)rate,
+			    DEFAULT_RATE);
+		feature_hint(f, "run: sudo sysctl kernel.perf_event_max_sample_rate=10000");
 	} else {
-		set(f, FEATURE_OK, "at most %d Hz", (int)rate);
+		feature_set(f, FEATURE_OK, "at most %d Hz", (int)rate);
 	}
 }
 
@@ -327,14 +264,14 @@ static void probe_kptr(struct machine *m, struct feature *f)
 
 	read_number("/proc/sys/kernel/kptr_restrict", &restricted);
 	if (kernel_addresses_visible()) {
-		set(f, FEATURE_OK, "%d, addresses are visible", (int)restricted);
+		feature_set(f, FEATURE_OK, "%d, addresses are visible", (int)restricted);
 		return;
 	}
-	set(f, FEATURE_NOTE, "%d: kernel functions stay without names", (int)restricted);
+	feature_set(f, FEATURE_NOTE, "%d: kernel functions stay without names", (int)restricted);
 	if (restricted > 1)
-		hint(f, "run: sudo sysctl kernel.kptr_restrict=1");
-	else if (!has_capability(m, CAP_SYSLOG))
-		hint_privilege(f);
+		feature_hint(f, "run: sudo sysctl kernel.kptr_restrict=1");
+	else if (!machine_has_capability(m, CAP_SYSLOG))
+		feature_hint_privilege(f);
 }
 
 static void probe_tracefs(struct machine *m, struct feature *f)
@@ -348,12 +285,12 @@ static void probe_tracefs(struct machine *m, struct feature *f)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		/* Not to be seen by others where only root may enter: then it is mounted. */
 		if (access(paths[i], F_OK) == 0 || errno == EACCES) {
-			set(f, FEATURE_OK, "mounted");
+			feature_set(f, FEATURE_OK, "mounted");
 			return;
 		}
 	}
-	set(f, FEATURE_NOTE, "not mounted; recording does not need it");
-	hint(f, "run: sudo mount -t tracefs tracefs /sys/kernel/tracing");
+	feature_set(f, FEATURE_NOTE, "not mounted; recording does not need it");
+	feature_hint(f, "run: sudo mount -t tracefs tracefs /sys/kernel/tracing");
 }
 
 static void probe_files(struct machine *m, struct feature *f)
@@ -362,13 +299,14 @@ static void probe_files(struct machine *m, struct feature *f)
 
 	(void)m;
 	if (getrlimit(RLIMIT_NOFILE, &limit)) {
-		set(f, FEATURE_NOTE, "unknown");
+		feature_set(f, FEATURE_NOTE, "unknown");
 	} else if (limit.rlim_max < FILES_WANTED) {
-		set(f, FEATURE_NOTE, "at most %u open files: names may be missing",
-		    (unsigned int)limit.rlim_max);
-		hint(f, "run: ulimit -Hn %d", FILES_WANTED);
+		feature_set(f, FEATURE_NOTE, "at most %u open files: names may be missing",
+			    (unsigned int)limit.rlim_max);
+		feature_hint(f, "run: ulimit -Hn %d", FILES_WANTED);
 	} else {
-		set(f, FEATURE_OK, "at most %llu open files", (unsigned long long)limit.rlim_max);
+		feature_set(f, FEATURE_OK, "at most %llu open files",
+			    (unsigned long long)limit.rlim_max);
 	}
 }
 
@@ -380,7 +318,7 @@ static const struct probe {
 	{"kernel", probe_kernel},
 	{"btf", probe_btf},
 	{"lockdown", probe_lockdown},
-	{"capabilities", probe_capabilities},
+	{"capabilities", feature_probe_capabilities},
 	{"perf_event_paranoid", probe_paranoid},
 	{"perf_event", probe_perf_event},
 	{"bpf", probe_bpf},
@@ -409,7 +347,7 @@ static uint32_t first_online_cpu(void)
 
 size_t features_probe(struct feature *features, size_t max)
 {
-	struct machine m = {.capabilities = read_capabilities(), .cpu = first_online_cpu()};
+	struct machine m = {.capabilities = machine_read_capabilities(), .cpu = first_online_cpu()};
 	size_t count = max < PROBE_COUNT ? max : PROBE_COUNT;
 
 	if (!read_number("/proc/sys/kernel/perf_event_paranoid", &m.paranoid))

@@ -17,8 +17,8 @@ enum feature_status {
 struct feature {
 	const char *name; /* "kernel", "btf", "bpf", "perf_event_paranoid", "capabilities", … */
 	enum feature_status status;
-	char detail[192]; /* what was found */
-	char hint[192]; /* the one command that mends it, empty where nothing is to mend */
+	char detail[320]; /* what was found */
+	char hint[256]; /* the one command that mends it, empty where nothing is to mend */
 };
 
 #define FEATURES_MAX 24

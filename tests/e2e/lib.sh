@@ -63,6 +63,13 @@ like() { # DESCRIPTION GOT REGEX
 		fail "$1" "got:    $2"$'\n'"wanted: $3"
 	fi
 }
+unlike() { # DESCRIPTION GOT REGEX
+	if [[ $2 =~ $3 ]]; then
+		fail "$1" "got:    $2"$'\n'"unwanted: $3"
+	else
+		pass "$1"
+	fi
+}
 done_testing() {
 	echo "1..$test_count"
 }

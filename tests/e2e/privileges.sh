@@ -77,6 +77,57 @@ is "SUDO_UID that is no number: root" "$out" 0
 run env SUDO_UID=0 SUDO_GID=0 "$prof" record -q -o zero.json.gz -- id -u
 is "SUDO_UID=0: root" "$out" 0
 
-is "no temporary files are left" "$(leftovers . "$tmp/closed")" ""
+# By file capabilities: what `prof check` says to do is done, and suffices.
+run as_user "$prof" check
+setcap=$(grep -o 'setcap [^ ]* [^ ]*' <<<"$out" | head -1)
+like "prof check: the command that grants what is missing" "$setcap" "^setcap cap_bpf.* $prof\$"
+# shellcheck disable=SC2086 # a command and its arguments
+ok "it can be run" $setcap
+run as_user "$prof" check
+is "file capabilities: prof check" "$status" 0
+unlike "file capabilities: nothing is missing" "$out" 'missing|note +capabilities'
+cat >work.py <<'CODE'
+import os
+with open(f"/proc/{os.getppid()}/status") as file:
+    print(next(line.split()[1] for line in file if line.startswith("CapPrm")))
+with open("/proc/self/status") as file:
+    print(next(line.split()[1] for line in file if line.startswith("CapPrm")))
+print(sum(i * i for i in range(3000000)))
+CODE
+run as_user "$prof" record -q -o capabilities.json.gz -- python3 work.py
+is "file capabilities: exit status" "$status" 0
+is "file capabilities: the command has none" "$(sed -n 2p <<<"$out")" 0000000000000000
+judge "file capabilities: names of the program and of the kernel" capabilities.json.gz <<'CODE'
+found = {f["name"] for _, _, _, frames in samples() for f in frames}
+expect(any(name.startswith("_PyEval") or name.startswith("Py") for name in found), found)
+expect(any("page_fault" in name or "syscall" in name for name in found), found)
+CODE
+is "file capabilities: whose profile" "$(stat -c '%u %a' capabilities.json.gz)" "$uid 600"
+setcap cap_bpf=ep "$prof"
+refuses "one capability is missing: which, and what to do" 125 'cap_perfmon.*setcap' \
+	as_user "$prof" record -o x.json.gz -- touch started
+setcap -r "$prof"
+
+# Root of a container has only some. What recording does not take is given up at once.
 cd "$tmp" || exit 1
+bounds=-all,+bpf,+perfmon,+sys_ptrace,+dac_read_search,+checkpoint_restore,+syslog
+run unshare --pid --fork --mount-proc setpriv --bounding-set=$bounds \
+	"$prof" record -q -o container.json.gz --stats container.stats -- python3 home/work.py
+is "a container with few capabilities: exit status" "$status" 0
+judge "a container with few capabilities: the profile" container.json.gz container.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+found = {f["name"] for _, _, _, frames in samples() for f in frames}
+expect(any(name.startswith("_PyEval") or name.startswith("Py") for name in found), found)
+expect(stats["whole"] > 0.95 * stats["cpu_samples"] - stats["kernel_only"] - stats["exiting"], stats)
+CODE
+run "$prof" record -q -o root.json.gz -- python3 home/work.py
+ok "root: the recorder has given up what it does not need" python3 - "$(head -1 <<<"$out")" <<'CODE'
+import sys
+SYS_ADMIN, NET_ADMIN, SYS_MODULE, PERFMON = 21, 12, 16, 38
+held = int(sys.argv[1], 16)
+sys.exit(not held >> PERFMON & 1 or any(held >> bit & 1 for bit in (SYS_ADMIN, NET_ADMIN, SYS_MODULE)))
+CODE
+
+is "no temporary files are left" "$(leftovers . home closed)" ""
 done_testing

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* What this process may do, and how it comes to be allowed the rest. See capabilities(7). */
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/live/feature_probe.h"
+
+#define SMALL_FILE_MAX 4096
+
+uint64_t machine_read_capabilities(void)
+{
+	_cleanup_free_ char *status = text_read_file("/proc/self/status", 65536, NULL);
+	const char *at = status ? strstr(status, "\nCapEff:") : NULL;
+
+	return at ? strtoull(at + strlen("\nCapEff:"), NULL, 16) : 0;
+}
+
+bool machine_has_capability(const struct machine *m, unsigned int capability)
+{
+	return m->capabilities & (UINT64_C(1) << capability);
+}
+
+/* Where root of a user namespace has every capability, and yet none that counts here. */
+static bool in_user_namespace(void)
+{
+	_cleanup_free_ char *map = text_read_file("/proc/self/uid_map", SMALL_FILE_MAX, NULL);
+	unsigned int inside, outside, count;
+
+	if (!map || sscanf(map, "%u %u %u", &inside, &outside, &count) != 3)
+		return false;
+	return inside != 0 || outside != 0 || count != UINT32_MAX;
+}
+
+/* What recording takes; `without`: what is missing where it is, NULL: the recording. */
+static const struct {
+	unsigned int number;
+	const char *name, *without;
+} capabilities[] = {
+	{CAP_BPF, "bpf", NULL},
+	{CAP_PERFMON, "perfmon", NULL},
+	{CAP_SYS_PTRACE, "sys_ptrace", "other users' processes stay without names"},
+	{CAP_DAC_READ_SEARCH, "dac_read_search", "files that others may not read stay unread"},
+	{CAP_CHECKPOINT_RESTORE, "checkpoint_restore", "deleted files stay unread"},
+	{CAP_SYSLOG, "syslog", "kernel functions stay without names"},
+	{CAP_IPC_LOCK, "ipc_lock", "one recording at a time"},
+};
+
+#define CAPABILITY_COUNT (sizeof(capabilities) / sizeof(capabilities[0]))
+
+static void hint_setcap(struct feature *f)
+{
+	_cleanup_(strbuf_release) struct strbuf list = {0};
+	char path[64];
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+
+	for (size_t i = 0; i < CAPABILITY_COUNT; i++)
+		strbuf_addf(&list, "%scap_%s", i ? "," : "", capabilities[i].name);
+	/* What is longer than that, its caller knows better than to have it repeated. */
+	if (size <= 0 || (size_t)size >= sizeof(path))
+		size = snprintf(path, sizeof(path), "PROF");
+	feature_hint(f, "run prof with sudo, or once: sudo setcap %s+ep %.*s", strbuf_text(&list),
+		     (int)size, path);
+}
+
+void feature_hint_privilege(struct feature *f)
+{
+	if (in_user_namespace())
+		feature_hint(f, "run prof as root of the machine, outside of the user namespace");
+	else if (geteuid() != 0)
+		hint_setcap(f);
+	else
+		feature_hint(f, "in a container: start it with --privileged, or with --cap-add for "
+				"BPF, PERFMON, SYS_PTRACE, SYSLOG, DAC_READ_SEARCH, "
+				"CHECKPOINT_RESTORE");
+}
+
+/* CAP_SYS_ADMIN is what CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE were split off from. */
+static bool may(const struct machine *m, unsigned int capability)
+{
+	return machine_has_capability(m, capability) ||
+	       (machine_has_capability(m, CAP_SYS_ADMIN) &&
+		(capability == CAP_BPF || capability == CAP_PERFMON ||
+		 capability == CAP_CHECKPOINT_RESTORE));
+}
+
+void feature_probe_capabilities(struct machine *m, struct feature *f)
+{
+	_cleanup_(strbuf_release) struct strbuf missing = {0};
+
+	feature_set(f, FEATURE_OK, "all that recording takes");
+	for (size_t i = 0; i < CAPABILITY_COUNT; i++) {
+		const char *without = capabilities[i].without;
+
+		if (may(m, capabilities[i].number))
+			continue;
+		if (!without)
+			f->status = FEATURE_MISSING;
+		else if (f->status == FEATURE_MISSING)
+			break; /* more than enough to say */
+		else
+			f->status = FEATURE_NOTE;
+		strbuf_addf(&missing, "%scap_%s", missing.size ? ", " : "", capabilities[i].name);
+		if (without)
+			strbuf_addf(&missing, " (%s)", without);
+	}
+	if (f->status == FEATURE_OK)
+		return;
+	feature_set(f, f->status, "%smissing %s",
+		    f->status == FEATURE_MISSING ? "not privileged: " : "", strbuf_text(&missing));
+	feature_hint_privilege(f);
+}

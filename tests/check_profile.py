@@ -171,6 +171,11 @@ class _Stacks:
                     break
                 node -= offset
             known.reverse()
+            # A frame without a category has that of its caller.
+            for i in range(1, len(known)):
+                if known[i]["category"] is None:
+                    known[i] = {**known[i], "category": known[i - 1]["category"],
+                                "subcategory": known[i - 1]["subcategory"]}
             self.cache[stack] = known
         return known
 

@@ -16,6 +16,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/export/jsonw.h"
+#include "lib/profile/categories.h"
 #include "lib/profile/profile.h"
 
 /* The version of the processed format that all of this writes. */
@@ -41,6 +42,7 @@ struct firefox_lib {
 struct firefox_frame {
 	int32_t lib, address; /* both known or both not */
 	uint32_t func, symbol; /* symbol may be NO_POSITION */
+	struct frame_category category;
 };
 
 struct firefox_func {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/export/firefox.h"
 
-#include "lib/profile/categories.h"
-
 #define RESOURCE_LIBRARY 1
 
 static void table_begin(struct jsonw *w, const char *name)
@@ -66,20 +64,11 @@ static void write_stacks(const struct firefox *f, struct jsonw *w)
 	table_end(w, stacks->rows.count);
 }
 
-static uint8_t category_of(const struct frame *frame)
+/* `value` of a frame with that category; without one it has that of the frame that called it. */
+static char *format_category(char *at, const struct firefox_frame *frame, uint8_t value)
 {
-	uint8_t category, subcategory;
-
-	category_of_frame(frame->kind, &category, &subcategory);
-	return category;
-}
-
-static uint8_t subcategory_of(const struct frame *frame)
-{
-	uint8_t category, subcategory;
-
-	category_of_frame(frame->kind, &category, &subcategory);
-	return subcategory;
+	return frame->category.category == CATEGORY_OF_CALLER ? jsonw_format_null(at)
+							      : jsonw_format_u64(at, value);
 }
 
 static void write_frames(const struct firefox *f, struct jsonw *w)
@@ -94,10 +83,10 @@ static void write_frames(const struct firefox *f, struct jsonw *w)
 		       jsonw_format_i64(at, row->lib));
 	FIREFOX_COLUMN(w, "inlineDepth", &frames->rows, struct frame, row, at,
 		       jsonw_format_u64(at, row->inline_depth));
-	FIREFOX_COLUMN(w, "category", &frames->rows, struct frame, row, at,
-		       jsonw_format_u64(at, category_of(row)));
-	FIREFOX_COLUMN(w, "subcategory", &frames->rows, struct frame, row, at,
-		       jsonw_format_u64(at, subcategory_of(row)));
+	FIREFOX_COLUMN(w, "category", &f->frames, struct firefox_frame, row, at,
+		       format_category(at, row, row->category.category));
+	FIREFOX_COLUMN(w, "subcategory", &f->frames, struct firefox_frame, row, at,
+		       format_category(at, row, row->category.subcategory));
 	FIREFOX_COLUMN(w, "func", &f->frames, struct firefox_frame, row, at,
 		       jsonw_format_u64(at, row->func));
 	FIREFOX_COLUMN(w, "nativeSymbol", &f->frames, struct firefox_frame, row, at,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 
 string_id firefox_clean(struct firefox *f, string_id id)
 {
@@ -233,6 +234,7 @@ void firefox_tables_init(struct firefox *f)
 {
 	const struct frames *frames = &f->profile->frames;
 	size_t count = frames->rows.count;
+	_cleanup_free_ struct frame_category *categories_of = categories_of_frames(f->profile);
 
 	/* All bits set is NO_LIB, too. */
 	f->module_libs = (int32_t *)new_positions(f->profile->modules.rows.count);
@@ -244,6 +246,7 @@ void firefox_tables_init(struct firefox *f)
 		struct firefox_frame *row = &f->frames.items[i];
 
 		place_frame(f, &frames->rows.items[i], row);
+		row->category = categories_of[i];
 		row->symbol = find_symbol(f, frames->rows.items[i].symbol, row);
 	}
 	/* Only now it is known of every module whether it is a lib. */

@@ -1,21 +1,191 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/categories.h"
 
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/text.h"
+#include "lib/profile/kernel_areas.h"
+
+/* Neither known nor looked for yet. */
+#define NOT_ASKED UINT8_MAX
+
 static const char *const only_other[] = {"Other", NULL};
 static const char *const of_user[USER_SUBCATEGORY_COUNT + 1] = {
-	[USER_OTHER] = "Other",
-	[USER_GUESS] = "Guess",
+	[USER_OTHER] = "Other",	    [USER_GUESS] = "Guess",	  [USER_PROGRAM] = "Program",
+	[USER_LIBC] = "C library",  [USER_LIBRARY] = "Libraries", [USER_JIT] = "JIT",
+	[USER_UNNAMED] = "Unnamed",
+};
+static const char *const of_kernel[KERNEL_SUBCATEGORY_COUNT + 1] = {
+	[KERNEL_OTHER] = "Other",
+	[KERNEL_SYSCALL] = "System call",
+	[KERNEL_FAULT] = "Fault",
+	[KERNEL_INTERRUPT] = "Interrupt",
+	[KERNEL_SCHEDULER] = "Scheduler",
+	[KERNEL_MEMORY] = "Memory",
+	[KERNEL_FILES] = "Files",
+	[KERNEL_NETWORK] = "Network",
+	[KERNEL_BPF] = "BPF",
 };
 
 const struct category_row categories[CATEGORY_COUNT] = {
 	[CATEGORY_OTHER] = {"Other", "grey", only_other},
 	[CATEGORY_USER] = {"User", "yellow", of_user},
-	[CATEGORY_KERNEL] = {"Kernel", "orange", only_other},
+	[CATEGORY_KERNEL] = {"Kernel", "orange", of_kernel},
 	[CATEGORY_IDLE] = {"Idle", "transparent", only_other},
 };
 
-void category_of_frame(uint8_t kind, uint8_t *category, uint8_t *subcategory)
+/* What was found out about modules and functions, of which there are fewer than frames. */
+struct classes {
+	const struct profile *profile;
+	struct kernel_areas *areas;
+	uint8_t *modules; /* enum user_subcategory by module_id */
+	uint8_t *funcs; /* enum kernel_subcategory by func_id, or KERNEL_AREA_ANY */
+	bool *has_kernel_caller; /* by frame_id: in each stack with it */
+};
+
+static bool starts_with_one_of(const char *name, const char *const *prefixes)
 {
-	*category = kind == PROFILE_FRAME_KERNEL ? CATEGORY_KERNEL : CATEGORY_USER;
-	*subcategory = kind == PROFILE_FRAME_GUESS ? USER_GUESS : USER_OTHER;
+	for (; *prefixes; prefixes++) {
+		if (text_starts_with(name, *prefixes))
+			return true;
+	}
+	return false;
+}
+
+static bool is_c_library(const char *name)
+{
+	/* As older releases of glibc named them: "libm-2.31.so". */
+	static const char *const prefixes[] = {
+		"libc.so",    "libc-2.",       "libc.musl-",   "ld-linux", "ld-musl-",
+		"ld-2.",      "ld.so",	       "libm.so",      "libm-2.",  "libmvec.",
+		"libmvec-2.", "libpthread.so", "librt.",       "librt-2.", "libdl.so",
+		"libdl-2.",   "libpthread-2.", "libresolv.so", NULL};
+
+	return starts_with_one_of(name, prefixes);
+}
+
+/* By name, as nothing else tells a library from a program that can be placed anywhere. */
+static bool is_library(const char *name)
+{
+	return strstr(name, ".so.") || text_ends_with(name, ".so") ||
+	       text_ends_with(name, ".node") || text_ends_with(name, ".dll");
+}
+
+static uint8_t class_of_module(const struct profile *p, const struct module *module)
+{
+	const char *name = strings_get(&p->strings, module->name);
+
+	if (module->kind == PROFILE_MODULE_ANON ||
+	    text_starts_with(strings_get(&p->strings, module->path), "/memfd:"))
+		return USER_JIT;
+	if (module->kind == PROFILE_MODULE_VDSO || is_c_library(name))
+		return USER_LIBC;
+	return is_library(name) ? USER_LIBRARY : USER_PROGRAM;
+}
+
+/* Frames that nobody has tried to name may still get one from others. */
+static bool is_nameless(const struct profile *p, const struct frame *frame)
+{
+	return frame->func != NO_FUNC && !p->funcs.rows.items[frame->func].is_named;
+}
+
+static uint8_t user_subcategory(struct classes *c, const struct frame *frame)
+{
+	const struct profile *p = c->profile;
+	uint8_t *class;
+
+	if (frame->kind == PROFILE_FRAME_GUESS)
+		return USER_GUESS;
+	if (frame->module == NO_MODULE)
+		return is_nameless(p, frame) ? USER_UNNAMED : USER_OTHER;
+	class = &c->modules[frame->module];
+	if (*class == NOT_ASKED)
+		*class = class_of_module(p, &p->modules.rows.items[frame->module]);
+	return *class != USER_JIT && is_nameless(p, frame) ? USER_UNNAMED : *class;
+}
+
+/* The name of a module says which part of the kernel it is where its functions' do not. */
+static uint8_t area_of_func(const struct classes *c, const struct func *func)
+{
+	const struct profile *p = c->profile;
+	const struct module *module = func->module == NO_MODULE
+					      ? NULL
+					      : &p->modules.rows.items[func->module];
+	const char *file = NULL;
+	uint8_t area;
+
+	if (func->file != NO_SOURCE_FILE)
+		file = strings_get(&p->strings, p->source_files.rows.items[func->file].path);
+	area = kernel_areas_of_function(c->areas, strings_get(&p->strings, func->name), file);
+	if (area == KERNEL_AREA_ANY && module && module->kind == PROFILE_MODULE_KERNEL_MODULE)
+		area = kernel_areas_of_module(c->areas, strings_get(&p->strings, module->name));
+	return area;
+}
+
+static struct frame_category kernel_category(struct classes *c, frame_id id)
+{
+	const struct frame *frame = &c->profile->frames.rows.items[id];
+	uint8_t area = KERNEL_AREA_ANY;
+
+	if (frame->func != NO_FUNC) {
+		uint8_t *known = &c->funcs[frame->func];
+
+		if (*known == NOT_ASKED)
+			*known = area_of_func(c, &c->profile->funcs.rows.items[frame->func]);
+		area = *known;
+	}
+	if (area != KERNEL_AREA_ANY)
+		return (struct frame_category){CATEGORY_KERNEL, area};
+	if (c->has_kernel_caller[id])
+		return (struct frame_category){CATEGORY_OF_CALLER, 0};
+	return (struct frame_category){CATEGORY_KERNEL, KERNEL_OTHER};
+}
+
+static void find_kernel_callers(struct classes *c)
+{
+	const struct stacks *stacks = &c->profile->stacks;
+	const struct frame *frames = c->profile->frames.rows.items;
+
+	memset(c->has_kernel_caller, true, c->profile->frames.rows.count);
+	vec_for_each(&stacks->rows, const struct stack *, stack) {
+		const struct stack *parent = &stacks->rows.items[stack->parent];
+
+		if (stack->parent == NO_STACK || frames[parent->frame].kind != PROFILE_FRAME_KERNEL)
+			c->has_kernel_caller[stack->frame] = false;
+	}
+}
+
+static void *new_filled(size_t count)
+{
+	return memset(xmalloc(count + 1), NOT_ASKED, count + 1);
+}
+
+struct frame_category *categories_of_frames(const struct profile *p)
+{
+	size_t count = p->frames.rows.count;
+	struct frame_category *of = xcalloc(count + 1, sizeof(*of));
+	struct classes c = {
+		.profile = p,
+		.areas = kernel_areas_new(),
+		.modules = new_filled(p->modules.rows.count),
+		.funcs = new_filled(p->funcs.rows.count),
+		.has_kernel_caller = xcalloc(count + 1, sizeof(bool)),
+	};
+
+	find_kernel_callers(&c);
+	for (size_t i = 0; i < count; i++) {
+		const struct frame *frame = &p->frames.rows.items[i];
+
+		if (frame->kind == PROFILE_FRAME_KERNEL)
+			of[i] = kernel_category(&c, (frame_id)i);
+		else
+			of[i] = (struct frame_category){CATEGORY_USER, user_subcategory(&c, frame)};
+	}
+	kernel_areas_free(c.areas);
+	free(c.modules);
+	free(c.funcs);
+	free(c.has_kernel_caller);
+	return of;
 }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/profile/categories.h"
 #include "lib/profile/threads.h"
 
 static int setup(void **state)
@@ -110,32 +109,6 @@ static void busiest_are_those_with_most_cpu_time(void **state)
 	assert_int_equal(positions[1], 3);
 }
 
-static void categories_are_those_users_rely_on(void **state)
-{
-	static const char *const names[] = {"Other", "User", "Kernel", "Idle"};
-	static const struct {
-		const char *category, *subcategory;
-	} of_kind[] = {
-		[PROFILE_FRAME_NATIVE] = {"User", "Other"},
-		[PROFILE_FRAME_KERNEL] = {"Kernel", "Other"},
-		[PROFILE_FRAME_GUESS] = {"User", "Guess"},
-		[PROFILE_FRAME_SIGNAL] = {"User", "Other"},
-	};
-	uint8_t category, subcategory;
-
-	(void)state;
-	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
-		assert_string_equal(categories[i].name, names[i]);
-		assert_string_equal(categories[i].subcategories[0], "Other");
-	}
-	for (uint8_t kind = PROFILE_FRAME_NATIVE; kind <= PROFILE_FRAME_SIGNAL; kind++) {
-		category_of_frame(kind, &category, &subcategory);
-		assert_string_equal(categories[category].name, of_kind[kind].category);
-		assert_string_equal(categories[category].subcategories[subcategory],
-				    of_kind[kind].subcategory);
-	}
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -145,7 +118,6 @@ int main(void)
 		TEST(processes_stay_together),
 		TEST(no_threads_have_an_order_too),
 		TEST(busiest_are_those_with_most_cpu_time),
-		TEST(categories_are_those_users_rely_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/profile/categories.h"
+#include "lib/profile/kernel_areas.h"
+
+static struct profile *p;
+
+static int setup(void **state)
+{
+	(void)state;
+	p = profile_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	profile_free(p);
+	return 0;
+}
+
+static module_id add_module(enum profile_module_kind kind, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return modules_add(&p->modules, kind, strings_intern(&p->strings, path),
+			   strings_intern(&p->strings, slash ? slash + 1 : path));
+}
+
+/* A frame of a function with that name; NULL: of none. */
+static frame_id add_frame(module_id module, const char *func, uint8_t kind, bool is_named)
+{
+	struct frame frame = {
+		.module = module,
+		.func = NO_FUNC,
+		.offset = p->frames.rows.count,
+		.symbol = NO_SYMBOL,
+		.kind = kind,
+	};
+
+	if (func)
+		frame.func = funcs_intern(&p->funcs,
+					  &(struct func){strings_intern(&p->strings, func), module,
+							 NO_SOURCE_FILE, is_named});
+	return frames_intern(&p->frames, &frame);
+}
+
+static void check(frame_id id, const char *category, const char *subcategory)
+{
+	struct frame_category *all = categories_of_frames(p), found = all[id];
+
+	free(all);
+	if (!category) {
+		assert_int_equal(found.category, CATEGORY_OF_CALLER);
+		assert_int_equal(found.subcategory, 0);
+		return;
+	}
+	assert_in_range(found.category, 0, CATEGORY_COUNT - 1);
+	assert_string_equal(categories[found.category].name, category);
+	assert_string_equal(categories[found.category].subcategories[found.subcategory],
+			    subcategory);
+}
+
+static void names_are_those_users_rely_on(void **state)
+{
+	static const char *const names[] = {"Other", "User", "Kernel", "Idle"};
+
+	(void)state;
+	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
+		assert_string_equal(categories[i].name, names[i]);
+		assert_string_equal(categories[i].subcategories[0], "Other");
+	}
+	assert_null(categories[CATEGORY_USER].subcategories[USER_SUBCATEGORY_COUNT]);
+	assert_null(categories[CATEGORY_KERNEL].subcategories[KERNEL_SUBCATEGORY_COUNT]);
+	for (size_t i = 0; i < USER_SUBCATEGORY_COUNT; i++)
+		assert_non_null(categories[CATEGORY_USER].subcategories[i]);
+	for (size_t i = 0; i < KERNEL_SUBCATEGORY_COUNT; i++)
+		assert_non_null(categories[CATEGORY_KERNEL].subcategories[i]);
+}
+
+static void user_code_by_its_file(void **state)
+{
+	static const struct {
+		const char *path, *subcategory;
+	} files[] = {
+		{"/bin/sh", "Program"},
+		{"/opt/libreoffice/soffice.bin", "Program"},
+		{"/usr/bin/python3.11", "Program"},
+		{"/lib/x86_64-linux-gnu/libc.so.6", "C library"},
+		{"/lib/libc-2.31.so", "C library"},
+		{"/lib/ld-musl-x86_64.so.1", "C library"},
+		{"/lib64/ld-linux-x86-64.so.2", "C library"},
+		{"/lib/libm.so.6", "C library"},
+		{"/lib/libmagic.so.1", "Libraries"},
+		{"/lib/libcrypt.so.1", "Libraries"},
+		{"/usr/lib/libz.so", "Libraries"},
+		{"/usr/lib/python3/_json.cpython-311-x86_64-linux-gnu.so", "Libraries"},
+		{"/memfd:jit", "JIT"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		module_id module = add_module(PROFILE_MODULE_FILE, files[i].path);
+
+		check(add_frame(module, "f", PROFILE_FRAME_NATIVE, true), "User",
+		      files[i].subcategory);
+	}
+	check(add_frame(add_module(PROFILE_MODULE_VDSO, "[vdso]"), "f", PROFILE_FRAME_NATIVE, true),
+	      "User", "C library");
+	check(add_frame(add_module(PROFILE_MODULE_ANON, "[anon]"), NULL, PROFILE_FRAME_NATIVE,
+			false),
+	      "User", "JIT");
+}
+
+static void guesses_and_code_without_a_name(void **state)
+{
+	module_id module = add_module(PROFILE_MODULE_FILE, "/bin/sh");
+
+	(void)state;
+	check(add_frame(module, "f", PROFILE_FRAME_GUESS, true), "User", "Guess");
+	check(add_frame(module, "f", PROFILE_FRAME_SIGNAL, true), "User", "Program");
+	check(add_frame(module, "fun_12", PROFILE_FRAME_NATIVE, false), "User", "Unnamed");
+	check(add_frame(module, NULL, PROFILE_FRAME_NATIVE, false), "User", "Program");
+	check(add_frame(NO_MODULE, "0x12", PROFILE_FRAME_NATIVE, false), "User", "Unnamed");
+	check(add_frame(NO_MODULE, NULL, PROFILE_FRAME_NATIVE, false), "User", "Other");
+	check(add_frame(NO_MODULE, "f", PROFILE_FRAME_NATIVE, true), "User", "Other");
+}
+
+static void kernel_helpers_have_that_of_their_caller(void **state)
+{
+	module_id program = add_module(PROFILE_MODULE_FILE, "/bin/sh");
+	module_id kernel = add_module(PROFILE_MODULE_KERNEL, "[kernel.kallsyms]");
+	module_id driver = add_module(PROFILE_MODULE_KERNEL_MODULE, "[ext4]");
+	frame_id user = add_frame(program, "main", PROFILE_FRAME_NATIVE, true);
+	frame_id entry = add_frame(kernel, "do_syscall_64", PROFILE_FRAME_KERNEL, true);
+	frame_id copy = add_frame(kernel, "memcpy", PROFILE_FRAME_KERNEL, true);
+	frame_id nameless = add_frame(kernel, NULL, PROFILE_FRAME_KERNEL, false);
+	frame_id own = add_frame(driver, "helper", PROFILE_FRAME_KERNEL, true);
+	stack_id stack = stacks_intern(&p->stacks, NO_STACK, user);
+
+	(void)state;
+	stack = stacks_intern(&p->stacks, stack, entry);
+	stack = stacks_intern(&p->stacks, stack, copy);
+	stack = stacks_intern(&p->stacks, stack, nameless);
+	stack = stacks_intern(&p->stacks, stack, own);
+	check(entry, "Kernel", "System call");
+	check(copy, NULL, NULL);
+	check(nameless, NULL, NULL);
+	check(own, "Kernel", "Files");
+	/* Once it is seen without a caller in the kernel, it is not of anybody's category. */
+	stacks_intern(&p->stacks, NO_STACK, nameless);
+	stacks_intern(&p->stacks, 0, copy);
+	check(nameless, "Kernel", "Other");
+	check(copy, "Kernel", "Other");
+}
+
+static void areas_of_the_kernel(void **state)
+{
+	static const struct {
+		const char *name, *file;
+		int area;
+	} functions[] = {
+		{"entry_SYSCALL_64_after_hwframe", NULL, KERNEL_SYSCALL},
+		{"__x64_sys_read", "/src/fs/read_write.c", KERNEL_SYSCALL},
+		{"__arm64_sys_read", NULL, KERNEL_SYSCALL},
+		{"el0_svc_common.constprop.0", NULL, KERNEL_SYSCALL},
+		{"el0t_64_sync", NULL, KERNEL_AREA_ANY},
+		{"el0_da", NULL, KERNEL_FAULT},
+		{"asm_exc_page_fault", NULL, KERNEL_FAULT},
+		{"asm_exc_nmi", NULL, KERNEL_INTERRUPT},
+		{"asm_sysvec_apic_timer_interrupt", NULL, KERNEL_INTERRUPT},
+		{"__schedule", NULL, KERNEL_SCHEDULER},
+		{"schedule_timeout", NULL, KERNEL_SCHEDULER},
+		{"io_schedule", NULL, KERNEL_SCHEDULER},
+		{"io_read", NULL, KERNEL_FILES},
+		{"kfree", NULL, KERNEL_MEMORY},
+		{"kfree_skb_reason", NULL, KERNEL_NETWORK},
+		{"clear_page_erms", NULL, KERNEL_MEMORY},
+		{"vfs_read", NULL, KERNEL_FILES},
+		{"tcp_sendmsg_locked.isra.0", NULL, KERNEL_NETWORK},
+		{"bpf_prog_6deef7357e7b4530_sd", NULL, KERNEL_BPF},
+		{"_raw_spin_lock", NULL, KERNEL_AREA_ANY},
+		{"memcpy", NULL, KERNEL_AREA_ANY},
+		{"", NULL, KERNEL_AREA_ANY},
+		{"___", NULL, KERNEL_AREA_ANY},
+		{"\xff", NULL, KERNEL_AREA_ANY},
+		{"anything", "/home/x/linux-6.1/mm/memory.c", KERNEL_MEMORY},
+		{"anything", "/net/build/linux/kernel/sched/fair.c", KERNEL_SCHEDULER},
+		{"anything", "/net/linux/include/linux/slab.h", KERNEL_AREA_ANY},
+		{"vfs_like", "/linux/lib/string.c", KERNEL_AREA_ANY},
+		{"anything", "/linux/drivers/net/veth.c", KERNEL_NETWORK},
+	};
+	struct kernel_areas *areas = kernel_areas_new();
+	char longest[1000];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		assert_int_equal(
+			kernel_areas_of_function(areas, functions[i].name, functions[i].file),
+			functions[i].area);
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_int_equal(kernel_areas_of_function(areas, longest, NULL), KERNEL_AREA_ANY);
+	assert_int_equal(kernel_areas_of_module(areas, longest), KERNEL_AREA_ANY);
+	assert_int_equal(kernel_areas_of_module(areas, "[xfs]"), KERNEL_FILES);
+	assert_int_equal(kernel_areas_of_module(areas, "[nf_tables]"), KERNEL_NETWORK);
+	assert_int_equal(kernel_areas_of_module(areas, "[dummy]"), KERNEL_AREA_ANY);
+	kernel_areas_free(areas);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(names_are_those_users_rely_on),
+		TEST(user_code_by_its_file),
+		TEST(guesses_and_code_without_a_name),
+		TEST(kernel_helpers_have_that_of_their_caller),
+		TEST(areas_of_the_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -29,6 +29,7 @@ enum {
 struct tracked_process {
 	__u64 start; /* its start time, so that a pid that is used again is not taken for it */
 	__u64 first_exec; /* its task's exec count when it was entered */
+	__u64 entered; /* when a scan found it; 0: its beginning was recorded */
 };
 
 /* Read-only data: constant for the verifier, so unused branches cost nothing. */
@@ -39,7 +40,8 @@ struct bpf_config {
 	__u32 stack_limit; /* user frames that bpf_get_stack gives at most */
 	__u32 copy_bytes; /* 0: no copies */
 	__u32 unwind; /* how user stacks are found; 0: not at all */
-	__u32 record_all; /* every task, not only tracked processes */
+	__u32 record_all; /* every process, whoever its parent is */
+	__u32 skip_children; /* a tracked process's children are not tracked, too */
 };
 
 /* One a CPU, only ever added to by the programs that run on that CPU. */

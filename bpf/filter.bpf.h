@@ -19,6 +19,15 @@ struct tracked {
 	__type(value, struct tracked_process);
 };
 
+/* Pids, as user space sees them, that a scan is to enter. */
+struct wanted {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1); /* kernel.pid_max, set by user space */
+	__type(key, __u32);
+	__type(value, __u32);
+};
+
 /* Pids, as user space sees them, to be tracked from their next exec on. */
 struct awaited {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -42,6 +51,7 @@ struct own_tids {
 extern const volatile struct bpf_config config;
 extern __u32 own_pid_level;
 extern struct tracked tracked SEC(".maps");
+extern struct wanted wanted SEC(".maps");
 extern struct awaited awaited SEC(".maps");
 extern struct own_tids own_tids SEC(".maps");
 
@@ -58,17 +68,12 @@ static __always_inline struct tracked_process *find_tracked(struct task_struct *
 	if (!process)
 		return NULL;
 	start = task->group_leader->start_time;
-	/* User space, which cannot read start times this exactly, enters processes with 0. */
-	if (!process->start) {
-		process->first_exec = task->self_exec_id;
-		process->start = start;
-	}
 	return process->start == start ? process : NULL;
 }
 
 static __always_inline bool is_recorded(struct task_struct *task)
 {
-	return config.record_all || find_tracked(task);
+	return find_tracked(task);
 }
 
 /*

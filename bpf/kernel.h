@@ -71,6 +71,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	struct task_struct *real_parent;
 	struct pid *thread_pid;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
@@ -79,6 +80,17 @@ struct task_struct {
 	char comm[16];
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+} CORE;
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} CORE;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 } CORE;
 
 #endif

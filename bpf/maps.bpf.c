@@ -12,6 +12,7 @@ __u32 own_pid_level = 0; /* depth of the recorder's pid namespace, set by find_p
 struct rings rings SEC(".maps");
 struct counters counters SEC(".maps");
 struct tracked tracked SEC(".maps");
+struct wanted wanted SEC(".maps");
 struct awaited awaited SEC(".maps");
 struct own_tids own_tids SEC(".maps");
 struct unwind_shards unwind_shards SEC(".maps");

@@ -7,6 +7,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/tables.bpf.h"
+#include "bpf/track.bpf.h"
 
 /* A record of that kind about this task in this CPU's ring; NULL where there is no room (counted).
  */
@@ -27,19 +28,6 @@ static __always_inline void *reserve_event(struct task_struct *task, __u8 kind, 
 	task_pids(task, &rec->pid, &rec->tid);
 	__sync_fetch_and_add(&count->written_bytes, size);
 	return rec;
-}
-
-static __always_inline void track(struct task_struct *task, __u64 first_exec)
-{
-	struct bpf_counters *count = own_counters();
-	__u32 tgid = task->tgid;
-	struct tracked_process process = {
-		.start = BPF_CORE_READ(task, group_leader, start_time),
-		.first_exec = first_exec,
-	};
-
-	if (bpf_map_update_elem(&tracked, &tgid, &process, BPF_ANY) && count)
-		__sync_fetch_and_add(&count->lost_tracking, 1);
 }
 
 /* The child has its parent's mappings: it is unwound from its first instruction on. */
@@ -69,8 +57,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!process && !config.record_all)
 		return 0;
 	if (process && !config.record_all && child->tgid != parent->tgid) {
+		if (config.skip_children)
+			return 0;
 		copy_space(parent, process, child);
-		track(child, child->self_exec_id);
+		track(child, child->self_exec_id, 0);
 	}
 	rec = reserve_event(child, REC_FORK, sizeof(*rec));
 	if (!rec)
@@ -104,7 +94,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		if (!bpf_map_lookup_elem(&awaited, &pid))
 			return 0;
 		bpf_map_delete_elem(&awaited, &pid);
-		track(task, task->self_exec_id - 1);
+		track(task, task->self_exec_id - 1, 0);
 		remember_tid(task, tid);
 	}
 	send_name(task, task->comm, NAME_EXEC);
@@ -146,7 +136,7 @@ int BPF_PROG(on_free, struct task_struct *task)
 	forget_tid(task);
 	/* Only leaders have the process's pid, and the pid may belong to the next process already.
 	 */
-	if (config.record_all || task->pid != task->tgid)
+	if (task->pid != task->tgid)
 		return 0;
 	process = bpf_map_lookup_elem(&tracked, &tgid);
 	if (process && process->start == task->start_time)

@@ -2,6 +2,7 @@
 #include "cmd/live_options.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "bpf/unwind.h"
 #include "cmd/unwinding.h"
@@ -21,16 +22,20 @@
 const char live_options_help[] =
 	"  -F, --frequency HZ     samples per second and CPU (default 999)\n"
 	"  -i, --interval MS      milliseconds between two samples, instead of -F\n"
-	"  -d, --duration S       stop recording after so many seconds; the command goes on\n"
-	"  --kill                 with -d: end the command, too\n"
-	"  --as-root              under sudo: run the command as root, not as the invoking user\n"
+	"  -d, --duration S       stop recording after so many seconds\n"
 	"  --ring-size SIZE       of the buffer per CPU, with suffix K, M or G\n"
 	"  --unwind METHOD        of user stacks: auto (default), cfi, fp or none\n"
-	"  --unwind-memory SIZE   kernel memory that tables for it may take (default 512M)\n";
+	"  --unwind-memory SIZE   kernel memory that tables for it may take (default 512M)\n"
+	"  --ready-fd N           write a line to descriptor N once recording has begun\n"
+	"  --ready-file FILE      write that line to FILE\n";
+
+const char command_options_help[] =
+	"  --kill                 with -d: end the command, too, which goes on otherwise\n"
+	"  --as-root              under sudo: run the command as root, not as the invoking user\n";
 
 void live_options_init(struct live_options *o)
 {
-	*o = (struct live_options){0};
+	*o = (struct live_options){.ready_fd = -1};
 }
 
 /* A decimal number above 0. */
@@ -96,6 +101,16 @@ static int parse_unwind(const char *value, enum recorder_unwind *unwind, struct 
 	return 0;
 }
 
+static int parse_fd(const char *value, int *fd, struct error *err)
+{
+	uint64_t number;
+
+	if (!text_to_u64(value, 10, &number) || number > INT_MAX)
+		return error_text(err, -EINVAL, "--ready-fd %s: not a descriptor", value);
+	*fd = (int)number;
+	return 0;
+}
+
 int live_options_set(struct live_options *o, int opt, const char *value, struct error *err)
 {
 	static const struct size_range ring = {RING_BYTES_MIN, RING_BYTES_MAX, "64K and 1G"};
@@ -114,6 +129,13 @@ int live_options_set(struct live_options *o, int opt, const char *value, struct 
 		return parse_unwind(value, &o->unwind, err);
 	case OPT_UNWIND_MEMORY:
 		return parse_size("--unwind-memory", value, &unwind, &o->unwind_bytes, err);
+	case OPT_READY_FD:
+		return parse_fd(value, &o->ready_fd, err);
+	case OPT_READY_FILE:
+		if (!*value)
+			return error_text(err, -EINVAL, "--ready-file: the name must not be empty");
+		o->ready_path = value;
+		return 0;
 	case OPT_KILL:
 		o->kill = true;
 		return 0;

@@ -18,6 +18,9 @@ struct live_options {
 	uint64_t unwind_bytes; /* 0: the default */
 	bool kill; /* the command, after the duration */
 	bool as_root;
+	bool skip_children; /* of the processes that are attached to */
+	int ready_fd; /* to be told when all is armed; -1: none */
+	const char *ready_path; /* likewise; NULL: none */
 };
 
 /* Values of the options without a letter. */
@@ -27,6 +30,11 @@ enum {
 	OPT_RING_SIZE,
 	OPT_UNWIND,
 	OPT_UNWIND_MEMORY,
+	OPT_READY_FD,
+	OPT_READY_FILE,
+	OPT_NO_CHILDREN,
+	OPT_COMM,
+	OPT_PIDFILE,
 	OPT_LIVE_END,
 };
 
@@ -40,12 +48,16 @@ enum {
 	{"ring-size", required_argument, NULL, OPT_RING_SIZE}, \
 	{"unwind", required_argument, NULL, OPT_UNWIND}, \
 	{"unwind-memory", required_argument, NULL, OPT_UNWIND_MEMORY}, \
+	{"ready-fd", required_argument, NULL, OPT_READY_FD}, \
+	{"ready-file", required_argument, NULL, OPT_READY_FILE}
+/* What is about a command that prof starts. */
+#define COMMAND_LONG_OPTIONS \
 	{"kill", no_argument, NULL, OPT_KILL}, \
 	{"as-root", no_argument, NULL, OPT_AS_ROOT}
 /* clang-format on */
 
 /* Their lines in --help. */
-extern const char live_options_help[];
+extern const char live_options_help[], command_options_help[];
 
 void live_options_init(struct live_options *o);
 /* 0, -EINVAL with err where the value is wrong, -ENOENT where `opt` is none of these. */

@@ -10,6 +10,7 @@
 
 static const struct command *const commands[] = {
 	&command_record,
+	&command_attach,
 	&command_check,
 };
 

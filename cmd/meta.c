@@ -41,7 +41,7 @@ char *meta_quote_command(char *const *argv)
 	return strbuf_take(&out);
 }
 
-static const char *last_component(const char *path)
+const char *meta_program_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -63,14 +63,14 @@ static void fill_host(struct profile_meta *meta)
 	host_release(&host);
 }
 
-void meta_fill(struct profile *p, char *const *argv, const struct live_options *live,
-	       const struct recorder_info *info)
+void meta_fill(struct profile *p, const struct meta_subject *subject,
+	       const struct live_options *live, const struct recorder_info *info)
 {
 	struct profile_meta *meta = &p->meta;
 
 	fill_host(meta);
-	meta->product = xstrdup(last_component(argv[0]));
-	meta->command_line = meta_quote_command(argv);
+	meta->product = xstrdup(subject->name);
+	meta->command_line = meta_quote_command(subject->argv);
 	meta->prof_version = xstrdup(PROF_VERSION);
 	meta->start_ns = info->start_ns;
 	meta->start_realtime_ns = info->start_realtime_ns;

@@ -7,9 +7,17 @@
 #include "lib/live/recorder.h"
 #include "lib/profile/profile.h"
 
-/* Before the session begins, which needs the start. argv: the recorded command. */
-void meta_fill(struct profile *p, char *const *argv, const struct live_options *live,
-	       const struct recorder_info *info);
+/* What a profile is about. */
+struct meta_subject {
+	const char *name; /* a program's, or what stands for several */
+	char *const *argv; /* the recorded command, or prof's own; NULL-terminated */
+};
+
+/* Before the session begins, which needs the start. */
+void meta_fill(struct profile *p, const struct meta_subject *subject,
+	       const struct live_options *live, const struct recorder_info *info);
+/* What a path ends in. */
+const char *meta_program_name(const char *path);
 /* After the session's end: its end, and settings, stacks and losses for the info panel. */
 void meta_finish(struct profile *p, const struct live_options *live,
 		 const struct recorder_info *info);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- *	outputs ─► child ─► recorder ─► source ─► session ─► profile ─► symbolize
+ *	outputs ─► (child) ─► recorder ─► source ─► session ─► profile ─► symbolize
  *	        ─► exporter ─► file
  *
  * In this order, so that every refusal comes before the command has run a single instruction.
@@ -15,9 +15,11 @@
 #include "cmd/meta.h"
 #include "cmd/privileges.h"
 #include "cmd/progress.h"
+#include "cmd/ready.h"
 #include "cmd/report.h"
 #include "cmd/signals.h"
 #include "cmd/supervisor.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/outfile.h"
@@ -36,6 +38,7 @@ struct pipeline {
 	const struct pipeline_options *options;
 	struct identity owner; /* the invoking user */
 	struct outfile *out, *stats;
+	struct ready ready;
 	struct signals signals;
 	struct supervisor supervisor;
 	struct child *child;
@@ -55,6 +58,7 @@ static void pipeline_release(struct pipeline *p)
 	child_free(p->child);
 	supervisor_release(&p->supervisor);
 	signals_release(&p->signals);
+	ready_release(&p->ready);
 	outfile_free(p->stats);
 	outfile_free(p->out);
 }
@@ -94,6 +98,8 @@ static int open_outputs(struct pipeline *p, struct error *err)
 
 	if (!ret && stats.path)
 		ret = outfile_open(&p->stats, &stats, err);
+	if (!ret)
+		ret = ready_open(&p->ready, p->options->live, p->owner, err);
 	return ret;
 }
 
@@ -108,24 +114,45 @@ static int fork_child(struct pipeline *p, struct error *err)
 		.signal_mask = p->signals.inherited_mask,
 		.ignored_signals = p->signals.inherited_ignored,
 	};
-	int ret;
 
 	if (options->live->as_root)
 		child.identity.is_self = true;
-	ret = child_new(&p->child, &child, err);
-	if (!ret)
-		ret = supervisor_init(&p->supervisor, &p->signals, p->child, options->live->kill,
-				      err);
+	return child_new(&p->child, &child, err);
+}
+
+static int supervise(struct pipeline *p, struct error *err)
+{
+	int ret = supervisor_init(&p->supervisor, &p->signals, err);
+
+	p->supervisor.child = p->child;
+	p->supervisor.targets = p->options->targets;
+	p->supervisor.kill_at_end = p->options->live->kill;
 	return ret;
 }
 
 static int watch(struct pipeline *p, struct error *err)
 {
-	int fds[] = {p->signals.fd, child_pidfd(p->child), p->supervisor.timer_fd};
+	const struct targets *targets = p->options->targets;
+	int ret = recorder_watch(p->recorder, p->signals.fd, err);
+
+	if (!ret)
+		ret = recorder_watch(p->recorder, p->supervisor.timer_fd, err);
+	if (!ret && p->child)
+		ret = recorder_watch(p->recorder, child_pidfd(p->child), err);
+	for (size_t i = 0; !ret && targets && i < targets->rows.count; i++)
+		ret = recorder_watch(p->recorder, targets->rows.items[i].fd, err);
+	return ret;
+}
+
+static int track(struct pipeline *p, struct error *err)
+{
+	const struct targets *targets = p->options->targets;
 	int ret = 0;
 
-	for (size_t i = 0; !ret && i < sizeof(fds) / sizeof(fds[0]); i++)
-		ret = recorder_watch(p->recorder, fds[i], err);
+	if (p->child)
+		ret = recorder_track(p->recorder, child_pid(p->child), true, err);
+	for (size_t i = 0; !ret && targets && i < targets->rows.count; i++)
+		ret = recorder_track(p->recorder, targets->rows.items[i].pid, false, err);
 	return ret;
 }
 
@@ -138,13 +165,14 @@ static int arm(struct pipeline *p, struct error *err)
 		.ring_bytes = live->ring_bytes,
 		.unwind = live->unwind,
 		.unwind_bytes = live->unwind_bytes,
+		.skip_children = live->skip_children,
 	};
 	int ret = recorder_new(&p->recorder, &options, err);
 
 	if (!ret)
 		ret = watch(p, err);
 	if (!ret)
-		ret = recorder_track(p->recorder, child_pid(p->child), true, err);
+		ret = track(p, err);
 	if (!ret)
 		ret = recorder_arm(p->recorder, err);
 	return ret;
@@ -165,11 +193,21 @@ static int arm_or_explain(struct pipeline *p, struct error *err)
 
 static void open_session(struct pipeline *p)
 {
+	const struct pipeline_options *options = p->options;
+	struct meta_subject subject = {.argv = options->argv};
+	_cleanup_free_ char *name = NULL;
 	struct recorder_info info;
 
+	if (options->argv) {
+		subject.name = meta_program_name(options->argv[0]);
+	} else {
+		name = target_name(&options->targets->rows.items[0]);
+		subject.name = name;
+		subject.argv = options->own_argv;
+	}
 	recorder_get_info(p->recorder, &info);
 	p->profile = profile_new();
-	meta_fill(p->profile, p->options->argv, p->options->live, &info);
+	meta_fill(p->profile, &subject, options->live, &info);
 	p->session = session_new(p->profile);
 }
 
@@ -180,10 +218,12 @@ static int prepare(struct pipeline *p, struct error *err)
 
 	if (!ret)
 		ret = signals_init(&p->signals, err);
-	if (!ret)
+	if (!ret && p->options->argv)
 		ret = fork_child(p, err);
 	if (!ret)
 		ret = privileges_reduce(p->owner.is_self && geteuid() == 0, err);
+	if (!ret)
+		ret = supervise(p, err);
 	if (!ret)
 		ret = arm_or_explain(p, err);
 	if (!ret)
@@ -191,10 +231,14 @@ static int prepare(struct pipeline *p, struct error *err)
 	return ret;
 }
 
-static int execute(struct pipeline *p, struct error *err)
+/* Recording begins: the command, too, where there is one. */
+static int begin(struct pipeline *p, struct error *err)
 {
-	int ret = child_execute(p->child, err);
+	int ret = ready_say(&p->ready, err);
 
+	if (ret)
+		return EXIT_REFUSED;
+	ret = p->child ? child_execute(p->child, err) : 0;
 	if (ret)
 		return ret == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	ret = supervisor_start(&p->supervisor, p->options->live->duration_ns, err);
@@ -343,7 +387,7 @@ static int run(struct pipeline *p)
 
 	if (prepare(p, &err))
 		return command_fail(command, EXIT_REFUSED, &err);
-	status = execute(p, &err);
+	status = begin(p, &err);
 	if (status)
 		return command_fail(command, status, &err);
 	record(p);
@@ -359,6 +403,7 @@ int pipeline_run(const struct pipeline_options *options)
 		.owner = identity_of_invoker(),
 		.signals.fd = -1,
 		.supervisor.timer_fd = -1,
+		.ready.fd = -1,
 	};
 	int status = run(&p);
 

@@ -5,12 +5,15 @@
 
 #include "cmd/live_options.h"
 #include "cmd/output_options.h"
+#include "lib/live/targets.h"
 
 struct pipeline_options {
 	const char *command; /* "record", for messages */
 	const struct live_options *live;
 	const struct output_options *output;
-	char *const *argv; /* what to run and record; NULL-terminated, not empty */
+	char *const *own_argv; /* prof's own, from the command on */
+	char *const *argv; /* what to run and record; NULL-terminated; NULL: nothing */
+	struct targets *targets; /* what runs already and is to be recorded; NULL: nothing */
 };
 
 /* Records, writes, reports. Returns the exit status, and has said what failed. */

@@ -11,6 +11,7 @@
 
 static const struct option longs[] = {
 	LIVE_LONG_OPTIONS,
+	COMMAND_LONG_OPTIONS,
 	OUTPUT_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -22,14 +23,14 @@ static void print_help(void)
 	       "Run a command and record where it and its descendants spend their time.\n"
 	       "\n"
 	       "Recording:\n"
-	       "%s\n"
+	       "%s%s\n"
 	       "Output:\n"
 	       "%s"
 	       "  -h, --help             show this and exit\n"
 	       "\n"
 	       "Exit status: the command's own, 128 + n where signal n ended it, 125 where prof\n"
 	       "failed, 126 or 127 where the command could not be run, 2 for wrong use.\n",
-	       live_options_help, output_options_help);
+	       live_options_help, command_options_help, output_options_help);
 }
 
 /* -ECANCELED: --help was printed. */
@@ -79,6 +80,7 @@ static int run(int argc, char **argv)
 			.command = command_record.name,
 			.live = &live,
 			.output = &output,
+			.own_argv = argv,
 			.argv = argv + optind,
 		};
 

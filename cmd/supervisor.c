@@ -16,10 +16,9 @@
 #define SIGNAL_GRACE_NS (1 * NS_PER_SECOND)
 #define KILL_GRACE_NS (2 * NS_PER_SECOND)
 
-int supervisor_init(struct supervisor *s, struct signals *signals, struct child *child,
-		    bool kill_at_end, struct error *err)
+int supervisor_init(struct supervisor *s, struct signals *signals, struct error *err)
 {
-	*s = (struct supervisor){.signals = signals, .child = child, .kill_at_end = kill_at_end};
+	*s = (struct supervisor){.signals = signals};
 	s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (s->timer_fd < 0)
 		return error_set(err, -errno, "timerfd_create");
@@ -56,7 +55,7 @@ static void stop(struct supervisor *s, enum stop_reason reason)
 
 static bool child_has_ended(struct supervisor *s)
 {
-	if (!s->child_ended && child_poll(s->child, &s->wait_status) == CHILD_EXITED)
+	if (s->child && !s->child_ended && child_poll(s->child, &s->wait_status) == CHILD_EXITED)
 		s->child_ended = true;
 	return s->child_ended;
 }
@@ -66,11 +65,11 @@ static void handle_signal(struct supervisor *s, const struct signal_event *event
 	/* Who hangs up takes the terminal away from both; there is nothing to wait for. */
 	bool is_key = event->from_terminal && event->signal != SIGHUP;
 
-	if (is_key && !s->interrupted) {
+	if (s->child && is_key && !s->interrupted) {
 		s->interrupted = true;
 		return;
 	}
-	if (!event->from_terminal)
+	if (s->child && !event->from_terminal)
 		child_kill(s->child, event->signal);
 	s->stop_signal = event->signal;
 	stop(s, STOP_SIGNAL);
@@ -86,6 +85,8 @@ bool supervisor_look(struct supervisor *s)
 	/* The child first: its own end is what counts where things happen at once. */
 	if (child_has_ended(s))
 		stop(s, STOP_CHILD_ENDED);
+	if (s->targets && targets_have_ended(s->targets))
+		stop(s, STOP_TARGETS_ENDED);
 	/* Also of an ended child: what it died of is not meant for the finishing. */
 	while (signals_next(s->signals, &event)) {
 		if (s->reason == STOP_NOT_YET)
@@ -143,7 +144,7 @@ static void end_or_await_child(struct supervisor *s)
 
 void supervisor_settle(struct supervisor *s)
 {
-	if (s->child_ended)
+	if (!s->child || s->child_ended)
 		return;
 	end_or_await_child(s);
 	if (s->child_ended)
@@ -152,7 +153,7 @@ void supervisor_settle(struct supervisor *s)
 
 int supervisor_exit_status(const struct supervisor *s)
 {
-	if (s->reason == STOP_DURATION)
+	if (!s->child || s->reason == STOP_DURATION)
 		return 0;
 	if (!s->child_ended)
 		return s->stop_signal ? EXIT_SIGNAL_BASE + s->stop_signal : 0;

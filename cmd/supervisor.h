@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides when a recording ends and what prof's exit status then is: by the end of the command, the
- * duration, or a signal.
+ * Decides when a recording ends and what prof's exit status then is: by the end of the command or
+ * of the processes that were attached to, the duration, or a signal.
  */
 #ifndef PROF_CMD_SUPERVISOR_H
 #define PROF_CMD_SUPERVISOR_H
@@ -12,10 +12,12 @@
 #include "cmd/signals.h"
 #include "lib/base/error.h"
 #include "lib/live/child.h"
+#include "lib/live/targets.h"
 
 enum stop_reason {
 	STOP_NOT_YET,
 	STOP_CHILD_ENDED,
+	STOP_TARGETS_ENDED,
 	STOP_DURATION,
 	STOP_SIGNAL,
 	STOP_GAVE_UP, /* the recorder failed; the command goes on */
@@ -23,7 +25,8 @@ enum stop_reason {
 
 struct supervisor {
 	struct signals *signals; /* borrowed */
-	struct child *child; /* borrowed */
+	struct child *child; /* borrowed; NULL: nothing was started */
+	struct targets *targets; /* borrowed; NULL: nothing whose end is waited for */
 	int timer_fd; /* -1: no duration */
 	bool kill_at_end;
 	enum stop_reason reason;
@@ -37,12 +40,11 @@ struct supervisor {
 };
 
 /* The duration (0: none) starts with supervisor_start(). */
-int supervisor_init(struct supervisor *s, struct signals *signals, struct child *child,
-		    bool kill_at_end, struct error *err);
+int supervisor_init(struct supervisor *s, struct signals *signals, struct error *err);
 void supervisor_release(struct supervisor *s);
-/* Call when the command has been executed. */
+/* Call when the command has been executed, or all is armed where there is none. */
 int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *err);
-/* Looks after command, signals and time. True from when sampling is to end. */
+/* Looks after command or targets, signals and time. True from when sampling is to end. */
 bool supervisor_look(struct supervisor *s);
 /* There is no recording any more. */
 void supervisor_give_up(struct supervisor *s);

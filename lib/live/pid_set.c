@@ -21,7 +21,7 @@ static uint32_t find_row(const struct pid_set *s, uint32_t pid)
 	return index_find(&s->index, hash_u64(pid), row_equal, s, &pid);
 }
 
-void pid_set_add(struct pid_set *s, uint32_t pid)
+void pid_set_add(struct pid_set *s, uint32_t pid, uint64_t since)
 {
 	uint32_t id = find_row(s, pid);
 
@@ -35,13 +35,15 @@ void pid_set_add(struct pid_set *s, uint32_t pid)
 		id = (uint32_t)s->rows.count;
 		vec_add_zeroed(&s->rows, 1);
 	}
-	s->rows.items[id] = (struct pid_row){.pid = pid};
+	s->rows.items[id] = (struct pid_row){.pid = pid, .since = since};
 	index_add(&s->index, hash_u64(pid), id);
 }
 
-bool pid_set_has(const struct pid_set *s, uint32_t pid)
+bool pid_set_has(const struct pid_set *s, uint32_t pid, uint64_t time)
 {
-	return find_row(s, pid) != INDEX_NONE;
+	uint32_t id = find_row(s, pid);
+
+	return id != INDEX_NONE && time >= s->rows.items[id].since;
 }
 
 void pid_set_leave(struct pid_set *s, uint32_t pid)

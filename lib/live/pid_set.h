@@ -14,6 +14,7 @@
 
 struct pid_row {
 	uint32_t pid;
+	uint64_t since; /* what was before it is not the set's affair; 0: everything is */
 	uint64_t exit_round; /* 0: alive */
 };
 
@@ -32,8 +33,9 @@ struct pid_set {
 
 /* A zeroed struct is an empty set. */
 void pid_set_release(struct pid_set *s);
-void pid_set_add(struct pid_set *s, uint32_t pid);
-bool pid_set_has(const struct pid_set *s, uint32_t pid);
+/* A pid that is in it already stays as it is, alive. */
+void pid_set_add(struct pid_set *s, uint32_t pid, uint64_t since);
+bool pid_set_has(const struct pid_set *s, uint32_t pid, uint64_t time);
 void pid_set_leave(struct pid_set *s, uint32_t pid);
 /* Once a round: forgets those that left two rounds ago, and says which. */
 typedef void pid_gone_fn(void *ctx, uint32_t pid);

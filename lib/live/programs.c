@@ -16,6 +16,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/unwind/walk.h"
@@ -85,10 +86,16 @@ static uint32_t task_limit(void)
 static int configure(struct prof_bpf *skeleton, const struct programs_options *options)
 {
 	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
-	uint32_t tasks = task_limit();
+	struct bpf_map *by_pid[] = {
+		skeleton->maps.tracked,
+		skeleton->maps.wanted,
+		skeleton->maps.unwind_spaces,
+		skeleton->maps.own_tids,
+	};
 	int code;
 
 	config->pid_inode = own_pid_namespace();
+	config->skip_children = options->skip_children;
 	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
 	config->unwind = options->unwind;
 	if (options->unwind & UNWIND_BY_CFI)
@@ -98,12 +105,8 @@ static int configure(struct prof_bpf *skeleton, const struct programs_options *o
 	if (config->stack_limit > USER_DEPTH_MAX)
 		config->stack_limit = USER_DEPTH_MAX;
 	code = bpf_map__set_max_entries(skeleton->maps.rings, options->possible_cpus);
-	if (!code)
-		code = bpf_map__set_max_entries(skeleton->maps.tracked, tasks);
-	if (!code)
-		code = bpf_map__set_max_entries(skeleton->maps.unwind_spaces, tasks);
-	if (!code)
-		code = bpf_map__set_max_entries(skeleton->maps.own_tids, tasks);
+	for (size_t i = 0; i < sizeof(by_pid) / sizeof(by_pid[0]) && !code; i++)
+		code = bpf_map__set_max_entries(by_pid[i], task_limit());
 	return code;
 }
 
@@ -214,20 +217,60 @@ int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err)
 
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err)
 {
-	struct tracked_process process = {0}; /* the programs fill it in */
+	const struct bpf_map *map = from_exec ? p->skeleton->maps.awaited
+					      : p->skeleton->maps.wanted;
 	uint32_t yes = 1;
+	int code = bpf_map_update_elem(bpf_map__fd(map), &pid, &yes, BPF_ANY);
+
+	return code ? error_set(err, code, "enter pid %u into the filter", pid) : 0;
+}
+
+/* Runs an iterator over all tasks; what it writes goes to `out`, where that is not NULL. */
+static int run_iterator(const struct bpf_link *link, struct strbuf *out)
+{
+	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(link));
+	char piece[16384];
+	ssize_t size;
+
+	if (fd < 0)
+		return fd;
+	/* Nothing read does not mean that it was the end while programs run into each other. */
+	while ((size = read(fd, piece, sizeof(piece))) != 0) {
+		if (size < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (size > 0 && out)
+			strbuf_add(out, piece, (size_t)size);
+	}
+	return 0;
+}
+
+/* A child may have a lower number than its parent, or come meanwhile: until there is none left. */
+static int enter_tasks(struct programs *p)
+{
+	const volatile uint32_t *entered = &p->skeleton->bss->entered_tasks;
+	uint32_t before;
 	int code;
 
-	if (from_exec)
-		code = bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.awaited), &pid, &yes,
-					   BPF_ANY);
-	else if (own_pid_namespace())
-		/* The filter has pids of the initial namespace, which are not known in here. */
-		code = -ENOTSUP;
-	else
-		code = bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.tracked), &pid, &process,
-					   BPF_ANY);
-	return code ? error_set(err, code, "enter pid %u into the filter", pid) : 0;
+	do {
+		before = *entered;
+		code = run_iterator(p->skeleton->links.enter_tasks, NULL);
+	} while (!code && *entered != before);
+	return code;
+}
+
+int programs_scan(struct programs *p, ring_record_fn *on_record, void *ctx, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf list = {0};
+	int code = enter_tasks(p);
+
+	if (!code)
+		code = run_iterator(p->skeleton->links.list_tasks, &list);
+	if (code)
+		return error_set(err, code, "list the tasks that run already");
+	for (size_t at = 0; at + sizeof(struct rec_name) <= list.size;
+	     at += sizeof(struct rec_name))
+		on_record(ctx, list.text + at, sizeof(struct rec_name));
+	return 0;
 }
 
 struct unwind_rule *programs_unwind_rules(struct programs *p)

@@ -21,6 +21,7 @@ struct programs_options {
 	uint32_t possible_cpus; /* highest possible CPU id + 1 */
 	uint64_t ring_bytes; /* a CPU; a power of two of pages */
 	uint32_t unwind; /* UNWIND_BY_… of bpf/config.h */
+	bool skip_children; /* of tracked processes */
 };
 
 /* `data` is what a program wrote, not validated. */
@@ -34,8 +35,14 @@ void programs_free(struct programs *p);
 int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err);
 /* Lets the sampling event (a perf event descriptor) run the sampler at every overflow. */
 int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err);
-/* Tracks a process from now on, or from its next exec on. */
+/* Tracks a process from the next scan on, or from its next exec on. */
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err);
+/*
+ * Enters what runs already into the filter: the processes that are to be tracked, and their
+ * descendants. Hands over a name record (NAME_SCAN) for each thread of theirs, with the time from
+ * which on their events are in the rings.
+ */
+int programs_scan(struct programs *p, ring_record_fn *on_record, void *ctx, struct error *err);
 
 /* The rules of the walker, UNWIND_RULES_MAX of them, writable; NULL with errno set. */
 struct unwind_rule *programs_unwind_rules(struct programs *p);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -22,6 +23,9 @@
 /* All tables of a machine with some 30 processes take 1 to 3 MB. */
 #define DEFAULT_UNWIND_BYTES (512ull << 20)
 #define POLL_MS 100
+/* How often, and how long, it is looked after tables before sampling begins. */
+#define SETTLE_POLL_MS 5
+#define SETTLE_MAX_NS 30000000000ull
 #define HOUSEKEEPING_NS 100000000ull
 #define CPU_REFRESH_NS 1000000000ull
 
@@ -42,6 +46,7 @@ struct recorder {
 	struct cpu_list possible;
 	struct merge *merge;
 	struct tracker *tracker;
+	bool has_to_scan; /* something that runs already is to be tracked */
 	bool is_behind; /* events wait for the next round: no time to sleep */
 	struct bpf_counters *counters, *counters_before; /* by position in `possible` */
 	uint64_t next_housekeeping_ns, next_refresh_ns;
@@ -260,6 +265,7 @@ static int open_machine(struct recorder *r, struct error *err)
 	r->counters_before = xcalloc(r->possible.count, sizeof(*r->counters_before));
 	programs.possible_cpus = r->possible.cpus[r->possible.count - 1] + 1;
 	programs.unwind = unwind_flags[r->options.unwind];
+	programs.skip_children = r->options.skip_children;
 	code = programs_load(&r->programs, &programs, on_ring_record, r, err);
 	if (!code)
 		code = open_tracker(r, programs.unwind, err);
@@ -329,13 +335,76 @@ int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *
 {
 	int code = programs_track(r->programs, (uint32_t)pid, from_exec, err);
 
-	return code ? code : tracker_add(r->tracker, (uint32_t)pid, clock_monotonic_ns(), err);
+	if (!code && from_exec)
+		code = tracker_await(r->tracker, (uint32_t)pid, clock_monotonic_ns(), err);
+	r->has_to_scan |= !from_exec;
+	return code;
+}
+
+/* Processes that were found by a scan. */
+struct scanned {
+	uint32_t pid;
+	uint64_t since; /* from then on its events are in the rings */
+};
+
+struct scan {
+	struct recorder *recorder;
+	uint64_t time; /* of all records about it: before anything that the rings tell */
+	VEC(struct scanned) processes;
+};
+
+static void on_scanned(void *ctx, const void *data, size_t size)
+{
+	struct rec_name name;
+	struct scan *s = ctx;
+
+	if (size != sizeof(name) || !record_is_valid(data, size))
+		return;
+	memcpy(&name, data, sizeof(name));
+	if (name.rec.pid == name.rec.tid)
+		vec_push(&s->processes, (struct scanned){name.rec.pid, name.rec.time});
+	name.rec.time = s->time;
+	merge_add(s->recorder->merge, &name.rec);
+}
+
+/* A process may be gone by now, which is no failure. */
+static int scan(struct recorder *r, struct error *err)
+{
+	struct scan s = {.recorder = r, .time = clock_monotonic_ns()};
+	int code = programs_scan(r->programs, on_scanned, &s, err);
+
+	vec_for_each(&s.processes, const struct scanned *, process) {
+		if (!code)
+			code = tracker_add(r->tracker, process->pid, process->since, s.time, err);
+		if (code == -ENOENT || code == -ESRCH)
+			code = 0;
+	}
+	vec_release(&s.processes);
+	return code;
+}
+
+/* Until the walker knows all processes. Meanwhile events are taken out of the rings. */
+static int settle(struct recorder *r, struct error *err)
+{
+	uint64_t end = clock_monotonic_ns() + SETTLE_MAX_NS;
+	struct epoll_event events[16];
+	int code = run_round(r, err);
+
+	while (!code && !tracker_is_settled(r->tracker) && clock_monotonic_ns() < end) {
+		epoll_wait(r->epoll_fd, events, 16, SETTLE_POLL_MS);
+		code = run_round(r, err);
+	}
+	return code;
 }
 
 int recorder_arm(struct recorder *r, struct error *err)
 {
-	int code = cpu_set_enable(&r->cpus, true, err);
+	int code = r->has_to_scan ? scan(r, err) : 0;
 
+	if (!code && r->has_to_scan)
+		code = settle(r, err);
+	if (!code)
+		code = cpu_set_enable(&r->cpus, true, err);
 	r->start_ns = clock_monotonic_ns();
 	r->start_realtime_ns = clock_realtime_ns();
 	return code;

@@ -35,6 +35,7 @@ struct recorder_options {
 	uint64_t ring_bytes; /* per CPU; 0: the default; rounded up to a power of two */
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* ceiling for unwind tables in the kernel; 0: the default */
+	bool skip_children; /* of the processes that are tracked */
 };
 
 /* A failure carries a hint with the command that mends it, wherever there is one. */
@@ -42,10 +43,14 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 void recorder_free(struct recorder *r);
 
 /*
- * Records this process and all its descendants. What it maps now is read from /proc. With
- * `from_exec`, not before its next exec: nothing of what it runs until then is sampled.
+ * Records this process and all its descendants, those that are there already and those to come.
+ * With `from_exec`, not before its next exec: nothing of what it runs until then is sampled.
  */
 int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err);
+/*
+ * Looks at what the tracked processes are and have mapped, waits until their unwind tables are
+ * there, and begins to sample. From now on the rings want to be drained.
+ */
 int recorder_arm(struct recorder *r, struct error *err);
 /* Ends sampling at once. Idempotent. */
 void recorder_stop(struct recorder *r);

@@ -93,10 +93,21 @@ void tracker_send_kernel(struct tracker *t, uint64_t time)
 	kernel_space_send(t->modules, sink, t, time);
 }
 
-int tracker_add(struct tracker *t, uint32_t pid, uint64_t time, struct error *err)
+int tracker_await(struct tracker *t, uint32_t pid, uint64_t time, struct error *err)
 {
-	pid_set_add(&t->pids, pid);
-	return proc_scan(t->modules, sink, t, pid, time, err);
+	pid_set_add(&t->pids, pid, 0);
+	return proc_scan_name(sink, t, pid, time, err);
+}
+
+int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, struct error *err)
+{
+	pid_set_add(&t->pids, pid, since);
+	return proc_scan_maps(t->modules, sink, t, pid, time, err);
+}
+
+bool tracker_is_settled(const struct tracker *t)
+{
+	return !t->unwinder || unwinder_is_settled(t->unwinder);
 }
 
 static void on_pid_gone(void *ctx, uint32_t pid)
@@ -137,7 +148,7 @@ static void add_fork(struct tracker *t, const struct rec_fork *fork)
 
 	if (fork->rec.pid == fork->parent_pid)
 		return;
-	pid_set_add(&t->pids, fork->rec.pid);
+	pid_set_add(&t->pids, fork->rec.pid, 0);
 	add_turn(t, &event, NULL);
 }
 
@@ -203,7 +214,7 @@ static void take_turn(struct tracker *t, struct turn *turn)
 	} else if (turn->copy) {
 		unwinder_copy(t->unwinder, turn->copy);
 		free(turn->copy);
-	} else if (!pid_set_has(&t->pids, event->pid)) {
+	} else if (!pid_set_has(&t->pids, event->pid, event->time)) {
 		return;
 	} else if (event->kind == MAP_EVENT_MAP) {
 		send_mapping(t, event);

@@ -33,8 +33,15 @@ int tracker_fd(const struct tracker *t);
 
 /* Sends the kernel's own modules and mappings. */
 void tracker_send_kernel(struct tracker *t, uint64_t time);
-/* Follows this process, which runs already, and all its descendants. */
-int tracker_add(struct tracker *t, uint32_t pid, uint64_t time, struct error *err);
+/* Follows this process, which is about to execute a program, and all its descendants. */
+int tracker_await(struct tracker *t, uint32_t pid, uint64_t time, struct error *err);
+/*
+ * Follows this process, which runs already: what it maps is read, and sent as records of that time.
+ * Events from `since` on have been in the rings; what was before is known by reading.
+ */
+int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, struct error *err);
+/* Does the walker know all that there is to know about the mappings so far? */
+bool tracker_is_settled(const struct tracker *t);
 
 /* A round: begin, then every event that is in a mapping ring, every record that is in the others.
  */

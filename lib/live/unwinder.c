@@ -419,6 +419,17 @@ void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 	collect_garbage(u, now);
 }
 
+bool unwinder_is_settled(const struct unwinder *u)
+{
+	if (u->dirty.count)
+		return false;
+	vec_for_each(&u->spaces, const struct space *, space) {
+		if (space->is_pending)
+			return false;
+	}
+	return true;
+}
+
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats)
 {
 	*stats = (struct unwinder_stats){

@@ -49,6 +49,9 @@ void unwinder_copy(struct unwinder *u, const struct rec_copy *copy);
  */
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all);
 
+/* Nothing is waiting for a table or a flush. */
+bool unwinder_is_settled(const struct unwinder *u);
+
 struct unwinder_stats {
 	uint64_t table_bytes; /* in the kernel */
 	uint64_t tables, rows;

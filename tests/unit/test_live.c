@@ -64,15 +64,15 @@ static void pids_stay_two_rounds_after_their_exit(void **state)
 	unsigned int gone = 0;
 
 	(void)state;
-	pid_set_add(&set, 7);
-	pid_set_add(&set, 8);
+	pid_set_add(&set, 7, 0);
+	pid_set_add(&set, 8, 0);
 	pid_set_leave(&set, 7);
 	pid_set_next_round(&set, count_gone, &gone);
 	pid_set_next_round(&set, count_gone, &gone);
-	assert_true(pid_set_has(&set, 7));
+	assert_true(pid_set_has(&set, 7, 1));
 	pid_set_next_round(&set, count_gone, &gone);
-	assert_false(pid_set_has(&set, 7));
-	assert_true(pid_set_has(&set, 8));
+	assert_false(pid_set_has(&set, 7, 1));
+	assert_true(pid_set_has(&set, 8, 1));
 	assert_int_equal(gone, 1);
 	pid_set_release(&set);
 }
@@ -83,13 +83,24 @@ static void a_pid_that_is_used_again_stays(void **state)
 	unsigned int gone = 0;
 
 	(void)state;
-	pid_set_add(&set, 7);
+	pid_set_add(&set, 7, 0);
 	pid_set_leave(&set, 7);
-	pid_set_add(&set, 7);
+	pid_set_add(&set, 7, 0);
 	for (int i = 0; i < 10; i++)
 		pid_set_next_round(&set, count_gone, &gone);
-	assert_true(pid_set_has(&set, 7));
+	assert_true(pid_set_has(&set, 7, 1));
 	assert_int_equal(gone, 0);
+	pid_set_release(&set);
+}
+
+static void what_was_before_a_scan_is_not_asked_for(void **state)
+{
+	struct pid_set set = {0};
+
+	(void)state;
+	pid_set_add(&set, 7, 100);
+	assert_false(pid_set_has(&set, 7, 99));
+	assert_true(pid_set_has(&set, 7, 100));
 	pid_set_release(&set);
 }
 
@@ -100,7 +111,7 @@ static void many_pids_come_and_go(void **state)
 
 	(void)state;
 	for (uint32_t pid = 1; pid <= 20000; pid++) {
-		pid_set_add(&set, pid);
+		pid_set_add(&set, pid, 0);
 		pid_set_leave(&set, pid);
 		if (pid % 10 == 0)
 			pid_set_next_round(&set, count_gone, &gone);
@@ -223,7 +234,8 @@ static void a_scan_finds_this_process(void **state)
 	struct module_registry *modules = module_registry_new(files, collect, &c);
 
 	(void)state;
-	assert_int_equal(proc_scan(modules, collect, &c, (uint32_t)getpid(), 1, NULL), 0);
+	assert_int_equal(proc_scan_name(collect, &c, (uint32_t)getpid(), 1, NULL), 0);
+	assert_int_equal(proc_scan_maps(modules, collect, &c, (uint32_t)getpid(), 1, NULL), 0);
 	assert_false(c.invalid);
 	assert_int_equal(c.names, 1);
 	assert_string_equal(c.main_name, "test_live");
@@ -231,7 +243,7 @@ static void a_scan_finds_this_process(void **state)
 	assert_true(c.maps >= c.modules);
 	/* The second time every file is known already. */
 	c.modules = 0;
-	assert_int_equal(proc_scan(modules, collect, &c, (uint32_t)getpid(), 2, NULL), 0);
+	assert_int_equal(proc_scan_maps(modules, collect, &c, (uint32_t)getpid(), 2, NULL), 0);
 	assert_int_equal(c.modules, 0);
 	module_registry_free(modules);
 	file_set_free(files);
@@ -244,7 +256,9 @@ static void a_scan_of_nobody_says_so(void **state)
 	struct error err = {0};
 
 	(void)state;
-	assert_int_equal(proc_scan(modules, collect, &c, 0x7ffffff0, 1, &err), -ESRCH);
+	assert_int_equal(proc_scan_name(collect, &c, 0x7ffffff0, 1, &err), -ESRCH);
+	assert_non_null(strstr(err.text, "2147483632"));
+	assert_int_equal(proc_scan_maps(modules, collect, &c, 0x7ffffff0, 1, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "2147483632"));
 	module_registry_free(modules);
 }
@@ -273,6 +287,7 @@ int main(void)
 		cmocka_unit_test(maps_lines_are_parsed),
 		cmocka_unit_test(pids_stay_two_rounds_after_their_exit),
 		cmocka_unit_test(a_pid_that_is_used_again_stays),
+		cmocka_unit_test(what_was_before_a_scan_is_not_asked_for),
 		cmocka_unit_test(many_pids_come_and_go),
 		cmocka_unit_test(the_kernel_image_is_found),
 		cmocka_unit_test(the_mapped_file_is_opened_and_no_other),

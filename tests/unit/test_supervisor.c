@@ -45,9 +45,10 @@ static void start(struct setup *t, const char *script, uint64_t duration_ns, boo
 	options.signal_mask = t->signals.inherited_mask;
 	sigemptyset(&options.ignored_signals);
 	if (child_new(&t->child, &options, &err) ||
-	    supervisor_init(&t->supervisor, &t->signals, t->child, kill_at_end, &err) ||
-	    child_execute(t->child, &err))
+	    supervisor_init(&t->supervisor, &t->signals, &err) || child_execute(t->child, &err))
 		fail_msg("%s", err.text);
+	t->supervisor.child = t->child;
+	t->supervisor.kill_at_end = kill_at_end;
 	assert_int_equal(read(pipe_fds[0], &byte, 1), 1);
 	close(pipe_fds[0]);
 	close(pipe_fds[1]);

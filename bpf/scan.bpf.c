@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What runs already when recording begins. User space reads the iterators: first enter_tasks, until
+ * it enters no more, then list_tasks. From the moment that a process is in the filter its events
+ * are recorded: nothing is missed between, whatever it forks meanwhile.
+ */
+#include "bpf/filter.bpf.h"
+#include "bpf/record.h"
+#include "bpf/track.bpf.h"
+
+__u32 entered_tasks = 0; /* how many processes enter_tasks has entered so far */
+
+static __always_inline bool parent_is_tracked(struct task_struct *task)
+{
+	__u32 tgid = BPF_CORE_READ(task, real_parent, tgid);
+	struct tracked_process *process = bpf_map_lookup_elem(&tracked, &tgid);
+
+	return process &&
+	       process->start == BPF_CORE_READ(task, real_parent, group_leader, start_time);
+}
+
+SEC("iter/task")
+int enter_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u32 pid, tid;
+
+	if (!task || task->pid != task->tgid || find_tracked(task))
+		return 0;
+	/* A zombie does nothing any more. */
+	if (!BPF_CORE_READ(task, signal, live.counter))
+		return 0;
+	task_pids(task, &pid, &tid);
+	if (!bpf_map_lookup_elem(&wanted, &pid) &&
+	    (config.skip_children || !parent_is_tracked(task)))
+		return 0;
+	track(task, task->self_exec_id, bpf_ktime_get_ns());
+	entered_tasks++;
+	return 0;
+}
+
+/* A name record for each thread; its time is when its process was entered. */
+SEC("iter/task")
+int list_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct tracked_process *process;
+	struct rec_name name = {};
+
+	if (!task)
+		return 0;
+	process = find_tracked(task);
+	/* Later threads have been recorded when they were made. */
+	if (!process || !process->entered || task->start_time > process->entered)
+		return 0;
+	rec_init(&name.rec, REC_NAME, sizeof(name), process->entered);
+	name.rec.flags = NAME_SCAN;
+	task_pids(task, &name.rec.pid, &name.rec.tid);
+	remember_tid(task, name.rec.tid);
+	bpf_probe_read_kernel_str(name.name, sizeof(name.name), task->comm);
+	bpf_seq_write(ctx->meta->seq, &name, sizeof(name));
+	return 0;
+}

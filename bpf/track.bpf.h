@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Entering processes into the filter. */
+#ifndef PROF_BPF_TRACK_BPF_H
+#define PROF_BPF_TRACK_BPF_H
+
+#include "bpf/filter.bpf.h"
+#include "bpf/ring.bpf.h"
+
+/* `entered`: see struct tracked_process. */
+static __always_inline void track(struct task_struct *task, __u64 first_exec, __u64 entered)
+{
+	struct bpf_counters *count = own_counters();
+	__u32 tgid = task->tgid;
+	struct tracked_process process = {
+		.start = BPF_CORE_READ(task, group_leader, start_time),
+		.first_exec = first_exec,
+		.entered = entered,
+	};
+
+	if (bpf_map_update_elem(&tracked, &tgid, &process, BPF_ANY) && count)
+		__sync_fetch_and_add(&count->lost_tracking, 1);
+}
+
+#endif

@@ -201,6 +201,7 @@ static void outputs_must_differ(void **state)
 
 static const struct option longs[] = {
 	LIVE_LONG_OPTIONS,
+	COMMAND_LONG_OPTIONS,
 	OUTPUT_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{0},

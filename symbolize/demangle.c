@@ -80,16 +80,33 @@ static int demangle_into(const char *name, struct output *out)
 	return is_cplusplus(name) && cplus_demangle_v3_callback(name, options, append, out);
 }
 
+/* What is appended to the name of a function that is called through a stub. */
+static size_t plain_size(const char *name, size_t size)
+{
+	static const char suffix[] = "@plt";
+	const size_t suffix_size = sizeof(suffix) - 1;
+
+	if (size > suffix_size && memcmp(name + size - suffix_size, suffix, suffix_size) == 0)
+		return size - suffix_size;
+	return size;
+}
+
 bool demangle(const char *name, struct strbuf *readable)
 {
+	size_t size = strnlen(name, MAX_MANGLED + 1), plain;
+	char mangled[MAX_MANGLED + 1];
 	struct output out;
 
 	strbuf_reset(readable);
-	if (name[0] != '_' || strnlen(name, MAX_MANGLED + 1) > MAX_MANGLED)
+	if (name[0] != '_' || size > MAX_MANGLED)
 		return false;
+	plain = plain_size(name, size);
+	memcpy(mangled, name, plain);
+	mangled[plain] = '\0';
 	out.size = 0;
-	if (!demangle_into(name, &out) || !out.size)
+	if (!demangle_into(mangled, &out) || !out.size)
 		return false;
 	strbuf_add(readable, out.text, out.size);
+	strbuf_add(readable, name + plain, size - plain);
 	return true;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Names from the symbol tables of a file and of its separate debug file. */
+/* Names from the symbol tables of a file and of its separate debug file, and of linkers' stubs. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
 #include "lib/binary/binary.h"
 #include "symbolize/arena.h"
 #include "symbolize/debug_file.h"
@@ -20,6 +22,8 @@
 struct entry {
 	uint64_t start, size;
 	const char *name;
+	const char *plain; /* without a version, once it is asked for */
+	bool is_reach_guessed; /* the symbol has no size of its own */
 };
 
 struct symtab {
@@ -28,6 +32,8 @@ struct symtab {
 	struct debug_file debug;
 	VEC(struct entry) entries; /* by start, one each */
 	struct segments segments; /* of entries */
+	struct binary_stubs stubs; /* looked for when an address needs them */
+	bool has_stubs;
 	struct arena names;
 };
 
@@ -46,7 +52,9 @@ static size_t leading_underscores(const char *name)
 
 /*
  * Which of two symbols of one place names it better? A real function of known size; a public name;
- * the one without decoration (malloc, not __libc_malloc); the one that says more.
+ * the one without decoration (malloc, not __libc_malloc); of glibc's functions, where the names of
+ * standards are weak but for those of the oldest ones, the strong one (lgamma, not gamma); the
+ * shorter one, as newer names append to older ones (open64, exp10f32x).
  */
 static int compare_worth(const struct binary_symbol *x, const struct binary_symbol *y)
 {
@@ -56,16 +64,18 @@ static int compare_worth(const struct binary_symbol *x, const struct binary_symb
 		return x->is_func ? -1 : 1;
 	if (!x->size != !y->size)
 		return x->size ? -1 : 1;
-	if (x->is_global != y->is_global)
-		return x->is_global ? -1 : 1;
+	if ((x->binding == BINARY_LOCAL) != (y->binding == BINARY_LOCAL))
+		return x->binding != BINARY_LOCAL ? -1 : 1;
 	x_plain = leading_underscores(x->name);
 	y_plain = leading_underscores(y->name);
 	if (x_plain != y_plain)
 		return x_plain < y_plain ? -1 : 1;
+	if (x->binding != y->binding)
+		return x->binding == BINARY_GLOBAL ? -1 : 1;
 	x_size = strnlen(x->name, COMPARED_NAME);
 	y_size = strnlen(y->name, COMPARED_NAME);
 	if (x_size != y_size)
-		return x_size > y_size ? -1 : 1;
+		return x_size < y_size ? -1 : 1;
 	return strncmp(x->name, y->name, COMPARED_NAME);
 }
 
@@ -139,6 +149,7 @@ static void settle_sizes(struct binary_symbols *symbols)
 
 		if (rows[i].size)
 			continue;
+		rows[i].is_reach_guessed = true;
 		if (i + 1 < kept && rows[i + 1].vaddr < end)
 			end = rows[i + 1].vaddr;
 		rows[i].size = end - rows[i].vaddr;
@@ -154,7 +165,8 @@ static void build(struct symtab *t, const struct binary_symbols *symbols)
 	vec_for_each(&symbols->rows, const struct binary_symbol *, it) {
 		uint32_t id = (uint32_t)t->entries.count;
 
-		vec_push(&t->entries, (struct entry){it->vaddr, it->size, it->name});
+		vec_push(&t->entries,
+			 (struct entry){it->vaddr, it->size, it->name, NULL, it->is_reach_guessed});
 		vec_push(&intervals.rows, (struct interval){
 						  .start = it->vaddr,
 						  .end = it->vaddr + it->size,
@@ -163,6 +175,15 @@ static void build(struct symtab *t, const struct binary_symbols *symbols)
 	}
 	segments_build(&t->segments, &intervals);
 	vec_release(&intervals.rows);
+}
+
+/* True where there are any. */
+static bool find_stubs(struct symtab *t)
+{
+	if (!t->has_stubs && t->binary)
+		binary_find_stubs(t->binary, &t->stubs);
+	t->has_stubs = true;
+	return t->stubs.rows.count;
 }
 
 static int symtab_open(struct symbolizer **out, const struct symbolizer_input *input,
@@ -182,11 +203,13 @@ static int symtab_open(struct symbolizer **out, const struct symbolizer_input *i
 	if (!(t->binary && binary_has_section(t->binary, ".symtab")) &&
 	    debug_file_open(&t->debug, input, t->binary ? NULL : err) == 0)
 		collect(t->debug.binary, &symbols);
-	if (!symbols.rows.count) {
+	/* Static programs have stubs, too, for what is chosen at run time. */
+	if (!symbols.rows.count && !find_stubs(t)) {
 		vec_release(&symbols.rows);
 		return ret && ret != -ENOENT ? ret : error_text(err, -ENOENT, "no symbols");
 	}
-	qsort(symbols.rows.items, symbols.rows.count, sizeof(*symbols.rows.items), compare);
+	if (symbols.rows.count)
+		qsort(symbols.rows.items, symbols.rows.count, sizeof(*symbols.rows.items), compare);
 	drop_aliases(&symbols);
 	settle_sizes(&symbols);
 	build(t, &symbols);
@@ -205,24 +228,102 @@ static const char *plain_name(struct symtab *t, const char *name)
 	return arena_strndup(&t->names, name, (size_t)(version - name));
 }
 
+static const struct binary_stub *find_stub(struct symtab *t, uint64_t vaddr)
+{
+	size_t low = 0, high = find_stubs(t) ? t->stubs.rows.count : 0;
+	const struct binary_stub *rows = t->stubs.rows.items, *stub;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rows[middle].vaddr <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	stub = low ? &rows[low - 1] : NULL;
+	return stub && vaddr - stub->vaddr < stub->size ? stub : NULL;
+}
+
+/* What a stub leads to; a function that chooses another one has the name of what it chooses. */
+static const char *stub_target(struct symtab *t, const struct binary_stub *stub,
+			       uint64_t first_vaddr)
+{
+	uint64_t rva = stub->target - first_vaddr;
+	uint32_t id;
+
+	if (stub->name)
+		return plain_name(t, stub->name);
+	id = segments_find(&t->segments, rva);
+	if (id == NO_SEGMENT || t->entries.items[id].start != rva)
+		return NULL;
+	return plain_name(t, t->entries.items[id].name);
+}
+
+static void name_stub(struct symtab *t, uint64_t rva, struct answer *answer)
+{
+	uint64_t first_vaddr = t->binary ? binary_first_vaddr(t->binary) : 0;
+	const struct binary_stub *stub = find_stub(t, rva + first_vaddr);
+	struct strbuf text __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	const char *target;
+
+	if (!stub || stub->vaddr < first_vaddr)
+		return;
+	target = stub_target(t, stub, first_vaddr);
+	if (target)
+		strbuf_add(&text, target, strnlen(target, MAX_NAME));
+	else
+		strbuf_addf(&text, "fun_%" PRIx64, stub->target - first_vaddr);
+	strbuf_adds(&text, "@plt");
+	answer->func = arena_strndup(&t->names, strbuf_text(&text), text.size);
+	answer->func_start = stub->vaddr - first_vaddr;
+	answer->func_size = stub->size;
+	answer->is_made_up = !target;
+}
+
+static void name_symbol(struct symtab *t, uint32_t id, struct answer *answer)
+{
+	struct entry *entry = &t->entries.items[id];
+
+	if (!entry->plain)
+		entry->plain = plain_name(t, entry->name);
+	answer->func = entry->plain;
+	answer->func_start = entry->start;
+	answer->func_size = entry->size;
+	answer->is_reach_guessed = entry->is_reach_guessed;
+}
+
+static bool is_in(const struct answer *answer, uint64_t rva)
+{
+	return answer->func && rva - answer->func_start < answer->func_size;
+}
+
 static void symtab_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
 			  struct answer *answers)
 {
 	struct symtab *t = (struct symtab *)base;
-	uint32_t last = NO_SEGMENT;
-	const char *name = NULL;
+	struct answer stub = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		uint32_t id = segments_find(&t->segments, rvas[i]);
 
-		if (id == NO_SEGMENT || answers[i].func)
+		if (answers[i].func)
 			continue;
-		if (id != last)
-			name = plain_name(t, t->entries.items[id].name);
-		last = id;
-		answers[i].func = name;
-		answers[i].func_start = t->entries.items[id].start;
-		answers[i].func_size = t->entries.items[id].size;
+		if (id != NO_SEGMENT) {
+			name_symbol(t, id, &answers[i]);
+			continue;
+		}
+		/* Addresses ascend: a stub that has several is spelled out once. */
+		if (!is_in(&stub, rvas[i])) {
+			stub.func = NULL;
+			name_stub(t, rvas[i], &stub);
+		}
+		if (stub.func) {
+			answers[i].func = stub.func;
+			answers[i].func_start = stub.func_start;
+			answers[i].func_size = stub.func_size;
+			answers[i].is_made_up = stub.is_made_up;
+		}
 	}
 }
 
@@ -232,6 +333,7 @@ static void symtab_free(struct symbolizer *base)
 
 	segments_release(&t->segments);
 	vec_release(&t->entries);
+	vec_release(&t->stubs.rows);
 	arena_release(&t->names);
 	debug_file_close(&t->debug);
 	binary_free(t->binary);

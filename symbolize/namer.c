@@ -15,6 +15,7 @@
 static const struct symbolizer_ops *const for_files[] = {
 	&symbolizer_elf,
 	&symbolizer_dwarf,
+	&symbolizer_fde,
 	NULL,
 };
 static const struct symbolizer_ops *const for_kernel[] = {&symbolizer_kallsyms, NULL};
@@ -81,11 +82,15 @@ static size_t open_symbolizers(const struct name_task *task, struct symbolizer *
 	for (; *ops && count < MAX_SYMBOLIZERS; ops++) {
 		struct error err = {0};
 
-		result = (*ops)->open(&symbolizers[count], &input, &err);
-		if (result == 0)
+		int ret = (*ops)->open(&symbolizers[count], &input, &err);
+
+		if (ret == 0)
 			count++;
 		else
 			log_debug("%s: %s: %s", input.path, (*ops)->name, err.text);
+		/* It has no names. */
+		if (*ops != &symbolizer_fde)
+			result = ret;
 	}
 	symbolizers[count] = NULL;
 	if (input.module)

@@ -27,6 +27,8 @@ struct answer {
 	const char *func; /* the symbol that covers the address; NULL: unknown */
 	uint64_t func_start, func_size; /* RVA and bytes; size 0: unknown */
 	bool is_made_up; /* func is no name but fun_<hex> */
+	/* Nothing says how far func reaches but where the next symbol is: func_size is too much. */
+	bool is_reach_guessed;
 	struct location *chain; /* outermost first; NULL: unknown */
 	size_t depth;
 };
@@ -61,6 +63,7 @@ struct symbolizer {
 	const struct symbolizer_ops *ops;
 };
 
-extern const struct symbolizer_ops symbolizer_elf, symbolizer_dwarf, symbolizer_kallsyms;
+extern const struct symbolizer_ops symbolizer_elf, symbolizer_dwarf, symbolizer_fde,
+	symbolizer_kallsyms;
 
 #endif

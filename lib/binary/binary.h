@@ -87,6 +87,8 @@ int binary_read_section(const struct binary *b, const char *name, size_t max, ui
  */
 void binary_hide_sections(struct binary *b, const char *const *names);
 
+enum binary_binding { BINARY_LOCAL, BINARY_WEAK, BINARY_GLOBAL };
+
 /* A symbol in an executable section. */
 struct binary_symbol {
 	uint64_t vaddr;
@@ -94,7 +96,8 @@ struct binary_symbol {
 	uint64_t limit; /* end of its section */
 	const char *name; /* the binary's; with "@VERSION" where the table has it */
 	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; else a label of an assembler */
-	bool is_global; /* or weak */
+	enum binary_binding binding;
+	bool is_reach_guessed; /* for the caller: size is not the symbol's own */
 };
 
 struct binary_symbols {
@@ -103,6 +106,24 @@ struct binary_symbols {
 
 /* Appends those of .symtab, or of .dynsym where there is no .symtab, in the order of the table. */
 void binary_add_symbols(const struct binary *b, struct binary_symbols *symbols);
+
+/* A stub through which other files' functions, or functions chosen at run time, are called. */
+struct binary_stub {
+	uint64_t vaddr, size;
+	const char *name; /* of the function that it leads to, the binary's; NULL: none */
+	uint64_t target; /* where there is no name: vaddr of the function that chooses; 0: none */
+};
+
+struct binary_stubs {
+	VEC(struct binary_stub) rows; /* by vaddr, not overlapping */
+};
+
+/*
+ * The entries of .plt, .plt.sec, .plt.got and .iplt that lead to a function, on x86-64 and arm64,
+ * as told by their own code and by the relocations (ELF gABI and psABIs) of what they jump through.
+ * `stubs` is empty before.
+ */
+void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs);
 
 /* "1a2b…", lower case; text has room for 2 * BUILD_ID_MAX + 1. */
 void build_id_to_text(const uint8_t *build_id, size_t size, char *text);

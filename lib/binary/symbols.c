@@ -45,6 +45,19 @@ static bool is_marker(const char *name)
 	return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
 }
 
+/* What is unique in the whole process (STB_GNU_UNIQUE) is global, too. */
+static enum binary_binding binding_of(const GElf_Sym *symbol)
+{
+	switch (GELF_ST_BIND(symbol->st_info)) {
+	case STB_LOCAL:
+		return BINARY_LOCAL;
+	case STB_WEAK:
+		return BINARY_WEAK;
+	default:
+		return BINARY_GLOBAL;
+	}
+}
+
 static void add_symbol(const GElf_Sym *symbol, const struct section_ends *ends,
 		       const struct string_table *names, struct binary_symbols *symbols)
 {
@@ -66,7 +79,7 @@ static void add_symbol(const GElf_Sym *symbol, const struct section_ends *ends,
 					 .limit = limit,
 					 .name = name,
 					 .is_func = is_func,
-					 .is_global = GELF_ST_BIND(symbol->st_info) != STB_LOCAL,
+					 .binding = binding_of(symbol),
 				 });
 }
 

@@ -7,6 +7,8 @@
 
 /* DWARF64's escape in front of a length of 8 bytes. */
 #define LENGTH_64 0xffffffffu
+/* FDEs of nothing, of those that begin at one place, that are passed over to find a true one. */
+#define MAX_EMPTY_FDES 16
 
 /* A CIE or FDE as it lies in the section. */
 struct entry {
@@ -195,6 +197,16 @@ static inline bool read_fde(struct eh_frame *frame, const struct entry *entry, s
 	return !b->failed && fde->end >= fde->start;
 }
 
+/* Does the place lead to an FDE of the code that it names? */
+static bool read_place(struct eh_frame *frame, const struct fde_place *place, struct fde *fde)
+{
+	struct entry entry;
+
+	return read_entry(frame, place->vaddr - frame->section.vaddr, &entry) &&
+	       !entry.is_terminator && !entry.is_cie && read_fde(frame, &entry, fde) &&
+	       fde->start == place->start;
+}
+
 /* Do the first, the last and a middle entry of the table lead to FDEs of that code? */
 static bool table_is_true(struct eh_frame *frame)
 {
@@ -204,14 +216,11 @@ static bool table_is_true(struct eh_frame *frame)
 	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
 		struct eh_frame_hdr hdr = frame->hdr;
 		struct fde_place place;
-		struct entry entry;
 		struct fde fde;
 
 		bytes_skip(&hdr.entries, samples[i] * entry_size);
 		place = eh_frame_hdr_next(&hdr);
-		if (!read_entry(frame, place.vaddr - frame->section.vaddr, &entry) ||
-		    entry.is_terminator || entry.is_cie || !read_fde(frame, &entry, &fde) ||
-		    fde.start != place.start)
+		if (!read_place(frame, &place, &fde))
 			return false;
 	}
 	return true;
@@ -301,13 +310,10 @@ static bool next_place(struct eh_frame *frame, struct fde_place *place)
 bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
 {
 	struct fde_place place;
-	struct entry entry;
 
 	while (next_place(frame, &place)) {
 		/* Wherever the table leads: it may have been forged between its samples. */
-		if (!read_entry(frame, place.vaddr - frame->section.vaddr, &entry) ||
-		    entry.is_terminator || entry.is_cie || !read_fde(frame, &entry, fde) ||
-		    fde->start != place.start) {
+		if (!read_place(frame, &place, fde)) {
 			frame->stats->malformed++;
 			continue;
 		}
@@ -320,6 +326,39 @@ bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
 		frame->budget -= bytes_left(&fde->program);
 		frame->stats->fdes++;
 		return true;
+	}
+	return false;
+}
+
+static struct fde_place place_at(const struct eh_frame *frame, size_t number)
+{
+	struct eh_frame_hdr hdr = frame->hdr;
+
+	if (!hdr.count)
+		return frame->places.items[number];
+	hdr.entries.at = hdr.entries.start;
+	bytes_skip(&hdr.entries, number * (hdr.is_wide ? 16 : 8));
+	return eh_frame_hdr_next(&hdr);
+}
+
+bool eh_frame_find(struct eh_frame *frame, uint64_t vaddr, struct fde *fde)
+{
+	size_t low = 0, high = frame->hdr.count ? frame->hdr.count : frame->places.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (place_at(frame, middle).start <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Linkers leave FDEs of dropped functions where the next one begins. */
+	for (size_t tries = 0; low && tries < MAX_EMPTY_FDES; tries++) {
+		struct fde_place place = place_at(frame, --low);
+
+		if (read_place(frame, &place, fde) && fde->start < fde->end)
+			return vaddr >= fde->start && vaddr < fde->end;
 	}
 	return false;
 }

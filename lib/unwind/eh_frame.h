@@ -52,7 +52,9 @@ void eh_frame_init(struct eh_frame *frame, const struct unwind_arch *arch,
 void eh_frame_release(struct eh_frame *frame);
 /* The next FDE that covers code, its start not below that of the one before; false at the end. */
 bool eh_frame_next(struct eh_frame *frame, struct fde *fde);
-/* Borrowed, until eh_frame_next() is called again. */
+/* The FDE around that vaddr, wherever eh_frame_next() is; false where none is. */
+bool eh_frame_find(struct eh_frame *frame, uint64_t vaddr, struct fde *fde);
+/* Borrowed, until eh_frame_next() or eh_frame_find() is called again. */
 const struct cie *eh_frame_cie(const struct eh_frame *frame, const struct fde *fde);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/unwind/cfi_data.h"
 #include "lib/unwind/cfi_file.h"
 #include "lib/unwind/compile.h"
 #include "lib/unwind/stubs.h"
@@ -56,74 +57,39 @@ static void add_stubs(struct stubs *stubs, const struct cfi_file *file)
 	stubs_sort(stubs);
 }
 
-static int compile(const struct cfi_file *file, const struct stubs *stubs,
-		   struct unwind_rules *rules, struct unwind_table *table, struct error *err)
+static int compile(struct cfi_file *file, const struct stubs *stubs, struct unwind_rules *rules,
+		   struct unwind_table *table, struct error *err)
 {
-	_cleanup_free_ uint8_t *cfi = NULL, *hdr = NULL;
-	bool is_debug_frame = !file->eh_frame.size;
-	const struct file_range *range = is_debug_frame ? &file->debug_frame : &file->eh_frame;
 	struct compile_input input = {
 		.arch = file->arch,
-		.cfi.vaddr = range->vaddr,
-		.hdr.vaddr = file->eh_frame_hdr.vaddr,
-		.is_debug_frame = is_debug_frame,
 		.code = file->code.items,
 		.code_count = file->code.count,
 		.stubs = stubs->rows.items,
 		.stub_count = stubs->rows.count,
 	};
-	int ret;
+	struct cfi_data data;
+	int ret = cfi_data_read(&data, file, err);
 
-	if (is_debug_frame && file->packed_debug_frame)
-		ret = cfi_file_inflate(file, &cfi, &input.cfi.size, err);
-	else
-		ret = cfi_file_read(file, range, &cfi, &input.cfi.size, err);
-	if (ret)
-		return ret;
-	input.cfi.data = cfi;
-	if (!is_debug_frame) {
-		ret = cfi_file_read(file, &file->eh_frame_hdr, &hdr, &input.hdr.size, err);
-		if (ret)
-			return ret;
-		input.hdr.data = hdr;
-	}
-	return compile_table(&input, rules, table, err);
-}
-
-/* Without section headers, .eh_frame is where .eh_frame_hdr says, and reaches who knows how far. */
-static int find_eh_frame(struct cfi_file *file, struct error *err)
-{
-	_cleanup_free_ uint8_t *data = NULL;
-	struct cfi_section section = {.vaddr = file->eh_frame_hdr.vaddr};
-	struct eh_frame_hdr hdr;
-	int ret;
-
-	if (file->eh_frame.size || !file->eh_frame_hdr.size)
-		return 0;
-	ret = cfi_file_read(file, &file->eh_frame_hdr, &data, &section.size, err);
-	if (ret)
-		return ret;
-	section.data = data;
-	eh_frame_hdr_read(&hdr, &section);
-	file->eh_frame = cfi_file_find(file, hdr.target);
-	if (file->eh_frame.size > CFI_FILE_MAX_CFI)
-		file->eh_frame.size = CFI_FILE_MAX_CFI;
-	return 0;
+	input.cfi = data.cfi;
+	input.hdr = data.hdr;
+	input.is_debug_frame = data.is_debug_frame;
+	if (!ret)
+		ret = compile_table(&input, rules, table, err);
+	cfi_data_release(&data);
+	return ret;
 }
 
 static int compile_file(struct cfi_file *file, struct unwind_rules *rules,
 			struct unwind_table *table, struct error *err)
 {
 	struct stubs stubs = {0};
-	int ret = find_eh_frame(file, err);
+	int ret;
 
-	if (ret)
-		return ret;
 	add_stubs(&stubs, file);
 	ret = compile(file, &stubs, rules, table, err);
 	/* crtbegin.o's empty .eh_frame, or what came with the C library: the rest is elsewhere. */
 	if (ret == 0 && !table->stats.fdes && file->eh_frame.size && file->debug_frame.size) {
-		file->eh_frame.size = 0;
+		file->eh_frame.size = file->eh_frame_hdr.size = 0;
 		unwind_table_release(table);
 		ret = compile(file, &stubs, rules, table, err);
 	}

@@ -45,6 +45,27 @@ static void rust(void **state)
 	check("_ZN4core3fmt17h0123456789abcdegE", "core::fmt::h0123456789abcdeg");
 }
 
+static void stubs(void **state)
+{
+	(void)state;
+	check("_ZN3foo3barEi@plt", "foo::bar(int)@plt");
+	check("_RNvCs1234_7mycrate3foo@plt", "mycrate::foo@plt");
+	check("_Z@plt", NULL);
+	check("malloc@plt", NULL);
+	check("@plt", NULL);
+}
+
+/* They stay as their compilers wrote them. */
+static void other_languages(void **state)
+{
+	(void)state;
+	check("main.(*T).Method", NULL);
+	check("runtime.mallocgc", NULL);
+	check("$s4main3fooyyF", NULL);
+	check("_$s4main3fooyyF", NULL);
+	check("_D4core6memory2GC6mallocFmkxC8TypeInfoZPv", NULL);
+}
+
 static void names_that_are_not_mangled(void **state)
 {
 	(void)state;
@@ -107,6 +128,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cplusplus),
 		cmocka_unit_test(rust),
+		cmocka_unit_test(stubs),
+		cmocka_unit_test(other_languages),
 		cmocka_unit_test(names_that_are_not_mangled),
 		cmocka_unit_test(overlong_names_are_left_alone),
 		cmocka_unit_test(exploding_names_are_given_up),

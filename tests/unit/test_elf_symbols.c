@@ -20,8 +20,8 @@ struct image {
 	Elf64_Ehdr header;
 	Elf64_Phdr segment;
 	Elf64_Shdr sections[7];
-	Elf64_Sym symbols[12];
-	char names[160];
+	Elf64_Sym symbols[16];
+	char names[192];
 	char section_names[8];
 };
 
@@ -178,6 +178,13 @@ static void of_aliases_the_best_known_is_taken(void **state)
 	add(&w, "mall", STB_GLOBAL, STT_FUNC, 0x1100, 0x10);
 	add(&w, "x", STB_GLOBAL, STT_FUNC, 0x1200, 0);
 	add(&w, "label_with_size", STB_GLOBAL, STT_NOTYPE, 0x1200, 0x20);
+	add(&w, "gamma", STB_WEAK, STT_FUNC, 0x1300, 0x10);
+	add(&w, "lgamma", STB_GLOBAL, STT_FUNC, 0x1300, 0x10);
+	add(&w, "open64", STB_WEAK, STT_FUNC, 0x1400, 0x10);
+	add(&w, "__open", STB_GLOBAL, STT_FUNC, 0x1400, 0x10);
+	add(&w, "open", STB_WEAK, STT_FUNC, 0x1400, 0x10);
+	check(&w, 0x1308, "lgamma", 0x1300, 0x10);
+	check(&w, 0x1408, "open", 0x1400, 0x10);
 	check(&w, 0x1108, "mall", 0x1100, 0x10);
 	check(&w, 0x1208, "x", 0x1200, 0x20);
 }

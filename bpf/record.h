@@ -24,6 +24,7 @@ enum rec_kind {
 	REC_LOST,
 	REC_CPU,
 	REC_COPY,
+	REC_CODE,
 	REC_KIND_COUNT,
 };
 
@@ -222,6 +223,34 @@ struct rec_cpu {
 	struct rec rec;
 };
 
+/* rec.flags of REC_CODE */
+enum {
+	/* It was put there at `since` and not before; else that is when it was not known of yet. */
+	CODE_EXACT = 1 << 0,
+};
+
+/* From `offset` within the code on it stems from that line. */
+struct rec_code_line {
+	__u32 offset;
+	__u32 line;
+	__u32 file; /* where its name begins in the text */
+	__u32 reserved;
+};
+
+/*
+ * Code that the process made itself, as its perf map or its jitdump tells. Where it overlaps what
+ * was there earlier it replaces that. Sent when it was read: samples of it may have come before.
+ */
+struct rec_code {
+	struct rec rec;
+	__u64 since; /* CLOCK_MONOTONIC ns */
+	__u64 start, size;
+	__u32 line_count;
+	__u32 text_size; /* bytes, without the padding */
+	/* By offset; then the text, padded to 8: the name, then names of files, each terminated. */
+	struct rec_code_line lines[];
+};
+
 _Static_assert(sizeof(struct rec) == 24, "wire format");
 _Static_assert(sizeof(struct rec_sample) == 40, "wire format");
 _Static_assert(sizeof(struct rec_stack) == 32, "wire format");
@@ -233,5 +262,7 @@ _Static_assert(sizeof(struct rec_map) == 56, "wire format");
 _Static_assert(sizeof(struct rec_segment) == 32, "wire format");
 _Static_assert(sizeof(struct rec_module) == 64, "wire format");
 _Static_assert(sizeof(struct rec_lost) == 40, "wire format");
+_Static_assert(sizeof(struct rec_code_line) == 16, "wire format");
+_Static_assert(sizeof(struct rec_code) == 56, "wire format");
 
 #endif

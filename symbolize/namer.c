@@ -53,8 +53,9 @@ static enum symbol_reason reason_of(const struct symbolizer_input *input, int re
 {
 	const struct module *module = input->module;
 
+	/* What there was of maps has been used already. */
 	if (module->kind == PROFILE_MODULE_ANON)
-		return SYMBOLS_NO_CODE_MAP;
+		return module->reason == SYMBOLS_FOUND ? SYMBOLS_FOUND : SYMBOLS_NO_CODE_MAP;
 	if (result == 0 && module_is_kernel(module))
 		return SYMBOLS_KERNEL_NO_DEBUG_FILE;
 	if (module_is_kernel(module))

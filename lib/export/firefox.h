@@ -49,6 +49,8 @@ struct firefox_func {
 	uint32_t name; /* in strings */
 	int32_t resource; /* a lib's position: each lib is one resource */
 	uint32_t source; /* or NO_POSITION */
+	uint32_t line, column; /* 0: unknown */
+	bool is_js;
 };
 
 struct firefox_symbol {

@@ -275,6 +275,16 @@ static void set_initial_threads(const struct firefox *f, json_t *meta)
 			    json_pack("[I]", (json_int_t)busiest[0]));
 }
 
+/* The front-end tells stacks of scripts from native ones only where there are both. */
+static bool has_scripts(const struct profile *p)
+{
+	vec_for_each(&p->funcs.rows, const struct func *, func) {
+		if (func->is_js)
+			return true;
+	}
+	return false;
+}
+
 void firefox_write_meta(struct firefox *f, struct jsonw *w)
 {
 	const struct profile_meta *from = &f->profile->meta;
@@ -294,7 +304,7 @@ void firefox_write_meta(struct firefox *f, struct jsonw *w)
 	json_object_set_new(meta, "stackwalk", count_value(1));
 	json_object_set_new(meta, "symbolicated", json_boolean(from->symbolicated));
 	json_object_set_new(meta, "sourceCodeIsNotOnSearchfox", json_true());
-	json_object_set_new(meta, "usesOnlyOneStackType", json_true());
+	json_object_set_new(meta, "usesOnlyOneStackType", json_boolean(!has_scripts(f->profile)));
 	json_object_set_new(meta, "keepProfileThreadOrder", json_true());
 	set_initial_threads(f, meta);
 	json_object_set_new(meta, "categories", categories_value());

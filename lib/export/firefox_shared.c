@@ -43,6 +43,12 @@ static void write_false(struct jsonw *w, const char *key, size_t count)
 	jsonw_column_end(w, at);
 }
 
+/* Lines and columns count from 1, and 0 is unknown. */
+static char *format_place(char *at, uint32_t place)
+{
+	return place ? jsonw_format_u64(at, place) : jsonw_format_null(at);
+}
+
 static void write_stacks(const struct firefox *f, struct jsonw *w)
 {
 	const struct stacks *stacks = &f->profile->stacks;
@@ -92,9 +98,8 @@ static void write_frames(const struct firefox *f, struct jsonw *w)
 	FIREFOX_COLUMN(w, "nativeSymbol", &f->frames, struct firefox_frame, row, at,
 		       firefox_format_position(at, row->symbol));
 	write_nulls(w, "innerWindowID", count);
-	/* Lines count from 1, and 0 is unknown. */
 	FIREFOX_COLUMN(w, "line", &frames->rows, struct frame, row, at,
-		       row->line ? jsonw_format_u64(at, row->line) : jsonw_format_null(at));
+		       format_place(at, row->line));
 	write_nulls(w, "column", count);
 	write_nulls(w, "originalLocation", count);
 	table_end(w, count);
@@ -107,14 +112,17 @@ static void write_funcs(const struct firefox *f, struct jsonw *w)
 	table_begin(w, "funcTable");
 	FIREFOX_COLUMN(w, "name", &f->funcs, struct firefox_func, row, at,
 		       jsonw_format_u64(at, row->name));
-	write_false(w, "isJS", count);
+	FIREFOX_COLUMN(w, "isJS", &f->funcs, struct firefox_func, row, at,
+		       jsonw_format_bool(at, row->is_js));
 	write_false(w, "relevantForJS", count);
 	FIREFOX_COLUMN(w, "resource", &f->funcs, struct firefox_func, row, at,
 		       jsonw_format_i64(at, row->resource));
 	FIREFOX_COLUMN(w, "source", &f->funcs, struct firefox_func, row, at,
 		       firefox_format_position(at, row->source));
-	write_nulls(w, "lineNumber", count);
-	write_nulls(w, "columnNumber", count);
+	FIREFOX_COLUMN(w, "lineNumber", &f->funcs, struct firefox_func, row, at,
+		       format_place(at, row->line));
+	FIREFOX_COLUMN(w, "columnNumber", &f->funcs, struct firefox_func, row, at,
+		       format_place(at, row->column));
 	write_nulls(w, "originalLocation", count);
 	table_end(w, count);
 }

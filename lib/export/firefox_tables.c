@@ -142,7 +142,8 @@ static bool func_equal(const void *table, uint32_t id, const void *key)
 	const struct firefox_func *row = &f->funcs.items[id], *wanted = key;
 
 	return row->name == wanted->name && row->resource == wanted->resource &&
-	       row->source == wanted->source;
+	       row->source == wanted->source && row->line == wanted->line &&
+	       row->column == wanted->column;
 }
 
 /*
@@ -151,7 +152,8 @@ static bool func_equal(const void *table, uint32_t id, const void *key)
  */
 static uint32_t intern_func(struct firefox *f, const struct firefox_func *func)
 {
-	uint64_t hash = hash_pair(hash_pair(func->name, (uint32_t)func->resource), func->source);
+	uint64_t place = hash_pair((uint64_t)func->line << 32 | func->column, func->source);
+	uint64_t hash = hash_pair(hash_pair(func->name, (uint32_t)func->resource), place);
 	uint32_t position = index_find(&f->func_index, hash, func_equal, f, func);
 
 	if (position == INDEX_NONE) {
@@ -193,6 +195,9 @@ static uint32_t find_func(struct firefox *f, const struct frame *frame)
 	if (func->module != NO_MODULE)
 		row.resource = f->module_libs[func->module];
 	row.source = find_source(f, func->file);
+	row.line = func->line;
+	row.column = func->column;
+	row.is_js = func->is_js;
 	if (!strings_size(&f->profile->strings, func->name)) {
 		row.name = address_name(f, frame);
 		return intern_func(f, &row);

@@ -11,6 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/live/cpu.h"
+#include "lib/live/jit_files.h"
 #include "lib/live/programs.h"
 #include "lib/live/tracker.h"
 #include "lib/stream/merge.h"
@@ -19,7 +20,7 @@
 /* Holds a second of deep and ever new stacks at the default rate. */
 #define DEFAULT_RING_BYTES (1u << 20)
 /* What a pass takes apart from rings and mapped files: pipes, events, the output. */
-#define RESERVED_DESCRIPTORS 64
+#define RESERVED_DESCRIPTORS (64 + JIT_FILES_DESCRIPTORS)
 /* All tables of a machine with some 30 processes take 1 to 3 MB. */
 #define DEFAULT_UNWIND_BYTES (512ull << 20)
 #define POLL_MS 100
@@ -134,7 +135,7 @@ static int run_round(struct recorder *r, struct error *err)
 	int code;
 
 	merge_begin_round(r->merge, now);
-	tracker_begin_round(r->tracker);
+	tracker_begin_round(r->tracker, now);
 	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
 		if (cpu->map_ring)
 			map_ring_drain(cpu->map_ring, tracker_map_event, r->tracker);
@@ -436,8 +437,10 @@ struct source *recorder_source(struct recorder *r)
 void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 {
 	struct unwinder_stats unwind;
+	struct jit_files_stats code;
 
 	tracker_get_stats(r->tracker, &unwind);
+	tracker_get_code_stats(r->tracker, &code);
 	*info = (struct recorder_info){
 		.event = r->cpus.event.clock == CLOCK_CYCLES ? "cycles" : "cpu-clock",
 		.cpu_count = (uint32_t)r->cpus.cpus.count,
@@ -453,5 +456,9 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 		.unwind_bytes = unwind.table_bytes,
 		.unwind_refused = unwind.refused,
 		.skipped_copies = r->skipped_copies,
+		.code_files = code.maps + code.dumps,
+		.code_pieces = code.pieces,
+		.code_malformed = code.malformed,
+		.code_cut = code.cut,
 	};
 }

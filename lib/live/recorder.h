@@ -74,6 +74,9 @@ struct recorder_info {
 	uint64_t unwind_tables, unwind_rows; /* files with call frame information, and its size … */
 	uint64_t unwind_bytes; /* … in the kernel */
 	uint64_t unwind_refused; /* tables that the ceiling left no room for */
+	uint64_t code_files, code_pieces; /* perf maps and jitdumps, and what they tell of */
+	uint64_t code_malformed; /* lines and records of them that made no sense */
+	uint64_t code_cut; /* files of which only the beginning was read */
 	uint64_t skipped_copies; /* stacks that stayed unknown, as too many were copied already */
 };
 void recorder_get_info(const struct recorder *r, struct recorder_info *info);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/tracker.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
+#include "lib/live/jit_files.h"
 #include "lib/live/kernel_space.h"
 #include "lib/live/pid_set.h"
 #include "lib/live/proc_scan.h"
@@ -24,15 +26,45 @@ struct tracker {
 	struct module_registry *modules;
 	struct unwinder *unwinder; /* NULL: stacks are not unwound by tables */
 	struct pid_set pids;
+	struct jit_files *jit_files;
+	VEC(uint32_t) dumps; /* modules that are jitdumps */
+	uint64_t now; /* of the round */
 	VEC(struct turn) turns;
 	struct strbuf paths;
 };
+
+/* The path of a module record is not terminated. */
+static void note_dump(struct tracker *t, const struct rec_module *module)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%.*s", (int)module->path_size, rec_module_path(module));
+	if (jit_files_is_dump(path))
+		vec_push(&t->dumps, module->module_id);
+}
+
+static void note_code(struct tracker *t, const struct rec_map *map)
+{
+	if (map->module_id == NO_REC_MODULE) {
+		jit_files_memory(t->jit_files, map->rec.pid);
+		return;
+	}
+	vec_for_each(&t->dumps, uint32_t *, dump) {
+		if (*dump == map->module_id)
+			jit_files_dump(t->jit_files, map->rec.pid,
+				       file_set_find(t->options.files, *dump));
+	}
+}
 
 /* What user space itself has to say; the walker wants to know of it as well. */
 static void sink(void *ctx, const struct rec *rec)
 {
 	struct tracker *t = ctx;
 
+	if (rec->kind == REC_MODULE)
+		note_dump(t, (const struct rec_module *)rec);
+	else if (rec->kind == REC_MAP && !(rec->flags & MAP_KERNEL_SPACE))
+		note_code(t, (const struct rec_map *)rec);
 	if (rec->kind == REC_MODULE && t->unwinder) {
 		const struct rec_module *module = (const struct rec_module *)rec;
 
@@ -59,6 +91,7 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 
 	t->options = *options;
 	t->modules = module_registry_new(options->files, sink, t);
+	t->jit_files = jit_files_new(options->sink, options->ctx);
 	if (options->unwind & UNWIND_BY_CFI)
 		code = unwinder_new(&t->unwinder, &unwinder, err);
 	if (code) {
@@ -79,6 +112,8 @@ void tracker_free(struct tracker *t)
 	strbuf_release(&t->paths);
 	unwinder_free(t->unwinder);
 	module_registry_free(t->modules);
+	jit_files_free(t->jit_files);
+	vec_release(&t->dumps);
 	pid_set_release(&t->pids);
 	free(t);
 }
@@ -114,12 +149,14 @@ static void on_pid_gone(void *ctx, uint32_t pid)
 {
 	struct tracker *t = ctx;
 
+	jit_files_exit(t->jit_files, pid, t->now);
 	if (t->unwinder)
 		unwinder_exit(t->unwinder, pid);
 }
 
-void tracker_begin_round(struct tracker *t)
+void tracker_begin_round(struct tracker *t, uint64_t now)
 {
+	t->now = now;
 	pid_set_next_round(&t->pids, on_pid_gone, t);
 }
 
@@ -185,6 +222,8 @@ static void send_new_space(struct tracker *t, const struct map_event *event)
 {
 	struct rec_name name = {0};
 
+	/* While its code is still that of the old program. */
+	jit_files_exec(t->jit_files, event->pid, event->time);
 	if (t->unwinder)
 		unwinder_exec(t->unwinder, event->pid);
 	record_init(&name.rec, REC_NAME, sizeof(name), event->time, event->pid, event->tid);
@@ -247,6 +286,7 @@ bool tracker_handle(struct tracker *t, uint64_t now)
 	take_turns(t, now);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, now, false);
+	jit_files_look(t->jit_files, now);
 	return t->turns.count;
 }
 
@@ -255,6 +295,12 @@ void tracker_finish(struct tracker *t, uint64_t now)
 	take_turns(t, UINT64_MAX);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, now, true);
+	jit_files_finish(t->jit_files, now);
+}
+
+void tracker_get_code_stats(const struct tracker *t, struct jit_files_stats *stats)
+{
+	jit_files_get_stats(t->jit_files, stats);
 }
 
 void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats)

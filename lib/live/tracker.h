@@ -9,6 +9,7 @@
 #include "bpf/record.h"
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
+#include "lib/live/jit_files.h"
 #include "lib/live/modules.h"
 #include "lib/live/perf_event.h"
 #include "lib/live/programs.h"
@@ -43,9 +44,10 @@ int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, 
 /* Does the walker know all that there is to know about the mappings so far? */
 bool tracker_is_settled(const struct tracker *t);
 
-/* A round: begin, then every event that is in a mapping ring, every record that is in the others.
+/* A round: begin, at the time `now`, then every event that is in a mapping ring, every record that
+ * is in the others.
  */
-void tracker_begin_round(struct tracker *t);
+void tracker_begin_round(struct tracker *t, uint64_t now);
 void tracker_map_event(void *tracker, const struct map_event *event);
 void tracker_record(struct tracker *t, const struct rec *rec);
 /*
@@ -57,5 +59,6 @@ bool tracker_handle(struct tracker *t, uint64_t now);
 void tracker_finish(struct tracker *t, uint64_t now);
 
 void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats);
+void tracker_get_code_stats(const struct tracker *t, struct jit_files_stats *stats);
 
 #endif

@@ -29,11 +29,21 @@ static const char *const of_kernel[KERNEL_SUBCATEGORY_COUNT + 1] = {
 	[KERNEL_BPF] = "BPF",
 };
 
+static const char *const of_javascript[JAVASCRIPT_SUBCATEGORY_COUNT + 1] = {
+	[JAVASCRIPT_OTHER] = "Other",	      [JAVASCRIPT_INTERPRETER] = "Interpreter",
+	[JAVASCRIPT_BASELINE] = "Baseline",   [JAVASCRIPT_MIDTIER] = "Mid-tier",
+	[JAVASCRIPT_OPTIMIZED] = "Optimized", [JAVASCRIPT_BUILTIN] = "Builtin",
+	[JAVASCRIPT_REGEXP] = "RegExp",
+};
+
 const struct category_row categories[CATEGORY_COUNT] = {
 	[CATEGORY_OTHER] = {"Other", "grey", only_other},
 	[CATEGORY_USER] = {"User", "yellow", of_user},
 	[CATEGORY_KERNEL] = {"Kernel", "orange", of_kernel},
 	[CATEGORY_IDLE] = {"Idle", "transparent", only_other},
+	[CATEGORY_JAVASCRIPT] = {"JavaScript", "green", of_javascript},
+	[CATEGORY_PYTHON] = {"Python", "blue", only_other},
+	[CATEGORY_JAVA] = {"Java", "red", only_other},
 };
 
 /* What was found out about modules and functions, of which there are fewer than frames. */
@@ -143,6 +153,14 @@ static struct frame_category kernel_category(struct classes *c, frame_id id)
 	return (struct frame_category){CATEGORY_KERNEL, KERNEL_OTHER};
 }
 
+static struct frame_category language_category(const struct frame *frame)
+{
+	return (struct frame_category){
+		.category = CATEGORY_JAVASCRIPT + frame->language - LANGUAGE_JAVASCRIPT,
+		.subcategory = frame->tier,
+	};
+}
+
 static void find_kernel_callers(struct classes *c)
 {
 	const struct stacks *stacks = &c->profile->stacks;
@@ -180,6 +198,8 @@ struct frame_category *categories_of_frames(const struct profile *p)
 
 		if (frame->kind == PROFILE_FRAME_KERNEL)
 			of[i] = kernel_category(&c, (frame_id)i);
+		else if (frame->language != LANGUAGE_NONE)
+			of[i] = language_category(frame);
 		else
 			of[i] = (struct frame_category){CATEGORY_USER, user_subcategory(&c, frame)};
 	}

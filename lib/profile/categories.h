@@ -14,6 +14,10 @@ enum category {
 	CATEGORY_USER,
 	CATEGORY_KERNEL,
 	CATEGORY_IDLE,
+	/* One per language, in the order of enum code_language. */
+	CATEGORY_JAVASCRIPT,
+	CATEGORY_PYTHON,
+	CATEGORY_JAVA,
 	CATEGORY_COUNT,
 	/* Instead of one: that of the calling frame, with its subcategory. */
 	CATEGORY_OF_CALLER = UINT8_MAX,
@@ -43,6 +47,21 @@ enum kernel_subcategory {
 	KERNEL_NETWORK,
 	KERNEL_BPF,
 	KERNEL_SUBCATEGORY_COUNT,
+};
+
+/*
+ * Of CATEGORY_JAVASCRIPT: what runs the function, from the slowest to the fastest, or what else the
+ * code is. Other languages tell nothing about it.
+ */
+enum javascript_subcategory {
+	JAVASCRIPT_OTHER,
+	JAVASCRIPT_INTERPRETER,
+	JAVASCRIPT_BASELINE,
+	JAVASCRIPT_MIDTIER,
+	JAVASCRIPT_OPTIMIZED,
+	JAVASCRIPT_BUILTIN,
+	JAVASCRIPT_REGEXP,
+	JAVASCRIPT_SUBCATEGORY_COUNT,
 };
 
 struct category_row {

@@ -113,6 +113,12 @@ static void expand_frame(struct expand *e, frame_id id)
 	struct frame frame = *frames_get(&e->profile->frames, id);
 	uint32_t depth = 1;
 
+	/* Code that the process made itself has its name already. */
+	if (frame.func != NO_FUNC && !answer->depth) {
+		e->replaced[id] = (struct replaced){.depth = 1, .first = e->ids.count};
+		vec_push(&e->ids, frames_intern(&e->frames, &frame));
+		return;
+	}
 	if (answer->depth) {
 		chain = e->names.items + answer->first;
 		depth = answer->depth;

@@ -24,7 +24,8 @@ void expand_free(struct expand *e);
 /*
  * Says what `frame` (an id from before the expansion) is: the native symbol that covers it (or
  * NO_SYMBOL) and a chain of 1 … 256 functions, outermost (physical) first. Frames that are never
- * answered for get their address as name. Strings must be interned in the profile already.
+ * answered for, and have no function yet, get their address as name. Strings must be interned in
+ * the profile already.
  */
 void expand_answer(struct expand *e, frame_id frame, symbol_id symbol,
 		   const struct frame_name *chain, size_t depth);

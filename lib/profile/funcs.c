@@ -11,12 +11,14 @@ static bool func_equal(const void *table, uint32_t id, const void *key)
 {
 	const struct func *a = &((const struct funcs *)table)->rows.items[id], *b = key;
 
-	return a->name == b->name && a->module == b->module && a->file == b->file;
+	return a->name == b->name && a->module == b->module && a->file == b->file &&
+	       a->line == b->line && a->column == b->column;
 }
 
 func_id funcs_intern(struct funcs *f, const struct func *func)
 {
-	uint64_t hash = hash_pair((uint64_t)func->name << 32 | func->module, func->file);
+	uint64_t place = hash_pair((uint64_t)func->line << 32 | func->column, func->file);
+	uint64_t hash = hash_pair((uint64_t)func->name << 32 | func->module, place);
 	func_id id = index_find(&f->index, hash, func_equal, f, func);
 
 	if (id != INDEX_NONE)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions, the native symbols that cover their machine code, and the source files they come from.
- * A function is one row of the call tree: one per (name, module, source file).
+ * A function is one row of the call tree: one per (name, module, source file), and of scripts,
+ * where many have no name, per place in the file.
  */
 #ifndef PROF_LIB_PROFILE_FUNCS_H
 #define PROF_LIB_PROFILE_FUNCS_H
@@ -16,6 +17,8 @@ struct func {
 	string_id name;
 	module_id module; /* or NO_MODULE */
 	source_file_id file; /* or NO_SOURCE_FILE */
+	uint32_t line, column; /* where a script defines it; 0: unknown */
+	bool is_js; /* JavaScript */
 	bool is_named; /* false: name is an address or fun_<hex>, made up for want of a better */
 };
 
@@ -48,7 +51,7 @@ struct source_files {
 };
 
 void funcs_release(struct funcs *f);
-/* Identity is name, module and file. */
+/* Identity is name, module, file, line and column. */
 func_id funcs_intern(struct funcs *f, const struct func *func);
 
 void symbols_release(struct symbols *s);

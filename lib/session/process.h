@@ -26,6 +26,8 @@ struct process {
 	uint64_t start, end; /* end means nothing until has_ended */
 	string_id name; /* NO_STRING: not known yet */
 	module_id anon; /* its anonymous memory, NO_MODULE until a frame lies there */
+	process_id parent; /* NO_PROCESS: not known */
+	uint64_t space_start; /* its last exec, 0: none was seen */
 	struct mapping_table *mappings;
 	thread_id main_thread, last_thread; /* last_thread begins the chain through all */
 	uint8_t origin; /* enum task_origin */

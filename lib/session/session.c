@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
+#include "lib/session/code_frames.h"
 #include "lib/session/ledger.h"
 #include "lib/session/module_map.h"
 #include "lib/session/parking.h"
@@ -31,6 +32,7 @@ struct session {
 	struct module_map modules;
 	struct resolver resolver;
 	struct parking parking;
+	struct code_table code;
 	VEC(struct marker) losses;
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
@@ -52,6 +54,7 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
+	code_table_release(&s->code);
 	parking_release(&s->parking);
 	resolver_release(&s->resolver);
 	module_map_release(&s->modules);
@@ -164,6 +167,21 @@ static void feed_stack(struct session *s, const struct rec_stack *rec)
 	}
 }
 
+static void feed_name(struct session *s, const struct rec_name *rec)
+{
+	tasks_name(&s->tasks, rec);
+	if (rec->rec.flags & NAME_NEW_SPACE)
+		code_table_exec(&s->code, tasks_process(&s->tasks, &rec->rec),
+				tasks_time(&s->tasks, rec->rec.time));
+}
+
+static void feed_code(struct session *s, const struct rec_code *rec)
+{
+	process_id process = tasks_process(&s->tasks, &rec->rec);
+
+	code_table_add(&s->code, process, s->tasks.processes.rows.items[process].space_start, rec);
+}
+
 static bool is_loss_of_samples(uint32_t cause)
 {
 	return cause == LOST_RING_FULL || cause == LOST_STACK || cause == LOST_NO_RING;
@@ -229,7 +247,7 @@ void session_feed(struct session *s, const struct rec *rec)
 		tasks_fork(&s->tasks, (const struct rec_fork *)rec);
 		break;
 	case REC_NAME:
-		tasks_name(&s->tasks, (const struct rec_name *)rec);
+		feed_name(s, (const struct rec_name *)rec);
 		break;
 	case REC_EXIT:
 		tasks_exit(&s->tasks, (const struct rec_exit *)rec);
@@ -242,6 +260,9 @@ void session_feed(struct session *s, const struct rec *rec)
 		break;
 	case REC_LOST:
 		feed_lost(s, (const struct rec_lost *)rec);
+		break;
+	case REC_CODE:
+		feed_code(s, (const struct rec_code *)rec);
 		break;
 	case REC_CPU:
 		feed_cpu(s, (const struct rec_cpu *)rec);
@@ -303,6 +324,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	}
 	if (!s->profile->meta.end_ns)
 		s->profile->meta.end_ns = end_ns;
+	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	tasks_finish(&s->tasks);
 	thread_table_finish(&s->tasks.threads);
 	finish_losses(s);

@@ -169,6 +169,7 @@ static void introduce_late(struct tasks *t, process_id id, const struct rec_fork
 
 	process->origin = TASK_FORKED;
 	process->start = time;
+	process->parent = process_table_find(&t->processes, fork->parent_pid);
 	t->threads.rows.items[process->main_thread].origin = TASK_FORKED;
 	row_at(t, process->main_thread)->start = time;
 	if (process->name == NO_STRING)
@@ -183,6 +184,7 @@ static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t 
 			 string_id name)
 {
 	process_id id = process_table_find(&t->processes, fork->rec.pid);
+	process_id parent = process_table_find(&t->processes, fork->parent_pid);
 	struct mapping_table *mappings;
 
 	if (id != NO_PROCESS &&
@@ -194,6 +196,7 @@ static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t 
 	if (id != NO_PROCESS && !process_at(t, id)->has_ended)
 		end_process(t, id, time);
 	id = add_process(t, fork->rec.pid, time, TASK_FORKED, mappings);
+	process_at(t, id)->parent = parent;
 	set_name(t, id, process_at(t, id)->main_thread, name);
 }
 
@@ -214,6 +217,7 @@ static void new_space(struct tasks *t, uint32_t pid, uint64_t time)
 
 	mapping_table_drop(process->mappings);
 	process->mappings = mapping_table_new();
+	process->space_start = time;
 }
 
 /* It began before the recording, whatever introduced it, unless its fork was recorded. */
@@ -315,6 +319,11 @@ void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *map
 
 	if (mapping_table_insert(&process_at(t, process)->mappings, mapping, t->last_stamp + 1))
 		t->last_stamp++;
+}
+
+process_id tasks_process(struct tasks *t, const struct rec *rec)
+{
+	return get_process(t, rec->pid, tasks_time(t, rec->time));
 }
 
 thread_id tasks_sampled(struct tasks *t, const struct rec *rec)

@@ -26,6 +26,8 @@ void tasks_name(struct tasks *t, const struct rec_name *name);
 void tasks_exit(struct tasks *t, const struct rec_exit *end);
 /* Into the mappings of the record's process. */
 void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *mapping);
+/* The latest process of the record's pid, dead or alive. */
+process_id tasks_process(struct tasks *t, const struct rec *rec);
 /* The task that a sample is of. It may have ended: then its end was later than it was told. */
 thread_id tasks_sampled(struct tasks *t, const struct rec *rec);
 /* Gives every row of the profile its final names and times. */

@@ -7,7 +7,7 @@ static const char *const kind_names[REC_KIND_COUNT] = {
 	[REC_NONE] = "none", [REC_SAMPLE] = "sample", [REC_STACK] = "stack",
 	[REC_FORK] = "fork", [REC_NAME] = "name",     [REC_EXIT] = "exit",
 	[REC_MAP] = "map",   [REC_MODULE] = "module", [REC_LOST] = "lost",
-	[REC_CPU] = "cpu",   [REC_COPY] = "copy",
+	[REC_CPU] = "cpu",   [REC_COPY] = "copy",     [REC_CODE] = "code",
 };
 
 static const char *const cause_names[LOST_CAUSE_COUNT] = {
@@ -22,6 +22,7 @@ static const __u16 fixed_sizes[REC_KIND_COUNT] = {
 	[REC_EXIT] = sizeof(struct rec_exit),	  [REC_MAP] = sizeof(struct rec_map),
 	[REC_MODULE] = sizeof(struct rec_module), [REC_LOST] = sizeof(struct rec_lost),
 	[REC_CPU] = sizeof(struct rec_cpu),	  [REC_COPY] = sizeof(struct rec_copy),
+	[REC_CODE] = sizeof(struct rec_code),
 };
 
 static size_t padded(size_t size)
@@ -40,6 +41,12 @@ size_t rec_module_size(unsigned int segment_count, size_t path_size)
 	       padded(path_size);
 }
 
+size_t rec_code_size(unsigned int line_count, size_t text_size)
+{
+	return sizeof(struct rec_code) + line_count * sizeof(struct rec_code_line) +
+	       padded(text_size);
+}
+
 static size_t needed_size(const struct rec *rec)
 {
 	if (rec->kind == REC_STACK) {
@@ -51,6 +58,11 @@ static size_t needed_size(const struct rec *rec)
 		const struct rec_module *module = (const struct rec_module *)rec;
 
 		return rec_module_size(module->segment_count, module->path_size);
+	}
+	if (rec->kind == REC_CODE) {
+		const struct rec_code *code = (const struct rec_code *)rec;
+
+		return rec_code_size(code->line_count, code->text_size);
 	}
 	if (rec->kind == REC_COPY) {
 		const struct rec_copy *copy = (const struct rec_copy *)rec;
@@ -92,6 +104,11 @@ const __u8 *rec_stack_kinds(const struct rec_stack *stack)
 const char *rec_module_path(const struct rec_module *module)
 {
 	return (const char *)(module->segments + module->segment_count);
+}
+
+const char *rec_code_text(const struct rec_code *code)
+{
+	return (const char *)(code->lines + code->line_count);
 }
 
 void record_init(struct rec *rec, enum rec_kind kind, size_t size, __u64 time, __u32 pid, __u32 tid)

@@ -30,9 +30,13 @@ const __u8 *rec_stack_kinds(const struct rec_stack *stack);
 /* The path of a module record: path_size bytes, not terminated. */
 const char *rec_module_path(const struct rec_module *module);
 
+/* The text of a code record: text_size bytes, perhaps not terminated. */
+const char *rec_code_text(const struct rec_code *code);
+
 /* Bytes that such a record takes, padding included. */
 size_t rec_stack_size(unsigned int depth);
 size_t rec_module_size(unsigned int segment_count, size_t path_size);
+size_t rec_code_size(unsigned int line_count, size_t text_size);
 
 /* Fills the common part; size in bytes, a multiple of 8. */
 void record_init(struct rec *rec, enum rec_kind kind, size_t size, __u64 time, __u32 pid,

@@ -11,6 +11,8 @@
 
 #define DEPTH_MAX 64
 #define SEGMENTS_MAX 8
+#define LINES_MAX 8
+#define CODE_TEXT_MAX 512
 
 static const struct event_word sample_flags[] = {
 	{"leaf-kernel", SAMPLE_LEAF_KERNEL},
@@ -34,6 +36,7 @@ static const struct event_word name_flags[] = {
 };
 static const struct event_word exit_flags[] = {{"process", EXIT_PROCESS}, {NULL, 0}};
 static const struct event_word map_flags[] = {{"kernel", MAP_KERNEL_SPACE}, {NULL, 0}};
+static const struct event_word code_flags[] = {{"exact", CODE_EXACT}, {NULL, 0}};
 static const struct event_word cpu_flags[] = {{"online", CPU_ONLINE}, {NULL, 0}};
 static const struct event_word frame_kinds[] = {
 	{"native", FRAME_NATIVE},
@@ -225,6 +228,60 @@ static void parse_cpu(struct events *e, struct event_line *l)
 	rec->rec.flags = event_line_flags(l, cpu_flags);
 }
 
+/* offset:line:file, each with its file's name in the text */
+static size_t parse_lines(struct event_line *l, struct rec_code_line *lines, char *names,
+			  size_t *size)
+{
+	size_t count = 0;
+	char *text;
+
+	while (count < LINES_MAX && (text = event_line_text(l, "line"))) {
+		struct rec_code_line *line = &lines[count++];
+		char *rest = NULL, *part = strtok_r(text, ":", &rest);
+		uint64_t numbers[2] = {0};
+		size_t given = 0;
+
+		for (; part && given < 2 && event_number(part, &numbers[given]); given++)
+			part = strtok_r(NULL, ":", &rest);
+		if (given < 2 || !part || *size + strlen(part) + 1 > CODE_TEXT_MAX) {
+			event_line_problem(l, "not offset:line:file:", text);
+			return count;
+		}
+		*line = (struct rec_code_line){
+			.offset = (uint32_t)numbers[0],
+			.line = (uint32_t)numbers[1],
+			.file = (uint32_t)*size,
+		};
+		memcpy(names + *size, part, strlen(part) + 1);
+		*size += strlen(part) + 1;
+	}
+	return count;
+}
+
+static void parse_code(struct events *e, struct event_line *l)
+{
+	struct rec_code_line lines[LINES_MAX] = {0};
+	char text[CODE_TEXT_MAX] = {0}, *name = event_line_text(l, "name");
+	size_t size = name ? event_text_unescape(name) : 0, count;
+
+	if (size >= CODE_TEXT_MAX)
+		event_line_problem(l, "too long:", name);
+	else
+		memcpy(text, name ? name : "", size++);
+	count = parse_lines(l, lines, text, &size);
+
+	struct rec_code *rec = add_record(e, l, REC_CODE, rec_code_size((unsigned int)count, size));
+
+	rec->rec.flags = event_line_flags(l, code_flags);
+	rec->since = EVENTS_START_NS + event_line_time(l, "since");
+	rec->start = event_line_number(l, "start", 0);
+	rec->size = event_line_number(l, "size", 0);
+	rec->line_count = (uint32_t)count;
+	rec->text_size = (uint32_t)size;
+	memcpy(rec->lines, lines, count * sizeof(*lines));
+	memcpy((char *)rec_code_text(rec), text, size);
+}
+
 static void parse_end(struct events *e, struct event_line *l)
 {
 	e->end_ns = EVENTS_START_NS + event_line_time(l, "time");
@@ -265,10 +322,10 @@ static const struct {
 	const char *kind;
 	void (*parse)(struct events *e, struct event_line *l);
 } parsers[] = {
-	{"sample", parse_sample}, {"stack", parse_stack},   {"fork", parse_fork},
-	{"name", parse_name},	  {"exit", parse_exit},	    {"map", parse_map},
-	{"module", parse_module}, {"lost", parse_lost},	    {"cpu", parse_cpu},
-	{"end", parse_end},	  {"answer", parse_answer},
+	{"sample", parse_sample}, {"stack", parse_stack}, {"fork", parse_fork},
+	{"name", parse_name},	  {"exit", parse_exit},	  {"map", parse_map},
+	{"module", parse_module}, {"lost", parse_lost},	  {"cpu", parse_cpu},
+	{"code", parse_code},	  {"end", parse_end},	  {"answer", parse_answer},
 };
 
 static void parse_line(struct events *e, struct event_line *l)

@@ -57,7 +57,12 @@ string_id export_intern(struct exported *f, const char *text)
 
 func_id export_add_func(struct exported *f, module_id module, const char *name, const char *file)
 {
-	struct func func = {export_intern(f, name), module, NO_SOURCE_FILE, true};
+	struct func func = {
+		.name = export_intern(f, name),
+		.module = module,
+		.file = NO_SOURCE_FILE,
+		.is_named = true,
+	};
 
 	if (file)
 		func.file = source_files_intern(&f->p->source_files, export_intern(f, file));

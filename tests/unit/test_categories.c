@@ -48,8 +48,12 @@ static frame_id add_frame(module_id module, const char *func, uint8_t kind, bool
 
 	if (func)
 		frame.func = funcs_intern(&p->funcs,
-					  &(struct func){strings_intern(&p->strings, func), module,
-							 NO_SOURCE_FILE, is_named});
+					  &(struct func){
+						  .name = strings_intern(&p->strings, func),
+						  .module = module,
+						  .file = NO_SOURCE_FILE,
+						  .is_named = is_named,
+					  });
 	return frames_intern(&p->frames, &frame);
 }
 
@@ -71,7 +75,8 @@ static void check(frame_id id, const char *category, const char *subcategory)
 
 static void names_are_those_users_rely_on(void **state)
 {
-	static const char *const names[] = {"Other", "User", "Kernel", "Idle"};
+	static const char *const names[] = {"Other",	  "User",   "Kernel", "Idle",
+					    "JavaScript", "Python", "Java"};
 
 	(void)state;
 	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
@@ -82,6 +87,9 @@ static void names_are_those_users_rely_on(void **state)
 	assert_null(categories[CATEGORY_KERNEL].subcategories[KERNEL_SUBCATEGORY_COUNT]);
 	for (size_t i = 0; i < USER_SUBCATEGORY_COUNT; i++)
 		assert_non_null(categories[CATEGORY_USER].subcategories[i]);
+	assert_null(categories[CATEGORY_JAVASCRIPT].subcategories[JAVASCRIPT_SUBCATEGORY_COUNT]);
+	for (size_t i = 0; i < JAVASCRIPT_SUBCATEGORY_COUNT; i++)
+		assert_non_null(categories[CATEGORY_JAVASCRIPT].subcategories[i]);
 	for (size_t i = 0; i < KERNEL_SUBCATEGORY_COUNT; i++)
 		assert_non_null(categories[CATEGORY_KERNEL].subcategories[i]);
 }
@@ -132,6 +140,22 @@ static void guesses_and_code_without_a_name(void **state)
 	check(add_frame(NO_MODULE, "0x12", PROFILE_FRAME_NATIVE, false), "User", "Unnamed");
 	check(add_frame(NO_MODULE, NULL, PROFILE_FRAME_NATIVE, false), "User", "Other");
 	check(add_frame(NO_MODULE, "f", PROFILE_FRAME_NATIVE, true), "User", "Other");
+}
+
+static void languages_have_their_own(void **state)
+{
+	struct frame frame = {.module = NO_MODULE, .func = NO_FUNC, .symbol = NO_SYMBOL};
+
+	(void)state;
+	for (uint8_t i = LANGUAGE_JAVASCRIPT; i < LANGUAGE_COUNT; i++) {
+		static const char *const names[] = {NULL, "JavaScript", "Python", "Java"};
+
+		frame.language = i;
+		check(frames_intern(&p->frames, &frame), names[i], "Other");
+	}
+	frame.language = LANGUAGE_JAVASCRIPT;
+	frame.tier = JAVASCRIPT_OPTIMIZED;
+	check(frames_intern(&p->frames, &frame), "JavaScript", "Optimized");
 }
 
 static void kernel_helpers_have_that_of_their_caller(void **state)
@@ -224,6 +248,7 @@ int main(void)
 		TEST(names_are_those_users_rely_on),
 		TEST(user_code_by_its_file),
 		TEST(guesses_and_code_without_a_name),
+		TEST(languages_have_their_own),
 		TEST(kernel_helpers_have_that_of_their_caller),
 		TEST(areas_of_the_kernel),
 	};

@@ -33,6 +33,7 @@ static void every_kind_needs_its_fixed_part(void **state)
 		{REC_EXIT, sizeof(struct rec_exit)},	 {REC_MAP, sizeof(struct rec_map)},
 		{REC_MODULE, sizeof(struct rec_module)}, {REC_LOST, sizeof(struct rec_lost)},
 		{REC_CPU, sizeof(struct rec_cpu)},	 {REC_COPY, sizeof(struct rec_copy)},
+		{REC_CODE, sizeof(struct rec_code)},
 	};
 
 	(void)state;
@@ -123,6 +124,28 @@ static void a_copy_must_hold_what_it_announces(void **state)
 	assert_false(record_is_valid(&copy->rec, sizeof(buffer)));
 }
 
+static void code_must_hold_what_it_announces(void **state)
+{
+	struct rec_code *code = (struct rec_code *)make(REC_CODE, rec_code_size(2, 5));
+
+	(void)state;
+	assert_int_equal(rec_code_size(2, 5), 56 + 2 * 16 + 8);
+	code->line_count = 2;
+	code->text_size = 8;
+	assert_true(record_is_valid(&code->rec, sizeof(buffer)));
+	assert_ptr_equal(rec_code_text(code), &code->lines[2]);
+	code->text_size = 9;
+	assert_false(record_is_valid(&code->rec, sizeof(buffer)));
+	code->text_size = 0;
+	code->line_count = 3;
+	assert_false(record_is_valid(&code->rec, sizeof(buffer)));
+	code->line_count = 0xffffffff;
+	assert_false(record_is_valid(&code->rec, sizeof(buffer)));
+	code->line_count = 0;
+	code->text_size = 0xffffffff;
+	assert_false(record_is_valid(&code->rec, sizeof(buffer)));
+}
+
 static void causes_have_the_names_of_the_statistics(void **state)
 {
 	(void)state;
@@ -140,6 +163,7 @@ int main(void)
 		cmocka_unit_test(a_stack_must_hold_what_it_announces),
 		cmocka_unit_test(a_module_must_hold_what_it_announces),
 		cmocka_unit_test(a_copy_must_hold_what_it_announces),
+		cmocka_unit_test(code_must_hold_what_it_announces),
 		cmocka_unit_test(causes_have_the_names_of_the_statistics),
 	};
 

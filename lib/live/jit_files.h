@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Perf maps and jitdumps of the recorded processes, as code records. A process is looked after from
+ * its first anonymous executable memory on: its /tmp/perf-PID.map, by the name that it has for the
+ * process itself, is opened as soon as it is there, and read as it grows; a jitdump is known by the
+ * process's mapping of it. Both are read to their end when the process ends, executes something
+ * else, or recording ends, even if they are unlinked by then.
+ */
+#ifndef PROF_LIB_LIVE_JIT_FILES_H
+#define PROF_LIB_LIVE_JIT_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/live/modules.h"
+
+/* How many descriptors it takes at most, but for moments. */
+#define JIT_FILES_DESCRIPTORS 192
+
+struct jit_files;
+
+struct jit_files *jit_files_new(record_sink_fn *sink, void *ctx);
+/* NULL is fine. */
+void jit_files_free(struct jit_files *j);
+
+/* Is this the path of a jitdump? */
+bool jit_files_is_dump(const char *path);
+/* The process has mapped anonymous executable memory. */
+void jit_files_memory(struct jit_files *j, uint32_t pid);
+/* It has mapped a jitdump; the descriptor is borrowed, -1 where the file could not be opened. */
+void jit_files_dump(struct jit_files *j, uint32_t pid, int fd);
+/* Another program begins. */
+void jit_files_exec(struct jit_files *j, uint32_t pid, uint64_t time);
+void jit_files_exit(struct jit_files *j, uint32_t pid, uint64_t time);
+/* Now and then; reads what is due, and a limited amount of it. */
+void jit_files_look(struct jit_files *j, uint64_t now);
+/* At the end: reads everything that is left. */
+void jit_files_finish(struct jit_files *j, uint64_t now);
+
+struct jit_files_stats {
+	uint64_t maps, dumps; /* files that were read */
+	uint64_t pieces; /* of code */
+	uint64_t malformed; /* lines and records that made no sense */
+	uint64_t cut; /* files that were too large to be read to their end */
+};
+void jit_files_get_stats(const struct jit_files *j, struct jit_files_stats *stats);
+
+#endif

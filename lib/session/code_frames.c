@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/code_frames.h"
+
+#include "lib/base/alloc.h"
+#include "lib/session/code_name.h"
+#include "lib/session/code_versions.h"
+
+/* What a row of the code table is called in the profile. */
+struct code_func {
+	func_id func; /* NO_FUNC: not asked yet */
+	uint8_t language, tier;
+};
+
+struct code_frames {
+	struct profile *profile;
+	const struct code_table *table;
+	const struct process_table *processes;
+	struct code_versions versions;
+	process_id *owners; /* by module: whose anonymous memory it is, or NO_PROCESS */
+	struct code_func *funcs; /* by row of the table */
+};
+
+/* Compilers whose names do not tell are known by the library that they live in. */
+static uint8_t language_of_process(const struct profile *p, const struct process *process)
+{
+	vec_for_each(&process->mappings->rows, const struct mapping *, mapping) {
+		if (mapping->module < p->modules.rows.count &&
+		    strcmp(strings_get(&p->strings, p->modules.rows.items[mapping->module].name),
+			   "libjvm.so") == 0)
+			return LANGUAGE_JAVA;
+	}
+	return LANGUAGE_NONE;
+}
+
+static source_file_id intern_file(struct profile *p, const char *path, size_t size)
+{
+	return source_files_intern(&p->source_files, strings_intern_sized(&p->strings, path, size));
+}
+
+/* The first line of debug information has the file where the name does not tell. */
+static source_file_id file_of_lines(struct code_frames *c, const struct code_entry *entry)
+{
+	string_id file = entry->line_count ? c->table->lines.items[entry->first_line].file
+					   : NO_STRING;
+
+	if (file == NO_STRING || !strings_size(&c->table->names, file))
+		return NO_SOURCE_FILE;
+	return intern_file(c->profile, strings_get(&c->table->names, file),
+			   strings_size(&c->table->names, file));
+}
+
+static void name_entry(struct code_frames *c, const struct code_entry *entry, module_id module,
+		       struct code_func *out)
+{
+	struct code_name name;
+	struct func func = {.module = module, .file = NO_SOURCE_FILE, .is_named = true};
+
+	code_name_parse(&name, strings_get(&c->table->names, entry->name),
+			strings_size(&c->table->names, entry->name));
+	if (name.language == LANGUAGE_NONE)
+		name.language = language_of_process(c->profile,
+						    &c->processes->rows.items[entry->process]);
+	func.name = strings_intern_sized(&c->profile->strings, name.name, name.name_size);
+	func.file = name.file ? intern_file(c->profile, name.file, name.file_size)
+			      : file_of_lines(c, entry);
+	func.line = name.line;
+	func.column = name.column;
+	func.is_js = name.is_js;
+	out->func = funcs_intern(&c->profile->funcs, &func);
+	out->language = name.language;
+	out->tier = name.tier;
+}
+
+/* 0: unknown */
+static uint32_t line_at(const struct code_table *t, const struct code_entry *entry, uint64_t offset)
+{
+	const struct code_line *lines = t->lines.items + entry->first_line;
+	size_t low = 0, high = entry->line_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (lines[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? lines[low - 1].line : 0;
+}
+
+static void name_frame(void *ctx, uint64_t time, struct frame *frame, struct retime_span *span)
+{
+	struct code_frames *c = ctx;
+	process_id owner = frame->module == NO_MODULE ? NO_PROCESS : c->owners[frame->module];
+	const struct code_entry *entry;
+	struct code_func *func;
+	uint32_t row;
+
+	if (owner == NO_PROCESS)
+		return;
+	row = code_versions_find(&c->versions, owner, frame->offset, time, span);
+	if (row == NO_CODE)
+		return;
+	entry = &c->table->rows.items[row];
+	func = &c->funcs[row];
+	if (func->func == NO_FUNC)
+		name_entry(c, entry, frame->module, func);
+	frame->func = func->func;
+	frame->language = func->language;
+	frame->tier = func->tier;
+	frame->line = line_at(c->table, entry, frame->offset - entry->start);
+	frame->offset = entry->start;
+}
+
+static void set_reasons(struct code_frames *c)
+{
+	bool *has_code = xcalloc(c->processes->rows.count + 1, sizeof(*has_code));
+
+	vec_for_each(&c->table->rows, const struct code_entry *, entry)
+		has_code[entry->process] = true;
+	for (size_t i = 0; i < c->processes->rows.count; i++) {
+		const struct process *process = &c->processes->rows.items[i];
+
+		/* Processes come after their parents: what those had is known by then. */
+		if (process->parent != NO_PROCESS && !process->space_start)
+			has_code[i] |= has_code[process->parent];
+		if (process->anon != NO_MODULE)
+			modules_get(&c->profile->modules, process->anon)->reason =
+				has_code[i] ? SYMBOLS_FOUND : SYMBOLS_NO_CODE_MAP;
+	}
+	free(has_code);
+}
+
+static void find_owners(struct code_frames *c)
+{
+	size_t count = c->profile->modules.rows.count;
+
+	c->owners = xreallocarray(NULL, count + 1, sizeof(*c->owners));
+	for (size_t i = 0; i < count; i++)
+		c->owners[i] = NO_PROCESS;
+	for (size_t i = 0; i < c->processes->rows.count; i++) {
+		if (c->processes->rows.items[i].anon != NO_MODULE)
+			c->owners[c->processes->rows.items[i].anon] = (process_id)i;
+	}
+}
+
+static void find_versions(struct code_frames *c, struct code_table *table)
+{
+	VEC(uint64_t) addrs = {0};
+
+	vec_for_each(&c->profile->frames.rows, const struct frame *, frame) {
+		if (frame->module != NO_MODULE && c->owners[frame->module] != NO_PROCESS)
+			vec_push(&addrs, frame->offset);
+	}
+	code_versions_init(&c->versions, table, c->processes, addrs.items, addrs.count);
+	vec_release(&addrs);
+}
+
+void code_frames_name(struct profile *p, struct code_table *table,
+		      const struct process_table *processes)
+{
+	struct code_frames c = {.profile = p, .table = table, .processes = processes};
+
+	set_reasons(&c);
+	if (!table->rows.count)
+		return;
+	find_owners(&c);
+	find_versions(&c, table);
+	c.funcs = xreallocarray(NULL, table->rows.count, sizeof(*c.funcs));
+	for (size_t i = 0; i < table->rows.count; i++)
+		c.funcs[i] = (struct code_func){.func = NO_FUNC};
+	retime_apply(p, name_frame, &c);
+	code_versions_release(&c.versions);
+	free(c.owners);
+	free(c.funcs);
+}

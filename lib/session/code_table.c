@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/code_table.h"
+
+#include "lib/stream/record.h"
+
+void code_table_release(struct code_table *t)
+{
+	vec_release(&t->rows);
+	vec_release(&t->lines);
+	vec_release(&t->execs);
+	strings_release(&t->names);
+}
+
+static string_id intern_text(struct code_table *t, const struct rec_code *rec, uint32_t at)
+{
+	const char *text = rec_code_text(rec);
+
+	if (at >= rec->text_size)
+		return NO_STRING;
+	return strings_intern_sized(&t->names, text + at, strnlen(text + at, rec->text_size - at));
+}
+
+static void add_lines(struct code_table *t, const struct rec_code *rec, struct code_entry *row)
+{
+	uint32_t last = 0;
+
+	row->first_line = (uint32_t)t->lines.count;
+	for (uint32_t i = 0; i < rec->line_count; i++) {
+		const struct rec_code_line *from = &rec->lines[i];
+		struct code_line line = {.offset = from->offset, .line = from->line};
+
+		/* They are searched by offset. */
+		if (from->offset < last)
+			break;
+		last = from->offset;
+		line.file = intern_text(t, rec, from->file);
+		vec_push(&t->lines, line);
+	}
+	row->line_count = (uint32_t)t->lines.count - row->first_line;
+}
+
+void code_table_add(struct code_table *t, process_id process, uint64_t space_start,
+		    const struct rec_code *rec)
+{
+	struct code_entry row = {
+		.since = rec->since,
+		.start = rec->start,
+		.end = rec->start + rec->size,
+		.process = process,
+		.is_exact = rec->rec.flags & CODE_EXACT,
+	};
+
+	row.name = intern_text(t, rec, 0);
+	if (row.end <= row.start || row.name == NO_STRING)
+		return;
+	if (!row.is_exact && row.since < space_start)
+		row.since = space_start;
+	add_lines(t, rec, &row);
+	vec_push(&t->rows, row);
+}
+
+void code_table_exec(struct code_table *t, process_id process, uint64_t time)
+{
+	vec_push(&t->execs, (struct code_exec){.process = process, .time = time});
+}

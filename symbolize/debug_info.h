@@ -15,35 +15,13 @@
 #include "lib/base/index.h"
 #include "symbolize/arena.h"
 #include "symbolize/debug_file.h"
+#include "symbolize/line_table.h"
 #include "symbolize/segments.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/work.h"
 
 /* Nested scopes, and inlined calls within one another. */
 #define MAX_DIE_DEPTH 200
-
-/* Steps (entries, ranges, lines) that may still be taken: a multiple of the size of the file. */
-struct work {
-	uint64_t left;
-};
-
-static inline bool work_take(struct work *w, uint64_t steps)
-{
-	bool is_enough = w->left >= steps;
-
-	w->left = is_enough ? w->left - steps : 0;
-	return is_enough;
-}
-
-struct line_row {
-	uint64_t addr;
-	const char *file; /* libdw's; NULL: unknown */
-	uint32_t line; /* 0: unknown */
-	bool is_end; /* the first address behind a sequence */
-};
-
-struct line_table {
-	VEC(struct line_row) rows; /* by address */
-};
 
 struct inlined_call {
 	Dwarf_Die die;
@@ -65,8 +43,6 @@ struct unit_detail {
 	struct segments segments; /* of functions */
 	bool is_deep; /* functions inside of types and functions were looked for, too */
 	struct line_table lines;
-	Dwarf_Files *files;
-	size_t file_count;
 };
 
 struct unit {
@@ -85,19 +61,26 @@ struct memos {
 	struct index index;
 };
 
+/* Whole paths, each once, whichever unit names them. */
+struct path_set {
+	VEC(const char *) rows;
+	struct index index;
+};
+
 struct debug_info {
 	struct symbolizer base;
 	struct binary *binary; /* the module's own file, or NULL */
 	struct debug_file debug;
 	struct debug_file shared; /* what dwz moved out of it */
 	struct binary_sections sections; /* of `dwarf` */
+	struct line_sections line_sections; /* those of them that lines are in */
 	Dwarf *dwarf, *shared_dwarf;
 	uint64_t first_vaddr;
 	struct work work;
 	VEC(struct unit) units;
 	struct segments segments; /* of units */
 	struct memos names; /* of functions, by their entry in the section */
-	struct memos paths; /* whole ones, by libdw's text */
+	struct path_set paths;
 	struct arena arena;
 };
 
@@ -111,12 +94,6 @@ void units_release(struct debug_info *info);
 struct unit *units_find(struct debug_info *info, uint64_t addr);
 /* NULL where no function of the unit covers the address. */
 struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr);
-/* dwarf_lines.c */
-void line_table_build(struct line_table *t, Dwarf_Die *unit, struct work *work);
-void line_table_release(struct line_table *t);
-/* The row that covers the address, or NULL. */
-const struct line_row *line_table_find(const struct line_table *t, uint64_t addr);
-
 /* dwarf_inlines.c */
 struct inline_tree *inline_tree_new(Dwarf_Die *function, struct work *work);
 /* NULL is fine. */
@@ -138,10 +115,9 @@ const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int
 const char *die_function_name(struct debug_info *info, Dwarf_Die *die);
 
 /* dwarf_paths.c */
-/* The path of a number in DW_AT_decl_file or DW_AT_call_file, or NULL. */
-const char *unit_file(struct debug_info *info, const struct unit *unit, uint64_t number);
-/* A path of the line table's: relative ones start where the unit was compiled. NULL stays NULL. */
-const char *unit_path(struct debug_info *info, const struct unit *unit, const char *path);
+/* The path of a number in the line table, DW_AT_decl_file or DW_AT_call_file, or NULL. */
+const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t number);
+void path_set_release(struct path_set *set);
 
 /* NULL: nothing is remembered for this place. */
 const struct memo *memos_find(const struct memos *memos, const void *place);

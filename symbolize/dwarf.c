@@ -86,15 +86,16 @@ static int open_shared_part(struct debug_info *info, const struct symbolizer_inp
 	return 0;
 }
 
-/* libdw takes the paths of line tables from this section without looking for their ends. */
-static bool has_sane_paths(const struct debug_info *info)
+static void find_line_sections(struct debug_info *info)
 {
 	vec_for_each(&info->sections.rows, const struct binary_section *, it) {
-		if (strcmp(it->name, ".debug_line_str") == 0 &&
-		    ((const char *)it->data)[it->size - 1] != '\0')
-			return false;
+		if (strcmp(it->name, ".debug_line") == 0)
+			bytes_init(&info->line_sections.line, it->data, it->size);
+		else if (strcmp(it->name, ".debug_line_str") == 0)
+			bytes_init(&info->line_sections.line_str, it->data, it->size);
+		else if (strcmp(it->name, ".debug_str") == 0)
+			bytes_init(&info->line_sections.str, it->data, it->size);
 	}
-	return true;
 }
 
 static int info_open(struct symbolizer **out, const struct symbolizer_input *input,
@@ -116,8 +117,7 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 	if (!info->dwarf)
 		return error_text(err, -ENOENT, "%s", dwarf_errmsg(-1));
 	binary_add_debug_sections(binary, &info->sections);
-	if (!has_sane_paths(info))
-		return error_text(err, -ENOENT, "damaged DWARF");
+	find_line_sections(info);
 	ret = open_shared_part(info, input, err);
 	if (ret)
 		return ret;
@@ -173,7 +173,7 @@ static void info_free(struct symbolizer *base)
 
 	units_release(info);
 	memos_release(&info->names);
-	memos_release(&info->paths);
+	path_set_release(&info->paths);
 	arena_release(&info->arena);
 	vec_release(&info->sections.rows);
 	dwarf_end(info->dwarf);

@@ -79,20 +79,20 @@ static uint64_t attribute_number(Dwarf_Die *die, unsigned int name)
 }
 
 /* Where the line table is silent, the file that declares the function is the best guess. */
-static void describe_place(struct debug_info *info, const struct unit *unit, Dwarf_Die *function,
+static void describe_place(struct debug_info *info, struct unit *unit, Dwarf_Die *function,
 			   uint64_t addr, struct location *at)
 {
 	const struct line_row *row = line_table_find(&unit->detail->lines, addr);
 
 	if (row) {
-		at->file = unit_path(info, unit, row->file);
+		at->file = unit_file(info, unit, row->file);
 		at->line = row->line;
 	} else if (function) {
 		at->file = unit_file(info, unit, attribute_number(function, DW_AT_decl_file));
 	}
 }
 
-static void describe_call(struct debug_info *info, const struct unit *unit, Dwarf_Die *call,
+static void describe_call(struct debug_info *info, struct unit *unit, Dwarf_Die *call,
 			  struct location *at)
 {
 	uint64_t line = attribute_number(call, DW_AT_call_line);

@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
 #include "symbolize/debug_info.h"
 
 static bool equal_place(const void *table, uint32_t id, const void *key)
@@ -33,47 +35,83 @@ void memos_release(struct memos *memos)
 	index_release(&memos->index);
 }
 
-static const char *join(struct arena *arena, const char *dir, const char *path)
+void path_set_release(struct path_set *set)
 {
-	size_t dir_size = strlen(dir), path_size = strlen(path);
-	char *joined = arena_alloc(arena, dir_size + 1 + path_size + 1);
-
-	memcpy(joined, dir, dir_size);
-	joined[dir_size] = '/';
-	memcpy(joined + dir_size + 1, path, path_size + 1);
-	return joined;
+	vec_release(&set->rows);
+	index_release(&set->index);
 }
 
-const char *unit_path(struct debug_info *info, const struct unit *unit, const char *path)
+static bool equal_path(const void *table, uint32_t id, const void *key)
 {
-	const struct memo *known;
-	Dwarf_Die die = unit->die;
-	const char *dir;
+	const struct path_set *set = table;
 
-	if (!path || *path == '/')
-		return path;
-	known = memos_find(&info->paths, path);
-	if (known)
-		return known->text;
-	/* Where the build hid its directory both are relative, and repeat each other. */
-	dir = attribute_text(info, &die, DW_AT_comp_dir);
-	if (dir && *dir == '/' && strlen(dir) + strlen(path) < PATH_MAX)
-		memos_add(&info->paths, path, join(&info->arena, dir, path));
-	else
-		memos_add(&info->paths, path, path);
-	return vec_last(&info->paths.rows).text;
+	return strcmp(set->rows.items[id], key) == 0;
 }
 
-const char *unit_file(struct debug_info *info, const struct unit *unit, uint64_t number)
+static const char *intern_path(struct debug_info *info, const char *path)
 {
-	const char *path;
+	struct path_set *set = &info->paths;
+	size_t size = strlen(path);
+	uint64_t hash = hash_bytes(path, size, 0);
+	uint32_t row = index_find(&set->index, hash, equal_path, set, path);
 
-	if (!unit->detail->files || number >= unit->detail->file_count)
+	if (row != INDEX_NONE)
+		return set->rows.items[row];
+	index_add(&set->index, hash, (uint32_t)set->rows.count);
+	vec_push(&set->rows, arena_strndup(&info->arena, path, size));
+	return vec_last(&set->rows);
+}
+
+/* Puts a directory in front of what is relative to it. */
+static void put_in_front(struct strbuf *path, const char *dir)
+{
+	_cleanup_(strbuf_release) struct strbuf joined = {0};
+
+	if (!dir || !*dir || strbuf_text(path)[0] == '/' || strnlen(dir, PATH_MAX) == PATH_MAX)
+		return;
+	strbuf_adds(&joined, dir);
+	strbuf_addch(&joined, '/');
+	strbuf_add(&joined, path->text, path->size);
+	strbuf_reset(path);
+	strbuf_add(path, joined.text, joined.size);
+}
+
+static void put_absolute_in_front(struct strbuf *path, const char *dir)
+{
+	if (dir && *dir == '/')
+		put_in_front(path, dir);
+}
+
+/*
+ * Directories are relative to the unit's own, which DWARF 5 repeats as number 0. Where the build
+ * hid that, what is relative to it says more without it.
+ */
+static void build_path(struct debug_info *info, struct unit *unit, const struct line_file *file,
+		       struct strbuf *path)
+{
+	const struct line_table *lines = &unit->detail->lines;
+
+	strbuf_adds(path, file->name);
+	if (file->dir < lines->dirs.count)
+		put_in_front(path, lines->dirs.items[file->dir]);
+	if (lines->dirs.count)
+		put_absolute_in_front(path, lines->dirs.items[0]);
+	put_absolute_in_front(path, attribute_text(info, &unit->die, DW_AT_comp_dir));
+}
+
+const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t number)
+{
+	struct line_table *lines = &unit->detail->lines;
+	struct strbuf path = {0};
+	struct line_file *file;
+
+	if (number >= lines->files.count)
 		return NULL;
-	path = dwarf_filesrc(unit->detail->files, number, NULL, NULL);
-	/* That is how libdw fills the place of number 0, which older versions of DWARF leave free.
-	 */
-	if (!path || strcmp(path, "???") == 0)
-		return NULL;
-	return unit_path(info, unit, path);
+	file = &lines->files.items[number];
+	if (file->path || !file->name || strnlen(file->name, PATH_MAX) == PATH_MAX)
+		return file->path;
+	build_path(info, unit, file, &path);
+	file->path = intern_path(info, path.text);
+	strbuf_release(&path);
+	return file->path;
 }

@@ -123,19 +123,14 @@ static void find_functions(struct debug_info *info, struct unit *unit, bool is_d
 	unit->detail->is_deep = is_deep;
 }
 
-/* libdw puts the unit's directory in front of paths, without looking for its end. */
-static bool has_sane_directory(struct debug_info *info, Dwarf_Die *unit)
-{
-	return !dwarf_hasattr(unit, DW_AT_comp_dir) || attribute_text(info, unit, DW_AT_comp_dir);
-}
-
 static void find_lines(struct debug_info *info, struct unit *unit)
 {
-	if (!has_sane_directory(info, &unit->die))
-		return;
-	line_table_build(&unit->detail->lines, &unit->die, &info->work);
-	if (dwarf_getsrcfiles(&unit->die, &unit->detail->files, &unit->detail->file_count) != 0)
-		unit->detail->files = NULL;
+	Dwarf_Attribute attribute;
+	Dwarf_Word offset;
+
+	if (dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute) &&
+	    dwarf_formudata(&attribute, &offset) == 0)
+		line_table_read(&unit->detail->lines, &info->line_sections, offset, &info->work);
 }
 
 struct unit *units_find(struct debug_info *info, uint64_t addr)

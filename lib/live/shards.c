@@ -21,36 +21,56 @@ void shards_release(struct shards *s)
 {
 	vec_for_each(&s->rows, struct shard *, shard) {
 		munmap(shard->words, UNWIND_SHARD_BYTES);
-		close(shard->fd);
+		if (shard->fd >= 0)
+			close(shard->fd);
 		vec_release(&shard->holes);
 	}
 	vec_release(&s->rows);
 }
 
-static bool add_shard(struct shards *s)
+static void *map_shard(int fd)
+{
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	void *memory = mmap(NULL, UNWIND_SHARD_BYTES, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* A map, given to the walker in the kernel as the shard with that number. */
+static bool make_map(const struct shards *s, uint32_t id, struct shard *shard)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+
+	shard->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "prof_shard", sizeof(uint32_t),
+				   UNWIND_SHARD_BYTES, 1, &options);
+	if (shard->fd < 0) {
+		errno = -shard->fd;
+		return false;
+	}
+	shard->words = map_shard(shard->fd);
+	if (shard->words && bpf_map_update_elem(s->maps_fd, &id, &shard->fd, BPF_ANY) == 0)
+		return true;
+	if (shard->words)
+		munmap(shard->words, UNWIND_SHARD_BYTES);
+	close(shard->fd);
+	return false;
+}
+
+static bool add_shard(struct shards *s)
+{
 	uint32_t id = (uint32_t)s->rows.count;
-	struct shard shard = {0};
-	void *memory;
+	struct shard shard = {.fd = -1};
 
 	if (id >= UNWIND_SHARDS_MAX || (id + 1ull) * UNWIND_SHARD_BYTES > s->max_bytes)
 		return false;
-	shard.fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "prof_shard", sizeof(uint32_t),
-				  UNWIND_SHARD_BYTES, 1, &options);
-	if (shard.fd < 0) {
-		log_debug("no further memory for unwind tables: %s", strerror(-shard.fd));
-		return false;
-	}
-	memory = mmap(NULL, UNWIND_SHARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, shard.fd, 0);
-	if (memory == MAP_FAILED || bpf_map_update_elem(s->maps_fd, &id, &shard.fd, BPF_ANY)) {
+	if (s->maps_fd < 0)
+		shard.words = map_shard(-1);
+	else if (!make_map(s, id, &shard))
+		shard.words = NULL;
+	if (!shard.words) {
 		log_debug("no further memory for unwind tables: %s", strerror(errno));
-		if (memory != MAP_FAILED)
-			munmap(memory, UNWIND_SHARD_BYTES);
-		close(shard.fd);
 		return false;
 	}
-	shard.words = memory;
 	vec_push(&shard.holes, (struct shard_piece){.shard = id, .words = UNWIND_SHARD_WORDS});
 	vec_push(&s->rows, shard);
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that the walker in the kernel reads: maps of UNWIND_SHARD_BYTES, mapped into this process
- * and filled with plain stores. Made when needed, up to a ceiling.
+ * Memory that the walker reads: for the one in the kernel maps of UNWIND_SHARD_BYTES, mapped into
+ * this process and filled with plain stores. Made when needed, up to a ceiling.
  */
 #ifndef PROF_LIB_LIVE_SHARDS_H
 #define PROF_LIB_LIVE_SHARDS_H
@@ -17,13 +17,13 @@ struct shard_piece {
 };
 
 struct shard {
-	int fd;
+	int fd; /* -1: plain memory */
 	uint32_t *words;
 	VEC(struct shard_piece) holes; /* ascending, never touching each other */
 };
 
 struct shards {
-	int maps_fd; /* the array of shards, borrowed */
+	int maps_fd; /* the array of shards, borrowed; -1: no map has them, but plain memory */
 	uint64_t max_bytes;
 	VEC(struct shard) rows;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/tracker.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,24 +77,44 @@ static void sink(void *ctx, const struct rec *rec)
 	t->options.sink(t->options.ctx, rec);
 }
 
-int tracker_new(struct tracker **out, const struct tracker_options *options, struct error *err)
+static void set_space(void *programs, uint32_t pid, const struct unwind_space *space)
 {
-	struct tracker *t = xcalloc(1, sizeof(*t));
+	programs_set_space(programs, pid, space);
+}
+
+static int make_unwinder(struct tracker *t, struct error *err)
+{
+	const struct tracker_options *options = &t->options;
 	struct unwinder_options unwinder = {
-		.programs = options->programs,
+		.walker =
+			{
+				.rules = programs_unwind_rules(options->programs),
+				.shards_fd = programs_unwind_shards_fd(options->programs),
+				.set_space = set_space,
+				.ctx = options->programs,
+			},
 		.files = options->files,
 		.methods = options->unwind,
 		.max_bytes = options->unwind_bytes,
 		.sink = sink,
 		.ctx = t,
 	};
+
+	if (!unwinder.walker.rules)
+		return error_set(err, -errno, "map the unwind rules");
+	return unwinder_new(&t->unwinder, &unwinder, err);
+}
+
+int tracker_new(struct tracker **out, const struct tracker_options *options, struct error *err)
+{
+	struct tracker *t = xcalloc(1, sizeof(*t));
 	int code = 0;
 
 	t->options = *options;
 	t->modules = module_registry_new(options->files, sink, t);
 	t->jit_files = jit_files_new(options->sink, options->ctx);
 	if (options->unwind & UNWIND_BY_CFI)
-		code = unwinder_new(&t->unwinder, &unwinder, err);
+		code = make_unwinder(t, err);
 	if (code) {
 		tracker_free(t);
 		return code;

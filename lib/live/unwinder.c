@@ -48,7 +48,7 @@ struct garbage {
 };
 
 struct unwinder {
-	struct programs *programs;
+	struct walker_memory walker;
 	struct shards shards;
 	struct module_tables tables;
 	struct table_worker *small_files, *large_files;
@@ -64,8 +64,9 @@ struct unwinder {
 };
 
 /* Each has half of the numbers for rules, so that they need not agree on any. */
-static bool start_workers(struct unwinder *u, struct unwind_rule *rules)
+static bool start_workers(struct unwinder *u)
 {
+	struct unwind_rule *rules = u->walker.rules;
 	const uint32_t half = (UNWIND_RULES_MAX - UNWIND_RULE_FIRST) / 2;
 
 	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -80,27 +81,23 @@ static bool start_workers(struct unwinder *u, struct unwind_rule *rules)
 
 int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err)
 {
-	struct unwind_rule *rules = programs_unwind_rules(options->programs);
 	struct later_options later = {
-		.rules = rules,
+		.rules = options->walker.rules,
 		.files = options->files,
 		.methods = options->methods,
 		.sink = options->sink,
 		.ctx = options->ctx,
 	};
-	struct unwinder *u;
+	struct unwinder *u = xcalloc(1, sizeof(*u));
 
-	if (!rules)
-		return error_set(err, -errno, "map the unwind rules");
-	u = xcalloc(1, sizeof(*u));
-	u->programs = options->programs;
+	u->walker = options->walker;
 	u->files = options->files;
 	u->event_fd = -1;
-	shards_init(&u->shards, programs_unwind_shards_fd(options->programs), options->max_bytes);
+	shards_init(&u->shards, u->walker.shards_fd, options->max_bytes);
 	module_tables_init(&u->tables, &u->shards);
 	later.tables = &u->tables;
 	u->later = later_new(&later);
-	if (!start_workers(u, rules)) {
+	if (!start_workers(u)) {
 		unwinder_free(u);
 		return error_set(err, -EAGAIN, "start the threads that compile unwind tables");
 	}
@@ -271,7 +268,7 @@ void unwinder_exit(struct unwinder *u, uint32_t pid)
 	if (!space)
 		return;
 	id = (uint32_t)(space - u->spaces.items);
-	programs_set_space(u->programs, pid, NULL);
+	u->walker.set_space(u->walker.ctx, pid, NULL);
 	discard(u, &space->piece, 0);
 	if (space->mappings)
 		mapping_table_drop(space->mappings);
@@ -323,7 +320,7 @@ static void publish(struct unwinder *u, struct space *space, uint64_t now)
 		value.count = 0;
 		u->refused++;
 	}
-	programs_set_space(u->programs, space->pid, &value);
+	u->walker.set_space(u->walker.ctx, space->pid, &value);
 	discard(u, &old, now);
 }
 

@@ -11,16 +11,25 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
+#include "bpf/unwind.h"
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
 #include "lib/live/modules.h"
-#include "lib/live/programs.h"
 
 struct unwinder;
 
+/* Where the walker reads what it knows; borrowed. */
+struct walker_memory {
+	struct unwind_rule *rules; /* UNWIND_RULES_MAX */
+	int shards_fd; /* the walker's array of shards; -1: it walks in this process */
+	/* What it knows of a process; NULL: nothing any more. */
+	void (*set_space)(void *ctx, uint32_t pid, const struct unwind_space *space);
+	void *ctx;
+};
+
 struct unwinder_options {
-	struct programs *programs; /* borrowed, as is the next */
-	const struct file_set *files;
+	struct walker_memory walker;
+	const struct file_set *files; /* borrowed */
 	uint32_t methods; /* UNWIND_BY_… */
 	uint64_t max_bytes; /* ceiling for the tables in the kernel */
 	record_sink_fn *sink; /* for stacks that are finished here */

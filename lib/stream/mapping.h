@@ -38,9 +38,6 @@ struct mapping_table *mapping_table_new(void);
  */
 struct mapping_table *mapping_table_hold(struct mapping_table *t);
 void mapping_table_drop(struct mapping_table *t);
-/* Keeps the table alive, though its user may go on to change it. */
-struct mapping_table *mapping_table_hold(struct mapping_table *t);
-void mapping_table_drop(struct mapping_table *t);
 
 /*
  * Replaces what *mapping overlaps; neighbours that continue each other become one row. Where the

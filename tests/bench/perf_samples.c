@@ -135,6 +135,8 @@ static pid_t start_child(char *const argv[], int go[2])
 		return pid;
 	setpgid(0, 0);
 	close(go[1]);
+	/* The figures are on stdout, and nothing else. */
+	dup2(STDERR_FILENO, STDOUT_FILENO);
 	while (read(go[0], &none, 1) > 0)
 		;
 	execvp(argv[0], argv);

@@ -200,7 +200,7 @@ lint: $(prof) ## Check style, sizes, the include law, scripts, man pages and --h
 fuzz: ## Build the fuzz targets with clang's fuzzer into build-fuzz/ (run them: scripts/fuzz)
 	$(MAKE) BUILD=build-fuzz CC=$(CLANG) SAN=fuzzer,address,undefined fuzz-programs
 
-bench: $(prof) $(bench) $(workloads) ## Measure against perf and against floors (root)
+bench: $(prof) $(bench) $(workloads) $(workloads_nofp) ## Measure against perf and against floors (root)
 	BUILD=$(BUILD) PROF=$(prof) scripts/bench $(BENCH_ARGS)
 
 install: $(prof) ## Install prof and its man pages (PREFIX=/usr/local DESTDIR=)

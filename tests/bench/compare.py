@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """prof beside `perf record -g` and `perf script`, in one run, on the same programs.
 
-    compare.py [--pairs N] [WORKLOAD...]     WORKLOAD: c, python, make; default all
+    compare.py [--pairs N] [--frequency HZ] [WORKLOAD...]   WORKLOAD: c, python, make; default all
 
 Each round runs the program alone, under prof and under perf, in turns, so that a change of the
 machine's speed meets all three alike; what is printed are medians over the rounds:
@@ -89,9 +89,9 @@ def run_alone(command, folder):
     return {"target": read_cpu(cpu)}
 
 
-def run_prof(command, folder):
+def run_prof(command, folder, frequency):
     cpu, stats = os.path.join(folder, "cpu"), os.path.join(folder, "stats")
-    total, _ = run([PROF, "record", "-q", "-F", "999", "--stats", stats, "-o",
+    total, _ = run([PROF, "record", "-q", "-F", frequency, "--stats", stats, "-o",
                     os.path.join(folder, "profile.json.gz"), "--", *timed(command, cpu)],
                    os.path.join(folder, "log"))
     with open(stats, encoding="utf-8") as file:
@@ -102,12 +102,12 @@ def run_prof(command, folder):
             "own": s["recorder_cpu_ms"] / 1000}
 
 
-def run_perf(command, folder):
+def run_perf(command, folder, frequency):
     cpu, data = os.path.join(folder, "cpu"), os.path.join(folder, "perf.data")
     log = os.path.join(folder, "log")
     # perf aborts now and then where somebody else's BPF programs come and go meanwhile.
     for attempt in range(5):
-        total, _ = run(["perf", "record", "-F", "999", "-g", "-o", data, "--",
+        total, _ = run(["perf", "record", "-F", frequency, "-g", "-o", data, "--",
                         *timed(command, cpu)], log, attempt < 4)
         if total is not None:
             break
@@ -123,12 +123,13 @@ def run_perf(command, folder):
             "script": script_cpu}
 
 
-def measure(command, folder, pairs):
+def measure(command, folder, pairs, frequency):
     rounds = []
     for i in range(pairs):
-        order = [("alone", run_alone), ("prof", run_prof), ("perf", run_perf)]
+        order = [("alone", run_alone, ()), ("prof", run_prof, (frequency,)),
+                 ("perf", run_perf, (frequency,))]
         order = order[i % 3:] + order[:i % 3]
-        rounds.append({name: function(command, folder) for name, function in order})
+        rounds.append({name: function(command, folder, *more) for name, function, more in order})
         print(".", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     return rounds
@@ -147,13 +148,14 @@ def report(name, rounds):
               f"{median(rounds, tool, 'samples'):10.0f}{median(rounds, tool, 'bytes'):10.1f}"
               f"{median(rounds, tool, 'finish'):10.3f}{median(rounds, tool, 'lost'):7.0f}{extra}")
     paired = statistics.median(r["prof"]["target"] / r["perf"]["target"] for r in rounds)
-    print(f"{name:8}prof/perf {paired:6.3f}  target CPU, paired; recorder_cpu_ms says "
-          f"{median(rounds, 'prof', 'own'):.3f} s of tool CPU")
+    print(f"{name:8}prof/perf {paired:6.3f}  target CPU, paired (target: at most 1.02); "
+          f"recorder_cpu_ms says {median(rounds, 'prof', 'own'):.3f} s of tool CPU")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--frequency", default="999")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     if not shutil.which("perf"):
@@ -164,7 +166,7 @@ def main():
         print(f"{'':8}{'':6}{'target CPU':>10}  {'min-max':11}{'tool CPU s':>10}{'samples':>10}"
               f"{'B/sample':>10}{'finish s':>10}{'lost':>7}")
         for name in arguments.names or known:
-            report(name, measure(known[name], folder, arguments.pairs))
+            report(name, measure(known[name], folder, arguments.pairs, arguments.frequency))
     finally:
         shutil.rmtree(folder)
 

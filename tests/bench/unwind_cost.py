@@ -28,6 +28,13 @@ WORKLOADS = {
 }
 
 
+SAMPLE_TARGET, RATIO_TARGET, FURTHER_FRAME_TARGET = 1700, 1.6, 70
+
+
+def target(has_one, value):
+    return f" (target: at most {value})" if has_one else ""
+
+
 def sampler_ns(pid):
     """Mean run time of the sampler that this process has loaded, or None before it has run."""
     folder = f"/proc/{pid}/fdinfo"
@@ -82,13 +89,14 @@ def main():
     median = {key: statistics.median(values) for key, values in figures.items()}
     for depth in DEPTHS:
         cfi, fp = median["cfi", depth], median["fp", depth]
-        print(f"sample_cfi_{depth} {cfi:.0f} ns")
+        print(f"sample_cfi_{depth} {cfi:.0f} ns" + target(depth == 20, SAMPLE_TARGET))
         print(f"sample_fp_{depth} {fp:.0f} ns")
-        print(f"sample_cfi_to_fp_{depth} {cfi / fp:.2f} ratio")
+        print(f"sample_cfi_to_fp_{depth} {cfi / fp:.2f} ratio" + target(True, RATIO_TARGET))
     for method in WORKLOADS:
         span = DEPTHS[-1] - DEPTHS[0]
         further = (median[method, DEPTHS[-1]] - median[method, DEPTHS[0]]) / span
-        print(f"further_frame_{method} {further:.1f} ns")
+        print(f"further_frame_{method} {further:.1f} ns" +
+              target(method == "cfi", FURTHER_FRAME_TARGET))
 
 
 if __name__ == "__main__":

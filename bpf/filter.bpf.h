@@ -94,6 +94,22 @@ static __always_inline __u32 pid_number(const struct pid *pid)
 	return BPF_CORE_READ(upid.ns, ns.inum) == config.pid_inode ? upid.nr : 0;
 }
 
+/* The number in the innermost namespace, where that is not the recorder's; else 0. */
+static __always_inline __u32 inner_pid_number(const struct pid *pid)
+{
+	struct upid upid = {};
+	__u32 level = BPF_CORE_READ(pid, level);
+	const void *at;
+
+	if (level <= own_pid_level)
+		return 0;
+	at = (const void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	     level * bpf_core_type_size(struct upid);
+	if (bpf_probe_read_kernel(&upid, bpf_core_type_size(struct upid), at))
+		return 0;
+	return upid.nr;
+}
+
 static __always_inline __u32 remembered_tid(__u32 initial)
 {
 	__u32 *own = bpf_map_lookup_elem(&own_tids, &initial);

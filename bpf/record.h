@@ -25,6 +25,7 @@ enum rec_kind {
 	REC_CPU,
 	REC_COPY,
 	REC_CODE,
+	REC_HOME,
 	REC_KIND_COUNT,
 };
 
@@ -121,6 +122,8 @@ struct rec_fork {
 	struct rec rec;
 	__u32 parent_pid, parent_tid;
 	char name[REC_NAME_SIZE];
+	__u32 inner_pid; /* of a process: its pid in a pid namespace within the recorder's; else 0 */
+	__u32 reserved;
 };
 
 /* rec.flags of REC_NAME */
@@ -136,6 +139,14 @@ enum {
 struct rec_name {
 	struct rec rec;
 	char name[REC_NAME_SIZE];
+};
+
+/* Where a process lives, from then on: in a container, under a service. Its children live there. */
+struct rec_home {
+	struct rec rec;
+	__u32 inner_pid; /* as in struct rec_fork */
+	__u32 cgroup_size; /* bytes, without the padding; not terminated */
+	char cgroup[]; /* path below the root of the hierarchy; empty: the recorder's own */
 };
 
 /* rec.flags of REC_EXIT */
@@ -255,8 +266,9 @@ _Static_assert(sizeof(struct rec) == 24, "wire format");
 _Static_assert(sizeof(struct rec_sample) == 40, "wire format");
 _Static_assert(sizeof(struct rec_stack) == 32, "wire format");
 _Static_assert(sizeof(struct rec_copy) == 312, "wire format");
-_Static_assert(sizeof(struct rec_fork) == 48, "wire format");
+_Static_assert(sizeof(struct rec_fork) == 56, "wire format");
 _Static_assert(sizeof(struct rec_name) == 40, "wire format");
+_Static_assert(sizeof(struct rec_home) == 32, "wire format");
 _Static_assert(sizeof(struct rec_exit) == 32, "wire format");
 _Static_assert(sizeof(struct rec_map) == 56, "wire format");
 _Static_assert(sizeof(struct rec_segment) == 32, "wire format");

@@ -68,6 +68,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	task_pids(parent, &rec->parent_pid, &rec->parent_tid);
 	remember_tid(child, rec->rec.tid);
 	bpf_probe_read_kernel(rec->name, sizeof(rec->name), child->comm);
+	rec->inner_pid = 0;
+	if (child->tgid != parent->tgid)
+		rec->inner_pid = inner_pid_number(BPF_CORE_READ(child, thread_pid));
+	rec->reserved = 0;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }

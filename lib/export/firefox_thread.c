@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
 #include "lib/profile/categories.h"
 
 enum { PHASE_INSTANT, PHASE_INTERVAL };
@@ -12,6 +14,8 @@ const struct firefox_marker firefox_markers[MARKER_KIND_COUNT] = {
 	[MARKER_EXEC] = {"exec", "exec {marker.data.program}", "program", "Program",
 			 "unique-string"},
 	[MARKER_RENAME] = {"rename", "renamed to {marker.data.newName}", "newName", "New name",
+			   "unique-string"},
+	[MARKER_CGROUP] = {"cgroup", "control group {marker.data.path}", "path", "Path",
 			   "unique-string"},
 	[MARKER_LOST] = {"lost samples", "{marker.data.count} samples lost", "count",
 			 "Samples lost", "integer"},
@@ -82,13 +86,29 @@ static void write_life(const struct firefox *f, struct jsonw *w, const char *sta
 		jsonw_null(w);
 }
 
+/* "nginx (1a2b3c4d5e6f)": the front-end shows this beside the pid. */
+static void write_process_name(const struct firefox *f, struct jsonw *w,
+			       const struct profile_thread *row)
+{
+	struct strings *strings = &f->profile->strings;
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	string_id name = row->process_name;
+
+	if (strings_size(strings, row->process_label)) {
+		strbuf_addf(&text, "%s (%s)", strings_get(strings, name),
+			    strings_get(strings, row->process_label));
+		name = strings_intern_sized(strings, text.text, text.size);
+	}
+	write_name(f, w, "processName", name, "pid", row->pid);
+}
+
 static void write_head(const struct firefox *f, struct jsonw *w, const struct profile_thread *row,
 		       uint32_t tid_again)
 {
 	char text[24];
 
 	write_name(f, w, "name", row->name, "tid", row->tid);
-	write_name(f, w, "processName", row->process_name, "pid", row->pid);
+	write_process_name(f, w, row);
 	jsonw_key(w, "processType");
 	jsonw_cstring(w, "default");
 	jsonw_key(w, "isMainThread");

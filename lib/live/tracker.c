@@ -13,6 +13,7 @@
 #include "lib/live/kernel_space.h"
 #include "lib/live/pid_set.h"
 #include "lib/live/proc_scan.h"
+#include "lib/live/process_home.h"
 #include "lib/stream/record.h"
 
 /* An event that waits for its turn. */
@@ -30,6 +31,7 @@ struct tracker {
 	struct jit_files *jit_files;
 	VEC(uint32_t) dumps; /* modules that are jitdumps */
 	uint64_t now; /* of the round */
+	struct process_homes homes;
 	VEC(struct turn) turns;
 	struct strbuf paths;
 };
@@ -111,6 +113,7 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 	int code = 0;
 
 	t->options = *options;
+	process_homes_init(&t->homes);
 	t->modules = module_registry_new(options->files, sink, t);
 	t->jit_files = jit_files_new(options->sink, options->ctx);
 	if (options->unwind & UNWIND_BY_CFI)
@@ -136,6 +139,7 @@ void tracker_free(struct tracker *t)
 	jit_files_free(t->jit_files);
 	vec_release(&t->dumps);
 	pid_set_release(&t->pids);
+	process_homes_release(&t->homes);
 	free(t);
 }
 
@@ -158,6 +162,7 @@ int tracker_await(struct tracker *t, uint32_t pid, uint64_t time, struct error *
 int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, struct error *err)
 {
 	pid_set_add(&t->pids, pid, since);
+	process_homes_send(&t->homes, pid, true, time, sink, t);
 	return proc_scan_maps(t->modules, sink, t, pid, time, err);
 }
 
@@ -250,6 +255,7 @@ static void send_new_space(struct tracker *t, const struct map_event *event)
 	record_init(&name.rec, REC_NAME, sizeof(name), event->time, event->pid, event->tid);
 	name.rec.flags = NAME_NEW_SPACE;
 	sink(t, &name.rec);
+	process_homes_send(&t->homes, event->pid, false, event->time, sink, t);
 }
 
 static void send_mapping(struct tracker *t, const struct map_event *event)

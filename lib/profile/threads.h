@@ -23,6 +23,7 @@ struct sample {
 enum marker_kind {
 	MARKER_EXEC, /* name: the new program's */
 	MARKER_RENAME, /* name: the thread's new one */
+	MARKER_CGROUP, /* name: the path of the process's control group */
 	MARKER_LOST, /* value: samples lost around then */
 	MARKER_KIND_COUNT,
 };
@@ -39,6 +40,7 @@ struct profile_thread {
 	uint32_t incarnation; /* 0: the first process of that pid, printed "123"; 1: "123.1" */
 	string_id name;
 	string_id process_name;
+	string_id process_label; /* what tells it from others of that name, or NO_STRING */
 	uint64_t start, end; /* ns; end 0: still there when recording ended */
 	uint64_t process_start, process_end; /* likewise */
 	bool is_main; /* exactly one a process */

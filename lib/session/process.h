@@ -25,6 +25,8 @@ struct process {
 	uint32_t pid, incarnation;
 	uint64_t start, end; /* end means nothing until has_ended */
 	string_id name; /* NO_STRING: not known yet */
+	string_id cgroup; /* path; NO_STRING: the recorder's own */
+	uint32_t inner_pid; /* in its own pid namespace; 0: that is the recorder's */
 	module_id anon; /* its anonymous memory, NO_MODULE until a frame lies there */
 	process_id parent; /* NO_PROCESS: not known */
 	uint64_t space_start; /* its last exec, 0: none was seen */

@@ -252,6 +252,9 @@ void session_feed(struct session *s, const struct rec *rec)
 	case REC_EXIT:
 		tasks_exit(&s->tasks, (const struct rec_exit *)rec);
 		break;
+	case REC_HOME:
+		tasks_home(&s->tasks, (const struct rec_home *)rec);
+		break;
 	case REC_MAP:
 		feed_map(s, (const struct rec_map *)rec);
 		break;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/tasks.h"
 
+#include "lib/session/home.h"
+
 void tasks_init(struct tasks *t, struct profile *profile)
 {
 	*t = (struct tasks){.profile = profile};
@@ -162,6 +164,16 @@ static struct mapping_table *inherit_mappings(struct tasks *t, uint32_t parent_p
 	return mapping_table_hold(mappings);
 }
 
+/* It lives where its parent does, until something else is told. */
+static void inherit_home(struct tasks *t, process_id id, const struct rec_fork *fork)
+{
+	process_id parent = process_table_find(&t->processes, fork->parent_pid);
+
+	process_at(t, id)->inner_pid = fork->inner_pid;
+	if (parent != NO_PROCESS && process_at(t, id)->cgroup == NO_STRING)
+		process_at(t, id)->cgroup = process_at(t, parent)->cgroup;
+}
+
 static void introduce_late(struct tasks *t, process_id id, const struct rec_fork *fork,
 			   uint64_t time, string_id name)
 {
@@ -172,6 +184,7 @@ static void introduce_late(struct tasks *t, process_id id, const struct rec_fork
 	process->parent = process_table_find(&t->processes, fork->parent_pid);
 	t->threads.rows.items[process->main_thread].origin = TASK_FORKED;
 	row_at(t, process->main_thread)->start = time;
+	inherit_home(t, id, fork);
 	if (process->name == NO_STRING)
 		set_name(t, id, process->main_thread, name);
 	if (!process->mappings->stamp) {
@@ -197,6 +210,7 @@ static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t 
 		end_process(t, id, time);
 	id = add_process(t, fork->rec.pid, time, TASK_FORKED, mappings);
 	process_at(t, id)->parent = parent;
+	inherit_home(t, id, fork);
 	set_name(t, id, process_at(t, id)->main_thread, name);
 }
 
@@ -313,6 +327,18 @@ void tasks_exit(struct tasks *t, const struct rec_exit *end)
 		end_process(t, process, time);
 }
 
+void tasks_home(struct tasks *t, const struct rec_home *home)
+{
+	struct process *process =
+		process_at(t, get_process(t, home->rec.pid, tasks_time(t, home->rec.time)));
+
+	if (home->inner_pid)
+		process->inner_pid = home->inner_pid;
+	process->cgroup = home->cgroup_size ? strings_intern_sized(&t->profile->strings,
+								   home->cgroup, home->cgroup_size)
+					    : NO_STRING;
+}
+
 void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *mapping)
 {
 	process_id process = get_process(t, rec->pid, tasks_time(t, rec->time));
@@ -341,15 +367,26 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec)
 	return thread;
 }
 
+/* The whole path, of which only the end is in the process's name. */
+static void tell_home(struct tasks *t, const struct process *process)
+{
+	if (process->cgroup != NO_STRING)
+		add_marker(t, process->main_thread, MARKER_CGROUP, process->start, process->cgroup);
+}
+
 void tasks_finish(struct tasks *t)
 {
 	string_id unknown = NO_STRING;
 
+	vec_for_each(&t->processes.rows, struct process *, process)
+		tell_home(t, process);
 	vec_for_each(&t->profile->threads.rows, struct profile_thread *, row) {
 		thread_id id = (thread_id)(row - t->profile->threads.rows.items);
 		const struct process *process = tasks_process_of(t, id);
 
 		row->process_name = process->name;
+		row->process_label = home_label(&t->profile->strings, process->cgroup,
+						process->inner_pid);
 		row->process_start = process->start;
 		row->process_end = process->has_ended ? process->end : 0;
 		if (row->process_name == NO_STRING) {

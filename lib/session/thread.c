@@ -52,6 +52,7 @@ thread_id thread_table_add(struct thread_table *t, struct process_table *process
 		.incarnation = owner->incarnation,
 		.name = NO_STRING,
 		.process_name = NO_STRING,
+		.process_label = NO_STRING,
 		.start = start,
 		.is_main = tid == owner->pid,
 	};

@@ -8,6 +8,7 @@ static const char *const kind_names[REC_KIND_COUNT] = {
 	[REC_FORK] = "fork", [REC_NAME] = "name",     [REC_EXIT] = "exit",
 	[REC_MAP] = "map",   [REC_MODULE] = "module", [REC_LOST] = "lost",
 	[REC_CPU] = "cpu",   [REC_COPY] = "copy",     [REC_CODE] = "code",
+	[REC_HOME] = "home",
 };
 
 static const char *const cause_names[LOST_CAUSE_COUNT] = {
@@ -22,7 +23,7 @@ static const __u16 fixed_sizes[REC_KIND_COUNT] = {
 	[REC_EXIT] = sizeof(struct rec_exit),	  [REC_MAP] = sizeof(struct rec_map),
 	[REC_MODULE] = sizeof(struct rec_module), [REC_LOST] = sizeof(struct rec_lost),
 	[REC_CPU] = sizeof(struct rec_cpu),	  [REC_COPY] = sizeof(struct rec_copy),
-	[REC_CODE] = sizeof(struct rec_code),
+	[REC_CODE] = sizeof(struct rec_code),	  [REC_HOME] = sizeof(struct rec_home),
 };
 
 static size_t padded(size_t size)
@@ -47,6 +48,11 @@ size_t rec_code_size(unsigned int line_count, size_t text_size)
 	       padded(text_size);
 }
 
+size_t rec_home_size(size_t cgroup_size)
+{
+	return sizeof(struct rec_home) + padded(cgroup_size);
+}
+
 static size_t needed_size(const struct rec *rec)
 {
 	if (rec->kind == REC_STACK) {
@@ -64,6 +70,8 @@ static size_t needed_size(const struct rec *rec)
 
 		return rec_code_size(code->line_count, code->text_size);
 	}
+	if (rec->kind == REC_HOME)
+		return rec_home_size(((const struct rec_home *)rec)->cgroup_size);
 	if (rec->kind == REC_COPY) {
 		const struct rec_copy *copy = (const struct rec_copy *)rec;
 

@@ -35,6 +35,7 @@ const char *rec_code_text(const struct rec_code *code);
 
 /* Bytes that such a record takes, padding included. */
 size_t rec_stack_size(unsigned int depth);
+size_t rec_home_size(size_t cgroup_size);
 size_t rec_module_size(unsigned int segment_count, size_t path_size);
 size_t rec_code_size(unsigned int line_count, size_t text_size);
 

@@ -121,7 +121,19 @@ static void parse_fork(struct events *e, struct event_line *l)
 
 	rec->parent_pid = (uint32_t)event_line_number(l, "parent", 0);
 	rec->parent_tid = (uint32_t)event_line_number(l, "parent-tid", rec->parent_pid);
+	rec->inner_pid = (uint32_t)event_line_number(l, "inner-pid", 0);
 	copy_name(l, rec->name);
+}
+
+static void parse_home(struct events *e, struct event_line *l)
+{
+	const char *cgroup = event_line_text(l, "cgroup");
+	size_t size = cgroup ? strlen(cgroup) : 0;
+	struct rec_home *rec = add_record(e, l, REC_HOME, rec_home_size(size));
+
+	rec->inner_pid = (uint32_t)event_line_number(l, "inner-pid", 0);
+	rec->cgroup_size = (uint32_t)size;
+	memcpy(rec->cgroup, cgroup ? cgroup : "", size);
 }
 
 static void parse_name(struct events *e, struct event_line *l)
@@ -326,6 +338,7 @@ static const struct {
 	{"name", parse_name},	  {"exit", parse_exit},	  {"map", parse_map},
 	{"module", parse_module}, {"lost", parse_lost},	  {"cpu", parse_cpu},
 	{"code", parse_code},	  {"end", parse_end},	  {"answer", parse_answer},
+	{"home", parse_home},
 };
 
 static void parse_line(struct events *e, struct event_line *l)

@@ -33,7 +33,7 @@ static void every_kind_needs_its_fixed_part(void **state)
 		{REC_EXIT, sizeof(struct rec_exit)},	 {REC_MAP, sizeof(struct rec_map)},
 		{REC_MODULE, sizeof(struct rec_module)}, {REC_LOST, sizeof(struct rec_lost)},
 		{REC_CPU, sizeof(struct rec_cpu)},	 {REC_COPY, sizeof(struct rec_copy)},
-		{REC_CODE, sizeof(struct rec_code)},
+		{REC_CODE, sizeof(struct rec_code)},	 {REC_HOME, sizeof(struct rec_home)},
 	};
 
 	(void)state;

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Programs in containers, or in what containers are made of: namespaces, roots and control groups of
+# their own.
+. "$(dirname "$0")/lib.sh"
+
+# A root with a libc that nobody else has: another build id, and nothing on this machine is it.
+jail=$tmp/jail
+mkdir -p "$jail/proc" "$jail/dev" "$jail/tmp"
+cp "$workloads/shares" "$jail/shares"
+ldd "$workloads/shares" | grep -o '/[^ ]*' | while read -r library; do
+	mkdir -p "$jail$(dirname "$library")"
+	cp -L "$library" "$jail$library"
+done
+cat >brand.py <<'CODE'
+import struct
+import sys
+path, byte = sys.argv[1], int(sys.argv[2])
+data = open(path, "rb").read()
+at = data.index(struct.pack("<III", 4, 20, 3) + b"GNU\0") + 16
+open(path, "wb").write(data[:at] + bytes([byte] * 20) + data[at + 20:])
+CODE
+libc=$(ldd "$workloads/shares" | grep -o '/[^ ]*libc\.so\.6')
+python3 brand.py "$jail$libc" 171
+named() { # NAME BYTE: it was the libc with that build id, and all is named
+	judge "$1: its own libc, and names" "$1.json.gz" "$2" <<'CODE'
+ids = {lib["name"]: lib["codeId"] for lib in p["libs"]}
+expect(ids.get("libc.so.6") == f"{int(args[0]):02x}" * 20, ids)
+expect(within("sixty") > 100, f"{within('sixty')} samples in sixty()")
+expect(within("__libc_start_main") > 0.9 * within("sixty"), "no __libc_start_main()")
+CODE
+}
+record root 0 -- chroot "$jail" /shares 0.4
+named root 171
+
+# What is only there while the program runs, and cannot be reached from outside by any path.
+mkdir mounted
+cat >private <<'SHELL'
+mount -t tmpfs tmpfs mounted && cp -a jail/. mounted/ && chroot mounted /shares 0.4
+SHELL
+record private 0 -- unshare --mount sh private
+named private 171
+
+# The mapped file of an overlay has the inode of the layer below.
+mkdir merged
+cat >layers <<'SHELL'
+mount -t tmpfs tmpfs mounted && mkdir mounted/upper mounted/work &&
+	mount -t overlay overlay -o lowerdir=jail,upperdir=mounted/upper,workdir=mounted/work merged &&
+	python3 brand.py "merged$1" 172 && chroot merged /shares 0.4
+SHELL
+record overlay 0 -- unshare --mount sh layers "$libc"
+named overlay 172
+
+cp "$workloads/shares" gone
+record deleted 0 -- sh -c './gone 0.5 & while [ ! -e /proc/$!/exe ]; do :; done; rm gone; wait'
+judge "deleted while it runs: names" deleted.json.gz \
+	<<<'expect(within("sixty") > 100, within("sixty"))'
+
+# The root of a process is its own business: a link in it never leads out.
+mkdir -p "$jail/data"
+printf 'precious' >"$tmp/secret"
+ln -s "$tmp/secret" "$jail/data/link"
+record links 0 -- chroot "$jail" /shares 0.1
+ok "nothing of a file behind a link is in the profile" \
+	sh -c '! zcat links.json.gz | grep -q precious'
+
+group=/sys/fs/cgroup
+for path in /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do
+	[ ! -e $path/cgroup.procs ] || { group=$path && break; }
+done
+id=$(printf '%064d' $$)
+container=$group/docker/$id
+service=$group/prof-e2e-$$.service
+ok "control groups can be made" mkdir -p "$container" "$service"
+at_exit+=("rmdir '$container' '$service' '$group/docker' 2>/dev/null")
+cat >runtime <<'SHELL'
+echo $$ >"$1/cgroup.procs"
+exec "$2" 0.2
+SHELL
+cat >both <<'SHELL'
+sh runtime "$1" ./shares
+unshare --pid --fork sh runtime "$2" ./shares
+SHELL
+cp "$workloads/shares" shares
+record homes 0 -- sh both "$service" "$container"
+judge "container and service are told beside the name" homes.json.gz "$id" "prof-e2e-$$.service" <<'CODE'
+names = {t["processName"] for t in p["threads"] if t["name"] == "shares"}
+wanted = {f"shares (pid 1 in {args[0][:12]})", f"shares ({args[1]})"}
+expect(names == wanted, (names, wanted))
+expect({t["processName"] for t in p["threads"] if t["name"] == "sh"} == {"sh"},
+       check_profile.thread_names(p))
+paths = {p["shared"]["stringArray"][data["path"]] for t in p["threads"]
+         for data in t["markers"]["data"] if data["type"] == "cgroup"}
+expect(any(path.endswith(f"/docker/{args[0]}") for path in paths), paths)
+CODE
+
+# Whatever the recorder itself may run on, all CPUs are recorded.
+if [ "$(nproc)" -gt 1 ]; then
+	run taskset -c 0 "$PROF" record -q -o pinned.json.gz -- taskset -c 1 "$workloads/shares" 0.4
+	judge "a recorder that is bound to one CPU records another" pinned.json.gz \
+		<<<'expect(180 < within("sixty") < 300, within("sixty"))'
+fi
+
+done_testing

@@ -122,7 +122,7 @@ struct rec_fork {
 	struct rec rec;
 	__u32 parent_pid, parent_tid;
 	char name[REC_NAME_SIZE];
-	__u32 inner_pid; /* of a process: its pid in a pid namespace within the recorder's; else 0 */
+	__u32 inner_pid; /* of a process with a pid namespace of its own: its pid there; else 0 */
 	__u32 reserved;
 };
 

@@ -24,7 +24,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct command command_record, command_attach, command_check;
+extern const struct command command_record, command_attach, command_check, command_symbolize;
 
 /*
  * The next option, POSIX style: they end at the first argument that is none. -1 at the end, '?'

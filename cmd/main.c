@@ -12,6 +12,7 @@ static const struct command *const commands[] = {
 	&command_record,
 	&command_attach,
 	&command_check,
+	&command_symbolize,
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

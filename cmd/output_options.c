@@ -2,7 +2,9 @@
 #include "cmd/output_options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/text.h"
 
@@ -88,4 +90,28 @@ bool output_is_stdout(const struct output_options *o)
 bool output_is_gzip(const struct output_options *o)
 {
 	return !text_ends_with(o->path, ".json");
+}
+
+int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,
+		struct error *err)
+{
+	struct outfile_options options = {
+		.path = o->path,
+		.fd = -1,
+		.gzip = output_is_gzip(o),
+		.owner = *owner,
+	};
+
+	if (output_is_stdout(o)) {
+		if (isatty(STDOUT_FILENO)) {
+			error_text(err, -EINVAL, "--output -: standard output is a terminal");
+			error_hint(err, "redirect it to a file or a pipe");
+			return -EINVAL;
+		}
+		options.path = "standard output";
+		options.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		if (options.fd < 0)
+			return error_set(err, -errno, "standard output");
+	}
+	return outfile_open(out, &options, err);
 }

@@ -7,6 +7,7 @@
 
 #include "cmd/live_options.h"
 #include "lib/base/error.h"
+#include "lib/base/outfile.h"
 #include "lib/base/vec.h"
 
 struct output_options {
@@ -51,5 +52,8 @@ int output_options_check(struct output_options *o, struct error *err);
 bool output_is_stdout(const struct output_options *o);
 /* By name: ".json" is plain, everything else is compressed. */
 bool output_is_gzip(const struct output_options *o);
+/* The file at `path`, as that user; a terminal is refused. */
+int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,
+		struct error *err);
 
 #endif

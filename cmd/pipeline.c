@@ -8,7 +8,6 @@
 #include "cmd/pipeline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
@@ -63,30 +62,6 @@ static void pipeline_release(struct pipeline *p)
 	outfile_free(p->out);
 }
 
-static int open_profile(struct pipeline *p, struct error *err)
-{
-	const struct output_options *output = p->options->output;
-	struct outfile_options options = {
-		.path = output->path,
-		.fd = -1,
-		.gzip = output_is_gzip(output),
-		.owner = p->owner,
-	};
-
-	if (output_is_stdout(output)) {
-		if (isatty(STDOUT_FILENO)) {
-			error_text(err, -EINVAL, "--output -: standard output is a terminal");
-			error_hint(err, "redirect it to a file or a pipe");
-			return -EINVAL;
-		}
-		options.path = "standard output";
-		options.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-		if (options.fd < 0)
-			return error_set(err, -errno, "standard output");
-	}
-	return outfile_open(&p->out, &options, err);
-}
-
 static int open_outputs(struct pipeline *p, struct error *err)
 {
 	struct outfile_options stats = {
@@ -94,7 +69,7 @@ static int open_outputs(struct pipeline *p, struct error *err)
 		.fd = -1,
 		.owner = p->owner,
 	};
-	int ret = open_profile(p, err);
+	int ret = output_open(p->options->output, &p->owner, &p->out, err);
 
 	if (!ret && stats.path)
 		ret = outfile_open(&p->stats, &stats, err);

@@ -28,6 +28,7 @@
 #define X86_64_MODULES 0xffffffffc0000000ull
 #define PROC_MODULES_MAX (4u << 20)
 #define NOTES_MAX (64u << 10)
+#define IMAGE_PATH "[kernel.kallsyms]"
 
 struct kernel_space {
 	struct module_registry *modules;
@@ -130,62 +131,118 @@ static uint64_t image_end(uint64_t start)
 	return start < X86_64_MODULES && end > X86_64_MODULES ? X86_64_MODULES : end;
 }
 
+/* Where it is and of which build; false where addresses are hidden. */
+static bool find_image(struct special_module *image)
+{
+	*image = (struct special_module){.kind = MODULE_KERNEL, .path = IMAGE_PATH, .fd = -1};
+	image->base = read_image_start();
+	if (image->base)
+		read_build_id("/sys/kernel/notes", image);
+	return image->base;
+}
+
 static void send_image(const struct kernel_space *k)
 {
-	struct special_module image = {.kind = MODULE_KERNEL, .path = "[kernel.kallsyms]"};
-	uint64_t start = read_image_start();
+	struct special_module image;
 
-	if (!start) {
+	if (!find_image(&image)) {
 		log_debug("kernel addresses are hidden: see kernel.kptr_restrict");
 		return;
 	}
-	image.base = start;
 	image.fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	read_build_id("/sys/kernel/notes", &image);
-	send_map(k, module_registry_add_special(k->modules, k->time, &image), start,
-		 image_end(start), 0);
+	send_map(k, module_registry_add_special(k->modules, k->time, &image), image.base,
+		 image_end(image.base), 0);
 }
 
+struct loaded_module {
+	char name[64];
+	uint64_t base, size;
+};
+
 /* "ext4 1130496 1 - Live 0xffffffffc0a00000": name, size, users, by whom, state, address. */
-static void send_loaded_module(const struct kernel_space *k, const char *line, const char *end)
+static bool parse_loaded_module(const char *line, const char *end, struct loaded_module *module)
 {
-	struct special_module module = {.kind = MODULE_KERNEL_MODULE, .fd = -1};
-	char name[64], text[80], path[160];
-	uint64_t size, base;
 	const char *at = memchr(line, ' ', (size_t)(end - line));
 	const char *address;
 
-	if (!at || at == line || (size_t)(at - line) >= sizeof(name) ||
+	if (!at || at == line || (size_t)(at - line) >= sizeof(module->name) ||
 	    memchr(line, '/', at - line))
-		return;
-	snprintf(name, sizeof(name), "%.*s", (int)(at - line), line);
+		return false;
+	snprintf(module->name, sizeof(module->name), "%.*s", (int)(at - line), line);
 	at++;
-	if (!text_scan_decimal(&at, end, &size))
-		return;
+	if (!text_scan_decimal(&at, end, &module->size))
+		return false;
 	for (address = at; address + 2 < end && memcmp(address, " 0x", 3) != 0;)
 		address++;
 	address += 3;
-	if (address >= end || !text_scan_hex(&address, end, &base) || !base || base + size < base)
-		return;
-	snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id", name);
-	read_build_id(path, &module);
-	snprintf(text, sizeof(text), "[%s]", name);
+	return address < end && text_scan_hex(&address, end, &module->base) && module->base &&
+	       module->base + module->size >= module->base;
+}
+
+static void read_module_build_id(const struct loaded_module *loaded, struct special_module *module)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id", loaded->name);
+	read_build_id(path, module);
+}
+
+static void send_loaded_module(const struct kernel_space *k, const struct loaded_module *loaded)
+{
+	struct special_module module = {.kind = MODULE_KERNEL_MODULE, .fd = -1};
+	char text[80];
+
+	read_module_build_id(loaded, &module);
+	snprintf(text, sizeof(text), "[%s]", loaded->name);
 	module.path = text;
-	module.base = base;
-	send_map(k, module_registry_add_special(k->modules, k->time, &module), base, base + size,
-		 0);
+	module.base = loaded->base;
+	send_map(k, module_registry_add_special(k->modules, k->time, &module), loaded->base,
+		 loaded->base + loaded->size, 0);
 }
 
 static void send_loaded_modules(const struct kernel_space *k)
 {
 	_cleanup_free_ char *text = text_read_file("/proc/modules", PROC_MODULES_MAX, NULL);
+	struct loaded_module module;
 
 	for (const char *line = text; line && *line;) {
 		const char *end = strchrnul(line, '\n');
 
-		send_loaded_module(k, line, end);
+		if (parse_loaded_module(line, end, &module))
+			send_loaded_module(k, &module);
 		line = *end ? end + 1 : end;
 	}
+}
+
+static bool is_bracketed(const char *path, const char *name)
+{
+	size_t size = strlen(name);
+
+	return path[0] == '[' && !strncmp(path + 1, name, size) && !strcmp(path + 1 + size, "]");
+}
+
+static bool find_loaded_module(const char *path, struct special_module *found)
+{
+	_cleanup_free_ char *text = text_read_file("/proc/modules", PROC_MODULES_MAX, NULL);
+	struct loaded_module module;
+
+	*found = (struct special_module){.kind = MODULE_KERNEL_MODULE, .path = path, .fd = -1};
+	for (const char *line = text; line && *line;) {
+		const char *end = strchrnul(line, '\n');
+
+		if (parse_loaded_module(line, end, &module) && is_bracketed(path, module.name)) {
+			found->base = module.base;
+			read_module_build_id(&module, found);
+			return true;
+		}
+		line = *end ? end + 1 : end;
+	}
+	return false;
+}
+
+bool kernel_space_find(const char *path, struct special_module *found)
+{
+	return strcmp(path, IMAGE_PATH) == 0 ? find_image(found) : find_loaded_module(path, found);
 }
 
 void kernel_space_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,

@@ -3,6 +3,8 @@
 #ifndef PROF_LIB_LIVE_KERNEL_SPACE_H
 #define PROF_LIB_LIVE_KERNEL_SPACE_H
 
+#include <stdbool.h>
+
 #include "lib/live/modules.h"
 
 /*
@@ -11,6 +13,13 @@
  */
 void kernel_space_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
 		       uint64_t time);
+
+/*
+ * Base and build id of the running kernel's "[kernel.kallsyms]", or "[ext4]" as other modules are
+ * called; kind and path, which is borrowed, are set, too. False where it has no such module, or
+ * hides its addresses.
+ */
+bool kernel_space_find(const char *path, struct special_module *found);
 
 /* Where the kernel image begins, from the (first part of the) text of /proc/kallsyms; 0: hidden. */
 uint64_t kernel_space_find_image(const char *kallsyms);

@@ -35,6 +35,9 @@ enum symbol_reason {
 	SYMBOLS_NO_SPLIT_UNITS, /* of all or some of the units */
 	SYMBOLS_UNREADABLE,
 	SYMBOLS_DELETED,
+	SYMBOLS_NOT_HERE, /* where a profile is completed later */
+	SYMBOLS_OTHER_BUILD, /* likewise: what is there now is not what was recorded */
+	SYMBOLS_NO_BUILD_ID, /* likewise */
 	SYMBOLS_TOO_LARGE,
 	SYMBOLS_DAMAGED,
 	SYMBOLS_DOWNLOAD_FAILED,

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* prof symbolize: names for a profile that was written without them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/output_options.h"
+#include "cmd/progress.h"
+#include "cmd/signals.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/infile.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/binary/binary.h"
+#include "lib/binary/vdso.h"
+#include "lib/live/kernel_space.h"
+#include "lib/rewrite/rewrite.h"
+#include "symbolize/module_file.h"
+#include "symbolize/sources.h"
+#include "symbolize/symbolize.h"
+
+/* More text than a browser could load. */
+#define TEXT_MAX ((size_t)1 << 30)
+/* Descriptors for other things than modules. */
+#define RESERVED_FILES 64
+
+struct symbolize_command {
+	const char *input;
+	struct output_options output;
+	struct identity owner; /* the invoking user, as whom files are read and written */
+	struct outfile *out;
+	struct rewrite *rewrite;
+	struct file_set *files;
+	struct signals signals;
+	struct progress progress;
+	struct sources_stats sources;
+	int signal; /* that ended it; 0: none */
+};
+
+static const struct option longs[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
+	{"sources", no_argument, NULL, OPT_SOURCES},
+	{"verbose", no_argument, NULL, 'v'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static void print_help(void)
+{
+	printf("Usage: prof symbolize [OPTION]... FILE -o FILE\n"
+	       "Name the frames of a profile that was written without names.\n"
+	       "\n"
+	       "  -o, --output FILE      plain if it ends in .json; - is stdout; may be the same file\n"
+	       "  --debug-dir DIR        look there for programs and .build-id/xx/yyy.debug; may be\n"
+	       "                         repeated\n"
+	       "  --sources              put the text of source files into the profile\n"
+	       "  -v, --verbose          say more; twice: everything\n"
+	       "  -q, --quiet            no summary and no progress\n"
+	       "  -h, --help             show this and exit\n"
+	       "\n"
+	       "FILE is a profile, compressed or not; - is stdin.\n"
+	       "Exit status: 0, 125 where a file refuses, 2 for wrong use.\n");
+}
+
+static int take_operand(struct symbolize_command *c, const char *operand, struct error *err)
+{
+	if (c->input)
+		return error_text(err, -EINVAL, "more than one file: %s and %s", c->input, operand);
+	if (!*operand)
+		return error_text(err, -EINVAL, "the name of the file must not be empty");
+	c->input = operand;
+	return 0;
+}
+
+static int check(struct symbolize_command *c, struct error *err)
+{
+	if (!c->input)
+		return error_text(err, -EINVAL, "no file to symbolize");
+	if (!c->output.path)
+		return error_text(err, -EINVAL, "no file to write to: give --output");
+	return output_options_check(&c->output, err);
+}
+
+/* Options may stand behind the file. -ECANCELED: --help was printed. */
+static int parse(int argc, char **argv, struct symbolize_command *c, struct error *err)
+{
+	int ret = 0;
+
+	c->output.path = NULL;
+	while (!ret && optind < argc) {
+		int opt = options_next(argc, argv, "+:" OUTPUT_SHORT_OPTIONS "h", longs, err);
+
+		if (opt == 'h') {
+			print_help();
+			return -ECANCELED;
+		}
+		if (opt == '?')
+			return -EINVAL;
+		if (opt != -1)
+			ret = output_options_set(&c->output, opt, optarg, err);
+		else if (optind < argc)
+			ret = take_operand(c, argv[optind++], err);
+	}
+	return ret ? ret : check(c, err);
+}
+
+static int read_input(struct symbolize_command *c, struct error *err)
+{
+	bool is_stdin = strcmp(c->input, "-") == 0;
+	const char *name = is_stdin ? "standard input" : c->input;
+	_cleanup_close_ int fd = -1;
+	char *text;
+	size_t size;
+	int ret;
+
+	fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+		      : open(c->input, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return error_set(err, -errno, "read %s", name);
+	ret = infile_read(fd, name, TEXT_MAX, &text, &size, err);
+	if (ret)
+		return ret;
+	ret = rewrite_open(&c->rewrite, text, size, err);
+	if (ret)
+		error_wrap(err, "%s", name);
+	return ret;
+}
+
+static enum symbol_reason reason_of(int failure)
+{
+	switch (failure) {
+	case -EINVAL:
+		return SYMBOLS_NO_BUILD_ID;
+	case -ESTALE:
+		return SYMBOLS_OTHER_BUILD;
+	case -EACCES:
+		return SYMBOLS_UNREADABLE;
+	default:
+		return SYMBOLS_NOT_HERE;
+	}
+}
+
+static bool has_build_id(const struct module *module, const uint8_t *build_id, size_t size)
+{
+	return size && module->build_id_size == size && !memcmp(module->build_id, build_id, size);
+}
+
+static int find_file(struct symbolize_command *c, module_id id, struct module *module)
+{
+	const struct profile *p = rewrite_profile(c->rewrite);
+	const struct module_search search = {
+		.build_id = module->build_id,
+		.build_id_size = module->build_id_size,
+		.paths = {strings_get(&p->strings, module->path),
+			  rewrite_debug_path(c->rewrite, id)},
+		.dirs = c->output.debug_dirs.items,
+	};
+
+	return module_file_open(&search);
+}
+
+/* Kernels of one build have one vDSO. */
+static int find_vdso(const struct module *module)
+{
+	_cleanup_close_ int fd = vdso_open(NULL);
+	struct binary_summary summary = {0};
+	bool is_same;
+
+	if (fd < 0 || binary_summarize(fd, &summary, NULL))
+		return -ENOENT;
+	is_same = has_build_id(module, summary.build_id, summary.build_id_size);
+	binary_summary_release(&summary);
+	return is_same ? steal_fd(&fd) : -ESTALE;
+}
+
+/* The running kernel's symbols, if it is the kernel that was recorded. */
+static int find_kernel(const struct profile *p, struct module *module)
+{
+	struct special_module running;
+	int fd;
+
+	if (!kernel_space_find(strings_get(&p->strings, module->path), &running))
+		return -ENOENT;
+	if (!has_build_id(module, running.build_id, running.build_id_size))
+		return module->build_id_size ? -ESTALE : -EINVAL;
+	module->base = running.base;
+	fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The list of the kernel's symbols is looked for among the files of its image. */
+static void add_kernel_list(struct symbolize_command *c, int fd)
+{
+	struct profile *p = rewrite_profile(c->rewrite);
+	string_id path = strings_intern(&p->strings, "[kernel.dynamic]");
+	module_id id = modules_add(&p->modules, PROFILE_MODULE_KERNEL_DYNAMIC, path, path);
+
+	modules_get(&p->modules, id)->file_key = id;
+	file_set_add(c->files, id, fd);
+}
+
+static void find_files(struct symbolize_command *c)
+{
+	struct profile *p = rewrite_profile(c->rewrite);
+	size_t count = p->modules.rows.count;
+	int kernel_list = -1;
+
+	c->files = file_set_new(RESERVED_FILES);
+	for (module_id id = 0; id < count; id++) {
+		struct module *module = modules_get(&p->modules, id);
+		bool is_kernel = module_is_kernel(module);
+		int fd = is_kernel			       ? find_kernel(p, module)
+			 : module->kind == PROFILE_MODULE_VDSO ? find_vdso(module)
+							       : find_file(c, id, module);
+
+		if (fd < 0) {
+			module->reason = reason_of(fd);
+		} else if (is_kernel) {
+			if (kernel_list >= 0)
+				close(kernel_list);
+			kernel_list = fd;
+		} else {
+			module->file_key = id;
+			file_set_add(c->files, id, fd);
+		}
+	}
+	if (kernel_list >= 0)
+		add_kernel_list(c, kernel_list);
+}
+
+/* Where there was no file at all, the search for names in it says less than that for the file. */
+static void restore_reasons(struct profile *p, const enum symbol_reason *before)
+{
+	vec_for_each(&p->modules.rows, struct module *, module) {
+		enum symbol_reason found = *before++;
+
+		if (found != SYMBOLS_UNASKED && module->reason != SYMBOLS_FOUND)
+			module->reason = found;
+	}
+}
+
+/* Others may know more, who have the files that are missing here. */
+static bool is_complete(const struct profile *p)
+{
+	vec_for_each(&p->modules.rows, const struct module *, module) {
+		if (module->reason == SYMBOLS_NOT_HERE || module->reason == SYMBOLS_OTHER_BUILD ||
+		    module->reason == SYMBOLS_UNREADABLE)
+			return false;
+	}
+	return true;
+}
+
+static bool on_progress(void *ctx, size_t done, size_t count)
+{
+	struct symbolize_command *c = ctx;
+	struct signal_event event;
+
+	progress_naming(&c->progress, done, count);
+	if (!c->signal && signals_next(&c->signals, &event))
+		c->signal = event.signal;
+	return c->signal;
+}
+
+static void name_frames(struct symbolize_command *c)
+{
+	struct profile *p = rewrite_profile(c->rewrite);
+	struct symbolize_options options = {
+		.files = c->files,
+		.debug_dirs = c->output.debug_dirs.items,
+		.progress = on_progress,
+		.ctx = c,
+	};
+
+	_cleanup_free_ enum symbol_reason *reasons = xcalloc(p->modules.rows.count + 1,
+							     sizeof(*reasons));
+
+	for (size_t i = 0; i < p->modules.rows.count; i++)
+		reasons[i] = p->modules.rows.items[i].reason;
+	progress_init(&c->progress, c->output.quiet);
+	symbolize_profile(p, &options);
+	progress_erase(&c->progress);
+	restore_reasons(p, reasons);
+	p->meta.symbolicated = is_complete(p);
+}
+
+static void add_sources(struct symbolize_command *c)
+{
+	struct sources_options options = {
+		.files = c->files,
+		.owner = c->owner,
+		.file_bytes = SOURCES_FILE_BYTES,
+		.total_bytes = SOURCES_TOTAL_BYTES,
+	};
+
+	if (!c->output.sources)
+		return;
+	sources_collect(rewrite_profile(c->rewrite), &options, &c->sources);
+	sources_add_extra(rewrite_profile(c->rewrite), &c->sources);
+}
+
+static int write_output(struct symbolize_command *c, struct error *err)
+{
+	int ret = output_open(&c->output, &c->owner, &c->out, err);
+
+	if (ret)
+		return ret;
+	rewrite_write(c->rewrite, c->out);
+	return outfile_commit(c->out, err);
+}
+
+static void report(struct symbolize_command *c, const struct rewrite_counts *counts)
+{
+	_cleanup_(strbuf_release) struct strbuf sources = {0};
+	char size[32];
+
+	if (c->output.quiet)
+		return;
+	fprintf(stderr, "prof: %zu of %zu unnamed frames named\n", counts->named, counts->unnamed);
+	if (c->output.sources) {
+		sources_describe(&c->sources, &sources);
+		fprintf(stderr, "prof: sources: %s\n", strbuf_text(&sources));
+	}
+	text_format_bytes(size, sizeof(size), outfile_size(c->out));
+	fprintf(stderr, "prof: wrote %s (%s)\n",
+		output_is_stdout(&c->output) ? "standard output" : c->output.path, size);
+}
+
+static int work(struct symbolize_command *c, struct error *err)
+{
+	struct rewrite_counts counts;
+	int ret = signals_init(&c->signals, err);
+
+	if (!ret)
+		ret = read_input(c, err);
+	if (ret)
+		return ret;
+	find_files(c);
+	name_frames(c);
+	if (c->signal)
+		return 0;
+	add_sources(c);
+	rewrite_apply(c->rewrite, &counts);
+	ret = write_output(c, err);
+	if (!ret)
+		report(c, &counts);
+	return ret;
+}
+
+/* Root reads nothing here that the invoking user may not read. */
+static int work_as_owner(struct symbolize_command *c)
+{
+	struct identity before = identity_assume_files(&c->owner);
+	struct error err = {0};
+	int ret = before.failure;
+
+	if (ret)
+		error_set(&err, ret, "read files as user %u", c->owner.uid);
+	else
+		ret = work(c, &err);
+	identity_restore_files(&before);
+	if (ret)
+		return command_fail(command_symbolize.name, EXIT_REFUSED, &err);
+	return c->signal ? EXIT_SIGNAL_BASE + c->signal : 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct symbolize_command c = {.owner = identity_of_invoker(), .signals.fd = -1};
+	struct error err = {0};
+	int ret;
+
+	output_options_init(&c.output);
+	ret = parse(argc, argv, &c, &err);
+	if (ret == -ECANCELED) {
+		ret = 0;
+	} else if (ret) {
+		ret = command_fail_usage(command_symbolize.name, &err);
+	} else {
+		if (c.output.verbose)
+			log_set_level(c.output.verbose > 1 ? LOG_DEBUG : LOG_INFO);
+		ret = work_as_owner(&c);
+	}
+	outfile_free(c.out);
+	rewrite_free(c.rewrite);
+	file_set_free(c.files);
+	signals_release(&c.signals);
+	output_options_release(&c.output);
+	return ret;
+}
+
+const struct command command_symbolize = {
+	.name = "symbolize",
+	.summary = "name the frames of a profile that has no names",
+	.run = run,
+};

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/infile.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <isa-l/igzip_lib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+#define CHUNK_SIZE ((size_t)128 << 10)
+
+struct reader {
+	int fd;
+	const char *name;
+	size_t max;
+	char *text;
+	size_t size, capacity;
+	size_t chunk_size;
+	uint8_t chunk[CHUNK_SIZE];
+	struct inflate_state inflate;
+};
+
+static void reader_free(struct reader *r)
+{
+	free(r->text);
+	free(r);
+}
+DEFINE_CLEANUP(struct reader *, reader_free)
+
+/* The next bytes of the file, none at its end. */
+static int fill_chunk(struct reader *r, struct error *err)
+{
+	ssize_t got;
+
+	do {
+		got = read(r->fd, r->chunk, CHUNK_SIZE);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return error_set(err, -errno, "read %s", r->name);
+	r->chunk_size = (size_t)got;
+	return 0;
+}
+
+/* Space for more text and for a terminator. */
+static int make_room(struct reader *r, struct error *err)
+{
+	if (r->size > r->max)
+		return error_text(err, -EFBIG, "%s has more than %zu MB of text", r->name,
+				  r->max / 1000000);
+	if (r->capacity > r->size + 1)
+		return 0;
+	r->capacity = r->capacity ? 2 * r->capacity : 2 * CHUNK_SIZE;
+	/* One more than allowed shows that there is too much. */
+	if (r->capacity > r->max + 2)
+		r->capacity = r->max + 2;
+	r->text = xrealloc(r->text, r->capacity);
+	return 0;
+}
+
+static int append_chunk(struct reader *r, struct error *err)
+{
+	for (size_t at = 0; at < r->chunk_size;) {
+		int ret = make_room(r, err);
+		size_t part = r->capacity - r->size - 1;
+
+		if (ret)
+			return ret;
+		if (part > r->chunk_size - at)
+			part = r->chunk_size - at;
+		memcpy(r->text + r->size, r->chunk + at, part);
+		r->size += part;
+		at += part;
+	}
+	return 0;
+}
+
+static int read_plain(struct reader *r, struct error *err)
+{
+	int ret = 0;
+
+	while (!ret && r->chunk_size) {
+		ret = append_chunk(r, err);
+		if (!ret)
+			ret = fill_chunk(r, err);
+	}
+	return ret;
+}
+
+static void begin_member(struct reader *r)
+{
+	const uint8_t *next = r->inflate.next_in;
+	uint32_t left = r->inflate.avail_in;
+
+	isal_inflate_init(&r->inflate);
+	r->inflate.crc_flag = ISAL_GZIP;
+	r->inflate.next_in = (uint8_t *)next;
+	r->inflate.avail_in = left;
+}
+
+/* As much as the chunk gives, or there is room for. */
+static int inflate_some(struct reader *r, struct error *err)
+{
+	size_t room;
+	int ret = make_room(r, err);
+
+	if (ret)
+		return ret;
+	room = r->capacity - r->size - 1;
+	if (room > UINT32_MAX)
+		room = UINT32_MAX;
+	r->inflate.next_out = (uint8_t *)r->text + r->size;
+	r->inflate.avail_out = (uint32_t)room;
+	ret = isal_inflate(&r->inflate);
+	r->size += room - r->inflate.avail_out;
+	if (ret < 0)
+		return error_text(err, -EBADMSG, "%s: the gzip data is damaged", r->name);
+	return 0;
+}
+
+static int read_gzip(struct reader *r, struct error *err)
+{
+	int ret = 0;
+
+	r->inflate.next_in = r->chunk;
+	r->inflate.avail_in = (uint32_t)r->chunk_size;
+	begin_member(r);
+	for (;;) {
+		bool is_complete;
+
+		ret = inflate_some(r, err);
+		if (ret)
+			return ret;
+		is_complete = r->inflate.block_state == ISAL_BLOCK_FINISH;
+		if (!r->inflate.avail_in && (is_complete || r->inflate.avail_out)) {
+			ret = fill_chunk(r, err);
+			if (ret)
+				return ret;
+			if (!r->chunk_size && is_complete)
+				return 0;
+			if (!r->chunk_size)
+				return error_text(err, -EBADMSG, "%s: the gzip data is cut off",
+						  r->name);
+			r->inflate.next_in = r->chunk;
+			r->inflate.avail_in = (uint32_t)r->chunk_size;
+		}
+		if (is_complete)
+			begin_member(r);
+	}
+}
+
+static bool is_gzip(const struct reader *r)
+{
+	return r->chunk_size >= 2 && r->chunk[0] == 0x1f && r->chunk[1] == 0x8b;
+}
+
+int infile_read(int fd, const char *name, size_t max, char **text, size_t *size, struct error *err)
+{
+	_cleanup_(reader_free) struct reader *r = xcalloc(1, sizeof(*r));
+	int ret;
+
+	r->fd = fd;
+	r->name = name;
+	r->max = max;
+	ret = fill_chunk(r, err);
+	if (!ret)
+		ret = is_gzip(r) ? read_gzip(r, err) : read_plain(r, err);
+	if (!ret)
+		ret = make_room(r, err);
+	if (ret)
+		return ret;
+	r->text[r->size] = '\0';
+	*size = r->size;
+	*text = steal(r->text);
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Completes a processed profile that somebody wrote earlier, perhaps another tool on another
+ * machine: its unnamed frames become a profile that can be symbolized; what comes of them is put
+ * back into the text, of which all else stays byte for byte as it was.
+ *
+ *	rewrite_open() ─► rewrite_profile() ─► symbolize_profile() ─► rewrite_apply() ─►
+ *rewrite_write()
+ */
+#ifndef PROF_LIB_REWRITE_REWRITE_H
+#define PROF_LIB_REWRITE_REWRITE_H
+
+#include "lib/base/error.h"
+#include "lib/base/outfile.h"
+#include "lib/profile/profile.h"
+
+struct rewrite;
+
+/*
+ * Takes the text (from malloc) over, also on failure. -EBADMSG where it is no processed profile, or
+ * a damaged one; -ENOTSUP where it is of a version that is not understood. It is untrusted: memory
+ * is bounded by a multiple of its size.
+ */
+int rewrite_open(struct rewrite **out, char *text, size_t size, struct error *err);
+/* NULL is fine. */
+void rewrite_free(struct rewrite *r);
+
+/*
+ * The frames whose function is an address or fun_<hex>. Modules are the libs they lie in, without
+ * segments: offsets are RVAs, whose files are the caller's to find. Borrowed.
+ */
+struct profile *rewrite_profile(struct rewrite *r);
+/* Where else the file of a module may be; "" where nothing is said. */
+const char *rewrite_debug_path(const struct rewrite *r, module_id module);
+
+struct rewrite_counts {
+	size_t frames; /* of the file, as it was */
+	size_t unnamed; /* among them, and in a lib */
+	size_t named; /* of those, now: with a real name */
+};
+
+/* Takes over what is known now about the frames of rewrite_profile(). Once. */
+void rewrite_apply(struct rewrite *r, struct rewrite_counts *counts);
+/*
+ * Writes the whole, with meta.symbolicated and the sections of meta.extra as rewrite_profile() has
+ * them: a section that the file has already is replaced. Failures stay in `out`.
+ */
+void rewrite_write(struct rewrite *r, struct outfile *out);
+
+#endif

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# prof symbolize: a profile without names gets those that a recording with names has.
+. "$(dirname "$0")/lib.sh"
+
+mkdir bin
+cp "$workloads/inlines" bin/
+strip_names() {
+	python3 "$root/tests/e2e/strip_names.py" "$@"
+}
+
+# Every sample of two files has the same frames; all else but tables and their order, too.
+cat >same.py <<'CODE'
+other = check_profile.load(args[0])
+keys = ("name", "file", "line", "lib", "inlineDepth", "address", "symbol")
+
+
+def seen(profile):
+    return [(t["tid"], time, weight, [tuple(f[key] for key in keys) for f in frames])
+            for t, time, weight, frames in check_profile.samples(profile)]
+
+
+for got, wanted in zip(seen(p), seen(other)):
+    expect(got == wanted, (got, wanted))
+for key in ("stackTable", "frameTable", "funcTable", "nativeSymbols", "sources", "resourceTable"):
+    lengths = p["shared"][key]["length"], other["shared"][key]["length"]
+    expect(lengths[0] == lengths[1], (key, lengths))
+expect(sorted(p["shared"]["stringArray"]) == sorted(other["shared"]["stringArray"]), "strings")
+expect(list(check_profile.markers(p)) and [m[1:] for m in check_profile.markers(p)] ==
+       [m[1:] for m in check_profile.markers(other)], "markers")
+for profile in (p, other):
+    for t in profile["threads"]:
+        del t["samples"]["stack"], t["markers"]["name"], t["markers"]["data"]
+    del profile["shared"], profile["meta"]["extra"]
+expect(p == other, "something else differs")
+CODE
+
+record named 0 -- sh -c 'bin/inlines; exec bin/inlines'
+ok "its names can be taken out" strip_names named.json.gz bare.json
+run "$PROF" symbolize bare.json -o whole.json.gz
+is "symbolize: exit status" "$status" 0
+like "it says how many are named" "$err" '[0-9]+ of [0-9]+ unnamed frames named'
+is "and nothing on stdout" "$out" ""
+judge "the same frames, inlines, lines, symbols, markers and all" whole.json.gz named.json.gz <same.py
+
+record unnamed 0 --no-symbols -- bin/inlines
+judge "--no-symbols: addresses, and libs that others can find" unnamed.json.gz <<'CODE'
+expect(p["meta"]["symbolicated"] is False, "symbolicated")
+names = {f["name"] for *_, frames in samples() for f in frames}
+expect(names and all(name.startswith("0x") for name in names), names)
+lib = next(lib for lib in p["libs"] if lib["name"] == "inlines")
+expect(lib["codeId"] and lib["arch"] and lib["path"].endswith("/bin/inlines"), lib)
+expect(all(lib["codeId"] for lib in p["libs"]), p["libs"])
+expect(p["shared"]["nativeSymbols"]["length"] == 0, "native symbols")
+CODE
+cp unnamed.json.gz place.json.gz
+run "$PROF" symbolize -q -o place.json.gz place.json.gz
+is "in place, quietly" "$status:$err" "0:"
+judge "in place: named to the innermost" place.json.gz <<'CODE'
+expect(own("inner") > 0.9 * sum(s[2] for s in samples()), own("inner"))
+expect(p["meta"]["symbolicated"] is True, "symbolicated")
+CODE
+"$PROF" symbolize - -o - <unnamed.json.gz 2>err >pipe.json.gz
+is "through pipes: nothing but the profile" "$(zcat pipe.json.gz | md5sum)" \
+	"$(zcat place.json.gz | md5sum)"
+run "$PROF" symbolize place.json.gz -o again.json.gz
+is "nothing is left to do: the same again" "$(zcat again.json.gz | md5sum)" \
+	"$(zcat place.json.gz | md5sum)"
+
+# On another machine the files are elsewhere, or nowhere, or others.
+mv bin/inlines moved
+run "$PROF" symbolize unnamed.json.gz -o gone.json
+judge "without the file: still to be completed" gone.json <<'CODE'
+expect(p["meta"]["symbolicated"] is False, "symbolicated")
+expect(own("inner") == 0, "named")
+CODE
+cp "$workloads/spin" bin/inlines
+run "$PROF" symbolize -v unnamed.json.gz -o other.json
+judge "a file of another build is not taken" other.json <<'CODE'
+expect(own("inner") == 0 and p["meta"]["symbolicated"] is False, own("inner"))
+CODE
+id=$(readelf -n moved | sed -n 's/.*Build ID: //p')
+mkdir -p "dirs/by-id/.build-id/${id:0:2}" dirs/by-name "dirs/root/$tmp/bin" \
+	"dirs/debug/.build-id/${id:0:2}"
+cp moved "dirs/by-id/.build-id/${id:0:2}/${id:2}"
+cp moved dirs/by-name/inlines
+cp moved "dirs/root/$tmp/bin/inlines"
+objcopy --only-keep-debug moved "dirs/debug/.build-id/${id:0:2}/${id:2}.debug"
+for way in by-id by-name root debug; do
+	run "$PROF" symbolize --debug-dir "dirs/$way" unnamed.json.gz -o "$way.json"
+	is "--debug-dir, $way: the same as in place" "$(md5sum <"$way.json")" \
+		"$(zcat place.json.gz | md5sum)"
+done
+
+# What is no such profile.
+refuses_file() { # DESCRIPTION REGEX FILE
+	refuses "$1" 125 "$2" "$PROF" symbolize "$3" -o out.json
+}
+printf 'no profile' >text
+printf '{"meta":{"preprocessedProfileVersion":59},"libs":[]}' >old.json
+printf '{"meta":{"preprocessedProfileVersion":71},"libs":[]}' >new.json
+printf '{"meta":{"version":30},"libs":[]}' >gecko.json
+head -c 1000 unnamed.json.gz >cut.json.gz
+zcat unnamed.json.gz | head -c 2000 >cut.json
+refuses_file "no profile at all" 'text: no processed profile' text
+refuses_file "an old version" 'old.json: version 59 .* too old: 60 to 70' old.json
+refuses_file "a new version" 'new.json: version 71 .* too new: 60 to 70' new.json
+refuses_file "another format" 'gecko.json: no processed profile' gecko.json
+refuses_file "gzip that is cut off" 'cut.json.gz: the gzip data is cut off' cut.json.gz
+refuses_file "JSON that is cut off" 'cut.json: no valid JSON, at byte 2000' cut.json
+refuses_file "no such file" 'No such file' nowhere.json
+refuses_file "a folder" 'Is a directory' dirs
+refuses "a folder that does not exist" 125 'does not exist' \
+	"$PROF" symbolize unnamed.json.gz -o nowhere/out.json
+refuses "no output" 2 '--output' "$PROF" symbolize unnamed.json.gz
+refuses "no file" 2 'no file' "$PROF" symbolize -o out.json
+refuses "two files" 2 'more than one' "$PROF" symbolize a b -o out.json
+refuses "an unknown option" 2 'unknown option' "$PROF" symbolize unnamed.json.gz --frobnicate
+is "no temporary files are left" "$(leftovers .)" ""
+done_testing

@@ -365,7 +365,7 @@ bool jitdump_read(struct jitdump *d, int fd, uint64_t budget, const struct arch_
 {
 	struct reader r = {.dump = d, .fd = fd, .first = clock, .fn = fn, .ctx = ctx};
 	off_t file_size = lseek(fd, 0, SEEK_END);
-	uint64_t limit = d->stats.bytes + budget;
+	uint64_t before = d->stats.bytes;
 	struct prefix prefix;
 
 	if (d->is_broken || file_size < 0)
@@ -376,7 +376,7 @@ bool jitdump_read(struct jitdump *d, int fd, uint64_t budget, const struct arch_
 	while (d->offset && read_prefix(&r, (uint64_t)file_size, &prefix)) {
 		take_record(&r, &prefix);
 		d->offset += prefix.size;
-		if (d->stats.bytes >= limit)
+		if (d->stats.bytes - before >= budget)
 			return true;
 	}
 	return false;

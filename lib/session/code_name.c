@@ -61,7 +61,7 @@ static bool cut_number(const char *text, size_t *size, uint32_t *number)
 
 	while (at && text[at - 1] >= '0' && text[at - 1] <= '9')
 		at--;
-	if (at == *size || *size - at > 9 || at < 2 || text[at - 1] != ':')
+	if (at == *size || *size - at > 9 || !at || text[at - 1] != ':')
 		return false;
 	for (size_t i = at; i < *size; i++)
 		value = value * 10 + (uint64_t)(text[i] - '0');

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Code that a program makes while it runs: named by its perf map or its jitdump, which may be gone by
+# the end. The program is Debian's node.
+. "$(dirname "$0")/lib.sh"
+node=/usr/bin/node
+
+cat >burn.js <<'CODE'
+function inner(n) { let sum = 0; for (let i = 0; i < n; i++) sum += i % 7; return sum; }
+function outer(n) { let sum = 0; for (let i = 0; i < n; i++) sum += inner(2000); return sum; }
+const end = Date.now() + Number(process.argv[2]);
+if (process.argv[3]) require('fs').unlinkSync(process.argv[3] + process.pid + '.map');
+let total = 0;
+while (Date.now() < end) total += outer(10);
+console.log(process.pid, total);
+CODE
+at_exit+=('rm -f /tmp/perf-"$pid".map')
+pid=none
+
+# What is recorded of the script, in any tier; at least half of the time it is in optimized code.
+names_script() { # NAME
+	judge "$1: functions of the script, by file and line, in JavaScript's category" \
+		"$1.json.gz" "$1.stats" "$PWD/burn.js" <<'CODE'
+import json
+shared = p["shared"]
+strings, funcs, frames = shared["stringArray"], shared["funcTable"], shared["frameTable"]
+sources = [strings[i] for i in shared["sources"]["filename"]]
+def rows(name):
+    return [i for i in range(funcs["length"]) if strings[funcs["name"][i]] == name and
+            funcs["source"][i] is not None and sources[funcs["source"][i]] == args[1]]
+main = next(t for t in p["threads"] if t["isMainThread"])
+total = sum(weight for _, _, weight, _ in samples(main))
+for name, line in (("inner", 1), ("outer", 2)):
+    found = rows(name)
+    expect(len(found) == 1, f"{name}: {len(found)} rows, whatever the tier")
+    for row in found:
+        expect(funcs["lineNumber"][row] == line and funcs["columnNumber"][row] == 15,
+               f"{name}: line {funcs['lineNumber'][row]}")
+        expect(funcs["isJS"][row] and funcs["resource"][row] == -1, f"{name} is not a script's")
+        tiers = {p["meta"]["categories"][frames["category"][i]]["subcategories"]
+                 [frames["subcategory"][i]] for i in range(frames["length"])
+                 if frames["func"][i] == row}
+        expect("Optimized" in tiers, f"{name}: {tiers}")
+script = [(frames, weight) for _, _, weight, frames in samples(main)
+          if any(f["name"] in ("inner", "outer") for f in frames)]
+count = sum(weight for _, weight in script)
+expect(count > 200 and count > total / 3, f"{count} of {total} samples in the script")
+expect(all(f["category"] == "JavaScript" for frames, _ in script for f in frames
+           if f["name"] in ("inner", "outer")), "category")
+below = sum(weight for frames, weight in script
+            if any(f["name"].startswith("node::") for f in frames) and frames[0]["lib"])
+expect(below >= 0.99 * count, f"called by node: {below} of {count}")
+stats = json.load(open(args[0]))
+can_be_whole = sum(stats[c] for c in ("whole", "truncated", "broken", "unknown"))
+expect(stats["whole"] >= 0.99 * can_be_whole, f"whole: {stats}")
+CODE
+}
+
+record map 0 --as-root -- "$node" --perf-basic-prof burn.js 1500
+pid=${out%% *}
+names_script map
+rm -f "/tmp/perf-$pid.map"
+
+record dump 0 --as-root -- "$node" --perf-prof burn.js 1500
+names_script dump
+rm -f jit-*.dump
+
+record interpreted 0 --as-root -- "$node" --perf-basic-prof --interpreted-frames-native-stack burn.js 1500
+pid=${out%% *}
+names_script interpreted
+judge "interpreted: the script itself, though it is never compiled" interpreted.json.gz <<'CODE'
+found = [frames for _, _, _, frames in samples() if any(f["name"] == "inner" for f in frames)]
+right = sum(any(f["category"] == "JavaScript" and f["name"] == "(anonymous)" for f in frames)
+            for frames in found)
+expect(right > 0.9 * len(found), f"{right} of {len(found)}")
+CODE
+rm -f "/tmp/perf-$pid.map"
+
+record unlinked 0 --as-root -- "$node" --perf-basic-prof burn.js 1500 /tmp/perf-
+names_script unlinked
+is "unlinked: it is not there any more" "$(ls /tmp/perf-"${out%% *}".map 2>/dev/null)" ""
+
+# In namespaces of its own it has another pid, and another /tmp.
+record namespaces 0 --as-root -- unshare --mount --pid --fork --mount-proc sh -c \
+	"mkdir -p /run/user && mount -t tmpfs none /run/user && cp burn.js /run/user &&
+	mount -t tmpfs none /tmp && $node --perf-basic-prof /run/user/burn.js 1500"
+judge "namespaces: by the map that the process itself sees" namespaces.json.gz <<'CODE'
+total = sum(weight for _, _, weight, _ in samples(thread("node")))
+expect(within("inner", thread("node")) > total / 3, f"{within('inner', thread('node'))} of {total}")
+CODE
+
+# Whoever may write to /tmp could name another's code, or have prof read what it should not.
+cat >trap.py <<'CODE'
+import mmap
+import os
+import sys
+import time
+path = f"/tmp/perf-{os.getpid()}.map"
+kind = sys.argv[1]
+if kind == "other":
+    open(path, "w").write("0 ffffffffffff0000 wrong\n")
+    os.chown(path, 65534, 65534)
+elif kind == "link":
+    open("target", "w").write("0 ffffffffffff0000 wrong\n")
+    os.symlink(os.path.abspath("target"), path)
+elif kind == "fifo":
+    os.mkfifo(path)
+else:
+    open(path, "w").write("rubbish\n\0\n10 0 empty\n0 ffffffffffff0000 right\n")
+# mov $200000000,%ecx; 1: dec %ecx; jnz 1b; ret
+code = bytes.fromhex("b900c2eb0bffc975fcc3")
+memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+memory.write(code)
+import ctypes
+function = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
+end = time.monotonic() + 0.8
+while time.monotonic() < end:
+    function()
+os.unlink(path)
+CODE
+for kind in own other link fifo; do
+	record "$kind" 0 --as-root -- /usr/bin/python3 trap.py "$kind"
+done
+judge "own: named by its map, whose bad lines are counted" own.json.gz own.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+expect(own("right") > 300, f"{own('right')} samples")
+expect(stats["code_pieces"] == 1 and stats["code_malformed"] == 3, stats)
+CODE
+for kind in other link fifo; do
+	judge "$kind: no map that is not the process's own regular file" "$kind.json.gz" \
+		"$kind.stats" <<'CODE'
+import json
+stats = json.load(open(args[0]))
+jit = sum(weight for _, _, weight, frames in samples()
+          if frames and frames[-1]["name"].startswith("0x"))
+expect(own("wrong") == 0 and jit > 300, f"{own('wrong')} wrong, {jit} without a name")
+expect(stats["code_pieces"] == 0, stats)
+CODE
+done
+
+done_testing

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes jitdumps for tests, record by record. */
+#ifndef PROF_TESTS_UNIT_JITDUMP_BYTES_H
+#define PROF_TESTS_UNIT_JITDUMP_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct jitdump_line {
+	uint64_t addr;
+	uint32_t line;
+	const char *file;
+};
+
+/* `padding` is a field that the format leaves unused. */
+void jitdump_write_header(int fd, uint32_t padding, uint64_t flags);
+/* With `size` bytes of machine code, up to a page of them in the file. */
+void jitdump_write_load(int fd, uint64_t time, uint64_t start, uint64_t size, uint64_t code_index,
+			const char *name);
+void jitdump_write_move(int fd, uint64_t time, uint64_t from, uint64_t to, uint64_t size,
+			uint64_t code_index);
+void jitdump_write_lines(int fd, uint64_t start, const struct jitdump_line *lines, size_t count);
+/* Anything else. */
+void jitdump_write_record(int fd, uint32_t kind, uint64_t time, const void *body, size_t size);
+
+#endif

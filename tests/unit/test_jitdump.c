@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/jitdump.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/base/clock.h"
+#include "tests/unit/jitdump_bytes.h"
+
+#define V8_PADDING 0xdeadbeef
+#define ARCH_TIMES 1
+
+static struct jitdump dump;
+static struct arch_clock began;
+static int fd;
+static uint64_t last_since;
+static bool last_is_exact;
+static char seen[8192]; /* "time start+size name [offset:line:file]…\n" of each piece */
+
+static void on_piece(void *ctx, const struct code_piece *piece)
+{
+	FILE *out = fmemopen(seen + strlen(seen), sizeof(seen) - strlen(seen), "w");
+
+	(void)ctx;
+	last_since = piece->since;
+	last_is_exact = piece->is_exact;
+	fprintf(out, "%llu %llx+%llx %.*s", (unsigned long long)piece->since,
+		(unsigned long long)piece->start, (unsigned long long)piece->size,
+		(int)piece->name_size, piece->name);
+	for (size_t i = 0; i < piece->line_count; i++) {
+		assert_true(piece->lines[i].file < piece->files_size);
+		fprintf(out, " %x:%u:%s", piece->lines[i].offset, piece->lines[i].line,
+			piece->files + piece->lines[i].file);
+	}
+	fprintf(out, "\n");
+	fclose(out);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dump = (struct jitdump){0};
+	arch_clock_read(&began);
+	fd = memfd_create("dump", MFD_CLOEXEC);
+	return fd < 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	jitdump_release(&dump);
+	return close(fd);
+}
+
+static const char *read_more(void)
+{
+	memset(seen, 0, sizeof(seen));
+	assert_false(jitdump_read(&dump, fd, UINT64_MAX, &began, on_piece, NULL));
+	return seen;
+}
+
+static void only_what_is_new(void **state)
+{
+	(void)state;
+	assert_string_equal(read_more(), "");
+	jitdump_write_header(fd, 0, 0);
+	assert_string_equal(read_more(), "");
+	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
+	jitdump_write_load(fd, 6, 0x2000, 0x2000, 2, "b c");
+	assert_string_equal(read_more(), "5 1000+20 a\n6 2000+2000 b c\n");
+	assert_string_equal(read_more(), "");
+	jitdump_write_record(fd, 4, 7, "unwinding", 9);
+	jitdump_write_record(fd, 77, 7, NULL, 0);
+	jitdump_write_load(fd, 8, 0x3000, 0x20, 3, "d");
+	jitdump_write_record(fd, 3, 9, NULL, 0);
+	assert_string_equal(read_more(), "8 3000+20 d\n");
+	assert_int_equal(dump.stats.pieces, 3);
+	assert_int_equal(dump.stats.malformed, 0);
+	assert_true(last_is_exact);
+}
+
+/* A record is written in parts; its first are there before its last. */
+static void records_that_are_not_complete(void **state)
+{
+	char copy[4096];
+	ssize_t size;
+	int whole = fd;
+
+	(void)state;
+	jitdump_write_header(whole, 0, 0);
+	jitdump_write_load(whole, 5, 0x1000, 0x20, 1, "a");
+	size = pread(whole, copy, sizeof(copy), 0);
+	fd = memfd_create("part", MFD_CLOEXEC);
+	for (ssize_t i = 0; i < size; i++) {
+		assert_string_equal(read_more(), "");
+		assert_int_equal(write(fd, copy + i, 1), 1);
+	}
+	assert_string_equal(read_more(), "5 1000+20 a\n");
+	assert_int_equal(dump.stats.malformed, 0);
+	close(whole);
+}
+
+static void code_that_moves(void **state)
+{
+	static const struct jitdump_line lines[] = {{0x1008, 7, "a.c"}};
+
+	(void)state;
+	jitdump_write_header(fd, 0, 0);
+	jitdump_write_lines(fd, 0x1000, lines, 1);
+	jitdump_write_load(fd, 5, 0x1000, 0x20, 42, "a");
+	jitdump_write_move(fd, 6, 0x1000, 0x8000, 0x20, 42);
+	jitdump_write_move(fd, 7, 0x8000, 0x9000, 0x20, 42);
+	/* Nobody knows of it. */
+	jitdump_write_move(fd, 8, 0x8000, 0x9000, 0x20, 43);
+	assert_string_equal(read_more(), "5 1000+20 a 8:7:a.c\n6 8000+20 a 8:7:a.c\n"
+					 "7 9000+20 a 8:7:a.c\n");
+	assert_int_equal(dump.stats.malformed, 1);
+}
+
+static void lines_of_the_code_that_follows(void **state)
+{
+	static const struct jitdump_line lines[] = {
+		{0x1000, 7, "a.c"}, {0x1008, 8, "\xff"}, {0x1008, 9, "a.c"},
+		{0x1010, 1, "b.h"}, {0x1018, 10, "a.c"},
+	};
+
+	(void)state;
+	jitdump_write_header(fd, 0, 0);
+	jitdump_write_lines(fd, 0x1000, lines, 5);
+	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
+	jitdump_write_load(fd, 6, 0x1000, 0x20, 1, "none");
+	jitdump_write_lines(fd, 0x1000, lines, 5);
+	jitdump_write_load(fd, 7, 0x2000, 0x20, 1, "other");
+	assert_string_equal(read_more(), "5 1000+20 a 0:7:a.c 8:8:a.c 8:9:a.c 10:1:b.h 18:10:a.c\n"
+					 "6 1000+20 none\n7 2000+20 other\n");
+}
+
+static void v8_counts_from_an_elf_header(void **state)
+{
+	static const struct jitdump_line lines[] = {{0x1040, 7, "a.js"}, {0x105f, 8, "a.js"}};
+
+	(void)state;
+	jitdump_write_header(fd, V8_PADDING, 0);
+	jitdump_write_lines(fd, 0x1000, lines, 2);
+	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
+	assert_string_equal(read_more(), "5 1000+20 a 0:7:a.js 1f:8:a.js\n");
+}
+
+static void lines_that_make_no_sense(void **state)
+{
+	static const struct jitdump_line cases[][2] = {
+		{{0x1000, 7, "a.c"}, {0x1020, 8, "a.c"}}, /* behind the code */
+		{{0x1000, 7, "a.c"}, {0xfff, 8, "a.c"}},
+		{{0x1010, 7, "a.c"}, {0x1008, 8, "a.c"}}, /* back */
+		{{0x1000, 7, "\xff"}, {0x1008, 8, "a.c"}}, /* like the one before, which is none */
+		{{0x1000, 7, "a\001"}, {0x1008, 8, "a.c"}},
+		{{0x1000, 7, "\xc3("}, {0x1008, 8, "a.c"}},
+		{{0x1000, 7, ""}, {0x1008, 8, "a.c"}},
+	};
+
+	(void)state;
+	jitdump_write_header(fd, 0, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		jitdump_write_lines(fd, 0x1000, cases[i], 2);
+		jitdump_write_load(fd, 5, 0x1000, 0x20, i, "a");
+		assert_string_equal(read_more(), "5 1000+20 a\n");
+		assert_int_equal(dump.stats.malformed, i + 1);
+	}
+}
+
+static void records_that_make_no_sense(void **state)
+{
+	(void)state;
+	jitdump_write_header(fd, 0, 0);
+	jitdump_write_load(fd, 5, 0x1000, 0, 1, "empty");
+	jitdump_write_load(fd, 5, 0xffffffffffffff00, 0x101, 1, "beyond");
+	jitdump_write_record(fd, 0, 5, "short", 5);
+	jitdump_write_record(fd, 1, 5, "short", 5);
+	jitdump_write_record(fd, 2, 5, "short", 5);
+	assert_string_equal(read_more(), "");
+	assert_int_equal(dump.stats.malformed, 5);
+	jitdump_write_load(fd, 6, 0x1000, 0x20, 1, "fine");
+	assert_string_equal(read_more(), "6 1000+20 fine\n");
+	/* Where it goes on cannot be known. */
+	assert_int_equal(write(fd, "\0\0\0\0\x0f\0\0\0\0\0\0\0\0\0\0\0", 16), 16);
+	jitdump_write_load(fd, 6, 0x1000, 0x20, 1, "fine");
+	assert_string_equal(read_more(), "");
+	assert_true(dump.is_broken);
+}
+
+static void what_is_no_jitdump(void **state)
+{
+	(void)state;
+	jitdump_write_record(fd, 0x4454694a, 0, "in the other byte order, so not from here", 40);
+	assert_string_equal(read_more(), "");
+	assert_int_equal(dump.stats.malformed, 1);
+	assert_true(dump.is_broken);
+}
+
+static void long_names_are_cut(void **state)
+{
+	char name[2 * CODE_NAME_MAX];
+	size_t size = sizeof(name) - 1;
+
+	(void)state;
+	memset(name, 'x', size);
+	name[size] = 0;
+	jitdump_write_header(fd, 0, 0);
+	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, name);
+	read_more();
+	assert_int_equal(strspn(strchr(seen, 'x'), "x"), CODE_NAME_MAX);
+	assert_int_equal(dump.stats.pieces, 1);
+}
+
+/* Times of the CPU's own clock become those of everybody. */
+static void times_of_the_cpu(void **state)
+{
+	struct arch_clock moment;
+
+	(void)state;
+	usleep(20000);
+	arch_clock_read(&moment);
+	usleep(20000);
+	jitdump_write_header(fd, 0, ARCH_TIMES);
+	jitdump_write_load(fd, moment.ticks, 0x1000, 0x20, 1, "a");
+	read_more();
+	assert_true(last_is_exact);
+	assert_true(last_since > began.ns && last_since < clock_monotonic_ns());
+}
+
+static void clocks(void **state)
+{
+	static const struct arch_clock first = {1000, 5000}, second = {2000, 7000};
+
+	(void)state;
+	assert_int_equal(arch_clock_to_ns(&first, &second, 1000), 5000);
+	assert_int_equal(arch_clock_to_ns(&first, &second, 1500), 6000);
+	assert_int_equal(arch_clock_to_ns(&first, &second, 500), 4000);
+	assert_int_equal(arch_clock_to_ns(&first, &second, 3000), 9000);
+	assert_int_equal(arch_clock_to_ns(&first, &first, 1000), 0);
+	assert_int_equal(arch_clock_to_ns(&second, &first, 1000), 0);
+	assert_int_equal(arch_clock_to_ns(&first, &second, UINT64_MAX), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(only_what_is_new),
+		TEST(records_that_are_not_complete),
+		TEST(code_that_moves),
+		TEST(lines_of_the_code_that_follows),
+		TEST(v8_counts_from_an_elf_header),
+		TEST(lines_that_make_no_sense),
+		TEST(records_that_make_no_sense),
+		TEST(what_is_no_jitdump),
+		TEST(long_names_are_cut),
+		TEST(times_of_the_cpu),
+		TEST(clocks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

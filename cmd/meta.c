@@ -122,11 +122,24 @@ static void add_losses(struct profile *p, const struct recorder_info *info)
 	add_number(p, section, "Files closed for want of room", "integer", info->dropped_files);
 }
 
+static void add_code(struct profile *p, const struct recorder_info *info)
+{
+	static const char section[] = "Code made at run time";
+
+	if (!info->code_files)
+		return;
+	add_number(p, section, "Perf maps and jitdumps", "integer", info->code_files);
+	add_number(p, section, "Pieces of code", "integer", info->code_pieces);
+	add_number(p, section, "Malformed entries", "integer", info->code_malformed);
+	add_number(p, section, "Files read in part", "integer", info->code_cut);
+}
+
 void meta_finish(struct profile *p, const struct live_options *live,
 		 const struct recorder_info *info)
 {
 	p->meta.end_ns = info->end_ns;
 	add_settings(p, info);
 	unwinding_add_extra(p, live->unwind, info);
+	add_code(p, info);
 	add_losses(p, info);
 }

@@ -175,6 +175,14 @@ static void set_stacks(json_t *root, const struct outcome *outcome)
 	set_integer(root, "copies_skipped", outcome->info.skipped_copies);
 }
 
+static void set_code(json_t *root, const struct recorder_info *info)
+{
+	set_integer(root, "code_files", info->code_files);
+	set_integer(root, "code_pieces", info->code_pieces);
+	set_integer(root, "code_malformed", info->code_malformed);
+	set_integer(root, "code_cut", info->code_cut);
+}
+
 void report_stats(const struct outcome *outcome, struct outfile *out)
 {
 	const struct profile *p = outcome->profile;
@@ -193,6 +201,7 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	set_stacks(root, outcome);
 	set_integer(root, "frames", p->frames.rows.count);
 	set_integer(root, "named_frames", profile_named_frames(p));
+	set_code(root, info);
 	set_integer(root, "late_records", p->stats.late_records);
 	set_integer(root, "dropped_files", info->dropped_files);
 	json_object_set_new(root, "event", json_string(info->event));

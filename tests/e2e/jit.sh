@@ -8,13 +8,14 @@ node=/usr/bin/node
 cat >burn.js <<'CODE'
 function inner(n) { let sum = 0; for (let i = 0; i < n; i++) sum += i % 7; return sum; }
 function outer(n) { let sum = 0; for (let i = 0; i < n; i++) sum += inner(2000); return sum; }
-const end = Date.now() + Number(process.argv[2]);
+const used = () => process.cpuUsage().user / 1000;
+const end = used() + Number(process.argv[2]);
 if (process.argv[3]) require('fs').unlinkSync(process.argv[3] + process.pid + '.map');
 let total = 0;
-while (Date.now() < end) total += outer(10);
+while (used() < end) total += outer(100);
 console.log(process.pid, total);
 CODE
-at_exit+=('rm -f /tmp/perf-"$pid".map')
+at_exit+=("rm -f /tmp/perf-\"\$pid\".map")
 pid=none
 
 # What is recorded of the script, in any tier; at least half of the time it is in optimized code.
@@ -56,16 +57,16 @@ expect(stats["whole"] >= 0.99 * can_be_whole, f"whole: {stats}")
 CODE
 }
 
-record map 0 --as-root -- "$node" --perf-basic-prof burn.js 1500
+record map 0 --as-root -- "$node" --perf-basic-prof burn.js 700
 pid=${out%% *}
 names_script map
 rm -f "/tmp/perf-$pid.map"
 
-record dump 0 --as-root -- "$node" --perf-prof burn.js 1500
+record dump 0 --as-root -- "$node" --perf-prof burn.js 700
 names_script dump
 rm -f jit-*.dump
 
-record interpreted 0 --as-root -- "$node" --perf-basic-prof --interpreted-frames-native-stack burn.js 1500
+record interpreted 0 --as-root -- "$node" --perf-basic-prof --interpreted-frames-native-stack burn.js 700
 pid=${out%% *}
 names_script interpreted
 judge "interpreted: the script itself, though it is never compiled" interpreted.json.gz <<'CODE'
@@ -76,23 +77,26 @@ expect(right > 0.9 * len(found), f"{right} of {len(found)}")
 CODE
 rm -f "/tmp/perf-$pid.map"
 
-record unlinked 0 --as-root -- "$node" --perf-basic-prof burn.js 1500 /tmp/perf-
+record unlinked 0 --as-root -- "$node" --perf-basic-prof burn.js 700 /tmp/perf-
 names_script unlinked
 is "unlinked: it is not there any more" "$(ls /tmp/perf-"${out%% *}".map 2>/dev/null)" ""
 
 # In namespaces of its own it has another pid, and another /tmp.
 record namespaces 0 --as-root -- unshare --mount --pid --fork --mount-proc sh -c \
 	"mkdir -p /run/user && mount -t tmpfs none /run/user && cp burn.js /run/user &&
-	mount -t tmpfs none /tmp && $node --perf-basic-prof /run/user/burn.js 1500"
+	mount -t tmpfs none /tmp && $node --perf-basic-prof /run/user/burn.js 700"
 judge "namespaces: by the map that the process itself sees" namespaces.json.gz <<'CODE'
-total = sum(weight for _, _, weight, _ in samples(thread("node")))
-expect(within("inner", thread("node")) > total / 3, f"{within('inner', thread('node'))} of {total}")
+found = [f for _, _, _, frames in samples() for f in frames[-1:]
+         if f["name"] in ("inner", "outer")]
+expect(len(found) > 200, f"{len(found)} samples")
+expect(all(f["category"] == "JavaScript" for f in found), "category")
 CODE
 
 # Whoever may write to /tmp could name another's code, or have prof read what it should not.
 cat >trap.py <<'CODE'
 import mmap
 import os
+import platform
 import sys
 import time
 path = f"/tmp/perf-{os.getpid()}.map"
@@ -107,14 +111,15 @@ elif kind == "fifo":
     os.mkfifo(path)
 else:
     open(path, "w").write("rubbish\n\0\n10 0 empty\n0 ffffffffffff0000 right\n")
-# mov $200000000,%ecx; 1: dec %ecx; jnz 1b; ret
-code = bytes.fromhex("b900c2eb0bffc975fcc3")
+# Counts 20 million down to 0: mov, dec and jnz, or subs and b.ne, ret.
+code = bytes.fromhex({"x86_64": "b9002d3101ffc975fcc3",
+                      "aarch64": "2926a05229050071e1ffff54c0035fd6"}[platform.machine()])
 memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 memory.write(code)
 import ctypes
 function = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
-end = time.monotonic() + 0.8
-while time.monotonic() < end:
+end = time.process_time() + 0.5
+while time.process_time() < end:
     function()
 os.unlink(path)
 CODE
@@ -124,7 +129,7 @@ done
 judge "own: named by its map, whose bad lines are counted" own.json.gz own.stats <<'CODE'
 import json
 stats = json.load(open(args[0]))
-expect(own("right") > 300, f"{own('right')} samples")
+expect(own("right") > 200, f"{own('right')} samples")
 expect(stats["code_pieces"] == 1 and stats["code_malformed"] == 3, stats)
 CODE
 for kind in other link fifo; do
@@ -134,7 +139,7 @@ import json
 stats = json.load(open(args[0]))
 jit = sum(weight for _, _, weight, frames in samples()
           if frames and frames[-1]["name"].startswith("0x"))
-expect(own("wrong") == 0 and jit > 300, f"{own('wrong')} wrong, {jit} without a name")
+expect(own("wrong") == 0 and jit > 200, f"{own('wrong')} wrong, {jit} without a name")
 expect(stats["code_pieces"] == 0, stats)
 CODE
 done

@@ -25,8 +25,8 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 
 		require(line->offset >= last && line->offset < piece->size);
 		require(line->file < piece->files_size);
-		*sum = *sum * 31 + strnlen(piece->files + line->file,
-					   piece->files_size - line->file);
+		*sum = *sum * 31 +
+		       strnlen(piece->files + line->file, piece->files_size - line->file);
 		last = line->offset;
 	}
 }

@@ -12,6 +12,7 @@
 
 #include "cmd/command.h"
 #include "cmd/meta.h"
+#include "cmd/naming.h"
 #include "cmd/privileges.h"
 #include "cmd/progress.h"
 #include "cmd/ready.h"
@@ -45,12 +46,14 @@ struct pipeline {
 	struct profile *profile;
 	struct session *session;
 	struct progress progress;
+	struct naming naming;
 	struct sources_stats sources;
 	int status; /* of prof's own failures after the command ran; 0: none */
 };
 
 static void pipeline_release(struct pipeline *p)
 {
+	naming_release(&p->naming);
 	session_free(p->session);
 	profile_free(p->profile);
 	recorder_free(p->recorder);
@@ -321,6 +324,7 @@ static int report(struct pipeline *p, struct error *err)
 	struct outcome outcome = {
 		.profile = p->profile,
 		.unwind = p->options->live->unwind,
+		.naming = output->verbose ? &p->naming : NULL,
 		.sources = output->sources ? &p->sources : NULL,
 		.path = output->path,
 		.file_bytes = outfile_size(p->out),
@@ -349,6 +353,8 @@ static int finish(struct pipeline *p, struct error *err)
 	session_finish(p->session, info.end_ns);
 	meta_finish(p->profile, p->options->live, &info);
 	name_frames(p);
+	naming_count(&p->naming, p->profile);
+	naming_add_extra(&p->naming, p->profile);
 	add_sources(p);
 	ret = write_profile(p, err);
 	return ret ? ret : report(p, err);

@@ -94,6 +94,16 @@ static void print_unwinding(const struct outcome *outcome)
 		fprintf(stderr, "prof: stacks: %s\n", strbuf_text(&line));
 }
 
+static void print_naming(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf table = {0};
+
+	if (!outcome->naming)
+		return;
+	naming_describe(outcome->naming, outcome->profile, "prof: ", &table);
+	fputs(strbuf_text(&table), stderr);
+}
+
 static void print_sources(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf line = {0};
@@ -125,6 +135,7 @@ void report_summary(const struct outcome *outcome, bool quiet)
 	add_named(&line, p);
 	fprintf(stderr, "prof: %s\n", strbuf_text(&line));
 	print_unwinding(outcome);
+	print_naming(outcome);
 	print_sources(outcome);
 	text_format_bytes(size, sizeof(size), outcome->file_bytes);
 	fprintf(stderr, "prof: wrote %s (%s)\n",

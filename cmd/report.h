@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cmd/naming.h"
 #include "lib/base/outfile.h"
 #include "lib/live/recorder.h"
 #include "lib/profile/profile.h"
@@ -16,6 +17,7 @@ struct outcome {
 	const struct profile *profile;
 	struct recorder_info info;
 	enum recorder_unwind unwind;
+	const struct naming *naming; /* NULL: not to be shown */
 	const struct sources_stats *sources; /* NULL: not asked for */
 	const char *path; /* of the profile; "-": standard output */
 	uint64_t file_bytes;

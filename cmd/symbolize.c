@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/naming.h"
 #include "cmd/output_options.h"
 #include "cmd/progress.h"
 #include "cmd/signals.h"
@@ -38,6 +39,7 @@ struct symbolize_command {
 	struct signals signals;
 	struct progress progress;
 	struct sources_stats sources;
+	struct naming naming;
 	int signal; /* that ended it; 0: none */
 };
 
@@ -301,7 +303,26 @@ static void add_sources(struct symbolize_command *c)
 	if (!c->output.sources)
 		return;
 	sources_collect(rewrite_profile(c->rewrite), &options, &c->sources);
-	sources_add_extra(rewrite_profile(c->rewrite), &c->sources);
+}
+
+static void add_count(struct profile *p, const char *label, size_t count)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%zu", count);
+	profile_add_extra(p, "Recording", label, "integer", text);
+}
+
+/* What prof record says in the same places. */
+static void add_extra(struct symbolize_command *c, const struct rewrite_counts *counts)
+{
+	struct profile *p = rewrite_profile(c->rewrite);
+
+	add_count(p, "Frames", counts->all);
+	add_count(p, "Named frames", counts->all_named);
+	naming_add_extra(&c->naming, p);
+	if (c->output.sources)
+		sources_add_extra(p, &c->sources);
 }
 
 static int write_output(struct symbolize_command *c, struct error *err)
@@ -316,11 +337,15 @@ static int write_output(struct symbolize_command *c, struct error *err)
 
 static void report(struct symbolize_command *c, const struct rewrite_counts *counts)
 {
-	_cleanup_(strbuf_release) struct strbuf sources = {0};
+	_cleanup_(strbuf_release) struct strbuf sources = {0}, table = {0};
 	char size[32];
 
 	if (c->output.quiet)
 		return;
+	if (c->output.verbose) {
+		naming_describe(&c->naming, rewrite_profile(c->rewrite), "prof: ", &table);
+		fputs(strbuf_text(&table), stderr);
+	}
 	fprintf(stderr, "prof: %zu of %zu unnamed frames named\n", counts->named, counts->unnamed);
 	if (c->output.sources) {
 		sources_describe(&c->sources, &sources);
@@ -345,7 +370,9 @@ static int work(struct symbolize_command *c, struct error *err)
 	if (c->signal)
 		return 0;
 	add_sources(c);
+	naming_count(&c->naming, rewrite_profile(c->rewrite));
 	rewrite_apply(c->rewrite, &counts);
+	add_extra(c, &counts);
 	ret = write_output(c, err);
 	if (!ret)
 		report(c, &counts);
@@ -387,6 +414,7 @@ static int run(int argc, char **argv)
 		ret = work_as_owner(&c);
 	}
 	outfile_free(c.out);
+	naming_release(&c.naming);
 	rewrite_free(c.rewrite);
 	file_set_free(c.files);
 	signals_release(&c.signals);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/modules.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,15 @@
 #include "lib/binary/vdso.h"
 #include "lib/live/mapped_file.h"
 #include "lib/stream/record.h"
+
+/* The kernel's, too. */
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#else
+#define OWN_MACHINE EM_NONE
+#endif
 
 struct known_module {
 	uint8_t build_id[REC_BUILD_ID_MAX];
@@ -132,7 +142,7 @@ static uint32_t add_module(struct module_registry *r, uint64_t time,
 uint32_t module_registry_add_special(struct module_registry *r, uint64_t time,
 				     const struct special_module *special)
 {
-	struct binary_summary none = {0};
+	struct binary_summary none = {.machine = OWN_MACHINE};
 
 	return add_module(r, time, special, &none, NULL);
 }

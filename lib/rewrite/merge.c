@@ -229,6 +229,26 @@ static void apply_chain(struct rewrite *r, uint32_t row, const struct chain *cha
 	}
 }
 
+static bool is_named(const struct rewrite *r, const struct func_draft *func)
+{
+	size_t old_count = r->string_ids.count, position = (size_t)func->name;
+	string_id name = position < old_count ? r->string_ids.items[position]
+					      : r->new_strings.items[position - old_count];
+
+	return !rewrite_is_made_up(strings_get(&r->profile->strings, name));
+}
+
+static void count_named(const struct rewrite *r, struct rewrite_counts *counts)
+{
+	_cleanup_free_ bool *funcs = xcalloc(r->funcs.count + 1, sizeof(*funcs));
+
+	for (size_t i = 0; i < r->funcs.count; i++)
+		funcs[i] = is_named(r, &r->funcs.items[i]);
+	counts->all = r->frames.count;
+	vec_for_each(&r->frames, const struct frame_draft *, frame)
+		counts->all_named += funcs[frame->func];
+}
+
 void rewrite_apply(struct rewrite *r, struct rewrite_counts *counts)
 {
 	const struct profile *p = r->profile;
@@ -236,10 +256,7 @@ void rewrite_apply(struct rewrite *r, struct rewrite_counts *counts)
 	_cleanup_free_ bool *had_use = xcalloc(r->layout.funcs.length + 1, sizeof(*had_use));
 	struct chain chain = {0};
 
-	*counts = (struct rewrite_counts){
-		.frames = r->layout.frames.length,
-		.unnamed = r->unnamed.count,
-	};
+	*counts = (struct rewrite_counts){.unnamed = r->unnamed.count};
 	begin_drafts(r);
 	for (size_t i = 0; i < r->unnamed.count; i++) {
 		uint32_t row = r->unnamed.items[i];
@@ -256,4 +273,5 @@ void rewrite_apply(struct rewrite *r, struct rewrite_counts *counts)
 	vec_release(&chain.frames);
 	rewrite_drop_unused(r, had_use);
 	rewrite_stacks(r);
+	count_named(r, counts);
 }

@@ -7,6 +7,7 @@
  *	merge.c		names as new rows of the tables
  *	renumber.c	what is not used any more; strings and stacks by their new positions
  *	write.c		the text with its new parts
+ *	write_extra.c	one of them
  */
 #ifndef PROF_LIB_REWRITE_PARTS_H
 #define PROF_LIB_REWRITE_PARTS_H
@@ -94,5 +95,8 @@ bool rewrite_is_made_up(const char *name);
 /* renumber.c: once the drafts are complete. `had_use` by row of funcs: by a frame that changed. */
 void rewrite_drop_unused(struct rewrite *r, const bool *had_use);
 void rewrite_stacks(struct rewrite *r);
+/* write_extra.c: the value of meta.extra; an entry of the profile's takes the place of its equal.
+ */
+void rewrite_extra(const struct rewrite *r, struct jsonw *w);
 
 #endif

@@ -34,16 +34,16 @@ struct profile *rewrite_profile(struct rewrite *r);
 const char *rewrite_debug_path(const struct rewrite *r, module_id module);
 
 struct rewrite_counts {
-	size_t frames; /* of the file, as it was */
-	size_t unnamed; /* among them, and in a lib */
+	size_t unnamed; /* frames of the file, as it was, that were asked about */
 	size_t named; /* of those, now: with a real name */
+	size_t all, all_named; /* frames of the file, as it will be */
 };
 
 /* Takes over what is known now about the frames of rewrite_profile(). Once. */
 void rewrite_apply(struct rewrite *r, struct rewrite_counts *counts);
 /*
- * Writes the whole, with meta.symbolicated and the sections of meta.extra as rewrite_profile() has
- * them: a section that the file has already is replaced. Failures stay in `out`.
+ * Writes the whole, with meta.symbolicated and the entries of meta.extra as rewrite_profile() has
+ * them: one that the file has already is replaced. Failures stay in `out`.
  */
 void rewrite_write(struct rewrite *r, struct outfile *out);
 

@@ -4,7 +4,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/rewrite/parts.h"
 
 struct edit {
@@ -272,89 +271,10 @@ static void insert_symbolicated(struct rewrite *r, struct jsonw *w, const struct
 	jsonw_raw(w, ",", 1);
 }
 
-static bool is_new_section(const struct profile *p, const char *label)
-{
-	vec_for_each(&p->meta.extra, const struct profile_extra *, extra) {
-		if (strcmp(extra->section, label) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The sections that the file has, but for those that come anew. */
-static void write_old_sections(struct rewrite *r, struct jsonw *w, struct span extra)
-{
-	struct scan s = scan_within(&r->layout.scan, extra), inner;
-	_cleanup_(strbuf_release) struct strbuf label = {0};
-	struct scan_list list = {0}, members;
-	struct span section, key;
-
-	while (scan_element(&s, &list)) {
-		scan_value(&s, &section);
-		inner = scan_within(&s, section);
-		strbuf_reset(&label);
-		members = (struct scan_list){0};
-		while (scan_peek(&inner) == '{' || members.is_begun) {
-			if (!scan_member(&inner, &members, &key))
-				break;
-			if (!span_is(&inner, key, "label") || scan_peek(&inner) != '"')
-				scan_skip(&inner);
-			else
-				scan_string(&inner, &label);
-		}
-		if (is_new_section(r->profile, strbuf_text(&label)))
-			continue;
-		jsonw_raw_begin(w);
-		jsonw_raw(w, s.text + section.start, section.end - section.start);
-	}
-}
-
-static void write_entry(struct jsonw *w, const struct profile_extra *extra)
-{
-	uint64_t number;
-	bool is_number = strcmp(extra->format, "string") != 0 &&
-			 text_to_u64(extra->value, 10, &number);
-
-	jsonw_object_begin(w);
-	jsonw_key(w, "label");
-	jsonw_cstring(w, extra->label);
-	jsonw_key(w, "format");
-	jsonw_cstring(w, is_number ? extra->format : "string");
-	jsonw_key(w, "value");
-	if (is_number)
-		jsonw_u64(w, number);
-	else
-		jsonw_cstring(w, extra->value);
-	jsonw_object_end(w);
-}
-
-/* Entries of one section stand together. */
-static void write_new_sections(const struct profile *p, struct jsonw *w)
-{
-	const struct profile_extra *rows = p->meta.extra.items;
-
-	for (size_t i = 0; i < p->meta.extra.count;) {
-		const char *section = rows[i].section;
-
-		jsonw_object_begin(w);
-		jsonw_key(w, "label");
-		jsonw_cstring(w, section);
-		jsonw_key(w, "entries");
-		jsonw_array_begin(w);
-		for (; i < p->meta.extra.count && !strcmp(rows[i].section, section); i++)
-			write_entry(w, &rows[i]);
-		jsonw_array_end(w);
-		jsonw_object_end(w);
-	}
-}
-
 static void write_extra(struct rewrite *r, struct jsonw *w, const struct edit *edit)
 {
-	jsonw_array_begin(w);
-	if (edit->at.end > edit->at.start)
-		write_old_sections(r, w, edit->at);
-	write_new_sections(r->profile, w);
-	jsonw_array_end(w);
+	(void)edit;
+	rewrite_extra(r, w);
 }
 
 static void insert_extra(struct rewrite *r, struct jsonw *w, const struct edit *edit)

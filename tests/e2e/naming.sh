@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What has no name says why: on stderr with -v, and in the profile.
+. "$(dirname "$0")/lib.sh"
+
+# Symbols N: the line about a module in the profile's "Symbols"
+cat >symbols.py <<'CODE'
+section = next(s for s in p["meta"]["extra"] if s["label"] == "Symbols")
+lines = {entry["label"]: entry["value"] for entry in section["entries"]}
+expect(args[0] in lines and re.search(args[1], lines[args[0]]), lines)
+for t, _, _, frames in samples():
+    for f in frames:
+        expect(f["lib"] is None or f["lib"] in lines or len(lines) == 40, (f, lines))
+CODE
+sed -i '1i import re' symbols.py
+table_line() { # MODULE
+	sed -n "s/^prof: *\([0-9]\)/\1/p" <<<"$err" | grep " $1\(:\|\$\)"
+}
+
+mkdir bin
+cp "$workloads/inlines" bin/whole
+record whole 0 -v -- bin/whole
+like "-v: a table with a head" "$err" 'prof: +frames +named +lines +module'
+like "with debug information all has names and lines, and no reason" "$(table_line whole)" \
+	'^([0-9]+) +([0-9]+) +[0-9]+  whole$'
+judge "and in the profile" whole.json.gz whole '^([0-9]+) of \1 frames named, [0-9]+ with lines$' \
+	<symbols.py
+
+strip -o bin/stripped bin/whole
+id=$(readelf -n bin/whole | sed -n 's/.*Build ID: //p')
+record stripped 0 -v -- bin/stripped
+like "stripped: the build id that is missing" "$(table_line stripped)" \
+	"^[0-9]+ +0 +0  stripped: .*$id"
+judge "and in the profile" stripped.json.gz stripped "^0 of [0-9]+ frames named, 0 with lines; .*$id" \
+	<symbols.py
+
+objcopy --remove-section .note.gnu.build-id bin/stripped bin/anonymous
+record anonymous 0 -v -- bin/anonymous
+like "without a build id" "$(table_line anonymous)" '  anonymous: stripped, without a build id'
+
+record quiet 0 -q -v -- bin/whole
+is "-q is stronger than -v" "$(grep -c 'frames *named' <<<"$err")" 0
+record unasked 0 --no-symbols -v -- bin/whole
+like "--no-symbols: nobody has looked" "$(table_line whole)" '  whole: nobody has looked'
+judge "kernel and all other files say for what machine they are" unasked.json.gz <<'CODE'
+expect(p["libs"] and all(lib["arch"] for lib in p["libs"]), p["libs"])
+CODE
+
+# The same where a profile is completed.
+run "$PROF" symbolize -v unasked.json.gz -o done.json.gz
+like "symbolize -v: the same table" "$(table_line whole)" '^([0-9]+) +([0-9]+) +[0-9]+  whole$'
+judge "and in the profile, in the place of what was there" done.json.gz whole \
+	'^([0-9]+) of \1 frames named, [0-9]+ with lines$' <symbols.py
+rm bin/whole
+run "$PROF" symbolize -v unasked.json.gz -o done.json.gz
+like "symbolize: the file is not here" "$(table_line whole)" '  whole: the file is not on this machine'
+cp "$workloads/spin" bin/whole
+run "$PROF" symbolize -v unasked.json.gz -o done.json.gz
+like "symbolize: of another build" "$(table_line whole)" '  whole: the file that is here is of another'
+done_testing

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/infile.h"
+#include "lib/base/outfile.h"
+
+/* Several of the reader's chunks, that compress to more than one. */
+#define LARGE 3000000
+
+static char *large_text(void)
+{
+	char *text = malloc(LARGE + 1);
+	uint32_t value = 1;
+
+	for (size_t i = 0; i < LARGE; i++) {
+		value = value * 1664525 + 1013904223;
+		text[i] = (char)('a' + (value >> 24) % 26);
+	}
+	text[LARGE] = '\0';
+	return text;
+}
+
+static int packed(const char *text, size_t size, bool gzip)
+{
+	int fd = memfd_create("infile", MFD_CLOEXEC);
+	struct outfile_options options = {.fd = dup(fd), .gzip = gzip};
+	struct outfile *out;
+
+	assert_int_equal(outfile_open(&out, &options, NULL), 0);
+	outfile_write(out, text, size);
+	assert_int_equal(outfile_commit(out, NULL), 0);
+	outfile_free(out);
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static void expect(int fd, size_t max, const char *wanted, size_t wanted_size)
+{
+	struct error err = {0};
+	char *text = NULL;
+	size_t size = 0;
+
+	if (infile_read(fd, "file", max, &text, &size, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(size, wanted_size);
+	assert_memory_equal(text, wanted, size + 1);
+	free(text);
+	close(fd);
+}
+
+static void expect_failure(int fd, size_t max, int code, const char *message)
+{
+	struct error err = {0};
+	char *text;
+	size_t size;
+
+	assert_int_equal(infile_read(fd, "file", max, &text, &size, &err), code);
+	assert_non_null(strstr(err.text, message));
+	close(fd);
+}
+
+static void what_was_written_is_read(void **state)
+{
+	_cleanup_free_ char *text = large_text();
+
+	(void)state;
+	for (int gzip = 0; gzip < 2; gzip++) {
+		expect(packed("", 0, gzip), 10, "", 0);
+		expect(packed("x", 1, gzip), 1, "x", 1);
+		expect(packed(text, LARGE, gzip), LARGE, text, LARGE);
+	}
+}
+
+static void limits_hold(void **state)
+{
+	_cleanup_free_ char *text = large_text();
+
+	(void)state;
+	for (int gzip = 0; gzip < 2; gzip++) {
+		expect_failure(packed("xy", 2, gzip), 1, -EFBIG, "more than");
+		expect_failure(packed(text, LARGE, gzip), LARGE - 1, -EFBIG, "more than 2 MB");
+	}
+}
+
+static void damage_is_said(void **state)
+{
+	int fd = packed("some text", 9, true);
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, size - 1), 0);
+	lseek(fd, 0, SEEK_SET);
+	expect_failure(fd, 100, -EBADMSG, "cut off");
+	fd = packed("some text", 9, true);
+	assert_int_equal(pwrite(fd, "\xff\xff", 2, 12), 2);
+	expect_failure(fd, 100, -EBADMSG, "damaged");
+	fd = packed("some text", 9, true);
+	assert_int_equal(pwrite(fd, "x", 1, size), 1);
+	expect_failure(fd, 100, -EBADMSG, "file: the gzip data is");
+	expect_failure(open("/", O_RDONLY | O_CLOEXEC), 100, -EISDIR, "read file");
+}
+
+static void members_add_up(void **state)
+{
+	int fd = packed("one", 3, true), second = packed("two", 3, true);
+	char bytes[200];
+	ssize_t size = pread(second, bytes, sizeof(bytes), 0);
+
+	(void)state;
+	lseek(fd, 0, SEEK_END);
+	assert_int_equal(write(fd, bytes, (size_t)size), size);
+	lseek(fd, 0, SEEK_SET);
+	expect(fd, 6, "onetwo", 6);
+	close(second);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_written_is_read),
+		cmocka_unit_test(limits_hold),
+		cmocka_unit_test(damage_is_said),
+		cmocka_unit_test(members_add_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -80,8 +80,10 @@ bench := $(call programs,$(bench_src))
 workloads := $(call programs,$(workload_src))
 # Those whose stacks must be whole without frame pointers, too.
 workloads_nofp := $(addprefix $(BUILD)/tests/workloads/nofp/,dlopen fork_exec handler no_cfi recursion threads)
+# What a program without a dynamic linker calls through stubs is chosen when it starts.
+workload_static := $(BUILD)/tests/workloads/static/calls
 workload_library := $(call programs,$(workload_library_src)).so
-all_workloads := $(workloads) $(workloads_nofp) $(workload_library)
+all_workloads := $(workloads) $(workloads_nofp) $(workload_static) $(workload_library)
 
 .PHONY: all tests workloads fuzz-programs check check-unit check-golden check-fuzz check-checker \
 	golden-accept e2e lint fuzz bench install uninstall clean help
@@ -164,6 +166,11 @@ $(workloads_nofp): $(BUILD)/tests/workloads/nofp/%: tests/workloads/%.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(build_workload) -fomit-frame-pointer -pthread -lm
+
+$(workload_static): $(BUILD)/tests/workloads/static/%: tests/workloads/%.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(build_workload) -fno-omit-frame-pointer -static
 
 $(workload_library): $(BUILD)/%.so: %.c Makefile
 	@mkdir -p $(@D)

@@ -13,6 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
+#include "lib/live/features.h"
 #include "lib/stream/record.h"
 
 /* With thousands separators, whatever the locale. */
@@ -85,6 +86,29 @@ static void warn_of_refused_tables(const struct outcome *outcome)
 			 outcome->info.unwind_refused);
 }
 
+static bool has_nameless_kernel_frames(const struct profile *p)
+{
+	bool found = false;
+
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if (frame->kind != PROFILE_FRAME_KERNEL || frame->func == NO_FUNC)
+			continue;
+		if (p->funcs.rows.items[frame->func].is_named)
+			return false;
+		found = true;
+	}
+	return found;
+}
+
+/* Where none of them has a name, it is the machine that does not want it. */
+static void warn_of_hidden_kernel(const struct outcome *outcome)
+{
+	struct error err = {0};
+
+	if (has_nameless_kernel_frames(outcome->profile) && features_explain_kernel_names(&err))
+		log_warn("%s%s%s", err.text, err.hint[0] ? "; " : "", err.hint);
+}
+
 static void print_unwinding(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf line = {0};
@@ -123,6 +147,7 @@ void report_summary(const struct outcome *outcome, bool quiet)
 
 	warn_of_losses(outcome, quiet);
 	warn_of_refused_tables(outcome);
+	warn_of_hidden_kernel(outcome);
 	if (quiet)
 		return;
 	add_counted(&line, profile_sample_count(p), "sample", "samples");

@@ -103,7 +103,7 @@ static void add_relocations(struct slots *slots, const struct binary *b, Elf_Scn
 			vec_push(&slots->rows, slot);
 		/* Also what is not understood, as stubs count them. */
 		if (is_lazy)
-			vec_push(&slots->lazy, slot);
+			vec_push(&slots->lazy, is_slot ? slot : (struct slot){0});
 	}
 }
 

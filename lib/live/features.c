@@ -267,6 +267,7 @@ static void probe_kptr(struct machine *m, struct feature *f)
 		feature_set(f, FEATURE_OK, "%d, addresses are visible", (int)restricted);
 		return;
 	}
+	/* Above 0, also root needs CAP_SYSLOG; above 1, nobody is shown any. */
 	feature_set(f, FEATURE_NOTE, "%d: kernel functions stay without names", (int)restricted);
 	if (restricted > 1)
 		feature_hint(f, "run: sudo sysctl kernel.kptr_restrict=1");
@@ -375,4 +376,18 @@ int features_explain(struct error *err)
 		return -EPERM;
 	}
 	return 0;
+}
+
+int features_explain_kernel_names(struct error *err)
+{
+	struct machine m = {.capabilities = machine_read_capabilities()};
+	struct feature f = {.name = "kptr_restrict"};
+
+	probe_kptr(&m, &f);
+	if (f.status == FEATURE_OK)
+		return 0;
+	error_text(err, -EPERM, "kernel functions have no names: kernel.kptr_restrict is %d",
+		   atoi(f.detail));
+	error_hint(err, "%s", f.hint);
+	return -EPERM;
 }

@@ -30,5 +30,10 @@ size_t features_probe(struct feature *features, size_t max);
  * recording that could not start: the same diagnosis as `prof check`.
  */
 int features_explain(struct error *err);
+/*
+ * Why the kernel's functions have no names, as `prof check` says it; 0 where the machine lets this
+ * process see their addresses.
+ */
+int features_explain_kernel_names(struct error *err);
 
 #endif

@@ -245,21 +245,21 @@ static bool is_full(struct jit_row *row, const struct code_stats *stats)
 static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, bool is_last)
 {
 	struct stat st;
-	bool has_more;
 
 	if (row->map_fd < 0)
 		row->map_fd = open_map(row);
 	if (row->map_fd < 0 || fstat(row->map_fd, &st) || is_full(row, &row->map.stats))
 		return false;
-	if (!is_last && (uint64_t)st.st_size == row->map_size)
-		return false;
 	j->since = row->since;
-	has_more = perf_map_read(&row->map, row->map_fd, budget, is_last, on_piece, j);
-	if (!has_more) {
+	if (is_last || (uint64_t)st.st_size != row->map_size) {
+		if (perf_map_read(&row->map, row->map_fd, budget, is_last, on_piece, j))
+			return true;
 		row->map_size = (uint64_t)st.st_size;
-		row->since = j->now;
 	}
-	return has_more;
+	/* Of a line that is not complete yet the code is there. */
+	if (row->map.offset == row->map_size)
+		row->since = j->now;
+	return false;
 }
 
 /* An unlinked map can still grow, but where there is a new one that is read next. */

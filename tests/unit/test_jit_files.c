@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* This process is the one that is looked after: it writes maps of code that it does not have. */
+#include "lib/live/jit_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/live/jit_process.h"
+#include "lib/stream/record.h"
+#include "tests/unit/jitdump_bytes.h"
+
+#define SECOND 1000000000ull
+
+static struct jit_files *files;
+static struct jit_process self;
+static uint32_t own_pid;
+static char path[64], folder[64];
+static char seen[4096]; /* "time since start+size name [offset:line:file]…\n" of each record */
+static uint64_t now;
+
+static void sink(void *ctx, const struct rec *rec)
+{
+	const struct rec_code *code = (const struct rec_code *)rec;
+	FILE *out = fmemopen(seen + strlen(seen), sizeof(seen) - strlen(seen), "w");
+
+	(void)ctx;
+	assert_int_equal(rec->kind, REC_CODE);
+	assert_true(record_is_valid(rec, record_size(rec)));
+	assert_int_equal(rec->pid, own_pid);
+	fprintf(out, "%llu %s%llu %llx+%llx %s", (unsigned long long)rec->time,
+		rec->flags & CODE_EXACT ? "=" : "", (unsigned long long)code->since,
+		(unsigned long long)code->start, (unsigned long long)code->size,
+		rec_code_text(code));
+	for (uint32_t i = 0; i < code->line_count; i++)
+		fprintf(out, " %x:%u:%s", code->lines[i].offset, code->lines[i].line,
+			rec_code_text(code) + code->lines[i].file);
+	fprintf(out, "\n");
+	fclose(out);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	own_pid = (uint32_t)getpid();
+	if (jit_process_read(&self, own_pid))
+		return -1;
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", self.own_pid);
+	snprintf(folder, sizeof(folder), "/tmp/test-jit-files.XXXXXX");
+	unlink(path);
+	now = SECOND;
+	files = jit_files_new(sink, NULL);
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	jit_files_free(files);
+	unlink(path);
+	rmdir(folder);
+	return 0;
+}
+
+static void append(const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* What a look some time later finds. */
+static const char *look(void)
+{
+	now += 2 * SECOND;
+	memset(seen, 0, sizeof(seen));
+	jit_files_look(files, now);
+	return seen;
+}
+
+static const char *finish(void)
+{
+	now += 2 * SECOND;
+	memset(seen, 0, sizeof(seen));
+	jit_files_finish(files, now);
+	return seen;
+}
+
+static void a_map_that_comes_and_grows(void **state)
+{
+	struct jit_files_stats stats;
+
+	(void)state;
+	append("1000 10 nobody asked\n");
+	assert_string_equal(look(), "");
+	unlink(path);
+	jit_files_memory(files, own_pid);
+	assert_string_equal(look(), "");
+	append("1000 10 a\nrubbish\n20");
+	assert_string_equal(look(), "7000000000 0 1000+10 a\n");
+	assert_string_equal(look(), "");
+	append("00 20 b\n");
+	/* It was there, in part, at once. */
+	assert_string_equal(look(), "11000000000 0 2000+20 b\n");
+	append("3000 30 c");
+	assert_string_equal(look(), "");
+	assert_string_equal(finish(), "15000000000 11000000000 3000+30 c\n");
+	jit_files_get_stats(files, &stats);
+	assert_int_equal(stats.maps, 1);
+	assert_int_equal(stats.dumps, 0);
+	assert_int_equal(stats.pieces, 3);
+	assert_int_equal(stats.malformed, 1);
+	assert_int_equal(stats.cut, 0);
+}
+
+static void a_map_that_is_unlinked(void **state)
+{
+	int fd;
+
+	(void)state;
+	append("1000 10 a\n");
+	jit_files_memory(files, own_pid);
+	assert_string_equal(look(), "3000000000 0 1000+10 a\n");
+	fd = open(path, O_WRONLY | O_APPEND);
+	unlink(path);
+	assert_int_equal(write(fd, "2000 20 b\n", 10), 10);
+	close(fd);
+	assert_string_equal(look(), "5000000000 3000000000 2000+20 b\n");
+	append("3000 30 another\n");
+	look();
+	assert_string_equal(look(), "9000000000 7000000000 3000+30 another\n");
+}
+
+static void another_program_has_another_map(void **state)
+{
+	(void)state;
+	append("1000 10 a\n");
+	jit_files_memory(files, own_pid);
+	assert_string_equal(look(), "3000000000 0 1000+10 a\n");
+	append("2000 20 b\n");
+	memset(seen, 0, sizeof(seen));
+	jit_files_exec(files, own_pid, 4 * SECOND);
+	assert_string_equal(seen, "4000000000 3000000000 2000+20 b\n");
+	append("3000 30 c\n");
+	assert_string_equal(look(), "");
+	unlink(path);
+	append("4000 40 d\n");
+	jit_files_memory(files, own_pid);
+	memset(seen, 0, sizeof(seen));
+	jit_files_exit(files, own_pid, 6 * SECOND);
+	assert_string_equal(seen, "6000000000 0 4000+40 d\n");
+	assert_string_equal(finish(), "");
+}
+
+static void a_dump_that_is_mapped(void **state)
+{
+	static const struct jitdump_line lines[] = {{0x1000, 7, "a.c"}, {0x1008, 8, "b.c"}};
+	struct jit_files_stats stats;
+	int fd = memfd_create("dump", MFD_CLOEXEC);
+
+	(void)state;
+	jit_files_dump(files, own_pid, -1);
+	jitdump_write_header(fd, 0, 0);
+	jit_files_dump(files, own_pid, fd);
+	jitdump_write_lines(fd, 0x1000, lines, 2);
+	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
+	assert_string_equal(look(), "3000000000 =5 1000+20 a 0:7:a.c 8:8:b.c\n");
+	jitdump_write_load(fd, 6, 0x2000, 0x20, 2, "b");
+	close(fd);
+	assert_string_equal(finish(), "5000000000 =6 2000+20 b\n");
+	jit_files_get_stats(files, &stats);
+	assert_int_equal(stats.maps, 0);
+	assert_int_equal(stats.dumps, 1);
+	assert_int_equal(stats.pieces, 2);
+}
+
+static void names_of_dumps(void **state)
+{
+	(void)state;
+	assert_true(jit_files_is_dump("/home/u/jit-123.dump"));
+	assert_true(jit_files_is_dump("/jit-1.dump (deleted)"));
+	assert_true(jit_files_is_dump("jit-1.dump"));
+	assert_false(jit_files_is_dump("/jit-.dump"));
+	assert_false(jit_files_is_dump("/jit-1x.dump"));
+	assert_false(jit_files_is_dump("/jit-1.dump.so"));
+	assert_false(jit_files_is_dump("/jit-1.dump/libc.so"));
+	assert_false(jit_files_is_dump("/xjit-1.dump"));
+	assert_false(jit_files_is_dump(""));
+}
+
+static void processes_that_are_gone(void **state)
+{
+	struct jit_process gone;
+
+	(void)state;
+	/* More than any kernel has. */
+	assert_int_equal(jit_process_read(&gone, 0x7fffffff), -ESRCH);
+	jit_files_memory(files, 0x7fffffff);
+	jit_files_exec(files, 0x7fffffff, now);
+	jit_files_exit(files, 0x7fffffff, now);
+	assert_string_equal(look(), "");
+	assert_string_equal(finish(), "");
+}
+
+static int open_in_folder(int root, const char *name)
+{
+	int fd = jit_process_open_file(&self, root, name);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+static void only_regular_files_of_its_own(void **state)
+{
+	int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	struct jit_process other;
+
+	(void)state;
+	fd = openat(root, "map", O_WRONLY | O_CREAT, 0600);
+	close(fd);
+	assert_int_equal(symlinkat("map", root, "link"), 0);
+	assert_int_equal(symlinkat("/usr", root, "out"), 0);
+	assert_int_equal(mkfifoat(root, "fifo", 0600), 0);
+	assert_int_equal(mkdirat(root, "folder", 0700), 0);
+	assert_int_equal(open_in_folder(root, "map"), 0);
+	assert_int_equal(open_in_folder(root, "/map"), 0);
+	assert_int_equal(open_in_folder(root, "../map"), 0);
+	assert_int_equal(open_in_folder(root, "none"), -ENOENT);
+	assert_int_equal(open_in_folder(root, "link"), -ENXIO);
+	assert_int_equal(open_in_folder(root, "out/bin"), -ENOENT);
+	assert_int_equal(open_in_folder(root, "fifo"), -ENXIO);
+	assert_int_equal(open_in_folder(root, "folder"), -ENXIO);
+	other = self;
+	other.uid = self.uid + 1;
+	fd = jit_process_open_file(&other, root, "map");
+	/* What is root's is fine for everybody. */
+	if (self.uid)
+		assert_int_equal(fd, -EPERM);
+	else
+		assert_true(fd >= 0);
+	if (fd >= 0)
+		close(fd);
+	unlinkat(root, "map", 0);
+	unlinkat(root, "link", 0);
+	unlinkat(root, "out", 0);
+	unlinkat(root, "fifo", 0);
+	unlinkat(root, "folder", AT_REMOVEDIR);
+	close(root);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_map_that_comes_and_grows),
+		TEST(a_map_that_is_unlinked),
+		TEST(another_program_has_another_map),
+		TEST(a_dump_that_is_mapped),
+		TEST(names_of_dumps),
+		TEST(processes_that_are_gone),
+		TEST(only_regular_files_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

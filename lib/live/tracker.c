@@ -29,7 +29,7 @@ struct tracker {
 	struct unwinder *unwinder; /* NULL: stacks are not unwound by tables */
 	struct pid_set pids;
 	struct jit_files *jit_files;
-	VEC(uint32_t) dumps; /* modules that are jitdumps */
+	VEC(uint32_t) dumps; /* modules that are jitdumps, ascending */
 	uint64_t now; /* of the round */
 	struct process_homes homes;
 	VEC(struct turn) turns;
@@ -46,17 +46,23 @@ static void note_dump(struct tracker *t, const struct rec_module *module)
 		vec_push(&t->dumps, module->module_id);
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 static void note_code(struct tracker *t, const struct rec_map *map)
 {
 	if (map->module_id == NO_REC_MODULE) {
 		jit_files_memory(t->jit_files, map->rec.pid);
 		return;
 	}
-	vec_for_each(&t->dumps, uint32_t *, dump) {
-		if (*dump == map->module_id)
-			jit_files_dump(t->jit_files, map->rec.pid,
-				       file_set_find(t->options.files, *dump));
-	}
+	if (t->dumps.count && bsearch(&map->module_id, t->dumps.items, t->dumps.count,
+				      sizeof(*t->dumps.items), compare_ids))
+		jit_files_dump(t->jit_files, map->rec.pid,
+			       file_set_find(t->options.files, map->module_id));
 }
 
 /* What user space itself has to say; the walker wants to know of it as well. */

@@ -74,18 +74,17 @@ static void name_entry(struct code_frames *c, const struct code_entry *entry, mo
 /* 0: unknown */
 static uint32_t line_at(const struct code_table *t, const struct code_entry *entry, uint64_t offset)
 {
-	const struct code_line *lines = t->lines.items + entry->first_line;
 	size_t low = 0, high = entry->line_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (lines[middle].offset <= offset)
+		if (t->lines.items[entry->first_line + middle].offset <= offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? lines[low - 1].line : 0;
+	return low ? t->lines.items[entry->first_line + low - 1].line : 0;
 }
 
 static void name_frame(void *ctx, uint64_t time, struct frame *frame, struct retime_span *span)

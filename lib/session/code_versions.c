@@ -173,17 +173,22 @@ static void narrow(struct retime_span *span, uint64_t from, uint64_t to)
 static struct retime_span find_program(const struct code_versions *v, process_id process,
 				       uint64_t time)
 {
+	const struct code_range *range = &v->execs[process];
 	struct retime_span program = {0, UINT64_MAX};
+	size_t low = 0, high = range->count;
 
-	for (uint32_t i = 0; i < v->execs[process].count; i++) {
-		uint64_t exec = v->table->execs.items[v->execs[process].first + i].time;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 
-		if (exec > time) {
-			program.to = exec;
-			break;
-		}
-		program.from = exec;
+		if (v->table->execs.items[range->first + middle].time <= time)
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	if (low)
+		program.from = v->table->execs.items[range->first + low - 1].time;
+	if (low < range->count)
+		program.to = v->table->execs.items[range->first + low].time;
 	return program;
 }
 

@@ -148,7 +148,7 @@ static bool add_line(struct lines *l, uint64_t offset, uint32_t line, const char
 	struct rec_code_line row = {.offset = (uint32_t)offset, .line = line};
 	size_t size = strlen(name);
 
-	if (l->count && offset < l->rows[l->count - 1].offset)
+	if (offset > UINT32_MAX || (l->count && offset < l->rows[l->count - 1].offset))
 		return false;
 	if (!l->count || !same_file(l, name, &row.file)) {
 		if (!is_path(name, size) || size >= FILES_SIZE_MAX - l->files_size)

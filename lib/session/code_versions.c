@@ -134,22 +134,33 @@ static void add_entry(struct code_versions *v, uint32_t entry)
 	}
 }
 
+static bool covers_any(const struct code_versions *v, const struct code_entry *row)
+{
+	size_t at = find_addr(v, row->start);
+
+	return at < v->addrs.count && v->addrs.items[at] < row->end;
+}
+
 void code_versions_init(struct code_versions *v, struct code_table *table,
 			const struct process_table *processes, const uint64_t *addrs, size_t count)
 {
-	struct order *orders = xcalloc(table->rows.count + 1, sizeof(*orders));
+	VEC(struct order) orders = {0};
 
 	*v = (struct code_versions){.table = table, .processes = processes};
 	sort_addrs(v, addrs, count);
 	sort_execs(v, table);
-	for (size_t i = 0; i < table->rows.count; i++)
-		orders[i] = (struct order){table->rows.items[i].since, (uint32_t)i};
-	qsort(orders, table->rows.count, sizeof(*orders), compare_orders);
-	for (size_t i = 0; i < table->rows.count && !v->is_cut; i++)
-		add_entry(v, orders[i].row);
+	/* Most code is never sampled. */
+	for (size_t i = 0; i < table->rows.count; i++) {
+		if (covers_any(v, &table->rows.items[i]))
+			vec_push(&orders, (struct order){table->rows.items[i].since, (uint32_t)i});
+	}
+	if (orders.count)
+		qsort(orders.items, orders.count, sizeof(*orders.items), compare_orders);
+	for (size_t i = 0; i < orders.count && !v->is_cut; i++)
+		add_entry(v, orders.items[i].row);
 	if (v->is_cut)
 		log_debug("maps of code overlap too often: some of it has no name");
-	free(orders);
+	vec_release(&orders);
 }
 
 void code_versions_release(struct code_versions *v)

@@ -175,6 +175,18 @@ static void lines_that_make_no_sense(void **state)
 	}
 }
 
+static void lines_of_code_that_is_too_large(void **state)
+{
+	static const struct jitdump_line lines[] = {{0x1000, 7, "a.c"}, {0x100001000, 8, "a.c"}};
+
+	(void)state;
+	jitdump_write_header(fd, 0, 0);
+	jitdump_write_lines(fd, 0x1000, lines, 2);
+	jitdump_write_load(fd, 5, 0x1000, 0x200000000, 1, "a");
+	assert_string_equal(read_more(), "5 1000+200000000 a\n");
+	assert_int_equal(dump.stats.malformed, 1);
+}
+
 static void records_that_make_no_sense(void **state)
 {
 	(void)state;
@@ -260,6 +272,7 @@ int main(void)
 		TEST(lines_of_the_code_that_follows),
 		TEST(v8_counts_from_an_elf_header),
 		TEST(lines_that_make_no_sense),
+		TEST(lines_of_code_that_is_too_large),
 		TEST(records_that_make_no_sense),
 		TEST(what_is_no_jitdump),
 		TEST(long_names_are_cut),

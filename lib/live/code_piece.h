@@ -31,7 +31,7 @@ typedef void code_piece_fn(void *ctx, const struct code_piece *piece);
 struct code_stats {
 	uint64_t pieces;
 	uint64_t malformed; /* lines, or records */
-	uint64_t bytes; /* read */
+	uint64_t bytes; /* read, for budgets */
 };
 
 #endif

@@ -14,6 +14,8 @@
 #define PREFIX_SIZE 16
 #define LOAD_SIZE (PREFIX_SIZE + 40)
 #define SHORT_NAME 200
+/* What reading takes at least, in bytes, so that a budget is one of time. */
+#define READ_COST 128
 #define ARCH_TIMESTAMP 1u
 /* A record with lines is read at once; one that is larger is left out. */
 #define DEBUG_SIZE_MAX ((size_t)1 << 20)
@@ -67,8 +69,7 @@ static bool read_at(struct reader *r, uint64_t offset, void *data, size_t size)
 {
 	ssize_t got = offset > INT64_MAX ? -1 : pread(r->fd, data, size, (off_t)offset);
 
-	if (got > 0)
-		r->dump->stats.bytes += (uint64_t)got;
+	r->dump->stats.bytes += got > READ_COST ? (uint64_t)got : READ_COST;
 	return got == (ssize_t)size;
 }
 

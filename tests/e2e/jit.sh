@@ -3,7 +3,8 @@
 # Code that a program makes while it runs: named by its perf map or its jitdump, which may be gone by
 # the end. The program is Debian's node.
 . "$(dirname "$0")/lib.sh"
-node=/usr/bin/node
+# What is called stays a function of its own.
+node=(/usr/bin/node --no-turbo-inlining)
 
 cat >burn.js <<'CODE'
 function inner(n) { let sum = 0; for (let i = 0; i < n; i++) sum += i % 7; return sum; }
@@ -57,16 +58,16 @@ expect(stats["whole"] >= 0.99 * can_be_whole, f"whole: {stats}")
 CODE
 }
 
-record map 0 --as-root -- "$node" --perf-basic-prof burn.js 700
+record map 0 --as-root -- "${node[@]}" --perf-basic-prof burn.js 700
 pid=${out%% *}
 names_script map
 rm -f "/tmp/perf-$pid.map"
 
-record dump 0 --as-root -- "$node" --perf-prof burn.js 700
+record dump 0 --as-root -- "${node[@]}" --perf-prof burn.js 700
 names_script dump
 rm -f jit-*.dump
 
-record interpreted 0 --as-root -- "$node" --perf-basic-prof --interpreted-frames-native-stack burn.js 700
+record interpreted 0 --as-root -- "${node[@]}" --perf-basic-prof --interpreted-frames-native-stack burn.js 700
 pid=${out%% *}
 names_script interpreted
 judge "interpreted: the script itself, though it is never compiled" interpreted.json.gz <<'CODE'
@@ -77,14 +78,14 @@ expect(right > 0.9 * len(found), f"{right} of {len(found)}")
 CODE
 rm -f "/tmp/perf-$pid.map"
 
-record unlinked 0 --as-root -- "$node" --perf-basic-prof burn.js 700 /tmp/perf-
+record unlinked 0 --as-root -- "${node[@]}" --perf-basic-prof burn.js 700 /tmp/perf-
 names_script unlinked
 is "unlinked: it is not there any more" "$(ls /tmp/perf-"${out%% *}".map 2>/dev/null)" ""
 
 # In namespaces of its own it has another pid, and another /tmp.
 record namespaces 0 --as-root -- unshare --mount --pid --fork --mount-proc sh -c \
 	"mkdir -p /run/user && mount -t tmpfs none /run/user && cp burn.js /run/user &&
-	mount -t tmpfs none /tmp && $node --perf-basic-prof /run/user/burn.js 700"
+	mount -t tmpfs none /tmp && ${node[*]} --perf-basic-prof /run/user/burn.js 700"
 judge "namespaces: by the map that the process itself sees" namespaces.json.gz <<'CODE'
 found = [f for _, _, _, frames in samples() for f in frames[-1:]
          if f["name"] in ("inner", "outer")]

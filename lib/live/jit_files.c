@@ -178,6 +178,14 @@ void jit_files_memory(struct jit_files *j, uint32_t pid)
 		row->has_memory = true;
 }
 
+void jit_files_fork(struct jit_files *j, uint32_t pid, uint32_t parent_pid)
+{
+	uint32_t parent = find_row(j, parent_pid);
+
+	if (parent != INDEX_NONE && j->rows.items[parent]->has_memory)
+		jit_files_memory(j, pid);
+}
+
 void jit_files_dump(struct jit_files *j, uint32_t pid, int fd)
 {
 	struct jit_row *row = get_row(j, pid);

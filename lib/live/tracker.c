@@ -276,6 +276,13 @@ static void send_mapping(struct tracker *t, const struct map_event *event)
 	sink(t, &map.rec);
 }
 
+static void take_fork(struct tracker *t, const struct map_event *event)
+{
+	jit_files_fork(t->jit_files, event->pid, event->parent_pid);
+	if (t->unwinder)
+		unwinder_fork(t->unwinder, event->pid, event->parent_pid);
+}
+
 static void take_turn(struct tracker *t, struct turn *turn)
 {
 	struct map_event *event = &turn->event;
@@ -292,8 +299,8 @@ static void take_turn(struct tracker *t, struct turn *turn)
 		send_mapping(t, event);
 	} else if (event->kind == MAP_EVENT_NEW_SPACE) {
 		send_new_space(t, event);
-	} else if (t->unwinder) {
-		unwinder_fork(t->unwinder, event->pid, event->parent_pid);
+	} else {
+		take_fork(t, event);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -184,6 +185,32 @@ static void a_dump_that_is_mapped(void **state)
 	assert_int_equal(stats.pieces, 2);
 }
 
+static void a_child_may_have_a_map(void **state)
+{
+	int pipe_fds[2];
+	pid_t child;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(pipe_fds), 0);
+	child = fork();
+	if (!child) {
+		close(pipe_fds[1]);
+		_exit(read(pipe_fds[0], &c, 1) != 0);
+	}
+	close(pipe_fds[0]);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", child);
+	append("1000 10 a\n");
+	jit_files_fork(files, (uint32_t)child, own_pid);
+	assert_string_equal(look(), "");
+	jit_files_memory(files, own_pid);
+	jit_files_fork(files, (uint32_t)child, own_pid);
+	own_pid = (uint32_t)child;
+	assert_string_equal(look(), "5000000000 0 1000+10 a\n");
+	close(pipe_fds[1]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 static void names_of_dumps(void **state)
 {
 	(void)state;
@@ -264,13 +291,10 @@ static void only_regular_files_of_its_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_map_that_comes_and_grows),
-		TEST(a_map_that_is_unlinked),
-		TEST(another_program_has_another_map),
-		TEST(a_dump_that_is_mapped),
-		TEST(names_of_dumps),
-		TEST(processes_that_are_gone),
-		TEST(only_regular_files_of_its_own),
+		TEST(a_map_that_comes_and_grows),      TEST(a_map_that_is_unlinked),
+		TEST(another_program_has_another_map), TEST(a_dump_that_is_mapped),
+		TEST(a_child_may_have_a_map),	       TEST(names_of_dumps),
+		TEST(processes_that_are_gone),	       TEST(only_regular_files_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,12 +86,23 @@ static void warn_of_refused_tables(const struct outcome *outcome)
 			 outcome->info.unwind_refused);
 }
 
+/* BPF programs are named when they are loaded, whatever the kernel's list hides. */
+static bool is_kernel_code(const struct profile *p, const struct frame *frame)
+{
+	const struct module *module = frame->module == NO_MODULE
+					      ? NULL
+					      : &p->modules.rows.items[frame->module];
+
+	return module && module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && module->base;
+}
+
 static bool has_nameless_kernel_frames(const struct profile *p)
 {
 	bool found = false;
 
 	vec_for_each(&p->frames.rows, const struct frame *, frame) {
-		if (frame->kind != PROFILE_FRAME_KERNEL || frame->func == NO_FUNC)
+		if (frame->kind != PROFILE_FRAME_KERNEL || frame->func == NO_FUNC ||
+		    is_kernel_code(p, frame))
 			continue;
 		if (p->funcs.rows.items[frame->func].is_named)
 			return false;

@@ -217,25 +217,48 @@ bool kallsyms_find(const struct kallsyms *k, uint64_t addr, struct kernel_symbol
 	return true;
 }
 
+/* "bpf_prog_" and the tag: what is told apart by more is one program's code. */
+#define CODE_NAME_SIZE 25
+
 struct kernel_namer {
 	struct symbolizer base;
-	const struct kallsyms *table;
+	const struct kallsyms *table; /* NULL: only own_name is known */
 	uint64_t load_addr;
+	/* Of code that the kernel made: what it was when it was there. */
+	const char *own_name;
 };
 
 static int namer_open(struct symbolizer **out, const struct symbolizer_input *input,
 		      struct error *err)
 {
+	const struct module *module = input->module;
+	bool has_own_name = module && module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && module->base;
 	struct kernel_namer *n;
 
-	if (!input->kallsyms)
+	if (!input->kallsyms && !has_own_name)
 		return error_text(err, -ENOENT, "no kernel symbols");
 	n = xcalloc(1, sizeof(*n));
 	n->base.ops = &symbolizer_kallsyms;
 	n->table = input->kallsyms;
-	n->load_addr = input->module ? input->module->base : 0;
+	n->load_addr = module ? module->base : 0;
+	n->own_name = has_own_name ? input->path : NULL;
 	*out = &n->base;
 	return 0;
+}
+
+/* The list may have something else there by now. */
+static bool find_symbol(const struct kernel_namer *n, uint64_t rva, struct kernel_symbol *symbol)
+{
+	bool is_listed = n->table && kallsyms_find(n->table, n->load_addr + rva, symbol);
+
+	/* A symbol in front of the module is another module's. */
+	if (is_listed && symbol->start < n->load_addr)
+		is_listed = false;
+	if (!n->own_name)
+		return is_listed;
+	if (!is_listed || strncmp(symbol->name, n->own_name, CODE_NAME_SIZE) != 0)
+		*symbol = (struct kernel_symbol){.start = n->load_addr, .name = n->own_name};
+	return true;
 }
 
 static void namer_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
@@ -246,9 +269,7 @@ static void namer_lookup(struct symbolizer *base, const uint64_t *rvas, size_t c
 	for (size_t i = 0; i < count; i++) {
 		struct kernel_symbol symbol;
 
-		/* A symbol in front of the module is another module's. */
-		if (answers[i].func || !kallsyms_find(n->table, n->load_addr + rvas[i], &symbol) ||
-		    symbol.start < n->load_addr)
+		if (answers[i].func || !find_symbol(n, rvas[i], &symbol))
 			continue;
 		answers[i].func = symbol.name;
 		answers[i].func_start = symbol.start - n->load_addr;

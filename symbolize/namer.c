@@ -56,6 +56,9 @@ static enum symbol_reason reason_of(const struct symbolizer_input *input, int re
 	/* What there was of maps has been used already. */
 	if (module->kind == PROFILE_MODULE_ANON)
 		return module->reason == SYMBOLS_FOUND ? SYMBOLS_FOUND : SYMBOLS_NO_CODE_MAP;
+	/* No file can say more of code that the kernel made. */
+	if (result == 0 && module->kind == PROFILE_MODULE_KERNEL_DYNAMIC)
+		return SYMBOLS_FOUND;
 	if (result == 0 && module_is_kernel(module))
 		return SYMBOLS_KERNEL_NO_DEBUG_FILE;
 	if (module_is_kernel(module))

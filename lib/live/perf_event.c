@@ -74,6 +74,7 @@ int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 		.mmap2 = 1,
 		.comm = 1,
 		.comm_exec = 1,
+		.ksymbol = 1,
 		.build_id = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
@@ -159,6 +160,21 @@ static bool parse_map(struct bytes *b, uint16_t misc, struct map_event *event)
 	return event->path && event->start + event->size > event->start;
 }
 
+/* Only what comes: what goes leaves its name to those who were there before. */
+static bool parse_code(struct bytes *b, struct map_event *event)
+{
+	uint16_t flags;
+
+	event->kind = MAP_EVENT_CODE;
+	event->start = bytes_u64(b);
+	event->size = bytes_u32(b);
+	bytes_skip(b, 2); /* the type: BPF, or anything else */
+	flags = bytes_u16(b);
+	event->path = bytes_cstr(b);
+	return event->path && *event->path && !(flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) &&
+	       event->start + event->size > event->start;
+}
+
 /* False: nothing that concerns us. */
 static bool parse_record(const struct perf_event_header *header, struct bytes *b,
 			 struct map_event *event)
@@ -171,6 +187,8 @@ static bool parse_record(const struct perf_event_header *header, struct bytes *b
 		event->pid = bytes_u32(b);
 		event->tid = bytes_u32(b);
 		return header->misc & PERF_RECORD_MISC_COMM_EXEC && !b->failed;
+	case PERF_RECORD_KSYMBOL:
+		return parse_code(b, event);
 	case PERF_RECORD_LOST:
 		event->kind = MAP_EVENT_LOST;
 		bytes_skip(b, 8);

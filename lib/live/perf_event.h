@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * perf_event_open(2): the sampling event that drives the BPF program, and the dummy event whose
- * ring tells of executable mappings and execs. One of each per online CPU; see perf_event_open(2)
- * and include/uapi/linux/perf_event.h for the record layouts.
+ * ring tells of executable mappings, execs, and code that the kernel makes. One of each per online
+ * CPU; see perf_event_open(2) and include/uapi/linux/perf_event.h for the record layouts.
  */
 #ifndef PROF_LIB_LIVE_PERF_EVENT_H
 #define PROF_LIB_LIVE_PERF_EVENT_H
@@ -31,6 +31,7 @@ int sampling_event_open(const struct sampling_event *event, uint32_t cpu);
 enum map_event_kind {
 	MAP_EVENT_MAP,
 	MAP_EVENT_NEW_SPACE, /* an exec replaces the address space */
+	MAP_EVENT_CODE, /* the kernel has made code for itself, of that name (path) */
 	MAP_EVENT_LOST,
 	MAP_EVENT_FORK, /* not from here: whoever puts forks in order with the others */
 };

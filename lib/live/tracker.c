@@ -10,11 +10,15 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/live/jit_files.h"
+#include "lib/live/kernel_code.h"
 #include "lib/live/kernel_space.h"
 #include "lib/live/pid_set.h"
 #include "lib/live/proc_scan.h"
 #include "lib/live/process_home.h"
 #include "lib/stream/record.h"
+
+/* What the kernel makes beyond this has its name from its list alone, if it is still there then. */
+#define MAX_KERNEL_CODE 10000
 
 /* An event that waits for its turn. */
 struct turn {
@@ -34,6 +38,7 @@ struct tracker {
 	struct process_homes homes;
 	VEC(struct turn) turns;
 	struct strbuf paths;
+	unsigned int kernel_code_count;
 };
 
 /* The path of a module record is not terminated. */
@@ -157,6 +162,7 @@ int tracker_fd(const struct tracker *t)
 void tracker_send_kernel(struct tracker *t, uint64_t time)
 {
 	kernel_space_send(t->modules, sink, t, time);
+	kernel_code_send_loaded(t->modules, sink, t, time);
 }
 
 int tracker_await(struct tracker *t, uint32_t pid, uint64_t time, struct error *err)
@@ -290,6 +296,9 @@ static void take_turn(struct tracker *t, struct turn *turn)
 	event->path = t->paths.text ? t->paths.text + turn->path : "";
 	if (event->kind == MAP_EVENT_LOST) {
 		send_lost(t, event);
+	} else if (event->kind == MAP_EVENT_CODE) {
+		if (t->kernel_code_count++ < MAX_KERNEL_CODE)
+			kernel_code_send(t->modules, sink, t, event);
 	} else if (turn->copy) {
 		unwinder_copy(t->unwinder, turn->copy);
 		free(turn->copy);

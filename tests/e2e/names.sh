@@ -6,6 +6,7 @@
 # For judge(): the functions of the frames of one name's file, with how many samples they are in.
 names_code='
 import collections
+import re
 def leaves(lib):
     return collections.Counter(frames[-1]["name"] for _, _, _, frames in samples()
                                if frames and frames[-1]["lib"] == lib)
@@ -71,6 +72,13 @@ found = [leaf for entry, leaf in kernel_entries() if entry["subcategory"] == "Fa
 expect(len(found) > 100, len(found))
 parts = collections.Counter(leaf["subcategory"] for leaf in found)
 expect(parts["Memory"] + parts["Fault"] > 0.8 * len(found) and parts["Memory"] > 20, parts)
+CODE
+
+record bpf 0 -- "$workloads/bpf_run"
+judge_names "a BPF program that is gone has the name it had" bpf.json.gz <<'CODE'
+found = [leaf for _, leaf in kernel_entries() if re.fullmatch("bpf_prog_[0-9a-f]{16}_prof_test",
+                                                              leaf["name"])]
+expect(len(found) > 200 and all(leaf["subcategory"] == "BPF" for leaf in found), len(found))
 CODE
 
 # As if the kernel hid its addresses: in a mount namespace, so that nobody else is affected.

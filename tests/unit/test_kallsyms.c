@@ -178,6 +178,49 @@ static void symbolizer_counts_from_the_module(void **state)
 	kallsyms_free(k);
 }
 
+static void check_own(const struct symbolizer_input *input, const char *name, uint64_t size)
+{
+	const uint64_t rva = 0x10;
+	struct answer answer = {0};
+	struct symbolizer *s;
+
+	assert_int_equal(symbolizer_kallsyms.open(&s, input, NULL), 0);
+	s->ops->lookup(s, &rva, 1, &answer);
+	assert_string_equal(answer.func, name);
+	assert_int_equal(answer.func_start, 0);
+	assert_int_equal(answer.func_size, size);
+	s->ops->free(s);
+}
+
+static void code_of_the_kernel_keeps_the_name_it_had(void **state)
+{
+	static const char name[] = "bpf_prog_0123456789abcdef_short_name";
+	const struct module module = {.kind = PROFILE_MODULE_KERNEL_DYNAMIC,
+				      .base = 0xffffffffc0000000};
+	struct symbolizer_input input = {.module = &module, .path = name, .fd = -1};
+	struct kallsyms *k;
+
+	(void)state;
+	/* Gone, and hidden. */
+	check_own(&input, name, 0);
+	/* Its place was used again. */
+	assert_int_equal(parse("ffffffffc0000000 t bpf_prog_1111111111111111_other\t[bpf]\n"
+			       "ffffffffc0000100 t next\t[bpf]\n",
+			       &k),
+			 0);
+	input.kallsyms = k;
+	check_own(&input, name, 0);
+	kallsyms_free(k);
+	/* It is still there, under its whole name. */
+	assert_int_equal(parse("ffffffffc0000000 t bpf_prog_0123456789abcdef_short_name_and_more\n"
+			       "ffffffffc0000100 t next\t[bpf]\n",
+			       &k),
+			 0);
+	input.kallsyms = k;
+	check_own(&input, "bpf_prog_0123456789abcdef_short_name_and_more", 0x100);
+	kallsyms_free(k);
+}
+
 static void reads_a_file_from_its_start(void **state)
 {
 	_cleanup_close_ int fd = memfd_create("kallsyms", MFD_CLOEXEC);
@@ -201,6 +244,7 @@ int main(void)
 		cmocka_unit_test(hidden_addresses),
 		cmocka_unit_test(damaged_lines_are_passed_over),
 		cmocka_unit_test(symbolizer_counts_from_the_module),
+		cmocka_unit_test(code_of_the_kernel_keeps_the_name_it_had),
 		cmocka_unit_test(reads_a_file_from_its_start),
 	};
 

@@ -44,6 +44,12 @@ struct bpf_config {
 	__u32 skip_children; /* a tracked process's children are not tracked, too */
 };
 
+/* For find_symbol: an address of the kernel's, and what the kernel says about it. */
+struct symbol_query {
+	__u64 addr;
+	char text[640]; /* "name+0x12/0x34 [module]"; a number where it has no name */
+};
+
 /* One a CPU, only ever added to by the programs that run on that CPU. */
 struct bpf_counters {
 	__u64 lost_samples; /* no room in the ring */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/kernel_names.h"
 #include "cmd/meta.h"
 #include "cmd/naming.h"
 #include "cmd/privileges.h"
@@ -292,6 +293,7 @@ static void name_frames(struct pipeline *p)
 	if (output->no_symbols)
 		return;
 	progress_init(&p->progress, output->quiet);
+	kernel_names_gather(p->profile, p->recorder);
 	symbolize_profile(p->profile, &options);
 	progress_erase(&p->progress);
 }

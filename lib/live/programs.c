@@ -302,6 +302,18 @@ void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_sp
 		bpf_map_delete_elem(fd, &pid);
 }
 
+const char *programs_find_symbol(struct programs *p, uint64_t addr)
+{
+	struct symbol_query *query = &p->skeleton->bss->symbol_query;
+
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	query->addr = addr;
+	if (bpf_prog_test_run_opts(bpf_program__fd(p->skeleton->progs.find_symbol), &run))
+		return NULL;
+	query->text[sizeof(query->text) - 1] = '\0';
+	return query->text;
+}
+
 int programs_poll_fd(const struct programs *p)
 {
 	return ring_buffer__epoll_fd(p->rings);

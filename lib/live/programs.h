@@ -51,6 +51,12 @@ int programs_unwind_shards_fd(const struct programs *p);
  */
 void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_space *space);
 
+/*
+ * What the kernel calls one of its addresses: "name+0x12/0x34 [module]", or a number where it has
+ * no name. Valid until the next call; NULL with errno set.
+ */
+const char *programs_find_symbol(struct programs *p, uint64_t addr);
+
 /* Readable when a ring has filled up beyond its wake-up mark. */
 int programs_poll_fd(const struct programs *p);
 /* Hands over everything that is in the rings. 0 or a negative errno. */

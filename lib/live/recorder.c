@@ -12,6 +12,7 @@
 #include "lib/base/log.h"
 #include "lib/live/cpu.h"
 #include "lib/live/jit_files.h"
+#include "lib/live/kernel_symbols.h"
 #include "lib/live/programs.h"
 #include "lib/live/tracker.h"
 #include "lib/stream/merge.h"
@@ -432,6 +433,11 @@ int recorder_watch(struct recorder *r, int fd, struct error *err)
 struct source *recorder_source(struct recorder *r)
 {
 	return &r->source;
+}
+
+int recorder_list_symbols(struct recorder *r, const uint64_t *addrs, size_t count)
+{
+	return kernel_symbols_list(r->programs, addrs, count);
 }
 
 void recorder_get_info(const struct recorder *r, struct recorder_info *info)

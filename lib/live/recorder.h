@@ -61,6 +61,13 @@ int recorder_watch(struct recorder *r, int fd, struct error *err);
 /* Owned by the recorder. */
 struct source *recorder_source(struct recorder *r);
 
+/*
+ * What the kernel calls these addresses of its own (ascending), in the form of /proc/kallsyms,
+ * which takes longer to read than most recordings take to be finished. A descriptor, the caller's,
+ * or -1: the kernel does not say, or there are so many that reading all is as good.
+ */
+int recorder_list_symbols(struct recorder *r, const uint64_t *addrs, size_t count);
+
 /* For the profile's meta. */
 struct recorder_info {
 	const char *event; /* "cycles" or "cpu-clock" */

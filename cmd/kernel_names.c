@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/kernel_names.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/base/vec.h"
+
+struct addresses {
+	VEC(uint64_t) rows;
+};
+
+static bool kernel_address(struct profile *p, const struct frame *frame, uint64_t *addr)
+{
+	const struct module *module;
+
+	*addr = frame->offset;
+	if (frame->module == NO_MODULE)
+		return frame->kind == PROFILE_FRAME_KERNEL;
+	module = modules_get(&p->modules, frame->module);
+	*addr += module->base;
+	return module_is_kernel(module);
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void collect(struct profile *p, struct addresses *addresses)
+{
+	for (size_t i = 0; i < p->frames.rows.count; i++) {
+		uint64_t addr;
+
+		if (kernel_address(p, frames_get(&p->frames, (frame_id)i), &addr))
+			vec_push(&addresses->rows, addr);
+	}
+	if (addresses->rows.count)
+		qsort(addresses->rows.items, addresses->rows.count, sizeof(uint64_t), compare);
+}
+
+void kernel_names_gather(struct profile *p, struct recorder *recorder)
+{
+	struct file_set *files = recorder_source(recorder)->files;
+	struct addresses addresses = {0};
+	int fd;
+
+	collect(p, &addresses);
+	fd = recorder_list_symbols(recorder, addresses.rows.items, addresses.rows.count);
+	vec_release(&addresses.rows);
+	for (size_t i = 0; fd >= 0 && i < p->modules.rows.count; i++) {
+		const struct module *module = modules_get(&p->modules, (module_id)i);
+
+		/* Either holds the whole list; one of them is read, for all. */
+		if ((module->kind == PROFILE_MODULE_KERNEL ||
+		     module->kind == PROFILE_MODULE_KERNEL_DYNAMIC) &&
+		    module->file_key != UINT32_MAX) {
+			file_set_add(files, module->file_key, fd);
+			return;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+}

@@ -50,6 +50,9 @@ struct unit {
 	struct unit_detail *detail; /* NULL until the unit is hit */
 };
 
+/* Details take no more memory than this, but for what a single unit has. */
+#define MAX_DETAIL_BYTES ((size_t)64 << 20)
+
 /* What was worked out about something that stays where it is in memory. */
 struct memo {
 	const void *place;
@@ -79,6 +82,8 @@ struct debug_info {
 	struct work work;
 	VEC(struct unit) units;
 	struct segments segments; /* of units */
+	size_t detail_bytes; /* of all units */
+	bool has_symbols; /* somebody else knows them, too */
 	struct memos names; /* of functions, by their entry in the section */
 	struct path_set paths;
 	struct arena arena;
@@ -90,10 +95,17 @@ void die_add_ranges(Dwarf_Die *die, uint32_t id, uint32_t rank, struct intervals
 		    struct work *work);
 void units_index(struct debug_info *info);
 void units_release(struct debug_info *info);
-/* With its detail; NULL where no unit covers the address. */
+/*
+ * With its detail; NULL where no unit covers the address. What was found of units before may be
+ * gone after this.
+ */
 struct unit *units_find(struct debug_info *info, uint64_t addr);
-/* NULL where no function of the unit covers the address. */
-struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr);
+/*
+ * NULL where no function of the unit covers the address. Functions inside of types and of other
+ * functions are looked for with `is_thorough`, and then found by others, too.
+ */
+struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr,
+				    bool is_thorough);
 /* dwarf_inlines.c */
 struct inline_tree *inline_tree_new(Dwarf_Die *function, struct work *work);
 /* NULL is fine. */

@@ -121,6 +121,7 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 	ret = open_shared_part(info, input, err);
 	if (ret)
 		return ret;
+	info->has_symbols = input->has_symbols;
 	info->first_vaddr = binary_first_vaddr(binary);
 	info->work.left = STEPS_PER_BYTE * binary_expanded_size(binary);
 	units_index(info);
@@ -160,7 +161,9 @@ static void info_lookup(struct symbolizer *base, const uint64_t *rvas, size_t co
 
 		if (!unit || answers[i].chain)
 			continue;
-		function = unit_find_function(info, unit, addr);
+		/* What no symbol covers is mostly no code but the space between two functions. */
+		function = unit_find_function(info, unit, addr,
+					      answers[i].func || !info->has_symbols);
 		describe_address(info, unit, function, addr, &answers[i]);
 		if (function && (!answers[i].func || answers[i].is_made_up))
 			fill_in_function(info, function, addr, &answers[i]);

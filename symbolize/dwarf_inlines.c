@@ -68,6 +68,12 @@ void inline_tree_free(struct inline_tree *t)
 	free(t);
 }
 
+static size_t inline_tree_bytes(const struct inline_tree *t)
+{
+	return sizeof(*t) + t->calls.capacity * sizeof(struct inlined_call) +
+	       t->segments.rows.capacity * sizeof(struct segment);
+}
+
 static uint64_t attribute_number(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
@@ -113,8 +119,10 @@ void describe_address(struct debug_info *info, struct unit *unit, struct functio
 	uint32_t call = NO_CALL;
 	size_t depth = 1;
 
-	if (function && !function->inlines)
+	if (function && !function->inlines) {
 		function->inlines = inline_tree_new(&function->die, &info->work);
+		info->detail_bytes += inline_tree_bytes(function->inlines);
+	}
 	tree = function ? function->inlines : NULL;
 	if (tree)
 		call = segments_find(&tree->segments, addr);

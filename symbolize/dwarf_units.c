@@ -45,16 +45,27 @@ static void drop_functions(struct unit_detail *detail)
 	segments_release(&detail->segments);
 }
 
+static void drop_detail(struct unit *unit)
+{
+	if (!unit->detail)
+		return;
+	drop_functions(unit->detail);
+	vec_release(&unit->detail->functions);
+	line_table_release(&unit->detail->lines);
+	free(unit->detail);
+	unit->detail = NULL;
+}
+
+static void drop_details(struct debug_info *info)
+{
+	vec_for_each(&info->units, struct unit *, it)
+		drop_detail(it);
+	info->detail_bytes = 0;
+}
+
 void units_release(struct debug_info *info)
 {
-	vec_for_each(&info->units, struct unit *, it) {
-		if (!it->detail)
-			continue;
-		drop_functions(it->detail);
-		vec_release(&it->detail->functions);
-		line_table_release(&it->detail->lines);
-		free(it->detail);
-	}
+	drop_details(info);
 	vec_release(&info->units);
 	segments_release(&info->segments);
 }
@@ -133,6 +144,15 @@ static void find_lines(struct debug_info *info, struct unit *unit)
 		line_table_read(&unit->detail->lines, &info->line_sections, offset, &info->work);
 }
 
+static size_t detail_bytes(const struct unit_detail *detail)
+{
+	const struct line_table *lines = &detail->lines;
+
+	return sizeof(*detail) + detail->functions.capacity * sizeof(struct function) +
+	       lines->rows.capacity * sizeof(struct line_row) +
+	       lines->files.capacity * sizeof(struct line_file);
+}
+
 struct unit *units_find(struct debug_info *info, uint64_t addr)
 {
 	uint32_t id = segments_find(&info->segments, addr);
@@ -143,17 +163,22 @@ struct unit *units_find(struct debug_info *info, uint64_t addr)
 	unit = &info->units.items[id];
 	if (unit->detail)
 		return unit;
+	/* Addresses ascend: most units are done with by the time that there are so many. */
+	if (info->detail_bytes > MAX_DETAIL_BYTES)
+		drop_details(info);
 	unit->detail = xcalloc(1, sizeof(*unit->detail));
 	find_functions(info, unit, false);
 	find_lines(info, unit);
+	info->detail_bytes += detail_bytes(unit->detail);
 	return unit;
 }
 
-struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr)
+struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr,
+				    bool is_thorough)
 {
 	uint32_t id = segments_find(&unit->detail->segments, addr);
 
-	if (id == NO_SEGMENT && !unit->detail->is_deep) {
+	if (id == NO_SEGMENT && is_thorough && !unit->detail->is_deep) {
 		find_functions(info, unit, true);
 		id = segments_find(&unit->detail->segments, addr);
 	}

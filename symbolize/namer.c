@@ -92,6 +92,8 @@ static size_t open_symbolizers(const struct name_task *task, struct symbolizer *
 			count++;
 		else
 			log_debug("%s: %s: %s", input.path, (*ops)->name, err.text);
+		if (ret == 0 && *ops == &symbolizer_elf)
+			input.has_symbols = true;
 		/* It has no names. */
 		if (*ops != &symbolizer_fde)
 			result = ret;

@@ -46,6 +46,7 @@ struct symbolizer_input {
 	int fd; /* the opened file, or -1; to be read with pread() or mapped, not closed */
 	const char *const *debug_dirs; /* NULL-terminated or NULL; hold .build-id/xx/yyy.debug */
 	const struct kallsyms *kallsyms; /* of kernel modules; NULL: not to be had */
+	bool has_symbols; /* the symbol table is asked before this one */
 };
 
 struct symbolizer_ops {

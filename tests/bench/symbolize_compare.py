@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Are files and lines, inlined calls included, the same as llvm-symbolizer's?
+"""Are files and lines, inlined calls included, the same as llvm-symbolizer's, and the names?
 
     symbolize_compare.py FILE [COUNT]
 
 Asks both for COUNT (5,000) addresses spread over the code of FILE (an ELF file with DWARF, or
-whose debug file lies in /usr/lib/debug) and says how many chains differ, with the first few of
-them, and how long each took. Names are not compared: a symbol says more than DWARF does.
-Exit status: 0 where all are the same.
+whose debug file lies in /usr/lib/debug) and says how many chains and names differ, with the first
+few of them, and what CPU time and memory each took. Names are compared as c++filt writes them,
+without what marks clones; where DWARF has only a plain name, its scopes are not compared.
+Exit status: 0 where all chains and 99 % of the names are the same.
 """
 
 import os
@@ -15,21 +16,35 @@ import random
 import re
 import subprocess
 import sys
-import time
+import tempfile
 
 BENCH = os.path.join(os.environ.get("BUILD", "build"), "tests/bench/bench_symbolize")
 
 
 def run(command, text=""):
-    begin = time.monotonic()
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True,
                           errors="replace")
-    return done.stdout, time.monotonic() - begin
+    return done.stdout
+
+
+def measure(command, text):
+    """A file with the output, CPU seconds, and the most memory in MB."""
+    output = tempfile.TemporaryFile("w+", errors="replace")
+    with tempfile.TemporaryFile("w+") as given:
+        given.write(text)
+        given.seek(0)
+        child = subprocess.Popen(command, stdin=given, stdout=output, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"{command[0]} failed")
+    output.seek(0)
+    return output, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def text_section(path):
     """Address and size of .text."""
-    for line in run(["readelf", "-SW", path])[0].splitlines():
+    for line in run(["readelf", "-SW", path]).splitlines():
         match = re.match(r"\s*\[\s*\d+\]\s+\.text\s+\S+\s+(\w+)\s+\w+\s+(\w+)", line)
         if match:
             return int(match[1], 16), int(match[2], 16)
@@ -37,9 +52,9 @@ def text_section(path):
 
 
 def file_with_dwarf(path):
-    if ".debug_info" in run(["readelf", "-SW", path])[0]:
+    if ".debug_info" in run(["readelf", "-SW", path]):
         return path
-    match = re.search(r"Build ID: (\w+)", run(["readelf", "-nW", path])[0])
+    match = re.search(r"Build ID: (\w+)", run(["readelf", "-nW", path]))
     found = match and f"/usr/lib/debug/.build-id/{match[1][:2]}/{match[1][2:]}.debug"
     if not found or not os.path.exists(found):
         sys.exit(f"{path}: no debug information")
@@ -52,14 +67,32 @@ def place(text):
     return (os.path.normpath(path) if int(line) else "", int(line))
 
 
-def chains(output):
-    """{address: [(path, line), …]}, innermost first."""
+def answers(output):
+    """{address: ([(path, line), …], [name, …])}, innermost first."""
     found = {}
     for block in output.split("\n\n"):
         lines = block.strip().split("\n")
         if lines[0].startswith("0x"):
-            found[int(lines[0], 16)] = [place(text) for text in lines[2::2]]
+            found[int(lines[0], 16)] = ([place(text) for text in lines[2::2]], lines[1::2])
     return found
+
+
+def readable(names):
+    """{name: as c++filt writes it}"""
+    names = sorted(names)
+    return dict(zip(names, run(["c++filt"], "\n".join(names) + "\n").split("\n")))
+
+
+def plain(name):
+    name = re.sub(r"(?<=\d): [iu](size|\d+)\b|\[[0-9a-f]{16}\]|::h[0-9a-f]{16}$|\.llvm\.\d+", "", name)
+    return re.sub(r"( \[clone [^]]*\])+$|(\.(cold|part|isra|constprop|lto_priv)(\.\d+)*)+$", "",
+                  name)
+
+
+def is_same_name(ours, theirs, full):
+    """`theirs` is what DWARF has, `full` the same, readable."""
+    ours, full = plain(ours), plain(full)
+    return theirs == "??" or ours == full or (theirs == full and ours.endswith("::" + full))
 
 
 def is_same(ours, theirs):
@@ -79,16 +112,26 @@ def main():
     count = min(size, int(sys.argv[2]) if len(sys.argv) > 2 else 5000)
     addresses = sorted(random.sample(range(start, start + size), count))
     text = "".join(f"{address:#x}\n" for address in addresses)
-    ours, our_time = run([BENCH, path], text)
-    theirs, their_time = run(["llvm-symbolizer", f"--obj={file_with_dwarf(path)}", "--inlines",
-                              "--no-demangle", "--addresses"], text)
-    ours, theirs = chains(ours), chains(theirs)
-    different = [a for a in addresses if not is_same(ours[a], theirs.get(a, []))]
+    ours, our_cpu, our_memory = measure([BENCH, path], text)
+    theirs, their_cpu, their_memory = measure(
+        ["llvm-symbolizer", f"--obj={file_with_dwarf(path)}", "--inlines", "--no-demangle",
+         "--addresses"], text)
+    # Not before: a child starts with what its parent has, and counts that as its own.
+    ours, theirs = answers(ours.read()), answers(theirs.read())
+    different = [a for a in addresses if not is_same(ours[a][0], theirs[a][0])]
     for address in different[:5]:
-        print(f"{address:#x}\n  prof {ours[address]}\n  llvm {theirs.get(address)}")
-    print(f"{count} addresses: {count - len(different)} same, {len(different)} different; "
-          f"prof {our_time:.2f} s, llvm-symbolizer {their_time:.2f} s")
-    sys.exit(1 if different else 0)
+        print(f"{address:#x}\n  prof {ours[address][0]}\n  llvm {theirs[address][0]}")
+    full = readable({name for _, names in theirs.values() for name in names})
+    pairs = [pair for a in addresses for pair in zip(ours[a][1], theirs[a][1])]
+    others = [pair for pair in pairs if not is_same_name(*pair, full[pair[1]])]
+    for pair in sorted(set(others))[:5]:
+        print(f"  prof {pair[0]}\n  llvm {full[pair[1]]}")
+    same_names = 100 * (1 - len(others) / max(1, len(pairs)))
+    print(f"{count} addresses: {count - len(different)} chains same, {len(different)} different; "
+          f"{same_names:.2f} % of {len(pairs)} names same")
+    print(f"CPU: prof {our_cpu:.2f} s, llvm-symbolizer {their_cpu:.2f} s, ratio "
+          f"{their_cpu / our_cpu:.2f}; memory: {our_memory:.0f} MB, {their_memory:.0f} MB")
+    sys.exit(1 if different or same_names < 99 else 0)
 
 
 main()

@@ -17,6 +17,19 @@
 /* In a window of that length, copies take no more than config.copy_bytes of each ring. */
 #define COPY_WINDOW_NS 100000000ull
 
+/* Events besides the clock are known by a number below that; 0 is none. */
+#define EVENTS_MAX 16
+
+/* Which of an event's occurrences become samples; the others count for the next that does. */
+struct event_limit {
+	__u64 window_ns; /* 0: every period-th, whatever that costs */
+	__u32 quota; /* samples in a window from which on they become rarer */
+	__u32 period;
+	/* Hardware counts, and tells with each sample how much it stands for. */
+	__u32 is_measured;
+	__u32 reserved;
+};
+
 /* bpf_config.unwind */
 enum {
 	UNWIND_BY_CFI = 1 << 0,
@@ -40,8 +53,10 @@ struct bpf_config {
 	__u32 stack_limit; /* user frames that bpf_get_stack gives at most */
 	__u32 copy_bytes; /* 0: no copies */
 	__u32 unwind; /* how user stacks are found; 0: not at all */
+	__u32 event_room; /* data in a ring from which on only the clock's samples are written */
 	__u32 record_all; /* every process, whoever its parent is */
 	__u32 skip_children; /* a tracked process's children are not tracked, too */
+	struct event_limit events[EVENTS_MAX];
 };
 
 /* For find_symbol: an address of the kernel's, and what the kernel says about it. */
@@ -58,6 +73,17 @@ struct bpf_counters {
 	__u64 lost_no_ring;
 	__u64 skipped_copies; /* stacks that stay unknown, because too many were copied already */
 	__u64 written_bytes; /* into the ring, without the kernel's 8-byte headers */
+};
+
+/* One a CPU and event, touched by the programs on that CPU alone. */
+struct event_state {
+	__u64 window; /* when it began */
+	__u64 pending; /* occurrences since the last sample */
+	__u64 samples; /* written into the ring */
+	__u64 lost; /* occurrences whose sample the ring had no room for */
+	__u32 seen, taken; /* occurrences and samples in this window */
+	__u32 period; /* of event_limit, or as it has become */
+	__u32 reserved;
 };
 
 #endif

@@ -36,13 +36,13 @@ struct copies {
 
 extern struct copies copies SEC(".maps");
 
-static __always_inline bool may_copy(struct copy_scratch *c, __u64 now)
+static __always_inline bool may_copy(struct copy_scratch *c, __u64 now, __u32 limit)
 {
 	if (now - c->window >= COPY_WINDOW_NS) {
 		c->window = now;
 		c->used = 0;
 	}
-	return c->used < config.copy_bytes;
+	return c->used < limit;
 }
 
 /* How much of the stack is worth copying. */
@@ -96,10 +96,13 @@ static __always_inline void fill_regs(struct rec_copy *rec, const struct stack_s
 	__builtin_memcpy(rec->general, s->frame.other, sizeof(rec->general));
 }
 
-/* Sends a copy in place of the stack in s. Returns its id, 0 where that cannot be. */
+/*
+ * Sends a copy in place of the stack in s, unless the copies of this window have taken `limit`
+ * bytes. Returns its id, 0 where that cannot be.
+ */
 static __always_inline __u32 send_copy(struct task_struct *task, struct stack_scratch *s,
 				       const struct rec *like, void *ring,
-				       struct bpf_counters *count, __u32 id)
+				       struct bpf_counters *count, __u32 limit, __u32 id)
 {
 	__u32 zero = 0, depth = s->kernel_depth, below = below_sp(s->top_sp), size, bytes;
 	struct copy_scratch *c = bpf_map_lookup_elem(&copies, &zero);
@@ -107,7 +110,7 @@ static __always_inline __u32 send_copy(struct task_struct *task, struct stack_sc
 
 	if (!c || depth > KERNEL_DEPTH_MAX)
 		return 0;
-	if (!may_copy(c, like->time)) {
+	if (!may_copy(c, like->time, limit)) {
 		__sync_fetch_and_add(&count->skipped_copies, 1);
 		return 0;
 	}

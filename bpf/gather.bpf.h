@@ -18,7 +18,7 @@ static const volatile __u8 some_kinds[DEPTH_MAX + 8] = {
 		size_ > 0 ? (__u32)size_ / 8 : 0; \
 	})
 
-static __always_inline void gather_kernel(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
+static __always_inline void gather_kernel(void *ctx, struct stack_scratch *s)
 {
 	__u32 depth = get_stack(ctx, s, HEADER_WORDS - 1, KERNEL_DEPTH_MAX + 1, 0) - 1;
 
@@ -34,8 +34,7 @@ static __always_inline void gather_kernel(struct bpf_perf_event_data *ctx, struc
 }
 
 /* By frame pointers, as the kernel does it. */
-static __always_inline void gather_user_by_kernel(struct bpf_perf_event_data *ctx,
-						  struct stack_scratch *s)
+static __always_inline void gather_user_by_kernel(void *ctx, struct stack_scratch *s)
 {
 	__u32 depth = s->kernel_depth, count;
 
@@ -57,16 +56,16 @@ static __always_inline void gather_user_by_kernel(struct bpf_perf_event_data *ct
 }
 
 /* The registers with which the task left, or was torn from, user code. */
-static __always_inline void load_user_regs(struct bpf_perf_event_data *ctx,
+static __always_inline void load_user_regs(struct bpf_perf_event_data *data,
 					   struct task_struct *task, struct stack_scratch *s)
 {
 	struct walk_frame *f = &s->frame;
 	const bpf_user_pt_regs_t *r = &s->regs;
 
-	if (s->sample_flags & SAMPLE_LEAF_KERNEL)
+	if (!data || s->sample_flags & SAMPLE_LEAF_KERNEL)
 		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
 	else
-		s->regs = ctx->regs;
+		s->regs = data->regs;
 	f->has_sp = f->has_others = f->is_pc = 1;
 	f->by_fp = 0;
 #if defined(__TARGET_ARCH_arm64)
@@ -130,14 +129,14 @@ static __always_inline void forget_replaced_space(struct task_struct *task, stru
 	s->sample_flags |= SAMPLE_EXITING;
 }
 
-static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *ctx,
+static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *data,
 						struct task_struct *task,
 						const struct tracked_process *process,
 						struct stack_scratch *s, __u32 pid)
 {
 	struct scanning c = {.s = s};
 
-	load_user_regs(ctx, task, s);
+	load_user_regs(data, task, s);
 	s->top_pc = s->frame.pc;
 	s->top_sp = s->frame.sp;
 	s->mapping.start = s->mapping.end = 0;
@@ -155,7 +154,8 @@ static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *ctx,
 	forget_replaced_space(task, s);
 }
 
-static __always_inline void gather_user(struct bpf_perf_event_data *ctx, struct task_struct *task,
+static __always_inline void gather_user(void *ctx, struct bpf_perf_event_data *data,
+					struct task_struct *task,
 					const struct tracked_process *process,
 					struct stack_scratch *s, __u32 pid)
 {
@@ -166,27 +166,29 @@ static __always_inline void gather_user(struct bpf_perf_event_data *ctx, struct 
 	} else if (config.unwind & UNWIND_BY_KERNEL) {
 		gather_user_by_kernel(ctx, s);
 	} else if (config.unwind) {
-		gather_user_by_walk(ctx, task, process, s, pid);
+		gather_user_by_walk(data, task, process, s, pid);
 	}
 }
 
 /*
- * Fills s with the stack of the interrupted task, whose process is `pid` and, in the filter,
- * `process` (or NULL).
+ * Fills s with the stack of the current task, whose process is `pid` and, in the filter, `process`
+ * (or NULL). `ctx` is the program's; `data` is, too, or NULL in a tracepoint, which is in the
+ * kernel and has no registers to offer.
  */
-static __always_inline void gather_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
+static __always_inline void gather_stack(void *ctx, struct bpf_perf_event_data *data,
+					 struct task_struct *task,
 					 const struct tracked_process *process,
 					 struct stack_scratch *s, __u32 pid)
 {
-	__u64 pc = PT_REGS_IP(&ctx->regs);
+	__u64 pc = data ? PT_REGS_IP(&data->regs) : 0;
 
 	s->kernel_depth = s->user_depth = 0;
 	s->sample_flags = s->stack_flags = 0;
 	s->leaf = 0;
 	/* Kernel addresses are the upper half: their sign tells, on all kernels alike. */
-	if ((__s64)pc < 0)
+	if (!data || (__s64)pc < 0)
 		gather_kernel(ctx, s);
-	gather_user(ctx, task, process, s, pid);
+	gather_user(ctx, data, task, process, s, pid);
 	if (!s->leaf && pc) {
 		s->leaf = pc;
 		if ((__s64)pc < 0)

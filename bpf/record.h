@@ -26,6 +26,9 @@ enum rec_kind {
 	REC_COPY,
 	REC_CODE,
 	REC_HOME,
+	REC_EVENT,
+	REC_EVENT_NAME,
+	REC_THROTTLED,
 	REC_KIND_COUNT,
 };
 
@@ -69,6 +72,14 @@ struct rec_sample {
 	__u64 leaf; /* innermost pc, exactly as interrupted */
 	__u32 stack_id; /* of the REC_STACK with what lies below the leaf */
 	__u32 cpu_time; /* the thread's CPU time so far: low 32 bits of (ns >> 4) */
+};
+
+/* Where another event than the clock occurred. */
+struct rec_event {
+	struct rec_sample sample; /* as of REC_SAMPLE, but that weight and cpu_time are 0 */
+	__u64 period; /* how many occurrences it stands for; it was taken at the last of them */
+	__u32 event; /* of an earlier REC_EVENT_NAME */
+	__u32 reserved;
 };
 
 /* rec.flags of REC_STACK */
@@ -208,6 +219,14 @@ struct rec_module {
 	struct rec_segment segments[]; /* then path_size bytes of path, padded to 8 */
 };
 
+/* The name of an event, "page-faults" or "sched:sched_switch"; ids count up from 1. */
+struct rec_event_name {
+	struct rec rec;
+	__u32 event;
+	__u32 name_size; /* bytes, without the padding; the name is not terminated */
+	char name[]; /* padded to 8 */
+};
+
 enum lost_cause {
 	LOST_RING_FULL, /* samples and stacks the ring had no room for */
 	LOST_STACK, /* samples whose stack record never arrived */
@@ -221,8 +240,14 @@ enum lost_cause {
 struct rec_lost {
 	struct rec rec; /* rec.cpu: where; pid and tid 0 */
 	__u32 cause; /* enum lost_cause */
-	__u32 reserved;
+	__u32 event; /* 0: the clock's ticks; else occurrences of that event */
 	__u64 count;
+};
+
+/* The kernel stopped sampling on rec.cpu for so long before rec.time. */
+struct rec_throttled {
+	struct rec rec;
+	__u64 duration; /* ns */
 };
 
 /* rec.flags of REC_CPU: rec.cpu came online (else: went away) during the recording. */
@@ -264,6 +289,9 @@ struct rec_code {
 
 _Static_assert(sizeof(struct rec) == 24, "wire format");
 _Static_assert(sizeof(struct rec_sample) == 40, "wire format");
+_Static_assert(sizeof(struct rec_event) == 56, "wire format");
+_Static_assert(sizeof(struct rec_event_name) == 32, "wire format");
+_Static_assert(sizeof(struct rec_throttled) == 32, "wire format");
 _Static_assert(sizeof(struct rec_stack) == 32, "wire format");
 _Static_assert(sizeof(struct rec_copy) == 312, "wire format");
 _Static_assert(sizeof(struct rec_fork) == 56, "wire format");

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A tick of the sampling event: who runs here, where, with which stack. */
+/* A tick of the sampling event, or any other event: who runs here, where, with which stack. */
 #include "bpf/filter.bpf.h"
 #include "bpf/ring.bpf.h"
-#include "bpf/copy.bpf.h"
+#include "bpf/events.bpf.h"
 #include "bpf/gather.bpf.h"
+#include "bpf/send.bpf.h"
 
 struct scratches scratches SEC(".maps");
 struct sent sent SEC(".maps");
 struct copies copies SEC(".maps");
+struct event_states event_states SEC(".maps");
 
 __u32 last_stack_id = 0;
 
@@ -38,32 +40,6 @@ static __always_inline __u64 task_cpu_time(struct task_struct *task, struct stac
 	return cpu_time;
 }
 
-/*
- * The id of the stack in s, whose record is sent first if it has not been yet. A stack counts as
- * sent only once its record is in the ring. 0: no room.
- */
-static __always_inline __u32 send_stack(struct stack_scratch *s, const struct rec *like, void *ring,
-					struct bpf_counters *count)
-{
-	__u64 hash = hash_stack(s);
-	__u32 slot = hash % SENT_STACKS, id, size;
-	struct sent_stack *entry = bpf_map_lookup_elem(&sent, &slot);
-
-	if (!entry)
-		return 0;
-	id = sent_find(entry, hash);
-	if (id)
-		return id;
-	id = __sync_fetch_and_add(&last_stack_id, 1) + 1;
-	size = finish_stack(s, like, id);
-	if (!size || size > sizeof(s->words) ||
-	    bpf_ringbuf_output(ring, s->words, size, BPF_RB_NO_WAKEUP))
-		return 0;
-	__sync_fetch_and_add(&count->written_bytes, size);
-	sent_set(entry, hash, id);
-	return id;
-}
-
 static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct task_struct *task,
 					const struct tracked_process *process,
 					struct stack_scratch *s, struct bpf_counters *count)
@@ -78,20 +54,11 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
 	task_pids(task, &sample.rec.pid, &sample.rec.tid);
 	sample.rec.weight = 1;
-	gather_stack(ctx, task, process, s, sample.rec.pid);
-	sample.rec.flags = s->sample_flags;
-	sample.leaf = s->leaf;
+	gather_stack(ctx, ctx, task, process, s, sample.rec.pid);
 	sample.cpu_time = task_cpu_time(task, s, sample.rec.time) >> 4;
-	sample.stack_id = 0;
-	if (s->stack_flags & STACK_UNKNOWN && config.copy_bytes)
-		sample.stack_id = send_copy(task, s, &sample.rec, ring, count,
-					    __sync_fetch_and_add(&last_stack_id, 1) + 1);
-	if (!sample.stack_id && !(s->sample_flags & SAMPLE_NO_STACK)) {
-		sample.stack_id = send_stack(s, &sample.rec, ring, count);
-		if (!sample.stack_id) {
-			__sync_fetch_and_add(&count->lost_samples, 1);
-			return;
-		}
+	if (!place_stack(task, s, &sample, ring, count, config.copy_bytes)) {
+		__sync_fetch_and_add(&count->lost_samples, 1);
+		return;
 	}
 	if (bpf_ringbuf_output(ring, &sample, sizeof(sample), ring_flags(ring)))
 		__sync_fetch_and_add(&count->lost_samples, 1);
@@ -114,5 +81,19 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	count = own_counters();
 	if (s && count)
 		send_sample(ctx, task, process, s, count);
+	return 0;
+}
+
+SEC("perf_event")
+int on_event(struct bpf_perf_event_data *ctx)
+{
+	send_event(ctx, ctx);
+	return 0;
+}
+
+SEC("tracepoint")
+int on_tracepoint(void *ctx)
+{
+	send_event(ctx, NULL);
 	return 0;
 }

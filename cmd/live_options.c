@@ -22,6 +22,7 @@
 const char live_options_help[] =
 	"  -F, --frequency HZ     samples per second and CPU (default 999)\n"
 	"  -i, --interval MS      milliseconds between two samples, instead of -F\n"
+	"  -e, --event LIST       also sample these events, or choose the clock: see the man page\n"
 	"  -d, --duration S       stop recording after so many seconds\n"
 	"  --ring-size SIZE       of the buffer per CPU, with suffix K, M or G\n"
 	"  --unwind METHOD        of user stacks: auto (default), cfi, fp or none\n"
@@ -121,6 +122,8 @@ int live_options_set(struct live_options *o, int opt, const char *value, struct 
 		return parse_frequency(value, &o->frequency_hz, err);
 	case 'i':
 		return parse_time("--interval", value, NS_PER_SECOND / 1000, &o->interval_ns, err);
+	case 'e':
+		return event_list_add(&o->events, value, err);
 	case 'd':
 		return parse_time("--duration", value, NS_PER_SECOND, &o->duration_ns, err);
 	case OPT_RING_SIZE:

@@ -13,6 +13,7 @@ struct live_options {
 	double frequency_hz; /* 0: by interval_ns */
 	uint64_t interval_ns; /* 0: by frequency_hz */
 	uint64_t duration_ns; /* 0: no limit */
+	struct event_list events;
 	uint64_t ring_bytes; /* per CPU; 0: the default */
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* 0: the default */
@@ -39,11 +40,12 @@ enum {
 };
 
 /* For the tables that getopt_long() takes. */
-#define LIVE_SHORT_OPTIONS "F:i:d:"
+#define LIVE_SHORT_OPTIONS "F:i:e:d:"
 /* clang-format off */
 #define LIVE_LONG_OPTIONS \
 	{"frequency", required_argument, NULL, 'F'}, \
 	{"interval", required_argument, NULL, 'i'}, \
+	{"event", required_argument, NULL, 'e'}, \
 	{"duration", required_argument, NULL, 'd'}, \
 	{"ring-size", required_argument, NULL, OPT_RING_SIZE}, \
 	{"unwind", required_argument, NULL, OPT_UNWIND}, \

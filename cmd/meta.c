@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cmd/event_report.h"
 #include "cmd/losses.h"
 #include "cmd/unwinding.h"
 #include "lib/base/alloc.h"
@@ -80,6 +81,8 @@ void meta_fill(struct profile *p, const struct meta_subject *subject,
 	vec_push(&meta->features, xstrdup("stackwalk"));
 	vec_push(&meta->features, xstrdup("cpu"));
 	vec_push(&meta->features, xstrdup(info->event));
+	for (uint32_t i = 1; i < info->event_count; i++)
+		vec_push(&meta->features, xstrdup(info->events[i].name));
 	vec_push(&meta->features, xasprintf("unwind-%s", unwinding_name(live->unwind)));
 	vec_push(&meta->filters, xstrdup(meta->product));
 }
@@ -142,4 +145,5 @@ void meta_finish(struct profile *p, const struct live_options *live,
 	unwinding_add_extra(p, live->unwind, info);
 	add_code(p, info);
 	add_losses(p, info);
+	event_report_add_extra(p, info);
 }

@@ -141,6 +141,7 @@ static int arm(struct pipeline *p, struct error *err)
 	struct recorder_options options = {
 		.frequency_hz = live->frequency_hz,
 		.interval_ns = live->interval_ns,
+		.events = live->events,
 		.ring_bytes = live->ring_bytes,
 		.unwind = live->unwind,
 		.unwind_bytes = live->unwind_bytes,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/event_report.h"
 #include "cmd/losses.h"
 #include "cmd/unwinding.h"
 #include "lib/base/cleanup.h"
@@ -73,6 +74,10 @@ static void warn_of_losses(const struct outcome *outcome, bool quiet)
 		losses_describe(stats, false, &text);
 		log_warn("events about processes or mappings lost: %s", strbuf_text(&text));
 	}
+	strbuf_reset(&text);
+	event_report_throttling(outcome->profile, &text);
+	if (text.size)
+		log_warn("the kernel stopped sampling for a while: %s", strbuf_text(&text));
 	if (outcome->info.dropped_files)
 		log_warn("%u files were closed for want of descriptors: names may be missing",
 			 outcome->info.dropped_files);
@@ -139,6 +144,15 @@ static void print_naming(const struct outcome *outcome)
 	fputs(strbuf_text(&table), stderr);
 }
 
+static void print_events(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	event_report_describe(outcome->profile, &outcome->info, &line);
+	if (line.size)
+		fprintf(stderr, "prof: events: %s\n", strbuf_text(&line));
+}
+
 static void print_sources(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf line = {0};
@@ -172,6 +186,7 @@ void report_summary(const struct outcome *outcome, bool quiet)
 	fprintf(stderr, "prof: %s\n", strbuf_text(&line));
 	print_unwinding(outcome);
 	print_naming(outcome);
+	print_events(outcome);
 	print_sources(outcome);
 	text_format_bytes(size, sizeof(size), outcome->file_bytes);
 	fprintf(stderr, "prof: wrote %s (%s)\n",
@@ -242,6 +257,8 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	set_integer(root, "lost", losses_count(&p->stats, true));
 	json_object_set_new(root, "lost_by", losses_object(&p->stats, true));
 	json_object_set_new(root, "lost_events", losses_object(&p->stats, false));
+	json_object_set_new(root, "cpu_losses", event_report_cpus(p));
+	json_object_set_new(root, "events", event_report_stats(p, info));
 	set_integer(root, "threads", p->threads.rows.count);
 	set_integer(root, "processes", profile_process_count(p));
 	set_integer(root, "ring_bytes", info->written_bytes);

@@ -199,6 +199,7 @@ BREAKAGES = [
     ("p['threads'][0]['samples']['weightType'] = 'ticks'", "weightType"),
     ("p['threads'][2]['samples']['weight'][0] = 0", "samples.weight[0]"),
     ("p['threads'][0]['samples']['threadCPUDelta'][1] = -5", "threadCPUDelta[1]"),
+    ("del p['threads'][0]['samples']['threadCPUDelta']", "threadCPUDelta is not a column"),
     ("p['threads'][0]['samples']['threadCPUDelta'][1] = 1000002", "more than the time that"),
     ("p['threads'][0]['registerTime'] = 0.500001", "before the thread's registerTime"),
     ("p['threads'][0]['unregisterTime'] = 2.5", "after the thread's unregisterTime"),

@@ -487,6 +487,9 @@ class _Check:
             return
         self.field(where, table, "weightType",
                    _Rule("a type of weight", lambda v: v in ("samples", "tracing-ms", "bytes")))
+        # What other events than the clock have of a thread is no main thread, and no use of CPUs.
+        if "threadCPUDelta" not in table and not thread.get("isMainThread"):
+            del rules["threadCPUDelta"]
         if self.table(where, table, rules, optional=("time", "timeDeltas")):
             self.sample_times(where, table, thread)
 
@@ -495,7 +498,7 @@ class _Check:
         times = sample_times_ns(table)
         unit = self.profile["meta"]["sampleUnits"].get("threadCPUDelta")
         unit = 1 if unit == "ns" else 1000
-        deltas = table["threadCPUDelta"]
+        deltas = table.get("threadCPUDelta", [None] * len(times))
         for i in range(1, len(times)):
             if times[i] < times[i - 1]:
                 self.say(f"{where}.time[{i}] is before the one before it")

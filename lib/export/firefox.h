@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/* clang-format off */
 /*
  * Between the files of the Firefox exporter, and for nobody else. What a file needs only the rows
  * that are used, in an order of its own: the tables here hold them, and map the profile's ids to
  * positions in the file. "Position" is always an index into a table of the file.
  *
  *	firefox.c		the whole, in the order of the file
- *	firefox_tables.c	strings, frames, functions, symbols: which are used, and where they
- *go firefox_libs.c		likewise modules, which the file calls libs firefox_meta.c
- *meta and libs, as trees firefox_shared.c	the shared tables, streamed firefox_thread.c	the
- *threads with samples and markers, streamed
+ *	firefox_tables.c	strings, frames, functions, symbols: which are used, and where they go
+ *	firefox_libs.c		likewise modules, which the file calls libs
+ *	firefox_meta.c		meta and libs, as trees
+ *	firefox_shared.c	the shared tables, streamed
+ *	firefox_thread.c	the threads with samples and markers, streamed
  */
+/* clang-format on */
 #ifndef PROF_LIB_EXPORT_FIREFOX_H
 #define PROF_LIB_EXPORT_FIREFOX_H
 
@@ -112,11 +115,24 @@ void firefox_write_shared(struct firefox *f, struct jsonw *w);
 /* A column of one value. */
 void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value);
 
-/* Schemas of markers, by enum marker_kind: type and name of a marker, and the key of its field. */
+/* Where a marker's field has its value from. */
+enum firefox_value {
+	FIREFOX_NAME,
+	FIREFOX_NUMBER,
+	FIREFOX_CPU,
+};
+
+struct firefox_field {
+	const char *key, *label; /* NULL: there are no more fields */
+	enum firefox_value source;
+};
+
+#define FIREFOX_FIELDS_MAX 4
+
+/* Schemas of markers, by enum marker_kind: type and name of a marker, and its fields. */
 struct firefox_marker {
 	const char *type, *label; /* the label takes {marker.data.KEY} */
-	const char *key, *key_label;
-	const char *format; /* "unique-string": marker.name, else marker.value */
+	struct firefox_field fields[FIREFOX_FIELDS_MAX];
 };
 
 extern const struct firefox_marker firefox_markers[MARKER_KIND_COUNT];

@@ -117,6 +117,19 @@ static json_t *categories_value(void)
 	return list;
 }
 
+static json_t *fields_value(const struct firefox_field *field)
+{
+	json_t *list = json_array();
+
+	for (; field->key; field++)
+		json_array_append_new(
+			list,
+			json_pack("{s:s,s:s,s:s}", "key", field->key, "label", field->label,
+				  "format",
+				  field->source == FIREFOX_NAME ? "unique-string" : "integer"));
+	return list;
+}
+
 static json_t *schemas_value(void)
 {
 	json_t *list = json_array();
@@ -125,12 +138,11 @@ static json_t *schemas_value(void)
 		const struct firefox_marker *row = &firefox_markers[i];
 
 		json_array_append_new(list,
-				      json_pack("{s:s,s:s,s:s,s:s,s:[sss],s:[{s:s,s:s,s:s}]}",
-						"name", row->type, "tooltipLabel", row->label,
-						"tableLabel", row->label, "chartLabel", row->label,
-						"display", "marker-chart", "marker-table",
-						"timeline-overview", "fields", "key", row->key,
-						"label", row->key_label, "format", row->format));
+				      json_pack("{s:s,s:s,s:s,s:s,s:[sss],s:o}", "name", row->type,
+						"tooltipLabel", row->label, "tableLabel",
+						row->label, "chartLabel", row->label, "display",
+						"marker-chart", "marker-table", "timeline-overview",
+						"fields", fields_value(row->fields)));
 	}
 	return list;
 }
@@ -249,6 +261,37 @@ static size_t main_position(const struct firefox *f, size_t position)
 	return position;
 }
 
+/* Other events' rows are seen where their thread is; of each event the one with the most, too. */
+static void show_events(const struct firefox *f, bool *is_visible)
+{
+	const struct profile_thread *rows = f->profile->threads.rows.items;
+	uint64_t most[EVENT_COUNTS_MAX] = {0};
+	size_t where[EVENT_COUNTS_MAX] = {0}, owner = 0;
+
+	for (size_t i = 0; i < f->profile->threads.rows.count; i++) {
+		const struct profile_thread *row = &rows[f->order[i]];
+		uint64_t weight = 0;
+
+		if (!row->event) {
+			owner = i;
+			continue;
+		}
+		is_visible[i] = is_visible[owner];
+		vec_for_each(&row->samples, const struct sample *, sample)
+			weight += sample->weight;
+		if (row->event < EVENT_COUNTS_MAX && weight > most[row->event]) {
+			most[row->event] = weight;
+			where[row->event] = i;
+		}
+	}
+	for (size_t event = 0; event < EVENT_COUNTS_MAX; event++) {
+		if (!most[event])
+			continue;
+		is_visible[where[event]] = true;
+		is_visible[main_position(f, where[event])] = true;
+	}
+}
+
 /* The file opens on its busiest threads; without a sample, on its first ones. */
 static void set_initial_threads(const struct firefox *f, json_t *meta)
 {
@@ -266,6 +309,7 @@ static void set_initial_threads(const struct firefox *f, json_t *meta)
 		is_visible[busiest[i]] = true;
 		is_visible[main_position(f, busiest[i])] = true;
 	}
+	show_events(f, is_visible);
 	for (size_t i = 0; i < threads->rows.count; i++) {
 		if (is_visible[i])
 			json_array_append_new(visible, count_value(i));

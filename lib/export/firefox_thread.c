@@ -11,14 +11,31 @@
 enum { PHASE_INSTANT, PHASE_INTERVAL };
 
 const struct firefox_marker firefox_markers[MARKER_KIND_COUNT] = {
-	[MARKER_EXEC] = {"exec", "exec {marker.data.program}", "program", "Program",
-			 "unique-string"},
-	[MARKER_RENAME] = {"rename", "renamed to {marker.data.newName}", "newName", "New name",
-			   "unique-string"},
-	[MARKER_CGROUP] = {"cgroup", "control group {marker.data.path}", "path", "Path",
-			   "unique-string"},
-	[MARKER_LOST] = {"lost samples", "{marker.data.count} samples lost", "count",
-			 "Samples lost", "integer"},
+	[MARKER_EXEC] = {"exec",
+			 "exec {marker.data.program}",
+			 {{"program", "Program", FIREFOX_NAME}}},
+	[MARKER_RENAME] = {"rename",
+			   "renamed to {marker.data.newName}",
+			   {{"newName", "New name", FIREFOX_NAME}}},
+	[MARKER_CGROUP] = {"cgroup",
+			   "control group {marker.data.path}",
+			   {{"path", "Path", FIREFOX_NAME}}},
+	[MARKER_LOST] = {"lost samples",
+			 "{marker.data.count} samples lost on CPU {marker.data.cpu}: "
+			 "{marker.data.reason}",
+			 {{"count", "Samples lost", FIREFOX_NUMBER},
+			  {"cpu", "CPU", FIREFOX_CPU},
+			  {"reason", "Reason", FIREFOX_NAME}}},
+	[MARKER_LOST_EVENTS] = {"lost events",
+				"{marker.data.count} events lost on CPU {marker.data.cpu}: "
+				"{marker.data.reason}",
+				{{"count", "Events lost", FIREFOX_NUMBER},
+				 {"cpu", "CPU", FIREFOX_CPU},
+				 {"reason", "Reason", FIREFOX_NAME}}},
+	[MARKER_THROTTLED] = {"throttled",
+			      "CPU {marker.data.cpu} was not sampled",
+			      {{"count", "How often", FIREFOX_NUMBER},
+			       {"cpu", "CPU", FIREFOX_CPU}}},
 };
 
 /* How often a thread id came before: kernels use them again, and the file wants them unique. */
@@ -180,8 +197,10 @@ static void write_samples(const struct firefox *f, struct jsonw *w,
 	write_weights(w, row);
 	jsonw_key(w, "weightType");
 	jsonw_cstring(w, "samples");
-	FIREFOX_COLUMN(w, "threadCPUDelta", &row->samples, struct sample, sample, at,
-		       jsonw_format_u64(at, sample->cpu_delta));
+	/* Without it nobody can take another event's samples for a use of CPUs. */
+	if (!row->event)
+		FIREFOX_COLUMN(w, "threadCPUDelta", &row->samples, struct sample, sample, at,
+			       jsonw_format_u64(at, sample->cpu_delta));
 	jsonw_key(w, "length");
 	jsonw_u64(w, row->samples.count);
 	jsonw_object_end(w);
@@ -199,11 +218,13 @@ static void write_marker_data(struct firefox *f, struct jsonw *w, const struct m
 	jsonw_object_begin(w);
 	jsonw_key(w, "type");
 	jsonw_cstring(w, schema->type);
-	jsonw_key(w, schema->key);
-	if (marker->kind == MARKER_LOST)
-		jsonw_u64(w, marker->value);
-	else
-		jsonw_u64(w, firefox_string(f, marker->name));
+	for (const struct firefox_field *field = schema->fields; field->key; field++) {
+		jsonw_key(w, field->key);
+		if (field->source == FIREFOX_NAME)
+			jsonw_u64(w, firefox_string(f, marker->name));
+		else
+			jsonw_u64(w, field->source == FIREFOX_CPU ? marker->cpu : marker->value);
+	}
 	jsonw_object_end(w);
 }
 

@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -48,10 +49,55 @@ static int first_online_cpu(uint32_t *cpu, struct error *err)
 /* Below this the hardware counter would need a period nobody can foresee. */
 #define MIN_HARDWARE_HZ 1.0
 
-int sampling_event_choose(struct sampling_event *event, double frequency_hz, uint64_t interval_ns,
-			  struct error *err)
+static int try_clock(const struct sampling_event *event, uint32_t cpu)
+{
+	int fd = sampling_event_open(event, cpu);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+const char *sampling_event_name(const struct sampling_event *event)
+{
+	static const char *const names[] = {
+		[CLOCK_CYCLES] = "cycles",
+		[CLOCK_CPU] = "cpu-clock",
+		[CLOCK_TASK] = "task-clock",
+	};
+
+	return names[event->clock];
+}
+
+static bool is_wished(const struct event_spec *wish, enum sampling_clock clock)
+{
+	struct sampling_event event = {.clock = clock};
+
+	return wish && strcmp(wish->name, sampling_event_name(&event)) == 0;
+}
+
+static int choose_cycles(struct sampling_event *event, double hz, uint32_t cpu, bool is_wish,
+			 struct error *err)
+{
+	int code = -ERANGE;
+
+	event->clock = CLOCK_CYCLES;
+	event->frequency_hz = (uint64_t)(hz + 0.5);
+	if (hz >= MIN_HARDWARE_HZ)
+		code = try_clock(event, cpu);
+	if (!code || !is_wish)
+		return code;
+	if (code == -ERANGE)
+		return error_text(err, code, "cycles: at least %.0f a second can be had",
+				  MIN_HARDWARE_HZ);
+	return error_no_hardware(err, "cycles", cpu);
+}
+
+int sampling_event_choose(struct sampling_event *event, const struct event_spec *wish,
+			  double frequency_hz, uint64_t interval_ns, struct error *err)
 {
 	double hz = interval_ns ? 1e9 / (double)interval_ns : frequency_hz;
+	bool wants_cycles = is_wished(wish, CLOCK_CYCLES);
 	uint32_t cpu = 0;
 	int code = check_rate(hz, err);
 
@@ -61,26 +107,21 @@ int sampling_event_choose(struct sampling_event *event, double frequency_hz, uin
 	if (code)
 		return code;
 	event->period_ns = interval_ns ? interval_ns : (uint64_t)(1e9 / frequency_hz + 0.5);
-	event->clock = CLOCK_CYCLES;
-	event->frequency_hz = (uint64_t)(hz + 0.5);
-	if (hz >= MIN_HARDWARE_HZ) {
-		code = sampling_event_open(event, cpu);
-		if (code >= 0) {
-			close(code);
-			return 0;
-		}
+	if (!wish || wants_cycles) {
+		code = choose_cycles(event, hz, cpu, wants_cycles, err);
+		if (!code || wants_cycles)
+			return code;
 	}
-	event->clock = CLOCK_CPU;
+	event->clock = is_wished(wish, CLOCK_TASK) ? CLOCK_TASK : CLOCK_CPU;
 	event->frequency_hz = 0; /* a period in ns says exactly what was asked for */
-	code = sampling_event_open(event, cpu);
-	if (code < 0)
-		return error_set(err, code, "perf_event_open of the sampling event");
-	close(code);
-	return 0;
+	code = try_clock(event, cpu);
+	return code ? error_set(err, code, "perf_event_open of the sampling event") : 0;
 }
 
-static void cpu_close(struct sampled_cpu *cpu)
+static void cpu_close(struct cpu_set *set, struct sampled_cpu *cpu)
 {
+	if (set->events)
+		event_set_close_cpu(set->events, cpu->id);
 	if (cpu->sampling_fd >= 0)
 		close(cpu->sampling_fd);
 	cpu->sampling_fd = -1;
@@ -98,6 +139,8 @@ static int cpu_open(struct cpu_set *set, struct sampled_cpu *cpu, struct error *
 		return error_set(err, cpu->sampling_fd,
 				 "perf_event_open of the sampling event on CPU %u", cpu->id);
 	code = programs_attach_sampler(set->programs, cpu->sampling_fd, err);
+	if (!code && set->events)
+		code = event_set_open_cpu(set->events, cpu->id, err);
 	if (code)
 		return code;
 	cpu->online = true;
@@ -134,18 +177,19 @@ static int add_cpu(struct cpu_set *set, uint32_t id, struct error *err)
 	}
 	code = cpu_open(set, cpu, err);
 	if (code)
-		cpu_close(cpu);
+		cpu_close(set, cpu);
 	return code;
 }
 
 int cpu_set_open(struct cpu_set *set, const struct sampling_event *event, struct programs *programs,
-		 struct error *err)
+		 struct event_set *events, struct error *err)
 {
 	struct cpu_list online;
 	int code = cpu_list_read("online", &online);
 
 	set->event = *event;
 	set->programs = programs;
+	set->events = events;
 	if (code)
 		return error_set(err, code, "read the list of online CPUs");
 	for (uint32_t i = 0; i < online.count && !code; i++)
@@ -157,7 +201,7 @@ int cpu_set_open(struct cpu_set *set, const struct sampling_event *event, struct
 void cpu_set_release(struct cpu_set *set)
 {
 	vec_for_each(&set->cpus, struct sampled_cpu *, cpu)
-		cpu_close(cpu);
+		cpu_close(set, cpu);
 	vec_release(&set->cpus);
 }
 
@@ -171,6 +215,12 @@ int cpu_set_enable(struct cpu_set *set, bool enable, struct error *err)
 		if (cpu->sampling_fd >= 0 && ioctl(cpu->sampling_fd, request, 0) && !code)
 			code = error_set(err, -errno, "%s sampling on CPU %u",
 					 enable ? "enable" : "disable", cpu->id);
+	}
+	if (set->events) {
+		int result = event_set_enable(set->events, enable, code ? NULL : err);
+
+		if (!code)
+			code = result;
 	}
 	return code;
 }
@@ -195,7 +245,7 @@ void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx)
 		if (!cpu->online || list_has(&online, cpu->id))
 			continue;
 		cpu->online = false;
-		cpu_close(cpu);
+		cpu_close(set, cpu);
 		fn(ctx, cpu);
 	}
 	for (uint32_t i = 0; i < online.count; i++) {

@@ -12,6 +12,8 @@
 
 #include "lib/base/error.h"
 #include "lib/base/vec.h"
+#include "lib/live/event_spec.h"
+#include "lib/live/event_set.h"
 #include "lib/live/host.h"
 #include "lib/live/perf_event.h"
 #include "lib/live/programs.h"
@@ -27,19 +29,22 @@ struct cpu_set {
 	VEC(struct sampled_cpu) cpus;
 	struct sampling_event event;
 	struct programs *programs;
+	struct event_set *events; /* besides the clock; NULL: none */
 	bool enabled;
 };
 
 /* Told about a CPU that came or went. */
 typedef void cpu_change_fn(void *ctx, const struct sampled_cpu *cpu);
 
-/* Hardware cycles where they can be had, else the CPU clock: decided by trying. */
-int sampling_event_choose(struct sampling_event *event, double frequency_hz, uint64_t interval_ns,
-			  struct error *err);
+/* Hardware cycles where they can be had, else the CPU clock: decided by trying, or by `wish`. */
+int sampling_event_choose(struct sampling_event *event, const struct event_spec *wish,
+			  double frequency_hz, uint64_t interval_ns, struct error *err);
+/* "cycles", "cpu-clock" or "task-clock". */
+const char *sampling_event_name(const struct sampling_event *event);
 
-/* Everything for all CPUs that are online. `programs` is borrowed. */
+/* Everything for all CPUs that are online. `programs` and `events` (or NULL) are borrowed. */
 int cpu_set_open(struct cpu_set *set, const struct sampling_event *event, struct programs *programs,
-		 struct error *err);
+		 struct event_set *events, struct error *err);
 void cpu_set_release(struct cpu_set *set);
 /* Sampling begins or ends on all of them. */
 int cpu_set_enable(struct cpu_set *set, bool enable, struct error *err);

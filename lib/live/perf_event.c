@@ -26,29 +26,72 @@ static int perf_event_open_on(struct perf_event_attr *attr, uint32_t cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-int sampling_event_open(const struct sampling_event *event, uint32_t cpu)
+int perf_event_open_choice(const struct perf_event_choice *choice, uint32_t cpu)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
+		.type = choice->type,
+		.config = choice->config,
 		.disabled = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+
+	if (choice->frequency_hz) {
+		attr.freq = 1;
+		attr.sample_freq = choice->frequency_hz;
+	} else {
+		attr.sample_period = choice->period;
+	}
+	return perf_event_open_on(&attr, cpu);
+}
+
+int perf_event_read_times(int fd, uint64_t *enabled, uint64_t *running)
+{
+	uint64_t values[3]; /* the count first */
+	ssize_t size = read(fd, values, sizeof(values));
+
+	if (size != (ssize_t)sizeof(values))
+		return size < 0 ? -errno : -EIO;
+	*enabled = values[1];
+	*running = values[2];
+	return 0;
+}
+
+int sampling_event_open(const struct sampling_event *event, uint32_t cpu)
+{
+	struct perf_event_choice choice = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.frequency_hz = event->frequency_hz,
+		.period = event->period_ns,
 	};
 
 	if (event->clock == CLOCK_CYCLES) {
-		attr.type = PERF_TYPE_HARDWARE;
-		attr.config = PERF_COUNT_HW_CPU_CYCLES;
-	} else {
-		attr.type = PERF_TYPE_SOFTWARE;
-		attr.config = PERF_COUNT_SW_CPU_CLOCK;
+		choice.type = PERF_TYPE_HARDWARE;
+		choice.config = PERF_COUNT_HW_CPU_CYCLES;
+	} else if (event->clock == CLOCK_TASK) {
+		choice.config = PERF_COUNT_SW_TASK_CLOCK;
 	}
-	if (event->frequency_hz) {
-		attr.freq = 1;
-		attr.sample_freq = event->frequency_hz;
-	} else {
-		attr.sample_period = event->period_ns;
-	}
-	return perf_event_open_on(&attr, cpu);
+	return perf_event_open_choice(&choice, cpu);
+}
+
+int error_no_hardware(struct error *err, const char *event, uint32_t cpu)
+{
+	struct perf_event_choice cycles = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+	};
+	int fd = perf_event_open_choice(&cycles, cpu);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0)
+		return error_text(err, -ENOENT, "%s: this machine's CPUs do not count it", event);
+	return error_text(
+		err, -ENOENT,
+		"%s: this machine has no hardware counters; use cpu-clock or leave -e away", event);
 }
 
 struct map_ring {

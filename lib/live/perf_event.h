@@ -16,6 +16,7 @@
 enum sampling_clock {
 	CLOCK_CYCLES, /* hardware cycles */
 	CLOCK_CPU, /* the software cpu-clock, where there is no PMU */
+	CLOCK_TASK, /* the software task-clock */
 };
 
 struct sampling_event {
@@ -26,6 +27,24 @@ struct sampling_event {
 
 /* Opens the event on that CPU for every task, not enabled yet. A descriptor or a negative errno. */
 int sampling_event_open(const struct sampling_event *event, uint32_t cpu);
+
+/* Type and config as struct perf_event_attr has them; by frequency, by period, or not sampled. */
+struct perf_event_choice {
+	uint32_t type;
+	uint64_t config;
+	uint64_t frequency_hz, period;
+};
+
+/* Likewise for any event. */
+int perf_event_open_choice(const struct perf_event_choice *choice, uint32_t cpu);
+/* For how long, in ns, an event was enabled, and a counter counted for it. 0 or a negative errno.
+ */
+int perf_event_read_times(int fd, uint64_t *enabled, uint64_t *running);
+/*
+ * The failure of an event that only hardware counts: the CPU has no such counter, or the machine
+ * none at all. Returns its code.
+ */
+int error_no_hardware(struct error *err, const char *event, uint32_t cpu);
 
 /* What a mapping ring tells. */
 enum map_event_kind {

@@ -98,6 +98,11 @@ static int configure(struct prof_bpf *skeleton, const struct programs_options *o
 	config->skip_children = options->skip_children;
 	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
 	config->unwind = options->unwind;
+	config->event_room = (uint32_t)(options->ring_bytes / 4 * 3);
+	if (options->events)
+		memcpy(config->events, options->events, sizeof(config->events));
+	bpf_program__set_autoload(skeleton->progs.on_event, options->events);
+	bpf_program__set_autoload(skeleton->progs.on_tracepoint, options->events);
 	if (options->unwind & UNWIND_BY_CFI)
 		config->copy_bytes = (uint32_t)(options->ring_bytes / 2);
 	config->user_pc_mask = walk_own_pc_mask();
@@ -213,6 +218,21 @@ int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err)
 	if (ioctl(perf_fd, PERF_EVENT_IOC_SET_BPF, program))
 		return error_set(err, -errno, "attach the sampler to the sampling event");
 	return 0;
+}
+
+int programs_attach_event(struct programs *p, int perf_fd, bool is_tracepoint, uint32_t event)
+{
+	const struct bpf_program *program = is_tracepoint ? p->skeleton->progs.on_tracepoint
+							  : p->skeleton->progs.on_event;
+	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = event);
+	int link = bpf_link_create(bpf_program__fd(program), perf_fd, BPF_PERF_EVENT, &options);
+
+	return link < 0 ? -errno : link;
+}
+
+int programs_read_event(struct programs *p, uint32_t event, struct event_state *states)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.event_states), &event, states);
 }
 
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err)

@@ -22,6 +22,8 @@ struct programs_options {
 	uint64_t ring_bytes; /* a CPU; a power of two of pages */
 	uint32_t unwind; /* UNWIND_BY_… of bpf/config.h */
 	bool skip_children; /* of tracked processes */
+	/* Of the events besides the clock, EVENTS_MAX of them; NULL: there are none. */
+	const struct event_limit *events;
 };
 
 /* `data` is what a program wrote, not validated. */
@@ -35,6 +37,14 @@ void programs_free(struct programs *p);
 int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err);
 /* Lets the sampling event (a perf event descriptor) run the sampler at every overflow. */
 int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err);
+/*
+ * Lets an event (a perf event descriptor), a tracepoint or another, run the program that makes
+ * records of it under that number. A descriptor, which the caller closes to end that, or a negative
+ * errno.
+ */
+int programs_attach_event(struct programs *p, int perf_fd, bool is_tracepoint, uint32_t event);
+/* `states` has room for every possible CPU. */
+int programs_read_event(struct programs *p, uint32_t event, struct event_state *states);
 /* Tracks a process from the next scan on, or from its next exec on. */
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err);
 /*

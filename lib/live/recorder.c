@@ -45,6 +45,7 @@ struct recorder {
 	int epoll_fd;
 	struct programs *programs;
 	struct cpu_set cpus;
+	struct event_set *events; /* NULL: none besides the clock */
 	struct cpu_list possible;
 	struct merge *merge;
 	struct tracker *tracker;
@@ -122,6 +123,8 @@ static void report_losses(struct recorder *r, uint64_t now)
 		skipped += new->skipped_copies;
 		*old = *new;
 	}
+	if (r->events)
+		event_set_report(r->events, now, sink, r);
 	r->written_bytes = written;
 	r->skipped_copies = skipped;
 }
@@ -251,12 +254,25 @@ static int open_tracker(struct recorder *r, uint32_t unwind, struct error *err)
 	return tracker_new(&r->tracker, &options, err);
 }
 
+/* Events besides the clock. */
+static void make_events(struct recorder *r, const struct sampling_event *clock)
+{
+	if (r->options.events.count > 1)
+		r->events = event_set_new(&r->options.events, 1e9 / (double)clock->period_ns,
+					  r->programs, &r->possible);
+}
+
 static int open_machine(struct recorder *r, struct error *err)
 {
+	struct event_list *events = &r->options.events;
 	struct sampling_event event = {0};
+	struct event_limit limits[EVENTS_MAX];
 	struct programs_options programs = {.ring_bytes = r->options.ring_bytes};
-	int code = sampling_event_choose(&event, r->options.frequency_hz, r->options.interval_ns,
-					 err);
+	int code = sampling_event_choose(&event, events->has_clock ? &events->rows[0] : NULL,
+					 r->options.frequency_hz, r->options.interval_ns, err);
+
+	if (!code)
+		code = event_list_resolve(events, err);
 
 	if (code)
 		return code;
@@ -268,10 +284,16 @@ static int open_machine(struct recorder *r, struct error *err)
 	programs.possible_cpus = r->possible.cpus[r->possible.count - 1] + 1;
 	programs.unwind = unwind_flags[r->options.unwind];
 	programs.skip_children = r->options.skip_children;
+	event_set_limits(events, limits);
+	if (events->count > 1)
+		programs.events = limits;
 	code = programs_load(&r->programs, &programs, on_ring_record, r, err);
 	if (!code)
 		code = open_tracker(r, programs.unwind, err);
-	return code ? code : cpu_set_open(&r->cpus, &event, r->programs, err);
+	if (code)
+		return code;
+	make_events(r, &event);
+	return cpu_set_open(&r->cpus, &event, r->programs, r->events, err);
 }
 
 static int open_epoll(struct recorder *r, struct error *err)
@@ -312,6 +334,8 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 	}
 	merge_begin_round(r->merge, clock_monotonic_ns());
 	tracker_send_kernel(r->tracker, clock_monotonic_ns());
+	if (r->events)
+		event_set_announce(r->events, clock_monotonic_ns(), sink, r);
 	*out = r;
 	return 0;
 }
@@ -321,6 +345,7 @@ void recorder_free(struct recorder *r)
 	if (!r)
 		return;
 	cpu_set_release(&r->cpus);
+	event_set_free(r->events);
 	tracker_free(r->tracker);
 	programs_free(r->programs);
 	if (r->epoll_fd >= 0)
@@ -448,7 +473,7 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 	tracker_get_stats(r->tracker, &unwind);
 	tracker_get_code_stats(r->tracker, &code);
 	*info = (struct recorder_info){
-		.event = r->cpus.event.clock == CLOCK_CYCLES ? "cycles" : "cpu-clock",
+		.event = sampling_event_name(&r->cpus.event),
 		.cpu_count = (uint32_t)r->cpus.cpus.count,
 		.interval_ns = r->cpus.event.period_ns,
 		.ring_bytes = r->options.ring_bytes * r->cpus.cpus.count,
@@ -467,4 +492,6 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 		.code_malformed = code.malformed,
 		.code_cut = code.cut,
 	};
+	if (r->events)
+		info->events = event_set_stats(r->events, &info->event_count);
 }

@@ -17,6 +17,8 @@
 #include <sys/types.h>
 
 #include "lib/base/error.h"
+#include "lib/live/event_spec.h"
+#include "lib/live/event_set.h"
 #include "lib/stream/source.h"
 
 struct recorder;
@@ -33,6 +35,7 @@ struct recorder_options {
 	double frequency_hz; /* samples a second and CPU … */
 	uint64_t interval_ns; /* … or, where not 0, the time between two */
 	uint64_t ring_bytes; /* per CPU; 0: the default; rounded up to a power of two */
+	struct event_list events;
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* ceiling for unwind tables in the kernel; 0: the default */
 	bool skip_children; /* of the processes that are tracked */
@@ -71,6 +74,8 @@ int recorder_list_symbols(struct recorder *r, const uint64_t *addrs, size_t coun
 /* For the profile's meta. */
 struct recorder_info {
 	const char *event; /* "cycles" or "cpu-clock" */
+	const struct event_stats *events; /* rows 1 to event_count - 1; the recorder's */
+	uint32_t event_count; /* the clock included; 0: there is nothing else */
 	uint32_t cpu_count; /* CPUs that are sampled */
 	uint64_t interval_ns; /* nominal */
 	uint64_t ring_bytes; /* capacity of all rings */

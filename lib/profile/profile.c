@@ -45,6 +45,8 @@ void profile_free(struct profile *p)
 	symbols_release(&p->symbols);
 	source_files_release(&p->source_files);
 	threads_release(&p->threads);
+	event_counts_release(&p->events);
+	vec_release(&p->cpu_losses);
 	free(p);
 }
 

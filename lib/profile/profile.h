@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "lib/base/vec.h"
+#include "lib/profile/event_counts.h"
 #include "lib/profile/frames.h"
 #include "lib/profile/funcs.h"
 #include "lib/profile/modules.h"
@@ -63,6 +64,14 @@ struct profile_stats {
 	uint64_t late_records; /* records that came out of order and were kept */
 };
 
+/* What was lost on a CPU, or kept from it. */
+struct cpu_losses {
+	uint16_t cpu;
+	uint64_t samples; /* of the clock */
+	uint64_t events; /* about processes and mappings */
+	uint64_t throttled, throttled_ns; /* how often the kernel stopped sampling, and how long */
+};
+
 struct profile {
 	struct profile_meta meta;
 	struct strings strings;
@@ -73,6 +82,8 @@ struct profile {
 	struct symbols symbols;
 	struct source_files source_files;
 	struct threads threads;
+	struct event_counts events; /* besides the clock */
+	VEC(struct cpu_losses) cpu_losses; /* ascending; CPUs without any are left out */
 	struct profile_stats stats;
 };
 

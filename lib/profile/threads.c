@@ -26,17 +26,50 @@ struct profile_thread *threads_get(struct threads *t, thread_id id)
 	return &t->rows.items[id];
 }
 
+size_t profile_thread_sample_after(const struct profile_thread *row, uint64_t time)
+{
+	size_t low = 0, high = row->samples.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (row->samples.items[middle].time <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void profile_thread_add_sample(struct profile_thread *row, const struct sample *sample)
+{
+	size_t count = row->samples.count, at = count;
+
+	if (count && row->samples.items[count - 1].time > sample->time)
+		at = profile_thread_sample_after(row, sample->time);
+	vec_push(&row->samples, *sample);
+	row->cpu_ns += sample->cpu_delta;
+	if (at == count)
+		return;
+	memmove(row->samples.items + at + 1, row->samples.items + at,
+		(count - at) * sizeof(*row->samples.items));
+	row->samples.items[at] = *sample;
+}
+
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
 
-/* By id in the end, so that the order never depends on the sort. */
-static int compare_order(const void *a, const void *b, void *ctx)
+/* The thread that a row belongs to: itself, but for other events' rows. */
+static thread_id owner_of(const struct threads *t, thread_id id)
 {
-	const struct threads *t = ctx;
-	thread_id a_id = *(const thread_id *)a, b_id = *(const thread_id *)b;
-	const struct profile_thread *left = &t->rows.items[a_id], *right = &t->rows.items[b_id];
+	return t->rows.items[id].event ? t->rows.items[id].owner : id;
+}
+
+static int compare_owners(const struct threads *t, thread_id a, thread_id b)
+{
+	const struct profile_thread *left = &t->rows.items[a], *right = &t->rows.items[b];
 	int result = compare_u64(left->process_start, right->process_start);
 
 	if (!result)
@@ -49,6 +82,18 @@ static int compare_order(const void *a, const void *b, void *ctx)
 		result = compare_u64(left->start, right->start);
 	if (!result)
 		result = compare_u64(left->tid, right->tid);
+	return result ? result : compare_u64(a, b);
+}
+
+/* By id in the end, so that the order never depends on the sort. */
+static int compare_order(const void *a, const void *b, void *ctx)
+{
+	const struct threads *t = ctx;
+	thread_id a_id = *(const thread_id *)a, b_id = *(const thread_id *)b;
+	int result = compare_owners(t, owner_of(t, a_id), owner_of(t, b_id));
+
+	if (!result)
+		result = compare_u64(t->rows.items[a_id].event, t->rows.items[b_id].event);
 	return result ? result : compare_u64(a_id, b_id);
 }
 
@@ -83,7 +128,7 @@ size_t threads_busiest(const struct threads *t, const thread_id *order, uint32_t
 	for (size_t i = 0; i < t->rows.count; i++) {
 		const struct profile_thread *row = &t->rows.items[order[i]];
 
-		if (row->samples.count)
+		if (row->samples.count && !row->event)
 			busy[count++] = (struct busy){row->cpu_ns, (uint32_t)i};
 	}
 	qsort(busy, count, sizeof(*busy), compare_busy);

@@ -24,7 +24,9 @@ enum marker_kind {
 	MARKER_EXEC, /* name: the new program's */
 	MARKER_RENAME, /* name: the thread's new one */
 	MARKER_CGROUP, /* name: the path of the process's control group */
-	MARKER_LOST, /* value: samples lost around then */
+	MARKER_LOST, /* value: samples lost around then; name: the cause */
+	MARKER_LOST_EVENTS, /* likewise: events about processes or mappings */
+	MARKER_THROTTLED, /* the kernel did not sample on that CPU; value: how often it stopped */
 	MARKER_KIND_COUNT,
 };
 
@@ -32,6 +34,7 @@ struct marker {
 	uint64_t start, end; /* CLOCK_MONOTONIC ns; equal: an instant */
 	uint64_t value;
 	string_id name;
+	uint16_t cpu; /* of losses */
 	uint8_t kind; /* enum marker_kind */
 };
 
@@ -43,6 +46,10 @@ struct profile_thread {
 	string_id process_label; /* what tells it from others of that name, or NO_STRING */
 	uint64_t start, end; /* ns; end 0: still there when recording ended */
 	uint64_t process_start, process_end; /* likewise */
+	/* 0: a thread. Else a row for its samples of that other event, and `owner` is the thread.
+	 */
+	uint32_t event;
+	thread_id owner;
 	bool is_main; /* exactly one a process */
 	uint64_t cpu_ns; /* sum of the samples' deltas */
 	VEC(struct sample) samples; /* ascending times */
@@ -57,9 +64,15 @@ void threads_release(struct threads *t);
 thread_id threads_add(struct threads *t, const struct profile_thread *thread);
 struct profile_thread *threads_get(struct threads *t, thread_id id);
 
+/* Puts it where its time belongs; mostly that is the end. */
+void profile_thread_add_sample(struct profile_thread *row, const struct sample *sample);
+/* The first sample that is younger than `time`. */
+size_t profile_thread_sample_after(const struct profile_thread *row, uint64_t time);
+
 /*
  * The order in which a profile lists them: processes by start, in each the main thread first, then
- * by start. `order` has room for rows.count ids.
+ * by start; what other events have of a thread is right behind it. `order` has room for rows.count
+ * ids.
  */
 void threads_order(const struct threads *t, thread_id *order);
 /*

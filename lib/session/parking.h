@@ -19,6 +19,8 @@
 /* A sample with everything that has to be remembered from its own time. */
 struct pending_sample {
 	struct rec_sample rec;
+	uint32_t event; /* 0: the clock; else it stands for `period` of that event */
+	uint64_t period;
 	thread_id thread;
 	uint32_t cpu_delta;
 	struct mapping_table *mappings; /* its process's; held while it is parked */

@@ -8,15 +8,15 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/session/code_frames.h"
+#include "lib/session/event_rows.h"
 #include "lib/session/ledger.h"
+#include "lib/session/losses.h"
 #include "lib/session/module_map.h"
 #include "lib/session/parking.h"
 #include "lib/session/resolve.h"
 #include "lib/session/tasks.h"
 #include "lib/stream/record.h"
 
-/* Losses that follow each other this closely are one marker. */
-#define LOST_BURST_NS 100000000ull
 /* Changes of CPUs that are told one by one. */
 #define CPU_CHANGES_MAX 32
 
@@ -33,7 +33,8 @@ struct session {
 	struct resolver resolver;
 	struct parking parking;
 	struct code_table code;
-	VEC(struct marker) losses;
+	struct event_rows events;
+	struct losses losses;
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
 	uint64_t last_time;
@@ -47,6 +48,8 @@ struct session *session_new(struct profile *profile)
 	tasks_init(&s->tasks, profile);
 	module_map_init(&s->modules, profile);
 	resolver_init(&s->resolver, profile);
+	event_rows_init(&s->events, profile);
+	losses_init(&s->losses, profile);
 	return s;
 }
 
@@ -59,7 +62,8 @@ void session_free(struct session *s)
 	resolver_release(&s->resolver);
 	module_map_release(&s->modules);
 	tasks_release(&s->tasks);
-	vec_release(&s->losses);
+	event_rows_release(&s->events);
+	losses_release(&s->losses);
 	vec_release(&s->cpu_changes);
 	free(s);
 }
@@ -85,14 +89,9 @@ static void feed_map(struct session *s, const struct rec_map *rec)
 		s->tasks.last_stamp++;
 }
 
-/* A sample may stand for several ticks; what has user frames is the sample. */
-static void count_sample(struct session *s, const struct ledger_entry *entry, uint32_t user_depth)
+static bool has_user_frame(const struct rec_sample *rec, uint32_t user_depth)
 {
-	struct profile_stats *stats = &s->profile->stats;
-
-	if (user_depth || !(entry->sample_flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL)))
-		stats->user_stacks++;
-	ledger_enter(stats, entry);
+	return user_depth || !(rec->rec.flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL));
 }
 
 /* raw: what lies below the leaf, NO_RAW_STACK where nothing does. */
@@ -122,16 +121,43 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 		sample.stack = resolver_leaf(&s->resolver, sample.stack, rec->leaf,
 					     rec->rec.flags & SAMPLE_LEAF_KERNEL, process,
 					     pending->mappings);
+	s->profile->stats.user_stacks += has_user_frame(rec, user_depth);
+	if (pending->event) {
+		event_rows_add(&s->events, pending->thread, pending->event, pending->period,
+			       &sample);
+		return;
+	}
 	thread_add_sample(&s->tasks.threads, pending->thread, &sample);
-	count_sample(s, &entry, user_depth);
+	ledger_enter(&s->profile->stats, &entry);
 }
 
 /* Its stack never came, so there is no row for it; its CPU time was spent all the same. */
 static void lose_sample(struct session *s, const struct pending_sample *pending)
 {
+	if (pending->event) {
+		event_rows_lose(&s->events, pending->event, pending->period);
+		return;
+	}
 	s->profile->stats.lost[LOST_STACK] += pending->rec.rec.weight ? pending->rec.rec.weight : 1;
 	thread_carry_cpu(&s->tasks.threads, pending->thread,
 			 tasks_time(&s->tasks, pending->rec.rec.time), pending->cpu_delta);
+}
+
+static void feed_pending(struct session *s, struct pending_sample *pending)
+{
+	const struct rec_sample *rec = &pending->rec;
+	raw_stack_id raw = NO_RAW_STACK;
+
+	pending->mappings = tasks_process_of(&s->tasks, pending->thread)->mappings;
+	if (!(rec->rec.flags & SAMPLE_NO_STACK)) {
+		raw = raw_stacks_find(&s->resolver.raw, rec->stack_id);
+		if (raw == NO_RAW_STACK) {
+			if (!parking_add(&s->parking, pending))
+				lose_sample(s, pending);
+			return;
+		}
+	}
+	place_sample(s, pending, raw);
 }
 
 static void feed_sample(struct session *s, const struct rec_sample *rec)
@@ -141,19 +167,24 @@ static void feed_sample(struct session *s, const struct rec_sample *rec)
 		.rec = *rec,
 		.thread = thread,
 		.cpu_delta = thread_cpu_delta(&s->tasks.threads, thread, rec->cpu_time),
-		.mappings = tasks_process_of(&s->tasks, thread)->mappings,
 	};
-	raw_stack_id raw = NO_RAW_STACK;
 
-	if (!(rec->rec.flags & SAMPLE_NO_STACK)) {
-		raw = raw_stacks_find(&s->resolver.raw, rec->stack_id);
-		if (raw == NO_RAW_STACK) {
-			if (!parking_add(&s->parking, &pending))
-				lose_sample(s, &pending);
-			return;
-		}
-	}
-	place_sample(s, &pending, raw);
+	feed_pending(s, &pending);
+}
+
+/* Of a number that nobody can know it is nothing, and is not even a sign of life. */
+static void feed_event(struct session *s, const struct rec_event *rec)
+{
+	struct pending_sample pending = {
+		.rec = rec->sample,
+		.event = rec->event,
+		.period = rec->period,
+	};
+
+	if (!rec->event || rec->event >= EVENT_COUNTS_MAX)
+		return;
+	pending.thread = tasks_sampled(&s->tasks, &rec->sample.rec);
+	feed_pending(s, &pending);
 }
 
 static void feed_stack(struct session *s, const struct rec_stack *rec)
@@ -180,40 +211,6 @@ static void feed_code(struct session *s, const struct rec_code *rec)
 	process_id process = tasks_process(&s->tasks, &rec->rec);
 
 	code_table_add(&s->code, process, s->tasks.processes.rows.items[process].space_start, rec);
-}
-
-static bool is_loss_of_samples(uint32_t cause)
-{
-	return cause == LOST_RING_FULL || cause == LOST_STACK || cause == LOST_NO_RING;
-}
-
-static void feed_lost(struct session *s, const struct rec_lost *rec)
-{
-	uint64_t time = tasks_time(&s->tasks, rec->rec.time);
-	struct marker marker = {
-		.start = time,
-		.end = time,
-		.value = rec->count,
-		.name = NO_STRING,
-		.kind = MARKER_LOST,
-	};
-
-	if (rec->cause >= LOST_CAUSE_COUNT || !rec->count)
-		return;
-	s->profile->stats.lost[rec->cause] += rec->count;
-	if (!is_loss_of_samples(rec->cause))
-		return;
-	if (s->losses.count) {
-		struct marker *last = &vec_last(&s->losses);
-
-		if (time <= last->end || time - last->end <= LOST_BURST_NS) {
-			last->value += rec->count;
-			if (time > last->end)
-				last->end = time;
-			return;
-		}
-	}
-	vec_push(&s->losses, marker);
 }
 
 static void feed_cpu(struct session *s, const struct rec_cpu *rec)
@@ -262,7 +259,18 @@ void session_feed(struct session *s, const struct rec *rec)
 		module_map_add(&s->modules, (const struct rec_module *)rec);
 		break;
 	case REC_LOST:
-		feed_lost(s, (const struct rec_lost *)rec);
+		losses_add(&s->losses, (const struct rec_lost *)rec,
+			   tasks_time(&s->tasks, rec->time));
+		break;
+	case REC_THROTTLED:
+		losses_throttled(&s->losses, (const struct rec_throttled *)rec,
+				 tasks_time(&s->tasks, rec->time));
+		break;
+	case REC_EVENT:
+		feed_event(s, (const struct rec_event *)rec);
+		break;
+	case REC_EVENT_NAME:
+		event_rows_name(&s->events, (const struct rec_event_name *)rec);
 		break;
 	case REC_CODE:
 		feed_code(s, (const struct rec_code *)rec);
@@ -271,31 +279,6 @@ void session_feed(struct session *s, const struct rec *rec)
 		feed_cpu(s, (const struct rec_cpu *)rec);
 		break;
 	}
-}
-
-static int compare_markers(const void *a, const void *b)
-{
-	const struct marker *left = a, *right = b;
-
-	if (left->start != right->start)
-		return left->start > right->start ? 1 : -1;
-	return left->kind - right->kind;
-}
-
-/*
- * Losses belong to no thread. They are shown on the first one of the recording, which is nearly
- * always the main thread of the recorded command.
- */
-static void finish_losses(struct session *s)
-{
-	struct profile_thread *row;
-
-	if (!s->losses.count || !s->profile->threads.rows.count)
-		return;
-	row = threads_get(&s->profile->threads, 0);
-	vec_for_each(&s->losses, const struct marker *, marker)
-		vec_push(&row->markers, *marker);
-	qsort(row->markers.items, row->markers.count, sizeof(*row->markers.items), compare_markers);
 }
 
 static void finish_cpu_changes(struct session *s)
@@ -327,9 +310,10 @@ void session_finish(struct session *s, uint64_t end_ns)
 	}
 	if (!s->profile->meta.end_ns)
 		s->profile->meta.end_ns = end_ns;
-	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	tasks_finish(&s->tasks);
 	thread_table_finish(&s->tasks.threads);
-	finish_losses(s);
+	losses_finish(&s->losses);
+	event_rows_finish(&s->events);
+	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	finish_cpu_changes(s);
 }

@@ -137,42 +137,15 @@ void thread_table_finish(struct thread_table *t)
 		settle_cpu_deltas(threads_get(t->profile, id));
 }
 
-/* The first sample that is younger than `time`. */
-static size_t sample_after(const struct profile_thread *row, uint64_t time)
-{
-	size_t low = 0, high = row->samples.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (row->samples.items[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample)
 {
-	struct profile_thread *row = threads_get(t->profile, id);
-	size_t count = row->samples.count, at = count;
-
-	if (count && row->samples.items[count - 1].time > sample->time)
-		at = sample_after(row, sample->time);
-	vec_push(&row->samples, *sample);
-	row->cpu_ns += sample->cpu_delta;
-	if (at == count)
-		return;
-	memmove(row->samples.items + at + 1, row->samples.items + at,
-		(count - at) * sizeof(*row->samples.items));
-	row->samples.items[at] = *sample;
+	profile_thread_add_sample(threads_get(t->profile, id), sample);
 }
 
 void thread_carry_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_delta)
 {
 	struct profile_thread *row = threads_get(t->profile, id);
-	size_t at = sample_after(row, time);
+	size_t at = profile_thread_sample_after(row, time);
 
 	if (at == row->samples.count)
 		return;

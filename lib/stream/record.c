@@ -4,11 +4,22 @@
 #include <string.h>
 
 static const char *const kind_names[REC_KIND_COUNT] = {
-	[REC_NONE] = "none", [REC_SAMPLE] = "sample", [REC_STACK] = "stack",
-	[REC_FORK] = "fork", [REC_NAME] = "name",     [REC_EXIT] = "exit",
-	[REC_MAP] = "map",   [REC_MODULE] = "module", [REC_LOST] = "lost",
-	[REC_CPU] = "cpu",   [REC_COPY] = "copy",     [REC_CODE] = "code",
+	[REC_NONE] = "none",
+	[REC_SAMPLE] = "sample",
+	[REC_STACK] = "stack",
+	[REC_FORK] = "fork",
+	[REC_NAME] = "name",
+	[REC_EXIT] = "exit",
+	[REC_MAP] = "map",
+	[REC_MODULE] = "module",
+	[REC_LOST] = "lost",
+	[REC_CPU] = "cpu",
+	[REC_COPY] = "copy",
+	[REC_CODE] = "code",
 	[REC_HOME] = "home",
+	[REC_EVENT] = "event",
+	[REC_EVENT_NAME] = "event-name",
+	[REC_THROTTLED] = "throttled",
 };
 
 static const char *const cause_names[LOST_CAUSE_COUNT] = {
@@ -18,12 +29,21 @@ static const char *const cause_names[LOST_CAUSE_COUNT] = {
 
 /* The part that every record of the kind has; 0 for kinds that cannot be read. */
 static const __u16 fixed_sizes[REC_KIND_COUNT] = {
-	[REC_SAMPLE] = sizeof(struct rec_sample), [REC_STACK] = sizeof(struct rec_stack),
-	[REC_FORK] = sizeof(struct rec_fork),	  [REC_NAME] = sizeof(struct rec_name),
-	[REC_EXIT] = sizeof(struct rec_exit),	  [REC_MAP] = sizeof(struct rec_map),
-	[REC_MODULE] = sizeof(struct rec_module), [REC_LOST] = sizeof(struct rec_lost),
-	[REC_CPU] = sizeof(struct rec_cpu),	  [REC_COPY] = sizeof(struct rec_copy),
-	[REC_CODE] = sizeof(struct rec_code),	  [REC_HOME] = sizeof(struct rec_home),
+	[REC_SAMPLE] = sizeof(struct rec_sample),
+	[REC_STACK] = sizeof(struct rec_stack),
+	[REC_FORK] = sizeof(struct rec_fork),
+	[REC_NAME] = sizeof(struct rec_name),
+	[REC_EXIT] = sizeof(struct rec_exit),
+	[REC_MAP] = sizeof(struct rec_map),
+	[REC_MODULE] = sizeof(struct rec_module),
+	[REC_LOST] = sizeof(struct rec_lost),
+	[REC_CPU] = sizeof(struct rec_cpu),
+	[REC_COPY] = sizeof(struct rec_copy),
+	[REC_CODE] = sizeof(struct rec_code),
+	[REC_HOME] = sizeof(struct rec_home),
+	[REC_EVENT] = sizeof(struct rec_event),
+	[REC_EVENT_NAME] = sizeof(struct rec_event_name),
+	[REC_THROTTLED] = sizeof(struct rec_throttled),
 };
 
 static size_t padded(size_t size)
@@ -53,6 +73,11 @@ size_t rec_home_size(size_t cgroup_size)
 	return sizeof(struct rec_home) + padded(cgroup_size);
 }
 
+size_t rec_event_name_size(size_t name_size)
+{
+	return sizeof(struct rec_event_name) + padded(name_size);
+}
+
 static size_t needed_size(const struct rec *rec)
 {
 	if (rec->kind == REC_STACK) {
@@ -78,6 +103,8 @@ static size_t needed_size(const struct rec *rec)
 		return sizeof(*copy) + (size_t)copy->kernel_depth * sizeof(__u64) +
 		       copy->stack_size;
 	}
+	if (rec->kind == REC_EVENT_NAME)
+		return rec_event_name_size(((const struct rec_event_name *)rec)->name_size);
 	return fixed_sizes[rec->kind];
 }
 

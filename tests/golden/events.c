@@ -84,14 +84,46 @@ static void copy_name(struct event_line *l, char *name)
 	memcpy(name, text ? text : "", size < REC_NAME_SIZE ? size : REC_NAME_SIZE);
 }
 
+static void fill_sample(struct rec_sample *rec, struct event_line *l)
+{
+	rec->rec.flags = event_line_flags(l, sample_flags);
+	rec->leaf = event_line_number(l, "leaf", 0);
+	rec->stack_id = (uint32_t)event_line_number(l, "stack", 0);
+}
+
+static void parse_event(struct events *e, struct event_line *l)
+{
+	struct rec_event *rec = add_record(e, l, REC_EVENT, sizeof(*rec));
+
+	fill_sample(&rec->sample, l);
+	rec->event = (uint32_t)event_line_number(l, "event", 0);
+	rec->period = event_line_number(l, "period", 1);
+}
+
+static void parse_event_name(struct events *e, struct event_line *l)
+{
+	char *name = event_line_text(l, "name");
+	size_t size = name ? event_text_unescape(name) : 0;
+	struct rec_event_name *rec = add_record(e, l, REC_EVENT_NAME, rec_event_name_size(size));
+
+	rec->event = (uint32_t)event_line_number(l, "event", 0);
+	rec->name_size = (uint32_t)size;
+	memcpy(rec->name, name ? name : "", size);
+}
+
+static void parse_throttled(struct events *e, struct event_line *l)
+{
+	struct rec_throttled *rec = add_record(e, l, REC_THROTTLED, sizeof(*rec));
+
+	rec->duration = event_line_time(l, "duration");
+}
+
 static void parse_sample(struct events *e, struct event_line *l)
 {
 	struct rec_sample *rec = add_record(e, l, REC_SAMPLE, sizeof(*rec));
 
-	rec->rec.flags = event_line_flags(l, sample_flags);
+	fill_sample(rec, l);
 	rec->rec.weight = (uint16_t)event_line_number(l, "weight", 1);
-	rec->leaf = event_line_number(l, "leaf", 0);
-	rec->stack_id = (uint32_t)event_line_number(l, "stack", 0);
 	rec->cpu_time = (uint32_t)(event_line_time(l, "cpu-time") >> 4);
 }
 
@@ -230,6 +262,7 @@ static void parse_lost(struct events *e, struct event_line *l)
 	struct rec_lost *rec = add_record(e, l, REC_LOST, sizeof(*rec));
 
 	rec->cause = event_line_word(l, "cause", lost_causes, LOST_RING_FULL);
+	rec->event = (uint32_t)event_line_number(l, "event", 0);
 	rec->count = event_line_number(l, "count", 0);
 }
 
@@ -334,10 +367,11 @@ static const struct {
 	const char *kind;
 	void (*parse)(struct events *e, struct event_line *l);
 } parsers[] = {
-	{"sample", parse_sample}, {"stack", parse_stack}, {"fork", parse_fork},
-	{"name", parse_name},	  {"exit", parse_exit},	  {"map", parse_map},
-	{"module", parse_module}, {"lost", parse_lost},	  {"cpu", parse_cpu},
-	{"code", parse_code},	  {"end", parse_end},	  {"answer", parse_answer},
+	{"sample", parse_sample},	{"stack", parse_stack}, {"fork", parse_fork},
+	{"name", parse_name},		{"exit", parse_exit},	{"map", parse_map},
+	{"module", parse_module},	{"lost", parse_lost},	{"cpu", parse_cpu},
+	{"code", parse_code},		{"event", parse_event}, {"event-name", parse_event_name},
+	{"throttled", parse_throttled}, {"end", parse_end},	{"answer", parse_answer},
 	{"home", parse_home},
 };
 

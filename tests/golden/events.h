@@ -1,27 +1,36 @@
 /* SPDX-License-Identifier: MIT */
+/* clang-format off */
 /*
  * Records as text, one a line, for people to write and read:
  *
  *	# comment
  *	module id=0 path=/bin/app build-id=00ff segment=0x0:0x1000:0x400000:x
- *	map time=1ms pid=1 start=0x1000 end=0x3000 offset=0x1000 module=0	(module=none:
- *anonymous) map time=1ms start=0xffff0000 end=0xffff8000 module=1 flags=kernel fork time=2ms pid=2
- *parent=1 name=child		(tid=N, parent-tid=N where they differ) name time=2ms pid=2 name=ls
- *flags=exec		(flags: new-space exec scan; none: a rename) stack time=3ms id=7
- *kernel=0xffff0010 user=0x1010,0x2020 kinds=kernel,native,guess sample time=3ms pid=1 leaf=0x1030
- *stack=7 cpu-time=1ms weight=1 flags=leaf-kernel,… exit time=4ms pid=1 flags=process lost time=4ms
- *cpu=1 cause=ring-full count=3 cpu time=4ms cpu=1 flags=online
+ *	map time=1ms pid=1 start=0x1000 end=0x3000 offset=0x1000 module=0
+ *	map time=1ms start=0xffff0000 end=0xffff8000 module=1 flags=kernel
+ *	fork time=2ms pid=2 parent=1 name=child
+ *	name time=2ms pid=2 name=ls flags=exec
+ *	stack time=3ms id=7 kernel=0xffff0010 user=0x1010,0x2020 kinds=kernel,native,guess
+ *	sample time=3ms pid=1 leaf=0x1030 stack=7 cpu-time=1ms weight=1 flags=leaf-kernel,…
+ *	event-name event=1 name=page-faults
+ *	event time=3ms pid=1 leaf=0x1030 stack=7 event=1 period=5 flags=…
+ *	exit time=4ms pid=1 flags=process
+ *	lost time=4ms cpu=1 cause=ring-full count=3 event=0
+ *	throttled time=9ms cpu=1 duration=4ms
+ *	cpu time=4ms cpu=1 flags=online
+ *
+ * (module=none: anonymous memory; tid=N and parent-tid=N where they differ from the pid; a name
+ * without flags is a rename, its flags are new-space, exec and scan)
  *
  * and what is no record:
  *
  *	end time=5ms
  *	answer module=app offset=0x1030 symbol=main start=0x1000 size=64 func=main file=/a.c line=3
- *…
  *
  * (a symbolizer's answer for the frames at that place; func, file and line again for each inlined
  * function, outermost first; module=none: a plain address). Times are relative to EVENTS_START_NS
  * and take ns, us, ms or s. A list is separated by commas. \xNN in a text is a byte.
  */
+/* clang-format on */
 #ifndef PROF_TESTS_GOLDEN_EVENTS_H
 #define PROF_TESTS_GOLDEN_EVENTS_H
 

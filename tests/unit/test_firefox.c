@@ -176,6 +176,8 @@ static void test_markers(void **state)
 						.end = START_NS + 1000});
 	vec_push(&row->markers, (struct marker){.kind = MARKER_LOST,
 						.value = 5,
+						.name = export_intern(f, "stack"),
+						.cpu = 3,
 						.start = START_NS - 1,
 						.end = START_NS + 2000000});
 	root = export_run(f);
@@ -184,9 +186,10 @@ static void test_markers(void **state)
 	export_expect(root, "threads.0.markers.phase", "[0,1]");
 	export_expect(root, "threads.0.markers.category", "[0,0]");
 	export_expect(root, "threads.0.markers.length", "2");
-	export_expect(root, "threads.0.markers.data.1", "{\"type\":\"lost samples\",\"count\":5}");
+	export_expect(root, "threads.0.markers.data.1",
+		      "{\"type\":\"lost samples\",\"count\":5,\"cpu\":3,\"reason\":3}");
 	export_expect(root, "threads.0.markers.data.0.type", "\"exec\"");
-	export_expect(root, "shared.stringArray", "[\"exec\",\"lost samples\",\"gcc\"]");
+	export_expect(root, "shared.stringArray", "[\"exec\",\"lost samples\",\"gcc\",\"stack\"]");
 	export_expect(root, "threads.0.markers.name", "[0,1]");
 	export_expect(root, "threads.0.markers.data.0.program", "2");
 	export_expect(root, "meta.markerSchema.0.name", "\"exec\"");

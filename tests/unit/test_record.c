@@ -28,12 +28,21 @@ static void every_kind_needs_its_fixed_part(void **state)
 		enum rec_kind kind;
 		size_t size;
 	} kinds[] = {
-		{REC_SAMPLE, sizeof(struct rec_sample)}, {REC_STACK, sizeof(struct rec_stack)},
-		{REC_FORK, sizeof(struct rec_fork)},	 {REC_NAME, sizeof(struct rec_name)},
-		{REC_EXIT, sizeof(struct rec_exit)},	 {REC_MAP, sizeof(struct rec_map)},
-		{REC_MODULE, sizeof(struct rec_module)}, {REC_LOST, sizeof(struct rec_lost)},
-		{REC_CPU, sizeof(struct rec_cpu)},	 {REC_COPY, sizeof(struct rec_copy)},
-		{REC_CODE, sizeof(struct rec_code)},	 {REC_HOME, sizeof(struct rec_home)},
+		{REC_SAMPLE, sizeof(struct rec_sample)},
+		{REC_STACK, sizeof(struct rec_stack)},
+		{REC_FORK, sizeof(struct rec_fork)},
+		{REC_NAME, sizeof(struct rec_name)},
+		{REC_EXIT, sizeof(struct rec_exit)},
+		{REC_MAP, sizeof(struct rec_map)},
+		{REC_MODULE, sizeof(struct rec_module)},
+		{REC_LOST, sizeof(struct rec_lost)},
+		{REC_CPU, sizeof(struct rec_cpu)},
+		{REC_COPY, sizeof(struct rec_copy)},
+		{REC_EVENT, sizeof(struct rec_event)},
+		{REC_EVENT_NAME, sizeof(struct rec_event_name)},
+		{REC_THROTTLED, sizeof(struct rec_throttled)},
+		{REC_CODE, sizeof(struct rec_code)},
+		{REC_HOME, sizeof(struct rec_home)},
 	};
 
 	(void)state;

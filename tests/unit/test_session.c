@@ -334,12 +334,17 @@ static void losses_are_counted_and_shown_in_bursts(void **state)
 	assert_int_equal(f->p->stats.lost[LOST_RING_FULL], 7);
 	assert_int_equal(f->p->stats.lost[LOST_NO_RING], 5);
 	assert_int_equal(f->p->stats.lost[LOST_MAPPING], 6);
-	assert_int_equal(row->markers.count, 2);
+	assert_int_equal(row->markers.count, 3);
 	assert_int_equal(row->markers.items[0].kind, MARKER_LOST);
 	assert_int_equal(row->markers.items[0].value, 7);
 	assert_int_equal(row->markers.items[0].start, SESSION_START_NS + 10 * MS);
 	assert_int_equal(row->markers.items[0].end, SESSION_START_NS + 110 * MS);
 	assert_int_equal(row->markers.items[1].value, 5);
+	assert_int_equal(row->markers.items[2].kind, MARKER_LOST_EVENTS);
+	assert_int_equal(row->markers.items[2].value, 6);
+	assert_int_equal(f->p->cpu_losses.count, 1);
+	assert_int_equal(f->p->cpu_losses.items[0].samples, 12);
+	assert_int_equal(f->p->cpu_losses.items[0].events, 6);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fed_teardown)

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Events besides the clock: what a PMU or the kernel counts, and tracepoints. Which one it is tells
+ * the cookie that it was attached with. The kernel lets no program of these kinds interrupt another
+ * on a CPU, so they share what the sampler has for itself, and nothing they do is an event.
+ */
+#ifndef PROF_BPF_EVENTS_BPF_H
+#define PROF_BPF_EVENTS_BPF_H
+
+#include "bpf/filter.bpf.h"
+#include "bpf/gather.bpf.h"
+#include "bpf/send.bpf.h"
+
+struct event_states {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EVENTS_MAX);
+	__type(key, __u32);
+	__type(value, struct event_state);
+};
+
+extern struct event_states event_states SEC(".maps");
+
+/* As many are expected as in the window before, unless it is not the one just before. */
+static __always_inline void begin_window(struct event_state *e,
+					 const volatile struct event_limit *l, __u64 now)
+{
+	__u32 quota = l->quota ? l->quota : 1;
+
+	e->period = now - e->window < 2 * l->window_ns ? e->seen / quota : 1;
+	e->window = now;
+	e->seen = e->taken = 0;
+}
+
+/*
+ * Counts an occurrence. How many the sample stands for that is to be taken now, 0: none is. Where
+ * there are too many, what is left out becomes the weight of what is not, so no sum is ever wrong.
+ */
+static __always_inline __u64 take_event(struct event_state *e, const volatile struct event_limit *l)
+{
+	__u64 pending, now;
+
+	if (l->window_ns) {
+		now = bpf_ktime_get_ns();
+		if (now - e->window >= l->window_ns)
+			begin_window(e, l, now);
+		e->seen++;
+	} else {
+		e->period = l->period;
+	}
+	pending = ++e->pending;
+	if (pending < e->period)
+		return 0;
+	e->pending = 0;
+	if (l->window_ns && ++e->taken >= l->quota) {
+		e->taken = l->quota / 2;
+		e->period = e->period ? 2 * e->period : 2;
+	}
+	return pending;
+}
+
+/* False: the ring has no room for it. */
+static __always_inline bool write_event(void *ctx, struct bpf_perf_event_data *data,
+					struct task_struct *task,
+					const struct tracked_process *process,
+					struct rec_event *rec)
+{
+	struct bpf_counters *count = own_counters();
+	struct rec *head = &rec->sample.rec;
+	struct stack_scratch *s;
+	void *ring = own_ring();
+	__u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s || !count || !ring ||
+	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= config.event_room)
+		return false;
+	rec_init(head, REC_EVENT, sizeof(*rec), bpf_ktime_get_ns());
+	task_pids(task, &head->pid, &head->tid);
+	gather_stack(ctx, data, task, process, s, head->pid);
+	/* What is left is the clock's. */
+	if (!place_stack(task, s, &rec->sample, ring, count, config.copy_bytes / 4) ||
+	    bpf_ringbuf_output(ring, rec, sizeof(*rec), ring_flags(ring)))
+		return false;
+	__sync_fetch_and_add(&count->written_bytes, sizeof(*rec));
+	return true;
+}
+
+static __always_inline void send_event(void *ctx, struct bpf_perf_event_data *data)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct tracked_process *process = find_tracked(task);
+	struct rec_event rec = {};
+	struct event_state *e;
+	__u32 event;
+
+	if (!task->pid || (!process && !config.record_all))
+		return;
+	event = rec.event = bpf_get_attach_cookie(ctx);
+	e = bpf_map_lookup_elem(&event_states, &event);
+	if (!e || event >= EVENTS_MAX)
+		return;
+	if (data && config.events[event].is_measured)
+		rec.period = data->sample_period;
+	else
+		rec.period = take_event(e, &config.events[event]);
+	if (!rec.period)
+		return;
+	if (write_event(ctx, data, task, process, &rec))
+		e->samples++;
+	else
+		e->lost += rec.period;
+}
+
+#endif

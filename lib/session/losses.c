@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/losses.h"
+
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/stream/record.h"
+
+/* Losses that follow each other this closely are one marker. */
+#define BURST_NS 100000000ull
+/* Beyond them what happens is counted still, but hardly shown: nobody could look at that. */
+#define MARKERS_MAX 10000
+#define SERIES_MAX 4096
+#define CPUS_MAX 4096
+
+/* What markers of the same kind, name and CPU go on from. */
+struct loss_series {
+	size_t marker;
+};
+
+void losses_init(struct losses *l, struct profile *profile)
+{
+	*l = (struct losses){.profile = profile};
+}
+
+void losses_release(struct losses *l)
+{
+	vec_release(&l->markers);
+	vec_release(&l->series);
+}
+
+/* NULL: no machine has so many. */
+static struct cpu_losses *get_cpu(struct losses *l, uint16_t cpu)
+{
+	struct profile *p = l->profile;
+
+	vec_for_each(&p->cpu_losses, struct cpu_losses *, row) {
+		if (row->cpu == cpu)
+			return row;
+	}
+	if (p->cpu_losses.count == CPUS_MAX)
+		return NULL;
+	vec_push(&p->cpu_losses, (struct cpu_losses){.cpu = cpu});
+	return &vec_last(&p->cpu_losses);
+}
+
+static bool is_of_samples(const struct rec_lost *rec)
+{
+	return rec->cause == LOST_RING_FULL || rec->cause == LOST_STACK ||
+	       rec->cause == LOST_NO_RING;
+}
+
+static struct loss_series *find_series(struct losses *l, const struct marker *like)
+{
+	vec_for_each(&l->series, struct loss_series *, series) {
+		const struct marker *last = &l->markers.items[series->marker];
+
+		if (last->kind == like->kind && last->name == like->name && last->cpu == like->cpu)
+			return series;
+	}
+	return NULL;
+}
+
+/* Goes on with the last one like it, or begins another. */
+static void add_marker(struct losses *l, const struct marker *marker)
+{
+	struct loss_series *series = find_series(l, marker);
+
+	if (series) {
+		struct marker *last = &l->markers.items[series->marker];
+
+		if (marker->start <= last->end || marker->start - last->end <= BURST_NS ||
+		    l->markers.count >= MARKERS_MAX) {
+			last->value += marker->value;
+			if (marker->end > last->end)
+				last->end = marker->end;
+			return;
+		}
+	}
+	if (l->markers.count >= MARKERS_MAX || (!series && l->series.count >= SERIES_MAX))
+		return;
+	if (!series)
+		series = vec_add_zeroed(&l->series, 1);
+	series->marker = l->markers.count;
+	vec_push(&l->markers, *marker);
+}
+
+static string_id cause_name(struct losses *l, const struct rec_lost *rec)
+{
+	struct strings *strings = &l->profile->strings;
+	const struct event_count *event;
+	_cleanup_free_ char *name = NULL;
+
+	if (!rec->event)
+		return strings_intern(strings, lost_cause_name(rec->cause));
+	event = event_counts_get(&l->profile->events, rec->event);
+	name = xasprintf("%s: %s", lost_cause_name(rec->cause),
+			 event && event->name != NO_STRING ? strings_get(strings, event->name)
+							   : "other events");
+	return strings_intern(strings, name);
+}
+
+/* The clock's are counted by cause and CPU, other events' each for itself. */
+static void count_loss(struct losses *l, const struct rec_lost *rec, bool of_samples)
+{
+	struct cpu_losses *cpu;
+
+	if (rec->event) {
+		struct event_count *event = event_counts_get(&l->profile->events, rec->event);
+
+		if (event)
+			event->lost += rec->count;
+		return;
+	}
+	l->profile->stats.lost[rec->cause] += rec->count;
+	cpu = get_cpu(l, rec->rec.cpu);
+	if (cpu && of_samples)
+		cpu->samples += rec->count;
+	else if (cpu)
+		cpu->events += rec->count;
+}
+
+void losses_add(struct losses *l, const struct rec_lost *rec, uint64_t time)
+{
+	bool of_samples = is_of_samples(rec);
+	struct marker marker = {
+		.start = time,
+		.end = time,
+		.value = rec->count,
+		.kind = of_samples ? MARKER_LOST : MARKER_LOST_EVENTS,
+		.cpu = rec->rec.cpu,
+	};
+
+	if (rec->cause >= LOST_CAUSE_COUNT || !rec->count)
+		return;
+	count_loss(l, rec, of_samples);
+	marker.name = cause_name(l, rec);
+	add_marker(l, &marker);
+}
+
+void losses_throttled(struct losses *l, const struct rec_throttled *rec, uint64_t time)
+{
+	uint64_t start = l->profile->meta.start_ns, passed = time - start;
+	uint64_t duration = rec->duration < passed ? rec->duration : passed;
+	struct cpu_losses *cpu = get_cpu(l, rec->rec.cpu);
+	struct marker marker = {
+		.start = time - duration,
+		.end = time,
+		.value = 1,
+		.name = NO_STRING,
+		.kind = MARKER_THROTTLED,
+		.cpu = rec->rec.cpu,
+	};
+
+	if (cpu) {
+		cpu->throttled++;
+		cpu->throttled_ns += duration;
+	}
+	add_marker(l, &marker);
+}
+
+static int compare_markers(const void *a, const void *b)
+{
+	const struct marker *left = a, *right = b;
+
+	if (left->start != right->start)
+		return left->start > right->start ? 1 : -1;
+	if (left->kind != right->kind)
+		return left->kind - right->kind;
+	if (left->cpu != right->cpu)
+		return left->cpu - right->cpu;
+	return (left->name > right->name) - (left->name < right->name);
+}
+
+static int compare_cpus(const void *a, const void *b)
+{
+	return ((const struct cpu_losses *)a)->cpu - ((const struct cpu_losses *)b)->cpu;
+}
+
+void losses_finish(struct losses *l)
+{
+	struct profile *p = l->profile;
+	struct profile_thread *row;
+
+	qsort(p->cpu_losses.items, p->cpu_losses.count, sizeof(*p->cpu_losses.items), compare_cpus);
+	if (!l->markers.count || !p->threads.rows.count)
+		return;
+	row = threads_get(&p->threads, 0);
+	vec_for_each(&l->markers, const struct marker *, marker)
+		vec_push(&row->markers, *marker);
+	qsort(row->markers.items, row->markers.count, sizeof(*row->markers.items), compare_markers);
+}

@@ -9,6 +9,9 @@
 #define KERNEL_DEPTH_MAX 127
 #define USER_DEPTH_MAX 1000
 
+/* Frames of a stack that is sent while a ring fills up, so that no tick is lost for long ones. */
+#define SHORT_STACK 64
+
 /* Slots of the table of stacks that were sent; a power of two. 16 bytes each. */
 #define SENT_STACKS (1 << 16)
 
@@ -53,7 +56,11 @@ struct bpf_config {
 	__u32 stack_limit; /* user frames that bpf_get_stack gives at most */
 	__u32 copy_bytes; /* 0: no copies */
 	__u32 unwind; /* how user stacks are found; 0: not at all */
-	__u32 event_room; /* data in a ring from which on only the clock's samples are written */
+	/*
+	 * Data in a ring from which on only what the clock's ticks need is written: no other
+	 * events, no copies, and stacks of SHORT_STACK frames.
+	 */
+	__u32 full_bytes;
 	__u32 record_all; /* every process, whoever its parent is */
 	__u32 skip_children; /* a tracked process's children are not tracked, too */
 	struct event_limit events[EVENTS_MAX];

@@ -71,8 +71,7 @@ static __always_inline bool write_event(void *ctx, struct bpf_perf_event_data *d
 	__u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s || !count || !ring ||
-	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= config.event_room)
+	if (!s || !count || !ring || is_filling(ring))
 		return false;
 	rec_init(head, REC_EVENT, sizeof(*rec), bpf_ktime_get_ns());
 	task_pids(task, &head->pid, &head->tid);

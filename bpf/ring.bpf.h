@@ -56,6 +56,12 @@ static __always_inline __u64 ring_flags(void *ring)
 		       : BPF_RB_NO_WAKEUP;
 }
 
+/* User space does not keep up: what is left is for what cannot be done without. */
+static __always_inline bool is_filling(void *ring)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= config.full_bytes;
+}
+
 static __always_inline void rec_init(struct rec *rec, __u8 kind, __u32 size, __u64 time)
 {
 	rec->words = size / 8;

@@ -98,7 +98,7 @@ static int configure(struct prof_bpf *skeleton, const struct programs_options *o
 	config->skip_children = options->skip_children;
 	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
 	config->unwind = options->unwind;
-	config->event_room = (uint32_t)(options->ring_bytes / 4 * 3);
+	config->full_bytes = (uint32_t)(options->ring_bytes / 2);
 	if (options->events)
 		memcpy(config->events, options->events, sizeof(config->events));
 	bpf_program__set_autoload(skeleton->progs.on_event, options->events);

@@ -14,12 +14,11 @@
 #include "lib/live/jit_files.h"
 #include "lib/live/kernel_symbols.h"
 #include "lib/live/programs.h"
+#include "lib/live/ring_size.h"
 #include "lib/live/tracker.h"
 #include "lib/stream/merge.h"
 #include "lib/stream/record.h"
 
-/* Holds a second of deep and ever new stacks at the default rate. */
-#define DEFAULT_RING_BYTES (1u << 20)
 /* What a pass takes apart from rings and mapped files: pipes, events, the output. */
 #define RESERVED_DESCRIPTORS (64 + JIT_FILES_DESCRIPTORS)
 /* All tables of a machine with some 30 processes take 1 to 3 MB. */
@@ -222,15 +221,6 @@ static const struct source_ops recorder_ops = {
 	.free = recorder_source_free,
 };
 
-static uint64_t round_up_to_ring(uint64_t bytes)
-{
-	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
-
-	while (size < bytes && size < 1ull << 30)
-		size *= 2;
-	return size;
-}
-
 static const uint32_t unwind_flags[] = {
 	[RECORDER_UNWIND_AUTO] = UNWIND_BY_CFI | UNWIND_BY_FRAME_POINTER | UNWIND_BY_SCAN,
 	[RECORDER_UNWIND_CFI] = UNWIND_BY_CFI,
@@ -321,8 +311,8 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 	r->source.ops = &recorder_ops;
 	r->epoll_fd = -1;
 	r->options = *options;
-	r->options.ring_bytes = round_up_to_ring(options->ring_bytes ? options->ring_bytes
-								     : DEFAULT_RING_BYTES);
+	r->options.ring_bytes = ring_size(options->ring_bytes, options->frequency_hz,
+					  options->interval_ns);
 	r->merge = merge_new();
 	r->source.files = file_set_new(RESERVED_DESCRIPTORS);
 	code = open_machine(r, err);

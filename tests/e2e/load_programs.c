@@ -48,7 +48,7 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	config->copy_bytes = c->has_copies ? 1 << 19 : 0;
 	config->unwind = methods[c->method].flags;
 	config->record_all = c->record_all;
-	config->event_room = 3 << 18;
+	config->full_bytes = 1 << 19;
 	bpf_map__set_max_entries(skeleton->maps.rings, 1);
 	bpf_map__set_max_entries(skeleton->maps.tracked, TABLE_SIZE);
 	bpf_map__set_max_entries(skeleton->maps.own_tids, TABLE_SIZE);

@@ -11,6 +11,6 @@ is "there are as many combinations as there should be" "$(wc -l <<<"$out")" 32
 # The largest number of instructions that were verified for one program, and which.
 read -r count name <<<"$(grep -o '[a-z_]* [0-9]*' <<<"${out//: /$'\n'}" |
 	awk '/^(on|find)_/ { print $2, $1 }' | sort -n | tail -1)"
-ok "the verifier looks at 10,000 instructions of a program at most: $count of $name" \
-	test "${count:-99999}" -le 10000
+ok "the verifier looks at 12,000 instructions of a program at most: $count of $name" \
+	test "${count:-99999}" -le 12000
 done_testing

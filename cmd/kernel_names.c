@@ -2,7 +2,6 @@
 #include "cmd/kernel_names.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "lib/base/vec.h"
 
@@ -41,26 +40,36 @@ static void collect(struct profile *p, struct addresses *addresses)
 		qsort(addresses->rows.items, addresses->rows.count, sizeof(uint64_t), compare);
 }
 
+/* Either kind holds the whole list; the first one is read, for all. */
+static const struct module *find_list(struct profile *p)
+{
+	const struct module *found = NULL;
+	bool is_hidden = true;
+
+	for (size_t i = 0; i < p->modules.rows.count; i++) {
+		const struct module *module = modules_get(&p->modules, (module_id)i);
+
+		is_hidden = is_hidden && module->kind != PROFILE_MODULE_KERNEL;
+		if ((module->kind == PROFILE_MODULE_KERNEL ||
+		     module->kind == PROFILE_MODULE_KERNEL_DYNAMIC) &&
+		    module->file_key != UINT32_MAX && !found)
+			found = module;
+	}
+	/* Where the image is, is not told where names are hidden: that is the owner's wish. */
+	return is_hidden ? NULL : found;
+}
+
 void kernel_names_gather(struct profile *p, struct recorder *recorder)
 {
-	struct file_set *files = recorder_source(recorder)->files;
+	const struct module *list = find_list(p);
 	struct addresses addresses = {0};
 	int fd;
 
+	if (!list)
+		return;
 	collect(p, &addresses);
 	fd = recorder_list_symbols(recorder, addresses.rows.items, addresses.rows.count);
 	vec_release(&addresses.rows);
-	for (size_t i = 0; fd >= 0 && i < p->modules.rows.count; i++) {
-		const struct module *module = modules_get(&p->modules, (module_id)i);
-
-		/* Either holds the whole list; one of them is read, for all. */
-		if ((module->kind == PROFILE_MODULE_KERNEL ||
-		     module->kind == PROFILE_MODULE_KERNEL_DYNAMIC) &&
-		    module->file_key != UINT32_MAX) {
-			file_set_add(files, module->file_key, fd);
-			return;
-		}
-	}
 	if (fd >= 0)
-		close(fd);
+		file_set_add(recorder_source(recorder)->files, list->file_key, fd);
 }

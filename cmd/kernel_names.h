@@ -6,7 +6,10 @@
 #include "lib/live/recorder.h"
 #include "lib/profile/profile.h"
 
-/* Replaces the list that the recorder has opened, where the kernel can be asked itself. */
+/*
+ * Replaces the list that the recorder has opened, where the kernel can be asked itself and does not
+ * hide its symbols.
+ */
 void kernel_names_gather(struct profile *p, struct recorder *recorder);
 
 #endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/binary/debug_sections.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
+#include "lib/binary/handle.h"
+#include "lib/binary/unpack.h"
+
+/* Compilers' output shrinks to a fifth; what shrinks more than this was made to fill memory. */
+#define MAX_INFLATION 50
+#define FREE_INFLATION ((uint64_t)64 << 20)
+
+#define SPLIT_SUFFIX ".dwo"
+#define OLD_HEADER_SIZE 12
+
+/* Newer than glibc's elf.h. */
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
+
+/* A string table as ELF has them, with the name of each kind in turn behind the empty one. */
+static const char names[] = "\0.debug_info\0.debug_types\0.debug_abbrev\0.debug_addr\0"
+			    ".debug_line\0.debug_line_str\0.debug_str\0.debug_str_offsets\0"
+			    ".debug_ranges\0.debug_rnglists\0.debug_cu_index";
+
+struct mapping {
+	void *start;
+	size_t size;
+};
+
+struct debug_source {
+	struct binary *binary;
+	VEC(struct mapping) unpacked;
+	uint64_t budget; /* bytes that may still be unpacked */
+};
+
+/* A section as the file has it. */
+struct packed {
+	enum packing packing;
+	const uint8_t *data;
+	size_t data_size;
+	uint64_t size; /* unpacked */
+};
+
+/* ".debug_info", or ".zdebug_info" as the same, with ".dwo" behind it or not. */
+static int find_kind(const char *name, bool is_split, bool *is_old)
+{
+	const char *rest = name + 1, *known = names + 1;
+
+	*is_old = name[0] == '.' && *rest == 'z';
+	if (*is_old)
+		rest++;
+	if (name[0] != '.' || strncmp(rest, "debug_", 6) != 0)
+		return -1;
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++, known += strlen(known) + 1) {
+		size_t size = strlen(known + 1);
+		/* The index of a package has no suffix: it is none of any unit's. */
+		bool has_suffix = is_split && kind != DEBUG_CU_INDEX;
+
+		if (strncmp(rest, known + 1, size) == 0 &&
+		    strcmp(rest + size, has_suffix ? SPLIT_SUFFIX : "") == 0)
+			return kind;
+	}
+	return -1;
+}
+
+static int read_header(struct packed *p, bool is_64bit, struct error *err)
+{
+	struct bytes b;
+	uint32_t type;
+
+	bytes_init(&b, p->data, p->data_size);
+	type = bytes_u32(&b);
+	if (is_64bit) {
+		bytes_skip(&b, 4);
+		p->size = bytes_u64(&b);
+		bytes_skip(&b, 8);
+	} else {
+		p->size = bytes_u32(&b);
+		bytes_skip(&b, 4);
+	}
+	if (b.failed)
+		return error_text(err, -ENOEXEC, "damaged compressed section");
+	p->packing = type == ELFCOMPRESS_ZLIB	? PACKING_ZLIB
+		     : type == ELFCOMPRESS_ZSTD ? PACKING_ZSTD
+						: PACKING_NONE;
+	if (p->packing == PACKING_NONE)
+		return error_text(err, -ENOEXEC, "a section is compressed in an unknown way");
+	p->data_size = bytes_left(&b);
+	p->data = bytes_take(&b, p->data_size);
+	return 0;
+}
+
+/* "ZLIB" and the size, big-endian; some tools leave the name to sections that are plain. */
+static void read_old_header(struct packed *p)
+{
+	uint64_t size;
+
+	if (p->data_size < OLD_HEADER_SIZE || memcmp(p->data, "ZLIB", 4) != 0)
+		return;
+	memcpy(&size, p->data + 4, sizeof(size));
+	p->packing = PACKING_ZLIB;
+	p->size = be64toh(size);
+	p->data += OLD_HEADER_SIZE;
+	p->data_size -= OLD_HEADER_SIZE;
+}
+
+/* With a zero behind the bytes, and a page behind that that nobody can write to. */
+static uint8_t *map_memory(struct debug_source *source, uint64_t size, struct error *err)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t whole = (size + 1 + page - 1) / page * page;
+	void *start;
+
+	if (size > source->budget) {
+		error_text(err, -EFBIG, "sections would unpack to more than is allowed");
+		return NULL;
+	}
+	source->budget -= size;
+	start = mmap(NULL, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	if (start == MAP_FAILED) {
+		error_set(err, -ENOMEM, "unpack sections");
+		return NULL;
+	}
+	vec_push(&source->unpacked, (struct mapping){start, whole + page});
+	mprotect((uint8_t *)start + whole, page, PROT_NONE);
+	return start;
+}
+
+static int unpack(struct debug_source *source, const struct packed *p, struct debug_section *out,
+		  struct error *err)
+{
+	uint8_t *memory = map_memory(source, p->size, err);
+	int ret;
+
+	if (!memory)
+		return err ? err->code : -EFBIG;
+	ret = unpack_exactly(p->packing, p->data, p->data_size, memory, p->size, err);
+	if (ret == 0)
+		*out = (struct debug_section){memory, p->size};
+	return ret;
+}
+
+/* libdw looks for the ends of strings without asking where the section ends. */
+static void end_strings(struct debug_section *s, bool is_unpacked)
+{
+	const uint8_t *last;
+
+	if (!s->size || s->data[s->size - 1] == '\0')
+		return;
+	if (is_unpacked) {
+		s->size++;
+		return;
+	}
+	last = memrchr(s->data, '\0', s->size);
+	s->size = last ? (size_t)(last - s->data) + 1 : 0;
+}
+
+static int read_section(struct debug_sections *s, Elf_Scn *scn, bool is_split, struct error *err)
+{
+	const struct binary *b = s->source->binary;
+	struct debug_section found;
+	struct packed p = {0};
+	GElf_Shdr header;
+	const char *name;
+	Elf_Data *data;
+	bool is_old;
+	int kind, ret = 0;
+
+	if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS || !header.sh_size)
+		return 0;
+	name = string_table_get(&b->section_names, header.sh_name);
+	kind = name ? find_kind(name, is_split, &is_old) : -1;
+	/* Members of groups belong to one function of an object file, not to the file. */
+	if (kind < 0 || s->view.at[kind].data || (header.sh_flags & SHF_GROUP))
+		return 0;
+	data = elf_rawdata(scn, NULL);
+	if (!data || !data->d_buf || !data->d_size)
+		return 0;
+	p.data = data->d_buf;
+	p.data_size = data->d_size;
+	if (header.sh_flags & SHF_COMPRESSED)
+		ret = read_header(&p, s->view.is_64bit, err);
+	else if (is_old)
+		read_old_header(&p);
+	if (ret)
+		return ret;
+	found = (struct debug_section){p.data, p.data_size};
+	if (p.packing != PACKING_NONE)
+		ret = unpack(s->source, &p, &found, err);
+	if (ret)
+		return ret;
+	if (kind == DEBUG_STR || kind == DEBUG_LINE_STR)
+		end_strings(&found, p.packing != PACKING_NONE);
+	if (found.size)
+		s->view.at[kind] = found;
+	return 0;
+}
+
+static int read_sections(struct debug_sections *s, bool is_split, struct error *err)
+{
+	Elf *elf = s->source->binary->elf;
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		int ret = read_section(s, scn, is_split, err);
+
+		if (ret)
+			return ret;
+	}
+	return s->view.at[DEBUG_INFO].data ? 0 : error_text(err, -ENOENT, "no debug information");
+}
+
+int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct error *err)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	struct error local = {0};
+	GElf_Ehdr header;
+	int ret;
+
+	*s = (struct debug_sections){.source = xcalloc(1, sizeof(*s->source))};
+	ret = binary_open(&s->source->binary, fd, &local);
+	if (ret == 0 && gelf_getehdr(s->source->binary->elf, &header)) {
+		const struct binary *b = s->source->binary;
+
+		s->view.machine = b->machine;
+		s->view.is_64bit = header.e_ident[EI_CLASS] == ELFCLASS64;
+		s->first_vaddr = b->first_vaddr;
+		s->source->budget = b->file_size * MAX_INFLATION + FREE_INFLATION;
+		if (s->source->budget > memory / 2)
+			s->source->budget = memory / 2;
+		ret = read_sections(s, is_split, &local);
+	}
+	if (ret) {
+		debug_sections_release(s);
+		return error_text(err, local.code, "%s", local.text);
+	}
+	/* All that will ever be read has been. */
+	elf_cntl(s->source->binary->elf, ELF_C_FDDONE);
+	return 0;
+}
+
+void debug_sections_release(struct debug_sections *s)
+{
+	if (!s->source)
+		return;
+	vec_for_each(&s->source->unpacked, struct mapping *, it)
+		munmap(it->start, it->size);
+	vec_release(&s->source->unpacked);
+	binary_free(s->source->binary);
+	free(s->source);
+	*s = (struct debug_sections){0};
+}
+
+static bool add_section(Elf *elf, uint32_t type, uint32_t name, const void *bytes, size_t size)
+{
+	Elf_Scn *scn = elf_newscn(elf);
+	Elf_Data *data = scn ? elf_newdata(scn) : NULL;
+	GElf_Shdr header;
+
+	if (!data || !gelf_getshdr(scn, &header))
+		return false;
+	data->d_buf = (void *)bytes;
+	data->d_size = size;
+	data->d_type = ELF_T_BYTE;
+	header.sh_type = type;
+	header.sh_name = name;
+	header.sh_size = size;
+	return gelf_update_shdr(scn, &header);
+}
+
+static bool fill(Elf *elf, const struct debug_view *view)
+{
+	const char *name = names + 1;
+	GElf_Ehdr header;
+
+	if (!gelf_newehdr(elf, view->is_64bit ? ELFCLASS64 : ELFCLASS32) ||
+	    !gelf_getehdr(elf, &header))
+		return false;
+	header.e_ident[EI_DATA] = ELFDATA2LSB;
+	header.e_machine = view->machine;
+	header.e_type = ET_EXEC;
+	header.e_version = EV_CURRENT;
+	header.e_shstrndx = 1;
+	if (!gelf_update_ehdr(elf, &header) ||
+	    !add_section(elf, SHT_STRTAB, 0, names, sizeof(names)))
+		return false;
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++, name += strlen(name) + 1) {
+		const struct debug_section *s = &view->at[kind];
+
+		if (s->data && kind != DEBUG_CU_INDEX &&
+		    !add_section(elf, SHT_PROGBITS, (uint32_t)(name - names), s->data, s->size))
+			return false;
+	}
+	return true;
+}
+
+struct Elf *debug_view_begin(const struct debug_view *view)
+{
+	/* libelf wants a descriptor where it could write what is put together here. */
+	_cleanup_close_ int fd = memfd_create("sections", MFD_CLOEXEC);
+	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_WRITE, NULL) : NULL;
+
+	if (!elf)
+		return NULL;
+	elf_cntl(elf, ELF_C_FDDONE);
+	if (fill(elf, view))
+		return elf;
+	elf_end(elf);
+	return NULL;
+}
+
+void debug_view_end(struct Elf *elf)
+{
+	elf_end(elf);
+}

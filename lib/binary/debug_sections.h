@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sections of one file's debug information, plain: compressed ones (zlib, zstd, and the older
+ * .zdebug) are unpacked, strings end within their section. Immutable, so that any number of
+ * readers in any threads can share one, each through a handle of libelf's of its own.
+ */
+#ifndef PROF_LIB_BINARY_DEBUG_SECTIONS_H
+#define PROF_LIB_BINARY_DEBUG_SECTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+
+/* Those that functions and lines are read from; others are never looked at. */
+enum debug_section_kind {
+	DEBUG_INFO,
+	DEBUG_TYPES,
+	DEBUG_ABBREV,
+	DEBUG_ADDR,
+	DEBUG_LINE,
+	DEBUG_LINE_STR,
+	DEBUG_STR,
+	DEBUG_STR_OFFSETS,
+	DEBUG_RANGES,
+	DEBUG_RNGLISTS,
+	DEBUG_CU_INDEX, /* of .dwp files */
+	DEBUG_SECTION_COUNT,
+};
+
+struct debug_section {
+	const uint8_t *data; /* NULL: there is none */
+	size_t size;
+};
+
+/* Sections, wherever their bytes are. */
+struct debug_view {
+	struct debug_section at[DEBUG_SECTION_COUNT];
+	uint16_t machine; /* e_machine */
+	bool is_64bit;
+};
+
+struct debug_sections {
+	struct debug_view view;
+	uint64_t first_vaddr; /* as binary_first_vaddr() */
+	struct debug_source *source; /* whose the bytes are */
+};
+
+/*
+ * fd is borrowed, and needs not stay open. With `is_split`, sections whose names end in ".dwo" are
+ * taken, and only those. -ENOENT where there is no .debug_info among them, -EFBIG where unpacking
+ * would take more memory than any compiler's output, -ENOMEM where there is less than that,
+ * -ENOEXEC where the file is damaged.
+ */
+int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct error *err);
+/* One that was never opened, or zeroed, is fine. */
+void debug_sections_release(struct debug_sections *s);
+
+/* For libdw: to be ended by debug_view_end() before the bytes go. NULL: libelf has no memory. */
+struct Elf;
+struct Elf *debug_view_begin(const struct debug_view *view);
+/* NULL is fine. */
+void debug_view_end(struct Elf *elf);
+
+#endif

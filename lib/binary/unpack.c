@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/binary/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <isa-l/igzip_lib.h>
+#include <lzma.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/param.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+
+/* isa-l counts in 32 bits. */
+#define MAX_STEP ((size_t)1 << 30)
+/* What the default of `xz -9` and `zstd --ultra -22` needs, and a bit more. */
+#define XZ_MEMORY ((uint64_t)128 << 20)
+#define ZSTD_WINDOW_LOG 27
+/* Between two looks at the clock. */
+#define CHUNK ((size_t)256 << 10)
+
+enum packing packing_of(const void *data, size_t size)
+{
+	if (size >= 6 && memcmp(data,
+				"\xfd"
+				"7zXZ\0",
+				6) == 0)
+		return PACKING_XZ;
+	if (size >= 4 && memcmp(data, "\x28\xb5\x2f\xfd", 4) == 0)
+		return PACKING_ZSTD;
+	return PACKING_NONE;
+}
+
+static int unpack_zlib(const void *data, size_t data_size, uint8_t *out, size_t size,
+		       struct error *err)
+{
+	_cleanup_free_ struct inflate_state *state = xmalloc(sizeof(*state));
+	const uint8_t *end = (const uint8_t *)data + data_size;
+	uint8_t *out_end = out + size;
+	uint8_t extra;
+
+	isal_inflate_init(state);
+	state->crc_flag = ISAL_ZLIB;
+	state->next_in = (uint8_t *)data;
+	state->next_out = out;
+	while (state->block_state != ISAL_BLOCK_FINISH) {
+		const uint8_t *in_before = state->next_in, *out_before = state->next_out;
+		int ret;
+
+		state->avail_in = (uint32_t)MIN((size_t)(end - state->next_in), MAX_STEP);
+		state->avail_out = (uint32_t)MIN((size_t)(out_end - state->next_out), MAX_STEP);
+		ret = isal_inflate(state);
+		if (ret != ISAL_DECOMP_OK)
+			return error_text(err, -ENOEXEC, "damaged zlib data");
+		if (state->next_in != in_before || state->next_out != out_before)
+			continue;
+		/* The end may be marked behind the last byte: then no byte more comes out. */
+		if (state->next_out != out_end || state->block_state == ISAL_BLOCK_FINISH)
+			break;
+		state->next_out = &extra;
+		state->avail_out = 1;
+		ret = isal_inflate(state);
+		if (ret != ISAL_DECOMP_OK || state->next_out != &extra)
+			return error_text(err, -ENOEXEC, "zlib data of another size");
+		state->next_out = out_end;
+		break;
+	}
+	if (state->block_state != ISAL_BLOCK_FINISH || state->next_out != out_end)
+		return error_text(err, -ENOEXEC, "zlib data of another size");
+	return 0;
+}
+
+static int unpack_zstd(const void *data, size_t data_size, void *out, size_t size,
+		       struct error *err)
+{
+	size_t n = ZSTD_decompress(out, size, data, data_size);
+
+	if (ZSTD_isError(n))
+		return error_text(err, -ENOEXEC, "zstd: %s", ZSTD_getErrorName(n));
+	if (n != size)
+		return error_text(err, -ENOEXEC, "zstd data of another size");
+	return 0;
+}
+
+int unpack_exactly(enum packing packing, const void *data, size_t data_size, void *out, size_t size,
+		   struct error *err)
+{
+	if (packing == PACKING_ZLIB)
+		return unpack_zlib(data, data_size, out, size, err);
+	if (packing == PACKING_ZSTD)
+		return unpack_zstd(data, data_size, out, size, err);
+	return error_text(err, -ENOEXEC, "compressed in an unknown way");
+}
+
+/* Where unpacked bytes go, and what stops it. */
+struct sink {
+	int fd;
+	uint64_t size, max_size, deadline_ns;
+	uint8_t *chunk;
+};
+
+static int sink_take(struct sink *sink, size_t size, struct error *err)
+{
+	size_t done = 0;
+
+	sink->size += size;
+	if (sink->size > sink->max_size)
+		return error_text(err, -EFBIG, "unpacks to more than %llu bytes",
+				  (unsigned long long)sink->max_size);
+	if (sink->deadline_ns && clock_monotonic_ns() > sink->deadline_ns)
+		return error_text(err, -ETIME, "unpacking takes too long");
+	while (done < size) {
+		ssize_t n = write(sink->fd, sink->chunk + done, size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return error_set(err, n ? -errno : -EIO, "write to memory");
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int sink_xz(struct sink *sink, const void *data, size_t data_size, struct error *err)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	lzma_ret ret = lzma_stream_decoder(&stream, XZ_MEMORY, LZMA_CONCATENATED);
+	int result = 0;
+
+	stream.next_in = data;
+	stream.avail_in = data_size;
+	while (ret == LZMA_OK && result == 0) {
+		stream.next_out = sink->chunk;
+		stream.avail_out = CHUNK;
+		ret = lzma_code(&stream, LZMA_FINISH);
+		if (ret == LZMA_OK || ret == LZMA_STREAM_END)
+			result = sink_take(sink, CHUNK - stream.avail_out, err);
+	}
+	lzma_end(&stream);
+	if (result)
+		return result;
+	if (ret == LZMA_MEMLIMIT_ERROR || ret == LZMA_MEM_ERROR)
+		return error_text(err, -EFBIG, "xz data that need too much memory");
+	return ret == LZMA_STREAM_END ? 0 : error_text(err, -ENOEXEC, "damaged xz data");
+}
+
+static int sink_zstd(struct sink *sink, const void *data, size_t data_size, struct error *err)
+{
+	ZSTD_DCtx *context = ZSTD_createDCtx();
+	ZSTD_inBuffer in = {data, data_size, 0};
+	size_t left = 1;
+	int ret = 0;
+
+	ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG);
+	while (ret == 0) {
+		ZSTD_outBuffer out = {sink->chunk, CHUNK, 0};
+		size_t before = in.pos;
+
+		left = ZSTD_decompressStream(context, &out, &in);
+		if (ZSTD_isError(left)) {
+			ret = error_text(err, -ENOEXEC, "zstd: %s", ZSTD_getErrorName(left));
+			break;
+		}
+		ret = sink_take(sink, out.pos, err);
+		/* Nothing more goes in or comes out. */
+		if (!out.pos && in.pos == before)
+			break;
+	}
+	ZSTD_freeDCtx(context);
+	if (ret == 0 && (left || in.pos < in.size))
+		ret = error_text(err, -ENOEXEC, "zstd data that are cut off");
+	return ret;
+}
+
+int unpack_to_file(enum packing packing, const void *data, size_t data_size, uint64_t max_size,
+		   uint64_t deadline_ns, struct error *err)
+{
+	_cleanup_close_ int fd = memfd_create("unpacked", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	_cleanup_free_ uint8_t *chunk = xmalloc(CHUNK);
+	struct sink sink = {
+		.fd = fd, .max_size = max_size, .deadline_ns = deadline_ns, .chunk = chunk};
+	int ret;
+
+	if (fd < 0)
+		return error_set(err, -errno, "memfd_create");
+	if (packing == PACKING_XZ)
+		ret = sink_xz(&sink, data, data_size, err);
+	else if (packing == PACKING_ZSTD)
+		ret = sink_zstd(&sink, data, data_size, err);
+	else
+		ret = error_text(err, -ENOEXEC, "compressed in an unknown way");
+	if (ret)
+		return ret;
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+		return error_set(err, -errno, "seal memory");
+	return steal_fd(&fd);
+}

@@ -284,9 +284,13 @@ static bool on_progress(void *ctx, size_t done, size_t count)
 static void name_frames(struct pipeline *p)
 {
 	const struct output_options *output = p->options->output;
+	const struct debug_search search = {
+		.dirs = output->debug_dirs.items,
+		.owner = &p->owner,
+	};
 	struct symbolize_options options = {
 		.files = recorder_source(p->recorder)->files,
-		.debug_dirs = output->debug_dirs.items,
+		.search = &search,
 		.progress = on_progress,
 		.ctx = p,
 	};

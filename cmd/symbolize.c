@@ -272,9 +272,11 @@ static bool on_progress(void *ctx, size_t done, size_t count)
 static void name_frames(struct symbolize_command *c)
 {
 	struct profile *p = rewrite_profile(c->rewrite);
+	/* As the owner, as all that this command does. */
+	const struct debug_search search = {.dirs = c->output.debug_dirs.items};
 	struct symbolize_options options = {
 		.files = c->files,
-		.debug_dirs = c->output.debug_dirs.items,
+		.search = &search,
 		.progress = on_progress,
 		.ctx = c,
 	};

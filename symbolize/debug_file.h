@@ -1,25 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* Separate files with the symbols and debug information that were stripped from a module. */
+/*
+ * Separate files with the symbols and debug information that were stripped from a module, and where
+ * they are looked for.
+ */
 #ifndef PROF_SYMBOLIZE_DEBUG_FILE_H
 #define PROF_SYMBOLIZE_DEBUG_FILE_H
 
-#include "lib/binary/binary.h"
-#include "symbolize/symbolizer.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/identity.h"
+#include "lib/profile/modules.h"
+
+struct debug_fetcher;
+struct debug_link;
+
+/* What holds for all modules. Zeroed: /usr/lib/debug alone, with our own permissions. */
+struct debug_search {
+	const char *const *dirs; /* from --debug-dir, NULL-terminated, or NULL */
+	const char *cache; /* of debuginfod's client, which holds ID/debuginfo; NULL: none */
+	const struct identity *owner; /* whose permissions apply; NULL: our own */
+	struct debug_fetcher *fetcher; /* NULL: nothing is downloaded */
+};
+
+/* One file that is looked for. Borrowed. */
+struct debug_wanted {
+	const uint8_t *build_id; /* NULL where build_id_size is 0 */
+	size_t build_id_size;
+	const char *path; /* of the file that it belongs to, as its process saw it; NULL: unknown */
+	const struct debug_link *link; /* of that file; NULL: it has none */
+	const char *alt_path; /* another path where it may be; NULL: none */
+	int root; /* that process's root, an open folder, where it is another than ours; else 0 */
+	bool may_be_packed; /* with xz or zstd as a whole, as kernel modules are */
+};
 
 struct debug_file {
-	int fd;
-	struct binary *binary; /* NULL: none */
+	int fd; /* -1: none */
+	char *path; /* as it was found */
+	int root; /* in which path starts: what was wanted, or 0 */
 };
 
 /*
- * Looks for .build-id/xx/yyy.debug in the debug directories, then in /usr/lib/debug. Only a regular
- * file that bears the module's build id itself is taken. -ENOENT where there is none.
+ * First in the process's root, then in ours: by build id in --debug-dir, in /usr/lib/debug and in
+ * the cache; by the link, whose checksum counts where build ids cannot be compared, in the folder
+ * of the file, in .debug below that, and in /usr/lib/debug/FOLDER; at alt_path; then what can be
+ * downloaded. Regular files only. Otherwise -ENOENT, and the reason: that of the first file that
+ * was there and was refused, else that there is none.
  */
-int debug_file_open(struct debug_file *f, const struct symbolizer_input *input, struct error *err);
-/* The same for any build id and directories (NULL-terminated or NULL). */
-int debug_file_open_by_id(struct debug_file *f, const uint8_t *build_id, size_t size,
-			  const char *const *dirs, struct error *err);
-/* One that was never opened, or not found, is fine. */
+int debug_file_find(struct debug_file *f, const struct debug_wanted *wanted,
+		    const struct debug_search *search, enum symbol_reason *reason);
+/* One that was never found, or closed before, is fine. */
 void debug_file_close(struct debug_file *f);
 
 #endif

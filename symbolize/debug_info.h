@@ -14,8 +14,8 @@
 
 #include "lib/base/index.h"
 #include "symbolize/arena.h"
-#include "symbolize/debug_file.h"
 #include "symbolize/line_table.h"
+#include "symbolize/module_files.h"
 #include "symbolize/segments.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/work.h"
@@ -72,12 +72,11 @@ struct path_set {
 
 struct debug_info {
 	struct symbolizer base;
-	struct binary *binary; /* the module's own file, or NULL */
-	struct debug_file debug;
-	struct debug_file shared; /* what dwz moved out of it */
-	struct binary_sections sections; /* of `dwarf` */
+	struct module_files *files;
+	const struct debug_sections *sections, *shared; /* of what follows */
 	struct line_sections line_sections; /* those of them that lines are in */
-	Dwarf *dwarf, *shared_dwarf;
+	struct Elf *elf, *shared_elf;
+	Dwarf *dwarf, *shared_dwarf; /* what dwz moved out of it, or NULL */
 	uint64_t first_vaddr;
 	struct work work;
 	VEC(struct unit) units;

@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions, inlined calls and lines from DWARF, by libdw. */
 #include <dwarf.h>
-#include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/binary/binary.h"
 #include "symbolize/debug_info.h"
 
-/* Compilers' output shrinks to a fifth; what shrinks more than this was made to fill memory. */
-#define MAX_INFLATION 50
-#define FREE_INFLATION ((uint64_t)64 << 20)
 /* Every entry and line takes more than a byte, and none is visited more often than this. */
 #define STEPS_PER_BYTE 4
-
-/* A third of all debug information, about variables, macros and names; not asked for here. */
-static const char *const unused_sections[] = {
-	".debug_loc",	       ".debug_loclists", ".debug_macro",    ".debug_macinfo",
-	".debug_aranges",      ".debug_pubnames", ".debug_pubtypes", ".debug_gnu_pubnames",
-	".debug_gnu_pubtypes", ".debug_names",	  ".debug_frame",    NULL,
-};
 
 static void info_free(struct symbolizer *base);
 
@@ -31,102 +18,66 @@ static void free_info(struct debug_info *info)
 }
 DEFINE_CLEANUP(struct debug_info *, free_info)
 
-static int check_size(const struct binary *b, struct error *err)
+/* A handle of our own over sections that all workers share. */
+static int begin(const struct debug_sections *sections, struct Elf **elf, Dwarf **dwarf,
+		 struct error *err)
 {
-	uint64_t limit = binary_file_size(b) * MAX_INFLATION + FREE_INFLATION;
-
-	if (binary_expanded_size(b) > limit)
-		return error_text(err, -EFBIG, "sections would inflate to %llu bytes",
-				  (unsigned long long)binary_expanded_size(b));
-	return 0;
+	*elf = debug_view_begin(&sections->view);
+	*dwarf = *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
+	return *dwarf ? 0 : error_text(err, -ENOEXEC, "%s", dwarf_errmsg(-1));
 }
 
-/* The file itself where it was not stripped, else its debug file. */
-static int choose_binary(struct debug_info *info, const struct symbolizer_input *input,
-			 struct binary **chosen, struct error *err)
+static int begin_all(struct debug_info *info, struct error *err)
 {
 	int ret;
 
-	if (input->fd >= 0 && binary_open(&info->binary, input->fd, err) == 0 &&
-	    (binary_has_section(info->binary, ".debug_info") ||
-	     binary_has_section(info->binary, ".zdebug_info"))) {
-		*chosen = info->binary;
-		return 0;
-	}
-	ret = debug_file_open(&info->debug, input, err);
-	*chosen = info->debug.binary;
-	return ret;
-}
-
-/*
- * dwz moves what several files have in common into a file of its own. libdw would open whatever
- * path this file names, so it is given the right one, or the whole is left alone.
- */
-static int open_shared_part(struct debug_info *info, const struct symbolizer_input *input,
-			    struct error *err)
-{
-	const char *name;
-	const void *build_id;
-	ssize_t size = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &build_id);
-	int ret;
-
-	if (size <= 0)
-		return 0;
-	ret = debug_file_open_by_id(&info->shared, build_id, (size_t)size, input->debug_dirs, err);
-	if (ret == 0)
-		ret = check_size(info->shared.binary, err);
-	if (ret) {
-		error_wrap(err, "part shared with other files");
+	info->sections = module_files_debug(info->files, err);
+	if (!info->sections)
+		return err ? err->code : -ENOENT;
+	info->shared = module_files_shared(info->files);
+	ret = begin(info->sections, &info->elf, &info->dwarf, err);
+	if (ret || !info->shared)
 		return ret;
-	}
-	info->shared_dwarf = dwarf_begin_elf(binary_elf(info->shared.binary), DWARF_C_READ, NULL);
-	if (!info->shared_dwarf)
-		return error_text(err, -ENOENT, "part shared with other files: no DWARF");
-	dwarf_setalt(info->dwarf, info->shared_dwarf);
-	return 0;
+	ret = begin(info->shared, &info->shared_elf, &info->shared_dwarf, err);
+	if (ret)
+		error_wrap(err, "part shared with other files");
+	else
+		dwarf_setalt(info->dwarf, info->shared_dwarf);
+	return ret;
 }
 
 static void find_line_sections(struct debug_info *info)
 {
-	vec_for_each(&info->sections.rows, const struct binary_section *, it) {
-		if (strcmp(it->name, ".debug_line") == 0)
-			bytes_init(&info->line_sections.line, it->data, it->size);
-		else if (strcmp(it->name, ".debug_line_str") == 0)
-			bytes_init(&info->line_sections.line_str, it->data, it->size);
-		else if (strcmp(it->name, ".debug_str") == 0)
-			bytes_init(&info->line_sections.str, it->data, it->size);
-	}
+	const struct debug_section *at = info->sections->view.at;
+
+	bytes_init(&info->line_sections.line, at[DEBUG_LINE].data, at[DEBUG_LINE].size);
+	bytes_init(&info->line_sections.line_str, at[DEBUG_LINE_STR].data, at[DEBUG_LINE_STR].size);
+	bytes_init(&info->line_sections.str, at[DEBUG_STR].data, at[DEBUG_STR].size);
 }
 
 static int info_open(struct symbolizer **out, const struct symbolizer_input *input,
 		     struct error *err)
 {
 	_cleanup_(free_info) struct debug_info *info = xcalloc(1, sizeof(*info));
-	struct binary *binary;
+	struct error local = {0};
 	int ret;
 
 	info->base.ops = &symbolizer_dwarf;
-	info->debug.fd = info->shared.fd = -1;
-	ret = choose_binary(info, input, &binary, err);
-	if (ret == 0)
-		ret = check_size(binary, err);
+	info->files = input->files ? module_files_ref(input->files) : module_files_new(input);
+	ret = begin_all(info, &local);
+	if (ret == -ENOEXEC)
+		module_files_complain(info->files, SYMBOLS_DAMAGED);
 	if (ret)
-		return ret;
-	binary_hide_sections(binary, unused_sections);
-	info->dwarf = dwarf_begin_elf(binary_elf(binary), DWARF_C_READ, NULL);
-	if (!info->dwarf)
-		return error_text(err, -ENOENT, "%s", dwarf_errmsg(-1));
-	binary_add_debug_sections(binary, &info->sections);
+		return error_text(err, ret, "%s", local.text);
 	find_line_sections(info);
-	ret = open_shared_part(info, input, err);
-	if (ret)
-		return ret;
 	info->has_symbols = input->has_symbols;
-	info->first_vaddr = binary_first_vaddr(binary);
-	info->work.left = STEPS_PER_BYTE * binary_expanded_size(binary);
+	info->first_vaddr = info->sections->first_vaddr;
+	info->work.left = STEPS_PER_BYTE * debug_view_size(&info->sections->view);
 	units_index(info);
-	if (!info->segments.rows.count)
+	if (!info->segments.rows.count) {
+		module_files_complain(info->files, SYMBOLS_DAMAGED);
 		return error_text(err, -ENOENT, "no units with code");
+	}
 	*out = &steal(info)->base;
 	return 0;
 }
@@ -178,12 +129,11 @@ static void info_free(struct symbolizer *base)
 	memos_release(&info->names);
 	path_set_release(&info->paths);
 	arena_release(&info->arena);
-	vec_release(&info->sections.rows);
 	dwarf_end(info->dwarf);
 	dwarf_end(info->shared_dwarf);
-	debug_file_close(&info->shared);
-	debug_file_close(&info->debug);
-	binary_free(info->binary);
+	debug_view_end(info->elf);
+	debug_view_end(info->shared_elf);
+	module_files_unref(info->files);
 	free(info);
 }
 

@@ -13,19 +13,31 @@
 /* Longer names are nonsense, and nesting could make many of them out of a small file. */
 #define MAX_BUILT_NAME 2048
 
+static bool is_within(const struct debug_view *view, const char *text, bool *is_sane)
+{
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
+		const struct debug_section *s = &view->at[kind];
+		uintptr_t at = (uintptr_t)text - (uintptr_t)s->data;
+
+		if (at >= s->size)
+			continue;
+		*is_sane = memchr(text, '\0', MIN(s->size - at, MAX_TEXT));
+		return true;
+	}
+	return false;
+}
+
 /*
  * libdw hands out the last string of a section without looking for its end. Longer ones than any
  * compiler makes would cost as much again for each entry that has them.
  */
 static bool is_sane_text(const struct debug_info *info, const char *text)
 {
-	vec_for_each(&info->sections.rows, const struct binary_section *, it) {
-		uintptr_t at = (uintptr_t)text - (uintptr_t)it->data;
+	bool is_sane = false;
 
-		if (at < it->size)
-			return memchr(text, '\0', MIN(it->size - at, MAX_TEXT));
-	}
-	return true;
+	return (is_within(&info->sections->view, text, &is_sane) ||
+		(info->shared && is_within(&info->shared->view, text, &is_sane))) &&
+	       is_sane;
 }
 
 const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int name)

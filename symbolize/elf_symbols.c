@@ -10,7 +10,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/binary/binary.h"
 #include "symbolize/arena.h"
-#include "symbolize/debug_file.h"
+#include "symbolize/module_files.h"
 #include "symbolize/segments.h"
 #include "symbolize/symbolizer.h"
 
@@ -28,8 +28,9 @@ struct entry {
 
 struct symtab {
 	struct symbolizer base;
+	struct module_files *files;
 	struct binary *binary; /* NULL: the file is not at hand */
-	struct debug_file debug;
+	struct binary *separate; /* with what was stripped from it, or NULL */
 	VEC(struct entry) entries; /* by start, one each */
 	struct segments segments; /* of entries */
 	struct binary_stubs stubs; /* looked for when an address needs them */
@@ -191,18 +192,17 @@ static int symtab_open(struct symbolizer **out, const struct symbolizer_input *i
 {
 	_cleanup_(free_symtab) struct symtab *t = xcalloc(1, sizeof(*t));
 	struct binary_symbols symbols = {0};
-	int ret = -ENOENT;
+	int ret = -ENOENT, separate;
 
 	t->base.ops = &symbolizer_elf;
-	t->debug.fd = -1;
+	t->files = input->files ? module_files_ref(input->files) : module_files_new(input);
 	if (input->fd >= 0)
 		ret = binary_open(&t->binary, input->fd, err);
 	if (t->binary)
 		collect(t->binary, &symbols);
-	/* A file that was not stripped repeats nothing that its debug file does not have. */
-	if (!(t->binary && binary_has_section(t->binary, ".symtab")) &&
-	    debug_file_open(&t->debug, input, t->binary ? NULL : err) == 0)
-		collect(t->debug.binary, &symbols);
+	separate = module_files_symbols(t->files);
+	if (separate >= 0 && binary_open(&t->separate, separate, NULL) == 0)
+		collect(t->separate, &symbols);
 	/* Static programs have stubs, too, for what is chosen at run time. */
 	if (!symbols.rows.count && !find_stubs(t)) {
 		vec_release(&symbols.rows);
@@ -335,8 +335,9 @@ static void symtab_free(struct symbolizer *base)
 	vec_release(&t->entries);
 	vec_release(&t->stubs.rows);
 	arena_release(&t->names);
-	debug_file_close(&t->debug);
+	binary_free(t->separate);
 	binary_free(t->binary);
+	module_files_unref(t->files);
 	free(t);
 }
 

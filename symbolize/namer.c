@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/namer.h"
 
-#include <errno.h>
-
+#include "lib/base/alloc.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
 #include "symbolize/kallsyms.h"
+#include "symbolize/module_files.h"
 
 /* Addresses between two looks at whether to stop. */
 #define BATCH 256
@@ -48,59 +47,25 @@ void kernel_list_release(struct kernel_list *list)
 	pthread_mutex_destroy(&list->lock);
 }
 
-/* What the last and best of a module's symbolizers says when it is opened. */
-static enum symbol_reason reason_of(const struct symbolizer_input *input, int result)
-{
-	const struct module *module = input->module;
-
-	/* What there was of maps has been used already. */
-	if (module->kind == PROFILE_MODULE_ANON)
-		return module->reason == SYMBOLS_FOUND ? SYMBOLS_FOUND : SYMBOLS_NO_CODE_MAP;
-	/* No file can say more of code that the kernel made. */
-	if (result == 0 && module->kind == PROFILE_MODULE_KERNEL_DYNAMIC)
-		return SYMBOLS_FOUND;
-	if (result == 0 && module_is_kernel(module))
-		return SYMBOLS_KERNEL_NO_DEBUG_FILE;
-	if (module_is_kernel(module))
-		return SYMBOLS_KERNEL_HIDDEN;
-	if (result == 0)
-		return SYMBOLS_FOUND;
-	if (result == -EFBIG)
-		return SYMBOLS_TOO_LARGE;
-	if (input->fd < 0)
-		return text_ends_with(input->path, " (deleted)") ? SYMBOLS_DELETED
-								 : SYMBOLS_UNREADABLE;
-	return module->build_id_size ? SYMBOLS_NO_DEBUG_FILE : SYMBOLS_STRIPPED;
-}
-
-static size_t open_symbolizers(const struct name_task *task, struct symbolizer **symbolizers,
-			       struct names *names)
+static size_t open_symbolizers(const struct name_task *task, struct symbolizer **symbolizers)
 {
 	const struct symbolizer_ops *const *ops = symbolizers_for(task->input.module);
 	struct symbolizer_input input = task->input;
 	size_t count = 0;
-	int result = -ENOENT;
 
 	if (ops == for_kernel)
 		input.kallsyms = kernel_list_get(task->kernel);
 	for (; *ops && count < MAX_SYMBOLIZERS; ops++) {
 		struct error err = {0};
 
-		int ret = (*ops)->open(&symbolizers[count], &input, &err);
-
-		if (ret == 0)
+		if ((*ops)->open(&symbolizers[count], &input, &err) == 0)
 			count++;
 		else
 			log_debug("%s: %s: %s", input.path, (*ops)->name, err.text);
 		if (ret == 0 && *ops == &symbolizer_elf)
 			input.has_symbols = true;
-		/* It has no names. */
-		if (*ops != &symbolizer_fde)
-			result = ret;
 	}
 	symbolizers[count] = NULL;
-	if (input.module)
-		names->reason = reason_of(&input, result);
 	return count;
 }
 
@@ -132,16 +97,39 @@ static size_t name_batch(const struct name_task *task, struct symbolizer *const 
 	return next;
 }
 
+static void note_outcome(const struct name_task *task, size_t symbolizers, struct names *names)
+{
+	const struct module *module = task->input.module;
+	const char *path = module_files_debug_path(task->input.files);
+
+	if (!module)
+		return;
+	/* What there was of maps has been used already. */
+	if (module->kind == PROFILE_MODULE_ANON)
+		names->reason = module->reason == SYMBOLS_FOUND ? SYMBOLS_FOUND
+								: SYMBOLS_NO_CODE_MAP;
+	/* No file can say more of code that the kernel made. */
+	else if (module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && symbolizers)
+		names->reason = SYMBOLS_FOUND;
+	else if (module_is_kernel(module))
+		names->reason = symbolizers ? SYMBOLS_KERNEL_NO_DEBUG_FILE : SYMBOLS_KERNEL_HIDDEN;
+	else
+		names->reason = module_files_reason(task->input.files);
+	names->debug_path = path ? xstrdup(path) : NULL;
+}
+
 void name_places(const struct name_task *task, struct names *names)
 {
 	struct symbolizer *symbolizers[MAX_SYMBOLIZERS + 1];
-	size_t next = 0;
+	size_t next = 0, count = open_symbolizers(task, symbolizers);
 
-	if (open_symbolizers(task, symbolizers, names)) {
+	if (count) {
 		while (next < task->count && !task->should_stop(task->ctx))
 			next = name_batch(task, symbolizers, next, names);
 	}
 	names_seal(names);
+	/* Some things are missed only when they are asked for. */
+	note_outcome(task, count, names);
 	for (struct symbolizer **s = symbolizers; *s; s++)
 		(*s)->ops->free(*s);
 }

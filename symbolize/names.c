@@ -97,6 +97,7 @@ void names_apply(struct names *n, module_id module, const struct place *places, 
 
 void names_release(struct names *n)
 {
+	free(n->debug_path);
 	vec_release(&n->rows);
 	vec_release(&n->levels);
 	texts_release(&n->funcs);

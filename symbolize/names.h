@@ -34,6 +34,7 @@ struct names {
 	VEC(struct named_level) levels;
 	struct texts funcs, files;
 	enum symbol_reason reason; /* why the module has no names or lines */
+	char *debug_path; /* where its debug information is, if not in itself; or NULL */
 };
 
 /* Copies what is known about places[first … first + count), which have the same address. */

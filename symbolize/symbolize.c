@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/profile/expand.h"
+#include "symbolize/module_files.h"
 #include "symbolize/namer.h"
 #include "symbolize/workers.h"
 
@@ -66,23 +67,16 @@ static int find_kernel_list(const struct run *r)
 	return fd;
 }
 
-static void add_job(struct run *r, module_id id, const struct place *places, size_t count)
+static void add_job(struct run *r, const struct symbolizer_input *module,
+		    const struct place *places, size_t count)
 {
-	const struct module *module = id == NO_MODULE ? NULL
-						      : modules_get(&r->profile->modules, id);
+	struct symbolizer_input input = *module;
 	/* A copy, because strings move while others are interned. */
-	char *path = xstrdup(module ? strings_get(&r->profile->strings, module->path) : "[kernel]");
-	struct symbolizer_input input = {
-		.module = module,
-		.path = path,
-		.fd = -1,
-		.debug_dirs = r->options->debug_dirs,
-	};
+	char *path = xstrdup(module->path);
 
-	if (module && r->options->files && module->file_key != UINT32_MAX)
-		input.fd = file_set_find(r->options->files, module->file_key);
+	input.path = path;
+	input.files = module_files_ref(input.files);
 	vec_push(&r->jobs, (struct job){
-				   .module = id,
 				   .path = path,
 				   .task.input = input,
 				   .task.kernel = &r->kernel,
@@ -95,8 +89,19 @@ static void add_job(struct run *r, module_id id, const struct place *places, siz
 
 static void add_group(struct run *r, module_id id, const struct place *places, size_t count)
 {
+	const struct module *module = id == NO_MODULE ? NULL
+						      : modules_get(&r->profile->modules, id);
+	struct symbolizer_input input = {
+		.module = module,
+		.path = module ? strings_get(&r->profile->strings, module->path) : "[kernel]",
+		.fd = -1,
+		.search = r->options->search,
+	};
 	size_t parts = places_count_distinct(places, count) / MIN_PART;
 
+	if (module && r->options->files && module->file_key != UINT32_MAX)
+		input.fd = file_set_find(r->options->files, module->file_key);
+	input.files = module_files_new(&input);
 	if (parts > r->threads)
 		parts = r->threads;
 	for (; count; parts--) {
@@ -105,10 +110,12 @@ static void add_group(struct run *r, module_id id, const struct place *places, s
 		/* What has one address stays together. */
 		while (size < count && places[size].rva == places[size - 1].rva)
 			size++;
-		add_job(r, id, places, size);
+		add_job(r, &input, places, size);
+		vec_last(&r->jobs).module = id;
 		places += size;
 		count -= size;
 	}
+	module_files_unref(input.files);
 }
 
 static void add_jobs(struct run *r)
@@ -155,9 +162,23 @@ static void run_job(void *ctx, size_t number)
 
 	if (!should_stop(r))
 		name_places(&job->task, &job->names);
+	/* The last part of a module releases what it took. */
+	module_files_unref(job->task.input.files);
 	pthread_mutex_lock(&r->lock);
 	r->jobs_done++;
 	pthread_mutex_unlock(&r->lock);
+}
+
+static void take_reason(struct run *r, struct job *job)
+{
+	struct module *module;
+
+	if (job->names.reason == SYMBOLS_UNASKED)
+		return;
+	module = modules_get(&r->profile->modules, job->module);
+	module->reason = job->names.reason;
+	if (job->names.debug_path)
+		module->debug_file = strings_intern(&r->profile->strings, job->names.debug_path);
 }
 
 /* Also after a stop: what is named so far stays. */
@@ -166,8 +187,7 @@ static void take_job(void *ctx, size_t number)
 	struct run *r = ctx;
 	struct job *job = &r->jobs.items[number];
 
-	if (job->names.reason != SYMBOLS_UNASKED)
-		modules_get(&r->profile->modules, job->module)->reason = job->names.reason;
+	take_reason(r, job);
 	names_apply(&job->names, job->module, job->task.places, r->profile, r->expand);
 	names_release(&job->names);
 	free(job->path);

@@ -11,10 +11,11 @@
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
 #include "lib/profile/profile.h"
+#include "symbolize/debug_file.h"
 
 struct symbolize_options {
 	struct file_set *files; /* by module.file_key; NULL: none */
-	const char *const *debug_dirs; /* from --debug-dir, NULL-terminated, or NULL */
+	const struct debug_search *search; /* for debug files, or NULL */
 	unsigned int threads; /* that name side by side; 0: one for each CPU */
 	/*
 	 * Called now and then with modules (or parts of large ones) done and to do; true: stop with

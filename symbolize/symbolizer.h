@@ -35,6 +35,8 @@ struct answer {
 
 struct symbolizer;
 struct kallsyms;
+struct debug_search;
+struct module_files;
 
 /*
  * What a symbolizer needs to know about a module. Borrowed, for the symbolizer's life. Kernel
@@ -44,7 +46,9 @@ struct symbolizer_input {
 	const struct module *module; /* NULL only for kernel addresses */
 	const char *path; /* of the module, as its process saw it */
 	int fd; /* the opened file, or -1; to be read with pread() or mapped, not closed */
-	const char *const *debug_dirs; /* NULL-terminated or NULL; hold .build-id/xx/yyy.debug */
+	int root; /* of its process, an open folder, where that is another than ours; else 0 */
+	const struct debug_search *search; /* for debug files; NULL: in the system's folder alone */
+	struct module_files *files; /* found by what stands above; NULL: everybody searches anew */
 	const struct kallsyms *kallsyms; /* of kernel modules; NULL: not to be had */
 	bool has_symbols; /* the symbol table is asked before this one */
 };

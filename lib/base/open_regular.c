@@ -3,23 +3,43 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "lib/base/cleanup.h"
 
-int open_regular(const char *path)
+static int reopen_regular(int place)
 {
-	_cleanup_close_ int place = open(path, O_PATH | O_CLOEXEC);
 	char self[64];
 	struct stat st;
 	int fd;
 
-	if (place < 0 || fstat(place, &st) != 0)
+	if (fstat(place, &st) != 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENXIO;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", place);
 	fd = open(self, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
+}
+
+int open_regular(const char *path)
+{
+	_cleanup_close_ int place = open(path, O_PATH | O_CLOEXEC);
+
+	return place < 0 ? -errno : reopen_regular(place);
+}
+
+int open_regular_in(int root, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	_cleanup_close_ int place = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	return place < 0 ? -errno : reopen_regular(place);
 }

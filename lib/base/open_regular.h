@@ -9,5 +9,10 @@
  * -ENXIO where it is no regular file.
  */
 int open_regular(const char *path);
+/*
+ * The same for whom `root`, an open folder, is "/": no link and no ".." leads out of it. The path
+ * starts there whether it is absolute or not.
+ */
+int open_regular_in(int root, const char *path);
 
 #endif

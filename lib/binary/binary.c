@@ -45,47 +45,6 @@ const char *string_table_get(const struct string_table *table, uint64_t offset)
 	return offset < table->size ? table->text + offset : NULL;
 }
 
-/* What the section takes once it is inflated; headers alone are read. */
-static uint64_t section_size(Elf_Scn *scn, const GElf_Shdr *header, const char *name)
-{
-	uint64_t size = header->sh_size;
-
-	if (header->sh_type == SHT_NOBITS)
-		return 0;
-	if (header->sh_flags & SHF_COMPRESSED) {
-		GElf_Chdr compression;
-
-		if (gelf_getchdr(scn, &compression))
-			size = compression.ch_size;
-	} else if (name && strncmp(name, ".zdebug", 7) == 0) {
-		Elf_Data *data = elf_rawdata(scn, NULL);
-
-		/* The old format: "ZLIB" and the size, big-endian. */
-		if (data && data->d_buf && data->d_size >= 12) {
-			memcpy(&size, (const char *)data->d_buf + 4, sizeof(size));
-			size = __builtin_bswap64(size);
-		}
-	}
-	return size;
-}
-
-static void read_sections(struct binary *b)
-{
-	Elf_Scn *scn = NULL;
-
-	while ((scn = elf_nextscn(b->elf, scn))) {
-		GElf_Shdr header;
-		uint64_t size;
-
-		if (!gelf_getshdr(scn, &header))
-			continue;
-		size = section_size(scn, &header,
-				    string_table_get(&b->section_names, header.sh_name));
-		if (__builtin_add_overflow(b->expanded_size, size, &b->expanded_size))
-			b->expanded_size = UINT64_MAX;
-	}
-}
-
 static void read_first_vaddr(struct binary *b)
 {
 	size_t count;
@@ -143,7 +102,6 @@ int binary_open(struct binary **out, int fd, struct error *err)
 	b->machine = header.e_machine;
 	b->file_size = (uint64_t)st.st_size;
 	read_first_vaddr(b);
-	read_sections(b);
 	*out = steal(b);
 	return 0;
 }
@@ -156,11 +114,6 @@ void binary_free(struct binary *b)
 	free(b);
 }
 
-struct Elf *binary_elf(const struct binary *b)
-{
-	return b->elf;
-}
-
 uint16_t binary_machine(const struct binary *b)
 {
 	return b->machine;
@@ -169,11 +122,6 @@ uint16_t binary_machine(const struct binary *b)
 uint64_t binary_file_size(const struct binary *b)
 {
 	return b->file_size;
-}
-
-uint64_t binary_expanded_size(const struct binary *b)
-{
-	return b->expanded_size;
 }
 
 uint64_t binary_first_vaddr(const struct binary *b)
@@ -248,51 +196,4 @@ bool binary_has_section(const struct binary *b, const char *name)
 			return true;
 	}
 	return false;
-}
-
-void binary_add_debug_sections(const struct binary *b, struct binary_sections *sections)
-{
-	Elf_Scn *scn = NULL;
-
-	while ((scn = elf_nextscn(b->elf, scn))) {
-		GElf_Shdr header;
-		Elf_Data *data;
-		const char *name;
-
-		if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		name = string_table_get(&b->section_names, header.sh_name);
-		if (!name || strncmp(name, ".debug_", 7) != 0)
-			continue;
-		data = elf_rawdata(scn, NULL);
-		if (data && data->d_buf && data->d_size)
-			vec_push(&sections->rows,
-				 (struct binary_section){name, data->d_buf, data->d_size});
-	}
-}
-
-static bool is_among(const char *name, const char *const *names)
-{
-	while (*names && strcmp(*names, name) != 0)
-		names++;
-	return *names;
-}
-
-void binary_hide_sections(struct binary *b, const char *const *names)
-{
-	Elf_Scn *scn = NULL;
-
-	while ((scn = elf_nextscn(b->elf, scn))) {
-		GElf_Shdr header;
-		const char *name;
-
-		if (!gelf_getshdr(scn, &header))
-			continue;
-		name = string_table_get(&b->section_names, header.sh_name);
-		if (!name || !is_among(name, names))
-			continue;
-		/* Only in memory: the file is neither opened nor mapped for writing. */
-		header.sh_type = SHT_NOBITS;
-		gelf_update_shdr(scn, &header);
-	}
 }

@@ -43,13 +43,8 @@ int binary_open(struct binary **out, int fd, struct error *err);
 /* NULL is fine. */
 void binary_free(struct binary *b);
 
-/* libelf's handle, for libdw. It belongs to the binary. */
-struct Elf;
-struct Elf *binary_elf(const struct binary *b);
 uint16_t binary_machine(const struct binary *b);
 uint64_t binary_file_size(const struct binary *b);
-/* Bytes in all sections, compressed ones counted as large as they become. */
-uint64_t binary_expanded_size(const struct binary *b);
 /* The vaddr of the first PT_LOAD, to which RVAs are relative; 0 where there is none. */
 uint64_t binary_first_vaddr(const struct binary *b);
 /*
@@ -60,32 +55,12 @@ size_t binary_build_id(const struct binary *b, uint8_t build_id[BUILD_ID_MAX]);
 /* Is there a section of that name with bytes in the file? */
 bool binary_has_section(const struct binary *b, const char *name);
 
-/* A section with bytes in the file, as it is in memory: inflated once libdw has opened it. */
-struct binary_section {
-	const char *name;
-	const void *data;
-	size_t size;
-};
-
-struct binary_sections {
-	VEC(struct binary_section) rows;
-};
-
-/* Appends those whose name starts with ".debug_". */
-void binary_add_debug_sections(const struct binary *b, struct binary_sections *sections);
-
 /*
  * A copy of the section as it is in memory, inflated; the caller's to free. -ENOENT where there is
  * none, -EFBIG where it has more bytes than `max`, -ENOEXEC where it cannot be read.
  */
 int binary_read_section(const struct binary *b, const char *name, size_t max, uint8_t **data,
 			size_t *size, struct error *err);
-
-/*
- * libdw reads and inflates all sections of debug information at once when it opens a file. Those
- * of these names (NULL-terminated) it will find empty, if this is called before.
- */
-void binary_hide_sections(struct binary *b, const char *const *names);
 
 enum binary_binding { BINARY_LOCAL, BINARY_WEAK, BINARY_GLOBAL };
 

@@ -261,6 +261,15 @@ void debug_sections_release(struct debug_sections *s)
 	*s = (struct debug_sections){0};
 }
 
+uint64_t debug_view_size(const struct debug_view *view)
+{
+	uint64_t size = 0;
+
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++)
+		size += view->at[kind].size;
+	return size;
+}
+
 static bool add_section(Elf *elf, uint32_t type, uint32_t name, const void *bytes, size_t size)
 {
 	Elf_Scn *scn = elf_newscn(elf);

@@ -57,6 +57,9 @@ int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct 
 /* One that was never opened, or zeroed, is fine. */
 void debug_sections_release(struct debug_sections *s);
 
+/* Bytes in all of them. */
+uint64_t debug_view_size(const struct debug_view *view);
+
 /* For libdw: to be ended by debug_view_end() before the bytes go. NULL: libelf has no memory. */
 struct Elf;
 struct Elf *debug_view_begin(const struct debug_view *view);

@@ -16,7 +16,7 @@ struct string_table {
 struct binary {
 	Elf *elf;
 	struct string_table section_names;
-	uint64_t file_size, expanded_size, first_vaddr;
+	uint64_t file_size, first_vaddr;
 	uint16_t machine;
 };
 

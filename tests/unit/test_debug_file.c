@@ -7,12 +7,14 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/binary/binary.h"
 #include "symbolize/debug_file.h"
 #include "tests/unit/own_program.h"
 
@@ -21,6 +23,9 @@ struct place {
 	char *dir, *ids, *sub, *file;
 	const char *dirs[3];
 };
+
+/* With symbols and debug information. */
+#define BUILD_OF_OTHERS "tests/fuzz/corpus/dwarf/scopes-gcc-dwarf5"
 
 static void place_init(struct place *p)
 {
@@ -54,11 +59,15 @@ static void place_release(struct place *p)
 	free(p->file);
 }
 
+static enum symbol_reason last_reason;
+
 static int try_open(const struct place *p, struct debug_file *f)
 {
 	struct module module = own_module();
-	const struct symbolizer_input input = {.module = &module, .fd = -1, .debug_dirs = p->dirs};
-	int ret = debug_file_open(f, &input, NULL);
+	const struct debug_search search = {.dirs = p->dirs};
+	const struct debug_wanted wanted = {.build_id = module.build_id,
+					    .build_id_size = module.build_id_size};
+	int ret = debug_file_find(f, &wanted, &search, &last_reason);
 
 	vec_release(&module.segments);
 	return ret;
@@ -87,12 +96,14 @@ static void found_by_its_build_id(void **state)
 	(void)state;
 	place_init(&p);
 	assert_int_equal(try_open(&p, &f), -ENOENT);
+	assert_int_equal(last_reason, SYMBOLS_NO_DEBUG_FILE);
 	copy_of_own_program(p.file, INT64_MAX);
 	assert_int_equal(try_open(&p, &f), 0);
-	assert_non_null(f.binary);
+	assert_int_equal(last_reason, SYMBOLS_FOUND);
 	assert_true(f.fd >= 0);
+	assert_string_equal(f.path, p.file);
 	debug_file_close(&f);
-	assert_null(f.binary);
+	assert_int_equal(f.fd, -1);
 	debug_file_close(&f);
 	place_release(&p);
 }
@@ -113,7 +124,8 @@ static void a_symbolic_link_is_followed(void **state)
 static void names_functions_of_a_file_that_is_gone(void **state)
 {
 	struct module module = own_module();
-	struct symbolizer_input input = {.module = &module, .fd = -1};
+	struct debug_search search = {0};
+	const struct symbolizer_input input = {.module = &module, .fd = -1, .search = &search};
 	struct symbolizer *s;
 	struct answer answer;
 	struct place p;
@@ -121,7 +133,7 @@ static void names_functions_of_a_file_that_is_gone(void **state)
 	(void)state;
 	place_init(&p);
 	copy_of_own_program(p.file, INT64_MAX);
-	input.debug_dirs = p.dirs;
+	search.dirs = p.dirs;
 	answer = ask_one(&symbolizer_elf, &input, own_rva(own_mark_inner), &s);
 	assert_string_equal(answer.func, "own_outer");
 	s->ops->free(s);
@@ -134,13 +146,15 @@ static void names_functions_of_a_file_that_is_gone(void **state)
 
 static void another_build_is_refused(void **state)
 {
+	char others[PATH_MAX];
 	struct debug_file f;
 	struct place p;
 
 	(void)state;
 	place_init(&p);
-	assert_int_equal(symlink("/bin/sh", p.file), 0);
+	assert_int_equal(symlink(realpath(BUILD_OF_OTHERS, others), p.file), 0);
 	assert_int_equal(try_open(&p, &f), -ENOENT);
+	assert_int_equal(last_reason, SYMBOLS_BUILD_ID_MISMATCH);
 	place_release(&p);
 }
 
@@ -169,12 +183,17 @@ static void what_is_no_elf_file_is_refused(void **state)
 static void build_ids_that_make_no_path(void **state)
 {
 	const uint8_t id[64] = {0};
+	const struct debug_search search = {0};
+	struct debug_wanted wanted = {.build_id = id};
 	struct debug_file f;
 
 	(void)state;
-	assert_int_equal(debug_file_open_by_id(&f, id, 0, NULL, NULL), -ENOENT);
-	assert_int_equal(debug_file_open_by_id(&f, id, 1, NULL, NULL), -ENOENT);
-	assert_int_equal(debug_file_open_by_id(&f, id, sizeof(id), NULL, NULL), -ENOENT);
+	assert_int_equal(debug_file_find(&f, &wanted, &search, &last_reason), -ENOENT);
+	assert_int_equal(last_reason, SYMBOLS_STRIPPED);
+	wanted.build_id_size = 1;
+	assert_int_equal(debug_file_find(&f, &wanted, &search, &last_reason), -ENOENT);
+	wanted.build_id_size = sizeof(id);
+	assert_int_equal(debug_file_find(&f, &wanted, &search, &last_reason), -ENOENT);
 	debug_file_close(&f);
 }
 

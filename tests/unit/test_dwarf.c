@@ -18,6 +18,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/binary/binary.h"
+#include "symbolize/debug_file.h"
 #include "tests/unit/own_program.h"
 
 #define GCC "tests/fuzz/corpus/dwarf/scopes-gcc"
@@ -148,8 +149,8 @@ static void check_mark(const char *path, const char *const *debug_dirs, const ch
 {
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const struct symbolizer_input input = {
-		.module = &module, .fd = fd, .debug_dirs = debug_dirs};
+	const struct debug_search search = {.dirs = debug_dirs};
+	const struct symbolizer_input input = {.module = &module, .fd = fd, .search = &search};
 	struct symbolizer *s;
 	struct answer answer;
 
@@ -240,7 +241,7 @@ static void parts_shared_by_several_files(void **state)
 {
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
 	_cleanup_close_ int fd = open(DWZ, O_RDONLY | O_CLOEXEC);
-	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct symbolizer_input input = {.module = &module, .fd = fd};
 	struct symbolizer *s;
 	struct debug_dir d;
 	const char *dirs[2] = {d.dir, NULL};
@@ -249,8 +250,11 @@ static void parts_shared_by_several_files(void **state)
 	debug_dir_init(&d, DWZ "-shared");
 	check_gcc_scopes_with(DWZ, dirs);
 	debug_dir_release(&d);
-	/* The file names the other one, which lies beside it: that would be any file. */
 	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), -ENOENT);
+	/* The file names the other one, which lies beside it. */
+	input.path = DWZ;
+	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), 0);
+	s->ops->free(s);
 }
 
 /* A few bytes that claim to become a terabyte. */

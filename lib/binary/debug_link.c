@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/binary/debug_link.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+
+#define MAX_LINK_SECTION 8192
+#define CRC_POLYNOMIAL 0xedb88320u
+#define READ_SIZE ((size_t)256 << 10)
+
+bool debug_link_parse(struct debug_link *link, const void *data, size_t size)
+{
+	struct bytes b;
+	const char *name;
+
+	bytes_init(&b, data, size);
+	name = bytes_cstr(&b);
+	bytes_align(&b, 4);
+	link->crc = bytes_u32(&b);
+	if (b.failed || !*name || strlen(name) >= sizeof(link->name))
+		return false;
+	/* It is looked for in certain folders, and nowhere else. */
+	if (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return false;
+	memcpy(link->name, name, strlen(name) + 1);
+	return true;
+}
+
+bool alt_link_parse(struct alt_link *link, const void *data, size_t size)
+{
+	struct bytes b;
+	const char *path;
+
+	bytes_init(&b, data, size);
+	path = bytes_cstr(&b);
+	link->build_id_size = bytes_left(&b);
+	if (b.failed || !*path || strlen(path) >= sizeof(link->path) || !link->build_id_size ||
+	    link->build_id_size > sizeof(link->build_id))
+		return false;
+	memcpy(link->path, path, strlen(path) + 1);
+	memcpy(link->build_id, bytes_take(&b, link->build_id_size), link->build_id_size);
+	return true;
+}
+
+bool debug_link_read(struct debug_link *link, const struct binary *b)
+{
+	_cleanup_free_ uint8_t *data = NULL;
+	size_t size;
+
+	return binary_read_section(b, ".gnu_debuglink", MAX_LINK_SECTION, &data, &size, NULL) ==
+		       0 &&
+	       debug_link_parse(link, data, size);
+}
+
+bool alt_link_read(struct alt_link *link, const struct binary *b)
+{
+	_cleanup_free_ uint8_t *data = NULL;
+	size_t size;
+
+	return binary_read_section(b, ".gnu_debugaltlink", MAX_LINK_SECTION, &data, &size, NULL) ==
+		       0 &&
+	       alt_link_parse(link, data, size);
+}
+
+/* tables[n][byte]: what a byte does that n more bytes follow. */
+static uint32_t tables[8][256];
+static pthread_once_t tables_made = PTHREAD_ONCE_INIT;
+
+static void make_tables(void)
+{
+	for (uint32_t byte = 0; byte < 256; byte++) {
+		uint32_t crc = byte;
+
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc & 1 ? crc >> 1 ^ CRC_POLYNOMIAL : crc >> 1;
+		tables[0][byte] = crc;
+	}
+	for (int n = 1; n < 8; n++) {
+		for (int byte = 0; byte < 256; byte++) {
+			uint32_t crc = tables[n - 1][byte];
+
+			tables[n][byte] = crc >> 8 ^ tables[0][crc & 255];
+		}
+	}
+}
+
+uint32_t crc32_add(uint32_t crc, const void *data, size_t size)
+{
+	struct bytes b;
+
+	pthread_once(&tables_made, make_tables);
+	bytes_init(&b, data, size);
+	crc = ~crc;
+	while (bytes_left(&b) >= 8) {
+		uint32_t low = bytes_u32(&b) ^ crc, high = bytes_u32(&b);
+
+		crc = tables[7][low & 255] ^ tables[6][low >> 8 & 255] ^
+		      tables[5][low >> 16 & 255] ^ tables[4][low >> 24] ^ tables[3][high & 255] ^
+		      tables[2][high >> 8 & 255] ^ tables[1][high >> 16 & 255] ^
+		      tables[0][high >> 24];
+	}
+	while (bytes_left(&b))
+		crc = crc >> 8 ^ tables[0][(crc ^ bytes_u8(&b)) & 255];
+	return ~crc;
+}
+
+int crc32_of_file(int fd, uint64_t max_size, uint64_t deadline_ns, uint32_t *crc)
+{
+	_cleanup_free_ uint8_t *buf = xmalloc(READ_SIZE);
+	uint64_t done = 0;
+
+	*crc = 0;
+	for (;;) {
+		ssize_t n = pread(fd, buf, READ_SIZE, (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : 0;
+		done += (uint64_t)n;
+		if (done > max_size)
+			return -EFBIG;
+		if (deadline_ns && clock_monotonic_ns() > deadline_ns)
+			return -ETIME;
+		*crc = crc32_add(*crc, buf, (size_t)n);
+	}
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/module_files.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/binary/binary.h"
+#include "lib/binary/debug_link.h"
+#include "lib/binary/unpack.h"
+#include "lib/profile/symbol_reason.h"
+
+#define DELETED " (deleted)"
+/* MiniDebugInfo holds names of functions alone; the largest are some megabytes. */
+#define MAX_MINI_PACKED ((size_t)64 << 20)
+#define MAX_MINI ((uint64_t)256 << 20)
+#define MAX_MINI_NS 3000000000ull
+
+struct module_files {
+	struct symbolizer_input input;
+	char *path; /* as the process saw it, also when it was deleted since */
+	pthread_mutex_t lock; /* of all that follows */
+	unsigned int references;
+	bool was_searched, was_read;
+	bool has_debug, has_symbols; /* the own file */
+	struct debug_file debug;
+	int mini;
+	struct debug_sections sections, shared;
+	enum symbol_reason reason;
+	struct error error; /* why there are no sections */
+};
+
+struct module_files *module_files_new(const struct symbolizer_input *input)
+{
+	struct module_files *f = xcalloc(1, sizeof(*f));
+	size_t size = input->path ? strlen(input->path) : 0;
+
+	f->input = *input;
+	f->input.files = NULL;
+	if (size && text_ends_with(input->path, DELETED))
+		size -= strlen(DELETED);
+	f->path = size ? xstrndup(input->path, size) : NULL;
+	pthread_mutex_init(&f->lock, NULL);
+	f->references = 1;
+	f->debug = (struct debug_file){.fd = -1};
+	f->mini = -1;
+	return f;
+}
+
+struct module_files *module_files_ref(struct module_files *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->references++;
+	pthread_mutex_unlock(&f->lock);
+	return f;
+}
+
+void module_files_unref(struct module_files *f)
+{
+	bool is_last;
+
+	if (!f)
+		return;
+	pthread_mutex_lock(&f->lock);
+	is_last = --f->references == 0;
+	pthread_mutex_unlock(&f->lock);
+	if (!is_last)
+		return;
+	debug_sections_release(&f->sections);
+	debug_sections_release(&f->shared);
+	debug_file_close(&f->debug);
+	if (f->mini >= 0)
+		close(f->mini);
+	pthread_mutex_destroy(&f->lock);
+	free(f->path);
+	free(f);
+}
+
+static const struct debug_search *search_of(const struct module_files *f)
+{
+	static const struct debug_search none;
+
+	return f->input.search ? f->input.search : &none;
+}
+
+/* A few symbols that were left in the file as a file of its own, packed with xz. */
+static int open_mini(const struct binary *own)
+{
+	_cleanup_free_ uint8_t *packed = NULL;
+	struct error err = {0};
+	size_t size;
+	int fd;
+
+	if (binary_read_section(own, ".gnu_debugdata", MAX_MINI_PACKED, &packed, &size, NULL) != 0)
+		return -1;
+	fd = unpack_to_file(PACKING_XZ, packed, size, MAX_MINI, clock_monotonic_ns() + MAX_MINI_NS,
+			    &err);
+	if (fd < 0)
+		log_debug(".gnu_debugdata: %s", err.text);
+	return fd < 0 ? -1 : fd;
+}
+
+static void search_without_own(struct module_files *f)
+{
+	const struct module *module = f->input.module;
+	const struct debug_wanted wanted = {
+		.build_id = module->build_id,
+		.build_id_size = module->build_id_size,
+		.path = f->path,
+		.root = f->input.root,
+	};
+
+	if (debug_file_find(&f->debug, &wanted, search_of(f), &f->reason) == 0 || f->input.fd >= 0)
+		return;
+	if (f->reason == SYMBOLS_NO_DEBUG_FILE || f->reason == SYMBOLS_STRIPPED)
+		f->reason = text_ends_with(f->input.path ? f->input.path : "", DELETED)
+				    ? SYMBOLS_DELETED
+				    : SYMBOLS_UNREADABLE;
+}
+
+static void search_with_own(struct module_files *f, const struct binary *own)
+{
+	struct debug_link link;
+	uint8_t build_id[BUILD_ID_MAX];
+	struct debug_wanted wanted = {
+		.build_id = build_id,
+		.build_id_size = binary_build_id(own, build_id),
+		.path = f->path,
+		.root = f->input.root,
+	};
+
+	f->has_debug = binary_has_section(own, ".debug_info") ||
+		       binary_has_section(own, ".zdebug_info");
+	f->has_symbols = binary_has_section(own, ".symtab");
+	if (f->has_debug) {
+		f->reason = SYMBOLS_FOUND;
+		return;
+	}
+	if (debug_link_read(&link, own))
+		wanted.link = &link;
+	if (debug_file_find(&f->debug, &wanted, search_of(f), &f->reason) != 0 && !f->has_symbols)
+		f->mini = open_mini(own);
+}
+
+/* With the lock held. */
+static void search(struct module_files *f)
+{
+	struct error err = {0};
+	struct binary *own = NULL;
+
+	if (f->was_searched)
+		return;
+	f->was_searched = true;
+	if (f->input.fd >= 0 && binary_open(&own, f->input.fd, &err) == 0)
+		search_with_own(f, own);
+	else
+		search_without_own(f);
+	binary_free(own);
+}
+
+static int read_shared(struct module_files *f, int fd)
+{
+	struct debug_wanted wanted = {.path = f->debug.path ? f->debug.path : f->path,
+				      .root = f->debug.path ? f->debug.root : f->input.root};
+	struct debug_file file = {.fd = -1};
+	enum symbol_reason reason;
+	struct binary *b = NULL;
+	struct alt_link link;
+	bool has_link;
+	int ret;
+
+	if (binary_open(&b, fd, &f->error) != 0)
+		return f->error.code;
+	has_link = alt_link_read(&link, b);
+	binary_free(b);
+	if (!has_link)
+		return 0;
+	wanted.build_id = link.build_id;
+	wanted.build_id_size = link.build_id_size;
+	wanted.alt_path = link.path;
+	ret = debug_file_find(&file, &wanted, search_of(f), &reason);
+	if (ret == 0) {
+		ret = debug_sections_open(&f->shared, file.fd, false, &f->error);
+		error_wrap(&f->error, "%s", file.path);
+	} else {
+		f->reason = SYMBOLS_NO_SHARED_PART;
+		error_text(&f->error, ret, "%s: part shared with other files: %s", link.path,
+			   symbol_reason_text(reason));
+	}
+	debug_file_close(&file);
+	return ret;
+}
+
+static enum symbol_reason reason_of(int result)
+{
+	switch (result) {
+	case -EFBIG:
+	case -ENOMEM:
+		return SYMBOLS_TOO_LARGE;
+	case -ENOENT:
+		return SYMBOLS_NO_DEBUG_FILE;
+	default:
+		return SYMBOLS_DAMAGED;
+	}
+}
+
+/* With the lock held. */
+static void read_sections(struct module_files *f)
+{
+	int fd, ret;
+
+	if (f->was_read)
+		return;
+	f->was_read = true;
+	search(f);
+	fd = f->has_debug ? f->input.fd : f->debug.fd;
+	if (fd < 0) {
+		error_text(&f->error, -ENOENT, "%s", symbol_reason_text(f->reason));
+		return;
+	}
+	ret = debug_sections_open(&f->sections, fd, false, &f->error);
+	if (ret == 0)
+		ret = read_shared(f, fd);
+	if (ret == 0)
+		return;
+	if (f->reason == SYMBOLS_FOUND)
+		f->reason = reason_of(ret);
+	debug_sections_release(&f->sections);
+}
+
+int module_files_own(const struct module_files *f)
+{
+	return f->input.fd;
+}
+
+int module_files_symbols(struct module_files *f)
+{
+	int fd;
+
+	pthread_mutex_lock(&f->lock);
+	search(f);
+	fd = f->has_symbols ? -1 : f->debug.fd >= 0 ? f->debug.fd : f->mini;
+	pthread_mutex_unlock(&f->lock);
+	return fd;
+}
+
+const struct debug_sections *module_files_debug(struct module_files *f, struct error *err)
+{
+	const struct debug_sections *sections;
+
+	pthread_mutex_lock(&f->lock);
+	read_sections(f);
+	sections = f->sections.source ? &f->sections : NULL;
+	if (!sections)
+		error_text(err, f->error.code, "%s", f->error.text);
+	pthread_mutex_unlock(&f->lock);
+	return sections;
+}
+
+const struct debug_sections *module_files_shared(struct module_files *f)
+{
+	const struct debug_sections *sections;
+
+	pthread_mutex_lock(&f->lock);
+	read_sections(f);
+	sections = f->shared.source ? &f->shared : NULL;
+	pthread_mutex_unlock(&f->lock);
+	return sections;
+}
+
+void module_files_complain(struct module_files *f, enum symbol_reason reason)
+{
+	pthread_mutex_lock(&f->lock);
+	if (f->reason == SYMBOLS_FOUND)
+		f->reason = reason;
+	pthread_mutex_unlock(&f->lock);
+}
+
+enum symbol_reason module_files_reason(struct module_files *f)
+{
+	enum symbol_reason reason;
+
+	pthread_mutex_lock(&f->lock);
+	reason = f->reason;
+	pthread_mutex_unlock(&f->lock);
+	return reason;
+}
+
+const char *module_files_debug_path(struct module_files *f)
+{
+	const char *path;
+
+	pthread_mutex_lock(&f->lock);
+	path = f->sections.source ? f->debug.path : NULL;
+	pthread_mutex_unlock(&f->lock);
+	return path;
+}

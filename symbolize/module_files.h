@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files that say something about one module: found, opened and unpacked once, when somebody
+ * asks, however many workers name parts of the module. What is handed out lives as long as the
+ * reference to the whole.
+ */
+#ifndef PROF_SYMBOLIZE_MODULE_FILES_H
+#define PROF_SYMBOLIZE_MODULE_FILES_H
+
+#include "lib/binary/debug_sections.h"
+#include "symbolize/debug_file.h"
+#include "symbolize/symbolizer.h"
+
+struct module_files;
+
+/* With one reference. The input is copied, but for what it points to, which stays the caller's. */
+struct module_files *module_files_new(const struct symbolizer_input *input);
+struct module_files *module_files_ref(struct module_files *f);
+/* From any thread; NULL is fine. */
+void module_files_unref(struct module_files *f);
+
+/* The module's own file, or -1. */
+int module_files_own(const struct module_files *f);
+/* Another file with the symbols that were stripped from the own one, or -1. */
+int module_files_symbols(struct module_files *f);
+/*
+ * Where functions and lines are: in the own file or in another one. NULL and why there is none:
+ * -ENOENT, -EFBIG, -ENOMEM or -ENOEXEC.
+ */
+const struct debug_sections *module_files_debug(struct module_files *f, struct error *err);
+/* The part that dwz moved into a file shared with others; NULL where nothing was moved. */
+const struct debug_sections *module_files_shared(struct module_files *f);
+/* What somebody found out who read what was found. The first to complain is heard. */
+void module_files_complain(struct module_files *f, enum symbol_reason reason);
+/* What became of the search, once module_files_debug() was called. */
+enum symbol_reason module_files_reason(struct module_files *f);
+/* Where the debug information is, where that is not the module's own file; else NULL. */
+const char *module_files_debug_path(struct module_files *f);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/marked_program.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/binary/binary.h"
+#include "symbolize/module_files.h"
+#include "symbolize/symbolizer.h"
+
+#define MAX_DEPTH 3
+
+struct expected {
+	const char *mark;
+	size_t depth;
+	struct location chain[MAX_DEPTH];
+};
+
+/* As they stand in the sources. */
+static const struct expected expectations[] = {
+	{"mark_one_inner",
+	 3,
+	 {{"one_outer", "one.c", 19}, {"one_middle", "one.c", 12}, {"one_inner", "one.c", 7}}},
+	{"mark_one_outer", 1, {{"one_outer", "one.c", 18}}},
+	{"mark_one_apart", 1, {{"one_apart", "one.c", 27}}},
+	{"mark_two_inner", 2, {{"two_outer", "two.c", 20}, {"two_inner", "two.c", 10}}},
+	{"mark_two_outer", 1, {{"two_outer", "two.c", 24}}},
+};
+
+struct opened {
+	struct module module;
+	struct debug_search search;
+	struct symbolizer_input input;
+	char *path;
+};
+
+static void open_input(struct opened *o, const struct scratch *s, const struct marked *m)
+{
+	struct binary_summary summary;
+	int fd = scratch_open(s, m->name);
+
+	*o = (struct opened){.module = {.kind = PROFILE_MODULE_FILE},
+			     .search = {.dirs = m->dirs, .cache = m->cache, .fetcher = m->fetcher}};
+	assert_int_equal(binary_summarize(fd, &summary, NULL), 0);
+	memcpy(o->module.build_id, summary.build_id, summary.build_id_size);
+	o->module.build_id_size = summary.build_id_size;
+	binary_summary_release(&summary);
+	o->path = m->path ? xstrdup(m->path) : scratch_path(s, m->name);
+	o->input = (struct symbolizer_input){.module = &o->module,
+					     .path = o->path,
+					     .fd = fd,
+					     .root = m->root,
+					     .search = &o->search};
+	o->input.files = module_files_new(&o->input);
+}
+
+static void close_input(struct opened *o)
+{
+	module_files_unref(o->input.files);
+	close(o->input.fd);
+	free(o->path);
+}
+
+static void check_chain(const struct expected *expected, const struct answer *answer)
+{
+	if (answer->depth != expected->depth)
+		fail_msg("%s: %zu functions, not %zu", expected->mark, answer->depth,
+			 expected->depth);
+	for (size_t i = 0; i < expected->depth; i++) {
+		const struct location *got = &answer->chain[i], *wanted = &expected->chain[i];
+
+		assert_non_null(got->func);
+		assert_string_equal(got->func, wanted->func);
+		assert_non_null(got->file);
+		if (!text_ends_with(got->file, wanted->file) || got->line != wanted->line)
+			fail_msg("%s: %s:%u, not %s:%u", expected->mark, got->file, got->line,
+				 wanted->file, wanted->line);
+	}
+}
+
+enum symbol_reason marked_check(const struct scratch *s, const struct marked *m)
+{
+	struct opened o;
+	struct symbolizer *dwarf;
+	enum symbol_reason reason;
+
+	open_input(&o, s, m);
+	if (symbolizer_dwarf.open(&dwarf, &o.input, NULL) == 0) {
+		for (size_t i = 0; i < sizeof(expectations) / sizeof(*expectations); i++) {
+			const struct expected *expected = &expectations[i];
+			uint64_t rva = scratch_rva(s, m->symbols ? m->symbols : m->name,
+						   expected->mark);
+			struct answer answer = {0};
+
+			dwarf->ops->lookup(dwarf, &rva, 1, &answer);
+			if (module_files_reason(o.input.files) == SYMBOLS_FOUND)
+				check_chain(expected, &answer);
+		}
+		dwarf->ops->free(dwarf);
+	}
+	reason = module_files_reason(o.input.files);
+	close_input(&o);
+	return reason;
+}
+
+bool marked_has_symbols(const struct scratch *s, const struct marked *m)
+{
+	uint64_t rva = scratch_rva(s, m->symbols ? m->symbols : m->name, "mark_one_outer");
+	struct answer answer = {0};
+	struct symbolizer *elf;
+	struct opened o;
+	bool is_named = false;
+
+	open_input(&o, s, m);
+	if (symbolizer_elf.open(&elf, &o.input, NULL) == 0) {
+		elf->ops->lookup(elf, &rva, 1, &answer);
+		is_named = answer.func && strcmp(answer.func, "one_outer") == 0;
+		elf->ops->free(elf);
+	}
+	close_input(&o);
+	return is_named;
+}

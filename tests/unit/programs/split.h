@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Two units whose code is small, inlined, and marked with symbols. */
+#define MARK(name) __asm__ volatile(".globl " #name "\n" #name ": nop")
+#define INLINED static inline __attribute__((always_inline))
+#define FUNCTION __attribute__((noinline, used))
+
+INLINED void shared_inner(volatile int *n)
+{
+	*n += 3;
+}

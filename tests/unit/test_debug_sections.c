@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/binary/binary.h"
+#include "lib/binary/debug_sections.h"
+#include "tests/unit/marked_program.h"
+
+static int setup(void **state)
+{
+	static struct scratch s;
+
+	scratch_init(&s);
+	marked_build(&s, "plain", "gcc -g");
+	*state = &s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	scratch_release(*state);
+	return 0;
+}
+
+static void open_sections(struct debug_sections *s, const struct scratch *scratch, const char *name)
+{
+	_cleanup_close_ int fd = scratch_open(scratch, name);
+
+	assert_int_equal(debug_sections_open(s, fd, false, NULL), 0);
+}
+
+static void check_equal(const struct debug_view *a, const struct debug_view *b)
+{
+	assert_int_equal(debug_view_size(a), debug_view_size(b));
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
+		assert_int_equal(a->at[kind].size, b->at[kind].size);
+		if (a->at[kind].size)
+			assert_memory_equal(a->at[kind].data, b->at[kind].data, a->at[kind].size);
+	}
+}
+
+static void check_compressed(const struct scratch *scratch, const char *how, const char *name)
+{
+	struct debug_sections plain, compressed;
+	_cleanup_close_ int fd = -1;
+
+	/* Large enough for every section to be worth it. */
+	scratch_run(scratch,
+		    "gcc -g -O2 -c $SRC/symbolize/dwarf_names.c -I $SRC -D_GNU_SOURCE "
+		    "-o big.o && gcc -shared -nostdlib big.o -Wl,--unresolved-symbols="
+		    "ignore-all -o big && objcopy --compress-debug-sections=%s big %s",
+		    how, name);
+	open_sections(&plain, scratch, "big");
+	open_sections(&compressed, scratch, name);
+	check_equal(&plain.view, &compressed.view);
+	debug_sections_release(&compressed);
+	debug_sections_release(&plain);
+	assert_null(plain.source);
+}
+
+static void all_compressions_give_the_same(void **state)
+{
+	check_compressed(*state, "zlib", "zlib");
+	check_compressed(*state, "zlib-gnu", "zdebug");
+	check_compressed(*state, "zstd", "zstd");
+}
+
+static void files_without_debug_information(void **state)
+{
+	const struct scratch *scratch = *state;
+	struct debug_sections s;
+	_cleanup_close_ int fd = -1, text = memfd_create("text", MFD_CLOEXEC);
+
+	scratch_run(scratch, "strip -g plain -o stripped");
+	fd = scratch_open(scratch, "stripped");
+	assert_int_equal(debug_sections_open(&s, fd, false, NULL), -ENOENT);
+	debug_sections_release(&s);
+	assert_int_equal(debug_sections_open(&s, text, false, NULL), -ENOEXEC);
+	assert_int_equal(debug_sections_open(&s, -1, false, NULL), -EBADF);
+	debug_sections_release(&s);
+}
+
+/* Changes the header of the first compressed section, or a byte of its data. */
+static int damaged(const struct scratch *scratch, const char *name, size_t at, uint64_t value,
+		   size_t size)
+{
+	_cleanup_close_ int seed = scratch_open(scratch, name);
+	int copy = memfd_create("copy", MFD_CLOEXEC);
+	static char data[1 << 20];
+	ssize_t length = read(seed, data, sizeof(data));
+	Elf64_Ehdr header;
+
+	assert_true(length > 0 && length < (ssize_t)sizeof(data));
+	memcpy(&header, data, sizeof(header));
+	for (size_t i = 0; i < header.e_shnum; i++) {
+		Elf64_Shdr section;
+
+		memcpy(&section, data + header.e_shoff + i * sizeof(section), sizeof(section));
+		if (section.sh_flags & SHF_COMPRESSED) {
+			memcpy(data + section.sh_offset + at, &value, size);
+			break;
+		}
+	}
+	assert_int_equal(write(copy, data, (size_t)length), length);
+	return copy;
+}
+
+static void check_damaged(const struct scratch *scratch, const char *name, size_t at,
+			  uint64_t value, size_t size, int wanted)
+{
+	_cleanup_close_ int fd = damaged(scratch, name, at, value, size);
+	struct debug_sections s;
+
+	assert_int_equal(debug_sections_open(&s, fd, false, NULL), wanted);
+	debug_sections_release(&s);
+}
+
+static void damage_is_found(void **state)
+{
+	static const char *const names[] = {"zlib", "zstd"};
+
+	for (size_t i = 0; i < 2; i++) {
+		const size_t size_at = offsetof(Elf64_Chdr, ch_size);
+
+		/* Becomes a terabyte; more than there is; less. */
+		check_damaged(*state, names[i], size_at, 1ull << 40, 8, -EFBIG);
+		check_damaged(*state, names[i], size_at, 4000000, 8, -ENOEXEC);
+		check_damaged(*state, names[i], size_at, 10, 8, -ENOEXEC);
+		check_damaged(*state, names[i], size_at, 0, 8, -ENOEXEC);
+		check_damaged(*state, names[i], 0, 77, 4, -ENOEXEC);
+		check_damaged(*state, names[i], sizeof(Elf64_Chdr) + 40, 0xffffffff, 8, -ENOEXEC);
+		check_damaged(*state, names[i], sizeof(Elf64_Chdr), 0, 8, -ENOEXEC);
+	}
+}
+
+static void strings_end_in_their_section(void **state)
+{
+	_cleanup_close_ int seed = open("tests/fuzz/corpus/dwarf/unterminated-line-str",
+					O_RDONLY | O_CLOEXEC);
+	struct debug_sections s;
+	const struct debug_section *strings = &s.view.at[DEBUG_LINE_STR];
+
+	(void)state;
+	assert_true(seed >= 0);
+	assert_int_equal(debug_sections_open(&s, seed, false, NULL), 0);
+	assert_true(!strings->size || strings->data[strings->size - 1] == '\0');
+	debug_sections_release(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_compressions_give_the_same),
+		cmocka_unit_test(files_without_debug_information),
+		cmocka_unit_test(damage_is_found),
+		cmocka_unit_test(strings_end_in_their_section),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -24,6 +24,9 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+/* What prof runs itself as to download debug files; not for users. */
+#define COMMAND_FETCH "--fetch-debug-files"
+
 extern const struct command command_record, command_attach, command_check, command_symbolize;
 
 /*

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "symbolize/debug_fetch.h"
 
 static const struct command *const commands[] = {
 	&command_record,
@@ -83,6 +84,8 @@ static int run(int argc, char **argv)
 		printf("prof %s\n", PROF_VERSION);
 		return 0;
 	}
+	if (strcmp(argv[1], COMMAND_FETCH) == 0)
+		return debug_fetch_serve();
 	if (strcmp(argv[1], "help") == 0)
 		return run_help(argc - 1, argv + 1);
 	if (argv[1][0] == '-') {

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/find_names.h"
 #include "cmd/kernel_names.h"
 #include "cmd/meta.h"
 #include "cmd/naming.h"
 #include "cmd/privileges.h"
-#include "cmd/progress.h"
 #include "cmd/ready.h"
 #include "cmd/report.h"
 #include "cmd/signals.h"
@@ -30,7 +30,6 @@
 #include "lib/live/recorder.h"
 #include "lib/session/session.h"
 #include "symbolize/sources.h"
-#include "symbolize/symbolize.h"
 
 /* Where records never cease, command and signals are looked after once in so many of them. */
 #define RECORDS_PER_LOOK 4096
@@ -46,7 +45,6 @@ struct pipeline {
 	struct recorder *recorder;
 	struct profile *profile;
 	struct session *session;
-	struct progress progress;
 	struct naming naming;
 	struct sources_stats sources;
 	int status; /* of prof's own failures after the command ran; 0: none */
@@ -273,34 +271,27 @@ static void drain(struct pipeline *p)
 		recording_failed(p, &err);
 }
 
-static bool on_progress(void *ctx, size_t done, size_t count)
+static bool is_hurried(void *ctx)
 {
 	struct pipeline *p = ctx;
 
-	progress_naming(&p->progress, done, count);
 	return supervisor_is_hurried(&p->supervisor);
 }
 
 static void name_frames(struct pipeline *p)
 {
-	const struct output_options *output = p->options->output;
-	const struct debug_search search = {
-		.dirs = output->debug_dirs.items,
-		.owner = &p->owner,
-	};
-	struct symbolize_options options = {
+	const struct find_names_options options = {
+		.output = p->options->output,
 		.files = recorder_source(p->recorder)->files,
-		.search = &search,
-		.progress = on_progress,
+		.owner = &p->owner,
+		.should_stop = is_hurried,
 		.ctx = p,
 	};
 
-	if (output->no_symbols)
+	if (p->options->output->no_symbols)
 		return;
-	progress_init(&p->progress, output->quiet);
 	kernel_names_gather(p->profile, p->recorder);
-	symbolize_profile(p->profile, &options);
-	progress_erase(&p->progress);
+	find_names(p->profile, &options);
 }
 
 static void add_sources(struct pipeline *p)

@@ -15,6 +15,8 @@ struct progress {
 
 void progress_init(struct progress *progress, bool quiet);
 void progress_naming(struct progress *progress, size_t done, size_t count);
+/* Bytes; size 0: unknown. */
+void progress_download(struct progress *progress, const char *path, uint64_t done, uint64_t size);
 void progress_erase(struct progress *progress);
 
 #endif

@@ -9,7 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/naming.h"
 #include "cmd/output_options.h"
-#include "cmd/progress.h"
+#include "cmd/find_names.h"
 #include "cmd/signals.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -22,7 +22,6 @@
 #include "lib/rewrite/rewrite.h"
 #include "symbolize/module_file.h"
 #include "symbolize/sources.h"
-#include "symbolize/symbolize.h"
 
 /* More text than a browser could load. */
 #define TEXT_MAX ((size_t)1 << 30)
@@ -37,7 +36,6 @@ struct symbolize_command {
 	struct rewrite *rewrite;
 	struct file_set *files;
 	struct signals signals;
-	struct progress progress;
 	struct sources_stats sources;
 	struct naming naming;
 	int signal; /* that ended it; 0: none */
@@ -258,12 +256,11 @@ static bool is_complete(const struct profile *p)
 	return true;
 }
 
-static bool on_progress(void *ctx, size_t done, size_t count)
+static bool is_stopped(void *ctx)
 {
 	struct symbolize_command *c = ctx;
 	struct signal_event event;
 
-	progress_naming(&c->progress, done, count);
 	if (!c->signal && signals_next(&c->signals, &event))
 		c->signal = event.signal;
 	return c->signal;
@@ -272,23 +269,18 @@ static bool on_progress(void *ctx, size_t done, size_t count)
 static void name_frames(struct symbolize_command *c)
 {
 	struct profile *p = rewrite_profile(c->rewrite);
-	/* As the owner, as all that this command does. */
-	const struct debug_search search = {.dirs = c->output.debug_dirs.items};
-	struct symbolize_options options = {
+	const struct find_names_options options = {
+		.output = &c->output,
 		.files = c->files,
-		.search = &search,
-		.progress = on_progress,
+		.should_stop = is_stopped,
 		.ctx = c,
 	};
-
 	_cleanup_free_ enum symbol_reason *reasons = xcalloc(p->modules.rows.count + 1,
 							     sizeof(*reasons));
 
 	for (size_t i = 0; i < p->modules.rows.count; i++)
 		reasons[i] = p->modules.rows.items[i].reason;
-	progress_init(&c->progress, c->output.quiet);
-	symbolize_profile(p, &options);
-	progress_erase(&c->progress);
+	find_names(p, &options);
 	restore_reasons(p, reasons);
 	p->meta.symbolicated = is_complete(p);
 }

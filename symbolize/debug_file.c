@@ -15,8 +15,8 @@
 #include "lib/binary/debug_link.h"
 #include "lib/binary/unpack.h"
 #include "lib/profile/symbol_reason.h"
+#include "symbolize/debug_fetch.h"
 
-#define SYSTEM_DIR "/usr/lib/debug"
 /* For the checksum of one file, and to unpack one; a gigabyte takes a second. */
 #define MAX_CRC_BYTES ((uint64_t)4 << 30)
 #define MAX_PACKED ((off_t)256 << 20)
@@ -156,7 +156,7 @@ static bool try_build_id(struct hunt *h)
 		if (try_build_id_in(h, *dirs))
 			return true;
 	}
-	return try_build_id_in(h, SYSTEM_DIR) || (h->root <= 0 && try_cache(h));
+	return try_build_id_in(h, DEBUG_SYSTEM_DIR) || (h->root <= 0 && try_cache(h));
 }
 
 static bool try_link(struct hunt *h)
@@ -166,7 +166,7 @@ static bool try_link(struct hunt *h)
 	static const char *const patterns[] = {
 		"%2$.*1$s/%3$s",
 		"%2$.*1$s/.debug/%3$s",
-		SYSTEM_DIR "%2$.*1$s/%3$s",
+		DEBUG_SYSTEM_DIR "%2$.*1$s/%3$s",
 	};
 
 	if (!wanted->link || !slash)
@@ -210,6 +210,23 @@ static bool try_everywhere(struct hunt *h)
 	return try_build_id(h);
 }
 
+static bool try_download(struct hunt *h)
+{
+	enum symbol_reason reason = SYMBOLS_DOWNLOAD_FAILED;
+	int fd;
+
+	if (!h->search->fetcher || h->wanted->build_id_size < 2)
+		return false;
+	h->root = 0;
+	fd = debug_fetch(h->search->fetcher, h->id, h->wanted->path, &reason);
+	if (fd >= 0)
+		return take(h, fd, h->id);
+	/* That nobody has it says no more than that there is none. */
+	if (reason != SYMBOLS_NO_DEBUG_FILE)
+		refuse(h, reason, h->id);
+	return false;
+}
+
 int debug_file_find(struct debug_file *f, const struct debug_wanted *wanted,
 		    const struct debug_search *search, enum symbol_reason *reason)
 {
@@ -225,7 +242,7 @@ int debug_file_find(struct debug_file *f, const struct debug_wanted *wanted,
 		before = identity_assume_files(search->owner);
 	is_found = !before.failure && try_everywhere(&h);
 	identity_restore_files(&before);
-	if (is_found) {
+	if (is_found || try_download(&h)) {
 		*reason = SYMBOLS_FOUND;
 		return 0;
 	}
@@ -233,6 +250,19 @@ int debug_file_find(struct debug_file *f, const struct debug_wanted *wanted,
 		  : wanted->build_id_size      ? SYMBOLS_NO_DEBUG_FILE
 					       : SYMBOLS_STRIPPED;
 	return -ENOENT;
+}
+
+int debug_file_open(const struct debug_search *search, int root, const char *path)
+{
+	struct identity before = {.is_self = true};
+	int fd = -EPERM;
+
+	if (search->owner)
+		before = identity_assume_files(search->owner);
+	if (!before.failure)
+		fd = root > 0 ? open_regular_in(root, path) : open_regular(path);
+	identity_restore_files(&before);
+	return fd;
 }
 
 void debug_file_close(struct debug_file *f)

@@ -25,6 +25,9 @@ struct debug_search {
 	struct debug_fetcher *fetcher; /* NULL: nothing is downloaded */
 };
 
+/* Where distributions put debug files. */
+#define DEBUG_SYSTEM_DIR "/usr/lib/debug"
+
 /* One file that is looked for. Borrowed. */
 struct debug_wanted {
 	const uint8_t *build_id; /* NULL where build_id_size is 0 */
@@ -51,6 +54,11 @@ struct debug_file {
  */
 int debug_file_find(struct debug_file *f, const struct debug_wanted *wanted,
 		    const struct debug_search *search, enum symbol_reason *reason);
+/*
+ * Opens a regular file as the search's owner may: in a process's root, or in ours where that is 0.
+ * A new descriptor or a negative errno.
+ */
+int debug_file_open(const struct debug_search *search, int root, const char *path);
 /* One that was never found, or closed before, is fine. */
 void debug_file_close(struct debug_file *f);
 

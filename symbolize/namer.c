@@ -58,7 +58,9 @@ static size_t open_symbolizers(const struct name_task *task, struct symbolizer *
 	for (; *ops && count < MAX_SYMBOLIZERS; ops++) {
 		struct error err = {0};
 
-		if ((*ops)->open(&symbolizers[count], &input, &err) == 0)
+		int ret = (*ops)->open(&symbolizers[count], &input, &err);
+
+		if (ret == 0)
 			count++;
 		else
 			log_debug("%s: %s: %s", input.path, (*ops)->name, err.text);

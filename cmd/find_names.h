@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Names for the frames of a profile, with all places where debug files may be, and progress. */
+#ifndef PROF_CMD_FIND_NAMES_H
+#define PROF_CMD_FIND_NAMES_H
+
+#include "cmd/output_options.h"
+#include "lib/base/file_set.h"
+#include "lib/base/identity.h"
+#include "lib/profile/profile.h"
+
+struct find_names_options {
+	const struct output_options *output;
+	struct file_set *files; /* by module.file_key */
+	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
+	/* Asked now and then: true, and what is named so far stays. */
+	bool (*should_stop)(void *ctx);
+	void *ctx;
+};
+
+void find_names(struct profile *p, const struct find_names_options *options);
+
+#endif

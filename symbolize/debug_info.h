@@ -13,15 +13,20 @@
 #include <elfutils/libdw.h>
 
 #include "lib/base/index.h"
+#include "lib/binary/debug_sections.h"
 #include "symbolize/arena.h"
 #include "symbolize/line_table.h"
 #include "symbolize/module_files.h"
+#include "symbolize/range_list.h"
 #include "symbolize/segments.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/work.h"
 
 /* Nested scopes, and inlined calls within one another. */
 #define MAX_DIE_DEPTH 200
+
+/* Every entry and line takes more than a byte, and none is visited more often than this. */
+#define STEPS_PER_BYTE 4
 
 struct inlined_call {
 	Dwarf_Die die;
@@ -45,8 +50,20 @@ struct unit_detail {
 	struct line_table lines;
 };
 
-struct unit {
+/* A unit that is in another file than its lines, as a file of its own. */
+struct split {
+	struct debug_sections sections; /* zeroed where it is a part of the package */
+	struct debug_view view;
+	struct Elf *elf;
+	Dwarf *dwarf;
 	Dwarf_Die die;
+	struct range_source ranges; /* of the view */
+};
+
+struct unit {
+	Dwarf_Die die; /* with lines and files */
+	bool is_skeleton; /* functions are in a split unit */
+	struct split *split; /* NULL: it has none, was not hit, or cannot be had */
 	struct unit_detail *detail; /* NULL until the unit is hit */
 };
 
@@ -56,7 +73,7 @@ struct unit {
 /* What was worked out about something that stays where it is in memory. */
 struct memo {
 	const void *place;
-	const char *text; /* may be NULL */
+	const void *value; /* may be NULL */
 };
 
 struct memos {
@@ -83,15 +100,19 @@ struct debug_info {
 	struct segments segments; /* of units */
 	size_t detail_bytes; /* of all units */
 	bool has_symbols; /* somebody else knows them, too */
+	struct debug_sections package; /* of split units; zeroed: none */
+	bool has_looked_for_package;
+	uint64_t split_bytes; /* of those that are open */
+	struct memos views; /* of all handles but `dwarf`, by handle */
 	struct memos names; /* of functions, by their entry in the section */
 	struct path_set paths;
 	struct arena arena;
 };
 
 /* dwarf_units.c */
-/* The ranges of an entry, as intervals of that id and rank. */
-void die_add_ranges(Dwarf_Die *die, uint32_t id, uint32_t rank, struct intervals *intervals,
-		    struct work *work);
+/* The ranges of an entry of the unit, or of its split one, as intervals of that id and rank. */
+void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
+		    struct intervals *intervals, struct work *work);
 void units_index(struct debug_info *info);
 void units_release(struct debug_info *info);
 /*
@@ -105,8 +126,21 @@ struct unit *units_find(struct debug_info *info, uint64_t addr);
  */
 struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr,
 				    bool is_thorough);
+
+/* dwarf_split.c */
+/* Is this unit of the module's file, of libdw's type, one whose functions are elsewhere? */
+bool is_skeleton(struct debug_info *info, Dwarf_Die *die, uint8_t type);
+/* NULL, and the module's files know why, where it cannot be had. */
+struct split *split_open(struct debug_info *info, Dwarf_Die *skeleton);
+/* NULL is fine. */
+void split_free(struct split *split);
+/* As die_add_ranges(), of an entry of the split unit. */
+void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, uint32_t rank,
+		      struct intervals *intervals, struct work *work);
+
 /* dwarf_inlines.c */
-struct inline_tree *inline_tree_new(Dwarf_Die *function, struct work *work);
+struct inline_tree *inline_tree_new(const struct unit *unit, Dwarf_Die *function,
+				    struct work *work);
 /* NULL is fine. */
 void inline_tree_free(struct inline_tree *t);
 /*
@@ -132,8 +166,8 @@ void path_set_release(struct path_set *set);
 
 /* NULL: nothing is remembered for this place. */
 const struct memo *memos_find(const struct memos *memos, const void *place);
-/* `text` lives at least as long as the memos. */
-void memos_add(struct memos *memos, const void *place, const char *text);
+/* `value` lives at least as long as the memos. */
+void memos_add(struct memos *memos, const void *place, const void *value);
 void memos_release(struct memos *memos);
 
 #endif

@@ -7,9 +7,6 @@
 #include "lib/base/cleanup.h"
 #include "symbolize/debug_info.h"
 
-/* Every entry and line takes more than a byte, and none is visited more often than this. */
-#define STEPS_PER_BYTE 4
-
 static void info_free(struct symbolizer *base);
 
 static void free_info(struct debug_info *info)
@@ -40,10 +37,10 @@ static int begin_all(struct debug_info *info, struct error *err)
 		return ret;
 	ret = begin(info->shared, &info->shared_elf, &info->shared_dwarf, err);
 	if (ret)
-		error_wrap(err, "part shared with other files");
-	else
-		dwarf_setalt(info->dwarf, info->shared_dwarf);
-	return ret;
+		return error_wrap(err, "part shared with other files");
+	dwarf_setalt(info->dwarf, info->shared_dwarf);
+	memos_add(&info->views, info->shared_dwarf, &info->shared->view);
+	return 0;
 }
 
 static void find_line_sections(struct debug_info *info)
@@ -83,21 +80,21 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 }
 
 /* The function's own range around the address serves where no ELF symbol is known. */
-static void fill_in_function(struct debug_info *info, struct function *function, uint64_t addr,
-			     struct answer *answer)
+static void fill_in_function(struct debug_info *info, const struct unit *unit,
+			     struct function *function, uint64_t addr, struct answer *answer)
 {
-	Dwarf_Addr base, start, end;
-	ptrdiff_t at = 0;
+	struct intervals ranges = {0};
 
-	while ((at = dwarf_ranges(&function->die, at, &base, &start, &end)) > 0 &&
-	       work_take(&info->work, 1)) {
-		if (addr < start || addr >= end || start < info->first_vaddr)
+	die_add_ranges(unit, &function->die, 0, 0, &ranges, &info->work);
+	vec_for_each(&ranges.rows, const struct interval *, it) {
+		if (addr < it->start || addr >= it->end || it->start < info->first_vaddr)
 			continue;
 		answer->func = answer->chain[0].func;
-		answer->func_start = start - info->first_vaddr;
-		answer->func_size = end - start;
-		return;
+		answer->func_start = it->start - info->first_vaddr;
+		answer->func_size = it->end - it->start;
+		break;
 	}
+	vec_release(&ranges.rows);
 }
 
 static void info_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
@@ -117,7 +114,7 @@ static void info_lookup(struct symbolizer *base, const uint64_t *rvas, size_t co
 					      answers[i].func || !info->has_symbols);
 		describe_address(info, unit, function, addr, &answers[i]);
 		if (function && (!answers[i].func || answers[i].is_made_up))
-			fill_in_function(info, function, addr, &answers[i]);
+			fill_in_function(info, unit, function, addr, &answers[i]);
 	}
 }
 
@@ -129,6 +126,8 @@ static void info_free(struct symbolizer *base)
 	memos_release(&info->names);
 	path_set_release(&info->paths);
 	arena_release(&info->arena);
+	memos_release(&info->views);
+	debug_sections_release(&info->package);
 	dwarf_end(info->dwarf);
 	dwarf_end(info->shared_dwarf);
 	debug_view_end(info->elf);

@@ -9,6 +9,7 @@
 #define NO_CALL UINT32_MAX
 
 struct inline_walk {
+	const struct unit *unit;
 	struct inline_tree *tree;
 	struct intervals intervals;
 	struct work *work;
@@ -38,7 +39,8 @@ static void walk_inlines(struct inline_walk *walk, Dwarf_Die *parent, uint32_t c
 		if (tag == DW_TAG_inlined_subroutine) {
 			inner = (uint32_t)walk->tree->calls.count;
 			vec_push(&walk->tree->calls, (struct inlined_call){die, caller});
-			die_add_ranges(&die, inner, depth, &walk->intervals, walk->work);
+			die_add_ranges(walk->unit, &die, inner, depth, &walk->intervals,
+				       walk->work);
 		}
 		if (is_part_of_function(tag))
 			walk_inlines(walk, &die, inner, depth + 1);
@@ -48,10 +50,10 @@ static void walk_inlines(struct inline_walk *walk, Dwarf_Die *parent, uint32_t c
 	}
 }
 
-struct inline_tree *inline_tree_new(Dwarf_Die *function, struct work *work)
+struct inline_tree *inline_tree_new(const struct unit *unit, Dwarf_Die *function, struct work *work)
 {
 	struct inline_tree *t = xcalloc(1, sizeof(*t));
-	struct inline_walk walk = {.tree = t, .work = work};
+	struct inline_walk walk = {.unit = unit, .tree = t, .work = work};
 
 	walk_inlines(&walk, function, NO_CALL, 0);
 	segments_build(&t->segments, &walk.intervals);
@@ -120,7 +122,7 @@ void describe_address(struct debug_info *info, struct unit *unit, struct functio
 	size_t depth = 1;
 
 	if (function && !function->inlines) {
-		function->inlines = inline_tree_new(&function->die, &info->work);
+		function->inlines = inline_tree_new(unit, &function->die, &info->work);
 		info->detail_bytes += inline_tree_bytes(function->inlines);
 	}
 	tree = function ? function->inlines : NULL;

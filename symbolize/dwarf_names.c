@@ -13,9 +13,20 @@
 /* Longer names are nonsense, and nesting could make many of them out of a small file. */
 #define MAX_BUILT_NAME 2048
 
+static const struct debug_view *view_of(const struct debug_info *info, Dwarf_CU *cu)
+{
+	Dwarf *dwarf = dwarf_cu_getdwarf(cu);
+	const struct memo *known;
+
+	if (dwarf == info->dwarf)
+		return &info->sections->view;
+	known = memos_find(&info->views, dwarf);
+	return known ? known->value : NULL;
+}
+
 static bool is_within(const struct debug_view *view, const char *text, bool *is_sane)
 {
-	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
+	for (int kind = 0; view && kind < DEBUG_SECTION_COUNT; kind++) {
 		const struct debug_section *s = &view->at[kind];
 		uintptr_t at = (uintptr_t)text - (uintptr_t)s->data;
 
@@ -31,11 +42,11 @@ static bool is_within(const struct debug_view *view, const char *text, bool *is_
  * libdw hands out the last string of a section without looking for its end. Longer ones than any
  * compiler makes would cost as much again for each entry that has them.
  */
-static bool is_sane_text(const struct debug_info *info, const char *text)
+static bool is_sane_text(const struct debug_info *info, Dwarf_CU *cu, const char *text)
 {
 	bool is_sane = false;
 
-	return (is_within(&info->sections->view, text, &is_sane) ||
+	return (is_within(view_of(info, cu), text, &is_sane) ||
 		(info->shared && is_within(&info->shared->view, text, &is_sane))) &&
 	       is_sane;
 }
@@ -45,7 +56,7 @@ const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int
 	Dwarf_Attribute attribute;
 	const char *text = dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 
-	return text && is_sane_text(info, text) ? text : NULL;
+	return text && is_sane_text(info, die->cu, text) ? text : NULL;
 }
 
 static bool follow(Dwarf_Die *die, unsigned int name)
@@ -221,7 +232,7 @@ const char *die_function_name(struct debug_info *info, Dwarf_Die *die)
 	place = origin.addr;
 	known = memos_find(&info->names, place);
 	if (known)
-		return known->text;
+		return known->value;
 	name = find_name(info, &origin);
 	memos_add(&info->names, place, name);
 	return name;

@@ -23,10 +23,10 @@ const struct memo *memos_find(const struct memos *memos, const void *place)
 	return row == INDEX_NONE ? NULL : &memos->rows.items[row];
 }
 
-void memos_add(struct memos *memos, const void *place, const char *text)
+void memos_add(struct memos *memos, const void *place, const void *value)
 {
 	index_add(&memos->index, hash_u64((uintptr_t)place), (uint32_t)memos->rows.count);
-	vec_push(&memos->rows, (struct memo){place, text});
+	vec_push(&memos->rows, (struct memo){place, value});
 }
 
 void memos_release(struct memos *memos)

@@ -5,12 +5,16 @@
 #include "lib/base/alloc.h"
 #include "symbolize/debug_info.h"
 
-void die_add_ranges(Dwarf_Die *die, uint32_t id, uint32_t rank, struct intervals *intervals,
-		    struct work *work)
+void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
+		    struct intervals *intervals, struct work *work)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
+	if (unit->split) {
+		split_add_ranges(unit->split, die, id, rank, intervals, work);
+		return;
+	}
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 && work_take(work, 1)) {
 		if (start < end)
 			vec_push(&intervals->rows, (struct interval){start, end, id, rank});
@@ -27,11 +31,15 @@ void units_index(struct debug_info *info)
 	/* Without a place for the split unit libdw does not look for its file. */
 	while (dwarf_get_units(info->dwarf, cu, &next, NULL, &type, &die, NULL) == 0 &&
 	       work_take(&info->work, 1)) {
+		struct unit unit = {.die = die};
+
 		cu = next;
-		if (type != DW_UT_compile && type != DW_UT_skeleton)
+		unit.is_skeleton = is_skeleton(info, &die, type);
+		if (type != DW_UT_compile && !unit.is_skeleton)
 			continue;
-		die_add_ranges(&die, (uint32_t)info->units.count, 0, &intervals, &info->work);
-		vec_push(&info->units, (struct unit){.die = die});
+		die_add_ranges(&unit, &die, (uint32_t)info->units.count, 0, &intervals,
+			       &info->work);
+		vec_push(&info->units, unit);
 	}
 	segments_build(&info->segments, &intervals);
 	vec_release(&intervals.rows);
@@ -66,11 +74,14 @@ static void drop_details(struct debug_info *info)
 void units_release(struct debug_info *info)
 {
 	drop_details(info);
+	vec_for_each(&info->units, struct unit *, it)
+		split_free(it->split);
 	vec_release(&info->units);
 	segments_release(&info->segments);
 }
 
 struct function_walk {
+	const struct unit *unit;
 	struct unit_detail *detail;
 	struct intervals intervals;
 	struct work *work;
@@ -82,7 +93,7 @@ static void add_function(struct function_walk *walk, Dwarf_Die *die)
 	size_t before = walk->intervals.rows.count;
 	uint32_t id = (uint32_t)walk->detail->functions.count;
 
-	die_add_ranges(die, id, 0, &walk->intervals, walk->work);
+	die_add_ranges(walk->unit, die, id, 0, &walk->intervals, walk->work);
 	if (walk->intervals.rows.count > before)
 		vec_push(&walk->detail->functions, (struct function){.die = *die});
 }
@@ -122,13 +133,14 @@ static void walk_functions(struct function_walk *walk, Dwarf_Die *parent, unsign
 static void find_functions(struct debug_info *info, struct unit *unit, bool is_deep)
 {
 	struct function_walk walk = {
+		.unit = unit,
 		.detail = unit->detail,
 		.work = &info->work,
 		.is_deep = is_deep,
 	};
 
 	drop_functions(unit->detail);
-	walk_functions(&walk, &unit->die, 0);
+	walk_functions(&walk, unit->split ? &unit->split->die : &unit->die, 0);
 	segments_build(&unit->detail->segments, &walk.intervals);
 	vec_release(&walk.intervals.rows);
 	unit->detail->is_deep = is_deep;
@@ -153,6 +165,13 @@ static size_t detail_bytes(const struct unit_detail *detail)
 	       lines->files.capacity * sizeof(struct line_file);
 }
 
+static void open_split(struct debug_info *info, struct unit *unit)
+{
+	unit->split = split_open(info, &unit->die);
+	if (unit->split)
+		memos_add(&info->views, unit->split->dwarf, &unit->split->view);
+}
+
 struct unit *units_find(struct debug_info *info, uint64_t addr)
 {
 	uint32_t id = segments_find(&info->segments, addr);
@@ -167,6 +186,8 @@ struct unit *units_find(struct debug_info *info, uint64_t addr)
 	if (info->detail_bytes > MAX_DETAIL_BYTES)
 		drop_details(info);
 	unit->detail = xcalloc(1, sizeof(*unit->detail));
+	if (unit->is_skeleton && !unit->split)
+		open_split(info, unit);
 	find_functions(info, unit, false);
 	find_lines(info, unit);
 	info->detail_bytes += detail_bytes(unit->detail);

@@ -275,6 +275,78 @@ const struct debug_sections *module_files_shared(struct module_files *f)
 	return sections;
 }
 
+/* The file that holds the skeletons. With the lock held. */
+static const char *skeleton_path(const struct module_files *f, int *root)
+{
+	bool is_apart = !f->has_debug && f->debug.path;
+
+	*root = is_apart ? f->debug.root : f->input.root;
+	return is_apart ? f->debug.path : f->path;
+}
+
+/* NULL: no such place. -ERANGE: nor any other. */
+static char *split_place(const char *base, unsigned int place, const char *dir, const char *name,
+			 int *ret)
+{
+	const char *slash = base ? strrchr(base, '/') : NULL, *last = strrchr(name, '/');
+	int base_size = slash ? (int)(slash - base) : 0;
+
+	*ret = -ENOENT;
+	switch (place) {
+	case 0:
+		if (*name == '/')
+			return xstrdup(name);
+		return slash ? xasprintf("%.*s/%s", base_size, base, name) : NULL;
+	case 1:
+		if (*name == '/' || !dir)
+			return NULL;
+		if (*dir == '/')
+			return xasprintf("%s/%s", dir, name);
+		return slash ? xasprintf("%.*s/%s/%s", base_size, base, dir, name) : NULL;
+	case 2:
+		return slash && last ? xasprintf("%.*s%s", base_size, base, last) : NULL;
+	default:
+		*ret = -ERANGE;
+		return NULL;
+	}
+}
+
+int module_files_open_split(struct module_files *f, unsigned int place, const char *dir,
+			    const char *name)
+{
+	_cleanup_free_ char *path = NULL;
+	int root, ret;
+
+	pthread_mutex_lock(&f->lock);
+	path = split_place(skeleton_path(f, &root), place, dir, name, &ret);
+	pthread_mutex_unlock(&f->lock);
+	return path ? debug_file_open(search_of(f), root, path) : ret;
+}
+
+int module_files_open_package(struct module_files *f)
+{
+	int root, fd = -ENOENT;
+	const char *apart;
+
+	pthread_mutex_lock(&f->lock);
+	apart = skeleton_path(f, &root);
+	if (apart) {
+		_cleanup_free_ char *path = xasprintf("%s.dwp", apart);
+
+		fd = debug_file_open(search_of(f), root, path);
+	}
+	if (fd < 0 && f->path) {
+		_cleanup_free_ char *path = xasprintf("%s.dwp", f->path);
+		_cleanup_free_ char *system = xasprintf(DEBUG_SYSTEM_DIR "%s.dwp", f->path);
+
+		fd = debug_file_open(search_of(f), f->input.root, path);
+		if (fd < 0)
+			fd = debug_file_open(search_of(f), f->input.root, system);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return fd;
+}
+
 void module_files_complain(struct module_files *f, enum symbol_reason reason)
 {
 	pthread_mutex_lock(&f->lock);

@@ -30,6 +30,15 @@ int module_files_symbols(struct module_files *f);
 const struct debug_sections *module_files_debug(struct module_files *f, struct error *err);
 /* The part that dwz moved into a file shared with others; NULL where nothing was moved. */
 const struct debug_sections *module_files_shared(struct module_files *f);
+/*
+ * A file with split units of the module, not looked into, at the place of that number, from 0 on,
+ * among those where it may be: a new descriptor, -ERANGE where there are no more places, else
+ * another negative errno. `name` is the unit's, `dir` the unit's folder or NULL.
+ */
+int module_files_open_split(struct module_files *f, unsigned int place, const char *dir,
+			    const char *name);
+/* The package with all split units of the module: a new descriptor, or a negative errno. */
+int module_files_open_package(struct module_files *f);
 /* What somebody found out who read what was found. The first to complain is heard. */
 void module_files_complain(struct module_files *f, enum symbol_reason reason);
 /* What became of the search, once module_files_debug() was called. */

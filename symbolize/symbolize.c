@@ -99,8 +99,10 @@ static void add_group(struct run *r, module_id id, const struct place *places, s
 	};
 	size_t parts = places_count_distinct(places, count) / MIN_PART;
 
-	if (module && r->options->files && module->file_key != UINT32_MAX)
+	if (module && r->options->files && module->file_key != UINT32_MAX) {
 		input.fd = file_set_find(r->options->files, module->file_key);
+		input.root = file_set_find_root(r->options->files, module->file_key);
+	}
 	input.files = module_files_new(&input);
 	if (parts > r->threads)
 		parts = r->threads;

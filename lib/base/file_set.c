@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/file_set.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -10,6 +12,10 @@
 #include "lib/base/vec.h"
 
 #define NO_ROW UINT32_MAX
+/* Containers, more or less. */
+#define MAX_ROOTS 256
+/* Ids count up from 0; one that does not is nothing to make a table for. */
+#define MAX_ROOT_ID (1u << 24)
 
 /* Rows stay where they are, so that the index holds; they are chained by age or as free ones. */
 struct file {
@@ -18,8 +24,16 @@ struct file {
 	uint32_t older, newer;
 };
 
+/* Mounts are told apart, too: what is mounted below differs. */
+struct root {
+	uint64_t mount, inode;
+	int fd;
+};
+
 struct file_set {
 	VEC(struct file) files;
+	VEC(struct root) roots;
+	VEC(uint32_t) root_of; /* by id: 1 + row in roots; 0: none */
 	struct index by_id;
 	uint32_t oldest, newest, free_row;
 	uint64_t limit;
@@ -62,6 +76,10 @@ void file_set_free(struct file_set *files)
 		return;
 	for (uint32_t row = files->oldest; row != NO_ROW; row = files->files.items[row].newer)
 		close(files->files.items[row].fd);
+	vec_for_each(&files->roots, struct root *, it)
+		close(it->fd);
+	vec_release(&files->roots);
+	vec_release(&files->root_of);
 	vec_release(&files->files);
 	index_release(&files->by_id);
 	free(files);
@@ -131,6 +149,52 @@ int file_set_find(const struct file_set *files, uint32_t id)
 	uint32_t row = find_row(files, id);
 
 	return row == INDEX_NONE ? -1 : files->files.items[row].fd;
+}
+
+/* 1 + the row of that folder, which is new where it is none of those before; 0: no room. */
+static uint32_t take_root(struct file_set *files, int fd)
+{
+	struct root root = {.fd = fd};
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) != 0) {
+		close(fd);
+		return 0;
+	}
+	root.mount = st.stx_mnt_id;
+	root.inode = st.stx_ino;
+	for (size_t i = 0; i < files->roots.count; i++) {
+		const struct root *known = &files->roots.items[i];
+
+		if (known->mount == root.mount && known->inode == root.inode) {
+			close(fd);
+			return (uint32_t)i + 1;
+		}
+	}
+	if (files->roots.count >= MAX_ROOTS) {
+		close(fd);
+		return 0;
+	}
+	vec_push(&files->roots, root);
+	return (uint32_t)files->roots.count;
+}
+
+void file_set_add_root(struct file_set *files, uint32_t id, int fd)
+{
+	uint32_t row = take_root(files, fd);
+
+	if (!row || id >= MAX_ROOT_ID)
+		return;
+	if (files->root_of.count <= id)
+		vec_add_zeroed(&files->root_of, id + 1 - files->root_of.count);
+	files->root_of.items[id] = row;
+}
+
+int file_set_find_root(const struct file_set *files, uint32_t id)
+{
+	uint32_t row = id < files->root_of.count ? files->root_of.items[id] : 0;
+
+	return row ? files->roots.items[row - 1].fd : 0;
 }
 
 uint32_t file_set_dropped(const struct file_set *files)

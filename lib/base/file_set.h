@@ -22,6 +22,14 @@ void file_set_free(struct file_set *files);
 void file_set_add(struct file_set *files, uint32_t id, int fd);
 /* Borrowed descriptor, or -1: never had one, or closed for want of room. */
 int file_set_find(const struct file_set *files, uint32_t id);
+/*
+ * The root folder of the process in which the file of that number was met, held so that other files
+ * can be looked for there after the process is gone. Takes the descriptor over; each folder is kept
+ * once, and only some hundred of them.
+ */
+void file_set_add_root(struct file_set *files, uint32_t id, int fd);
+/* Borrowed descriptor, or 0: none was added. */
+int file_set_find_root(const struct file_set *files, uint32_t id);
 /* How many were closed for want of room. */
 uint32_t file_set_dropped(const struct file_set *files);
 

@@ -2,8 +2,12 @@
 #include "lib/live/modules.h"
 
 #include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -172,6 +176,25 @@ static bool is_anonymous(const char *path)
 	       text_starts_with(path, "/dev/zero") || text_starts_with(path, "/SYSV");
 }
 
+/*
+ * Where the process has another root than ours, that is kept: its debug files are looked for there,
+ * when it may be gone.
+ */
+static void note_root(struct module_registry *r, uint32_t id, uint32_t pid)
+{
+	_cleanup_close_ int fd = -1;
+	struct statx own, other;
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/%u/root", pid);
+	fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &other) != 0 ||
+	    statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &own) != 0)
+		return;
+	if (own.stx_mnt_id != other.stx_mnt_id || own.stx_ino != other.stx_ino)
+		file_set_add_root(r->files, id, steal_fd(&fd));
+}
+
 static uint32_t resolve_file(struct module_registry *r, const struct map_event *event)
 {
 	struct mapped_file file = {
@@ -207,6 +230,7 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 		memcpy(what.build_id, summary.build_id, sizeof(what.build_id));
 		what.build_id_size = summary.build_id_size;
 		id = add_module(r, event->time, &what, &summary, &identity);
+		note_root(r, id, event->pid);
 	}
 	binary_summary_release(&summary);
 	return id;

@@ -75,6 +75,22 @@ rm bin/*.dwo
 record unsplit 0 -- bin/split
 without_lines "split units that are missing" unsplit
 
+# A root of its own, which nobody can look into once the process is gone.
+compile static -static
+objcopy --only-keep-debug static static.debug
+mkdir -p prepared/app/.debug jail
+cp static.debug prepared/app/.debug/
+strip static -o prepared/app/bare
+(cd prepared/app && objcopy --add-gnu-debuglink=.debug/static.debug bare)
+record jailed 0 -- chroot prepared /app/bare
+whole "by its link, in its own root" jailed
+rm -r prepared/app/.debug
+place_by_id static.debug prepared/usr/lib/debug
+# shellcheck disable=SC2016 # for the inner shell
+record mounted 0 -- unshare -m sh -c '
+	mount -t tmpfs none jail && cp -r prepared/. jail && exec chroot jail /app/bare'
+whole "by build id, in a root that is gone" mounted
+
 # A server, which looks through its folder and then answers.
 mkdir served
 cp whole.debug served

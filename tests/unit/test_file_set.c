@@ -118,13 +118,34 @@ static void test_no_room_at_all(void **state)
 	file_set_free(files);
 }
 
+static void roots_are_kept_once(void **state)
+{
+	struct file_set *files = file_set_new(16);
+	int first = open("/proc", O_PATH | O_CLOEXEC), again = open("/proc", O_PATH | O_CLOEXEC);
+	int other = open("/sys", O_PATH | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(file_set_find_root(files, 0), 0);
+	file_set_add_root(files, 3, first);
+	file_set_add_root(files, 1, again);
+	file_set_add_root(files, 7, other);
+	assert_int_equal(file_set_find_root(files, 3), first);
+	assert_int_equal(file_set_find_root(files, 1), first);
+	assert_int_equal(file_set_find_root(files, 7), other);
+	assert_int_equal(file_set_find_root(files, 0), 0);
+	assert_int_equal(file_set_find_root(files, UINT32_MAX), 0);
+	assert_int_equal(fcntl(again, F_GETFD), -1);
+	file_set_free(files);
+	assert_int_equal(fcntl(first, F_GETFD), -1);
+	assert_int_equal(fcntl(other, F_GETFD), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_raises_the_limit),
-		cmocka_unit_test(test_finds_and_replaces),
-		cmocka_unit_test(test_closes_the_oldest),
-		cmocka_unit_test(test_no_room_at_all),
+		cmocka_unit_test(test_raises_the_limit),  cmocka_unit_test(test_finds_and_replaces),
+		cmocka_unit_test(test_closes_the_oldest), cmocka_unit_test(test_no_room_at_all),
+		cmocka_unit_test(roots_are_kept_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/binary/debug_sections.h"
+#include "tests/fuzz/input.h"
+
+/* Reads every byte that is handed out, once for each reader of it. */
+static uint64_t touch(const struct debug_view *view)
+{
+	uint64_t sum = 0;
+
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
+		const struct debug_section *s = &view->at[kind];
+
+		for (size_t i = 0; i < s->size; i++)
+			sum += s->data[i];
+		if ((kind == DEBUG_STR || kind == DEBUG_LINE_STR) && s->size &&
+		    s->data[s->size - 1])
+			abort();
+	}
+	return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static volatile uint64_t sum;
+	int fd = input_open(data, size);
+
+	for (int is_split = 0; is_split < 2; is_split++) {
+		struct debug_sections s;
+
+		if (debug_sections_open(&s, fd, is_split, NULL) == 0) {
+			sum += touch(&s.view);
+			debug_view_end(debug_view_begin(&s.view));
+		}
+		debug_sections_release(&s);
+	}
+	close(fd);
+	return 0;
+}

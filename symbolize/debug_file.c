@@ -67,10 +67,10 @@ static bool belongs(struct hunt *h, const struct binary *b, int fd, const char *
 }
 
 /* The file itself may be linked to by its own build id. */
-static bool says_something(const struct binary *b)
+static bool says_something(const struct hunt *h, const struct binary *b)
 {
 	return binary_has_section(b, ".debug_info") || binary_has_section(b, ".zdebug_info") ||
-	       binary_has_section(b, ".symtab");
+	       (!h->wanted->is_kernel && binary_has_section(b, ".symtab"));
 }
 
 /* A descriptor of what is in the file, which is closed then; or the file's own. */
@@ -108,7 +108,7 @@ static bool take(struct hunt *h, int opened, const char *path)
 
 	if (fd < 0 || binary_open(&b, fd, &err) != 0)
 		return refuse(h, err.code == -EFBIG ? SYMBOLS_TOO_LARGE : SYMBOLS_UNREADABLE, path);
-	is_taken = says_something(b) && belongs(h, b, fd, path);
+	is_taken = says_something(h, b) && belongs(h, b, fd, path);
 	binary_free(b);
 	if (!is_taken)
 		return false;
@@ -215,7 +215,7 @@ static bool try_download(struct hunt *h)
 	enum symbol_reason reason = SYMBOLS_DOWNLOAD_FAILED;
 	int fd;
 
-	if (!h->search->fetcher || h->wanted->build_id_size < 2)
+	if (!h->search->fetcher || h->wanted->is_kernel || h->wanted->build_id_size < 2)
 		return false;
 	h->root = 0;
 	fd = debug_fetch(h->search->fetcher, h->id, h->wanted->path, &reason);

@@ -36,6 +36,7 @@ struct debug_wanted {
 	const struct debug_link *link; /* of that file; NULL: it has none */
 	const char *alt_path; /* another path where it may be; NULL: none */
 	int root; /* that process's root, an open folder, where it is another than ours; else 0 */
+	bool is_kernel; /* a file without lines is of no use, and none is downloaded */
 	bool may_be_packed; /* with xz or zstd as a whole, as kernel modules are */
 };
 

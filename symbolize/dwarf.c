@@ -59,6 +59,8 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 	struct error local = {0};
 	int ret;
 
+	if (!input->module)
+		return error_text(err, -ENOENT, "no module");
 	info->base.ops = &symbolizer_dwarf;
 	info->files = input->files ? module_files_ref(input->files) : module_files_new(input);
 	ret = begin_all(info, &local);

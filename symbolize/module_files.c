@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -149,6 +150,37 @@ static void search_with_own(struct module_files *f, const struct binary *own)
 		f->mini = open_mini(own);
 }
 
+/* Modules' files would have to be linked first, as the kernel does it; the image is linked. */
+static void search_kernel(struct module_files *f)
+{
+	static const char *const places[] = {
+		"/usr/lib/debug/boot/vmlinux-%s",
+		"/usr/lib/debug/lib/modules/%s/vmlinux",
+		"/lib/modules/%s/build/vmlinux",
+		"/lib/modules/%s/vmlinux",
+		"/boot/vmlinux-%s",
+	};
+	const struct module *module = f->input.module;
+	struct debug_wanted wanted = {
+		.build_id = module->build_id,
+		.build_id_size = module->build_id_size,
+		.is_kernel = true,
+	};
+	struct utsname kernel;
+
+	f->reason = SYMBOLS_KERNEL_NO_DEBUG_FILE;
+	if (module->kind != PROFILE_MODULE_KERNEL || !module->build_id_size || uname(&kernel) != 0)
+		return;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && f->debug.fd < 0; i++) {
+		_cleanup_free_ char *path = xasprintf(places[i], kernel.release);
+
+		wanted.alt_path = path;
+		debug_file_find(&f->debug, &wanted, search_of(f), &f->reason);
+	}
+	if (f->reason == SYMBOLS_NO_DEBUG_FILE)
+		f->reason = SYMBOLS_KERNEL_NO_DEBUG_FILE;
+}
+
 /* With the lock held. */
 static void search(struct module_files *f)
 {
@@ -158,6 +190,11 @@ static void search(struct module_files *f)
 	if (f->was_searched)
 		return;
 	f->was_searched = true;
+	/* The descriptor is that of the kernel's list of symbols. */
+	if (f->input.module && module_is_kernel(f->input.module)) {
+		search_kernel(f);
+		return;
+	}
 	if (f->input.fd >= 0 && binary_open(&own, f->input.fd, &err) == 0)
 		search_with_own(f, own);
 	else

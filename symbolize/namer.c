@@ -17,7 +17,11 @@ static const struct symbolizer_ops *const for_files[] = {
 	&symbolizer_fde,
 	NULL,
 };
-static const struct symbolizer_ops *const for_kernel[] = {&symbolizer_kallsyms, NULL};
+static const struct symbolizer_ops *const for_kernel[] = {
+	&symbolizer_kallsyms,
+	&symbolizer_dwarf,
+	NULL,
+};
 static const struct symbolizer_ops *const for_nothing[] = {NULL};
 
 static const struct symbolizer_ops *const *symbolizers_for(const struct module *module)
@@ -113,8 +117,8 @@ static void note_outcome(const struct name_task *task, size_t symbolizers, struc
 	/* No file can say more of code that the kernel made. */
 	else if (module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && symbolizers)
 		names->reason = SYMBOLS_FOUND;
-	else if (module_is_kernel(module))
-		names->reason = symbolizers ? SYMBOLS_KERNEL_NO_DEBUG_FILE : SYMBOLS_KERNEL_HIDDEN;
+	else if (module_is_kernel(module) && !symbolizers)
+		names->reason = SYMBOLS_KERNEL_HIDDEN;
 	else
 		names->reason = module_files_reason(task->input.files);
 	names->debug_path = path ? xstrdup(path) : NULL;

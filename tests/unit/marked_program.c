@@ -54,6 +54,8 @@ static void open_input(struct opened *o, const struct scratch *s, const struct m
 	memcpy(o->module.build_id, summary.build_id, summary.build_id_size);
 	o->module.build_id_size = summary.build_id_size;
 	binary_summary_release(&summary);
+	if (m->is_kernel)
+		o->module.kind = PROFILE_MODULE_KERNEL;
 	o->path = m->path ? xstrdup(m->path) : scratch_path(s, m->name);
 	o->input = (struct symbolizer_input){.module = &o->module,
 					     .path = o->path,

@@ -20,6 +20,7 @@ struct marked {
 	const char *cache;
 	struct debug_fetcher *fetcher;
 	int root;
+	bool is_kernel;
 	const char *path; /* NULL: DIR/name */
 };
 

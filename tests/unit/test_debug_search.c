@@ -64,6 +64,24 @@ static void by_build_id(void **state)
 	assert_true(marked_has_symbols(s, &m));
 }
 
+/* What an image is linked like counts, not what is in it. */
+static void the_kernel(void **state)
+{
+	const struct scratch *s = *state;
+	_cleanup_free_ char *dir = scratch_path(s, "kernel-ids");
+	const char *const dirs[] = {dir, NULL};
+	struct marked m = {.name = "whole", .is_kernel = true};
+
+	/* Its descriptor is none of an ELF file's, and is not looked into. */
+	assert_int_equal(marked_check(s, &m), SYMBOLS_KERNEL_NO_DEBUG_FILE);
+	scratch_run(s, BUILD_ID_OF("whole") "; mkdir -p kernel-ids/.build-id/${ID%%/*} && "
+					    "cp whole kernel-ids/.build-id/$ID.debug");
+	m.dirs = dirs;
+	assert_int_equal(marked_check(s, &m), SYMBOLS_FOUND);
+	scratch_run(s, "strip -g kernel-ids/.build-id/*/*.debug");
+	assert_int_equal(marked_check(s, &m), SYMBOLS_KERNEL_NO_DEBUG_FILE);
+}
+
 static void by_link(void **state)
 {
 	const struct scratch *s = *state;
@@ -192,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_itself),
 		cmocka_unit_test(by_build_id),
+		cmocka_unit_test(the_kernel),
 		cmocka_unit_test(by_link),
 		cmocka_unit_test(by_checksum),
 		cmocka_unit_test(a_link_to_itself),

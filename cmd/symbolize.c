@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/lookup.h"
 #include "cmd/naming.h"
 #include "cmd/output_options.h"
 #include "cmd/find_names.h"
@@ -16,11 +17,7 @@
 #include "lib/base/infile.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
-#include "lib/binary/binary.h"
-#include "lib/binary/vdso.h"
-#include "lib/live/kernel_space.h"
 #include "lib/rewrite/rewrite.h"
-#include "symbolize/module_file.h"
 #include "symbolize/sources.h"
 
 /* More text than a browser could load. */
@@ -132,106 +129,17 @@ static int read_input(struct symbolize_command *c, struct error *err)
 	return ret;
 }
 
-static enum symbol_reason reason_of(int failure)
+static void find_files(struct symbolize_command *c)
 {
-	switch (failure) {
-	case -EINVAL:
-		return SYMBOLS_NO_BUILD_ID;
-	case -ESTALE:
-		return SYMBOLS_OTHER_BUILD;
-	case -EACCES:
-		return SYMBOLS_UNREADABLE;
-	default:
-		return SYMBOLS_NOT_HERE;
-	}
-}
-
-static bool has_build_id(const struct module *module, const uint8_t *build_id, size_t size)
-{
-	return size && module->build_id_size == size && !memcmp(module->build_id, build_id, size);
-}
-
-static int find_file(struct symbolize_command *c, module_id id, struct module *module)
-{
-	const struct profile *p = rewrite_profile(c->rewrite);
-	const struct module_search search = {
-		.build_id = module->build_id,
-		.build_id_size = module->build_id_size,
-		.paths = {strings_get(&p->strings, module->path),
-			  rewrite_debug_path(c->rewrite, id)},
+	_cleanup_free_ char *os = rewrite_os(c->rewrite);
+	const struct lookup lookup = {
+		.rewrite = c->rewrite,
+		.os = os,
 		.dirs = c->output.debug_dirs.items,
 	};
 
-	return module_file_open(&search);
-}
-
-/* Kernels of one build have one vDSO. */
-static int find_vdso(const struct module *module)
-{
-	_cleanup_close_ int fd = vdso_open(NULL);
-	struct binary_summary summary = {0};
-	bool is_same;
-
-	if (fd < 0 || binary_summarize(fd, &summary, NULL))
-		return -ENOENT;
-	is_same = has_build_id(module, summary.build_id, summary.build_id_size);
-	binary_summary_release(&summary);
-	return is_same ? steal_fd(&fd) : -ESTALE;
-}
-
-/* The running kernel's symbols, if it is the kernel that was recorded. */
-static int find_kernel(const struct profile *p, struct module *module)
-{
-	struct special_module running;
-	int fd;
-
-	if (!kernel_space_find(strings_get(&p->strings, module->path), &running))
-		return -ENOENT;
-	if (!has_build_id(module, running.build_id, running.build_id_size))
-		return module->build_id_size ? -ESTALE : -EINVAL;
-	module->base = running.base;
-	fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* The list of the kernel's symbols is looked for among the files of its image. */
-static void add_kernel_list(struct symbolize_command *c, int fd)
-{
-	struct profile *p = rewrite_profile(c->rewrite);
-	string_id path = strings_intern(&p->strings, "[kernel.dynamic]");
-	module_id id = modules_add(&p->modules, PROFILE_MODULE_KERNEL_DYNAMIC, path, path);
-
-	modules_get(&p->modules, id)->file_key = id;
-	file_set_add(c->files, id, fd);
-}
-
-static void find_files(struct symbolize_command *c)
-{
-	struct profile *p = rewrite_profile(c->rewrite);
-	size_t count = p->modules.rows.count;
-	int kernel_list = -1;
-
 	c->files = file_set_new(RESERVED_FILES);
-	for (module_id id = 0; id < count; id++) {
-		struct module *module = modules_get(&p->modules, id);
-		bool is_kernel = module_is_kernel(module);
-		int fd = is_kernel			       ? find_kernel(p, module)
-			 : module->kind == PROFILE_MODULE_VDSO ? find_vdso(module)
-							       : find_file(c, id, module);
-
-		if (fd < 0) {
-			module->reason = reason_of(fd);
-		} else if (is_kernel) {
-			if (kernel_list >= 0)
-				close(kernel_list);
-			kernel_list = fd;
-		} else {
-			module->file_key = id;
-			file_set_add(c->files, id, fd);
-		}
-	}
-	if (kernel_list >= 0)
-		add_kernel_list(c, kernel_list);
+	lookup_files(&lookup, c->files);
 }
 
 /* Where there was no file at all, the search for names in it says less than that for the file. */

@@ -103,6 +103,10 @@ static int read_meta(struct layout *l, struct parts *parts, struct error *err)
 			l->symbolicated = value;
 		else if (span_is(&s, key, "extra") && s.text[value.start] == '[')
 			l->extra = value;
+		else if (span_is(&s, key, "categories"))
+			l->categories = value;
+		else if (span_is(&s, key, "oscpu") && s.text[value.start] == '"')
+			l->os = value;
 		else if (span_is(&s, key, "markerSchema"))
 			parts->schemas = value;
 	}

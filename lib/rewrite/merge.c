@@ -81,7 +81,9 @@ static void begin_drafts(struct rewrite *r)
 							  .func = c->frame_func[i],
 							  .symbol = CELL_KEEP,
 							  .line = CELL_KEEP,
-							  .depth = CELL_KEEP});
+							  .depth = CELL_KEEP,
+							  .category = CELL_KEEP,
+							  .subcategory = CELL_KEEP});
 	for (uint32_t i = 0; i < l->funcs.length; i++) {
 		struct func_draft func = {i, c->func_name[i], c->func_resource[i],
 					  c->func_source[i]};
@@ -200,6 +202,17 @@ static void find_chain(const struct profile *p, stack_id stack, struct chain *ch
 	}
 }
 
+/* Only what the names have to say; all else was known when the file was written. */
+static void categorize(const struct rewrite *r, frame_id id, struct frame_draft *draft)
+{
+	const struct frame_category *category = r->categories ? &r->categories[id] : NULL;
+	bool is_news = category && category->category == CATEGORY_KERNEL &&
+		       category->subcategory != KERNEL_OTHER;
+
+	draft->category = is_news ? category->category : CELL_KEEP;
+	draft->subcategory = is_news ? category->subcategory : CELL_KEEP;
+}
+
 /* The physical function takes the row; those that are inlined follow behind all. */
 static void apply_chain(struct rewrite *r, uint32_t row, const struct chain *chain)
 {
@@ -221,6 +234,8 @@ static void apply_chain(struct rewrite *r, uint32_t row, const struct chain *cha
 			.line = frame->line ? frame->line : CELL_NULL,
 			.depth = (int64_t)i,
 		};
+
+		categorize(r, chain->frames.items[i], &draft);
 
 		if (i == 0)
 			r->frames.items[row] = draft;
@@ -258,6 +273,8 @@ void rewrite_apply(struct rewrite *r, struct rewrite_counts *counts)
 
 	*counts = (struct rewrite_counts){.unnamed = r->unnamed.count};
 	begin_drafts(r);
+	if (rewrite_has_own_categories(r))
+		r->categories = categories_of_frames(p);
 	for (size_t i = 0; i < r->unnamed.count; i++) {
 		uint32_t row = r->unnamed.items[i];
 		const struct frame *outer;

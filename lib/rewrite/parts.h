@@ -5,6 +5,7 @@
  *
  *	rewrite.c	reads; the unnamed frames as a profile
  *	merge.c		names as new rows of the tables
+ *	categories.c	kernel code by the part of it that it belongs to
  *	renumber.c	what is not used any more; strings and stacks by their new positions
  *	write.c		the text with its new parts
  *	write_extra.c	one of them
@@ -13,6 +14,7 @@
 #define PROF_LIB_REWRITE_PARTS_H
 
 #include "lib/base/index.h"
+#include "lib/profile/categories.h"
 #include "lib/rewrite/layout.h"
 #include "lib/rewrite/rewrite.h"
 
@@ -37,6 +39,7 @@ struct func_draft {
 struct frame_draft {
 	uint32_t from;
 	int64_t func, symbol, line, depth; /* func: in funcs; the others may be CELL_KEEP */
+	int64_t category, subcategory; /* likewise */
 };
 
 struct symbol_draft {
@@ -80,6 +83,7 @@ struct rewrite {
 	VEC(struct source_draft) sources;
 	struct index func_index, symbol_index, source_index;
 	struct extra_frames *extras; /* by row of frames */
+	struct frame_category *categories; /* by frame of the profile; NULL: the file has others */
 
 	/* renumber.c */
 	VEC(struct stack_draft) stacks;
@@ -92,6 +96,8 @@ uint32_t rewrite_string(struct rewrite *r, string_id id);
 /* Does the text stand for an unknown function: 0x<hex> or fun_<hex>? */
 bool rewrite_is_made_up(const char *name);
 
+/* categories.c: are the file's those that prof gives? */
+bool rewrite_has_own_categories(const struct rewrite *r);
 /* renumber.c: once the drafts are complete. `had_use` by row of funcs: by a frame that changed. */
 void rewrite_drop_unused(struct rewrite *r, const bool *had_use);
 void rewrite_stacks(struct rewrite *r);

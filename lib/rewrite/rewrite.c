@@ -290,6 +290,7 @@ void rewrite_free(struct rewrite *r)
 	index_release(&r->symbol_index);
 	index_release(&r->source_index);
 	free(r->extras);
+	free(r->categories);
 	vec_release(&r->stacks);
 	free(r->stack_positions);
 	free(r->string_map);
@@ -300,6 +301,16 @@ void rewrite_free(struct rewrite *r)
 struct profile *rewrite_profile(struct rewrite *r)
 {
 	return r->profile;
+}
+
+char *rewrite_os(const struct rewrite *r)
+{
+	struct scan s = scan_within(&r->layout.scan, r->layout.os);
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (r->layout.os.end)
+		scan_string(&s, &text);
+	return xstrdup(strbuf_text(&text));
 }
 
 const char *rewrite_debug_path(const struct rewrite *r, module_id module)

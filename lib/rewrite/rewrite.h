@@ -33,6 +33,9 @@ struct profile *rewrite_profile(struct rewrite *r);
 /* Where else the file of a module may be; "" where nothing is said. */
 const char *rewrite_debug_path(const struct rewrite *r, module_id module);
 
+/* "Linux 6.1.0 x86_64", where it was recorded; to be freed, "" where nothing is said. */
+char *rewrite_os(const struct rewrite *r);
+
 struct rewrite_counts {
 	size_t unnamed; /* frames of the file, as it was, that were asked about */
 	size_t named; /* of those, now: with a real name */

@@ -59,6 +59,14 @@ static bool enter(struct scan *s, struct scan_list *list, char open, char close)
 	return is_first ? !s->failed : take(s, ',');
 }
 
+/* Does what stands behind the backslash belong to it? The digits of \u are scan_string()'s. */
+static bool is_escape(const struct scan *s)
+{
+	char c = s->at + 1 < s->size ? s->text[s->at + 1] : '\0';
+
+	return c && strchr("\"\\/bfnrtu", c);
+}
+
 /* Behind the closing quote. */
 static bool skip_string(struct scan *s, struct span *inside)
 {
@@ -72,13 +80,10 @@ static bool skip_string(struct scan *s, struct span *inside)
 			inside->end = s->at++;
 			return true;
 		}
-		if (c < 0x20)
+		if (c < 0x20 || (c == '\\' && !is_escape(s)))
 			break;
-		/* Which one it is, only scan_string() needs to know. */
 		s->at += c == '\\' ? 2 : 1;
 	}
-	if (s->at > s->size)
-		s->at = s->size;
 	return fail(s);
 }
 

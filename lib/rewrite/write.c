@@ -101,7 +101,13 @@ static void write_frames(struct rewrite *r, struct jsonw *w, const struct edit *
 	_cleanup_free_ int64_t *symbols = CELLS(&r->frames, struct frame_draft, row, row->symbol);
 	_cleanup_free_ int64_t *lines = CELLS(&r->frames, struct frame_draft, row, row->line);
 	_cleanup_free_ int64_t *depths = CELLS(&r->frames, struct frame_draft, row, row->depth);
+	_cleanup_free_ int64_t *category = CELLS(&r->frames, struct frame_draft, row,
+						 row->category);
+	_cleanup_free_ int64_t *subcategory = CELLS(&r->frames, struct frame_draft, row,
+						    row->subcategory);
 	const struct new_column columns[] = {
+		{.name = "category", .cells = category},
+		{.name = "subcategory", .cells = subcategory},
 		{.name = "func", .cells = funcs},
 		{.name = "nativeSymbol", .cells = symbols},
 		{.name = "line", .cells = lines},

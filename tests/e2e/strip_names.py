@@ -41,6 +41,7 @@ def strip(p):
             parents[key] = len(kept)
             kept.append(key)
         new_of[i] = parents[key]
+    forget_areas(p)
     # Frames that are left, each with a function of its own that is its address.
     rows = [i for i, depth in enumerate(frames["inlineDepth"]) if depth == 0]
     frame_of = {row: i for i, row in enumerate(rows)}
@@ -75,6 +76,21 @@ def strip(p):
     drop_strings(p)
     p["meta"]["symbolicated"] = False
     return p
+
+
+def forget_areas(p):
+    """Kernel frames that the kernel calls have their caller's subcategory, the others none."""
+    frames, stacks = p["shared"]["frameTable"], p["shared"]["stackTable"]
+    is_kernel = [lib >= 0 and p["libs"][lib]["name"].startswith("[kernel") for lib in frames["lib"]]
+    entered = set()
+    for i, (frame, offset) in enumerate(zip(stacks["frame"], stacks["prefixOffset"])):
+        if not offset or not is_kernel[stacks["frame"][i - offset]]:
+            entered.add(frame)
+    kernel = [c["name"] for c in p["meta"]["categories"]].index("Kernel")
+    for i, holds in enumerate(is_kernel):
+        if holds:
+            frames["category"][i], frames["subcategory"][i] = \
+                (kernel, 0) if i in entered else (None, None)
 
 
 def drop_strings(p):

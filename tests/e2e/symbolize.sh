@@ -15,8 +15,14 @@ other = check_profile.load(args[0])
 keys = ("name", "file", "line", "lib", "inlineDepth", "address", "symbol")
 
 
+def frame(f):
+    # What user code is part of is known without names, but not whether it will get one.
+    category = (f["category"], f["subcategory"]) if f["category"] == "Kernel" else None
+    return tuple(f[key] for key in keys) + (category,)
+
+
 def seen(profile):
-    return [(t["tid"], time, weight, [tuple(f[key] for key in keys) for f in frames])
+    return [(t["tid"], time, weight, [frame(f) for f in frames])
             for t, time, weight, frames in check_profile.samples(profile)]
 
 
@@ -91,6 +97,43 @@ for way in by-id by-name root debug; do
 	is "--debug-dir, $way: the same as in place" "$(md5sum <"$way.json")" \
 		"$(zcat place.json.gz | md5sum)"
 done
+
+# A kernel that does not run here: by its image, by its System.map.
+python3 - bare.json >foreign.json <<'CODE'
+import json, sys
+p = json.load(open(sys.argv[1], encoding="utf-8"))
+kernel = next(lib for lib in p["libs"] if lib["name"] == "[kernel.kallsyms]")
+kernel["codeId"], kernel["breakpadId"] = "11" * 20, "11" * 16 + "0"
+p["meta"]["oscpu"] = "Linux 9.9.9-test x86_64"
+json.dump(p, sys.stdout, ensure_ascii=False)
+CODE
+cat >kernel.py <<'CODE'
+names = {f["name"] for *_, frames in samples() for f in frames if f["lib"] == "[kernel.kallsyms]"}
+expect(names and all(name.startswith(args[0]) for name in names), names)
+expect(p["meta"]["symbolicated"] is (args[0] != "0x"), "symbolicated")
+CODE
+mkdir -p dirs/map dirs/image
+cp moved bin/inlines
+run "$PROF" symbolize foreign.json -o foreign-not.json
+judge "another kernel: not by the running one's symbols" foreign-not.json 0x <kernel.py
+for ((i = 0; i < 100; i++)); do
+	printf '%x T %s\n' $((0xffffffff81000000 + i * 0x80000)) "$([ $i = 0 ] && echo _text || echo mapped_$i)"
+	[ $i != 0 ] || echo 'ffffffff81000000 T mapped_0'
+done | tac | sort -s -k1,1 >dirs/map/System.map-9.9.9-test
+run "$PROF" symbolize foreign.json --debug-dir dirs/map -o foreign-map.json
+judge "by its System.map, of its release" foreign-map.json mapped_ <kernel.py
+cat >kernel.lds <<'SCRIPT'
+SECTIONS {
+	. = 0xffffffff81000000;
+	.text : { *(.text) }
+	.note.gnu.build-id : { *(.note.gnu.build-id) }
+}
+SCRIPT
+printf '.globl image_text\n.type image_text, @function\nimage_text: .skip 0x3000000\n%s\n' \
+	'.size image_text, . - image_text' | as -o kernel.o -
+ld -T kernel.lds --build-id=0x1111111111111111111111111111111111111111 -o dirs/image/vmlinux kernel.o
+run "$PROF" symbolize foreign.json --debug-dir dirs/map --debug-dir dirs/image -o foreign-image.json
+judge "better by its image, of its build id" foreign-image.json image_text <kernel.py
 
 # What is no such profile.
 refuses_file() { # DESCRIPTION REGEX FILE

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Where on this machine the code is that a profile was recorded of, perhaps elsewhere. */
+#ifndef PROF_CMD_LOOKUP_H
+#define PROF_CMD_LOOKUP_H
+
+#include "lib/base/file_set.h"
+#include "lib/rewrite/rewrite.h"
+
+struct lookup {
+	struct rewrite *rewrite;
+	const char *os; /* "Linux 6.1.0 x86_64", or "" */
+	const char *const *dirs; /* of --debug-dir, NULL-terminated */
+};
+
+/*
+ * Puts the files of the profile's modules into the set, and gives modules without one a reason.
+ * Kernel code: by a vmlinux with the recorded build id, else the running kernel's own list where
+ * that is the kernel that was recorded, else by System.map-RELEASE of one of the directories.
+ */
+void lookup_files(const struct lookup *lookup, struct file_set *files);
+
+#endif

@@ -227,16 +227,6 @@ static void add_extra(struct symbolize_command *c, const struct rewrite_counts *
 		sources_add_extra(p, &c->sources);
 }
 
-static int write_output(struct symbolize_command *c, struct error *err)
-{
-	int ret = output_open(&c->output, &c->owner, &c->out, err);
-
-	if (ret)
-		return ret;
-	rewrite_write(c->rewrite, c->out);
-	return outfile_commit(c->out, err);
-}
-
 static void report(struct symbolize_command *c, const struct rewrite_counts *counts)
 {
 	_cleanup_(strbuf_release) struct strbuf sources = {0}, table = {0};
@@ -258,13 +248,21 @@ static void report(struct symbolize_command *c, const struct rewrite_counts *cou
 		output_is_stdout(&c->output) ? "standard output" : c->output.path, size);
 }
 
+/* Until then, a signal ends it at once, even where it waits for a pipe. */
+static int open_files(struct symbolize_command *c, struct error *err)
+{
+	int ret = read_input(c, err);
+
+	if (!ret)
+		ret = output_open(&c->output, &c->owner, &c->out, err);
+	return ret ? ret : signals_init(&c->signals, err);
+}
+
 static int work(struct symbolize_command *c, struct error *err)
 {
 	struct rewrite_counts counts;
-	int ret = signals_init(&c->signals, err);
+	int ret = open_files(c, err);
 
-	if (!ret)
-		ret = read_input(c, err);
 	if (ret)
 		return ret;
 	find_files(c);
@@ -275,7 +273,8 @@ static int work(struct symbolize_command *c, struct error *err)
 	naming_count(&c->naming, rewrite_profile(c->rewrite));
 	rewrite_apply(c->rewrite, &counts);
 	add_extra(c, &counts);
-	ret = write_output(c, err);
+	rewrite_write(c->rewrite, c->out);
+	ret = outfile_commit(c->out, err);
 	if (!ret)
 		report(c, &counts);
 	return ret;

@@ -318,7 +318,7 @@ static void damage_is_refused(void **state)
 	expect_refusal("\"stack\":[2,", "\"stack\":[6,", -EBADMSG, "threads[0]");
 	expect_refusal("\"s\":6", "\"s\":8", -EBADMSG, "threads[0]");
 	expect_refusal("\"a\",\"/bin/a\"", "\"a\",7", -EBADMSG, "stringArray[1]");
-	expect_refusal("\"a\",\"/bin/a\"", "\"\\q\",\"b\"", -EBADMSG, "stringArray[0]");
+	expect_refusal("\"a\",\"/bin/a\"", "\"\\u00g0\",\"b\"", -EBADMSG, "stringArray[0]");
 	expect_refusal("\"stackTable\"", "\"stackTables\"", -EBADMSG, "missing");
 }
 

@@ -41,6 +41,19 @@ enum {
 	UNWIND_BY_KERNEL = 1 << 3, /* bpf_get_stack: frame pointers and nothing else */
 };
 
+/* bpf_config.filter: a task has to meet all of them. */
+enum {
+	FILTER_PID = 1 << 0, /* in `wanted` */
+	FILTER_COMM = 1 << 1, /* the process's name is in process_names */
+	FILTER_UID = 1 << 2, /* the effective one is among uids */
+	FILTER_CGROUP = 1 << 3, /* below one of wanted_cgroups */
+	FILTER_TID = 1 << 4, /* in wanted_tids */
+	FILTER_THREAD = 1 << 5, /* the thread's name is in thread_names */
+};
+
+#define UIDS_MAX 16
+#define CGROUPS_MAX 64
+
 /* A process in the filter. */
 struct tracked_process {
 	__u64 start; /* its start time, so that a pid that is used again is not taken for it */
@@ -56,6 +69,11 @@ struct bpf_config {
 	__u32 stack_limit; /* user frames that bpf_get_stack gives at most */
 	__u32 copy_bytes; /* 0: no copies */
 	__u32 unwind; /* how user stacks are found; 0: not at all */
+	__u32 filter; /* FILTER_…: which tasks of the tracked processes are wanted */
+	__u32 cgroup_hierarchy; /* of FILTER_CGROUP; 0: that of version 2 */
+	__u32 uid_count;
+	__u32 uids[UIDS_MAX];
+	__u32 include_self; /* with record_all: the recorder, too */
 	/*
 	 * Data in a ring from which on only what the clock's ticks need is written: no other
 	 * events, no copies, and stacks of SHORT_STACK frames.
@@ -78,6 +96,8 @@ struct bpf_counters {
 	__u64 lost_events;
 	__u64 lost_tracking; /* processes that did not fit into the filter */
 	__u64 lost_no_ring;
+	__u64 idle_ticks; /* nothing ran */
+	__u64 other_ticks; /* something ran that is not wanted */
 	__u64 skipped_copies; /* stacks that stay unknown, because too many were copied already */
 	__u64 written_bytes; /* into the ring, without the kernel's 8-byte headers */
 };

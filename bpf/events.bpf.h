@@ -9,6 +9,7 @@
 
 #include "bpf/filter.bpf.h"
 #include "bpf/gather.bpf.h"
+#include "bpf/match.bpf.h"
 #include "bpf/send.bpf.h"
 
 struct event_states {
@@ -74,7 +75,6 @@ static __always_inline bool write_event(void *ctx, struct bpf_perf_event_data *d
 	if (!s || !count || !ring || is_filling(ring))
 		return false;
 	rec_init(head, REC_EVENT, sizeof(*rec), bpf_ktime_get_ns());
-	task_pids(task, &head->pid, &head->tid);
 	gather_stack(ctx, data, task, process, s, head->pid);
 	/* What is left is the clock's. */
 	if (!place_stack(task, s, &rec->sample, ring, count, config.copy_bytes / 4) ||
@@ -89,10 +89,14 @@ static __always_inline void send_event(void *ctx, struct bpf_perf_event_data *da
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process = find_tracked(task);
 	struct rec_event rec = {};
+	struct rec *head = &rec.sample.rec;
 	struct event_state *e;
 	__u32 event;
 
-	if (!task->pid || (!process && !config.record_all))
+	if (!task->pid || !process)
+		return;
+	task_pids(task, &head->pid, &head->tid);
+	if (match_flags(task, head, task->comm))
 		return;
 	event = rec.event = bpf_get_attach_cookie(ctx);
 	e = bpf_map_lookup_elem(&event_states, &event);

@@ -49,7 +49,7 @@ struct own_tids {
 };
 
 extern const volatile struct bpf_config config;
-extern __u32 own_pid_level;
+extern __u32 own_pid_level, own_tgid;
 extern struct tracked tracked SEC(".maps");
 extern struct wanted wanted SEC(".maps");
 extern struct awaited awaited SEC(".maps");
@@ -74,6 +74,12 @@ static __always_inline struct tracked_process *find_tracked(struct task_struct *
 static __always_inline bool is_recorded(struct task_struct *task)
 {
 	return find_tracked(task);
+}
+
+/* With record_all: is it one that is not recorded all the same? */
+static __always_inline bool is_recorder(struct task_struct *task)
+{
+	return !config.include_self && (__u32)task->tgid == own_tgid;
 }
 
 /*

@@ -63,6 +63,40 @@ struct mm_struct {
 	unsigned long start_stack;
 } CORE;
 
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+} CORE;
+
+struct kernfs_node {
+	__u64 id;
+} CORE;
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+} CORE;
+
+struct cgroup_root {
+	int hierarchy_id;
+} CORE;
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+} CORE;
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1];
+	struct cgroup *dfl_cgrp;
+} CORE;
+
 struct task_struct {
 	unsigned int flags;
 	struct sched_entity se;
@@ -80,6 +114,8 @@ struct task_struct {
 	char comm[16];
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+	const struct cred *cred;
+	struct css_set *cgroups;
 } CORE;
 
 struct seq_file;

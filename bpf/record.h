@@ -42,6 +42,15 @@ struct rec {
 	__u32 pid, tid;
 };
 
+/*
+ * rec.flags of REC_FORK, REC_NAME and REC_EXIT: what the filters say of the task at that time. A
+ * process all of whose records are outside is not one that was asked for.
+ */
+enum {
+	REC_OUTSIDE = 1 << 6, /* the process is not wanted: no thread of it is sampled */
+	REC_UNSAMPLED = 1 << 7, /* nor is this thread, though others of its process may be */
+};
+
 #define REC_MAX_WORDS 0xffff
 #define REC_NAME_SIZE 16 /* TASK_COMM_LEN */
 #define REC_BUILD_ID_MAX 20

@@ -4,6 +4,7 @@
 #include "bpf/ring.bpf.h"
 #include "bpf/events.bpf.h"
 #include "bpf/gather.bpf.h"
+#include "bpf/match.bpf.h"
 #include "bpf/send.bpf.h"
 
 struct scratches scratches SEC(".maps");
@@ -47,12 +48,16 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	struct rec_sample sample;
 	void *ring = own_ring();
 
+	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
+	task_pids(task, &sample.rec.pid, &sample.rec.tid);
+	if (match_flags(task, &sample.rec, task->comm)) {
+		__sync_fetch_and_add(&count->other_ticks, 1);
+		return;
+	}
 	if (!ring) {
 		__sync_fetch_and_add(&count->lost_no_ring, 1);
 		return;
 	}
-	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
-	task_pids(task, &sample.rec.pid, &sample.rec.tid);
 	sample.rec.weight = 1;
 	gather_stack(ctx, ctx, task, process, s, sample.rec.pid);
 	sample.cpu_time = task_cpu_time(task, s, sample.rec.time) >> 4;
@@ -70,16 +75,24 @@ SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct tracked_process *process = find_tracked(task);
-	struct bpf_counters *count;
+	struct bpf_counters *count = own_counters();
+	struct tracked_process *process;
 	struct stack_scratch *s;
 	__u32 zero = 0;
 
-	if (!task->pid || (!process && !config.record_all))
+	if (!count)
 		return 0;
+	if (!task->pid) {
+		__sync_fetch_and_add(&count->idle_ticks, 1);
+		return 0;
+	}
+	process = find_tracked(task);
+	if (!process) {
+		__sync_fetch_and_add(&count->other_ticks, 1);
+		return 0;
+	}
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	count = own_counters();
-	if (s && count)
+	if (s)
 		send_sample(ctx, task, process, s, count);
 	return 0;
 }

@@ -5,6 +5,7 @@
  * are recorded: nothing is missed between, whatever it forks meanwhile.
  */
 #include "bpf/filter.bpf.h"
+#include "bpf/match.bpf.h"
 #include "bpf/record.h"
 #include "bpf/track.bpf.h"
 
@@ -19,6 +20,15 @@ static __always_inline bool parent_is_tracked(struct task_struct *task)
 	       process->start == BPF_CORE_READ(task, real_parent, group_leader, start_time);
 }
 
+static __always_inline bool is_to_be_entered(struct task_struct *task, __u32 pid)
+{
+	/* The command waits for its exec, and is not recorded before. */
+	if (config.record_all)
+		return !is_recorder(task) && !bpf_map_lookup_elem(&awaited, &pid);
+	return bpf_map_lookup_elem(&wanted, &pid) ||
+	       (!config.skip_children && parent_is_tracked(task));
+}
+
 SEC("iter/task")
 int enter_tasks(struct bpf_iter__task *ctx)
 {
@@ -31,8 +41,7 @@ int enter_tasks(struct bpf_iter__task *ctx)
 	if (!BPF_CORE_READ(task, signal, live.counter))
 		return 0;
 	task_pids(task, &pid, &tid);
-	if (!bpf_map_lookup_elem(&wanted, &pid) &&
-	    (config.skip_children || !parent_is_tracked(task)))
+	if (!is_to_be_entered(task, pid))
 		return 0;
 	track(task, task->self_exec_id, bpf_ktime_get_ns());
 	entered_tasks++;
@@ -54,8 +63,8 @@ int list_tasks(struct bpf_iter__task *ctx)
 	if (!process || !process->entered || task->start_time > process->entered)
 		return 0;
 	rec_init(&name.rec, REC_NAME, sizeof(name), process->entered);
-	name.rec.flags = NAME_SCAN;
 	task_pids(task, &name.rec.pid, &name.rec.tid);
+	name.rec.flags = NAME_SCAN | match_flags(task, &name.rec, task->comm);
 	remember_tid(task, name.rec.tid);
 	bpf_probe_read_kernel_str(name.name, sizeof(name.name), task->comm);
 	bpf_seq_write(ctx->meta->seq, &name, sizeof(name));

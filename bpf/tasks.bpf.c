@@ -5,6 +5,7 @@
  * down is work of its own, which would be missed otherwise.
  */
 #include "bpf/filter.bpf.h"
+#include "bpf/match.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/tables.bpf.h"
 #include "bpf/track.bpf.h"
@@ -48,18 +49,30 @@ static __always_inline void copy_space(struct task_struct *parent,
 	bpf_map_update_elem(&unwind_spaces, &pid, &copy, BPF_ANY);
 }
 
+/* Where everything is recorded, also what a process makes that the scan has not come to yet. */
+static __always_inline bool is_new_process(struct task_struct *parent, struct task_struct *child)
+{
+	__u32 pid, tid;
+
+	if (child->tgid == parent->tgid || is_recorder(parent))
+		return false;
+	task_pids(child, &pid, &tid);
+	return pid;
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct tracked_process *process = find_tracked(parent);
 	struct rec_fork *rec;
 
-	if (!process && !config.record_all)
+	if (!process && !(config.record_all && is_new_process(parent, child)))
 		return 0;
-	if (process && !config.record_all && child->tgid != parent->tgid) {
+	if (child->tgid != parent->tgid) {
 		if (config.skip_children)
 			return 0;
-		copy_space(parent, process, child);
+		if (process)
+			copy_space(parent, process, child);
 		track(child, child->self_exec_id, 0);
 	}
 	rec = reserve_event(child, REC_FORK, sizeof(*rec));
@@ -72,6 +85,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (child->tgid != parent->tgid)
 		rec->inner_pid = inner_pid_number(BPF_CORE_READ(child, thread_pid));
 	rec->reserved = 0;
+	rec->rec.flags = match_flags(child, &rec->rec, child->comm);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -82,7 +96,7 @@ static __always_inline void send_name(struct task_struct *task, const char *name
 
 	if (!rec)
 		return;
-	rec->rec.flags = flags;
+	rec->rec.flags = flags | match_flags(task, &rec->rec, name);
 	__builtin_memset(rec->name, 0, sizeof(rec->name));
 	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), name);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
@@ -125,6 +139,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		return 0;
 	/* The count of live threads goes down before this tracepoint: 0 is the last one. */
 	rec->rec.flags = BPF_CORE_READ(task, signal, live.counter) == 0 ? EXIT_PROCESS : 0;
+	rec->rec.flags |= match_flags(task, &rec->rec, task->comm);
 	rec->status = task->exit_code;
 	rec->reserved = 0;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);

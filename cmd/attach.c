@@ -2,35 +2,28 @@
 /* prof attach: record processes that run already. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cmd/command.h"
+#include "cmd/filter_options.h"
 #include "cmd/live_options.h"
 #include "cmd/output_options.h"
 #include "cmd/pipeline.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
 #include "lib/live/targets.h"
 
 static const struct option longs[] = {
-	{"pid", required_argument, NULL, 'p'},
-	{"comm", required_argument, NULL, OPT_COMM},
-	{"pidfile", required_argument, NULL, OPT_PIDFILE},
-	{"no-children", no_argument, NULL, OPT_NO_CHILDREN},
+	TARGET_LONG_OPTIONS,
 	LIVE_LONG_OPTIONS,
+	FILTER_LONG_OPTIONS,
 	OUTPUT_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
 
 struct attach {
+	struct filter_options filter;
 	struct live_options live;
 	struct output_options output;
-	/* What to look for, once the whole command line is known to be right. */
-	VEC(pid_t) pids;
-	VEC(const char *) names, pidfiles;
 };
 
 static void print_help(void)
@@ -40,58 +33,15 @@ static void print_help(void)
 	       "Ctrl-C is pressed, or the time is over. They are neither stopped nor changed.\n"
 	       "\n"
 	       "Which processes:\n"
-	       "  -p, --pid LIST         those with these pids; may be repeated\n"
-	       "  --comm NAME            those with this name; may be repeated\n"
-	       "  --pidfile FILE         the one whose pid is in FILE; may be repeated\n"
-	       "  --no-children          not their descendants\n"
-	       "\n"
-	       "Recording:\n"
 	       "%s\n"
+	       "Recording:\n"
+	       "%s%s\n"
 	       "Output:\n"
 	       "%s"
 	       "  -h, --help             show this and exit\n"
 	       "\n"
 	       "Exit status: 0, 125 where prof failed, 2 for wrong use.\n",
-	       live_options_help, output_options_help);
-}
-
-static int add_pids(struct attach *a, const char *value, struct error *err)
-{
-	_cleanup_free_ char *list = xstrdup(value);
-	char *rest = list, *word;
-
-	while ((word = strsep(&rest, ","))) {
-		uint64_t pid;
-
-		if (!text_to_u64(word, 10, &pid) || !pid || pid > 0x7fffffff)
-			return error_text(err, -EINVAL, "--pid %s: not a list of pids", value);
-		vec_push(&a->pids, (pid_t)pid);
-	}
-	return 0;
-}
-
-/* -ENOENT: none of these. */
-static int set(struct attach *a, int opt, const char *value, struct error *err)
-{
-	switch (opt) {
-	case 'p':
-		return add_pids(a, value, err);
-	case OPT_COMM:
-		if (!*value)
-			return error_text(err, -EINVAL, "--comm: the name must not be empty");
-		vec_push(&a->names, value);
-		return 0;
-	case OPT_PIDFILE:
-		if (!*value)
-			return error_text(err, -EINVAL, "--pidfile: the name must not be empty");
-		vec_push(&a->pidfiles, value);
-		return 0;
-	case OPT_NO_CHILDREN:
-		a->live.skip_children = true;
-		return 0;
-	default:
-		return -ENOENT;
-	}
+	       target_options_help, live_options_help, filter_options_help, output_options_help);
 }
 
 /* -ECANCELED: --help was printed. */
@@ -107,7 +57,7 @@ static int parse(struct attach *a, int argc, char **argv, struct error *err)
 		}
 		if (opt == '?')
 			return -EINVAL;
-		ret = set(a, opt, optarg, err);
+		ret = filter_options_set(&a->filter, opt, optarg, err);
 		if (ret == -ENOENT)
 			ret = live_options_set(&a->live, opt, optarg, err);
 		if (ret == -ENOENT)
@@ -120,36 +70,18 @@ static int parse(struct attach *a, int argc, char **argv, struct error *err)
 		ret = output_options_check(&a->output, err);
 	if (!ret && optind < argc)
 		ret = error_text(err, -EINVAL, "unexpected argument %s", argv[optind]);
-	if (!ret && !a->pids.count && !a->names.count && !a->pidfiles.count)
+	if (!ret && !a->filter.is_limited)
 		ret = error_text(err, -EINVAL, "no process to attach to: give --pid");
 	return ret;
 }
 
-static int find_targets(const struct attach *a, struct targets *targets, struct error *err)
-{
-	int ret = 0;
-
-	vec_for_each(&a->pids, const pid_t *, pid) {
-		if (!ret)
-			ret = targets_add(targets, *pid, err);
-	}
-	vec_for_each(&a->names, const char *const *, name) {
-		if (!ret)
-			ret = targets_add_comm(targets, *name, err);
-	}
-	vec_for_each(&a->pidfiles, const char *const *, path) {
-		if (!ret)
-			ret = targets_add_pidfile(targets, *path, err);
-	}
-	return ret;
-}
-
-static int record(const struct attach *a, char **argv)
+static int record(struct attach *a, char **argv)
 {
 	struct targets targets = {0};
 	struct pipeline_options options = {
 		.command = command_attach.name,
 		.live = &a->live,
+		.filter = &a->filter.filter,
 		.output = &a->output,
 		.own_argv = argv,
 		.targets = &targets,
@@ -159,7 +91,7 @@ static int record(const struct attach *a, char **argv)
 
 	if (a->output.verbose)
 		log_set_level(a->output.verbose > 1 ? LOG_DEBUG : LOG_INFO);
-	if (find_targets(a, &targets, &err))
+	if (filter_options_resolve(&a->filter, &targets, &err))
 		ret = command_fail(command_attach.name, EXIT_REFUSED, &err);
 	else
 		ret = pipeline_run(&options);
@@ -182,9 +114,7 @@ static int run(int argc, char **argv)
 		ret = command_fail_usage(command_attach.name, &err);
 	else
 		ret = record(&a, argv);
-	vec_release(&a.pids);
-	vec_release(&a.names);
-	vec_release(&a.pidfiles);
+	filter_options_release(&a.filter);
 	output_options_release(&a.output);
 	return ret;
 }

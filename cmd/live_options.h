@@ -19,7 +19,6 @@ struct live_options {
 	uint64_t unwind_bytes; /* 0: the default */
 	bool kill; /* the command, after the duration */
 	bool as_root;
-	bool skip_children; /* of the processes that are attached to */
 	int ready_fd; /* to be told when all is armed; -1: none */
 	const char *ready_path; /* likewise; NULL: none */
 };
@@ -33,9 +32,6 @@ enum {
 	OPT_UNWIND_MEMORY,
 	OPT_READY_FD,
 	OPT_READY_FILE,
-	OPT_NO_CHILDREN,
-	OPT_COMM,
-	OPT_PIDFILE,
 	OPT_LIVE_END,
 };
 

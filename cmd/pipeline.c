@@ -143,7 +143,7 @@ static int arm(struct pipeline *p, struct error *err)
 		.ring_bytes = live->ring_bytes,
 		.unwind = live->unwind,
 		.unwind_bytes = live->unwind_bytes,
-		.skip_children = live->skip_children,
+		.filter = p->options->filter,
 	};
 	int ret = recorder_new(&p->recorder, &options, err);
 
@@ -179,8 +179,8 @@ static void open_session(struct pipeline *p)
 	if (options->argv) {
 		subject.name = meta_program_name(options->argv[0]);
 	} else {
-		name = target_name(&options->targets->rows.items[0]);
-		subject.name = name;
+		name = options->targets ? target_name(&options->targets->rows.items[0]) : NULL;
+		subject.name = name ? name : "all processes";
 		subject.argv = options->own_argv;
 	}
 	recorder_get_info(p->recorder, &info);
@@ -349,6 +349,8 @@ static int finish(struct pipeline *p, struct error *err)
 	supervisor_settle(&p->supervisor);
 	recorder_get_info(p->recorder, &info);
 	session_finish(p->session, info.end_ns);
+	if (p->options->filter->criteria && !p->profile->stats.wanted_threads)
+		return error_text(err, -ENODATA, "nothing met the filters: no profile was written");
 	meta_finish(p->profile, p->options->live, &info);
 	name_frames(p);
 	naming_count(&p->naming, p->profile);

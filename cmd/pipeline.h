@@ -5,11 +5,13 @@
 
 #include "cmd/live_options.h"
 #include "cmd/output_options.h"
+#include "lib/live/filter.h"
 #include "lib/live/targets.h"
 
 struct pipeline_options {
 	const char *command; /* "record", for messages */
 	const struct live_options *live;
+	const struct filter *filter; /* which tasks */
 	const struct output_options *output;
 	char *const *own_argv; /* prof's own, from the command on */
 	char *const *argv; /* what to run and record; NULL-terminated; NULL: nothing */

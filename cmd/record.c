@@ -1,45 +1,100 @@
 /* SPDX-License-Identifier: MIT */
-/* prof record: run a command and record it. */
+/* prof record: run a command, or look at the whole machine, and record it. */
 #include <errno.h>
 #include <stdio.h>
 
 #include "cmd/command.h"
+#include "cmd/filter_options.h"
 #include "cmd/live_options.h"
 #include "cmd/output_options.h"
 #include "cmd/pipeline.h"
 #include "lib/base/log.h"
 
 static const struct option longs[] = {
+	{"all", no_argument, NULL, 'a'},
+	SYSTEM_LONG_OPTIONS,
 	LIVE_LONG_OPTIONS,
 	COMMAND_LONG_OPTIONS,
+	FILTER_LONG_OPTIONS,
 	OUTPUT_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
 
+struct record {
+	struct filter_options filter;
+	struct live_options live;
+	struct output_options output;
+	char **argv; /* of the command; NULL: there is none */
+};
+
 static void print_help(void)
 {
 	printf("Usage: prof record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
-	       "Run a command and record where it and its descendants spend their time.\n"
+	       "       prof record -a [OPTION]... [[--] COMMAND [ARGUMENT]...]\n"
+	       "Run a command and record where it and its descendants spend their time; or, with -a,\n"
+	       "record all that runs on this machine, as long as the command does, until Ctrl-C is\n"
+	       "pressed, or the time is over.\n"
 	       "\n"
 	       "Recording:\n"
-	       "%s%s\n"
+	       "  -a, --all              all processes and the kernel's threads\n"
+	       "%s%s%s\n"
+	       "With -a, only what meets all of these:\n"
+	       "%s\n"
 	       "Output:\n"
 	       "%s"
 	       "  -h, --help             show this and exit\n"
 	       "\n"
 	       "Exit status: the command's own, 128 + n where signal n ended it, 125 where prof\n"
 	       "failed, 126 or 127 where the command could not be run, 2 for wrong use.\n",
-	       live_options_help, command_options_help, output_options_help);
+	       live_options_help, command_options_help, filter_options_help, system_options_help,
+	       output_options_help);
+}
+
+/* -ENOENT: none of any. */
+static int set(struct record *r, int opt, const char *value, struct error *err)
+{
+	int ret = filter_options_set(&r->filter, opt, value, err);
+
+	if (opt == 'a') {
+		r->filter.filter.all = true;
+		return 0;
+	}
+	if (ret == -ENOENT)
+		ret = live_options_set(&r->live, opt, value, err);
+	if (ret == -ENOENT)
+		ret = output_options_set(&r->output, opt, value, err);
+	return ret;
+}
+
+static int check(struct record *r, struct error *err)
+{
+	int ret = live_options_check(&r->live, err);
+
+	if (!ret)
+		ret = output_options_check(&r->output, err);
+	if (ret)
+		return ret;
+	if (r->filter.filter.all) {
+		if (!r->argv && (r->live.kill || r->live.as_root))
+			return error_text(err, -EINVAL, "--kill and --as-root need a command");
+		return 0;
+	}
+	if (!r->argv)
+		return error_text(err, -EINVAL, "no command to record");
+	if (r->filter.is_limited)
+		return error_text(
+			err, -EINVAL,
+			"--pid, --tid, --comm, --cgroup, --uid and --include-self need -a");
+	return 0;
 }
 
 /* -ECANCELED: --help was printed. */
-static int parse(int argc, char **argv, struct live_options *live, struct output_options *output,
-		 struct error *err)
+static int parse(struct record *r, int argc, char **argv, struct error *err)
 {
 	int opt, ret;
 
-	while ((opt = options_next(argc, argv, "+:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h",
+	while ((opt = options_next(argc, argv, "+:ap:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h",
 				   longs, err)) != -1) {
 		if (opt == 'h') {
 			print_help();
@@ -47,53 +102,55 @@ static int parse(int argc, char **argv, struct live_options *live, struct output
 		}
 		if (opt == '?')
 			return -EINVAL;
-		ret = live_options_set(live, opt, optarg, err);
-		if (ret == -ENOENT)
-			ret = output_options_set(output, opt, optarg, err);
+		ret = set(r, opt, optarg, err);
 		if (ret)
 			return ret;
 	}
-	ret = live_options_check(live, err);
-	if (!ret)
-		ret = output_options_check(output, err);
-	if (!ret && optind >= argc)
-		ret = error_text(err, -EINVAL, "no command to record");
-	return ret;
+	r->argv = optind < argc ? argv + optind : NULL;
+	return check(r, err);
+}
+
+static int record(struct record *r, char **argv)
+{
+	struct pipeline_options options = {
+		.command = command_record.name,
+		.live = &r->live,
+		.filter = &r->filter.filter,
+		.output = &r->output,
+		.own_argv = argv,
+		.argv = r->argv,
+	};
+	struct error err = {0};
+
+	if (r->output.verbose)
+		log_set_level(r->output.verbose > 1 ? LOG_DEBUG : LOG_INFO);
+	if (filter_options_resolve(&r->filter, NULL, &err))
+		return command_fail(command_record.name, EXIT_REFUSED, &err);
+	return pipeline_run(&options);
 }
 
 static int run(int argc, char **argv)
 {
-	struct live_options live;
-	struct output_options output;
+	struct record r = {0};
 	struct error err = {0};
 	int ret;
 
-	live_options_init(&live);
-	output_options_init(&output);
-	ret = parse(argc, argv, &live, &output, &err);
-	if (ret == -ECANCELED) {
+	live_options_init(&r.live);
+	output_options_init(&r.output);
+	ret = parse(&r, argc, argv, &err);
+	if (ret == -ECANCELED)
 		ret = 0;
-	} else if (ret) {
+	else if (ret)
 		ret = command_fail_usage(command_record.name, &err);
-	} else {
-		struct pipeline_options options = {
-			.command = command_record.name,
-			.live = &live,
-			.output = &output,
-			.own_argv = argv,
-			.argv = argv + optind,
-		};
-
-		if (output.verbose)
-			log_set_level(output.verbose > 1 ? LOG_DEBUG : LOG_INFO);
-		ret = pipeline_run(&options);
-	}
-	output_options_release(&output);
+	else
+		ret = record(&r, argv);
+	filter_options_release(&r.filter);
+	output_options_release(&r.output);
 	return ret;
 }
 
 const struct command command_record = {
 	.name = "record",
-	.summary = "run a command and record it",
+	.summary = "run a command, or look at the whole machine, and record it",
 	.run = run,
 };

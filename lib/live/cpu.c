@@ -128,12 +128,10 @@ static void cpu_close(struct cpu_set *set, struct sampled_cpu *cpu)
 	map_ring_free(steal(cpu->map_ring));
 }
 
-static int cpu_open(struct cpu_set *set, struct sampled_cpu *cpu, struct error *err)
+static int open_sampling(struct cpu_set *set, struct sampled_cpu *cpu, struct error *err)
 {
-	int code = map_ring_open(&cpu->map_ring, cpu->id, err);
+	int code;
 
-	if (code)
-		return code;
 	cpu->sampling_fd = sampling_event_open(&set->event, cpu->id);
 	if (cpu->sampling_fd < 0)
 		return error_set(err, cpu->sampling_fd,
@@ -143,10 +141,21 @@ static int cpu_open(struct cpu_set *set, struct sampled_cpu *cpu, struct error *
 		code = event_set_open_cpu(set->events, cpu->id, err);
 	if (code)
 		return code;
-	cpu->online = true;
 	if (set->enabled && ioctl(cpu->sampling_fd, PERF_EVENT_IOC_ENABLE, 0))
 		return error_set(err, -errno, "enable sampling on CPU %u", cpu->id);
 	return 0;
+}
+
+/* What is not sampled still tells of forks and mappings. */
+static int cpu_open(struct cpu_set *set, struct sampled_cpu *cpu, struct error *err)
+{
+	int code = map_ring_open(&cpu->map_ring, cpu->id, err);
+
+	if (code)
+		return code;
+	cpu->online = true;
+	return set->only->count && !cpu_list_has(set->only, cpu->id) ? 0
+								     : open_sampling(set, cpu, err);
 }
 
 static struct sampled_cpu *find_cpu(const struct cpu_set *set, uint32_t id)
@@ -225,15 +234,6 @@ int cpu_set_enable(struct cpu_set *set, bool enable, struct error *err)
 	return code;
 }
 
-static bool list_has(const struct cpu_list *list, uint32_t id)
-{
-	for (uint32_t i = 0; i < list->count; i++) {
-		if (list->cpus[i] == id)
-			return true;
-	}
-	return false;
-}
-
 void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx)
 {
 	struct cpu_list online;
@@ -242,7 +242,7 @@ void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx)
 	if (cpu_list_read("online", &online))
 		return;
 	vec_for_each(&set->cpus, struct sampled_cpu *, cpu) {
-		if (!cpu->online || list_has(&online, cpu->id))
+		if (!cpu->online || cpu_list_has(&online, cpu->id))
 			continue;
 		cpu->online = false;
 		cpu_close(set, cpu);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPUs that are sampled: each with its sampling event, its mapping ring and its BPF ring. CPU
+ * The CPUs: each with its sampling event, its mapping ring and its BPF ring. CPU
  * ids are read from the machine; they have gaps, and neither an affinity mask nor a cgroup's quota
  * of the recorder has anything to do with them.
  */
@@ -29,6 +29,7 @@ struct cpu_set {
 	VEC(struct sampled_cpu) cpus;
 	struct sampling_event event;
 	struct programs *programs;
+	const struct cpu_list *only; /* borrowed: those that are sampled; empty: all */
 	struct event_set *events; /* besides the clock; NULL: none */
 	bool enabled;
 };

@@ -236,6 +236,15 @@ int cpu_list_read(const char *name, struct cpu_list *list)
 	return cpu_list_parse(text, list);
 }
 
+bool cpu_list_has(const struct cpu_list *list, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (list->cpus[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
 void cpu_list_release(struct cpu_list *list)
 {
 	free(list->cpus);

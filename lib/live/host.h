@@ -3,6 +3,7 @@
 #ifndef PROF_LIB_LIVE_HOST_H
 #define PROF_LIB_LIVE_HOST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Strings are owned; NULL where unknown. */
@@ -32,6 +33,7 @@ struct cpu_list {
 int cpu_list_parse(const char *text, struct cpu_list *list);
 /* name: "online" or "possible". 0 or a negative errno. */
 int cpu_list_read(const char *name, struct cpu_list *list);
+bool cpu_list_has(const struct cpu_list *list, uint32_t cpu);
 void cpu_list_release(struct cpu_list *list);
 
 #endif

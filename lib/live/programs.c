@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpf/names.h"
 #include "prof.skel.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -19,6 +20,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
+#include "lib/live/filter.h"
 #include "lib/unwind/walk.h"
 
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel. */
@@ -83,19 +85,54 @@ static uint32_t task_limit(void)
 	return (uint32_t)(limit < pid_max ? limit : pid_max);
 }
 
+static void configure_filter(struct prof_bpf *skeleton, const struct filter *f)
+{
+	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+
+	config->record_all = f->all;
+	config->include_self = f->include_self;
+	config->skip_children = f->skip_children;
+	config->filter = f->criteria;
+	config->cgroup_hierarchy = f->cgroup_hierarchy;
+	config->uid_count = (uint32_t)f->uids.count;
+	for (size_t i = 0; i < f->uids.count; i++)
+		config->uids[i] = f->uids.items[i];
+	*(struct name_set *)&skeleton->rodata->process_names = f->process_names;
+	*(struct name_set *)&skeleton->rodata->thread_names = f->thread_names;
+}
+
+static int add_to(const struct bpf_map *map, const void *key)
+{
+	const uint32_t yes = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(map), key, &yes, BPF_ANY);
+}
+
+static int fill_filter(struct prof_bpf *skeleton, const struct filter *f, struct error *err)
+{
+	int code = 0;
+
+	vec_for_each(&f->pids, const uint32_t *, pid)
+		code = code ? code : add_to(skeleton->maps.wanted, pid);
+	vec_for_each(&f->tids, const uint32_t *, tid)
+		code = code ? code : add_to(skeleton->maps.wanted_tids, tid);
+	vec_for_each(&f->cgroups, const uint64_t *, id)
+		code = code ? code : add_to(skeleton->maps.wanted_cgroups, id);
+	return code ? error_set(err, code, "set up the filters") : 0;
+}
+
 static int configure(struct prof_bpf *skeleton, const struct programs_options *options)
 {
 	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+	const struct filter *filter = options->filter;
 	struct bpf_map *by_pid[] = {
-		skeleton->maps.tracked,
-		skeleton->maps.wanted,
-		skeleton->maps.unwind_spaces,
-		skeleton->maps.own_tids,
+		skeleton->maps.tracked,	      skeleton->maps.wanted,   skeleton->maps.wanted_tids,
+		skeleton->maps.unwind_spaces, skeleton->maps.own_tids,
 	};
 	int code;
 
+	configure_filter(skeleton, filter);
 	config->pid_inode = own_pid_namespace();
-	config->skip_children = options->skip_children;
 	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
 	config->unwind = options->unwind;
 	config->full_bytes = (uint32_t)(options->ring_bytes / 2);
@@ -115,11 +152,11 @@ static int configure(struct prof_bpf *skeleton, const struct programs_options *o
 	return code;
 }
 
-/* Works out what the namespace's inode alone does not tell: see find_pid_level. */
-static int find_pid_level(struct prof_bpf *skeleton, struct error *err)
+/* Works out what the namespace's inode alone does not tell: see find_self. */
+static int find_self(struct prof_bpf *skeleton, struct error *err)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
-	int code = bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.find_pid_level), &run);
+	int code = bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.find_self), &run);
 
 	return code ? error_set(err, code, "find the depth of the pid namespace") : 0;
 }
@@ -137,10 +174,16 @@ static int load(struct programs *p, const struct programs_options *options, stru
 	code = prof_bpf__load(p->skeleton);
 	if (code)
 		return error_set(err, code, "load the BPF programs");
-	code = find_pid_level(p->skeleton, err);
+	code = find_self(p->skeleton, err);
 	if (code)
 		return code;
-	code = prof_bpf__attach(p->skeleton);
+	return fill_filter(p->skeleton, options->filter, err);
+}
+
+int programs_attach(struct programs *p, struct error *err)
+{
+	int code = prof_bpf__attach(p->skeleton);
+
 	return code ? error_set(err, code, "attach the BPF programs") : 0;
 }
 
@@ -239,8 +282,7 @@ int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct erro
 {
 	const struct bpf_map *map = from_exec ? p->skeleton->maps.awaited
 					      : p->skeleton->maps.wanted;
-	uint32_t yes = 1;
-	int code = bpf_map_update_elem(bpf_map__fd(map), &pid, &yes, BPF_ANY);
+	int code = add_to(map, &pid);
 
 	return code ? error_set(err, code, "enter pid %u into the filter", pid) : 0;
 }

@@ -16,12 +16,13 @@
 #include "lib/base/error.h"
 
 struct programs;
+struct filter;
 
 struct programs_options {
 	uint32_t possible_cpus; /* highest possible CPU id + 1 */
 	uint64_t ring_bytes; /* a CPU; a power of two of pages */
 	uint32_t unwind; /* UNWIND_BY_… of bpf/config.h */
-	bool skip_children; /* of tracked processes */
+	const struct filter *filter; /* borrowed until it is loaded */
 	/* Of the events besides the clock, EVENTS_MAX of them; NULL: there are none. */
 	const struct event_limit *events;
 };
@@ -35,6 +36,8 @@ void programs_free(struct programs *p);
 
 /* Gives that CPU a ring; before anything is sampled there. */
 int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err);
+/* From now on events are recorded: all CPUs have their rings. */
+int programs_attach(struct programs *p, struct error *err);
 /* Lets the sampling event (a perf event descriptor) run the sampler at every overflow. */
 int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err);
 /*

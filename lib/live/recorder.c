@@ -10,7 +10,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/live/counters.h"
 #include "lib/live/cpu.h"
+#include "lib/live/filter.h"
 #include "lib/live/jit_files.h"
 #include "lib/live/kernel_symbols.h"
 #include "lib/live/programs.h"
@@ -45,15 +47,14 @@ struct recorder {
 	struct programs *programs;
 	struct cpu_set cpus;
 	struct event_set *events; /* NULL: none besides the clock */
-	struct cpu_list possible;
+	struct counters counters;
 	struct merge *merge;
 	struct tracker *tracker;
 	bool has_to_scan; /* something that runs already is to be tracked */
 	bool is_behind; /* events wait for the next round: no time to sleep */
-	struct bpf_counters *counters, *counters_before; /* by position in `possible` */
 	uint64_t next_housekeeping_ns, next_refresh_ns;
 	uint64_t start_ns, start_realtime_ns, end_ns;
-	uint64_t written_bytes, skipped_copies, invalid_records;
+	uint64_t invalid_records;
 };
 
 static void sink(void *ctx, const struct rec *rec)
@@ -78,18 +79,6 @@ static void on_ring_record(void *ctx, const void *data, size_t size)
 		merge_add(r->merge, rec);
 }
 
-static void send_lost(struct recorder *r, uint64_t time, uint32_t cpu, enum lost_cause cause,
-		      uint64_t count)
-{
-	struct rec_lost lost = {.cause = cause, .count = count};
-
-	if (!count)
-		return;
-	record_init(&lost.rec, REC_LOST, sizeof(lost), time, 0, 0);
-	lost.rec.cpu = (uint16_t)cpu;
-	merge_add(r->merge, &lost.rec);
-}
-
 static void on_cpu_change(void *ctx, const struct sampled_cpu *cpu)
 {
 	struct recorder *r = ctx;
@@ -105,27 +94,9 @@ static void on_cpu_change(void *ctx, const struct sampled_cpu *cpu)
 
 static void report_losses(struct recorder *r, uint64_t now)
 {
-	uint64_t written = 0, skipped = 0;
-
-	if (programs_read_counters(r->programs, r->counters))
-		return;
-	for (uint32_t i = 0; i < r->possible.count; i++) {
-		const struct bpf_counters *new = &r->counters[i];
-		struct bpf_counters *old = &r->counters_before[i];
-		uint32_t cpu = r->possible.cpus[i];
-
-		send_lost(r, now, cpu, LOST_RING_FULL, new->lost_samples - old->lost_samples);
-		send_lost(r, now, cpu, LOST_EVENT, new->lost_events - old->lost_events);
-		send_lost(r, now, cpu, LOST_TRACKING, new->lost_tracking - old->lost_tracking);
-		send_lost(r, now, cpu, LOST_NO_RING, new->lost_no_ring - old->lost_no_ring);
-		written += new->written_bytes;
-		skipped += new->skipped_copies;
-		*old = *new;
-	}
+	counters_report(&r->counters, r->programs, now, sink, r);
 	if (r->events)
 		event_set_report(r->events, now, sink, r);
-	r->written_bytes = written;
-	r->skipped_copies = skipped;
 }
 
 /*
@@ -249,12 +220,13 @@ static void make_events(struct recorder *r, const struct sampling_event *clock)
 {
 	if (r->options.events.count > 1)
 		r->events = event_set_new(&r->options.events, 1e9 / (double)clock->period_ns,
-					  r->programs, &r->possible);
+					  r->programs, &r->counters.possible);
 }
 
 static int open_machine(struct recorder *r, struct error *err)
 {
 	struct event_list *events = &r->options.events;
+	const struct cpu_list *possible = &r->counters.possible;
 	struct sampling_event event = {0};
 	struct event_limit limits[EVENTS_MAX];
 	struct programs_options programs = {.ring_bytes = r->options.ring_bytes};
@@ -266,14 +238,13 @@ static int open_machine(struct recorder *r, struct error *err)
 
 	if (code)
 		return code;
-	code = cpu_list_read("possible", &r->possible);
-	if (code || !r->possible.count)
-		return error_set(err, code ? code : -ENODEV, "read the list of possible CPUs");
-	r->counters = xcalloc(r->possible.count, sizeof(*r->counters));
-	r->counters_before = xcalloc(r->possible.count, sizeof(*r->counters_before));
-	programs.possible_cpus = r->possible.cpus[r->possible.count - 1] + 1;
+	code = counters_init(&r->counters, err);
+	if (code)
+		return code;
+	programs.possible_cpus = possible->cpus[possible->count - 1] + 1;
 	programs.unwind = unwind_flags[r->options.unwind];
-	programs.skip_children = r->options.skip_children;
+	programs.filter = r->options.filter;
+	r->cpus.only = &r->options.filter->cpus;
 	event_set_limits(events, limits);
 	if (events->count > 1)
 		programs.events = limits;
@@ -283,7 +254,8 @@ static int open_machine(struct recorder *r, struct error *err)
 	if (code)
 		return code;
 	make_events(r, &event);
-	return cpu_set_open(&r->cpus, &event, r->programs, r->events, err);
+	code = cpu_set_open(&r->cpus, &event, r->programs, r->events, err);
+	return code ? code : programs_attach(r->programs, err);
 }
 
 static int open_epoll(struct recorder *r, struct error *err)
@@ -342,9 +314,7 @@ void recorder_free(struct recorder *r)
 		close(r->epoll_fd);
 	file_set_free(r->source.files);
 	merge_free(r->merge);
-	cpu_list_release(&r->possible);
-	free(r->counters);
-	free(r->counters_before);
+	counters_release(&r->counters);
 	free(r);
 }
 
@@ -370,6 +340,12 @@ struct scan {
 	VEC(struct scanned) processes;
 };
 
+/* What cannot become wanted later need not be known. */
+static bool is_followed(const struct recorder *r, const struct rec *rec)
+{
+	return !(rec->flags & REC_OUTSIDE) || r->options.filter->criteria & ~FILTER_PID;
+}
+
 static void on_scanned(void *ctx, const void *data, size_t size)
 {
 	struct rec_name name;
@@ -378,6 +354,8 @@ static void on_scanned(void *ctx, const void *data, size_t size)
 	if (size != sizeof(name) || !record_is_valid(data, size))
 		return;
 	memcpy(&name, data, sizeof(name));
+	if (!is_followed(s->recorder, &name.rec))
+		return;
 	if (name.rec.pid == name.rec.tid)
 		vec_push(&s->processes, (struct scanned){name.rec.pid, name.rec.time});
 	name.rec.time = s->time;
@@ -416,9 +394,10 @@ static int settle(struct recorder *r, struct error *err)
 
 int recorder_arm(struct recorder *r, struct error *err)
 {
-	int code = r->has_to_scan ? scan(r, err) : 0;
+	bool has_to_scan = r->has_to_scan || r->options.filter->all;
+	int code = has_to_scan ? scan(r, err) : 0;
 
-	if (!code && r->has_to_scan)
+	if (!code && has_to_scan)
 		code = settle(r, err);
 	if (!code)
 		code = cpu_set_enable(&r->cpus, true, err);
@@ -457,6 +436,7 @@ int recorder_list_symbols(struct recorder *r, const uint64_t *addrs, size_t coun
 
 void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 {
+	const struct cpu_list *only = &r->options.filter->cpus;
 	struct unwinder_stats unwind;
 	struct jit_files_stats code;
 
@@ -464,23 +444,25 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 	tracker_get_code_stats(r->tracker, &code);
 	*info = (struct recorder_info){
 		.event = sampling_event_name(&r->cpus.event),
-		.cpu_count = (uint32_t)r->cpus.cpus.count,
+		.cpu_count = only->count ? only->count : (uint32_t)r->cpus.cpus.count,
 		.interval_ns = r->cpus.event.period_ns,
 		.ring_bytes = r->options.ring_bytes * r->cpus.cpus.count,
 		.start_ns = r->start_ns,
 		.start_realtime_ns = r->start_realtime_ns,
 		.end_ns = r->end_ns,
-		.written_bytes = r->written_bytes,
+		.written_bytes = r->counters.sums.written_bytes,
 		.dropped_files = file_set_dropped(r->source.files),
 		.unwind_tables = unwind.tables,
 		.unwind_rows = unwind.rows,
 		.unwind_bytes = unwind.table_bytes,
 		.unwind_refused = unwind.refused,
-		.skipped_copies = r->skipped_copies,
+		.skipped_copies = r->counters.sums.skipped_copies,
 		.code_files = code.maps + code.dumps,
 		.code_pieces = code.pieces,
 		.code_malformed = code.malformed,
 		.code_cut = code.cut,
+		.idle_ticks = r->counters.sums.idle_ticks,
+		.other_ticks = r->counters.sums.other_ticks,
 	};
 	if (r->events)
 		info->events = event_set_stats(r->events, &info->event_count);

@@ -22,6 +22,7 @@
 #include "lib/stream/source.h"
 
 struct recorder;
+struct filter;
 
 /* How user stacks are found. */
 enum recorder_unwind {
@@ -38,7 +39,7 @@ struct recorder_options {
 	struct event_list events;
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* ceiling for unwind tables in the kernel; 0: the default */
-	bool skip_children; /* of the processes that are tracked */
+	const struct filter *filter; /* borrowed while the recorder is there */
 };
 
 /* A failure carries a hint with the command that mends it, wherever there is one. */
@@ -89,6 +90,8 @@ struct recorder_info {
 	uint64_t code_files, code_pieces; /* perf maps and jitdumps, and what they tell of */
 	uint64_t code_malformed; /* lines and records of them that made no sense */
 	uint64_t code_cut; /* files of which only the beginning was read */
+	uint64_t idle_ticks; /* timer ticks of CPUs that had nothing to do */
+	uint64_t other_ticks; /* likewise with something to do that is not recorded */
 	uint64_t skipped_copies; /* stacks that stayed unknown, as too many were copied already */
 };
 void recorder_get_info(const struct recorder *r, struct recorder_info *info);

@@ -37,8 +37,7 @@ static int fail_missing(pid_t pid, struct error *err)
 	return error_text(err, -ESRCH, "there is no process with pid %d", (int)pid);
 }
 
-/* The process that a thread belongs to; 0: there is no such thread. */
-static pid_t process_of(pid_t tid)
+pid_t process_of_thread(pid_t tid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[32];
@@ -53,7 +52,7 @@ static pid_t process_of(pid_t tid)
 
 static int fail_to_open(pid_t pid, int code, struct error *err)
 {
-	pid_t process = process_of(pid);
+	pid_t process = process_of_thread(pid);
 
 	if (!process)
 		return fail_missing(pid, err);
@@ -111,14 +110,19 @@ char *target_name(const struct target *target)
 	return comm ? comm : xasprintf("pid %d", (int)target->pid);
 }
 
-static bool has_comm(pid_t pid, const char *name)
+static bool has_name(pid_t pid, const struct name_set *names)
 {
 	_cleanup_free_ char *comm = read_comm(pid);
+	char name[NAME_LENGTH_MAX + 1] = "";
 
-	return comm && strcmp(comm, name) == 0;
+	/* Longer ones are made up by /proc, for workers in the kernel. */
+	if (comm)
+		memcpy(name, comm, strnlen(comm, NAME_LENGTH_MAX));
+	return comm && name_set_has(names, name);
 }
 
-int targets_add_comm(struct targets *t, const char *name, struct error *err)
+int targets_add_names(struct targets *t, const struct name_set *names, const char *text,
+		      struct error *err)
 {
 	_cleanup_closedir_ DIR *dir = opendir("/proc");
 	size_t found = 0;
@@ -130,14 +134,14 @@ int targets_add_comm(struct targets *t, const char *name, struct error *err)
 		uint64_t pid;
 
 		if (!text_to_u64(entry->d_name, 10, &pid) || pid > PID_MAX ||
-		    (pid_t)pid == getpid() || !has_comm((pid_t)pid, name))
+		    (pid_t)pid == getpid() || !has_name((pid_t)pid, names))
 			continue;
 		/* What has ended meanwhile is none of them. */
 		if (targets_add(t, (pid_t)pid, NULL) == 0)
 			found++;
 	}
 	if (!found)
-		return error_text(err, -ESRCH, "there is no process with the name %s", name);
+		return error_text(err, -ESRCH, "there is no process with the name %s", text);
 	return 0;
 }
 

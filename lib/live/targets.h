@@ -7,8 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf/names.h"
 #include "lib/base/error.h"
 #include "lib/base/vec.h"
+
+/* The process that a thread belongs to; 0: there is no such thread. */
+pid_t process_of_thread(pid_t tid);
 
 struct target {
 	pid_t pid;
@@ -27,8 +31,12 @@ void targets_release(struct targets *t);
  * -EINVAL where the number is that of a thread.
  */
 int targets_add(struct targets *t, pid_t pid, struct error *err);
-/* Adds every process of that name but this one; -ESRCH where there is none. */
-int targets_add_comm(struct targets *t, const char *name, struct error *err);
+/*
+ * Adds every process whose name is in the set, but this one; -ESRCH where there is none, which
+ * `text` names.
+ */
+int targets_add_names(struct targets *t, const struct name_set *names, const char *text,
+		      struct error *err);
 /* Adds the process whose number is in the file. */
 int targets_add_pidfile(struct targets *t, const char *path, struct error *err);
 /* Its name now, the caller's to free; its pid where it is gone. */

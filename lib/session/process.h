@@ -34,6 +34,7 @@ struct process {
 	thread_id main_thread, last_thread; /* last_thread begins the chain through all */
 	uint8_t origin; /* enum task_origin */
 	bool has_ended;
+	bool is_wanted; /* by the filters, at some time */
 };
 
 struct process_table {

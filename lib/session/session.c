@@ -312,8 +312,9 @@ void session_finish(struct session *s, uint64_t end_ns)
 		s->profile->meta.end_ns = end_ns;
 	tasks_finish(&s->tasks);
 	thread_table_finish(&s->tasks.threads);
-	losses_finish(&s->losses);
 	event_rows_finish(&s->events);
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);
+	tasks_drop_unwanted(&s->tasks);
+	losses_finish(&s->losses);
 	finish_cpu_changes(s);
 }

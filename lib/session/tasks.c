@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/tasks.h"
 
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/session/home.h"
 
 void tasks_init(struct tasks *t, struct profile *profile)
@@ -214,6 +216,19 @@ static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t 
 	set_name(t, id, process_at(t, id)->main_thread, name);
 }
 
+/* What a record of a task's life says about the filters. */
+static void note_filters(struct tasks *t, const struct rec *rec)
+{
+	process_id id = process_table_find(&t->processes, rec->pid);
+
+	if (rec->flags & REC_OUTSIDE)
+		return;
+	if (id != NO_PROCESS)
+		process_at(t, id)->is_wanted = true;
+	if (!(rec->flags & REC_UNSAMPLED))
+		t->profile->stats.wanted_threads++;
+}
+
 void tasks_fork(struct tasks *t, const struct rec_fork *fork)
 {
 	uint64_t time = tasks_time(t, fork->rec.time);
@@ -223,6 +238,7 @@ void tasks_fork(struct tasks *t, const struct rec_fork *fork)
 		fork_thread(t, fork, time, name);
 	else
 		fork_process(t, fork, time, name);
+	note_filters(t, &fork->rec);
 }
 
 static void new_space(struct tasks *t, uint32_t pid, uint64_t time)
@@ -303,10 +319,12 @@ void tasks_name(struct tasks *t, const struct rec_name *rec)
 	}
 	if (rec->rec.flags & NAME_EXEC) {
 		executed(t, get_live_process(t, pid, time), time, name);
+		note_filters(t, &rec->rec);
 		return;
 	}
 	process = get_process(t, pid, time);
 	thread = get_thread(t, process, tid, time);
+	note_filters(t, &rec->rec);
 	if (!(rec->rec.flags & NAME_SCAN)) {
 		renamed(t, process, thread, time, name);
 		return;
@@ -321,6 +339,7 @@ void tasks_exit(struct tasks *t, const struct rec_exit *end)
 	process_id process = get_process(t, end->rec.pid, time);
 	thread_id thread = get_thread(t, process, end->rec.tid, time);
 
+	note_filters(t, &end->rec);
 	if (!t->threads.rows.items[thread].has_ended)
 		thread_end(&t->threads, thread, time);
 	if (end->rec.flags & EXIT_PROCESS && !process_at(t, process)->has_ended)
@@ -359,6 +378,8 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec)
 	thread_id thread = get_thread(t, process, rec->tid, time);
 	struct process *owner = process_at(t, process);
 
+	owner->is_wanted = true;
+	t->profile->stats.wanted_threads++;
 	thread_seen(&t->threads, thread, time);
 	if (time < owner->start)
 		owner->start = time;
@@ -399,4 +420,27 @@ void tasks_finish(struct tasks *t)
 		if (!t->threads.rows.items[id].has_ended)
 			row->end = 0;
 	}
+}
+
+void tasks_drop_unwanted(struct tasks *t)
+{
+	struct threads *threads = &t->profile->threads;
+	_cleanup_free_ thread_id *moved = xcalloc(threads->rows.count + 1, sizeof(*moved));
+	thread_id kept = 0;
+
+	for (size_t i = 0; i < threads->rows.count; i++) {
+		struct profile_thread *row = &threads->rows.items[i];
+		/* Rows of events have no thread of their own, and come after that of theirs. */
+		thread_id owner = row->event ? row->owner : (thread_id)i;
+
+		if (tasks_process_of(t, owner)->is_wanted) {
+			row->owner = row->event ? moved[owner] : row->owner;
+			moved[i] = kept;
+			threads->rows.items[kept++] = *row;
+			continue;
+		}
+		vec_release(&row->samples);
+		vec_release(&row->markers);
+	}
+	threads->rows.count = kept;
 }

@@ -34,6 +34,12 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec);
 /* Gives every row of the profile its final names and times. */
 void tasks_finish(struct tasks *t);
 
+/*
+ * At the very end: takes the threads of processes out of the profile that the filters never let
+ * pass. Ids of threads mean nothing any more.
+ */
+void tasks_drop_unwanted(struct tasks *t);
+
 static inline struct process *tasks_process_of(struct tasks *t, thread_id thread)
 {
 	return &t->processes.rows.items[t->threads.rows.items[thread].process];

@@ -153,3 +153,35 @@ refuses() { # DESCRIPTION STATUS REGEX COMMAND...
 leftovers() { # FOLDER...
 	find "$@" -maxdepth 1 -name '.?*.??????'
 }
+
+# Runs a command in the background that is ended with the script; $started is its pid.
+start() { # COMMAND...
+	# What the shell would give a command in the background is /dev/null.
+	"$@" <&0 &
+	started=$!
+	at_exit+=("kill $started 2>/dev/null")
+}
+# Begins a recording by that command of prof in the background, into NAME.json.gz, and returns once
+# it has begun; $recorder is prof.
+begin() { # NAME COMMAND ARGUMENT...
+	local name=$1 command=$2
+	shift 2
+	rm -f "$name.ready"
+	"$PROF" "$command" -o "$name.json.gz" --stats "$name.stats" --ready-file "$name.ready" "$@" \
+		2>"$name.err" &
+	recorder=$!
+	wait_until test -e "$name.ready" || diagnose "$(<"$name.err")"
+}
+# Waits for its end; a test of its own, as record() is one.
+finish() { # NAME STATUS
+	local problems
+	wait "$recorder"
+	status=$?
+	problems=$(python3 "$root/tests/check_profile.py" "$1.json.gz" 2>&1 &&
+		python3 "$root/tests/e2e/ledger.py" "$1.stats" "$1.json.gz" 2>&1)
+	if [ "$status" = "$2" ] && [ "$problems" = "$1.json.gz: ok" ]; then
+		pass "$1: recorded, exit status $2"
+	else
+		fail "$1: recorded, exit status $2" "exit status $status"$'\n'"$(<"$1.err")"$'\n'"$problems"
+	fi
+}

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bpf/config.h"
+#include "bpf/names.h"
 #include "prof.skel.h"
 
 #define TABLE_SIZE 1024
@@ -48,6 +49,10 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	config->copy_bytes = c->has_copies ? 1 << 19 : 0;
 	config->unwind = methods[c->method].flags;
 	config->record_all = c->record_all;
+	/* With every filter that there is, and control groups of either version. */
+	config->filter = c->record_all ? ~0u : 0;
+	config->cgroup_hierarchy = c->has_copies;
+	config->uid_count = 1;
 	config->full_bytes = 1 << 19;
 	bpf_map__set_max_entries(skeleton->maps.rings, 1);
 	bpf_map__set_max_entries(skeleton->maps.tracked, TABLE_SIZE);

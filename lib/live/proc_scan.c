@@ -19,6 +19,8 @@ struct scan {
 	void *ctx;
 	uint32_t pid;
 	uint64_t time;
+	struct scan_cache *cache;
+	struct scan_view view;
 };
 
 static void scan_map(const struct scan *s, const struct proc_map *map)
@@ -39,7 +41,7 @@ static void scan_map(const struct scan *s, const struct proc_map *map)
 	struct rec_map rec = {.start = map->start, .end = map->end};
 
 	record_init(&rec.rec, REC_MAP, sizeof(rec), s->time, s->pid, s->pid);
-	rec.module_id = module_registry_resolve(s->modules, &event);
+	rec.module_id = scan_cache_resolve(s->cache, s->modules, &s->view, &event);
 	rec.file_offset = rec.module_id == NO_REC_MODULE ? map->start : map->file_offset;
 	s->sink(s->ctx, &rec.rec);
 }
@@ -64,10 +66,17 @@ int proc_scan_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint64_t time,
 	return 0;
 }
 
-int proc_scan_maps(struct module_registry *modules, record_sink_fn *sink, void *ctx, uint32_t pid,
-		   uint64_t time, struct error *err)
+int proc_scan_maps(struct module_registry *modules, struct scan_cache *cache, record_sink_fn *sink,
+		   void *ctx, uint32_t pid, uint64_t time, struct error *err)
 {
-	struct scan s = {.modules = modules, .sink = sink, .ctx = ctx, .pid = pid, .time = time};
+	struct scan s = {
+		.modules = modules,
+		.sink = sink,
+		.ctx = ctx,
+		.pid = pid,
+		.time = time,
+		.cache = cache,
+	};
 	_cleanup_free_ char *text = NULL;
 	struct proc_map map;
 	char path[64], *at;
@@ -76,6 +85,8 @@ int proc_scan_maps(struct module_registry *modules, record_sink_fn *sink, void *
 	text = text_read_file(path, MAPS_MAX, NULL);
 	if (!text)
 		return error_set(err, -errno, "read the mappings of pid %u", pid);
+	if (*text)
+		s.view = scan_view_of(pid);
 	for (at = text; proc_maps_next(&at, &map);) {
 		if (map.executable)
 			scan_map(&s, &map);

@@ -5,11 +5,13 @@
 
 #include "lib/base/error.h"
 #include "lib/live/modules.h"
+#include "lib/live/scan_cache.h"
 
 /* A name record (NAME_SCAN) of the main thread. -ESRCH: there is no such process (any more). */
 int proc_scan_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint64_t time, struct error *err);
-/* The executable mappings. -ENOENT or -ESRCH: likewise; -EACCES: they must not be read. */
-int proc_scan_maps(struct module_registry *modules, record_sink_fn *sink, void *ctx, uint32_t pid,
-		   uint64_t time, struct error *err);
+/* The executable mappings; files that the cache has are not opened again. -ENOENT or -ESRCH:
+ * likewise; -EACCES: they must not be read. */
+int proc_scan_maps(struct module_registry *modules, struct scan_cache *cache, record_sink_fn *sink,
+		   void *ctx, uint32_t pid, uint64_t time, struct error *err);
 
 #endif

@@ -374,6 +374,7 @@ static int scan(struct recorder *r, struct error *err)
 		if (code == -ENOENT || code == -ESRCH)
 			code = 0;
 	}
+	tracker_added(r->tracker);
 	vec_release(&s.processes);
 	return code;
 }

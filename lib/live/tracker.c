@@ -39,6 +39,7 @@ struct tracker {
 	VEC(struct turn) turns;
 	struct strbuf paths;
 	unsigned int kernel_code_count;
+	struct scan_cache scanned_files; /* while processes are added */
 };
 
 /* The path of a module record is not terminated. */
@@ -145,6 +146,7 @@ void tracker_free(struct tracker *t)
 		free(turn->copy);
 	vec_release(&t->turns);
 	strbuf_release(&t->paths);
+	scan_cache_release(&t->scanned_files);
 	unwinder_free(t->unwinder);
 	module_registry_free(t->modules);
 	jit_files_free(t->jit_files);
@@ -175,7 +177,12 @@ int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, 
 {
 	pid_set_add(&t->pids, pid, since);
 	process_homes_send(&t->homes, pid, true, time, sink, t);
-	return proc_scan_maps(t->modules, sink, t, pid, time, err);
+	return proc_scan_maps(t->modules, &t->scanned_files, sink, t, pid, time, err);
+}
+
+void tracker_added(struct tracker *t)
+{
+	scan_cache_release(&t->scanned_files);
 }
 
 bool tracker_is_settled(const struct tracker *t)

@@ -41,6 +41,8 @@ int tracker_await(struct tracker *t, uint32_t pid, uint64_t time, struct error *
  * Events from `since` on have been in the rings; what was before is known by reading.
  */
 int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, struct error *err);
+/* After the last of those that are added in one go. */
+void tracker_added(struct tracker *t);
 /* Does the walker know all that there is to know about the mappings so far? */
 bool tracker_is_settled(const struct tracker *t);
 

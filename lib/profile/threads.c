@@ -73,6 +73,8 @@ static int compare_owners(const struct threads *t, thread_id a, thread_id b)
 	int result = compare_u64(left->process_start, right->process_start);
 
 	if (!result)
+		result = compare_u64(right->process_cpu_ns, left->process_cpu_ns);
+	if (!result)
 		result = compare_u64(left->pid, right->pid);
 	if (!result)
 		result = compare_u64(left->incarnation, right->incarnation);
@@ -80,6 +82,8 @@ static int compare_owners(const struct threads *t, thread_id a, thread_id b)
 		result = right->is_main - left->is_main;
 	if (!result)
 		result = compare_u64(left->start, right->start);
+	if (!result)
+		result = compare_u64(right->cpu_ns, left->cpu_ns);
 	if (!result)
 		result = compare_u64(left->tid, right->tid);
 	return result ? result : compare_u64(a, b);

@@ -52,6 +52,7 @@ struct profile_thread {
 	thread_id owner;
 	bool is_main; /* exactly one a process */
 	uint64_t cpu_ns; /* sum of the samples' deltas */
+	uint64_t process_cpu_ns; /* the same of all threads of the process */
 	VEC(struct sample) samples; /* ascending times */
 	VEC(struct marker) markers;
 };
@@ -71,8 +72,8 @@ size_t profile_thread_sample_after(const struct profile_thread *row, uint64_t ti
 
 /*
  * The order in which a profile lists them: processes by start, in each the main thread first, then
- * by start; what other events have of a thread is right behind it. `order` has room for rows.count
- * ids.
+ * by start; of those that were all there when recording began, the ones with the most CPU time
+ * first. What other events have of a thread is right behind it. `order` has room for rows.count ids.
  */
 void threads_order(const struct threads *t, thread_id *order);
 /*

@@ -33,8 +33,9 @@ struct process {
 	struct mapping_table *mappings;
 	thread_id main_thread, last_thread; /* last_thread begins the chain through all */
 	uint8_t origin; /* enum task_origin */
+	uint64_t cpu_ns; /* of all its threads, once that is known */
 	bool has_ended;
-	bool is_wanted; /* by the filters, at some time */
+	bool was_outside, was_wanted; /* of the filters, by them: at some time */
 };
 
 struct process_table {

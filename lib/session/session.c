@@ -312,6 +312,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 		s->profile->meta.end_ns = end_ns;
 	tasks_finish(&s->tasks);
 	thread_table_finish(&s->tasks.threads);
+	tasks_count_cpu(&s->tasks);
 	event_rows_finish(&s->events);
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	tasks_drop_unwanted(&s->tasks);

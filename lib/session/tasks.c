@@ -221,10 +221,13 @@ static void note_filters(struct tasks *t, const struct rec *rec)
 {
 	process_id id = process_table_find(&t->processes, rec->pid);
 
-	if (rec->flags & REC_OUTSIDE)
+	if (id == NO_PROCESS)
 		return;
-	if (id != NO_PROCESS)
-		process_at(t, id)->is_wanted = true;
+	if (rec->flags & REC_OUTSIDE) {
+		process_at(t, id)->was_outside = true;
+		return;
+	}
+	process_at(t, id)->was_wanted = true;
 	if (!(rec->flags & REC_UNSAMPLED))
 		t->profile->stats.wanted_threads++;
 }
@@ -378,7 +381,7 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec)
 	thread_id thread = get_thread(t, process, rec->tid, time);
 	struct process *owner = process_at(t, process);
 
-	owner->is_wanted = true;
+	owner->was_wanted = true;
 	t->profile->stats.wanted_threads++;
 	thread_seen(&t->threads, thread, time);
 	if (time < owner->start)
@@ -422,6 +425,16 @@ void tasks_finish(struct tasks *t)
 	}
 }
 
+void tasks_count_cpu(struct tasks *t)
+{
+	struct threads *threads = &t->profile->threads;
+
+	for (size_t i = 0; i < threads->rows.count; i++)
+		tasks_process_of(t, (thread_id)i)->cpu_ns += threads->rows.items[i].cpu_ns;
+	for (size_t i = 0; i < threads->rows.count; i++)
+		threads->rows.items[i].process_cpu_ns = tasks_process_of(t, (thread_id)i)->cpu_ns;
+}
+
 void tasks_drop_unwanted(struct tasks *t)
 {
 	struct threads *threads = &t->profile->threads;
@@ -432,8 +445,9 @@ void tasks_drop_unwanted(struct tasks *t)
 		struct profile_thread *row = &threads->rows.items[i];
 		/* Rows of events have no thread of their own, and come after that of theirs. */
 		thread_id owner = row->event ? row->owner : (thread_id)i;
+		const struct process *process = tasks_process_of(t, owner);
 
-		if (tasks_process_of(t, owner)->is_wanted) {
+		if (process->was_wanted || !process->was_outside) {
 			row->owner = row->event ? moved[owner] : row->owner;
 			moved[i] = kept;
 			threads->rows.items[kept++] = *row;

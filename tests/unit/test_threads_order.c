@@ -72,6 +72,26 @@ static void processes_stay_together(void **state)
 		assert_int_equal(threads_get(t, order[i])->pid, i < 4 ? 10 : 11);
 }
 
+static void of_those_that_were_there_the_busiest_come_first(void **state)
+{
+	struct threads *t = *state;
+	thread_id expected[6], order[6];
+
+	expected[3] = add(t, 3, 0, 3, 0, 0);
+	expected[0] = add(t, 7, 0, 7, 0, 0);
+	expected[2] = add(t, 7, 0, 8, 0, 0);
+	expected[1] = add(t, 7, 0, 9, 0, 0);
+	expected[4] = add(t, 4, 0, 4, 0, 0);
+	expected[5] = add(t, 5, 0, 5, 9, 9);
+	for (size_t i = 0; i < 3; i++)
+		threads_get(t, expected[i])->process_cpu_ns = 100;
+	threads_get(t, expected[1])->cpu_ns = 99;
+	threads_get(t, expected[2])->cpu_ns = 1;
+	threads_get(t, expected[5])->process_cpu_ns = 1000;
+	threads_order(t, order);
+	assert_memory_equal(order, expected, sizeof(order));
+}
+
 static void no_threads_have_an_order_too(void **state)
 {
 	struct threads *t = *state;
@@ -116,6 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(processes_by_start_then_main_thread_then_start),
 		TEST(processes_stay_together),
+		TEST(of_those_that_were_there_the_busiest_come_first),
 		TEST(no_threads_have_an_order_too),
 		TEST(busiest_are_those_with_most_cpu_time),
 	};

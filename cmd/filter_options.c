@@ -138,9 +138,12 @@ int filter_options_set(struct filter_options *o, int opt, const char *value, str
 		ret = for_each_word(value, check_pid, &option, err);
 		break;
 	case OPT_UID:
+		option = "--uid";
+		ret = for_each_word(value, check_word, &option, err);
+		break;
 	case OPT_CGROUP:
 	case OPT_PIDFILE:
-		option = opt == OPT_UID ? "--uid" : opt == OPT_CGROUP ? "--cgroup" : "--pidfile";
+		option = opt == OPT_CGROUP ? "--cgroup" : "--pidfile";
 		ret = check_word(&option, value, err);
 		break;
 	case OPT_COMM:

@@ -73,7 +73,8 @@ size_t profile_thread_sample_after(const struct profile_thread *row, uint64_t ti
 /*
  * The order in which a profile lists them: processes by start, in each the main thread first, then
  * by start; of those that were all there when recording began, the ones with the most CPU time
- * first. What other events have of a thread is right behind it. `order` has room for rows.count ids.
+ * first. What other events have of a thread is right behind it. `order` has room for rows.count
+ * ids.
  */
 void threads_order(const struct threads *t, thread_id *order);
 /*

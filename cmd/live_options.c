@@ -8,7 +8,6 @@
 #include "cmd/unwinding.h"
 #include "lib/base/text.h"
 
-#define DEFAULT_FREQUENCY_HZ 999
 /* Beyond these a number of nanoseconds is none that a timer could be set to. */
 #define FREQUENCY_MIN_HZ 0.001
 #define SECONDS_MAX 1e9
@@ -157,7 +156,5 @@ int live_options_check(struct live_options *o, struct error *err)
 				  "--frequency and --interval exclude each other: give one");
 	if (o->kill && !o->duration_ns)
 		return error_text(err, -EINVAL, "--kill: needs --duration");
-	if (!o->interval_ns && !(o->frequency_hz > 0))
-		o->frequency_hz = DEFAULT_FREQUENCY_HZ;
 	return 0;
 }

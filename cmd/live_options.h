@@ -11,7 +11,7 @@
 
 struct live_options {
 	double frequency_hz; /* 0: by interval_ns */
-	uint64_t interval_ns; /* 0: by frequency_hz */
+	uint64_t interval_ns; /* 0: by frequency_hz; both 0: the default */
 	uint64_t duration_ns; /* 0: no limit */
 	struct event_list events;
 	uint64_t ring_bytes; /* per CPU; 0: the default */

@@ -13,12 +13,28 @@
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 
+/* No multiple of what timers commonly have, so that nothing runs in step with it. */
+#define DEFAULT_HZ 999
+
 static uint64_t max_sample_rate(void)
 {
 	_cleanup_free_ char *text = text_read_file("/proc/sys/kernel/perf_event_max_sample_rate",
 						   64, NULL);
 
 	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* The kernel lowers its maximum where interrupts take long, and in virtual machines they do. */
+double sampling_default_hz(void)
+{
+	uint64_t max = max_sample_rate();
+
+	if (!max || max >= DEFAULT_HZ)
+		return DEFAULT_HZ;
+	log_warn(
+		"sampling at %llu Hz: this machine allows no more, see kernel.perf_event_max_sample_rate",
+		(unsigned long long)max);
+	return (double)max;
 }
 
 static int check_rate(double hz, struct error *err)

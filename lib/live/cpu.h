@@ -25,6 +25,10 @@ struct sampled_cpu {
 	struct map_ring *map_ring;
 };
 
+/* Samples a second where nobody wishes anything; fewer, with a warning, where no more are allowed.
+ */
+double sampling_default_hz(void);
+
 struct cpu_set {
 	VEC(struct sampled_cpu) cpus;
 	struct sampling_event event;

@@ -283,7 +283,9 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 	r->source.ops = &recorder_ops;
 	r->epoll_fd = -1;
 	r->options = *options;
-	r->options.ring_bytes = ring_size(options->ring_bytes, options->frequency_hz,
+	if (!(options->frequency_hz > 0) && !options->interval_ns)
+		r->options.frequency_hz = sampling_default_hz();
+	r->options.ring_bytes = ring_size(options->ring_bytes, r->options.frequency_hz,
 					  options->interval_ns);
 	r->merge = merge_new();
 	r->source.files = file_set_new(RESERVED_DESCRIPTORS);

@@ -34,7 +34,7 @@ enum recorder_unwind {
 
 struct recorder_options {
 	double frequency_hz; /* samples a second and CPU … */
-	uint64_t interval_ns; /* … or, where not 0, the time between two */
+	uint64_t interval_ns; /* … or, where not 0, the time between two; both 0: the default */
 	uint64_t ring_bytes; /* per CPU; 0: the default; rounded up to a power of two */
 	struct event_list events;
 	enum recorder_unwind unwind;

@@ -36,6 +36,13 @@ wrong '.' check surplus
 limit=$(</proc/sys/kernel/perf_event_max_sample_rate)
 refuses "a rate above the kernel's limit says what the limit is" 125 "$limit" \
 	"$PROF" record -F $((limit + 1)) -- touch started
+at_exit+=("echo $limit >/proc/sys/kernel/perf_event_max_sample_rate")
+echo 500 >/proc/sys/kernel/perf_event_max_sample_rate
+run "$PROF" record -o lowered.json.gz -- true
+echo "$limit" >/proc/sys/kernel/perf_event_max_sample_rate
+is "where the default is above the limit: exit status" "$status" 0
+like "where the default is above the limit: sampled as often as that, and said" "$err" '500 Hz'
+rm -f lowered.json.gz
 refuses "an absurd rate" 125 "$limit" "$PROF" record -F 1e12 -- touch started
 refuses "an absurdly short interval" 125 '.' "$PROF" record -i 0.000001 -- touch started
 

@@ -23,6 +23,7 @@ const char live_options_help[] =
 	"  -i, --interval MS      milliseconds between two samples, instead of -F\n"
 	"  -e, --event LIST       also sample these events, or choose the clock: see the man page\n"
 	"  -d, --duration S       stop recording after so many seconds\n"
+	"  --per-cpu              also show what ran on each CPU, as rows of their own\n"
 	"  --ring-size SIZE       of the buffer per CPU, with suffix K, M or G\n"
 	"  --unwind METHOD        of user stacks: auto (default), cfi, fp or none\n"
 	"  --unwind-memory SIZE   kernel memory that tables for it may take (default 512M)\n"
@@ -125,6 +126,9 @@ int live_options_set(struct live_options *o, int opt, const char *value, struct 
 		return event_list_add(&o->events, value, err);
 	case 'd':
 		return parse_time("--duration", value, NS_PER_SECOND, &o->duration_ns, err);
+	case OPT_PER_CPU:
+		o->per_cpu = true;
+		return 0;
 	case OPT_RING_SIZE:
 		return parse_size("--ring-size", value, &ring, &o->ring_bytes, err);
 	case OPT_UNWIND:

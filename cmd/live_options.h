@@ -14,6 +14,7 @@ struct live_options {
 	uint64_t interval_ns; /* 0: by frequency_hz; both 0: the default */
 	uint64_t duration_ns; /* 0: no limit */
 	struct event_list events;
+	bool per_cpu; /* the profile has a row for each CPU, too */
 	uint64_t ring_bytes; /* per CPU; 0: the default */
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* 0: the default */
@@ -27,6 +28,7 @@ struct live_options {
 enum {
 	OPT_KILL = 256,
 	OPT_AS_ROOT,
+	OPT_PER_CPU,
 	OPT_RING_SIZE,
 	OPT_UNWIND,
 	OPT_UNWIND_MEMORY,
@@ -43,6 +45,7 @@ enum {
 	{"interval", required_argument, NULL, 'i'}, \
 	{"event", required_argument, NULL, 'e'}, \
 	{"duration", required_argument, NULL, 'd'}, \
+	{"per-cpu", no_argument, NULL, OPT_PER_CPU}, \
 	{"ring-size", required_argument, NULL, OPT_RING_SIZE}, \
 	{"unwind", required_argument, NULL, OPT_UNWIND}, \
 	{"unwind-memory", required_argument, NULL, OPT_UNWIND_MEMORY}, \

@@ -187,6 +187,8 @@ static void open_session(struct pipeline *p)
 	p->profile = profile_new();
 	meta_fill(p->profile, &subject, options->live, &info);
 	p->session = session_new(p->profile);
+	if (options->live->per_cpu)
+		session_keep_cpus(p->session);
 }
 
 /* Until everything is armed; the command has not been executed yet. */

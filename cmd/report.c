@@ -177,7 +177,7 @@ void report_summary(const struct outcome *outcome, bool quiet)
 		return;
 	add_counted(&line, profile_sample_count(p), "sample", "samples");
 	strbuf_adds(&line, ", ");
-	add_counted(&line, p->threads.rows.count, "thread", "threads");
+	add_counted(&line, profile_thread_count(p), "thread", "threads");
 	strbuf_adds(&line, ", ");
 	add_counted(&line, profile_process_count(p), "process", "processes");
 	strbuf_addf(&line, " in %.2f s; ", seconds);
@@ -259,7 +259,7 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	json_object_set_new(root, "lost_events", losses_object(&p->stats, false));
 	json_object_set_new(root, "cpu_losses", event_report_cpus(p));
 	json_object_set_new(root, "events", event_report_stats(p, info));
-	set_integer(root, "threads", p->threads.rows.count);
+	set_integer(root, "threads", profile_thread_count(p));
 	set_integer(root, "processes", profile_process_count(p));
 	set_integer(root, "idle_ticks", info->idle_ticks);
 	set_integer(root, "other_ticks", info->other_ticks);

@@ -454,7 +454,7 @@ class _Check:
             if not self.fields(where, thread, {
                     "name": TEXT, "processName": TEXT, "processType": _only("default"),
                     "pid": _Rule("a pid in a string", lambda v: type(v) is str and
-                                 re.fullmatch(r"\d+(\.\d+)?", v)),
+                                 re.fullmatch(r"\d+(\.\d+)?|cpus", v)),
                     "tid": _Rule("a tid", lambda v: (_is_int(v) and v >= 0) or _is_text(v)),
                     "isMainThread": BOOL, "pausedRanges": LIST, "showMarkersInTimeline": BOOL,
                     "registerTime": NOT_NEGATIVE, "unregisterTime": NOT_NEGATIVE.or_null(),
@@ -585,7 +585,10 @@ class _Check:
             done.add(pid)
             if not thread["isMainThread"]:
                 self.say(f"{where} comes first in process {pid} but is not its main thread")
-            if before is not None and \
+            # The rows of CPUs are no process, and come last.
+            if before is not None and before["pid"] == "cpus":
+                self.say(f"{where} is behind the rows of CPUs")
+            elif before is not None and pid != "cpus" and \
                     thread["processStartupTime"] < before["processStartupTime"]:
                 self.say(f"{where}: process {pid} started before the one in front of it")
 

@@ -232,7 +232,7 @@ static json_t *extra_value(const struct profile *p)
 
 	add_count(sections, "Samples", profile_sample_count(p));
 	add_count(sections, "Samples with user code", p->stats.user_stacks);
-	add_count(sections, "Threads", p->threads.rows.count);
+	add_count(sections, "Threads", profile_thread_count(p));
 	add_count(sections, "Processes", profile_process_count(p));
 	add_count(sections, "Frames", p->frames.rows.count);
 	add_count(sections, "Named frames", profile_named_frames(p));
@@ -274,6 +274,8 @@ static void show_events(const struct firefox *f, bool *is_visible)
 
 		if (!row->event) {
 			owner = i;
+			/* Whoever has rows of CPUs has asked for them. */
+			is_visible[i] |= row->is_cpu;
 			continue;
 		}
 		is_visible[i] = is_visible[owner];

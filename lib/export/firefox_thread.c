@@ -119,26 +119,38 @@ static void write_process_name(const struct firefox *f, struct jsonw *w,
 	write_name(f, w, "processName", name, "pid", row->pid);
 }
 
-static void write_head(const struct firefox *f, struct jsonw *w, const struct profile_thread *row,
-		       uint32_t tid_again)
+/* Those of CPUs are none that a process or thread could have. */
+static void write_ids(struct jsonw *w, const struct profile_thread *row, uint32_t tid_again)
 {
 	char text[24];
 
+	if (row->is_cpu)
+		snprintf(text, sizeof(text), "cpus");
+	else
+		format_id(text, row->pid, row->incarnation);
+	jsonw_key(w, "pid");
+	jsonw_cstring(w, text);
+	jsonw_key(w, "tid");
+	if (row->is_cpu)
+		snprintf(text, sizeof(text), "cpu%" PRIu32, row->tid);
+	else
+		format_id(text, row->tid, tid_again);
+	if (row->is_cpu || tid_again)
+		jsonw_cstring(w, text);
+	else
+		jsonw_u64(w, row->tid);
+}
+
+static void write_head(const struct firefox *f, struct jsonw *w, const struct profile_thread *row,
+		       uint32_t tid_again)
+{
 	write_name(f, w, "name", row->name, "tid", row->tid);
 	write_process_name(f, w, row);
 	jsonw_key(w, "processType");
 	jsonw_cstring(w, "default");
 	jsonw_key(w, "isMainThread");
 	jsonw_bool(w, row->is_main);
-	jsonw_key(w, "pid");
-	format_id(text, row->pid, row->incarnation);
-	jsonw_cstring(w, text);
-	jsonw_key(w, "tid");
-	format_id(text, row->tid, tid_again);
-	if (tid_again)
-		jsonw_cstring(w, text);
-	else
-		jsonw_u64(w, row->tid);
+	write_ids(w, row, tid_again);
 	write_life(f, w, "registerTime", row->start, "unregisterTime", row->end);
 	write_life(f, w, "processStartupTime", row->process_start, "processShutdownTime",
 		   row->process_end);
@@ -275,7 +287,7 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 		if (outfile_failed(w->out))
 			break;
 		jsonw_object_begin(w);
-		write_head(f, w, row, count_tid(&uses, row->tid));
+		write_head(f, w, row, row->is_cpu ? 0 : count_tid(&uses, row->tid));
 		write_samples(f, w, row);
 		write_markers(f, w, row);
 		jsonw_object_end(w);

@@ -95,8 +95,13 @@ void profile_add_extra(struct profile *p, const char *section, const char *label
 		       const char *format, const char *value);
 /* Rows of the frame table whose function has a real name (not an address, not fun_…). */
 size_t profile_named_frames(const struct profile *p);
-/* Samples in the file, over all threads. */
+/*
+ * Samples in the file, over all threads. In this and the next two counts rows of CPUs are nothing:
+ * what they have, threads have.
+ */
 uint64_t profile_sample_count(const struct profile *p);
+/* Threads, and their rows of other events. */
+size_t profile_thread_count(const struct profile *p);
 /* Distinct (pid, incarnation) over all threads. */
 size_t profile_process_count(const struct profile *p);
 

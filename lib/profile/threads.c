@@ -89,13 +89,22 @@ static int compare_owners(const struct threads *t, thread_id a, thread_id b)
 	return result ? result : compare_u64(a, b);
 }
 
+static int compare_cpus(const struct profile_thread *a, const struct profile_thread *b)
+{
+	if (a->is_cpu != b->is_cpu)
+		return a->is_cpu - b->is_cpu;
+	return a->is_cpu ? compare_u64(a->tid, b->tid) : 0;
+}
+
 /* By id in the end, so that the order never depends on the sort. */
 static int compare_order(const void *a, const void *b, void *ctx)
 {
 	const struct threads *t = ctx;
 	thread_id a_id = *(const thread_id *)a, b_id = *(const thread_id *)b;
-	int result = compare_owners(t, owner_of(t, a_id), owner_of(t, b_id));
+	int result = compare_cpus(&t->rows.items[a_id], &t->rows.items[b_id]);
 
+	if (!result)
+		result = compare_owners(t, owner_of(t, a_id), owner_of(t, b_id));
 	if (!result)
 		result = compare_u64(t->rows.items[a_id].event, t->rows.items[b_id].event);
 	return result ? result : compare_u64(a_id, b_id);
@@ -132,7 +141,7 @@ size_t threads_busiest(const struct threads *t, const thread_id *order, uint32_t
 	for (size_t i = 0; i < t->rows.count; i++) {
 		const struct profile_thread *row = &t->rows.items[order[i]];
 
-		if (row->samples.count && !row->event)
+		if (row->samples.count && !row->event && !row->is_cpu)
 			busy[count++] = (struct busy){row->cpu_ns, (uint32_t)i};
 	}
 	qsort(busy, count, sizeof(*busy), compare_busy);

@@ -51,6 +51,11 @@ struct profile_thread {
 	uint32_t event;
 	thread_id owner;
 	bool is_main; /* exactly one a process */
+	/*
+	 * A row with the samples of CPU `tid`, each of which is that of a thread, too; all of them
+	 * are one process, which has no pid.
+	 */
+	bool is_cpu;
 	uint64_t cpu_ns; /* sum of the samples' deltas */
 	uint64_t process_cpu_ns; /* the same of all threads of the process */
 	VEC(struct sample) samples; /* ascending times */
@@ -73,13 +78,13 @@ size_t profile_thread_sample_after(const struct profile_thread *row, uint64_t ti
 /*
  * The order in which a profile lists them: processes by start, in each the main thread first, then
  * by start; of those that were all there when recording began, the ones with the most CPU time
- * first. What other events have of a thread is right behind it. `order` has room for rows.count
- * ids.
+ * first. What other events have of a thread is right behind it; rows of CPUs come last, by number.
+ * `order` has room for rows.count ids.
  */
 void threads_order(const struct threads *t, thread_id *order);
 /*
  * Positions in that order of the `max` threads with the most CPU time, busiest first, those
- * without samples left out; returns how many.
+ * without samples and rows of CPUs left out; returns how many.
  */
 size_t threads_busiest(const struct threads *t, const thread_id *order, uint32_t *positions,
 		       size_t max);

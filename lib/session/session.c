@@ -8,6 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/session/code_frames.h"
+#include "lib/session/cpu_rows.h"
 #include "lib/session/event_rows.h"
 #include "lib/session/ledger.h"
 #include "lib/session/losses.h"
@@ -34,6 +35,7 @@ struct session {
 	struct parking parking;
 	struct code_table code;
 	struct event_rows events;
+	struct cpu_rows cpus;
 	struct losses losses;
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
@@ -49,6 +51,7 @@ struct session *session_new(struct profile *profile)
 	module_map_init(&s->modules, profile);
 	resolver_init(&s->resolver, profile);
 	event_rows_init(&s->events, profile);
+	cpu_rows_init(&s->cpus, profile);
 	losses_init(&s->losses, profile);
 	return s;
 }
@@ -63,9 +66,15 @@ void session_free(struct session *s)
 	module_map_release(&s->modules);
 	tasks_release(&s->tasks);
 	event_rows_release(&s->events);
+	cpu_rows_release(&s->cpus);
 	losses_release(&s->losses);
 	vec_release(&s->cpu_changes);
 	free(s);
+}
+
+void session_keep_cpus(struct session *s)
+{
+	s->cpus.is_wanted = true;
 }
 
 static void feed_map(struct session *s, const struct rec_map *rec)
@@ -128,6 +137,7 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 		return;
 	}
 	thread_add_sample(&s->tasks.threads, pending->thread, &sample);
+	cpu_rows_add(&s->cpus, rec->rec.cpu, &sample);
 	ledger_enter(&s->profile->stats, &entry);
 }
 
@@ -314,8 +324,10 @@ void session_finish(struct session *s, uint64_t end_ns)
 	thread_table_finish(&s->tasks.threads);
 	tasks_count_cpu(&s->tasks);
 	event_rows_finish(&s->events);
-	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	tasks_drop_unwanted(&s->tasks);
+	cpu_rows_finish(&s->cpus);
+	/* All that has samples must be there. */
+	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	losses_finish(&s->losses);
 	finish_cpu_changes(s);
 }

@@ -109,12 +109,7 @@ uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint32_t cpu_tim
 	return delta > UINT32_MAX ? UINT32_MAX : (uint32_t)delta;
 }
 
-/*
- * The kernel counts a thread's CPU time now and then, so a reading may be old, never new: what a
- * thread cannot have used since the sample before, it used before that one. From the last sample to
- * the first, that gives the least that is true, and never more than the time that passed.
- */
-static void settle_cpu_deltas(struct profile_thread *row)
+void thread_settle_cpu_deltas(struct profile_thread *row)
 {
 	struct sample *samples = row->samples.items;
 	uint64_t excess = 0;
@@ -134,7 +129,7 @@ static void settle_cpu_deltas(struct profile_thread *row)
 void thread_table_finish(struct thread_table *t)
 {
 	for (thread_id id = 0; id < t->rows.count; id++)
-		settle_cpu_deltas(threads_get(t->profile, id));
+		thread_settle_cpu_deltas(threads_get(t->profile, id));
 }
 
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample)

@@ -15,6 +15,8 @@ CLASSES = "whole truncated broken unknown kernel_only exiting".split()
 
 
 def problems(stats, profile):
+    # What is on rows of CPUs is there already, in threads.
+    profile["threads"] = [t for t in profile["threads"] if t["pid"] != "cpus"]
     classes = sum(stats[name] for name in CLASSES)
     if classes != stats["cpu_samples"]:
         yield f"{classes} ticks in classes, {stats['cpu_samples']} samples"

@@ -25,6 +25,27 @@ run taskset -c 0 "$PROF" record -q -o cpus.json.gz -- taskset -c $last_cpu "$wor
 is "bound to one CPU: exit status" "$status" 0
 count_near cpus 400
 
+# A row for each CPU: what is bound to one is there, and nothing is counted twice.
+record per_cpu 0 --per-cpu -- taskset -c $last_cpu "$workloads/shares" 0.4
+judge "--per-cpu: what is bound to a CPU is on its row" per_cpu.json.gz $last_cpu per_cpu.stats <<'CODE'
+import json
+rows = threads_of("cpus")
+row = thread(f"CPU {args[0]}")
+expect(row in rows and row["processName"] == "CPUs", (row["pid"], row["processName"]))
+indexes = [i for i, t in enumerate(p["threads"]) if t["pid"] == "cpus"]
+expect(set(indexes) <= set(p["meta"]["initialVisibleThreads"]), p["meta"]["initialVisibleThreads"])
+weights = {t["tid"]: check_profile.total_weight(p, t) for t in rows}
+stats = json.load(open(args[1]))
+expect(sum(weights.values()) == stats["cpu_samples"], f"{weights}, {stats['cpu_samples']}")
+expect(weights[row["tid"]] > 0.9 * stats["cpu_samples"], weights)
+expect(stats["samples"] == sum(len(samples(t)) for t in p["threads"] if t not in rows), stats)
+expect(stats["processes"] == 1, stats["processes"])
+on_cpus = sum(within("main", t) for t in rows)
+expect(0 < on_cpus == within("main") / 2, f"{on_cpus}, {within('main')} with threads")
+interval = p["meta"]["interval"]
+expect(abs(cpu_ms(row) / (weights[row["tid"]] * interval) - 1) < 0.1, cpu_ms(row))
+CODE
+
 mkfifo ready
 begin=${EPOCHREALTIME/./}
 "$PROF" record -d 0.5 -o span.json.gz -- \

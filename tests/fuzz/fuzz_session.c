@@ -67,7 +67,7 @@ static void check_thread(const struct profile *p, const struct profile_thread *r
 	uint64_t last = p->meta.start_ns;
 
 	require(row->name < p->strings.rows.count && row->process_name < p->strings.rows.count);
-	require(row->is_main == (row->pid == row->tid));
+	require(row->is_cpu || row->is_main == (row->pid == row->tid));
 	require(row->start >= p->meta.start_ns && (!row->end || row->end >= row->start));
 	vec_for_each(&row->samples, const struct sample *, sample) {
 		require(sample->time >= last && sample->weight);
@@ -76,19 +76,19 @@ static void check_thread(const struct profile *p, const struct profile_thread *r
 	}
 }
 
-/* Each tick in one class, and each in the file. */
+/* Each tick in one class, and each in the file: with its thread and with its CPU. */
 static void check_ledger(const struct profile *p)
 {
 	const struct profile_stats *stats = &p->stats;
 	uint64_t classes = stats->whole + stats->truncated + stats->broken + stats->unknown +
 			   stats->kernel_only + stats->exiting;
-	uint64_t ticks = 0;
+	uint64_t ticks = 0, cpu_ticks = 0;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
 		vec_for_each(&row->samples, const struct sample *, sample)
-			ticks += sample->weight;
+			*(row->is_cpu ? &cpu_ticks : &ticks) += sample->weight;
 	}
-	require(classes == stats->cpu_samples && ticks == classes);
+	require(classes == stats->cpu_samples && ticks == classes && cpu_ticks == ticks);
 	require(stats->guessed <= classes && stats->finished_later <= classes);
 }
 
@@ -123,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(words, data, count * 8);
 	p->meta.start_ns = 5000000000;
 	s = session_new(p);
+	session_keep_cpus(s);
 	merge_begin_round(m, p->meta.start_ns);
 	add_records(m, words, count / 2);
 	merge_begin_round(m, p->meta.start_ns);

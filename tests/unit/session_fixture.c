@@ -134,6 +134,16 @@ void feed_leaf(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, uint64_
 	feed_sample(f, time, pid, tid, SAMPLE_NO_STACK, leaf, 0, time);
 }
 
+void feed_tick(struct fed *f, uint64_t time, uint16_t cpu, uint32_t tid, uint16_t ticks)
+{
+	struct rec_sample rec = {.leaf = 0x10};
+
+	init(&rec.rec, REC_SAMPLE, sizeof(rec), time, tid, tid, SAMPLE_NO_STACK);
+	rec.rec.cpu = cpu;
+	rec.rec.weight = ticks;
+	feed(f, &rec.rec);
+}
+
 void feed_lost(struct fed *f, uint64_t time, uint32_t cause, uint64_t count)
 {
 	struct rec_lost rec = {.cause = cause, .count = count};

@@ -36,6 +36,8 @@ void feed_sample(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, unsig
 		 uint64_t leaf, uint32_t stack, uint64_t cpu_time);
 /* A sample with nothing below its leaf. */
 void feed_leaf(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, uint64_t leaf);
+/* Likewise, on that CPU and for `ticks` of the clock. */
+void feed_tick(struct fed *f, uint64_t time, uint16_t cpu, uint32_t tid, uint16_t ticks);
 void feed_lost(struct fed *f, uint64_t time, uint32_t cause, uint64_t count);
 void feed_end(struct fed *f, uint64_t time);
 

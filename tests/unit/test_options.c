@@ -56,6 +56,9 @@ static void units_are_those_of_the_manual(void **state)
 	assert_int_equal(o.ring_bytes, 65536);
 	set_live(&o, OPT_UNWIND_MEMORY, "1G");
 	assert_int_equal(o.unwind_bytes, 1 << 30);
+	assert_false(o.per_cpu);
+	set_live(&o, OPT_PER_CPU, NULL);
+	assert_true(o.per_cpu);
 	set_live(&o, OPT_KILL, NULL);
 	assert_true(o.kill);
 	assert_false(o.as_root);

@@ -183,7 +183,9 @@ void losses_finish(struct losses *l)
 	struct profile *p = l->profile;
 	struct profile_thread *row;
 
-	qsort(p->cpu_losses.items, p->cpu_losses.count, sizeof(*p->cpu_losses.items), compare_cpus);
+	if (p->cpu_losses.count)
+		qsort(p->cpu_losses.items, p->cpu_losses.count, sizeof(*p->cpu_losses.items),
+		      compare_cpus);
 	if (!l->markers.count || !p->threads.rows.count)
 		return;
 	row = threads_get(&p->threads, 0);

@@ -14,7 +14,8 @@ For tests (`import check_profile`); `profile` is what load() returns, times are 
     check(profile)         list of problems, one string each; empty for a valid profile
     check_file(path)       both: what is wrong with the file
     threads(profile)       the raw thread objects, in the order of the file
-    processes(profile)     {pid: [thread, ...]}; pids are strings ("123", "123.1")
+    processes(profile)     {pid: [thread, ...]}; pids are strings ("123", "123.1"; "cpus" of
+                           rows of CPUs, which hold the samples of threads once more)
     thread_names(profile)  [(pid, tid, process name, thread name), ...]
     samples(profile, thread=None)
                            yields (thread, time, weight, frames) for every sample (of that thread);

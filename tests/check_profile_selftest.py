@@ -181,6 +181,8 @@ BREAKAGES = [
     ("p['threads'][1]['processName'] = 'other'", "differs within process"),
     ("p['threads'].append(p['threads'].pop(1))", "apart from the other threads"),
     ("p['threads'][2]['processStartupTime'] = -0.5", "processStartupTime"),
+    ("p['threads'].insert(0, dict(p['threads'][0], pid='cpus', tid='cpu0'))",
+     "behind the rows of CPUs"),
     ("p['threads'].insert(0, p['threads'].pop())", "started before the one in front"),
     ("p['threads'].insert(2, dict(p['threads'][1], tid=13, registerTime=0.25))",
      "started before the thread in front"),

@@ -37,7 +37,7 @@ static void collect(struct profile *p, struct addresses *addresses)
 			vec_push(&addresses->rows, addr);
 	}
 	if (addresses->rows.count)
-		qsort(addresses->rows.items, addresses->rows.count, sizeof(uint64_t), compare);
+		vec_sort(&addresses->rows, compare);
 }
 
 /* Either kind holds the whole list; the first one is read, for all. */

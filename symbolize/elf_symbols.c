@@ -209,7 +209,7 @@ static int symtab_open(struct symbolizer **out, const struct symbolizer_input *i
 		return ret && ret != -ENOENT ? ret : error_text(err, -ENOENT, "no symbols");
 	}
 	if (symbols.rows.count)
-		qsort(symbols.rows.items, symbols.rows.count, sizeof(*symbols.rows.items), compare);
+		vec_sort(&symbols.rows, compare);
 	drop_aliases(&symbols);
 	settle_sizes(&symbols);
 	build(t, &symbols);

@@ -49,6 +49,12 @@ void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
 
 #define vec_last(v) ((v)->items[(v)->count - 1])
 #define vec_clear(v) ((void)((v)->count = 0))
+/* Also of an empty one, which has no items to point to. */
+#define vec_sort(v, compare) \
+	do { \
+		if ((v)->count > 1) \
+			qsort((v)->items, (v)->count, sizeof(*(v)->items), compare); \
+	} while (0)
 #define vec_for_each(v, ptr_type, it) \
 	for (ptr_type it = (v)->items; it && it < (v)->items + (v)->count; it++)
 

@@ -127,8 +127,7 @@ static void find_slots(struct slots *slots, const struct binary *b,
 			add_relocations(slots, b, scn, &header, types);
 	}
 	if (slots->rows.count)
-		qsort(slots->rows.items, slots->rows.count, sizeof(*slots->rows.items),
-		      compare_slots);
+		vec_sort(&slots->rows, compare_slots);
 }
 
 /* NULL where nothing is known of the word. */

@@ -326,7 +326,7 @@ static void take_turns(struct tracker *t, uint64_t now)
 
 	/* In order of time: a module's record must come before every mapping of it. */
 	if (t->turns.count > 1)
-		qsort(t->turns.items, t->turns.count, sizeof(*t->turns.items), compare_turns);
+		vec_sort(&t->turns, compare_turns);
 	while (count < t->turns.count && t->turns.items[count].event.time < now)
 		take_turn(t, &t->turns.items[count++]);
 	t->turns.count -= count;

@@ -351,7 +351,7 @@ static void collect_edits(const struct rewrite *r, struct edits *edits)
 	add_edit(edits, l->symbols.span, write_symbols);
 	add_edit(edits, l->sources.span, write_sources);
 	add_edit(edits, l->strings, write_strings);
-	qsort(edits->rows.items, edits->rows.count, sizeof(*edits->rows.items), compare_edits);
+	vec_sort(&edits->rows, compare_edits);
 }
 
 void rewrite_write(struct rewrite *r, struct outfile *out)

@@ -183,13 +183,11 @@ void losses_finish(struct losses *l)
 	struct profile *p = l->profile;
 	struct profile_thread *row;
 
-	if (p->cpu_losses.count)
-		qsort(p->cpu_losses.items, p->cpu_losses.count, sizeof(*p->cpu_losses.items),
-		      compare_cpus);
+	vec_sort(&p->cpu_losses, compare_cpus);
 	if (!l->markers.count || !p->threads.rows.count)
 		return;
 	row = threads_get(&p->threads, 0);
 	vec_for_each(&l->markers, const struct marker *, marker)
 		vec_push(&row->markers, *marker);
-	qsort(row->markers.items, row->markers.count, sizeof(*row->markers.items), compare_markers);
+	vec_sort(&row->markers, compare_markers);
 }

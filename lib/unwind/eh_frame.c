@@ -263,8 +263,7 @@ static void find_places(struct eh_frame *frame)
 							    .vaddr = frame->section.vaddr + at});
 	}
 	if (!is_sorted)
-		qsort(frame->places.items, frame->places.count, sizeof(*frame->places.items),
-		      compare_places);
+		vec_sort(&frame->places, compare_places);
 }
 
 void eh_frame_init(struct eh_frame *frame, const struct unwind_arch *arch,

@@ -61,7 +61,7 @@ void stubs_sort(struct stubs *stubs)
 
 	if (!stubs->rows.count)
 		return;
-	qsort(stubs->rows.items, stubs->rows.count, sizeof(*stubs->rows.items), compare);
+	vec_sort(&stubs->rows, compare);
 	for (size_t i = 0; i < stubs->rows.count; i++) {
 		/* Of rows at one place, the last holds. */
 		if (count && stubs->rows.items[count - 1].vaddr == stubs->rows.items[i].vaddr)

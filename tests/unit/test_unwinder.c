@@ -175,7 +175,7 @@ static void a_mapping_comes_with_its_table(void **state)
 	assert_int_equal(stats.table_bytes, UNWIND_SHARD_BYTES);
 	/* The rules are there for the walker, the fixed ones too. */
 	assert_int_equal(f->options.walker.rules[UNWIND_RULE_END].cfa_kind, UNWIND_CFA_END);
-	/* Large files have their rules apart from small ones, and sanitizers make this one large. */
+	/* Large files have rules of their own, and sanitizers make this one large. */
 	for (uint32_t i = UNWIND_RULE_FIRST; i < UNWIND_RULES_MAX; i++)
 		told += f->options.walker.rules[i].cfa_kind == UNWIND_CFA_REG;
 	assert_true(told > 10);

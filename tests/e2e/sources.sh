@@ -11,7 +11,7 @@ cat >project/main.c <<'CODE'
 int main(void)
 {
 	unsigned int sum = 0;
-	for (unsigned int i = 0; i < 60000000; i++)
+	for (unsigned int i = 0; i < 40000000; i++)
 		sum += twice(i) + secret(i); /* über */
 	return sum == 1;
 }
@@ -19,8 +19,12 @@ CODE
 cat >project/twice.h <<'CODE'
 static inline unsigned int twice(unsigned int i)
 {
-	__asm__ volatile("" : "+r"(i));
-	return 2 * i;
+	/* Long enough to be seen, and not to be simplified. */
+	for (int n = 0; n < 4; n++) {
+		i *= 2654435761u;
+		__asm__ volatile("" : "+r"(i));
+	}
+	return i;
 }
 CODE
 sed 's/twice/secret/' project/twice.h >project/secret.h
@@ -68,8 +72,12 @@ rm project/twice.h
 cat >project/secret <<'CODE'
 static inline unsigned int secret(unsigned int i)
 {
-	__asm__ volatile("" : "+r"(i));
-	return 2 * i;
+	/* Long enough to be seen, and not to be simplified. */
+	for (int n = 0; n < 4; n++) {
+		i *= 2654435761u;
+		__asm__ volatile("" : "+r"(i));
+	}
+	return i;
 }
 static inline unsigned int twice(unsigned int i) { return i; }
 CODE

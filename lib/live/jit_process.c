@@ -12,48 +12,22 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
+#include "lib/live/proc_status.h"
 
-#define STATUS_MAX 65536
-
-/* The last (is_last) or the second number of a line of /proc/PID/status. */
-static bool find_number(const char *status, const char *key, bool is_last, uint64_t *number)
-{
-	const char *at = strstr(status, key), *end;
-	unsigned int count = 0;
-	bool is_found = false;
-
-	if (!at)
-		return false;
-	at += strlen(key);
-	end = strchrnul(at, '\n');
-	while (at < end && (is_last || count < 2)) {
-		if (*at == ' ' || *at == '\t') {
-			at++;
-			continue;
-		}
-		if (!text_scan_decimal(&at, end, number))
-			return false;
-		is_found = true;
-		count++;
-	}
-	return is_found;
-}
+/* Its numbers for a user are the real one, the effective one, … */
+#define EFFECTIVE 1
 
 int jit_process_read(struct jit_process *p, uint32_t pid)
 {
-	_cleanup_free_ char *status = NULL;
-	uint64_t own_pid, uid;
-	char path[32];
+	_cleanup_free_ char *status = proc_status_read(pid);
+	uint32_t pids[PROC_STATUS_NUMBERS_MAX], uids[PROC_STATUS_NUMBERS_MAX];
+	size_t count = status ? proc_status_numbers(status, "NSpid", pids) : 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	status = text_read_file(path, STATUS_MAX, NULL);
+	if (!count || proc_status_numbers(status, "Uid", uids) <= EFFECTIVE)
+		return -ESRCH;
 	/* A process in another namespace has a number for each; the last is what it calls itself.
 	 */
-	if (!status || !find_number(status, "\nNSpid:", true, &own_pid) ||
-	    !find_number(status, "\nUid:", false, &uid))
-		return -ESRCH;
-	*p = (struct jit_process){.pid = pid, .own_pid = (uint32_t)own_pid, .uid = (uid_t)uid};
+	*p = (struct jit_process){.pid = pid, .own_pid = pids[count - 1], .uid = uids[EFFECTIVE]};
 	return 0;
 }
 

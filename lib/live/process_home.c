@@ -8,19 +8,19 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/live/proc_status.h"
 #include "lib/stream/cgroup.h"
 #include "lib/stream/record.h"
 
 #define CGROUP_MAX (64u << 10)
-#define STATUS_MAX (64u << 10)
 #define PATH_SIZE_MAX 4096
 
-static char *read_of_process(const char *pid, const char *file, size_t max)
+static char *read_cgroup(const char *pid)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%s/%s", pid, file);
-	return text_read_file(path, max, NULL);
+	snprintf(path, sizeof(path), "/proc/%s/cgroup", pid);
+	return text_read_file(path, CGROUP_MAX, NULL);
 }
 
 /* Where one version of control groups is in use, the other's paths are all "/". */
@@ -61,26 +61,15 @@ const char *process_home_cgroup(const char *text, size_t *size)
 
 uint32_t process_home_inner_pid(const char *text)
 {
-	const char *line = strstr(text, "\nNSpid:");
-	const char *end = line ? strchrnul(line + 1, '\n') : NULL;
-	const char *last;
-	uint64_t pid;
+	uint32_t pids[PROC_STATUS_NUMBERS_MAX];
+	size_t count = proc_status_numbers(text, "NSpid", pids);
 
-	if (!line)
-		return 0;
-	line += strlen("\nNSpid:");
-	while (line < end && (*line == '\t' || *line == ' '))
-		line++;
-	for (last = end; last > line && last[-1] != '\t' && last[-1] != ' ';)
-		last--;
-	if (last == line || !text_scan_decimal(&last, end, &pid))
-		return 0;
-	return pid <= UINT32_MAX ? (uint32_t)pid : 0;
+	return count > 1 ? pids[count - 1] : 0;
 }
 
 void process_homes_init(struct process_homes *h)
 {
-	_cleanup_free_ char *text = read_of_process("self", "cgroup", CGROUP_MAX);
+	_cleanup_free_ char *text = read_cgroup("self");
 	size_t size = 0;
 	const char *path = text ? process_home_cgroup(text, &size) : "";
 
@@ -101,9 +90,8 @@ void process_homes_send(struct process_homes *h, uint32_t pid, bool is_running, 
 	uint32_t inner_pid = 0;
 
 	snprintf(number, sizeof(number), "%u", pid);
-	_cleanup_free_ char *cgroup = read_of_process(number, "cgroup", CGROUP_MAX);
-	_cleanup_free_ char *status = is_running ? read_of_process(number, "status", STATUS_MAX)
-						 : NULL;
+	_cleanup_free_ char *cgroup = read_cgroup(number);
+	_cleanup_free_ char *status = is_running ? proc_status_read(pid) : NULL;
 
 	if (!cgroup)
 		return;

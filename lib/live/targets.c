@@ -15,10 +15,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/live/proc_status.h"
 
 /* Names of workers in the kernel are longer than REC_NAME_SIZE there. */
 #define COMM_MAX 64
-#define STATUS_MAX 16384
 #define PIDFILE_MAX 64
 #define PID_MAX 0x7fffffff
 
@@ -39,15 +39,10 @@ static int fail_missing(pid_t pid, struct error *err)
 
 pid_t process_of_thread(pid_t tid)
 {
-	_cleanup_free_ char *text = NULL;
-	char path[32];
-	const char *line;
-	int pid;
+	_cleanup_free_ char *status = proc_status_read((uint32_t)tid);
+	uint32_t numbers[PROC_STATUS_NUMBERS_MAX];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	text = text_read_file(path, STATUS_MAX, NULL);
-	line = text ? strstr(text, "\nTgid:") : NULL;
-	return line && sscanf(line, " Tgid: %d", &pid) == 1 ? pid : 0;
+	return status && proc_status_numbers(status, "Tgid", numbers) ? (pid_t)numbers[0] : 0;
 }
 
 static int fail_to_open(pid_t pid, int code, struct error *err)

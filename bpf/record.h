@@ -256,7 +256,9 @@ struct rec_lost {
 /* The kernel stopped sampling on rec.cpu for so long before rec.time. */
 struct rec_throttled {
 	struct rec rec;
-	__u64 duration; /* ns */
+	__u64 duration; /* ns; 0: not known */
+	__u32 event; /* as in struct rec_lost */
+	__u32 reserved;
 };
 
 /* rec.flags of REC_CPU: rec.cpu came online (else: went away) during the recording. */
@@ -300,7 +302,7 @@ _Static_assert(sizeof(struct rec) == 24, "wire format");
 _Static_assert(sizeof(struct rec_sample) == 40, "wire format");
 _Static_assert(sizeof(struct rec_event) == 56, "wire format");
 _Static_assert(sizeof(struct rec_event_name) == 32, "wire format");
-_Static_assert(sizeof(struct rec_throttled) == 32, "wire format");
+_Static_assert(sizeof(struct rec_throttled) == 40, "wire format");
 _Static_assert(sizeof(struct rec_stack) == 32, "wire format");
 _Static_assert(sizeof(struct rec_copy) == 312, "wire format");
 _Static_assert(sizeof(struct rec_fork) == 56, "wire format");

@@ -41,20 +41,39 @@ void event_report_describe(const struct profile *p, const struct recorder_info *
 	}
 }
 
+static void describe_throttling(uint64_t count, uint64_t duration_ns, struct strbuf *out)
+{
+	strbuf_addf(out, " for %.1f ms (%" PRIu64 " %s)", (double)duration_ns / 1e6, count,
+		    count == 1 ? "time" : "times");
+}
+
 void event_report_throttling(const struct profile *p, struct strbuf *out)
 {
 	vec_for_each(&p->cpu_losses, const struct cpu_losses *, row) {
 		if (!row->throttled)
 			continue;
-		strbuf_addf(out, "%sCPU %u for %.1f ms (%" PRIu64 " %s)", out->size ? ", " : "",
-			    row->cpu, (double)row->throttled_ns / 1e6, row->throttled,
-			    row->throttled == 1 ? "time" : "times");
+		strbuf_addf(out, "%sCPU %u", out->size ? ", " : "", row->cpu);
+		describe_throttling(row->throttled, row->throttled_ns, out);
+	}
+	vec_for_each(&p->events.rows, const struct event_count *, event) {
+		if (!event->throttled)
+			continue;
+		strbuf_addf(out, "%s%s", out->size ? ", " : "",
+			    event->name == NO_STRING ? "other events"
+						     : strings_get(&p->strings, event->name));
+		describe_throttling(event->throttled, event->throttled_ns, out);
 	}
 }
 
 static void set_integer(json_t *object, const char *key, uint64_t value)
 {
 	json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static void set_throttled(json_t *object, uint64_t count, uint64_t duration_ns)
+{
+	set_integer(object, "throttled", count);
+	json_object_set_new(object, "throttled_ms", json_real((double)(duration_ns / 1000) / 1000));
 }
 
 json_t *event_report_stats(const struct profile *p, const struct recorder_info *info)
@@ -69,6 +88,7 @@ json_t *event_report_stats(const struct profile *p, const struct recorder_info *
 		set_integer(event, "weight", count.weight);
 		set_integer(event, "lost", count.lost);
 		set_integer(event, "left_over", info->events[i].left_over);
+		set_throttled(event, count.throttled, count.throttled_ns);
 		json_object_set_new(event, "running", json_real(running_share(&info->events[i])));
 		json_object_set_new(events, info->events[i].name, event);
 	}
@@ -85,9 +105,7 @@ json_t *event_report_cpus(const struct profile *p)
 		set_integer(cpu, "cpu", row->cpu);
 		set_integer(cpu, "lost", row->samples);
 		set_integer(cpu, "lost_events", row->events);
-		set_integer(cpu, "throttled", row->throttled);
-		json_object_set_new(cpu, "throttled_ms",
-				    json_real((double)(row->throttled_ns / 1000) / 1000));
+		set_throttled(cpu, row->throttled, row->throttled_ns);
 		json_array_append_new(cpus, cpu);
 	}
 	return cpus;

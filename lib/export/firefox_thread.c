@@ -33,9 +33,10 @@ const struct firefox_marker firefox_markers[MARKER_KIND_COUNT] = {
 				 {"cpu", "CPU", FIREFOX_CPU},
 				 {"reason", "Reason", FIREFOX_NAME}}},
 	[MARKER_THROTTLED] = {"throttled",
-			      "CPU {marker.data.cpu} was not sampled",
+			      "CPU {marker.data.cpu} was not sampled: {marker.data.event}",
 			      {{"count", "How often", FIREFOX_NUMBER},
-			       {"cpu", "CPU", FIREFOX_CPU}}},
+			       {"cpu", "CPU", FIREFOX_CPU},
+			       {"event", "Event", FIREFOX_NAME}}},
 };
 
 /* How often a thread id came before: kernels use them again, and the file wants them unique. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 
@@ -138,6 +139,7 @@ static void cpu_close(struct cpu_set *set, struct sampled_cpu *cpu)
 {
 	if (set->events)
 		event_set_close_cpu(set->events, cpu->id);
+	throttling_forget(set->throttling, cpu->id, clock_monotonic_ns());
 	if (cpu->sampling_fd >= 0)
 		close(cpu->sampling_fd);
 	cpu->sampling_fd = -1;
@@ -153,10 +155,15 @@ static int open_sampling(struct cpu_set *set, struct sampled_cpu *cpu, struct er
 		return error_set(err, cpu->sampling_fd,
 				 "perf_event_open of the sampling event on CPU %u", cpu->id);
 	code = programs_attach_sampler(set->programs, cpu->sampling_fd, err);
-	if (!code && set->events)
+	if (code)
+		return code;
+	throttling_watch(set->throttling, cpu->sampling_fd, 0, cpu->map_ring);
+	if (set->events)
 		code = event_set_open_cpu(set->events, cpu->id, err);
 	if (code)
 		return code;
+	if (set->events)
+		event_set_watch(set->events, set->throttling, cpu->map_ring);
 	if (set->enabled && ioctl(cpu->sampling_fd, PERF_EVENT_IOC_ENABLE, 0))
 		return error_set(err, -errno, "enable sampling on CPU %u", cpu->id);
 	return 0;
@@ -261,8 +268,8 @@ void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx)
 		if (!cpu->online || cpu_list_has(&online, cpu->id))
 			continue;
 		cpu->online = false;
-		cpu_close(set, cpu);
 		fn(ctx, cpu);
+		cpu_close(set, cpu);
 	}
 	for (uint32_t i = 0; i < online.count; i++) {
 		const struct sampled_cpu *cpu = find_cpu(set, online.cpus[i]);

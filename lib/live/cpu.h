@@ -17,6 +17,7 @@
 #include "lib/live/host.h"
 #include "lib/live/perf_event.h"
 #include "lib/live/programs.h"
+#include "lib/live/throttling.h"
 
 struct sampled_cpu {
 	uint32_t id;
@@ -35,10 +36,11 @@ struct cpu_set {
 	struct programs *programs;
 	const struct cpu_list *only; /* borrowed: those that are sampled; empty: all */
 	struct event_set *events; /* besides the clock; NULL: none */
+	struct throttling *throttling; /* borrowed */
 	bool enabled;
 };
 
-/* Told about a CPU that came or went. */
+/* Told about a CPU that came, or that is about to go: its mapping ring is still there. */
 typedef void cpu_change_fn(void *ctx, const struct sampled_cpu *cpu);
 
 /* Hardware cycles where they can be had, else the CPU clock: decided by trying, or by `wish`. */

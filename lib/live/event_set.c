@@ -209,6 +209,16 @@ int event_set_open_cpu(struct event_set *set, uint32_t cpu, struct error *err)
 	return code;
 }
 
+void event_set_watch(const struct event_set *set, struct throttling *throttling,
+		     const struct map_ring *ring)
+{
+	vec_for_each(&set->rows, const struct open_event *, row) {
+		if (row->cpu == map_ring_cpu(ring) &&
+		    set->list->rows[row->event].kind != EVENT_TRACEPOINT)
+			throttling_watch(throttling, row->fd, row->event, ring);
+	}
+}
+
 /* What was open there counts until then. */
 static void add_times(struct event_set *set, const struct open_event *row)
 {

@@ -15,6 +15,7 @@
 #include "lib/live/event_spec.h"
 #include "lib/live/host.h"
 #include "lib/live/programs.h"
+#include "lib/live/throttling.h"
 
 /* What became of an event's occurrences, besides those that are in the profile. */
 struct event_stats {
@@ -36,6 +37,9 @@ struct event_set *event_set_new(const struct event_list *list, double clock_hz,
 void event_set_free(struct event_set *set);
 /* Everything on a CPU that is online, or nothing. 0 or a negative errno. */
 int event_set_open_cpu(struct event_set *set, uint32_t cpu, struct error *err);
+/* It will be known when the kernel stops sampling them on that ring's CPU. */
+void event_set_watch(const struct event_set *set, struct throttling *throttling,
+		     const struct map_ring *ring);
 void event_set_close_cpu(struct event_set *set, uint32_t cpu);
 /* From then on, or no longer, they are sampled on every CPU that is open. */
 int event_set_enable(struct event_set *set, bool enable, struct error *err);

@@ -100,9 +100,14 @@ struct map_ring {
 	struct perf_event_mmap_page *control; /* followed by the data pages */
 	uint8_t *data;
 	uint8_t *record; /* copy of the record at hand: a ring wraps in the middle of records */
+	uint64_t last_time; /* of the record before */
 };
 
-/* sample_id of every record, as sample_type below asks for it: pid, tid, time, cpu, reserved. */
+/*
+ * sample_id of every record of the mapping event, as sample_type below asks for it: pid, tid, time,
+ * cpu, reserved. Sampling events that write here, too, have none: with each sample it would be
+ * made in vain.
+ */
 #define SAMPLE_ID_SIZE 24
 
 int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
@@ -154,6 +159,11 @@ int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 int map_ring_fd(const struct map_ring *ring)
 {
 	return ring->fd;
+}
+
+uint32_t map_ring_cpu(const struct map_ring *ring)
+{
+	return ring->cpu;
 }
 
 void map_ring_free(struct map_ring *ring)
@@ -218,6 +228,28 @@ static bool parse_code(struct bytes *b, struct map_event *event)
 	       event->start + event->size > event->start;
 }
 
+/* Of a sampling event. Its time is the record's. */
+static bool parse_throttling(struct bytes *b, bool is_sampled, struct map_event *event)
+{
+	event->kind = is_sampled ? MAP_EVENT_SAMPLED : MAP_EVENT_THROTTLED;
+	event->time = bytes_u64(b);
+	event->event_id = bytes_u64(b);
+	return !b->failed;
+}
+
+static bool has_sample_id(const struct perf_event_header *header)
+{
+	switch (header->type) {
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		return false;
+	case PERF_RECORD_LOST: /* written by whoever finds that there is room again */
+		return header->size > sizeof(*header) + 16;
+	default:
+		return true;
+	}
+}
+
 /* False: nothing that concerns us. */
 static bool parse_record(const struct perf_event_header *header, struct bytes *b,
 			 struct map_event *event)
@@ -237,26 +269,32 @@ static bool parse_record(const struct perf_event_header *header, struct bytes *b
 		bytes_skip(b, 8);
 		event->lost = bytes_u64(b);
 		return !b->failed;
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		return parse_throttling(b, header->type == PERF_RECORD_UNTHROTTLE, event);
 	default:
 		return false;
 	}
 }
 
-static void handle_record(const struct map_ring *ring, const struct perf_event_header *header,
+static void handle_record(struct map_ring *ring, const struct perf_event_header *header,
 			  map_event_fn *fn, void *ctx)
 {
-	struct map_event event = {.cpu = ring->cpu};
+	size_t id_size = has_sample_id(header) ? SAMPLE_ID_SIZE : 0;
+	struct map_event event = {.cpu = ring->cpu, .time = ring->last_time};
 	struct bytes body, id;
 
-	if (header->size < sizeof(*header) + SAMPLE_ID_SIZE)
+	if (header->size < sizeof(*header) + id_size)
 		return;
-	bytes_init(&body, ring->record + sizeof(*header),
-		   header->size - sizeof(*header) - SAMPLE_ID_SIZE);
-	bytes_init(&id, ring->record + header->size - SAMPLE_ID_SIZE, SAMPLE_ID_SIZE);
+	bytes_init(&body, ring->record + sizeof(*header), header->size - sizeof(*header) - id_size);
+	bytes_init(&id, ring->record + header->size - id_size, id_size);
 	bytes_skip(&id, 8);
-	event.time = bytes_u64(&id);
-	if (parse_record(header, &body, &event))
-		fn(ctx, &event);
+	if (id_size)
+		event.time = bytes_u64(&id);
+	if (!parse_record(header, &body, &event))
+		return;
+	ring->last_time = event.time;
+	fn(ctx, &event);
 }
 
 void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx)

@@ -52,6 +52,8 @@ enum map_event_kind {
 	MAP_EVENT_NEW_SPACE, /* an exec replaces the address space */
 	MAP_EVENT_CODE, /* the kernel has made code for itself, of that name (path) */
 	MAP_EVENT_LOST,
+	MAP_EVENT_THROTTLED, /* an event that writes into this ring, too, is not sampled … */
+	MAP_EVENT_SAMPLED, /* … and is again */
 	MAP_EVENT_FORK, /* not from here: whoever puts forks in order with the others */
 };
 
@@ -66,6 +68,7 @@ struct map_event {
 	uint8_t build_id_size; /* 0: none */
 	uint8_t build_id[20];
 	uint64_t lost; /* of MAP_EVENT_LOST */
+	uint64_t event_id; /* of MAP_EVENT_THROTTLED and MAP_EVENT_SAMPLED: PERF_EVENT_IOC_ID */
 	const char *path; /* as the process sees it; valid during the callback only */
 };
 
@@ -77,6 +80,7 @@ typedef void map_event_fn(void *ctx, const struct map_event *event);
 int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err);
 /* For polling: readable when there is something. */
 int map_ring_fd(const struct map_ring *ring);
+uint32_t map_ring_cpu(const struct map_ring *ring);
 /* Hands every complete record over, oldest first. */
 void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx);
 void map_ring_free(struct map_ring *ring);

@@ -2,6 +2,7 @@
 #include "lib/live/recorder.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,6 +18,7 @@
 #include "lib/live/kernel_symbols.h"
 #include "lib/live/programs.h"
 #include "lib/live/ring_size.h"
+#include "lib/live/throttling.h"
 #include "lib/live/tracker.h"
 #include "lib/stream/merge.h"
 #include "lib/stream/record.h"
@@ -26,6 +28,8 @@
 /* All tables of a machine with some 30 processes take 1 to 3 MB. */
 #define DEFAULT_UNWIND_BYTES (512ull << 20)
 #define POLL_MS 100
+/* Where the kernel throttles, it says so at each of its own ticks: not each is worth a round. */
+#define THROTTLED_PAUSE_MS 10
 /* How often, and how long, it is looked after tables before sampling begins. */
 #define SETTLE_POLL_MS 5
 #define SETTLE_MAX_NS 30000000000ull
@@ -48,10 +52,12 @@ struct recorder {
 	struct cpu_set cpus;
 	struct event_set *events; /* NULL: none besides the clock */
 	struct counters counters;
+	struct throttling throttling;
 	struct merge *merge;
 	struct tracker *tracker;
 	bool has_to_scan; /* something that runs already is to be tracked */
 	bool is_behind; /* events wait for the next round: no time to sleep */
+	bool is_throttled; /* the last round told of it */
 	uint64_t next_housekeeping_ns, next_refresh_ns;
 	uint64_t start_ns, start_realtime_ns, end_ns;
 	uint64_t invalid_records;
@@ -79,14 +85,29 @@ static void on_ring_record(void *ctx, const void *data, size_t size)
 		merge_add(r->merge, rec);
 }
 
+static void on_map_event(void *ctx, const struct map_event *event)
+{
+	struct recorder *r = ctx;
+
+	if (event->kind != MAP_EVENT_THROTTLED && event->kind != MAP_EVENT_SAMPLED) {
+		tracker_map_event(r->tracker, event);
+		return;
+	}
+	r->is_throttled = true;
+	throttling_take(&r->throttling, event);
+}
+
 static void on_cpu_change(void *ctx, const struct sampled_cpu *cpu)
 {
+	uint64_t now = clock_monotonic_ns();
 	struct recorder *r = ctx;
 	struct rec_cpu rec;
 
 	if (cpu->online)
 		recorder_watch(r, map_ring_fd(cpu->map_ring), NULL);
-	record_init(&rec.rec, REC_CPU, sizeof(rec), clock_monotonic_ns(), 0, 0);
+	else
+		map_ring_drain(cpu->map_ring, on_map_event, r);
+	record_init(&rec.rec, REC_CPU, sizeof(rec), now, 0, 0);
 	rec.rec.cpu = (uint16_t)cpu->id;
 	rec.rec.flags = cpu->online ? CPU_ONLINE : 0;
 	merge_add(r->merge, &rec.rec);
@@ -112,7 +133,7 @@ static int run_round(struct recorder *r, struct error *err)
 	tracker_begin_round(r->tracker, now);
 	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
 		if (cpu->map_ring)
-			map_ring_drain(cpu->map_ring, tracker_map_event, r->tracker);
+			map_ring_drain(cpu->map_ring, on_map_event, r);
 	}
 	code = programs_drain(r->programs);
 	if (code)
@@ -145,11 +166,15 @@ static int wait_and_read(struct recorder *r, struct error *err)
 	int code;
 
 	if (r->phase == PHASE_RUNNING) {
+		if (r->is_throttled)
+			poll(NULL, 0, THROTTLED_PAUSE_MS);
+		r->is_throttled = false;
 		epoll_wait(r->epoll_fd, events, 16, r->is_behind ? 0 : POLL_MS);
 		refresh_cpus(r);
 		return run_round(r, err);
 	}
 	code = run_round(r, err);
+	throttling_finish(&r->throttling, r->end_ns);
 	merge_finish(r->merge);
 	r->phase = PHASE_DRAINED;
 	if (r->invalid_records)
@@ -245,6 +270,7 @@ static int open_machine(struct recorder *r, struct error *err)
 	programs.unwind = unwind_flags[r->options.unwind];
 	programs.filter = r->options.filter;
 	r->cpus.only = &r->options.filter->cpus;
+	r->cpus.throttling = &r->throttling;
 	event_set_limits(events, limits);
 	if (events->count > 1)
 		programs.events = limits;
@@ -288,6 +314,7 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 	r->options.ring_bytes = ring_size(options->ring_bytes, r->options.frequency_hz,
 					  options->interval_ns);
 	r->merge = merge_new();
+	throttling_init(&r->throttling, sink, r);
 	r->source.files = file_set_new(RESERVED_DESCRIPTORS);
 	code = open_machine(r, err);
 	if (!code)
@@ -316,6 +343,7 @@ void recorder_free(struct recorder *r)
 		close(r->epoll_fd);
 	file_set_free(r->source.files);
 	merge_free(r->merge);
+	throttling_release(&r->throttling);
 	counters_release(&r->counters);
 	free(r);
 }

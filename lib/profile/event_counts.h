@@ -14,6 +14,7 @@ struct event_count {
 	uint64_t samples; /* in the profile */
 	uint64_t weight; /* occurrences that they stand for */
 	uint64_t lost; /* occurrences that are known to be missing */
+	uint64_t throttled, throttled_ns; /* as in struct cpu_losses, summed over all CPUs */
 };
 
 struct event_counts {

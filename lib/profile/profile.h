@@ -70,7 +70,7 @@ struct cpu_losses {
 	uint16_t cpu;
 	uint64_t samples; /* of the clock */
 	uint64_t events; /* about processes and mappings */
-	uint64_t throttled, throttled_ns; /* how often the kernel stopped sampling, and how long */
+	uint64_t throttled, throttled_ns; /* how often the clock was stopped, and how long */
 };
 
 struct profile {

@@ -26,7 +26,8 @@ enum marker_kind {
 	MARKER_CGROUP, /* name: the path of the process's control group */
 	MARKER_LOST, /* value: samples lost around then; name: the cause */
 	MARKER_LOST_EVENTS, /* likewise: events about processes or mappings */
-	MARKER_THROTTLED, /* the kernel did not sample on that CPU; value: how often it stopped */
+	/* The kernel did not sample on that CPU; value: how often it stopped; name: which event. */
+	MARKER_THROTTLED,
 	MARKER_KIND_COUNT,
 };
 

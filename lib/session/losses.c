@@ -86,18 +86,26 @@ static void add_marker(struct losses *l, const struct marker *marker)
 	vec_push(&l->markers, *marker);
 }
 
+static string_id event_name(struct losses *l, uint32_t number)
+{
+	const struct event_count *event = event_counts_get(&l->profile->events, number);
+
+	if (!number)
+		return strings_intern(&l->profile->strings, "clock");
+	if (event && event->name != NO_STRING)
+		return event->name;
+	return strings_intern(&l->profile->strings, "other events");
+}
+
 static string_id cause_name(struct losses *l, const struct rec_lost *rec)
 {
 	struct strings *strings = &l->profile->strings;
-	const struct event_count *event;
 	_cleanup_free_ char *name = NULL;
 
 	if (!rec->event)
 		return strings_intern(strings, lost_cause_name(rec->cause));
-	event = event_counts_get(&l->profile->events, rec->event);
 	name = xasprintf("%s: %s", lost_cause_name(rec->cause),
-			 event && event->name != NO_STRING ? strings_get(strings, event->name)
-							   : "other events");
+			 strings_get(strings, event_name(l, rec->event)));
 	return strings_intern(strings, name);
 }
 
@@ -139,24 +147,41 @@ void losses_add(struct losses *l, const struct rec_lost *rec, uint64_t time)
 	add_marker(l, &marker);
 }
 
-void losses_throttled(struct losses *l, const struct rec_throttled *rec, uint64_t time)
+/* As count_loss() does. */
+static void count_throttled(struct losses *l, const struct rec_throttled *rec, uint64_t duration)
 {
-	uint64_t start = l->profile->meta.start_ns, passed = time - start;
-	uint64_t duration = rec->duration < passed ? rec->duration : passed;
-	struct cpu_losses *cpu = get_cpu(l, rec->rec.cpu);
-	struct marker marker = {
-		.start = time - duration,
-		.end = time,
-		.value = 1,
-		.name = NO_STRING,
-		.kind = MARKER_THROTTLED,
-		.cpu = rec->rec.cpu,
-	};
+	struct event_count *event;
+	struct cpu_losses *cpu;
 
+	if (rec->event) {
+		event = event_counts_get(&l->profile->events, rec->event);
+		if (event) {
+			event->throttled++;
+			event->throttled_ns += duration;
+		}
+		return;
+	}
+	cpu = get_cpu(l, rec->rec.cpu);
 	if (cpu) {
 		cpu->throttled++;
 		cpu->throttled_ns += duration;
 	}
+}
+
+void losses_throttled(struct losses *l, const struct rec_throttled *rec, uint64_t time)
+{
+	uint64_t start = l->profile->meta.start_ns, passed = time - start;
+	uint64_t duration = rec->duration < passed ? rec->duration : passed;
+	struct marker marker = {
+		.start = time - duration,
+		.end = time,
+		.value = 1,
+		.name = event_name(l, rec->event),
+		.kind = MARKER_THROTTLED,
+		.cpu = rec->rec.cpu,
+	};
+
+	count_throttled(l, rec, duration);
 	add_marker(l, &marker);
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A recorder that does not get to read its buffers for a second loses nothing by default; what is
-# lost in smaller ones is counted by CPU and time, and is shown.
+# lost in smaller ones, or not sampled as the kernel allows no more, is counted by CPU and time, and
+# is shown.
 . "$(dirname "$0")/lib.sh"
 
 # Records COMMAND, which writes a line into ./begun once it runs, and stops the recorder for SECONDS
@@ -56,5 +57,75 @@ expect({cpu for _, cpu, *_ in found} == {cpu["cpu"] for cpu in stats["cpu_losses
 expect(all(reason == "ring-full" for _, _, reason, *_ in found), found)
 CODE
 like "small: the summary says so" "$(<small.err)" ' lost \(ring-full [0-9]+\)'
+
+# The kernel samples no more often than its limit allows, which is lowered here while it does. Not as
+# far as to disturb others who sample on this machine.
+limit=/proc/sys/kernel/perf_event_max_sample_rate
+at_exit+=("echo $(<$limit) >$limit")
+for name in before meanwhile after; do
+	cp "$workloads/threads" $name
+done
+# Records at more than that, into NAME.json.gz. What it says is at an end before or begins after.
+throttled() { # NAME OPTION...
+	local name=$1 had
+	shift
+	had=$(<$limit)
+	rm -f begun changed
+	mkfifo begun changed
+	"$PROF" record -F 25000 -o "$name.json.gz" --stats "$name.stats" "$@" -- sh -c './before 0.2
+		echo >begun; read _ <changed; ./meanwhile 0.5; echo >begun; read _ <changed; ./after 0.2' \
+		2>"$name.err" &
+	recorder=$!
+	read -r _ <begun
+	echo 11000 >$limit
+	echo >changed
+	read -r _ <begun
+	echo "$had" >$limit
+	echo >changed
+	wait $recorder
+	is "$name: exit status" $? 0
+	is "$name: the ledger balances" \
+		"$(python3 "$root/tests/e2e/ledger.py" "$name.stats" "$name.json.gz" 2>&1)" ""
+}
+
+throttled throttled
+judge "throttled: by CPU and time, in the statistics and as markers" throttled.json.gz \
+	throttled.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+rows = {name: next(t for t in p["threads"] if t["processName"] == name and t["isMainThread"])
+        for name in ("before", "meanwhile", "after")}
+begin, end = rows["before"]["unregisterTime"], rows["after"]["registerTime"]
+found = [(start, stop, data) for _, name, start, stop, data in check_profile.markers(p)
+         if name == "throttled"]
+expect(found and all(begin <= start < stop <= end + 20 for start, stop, _ in found),
+       (begin, end, found))
+cpus = {cpu["cpu"]: cpu for cpu in stats["cpu_losses"]}
+expect({data["cpu"] for _, _, data in found} == set(cpus), (found, cpus))
+for number, cpu in cpus.items():
+    times = [data["count"] for _, _, data in found if data["cpu"] == number]
+    expect(sum(times) == cpu["throttled"] > 10, (times, cpu))
+    expect(0.2 * (end - begin) < cpu["throttled_ms"] < end - begin, (cpu, begin, end))
+expect({data["event"] for _, _, data in found} == {"clock"}, found)
+rates = {name: sum(weight for t in p["threads"] if t["processName"] == name
+                   for *_, weight, _ in samples(t)) /
+         (0.2e3 if name != "meanwhile" else 0.5e3) for name in rows}
+expect(rates["meanwhile"] < 0.8 * rates["before"], rates)
+expect(rates["meanwhile"] < 0.8 * rates["after"], rates)
+expect(stats["lost"] == 0 and sum(stats["lost_events"].values()) == 0, stats)
+CODE
+like "throttled: the summary says so" "$(<throttled.err)" \
+	'the kernel stopped sampling for a while: CPU [0-9]+ for [0-9.]+ ms \([0-9]+ times\)'
+throttled other-events -e cpu-clock,task-clock
+judge "throttled: another event, for itself" other-events.json.gz other-events.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+event = stats["events"]["task-clock"]
+found = {data["event"]
+         for _, name, *_, data in check_profile.markers(p) if name == "throttled"}
+expect(event["throttled"] > 10 and event["throttled_ms"] > 10, event)
+expect(found == {"clock", "task-clock"}, found)
+CODE
+like "throttled: another event, in the summary" "$(<other-events.err)" 'task-clock for [0-9.]+ ms'
 
 done_testing

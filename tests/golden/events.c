@@ -116,6 +116,7 @@ static void parse_throttled(struct events *e, struct event_line *l)
 	struct rec_throttled *rec = add_record(e, l, REC_THROTTLED, sizeof(*rec));
 
 	rec->duration = event_line_time(l, "duration");
+	rec->event = (uint32_t)event_line_number(l, "event", 0);
 }
 
 static void parse_sample(struct events *e, struct event_line *l)

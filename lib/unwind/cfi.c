@@ -1,88 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/unwind/cfi.h"
 
+#include "lib/unwind/cfi_short.h"
 #include "lib/unwind/pointer.h"
-
-/* Compilers nest them once; hand-written code twice. */
-#define MAX_REMEMBERED 16
 
 /* An offset that no rule can tell: it is no multiple of 8, and far away. */
 #define UNTOLD_OFFSET INT64_MAX
 
-enum {
-	OP_NOP = 0x00,
-	OP_SET_LOC = 0x01,
-	OP_ADVANCE_LOC1 = 0x02,
-	OP_ADVANCE_LOC2 = 0x03,
-	OP_ADVANCE_LOC4 = 0x04,
-	OP_OFFSET_EXTENDED = 0x05,
-	OP_RESTORE_EXTENDED = 0x06,
-	OP_UNDEFINED = 0x07,
-	OP_SAME_VALUE = 0x08,
-	OP_REGISTER = 0x09,
-	OP_REMEMBER_STATE = 0x0a,
-	OP_RESTORE_STATE = 0x0b,
-	OP_DEF_CFA = 0x0c,
-	OP_DEF_CFA_REGISTER = 0x0d,
-	OP_DEF_CFA_OFFSET = 0x0e,
-	OP_DEF_CFA_EXPRESSION = 0x0f,
-	OP_EXPRESSION = 0x10,
-	OP_OFFSET_EXTENDED_SF = 0x11,
-	OP_DEF_CFA_SF = 0x12,
-	OP_DEF_CFA_OFFSET_SF = 0x13,
-	OP_VAL_OFFSET = 0x14,
-	OP_VAL_OFFSET_SF = 0x15,
-	OP_VAL_EXPRESSION = 0x16,
-	OP_MIPS_ADVANCE_LOC8 = 0x1d,
-	OP_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
-	OP_AARCH64_NEGATE_RA_STATE = 0x2d,
-	OP_GNU_ARGS_SIZE = 0x2e,
-	OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-	/* The low six bits are the operand of these. */
-	OP_ADVANCE_LOC = 0x40,
-	OP_OFFSET = 0x80,
-	OP_RESTORE = 0xc0,
-};
-
-struct run {
-	struct bytes program;
-	const struct unwind_arch *arch;
-	const struct cie *cie;
-	const struct cfi_state *initial; /* what DW_CFA_restore brings back */
-	struct rows *rows; /* NULL while a CIE runs */
-	uint64_t loc, limit;
-	bool changed; /* perhaps, since the last row */
-	unsigned int depth;
-	struct cfi_state state, remembered[MAX_REMEMBERED];
-};
-
 /* In bytes, as it stands there. */
-static inline int64_t read_offset(struct run *r)
+static inline int64_t read_offset(struct cfi_run *r)
 {
 	uint64_t offset = bytes_uleb(&r->program);
 
 	return offset <= INT32_MAX ? (int64_t)offset : UNTOLD_OFFSET;
 }
 
-static int64_t factored(const struct run *r, int64_t offset)
+static int64_t factored(const struct cfi_run *r, int64_t offset)
 {
 	if (offset < INT32_MIN || offset > INT32_MAX)
 		return UNTOLD_OFFSET;
 	return offset * r->cie->data_factor;
 }
 
-static inline int64_t read_factored(struct run *r)
+static inline int64_t read_factored(struct cfi_run *r)
 {
 	return factored(r, read_offset(r));
 }
 
-static int64_t read_signed_factored(struct run *r)
+static int64_t read_signed_factored(struct cfi_run *r)
 {
 	return factored(r, bytes_sleb(&r->program));
 }
 
 /* The expression that follows; `pushed` as in expression_recognize(). */
-static struct expression read_expression(struct run *r, uint64_t pushed)
+static struct expression read_expression(struct cfi_run *r, uint64_t pushed)
 {
 	struct bytes code = bytes_sub(&r->program, bytes_uleb(&r->program));
 	uint64_t pc = r->arch->ra_is_register ? EXPRESSION_NO_REG : r->arch->ra_column;
@@ -90,7 +41,7 @@ static struct expression read_expression(struct run *r, uint64_t pushed)
 	return expression_recognize(code, pc, pushed);
 }
 
-static uint16_t find_rule(struct run *r)
+static uint16_t find_rule(struct cfi_run *r)
 {
 	struct rule_words rule;
 
@@ -106,19 +57,8 @@ static uint16_t find_rule(struct run *r)
 	return UNWIND_RULE_NONE;
 }
 
-/* Goes on to a later pc; false at the end of the FDE. */
-static inline bool move_on(struct run *r, uint64_t delta)
-{
-	if (delta >= r->limit - r->loc) {
-		r->loc = r->limit;
-		return false;
-	}
-	r->loc += delta;
-	return true;
-}
-
 /* Ends the row that began at loc; false at the end of the FDE. */
-static bool advance(struct run *r, uint64_t delta)
+static bool advance(struct cfi_run *r, uint64_t delta)
 {
 	if (!delta)
 		return true;
@@ -130,10 +70,15 @@ static bool advance(struct run *r, uint64_t delta)
 	if (r->changed)
 		rows_add(r->rows, r->loc, find_rule(r));
 	r->changed = false;
-	return move_on(r, delta);
+	if (delta >= r->limit - r->loc) {
+		r->loc = r->limit;
+		return false;
+	}
+	r->loc += delta;
+	return true;
 }
 
-static bool set_loc(struct run *r)
+static bool set_loc(struct cfi_run *r)
 {
 	uint64_t loc = pointer_read(&r->program, r->cie->pc_encoding, r->cie->section_vaddr, 0);
 
@@ -143,7 +88,7 @@ static bool set_loc(struct run *r)
 }
 
 /* Without the factor, which the machines that have this do not use. */
-static bool advance_loc8(struct run *r)
+static bool advance_loc8(struct cfi_run *r)
 {
 	uint64_t delta = bytes_u64(&r->program);
 
@@ -152,16 +97,16 @@ static bool advance_loc8(struct run *r)
 	return advance(r, r->program.failed ? 0 : delta * r->cie->code_factor);
 }
 
-static bool remember(struct run *r)
+static bool remember(struct cfi_run *r)
 {
-	if (r->depth == MAX_REMEMBERED)
+	if (r->depth == CFI_MAX_REMEMBERED)
 		r->program.failed = true;
 	else
 		r->remembered[r->depth++] = r->state;
 	return true;
 }
 
-static bool recall(struct run *r)
+static bool recall(struct cfi_run *r)
 {
 	if (!r->depth)
 		r->program.failed = true;
@@ -171,7 +116,7 @@ static bool recall(struct run *r)
 }
 
 /* DW_CFA_GNU_window_save, the same number on another machine, has no meaning on ours. */
-static bool negate_ra_state(struct run *r)
+static bool negate_ra_state(struct cfi_run *r)
 {
 	if (!r->arch->has_signed_ra)
 		r->program.failed = true;
@@ -179,7 +124,7 @@ static bool negate_ra_state(struct run *r)
 	return true;
 }
 
-static bool step_expression(struct run *r, uint8_t op)
+static bool step_expression(struct cfi_run *r, uint8_t op)
 {
 	struct expression e;
 	uint64_t reg;
@@ -204,7 +149,7 @@ static bool step_expression(struct run *r, uint8_t op)
 	}
 }
 
-static bool step_rare(struct run *r, uint8_t op)
+static bool step_rare(struct cfi_run *r, uint8_t op)
 {
 	uint64_t reg;
 
@@ -265,7 +210,7 @@ static bool step_rare(struct run *r, uint8_t op)
 }
 
 /* Runs one instruction, its first byte read; false where none can follow. */
-static __attribute__((noinline)) bool step(struct run *r, uint8_t op)
+static __attribute__((noinline)) bool step(struct cfi_run *r, uint8_t op)
 {
 	uint64_t reg, factor = r->cie->code_factor;
 
@@ -308,124 +253,22 @@ static __attribute__((noinline)) bool step(struct run *r, uint8_t op)
 	}
 }
 
-/* An operand of one or two bytes; false where it is longer, or is not there. */
-static inline bool read_short(const uint8_t **at, const uint8_t *end, uint32_t *value)
-{
-	const uint8_t *b = *at;
-
-	if (b < end && b[0] < 0x80) {
-		*value = b[0];
-		*at = b + 1;
-		return true;
-	}
-	if (end - b < 2 || b[1] >= 0x80)
-		return false;
-	*value = (b[0] & 0x7f) | (uint32_t)b[1] << 7;
-	*at = b + 2;
-	return true;
-}
-
-/* DW_CFA_offset of a short offset that is certain to be told; false: let step() see. */
-static inline bool set_short_offset(const struct run *r, struct rule_words *rule, uint8_t reg,
-				    uint32_t offset)
-{
-	enum unwind_value value = unwind_arch_value(r->arch, reg);
-
-	if (value == UNWIND_VALUE_NONE)
-		return true;
-	if ((value != UNWIND_VALUE_FP && value != UNWIND_VALUE_BASE) || r->cie->data_factor != -8)
-		return false;
-	rule_set_value(rule, value, UNWIND_AT_CFA, (int16_t)-offset);
-	return true;
-}
-
-/* How far an instruction advances, before the factor; false where it is none that is short. */
-static inline bool read_short_delta(uint8_t op, const uint8_t **at, const uint8_t *end,
-				    uint64_t *delta)
-{
-	const uint8_t *b = *at;
-
-	if (op >= OP_ADVANCE_LOC && op < OP_OFFSET) {
-		*delta = op & 63;
-		return true;
-	}
-	if (op == OP_ADVANCE_LOC1 && b < end) {
-		*delta = b[0];
-		*at = b + 1;
-		return true;
-	}
-	if (op != OP_ADVANCE_LOC2 || end - b < 2)
-		return false;
-	*delta = b[0] | (uint64_t)b[1] << 8;
-	*at = b + 2;
-	return true;
-}
-
-/*
- * The instructions that nearly all programs consist of, run without a call: this loop decides what
- * a row costs. The rule is kept in registers meanwhile. Returns at an instruction that takes more,
- * or whenever a state may be in force whose rule cannot be taken as it is; true at the end.
- */
-static bool execute_short(struct run *r)
-{
-	const uint8_t *at = r->program.at, *end = r->program.end, *next;
-	struct rule_words rule = r->state.rule;
-	bool changed = r->changed, more = true;
-	uint64_t delta;
-	uint32_t operand;
-
-	while (more && at < end) {
-		uint8_t op = *at;
-
-		next = at + 1;
-		if (op == OP_DEF_CFA_OFFSET) {
-			if (!read_short(&next, end, &operand))
-				break;
-			rule_set_cfa_offset(&rule, (int32_t)operand);
-			changed = true;
-		} else if (op >= OP_OFFSET && op < OP_RESTORE) {
-			if (!read_short(&next, end, &operand) ||
-			    !set_short_offset(r, &rule, op & 63, operand))
-				break;
-			changed = true;
-		} else if (op != OP_NOP) {
-			if (!read_short_delta(op, &next, end, &delta))
-				break;
-			delta *= r->cie->code_factor;
-			if (changed && delta)
-				rows_add(r->rows, r->loc, rows_rule(r->rows, rule));
-			changed = changed && !delta;
-			more = move_on(r, delta);
-		}
-		at = next;
-	}
-	r->program.at = at;
-	r->state.rule = rule;
-	r->changed = changed;
-	return !more || at == end;
-}
-
-static void execute(struct run *r)
+static void execute(struct cfi_run *r)
 {
 	bool more = true;
 
 	while (more && !r->program.failed && r->program.at < r->program.end) {
-		/* Nothing that is done there changes what this asks for. */
-		bool is_plain = r->rows && cfi_state_is_plain(&r->state) &&
-				rule_cfa_kind(r->state.rule) == UNWIND_CFA_REG &&
-				!r->cie->is_signal_frame;
-
-		if (!is_plain || !execute_short(r))
-			more = step(r, *r->program.at++);
-		else
+		if (cfi_can_run_short(r) && cfi_run_short(r))
 			more = false;
+		else
+			more = step(r, *r->program.at++);
 	}
 }
 
 bool cfi_run_cie(const struct unwind_arch *arch, struct cie *cie, struct bytes program)
 {
 	struct cfi_state abi = {.rule = rule_pack(&arch->initial)};
-	struct run r;
+	struct cfi_run r;
 
 	r.program = program;
 	r.arch = arch;
@@ -446,7 +289,7 @@ bool cfi_run_cie(const struct unwind_arch *arch, struct cie *cie, struct bytes p
 bool cfi_run_fde(const struct unwind_arch *arch, const struct cie *cie, const struct fde *fde,
 		 uint64_t limit, struct rows *rows)
 {
-	struct run r;
+	struct cfi_run r;
 
 	/* Not zeroed as a whole: that would cost more than many an FDE's program. */
 	r.program = fde->program;

@@ -23,6 +23,7 @@ struct cie {
 	uint32_t code_factor;
 	int32_t data_factor;
 	uint64_t section_vaddr;
+	const uint8_t *section_end; /* of the bytes that its FDEs' programs are in */
 	struct cfi_state initial;
 };
 

@@ -139,6 +139,9 @@ int compile_table(const struct compile_input *input, struct unwind_rules *rules,
 {
 	struct compile c = {.input = input};
 
+	/* In what compilers make, a row takes five bytes of CFI or more, its share of the FDE's
+	 * head among them. */
+	vec_reserve(&table->rows, input->cfi.size / 4 + 1);
 	rows_init(&c.rows, table, rules, code_size(input));
 	eh_frame_init(&c.frame, input->arch, &input->cfi, &input->hdr, input->is_debug_frame,
 		      &table->stats);

@@ -2,6 +2,7 @@
 #include "lib/unwind/eh_frame.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/unwind/pointer.h"
 
@@ -128,13 +129,22 @@ static void read_cie(struct eh_frame *frame, uint64_t offset, struct cie *cie)
 {
 	struct entry entry;
 
-	*cie = (struct cie){.section_vaddr = frame->section.vaddr};
+	*cie = (struct cie){
+		.section_vaddr = frame->section.vaddr,
+		.section_end = frame->section.data + frame->section.size,
+	};
 	if (!read_entry(frame, offset, &entry) || entry.is_terminator || !entry.is_cie)
 		return;
 	if (!read_cie_head(frame, cie, &entry.body) || bytes_left(&entry.body) > frame->budget)
 		return;
 	frame->budget -= bytes_left(&entry.body);
 	cie->usable = cfi_run_cie(frame->arch, cie, entry.body);
+}
+
+static bool is_usual(const struct eh_frame *frame, const struct cie *cie)
+{
+	return !frame->is_debug_frame && cie->usable && cie->has_augmentation_size &&
+	       cie->pc_encoding == (POINTER_PC_RELATIVE | POINTER_S32);
 }
 
 static bool cie_has_offset(const void *table, uint32_t id, const void *key)
@@ -161,6 +171,7 @@ static uint32_t intern_cie(struct eh_frame *frame, uint64_t offset)
 	}
 	frame->last_cie = id;
 	frame->last_cie_offset = offset;
+	frame->last_cie_is_usual = is_usual(frame, &frame->cies.items[id]);
 	return id;
 }
 
@@ -197,14 +208,49 @@ static inline bool read_fde(struct eh_frame *frame, const struct entry *entry, s
 	return !b->failed && fde->end >= fde->start;
 }
 
+/* An FDE's begin as nearly all of them have it: numbers of 4 bytes, the start relative to itself.
+ */
+struct usual_fde {
+	uint32_t length, cie;
+	int32_t start, size;
+	uint8_t augmentation_size; /* LEB128 */
+} __attribute__((packed));
+
+/* Of the same CIE as the one before; false for any other, which read_entry() takes apart. */
+static inline bool read_usual_fde(const struct eh_frame *frame, uint64_t offset, struct fde *fde)
+{
+	const struct cfi_section *section = &frame->section;
+	const uint64_t to_id = offsetof(struct usual_fde, cie), size = sizeof(struct usual_fde);
+	struct usual_fde head;
+	uint64_t end;
+
+	if (!frame->last_cie_is_usual || offset > section->size || section->size - offset < size)
+		return false;
+	memcpy(&head, section->data + offset, size);
+	end = to_id + head.length;
+	if (head.length == LENGTH_64 || end > section->size - offset || !head.cie ||
+	    offset + to_id - head.cie != frame->last_cie_offset || head.size < 0 ||
+	    head.augmentation_size >= 0x80 || size + head.augmentation_size > end)
+		return false;
+	fde->cie = frame->last_cie;
+	fde->start = section->vaddr + offset + offsetof(struct usual_fde, start);
+	fde->start += (uint64_t)(int64_t)head.start;
+	fde->end = fde->start + (uint64_t)head.size;
+	bytes_init(&fde->program, section->data, offset + end);
+	fde->program.at += offset + size + head.augmentation_size;
+	return fde->end >= fde->start;
+}
+
 /* Does the place lead to an FDE of the code that it names? */
 static bool read_place(struct eh_frame *frame, const struct fde_place *place, struct fde *fde)
 {
+	uint64_t offset = place->vaddr - frame->section.vaddr;
 	struct entry entry;
 
-	return read_entry(frame, place->vaddr - frame->section.vaddr, &entry) &&
-	       !entry.is_terminator && !entry.is_cie && read_fde(frame, &entry, fde) &&
-	       fde->start == place->start;
+	if (read_usual_fde(frame, offset, fde))
+		return fde->start == place->start;
+	return read_entry(frame, offset, &entry) && !entry.is_terminator && !entry.is_cie &&
+	       read_fde(frame, &entry, fde) && fde->start == place->start;
 }
 
 /* Do the first, the last and a middle entry of the table lead to FDEs of that code? */

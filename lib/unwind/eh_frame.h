@@ -31,6 +31,7 @@ struct eh_frame {
 	struct index cie_index; /* by offset */
 	uint64_t last_cie_offset; /* the one that was asked for last, and its row */
 	uint32_t last_cie;
+	bool last_cie_is_usual; /* its FDEs are, mostly: read_usual_fde() */
 	/* Where the FDEs are, in order: in the linker's table, or as found by ourselves. */
 	struct eh_frame_hdr hdr;
 	VEC(struct fde_place) places;

@@ -73,6 +73,9 @@ void rows_init(struct rows *rows, struct unwind_table *table, struct unwind_rule
 	rows->rules = rules;
 	rows->rules_left = ROWS_MAX_NEW_RULES;
 	rows->last_rule = UINT32_MAX;
+	vec_reserve(&table->rows, 1);
+	rows->next = table->rows.items;
+	rows->full = rows->next + table->rows.capacity;
 	rows->max_pages = pages < ROWS_MAX_PAGES ? (uint32_t)pages : ROWS_MAX_PAGES;
 }
 
@@ -85,17 +88,37 @@ uint16_t rows_intern(struct rows *rows, struct rule_words rule, struct rows_rece
 		rows->rules_left--;
 		id = add_rule(rows->rules, &unpacked);
 	}
+	if (id == INDEX_NONE || id == UNWIND_RULE_NONE) {
+		rows->table->stats.unsupported++;
+		return UNWIND_RULE_NONE;
+	}
 	recent->rule = rule;
-	recent->id = id == INDEX_NONE ? UNWIND_RULE_NONE : (uint16_t)id;
-	rows->table->stats.unsupported += recent->id == UNWIND_RULE_NONE;
+	recent->id = (uint16_t)id;
 	return recent->id;
 }
 
-/* Gives the pages up to that one their first row: the next that will be added. */
-static void open_pages(struct unwind_table *table, uint64_t page)
+static uint32_t row_count(const struct rows *rows)
 {
+	return (uint32_t)(rows->next - rows->table->rows.items);
+}
+
+void rows_grow(struct rows *rows)
+{
+	struct unwind_table *table = rows->table;
+	uint32_t count = row_count(rows);
+
+	vec_reserve(&table->rows, count + 1);
+	rows->next = table->rows.items + count;
+	rows->full = table->rows.items + table->rows.capacity;
+}
+
+/* Gives the pages up to that one their first row: the next that will be added. */
+static void open_pages(struct rows *rows, uint64_t page)
+{
+	struct unwind_table *table = rows->table;
+
 	while (table->index.count <= page)
-		vec_push(&table->index, (uint32_t)table->rows.count);
+		vec_push(&table->index, row_count(rows));
 }
 
 bool rows_begin_page(struct rows *rows, uint64_t vaddr)
@@ -106,14 +129,16 @@ bool rows_begin_page(struct rows *rows, uint64_t vaddr)
 	if (!table->index.count)
 		table->start = vaddr & ~(uint64_t)(UNWIND_PAGE_SIZE - 1);
 	page = (vaddr - table->start) >> UNWIND_PAGE_SHIFT;
-	if (page >= rows->max_pages || table->rows.count >= ROWS_MAX) {
+	if (page >= rows->max_pages || row_count(rows) >= ROWS_MAX) {
 		rows->overflowed = true;
 		return false;
 	}
-	open_pages(table, page);
+	open_pages(rows, page);
 	/* Nothing precedes the first page, so that it must say itself what holds from its start. */
-	if (!table->rows.count && vaddr != table->start)
-		vec_push(&table->rows, (struct unwind_row){.rule = UNWIND_RULE_NONE});
+	if (!row_count(rows) && vaddr != table->start) {
+		rows_grow(rows);
+		*rows->next++ = (struct unwind_row){.rule = UNWIND_RULE_NONE};
+	}
 	rows->page_end = table->start + (page + 1) * UNWIND_PAGE_SIZE;
 	return true;
 }
@@ -123,17 +148,19 @@ void rows_finish(struct rows *rows, uint64_t end)
 	struct unwind_table *table = rows->table;
 	uint64_t pages;
 
-	if (!table->rows.count)
+	if (rows->last_rule == UINT32_MAX) {
+		vec_release(&table->rows);
 		return;
+	}
 	if (end & (UNWIND_PAGE_SIZE - 1))
 		rows_add(rows, end, UNWIND_RULE_NONE);
-	table->stats.rows = table->rows.count;
+	table->rows.count = table->stats.rows = row_count(rows);
 	pages = (end - table->start + UNWIND_PAGE_SIZE - 1) >> UNWIND_PAGE_SHIFT;
 	if (pages > rows->max_pages) {
 		rows->overflowed = true;
 		return;
 	}
-	open_pages(table, pages);
+	open_pages(rows, pages);
 	table->page_count = (uint32_t)table->index.count - 1;
 	/* Tables live as long as their modules; vectors grow ahead of need. */
 	table->index.capacity = table->index.count;

@@ -4,13 +4,14 @@
  *
  *	bench_unwind_table [FILE…]
  *
- * Prints "metric value unit" lines: the best of several warm runs for each file, as whatever else
- * the machine does can only add to it, then all of them together. The rules are shared by all files
- * and runs, as in a recording.
+ * Prints "metric value unit" lines for each file, then for all of them together: the best of
+ * several warm runs, as whatever else the machine does can only add to it, and the median, which
+ * says how much it added. The rules are shared by all files and runs, as in a recording.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/unwind/table.h"
 
-#define RUNS 15
+#define RUNS 21
 
 static double cpu_ms(void)
 {
@@ -30,36 +31,58 @@ static double cpu_ms(void)
 }
 
 struct totals {
-	double ms;
+	double best_ms, median_ms;
 	uint64_t rows, table_bytes;
 };
+
+static int compare(const void *a, const void *b)
+{
+	const double *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+static void print_rows(const char *name, double best_ms, double median_ms, uint64_t rows,
+		       const char *target)
+{
+	printf("unwind_row_%s %.1f ns%s\n", name, best_ms * 1e6 / (double)(rows + !rows), target);
+	printf("unwind_row_median_%s %.1f ns\n", name, median_ms * 1e6 / (double)(rows + !rows));
+}
+
+static void print_table(const char *name, double *ms, uint64_t rows)
+{
+	bool has_target = strncmp(name, "libLLVM-14.", 11) == 0;
+
+	qsort(ms, RUNS, sizeof(*ms), compare);
+	printf("unwind_table_%s %.3f ms%s\n", name, ms[0],
+	       has_target ? " (target: at most 25)" : "");
+	printf("unwind_table_median_%s %.3f ms\n", name, ms[RUNS / 2]);
+	print_rows(name, ms[0], ms[RUNS / 2], rows, "");
+}
 
 static int measure(const char *path, struct unwind_rules *rules, struct totals *totals)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *copy = strdup(path), *name = basename(copy);
-	double best = 0;
+	double ms[RUNS];
 	uint64_t rows = 0, bytes = 0;
 	int ret = fd < 0 ? -errno : 0;
 
 	for (int i = 0; i < RUNS && ret == 0; i++) {
 		struct unwind_table table;
-		double start = cpu_ms(), ms;
+		double start = cpu_ms();
 
 		ret = unwind_table_compile(fd, rules, &table, NULL);
-		ms = cpu_ms() - start;
-		best = i == 0 || ms < best ? ms : best;
+		ms[i] = cpu_ms() - start;
 		rows = table.rows.count;
 		bytes = rows * sizeof(*table.rows.items) +
 			table.index.count * sizeof(*table.index.items);
 		unwind_table_release(&table);
 	}
 	if (ret == 0) {
-		printf("unwind_table_%s %.3f ms%s\n", name, best,
-		       strncmp(name, "libLLVM-14.", 11) ? "" : " (target: at most 25)");
-		if (rows)
-			printf("unwind_row_%s %.1f ns\n", name, best * 1e6 / (double)rows);
-		totals->ms += best;
+		print_table(name, ms, rows);
+		totals->best_ms += ms[0];
+		totals->median_ms += ms[RUNS / 2];
 		totals->rows += rows;
 		totals->table_bytes += bytes;
 	}
@@ -86,10 +109,9 @@ int main(int argc, char **argv)
 		measure(argv[i], &rules, &totals);
 	for (size_t i = 0; argc < 2 && i < sizeof(defaults) / sizeof(defaults[0]); i++)
 		measure(defaults[i], &rules, &totals);
-	printf("unwind_table_all %.3f ms\n", totals.ms);
+	printf("unwind_table_all %.3f ms\n", totals.best_ms);
 	printf("unwind_rows_all %llu rows\n", (unsigned long long)totals.rows);
-	printf("unwind_row_all %.1f ns (target: at most 25)\n",
-	       totals.ms * 1e6 / (double)(totals.rows + !totals.rows));
+	print_rows("all", totals.best_ms, totals.median_ms, totals.rows, " (target: at most 25)");
 	printf("unwind_memory_all %llu bytes\n", (unsigned long long)totals.table_bytes);
 	printf("unwind_rules_all %zu rules\n", rules.rows.count);
 	unwind_rules_release(&rules);

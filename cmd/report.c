@@ -269,6 +269,7 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	set_integer(root, "named_frames", profile_named_frames(p));
 	set_code(root, info);
 	set_integer(root, "late_records", p->stats.late_records);
+	set_integer(root, "backlog_bytes", info->backlog_bytes);
 	set_integer(root, "dropped_files", info->dropped_files);
 	json_object_set_new(root, "event", json_string(info->event));
 	set_integer(root, "cpus", info->cpu_count);

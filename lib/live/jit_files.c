@@ -22,6 +22,11 @@
 #define ROUND_BYTES ((uint64_t)16 << 20)
 /* Of one file, in all: some millions of pieces. */
 #define FILE_BYTES ((uint64_t)256 << 20)
+/*
+ * Of records, from all files together: they wait in memory, and stay there until they have found
+ * their frames. That is two million pieces with names of some length.
+ */
+#define RECORD_BYTES ((uint64_t)256 << 20)
 /* A process has a root, a map and a dump. */
 #define HOLDERS_MAX (JIT_FILES_DESCRIPTORS / 3)
 
@@ -48,9 +53,11 @@ struct jit_files {
 	VEC(uint64_t) record;
 	uint64_t due; /* the next look of any */
 	struct jit_files_stats stats; /* of processes that are gone */
+	uint64_t record_bytes; /* that were sent */
 	/* The file that is being read. */
 	uint32_t pid;
 	uint64_t now, since;
+	bool has_left_out; /* something, for want of room */
 };
 
 struct jit_files *jit_files_new(record_sink_fn *sink, void *ctx)
@@ -203,6 +210,11 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	struct rec_code *rec;
 	char *text;
 
+	if (j->record_bytes >= RECORD_BYTES) {
+		j->has_left_out = true;
+		return;
+	}
+	j->record_bytes += size;
 	vec_clear(&j->record);
 	rec = (struct rec_code *)vec_add_zeroed(&j->record, size / 8);
 	record_init(&rec->rec, REC_CODE, size, j->now, j->pid, j->pid);
@@ -239,9 +251,9 @@ static int open_map(const struct jit_row *row)
 	return fd;
 }
 
-static bool is_full(struct jit_row *row, const struct code_stats *stats)
+static bool is_full(const struct jit_files *j, struct jit_row *row, const struct code_stats *stats)
 {
-	if (stats->bytes < FILE_BYTES)
+	if (stats->bytes < FILE_BYTES && j->record_bytes < RECORD_BYTES)
 		return false;
 	if (!row->is_cut)
 		log_debug("pid %u has a map of code that is too large", row->process.pid);
@@ -256,7 +268,7 @@ static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 
 	if (row->map_fd < 0)
 		row->map_fd = open_map(row);
-	if (row->map_fd < 0 || fstat(row->map_fd, &st) || is_full(row, &row->map.stats))
+	if (row->map_fd < 0 || fstat(row->map_fd, &st) || is_full(j, row, &row->map.stats))
 		return false;
 	j->since = row->since;
 	if (is_last || (uint64_t)st.st_size != row->map_size) {
@@ -294,13 +306,15 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 	bool has_more = false;
 
 	j->pid = row->process.pid;
+	j->has_left_out = false;
 	if (row->has_memory)
 		has_more = read_map(j, row, budget, is_last);
 	if (!has_more)
 		renew_map(row);
 	j->since = j->now;
-	if (row->dump_fd >= 0 && !is_full(row, &row->dump.stats))
+	if (row->dump_fd >= 0 && !is_full(j, row, &row->dump.stats))
 		has_more |= jitdump_read(&row->dump, row->dump_fd, budget, &j->clock, on_piece, j);
+	row->is_cut |= j->has_left_out;
 	if (row->map.stats.pieces + row->dump.stats.pieces != before)
 		row->interval = LOOK_NS;
 	else if (row->interval < LOOK_MAX_NS)

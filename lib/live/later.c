@@ -10,9 +10,6 @@
 #include "lib/stream/record.h"
 #include "lib/unwind/walk.h"
 
-/* Beyond this the oldest ones are finished with what is known. */
-#define WAITING_BYTES_MAX (64u << 20)
-
 struct waiting {
 	struct rec_copy *copy; /* owned */
 	struct mapping_table *mappings; /* held; NULL: none */
@@ -43,9 +40,9 @@ struct later *later_new(const struct later_options *options)
 
 static void drop(struct later *l, struct waiting *w)
 {
-	l->bytes -= record_size(&w->copy->rec);
+	l->bytes -= sizeof(*w) + record_size(&w->copy->rec);
 	if (w->mappings)
-		mapping_table_drop(w->mappings);
+		l->bytes -= mapping_table_settle(w->mappings);
 	free(w->copy);
 }
 
@@ -59,17 +56,6 @@ void later_free(struct later *l)
 	vec_release(&l->mappings.rows);
 	vec_release(&l->shards);
 	free(l);
-}
-
-void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings)
-{
-	struct waiting w = {
-		.copy = xmemdup(copy, record_size(&copy->rec)),
-		.mappings = mappings ? mapping_table_hold(mappings) : NULL,
-	};
-
-	vec_push(&l->waiting, w);
-	l->bytes += record_size(&copy->rec);
 }
 
 static bool is_ready(const struct later *l, const struct waiting *w)
@@ -183,8 +169,11 @@ static void collect_shards(struct later *l)
 		vec_push(&l->shards, (struct walk_shard){shard->words, UNWIND_SHARD_WORDS});
 }
 
-void later_flush(struct later *l, uint64_t now, bool all)
+/* Those whose tables are there; of the others, the oldest, until no more bytes are left. */
+static void finish_ready(struct later *l, uint64_t now, uint64_t max_bytes)
 {
+	const struct mapping_table *last = NULL;
+	bool last_is_ready = false;
 	size_t kept = 0;
 
 	if (!l->waiting.count)
@@ -194,7 +183,10 @@ void later_flush(struct later *l, uint64_t now, bool all)
 	for (size_t i = 0; i < l->waiting.count; i++) {
 		struct waiting *w = &l->waiting.items[i];
 
-		if (!all && l->bytes <= WAITING_BYTES_MAX && !is_ready(l, w)) {
+		if (!i || w->mappings != last)
+			last_is_ready = is_ready(l, w);
+		last = w->mappings;
+		if (l->bytes <= max_bytes && !last_is_ready) {
 			l->waiting.items[kept++] = *w;
 			continue;
 		}
@@ -203,4 +195,31 @@ void later_flush(struct later *l, uint64_t now, bool all)
 	}
 	l->waiting.count = kept;
 	l->described = NULL;
+}
+
+void later_flush(struct later *l, uint64_t now, bool all)
+{
+	finish_ready(l, now, all ? 0 : LATER_BYTES_MAX);
+}
+
+void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings,
+	       uint64_t now)
+{
+	struct waiting w = {
+		.copy = xmemdup(copy, record_size(&copy->rec)),
+		.mappings = mappings,
+	};
+
+	vec_push(&l->waiting, w);
+	l->bytes += sizeof(w) + record_size(&copy->rec);
+	if (mappings)
+		l->bytes += mapping_table_await(mappings);
+	/* By half: each time all that wait are looked at. */
+	if (l->bytes > LATER_BYTES_MAX)
+		finish_ready(l, now, LATER_BYTES_MAX / 2);
+}
+
+uint64_t later_size(const struct later *l)
+{
+	return l->bytes;
 }

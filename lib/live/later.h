@@ -27,11 +27,18 @@ struct later;
 
 struct later *later_new(const struct later_options *options);
 void later_free(struct later *l);
+/* What waits takes no more bytes; the oldest ones are finished with what is known before it does.
+ */
+#define LATER_BYTES_MAX ((uint64_t)64 << 20)
+
 /*
  * Takes a copy of the record and a hold on the process's mappings, those at the record's time;
  * NULL: nothing is known of them.
  */
-void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings);
+void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings,
+	       uint64_t now);
+/* Bytes that wait now, mappings that are held for it included. */
+uint64_t later_size(const struct later *l);
 /* Finishes those whose tables are there; with `all`, the others too, as far as they go. */
 void later_flush(struct later *l, uint64_t now, bool all);
 

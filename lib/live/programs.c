@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -31,8 +32,8 @@
 
 struct programs {
 	struct prof_bpf *skeleton;
-	struct ring_buffer *rings;
-	VEC(int) ring_fds;
+	VEC(struct ring) rings;
+	int epoll_fd; /* of the rings */
 	uint64_t ring_bytes;
 	struct unwind_rule *rules; /* NULL until somebody asks for them */
 	ring_record_fn *on_record;
@@ -197,7 +198,8 @@ int programs_load(struct programs **out, const struct programs_options *options,
 	p->on_record = on_record;
 	p->ctx = ctx;
 	libbpf_set_print(on_libbpf_message);
-	code = load(p, options, err);
+	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	code = p->epoll_fd < 0 ? error_set(err, -errno, "epoll_create") : load(p, options, err);
 	if (code) {
 		programs_free(p);
 		return code;
@@ -210,47 +212,40 @@ void programs_free(struct programs *p)
 {
 	if (!p)
 		return;
-	ring_buffer__free(p->rings);
 	if (p->rules)
 		munmap(p->rules, RULES_SIZE);
-	vec_for_each(&p->ring_fds, int *, fd)
-		close(*fd);
-	vec_release(&p->ring_fds);
+	vec_for_each(&p->rings, struct ring *, ring)
+		ring_close(ring);
+	vec_release(&p->rings);
+	if (p->epoll_fd >= 0)
+		close(p->epoll_fd);
 	prof_bpf__destroy(p->skeleton);
 	free(p);
 }
 
-static int on_ring_data(void *ctx, void *data, size_t size)
-{
-	struct programs *p = ctx;
-
-	p->on_record(p->ctx, data, size);
-	return 0;
-}
-
-/* The object's own view of the ring is made first: a program never finds a ring nobody reads. */
+/* Edges: a ring that is read is hardly ever empty, and its reader waits until much is in it. */
 static int watch_ring(struct programs *p, int fd)
 {
-	if (p->rings)
-		return ring_buffer__add(p->rings, fd, on_ring_data, p);
-	p->rings = ring_buffer__new(fd, on_ring_data, p, NULL);
-	return p->rings ? 0 : -errno;
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
+
+	return epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
 int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
 {
 	int rings = bpf_map__fd(p->skeleton->maps.rings);
-	int fd, code;
+	struct ring ring;
+	int code = ring_open(&ring, p->ring_bytes);
 
-	fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "prof_ring", 0, 0, (uint32_t)p->ring_bytes, NULL);
-	if (fd < 0)
-		return error_set(err, fd, "create a ring of %llu bytes for CPU %u",
-				 (unsigned long long)p->ring_bytes, cpu);
-	vec_push(&p->ring_fds, fd);
-	code = watch_ring(p, fd);
 	if (code)
-		return error_set(err, code, "map the ring of CPU %u", cpu);
-	code = bpf_map_update_elem(rings, &cpu, &fd, BPF_ANY);
+		return error_set(err, code, "create a ring of %llu bytes for CPU %u",
+				 (unsigned long long)p->ring_bytes, cpu);
+	vec_push(&p->rings, ring);
+	code = watch_ring(p, ring.fd);
+	if (code)
+		return error_set(err, code, "watch the ring of CPU %u", cpu);
+	/* Last: a program never finds a ring that nobody reads. */
+	code = bpf_map_update_elem(rings, &cpu, &ring.fd, BPF_ANY);
 	return code ? error_set(err, code, "install the ring of CPU %u", cpu) : 0;
 }
 
@@ -378,14 +373,18 @@ const char *programs_find_symbol(struct programs *p, uint64_t addr)
 
 int programs_poll_fd(const struct programs *p)
 {
-	return ring_buffer__epoll_fd(p->rings);
+	return p->epoll_fd;
 }
 
-int programs_drain(struct programs *p)
+void programs_drain(struct programs *p)
 {
-	int code = ring_buffer__consume(p->rings);
+	struct epoll_event events[16];
 
-	return code < 0 ? code : 0;
+	/* What is known by now; whatever comes while rings are read is told again. */
+	while (epoll_wait(p->epoll_fd, events, 16, 0) == 16)
+		;
+	vec_for_each(&p->rings, struct ring *, ring)
+		ring_drain(ring, p->on_record, p->ctx);
 }
 
 int programs_read_counters(struct programs *p, struct bpf_counters *counters)

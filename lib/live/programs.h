@@ -14,6 +14,7 @@
 #include "bpf/record.h"
 #include "bpf/unwind.h"
 #include "lib/base/error.h"
+#include "lib/live/ring.h"
 
 struct programs;
 struct filter;
@@ -26,9 +27,6 @@ struct programs_options {
 	/* Of the events besides the clock, EVENTS_MAX of them; NULL: there are none. */
 	const struct event_limit *events;
 };
-
-/* `data` is what a program wrote, not validated. */
-typedef void ring_record_fn(void *ctx, const void *data, size_t size);
 
 int programs_load(struct programs **out, const struct programs_options *options,
 		  ring_record_fn *on_record, void *ctx, struct error *err);
@@ -72,8 +70,8 @@ const char *programs_find_symbol(struct programs *p, uint64_t addr);
 
 /* Readable when a ring has filled up beyond its wake-up mark. */
 int programs_poll_fd(const struct programs *p);
-/* Hands over everything that is in the rings. 0 or a negative errno. */
-int programs_drain(struct programs *p);
+/* Hands over everything that is in the rings: of each as much as it holds at most. */
+void programs_drain(struct programs *p);
 /* `counters` has room for every possible CPU. */
 int programs_read_counters(struct programs *p, struct bpf_counters *counters);
 

@@ -16,6 +16,7 @@
 #include "lib/live/filter.h"
 #include "lib/live/jit_files.h"
 #include "lib/live/kernel_symbols.h"
+#include "lib/live/process_scan.h"
 #include "lib/live/programs.h"
 #include "lib/live/ring_size.h"
 #include "lib/live/throttling.h"
@@ -33,6 +34,7 @@
 /* How often, and how long, it is looked after tables before sampling begins. */
 #define SETTLE_POLL_MS 5
 #define SETTLE_MAX_NS 30000000000ull
+#define SETTLE_MAX_BYTES (256u << 20)
 #define HOUSEKEEPING_NS 100000000ull
 #define CPU_REFRESH_NS 1000000000ull
 
@@ -124,10 +126,9 @@ static void report_losses(struct recorder *r, uint64_t now)
  * Everything that is in the rings, into the merge. Mapping rings are read first and looked at last:
  * whatever forked a process whose mapping is reported is in the other rings by then.
  */
-static int run_round(struct recorder *r, struct error *err)
+static void run_round(struct recorder *r)
 {
 	uint64_t now = clock_monotonic_ns();
-	int code;
 
 	merge_begin_round(r->merge, now);
 	tracker_begin_round(r->tracker, now);
@@ -135,9 +136,7 @@ static int run_round(struct recorder *r, struct error *err)
 		if (cpu->map_ring)
 			map_ring_drain(cpu->map_ring, on_map_event, r);
 	}
-	code = programs_drain(r->programs);
-	if (code)
-		return error_set(err, code, "read the rings");
+	programs_drain(r->programs);
 	if (r->phase == PHASE_RUNNING)
 		r->is_behind = tracker_handle(r->tracker, now);
 	else
@@ -146,7 +145,6 @@ static int run_round(struct recorder *r, struct error *err)
 		r->next_housekeeping_ns = now + HOUSEKEEPING_NS;
 		report_losses(r, now);
 	}
-	return 0;
 }
 
 /* Between rounds: it changes which rings there are. */
@@ -160,10 +158,9 @@ static void refresh_cpus(struct recorder *r)
 	cpu_set_refresh(&r->cpus, on_cpu_change, r);
 }
 
-static int wait_and_read(struct recorder *r, struct error *err)
+static void wait_and_read(struct recorder *r)
 {
 	struct epoll_event events[16];
-	int code;
 
 	if (r->phase == PHASE_RUNNING) {
 		if (r->is_throttled)
@@ -171,25 +168,24 @@ static int wait_and_read(struct recorder *r, struct error *err)
 		r->is_throttled = false;
 		epoll_wait(r->epoll_fd, events, 16, r->is_behind ? 0 : POLL_MS);
 		refresh_cpus(r);
-		return run_round(r, err);
+		run_round(r);
+		return;
 	}
-	code = run_round(r, err);
+	run_round(r);
 	throttling_finish(&r->throttling, r->end_ns);
 	merge_finish(r->merge);
 	r->phase = PHASE_DRAINED;
 	if (r->invalid_records)
 		log_warn("%llu malformed records were skipped",
 			 (unsigned long long)r->invalid_records);
-	return code;
 }
 
 static int recorder_next(struct source *source, const struct rec **rec, struct error *err)
 {
 	struct recorder *r = (struct recorder *)source;
 
+	(void)err;
 	for (;;) {
-		int code;
-
 		*rec = merge_next(r->merge);
 		if (*rec)
 			return SOURCE_RECORD;
@@ -200,9 +196,7 @@ static int recorder_next(struct source *source, const struct rec **rec, struct e
 			return SOURCE_IDLE;
 		}
 		r->idle_given = false;
-		code = wait_and_read(r, err);
-		if (code)
-			return code;
+		wait_and_read(r);
 	}
 }
 
@@ -358,69 +352,32 @@ int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *
 	return code;
 }
 
-/* Processes that were found by a scan. */
-struct scanned {
-	uint32_t pid;
-	uint64_t since; /* from then on its events are in the rings */
-};
-
-struct scan {
-	struct recorder *recorder;
-	uint64_t time; /* of all records about it: before anything that the rings tell */
-	VEC(struct scanned) processes;
-};
-
-/* What cannot become wanted later need not be known. */
-static bool is_followed(const struct recorder *r, const struct rec *rec)
-{
-	return !(rec->flags & REC_OUTSIDE) || r->options.filter->criteria & ~FILTER_PID;
-}
-
-static void on_scanned(void *ctx, const void *data, size_t size)
-{
-	struct rec_name name;
-	struct scan *s = ctx;
-
-	if (size != sizeof(name) || !record_is_valid(data, size))
-		return;
-	memcpy(&name, data, sizeof(name));
-	if (!is_followed(s->recorder, &name.rec))
-		return;
-	if (name.rec.pid == name.rec.tid)
-		vec_push(&s->processes, (struct scanned){name.rec.pid, name.rec.time});
-	name.rec.time = s->time;
-	merge_add(s->recorder->merge, &name.rec);
-}
-
-/* A process may be gone by now, which is no failure. */
 static int scan(struct recorder *r, struct error *err)
 {
-	struct scan s = {.recorder = r, .time = clock_monotonic_ns()};
-	int code = programs_scan(r->programs, on_scanned, &s, err);
+	struct process_scan scan = {
+		.programs = r->programs,
+		.tracker = r->tracker,
+		.filter = r->options.filter,
+		.sink = sink,
+		.ctx = r,
+	};
 
-	vec_for_each(&s.processes, const struct scanned *, process) {
-		if (!code)
-			code = tracker_add(r->tracker, process->pid, process->since, s.time, err);
-		if (code == -ENOENT || code == -ESRCH)
-			code = 0;
-	}
-	tracker_added(r->tracker);
-	vec_release(&s.processes);
-	return code;
+	return process_scan_run(&scan, err);
 }
 
 /* Until the walker knows all processes. Meanwhile events are taken out of the rings. */
-static int settle(struct recorder *r, struct error *err)
+static void settle(struct recorder *r)
 {
 	uint64_t end = clock_monotonic_ns() + SETTLE_MAX_NS;
 	struct epoll_event events[16];
-	int code = run_round(r, err);
 
-	while (!code && !tracker_is_settled(r->tracker) && clock_monotonic_ns() < end) {
+	run_round(r);
+	/* Nobody takes records out of the merge yet. */
+	while (!tracker_is_settled(r->tracker) && clock_monotonic_ns() < end &&
+	       merge_size(r->merge) < SETTLE_MAX_BYTES) {
 		epoll_wait(r->epoll_fd, events, 16, SETTLE_POLL_MS);
-		code = run_round(r, err);
+		run_round(r);
 	}
-	return code;
 }
 
 int recorder_arm(struct recorder *r, struct error *err)
@@ -429,7 +386,7 @@ int recorder_arm(struct recorder *r, struct error *err)
 	int code = has_to_scan ? scan(r, err) : 0;
 
 	if (!code && has_to_scan)
-		code = settle(r, err);
+		settle(r);
 	if (!code)
 		code = cpu_set_enable(&r->cpus, true, err);
 	r->start_ns = clock_monotonic_ns();
@@ -494,6 +451,7 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 		.code_cut = code.cut,
 		.idle_ticks = r->counters.sums.idle_ticks,
 		.other_ticks = r->counters.sums.other_ticks,
+		.backlog_bytes = merge_peak(r->merge),
 	};
 	if (r->events)
 		info->events = event_set_stats(r->events, &info->event_count);

@@ -148,12 +148,26 @@ void table_worker_free(struct table_worker *w)
 	free(w);
 }
 
-void table_worker_submit(struct table_worker *w, uint32_t module_id, int fd)
+bool table_worker_submit(struct table_worker *w, uint32_t module_id, int fd)
 {
+	bool has_room;
+
 	pthread_mutex_lock(&w->lock);
-	vec_push(&w->jobs, (struct job){.module_id = module_id, .fd = fd});
-	pthread_cond_signal(&w->wake);
+	/* Results that nobody has taken yet count, too: they are what takes memory. */
+	has_room = w->jobs.count - w->next_job + w->results.count - w->next_result <
+		   TABLE_WORKER_JOBS_MAX;
+	if (has_room && w->next_job >= TABLE_WORKER_JOBS_MAX) {
+		w->jobs.count -= w->next_job;
+		memmove(w->jobs.items, w->jobs.items + w->next_job,
+			w->jobs.count * sizeof(*w->jobs.items));
+		w->next_job = 0;
+	}
+	if (has_room) {
+		vec_push(&w->jobs, (struct job){.module_id = module_id, .fd = fd});
+		pthread_cond_signal(&w->wake);
+	}
 	pthread_mutex_unlock(&w->lock);
+	return has_room;
 }
 
 void table_worker_wait(struct table_worker *w)

@@ -28,8 +28,14 @@ struct table_worker *table_worker_new(struct unwind_rule *rules, uint32_t first,
 				      int event_fd);
 /* Waits for the file at hand. NULL is fine. */
 void table_worker_free(struct table_worker *w);
-/* Takes the descriptor over. Files are done in order. */
-void table_worker_submit(struct table_worker *w, uint32_t module_id, int fd);
+/* Descriptors that wait; more than that could leave none for others. */
+#define TABLE_WORKER_JOBS_MAX 256
+
+/*
+ * Takes the descriptor over. Files are done in order. False: too many wait already, the descriptor
+ * remains the caller's.
+ */
+bool table_worker_submit(struct table_worker *w, uint32_t module_id, int fd);
 /* Until all that was submitted is done. */
 void table_worker_wait(struct table_worker *w);
 /* The next result, the caller's to release; false: none now. */

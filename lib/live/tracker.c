@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/live/jit_files.h"
 #include "lib/live/kernel_code.h"
@@ -15,17 +14,11 @@
 #include "lib/live/pid_set.h"
 #include "lib/live/proc_scan.h"
 #include "lib/live/process_home.h"
+#include "lib/live/turns.h"
 #include "lib/stream/record.h"
 
 /* What the kernel makes beyond this has its name from its list alone, if it is still there then. */
 #define MAX_KERNEL_CODE 10000
-
-/* An event that waits for its turn. */
-struct turn {
-	struct map_event event;
-	size_t path; /* in `paths` */
-	struct rec_copy *copy; /* instead of an event; owned */
-};
 
 struct tracker {
 	struct tracker_options options;
@@ -36,8 +29,7 @@ struct tracker {
 	VEC(uint32_t) dumps; /* modules that are jitdumps, ascending */
 	uint64_t now; /* of the round */
 	struct process_homes homes;
-	VEC(struct turn) turns;
-	struct strbuf paths;
+	struct turns turns;
 	unsigned int kernel_code_count;
 	struct scan_cache scanned_files; /* while processes are added */
 };
@@ -142,10 +134,7 @@ void tracker_free(struct tracker *t)
 {
 	if (!t)
 		return;
-	vec_for_each(&t->turns, struct turn *, turn)
-		free(turn->copy);
-	vec_release(&t->turns);
-	strbuf_release(&t->paths);
+	turns_release(&t->turns);
 	scan_cache_release(&t->scanned_files);
 	unwinder_free(t->unwinder);
 	module_registry_free(t->modules);
@@ -205,16 +194,11 @@ void tracker_begin_round(struct tracker *t, uint64_t now)
 	pid_set_next_round(&t->pids, on_pid_gone, t);
 }
 
-static void add_turn(struct tracker *t, const struct map_event *event, struct rec_copy *copy)
-{
-	vec_push(&t->turns, (struct turn){.event = *event, .path = t->paths.size, .copy = copy});
-	if (event->path)
-		strbuf_add(&t->paths, event->path, strlen(event->path) + 1);
-}
-
 void tracker_map_event(void *tracker, const struct map_event *event)
 {
-	add_turn(tracker, event, NULL);
+	struct tracker *t = tracker;
+
+	turns_add(&t->turns, event, NULL);
 }
 
 /* A child has what its parent had then: forks take their turn among the mappings. */
@@ -231,7 +215,7 @@ static void add_fork(struct tracker *t, const struct rec_fork *fork)
 	if (fork->rec.pid == fork->parent_pid)
 		return;
 	pid_set_add(&t->pids, fork->rec.pid, 0);
-	add_turn(t, &event, NULL);
+	turns_add(&t->turns, &event, NULL);
 }
 
 void tracker_record(struct tracker *t, const struct rec *rec)
@@ -243,15 +227,8 @@ void tracker_record(struct tracker *t, const struct rec *rec)
 	} else if (rec->kind == REC_COPY && t->unwinder) {
 		struct map_event event = {.time = rec->time, .pid = rec->pid};
 
-		add_turn(t, &event, xmemdup(rec, record_size(rec)));
+		turns_add(&t->turns, &event, xmemdup(rec, record_size(rec)));
 	}
-}
-
-static int compare_turns(const void *a, const void *b)
-{
-	const struct turn *x = a, *y = b;
-
-	return x->event.time < y->event.time ? -1 : x->event.time > y->event.time;
 }
 
 static void send_lost(struct tracker *t, const struct map_event *event)
@@ -296,19 +273,18 @@ static void take_fork(struct tracker *t, const struct map_event *event)
 		unwinder_fork(t->unwinder, event->pid, event->parent_pid);
 }
 
-static void take_turn(struct tracker *t, struct turn *turn)
+static void take_turn(void *ctx, const struct map_event *event, struct rec_copy *copy)
 {
-	struct map_event *event = &turn->event;
+	struct tracker *t = ctx;
 
-	event->path = t->paths.text ? t->paths.text + turn->path : "";
 	if (event->kind == MAP_EVENT_LOST) {
 		send_lost(t, event);
 	} else if (event->kind == MAP_EVENT_CODE) {
 		if (t->kernel_code_count++ < MAX_KERNEL_CODE)
 			kernel_code_send(t->modules, sink, t, event);
-	} else if (turn->copy) {
-		unwinder_copy(t->unwinder, turn->copy);
-		free(turn->copy);
+	} else if (copy) {
+		unwinder_copy(t->unwinder, copy, t->now);
+		free(copy);
 	} else if (!pid_set_has(&t->pids, event->pid, event->time)) {
 		return;
 	} else if (event->kind == MAP_EVENT_MAP) {
@@ -320,35 +296,18 @@ static void take_turn(struct tracker *t, struct turn *turn)
 	}
 }
 
-static void take_turns(struct tracker *t, uint64_t now)
-{
-	size_t count = 0;
-
-	/* In order of time: a module's record must come before every mapping of it. */
-	if (t->turns.count > 1)
-		vec_sort(&t->turns, compare_turns);
-	while (count < t->turns.count && t->turns.items[count].event.time < now)
-		take_turn(t, &t->turns.items[count++]);
-	t->turns.count -= count;
-	if (t->turns.count)
-		memmove(t->turns.items, t->turns.items + count,
-			t->turns.count * sizeof(*t->turns.items));
-	else
-		strbuf_reset(&t->paths);
-}
-
 bool tracker_handle(struct tracker *t, uint64_t now)
 {
-	take_turns(t, now);
+	turns_take(&t->turns, now, take_turn, t);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, now, false);
 	jit_files_look(t->jit_files, now);
-	return t->turns.count;
+	return t->turns.rows.count;
 }
 
 void tracker_finish(struct tracker *t, uint64_t now)
 {
-	take_turns(t, UINT64_MAX);
+	turns_take(&t->turns, UINT64_MAX, take_turn, t);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, now, true);
 	jit_files_finish(t->jit_files, now);

@@ -56,6 +56,7 @@ struct unwinder {
 	struct later *later;
 	VEC(struct space) spaces;
 	VEC(uint32_t) free_spaces, dirty;
+	VEC(uint32_t) unsubmitted; /* modules whose worker had no room for them */
 	struct index by_pid;
 	VEC(struct garbage) garbage; /* in order of time */
 	struct unwind_mappings scratch;
@@ -121,6 +122,7 @@ void unwinder_free(struct unwinder *u)
 	vec_release(&u->spaces);
 	vec_release(&u->free_spaces);
 	vec_release(&u->dirty);
+	vec_release(&u->unsubmitted);
 	vec_release(&u->garbage);
 	vec_release(&u->scratch.rows);
 	index_release(&u->by_pid);
@@ -181,15 +183,43 @@ static void discard(struct unwinder *u, const struct shard_piece *piece, uint64_
 static bool submit(struct unwinder *u, uint32_t module_id, int fd)
 {
 	int copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+	struct table_worker *worker = u->small_files;
 	struct stat st;
 
 	if (copy < 0)
 		return false;
 	if (fstat(copy, &st) == 0 && st.st_size >= LARGE_FILE)
-		table_worker_submit(u->large_files, module_id, copy);
-	else
-		table_worker_submit(u->small_files, module_id, copy);
+		worker = u->large_files;
+	if (!table_worker_submit(worker, module_id, copy)) {
+		close(copy);
+		vec_push(&u->unsubmitted, module_id);
+	}
 	return true;
+}
+
+/* True: of some there is no file any more, and it is known that they have no table. */
+static bool submit_again(struct unwinder *u)
+{
+	const struct unwind_table none = {0};
+	size_t count = u->unsubmitted.count;
+	bool any_gone = false;
+
+	if (!count)
+		return false;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t id = u->unsubmitted.items[i];
+
+		/* What has no room still is added again, behind the others. */
+		if (submit(u, id, file_set_find(u->files, id)))
+			continue;
+		module_tables_store(&u->tables, id, &none);
+		any_gone = true;
+	}
+	u->unsubmitted.count -= count;
+	memmove(u->unsubmitted.items, u->unsubmitted.items + count,
+		u->unsubmitted.count * sizeof(*u->unsubmitted.items));
+	return any_gone;
 }
 
 void unwinder_module(struct unwinder *u, const struct rec_module *rec, int fd)
@@ -279,11 +309,11 @@ void unwinder_exit(struct unwinder *u, uint32_t pid)
 		vec_push(&u->free_spaces, id);
 }
 
-void unwinder_copy(struct unwinder *u, const struct rec_copy *copy)
+void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now)
 {
 	const struct space *space = find_space(u, copy->rec.pid);
 
-	later_add(u->later, copy, space ? space->mappings : NULL);
+	later_add(u->later, copy, space ? space->mappings : NULL, now);
 }
 
 static void describe(struct unwinder *u, struct space *space)
@@ -327,16 +357,17 @@ static void publish(struct unwinder *u, struct space *space, uint64_t now)
 static void take_tables(struct unwinder *u)
 {
 	struct table_result result;
-
 	uint64_t count;
+	bool any_done = read(u->event_fd, &count, sizeof(count)) > 0;
 
-	if (read(u->event_fd, &count, sizeof(count)) < 0)
-		return;
 	while (table_worker_next(u->small_files, &result) ||
 	       table_worker_next(u->large_files, &result)) {
 		module_tables_store(&u->tables, result.module_id, &result.table);
 		unwind_table_release(&result.table);
 	}
+	any_done |= submit_again(u);
+	if (!any_done)
+		return;
 	for (uint32_t id = 0; id < u->spaces.count; id++) {
 		if (u->spaces.items[id].is_pending)
 			mark_dirty(u, &u->spaces.items[id]);
@@ -393,13 +424,23 @@ static void sweep(struct unwinder *u, uint64_t now)
 	}
 }
 
+static void wait_for_tables(struct unwinder *u)
+{
+	bool has_more;
+
+	do {
+		table_worker_wait(u->small_files);
+		table_worker_wait(u->large_files);
+		has_more = u->unsubmitted.count;
+		take_tables(u);
+	} while (has_more);
+}
+
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 {
 	u->round++;
-	if (all) {
-		table_worker_wait(u->small_files);
-		table_worker_wait(u->large_files);
-	}
+	if (all)
+		wait_for_tables(u);
 	take_tables(u);
 	vec_for_each(&u->dirty, const uint32_t *, id) {
 		struct space *space = &u->spaces.items[*id];

@@ -51,7 +51,7 @@ void unwinder_exec(struct unwinder *u, uint32_t pid);
 /* The process is gone, and nothing more will come about it. */
 void unwinder_exit(struct unwinder *u, uint32_t pid);
 /* A stack that the kernel could not finish, to be finished once the tables are there. */
-void unwinder_copy(struct unwinder *u, const struct rec_copy *copy);
+void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now);
 /*
  * End of a round: finished tables and changed address spaces become visible to the walker, copied
  * stacks are sent. With `all` it waits for the tables that are being compiled.

@@ -68,14 +68,6 @@ void event_rows_add(struct event_rows *r, thread_id owner, uint32_t event, uint6
 	profile_thread_add_sample(get_row(r, owner, event), &weighted);
 }
 
-void event_rows_lose(struct event_rows *r, uint32_t event, uint64_t lost)
-{
-	struct event_count *count = event_counts_get(&r->profile->events, event);
-
-	if (count && event)
-		count->lost += lost;
-}
-
 /* "worker (page-faults)" */
 static string_id row_name(struct event_rows *r, const struct profile_thread *row,
 			  const struct profile_thread *owner)

@@ -23,8 +23,6 @@ void event_rows_name(struct event_rows *r, const struct rec_event_name *rec);
 /* Puts a sample where its time belongs; its weight is taken from `period`. */
 void event_rows_add(struct event_rows *r, thread_id owner, uint32_t event, uint64_t period,
 		    const struct sample *sample);
-/* Occurrences of which there will be no sample. */
-void event_rows_lose(struct event_rows *r, uint32_t event, uint64_t count);
 /* Once all threads have their final names and times: the rows become some of the profile. */
 void event_rows_finish(struct event_rows *r);
 

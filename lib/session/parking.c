@@ -30,7 +30,7 @@ bool parking_add(struct parking *p, const struct pending_sample *sample)
 {
 	uint32_t wire_id = sample->rec.stack_id, first = find_first(p, wire_id), id;
 
-	if (p->count == PARKING_MAX)
+	if (p->count == PARKING_MAX || p->mappings_size > PARKING_MAPPINGS_MAX)
 		return false;
 	if (p->free) {
 		id = p->free - 1;
@@ -43,7 +43,7 @@ bool parking_add(struct parking *p, const struct pending_sample *sample)
 	struct parked *row = &p->rows.items[id];
 
 	*row = (struct parked){.sample = *sample, .next = NONE, .is_taken = true};
-	mapping_table_hold(sample->mappings);
+	p->mappings_size += mapping_table_await(sample->mappings);
 	p->count++;
 	/* Behind the first one, so that the index needs no change. */
 	if (first == NONE) {
@@ -62,6 +62,8 @@ bool parking_take(struct parking *p, uint32_t wire_id, struct pending_sample *sa
 	if (first == NONE)
 		return false;
 	*sample = p->rows.items[first].sample;
+	mapping_table_hold(sample->mappings);
+	p->mappings_size -= mapping_table_settle(sample->mappings);
 	next = p->rows.items[first].next;
 	index_remove(&p->by_stack_id, hash_u64(wire_id), first);
 	if (next != NONE)

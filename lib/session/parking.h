@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Samples that wait for their stack: it may still be in the ring of another CPU. Their number is
- * bounded; a stack that never comes is a lost sample.
+ * bounded, and so is what is kept for them; a stack that never comes is a lost sample.
  */
 #ifndef PROF_LIB_SESSION_PARKING_H
 #define PROF_LIB_SESSION_PARKING_H
@@ -14,7 +14,10 @@
 #include "lib/profile/ids.h"
 #include "lib/stream/mapping.h"
 
-#define PARKING_MAX (1u << 16)
+/* 24 MB; what a stall of some seconds leaves in the rings of a large machine. */
+#define PARKING_MAX (1u << 18)
+/* Bytes of the mappings of their time. */
+#define PARKING_MAPPINGS_MAX ((size_t)64 << 20)
 
 /* A sample with everything that has to be remembered from its own time. */
 struct pending_sample {
@@ -37,6 +40,7 @@ struct parking {
 	struct index by_stack_id; /* the first of each chain */
 	uint32_t free; /* plus one; 0: none */
 	uint32_t count;
+	size_t mappings_size; /* of all that wait */
 };
 
 void parking_release(struct parking *p);

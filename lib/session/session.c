@@ -144,13 +144,20 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 /* Its stack never came, so there is no row for it; its CPU time was spent all the same. */
 static void lose_sample(struct session *s, const struct pending_sample *pending)
 {
-	if (pending->event) {
-		event_rows_lose(&s->events, pending->event, pending->period);
-		return;
-	}
-	s->profile->stats.lost[LOST_STACK] += pending->rec.rec.weight ? pending->rec.rec.weight : 1;
-	thread_carry_cpu(&s->tasks.threads, pending->thread,
-			 tasks_time(&s->tasks, pending->rec.rec.time), pending->cpu_delta);
+	const struct rec *rec = &pending->rec.rec;
+	uint64_t time = tasks_time(&s->tasks, rec->time);
+	struct rec_lost lost = {
+		.rec.cpu = rec->cpu,
+		.cause = LOST_STACK,
+		.event = pending->event,
+		.count = rec->weight ? rec->weight : 1,
+	};
+
+	if (pending->event)
+		lost.count = pending->period;
+	else
+		thread_carry_cpu(&s->tasks.threads, pending->thread, time, pending->cpu_delta);
+	losses_add(&s->losses, &lost, time);
 }
 
 static void feed_pending(struct session *s, struct pending_sample *pending)

@@ -25,6 +25,25 @@ void mapping_table_drop(struct mapping_table *t)
 	free(t);
 }
 
+static size_t table_size(const struct mapping_table *t)
+{
+	return sizeof(*t) + t->rows.count * sizeof(*t->rows.items);
+}
+
+size_t mapping_table_await(struct mapping_table *t)
+{
+	mapping_table_hold(t);
+	return t->waiting++ ? 0 : table_size(t);
+}
+
+size_t mapping_table_settle(struct mapping_table *t)
+{
+	size_t size = --t->waiting ? 0 : table_size(t);
+
+	mapping_table_drop(t);
+	return size;
+}
+
 struct mapping_table *mapping_table_copy(const struct mapping_table *t, uint64_t stamp)
 {
 	struct mapping_table *copy = mapping_table_new();

@@ -28,6 +28,7 @@ struct mapping_table {
 	 */
 	uint64_t stamp;
 	uint32_t holders; /* while there are several it does not change */
+	uint32_t waiting; /* those of them that are records which wait for something */
 	bool has_anon;
 };
 
@@ -38,6 +39,12 @@ struct mapping_table *mapping_table_new(void);
  */
 struct mapping_table *mapping_table_hold(struct mapping_table *t);
 void mapping_table_drop(struct mapping_table *t);
+/*
+ * The same for a record that waits. A process that goes on to map things leaves a table behind for
+ * each record that still holds it, so both tell how many bytes more, or less, wait with them.
+ */
+size_t mapping_table_await(struct mapping_table *t);
+size_t mapping_table_settle(struct mapping_table *t);
 
 /*
  * Replaces what *mapping overlaps; neighbours that continue each other become one row. Where the

@@ -42,6 +42,7 @@ struct merge {
 	uint64_t limit; /* of the round before: what is older may go */
 	uint64_t last_time; /* of the youngest record given out */
 	uint64_t late_count;
+	uint64_t size, peak; /* bytes of live records */
 	bool finished;
 };
 
@@ -131,6 +132,9 @@ void merge_add(struct merge *m, const struct rec *rec)
 	memcpy(chunk->data + chunk->used, rec, size);
 	chunk->used += (uint32_t)size;
 	chunk->live++;
+	m->size += size;
+	if (m->size > m->peak)
+		m->peak = m->size;
 	vec_push(&m->incoming, entry);
 	if (rec->time < m->last_time)
 		m->late_count++;
@@ -226,14 +230,27 @@ const struct rec *merge_next(struct merge *m)
 		return NULL;
 
 	struct entry entry = m->sorted.items[m->head];
+	const struct rec *rec;
 
 	if (!m->finished && entry.time >= m->limit)
 		return NULL;
+	rec = (const struct rec *)(m->chunks.items[entry.chunk].data + entry.offset);
 	m->head++;
 	m->chunks.items[entry.chunk].live--;
+	m->size -= record_size(rec);
 	if (entry.time > m->last_time)
 		m->last_time = entry.time;
-	return (const struct rec *)(m->chunks.items[entry.chunk].data + entry.offset);
+	return rec;
+}
+
+uint64_t merge_size(const struct merge *m)
+{
+	return m->size;
+}
+
+uint64_t merge_peak(const struct merge *m)
+{
+	return m->peak;
 }
 
 uint64_t merge_late_count(const struct merge *m)

@@ -9,6 +9,9 @@
  * All that was written before a round began is in the rings when they are read, so whatever is
  * older than the previous round's reading can have no predecessor left outside. Records that come
  * later still are counted and kept, never dropped. Equal times keep the order of merge_add().
+ *
+ * What waits here is what came in two rounds at most: whoever adds bounds it by what a round may
+ * bring.
  */
 #ifndef PROF_LIB_STREAM_MERGE_H
 #define PROF_LIB_STREAM_MERGE_H
@@ -29,6 +32,10 @@ void merge_add(struct merge *m, const struct rec *rec);
 void merge_finish(struct merge *m);
 /* The next record in order, valid until the next merge_begin_round(), or NULL. */
 const struct rec *merge_next(struct merge *m);
+/* Bytes that are taken by records that were not given out yet, as of now, or the most there were.
+ */
+uint64_t merge_size(const struct merge *m);
+uint64_t merge_peak(const struct merge *m);
 /* Records that came after a younger one had already been given out. */
 uint64_t merge_late_count(const struct merge *m);
 

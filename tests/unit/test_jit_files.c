@@ -97,6 +97,38 @@ static const char *finish(void)
 	return seen;
 }
 
+static void count(void *ctx, const struct rec *rec)
+{
+	*(uint64_t *)ctx += record_size(rec);
+}
+
+/* As short as lines can be, so that each becomes ten times as much. */
+static void what_all_maps_become_is_bounded(void **state)
+{
+	const size_t lines = 5 << 20;
+	struct jit_files_stats stats;
+	uint64_t bytes = 0;
+	FILE *out;
+
+	(void)state;
+	jit_files_free(files);
+	files = jit_files_new(count, &bytes);
+	jit_files_memory(files, own_pid);
+	append("1000 10 a\n");
+	jit_files_look(files, SECOND);
+	jit_files_get_stats(files, &stats);
+	assert_int_equal(stats.cut, 0);
+	out = fopen(path, "a");
+	assert_non_null(out);
+	for (size_t i = 0; i < lines; i++)
+		fputs("1 1 a\n", out);
+	fclose(out);
+	jit_files_exit(files, own_pid, 2 * SECOND);
+	assert_in_range(bytes, (256u << 20) - 64, 257u << 20);
+	jit_files_get_stats(files, &stats);
+	assert_int_equal(stats.cut, 1);
+}
+
 static void a_map_that_comes_and_grows(void **state)
 {
 	struct jit_files_stats stats;
@@ -295,6 +327,7 @@ int main(void)
 		TEST(another_program_has_another_map), TEST(a_dump_that_is_mapped),
 		TEST(a_child_may_have_a_map),	       TEST(names_of_dumps),
 		TEST(processes_that_are_gone),	       TEST(only_regular_files_of_its_own),
+		TEST(what_all_maps_become_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,7 +145,7 @@ static void add_copy(struct fixture *f, uint32_t id)
 {
 	struct rec_copy *copy = make_copy(id, 0, STACK_WORDS);
 
-	later_add(f->later, copy, f->mappings);
+	later_add(f->later, copy, f->mappings, 1);
 	free(copy);
 }
 
@@ -199,7 +199,7 @@ static void without_mappings_it_is_unknown_at_once(void **state)
 	struct fixture *f = *state;
 	struct rec_copy *copy = make_copy(3, 0, STACK_WORDS);
 
-	later_add(f->later, copy, NULL);
+	later_add(f->later, copy, NULL, 1);
 	free(copy);
 	later_flush(f->later, 2000, false);
 	assert_int_equal(only_stack(f)->rec.flags, STACK_UNKNOWN | STACK_LATER);
@@ -233,8 +233,8 @@ static void copies_of_several_processes_do_not_mix(void **state)
 	moved->pc += 0x100000;
 	moved->body[1] += 0x100000;
 	moved->body[3] += 0x100000;
-	later_add(f->later, moved, f->mappings);
-	later_add(f->later, moved, first);
+	later_add(f->later, moved, f->mappings, 1);
+	later_add(f->later, moved, first, 1);
 	free(moved);
 	store_table(f, 0);
 	later_flush(f->later, 2000, false);
@@ -262,7 +262,7 @@ static void the_kernel_side_comes_first(void **state)
 
 	copy->rec.flags = COPY_LEAF_KERNEL;
 	store_table(f, 0);
-	later_add(f->later, copy, f->mappings);
+	later_add(f->later, copy, f->mappings, 1);
 	free(copy);
 	later_flush(f->later, 2000, false);
 	stack = only_stack(f);
@@ -282,7 +282,7 @@ static void where_the_copy_ends_so_does_the_stack(void **state)
 	copy->stack_size = 16; /* the second return address is outside */
 	copy->rec.words -= 2;
 	store_table(f, 0);
-	later_add(f->later, copy, f->mappings);
+	later_add(f->later, copy, f->mappings, 1);
 	free(copy);
 	later_flush(f->later, 2000, false);
 	assert_int_equal(only_stack(f)->rec.flags, STACK_TRUNCATED | STACK_LATER);
@@ -293,20 +293,48 @@ static void what_waits_is_bounded(void **state)
 {
 	struct fixture *f = *state;
 	struct rec_copy *copy = make_copy(0, 0, COPY_BYTES_MAX / 8);
-	const uint32_t fitting = (64u << 20) / (uint32_t)record_size(&copy->rec);
+	const uint32_t some = 3 * (uint32_t)(LATER_BYTES_MAX / record_size(&copy->rec));
 
-	for (uint32_t i = 0; i < fitting + 3; i++) {
+	for (uint32_t i = 0; i < some; i++) {
 		copy->stack_id = i + 1;
-		later_add(f->later, copy, f->mappings);
+		later_add(f->later, copy, f->mappings, 1500 + i);
+		assert_in_range(later_size(f->later), 1, LATER_BYTES_MAX);
 	}
-	free(copy);
-	later_flush(f->later, 2000, false);
-	/* The oldest ones go, as many as there are too many. */
-	assert_int_equal(f->sent.count, 3);
-	for (uint32_t i = 0; i < 3; i++) {
+	/* The oldest ones go, with what is known: nothing is lost. */
+	assert_in_range(f->sent.count, 2 * some / 3, some - some / 6);
+	for (uint32_t i = 0; i < f->sent.count; i++) {
 		assert_int_equal(f->sent.items[i]->stack_id, i + 1);
 		assert_int_equal(f->sent.items[i]->rec.flags, STACK_UNKNOWN | STACK_LATER);
+		assert_in_range(f->sent.items[i]->rec.time, 1500 + i, 1500 + some);
 	}
+	store_table(f, 0);
+	later_flush(f->later, 9000, false);
+	assert_int_equal(f->sent.count, some);
+	assert_int_equal(f->sent.items[some - 1]->rec.flags, STACK_WHOLE | STACK_LATER);
+	assert_int_equal(later_size(f->later), 0);
+	free(copy);
+}
+
+/* Each of them holds what was mapped at its time, which may be large, and different each time. */
+static void so_are_the_mappings_that_they_hold(void **state)
+{
+	const uint32_t rows = 30000, some = 3 * LATER_BYTES_MAX / (rows * sizeof(struct mapping));
+	struct fixture *f = *state;
+
+	for (uint32_t i = 0; i < rows; i++)
+		map(f, 2 * CODE + i * 0x2000ull, 0, 2 + i);
+	for (uint32_t i = 0; i < some; i++) {
+		add_copy(f, 2 * i);
+		add_copy(f, 2 * i + 1);
+		map(f, CODE / 2 + i * 0x2000ull, 0, 2 + rows + i);
+		assert_in_range(later_size(f->later), rows * sizeof(struct mapping),
+				LATER_BYTES_MAX);
+	}
+	assert_in_range(f->sent.count, some, 2 * some - 1);
+	later_flush(f->later, 2000, true);
+	assert_int_equal(f->sent.count, 2 * some);
+	assert_int_equal(later_size(f->later), 0);
+	assert_int_equal(f->mappings->holders, 1);
 }
 
 int main(void)
@@ -324,6 +352,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(where_the_copy_ends_so_does_the_stack, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(what_waits_is_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(so_are_the_mappings_that_they_hold, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,7 +176,7 @@ static void a_stack_that_never_comes_is_a_loss(void **state)
 
 static void waiting_is_bounded(void **state)
 {
-	enum { COUNT = 100000, ROOM = 1 << 16 };
+	enum { COUNT = 300000, ROOM = 1 << 18 };
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0x1101};
 

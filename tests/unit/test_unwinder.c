@@ -14,6 +14,7 @@
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
+#include "lib/live/table_worker.h"
 #include "lib/live/unwinder.h"
 #include "lib/stream/record.h"
 
@@ -185,6 +186,60 @@ static void a_mapping_comes_with_its_table(void **state)
 	map(f, PID, CODE, 0);
 	flush(f, 1);
 	assert_int_equal(f->told[0].times, 1);
+}
+
+static void add_small_module(struct fixture *f, uint32_t id)
+{
+	struct rec_module *rec = make_module(id);
+	int fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	file_set_add(f->files, id, fd);
+	unwinder_module(f->u, rec, fd);
+	free(rec);
+}
+
+/* Each file that waits takes a descriptor: most wait without. */
+static void more_files_than_may_wait_at_a_time(void **state)
+{
+	const uint32_t count = 3 * TABLE_WORKER_JOBS_MAX;
+	struct fixture *f = *state;
+	struct unwinder_stats stats;
+	int lowest, highest;
+
+	lowest = open("/bin/true", O_RDONLY | O_CLOEXEC);
+	for (uint32_t i = 0; i < count; i++)
+		add_small_module(f, i);
+	map(f, PID, CODE, count - 1);
+	highest = dup(lowest);
+	assert_in_range(highest, lowest + (int)count,
+			lowest + (int)count + 1 + TABLE_WORKER_JOBS_MAX);
+	/* Nobody waits for the worker, which goes on by itself. */
+	for (tables(f, &stats); stats.tables < TABLE_WORKER_JOBS_MAX; tables(f, &stats))
+		unwinder_flush(f->u, f->now, false);
+	flush(f, 1);
+	tables(f, &stats);
+	assert_int_equal(stats.tables, count);
+	assert_true(unwinder_is_settled(f->u));
+	close(highest);
+	close(lowest);
+}
+
+static void files_that_are_gone_by_their_turn_have_no_table(void **state)
+{
+	const uint32_t count = 3 * TABLE_WORKER_JOBS_MAX;
+	struct fixture *f = *state;
+	struct unwinder_stats stats;
+
+	for (uint32_t i = 0; i < count; i++)
+		add_small_module(f, i);
+	map(f, PID, CODE, count - 1);
+	file_set_add(f->files, count - 1, -1);
+	flush(f, 2);
+	tables(f, &stats);
+	assert_int_equal(stats.tables, count - 1);
+	assert_true(unwinder_is_settled(f->u));
+	assert_int_equal(space_of(f, PID)->count, 1);
 }
 
 static void one_table_for_all_processes(void **state)
@@ -359,10 +414,10 @@ static void a_copy_is_finished_when_its_table_is_there(void **state)
 	copy->stack_id = 3;
 	copy->stack_size = 64;
 	copy->pc = CODE + CODE_SIZE - 16; /* no function of this program is there */
-	unwinder_copy(f->u, copy);
+	unwinder_copy(f->u, copy, f->now);
 	add_module(f, 0, true);
 	map(f, PID, CODE, 0);
-	unwinder_copy(f->u, copy);
+	unwinder_copy(f->u, copy, f->now);
 	flush(f, 1);
 	assert_int_equal(f->sent.count, 2);
 	assert_int_equal(f->sent.items[0]->rec.flags, STACK_LATER | STACK_UNKNOWN);
@@ -374,6 +429,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_mapping_comes_with_its_table, setup, teardown),
+		cmocka_unit_test_setup_teardown(more_files_than_may_wait_at_a_time, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(files_that_are_gone_by_their_turn_have_no_table,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(one_table_for_all_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_child_has_what_its_parent_had, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_exec_replaces_everything, setup, teardown),

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A recorder that gets no CPU time for long, or hardly any: what the rings hold is not lost, what they
+# do not hold is counted to the tick, and what waits in the recorder is bounded by what they hold.
+. "$(dirname "$0")/lib.sh"
+
+ring_kib=32768
+cpus=$(getconf _NPROCESSORS_ONLN)
+
+# Lets PID run for 10 ms now and then, until FILE has something in it.
+starve() { # PID FILE
+	while [ ! -s "$2" ] && kill -STOP "$1"; do
+		sleep 0.2
+		kill -CONT "$1"
+		sleep 0.01
+	done
+}
+nothing_is_lost() { # NAME RING_BYTES
+	judge "$1: nothing is lost" "$1.json.gz" "$1.stats" <<'CODE'
+import json
+stats = json.load(open(args[0]))
+expect(stats["lost"] == 0, stats["lost_by"])
+expect(sum(stats["lost_events"].values()) == 0, stats["lost_events"])
+expect(stats["cpu_samples"] > 1000, stats["cpu_samples"])
+CODE
+	# What a round left, and what the next brought, are there at once.
+	ok "$1: what waited was no more than the rings hold, twice" \
+		test "$(stat_of "$1" backlog_bytes)" -le $((2 * $2))
+}
+
+start "$workloads/deep" 1.5
+begin stopped attach -F 999 --ring-size ${ring_kib}K -p "$started"
+kill -STOP "$recorder"
+sleep 2.5
+kill -CONT "$recorder"
+finish stopped 0
+nothing_is_lost stopped $((cpus * ring_kib * 1024))
+judge "stopped: stacks are whole" stopped.json.gz stopped.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+expect(stats["whole"] >= 0.99 * (stats["cpu_samples"] - stats["exiting"]), stats)
+CODE
+
+rm -f ended
+start sh -c "'$workloads/deep' 1.5; echo >ended"
+begin now-and-then attach -F 999 -p "$started"
+starve "$recorder" ended
+finish now-and-then 0
+nothing_is_lost now-and-then $((cpus * 2048 * 1024))
+
+# Many processes, none of which is known when its stacks come.
+rm -f ended
+mkfifo go
+# shellcheck disable=SC2016 # for the inner shell
+start sh -c 'read _ <go; i=0; while [ $i -lt 400 ]; do /bin/true; "$0" </dev/null >/dev/null; i=$((i + 1)); done
+	echo >ended' "$(command -v gzip)"
+begin processes attach -F 999 -p "$started"
+echo >go
+starve "$recorder" ended
+finish processes 0
+judge "processes: no tick, process or mapping is lost" processes.json.gz processes.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+expect(stats["lost"] == 0, stats["lost_by"])
+expect(sum(stats["lost_events"].values()) == 0, stats["lost_events"])
+expect(stats["processes"] >= 801, stats["processes"])
+CODE
+
+# Too little room for so long: found and lost are as many as the kernel samples by itself.
+rm -f ticks begun
+mkfifo begun
+"$PROF" record -q -i 0.1 --ring-size 64K -o small.json.gz --stats small.stats -- \
+	"$workloads/count_ticks" ticks 100000 sh -c "echo >begun; exec '$workloads/threads' 2" 2>err &
+recorder=$!
+read -r <begun
+starve $recorder ticks
+finish small 0
+judge "small rings: found and lost are as many as the kernel samples" small.json.gz small.stats \
+	"$(<ticks)" <<'CODE'
+import json
+stats, wanted = json.load(open(args[0])), float(args[1])
+ticks = stats["cpu_samples"] + stats["lost"]
+expect(wanted > 10000 and abs(ticks - wanted) <= 0.03 * wanted, f"{ticks}, not {wanted}: {stats}")
+expect(stats["lost"] > 1000, stats["lost"])
+expect(sum(cpu["lost"] for cpu in stats["cpu_losses"]) == stats["lost"], stats["cpu_losses"])
+CODE
+
+done_testing

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Samples that wait for their stacks: how many, with what, and what becomes of the others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/session/parking.h"
+#include "lib/stream/record.h"
+#include "tests/unit/session_fixture.h"
+
+#define MS 1000000ull
+
+static bool park(struct parking *p, uint32_t stack, struct mapping_table *mappings)
+{
+	const struct pending_sample sample = {.rec.stack_id = stack, .mappings = mappings};
+
+	return parking_add(p, &sample);
+}
+
+static uint32_t leave(struct parking *p, uint32_t stack)
+{
+	struct pending_sample sample;
+	uint32_t count = 0;
+
+	for (; parking_take(p, stack, &sample); count++)
+		mapping_table_drop(sample.mappings);
+	return count;
+}
+
+static void fill(struct mapping_table **table, uint32_t rows, uint64_t *stamp)
+{
+	for (uint64_t i = 0; i < rows; i++) {
+		const struct mapping mapping = {.start = i * 0x2000, .end = i * 0x2000 + 0x1000};
+
+		mapping_table_insert(table, &mapping, ++*stamp);
+	}
+}
+
+static void their_number_is_bounded(void **state)
+{
+	struct mapping_table *mappings = mapping_table_new();
+	struct parking p = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < PARKING_MAX; i++)
+		assert_true(park(&p, i % 1000, mappings));
+	assert_false(park(&p, 7, mappings));
+	assert_int_equal(leave(&p, 7), PARKING_MAX / 1000 + (PARKING_MAX % 1000 > 7));
+	assert_int_equal(leave(&p, 7), 0);
+	/* There is room again, the same as before. */
+	assert_true(park(&p, 5000, mappings));
+	assert_int_equal(p.rows.count, PARKING_MAX);
+	assert_int_equal(leave(&p, 5000), 1);
+	parking_release(&p);
+	assert_int_equal(mappings->holders, 1);
+	mapping_table_drop(mappings);
+}
+
+/* Each of them holds what was mapped at its time, which may be large, and different each time. */
+static void so_is_what_they_hold(void **state)
+{
+	struct mapping_table *mappings = mapping_table_new();
+	struct parking p = {0};
+	uint32_t count = 0;
+	uint64_t stamp = 0;
+	size_t size;
+
+	(void)state;
+	fill(&mappings, 10000, &stamp);
+	size = 10000 * sizeof(struct mapping);
+	/* Of one and the same only one is there. */
+	while (park(&p, 1, mappings) && park(&p, 2, mappings)) {
+		struct mapping more = {.start = 0xffff0000 + count, .end = 0xffff0001 + count};
+
+		assert_true(mapping_table_insert(&mappings, &more, ++stamp));
+		assert_in_range(++count, 1, 2 * PARKING_MAPPINGS_MAX / size);
+	}
+	assert_in_range(count, PARKING_MAPPINGS_MAX / size * 9 / 10, PARKING_MAPPINGS_MAX / size);
+	assert_true(p.mappings_size > PARKING_MAPPINGS_MAX);
+	assert_int_equal(leave(&p, 2), count);
+	assert_true(p.mappings_size > PARKING_MAPPINGS_MAX);
+	assert_int_equal(leave(&p, 1), count + 1);
+	assert_int_equal(p.mappings_size, 0);
+	assert_true(park(&p, 1, mappings));
+	parking_release(&p);
+	mapping_table_drop(mappings);
+}
+
+static const struct marker *only_marker(struct fed *f)
+{
+	const struct profile_thread *row = fed_thread(f, 10, 0, 10);
+
+	assert_int_equal(row->markers.count, 1);
+	return &row->markers.items[0];
+}
+
+static void feed_waiting(struct fed *f, uint64_t time, uint16_t cpu)
+{
+	struct rec_sample rec = {.leaf = 0x1000, .stack_id = 77};
+
+	record_init(&rec.rec, REC_SAMPLE, sizeof(rec), SESSION_START_NS + time, 10, 10);
+	rec.rec.weight = 1;
+	rec.rec.cpu = cpu;
+	session_feed(f->s, &rec.rec);
+}
+
+static void what_finds_no_room_is_lost_on_its_cpu(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0x1101};
+	const struct marker *marker;
+
+	feed_name(f, 0, 10, 10, NAME_SCAN, "app");
+	for (uint32_t i = 0; i < PARKING_MAX; i++)
+		feed_waiting(f, MS, 1);
+	for (uint32_t i = 0; i < 5; i++)
+		feed_waiting(f, 2 * MS, 3);
+	feed_stack(f, 3 * MS, 77, STACK_WHOLE, addrs, 0, 1, NULL);
+	feed_end(f, 10 * MS);
+	assert_int_equal(f->p->stats.cpu_samples, PARKING_MAX);
+	assert_int_equal(f->p->stats.lost[LOST_STACK], 5);
+	assert_int_equal(f->p->cpu_losses.count, 1);
+	assert_int_equal(f->p->cpu_losses.items[0].cpu, 3);
+	assert_int_equal(f->p->cpu_losses.items[0].samples, 5);
+	marker = only_marker(f);
+	assert_int_equal(marker->kind, MARKER_LOST);
+	assert_int_equal(marker->cpu, 3);
+	assert_int_equal(marker->value, 5);
+	assert_int_equal(marker->start, SESSION_START_NS + 2 * MS);
+	fed_expect_name(f, marker->name, "stack");
+}
+
+static void what_waits_in_vain_is_lost_on_its_cpu(void **state)
+{
+	struct fed *f = *state;
+	const struct marker *marker;
+
+	feed_name(f, 0, 10, 10, NAME_SCAN, "app");
+	feed_waiting(f, 4 * MS, 6);
+	feed_end(f, 10 * MS);
+	assert_int_equal(f->p->stats.lost[LOST_STACK], 1);
+	marker = only_marker(f);
+	assert_int_equal(marker->cpu, 6);
+	assert_int_equal(marker->start, SESSION_START_NS + 4 * MS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(their_number_is_bounded),
+		cmocka_unit_test(so_is_what_they_hold),
+		cmocka_unit_test_setup_teardown(what_finds_no_room_is_lost_on_its_cpu, fed_setup,
+						fed_teardown),
+		cmocka_unit_test_setup_teardown(what_waits_in_vain_is_lost_on_its_cpu, fed_setup,
+						fed_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -32,6 +32,8 @@ enum packing packing_of(const void *data, size_t size)
 		return PACKING_XZ;
 	if (size >= 4 && memcmp(data, "\x28\xb5\x2f\xfd", 4) == 0)
 		return PACKING_ZSTD;
+	if (size >= 3 && memcmp(data, "\x1f\x8b\x08", 3) == 0)
+		return PACKING_GZIP;
 	return PACKING_NONE;
 }
 
@@ -166,6 +168,9 @@ static int sink_zstd(struct sink *sink, const void *data, size_t data_size, stru
 			break;
 		}
 		ret = sink_take(sink, out.pos, err);
+		/* Asked once more, it would wait for another frame. */
+		if (!left && in.pos == in.size)
+			break;
 		/* Nothing more goes in or comes out. */
 		if (!out.pos && in.pos == before)
 			break;
@@ -173,6 +178,31 @@ static int sink_zstd(struct sink *sink, const void *data, size_t data_size, stru
 	ZSTD_freeDCtx(context);
 	if (ret == 0 && (left || in.pos < in.size))
 		ret = error_text(err, -ENOEXEC, "zstd data that are cut off");
+	return ret;
+}
+
+/* One member, as gzip writes it. */
+static int sink_gzip(struct sink *sink, const void *data, size_t data_size, struct error *err)
+{
+	_cleanup_free_ struct inflate_state *state = xmalloc(sizeof(*state));
+	const uint8_t *end = (const uint8_t *)data + data_size;
+	int ret = 0;
+
+	isal_inflate_init(state);
+	state->crc_flag = ISAL_GZIP;
+	state->next_in = (uint8_t *)data;
+	while (ret == 0 && state->block_state != ISAL_BLOCK_FINISH) {
+		const uint8_t *before = state->next_in;
+
+		state->avail_in = (uint32_t)MIN((size_t)(end - state->next_in), MAX_STEP);
+		state->next_out = sink->chunk;
+		state->avail_out = (uint32_t)CHUNK;
+		if (isal_inflate(state) != ISAL_DECOMP_OK ||
+		    (state->next_in == before && state->avail_out == CHUNK &&
+		     state->block_state != ISAL_BLOCK_FINISH))
+			return error_text(err, -ENOEXEC, "damaged gzip data");
+		ret = sink_take(sink, CHUNK - state->avail_out, err);
+	}
 	return ret;
 }
 
@@ -191,6 +221,8 @@ int unpack_to_file(enum packing packing, const void *data, size_t data_size, uin
 		ret = sink_xz(&sink, data, data_size, err);
 	else if (packing == PACKING_ZSTD)
 		ret = sink_zstd(&sink, data, data_size, err);
+	else if (packing == PACKING_GZIP)
+		ret = sink_gzip(&sink, data, data_size, err);
 	else
 		ret = error_text(err, -ENOEXEC, "compressed in an unknown way");
 	if (ret)

@@ -101,7 +101,11 @@ int binary_open(struct binary **out, int fd, struct error *err)
 		return error_text(err, -ENOEXEC, "section names are damaged");
 	b->machine = header.e_machine;
 	b->file_size = (uint64_t)st.st_size;
-	read_first_vaddr(b);
+	b->is_relocatable = header.e_type == ET_REL;
+	if (b->is_relocatable)
+		binary_place_sections(b, &(struct section_places){0});
+	else
+		read_first_vaddr(b);
 	*out = steal(b);
 	return 0;
 }
@@ -110,6 +114,7 @@ void binary_free(struct binary *b)
 {
 	if (!b)
 		return;
+	vec_release(&b->section_addrs);
 	elf_end(b->elf);
 	free(b);
 }

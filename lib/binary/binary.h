@@ -43,9 +43,34 @@ int binary_open(struct binary **out, int fd, struct error *err);
 /* NULL is fine. */
 void binary_free(struct binary *b);
 
+/*
+ * Where a section of a relocatable file (ET_REL) is when it is loaded. Of none but a kernel's
+ * module is it known: `offset` from where the module's code begins.
+ */
+#define SECTION_NAME_SIZE 32
+struct section_place {
+	char name[SECTION_NAME_SIZE]; /* terminated */
+	uint64_t offset;
+};
+
+struct section_places {
+	const struct section_place *rows; /* borrowed for the call */
+	size_t count;
+};
+
+/*
+ * A relocatable file says not where its sections will be. Those with code are taken to lie where
+ * the kernel puts those of a module, until this says better: then they are there, and what is not
+ * among the places is nowhere. Without effect on other files.
+ */
+void binary_place_sections(struct binary *b, const struct section_places *places);
+
 uint16_t binary_machine(const struct binary *b);
 uint64_t binary_file_size(const struct binary *b);
-/* The vaddr of the first PT_LOAD, to which RVAs are relative; 0 where there is none. */
+/*
+ * The vaddr of the first PT_LOAD, to which RVAs are relative; 0 where there is none. Of a
+ * relocatable file: the one that its code is taken to begin at.
+ */
 uint64_t binary_first_vaddr(const struct binary *b);
 /*
  * From the note sections, which hold in separate debug files too, where the segments' offsets are

@@ -12,6 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 #include "lib/binary/handle.h"
+#include "lib/binary/relocate.h"
 #include "lib/binary/unpack.h"
 
 /* Compilers' output shrinks to a fifth; what shrinks more than this was made to fill memory. */
@@ -165,6 +166,25 @@ static void end_strings(struct debug_section *s, bool is_unpacked)
 	s->size = last ? (size_t)(last - s->data) + 1 : 0;
 }
 
+/* In a copy, where that is not one already. */
+static int relocate(struct debug_source *source, Elf_Scn *scn, bool is_unpacked,
+		    struct debug_section *section, struct error *err)
+{
+	const struct binary *b = source->binary;
+	Elf_Scn *relocations = b->is_relocatable ? relocations_find(b, elf_ndxscn(scn)) : NULL;
+	uint8_t *copy;
+
+	if (!relocations)
+		return 0;
+	copy = is_unpacked ? (uint8_t *)section->data : map_memory(source, section->size, err);
+	if (!copy)
+		return err ? err->code : -EFBIG;
+	if (!is_unpacked)
+		memcpy(copy, section->data, section->size);
+	section->data = copy;
+	return relocations_apply(b, relocations, copy, section->size, err);
+}
+
 static int read_section(struct debug_sections *s, Elf_Scn *scn, bool is_split, struct error *err)
 {
 	const struct binary *b = s->source->binary;
@@ -197,6 +217,8 @@ static int read_section(struct debug_sections *s, Elf_Scn *scn, bool is_split, s
 	found = (struct debug_section){p.data, p.data_size};
 	if (p.packing != PACKING_NONE)
 		ret = unpack(s->source, &p, &found, err);
+	if (!ret)
+		ret = relocate(s->source, scn, p.packing != PACKING_NONE, &found, err);
 	if (ret)
 		return ret;
 	if (kind == DEBUG_STR || kind == DEBUG_LINE_STR)
@@ -220,7 +242,8 @@ static int read_sections(struct debug_sections *s, bool is_split, struct error *
 	return s->view.at[DEBUG_INFO].data ? 0 : error_text(err, -ENOENT, "no debug information");
 }
 
-int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct error *err)
+static int open_sections(struct debug_sections *s, int fd, bool is_split,
+			 const struct section_places *places, struct error *err)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	struct error local = {0};
@@ -230,8 +253,10 @@ int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct 
 	*s = (struct debug_sections){.source = xcalloc(1, sizeof(*s->source))};
 	ret = binary_open(&s->source->binary, fd, &local);
 	if (ret == 0 && gelf_getehdr(s->source->binary->elf, &header)) {
-		const struct binary *b = s->source->binary;
+		struct binary *b = s->source->binary;
 
+		if (places && places->count)
+			binary_place_sections(b, places);
 		s->view.machine = b->machine;
 		s->view.is_64bit = header.e_ident[EI_CLASS] == ELFCLASS64;
 		s->first_vaddr = b->first_vaddr;
@@ -247,6 +272,17 @@ int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct 
 	/* All that will ever be read has been. */
 	elf_cntl(s->source->binary->elf, ELF_C_FDDONE);
 	return 0;
+}
+
+int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct error *err)
+{
+	return open_sections(s, fd, is_split, NULL, err);
+}
+
+int debug_sections_open_placed(struct debug_sections *s, int fd,
+			       const struct section_places *places, struct error *err)
+{
+	return open_sections(s, fd, false, places, err);
 }
 
 void debug_sections_release(struct debug_sections *s)

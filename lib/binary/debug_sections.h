@@ -13,6 +13,8 @@
 
 #include "lib/base/error.h"
 
+struct section_places;
+
 /* Those that functions and lines are read from; others are never looked at. */
 enum debug_section_kind {
 	DEBUG_INFO,
@@ -54,6 +56,12 @@ struct debug_sections {
  * -ENOEXEC where the file is damaged.
  */
 int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct error *err);
+/*
+ * The same of a file that may be relocatable, with its sections at those places, or as
+ * binary_place_sections() has it where there are none: addresses are as they are there then.
+ */
+int debug_sections_open_placed(struct debug_sections *s, int fd,
+			       const struct section_places *places, struct error *err);
 /* One that was never opened, or zeroed, is fine. */
 void debug_sections_release(struct debug_sections *s);
 

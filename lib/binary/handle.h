@@ -5,6 +5,7 @@
 
 #include <libelf.h>
 
+#include "lib/base/vec.h"
 #include "lib/binary/binary.h"
 
 /* A section of strings, cut behind its last terminator: every string in it ends in it. */
@@ -18,11 +19,16 @@ struct binary {
 	struct string_table section_names;
 	uint64_t file_size, first_vaddr;
 	uint16_t machine;
+	bool is_relocatable;
+	VEC(uint64_t) section_addrs; /* of a relocatable file, by section number; see placement.c */
 };
 
 /* Empty where the section is none or has no terminator. */
 struct string_table string_table_open(Elf *elf, size_t section);
 /* NULL outside the table. */
 const char *string_table_get(const struct string_table *table, uint64_t offset);
+
+/* Where the section is: as its header says, or in a relocatable file as it was placed. */
+uint64_t section_addr(const struct binary *b, size_t number, uint64_t sh_addr);
 
 #endif

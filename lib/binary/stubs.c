@@ -211,7 +211,8 @@ void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs)
 	Elf_Scn *scn = NULL;
 	bool has_slots = false;
 
-	if (!types || gelf_getclass(b->elf) != ELFCLASS64)
+	/* What is not linked yet has none. */
+	if (!types || gelf_getclass(b->elf) != ELFCLASS64 || b->is_relocatable)
 		return;
 	while ((scn = elf_nextscn(b->elf, scn))) {
 		GElf_Shdr header;

@@ -5,24 +5,35 @@
 #include "lib/base/vec.h"
 #include "lib/binary/handle.h"
 
-/* Where executable sections end, by section number; 0 for all other sections. */
-struct section_ends {
-	VEC(uint64_t) rows;
+/* Where executable sections are, by section number; the end is 0 for all other sections. */
+struct section_extent {
+	uint64_t
+		bias; /* of a relocatable file, whose symbols count from the start of the section */
+	uint64_t end;
 };
 
-static void read_section_ends(Elf *elf, struct section_ends *ends)
+struct section_extents {
+	VEC(struct section_extent) rows;
+};
+
+static void read_section_extents(const struct binary *b, struct section_extents *extents)
 {
 	Elf_Scn *scn = NULL;
 
-	vec_push(&ends->rows, 0);
-	while ((scn = elf_nextscn(elf, scn))) {
+	vec_push(&extents->rows, (struct section_extent){0});
+	while ((scn = elf_nextscn(b->elf, scn))) {
+		struct section_extent extent = {0};
 		GElf_Shdr header;
-		uint64_t end = 0;
 
-		if (gelf_getshdr(scn, &header) && (header.sh_flags & SHF_EXECINSTR) &&
-		    __builtin_add_overflow(header.sh_addr, header.sh_size, &end))
-			end = UINT64_MAX;
-		vec_push(&ends->rows, end);
+		if (gelf_getshdr(scn, &header) && (header.sh_flags & SHF_EXECINSTR)) {
+			uint64_t addr = section_addr(b, elf_ndxscn(scn), header.sh_addr);
+
+			if (b->is_relocatable)
+				extent.bias = addr;
+			if (__builtin_add_overflow(addr, header.sh_size, &extent.end))
+				extent.end = UINT64_MAX;
+		}
+		vec_push(&extents->rows, extent);
 	}
 }
 
@@ -58,32 +69,34 @@ static enum binary_binding binding_of(const GElf_Sym *symbol)
 	}
 }
 
-static void add_symbol(const GElf_Sym *symbol, const struct section_ends *ends,
+static void add_symbol(const GElf_Sym *symbol, const struct section_extents *extents,
 		       const struct string_table *names, struct binary_symbols *symbols)
 {
 	unsigned int type = GELF_ST_TYPE(symbol->st_info);
 	bool is_func = type == STT_FUNC || type == STT_GNU_IFUNC;
 	const char *name = string_table_get(names, symbol->st_name);
-	uint64_t limit;
+	const struct section_extent *extent;
+	uint64_t vaddr;
 
 	if (!(is_func || type == STT_NOTYPE) || !name || !*name)
 		return;
-	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= ends->rows.count)
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= extents->rows.count)
 		return;
-	limit = ends->rows.items[symbol->st_shndx];
-	if (symbol->st_value >= limit || (!is_func && is_marker(name)))
+	extent = &extents->rows.items[symbol->st_shndx];
+	if (__builtin_add_overflow(symbol->st_value, extent->bias, &vaddr) ||
+	    vaddr >= extent->end || (!is_func && is_marker(name)))
 		return;
 	vec_push(&symbols->rows, (struct binary_symbol){
-					 .vaddr = symbol->st_value,
+					 .vaddr = vaddr,
 					 .size = symbol->st_size,
-					 .limit = limit,
+					 .limit = extent->end,
 					 .name = name,
 					 .is_func = is_func,
 					 .binding = binding_of(symbol),
 				 });
 }
 
-static bool add_table(Elf *elf, uint32_t type, const struct section_ends *ends,
+static bool add_table(Elf *elf, uint32_t type, const struct section_extents *extents,
 		      struct binary_symbols *symbols)
 {
 	Elf_Scn *scn = find_table(elf, type);
@@ -103,18 +116,18 @@ static bool add_table(Elf *elf, uint32_t type, const struct section_ends *ends,
 		GElf_Sym symbol;
 
 		if (gelf_getsym(data, (int)i, &symbol))
-			add_symbol(&symbol, ends, &names, symbols);
+			add_symbol(&symbol, extents, &names, symbols);
 	}
 	return data->d_size / size > 1;
 }
 
 void binary_add_symbols(const struct binary *b, struct binary_symbols *symbols)
 {
-	struct section_ends ends = {0};
+	struct section_extents extents = {0};
 
-	read_section_ends(b->elf, &ends);
+	read_section_extents(b, &extents);
 	/* A .symtab repeats what .dynsym has. */
-	if (!add_table(b->elf, SHT_SYMTAB, &ends, symbols))
-		add_table(b->elf, SHT_DYNSYM, &ends, symbols);
-	vec_release(&ends.rows);
+	if (!add_table(b->elf, SHT_SYMTAB, &extents, symbols))
+		add_table(b->elf, SHT_DYNSYM, &extents, symbols);
+	vec_release(&extents.rows);
 }

@@ -56,6 +56,9 @@ static void add_samples(struct profile *p, module_id id, const struct addresses 
 		struct frame frame = {.module = id, .func = NO_FUNC, .symbol = NO_SYMBOL};
 		frame_id row;
 
+		/* A relocatable file: the place in .text. */
+		if (!module->segments.count)
+			frame.offset = *addr;
 		vec_for_each(&module->segments, const struct module_segment *, s) {
 			if (*addr >= s->vaddr && *addr - s->vaddr < s->file_size)
 				frame.offset = *addr - s->vaddr + s->file_offset;

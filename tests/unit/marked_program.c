@@ -41,25 +41,32 @@ struct opened {
 	struct debug_search search;
 	struct symbolizer_input input;
 	char *path;
+	int fd;
 };
 
 static void open_input(struct opened *o, const struct scratch *s, const struct marked *m)
 {
-	struct binary_summary summary;
 	int fd = scratch_open(s, m->name);
+	struct binary *b;
 
-	*o = (struct opened){.module = {.kind = PROFILE_MODULE_FILE},
+	*o = (struct opened){.fd = fd,
+			     .module = {.kind = PROFILE_MODULE_FILE},
 			     .search = {.dirs = m->dirs, .cache = m->cache, .fetcher = m->fetcher}};
-	assert_int_equal(binary_summarize(fd, &summary, NULL), 0);
-	memcpy(o->module.build_id, summary.build_id, summary.build_id_size);
-	o->module.build_id_size = summary.build_id_size;
-	binary_summary_release(&summary);
+	assert_int_equal(binary_open(&b, fd, NULL), 0);
+	o->module.build_id_size = (uint8_t)binary_build_id(b, o->module.build_id);
+	binary_free(b);
 	if (m->is_kernel)
 		o->module.kind = PROFILE_MODULE_KERNEL;
-	o->path = m->path ? xstrdup(m->path) : scratch_path(s, m->name);
+	if (m->kernel_module)
+		o->module.kind = PROFILE_MODULE_KERNEL_MODULE;
+	for (size_t i = 0; i < m->section_count; i++)
+		vec_push(&o->module.sections, m->sections[i]);
+	o->path = m->kernel_module ? xstrdup(m->kernel_module)
+		  : m->path	   ? xstrdup(m->path)
+				   : scratch_path(s, m->name);
 	o->input = (struct symbolizer_input){.module = &o->module,
 					     .path = o->path,
-					     .fd = fd,
+					     .fd = m->kernel_module ? -1 : fd,
 					     .root = m->root,
 					     .search = &o->search};
 	o->input.files = module_files_new(&o->input);
@@ -68,7 +75,8 @@ static void open_input(struct opened *o, const struct scratch *s, const struct m
 static void close_input(struct opened *o)
 {
 	module_files_unref(o->input.files);
-	close(o->input.fd);
+	vec_release(&o->module.sections);
+	close(o->fd);
 	free(o->path);
 }
 
@@ -100,7 +108,8 @@ enum symbol_reason marked_check(const struct scratch *s, const struct marked *m)
 		for (size_t i = 0; i < sizeof(expectations) / sizeof(*expectations); i++) {
 			const struct expected *expected = &expectations[i];
 			uint64_t rva = scratch_rva(s, m->symbols ? m->symbols : m->name,
-						   expected->mark);
+						   expected->mark) +
+				       m->shift;
 			struct answer answer = {0};
 
 			dwarf->ops->lookup(dwarf, &rva, 1, &answer);

@@ -21,6 +21,10 @@ struct marked {
 	struct debug_fetcher *fetcher;
 	int root;
 	bool is_kernel;
+	const char *kernel_module; /* "[name]", of which it is the file; NULL: it is none */
+	const struct module_section *sections; /* of that */
+	size_t section_count;
+	uint64_t shift; /* of those against where they would be taken to be */
 	const char *path; /* NULL: DIR/name */
 };
 

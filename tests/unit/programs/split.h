@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Two units whose code is small, inlined, and marked with symbols. */
+#ifndef PROF_TESTS_UNIT_PROGRAMS_SPLIT_H
+#define PROF_TESTS_UNIT_PROGRAMS_SPLIT_H
+
 #define MARK(name) __asm__ volatile(".globl " #name "\n" #name ": nop")
 #define INLINED static inline __attribute__((always_inline))
 #define FUNCTION __attribute__((noinline, used))
@@ -8,3 +11,5 @@ INLINED void shared_inner(volatile int *n)
 {
 	*n += 3;
 }
+
+#endif

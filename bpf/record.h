@@ -29,6 +29,7 @@ enum rec_kind {
 	REC_EVENT,
 	REC_EVENT_NAME,
 	REC_THROTTLED,
+	REC_SECTION,
 	REC_KIND_COUNT,
 };
 
@@ -228,6 +229,15 @@ struct rec_module {
 	struct rec_segment segments[]; /* then path_size bytes of path, padded to 8 */
 };
 
+/* Where a section with code of a loaded kernel module is: its file has no addresses. */
+struct rec_section {
+	struct rec rec;
+	__u32 module_id; /* of an earlier REC_MODULE */
+	__u32 name_size; /* bytes, without the padding; the name is not terminated */
+	__u64 offset; /* from the module's base */
+	char name[]; /* padded to 8 */
+};
+
 /* The name of an event, "page-faults" or "sched:sched_switch"; ids count up from 1. */
 struct rec_event_name {
 	struct rec rec;
@@ -312,6 +322,7 @@ _Static_assert(sizeof(struct rec_exit) == 32, "wire format");
 _Static_assert(sizeof(struct rec_map) == 56, "wire format");
 _Static_assert(sizeof(struct rec_segment) == 32, "wire format");
 _Static_assert(sizeof(struct rec_module) == 64, "wire format");
+_Static_assert(sizeof(struct rec_section) == 40, "wire format");
 _Static_assert(sizeof(struct rec_lost) == 40, "wire format");
 _Static_assert(sizeof(struct rec_code_line) == 16, "wire format");
 _Static_assert(sizeof(struct rec_code) == 56, "wire format");

@@ -115,6 +115,7 @@ void find_names(struct profile *p, const struct find_names_options *options)
 		.cache = n.cache,
 		.owner = options->owner,
 		.fetcher = n.fetcher,
+		.kernel_release = options->kernel_release,
 	};
 	symbolize_profile(p, &(struct symbolize_options){
 				     .files = options->files,

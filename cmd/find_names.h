@@ -12,6 +12,7 @@ struct find_names_options {
 	const struct output_options *output;
 	struct file_set *files; /* by module.file_key */
 	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
+	const char *kernel_release; /* of the recorded kernel; NULL: the running one's */
 	/* Asked now and then: true, and what is named so far stays. */
 	bool (*should_stop)(void *ctx);
 	void *ctx;

@@ -67,8 +67,7 @@ static int find_vdso(const struct module *module)
 	return is_same ? steal_fd(&fd) : -ESTALE;
 }
 
-/* "6.1.0" of "Linux 6.1.0 x86_64", to be freed; NULL: unknown, or no name of a file. */
-static char *kernel_release(const char *os)
+char *lookup_kernel_release(const char *os)
 {
 	const char *start = strchr(os, ' ');
 	size_t size;
@@ -82,7 +81,7 @@ static char *kernel_release(const char *os)
 /* The image of the kernel, with symbols and perhaps debug information. */
 static int find_vmlinux(const struct lookup *l, const struct module *module)
 {
-	_cleanup_free_ char *release = kernel_release(l->os);
+	_cleanup_free_ char *release = lookup_kernel_release(l->os);
 	_cleanup_free_ char *installed =
 		release ? xasprintf("/usr/lib/debug/boot/vmlinux-%s", release) : NULL;
 	const struct module_search search = {
@@ -113,7 +112,7 @@ static int find_running(const struct profile *p, struct module *module)
 /* Bears no build id: it is taken because the user put it there, and is of that release. */
 static int find_system_map(const struct lookup *l, struct module *module)
 {
-	_cleanup_free_ char *release = kernel_release(l->os);
+	_cleanup_free_ char *release = lookup_kernel_release(l->os);
 
 	if (!release || module->kind != PROFILE_MODULE_KERNEL)
 		return -ENOENT;

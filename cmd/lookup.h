@@ -15,8 +15,12 @@ struct lookup {
 /*
  * Puts the files of the profile's modules into the set, and gives modules without one a reason.
  * Kernel code: by a vmlinux with the recorded build id, else the running kernel's own list where
- * that is the kernel that was recorded, else by System.map-RELEASE of one of the directories.
+ * that is the kernel that was recorded, else by System.map-RELEASE of one of the directories. The
+ * files of its modules are debug files, which are looked for later.
  */
 void lookup_files(const struct lookup *lookup, struct file_set *files);
+
+/* "6.1.0" of "Linux 6.1.0 x86_64", to be freed; NULL: unknown, or no name of a file. */
+char *lookup_kernel_release(const char *os);
 
 #endif

@@ -148,7 +148,8 @@ static void restore_reasons(struct profile *p, const enum symbol_reason *before)
 	vec_for_each(&p->modules.rows, struct module *, module) {
 		enum symbol_reason found = *before++;
 
-		if (found != SYMBOLS_UNASKED && module->reason != SYMBOLS_FOUND)
+		if (found != SYMBOLS_UNASKED && module->reason != SYMBOLS_FOUND &&
+		    module->reason != SYMBOLS_KERNEL_NO_DEBUG_FILE)
 			module->reason = found;
 	}
 }
@@ -177,9 +178,11 @@ static bool is_stopped(void *ctx)
 static void name_frames(struct symbolize_command *c)
 {
 	struct profile *p = rewrite_profile(c->rewrite);
+	_cleanup_free_ char *os = rewrite_os(c->rewrite), *release = lookup_kernel_release(os);
 	const struct find_names_options options = {
 		.output = &c->output,
 		.files = c->files,
+		.kernel_release = release ? release : "",
 		.should_stop = is_stopped,
 		.ctx = c,
 	};

@@ -70,7 +70,7 @@ static bool belongs(struct hunt *h, const struct binary *b, int fd, const char *
 static bool says_something(const struct hunt *h, const struct binary *b)
 {
 	return binary_has_section(b, ".debug_info") || binary_has_section(b, ".zdebug_info") ||
-	       (!h->wanted->is_kernel && binary_has_section(b, ".symtab"));
+	       (!h->wanted->needs_lines && binary_has_section(b, ".symtab"));
 }
 
 /* A descriptor of what is in the file, which is closed then; or the file's own. */
@@ -181,28 +181,35 @@ static bool try_link(struct hunt *h)
 	return false;
 }
 
-/* Relative ones start in the folder of the file that they belong to. */
-static bool try_alt_path(struct hunt *h)
+/* Relative ones start in the folder of the file that they belong to, where that is known. */
+static bool try_alt_path(struct hunt *h, const char *alt_path)
 {
 	const struct debug_wanted *wanted = h->wanted;
 	const char *slash = wanted->path ? strrchr(wanted->path, '/') : NULL;
 	_cleanup_free_ char *path = NULL;
 
-	if (!wanted->alt_path)
-		return false;
-	if (*wanted->alt_path == '/')
-		return try(h, wanted->alt_path);
+	if (*alt_path == '/')
+		return try(h, alt_path);
 	if (!slash)
-		return false;
-	path = xasprintf("%.*s/%s", (int)(slash - wanted->path), wanted->path, wanted->alt_path);
+		return h->root <= 0 && try(h, alt_path);
+	path = xasprintf("%.*s/%s", (int)(slash - wanted->path), wanted->path, alt_path);
 	return try(h, path);
+}
+
+static bool try_alt_paths(struct hunt *h)
+{
+	for (const char *const *path = h->wanted->alt_paths; path && *path; path++) {
+		if (try_alt_path(h, *path))
+			return true;
+	}
+	return false;
 }
 
 static bool try_everywhere(struct hunt *h)
 {
 	/* Paths are those that the process sees; an id is the same everywhere. */
 	h->root = h->wanted->root;
-	if (try_build_id(h) || try_link(h) || try_alt_path(h))
+	if (try_build_id(h) || try_link(h) || try_alt_paths(h))
 		return true;
 	if (h->root <= 0)
 		return false;
@@ -215,7 +222,7 @@ static bool try_download(struct hunt *h)
 	enum symbol_reason reason = SYMBOLS_DOWNLOAD_FAILED;
 	int fd;
 
-	if (!h->search->fetcher || h->wanted->is_kernel || h->wanted->build_id_size < 2)
+	if (!h->search->fetcher || h->wanted->is_never_fetched || h->wanted->build_id_size < 2)
 		return false;
 	h->root = 0;
 	fd = debug_fetch(h->search->fetcher, h->id, h->wanted->path, &reason);

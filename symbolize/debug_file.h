@@ -23,6 +23,7 @@ struct debug_search {
 	const char *cache; /* of debuginfod's client, which holds ID/debuginfo; NULL: none */
 	const struct identity *owner; /* whose permissions apply; NULL: our own */
 	struct debug_fetcher *fetcher; /* NULL: nothing is downloaded */
+	const char *kernel_release; /* of the kernel that was recorded; NULL: the running one's */
 };
 
 /* Where distributions put debug files. */
@@ -34,10 +35,11 @@ struct debug_wanted {
 	size_t build_id_size;
 	const char *path; /* of the file that it belongs to, as its process saw it; NULL: unknown */
 	const struct debug_link *link; /* of that file; NULL: it has none */
-	const char *alt_path; /* another path where it may be; NULL: none */
+	const char *const *alt_paths; /* others where it may be, NULL-terminated, or NULL */
 	int root; /* that process's root, an open folder, where it is another than ours; else 0 */
-	bool is_kernel; /* a file without lines is of no use, and none is downloaded */
-	bool may_be_packed; /* with xz or zstd as a whole, as kernel modules are */
+	bool needs_lines; /* symbols alone are of no use */
+	bool is_never_fetched; /* it is too large to be downloaded */
+	bool may_be_packed; /* with xz, zstd or gzip as a whole, as kernel modules are */
 };
 
 struct debug_file {
@@ -49,7 +51,7 @@ struct debug_file {
 /*
  * First in the process's root, then in ours: by build id in --debug-dir, in /usr/lib/debug and in
  * the cache; by the link, whose checksum counts where build ids cannot be compared, in the folder
- * of the file, in .debug below that, and in /usr/lib/debug/FOLDER; at alt_path; then what can be
+ * of the file, in .debug below that, and in /usr/lib/debug/FOLDER; at alt_paths; then what can be
  * downloaded. Regular files only. Otherwise -ENOENT, and the reason: that of the first file that
  * was there and was refused, else that there is none.
  */

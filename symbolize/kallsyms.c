@@ -237,6 +237,8 @@ static int namer_open(struct symbolizer **out, const struct symbolizer_input *in
 
 	if (!input->kallsyms && !has_own_name)
 		return error_text(err, -ENOENT, "no kernel symbols");
+	if (module && module->kind == PROFILE_MODULE_KERNEL_MODULE && !module->base)
+		return error_text(err, -ENOENT, "not loaded");
 	n = xcalloc(1, sizeof(*n));
 	n->base.ops = &symbolizer_kallsyms;
 	n->table = input->kallsyms;

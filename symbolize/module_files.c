@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -17,6 +16,7 @@
 #include "lib/binary/debug_link.h"
 #include "lib/binary/unpack.h"
 #include "lib/profile/symbol_reason.h"
+#include "symbolize/kernel_files.h"
 
 #define DELETED " (deleted)"
 /* MiniDebugInfo holds names of functions alone; the largest are some megabytes. */
@@ -32,6 +32,8 @@ struct module_files {
 	bool was_searched, was_read;
 	bool has_debug, has_symbols; /* the own file */
 	struct debug_file debug;
+	bool was_searched_for_symbols;
+	struct debug_file symbols; /* of a kernel's module, where that has none with lines */
 	int mini;
 	struct debug_sections sections, shared;
 	enum symbol_reason reason;
@@ -50,7 +52,7 @@ struct module_files *module_files_new(const struct symbolizer_input *input)
 	f->path = size ? xstrndup(input->path, size) : NULL;
 	pthread_mutex_init(&f->lock, NULL);
 	f->references = 1;
-	f->debug = (struct debug_file){.fd = -1};
+	f->debug = f->symbols = (struct debug_file){.fd = -1};
 	f->mini = -1;
 	return f;
 }
@@ -77,6 +79,7 @@ void module_files_unref(struct module_files *f)
 	debug_sections_release(&f->sections);
 	debug_sections_release(&f->shared);
 	debug_file_close(&f->debug);
+	debug_file_close(&f->symbols);
 	if (f->mini >= 0)
 		close(f->mini);
 	pthread_mutex_destroy(&f->lock);
@@ -150,33 +153,41 @@ static void search_with_own(struct module_files *f, const struct binary *own)
 		f->mini = open_mini(own);
 }
 
-/* Modules' files would have to be linked first, as the kernel does it; the image is linked. */
-static void search_kernel(struct module_files *f)
+/* The image as a whole is linked, and large; modules are neither. */
+static int find_kernel_file(struct module_files *f, bool needs_lines, struct debug_file *found,
+			    enum symbol_reason *reason)
 {
-	static const char *const places[] = {
-		"/usr/lib/debug/boot/vmlinux-%s",
-		"/usr/lib/debug/lib/modules/%s/vmlinux",
-		"/lib/modules/%s/build/vmlinux",
-		"/lib/modules/%s/vmlinux",
-		"/boot/vmlinux-%s",
-	};
 	const struct module *module = f->input.module;
+	struct kernel_files paths = {0};
 	struct debug_wanted wanted = {
 		.build_id = module->build_id,
 		.build_id_size = module->build_id_size,
-		.is_kernel = true,
+		.needs_lines = needs_lines,
+		.is_never_fetched = module->kind == PROFILE_MODULE_KERNEL,
+		.may_be_packed = module->kind == PROFILE_MODULE_KERNEL_MODULE,
 	};
-	struct utsname kernel;
+	int ret;
+
+	kernel_files_list(&paths, module, f->input.path, search_of(f));
+	wanted.alt_paths = (const char *const *)paths.rows.items;
+	ret = debug_file_find(found, &wanted, search_of(f), reason);
+	kernel_files_release(&paths);
+	return ret;
+}
+
+static bool is_kernel_module(const struct module_files *f)
+{
+	return f->input.module && f->input.module->kind == PROFILE_MODULE_KERNEL_MODULE;
+}
+
+static void search_kernel(struct module_files *f)
+{
+	const struct module *module = f->input.module;
 
 	f->reason = SYMBOLS_KERNEL_NO_DEBUG_FILE;
-	if (module->kind != PROFILE_MODULE_KERNEL || !module->build_id_size || uname(&kernel) != 0)
+	if (module->kind == PROFILE_MODULE_KERNEL_DYNAMIC || !module->build_id_size)
 		return;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && f->debug.fd < 0; i++) {
-		_cleanup_free_ char *path = xasprintf(places[i], kernel.release);
-
-		wanted.alt_path = path;
-		debug_file_find(&f->debug, &wanted, search_of(f), &f->reason);
-	}
+	find_kernel_file(f, true, &f->debug, &f->reason);
 	if (f->reason == SYMBOLS_NO_DEBUG_FILE)
 		f->reason = SYMBOLS_KERNEL_NO_DEBUG_FILE;
 }
@@ -204,7 +215,9 @@ static void search(struct module_files *f)
 
 static int read_shared(struct module_files *f, int fd)
 {
+	const char *alt_paths[2] = {NULL};
 	struct debug_wanted wanted = {.path = f->debug.path ? f->debug.path : f->path,
+				      .alt_paths = alt_paths,
 				      .root = f->debug.path ? f->debug.root : f->input.root};
 	struct debug_file file = {.fd = -1};
 	enum symbol_reason reason;
@@ -221,7 +234,7 @@ static int read_shared(struct module_files *f, int fd)
 		return 0;
 	wanted.build_id = link.build_id;
 	wanted.build_id_size = link.build_id_size;
-	wanted.alt_path = link.path;
+	alt_paths[0] = link.path;
 	ret = debug_file_find(&file, &wanted, search_of(f), &reason);
 	if (ret == 0) {
 		ret = debug_sections_open(&f->shared, file.fd, false, &f->error);
@@ -248,6 +261,29 @@ static enum symbol_reason reason_of(int result)
 	}
 }
 
+_Static_assert(MODULE_SECTION_NAME == SECTION_NAME_SIZE, "the same names");
+
+/* A kernel's module has no addresses but those that it was loaded at. */
+static int open_sections(struct module_files *f, int fd)
+{
+	const struct module *module = f->input.module;
+	struct section_places places = {0};
+	VEC(struct section_place) rows = {0};
+	int ret;
+
+	vec_for_each(&module->sections, const struct module_section *, it) {
+		struct section_place place = {.offset = it->offset};
+
+		memcpy(place.name, it->name, sizeof(place.name));
+		vec_push(&rows, place);
+	}
+	places.rows = rows.items;
+	places.count = rows.count;
+	ret = debug_sections_open_placed(&f->sections, fd, &places, &f->error);
+	vec_release(&rows);
+	return ret;
+}
+
 /* With the lock held. */
 static void read_sections(struct module_files *f)
 {
@@ -262,7 +298,7 @@ static void read_sections(struct module_files *f)
 		error_text(&f->error, -ENOENT, "%s", symbol_reason_text(f->reason));
 		return;
 	}
-	ret = debug_sections_open(&f->sections, fd, false, &f->error);
+	ret = open_sections(f, fd);
 	if (ret == 0)
 		ret = read_shared(f, fd);
 	if (ret == 0)
@@ -277,13 +313,28 @@ int module_files_own(const struct module_files *f)
 	return f->input.fd;
 }
 
+/* Where the kernel itself cannot be asked. With the lock held. */
+static void search_for_symbols(struct module_files *f)
+{
+	enum symbol_reason reason;
+
+	if (f->debug.fd >= 0 || f->was_searched_for_symbols || !is_kernel_module(f))
+		return;
+	f->was_searched_for_symbols = true;
+	find_kernel_file(f, false, &f->symbols, &reason);
+}
+
 int module_files_symbols(struct module_files *f)
 {
 	int fd;
 
 	pthread_mutex_lock(&f->lock);
 	search(f);
-	fd = f->has_symbols ? -1 : f->debug.fd >= 0 ? f->debug.fd : f->mini;
+	search_for_symbols(f);
+	fd = f->has_symbols	  ? -1
+	     : f->debug.fd >= 0	  ? f->debug.fd
+	     : f->symbols.fd >= 0 ? f->symbols.fd
+				  : f->mini;
 	pthread_mutex_unlock(&f->lock);
 	return fd;
 }

@@ -22,10 +22,19 @@ static const struct symbolizer_ops *const for_kernel[] = {
 	&symbolizer_dwarf,
 	NULL,
 };
+/* Where the kernel that has loaded the module cannot be asked, its file is. */
+static const struct symbolizer_ops *const for_kernel_modules[] = {
+	&symbolizer_kallsyms,
+	&symbolizer_elf,
+	&symbolizer_dwarf,
+	NULL,
+};
 static const struct symbolizer_ops *const for_nothing[] = {NULL};
 
 static const struct symbolizer_ops *const *symbolizers_for(const struct module *module)
 {
+	if (module && module->kind == PROFILE_MODULE_KERNEL_MODULE)
+		return for_kernel_modules;
 	if (!module || module_is_kernel(module))
 		return for_kernel;
 	if (module->kind == PROFILE_MODULE_FILE || module->kind == PROFILE_MODULE_VDSO)
@@ -53,16 +62,19 @@ void kernel_list_release(struct kernel_list *list)
 
 static size_t open_symbolizers(const struct name_task *task, struct symbolizer **symbolizers)
 {
-	const struct symbolizer_ops *const *ops = symbolizers_for(task->input.module);
+	const struct symbolizer_ops *const *all = symbolizers_for(task->input.module), *const * ops;
 	struct symbolizer_input input = task->input;
 	size_t count = 0;
 
-	if (ops == for_kernel)
+	if (all == for_kernel || all == for_kernel_modules)
 		input.kallsyms = kernel_list_get(task->kernel);
-	for (; *ops && count < MAX_SYMBOLIZERS; ops++) {
+	for (ops = all; *ops && count < MAX_SYMBOLIZERS; ops++) {
 		struct error err = {0};
+		int ret;
 
-		int ret = (*ops)->open(&symbolizers[count], &input, &err);
+		if (all == for_kernel_modules && *ops == &symbolizer_elf && count)
+			continue;
+		ret = (*ops)->open(&symbolizers[count], &input, &err);
 
 		if (ret == 0)
 			count++;
@@ -118,7 +130,7 @@ static void note_outcome(const struct name_task *task, size_t symbolizers, struc
 	else if (module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && symbolizers)
 		names->reason = SYMBOLS_FOUND;
 	else if (module_is_kernel(module) && !symbolizers)
-		names->reason = SYMBOLS_KERNEL_HIDDEN;
+		names->reason = module->reason ? module->reason : SYMBOLS_KERNEL_HIDDEN;
 	else
 		names->reason = module_files_reason(task->input.files);
 	names->debug_path = path ? xstrdup(path) : NULL;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/kernel_space.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
+#include "lib/live/kernel_modules.h"
+#include "lib/live/kernel_notes.h"
 #include "lib/stream/record.h"
 
 /* _text stands near the beginning, behind the per-CPU symbols; the rest takes 30 ms to read. */
@@ -26,8 +26,6 @@
 #define IMAGE_SIZE_MAX (256u << 20)
 /* Where x86-64 puts modules and BPF programs, whatever KASLR does to the image. */
 #define X86_64_MODULES 0xffffffffc0000000ull
-#define PROC_MODULES_MAX (4u << 20)
-#define NOTES_MAX (64u << 10)
 #define IMAGE_PATH "[kernel.kallsyms]"
 
 struct kernel_space {
@@ -46,36 +44,6 @@ static void send_map(const struct kernel_space *k, uint32_t module, uint64_t sta
 	map.rec.flags = MAP_KERNEL_SPACE;
 	map.module_id = module;
 	k->sink(k->ctx, &map.rec);
-}
-
-/* The build id among ELF notes as sysfs shows them. */
-static void read_build_id(const char *path, struct special_module *module)
-{
-	size_t size;
-	_cleanup_free_ char *notes = text_read_file(path, NOTES_MAX, &size);
-	struct bytes b;
-
-	if (!notes)
-		return;
-	bytes_init(&b, notes, size);
-	while (bytes_left(&b) >= 12) {
-		uint32_t name_size = bytes_u32(&b), desc_size = bytes_u32(&b);
-		uint32_t type = bytes_u32(&b);
-		const char *name = bytes_take(&b, name_size);
-		const uint8_t *desc;
-
-		bytes_align(&b, 4);
-		desc = bytes_take(&b, desc_size);
-		bytes_align(&b, 4);
-		if (!name || !desc)
-			return;
-		if (type == NT_GNU_BUILD_ID && name_size == 4 && !memcmp(name, "GNU", 4) &&
-		    desc_size <= sizeof(module->build_id)) {
-			memcpy(module->build_id, desc, desc_size);
-			module->build_id_size = (uint8_t)desc_size;
-			return;
-		}
-	}
 }
 
 /* Does the line "ffffffff81000000 T _text" name this symbol? */
@@ -137,7 +105,7 @@ static bool find_image(struct special_module *image)
 	*image = (struct special_module){.kind = MODULE_KERNEL, .path = IMAGE_PATH, .fd = -1};
 	image->base = read_image_start();
 	if (image->base)
-		read_build_id("/sys/kernel/notes", image);
+		kernel_notes_read_build_id("/sys/kernel/notes", image);
 	return image->base;
 }
 
@@ -154,95 +122,9 @@ static void send_image(const struct kernel_space *k)
 		 image_end(image.base), 0);
 }
 
-struct loaded_module {
-	char name[64];
-	uint64_t base, size;
-};
-
-/* "ext4 1130496 1 - Live 0xffffffffc0a00000": name, size, users, by whom, state, address. */
-static bool parse_loaded_module(const char *line, const char *end, struct loaded_module *module)
-{
-	const char *at = memchr(line, ' ', (size_t)(end - line));
-	const char *address;
-
-	if (!at || at == line || (size_t)(at - line) >= sizeof(module->name) ||
-	    memchr(line, '/', at - line))
-		return false;
-	snprintf(module->name, sizeof(module->name), "%.*s", (int)(at - line), line);
-	at++;
-	if (!text_scan_decimal(&at, end, &module->size))
-		return false;
-	for (address = at; address + 2 < end && memcmp(address, " 0x", 3) != 0;)
-		address++;
-	address += 3;
-	return address < end && text_scan_hex(&address, end, &module->base) && module->base &&
-	       module->base + module->size >= module->base;
-}
-
-static void read_module_build_id(const struct loaded_module *loaded, struct special_module *module)
-{
-	char path[160];
-
-	snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id", loaded->name);
-	read_build_id(path, module);
-}
-
-static void send_loaded_module(const struct kernel_space *k, const struct loaded_module *loaded)
-{
-	struct special_module module = {.kind = MODULE_KERNEL_MODULE, .fd = -1};
-	char text[80];
-
-	read_module_build_id(loaded, &module);
-	snprintf(text, sizeof(text), "[%s]", loaded->name);
-	module.path = text;
-	module.base = loaded->base;
-	send_map(k, module_registry_add_special(k->modules, k->time, &module), loaded->base,
-		 loaded->base + loaded->size, 0);
-}
-
-static void send_loaded_modules(const struct kernel_space *k)
-{
-	_cleanup_free_ char *text = text_read_file("/proc/modules", PROC_MODULES_MAX, NULL);
-	struct loaded_module module;
-
-	for (const char *line = text; line && *line;) {
-		const char *end = strchrnul(line, '\n');
-
-		if (parse_loaded_module(line, end, &module))
-			send_loaded_module(k, &module);
-		line = *end ? end + 1 : end;
-	}
-}
-
-static bool is_bracketed(const char *path, const char *name)
-{
-	size_t size = strlen(name);
-
-	return path[0] == '[' && !strncmp(path + 1, name, size) && !strcmp(path + 1 + size, "]");
-}
-
-static bool find_loaded_module(const char *path, struct special_module *found)
-{
-	_cleanup_free_ char *text = text_read_file("/proc/modules", PROC_MODULES_MAX, NULL);
-	struct loaded_module module;
-
-	*found = (struct special_module){.kind = MODULE_KERNEL_MODULE, .path = path, .fd = -1};
-	for (const char *line = text; line && *line;) {
-		const char *end = strchrnul(line, '\n');
-
-		if (parse_loaded_module(line, end, &module) && is_bracketed(path, module.name)) {
-			found->base = module.base;
-			read_module_build_id(&module, found);
-			return true;
-		}
-		line = *end ? end + 1 : end;
-	}
-	return false;
-}
-
 bool kernel_space_find(const char *path, struct special_module *found)
 {
-	return strcmp(path, IMAGE_PATH) == 0 ? find_image(found) : find_loaded_module(path, found);
+	return strcmp(path, IMAGE_PATH) == 0 ? find_image(found) : kernel_modules_find(path, found);
 }
 
 void kernel_space_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
@@ -258,5 +140,4 @@ void kernel_space_send(struct module_registry *modules, record_sink_fn *sink, vo
 	send_map(&k, module_registry_add_special(modules, time, &dynamic), upper_half, UINT64_MAX,
 		 upper_half);
 	send_image(&k);
-	send_loaded_modules(&k);
 }

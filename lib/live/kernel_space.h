@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's own code as module and mapping records: image, loaded modules, everything else. */
+/* The kernel's own code as module and mapping records: the image, and what is no module's. */
 #ifndef PROF_LIB_LIVE_KERNEL_SPACE_H
 #define PROF_LIB_LIVE_KERNEL_SPACE_H
 

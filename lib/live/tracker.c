@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/jit_files.h"
 #include "lib/live/kernel_code.h"
+#include "lib/live/kernel_modules.h"
 #include "lib/live/kernel_space.h"
 #include "lib/live/pid_set.h"
 #include "lib/live/proc_scan.h"
@@ -23,6 +26,7 @@
 struct tracker {
 	struct tracker_options options;
 	struct module_registry *modules;
+	struct kernel_modules *kernel_modules;
 	struct unwinder *unwinder; /* NULL: stacks are not unwound by tables */
 	struct pid_set pids;
 	struct jit_files *jit_files;
@@ -119,6 +123,12 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 	t->options = *options;
 	process_homes_init(&t->homes);
 	t->modules = module_registry_new(options->files, sink, t);
+	t->kernel_modules = kernel_modules_new(&(struct kernel_modules_options){
+		.registry = t->modules,
+		.sink = sink,
+		.ctx = t,
+		.dir = KERNEL_MODULES_DIR,
+	});
 	t->jit_files = jit_files_new(options->sink, options->ctx);
 	if (options->unwind & UNWIND_BY_CFI)
 		code = make_unwinder(t, err);
@@ -137,6 +147,7 @@ void tracker_free(struct tracker *t)
 	turns_release(&t->turns);
 	scan_cache_release(&t->scanned_files);
 	unwinder_free(t->unwinder);
+	kernel_modules_free(t->kernel_modules);
 	module_registry_free(t->modules);
 	jit_files_free(t->jit_files);
 	vec_release(&t->dumps);
@@ -152,7 +163,10 @@ int tracker_fd(const struct tracker *t)
 
 void tracker_send_kernel(struct tracker *t, uint64_t time)
 {
+	_cleanup_free_ char *list = text_read_file(KERNEL_MODULES_LIST, KERNEL_MODULES_MAX, NULL);
+
 	kernel_space_send(t->modules, sink, t, time);
+	kernel_modules_send_list(t->kernel_modules, list, time);
 	kernel_code_send_loaded(t->modules, sink, t, time);
 }
 
@@ -229,6 +243,7 @@ void tracker_record(struct tracker *t, const struct rec *rec)
 
 		turns_add(&t->turns, &event, xmemdup(rec, record_size(rec)));
 	}
+	kernel_modules_saw_record(t->kernel_modules, rec, t->now);
 }
 
 static void send_lost(struct tracker *t, const struct map_event *event)

@@ -3,8 +3,10 @@
 
 void modules_release(struct modules *m)
 {
-	vec_for_each(&m->rows, struct module *, module)
+	vec_for_each(&m->rows, struct module *, module) {
 		vec_release(&module->segments);
+		vec_release(&module->sections);
+	}
 	vec_release(&m->rows);
 }
 

@@ -53,6 +53,14 @@ struct module_segment {
 	bool executable;
 };
 
+#define MODULE_SECTION_NAME 32
+
+/* Where a section with code of a loaded kernel module is; its file does not say. */
+struct module_section {
+	char name[MODULE_SECTION_NAME]; /* terminated */
+	uint64_t offset; /* from the module's base */
+};
+
 struct module {
 	enum profile_module_kind kind;
 	uint32_t file_key; /* under which the source's file_set holds it; UINT32_MAX: nowhere */
@@ -64,6 +72,7 @@ struct module {
 	uint64_t base; /* kernel modules: load address */
 	uint32_t pid; /* of MODULE_ANON: whose; else 0 */
 	VEC(struct module_segment) segments; /* PT_LOADs in file order */
+	VEC(struct module_section) sections; /* of a kernel module; empty: not known */
 	enum symbol_reason reason; /* why its frames have no names or lines, or SYMBOLS_FOUND */
 	string_id debug_file; /* where its debug information was; NO_STRING: itself or nowhere */
 };

@@ -4,6 +4,8 @@
 #include "lib/stream/record.h"
 
 #define DELETED " (deleted)"
+/* More than any module has that could be of use. */
+#define MAX_SECTIONS 64
 
 void module_map_init(struct module_map *m, struct profile *profile)
 {
@@ -87,4 +89,19 @@ void module_map_add(struct module_map *m, const struct rec_module *rec)
 	if (before != NO_MODULE)
 		index_remove(&m->by_key, hash_u64(rec->module_id), before);
 	index_add(&m->by_key, hash_u64(rec->module_id), id);
+}
+
+void module_map_add_section(struct module_map *m, const struct rec_section *rec)
+{
+	module_id id = module_map_find(m, rec->module_id);
+	struct module_section section = {.offset = rec->offset};
+	struct module *module;
+
+	/* No section with code has such a long name. */
+	if (id == NO_MODULE || rec->name_size >= sizeof(section.name))
+		return;
+	module = modules_get(&m->profile->modules, id);
+	memcpy(section.name, rec->name, rec->name_size);
+	if (module->sections.count < MAX_SECTIONS)
+		vec_push(&module->sections, section);
 }

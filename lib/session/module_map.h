@@ -16,6 +16,8 @@ void module_map_init(struct module_map *m, struct profile *profile);
 void module_map_release(struct module_map *m);
 /* An id that was used before means the new module from now on. */
 void module_map_add(struct module_map *m, const struct rec_module *rec);
+/* Of a module that is known; others have none. */
+void module_map_add_section(struct module_map *m, const struct rec_section *rec);
 /* NO_MODULE: there was no such record. */
 module_id module_map_find(const struct module_map *m, uint32_t key);
 

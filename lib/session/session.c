@@ -275,6 +275,9 @@ void session_feed(struct session *s, const struct rec *rec)
 	case REC_MODULE:
 		module_map_add(&s->modules, (const struct rec_module *)rec);
 		break;
+	case REC_SECTION:
+		module_map_add_section(&s->modules, (const struct rec_section *)rec);
+		break;
 	case REC_LOST:
 		losses_add(&s->losses, (const struct rec_lost *)rec,
 			   tasks_time(&s->tasks, rec->time));

@@ -20,6 +20,7 @@ static const char *const kind_names[REC_KIND_COUNT] = {
 	[REC_EVENT] = "event",
 	[REC_EVENT_NAME] = "event-name",
 	[REC_THROTTLED] = "throttled",
+	[REC_SECTION] = "section",
 };
 
 static const char *const cause_names[LOST_CAUSE_COUNT] = {
@@ -44,6 +45,7 @@ static const __u16 fixed_sizes[REC_KIND_COUNT] = {
 	[REC_EVENT] = sizeof(struct rec_event),
 	[REC_EVENT_NAME] = sizeof(struct rec_event_name),
 	[REC_THROTTLED] = sizeof(struct rec_throttled),
+	[REC_SECTION] = sizeof(struct rec_section),
 };
 
 static size_t padded(size_t size)
@@ -78,6 +80,11 @@ size_t rec_event_name_size(size_t name_size)
 	return sizeof(struct rec_event_name) + padded(name_size);
 }
 
+size_t rec_section_size(size_t name_size)
+{
+	return sizeof(struct rec_section) + padded(name_size);
+}
+
 static size_t needed_size(const struct rec *rec)
 {
 	if (rec->kind == REC_STACK) {
@@ -105,6 +112,8 @@ static size_t needed_size(const struct rec *rec)
 	}
 	if (rec->kind == REC_EVENT_NAME)
 		return rec_event_name_size(((const struct rec_event_name *)rec)->name_size);
+	if (rec->kind == REC_SECTION)
+		return rec_section_size(((const struct rec_section *)rec)->name_size);
 	return fixed_sizes[rec->kind];
 }
 

@@ -43,6 +43,7 @@ static void every_kind_needs_its_fixed_part(void **state)
 		{REC_THROTTLED, sizeof(struct rec_throttled)},
 		{REC_CODE, sizeof(struct rec_code)},
 		{REC_HOME, sizeof(struct rec_home)},
+		{REC_SECTION, sizeof(struct rec_section)},
 	};
 
 	(void)state;

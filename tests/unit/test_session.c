@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "lib/stream/record.h"
 #include "tests/unit/session_fixture.h"
@@ -48,6 +49,40 @@ static void return_addresses_are_one_too_high(void **state)
 	fed_expect_stack(f, row, 1,
 			 "g:app+0x300 s:app+0x200 app+0x180 app+0x101 "
 			 "k:[kernel]+0x100 k:[kernel]+0x201");
+}
+
+static void feed_section(struct fed *f, uint32_t module, const char *name, uint64_t offset)
+{
+	union {
+		struct rec_section section;
+		char bytes[256];
+	} rec = {.section = {.module_id = module, .offset = offset}};
+	size_t size = strlen(name);
+
+	record_init(&rec.section.rec, REC_SECTION, rec_section_size(size), SESSION_START_NS, 0, 0);
+	rec.section.name_size = (uint32_t)size;
+	memcpy(rec.section.name, name, size);
+	session_feed(f->s, &rec.section.rec);
+}
+
+static void sections_belong_to_their_module(void **state)
+{
+	struct fed *f = *state;
+	const struct module *module;
+
+	feed_section(f, 2, ".text", 0x40);
+	feed_section(f, 2, ".a.name.that.is.longer.than.any.real.one", 0x50);
+	feed_section(f, 77, ".text", 0x60);
+	feed_section(f, 2, ".exit.text", 0x70);
+	module = modules_get(&f->p->modules, 2);
+	assert_int_equal(module->sections.count, 2);
+	assert_string_equal(module->sections.items[0].name, ".text");
+	assert_int_equal(module->sections.items[0].offset, 0x40);
+	assert_string_equal(module->sections.items[1].name, ".exit.text");
+	assert_int_equal(module->sections.items[1].offset, 0x70);
+	for (unsigned int i = 0; i < 1000; i++)
+		feed_section(f, 2, ".text", i);
+	assert_in_range(module->sections.count, 2, 100);
 }
 
 static void a_chain_ends_where_it_leaves_code(void **state)
@@ -353,6 +388,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(return_addresses_are_one_too_high),
+		TEST(sections_belong_to_their_module),
 		TEST(a_chain_ends_where_it_leaves_code),
 		TEST(a_call_at_the_end_of_a_mapping_belongs_to_it),
 		TEST(kernel_and_user_space_do_not_mix),

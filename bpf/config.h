@@ -12,7 +12,13 @@
 /* Frames of a stack that is sent while a ring fills up, so that no tick is lost for long ones. */
 #define SHORT_STACK 64
 
-/* Slots of the table of stacks that were sent; a power of two. 16 bytes each. */
+/*
+ * A stack that is sent can be continued by later ones at every so many user frames, counted from
+ * the outermost: programs sit in the same outer frames for long, and only what is new is sent.
+ */
+#define STACK_CUT 8
+
+/* Slots of the table of stacks that were sent, whole and cut; a power of two. 16 bytes each. */
 #define SENT_STACKS (1 << 16)
 
 /* The most that is copied of one stack, a multiple of a page. */

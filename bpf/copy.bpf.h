@@ -100,17 +100,22 @@ static __always_inline void fill_regs(struct rec_copy *rec, const struct stack_s
  * Sends a copy in place of the stack in s, unless the copies of this window have taken `limit`
  * bytes. Returns its id, 0 where that cannot be.
  */
-static __always_inline __u32 send_copy(struct task_struct *task, struct stack_scratch *s,
-				       const struct rec *like, void *ring,
-				       struct bpf_counters *count, __u32 limit, __u32 id)
+__noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 {
-	__u32 zero = 0, depth = s->kernel_depth, below = below_sp(s->top_sp), size, bytes;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct bpf_counters *count = own_counters();
+	__u32 zero = 0, depth, below, size, bytes;
 	struct copy_scratch *c = bpf_map_lookup_elem(&copies, &zero);
+	void *ring = own_ring();
 	struct rec_copy *rec;
 
-	if (!c || depth > KERNEL_DEPTH_MAX)
+	if (!s || !c || !count || !ring)
 		return 0;
-	if (!may_copy(c, like->time, limit)) {
+	depth = s->kernel_depth;
+	if (depth > KERNEL_DEPTH_MAX)
+		return 0;
+	below = below_sp(s->top_sp);
+	if (!may_copy(c, s->like.time, limit)) {
 		__sync_fetch_and_add(&count->skipped_copies, 1);
 		return 0;
 	}
@@ -120,7 +125,7 @@ static __always_inline __u32 send_copy(struct task_struct *task, struct stack_sc
 	if (bytes > COPY_BYTES_MAX || size > sizeof(c->words))
 		return 0;
 	rec = (struct rec_copy *)c->words;
-	rec->rec = *like;
+	rec->rec = s->like;
 	rec->rec.kind = REC_COPY;
 	rec->rec.flags = s->sample_flags & SAMPLE_LEAF_KERNEL ? COPY_LEAF_KERNEL : 0;
 	rec->rec.weight = 0;

@@ -77,7 +77,7 @@ static __always_inline bool write_event(void *ctx, struct bpf_perf_event_data *d
 	rec_init(head, REC_EVENT, sizeof(*rec), bpf_ktime_get_ns());
 	gather_stack(ctx, data, task, process, s, head->pid);
 	/* What is left is the clock's. */
-	if (!place_stack(task, s, &rec->sample, ring, count, config.copy_bytes / 4) ||
+	if (!place_stack(s, &rec->sample, ring, config.copy_bytes / 4) ||
 	    bpf_ringbuf_output(ring, rec, sizeof(*rec), ring_flags(ring)))
 		return false;
 	__sync_fetch_and_add(&count->written_bytes, sizeof(*rec));

@@ -33,10 +33,22 @@ static __always_inline void gather_kernel(void *ctx, struct stack_scratch *s)
 	bpf_probe_read_kernel(s->kinds, depth, (const void *)some_kinds);
 }
 
+static long sum_user_frame(__u32 i, void *ctx)
+{
+	struct stack_scratch *s = ((struct loop *)ctx)->s;
+	__u32 at = s->kernel_depth + i;
+
+	if (i >= USER_DEPTH_MAX || at >= DEPTH_MAX)
+		return 1;
+	s->sums[i] = s->sum = sum_frame(s->sum, s->words[HEADER_WORDS + at], FRAME_NATIVE);
+	return 0;
+}
+
 /* By frame pointers, as the kernel does it. */
 static __always_inline void gather_user_by_kernel(void *ctx, struct stack_scratch *s)
 {
 	__u32 depth = s->kernel_depth, count;
+	struct loop loop = {.s = s};
 
 	if (depth > KERNEL_DEPTH_MAX)
 		return;
@@ -53,6 +65,7 @@ static __always_inline void gather_user_by_kernel(void *ctx, struct stack_scratc
 	if (count && count >= config.stack_limit)
 		s->stack_flags |= STACK_TRUNCATED;
 	bpf_probe_read_kernel(s->kinds + depth, count, (const void *)some_kinds + KERNEL_DEPTH_MAX);
+	bpf_loop(s->user_depth, sum_user_frame, &loop, 0);
 }
 
 /* The registers with which the task left, or was torn from, user code. */
@@ -124,7 +137,7 @@ static __always_inline void forget_replaced_space(struct task_struct *task, stru
 	    !(s->stack_flags & (STACK_UNKNOWN | STACK_BROKEN)) ||
 	    !bpf_core_field_exists(task->in_execve) || !BPF_CORE_READ_BITFIELD(task, in_execve))
 		return;
-	s->user_depth = 0;
+	s->user_depth = s->sum = 0;
 	s->stack_flags &= ~(STACK_UNKNOWN | STACK_BROKEN | STACK_GUESSED | STACK_USER_PC);
 	s->sample_flags |= SAMPLE_EXITING;
 }
@@ -134,7 +147,7 @@ static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *data
 						const struct tracked_process *process,
 						struct stack_scratch *s, __u32 pid)
 {
-	struct scanning c = {.s = s};
+	struct loop loop = {.s = s};
 
 	load_user_regs(data, task, s);
 	s->top_pc = s->frame.pc;
@@ -145,7 +158,7 @@ static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *data
 	else
 		s->leaf = s->frame.pc;
 	if (find_space(task, process, s, pid))
-		bpf_loop(USER_DEPTH_MAX, unwind_turn, &c, 0);
+		bpf_loop(USER_DEPTH_MAX, unwind_turn, &loop, 0);
 	else
 		s->stack_flags |= STACK_UNKNOWN;
 	/* The loop ran out of turns. */
@@ -184,7 +197,7 @@ static __always_inline void gather_stack(void *ctx, struct bpf_perf_event_data *
 
 	s->kernel_depth = s->user_depth = 0;
 	s->sample_flags = s->stack_flags = 0;
-	s->leaf = 0;
+	s->leaf = s->sum = 0;
 	/* Kernel addresses are the upper half: their sign tells, on all kernels alike. */
 	if (!data || (__s64)pc < 0)
 		gather_kernel(ctx, s);

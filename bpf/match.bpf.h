@@ -44,12 +44,19 @@ extern struct wanted_tids wanted_tids SEC(".maps");
 extern const volatile struct name_set process_names, thread_names;
 extern __u32 cgroup_subsystem;
 
-static __always_inline bool matches_name(const volatile struct name_set *set, const char *from)
-{
-	char name[NAME_LENGTH_MAX + 1] = {};
+struct task_name {
+	char text[NAME_LENGTH_MAX + 1];
+};
 
-	bpf_probe_read_kernel_str(name, sizeof(name), from);
-	return name_set_has(set, name);
+/* Is the name in process_names, or in thread_names? */
+extern int name_matches(const struct task_name *name, __u32 is_thread);
+
+static __always_inline bool matches_name(const char *from, bool is_thread)
+{
+	struct task_name name = {};
+
+	bpf_probe_read_kernel_str(name.text, sizeof(name.text), from);
+	return name_matches(&name, is_thread);
 }
 
 static __always_inline bool matches_uid(struct task_struct *task)
@@ -122,7 +129,7 @@ static __always_inline bool process_matches(struct task_struct *task, __u32 pid,
 {
 	if (config.filter & FILTER_PID && !bpf_map_lookup_elem(&wanted, &pid))
 		return false;
-	if (config.filter & FILTER_COMM && !matches_name(&process_names, process_name(task, name)))
+	if (config.filter & FILTER_COMM && !matches_name(process_name(task, name), false))
 		return false;
 	if (config.filter & FILTER_UID && !matches_uid(task))
 		return false;
@@ -134,7 +141,7 @@ static __always_inline bool thread_matches(__u32 tid, const char *name)
 {
 	if (config.filter & FILTER_TID && !bpf_map_lookup_elem(&wanted_tids, &tid))
 		return false;
-	return !(config.filter & FILTER_THREAD) || matches_name(&thread_names, name);
+	return !(config.filter & FILTER_THREAD) || matches_name(name, true);
 }
 
 /* rec.flags of what is reported about the task, whose name is, or is about to be, this one. */

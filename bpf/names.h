@@ -20,6 +20,16 @@ struct name_set {
 	__u64 accepted[256][NAME_WORDS]; /* from which states a character leads to the next */
 };
 
+/* The states of that word that a name is in after one more character; 0: it has none any more. */
+static inline __u64 name_set_step(const volatile struct name_set *set, int word, __u64 states,
+				  __u8 c)
+{
+	/* Behind the end everything stays. */
+	__u64 stay = c ? set->loops[word] : ~0ull;
+
+	return (states & set->accepted[c][word]) << 1 | (states & stay);
+}
+
 /* `name` has NAME_LENGTH_MAX + 1 bytes. */
 static inline int name_set_has(const volatile struct name_set *set, const char *name)
 {
@@ -28,12 +38,8 @@ static inline int name_set_has(const volatile struct name_set *set, const char *
 	for (int word = 0; word < NAME_WORDS; word++) {
 		__u64 states = set->starts[word];
 
-		for (int i = 0; i < NAME_LENGTH_MAX; i++) {
-			__u8 c = (__u8)name[i];
-			__u64 stay = c ? set->loops[word] : ~0ull;
-
-			states = (states & set->accepted[c][word]) << 1 | (states & stay);
-		}
+		for (int i = 0; i < NAME_LENGTH_MAX; i++)
+			states = name_set_step(set, word, states, (__u8)name[i]);
 		found |= (states & set->ends[word]) != 0;
 	}
 	return found;

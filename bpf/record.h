@@ -105,15 +105,28 @@ enum {
 	STACK_LATER = 1 << 6, /* finished in user space, from a REC_COPY */
 };
 
+/* Frames in a row of one kind whose addresses have the same upper half. */
+struct rec_run {
+	__u32 high;
+	__u16 count;
+	__u8 kind; /* enum frame_kind */
+	__u8 reserved;
+};
+
 /*
- * The return addresses of a chain without its leaf, innermost first: kernel_depth addresses, then
- * user_depth ones, then one byte of enum frame_kind for each, padded with zeros to 8 bytes.
+ * The return addresses of a chain without its leaf, innermost first. The record has kernel_depth of
+ * the kernel, then user_depth of user space; further out it goes on like the stack `outer_id`
+ * without the innermost `outer_skip` frames of that. Flags say of the whole what they say.
  */
 struct rec_stack {
 	struct rec rec;
 	__u32 stack_id;
+	__u32 outer_id; /* 0: there are no more frames */
+	__u16 outer_skip;
+	__u16 run_count;
 	__u16 kernel_depth, user_depth;
-	__u64 addrs[];
+	/* As many as the depths say; then, from a multiple of 8 bytes on, the runs. */
+	__u32 lows[];
 };
 
 /* rec.flags of REC_COPY */
@@ -313,7 +326,8 @@ _Static_assert(sizeof(struct rec_sample) == 40, "wire format");
 _Static_assert(sizeof(struct rec_event) == 56, "wire format");
 _Static_assert(sizeof(struct rec_event_name) == 32, "wire format");
 _Static_assert(sizeof(struct rec_throttled) == 40, "wire format");
-_Static_assert(sizeof(struct rec_stack) == 32, "wire format");
+_Static_assert(sizeof(struct rec_run) == 8, "wire format");
+_Static_assert(sizeof(struct rec_stack) == 40, "wire format");
 _Static_assert(sizeof(struct rec_copy) == 312, "wire format");
 _Static_assert(sizeof(struct rec_fork) == 56, "wire format");
 _Static_assert(sizeof(struct rec_name) == 40, "wire format");

@@ -5,78 +5,88 @@
 
 #include "bpf/copy.bpf.h"
 #include "bpf/ring.bpf.h"
+#include "bpf/sent.bpf.h"
 #include "bpf/stack.bpf.h"
 
 extern __u32 last_stack_id;
 extern struct scratches scratches SEC(".maps");
-extern struct sent sent SEC(".maps");
 
-static __always_inline struct sent_stack *sent_slot(__u64 hash)
+static __always_inline __u32 new_stack_id(void)
 {
-	__u32 slot = hash % SENT_STACKS;
-
-	return bpf_map_lookup_elem(&sent, &slot);
+	return __sync_fetch_and_add(&last_stack_id, 1) + 1;
 }
 
 /* Leaves only the innermost frames. False: there are no more. */
 static __always_inline bool shorten(struct stack_scratch *s)
 {
-	__u32 kernel_depth = s->kernel_depth;
+	__u32 kernel_depth = s->kernel_depth, user_depth;
 
 	if (kernel_depth + s->user_depth <= SHORT_STACK)
 		return false;
 	if (kernel_depth > SHORT_STACK)
 		s->kernel_depth = kernel_depth = SHORT_STACK;
-	s->user_depth = SHORT_STACK - kernel_depth;
+	s->user_depth = user_depth = SHORT_STACK - kernel_depth;
+	s->sum = user_depth ? s->sums[(user_depth - 1) & (SHORT_STACK - 1)] : 0;
 	s->stack_flags &= STACK_USER_PC;
 	s->stack_flags |= STACK_TRUNCATED;
 	return true;
 }
 
-/*
- * The id of the stack in s, whose record is sent first if it has not been yet. A stack counts as
- * sent only once its record is in the ring. 0: no room.
- */
-static __always_inline __u32 send_stack(struct stack_scratch *s, const struct rec *like, void *ring,
-					struct bpf_counters *count)
+/* Sends what of the stack in s no earlier one has; its id, or 0 where there is no room. */
+__noinline int send_new_stack(struct stack_scratch *s, __u64 hash)
 {
-	__u64 hash = hash_stack(s);
-	struct sent_stack *entry = sent_slot(hash);
-	__u32 id = entry ? sent_find(entry, hash) : 0, size;
+	struct rec_stack *rec = (struct rec_stack *)s->words;
+	struct bpf_counters *count = own_counters();
+	void *ring = own_ring();
+	__u32 cuts, size, id;
 
-	if (!id && is_filling(ring) && shorten(s)) {
-		hash = hash_stack(s);
-		entry = sent_slot(hash);
-		id = entry ? sent_find(entry, hash) : 0;
-	}
-	if (id || !entry)
-		return id;
-	id = __sync_fetch_and_add(&last_stack_id, 1) + 1;
-	size = finish_stack(s, like, id);
-	if (!size || size > sizeof(s->words) ||
-	    bpf_ringbuf_output(ring, s->words, size, BPF_RB_NO_WAKEUP))
+	if (!s || !count || !ring)
+		return 0;
+	cuts = (s->user_depth + STACK_CUT - 1) / STACK_CUT;
+	cut_stack_up(s, cuts);
+	size = pack_stack(s);
+	if (!size || size > sizeof(s->words))
+		return 0;
+	rec->stack_id = id = new_stack_id();
+	rec->outer_id = (__u32)s->outer;
+	rec->outer_skip = s->outer >> SENT_SKIP_SHIFT;
+	if (bpf_ringbuf_output(ring, s->words, size, BPF_RB_NO_WAKEUP))
 		return 0;
 	__sync_fetch_and_add(&count->written_bytes, size);
-	sent_set(entry, hash, id);
+	/* It counts as sent only once its record is in the ring. */
+	sent_set(hash, id, 0);
+	note_cuts(s, cuts, id);
 	return id;
+}
+
+/* The id of the stack in s, which is sent first if it has not been yet. 0: no room. */
+static __always_inline __u32 send_stack(struct stack_scratch *s, void *ring)
+{
+	__u64 hash = hash_whole(s);
+	__u32 id = sent_find(hash);
+
+	if (!id && is_filling(ring) && shorten(s)) {
+		hash = hash_whole(s);
+		id = sent_find(hash);
+	}
+	return id ? id : send_new_stack(s, hash);
 }
 
 /*
  * Sends what lies below the leaf, and completes the sample. False: there was no room. Copies may
  * take copy_bytes in a window.
  */
-static __always_inline bool place_stack(struct task_struct *task, struct stack_scratch *s,
-					struct rec_sample *sample, void *ring,
-					struct bpf_counters *count, __u32 copy_bytes)
+static __always_inline bool place_stack(struct stack_scratch *s, struct rec_sample *sample,
+					void *ring, __u32 copy_bytes)
 {
 	sample->rec.flags = s->sample_flags;
 	sample->leaf = s->leaf;
 	sample->stack_id = 0;
+	s->like = sample->rec;
 	if (s->stack_flags & STACK_UNKNOWN && config.copy_bytes && !is_filling(ring))
-		sample->stack_id = send_copy(task, s, &sample->rec, ring, count, copy_bytes,
-					     __sync_fetch_and_add(&last_stack_id, 1) + 1);
+		sample->stack_id = send_copy(s, copy_bytes, new_stack_id());
 	if (!sample->stack_id && !(s->sample_flags & SAMPLE_NO_STACK))
-		sample->stack_id = send_stack(s, &sample->rec, ring, count);
+		sample->stack_id = send_stack(s, ring);
 	return sample->stack_id || s->sample_flags & SAMPLE_NO_STACK;
 }
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Kernel and user stack of the current task as the body of a stack record, and the table that
- * remembers which ones were sent.
- */
+/* Kernel and user stack of the current task, on their way to become the body of a stack record. */
 #ifndef PROF_BPF_STACK_BPF_H
 #define PROF_BPF_STACK_BPF_H
 
@@ -26,20 +23,34 @@ extern const volatile struct bpf_config config;
 
 #define DEPTH_MAX (KERNEL_DEPTH_MAX + USER_DEPTH_MAX)
 #define HEADER_WORDS (sizeof(struct rec_stack) / 8)
-#define KIND_WORDS ((DEPTH_MAX + 7) / 8)
+#define CUTS_MAX ((USER_DEPTH_MAX + STACK_CUT - 1) / STACK_CUT)
 
 /*
- * A stack record under construction. The leaf is no part of it, but the helper stores the leaf just
- * before the return addresses: it lands in the last word of the header, which is written
- * afterwards.
+ * A stack record under construction: first the addresses as they are found, then the record that is
+ * made of them in place. The leaf is no part of it, but the helper stores the leaf just before the
+ * return addresses: it lands in the last word of the header, which is written afterwards.
  */
 struct stack_scratch {
-	__u64 words[HEADER_WORDS + DEPTH_MAX + KIND_WORDS];
-	__u8 kinds[KIND_WORDS * 8]; /* enum frame_kind of each address */
+	__u64 words[HEADER_WORDS + (DEPTH_MAX + 1) / 2 + DEPTH_MAX];
+	__u8 kinds[(DEPTH_MAX + 7) & ~7]; /* enum frame_kind of each address */
+	union {
+		__u64 sums[USER_DEPTH_MAX]; /* hash of the user frames up to and with this one */
+		struct rec_run runs[DEPTH_MAX]; /* once the cuts are known */
+	};
+	__u64 cuts[CUTS_MAX]; /* hash of the user frames further out, by outermost first */
 	/* What gather_stack() found. */
 	__u64 leaf;
+	__u64 sum; /* of all user frames */
 	__u32 kernel_depth, user_depth; /* without the leaf */
 	__u8 sample_flags, stack_flags;
+	struct rec like; /* what the stack's record has in common with its sample */
+	/* Loops' variables: in memory of a map the verifier does not follow their values. */
+	__u64 kernel_sum; /* of all kernel frames */
+	__u64 power; /* SUM_BASE to the number of frames */
+	__u64 outer; /* what the longest outer part that was sent is known as; 0: none was */
+	__u32 shared; /* frames of that */
+	__u32 is_new; /* the next longer part was not sent */
+	__u32 run_count;
 	/* The task that was sampled here last, see task_cpu_time(). */
 	__u32 last_pid;
 	__u64 last_start, last_switches, last_time, last_cpu_time;
@@ -52,12 +63,6 @@ struct stack_scratch {
 	struct unwind_rule rule;
 };
 
-/* Entry of the table of sent stacks, which CPUs write without a lock: see sent_find(). */
-struct sent_stack {
-	__u64 hash;
-	__u64 check; /* hash ^ id */
-};
-
 struct scratches {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -65,82 +70,81 @@ struct scratches {
 	__type(value, struct stack_scratch);
 };
 
-struct sent {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SENT_STACKS);
-	__type(key, __u32);
-	__type(value, struct sent_stack);
-};
+/*
+ * Hashes of frames are polynomials modulo 2^64 with one term a frame, so that the hash of a part
+ * can be told from the sums at its two ends.
+ */
+#define SUM_BASE 0x9e3779b97f4a7c15ull
 
-struct hashing {
-	const struct stack_scratch *stack;
-	__u64 hash;
-};
-
-static long hash_word(__u32 i, void *ctx)
+static __always_inline __u64 mix_bits(__u64 value)
 {
-	struct hashing *h = ctx;
+	value *= 0xd6e8feb86659fd93ull;
+	return value ^ value >> 32;
+}
 
-	if (i >= DEPTH_MAX)
+static __always_inline __u64 sum_frame(__u64 sum, __u64 addr, __u8 kind)
+{
+	return sum * SUM_BASE + mix_bits(addr ^ (__u64)kind << 56);
+}
+
+/* What bpf_loop hands on must lie on the BPF stack. */
+struct loop {
+	struct stack_scratch *s;
+	__u32 found;
+};
+
+static long pack_frame(__u32 i, void *ctx)
+{
+	struct stack_scratch *s = ((struct loop *)ctx)->s;
+	__u32 *lows = (__u32 *)(s->words + HEADER_WORDS);
+	__u32 high, at = s->run_count;
+	__u8 kind;
+	__u64 addr;
+
+	if (i >= DEPTH_MAX || at >= DEPTH_MAX)
 		return 1;
-	h->hash = (h->hash ^ h->stack->words[HEADER_WORDS + i]) * 0xd6e8feb86659fd93ull;
-	h->hash ^= h->hash >> 32;
+	addr = s->words[HEADER_WORDS + i];
+	lows[i] = (__u32)addr;
+	high = addr >> 32;
+	kind = s->kinds[i];
+	if (at && s->runs[at - 1].high == high && s->runs[at - 1].kind == kind) {
+		s->runs[at - 1].count++;
+		return 0;
+	}
+	s->runs[at].high = high;
+	s->runs[at].count = 1;
+	s->runs[at].kind = kind;
+	s->run_count = at + 1;
 	return 0;
 }
 
 /*
- * Of the addresses below the leaf, and of what else tells two stack records apart. By bpf_loop: the
- * verifier follows a plain loop through every turn, which takes longer than all other loading.
+ * Makes the stack without its `shared` outermost frames a record, but for ids; returns its size in
+ * bytes, 0 where the verifier could not know that it fits.
  */
-static __always_inline __u64 hash_stack(const struct stack_scratch *s)
-{
-	__u64 seed = (__u64)s->kernel_depth << 32 | s->user_depth << 8 | s->stack_flags;
-	struct hashing h = {.stack = s, .hash = seed};
-
-	bpf_loop(s->kernel_depth + s->user_depth, hash_word, &h, 0);
-	return h.hash ? h.hash : 1;
-}
-
-/*
- * The id under which a stack with this hash was sent, or 0. CPUs write the two words of an entry
- * without a lock; words of two different writers do not fit together, and then it is just not
- * found.
- */
-static __always_inline __u32 sent_find(const struct sent_stack *entry, __u64 hash)
-{
-	__u64 id = entry->check ^ hash;
-
-	return entry->hash == hash && id >> 32 == 0 ? (__u32)id : 0;
-}
-
-static __always_inline void sent_set(struct sent_stack *entry, __u64 hash, __u32 id)
-{
-	entry->hash = hash;
-	entry->check = hash ^ id;
-}
-
-/* Makes s a stack record with that id; returns its size in bytes. The kinds' padding is arbitrary.
- */
-static __always_inline __u32 finish_stack(struct stack_scratch *s, const struct rec *like, __u32 id)
+static __always_inline __u32 pack_stack(struct stack_scratch *s)
 {
 	struct rec_stack *rec = (struct rec_stack *)s->words;
-	__u32 kernel_depth = s->kernel_depth;
-	__u32 depth = kernel_depth + s->user_depth;
-	__u32 kind_size;
+	__u32 user_depth = s->user_depth - s->shared, depth = s->kernel_depth + user_depth;
+	__u32 low_words = (depth + 1) / 2, run_count, size;
+	struct loop loop = {.s = s};
 
-	if (depth > DEPTH_MAX || kernel_depth > KERNEL_DEPTH_MAX)
+	s->run_count = 0;
+	bpf_loop(depth, pack_frame, &loop, 0);
+	run_count = s->run_count;
+	if (low_words > (DEPTH_MAX + 1) / 2 || run_count > DEPTH_MAX)
 		return 0;
-	kind_size = (depth + 7) & ~7u;
-	bpf_probe_read_kernel(s->words + HEADER_WORDS + depth, kind_size, s->kinds);
-	rec->rec = *like;
+	bpf_probe_read_kernel(s->words + HEADER_WORDS + low_words, run_count * 8, s->runs);
+	size = (HEADER_WORDS + low_words + run_count) * 8;
+	rec->rec = s->like;
 	rec->rec.kind = REC_STACK;
 	rec->rec.flags = s->stack_flags;
 	rec->rec.weight = 0;
-	rec->rec.words = HEADER_WORDS + depth + kind_size / 8;
-	rec->stack_id = id;
-	rec->kernel_depth = kernel_depth;
-	rec->user_depth = s->user_depth;
-	return rec->rec.words * 8u;
+	rec->rec.words = size / 8;
+	rec->run_count = run_count;
+	rec->kernel_depth = s->kernel_depth;
+	rec->user_depth = user_depth;
+	return size;
 }
 
 #endif

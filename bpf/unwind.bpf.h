@@ -123,11 +123,6 @@ static __always_inline bool follows_call(__u64 addr)
 	       walk_is_call(code, IS_ARM64);
 }
 
-struct scanning {
-	struct stack_scratch *s;
-	__u32 found;
-};
-
 __noinline int unwind_try_word(struct stack_scratch *s, __u32 i)
 {
 	__u64 at, word;
@@ -146,39 +141,43 @@ __noinline int unwind_try_word(struct stack_scratch *s, __u32 i)
 
 static long scan_word(__u32 i, void *ctx)
 {
-	struct scanning *c = ctx;
-	int result = unwind_try_word(c->s, i);
+	struct loop *loop = ctx;
+	int result = unwind_try_word(loop->s, i);
 
 	if (!result)
 		return 0;
-	c->found = result > 0;
+	loop->found = result > 0;
 	return 1;
 }
 
 /* The nearest word on the stack that looks like a return address. A guess, and shown as one. */
 static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 {
-	struct scanning c = {.s = s};
+	struct loop loop = {.s = s};
 
-	bpf_loop(WALK_SCAN_WORDS, scan_word, &c, 0);
-	return c.found;
+	bpf_loop(WALK_SCAN_WORDS, scan_word, &loop, 0);
+	return loop.found;
 }
 
 /* Appends the frame's pc to the stack record. False: there is no more room. */
 __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 {
-	__u32 at;
+	__u32 user_depth, at;
+	__u64 pc;
 
 	if (!s)
 		return 0;
-	at = s->kernel_depth + s->user_depth;
-	if (s->user_depth >= USER_DEPTH_MAX || at >= DEPTH_MAX) {
+	user_depth = s->user_depth;
+	at = s->kernel_depth + user_depth;
+	if (user_depth >= USER_DEPTH_MAX || at >= DEPTH_MAX) {
 		s->stack_flags |= STACK_TRUNCATED;
 		return 0;
 	}
-	s->words[HEADER_WORDS + at] = s->frame.pc;
+	pc = s->frame.pc;
+	s->words[HEADER_WORDS + at] = pc;
 	s->kinds[at] = kind;
-	s->user_depth++;
+	s->sums[user_depth] = s->sum = sum_frame(s->sum, pc, kind);
+	s->user_depth = user_depth + 1;
 	return 1;
 }
 
@@ -230,8 +229,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 
 static long unwind_turn(__u32 i, void *ctx)
 {
-	struct scanning *c = ctx;
-	int more = unwind_frame(c->s);
+	struct loop *loop = ctx;
+	int more = unwind_frame(loop->s);
 
 	/* The verifier wants to see that nothing but 0 and 1 comes back. */
 	barrier_var(more);

@@ -8,6 +8,7 @@
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
 #include "lib/stream/record.h"
+#include "lib/stream/stack_record.h"
 #include "lib/unwind/walk.h"
 
 struct waiting {
@@ -26,8 +27,9 @@ struct later {
 	VEC(struct walk_shard) shards;
 	/* The mappings of the copy at hand, for read_code(). */
 	const struct mapping_table *current;
-	uint64_t addrs[USER_DEPTH_MAX];
-	uint8_t kinds[USER_DEPTH_MAX];
+	/* The frames of the copy at hand, those of the kernel in front. */
+	uint64_t addrs[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
+	uint8_t kinds[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
 };
 
 struct later *later_new(const struct later_options *options)
@@ -100,27 +102,35 @@ static void describe(struct later *l, const struct mapping_table *mappings)
 		module_tables_describe(l->options.tables, mapping, &l->mappings);
 }
 
-static void send(struct later *l, const struct rec_copy *copy, const struct walk_path *path,
+/* Stores the frames that are known without a walk, and returns how many they are. */
+static uint32_t begin_path(struct later *l, const struct rec_copy *copy)
+{
+	uint32_t depth = copy->kernel_depth;
+
+	memcpy(l->addrs, copy->body, depth * sizeof(uint64_t));
+	memset(l->kinds, FRAME_KERNEL, depth);
+	if (copy->rec.flags & COPY_LEAF_KERNEL) {
+		l->addrs[depth] = copy->pc;
+		l->kinds[depth] = FRAME_NATIVE;
+		depth++;
+	}
+	return depth;
+}
+
+static void send(struct later *l, const struct rec_copy *copy, uint32_t depth, uint8_t flags,
 		 uint64_t now)
 {
-	bool from_kernel = copy->rec.flags & COPY_LEAF_KERNEL;
-	uint32_t kernel = copy->kernel_depth, user = path->depth + from_kernel;
-	size_t size = rec_stack_size(kernel + user);
-	struct rec_stack *stack = xcalloc(1, size);
-	uint8_t *kinds = (uint8_t *)(stack->addrs + kernel + user);
+	uint32_t user_depth = depth - copy->kernel_depth;
+	struct rec_stack *stack = stack_record_new(l->addrs, l->kinds, copy->kernel_depth,
+						   (uint16_t)user_depth);
 
-	record_init(&stack->rec, REC_STACK, size, now, copy->rec.pid, copy->rec.tid);
+	record_init(&stack->rec, REC_STACK, record_size(&stack->rec), now, copy->rec.pid,
+		    copy->rec.tid);
 	stack->rec.cpu = copy->rec.cpu;
-	stack->rec.flags = STACK_LATER | path->flags | (from_kernel ? STACK_USER_PC : 0);
+	stack->rec.flags = STACK_LATER | flags;
+	if (copy->rec.flags & COPY_LEAF_KERNEL)
+		stack->rec.flags |= STACK_USER_PC;
 	stack->stack_id = copy->stack_id;
-	stack->kernel_depth = kernel;
-	stack->user_depth = user;
-	memcpy(stack->addrs, copy->body, kernel * sizeof(uint64_t));
-	memset(kinds, FRAME_KERNEL, kernel);
-	if (from_kernel)
-		stack->addrs[kernel] = copy->pc;
-	memcpy(stack->addrs + kernel + from_kernel, path->addrs, path->depth * sizeof(uint64_t));
-	memcpy(kinds + kernel + from_kernel, path->kinds, path->depth);
 	l->options.sink(l->options.ctx, &stack->rec);
 	free(stack);
 }
@@ -129,9 +139,10 @@ static void finish(struct later *l, const struct waiting *w, uint64_t now)
 {
 	const struct rec_copy *copy = w->copy;
 	struct walk_regs regs = {.pc = copy->pc, .sp = copy->sp};
+	uint32_t begin = begin_path(l, copy);
 	struct walk_path path = {
-		.addrs = l->addrs,
-		.kinds = l->kinds,
+		.addrs = l->addrs + begin,
+		.kinds = l->kinds + begin,
 		.capacity = USER_DEPTH_MAX - 1,
 	};
 	struct walk_target target = {
@@ -157,7 +168,7 @@ static void finish(struct later *l, const struct waiting *w, uint64_t now)
 	target.mapping_count = l->mappings.rows.count;
 	l->current = w->mappings;
 	walk_stack(&target, &regs, &path);
-	send(l, copy, &path, now);
+	send(l, copy, begin + path.depth, path.flags, now);
 }
 
 static void collect_shards(struct later *l)

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/raw_stacks.h"
 
-#include "lib/stream/record.h"
+#include "lib/stream/stack_record.h"
+
+/*
+ * What continues another stack has a part of its own in any real stream, and is no deeper than the
+ * walker goes.
+ */
+#define LINKS_MAX 2000
+#define DEPTH_MAX UINT16_MAX
 
 struct content_key {
 	const struct rec_stack *rec;
-	uint32_t depth;
+	raw_stack_id outer;
+	size_t body_size;
 };
 
 void raw_stacks_release(struct raw_stacks *s)
@@ -17,15 +25,37 @@ void raw_stacks_release(struct raw_stacks *s)
 	index_release(&s->by_stack_id);
 }
 
-const uint64_t *raw_stack_addrs(const struct raw_stacks *s, const struct raw_stack *stack)
+static size_t body_size(const struct raw_stack *row)
 {
-	return s->words.items + stack->first_word;
+	return stack_record_body_size((uint32_t)row->kernel_depth + row->user_depth,
+				      row->run_count);
 }
 
-const uint8_t *raw_stack_kinds(const struct raw_stacks *s, const struct raw_stack *stack)
+static uint32_t unpack(const struct raw_stacks *s, const struct raw_stack *row, uint32_t skip,
+		       uint64_t *addrs, uint8_t *kinds)
 {
-	return (const uint8_t *)(raw_stack_addrs(s, stack) + stack->kernel_depth +
-				 stack->user_depth);
+	struct stack_body body = stack_body_at(s->words.items + row->first_word,
+					       (uint32_t)row->kernel_depth + row->user_depth,
+					       row->run_count);
+
+	return stack_body_unpack(&body, skip, addrs, kinds);
+}
+
+void raw_stack_unpack(const struct raw_stacks *s, const struct raw_stack *stack, uint64_t *addrs,
+		      uint8_t *kinds)
+{
+	const struct raw_stack *row = stack;
+	uint32_t skip = 0, done = 0;
+
+	for (;;) {
+		uint32_t own = (uint32_t)row->kernel_depth + row->user_depth;
+
+		done += unpack(s, row, skip, addrs + done, kinds + done);
+		if (row->outer == NO_RAW_STACK)
+			break;
+		skip = (skip > own ? skip - own : 0) + row->outer_skip;
+		row = &s->rows.items[row->outer];
+	}
 }
 
 static bool content_equal(const void *table, uint32_t id, const void *key)
@@ -35,41 +65,55 @@ static bool content_equal(const void *table, uint32_t id, const void *key)
 	const struct rec_stack *rec = wanted->rec;
 	const struct raw_stack *row = &s->rows.items[id];
 
-	if (row->kernel_depth != rec->kernel_depth || row->user_depth != rec->user_depth ||
-	    row->flags != rec->rec.flags)
-		return false;
-	return !wanted->depth ||
-	       (!memcmp(raw_stack_addrs(s, row), rec->addrs, wanted->depth * sizeof(uint64_t)) &&
-		!memcmp(raw_stack_kinds(s, row), rec_stack_kinds(rec), wanted->depth));
+	return row->kernel_depth == rec->kernel_depth && row->user_depth == rec->user_depth &&
+	       row->run_count == rec->run_count && row->flags == rec->rec.flags &&
+	       row->outer == wanted->outer && row->outer_skip == rec->outer_skip &&
+	       !memcmp(s->words.items + row->first_word, rec->lows, wanted->body_size);
 }
 
-static raw_stack_id intern(struct raw_stacks *s, const struct rec_stack *rec)
+/* Hostile records only: what would be too deep, or goes on in nothing, ends where it does. */
+static void link_outer(const struct raw_stacks *s, struct raw_stack *row)
 {
-	const struct content_key key = {rec, (uint32_t)rec->kernel_depth + rec->user_depth};
-	size_t addrs_size = key.depth * sizeof(uint64_t);
-	uint64_t shape = (uint64_t)rec->rec.flags << 32 | (uint32_t)rec->kernel_depth << 16 |
-			 rec->user_depth;
-	/* The kinds hardly ever tell two stacks apart; comparing them is enough. */
-	uint64_t hash = hash_bytes(rec->addrs, addrs_size, shape);
+	const struct raw_stack *outer;
+	uint32_t more;
+
+	if (row->outer == NO_RAW_STACK)
+		return;
+	outer = &s->rows.items[row->outer];
+	more = outer->depth > row->outer_skip ? outer->depth - row->outer_skip : 0;
+	if (!more || outer->links >= LINKS_MAX || row->depth + more > DEPTH_MAX) {
+		row->outer = NO_RAW_STACK;
+		row->flags |= STACK_TRUNCATED;
+		return;
+	}
+	row->links = outer->links + 1;
+	row->depth += more;
+}
+
+static raw_stack_id intern(struct raw_stacks *s, const struct rec_stack *rec, raw_stack_id outer)
+{
+	struct raw_stack row = {
+		.first_word = s->words.count,
+		.outer = outer,
+		.outer_skip = rec->outer_skip,
+		.run_count = rec->run_count,
+		.kernel_depth = rec->kernel_depth,
+		.user_depth = rec->user_depth,
+		.flags = rec->rec.flags,
+		.depth = stack_record_depth(rec),
+	};
+	size_t size = body_size(&row);
+	const struct content_key key = {rec, outer, size};
+	uint64_t shape = (uint64_t)outer << 32 | (uint64_t)rec->outer_skip << 16 |
+			 (uint64_t)rec->rec.flags << 8 | (rec->kernel_depth & 0xff);
+	uint64_t hash = hash_bytes(rec->lows, size, shape);
 	raw_stack_id id = index_find(&s->by_content, hash, content_equal, s, &key);
 
 	if (id != INDEX_NONE)
 		return id;
-
-	struct raw_stack row = {
-		.first_word = s->words.count,
-		.kernel_depth = rec->kernel_depth,
-		.user_depth = rec->user_depth,
-		.flags = rec->rec.flags,
-	};
+	link_outer(s, &row);
 	/* At least one, so that even an empty stack has a place. */
-	size_t count = key.depth ? key.depth + (key.depth + 7) / 8 : 1;
-	uint64_t *words = vec_add_zeroed(&s->words, count);
-
-	if (key.depth) {
-		memcpy(words, rec->addrs, addrs_size);
-		memcpy(words + key.depth, rec_stack_kinds(rec), key.depth);
-	}
+	memcpy(vec_add_zeroed(&s->words, size ? size / 8 : 1), rec->lows, size);
 	id = (raw_stack_id)s->rows.count;
 	vec_push(&s->rows, row);
 	index_add(&s->by_content, hash, id);
@@ -90,8 +134,14 @@ static uint32_t find_sent(const struct raw_stacks *s, uint32_t wire_id)
 
 raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec)
 {
-	raw_stack_id stack = intern(s, rec);
-	uint32_t sent = find_sent(s, rec->stack_id);
+	raw_stack_id outer = rec->outer_id ? raw_stacks_find(s, rec->outer_id) : NO_RAW_STACK,
+		     stack;
+	uint32_t sent;
+
+	if (rec->outer_id && outer == NO_RAW_STACK)
+		return NO_RAW_STACK;
+	stack = intern(s, rec, outer);
+	sent = find_sent(s, rec->stack_id);
 
 	if (sent != INDEX_NONE) {
 		s->sent.items[sent].stack = stack;

@@ -27,6 +27,8 @@ void resolver_release(struct resolver *r)
 {
 	mapping_table_drop(r->kernel);
 	raw_stacks_release(&r->raw);
+	vec_release(&r->addrs);
+	vec_release(&r->kinds);
 	free(r->cache);
 }
 
@@ -86,24 +88,23 @@ static uint8_t user_kind(uint8_t kind)
  * behind a call? Nobody called a signal trampoline, either: the kernel has the handler return to
  * its first instruction. The frame it lies in is the one that comes before the interrupted one.
  */
-static bool is_pc(const struct raw_stack *stack, const uint8_t *kinds, uint32_t i)
+static bool is_pc(const struct resolver *r, const struct raw_stack *stack, uint32_t i)
 {
+	const uint8_t *kinds = r->kinds.items;
+
 	if (kinds[i] == FRAME_SIGNAL)
 		return true;
 	if (i == stack->kernel_depth && stack->flags & STACK_USER_PC)
 		return true;
-	return i + 1 < (uint32_t)stack->kernel_depth + stack->user_depth &&
-	       kinds[i + 1] == FRAME_SIGNAL;
+	return i + 1 < stack->depth && kinds[i + 1] == FRAME_SIGNAL;
 }
 
 /* Frame `i` of a stack in user space: what lies there, and as what kind of frame. */
 static uint64_t user_addr(const struct resolver *r, const struct raw_stack *stack, uint32_t i,
 			  uint8_t *kind)
 {
-	const uint8_t *kinds = raw_stack_kinds(&r->raw, stack);
-
-	*kind = user_kind(kinds[i]);
-	return frame_addr(raw_stack_addrs(&r->raw, stack)[i], is_pc(stack, kinds, i));
+	*kind = user_kind(r->kinds.items[i]);
+	return frame_addr(r->addrs.items[i], is_pc(r, stack, i));
 }
 
 /*
@@ -114,22 +115,19 @@ static uint64_t user_addr(const struct resolver *r, const struct raw_stack *stac
 static uint32_t code_depth(const struct resolver *r, const struct raw_stack *stack,
 			   const struct mapping_table *mappings)
 {
-	uint32_t depth = 0;
+	uint32_t i = stack->kernel_depth;
 	uint8_t kind;
 
 	if (!mappings->rows.count)
-		return stack->user_depth; /* nothing is known of this process */
-	while (depth < stack->user_depth &&
-	       mapping_table_find(mappings,
-				  user_addr(r, stack, stack->kernel_depth + depth, &kind)))
-		depth++;
-	return depth;
+		return raw_stack_user_depth(stack); /* nothing is known of this process */
+	while (i < stack->depth && mapping_table_find(mappings, user_addr(r, stack, i, &kind)))
+		i++;
+	return i - stack->kernel_depth;
 }
 
 static stack_id walk(struct resolver *r, const struct raw_stack *stack, uint32_t user_depth,
 		     struct process *process, const struct mapping_table *mappings)
 {
-	const uint64_t *addrs = raw_stack_addrs(&r->raw, stack);
 	uint32_t kernel_depth = stack->kernel_depth;
 	stack_id id = NO_STACK;
 
@@ -140,9 +138,16 @@ static stack_id walk(struct resolver *r, const struct raw_stack *stack, uint32_t
 		id = push_frame(r, id, addr, kind, process, mappings);
 	}
 	for (uint32_t i = kernel_depth; i-- > 0;)
-		id = push_frame(r, id, frame_addr(addrs[i], false), PROFILE_FRAME_KERNEL, process,
-				mappings);
+		id = push_frame(r, id, frame_addr(r->addrs.items[i], false), PROFILE_FRAME_KERNEL,
+				process, mappings);
 	return id;
+}
+
+static void unpack(struct resolver *r, const struct raw_stack *stack)
+{
+	vec_reserve(&r->addrs, stack->depth);
+	vec_reserve(&r->kinds, stack->depth);
+	raw_stack_unpack(&r->raw, stack, r->addrs.items, r->kinds.items);
 }
 
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
@@ -158,6 +163,7 @@ stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *pr
 		line->stamp = mappings->stamp;
 		line->kernel_stamp = r->kernel->stamp;
 		line->key = raw + 1;
+		unpack(r, stack);
 		line->user_depth = code_depth(r, stack, mappings);
 		line->stack = walk(r, stack, line->user_depth, process, mappings);
 	}

@@ -14,6 +14,9 @@ struct resolver {
 	struct mapping_table *kernel;
 	struct raw_stacks raw;
 	struct resolved *cache;
+	/* The frames of the stack that is being resolved. */
+	VEC(uint64_t) addrs;
+	VEC(uint8_t) kinds;
 };
 
 void resolver_init(struct resolver *r, struct profile *profile);

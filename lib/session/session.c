@@ -9,6 +9,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/session/code_frames.h"
 #include "lib/session/cpu_rows.h"
+#include "lib/session/early_stacks.h"
 #include "lib/session/event_rows.h"
 #include "lib/session/ledger.h"
 #include "lib/session/losses.h"
@@ -33,6 +34,7 @@ struct session {
 	struct module_map modules;
 	struct resolver resolver;
 	struct parking parking;
+	struct early_stacks early;
 	struct code_table code;
 	struct event_rows events;
 	struct cpu_rows cpus;
@@ -62,6 +64,7 @@ void session_free(struct session *s)
 		return;
 	code_table_release(&s->code);
 	parking_release(&s->parking);
+	early_stacks_release(&s->early);
 	resolver_release(&s->resolver);
 	module_map_release(&s->modules);
 	tasks_release(&s->tasks);
@@ -124,7 +127,7 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 		sample.stack = resolver_stack(&s->resolver, raw, process, pending->mappings,
 					      &user_depth);
 		entry.stack_flags = stack->flags;
-		entry.is_cut = user_depth < stack->user_depth;
+		entry.is_cut = user_depth < raw_stack_user_depth(stack);
 	}
 	if (!(rec->rec.flags & SAMPLE_NO_LEAF))
 		sample.stack = resolver_leaf(&s->resolver, sample.stack, rec->leaf,
@@ -208,10 +211,19 @@ static void feed_stack(struct session *s, const struct rec_stack *rec)
 {
 	raw_stack_id raw = raw_stacks_add(&s->resolver.raw, rec);
 	struct pending_sample pending;
+	struct rec_stack *next;
 
+	if (raw == NO_RAW_STACK) {
+		early_stacks_add(&s->early, rec);
+		return;
+	}
 	while (parking_take(&s->parking, rec->stack_id, &pending)) {
 		place_sample(s, &pending, raw);
 		mapping_table_drop(pending.mappings);
+	}
+	while ((next = early_stacks_take(&s->early, rec->stack_id))) {
+		feed_stack(s, next);
+		free(next);
 	}
 }
 

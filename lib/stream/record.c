@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/record.h"
 
+#include "lib/stream/stack_record.h"
+
 #include <string.h>
 
 static const char *const kind_names[REC_KIND_COUNT] = {
@@ -53,11 +55,6 @@ static size_t padded(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-size_t rec_stack_size(unsigned int depth)
-{
-	return sizeof(struct rec_stack) + (size_t)depth * sizeof(__u64) + padded(depth);
-}
-
 size_t rec_module_size(unsigned int segment_count, size_t path_size)
 {
 	return sizeof(struct rec_module) + segment_count * sizeof(struct rec_segment) +
@@ -90,7 +87,8 @@ static size_t needed_size(const struct rec *rec)
 	if (rec->kind == REC_STACK) {
 		const struct rec_stack *stack = (const struct rec_stack *)rec;
 
-		return rec_stack_size((unsigned int)stack->kernel_depth + stack->user_depth);
+		return sizeof(*stack) +
+		       stack_record_body_size(stack_record_depth(stack), stack->run_count);
 	}
 	if (rec->kind == REC_MODULE) {
 		const struct rec_module *module = (const struct rec_module *)rec;
@@ -127,7 +125,14 @@ bool record_is_valid(const struct rec *rec, size_t available)
 	if (rec->kind == REC_MODULE &&
 	    ((const struct rec_module *)rec)->build_id_size > REC_BUILD_ID_MAX)
 		return false;
-	return record_size(rec) >= needed_size(rec);
+	if (record_size(rec) < needed_size(rec))
+		return false;
+	if (rec->kind == REC_STACK) {
+		struct stack_body body = stack_record_body((const struct rec_stack *)rec);
+
+		return stack_body_is_valid(&body);
+	}
+	return true;
 }
 
 const char *record_kind_name(unsigned int kind)
@@ -138,11 +143,6 @@ const char *record_kind_name(unsigned int kind)
 const char *lost_cause_name(unsigned int cause)
 {
 	return cause < LOST_CAUSE_COUNT ? cause_names[cause] : "unknown";
-}
-
-const __u8 *rec_stack_kinds(const struct rec_stack *stack)
-{
-	return (const __u8 *)(stack->addrs + stack->kernel_depth + stack->user_depth);
 }
 
 const char *rec_module_path(const struct rec_module *module)

@@ -25,8 +25,6 @@ const char *record_kind_name(unsigned int kind);
 /* "ring-full", "stack", …: the keys of lost_by in --stats. */
 const char *lost_cause_name(unsigned int cause);
 
-/* The frame kinds of a stack record: kernel_depth + user_depth bytes. */
-const __u8 *rec_stack_kinds(const struct rec_stack *stack);
 /* The path of a module record: path_size bytes, not terminated. */
 const char *rec_module_path(const struct rec_module *module);
 
@@ -34,7 +32,6 @@ const char *rec_module_path(const struct rec_module *module);
 const char *rec_code_text(const struct rec_code *code);
 
 /* Bytes that such a record takes, padding included. */
-size_t rec_stack_size(unsigned int depth);
 size_t rec_home_size(size_t cgroup_size);
 size_t rec_module_size(unsigned int segment_count, size_t path_size);
 size_t rec_code_size(unsigned int line_count, size_t text_size);

@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/stream/record.h"
+#include "lib/stream/stack_record.h"
 #include "tests/golden/event_line.h"
 
 #define DEPTH_MAX 64
@@ -138,14 +139,16 @@ static void parse_stack(struct events *e, struct event_line *l)
 	memset(kinds, FRAME_KERNEL, kernel);
 	event_line_words(l, "kinds", frame_kinds, kinds, depth);
 
-	struct rec_stack *rec = add_record(e, l, REC_STACK, rec_stack_size((unsigned int)depth));
+	_cleanup_free_ struct rec_stack *made =
+		stack_record_new(addrs, kinds, (uint16_t)kernel, (uint16_t)(depth - kernel));
+	size_t size = record_size(&made->rec), body = offsetof(struct rec_stack, run_count);
+	struct rec_stack *rec = add_record(e, l, REC_STACK, size);
 
+	memcpy((char *)rec + body, (char *)made + body, size - body);
 	rec->rec.flags = event_line_flags(l, stack_flags);
 	rec->stack_id = (uint32_t)event_line_number(l, "id", 0);
-	rec->kernel_depth = (uint16_t)kernel;
-	rec->user_depth = (uint16_t)(depth - kernel);
-	memcpy(rec->addrs, addrs, depth * sizeof(*addrs));
-	memcpy((void *)rec_stack_kinds(rec), kinds, depth);
+	rec->outer_id = (uint32_t)event_line_number(l, "outer", 0);
+	rec->outer_skip = (uint16_t)event_line_number(l, "outer-skip", 0);
 }
 
 static void parse_fork(struct events *e, struct event_line *l)

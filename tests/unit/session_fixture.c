@@ -15,6 +15,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/stream/record.h"
+#include "lib/stream/stack_record.h"
 
 int fed_setup(void **state)
 {
@@ -105,16 +106,12 @@ void feed_stack(struct fed *f, uint64_t time, uint32_t id, unsigned int flags,
 		const uint8_t *kinds)
 {
 	unsigned int depth = kernel_depth + user_depth;
-	size_t size = rec_stack_size(depth);
-	_cleanup_free_ struct rec_stack *rec = calloc(1, size);
+	_cleanup_free_ uint8_t *native = calloc(depth + 1, 1);
+	_cleanup_free_ struct rec_stack *rec = stack_record_new(
+		addrs, kinds ? kinds : native, (uint16_t)kernel_depth, (uint16_t)user_depth);
 
-	init(&rec->rec, REC_STACK, size, time, 0, 0, flags);
+	init(&rec->rec, REC_STACK, record_size(&rec->rec), time, 0, 0, flags);
 	rec->stack_id = id;
-	rec->kernel_depth = (uint16_t)kernel_depth;
-	rec->user_depth = (uint16_t)user_depth;
-	memcpy(rec->addrs, addrs, depth * sizeof(*addrs));
-	if (kinds)
-		memcpy(rec->addrs + depth, kinds, depth);
 	feed(f, &rec->rec);
 }
 

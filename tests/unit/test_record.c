@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/stream/record.h"
+#include "lib/stream/stack_record.h"
 
 static uint64_t buffer[512];
 
@@ -82,19 +83,31 @@ static void rubbish_is_not_valid(void **state)
 
 static void a_stack_must_hold_what_it_announces(void **state)
 {
-	struct rec_stack *stack = (struct rec_stack *)make(REC_STACK, rec_stack_size(9));
+	size_t size = sizeof(struct rec_stack) + stack_record_body_size(9, 2);
+	struct rec_stack *stack = (struct rec_stack *)make(REC_STACK, size);
+	struct rec_run *runs;
 
 	(void)state;
-	assert_int_equal(rec_stack_size(0), 32);
-	assert_int_equal(rec_stack_size(8), 32 + 8 * 8 + 8);
-	assert_int_equal(rec_stack_size(9), 32 + 9 * 8 + 16);
+	assert_int_equal(stack_record_body_size(0, 0), 0);
+	assert_int_equal(stack_record_body_size(8, 1), 32 + 8);
+	assert_int_equal(stack_record_body_size(9, 2), 40 + 16);
 	stack->kernel_depth = 4;
 	stack->user_depth = 5;
-	assert_true(record_is_valid(&stack->rec, rec_stack_size(9)));
-	assert_ptr_equal(rec_stack_kinds(stack), stack->addrs + 9);
+	stack->run_count = 2;
+	runs = (struct rec_run *)stack_record_body(stack).runs;
+	assert_ptr_equal(runs, stack->lows + 10);
+	runs[0].count = 4;
+	runs[1].count = 5;
+	assert_true(record_is_valid(&stack->rec, size));
+	runs[1].count = 6;
+	assert_false(record_is_valid(&stack->rec, size));
+	runs[1].count = 5;
+	stack->run_count = 3;
+	assert_false(record_is_valid(&stack->rec, size));
+	stack->run_count = 2;
 	stack->user_depth = 14;
 	assert_false(record_is_valid(&stack->rec, sizeof(buffer)));
-	stack->kernel_depth = stack->user_depth = 0xffff;
+	stack->kernel_depth = stack->user_depth = stack->run_count = 0xffff;
 	assert_false(record_is_valid(&stack->rec, sizeof(buffer)));
 }
 

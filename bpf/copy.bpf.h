@@ -18,6 +18,8 @@
 /* Above the first frame there are arguments and environment. */
 #define COPY_ABOVE_START 128u
 
+_Static_assert((KERNEL_DEPTH_MAX & (KERNEL_DEPTH_MAX + 1)) == 0, "a mask of bits");
+
 #define COPY_HEADER_WORDS (sizeof(struct rec_copy) / 8)
 #define COPY_BODY_WORDS (KERNEL_DEPTH_MAX + COPY_BYTES_MAX / 8)
 
@@ -111,14 +113,13 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 
 	if (!s || !c || !count || !ring)
 		return 0;
-	depth = s->kernel_depth;
-	if (depth > KERNEL_DEPTH_MAX)
-		return 0;
 	below = below_sp(s->top_sp);
 	if (!may_copy(c, s->like.time, limit)) {
 		__sync_fetch_and_add(&count->skipped_copies, 1);
 		return 0;
 	}
+	/* Bits, as older verifiers forget a comparison. */
+	depth = s->kernel_depth & KERNEL_DEPTH_MAX;
 	bpf_probe_read_kernel(c->words + COPY_HEADER_WORDS, depth * 8, s->words + HEADER_WORDS);
 	bytes = copy_stack(c, depth, s->top_sp - below, stack_bytes(task, s->top_sp - below));
 	size = sizeof(*rec) + depth * 8 + bytes;

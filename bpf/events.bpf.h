@@ -75,7 +75,10 @@ static __always_inline bool write_event(void *ctx, struct bpf_perf_event_data *d
 	if (!s || !count || !ring || is_filling(ring))
 		return false;
 	rec_init(head, REC_EVENT, sizeof(*rec), bpf_ktime_get_ns());
-	gather_stack(ctx, data, task, process, s, head->pid);
+	if (data)
+		gather_interrupted(data, s, process, head->pid);
+	else
+		gather_stack(ctx, NULL, task, process, s, head->pid);
 	/* What is left is the clock's. */
 	if (!place_stack(s, &rec->sample, ring, config.copy_bytes / 4) ||
 	    bpf_ringbuf_output(ring, rec, sizeof(*rec), ring_flags(ring)))

@@ -214,4 +214,16 @@ static __always_inline void gather_stack(void *ctx, struct bpf_perf_event_data *
 		s->sample_flags |= SAMPLE_NO_STACK;
 }
 
+/*
+ * The same where the task was interrupted. A function of its own: whatever lies before and behind
+ * it in a program, the verifier goes through it once.
+ */
+__noinline int gather_interrupted(struct bpf_perf_event_data *ctx, struct stack_scratch *s,
+				  const struct tracked_process *process, __u32 pid)
+{
+	if (s)
+		gather_stack(ctx, ctx, bpf_get_current_task_btf(), process, s, pid);
+	return 0;
+}
+
 #endif

@@ -26,7 +26,7 @@ static __always_inline bool shorten(struct stack_scratch *s)
 	if (kernel_depth > SHORT_STACK)
 		s->kernel_depth = kernel_depth = SHORT_STACK;
 	s->user_depth = user_depth = SHORT_STACK - kernel_depth;
-	s->sum = user_depth ? s->sums[(user_depth - 1) & (SHORT_STACK - 1)] : 0;
+	s->sum = sum_of(s, user_depth);
 	s->stack_flags &= STACK_USER_PC;
 	s->stack_flags |= STACK_TRUNCATED;
 	return true;
@@ -45,7 +45,10 @@ __noinline int send_new_stack(struct stack_scratch *s, __u64 hash)
 	cuts = (s->user_depth + STACK_CUT - 1) / STACK_CUT;
 	cut_stack_up(s, cuts);
 	size = pack_stack(s);
-	if (!size || size > sizeof(s->words))
+	if (!size)
+		return 0;
+	barrier_var(size); /* as in sum_of() */
+	if (size > sizeof(s->words))
 		return 0;
 	rec->stack_id = id = new_stack_id();
 	rec->outer_id = (__u32)s->outer;

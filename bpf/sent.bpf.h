@@ -96,16 +96,13 @@ static __always_inline __u32 frames_inside(const struct stack_scratch *s, __u32 
 static long cut_stack(__u32 i, void *ctx)
 {
 	struct stack_scratch *s = ((struct loop *)ctx)->s;
-	__u32 inside = frames_inside(s, i), last = inside - 1;
-	__u64 sum = s->sum, found;
+	__u32 inside = frames_inside(s, i);
+	__u64 sum, found;
 
 	s->power *= SUM_BASE_CUT;
 	if (i >= CUTS_MAX)
 		return 1;
-	/* The compiler would rather look at `inside`, and the verifier loses the thread. */
-	barrier_var(last);
-	if (last < USER_DEPTH_MAX)
-		sum -= s->sums[last] * s->power;
+	sum = s->sum - sum_of(s, inside) * s->power;
 	sum = mix_bits(sum + s->user_depth - inside) & ~1ull;
 	s->cuts[i] = sum;
 	if (s->is_new)

@@ -87,6 +87,16 @@ static __always_inline __u64 sum_frame(__u64 sum, __u64 addr, __u8 kind)
 	return sum * SUM_BASE + mix_bits(addr ^ (__u64)kind << 56);
 }
 
+/* The hash of the innermost `depth` user frames. */
+static __always_inline __u64 sum_of(const struct stack_scratch *s, __u32 depth)
+{
+	__u32 last = depth - 1;
+
+	/* Compared as it is used, or the verifier does not see what it means. */
+	barrier_var(last);
+	return last < USER_DEPTH_MAX ? s->sums[last] : 0;
+}
+
 /* What bpf_loop hands on must lie on the BPF stack. */
 struct loop {
 	struct stack_scratch *s;
@@ -97,7 +107,7 @@ static long pack_frame(__u32 i, void *ctx)
 {
 	struct stack_scratch *s = ((struct loop *)ctx)->s;
 	__u32 *lows = (__u32 *)(s->words + HEADER_WORDS);
-	__u32 high, at = s->run_count;
+	__u32 high, at = s->run_count, last = at - 1;
 	__u8 kind;
 	__u64 addr;
 
@@ -107,8 +117,9 @@ static long pack_frame(__u32 i, void *ctx)
 	lows[i] = (__u32)addr;
 	high = addr >> 32;
 	kind = s->kinds[i];
-	if (at && s->runs[at - 1].high == high && s->runs[at - 1].kind == kind) {
-		s->runs[at - 1].count++;
+	barrier_var(last); /* as in sum_of() */
+	if (last < DEPTH_MAX && s->runs[last].high == high && s->runs[last].kind == kind) {
+		s->runs[last].count++;
 		return 0;
 	}
 	s->runs[at].high = high;

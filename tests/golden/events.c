@@ -139,8 +139,8 @@ static void parse_stack(struct events *e, struct event_line *l)
 	memset(kinds, FRAME_KERNEL, kernel);
 	event_line_words(l, "kinds", frame_kinds, kinds, depth);
 
-	_cleanup_free_ struct rec_stack *made =
-		stack_record_new(addrs, kinds, (uint16_t)kernel, (uint16_t)(depth - kernel));
+	_cleanup_free_ struct rec_stack *made = stack_record_new(addrs, kinds, (uint16_t)kernel,
+								 (uint16_t)(depth - kernel));
 	size_t size = record_size(&made->rec), body = offsetof(struct rec_stack, run_count);
 	struct rec_stack *rec = add_record(e, l, REC_STACK, size);
 

@@ -55,7 +55,7 @@ program() { # NAME PATH ARGUMENT...
 	ends_at_entry "$name" "$2"
 }
 program python /usr/bin/python3 -c 'import re
-for i in range(300): re.sub("[aeiou]+", lambda m: m[0].upper(), "the quick brown fox " * 500)'
+for i in range(800): re.sub("[aeiou]+", lambda m: m[0].upper(), "the quick brown fox " * 500)'
 program gzip /usr/bin/gzip -9 -k -f data
 program xz /usr/bin/xz -T1 -3 -k -f data
 # shellcheck disable=SC2016 # for perl

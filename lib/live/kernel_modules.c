@@ -8,12 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/config.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/kernel_notes.h"
 #include "lib/stream/record.h"
+#include "lib/stream/stack_record.h"
 
 /* The kernel's own limit is 56. */
 #define NAME_SIZE 64
@@ -208,17 +210,28 @@ void kernel_modules_saw(struct kernel_modules *k, uint64_t addr, uint64_t time)
 	send_sections(k, &rows[low - 1], time);
 }
 
+static void saw_stack(struct kernel_modules *k, const struct rec_stack *stack, uint64_t time)
+{
+	struct stack_body body = stack_record_body(stack);
+	uint64_t addrs[KERNEL_DEPTH_MAX];
+	uint8_t kinds[KERNEL_DEPTH_MAX];
+
+	/* The kernel's frames are the innermost ones, and always in the record itself. */
+	body.depth = stack->kernel_depth < KERNEL_DEPTH_MAX ? stack->kernel_depth
+							    : KERNEL_DEPTH_MAX;
+	for (uint32_t i = stack_body_unpack(&body, 0, addrs, kinds); i-- > 0;)
+		kernel_modules_saw(k, addrs[i], time);
+}
+
 void kernel_modules_saw_record(struct kernel_modules *k, const struct rec *rec, uint64_t time)
 {
-	const struct rec_stack *stack = (const struct rec_stack *)rec;
 	const struct rec_copy *copy = (const struct rec_copy *)rec;
 
 	if (rec->kind == REC_SAMPLE || rec->kind == REC_EVENT) {
 		if (rec->flags & SAMPLE_LEAF_KERNEL)
 			kernel_modules_saw(k, ((const struct rec_sample *)rec)->leaf, time);
 	} else if (rec->kind == REC_STACK) {
-		for (uint16_t i = 0; i < stack->kernel_depth; i++)
-			kernel_modules_saw(k, stack->addrs[i], time);
+		saw_stack(k, (const struct rec_stack *)rec, time);
 	} else if (rec->kind == REC_COPY) {
 		for (uint16_t i = 0; i < copy->kernel_depth; i++)
 			kernel_modules_saw(k, copy->body[i], time);

@@ -12,6 +12,7 @@
 #include "lib/base/vec.h"
 #include "lib/live/kernel_modules.h"
 #include "lib/stream/record.h"
+#include "lib/stream/stack_record.h"
 #include "tests/unit/scratch.h"
 
 /* Newest first, as the kernel has it; c has no address that we may know. */
@@ -158,10 +159,9 @@ static void all_addresses_of_the_kernel_count(void **state)
 {
 	struct collected *c = *state;
 	struct rec_sample sample = {.leaf = BASE + 0x1010};
-	union {
-		struct rec_stack stack;
-		uint64_t words[8];
-	} stack = {.stack = {.kernel_depth = 2, .user_depth = 1}};
+	uint64_t addrs[3] = {0, 0, BASE + 0x1010};
+	const uint8_t kinds[3] = {FRAME_KERNEL, FRAME_KERNEL, FRAME_NATIVE};
+	struct rec_stack *stack = stack_record_new(addrs, kinds, 2, 1);
 	union {
 		struct rec_copy copy;
 		uint64_t words[48];
@@ -171,11 +171,12 @@ static void all_addresses_of_the_kernel_count(void **state)
 	saw(c, &sample.rec, false);
 	sample.rec.flags = SAMPLE_LEAF_KERNEL;
 	saw(c, &sample.rec, true);
-	record_init(&stack.stack.rec, REC_STACK, rec_stack_size(3), 1, 2, 3);
-	stack.stack.addrs[2] = BASE + 0x1010;
-	saw(c, &stack.stack.rec, false);
-	stack.stack.addrs[1] = BASE + 0x1010;
-	saw(c, &stack.stack.rec, true);
+	saw(c, &stack->rec, false);
+	free(stack);
+	addrs[1] = BASE + 0x1010;
+	stack = stack_record_new(addrs, kinds, 2, 1);
+	saw(c, &stack->rec, true);
+	free(stack);
 	record_init(&copy.copy.rec, REC_COPY, sizeof(struct rec_copy) + 16, 1, 2, 3);
 	copy.copy.body[1] = BASE + 0x1010;
 	saw(c, &copy.copy.rec, false);

@@ -90,7 +90,8 @@ static __always_inline bool write_event(void *ctx, struct bpf_perf_event_data *d
 static __always_inline void send_event(void *ctx, struct bpf_perf_event_data *data)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct tracked_process *process = find_tracked(task);
+	struct tracked_process *process = find_current(task);
+	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
 	struct rec_event rec = {};
 	struct rec *head = &rec.sample.rec;
 	struct event_state *e;
@@ -98,8 +99,8 @@ static __always_inline void send_event(void *ctx, struct bpf_perf_event_data *da
 
 	if (!task->pid || !process)
 		return;
-	task_pids(task, &head->pid, &head->tid);
-	if (match_flags(task, head, task->comm))
+	task_pids(task, ids, &head->pid, &head->tid);
+	if (match_flags(task, ids, head, task->comm))
 		return;
 	event = rec.event = bpf_get_attach_cookie(ctx);
 	e = bpf_map_lookup_elem(&event_states, &event);

@@ -56,30 +56,51 @@ extern struct awaited awaited SEC(".maps");
 extern struct own_tids own_tids SEC(".maps");
 
 /*
- * The filter's entry of the task's process; NULL where it is not tracked. Once a program: verifiers
- * look through all type names of the kernel for each pointer that is followed like this.
+ * Programs differ in how they may read a task. What bpf_get_current_task_btf() and iterators give
+ * is followed as it is; what tracepoints pass is an address, and its fields are copied. A pointer
+ * within a task is followed by copies everywhere: verifiers look through all type names of the
+ * kernel for each one that is not.
  */
-static __always_inline struct tracked_process *find_tracked(struct task_struct *task)
+
+/* What it is called in the initial pid namespace. */
+struct task_ids {
+	__u32 tgid, pid;
+};
+
+static __always_inline struct task_ids copy_ids(struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	return (struct task_ids){
+		.tgid = BPF_CORE_READ(task, tgid),
+		.pid = BPF_CORE_READ(task, pid),
+	};
+}
+
+/* The filter's entry of the task's process; NULL where it is not tracked. */
+static __always_inline struct tracked_process *find_tracked(struct task_struct *task, __u32 tgid)
+{
 	struct tracked_process *process = bpf_map_lookup_elem(&tracked, &tgid);
-	__u64 start;
 
 	if (!process)
 		return NULL;
-	start = task->group_leader->start_time;
-	return process->start == start ? process : NULL;
+	return process->start == BPF_CORE_READ(task, group_leader, start_time) ? process : NULL;
 }
 
-static __always_inline bool is_recorded(struct task_struct *task)
+/* The same for the current task, which is asked for at every tick: without copies for most. */
+static __always_inline struct tracked_process *find_current(struct task_struct *task)
 {
-	return find_tracked(task);
+	__u32 tgid = task->tgid;
+	struct tracked_process *process;
+
+	if ((__u32)task->pid != tgid)
+		return find_tracked(task, tgid);
+	process = bpf_map_lookup_elem(&tracked, &tgid);
+	return process && process->start == task->start_time ? process : NULL;
 }
 
 /* With record_all: is it one that is not recorded all the same? */
-static __always_inline bool is_recorder(struct task_struct *task)
+static __always_inline bool is_recorder(__u32 tgid)
 {
-	return !config.include_self && (__u32)task->tgid == own_tgid;
+	return !config.include_self && tgid == own_tgid;
 }
 
 /*
@@ -124,38 +145,35 @@ static __always_inline __u32 remembered_tid(__u32 initial)
 }
 
 /* pid (of the process) and tid as the recorder's namespace has them. */
-static __always_inline void task_pids(struct task_struct *task, __u32 *pid, __u32 *tid)
+static __always_inline void task_pids(struct task_struct *task, struct task_ids ids, __u32 *pid,
+				      __u32 *tid)
 {
 	if (!config.pid_inode) {
-		*pid = task->tgid;
-		*tid = task->pid;
+		*pid = ids.tgid;
+		*tid = ids.pid;
 		return;
 	}
 	*pid = pid_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]));
 	if (!*pid)
-		*pid = remembered_tid(task->tgid);
+		*pid = remembered_tid(ids.tgid);
 	*tid = pid_number(BPF_CORE_READ(task, thread_pid));
 	if (!*tid)
-		*tid = remembered_tid(task->pid);
+		*tid = remembered_tid(ids.pid);
 	if (!*tid)
 		*tid = *pid;
 }
 
 /* While it has its number. */
-static __always_inline void remember_tid(struct task_struct *task, __u32 tid)
+static __always_inline void remember_tid(struct task_ids ids, __u32 tid)
 {
-	__u32 key = task->pid;
-
 	if (config.pid_inode)
-		bpf_map_update_elem(&own_tids, &key, &tid, BPF_ANY);
+		bpf_map_update_elem(&own_tids, &ids.pid, &tid, BPF_ANY);
 }
 
-static __always_inline void forget_tid(struct task_struct *task)
+static __always_inline void forget_tid(struct task_ids ids)
 {
-	__u32 key = task->pid;
-
 	if (config.pid_inode)
-		bpf_map_delete_elem(&own_tids, &key);
+		bpf_map_delete_elem(&own_tids, &ids.pid);
 }
 
 #endif

@@ -56,7 +56,7 @@ int find_self(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	own_pid_level = task->thread_pid->level;
+	own_pid_level = BPF_CORE_READ(task, thread_pid, level);
 	own_tgid = task->tgid;
 	if (config.cgroup_hierarchy)
 		find_cgroup_subsystem(task);

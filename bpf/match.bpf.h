@@ -116,20 +116,22 @@ static __always_inline bool matches_cgroup(struct task_struct *task)
 }
 
 /* Where the name of the task's process is; `name` is where the task's own is. */
-static __always_inline const char *process_name(struct task_struct *task, const char *name)
+static __always_inline const char *process_name(struct task_struct *task, struct task_ids ids,
+						const char *name)
 {
-	if (task->pid == task->tgid)
+	if (ids.pid == ids.tgid)
 		return name;
 	return (const char *)BPF_CORE_READ(task, group_leader) +
 	       bpf_core_field_offset(struct task_struct, comm);
 }
 
 /* Is the task's process wanted? Its pid is as user space sees it. */
-static __always_inline bool process_matches(struct task_struct *task, __u32 pid, const char *name)
+static __always_inline bool process_matches(struct task_struct *task, struct task_ids ids,
+					    __u32 pid, const char *name)
 {
 	if (config.filter & FILTER_PID && !bpf_map_lookup_elem(&wanted, &pid))
 		return false;
-	if (config.filter & FILTER_COMM && !matches_name(process_name(task, name), false))
+	if (config.filter & FILTER_COMM && !matches_name(process_name(task, ids, name), false))
 		return false;
 	if (config.filter & FILTER_UID && !matches_uid(task))
 		return false;
@@ -145,12 +147,12 @@ static __always_inline bool thread_matches(__u32 tid, const char *name)
 }
 
 /* rec.flags of what is reported about the task, whose name is, or is about to be, this one. */
-static __always_inline __u8 match_flags(struct task_struct *task, const struct rec *rec,
-					const char *name)
+static __always_inline __u8 match_flags(struct task_struct *task, struct task_ids ids,
+					const struct rec *rec, const char *name)
 {
 	__u8 flags = 0;
 
-	if (config.filter && !process_matches(task, rec->pid, name))
+	if (config.filter && !process_matches(task, ids, rec->pid, name))
 		flags |= REC_OUTSIDE;
 	if (config.filter && !thread_matches(rec->tid, name))
 		flags |= REC_UNSAMPLED;

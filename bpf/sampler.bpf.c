@@ -45,12 +45,13 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 					const struct tracked_process *process,
 					struct stack_scratch *s, struct bpf_counters *count)
 {
+	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
 	struct rec_sample sample;
 	void *ring = own_ring();
 
 	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
-	task_pids(task, &sample.rec.pid, &sample.rec.tid);
-	if (match_flags(task, &sample.rec, task->comm)) {
+	task_pids(task, ids, &sample.rec.pid, &sample.rec.tid);
+	if (match_flags(task, ids, &sample.rec, task->comm)) {
 		__sync_fetch_and_add(&count->other_ticks, 1);
 		return;
 	}
@@ -86,7 +87,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		__sync_fetch_and_add(&count->idle_ticks, 1);
 		return 0;
 	}
-	process = find_tracked(task);
+	process = find_current(task);
 	if (!process) {
 		__sync_fetch_and_add(&count->other_ticks, 1);
 		return 0;

@@ -20,11 +20,11 @@ static __always_inline bool parent_is_tracked(struct task_struct *task)
 	       process->start == BPF_CORE_READ(task, real_parent, group_leader, start_time);
 }
 
-static __always_inline bool is_to_be_entered(struct task_struct *task, __u32 pid)
+static __always_inline bool is_to_be_entered(struct task_struct *task, __u32 tgid, __u32 pid)
 {
 	/* The command waits for its exec, and is not recorded before. */
 	if (config.record_all)
-		return !is_recorder(task) && !bpf_map_lookup_elem(&awaited, &pid);
+		return !is_recorder(tgid) && !bpf_map_lookup_elem(&awaited, &pid);
 	return bpf_map_lookup_elem(&wanted, &pid) ||
 	       (!config.skip_children && parent_is_tracked(task));
 }
@@ -33,17 +33,21 @@ SEC("iter/task")
 int enter_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	struct task_ids ids;
 	__u32 pid, tid;
 
-	if (!task || task->pid != task->tgid || find_tracked(task))
+	if (!task)
+		return 0;
+	ids = copy_ids(task);
+	if (ids.pid != ids.tgid || find_tracked(task, ids.tgid))
 		return 0;
 	/* A zombie does nothing any more. */
 	if (!BPF_CORE_READ(task, signal, live.counter))
 		return 0;
-	task_pids(task, &pid, &tid);
-	if (!is_to_be_entered(task, pid))
+	task_pids(task, ids, &pid, &tid);
+	if (!is_to_be_entered(task, ids.tgid, pid))
 		return 0;
-	track(task, task->self_exec_id, bpf_ktime_get_ns());
+	track(task, ids.tgid, task->self_exec_id, bpf_ktime_get_ns());
 	entered_tasks++;
 	return 0;
 }
@@ -55,17 +59,19 @@ int list_tasks(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct tracked_process *process;
 	struct rec_name name = {};
+	struct task_ids ids;
 
 	if (!task)
 		return 0;
-	process = find_tracked(task);
+	ids = copy_ids(task);
+	process = find_tracked(task, ids.tgid);
 	/* Later threads have been recorded when they were made. */
 	if (!process || !process->entered || task->start_time > process->entered)
 		return 0;
 	rec_init(&name.rec, REC_NAME, sizeof(name), process->entered);
-	task_pids(task, &name.rec.pid, &name.rec.tid);
-	name.rec.flags = NAME_SCAN | match_flags(task, &name.rec, task->comm);
-	remember_tid(task, name.rec.tid);
+	task_pids(task, ids, &name.rec.pid, &name.rec.tid);
+	name.rec.flags = NAME_SCAN | match_flags(task, ids, &name.rec, task->comm);
+	remember_tid(ids, name.rec.tid);
 	bpf_probe_read_kernel_str(name.name, sizeof(name.name), task->comm);
 	bpf_seq_write(ctx->meta->seq, &name, sizeof(name));
 	return 0;

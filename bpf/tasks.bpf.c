@@ -12,7 +12,8 @@
 
 /* A record of that kind about this task in this CPU's ring; NULL where there is no room (counted).
  */
-static __always_inline void *reserve_event(struct task_struct *task, __u8 kind, const __u32 size)
+static __always_inline void *reserve_event(struct task_struct *task, struct task_ids ids, __u8 kind,
+					   const __u32 size)
 {
 	struct bpf_counters *count = own_counters();
 	void *ring = own_ring();
@@ -26,139 +27,147 @@ static __always_inline void *reserve_event(struct task_struct *task, __u8 kind, 
 		return NULL;
 	}
 	rec_init(rec, kind, size, bpf_ktime_get_ns());
-	task_pids(task, &rec->pid, &rec->tid);
+	task_pids(task, ids, &rec->pid, &rec->tid);
 	__sync_fetch_and_add(&count->written_bytes, size);
 	return rec;
 }
 
 /* The child has its parent's mappings: it is unwound from its first instruction on. */
-static __always_inline void copy_space(struct task_struct *parent,
+static __always_inline void copy_space(struct task_struct *parent, struct task_ids parent_ids,
 				       const struct tracked_process *process,
-				       struct task_struct *child)
+				       struct task_struct *child, struct task_ids child_ids)
 {
 	struct unwind_space *space, copy;
 	__u32 pid, tid;
 
-	task_pids(parent, &pid, &tid);
+	task_pids(parent, parent_ids, &pid, &tid);
 	space = bpf_map_lookup_elem(&unwind_spaces, &pid);
-	if (!space || space->execs != parent->self_exec_id - process->first_exec)
+	if (!space || space->execs != BPF_CORE_READ(parent, self_exec_id) - process->first_exec)
 		return;
 	copy = *space;
 	copy.execs = 0;
-	task_pids(child, &pid, &tid);
+	task_pids(child, child_ids, &pid, &tid);
 	bpf_map_update_elem(&unwind_spaces, &pid, &copy, BPF_ANY);
 }
 
 /* Where everything is recorded, also what a process makes that the scan has not come to yet. */
-static __always_inline bool is_new_process(struct task_struct *parent, struct task_struct *child)
+static __always_inline bool is_new_process(__u32 parent_tgid, struct task_struct *child,
+					   struct task_ids child_ids)
 {
 	__u32 pid, tid;
 
-	if (child->tgid == parent->tgid || is_recorder(parent))
+	if (child_ids.tgid == parent_tgid || is_recorder(parent_tgid))
 		return false;
-	task_pids(child, &pid, &tid);
+	task_pids(child, child_ids, &pid, &tid);
 	return pid;
 }
 
-SEC("tp_btf/sched_process_fork")
+SEC("raw_tp/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	struct tracked_process *process = find_tracked(parent);
+	struct task_ids parent_ids = copy_ids(parent), ids = copy_ids(child);
+	struct tracked_process *process = find_tracked(parent, parent_ids.tgid);
+	bool is_process = ids.tgid != parent_ids.tgid;
 	struct rec_fork *rec;
 
-	if (!process && !(config.record_all && is_new_process(parent, child)))
+	if (!process && !(config.record_all && is_new_process(parent_ids.tgid, child, ids)))
 		return 0;
-	if (child->tgid != parent->tgid) {
+	if (is_process) {
 		if (config.skip_children)
 			return 0;
 		if (process)
-			copy_space(parent, process, child);
-		track(child, child->self_exec_id, 0);
+			copy_space(parent, parent_ids, process, child, ids);
+		track(child, ids.tgid, BPF_CORE_READ(child, self_exec_id), 0);
 	}
-	rec = reserve_event(child, REC_FORK, sizeof(*rec));
+	rec = reserve_event(child, ids, REC_FORK, sizeof(*rec));
 	if (!rec)
 		return 0;
-	task_pids(parent, &rec->parent_pid, &rec->parent_tid);
-	remember_tid(child, rec->rec.tid);
+	task_pids(parent, parent_ids, &rec->parent_pid, &rec->parent_tid);
+	remember_tid(ids, rec->rec.tid);
 	bpf_probe_read_kernel(rec->name, sizeof(rec->name), child->comm);
 	rec->inner_pid = 0;
-	if (child->tgid != parent->tgid)
+	if (is_process)
 		rec->inner_pid = inner_pid_number(BPF_CORE_READ(child, thread_pid));
 	rec->reserved = 0;
-	rec->rec.flags = match_flags(child, &rec->rec, child->comm);
+	rec->rec.flags = match_flags(child, ids, &rec->rec, child->comm);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
-static __always_inline void send_name(struct task_struct *task, const char *name, __u8 flags)
+static __always_inline void send_name(struct task_struct *task, struct task_ids ids,
+				      const char *name, __u8 flags)
 {
-	struct rec_name *rec = reserve_event(task, REC_NAME, sizeof(*rec));
+	struct rec_name *rec = reserve_event(task, ids, REC_NAME, sizeof(*rec));
 
 	if (!rec)
 		return;
-	rec->rec.flags = flags | match_flags(task, &rec->rec, name);
+	rec->rec.flags = flags | match_flags(task, ids, &rec->rec, name);
 	__builtin_memset(rec->name, 0, sizeof(rec->name));
 	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), name);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 
-SEC("tp_btf/sched_process_exec")
+SEC("raw_tp/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
+	struct task_ids ids = copy_ids(task);
 	__u32 pid, tid;
 
-	task_pids(task, &pid, &tid);
-	if (!is_recorded(task)) {
+	task_pids(task, ids, &pid, &tid);
+	if (!find_tracked(task, ids.tgid)) {
 		if (!bpf_map_lookup_elem(&awaited, &pid))
 			return 0;
 		bpf_map_delete_elem(&awaited, &pid);
-		track(task, task->self_exec_id - 1, 0);
-		remember_tid(task, tid);
+		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0);
+		remember_tid(ids, tid);
 	}
-	send_name(task, task->comm, NAME_EXEC);
+	send_name(task, ids, task->comm, NAME_EXEC);
 	return 0;
 }
 
-SEC("tp_btf/task_rename")
+SEC("raw_tp/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 {
-	if (is_recorded(task))
-		send_name(task, name, 0);
+	struct task_ids ids = copy_ids(task);
+
+	if (find_tracked(task, ids.tgid))
+		send_name(task, ids, name, 0);
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
+SEC("raw_tp/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
+	struct task_ids ids = copy_ids(task);
 	struct rec_exit *rec;
 
-	if (!is_recorded(task))
+	if (!find_tracked(task, ids.tgid))
 		return 0;
-	rec = reserve_event(task, REC_EXIT, sizeof(*rec));
+	rec = reserve_event(task, ids, REC_EXIT, sizeof(*rec));
 	if (!rec)
 		return 0;
 	/* The count of live threads goes down before this tracepoint: 0 is the last one. */
 	rec->rec.flags = BPF_CORE_READ(task, signal, live.counter) == 0 ? EXIT_PROCESS : 0;
-	rec->rec.flags |= match_flags(task, &rec->rec, task->comm);
-	rec->status = task->exit_code;
+	rec->rec.flags |= match_flags(task, ids, &rec->rec, task->comm);
+	rec->status = BPF_CORE_READ(task, exit_code);
 	rec->reserved = 0;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
-SEC("tp_btf/sched_process_free")
+SEC("raw_tp/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	struct task_ids ids = copy_ids(task);
 	struct tracked_process *process;
 
-	forget_tid(task);
+	forget_tid(ids);
 	/* Only leaders have the process's pid, and the pid may belong to the next process already.
 	 */
-	if (task->pid != task->tgid)
+	if (ids.pid != ids.tgid)
 		return 0;
-	process = bpf_map_lookup_elem(&tracked, &tgid);
-	if (process && process->start == task->start_time)
-		bpf_map_delete_elem(&tracked, &tgid);
+	process = bpf_map_lookup_elem(&tracked, &ids.tgid);
+	if (process && process->start == BPF_CORE_READ(task, start_time))
+		bpf_map_delete_elem(&tracked, &ids.tgid);
 	return 0;
 }

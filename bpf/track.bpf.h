@@ -7,10 +7,10 @@
 #include "bpf/ring.bpf.h"
 
 /* `entered`: see struct tracked_process. */
-static __always_inline void track(struct task_struct *task, __u64 first_exec, __u64 entered)
+static __always_inline void track(struct task_struct *task, __u32 tgid, __u64 first_exec,
+				  __u64 entered)
 {
 	struct bpf_counters *count = own_counters();
-	__u32 tgid = task->tgid;
 	struct tracked_process process = {
 		.start = BPF_CORE_READ(task, group_leader, start_time),
 		.first_exec = first_exec,

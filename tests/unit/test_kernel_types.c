@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/kernel_types.h"
+
+#include <errno.h>
+#include <linux/btf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A BTF in the making, and what is picked from it. */
+static struct strbuf types, strings, whole, picked;
+static uint32_t type_count;
+
+static int setup(void **state)
+{
+	(void)state;
+	type_count = 0;
+	strbuf_addch(&strings, '\0');
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	strbuf_release(&types);
+	strbuf_release(&strings);
+	strbuf_release(&whole);
+	strbuf_release(&picked);
+	return 0;
+}
+
+static void add_u32(uint32_t value)
+{
+	strbuf_add(&types, &value, sizeof(value));
+}
+
+static uint32_t text(const char *name)
+{
+	uint32_t offset = (uint32_t)strings.size;
+
+	if (!*name)
+		return 0;
+	strbuf_add(&strings, name, strlen(name) + 1);
+	return offset;
+}
+
+/* Its number. `last` is the size, or the type that it refers to. */
+static uint32_t add_type(const char *name, uint32_t kind, uint32_t count, uint32_t last)
+{
+	add_u32(text(name));
+	add_u32(kind << 24 | count);
+	add_u32(last);
+	return ++type_count;
+}
+
+static uint32_t add_int(const char *name, uint32_t size)
+{
+	uint32_t number = add_type(name, BTF_KIND_INT, 0, size);
+
+	add_u32(size * 8);
+	return number;
+}
+
+static uint32_t add_array(uint32_t type, uint32_t index_type, uint32_t count)
+{
+	uint32_t number = add_type("", BTF_KIND_ARRAY, 0, 0);
+
+	add_u32(type);
+	add_u32(index_type);
+	add_u32(count);
+	return number;
+}
+
+/* Of a struct, which was said to have that many of them. */
+static void add_member(const char *name, uint32_t type, uint32_t bit_offset)
+{
+	add_u32(text(name));
+	add_u32(type);
+	add_u32(bit_offset);
+}
+
+static uint32_t add_struct(const char *name, uint32_t count, uint32_t size)
+{
+	return add_type(name, BTF_KIND_STRUCT, count, size);
+}
+
+static struct btf_header *make_whole(void)
+{
+	struct btf_header header = {
+		.magic = BTF_MAGIC,
+		.version = BTF_VERSION,
+		.hdr_len = sizeof(header),
+		.type_len = (uint32_t)types.size,
+		.str_off = (uint32_t)types.size,
+		.str_len = (uint32_t)strings.size,
+	};
+
+	strbuf_reset(&whole);
+	strbuf_add(&whole, &header, sizeof(header));
+	strbuf_add(&whole, types.text, types.size);
+	strbuf_add(&whole, strings.text, strings.size);
+	return (struct btf_header *)whole.text;
+}
+
+/* By up to two names. */
+static int pick(const char *name, const char *other)
+{
+	struct type_names names = {0};
+	/* Bytes of their own, so that nothing behind them is read unnoticed. */
+	void *copy = malloc(whole.size);
+	int ret;
+
+	memcpy(copy, whole.text, whole.size);
+	type_names_add(&names, name);
+	if (other)
+		type_names_add(&names, other);
+	strbuf_reset(&picked);
+	ret = kernel_types_pick(&picked, copy, whole.size, &names, NULL);
+	type_names_release(&names);
+	free(copy);
+	return ret;
+}
+
+static const char *picked_text(uint32_t offset)
+{
+	const struct btf_header *header = (const void *)picked.text;
+
+	assert_true(offset < header->str_len);
+	return picked.text + header->hdr_len + header->str_off + offset;
+}
+
+/* What stands behind a type, as text; returns its size. */
+static size_t describe_rest(char *to, size_t room, uint32_t info, const uint32_t *rest)
+{
+	uint32_t count = BTF_INFO_VLEN(info);
+	int used = 0;
+
+	switch (BTF_INFO_KIND(info)) {
+	case BTF_KIND_INT:
+		return sizeof(uint32_t);
+	case BTF_KIND_ARRAY:
+		snprintf(to, room, " [%u]%u", rest[2], rest[0]);
+		return sizeof(struct btf_array);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+		for (uint32_t i = 0; i < count; i++, rest += 3)
+			used += snprintf(to + used, room - (size_t)used, " %s:%u@%x",
+					 picked_text(rest[0]), rest[1], rest[2]);
+		return count * sizeof(struct btf_member);
+	case BTF_KIND_ENUM:
+		for (uint32_t i = 0; i < count; i++, rest += 2)
+			used += snprintf(to + used, room - (size_t)used, " %s=%u",
+					 picked_text(rest[0]), rest[1]);
+		return count * sizeof(struct btf_enum);
+	case BTF_KIND_ENUM64:
+		for (uint32_t i = 0; i < count; i++, rest += 3)
+			used += snprintf(to + used, room - (size_t)used, " %s=%x%08x",
+					 picked_text(rest[0]), rest[2], rest[1]);
+		return count * sizeof(struct btf_enum64);
+	default:
+		return 0;
+	}
+}
+
+/* All that was picked, a line each: number, kind, name, size or type, what stands behind. */
+static const char *picked_types(void)
+{
+	static char lines[4096];
+	const struct btf_header *header = (const void *)picked.text;
+	size_t used = 0, at = header->hdr_len;
+	uint32_t number = 1;
+
+	lines[0] = 0;
+	while (at < header->hdr_len + header->type_len) {
+		const uint32_t *type = (const void *)(picked.text + at);
+		char rest[1024] = "";
+
+		at += 12 + describe_rest(rest, sizeof(rest), type[1], type + 3);
+		used += (size_t)snprintf(lines + used, sizeof(lines) - used, "%u %u%s %s %u%s\n",
+					 number++, BTF_INFO_KIND(type[1]),
+					 BTF_INFO_KFLAG(type[1]) ? "+" : "", picked_text(type[0]),
+					 type[2], rest);
+	}
+	return lines;
+}
+
+static void test_structs(void **state)
+{
+	uint32_t number, inner, pointer;
+
+	(void)state;
+	number = add_int("int", 4);
+	add_int("long", 8);
+	inner = add_struct("inner", 1, 4);
+	add_member("x", number, 0);
+	pointer = add_type("", BTF_KIND_PTR, 0, inner);
+	add_struct("unrelated", 1, 4);
+	add_member("y", inner, 0);
+	add_struct("wanted", 3, 16);
+	add_member("in", inner, 0);
+	add_member("p", pointer, 64);
+	add_member("x", number, 32);
+	make_whole();
+	assert_int_equal(pick("wanted", NULL), 0);
+	/* In what is picked pointers lead nowhere, and nothing is there that is not needed. */
+	assert_string_equal(picked_types(), "1 4 wanted 16 in:2@0 p:3@40 x:4@20\n"
+					    "2 4 inner 4 x:4@0\n"
+					    "3 2  0\n"
+					    "4 1 int 4\n");
+}
+
+/* Types that are made of others in every way, and of nothing but values. */
+static void test_other_kinds(void **state)
+{
+	uint32_t number, array, nameless, large, named, qualified;
+
+	(void)state;
+	number = add_int("int", 4);
+	array = add_array(number, number, 7);
+	nameless = add_type("", BTF_KIND_UNION, 1, 28);
+	add_member("list", array, 0);
+	large = add_type("big", BTF_KIND_ENUM64, 1, 8);
+	add_u32(text("HUGE"));
+	add_u32(1);
+	add_u32(0x80000000);
+	named = add_type("small", BTF_KIND_ENUM, 2, 4);
+	add_u32(text("ONE"));
+	add_u32(1);
+	add_u32(text("TWO"));
+	add_u32(2);
+	qualified = add_type("", BTF_KIND_CONST, 0, named);
+	qualified = add_type("", BTF_KIND_VOLATILE, 0, qualified);
+	qualified = add_type("", BTF_KIND_RESTRICT, 0, qualified);
+	qualified = add_type("tag", BTF_KIND_TYPE_TAG, 0, qualified);
+	qualified = add_type("small_t", BTF_KIND_TYPEDEF, 0, qualified);
+	/* kind_flag: the members are bit fields. */
+	add_struct("wanted", 1u << 31 | 4, 48);
+	add_member("", nameless, 0);
+	add_member("e", large, 224);
+	add_member("t", qualified, 288);
+	add_member("bits", number, 3u << 24 | 320);
+	make_whole();
+	assert_int_equal(pick("wanted", NULL), 0);
+	assert_string_equal(picked_types(), "1 4+ wanted 48 :2@0 e:3@e0 t:4@120 bits:5@3000140\n"
+					    "2 5  28 list:6@0\n"
+					    "3 19 big 8 HUGE=8000000000000001\n"
+					    "4 8 small_t 7\n"
+					    "5 1 int 4\n"
+					    "6 3  0 [7]5\n"
+					    "7 18 tag 8\n"
+					    "8 11  9\n"
+					    "9 9  10\n"
+					    "10 10  11\n"
+					    "11 6 small 4 ONE=1 TWO=2\n");
+}
+
+static void test_kinds_that_are_passed_over(void **state)
+{
+	uint32_t number, proto;
+
+	(void)state;
+	number = add_int("int", 4);
+	proto = add_type("", BTF_KIND_FUNC_PROTO, 1, number);
+	add_u32(text("argument"));
+	add_u32(number);
+	add_type("wanted", BTF_KIND_FUNC, 1, proto);
+	add_type("wanted", BTF_KIND_VAR, 0, number);
+	add_u32(1);
+	add_type("wanted", BTF_KIND_DATASEC, 1, 4);
+	add_u32(4);
+	add_u32(0);
+	add_u32(4);
+	add_type("wanted", BTF_KIND_DECL_TAG, 0, number);
+	add_u32(0);
+	add_type("wanted", BTF_KIND_FLOAT, 0, 8);
+	add_type("wanted", BTF_KIND_FWD, 0, 0);
+	make_whole();
+	assert_int_equal(pick("wanted", NULL), 0);
+	assert_string_equal(picked_types(), "1 16 wanted 8\n2 7 wanted 0\n");
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	add_struct("task___old", 0, 1);
+	add_struct("task___very_new", 0, 2);
+	add_struct("task", 0, 3);
+	add_struct("task__", 0, 4);
+	add_struct("task____x", 0, 5); /* four: no flavor */
+	add_struct("tasks", 0, 6);
+	add_struct("___task", 0, 7);
+	add_struct("a", 0, 8);
+	add_struct("", 0, 9);
+	make_whole();
+	assert_int_equal(pick("task___mine", NULL), 0);
+	assert_string_equal(picked_types(),
+			    "1 4 task___old 1\n2 4 task___very_new 2\n3 4 task 3\n");
+	assert_int_equal(pick("___task", "a"), 0);
+	assert_string_equal(picked_types(), "1 4 ___task 7\n2 4 a 8\n");
+	/* No name at all is none of a type. */
+	assert_int_equal(pick("", "missing"), 0);
+	assert_string_equal(picked_types(), "");
+}
+
+static void test_names_are_a_set(void **state)
+{
+	struct type_names names = {0};
+
+	(void)state;
+	type_names_add(&names, "a");
+	type_names_add(&names, "a");
+	type_names_add(&names, "a___b");
+	type_names_add(&names, "");
+	assert_int_equal(names.rows.count, 1);
+	type_names_release(&names);
+}
+
+/* None of these can be, but each has to come to an end. */
+static void test_circles(void **state)
+{
+	uint32_t self;
+
+	(void)state;
+	self = add_struct("self", 1, 4);
+	add_member("itself", self, 0);
+	add_type("round", BTF_KIND_TYPEDEF, 0, self + 2);
+	add_type("", BTF_KIND_CONST, 0, self + 1);
+	make_whole();
+	assert_int_equal(pick("self", "round"), 0);
+	assert_string_equal(picked_types(), "1 4 self 4 itself:1@0\n2 8 round 3\n3 10  2\n");
+}
+
+/* Strings are copied once, however often they are used. */
+static void test_strings(void **state)
+{
+	const struct btf_header *header;
+	uint32_t number, name;
+
+	(void)state;
+	number = add_int("int", 4);
+	name = text("a");
+	add_struct("wanted", 2, 8);
+	for (int i = 0; i < 2; i++) {
+		add_u32(name);
+		add_u32(number);
+		add_u32(0);
+	}
+	make_whole();
+	assert_int_equal(pick("wanted", NULL), 0);
+	header = (const void *)picked.text;
+	assert_int_equal(header->str_len, sizeof("\0wanted\0a\0int"));
+	/* Those that begin within one another would become more than there is. */
+	teardown(NULL);
+	setup(NULL);
+	number = add_int("int", 4);
+	name = text("abcdefghijklmnopqrstuvwxyz");
+	add_struct("wanted", 20, 8);
+	for (uint32_t i = 0; i < 20; i++) {
+		add_u32(name + i);
+		add_u32(number);
+		add_u32(0);
+	}
+	make_whole();
+	assert_int_equal(pick("wanted", NULL), -ENOEXEC);
+	assert_int_equal(picked.size, 0);
+}
+
+static void add_something(void)
+{
+	uint32_t number = add_int("int", 4);
+
+	add_struct("wanted", 1, 4);
+	add_member("x", number, 0);
+}
+
+/* A header that is as it should be but for this. */
+#define refuses_header(change) \
+	do { \
+		struct btf_header *header = make_whole(); \
+		change; \
+		assert_int_equal(pick("wanted", NULL), -ENOEXEC); \
+	} while (0)
+
+static void test_headers(void **state)
+{
+	(void)state;
+	add_something();
+	make_whole();
+	assert_int_equal(pick("wanted", NULL), 0);
+	refuses_header(header->magic = 0x9feb);
+	refuses_header(header->version = 2);
+	refuses_header(header->flags = 1);
+	refuses_header(header->hdr_len = sizeof(*header) - 4);
+	refuses_header(header->type_off = UINT32_MAX);
+	refuses_header(header->type_len = header->type_len + header->str_len + 1);
+	refuses_header(header->str_len++);
+	refuses_header(header->str_len--); /* the last string does not end */
+	refuses_header(header->str_len = 0);
+	refuses_header(header->str_off++; header->str_len--); /* the first one is not empty */
+	refuses_header(whole.size = sizeof(*header) - 1);
+}
+
+/* A later format may have more in front of the types. */
+static void test_longer_header(void **state)
+{
+	struct btf_header header;
+
+	(void)state;
+	add_something();
+	header = *make_whole();
+	header.hdr_len += 8;
+	strbuf_reset(&whole);
+	strbuf_add(&whole, &header, sizeof(header));
+	strbuf_add(&whole, "\0\0\0\0\0\0\0", 8);
+	strbuf_add(&whole, types.text, types.size);
+	strbuf_add(&whole, strings.text, strings.size);
+	assert_int_equal(pick("wanted", NULL), 0);
+	assert_string_equal(picked_types(), "1 4 wanted 4 x:2@0\n2 1 int 4\n");
+}
+
+/* One that is as it should be but for this. */
+static void refuses(uint32_t name, uint32_t info, uint32_t last)
+{
+	teardown(NULL);
+	setup(NULL);
+	add_something();
+	add_u32(name == UINT32_MAX ? text("wanted") : name);
+	add_u32(info);
+	add_u32(last);
+	make_whole();
+	assert_int_equal(pick("wanted", NULL), -ENOEXEC);
+	assert_int_equal(picked.size, 0);
+}
+
+static void test_damaged_types(void **state)
+{
+	(void)state;
+	refuses(0, 20u << 24, 0); /* a kind that nobody knows */
+	refuses(0, 0, 0);
+	refuses(0, BTF_KIND_PTR << 24 | 1u << 16, 0); /* bits without a meaning */
+	refuses(0, BTF_KIND_PTR << 24 | 1u << 29, 0);
+	refuses(0, BTF_KIND_STRUCT << 24 | 1, 4); /* without its member */
+	refuses(0, BTF_KIND_INT << 24, 4);
+	refuses(1000, BTF_KIND_STRUCT << 24, 4); /* a name behind all strings */
+	refuses(UINT32_MAX, BTF_KIND_TYPEDEF << 24, 4); /* of a type that is not there */
+	refuses(UINT32_MAX, BTF_KIND_TYPEDEF << 24, UINT32_MAX);
+}
+
+static void test_functions_as_values(void **state)
+{
+	uint32_t proto;
+
+	(void)state;
+	proto = add_type("", BTF_KIND_FUNC_PROTO, 0, 0);
+	add_struct("wanted", 1, 4);
+	add_member("f", proto, 0);
+	make_whole();
+	assert_int_equal(pick("wanted", NULL), -ENOEXEC);
+}
+
+/* Cut off anywhere it is refused. */
+static void test_every_length(void **state)
+{
+	(void)state;
+	add_something();
+	make_whole();
+	assert_int_equal(pick("wanted", NULL), 0);
+	while (whole.size-- > 1)
+		assert_int_equal(pick("wanted", NULL), -ENOEXEC);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_structs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_kinds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kinds_that_are_passed_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+		cmocka_unit_test(test_names_are_a_set),
+		cmocka_unit_test_setup_teardown(test_circles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_strings, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_headers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_longer_header, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged_types, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_functions_as_values, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_every_length, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bpf/config.h"
+#include "lib/live/filter.h"
 #include "lib/live/programs.h"
 
 #define RUNS_MAX 100
@@ -45,10 +47,12 @@ static void take_record(void *ctx, const void *data, size_t size)
 
 static int measure(const char *name, uint32_t unwind, size_t runs)
 {
+	const struct filter filter = {0};
 	const struct programs_options options = {
-		.possible_cpus = 1,
+		.possible_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
 		.ring_bytes = 1 << 20,
 		.unwind = unwind,
+		.filter = &filter,
 	};
 	double cpu[RUNS_MAX], wall[RUNS_MAX];
 

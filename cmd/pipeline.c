@@ -144,6 +144,7 @@ static int arm(struct pipeline *p, struct error *err)
 		.unwind = live->unwind,
 		.unwind_bytes = live->unwind_bytes,
 		.filter = p->options->filter,
+		.targets = p->options->targets ? (uint32_t)p->options->targets->rows.count : 0,
 	};
 	int ret = recorder_new(&p->recorder, &options, err);
 

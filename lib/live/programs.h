@@ -21,6 +21,7 @@ struct filter;
 
 struct programs_options {
 	uint32_t possible_cpus; /* highest possible CPU id + 1 */
+	uint32_t targets; /* how many processes will be tracked that run already, at most */
 	uint64_t ring_bytes; /* a CPU; a power of two of pages */
 	uint32_t unwind; /* UNWIND_BY_… of bpf/config.h */
 	const struct filter *filter; /* borrowed until it is loaded */
@@ -58,6 +59,8 @@ int programs_scan(struct programs *p, ring_record_fn *on_record, void *ctx, stru
 /* The rules of the walker, UNWIND_RULES_MAX of them, writable; NULL with errno set. */
 struct unwind_rule *programs_unwind_rules(struct programs *p);
 int programs_unwind_shards_fd(const struct programs *p);
+/* The first shard, which is among them already; the caller's. -1: there is none. */
+int programs_take_shard(struct programs *p);
 /* What the walker knows of a process, by its pid as this process sees it; NULL: nothing any more.
  */
 void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_space *space);

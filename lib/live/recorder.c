@@ -254,13 +254,13 @@ static int open_machine(struct recorder *r, struct error *err)
 
 	if (!code)
 		code = event_list_resolve(events, err);
-
 	if (code)
 		return code;
 	code = counters_init(&r->counters, err);
 	if (code)
 		return code;
 	programs.possible_cpus = possible->cpus[possible->count - 1] + 1;
+	programs.targets = r->options.targets;
 	programs.unwind = unwind_flags[r->options.unwind];
 	programs.filter = r->options.filter;
 	r->cpus.only = &r->options.filter->cpus;

@@ -40,6 +40,7 @@ struct recorder_options {
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* ceiling for unwind tables in the kernel; 0: the default */
 	const struct filter *filter; /* borrowed while the recorder is there */
+	uint32_t targets; /* how many processes that run already will be tracked, at most */
 };
 
 /* A failure carries a hint with the command that mends it, wherever there is one. */

@@ -37,14 +37,16 @@ static int map_pages(struct ring *ring)
 	return 0;
 }
 
-int ring_open(struct ring *ring, uint64_t size)
+int ring_make(uint64_t size)
+{
+	return bpf_map_create(BPF_MAP_TYPE_RINGBUF, "prof_ring", 0, 0, (uint32_t)size, NULL);
+}
+
+int ring_open(struct ring *ring, int fd, uint64_t size)
 {
 	int code;
 
-	*ring = (struct ring){.size = size};
-	ring->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "prof_ring", 0, 0, (uint32_t)size, NULL);
-	if (ring->fd < 0)
-		return ring->fd;
+	*ring = (struct ring){.fd = fd, .size = size};
 	code = map_pages(ring);
 	if (code)
 		ring_close(ring);

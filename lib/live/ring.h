@@ -22,8 +22,10 @@ struct ring {
 /* `data` is what a program wrote, not validated; valid during the call. */
 typedef void ring_record_fn(void *ctx, const void *data, size_t size);
 
-/* A new map of that size, which is a power of two of pages. 0 or a negative errno. */
-int ring_open(struct ring *ring, uint64_t size);
+/* A new map of that size, which is a power of two of pages. A descriptor or a negative errno. */
+int ring_make(uint64_t size);
+/* A map of that size, whose descriptor the ring takes over. 0 or a negative errno. */
+int ring_open(struct ring *ring, int fd, uint64_t size);
 void ring_close(struct ring *ring);
 /* Hands over every record that is complete, oldest first. */
 void ring_drain(struct ring *ring, ring_record_fn *fn, void *ctx);

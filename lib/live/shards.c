@@ -36,13 +36,18 @@ static void *map_shard(int fd)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* A map, given to the walker in the kernel as the shard with that number. */
-static bool make_map(const struct shards *s, uint32_t id, struct shard *shard)
+int shard_make(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
 
-	shard->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "prof_shard", sizeof(uint32_t),
-				   UNWIND_SHARD_BYTES, 1, &options);
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "prof_shard", sizeof(uint32_t),
+			      UNWIND_SHARD_BYTES, 1, &options);
+}
+
+/* A map, given to the walker in the kernel as the shard with that number. */
+static bool make_map(const struct shards *s, uint32_t id, struct shard *shard)
+{
+	shard->fd = shard_make();
 	if (shard->fd < 0) {
 		errno = -shard->fd;
 		return false;
@@ -54,6 +59,14 @@ static bool make_map(const struct shards *s, uint32_t id, struct shard *shard)
 		munmap(shard->words, UNWIND_SHARD_BYTES);
 	close(shard->fd);
 	return false;
+}
+
+static void add_row(struct shards *s, struct shard shard)
+{
+	uint32_t id = (uint32_t)s->rows.count;
+
+	vec_push(&shard.holes, (struct shard_piece){.shard = id, .words = UNWIND_SHARD_WORDS});
+	vec_push(&s->rows, shard);
 }
 
 static bool add_shard(struct shards *s)
@@ -71,9 +84,20 @@ static bool add_shard(struct shards *s)
 		log_debug("no further memory for unwind tables: %s", strerror(errno));
 		return false;
 	}
-	vec_push(&shard.holes, (struct shard_piece){.shard = id, .words = UNWIND_SHARD_WORDS});
-	vec_push(&s->rows, shard);
+	add_row(s, shard);
 	return true;
+}
+
+void shards_adopt(struct shards *s, int fd)
+{
+	struct shard shard = {.fd = fd};
+
+	if (UNWIND_SHARD_BYTES <= s->max_bytes)
+		shard.words = map_shard(fd);
+	if (shard.words)
+		add_row(s, shard);
+	else
+		close(fd);
 }
 
 static bool take_from(struct shard *shard, uint32_t words, struct shard_piece *piece)

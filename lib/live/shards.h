@@ -28,7 +28,12 @@ struct shards {
 	VEC(struct shard) rows;
 };
 
+/* A map to be a shard: a descriptor or a negative errno. */
+int shard_make(void);
+
 void shards_init(struct shards *s, int maps_fd, uint64_t max_bytes);
+/* The first one, which is in the array already; the descriptor is taken over. */
+void shards_adopt(struct shards *s, int fd);
 void shards_release(struct shards *s);
 /* False where the ceiling is reached, or where the piece is larger than a shard. */
 bool shards_alloc(struct shards *s, uint32_t words, struct shard_piece *piece);

@@ -100,6 +100,7 @@ static int make_unwinder(struct tracker *t, struct error *err)
 			{
 				.rules = programs_unwind_rules(options->programs),
 				.shards_fd = programs_unwind_shards_fd(options->programs),
+				.first_shard_fd = programs_take_shard(options->programs),
 				.set_space = set_space,
 				.ctx = options->programs,
 			},

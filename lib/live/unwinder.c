@@ -95,6 +95,8 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 	u->files = options->files;
 	u->event_fd = -1;
 	shards_init(&u->shards, u->walker.shards_fd, options->max_bytes);
+	if (u->walker.first_shard_fd >= 0)
+		shards_adopt(&u->shards, u->walker.first_shard_fd);
 	module_tables_init(&u->tables, &u->shards);
 	later.tables = &u->tables;
 	u->later = later_new(&later);

@@ -22,6 +22,7 @@ struct unwinder;
 struct walker_memory {
 	struct unwind_rule *rules; /* UNWIND_RULES_MAX */
 	int shards_fd; /* the walker's array of shards; -1: it walks in this process */
+	int first_shard_fd; /* what is in there already; -1: nothing; the unwinder takes it over */
 	/* What it knows of a process; NULL: nothing any more. */
 	void (*set_space)(void *ctx, uint32_t pid, const struct unwind_space *space);
 	void *ctx;

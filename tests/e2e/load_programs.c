@@ -4,15 +4,22 @@
  * (bpf/config.h): each decides which code is there at all, and thus whether a kernel takes it.
  * Prints a line for each combination: the switches, then how many instructions the verifier went
  * through for each program and for all of them. Fails where a kernel refuses one.
+ *
+ * With --types: loads them once as libbpf does it, with all types of the kernel, and once with
+ * those that prof picks. Fails where that makes a difference to any instruction, and says to how
+ * many it makes none.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "bpf/config.h"
 #include "bpf/names.h"
+#include "lib/live/kernel_types.h"
 #include "prof.skel.h"
 
 #define TABLE_SIZE 1024
@@ -108,11 +115,99 @@ static int try_combination(const struct combination *c)
 	return ret;
 }
 
-int main(void)
+/* NULL, with a reason on stderr, where that fails. */
+static struct prof_bpf *load_with(const char *types)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types);
+	struct prof_bpf *skeleton = prof_bpf__open_opts(&options);
+	/* Everything that reads the kernel is there. */
+	const struct combination all = {.has_copies = true, .in_namespace = true};
+
+	if (!skeleton)
+		return NULL;
+	configure(skeleton, &all);
+	((struct bpf_config *)&skeleton->rodata->config)->filter = ~0u;
+	if (prof_bpf__load(skeleton) == 0)
+		return skeleton;
+	prof_bpf__destroy(skeleton);
+	return NULL;
+}
+
+static struct prof_bpf *load_with_picked(const struct btf *object)
+{
+	struct type_names names = {0};
+	struct strbuf types = {0};
+	struct error err = {0};
+	int file = memfd_create("types", MFD_CLOEXEC);
+	struct prof_bpf *skeleton = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	type_names_add_all(&names, object);
+	if (kernel_types_read(&types, &names, &err))
+		fprintf(stderr, "%s\n", err.text);
+	else if (write(file, types.text, types.size) == (ssize_t)types.size)
+		skeleton = load_with(path);
+	type_names_release(&names);
+	strbuf_release(&types);
+	close(file);
+	return skeleton;
+}
+
+/* Where maps are named, their descriptors differ. */
+static bool same_instruction(const struct bpf_insn *a, const struct bpf_insn *b)
+{
+	bool is_map = a->code == (BPF_LD | BPF_IMM | BPF_DW) &&
+		      (a->src_reg == BPF_PSEUDO_MAP_FD || a->src_reg == BPF_PSEUDO_MAP_VALUE);
+
+	return a->code == b->code && a->dst_reg == b->dst_reg && a->src_reg == b->src_reg &&
+	       a->off == b->off && (is_map || a->imm == b->imm);
+}
+
+/* How many are the same, or -1. */
+static long compare_programs(const struct bpf_program *a, const struct bpf_program *b)
+{
+	size_t count = bpf_program__insn_cnt(a);
+
+	if (strcmp(bpf_program__name(a), bpf_program__name(b)) != 0 ||
+	    count != bpf_program__insn_cnt(b))
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (same_instruction(bpf_program__insns(a) + i, bpf_program__insns(b) + i))
+			continue;
+		printf("%s: instruction %zu differs\n", bpf_program__name(a), i);
+		return -1;
+	}
+	return (long)count;
+}
+
+static int compare_types(void)
+{
+	struct prof_bpf *whole = load_with(NULL);
+	struct prof_bpf *picked = whole ? load_with_picked(bpf_object__btf(whole->obj)) : NULL;
+	struct bpf_program *a = NULL, *b = NULL;
+	long same = 0, all = 0;
+
+	while (picked && same >= 0 && (a = bpf_object__next_program(whole->obj, a))) {
+		b = bpf_object__next_program(picked->obj, b);
+		same = b ? compare_programs(a, b) : -1;
+		all += same;
+	}
+	prof_bpf__destroy(picked);
+	prof_bpf__destroy(whole);
+	if (!picked || same < 0)
+		return 1;
+	printf("%ld instructions are the same\n", all);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	int ret = 0;
 
 	libbpf_set_print(print_message);
+	if (argc > 1)
+		return strcmp(argv[1], "--types") == 0 ? compare_types() : 2;
 	for (unsigned int i = 0; i < METHOD_COUNT * 8; i++) {
 		struct combination c = {
 			.method = i / 8,

@@ -14,4 +14,25 @@ read -r count name <<<"$(grep -o '[a-z_]* [0-9]*' <<<"${out//: /$'\n'}" |
 # The aim is 10,000; with every switch on, older verifiers need a little more.
 ok "the verifier looks at 11,000 instructions of a program at most: $count of $name" \
 	test "${count:-99999}" -le 11000
+
+run "$(dirname "$workloads")/e2e/load_programs" --types
+is "the types that are picked make all programs what the kernel's make them" "$status" 0
+diagnose "$err"
+like "of those there are some" "$out" '^[0-9]{4,} instructions are the same$'
+
+# A bit that has no meaning yet: libbpf does not mind, we do not know what it would say.
+python3 - <<'PYTHON'
+import struct
+btf = bytearray(open("/sys/kernel/btf/vmlinux", "rb").read())
+btf[struct.unpack_from("<I", btf, 4)[0] + 6] |= 1
+open("later.btf", "wb").write(btf)
+PYTHON
+# shellcheck disable=SC2016 # $1 and the rest are the inner shell's
+run unshare -m sh -c 'mount --bind later.btf /sys/kernel/btf/vmlinux && exec "$@"' sh \
+	"$PROF" record -v -o later.json.gz -- "$workloads/shares" 0.2
+is "where the types of the kernel are not as expected libbpf finds them: exit status" "$status" 0
+like "and that is said" "$err" 'BTF is not as expected; again with all types of the kernel'
+ok "the profile is as always" python3 "$root/tests/check_profile.py" later.json.gz
+unlike "else there is no need of that" \
+	"$("$PROF" record -v -o /dev/null -- "$workloads/shares" 0.2 2>&1)" 'again with all types'
 done_testing

@@ -63,6 +63,7 @@ static void start(struct fixture *f, uint64_t max_bytes)
 	f->options = (struct unwinder_options){
 		.walker = {.rules = xcalloc(UNWIND_RULES_MAX, sizeof(struct unwind_rule)),
 			   .shards_fd = -1,
+			   .first_shard_fd = -1,
 			   .set_space = set_space,
 			   .ctx = f},
 		.methods = UNWIND_BY_CFI,

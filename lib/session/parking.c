@@ -42,36 +42,53 @@ bool parking_add(struct parking *p, const struct pending_sample *sample)
 
 	struct parked *row = &p->rows.items[id];
 
-	*row = (struct parked){.sample = *sample, .next = NONE, .is_taken = true};
+	*row = (struct parked){.sample = *sample, .next = NONE, .last = id, .is_taken = true};
 	p->mappings_size += mapping_table_await(sample->mappings);
 	p->count++;
-	/* Behind the first one, so that the index needs no change. */
 	if (first == NONE) {
 		index_add(&p->by_stack_id, hash_u64(wire_id), id);
 	} else {
-		row->next = p->rows.items[first].next;
-		p->rows.items[first].next = id;
+		p->rows.items[p->rows.items[first].last].next = id;
+		p->rows.items[first].last = id;
 	}
 	return true;
 }
 
+/*
+ * Takes the oldest sample out of the chain that begins with `first`. The row stays where it is as
+ * long as there is another sample for it, so that the index is touched only when the chain ends.
+ */
+static uint32_t unchain(struct parking *p, uint32_t first)
+{
+	struct parked *row = &p->rows.items[first], *next;
+	uint32_t id = row->next;
+
+	if (id == NONE) {
+		index_remove(&p->by_stack_id, hash_u64(row->sample.rec.stack_id), first);
+		return first;
+	}
+	next = &p->rows.items[id];
+	row->sample = next->sample;
+	row->next = next->next;
+	if (row->last == id)
+		row->last = first;
+	return id;
+}
+
 bool parking_take(struct parking *p, uint32_t wire_id, struct pending_sample *sample)
 {
-	uint32_t first = p->count ? find_first(p, wire_id) : NONE, next;
+	uint32_t first = p->count ? find_first(p, wire_id) : NONE, id;
 
 	if (first == NONE)
 		return false;
 	*sample = p->rows.items[first].sample;
 	mapping_table_hold(sample->mappings);
 	p->mappings_size -= mapping_table_settle(sample->mappings);
-	next = p->rows.items[first].next;
-	index_remove(&p->by_stack_id, hash_u64(wire_id), first);
-	if (next != NONE)
-		index_add(&p->by_stack_id, hash_u64(wire_id), next);
-	p->rows.items[first].is_taken = false;
+	id = unchain(p, first);
+	p->rows.items[id].is_taken = false;
 	/* NONE + 1 is 0, the end of the free ones. */
-	p->rows.items[first].next = p->free - 1;
-	p->free = first + 1;
+	p->rows.items[id].next = p->free - 1;
+	p->free = id + 1;
 	p->count--;
 	return true;
 }

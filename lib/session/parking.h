@@ -32,6 +32,7 @@ struct pending_sample {
 struct parked {
 	struct pending_sample sample;
 	uint32_t next; /* of the same stack_id, or of the free ones; UINT32_MAX: none */
+	uint32_t last; /* in the first row of a chain: its last one */
 	bool is_taken;
 };
 
@@ -47,7 +48,7 @@ void parking_release(struct parking *p);
 /* False, and nothing is kept, where all room is taken. */
 bool parking_add(struct parking *p, const struct pending_sample *sample);
 /*
- * Takes out one sample that waits for this stack; false: there is none. The caller drops
+ * Takes out the oldest sample that waits for this stack; false: there is none. The caller drops
  * sample->mappings.
  */
 bool parking_take(struct parking *p, uint32_t wire_id, struct pending_sample *sample);

@@ -216,7 +216,7 @@ static void waiting_is_bounded(void **state)
 	const uint64_t addrs[] = {0x1101};
 
 	for (uint32_t i = 0; i < COUNT; i++)
-		feed_sample(f, MS + i, 10, 10, 0, 0x1001, i % 7, 0);
+		feed_sample(f, MS + i, 10, 10, 0, 0x1001, i / (COUNT / 7 + 1), 0);
 	assert_int_equal(f->p->stats.lost[LOST_STACK], COUNT - ROOM);
 	for (uint32_t i = 0; i < 7; i++)
 		feed_stack(f, 2 * MS, i, 0, addrs, 0, 1, NULL);

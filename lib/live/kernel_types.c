@@ -179,7 +179,8 @@ static uint32_t pick(struct picker *p, uint32_t number)
 }
 
 /* Where each type is; those with one of the names are picked. */
-static void look_through(struct picker *p, const struct type_names *names)
+static void look_through(struct picker *p, const struct type_names *names,
+			 struct kernel_function *function)
 {
 	struct bytes b = p->types;
 	VEC(uint32_t) found = {0};
@@ -202,6 +203,9 @@ static void look_through(struct picker *p, const struct type_names *names)
 		if (is_type(BTF_INFO_KIND(type.info)) && type.name_off &&
 		    has_name(names, name_at(p, type.name_off), &hash))
 			vec_push(&found, (uint32_t)p->at.count);
+		if (function && BTF_INFO_KIND(type.info) == BTF_KIND_FUNC &&
+		    strcmp(function->name, name_at(p, type.name_off)) == 0)
+			function->number = (uint32_t)p->at.count;
 	}
 	p->failed |= b.failed;
 	if (p->at.count)
@@ -374,14 +378,15 @@ static bool open_sections(struct picker *p, const void *btf, size_t size)
 }
 
 int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
-		      const struct type_names *names, struct error *err)
+		      const struct type_names *names, struct kernel_function *function,
+		      struct error *err)
 {
 	struct picker p = {0};
 	bool is_done;
 
 	p.failed = !open_sections(&p, btf, size);
 	if (!p.failed)
-		look_through(&p, names);
+		look_through(&p, names, function);
 	if (!p.failed)
 		copy_types(&p);
 	is_done = !p.failed;
@@ -391,7 +396,8 @@ int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
 	return is_done ? 0 : error_text(err, -ENOEXEC, "the kernel's BTF is not as expected");
 }
 
-int kernel_types_read(struct strbuf *out, const struct type_names *names, struct error *err)
+int kernel_types_read(struct strbuf *out, const struct type_names *names,
+		      struct kernel_function *function, struct error *err)
 {
 	_cleanup_close_ int fd = open_regular(KERNEL_BTF);
 	_cleanup_free_ char *copy = NULL;
@@ -405,12 +411,12 @@ int kernel_types_read(struct strbuf *out, const struct type_names *names, struct
 	/* From 6.16 on without a copy. */
 	btf = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (btf != MAP_FAILED) {
-		ret = kernel_types_pick(out, btf, (size_t)st.st_size, names, err);
+		ret = kernel_types_pick(out, btf, (size_t)st.st_size, names, function, err);
 		munmap(btf, (size_t)st.st_size);
 		return ret;
 	}
 	copy = text_read_fd(fd, BTF_BYTES_MAX, &size);
 	if (!copy)
 		return error_set(err, -errno, "read " KERNEL_BTF);
-	return kernel_types_pick(out, copy, size, names, err);
+	return kernel_types_pick(out, copy, size, names, function, err);
 }

@@ -8,6 +8,7 @@
 #define PROF_LIB_LIVE_KERNEL_TYPES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/error.h"
 #include "lib/base/index.h"
@@ -27,15 +28,25 @@ struct btf;
 void type_names_add_all(struct type_names *names, const struct btf *object);
 void type_names_release(struct type_names *names);
 
+/* What a program can be attached to. */
+struct kernel_function {
+	const char *name;
+	uint32_t number; /* in the kernel's BTF; 0: it is not there */
+};
+
 /*
  * Appends to `out` a BTF with all types of `btf` (`size` bytes, untrusted) that have one of these
  * names, and all that they are made of: each stays as it is, but for pointers, which point to void.
  * -ENOEXEC where anything is not as this code expects it, be it damaged or of a later format.
+ *
+ * Sets the number of `function`, too; NULL: nobody asks.
  */
 int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
-		      const struct type_names *names, struct error *err);
+		      const struct type_names *names, struct kernel_function *function,
+		      struct error *err);
 
 /* The same with the BTF of the running kernel. */
-int kernel_types_read(struct strbuf *out, const struct type_names *names, struct error *err);
+int kernel_types_read(struct strbuf *out, const struct type_names *names,
+		      struct kernel_function *function, struct error *err);
 
 #endif

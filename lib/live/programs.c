@@ -48,10 +48,24 @@ static int find_self(struct prof_bpf *skeleton, struct error *err)
 	return code ? error_set(err, code, "find the depth of the pid namespace") : 0;
 }
 
+/* Where libbpf has not done it, or has not loaded it. */
+static int attach_iterator(const struct bpf_program *program, struct bpf_link **link)
+{
+	if (*link || !bpf_program__autoload(program))
+		return 0;
+	*link = bpf_program__attach_iter(program, NULL);
+	return *link ? 0 : -errno;
+}
+
 int programs_attach(struct programs *p, struct error *err)
 {
-	int code = prof_bpf__attach(p->skeleton);
+	struct prof_bpf *skeleton = p->skeleton;
+	int code = prof_bpf__attach(skeleton);
 
+	if (!code)
+		code = attach_iterator(skeleton->progs.enter_tasks, &skeleton->links.enter_tasks);
+	if (!code)
+		code = attach_iterator(skeleton->progs.list_tasks, &skeleton->links.list_tasks);
 	return code ? error_set(err, code, "attach the BPF programs") : 0;
 }
 
@@ -89,7 +103,7 @@ void programs_free(struct programs *p)
 		return;
 	if (p->rules)
 		munmap(p->rules, RULES_SIZE);
-	prof_bpf__destroy(p->skeleton);
+	programs_free_object(p);
 	programs_free_maps(p);
 	free(p);
 }

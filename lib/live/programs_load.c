@@ -116,11 +116,15 @@ static int size_maps(const struct programs *p, const struct programs_options *op
 	return code;
 }
 
+static bool has_iterators(const struct programs_options *options)
+{
+	return options->targets || options->filter->all;
+}
+
 static int configure(const struct programs *p, const struct programs_options *options)
 {
 	struct prof_bpf *skeleton = p->skeleton;
 	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
-	bool has_to_scan = options->targets || options->filter->all;
 
 	configure_filter(skeleton, options->filter);
 	config->pid_inode = own_pid_namespace();
@@ -131,8 +135,8 @@ static int configure(const struct programs *p, const struct programs_options *op
 		memcpy(config->events, options->events, sizeof(config->events));
 	bpf_program__set_autoload(skeleton->progs.on_event, options->events);
 	bpf_program__set_autoload(skeleton->progs.on_tracepoint, options->events);
-	bpf_program__set_autoload(skeleton->progs.enter_tasks, has_to_scan);
-	bpf_program__set_autoload(skeleton->progs.list_tasks, has_to_scan);
+	bpf_program__set_autoload(skeleton->progs.enter_tasks, has_iterators(options));
+	bpf_program__set_autoload(skeleton->progs.list_tasks, has_iterators(options));
 	if (options->unwind & UNWIND_BY_CFI)
 		config->copy_bytes = (uint32_t)(options->ring_bytes / 2);
 	config->user_pc_mask = walk_own_pc_mask();
@@ -142,16 +146,41 @@ static int configure(const struct programs *p, const struct programs_options *op
 	return size_maps(p, options);
 }
 
+/*
+ * libbpf reads all types of the kernel where a program is attached by the number of one of them. So
+ * iterators are another kind of program for it, until it hands them over to be loaded.
+ */
+static int prepare_iterator(struct bpf_program *program, struct bpf_prog_load_opts *options,
+			    long iterator)
+{
+	options->attach_btf_id = *(const uint32_t *)iterator;
+	return bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
+}
+
+static int handle_iterators(struct programs *p)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)&p->iterator,
+		    .prog_prepare_load_fn = prepare_iterator);
+
+	p->handler = libbpf_register_prog_handler("iter/task", BPF_PROG_TYPE_RAW_TRACEPOINT,
+						  BPF_TRACE_ITER, &options);
+	return p->handler < 0 ? p->handler : 0;
+}
+
 /* Writes those of the kernel's types to the file that the skeleton was told to find them in. */
-static int give_types(const struct prof_bpf *skeleton, int file, struct error *err)
+static int give_types(struct programs *p, int file, bool has_iterators, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf types = {0};
+	struct kernel_function iterator = {.name = "bpf_iter_task"};
 	struct type_names names = {0};
 	int code;
 
-	type_names_add_all(&names, bpf_object__btf(skeleton->obj));
-	code = kernel_types_read(&types, &names, err);
+	type_names_add_all(&names, bpf_object__btf(p->skeleton->obj));
+	code = kernel_types_read(&types, &names, has_iterators ? &iterator : NULL, err);
 	type_names_release(&names);
+	p->iterator = iterator.number;
+	if (!code && has_iterators && !p->iterator)
+		code = error_text(err, -ENOENT, "the kernel's BTF has no %s", iterator.name);
 	if (!code && write(file, types.text, types.size) != (ssize_t)types.size)
 		code = error_set(err, -EIO, "write the kernel's types");
 	return code;
@@ -168,11 +197,15 @@ static int load(struct programs *p, const struct programs_options *options, int 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
 	if (types >= 0)
 		open.btf_custom_path = path;
+	if (types >= 0 && has_iterators(options))
+		code = handle_iterators(p);
+	if (code)
+		return error_set(err, code, "register a handler of libbpf's");
 	p->skeleton = prof_bpf__open_opts(&open);
 	if (!p->skeleton)
 		return error_set(err, -errno, "open the BPF object");
 	if (types >= 0)
-		code = give_types(p->skeleton, types, err);
+		code = give_types(p, types, has_iterators(options), err);
 	if (code)
 		return code;
 	code = configure(p, options);
@@ -198,6 +231,14 @@ int programs_load_object(struct programs *p, const struct programs_options *opti
 	if (!code)
 		return 0;
 	log_info("%s; again with all types of the kernel", first.text);
-	prof_bpf__destroy(steal(p->skeleton));
+	programs_free_object(p);
 	return load(p, options, -1, err);
+}
+
+void programs_free_object(struct programs *p)
+{
+	prof_bpf__destroy(steal(p->skeleton));
+	if (p->handler > 0)
+		libbpf_unregister_prog_handler(p->handler);
+	p->handler = 0;
 }

@@ -11,6 +11,8 @@
 
 struct programs {
 	struct prof_bpf *skeleton;
+	uint32_t iterator; /* what iterators over tasks are attached to, in the kernel's BTF */
+	int handler; /* what loads them, see programs_load.c; 0: libbpf does it */
 	int rings_fd, shards_fd; /* the maps of maps */
 	/*
 	 * What is in them: the first shard, if any, and a ring for each CPU that has ever been
@@ -36,5 +38,6 @@ void programs_free_maps(struct programs *p);
 /* Makes the skeleton, with the maps that are there already, and loads it. */
 int programs_load_object(struct programs *p, const struct programs_options *options,
 			 struct error *err);
+void programs_free_object(struct programs *p);
 
 #endif

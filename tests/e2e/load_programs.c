@@ -144,7 +144,7 @@ static struct prof_bpf *load_with_picked(const struct btf *object)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	type_names_add_all(&names, object);
-	if (kernel_types_read(&types, &names, &err))
+	if (kernel_types_read(&types, &names, NULL, &err))
 		fprintf(stderr, "%s\n", err.text);
 	else if (write(file, types.text, types.size) == (ssize_t)types.size)
 		skeleton = load_with(path);

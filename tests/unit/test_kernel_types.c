@@ -12,100 +12,33 @@
 
 #include <cmocka.h>
 
-/* A BTF in the making, and what is picked from it. */
-static struct strbuf types, strings, whole, picked;
-static uint32_t type_count;
+#include "tests/unit/type_bytes.h"
+
+/* A BTF, and what is picked from it. */
+static struct strbuf whole, picked;
 
 static int setup(void **state)
 {
 	(void)state;
-	type_count = 0;
-	strbuf_addch(&strings, '\0');
+	type_bytes_begin();
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	strbuf_release(&types);
-	strbuf_release(&strings);
+	type_bytes_end();
 	strbuf_release(&whole);
 	strbuf_release(&picked);
 	return 0;
 }
 
-static void add_u32(uint32_t value)
-{
-	strbuf_add(&types, &value, sizeof(value));
-}
-
-static uint32_t text(const char *name)
-{
-	uint32_t offset = (uint32_t)strings.size;
-
-	if (!*name)
-		return 0;
-	strbuf_add(&strings, name, strlen(name) + 1);
-	return offset;
-}
-
-/* Its number. `last` is the size, or the type that it refers to. */
-static uint32_t add_type(const char *name, uint32_t kind, uint32_t count, uint32_t last)
-{
-	add_u32(text(name));
-	add_u32(kind << 24 | count);
-	add_u32(last);
-	return ++type_count;
-}
-
-static uint32_t add_int(const char *name, uint32_t size)
-{
-	uint32_t number = add_type(name, BTF_KIND_INT, 0, size);
-
-	add_u32(size * 8);
-	return number;
-}
-
-static uint32_t add_array(uint32_t type, uint32_t index_type, uint32_t count)
-{
-	uint32_t number = add_type("", BTF_KIND_ARRAY, 0, 0);
-
-	add_u32(type);
-	add_u32(index_type);
-	add_u32(count);
-	return number;
-}
-
-/* Of a struct, which was said to have that many of them. */
-static void add_member(const char *name, uint32_t type, uint32_t bit_offset)
-{
-	add_u32(text(name));
-	add_u32(type);
-	add_u32(bit_offset);
-}
-
-static uint32_t add_struct(const char *name, uint32_t count, uint32_t size)
-{
-	return add_type(name, BTF_KIND_STRUCT, count, size);
-}
-
 static struct btf_header *make_whole(void)
 {
-	struct btf_header header = {
-		.magic = BTF_MAGIC,
-		.version = BTF_VERSION,
-		.hdr_len = sizeof(header),
-		.type_len = (uint32_t)types.size,
-		.str_off = (uint32_t)types.size,
-		.str_len = (uint32_t)strings.size,
-	};
-
-	strbuf_reset(&whole);
-	strbuf_add(&whole, &header, sizeof(header));
-	strbuf_add(&whole, types.text, types.size);
-	strbuf_add(&whole, strings.text, strings.size);
-	return (struct btf_header *)whole.text;
+	return type_bytes_finish(&whole);
 }
+
+static struct kernel_function function = {.name = "attach"};
 
 /* By up to two names. */
 static int pick(const char *name, const char *other)
@@ -120,7 +53,7 @@ static int pick(const char *name, const char *other)
 	if (other)
 		type_names_add(&names, other);
 	strbuf_reset(&picked);
-	ret = kernel_types_pick(&picked, copy, whole.size, &names, NULL);
+	ret = kernel_types_pick(&picked, copy, whole.size, &names, &function, NULL);
 	type_names_release(&names);
 	free(copy);
 	return ret;
@@ -225,13 +158,13 @@ static void test_other_kinds(void **state)
 	nameless = add_type("", BTF_KIND_UNION, 1, 28);
 	add_member("list", array, 0);
 	large = add_type("big", BTF_KIND_ENUM64, 1, 8);
-	add_u32(text("HUGE"));
+	add_u32(add_text("HUGE"));
 	add_u32(1);
 	add_u32(0x80000000);
 	named = add_type("small", BTF_KIND_ENUM, 2, 4);
-	add_u32(text("ONE"));
+	add_u32(add_text("ONE"));
 	add_u32(1);
-	add_u32(text("TWO"));
+	add_u32(add_text("TWO"));
 	add_u32(2);
 	qualified = add_type("", BTF_KIND_CONST, 0, named);
 	qualified = add_type("", BTF_KIND_VOLATILE, 0, qualified);
@@ -266,7 +199,7 @@ static void test_kinds_that_are_passed_over(void **state)
 	(void)state;
 	number = add_int("int", 4);
 	proto = add_type("", BTF_KIND_FUNC_PROTO, 1, number);
-	add_u32(text("argument"));
+	add_u32(add_text("argument"));
 	add_u32(number);
 	add_type("wanted", BTF_KIND_FUNC, 1, proto);
 	add_type("wanted", BTF_KIND_VAR, 0, number);
@@ -282,6 +215,24 @@ static void test_kinds_that_are_passed_over(void **state)
 	make_whole();
 	assert_int_equal(pick("wanted", NULL), 0);
 	assert_string_equal(picked_types(), "1 16 wanted 8\n2 7 wanted 0\n");
+}
+
+static void test_functions(void **state)
+{
+	uint32_t number, proto;
+
+	(void)state;
+	number = add_int("attach", 4);
+	proto = add_type("", BTF_KIND_FUNC_PROTO, 0, number);
+	add_type("attached", BTF_KIND_FUNC, 0, proto);
+	make_whole();
+	function.number = 0;
+	assert_int_equal(pick("missing", NULL), 0);
+	assert_int_equal(function.number, 0);
+	add_type("attach", BTF_KIND_FUNC, 0, proto);
+	make_whole();
+	assert_int_equal(pick("missing", NULL), 0);
+	assert_int_equal(function.number, 4);
 }
 
 static void test_names(void **state)
@@ -343,7 +294,7 @@ static void test_strings(void **state)
 
 	(void)state;
 	number = add_int("int", 4);
-	name = text("a");
+	name = add_text("a");
 	add_struct("wanted", 2, 8);
 	for (int i = 0; i < 2; i++) {
 		add_u32(name);
@@ -358,7 +309,7 @@ static void test_strings(void **state)
 	teardown(NULL);
 	setup(NULL);
 	number = add_int("int", 4);
-	name = text("abcdefghijklmnopqrstuvwxyz");
+	name = add_text("abcdefghijklmnopqrstuvwxyz");
 	add_struct("wanted", 20, 8);
 	for (uint32_t i = 0; i < 20; i++) {
 		add_u32(name + i);
@@ -408,17 +359,17 @@ static void test_headers(void **state)
 /* A later format may have more in front of the types. */
 static void test_longer_header(void **state)
 {
-	struct btf_header header;
+	struct strbuf longer = {0};
 
 	(void)state;
 	add_something();
-	header = *make_whole();
-	header.hdr_len += 8;
-	strbuf_reset(&whole);
-	strbuf_add(&whole, &header, sizeof(header));
-	strbuf_add(&whole, "\0\0\0\0\0\0\0", 8);
-	strbuf_add(&whole, types.text, types.size);
-	strbuf_add(&whole, strings.text, strings.size);
+	make_whole()->hdr_len += 8;
+	strbuf_add(&longer, whole.text, sizeof(struct btf_header));
+	strbuf_add(&longer, "\0\0\0\0\0\0\0", 8);
+	strbuf_add(&longer, whole.text + sizeof(struct btf_header),
+		   whole.size - sizeof(struct btf_header));
+	strbuf_release(&whole);
+	whole = longer;
 	assert_int_equal(pick("wanted", NULL), 0);
 	assert_string_equal(picked_types(), "1 4 wanted 4 x:2@0\n2 1 int 4\n");
 }
@@ -429,7 +380,7 @@ static void refuses(uint32_t name, uint32_t info, uint32_t last)
 	teardown(NULL);
 	setup(NULL);
 	add_something();
-	add_u32(name == UINT32_MAX ? text("wanted") : name);
+	add_u32(name == UINT32_MAX ? add_text("wanted") : name);
 	add_u32(info);
 	add_u32(last);
 	make_whole();
@@ -480,6 +431,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_structs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_kinds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kinds_that_are_passed_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_functions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 		cmocka_unit_test(test_names_are_a_set),
 		cmocka_unit_test_setup_teardown(test_circles, setup, teardown),

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one way to write a result: to a temporary file in the same folder that gets the final name
- * only when it is complete, opened and renamed as the invoking user, compressed as one gzip member
- * where asked for. A symbolic link is itself replaced; a name that is a device or a FIFO is written
- * directly, and so is what a link in /dev or /proc leads to (/dev/stdout, /dev/fd/3). "-" is a
- * descriptor that the caller gives.
+ * The one way to write a result: to a file without a name in the same folder, or one with a
+ * temporary name where the file system has no such files, that gets the final name only when it is
+ * complete, opened and named as the invoking user, compressed as one gzip member where asked for. A
+ * symbolic link is itself replaced; a name that is a device or a FIFO is written directly, and so
+ * is what a link in /dev or /proc leads to (/dev/stdout, /dev/fd/3). "-" is a descriptor that the
+ * caller gives.
  */
 #ifndef PROF_LIB_BASE_OUTFILE_H
 #define PROF_LIB_BASE_OUTFILE_H

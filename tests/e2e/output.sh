@@ -92,5 +92,32 @@ ok "a full disk: in three lines at most" test "$(wc -l <full.err)" -le 3
 is "a full disk: the old file stays" "$(cat full.kept)" old
 is "a full disk: nothing else is left" "$(cat full.left)" folder/full.json
 
+# A recorder that is killed leaves nothing behind; where the file system has no files without a
+# name, what it had begun.
+killed() { # FOLDER
+	local child
+	echo old >"$1/old.json.gz"
+	rm -f begun
+	mkfifo begun
+	# shellcheck disable=SC2016 # for the inner shell
+	"$PROF" record -q -o "$1/old.json.gz" --stats "$1/stats" --ready-file "$1/ready" -- \
+		sh -c 'echo $$ >begun; exec sleep 100' &
+	read -r child <begun
+	kill -KILL $!
+	wait $! 2>/dev/null
+	kill "$child"
+	left=$(cd "$1" && find . -type f | sort | tr '\n' ' ')
+}
+mkdir killed
+if python3 -c 'import os; os.open("killed", os.O_TMPFILE | os.O_RDWR)' 2>/dev/null; then
+	killed killed
+	is "killed: nothing new is left" "$left" "./old.json.gz ./ready "
+else
+	killed killed
+	like "killed: what it had begun is left" "$left" \
+		'^\./\.old\.json\.gz\.[^ ]{6} \./\.stats\.[^ ]{6} \./old\.json\.gz \./ready $'
+fi
+is "killed: the old file stays" "$(<killed/old.json.gz)" old
+
 is "no temporary files are left" "$(leftovers . folder)" ""
 done_testing

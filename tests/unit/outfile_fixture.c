@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,15 @@ int count_names(void)
 		count++;
 	closedir(dir);
 	return count;
+}
+
+bool has_unnamed_files(void)
+{
+	int fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 char *make_data(size_t size, bool is_random)

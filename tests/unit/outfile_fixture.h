@@ -25,6 +25,8 @@ void put_file(const char *path, const char *text);
 void check_content(const char *path, const void *data, size_t size);
 /* Entries of the working directory. */
 int count_names(void);
+/* Can the file system there have files without a name? */
+bool has_unnamed_files(void);
 /* Digits that compress somewhat, or bytes that hardly do. Free it. */
 char *make_data(size_t size, bool is_random);
 

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* Results that have no name until they are complete, and what is done where there is no such thing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/outfile_fixture.h"
+
+/* O_TMPFILE without what it shares with O_DIRECTORY. */
+#define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
+
+/* From now on this process's system call fails so, where `flags` is 0 or met by its third argument.
+ */
+static void refuse(long number, uint32_t flags, int code)
+{
+	struct sock_filter code_lines[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, flags ? 3 : 1),
+		/* Little-endian: the lower half comes first. */
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, flags, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)code),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = 6, .filter = code_lines};
+
+	if (!flags) {
+		code_lines[2] = code_lines[4];
+		code_lines[3] = code_lines[5];
+		program.len = 4;
+	}
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/* A filter cannot be taken off again, so each test of one has a process of its own. */
+static void in_child(void (*check)(void))
+{
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (!child) {
+		check();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static void check_mode(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(st.st_nlink, 1);
+}
+
+static void write_twice(void)
+{
+	enum { SIZE = 300000 };
+	char *data = make_data(SIZE, true);
+	struct outfile *f = open_file("p", false);
+
+	umask(0277);
+	outfile_write(f, data, SIZE);
+	assert_int_equal(access("p", F_OK), -1);
+	commit(f);
+	check_content("p", data, SIZE);
+	f = open_file("p", false);
+	outfile_write(f, "second", 6);
+	check_content("p", data, SIZE);
+	commit(f);
+	check_content("p", "second", 6);
+	check_mode("p");
+	assert_int_equal(count_names(), 1);
+	free(data);
+}
+
+static void without_such_files(void)
+{
+	refuse(SYS_openat, TMPFILE_BIT, EOPNOTSUPP);
+	assert_false(has_unnamed_files());
+	struct outfile *f = open_file("p", false);
+
+	assert_int_equal(count_names(), 1);
+	outfile_free(f);
+	assert_int_equal(count_names(), 0);
+	write_twice();
+}
+
+static void without_links(void)
+{
+	refuse(SYS_linkat, 0, EPERM);
+	write_twice();
+}
+
+static void test_without_such_files(void **state)
+{
+	(void)state;
+	in_child(without_such_files);
+}
+
+static void test_without_links(void **state)
+{
+	(void)state;
+	in_child(without_links);
+}
+
+static void test_with_such_files(void **state)
+{
+	(void)state;
+	in_child(write_twice);
+}
+
+/* As the kernel does it to a program that takes too much memory. */
+static void die(void)
+{
+	struct outfile *f = open_file("p", false), *g = open_file("q", true);
+
+	outfile_write(f, "half of it", 10);
+	outfile_write(g, "half of it", 10);
+	raise(SIGKILL);
+}
+
+static void test_nothing_is_left_of_the_killed(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	put_file("q", "old");
+	if (!child)
+		die();
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(count_names(), has_unnamed_files() ? 1 : 3);
+	check_content("q", "old", 3);
+}
+
+static void test_a_name_that_was_taken_meanwhile(void **state)
+{
+	struct outfile *f = open_file("p", false), *g = open_file("q", false);
+
+	(void)state;
+	outfile_write(f, "x", 1);
+	outfile_write(g, "y", 1);
+	put_file("precious", "old");
+	assert_int_equal(symlink("precious", "p"), 0);
+	put_file("q", "other");
+	commit(f);
+	commit(g);
+	check_content("precious", "old", 3);
+	check_content("p", "x", 1);
+	check_content("q", "y", 1);
+	check_mode("p");
+	check_mode("q");
+	assert_int_equal(count_names(), 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_FOLDER(test_with_such_files),
+		IN_FOLDER(test_without_such_files),
+		IN_FOLDER(test_without_links),
+		IN_FOLDER(test_nothing_is_left_of_the_killed),
+		IN_FOLDER(test_a_name_that_was_taken_meanwhile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

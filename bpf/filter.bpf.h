@@ -104,22 +104,10 @@ static __always_inline bool is_recorder(__u32 tgid)
 }
 
 /*
- * The number that a struct pid has in the recorder's pid namespace, 0 where it has none. `pid` is
- * what a helper has read: kernels before 6.2 let nobody count on from a pointer that they know.
+ * The process's pid, in the upper half, and the tid as the recorder's namespace has them: of those
+ * two struct pid, or of what is remembered for the ids.
  */
-static __always_inline __u32 pid_number(const struct pid *pid)
-{
-	struct upid upid = {};
-	const void *at;
-
-	if (!pid || BPF_CORE_READ(pid, level) < own_pid_level)
-		return 0;
-	at = (const void *)pid + bpf_core_field_offset(struct pid, numbers) +
-	     own_pid_level * bpf_core_type_size(struct upid);
-	if (bpf_probe_read_kernel(&upid, bpf_core_type_size(struct upid), at))
-		return 0;
-	return BPF_CORE_READ(upid.ns, ns.inum) == config.pid_inode ? upid.nr : 0;
-}
+extern __u64 own_pids(__u64 process_pid, __u64 thread_pid, __u32 tgid, __u32 pid);
 
 /* The number in the innermost namespace, where that is not the recorder's; else 0. */
 static __always_inline __u32 inner_pid_number(const struct pid *pid)
@@ -137,30 +125,21 @@ static __always_inline __u32 inner_pid_number(const struct pid *pid)
 	return upid.nr;
 }
 
-static __always_inline __u32 remembered_tid(__u32 initial)
-{
-	__u32 *own = bpf_map_lookup_elem(&own_tids, &initial);
-
-	return own ? *own : 0;
-}
-
 /* pid (of the process) and tid as the recorder's namespace has them. */
 static __always_inline void task_pids(struct task_struct *task, struct task_ids ids, __u32 *pid,
 				      __u32 *tid)
 {
+	__u64 pids;
+
 	if (!config.pid_inode) {
 		*pid = ids.tgid;
 		*tid = ids.pid;
 		return;
 	}
-	*pid = pid_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]));
-	if (!*pid)
-		*pid = remembered_tid(ids.tgid);
-	*tid = pid_number(BPF_CORE_READ(task, thread_pid));
-	if (!*tid)
-		*tid = remembered_tid(ids.pid);
-	if (!*tid)
-		*tid = *pid;
+	pids = own_pids((__u64)BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]),
+			(__u64)BPF_CORE_READ(task, thread_pid), ids.tgid, ids.pid);
+	*pid = pids >> 32;
+	*tid = (__u32)pids;
 }
 
 /* While it has its number. */

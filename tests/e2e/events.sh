@@ -3,6 +3,8 @@
 # Other events than the clock: how many there are is known, and which functions they occur in. The
 # kernel's own count begins with the fork and ends before the exit.
 . "$(dirname "$0")/lib.sh"
+# Not every machine has it mounted; prof says how, which is checked below.
+mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
 workload=$workloads/events
 
 record exact 0 -e page-faults/period=1,tracepoint:sys_enter_openat/period=1 \

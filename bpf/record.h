@@ -168,6 +168,8 @@ enum {
 	NAME_EXEC = 1 << 1,
 	/* The task ran already when recording began. */
 	NAME_SCAN = 1 << 2,
+	/* With NAME_SCAN: it is a thread of the kernel, without a user side. */
+	NAME_KERNEL_THREAD = 1 << 3,
 };
 
 struct rec_name {

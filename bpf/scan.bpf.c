@@ -71,6 +71,8 @@ int list_tasks(struct bpf_iter__task *ctx)
 	rec_init(&name.rec, REC_NAME, sizeof(name), process->entered);
 	task_pids(task, ids, &name.rec.pid, &name.rec.tid);
 	name.rec.flags = NAME_SCAN | match_flags(task, ids, &name.rec, task->comm);
+	if (task->flags & PF_KTHREAD)
+		name.rec.flags |= NAME_KERNEL_THREAD;
 	remember_tid(ids, name.rec.tid);
 	bpf_probe_read_kernel_str(name.name, sizeof(name.name), task->comm);
 	bpf_seq_write(ctx->meta->seq, &name, sizeof(name));

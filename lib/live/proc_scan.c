@@ -2,16 +2,16 @@
 #include "lib/live/proc_scan.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/live/proc_maps.h"
+#include "lib/live/exec_maps.h"
 #include "lib/stream/record.h"
 
 #define COMM_MAX 64
-#define MAPS_MAX (64u << 20)
 
 struct scan {
 	struct module_registry *modules;
@@ -21,6 +21,7 @@ struct scan {
 	uint64_t time;
 	struct scan_cache *cache;
 	struct scan_view view;
+	bool has_view;
 };
 
 static void scan_map(const struct scan *s, const struct proc_map *map)
@@ -77,19 +78,18 @@ int proc_scan_maps(struct module_registry *modules, struct scan_cache *cache, re
 		.time = time,
 		.cache = cache,
 	};
-	_cleanup_free_ char *text = NULL;
+	struct exec_maps maps;
 	struct proc_map map;
-	char path[64], *at;
+	int code = exec_maps_open(&maps, pid, EXEC_MAPS_ASK);
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	text = text_read_file(path, MAPS_MAX, NULL);
-	if (!text)
-		return error_set(err, -errno, "read the mappings of pid %u", pid);
-	if (*text)
-		s.view = scan_view_of(pid);
-	for (at = text; proc_maps_next(&at, &map);) {
-		if (map.executable)
-			scan_map(&s, &map);
+	if (code)
+		return error_set(err, code, "read the mappings of pid %u", pid);
+	while (exec_maps_next(&maps, &map)) {
+		if (!s.has_view)
+			s.view = scan_view_of(pid);
+		s.has_view = true;
+		scan_map(&s, &map);
 	}
+	exec_maps_release(&maps);
 	return 0;
 }

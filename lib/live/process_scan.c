@@ -35,7 +35,8 @@ static void on_found(void *ctx, const void *data, size_t size)
 	memcpy(&name, data, sizeof(name));
 	if (!is_followed(run->scan->filter, &name.rec))
 		return;
-	if (name.rec.pid == name.rec.tid)
+	/* Those of the kernel have nothing mapped, and live nowhere. */
+	if (name.rec.pid == name.rec.tid && !(name.rec.flags & NAME_KERNEL_THREAD))
 		vec_push(&run->processes, (struct found){name.rec.pid, name.rec.time});
 	name.rec.time = run->time;
 	run->scan->sink(run->scan->ctx, &name.rec);

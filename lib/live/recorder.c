@@ -31,9 +31,12 @@
 #define POLL_MS 100
 /* Where the kernel throttles, it says so at each of its own ticks: not each is worth a round. */
 #define THROTTLED_PAUSE_MS 10
-/* How often, and how long, it is looked after tables before sampling begins. */
-#define SETTLE_POLL_MS 5
-#define SETTLE_MAX_NS 30000000000ull
+/*
+ * How often, and how long, it is looked after tables before sampling begins. Of code that is
+ * sampled before its table is there, stacks are copied.
+ */
+#define SETTLE_ROUND_NS 10000000ull
+#define SETTLE_MAX_NS 1000000000ull
 #define SETTLE_MAX_BYTES (256u << 20)
 #define HOUSEKEEPING_NS 100000000ull
 #define CPU_REFRESH_NS 1000000000ull
@@ -369,13 +372,12 @@ static int scan(struct recorder *r, struct error *err)
 static void settle(struct recorder *r)
 {
 	uint64_t end = clock_monotonic_ns() + SETTLE_MAX_NS;
-	struct epoll_event events[16];
 
 	run_round(r);
 	/* Nobody takes records out of the merge yet. */
 	while (!tracker_is_settled(r->tracker) && clock_monotonic_ns() < end &&
 	       merge_size(r->merge) < SETTLE_MAX_BYTES) {
-		epoll_wait(r->epoll_fd, events, 16, SETTLE_POLL_MS);
+		tracker_wait(r->tracker, SETTLE_ROUND_NS);
 		run_round(r);
 	}
 }

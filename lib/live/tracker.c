@@ -181,6 +181,8 @@ int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, 
 {
 	pid_set_add(&t->pids, pid, since);
 	process_homes_send(&t->homes, pid, true, time, sink, t);
+	if (t->unwinder)
+		unwinder_take_tables(t->unwinder);
 	return proc_scan_maps(t->modules, &t->scanned_files, sink, t, pid, time, err);
 }
 
@@ -192,6 +194,12 @@ void tracker_added(struct tracker *t)
 bool tracker_is_settled(const struct tracker *t)
 {
 	return !t->unwinder || unwinder_is_settled(t->unwinder);
+}
+
+void tracker_wait(struct tracker *t, uint64_t max_ns)
+{
+	if (t->unwinder)
+		unwinder_wait(t->unwinder, max_ns);
 }
 
 static void on_pid_gone(void *ctx, uint32_t pid)

@@ -46,6 +46,9 @@ void tracker_added(struct tracker *t);
 /* Does the walker know all that there is to know about the mappings so far? */
 bool tracker_is_settled(const struct tracker *t);
 
+/* For that, at most so long. */
+void tracker_wait(struct tracker *t, uint64_t max_ns);
+
 /* A round: begin, at the time `now`, then every event that is in a mapping ring, every record that
  * is in the others.
  */

@@ -5,18 +5,18 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/unwind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/live/later.h"
 #include "lib/live/module_tables.h"
 #include "lib/live/shards.h"
-#include "lib/live/table_worker.h"
+#include "lib/live/table_pool.h"
 #include "lib/stream/mapping.h"
 
 /*
@@ -28,8 +28,10 @@
 /* Tables of files that nobody has mapped for so long are dropped, when it is looked after them. */
 #define UNUSED_NS 10000000000ull
 #define SWEEP_NS 5000000000ull
-/* Files from that size on have a thread of their own, so that they do not delay the others. */
-#define LARGE_FILE (4u << 20)
+#define FOREVER_NS (1ull << 60)
+/* While tables are being compiled, what waits for them is described again for so much of the time.
+ */
+#define DESCRIBE_SHARE 8
 #define SPACE_WORDS (sizeof(struct unwind_mapping) / 4)
 
 /* The address space of a process. */
@@ -51,34 +53,20 @@ struct unwinder {
 	struct walker_memory walker;
 	struct shards shards;
 	struct module_tables tables;
-	struct table_worker *small_files, *large_files;
-	int event_fd; /* of both */
+	struct table_pool *pool;
+	int event_fd; /* the pool's */
+	bool has_news; /* tables have come that nobody was told of */
+	uint64_t next_news_ns;
 	struct later *later;
 	VEC(struct space) spaces;
 	VEC(uint32_t) free_spaces, dirty;
-	VEC(uint32_t) unsubmitted; /* modules whose worker had no room for them */
+	VEC(uint32_t) unsubmitted; /* modules that the pool had no room for */
 	struct index by_pid;
 	VEC(struct garbage) garbage; /* in order of time */
 	struct unwind_mappings scratch;
 	const struct file_set *files;
 	uint64_t stamp, round, refused, next_sweep_ns;
 };
-
-/* Each has half of the numbers for rules, so that they need not agree on any. */
-static bool start_workers(struct unwinder *u)
-{
-	struct unwind_rule *rules = u->walker.rules;
-	const uint32_t half = (UNWIND_RULES_MAX - UNWIND_RULE_FIRST) / 2;
-
-	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (u->event_fd < 0)
-		return false;
-	rules[UNWIND_RULE_NONE] = (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE};
-	rules[UNWIND_RULE_END] = (struct unwind_rule){.cfa_kind = UNWIND_CFA_END};
-	u->small_files = table_worker_new(rules, UNWIND_RULE_FIRST, half, u->event_fd);
-	u->large_files = table_worker_new(rules, UNWIND_RULE_FIRST + half, half, u->event_fd);
-	return u->small_files && u->large_files;
-}
 
 int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err)
 {
@@ -100,7 +88,10 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 	module_tables_init(&u->tables, &u->shards);
 	later.tables = &u->tables;
 	u->later = later_new(&later);
-	if (!start_workers(u)) {
+	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (u->event_fd >= 0)
+		u->pool = table_pool_new(u->walker.rules, u->event_fd);
+	if (!u->pool) {
 		unwinder_free(u);
 		return error_set(err, -EAGAIN, "start the threads that compile unwind tables");
 	}
@@ -112,8 +103,7 @@ void unwinder_free(struct unwinder *u)
 {
 	if (!u)
 		return;
-	table_worker_free(u->small_files);
-	table_worker_free(u->large_files);
+	table_pool_free(u->pool);
 	if (u->event_fd >= 0)
 		close(u->event_fd);
 	later_free(u->later);
@@ -185,43 +175,37 @@ static void discard(struct unwinder *u, const struct shard_piece *piece, uint64_
 static bool submit(struct unwinder *u, uint32_t module_id, int fd)
 {
 	int copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
-	struct table_worker *worker = u->small_files;
-	struct stat st;
 
 	if (copy < 0)
 		return false;
-	if (fstat(copy, &st) == 0 && st.st_size >= LARGE_FILE)
-		worker = u->large_files;
-	if (!table_worker_submit(worker, module_id, copy)) {
+	if (!table_pool_submit(u->pool, module_id, copy)) {
 		close(copy);
 		vec_push(&u->unsubmitted, module_id);
 	}
 	return true;
 }
 
-/* True: of some there is no file any more, and it is known that they have no table. */
-static bool submit_again(struct unwinder *u)
+static void submit_again(struct unwinder *u)
 {
 	const struct unwind_table none = {0};
-	size_t count = u->unsubmitted.count;
-	bool any_gone = false;
+	size_t room = table_pool_room(u->pool), count = u->unsubmitted.count;
 
-	if (!count)
-		return false;
-
+	if (!count || !room)
+		return;
+	if (count > room)
+		count = room;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t id = u->unsubmitted.items[i];
 
-		/* What has no room still is added again, behind the others. */
 		if (submit(u, id, file_set_find(u->files, id)))
 			continue;
+		/* There is no file any more, nor a table. */
 		module_tables_store(&u->tables, id, &none);
-		any_gone = true;
+		u->has_news = true;
 	}
 	u->unsubmitted.count -= count;
 	memmove(u->unsubmitted.items, u->unsubmitted.items + count,
 		u->unsubmitted.count * sizeof(*u->unsubmitted.items));
-	return any_gone;
 }
 
 void unwinder_module(struct unwinder *u, const struct rec_module *rec, int fd)
@@ -356,24 +340,55 @@ static void publish(struct unwinder *u, struct space *space, uint64_t now)
 	discard(u, &old, now);
 }
 
-static void take_tables(struct unwinder *u)
+/*
+ * Each table that comes may be one that any address space waits for: to describe them all again for
+ * each one would take time in proportion to both.
+ */
+static void tell_news(struct unwinder *u)
 {
-	struct table_result result;
-	uint64_t count;
-	bool any_done = read(u->event_fd, &count, sizeof(count)) > 0;
+	bool may_wait = u->unsubmitted.count || !table_pool_is_empty(u->pool);
 
-	while (table_worker_next(u->small_files, &result) ||
-	       table_worker_next(u->large_files, &result)) {
-		module_tables_store(&u->tables, result.module_id, &result.table);
-		unwind_table_release(&result.table);
-	}
-	any_done |= submit_again(u);
-	if (!any_done)
+	if (!u->has_news || (may_wait && clock_monotonic_ns() < u->next_news_ns))
 		return;
+	u->has_news = false;
 	for (uint32_t id = 0; id < u->spaces.count; id++) {
 		if (u->spaces.items[id].is_pending)
 			mark_dirty(u, &u->spaces.items[id]);
 	}
+}
+
+void unwinder_take_tables(struct unwinder *u)
+{
+	struct table_result result;
+	uint64_t count;
+
+	(void)!read(u->event_fd, &count, sizeof(count));
+	while (table_pool_next(u->pool, &result)) {
+		module_tables_store(&u->tables, result.module_id, &result.table);
+		unwind_table_release(&result.table);
+		u->has_news = true;
+	}
+	submit_again(u);
+}
+
+static void publish_dirty(struct unwinder *u, uint64_t now)
+{
+	uint64_t start = clock_monotonic_ns(), end;
+
+	if (!u->dirty.count)
+		return;
+	vec_for_each(&u->dirty, const uint32_t *, id) {
+		struct space *space = &u->spaces.items[*id];
+
+		space->is_dirty = false;
+		if (space->pid)
+			publish(u, space, now);
+		else
+			vec_push(&u->free_spaces, *id);
+	}
+	vec_clear(&u->dirty);
+	end = clock_monotonic_ns();
+	u->next_news_ns = end + (end - start) * DESCRIBE_SHARE;
 }
 
 static void collect_garbage(struct unwinder *u, uint64_t now)
@@ -426,37 +441,25 @@ static void sweep(struct unwinder *u, uint64_t now)
 	}
 }
 
-static void wait_for_tables(struct unwinder *u)
-{
-	bool has_more;
-
-	do {
-		table_worker_wait(u->small_files);
-		table_worker_wait(u->large_files);
-		has_more = u->unsubmitted.count;
-		take_tables(u);
-	} while (has_more);
-}
-
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 {
 	u->round++;
-	if (all)
-		wait_for_tables(u);
-	take_tables(u);
-	vec_for_each(&u->dirty, const uint32_t *, id) {
-		struct space *space = &u->spaces.items[*id];
-
-		space->is_dirty = false;
-		if (space->pid)
-			publish(u, space, now);
-		else
-			vec_push(&u->free_spaces, *id);
-	}
-	vec_clear(&u->dirty);
+	do {
+		if (all)
+			table_pool_wait(u->pool, 0, FOREVER_NS);
+		unwinder_take_tables(u);
+	} while (all && !table_pool_is_empty(u->pool));
+	tell_news(u);
+	publish_dirty(u, now);
 	later_flush(u->later, now, all);
 	sweep(u, now);
 	collect_garbage(u, now);
+}
+
+void unwinder_wait(struct unwinder *u, uint64_t max_ns)
+{
+	/* With others that wait for room, before there is nothing left to do. */
+	table_pool_wait(u->pool, u->unsubmitted.count ? TABLE_POOL_MAX / 2 : 0, max_ns);
 }
 
 bool unwinder_is_settled(const struct unwinder *u)

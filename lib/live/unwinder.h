@@ -59,6 +59,13 @@ void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now
  */
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all);
 
+/*
+ * Makes room for further files among those that are being compiled. What unwinder_flush() does
+ * besides, where many files come without one.
+ */
+void unwinder_take_tables(struct unwinder *u);
+/* Until all tables are compiled, or for so long; after it, unwinder_flush() has something to do. */
+void unwinder_wait(struct unwinder *u, uint64_t max_ns);
 /* Nothing is waiting for a table or a flush. */
 bool unwinder_is_settled(const struct unwinder *u);
 

@@ -26,35 +26,45 @@ static int find_eh_frame(struct cfi_file *file, struct error *err)
 	return 0;
 }
 
+static int inflate(const struct cfi_file *file, struct cfi_buffer *buffer, size_t *size,
+		   struct error *err)
+{
+	free(steal(buffer->data));
+	buffer->capacity = 0;
+	return cfi_file_inflate(file, &buffer->data, size, err);
+}
+
 int cfi_data_read(struct cfi_data *data, struct cfi_file *file, struct error *err)
 {
 	const struct file_range *range;
 	int ret;
 
-	*data = (struct cfi_data){0};
+	data->cfi = data->hdr = (struct cfi_section){0};
 	ret = find_eh_frame(file, err);
 	if (ret)
 		return ret;
 	data->is_debug_frame = !file->eh_frame.size;
 	range = data->is_debug_frame ? &file->debug_frame : &file->eh_frame;
 	if (data->is_debug_frame && file->packed_debug_frame)
-		ret = cfi_file_inflate(file, &data->owned[0], &data->cfi.size, err);
+		ret = inflate(file, &data->buffers[0], &data->cfi.size, err);
 	else
-		ret = cfi_file_read(file, range, &data->owned[0], &data->cfi.size, err);
+		ret = cfi_file_read_into(file, range, &data->buffers[0], &data->cfi.size, err);
 	if (ret)
 		return ret;
-	data->cfi.data = data->owned[0];
+	data->cfi.data = data->buffers[0].data;
 	data->cfi.vaddr = range->vaddr;
 	data->hdr.vaddr = file->eh_frame_hdr.vaddr;
 	if (data->is_debug_frame)
 		return 0;
-	ret = cfi_file_read(file, &file->eh_frame_hdr, &data->owned[1], &data->hdr.size, err);
-	data->hdr.data = data->owned[1];
+	ret = cfi_file_read_into(file, &file->eh_frame_hdr, &data->buffers[1], &data->hdr.size,
+				 err);
+	data->hdr.data = data->buffers[1].data;
 	return ret;
 }
 
 void cfi_data_release(struct cfi_data *data)
 {
-	free(data->owned[0]);
-	free(data->owned[1]);
+	free(data->buffers[0].data);
+	free(data->buffers[1].data);
+	*data = (struct cfi_data){0};
 }

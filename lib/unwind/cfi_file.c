@@ -61,25 +61,44 @@ static void expect_large(uint8_t *data, size_t size)
 		madvise(data + skipped, (size - skipped) & ~(page - 1), MADV_HUGEPAGE);
 }
 
-int cfi_file_read(const struct cfi_file *file, const struct file_range *range, uint8_t **data,
-		  size_t *size, struct error *err)
+static void make_room(struct cfi_buffer *buffer, size_t size)
+{
+	if (buffer->capacity >= size)
+		return;
+	/* What it holds is of no use any more. */
+	free(buffer->data);
+	buffer->data = xmalloc(size);
+	buffer->capacity = size;
+	expect_large(buffer->data, size);
+}
+
+int cfi_file_read_into(const struct cfi_file *file, const struct file_range *range,
+		       struct cfi_buffer *buffer, size_t *size, struct error *err)
 {
 	uint64_t left = range->offset < file->size ? file->size - range->offset : 0;
 	ssize_t n;
 
 	*size = 0;
-	*data = NULL;
 	if (left > range->size)
 		left = range->size;
 	if (left > CFI_FILE_MAX_CFI)
 		return error_text(err, -EFBIG, "a section of %llu bytes", (unsigned long long)left);
-	*data = xmalloc((size_t)left + 1);
-	expect_large(*data, (size_t)left);
-	n = read_at(file->fd, *data, (size_t)left, range->offset);
+	make_room(buffer, (size_t)left + 1);
+	n = read_at(file->fd, buffer->data, (size_t)left, range->offset);
 	if (n < 0)
 		return error_set(err, (int)n, "read ELF file");
 	*size = (size_t)n;
 	return 0;
+}
+
+int cfi_file_read(const struct cfi_file *file, const struct file_range *range, uint8_t **data,
+		  size_t *size, struct error *err)
+{
+	struct cfi_buffer buffer = {0};
+	int ret = cfi_file_read_into(file, range, &buffer, size, err);
+
+	*data = buffer.data;
+	return ret;
 }
 
 static int read_header(struct cfi_file *file, struct header *header, struct error *err)

@@ -27,6 +27,12 @@ struct file_range {
 	uint64_t vaddr;
 };
 
+/* Memory for bytes of files, one after the other; zeroed at first, the owner frees `data`. */
+struct cfi_buffer {
+	uint8_t *data;
+	size_t capacity;
+};
+
 struct cfi_file {
 	int fd; /* borrowed */
 	uint64_t size;
@@ -47,6 +53,9 @@ struct file_range cfi_file_find(const struct cfi_file *file, uint64_t vaddr);
 /* A copy of those bytes, to be freed: what ends with the file is cut, *size says to what. */
 int cfi_file_read(const struct cfi_file *file, const struct file_range *range, uint8_t **data,
 		  size_t *size, struct error *err);
+/* The same in memory that may be there already. */
+int cfi_file_read_into(const struct cfi_file *file, const struct file_range *range,
+		       struct cfi_buffer *buffer, size_t *size, struct error *err);
 /* The same for .debug_frame where it is compressed, as linkers of Go do it. */
 int cfi_file_inflate(const struct cfi_file *file, uint8_t **data, size_t *size, struct error *err);
 

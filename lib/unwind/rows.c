@@ -148,10 +148,8 @@ void rows_finish(struct rows *rows, uint64_t end)
 	struct unwind_table *table = rows->table;
 	uint64_t pages;
 
-	if (rows->last_rule == UINT32_MAX) {
-		vec_release(&table->rows);
+	if (rows->last_rule == UINT32_MAX)
 		return;
-	}
 	if (end & (UNWIND_PAGE_SIZE - 1))
 		rows_add(rows, end, UNWIND_RULE_NONE);
 	table->rows.count = table->stats.rows = row_count(rows);
@@ -162,13 +160,6 @@ void rows_finish(struct rows *rows, uint64_t end)
 	}
 	open_pages(rows, pages);
 	table->page_count = (uint32_t)table->index.count - 1;
-	/* Tables live as long as their modules; vectors grow ahead of need. */
-	table->index.capacity = table->index.count;
-	table->index.items = xreallocarray(table->index.items, table->index.count,
-					   sizeof(*table->index.items));
-	table->rows.capacity = table->rows.count;
-	table->rows.items = xreallocarray(table->rows.items, table->rows.count,
-					  sizeof(*table->rows.items));
 }
 
 void unwind_table_release(struct unwind_table *table)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/unwind/cfi_data.h"
 #include "lib/unwind/cfi_file.h"
@@ -14,6 +15,25 @@
 #define MAX_SMALL_TEXT 16384
 /* Linker's stubs beyond this stay without rows. */
 #define MAX_STUB_SIZE (16u << 20)
+
+struct unwind_scratch {
+	struct cfi_data data;
+	VEC(struct unwind_row) rows;
+};
+
+struct unwind_scratch *unwind_scratch_new(void)
+{
+	return xcalloc(1, sizeof(struct unwind_scratch));
+}
+
+void unwind_scratch_free(struct unwind_scratch *scratch)
+{
+	if (!scratch)
+		return;
+	cfi_data_release(&scratch->data);
+	vec_release(&scratch->rows);
+	free(scratch);
+}
 
 const struct unwind_arch *unwind_arch_find(uint16_t machine)
 {
@@ -57,8 +77,37 @@ static void add_stubs(struct stubs *stubs, const struct cfi_file *file)
 	stubs_sort(stubs);
 }
 
+/* Tables live as long as their modules: they have the room that they need, and no more. */
+static void take_rows(struct unwind_table *table, struct unwind_scratch *scratch)
+{
+	size_t size = table->rows.count * sizeof(*table->rows.items);
+
+	scratch->rows.items = table->rows.items;
+	scratch->rows.capacity = table->rows.capacity;
+	table->rows.items = size ? xmemdup(scratch->rows.items, size) : NULL;
+	table->rows.capacity = table->rows.count;
+	if (!table->index.count)
+		return;
+	table->index.capacity = table->index.count;
+	table->index.items = xreallocarray(table->index.items, table->index.count,
+					   sizeof(*table->index.items));
+}
+
+static int compile_into(const struct compile_input *input, struct unwind_rules *rules,
+			struct unwind_scratch *scratch, struct unwind_table *table,
+			struct error *err)
+{
+	int ret;
+
+	table->rows.items = scratch->rows.items;
+	table->rows.capacity = scratch->rows.capacity;
+	ret = compile_table(input, rules, table, err);
+	take_rows(table, scratch);
+	return ret;
+}
+
 static int compile(struct cfi_file *file, const struct stubs *stubs, struct unwind_rules *rules,
-		   struct unwind_table *table, struct error *err)
+		   struct unwind_scratch *scratch, struct unwind_table *table, struct error *err)
 {
 	struct compile_input input = {
 		.arch = file->arch,
@@ -67,50 +116,50 @@ static int compile(struct cfi_file *file, const struct stubs *stubs, struct unwi
 		.stubs = stubs->rows.items,
 		.stub_count = stubs->rows.count,
 	};
-	struct cfi_data data;
-	int ret = cfi_data_read(&data, file, err);
+	const struct cfi_data *data = &scratch->data;
+	int ret = cfi_data_read(&scratch->data, file, err);
 
-	input.cfi = data.cfi;
-	input.hdr = data.hdr;
-	input.is_debug_frame = data.is_debug_frame;
-	if (!ret)
-		ret = compile_table(&input, rules, table, err);
-	cfi_data_release(&data);
-	return ret;
+	input.cfi = data->cfi;
+	input.hdr = data->hdr;
+	input.is_debug_frame = data->is_debug_frame;
+	return ret ? ret : compile_into(&input, rules, scratch, table, err);
 }
 
 static int compile_file(struct cfi_file *file, struct unwind_rules *rules,
-			struct unwind_table *table, struct error *err)
+			struct unwind_scratch *scratch, struct unwind_table *table,
+			struct error *err)
 {
 	struct stubs stubs = {0};
 	int ret;
 
 	add_stubs(&stubs, file);
-	ret = compile(file, &stubs, rules, table, err);
+	ret = compile(file, &stubs, rules, scratch, table, err);
 	/* crtbegin.o's empty .eh_frame, or what came with the C library: the rest is elsewhere. */
 	if (ret == 0 && !table->stats.fdes && file->eh_frame.size && file->debug_frame.size) {
 		file->eh_frame.size = file->eh_frame_hdr.size = 0;
 		unwind_table_release(table);
-		ret = compile(file, &stubs, rules, table, err);
+		ret = compile(file, &stubs, rules, scratch, table, err);
 	}
 	stubs_release(&stubs);
 	return ret;
 }
 
-int unwind_table_compile(int fd, struct unwind_rules *rules, struct unwind_table *table,
-			 struct error *err)
+int unwind_table_compile(int fd, struct unwind_rules *rules, struct unwind_scratch *scratch,
+			 struct unwind_table *table, struct error *err)
 {
+	struct unwind_scratch *own = scratch ? NULL : unwind_scratch_new();
 	struct cfi_file file;
 	int ret;
 
 	*table = (struct unwind_table){0};
 	ret = cfi_file_open(&file, fd, err);
 	if (ret == 0)
-		ret = compile_file(&file, rules, table, err);
+		ret = compile_file(&file, rules, scratch ? scratch : own, table, err);
 	if (ret == 0)
 		table->entry = file.entry;
 	else
 		unwind_table_release(table);
 	cfi_file_release(&file);
+	unwind_scratch_free(own);
 	return ret;
 }

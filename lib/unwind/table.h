@@ -45,13 +45,20 @@ struct unwind_table {
 	struct unwind_table_stats stats;
 };
 
+/* Memory that one compilation leaves to the next, as large as the largest needed. */
+struct unwind_scratch;
+
+struct unwind_scratch *unwind_scratch_new(void);
+/* NULL is fine. */
+void unwind_scratch_free(struct unwind_scratch *scratch);
+
 /*
  * Compiles the file's CFI; reads only what it needs, with pread(). 0 also for a file without any
  * CFI (then mostly with 0 pages), -ENOEXEC where it is no ELF file of a supported machine, -EFBIG
- * where limits (rows, size) are exceeded. `machine` is e_machine: EM_X86_64 and EM_AARCH64.
+ * where limits (rows, size) are exceeded. The scratch may be NULL.
  */
-int unwind_table_compile(int fd, struct unwind_rules *rules, struct unwind_table *table,
-			 struct error *err);
+int unwind_table_compile(int fd, struct unwind_rules *rules, struct unwind_scratch *scratch,
+			 struct unwind_table *table, struct error *err);
 void unwind_table_release(struct unwind_table *table);
 /* The rule that holds at that vaddr, as the walker finds it. */
 uint16_t unwind_table_find(const struct unwind_table *table, uint64_t vaddr);

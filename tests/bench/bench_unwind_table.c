@@ -6,7 +6,7 @@
  *
  * Prints "metric value unit" lines for each file, then for all of them together: the best of
  * several warm runs, as whatever else the machine does can only add to it, and the median, which
- * says how much it added. The rules are shared by all files and runs, as in a recording.
+ * says how much it added. All files and runs share the rules, and memory, as in a recording.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,8 @@ static void print_table(const char *name, double *ms, uint64_t rows)
 	print_rows(name, ms[0], ms[RUNS / 2], rows, "");
 }
 
-static int measure(const char *path, struct unwind_rules *rules, struct totals *totals)
+static int measure(const char *path, struct unwind_rules *rules, struct unwind_scratch *scratch,
+		   struct totals *totals)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *copy = strdup(path), *name = basename(copy);
@@ -72,7 +73,7 @@ static int measure(const char *path, struct unwind_rules *rules, struct totals *
 		struct unwind_table table;
 		double start = cpu_ms();
 
-		ret = unwind_table_compile(fd, rules, &table, NULL);
+		ret = unwind_table_compile(fd, rules, scratch, &table, NULL);
 		ms[i] = cpu_ms() - start;
 		rows = table.rows.count;
 		bytes = rows * sizeof(*table.rows.items) +
@@ -101,19 +102,21 @@ int main(int argc, char **argv)
 		"/usr/lib/aarch64-linux-gnu/libcrypto.so.3",
 		"/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1",
 	};
+	struct unwind_scratch *scratch = unwind_scratch_new();
 	struct unwind_rules rules;
 	struct totals totals = {0};
 
 	unwind_rules_init(&rules);
 	for (int i = 1; i < argc; i++)
-		measure(argv[i], &rules, &totals);
+		measure(argv[i], &rules, scratch, &totals);
 	for (size_t i = 0; argc < 2 && i < sizeof(defaults) / sizeof(defaults[0]); i++)
-		measure(defaults[i], &rules, &totals);
+		measure(defaults[i], &rules, scratch, &totals);
 	printf("unwind_table_all %.3f ms\n", totals.best_ms);
 	printf("unwind_rows_all %llu rows\n", (unsigned long long)totals.rows);
 	print_rows("all", totals.best_ms, totals.median_ms, totals.rows, " (target: at most 25)");
 	printf("unwind_memory_all %llu bytes\n", (unsigned long long)totals.table_bytes);
 	printf("unwind_rules_all %zu rules\n", rules.rows.count);
+	unwind_scratch_free(scratch);
 	unwind_rules_release(&rules);
 	return totals.rows ? 0 : 1;
 }

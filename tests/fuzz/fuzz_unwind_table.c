@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct unwind_table table;
 
 	unwind_rules_init(&rules);
-	if (unwind_table_compile(fd, &rules, &table, NULL) == 0)
+	if (unwind_table_compile(fd, &rules, NULL, &table, NULL) == 0)
 		check_table(&table, &rules, size);
 	else if (table.rows.items || table.index.items)
 		abort();

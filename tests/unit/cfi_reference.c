@@ -367,7 +367,7 @@ int cfi_compare(int fd, struct cfi_comparison *comparison, struct error *err)
 
 	elf_version(EV_CURRENT);
 	unwind_rules_init(&c.rules);
-	ret = unwind_table_compile(fd, &c.rules, &c.table, err);
+	ret = unwind_table_compile(fd, &c.rules, NULL, &c.table, err);
 	if (ret == 0) {
 		elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 		c.arch = unwind_arch_find(elf64_getehdr(elf)->e_machine);

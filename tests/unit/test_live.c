@@ -8,7 +8,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -16,6 +18,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
+#include "lib/live/exec_maps.h"
 #include "lib/live/kernel_space.h"
 #include "lib/live/mapped_file.h"
 #include "lib/live/modules.h"
@@ -159,6 +162,62 @@ static char *own_text_mapping(struct proc_map *map)
 	return NULL;
 }
 
+/* Both ways say the same, where the kernel can be asked: of it, and of memory without a file. */
+static void executable_mappings_are_listed(void **state)
+{
+	void *anonymous = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
+	uint64_t here = (uint64_t)(uintptr_t)&executable_mappings_are_listed;
+	bool found_anonymous = false, found_here = false;
+	struct exec_maps asked, text;
+	struct proc_map a, b;
+
+	(void)state;
+	assert_int_equal(exec_maps_open(&asked, (uint32_t)getpid(), EXEC_MAPS_ASK), 0);
+	assert_int_equal(exec_maps_open(&text, (uint32_t)getpid(), EXEC_MAPS_READ), 0);
+	while (exec_maps_next(&text, &b)) {
+		assert_true(exec_maps_next(&asked, &a));
+		assert_int_equal(a.start, b.start);
+		assert_int_equal(a.end, b.end);
+		assert_int_equal(a.file_offset, b.file_offset);
+		assert_int_equal(a.inode, b.inode);
+		assert_int_equal(a.device_major, b.device_major);
+		assert_int_equal(a.device_minor, b.device_minor);
+		assert_string_equal(a.path, b.path);
+		assert_true(a.executable && b.executable);
+		assert_string_not_equal(b.path, "[vsyscall]");
+		found_anonymous |= b.start == (uintptr_t)anonymous && !*b.path;
+		found_here |= b.start <= here && here < b.end && *b.path == '/';
+	}
+	assert_false(exec_maps_next(&asked, &a));
+	assert_true(found_anonymous && found_here);
+	exec_maps_release(&asked);
+	exec_maps_release(&text);
+	munmap(anonymous, 4096);
+	assert_int_equal(exec_maps_open(&asked, 0x7ffffff0, EXEC_MAPS_ASK), -ENOENT);
+}
+
+/* A zombie. */
+static void what_has_no_memory_has_no_mappings(void **state)
+{
+	struct exec_maps maps;
+	struct proc_map map;
+
+	(void)state;
+	for (int way = EXEC_MAPS_ASK; way <= EXEC_MAPS_READ; way++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(0);
+		assert_int_equal(waitid(P_PID, (id_t)child, NULL, WEXITED | WNOWAIT), 0);
+		assert_int_equal(exec_maps_open(&maps, (uint32_t)child, (enum exec_maps_way)way),
+				 0);
+		assert_false(exec_maps_next(&maps, &map));
+		exec_maps_release(&maps);
+		assert_int_equal(waitpid(child, NULL, 0), child);
+	}
+}
+
 static void the_mapped_file_is_opened_and_no_other(void **state)
 {
 	struct proc_map map;
@@ -293,6 +352,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(maps_lines_are_parsed),
+		cmocka_unit_test(executable_mappings_are_listed),
+		cmocka_unit_test(what_has_no_memory_has_no_mappings),
 		cmocka_unit_test(pids_stay_two_rounds_after_their_exit),
 		cmocka_unit_test(a_pid_that_is_used_again_stays),
 		cmocka_unit_test(what_was_before_a_scan_is_not_asked_for),

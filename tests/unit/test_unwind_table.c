@@ -102,7 +102,7 @@ static struct compiled compile_fd(int fd)
 	struct compiled c;
 
 	unwind_rules_init(&c.rules);
-	c.ret = unwind_table_compile(fd, &c.rules, &c.table, NULL);
+	c.ret = unwind_table_compile(fd, &c.rules, NULL, &c.table, NULL);
 	return c;
 }
 

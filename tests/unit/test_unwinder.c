@@ -14,7 +14,7 @@
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
-#include "lib/live/table_worker.h"
+#include "lib/live/table_pool.h"
 #include "lib/live/unwinder.h"
 #include "lib/stream/record.h"
 
@@ -91,7 +91,7 @@ static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
 
-	start(f, 4 * UNWIND_SHARD_BYTES);
+	start(f, 64 * UNWIND_SHARD_BYTES);
 	*state = f;
 	return 0;
 }
@@ -177,7 +177,6 @@ static void a_mapping_comes_with_its_table(void **state)
 	assert_int_equal(stats.table_bytes, UNWIND_SHARD_BYTES);
 	/* The rules are there for the walker, the fixed ones too. */
 	assert_int_equal(f->options.walker.rules[UNWIND_RULE_END].cfa_kind, UNWIND_CFA_END);
-	/* Large files have rules of their own, and sanitizers make this one large. */
 	for (uint32_t i = UNWIND_RULE_FIRST; i < UNWIND_RULES_MAX; i++)
 		told += f->options.walker.rules[i].cfa_kind == UNWIND_CFA_REG;
 	assert_true(told > 10);
@@ -203,7 +202,7 @@ static void add_small_module(struct fixture *f, uint32_t id)
 /* Each file that waits takes a descriptor: most wait without. */
 static void more_files_than_may_wait_at_a_time(void **state)
 {
-	const uint32_t count = 3 * TABLE_WORKER_JOBS_MAX;
+	const uint32_t count = 3 * TABLE_POOL_MAX;
 	struct fixture *f = *state;
 	struct unwinder_stats stats;
 	int lowest, highest;
@@ -213,10 +212,9 @@ static void more_files_than_may_wait_at_a_time(void **state)
 		add_small_module(f, i);
 	map(f, PID, CODE, count - 1);
 	highest = dup(lowest);
-	assert_in_range(highest, lowest + (int)count,
-			lowest + (int)count + 1 + TABLE_WORKER_JOBS_MAX);
+	assert_in_range(highest, lowest + (int)count, lowest + (int)count + 1 + TABLE_POOL_MAX);
 	/* Nobody waits for the worker, which goes on by itself. */
-	for (tables(f, &stats); stats.tables < TABLE_WORKER_JOBS_MAX; tables(f, &stats))
+	for (tables(f, &stats); stats.tables < TABLE_POOL_MAX; tables(f, &stats))
 		unwinder_flush(f->u, f->now, false);
 	flush(f, 1);
 	tables(f, &stats);
@@ -228,7 +226,7 @@ static void more_files_than_may_wait_at_a_time(void **state)
 
 static void files_that_are_gone_by_their_turn_have_no_table(void **state)
 {
-	const uint32_t count = 3 * TABLE_WORKER_JOBS_MAX;
+	const uint32_t count = 3 * TABLE_POOL_MAX;
 	struct fixture *f = *state;
 	struct unwinder_stats stats;
 
@@ -388,6 +386,30 @@ static void unused_tables_go_and_come_back(void **state)
 	assert_int_equal(space_of(f, PID + 1)->count, 1);
 }
 
+/* Each table may be one that the process waits for, but it is not told of each by itself. */
+static void many_tables_are_told_of_at_once(void **state)
+{
+	const uint32_t modules = 300;
+	struct fixture *f = *state;
+	struct unwinder_stats stats;
+
+	for (uint32_t id = 0; id < modules; id++) {
+		struct rec_map rec = {.start = CODE + id * 4096ull, .module_id = id};
+
+		add_module(f, id, true);
+		rec.end = rec.start + 4096;
+		record_init(&rec.rec, REC_MAP, sizeof(rec), f->now, PID, PID);
+		unwinder_map(f->u, &rec);
+	}
+	do {
+		unwinder_flush(f->u, ++f->now, false);
+	} while (!unwinder_is_settled(f->u));
+	tables(f, &stats);
+	assert_int_equal(stats.tables, modules);
+	assert_int_equal(space_of(f, PID)->count, modules);
+	assert_in_range(f->told[0].times, 2, modules / 2);
+}
+
 static void a_file_without_code_is_no_obstacle(void **state)
 {
 	struct fixture *f = *state;
@@ -441,6 +463,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(old_descriptions_stay_for_a_while, setup, teardown),
 		cmocka_unit_test(memory_that_is_refused_is_counted),
 		cmocka_unit_test_setup_teardown(unused_tables_go_and_come_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_tables_are_told_of_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_without_code_is_no_obstacle, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_copy_is_finished_when_its_table_is_there, setup,

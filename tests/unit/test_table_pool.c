@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables that several threads compile are those that one makes, with rules that all share. */
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/base/alloc.h"
+#include "lib/live/table_pool.h"
+
+#define FILES 60
+#define LARGE (8u << 20)
+#define FOREVER_NS (1ull << 60)
+
+struct fixture {
+	struct unwind_rule *rules;
+	int event_fd;
+	struct table_pool *pool;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+
+	f->rules = xcalloc(UNWIND_RULES_MAX, sizeof(*f->rules));
+	f->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	f->pool = table_pool_new(f->rules, f->event_fd);
+	*state = f;
+	return f->pool ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	table_pool_free(f->pool);
+	close(f->event_fd);
+	free(f->rules);
+	free(f);
+	return 0;
+}
+
+/* Two that are different: this program, and the C library as it is loaded. */
+static int open_file(uint32_t id)
+{
+	int fd = open(id % 2 ? "/proc/self/exe" : "/lib64/ld-linux-x86-64.so.2",
+		      O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		fd = open("/lib/ld-linux-aarch64.so.1", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* The same with nothing behind it, so that it is large. */
+static int open_large_file(uint32_t id)
+{
+	int fd = open_file(id), copy = memfd_create("large", MFD_CLOEXEC);
+	char piece[65536];
+	ssize_t size;
+
+	while ((size = read(fd, piece, sizeof(piece))) > 0)
+		assert_int_equal(write(copy, piece, (size_t)size), size);
+	close(fd);
+	assert_int_equal(lseek(copy, 0, SEEK_END) < LARGE ? ftruncate(copy, LARGE) : 0, 0);
+	return copy;
+}
+
+static void compile_here(uint32_t id, struct unwind_rules *rules, struct unwind_table *table)
+{
+	int fd = open_file(id);
+
+	unwind_rules_init(rules);
+	assert_int_equal(unwind_table_compile(fd, rules, NULL, table, NULL), 0);
+	close(fd);
+}
+
+static void assert_same_table(const struct fixture *f, const struct unwind_table *table,
+			      uint32_t id)
+{
+	struct unwind_rules rules;
+	struct unwind_table expected;
+
+	compile_here(id, &rules, &expected);
+	assert_int_equal(table->rows.count, expected.rows.count);
+	assert_int_equal(table->start, expected.start);
+	assert_int_equal(table->page_count, expected.page_count);
+	for (size_t i = 0; i < expected.rows.count; i++) {
+		const struct unwind_row *row = &table->rows.items[i];
+		const struct unwind_row *other = &expected.rows.items[i];
+
+		assert_int_equal(row->pc_low, other->pc_low);
+		assert_memory_equal(&f->rules[row->rule], &rules.rows.items[other->rule],
+				    sizeof(*f->rules));
+	}
+	unwind_table_release(&expected);
+	unwind_rules_release(&rules);
+}
+
+static size_t used_rules(const struct fixture *f)
+{
+	const struct unwind_rule none = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < UNWIND_RULES_MAX; i++)
+		count += memcmp(&f->rules[i], &none, sizeof(none)) != 0;
+	return count;
+}
+
+static size_t rules_here(void)
+{
+	struct unwind_rules rules, others;
+	struct unwind_table table;
+	size_t count;
+
+	compile_here(0, &rules, &table);
+	unwind_table_release(&table);
+	compile_here(1, &others, &table);
+	unwind_table_release(&table);
+	vec_for_each(&others.rows, const struct unwind_rule *, rule)
+		unwind_rules_intern(&rules, rule);
+	/* That of no rule is all zero. */
+	count = rules.rows.count - 1;
+	unwind_rules_release(&rules);
+	unwind_rules_release(&others);
+	return count;
+}
+
+static void every_file_has_its_table(void **state)
+{
+	struct fixture *f = *state;
+	struct table_result result;
+	bool seen[FILES] = {false};
+	size_t count = 0;
+
+	assert_true(table_pool_is_empty(f->pool));
+	for (uint32_t id = 0; id < FILES; id++)
+		assert_true(table_pool_submit(f->pool, id,
+					      id % 7 ? open_file(id) : open_large_file(id)));
+	assert_true(table_pool_wait(f->pool, 0, FOREVER_NS));
+	assert_false(table_pool_is_empty(f->pool));
+	while (table_pool_next(f->pool, &result)) {
+		assert_false(seen[result.module_id]);
+		seen[result.module_id] = true;
+		assert_same_table(f, &result.table, result.module_id);
+		unwind_table_release(&result.table);
+		count++;
+	}
+	assert_int_equal(count, FILES);
+	assert_true(table_pool_is_empty(f->pool));
+	/* Each rule has one number, whichever threads met it. */
+	assert_int_equal(used_rules(f), rules_here());
+}
+
+/* Results that nobody takes leave no room, either. */
+static void there_is_room_for_so_many(void **state)
+{
+	struct fixture *f = *state;
+	struct table_result result;
+	int fd = open_file(0);
+
+	assert_int_equal(table_pool_room(f->pool), TABLE_POOL_MAX);
+	for (uint32_t id = 0; id < TABLE_POOL_MAX; id++)
+		assert_true(table_pool_submit(f->pool, id, open("/dev/null", O_RDONLY)));
+	assert_false(table_pool_submit(f->pool, TABLE_POOL_MAX, fd));
+	assert_true(table_pool_wait(f->pool, 0, FOREVER_NS));
+	assert_int_equal(table_pool_room(f->pool), 0);
+	assert_true(table_pool_next(f->pool, &result));
+	assert_int_equal(table_pool_room(f->pool), 1);
+	assert_true(table_pool_submit(f->pool, TABLE_POOL_MAX, fd));
+}
+
+static void results_are_announced(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd readable = {.fd = f->event_fd, .events = POLLIN};
+	struct table_result result;
+	uint64_t count;
+
+	for (int round = 0; round < 3; round++) {
+		table_pool_submit(f->pool, 0, open_file(0));
+		assert_int_equal(poll(&readable, 1, -1), 1);
+		assert_int_equal(read(f->event_fd, &count, sizeof(count)), sizeof(count));
+		assert_true(table_pool_next(f->pool, &result));
+		unwind_table_release(&result.table);
+		assert_false(table_pool_next(f->pool, &result));
+	}
+}
+
+static void what_is_no_file_of_code_has_an_empty_one(void **state)
+{
+	struct fixture *f = *state;
+	struct table_result result;
+
+	table_pool_submit(f->pool, 7, open("/dev/null", O_RDONLY | O_CLOEXEC));
+	assert_true(table_pool_wait(f->pool, 0, FOREVER_NS));
+	assert_true(table_pool_next(f->pool, &result));
+	assert_int_equal(result.module_id, 7);
+	assert_int_equal(result.table.page_count, 0);
+}
+
+static void the_end_does_not_wait_for_what_is_queued(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_true(table_pool_wait(f->pool, 0, FOREVER_NS));
+	for (uint32_t id = 0; id < FILES; id++)
+		table_pool_submit(f->pool, id, open_file(id));
+	/* Released by teardown(), with whatever is there by then. */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(every_file_has_its_table, setup, teardown),
+		cmocka_unit_test_setup_teardown(there_is_room_for_so_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(results_are_announced, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_no_file_of_code_has_an_empty_one, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(the_end_does_not_wait_for_what_is_queued, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -27,6 +27,7 @@
 struct module_files {
 	struct symbolizer_input input;
 	char *path; /* as the process saw it, also when it was deleted since */
+	bool was_deleted;
 	pthread_mutex_t lock; /* of all that follows */
 	unsigned int references;
 	bool was_searched, was_read;
@@ -47,9 +48,12 @@ struct module_files *module_files_new(const struct symbolizer_input *input)
 
 	f->input = *input;
 	f->input.files = NULL;
-	if (size && text_ends_with(input->path, DELETED))
+	f->was_deleted = size && text_ends_with(input->path, DELETED);
+	if (f->was_deleted)
 		size -= strlen(DELETED);
 	f->path = size ? xstrndup(input->path, size) : NULL;
+	/* The caller's may move. */
+	f->input.path = f->path;
 	pthread_mutex_init(&f->lock, NULL);
 	f->references = 1;
 	f->debug = f->symbols = (struct debug_file){.fd = -1};
@@ -124,9 +128,7 @@ static void search_without_own(struct module_files *f)
 	if (debug_file_find(&f->debug, &wanted, search_of(f), &f->reason) == 0 || f->input.fd >= 0)
 		return;
 	if (f->reason == SYMBOLS_NO_DEBUG_FILE || f->reason == SYMBOLS_STRIPPED)
-		f->reason = text_ends_with(f->input.path ? f->input.path : "", DELETED)
-				    ? SYMBOLS_DELETED
-				    : SYMBOLS_UNREADABLE;
+		f->reason = f->was_deleted ? SYMBOLS_DELETED : SYMBOLS_UNREADABLE;
 }
 
 static void search_with_own(struct module_files *f, const struct binary *own)
@@ -168,7 +170,7 @@ static int find_kernel_file(struct module_files *f, bool needs_lines, struct deb
 	};
 	int ret;
 
-	kernel_files_list(&paths, module, f->input.path, search_of(f));
+	kernel_files_list(&paths, module, f->path, search_of(f));
 	wanted.alt_paths = (const char *const *)paths.rows.items;
 	ret = debug_file_find(found, &wanted, search_of(f), reason);
 	kernel_files_release(&paths);

@@ -13,7 +13,7 @@
 
 struct module_files;
 
-/* With one reference. The input is copied, but for what it points to, which stays the caller's. */
+/* With one reference. Copies the input and its path; what else it points to stays the caller's. */
 struct module_files *module_files_new(const struct symbolizer_input *input);
 struct module_files *module_files_ref(struct module_files *f);
 /* From any thread; NULL is fine. */

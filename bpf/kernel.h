@@ -118,6 +118,35 @@ struct task_struct {
 	struct css_set *cgroups;
 } CORE;
 
+enum mod_mem_type {
+	MOD_TEXT,
+	MOD_DATA,
+	MOD_RODATA,
+	MOD_RO_AFTER_INIT,
+	MOD_INIT_TEXT,
+	MOD_MEM_NUM_TYPES,
+};
+
+struct module_memory {
+	void *base;
+	unsigned int size;
+} CORE;
+
+struct module {
+	char name[64 - sizeof(unsigned long)];
+	struct module_memory mem[MOD_MEM_NUM_TYPES];
+} CORE;
+
+struct module_layout {
+	void *base;
+	unsigned int text_size;
+} CORE;
+
+struct module___until_6_3 {
+	struct module_layout core_layout;
+	struct module_layout init_layout;
+} CORE;
+
 struct seq_file;
 
 struct bpf_iter_meta {

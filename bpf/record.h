@@ -30,6 +30,8 @@ enum rec_kind {
 	REC_EVENT_NAME,
 	REC_THROTTLED,
 	REC_SECTION,
+	REC_SYMBOL,
+	REC_LOADED,
 	REC_KIND_COUNT,
 };
 
@@ -253,6 +255,26 @@ struct rec_section {
 	char name[]; /* padded to 8 */
 };
 
+/* A function of a loaded kernel module: who asks later may find that the module is gone. */
+struct rec_symbol {
+	struct rec rec;
+	__u32 module_id; /* of an earlier REC_MODULE */
+	__u32 name_size; /* bytes, without the padding; the name is not terminated */
+	__u64 offset; /* from the module's base */
+	__u64 size;
+	char name[]; /* padded to 8 */
+};
+
+#define REC_LOADED_NAME_SIZE 64
+
+/* The kernel has loaded a module, and goes on to start it. Never leaves the recorder. */
+struct rec_loaded {
+	struct rec rec;
+	__u64 start, size; /* of its code */
+	__u64 init_start, init_size; /* of the code that is dropped once it has started */
+	char name[REC_LOADED_NAME_SIZE];
+};
+
 /* The name of an event, "page-faults" or "sched:sched_switch"; ids count up from 1. */
 struct rec_event_name {
 	struct rec rec;
@@ -264,7 +286,7 @@ struct rec_event_name {
 enum lost_cause {
 	LOST_RING_FULL, /* samples and stacks the ring had no room for */
 	LOST_STACK, /* samples whose stack record never arrived */
-	LOST_EVENT, /* fork, exec, exit and rename records the ring had no room for */
+	LOST_EVENT, /* fork, exec, exit, rename and module records the ring had no room for */
 	LOST_MAPPING, /* mapping events the kernel dropped */
 	LOST_TRACKING, /* processes that could not be entered into the filter */
 	LOST_NO_RING, /* samples on a CPU that came online and has no ring yet */
@@ -339,6 +361,8 @@ _Static_assert(sizeof(struct rec_map) == 56, "wire format");
 _Static_assert(sizeof(struct rec_segment) == 32, "wire format");
 _Static_assert(sizeof(struct rec_module) == 64, "wire format");
 _Static_assert(sizeof(struct rec_section) == 40, "wire format");
+_Static_assert(sizeof(struct rec_symbol) == 48, "wire format");
+_Static_assert(sizeof(struct rec_loaded) == 120, "wire format");
 _Static_assert(sizeof(struct rec_lost) == 40, "wire format");
 _Static_assert(sizeof(struct rec_code_line) == 16, "wire format");
 _Static_assert(sizeof(struct rec_code) == 56, "wire format");

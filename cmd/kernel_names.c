@@ -18,7 +18,8 @@ static bool kernel_address(struct profile *p, const struct frame *frame, uint64_
 		return frame->kind == PROFILE_FRAME_KERNEL;
 	module = modules_get(&p->modules, frame->module);
 	*addr += module->base;
-	return module_is_kernel(module);
+	/* Modules say what they are called when they occur. */
+	return module_is_kernel(module) && !module_find_symbol(module, frame->offset);
 }
 
 static int compare(const void *a, const void *b)

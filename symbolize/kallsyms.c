@@ -23,6 +23,7 @@ struct row {
 	uint64_t addr;
 	uint32_t name; /* in text */
 	char type;
+	bool has_module; /* which stands behind the name's end */
 };
 
 struct kallsyms {
@@ -84,9 +85,10 @@ static void parse_line(struct kallsyms *k, char *line, char *end)
 	row.type = at[1];
 	name = line + (at + 3 - line);
 	name_end = memchr(name, '\t', (size_t)(end - name));
+	row.has_module = name_end;
 	if (!name_end)
 		name_end = end;
-	*name_end = '\0';
+	*name_end = *end = '\0';
 	if (!*name || name_end - name > MAX_NAME)
 		return;
 	row.name = (uint32_t)(name - k->text);
@@ -212,6 +214,8 @@ bool kallsyms_find(const struct kallsyms *k, uint64_t addr, struct kernel_symbol
 	if (!is_code(row) || addr - row->addr >= MAX_FUNC_SIZE)
 		return false;
 	*symbol = (struct kernel_symbol){.start = row->addr, .name = k->text + row->name};
+	if (row->has_module)
+		symbol->module = symbol->name + strlen(symbol->name) + 1;
 	if (low < k->rows.count && row[1].addr - row->addr < MAX_FUNC_SIZE)
 		symbol->size = row[1].addr - row->addr;
 	return true;
@@ -222,10 +226,12 @@ bool kallsyms_find(const struct kallsyms *k, uint64_t addr, struct kernel_symbol
 
 struct kernel_namer {
 	struct symbolizer base;
-	const struct kallsyms *table; /* NULL: only own_name is known */
+	const struct kallsyms *table; /* NULL: only what the module knows itself is known */
+	const struct module *module; /* NULL: none */
 	uint64_t load_addr;
 	/* Of code that the kernel made: what it was when it was there. */
 	const char *own_name;
+	const char *module_name; /* "[ext4]", of a loaded module alone */
 };
 
 static int namer_open(struct symbolizer **out, const struct symbolizer_input *input,
@@ -235,17 +241,36 @@ static int namer_open(struct symbolizer **out, const struct symbolizer_input *in
 	bool has_own_name = module && module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && module->base;
 	struct kernel_namer *n;
 
-	if (!input->kallsyms && !has_own_name)
+	if (!input->kallsyms && !has_own_name && !(module && module->symbols.count))
 		return error_text(err, -ENOENT, "no kernel symbols");
 	if (module && module->kind == PROFILE_MODULE_KERNEL_MODULE && !module->base)
 		return error_text(err, -ENOENT, "not loaded");
 	n = xcalloc(1, sizeof(*n));
 	n->base.ops = &symbolizer_kallsyms;
 	n->table = input->kallsyms;
+	n->module = module;
 	n->load_addr = module ? module->base : 0;
 	n->own_name = has_own_name ? input->path : NULL;
+	if (module && module->kind == PROFILE_MODULE_KERNEL_MODULE)
+		n->module_name = input->path;
 	*out = &n->base;
 	return 0;
+}
+
+/* As it was called when it occurred. */
+static bool find_own_symbol(const struct kernel_namer *n, uint64_t rva,
+			    struct kernel_symbol *symbol)
+{
+	const struct module_symbol *own = n->module ? module_find_symbol(n->module, rva) : NULL;
+
+	if (!own)
+		return false;
+	*symbol = (struct kernel_symbol){
+		.start = n->load_addr + own->offset,
+		.size = own->size,
+		.name = own->name,
+	};
+	return true;
 }
 
 /* The list may have something else there by now. */
@@ -253,8 +278,11 @@ static bool find_symbol(const struct kernel_namer *n, uint64_t rva, struct kerne
 {
 	bool is_listed = n->table && kallsyms_find(n->table, n->load_addr + rva, symbol);
 
-	/* A symbol in front of the module is another module's. */
+	/* A symbol in front of the module is another one's, as may be one where it ended. */
 	if (is_listed && symbol->start < n->load_addr)
+		is_listed = false;
+	if (is_listed && n->module_name &&
+	    (!symbol->module || strcmp(symbol->module, n->module_name) != 0))
 		is_listed = false;
 	if (!n->own_name)
 		return is_listed;
@@ -271,7 +299,8 @@ static void namer_lookup(struct symbolizer *base, const uint64_t *rvas, size_t c
 	for (size_t i = 0; i < count; i++) {
 		struct kernel_symbol symbol;
 
-		if (answers[i].func || !find_symbol(n, rvas[i], &symbol))
+		if (answers[i].func ||
+		    (!find_own_symbol(n, rvas[i], &symbol) && !find_symbol(n, rvas[i], &symbol)))
 			continue;
 		answers[i].func = symbol.name;
 		answers[i].func_start = symbol.start - n->load_addr;

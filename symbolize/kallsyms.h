@@ -14,6 +14,7 @@ struct kallsyms;
 struct kernel_symbol {
 	uint64_t start, size; /* size: up to the next symbol */
 	const char *name; /* the table's */
+	const char *module; /* "[ext4]"; NULL: the image's */
 };
 
 /*

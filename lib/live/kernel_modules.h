@@ -16,6 +16,12 @@ struct kernel_modules_options {
 	record_sink_fn *sink;
 	void *ctx;
 	const char *dir; /* KERNEL_MODULES_DIR, but in tests */
+	/*
+	 * What the kernel calls an address just now, as kernel_symbol_parse() reads it; valid until
+	 * the next call. NULL: it does not say. It may be NULL itself.
+	 */
+	const char *(*find_symbol)(void *ctx, uint64_t addr);
+	void *find_ctx;
 };
 
 struct kernel_modules;
@@ -28,9 +34,12 @@ void kernel_modules_free(struct kernel_modules *k);
  * Where addresses are hidden (kernel.kptr_restrict) there are none.
  */
 void kernel_modules_send_list(struct kernel_modules *k, const char *text, uint64_t time);
+/* One that is loaded later, when it is; without effect where a list had it already. */
+void kernel_modules_send_new(struct kernel_modules *k, const struct rec_loaded *loaded);
 /*
- * That address has occurred: what only sysfs knows of the module around it, and what costs too much
- * to be read for each module, is sent the first time, as records of that time.
+ * That address has occurred: what costs too much to be read of all modules is sent, as records of
+ * that time. Once of each module where its sections are; once of each function its name, which
+ * cannot be asked for any more when the module is gone.
  */
 void kernel_modules_saw(struct kernel_modules *k, uint64_t addr, uint64_t time);
 /* The same of all kernel addresses of a sample or a stack. */

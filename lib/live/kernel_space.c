@@ -109,17 +109,18 @@ static bool find_image(struct special_module *image)
 	return image->base;
 }
 
-static void send_image(const struct kernel_space *k)
+static bool send_image(const struct kernel_space *k)
 {
 	struct special_module image;
 
 	if (!find_image(&image)) {
 		log_debug("kernel addresses are hidden: see kernel.kptr_restrict");
-		return;
+		return false;
 	}
 	image.fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	send_map(k, module_registry_add_special(k->modules, k->time, &image), image.base,
 		 image_end(image.base), 0);
+	return true;
 }
 
 bool kernel_space_find(const char *path, struct special_module *found)
@@ -127,7 +128,7 @@ bool kernel_space_find(const char *path, struct special_module *found)
 	return strcmp(path, IMAGE_PATH) == 0 ? find_image(found) : kernel_modules_find(path, found);
 }
 
-void kernel_space_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
+bool kernel_space_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
 		       uint64_t time)
 {
 	struct kernel_space k = {.modules = modules, .sink = sink, .ctx = ctx, .time = time};
@@ -139,5 +140,5 @@ void kernel_space_send(struct module_registry *modules, record_sink_fn *sink, vo
 	dynamic.fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	send_map(&k, module_registry_add_special(modules, time, &dynamic), upper_half, UINT64_MAX,
 		 upper_half);
-	send_image(&k);
+	return send_image(&k);
 }

@@ -9,9 +9,9 @@
 
 /*
  * Sends them at that time, before any sample. Where addresses are hidden (kernel.kptr_restrict)
- * only the catch-all mapping is sent, and kernel frames stay addresses.
+ * only the catch-all mapping is sent, and kernel frames stay addresses: false.
  */
-void kernel_space_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
+bool kernel_space_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
 		       uint64_t time);
 
 /*

@@ -27,21 +27,34 @@ static bool scan_extent(const char *at, uint64_t *offset, uint64_t *size)
 	return text_scan_hex(&at, end, size) && at == end;
 }
 
-uint64_t kernel_symbols_add(struct strbuf *list, uint64_t addr, const char *said)
+bool kernel_symbol_parse(struct kernel_symbol_said *symbol, uint64_t addr, const char *said)
 {
 	const char *extent = strrchr(said, '+');
 	const char *module = extent ? strchr(extent, ' ') : NULL;
-	uint64_t offset, size, start, end;
+	uint64_t offset, size, end;
 
 	if (!extent || extent == said || !scan_extent(extent, &offset, &size) || offset > addr)
+		return false;
+	*symbol = (struct kernel_symbol_said){
+		.start = addr - offset,
+		.size = size,
+		.name = said,
+		.name_size = (size_t)(extent - said),
+		.module = module ? module + 1 : NULL,
+	};
+	return offset < size && !__builtin_add_overflow(symbol->start, size, &end);
+}
+
+uint64_t kernel_symbols_add(struct strbuf *list, uint64_t addr, const char *said)
+{
+	struct kernel_symbol_said symbol;
+
+	if (!kernel_symbol_parse(&symbol, addr, said))
 		return 0;
-	start = addr - offset;
-	if (offset >= size || __builtin_add_overflow(start, size, &end))
-		return 0;
-	strbuf_addf(list, "%016" PRIx64 " t %.*s%s%s\n", start, (int)(extent - said), said,
-		    module ? "\t" : "", module ? module + 1 : "");
-	strbuf_addf(list, "%016" PRIx64 " d end\n", end);
-	return end;
+	strbuf_addf(list, "%016" PRIx64 " t %.*s%s%s\n", symbol.start, (int)symbol.name_size,
+		    symbol.name, symbol.module ? "\t" : "", symbol.module ? symbol.module : "");
+	strbuf_addf(list, "%016" PRIx64 " d end\n", symbol.start + symbol.size);
+	return symbol.start + symbol.size;
 }
 
 int kernel_symbols_list(struct programs *programs, const uint64_t *addrs, size_t count)

@@ -135,6 +135,8 @@ static int configure(const struct programs *p, const struct programs_options *op
 		memcpy(config->events, options->events, sizeof(config->events));
 	bpf_program__set_autoload(skeleton->progs.on_event, options->events);
 	bpf_program__set_autoload(skeleton->progs.on_tracepoint, options->events);
+	/* A kernel without modules has no such tracepoint. */
+	bpf_program__set_autoload(skeleton->progs.on_module, access("/proc/modules", F_OK) == 0);
 	bpf_program__set_autoload(skeleton->progs.enter_tasks, has_iterators(options));
 	bpf_program__set_autoload(skeleton->progs.list_tasks, has_iterators(options));
 	if (options->unwind & UNWIND_BY_CFI)

@@ -85,8 +85,8 @@ static void on_ring_record(void *ctx, const void *data, size_t size)
 		return;
 	}
 	tracker_record(r->tracker, rec);
-	/* Copies of stacks become stack records, and go no further themselves. */
-	if (rec->kind != REC_COPY)
+	/* Copies of stacks and modules become other records, and go no further themselves. */
+	if (rec->kind != REC_COPY && rec->kind != REC_LOADED)
 		merge_add(r->merge, rec);
 }
 

@@ -27,6 +27,7 @@ struct tracker {
 	struct tracker_options options;
 	struct module_registry *modules;
 	struct kernel_modules *kernel_modules;
+	bool is_kernel_shown; /* where its code is, and is not to be hidden */
 	struct unwinder *unwinder; /* NULL: stacks are not unwound by tables */
 	struct pid_set pids;
 	struct jit_files *jit_files;
@@ -116,6 +117,11 @@ static int make_unwinder(struct tracker *t, struct error *err)
 	return unwinder_new(&t->unwinder, &unwinder, err);
 }
 
+static const char *find_symbol(void *programs, uint64_t addr)
+{
+	return programs_find_symbol(programs, addr);
+}
+
 int tracker_new(struct tracker **out, const struct tracker_options *options, struct error *err)
 {
 	struct tracker *t = xcalloc(1, sizeof(*t));
@@ -129,6 +135,8 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 		.sink = sink,
 		.ctx = t,
 		.dir = KERNEL_MODULES_DIR,
+		.find_symbol = find_symbol,
+		.find_ctx = options->programs,
 	});
 	t->jit_files = jit_files_new(options->sink, options->ctx);
 	if (options->unwind & UNWIND_BY_CFI)
@@ -166,7 +174,7 @@ void tracker_send_kernel(struct tracker *t, uint64_t time)
 {
 	_cleanup_free_ char *list = text_read_file(KERNEL_MODULES_LIST, KERNEL_MODULES_MAX, NULL);
 
-	kernel_space_send(t->modules, sink, t, time);
+	t->is_kernel_shown = kernel_space_send(t->modules, sink, t, time);
 	kernel_modules_send_list(t->kernel_modules, list, time);
 	kernel_code_send_loaded(t->modules, sink, t, time);
 }
@@ -251,6 +259,8 @@ void tracker_record(struct tracker *t, const struct rec *rec)
 		struct map_event event = {.time = rec->time, .pid = rec->pid};
 
 		turns_add(&t->turns, &event, xmemdup(rec, record_size(rec)));
+	} else if (rec->kind == REC_LOADED && t->is_kernel_shown) {
+		kernel_modules_send_new(t->kernel_modules, (const struct rec_loaded *)rec);
 	}
 	kernel_modules_saw_record(t->kernel_modules, rec, t->now);
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/modules.h"
 
+#include "lib/base/alloc.h"
+
 void modules_release(struct modules *m)
 {
 	vec_for_each(&m->rows, struct module *, module) {
 		vec_release(&module->segments);
 		vec_release(&module->sections);
+		vec_for_each(&module->symbols, struct module_symbol *, symbol)
+			free(symbol->name);
+		vec_release(&module->symbols);
 	}
 	vec_release(&m->rows);
 }
@@ -34,6 +39,42 @@ bool module_is_kernel(const struct module *m)
 {
 	return m->kind == PROFILE_MODULE_KERNEL || m->kind == PROFILE_MODULE_KERNEL_MODULE ||
 	       m->kind == PROFILE_MODULE_KERNEL_DYNAMIC;
+}
+
+/* The number of symbols that begin there or before. */
+static size_t count_symbols_until(const struct module *m, uint64_t offset)
+{
+	size_t low = 0, high = m->symbols.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->symbols.items[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void module_add_symbol(struct module *m, uint64_t offset, uint64_t size, const char *name,
+		       size_t name_size)
+{
+	size_t at = count_symbols_until(m, offset), behind = m->symbols.count - at;
+	struct module_symbol symbol = {
+		.offset = offset, .size = size, .name = xstrndup(name, name_size)};
+
+	vec_push(&m->symbols, symbol);
+	memmove(&m->symbols.items[at + 1], &m->symbols.items[at], behind * sizeof(symbol));
+	m->symbols.items[at] = symbol;
+}
+
+const struct module_symbol *module_find_symbol(const struct module *m, uint64_t offset)
+{
+	size_t at = count_symbols_until(m, offset);
+	const struct module_symbol *symbol = at ? &m->symbols.items[at - 1] : NULL;
+
+	return symbol && offset - symbol->offset < symbol->size ? symbol : NULL;
 }
 
 bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva)

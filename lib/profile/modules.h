@@ -61,6 +61,12 @@ struct module_section {
 	uint64_t offset; /* from the module's base */
 };
 
+/* What the kernel called a function of its module while it was there. */
+struct module_symbol {
+	uint64_t offset, size; /* from the module's base */
+	char *name; /* owned */
+};
+
 struct module {
 	enum profile_module_kind kind;
 	uint32_t file_key; /* under which the source's file_set holds it; UINT32_MAX: nowhere */
@@ -73,6 +79,7 @@ struct module {
 	uint32_t pid; /* of MODULE_ANON: whose; else 0 */
 	VEC(struct module_segment) segments; /* PT_LOADs in file order */
 	VEC(struct module_section) sections; /* of a kernel module; empty: not known */
+	VEC(struct module_symbol) symbols; /* likewise, those that were asked for; by offset */
 	enum symbol_reason reason; /* why its frames have no names or lines, or SYMBOLS_FOUND */
 	string_id debug_file; /* where its debug information was; NO_STRING: itself or nowhere */
 };
@@ -87,6 +94,11 @@ module_id modules_add(struct modules *m, enum profile_module_kind kind, string_i
 		      string_id name);
 struct module *modules_get(struct modules *m, module_id id);
 bool module_is_kernel(const struct module *m);
+/* A symbol of that extent; the name, which needs not be terminated, is copied. */
+void module_add_symbol(struct module *m, uint64_t offset, uint64_t size, const char *name,
+		       size_t name_size);
+/* The one that covers the offset, or NULL. */
+const struct module_symbol *module_find_symbol(const struct module *m, uint64_t offset);
 /*
  * File offset → RVA, by the executable PT_LOAD that covers it, else any that does. Modules without
  * segments (kernel, vdso, anonymous memory): the offset itself. False where no segment covers it.

@@ -6,6 +6,7 @@
 #define DELETED " (deleted)"
 /* More than any module has that could be of use. */
 #define MAX_SECTIONS 64
+#define MAX_SYMBOLS 16384
 
 void module_map_init(struct module_map *m, struct profile *profile)
 {
@@ -104,4 +105,16 @@ void module_map_add_section(struct module_map *m, const struct rec_section *rec)
 	memcpy(section.name, rec->name, rec->name_size);
 	if (module->sections.count < MAX_SECTIONS)
 		vec_push(&module->sections, section);
+}
+
+void module_map_add_symbol(struct module_map *m, const struct rec_symbol *rec)
+{
+	module_id id = module_map_find(m, rec->module_id);
+	struct module *module;
+
+	if (id == NO_MODULE || !rec->name_size)
+		return;
+	module = modules_get(&m->profile->modules, id);
+	if (module->symbols.count < MAX_SYMBOLS)
+		module_add_symbol(module, rec->offset, rec->size, rec->name, rec->name_size);
 }

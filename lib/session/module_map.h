@@ -18,6 +18,7 @@ void module_map_release(struct module_map *m);
 void module_map_add(struct module_map *m, const struct rec_module *rec);
 /* Of a module that is known; others have none. */
 void module_map_add_section(struct module_map *m, const struct rec_section *rec);
+void module_map_add_symbol(struct module_map *m, const struct rec_symbol *rec);
 /* NO_MODULE: there was no such record. */
 module_id module_map_find(const struct module_map *m, uint32_t key);
 

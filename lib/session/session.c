@@ -290,6 +290,9 @@ void session_feed(struct session *s, const struct rec *rec)
 	case REC_SECTION:
 		module_map_add_section(&s->modules, (const struct rec_section *)rec);
 		break;
+	case REC_SYMBOL:
+		module_map_add_symbol(&s->modules, (const struct rec_symbol *)rec);
+		break;
 	case REC_LOST:
 		losses_add(&s->losses, (const struct rec_lost *)rec,
 			   tasks_time(&s->tasks, rec->time));

@@ -23,6 +23,8 @@ static const char *const kind_names[REC_KIND_COUNT] = {
 	[REC_EVENT_NAME] = "event-name",
 	[REC_THROTTLED] = "throttled",
 	[REC_SECTION] = "section",
+	[REC_SYMBOL] = "symbol",
+	[REC_LOADED] = "loaded",
 };
 
 static const char *const cause_names[LOST_CAUSE_COUNT] = {
@@ -48,6 +50,8 @@ static const __u16 fixed_sizes[REC_KIND_COUNT] = {
 	[REC_EVENT_NAME] = sizeof(struct rec_event_name),
 	[REC_THROTTLED] = sizeof(struct rec_throttled),
 	[REC_SECTION] = sizeof(struct rec_section),
+	[REC_SYMBOL] = sizeof(struct rec_symbol),
+	[REC_LOADED] = sizeof(struct rec_loaded),
 };
 
 static size_t padded(size_t size)
@@ -82,6 +86,11 @@ size_t rec_section_size(size_t name_size)
 	return sizeof(struct rec_section) + padded(name_size);
 }
 
+size_t rec_symbol_size(size_t name_size)
+{
+	return sizeof(struct rec_symbol) + padded(name_size);
+}
+
 static size_t needed_size(const struct rec *rec)
 {
 	if (rec->kind == REC_STACK) {
@@ -112,6 +121,8 @@ static size_t needed_size(const struct rec *rec)
 		return rec_event_name_size(((const struct rec_event_name *)rec)->name_size);
 	if (rec->kind == REC_SECTION)
 		return rec_section_size(((const struct rec_section *)rec)->name_size);
+	if (rec->kind == REC_SYMBOL)
+		return rec_symbol_size(((const struct rec_symbol *)rec)->name_size);
 	return fixed_sizes[rec->kind];
 }
 

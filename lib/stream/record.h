@@ -37,6 +37,7 @@ size_t rec_module_size(unsigned int segment_count, size_t path_size);
 size_t rec_code_size(unsigned int line_count, size_t text_size);
 size_t rec_event_name_size(size_t name_size);
 size_t rec_section_size(size_t name_size);
+size_t rec_symbol_size(size_t name_size);
 
 /* Fills the common part; size in bytes, a multiple of 8. */
 void record_init(struct rec *rec, enum rec_kind kind, size_t size, __u64 time, __u32 pid,

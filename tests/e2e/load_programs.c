@@ -71,6 +71,8 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	configure_names((struct name_set *)&skeleton->rodata->process_names);
 	configure_names((struct name_set *)&skeleton->rodata->thread_names);
 	config->full_bytes = 1 << 19;
+	/* A kernel without modules has no such tracepoint. */
+	bpf_program__set_autoload(skeleton->progs.on_module, access("/proc/modules", F_OK) == 0);
 	bpf_map__set_max_entries(skeleton->maps.rings, 1);
 	bpf_map__set_max_entries(skeleton->maps.tracked, TABLE_SIZE);
 	bpf_map__set_max_entries(skeleton->maps.own_tids, TABLE_SIZE);
@@ -87,6 +89,8 @@ static int print_programs(const struct prof_bpf *skeleton)
 		struct bpf_prog_info info = {0};
 		unsigned int size = sizeof(info);
 
+		if (!bpf_program__autoload(program))
+			continue;
 		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
 			return -1;
 		printf(" %s %u", bpf_program__name(program), info.verified_insns);

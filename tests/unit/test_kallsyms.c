@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -150,7 +152,7 @@ static void damaged_lines_are_passed_over(void **state)
 static void symbolizer_counts_from_the_module(void **state)
 {
 	struct module module = {.kind = PROFILE_MODULE_KERNEL_MODULE, .base = 0xffffffffc0001000};
-	struct symbolizer_input input = {.module = &module, .fd = -1};
+	struct symbolizer_input input = {.module = &module, .path = "[ext4]", .fd = -1};
 	const uint64_t rvas[] = {0x10, 0x80};
 	struct answer answers[2] = {0};
 	struct symbolizer *s;
@@ -176,6 +178,42 @@ static void symbolizer_counts_from_the_module(void **state)
 	assert_null(answers[0].func);
 	s->ops->free(s);
 	kallsyms_free(k);
+}
+
+static const char *name_at(const struct symbolizer_input *input, uint64_t rva)
+{
+	static char name[64];
+	struct answer answer = {0};
+	struct symbolizer *s;
+
+	assert_int_equal(symbolizer_kallsyms.open(&s, input, NULL), 0);
+	s->ops->lookup(s, &rva, 1, &answer);
+	snprintf(name, sizeof(name), "%s", answer.func ? answer.func : "");
+	s->ops->free(s);
+	return name;
+}
+
+/* They may be gone by the end, and something else be where they were. */
+static void modules_keep_the_names_they_had(void **state)
+{
+	struct module module = {.kind = PROFILE_MODULE_KERNEL_MODULE, .base = 0xffffffffc0001000};
+	struct symbolizer_input input = {.module = &module, .path = "[ext4]", .fd = -1};
+	struct kallsyms *k;
+
+	(void)state;
+	module_add_symbol(&module, 0x20, 0x10, "gone_by_now", strlen("gone_by"));
+	assert_string_equal(name_at(&input, 0x24), "gone_by");
+	assert_string_equal(name_at(&input, 0x10), "");
+	assert_int_equal(parse(some_symbols, &k), 0);
+	input.kallsyms = k;
+	assert_string_equal(name_at(&input, 0x24), "gone_by");
+	assert_string_equal(name_at(&input, 0x10), "in_module");
+	input.path = "[ext]";
+	assert_string_equal(name_at(&input, 0x24), "gone_by");
+	assert_string_equal(name_at(&input, 0x10), "");
+	kallsyms_free(k);
+	free(module.symbols.items[0].name);
+	vec_release(&module.symbols);
 }
 
 static void check_own(const struct symbolizer_input *input, const char *name, uint64_t size)
@@ -244,6 +282,7 @@ int main(void)
 		cmocka_unit_test(hidden_addresses),
 		cmocka_unit_test(damaged_lines_are_passed_over),
 		cmocka_unit_test(symbolizer_counts_from_the_module),
+		cmocka_unit_test(modules_keep_the_names_they_had),
 		cmocka_unit_test(code_of_the_kernel_keeps_the_name_it_had),
 		cmocka_unit_test(reads_a_file_from_its_start),
 	};

@@ -36,6 +36,9 @@ struct collected {
 	uint8_t build_id_sizes[8];
 	size_t module_count;
 	char sections[512]; /* "MODULE NAME OFFSET TIME\n" each */
+	char symbols[512]; /* "MODULE NAME OFFSET SIZE TIME\n" each */
+	const char *said; /* what the kernel says of whatever it is asked about */
+	unsigned int asked;
 };
 
 static void collect(void *ctx, const struct rec *rec)
@@ -43,7 +46,8 @@ static void collect(void *ctx, const struct rec *rec)
 	const struct rec_section *section = (const struct rec_section *)rec;
 	const struct rec_module *module = (const struct rec_module *)rec;
 	struct collected *c = ctx;
-	size_t used = strlen(c->sections);
+	const struct rec_symbol *symbol = (const struct rec_symbol *)rec;
+	size_t used = strlen(c->sections), named = strlen(c->symbols);
 
 	assert_true(record_is_valid(rec, record_size(rec)));
 	if (rec->kind == REC_MAP) {
@@ -58,7 +62,32 @@ static void collect(void *ctx, const struct rec *rec)
 		snprintf(c->sections + used, sizeof(c->sections) - used, "%u %.*s %llx %llu\n",
 			 section->module_id, (int)section->name_size, section->name,
 			 section->offset, section->rec.time);
+	} else if (rec->kind == REC_SYMBOL) {
+		snprintf(c->symbols + named, sizeof(c->symbols) - named, "%u %.*s %llx %llx %llu\n",
+			 symbol->module_id, (int)symbol->name_size, symbol->name, symbol->offset,
+			 symbol->size, symbol->rec.time);
 	}
+}
+
+static const char *find_symbol(void *ctx, uint64_t addr)
+{
+	struct collected *c = ctx;
+
+	(void)addr;
+	c->asked++;
+	return c->said;
+}
+
+static void new_modules(struct collected *c)
+{
+	c->modules = kernel_modules_new(&(struct kernel_modules_options){
+		.registry = c->registry,
+		.sink = collect,
+		.ctx = c,
+		.dir = c->dir.dir,
+		.find_symbol = find_symbol,
+		.find_ctx = c,
+	});
 }
 
 static int setup(void **state)
@@ -77,8 +106,7 @@ static int setup(void **state)
 		    ">../notes/.note.gnu.build-id");
 	c.files = file_set_new(16);
 	c.registry = module_registry_new(c.files, collect, &c);
-	c.modules = kernel_modules_new(&(struct kernel_modules_options){
-		.registry = c.registry, .sink = collect, .ctx = &c, .dir = c.dir.dir});
+	new_modules(&c);
 	*state = &c;
 	return 0;
 }
@@ -148,8 +176,7 @@ static void saw(struct collected *c, struct rec *rec, bool is_expected)
 {
 	c->sections[0] = '\0';
 	kernel_modules_free(c->modules);
-	c->modules = kernel_modules_new(&(struct kernel_modules_options){
-		.registry = c->registry, .sink = collect, .ctx = c, .dir = c->dir.dir});
+	new_modules(c);
 	kernel_modules_send_list(c->modules, "a_1 4096 0 - Live 0xffffffffc0001000\n", 1);
 	kernel_modules_saw_record(c->modules, rec, 9);
 	assert_int_equal(c->sections[0] != '\0', is_expected);
@@ -184,6 +211,113 @@ static void all_addresses_of_the_kernel_count(void **state)
 	saw(c, &copy.copy.rec, true);
 }
 
+static void functions_are_named_while_they_are_there(void **state)
+{
+	struct collected *c = *state;
+
+	kernel_modules_send_list(c->modules, LIST, 5);
+	c->said = "a_func+0x10/0x100 [a_1]";
+	kernel_modules_saw(c->modules, BASE + 0x1110, 7);
+	assert_string_equal(c->symbols, "0 a_func 100 100 7\n");
+	/* The rest of it is known, too. */
+	kernel_modules_saw(c->modules, BASE + 0x1100, 8);
+	kernel_modules_saw(c->modules, BASE + 0x11ff, 8);
+	assert_int_equal(c->asked, 1);
+	c->said = "before+0x0/0x10 [a_1]";
+	kernel_modules_saw(c->modules, BASE + 0x1000, 8);
+	c->said = "between+0x1/0x10 [a_1]";
+	kernel_modules_saw(c->modules, BASE + 0x1051, 9);
+	assert_string_equal(c->symbols, "0 a_func 100 100 7\n0 before 0 10 8\n"
+					"0 between 50 10 9\n");
+	kernel_modules_saw(c->modules, BASE + 0x100f, 9);
+	kernel_modules_saw(c->modules, BASE + 0x105f, 9);
+	kernel_modules_saw(c->modules, BASE + 0x11ff, 9);
+	assert_int_equal(c->asked, 3);
+}
+
+static void what_the_kernel_says_of_others_is_not_taken(void **state)
+{
+	static const char *const texts[] = {
+		"image+0x10/0x100",   "other+0x10/0x100 [a_11]",      "other+0x10/0x100 [a_]",
+		"0xffffffffc0001110", "in_front+0x1110/0x2000 [a_1]",
+	};
+	struct collected *c = *state;
+
+	kernel_modules_send_list(c->modules, LIST, 5);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		c->said = texts[i];
+		kernel_modules_saw(c->modules, BASE + 0x1100 + i, 7);
+		/* Nor is it asked for again. */
+		kernel_modules_saw(c->modules, BASE + 0x1100 + i, 7);
+		assert_int_equal(c->asked, i + 1);
+	}
+	c->said = NULL;
+	kernel_modules_saw(c->modules, BASE + 0x1200, 7);
+	assert_string_equal(c->symbols, "");
+}
+
+static void load(struct collected *c, const char *name, uint64_t start, uint64_t init,
+		 uint64_t time)
+{
+	struct rec_loaded rec = {.start = start, .size = 0x1800, .init_start = init};
+
+	record_init(&rec.rec, REC_LOADED, sizeof(rec), time, 0, 0);
+	rec.init_size = init ? 0x800 : 0;
+	memcpy(rec.name, name, strnlen(name, sizeof(rec.name)));
+	kernel_modules_send_new(c->modules, &rec);
+}
+
+static void modules_that_come_later(void **state)
+{
+	struct collected *c = *state;
+
+	kernel_modules_send_list(c->modules, LIST, 5);
+	vec_clear(&c->maps);
+	c->sections[0] = '\0';
+	/* It was in the list: nothing is new. */
+	load(c, "a_1", BASE + 0x1000, 0, 4);
+	assert_int_equal(c->maps.count, 0);
+	/* Its code, and what is dropped when it has started, behind it in the file. */
+	load(c, "a_1", BASE + 0x1000, BASE + 0x20000, 8);
+	assert_int_equal(c->module_count, 4);
+	assert_int_equal(c->maps.count, 2);
+	check_map(c, 0, "[a_1]", BASE + 0x1000, BASE + 0x2800);
+	assert_int_equal(c->maps.items[1].start, BASE + 0x20000);
+	assert_int_equal(c->maps.items[1].end, BASE + 0x20800);
+	assert_int_equal(c->maps.items[1].file_offset, 0x2000);
+	assert_int_equal(c->maps.items[1].module_id, 3);
+	assert_non_null(strstr(c->sections, "3 .text 40 8\n"));
+	c->said = "early+0x4/0x8 [a_1]";
+	kernel_modules_saw(c->modules, BASE + 0x20014, 9);
+	assert_string_equal(c->symbols, "3 early 2010 8 9\n");
+	/* What takes the place of another module, and of what that has dropped. */
+	load(c, "z", BASE + 0x1800, 0, 10);
+	load(c, "y", BASE + 0x1f000, 0, 11);
+	c->symbols[0] = '\0';
+	c->said = "func+0x0/0x8 [y]";
+	kernel_modules_saw(c->modules, BASE + 0x20010, 12);
+	c->said = "func+0x0/0x8 [z]";
+	kernel_modules_saw(c->modules, BASE + 0x1810, 12);
+	c->said = "func+0x0/0x8 [a_1]";
+	kernel_modules_saw(c->modules, BASE + 0x17f0, 12);
+	assert_string_equal(c->symbols, "5 func 1010 8 12\n4 func 10 8 12\n3 func 7f0 8 12\n");
+}
+
+static void what_cannot_be_a_module(void **state)
+{
+	struct collected *c = *state;
+	char endless[REC_LOADED_NAME_SIZE];
+
+	memset(endless, 'x', sizeof(endless));
+	load(c, "", BASE, 0, 1);
+	load(c, "../x", BASE, 0, 1);
+	load(c, endless, BASE, 0, 1);
+	load(c, "over", UINT64_MAX - 10, 0, 1);
+	assert_int_equal(c->maps.count, 0);
+	kernel_modules_saw(c->modules, UINT64_MAX, 2);
+	kernel_modules_saw(c->modules, 0, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +325,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sections_are_told_when_they_are_needed, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(all_addresses_of_the_kernel_count, setup, teardown),
+		cmocka_unit_test_setup_teardown(functions_are_named_while_they_are_there, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(what_the_kernel_says_of_others_is_not_taken, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(modules_that_come_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_cannot_be_a_module, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,8 @@ static void every_kind_needs_its_fixed_part(void **state)
 		{REC_CODE, sizeof(struct rec_code)},
 		{REC_HOME, sizeof(struct rec_home)},
 		{REC_SECTION, sizeof(struct rec_section)},
+		{REC_SYMBOL, sizeof(struct rec_symbol)},
+		{REC_LOADED, sizeof(struct rec_loaded)},
 	};
 
 	(void)state;

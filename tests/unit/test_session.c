@@ -65,6 +65,40 @@ static void feed_section(struct fed *f, uint32_t module, const char *name, uint6
 	session_feed(f->s, &rec.section.rec);
 }
 
+static void feed_symbol(struct fed *f, uint32_t module, const char *name, uint64_t offset)
+{
+	union {
+		struct rec_symbol symbol;
+		char bytes[256];
+	} rec = {.symbol = {.module_id = module, .offset = offset, .size = 0x10}};
+	size_t size = strlen(name);
+
+	record_init(&rec.symbol.rec, REC_SYMBOL, rec_symbol_size(size), SESSION_START_NS, 0, 0);
+	rec.symbol.name_size = (uint32_t)size;
+	memcpy(rec.symbol.name, name, size);
+	session_feed(f->s, &rec.symbol.rec);
+}
+
+static void symbols_belong_to_their_module(void **state)
+{
+	struct fed *f = *state;
+	const struct module *module;
+
+	feed_symbol(f, 2, "second", 0x40);
+	feed_symbol(f, 2, "first", 0x20);
+	feed_symbol(f, 77, "nobody", 0x30);
+	feed_symbol(f, 2, "", 0x60);
+	feed_symbol(f, 2, "third", 0x50);
+	module = modules_get(&f->p->modules, 2);
+	assert_int_equal(module->symbols.count, 3);
+	assert_null(module_find_symbol(module, 0x1f));
+	assert_string_equal(module_find_symbol(module, 0x20)->name, "first");
+	assert_null(module_find_symbol(module, 0x30));
+	assert_string_equal(module_find_symbol(module, 0x4f)->name, "second");
+	assert_string_equal(module_find_symbol(module, 0x50)->name, "third");
+	assert_null(module_find_symbol(module, UINT64_MAX));
+}
+
 static void sections_belong_to_their_module(void **state)
 {
 	struct fed *f = *state;
@@ -389,6 +423,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(return_addresses_are_one_too_high),
 		TEST(sections_belong_to_their_module),
+		TEST(symbols_belong_to_their_module),
 		TEST(a_chain_ends_where_it_leaves_code),
 		TEST(a_call_at_the_end_of_a_mapping_belongs_to_it),
 		TEST(kernel_and_user_space_do_not_mix),

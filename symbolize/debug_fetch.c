@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -121,6 +122,8 @@ static void run_child(const struct debug_fetcher *f, int socket, char *const *en
 	    (syscall(SYS_setgroups, 1L, &gid) || syscall(SYS_setresgid, gid, gid, gid) ||
 	     syscall(SYS_setresuid, owner->uid, owner->uid, owner->uid)))
 		_exit(1);
+	/* Whatever its file is allowed is not for what talks to the network. */
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	execve(f->options.command[0], (char *const *)f->options.command, environment);
 	_exit(1);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -123,23 +124,52 @@ static bool set_file_ids(uid_t uid, gid_t gid)
 	return (uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid;
 }
 
-struct identity identity_assume_files(const struct identity *who)
+#define BIT(capability) (1u << (capability))
+/* What setfsuid() takes away from root; all of it is among the first 32. */
+#define FILE_CAPABILITIES \
+	(BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | \
+	 BIT(CAP_FSETID) | BIT(CAP_LINUX_IMMUTABLE) | BIT(CAP_MKNOD))
+
+/* Of this thread, which libcap's functions are about, too: takes away and gives. */
+static int change_capabilities(uint32_t drop, uint32_t raise, uint32_t *dropped)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	*dropped = data[0].effective & drop;
+	data[0].effective = (data[0].effective & ~drop) | raise;
+	return (*dropped || raise) && syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+/* Root is what it is; others have such capabilities because this program's file has them. */
+static struct identity assume_own_files(void)
 {
 	struct identity before = {.is_self = true};
+
+	if (geteuid())
+		before.failure = change_capabilities(FILE_CAPABILITIES, 0, &before.dropped);
+	return before;
+}
+
+struct identity identity_assume_files(const struct identity *who)
+{
+	struct identity before = {0};
 	_cleanup_free_ struct identity_groups *groups = NULL;
 
 	if (who->is_self)
-		return before;
+		return assume_own_files();
 	/* Asked for while the thread may still read whatever the group database needs. */
 	groups = groups_of(who);
 	before.uid = (uid_t)setfsuid((uid_t)-1);
 	before.gid = (gid_t)setfsgid((gid_t)-1);
 	if (!set_file_ids(who->uid, who->gid)) {
 		set_file_ids(before.uid, before.gid);
+		before.is_self = true;
 		before.failure = -EPERM;
 		return before;
 	}
-	before.is_self = false;
 	before.groups = current_groups();
 	set_groups(groups);
 	return before;
@@ -147,6 +177,10 @@ struct identity identity_assume_files(const struct identity *who)
 
 void identity_restore_files(const struct identity *before)
 {
+	uint32_t dropped;
+
+	if (before->dropped)
+		change_capabilities(0, before->dropped, &dropped);
 	if (before->is_self)
 		return;
 	set_file_ids(before->uid, before->gid);

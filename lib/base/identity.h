@@ -4,6 +4,7 @@
 #define PROF_LIB_BASE_IDENTITY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct identity_groups;
@@ -14,6 +15,7 @@ struct identity {
 	bool is_self; /* it is the effective user anyway: nothing to switch */
 	/* Set by identity_assume_files() only, in what it returns. */
 	struct identity_groups *groups;
+	uint32_t dropped; /* capabilities, by number */
 	int failure; /* negative errno: nothing was switched, do not touch files */
 };
 
@@ -27,7 +29,8 @@ struct identity identity_of_invoker(void);
  * File access as that user: switches the fsuid, fsgid and supplementary groups of this thread alone
  * until identity_restore_files(). The kernel takes away the file capabilities (CAP_DAC_OVERRIDE,
  * CAP_FOWNER ...) of a thread whose fsuid is not 0: what the user may not do, root may not either.
- * Returns what to restore, exactly once. Nothing happens where is_self.
+ * Returns what to restore, exactly once. Where is_self, only those are taken away, which a
+ * program's file may have given to a user other than root.
  */
 struct identity identity_assume_files(const struct identity *who);
 void identity_restore_files(const struct identity *before);

@@ -14,6 +14,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/identity.h"
 #include "lib/base/text.h"
 #include "lib/live/proc_status.h"
 
@@ -140,9 +141,24 @@ int targets_add_names(struct targets *t, const struct name_set *names, const cha
 	return 0;
 }
 
+/* What this program's file may read is not for whoever gives it a name. -1 with errno set. */
+static int open_pidfile(const char *path)
+{
+	const struct identity self = {.is_self = true};
+	struct identity before = identity_assume_files(&self);
+	int fd = -1, code;
+
+	if (!before.failure)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	code = before.failure ? -before.failure : errno;
+	identity_restore_files(&before);
+	errno = code;
+	return fd;
+}
+
 int targets_add_pidfile(struct targets *t, const char *path, struct error *err)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int fd = open_pidfile(path);
 	_cleanup_free_ char *text = NULL;
 	struct stat st;
 	uint64_t pid;

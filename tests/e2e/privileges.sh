@@ -103,6 +103,24 @@ expect(any(name.startswith("_PyEval") or name.startswith("Py") for name in found
 expect(any("page_fault" in name or "syscall" in name for name in found), found)
 CODE
 is "file capabilities: whose profile" "$(stat -c '%u %a' capabilities.json.gz)" "$uid 600"
+# What the file may read is for what the processes have mapped, and for nothing that its user names.
+mkdir -m 700 "$tmp/secret"
+echo '/* precious */' >"$tmp/secret/secret.c"
+cp capabilities.json.gz "$tmp/secret/profile.json.gz"
+echo $$ >"$tmp/secret/pid"
+printf '#line 1 "%s"\n%s\n' "$tmp/secret/secret.c" \
+	'int main(void) { for (volatile int i = 0; i < 100000000; i++) ; return 0; }' >names-secret.c
+cc -g -o names-secret names-secret.c
+run as_user "$prof" record --sources -o sources.json -- ./names-secret
+is "file capabilities: --sources: exit status" "$status" 0
+like "file capabilities: --sources: what its user may not read" "$err" '1 not readable'
+ok "file capabilities: --sources: nothing of it" sh -c '! grep -q precious sources.json'
+run as_user "$prof" symbolize "$tmp/secret/profile.json.gz" -o symbolized.json.gz
+is "file capabilities: prof symbolize: another user's profile" "$status" 125
+run as_user "$prof" attach -d 0.1 --pidfile "$tmp/secret/pid" -o attached.json.gz
+is "file capabilities: prof attach: another user's file" "$status" 125
+like "file capabilities: prof attach: says why" "$err" 'ermission denied'
+rm -f names-secret* sources.json
 setcap cap_bpf=ep "$prof"
 refuses "one capability is missing: which, and what to do" 125 'cap_perfmon.*setcap' \
 	as_user "$prof" record -o x.json.gz -- touch started

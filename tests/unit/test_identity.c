@@ -10,9 +10,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/identity.h"
@@ -140,6 +144,47 @@ static void test_another_user(void **state)
 	check_assumed(&who);
 }
 
+/* In a child: somebody with a capability that the program's file gives. */
+static int work_with_capability(const char *name)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {
+		{.effective = 1u << CAP_DAC_READ_SEARCH, .permitted = 1u << CAP_DAC_READ_SEARCH}};
+	struct identity who, before;
+	int got[3];
+
+	if (prctl(PR_SET_KEEPCAPS, 1) || setresuid(54321, 54321, 54321) ||
+	    syscall(SYS_capset, &header, data))
+		return 1;
+	who = identity_of_invoker();
+	got[0] = close(open(name, O_RDONLY | O_CLOEXEC));
+	before = identity_assume_files(&who);
+	got[1] = open(name, O_RDONLY | O_CLOEXEC) < 0 ? errno : 0;
+	identity_restore_files(&before);
+	got[2] = close(open(name, O_RDONLY | O_CLOEXEC));
+	return !who.is_self || before.failure || got[0] || got[1] != EACCES || got[2];
+}
+
+static void test_capabilities_of_the_program_are_not_the_users(void **state)
+{
+	char name[] = "/tmp/prof-identity-XXXXXX";
+	int fd, status;
+	pid_t child;
+
+	(void)state;
+	if (geteuid())
+		return;
+	fd = mkstemp(name);
+	assert_true(fd >= 0);
+	child = fork();
+	if (!child)
+		_exit(work_with_capability(name));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	unlink(name);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +192,7 @@ int main(void)
 		cmocka_unit_test(test_sudo_counts_for_root_alone),
 		cmocka_unit_test(test_self_switches_nothing),
 		cmocka_unit_test(test_another_user),
+		cmocka_unit_test(test_capabilities_of_the_program_are_not_the_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

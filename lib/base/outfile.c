@@ -195,6 +195,19 @@ static int open_new(struct outfile *f, struct error *err)
 	return 0;
 }
 
+/*
+ * Where everybody may put files, a FIFO of somebody else's is a trap: it would have the profile, or
+ * hold us for ever. That is what fs.protected_fifos says, too.
+ */
+static bool is_trap(const struct outfile *f, const struct stat *st)
+{
+	struct stat folder;
+
+	return S_ISFIFO(st->st_mode) && !fstat(f->dir_fd, &folder) && (folder.st_mode & S_ISVTX) &&
+	       folder.st_mode & (S_IWGRP | S_IWOTH) && st->st_uid != f->owner.uid &&
+	       st->st_uid != folder.st_uid;
+}
+
 static int open_directly(struct outfile *f, int flags, struct error *err)
 {
 	/* Not repeated on EINTR: a FIFO that nobody reads must not hold a program that is to stop.
@@ -219,6 +232,8 @@ static int open_path(struct outfile *f, struct error *err)
 	}
 	if (S_ISDIR(st.st_mode))
 		return error_set(err, -EISDIR, "write %s", f->path);
+	if (is_trap(f, &st))
+		return error_text(err, -EPERM, "write %s: it is another user's FIFO", f->path);
 	if (S_ISLNK(st.st_mode) && folder_is_special(f))
 		return open_directly(f, O_TRUNC, err);
 	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))

@@ -103,6 +103,30 @@ static void test_fifo_is_written_directly(void **state)
 	assert_int_equal(count_names(), 1);
 }
 
+/* With root's help, as another user: where everybody may put files somebody has put a FIFO. */
+static void test_fifo_of_another_user(void **state)
+{
+	struct identity user = identity_of_invoker();
+	struct stat st;
+	int reader;
+
+	(void)state;
+	if (geteuid())
+		return;
+	assert_int_equal(mkdir("shared", 0700), 0);
+	assert_int_equal(chmod("shared", 01777), 0);
+	assert_int_equal(mkfifo("shared/p", 0666), 0);
+	assert_int_equal(chown("shared/p", 54321, 54321), 0);
+	check_refused_as(user, "shared/p", -EPERM, "write shared/p: it is another user's FIFO");
+	assert_int_equal(stat("shared/p", &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	/* What the folder's owner has there is meant to be there. */
+	assert_int_equal(chown("shared", 54321, 54321), 0);
+	reader = open("shared/p", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	commit(open_file("shared/p", false));
+	close(reader);
+}
+
 static void on_signal(int number)
 {
 	(void)number;
@@ -235,6 +259,7 @@ int main(void)
 		IN_FOLDER(test_refusals),
 		IN_FOLDER(test_folder_without_permission),
 		IN_FOLDER(test_fifo_is_written_directly),
+		IN_FOLDER(test_fifo_of_another_user),
 		IN_FOLDER(test_fifo_without_a_reader_is_interruptible),
 		IN_FOLDER(test_device_is_written_directly),
 		IN_FOLDER(test_link_to_descriptor_is_followed),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A process as it sees itself, for files that it names after itself: its root, its pid there, its
- * user. What is opened in its root is a regular file that it or root owns; links do not lead out.
+ * user. What is opened in its root is a regular file of its own, or one of root's that everybody
+ * may read; links do not lead out.
  */
 #ifndef PROF_LIB_LIVE_JIT_PROCESS_H
 #define PROF_LIB_LIVE_JIT_PROCESS_H

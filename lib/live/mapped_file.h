@@ -19,7 +19,9 @@ struct mapped_file {
 	const char *path; /* as the process sees it */
 	const uint8_t *build_id; /* NULL where build_id_size is 0 */
 	uint8_t build_id_size;
-	uint64_t inode; /* 0: unknown; only asked where there is no build id */
+	/* Only asked where there is no build id; inode 0: unknown. */
+	uint64_t inode;
+	dev_t device; /* that of the file system below, which is not stat's on an overlay */
 };
 
 /* Identity of a file without a build id. */

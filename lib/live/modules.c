@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -205,6 +206,7 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 		.build_id = event->build_id,
 		.build_id_size = event->build_id_size,
 		.inode = event->inode,
+		.device = makedev(event->device_major, event->device_minor),
 	};
 	struct special_module what = {.kind = MODULE_FILE, .path = event->path};
 	struct binary_summary summary = {0};

@@ -2,6 +2,7 @@
 /* The parts of lib/live that need no privilege: /proc text, sets of pids, mapped files, modules. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -243,6 +245,67 @@ static void the_mapped_file_is_opened_and_no_other(void **state)
 	assert_int_equal(mapped_file_open(&file, &identity, &summary), -ESTALE);
 }
 
+static int try_open(const struct mapped_file *file)
+{
+	struct file_identity identity;
+	struct binary_summary summary = {0};
+	int fd = mapped_file_open(file, &identity, &summary);
+
+	binary_summary_release(&summary);
+	return fd < 0 ? fd : close(fd);
+}
+
+static bool has_layers(const char *path)
+{
+	struct statfs fs;
+
+	assert_int_equal(statfs(path, &fs), 0);
+	return fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC;
+}
+
+/* By its path alone: nothing is mapped there any more. */
+static void what_took_the_place_of_the_file_is_another(void **state)
+{
+	char dir[] = "/tmp/prof-test-XXXXXX", path[64], other[64], folder[64];
+	struct mapped_file file = {.pid = (uint32_t)getpid(), .start = 1, .end = 2, .path = path};
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(folder, sizeof(folder), "%s/a", dir);
+	snprintf(path, sizeof(path), "%s/a/file", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	assert_int_equal(close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+	assert_int_equal(stat(path, &st), 0);
+	file.inode = st.st_ino;
+	file.device = st.st_dev;
+	assert_int_equal(try_open(&file), 0);
+	file.device++;
+	assert_int_equal(try_open(&file), has_layers(path) ? 0 : -ESTALE);
+	file.device--;
+	/* A link to the very file, in the place of it or of its folder. */
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(symlink(other, path), 0);
+	assert_int_equal(try_open(&file), -ELOOP);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rename(other, path), 0);
+	assert_int_equal(rename(folder, other), 0);
+	assert_int_equal(symlink("other", folder), 0);
+	assert_int_equal(try_open(&file), -ELOOP);
+	assert_int_equal(unlink(folder), 0);
+	assert_int_equal(rename(other, folder), 0);
+	assert_int_equal(try_open(&file), 0);
+	/* Another file of that name. */
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+	assert_int_equal(try_open(&file), -ESTALE);
+	unlink(path);
+	unlink(other);
+	rmdir(folder);
+	rmdir(dir);
+}
+
 static void a_fifo_is_never_opened(void **state)
 {
 	char dir[] = "/tmp/prof-test-XXXXXX", path[64];
@@ -360,6 +423,7 @@ int main(void)
 		cmocka_unit_test(many_pids_come_and_go),
 		cmocka_unit_test(the_kernel_image_is_found),
 		cmocka_unit_test(the_mapped_file_is_opened_and_no_other),
+		cmocka_unit_test(what_took_the_place_of_the_file_is_another),
 		cmocka_unit_test(a_fifo_is_never_opened),
 		cmocka_unit_test(a_scan_finds_this_process),
 		cmocka_unit_test(a_scan_of_nobody_says_so),

@@ -1,25 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""prof beside `perf record -g` and `perf script`, in one run, on the same programs.
+"""prof beside `perf record -g` with `perf script`, and samply, in one run, on the same programs.
 
     compare.py [--pairs N] [--frequency HZ] [WORKLOAD...]   WORKLOAD: c, python, make; default all
 
-Each round runs the program alone, under prof and under perf, in turns, so that a change of the
-machine's speed meets all three alike; what is printed are medians over the rounds:
+Each round runs the program alone and under each tool, in turns, so that a change of the machine's
+speed meets all alike; samply takes part where it is in $PATH. Printed are medians over the rounds:
 
     target CPU    CPU time of the program, relative to running alone in the same round
     tool CPU      CPU time of the recorder itself; prof names and writes the profile in it,
                   "perf" is `perf record`, "+script" the naming by `perf script`
     B/sample      bytes that the kernel hands over for a sample
-    finish        from the program's end to named results
+    finish        from the program's end to named results; samply's have no names yet
     lost          samples
 
 No verdict: a machine has neighbours.
 """
 
 import argparse
+import gzip
 import json
+import math
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -34,7 +37,7 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
 PYTHON_LOOP = """
 import json
-data = [{"key": str(i), "value": list(range(20))} for i in range(2000)]
+data = [{"key": str(i), "value": list(range(60))} for i in range(2000)]
 for _ in range(60):
     json.loads(json.dumps(data))
 """
@@ -58,19 +61,28 @@ def workloads(folder):
     }
 
 
-def run(command, log, may_abort=False):
-    """CPU and wall seconds of a command and all that it waited for; (None, None) if it aborted."""
+def run(command, log, failures=()):
+    """CPU and wall seconds of a command and all that it waited for; (None, None) if it failed so."""
     start = time.monotonic()
     with open(log, "w", encoding="utf-8") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, cwd=os.path.dirname(log))
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if may_abort and process.returncode == -signal.SIGABRT:
+    if process.returncode in failures:
         return None, None
     if process.returncode != 0:
         with open(log, encoding="utf-8", errors="replace") as file:
             sys.exit(f"{command[0]}: exit status {process.returncode}\n{file.read()}")
     return usage.ru_utime + usage.ru_stime, time.monotonic() - start
+
+
+def run_often(command, log, failure):
+    """The same for a tool that fails without a reason of its own; CPU seconds."""
+    for attempt in range(60):
+        total, _ = run(command, log, (failure,) if attempt < 59 else ())
+        if total is not None:
+            break
+    return total
 
 
 def timed(command, file):
@@ -105,12 +117,9 @@ def run_prof(command, folder, frequency):
 def run_perf(command, folder, frequency):
     cpu, data = os.path.join(folder, "cpu"), os.path.join(folder, "perf.data")
     log = os.path.join(folder, "log")
-    # perf aborts now and then where somebody else's BPF programs come and go meanwhile.
-    for attempt in range(5):
-        total, _ = run(["perf", "record", "-F", frequency, "-g", "-o", data, "--",
-                        *timed(command, cpu)], log, attempt < 4)
-        if total is not None:
-            break
+    # It aborts now and then where somebody else's BPF programs come and go meanwhile.
+    total = run_often(["perf", "record", "-F", frequency, "-g", "-o", data, "--",
+                       *timed(command, cpu)], log, -signal.SIGABRT)
     with open(log, encoding="utf-8", errors="replace") as file:
         text = file.read()
     captured = re.search(r"\((\d+) samples\)", text)
@@ -123,12 +132,32 @@ def run_perf(command, folder, frequency):
             "script": script_cpu}
 
 
+def run_samply(command, folder, frequency):
+    """The program says itself when it ended."""
+    cpu, ended = os.path.join(folder, "cpu"), os.path.join(folder, "ended")
+    program = [*timed(command, cpu)]
+    program[2] += '; date +%s.%N >"$0"'
+    program[3] = ended
+    # It panics now and then over a mapping with a build id.
+    total = run_often(["samply", "record", "-s", "-n", "-r", frequency, "-o",
+                       os.path.join(folder, "samply.json.gz"), "--", *program],
+                      os.path.join(folder, "log"), 101)
+    finish = time.time() - float(pathlib.Path(ended).read_text(encoding="utf-8"))
+    with gzip.open(os.path.join(folder, "samply.json.gz")) as file:
+        samples = sum(t["samples"]["length"] for t in json.load(file)["threads"])
+    target = read_cpu(cpu)
+    return {"target": target, "tool": total - target, "samples": samples, "lost": math.nan,
+            "bytes": math.nan, "finish": finish}
+
+
 def measure(command, folder, pairs, frequency):
     rounds = []
-    for i in range(pairs):
-        order = [("alone", run_alone, ()), ("prof", run_prof, (frequency,)),
-                 ("perf", run_perf, (frequency,))]
-        order = order[i % 3:] + order[:i % 3]
+    order = [("alone", run_alone, ()), ("prof", run_prof, (frequency,)),
+             ("perf", run_perf, (frequency,))]
+    if shutil.which("samply"):
+        order.append(("samply", run_samply, (frequency,)))
+    for _ in range(pairs):
+        order = order[1:] + order[:1]
         rounds.append({name: function(command, folder, *more) for name, function, more in order})
         print(".", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
@@ -140,7 +169,9 @@ def median(rounds, tool, key):
 
 
 def report(name, rounds):
-    for tool in ("prof", "perf"):
+    for tool in ("prof", "perf", "samply"):
+        if tool not in rounds[0]:
+            continue
         ratios = [r[tool]["target"] / r["alone"]["target"] for r in rounds]
         extra = f" +script {median(rounds, tool, 'script'):.2f}" if tool == "perf" else ""
         print(f"{name:8}{tool:6}{statistics.median(ratios):10.3f}"

@@ -17,7 +17,7 @@ int main(void)
 }
 CODE
 cat >project/twice.h <<'CODE'
-static inline unsigned int twice(unsigned int i)
+static __attribute__((noinline, no_icf)) unsigned int twice(unsigned int i)
 {
 	/* Long enough to be seen, and not to be simplified. */
 	for (int n = 0; n < 4; n++) {
@@ -70,7 +70,7 @@ sed -i 's/secret.h/secret/' project/main.c
 rm project/twice.h
 : >project/twice.h
 cat >project/secret <<'CODE'
-static inline unsigned int secret(unsigned int i)
+static __attribute__((noinline, no_icf)) unsigned int secret(unsigned int i)
 {
 	/* Long enough to be seen, and not to be simplified. */
 	for (int n = 0; n < 4; n++) {

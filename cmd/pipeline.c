@@ -143,6 +143,7 @@ static int arm(struct pipeline *p, struct error *err)
 		.ring_bytes = live->ring_bytes,
 		.unwind = live->unwind,
 		.unwind_bytes = live->unwind_bytes,
+		.keep_mounts = p->options->output->sources,
 		.filter = p->options->filter,
 		.targets = p->options->targets ? (uint32_t)p->options->targets->rows.count : 0,
 	};

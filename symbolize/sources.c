@@ -38,6 +38,13 @@ struct candidate {
 	source_file_id file;
 	uint64_t frames;
 	int64_t built_ns; /* the oldest binary with code from it; INT64_MAX: unknown */
+	int root; /* of the process that most of the frames are of, an open folder; 0: ours */
+};
+
+/* A frame in a file, seen from that root. */
+struct sighting {
+	source_file_id file;
+	int root;
 };
 
 struct source_text {
@@ -85,6 +92,58 @@ static int compare(const void *a, const void *b)
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
+static int root_of(const struct module *module, const struct file_set *files)
+{
+	if (!files)
+		return 0;
+	if (module->kind == PROFILE_MODULE_ANON)
+		return file_set_find_process_root(files, module->pid);
+	return file_set_find_root(files, module->file_key);
+}
+
+static int compare_sightings(const void *a, const void *b)
+{
+	const struct sighting *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->root < y->root ? -1 : x->root > y->root;
+}
+
+/* Containers may have different files of one path: that of the one with most frames counts. */
+static void choose_roots(struct profile *p, const struct file_set *files, struct candidate *rows)
+{
+	VEC(struct sighting) seen = {0};
+	uint64_t best = 0, count = 0;
+
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		const struct func *func = frame->func == NO_FUNC
+						  ? NULL
+						  : &p->funcs.rows.items[frame->func];
+		struct sighting sighting;
+
+		if (!func || func->file == NO_SOURCE_FILE || func->module == NO_MODULE)
+			continue;
+		sighting.file = func->file;
+		sighting.root = root_of(modules_get(&p->modules, func->module), files);
+		vec_push(&seen, sighting);
+	}
+	vec_sort(&seen, compare_sightings);
+	for (size_t i = 0; i < seen.count; i++) {
+		const struct sighting *it = &seen.items[i];
+		bool is_same_file = i && it[-1].file == it->file;
+
+		count = is_same_file && it[-1].root == it->root ? count + 1 : 1;
+		if (!is_same_file)
+			best = 0;
+		if (count > best) {
+			best = count;
+			rows[it->file].root = it->root;
+		}
+	}
+	vec_release(&seen);
+}
+
 /* One a source file of the profile, the most important first. */
 static struct candidate *find_candidates(struct profile *p, const struct file_set *files)
 {
@@ -108,12 +167,15 @@ static struct candidate *find_candidates(struct profile *p, const struct file_se
 		if (func->module != NO_MODULE && times[func->module] < rows[func->file].built_ns)
 			rows[func->file].built_ns = times[func->module];
 	}
+	choose_roots(p, files, rows);
 	qsort(rows, count, sizeof(*rows), compare);
 	return rows;
 }
 
-static enum source_outcome read_source(const char *path, const struct sources_options *options,
-				       uint64_t room, struct source_text *source)
+/* In the folder that is "/" for whom the path is meant; 0: in ours. */
+static enum source_outcome read_source(int root, const char *path,
+				       const struct sources_options *options, uint64_t room,
+				       struct source_text *source)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
@@ -122,7 +184,7 @@ static enum source_outcome read_source(const char *path, const struct sources_op
 		return SOURCE_MISSING;
 	if (!has_source_name(path))
 		return SOURCE_NO_CODE;
-	fd = open_regular(path);
+	fd = root ? open_regular_in(root, path) : open_regular(path);
 	if (fd == -EACCES || fd == -EPERM)
 		return SOURCE_FORBIDDEN;
 	if (fd < 0 || fstat(fd, &st))
@@ -149,8 +211,11 @@ static void take(struct profile *p, const struct candidate *candidate,
 				       p->source_files.rows.items[candidate->file].path);
 	uint64_t room = options->total_bytes - stats->bytes;
 	struct source_text source;
-	enum source_outcome outcome = read_source(path, options, room, &source);
+	enum source_outcome outcome = read_source(candidate->root, path, options, room, &source);
 
+	/* It may have been built out here. */
+	if (outcome == SOURCE_MISSING && candidate->root)
+		outcome = read_source(0, path, options, room, &source);
 	stats->files[outcome]++;
 	if (outcome != SOURCE_TAKEN) {
 		log_debug("source %s: %s", path, outcome_texts[outcome]);

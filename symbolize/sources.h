@@ -24,7 +24,7 @@ enum source_outcome {
 };
 
 struct sources_options {
-	struct file_set *files; /* the modules', by module.file_key; NULL: none */
+	struct file_set *files; /* the modules' by module.file_key, and their roots; NULL: none */
 	struct identity owner; /* whose permissions apply */
 	uint64_t file_bytes, total_bytes; /* at most */
 };
@@ -36,7 +36,8 @@ struct sources_stats {
 };
 
 /*
- * Reads the files that functions of the profile are in, those with the most frames first. Debug
+ * Reads the files that functions of the profile are in, those with the most frames first: in the
+ * root of the process whose functions they are, out of which no link leads, else in ours. Debug
  * information is untrusted and may name any file: only regular files with a name as source code has
  * it and without NUL bytes are taken, and only what the owner may read.
  */

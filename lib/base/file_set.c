@@ -30,11 +30,18 @@ struct root {
 	int fd;
 };
 
+struct process_root {
+	uint32_t pid;
+	uint32_t root; /* 1 + row in roots; 0: none */
+};
+
 struct file_set {
 	VEC(struct file) files;
 	VEC(struct root) roots;
 	VEC(uint32_t) root_of; /* by id: 1 + row in roots; 0: none */
-	struct index by_id;
+	VEC(struct process_root) processes;
+	VEC(int) held;
+	struct index by_id, by_pid;
 	uint32_t oldest, newest, free_row;
 	uint64_t limit;
 	uint32_t dropped;
@@ -80,6 +87,11 @@ void file_set_free(struct file_set *files)
 		close(it->fd);
 	vec_release(&files->roots);
 	vec_release(&files->root_of);
+	vec_for_each(&files->held, const int *, fd)
+		close(*fd);
+	vec_release(&files->held);
+	vec_release(&files->processes);
+	index_release(&files->by_pid);
 	vec_release(&files->files);
 	index_release(&files->by_id);
 	free(files);
@@ -152,11 +164,12 @@ int file_set_find(const struct file_set *files, uint32_t id)
 }
 
 /* 1 + the row of that folder, which is new where it is none of those before; 0: no room. */
-static uint32_t take_root(struct file_set *files, int fd)
+static uint32_t take_root(struct file_set *files, int fd, bool *is_new)
 {
 	struct root root = {.fd = fd};
 	struct statx st;
 
+	*is_new = false;
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) != 0) {
 		close(fd);
 		return 0;
@@ -176,18 +189,21 @@ static uint32_t take_root(struct file_set *files, int fd)
 		return 0;
 	}
 	vec_push(&files->roots, root);
+	*is_new = true;
 	return (uint32_t)files->roots.count;
 }
 
-void file_set_add_root(struct file_set *files, uint32_t id, int fd)
+bool file_set_add_root(struct file_set *files, uint32_t id, int fd)
 {
-	uint32_t row = take_root(files, fd);
+	bool is_new;
+	uint32_t row = take_root(files, fd, &is_new);
 
 	if (!row || id >= MAX_ROOT_ID)
-		return;
+		return is_new;
 	if (files->root_of.count <= id)
 		vec_add_zeroed(&files->root_of, id + 1 - files->root_of.count);
 	files->root_of.items[id] = row;
+	return is_new;
 }
 
 int file_set_find_root(const struct file_set *files, uint32_t id)
@@ -195,6 +211,45 @@ int file_set_find_root(const struct file_set *files, uint32_t id)
 	uint32_t row = id < files->root_of.count ? files->root_of.items[id] : 0;
 
 	return row ? files->roots.items[row - 1].fd : 0;
+}
+
+static bool has_pid(const void *table, uint32_t row, const void *key)
+{
+	const struct file_set *files = table;
+
+	return files->processes.items[row].pid == *(const uint32_t *)key;
+}
+
+static uint32_t find_process(const struct file_set *files, uint32_t pid)
+{
+	return index_find(&files->by_pid, hash_u64(pid), has_pid, files, &pid);
+}
+
+bool file_set_add_process_root(struct file_set *files, uint32_t pid, int fd)
+{
+	bool is_new;
+	uint32_t row = find_process(files, pid), root = take_root(files, fd, &is_new);
+
+	if (row != INDEX_NONE) {
+		files->processes.items[row].root = root;
+		return is_new;
+	}
+	index_add(&files->by_pid, hash_u64(pid), (uint32_t)files->processes.count);
+	vec_push(&files->processes, (struct process_root){pid, root});
+	return is_new;
+}
+
+int file_set_find_process_root(const struct file_set *files, uint32_t pid)
+{
+	uint32_t row = find_process(files, pid);
+	uint32_t root = row == INDEX_NONE ? 0 : files->processes.items[row].root;
+
+	return root ? files->roots.items[root - 1].fd : 0;
+}
+
+void file_set_hold(struct file_set *files, int fd)
+{
+	vec_push(&files->held, fd);
 }
 
 uint32_t file_set_dropped(const struct file_set *files)

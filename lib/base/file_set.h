@@ -7,6 +7,7 @@
 #ifndef PROF_LIB_BASE_FILE_SET_H
 #define PROF_LIB_BASE_FILE_SET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct file_set;
@@ -25,11 +26,16 @@ int file_set_find(const struct file_set *files, uint32_t id);
 /*
  * The root folder of the process in which the file of that number was met, held so that other files
  * can be looked for there after the process is gone. Takes the descriptor over; each folder is kept
- * once, and only some hundred of them.
+ * once, and only some hundred of them. True where it was not kept before.
  */
-void file_set_add_root(struct file_set *files, uint32_t id, int fd);
+bool file_set_add_root(struct file_set *files, uint32_t id, int fd);
 /* Borrowed descriptor, or 0: none was added. */
 int file_set_find_root(const struct file_set *files, uint32_t id);
+/* The same of a process, by its pid, for what lies in no file; a later one of that pid counts. */
+bool file_set_add_process_root(struct file_set *files, uint32_t pid, int fd);
+int file_set_find_process_root(const struct file_set *files, uint32_t pid);
+/* Takes over a descriptor that is only to be kept open. */
+void file_set_hold(struct file_set *files, int fd);
 /* How many were closed for want of room. */
 uint32_t file_set_dropped(const struct file_set *files);
 

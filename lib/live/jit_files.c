@@ -177,12 +177,14 @@ static void remove_row(struct jit_files *j, uint32_t id)
 	free_row(row);
 }
 
-void jit_files_memory(struct jit_files *j, uint32_t pid)
+bool jit_files_memory(struct jit_files *j, uint32_t pid)
 {
 	struct jit_row *row = get_row(j, pid);
+	bool is_first = row && !row->has_memory;
 
 	if (row)
 		row->has_memory = true;
+	return is_first;
 }
 
 void jit_files_fork(struct jit_files *j, uint32_t pid, uint32_t parent_pid)

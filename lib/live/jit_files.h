@@ -25,8 +25,8 @@ void jit_files_free(struct jit_files *j);
 
 /* Is this the path of a jitdump? */
 bool jit_files_is_dump(const char *path);
-/* The process has mapped anonymous executable memory. */
-void jit_files_memory(struct jit_files *j, uint32_t pid);
+/* The process has mapped anonymous executable memory. True: for the first time, as far as known. */
+bool jit_files_memory(struct jit_files *j, uint32_t pid);
 /* A child has what its parent has mapped, and may tell of its own. */
 void jit_files_fork(struct jit_files *j, uint32_t pid, uint32_t parent_pid);
 /* It has mapped a jitdump; the descriptor is borrowed, -1 where the file could not be opened. */

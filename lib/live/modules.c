@@ -19,6 +19,7 @@
 #include "lib/binary/binary.h"
 #include "lib/binary/vdso.h"
 #include "lib/live/mapped_file.h"
+#include "lib/live/process_root.h"
 #include "lib/stream/record.h"
 
 /* The kernel's, too. */
@@ -42,6 +43,7 @@ struct module_registry {
 	void *ctx;
 	VEC(struct known_module) rows; /* row number = module_id of the records */
 	struct index by_build_id, by_identity;
+	bool keeps_mounts;
 	uint32_t vdso; /* module_id, NO_REC_MODULE until it is met */
 };
 
@@ -54,6 +56,11 @@ struct module_registry *module_registry_new(struct file_set *files, record_sink_
 	r->ctx = ctx;
 	r->vdso = NO_REC_MODULE;
 	return r;
+}
+
+void module_registry_keep_mounts(struct module_registry *r)
+{
+	r->keeps_mounts = true;
 }
 
 void module_registry_free(struct module_registry *r)
@@ -177,25 +184,6 @@ static bool is_anonymous(const char *path)
 	       text_starts_with(path, "/dev/zero") || text_starts_with(path, "/SYSV");
 }
 
-/*
- * Where the process has another root than ours, that is kept: its debug files are looked for there,
- * when it may be gone.
- */
-static void note_root(struct module_registry *r, uint32_t id, uint32_t pid)
-{
-	_cleanup_close_ int fd = -1;
-	struct statx own, other;
-	char name[32];
-
-	snprintf(name, sizeof(name), "/proc/%u/root", pid);
-	fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &other) != 0 ||
-	    statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &own) != 0)
-		return;
-	if (own.stx_mnt_id != other.stx_mnt_id || own.stx_ino != other.stx_ino)
-		file_set_add_root(r->files, id, steal_fd(&fd));
-}
-
 static uint32_t resolve_file(struct module_registry *r, const struct map_event *event)
 {
 	struct mapped_file file = {
@@ -232,7 +220,8 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 		memcpy(what.build_id, summary.build_id, sizeof(what.build_id));
 		what.build_id_size = summary.build_id_size;
 		id = add_module(r, event->time, &what, &summary, &identity);
-		note_root(r, id, event->pid);
+		/* Where its debug files and sources are. */
+		process_root_keep_for_module(r->files, id, event->pid, r->keeps_mounts);
 	}
 	binary_summary_release(&summary);
 	return id;

@@ -21,6 +21,8 @@ typedef void record_sink_fn(void *ctx, const struct rec *rec);
 struct module_registry *module_registry_new(struct file_set *files, record_sink_fn *sink,
 					    void *ctx);
 void module_registry_free(struct module_registry *r);
+/* From now on roots of processes are kept with what is mounted below: see process_root.h. */
+void module_registry_keep_mounts(struct module_registry *r);
 
 /*
  * The module behind a mapping event, added (and its record sent) where it is new. NO_REC_MODULE for

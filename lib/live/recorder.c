@@ -228,6 +228,7 @@ static int open_tracker(struct recorder *r, uint32_t unwind, struct error *err)
 		.programs = r->programs,
 		.unwind = unwind,
 		.unwind_bytes = r->options.unwind_bytes,
+		.keep_mounts = r->options.keep_mounts,
 		.sink = sink,
 		.ctx = r,
 	};

@@ -2,6 +2,7 @@
 #include "lib/live/tracker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "lib/live/pid_set.h"
 #include "lib/live/proc_scan.h"
 #include "lib/live/process_home.h"
+#include "lib/live/process_root.h"
 #include "lib/live/turns.h"
 #include "lib/stream/record.h"
 
@@ -59,7 +61,9 @@ static int compare_ids(const void *a, const void *b)
 static void note_code(struct tracker *t, const struct rec_map *map)
 {
 	if (map->module_id == NO_REC_MODULE) {
-		jit_files_memory(t->jit_files, map->rec.pid);
+		/* Where the sources are of what it makes itself. */
+		if (jit_files_memory(t->jit_files, map->rec.pid))
+			process_root_keep(t->options.files, map->rec.pid, t->options.keep_mounts);
 		return;
 	}
 	if (t->dumps.count && bsearch(&map->module_id, t->dumps.items, t->dumps.count,
@@ -130,6 +134,8 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 	t->options = *options;
 	process_homes_init(&t->homes);
 	t->modules = module_registry_new(options->files, sink, t);
+	if (options->keep_mounts)
+		module_registry_keep_mounts(t->modules);
 	t->kernel_modules = kernel_modules_new(&(struct kernel_modules_options){
 		.registry = t->modules,
 		.sink = sink,
@@ -302,6 +308,12 @@ static void send_mapping(struct tracker *t, const struct map_event *event)
 
 static void take_fork(struct tracker *t, const struct map_event *event)
 {
+	int root = file_set_find_process_root(t->options.files, event->parent_pid);
+
+	if (root)
+		root = fcntl(root, F_DUPFD_CLOEXEC, 0);
+	if (root > 0)
+		file_set_add_process_root(t->options.files, event->pid, root);
 	jit_files_fork(t->jit_files, event->pid, event->parent_pid);
 	if (t->unwinder)
 		unwinder_fork(t->unwinder, event->pid, event->parent_pid);

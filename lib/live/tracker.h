@@ -22,6 +22,7 @@ struct tracker_options {
 	struct programs *programs; /* borrowed */
 	uint32_t unwind; /* UNWIND_BY_… */
 	uint64_t unwind_bytes; /* ceiling for unwind tables */
+	bool keep_mounts; /* below the roots of processes, until the files are let go */
 	record_sink_fn *sink; /* where records go */
 	void *ctx;
 };

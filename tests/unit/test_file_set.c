@@ -140,12 +140,32 @@ static void roots_are_kept_once(void **state)
 	assert_int_equal(fcntl(other, F_GETFD), -1);
 }
 
+static void roots_of_processes(void **state)
+{
+	struct file_set *files = file_set_new(16);
+	int first = open("/proc", O_PATH | O_CLOEXEC), again = open("/proc", O_PATH | O_CLOEXEC);
+	int other = open("/sys", O_PATH | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(file_set_find_process_root(files, 0), 0);
+	file_set_add_process_root(files, 30, first);
+	file_set_add_root(files, 30, other);
+	file_set_add_process_root(files, 4000000, again);
+	assert_int_equal(file_set_find_process_root(files, 30), first);
+	assert_int_equal(file_set_find_process_root(files, 4000000), first);
+	assert_int_equal(file_set_find_process_root(files, 31), 0);
+	/* The number is used again. */
+	file_set_add_process_root(files, 30, open("/sys", O_PATH | O_CLOEXEC));
+	assert_int_equal(file_set_find_process_root(files, 30), other);
+	file_set_free(files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_raises_the_limit),  cmocka_unit_test(test_finds_and_replaces),
 		cmocka_unit_test(test_closes_the_oldest), cmocka_unit_test(test_no_room_at_all),
-		cmocka_unit_test(roots_are_kept_once),
+		cmocka_unit_test(roots_are_kept_once),	  cmocka_unit_test(roots_of_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,12 +175,108 @@ static void knows_what_is_newer(void **state)
 	assert_int_equal(f->stats.newer, 1);
 }
 
+static void make_folders(struct fixture *f, const char *names)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "cd '%s' && mkdir -p %s", f->folder, names);
+	assert_int_equal(system(command), 0);
+}
+
+static int open_folder(struct fixture *f, const char *name)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", f->folder, name);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static module_id add_module(struct fixture *f, enum profile_module_kind kind, uint32_t key)
+{
+	string_id name = strings_intern(&f->p->strings, "app");
+	module_id id = modules_add(&f->p->modules, kind, name, name);
+
+	modules_get(&f->p->modules, id)->file_key = key;
+	return id;
+}
+
+/* In the fixture's folder are two roots; paths in them are as long as those out here. */
+static void in_the_root_of_the_process(void **state)
+{
+	struct fixture *f = *state;
+	module_id first = add_module(f, PROFILE_MODULE_FILE, 3);
+	module_id second = add_module(f, PROFILE_MODULE_FILE, 4);
+	module_id made = add_module(f, PROFILE_MODULE_ANON, UINT32_MAX);
+	source_file_id inside, outside, linked, climbing, shared, script;
+	char target[128];
+
+	make_folders(f, "root1/src root2/src secret");
+	write_file(f, "root1/src/inside.c", "in\n", 3);
+	write_file(f, "root1/src/shared.c", "one\n", 4);
+	write_file(f, "root2/src/shared.c", "two\n", 4);
+	write_file(f, "root2/src/app.py", "py\n", 3);
+	write_file(f, "outside.c", "out\n", 4);
+	write_file(f, "secret/secret.c", "secret\n", 7);
+	snprintf(target, sizeof(target), "%s/root1/src/linked.c", f->folder);
+	assert_int_equal(symlink("../../secret/secret.c", target), 0);
+	file_set_add_root(f->files, 3, open_folder(f, "root1"));
+	file_set_add_root(f->files, 4, open_folder(f, "root2"));
+	file_set_add_process_root(f->files, 77, open_folder(f, "root2"));
+	modules_get(&f->p->modules, made)->pid = 77;
+	inside = name_file(f, first, "/src/inside.c", 1);
+	outside = name_file(f, first, "outside.c", 1);
+	linked = name_file(f, first, "/src/linked.c", 1);
+	climbing = name_file(f, first, "/../secret/secret.c", 1);
+	name_file(f, first, "/src/shared.c", 2);
+	shared = name_file(f, second, "/src/shared.c", 3);
+	script = name_file(f, made, "/src/app.py", 1);
+	collect(f, 100, 1000);
+	assert_string_equal(text_of(f, inside), "in\n");
+	/* It may be built out here. */
+	assert_string_equal(text_of(f, outside), "out\n");
+	assert_null(text_of(f, linked));
+	assert_null(text_of(f, climbing));
+	assert_string_equal(text_of(f, shared), "two\n");
+	assert_string_equal(text_of(f, script), "py\n");
+	assert_int_equal(f->stats.files[SOURCE_MISSING], 2);
+}
+
+/* A file of the same path out here is another one. */
+static void what_is_in_the_root_comes_first(void **state)
+{
+	struct fixture *f = *state;
+	module_id module = add_module(f, PROFILE_MODULE_FILE, 3);
+	source_file_id same, large;
+	char names[128];
+
+	snprintf(names, sizeof(names), "root%s", f->folder);
+	make_folders(f, names);
+	write_file(f, "same.c", "out\n", 4);
+	write_file(f, "large.c", "out\n", 4);
+	snprintf(names, sizeof(names), "root%s/same.c", f->folder);
+	write_file(f, names, "in\n", 3);
+	snprintf(names, sizeof(names), "root%s/large.c", f->folder);
+	write_file(f, names, "123456789", 9);
+	file_set_add_root(f->files, 3, open_folder(f, "root"));
+	same = name_file(f, module, "same.c", 1);
+	large = name_file(f, module, "large.c", 1);
+	collect(f, 8, 1000);
+	assert_string_equal(text_of(f, same), "in\n");
+	assert_null(text_of(f, large));
+	assert_int_equal(f->stats.files[SOURCE_TOO_LARGE], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(takes_source_code_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(has_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(knows_what_is_newer, setup, teardown),
+		cmocka_unit_test_setup_teardown(in_the_root_of_the_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_in_the_root_comes_first, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

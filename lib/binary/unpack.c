@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <isa-l/igzip_lib.h>
 #include <lzma.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
@@ -37,43 +39,101 @@ enum packing packing_of(const void *data, size_t size)
 	return PACKING_NONE;
 }
 
+struct unpacker {
+	struct inflate_state state;
+	const uint8_t *in_end;
+	uint8_t *out, *out_end;
+	bool is_damaged;
+};
+
+struct unpacker *unpacker_new(const void *data, size_t data_size, void *out, size_t size)
+{
+	struct unpacker *u = xmalloc(sizeof(*u));
+
+	isal_inflate_init(&u->state);
+	u->state.crc_flag = ISAL_ZLIB;
+	u->state.next_in = (uint8_t *)data;
+	u->state.next_out = out;
+	u->in_end = (const uint8_t *)data + data_size;
+	u->out = out;
+	u->out_end = u->out + size;
+	u->is_damaged = false;
+	return u;
+}
+
+void unpacker_free(struct unpacker *u)
+{
+	free(u);
+}
+
+size_t unpacker_done(const struct unpacker *u)
+{
+	return (size_t)(u->state.next_out - u->out);
+}
+
+/* Goes on to `end` in the output, or as far as there is anything. */
+static bool inflate_until(struct unpacker *u, const uint8_t *end)
+{
+	struct inflate_state *state = &u->state;
+
+	while (state->block_state != ISAL_BLOCK_FINISH) {
+		const uint8_t *in_before = state->next_in, *out_before = state->next_out;
+
+		state->avail_in = (uint32_t)MIN((size_t)(u->in_end - state->next_in), MAX_STEP);
+		state->avail_out = (uint32_t)MIN((size_t)(end - state->next_out), MAX_STEP);
+		if (isal_inflate(state) != ISAL_DECOMP_OK)
+			return false;
+		if (state->next_in == in_before && state->next_out == out_before)
+			break;
+	}
+	return true;
+}
+
+/* The end may be marked behind the last byte: then no byte more comes out. */
+static bool find_end(struct unpacker *u)
+{
+	struct inflate_state *state = &u->state;
+	uint8_t extra;
+	bool is_fine;
+
+	if (state->next_out != u->out_end)
+		return false;
+	if (state->block_state == ISAL_BLOCK_FINISH)
+		return true;
+	state->next_out = &extra;
+	state->avail_out = 1;
+	is_fine = isal_inflate(state) == ISAL_DECOMP_OK && state->next_out == &extra;
+	state->next_out = u->out_end;
+	return is_fine && state->block_state == ISAL_BLOCK_FINISH;
+}
+
+int unpacker_run(struct unpacker *u, size_t until, struct error *err)
+{
+	size_t size = (size_t)(u->out_end - u->out);
+
+	if (u->is_damaged)
+		return error_text(err, -ENOEXEC, "damaged zlib data");
+	if (until < size && until <= unpacker_done(u))
+		return 0;
+	if (!inflate_until(u, u->out + MIN(until, size))) {
+		u->is_damaged = true;
+		return error_text(err, -ENOEXEC, "damaged zlib data");
+	}
+	if (until >= size ? !find_end(u) : unpacker_done(u) < until) {
+		u->is_damaged = true;
+		return error_text(err, -ENOEXEC, "zlib data of another size");
+	}
+	return 0;
+}
+
 static int unpack_zlib(const void *data, size_t data_size, uint8_t *out, size_t size,
 		       struct error *err)
 {
-	_cleanup_free_ struct inflate_state *state = xmalloc(sizeof(*state));
-	const uint8_t *end = (const uint8_t *)data + data_size;
-	uint8_t *out_end = out + size;
-	uint8_t extra;
+	struct unpacker *u = unpacker_new(data, data_size, out, size);
+	int ret = unpacker_run(u, size, err);
 
-	isal_inflate_init(state);
-	state->crc_flag = ISAL_ZLIB;
-	state->next_in = (uint8_t *)data;
-	state->next_out = out;
-	while (state->block_state != ISAL_BLOCK_FINISH) {
-		const uint8_t *in_before = state->next_in, *out_before = state->next_out;
-		int ret;
-
-		state->avail_in = (uint32_t)MIN((size_t)(end - state->next_in), MAX_STEP);
-		state->avail_out = (uint32_t)MIN((size_t)(out_end - state->next_out), MAX_STEP);
-		ret = isal_inflate(state);
-		if (ret != ISAL_DECOMP_OK)
-			return error_text(err, -ENOEXEC, "damaged zlib data");
-		if (state->next_in != in_before || state->next_out != out_before)
-			continue;
-		/* The end may be marked behind the last byte: then no byte more comes out. */
-		if (state->next_out != out_end || state->block_state == ISAL_BLOCK_FINISH)
-			break;
-		state->next_out = &extra;
-		state->avail_out = 1;
-		ret = isal_inflate(state);
-		if (ret != ISAL_DECOMP_OK || state->next_out != &extra)
-			return error_text(err, -ENOEXEC, "zlib data of another size");
-		state->next_out = out_end;
-		break;
-	}
-	if (state->block_state != ISAL_BLOCK_FINISH || state->next_out != out_end)
-		return error_text(err, -ENOEXEC, "zlib data of another size");
-	return 0;
+	unpacker_free(u);
+	return ret;
 }
 
 static int unpack_zstd(const void *data, size_t data_size, void *out, size_t size,

@@ -18,6 +18,22 @@ int unpack_exactly(enum packing packing, const void *data, size_t data_size, voi
 		   struct error *err);
 
 /*
+ * zlib in steps, into `size` bytes at `out`: what is never asked for is never unpacked. Both kinds
+ * of bytes are borrowed until it is freed.
+ */
+struct unpacker;
+struct unpacker *unpacker_new(const void *data, size_t data_size, void *out, size_t size);
+/* NULL is fine. */
+void unpacker_free(struct unpacker *u);
+/*
+ * Until so many bytes are there. -ENOEXEC, then and ever after, where it is damaged before that or
+ * soon behind it or, with all of them, of another size.
+ */
+int unpacker_run(struct unpacker *u, size_t until, struct error *err);
+/* How many bytes are there. */
+size_t unpacker_done(const struct unpacker *u);
+
+/*
  * xz, zstd or gzip: a new memory file, sealed, so that nobody can change or truncate it. -EFBIG
  * where more than max_size bytes come out or the format asks for more memory than compressors do,
  * -ETIME after deadline_ns (CLOCK_MONOTONIC, 0: none), -ENOEXEC where it is damaged.

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/binary/unpack.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/base/strbuf.h"
+
+#define SIZE ((size_t)1 << 20)
+/* The most that a block takes which is not compressed. */
+#define BLOCK 65535
+
+static uint8_t plain[SIZE], out[SIZE];
+static struct strbuf packed;
+
+static uint32_t adler32(const uint8_t *data, size_t size)
+{
+	uint32_t a = 1, b = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		a = (a + data[i]) % 65521;
+		b = (b + a) % 65521;
+	}
+	return b << 16 | a;
+}
+
+/* RFC 1950 and 1951: blocks that are stored as they are. */
+static int setup(void **state)
+{
+	uint32_t sum;
+
+	(void)state;
+	memset(out, 0, sizeof(out));
+	for (size_t i = 0; i < SIZE; i++)
+		plain[i] = (uint8_t)(i / 251 + i % 7 + 1);
+	strbuf_reset(&packed);
+	strbuf_add(&packed, "\x78\x01", 2);
+	for (size_t at = 0; at < SIZE; at += BLOCK) {
+		uint16_t size = (uint16_t)(SIZE - at < BLOCK ? SIZE - at : BLOCK);
+		uint16_t inverse = (uint16_t)~size;
+
+		strbuf_addch(&packed, at + size == SIZE);
+		strbuf_add(&packed, &size, sizeof(size));
+		strbuf_add(&packed, &inverse, sizeof(inverse));
+		strbuf_add(&packed, plain + at, size);
+	}
+	sum = __builtin_bswap32(adler32(plain, SIZE));
+	strbuf_add(&packed, &sum, sizeof(sum));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	strbuf_release(&packed);
+	return 0;
+}
+
+static void test_at_once(void **state)
+{
+	(void)state;
+	assert_int_equal(unpack_exactly(PACKING_ZLIB, packed.text, packed.size, out, SIZE, NULL),
+			 0);
+	assert_memory_equal(out, plain, SIZE);
+}
+
+static void test_in_steps(void **state)
+{
+	static const size_t steps[] = {0, 1, 1000, 1000, 999, 70000, SIZE - 1, SIZE, SIZE, 5};
+	struct unpacker *u = unpacker_new(packed.text, packed.size, out, SIZE);
+	size_t done = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		assert_int_equal(unpacker_run(u, steps[i], NULL), 0);
+		done = steps[i] > done ? steps[i] : done;
+		/* What was not asked for is not there. */
+		assert_int_equal(unpacker_done(u), done);
+		assert_memory_equal(out, plain, done);
+		assert_true(done == SIZE || !out[done]);
+	}
+	unpacker_free(u);
+	unpacker_free(NULL);
+}
+
+static void check_damaged(size_t size, size_t out_size, size_t fine, size_t until)
+{
+	struct unpacker *u = unpacker_new(packed.text, size, out, out_size);
+
+	assert_int_equal(unpacker_run(u, fine, NULL), 0);
+	assert_int_equal(unpacker_run(u, until, NULL), -ENOEXEC);
+	/* From then on always, also what was there. */
+	assert_int_equal(unpacker_run(u, fine, NULL), -ENOEXEC);
+	assert_int_equal(unpacker_run(u, until, NULL), -ENOEXEC);
+	unpacker_free(u);
+}
+
+static void test_damage(void **state)
+{
+	(void)state;
+	/* Cut off; less than it should be; more. */
+	check_damaged(SIZE / 2, SIZE, 1000, SIZE - 1);
+	check_damaged(packed.size, SIZE + 1, SIZE, SIZE + 1);
+	check_damaged(packed.size, SIZE - 1, 1000, SIZE - 1);
+	/* The sum at its end is found wrong with the last byte. */
+	packed.text[packed.size - 1] ^= 1;
+	check_damaged(packed.size, SIZE, SIZE - 1, SIZE);
+	/* A block of another kind than there is, which may be seen from some way off. */
+	packed.text[2 + 8 * (5 + BLOCK)] = 6;
+	check_damaged(packed.size, SIZE, 4 * BLOCK, 8 * BLOCK + 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_in_steps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -61,6 +61,9 @@ struct split {
 };
 
 struct unit {
+	uint64_t offset; /* in .debug_info */
+	bool is_open; /* what follows is known */
+	struct intervals ranges; /* of its code, where that was not taken from all units at once */
 	Dwarf_Die die; /* with lines and files */
 	bool is_skeleton; /* functions are in a split unit */
 	struct split *split; /* NULL: it has none, was not hit, or cannot be had */
@@ -98,6 +101,7 @@ struct debug_info {
 	struct work work;
 	VEC(struct unit) units;
 	struct segments segments; /* of units */
+	bool has_all_units; /* else those that say themselves where they have code, by offset */
 	size_t detail_bytes; /* of all units */
 	bool has_symbols; /* somebody else knows them, too */
 	struct debug_sections package; /* of split units; zeroed: none */
@@ -109,11 +113,17 @@ struct debug_info {
 	struct arena arena;
 };
 
+/* dwarf_index.c */
+void units_index(struct debug_info *info);
+/* NULL where no unit covers the address. Others may have moved. */
+struct unit *units_find_at(struct debug_info *info, uint64_t addr);
+/* Unpacks all units of the module's own file. False: they are damaged. */
+bool units_need_all(struct debug_info *info);
+
 /* dwarf_units.c */
 /* The ranges of an entry of the unit, or of its split one, as intervals of that id and rank. */
 void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
 		    struct intervals *intervals, struct work *work);
-void units_index(struct debug_info *info);
 void units_release(struct debug_info *info);
 /*
  * With its detail; NULL where no unit covers the address. What was found of units before may be

@@ -59,20 +59,39 @@ const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int
 	return text && is_sane_text(info, die->cu, text) ? text : NULL;
 }
 
-static bool follow(Dwarf_Die *die, unsigned int name)
+/* Is what the attribute refers to there? Only of the module's own file it may not be unpacked. */
+static bool is_there(struct debug_info *info, Dwarf_Attribute *attribute)
+{
+	switch (dwarf_whatform(attribute)) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata: /* in the same unit */
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8: /* in the part that is shared */
+		return true;
+	default:
+		return dwarf_cu_getdwarf(attribute->cu) != info->dwarf || units_need_all(info);
+	}
+}
+
+static bool follow(struct debug_info *info, Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die target;
 
-	if (!dwarf_attr(die, name, &attribute) || !dwarf_formref_die(&attribute, &target))
+	if (!dwarf_attr(die, name, &attribute) || !is_there(info, &attribute) ||
+	    !dwarf_formref_die(&attribute, &target))
 		return false;
 	*die = target;
 	return true;
 }
 
-static bool follow_any(Dwarf_Die *die)
+static bool follow_any(struct debug_info *info, Dwarf_Die *die)
 {
-	return follow(die, DW_AT_abstract_origin) || follow(die, DW_AT_specification);
+	return follow(info, die, DW_AT_abstract_origin) || follow(info, die, DW_AT_specification);
 }
 
 static const char *linkage_name(struct debug_info *info, Dwarf_Die *die)
@@ -88,7 +107,7 @@ static const char *plain_name(struct debug_info *info, Dwarf_Die die)
 	for (int i = 0; i < MAX_REFERENCES; i++) {
 		const char *name = attribute_text(info, &die, DW_AT_name);
 
-		if (name || !follow_any(&die))
+		if (name || !follow_any(info, &die))
 			return name;
 	}
 	return NULL;
@@ -190,7 +209,7 @@ static const char *build_name(struct debug_info *info, Dwarf_Die *die)
 	if (!plain || !dwarf_diecu(die, &unit, NULL, NULL) || !language_has_scopes(&unit))
 		return plain;
 	/* The scopes are those of the declaration; the definition may stand outside of them. */
-	while (follow(die, DW_AT_specification) && work_take(&info->work, 1)) {
+	while (follow(info, die, DW_AT_specification) && work_take(&info->work, 1)) {
 		if (!dwarf_diecu(die, &unit, NULL, NULL))
 			return plain;
 	}
@@ -213,7 +232,7 @@ static const char *find_name(struct debug_info *info, Dwarf_Die *die)
 
 		if (name)
 			return name;
-		if (!follow_any(&next))
+		if (!follow_any(info, &next))
 			return build_name(info, die);
 		*die = next;
 	}
@@ -228,7 +247,7 @@ const char *die_function_name(struct debug_info *info, Dwarf_Die *die)
 	const char *name;
 
 	/* Many calls of one function have the same origin: the name is found once. */
-	follow(&origin, DW_AT_abstract_origin);
+	follow(info, &origin, DW_AT_abstract_origin);
 	place = origin.addr;
 	known = memos_find(&info->names, place);
 	if (known)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which unit, and which function of it, lies at an address. */
 #include <dwarf.h>
+#include <sys/param.h>
 
 #include "lib/base/alloc.h"
 #include "symbolize/debug_info.h"
@@ -19,30 +20,6 @@ void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32
 		if (start < end)
 			vec_push(&intervals->rows, (struct interval){start, end, id, rank});
 	}
-}
-
-void units_index(struct debug_info *info)
-{
-	struct intervals intervals = {0};
-	Dwarf_CU *cu = NULL, *next;
-	Dwarf_Die die;
-	uint8_t type;
-
-	/* Without a place for the split unit libdw does not look for its file. */
-	while (dwarf_get_units(info->dwarf, cu, &next, NULL, &type, &die, NULL) == 0 &&
-	       work_take(&info->work, 1)) {
-		struct unit unit = {.die = die};
-
-		cu = next;
-		unit.is_skeleton = is_skeleton(info, &die, type);
-		if (type != DW_UT_compile && !unit.is_skeleton)
-			continue;
-		die_add_ranges(&unit, &die, (uint32_t)info->units.count, 0, &intervals,
-			       &info->work);
-		vec_push(&info->units, unit);
-	}
-	segments_build(&info->segments, &intervals);
-	vec_release(&intervals.rows);
 }
 
 static void drop_functions(struct unit_detail *detail)
@@ -74,8 +51,10 @@ static void drop_details(struct debug_info *info)
 void units_release(struct debug_info *info)
 {
 	drop_details(info);
-	vec_for_each(&info->units, struct unit *, it)
+	vec_for_each(&info->units, struct unit *, it) {
 		split_free(it->split);
+		vec_release(&it->ranges.rows);
+	}
 	vec_release(&info->units);
 	segments_release(&info->segments);
 }
@@ -146,13 +125,31 @@ static void find_functions(struct debug_info *info, struct unit *unit, bool is_d
 	unit->detail->is_deep = is_deep;
 }
 
+/* All of the table there, which begins with its size. */
+static bool need_lines(struct debug_info *info, uint64_t offset)
+{
+	struct bytes b = info->line_sections.line;
+	size_t all = bytes_left(&b);
+	uint64_t size;
+
+	if (offset >= all ||
+	    !debug_sections_need(info->sections, DEBUG_LINE, offset + MIN(all - offset, 12)))
+		return false;
+	bytes_seek(&b, offset);
+	size = bytes_u32(&b);
+	if (size == UINT32_MAX)
+		size = bytes_u64(&b);
+	return debug_sections_need(info->sections, DEBUG_LINE,
+				   bytes_position(&b) + MIN(size, bytes_left(&b)));
+}
+
 static void find_lines(struct debug_info *info, struct unit *unit)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word offset;
 
 	if (dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute) &&
-	    dwarf_formudata(&attribute, &offset) == 0)
+	    dwarf_formudata(&attribute, &offset) == 0 && need_lines(info, offset))
 		line_table_read(&unit->detail->lines, &info->line_sections, offset, &info->work);
 }
 
@@ -174,13 +171,9 @@ static void open_split(struct debug_info *info, struct unit *unit)
 
 struct unit *units_find(struct debug_info *info, uint64_t addr)
 {
-	uint32_t id = segments_find(&info->segments, addr);
-	struct unit *unit;
+	struct unit *unit = units_find_at(info, addr);
 
-	if (id == NO_SEGMENT)
-		return NULL;
-	unit = &info->units.items[id];
-	if (unit->detail)
+	if (!unit || unit->detail)
 		return unit;
 	/* Addresses ascend: most units are done with by the time that there are so many. */
 	if (info->detail_bytes > MAX_DETAIL_BYTES)

@@ -281,7 +281,7 @@ static int open_sections(struct module_files *f, int fd)
 	}
 	places.rows = rows.items;
 	places.count = rows.count;
-	ret = debug_sections_open_placed(&f->sections, fd, &places, &f->error);
+	ret = debug_sections_open_lazily(&f->sections, fd, &places, &f->error);
 	vec_release(&rows);
 	return ret;
 }

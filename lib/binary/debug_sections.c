@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <gelf.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,6 +20,9 @@
 #define MAX_INFLATION 50
 #define FREE_INFLATION ((uint64_t)64 << 20)
 
+/* What is needed next is mostly near. */
+#define UNPACK_STEP ((uint64_t)256 << 10)
+
 #define SPLIT_SUFFIX ".dwo"
 #define OLD_HEADER_SIZE 12
 
@@ -30,7 +34,7 @@
 /* A string table as ELF has them, with the name of each kind in turn behind the empty one. */
 static const char names[] = "\0.debug_info\0.debug_types\0.debug_abbrev\0.debug_addr\0"
 			    ".debug_line\0.debug_line_str\0.debug_str\0.debug_str_offsets\0"
-			    ".debug_ranges\0.debug_rnglists\0.debug_cu_index";
+			    ".debug_ranges\0.debug_rnglists\0.debug_cu_index\0.debug_aranges";
 
 struct mapping {
 	void *start;
@@ -41,6 +45,10 @@ struct debug_source {
 	struct binary *binary;
 	VEC(struct mapping) unpacked;
 	uint64_t budget; /* bytes that may still be unpacked */
+	bool is_lazy;
+	pthread_mutex_t lock; /* of what follows */
+	/* Of sections that are not whole yet; NULL for all others. */
+	struct unpacker *unpackers[DEBUG_SECTION_COUNT];
 };
 
 /* A section as the file has it. */
@@ -137,14 +145,26 @@ static uint8_t *map_memory(struct debug_source *source, uint64_t size, struct er
 	return start;
 }
 
-static int unpack(struct debug_source *source, const struct packed *p, struct debug_section *out,
-		  struct error *err)
+/* Of these a unit has a part of its own; and only zlib can be unpacked in steps. */
+static bool may_be_lazy(const struct debug_source *source, const struct packed *p, int kind)
+{
+	return source->is_lazy && !source->binary->is_relocatable && p->packing == PACKING_ZLIB &&
+	       (kind == DEBUG_INFO || kind == DEBUG_LINE);
+}
+
+static int unpack(struct debug_source *source, const struct packed *p, int kind,
+		  struct debug_section *out, struct error *err)
 {
 	uint8_t *memory = map_memory(source, p->size, err);
 	int ret;
 
 	if (!memory)
 		return err ? err->code : -EFBIG;
+	if (may_be_lazy(source, p, kind)) {
+		source->unpackers[kind] = unpacker_new(p->data, p->data_size, memory, p->size);
+		*out = (struct debug_section){memory, p->size};
+		return 0;
+	}
 	ret = unpack_exactly(p->packing, p->data, p->data_size, memory, p->size, err);
 	if (ret == 0)
 		*out = (struct debug_section){memory, p->size};
@@ -216,7 +236,7 @@ static int read_section(struct debug_sections *s, Elf_Scn *scn, bool is_split, s
 		return ret;
 	found = (struct debug_section){p.data, p.data_size};
 	if (p.packing != PACKING_NONE)
-		ret = unpack(s->source, &p, &found, err);
+		ret = unpack(s->source, &p, kind, &found, err);
 	if (!ret)
 		ret = relocate(s->source, scn, p.packing != PACKING_NONE, &found, err);
 	if (ret)
@@ -242,7 +262,7 @@ static int read_sections(struct debug_sections *s, bool is_split, struct error *
 	return s->view.at[DEBUG_INFO].data ? 0 : error_text(err, -ENOENT, "no debug information");
 }
 
-static int open_sections(struct debug_sections *s, int fd, bool is_split,
+static int open_sections(struct debug_sections *s, int fd, bool is_split, bool is_lazy,
 			 const struct section_places *places, struct error *err)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -251,6 +271,8 @@ static int open_sections(struct debug_sections *s, int fd, bool is_split,
 	int ret;
 
 	*s = (struct debug_sections){.source = xcalloc(1, sizeof(*s->source))};
+	s->source->is_lazy = is_lazy;
+	pthread_mutex_init(&s->source->lock, NULL);
 	ret = binary_open(&s->source->binary, fd, &local);
 	if (ret == 0 && gelf_getehdr(s->source->binary->elf, &header)) {
 		struct binary *b = s->source->binary;
@@ -276,13 +298,44 @@ static int open_sections(struct debug_sections *s, int fd, bool is_split,
 
 int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct error *err)
 {
-	return open_sections(s, fd, is_split, NULL, err);
+	return open_sections(s, fd, is_split, false, NULL, err);
 }
 
-int debug_sections_open_placed(struct debug_sections *s, int fd,
+int debug_sections_open_lazily(struct debug_sections *s, int fd,
 			       const struct section_places *places, struct error *err)
 {
-	return open_sections(s, fd, false, places, err);
+	return open_sections(s, fd, false, true, places, err);
+}
+
+/* With the lock held. */
+static bool unpack_more(const struct debug_sections *s, enum debug_section_kind kind, uint64_t end)
+{
+	struct unpacker **u = &s->source->unpackers[kind];
+	uint64_t size = s->view.at[kind].size;
+	struct error err = {0};
+
+	if (!*u || unpacker_done(*u) >= end)
+		return true;
+	end = (end + UNPACK_STEP - 1) & ~(UNPACK_STEP - 1);
+	if (unpacker_run(*u, end < size ? end : size, &err))
+		return false;
+	if (end >= size) {
+		unpacker_free(*u);
+		*u = NULL;
+	}
+	return true;
+}
+
+bool debug_sections_need(const struct debug_sections *s, enum debug_section_kind kind, uint64_t end)
+{
+	bool is_there;
+
+	if (end > s->view.at[kind].size)
+		return false;
+	pthread_mutex_lock(&s->source->lock);
+	is_there = unpack_more(s, kind, end);
+	pthread_mutex_unlock(&s->source->lock);
+	return is_there;
 }
 
 void debug_sections_release(struct debug_sections *s)
@@ -292,6 +345,9 @@ void debug_sections_release(struct debug_sections *s)
 	vec_for_each(&s->source->unpacked, struct mapping *, it)
 		munmap(it->start, it->size);
 	vec_release(&s->source->unpacked);
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++)
+		unpacker_free(s->source->unpackers[kind]);
+	pthread_mutex_destroy(&s->source->lock);
 	binary_free(s->source->binary);
 	free(s->source);
 	*s = (struct debug_sections){0};
@@ -342,7 +398,8 @@ static bool fill(Elf *elf, const struct debug_view *view)
 	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++, name += strlen(name) + 1) {
 		const struct debug_section *s = &view->at[kind];
 
-		if (s->data && kind != DEBUG_CU_INDEX &&
+		/* Nothing asks libdw for what is in these. */
+		if (s->data && kind != DEBUG_CU_INDEX && kind != DEBUG_ARANGES &&
 		    !add_section(elf, SHT_PROGBITS, (uint32_t)(name - names), s->data, s->size))
 			return false;
 	}

@@ -28,6 +28,7 @@ enum debug_section_kind {
 	DEBUG_RANGES,
 	DEBUG_RNGLISTS,
 	DEBUG_CU_INDEX, /* of .dwp files */
+	DEBUG_ARANGES,
 	DEBUG_SECTION_COUNT,
 };
 
@@ -57,11 +58,19 @@ struct debug_sections {
  */
 int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct error *err);
 /*
- * The same of a file that may be relocatable, with its sections at those places, or as
- * binary_place_sections() has it where there are none: addresses are as they are there then.
+ * The same for who needs a small part of it: .debug_info and .debug_line are zeros where they were
+ * packed, up to where debug_sections_need() was told of. The file may be relocatable, with its
+ * sections at those places, or as binary_place_sections() has it where there are none: addresses
+ * are as they are there then.
  */
-int debug_sections_open_placed(struct debug_sections *s, int fd,
+int debug_sections_open_lazily(struct debug_sections *s, int fd,
 			       const struct section_places *places, struct error *err);
+/*
+ * Sees to it that the first `end` bytes of a section are there. False: it has no more, or they are
+ * damaged. In any thread, while others read what is there already.
+ */
+bool debug_sections_need(const struct debug_sections *s, enum debug_section_kind kind,
+			 uint64_t end);
 /* One that was never opened, or zeroed, is fine. */
 void debug_sections_release(struct debug_sections *s);
 

@@ -19,6 +19,28 @@ static uint64_t touch(const struct debug_view *view)
 	return sum;
 }
 
+/* A part at a time; what is not packed is there at once. */
+static uint64_t touch_lazily(int fd)
+{
+	struct debug_sections s;
+	uint64_t sum = 0;
+
+	if (debug_sections_open_lazily(&s, fd, NULL, NULL) != 0)
+		return 0;
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
+		uint64_t size = s.view.at[kind].size;
+
+		for (uint64_t end = 1; end < size; end += end)
+			sum += debug_sections_need(&s, kind, end);
+		sum += debug_sections_need(&s, kind, size);
+		if (debug_sections_need(&s, kind, size + 1))
+			abort();
+	}
+	sum += touch(&s.view);
+	debug_sections_release(&s);
+	return sum;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static volatile uint64_t sum;
@@ -33,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		debug_sections_release(&s);
 	}
+	sum += touch_lazily(fd);
 	close(fd);
 	return 0;
 }

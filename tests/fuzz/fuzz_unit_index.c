@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "symbolize/aranges.h"
 #include "symbolize/range_list.h"
 #include "symbolize/unit_index.h"
 #include "tests/fuzz/input.h"
@@ -47,6 +48,26 @@ static void check_ranges(const uint8_t *data, size_t size, uint64_t number)
 	}
 }
 
+static void check_aranges(const uint8_t *data, size_t size)
+{
+	const struct debug_section section = {data, size};
+	struct aranges aranges = {0};
+	struct work work = {.left = 4 * size};
+
+	aranges_read(&aranges, &section, &work);
+	if (aranges.ranges.rows.count > size)
+		abort();
+	vec_for_each(&aranges.ranges.rows, const struct interval *, it) {
+		if (it->start >= it->end || it->id >= aranges.units.count)
+			abort();
+	}
+	for (size_t i = 1; i < aranges.units.count; i++) {
+		if (aranges.units.items[i - 1] >= aranges.units.items[i])
+			abort();
+	}
+	aranges_release(&aranges);
+}
+
 /* An id or number, then a section. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -57,5 +78,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(&id, data, sizeof(id));
 	check_index(data + sizeof(id), size - sizeof(id), id);
 	check_ranges(data + sizeof(id), size - sizeof(id), id);
+	check_aranges(data + sizeof(id), size - sizeof(id));
 	return 0;
 }

@@ -76,6 +76,39 @@ static void all_compressions_give_the_same(void **state)
 	check_compressed(*state, "zstd", "zstd");
 }
 
+/* A part of it is right once it was asked for, and what nobody asked for is not there. */
+static void parts_are_unpacked_when_they_are_needed(void **state)
+{
+	const struct scratch *scratch = *state;
+	struct debug_sections plain, lazy;
+	const struct debug_section *all = &plain.view.at[DEBUG_INFO];
+	const struct debug_section *some = &lazy.view.at[DEBUG_INFO];
+	_cleanup_close_ int fd = -1;
+	size_t zeros = 0;
+
+	scratch_run(scratch, "objcopy --compress-debug-sections=zlib /proc/%d/exe packed",
+		    (int)getpid());
+	open_sections(&plain, scratch, "packed");
+	fd = scratch_open(scratch, "packed");
+	assert_int_equal(debug_sections_open_lazily(&lazy, fd, NULL, NULL), 0);
+	assert_int_equal(some->size, all->size);
+	for (size_t i = 0; i < some->size; i++)
+		zeros += !some->data[i];
+	assert_int_equal(zeros, some->size);
+	assert_true(debug_sections_need(&lazy, DEBUG_INFO, 1000));
+	assert_memory_equal(some->data, all->data, 1000);
+	/* All others are there at once; what there is not cannot be. */
+	assert_memory_equal(lazy.view.at[DEBUG_ABBREV].data, plain.view.at[DEBUG_ABBREV].data,
+			    plain.view.at[DEBUG_ABBREV].size);
+	assert_true(debug_sections_need(&lazy, DEBUG_TYPES, 0));
+	assert_false(debug_sections_need(&lazy, DEBUG_INFO, some->size + 1));
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++)
+		assert_true(debug_sections_need(&lazy, kind, lazy.view.at[kind].size));
+	check_equal(&plain.view, &lazy.view);
+	debug_sections_release(&lazy);
+	debug_sections_release(&plain);
+}
+
 static void files_without_debug_information(void **state)
 {
 	const struct scratch *scratch = *state;
@@ -162,6 +195,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_compressions_give_the_same),
+		cmocka_unit_test(parts_are_unpacked_when_they_are_needed),
 		cmocka_unit_test(files_without_debug_information),
 		cmocka_unit_test(damage_is_found),
 		cmocka_unit_test(strings_end_in_their_section),

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/aranges.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/base/strbuf.h"
+
+static struct strbuf section;
+static struct aranges aranges;
+static struct work work;
+
+static int setup(void **state)
+{
+	(void)state;
+	work.left = 1000;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	strbuf_release(&section);
+	aranges_release(&aranges);
+	return 0;
+}
+
+static void add(uint64_t value, size_t size)
+{
+	strbuf_add(&section, &value, size);
+}
+
+/* With so many bytes behind the size; of 32-bit DWARF and 64-bit addresses. */
+static void add_header(uint32_t size, uint32_t unit)
+{
+	add(size, 4);
+	add(2, 2);
+	add(unit, 4);
+	add(8, 1);
+	add(0, 1);
+	add(0, 4); /* up to where pairs are aligned */
+}
+
+static void add_pair(uint64_t start, uint64_t size)
+{
+	add(start, 8);
+	add(size, 8);
+}
+
+/* "start-end:unit" of each range. */
+static const char *read_all(void)
+{
+	static char text[512];
+	/* Bytes of their own, so that nothing behind them is read unnoticed. */
+	uint8_t *copy = malloc(section.size + 1);
+	const struct debug_section s = {copy, section.size};
+	size_t used = 0;
+
+	memcpy(copy, section.text, section.size);
+	aranges_release(&aranges);
+	aranges = (struct aranges){0};
+	aranges_read(&aranges, &s, &work);
+	free(copy);
+	text[0] = '\0';
+	vec_for_each(&aranges.ranges.rows, const struct interval *, it) {
+		assert_true(it->id < aranges.units.count);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%llx-%llx:%llx ",
+					 (unsigned long long)it->start, (unsigned long long)it->end,
+					 (unsigned long long)aranges.units.items[it->id]);
+	}
+	return text;
+}
+
+static void test_sets(void **state)
+{
+	(void)state;
+	assert_string_equal(read_all(), "");
+	add_header(12 + 3 * 16, 0x700);
+	add_pair(0x1000, 0x10);
+	add_pair(0x2000, 0x20);
+	add_pair(0, 0);
+	add_header(12 + 2 * 16, 0x40);
+	add_pair(0x3000, 1);
+	add_pair(0, 0);
+	add_header(12 + 2 * 16, 0x700);
+	add_pair(0x4000, 2);
+	add_pair(0, 0);
+	assert_string_equal(read_all(), "3000-3001:40 1000-1010:700 2000-2020:700 4000-4002:700 ");
+	assert_int_equal(aranges.units.count, 2);
+}
+
+static void test_other_forms(void **state)
+{
+	(void)state;
+	/* 64-bit DWARF: 24 bytes of header, and then pairs at a multiple of 16. */
+	add(UINT32_MAX, 4);
+	add(20 + 2 * 16, 8);
+	add(2, 2);
+	add(0x123456789aull, 8);
+	add(8, 1);
+	add(0, 1);
+	add(0, 8);
+	add_pair(0x1000, 0x10);
+	add_pair(0, 0);
+	/* 32-bit addresses: 12 bytes of header, and 4 to a multiple of 8. */
+	add(12 + 2 * 8, 4);
+	add(2, 2);
+	add(0x50, 4);
+	add(4, 1);
+	add(0, 1);
+	add(0, 4);
+	add(0x2000, 4);
+	add(8, 4);
+	add(0, 8);
+	assert_string_equal(read_all(), "2000-2008:50 1000-1010:123456789a ");
+}
+
+/* A set that nobody can read does not keep others from being read. */
+static void test_sets_that_are_left_out(void **state)
+{
+	static const struct {
+		size_t at;
+		uint8_t value;
+	} changes[] = {
+		{4, 3}, /* version */
+		{10, 2}, /* size of addresses */
+		{11, 8}, /* of segments */
+	};
+
+	(void)state;
+	add_header(12 + 2 * 16, 0x40);
+	add_pair(0x1000, 0x10);
+	add_pair(0, 0);
+	add_header(12 + 16, 0x80);
+	add_pair(0x2000, 0x10);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		char was = section.text[changes[i].at];
+
+		section.text[changes[i].at] = (char)changes[i].value;
+		assert_string_equal(read_all(), "2000-2010:80 ");
+		section.text[changes[i].at] = was;
+	}
+	assert_string_equal(read_all(), "1000-1010:40 2000-2010:80 ");
+}
+
+static void test_damaged_ranges(void **state)
+{
+	(void)state;
+	add_header(12 + 5 * 16, 0x40);
+	add_pair(0x1000, 0); /* empty */
+	add_pair(UINT64_MAX, 2); /* beyond the last address */
+	add_pair(0x2000, 0x10);
+	add_pair(0, 0);
+	add_pair(0x3000, 0x10); /* behind the end */
+	assert_string_equal(read_all(), "2000-2010:40 ");
+}
+
+static void test_every_length(void **state)
+{
+	(void)state;
+	add_header(12 + 2 * 16, 0x40);
+	add_pair(0x1000, 0x10);
+	add_pair(0, 0);
+	while (section.size-- > 0)
+		assert_string_equal(read_all(), "");
+	section.size = 0;
+}
+
+static void test_work(void **state)
+{
+	(void)state;
+	add_header(12 + 3 * 16, 0x40);
+	add_pair(0x1000, 0x10);
+	add_pair(0x2000, 0x10);
+	add_pair(0x3000, 0x10);
+	work.left = 3;
+	assert_string_equal(read_all(), "1000-1010:40 2000-2010:40 ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_sets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_forms, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sets_that_are_left_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged_ranges, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_every_length, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_work, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

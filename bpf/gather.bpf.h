@@ -68,17 +68,16 @@ static __always_inline void gather_user_by_kernel(void *ctx, struct stack_scratc
 	bpf_loop(s->user_depth, sum_user_frame, &loop, 0);
 }
 
-/* The registers with which the task left, or was torn from, user code. */
-static __always_inline void load_user_regs(struct bpf_perf_event_data *data,
-					   struct task_struct *task, struct stack_scratch *s)
+/* Where the walk begins: the frame that s->regs are of. */
+__noinline int begin_walk(struct stack_scratch *s)
 {
-	struct walk_frame *f = &s->frame;
-	const bpf_user_pt_regs_t *r = &s->regs;
+	struct walk_frame *f;
+	const bpf_user_pt_regs_t *r;
 
-	if (!data || s->sample_flags & SAMPLE_LEAF_KERNEL)
-		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
-	else
-		s->regs = data->regs;
+	if (!s)
+		return 0;
+	f = &s->frame;
+	r = &s->regs;
 	f->has_sp = f->has_others = f->is_pc = 1;
 	f->by_fp = 0;
 #if defined(__TARGET_ARCH_arm64)
@@ -87,8 +86,7 @@ static __always_inline void load_user_regs(struct bpf_perf_event_data *data,
 	f->fp = r->regs[29];
 	f->base = r->regs[19];
 	f->ra = r->regs[30];
-	for (int i = 0; i < 31; i++)
-		f->other[i] = r->regs[i];
+	bpf_probe_read_kernel(f->other, sizeof(r->regs), r->regs);
 #else
 	f->pc = r->rip;
 	f->sp = r->rsp;
@@ -112,6 +110,20 @@ static __always_inline void load_user_regs(struct bpf_perf_event_data *data,
 	f->other[14] = r->r14;
 	f->other[15] = r->r15;
 #endif
+	s->top_pc = f->pc;
+	s->top_sp = f->sp;
+	s->mapping.start = s->mapping.end = 0;
+	return 1;
+}
+
+/* The registers with which the task left, or was torn from, user code. */
+static __always_inline void load_user_regs(struct bpf_perf_event_data *data,
+					   struct task_struct *task, struct stack_scratch *s)
+{
+	if (!data || s->sample_flags & SAMPLE_LEAF_KERNEL)
+		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
+	else
+		s->regs = data->regs;
 }
 
 /* The process's mappings, if those that user space has put there are the present ones. */
@@ -150,9 +162,7 @@ static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *data
 	struct loop loop = {.s = s};
 
 	load_user_regs(data, task, s);
-	s->top_pc = s->frame.pc;
-	s->top_sp = s->frame.sp;
-	s->mapping.start = s->mapping.end = 0;
+	begin_walk(s);
 	if (s->sample_flags & SAMPLE_LEAF_KERNEL)
 		unwind_push(s, FRAME_NATIVE);
 	else

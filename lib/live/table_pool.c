@@ -50,6 +50,7 @@ struct table_pool {
 	size_t next_result;
 	VEC(struct table_result) results;
 	int event_fd;
+	bool is_announced; /* event_fd is readable */
 	/* What all tables share; taken after `lock`, if at all. */
 	pthread_mutex_t rules_lock;
 	struct unwind_rules rules;
@@ -153,8 +154,9 @@ static void give(struct table_pool *p, const struct table_result *result)
 	const uint64_t one = 1;
 
 	/* Who takes one takes all. */
-	if (!not_taken(p))
+	if (!p->is_announced)
 		(void)!write(p->event_fd, &one, sizeof(one));
+	p->is_announced = true;
 	vec_push(&p->results, *result);
 	pthread_cond_broadcast(&p->done);
 }
@@ -333,9 +335,13 @@ bool table_pool_wait(struct table_pool *p, size_t count, uint64_t max_ns)
 
 bool table_pool_next(struct table_pool *p, struct table_result *result)
 {
+	uint64_t announced;
 	bool found;
 
 	pthread_mutex_lock(&p->lock);
+	if (p->is_announced)
+		(void)!read(p->event_fd, &announced, sizeof(announced));
+	p->is_announced = false;
 	found = not_taken(p);
 	if (found) {
 		*result = p->results.items[p->next_result++];

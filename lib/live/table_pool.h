@@ -22,8 +22,9 @@ struct table_result {
 
 /*
  * `rules` has room for UNWIND_RULES_MAX; those that a table needs are stored there before it is
- * done. event_fd, an eventfd(2) that is borrowed, becomes readable when there are results. Threads
- * are started when there is something to do. NULL with errno set where not even one can be.
+ * done. event_fd, an eventfd(2) that is borrowed, is readable from when there are results until one
+ * is taken. Threads are started when there is something to do. NULL with errno set where not even
+ * one can be.
  */
 struct table_pool *table_pool_new(struct unwind_rule *rules, int event_fd);
 /* Waits for the files at hand. NULL is fine. */

@@ -360,9 +360,7 @@ static void tell_news(struct unwinder *u)
 void unwinder_take_tables(struct unwinder *u)
 {
 	struct table_result result;
-	uint64_t count;
 
-	(void)!read(u->event_fd, &count, sizeof(count));
 	while (table_pool_next(u->pool, &result)) {
 		module_tables_store(&u->tables, result.module_id, &result.table);
 		unwind_table_release(&result.table);

@@ -52,7 +52,7 @@ record overlay 0 -- unshare --mount sh layers "$libc"
 named overlay 172
 
 cp "$workloads/shares" gone
-record deleted 0 -- sh -c './gone 0.5 & while [ ! -e /proc/$!/exe ]; do :; done; rm gone; wait'
+record deleted 0 -- sh -c './gone 0.5 & until readlink /proc/$!/exe | grep -q gone; do :; done; rm gone; wait'
 judge "deleted while it runs: names" deleted.json.gz \
 	<<<'expect(within("sixty") > 100, within("sixty"))'
 

@@ -108,38 +108,37 @@ static uint64_t user_addr(const struct resolver *r, const struct raw_stack *stac
 }
 
 /*
- * How many user frames of the stack are code, as far as the mappings tell. A frame pointer register
- * that holds something else leads the walker into data: where the first address lies in no
- * executable mapping, what is behind it is no chain either.
+ * How many user frames of the stack are code, as far as the mappings tell, of those before frame
+ * `end`. A frame pointer register that holds something else leads the walker into data: where the
+ * first address lies in no executable mapping, what is behind it is no chain either.
  */
-static uint32_t code_depth(const struct resolver *r, const struct raw_stack *stack,
+static uint32_t code_depth(const struct resolver *r, const struct raw_stack *stack, uint32_t end,
 			   const struct mapping_table *mappings)
 {
 	uint32_t i = stack->kernel_depth;
 	uint8_t kind;
 
 	if (!mappings->rows.count)
-		return raw_stack_user_depth(stack); /* nothing is known of this process */
-	while (i < stack->depth && mapping_table_find(mappings, user_addr(r, stack, i, &kind)))
+		return end - i; /* nothing is known of this process */
+	while (i < end && mapping_table_find(mappings, user_addr(r, stack, i, &kind)))
 		i++;
 	return i - stack->kernel_depth;
 }
 
-static stack_id walk(struct resolver *r, const struct raw_stack *stack, uint32_t user_depth,
-		     struct process *process, const struct mapping_table *mappings)
+/* `base` with the `count` innermost frames of the stack. */
+static stack_id walk(struct resolver *r, const struct raw_stack *stack, stack_id base,
+		     uint32_t count, struct process *process, const struct mapping_table *mappings)
 {
-	uint32_t kernel_depth = stack->kernel_depth;
-	stack_id id = NO_STACK;
+	stack_id id = base;
 
-	for (uint32_t i = kernel_depth + user_depth; i-- > kernel_depth;) {
-		uint8_t kind;
-		uint64_t addr = user_addr(r, stack, i, &kind);
+	while (count-- > 0) {
+		uint8_t kind = PROFILE_FRAME_KERNEL;
+		uint64_t addr = count < stack->kernel_depth
+					? frame_addr(r->addrs.items[count], false)
+					: user_addr(r, stack, count, &kind);
 
 		id = push_frame(r, id, addr, kind, process, mappings);
 	}
-	for (uint32_t i = kernel_depth; i-- > 0;)
-		id = push_frame(r, id, frame_addr(r->addrs.items[i], false), PROFILE_FRAME_KERNEL,
-				process, mappings);
 	return id;
 }
 
@@ -150,22 +149,88 @@ static void unpack(struct resolver *r, const struct raw_stack *stack)
 	raw_stack_unpack(&r->raw, stack, r->addrs.items, r->kinds.items);
 }
 
+static struct resolved *line_of(const struct resolver *r, raw_stack_id raw,
+				const struct mapping_table *mappings)
+{
+	uint64_t hash = hash_pair(mappings->stamp << 32 | raw, r->kernel->stamp);
+
+	return &r->cache[hash % CACHE_LINES];
+}
+
+static bool is_line_of(const struct resolver *r, const struct resolved *line, raw_stack_id raw,
+		       const struct mapping_table *mappings)
+{
+	return line->key == raw + 1 && line->stamp == mappings->stamp &&
+	       line->kernel_stamp == r->kernel->stamp;
+}
+
+/* What a stack goes on like, where that has been resolved already. */
+struct rest {
+	stack_id stack; /* without the frames that are left out */
+	uint32_t user_depth;
+};
+
+/*
+ * False where it takes the whole stack to tell: a frame that is an instruction's in one of the two
+ * and behind a call in the other, frames of the kernel, or what is known to be no code.
+ */
+static bool find_rest(const struct resolver *r, const struct raw_stack *stack,
+		      const struct mapping_table *mappings, struct rest *rest)
+{
+	const struct raw_stack *outer;
+	const struct resolved *line;
+	uint32_t skipped;
+
+	if (stack->outer == NO_RAW_STACK || !stack->user_depth)
+		return false;
+	outer = &r->raw.rows.items[stack->outer];
+	line = line_of(r, stack->outer, mappings);
+	if (!is_line_of(r, line, stack->outer, mappings) ||
+	    stack->outer_skip <= outer->kernel_depth)
+		return false;
+	skipped = stack->outer_skip - outer->kernel_depth;
+	if (skipped >= line->user_depth)
+		return false;
+	rest->user_depth = line->user_depth - skipped;
+	rest->stack = line->stack;
+	for (uint32_t i = 0; i < stack->outer_skip; i++)
+		rest->stack = r->profile->stacks.rows.items[rest->stack].parent;
+	return true;
+}
+
+static void resolve(struct resolver *r, const struct raw_stack *stack, struct process *process,
+		    const struct mapping_table *mappings, struct resolved *line)
+{
+	uint32_t own = (uint32_t)stack->kernel_depth + stack->user_depth;
+	struct rest rest = {.stack = NO_STACK};
+
+	unpack(r, stack);
+	if (!find_rest(r, stack, mappings, &rest) ||
+	    code_depth(r, stack, own, mappings) < stack->user_depth) {
+		rest = (struct rest){.stack = NO_STACK};
+		line->user_depth = code_depth(r, stack, stack->depth, mappings);
+	} else {
+		line->user_depth = stack->user_depth + rest.user_depth;
+	}
+	line->stack = walk(r, stack, rest.stack,
+			   stack->kernel_depth + line->user_depth - rest.user_depth, process,
+			   mappings);
+}
+
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
 			const struct mapping_table *mappings, uint32_t *user_depth)
 {
-	uint64_t hash = hash_pair(mappings->stamp << 32 | raw, r->kernel->stamp);
-	struct resolved *line = &r->cache[hash % CACHE_LINES];
+	struct resolved *line = line_of(r, raw, mappings), new;
 
-	if (line->key != raw + 1 || line->stamp != mappings->stamp ||
-	    line->kernel_stamp != r->kernel->stamp) {
-		const struct raw_stack *stack = &r->raw.rows.items[raw];
-
-		line->stamp = mappings->stamp;
-		line->kernel_stamp = r->kernel->stamp;
-		line->key = raw + 1;
-		unpack(r, stack);
-		line->user_depth = code_depth(r, stack, mappings);
-		line->stack = walk(r, stack, line->user_depth, process, mappings);
+	if (!is_line_of(r, line, raw, mappings)) {
+		new = (struct resolved){
+			.stamp = mappings->stamp,
+			.kernel_stamp = r->kernel->stamp,
+			.key = raw + 1,
+		};
+		/* What it goes on like may be in this line. */
+		resolve(r, &r->raw.rows.items[raw], process, mappings, &new);
+		*line = new;
 	}
 	*user_depth = line->user_depth;
 	return line->stack;

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* A stack that goes on like another resolves to the same whether that one has been resolved. */
+#include "lib/session/resolve.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/stream/stack_record.h"
+
+#define STACKS 40
+#define ROUNDS 400
+#define OWN_MAX 6
+
+/* Code is at 0x1000 to 0x5000 in one module, at 0x8000 in memory without a file, and nowhere else.
+ */
+#define CODE_END 0x9000
+
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return *seed >> 16;
+}
+
+/* A resolver with the stacks that the seed makes, each of which may go on like an earlier one. */
+static void make(struct resolver *r, struct profile *profile, uint32_t seed)
+{
+	resolver_init(r, profile);
+	for (uint32_t id = 1; id <= STACKS; id++) {
+		uint16_t kernel_depth = next_random(&seed) % 3 ? 0 : next_random(&seed) % 3;
+		uint16_t user_depth = next_random(&seed) % OWN_MAX;
+		uint64_t addrs[2 + OWN_MAX];
+		uint8_t kinds[2 + OWN_MAX];
+
+		for (unsigned int i = 0; i < kernel_depth + user_depth; i++) {
+			bool is_far = next_random(&seed) % 16 == 0;
+
+			addrs[i] = next_random(&seed) % 32 * 16 + (is_far ? CODE_END : 0x1000) +
+				   (next_random(&seed) % 8 ? 0 : 0x7000);
+			kinds[i] = next_random(&seed) % 6 ? FRAME_NATIVE : FRAME_SIGNAL;
+			if (i < kernel_depth) {
+				addrs[i] |= 0xffffffff80000000;
+				kinds[i] = FRAME_KERNEL;
+			}
+		}
+
+		_cleanup_free_ struct rec_stack *rec = stack_record_new(addrs, kinds, kernel_depth,
+									user_depth);
+
+		rec->rec.flags = next_random(&seed) % 4 ? 0 : STACK_USER_PC;
+		rec->stack_id = id;
+		rec->outer_id = next_random(&seed) % 8 ? next_random(&seed) % id : 0;
+		rec->outer_skip = (uint16_t)(next_random(&seed) % 5);
+		assert_int_not_equal(raw_stacks_add(&r->raw, rec), NO_RAW_STACK);
+	}
+}
+
+static struct mapping_table *make_mappings(void)
+{
+	struct mapping_table *table = mapping_table_new();
+	struct mapping code = {.start = 0x1000, .end = 0x5000, .module = 7};
+	struct mapping memory = {.start = 0x8000, .end = CODE_END, .module = MAPPING_ANON};
+
+	mapping_table_insert(&table, &code, 1);
+	mapping_table_insert(&table, &memory, 2);
+	return table;
+}
+
+static void assert_same_stacks(const struct profile *a, stack_id x, const struct profile *b,
+			       stack_id y)
+{
+	while (x != NO_STACK && y != NO_STACK) {
+		const struct stack *s = &a->stacks.rows.items[x], *t = &b->stacks.rows.items[y];
+		const struct frame *f = &a->frames.rows.items[s->frame];
+		const struct frame *g = &b->frames.rows.items[t->frame];
+
+		assert_int_equal(f->offset, g->offset);
+		assert_int_equal(f->kind, g->kind);
+		assert_int_equal(f->module == 7, g->module == 7);
+		assert_int_equal(f->module == NO_MODULE, g->module == NO_MODULE);
+		x = s->parent;
+		y = t->parent;
+	}
+	assert_int_equal(x, y);
+}
+
+/* Alone in a resolver that has resolved nothing else. */
+static stack_id resolve_alone(struct profile *profile, uint32_t seed, raw_stack_id id,
+			      const struct mapping_table *mappings, uint32_t *user_depth)
+{
+	struct process process = {.anon = NO_MODULE};
+	struct resolver r;
+	stack_id stack;
+
+	make(&r, profile, seed);
+	stack = resolver_stack(&r, id, &process, mappings, user_depth);
+	resolver_release(&r);
+	return stack;
+}
+
+static void what_was_resolved_before_makes_no_difference(void **state)
+{
+	struct mapping_table *mappings = make_mappings();
+
+	(void)state;
+	for (uint32_t seed = 1; seed <= ROUNDS; seed++) {
+		struct process process = {.anon = NO_MODULE};
+		struct profile *profile = profile_new(), *other = profile_new();
+		struct resolver r;
+		raw_stack_id id = seed % STACKS;
+		uint32_t depth, other_depth;
+		stack_id stack, alone;
+
+		make(&r, profile, seed);
+		if (id >= r.raw.rows.count)
+			id = (raw_stack_id)r.raw.rows.count - 1;
+		for (raw_stack_id i = 0; i < id; i++)
+			resolver_stack(&r, i, &process, mappings, &depth);
+		stack = resolver_stack(&r, id, &process, mappings, &depth);
+		alone = resolve_alone(other, seed, id, mappings, &other_depth);
+		assert_int_equal(depth, other_depth);
+		assert_same_stacks(profile, stack, other, alone);
+		resolver_release(&r);
+		profile_free(profile);
+		profile_free(other);
+	}
+	mapping_table_drop(mappings);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_resolved_before_makes_no_difference),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,7 +7,14 @@
 
 /* Depth of one sample's stack. The kernel part is what perf_event_max_stack allows by default. */
 #define KERNEL_DEPTH_MAX 127
-#define USER_DEPTH_MAX 1000
+#define USER_DEPTH_MAX 1088
+/*
+ * A stack that is deeper ends behind so many frames, at the next frame that lies in another block
+ * of the stack than the one before: neighbours in time end at the same frame, and share what they
+ * have in common.
+ */
+#define USER_DEPTH_KEPT 1000
+#define STACK_BLOCK_SHIFT 11
 
 /* Frames of a stack that is sent while a ring fills up, so that no tick is lost for long ones. */
 #define SHORT_STACK 64
@@ -19,7 +26,7 @@
 #define STACK_CUT 8
 
 /* Slots of the table of stacks that were sent, whole and cut; a power of two. 16 bytes each. */
-#define SENT_STACKS (1 << 16)
+#define SENT_STACKS (1 << 17)
 
 /* The most that is copied of one stack, a multiple of a page. */
 #define COPY_BYTES_MAX (16u << 10)

@@ -112,6 +112,7 @@ __noinline int begin_walk(struct stack_scratch *s)
 #endif
 	s->top_pc = f->pc;
 	s->top_sp = f->sp;
+	s->block = s->end_depth = 0;
 	s->mapping.start = s->mapping.end = 0;
 	return 1;
 }
@@ -154,6 +155,15 @@ static __always_inline void forget_replaced_space(struct task_struct *task, stru
 	s->sample_flags |= SAMPLE_EXITING;
 }
 
+static __always_inline void cut_off(struct stack_scratch *s)
+{
+	s->stack_flags |= STACK_TRUNCATED;
+	if (s->end_depth < USER_DEPTH_KEPT)
+		return;
+	s->user_depth = s->end_depth;
+	s->sum = sum_of(s, s->end_depth);
+}
+
 static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *data,
 						struct task_struct *task,
 						const struct tracked_process *process,
@@ -173,7 +183,7 @@ static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *data
 		s->stack_flags |= STACK_UNKNOWN;
 	/* The loop ran out of turns. */
 	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
-		s->stack_flags |= STACK_TRUNCATED;
+		cut_off(s);
 	forget_replaced_space(task, s);
 }
 

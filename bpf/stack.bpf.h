@@ -42,6 +42,7 @@ struct stack_scratch {
 	__u64 leaf;
 	__u64 sum; /* of all user frames */
 	__u32 kernel_depth, user_depth; /* without the leaf */
+	__u32 end_depth; /* user frames up to the last one in a block of its own, see config.h */
 	__u8 sample_flags, stack_flags;
 	struct rec like; /* what the stack's record has in common with its sample */
 	/* Loops' variables: in memory of a map the verifier does not follow their values. */
@@ -58,6 +59,7 @@ struct stack_scratch {
 	bpf_user_pt_regs_t regs;
 	struct walk_frame frame;
 	__u64 top_pc, top_sp; /* where the walk began */
+	__u64 block; /* of the last frame */
 	struct unwind_space space;
 	struct unwind_mapping mapping; /* the one that was found last */
 	struct unwind_rule rule;

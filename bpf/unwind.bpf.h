@@ -163,7 +163,7 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 {
 	__u32 user_depth, at;
-	__u64 pc;
+	__u64 pc, block;
 
 	if (!s)
 		return 0;
@@ -178,6 +178,11 @@ __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 	s->kinds[at] = kind;
 	s->sums[user_depth] = s->sum = sum_frame(s->sum, pc, kind);
 	s->user_depth = user_depth + 1;
+	block = s->frame.sp >> STACK_BLOCK_SHIFT;
+	if (block != s->block) {
+		s->block = block;
+		s->end_depth = user_depth + 1;
+	}
 	return 1;
 }
 

@@ -88,7 +88,7 @@ expect(len(found) > 150 and right >= 0.99 * len(found) - stats["finished_later"]
        f"{right} of {len(found)}, {stats}")'
 
 record deeper 0 -- "$nofp/recursion" 5000
-judge "5000 calls deep: its innermost 1000 frames, and known to be cut off" \
+judge "5000 calls deep: its innermost 1000 frames and more, and known to be cut off" \
 	deeper.json.gz deeper.stats <<<"$stats_code"'
 found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread("recursion"))
          if any(f["name"] == "bottom" for f in frames)]

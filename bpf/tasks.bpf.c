@@ -104,7 +104,8 @@ static __always_inline void send_name(struct task_struct *task, struct task_ids 
 	rec->rec.flags = flags | match_flags(task, ids, &rec->rec, name);
 	__builtin_memset(rec->name, 0, sizeof(rec->name));
 	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), name);
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	/* A new program is new to the walker: user space may be waiting for more to come. */
+	bpf_ringbuf_submit(rec, flags & NAME_EXEC ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 SEC("raw_tp/sched_process_exec")

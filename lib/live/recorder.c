@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -21,6 +20,7 @@
 #include "lib/live/ring_size.h"
 #include "lib/live/throttling.h"
 #include "lib/live/tracker.h"
+#include "lib/live/wakes.h"
 #include "lib/stream/merge.h"
 #include "lib/stream/record.h"
 
@@ -31,6 +31,9 @@
 #define POLL_MS 100
 /* Where the kernel throttles, it says so at each of its own ticks: not each is worth a round. */
 #define THROTTLED_PAUSE_MS 10
+/* Where only processes that are none of ours have mapped anything for so long, they can wait. */
+#define CALM_NS 100000000ull
+#define CALM_PAUSE_MS 10
 /*
  * How often, and how long, it is looked after tables before sampling begins. Of code that is
  * sampled before its table is there, stacks are copied.
@@ -52,7 +55,7 @@ struct recorder {
 	struct recorder_options options;
 	enum recorder_phase phase;
 	bool idle_given; /* the caller has had its turn since the last round */
-	int epoll_fd;
+	struct wakes wakes;
 	struct programs *programs;
 	struct cpu_set cpus;
 	struct event_set *events; /* NULL: none besides the clock */
@@ -63,7 +66,7 @@ struct recorder {
 	bool has_to_scan; /* something that runs already is to be tracked */
 	bool is_behind; /* events wait for the next round: no time to sleep */
 	bool is_throttled; /* the last round told of it */
-	uint64_t next_housekeeping_ns, next_refresh_ns;
+	uint64_t next_housekeeping_ns, next_refresh_ns, calm_ns;
 	uint64_t start_ns, start_realtime_ns, end_ns;
 	uint64_t invalid_records;
 };
@@ -109,7 +112,7 @@ static void on_cpu_change(void *ctx, const struct sampled_cpu *cpu)
 	struct rec_cpu rec;
 
 	if (cpu->online)
-		recorder_watch(r, map_ring_fd(cpu->map_ring), NULL);
+		wakes_add_map_ring(&r->wakes, map_ring_fd(cpu->map_ring));
 	else
 		map_ring_drain(cpu->map_ring, on_map_event, r);
 	record_init(&rec.rec, REC_CPU, sizeof(rec), now, 0, 0);
@@ -144,6 +147,8 @@ static void run_round(struct recorder *r)
 		r->is_behind = tracker_handle(r->tracker, now);
 	else
 		tracker_finish(r->tracker, now);
+	if (tracker_was_concerned(r->tracker))
+		r->calm_ns = now + CALM_NS;
 	if (now >= r->next_housekeeping_ns || r->phase != PHASE_RUNNING) {
 		r->next_housekeeping_ns = now + HOUSEKEEPING_NS;
 		report_losses(r, now);
@@ -163,13 +168,13 @@ static void refresh_cpus(struct recorder *r)
 
 static void wait_and_read(struct recorder *r)
 {
-	struct epoll_event events[16];
-
 	if (r->phase == PHASE_RUNNING) {
+		bool is_calm = !r->is_behind && clock_monotonic_ns() >= r->calm_ns;
+
 		if (r->is_throttled)
 			poll(NULL, 0, THROTTLED_PAUSE_MS);
 		r->is_throttled = false;
-		epoll_wait(r->epoll_fd, events, 16, r->is_behind ? 0 : POLL_MS);
+		wakes_wait(&r->wakes, r->is_behind ? 0 : POLL_MS, is_calm ? CALM_PAUSE_MS : 0);
 		refresh_cpus(r);
 		run_round(r);
 		return;
@@ -282,21 +287,19 @@ static int open_machine(struct recorder *r, struct error *err)
 	return code ? code : programs_attach(r->programs, err);
 }
 
-static int open_epoll(struct recorder *r, struct error *err)
+static int watch_all(struct recorder *r, struct error *err)
 {
-	int code;
+	int code = wakes_open(&r->wakes);
 
-	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (r->epoll_fd < 0)
-		return error_set(err, -errno, "epoll_create");
-	code = recorder_watch(r, programs_poll_fd(r->programs), err);
+	if (!code)
+		code = wakes_add(&r->wakes, programs_poll_fd(r->programs));
 	if (!code && tracker_fd(r->tracker) >= 0)
-		code = recorder_watch(r, tracker_fd(r->tracker), err);
+		code = wakes_add(&r->wakes, tracker_fd(r->tracker));
 	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
 		if (!code)
-			code = recorder_watch(r, map_ring_fd(cpu->map_ring), err);
+			code = wakes_add_map_ring(&r->wakes, map_ring_fd(cpu->map_ring));
 	}
-	return code;
+	return code ? error_set(err, code, "watch rings") : 0;
 }
 
 int recorder_new(struct recorder **out, const struct recorder_options *options, struct error *err)
@@ -305,7 +308,7 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 	int code;
 
 	r->source.ops = &recorder_ops;
-	r->epoll_fd = -1;
+	r->wakes = (struct wakes){-1, -1};
 	r->options = *options;
 	if (!(options->frequency_hz > 0) && !options->interval_ns)
 		r->options.frequency_hz = sampling_default_hz();
@@ -316,7 +319,7 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 	r->source.files = file_set_new(RESERVED_DESCRIPTORS);
 	code = open_machine(r, err);
 	if (!code)
-		code = open_epoll(r, err);
+		code = watch_all(r, err);
 	if (code) {
 		recorder_free(r);
 		return code;
@@ -337,8 +340,7 @@ void recorder_free(struct recorder *r)
 	event_set_free(r->events);
 	tracker_free(r->tracker);
 	programs_free(r->programs);
-	if (r->epoll_fd >= 0)
-		close(r->epoll_fd);
+	wakes_release(&r->wakes);
 	file_set_free(r->source.files);
 	merge_free(r->merge);
 	throttling_release(&r->throttling);
@@ -408,11 +410,9 @@ void recorder_stop(struct recorder *r)
 
 int recorder_watch(struct recorder *r, int fd, struct error *err)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	int code = wakes_add(&r->wakes, fd);
 
-	if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &event))
-		return error_set(err, -errno, "watch a descriptor");
-	return 0;
+	return code ? error_set(err, code, "watch a descriptor") : 0;
 }
 
 struct source *recorder_source(struct recorder *r)

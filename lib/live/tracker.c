@@ -35,6 +35,7 @@ struct tracker {
 	struct jit_files *jit_files;
 	VEC(uint32_t) dumps; /* modules that are jitdumps, ascending */
 	uint64_t now; /* of the round */
+	bool was_concerned; /* since somebody asked */
 	struct process_homes homes;
 	struct turns turns;
 	unsigned int kernel_code_count;
@@ -319,6 +320,18 @@ static void take_fork(struct tracker *t, const struct map_event *event)
 		unwinder_fork(t->unwinder, event->pid, event->parent_pid);
 }
 
+/* What a process does that is tracked. */
+static void take_own(struct tracker *t, const struct map_event *event)
+{
+	t->was_concerned = true;
+	if (event->kind == MAP_EVENT_MAP)
+		send_mapping(t, event);
+	else if (event->kind == MAP_EVENT_NEW_SPACE)
+		send_new_space(t, event);
+	else
+		take_fork(t, event);
+}
+
 static void take_turn(void *ctx, const struct map_event *event, struct rec_copy *copy)
 {
 	struct tracker *t = ctx;
@@ -331,14 +344,8 @@ static void take_turn(void *ctx, const struct map_event *event, struct rec_copy 
 	} else if (copy) {
 		unwinder_copy(t->unwinder, copy, t->now);
 		free(copy);
-	} else if (!pid_set_has(&t->pids, event->pid, event->time)) {
-		return;
-	} else if (event->kind == MAP_EVENT_MAP) {
-		send_mapping(t, event);
-	} else if (event->kind == MAP_EVENT_NEW_SPACE) {
-		send_new_space(t, event);
-	} else {
-		take_fork(t, event);
+	} else if (pid_set_has(&t->pids, event->pid, event->time)) {
+		take_own(t, event);
 	}
 }
 
@@ -349,6 +356,14 @@ bool tracker_handle(struct tracker *t, uint64_t now)
 		unwinder_flush(t->unwinder, now, false);
 	jit_files_look(t->jit_files, now);
 	return t->turns.rows.count;
+}
+
+bool tracker_was_concerned(struct tracker *t)
+{
+	bool was_concerned = t->was_concerned;
+
+	t->was_concerned = false;
+	return was_concerned;
 }
 
 void tracker_finish(struct tracker *t, uint64_t now)

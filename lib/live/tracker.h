@@ -61,6 +61,8 @@ void tracker_record(struct tracker *t, const struct rec *rec);
  * predecessors of it outside. The rest waits for the next round; true: there is some.
  */
 bool tracker_handle(struct tracker *t, uint64_t now);
+/* Since this was asked last: was there anything about a process that is tracked? */
+bool tracker_was_concerned(struct tracker *t);
 /* At the end: everything, waiting for what is being compiled. */
 void tracker_finish(struct tracker *t, uint64_t now);
 

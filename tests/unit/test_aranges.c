@@ -62,7 +62,7 @@ static const char *read_all(void)
 	const struct debug_section s = {copy, section.size};
 	size_t used = 0;
 
-	memcpy(copy, section.text, section.size);
+	memcpy(copy, strbuf_text(&section), section.size);
 	aranges_release(&aranges);
 	aranges = (struct aranges){0};
 	aranges_read(&aranges, &s, &work);

@@ -222,10 +222,12 @@ int programs_load_object(struct programs *p, const struct programs_options *opti
 {
 	_cleanup_close_ int types = memfd_create("types", MFD_CLOEXEC);
 	struct error first = {0};
-	int code = -ENOMEM;
+	int code;
 
 	libbpf_set_print(on_libbpf_message);
-	if (types >= 0)
+	if (types < 0)
+		code = error_set(&first, -errno, "memfd_create");
+	else
 		code = load(p, options, types, &first);
 	/* Nothing is different where it is not allowed. */
 	if (code == -EPERM)

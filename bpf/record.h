@@ -172,6 +172,8 @@ enum {
 	NAME_SCAN = 1 << 2,
 	/* With NAME_SCAN: it is a thread of the kernel, without a user side. */
 	NAME_KERNEL_THREAD = 1 << 3,
+	/* With NAME_EXEC: its control groups may be others than they were said to be. */
+	NAME_MOVED = 1 << 4,
 };
 
 struct rec_name {

@@ -77,7 +77,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 			return 0;
 		if (process)
 			copy_space(parent, parent_ids, process, child, ids);
-		track(child, ids.tgid, BPF_CORE_READ(child, self_exec_id), 0);
+		track(child, ids.tgid, BPF_CORE_READ(child, self_exec_id), 0,
+		      process ? process->home : 0);
 	}
 	rec = reserve_event(child, ids, REC_FORK, sizeof(*rec));
 	if (!rec)
@@ -112,17 +113,24 @@ SEC("raw_tp/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
 	struct task_ids ids = copy_ids(task);
+	struct tracked_process *process = find_tracked(task, ids.tgid);
+	__u64 home = home_of(task);
+	__u8 flags = NAME_EXEC;
 	__u32 pid, tid;
 
 	task_pids(task, ids, &pid, &tid);
-	if (!find_tracked(task, ids.tgid)) {
+	if (!process) {
 		if (!bpf_map_lookup_elem(&awaited, &pid))
 			return 0;
 		bpf_map_delete_elem(&awaited, &pid);
-		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0);
+		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0, home);
 		remember_tid(ids, tid);
 	}
-	send_name(task, ids, task->comm, NAME_EXEC);
+	if (!process || process->home != home)
+		flags |= NAME_MOVED;
+	if (process)
+		process->home = home;
+	send_name(task, ids, task->comm, flags);
 	return 0;
 }
 

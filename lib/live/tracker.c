@@ -262,6 +262,9 @@ void tracker_record(struct tracker *t, const struct rec *rec)
 		add_fork(t, (const struct rec_fork *)rec);
 	} else if (rec->kind == REC_EXIT && rec->flags & EXIT_PROCESS) {
 		pid_set_leave(&t->pids, rec->pid);
+	} else if (rec->kind == REC_NAME && rec->flags & NAME_MOVED) {
+		if (pid_set_has(&t->pids, rec->pid, rec->time))
+			process_homes_send(&t->homes, rec->pid, false, rec->time, sink, t);
 	} else if (rec->kind == REC_COPY && t->unwinder) {
 		struct map_event event = {.time = rec->time, .pid = rec->pid};
 
@@ -292,7 +295,6 @@ static void send_new_space(struct tracker *t, const struct map_event *event)
 	record_init(&name.rec, REC_NAME, sizeof(name), event->time, event->pid, event->tid);
 	name.rec.flags = NAME_NEW_SPACE;
 	sink(t, &name.rec);
-	process_homes_send(&t->homes, event->pid, false, event->time, sink, t);
 }
 
 static void send_mapping(struct tracker *t, const struct map_event *event)

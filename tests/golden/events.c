@@ -30,8 +30,8 @@ static const struct event_word stack_flags[] = {
 	{"later", STACK_LATER},		{NULL, 0},
 };
 static const struct event_word name_flags[] = {
-	{"new-space", NAME_NEW_SPACE},	       {"exec", NAME_EXEC}, {"scan", NAME_SCAN},
-	{"kernel-thread", NAME_KERNEL_THREAD}, {NULL, 0},
+	{"new-space", NAME_NEW_SPACE},	       {"exec", NAME_EXEC},   {"scan", NAME_SCAN},
+	{"kernel-thread", NAME_KERNEL_THREAD}, {"moved", NAME_MOVED}, {NULL, 0},
 };
 static const struct event_word exit_flags[] = {{"process", EXIT_PROCESS}, {NULL, 0}};
 static const struct event_word map_flags[] = {{"kernel", MAP_KERNEL_SPACE}, {NULL, 0}};

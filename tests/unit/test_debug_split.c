@@ -89,7 +89,7 @@ static void check_package(const struct scratch *s, const char *compiler, const c
 	const struct marked m = {.name = "d/split"};
 
 	build(s, "d", compiler);
-	scratch_run(s, "cd d && %s -e split -o split.dwp && rm *.dwo", packager);
+	scratch_run(s, "cd d && %s && rm *.dwo", packager);
 	assert_int_equal(marked_check(s, &m), SYMBOLS_FOUND);
 	scratch_run(s, "cd d && objcopy --compress-debug-sections=zlib split.dwp");
 	assert_int_equal(marked_check(s, &m), SYMBOLS_FOUND);
@@ -97,12 +97,26 @@ static void check_package(const struct scratch *s, const char *compiler, const c
 	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_SPLIT_UNITS);
 }
 
+#define PACK "python3 $SRC/tests/unit/programs/pack_dwo.py split.dwp *.dwo"
+
 static void packages(void **state)
 {
-	/* No packager of Debian 12 takes what its gcc makes of DWARF 5. */
-	check_package(*state, "clang -g -gsplit-dwarf", "llvm-dwp");
-	check_package(*state, "gcc -gdwarf-4 -gsplit-dwarf", "dwp");
-	check_package(*state, "clang -gdwarf-4 -gsplit-dwarf", "llvm-dwp");
+	check_package(*state, "clang -g -gsplit-dwarf", "llvm-dwp -e split -o split.dwp");
+	check_package(*state, "clang -g -gsplit-dwarf", PACK);
+	check_package(*state, "gcc -gdwarf-5 -gsplit-dwarf", PACK);
+	check_package(*state, "gcc -gdwarf-4 -gsplit-dwarf", "dwp -e split -o split.dwp");
+	check_package(*state, "clang -gdwarf-4 -gsplit-dwarf", "llvm-dwp -e split -o split.dwp");
+}
+
+/* What binutils make of DWARF 5: all the units, and an index that knows none of them. */
+static void a_package_with_an_empty_index(void **state)
+{
+	const struct scratch *s = *state;
+
+	build(s, "d", "gcc -gdwarf-5 -gsplit-dwarf");
+	scratch_run(s, "cd d && dwp *.dwo -o split.dwp && rm *.dwo");
+	assert_int_equal(marked_check(s, &(struct marked){.name = "d/split"}),
+			 SYMBOLS_NO_SPLIT_UNITS);
 }
 
 static void skeletons_in_a_debug_file(void **state)
@@ -237,6 +251,7 @@ int main(void)
 		cmocka_unit_test(files_of_all_compilers),
 		cmocka_unit_test(files_of_another_build),
 		cmocka_unit_test(packages),
+		cmocka_unit_test(a_package_with_an_empty_index),
 		cmocka_unit_test(skeletons_in_a_debug_file),
 		cmocka_unit_test(damaged_indexes),
 		cmocka_unit_test(lists_of_ranges),

@@ -7,6 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/radix.h"
 #include "lib/base/strbuf.h"
 #include "lib/binary/binary.h"
 #include "symbolize/arena.h"
@@ -19,20 +20,13 @@
 /* As much of a name as counts when two symbols of one place are compared. */
 #define COMPARED_NAME 256
 
-struct entry {
-	uint64_t start, size;
-	const char *name;
-	const char *plain; /* without a version, once it is asked for */
-	bool is_reach_guessed; /* the symbol has no size of its own */
-};
-
 struct symtab {
 	struct symbolizer base;
 	struct module_files *files;
 	struct binary *binary; /* NULL: the file is not at hand */
 	struct binary *separate; /* with what was stripped from it, or NULL */
-	VEC(struct entry) entries; /* by start, one each */
-	struct segments segments; /* of entries */
+	struct binary_symbols symbols; /* as RVAs, in order, one of each place */
+	struct segments segments; /* of symbols */
 	struct binary_stubs stubs; /* looked for when an address needs them */
 	bool has_stubs;
 	struct arena names;
@@ -48,7 +42,11 @@ DEFINE_CLEANUP(struct symtab *, free_symtab)
 
 static size_t leading_underscores(const char *name)
 {
-	return strspn(name, "_") < COMPARED_NAME ? strspn(name, "_") : COMPARED_NAME;
+	size_t count = 0;
+
+	while (count < COMPARED_NAME && name[count] == '_')
+		count++;
+	return count;
 }
 
 /*
@@ -80,15 +78,6 @@ static int compare_worth(const struct binary_symbol *x, const struct binary_symb
 	return strncmp(x->name, y->name, COMPARED_NAME);
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct binary_symbol *x = a, *y = b;
-
-	if (x->vaddr != y->vaddr)
-		return x->vaddr < y->vaddr ? -1 : 1;
-	return compare_worth(x, y);
-}
-
 /* The symbols of one file, as RVAs; what lies before the first segment has none. */
 static void collect(const struct binary *b, struct binary_symbols *symbols)
 {
@@ -108,19 +97,46 @@ static void collect(const struct binary *b, struct binary_symbols *symbols)
 	symbols->rows.count = kept;
 }
 
-/* Leaves the best symbol of each place, which takes a size from another one if it has none. */
-static void drop_aliases(struct binary_symbols *symbols)
+/* The best symbol of a place, which takes a size from the next best that has one. */
+static struct binary_symbol choose(const struct binary_symbols *symbols,
+				   const struct radix_row *order, size_t count)
 {
-	struct binary_symbol *rows = symbols->rows.items;
-	size_t kept = 0;
+	const struct binary_symbol *rows = symbols->rows.items, *best = &rows[order[0].value];
+	const struct binary_symbol *sized = best->size ? best : NULL;
+	struct binary_symbol chosen;
 
-	for (size_t i = 0; i < symbols->rows.count; i++) {
-		if (!kept || rows[kept - 1].vaddr != rows[i].vaddr)
-			rows[kept++] = rows[i];
-		else if (!rows[kept - 1].size)
-			rows[kept - 1].size = rows[i].size;
+	for (size_t i = 1; i < count; i++) {
+		const struct binary_symbol *other = &rows[order[i].value];
+
+		if (compare_worth(other, best) < 0)
+			best = other;
+		if (other->size && (!sized || compare_worth(other, sized) < 0))
+			sized = other;
 	}
-	symbols->rows.count = kept;
+	chosen = *best;
+	if (!chosen.size && sized)
+		chosen.size = sized->size;
+	return chosen;
+}
+
+/* In order, one of each place. */
+static void sort(struct binary_symbols *symbols)
+{
+	struct binary_symbols sorted = {0};
+	size_t count = symbols->rows.count;
+	_cleanup_free_ struct radix_row *order = xmalloc((count + 1) * sizeof(*order));
+
+	for (size_t i = 0; i < count; i++)
+		order[i] = (struct radix_row){symbols->rows.items[i].vaddr, (uint32_t)i};
+	radix_sort(order, count);
+	vec_reserve(&sorted.rows, count);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && order[next].key == order[i].key;)
+			next++;
+		vec_push(&sorted.rows, choose(symbols, order + i, next - i));
+	}
+	vec_release(&symbols->rows);
+	*symbols = sorted;
 }
 
 /*
@@ -157,25 +173,22 @@ static void settle_sizes(struct binary_symbols *symbols)
 	}
 }
 
-static void build(struct symtab *t, const struct binary_symbols *symbols)
+static void build_segments(struct symtab *t)
 {
-	struct intervals intervals = {0};
+	struct segments_builder builder = {.out = &t->segments};
 
-	vec_reserve(&t->entries, symbols->rows.count);
-	vec_reserve(&intervals.rows, symbols->rows.count);
-	vec_for_each(&symbols->rows, const struct binary_symbol *, it) {
-		uint32_t id = (uint32_t)t->entries.count;
+	/* Most functions are followed by some bytes of nothing. */
+	vec_reserve(&t->segments.rows, 2 * t->symbols.rows.count);
+	for (size_t i = 0; i < t->symbols.rows.count; i++) {
+		const struct binary_symbol *symbol = &t->symbols.rows.items[i];
 
-		vec_push(&t->entries,
-			 (struct entry){it->vaddr, it->size, it->name, NULL, it->is_reach_guessed});
-		vec_push(&intervals.rows, (struct interval){
-						  .start = it->vaddr,
-						  .end = it->vaddr + it->size,
-						  .id = id,
-					  });
+		segments_builder_add(&builder, &(struct interval){
+						       .start = symbol->vaddr,
+						       .end = symbol->vaddr + symbol->size,
+						       .id = (uint32_t)i,
+					       });
 	}
-	segments_build(&t->segments, &intervals);
-	vec_release(&intervals.rows);
+	segments_builder_finish(&builder);
 }
 
 /* True where there are any. */
@@ -191,7 +204,6 @@ static int symtab_open(struct symbolizer **out, const struct symbolizer_input *i
 		       struct error *err)
 {
 	_cleanup_(free_symtab) struct symtab *t = xcalloc(1, sizeof(*t));
-	struct binary_symbols symbols = {0};
 	int ret = -ENOENT, separate;
 
 	t->base.ops = &symbolizer_elf;
@@ -199,21 +211,16 @@ static int symtab_open(struct symbolizer **out, const struct symbolizer_input *i
 	if (input->fd >= 0)
 		ret = binary_open(&t->binary, input->fd, err);
 	if (t->binary)
-		collect(t->binary, &symbols);
+		collect(t->binary, &t->symbols);
 	separate = module_files_symbols(t->files);
 	if (separate >= 0 && binary_open(&t->separate, separate, NULL) == 0)
-		collect(t->separate, &symbols);
+		collect(t->separate, &t->symbols);
 	/* Static programs have stubs, too, for what is chosen at run time. */
-	if (!symbols.rows.count && !find_stubs(t)) {
-		vec_release(&symbols.rows);
+	if (!t->symbols.rows.count && !find_stubs(t))
 		return ret && ret != -ENOENT ? ret : error_text(err, -ENOENT, "no symbols");
-	}
-	if (symbols.rows.count)
-		vec_sort(&symbols.rows, compare);
-	drop_aliases(&symbols);
-	settle_sizes(&symbols);
-	build(t, &symbols);
-	vec_release(&symbols.rows);
+	sort(&t->symbols);
+	settle_sizes(&t->symbols);
+	build_segments(t);
 	*out = &steal(t)->base;
 	return 0;
 }
@@ -255,9 +262,9 @@ static const char *stub_target(struct symtab *t, const struct binary_stub *stub,
 	if (stub->name)
 		return plain_name(t, stub->name);
 	id = segments_find(&t->segments, rva);
-	if (id == NO_SEGMENT || t->entries.items[id].start != rva)
+	if (id == NO_SEGMENT || t->symbols.rows.items[id].vaddr != rva)
 		return NULL;
-	return plain_name(t, t->entries.items[id].name);
+	return plain_name(t, t->symbols.rows.items[id].name);
 }
 
 static void name_stub(struct symtab *t, uint64_t rva, struct answer *answer)
@@ -283,14 +290,15 @@ static void name_stub(struct symtab *t, uint64_t rva, struct answer *answer)
 
 static void name_symbol(struct symtab *t, uint32_t id, struct answer *answer)
 {
-	struct entry *entry = &t->entries.items[id];
+	struct binary_symbol *symbol = &t->symbols.rows.items[id];
 
-	if (!entry->plain)
-		entry->plain = plain_name(t, entry->name);
-	answer->func = entry->plain;
-	answer->func_start = entry->start;
-	answer->func_size = entry->size;
-	answer->is_reach_guessed = entry->is_reach_guessed;
+	if (!symbol->is_plain)
+		symbol->name = plain_name(t, symbol->name);
+	symbol->is_plain = true;
+	answer->func = symbol->name;
+	answer->func_start = symbol->vaddr;
+	answer->func_size = symbol->size;
+	answer->is_reach_guessed = symbol->is_reach_guessed;
 }
 
 static bool is_in(const struct answer *answer, uint64_t rva)
@@ -332,7 +340,7 @@ static void symtab_free(struct symbolizer *base)
 	struct symtab *t = (struct symtab *)base;
 
 	segments_release(&t->segments);
-	vec_release(&t->entries);
+	vec_release(&t->symbols.rows);
 	vec_release(&t->stubs.rows);
 	arena_release(&t->names);
 	binary_free(t->separate);

@@ -4,11 +4,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Ranges that have begun, innermost last; those that have ended meanwhile are dropped lazily. */
-struct open_intervals {
-	VEC(const struct interval *) rows;
-};
-
 /* Outer ranges before those that they hold. */
 static int compare(const void *a, const void *b)
 {
@@ -44,35 +39,44 @@ static void add(struct segments *s, uint64_t start, uint32_t id)
 }
 
 /* Writes down which range is the innermost one up to `until`, as ranges end on the way. */
-static void close_until(struct segments *s, struct open_intervals *open, uint64_t until)
+static void close_until(struct segments_builder *b, uint64_t until)
 {
-	while (open->rows.count) {
-		uint64_t end = vec_last(&open->rows)->end;
+	while (b->open.count) {
+		uint64_t end = vec_last(&b->open).end;
 
 		if (end > until)
 			return;
 		/* Ranges below that end within this one have no address of their own left. */
 		do {
-			open->rows.count--;
-		} while (open->rows.count && vec_last(&open->rows)->end <= end);
-		add(s, end, open->rows.count ? vec_last(&open->rows)->id : NO_SEGMENT);
+			b->open.count--;
+		} while (b->open.count && vec_last(&b->open).end <= end);
+		add(b->out, end, b->open.count ? vec_last(&b->open).id : NO_SEGMENT);
 	}
+}
+
+void segments_builder_add(struct segments_builder *b, const struct interval *next)
+{
+	if (next->start >= next->end)
+		return;
+	close_until(b, next->start);
+	vec_push(&b->open, *next);
+	add(b->out, next->start, next->id);
+}
+
+void segments_builder_finish(struct segments_builder *b)
+{
+	close_until(b, UINT64_MAX);
+	vec_release(&b->open);
 }
 
 void segments_build(struct segments *s, struct intervals *intervals)
 {
-	struct open_intervals open = {0};
+	struct segments_builder builder = {.out = s};
 
 	sort(intervals);
-	vec_for_each(&intervals->rows, const struct interval *, it) {
-		if (it->start >= it->end)
-			continue;
-		close_until(s, &open, it->start);
-		vec_push(&open.rows, it);
-		add(s, it->start, it->id);
-	}
-	close_until(s, &open, UINT64_MAX);
-	vec_release(&open.rows);
+	vec_for_each(&intervals->rows, const struct interval *, it)
+		segments_builder_add(&builder, it);
+	segments_builder_finish(&builder);
 }
 
 void segments_release(struct segments *s)

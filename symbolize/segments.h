@@ -40,6 +40,16 @@ struct segments {
  * `intervals`; s is empty before.
  */
 void segments_build(struct segments *s, struct intervals *intervals);
+/*
+ * The same one range after the other, for who has them in order: by start, outer ones before those
+ * that they hold. Zeroed but for `out` before the first one; ended by segments_builder_finish().
+ */
+struct segments_builder {
+	struct segments *out; /* empty before */
+	VEC(struct interval) open; /* ranges that have begun, innermost last */
+};
+void segments_builder_add(struct segments_builder *b, const struct interval *next);
+void segments_builder_finish(struct segments_builder *b);
 void segments_release(struct segments *s);
 /* The id of the range around the address, or NO_SEGMENT. */
 uint32_t segments_find(const struct segments *s, uint64_t address);

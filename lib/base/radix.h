@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Sorting by numbers, many times as fast as qsort() where there are many rows. */
+#ifndef PROF_LIB_BASE_RADIX_H
+#define PROF_LIB_BASE_RADIX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct radix_row {
+	uint64_t key;
+	uint32_t value; /* the caller's: mostly the number of a larger row */
+};
+
+/* By key, ascending; rows of one key keep their order. */
+void radix_sort(struct radix_row *rows, size_t count);
+
+#endif

@@ -47,6 +47,8 @@ void raw_stack_unpack(const struct raw_stacks *s, const struct raw_stack *stack,
 	const struct raw_stack *row = stack;
 	uint32_t skip = 0, done = 0;
 
+	if (!stack->depth)
+		return; /* nor has the caller any memory for it */
 	for (;;) {
 		uint32_t own = (uint32_t)row->kernel_depth + row->user_depth;
 

@@ -53,7 +53,7 @@ CODE
 
 # On the CPU where it may run, others want to run as well.
 start taskset -c "$last_cpu" "$workloads/spin"
-confined affinity 1000000 "exec taskset -c $last_cpu"
+confined affinity 200000 "exec taskset -c $last_cpu"
 is_complete affinity
 
 # A control group, of whichever version has that controller: $group and $version.
@@ -84,10 +84,10 @@ set_quota() { # MS OF_MS
 make_group cpu
 at_end='set_quota 1000 1000'
 at_begin='set_quota 10 100'
-confined quota 1000000 "$enter"
+confined quota 200000 "$enter"
 is_complete quota
 # So little at a time that rings overflow meanwhile: that is counted.
-at_begin='set_quota 10 1000'
+at_begin='set_quota 1 1000'
 confined small-quota 200000 "$enter" --ring-size 64K --no-symbols
 ok "small-quota: the recorder had to wait" grep -q '^nr_throttled [1-9]' "$group/cpu.stat"
 ok "small-quota: it lost ticks" test "$(stat_of small-quota lost)" -gt 100
@@ -96,7 +96,7 @@ at_begin=: at_end=:
 make_group cpuset
 [ $version = 2 ] || cat "$(dirname "$group")/cpuset.mems" >"$group/cpuset.mems"
 echo "$last_cpu" >"$group/cpuset.cpus"
-confined cpuset 1000000 "$enter"
+confined cpuset 200000 "$enter"
 is_complete cpuset
 
 done_testing

@@ -8,9 +8,9 @@ ring_kib=32768
 cpus=$(getconf _NPROCESSORS_ONLN)
 
 # Lets PID run for 10 ms now and then, until FILE has something in it.
-starve() { # PID FILE
+starve() { # PID FILE [SECONDS]
 	while [ ! -s "$2" ] && kill -STOP "$1"; do
-		sleep 0.2
+		sleep "${3-0.2}"
 		kill -CONT "$1"
 		sleep 0.01
 	done
@@ -73,7 +73,7 @@ mkfifo begun
 	"$workloads/count_ticks" ticks 100000 sh -c "echo >begun; exec '$workloads/threads' 2" 2>err &
 recorder=$!
 read -r <begun
-starve $recorder ticks
+starve $recorder ticks 0.5
 finish small 0
 judge "small rings: found and lost are as many as the kernel samples" small.json.gz small.stats \
 	"$(<ticks)" <<'CODE'

@@ -30,6 +30,16 @@ uint64_t losses_count(const struct profile_stats *stats, bool samples)
 	return count;
 }
 
+uint64_t losses_skipped_ticks(const struct profile *p, const struct recorder_info *info)
+{
+	uint64_t known = p->stats.cpu_samples + losses_count(&p->stats, true) + info->idle_ticks +
+			 info->other_ticks;
+
+	vec_for_each(&p->cpu_losses, const struct cpu_losses *, cpu)
+		known += cpu->throttled_ns / info->interval_ns;
+	return info->expected_ticks > known ? info->expected_ticks - known : 0;
+}
+
 void losses_describe(const struct profile_stats *stats, bool samples, struct strbuf *out)
 {
 	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++) {

@@ -263,6 +263,7 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	set_integer(root, "processes", profile_process_count(p));
 	set_integer(root, "idle_ticks", info->idle_ticks);
 	set_integer(root, "other_ticks", info->other_ticks);
+	set_integer(root, "skipped_ticks", losses_skipped_ticks(p, info));
 	set_integer(root, "ring_bytes", info->written_bytes);
 	set_stacks(root, outcome);
 	set_integer(root, "frames", p->frames.rows.count);

@@ -108,7 +108,11 @@ void event_set_free(struct event_set *set)
 
 static struct perf_event_choice choose(const struct event_set *set, const struct event_spec *spec)
 {
-	struct perf_event_choice choice = {.type = spec->type, .config = spec->config};
+	struct perf_event_choice choice = {
+		.type = spec->type,
+		.config = spec->config,
+		.exclude_idle = spec->kind == EVENT_TIME,
+	};
 	double hz = spec->rate_hz > 0 ? spec->rate_hz : set->clock_hz;
 
 	/* The programs count what the kernel tells one by one: only they know whose it is. */

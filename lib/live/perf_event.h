@@ -33,6 +33,7 @@ struct perf_event_choice {
 	uint32_t type;
 	uint64_t config;
 	uint64_t frequency_hz, period;
+	bool exclude_idle; /* not while the CPU has nothing to do; of a software clock only */
 };
 
 /* Likewise for any event. */

@@ -13,6 +13,7 @@
 #include "lib/live/counters.h"
 #include "lib/live/cpu.h"
 #include "lib/live/filter.h"
+#include "lib/live/idle_time.h"
 #include "lib/live/jit_files.h"
 #include "lib/live/kernel_symbols.h"
 #include "lib/live/process_scan.h"
@@ -68,6 +69,7 @@ struct recorder {
 	bool is_throttled; /* the last round told of it */
 	uint64_t next_housekeeping_ns, next_refresh_ns, calm_ns;
 	uint64_t start_ns, start_realtime_ns, end_ns;
+	uint64_t idle_ns; /* of all sampled CPUs; while it runs, the time at which it began */
 	uint64_t invalid_records;
 };
 
@@ -394,6 +396,7 @@ int recorder_arm(struct recorder *r, struct error *err)
 		settle(r);
 	if (!code)
 		code = cpu_set_enable(&r->cpus, true, err);
+	r->idle_ns = idle_time_read(&r->options.filter->cpus);
 	r->start_ns = clock_monotonic_ns();
 	r->start_realtime_ns = clock_realtime_ns();
 	return code;
@@ -401,10 +404,14 @@ int recorder_arm(struct recorder *r, struct error *err)
 
 void recorder_stop(struct recorder *r)
 {
+	uint64_t idle_ns;
+
 	if (r->phase != PHASE_RUNNING)
 		return;
 	cpu_set_enable(&r->cpus, false, NULL);
 	r->end_ns = clock_monotonic_ns();
+	idle_ns = idle_time_read(&r->options.filter->cpus);
+	r->idle_ns = idle_ns > r->idle_ns ? idle_ns - r->idle_ns : 0;
 	r->phase = PHASE_STOPPED;
 }
 
@@ -423,6 +430,17 @@ struct source *recorder_source(struct recorder *r)
 int recorder_list_symbols(struct recorder *r, const uint64_t *addrs, size_t count)
 {
 	return kernel_symbols_list(r->programs, addrs, count);
+}
+
+/* Those of hardware are counted as they come. */
+static void count_ticks(const struct recorder *r, struct recorder_info *info)
+{
+	uint64_t period_ns = r->cpus.event.period_ns, time_ns = r->end_ns - r->start_ns;
+
+	if (r->cpus.event.clock != CLOCK_CPU || !r->end_ns)
+		return;
+	info->idle_ticks += r->idle_ns / period_ns;
+	info->expected_ticks = info->cpu_count * (time_ns / period_ns);
 }
 
 void recorder_get_info(const struct recorder *r, struct recorder_info *info)
@@ -458,4 +476,5 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 	};
 	if (r->events)
 		info->events = event_set_stats(r->events, &info->event_count);
+	count_ticks(r, info);
 }

@@ -93,6 +93,7 @@ struct recorder_info {
 	uint64_t code_malformed; /* lines and records of them that made no sense */
 	uint64_t code_cut; /* files of which only the beginning was read */
 	uint64_t idle_ticks; /* timer ticks of CPUs that had nothing to do */
+	uint64_t expected_ticks; /* on all CPUs together; 0: nobody knows beforehand */
 	uint64_t other_ticks; /* likewise with something to do that is not recorded */
 	uint64_t backlog_bytes; /* the most of records that waited to be put in order */
 	uint64_t skipped_copies; /* stacks that stayed unknown, as too many were copied already */

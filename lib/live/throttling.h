@@ -15,6 +15,13 @@
 #include "lib/live/modules.h"
 #include "lib/live/perf_event.h"
 
+/*
+ * A CPU with something to do has a timer interrupt every 10 ms at least. Where an interval is
+ * longer, the CPU had none because it had nothing to do, for all but the first and the last of
+ * them.
+ */
+#define THROTTLED_MAX_NS 20000000ull
+
 /* An event on a CPU. */
 struct throttled_event {
 	uint64_t id; /* the kernel's; 0: the row is free */

@@ -11,6 +11,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/live/host.h"
+#include "lib/live/idle_time.h"
 
 static void expect_list(const char *text, const uint32_t *cpus, uint32_t count)
 {
@@ -148,6 +149,27 @@ static void the_host_is_read(void **state)
 	assert_null(host.os);
 }
 
+static void idle_time_is_that_of_the_cpus_in_question(void **state)
+{
+	static const char text[] = "cpu  10 20 30 4000 50 0 60 70 0 0\n"
+				   "cpu0 1 2 3 100 5 0 6 7 0 0\n"
+				   "cpu2 1 2 3 200 6 0 6 7 0 0\n"
+				   "cpu11 1 2 3 400 7 0 6 7 0 0\n"
+				   "cpu12 1 2\n"
+				   "intr 1 2 3 4 5 6 7 8\n"
+				   "cpu13 1 2 3 8000 9 0 6 7 0 0\n";
+	struct cpu_list only = {0};
+
+	(void)state;
+	assert_int_equal(idle_time_parse(text, &only, 10), 7180);
+	assert_int_equal(cpu_list_parse("1-2,11", &only), 0);
+	assert_int_equal(idle_time_parse(text, &only, 10), 6130);
+	assert_int_equal(idle_time_parse("", &only, 10), 0);
+	assert_int_equal(idle_time_parse("cpu0 1 2 3 100 5", &only, 10), 0);
+	cpu_list_release(&only);
+	assert_true(idle_time_read(&only) > 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -157,6 +179,7 @@ int main(void)
 		cmocka_unit_test(the_distribution_is_found),
 		cmocka_unit_test(the_cpu_is_named),
 		cmocka_unit_test(the_host_is_read),
+		cmocka_unit_test(idle_time_is_that_of_the_cpus_in_question),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,21 @@ static void halves_of_pairs_are_no_intervals(void **state)
 	throttling_release(&t);
 }
 
+static void a_cpu_without_interrupts_has_nothing_to_do(void **state)
+{
+	struct seen seen = {0};
+	struct throttling t;
+
+	(void)state;
+	throttling_init(&t, see, &seen);
+	throttling_add(&t, 70, 0, 1);
+	take(&t, MAP_EVENT_THROTTLED, 70, 1000);
+	take(&t, MAP_EVENT_SAMPLED, 70, 1000 + 9 * THROTTLED_MAX_NS);
+	assert_int_equal(seen.count, 1);
+	expect_row(&seen.rows[0], 0, 1, 1000, 1000 + THROTTLED_MAX_NS);
+	throttling_release(&t);
+}
+
 static void a_cpu_that_goes_ends_its_intervals(void **state)
 {
 	struct seen seen = {0};
@@ -133,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_event_has_its_own_intervals),
 		cmocka_unit_test(halves_of_pairs_are_no_intervals),
+		cmocka_unit_test(a_cpu_without_interrupts_has_nothing_to_do),
 		cmocka_unit_test(a_cpu_that_goes_ends_its_intervals),
 	};
 

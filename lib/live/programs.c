@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -12,11 +13,13 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/live/filter.h"
 #include "lib/live/programs_parts.h"
 #include "prof.skel.h"
 
+#define AWAIT_MS 5
 #define RULES_SIZE (UNWIND_RULES_MAX * sizeof(struct unwind_rule))
 
 static int add_to(const struct bpf_map *map, const void *key)
@@ -230,15 +233,37 @@ int programs_poll_fd(const struct programs *p)
 	return p->epoll_fd;
 }
 
-void programs_drain(struct programs *p)
+bool programs_drain(struct programs *p)
 {
 	struct epoll_event events[16];
+	bool is_complete = true;
 
 	/* What is known by now; whatever comes while rings are read is told again. */
 	while (epoll_wait(p->epoll_fd, events, 16, 0) == 16)
 		;
 	vec_for_each(&p->rings, struct ring *, ring)
-		ring_drain(ring, p->on_record, p->ctx);
+		is_complete &= ring_drain(ring, p->on_record, p->ctx);
+	return is_complete;
+}
+
+void programs_await(const struct programs *p, uint64_t max_ns)
+{
+	uint64_t end = clock_monotonic_ns() + max_ns;
+
+	vec_for_each(&p->rings, const struct ring *, ring) {
+		while (ring_is_blocked(ring) && clock_monotonic_ns() < end)
+			poll(NULL, 0, AWAIT_MS);
+	}
+}
+
+void programs_drain_rest(struct programs *p, ring_left_fn *fn)
+{
+	vec_for_each(&p->rings, struct ring *, ring) {
+		unsigned int left = ring_drain_rest(ring, p->on_record, p->ctx);
+
+		if (left)
+			fn(p->ctx, ring->cpu, left);
+	}
 }
 
 int programs_read_counters(struct programs *p, struct bpf_counters *counters)

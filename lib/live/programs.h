@@ -73,8 +73,18 @@ const char *programs_find_symbol(struct programs *p, uint64_t addr);
 
 /* Readable when a ring has filled up beyond its wake-up mark. */
 int programs_poll_fd(const struct programs *p);
-/* Hands over everything that is in the rings: of each as much as it holds at most. */
-void programs_drain(struct programs *p);
+/*
+ * Hands over everything that is in the rings: of each as much as it holds at most. False: of some
+ * ring there is more, behind what is still being written.
+ */
+bool programs_drain(struct programs *p);
+/* Waits for what is still being written, so long at most. */
+void programs_await(const struct programs *p, uint64_t max_ns);
+typedef void ring_left_fn(void *ctx, uint32_t cpu, unsigned int count);
+
+/* The last time: all, but for what is still being written; `fn` is told how many records that is.
+ */
+void programs_drain_rest(struct programs *p, ring_left_fn *fn);
 /* `counters` has room for every possible CPU. */
 int programs_read_counters(struct programs *p, struct bpf_counters *counters);
 

@@ -135,6 +135,7 @@ int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
 	if (code)
 		return error_set(err, code, "create a ring of %llu bytes for CPU %u",
 				 (unsigned long long)p->ring_bytes, cpu);
+	ring.cpu = cpu;
 	vec_push(&p->rings, ring);
 	code = watch_ring(p, ring.fd);
 	return code ? error_set(err, code, "watch the ring of CPU %u", cpu) : 0;

@@ -10,19 +10,13 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/live/counters.h"
-#include "lib/live/cpu.h"
 #include "lib/live/filter.h"
 #include "lib/live/idle_time.h"
 #include "lib/live/jit_files.h"
 #include "lib/live/kernel_symbols.h"
 #include "lib/live/process_scan.h"
-#include "lib/live/programs.h"
+#include "lib/live/recorder_parts.h"
 #include "lib/live/ring_size.h"
-#include "lib/live/throttling.h"
-#include "lib/live/tracker.h"
-#include "lib/live/wakes.h"
-#include "lib/stream/merge.h"
 #include "lib/stream/record.h"
 
 /* What a pass takes apart from rings and mapped files: pipes, events, the output. */
@@ -30,8 +24,13 @@
 /* All tables of a machine with some 30 processes take 1 to 3 MB. */
 #define DEFAULT_UNWIND_BYTES (512ull << 20)
 #define POLL_MS 100
-/* Where the kernel throttles, it says so at each of its own ticks: not each is worth a round. */
-#define THROTTLED_PAUSE_MS 10
+/*
+ * Where the kernel throttles, it says so at each of its own ticks: not each is worth a round. And
+ * who is writing a record may be waiting for this CPU.
+ */
+#define PAUSE_MS 5
+/* Nobody is waited for any longer. */
+#define HOLD_MAX_NS 1000000000ull
 /* Where only processes that are none of ours have mapped anything for so long, they can wait. */
 #define CALM_NS 100000000ull
 #define CALM_PAUSE_MS 10
@@ -44,34 +43,6 @@
 #define SETTLE_MAX_BYTES (256u << 20)
 #define HOUSEKEEPING_NS 100000000ull
 #define CPU_REFRESH_NS 1000000000ull
-
-enum recorder_phase {
-	PHASE_RUNNING,
-	PHASE_STOPPED, /* sampling has ended, the rings are still to be drained */
-	PHASE_DRAINED,
-};
-
-struct recorder {
-	struct source source; /* first: a source is turned back into its recorder */
-	struct recorder_options options;
-	enum recorder_phase phase;
-	bool idle_given; /* the caller has had its turn since the last round */
-	struct wakes wakes;
-	struct programs *programs;
-	struct cpu_set cpus;
-	struct event_set *events; /* NULL: none besides the clock */
-	struct counters counters;
-	struct throttling throttling;
-	struct merge *merge;
-	struct tracker *tracker;
-	bool has_to_scan; /* something that runs already is to be tracked */
-	bool is_behind; /* events wait for the next round: no time to sleep */
-	bool is_throttled; /* the last round told of it */
-	uint64_t next_housekeeping_ns, next_refresh_ns, calm_ns;
-	uint64_t start_ns, start_realtime_ns, end_ns;
-	uint64_t idle_ns; /* of all sampled CPUs; while it runs, the time at which it began */
-	uint64_t invalid_records;
-};
 
 static void sink(void *ctx, const struct rec *rec)
 {
@@ -103,7 +74,7 @@ static void on_map_event(void *ctx, const struct map_event *event)
 		tracker_map_event(r->tracker, event);
 		return;
 	}
-	r->is_throttled = true;
+	r->wants_pause = true;
 	throttling_take(&r->throttling, event);
 }
 
@@ -131,6 +102,31 @@ static void report_losses(struct recorder *r, uint64_t now)
 }
 
 /*
+ * What is behind a record that is still being written cannot be read yet; what is younger in other
+ * rings waits for it, for some time.
+ */
+static void hold(struct recorder *r, uint64_t now)
+{
+	uint64_t room = r->options.ring_bytes * r->cpus.cpus.count;
+
+	r->wants_pause = true;
+	if (now - r->complete_ns < HOLD_MAX_NS && merge_size(r->merge) < room)
+		merge_hold(r->merge);
+	else
+		r->complete_ns = now;
+}
+
+static void on_left(void *ctx, uint32_t cpu, unsigned int count)
+{
+	struct rec_lost lost = {.cause = LOST_EVENT, .count = count};
+	struct recorder *r = ctx;
+
+	record_init(&lost.rec, REC_LOST, sizeof(lost), r->end_ns, 0, 0);
+	lost.rec.cpu = (uint16_t)cpu;
+	sink(r, &lost.rec);
+}
+
+/*
  * Everything that is in the rings, into the merge. Mapping rings are read first and looked at last:
  * whatever forked a process whose mapping is reported is in the other rings by then.
  */
@@ -139,16 +135,22 @@ static void run_round(struct recorder *r)
 	uint64_t now = clock_monotonic_ns();
 
 	merge_begin_round(r->merge, now);
-	tracker_begin_round(r->tracker, now);
+	tracker_begin_round(r->tracker, now, r->complete_ns != r->round_ns);
+	r->round_ns = now;
 	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
 		if (cpu->map_ring)
 			map_ring_drain(cpu->map_ring, on_map_event, r);
 	}
-	programs_drain(r->programs);
-	if (r->phase == PHASE_RUNNING)
-		r->is_behind = tracker_handle(r->tracker, now);
-	else
+	if (r->phase == PHASE_RUNNING) {
+		if (programs_drain(r->programs))
+			r->complete_ns = now;
+		else
+			hold(r, now);
+		r->is_behind = tracker_handle(r->tracker, r->complete_ns);
+	} else {
+		programs_drain_rest(r->programs, on_left);
 		tracker_finish(r->tracker, now);
+	}
 	if (tracker_was_concerned(r->tracker))
 		r->calm_ns = now + CALM_NS;
 	if (now >= r->next_housekeeping_ns || r->phase != PHASE_RUNNING) {
@@ -173,14 +175,15 @@ static void wait_and_read(struct recorder *r)
 	if (r->phase == PHASE_RUNNING) {
 		bool is_calm = !r->is_behind && clock_monotonic_ns() >= r->calm_ns;
 
-		if (r->is_throttled)
-			poll(NULL, 0, THROTTLED_PAUSE_MS);
-		r->is_throttled = false;
+		if (r->wants_pause)
+			poll(NULL, 0, PAUSE_MS);
+		r->wants_pause = false;
 		wakes_wait(&r->wakes, r->is_behind ? 0 : POLL_MS, is_calm ? CALM_PAUSE_MS : 0);
 		refresh_cpus(r);
 		run_round(r);
 		return;
 	}
+	programs_await(r->programs, HOLD_MAX_NS);
 	run_round(r);
 	throttling_finish(&r->throttling, r->end_ns);
 	merge_finish(r->merge);
@@ -430,51 +433,4 @@ struct source *recorder_source(struct recorder *r)
 int recorder_list_symbols(struct recorder *r, const uint64_t *addrs, size_t count)
 {
 	return kernel_symbols_list(r->programs, addrs, count);
-}
-
-/* Those of hardware are counted as they come. */
-static void count_ticks(const struct recorder *r, struct recorder_info *info)
-{
-	uint64_t period_ns = r->cpus.event.period_ns, time_ns = r->end_ns - r->start_ns;
-
-	if (r->cpus.event.clock != CLOCK_CPU || !r->end_ns)
-		return;
-	info->idle_ticks += r->idle_ns / period_ns;
-	info->expected_ticks = info->cpu_count * (time_ns / period_ns);
-}
-
-void recorder_get_info(const struct recorder *r, struct recorder_info *info)
-{
-	const struct cpu_list *only = &r->options.filter->cpus;
-	struct unwinder_stats unwind;
-	struct jit_files_stats code;
-
-	tracker_get_stats(r->tracker, &unwind);
-	tracker_get_code_stats(r->tracker, &code);
-	*info = (struct recorder_info){
-		.event = sampling_event_name(&r->cpus.event),
-		.cpu_count = only->count ? only->count : (uint32_t)r->cpus.cpus.count,
-		.interval_ns = r->cpus.event.period_ns,
-		.ring_bytes = r->options.ring_bytes * r->cpus.cpus.count,
-		.start_ns = r->start_ns,
-		.start_realtime_ns = r->start_realtime_ns,
-		.end_ns = r->end_ns,
-		.written_bytes = r->counters.sums.written_bytes,
-		.dropped_files = file_set_dropped(r->source.files),
-		.unwind_tables = unwind.tables,
-		.unwind_rows = unwind.rows,
-		.unwind_bytes = unwind.table_bytes,
-		.unwind_refused = unwind.refused,
-		.skipped_copies = r->counters.sums.skipped_copies,
-		.code_files = code.maps + code.dumps,
-		.code_pieces = code.pieces,
-		.code_malformed = code.malformed,
-		.code_cut = code.cut,
-		.idle_ticks = r->counters.sums.idle_ticks,
-		.other_ticks = r->counters.sums.other_ticks,
-		.backlog_bytes = merge_peak(r->merge),
-	};
-	if (r->events)
-		info->events = event_set_stats(r->events, &info->event_count);
-	count_ticks(r, info);
 }

@@ -64,23 +64,69 @@ void ring_close(struct ring *ring)
 	*ring = (struct ring){.fd = -1};
 }
 
-void ring_drain(struct ring *ring, ring_record_fn *fn, void *ctx)
+struct ring_record {
+	const uint8_t *data;
+	uint32_t size;
+	bool is_busy; /* being written */
+	bool is_discarded;
+	unsigned long next; /* where the one behind it is */
+};
+
+static struct ring_record record_at(const struct ring *ring, unsigned long at)
+{
+	const uint8_t *header = ring->data + (at & (ring->size - 1));
+	uint32_t word = __atomic_load_n((const uint32_t *)header, __ATOMIC_ACQUIRE);
+	uint32_t size = word & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+
+	return (struct ring_record){
+		.data = header + HEADER_SIZE,
+		.size = size,
+		.is_busy = word & BPF_RINGBUF_BUSY_BIT,
+		.is_discarded = word & BPF_RINGBUF_DISCARD_BIT,
+		.next = at + ((HEADER_SIZE + size + 7) & ~7ul),
+	};
+}
+
+static unsigned int drain(struct ring *ring, bool skips_busy, ring_record_fn *fn, void *ctx)
 {
 	unsigned long end = __atomic_load_n(ring->produced, __ATOMIC_ACQUIRE);
-	unsigned long at = *ring->consumed;
+	unsigned int busy = 0;
 
-	while (at < end) {
-		const uint8_t *record = ring->data + (at & (ring->size - 1));
-		uint32_t word = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
-		uint32_t size = word & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+	for (unsigned long at = *ring->consumed; at < end;) {
+		struct ring_record record = record_at(ring, at);
 
-		/* It is being written, and what follows waits with it. */
-		if (word & BPF_RINGBUF_BUSY_BIT)
+		busy += record.is_busy;
+		if (record.is_busy && !skips_busy)
 			break;
-		at += (HEADER_SIZE + size + 7) & ~7ul;
-		if (!(word & BPF_RINGBUF_DISCARD_BIT))
-			fn(ctx, record + HEADER_SIZE, size);
+		if (!record.is_busy && !record.is_discarded)
+			fn(ctx, record.data, record.size);
+		at = record.next;
 		/* Room for others at once. */
 		__atomic_store_n(ring->consumed, at, __ATOMIC_RELEASE);
 	}
+	return busy;
+}
+
+bool ring_drain(struct ring *ring, ring_record_fn *fn, void *ctx)
+{
+	return !drain(ring, false, fn, ctx);
+}
+
+unsigned int ring_drain_rest(struct ring *ring, ring_record_fn *fn, void *ctx)
+{
+	return drain(ring, true, fn, ctx);
+}
+
+bool ring_is_blocked(const struct ring *ring)
+{
+	unsigned long end = __atomic_load_n(ring->produced, __ATOMIC_ACQUIRE);
+
+	for (unsigned long at = *ring->consumed; at < end;) {
+		struct ring_record record = record_at(ring, at);
+
+		if (record.is_busy)
+			return true;
+		at = record.next;
+	}
+	return false;
 }

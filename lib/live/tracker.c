@@ -226,10 +226,11 @@ static void on_pid_gone(void *ctx, uint32_t pid)
 		unwinder_exit(t->unwinder, pid);
 }
 
-void tracker_begin_round(struct tracker *t, uint64_t now)
+void tracker_begin_round(struct tracker *t, uint64_t now, bool goes_on)
 {
 	t->now = now;
-	pid_set_next_round(&t->pids, on_pid_gone, t);
+	if (!goes_on)
+		pid_set_next_round(&t->pids, on_pid_gone, t);
 }
 
 void tracker_map_event(void *tracker, const struct map_event *event)
@@ -351,12 +352,12 @@ static void take_turn(void *ctx, const struct map_event *event, struct rec_copy 
 	}
 }
 
-bool tracker_handle(struct tracker *t, uint64_t now)
+bool tracker_handle(struct tracker *t, uint64_t complete)
 {
-	turns_take(&t->turns, now, take_turn, t);
+	turns_take(&t->turns, complete, take_turn, t);
 	if (t->unwinder)
-		unwinder_flush(t->unwinder, now, false);
-	jit_files_look(t->jit_files, now);
+		unwinder_flush(t->unwinder, t->now, false);
+	jit_files_look(t->jit_files, t->now);
 	return t->turns.rows.count;
 }
 

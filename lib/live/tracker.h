@@ -50,17 +50,19 @@ bool tracker_is_settled(const struct tracker *t);
 /* For that, at most so long. */
 void tracker_wait(struct tracker *t, uint64_t max_ns);
 
-/* A round: begin, at the time `now`, then every event that is in a mapping ring, every record that
- * is in the others.
+/*
+ * A round: begin, at the time `now`, then every event that is in a mapping ring, every record that
+ * is in the others. It goes on with the one before where that could not read everything.
  */
-void tracker_begin_round(struct tracker *t, uint64_t now);
+void tracker_begin_round(struct tracker *t, uint64_t now, bool goes_on);
 void tracker_map_event(void *tracker, const struct map_event *event);
 void tracker_record(struct tracker *t, const struct rec *rec);
 /*
- * Handles what is older than `now`, the moment before the first ring was read: there are no
- * predecessors of it outside. The rest waits for the next round; true: there is some.
+ * Handles what is older than `complete`, the moment before the first ring was read in the last
+ * round that could read everything: there are no predecessors of it outside. The rest waits for the
+ * next round; true: there is some.
  */
-bool tracker_handle(struct tracker *t, uint64_t now);
+bool tracker_handle(struct tracker *t, uint64_t complete);
 /* Since this was asked last: was there anything about a process that is tracked? */
 bool tracker_was_concerned(struct tracker *t);
 /* At the end: everything, waiting for what is being compiled. */

@@ -96,6 +96,11 @@ void merge_begin_round(struct merge *m, uint64_t clock_ns)
 	recycle_chunks(m);
 }
 
+void merge_hold(struct merge *m)
+{
+	m->clock = m->limit;
+}
+
 void merge_finish(struct merge *m)
 {
 	m->finished = true;

@@ -64,6 +64,39 @@ static void gives_what_is_older_than_the_round_before(void **state)
 	assert_int_equal(merge_late_count(m), 0);
 }
 
+/* A ring could not be read to its end in two rounds. */
+static void held_records_wait_for_those_before_them(void **state)
+{
+	struct merge *m = *state;
+
+	merge_begin_round(m, 100);
+	add(m, 90, 0);
+	merge_begin_round(m, 200);
+	add(m, 150, 0);
+	merge_hold(m);
+	expect(m, 90, 0);
+	merge_begin_round(m, 300);
+	add(m, 250, 0);
+	merge_hold(m);
+	assert_null(merge_next(m));
+	assert_int_equal(merge_size(m), 2 * sizeof(struct rec));
+	/* By then it can. */
+	merge_begin_round(m, 400);
+	add(m, 140, 1);
+	add(m, 240, 1);
+	add(m, 350, 1);
+	assert_null(merge_next(m));
+	merge_begin_round(m, 500);
+	expect(m, 140, 1);
+	expect(m, 150, 0);
+	expect(m, 240, 1);
+	expect(m, 250, 0);
+	expect(m, 350, 1);
+	assert_int_equal(merge_late_count(m), 0);
+	assert_int_equal(merge_size(m), 0);
+	assert_int_equal(merge_peak(m), 5 * sizeof(struct rec));
+}
+
 static void sorts_rings_and_within_a_ring(void **state)
 {
 	struct merge *m = *state;
@@ -189,6 +222,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(gives_what_is_older_than_the_round_before, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(held_records_wait_for_those_before_them, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(sorts_rings_and_within_a_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(keeps_the_order_of_equal_times, setup, teardown),

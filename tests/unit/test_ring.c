@@ -109,13 +109,32 @@ static void what_is_being_written_waits_with_all_behind(void **state)
 	write_record(f, 1, 0);
 	at = write_record(f, 2, BUSY);
 	write_record(f, 3, 0);
-	ring_drain(&f->ring, see, f);
+	assert_true(ring_is_blocked(&f->ring));
+	assert_false(ring_drain(&f->ring, see, f));
 	assert_int_equal(f->count, 1);
 	assert_int_equal(f->consumed, at);
+	assert_true(ring_is_blocked(&f->ring));
 	put(f, at, &complete, sizeof(complete));
-	ring_drain(&f->ring, see, f);
+	assert_false(ring_is_blocked(&f->ring));
+	assert_true(ring_drain(&f->ring, see, f));
 	assert_int_equal(f->count, 3);
 	assert_int_equal(f->seen[2], 3);
+}
+
+static void in_the_end_only_what_is_being_written_is_left_out(void **state)
+{
+	struct fixture *f = *state;
+
+	write_record(f, 1, BUSY);
+	write_record(f, 2, 0);
+	write_record(f, 3, DISCARDED);
+	write_record(f, 4, BUSY);
+	write_record(f, 5, 0);
+	assert_int_equal(ring_drain_rest(&f->ring, see, f), 2);
+	assert_int_equal(f->count, 2);
+	assert_int_equal(f->seen[0], 2);
+	assert_int_equal(f->seen[1], 5);
+	assert_int_equal(ring_drain_rest(&f->ring, see, f), 0);
 }
 
 static void what_was_given_up_is_left_out(void **state)
@@ -155,6 +174,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(what_is_being_written_waits_with_all_behind, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(in_the_end_only_what_is_being_written_is_left_out,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_given_up_is_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_comes_meanwhile_is_for_the_next_time, setup,
 						teardown),

@@ -12,6 +12,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
+#include "lib/base/clock.h"
 
 /*
  * 512 KiB and the control page: what kernel.perf_event_mlock_kb (516) allows a CPU, so that no more
@@ -280,7 +281,7 @@ static bool parse_record(const struct perf_event_header *header, struct bytes *b
 }
 
 static void handle_record(struct map_ring *ring, const struct perf_event_header *header,
-			  map_event_fn *fn, void *ctx)
+			  uint64_t now, map_event_fn *fn, void *ctx)
 {
 	size_t id_size = has_sample_id(header) ? SAMPLE_ID_SIZE : 0;
 	struct map_event event = {.cpu = ring->cpu, .time = ring->last_time};
@@ -295,6 +296,12 @@ static void handle_record(struct map_ring *ring, const struct perf_event_header 
 		event.time = bytes_u64(&id);
 	if (!parse_record(header, &body, &event))
 		return;
+	/*
+	 * Where several listen for code of the kernel, its records grow with each of them, and what
+	 * is read as the time is anything: an event in the future would be waited for.
+	 */
+	if (event.time > now)
+		event.time = now;
 	ring->last_time = event.time;
 	fn(ctx, &event);
 }
@@ -303,6 +310,8 @@ void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx)
 {
 	uint64_t head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->control->data_tail;
+	/* Records that are there already are no younger than that. */
+	uint64_t now = head == tail ? 0 : clock_monotonic_ns();
 
 	while (head - tail >= sizeof(struct perf_event_header)) {
 		struct perf_event_header header;
@@ -313,7 +322,7 @@ void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx)
 			break;
 		}
 		copy_out(ring, tail, ring->record, header.size);
-		handle_record(ring, &header, fn, ctx);
+		handle_record(ring, &header, now, fn, ctx);
 		tail += header.size;
 	}
 	__atomic_store_n(&ring->control->data_tail, tail, __ATOMIC_RELEASE);

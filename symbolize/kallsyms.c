@@ -36,9 +36,9 @@ DEFINE_CLEANUP(struct kallsyms *, kallsyms_free)
 /* Names of places and not of functions, or of one that has a better known name. */
 static bool is_second_choice(const char *name)
 {
-	return text_starts_with(name, "__pfx_") || text_starts_with(name, "__pi_") ||
-	       text_starts_with(name, "__ia32_") || text_ends_with(name, "_start") ||
-	       text_ends_with(name, "_begin") || text_ends_with(name, "_end");
+	return text_starts_with(name, "__pfx_") || text_starts_with(name, "__ia32_") ||
+	       text_ends_with(name, "_start") || text_ends_with(name, "_begin") ||
+	       text_ends_with(name, "_end");
 }
 
 /* Data symbols only end the function in front of them. */
@@ -47,30 +47,20 @@ static bool is_code(const struct row *row)
 	return row->type && strchr("tTwWi", row->type);
 }
 
-static bool is_local(const struct row *row)
-{
-	return row->type == 't' || row->type == 'i';
-}
-
-/* Which of two symbols of one place names it better? Negative: x. */
+/*
+ * Which of two symbols of one place names it better? Negative: x. Among equals it is the one that is
+ * listed first, as in the kernel's own search: a place has one name, whoever looks it up.
+ */
 static int compare_worth(const struct kallsyms *k, const struct row *x, const struct row *y)
 {
 	const char *x_name = k->text + x->name, *y_name = k->text + y->name;
-	size_t x_size, y_size;
+	size_t x_size = strspn(x_name, "_"), y_size = strspn(y_name, "_");
 
 	if (is_code(x) != is_code(y))
 		return is_code(x) ? -1 : 1;
 	if (is_second_choice(x_name) != is_second_choice(y_name))
 		return is_second_choice(y_name) ? -1 : 1;
-	if (is_local(x) != is_local(y))
-		return is_local(y) ? -1 : 1;
-	x_size = strspn(x_name, "_");
-	y_size = strspn(y_name, "_");
-	if (x_size != y_size)
-		return x_size < y_size ? -1 : 1;
-	x_size = strlen(x_name);
-	y_size = strlen(y_name);
-	return x_size > y_size ? -1 : x_size < y_size;
+	return x_size < y_size ? -1 : x_size > y_size;
 }
 
 /* "ffffffff81000000 T _text" or "ffffffffc0000000 t name\t[module]", terminated in place. */

@@ -104,8 +104,11 @@ cpus = {cpu["cpu"]: cpu for cpu in stats["cpu_losses"]}
 expect({data["cpu"] for _, _, data in found} == set(cpus), (found, cpus))
 for number, cpu in cpus.items():
     times = [data["count"] for _, _, data in found if data["cpu"] == number]
-    expect(sum(times) == cpu["throttled"] > 10, (times, cpu))
-    expect(0.2 * (end - begin) < cpu["throttled_ms"] < end - begin, (cpu, begin, end))
+    expect(sum(times) == cpu["throttled"], (times, cpu))
+    expect(cpu["throttled_ms"] < end - begin, (cpu, begin, end))
+# What was busy may have moved from CPU to CPU.
+expect(sum(cpu["throttled"] for cpu in cpus.values()) > 10, cpus)
+expect(sum(cpu["throttled_ms"] for cpu in cpus.values()) > 0.2 * (end - begin), (cpus, begin, end))
 expect({data["event"] for _, _, data in found} == {"clock"}, found)
 rates = {name: sum(weight for t in p["threads"] if t["processName"] == name
                    for *_, weight, _ in samples(t)) /

@@ -80,8 +80,8 @@ static void of_aliases_the_best_known_is_taken(void **state)
 	struct kallsyms *k;
 
 	(void)state;
-	assert_int_equal(parse("1000 t __do_sys_fork\n"
-			       "1000 T __ia32_sys_fork\n"
+	assert_int_equal(parse("1000 T __ia32_sys_fork\n"
+			       "1000 t __do_sys_fork\n"
 			       "1000 T __x64_sys_fork\n"
 			       "2000 T __sched_text_start\n"
 			       "2000 t schedule_local\n"
@@ -93,7 +93,7 @@ static void of_aliases_the_best_known_is_taken(void **state)
 			       "5010 T next\n",
 			       &k),
 			 0);
-	check(k, 0x1000, "__x64_sys_fork", 0x1000, 0x1000);
+	check(k, 0x1000, "__do_sys_fork", 0x1000, 0x1000);
 	check(k, 0x2000, "schedule_local", 0x2000, 0x1000);
 	check(k, 0x3000, "memcpy", 0x3000, 0x1000);
 	check(k, 0x4000, "code", 0x4000, 0x1000);

@@ -48,8 +48,8 @@ static bool is_code(const struct row *row)
 }
 
 /*
- * Which of two symbols of one place names it better? Negative: x. Among equals it is the one that is
- * listed first, as in the kernel's own search: a place has one name, whoever looks it up.
+ * Which of two symbols of one place names it better? Negative: x. Among equals it is the one that
+ * is listed first, as in the kernel's own search: a place has one name, whoever looks it up.
  */
 static int compare_worth(const struct kallsyms *k, const struct row *x, const struct row *y)
 {

@@ -49,7 +49,8 @@ record inlines 0 -- "$workloads/inlines"
 judge "inlines: functions, files and lines" inlines.json.gz "$(line 'inner: first')" \
 	"$(line 'inner: last')" "$(line 'middle: call')" "$(line 'outer: call')" <<'CODE'
 first, last, middle, outer = map(int, args)
-found = samples(thread("inlines"))
+found = [s for s in samples(thread("inlines"))
+         if s[3][-1]["category"] != "Kernel" and any(f["name"] == "outer" for f in s[3])]
 right = 0
 for _, _, _, frames in found:
     tail = [(f["name"], f["line"], f["inlineDepth"]) for f in frames[-3:]]

@@ -36,6 +36,7 @@ struct fixture {
 	struct file_set *files;
 	struct told told[PIDS]; /* by pid - PID */
 	uint64_t now;
+	useconds_t telling_takes_us;
 	VEC(struct rec_stack *) sent; /* owned */
 };
 
@@ -49,6 +50,8 @@ static void set_space(void *ctx, uint32_t pid, const struct unwind_space *space)
 	told->is_there = space;
 	if (space)
 		told->space = *space;
+	if (f->telling_takes_us)
+		usleep(f->telling_takes_us);
 }
 
 static void take(void *ctx, const struct rec *rec)
@@ -393,6 +396,8 @@ static void many_tables_are_told_of_at_once(void **state)
 	struct fixture *f = *state;
 	struct unwinder_stats stats;
 
+	/* Far longer than it takes to compile one of these. */
+	f->telling_takes_us = 1000;
 	for (uint32_t id = 0; id < modules; id++) {
 		struct rec_map rec = {.start = CODE + id * 4096ull, .module_id = id};
 

@@ -39,7 +39,7 @@
  * sampled before its table is there, stacks are copied.
  */
 #define SETTLE_ROUND_NS 10000000ull
-#define SETTLE_MAX_NS 1000000000ull
+#define SETTLE_MAX_NS 3000000000ull
 #define SETTLE_MAX_BYTES (256u << 20)
 #define HOUSEKEEPING_NS 100000000ull
 #define CPU_REFRESH_NS 1000000000ull

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/bytes.h"
 #include "lib/base/clock.h"
 
 /*
@@ -34,7 +33,6 @@ int perf_event_open_choice(const struct perf_event_choice *choice, uint32_t cpu)
 		.type = choice->type,
 		.config = choice->config,
 		.disabled = 1,
-		.exclude_idle = choice->exclude_idle,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
@@ -68,7 +66,6 @@ int sampling_event_open(const struct sampling_event *event, uint32_t cpu)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.frequency_hz = event->frequency_hz,
 		.period = event->period_ns,
-		.exclude_idle = event->clock != CLOCK_CYCLES,
 	};
 
 	if (event->clock == CLOCK_CYCLES) {
@@ -106,20 +103,13 @@ struct map_ring {
 	uint64_t last_time; /* of the record before */
 };
 
-/*
- * sample_id of every record of the mapping event, as sample_type below asks for it: pid, tid, time,
- * cpu, reserved. Sampling events that write here, too, have none: with each sample it would be
- * made in vain.
- */
-#define SAMPLE_ID_SIZE 24
-
 int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.sample_type = MAP_EVENT_SAMPLE_TYPE,
 		.sample_id_all = 1,
 		.mmap = 1,
 		.mmap2 = 1,
@@ -188,118 +178,14 @@ static void copy_out(const struct map_ring *ring, uint64_t at, void *to, size_t 
 	memcpy((uint8_t *)to + first, ring->data, size - first);
 }
 
-static bool parse_map(struct bytes *b, uint16_t misc, struct map_event *event)
+static void handle_record(struct map_ring *ring, size_t size, uint64_t now, map_event_fn *fn,
+			  void *ctx)
 {
-	const void *build_id;
-
-	event->kind = MAP_EVENT_MAP;
-	event->pid = bytes_u32(b);
-	event->tid = bytes_u32(b);
-	event->start = bytes_u64(b);
-	event->size = bytes_u64(b);
-	event->file_offset = bytes_u64(b);
-	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		event->build_id_size = bytes_u8(b);
-		bytes_skip(b, 3);
-		build_id = bytes_take(b, sizeof(event->build_id));
-		if (!build_id || event->build_id_size > sizeof(event->build_id))
-			return false;
-		memcpy(event->build_id, build_id, sizeof(event->build_id));
-	} else {
-		event->device_major = bytes_u32(b);
-		event->device_minor = bytes_u32(b);
-		event->inode = bytes_u64(b);
-		bytes_skip(b, 8); /* generation */
-	}
-	bytes_skip(b, 8); /* protection and flags: executable, or it would not be here */
-	event->path = bytes_cstr(b);
-	return event->path && event->start + event->size > event->start;
-}
-
-/* Only what comes: what goes leaves its name to those who were there before. */
-static bool parse_code(struct bytes *b, struct map_event *event)
-{
-	uint16_t flags;
-
-	event->kind = MAP_EVENT_CODE;
-	event->start = bytes_u64(b);
-	event->size = bytes_u32(b);
-	bytes_skip(b, 2); /* the type: BPF, or anything else */
-	flags = bytes_u16(b);
-	event->path = bytes_cstr(b);
-	return event->path && *event->path && !(flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) &&
-	       event->start + event->size > event->start;
-}
-
-/* Of a sampling event. Its time is the record's. */
-static bool parse_throttling(struct bytes *b, bool is_sampled, struct map_event *event)
-{
-	event->kind = is_sampled ? MAP_EVENT_SAMPLED : MAP_EVENT_THROTTLED;
-	event->time = bytes_u64(b);
-	event->event_id = bytes_u64(b);
-	return !b->failed;
-}
-
-static bool has_sample_id(const struct perf_event_header *header)
-{
-	switch (header->type) {
-	case PERF_RECORD_THROTTLE:
-	case PERF_RECORD_UNTHROTTLE:
-		return false;
-	case PERF_RECORD_LOST: /* written by whoever finds that there is room again */
-		return header->size > sizeof(*header) + 16;
-	default:
-		return true;
-	}
-}
-
-/* False: nothing that concerns us. */
-static bool parse_record(const struct perf_event_header *header, struct bytes *b,
-			 struct map_event *event)
-{
-	switch (header->type) {
-	case PERF_RECORD_MMAP2:
-		return parse_map(b, header->misc, event);
-	case PERF_RECORD_COMM:
-		event->kind = MAP_EVENT_NEW_SPACE;
-		event->pid = bytes_u32(b);
-		event->tid = bytes_u32(b);
-		return header->misc & PERF_RECORD_MISC_COMM_EXEC && !b->failed;
-	case PERF_RECORD_KSYMBOL:
-		return parse_code(b, event);
-	case PERF_RECORD_LOST:
-		event->kind = MAP_EVENT_LOST;
-		bytes_skip(b, 8);
-		event->lost = bytes_u64(b);
-		return !b->failed;
-	case PERF_RECORD_THROTTLE:
-	case PERF_RECORD_UNTHROTTLE:
-		return parse_throttling(b, header->type == PERF_RECORD_UNTHROTTLE, event);
-	default:
-		return false;
-	}
-}
-
-static void handle_record(struct map_ring *ring, const struct perf_event_header *header,
-			  uint64_t now, map_event_fn *fn, void *ctx)
-{
-	size_t id_size = has_sample_id(header) ? SAMPLE_ID_SIZE : 0;
 	struct map_event event = {.cpu = ring->cpu, .time = ring->last_time};
-	struct bytes body, id;
 
-	if (header->size < sizeof(*header) + id_size)
+	if (!map_event_parse(ring->record, size, &event))
 		return;
-	bytes_init(&body, ring->record + sizeof(*header), header->size - sizeof(*header) - id_size);
-	bytes_init(&id, ring->record + header->size - id_size, id_size);
-	bytes_skip(&id, 8);
-	if (id_size)
-		event.time = bytes_u64(&id);
-	if (!parse_record(header, &body, &event))
-		return;
-	/*
-	 * Where several listen for code of the kernel, its records grow with each of them, and what
-	 * is read as the time is anything: an event in the future would be waited for.
-	 */
+	/* Nothing is from the future: who waits for its time to come would wait for ever. */
 	if (event.time > now)
 		event.time = now;
 	ring->last_time = event.time;
@@ -310,7 +196,6 @@ void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx)
 {
 	uint64_t head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->control->data_tail;
-	/* Records that are there already are no younger than that. */
 	uint64_t now = head == tail ? 0 : clock_monotonic_ns();
 
 	while (head - tail >= sizeof(struct perf_event_header)) {
@@ -322,7 +207,7 @@ void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx)
 			break;
 		}
 		copy_out(ring, tail, ring->record, header.size);
-		handle_record(ring, &header, now, fn, ctx);
+		handle_record(ring, header.size, now, fn, ctx);
 		tail += header.size;
 	}
 	__atomic_store_n(&ring->control->data_tail, tail, __ATOMIC_RELEASE);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
+#include "lib/live/map_event.h"
 
 enum sampling_clock {
 	CLOCK_CYCLES, /* hardware cycles */
@@ -46,32 +47,6 @@ int perf_event_read_times(int fd, uint64_t *enabled, uint64_t *running);
  * none at all. Returns its code.
  */
 int error_no_hardware(struct error *err, const char *event, uint32_t cpu);
-
-/* What a mapping ring tells. */
-enum map_event_kind {
-	MAP_EVENT_MAP,
-	MAP_EVENT_NEW_SPACE, /* an exec replaces the address space */
-	MAP_EVENT_CODE, /* the kernel has made code for itself, of that name (path) */
-	MAP_EVENT_LOST,
-	MAP_EVENT_THROTTLED, /* an event that writes into this ring, too, is not sampled … */
-	MAP_EVENT_SAMPLED, /* … and is again */
-	MAP_EVENT_FORK, /* not from here: whoever puts forks in order with the others */
-};
-
-struct map_event {
-	enum map_event_kind kind;
-	uint64_t time;
-	uint32_t pid, tid, cpu;
-	uint32_t parent_pid; /* of MAP_EVENT_FORK */
-	uint64_t start, size, file_offset;
-	uint64_t inode; /* valid where there is no build id */
-	uint32_t device_major, device_minor;
-	uint8_t build_id_size; /* 0: none */
-	uint8_t build_id[20];
-	uint64_t lost; /* of MAP_EVENT_LOST */
-	uint64_t event_id; /* of MAP_EVENT_THROTTLED and MAP_EVENT_SAMPLED: PERF_EVENT_IOC_ID */
-	const char *path; /* as the process sees it; valid during the callback only */
-};
 
 struct map_ring;
 

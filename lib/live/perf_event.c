@@ -33,6 +33,7 @@ int perf_event_open_choice(const struct perf_event_choice *choice, uint32_t cpu)
 		.type = choice->type,
 		.config = choice->config,
 		.disabled = 1,
+		.exclude_idle = choice->exclude_idle,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
@@ -66,6 +67,7 @@ int sampling_event_open(const struct sampling_event *event, uint32_t cpu)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.frequency_hz = event->frequency_hz,
 		.period = event->period_ns,
+		.exclude_idle = event->clock != CLOCK_CYCLES,
 	};
 
 	if (event->clock == CLOCK_CYCLES) {

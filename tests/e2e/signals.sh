@@ -6,9 +6,10 @@
 set -m
 mkfifo ready
 
-# Starts a recording of `spin MODE` and returns when that spins; $recorder is prof.
+# Starts a recording of `spin MODE` and returns when that spins; $recorder is prof. What started the
+# tests may itself have been a background job.
 start() { # NAME MODE
-	"$PROF" record -o "$1.json.gz" --stats "$1.stats" -- \
+	env --default-signal=INT "$PROF" record -o "$1.json.gz" --stats "$1.stats" -- \
 		sh -c "echo \$\$ >$1.pid; exec '$workloads/spin' $2 30" >ready 2>"$1.err" &
 	recorder=$!
 	read -r _ <ready

@@ -19,7 +19,9 @@ expect(all(event["lost"] == event["left_over"] == 0 for event in stats["events"]
 expect(within("touch_pages", thread("events (page-faults)")) == 3000, "touched pages")
 expect(within("open_files", thread("opener (syscalls:sys_enter_openat)")) == 700, "opened files")
 switches = within("sleep_often", thread("events (context-switches)"))
-expect(100 <= switches <= 150, f"{switches} switches in 100 sleeps")
+# A sleep that is over before the CPU was given to another is no switch. How many there were exactly
+# the kernel tells below.
+expect(90 <= switches <= 150, f"{switches} switches in 100 sleeps")
 CODE
 judge "as many as the kernel counts" exact.json.gz exact.stats "$(<counts)" <<'CODE'
 import json

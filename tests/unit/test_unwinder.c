@@ -214,7 +214,7 @@ static void more_files_than_may_wait_at_a_time(void **state)
 	for (uint32_t i = 0; i < count; i++)
 		add_small_module(f, i);
 	map(f, PID, CODE, count - 1);
-	highest = dup(lowest);
+	highest = fcntl(lowest, F_DUPFD_CLOEXEC, lowest + (int)count);
 	assert_in_range(highest, lowest + (int)count, lowest + (int)count + 1 + TABLE_POOL_MAX);
 	/* Nobody waits for the worker, which goes on by itself. */
 	for (tables(f, &stats); stats.tables < TABLE_POOL_MAX; tables(f, &stats))

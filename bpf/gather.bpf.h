@@ -80,6 +80,7 @@ __noinline int begin_walk(struct stack_scratch *s)
 	r = &s->regs;
 	f->has_sp = f->has_others = f->is_pc = 1;
 	f->by_fp = 0;
+	f->fp_at = f->base_at = 0;
 #if defined(__TARGET_ARCH_arm64)
 	f->pc = r->pc;
 	f->sp = r->sp;

@@ -26,6 +26,18 @@ extern const volatile struct bpf_config config;
 #define CUTS_MAX ((USER_DEPTH_MAX + STACK_CUT - 1) / STACK_CUT)
 
 /*
+ * The rule of an address in the address space of that serial number. Most frames of a sample were
+ * in the one before, too.
+ */
+struct rule_memo {
+	__u64 addr;
+	__u32 serial;
+	__u32 number;
+};
+
+#define RULE_MEMO_BITS 8
+
+/*
  * A stack record under construction: first the addresses as they are found, then the record that is
  * made of them in place. The leaf is no part of it, but the helper stores the leaf just before the
  * return addresses: it lands in the last word of the header, which is written afterwards.
@@ -63,6 +75,7 @@ struct stack_scratch {
 	struct unwind_space space;
 	struct unwind_mapping mapping; /* the one that was found last */
 	struct unwind_rule rule;
+	struct rule_memo memo[1 << RULE_MEMO_BITS];
 };
 
 struct scratches {

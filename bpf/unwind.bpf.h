@@ -19,6 +19,11 @@ static __always_inline const __u32 *shard_words(__u32 shard)
 	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
 }
 
+/* Mappings of a process lie in one shard: so often their number can be halved. */
+#define SPACE_MAPPINGS_SHIFT 16
+_Static_assert(UNWIND_SHARD_BYTES >> SPACE_MAPPINGS_SHIFT <= sizeof(struct unwind_mapping),
+	       "all mappings can be found");
+
 /* The mapping that holds addr becomes s->mapping. False: none does, s->mapping stays. */
 __noinline int unwind_find_mapping(struct stack_scratch *s, __u64 addr)
 {
@@ -34,7 +39,7 @@ __noinline int unwind_find_mapping(struct stack_scratch *s, __u64 addr)
 	count = s->space.count;
 	if (!words || !count)
 		return 0;
-	for (int i = 0; i < 20 && count > 1; i++) {
+	for (int i = 0; i < SPACE_MAPPINGS_SHIFT && count > 1; i++) {
 		__u32 half = count / 2;
 		__u32 at = (s->space.at + (first + half) * (sizeof(s->mapping) / 4)) &
 			   (UNWIND_SHARD_WORDS - 1) & ~15u;
@@ -51,35 +56,67 @@ __noinline int unwind_find_mapping(struct stack_scratch *s, __u64 addr)
 	return 1;
 }
 
-/*
- * Finds mapping and rule of the frame's pc, or of what is `back` bytes before. False: that lies in
- * nothing that is known.
- */
-__noinline int unwind_find_rule(struct stack_scratch *s, __u32 back)
+static __always_inline __u32 memo_slot(__u64 addr)
 {
-	const struct unwind_rule *rule;
+	return ((__u32)addr * 0x9e3779b1u) >> (32 - RULE_MEMO_BITS);
+}
+
+/* The number of the rule for an address, whose mapping becomes s->mapping; negative: none has it.
+ */
+__noinline int unwind_search_rule(struct stack_scratch *s, __u64 addr)
+{
 	const __u32 *words;
 	__u32 number = UNWIND_RULE_NONE;
-	__u64 addr, vaddr;
+	__u64 vaddr;
 
-	if (!s)
-		return 0;
-	addr = s->frame.pc - back;
-	if (!unwind_find_mapping(s, addr))
-		return 0;
+	if (!s || !unwind_find_mapping(s, addr))
+		return UNWIND_RULES_MAX;
 	vaddr = addr - s->mapping.bias;
 	if (s->mapping.flags & UNWIND_HAS_TABLE) {
 		words = shard_words(s->mapping.shard);
 		if (words)
 			number = walk_find_rule(&s->mapping, words, UNWIND_SHARD_WORDS, vaddr);
 	}
-	if (walk_is_entry(&s->mapping, number, vaddr))
-		number = UNWIND_RULE_END;
+	return walk_is_entry(&s->mapping, number, vaddr) ? UNWIND_RULE_END : number;
+}
+
+/*
+ * Finds the rule of the frame's pc, or of what is `back` bytes before; where that says nothing,
+ * s->mapping is what it lies in. False: that is nothing that is known.
+ */
+__noinline int unwind_find_rule(struct stack_scratch *s, __u32 back)
+{
+	const struct unwind_rule *rule;
+	struct rule_memo *memo;
+	__u32 number;
+	__u64 addr;
+
+	if (!s)
+		return 0;
+	addr = s->frame.pc - back;
+	memo = &s->memo[memo_slot(addr)];
+	if (memo->addr == addr && memo->serial == s->space.serial) {
+		number = memo->number;
+	} else {
+		number = unwind_search_rule(s, addr);
+		if (number - UNWIND_RULE_FIRST < UNWIND_RULES_MAX - UNWIND_RULE_FIRST) {
+			memo->addr = addr;
+			memo->serial = s->space.serial;
+			memo->number = number;
+		}
+	}
 	rule = bpf_map_lookup_elem(&unwind_rules, &number);
 	if (!rule)
 		return 0;
 	s->rule = *rule;
 	return 1;
+}
+
+__noinline int unwind_load_needed(struct stack_scratch *s)
+{
+	if (s)
+		walk_load_needed(&s->frame, &s->rule);
+	return 0;
 }
 
 __noinline int unwind_step(struct stack_scratch *s)
@@ -96,7 +133,7 @@ __noinline int unwind_by_link_register(struct stack_scratch *s)
 	pc = s->frame.pc;
 	start = s->mapping.start;
 	s->frame.pc = ra;
-	if (unwind_find_rule(s, 1) &&
+	if (unwind_find_mapping(s, ra - 1) && unwind_find_rule(s, 1) &&
 	    (s->rule.cfa_kind != UNWIND_CFA_NONE || s->mapping.start != start)) {
 		walk_to_return(&s->frame, ra, s->frame.sp);
 		return 1;
@@ -201,6 +238,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	/* In a system call that is the last instruction of a function, the pc is behind that. */
 	if (!back && s->rule.cfa_kind == UNWIND_CFA_NONE)
 		unwind_find_rule(s, 1);
+	if (s->frame.fp_at | s->frame.base_at)
+		unwind_load_needed(s);
 	result = unwind_step(s);
 	if (result == WALK_END ||
 	    (result == WALK_NO_RULE && walk_is_chain_end(&s->frame, &s->mapping))) {

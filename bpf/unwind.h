@@ -124,6 +124,9 @@ struct unwind_space {
 	__u32 at; /* first mapping, in words */
 	__u32 count;
 	__u32 execs; /* how many execs of the process it has seen: another number, another space */
+	/* Of this description: two processes have the same one where a fork has copied it. Not 0.
+	 */
+	__u32 serial;
 };
 
 _Static_assert(sizeof(struct unwind_row) == 4, "layout of tables");

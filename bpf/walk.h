@@ -33,6 +33,11 @@
 /* Where the walk is. */
 struct walk_frame {
 	__u64 pc, sp, fp, base, ra;
+	/*
+	 * Where a callee has saved fp and base: they are read when a frame needs them, which few
+	 * do. 0: they are known.
+	 */
+	__u64 fp_at, base_at;
 	__u32 is_pc; /* pc was interrupted, and is no return address */
 	/*
 	 * sp is the caller's, and not only below it: arm64 keeps the frame pointer and the return
@@ -122,42 +127,65 @@ walk_cfa(const struct walk_frame *f, const struct unwind_rule *rule, __u64 *cfa)
 	return WALK_STEPPED;
 }
 
-/* The caller's value of a register whose value here is *value. */
+/* Where the caller's value of a register is saved, by a rule that says so. */
 static inline __attribute__((always_inline)) enum walk_result
-walk_value(const struct walk_frame *f, const struct unwind_rule *rule, __u32 kind, __s16 offset,
-	   __u64 cfa, __u64 *value)
+walk_saved_at(const struct walk_frame *f, const struct unwind_rule *rule, __u32 kind, __s16 offset,
+	      __u64 cfa, __u64 *at)
 {
-	__u64 at = cfa;
-
-	if (kind == UNWIND_SAME)
-		return WALK_STEPPED;
-	if (kind == UNWIND_UNKNOWN) {
-		*value = 0;
-		return WALK_STEPPED;
-	}
-	if (kind == UNWIND_AT_REG && !walk_reg(f, UNWIND_AT_REG_BASE(rule->kinds), &at))
+	*at = cfa;
+	if (kind == UNWIND_AT_REG && !walk_reg(f, UNWIND_AT_REG_BASE(rule->kinds), at))
 		return WALK_UNKNOWN_REG;
-	return walk_read_user(f, value, at + (__s64)offset * 8, 8) ? WALK_BAD_READ : WALK_STEPPED;
+	*at += (__s64)offset * 8;
+	return WALK_STEPPED;
 }
 
 /*
- * The same for a register that the next frames may do without: what cannot be read is not known.
- * Where a function returns, its registers lie below sp already, and a copy of the stack lacks them.
+ * The caller's value of a register that the next frames may do without. What is not known is 0, as
+ * is what cannot be read: where a function returns, its registers lie below sp already, and a copy
+ * of the stack lacks them.
  */
 static inline __attribute__((always_inline)) void walk_restore(const struct walk_frame *f,
 							       const struct unwind_rule *rule,
 							       __u32 kind, __s16 offset, __u64 cfa,
-							       __u64 *value)
+							       __u64 *value, __u64 *at)
 {
-	if (walk_value(f, rule, kind, offset, cfa, value) != WALK_STEPPED)
-		*value = 0;
+	if (kind == UNWIND_SAME)
+		return;
+	*value = 0;
+	if (kind == UNWIND_UNKNOWN || walk_saved_at(f, rule, kind, offset, cfa, at) != WALK_STEPPED)
+		*at = 0;
 }
 
-/* One frame outwards. On any other result than WALK_STEPPED the frame is as it was. */
+static inline __attribute__((always_inline)) void walk_load(const struct walk_frame *f,
+							    __u64 *value, __u64 *at)
+{
+	if (*at && walk_read_user(f, value, *at, 8))
+		*value = 0;
+	*at = 0;
+}
+
+/* What a step by that rule needs, or may need where it is not one of the usual kind. */
+static inline __attribute__((always_inline)) void walk_load_needed(struct walk_frame *f,
+								   const struct unwind_rule *rule)
+{
+	int is_usual = rule->cfa_kind == UNWIND_CFA_REG && f->has_sp &&
+		       UNWIND_RA_KIND(rule->kinds) == UNWIND_AT_CFA &&
+		       UNWIND_AT_REG_BASE(rule->kinds) == UNWIND_REG_SP;
+
+	if (is_usual && rule->cfa_reg == UNWIND_REG_SP)
+		return;
+	if (!is_usual || rule->cfa_reg == UNWIND_REG_FP)
+		walk_load(f, &f->fp, &f->fp_at);
+	if (!is_usual || rule->cfa_reg == UNWIND_REG_BASE)
+		walk_load(f, &f->base, &f->base_at);
+}
+
+/* One frame outwards, after walk_load_needed(). On any other result than WALK_STEPPED the frame is
+ * as it was. */
 static inline __attribute__((always_inline)) enum walk_result
 walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 {
-	__u64 cfa = 0, pc = 0, fp = f->fp, base = f->base, ra = f->ra;
+	__u64 cfa = 0, pc = 0, at = 0, fp, fp_at, base, base_at;
 	__u32 kinds = rule->kinds, is_signal = rule->flags & UNWIND_SIGNAL_FRAME;
 	enum walk_result result;
 
@@ -174,25 +202,34 @@ walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 	if (UNWIND_RA_KIND(kinds) == UNWIND_SAME) {
 		if (!walk_reg(f, rule->ra_offset, &pc))
 			return WALK_UNKNOWN_REG; /* which a call has overwritten */
-	} else {
-		result = walk_value(f, rule, UNWIND_RA_KIND(kinds), rule->ra_offset, cfa, &pc);
+	} else if (UNWIND_RA_KIND(kinds) != UNWIND_UNKNOWN) {
+		result = walk_saved_at(f, rule, UNWIND_RA_KIND(kinds), rule->ra_offset, cfa, &at);
 		if (result != WALK_STEPPED)
 			return result;
+		if (walk_read_user(f, &pc, at, 8))
+			return WALK_BAD_READ;
 	}
 	/* Where there is no caller, some have 0 in its place: Go at the bottom of all its stacks.
 	 */
 	if (!pc && !is_signal)
 		return WALK_END;
-	walk_restore(f, rule, UNWIND_FP_KIND(kinds), rule->fp_offset, cfa, &fp);
-	walk_restore(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base);
-	if (is_signal && walk_is_arm64(f))
-		walk_restore(f, rule, UNWIND_RA_KIND(kinds), rule->ra_offset - 2, cfa, &ra);
+	fp = f->fp;
+	fp_at = f->fp_at;
+	base = f->base;
+	base_at = f->base_at;
+	walk_restore(f, rule, UNWIND_FP_KIND(kinds), rule->fp_offset, cfa, &fp, &fp_at);
+	walk_restore(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base, &base_at);
+	if (is_signal && walk_is_arm64(f) && at) {
+		at -= 16;
+		walk_load(f, &f->ra, &at);
+	}
 	/* Rules say where it is signed; what has no CFI of its own cannot. */
 	f->pc = pc & walk_pc_mask(f);
 	f->sp = cfa;
 	f->fp = fp;
+	f->fp_at = fp_at;
 	f->base = base;
-	f->ra = ra;
+	f->base_at = base_at;
 	/* glibc's _dl_runtime_resolve forgets what the PLT pushed: its RA is above its CFA. */
 	f->has_sp = !walk_is_arm64(f) || UNWIND_RA_KIND(kinds) != UNWIND_AT_CFA ||
 		    rule->ra_offset < 0;
@@ -226,7 +263,8 @@ walk_find_rule(const struct unwind_mapping *m, const __u32 *words, __u32 size, _
 	} else if (!count) {
 		return UNWIND_RULE_NONE;
 	}
-	for (int i = 0; i < UNWIND_PAGE_SHIFT + 2 && count > 1; i++) {
+	/* A row a byte of the page, and the one before. */
+	for (int i = 0; i < UNWIND_PAGE_SHIFT + 1 && count > 1; i++) {
 		__u32 half = count / 2;
 		/* The row before the page has a pc_low of its own page: it is never asked. */
 		__u32 pc_low = words[(m->rows_at + first + half) & (size - 1)] & 0xffff;
@@ -246,9 +284,10 @@ static inline __attribute__((always_inline)) int walk_is_entry(const struct unwi
 }
 
 /* A frame that keeps a frame pointer: [fp] is the caller's, [fp + 8] the return address. */
-static inline __attribute__((always_inline)) int walk_frame_pointer(const struct walk_frame *f,
+static inline __attribute__((always_inline)) int walk_frame_pointer(struct walk_frame *f,
 								    __u64 pair[2])
 {
+	walk_load(f, &f->fp, &f->fp_at);
 	if (f->fp < f->sp || f->fp - f->sp > WALK_FRAME_SIZE_MAX || f->fp & 7)
 		return 0;
 	if (walk_read_user(f, pair, f->fp, 16))
@@ -280,8 +319,7 @@ static inline __attribute__((always_inline)) void walk_to_frame_pointer(struct w
  * something; from then on that points into the same code. If it has made a frame with that address,
  * the frame pointer leads on as well, and better.
  */
-static inline __attribute__((always_inline)) int walk_link_register(const struct walk_frame *f,
-								    __u64 *pc)
+static inline __attribute__((always_inline)) int walk_link_register(struct walk_frame *f, __u64 *pc)
 {
 	__u64 pair[2];
 

@@ -66,6 +66,7 @@ struct unwinder {
 	struct unwind_mappings scratch;
 	const struct file_set *files;
 	uint64_t stamp, round, refused, next_sweep_ns;
+	uint32_t serial; /* of the last description of an address space */
 };
 
 int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err)
@@ -320,7 +321,7 @@ static void describe(struct unwinder *u, struct space *space)
 static void publish(struct unwinder *u, struct space *space, uint64_t now)
 {
 	struct shard_piece old = space->piece;
-	struct unwind_space value = {.execs = space->execs};
+	struct unwind_space value = {.execs = space->execs, .serial = ++u->serial};
 	uint32_t words;
 
 	describe(u, space);

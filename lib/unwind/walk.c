@@ -184,6 +184,7 @@ static bool step(struct walk *w)
 	if (!back && w->rule.cfa_kind == UNWIND_CFA_NONE)
 		find_rule(w, 1);
 	w->left_copy = false;
+	walk_load_needed(&w->frame, &w->rule);
 	result = walk_step(&w->frame, &w->rule);
 	if (result == WALK_END ||
 	    (result == WALK_NO_RULE && walk_is_chain_end(&w->frame, &w->mapping)))

@@ -17,6 +17,7 @@
 #include "lib/binary/unpack.h"
 #include "lib/profile/symbol_reason.h"
 #include "symbolize/kernel_files.h"
+#include "symbolize/symbol_table.h"
 
 #define DELETED " (deleted)"
 /* MiniDebugInfo holds names of functions alone; the largest are some megabytes. */
@@ -36,6 +37,9 @@ struct module_files {
 	bool was_searched_for_symbols;
 	struct debug_file symbols; /* of a kernel's module, where that has none with lines */
 	int mini;
+	bool was_tabled;
+	struct symbol_table *table;
+	struct error table_error; /* why there is no table */
 	struct debug_sections sections, shared;
 	enum symbol_reason reason;
 	struct error error; /* why there are no sections */
@@ -80,6 +84,7 @@ void module_files_unref(struct module_files *f)
 	pthread_mutex_unlock(&f->lock);
 	if (!is_last)
 		return;
+	symbol_table_free(f->table);
 	debug_sections_release(&f->sections);
 	debug_sections_release(&f->shared);
 	debug_file_close(&f->debug);
@@ -326,19 +331,29 @@ static void search_for_symbols(struct module_files *f)
 	find_kernel_file(f, false, &f->symbols, &reason);
 }
 
-int module_files_symbols(struct module_files *f)
+/* Another file with the symbols that were stripped from the own one, or -1. With the lock held. */
+static int separate_symbols(struct module_files *f)
 {
-	int fd;
-
-	pthread_mutex_lock(&f->lock);
 	search(f);
 	search_for_symbols(f);
-	fd = f->has_symbols	  ? -1
-	     : f->debug.fd >= 0	  ? f->debug.fd
-	     : f->symbols.fd >= 0 ? f->symbols.fd
-				  : f->mini;
+	if (f->has_symbols)
+		return -1;
+	return f->debug.fd >= 0 ? f->debug.fd : f->symbols.fd >= 0 ? f->symbols.fd : f->mini;
+}
+
+struct symbol_table *module_files_symbol_table(struct module_files *f, struct error *err)
+{
+	struct symbol_table *table;
+
+	pthread_mutex_lock(&f->lock);
+	if (!f->was_tabled)
+		symbol_table_new(&f->table, f->input.fd, separate_symbols(f), &f->table_error);
+	f->was_tabled = true;
+	table = f->table;
+	if (!table)
+		error_text(err, f->table_error.code, "%s", f->table_error.text);
 	pthread_mutex_unlock(&f->lock);
-	return fd;
+	return table;
 }
 
 const struct debug_sections *module_files_debug(struct module_files *f, struct error *err)

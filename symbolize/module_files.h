@@ -12,6 +12,7 @@
 #include "symbolize/symbolizer.h"
 
 struct module_files;
+struct symbol_table;
 
 /* With one reference. Copies the input and its path; what else it points to stays the caller's. */
 struct module_files *module_files_new(const struct symbolizer_input *input);
@@ -21,8 +22,11 @@ void module_files_unref(struct module_files *f);
 
 /* The module's own file, or -1. */
 int module_files_own(const struct module_files *f);
-/* Another file with the symbols that were stripped from the own one, or -1. */
-int module_files_symbols(struct module_files *f);
+/*
+ * The symbols of the own file, and of another one that has what was stripped from it. NULL and why
+ * there are none: -ENOENT or -ENOEXEC.
+ */
+struct symbol_table *module_files_symbol_table(struct module_files *f, struct error *err);
 /*
  * Where functions and lines are: in the own file or in another one. NULL and why there is none:
  * -ENOENT, -EFBIG, -ENOMEM or -ENOEXEC.

@@ -97,8 +97,7 @@ struct binary_symbol {
 	const char *name; /* the binary's; with "@VERSION" where the table has it */
 	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; else a label of an assembler */
 	enum binary_binding binding;
-	/* For the caller: size is not the symbol's own; name is without a version. */
-	bool is_reach_guessed, is_plain;
+	bool is_reach_guessed; /* for the caller: size is not the symbol's own */
 };
 
 struct binary_symbols {

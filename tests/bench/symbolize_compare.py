@@ -80,7 +80,7 @@ def answers(output):
 def readable(names):
     """{name: as c++filt writes it}"""
     names = sorted(names)
-    return dict(zip(names, run(["c++filt"], "\n".join(names) + "\n").split("\n")))
+    return dict(zip(names, run(["c++filt", "-i"], "\n".join(names) + "\n").split("\n")))
 
 
 def plain(name):

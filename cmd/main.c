@@ -97,17 +97,15 @@ static int run(int argc, char **argv)
 
 /*
  * A descriptor 0, 1 or 2 that is closed would be taken by the next file that is opened, and get
- * what is meant for a terminal. Close-on-exec: the recorded command finds it closed as prof did.
+ * what is meant for a terminal. What is put there fails as a closed one does: it cannot be read as
+ * input, nor written to as output. Close-on-exec: the recorded command finds it closed, too.
  */
 static void occupy_standard_fds(void)
 {
-	int fd;
-
-	do {
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	} while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+	}
 }
 
 int main(int argc, char **argv)

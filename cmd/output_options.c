@@ -92,6 +92,20 @@ bool output_is_gzip(const struct output_options *o)
 	return !text_ends_with(o->path, ".json");
 }
 
+static int check_stdout(struct error *err)
+{
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+		error_text(err, -EBADF, "--output -: standard output is closed");
+	else if (isatty(STDOUT_FILENO))
+		error_text(err, -EINVAL, "--output -: standard output is a terminal");
+	else
+		return 0;
+	error_hint(err, "redirect it to a file or a pipe");
+	return -EINVAL;
+}
+
 int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,
 		struct error *err)
 {
@@ -103,11 +117,8 @@ int output_open(const struct output_options *o, const struct identity *owner, st
 	};
 
 	if (output_is_stdout(o)) {
-		if (isatty(STDOUT_FILENO)) {
-			error_text(err, -EINVAL, "--output -: standard output is a terminal");
-			error_hint(err, "redirect it to a file or a pipe");
+		if (check_stdout(err))
 			return -EINVAL;
-		}
 		options.path = "standard output";
 		options.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 		if (options.fd < 0)

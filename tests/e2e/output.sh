@@ -30,6 +30,15 @@ is "-o -: exit status" $? 0
 valid "-o -: the profile is on stdout" stdout.json.gz
 ok "-o -: what the command prints is on stderr" grep -qx 'of the command' stderr.txt
 
+# shellcheck disable=SC2016 # for the inner shell
+refuses "-o - where stdout is closed" 125 'standard output is closed' \
+	bash -c '"$1" record -o - -- touch started >&-' sh "$PROF"
+# shellcheck disable=SC2016 # for the inner shells
+run bash -c '"$1" record -o closed.json.gz -- sh -c "$2" >&- 2>&-' sh "$PROF" \
+	'[ ! -e /proc/self/fd/1 ] && [ ! -e /proc/self/fd/2 ] && exit 4'
+is "closed descriptors remain closed for the command" "$status" 4
+valid "and none of them gets the profile" closed.json.gz
+
 run "$PROF" record -o /dev/null -- "${command[@]}"
 is "a device: exit status" "$status" 0
 ok "a device remains one" test -c /dev/null

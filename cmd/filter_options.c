@@ -112,7 +112,7 @@ static int set_plain(struct filter_options *o, int opt, const char *value, struc
 		o->filter.criteria |= FILTER_THREAD;
 		return add_names("--thread", value, &o->filter.thread_names, err);
 	case OPT_CPU:
-		return choose(o, opt, value);
+		return filter_set_cpus(&o->filter, value, err);
 	case OPT_NO_CHILDREN:
 		o->filter.skip_children = true;
 		return 0;
@@ -200,8 +200,6 @@ static int resolve(struct resolution *r, const struct filter_choice *choice, str
 		return filter_add_cgroup(r->filter, choice->value, err);
 	case OPT_PIDFILE:
 		return targets_add_pidfile(r->targets, choice->value, err);
-	case OPT_CPU:
-		return filter_set_cpus(r->filter, choice->value, err);
 	default:
 		return 0;
 	}
@@ -210,7 +208,7 @@ static int resolve(struct resolution *r, const struct filter_choice *choice, str
 int filter_options_resolve(struct filter_options *o, struct targets *targets, struct error *err)
 {
 	struct resolution r = {.filter = &o->filter, .targets = targets};
-	int ret = 0;
+	int ret = filter_check_cpus(&o->filter, err);
 
 	vec_for_each(&o->choices, const struct filter_choice *, choice) {
 		if (!ret)

@@ -164,7 +164,7 @@ static int arm_or_explain(struct pipeline *p, struct error *err)
 	struct error missing = {0};
 	int ret = arm(p, err);
 
-	if (ret && !err->hint[0] && features_explain(&missing)) {
+	if (ret && ret != -EMFILE && !err->hint[0] && features_explain(&missing)) {
 		log_info("%s", err->text);
 		*err = missing;
 	}
@@ -370,8 +370,12 @@ static int run(struct pipeline *p)
 	struct error err = {0};
 	int status;
 
-	if (prepare(p, &err))
+	if (prepare(p, &err)) {
+		if (err.code == -EMFILE)
+			error_hint(&err, "raise the limit of open files: ulimit -Hn %d",
+				   FILES_WANTED);
 		return command_fail(command, EXIT_REFUSED, &err);
+	}
 	status = begin(p, &err);
 	if (status)
 		return command_fail(command, status, &err);

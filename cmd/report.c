@@ -79,8 +79,9 @@ static void warn_of_losses(const struct outcome *outcome, bool quiet)
 	if (text.size)
 		log_warn("the kernel stopped sampling for a while: %s", strbuf_text(&text));
 	if (outcome->info.dropped_files)
-		log_warn("%u files were closed for want of descriptors: names may be missing",
-			 outcome->info.dropped_files);
+		log_warn("%u files were closed for want of descriptors: names may be missing; "
+			 "raise the limit of open files: ulimit -Hn %d",
+			 outcome->info.dropped_files, FILES_WANTED);
 }
 
 /* Tables for which there was no memory: their code is unwound by other means, or not at all. */

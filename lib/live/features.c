@@ -29,7 +29,6 @@
 /* The highest value of perf_event_paranoid at which CAP_PERFMON suffices. Debian adds 3. */
 #define PARANOID_MAX 2
 #define DEFAULT_RATE 999
-#define FILES_WANTED 4096
 #define KALLSYMS_LOOK (1u << 20)
 #define SMALL_FILE_MAX 4096
 

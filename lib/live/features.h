@@ -22,6 +22,8 @@ struct feature {
 };
 
 #define FEATURES_MAX 24
+/* As many open files a recording should be allowed. */
+#define FILES_WANTED 4096
 
 /* Probes everything, by trying wherever that is possible; returns the number of rows. */
 size_t features_probe(struct feature *features, size_t max);

@@ -83,19 +83,26 @@ int filter_add_cgroup(struct filter *f, const char *path, struct error *err)
 
 int filter_set_cpus(struct filter *f, const char *list, struct error *err)
 {
+	cpu_list_release(&f->cpus);
+	if (cpu_list_parse(list, &f->cpus))
+		return error_text(err, -EINVAL, "--cpu %s: not an ascending list such as 0-3,8",
+				  list);
+	return 0;
+}
+
+int filter_check_cpus(const struct filter *f, struct error *err)
+{
 	struct cpu_list online;
 	int ret;
 
-	cpu_list_release(&f->cpus);
-	ret = cpu_list_parse(list, &f->cpus);
-	if (ret)
-		return error_text(err, -EINVAL, "--cpu %s: not a list such as 0-3,8", list);
+	if (!f->cpus.count)
+		return 0;
 	ret = cpu_list_read("online", &online);
 	if (ret)
 		return error_set(err, ret, "read the list of online CPUs");
 	for (uint32_t i = 0; i < f->cpus.count && !ret; i++) {
 		if (!cpu_list_has(&online, f->cpus.cpus[i]))
-			ret = error_text(err, -ENODEV, "--cpu %s: CPU %u is not online", list,
+			ret = error_text(err, -ENODEV, "--cpu: CPU %u is not online",
 					 f->cpus.cpus[i]);
 	}
 	cpu_list_release(&online);

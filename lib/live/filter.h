@@ -37,8 +37,10 @@ int filter_add_tid(struct filter *f, uint32_t tid, struct error *err);
 int filter_add_uid(struct filter *f, const char *user, struct error *err);
 /* A folder of a cgroup file system, or a path below where that is mounted. */
 int filter_add_cgroup(struct filter *f, const char *path, struct error *err);
-/* "0-3,8": fails where one of them is not online. */
+/* "0-3,8", whatever CPUs there are. -EINVAL: it is no such list. */
 int filter_set_cpus(struct filter *f, const char *list, struct error *err);
+/* -ENODEV where one of them is not online. */
+int filter_check_cpus(const struct filter *f, struct error *err);
 
 /*
  * Adds a pattern for the names of tasks: * is anything, ? a character, [a-z] and [!a-z] one of

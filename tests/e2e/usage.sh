@@ -28,6 +28,9 @@ wrong 'duration' record -d 0 -- touch started
 wrong 'duration' record -d 1h -- touch started
 wrong 'kill' record --kill -- touch started
 wrong 'ring-size' record --ring-size 12Q -- touch started
+wrong 'cpu' record --cpu x -- touch started
+wrong 'cpu' record --cpu 3-0 -- touch started
+wrong 'cpu' attach -p 1 --cpu 0-
 wrong 'output' record -o '' -- touch started
 wrong 'o' record -o
 wrong 'nonsense' check --nonsense
@@ -46,6 +49,11 @@ rm -f lowered.json.gz
 refuses "an absurd rate" 125 "$limit" "$PROF" record -F 1e12 -- touch started
 refuses "an absurdly short interval" 125 '.' "$PROF" record -i 0.000001 -- touch started
 
+for limit in 8 16; do
+	refuses "$limit descriptors are too few: what to do" 125 'limit of open files: ulimit' \
+		prlimit --nofile=$limit "$PROF" record -- touch started
+done
+
 for command in "" record check; do
 	# shellcheck disable=SC2086 # no word where there is none
 	run "$PROF" $command --help
@@ -53,6 +61,10 @@ for command in "" record check; do
 	like "prof $command --help: on stdout" "$out" '^Usage: prof'
 	is "prof $command --help: nothing on stderr" "$err" ""
 done
+# shellcheck disable=SC2016 # for the inner shell
+run bash -c '"$1" --help >&-' sh "$PROF"
+is "--help where stdout is closed: exit status" "$status" 125
+like "--help where stdout is closed: says so" "$err" 'standard output'
 run "$PROF" --version
 like "prof --version" "$out" '^prof [0-9]+\.[0-9]+'
 

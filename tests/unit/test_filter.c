@@ -203,9 +203,13 @@ static void users_and_cpus_are_looked_up(void **state)
 	assert_int_equal(filter_add_uid(&f, "99999999999", &err), -EINVAL);
 	assert_int_equal(filter_set_cpus(&f, "0", &err), 0);
 	assert_int_equal(f.cpus.count, 1);
-	assert_int_equal(filter_set_cpus(&f, "0,60000", &err), -ENODEV);
-	assert_string_equal(err.text, "--cpu 0,60000: CPU 60000 is not online");
+	assert_int_equal(filter_check_cpus(&f, &err), 0);
+	assert_int_equal(filter_set_cpus(&f, "0,60000", &err), 0);
+	assert_int_equal(filter_check_cpus(&f, &err), -ENODEV);
+	assert_string_equal(err.text, "--cpu: CPU 60000 is not online");
 	assert_int_equal(filter_set_cpus(&f, "x", &err), -EINVAL);
+	assert_int_equal(filter_set_cpus(&f, "8,0-3", &err), -EINVAL);
+	assert_string_equal(err.text, "--cpu 8,0-3: not an ascending list such as 0-3,8");
 	filter_release(&f);
 }
 

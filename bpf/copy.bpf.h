@@ -95,7 +95,8 @@ static __always_inline void fill_regs(struct rec_copy *rec, const struct stack_s
 	/* walk_frame's other registers are those of the top frame still: steps leave them alone. */
 	rec->pc = s->top_pc;
 	rec->sp = s->top_sp;
-	__builtin_memcpy(rec->general, s->frame.other, sizeof(rec->general));
+	/* By the helper: one instruction to verify, not two a register. */
+	bpf_probe_read_kernel(rec->general, sizeof(rec->general), s->frame.other);
 }
 
 /*

@@ -118,6 +118,13 @@ __noinline int begin_walk(struct stack_scratch *s)
 	return 1;
 }
 
+__noinline int load_interrupted_regs(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
+{
+	if (s)
+		s->regs = ctx->regs;
+	return 0;
+}
+
 /* The registers with which the task left, or was torn from, user code. */
 static __always_inline void load_user_regs(struct bpf_perf_event_data *data,
 					   struct task_struct *task, struct stack_scratch *s)
@@ -125,7 +132,7 @@ static __always_inline void load_user_regs(struct bpf_perf_event_data *data,
 	if (!data || s->sample_flags & SAMPLE_LEAF_KERNEL)
 		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
 	else
-		s->regs = data->regs;
+		load_interrupted_regs(data, s);
 }
 
 /* The process's mappings, if those that user space has put there are the present ones. */

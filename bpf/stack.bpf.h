@@ -75,6 +75,7 @@ struct stack_scratch {
 	struct unwind_space space;
 	struct unwind_mapping mapping; /* the one that was found last */
 	struct unwind_rule rule;
+	struct walk_caller caller;
 	struct rule_memo memo[1 << RULE_MEMO_BITS];
 };
 

@@ -119,9 +119,28 @@ __noinline int unwind_load_needed(struct stack_scratch *s)
 	return 0;
 }
 
+__noinline int unwind_leave(struct stack_scratch *s)
+{
+	if (s)
+		walk_to_caller(&s->frame, &s->rule, &s->caller);
+	return 0;
+}
+
+/* On arm64 there is more to it: two functions are less for the verifier, and slower. */
 __noinline int unwind_step(struct stack_scratch *s)
 {
-	return s ? walk_step(&s->frame, &s->rule) : WALK_BAD_READ;
+	int result;
+
+	if (!s)
+		return WALK_BAD_READ;
+	result = walk_find_caller(&s->frame, &s->rule, &s->caller);
+	if (result != WALK_STEPPED)
+		return result;
+	if (IS_ARM64)
+		unwind_leave(s);
+	else
+		walk_to_caller(&s->frame, &s->rule, &s->caller);
+	return WALK_STEPPED;
 }
 
 __noinline int unwind_by_link_register(struct stack_scratch *s)
@@ -238,7 +257,7 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	/* In a system call that is the last instruction of a function, the pc is behind that. */
 	if (!back && s->rule.cfa_kind == UNWIND_CFA_NONE)
 		unwind_find_rule(s, 1);
-	if (s->frame.fp_at | s->frame.base_at)
+	if (!walk_needs_sp_alone(&s->frame, &s->rule))
 		unwind_load_needed(s);
 	result = unwind_step(s);
 	if (result == WALK_END ||

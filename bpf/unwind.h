@@ -82,6 +82,8 @@ struct unwind_rule {
 #define UNWIND_FP_KIND(kinds) ((kinds) >> 2 & 3)
 #define UNWIND_BASE_KIND(kinds) ((kinds) >> 4 & 3)
 #define UNWIND_AT_REG_BASE(kinds) ((kinds) >> 6 & 3)
+/* Of an ra in memory that counts from the CFA, no more than UNWIND_AT_CFA is left. */
+#define UNWIND_RA_AND_REG_MASK 0xc3
 #define UNWIND_INDEX_REG(flags) ((flags) >> UNWIND_INDEX_SHIFT)
 #define UNWIND_AT_REG_LAST UNWIND_REG_BASE
 

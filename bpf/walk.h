@@ -55,7 +55,7 @@ struct walk_frame {
 };
 
 enum walk_result {
-	WALK_STEPPED, /* the frame is the caller's now */
+	WALK_STEPPED, /* there is a caller */
 	WALK_END, /* the frame was the outermost one */
 	WALK_NO_RULE, /* no CFI for this pc */
 	WALK_UNKNOWN_REG, /* the CFA rests on a register that is not known here */
@@ -164,29 +164,41 @@ static inline __attribute__((always_inline)) void walk_load(const struct walk_fr
 	*at = 0;
 }
 
-/* What a step by that rule needs, or may need where it is not one of the usual kind. */
+/* Is it of the usual kind, by which a step needs nothing but sp? */
+static inline __attribute__((always_inline)) int walk_needs_sp_alone(const struct walk_frame *f,
+								     const struct unwind_rule *rule)
+{
+	return rule->cfa_reg == UNWIND_REG_SP && rule->cfa_kind == UNWIND_CFA_REG &&
+	       (rule->kinds & UNWIND_RA_AND_REG_MASK) == UNWIND_AT_CFA && f->has_sp;
+}
+
+/* What a step by that rule needs, or may need where it is not one of the usual kinds. */
 static inline __attribute__((always_inline)) void walk_load_needed(struct walk_frame *f,
 								   const struct unwind_rule *rule)
 {
 	int is_usual = rule->cfa_kind == UNWIND_CFA_REG && f->has_sp &&
-		       UNWIND_RA_KIND(rule->kinds) == UNWIND_AT_CFA &&
-		       UNWIND_AT_REG_BASE(rule->kinds) == UNWIND_REG_SP;
+		       (rule->kinds & UNWIND_RA_AND_REG_MASK) == UNWIND_AT_CFA;
 
-	if (is_usual && rule->cfa_reg == UNWIND_REG_SP)
-		return;
 	if (!is_usual || rule->cfa_reg == UNWIND_REG_FP)
 		walk_load(f, &f->fp, &f->fp_at);
 	if (!is_usual || rule->cfa_reg == UNWIND_REG_BASE)
 		walk_load(f, &f->base, &f->base_at);
 }
 
-/* One frame outwards, after walk_load_needed(). On any other result than WALK_STEPPED the frame is
- * as it was. */
+/* Where a step leads. */
+struct walk_caller {
+	__u64 cfa, pc;
+	__u64 ra_at; /* where the pc was saved; 0: nowhere */
+};
+
+/* Finds the caller, once all that is needed for it is loaded. WALK_STEPPED: walk_to_caller() leads
+ * there. */
 static inline __attribute__((always_inline)) enum walk_result
-walk_step(struct walk_frame *f, const struct unwind_rule *rule)
+walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, struct walk_caller *to)
 {
-	__u64 cfa = 0, pc = 0, at = 0, fp, fp_at, base, base_at;
-	__u32 kinds = rule->kinds, is_signal = rule->flags & UNWIND_SIGNAL_FRAME;
+	__u64 cfa = 0, pc = 0, at = 0;
+	__u32 ra_kind = UNWIND_RA_KIND(rule->kinds);
+	__u32 is_signal = rule->flags & UNWIND_SIGNAL_FRAME;
 	enum walk_result result;
 
 	if (rule->cfa_kind == UNWIND_CFA_NONE)
@@ -199,11 +211,11 @@ walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 	/* A handler may run on a stack of its own, so a signal frame may lead anywhere. */
 	if (!is_signal && (f->is_pc ? cfa < f->sp : cfa <= f->sp))
 		return WALK_BAD_CFA;
-	if (UNWIND_RA_KIND(kinds) == UNWIND_SAME) {
+	if (ra_kind == UNWIND_SAME) {
 		if (!walk_reg(f, rule->ra_offset, &pc))
 			return WALK_UNKNOWN_REG; /* which a call has overwritten */
-	} else if (UNWIND_RA_KIND(kinds) != UNWIND_UNKNOWN) {
-		result = walk_saved_at(f, rule, UNWIND_RA_KIND(kinds), rule->ra_offset, cfa, &at);
+	} else if (ra_kind != UNWIND_UNKNOWN) {
+		result = walk_saved_at(f, rule, ra_kind, rule->ra_offset, cfa, &at);
 		if (result != WALK_STEPPED)
 			return result;
 		if (walk_read_user(f, &pc, at, 8))
@@ -213,18 +225,27 @@ walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 	 */
 	if (!pc && !is_signal)
 		return WALK_END;
-	fp = f->fp;
-	fp_at = f->fp_at;
-	base = f->base;
-	base_at = f->base_at;
+	to->cfa = cfa;
+	to->pc = pc;
+	to->ra_at = at;
+	return WALK_STEPPED;
+}
+
+static inline __attribute__((always_inline)) void
+walk_to_caller(struct walk_frame *f, const struct unwind_rule *rule, const struct walk_caller *to)
+{
+	__u64 cfa = to->cfa, ra_at = to->ra_at;
+	__u64 fp = f->fp, fp_at = f->fp_at, base = f->base, base_at = f->base_at;
+	__u32 kinds = rule->kinds, is_signal = rule->flags & UNWIND_SIGNAL_FRAME;
+
 	walk_restore(f, rule, UNWIND_FP_KIND(kinds), rule->fp_offset, cfa, &fp, &fp_at);
 	walk_restore(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base, &base_at);
-	if (is_signal && walk_is_arm64(f) && at) {
-		at -= 16;
-		walk_load(f, &f->ra, &at);
+	if (is_signal && walk_is_arm64(f) && ra_at) {
+		ra_at -= 16;
+		walk_load(f, &f->ra, &ra_at);
 	}
 	/* Rules say where it is signed; what has no CFI of its own cannot. */
-	f->pc = pc & walk_pc_mask(f);
+	f->pc = to->pc & walk_pc_mask(f);
 	f->sp = cfa;
 	f->fp = fp;
 	f->fp_at = fp_at;
@@ -236,7 +257,6 @@ walk_step(struct walk_frame *f, const struct unwind_rule *rule)
 	f->is_pc = is_signal;
 	f->by_fp = 0;
 	f->has_others &= !is_signal;
-	return WALK_STEPPED;
 }
 
 /*

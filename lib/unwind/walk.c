@@ -177,6 +177,7 @@ static bool end_broken(struct walk *w)
 static bool step(struct walk *w)
 {
 	uint32_t methods = w->target->methods, back = w->frame.is_pc ? 0 : 1;
+	struct walk_caller caller;
 	enum walk_result result;
 
 	if (!find_rule(w, back))
@@ -185,12 +186,14 @@ static bool step(struct walk *w)
 		find_rule(w, 1);
 	w->left_copy = false;
 	walk_load_needed(&w->frame, &w->rule);
-	result = walk_step(&w->frame, &w->rule);
+	result = walk_find_caller(&w->frame, &w->rule, &caller);
 	if (result == WALK_END ||
 	    (result == WALK_NO_RULE && walk_is_chain_end(&w->frame, &w->mapping)))
 		return end(w, STACK_WHOLE);
-	if (result == WALK_STEPPED)
+	if (result == WALK_STEPPED) {
+		walk_to_caller(&w->frame, &w->rule, &caller);
 		return push(w, w->frame.is_pc ? FRAME_SIGNAL : FRAME_NATIVE);
+	}
 	if (w->mapping.flags & UNWIND_PENDING)
 		return end(w, STACK_UNKNOWN);
 	/* The rule is good, and the copy ends: anything found by other means would be wrong. */

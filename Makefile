@@ -79,7 +79,7 @@ e2e_programs := $(call programs,$(e2e_src))
 bench := $(call programs,$(bench_src))
 workloads := $(call programs,$(workload_src))
 # Those whose stacks must be whole without frame pointers, too.
-workloads_nofp := $(addprefix $(BUILD)/tests/workloads/nofp/,dlopen fork_exec handler no_cfi recursion threads)
+workloads_nofp := $(addprefix $(BUILD)/tests/workloads/nofp/,dlopen fork_exec handler jit_frames no_cfi recursion threads)
 # What a program without a dynamic linker calls through stubs is chosen when it starts.
 workload_static := $(BUILD)/tests/workloads/static/calls
 workload_library := $(call programs,$(workload_library_src)).so

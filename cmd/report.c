@@ -242,6 +242,7 @@ static void set_code(json_t *root, const struct recorder_info *info)
 {
 	set_integer(root, "code_files", info->code_files);
 	set_integer(root, "code_pieces", info->code_pieces);
+	set_integer(root, "code_unwound", info->code_unwound);
 	set_integer(root, "code_malformed", info->code_malformed);
 	set_integer(root, "code_cut", info->code_cut);
 }

@@ -19,6 +19,10 @@ struct code_piece {
 	size_t line_count;
 	const char *files; /* names, each terminated */
 	size_t files_size;
+	uint64_t moved_from; /* where it was until now; 0: it is new */
+	/* .eh_frame of the code as if it were behind it, at a multiple of 8; NULL: not told. */
+	const uint8_t *eh_frame;
+	size_t eh_frame_size;
 };
 
 /* Everything that *piece points to is valid during the call only. */

@@ -46,6 +46,8 @@ struct jit_row {
 struct jit_files {
 	record_sink_fn *sink;
 	void *ctx;
+	jit_files_piece_fn *piece_fn; /* NULL: nobody asks */
+	void *piece_ctx;
 	VEC(struct jit_row *) rows;
 	struct index by_pid;
 	uint32_t holders;
@@ -68,6 +70,12 @@ struct jit_files *jit_files_new(record_sink_fn *sink, void *ctx)
 	j->ctx = ctx;
 	arch_clock_read(&j->clock);
 	return j;
+}
+
+void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx)
+{
+	j->piece_fn = fn;
+	j->piece_ctx = ctx;
 }
 
 static void close_fd(int *fd)
@@ -237,6 +245,15 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	j->sink(j->ctx, &rec->rec);
 }
 
+static void on_dump_piece(void *ctx, const struct code_piece *piece)
+{
+	struct jit_files *j = ctx;
+
+	if (j->piece_fn)
+		j->piece_fn(j->piece_ctx, j->pid, piece);
+	on_piece(j, piece);
+}
+
 static int open_map(const struct jit_row *row)
 {
 	int root = row->root, fd;
@@ -315,11 +332,13 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 		renew_map(row);
 	j->since = j->now;
 	if (row->dump_fd >= 0 && !is_full(j, row, &row->dump.stats))
-		has_more |= jitdump_read(&row->dump, row->dump_fd, budget, &j->clock, on_piece, j);
+		has_more |= jitdump_read(&row->dump, row->dump_fd, budget, &j->clock, on_dump_piece,
+					 j);
 	row->is_cut |= j->has_left_out;
 	if (row->map.stats.pieces + row->dump.stats.pieces != before)
 		row->interval = LOOK_NS;
-	else if (row->interval < LOOK_MAX_NS)
+	/* As long as a dump's unwinding information is not read, stacks are guesses. */
+	else if (row->interval < LOOK_MAX_NS && row->dump_fd < 0)
 		row->interval *= 2;
 	return has_more;
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/live/code_piece.h"
 #include "lib/live/modules.h"
 
 /* How many descriptors it takes at most, but for moments. */
@@ -20,6 +21,9 @@
 struct jit_files;
 
 struct jit_files *jit_files_new(record_sink_fn *sink, void *ctx);
+/* The pieces of jitdumps are given to `fn` besides: they come with call frame information. */
+typedef void jit_files_piece_fn(void *ctx, uint32_t pid, const struct code_piece *piece);
+void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx);
 /* NULL is fine. */
 void jit_files_free(struct jit_files *j);
 

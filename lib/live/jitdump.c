@@ -19,6 +19,9 @@
 #define ARCH_TIMESTAMP 1u
 /* A record with lines is read at once; one that is larger is left out. */
 #define DEBUG_SIZE_MAX ((size_t)1 << 20)
+/* So is call frame information. */
+#define UNWINDING_HEAD (PREFIX_SIZE + 24)
+#define UNWINDING_SIZE_MAX ((size_t)1 << 20)
 #define LINES_MAX 8192
 #define FILES_SIZE_MAX 32768
 /*
@@ -215,13 +218,49 @@ static void set_time(struct reader *r, uint64_t timestamp, struct code_piece *pi
 	piece->is_exact = piece->since;
 }
 
-static void send_piece(struct reader *r, struct code_piece *piece, uint64_t debug)
+/*
+ * The .eh_frame in the record at `offset`: the specification has .eh_frame_hdr in front of it, all
+ * that write it and perf have it behind. NULL where the record makes no sense.
+ */
+static uint8_t *read_eh_frame(struct reader *r, uint64_t offset, size_t *size)
+{
+	uint8_t head[UNWINDING_HEAD], *data;
+	uint64_t all_size, hdr_size;
+	uint32_t record_size;
+	struct bytes b;
+
+	if (!read_at(r, offset, head, sizeof(head)))
+		return NULL;
+	bytes_init(&b, head, sizeof(head));
+	bytes_skip(&b, 4);
+	record_size = bytes_u32(&b);
+	bytes_skip(&b, 8);
+	all_size = bytes_u64(&b);
+	hdr_size = bytes_u64(&b);
+	if (record_size < UNWINDING_HEAD || record_size > UNWINDING_SIZE_MAX ||
+	    all_size > record_size - UNWINDING_HEAD || hdr_size >= all_size)
+		return NULL;
+	*size = (size_t)(all_size - hdr_size);
+	data = xmalloc(*size);
+	if (read_at(r, offset + UNWINDING_HEAD, data, *size))
+		return data;
+	free(data);
+	return NULL;
+}
+
+static void send_piece(struct reader *r, struct code_piece *piece, const struct jitdump_code *code)
 {
 	_cleanup_free_ struct lines *lines = NULL;
+	_cleanup_free_ uint8_t *eh_frame = NULL;
 
-	if (debug) {
+	if (code->unwinding) {
+		eh_frame = read_eh_frame(r, code->unwinding, &piece->eh_frame_size);
+		piece->eh_frame = eh_frame;
+		r->dump->stats.malformed += !eh_frame;
+	}
+	if (code->debug) {
 		lines = xmalloc(sizeof(*lines));
-		if (read_lines(r, debug, piece->size, lines)) {
+		if (read_lines(r, code->debug, piece->size, lines)) {
 			piece->lines = lines->rows;
 			piece->line_count = lines->count;
 			piece->files = lines->files;
@@ -272,11 +311,12 @@ static bool take_load(struct reader *r, const struct prefix *prefix)
 		return false;
 	if (d->debug && d->debug_addr == piece.start)
 		code.debug = d->debug;
-	d->debug = 0;
+	code.unwinding = d->unwinding;
+	d->debug = d->unwinding = 0;
 	remember_code(d, &code);
 	set_time(r, prefix->timestamp, &piece);
 	if (piece.name_size)
-		send_piece(r, &piece, code.debug);
+		send_piece(r, &piece, &code);
 	return true;
 }
 
@@ -286,14 +326,15 @@ static bool take_move(struct reader *r, const struct prefix *prefix)
 	uint8_t data[PREFIX_SIZE + 48];
 	char name[CODE_NAME_MAX];
 	struct code_piece piece = {0};
-	uint64_t start, code_index, same;
+	uint64_t from, start, code_index, same;
 	struct bytes b;
 	uint32_t row;
 
 	if (prefix->size < sizeof(data) || !read_at(r, d->offset, data, sizeof(data)))
 		return false;
 	bytes_init(&b, data, sizeof(data));
-	bytes_skip(&b, PREFIX_SIZE + 24);
+	bytes_skip(&b, PREFIX_SIZE + 16);
+	from = bytes_u64(&b);
 	start = bytes_u64(&b);
 	bytes_skip(&b, 8);
 	code_index = bytes_u64(&b);
@@ -303,9 +344,10 @@ static bool take_move(struct reader *r, const struct prefix *prefix)
 					    d->codes.items[row].load_size, name, &piece, &same))
 		return false;
 	piece.start = start;
+	piece.moved_from = from;
 	set_time(r, prefix->timestamp, &piece);
 	if (piece.name_size && start + piece.size > start)
-		send_piece(r, &piece, d->codes.items[row].debug);
+		send_piece(r, &piece, &d->codes.items[row]);
 	return true;
 }
 
@@ -334,7 +376,8 @@ static void take_record(struct reader *r, const struct prefix *prefix)
 		is_fine = take_move(r, prefix);
 	else if (prefix->kind == JIT_CODE_DEBUG_INFO)
 		is_fine = take_debug(r, prefix);
-	/* Unwinding information: compilers that write it keep frame pointers all the same. */
+	else if (prefix->kind == JIT_CODE_UNWINDING_INFO)
+		r->dump->unwinding = r->dump->offset;
 	if (!is_fine)
 		r->dump->stats.malformed++;
 }

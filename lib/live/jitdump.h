@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Jitdumps: binary files to which a process appends a record for each piece of code it makes or
- * moves, with times, and with the lines of its source. The format is that of
- * tools/perf/Documentation/jitdump-specification.txt of the kernel.
+ * moves, with times, with the lines of its source and with its call frame information. The format
+ * is that of tools/perf/Documentation/jitdump-specification.txt of the kernel.
  */
 #ifndef PROF_LIB_LIVE_JITDUMP_H
 #define PROF_LIB_LIVE_JITDUMP_H
@@ -18,11 +18,13 @@ struct jitdump_code {
 	uint64_t load; /* its record … */
 	uint32_t load_size; /* … in bytes */
 	uint64_t debug; /* the record with its lines, 0: none */
+	uint64_t unwinding; /* the one with its call frame information, 0: none */
 };
 
 struct jitdump {
 	uint64_t offset; /* up to where it was read */
 	uint64_t debug, debug_addr; /* the last record with lines: it comes before its code */
+	uint64_t unwinding; /* the last record of that kind: the next code is the one it is for */
 	bool has_arch_times; /* in ticks of the CPU's clock */
 	bool has_shifted_lines; /* addresses in lines count from an ELF header */
 	bool is_broken; /* no jitdump, or damaged: nothing more is read */

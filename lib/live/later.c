@@ -23,6 +23,7 @@ struct later {
 	/* The description that was made last: copies of one process come in a row. */
 	const struct mapping_table *described;
 	uint64_t described_stamp;
+	const struct jit_code *described_code;
 	struct unwind_mappings mappings;
 	VEC(struct walk_shard) shards;
 	/* The mappings of the copy at hand, for read_code(). */
@@ -89,17 +90,24 @@ static bool read_code(void *ctx, uint64_t addr, void *to, size_t size)
 		       (ssize_t)size;
 }
 
-static void describe(struct later *l, const struct mapping_table *mappings)
+static void describe(struct later *l, const struct mapping_table *mappings, uint32_t pid)
 {
-	if (mappings == l->described && mappings && mappings->stamp == l->described_stamp)
+	struct jit_tables *jit = l->options.jit;
+	const struct jit_code *code = jit ? jit_tables_code(jit, pid) : NULL;
+
+	if (mappings == l->described && mappings && mappings->stamp == l->described_stamp &&
+	    code == l->described_code)
 		return;
 	vec_clear(&l->mappings.rows);
 	l->described = mappings;
+	l->described_code = code;
 	if (!mappings)
 		return;
 	l->described_stamp = mappings->stamp;
 	vec_for_each(&mappings->rows, const struct mapping *, mapping)
 		module_tables_describe(l->options.tables, mapping, &l->mappings);
+	if (code)
+		jit_tables_describe(jit, pid, &l->mappings);
 }
 
 /* Stores the frames that are known without a walk, and returns how many they are. */
@@ -163,7 +171,7 @@ static void finish(struct later *l, const struct waiting *w, uint64_t now)
 	};
 
 	memcpy(regs.general, copy->general, sizeof(regs.general));
-	describe(l, w->mappings);
+	describe(l, w->mappings, copy->rec.pid);
 	target.mappings = l->mappings.rows.items;
 	target.mapping_count = l->mappings.rows.count;
 	l->current = w->mappings;

@@ -10,12 +10,14 @@
 
 #include "bpf/record.h"
 #include "lib/base/file_set.h"
+#include "lib/live/jit_tables.h"
 #include "lib/live/module_tables.h"
 #include "lib/live/modules.h"
 #include "lib/stream/mapping.h"
 
 struct later_options {
 	const struct module_tables *tables;
+	struct jit_tables *jit; /* NULL: none */
 	const struct unwind_rule *rules; /* UNWIND_RULES_MAX */
 	const struct file_set *files;
 	uint32_t methods; /* UNWIND_BY_… */

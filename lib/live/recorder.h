@@ -90,6 +90,7 @@ struct recorder_info {
 	uint64_t unwind_bytes; /* … in the kernel */
 	uint64_t unwind_refused; /* tables that the ceiling left no room for */
 	uint64_t code_files, code_pieces; /* perf maps and jitdumps, and what they tell of */
+	uint64_t code_unwound; /* of the pieces, those with call frame information */
 	uint64_t code_malformed; /* lines and records of them that made no sense */
 	uint64_t code_cut; /* files of which only the beginning was read */
 	uint64_t idle_ticks; /* timer ticks of CPUs that had nothing to do */

@@ -38,6 +38,7 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 		.skipped_copies = r->counters.sums.skipped_copies,
 		.code_files = code.maps + code.dumps,
 		.code_pieces = code.pieces,
+		.code_unwound = unwind.code_pieces,
 		.code_malformed = code.malformed,
 		.code_cut = code.cut,
 		.idle_ticks = r->counters.sums.idle_ticks,

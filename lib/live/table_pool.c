@@ -34,9 +34,7 @@ struct jobs {
 struct worker {
 	struct table_pool *pool;
 	pthread_t thread;
-	/* Its own, as tables ask for rules all the time; numbers[] are those in the map. */
-	struct unwind_rules rules;
-	VEC(uint16_t) numbers;
+	struct rule_numbers own; /* as tables ask for rules all the time */
 	struct unwind_scratch *scratch; /* while there is something to do */
 };
 
@@ -79,14 +77,27 @@ static struct job take_first(struct jobs *jobs)
 	return job;
 }
 
-/* Finds the numbers of rules that the worker has not met before, and stores those that are new. */
-static void number_rules(struct worker *w)
+void rule_numbers_init(struct rule_numbers *n)
 {
-	struct table_pool *p = w->pool;
+	*n = (struct rule_numbers){0};
+	unwind_rules_init(&n->rules);
+	for (uint16_t id = 0; id < UNWIND_RULE_FIRST; id++)
+		vec_push(&n->numbers, id);
+}
 
+void rule_numbers_release(struct rule_numbers *n)
+{
+	unwind_rules_release(&n->rules);
+	vec_release(&n->numbers);
+}
+
+void table_pool_number(struct table_pool *p, struct rule_numbers *n)
+{
+	if (n->numbers.count == n->rules.rows.count)
+		return;
 	pthread_mutex_lock(&p->rules_lock);
-	for (size_t i = w->numbers.count; i < w->rules.rows.count; i++)
-		vec_push(&w->numbers, unwind_rules_intern(&p->rules, &w->rules.rows.items[i]));
+	for (size_t i = n->numbers.count; i < n->rules.rows.count; i++)
+		vec_push(&n->numbers, unwind_rules_intern(&p->rules, &n->rules.rows.items[i]));
 	for (; p->stored_rules < p->rules.rows.count; p->stored_rules++)
 		p->rule_map[p->stored_rules] = p->rules.rows.items[p->stored_rules];
 	pthread_mutex_unlock(&p->rules_lock);
@@ -99,15 +110,14 @@ static void compile(struct worker *w, const struct job *job, struct table_result
 	*result = (struct table_result){.module_id = job->module_id};
 	if (!w->scratch)
 		w->scratch = unwind_scratch_new();
-	if (unwind_table_compile(job->fd, &w->rules, w->scratch, &result->table, &err)) {
+	if (unwind_table_compile(job->fd, &w->own.rules, w->scratch, &result->table, &err)) {
 		log_debug("no unwind table: %s", err.text);
 		unwind_table_release(&result->table);
 	}
 	close(job->fd);
-	if (w->numbers.count < w->rules.rows.count)
-		number_rules(w);
+	table_pool_number(w->pool, &w->own);
 	vec_for_each(&result->table.rows, struct unwind_row *, row)
-		row->rule = w->numbers.items[row->rule];
+		row->rule = w->own.numbers.items[row->rule];
 }
 
 /*
@@ -190,12 +200,9 @@ static bool add_thread(struct table_pool *p)
 	struct worker *w = &p->workers[p->count];
 
 	*w = (struct worker){.pool = p};
-	unwind_rules_init(&w->rules);
-	for (uint16_t id = 0; id < UNWIND_RULE_FIRST; id++)
-		vec_push(&w->numbers, id);
+	rule_numbers_init(&w->own);
 	if (pthread_create(&w->thread, NULL, work, w)) {
-		unwind_rules_release(&w->rules);
-		vec_release(&w->numbers);
+		rule_numbers_release(&w->own);
 		return false;
 	}
 	p->count++;
@@ -249,8 +256,7 @@ static void stop_workers(struct table_pool *p)
 	pthread_mutex_unlock(&p->lock);
 	for (unsigned int i = 0; i < p->count; i++) {
 		pthread_join(p->workers[i].thread, NULL);
-		unwind_rules_release(&p->workers[i].rules);
-		vec_release(&p->workers[i].numbers);
+		rule_numbers_release(&p->workers[i].own);
 		unwind_scratch_free(p->workers[i].scratch);
 	}
 }

@@ -20,6 +20,15 @@ struct table_result {
 	struct unwind_table table;
 };
 
+/* Rules of one who compiles, and the numbers that they have for the walker. */
+struct rule_numbers {
+	struct unwind_rules rules;
+	VEC(uint16_t) numbers; /* by the number in `rules`, as far as known */
+};
+
+void rule_numbers_init(struct rule_numbers *n);
+void rule_numbers_release(struct rule_numbers *n);
+
 /*
  * `rules` has room for UNWIND_RULES_MAX; those that a table needs are stored there before it is
  * done. event_fd, an eventfd(2) that is borrowed, is readable from when there are results until one
@@ -40,6 +49,8 @@ bool table_pool_submit(struct table_pool *p, uint32_t module_id, int fd);
 bool table_pool_wait(struct table_pool *p, size_t count, uint64_t max_ns);
 /* The next result, the caller's to release; false: none now. */
 bool table_pool_next(struct table_pool *p, struct table_result *result);
+/* Finds the numbers of the rules that have none yet; those that are new are stored first. */
+void table_pool_number(struct table_pool *p, struct rule_numbers *n);
 /* Has everything that was submitted been given as a result? */
 bool table_pool_is_empty(struct table_pool *p);
 

@@ -122,6 +122,14 @@ static int make_unwinder(struct tracker *t, struct error *err)
 	return unwinder_new(&t->unwinder, &unwinder, err);
 }
 
+static void on_code_piece(void *ctx, uint32_t pid, const struct code_piece *piece)
+{
+	struct tracker *t = ctx;
+
+	if (t->unwinder)
+		unwinder_code(t->unwinder, pid, piece);
+}
+
 static const char *find_symbol(void *programs, uint64_t addr)
 {
 	return programs_find_symbol(programs, addr);
@@ -146,8 +154,10 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 		.find_ctx = options->programs,
 	});
 	t->jit_files = jit_files_new(options->sink, options->ctx);
-	if (options->unwind & UNWIND_BY_CFI)
+	if (options->unwind & UNWIND_BY_CFI) {
 		code = make_unwinder(t, err);
+		jit_files_on_piece(t->jit_files, on_code_piece, t);
+	}
 	if (code) {
 		tracker_free(t);
 		return code;
@@ -355,9 +365,10 @@ static void take_turn(void *ctx, const struct map_event *event, struct rec_copy 
 bool tracker_handle(struct tracker *t, uint64_t complete)
 {
 	turns_take(&t->turns, complete, take_turn, t);
+	/* It tells the unwinder of code. */
+	jit_files_look(t->jit_files, t->now);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, t->now, false);
-	jit_files_look(t->jit_files, t->now);
 	return t->turns.rows.count;
 }
 
@@ -372,14 +383,9 @@ bool tracker_was_concerned(struct tracker *t)
 void tracker_finish(struct tracker *t, uint64_t now)
 {
 	turns_take(&t->turns, UINT64_MAX, take_turn, t);
+	jit_files_finish(t->jit_files, now);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, now, true);
-	jit_files_finish(t->jit_files, now);
-}
-
-void tracker_get_code_stats(const struct tracker *t, struct jit_files_stats *stats)
-{
-	jit_files_get_stats(t->jit_files, stats);
 }
 
 void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats)
@@ -387,4 +393,13 @@ void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats)
 	*stats = (struct unwinder_stats){0};
 	if (t->unwinder)
 		unwinder_get_stats(t->unwinder, stats);
+}
+
+void tracker_get_code_stats(const struct tracker *t, struct jit_files_stats *stats)
+{
+	struct unwinder_stats unwinder;
+
+	tracker_get_stats(t, &unwinder);
+	jit_files_get_stats(t->jit_files, stats);
+	stats->malformed += unwinder.malformed_pieces;
 }

@@ -13,18 +13,14 @@
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
+#include "lib/live/jit_tables.h"
 #include "lib/live/later.h"
 #include "lib/live/module_tables.h"
+#include "lib/live/shard_garbage.h"
 #include "lib/live/shards.h"
 #include "lib/live/table_pool.h"
 #include "lib/stream/mapping.h"
 
-/*
- * How long memory that the walker may still look at is kept: a fork in the kernel copies a
- * reference to it, which is replaced once the fork's record has been read.
- */
-#define GRACE_ROUNDS 4
-#define GRACE_NS 50000000ull
 /* Tables of files that nobody has mapped for so long are dropped, when it is looked after them. */
 #define UNUSED_NS 10000000000ull
 #define SWEEP_NS 5000000000ull
@@ -44,11 +40,6 @@ struct space {
 	struct shard_piece piece; /* what the walker has; words 0: nothing */
 };
 
-struct garbage {
-	struct shard_piece piece;
-	uint64_t round, time;
-};
-
 struct unwinder {
 	struct walker_memory walker;
 	struct shards shards;
@@ -57,15 +48,16 @@ struct unwinder {
 	int event_fd; /* the pool's */
 	bool has_news; /* tables have come that nobody was told of */
 	uint64_t next_news_ns;
+	struct jit_tables jit;
 	struct later *later;
 	VEC(struct space) spaces;
 	VEC(uint32_t) free_spaces, dirty;
 	VEC(uint32_t) unsubmitted; /* modules that the pool had no room for */
 	struct index by_pid;
-	VEC(struct garbage) garbage; /* in order of time */
+	struct shard_garbage garbage;
 	struct unwind_mappings scratch;
 	const struct file_set *files;
-	uint64_t stamp, round, refused, next_sweep_ns;
+	uint64_t stamp, refused, next_sweep_ns;
 	uint32_t serial; /* of the last description of an address space */
 };
 
@@ -87,8 +79,6 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 	if (u->walker.first_shard_fd >= 0)
 		shards_adopt(&u->shards, u->walker.first_shard_fd);
 	module_tables_init(&u->tables, &u->shards);
-	later.tables = &u->tables;
-	u->later = later_new(&later);
 	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (u->event_fd >= 0)
 		u->pool = table_pool_new(u->walker.rules, u->event_fd);
@@ -96,6 +86,10 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 		unwinder_free(u);
 		return error_set(err, -EAGAIN, "start the threads that compile unwind tables");
 	}
+	jit_tables_init(&u->jit, &u->shards, &u->garbage, u->pool);
+	later.tables = &u->tables;
+	later.jit = &u->jit;
+	u->later = later_new(&later);
 	*out = u;
 	return 0;
 }
@@ -116,7 +110,8 @@ void unwinder_free(struct unwinder *u)
 	vec_release(&u->free_spaces);
 	vec_release(&u->dirty);
 	vec_release(&u->unsubmitted);
-	vec_release(&u->garbage);
+	jit_tables_release(&u->jit);
+	shard_garbage_release(&u->garbage);
 	vec_release(&u->scratch.rows);
 	index_release(&u->by_pid);
 	module_tables_release(&u->tables);
@@ -164,12 +159,6 @@ static void mark_dirty(struct unwinder *u, struct space *space)
 		return;
 	space->is_dirty = true;
 	vec_push(&u->dirty, (uint32_t)(space - u->spaces.items));
-}
-
-static void discard(struct unwinder *u, const struct shard_piece *piece, uint64_t now)
-{
-	if (piece->words)
-		vec_push(&u->garbage, (struct garbage){*piece, u->round, now});
 }
 
 /* False: there is no file, or it cannot be had. */
@@ -262,6 +251,7 @@ void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid)
 	parent = find_space(u, parent_pid);
 	if (parent && parent->mappings)
 		child->mappings = mapping_table_hold(parent->mappings);
+	jit_tables_fork(&u->jit, pid, parent_pid);
 	mark_dirty(u, child);
 }
 
@@ -272,6 +262,7 @@ void unwinder_exec(struct unwinder *u, uint32_t pid)
 	if (!space)
 		space = add_space(u, pid);
 	space->execs++;
+	jit_tables_drop(&u->jit, pid);
 	if (space->mappings)
 		mapping_table_drop(steal(space->mappings));
 	mark_dirty(u, space);
@@ -286,7 +277,8 @@ void unwinder_exit(struct unwinder *u, uint32_t pid)
 		return;
 	id = (uint32_t)(space - u->spaces.items);
 	u->walker.set_space(u->walker.ctx, pid, NULL);
-	discard(u, &space->piece, 0);
+	jit_tables_drop(&u->jit, pid);
+	shard_garbage_add(&u->garbage, &space->piece, 0);
 	if (space->mappings)
 		mapping_table_drop(space->mappings);
 	index_remove(&u->by_pid, hash_u64(pid), id);
@@ -296,6 +288,14 @@ void unwinder_exit(struct unwinder *u, uint32_t pid)
 		vec_push(&u->free_spaces, id);
 }
 
+void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *piece)
+{
+	struct space *space = find_space(u, pid);
+
+	if (space && jit_tables_add(&u->jit, pid, piece))
+		mark_dirty(u, space);
+}
+
 void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now)
 {
 	const struct space *space = find_space(u, copy->rec.pid);
@@ -303,13 +303,15 @@ void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now
 	later_add(u->later, copy, space ? space->mappings : NULL, now);
 }
 
-static void describe(struct unwinder *u, struct space *space)
+static void describe(struct unwinder *u, struct space *space, uint64_t now)
 {
 	vec_clear(&u->scratch.rows);
 	if (space->mappings) {
 		vec_for_each(&space->mappings->rows, const struct mapping *, mapping)
 			module_tables_describe(&u->tables, mapping, &u->scratch);
 	}
+	jit_tables_store(&u->jit, space->pid, now);
+	jit_tables_describe(&u->jit, space->pid, &u->scratch);
 	space->is_pending = false;
 	vec_for_each(&u->scratch.rows, const struct unwind_mapping *, m) {
 		if (m->flags & UNWIND_PENDING)
@@ -324,7 +326,7 @@ static void publish(struct unwinder *u, struct space *space, uint64_t now)
 	struct unwind_space value = {.execs = space->execs, .serial = ++u->serial};
 	uint32_t words;
 
-	describe(u, space);
+	describe(u, space, now);
 	value.count = (uint32_t)u->scratch.rows.count;
 	words = (uint32_t)(value.count * SPACE_WORDS);
 	space->piece = (struct shard_piece){0};
@@ -338,7 +340,7 @@ static void publish(struct unwinder *u, struct space *space, uint64_t now)
 		u->refused++;
 	}
 	u->walker.set_space(u->walker.ctx, space->pid, &value);
-	discard(u, &old, now);
+	shard_garbage_add(&u->garbage, &old, now);
 }
 
 /*
@@ -390,29 +392,10 @@ static void publish_dirty(struct unwinder *u, uint64_t now)
 	u->next_news_ns = end + (end - start) * DESCRIBE_SHARE;
 }
 
-static void collect_garbage(struct unwinder *u, uint64_t now)
-{
-	size_t count = 0;
-
-	while (count < u->garbage.count) {
-		const struct garbage *g = &u->garbage.items[count];
-
-		if (g->round + GRACE_ROUNDS > u->round || g->time + GRACE_NS > now)
-			break;
-		shards_free(&u->shards, &g->piece);
-		count++;
-	}
-	if (!count)
-		return;
-	u->garbage.count -= count;
-	memmove(u->garbage.items, u->garbage.items + count,
-		u->garbage.count * sizeof(*u->garbage.items));
-}
-
 static void drop_table(struct unwinder *u, struct module_table *table, uint64_t now)
 {
 	vec_for_each(&table->chunks, const struct table_chunk *, chunk)
-		discard(u, &chunk->piece, now);
+		shard_garbage_add(&u->garbage, &chunk->piece, now);
 	vec_clear(&table->chunks);
 	table->state = TABLE_DROPPED;
 	table->rows = 0;
@@ -442,7 +425,7 @@ static void sweep(struct unwinder *u, uint64_t now)
 
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 {
-	u->round++;
+	u->garbage.round++;
 	do {
 		if (all)
 			table_pool_wait(u->pool, 0, FOREVER_NS);
@@ -452,7 +435,7 @@ void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 	publish_dirty(u, now);
 	later_flush(u->later, now, all);
 	sweep(u, now);
-	collect_garbage(u, now);
+	shard_garbage_collect(&u->garbage, &u->shards, now);
 }
 
 void unwinder_wait(struct unwinder *u, uint64_t max_ns)
@@ -476,7 +459,9 @@ void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats)
 {
 	*stats = (struct unwinder_stats){
 		.table_bytes = u->shards.rows.count * (uint64_t)UNWIND_SHARD_BYTES,
-		.refused = u->refused + u->tables.too_large,
+		.refused = u->refused + u->tables.too_large + u->jit.refused,
+		.code_pieces = u->jit.pieces,
+		.malformed_pieces = u->jit.malformed,
 	};
 	vec_for_each(&u->tables.rows, const struct module_table *, table) {
 		stats->tables += table->state == TABLE_READY;

@@ -14,6 +14,7 @@
 #include "bpf/unwind.h"
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
+#include "lib/live/code_piece.h"
 #include "lib/live/modules.h"
 
 struct unwinder;
@@ -51,6 +52,8 @@ void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid);
 void unwinder_exec(struct unwinder *u, uint32_t pid);
 /* The process is gone, and nothing more will come about it. */
 void unwinder_exit(struct unwinder *u, uint32_t pid);
+/* Code that the process has made itself, or moved: also what is there without a table. */
+void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *piece);
 /* A stack that the kernel could not finish, to be finished once the tables are there. */
 void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now);
 /*
@@ -73,6 +76,8 @@ struct unwinder_stats {
 	uint64_t table_bytes; /* in the kernel */
 	uint64_t tables, rows;
 	uint64_t refused; /* tables or address spaces that the ceiling left no room for */
+	uint64_t code_pieces; /* of code made at run time that came with call frame information */
+	uint64_t malformed_pieces; /* whose call frame information could not be read, or in part */
 };
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats);
 

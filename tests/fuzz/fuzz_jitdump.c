@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* A jitdump: read in one go and record by record it says the same. */
+/*
+ * A jitdump: read in one go and record by record it says the same; what comes of its call frame
+ * information is a description that the walker can rely on.
+ */
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
+#include "lib/live/jit_tables.h"
 #include "lib/live/jitdump.h"
 #include "tests/fuzz/input.h"
+
+#define PID 1
+
+static struct jit_tables tables;
 
 static void require(bool condition)
 {
@@ -20,6 +29,9 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	require(piece->size && piece->start + piece->size > piece->start);
 	require(piece->name_size && piece->name_size <= CODE_NAME_MAX);
 	*sum = *sum * 31 + piece->start + piece->size + (uint8_t)piece->name[piece->name_size - 1];
+	for (size_t i = 0; i < piece->eh_frame_size; i++)
+		*sum = *sum * 31 + piece->eh_frame[i];
+	jit_tables_add(&tables, PID, piece);
 	for (size_t i = 0; i < piece->line_count; i++) {
 		const struct rec_code_line *line = &piece->lines[i];
 
@@ -31,17 +43,60 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	}
 }
 
+/* What the walker is told covers everything, and lies where it says. */
+static void check_mappings(const struct shards *shards)
+{
+	struct unwind_mappings all = {0};
+
+	vec_push(&all.rows, (struct unwind_mapping){.end = UINT64_MAX});
+	jit_tables_store(&tables, PID, 0);
+	jit_tables_describe(&tables, PID, &all);
+	vec_for_each(&all.rows, const struct unwind_mapping *, m) {
+		require(m->start < m->end);
+		require(m == all.rows.items || m->start == m[-1].end);
+		if (!(m->flags & UNWIND_HAS_TABLE))
+			continue;
+		require(m->shard < shards->rows.count && m->rows_at < UNWIND_SHARD_WORDS);
+		jit_tables_find(&tables, PID, m->start);
+	}
+	require(vec_last(&all.rows).end == UINT64_MAX);
+	vec_release(&all.rows);
+}
+
+/* One pool for all inputs: its thread only waits. */
+static struct table_pool *get_pool(void)
+{
+	static struct unwind_rule rules[UNWIND_RULES_MAX];
+	static struct table_pool *pool;
+
+	if (!pool)
+		pool = table_pool_new(rules, -1);
+	require(pool);
+	return pool;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct arch_clock clock = {1000, 1000};
+	struct shard_garbage garbage = {0};
+	struct shards shards;
 	int fd = input_open(data, size);
 	struct jitdump whole = {0}, pieces = {0};
 	uint64_t sum = 0, sum_of_pieces = 0;
 
+	shards_init(&shards, -1, 4 * UNWIND_SHARD_BYTES);
+	jit_tables_init(&tables, &shards, &garbage, get_pool());
 	while (jitdump_read(&whole, fd, UINT64_MAX, &clock, on_piece, &sum))
 		;
+	check_mappings(&shards);
 	while (jitdump_read(&pieces, fd, 1, &clock, on_piece, &sum_of_pieces))
 		;
+	check_mappings(&shards);
+	jit_tables_drop(&tables, PID);
+	require(!tables.bytes && !tables.rows.count);
+	jit_tables_release(&tables);
+	shard_garbage_release(&garbage);
+	shards_release(&shards);
 	require(whole.offset == pieces.offset && sum == sum_of_pieces);
 	require(whole.stats.pieces == pieces.stats.pieces);
 	jitdump_release(&whole);

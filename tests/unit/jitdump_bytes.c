@@ -103,3 +103,15 @@ void jitdump_write_lines(int fd, uint64_t start, const struct jitdump_line *line
 	jitdump_write_record(fd, 2, 0, s.text, s.size);
 	strbuf_release(&s);
 }
+
+void jitdump_write_unwinding(int fd, const void *data, size_t size, size_t hdr_size)
+{
+	struct strbuf s = {0};
+
+	add_u64(&s, size);
+	add_u64(&s, hdr_size);
+	add_u64(&s, size);
+	strbuf_add(&s, data, size);
+	jitdump_write_record(fd, 4, 0, s.text, s.size);
+	strbuf_release(&s);
+}

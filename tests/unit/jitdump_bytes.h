@@ -20,6 +20,8 @@ void jitdump_write_load(int fd, uint64_t time, uint64_t start, uint64_t size, ui
 void jitdump_write_move(int fd, uint64_t time, uint64_t from, uint64_t to, uint64_t size,
 			uint64_t code_index);
 void jitdump_write_lines(int fd, uint64_t start, const struct jitdump_line *lines, size_t count);
+/* .eh_frame, then as many bytes of .eh_frame_hdr as the record says there are. */
+void jitdump_write_unwinding(int fd, const void *data, size_t size, size_t hdr_size);
 /* Anything else. */
 void jitdump_write_record(int fd, uint32_t kind, uint64_t time, const void *body, size_t size);
 

@@ -39,6 +39,10 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 		fprintf(out, " %x:%u:%s", piece->lines[i].offset, piece->lines[i].line,
 			piece->files + piece->lines[i].file);
 	}
+	if (piece->moved_from)
+		fprintf(out, " from %llx", (unsigned long long)piece->moved_from);
+	if (piece->eh_frame)
+		fprintf(out, " '%.*s'", (int)piece->eh_frame_size, (const char *)piece->eh_frame);
 	fprintf(out, "\n");
 	fclose(out);
 }
@@ -76,7 +80,6 @@ static void only_what_is_new(void **state)
 	jitdump_write_load(fd, 6, 0x2000, 0x2000, 2, "b c");
 	assert_string_equal(read_more(), "5 1000+20 a\n6 2000+2000 b c\n");
 	assert_string_equal(read_more(), "");
-	jitdump_write_record(fd, 4, 7, "unwinding", 9);
 	jitdump_write_record(fd, 77, 7, NULL, 0);
 	jitdump_write_load(fd, 8, 0x3000, 0x20, 3, "d");
 	jitdump_write_record(fd, 3, 9, NULL, 0);
@@ -119,8 +122,8 @@ static void code_that_moves(void **state)
 	jitdump_write_move(fd, 7, 0x8000, 0x9000, 0x20, 42);
 	/* Nobody knows of it. */
 	jitdump_write_move(fd, 8, 0x8000, 0x9000, 0x20, 43);
-	assert_string_equal(read_more(), "5 1000+20 a 8:7:a.c\n6 8000+20 a 8:7:a.c\n"
-					 "7 9000+20 a 8:7:a.c\n");
+	assert_string_equal(read_more(), "5 1000+20 a 8:7:a.c\n6 8000+20 a 8:7:a.c from 1000\n"
+					 "7 9000+20 a 8:7:a.c from 8000\n");
 	assert_int_equal(dump.stats.malformed, 1);
 }
 
@@ -140,6 +143,43 @@ static void lines_of_the_code_that_follows(void **state)
 	jitdump_write_load(fd, 7, 0x2000, 0x20, 1, "other");
 	assert_string_equal(read_more(), "5 1000+20 a 0:7:a.c 8:8:a.c 8:9:a.c 10:1:b.h 18:10:a.c\n"
 					 "6 1000+20 none\n7 2000+20 other\n");
+}
+
+static void call_frame_information_of_the_code_that_follows(void **state)
+{
+	(void)state;
+	jitdump_write_header(fd, 0, 0);
+	jitdump_write_unwinding(fd, "frame+hdr", 9, 4);
+	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
+	jitdump_write_load(fd, 6, 0x2000, 0x20, 2, "none");
+	jitdump_write_unwinding(fd, "no hdr", 6, 0);
+	jitdump_write_load(fd, 7, 0x3000, 0x20, 3, "b");
+	jitdump_write_move(fd, 8, 0x1000, 0x4000, 0x20, 1);
+	assert_string_equal(read_more(), "5 1000+20 a 'frame'\n6 2000+20 none\n"
+					 "7 3000+20 b 'no hdr'\n8 4000+20 a from 1000 'frame'\n");
+	assert_int_equal(dump.stats.malformed, 0);
+}
+
+static void call_frame_information_that_makes_no_sense(void **state)
+{
+	static const struct {
+		uint64_t size, hdr_size;
+	} cases[] = {{9, 0}, {UINT64_MAX, 0}, {8, 8}, {8, 9}, {8, UINT64_MAX}, {0, 0}};
+
+	(void)state;
+	jitdump_write_header(fd, 0, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const uint64_t body[] = {cases[i].size, cases[i].hdr_size, 0, 0x4141414141414141};
+
+		jitdump_write_record(fd, 4, 0, body, sizeof(body));
+		jitdump_write_load(fd, 5, 0x1000, 0x20, i, "a");
+		assert_string_equal(read_more(), "5 1000+20 a\n");
+		assert_int_equal(dump.stats.malformed, i + 1);
+	}
+	jitdump_write_record(fd, 4, 0, cases, 8);
+	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "short");
+	assert_string_equal(read_more(), "5 1000+20 short\n");
+	assert_int_equal(dump.stats.malformed, sizeof(cases) / sizeof(*cases) + 1);
 }
 
 static void v8_counts_from_an_elf_header(void **state)
@@ -270,6 +310,8 @@ int main(void)
 		TEST(records_that_are_not_complete),
 		TEST(code_that_moves),
 		TEST(lines_of_the_code_that_follows),
+		TEST(call_frame_information_of_the_code_that_follows),
+		TEST(call_frame_information_that_makes_no_sense),
 		TEST(v8_counts_from_an_elf_header),
 		TEST(lines_that_make_no_sense),
 		TEST(lines_of_code_that_is_too_large),

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of code that processes make themselves: where they are, and what the walker is told. */
+#include "lib/live/jit_tables.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/base/alloc.h"
+#include "tests/unit/jit_frame.h"
+/* As the walker in the kernel does it, memory apart, which a search for rules does not read. */
+#define walk_read_user(frame, to, addr, size) ((void)(frame), -1)
+#define walk_is_arm64(frame) ((void)(frame), 0)
+#define walk_pc_mask(frame) ((void)(frame), UINT64_MAX)
+#include "bpf/walk.h"
+
+#define PID 7
+#define CHILD 8
+#define CODE 0x7f0000010000ull
+#define SIZE 0x20u
+#define MEMORY (CODE - 0x10000)
+#define MEMORY_SIZE 0x100000u
+
+struct fixture {
+	struct shards shards;
+	struct shard_garbage garbage;
+	struct unwind_rule *rules;
+	struct table_pool *pool;
+	struct jit_tables tables;
+	struct unwind_mappings mappings;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+
+	shards_init(&f->shards, -1, 2 * UNWIND_SHARD_BYTES);
+	f->rules = xcalloc(UNWIND_RULES_MAX, sizeof(*f->rules));
+	f->pool = table_pool_new(f->rules, -1);
+	assert_non_null(f->pool);
+	jit_tables_init(&f->tables, &f->shards, &f->garbage, f->pool);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	jit_tables_release(&f->tables);
+	assert_int_equal(f->tables.bytes, 0);
+	shard_garbage_release(&f->garbage);
+	shards_release(&f->shards);
+	table_pool_free(f->pool);
+	vec_release(&f->mappings.rows);
+	free(f->rules);
+	free(f);
+	return 0;
+}
+
+/* Code whose frame has `frame` bytes from its fourth byte on; 0: nothing is told of it. */
+static bool add(struct fixture *f, uint32_t pid, uint64_t start, uint32_t size, uint8_t frame,
+		uint64_t moved_from)
+{
+	uint8_t eh_frame[JIT_FRAME_SIZE];
+	struct code_piece piece = {.start = start, .size = size, .moved_from = moved_from};
+
+	if (frame) {
+		jit_frame_make(eh_frame, size, frame);
+		piece.eh_frame = eh_frame;
+		piece.eh_frame_size = sizeof(eh_frame);
+	}
+	return jit_tables_add(&f->tables, pid, &piece);
+}
+
+/* Describes a mapping of all the code; what is told has no holes. */
+static void describe(struct fixture *f, uint32_t pid)
+{
+	uint64_t at = MEMORY;
+
+	vec_clear(&f->mappings.rows);
+	vec_push(&f->mappings.rows,
+		 (struct unwind_mapping){.start = MEMORY, .end = MEMORY + MEMORY_SIZE});
+	jit_tables_store(&f->tables, pid, 0);
+	jit_tables_describe(&f->tables, pid, &f->mappings);
+	vec_for_each(&f->mappings.rows, const struct unwind_mapping *, m) {
+		assert_int_equal(m->start, at);
+		assert_true(m->end > at);
+		at = m->end;
+	}
+	assert_int_equal(at, MEMORY + MEMORY_SIZE);
+}
+
+static const struct unwind_mapping *find_mapping(struct fixture *f, uint64_t addr)
+{
+	vec_for_each(&f->mappings.rows, const struct unwind_mapping *, m) {
+		if (addr >= m->start && addr < m->end)
+			return m;
+	}
+	return NULL;
+}
+
+/* How far the CFA is above the stack pointer there, as the walker sees it; -1: it knows nothing. */
+static int cfa(struct fixture *f, uint32_t pid, uint64_t addr)
+{
+	const struct unwind_mapping *m = find_mapping(f, addr);
+	uint32_t number = UNWIND_RULE_NONE;
+
+	assert_non_null(m);
+	if (m->flags & UNWIND_HAS_TABLE)
+		number = walk_find_rule(m, f->shards.rows.items[m->shard].words, UNWIND_SHARD_WORDS,
+					addr - m->bias);
+	assert_int_equal(number, jit_tables_find(&f->tables, pid, addr));
+	if (f->rules[number].cfa_kind != UNWIND_CFA_REG)
+		return -1;
+	assert_int_equal(f->rules[number].cfa_reg, UNWIND_REG_SP);
+	return f->rules[number].cfa_offset;
+}
+
+static void rows_of_a_piece(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_true(add(f, PID, CODE + 8, SIZE, 32, 0));
+	describe(f, PID);
+	assert_int_equal(f->mappings.rows.count, 3);
+	assert_int_equal(cfa(f, PID, CODE + 7), -1);
+	assert_int_equal(cfa(f, PID, CODE + 8), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PID, CODE + 11), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PID, CODE + 12), 32);
+	assert_int_equal(cfa(f, PID, CODE + 7 + SIZE), 32);
+	assert_int_equal(cfa(f, PID, CODE + 8 + SIZE), -1);
+	assert_int_equal(f->tables.pieces, 1);
+	/* Nobody else has it. */
+	describe(f, CHILD);
+	assert_int_equal(f->mappings.rows.count, 1);
+	/* What has a table is left alone. */
+	f->mappings.rows.items[0].flags = UNWIND_PENDING;
+	jit_tables_describe(&f->tables, PID, &f->mappings);
+	assert_int_equal(f->mappings.rows.count, 1);
+}
+
+static void code_in_place_of_other_code(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, PID, CODE, 3 * SIZE, 32, 0);
+	assert_true(add(f, PID, CODE + SIZE, SIZE, 48, 0));
+	describe(f, PID);
+	assert_int_equal(cfa(f, PID, CODE + SIZE - 1), 32);
+	assert_int_equal(cfa(f, PID, CODE + SIZE), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PID, CODE + SIZE + 4), 48);
+	assert_int_equal(cfa(f, PID, CODE + 2 * SIZE), 32);
+	assert_true(add(f, PID, CODE + SIZE, SIZE, 0, 0));
+	describe(f, PID);
+	assert_int_equal(cfa(f, PID, CODE + SIZE - 1), 32);
+	assert_int_equal(cfa(f, PID, CODE + SIZE + 4), -1);
+	assert_int_equal(cfa(f, PID, CODE + 2 * SIZE), 32);
+	/* Nothing was known there. */
+	assert_false(add(f, PID, CODE + 0x50000, SIZE, 0, 0));
+}
+
+static void code_that_moves(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, PID, CODE, SIZE, 32, 0);
+	assert_true(add(f, PID, CODE + 0x20000, SIZE, 32, CODE));
+	describe(f, PID);
+	assert_int_equal(cfa(f, PID, CODE + 4), -1);
+	assert_int_equal(cfa(f, PID, CODE + 0x20004), 32);
+	/* Less far than it is long. */
+	assert_true(add(f, PID, CODE + 0x20008, SIZE, 32, CODE + 0x20000));
+	describe(f, PID);
+	assert_int_equal(cfa(f, PID, CODE + 0x20004), -1);
+	assert_int_equal(cfa(f, PID, CODE + 0x20008), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PID, CODE + 0x2000c), 32);
+	assert_int_equal(cfa(f, PID, CODE + 0x20027), 32);
+	assert_int_equal(cfa(f, PID, CODE + 0x20028), -1);
+}
+
+static void a_piece_in_several_regions(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, PID, CODE + 0xfffe, 0x20004, 32, 0);
+	describe(f, PID);
+	assert_int_equal(cfa(f, PID, CODE + 0xfffd), -1);
+	assert_int_equal(cfa(f, PID, CODE + 0xffff), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PID, CODE + 0x10001), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PID, CODE + 0x10002), 32);
+	assert_int_equal(cfa(f, PID, CODE + 0x20000), 32);
+	assert_int_equal(cfa(f, PID, CODE + 0x30001), 32);
+	assert_int_equal(cfa(f, PID, CODE + 0x30002), -1);
+}
+
+/* What comes once writes one region again, however many there are. */
+static void other_regions_stay_where_they_are(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, PID, CODE, SIZE, 32, 0);
+	add(f, PID, CODE + 0x10000, SIZE, 32, 0);
+	describe(f, PID);
+	assert_int_equal(f->garbage.rows.count, 0);
+	add(f, PID, CODE + SIZE, SIZE, 32, 0);
+	describe(f, PID);
+	assert_int_equal(f->garbage.rows.count, 1);
+	describe(f, PID);
+	assert_int_equal(f->garbage.rows.count, 1);
+}
+
+static void a_child_has_what_its_parent_has(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t bytes;
+
+	add(f, PID, CODE, SIZE, 32, 0);
+	jit_tables_fork(&f->tables, CHILD, PID);
+	bytes = f->tables.bytes;
+	describe(f, CHILD);
+	assert_int_equal(cfa(f, CHILD, CODE + 4), 32);
+	add(f, CHILD, CODE, SIZE, 48, 0);
+	assert_true(f->tables.bytes > bytes);
+	describe(f, CHILD);
+	assert_int_equal(cfa(f, CHILD, CODE + 4), 48);
+	describe(f, PID);
+	assert_int_equal(cfa(f, PID, CODE + 4), 32);
+	jit_tables_drop(&f->tables, PID);
+	describe(f, CHILD);
+	assert_int_equal(cfa(f, CHILD, CODE + 4), 48);
+	assert_int_equal(f->tables.bytes, bytes);
+	jit_tables_drop(&f->tables, CHILD);
+	assert_int_equal(f->tables.bytes, 0);
+	assert_int_equal(f->garbage.rows.count, 2);
+}
+
+static void what_cannot_be_believed(void **state)
+{
+	uint8_t eh_frame[JIT_FRAME_SIZE];
+	struct fixture *f = *state;
+	struct code_piece piece = {.start = CODE,
+				   .size = SIZE,
+				   .eh_frame = eh_frame,
+				   .eh_frame_size = sizeof(eh_frame)};
+
+	/* For code of another size, so elsewhere. */
+	jit_frame_make(eh_frame, SIZE + 0x100, 32);
+	assert_false(jit_tables_add(&f->tables, PID, &piece));
+	assert_int_equal(f->tables.malformed, 1);
+	memset(eh_frame, 0xff, sizeof(eh_frame));
+	assert_false(jit_tables_add(&f->tables, PID, &piece));
+	assert_int_equal(f->tables.malformed, 2);
+	assert_false(add(f, PID, CODE, JIT_PIECE_SIZE_MAX + 1, 32, 0));
+	assert_int_equal(f->tables.pieces, 0);
+}
+
+static void memory_is_bounded(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t bytes;
+
+	/* A row for each four bytes, the same never twice. */
+	for (uint64_t i = 0; i < 0x10000 / 8; i++)
+		add(f, PID, CODE + i * 8, 8, (uint8_t)(i % 2 ? 32 : 48), 0);
+	assert_int_equal(f->tables.refused, 1);
+	f->tables.max_bytes = f->tables.bytes;
+	bytes = f->tables.bytes;
+	assert_false(add(f, PID, CODE + 0x20000, SIZE, 32, 0));
+	assert_int_equal(f->tables.refused, 2);
+	assert_int_equal(f->tables.bytes, bytes);
+	/* Nor is there any in the shards. */
+	f->shards.max_bytes = 0;
+	describe(f, PID);
+	assert_int_equal(f->mappings.rows.count, 1);
+	assert_int_equal(f->tables.refused, 3);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(rows_of_a_piece),
+		TEST(code_in_place_of_other_code),
+		TEST(code_that_moves),
+		TEST(a_piece_in_several_regions),
+		TEST(other_regions_stay_where_they_are),
+		TEST(a_child_has_what_its_parent_has),
+		TEST(what_cannot_be_believed),
+		TEST(memory_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

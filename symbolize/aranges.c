@@ -90,6 +90,7 @@ void aranges_read(struct aranges *a, const struct debug_section *section, struct
 						  .start = it->start,
 						  .end = it->end,
 						  .id = (uint32_t)a->units.count - 1,
+						  .rank = UNIT_RANK(a->units.count - 1),
 					  });
 	}
 	vec_release(&r.ranges);

@@ -13,6 +13,12 @@
 #include "symbolize/segments.h"
 #include "symbolize/work.h"
 
+/*
+ * Of units that say to have the same code it is the first one's: inline functions are compiled with
+ * each unit that uses them, linkers keep the first, and let the entries of all others point to it.
+ */
+#define UNIT_RANK(number) (UINT32_MAX - (uint32_t)(number))
+
 struct aranges {
 	VEC(uint64_t) units; /* where each begins in .debug_info; ascending */
 	struct intervals ranges; /* their ids are numbers in `units` */

@@ -15,6 +15,7 @@
 #include "lib/base/index.h"
 #include "lib/binary/debug_sections.h"
 #include "symbolize/arena.h"
+#include "symbolize/die_walk.h"
 #include "symbolize/line_table.h"
 #include "symbolize/module_files.h"
 #include "symbolize/range_list.h"
@@ -29,7 +30,7 @@
 #define STEPS_PER_BYTE 4
 
 struct inlined_call {
-	Dwarf_Die die;
+	const uint8_t *at; /* the entry; see unit_die_at() */
 	uint32_t parent; /* in calls; UINT32_MAX: the function itself */
 };
 
@@ -39,7 +40,7 @@ struct inline_tree {
 };
 
 struct function {
-	Dwarf_Die die;
+	const uint8_t *at; /* the entry; see unit_die_at() */
 	struct inline_tree *inlines; /* NULL until the function is hit */
 };
 
@@ -110,6 +111,7 @@ struct debug_info {
 	struct memos views; /* of all handles but `dwarf`, by handle */
 	struct memos names; /* of functions, by their entry in the section */
 	struct path_set paths;
+	struct abbrev_cache abbrevs;
 	struct arena arena;
 };
 
@@ -124,6 +126,13 @@ bool units_need_all(struct debug_info *info);
 /* The ranges of an entry of the unit, or of its split one, as intervals of that id and rank. */
 void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
 		    struct intervals *intervals, struct work *work);
+/* The same of one that a walk has come to. */
+void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32_t id,
+		      uint32_t rank, struct intervals *intervals, struct work *work);
+/* Opens a walk over the entries of the unit, or of its split one. False: they are damaged. */
+bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die_walk *walk);
+/* What libdw calls the entry that begins there, in the unit or its split one. */
+Dwarf_Die unit_die_at(const struct unit *unit, const uint8_t *at);
 void units_release(struct debug_info *info);
 /*
  * With its detail; NULL where no unit covers the address. What was found of units before may be
@@ -149,8 +158,8 @@ void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, ui
 		      struct intervals *intervals, struct work *work);
 
 /* dwarf_inlines.c */
-struct inline_tree *inline_tree_new(const struct unit *unit, Dwarf_Die *function,
-				    struct work *work);
+struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *unit,
+				    const struct function *function);
 /* NULL is fine. */
 void inline_tree_free(struct inline_tree *t);
 /*

@@ -83,11 +83,12 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 
 /* The function's own range around the address serves where no ELF symbol is known. */
 static void fill_in_function(struct debug_info *info, const struct unit *unit,
-			     struct function *function, uint64_t addr, struct answer *answer)
+			     const struct function *function, uint64_t addr, struct answer *answer)
 {
+	Dwarf_Die die = unit_die_at(unit, function->at);
 	struct intervals ranges = {0};
 
-	die_add_ranges(unit, &function->die, 0, 0, &ranges, &info->work);
+	die_add_ranges(unit, &die, 0, 0, &ranges, &info->work);
 	vec_for_each(&ranges.rows, const struct interval *, it) {
 		if (addr < it->start || addr >= it->end || it->start < info->first_vaddr)
 			continue;
@@ -127,6 +128,7 @@ static void info_free(struct symbolizer *base)
 	units_release(info);
 	memos_release(&info->names);
 	path_set_release(&info->paths);
+	abbrev_cache_release(&info->abbrevs);
 	arena_release(&info->arena);
 	memos_release(&info->views);
 	debug_sections_release(&info->package);

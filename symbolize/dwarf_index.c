@@ -101,7 +101,7 @@ static void index_all(struct debug_info *info)
 {
 	struct intervals intervals = {0};
 	Dwarf_CU *cu = NULL, *after;
-	size_t next = 0, known = info->units.count;
+	size_t next = 0, known = info->units.count, number = 0;
 	uint8_t type;
 
 	info->has_all_units = true;
@@ -119,7 +119,7 @@ static void index_all(struct debug_info *info)
 			continue;
 		unit.offset = dwarf_dieoffset(&unit.die) - dwarf_cuoffset(&unit.die);
 		id = add_unit(info, &next, known, &unit);
-		die_add_ranges(&unit, &unit.die, id, 0, &intervals, &info->work);
+		die_add_ranges(&unit, &unit.die, id, UNIT_RANK(number++), &intervals, &info->work);
 	}
 	segments_release(&info->segments);
 	segments_build(&info->segments, &intervals);

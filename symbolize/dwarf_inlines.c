@@ -8,13 +8,6 @@
 
 #define NO_CALL UINT32_MAX
 
-struct inline_walk {
-	const struct unit *unit;
-	struct inline_tree *tree;
-	struct intervals intervals;
-	struct work *work;
-};
-
 /* Other functions and types inside of this one have code and calls of their own. */
 static bool is_part_of_function(int tag)
 {
@@ -23,41 +16,35 @@ static bool is_part_of_function(int tag)
 	       tag == DW_TAG_common_block;
 }
 
-static void walk_inlines(struct inline_walk *walk, Dwarf_Die *parent, uint32_t caller,
-			 unsigned int depth)
-{
-	Dwarf_Die die, next;
-
-	if (depth > MAX_DIE_DEPTH || dwarf_child(parent, &die) != 0)
-		return;
-	for (;;) {
-		int tag = dwarf_tag(&die);
-		uint32_t inner = caller;
-
-		if (!work_take(walk->work, 1))
-			return;
-		if (tag == DW_TAG_inlined_subroutine) {
-			inner = (uint32_t)walk->tree->calls.count;
-			vec_push(&walk->tree->calls, (struct inlined_call){die, caller});
-			die_add_ranges(walk->unit, &die, inner, depth, &walk->intervals,
-				       walk->work);
-		}
-		if (is_part_of_function(tag))
-			walk_inlines(walk, &die, inner, depth + 1);
-		if (dwarf_siblingof(&die, &next) != 0)
-			return;
-		die = next;
-	}
-}
-
-struct inline_tree *inline_tree_new(const struct unit *unit, Dwarf_Die *function, struct work *work)
+struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *unit,
+				    const struct function *function)
 {
 	struct inline_tree *t = xcalloc(1, sizeof(*t));
-	struct inline_walk walk = {.unit = unit, .tree = t, .work = work};
+	uint32_t callers[MAX_DIE_DEPTH + 1] = {NO_CALL}; /* of what is at that depth */
+	struct intervals intervals = {0};
+	struct die_walk walk;
+	struct die_entry e;
 
-	walk_inlines(&walk, function, NO_CALL, 0);
-	segments_build(&t->segments, &walk.intervals);
-	vec_release(&walk.intervals.rows);
+	if (!unit_walk_open(info, unit, &walk))
+		return t;
+	die_walk_enter(&walk, function->at);
+	while (die_walk_next(&walk, &e)) {
+		uint32_t inner;
+
+		if (!is_part_of_function((int)e.tag) || e.depth >= MAX_DIE_DEPTH) {
+			die_walk_skip(&walk, &e);
+			continue;
+		}
+		inner = callers[e.depth];
+		if (e.tag == DW_TAG_inlined_subroutine) {
+			inner = (uint32_t)t->calls.count;
+			vec_push(&t->calls, (struct inlined_call){e.at, callers[e.depth]});
+			entry_add_ranges(unit, &e, inner, e.depth, &intervals, &info->work);
+		}
+		callers[e.depth + 1] = inner;
+	}
+	segments_build(&t->segments, &intervals);
+	vec_release(&intervals.rows);
 	return t;
 }
 
@@ -120,9 +107,10 @@ void describe_address(struct debug_info *info, struct unit *unit, struct functio
 	const struct inline_tree *tree;
 	uint32_t call = NO_CALL;
 	size_t depth = 1;
+	Dwarf_Die die;
 
 	if (function && !function->inlines) {
-		function->inlines = inline_tree_new(unit, &function->die, &info->work);
+		function->inlines = inline_tree_new(info, unit, function);
 		info->detail_bytes += inline_tree_bytes(function->inlines);
 	}
 	tree = function ? function->inlines : NULL;
@@ -133,15 +121,15 @@ void describe_address(struct debug_info *info, struct unit *unit, struct functio
 	answer->depth = depth;
 	answer->chain = arena_alloc(&info->arena, depth * sizeof(*answer->chain));
 	memset(answer->chain, 0, depth * sizeof(*answer->chain));
-	describe_place(info, unit, function ? &function->die : NULL, addr,
-		       &answer->chain[depth - 1]);
+	if (function)
+		die = unit_die_at(unit, function->at);
+	describe_place(info, unit, function ? &die : NULL, addr, &answer->chain[depth - 1]);
+	if (function)
+		answer->chain[0].func = die_function_name(info, &die);
 	for (size_t level = depth - 1; level > 0; level--) {
-		Dwarf_Die *die = &tree->calls.items[call].die;
-
-		answer->chain[level].func = die_function_name(info, die);
-		describe_call(info, unit, die, &answer->chain[level - 1]);
+		die = unit_die_at(unit, tree->calls.items[call].at);
+		answer->chain[level].func = die_function_name(info, &die);
+		describe_call(info, unit, &die, &answer->chain[level - 1]);
 		call = tree->calls.items[call].parent;
 	}
-	if (function)
-		answer->chain[0].func = die_function_name(info, &function->die);
 }

@@ -174,28 +174,34 @@ static void add_scope(struct debug_info *info, struct strbuf *name, Dwarf_Die *s
 }
 
 /*
- * Entries do not know their parents. They stand in depth-first order, so the way down to one is
- * found by choosing among siblings the last that starts no later.
+ * Entries do not know their parents. They stand in depth-first order, so those that are open when
+ * the walk comes to one are its scopes.
  */
 static void add_scopes(struct debug_info *info, Dwarf_Die unit, const Dwarf_Die *die,
 		       const char *member, struct strbuf *name)
 {
-	Dwarf_Die parent = unit;
+	const uint8_t *path[MAX_DIE_DEPTH], *target = die->addr;
+	const struct debug_view *view = view_of(info, unit.cu);
+	struct die_entry e = {.at = NULL};
+	Dwarf_Die scope = unit;
+	struct die_walk walk;
 
-	for (int depth = 0; depth < MAX_DIE_DEPTH && name->size < MAX_BUILT_NAME; depth++) {
-		Dwarf_Die at, next;
-
-		if (dwarf_child(&parent, &at) != 0)
-			return;
-		while (dwarf_siblingof(&at, &next) == 0 && next.addr <= die->addr) {
-			if (!work_take(&info->work, 1))
-				return;
-			at = next;
-		}
-		if (at.addr >= die->addr)
-			return;
-		add_scope(info, name, &at, member);
-		parent = at;
+	if (!view ||
+	    !die_walk_open(&walk, &info->abbrevs, view,
+			   (const uint8_t *)unit.addr - dwarf_cuoffset(&unit), &info->work))
+		return;
+	die_walk_enter(&walk, unit.addr);
+	while (die_walk_next(&walk, &e) && e.at < target) {
+		if (e.depth >= MAX_DIE_DEPTH || (e.sibling && e.sibling <= target))
+			die_walk_skip(&walk, &e);
+		else
+			path[e.depth] = e.at;
+	}
+	for (unsigned int i = 0; e.at == target && i < e.depth && name->size < MAX_BUILT_NAME;
+	     i++) {
+		scope.addr = (void *)(uintptr_t)path[i];
+		scope.abbrev = NULL;
+		add_scope(info, name, &scope, member);
 	}
 }
 

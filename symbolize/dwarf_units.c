@@ -22,6 +22,40 @@ void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32
 	}
 }
 
+void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32_t id,
+		      uint32_t rank, struct intervals *intervals, struct work *work)
+{
+	Dwarf_Die die;
+
+	if (e->is_plain) {
+		if (e->start < e->end)
+			vec_push(&intervals->rows, (struct interval){e->start, e->end, id, rank});
+	} else if (e->has_code) {
+		die = unit_die_at(unit, e->at);
+		die_add_ranges(unit, &die, id, rank, intervals, work);
+	}
+}
+
+bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die_walk *walk)
+{
+	const struct split *split = unit->split;
+	Dwarf_Die root = split ? split->die : unit->die;
+	const struct debug_view *view = split ? &split->view : &info->sections->view;
+
+	return die_walk_open(walk, &info->abbrevs, view,
+			     (const uint8_t *)root.addr - dwarf_cuoffset(&root), &info->work);
+}
+
+Dwarf_Die unit_die_at(const struct unit *unit, const uint8_t *at)
+{
+	Dwarf_Die die = unit->split ? unit->split->die : unit->die;
+
+	/* libdw reads the rest from there when it needs it. */
+	die.addr = (void *)(uintptr_t)at;
+	die.abbrev = NULL;
+	return die;
+}
+
 static void drop_functions(struct unit_detail *detail)
 {
 	vec_for_each(&detail->functions, struct function *, it)
@@ -59,70 +93,43 @@ void units_release(struct debug_info *info)
 	segments_release(&info->segments);
 }
 
-struct function_walk {
-	const struct unit *unit;
-	struct unit_detail *detail;
-	struct intervals intervals;
-	struct work *work;
-	bool is_deep;
-};
-
-static void add_function(struct function_walk *walk, Dwarf_Die *die)
-{
-	size_t before = walk->intervals.rows.count;
-	uint32_t id = (uint32_t)walk->detail->functions.count;
-
-	die_add_ranges(walk->unit, die, id, 0, &walk->intervals, walk->work);
-	if (walk->intervals.rows.count > before)
-		vec_push(&walk->detail->functions, (struct function){.die = *die});
-}
-
 /*
  * Code mostly lies right in the unit or in namespaces. GCC puts the functions of local classes and
  * lambdas into the type inside of the function; to find those everything has to be walked.
  */
-static bool may_hold_functions(const struct function_walk *walk, int tag)
+static bool may_hold_functions(const struct die_entry *e, bool is_deep)
 {
-	if (walk->is_deep)
-		return true;
-	return tag == DW_TAG_namespace || tag == DW_TAG_module;
-}
-
-static void walk_functions(struct function_walk *walk, Dwarf_Die *parent, unsigned int depth)
-{
-	Dwarf_Die die, next;
-
-	if (depth > MAX_DIE_DEPTH || dwarf_child(parent, &die) != 0)
-		return;
-	for (;;) {
-		int tag = dwarf_tag(&die);
-
-		if (!work_take(walk->work, 1))
-			return;
-		if (tag == DW_TAG_subprogram)
-			add_function(walk, &die);
-		if (may_hold_functions(walk, tag))
-			walk_functions(walk, &die, depth + 1);
-		if (dwarf_siblingof(&die, &next) != 0)
-			return;
-		die = next;
-	}
+	if (e->depth >= MAX_DIE_DEPTH)
+		return false;
+	return is_deep || e->tag == DW_TAG_namespace || e->tag == DW_TAG_module;
 }
 
 static void find_functions(struct debug_info *info, struct unit *unit, bool is_deep)
 {
-	struct function_walk walk = {
-		.unit = unit,
-		.detail = unit->detail,
-		.work = &info->work,
-		.is_deep = is_deep,
-	};
+	const Dwarf_Die *root = unit->split ? &unit->split->die : &unit->die;
+	struct unit_detail *detail = unit->detail;
+	struct intervals intervals = {0};
+	struct die_walk walk;
+	struct die_entry e;
 
-	drop_functions(unit->detail);
-	walk_functions(&walk, unit->split ? &unit->split->die : &unit->die, 0);
-	segments_build(&unit->detail->segments, &walk.intervals);
-	vec_release(&walk.intervals.rows);
-	unit->detail->is_deep = is_deep;
+	drop_functions(detail);
+	detail->is_deep = is_deep;
+	if (!unit_walk_open(info, unit, &walk))
+		return;
+	die_walk_enter(&walk, root->addr);
+	while (die_walk_next(&walk, &e)) {
+		size_t before = intervals.rows.count;
+
+		if (e.tag == DW_TAG_subprogram)
+			entry_add_ranges(unit, &e, (uint32_t)detail->functions.count, 0, &intervals,
+					 &info->work);
+		if (intervals.rows.count > before)
+			vec_push(&detail->functions, (struct function){.at = e.at});
+		if (!may_hold_functions(&e, is_deep))
+			die_walk_skip(&walk, &e);
+	}
+	segments_build(&detail->segments, &intervals);
+	vec_release(&intervals.rows);
 }
 
 /* All of the table there, which begins with its size. */

@@ -121,6 +121,23 @@ static void test_other_forms(void **state)
 	assert_string_equal(read_all(), "2000-2008:50 1000-1010:123456789a ");
 }
 
+/* Linkers keep an inline function of the first unit that has it, whatever the order of sets. */
+static void test_same_code(void **state)
+{
+	struct segments segments = {0};
+
+	(void)state;
+	for (uint32_t unit = 3; unit > 0; unit--) {
+		add_header(12 + 2 * 16, 0x40 * unit);
+		add_pair(0x1000, 0x10);
+		add_pair(0, 0);
+	}
+	read_all();
+	segments_build(&segments, &aranges.ranges);
+	assert_int_equal(aranges.units.items[segments_find(&segments, 0x1008)], 0x40);
+	segments_release(&segments);
+}
+
 /* A set that nobody can read does not keep others from being read. */
 static void test_sets_that_are_left_out(void **state)
 {
@@ -188,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_sets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_forms, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_same_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sets_that_are_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged_ranges, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_every_length, setup, teardown),

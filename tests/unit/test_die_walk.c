@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/die_walk.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <dwarf.h>
+
+#include "lib/base/strbuf.h"
+#include "symbolize/debug_info.h"
+#include "tests/unit/own_program.h"
+
+static const uint8_t abbreviations[] = {
+	/* 1: a unit; its name in the entry, and a constant that is in none */
+	1,
+	DW_TAG_compile_unit,
+	1,
+	DW_AT_name,
+	DW_FORM_string,
+	DW_AT_language,
+	DW_FORM_implicit_const,
+	0x80,
+	0x7f,
+	0,
+	0,
+	/* 2: a namespace that says where it ends */
+	2,
+	DW_TAG_namespace,
+	1,
+	DW_AT_sibling,
+	DW_FORM_ref4,
+	0,
+	0,
+	/* 3: a function from an address to another */
+	3,
+	DW_TAG_subprogram,
+	0,
+	DW_AT_decl_line,
+	DW_FORM_udata,
+	DW_AT_low_pc,
+	DW_FORM_addr,
+	DW_AT_high_pc,
+	DW_FORM_addr,
+	0,
+	0,
+	/* 4: one of a size, with something inside */
+	4,
+	DW_TAG_subprogram,
+	1,
+	DW_AT_low_pc,
+	DW_FORM_addr,
+	DW_AT_high_pc,
+	DW_FORM_data1,
+	DW_AT_frame_base,
+	DW_FORM_exprloc,
+	0,
+	0,
+	/* 5: one in several ranges */
+	5,
+	DW_TAG_subprogram,
+	0,
+	DW_AT_ranges,
+	DW_FORM_sec_offset,
+	0,
+	0,
+	/* 6: a declaration, of a form that nobody knows */
+	6,
+	DW_TAG_subprogram,
+	0,
+	DW_AT_name,
+	0x7f,
+	0,
+	0,
+	/* The code that comes next is not 7. */
+	9,
+	DW_TAG_variable,
+	0,
+	DW_AT_decl_file,
+	DW_FORM_data2,
+	DW_AT_type,
+	DW_FORM_ref4,
+	0,
+	0,
+	0,
+};
+
+struct made_unit {
+	struct strbuf bytes;
+	struct abbrev_cache cache;
+	struct work work;
+};
+
+static void add(struct made_unit *u, uint64_t value, size_t size)
+{
+	strbuf_add(&u->bytes, &value, size);
+}
+
+/* DWARF 5; returns where the root is. */
+static size_t begin_unit(struct made_unit *u)
+{
+	add(u, 0, 4);
+	add(u, 5, 2);
+	add(u, DW_UT_compile, 1);
+	add(u, 8, 1);
+	add(u, 0, 4);
+	add(u, 1, 1);
+	strbuf_add(&u->bytes, "a", 2);
+	return 12;
+}
+
+static void add_entries(struct made_unit *u)
+{
+	add(u, 2, 1);
+	add(u, 12 + 3 + 5 + 20 + 7, 4); /* the entry behind what is inside */
+	add(u, 3, 1);
+	add(u, 0x81, 2); /* 129 with the next byte, a line */
+	u->bytes.text[u->bytes.size - 1] = 1;
+	add(u, 0x1000, 8);
+	add(u, 0x1010, 8);
+	add(u, 0, 1);
+	add(u, 9, 1);
+	add(u, 0, 6);
+	/* Behind the namespace: */
+	add(u, 4, 1);
+	add(u, 0x2000, 8);
+	add(u, 0x20, 1);
+	add(u, 1, 1);
+	add(u, 0, 1);
+	add(u, 9, 1);
+	add(u, 0, 6);
+	add(u, 0, 1);
+	add(u, 5, 1);
+	add(u, 0x40, 4);
+	add(u, 0, 1);
+}
+
+static void end_unit(struct made_unit *u)
+{
+	uint32_t size = (uint32_t)u->bytes.size - 4;
+
+	memcpy(u->bytes.text, &size, sizeof(size));
+}
+
+/* "tag@depth start-end" of each entry; '!' where ranges have to be looked up, '>' left out. */
+static const char *walk(struct made_unit *u, size_t root, int left_out)
+{
+	static char text[512];
+	/* Bytes of their own, so that nothing behind them is read unnoticed. */
+	uint8_t *copy = malloc(u->bytes.size);
+	struct debug_view view = {0};
+	struct die_walk w;
+	struct die_entry e;
+	size_t used = 0;
+
+	memcpy(copy, u->bytes.text, u->bytes.size);
+	view.at[DEBUG_INFO] = (struct debug_section){copy, u->bytes.size};
+	view.at[DEBUG_ABBREV] = (struct debug_section){abbreviations, sizeof(abbreviations)};
+	u->work.left = 1000;
+	assert_true(die_walk_open(&w, &u->cache, &view, copy, &u->work));
+	text[0] = '\0';
+	die_walk_enter(&w, copy + root);
+	while (die_walk_next(&w, &e)) {
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%x@%u", e.tag, e.depth);
+		if (e.is_plain)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " %x-%x",
+						 (unsigned int)e.start, (unsigned int)e.end);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ",
+					 !e.is_plain && e.has_code ? "!" : "");
+		if ((int)e.tag == left_out)
+			die_walk_skip(&w, &e);
+	}
+	free(copy);
+	return text;
+}
+
+static void release(struct made_unit *u)
+{
+	abbrev_cache_release(&u->cache);
+	strbuf_release(&u->bytes);
+}
+
+static void test_entries(void **state)
+{
+	struct made_unit u = {0};
+	size_t root = begin_unit(&u);
+
+	(void)state;
+	add_entries(&u);
+	end_unit(&u);
+	assert_string_equal(walk(&u, root, 0),
+			    "39@0 2e@1 1000-1010 34@0 2e@0 2000-2020 34@1 2e@0! ");
+	/* By what it says of its end, which here leaves out more, and by going to it. */
+	assert_string_equal(walk(&u, root, DW_TAG_namespace), "39@0 2e@0 2000-2020 34@1 2e@0! ");
+	assert_string_equal(walk(&u, root, DW_TAG_subprogram),
+			    "39@0 2e@1 1000-1010 34@0 2e@0 2000-2020 2e@0! ");
+	release(&u);
+}
+
+/* A prefix of a unit gives a prefix of its entries. */
+static void test_cut_off(void **state)
+{
+	struct made_unit u = {0};
+	size_t root = begin_unit(&u), size;
+	char *whole;
+
+	(void)state;
+	add_entries(&u);
+	end_unit(&u);
+	whole = strdup(walk(&u, root, 0));
+	for (size = u.bytes.size - 1; size > root; size--) {
+		const char *part;
+
+		u.bytes.size = size;
+		end_unit(&u);
+		part = walk(&u, root, 0);
+		assert_memory_equal(part, whole, strlen(part));
+	}
+	free(whole);
+	release(&u);
+}
+
+static void test_damaged(void **state)
+{
+	struct made_unit u = {0};
+	size_t root = begin_unit(&u);
+	struct debug_view view = {0};
+	struct die_walk w;
+
+	(void)state;
+	add(&u, 5, 1);
+	add(&u, 0x40, 4);
+	add(&u, 6, 1); /* nobody knows how long this is */
+	add(&u, 5, 1);
+	add(&u, 0x40, 4);
+	end_unit(&u);
+	assert_string_equal(walk(&u, root, 0), "2e@0! ");
+	/* An entry that nothing describes. */
+	u.bytes.text[root + 3 + 5] = 8;
+	assert_string_equal(walk(&u, root, 0), "2e@0! ");
+	/* No abbreviations, and a header that is none. */
+	view.at[DEBUG_INFO] = (struct debug_section){(const uint8_t *)u.bytes.text, u.bytes.size};
+	assert_false(die_walk_open(&w, &u.cache, &view, view.at[DEBUG_INFO].data, &u.work));
+	view.at[DEBUG_ABBREV] = (struct debug_section){abbreviations, sizeof(abbreviations)};
+	assert_false(die_walk_open(&w, &u.cache, &view, view.at[DEBUG_INFO].data + 1, &u.work));
+	assert_false(die_walk_open(&w, &u.cache, &view, abbreviations, &u.work));
+	release(&u);
+}
+
+struct compared {
+	struct die_walk walk;
+	size_t count;
+};
+
+/* The walk comes to the same entries as libdw does, level by level. */
+static void compare_children(struct compared *c, Dwarf_Die *parent, unsigned int depth)
+{
+	Dwarf_Die die;
+	int ret;
+
+	for (ret = dwarf_child(parent, &die); ret == 0; ret = dwarf_siblingof(&die, &die)) {
+		Dwarf_Addr start, end;
+		struct die_entry e;
+
+		assert_true(die_walk_next(&c->walk, &e));
+		assert_ptr_equal(e.at, die.addr);
+		assert_int_equal(e.tag, dwarf_tag(&die));
+		assert_int_equal(e.depth, depth);
+		assert_int_equal(e.has_children, dwarf_haschildren(&die));
+		assert_int_equal(e.has_code, dwarf_hasattr(&die, DW_AT_low_pc) ||
+						     dwarf_hasattr(&die, DW_AT_high_pc) ||
+						     dwarf_hasattr(&die, DW_AT_ranges));
+		if (e.is_plain) {
+			assert_int_equal(dwarf_lowpc(&die, &start), 0);
+			assert_int_equal(dwarf_highpc(&die, &end), 0);
+			assert_int_equal(e.start, start);
+			assert_int_equal(e.end, end);
+		}
+		c->count++;
+		compare_children(c, &die, depth + 1);
+	}
+	assert_int_equal(ret, 1);
+}
+
+static void test_own_program(void **state)
+{
+	struct debug_sections sections;
+	struct abbrev_cache cache = {0};
+	struct work work = {UINT64_MAX};
+	Dwarf_CU *cu = NULL, *next;
+	size_t count = 0;
+	struct Elf *elf;
+	Dwarf_Die root;
+	Dwarf *dwarf;
+
+	(void)state;
+	assert_int_equal(debug_sections_open(&sections, own_fd(), false, NULL), 0);
+	elf = debug_view_begin(&sections.view);
+	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	assert_non_null(dwarf);
+	while (dwarf_get_units(dwarf, cu, &next, NULL, NULL, &root, NULL) == 0) {
+		struct compared c = {0};
+
+		cu = next;
+		assert_true(die_walk_open(&c.walk, &cache, &sections.view,
+					  (const uint8_t *)root.addr - dwarf_cuoffset(&root),
+					  &work));
+		die_walk_enter(&c.walk, root.addr);
+		compare_children(&c, &root, 0);
+		count += c.count;
+	}
+	assert_true(count > 1000);
+	abbrev_cache_release(&cache);
+	dwarf_end(dwarf);
+	debug_view_end(elf);
+	debug_sections_release(&sections);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_entries),
+		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_own_program),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -47,7 +47,8 @@ static void scan_map(const struct scan *s, const struct proc_map *map)
 	s->sink(s->ctx, &rec.rec);
 }
 
-int proc_scan_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint64_t time, struct error *err)
+int proc_scan_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint8_t flags, uint64_t time,
+		   struct error *err)
 {
 	struct rec_name name = {0};
 	char path[64];
@@ -61,7 +62,7 @@ int proc_scan_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint64_t time,
 	if (size && comm[size - 1] == '\n')
 		comm[--size] = 0;
 	record_init(&name.rec, REC_NAME, sizeof(name), time, pid, pid);
-	name.rec.flags = NAME_SCAN;
+	name.rec.flags = NAME_SCAN | flags;
 	memcpy(name.name, comm, size < sizeof(name.name) ? size : sizeof(name.name) - 1);
 	sink(ctx, &name.rec);
 	return 0;

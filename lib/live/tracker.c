@@ -196,10 +196,10 @@ void tracker_send_kernel(struct tracker *t, uint64_t time)
 	kernel_code_send_loaded(t->modules, sink, t, time);
 }
 
-int tracker_await(struct tracker *t, uint32_t pid, uint64_t time, struct error *err)
+int tracker_await(struct tracker *t, uint32_t pid, uint8_t flags, uint64_t time, struct error *err)
 {
 	pid_set_add(&t->pids, pid, 0);
-	return proc_scan_name(sink, t, pid, time, err);
+	return proc_scan_name(sink, t, pid, flags, time, err);
 }
 
 int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, struct error *err)

@@ -35,8 +35,11 @@ int tracker_fd(const struct tracker *t);
 
 /* Sends the kernel's own modules and mappings. */
 void tracker_send_kernel(struct tracker *t, uint64_t time);
-/* Follows this process, which is about to execute a program, and all its descendants. */
-int tracker_await(struct tracker *t, uint32_t pid, uint64_t time, struct error *err);
+/*
+ * Follows this process, which is about to execute a program, and all its descendants. `flags` of
+ * its name's record are what the filters say of it until then.
+ */
+int tracker_await(struct tracker *t, uint32_t pid, uint8_t flags, uint64_t time, struct error *err);
 /*
  * Follows this process, which runs already: what it maps is read, and sent as records of that time.
  * Events from `since` on have been in the rings; what was before is known by reading.

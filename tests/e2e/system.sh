@@ -104,6 +104,13 @@ judge "--include-self" self.json.gz <<<'expect("prof" in {t["processName"] for t
 
 refuses "filters that nothing meets" 125 'filters' \
 	"$PROF" record -a -d 0.2 --comm nobody-has-this -o nothing.json.gz
+for filter in "-a --comm nobody-has-this" "-a --uid 4000000000" "--thread nobody-has-this"; do
+	# shellcheck disable=SC2086 # words
+	refuses "$filter: not met by the command either" 125 'filters' \
+		"$PROF" record $filter -o nothing.json.gz -- sleep 0.1
+done
+record met 0 -a --comm sleep -- sleep 0.1
+judge "a command that meets them" met.json.gz <<<'expect("sleep" in {t["name"] for t in p["threads"]}, p)'
 refuses "--pid of nobody" 125 'no process' "$PROF" record -a --pid 2147483647
 refuses "--uid of nobody" 125 'no user' "$PROF" record -a --uid no-such-user
 refuses "--cpu that is none" 125 'not online' "$PROF" record -a --cpu 4000

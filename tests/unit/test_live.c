@@ -357,7 +357,7 @@ static void a_scan_finds_this_process(void **state)
 	struct scan_cache cache = {0};
 
 	(void)state;
-	assert_int_equal(proc_scan_name(collect, &c, (uint32_t)getpid(), 1, NULL), 0);
+	assert_int_equal(proc_scan_name(collect, &c, (uint32_t)getpid(), REC_OUTSIDE, 1, NULL), 0);
 	assert_int_equal(proc_scan_maps(modules, &cache, collect, &c, (uint32_t)getpid(), 1, NULL),
 			 0);
 	assert_false(c.invalid);
@@ -385,7 +385,7 @@ static void a_scan_of_nobody_says_so(void **state)
 	struct error err = {0};
 
 	(void)state;
-	assert_int_equal(proc_scan_name(collect, &c, 0x7ffffff0, 1, &err), -ESRCH);
+	assert_int_equal(proc_scan_name(collect, &c, 0x7ffffff0, 0, 1, &err), -ESRCH);
 	assert_non_null(strstr(err.text, "2147483632"));
 	assert_int_equal(proc_scan_maps(modules, &cache, collect, &c, 0x7ffffff0, 1, &err),
 			 -ENOENT);

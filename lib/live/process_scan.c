@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/base/vec.h"
 #include "lib/stream/record.h"
 
@@ -17,6 +18,7 @@ struct run {
 	const struct process_scan *scan;
 	uint64_t time; /* of all records about it: before anything that the rings tell */
 	VEC(struct found) processes;
+	unsigned int refused; /* of them, to be looked into */
 };
 
 /* What cannot become wanted later need not be known. */
@@ -42,19 +44,29 @@ static void on_found(void *ctx, const void *data, size_t size)
 	run->scan->sink(run->scan->ctx, &name.rec);
 }
 
-/* A process may be gone by now, which is no failure. */
+/* One that is gone by now is no failure, nor is one that may be sampled, but not be looked into. */
+static int add_process(struct run *run, const struct found *process, struct error *err)
+{
+	int code = tracker_add(run->scan->tracker, process->pid, process->since, run->time, err);
+
+	if (code == -EACCES || code == -EPERM)
+		run->refused++;
+	else if (code != -ENOENT && code != -ESRCH)
+		return code;
+	return 0;
+}
+
 int process_scan_run(const struct process_scan *scan, struct error *err)
 {
 	struct run run = {.scan = scan, .time = clock_monotonic_ns()};
 	int code = programs_scan(scan->programs, on_found, &run, err);
 
-	vec_for_each(&run.processes, const struct found *, process) {
-		if (!code)
-			code = tracker_add(scan->tracker, process->pid, process->since, run.time,
-					   err);
-		if (code == -ENOENT || code == -ESRCH)
-			code = 0;
-	}
+	vec_for_each(&run.processes, const struct found *, process)
+		code = code ? code : add_process(&run, process, err);
+	if (run.refused)
+		log_warn("the mappings of %u of %zu processes may not be read: their code stays "
+			 "without names; see 'prof check'",
+			 run.refused, run.processes.count);
 	tracker_added(scan->tracker);
 	vec_release(&run.processes);
 	return code;

@@ -124,6 +124,16 @@ rm -f names-secret* sources.json
 setcap cap_bpf=ep "$prof"
 refuses "one capability is missing: which, and what to do" 125 'cap_perfmon.*setcap' \
 	as_user "$prof" record -o x.json.gz -- touch started
+# Whoever may sample all processes may not look into all of them where /proc hides others' (or, on
+# older kernels, anyway).
+setcap cap_bpf,cap_perfmon=ep "$prof"
+# shellcheck disable=SC2016 # for the inner shell
+run unshare -m sh -c 'mount -t proc -o hidepid=1 proc /proc && exec "$@"' sh \
+	setpriv --reuid="$uid" --regid="$gid" --init-groups "$prof" record -a -d 0.2 -o all.json.gz
+is "file capabilities: -a where processes may not be looked into: exit status" "$status" 0
+like "file capabilities: -a: what is missing is said" "$err" 'mappings of [0-9]+ of [0-9]+ processes'
+judge "file capabilities: -a: they are listed" all.json.gz \
+	<<<'expect(len({t["pid"] for t in p["threads"]}) > 5, check_profile.thread_names(p))'
 setcap -r "$prof"
 
 # Root of a container has only some. What recording does not take is given up at once.

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/identity.h"
+#include "lib/base/log.h"
 #include "lib/base/text.h"
 
 const char output_options_help[] =
@@ -90,6 +92,24 @@ bool output_is_stdout(const struct output_options *o)
 bool output_is_gzip(const struct output_options *o)
 {
 	return !text_ends_with(o->path, ".json");
+}
+
+void output_check_debug_dirs(const struct output_options *o, const struct identity *owner)
+{
+	struct identity before;
+
+	if (!o->debug_dirs.count)
+		return;
+	before = identity_assume_files(owner);
+	for (size_t i = 0; !before.failure && i < o->debug_dirs.count; i++) {
+		int fd = open(o->debug_dirs.items[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd < 0)
+			log_warn("--debug-dir %s: %s", o->debug_dirs.items[i], strerror(errno));
+		else
+			close(fd);
+	}
+	identity_restore_files(&before);
 }
 
 static int check_stdout(struct error *err)

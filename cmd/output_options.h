@@ -52,6 +52,8 @@ int output_options_check(struct output_options *o, struct error *err);
 bool output_is_stdout(const struct output_options *o);
 /* By name: ".json" is plain, everything else is compressed. */
 bool output_is_gzip(const struct output_options *o);
+/* Warns of folders of --debug-dir that cannot be looked into as that user. */
+void output_check_debug_dirs(const struct output_options *o, const struct identity *owner);
 /* The file at `path`, as that user; a terminal is refused. */
 int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,
 		struct error *err);

@@ -77,6 +77,8 @@ static int open_outputs(struct pipeline *p, struct error *err)
 		ret = outfile_open(&p->stats, &stats, err);
 	if (!ret)
 		ret = ready_open(&p->ready, p->options->live, p->owner, err);
+	if (!ret)
+		output_check_debug_dirs(p->options->output, &p->owner);
 	return ret;
 }
 

@@ -258,6 +258,8 @@ static int open_files(struct symbolize_command *c, struct error *err)
 
 	if (!ret)
 		ret = output_open(&c->output, &c->owner, &c->out, err);
+	if (!ret)
+		output_check_debug_dirs(&c->output, &c->owner);
 	return ret ? ret : signals_init(&c->signals, err);
 }
 

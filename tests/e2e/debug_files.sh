@@ -58,6 +58,11 @@ rm -r bin/.debug
 place_by_id whole.debug ids
 record by-id 0 --debug-dir ids -- bin/bare
 whole "by build id in --debug-dir" by-id
+run "$PROF" record --debug-dir idz --debug-dir ids -o by-id.json.gz -- bin/bare
+is "a folder of --debug-dir that is not there: exit status" "$status" 0
+like "a folder of --debug-dir that is not there: it is said" "$err" \
+	'warning: --debug-dir idz: No such file'
+unlike "one that is there is fine" "$err" 'ids:'
 cache=$HOME/.cache/debuginfod_client/$(build_id bin/bare)
 mkdir -p "$cache"
 cp whole.debug "$cache/debuginfo"

@@ -69,7 +69,9 @@ static int parse(struct attach *a, int argc, char **argv, struct error *err)
 	if (!ret)
 		ret = output_options_check(&a->output, err);
 	if (!ret && optind < argc)
-		ret = error_text(err, -EINVAL, "unexpected argument %s", argv[optind]);
+		ret = error_text(err, -EINVAL,
+				 "unexpected argument %s: processes are given by --pid",
+				 argv[optind]);
 	if (!ret && !a->filter.is_limited)
 		ret = error_text(err, -EINVAL, "no process to attach to: give --pid");
 	return ret;

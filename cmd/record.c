@@ -85,7 +85,8 @@ static int check(struct record *r, struct error *err)
 	if (r->filter.is_limited)
 		return error_text(
 			err, -EINVAL,
-			"--pid, --tid, --comm, --cgroup, --uid and --include-self need -a");
+			"--pid, --tid, --comm, --cgroup, --uid and --include-self need -a; what runs "
+			"already is recorded by 'prof attach', too");
 	return 0;
 }
 

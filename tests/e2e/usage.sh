@@ -31,6 +31,8 @@ wrong 'ring-size' record --ring-size 12Q -- touch started
 wrong 'cpu' record --cpu x -- touch started
 wrong 'cpu' record --cpu 3-0 -- touch started
 wrong 'cpu' attach -p 1 --cpu 0-
+wrong 'prof attach' record -p 1 -- touch started
+wrong '1: .*--pid' attach 1
 wrong 'output' record -o '' -- touch started
 wrong 'o' record -o
 wrong 'nonsense' check --nonsense

@@ -42,7 +42,9 @@ bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die
 	Dwarf_Die root = split ? split->die : unit->die;
 	const struct debug_view *view = split ? &split->view : &info->sections->view;
 
-	return die_walk_open(walk, &info->abbrevs, view,
+	/* There is none where the header of the unit is all that libdw could read. */
+	return root.addr &&
+	       die_walk_open(walk, &info->abbrevs, view,
 			     (const uint8_t *)root.addr - dwarf_cuoffset(&root), &info->work);
 }
 

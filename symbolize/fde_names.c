@@ -8,16 +8,14 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/log.h"
-#include "lib/unwind/fde_ranges.h"
 #include "symbolize/arena.h"
+#include "symbolize/module_files.h"
+#include "symbolize/shared_fdes.h"
 #include "symbolize/symbolizer.h"
 
 struct fde_names {
 	struct symbolizer base;
-	int fd;
-	bool was_read; /* which is done when the first address needs it */
-	struct fde_ranges *ranges; /* NULL: not to be had */
+	struct module_files *files;
 	struct fde_range last; /* size 0: none yet */
 	const char *last_name;
 	struct arena texts;
@@ -32,19 +30,9 @@ static int fde_open(struct symbolizer **out, const struct symbolizer_input *inpu
 		return error_text(err, -ENOENT, "no file");
 	n = xcalloc(1, sizeof(*n));
 	n->base.ops = &symbolizer_fde;
-	n->fd = input->fd;
+	n->files = input->files ? module_files_ref(input->files) : module_files_new(input);
 	*out = &n->base;
 	return 0;
-}
-
-static struct fde_ranges *ranges_of(struct fde_names *n)
-{
-	struct error err = {0};
-
-	if (!n->was_read && fde_ranges_new(&n->ranges, n->fd, &err) != 0)
-		log_debug("functions without a name: %s", err.text);
-	n->was_read = true;
-	return n->ranges;
 }
 
 /* Where DWARF knows the function, a guess about its symbol's reach does no harm. */
@@ -80,13 +68,14 @@ static void fde_lookup(struct symbolizer *base, const uint64_t *rvas, size_t cou
 		       struct answer *answers)
 {
 	struct fde_names *n = (struct fde_names *)base;
+	struct shared_fdes *fdes = module_files_fdes(n->files);
 
 	for (size_t i = 0; i < count; i++) {
-		if (!needs_name(&answers[i]) || !ranges_of(n))
+		if (!needs_name(&answers[i]))
 			continue;
 		if (rvas[i] - n->last.rva >= n->last.size) {
 			n->last_name = NULL;
-			if (!fde_ranges_find(n->ranges, rvas[i], &n->last)) {
+			if (!shared_fdes_find(fdes, rvas[i], &n->last)) {
 				n->last.size = 0;
 				continue;
 			}
@@ -99,7 +88,7 @@ static void fde_free(struct symbolizer *base)
 {
 	struct fde_names *n = (struct fde_names *)base;
 
-	fde_ranges_free(n->ranges);
+	module_files_unref(n->files);
 	arena_release(&n->texts);
 	free(n);
 }

@@ -17,6 +17,7 @@
 #include "lib/binary/unpack.h"
 #include "lib/profile/symbol_reason.h"
 #include "symbolize/kernel_files.h"
+#include "symbolize/shared_fdes.h"
 #include "symbolize/symbol_table.h"
 
 #define DELETED " (deleted)"
@@ -29,6 +30,7 @@ struct module_files {
 	struct symbolizer_input input;
 	char *path; /* as the process saw it, also when it was deleted since */
 	bool was_deleted;
+	struct shared_fdes fdes; /* with a lock of its own */
 	pthread_mutex_t lock; /* of all that follows */
 	unsigned int references;
 	bool was_searched, was_read;
@@ -59,6 +61,7 @@ struct module_files *module_files_new(const struct symbolizer_input *input)
 	/* The caller's may move. */
 	f->input.path = f->path;
 	pthread_mutex_init(&f->lock, NULL);
+	shared_fdes_init(&f->fdes, input->fd);
 	f->references = 1;
 	f->debug = f->symbols = (struct debug_file){.fd = -1};
 	f->mini = -1;
@@ -85,6 +88,7 @@ void module_files_unref(struct module_files *f)
 	if (!is_last)
 		return;
 	symbol_table_free(f->table);
+	shared_fdes_release(&f->fdes);
 	debug_sections_release(&f->sections);
 	debug_sections_release(&f->shared);
 	debug_file_close(&f->debug);
@@ -313,6 +317,11 @@ static void read_sections(struct module_files *f)
 	if (f->reason == SYMBOLS_FOUND)
 		f->reason = reason_of(ret);
 	debug_sections_release(&f->sections);
+}
+
+struct shared_fdes *module_files_fdes(struct module_files *f)
+{
+	return &f->fdes;
 }
 
 int module_files_own(const struct module_files *f)

@@ -12,6 +12,7 @@
 #include "symbolize/symbolizer.h"
 
 struct module_files;
+struct shared_fdes;
 struct symbol_table;
 
 /* With one reference. Copies the input and its path; what else it points to stays the caller's. */
@@ -27,6 +28,8 @@ int module_files_own(const struct module_files *f);
  * there are none: -ENOENT or -ENOEXEC.
  */
 struct symbol_table *module_files_symbol_table(struct module_files *f, struct error *err);
+/* Functions of the own file by its call frame information, whether there is any or not. */
+struct shared_fdes *module_files_fdes(struct module_files *f);
 /*
  * Where functions and lines are: in the own file or in another one. NULL and why there is none:
  * -ENOENT, -EFBIG, -ENOMEM or -ENOEXEC.

@@ -64,6 +64,30 @@ static void pipeline_release(struct pipeline *p)
 	outfile_free(p->out);
 }
 
+/* By whatever names: whichever is written last would be all there is. */
+static int check_outputs(const struct pipeline *p, struct error *err)
+{
+	const struct {
+		const char *option, *path;
+		const struct outfile *file;
+	} outputs[] = {
+		{"--output", p->options->output->path, p->out},
+		{"--stats", p->options->output->stats_path, p->stats},
+		{"--ready-file", p->options->live->ready_path, p->ready.file},
+	};
+
+	for (size_t i = 1; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+		for (size_t j = 0; j < i; j++) {
+			if (outputs[i].file && outputs[j].file &&
+			    outfile_is_same(outputs[i].file, outputs[j].file))
+				return error_text(err, -EINVAL, "%s %s and %s %s are the same file",
+						  outputs[j].option, outputs[j].path,
+						  outputs[i].option, outputs[i].path);
+		}
+	}
+	return 0;
+}
+
 static int open_outputs(struct pipeline *p, struct error *err)
 {
 	struct outfile_options stats = {
@@ -77,6 +101,8 @@ static int open_outputs(struct pipeline *p, struct error *err)
 		ret = outfile_open(&p->stats, &stats, err);
 	if (!ret)
 		ret = ready_open(&p->ready, p->options->live, p->owner, err);
+	if (!ret)
+		ret = check_outputs(p, err);
 	if (!ret)
 		output_check_debug_dirs(p->options->output, &p->owner);
 	return ret;

@@ -445,6 +445,21 @@ int outfile_commit(struct outfile *f, struct error *err)
 	return 0;
 }
 
+/* What is written directly is in its place already, and may be one for all. */
+static bool is_placed_at_end(const struct outfile *f)
+{
+	return f->temp || f->is_unnamed;
+}
+
+bool outfile_is_same(const struct outfile *a, const struct outfile *b)
+{
+	struct stat one, other;
+
+	return is_placed_at_end(a) && is_placed_at_end(b) && strcmp(a->name, b->name) == 0 &&
+	       !fstat(a->dir_fd, &one) && !fstat(b->dir_fd, &other) && one.st_dev == other.st_dev &&
+	       one.st_ino == other.st_ino;
+}
+
 uint64_t outfile_size(const struct outfile *f)
 {
 	return f->size;

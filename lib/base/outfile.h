@@ -46,6 +46,8 @@ bool outfile_failed(const struct outfile *f);
 int outfile_commit(struct outfile *f, struct error *err);
 /* Bytes in the file (after compression); final after outfile_commit(). */
 uint64_t outfile_size(const struct outfile *f);
+/* Would both put a file in the same place? Whichever is committed last would be all there is. */
+bool outfile_is_same(const struct outfile *a, const struct outfile *b);
 /* Also removes the temporary file where outfile_commit() was not reached. NULL is fine. */
 void outfile_free(struct outfile *f);
 

@@ -79,6 +79,12 @@ refuses "a file in the place of a folder" 125 'target' \
 refuses "a name that is too long" 125 'too long' \
 	"$PROF" record -o "$(printf '%0300d' 0)" -- touch started
 
+for names in "-o x.json --stats ./x.json" "-o x.json --ready-file folder/../x.json" \
+	"-o x.json --stats s --ready-file ./s"; do
+	# shellcheck disable=SC2086 # words
+	refuses "$names: the same file" 125 'same file' "$PROF" record $names -- touch started
+done
+
 run "$PROF" record -o /dev/full -- sh -c 'exit 3'
 is "/dev/full: the recording fails, whatever the command returned" "$status" 125
 like "/dev/full: and says why" "$err" 'No space left'

@@ -40,6 +40,25 @@ static void test_link_is_replaced(void **state)
 	check_content("q", "", 0);
 }
 
+static void test_two_names_of_a_place(void **state)
+{
+	struct outfile *plain, *dotted, *other, *device;
+
+	(void)state;
+	assert_int_equal(mkdir("below", 0700), 0);
+	plain = open_file("p", false);
+	dotted = open_file("below/../p", false);
+	other = open_file("below/p", false);
+	device = open_file("/dev/null", false);
+	assert_true(outfile_is_same(plain, dotted));
+	assert_false(outfile_is_same(plain, other));
+	assert_false(outfile_is_same(device, device));
+	outfile_free(plain);
+	outfile_free(dotted);
+	outfile_free(other);
+	outfile_free(device);
+}
+
 static void test_refusals(void **state)
 {
 	char name[NAME_MAX + 2], text[512];
@@ -256,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_FOLDER(test_link_is_replaced),
+		IN_FOLDER(test_two_names_of_a_place),
 		IN_FOLDER(test_refusals),
 		IN_FOLDER(test_folder_without_permission),
 		IN_FOLDER(test_fifo_is_written_directly),

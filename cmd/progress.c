@@ -16,7 +16,7 @@ void progress_init(struct progress *progress, bool quiet)
 	const char *terminal = getenv("TERM");
 
 	*progress = (struct progress){
-		.enabled = !quiet && isatty(STDERR_FILENO) && terminal &&
+		.enabled = !quiet && isatty(STDERR_FILENO) && terminal && *terminal &&
 			   strcmp(terminal, "dumb") != 0,
 	};
 }

@@ -102,4 +102,13 @@ total = stats["cpu_samples"] + stats["lost"]
 expect(abs(total / 10000 - 1) < 0.1, f"{stats['cpu_samples']} + {stats['lost']} of 10000")
 CODE
 
+# On a terminal, one line that is erased; nowhere else.
+on_terminal() { # TERM
+	TERM=$1 script -qec "'$PROF' record -o terminal.json.gz -- '$workloads/shares' 0.05" /dev/null
+}
+like "progress: on a terminal" "$(on_terminal xterm)" $'naming [^\n]*\033\\[K.*samples'
+for terminal in dumb ''; do
+	unlike "progress: none where TERM is '$terminal'" "$(on_terminal "$terminal")" $'\033'
+done
+
 done_testing

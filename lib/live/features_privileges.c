@@ -93,6 +93,11 @@ void feature_probe_capabilities(struct machine *m, struct feature *f)
 {
 	_cleanup_(strbuf_release) struct strbuf missing = {0};
 
+	if (access("/proc/self/status", R_OK)) {
+		feature_set(f, FEATURE_MISSING, "not known: /proc is not mounted");
+		feature_hint(f, "run: mount -t proc proc /proc");
+		return;
+	}
 	feature_set(f, FEATURE_OK, "all that recording takes");
 	for (size_t i = 0; i < CAPABILITY_COUNT; i++) {
 		const char *without = capabilities[i].without;

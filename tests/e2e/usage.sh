@@ -56,6 +56,10 @@ for limit in 8 16; do
 		prlimit --nofile=$limit "$PROF" record -- touch started
 done
 
+# shellcheck disable=SC2016 # for the inner shell
+refuses "without /proc: what to do" 125 '/proc is not mounted.*mount -t proc' \
+	unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$PROF" record -- touch started
+
 for command in "" record check; do
 	# shellcheck disable=SC2086 # no word where there is none
 	run "$PROF" $command --help

@@ -19,6 +19,7 @@ struct symbol_table {
 	struct binary *separate; /* with what was stripped from it, or NULL */
 	struct binary_symbols symbols; /* as RVAs, in order, one of each place */
 	struct segments segments; /* of symbols */
+	uint64_t stubs_start, stubs_end; /* vaddrs; no stub lies outside */
 	pthread_mutex_t lock; /* of what follows, until it is there */
 	bool has_stubs;
 	struct binary_stubs stubs; /* looked for when an address needs them */
@@ -196,8 +197,10 @@ int symbol_table_new(struct symbol_table **out, int own, int separate, struct er
 	pthread_mutex_init(&t->lock, NULL);
 	if (own >= 0)
 		ret = binary_open(&t->binary, own, err);
-	if (t->binary)
+	if (t->binary) {
 		collect(t->binary, &t->symbols);
+		binary_stub_extent(t->binary, &t->stubs_start, &t->stubs_end);
+	}
 	if (separate >= 0 && binary_open(&t->separate, separate, NULL) == 0)
 		collect(t->separate, &t->symbols);
 	/* Static programs have stubs, too, for what is chosen at run time. */
@@ -238,9 +241,14 @@ uint64_t symbol_table_first_vaddr(const struct symbol_table *t)
 const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_t rva)
 {
 	uint64_t vaddr = rva + symbol_table_first_vaddr(t);
-	size_t low = 0, high = find_stubs(t) ? t->stubs.rows.count : 0;
-	const struct binary_stub *rows = t->stubs.rows.items, *stub;
+	size_t low = 0, high;
+	const struct binary_stub *rows, *stub;
 
+	/* All relocations are read for them: not for what lies between two functions. */
+	if (vaddr < t->stubs_start || vaddr >= t->stubs_end || !find_stubs(t))
+		return NULL;
+	rows = t->stubs.rows.items;
+	high = t->stubs.rows.count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 

@@ -102,6 +102,7 @@ int binary_open(struct binary **out, int fd, struct error *err)
 	b->machine = header.e_machine;
 	b->file_size = (uint64_t)st.st_size;
 	b->is_relocatable = header.e_type == ET_REL;
+	b->is_mapped = access_mode(&st) == ELF_C_READ_MMAP_PRIVATE;
 	if (b->is_relocatable)
 		binary_place_sections(b, &(struct section_places){0});
 	else

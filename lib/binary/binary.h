@@ -124,6 +124,8 @@ struct binary_stubs {
  * `stubs` is empty before.
  */
 void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs);
+/* No stub lies outside of [*start, *end), which costs next to nothing to say; vaddrs. */
+void binary_stub_extent(const struct binary *b, uint64_t *start, uint64_t *end);
 
 /* "1a2b…", lower case; text has room for 2 * BUILD_ID_MAX + 1. */
 void build_id_to_text(const uint8_t *build_id, size_t size, char *text);

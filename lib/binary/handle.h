@@ -20,6 +20,7 @@ struct binary {
 	uint64_t file_size, first_vaddr;
 	uint16_t machine;
 	bool is_relocatable;
+	bool is_mapped; /* as far as libelf was asked to; else it is read */
 	VEC(uint64_t) section_addrs; /* of a relocatable file, by section number; see placement.c */
 };
 

@@ -2,6 +2,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
@@ -154,6 +155,25 @@ static bool holds_stubs(const struct binary *b, const GElf_Shdr *header)
 
 	return name && header->sh_type == SHT_PROGBITS && (header->sh_flags & SHF_EXECINSTR) &&
 	       (text_starts_with(name, ".plt") || text_starts_with(name, ".iplt"));
+}
+
+void binary_stub_extent(const struct binary *b, uint64_t *start, uint64_t *end)
+{
+	Elf_Scn *scn = NULL;
+
+	*start = UINT64_MAX;
+	*end = 0;
+	while ((scn = elf_nextscn(b->elf, scn))) {
+		uint64_t section_end;
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(scn, &header) || !holds_stubs(b, &header))
+			continue;
+		if (__builtin_add_overflow(header.sh_addr, header.sh_size, &section_end))
+			section_end = UINT64_MAX;
+		*start = MIN(*start, header.sh_addr);
+		*end = MAX(*end, section_end);
+	}
 }
 
 static void add_section(struct binary_stubs *stubs, const struct binary *b, Elf_Scn *scn,

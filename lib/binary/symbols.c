@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <gelf.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "lib/base/vec.h"
 #include "lib/binary/handle.h"
@@ -96,9 +98,29 @@ static void add_symbol(const GElf_Sym *symbol, const struct section_extents *ext
 				 });
 }
 
-static bool add_table(Elf *elf, uint32_t type, const struct section_extents *extents,
+/* Pages of the file that are not looked at again; who does reads them from the file once more. */
+static void drop_pages(const struct binary *b, const Elf_Data *data)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)data->d_buf;
+	uintptr_t end = start + data->d_size, file;
+	size_t size = 0;
+
+	if (!b->is_mapped)
+		return;
+	file = (uintptr_t)elf_rawfile(b->elf, &size);
+	/* It may be a copy. */
+	if (!file || start < file || end > file + size)
+		return;
+	start = (start + page - 1) / page * page;
+	end = end / page * page;
+	if (start < end)
+		madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
+static bool add_table(const struct binary *b, uint32_t type, const struct section_extents *extents,
 		      struct binary_symbols *symbols)
 {
+	Elf *elf = b->elf;
 	Elf_Scn *scn = find_table(elf, type);
 	struct string_table names;
 	GElf_Shdr header;
@@ -118,6 +140,7 @@ static bool add_table(Elf *elf, uint32_t type, const struct section_extents *ext
 		if (gelf_getsym(data, (int)i, &symbol))
 			add_symbol(&symbol, extents, &names, symbols);
 	}
+	drop_pages(b, data);
 	return data->d_size / size > 1;
 }
 
@@ -127,7 +150,7 @@ void binary_add_symbols(const struct binary *b, struct binary_symbols *symbols)
 
 	read_section_extents(b, &extents);
 	/* A .symtab repeats what .dynsym has. */
-	if (!add_table(b->elf, SHT_SYMTAB, &extents, symbols))
-		add_table(b->elf, SHT_DYNSYM, &extents, symbols);
+	if (!add_table(b, SHT_SYMTAB, &extents, symbols))
+		add_table(b, SHT_DYNSYM, &extents, symbols);
 	vec_release(&extents.rows);
 }

@@ -371,6 +371,22 @@ static int report(struct pipeline *p, struct error *err)
 	return outfile_commit(p->stats, err);
 }
 
+/* Where there is nothing to write: why. */
+static int check_found(const struct pipeline *p, struct error *err)
+{
+	const struct targets *targets = p->options->targets;
+
+	if (p->options->filter->criteria && !p->profile->stats.wanted_threads)
+		return error_text(err, -ENODATA, "nothing met the filters: no profile was written");
+	if (!targets || p->profile->threads.rows.count)
+		return 0;
+	if (targets->alive)
+		return error_text(err, -ENODATA,
+				  "the kernel shows no such process to BPF programs");
+	return error_text(err, -ESRCH, "%s ended before recording began",
+			  targets->rows.count == 1 ? "the process" : "all the processes");
+}
+
 /* From the end of sampling to the files. */
 static int finish(struct pipeline *p, struct error *err)
 {
@@ -381,8 +397,9 @@ static int finish(struct pipeline *p, struct error *err)
 	supervisor_settle(&p->supervisor);
 	recorder_get_info(p->recorder, &info);
 	session_finish(p->session, info.end_ns);
-	if (p->options->filter->criteria && !p->profile->stats.wanted_threads)
-		return error_text(err, -ENODATA, "nothing met the filters: no profile was written");
+	ret = check_found(p, err);
+	if (ret)
+		return ret;
 	meta_finish(p->profile, p->options->live, &info);
 	name_frames(p);
 	naming_count(&p->naming, p->profile);

@@ -159,4 +159,22 @@ expect(all(int(t["pid"]) < 200 for t in p["threads"]), check_profile.thread_name
 CODE
 done
 
+# A process that ends while prof waits for the reader of its FIFO.
+mkfifo late
+start sleep 100
+"$PROF" attach -p "$started" -o late.json.gz --ready-file late 2>late.err &
+recorder=$!
+has_pidfd() {
+	find "/proc/$recorder/fd" -lname '*pidfd*' | grep -q .
+}
+wait_until has_pidfd
+kill "$started"
+wait_until is_gone "$started"
+cat late >/dev/null
+wait $recorder
+is "a process that ends before recording begins: exit status" $? 125
+like "a process that ends before recording begins: says so" "$(<late.err)" \
+	'^prof attach: the process ended before recording began$'
+ok "a process that ends before recording begins: no profile" test ! -e late.json.gz
+
 done_testing

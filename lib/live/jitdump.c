@@ -220,17 +220,18 @@ static void set_time(struct reader *r, uint64_t timestamp, struct code_piece *pi
 
 /*
  * The .eh_frame in the record at `offset`: the specification has .eh_frame_hdr in front of it, all
- * that write it and perf have it behind. NULL where the record makes no sense.
+ * that write it and perf have it behind. V8 writes a header alone where it has nothing to tell.
+ * False where the record makes no sense.
  */
-static uint8_t *read_eh_frame(struct reader *r, uint64_t offset, size_t *size)
+static bool read_eh_frame(struct reader *r, uint64_t offset, uint8_t **data, size_t *size)
 {
-	uint8_t head[UNWINDING_HEAD], *data;
+	uint8_t head[UNWINDING_HEAD];
 	uint64_t all_size, hdr_size;
 	uint32_t record_size;
 	struct bytes b;
 
 	if (!read_at(r, offset, head, sizeof(head)))
-		return NULL;
+		return false;
 	bytes_init(&b, head, sizeof(head));
 	bytes_skip(&b, 4);
 	record_size = bytes_u32(&b);
@@ -238,14 +239,13 @@ static uint8_t *read_eh_frame(struct reader *r, uint64_t offset, size_t *size)
 	all_size = bytes_u64(&b);
 	hdr_size = bytes_u64(&b);
 	if (record_size < UNWINDING_HEAD || record_size > UNWINDING_SIZE_MAX ||
-	    all_size > record_size - UNWINDING_HEAD || hdr_size >= all_size)
-		return NULL;
+	    all_size > record_size - UNWINDING_HEAD || hdr_size > all_size)
+		return false;
 	*size = (size_t)(all_size - hdr_size);
-	data = xmalloc(*size);
-	if (read_at(r, offset + UNWINDING_HEAD, data, *size))
-		return data;
-	free(data);
-	return NULL;
+	if (!*size)
+		return true;
+	*data = xmalloc(*size);
+	return read_at(r, offset + UNWINDING_HEAD, *data, *size);
 }
 
 static void send_piece(struct reader *r, struct code_piece *piece, const struct jitdump_code *code)
@@ -254,9 +254,10 @@ static void send_piece(struct reader *r, struct code_piece *piece, const struct 
 	_cleanup_free_ uint8_t *eh_frame = NULL;
 
 	if (code->unwinding) {
-		eh_frame = read_eh_frame(r, code->unwinding, &piece->eh_frame_size);
-		piece->eh_frame = eh_frame;
-		r->dump->stats.malformed += !eh_frame;
+		if (read_eh_frame(r, code->unwinding, &eh_frame, &piece->eh_frame_size))
+			piece->eh_frame = eh_frame;
+		else
+			r->dump->stats.malformed++;
 	}
 	if (code->debug) {
 		lines = xmalloc(sizeof(*lines));

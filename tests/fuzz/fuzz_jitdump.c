@@ -29,7 +29,7 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	require(piece->size && piece->start + piece->size > piece->start);
 	require(piece->name_size && piece->name_size <= CODE_NAME_MAX);
 	*sum = *sum * 31 + piece->start + piece->size + (uint8_t)piece->name[piece->name_size - 1];
-	for (size_t i = 0; i < piece->eh_frame_size; i++)
+	for (size_t i = 0; piece->eh_frame && i < piece->eh_frame_size; i++)
 		*sum = *sum * 31 + piece->eh_frame[i];
 	jit_tables_add(&tables, PID, piece);
 	for (size_t i = 0; i < piece->line_count; i++) {

@@ -338,9 +338,10 @@ static void add_part(struct jit_tables *t, const struct unwind_mapping *whole, u
 }
 
 /* Cuts the mapping at the regions in it. */
-static void describe(struct jit_tables *t, const struct jit_code *code,
+static void describe(struct jit_tables *t, const struct jit_code *code, uint32_t flags,
 		     const struct unwind_mapping *m)
 {
+	size_t first = t->scratch.count;
 	uint64_t at = m->start;
 
 	for (size_t i = first_above(code, at); i < code->regions.count; i++) {
@@ -359,20 +360,23 @@ static void describe(struct jit_tables *t, const struct jit_code *code,
 		at = to;
 	}
 	add_part(t, m, at, m->end, NULL);
+	while (first < t->scratch.count)
+		t->scratch.items[first++].flags |= flags;
 }
 
-void jit_tables_describe(struct jit_tables *t, uint32_t pid, struct unwind_mappings *mappings)
+void jit_tables_describe(struct jit_tables *t, uint32_t pid, uint32_t flags,
+			 struct unwind_mappings *mappings)
 {
-	const struct jit_code *code = jit_tables_code(t, pid);
+	const struct jit_code none = {0}, *code = jit_tables_code(t, pid);
 
-	if (!code)
+	if (!code && !flags)
 		return;
 	vec_clear(&t->scratch);
 	vec_for_each(&mappings->rows, const struct unwind_mapping *, m) {
 		if (m->flags)
 			vec_push(&t->scratch, *m);
 		else
-			describe(t, code, m);
+			describe(t, code ? code : &none, flags, m);
 	}
 	vec_clear(&mappings->rows);
 	vec_for_each(&t->scratch, const struct unwind_mapping *, m)

@@ -62,8 +62,12 @@ void jit_tables_drop(struct jit_tables *t, uint32_t pid);
 struct jit_code *jit_tables_code(const struct jit_tables *t, uint32_t pid);
 /* Writes regions that have changed into the shards. */
 void jit_tables_store(struct jit_tables *t, uint32_t pid, uint64_t now);
-/* Puts the stored regions into that description of the process where it knows of no table. */
-void jit_tables_describe(struct jit_tables *t, uint32_t pid, struct unwind_mappings *mappings);
+/*
+ * Puts the stored regions into that description of the process where it knows of no table, and the
+ * flags there as well, in regions or not.
+ */
+void jit_tables_describe(struct jit_tables *t, uint32_t pid, uint32_t flags,
+			 struct unwind_mappings *mappings);
 /* The number of the rule for that address. */
 uint16_t jit_tables_find(const struct jit_tables *t, uint32_t pid, uint64_t addr);
 

@@ -14,6 +14,7 @@
 struct waiting {
 	struct rec_copy *copy; /* owned */
 	struct mapping_table *mappings; /* held; NULL: none */
+	uint64_t until; /* not before */
 };
 
 struct later {
@@ -107,7 +108,7 @@ static void describe(struct later *l, const struct mapping_table *mappings, uint
 	vec_for_each(&mappings->rows, const struct mapping *, mapping)
 		module_tables_describe(l->options.tables, mapping, &l->mappings);
 	if (code)
-		jit_tables_describe(jit, pid, &l->mappings);
+		jit_tables_describe(jit, pid, 0, &l->mappings);
 }
 
 /* Stores the frames that are known without a walk, and returns how many they are. */
@@ -205,7 +206,7 @@ static void finish_ready(struct later *l, uint64_t now, uint64_t max_bytes)
 		if (!i || w->mappings != last)
 			last_is_ready = is_ready(l, w);
 		last = w->mappings;
-		if (l->bytes <= max_bytes && !last_is_ready) {
+		if (l->bytes <= max_bytes && (!last_is_ready || w->until > now)) {
 			l->waiting.items[kept++] = *w;
 			continue;
 		}
@@ -221,12 +222,22 @@ void later_flush(struct later *l, uint64_t now, bool all)
 	finish_ready(l, now, all ? 0 : LATER_BYTES_MAX);
 }
 
+void later_finish(struct later *l, uint32_t pid, uint64_t now)
+{
+	vec_for_each(&l->waiting, struct waiting *, w) {
+		if (w->copy->rec.pid == pid)
+			w->until = 0;
+	}
+	finish_ready(l, now, LATER_BYTES_MAX);
+}
+
 void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings,
-	       uint64_t now)
+	       uint64_t until, uint64_t now)
 {
 	struct waiting w = {
 		.copy = xmemdup(copy, record_size(&copy->rec)),
 		.mappings = mappings,
+		.until = until,
 	};
 
 	vec_push(&l->waiting, w);

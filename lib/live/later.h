@@ -35,12 +35,14 @@ void later_free(struct later *l);
 
 /*
  * Takes a copy of the record and a hold on the process's mappings, those at the record's time;
- * NULL: nothing is known of them.
+ * NULL: nothing is known of them. It waits at least until then.
  */
 void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings,
-	       uint64_t now);
+	       uint64_t until, uint64_t now);
 /* Bytes that wait now, mappings that are held for it included. */
 uint64_t later_size(const struct later *l);
+/* Those of the process that only wait for a time are finished now. */
+void later_finish(struct later *l, uint32_t pid, uint64_t now);
 /* Finishes those whose tables are there; with `all`, the others too, as far as they go. */
 void later_flush(struct later *l, uint64_t now, bool all);
 

@@ -24,6 +24,13 @@
 /* Tables of files that nobody has mapped for so long are dropped, when it is looked after them. */
 #define UNUSED_NS 10000000000ull
 #define SWEEP_NS 5000000000ull
+/*
+ * A process tells of its code some time after it has made it: what is not known yet is pending for
+ * so many stacks, from each time on that it tells of some. Code that it never tells of, or not
+ * soon, would else be copied for ever.
+ */
+#define AWAITED_COPIES 512
+#define AWAIT_NS 250000000ull
 #define FOREVER_NS (1ull << 60)
 /* While tables are being compiled, what waits for them is described again for so much of the time.
  */
@@ -36,6 +43,7 @@ struct space {
 	uint32_t execs; /* seen so far */
 	bool is_dirty; /* the walker does not know the present state yet */
 	bool is_pending; /* some mapping waits for its table */
+	uint32_t awaited; /* copies that may still wait for code to be told of */
 	struct mapping_table *mappings;
 	struct shard_piece piece; /* what the walker has; words 0: nothing */
 };
@@ -57,6 +65,7 @@ struct unwinder {
 	struct shard_garbage garbage;
 	struct unwind_mappings scratch;
 	const struct file_set *files;
+	uint64_t now; /* of the last round */
 	uint64_t stamp, refused, next_sweep_ns;
 	uint32_t serial; /* of the last description of an address space */
 };
@@ -252,7 +261,18 @@ void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid)
 	if (parent && parent->mappings)
 		child->mappings = mapping_table_hold(parent->mappings);
 	jit_tables_fork(&u->jit, pid, parent_pid);
+	child->awaited = parent ? parent->awaited : 0;
 	mark_dirty(u, child);
+}
+
+/* Stacks that wait for it do so no longer: it has told everything. */
+static void drop_code(struct unwinder *u, uint32_t pid)
+{
+	if (!jit_tables_code(&u->jit, pid))
+		return;
+	jit_tables_store(&u->jit, pid, u->now);
+	later_finish(u->later, pid, u->now);
+	jit_tables_drop(&u->jit, pid);
 }
 
 void unwinder_exec(struct unwinder *u, uint32_t pid)
@@ -262,7 +282,8 @@ void unwinder_exec(struct unwinder *u, uint32_t pid)
 	if (!space)
 		space = add_space(u, pid);
 	space->execs++;
-	jit_tables_drop(&u->jit, pid);
+	space->awaited = 0;
+	drop_code(u, pid);
 	if (space->mappings)
 		mapping_table_drop(steal(space->mappings));
 	mark_dirty(u, space);
@@ -277,7 +298,7 @@ void unwinder_exit(struct unwinder *u, uint32_t pid)
 		return;
 	id = (uint32_t)(space - u->spaces.items);
 	u->walker.set_space(u->walker.ctx, pid, NULL);
-	jit_tables_drop(&u->jit, pid);
+	drop_code(u, pid);
 	shard_garbage_add(&u->garbage, &space->piece, 0);
 	if (space->mappings)
 		mapping_table_drop(space->mappings);
@@ -292,15 +313,23 @@ void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *pi
 {
 	struct space *space = find_space(u, pid);
 
-	if (space && jit_tables_add(&u->jit, pid, piece))
-		mark_dirty(u, space);
+	if (!space || (piece && !jit_tables_add(&u->jit, pid, piece)))
+		return;
+	space->awaited = AWAITED_COPIES;
+	mark_dirty(u, space);
 }
 
 void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now)
 {
-	const struct space *space = find_space(u, copy->rec.pid);
+	struct space *space = find_space(u, copy->rec.pid);
+	uint64_t until = 0;
 
-	later_add(u->later, copy, space ? space->mappings : NULL, now);
+	if (space && space->awaited) {
+		until = now + AWAIT_NS;
+		if (!--space->awaited)
+			mark_dirty(u, space);
+	}
+	later_add(u->later, copy, space ? space->mappings : NULL, until, now);
 }
 
 static void describe(struct unwinder *u, struct space *space, uint64_t now)
@@ -310,13 +339,13 @@ static void describe(struct unwinder *u, struct space *space, uint64_t now)
 		vec_for_each(&space->mappings->rows, const struct mapping *, mapping)
 			module_tables_describe(&u->tables, mapping, &u->scratch);
 	}
-	jit_tables_store(&u->jit, space->pid, now);
-	jit_tables_describe(&u->jit, space->pid, &u->scratch);
 	space->is_pending = false;
 	vec_for_each(&u->scratch.rows, const struct unwind_mapping *, m) {
 		if (m->flags & UNWIND_PENDING)
 			space->is_pending = true;
 	}
+	jit_tables_store(&u->jit, space->pid, now);
+	jit_tables_describe(&u->jit, space->pid, space->awaited ? UNWIND_PENDING : 0, &u->scratch);
 }
 
 /* Gives the walker a new description; the one it had is garbage. */
@@ -426,6 +455,7 @@ static void sweep(struct unwinder *u, uint64_t now)
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 {
 	u->garbage.round++;
+	u->now = now;
 	do {
 		if (all)
 			table_pool_wait(u->pool, 0, FOREVER_NS);

@@ -52,7 +52,8 @@ void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid);
 void unwinder_exec(struct unwinder *u, uint32_t pid);
 /* The process is gone, and nothing more will come about it. */
 void unwinder_exit(struct unwinder *u, uint32_t pid);
-/* Code that the process has made itself, or moved: also what is there without a table. */
+/* Code that the process has made itself, or moved, with or without a table; NULL: some is to come.
+ */
 void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *piece);
 /* A stack that the kernel could not finish, to be finished once the tables are there. */
 void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now);

@@ -50,7 +50,7 @@ static void check_mappings(const struct shards *shards)
 
 	vec_push(&all.rows, (struct unwind_mapping){.end = UINT64_MAX});
 	jit_tables_store(&tables, PID, 0);
-	jit_tables_describe(&tables, PID, &all);
+	jit_tables_describe(&tables, PID, 0, &all);
 	vec_for_each(&all.rows, const struct unwind_mapping *, m) {
 		require(m->start < m->end);
 		require(m == all.rows.items || m->start == m[-1].end);

@@ -86,7 +86,7 @@ static void describe(struct fixture *f, uint32_t pid)
 	vec_push(&f->mappings.rows,
 		 (struct unwind_mapping){.start = MEMORY, .end = MEMORY + MEMORY_SIZE});
 	jit_tables_store(&f->tables, pid, 0);
-	jit_tables_describe(&f->tables, pid, &f->mappings);
+	jit_tables_describe(&f->tables, pid, 0, &f->mappings);
 	vec_for_each(&f->mappings.rows, const struct unwind_mapping *, m) {
 		assert_int_equal(m->start, at);
 		assert_true(m->end > at);
@@ -140,7 +140,7 @@ static void rows_of_a_piece(void **state)
 	assert_int_equal(f->mappings.rows.count, 1);
 	/* What has a table is left alone. */
 	f->mappings.rows.items[0].flags = UNWIND_PENDING;
-	jit_tables_describe(&f->tables, PID, &f->mappings);
+	jit_tables_describe(&f->tables, PID, 0, &f->mappings);
 	assert_int_equal(f->mappings.rows.count, 1);
 }
 

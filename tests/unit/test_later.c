@@ -146,7 +146,7 @@ static void add_copy(struct fixture *f, uint32_t id)
 {
 	struct rec_copy *copy = make_copy(id, 0, STACK_WORDS);
 
-	later_add(f->later, copy, f->mappings, 1);
+	later_add(f->later, copy, f->mappings, 0, 1);
 	free(copy);
 }
 
@@ -213,7 +213,7 @@ static void without_mappings_it_is_unknown_at_once(void **state)
 	struct fixture *f = *state;
 	struct rec_copy *copy = make_copy(3, 0, STACK_WORDS);
 
-	later_add(f->later, copy, NULL, 1);
+	later_add(f->later, copy, NULL, 0, 1);
 	free(copy);
 	later_flush(f->later, 2000, false);
 	assert_int_equal(only_stack(f)->rec.flags, STACK_UNKNOWN | STACK_LATER);
@@ -247,8 +247,8 @@ static void copies_of_several_processes_do_not_mix(void **state)
 	moved->pc += 0x100000;
 	moved->body[1] += 0x100000;
 	moved->body[3] += 0x100000;
-	later_add(f->later, moved, f->mappings, 1);
-	later_add(f->later, moved, first, 1);
+	later_add(f->later, moved, f->mappings, 0, 1);
+	later_add(f->later, moved, first, 0, 1);
 	free(moved);
 	store_table(f, 0);
 	later_flush(f->later, 2000, false);
@@ -277,7 +277,7 @@ static void the_kernel_side_comes_first(void **state)
 
 	copy->rec.flags = COPY_LEAF_KERNEL;
 	store_table(f, 0);
-	later_add(f->later, copy, f->mappings, 1);
+	later_add(f->later, copy, f->mappings, 0, 1);
 	free(copy);
 	later_flush(f->later, 2000, false);
 	stack = only_stack(f);
@@ -298,7 +298,7 @@ static void where_the_copy_ends_so_does_the_stack(void **state)
 	copy->stack_size = 16; /* the second return address is outside */
 	copy->rec.words -= 2;
 	store_table(f, 0);
-	later_add(f->later, copy, f->mappings, 1);
+	later_add(f->later, copy, f->mappings, 0, 1);
 	free(copy);
 	later_flush(f->later, 2000, false);
 	assert_int_equal(only_stack(f)->rec.flags, STACK_TRUNCATED | STACK_LATER);
@@ -313,7 +313,7 @@ static void what_waits_is_bounded(void **state)
 
 	for (uint32_t i = 0; i < some; i++) {
 		copy->stack_id = i + 1;
-		later_add(f->later, copy, f->mappings, 1500 + i);
+		later_add(f->later, copy, f->mappings, 0, 1500 + i);
 		assert_in_range(later_size(f->later), 1, LATER_BYTES_MAX);
 	}
 	/* The oldest ones go, with what is known: nothing is lost. */

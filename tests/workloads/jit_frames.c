@@ -2,10 +2,11 @@
 /*
  * Makes code that keeps no frame pointer and has, where its frame begins, something like a return
  * address; says in jit-PID.dump how it is unwound, calls it, moves it, calls it there, and has a
- * child call it. Before each time it gives a recorder a moment to read, in pauses().
+ * child call it. `jit_frames MS`: before that it gives a recorder so much CPU time to see the dump.
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -14,7 +15,6 @@
 #include "tests/workloads/burn.h"
 
 #define PAGE 4096
-#define PAUSE_MS 500
 #define CALLS_MS 400
 #define LOAD 0
 #define MOVE 1
@@ -139,9 +139,9 @@ static void write_move(FILE *dump, const void *from, const void *to)
 	fflush(dump);
 }
 
-static NOINLINE void pauses(void)
+static NOINLINE void pauses(double ms)
 {
-	burn_ms(PAUSE_MS);
+	burn_ms(ms);
 }
 
 static NOINLINE void burns(void)
@@ -169,8 +169,9 @@ static NOINLINE void calls_inherited(made_fn *made)
 	__asm__ volatile("");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	double ms = argc > 1 ? strtod(argv[1], NULL) : 0;
 	uint8_t *memory = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint8_t *place = memory + 40 * PAGE + 8;
@@ -182,16 +183,14 @@ int main(void)
 	memcpy(memory, code, sizeof(code));
 	memcpy(place, code, sizeof(code));
 	__builtin___clear_cache((char *)memory, (char *)memory + 64 * PAGE);
+	pauses(ms);
 	write_unwinding(dump);
 	write_load(dump, memory);
-	pauses();
 	calls_made((made_fn *)(uintptr_t)memory);
 	write_move(dump, memory, place);
-	pauses();
 	calls_moved((made_fn *)(uintptr_t)place);
 	child = fork();
 	if (!child) {
-		pauses();
 		calls_inherited((made_fn *)(uintptr_t)place);
 		_exit(0);
 	}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* Code made at run time: what the walker is told of it, and how stacks wait for it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "bpf/config.h"
+#include "lib/base/alloc.h"
+#include "lib/live/unwinder.h"
+#include "lib/stream/record.h"
+#include "lib/stream/stack_record.h"
+#include "tests/unit/jit_frame.h"
+
+#define PID 7
+#define CHILD 8
+#define CODE 0x7f0000000000ull
+#define CODE_SIZE 0x100000u
+#define PIECE (CODE + 0x20000)
+#define PIECE_SIZE 0x40u
+#define FRAME 32
+#define SP 0x7ffe00000000ull
+#define STACK_WORDS 8
+#define SECOND 1000000000ull
+
+struct fixture {
+	struct unwinder *u;
+	struct file_set *files;
+	struct unwind_rule *rules;
+	unsigned int times; /* that something was told of PID or CHILD */
+	struct unwind_space space; /* told last */
+	uint64_t now;
+	unsigned int sent;
+	uint64_t caller; /* in the last stack; 0: none was found */
+};
+
+static void set_space(void *ctx, uint32_t pid, const struct unwind_space *space)
+{
+	struct fixture *f = ctx;
+
+	(void)pid;
+	f->times++;
+	f->space = space ? *space : (struct unwind_space){0};
+}
+
+static void take(void *ctx, const struct rec *rec)
+{
+	const struct rec_stack *stack = (const struct rec_stack *)rec;
+	struct stack_body body = stack_record_body(stack);
+	struct fixture *f = ctx;
+	uint64_t addrs[8];
+	uint8_t kinds[8];
+
+	assert_int_equal(rec->kind, REC_STACK);
+	assert_in_range(body.depth, 0, 8);
+	f->sent++;
+	f->caller = stack_body_unpack(&body, 0, addrs, kinds) ? addrs[0] : 0;
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+	struct unwinder_options options = {
+		.walker = {.shards_fd = -1, .first_shard_fd = -1, .set_space = set_space, .ctx = f},
+		.methods = UNWIND_BY_CFI,
+		.max_bytes = 4 * UNWIND_SHARD_BYTES,
+		.sink = take,
+		.ctx = f,
+	};
+	struct rec_map map = {.start = CODE, .end = CODE + CODE_SIZE, .module_id = NO_REC_MODULE};
+
+	options.walker.rules = f->rules = xcalloc(UNWIND_RULES_MAX, sizeof(*f->rules));
+	options.files = f->files = file_set_new(16);
+	f->now = SECOND;
+	*state = f;
+	if (unwinder_new(&f->u, &options, NULL))
+		return -1;
+	record_init(&map.rec, REC_MAP, sizeof(map), f->now, PID, PID);
+	unwinder_map(f->u, &map);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	unwinder_free(f->u);
+	file_set_free(f->files);
+	free(f->rules);
+	free(f);
+	return 0;
+}
+
+static void flush(struct fixture *f, uint64_t after_ns)
+{
+	f->now += after_ns;
+	unwinder_flush(f->u, f->now, false);
+}
+
+static void tell_code(struct fixture *f, uint64_t start, uint64_t moved_from)
+{
+	uint8_t eh_frame[JIT_FRAME_SIZE];
+	struct code_piece piece = {
+		.start = start,
+		.size = PIECE_SIZE,
+		.moved_from = moved_from,
+		.eh_frame = eh_frame,
+		.eh_frame_size = sizeof(eh_frame),
+	};
+
+	jit_frame_make(eh_frame, PIECE_SIZE, FRAME);
+	unwinder_code(f->u, PID, &piece);
+}
+
+/* A stack in the piece of code that begins there, whose caller is in the same memory. */
+static void copy(struct fixture *f, uint32_t pid, uint64_t start)
+{
+	const size_t size = sizeof(struct rec_copy) + STACK_WORDS * 8;
+	struct rec_copy *rec = xcalloc(1, size);
+
+	record_init(&rec->rec, REC_COPY, size, f->now, pid, pid);
+	rec->stack_id = 3;
+	rec->stack_size = STACK_WORDS * 8;
+	rec->pc = start + 8;
+	rec->sp = SP;
+	rec->body[FRAME / 8 - 1] = CODE + 0x10;
+	unwinder_copy(f->u, rec, f->now);
+	free(rec);
+}
+
+static void what_the_walker_is_told(void **state)
+{
+	struct unwinder_stats stats;
+	struct fixture *f = *state;
+
+	flush(f, 1);
+	assert_int_equal(f->space.count, 1);
+	tell_code(f, PIECE, 0);
+	flush(f, 1);
+	assert_int_equal(f->times, 2);
+	assert_int_equal(f->space.count, 3);
+	unwinder_get_stats(f->u, &stats);
+	assert_int_equal(stats.code_pieces, 1);
+	flush(f, 1);
+	assert_int_equal(f->times, 2);
+	unwinder_exec(f->u, PID);
+	flush(f, 1);
+	assert_int_equal(f->space.count, 0);
+}
+
+static void stacks_wait_until_code_is_told_of(void **state)
+{
+	struct fixture *f = *state;
+
+	unwinder_code(f->u, PID, NULL);
+	flush(f, 1);
+	copy(f, PID, PIECE);
+	flush(f, SECOND / 10);
+	assert_int_equal(f->sent, 0);
+	tell_code(f, PIECE, 0);
+	flush(f, SECOND / 10);
+	assert_int_equal(f->sent, 0);
+	flush(f, SECOND / 10);
+	assert_int_equal(f->sent, 1);
+	assert_int_equal(f->caller, CODE + 0x10);
+	/* It is elsewhere now. */
+	tell_code(f, PIECE + 0x1000, PIECE);
+	copy(f, PID, PIECE);
+	flush(f, SECOND);
+	assert_int_equal(f->sent, 2);
+	assert_int_equal(f->caller, 0);
+	copy(f, PID, PIECE + 0x1000);
+	flush(f, SECOND);
+	assert_int_equal(f->sent, 3);
+	assert_int_equal(f->caller, CODE + 0x10);
+}
+
+static void nobody_waits_for_a_process_that_is_gone(void **state)
+{
+	struct fixture *f = *state;
+
+	unwinder_code(f->u, PID, NULL);
+	flush(f, 1);
+	copy(f, PID, PIECE);
+	tell_code(f, PIECE, 0);
+	unwinder_exit(f->u, PID);
+	assert_int_equal(f->sent, 1);
+	assert_int_equal(f->caller, CODE + 0x10);
+}
+
+static void a_child_has_its_parent_s_code(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_code(f, PIECE, 0);
+	flush(f, 1);
+	unwinder_fork(f->u, CHILD, PID);
+	flush(f, 1);
+	assert_int_equal(f->space.count, 3);
+	unwinder_exit(f->u, PID);
+	copy(f, CHILD, PIECE);
+	flush(f, SECOND);
+	assert_int_equal(f->caller, CODE + 0x10);
+}
+
+/* Code that is never told of is not waited for again and again. */
+static void stacks_wait_in_vain_for_some_time_only(void **state)
+{
+	struct fixture *f = *state;
+	unsigned int count = 0;
+
+	unwinder_code(f->u, PID, NULL);
+	flush(f, 1);
+	while (f->times == 1) {
+		assert_in_range(++count, 1, 10000);
+		copy(f, PID, PIECE);
+		flush(f, 1);
+	}
+	assert_int_equal(f->times, 2);
+	flush(f, SECOND);
+	assert_int_equal(f->sent, count);
+	copy(f, PID, PIECE);
+	flush(f, 1);
+	assert_int_equal(f->sent, count + 1);
+	/* That it tells of some gives hope for more. */
+	tell_code(f, PIECE, 0);
+	copy(f, PID, PIECE);
+	flush(f, 1);
+	assert_int_equal(f->sent, count + 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_the_walker_is_told),
+		TEST(stacks_wait_until_code_is_told_of),
+		TEST(nobody_waits_for_a_process_that_is_gone),
+		TEST(a_child_has_its_parent_s_code),
+		TEST(stacks_wait_in_vain_for_some_time_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -16,6 +16,8 @@
 #include "lib/stream/record.h"
 
 #define LOOK_NS 100000000ull
+/* At a dump that is still empty: what it tells is waited for from when it begins. */
+#define LOOK_SOON_NS 20000000ull
 #define LOOK_MAX_NS 1600000000ull
 /* The rings wait while files are read. */
 #define LOOK_BYTES ((uint64_t)4 << 20)
@@ -210,6 +212,7 @@ void jit_files_dump(struct jit_files *j, uint32_t pid, int fd)
 	if (!row || row->dump_fd >= 0 || fd < 0)
 		return;
 	row->dump_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	row->next_look = j->due = 0;
 }
 
 static void on_piece(void *ctx, const struct code_piece *piece)
@@ -319,6 +322,18 @@ static void renew_map(struct jit_row *row)
 	row->map_size = 0;
 }
 
+static bool read_dump(struct jit_files *j, struct jit_row *row, uint64_t budget)
+{
+	struct stat st;
+
+	/* Some write long after they have opened it: then there is nothing to wait for. */
+	if (!row->dump.offset && (fstat(row->dump_fd, &st) || !st.st_size))
+		return false;
+	if (!row->dump.offset && j->piece_fn)
+		j->piece_fn(j->piece_ctx, row->process.pid, NULL);
+	return jitdump_read(&row->dump, row->dump_fd, budget, &j->clock, on_dump_piece, j);
+}
+
 static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, bool is_last)
 {
 	uint64_t before = row->map.stats.pieces + row->dump.stats.pieces;
@@ -332,10 +347,12 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 		renew_map(row);
 	j->since = j->now;
 	if (row->dump_fd >= 0 && !is_full(j, row, &row->dump.stats))
-		has_more |= jitdump_read(&row->dump, row->dump_fd, budget, &j->clock, on_dump_piece,
-					 j);
+		has_more |= read_dump(j, row, budget);
 	row->is_cut |= j->has_left_out;
-	if (row->map.stats.pieces + row->dump.stats.pieces != before)
+	if (row->dump_fd >= 0 && !row->dump.offset)
+		row->interval = LOOK_SOON_NS;
+	else if (row->interval < LOOK_NS ||
+		 row->map.stats.pieces + row->dump.stats.pieces != before)
 		row->interval = LOOK_NS;
 	/* As long as a dump's unwinding information is not read, stacks are guesses. */
 	else if (row->interval < LOOK_MAX_NS && row->dump_fd < 0)

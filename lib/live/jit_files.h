@@ -21,7 +21,10 @@
 struct jit_files;
 
 struct jit_files *jit_files_new(record_sink_fn *sink, void *ctx);
-/* The pieces of jitdumps are given to `fn` besides: they come with call frame information. */
+/*
+ * The pieces of jitdumps are given to `fn` besides: they come with call frame information. Before
+ * the first of a process it is called with NULL, as soon as there is something in its dump.
+ */
 typedef void jit_files_piece_fn(void *ctx, uint32_t pid, const struct code_piece *piece);
 void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx);
 /* NULL is fine. */

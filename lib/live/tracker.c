@@ -71,8 +71,6 @@ static void note_code(struct tracker *t, const struct rec_map *map)
 					sizeof(*t->dumps.items), compare_ids))
 		return;
 	jit_files_dump(t->jit_files, map->rec.pid, file_set_find(t->options.files, map->module_id));
-	if (t->unwinder)
-		unwinder_code(t->unwinder, map->rec.pid, NULL);
 }
 
 /* What user space itself has to say; the walker wants to know of it as well. */

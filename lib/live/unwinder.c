@@ -24,11 +24,7 @@
 /* Tables of files that nobody has mapped for so long are dropped, when it is looked after them. */
 #define UNUSED_NS 10000000000ull
 #define SWEEP_NS 5000000000ull
-/*
- * A process tells of its code some time after it has made it: what is not known yet is pending for
- * so many stacks, from each time on that it tells of some. Code that it never tells of, or not
- * soon, would else be copied for ever.
- */
+/* Code is told of after it was made: so many stacks wait for that after the last news. */
 #define AWAITED_COPIES 512
 #define AWAIT_NS 250000000ull
 #define FOREVER_NS (1ull << 60)
@@ -43,6 +39,7 @@ struct space {
 	uint32_t execs; /* seen so far */
 	bool is_dirty; /* the walker does not know the present state yet */
 	bool is_pending; /* some mapping waits for its table */
+	bool is_partial; /* of some code its jitdump does not tell how it is unwound */
 	uint32_t awaited; /* copies that may still wait for code to be told of */
 	struct mapping_table *mappings;
 	struct shard_piece piece; /* what the walker has; words 0: nothing */
@@ -261,6 +258,7 @@ void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid)
 	if (parent && parent->mappings)
 		child->mappings = mapping_table_hold(parent->mappings);
 	jit_tables_fork(&u->jit, pid, parent_pid);
+	child->is_partial = parent && parent->is_partial;
 	child->awaited = parent ? parent->awaited : 0;
 	mark_dirty(u, child);
 }
@@ -282,6 +280,7 @@ void unwinder_exec(struct unwinder *u, uint32_t pid)
 	if (!space)
 		space = add_space(u, pid);
 	space->execs++;
+	space->is_partial = false;
 	space->awaited = 0;
 	drop_code(u, pid);
 	if (space->mappings)
@@ -313,9 +312,12 @@ void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *pi
 {
 	struct space *space = find_space(u, pid);
 
-	if (!space || (piece && !jit_tables_add(&u->jit, pid, piece)))
+	if (!space)
 		return;
-	space->awaited = AWAITED_COPIES;
+	space->is_partial |= piece && !piece->eh_frame;
+	if (piece && !jit_tables_add(&u->jit, pid, piece) && !(space->is_partial && space->awaited))
+		return;
+	space->awaited = space->is_partial ? 0 : AWAITED_COPIES;
 	mark_dirty(u, space);
 }
 
@@ -335,15 +337,12 @@ void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now
 static void describe(struct unwinder *u, struct space *space, uint64_t now)
 {
 	vec_clear(&u->scratch.rows);
-	if (space->mappings) {
+	if (space->mappings)
 		vec_for_each(&space->mappings->rows, const struct mapping *, mapping)
 			module_tables_describe(&u->tables, mapping, &u->scratch);
-	}
 	space->is_pending = false;
-	vec_for_each(&u->scratch.rows, const struct unwind_mapping *, m) {
-		if (m->flags & UNWIND_PENDING)
-			space->is_pending = true;
-	}
+	vec_for_each(&u->scratch.rows, const struct unwind_mapping *, m)
+		space->is_pending |= m->flags & UNWIND_PENDING;
 	jit_tables_store(&u->jit, space->pid, now);
 	jit_tables_describe(&u->jit, space->pid, space->awaited ? UNWIND_PENDING : 0, &u->scratch);
 }

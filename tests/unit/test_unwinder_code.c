@@ -231,6 +231,25 @@ static void stacks_wait_in_vain_for_some_time_only(void **state)
 	assert_int_equal(f->sent, count + 1);
 }
 
+/* What is not told of, then, has frame pointers. */
+static void where_not_all_code_is_told_of_nothing_waits(void **state)
+{
+	struct code_piece piece = {.start = PIECE + 0x1000, .size = PIECE_SIZE};
+	struct fixture *f = *state;
+
+	unwinder_code(f->u, PID, NULL);
+	unwinder_code(f->u, PID, &piece);
+	tell_code(f, PIECE, 0);
+	flush(f, 1);
+	copy(f, PID, PIECE + 0x1000);
+	flush(f, 1);
+	assert_int_equal(f->sent, 1);
+	copy(f, PID, PIECE);
+	flush(f, 1);
+	assert_int_equal(f->sent, 2);
+	assert_int_equal(f->caller, CODE + 0x10);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -241,6 +260,7 @@ int main(void)
 		TEST(nobody_waits_for_a_process_that_is_gone),
 		TEST(a_child_has_its_parent_s_code),
 		TEST(stacks_wait_in_vain_for_some_time_only),
+		TEST(where_not_all_code_is_told_of_nothing_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

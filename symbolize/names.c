@@ -28,11 +28,11 @@ static void add_levels(struct names *n, const struct answer *answer)
 void names_add(struct names *n, const struct answer *answer, size_t first, size_t count)
 {
 	struct named row = {
-		.place = first,
-		.place_count = count,
-		.first_level = n->levels.count,
 		.func_start = answer->func_start,
 		.func_size = answer->func_size,
+		.first_level = n->levels.count,
+		.place = (uint32_t)first,
+		.place_count = (uint32_t)count,
 		.has_symbol = answer->func,
 	};
 
@@ -40,7 +40,7 @@ void names_add(struct names *n, const struct answer *answer, size_t first, size_
 		return;
 	n->funcs.is_mangled = true;
 	add_levels(n, answer);
-	row.depth = n->levels.count - row.first_level;
+	row.depth = (uint32_t)(n->levels.count - row.first_level);
 	vec_push(&n->rows, row);
 }
 

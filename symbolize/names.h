@@ -21,10 +21,11 @@ struct named_level {
 
 /* An address that somebody knows something about. */
 struct named {
-	size_t place; /* the first one with this address, among those that were asked for */
-	size_t place_count;
-	size_t first_level, depth; /* in levels */
 	uint64_t func_start, func_size; /* RVA and bytes of the symbol, size 0: unknown */
+	size_t first_level; /* in levels */
+	uint32_t depth;
+	/* The first one with this address, among those that were asked for: frames, of 32 bits. */
+	uint32_t place, place_count;
 	bool has_symbol;
 };
 

@@ -96,7 +96,7 @@ struct binary_symbol {
 	uint64_t limit; /* end of its section */
 	const char *name; /* the binary's; with "@VERSION" where the table has it */
 	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; else a label of an assembler */
-	enum binary_binding binding;
+	enum binary_binding binding : 8; /* there can be a million of them */
 	bool is_reach_guessed; /* for the caller: size is not the symbol's own */
 };
 

@@ -203,13 +203,18 @@ static int add_cpu(struct cpu_set *set, uint32_t id, struct error *err)
 	if (!cpu) {
 		vec_push(&set->cpus, (struct sampled_cpu){.id = id, .sampling_fd = -1});
 		cpu = &vec_last(&set->cpus);
+	}
+	if (!cpu->has_ring) {
 		code = programs_add_ring(set->programs, id, err);
 		if (code)
 			return code;
+		cpu->has_ring = true;
 	}
 	code = cpu_open(set, cpu, err);
-	if (code)
+	if (code) {
+		cpu->online = false;
 		cpu_close(set, cpu);
+	}
 	return code;
 }
 
@@ -272,15 +277,20 @@ void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx)
 		cpu_close(set, cpu);
 	}
 	for (uint32_t i = 0; i < online.count; i++) {
-		const struct sampled_cpu *cpu = find_cpu(set, online.cpus[i]);
+		struct sampled_cpu *cpu = find_cpu(set, online.cpus[i]);
+		int code;
 
 		if (cpu && cpu->online)
 			continue;
-		if (add_cpu(set, online.cpus[i], &err))
+		code = add_cpu(set, online.cpus[i], &err);
+		cpu = find_cpu(set, online.cpus[i]);
+		/* It is tried again, and may succeed: said once. */
+		if (code && !cpu->has_failed)
 			log_warn("CPU %u came online but is not sampled: %s", online.cpus[i],
 				 err.text);
-		else
-			fn(ctx, find_cpu(set, online.cpus[i]));
+		cpu->has_failed = code;
+		if (!code)
+			fn(ctx, cpu);
 	}
 	cpu_list_release(&online);
 }

@@ -22,6 +22,8 @@
 struct sampled_cpu {
 	uint32_t id;
 	bool online;
+	bool has_ring; /* for samples; it stays when the CPU goes */
+	bool has_failed; /* it is online, cannot be opened, and that was said */
 	int sampling_fd;
 	struct map_ring *map_ring;
 };

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Stacks through code that was made at run time, and whose jitdump says how it is unwound: neither
-# its frame pointer leads on nor what looks like a return address in its frame. Those that are sampled
-# before the dump is read, or was written, wait for it.
+# its frame pointer leads on nor what looks like a return address in its frame. It runs some time
+# after the dump has told of it.
 . "$(dirname "$0")/lib.sh"
 
 for program in "$workloads/jit_frames" "$workloads/nofp/jit_frames"; do

@@ -2,7 +2,8 @@
 /*
  * Makes code that keeps no frame pointer and has, where its frame begins, something like a return
  * address; says in jit-PID.dump how it is unwound, calls it, moves it, calls it there, and has a
- * child call it. `jit_frames MS`: before that it gives a recorder so much CPU time to see the dump.
+ * child call it. `jit_frames MS`: before that, and whenever it has told of code, it gives a
+ * recorder so much CPU time to see the dump.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -186,8 +187,10 @@ int main(int argc, char **argv)
 	pauses(ms);
 	write_unwinding(dump);
 	write_load(dump, memory);
+	pauses(ms);
 	calls_made((made_fn *)(uintptr_t)memory);
 	write_move(dump, memory, place);
+	pauses(ms);
 	calls_moved((made_fn *)(uintptr_t)place);
 	child = fork();
 	if (!child) {

@@ -164,20 +164,25 @@ static inline __attribute__((always_inline)) void walk_load(const struct walk_fr
 	*at = 0;
 }
 
-/* Is it of the usual kind, by which a step needs nothing but sp? */
+/* Is it of the usual kind, by which a step needs the register of the CFA and no other? */
+static inline __attribute__((always_inline)) int walk_is_usual(const struct walk_frame *f,
+							       const struct unwind_rule *rule)
+{
+	return rule->cfa_kind == UNWIND_CFA_REG &&
+	       (rule->kinds & UNWIND_RA_AND_REG_MASK) == UNWIND_AT_CFA && f->has_sp;
+}
+
 static inline __attribute__((always_inline)) int walk_needs_sp_alone(const struct walk_frame *f,
 								     const struct unwind_rule *rule)
 {
-	return rule->cfa_reg == UNWIND_REG_SP && rule->cfa_kind == UNWIND_CFA_REG &&
-	       (rule->kinds & UNWIND_RA_AND_REG_MASK) == UNWIND_AT_CFA && f->has_sp;
+	return rule->cfa_reg == UNWIND_REG_SP && walk_is_usual(f, rule);
 }
 
 /* What a step by that rule needs, or may need where it is not one of the usual kinds. */
 static inline __attribute__((always_inline)) void walk_load_needed(struct walk_frame *f,
 								   const struct unwind_rule *rule)
 {
-	int is_usual = rule->cfa_kind == UNWIND_CFA_REG && f->has_sp &&
-		       (rule->kinds & UNWIND_RA_AND_REG_MASK) == UNWIND_AT_CFA;
+	int is_usual = walk_is_usual(f, rule);
 
 	if (!is_usual || rule->cfa_reg == UNWIND_REG_FP)
 		walk_load(f, &f->fp, &f->fp_at);

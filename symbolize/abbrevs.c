@@ -153,17 +153,10 @@ void abbrevs_free(struct abbrevs *a)
 
 const struct abbrev *abbrevs_find(const struct abbrevs *a, uint64_t code)
 {
-	size_t low = 0, high = a->rows.count;
+	size_t low;
 
 	if (a->is_dense)
 		return code - 1 < a->rows.count ? &a->rows.items[code - 1] : NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (a->rows.items[middle].code < code)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = vec_count_front(&a->rows, it, it->code < code);
 	return low < a->rows.count && a->rows.items[low].code == code ? &a->rows.items[low] : NULL;
 }

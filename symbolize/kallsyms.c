@@ -188,16 +188,8 @@ void kallsyms_free(struct kallsyms *k)
 bool kallsyms_find(const struct kallsyms *k, uint64_t addr, struct kernel_symbol *symbol)
 {
 	const struct row *rows = k->rows.items, *row;
-	size_t low = 0, high = k->rows.count;
+	size_t low = count_front(rows, k->rows.count, it, it->addr <= addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows[middle].addr <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return false;
 	row = &rows[low - 1];

@@ -238,19 +238,11 @@ const struct line_row *line_table_find(const struct line_table *t, uint64_t addr
 {
 	uint32_t id = segments_find(&t->segments, addr);
 	const struct line_row *rows;
-	size_t low = 0, high;
+	size_t low;
 
 	if (id == NO_SEGMENT)
 		return NULL;
 	rows = t->rows.items + t->sequences.items[id].first_row;
-	high = t->sequences.items[id].row_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows[middle].addr <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = count_front(rows, t->sequences.items[id].row_count, it, it->addr <= addr);
 	return low ? &rows[low - 1] : NULL;
 }

@@ -86,15 +86,7 @@ void segments_release(struct segments *s)
 
 uint32_t segments_find(const struct segments *s, uint64_t address)
 {
-	size_t low = 0, high = s->rows.count;
+	size_t low = vec_count_front(&s->rows, it, it->start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->rows.items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? s->rows.items[low - 1].id : NO_SEGMENT;
 }

@@ -241,22 +241,13 @@ uint64_t symbol_table_first_vaddr(const struct symbol_table *t)
 const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_t rva)
 {
 	uint64_t vaddr = rva + symbol_table_first_vaddr(t);
-	size_t low = 0, high;
-	const struct binary_stub *rows, *stub;
+	const struct binary_stub *stub;
+	size_t low;
 
 	/* All relocations are read for them: not for what lies between two functions. */
 	if (vaddr < t->stubs_start || vaddr >= t->stubs_end || !find_stubs(t))
 		return NULL;
-	rows = t->stubs.rows.items;
-	high = t->stubs.rows.count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows[middle].vaddr <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	stub = low ? &rows[low - 1] : NULL;
+	low = vec_count_front(&t->stubs.rows, it, it->vaddr <= vaddr);
+	stub = low ? &t->stubs.rows.items[low - 1] : NULL;
 	return stub && vaddr - stub->vaddr < stub->size ? stub : NULL;
 }

@@ -55,6 +55,25 @@ void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
 		if ((v)->count > 1) \
 			qsort((v)->items, (v)->count, sizeof(*(v)->items), compare); \
 	} while (0)
+/*
+ * Of `n` items in an order in which all that meet a condition on `it`, a pointer to one, come
+ * first: how many do. By halves.
+ */
+#define count_front(array, n, it, ...) \
+	({ \
+		size_t low_ = 0, high_ = (n); \
+		while (low_ < high_) { \
+			size_t middle_ = low_ + (high_ - low_) / 2; \
+			__typeof__(&(array)[0]) it = &(array)[middle_]; \
+			if (__VA_ARGS__) \
+				low_ = middle_ + 1; \
+			else \
+				high_ = middle_; \
+		} \
+		low_; \
+	})
+#define vec_count_front(v, it, ...) count_front((v)->items, (v)->count, it, __VA_ARGS__)
+
 #define vec_for_each(v, ptr_type, it) \
 	for (ptr_type it = (v)->items; it && it < (v)->items + (v)->count; it++)
 

@@ -44,17 +44,7 @@ uint64_t jit_region_bytes(const struct jit_region *region)
 /* How many begin below `offset`. */
 static size_t count_below(const struct jit_region *region, uint32_t offset)
 {
-	size_t low = 0, high = region->rules.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (region->rules.items[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_count_front(&region->rules, it, it->offset < offset);
 }
 
 uint16_t jit_region_find(const struct jit_region *region, uint32_t offset)

@@ -130,17 +130,7 @@ void jit_tables_fork(struct jit_tables *t, uint32_t pid, uint32_t parent_pid)
 /* The first region that ends above `addr`. */
 static size_t first_above(const struct jit_code *code, uint64_t addr)
 {
-	size_t low = 0, high = code->regions.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (code->regions.items[middle]->start + (JIT_REGION_SIZE - 1) < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_count_front(&code->regions, it, (*it)->start + (JIT_REGION_SIZE - 1) < addr);
 }
 
 /*

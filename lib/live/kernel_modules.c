@@ -68,16 +68,8 @@ void kernel_modules_free(struct kernel_modules *k)
 /* The last row that begins there or before; NULL: none. */
 static struct code_range *find_row(const struct kernel_modules *k, uint64_t addr)
 {
-	size_t low = 0, high = k->rows.count;
+	size_t low = vec_count_front(&k->rows, it, it->start <= addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (k->rows.items[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? &k->rows.items[low - 1] : NULL;
 }
 
@@ -296,17 +288,7 @@ void kernel_modules_send_new(struct kernel_modules *k, const struct rec_loaded *
 /* Behind all that begin there or before. */
 static size_t find_known(const struct code_range *code, uint64_t addr)
 {
-	size_t low = 0, high = code->known.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (code->known.items[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_count_front(&code->known, it, it->start <= addr);
 }
 
 static void send_symbol(const struct kernel_modules *k, const struct code_range *code,

@@ -134,17 +134,7 @@ bool shards_alloc(struct shards *s, uint32_t words, struct shard_piece *piece)
 /* Where among the holes the piece belongs. */
 static size_t hole_after(const struct shard *shard, uint32_t at)
 {
-	size_t low = 0, high = shard->holes.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (shard->holes.items[middle].at < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_count_front(&shard->holes, it, it->at < at);
 }
 
 void shards_free(struct shards *s, const struct shard_piece *piece)

@@ -44,17 +44,7 @@ bool module_is_kernel(const struct module *m)
 /* The number of symbols that begin there or before. */
 static size_t count_symbols_until(const struct module *m, uint64_t offset)
 {
-	size_t low = 0, high = m->symbols.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->symbols.items[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_count_front(&m->symbols, it, it->offset <= offset);
 }
 
 void module_add_symbol(struct module *m, uint64_t offset, uint64_t size, const char *name,

@@ -28,17 +28,7 @@ struct profile_thread *threads_get(struct threads *t, thread_id id)
 
 size_t profile_thread_sample_after(const struct profile_thread *row, uint64_t time)
 {
-	size_t low = 0, high = row->samples.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (row->samples.items[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_count_front(&row->samples, it, it->time <= time);
 }
 
 void profile_thread_add_sample(struct profile_thread *row, const struct sample *sample)

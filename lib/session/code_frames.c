@@ -74,16 +74,9 @@ static void name_entry(struct code_frames *c, const struct code_entry *entry, mo
 /* 0: unknown */
 static uint32_t line_at(const struct code_table *t, const struct code_entry *entry, uint64_t offset)
 {
-	size_t low = 0, high = entry->line_count;
+	size_t low = count_front(&t->lines.items[entry->first_line], entry->line_count, it,
+				 it->offset <= offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->lines.items[entry->first_line + middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? t->lines.items[entry->first_line + low - 1].line : 0;
 }
 

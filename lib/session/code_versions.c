@@ -74,17 +74,7 @@ static void sort_execs(struct code_versions *v, struct code_table *table)
 /* The position of the first address that is not below. */
 static size_t find_addr(const struct code_versions *v, uint64_t addr)
 {
-	size_t low = 0, high = v->addrs.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (v->addrs.items[middle] < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_count_front(&v->addrs, it, *it < addr);
 }
 
 static uint64_t slot_hash(process_id process, uint32_t addr)
@@ -186,16 +176,9 @@ static struct retime_span find_program(const struct code_versions *v, process_id
 {
 	const struct code_range *range = &v->execs[process];
 	struct retime_span program = {0, UINT64_MAX};
-	size_t low = 0, high = range->count;
+	size_t low = count_front(&v->table->execs.items[range->first], range->count, it,
+				 it->time <= time);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (v->table->execs.items[range->first + middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low)
 		program.from = v->table->execs.items[range->first + low - 1].time;
 	if (low < range->count)

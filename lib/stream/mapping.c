@@ -60,17 +60,7 @@ struct mapping_table *mapping_table_copy(const struct mapping_table *t, uint64_t
 /* The first row that ends at addr or beyond. */
 static size_t first_reaching(const struct mapping_table *t, uint64_t addr)
 {
-	size_t low = 0, high = t->rows.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->rows.items[middle].end < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_count_front(&t->rows, it, it->end < addr);
 }
 
 const struct mapping *mapping_table_find(const struct mapping_table *t, uint64_t addr)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bpf/config.h"
+#include "lib/base/vec.h"
 
 struct walk_frame;
 
@@ -56,18 +57,11 @@ static uint64_t pc_mask(const struct walk_frame *frame)
 static bool find_mapping(struct walk *w, uint64_t addr)
 {
 	const struct walk_target *t = w->target;
-	size_t low = 0, high = t->mapping_count;
+	size_t low;
 
 	if (addr >= w->mapping.start && addr < w->mapping.end)
 		return true;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->mappings[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = count_front(t->mappings, t->mapping_count, it, it->start <= addr);
 	if (!low || addr >= t->mappings[low - 1].end)
 		return false;
 	w->mapping = t->mappings[low - 1];

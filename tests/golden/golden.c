@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * golden FILE            the profile that a file of events (events.h) makes, as JSON on stdout
- * golden --records FILE  its records as they are on the wire
+ * golden FILE                   the profile that a file of events (events.h) makes, as JSON on stdout
+ * golden --into FOLDER CASE...  the profiles of CASE/in.events, as FOLDER/CASE.json
+ * golden --records FILE         the records of a file as they are on the wire
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -99,9 +100,11 @@ static void name_frames(struct profile *p, const struct events *events)
 	expand_free(e);
 }
 
-static int export(struct profile *p, struct error *err)
+/* Without a path to stdout. */
+static int export(struct profile *p, const char *path, struct error *err)
 {
-	struct outfile_options options = {.path = "-", .fd = dup(STDOUT_FILENO)};
+	struct outfile_options options = {.path = path ? path : "-",
+					  .fd = path ? -1 : dup(STDOUT_FILENO)};
 	struct outfile *out = NULL;
 	int result = outfile_open(&out, &options, err);
 
@@ -113,7 +116,7 @@ static int export(struct profile *p, struct error *err)
 	return result;
 }
 
-static int run(const struct events *events, struct error *err)
+static int run(const struct events *events, const char *output, struct error *err)
 {
 	struct profile *p = new_profile();
 	struct session *session = session_new(p);
@@ -126,7 +129,7 @@ static int run(const struct events *events, struct error *err)
 	session_finish(session, events->end_ns);
 	session_free(session);
 	name_frames(p, events);
-	result = export(p, err);
+	result = export(p, output, err);
 	profile_free(p);
 	return result;
 }
@@ -138,24 +141,49 @@ static int write_records(const struct events *events)
 	return fwrite(events->words.items, 8, count, stdout) == count && !fflush(stdout) ? 0 : -1;
 }
 
-int main(int argc, char **argv)
+/* Failures are printed. */
+static int run_file(const char *path, const char *output, bool records)
 {
-	bool records = argc > 1 && strcmp(argv[1], "--records") == 0;
-	const char *path = argc == (records ? 3 : 2) ? argv[argc - 1] : NULL;
-	_cleanup_free_ char *text = path ? text_read_file(path, FILE_MAX, NULL) : NULL;
+	_cleanup_free_ char *text = text_read_file(path, FILE_MAX, NULL);
 	struct events events = {0};
 	struct error err = {0};
 	int result;
 
 	if (!text) {
-		fprintf(stderr, "usage: golden [--records] FILE\n");
-		return 2;
+		fprintf(stderr, "%s: cannot be read\n", path);
+		return -1;
 	}
 	result = events_parse(&events, text, &err);
 	if (!result)
-		result = records ? write_records(&events) : run(&events, &err);
+		result = records ? write_records(&events) : run(&events, output, &err);
 	if (result)
 		fprintf(stderr, "%s: %s\n", path, err.text);
 	events_release(&events);
+	return result;
+}
+
+static int run_case(const char *folder, const char *name)
+{
+	_cleanup_free_ char *input = xasprintf("%s/in.events", name);
+	_cleanup_free_ char *output = xasprintf("%s/%s.json", folder, name);
+
+	return run_file(input, output, false);
+}
+
+int main(int argc, char **argv)
+{
+	int result = 0;
+
+	if (argc > 3 && strcmp(argv[1], "--into") == 0) {
+		for (int i = 3; i < argc; i++)
+			result |= run_case(argv[2], argv[i]);
+	} else if (argc == 3 && strcmp(argv[1], "--records") == 0) {
+		result = run_file(argv[2], NULL, true);
+	} else if (argc == 2) {
+		result = run_file(argv[1], NULL, false);
+	} else {
+		fprintf(stderr, "usage: golden FILE | --into FOLDER CASE... | --records FILE\n");
+		return 2;
+	}
 	return result ? 1 : 0;
 }

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""JSON from stdin to stdout for comparing by line: what holds no other list or object stands on one
-line, as long as that is short or a column of numbers. Numbers stay as they were written."""
+"""Rewrites files of JSON for comparing by line: what holds no other list or object stands on one
+line, as long as that is short or a column of numbers. Numbers stay as they were written.
+
+    pretty.py FILE...
+"""
 
 import json
+import pathlib
 import sys
 
 WIDTH = 110
@@ -51,6 +55,6 @@ def lines(value, indent=""):
     return result
 
 
-data = sys.stdin.buffer.read().decode("utf-8")
-tree = json.loads(data, parse_float=Number, parse_int=Number)
-sys.stdout.buffer.write(("\n".join(lines(tree)) + "\n").encode("utf-8"))
+for path in map(pathlib.Path, sys.argv[1:]):
+    tree = json.loads(path.read_text(encoding="utf-8"), parse_float=Number, parse_int=Number)
+    path.write_text("\n".join(lines(tree)) + "\n", encoding="utf-8")

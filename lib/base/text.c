@@ -177,12 +177,54 @@ size_t text_utf8_length(const char *text, size_t size)
 	return length;
 }
 
+/* Of one sequence that text_utf8_length() has found valid. */
+static uint32_t code_point(const char *text, size_t length)
+{
+	static const uint8_t masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+	uint32_t point = (uint8_t)text[0] & masks[length];
+
+	for (size_t i = 1; i < length; i++)
+		point = point << 6 | ((uint8_t)text[i] & 0x3f);
+	return point;
+}
+
+/* Control and format characters (Cc, Cf), and the separators of lines, as of Unicode 15. */
+static bool steers_terminal(uint32_t point)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{0x0, 0x1f},	    {0x7f, 0x9f},	{0xad, 0xad},	    {0x600, 0x605},
+		{0x61c, 0x61c},	    {0x6dd, 0x6dd},	{0x70f, 0x70f},	    {0x890, 0x891},
+		{0x8e2, 0x8e2},	    {0x180e, 0x180e},	{0x200b, 0x200f},   {0x2028, 0x202e},
+		{0x2060, 0x206f},   {0xfeff, 0xfeff},	{0xfff9, 0xfffb},   {0x110bd, 0x110bd},
+		{0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+		{0xe0000, 0xe0fff},
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		if (point >= ranges[i].first && point <= ranges[i].last)
+			return true;
+	}
+	return false;
+}
+
 void text_to_line(char *text)
 {
-	for (; *text; text++) {
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
+	const char *end = text + strlen(text), *at = text;
+
+	while (at < end) {
+		size_t length = text_utf8_length(at, (size_t)(end - at));
+
+		if (!length || steers_terminal(code_point(at, length))) {
+			*text++ = '?';
+		} else {
+			memmove(text, at, length);
+			text += length;
+		}
+		at += length ? length : 1;
 	}
+	*text = '\0';
 }
 
 /* Files in /proc have no size and give a page or a line at a time: read until nothing comes. */

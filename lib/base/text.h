@@ -23,7 +23,11 @@ bool text_scan_decimal(const char **at, const char *end, uint64_t *value);
 
 /* Length in bytes of the valid UTF-8 sequence at text (at most size), 0 where it is invalid. */
 size_t text_utf8_length(const char *text, size_t size);
-/* Control characters become '?', so that a foreign name cannot steer a terminal or add lines. */
+/*
+ * Makes a foreign name safe to print: control and format characters (C0, C1, bidirectional and
+ * invisible ones) and bytes that are not UTF-8 become one '?' each, so that the name can neither
+ * steer a terminal, nor add lines, nor look like another one. Never grows.
+ */
 void text_to_line(char *text);
 
 /* The whole of a (pseudo) file, terminated; NULL with errno set. At most max bytes are read. */

@@ -221,6 +221,34 @@ static void test_to_line(void **state)
 	assert_string_equal(text, "a?b?c?[m? é");
 }
 
+static void check_line(const char *text, const char *wanted)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "%s", text);
+	text_to_line(line);
+	assert_string_equal(line, wanted);
+}
+
+/* Nothing that a terminal obeys, or that makes a name look like another one. */
+static void test_to_line_of_format_characters(void **state)
+{
+	(void)state;
+	check_line("a\xc2\x9b[31mb\xc2\x80\xc2\x85", "a?[31mb??");
+	check_line("raw \x9b[31m \x80\xff", "raw ?[31m ??");
+	check_line("cut \xe2\x80", "cut ??");
+	check_line("\xe2\x80\xae"
+		   "exe.c\xe2\x80\xac\xe2\x80\xaa",
+		   "?exe.c??");
+	check_line("\xe2\x81\xa6x\xe2\x81\xa9", "?x?");
+	check_line("\xe2\x80\x8b\xe2\x80\x8d\xe2\x80\x8f\xe2\x80\xa8", "????");
+	check_line("\xef\xbb\xbfx\xc2\xad", "?x?");
+	check_line("\xd8\x9c\xf3\xa0\x81\x81", "??");
+	check_line("\xc0\x9b\xed\xa0\x80", "?????");
+	check_line("é … 日本 😀 - ok", "é … 日本 😀 - ok");
+	check_line("", "");
+}
+
 /* A folder of /proc says size 0; its files come in pieces. */
 static void test_read_file(void **state)
 {
@@ -307,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_utf8_of_every_three_bytes),
 		cmocka_unit_test(test_utf8_of_four_bytes),
 		cmocka_unit_test(test_to_line),
+		cmocka_unit_test(test_to_line_of_format_characters),
 		cmocka_unit_test(test_read_file),
 		cmocka_unit_test(test_read_fd_of_a_large_file),
 		cmocka_unit_test(test_format_bytes),

@@ -2,8 +2,14 @@
 #include "cmd/command.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "cmd/hints.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 
 /* Long options without a letter have values from here on. */
 #define FIRST_LONG_ONLY 256
@@ -31,30 +37,60 @@ int options_next(int argc, char **argv, const char *shorts, const struct option 
 	if (opt != '?')
 		return opt;
 	if (strncmp(argv[optind - 1], "--", 2) != 0 && optopt && optopt < FIRST_LONG_ONLY)
-		error_text(err, -EINVAL, "unknown option -%c", optopt);
+		hint_unknown_option(err, optopt, "", longs);
 	else if (optopt)
 		error_text(err, -EINVAL, "--%s: takes no value", long_name(longs, optopt));
 	else
-		error_text(err, -EINVAL, "unknown option %s", argv[optind - 1]);
+		hint_unknown_option(err, 0, argv[optind - 1], longs);
 	return '?';
+}
+
+/* One write a line, so that it does not mix with what others print. */
+static void print_line(const char *prefix, const char *text)
+{
+	_cleanup_free_ char *line = xasprintf("%s%s", prefix, text);
+	size_t size;
+
+	text_to_line(line);
+	size = strlen(line);
+	line[size] = '\n';
+	if (write(STDERR_FILENO, line, size + 1) < 0) {
+		/* Nobody left to tell. */
+	}
+}
+
+void command_say(const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = xvasprintf(fmt, args);
+	va_end(args);
+	print_line("prof: ", text);
 }
 
 static void print_failure(const char *name, const struct error *err)
 {
-	fprintf(stderr, "prof%s%s: %s\n", name ? " " : "", name ? name : "", err->text);
+	_cleanup_free_ char *prefix = xasprintf("prof%s%s: ", name ? " " : "", name ? name : "");
+
+	print_line(prefix, err->text);
 }
 
 int command_fail(const char *name, int status, const struct error *err)
 {
 	print_failure(name, err);
 	if (err->hint[0])
-		fprintf(stderr, "  %s\n", err->hint);
+		print_line("  ", err->hint);
 	return status;
 }
 
 int command_fail_usage(const char *name, const struct error *err)
 {
+	_cleanup_free_ char *help = xasprintf("see 'prof%s%s --help'", name ? " " : "",
+					      name ? name : "");
+
 	print_failure(name, err);
-	fprintf(stderr, "  see 'prof%s%s --help'\n", name ? " " : "", name ? name : "");
+	print_line("  ", help);
 	return EXIT_USAGE;
 }

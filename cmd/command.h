@@ -37,6 +37,8 @@ extern const struct command command_record, command_attach, command_check, comma
 int options_next(int argc, char **argv, const char *shorts, const struct option *longs,
 		 struct error *err);
 
+/* "prof: text" on stderr, in one write; safe to print, whatever names are in it. */
+void command_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "prof NAME: text" and the hint on stderr: at most two lines. Returns the status. */
 int command_fail(const char *name, int status, const struct error *err);
 /* The same for a wrong command line, pointing to --help. Returns EXIT_USAGE. */

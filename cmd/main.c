@@ -2,11 +2,13 @@
 /* The table of commands; what they do is in a file each. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/hints.h"
 #include "symbolize/debug_fetch.h"
 
 static const struct command *const commands[] = {
@@ -27,10 +29,11 @@ static void print_help(void)
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-18s %s\n", commands[i]->name, commands[i]->summary);
 	printf("  %-18s %s\n", "help [COMMAND]", "the same as --help of that command");
+	printf("  %-18s %s\n", "version", "the same as --version");
 	printf("\n"
 	       "Options:\n"
 	       "  -h, --help         show this and exit\n"
-	       "  --version          show the version and exit\n"
+	       "  -V, --version      show the version and exit\n"
 	       "\n"
 	       "More: 'prof COMMAND --help', 'man prof', 'man prof-COMMAND'.\n");
 }
@@ -44,14 +47,34 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+static bool is_one_of(const char *word, const char *one, const char *other)
+{
+	return strcmp(word, one) == 0 || strcmp(word, other) == 0;
+}
+
+static int fail_unknown(const char *name)
+{
+	const char *names[COMMAND_COUNT + 2] = {"help", "version"};
+	struct error err = {0};
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		names[i + 2] = commands[i]->name;
+	hint_unknown_command(&err, name, names, COMMAND_COUNT + 2);
+	return command_fail_usage(NULL, &err);
+}
+
 static int run_command(const char *name, int argc, char **argv)
 {
 	const struct command *command = find_command(name);
+
+	return command ? command->run(argc, argv) : fail_unknown(name);
+}
+
+static int fail_unexpected(const char *argument)
+{
 	struct error err = {0};
 
-	if (command)
-		return command->run(argc, argv);
-	error_text(&err, -EINVAL, "unknown command '%s'", name);
+	error_text(&err, -EINVAL, "unexpected argument '%s'", argument);
 	return command_fail_usage(NULL, &err);
 }
 
@@ -60,7 +83,9 @@ static int run_help(int argc, char **argv)
 	char help[] = "--help";
 	char *args[] = {argv[0], help, NULL};
 
-	if (argc < 2) {
+	if (argc > 2)
+		return fail_unexpected(argv[2]);
+	if (argc < 2 || is_one_of(argv[1], "help", "version")) {
 		print_help();
 		return 0;
 	}
@@ -68,31 +93,46 @@ static int run_help(int argc, char **argv)
 	return run_command(argv[1], 2, args);
 }
 
+static int run_version(int argc, char **argv)
+{
+	if (argc > 1)
+		return fail_unexpected(argv[1]);
+	printf("prof %s\n", PROF_VERSION);
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
+	static const struct option longs[] = {
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{0},
+	};
 	struct error err = {0};
 
 	if (argc < 2) {
-		error_text(&err, -EINVAL, "no command given");
-		return command_fail_usage(NULL, &err);
-	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
 		print_help();
-		return 0;
-	}
-	if (strcmp(argv[1], "--version") == 0) {
-		printf("prof %s\n", PROF_VERSION);
-		return 0;
+		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], COMMAND_FETCH) == 0)
 		return debug_fetch_serve();
 	if (strcmp(argv[1], "help") == 0)
 		return run_help(argc - 1, argv + 1);
-	if (argv[1][0] == '-') {
-		error_text(&err, -EINVAL, "unknown option %s", argv[1]);
+	if (strcmp(argv[1], "version") == 0)
+		return run_version(argc - 1, argv + 1);
+	if (argv[1][0] != '-')
+		return run_command(argv[1], argc - 1, argv + 1);
+	switch (options_next(argc, argv, "+:hV", longs, &err)) {
+	case 'h':
+		print_help();
+		return 0;
+	case 'V':
+		return run_version(0, NULL);
+	case '?':
 		return command_fail_usage(NULL, &err);
+	default:
+		return fail_unexpected(argv[1]);
 	}
-	return run_command(argv[1], argc - 1, argv + 1);
 }
 
 /*

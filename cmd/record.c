@@ -67,6 +67,21 @@ static int set(struct record *r, int opt, const char *value, struct error *err)
 	return ret;
 }
 
+/* Of what needs -a. */
+static int refuse_filters(const struct record *r, struct error *err)
+{
+	vec_for_each(&r->filter.choices, const struct filter_choice *, choice) {
+		if (choice->opt == 'p' && !r->argv)
+			return error_text(err, -EINVAL,
+					  "--pid needs -a; for a process that runs already: "
+					  "prof attach -p %s",
+					  choice->value);
+	}
+	return error_text(err, -EINVAL,
+			  "--pid, --tid, --comm, --cgroup, --uid and --include-self need -a; what "
+			  "runs already is recorded by 'prof attach', too");
+}
+
 static int check(struct record *r, struct error *err)
 {
 	int ret = live_options_check(&r->live, err);
@@ -80,13 +95,10 @@ static int check(struct record *r, struct error *err)
 			return error_text(err, -EINVAL, "--kill and --as-root need a command");
 		return 0;
 	}
+	if (r->filter.is_limited)
+		return refuse_filters(r, err);
 	if (!r->argv)
 		return error_text(err, -EINVAL, "no command to record");
-	if (r->filter.is_limited)
-		return error_text(
-			err, -EINVAL,
-			"--pid, --tid, --comm, --cgroup, --uid and --include-self need -a; what runs "
-			"already is recorded by 'prof attach', too");
 	return 0;
 }
 

@@ -8,7 +8,6 @@ wrong() { # REGEX ARGUMENT...
 	refuses "prof $*" 2 "$regex" "$PROF" "$@"
 }
 
-wrong '.'
 wrong 'nonsense' nonsense
 wrong 'command' record
 wrong 'command' record --
@@ -32,6 +31,18 @@ wrong 'cpu' record --cpu x -- touch started
 wrong 'cpu' record --cpu 3-0 -- touch started
 wrong 'cpu' attach -p 1 --cpu 0-
 wrong 'prof attach' record -p 1 -- touch started
+wrong 'runs already: prof attach -p 1' record -p 1
+wrong "did you mean 'record'" recrod -- touch started
+wrong "did you mean 'record'" help recrod
+wrong 'did you mean --output' record --ouput=x -- touch started
+wrong 'did you mean --json' check --jsn
+wrong '--unwind, --unwind-memory' record --unw fp -- touch started
+wrong 'prof record -- touch' touch started
+wrong 'stacks are always taken' record -g -- touch started
+wrong 'stacks are always taken' record --call-graph dwarf -- touch started
+wrong 'unexpected' version surplus
+wrong 'unexpected' help record surplus
+wrong "unknown command 'a\?\[31m\?b'" $'a\x9b[31m\xe2\x80\xaeb'
 wrong '1: .*--pid' attach 1
 wrong 'output' record -o '' -- touch started
 wrong 'o' record -o
@@ -71,8 +82,15 @@ done
 run bash -c '"$1" --help >&-' sh "$PROF"
 is "--help where stdout is closed: exit status" "$status" 125
 like "--help where stdout is closed: says so" "$err" 'standard output'
-run "$PROF" --version
-like "prof --version" "$out" '^prof [0-9]+\.[0-9]+'
+for option in --version -V version; do
+	run "$PROF" $option
+	is "prof $option: exit status" "$status" 0
+	like "prof $option" "$out" '^prof [0-9]+\.[0-9]+'
+done
+run "$PROF"
+is "prof alone: exit status" "$status" 2
+like "prof alone: the help, on stdout" "$out" '^Usage: prof.*record  *run a command'
+is "prof alone: nothing on stderr" "$err" ""
 
 run "$PROF" check
 is "prof check: exit status where it can record" "$status" 0

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Typing mistakes, and the messages that say what was meant. */
+#include <getopt.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cmd/hints.h"
+#include "lib/base/near_miss.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static void distances_are_counted_in_mistakes(void **state)
+{
+	char text[64];
+
+	(void)state;
+	assert_int_equal(near_miss_distance("", ""), 0);
+	assert_int_equal(near_miss_distance("record", "record"), 0);
+	assert_int_equal(near_miss_distance("recrod", "record"), 1);
+	assert_int_equal(near_miss_distance("recor", "record"), 1);
+	assert_int_equal(near_miss_distance("recordd", "record"), 1);
+	assert_int_equal(near_miss_distance("rekord", "record"), 1);
+	assert_int_equal(near_miss_distance("", "abc"), 3);
+	assert_int_equal(near_miss_distance("kitten", "sitting"), 3);
+	memset(text, 'a', 32);
+	text[32] = '\0';
+	assert_int_equal(near_miss_distance(text, "a"), 31);
+	text[32] = 'a';
+	text[33] = '\0';
+	assert_true(near_miss_distance(text, "a") == SIZE_MAX);
+	assert_true(near_miss_distance("a", text) == SIZE_MAX);
+}
+
+static void only_the_nearest_is_meant(void **state)
+{
+	static const char *const names[] = {"help", "record", "attach", "check", "symbolize"};
+	static const char *const alike[] = {"abcdex", "abcdey", "abcdez"};
+
+	(void)state;
+	assert_string_equal(near_miss("recrod", names, COUNT(names)), "record");
+	assert_string_equal(near_miss("chekc", names, COUNT(names)), "check");
+	assert_string_equal(near_miss("symbolise", names, COUNT(names)), "symbolize");
+	assert_null(near_miss("stat", names, COUNT(names)));
+	assert_null(near_miss("", names, COUNT(names)));
+	assert_null(near_miss("x", names, COUNT(names)));
+	assert_string_equal(near_miss("abcde", alike, COUNT(alike)), "abcdex");
+	assert_string_equal(near_miss("abcdey", alike, COUNT(alike)), "abcdey");
+}
+
+static void expect_command(const char *word, const char *text)
+{
+	static const char *const names[] = {"record", "attach"};
+	struct error err = {0};
+
+	hint_unknown_command(&err, word, names, COUNT(names));
+	assert_string_equal(err.text, text);
+}
+
+static void commands_that_are_none_have_hints(void **state)
+{
+	(void)state;
+	setenv("PATH", "/nowhere::/bin", 1);
+	expect_command("atach", "unknown command 'atach': did you mean 'attach'?");
+	expect_command("top", "unknown command 'top': the whole machine is recorded by: "
+			      "prof record -a");
+	expect_command("sh", "unknown command 'sh': to record it: prof record -- sh");
+	expect_command("/bin/sh", "unknown command '/bin/sh': to record it: "
+				  "prof record -- /bin/sh");
+	expect_command("gibberish", "unknown command 'gibberish'");
+	expect_command("\xe2\x80\xaex\x9b", "unknown command '?x?'");
+	expect_command("", "unknown command ''");
+	unsetenv("PATH");
+	expect_command("sh", "unknown command 'sh': to record it: prof record -- sh");
+}
+
+static void expect_option(int letter, const char *word, const struct option *longs,
+			  const char *text)
+{
+	struct error err = {0};
+
+	hint_unknown_option(&err, letter, word, longs);
+	assert_string_equal(err.text, text);
+}
+
+static void options_that_are_none_have_hints(void **state)
+{
+	static const struct option recording[] = {
+		{"output", required_argument, NULL, 'o'},
+		{"unwind", required_argument, NULL, 1},
+		{"unwind-memory", required_argument, NULL, 2},
+		{0},
+	};
+	static const struct option other[] = {{"json", no_argument, NULL, 1}, {0}};
+
+	(void)state;
+	expect_option(0, "--ouput", recording, "unknown option --ouput: did you mean --output?");
+	expect_option(0, "--ouput=x", recording, "unknown option --ouput: did you mean --output?");
+	expect_option(0, "--unw", recording,
+		      "--unw is short for several options: --unwind, --unwind-memory");
+	expect_option('g', "", recording,
+		      "unknown option -g: stacks are always taken, --unwind says how");
+	expect_option(0, "--call-graph=dwarf", recording,
+		      "unknown option --call-graph: stacks are always taken, --unwind says how");
+	expect_option('g', "", other, "unknown option -g");
+	expect_option(0, "--call-graph", other, "unknown option --call-graph");
+	expect_option('z', "", recording, "unknown option -z");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(distances_are_counted_in_mistakes),
+		cmocka_unit_test(only_the_nearest_is_meant),
+		cmocka_unit_test(commands_that_are_none_have_hints),
+		cmocka_unit_test(options_that_are_none_have_hints),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

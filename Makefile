@@ -36,7 +36,8 @@ Q := $(if $(V),,@)
 say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n' $(1) $@)
 
 # What the project needs whatever CFLAGS, CPPFLAGS and LDFLAGS a builder gives.
-OPT ?= -O2
+# Sanitized code takes twice as long to compile at -O2, and finds no more.
+OPT ?= $(if $(SAN),-O1,-O2)
 CFLAGS ?= -g
 warnings := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes $(if $(WERROR),-Werror)
 sysroot := $(if $(SYSROOT),--sysroot=$(SYSROOT))
@@ -183,7 +184,7 @@ fuzz-programs: $(fuzz)
 check: check-unit check-golden check-fuzz check-checker ## Test what needs no root
 
 check-unit: $(unit)
-	scripts/tap --label unit $(unit)
+	scripts/tap --label unit --jobs 2 $(unit)
 
 check-golden: $(golden)
 	BUILD=$(BUILD) tests/golden/run

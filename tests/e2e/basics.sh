@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Real programs, end to end.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 record python 0 -- python3 -c '
@@ -34,6 +36,8 @@ mkdir made
 for i in 1 2 3 4 5 6; do
 	printf '#include <stdio.h>\n#include <stdlib.h>\nint f%d(void) { return puts("%d"); }\n' $i $i >made/f$i.c
 done
+# Compilers that a cache stands in for would be other processes.
+export CCACHE_DISABLE=1
 printf 'all: f1.o f2.o f3.o f4.o f5.o f6.o\n' >made/Makefile
 record make 0 -- make -s -j2 -C made
 judge "make -j2: every process of the tree, in order of start" make.json.gz <<'CODE'

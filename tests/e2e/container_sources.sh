@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # --sources of programs with a root of their own: theirs come first, also when they are gone by the
 # end, and nothing of what is outside is reached through them.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 mkdir app

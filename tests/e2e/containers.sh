@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Programs in containers, or in what containers are made of: namespaces, roots and control groups of
 # their own.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 # A root with a libc that nobody else has: another build id, and nothing on this machine is it.

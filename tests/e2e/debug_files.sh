@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Names and lines of programs whose debug information is elsewhere: beside them, in a folder by
 # build id, in a container's own root, split, packaged, on a server.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 export HOME=$tmp/home
 unset DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH XDG_CACHE_HOME

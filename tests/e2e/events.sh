@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Other events than the clock: how many there are is known, and which functions they occur in. The
 # kernel's own count begins with the fork and ends before the exit.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 # Not every machine has it mounted; prof says how, which is checked below.
 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing

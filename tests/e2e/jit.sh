@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Code that a program makes while it runs: named by its perf map or its jitdump, which may be gone by
 # the end. The program is Debian's node.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 # What is called stays a function of its own.
 node=(/usr/bin/node --no-turbo-inlining)

@@ -3,6 +3,8 @@
 # Stacks through code that was made at run time, and whose jitdump says how it is unwound: neither
 # its frame pointer leads on nor what looks like a return address in its frame. It runs some time
 # after the dump has told of it.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 for program in "$workloads/jit_frames" "$workloads/nofp/jit_frames"; do

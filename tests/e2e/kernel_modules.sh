@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Kernel modules, whose files are not linked: functions, lines and inlined calls of theirs. Here is
 # no kernel that loads any, so a profile is made that has such a lib, to be named afterwards.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 # Two sections with code, one of which the kernel drops, as modules have it.

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # --unwind: what each method finds, and what it says of what it does not.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 nofp=$workloads/nofp
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Names and categories where nothing but the ELF file, or the kernel's list, can tell them.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 # For judge(): the functions of the frames of one name's file, with how many samples they are in.

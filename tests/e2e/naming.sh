@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What has no name says why: on stderr with -v, and in the profile.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 # Symbols N: the line about a module in the profile's "Symbols"

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Where the profile goes, and what becomes of what was there.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 command=("$workloads/shares" 0.05)
 mode_of() {

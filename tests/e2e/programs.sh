@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The kernel takes the BPF programs, whatever is switched on and off in them, without much work.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 run "$(dirname "$workloads")/e2e/load_programs"

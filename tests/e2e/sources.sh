@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # --sources: the text of source files travels in the profile, as far as the user may read it.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 # A program of two files and a half.

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The exit status is the command's own, and the command runs as it would without prof.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 record zero 0 -- true

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # prof symbolize: a profile without names gets those that a recording with names has.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 mkdir bin

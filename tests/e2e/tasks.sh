@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Processes and threads: fork, exec, names, short lives, namespaces.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 ln "$workloads/fork_exec" other-name 2>/dev/null || cp "$workloads/fork_exec" other-name

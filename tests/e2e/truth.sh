@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Programs whose true profile is known.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 record shares 0 -- "$workloads/shares" 2

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Whole user stacks of what was built without frame pointers: programs of the distribution, and
 # workloads whose true stacks are known.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 nofp=$workloads/nofp
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * golden FILE                   the profile that a file of events (events.h) makes, as JSON on
- * stdout golden --into FOLDER CASE...  the profiles of CASE/in.events, as FOLDER/CASE.json golden
- * --records FILE         the records of a file as they are on the wire
+ * golden FILE                   the profile that a file of events (events.h) makes, on stdout
+ * golden --into FOLDER CASE...  the profiles of CASE/in.events, as FOLDER/CASE.json
+ * golden --records FILE         the records of a file as they are on the wire
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 
 #include "cmd/command.h"
 #include "cmd/filter_options.h"
+#include "cmd/front_end.h"
 #include "cmd/live_options.h"
 #include "cmd/output_options.h"
 #include "cmd/pipeline.h"
@@ -21,6 +22,7 @@ static const struct option longs[] = {
 };
 
 struct attach {
+	struct front_end *front; /* NULL: there is none */
 	struct filter_options filter;
 	struct live_options live;
 	struct output_options output;
@@ -86,11 +88,14 @@ static int record(struct attach *a, char **argv)
 		.filter = &a->filter.filter,
 		.output = &a->output,
 		.own_argv = argv,
+		.front = a->front,
 		.targets = &targets,
 	};
 	struct error err = {0};
 	int ret;
 
+	if (a->front)
+		front_end_set_options(a->front, &a->live);
 	if (a->output.verbose)
 		log_set_level(a->output.verbose > 1 ? LOG_DEBUG : LOG_INFO);
 	if (filter_options_resolve(&a->filter, &targets, &err))
@@ -101,9 +106,9 @@ static int record(struct attach *a, char **argv)
 	return ret;
 }
 
-static int run(int argc, char **argv)
+static int run_for(struct front_end *front, int argc, char **argv)
 {
-	struct attach a = {0};
+	struct attach a = {.front = front};
 	struct error err = {0};
 	int ret;
 
@@ -121,8 +126,14 @@ static int run(int argc, char **argv)
 	return ret;
 }
 
+static int run(int argc, char **argv)
+{
+	return run_for(NULL, argc, argv);
+}
+
 const struct command command_attach = {
 	.name = "attach",
 	.summary = "record processes that run already",
 	.run = run,
+	.run_for = run_for,
 };

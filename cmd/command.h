@@ -17,11 +17,15 @@ enum {
 	EXIT_SIGNAL_BASE = 128, /* plus the signal's number */
 };
 
+struct front_end;
+
 struct command {
 	const char *name; /* "record" */
 	const char *summary; /* one line for `prof --help` */
 	/* argv[0] is the command's name; returns the exit status. */
 	int (*run)(int argc, char **argv);
+	/* The same as the helper of a front end; NULL: there is no such thing. */
+	int (*run_for)(struct front_end *front, int argc, char **argv);
 };
 
 /* What prof runs itself as to download debug files; not for users. */

@@ -14,6 +14,15 @@
 /* For all downloads of one profile. */
 #define DOWNLOAD_NS 60000000000ull
 
+const char *const find_names_fetch_command[] = {"/proc/self/exe", COMMAND_FETCH, NULL};
+
+bool find_names_downloads(void)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	return urls && *urls;
+}
+
 struct finding {
 	const struct find_names_options *options;
 	pthread_mutex_t lock; /* names and downloads go on side by side */
@@ -77,16 +86,16 @@ static char *cache_of(const char *home)
 
 static void finding_init(struct finding *n, const struct find_names_options *options)
 {
-	static const char *const command[] = {"/proc/self/exe", COMMAND_FETCH, NULL};
-	const char *urls = getenv("DEBUGINFOD_URLS");
+	bool is_given = options->fetcher >= 0;
 
 	*n = (struct finding){.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
 	n->home = home_of(options->owner);
 	n->cache = cache_of(n->home);
 	progress_init(&n->progress, options->output->quiet);
-	if (urls && *urls)
+	if (is_given || find_names_downloads())
 		n->fetcher = debug_fetcher_new(&(struct debug_fetcher_options){
-			.command = command,
+			.command = is_given ? NULL : find_names_fetch_command,
+			.socket = options->fetcher,
 			.owner = options->owner,
 			.home = n->home,
 			.limit_ns = DOWNLOAD_NS,

@@ -13,10 +13,16 @@ struct find_names_options {
 	struct file_set *files; /* by module.file_key */
 	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
 	const char *kernel_release; /* of the recorded kernel; NULL: the running one's */
+	int fetcher; /* socket to a process that downloads, taken over; -1: one is started */
 	/* Asked now and then: true, and what is named so far stays. */
 	bool (*should_stop)(void *ctx);
 	void *ctx;
 };
+
+/* Does the environment name servers for debug files? */
+bool find_names_downloads(void);
+/* The process that downloads: its program and arguments, NULL-terminated. */
+extern const char *const find_names_fetch_command[];
 
 void find_names(struct profile *p, const struct find_names_options *options);
 

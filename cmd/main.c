@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/elevation.h"
+#include "cmd/front_end.h"
 #include "cmd/hints.h"
 #include "symbolize/debug_fetch.h"
 
@@ -78,6 +80,27 @@ static int fail_unexpected(const char *argument)
 	return command_fail_usage(NULL, &err);
 }
 
+/* argv: the command and its options, as the front end was given them. */
+static int run_helper(int argc, char **argv)
+{
+	const struct command *command = argc ? find_command(argv[0]) : NULL;
+	struct front_end front;
+	struct error err = {0};
+	int status;
+
+	if (front_end_accept(&front, &err))
+		status = command_fail(NULL, EXIT_REFUSED, &err);
+	else if (command && command->run_for)
+		status = command->run_for(&front, argc, argv);
+	else
+		status = EXIT_USAGE;
+	if (fflush(stdout))
+		status = EXIT_REFUSED;
+	front_end_finish(&front, status);
+	front_end_release(&front);
+	return status;
+}
+
 static int run_help(int argc, char **argv)
 {
 	char help[] = "--help";
@@ -116,6 +139,8 @@ static int run(int argc, char **argv)
 	}
 	if (strcmp(argv[1], COMMAND_FETCH) == 0)
 		return debug_fetch_serve();
+	if (strcmp(argv[1], COMMAND_HELPER) == 0)
+		return run_helper(argc - 2, argv + 2);
 	if (strcmp(argv[1], "help") == 0)
 		return run_help(argc - 1, argv + 1);
 	if (strcmp(argv[1], "version") == 0)

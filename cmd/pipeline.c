@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/elevate.h"
 #include "cmd/find_names.h"
+#include "cmd/front_end.h"
 #include "cmd/kernel_names.h"
 #include "cmd/meta.h"
 #include "cmd/naming.h"
@@ -120,6 +122,8 @@ static int fork_child(struct pipeline *p, struct error *err)
 		.ignored_signals = p->signals.inherited_ignored,
 	};
 
+	if (options->front)
+		return front_end_child(options->front, &p->child, err);
 	if (options->live->as_root)
 		child.identity.is_self = true;
 	return child_new(&p->child, &child, err);
@@ -142,8 +146,10 @@ static int watch(struct pipeline *p, struct error *err)
 
 	if (!ret)
 		ret = recorder_watch(p->recorder, p->supervisor.timer_fd, err);
+	if (!ret && p->options->front && !p->child)
+		ret = recorder_watch(p->recorder, front_end_fd(p->options->front), err);
 	if (!ret && p->child)
-		ret = recorder_watch(p->recorder, child_pidfd(p->child), err);
+		ret = recorder_watch(p->recorder, child_fd(p->child), err);
 	for (size_t i = 0; !ret && targets && i < targets->rows.count; i++)
 		ret = recorder_watch(p->recorder, targets->rows.items[i].fd, err);
 	return ret;
@@ -228,6 +234,10 @@ static int prepare(struct pipeline *p, struct error *err)
 
 	if (!ret)
 		ret = signals_init(&p->signals, err);
+	if (p->options->front) {
+		p->signals.next_elsewhere = front_end_next_signal;
+		p->signals.ctx = p->options->front;
+	}
 	if (!ret && p->options->argv)
 		ret = fork_child(p, err);
 	if (!ret)
@@ -316,6 +326,7 @@ static void name_frames(struct pipeline *p)
 		.output = p->options->output,
 		.files = recorder_source(p->recorder)->files,
 		.owner = &p->owner,
+		.fetcher = p->options->front ? steal_fd(&p->options->front->fetcher) : -1,
 		.should_stop = is_hurried,
 		.ctx = p,
 	};
@@ -439,8 +450,11 @@ int pipeline_run(const struct pipeline_options *options)
 		.supervisor.timer_fd = -1,
 		.ready.fd = -1,
 	};
-	int status = run(&p);
+	int status;
 
+	if (!options->front && !privileges_suffice())
+		return elevate_run(options);
+	status = run(&p);
 	pipeline_release(&p);
 	return status;
 }

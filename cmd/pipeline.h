@@ -8,6 +8,8 @@
 #include "lib/live/filter.h"
 #include "lib/live/targets.h"
 
+struct front_end;
+
 struct pipeline_options {
 	const char *command; /* "record", for messages */
 	const struct live_options *live;
@@ -15,6 +17,7 @@ struct pipeline_options {
 	const struct output_options *output;
 	char *const *own_argv; /* prof's own, from the command on */
 	char *const *argv; /* what to run and record; NULL-terminated; NULL: nothing */
+	struct front_end *front; /* who runs it, and gets the status; NULL: this process */
 	struct targets *targets; /* what runs already and is to be recorded; NULL: nothing */
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -61,6 +62,14 @@ static int keep(cap_t kept, cap_t permitted, const cap_value_t *list, size_t cou
 		}
 	}
 	return 0;
+}
+
+bool privileges_suffice(void)
+{
+	_cleanup_(cap_free) cap_t permitted = geteuid() ? cap_get_proc() : NULL;
+
+	return !permitted || has(permitted, CAP_SYS_ADMIN) ||
+	       (has(permitted, CAP_BPF) && has(permitted, CAP_PERFMON));
 }
 
 int privileges_reduce(bool writes_as_root, struct error *err)

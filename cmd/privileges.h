@@ -7,6 +7,8 @@
 
 #include "lib/base/error.h"
 
+/* May this process record, as far as capabilities tell? Of root it is assumed. */
+bool privileges_suffice(void);
 /*
  * Gives up, for good, every capability that recording does not take, and all that a program run by
  * this one would inherit. Capabilities belong to threads: to be called while there is one only, and

@@ -8,18 +8,28 @@
 
 static const char line[] = "ready\n";
 
+int ready_check(const struct live_options *options, struct error *err)
+{
+	int flags;
+
+	if (options->ready_fd < 0)
+		return 0;
+	flags = fcntl(options->ready_fd, F_GETFL);
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+		return error_text(err, -EBADF, "--ready-fd %d: not open for writing",
+				  options->ready_fd);
+	return 0;
+}
+
 int ready_open(struct ready *r, const struct live_options *options, struct identity owner,
 	       struct error *err)
 {
 	struct outfile_options file = {.path = options->ready_path, .fd = -1, .owner = owner};
 
 	*r = (struct ready){.fd = -1};
+	if (ready_check(options, err))
+		return -EBADF;
 	if (options->ready_fd >= 0) {
-		int flags = fcntl(options->ready_fd, F_GETFL);
-
-		if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-			return error_text(err, -EBADF, "--ready-fd %d: not open for writing",
-					  options->ready_fd);
 		fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC);
 		r->fd = options->ready_fd;
 	}

@@ -13,6 +13,8 @@ struct ready {
 	struct outfile *file; /* NULL: likewise */
 };
 
+/* -EBADF where the descriptor of --ready-fd cannot be written to. */
+int ready_check(const struct live_options *options, struct error *err);
 /* Early, so that it is refused early. The descriptor is taken over, and not inherited. */
 int ready_open(struct ready *r, const struct live_options *options, struct identity owner,
 	       struct error *err);

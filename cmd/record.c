@@ -5,6 +5,7 @@
 
 #include "cmd/command.h"
 #include "cmd/filter_options.h"
+#include "cmd/front_end.h"
 #include "cmd/live_options.h"
 #include "cmd/output_options.h"
 #include "cmd/pipeline.h"
@@ -22,6 +23,7 @@ static const struct option longs[] = {
 };
 
 struct record {
+	struct front_end *front; /* NULL: there is none */
 	struct filter_options filter;
 	struct live_options live;
 	struct output_options output;
@@ -131,10 +133,13 @@ static int record(struct record *r, char **argv)
 		.filter = &r->filter.filter,
 		.output = &r->output,
 		.own_argv = argv,
+		.front = r->front,
 		.argv = r->argv,
 	};
 	struct error err = {0};
 
+	if (r->front)
+		front_end_set_options(r->front, &r->live);
 	if (r->output.verbose)
 		log_set_level(r->output.verbose > 1 ? LOG_DEBUG : LOG_INFO);
 	if (filter_options_resolve(&r->filter, NULL, &err))
@@ -142,9 +147,9 @@ static int record(struct record *r, char **argv)
 	return pipeline_run(&options);
 }
 
-static int run(int argc, char **argv)
+static int run_for(struct front_end *front, int argc, char **argv)
 {
-	struct record r = {0};
+	struct record r = {.front = front};
 	struct error err = {0};
 	int ret;
 
@@ -162,8 +167,14 @@ static int run(int argc, char **argv)
 	return ret;
 }
 
+static int run(int argc, char **argv)
+{
+	return run_for(NULL, argc, argv);
+}
+
 const struct command command_record = {
 	.name = "record",
 	.summary = "run a command, or look at the whole machine, and record it",
 	.run = run,
+	.run_for = run_for,
 };

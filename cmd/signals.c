@@ -71,7 +71,14 @@ bool signals_next(struct signals *s, struct signal_event *event)
 		*event = (struct signal_event){.signal = number, .from_terminal = from_terminal};
 		return true;
 	}
-	return false;
+	return s->next_elsewhere && s->next_elsewhere(s->ctx, event);
+}
+
+void signals_restore(const struct signals *s)
+{
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, sigismember(&s->inherited_ignored, sig) == 1 ? SIG_IGN : SIG_DFL);
+	sigprocmask(SIG_SETMASK, &s->inherited_mask, NULL);
 }
 
 void signals_release(struct signals *s)

@@ -13,6 +13,11 @@
 
 #include "lib/base/error.h"
 
+struct signal_event {
+	int signal;
+	bool from_terminal; /* the command got it, too */
+};
+
 struct signals {
 	int fd; /* readable when one has arrived */
 	/* As prof was started, for the command to get back. */
@@ -20,11 +25,9 @@ struct signals {
 	int last_signal; /* the last one and who sent it when */
 	pid_t last_sender;
 	uint64_t last_ns;
-};
-
-struct signal_event {
-	int signal;
-	bool from_terminal; /* the command got it, too */
+	/* Those that another process got in place of this one; NULL: none. */
+	bool (*next_elsewhere)(void *ctx, struct signal_event *event);
+	void *ctx;
 };
 
 /* From here on SIGPIPE and SIGXFSZ are ignored, and the four only arrive here. */
@@ -34,6 +37,8 @@ int signals_init(struct signals *s, struct error *err);
  * timeout(1), for one, signals first the process and then its whole group.
  */
 bool signals_next(struct signals *s, struct signal_event *event);
+/* For a program to be executed: as prof was started. */
+void signals_restore(const struct signals *s);
 /* Leaves the dispositions as they are. */
 void signals_release(struct signals *s);
 

@@ -118,7 +118,7 @@ static void wait_for_child(struct supervisor *s, uint64_t grace_ns)
 
 	while (!child_has_ended(s) && (now = clock_monotonic_ns()) < end) {
 		struct pollfd fds[] = {
-			{.fd = child_pidfd(s->child), .events = POLLIN},
+			{.fd = child_fd(s->child), .events = POLLIN},
 			{.fd = s->signals->fd, .events = POLLIN},
 		};
 

@@ -182,6 +182,7 @@ static void name_frames(struct symbolize_command *c)
 	const struct find_names_options options = {
 		.output = &c->output,
 		.files = c->files,
+		.fetcher = -1,
 		.kernel_release = release ? release : "",
 		.should_stop = is_stopped,
 		.ctx = c,

@@ -49,7 +49,7 @@ struct debug_fetcher *debug_fetcher_new(const struct debug_fetcher_options *opti
 	struct debug_fetcher *f = xcalloc(1, sizeof(*f));
 
 	f->options = *options;
-	f->socket = -1;
+	f->socket = options->command ? -1 : options->socket;
 	pthread_mutex_init(&f->lock, NULL);
 	return f;
 }
@@ -102,9 +102,10 @@ static void environment_release(struct environment *e)
  * Other threads may have been stopped in the middle of anything: nothing but system calls from here
  * to the exec. glibc's setuid() and the like would want to reach those threads.
  */
-static void run_child(const struct debug_fetcher *f, int socket, char *const *environment)
+static void run_child(const struct debug_fetcher_options *options, int socket,
+		      char *const *environment)
 {
-	const struct identity *owner = f->options.owner;
+	const struct identity *owner = options->owner;
 	int null = open("/dev/null", O_RDWR);
 	gid_t gid = owner ? owner->gid : 0;
 	sigset_t none;
@@ -124,30 +125,45 @@ static void run_child(const struct debug_fetcher *f, int socket, char *const *en
 		_exit(1);
 	/* Whatever its file is allowed is not for what talks to the network. */
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	execve(f->options.command[0], (char *const *)f->options.command, environment);
+	execve(options->command[0], (char *const *)options->command, environment);
 	_exit(1);
+}
+
+int debug_fetch_run(const struct debug_fetcher_options *options, pid_t *pid, int *socket)
+{
+	struct environment environment;
+	int ends[2], ret = 0;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	environment_init(&environment, options->home);
+	*pid = fork();
+	if (*pid == 0)
+		run_child(options, ends[1], environment.variables.items);
+	if (*pid < 0)
+		ret = -EAGAIN;
+	environment_release(&environment);
+	close(ends[1]);
+	if (ret)
+		close(ends[0]);
+	else
+		*socket = ends[0];
+	return ret;
 }
 
 static int start(struct debug_fetcher *f)
 {
-	struct environment environment;
-	int ends[2];
+	pid_t pid;
+	int ret;
 
-	if (f->child > 0)
+	if (f->socket >= 0)
 		return 0;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		return -errno;
-	environment_init(&environment, f->options.home);
-	f->child = fork();
-	if (f->child == 0)
-		run_child(f, ends[1], environment.variables.items);
-	environment_release(&environment);
-	close(ends[1]);
-	f->socket = ends[0];
-	if (f->child > 0)
-		return 0;
-	stop(f);
-	return -EAGAIN;
+	if (!f->options.command)
+		return -EPIPE;
+	ret = debug_fetch_run(&f->options, &pid, &f->socket);
+	if (!ret)
+		f->child = pid;
+	return ret;
 }
 
 /* One packet; a negative errno, -EPIPE where the other side is gone. *fd: -1 where none came. */

@@ -20,6 +20,7 @@ struct debug_fetcher;
 struct debug_fetcher_options {
 	/* The program and arguments whose main() calls debug_fetch_serve(); NULL-terminated. */
 	const char *const *command;
+	int socket; /* command is NULL: to one that runs already, taken over */
 	const struct identity *owner; /* who that process is to be; NULL: who we are */
 	const char *home; /* of the owner; NULL: as the environment says */
 	uint64_t limit_ns; /* all downloads together; 0: none */
@@ -35,6 +36,12 @@ struct debug_fetcher_options {
 struct debug_fetcher *debug_fetcher_new(const struct debug_fetcher_options *options);
 /* Ends the process. NULL is fine. */
 void debug_fetcher_free(struct debug_fetcher *f);
+
+/*
+ * Runs the command of these options alone, for a debug_fetcher of another process. 0, or a negative
+ * errno; the caller kills and collects it.
+ */
+int debug_fetch_run(const struct debug_fetcher_options *options, pid_t *pid, int *socket);
 
 /*
  * The file for a build id (hexadecimal), a new descriptor; or -1 and why: SYMBOLS_NO_DEBUG_FILE

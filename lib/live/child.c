@@ -32,6 +32,7 @@ struct child {
 	pid_t pid;
 	int pidfd;
 	int socket;
+	struct child_keeper keeper; /* all NULL: this process itself */
 	bool executed; /* it was told to */
 	bool collected;
 	int wait_status;
@@ -275,14 +276,25 @@ int child_new(struct child **out, const struct child_options *options, struct er
 	return 0;
 }
 
+struct child *child_adopt(pid_t pid, int pidfd, const struct child_keeper *keeper)
+{
+	struct child *c = xcalloc(1, sizeof(*c));
+
+	c->pid = pid;
+	c->pidfd = pidfd;
+	c->socket = -1;
+	c->keeper = *keeper;
+	return c;
+}
+
 pid_t child_pid(const struct child *c)
 {
 	return c->pid;
 }
 
-int child_pidfd(const struct child *c)
+int child_fd(const struct child *c)
 {
-	return c->pidfd;
+	return c->keeper.fd ? c->keeper.fd(c->keeper.ctx) : c->pidfd;
 }
 
 static int exec_error(const struct child *c, int code, struct error *err)
@@ -306,6 +318,8 @@ int child_execute(struct child *c, struct error *err)
 	struct report report;
 	ssize_t sent;
 
+	if (c->keeper.execute)
+		return c->keeper.execute(c->keeper.ctx, err);
 	do {
 		sent = send(c->socket, "", 1, MSG_NOSIGNAL);
 	} while (sent < 0 && errno == EINTR);
@@ -320,7 +334,11 @@ int child_execute(struct child *c, struct error *err)
 
 enum child_result child_poll(struct child *c, int *wait_status)
 {
-	if (!c->collected) {
+	if (c->keeper.has_ended && !c->collected) {
+		if (!c->keeper.has_ended(c->keeper.ctx, &c->wait_status))
+			return CHILD_RUNNING;
+		c->collected = true;
+	} else if (!c->collected) {
 		pid_t got = waitpid(c->pid, &c->wait_status, WNOHANG);
 
 		if (got < 0 && errno == ECHILD)
@@ -337,14 +355,15 @@ int child_kill(struct child *c, int signal)
 {
 	if (c->collected)
 		return -ESRCH;
-	return kill(c->pid, signal) ? -errno : 0;
+	/* Whoever collects it elsewhere makes the pid free for another process. */
+	return syscall(SYS_pidfd_send_signal, c->pidfd, signal, NULL, 0) ? -errno : 0;
 }
 
 void child_free(struct child *c)
 {
 	if (!c)
 		return;
-	if (c->pid > 0 && !c->executed && !c->collected) {
+	if (c->pid > 0 && !c->keeper.execute && !c->executed && !c->collected) {
 		kill(c->pid, SIGKILL);
 		while (waitpid(c->pid, &c->wait_status, 0) < 0 && errno == EINTR)
 			;

@@ -27,6 +27,17 @@ struct child_options {
 	sigset_t ignored_signals; /* all others get their default disposition */
 };
 
+/*
+ * A process that started the command in place of this one, and collects it. fd() is readable when
+ * there may be news; execute() and has_ended() are as child_execute() and child_poll().
+ */
+struct child_keeper {
+	void *ctx;
+	int (*fd)(void *ctx);
+	int (*execute)(void *ctx, struct error *err);
+	bool (*has_ended)(void *ctx, int *wait_status);
+};
+
 enum child_result {
 	CHILD_RUNNING,
 	CHILD_EXITED,
@@ -38,9 +49,11 @@ enum child_result {
  * PATH kept, no capability left.
  */
 int child_new(struct child **out, const struct child_options *options, struct error *err);
+/* A command that waits elsewhere. pidfd is taken over; */
+struct child *child_adopt(pid_t pid, int pidfd, const struct child_keeper *keeper);
 pid_t child_pid(const struct child *c);
-/* Readable when the child has ended. */
-int child_pidfd(const struct child *c);
+/* Readable when the child may have ended: ask child_poll(). May be another after each of those. */
+int child_fd(const struct child *c);
 /*
  * Lets it execute and waits until it has. Fails with -ENOENT (exit 127) or another errno (126); the
  * text is what a shell would say ("foo: command not found"). A child that was killed before it
@@ -51,7 +64,10 @@ int child_execute(struct child *c, struct error *err);
 enum child_result child_poll(struct child *c, int *wait_status);
 /* 0 or a negative errno; -ESRCH once it was collected. */
 int child_kill(struct child *c, int signal);
-/* A child that was never executed is killed and collected; one that runs is left alone. */
+/*
+ * A child that was never executed is killed and collected; one that runs, or was adopted, is left
+ * alone.
+ */
 void child_free(struct child *c);
 
 #endif

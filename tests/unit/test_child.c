@@ -46,7 +46,7 @@ static struct child *new_child(char *const *argv, int stdout_fd)
 
 static int wait_status_of(struct child *c)
 {
-	struct pollfd fd = {.fd = child_pidfd(c), .events = POLLIN};
+	struct pollfd fd = {.fd = child_fd(c), .events = POLLIN};
 	int status = -1;
 
 	assert_int_equal(poll(&fd, 1, WAIT_MS), 1);
@@ -75,7 +75,7 @@ static void it_waits_until_it_is_told(void **state)
 {
 	char *argv[] = {"sh", "-c", "exit 1", NULL};
 	_cleanup_(child_free) struct child *c = new_child(argv, -1);
-	struct pollfd fd = {.fd = child_pidfd(c), .events = POLLIN};
+	struct pollfd fd = {.fd = child_fd(c), .events = POLLIN};
 	int status;
 
 	(void)state;
@@ -251,7 +251,7 @@ static void killed_before_its_start_is_no_failure(void **state)
 {
 	char *argv[] = {"true", NULL};
 	_cleanup_(child_free) struct child *c = new_child(argv, -1);
-	struct pollfd fd = {.fd = child_pidfd(c), .events = POLLIN};
+	struct pollfd fd = {.fd = child_fd(c), .events = POLLIN};
 
 	(void)state;
 	assert_int_equal(child_kill(c, SIGKILL), 0);

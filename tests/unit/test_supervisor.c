@@ -73,7 +73,7 @@ static void until_stopped(struct setup *t)
 {
 	struct pollfd fds[] = {
 		{.fd = t->signals.fd, .events = POLLIN},
-		{.fd = child_pidfd(t->child), .events = POLLIN},
+		{.fd = child_fd(t->child), .events = POLLIN},
 		{.fd = t->supervisor.timer_fd, .events = POLLIN},
 	};
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* A recording by a user without privileges: a helper records, through sudo. See cmd/elevation.h. */
+#ifndef PROF_CMD_ELEVATE_H
+#define PROF_CMD_ELEVATE_H
+
+#include "cmd/pipeline.h"
+
+/* In place of pipeline_run(), where privileges_suffice() is false. The exit status. */
+int elevate_run(const struct pipeline_options *options);
+
+#endif

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Runs a command on a terminal of its own, as another user, and types what is to be typed.
+
+    on_terminal.py USER [REGEX TEXT]... -- COMMAND [ARGUMENT]...
+
+When REGEX occurs in what was shown since the last one, TEXT is typed (Python's escapes are
+understood). All that is shown goes to stdout, without carriage returns; the exit status is the
+command's. Standard input other than a terminal is the command's, too, where STDIN=keep is set.
+"""
+import os
+import pty
+import pwd
+import re
+import select
+import signal
+import sys
+import time
+
+user = pwd.getpwnam(sys.argv[1])
+cut = sys.argv.index("--")
+talk = sys.argv[2:cut]
+talk = [(re.compile(talk[i].encode()), talk[i + 1].encode().decode("unicode_escape").encode())
+        for i in range(0, len(talk), 2)]
+command = sys.argv[cut + 1:]
+deadline = time.monotonic() + 60
+kept = os.dup(0) if os.environ.pop("STDIN", "") == "keep" else -1
+
+# Before the terminal is made, which belongs to that user then.
+os.initgroups(user.pw_name, user.pw_gid)
+os.setresgid(user.pw_gid, user.pw_gid, user.pw_gid)
+os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)
+pid, terminal = pty.fork()
+if pid == 0:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if kept >= 0:
+        os.dup2(kept, 0)
+    os.execvp(command[0], command)
+
+seen = b""
+while time.monotonic() < deadline:
+    if not select.select([terminal], [], [], 0.2)[0]:
+        continue
+    try:
+        data = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not data:
+        break
+    os.write(1, data.replace(b"\r\n", b"\n"))
+    seen += data
+    if talk and talk[0][0].search(seen):
+        # Whoever asks for a password first discards what was typed before.
+        time.sleep(0.1)
+        os.write(terminal, talk.pop(0)[1])
+        seen = b""
+else:
+    os.kill(pid, signal.SIGKILL)
+    print("on_terminal.py: time is up")
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.exit(128 - status if status < 0 else status)

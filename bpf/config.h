@@ -73,6 +73,7 @@ struct tracked_process {
 	__u64 first_exec; /* its task's exec count when it was entered */
 	__u64 entered; /* when a scan found it; 0: its beginning was recorded */
 	__u64 home; /* home_of() it when user space last looked where it lives; 0: never */
+	__u64 user; /* complement of bpf_get_current_uid_gid() as last told; 0: never */
 };
 
 /* Read-only data: constant for the verifier, so unused branches cost nothing. */

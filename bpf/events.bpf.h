@@ -11,6 +11,7 @@
 #include "bpf/gather.bpf.h"
 #include "bpf/match.bpf.h"
 #include "bpf/send.bpf.h"
+#include "bpf/user.bpf.h"
 
 struct event_states {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -61,8 +62,7 @@ static __always_inline __u64 take_event(struct event_state *e, const volatile st
 
 /* False: the ring has no room for it. */
 static __always_inline bool write_event(void *ctx, struct bpf_perf_event_data *data,
-					struct task_struct *task,
-					const struct tracked_process *process,
+					struct task_struct *task, struct tracked_process *process,
 					struct rec_event *rec)
 {
 	struct bpf_counters *count = own_counters();
@@ -75,6 +75,8 @@ static __always_inline bool write_event(void *ctx, struct bpf_perf_event_data *d
 	if (!s || !count || !ring || is_filling(ring))
 		return false;
 	rec_init(head, REC_EVENT, sizeof(*rec), bpf_ktime_get_ns());
+	if (!user_is_told(process, head))
+		return false;
 	if (data)
 		gather_interrupted(data, s, process, head->pid);
 	else

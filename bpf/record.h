@@ -32,6 +32,7 @@ enum rec_kind {
 	REC_SECTION,
 	REC_SYMBOL,
 	REC_LOADED,
+	REC_USER,
 	REC_KIND_COUNT,
 };
 
@@ -187,6 +188,16 @@ struct rec_home {
 	__u32 inner_pid; /* as in struct rec_fork */
 	__u32 cgroup_size; /* bytes, without the padding; not terminated */
 	char cgroup[]; /* path below the root of the hierarchy; empty: the recorder's own */
+};
+
+/*
+ * Whose process it is from then on, by the real ids as the initial user namespace has them. Sent in
+ * front of the process's first sample and of the first one after a change. A process that is forked
+ * starts with what was last told of its parent.
+ */
+struct rec_user {
+	struct rec rec;
+	__u32 uid, gid;
 };
 
 /* rec.flags of REC_EXIT */
@@ -358,6 +369,7 @@ _Static_assert(sizeof(struct rec_copy) == 312, "wire format");
 _Static_assert(sizeof(struct rec_fork) == 56, "wire format");
 _Static_assert(sizeof(struct rec_name) == 40, "wire format");
 _Static_assert(sizeof(struct rec_home) == 32, "wire format");
+_Static_assert(sizeof(struct rec_user) == 32, "wire format");
 _Static_assert(sizeof(struct rec_exit) == 32, "wire format");
 _Static_assert(sizeof(struct rec_map) == 56, "wire format");
 _Static_assert(sizeof(struct rec_segment) == 32, "wire format");

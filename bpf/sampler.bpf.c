@@ -6,6 +6,7 @@
 #include "bpf/gather.bpf.h"
 #include "bpf/match.bpf.h"
 #include "bpf/send.bpf.h"
+#include "bpf/user.bpf.h"
 
 struct scratches scratches SEC(".maps");
 struct sent sent SEC(".maps");
@@ -13,6 +14,32 @@ struct copies copies SEC(".maps");
 struct event_states event_states SEC(".maps");
 
 __u32 last_stack_id = 0;
+
+__noinline bool user_is_told(struct tracked_process *process, struct rec *like)
+{
+	__u64 ids = bpf_get_current_uid_gid();
+	struct bpf_counters *count = own_counters();
+	void *ring = own_ring();
+	struct rec_user *rec;
+
+	if (!process || !like || !count || !ring)
+		return false;
+	if (process->user == ~ids)
+		return true;
+	rec = bpf_ringbuf_reserve(ring, sizeof(*rec), 0);
+	if (!rec)
+		return false;
+	rec_init(&rec->rec, REC_USER, sizeof(*rec), like->time);
+	rec->rec.pid = like->pid;
+	rec->rec.tid = like->tid;
+	rec->uid = ids;
+	rec->gid = ids >> 32;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	__sync_fetch_and_add(&count->written_bytes, sizeof(*rec));
+	/* Only what is in the ring has been told. */
+	process->user = ~ids;
+	return true;
+}
 
 /*
  * CPU time of the running task in ns. The kernel's own count is only brought up to date now and
@@ -42,8 +69,8 @@ static __always_inline __u64 task_cpu_time(struct task_struct *task, struct stac
 }
 
 static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct task_struct *task,
-					const struct tracked_process *process,
-					struct stack_scratch *s, struct bpf_counters *count)
+					struct tracked_process *process, struct stack_scratch *s,
+					struct bpf_counters *count)
 {
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
 	struct rec_sample sample;
@@ -57,6 +84,10 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	}
 	if (!ring) {
 		__sync_fetch_and_add(&count->lost_no_ring, 1);
+		return;
+	}
+	if (!user_is_told(process, &sample.rec)) {
+		__sync_fetch_and_add(&count->lost_samples, 1);
 		return;
 	}
 	sample.rec.weight = 1;

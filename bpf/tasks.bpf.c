@@ -78,7 +78,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		if (process)
 			copy_space(parent, parent_ids, process, child, ids);
 		track(child, ids.tgid, BPF_CORE_READ(child, self_exec_id), 0,
-		      process ? process->home : 0);
+		      process ? process->home : 0, process ? process->user : 0);
 	}
 	rec = reserve_event(child, ids, REC_FORK, sizeof(*rec));
 	if (!rec)
@@ -123,7 +123,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		if (!bpf_map_lookup_elem(&awaited, &pid))
 			return 0;
 		bpf_map_delete_elem(&awaited, &pid);
-		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0, home);
+		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0, home, 0);
 		remember_tid(ids, tid);
 	}
 	if (!process || process->home != home)

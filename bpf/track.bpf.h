@@ -15,9 +15,9 @@ static __always_inline __u64 home_of(struct task_struct *task)
 	return (__u64)BPF_CORE_READ(task, cgroups);
 }
 
-/* `entered` and `home`: see struct tracked_process. */
+/* `entered`, `home` and `user`: see struct tracked_process. */
 static __always_inline void track(struct task_struct *task, __u32 tgid, __u64 first_exec,
-				  __u64 entered, __u64 home)
+				  __u64 entered, __u64 home, __u64 user)
 {
 	struct bpf_counters *count = own_counters();
 	struct tracked_process process = {
@@ -25,6 +25,7 @@ static __always_inline void track(struct task_struct *task, __u32 tgid, __u64 fi
 		.first_exec = first_exec,
 		.entered = entered,
 		.home = home,
+		.user = user,
 	};
 
 	if (bpf_map_update_elem(&tracked, &tgid, &process, BPF_ANY) && count)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -48,6 +49,7 @@ static int find_file(const struct lookup *l, module_id id, struct module *module
 		.paths = {strings_get(&p->strings, module->path),
 			  rewrite_debug_path(l->rewrite, id)},
 		.dirs = l->dirs,
+		.readers = l->readers,
 	};
 
 	return module_file_open(&search);
@@ -162,6 +164,15 @@ static int find_kernel(const struct lookup *l, struct module *module, int *list)
 	return -EALREADY;
 }
 
+struct reader lookup_reader(int fd)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return (struct reader){READER_UNKNOWN, READER_UNKNOWN};
+	return (struct reader){st.st_uid, st.st_gid};
+}
+
 static int find_module(const struct lookup *l, module_id id, struct module *module, int *list)
 {
 	if (module_is_kernel(module))
@@ -179,6 +190,11 @@ void lookup_files(const struct lookup *l, struct file_set *files)
 		struct module *module = modules_get(&p->modules, id);
 		int fd = find_module(l, id, module, &list);
 
+		if (l->readers) {
+			vec_for_each(&l->readers->rows, const struct reader *, it)
+				readers_add(&module->users, *it);
+			readers_add(&module->users, lookup_reader(fd));
+		}
 		if (fd >= 0) {
 			module->file_key = id;
 			file_set_add(files, id, fd);

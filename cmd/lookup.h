@@ -4,12 +4,18 @@
 #define PROF_CMD_LOOKUP_H
 
 #include "lib/base/file_set.h"
+#include "lib/base/readers.h"
 #include "lib/rewrite/rewrite.h"
 
 struct lookup {
 	struct rewrite *rewrite;
 	const char *os; /* "Linux 6.1.0 x86_64", or "" */
 	const char *const *dirs; /* of --debug-dir, NULL-terminated */
+	/*
+	 * Who wrote the profile, and gets to see no file through it that they may not read; NULL:
+	 * nobody but us. They, and the owner of each file that is found, become its users.
+	 */
+	const struct readers *readers;
 };
 
 /*
@@ -19,6 +25,9 @@ struct lookup {
  * files of its modules are debug files, which are looked for later.
  */
 void lookup_files(const struct lookup *lookup, struct file_set *files);
+
+/* The owner of an open file; of a pipe nobody is known. */
+struct reader lookup_reader(int fd);
 
 /* "6.1.0" of "Linux 6.1.0 x86_64", to be freed; NULL: unknown, or no name of a file. */
 char *lookup_kernel_release(const char *os);

@@ -35,6 +35,8 @@ struct symbolize_command {
 	struct signals signals;
 	struct sources_stats sources;
 	struct naming naming;
+	/* As root: who wrote the profile, and is to see no more of other files than before. */
+	struct readers authors;
 	int signal; /* that ended it; 0: none */
 };
 
@@ -120,6 +122,7 @@ static int read_input(struct symbolize_command *c, struct error *err)
 		      : open(c->input, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return error_set(err, -errno, "read %s", name);
+	readers_add(&c->authors, lookup_reader(fd));
 	ret = infile_read(fd, name, TEXT_MAX, &text, &size, err);
 	if (ret)
 		return ret;
@@ -129,6 +132,12 @@ static int read_input(struct symbolize_command *c, struct error *err)
 	return ret;
 }
 
+/* Others read nothing that they could not read without prof. */
+static bool is_root(const struct symbolize_command *c)
+{
+	return c->owner.is_self && geteuid() == 0;
+}
+
 static void find_files(struct symbolize_command *c)
 {
 	_cleanup_free_ char *os = rewrite_os(c->rewrite);
@@ -136,6 +145,7 @@ static void find_files(struct symbolize_command *c)
 		.rewrite = c->rewrite,
 		.os = os,
 		.dirs = c->output.debug_dirs.items,
+		.readers = is_root(c) ? &c->authors : NULL,
 	};
 
 	c->files = file_set_new(RESERVED_FILES);
@@ -199,16 +209,21 @@ static void name_frames(struct symbolize_command *c)
 
 static void add_sources(struct symbolize_command *c)
 {
+	struct readers strangers = {0};
+	/* No file says whose the code is that ran from none. */
 	struct sources_options options = {
 		.files = c->files,
 		.owner = c->owner,
+		.strangers = is_root(c) ? &strangers : NULL,
 		.file_bytes = SOURCES_FILE_BYTES,
 		.total_bytes = SOURCES_TOTAL_BYTES,
 	};
 
 	if (!c->output.sources)
 		return;
+	readers_add(&strangers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
 	sources_collect(rewrite_profile(c->rewrite), &options, &c->sources);
+	readers_release(&strangers);
 }
 
 static void add_count(struct profile *p, const char *label, size_t count)
@@ -324,6 +339,7 @@ static int run(int argc, char **argv)
 	naming_release(&c.naming);
 	rewrite_free(c.rewrite);
 	file_set_free(c.files);
+	readers_release(&c.authors);
 	signals_release(&c.signals);
 	output_options_release(&c.output);
 	return ret;

@@ -11,6 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/open_regular.h"
+#include "lib/base/readers.h"
 #include "lib/binary/binary.h"
 #include "lib/binary/debug_link.h"
 #include "lib/binary/unpack.h"
@@ -116,22 +117,32 @@ static bool take(struct hunt *h, int opened, const char *path)
 	return true;
 }
 
-static bool try(struct hunt *h, const char *path)
+static bool try_opened(struct hunt *h, int fd, const char *path)
 {
-	int fd = h->root > 0 ? open_regular_in(h->root, path) : open_regular(path);
-
 	if (fd >= 0)
 		return take(h, fd, path);
+	if (fd == READERS_REFUSED)
+		return refuse(h, SYMBOLS_NOT_THEIRS, path);
 	if (fd == -EACCES || fd == -EPERM || fd == -EIO)
 		return refuse(h, SYMBOLS_UNREADABLE, path);
 	return false;
 }
 
-static bool try_build_id_in(struct hunt *h, const char *dir)
+/* The program has named it, or the folder is one that the program may have changed. */
+static bool try(struct hunt *h, const char *path)
 {
-	_cleanup_free_ char *path = xasprintf("%s/.build-id/%.2s/%s.debug", dir, h->id, h->id + 2);
+	return try_opened(h, readers_open(h->wanted->readers, h->root, path), path);
+}
 
-	return try(h, path);
+/* In a folder that the invoking user has named, or owns. */
+static bool try_trusted(struct hunt *h, const char *path)
+{
+	return try_opened(h, open_regular(path), path);
+}
+
+static char *build_id_path(const struct hunt *h, const char *dir)
+{
+	return xasprintf("%s/.build-id/%.2s/%s.debug", dir, h->id, h->id + 2);
 }
 
 static bool try_cache(struct hunt *h)
@@ -141,22 +152,26 @@ static bool try_cache(struct hunt *h)
 	if (!h->search->cache)
 		return false;
 	path = xasprintf("%s/%s/debuginfo", h->search->cache, h->id);
-	return try(h, path);
+	return try_trusted(h, path);
 }
 
 static bool try_build_id(struct hunt *h)
 {
 	const char *const *dirs = h->search->dirs;
+	_cleanup_free_ char *system = NULL;
 
 	/* A single byte could not be split into a folder and a name. */
 	if (h->wanted->build_id_size < 2)
 		return false;
 	/* Folders that the user names, and the user's own ones, are on this side. */
 	for (; h->root <= 0 && dirs && *dirs; dirs++) {
-		if (try_build_id_in(h, *dirs))
+		_cleanup_free_ char *path = build_id_path(h, *dirs);
+
+		if (try_trusted(h, path))
 			return true;
 	}
-	return try_build_id_in(h, DEBUG_SYSTEM_DIR) || (h->root <= 0 && try_cache(h));
+	system = build_id_path(h, DEBUG_SYSTEM_DIR);
+	return try(h, system) || (h->root <= 0 && try_cache(h));
 }
 
 static bool try_link(struct hunt *h)
@@ -259,7 +274,8 @@ int debug_file_find(struct debug_file *f, const struct debug_wanted *wanted,
 	return -ENOENT;
 }
 
-int debug_file_open(const struct debug_search *search, int root, const char *path)
+int debug_file_open(const struct debug_search *search, const struct readers *readers, int root,
+		    const char *path)
 {
 	struct identity before = {.is_self = true};
 	int fd = -EPERM;
@@ -267,7 +283,7 @@ int debug_file_open(const struct debug_search *search, int root, const char *pat
 	if (search->owner)
 		before = identity_assume_files(search->owner);
 	if (!before.failure)
-		fd = root > 0 ? open_regular_in(root, path) : open_regular(path);
+		fd = readers_open(readers, root, path);
 	identity_restore_files(&before);
 	return fd;
 }

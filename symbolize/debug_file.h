@@ -16,6 +16,7 @@
 
 struct debug_fetcher;
 struct debug_link;
+struct readers;
 
 /* What holds for all modules. Zeroed: /usr/lib/debug alone, with our own permissions. */
 struct debug_search {
@@ -37,6 +38,7 @@ struct debug_wanted {
 	const struct debug_link *link; /* of that file; NULL: it has none */
 	const char *const *alt_paths; /* others where it may be, NULL-terminated, or NULL */
 	int root; /* that process's root, an open folder, where it is another than ours; else 0 */
+	const struct readers *readers; /* who has to be able to read it, too; NULL: nobody */
 	bool needs_lines; /* symbols alone are of no use */
 	bool is_never_fetched; /* it is too large to be downloaded */
 	bool may_be_packed; /* with xz, zstd or gzip as a whole, as kernel modules are */
@@ -52,16 +54,18 @@ struct debug_file {
  * First in the process's root, then in ours: by build id in --debug-dir, in /usr/lib/debug and in
  * the cache; by the link, whose checksum counts where build ids cannot be compared, in the folder
  * of the file, in .debug below that, and in /usr/lib/debug/FOLDER; at alt_paths; then what can be
- * downloaded. Regular files only. Otherwise -ENOENT, and the reason: that of the first file that
+ * downloaded. Regular files only; but for --debug-dir, the cache and downloads, only those that all
+ * readers can read. Otherwise -ENOENT, and the reason: that of the first file that
  * was there and was refused, else that there is none.
  */
 int debug_file_find(struct debug_file *f, const struct debug_wanted *wanted,
 		    const struct debug_search *search, enum symbol_reason *reason);
 /*
- * Opens a regular file as the search's owner may: in a process's root, or in ours where that is 0.
- * A new descriptor or a negative errno.
+ * Opens a regular file as the search's owner and all readers may: in a process's root, or in ours
+ * where that is 0. A new descriptor, READERS_REFUSED or another negative errno.
  */
-int debug_file_open(const struct debug_search *search, int root, const char *path);
+int debug_file_open(const struct debug_search *search, const struct readers *readers, int root,
+		    const char *path);
 /* One that was never found, or closed before, is fine. */
 void debug_file_close(struct debug_file *f);
 

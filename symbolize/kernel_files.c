@@ -52,7 +52,7 @@ static size_t match_module(const struct listing *l, const char *file, const char
 static char *find_in_list(const struct listing *l, const char *list)
 {
 	_cleanup_free_ char *path = xasprintf("/lib/modules/%s/%s", l->release, list);
-	_cleanup_close_ int fd = debug_file_open(l->search, 0, path);
+	_cleanup_close_ int fd = debug_file_open(l->search, NULL, 0, path);
 	_cleanup_free_ char *text = fd < 0 ? NULL : text_read_fd(fd, MAX_LIST_BYTES, NULL);
 
 	for (const char *line = text; line && *line;) {

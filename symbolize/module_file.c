@@ -9,6 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/open_regular.h"
+#include "lib/base/readers.h"
 #include "lib/binary/binary.h"
 
 /* The better the later: what kept a file from being the right one. */
@@ -23,13 +24,14 @@ static int worse_or(int before, int failure)
 	return -ENOENT;
 }
 
-static int open_matching(const struct module_search *search, const char *path)
+/* Takes opened over. */
+static int check_build_id(const struct module_search *search, int opened, const char *path)
 {
-	_cleanup_close_ int fd = open_regular(path);
+	_cleanup_close_ int fd = opened;
 	struct binary_summary summary = {0};
 	bool is_same;
 
-	if (fd == -EPERM)
+	if (fd == -EPERM || fd == READERS_REFUSED)
 		return -EACCES;
 	if (fd < 0)
 		return fd;
@@ -50,7 +52,7 @@ static int try_next(const struct module_search *search, int result, char *path)
 
 	if (result >= 0)
 		return result;
-	fd = open_matching(search, owned);
+	fd = check_build_id(search, open_regular(owned), owned);
 	return fd >= 0 ? fd : worse_or(result, fd);
 }
 
@@ -79,8 +81,14 @@ int module_file_open(const struct module_search *search)
 	if (search->build_id_size < 2 || search->build_id_size > BUILD_ID_MAX)
 		return -EINVAL;
 	for (size_t i = 0; i < sizeof(search->paths) / sizeof(*search->paths); i++) {
-		if (search->paths[i] && *search->paths[i] == '/')
-			result = try_next(search, result, xstrdup(search->paths[i]));
+		const char *path = search->paths[i];
+		int fd;
+
+		if (result >= 0 || !path || *path != '/')
+			continue;
+		/* The profile has named it. */
+		fd = check_build_id(search, readers_open(search->readers, 0, path), path);
+		result = fd >= 0 ? fd : worse_or(result, fd);
 	}
 	for (const char *const *dir = search->dirs; dir && *dir; dir++)
 		result = search_dir(search, *dir, result);

@@ -6,11 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct readers;
+
 struct module_search {
 	const uint8_t *build_id;
 	size_t build_id_size;
 	const char *paths[2]; /* where it was; not absolute ones are ignored, NULL is fine */
 	const char *const *dirs; /* of --debug-dir, NULL-terminated, or NULL */
+	const struct readers *readers; /* who has to be able to read those paths; NULL: we alone */
 };
 
 /*

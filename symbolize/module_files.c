@@ -18,6 +18,7 @@
 #include "lib/profile/symbol_reason.h"
 #include "symbolize/kernel_files.h"
 #include "symbolize/shared_fdes.h"
+#include "symbolize/split_path.h"
 #include "symbolize/symbol_table.h"
 
 #define DELETED " (deleted)"
@@ -107,6 +108,14 @@ static const struct debug_search *search_of(const struct module_files *f)
 	return f->input.search ? f->input.search : &none;
 }
 
+/* What is in the module, names of files among it, is theirs; that of the kernel is nobody's. */
+static const struct readers *readers_of(const struct module_files *f)
+{
+	const struct module *module = f->input.module;
+
+	return module && !module_is_kernel(module) ? &module->users : NULL;
+}
+
 /* A few symbols that were left in the file as a file of its own, packed with xz. */
 static int open_mini(const struct binary *own)
 {
@@ -132,6 +141,7 @@ static void search_without_own(struct module_files *f)
 		.build_id_size = module->build_id_size,
 		.path = f->path,
 		.root = f->input.root,
+		.readers = readers_of(f),
 	};
 
 	if (debug_file_find(&f->debug, &wanted, search_of(f), &f->reason) == 0 || f->input.fd >= 0)
@@ -149,6 +159,7 @@ static void search_with_own(struct module_files *f, const struct binary *own)
 		.build_id_size = binary_build_id(own, build_id),
 		.path = f->path,
 		.root = f->input.root,
+		.readers = readers_of(f),
 	};
 
 	f->has_debug = binary_has_section(own, ".debug_info") ||
@@ -229,6 +240,7 @@ static int read_shared(struct module_files *f, int fd)
 	const char *alt_paths[2] = {NULL};
 	struct debug_wanted wanted = {.path = f->debug.path ? f->debug.path : f->path,
 				      .alt_paths = alt_paths,
+				      .readers = readers_of(f),
 				      .root = f->debug.path ? f->debug.root : f->input.root};
 	struct debug_file file = {.fd = -1};
 	enum symbol_reason reason;
@@ -398,33 +410,6 @@ static const char *skeleton_path(const struct module_files *f, int *root)
 	return is_apart ? f->debug.path : f->path;
 }
 
-/* NULL: no such place. -ERANGE: nor any other. */
-static char *split_place(const char *base, unsigned int place, const char *dir, const char *name,
-			 int *ret)
-{
-	const char *slash = base ? strrchr(base, '/') : NULL, *last = strrchr(name, '/');
-	int base_size = slash ? (int)(slash - base) : 0;
-
-	*ret = -ENOENT;
-	switch (place) {
-	case 0:
-		if (*name == '/')
-			return xstrdup(name);
-		return slash ? xasprintf("%.*s/%s", base_size, base, name) : NULL;
-	case 1:
-		if (*name == '/' || !dir)
-			return NULL;
-		if (*dir == '/')
-			return xasprintf("%s/%s", dir, name);
-		return slash ? xasprintf("%.*s/%s/%s", base_size, base, dir, name) : NULL;
-	case 2:
-		return slash && last ? xasprintf("%.*s%s", base_size, base, last) : NULL;
-	default:
-		*ret = -ERANGE;
-		return NULL;
-	}
-}
-
 int module_files_open_split(struct module_files *f, unsigned int place, const char *dir,
 			    const char *name)
 {
@@ -432,9 +417,9 @@ int module_files_open_split(struct module_files *f, unsigned int place, const ch
 	int root, ret;
 
 	pthread_mutex_lock(&f->lock);
-	path = split_place(skeleton_path(f, &root), place, dir, name, &ret);
+	path = split_path(skeleton_path(f, &root), place, dir, name, &ret);
 	pthread_mutex_unlock(&f->lock);
-	return path ? debug_file_open(search_of(f), root, path) : ret;
+	return path ? debug_file_open(search_of(f), readers_of(f), root, path) : ret;
 }
 
 int module_files_open_package(struct module_files *f)
@@ -447,15 +432,15 @@ int module_files_open_package(struct module_files *f)
 	if (apart) {
 		_cleanup_free_ char *path = xasprintf("%s.dwp", apart);
 
-		fd = debug_file_open(search_of(f), root, path);
+		fd = debug_file_open(search_of(f), readers_of(f), root, path);
 	}
 	if (fd < 0 && f->path) {
 		_cleanup_free_ char *path = xasprintf("%s.dwp", f->path);
 		_cleanup_free_ char *system = xasprintf(DEBUG_SYSTEM_DIR "%s.dwp", f->path);
 
-		fd = debug_file_open(search_of(f), f->input.root, path);
+		fd = debug_file_open(search_of(f), readers_of(f), f->input.root, path);
 		if (fd < 0)
-			fd = debug_file_open(search_of(f), f->input.root, system);
+			fd = debug_file_open(search_of(f), readers_of(f), f->input.root, system);
 	}
 	pthread_mutex_unlock(&f->lock);
 	return fd;

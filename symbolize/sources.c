@@ -11,7 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
-#include "lib/base/open_regular.h"
+#include "lib/base/readers.h"
 #include "lib/base/text.h"
 
 /* Of languages that are compiled, or whose interpreters tell the profiler where they are. */
@@ -28,6 +28,7 @@ static const char *const endings[] = {
 static const char *const outcome_texts[SOURCE_OUTCOME_COUNT] = {
 	[SOURCE_MISSING] = "not here",
 	[SOURCE_FORBIDDEN] = "not readable",
+	[SOURCE_NOT_THEIRS] = "not readable by the users who ran it",
 	[SOURCE_NO_CODE] = "no source code",
 	[SOURCE_TOO_LARGE] = "too large",
 	[SOURCE_NO_ROOM] = "beyond the limit of all",
@@ -39,6 +40,8 @@ struct candidate {
 	uint64_t frames;
 	int64_t built_ns; /* the oldest binary with code from it; INT64_MAX: unknown */
 	int root; /* of the process that most of the frames are of, an open folder; 0: ours */
+	module_id last_module; /* whose users are among the readers already */
+	struct readers readers;
 };
 
 /* A frame in a file, seen from that root. */
@@ -144,15 +147,42 @@ static void choose_roots(struct profile *p, const struct file_set *files, struct
 	vec_release(&seen);
 }
 
-/* One a source file of the profile, the most important first. */
-static struct candidate *find_candidates(struct profile *p, const struct file_set *files)
+static const struct readers *users_of(const struct module *module)
 {
+	return module_is_kernel(module) ? NULL : &module->users;
+}
+
+/* What two modules name is what the users of both may read. */
+static void add_readers(struct profile *p, const struct readers *strangers, struct candidate *rows)
+{
+	vec_for_each(&p->funcs.rows, const struct func *, func) {
+		const struct readers *users = strangers;
+		struct candidate *row;
+
+		if (func->file == NO_SOURCE_FILE)
+			continue;
+		row = &rows[func->file];
+		if (func->module != NO_MODULE && row->last_module == func->module)
+			continue;
+		row->last_module = func->module;
+		if (func->module != NO_MODULE)
+			users = users_of(modules_get(&p->modules, func->module));
+		for (size_t i = 0; users && i < users->rows.count; i++)
+			readers_add(&row->readers, users->rows.items[i]);
+	}
+}
+
+/* One a source file of the profile, the most important first. */
+static struct candidate *find_candidates(struct profile *p, const struct sources_options *options)
+{
+	const struct file_set *files = options->files;
 	size_t count = p->source_files.rows.count, module_count = p->modules.rows.count;
 	struct candidate *rows = xcalloc(count + 1, sizeof(*rows));
 	_cleanup_free_ int64_t *times = xcalloc(module_count + 1, sizeof(*times));
 
 	for (size_t i = 0; i < count; i++)
-		rows[i] = (struct candidate){.file = (source_file_id)i, .built_ns = INT64_MAX};
+		rows[i] = (struct candidate){
+			.file = (source_file_id)i, .built_ns = INT64_MAX, .last_module = NO_MODULE};
 	for (size_t i = 0; i < module_count; i++)
 		times[i] = module_time(modules_get(&p->modules, (module_id)i), files);
 	vec_for_each(&p->frames.rows, const struct frame *, frame) {
@@ -168,12 +198,13 @@ static struct candidate *find_candidates(struct profile *p, const struct file_se
 			rows[func->file].built_ns = times[func->module];
 	}
 	choose_roots(p, files, rows);
+	add_readers(p, options->strangers, rows);
 	qsort(rows, count, sizeof(*rows), compare);
 	return rows;
 }
 
 /* In the folder that is "/" for whom the path is meant; 0: in ours. */
-static enum source_outcome read_source(int root, const char *path,
+static enum source_outcome read_source(const struct readers *readers, int root, const char *path,
 				       const struct sources_options *options, uint64_t room,
 				       struct source_text *source)
 {
@@ -184,7 +215,9 @@ static enum source_outcome read_source(int root, const char *path,
 		return SOURCE_MISSING;
 	if (!has_source_name(path))
 		return SOURCE_NO_CODE;
-	fd = root ? open_regular_in(root, path) : open_regular(path);
+	fd = readers_open(readers, root, path);
+	if (fd == READERS_REFUSED)
+		return SOURCE_NOT_THEIRS;
 	if (fd == -EACCES || fd == -EPERM)
 		return SOURCE_FORBIDDEN;
 	if (fd < 0 || fstat(fd, &st))
@@ -204,18 +237,21 @@ static enum source_outcome read_source(int root, const char *path,
 	return SOURCE_NO_CODE;
 }
 
-static void take(struct profile *p, const struct candidate *candidate,
+static void take(struct profile *p, struct candidate *candidate,
 		 const struct sources_options *options, struct sources_stats *stats)
 {
 	const char *path = strings_get(&p->strings,
 				       p->source_files.rows.items[candidate->file].path);
 	uint64_t room = options->total_bytes - stats->bytes;
 	struct source_text source;
-	enum source_outcome outcome = read_source(candidate->root, path, options, room, &source);
+	enum source_outcome outcome = read_source(&candidate->readers, candidate->root, path,
+						  options, room, &source);
 
-	/* It may have been built out here. */
-	if (outcome == SOURCE_MISSING && candidate->root)
-		outcome = read_source(0, path, options, room, &source);
+	/* It may have been built out here, which the process does not see. */
+	if (outcome == SOURCE_MISSING && candidate->root) {
+		readers_add(&candidate->readers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
+		outcome = read_source(&candidate->readers, 0, path, options, room, &source);
+	}
 	stats->files[outcome]++;
 	if (outcome != SOURCE_TAKEN) {
 		log_debug("source %s: %s", path, outcome_texts[outcome]);
@@ -232,7 +268,7 @@ static void take(struct profile *p, const struct candidate *candidate,
 void sources_collect(struct profile *p, const struct sources_options *options,
 		     struct sources_stats *stats)
 {
-	_cleanup_free_ struct candidate *rows = find_candidates(p, options->files);
+	_cleanup_free_ struct candidate *rows = find_candidates(p, options);
 	struct identity before = identity_assume_files(&options->owner);
 
 	for (size_t i = 0; i < p->source_files.rows.count && rows[i].frames; i++) {
@@ -242,6 +278,8 @@ void sources_collect(struct profile *p, const struct sources_options *options,
 			take(p, &rows[i], options, stats);
 	}
 	identity_restore_files(&before);
+	for (size_t i = 0; i < p->source_files.rows.count; i++)
+		readers_release(&rows[i].readers);
 }
 
 void sources_describe(const struct sources_stats *stats, struct strbuf *out)

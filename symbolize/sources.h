@@ -17,6 +17,7 @@ enum source_outcome {
 	SOURCE_TAKEN,
 	SOURCE_MISSING, /* it is not on this machine, or no regular file */
 	SOURCE_FORBIDDEN, /* the invoking user may not read it */
+	SOURCE_NOT_THEIRS, /* a recorded user who ran code of it may not read it */
 	SOURCE_NO_CODE, /* its name or bytes are not those of source code */
 	SOURCE_TOO_LARGE, /* for a single file */
 	SOURCE_NO_ROOM, /* all together are too large */
@@ -26,6 +27,11 @@ enum source_outcome {
 struct sources_options {
 	struct file_set *files; /* the modules' by module.file_key, and their roots; NULL: none */
 	struct identity owner; /* whose permissions apply */
+	/*
+	 * Whoever is not known to have run a function; NULL: none is to be asked. Those of modules
+	 * are asked in any case.
+	 */
+	const struct readers *strangers;
 	uint64_t file_bytes, total_bytes; /* at most */
 };
 
@@ -39,7 +45,8 @@ struct sources_stats {
  * Reads the files that functions of the profile are in, those with the most frames first: in the
  * root of the process whose functions they are, out of which no link leads, else in ours. Debug
  * information is untrusted and may name any file: only regular files with a name as source code has
- * it and without NUL bytes are taken, and only what the owner may read.
+ * it and without NUL bytes are taken, and only what the owner and all users of the modules that
+ * name it may read: see readers.h. Outside a process's own root, everybody must be able to.
  */
 void sources_collect(struct profile *p, const struct sources_options *options,
 		     struct sources_stats *stats);

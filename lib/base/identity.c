@@ -175,15 +175,36 @@ struct identity identity_assume_files(const struct identity *who)
 	return before;
 }
 
+struct identity identity_assume_ids(uid_t uid, gid_t gid)
+{
+	static const struct identity_groups none = {0};
+	struct identity before = {
+		.uid = (uid_t)setfsuid((uid_t)-1),
+		.gid = (gid_t)setfsgid((gid_t)-1),
+		.groups = current_groups(),
+	};
+
+	set_groups(&none);
+	/* The kernel only takes file capabilities away from a thread whose fsuid was 0. */
+	if (getgroups(0, NULL) || !set_file_ids(uid, gid))
+		before.failure = -EPERM;
+	else
+		before.failure = change_capabilities(FILE_CAPABILITIES, 0, &before.dropped);
+	if (!before.failure)
+		return before;
+	identity_restore_files(&before);
+	return (struct identity){.is_self = true, .failure = before.failure};
+}
+
 void identity_restore_files(const struct identity *before)
 {
 	uint32_t dropped;
 
+	if (!before->is_self) {
+		set_file_ids(before->uid, before->gid);
+		set_groups(before->groups);
+		free(before->groups);
+	}
 	if (before->dropped)
 		change_capabilities(0, before->dropped, &dropped);
-	if (before->is_self)
-		return;
-	set_file_ids(before->uid, before->gid);
-	set_groups(before->groups);
-	free(before->groups);
 }

@@ -33,6 +33,11 @@ struct identity identity_of_invoker(void);
  * program's file may have given to a user other than root.
  */
 struct identity identity_assume_files(const struct identity *who);
+/*
+ * The same as a process with these ids and nothing else: no groups, and no capability for files,
+ * whoever the thread works for at the time. -1 is nobody's.
+ */
+struct identity identity_assume_ids(uid_t uid, gid_t gid);
 void identity_restore_files(const struct identity *before);
 
 #endif

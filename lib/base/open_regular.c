@@ -34,13 +34,14 @@ int open_regular(const char *path)
 	return place < 0 ? -errno : reopen_regular(place);
 }
 
-int open_regular_in(int root, const char *path)
+int open_regular_named(int root, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+		.resolve = RESOLVE_NO_MAGICLINKS | (root > 0 ? RESOLVE_IN_ROOT : 0),
 	};
-	_cleanup_close_ int place = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	_cleanup_close_ int place = (int)syscall(SYS_openat2, root > 0 ? root : AT_FDCWD, path,
+						 &how, sizeof(how));
 
 	return place < 0 ? -errno : reopen_regular(place);
 }

@@ -10,9 +10,10 @@
  */
 int open_regular(const char *path);
 /*
- * The same for whom `root`, an open folder, is "/": no link and no ".." leads out of it. The path
- * starts there whether it is absolute or not.
+ * The same for a name that the recorded program chose. No link of /proc is followed, which would
+ * lead to what this process has open. Where `root` is an open folder and not 0, that is "/": no
+ * link and no ".." leads out of it, and the path starts there whether it is absolute or not.
  */
-int open_regular_in(int root, const char *path);
+int open_regular_named(int root, const char *path);
 
 #endif

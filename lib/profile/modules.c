@@ -11,6 +11,7 @@ void modules_release(struct modules *m)
 		vec_for_each(&module->symbols, struct module_symbol *, symbol)
 			free(symbol->name);
 		vec_release(&module->symbols);
+		readers_release(&module->users);
 	}
 	vec_release(&m->rows);
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "lib/base/readers.h"
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
 
@@ -34,6 +35,7 @@ enum symbol_reason {
 	SYMBOLS_NO_SHARED_PART, /* of dwz: .gnu_debugaltlink */
 	SYMBOLS_NO_SPLIT_UNITS, /* of all or some of the units */
 	SYMBOLS_UNREADABLE,
+	SYMBOLS_NOT_THEIRS, /* the recorded users may not read it */
 	SYMBOLS_DELETED,
 	SYMBOLS_NOT_HERE, /* where a profile is completed later */
 	SYMBOLS_OTHER_BUILD, /* likewise: what is there now is not what was recorded */
@@ -80,6 +82,7 @@ struct module {
 	VEC(struct module_segment) segments; /* PT_LOADs in file order */
 	VEC(struct module_section) sections; /* of a kernel module; empty: not known */
 	VEC(struct module_symbol) symbols; /* likewise, those that were asked for; by offset */
+	struct readers users; /* the real ids of all processes with frames in it */
 	enum symbol_reason reason; /* why its frames have no names or lines, or SYMBOLS_FOUND */
 	string_id debug_file; /* where its debug information was; NO_STRING: itself or nowhere */
 };

@@ -11,6 +11,7 @@ static const char *const texts[SYMBOL_REASON_COUNT] = {
 	[SYMBOLS_NO_SHARED_PART] = "the file that its debug information is shared with is missing",
 	[SYMBOLS_NO_SPLIT_UNITS] = "the .dwo or .dwp files of its debug information are missing",
 	[SYMBOLS_UNREADABLE] = "the file could not be read",
+	[SYMBOLS_NOT_THEIRS] = "the users who ran it may not read its debug file",
 	[SYMBOLS_DELETED] = "the file was deleted before it could be opened",
 	[SYMBOLS_NOT_HERE] = "the file is not on this machine",
 	[SYMBOLS_OTHER_BUILD] = "the file that is here is of another build",

@@ -3,8 +3,10 @@
 
 void process_table_release(struct process_table *t)
 {
-	vec_for_each(&t->rows, struct process *, process)
+	vec_for_each(&t->rows, struct process *, process) {
 		mapping_table_drop(process->mappings);
+		vec_release(&process->users);
+	}
 	vec_release(&t->rows);
 	index_release(&t->by_pid);
 }
@@ -33,6 +35,7 @@ process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t sta
 		.mappings = mappings,
 		.main_thread = NO_THREAD,
 		.last_thread = NO_THREAD,
+		.first_user = NO_USER,
 		.origin = (uint8_t)origin,
 	};
 

@@ -21,6 +21,14 @@ enum task_origin {
 	TASK_FORKED, /* its beginning was recorded */
 };
 
+/* The group in the upper half, both as in struct rec_user. */
+#define NO_USER UINT64_MAX
+
+struct user_change {
+	uint64_t since;
+	uint64_t user;
+};
+
 struct process {
 	uint32_t pid, incarnation;
 	uint64_t start, end; /* end means nothing until has_ended */
@@ -33,6 +41,8 @@ struct process {
 	struct mapping_table *mappings;
 	thread_id main_thread, last_thread; /* last_thread begins the chain through all */
 	uint8_t origin; /* enum task_origin */
+	uint64_t first_user; /* NO_USER: not known */
+	VEC(struct user_change) users; /* after that, by time */
 	uint64_t cpu_ns; /* of all its threads, once that is known */
 	bool has_ended;
 	bool was_outside, was_wanted; /* of the filters, by them: at some time */

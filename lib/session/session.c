@@ -14,6 +14,7 @@
 #include "lib/session/ledger.h"
 #include "lib/session/losses.h"
 #include "lib/session/module_map.h"
+#include "lib/session/module_users.h"
 #include "lib/session/parking.h"
 #include "lib/session/resolve.h"
 #include "lib/session/tasks.h"
@@ -281,6 +282,9 @@ void session_feed(struct session *s, const struct rec *rec)
 	case REC_HOME:
 		tasks_home(&s->tasks, (const struct rec_home *)rec);
 		break;
+	case REC_USER:
+		tasks_user(&s->tasks, (const struct rec_user *)rec);
+		break;
 	case REC_MAP:
 		feed_map(s, (const struct rec_map *)rec);
 		break;
@@ -349,6 +353,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	thread_table_finish(&s->tasks.threads);
 	tasks_count_cpu(&s->tasks);
 	event_rows_finish(&s->events);
+	module_users_find(&s->tasks);
 	tasks_drop_unwanted(&s->tasks);
 	cpu_rows_finish(&s->cpus);
 	/* All that has samples must be there. */

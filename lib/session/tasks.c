@@ -166,13 +166,21 @@ static struct mapping_table *inherit_mappings(struct tasks *t, uint32_t parent_p
 	return mapping_table_hold(mappings);
 }
 
-/* It lives where its parent does, until something else is told. */
+static uint64_t last_user(const struct process *process)
+{
+	return process->users.count ? vec_last(&process->users).user : process->first_user;
+}
+
+/* It lives where its parent does and is the same user's, until something else is told. */
 static void inherit_home(struct tasks *t, process_id id, const struct rec_fork *fork)
 {
 	process_id parent = process_table_find(&t->processes, fork->parent_pid);
 
 	process_at(t, id)->inner_pid = fork->inner_pid;
-	if (parent != NO_PROCESS && process_at(t, id)->cgroup == NO_STRING)
+	if (parent == NO_PROCESS)
+		return;
+	process_at(t, id)->first_user = last_user(process_at(t, parent));
+	if (process_at(t, id)->cgroup == NO_STRING)
 		process_at(t, id)->cgroup = process_at(t, parent)->cgroup;
 }
 
@@ -359,6 +367,15 @@ void tasks_home(struct tasks *t, const struct rec_home *home)
 	process->cgroup = home->cgroup_size ? strings_intern_sized(&t->profile->strings,
 								   home->cgroup, home->cgroup_size)
 					    : NO_STRING;
+}
+
+void tasks_user(struct tasks *t, const struct rec_user *user)
+{
+	uint64_t time = tasks_time(t, user->rec.time);
+	struct process *process = process_at(t, get_process(t, user->rec.pid, time));
+	struct user_change change = {time, (uint64_t)user->gid << 32 | user->uid};
+
+	vec_push(&process->users, change);
 }
 
 void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *mapping)

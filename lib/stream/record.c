@@ -25,6 +25,7 @@ static const char *const kind_names[REC_KIND_COUNT] = {
 	[REC_SECTION] = "section",
 	[REC_SYMBOL] = "symbol",
 	[REC_LOADED] = "loaded",
+	[REC_USER] = "user",
 };
 
 static const char *const cause_names[LOST_CAUSE_COUNT] = {
@@ -52,6 +53,7 @@ static const __u16 fixed_sizes[REC_KIND_COUNT] = {
 	[REC_SECTION] = sizeof(struct rec_section),
 	[REC_SYMBOL] = sizeof(struct rec_symbol),
 	[REC_LOADED] = sizeof(struct rec_loaded),
+	[REC_USER] = sizeof(struct rec_user),
 };
 
 static size_t padded(size_t size)

@@ -170,6 +170,14 @@ static void parse_home(struct events *e, struct event_line *l)
 	memcpy(rec->cgroup, cgroup ? cgroup : "", size);
 }
 
+static void parse_user(struct events *e, struct event_line *l)
+{
+	struct rec_user *rec = add_record(e, l, REC_USER, sizeof(*rec));
+
+	rec->uid = (uint32_t)event_line_number(l, "uid", 0);
+	rec->gid = (uint32_t)event_line_number(l, "gid", rec->uid);
+}
+
 static void parse_name(struct events *e, struct event_line *l)
 {
 	struct rec_name *rec = add_record(e, l, REC_NAME, sizeof(*rec));
@@ -374,7 +382,7 @@ static const struct {
 	{"module", parse_module},	{"lost", parse_lost},	{"cpu", parse_cpu},
 	{"code", parse_code},		{"event", parse_event}, {"event-name", parse_event_name},
 	{"throttled", parse_throttled}, {"end", parse_end},	{"answer", parse_answer},
-	{"home", parse_home},
+	{"home", parse_home},		{"user", parse_user},
 };
 
 static void parse_line(struct events *e, struct event_line *l)

@@ -79,6 +79,14 @@ void feed_exit(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, unsigne
 	feed(f, &rec.rec);
 }
 
+void feed_user(struct fed *f, uint64_t time, uint32_t pid, uint32_t uid, uint32_t gid)
+{
+	struct rec_user rec = {.uid = uid, .gid = gid};
+
+	init(&rec.rec, REC_USER, sizeof(rec), time, pid, pid, 0);
+	feed(f, &rec.rec);
+}
+
 void feed_module(struct fed *f, uint32_t id, const char *path)
 {
 	size_t path_size = strlen(path), size = rec_module_size(0, path_size);

@@ -23,6 +23,7 @@ void feed_fork(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, uint32_
 void feed_name(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, unsigned int flags,
 	       const char *name);
 void feed_exit(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, unsigned int flags);
+void feed_user(struct fed *f, uint64_t time, uint32_t pid, uint32_t uid, uint32_t gid);
 void feed_module(struct fed *f, uint32_t id, const char *path);
 /* pid 0: into the kernel's space. */
 void feed_map(struct fed *f, uint64_t time, uint32_t pid, uint64_t start, uint64_t end,

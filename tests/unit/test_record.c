@@ -47,6 +47,7 @@ static void every_kind_needs_its_fixed_part(void **state)
 		{REC_SECTION, sizeof(struct rec_section)},
 		{REC_SYMBOL, sizeof(struct rec_symbol)},
 		{REC_LOADED, sizeof(struct rec_loaded)},
+		{REC_USER, sizeof(struct rec_user)},
 	};
 
 	(void)state;

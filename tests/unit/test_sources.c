@@ -29,6 +29,8 @@ static int setup(void **state)
 
 	strcpy(f->folder, "/tmp/test_sources.XXXXXX");
 	assert_non_null(mkdtemp(f->folder));
+	/* What is outside a root is for everybody. */
+	assert_int_equal(chmod(f->folder, 0755), 0);
 	f->p = profile_new();
 	f->files = file_set_new(16);
 	*state = f;

@@ -71,7 +71,9 @@ static bool belongs(struct hunt *h, const struct binary *b, int fd, const char *
 static bool says_something(const struct hunt *h, const struct binary *b)
 {
 	return binary_has_section(b, ".debug_info") || binary_has_section(b, ".zdebug_info") ||
-	       (!h->wanted->needs_lines && binary_has_section(b, ".symtab"));
+	       (!h->wanted->needs_lines && binary_has_section(b, ".symtab")) ||
+	       (h->wanted->is_shared_part &&
+		(binary_has_section(b, ".debug_str") || binary_has_section(b, ".zdebug_str")));
 }
 
 /* A descriptor of what is in the file, which is closed then; or the file's own. */

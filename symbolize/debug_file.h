@@ -40,6 +40,7 @@ struct debug_wanted {
 	int root; /* that process's root, an open folder, where it is another than ours; else 0 */
 	const struct readers *readers; /* who has to be able to read it, too; NULL: nobody */
 	bool needs_lines; /* symbols alone are of no use */
+	bool is_shared_part; /* strings that others refer to are enough */
 	bool is_never_fetched; /* it is too large to be downloaded */
 	bool may_be_packed; /* with xz, zstd or gzip as a whole, as kernel modules are */
 };

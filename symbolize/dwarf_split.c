@@ -49,7 +49,7 @@ static bool find_part_in_package(struct debug_info *info, uint64_t id, struct sp
 		_cleanup_close_ int fd = module_files_open_package(info->files);
 
 		info->has_looked_for_package = true;
-		if (fd >= 0 && debug_sections_open(&info->package, fd, true, NULL) != 0)
+		if (fd >= 0 && debug_sections_open(&info->package, fd, DEBUG_FILE_SPLIT, NULL) != 0)
 			log_debug("damaged package of split units");
 	}
 	return info->package.source && unit_index_find(&info->package.view, id, &split->view);
@@ -144,7 +144,8 @@ static bool open_file(struct debug_info *info, struct split *split, Dwarf_Die *s
 
 		if (fd == -ERANGE)
 			break;
-		if (fd < 0 || debug_sections_open(&split->sections, fd, true, &err) != 0)
+		if (fd < 0 ||
+		    debug_sections_open(&split->sections, fd, DEBUG_FILE_SPLIT, &err) != 0)
 			continue;
 		split->view = split->sections.view;
 		if (begin(info, split, skeleton, id))

@@ -241,6 +241,7 @@ static int read_shared(struct module_files *f, int fd)
 	struct debug_wanted wanted = {.path = f->debug.path ? f->debug.path : f->path,
 				      .alt_paths = alt_paths,
 				      .readers = readers_of(f),
+				      .is_shared_part = true,
 				      .root = f->debug.path ? f->debug.root : f->input.root};
 	struct debug_file file = {.fd = -1};
 	enum symbol_reason reason;
@@ -260,7 +261,7 @@ static int read_shared(struct module_files *f, int fd)
 	alt_paths[0] = link.path;
 	ret = debug_file_find(&file, &wanted, search_of(f), &reason);
 	if (ret == 0) {
-		ret = debug_sections_open(&f->shared, file.fd, false, &f->error);
+		ret = debug_sections_open(&f->shared, file.fd, DEBUG_FILE_SHARED, &f->error);
 		error_wrap(&f->error, "%s", file.path);
 	} else {
 		f->reason = SYMBOLS_NO_SHARED_PART;

@@ -248,21 +248,29 @@ static int read_section(struct debug_sections *s, Elf_Scn *scn, bool is_split, s
 	return 0;
 }
 
-static int read_sections(struct debug_sections *s, bool is_split, struct error *err)
+/* An empty table of lines: libdw takes strings alone for no debug information. */
+static const uint8_t no_lines[4];
+
+static int read_sections(struct debug_sections *s, enum debug_file_use use, struct error *err)
 {
 	Elf *elf = s->source->binary->elf;
 	Elf_Scn *scn = NULL;
 
 	while ((scn = elf_nextscn(elf, scn))) {
-		int ret = read_section(s, scn, is_split, err);
+		int ret = read_section(s, scn, use == DEBUG_FILE_SPLIT, err);
 
 		if (ret)
 			return ret;
 	}
+	if (use == DEBUG_FILE_SHARED && !s->view.at[DEBUG_INFO].data &&
+	    s->view.at[DEBUG_STR].data) {
+		s->view.at[DEBUG_LINE] = (struct debug_section){no_lines, sizeof(no_lines)};
+		return 0;
+	}
 	return s->view.at[DEBUG_INFO].data ? 0 : error_text(err, -ENOENT, "no debug information");
 }
 
-static int open_sections(struct debug_sections *s, int fd, bool is_split, bool is_lazy,
+static int open_sections(struct debug_sections *s, int fd, enum debug_file_use use, bool is_lazy,
 			 const struct section_places *places, struct error *err)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -285,7 +293,7 @@ static int open_sections(struct debug_sections *s, int fd, bool is_split, bool i
 		s->source->budget = b->file_size * MAX_INFLATION + FREE_INFLATION;
 		if (s->source->budget > memory / 2)
 			s->source->budget = memory / 2;
-		ret = read_sections(s, is_split, &local);
+		ret = read_sections(s, use, &local);
 	}
 	if (ret) {
 		debug_sections_release(s);
@@ -296,15 +304,16 @@ static int open_sections(struct debug_sections *s, int fd, bool is_split, bool i
 	return 0;
 }
 
-int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct error *err)
+int debug_sections_open(struct debug_sections *s, int fd, enum debug_file_use use,
+			struct error *err)
 {
-	return open_sections(s, fd, is_split, false, NULL, err);
+	return open_sections(s, fd, use, false, NULL, err);
 }
 
 int debug_sections_open_lazily(struct debug_sections *s, int fd,
 			       const struct section_places *places, struct error *err)
 {
-	return open_sections(s, fd, false, true, places, err);
+	return open_sections(s, fd, DEBUG_FILE_WHOLE, true, places, err);
 }
 
 /* With the lock held. */

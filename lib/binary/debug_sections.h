@@ -50,13 +50,20 @@ struct debug_sections {
 	struct debug_source *source; /* whose the bytes are */
 };
 
+enum debug_file_use {
+	DEBUG_FILE_WHOLE,
+	DEBUG_FILE_SPLIT, /* a .dwo or .dwp file: of its sections those that end in ".dwo" */
+	/* What others have in common, as dwz makes it: that may be strings alone. */
+	DEBUG_FILE_SHARED,
+};
+
 /*
- * fd is borrowed, and needs not stay open. With `is_split`, sections whose names end in ".dwo" are
- * taken, and only those. -ENOENT where there is no .debug_info among them, -EFBIG where unpacking
- * would take more memory than any compiler's output, -ENOMEM where there is less than that,
- * -ENOEXEC where the file is damaged.
+ * fd is borrowed, and needs not stay open. -ENOENT where there is no .debug_info, -EFBIG where
+ * unpacking would take more memory than any compiler's output, -ENOMEM where there is less than
+ * that, -ENOEXEC where the file is damaged.
  */
-int debug_sections_open(struct debug_sections *s, int fd, bool is_split, struct error *err);
+int debug_sections_open(struct debug_sections *s, int fd, enum debug_file_use use,
+			struct error *err);
 /*
  * The same for who needs a small part of it: .debug_info and .debug_line are zeros where they were
  * packed, up to where debug_sections_need() was told of. The file may be relocatable, with its

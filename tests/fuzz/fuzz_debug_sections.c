@@ -46,10 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static volatile uint64_t sum;
 	int fd = input_open(data, size);
 
-	for (int is_split = 0; is_split < 2; is_split++) {
+	for (int use = DEBUG_FILE_WHOLE; use <= DEBUG_FILE_SHARED; use++) {
 		struct debug_sections s;
 
-		if (debug_sections_open(&s, fd, is_split, NULL) == 0) {
+		if (debug_sections_open(&s, fd, (enum debug_file_use)use, NULL) == 0) {
 			sum += touch(&s.view);
 			debug_view_end(debug_view_begin(&s.view));
 		}

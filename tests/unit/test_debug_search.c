@@ -205,6 +205,24 @@ static void shared_by_dwz(void **state)
 	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_SHARED_PART);
 }
 
+/* Two compilers' DWARF of different versions has nothing in common but strings. */
+static void strings_shared_by_dwz(void **state)
+{
+	const struct scratch *s = *state;
+	_cleanup_free_ char *dir = scratch_path(s, "dwz-strings");
+	const char *const dirs[] = {dir, NULL};
+	struct marked m = {.name = "strings-a", .dirs = dirs};
+
+	marked_build(s, "strings-a", "gcc -gdwarf-5");
+	marked_build(s, "strings-b", "clang -gdwarf-4 -DB");
+	scratch_run(s, "dwz -m strings -M strings strings-a strings-b && "
+		       "readelf -SW strings >sections && grep -q 'debug_str ' sections && "
+		       "! grep -q debug_info sections && readelf -SW strings-a | grep -q altlink");
+	assert_int_equal(marked_check(s, &m), SYMBOLS_FOUND);
+	scratch_run(s, "rm strings");
+	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_SHARED_PART);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +236,7 @@ int main(void)
 		cmocka_unit_test(few_symbols_in_the_file_itself),
 		cmocka_unit_test(compressed_with_zstd),
 		cmocka_unit_test(shared_by_dwz),
+		cmocka_unit_test(strings_shared_by_dwz),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

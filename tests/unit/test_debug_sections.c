@@ -37,7 +37,7 @@ static void open_sections(struct debug_sections *s, const struct scratch *scratc
 {
 	_cleanup_close_ int fd = scratch_open(scratch, name);
 
-	assert_int_equal(debug_sections_open(s, fd, false, NULL), 0);
+	assert_int_equal(debug_sections_open(s, fd, DEBUG_FILE_WHOLE, NULL), 0);
 }
 
 static void check_equal(const struct debug_view *a, const struct debug_view *b)
@@ -117,10 +117,10 @@ static void files_without_debug_information(void **state)
 
 	scratch_run(scratch, "strip -g plain -o stripped");
 	fd = scratch_open(scratch, "stripped");
-	assert_int_equal(debug_sections_open(&s, fd, false, NULL), -ENOENT);
+	assert_int_equal(debug_sections_open(&s, fd, DEBUG_FILE_WHOLE, NULL), -ENOENT);
 	debug_sections_release(&s);
-	assert_int_equal(debug_sections_open(&s, text, false, NULL), -ENOEXEC);
-	assert_int_equal(debug_sections_open(&s, -1, false, NULL), -EBADF);
+	assert_int_equal(debug_sections_open(&s, text, DEBUG_FILE_WHOLE, NULL), -ENOEXEC);
+	assert_int_equal(debug_sections_open(&s, -1, DEBUG_FILE_WHOLE, NULL), -EBADF);
 	debug_sections_release(&s);
 }
 
@@ -155,7 +155,7 @@ static void check_damaged(const struct scratch *scratch, const char *name, size_
 	_cleanup_close_ int fd = damaged(scratch, name, at, value, size);
 	struct debug_sections s;
 
-	assert_int_equal(debug_sections_open(&s, fd, false, NULL), wanted);
+	assert_int_equal(debug_sections_open(&s, fd, DEBUG_FILE_WHOLE, NULL), wanted);
 	debug_sections_release(&s);
 }
 
@@ -186,7 +186,7 @@ static void strings_end_in_their_section(void **state)
 
 	(void)state;
 	assert_true(seed >= 0);
-	assert_int_equal(debug_sections_open(&s, seed, false, NULL), 0);
+	assert_int_equal(debug_sections_open(&s, seed, DEBUG_FILE_WHOLE, NULL), 0);
 	assert_true(!strings->size || strings->data[strings->size - 1] == '\0');
 	debug_sections_release(&s);
 }

@@ -298,7 +298,7 @@ static void test_own_program(void **state)
 	Dwarf *dwarf;
 
 	(void)state;
-	assert_int_equal(debug_sections_open(&sections, own_fd(), false, NULL), 0);
+	assert_int_equal(debug_sections_open(&sections, own_fd(), DEBUG_FILE_WHOLE, NULL), 0);
 	elf = debug_view_begin(&sections.view);
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	assert_non_null(dwarf);

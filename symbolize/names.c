@@ -78,7 +78,12 @@ void names_apply(struct names *n, module_id module, const struct place *places, 
 
 	vec_for_each(&n->rows, const struct named *, row) {
 		symbol_id symbol = NO_SYMBOL;
+		uint64_t size = row->func_size, room = MODULE_CODE_MAX;
 
+		if (module != NO_MODULE)
+			room = module_bytes_from(modules_get(&p->modules, module), row->func_start);
+		if (size > room)
+			size = room;
 		intern_chain(n, row, &p->strings, &chain);
 		if (row->has_symbol && module != NO_MODULE)
 			symbol = symbols_intern(&p->symbols,
@@ -86,7 +91,7 @@ void names_apply(struct names *n, module_id module, const struct place *places, 
 							.module = module,
 							.name = chain.rows.items[0].func,
 							.rva = row->func_start,
-							.size = row->func_size,
+							.size = size,
 						});
 		for (size_t i = 0; i < row->place_count; i++)
 			expand_answer(expand, places[row->place + i].frame, symbol,

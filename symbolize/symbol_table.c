@@ -137,12 +137,8 @@ static void settle_sizes(struct binary_symbols *symbols)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < symbols->rows.count; i++) {
-		uint64_t end;
-
 		if (!rows[i].size && rows[i].vaddr < covered)
 			continue;
-		if (rows[i].size && __builtin_add_overflow(rows[i].vaddr, rows[i].size, &end))
-			rows[i].size = UINT64_MAX - rows[i].vaddr;
 		if (rows[i].size && rows[i].vaddr + rows[i].size > covered)
 			covered = rows[i].vaddr + rows[i].size;
 		rows[kept++] = rows[i];

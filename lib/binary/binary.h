@@ -90,9 +90,12 @@ int binary_read_section(const struct binary *b, const char *name, size_t max, ui
 enum binary_binding { BINARY_LOCAL, BINARY_WEAK, BINARY_GLOBAL };
 
 /* A symbol in an executable section. */
+/* No section of code is taken to be larger, whatever its header says. */
+#define BINARY_SYMBOL_MAX ((uint64_t)1 << 40)
+
 struct binary_symbol {
 	uint64_t vaddr;
-	uint64_t size; /* 0: not said */
+	uint64_t size; /* 0: not said; ends within its section */
 	uint64_t limit; /* end of its section */
 	const char *name; /* the binary's; with "@VERSION" where the table has it */
 	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; else a label of an assembler */

@@ -30,9 +30,13 @@ static void read_section_extents(const struct binary *b, struct section_extents 
 		if (gelf_getshdr(scn, &header) && (header.sh_flags & SHF_EXECINSTR)) {
 			uint64_t addr = section_addr(b, elf_ndxscn(scn), header.sh_addr);
 
+			uint64_t size = header.sh_size;
+
+			if (size > BINARY_SYMBOL_MAX)
+				size = BINARY_SYMBOL_MAX;
 			if (b->is_relocatable)
 				extent.bias = addr;
-			if (__builtin_add_overflow(addr, header.sh_size, &extent.end))
+			if (__builtin_add_overflow(addr, size, &extent.end))
 				extent.end = UINT64_MAX;
 		}
 		vec_push(&extents->rows, extent);
@@ -78,7 +82,7 @@ static void add_symbol(const GElf_Sym *symbol, const struct section_extents *ext
 	bool is_func = type == STT_FUNC || type == STT_GNU_IFUNC;
 	const char *name = string_table_get(names, symbol->st_name);
 	const struct section_extent *extent;
-	uint64_t vaddr;
+	uint64_t vaddr, room;
 
 	if (!(is_func || type == STT_NOTYPE) || !name || !*name)
 		return;
@@ -88,9 +92,10 @@ static void add_symbol(const GElf_Sym *symbol, const struct section_extents *ext
 	if (__builtin_add_overflow(symbol->st_value, extent->bias, &vaddr) ||
 	    vaddr >= extent->end || (!is_func && is_marker(name)))
 		return;
+	room = extent->end - vaddr;
 	vec_push(&symbols->rows, (struct binary_symbol){
 					 .vaddr = vaddr,
-					 .size = symbol->st_size,
+					 .size = symbol->st_size < room ? symbol->st_size : room,
 					 .limit = extent->end,
 					 .name = name,
 					 .is_func = is_func,

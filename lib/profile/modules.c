@@ -90,6 +90,19 @@ bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva
 	return true;
 }
 
+uint64_t module_bytes_from(const struct module *m, uint64_t rva)
+{
+	uint64_t most = 0;
+
+	vec_for_each(&m->segments, const struct module_segment *, segment) {
+		uint64_t at = rva - (segment->vaddr - m->segments.items[0].vaddr);
+
+		if (at < segment->file_size && segment->file_size - at > most)
+			most = segment->file_size - at;
+	}
+	return most && most < MODULE_CODE_MAX ? most : MODULE_CODE_MAX;
+}
+
 uint64_t module_rva_to_vaddr(const struct module *m, uint64_t rva)
 {
 	return m->segments.count ? rva + m->segments.items[0].vaddr : rva;

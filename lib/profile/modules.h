@@ -107,6 +107,12 @@ const struct module_symbol *module_find_symbol(const struct module *m, uint64_t 
  * segments (kernel, vdso, anonymous memory): the offset itself. False where no segment covers it.
  */
 bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva);
+/*
+ * Bytes of the module from that RVA on, to the end of its segment: no function is larger, whatever
+ * symbols and debug information say. At most MODULE_CODE_MAX, which it is outside of all segments.
+ */
+#define MODULE_CODE_MAX ((uint64_t)1 << 40)
+uint64_t module_bytes_from(const struct module *m, uint64_t rva);
 /* RVA → the vaddr in the ELF file: rva + first PT_LOAD's vaddr. */
 uint64_t module_rva_to_vaddr(const struct module *m, uint64_t rva);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "lib/binary/binary.h"
 #include "symbolize/symbolizer.h"
 #include "tests/fuzz/input.h"
 
@@ -25,7 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < RVAS; i++) {
 			if (answers[i].func &&
 			    (!strlen(answers[i].func) ||
-			     rvas[i] - answers[i].func_start >= answers[i].func_size))
+			     rvas[i] - answers[i].func_start >= answers[i].func_size ||
+			     answers[i].func_size > BINARY_SYMBOL_MAX))
 				abort();
 		}
 		s->ops->free(s);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/binary/binary.h"
 #include "lib/binary/vdso.h"
 #include "tests/unit/own_program.h"
 
@@ -152,6 +153,22 @@ static void symbols_without_size_reach_to_the_next_or_the_sections_end(void **st
 	check(&w, 0x2000, NULL, 0, 0);
 }
 
+static void no_symbol_reaches_out_of_its_section(void **state)
+{
+	struct image_writer w;
+
+	(void)state;
+	writer_init(&w, EM_X86_64);
+	add(&w, "long", STB_GLOBAL, STT_FUNC, 0x1100, 6000000000000000000);
+	add(&w, "longer", STB_GLOBAL, STT_FUNC, 0x2100, UINT64_MAX);
+	check(&w, 0x1100, "long", 0x1100, 0xf00);
+	check(&w, 0x1fff, "long", 0x1100, 0xf00);
+	check(&w, 0x2fff, "longer", 0x2100, 0xf00);
+	/* Nor does a section reach as far as it says. */
+	w.image.sections[MORE_CODE].sh_size = UINT64_MAX / 2;
+	check(&w, 0x2fff, "longer", 0x2100, BINARY_SYMBOL_MAX - 0x100);
+}
+
 static void labels_inside_of_functions_are_no_functions(void **state)
 {
 	struct image_writer w;
@@ -234,7 +251,7 @@ static void hostile_numbers(void **state)
 	w.image.symbols[3].st_shndx = 0xff00 - 1;
 	w.image.symbols[4].st_value = 1;
 	memset(w.image.names + sizeof(w.image.names) - 8, 'x', 8);
-	check(&w, 0x1208, "huge", 0x1100, UINT64_MAX - 0x1100);
+	check(&w, 0x1208, "huge", 0x1100, 0xf00);
 	check(&w, 1, NULL, 0, 0);
 }
 
@@ -303,6 +320,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_and_gaps),
 		cmocka_unit_test(symbols_without_size_reach_to_the_next_or_the_sections_end),
+		cmocka_unit_test(no_symbol_reaches_out_of_its_section),
 		cmocka_unit_test(labels_inside_of_functions_are_no_functions),
 		cmocka_unit_test(of_aliases_the_best_known_is_taken),
 		cmocka_unit_test(symbols_that_name_no_code),

@@ -32,6 +32,13 @@ static void segments_say_where_an_offset_lies(void **state)
 	assert_int_equal(rva, 0x29ff);
 	assert_false(module_offset_to_rva(m, 0x1a00, &rva));
 	assert_int_equal(module_rva_to_vaddr(m, 0x2150), 0x402150);
+	/* No function reaches further. */
+	assert_int_equal(module_bytes_from(m, 0x10), 0x11f0);
+	assert_int_equal(module_bytes_from(m, 0x2150), 0x8b0);
+	assert_int_equal(module_bytes_from(m, 0x29ff), 1);
+	assert_int_equal(module_bytes_from(m, 0x2a00), MODULE_CODE_MAX);
+	vec_push(&m->segments, (struct module_segment){0x2000, UINT64_MAX, 0x500000, true});
+	assert_int_equal(module_bytes_from(m, 0x100000), MODULE_CODE_MAX);
 }
 
 static void without_segments_the_offset_is_the_rva(void **state)

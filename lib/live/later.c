@@ -240,13 +240,22 @@ void later_flush(struct later *l, uint64_t now, bool all)
 	finish_ready(l, now, all ? 0 : LATER_BYTES_MAX);
 }
 
-void later_finish(struct later *l, uint32_t pid, uint64_t now)
+uint64_t later_finish(struct later *l, uint32_t pid, uint64_t before, uint64_t now)
 {
+	uint64_t oldest = 0;
+
 	vec_for_each(&l->waiting, struct waiting *, w) {
-		if (w->copy->rec.pid == pid)
+		uint64_t time = w->copy->rec.time;
+
+		if (w->copy->rec.pid != pid)
+			continue;
+		if (time < before)
 			w->until = 0;
+		else if (!oldest || time < oldest)
+			oldest = time;
 	}
 	finish_ready(l, now, LATER_BYTES_MAX);
+	return oldest;
 }
 
 void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings,

@@ -24,9 +24,11 @@
 /* Tables of files that nobody has mapped for so long are dropped, when it is looked after them. */
 #define UNUSED_NS 10000000000ull
 #define SWEEP_NS 5000000000ull
-/* Code is told of after it was made: so many stacks wait for that after the last news. */
+/*
+ * Code is told of after it was made: so many stacks wait for that after the last news. They wait
+ * until the process tells of later code, or ends: writers keep back what does not fill a buffer.
+ */
 #define AWAITED_COPIES 512
-#define AWAIT_NS 250000000ull
 #define FOREVER_NS (1ull << 60)
 /* While tables are being compiled, what waits for them is described again for so much of the time.
  */
@@ -201,18 +203,26 @@ void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid)
 		child->mappings = mapping_table_hold(parent->mappings);
 	jit_tables_fork(&u->jit, pid, parent_pid);
 	child->is_partial = parent && parent->is_partial;
-	child->awaited = parent ? parent->awaited : 0;
+	/* Its parent tells of code that is in its own dump alone. */
+	child->awaited = 0;
 	spaces_mark_dirty(&u->spaces, child);
 }
 
-/* Stacks that wait for it do so no longer: it has told everything. */
-static void drop_code(struct unwinder *u, uint32_t pid)
+/* Stacks of the process do not wait for code any more. */
+static void finish_all(struct unwinder *u, struct space *space)
 {
-	if (!jit_tables_code(&u->jit, pid))
+	if (!space->oldest_copy)
 		return;
-	jit_tables_store(&u->jit, pid, u->now);
-	later_finish(u->later, pid, u->now);
-	jit_tables_drop(&u->jit, pid);
+	jit_tables_store(&u->jit, space->pid, u->now);
+	later_finish(u->later, space->pid, FOREVER_NS, u->now);
+	space->oldest_copy = 0;
+}
+
+/* It has told everything. */
+static void drop_code(struct unwinder *u, struct space *space)
+{
+	finish_all(u, space);
+	jit_tables_drop(&u->jit, space->pid);
 }
 
 void unwinder_exec(struct unwinder *u, uint32_t pid)
@@ -224,7 +234,7 @@ void unwinder_exec(struct unwinder *u, uint32_t pid)
 	space->execs++;
 	space->is_partial = false;
 	space->awaited = 0;
-	drop_code(u, pid);
+	drop_code(u, space);
 	if (space->mappings)
 		mapping_table_drop(steal(space->mappings));
 	spaces_mark_dirty(&u->spaces, space);
@@ -237,9 +247,24 @@ void unwinder_exit(struct unwinder *u, uint32_t pid)
 	if (!space)
 		return;
 	u->walker.set_space(u->walker.ctx, pid, NULL);
-	drop_code(u, pid);
+	drop_code(u, space);
 	shard_garbage_add(&u->garbage, &space->piece, 0);
 	spaces_remove(&u->spaces, space);
+}
+
+/*
+ * A process tells of its code in order of time: stacks that are older than this piece need no later
+ * one, and may need what it takes the place of.
+ */
+static void finish_older(struct unwinder *u, struct space *space, const struct code_piece *piece)
+{
+	uint64_t before = piece->is_exact ? piece->since : FOREVER_NS;
+
+	if (!space->oldest_copy || space->oldest_copy >= before ||
+	    (!piece->is_exact && !piece->moved_from))
+		return;
+	jit_tables_store(&u->jit, space->pid, u->now);
+	space->oldest_copy = later_finish(u->later, space->pid, before, u->now);
 }
 
 void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *piece)
@@ -248,7 +273,11 @@ void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *pi
 
 	if (!space)
 		return;
+	if (piece)
+		finish_older(u, space, piece);
 	space->is_partial |= piece && !piece->eh_frame;
+	if (space->is_partial)
+		finish_all(u, space);
 	if (piece && !jit_tables_add(&u->jit, pid, piece) && !(space->is_partial && space->awaited))
 		return;
 	space->awaited = space->is_partial ? 0 : AWAITED_COPIES;
@@ -261,9 +290,11 @@ void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now
 	uint64_t until = 0;
 
 	if (space && space->awaited) {
-		until = now + AWAIT_NS;
+		until = FOREVER_NS;
 		if (!--space->awaited)
 			spaces_mark_dirty(&u->spaces, space);
+		if (!space->oldest_copy || copy->rec.time < space->oldest_copy)
+			space->oldest_copy = copy->rec.time;
 	}
 	later_add(u->later, copy, space ? space->mappings : NULL, until, now);
 }

@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
+#include "lib/session/arguments.h"
 #include "lib/session/code_frames.h"
 #include "lib/session/cpu_rows.h"
 #include "lib/session/early_stacks.h"
@@ -287,6 +288,9 @@ void session_feed(struct session *s, const struct rec *rec)
 		break;
 	case REC_EXIT:
 		tasks_exit(&s->tasks, (const struct rec_exit *)rec);
+		break;
+	case REC_ARGUMENTS:
+		arguments_enter(&s->tasks, (const struct rec_arguments *)rec);
 		break;
 	case REC_HOME:
 		tasks_home(&s->tasks, (const struct rec_home *)rec);

@@ -5,13 +5,12 @@
 
 #include "cmd/live_options.h"
 #include "lib/live/recorder.h"
-#include "lib/live/targets.h"
 #include "lib/profile/profile.h"
 
 /* What a profile is about. */
 struct meta_subject {
 	const char *name; /* a program's, or what stands for several */
-	const char *command_line; /* of what is recorded; where that is all, the filters */
+	char *const *argv; /* the recorded command, or prof's own; NULL-terminated */
 };
 
 /* Before the session begins, which needs the start. */
@@ -25,9 +24,5 @@ void meta_finish(struct profile *p, const struct live_options *live,
 
 /* The words as one would type them into a shell; caller frees. */
 char *meta_quote_command(char *const *argv);
-/* The same with secrets masked. */
-char *meta_command_line(char *const *argv);
-/* Of processes that run already, one after the other; caller frees. */
-char *meta_target_lines(const struct targets *targets);
 
 #endif

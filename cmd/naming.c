@@ -54,10 +54,11 @@ void naming_release(struct naming *n)
 /* To be freed; on one line, whatever the file is called. */
 static char *module_text(const struct module_naming *row, const struct profile *p)
 {
-	char *name = xstrdup(
-		row->module == NO_MODULE
-			? "(no file)"
-			: strings_get(&p->strings, p->modules.rows.items[row->module].name));
+	const char *known = row->module == NO_MODULE
+				    ? "(no file)"
+				    : strings_get(&p->strings,
+						  p->modules.rows.items[row->module].name);
+	char *name = xstrdup(known[0] ? known : "(no name)");
 
 	text_to_line(name);
 	return name;

@@ -56,7 +56,8 @@ const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int
 	Dwarf_Attribute attribute;
 	const char *text = dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 
-	return text && is_sane_text(info, die->cu, text) ? text : NULL;
+	/* What has an empty name has none. */
+	return text && is_sane_text(info, die->cu, text) && text[0] ? text : NULL;
 }
 
 /* Is what the attribute refers to there? Only of the module's own file it may not be unpacked. */

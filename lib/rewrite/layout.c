@@ -101,7 +101,7 @@ static int read_meta(struct layout *l, struct parts *parts, struct error *err)
 		scan_value(&s, &value);
 		if (span_is(&s, key, "symbolicated"))
 			l->symbolicated = value;
-		else if (span_is(&s, key, "extra") && s.text[value.start] == '[')
+		else if (span_is(&s, key, "extra"))
 			l->extra = value;
 		else if (span_is(&s, key, "categories"))
 			l->categories = value;
@@ -110,6 +110,9 @@ static int read_meta(struct layout *l, struct parts *parts, struct error *err)
 		else if (span_is(&s, key, "markerSchema"))
 			parts->schemas = value;
 	}
+	/* It is written anew: beside one that stays there would be two. */
+	if (is_there(l->extra) && s.text[l->extra.start] != '[')
+		return error_text(err, -EBADMSG, "meta.extra is no list");
 	return l->version ? check_version(l, err) : no_profile(err);
 }
 

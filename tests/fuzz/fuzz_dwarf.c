@@ -7,13 +7,21 @@
 /* The seeds' code lies there. */
 #define RVAS 1024
 
+/* Its size; what has no name has none at all. */
+static size_t touch_name(const char *name)
+{
+	if (name && !name[0])
+		abort();
+	return name ? strlen(name) : 0;
+}
+
 /* Reads whatever an answer refers to. */
 static size_t touch(const struct answer *answer)
 {
-	size_t sum = answer->func ? strlen(answer->func) : 0;
+	size_t sum = touch_name(answer->func);
 
 	for (size_t i = 0; i < answer->depth; i++) {
-		sum += answer->chain[i].func ? strlen(answer->chain[i].func) : 0;
+		sum += touch_name(answer->chain[i].func);
 		sum += answer->chain[i].file ? strlen(answer->chain[i].file) : 0;
 	}
 	return sum;

@@ -257,6 +257,30 @@ static void parts_shared_by_several_files(void **state)
 	s->ops->free(s);
 }
 
+/* Damaged, or made by something strange. */
+static void an_empty_name_is_none(void **state)
+{
+	_cleanup_close_ int seed = open(GCC "-dwarf5", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int damaged = memfd_create("damaged", MFD_CLOEXEC);
+	const struct module module = {.kind = PROFILE_MODULE_FILE};
+	const struct symbolizer_input input = {.module = &module, .fd = damaged};
+	char data[16384];
+	ssize_t size = read(seed, data, sizeof(data));
+	char *name = memmem(data, (size_t)size, "\0twice_hidden", 14);
+	struct symbolizer *s;
+	struct answer answer;
+
+	(void)state;
+	assert_non_null(name);
+	name[1] = '\0';
+	assert_int_equal(write(damaged, data, (size_t)size), size);
+	answer = ask_one(&symbolizer_dwarf, &input, mark_in(damaged, "mark_twice"), &s);
+	assert_int_equal(answer.depth, 3);
+	assert_null(answer.chain[1].func);
+	assert_string_equal(answer.chain[2].func, "(anonymous namespace)::Hidden::twice");
+	s->ops->free(s);
+}
+
 /* A few bytes that claim to become a terabyte. */
 static void sections_that_would_fill_memory(void **state)
 {
@@ -298,6 +322,7 @@ int main(void)
 		cmocka_unit_test(scopes_of_gcc),
 		cmocka_unit_test(scopes_of_clang),
 		cmocka_unit_test(parts_shared_by_several_files),
+		cmocka_unit_test(an_empty_name_is_none),
 		cmocka_unit_test(sections_that_would_fill_memory),
 	};
 

@@ -77,6 +77,21 @@ static void modules_are_counted(void **state)
 	profile_free(p);
 }
 
+/* A profile that others wrote may have such a lib; a label in one must not be empty. */
+static void an_empty_name_is_told(void **state)
+{
+	struct profile *p = profile_new();
+	struct naming n = {0};
+
+	(void)state;
+	add_frame(p, add_module(p, "", SYMBOLS_STRIPPED), "0x12", false, 0);
+	naming_count(&n, p);
+	naming_add_extra(&n, p);
+	assert_string_equal(p->meta.extra.items[0].label, "(no name)");
+	naming_release(&n);
+	profile_free(p);
+}
+
 static void the_rest_is_summed_up(void **state)
 {
 	struct profile *p = profile_new();
@@ -104,6 +119,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modules_are_counted),
+		cmocka_unit_test(an_empty_name_is_told),
 		cmocka_unit_test(the_rest_is_summed_up),
 	};
 

@@ -303,6 +303,8 @@ static void damage_is_refused(void **state)
 		       "no processed profile");
 	expect_refusal("Version\":70", "Version\":59", -ENOTSUP, "version 59");
 	expect_refusal("Version\":70", "Version\":71", -ENOTSUP, "version 71");
+	expect_refusal("\"extra\":[{", "\"extra\":7,\"more\":[{", -EBADMSG,
+		       "meta.extra is no list");
 	expect_refusal("\"counters\":[]", "\"counters\":[", -EBADMSG, "no valid JSON");
 	expect_refusal("\"counters\":[]", "\"counters\":[01]", -EBADMSG, "no valid JSON");
 	expect_refusal("\"frame\":[0,1,3", "\"frame\":[0,1,5", -EBADMSG, "stackTable.frame[2]");

@@ -65,7 +65,8 @@ fuzz_src := $(wildcard tests/fuzz/fuzz_*.c)
 e2e_src := $(wildcard tests/e2e/*.c)
 bench_src := $(wildcard tests/bench/bench_*.c)
 workload_library_src := tests/workloads/library.c
-workload_src := $(filter-out $(workload_library_src),$(wildcard tests/workloads/*.c))
+workload_compat_src := tests/workloads/compat.c
+workload_src := $(filter-out $(workload_library_src) $(workload_compat_src),$(wildcard tests/workloads/*.c))
 man_pages := $(wildcard man/*.[1-8])
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 programs = $(patsubst %.c,$(BUILD)/%,$(1))
@@ -84,7 +85,9 @@ workloads_nofp := $(addprefix $(BUILD)/tests/workloads/nofp/,dlopen fork_exec ha
 # What a program without a dynamic linker calls through stubs is chosen when it starts.
 workload_static := $(BUILD)/tests/workloads/static/calls
 workload_library := $(call programs,$(workload_library_src)).so
-all_workloads := $(workloads) $(workloads_nofp) $(workload_static) $(workload_library)
+# A 32-bit program, which a compiler for x86-64 makes without anything else.
+workload_compat := $(if $(filter x86_64,$(ARCH)),$(call programs,$(workload_compat_src)))
+all_workloads := $(workloads) $(workloads_nofp) $(workload_static) $(workload_library) $(workload_compat)
 
 .PHONY: all tests workloads fuzz-programs check check-unit check-golden check-fuzz check-checker \
 	golden-accept e2e lint fuzz bench install uninstall clean help
@@ -177,6 +180,12 @@ $(workload_library): $(BUILD)/%.so: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(build_workload) -fomit-frame-pointer -fPIC -shared -Wl,--build-id=sha1
+
+$(workload_compat): $(BUILD)/%: %.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(build_workload) -m32 -ffreestanding -fomit-frame-pointer -fno-pie -fno-stack-protector \
+		-fasynchronous-unwind-tables -nostdlib -static -Wl,--build-id=sha1
 
 workloads: $(all_workloads) ## Build tests/workloads, the programs whose true profile is known
 fuzz-programs: $(fuzz)

@@ -96,6 +96,8 @@ struct bpf_config {
 	__u32 full_bytes;
 	__u32 record_all; /* every process, whoever its parent is */
 	__u32 skip_children; /* a tracked process's children are not tracked, too */
+	__u32 arguments; /* an exec is followed by a REC_EXEC */
+	__u32 reserved;
 	struct event_limit events[EVENTS_MAX];
 };
 

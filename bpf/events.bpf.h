@@ -61,9 +61,8 @@ static __always_inline __u64 take_event(struct event_state *e, const volatile st
 }
 
 /* False: the ring has no room for it. */
-static __always_inline bool write_event(void *ctx, struct bpf_perf_event_data *data,
-					struct task_struct *task, struct tracked_process *process,
-					struct rec_event *rec)
+static __always_inline bool write_event(void *ctx, bool is_interrupted, struct task_struct *task,
+					struct tracked_process *process, struct rec_event *rec)
 {
 	struct bpf_counters *count = own_counters();
 	struct rec *head = &rec->sample.rec;
@@ -77,10 +76,10 @@ static __always_inline bool write_event(void *ctx, struct bpf_perf_event_data *d
 	rec_init(head, REC_EVENT, sizeof(*rec), bpf_ktime_get_ns());
 	if (!user_is_told(process, head))
 		return false;
-	if (data)
-		gather_interrupted(data, s, process, head->pid);
+	if (is_interrupted)
+		gather_interrupted(ctx, s, process, head->pid);
 	else
-		gather_stack(ctx, NULL, task, process, s, head->pid);
+		gather_stack(ctx, false, task, process, s, head->pid);
 	/* What is left is the clock's. */
 	if (!place_stack(s, &rec->sample, ring, config.copy_bytes / 4) ||
 	    bpf_ringbuf_output(ring, rec, sizeof(*rec), ring_flags(ring)))
@@ -89,7 +88,8 @@ static __always_inline bool write_event(void *ctx, struct bpf_perf_event_data *d
 	return true;
 }
 
-static __always_inline void send_event(void *ctx, struct bpf_perf_event_data *data)
+/* As gather_stack() has ctx and is_interrupted. */
+static __always_inline void send_event(void *ctx, bool is_interrupted)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process = find_current(task);
@@ -108,13 +108,13 @@ static __always_inline void send_event(void *ctx, struct bpf_perf_event_data *da
 	e = bpf_map_lookup_elem(&event_states, &event);
 	if (!e || event >= EVENTS_MAX)
 		return;
-	if (data && config.events[event].is_measured)
-		rec.period = data->sample_period;
+	if (is_interrupted && config.events[event].is_measured)
+		rec.period = ((struct bpf_perf_event_data *)ctx)->sample_period;
 	else
 		rec.period = take_event(e, &config.events[event]);
 	if (!rec.period)
 		return;
-	if (write_event(ctx, data, task, process, &rec))
+	if (write_event(ctx, is_interrupted, task, process, &rec))
 		e->samples++;
 	else
 		e->lost += rec.period;

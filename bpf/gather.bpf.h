@@ -126,13 +126,13 @@ __noinline int load_interrupted_regs(struct bpf_perf_event_data *ctx, struct sta
 }
 
 /* The registers with which the task left, or was torn from, user code. */
-static __always_inline void load_user_regs(struct bpf_perf_event_data *data,
-					   struct task_struct *task, struct stack_scratch *s)
+static __always_inline void load_user_regs(void *ctx, bool is_interrupted, struct task_struct *task,
+					   struct stack_scratch *s)
 {
-	if (!data || s->sample_flags & SAMPLE_LEAF_KERNEL)
+	if (!is_interrupted || s->sample_flags & SAMPLE_LEAF_KERNEL)
 		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
 	else
-		load_interrupted_regs(data, s);
+		load_interrupted_regs(ctx, s);
 }
 
 /* The process's mappings, if those that user space has put there are the present ones. */
@@ -172,14 +172,14 @@ static __always_inline void cut_off(struct stack_scratch *s)
 	s->sum = sum_of(s, s->end_depth);
 }
 
-static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *data,
+static __always_inline void gather_user_by_walk(void *ctx, bool is_interrupted,
 						struct task_struct *task,
 						const struct tracked_process *process,
 						struct stack_scratch *s, __u32 pid)
 {
 	struct loop loop = {.s = s};
 
-	load_user_regs(data, task, s);
+	load_user_regs(ctx, is_interrupted, task, s);
 	begin_walk(s);
 	if (s->sample_flags & SAMPLE_LEAF_KERNEL)
 		unwind_push(s, FRAME_NATIVE);
@@ -195,8 +195,7 @@ static __always_inline void gather_user_by_walk(struct bpf_perf_event_data *data
 	forget_replaced_space(task, s);
 }
 
-static __always_inline void gather_user(void *ctx, struct bpf_perf_event_data *data,
-					struct task_struct *task,
+static __always_inline void gather_user(void *ctx, bool is_interrupted, struct task_struct *task,
 					const struct tracked_process *process,
 					struct stack_scratch *s, __u32 pid)
 {
@@ -207,29 +206,30 @@ static __always_inline void gather_user(void *ctx, struct bpf_perf_event_data *d
 	} else if (config.unwind & UNWIND_BY_KERNEL) {
 		gather_user_by_kernel(ctx, s);
 	} else if (config.unwind) {
-		gather_user_by_walk(data, task, process, s, pid);
+		gather_user_by_walk(ctx, is_interrupted, task, process, s, pid);
 	}
 }
 
 /*
  * Fills s with the stack of the current task, whose process is `pid` and, in the filter, `process`
- * (or NULL). `ctx` is the program's; `data` is, too, or NULL in a tracepoint, which is in the
- * kernel and has no registers to offer.
+ * (or NULL). `ctx` is the program's: struct bpf_perf_event_data if `is_interrupted`, else that of a
+ * tracepoint, which is in the kernel and has no registers to offer. `is_interrupted` is a constant;
+ * comparing `ctx` with NULL instead makes a branch for the compiler in which it is the number 0,
+ * and that the verifier takes for no context.
  */
-static __always_inline void gather_stack(void *ctx, struct bpf_perf_event_data *data,
-					 struct task_struct *task,
+static __always_inline void gather_stack(void *ctx, bool is_interrupted, struct task_struct *task,
 					 const struct tracked_process *process,
 					 struct stack_scratch *s, __u32 pid)
 {
-	__u64 pc = data ? PT_REGS_IP(&data->regs) : 0;
+	__u64 pc = is_interrupted ? PT_REGS_IP(&((struct bpf_perf_event_data *)ctx)->regs) : 0;
 
 	s->kernel_depth = s->user_depth = 0;
 	s->sample_flags = s->stack_flags = 0;
 	s->leaf = s->sum = 0;
 	/* Kernel addresses are the upper half: their sign tells, on all kernels alike. */
-	if (!data || (__s64)pc < 0)
+	if (!is_interrupted || (__s64)pc < 0)
 		gather_kernel(ctx, s);
-	gather_user(ctx, data, task, process, s, pid);
+	gather_user(ctx, is_interrupted, task, process, s, pid);
 	if (!s->leaf && pc) {
 		s->leaf = pc;
 		if ((__s64)pc < 0)
@@ -250,7 +250,7 @@ __noinline int gather_interrupted(struct bpf_perf_event_data *ctx, struct stack_
 				  const struct tracked_process *process, __u32 pid)
 {
 	if (s)
-		gather_stack(ctx, ctx, bpf_get_current_task_btf(), process, s, pid);
+		gather_stack(ctx, true, bpf_get_current_task_btf(), process, s, pid);
 	return 0;
 }
 

@@ -61,6 +61,35 @@ struct sched_entity {
 
 struct mm_struct {
 	unsigned long start_stack;
+	unsigned long arg_start, arg_end;
+} CORE;
+
+struct qstr {
+	const unsigned char *name;
+} CORE;
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+} CORE;
+
+struct vfsmount {
+	struct dentry *mnt_root;
+} CORE;
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+} CORE;
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+} CORE;
+
+struct fs_struct {
+	struct path root, pwd;
 } CORE;
 
 typedef struct {
@@ -115,6 +144,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct mm_struct *mm;
 	const struct cred *cred;
+	struct fs_struct *fs;
 	struct css_set *cgroups;
 } CORE;
 

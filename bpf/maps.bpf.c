@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The maps and variables that the programs share. */
+#include "bpf/program_arguments.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/match.bpf.h"
 #include "bpf/ring.bpf.h"
@@ -24,6 +25,7 @@ struct own_tids own_tids SEC(".maps");
 struct wanted_tids wanted_tids SEC(".maps");
 struct wanted_cgroups wanted_cgroups SEC(".maps");
 struct known_cgroups known_cgroups SEC(".maps");
+struct exec_scratches exec_scratches SEC(".maps");
 struct unwind_shards unwind_shards SEC(".maps");
 struct unwind_rules unwind_rules SEC(".maps");
 struct unwind_spaces unwind_spaces SEC(".maps");

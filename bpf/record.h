@@ -33,6 +33,8 @@ enum rec_kind {
 	REC_SYMBOL,
 	REC_LOADED,
 	REC_USER,
+	REC_EXEC,
+	REC_ARGUMENTS,
 	REC_KIND_COUNT,
 };
 
@@ -180,6 +182,37 @@ enum {
 struct rec_name {
 	struct rec rec;
 	char name[REC_NAME_SIZE];
+};
+
+/* rec.flags of REC_EXEC and REC_ARGUMENTS */
+enum {
+	ARGUMENTS_CUT = 1 << 0, /* there are more, or the last one is longer */
+	FOLDER_CUT = 1 << 1, /* outer folders are missing */
+	ARGUMENTS_SCAN = 1 << 2, /* the process ran already: there is no exec of it */
+};
+
+#define EXEC_TEXT_MAX 992 /* bytes; the whole record is 1 KB at most */
+
+/*
+ * What a program was executed with, as the kernel has it: secrets are not masked. Follows the
+ * REC_NAME of the exec. Becomes a REC_ARGUMENTS; never leaves the recorder.
+ */
+struct rec_exec {
+	struct rec rec;
+	__u16 folder_size; /* bytes of the working folder: names, innermost first, each terminated
+			    */
+	__u16 arguments_size; /* bytes of the arguments, each terminated; not the last where cut */
+	__u32 reserved;
+	char text[]; /* the folder, then the arguments, padded to 8 */
+};
+
+/* The command line and the working folder of a process, from its last exec on. */
+struct rec_arguments {
+	struct rec rec;
+	__u16 folder_size; /* bytes of the path, without a terminator; 0: not known */
+	__u16 arguments_size; /* bytes of the arguments, each terminated */
+	__u32 reserved;
+	char text[]; /* the folder, then the arguments, padded to 8 */
 };
 
 /* Where a process lives, from then on: in a container, under a service. Its children live there. */
@@ -368,6 +401,8 @@ _Static_assert(sizeof(struct rec_stack) == 40, "wire format");
 _Static_assert(sizeof(struct rec_copy) == 312, "wire format");
 _Static_assert(sizeof(struct rec_fork) == 56, "wire format");
 _Static_assert(sizeof(struct rec_name) == 40, "wire format");
+_Static_assert(sizeof(struct rec_exec) == 32, "wire format");
+_Static_assert(sizeof(struct rec_arguments) == 32, "wire format");
 _Static_assert(sizeof(struct rec_home) == 32, "wire format");
 _Static_assert(sizeof(struct rec_user) == 32, "wire format");
 _Static_assert(sizeof(struct rec_exit) == 32, "wire format");

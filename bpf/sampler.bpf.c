@@ -132,13 +132,13 @@ int on_tick(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int on_event(struct bpf_perf_event_data *ctx)
 {
-	send_event(ctx, ctx);
+	send_event(ctx, true);
 	return 0;
 }
 
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
-	send_event(ctx, NULL);
+	send_event(ctx, false);
 	return 0;
 }

@@ -16,7 +16,10 @@ extern const volatile struct bpf_config config;
 #define IS_ARM64 0
 #endif
 
-#define walk_read_user(frame, to, addr, size) bpf_probe_read_user(to, size, (const void *)(addr))
+/* Stacks of 32-bit programs are walked in user space: nothing of that costs anything here. */
+#define walk_word(frame) 8
+#define walk_read_word(frame, to, addr) bpf_probe_read_user(to, 8, (const void *)(addr))
+#define walk_read_pair(frame, to, addr) bpf_probe_read_user(to, 16, (const void *)(addr))
 #define walk_is_arm64(frame) IS_ARM64
 #define walk_pc_mask(frame) (IS_ARM64 ? config.user_pc_mask : ~0ull)
 #include "bpf/walk.h"

@@ -4,6 +4,7 @@
  * A process leaves the filter when its task is freed, not when it exits: taking its address space
  * down is work of its own, which would be missed otherwise.
  */
+#include "bpf/program_arguments.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/match.bpf.h"
 #include "bpf/ring.bpf.h"
@@ -95,18 +96,22 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-static __always_inline void send_name(struct task_struct *task, struct task_ids ids,
+/* Returns what the filters say of the task. */
+static __always_inline __u8 send_name(struct task_struct *task, struct task_ids ids,
 				      const char *name, __u8 flags)
 {
 	struct rec_name *rec = reserve_event(task, ids, REC_NAME, sizeof(*rec));
+	__u8 matched;
 
 	if (!rec)
-		return;
-	rec->rec.flags = flags | match_flags(task, ids, &rec->rec, name);
+		return 0;
+	matched = match_flags(task, ids, &rec->rec, name);
+	rec->rec.flags = flags | matched;
 	__builtin_memset(rec->name, 0, sizeof(rec->name));
 	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), name);
 	/* A new program is new to the walker: user space may be waiting for more to come. */
 	bpf_ringbuf_submit(rec, flags & NAME_EXEC ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return matched;
 }
 
 SEC("raw_tp/sched_process_exec")
@@ -130,7 +135,8 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		flags |= NAME_MOVED;
 	if (process)
 		process->home = home;
-	send_name(task, ids, task->comm, flags);
+	if (!(send_name(task, ids, task->comm, flags) & REC_OUTSIDE) && config.arguments)
+		send_arguments(pid, tid);
 	return 0;
 }
 

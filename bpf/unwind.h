@@ -9,7 +9,8 @@
  *		else row index[page] - 1, which began on an earlier page
  *	rule  = rules[row.rule]
  *
- * A row holds until the next one begins. Rules are shared by all tables.
+ * A row holds until the next one begins. Rules are shared by all tables; a word in them is that of
+ * the file's machine, 4 or 8 bytes.
  */
 #ifndef PROF_BPF_UNWIND_H
 #define PROF_BPF_UNWIND_H
@@ -39,11 +40,10 @@ enum unwind_cfa_kind {
 			    bytes */
 	UNWIND_CFA_END, /* the return address is undefined: the outermost frame */
 	UNWIND_CFA_REG, /* reg + offset */
-	UNWIND_CFA_DEREF, /* *(reg + deref * 8) + offset */
-	/* *(reg + index * 8 + deref * 8) + offset, index the register UNWIND_INDEX_REG(flags) */
+	UNWIND_CFA_DEREF, /* *(reg + deref * word) + offset */
+	/* *(reg + (index + deref) * word) + offset, index the register UNWIND_INDEX_REG(flags) */
 	UNWIND_CFA_INDEXED,
-	UNWIND_CFA_PLT, /* reg + 8 + (((pc & 15) >= offset) << 3): the lazy binding stubs of x86-64
-			 */
+	UNWIND_CFA_PLT, /* reg + (1 + ((pc & 15) >= offset)) * word: lazy binding stubs of x86 */
 };
 
 /*
@@ -52,8 +52,8 @@ enum unwind_cfa_kind {
  */
 enum unwind_value_kind {
 	UNWIND_SAME, /* in the register still */
-	UNWIND_AT_CFA, /* in memory, at CFA + offset * 8 */
-	UNWIND_AT_REG, /* in memory, at the register UNWIND_AT_REG_BASE(kinds) + offset * 8 */
+	UNWIND_AT_CFA, /* in memory, at CFA + offset * word */
+	UNWIND_AT_REG, /* in memory, at the register UNWIND_AT_REG_BASE(kinds) + offset * word */
 	UNWIND_UNKNOWN,
 };
 
@@ -74,7 +74,7 @@ struct unwind_rule {
 		       register (sp, fp or base) of UNWIND_AT_REG */
 	__u8 flags;
 	__s32 cfa_offset; /* bytes */
-	__s16 cfa_deref; /* in units of 8 bytes, as are the next ones */
+	__s16 cfa_deref; /* in words, as are the next ones */
 	__s16 ra_offset, fp_offset, base_offset;
 };
 

@@ -4,7 +4,9 @@
  * compiled twice, as BPF and natively, so that what runs in the kernel can be tested outside. The
  * includer defines
  *
- *	walk_read_user(frame, to, addr, size)	memory of the target, 0 on success
+ *	walk_read_word(frame, to, addr)		a word of the target's memory, 0 on success
+ *	walk_read_pair(frame, to, addr)		two words that follow each other
+ *	walk_word(frame)			bytes of a word: 4 or 8
  *	walk_is_arm64(frame)			is it an arm64 machine's?
  *	walk_pc_mask(frame)			the bits of a return address that are no signature
  *
@@ -98,7 +100,7 @@ walk_cfa_by_pair(const struct walk_frame *f, const struct unwind_rule *rule, __u
 	if (rule->cfa_kind != UNWIND_CFA_REG || UNWIND_FP_KIND(rule->kinds) != UNWIND_AT_CFA ||
 	    UNWIND_RA_KIND(rule->kinds) != UNWIND_AT_CFA || rule->ra_offset != rule->fp_offset + 1)
 		return WALK_UNKNOWN_REG;
-	*cfa = f->fp - (__s64)rule->fp_offset * 8;
+	*cfa = f->fp - (__s64)rule->fp_offset * walk_word(f);
 	return WALK_STEPPED;
 }
 
@@ -114,13 +116,14 @@ walk_cfa(const struct walk_frame *f, const struct unwind_rule *rule, __u64 *cfa)
 	if (rule->cfa_kind == UNWIND_CFA_INDEXED) {
 		if (!walk_reg(f, UNWIND_INDEX_REG(rule->flags), &index))
 			return WALK_UNKNOWN_REG;
-		value += index * 8;
+		value += index * walk_word(f);
 	}
 	if (rule->cfa_kind == UNWIND_CFA_DEREF || rule->cfa_kind == UNWIND_CFA_INDEXED) {
-		if (walk_read_user(f, &value, value + (__s64)rule->cfa_deref * 8, 8))
+		if (walk_read_word(f, &value, value + (__s64)rule->cfa_deref * walk_word(f)))
 			return WALK_BAD_READ;
 	} else if (rule->cfa_kind == UNWIND_CFA_PLT) {
-		*cfa = value + 8 + ((f->pc & 15) >= (__u32)rule->cfa_offset ? 8 : 0);
+		*cfa = value + walk_word(f) +
+		       ((f->pc & 15) >= (__u32)rule->cfa_offset ? walk_word(f) : 0);
 		return WALK_STEPPED;
 	}
 	*cfa = value + (__s64)rule->cfa_offset;
@@ -135,7 +138,7 @@ walk_saved_at(const struct walk_frame *f, const struct unwind_rule *rule, __u32 
 	*at = cfa;
 	if (kind == UNWIND_AT_REG && !walk_reg(f, UNWIND_AT_REG_BASE(rule->kinds), at))
 		return WALK_UNKNOWN_REG;
-	*at += (__s64)offset * 8;
+	*at += (__s64)offset * walk_word(f);
 	return WALK_STEPPED;
 }
 
@@ -159,7 +162,7 @@ static inline __attribute__((always_inline)) void walk_restore(const struct walk
 static inline __attribute__((always_inline)) void walk_load(const struct walk_frame *f,
 							    __u64 *value, __u64 *at)
 {
-	if (*at && walk_read_user(f, value, *at, 8))
+	if (*at && walk_read_word(f, value, *at))
 		*value = 0;
 	*at = 0;
 }
@@ -223,7 +226,7 @@ walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, str
 		result = walk_saved_at(f, rule, ra_kind, rule->ra_offset, cfa, &at);
 		if (result != WALK_STEPPED)
 			return result;
-		if (walk_read_user(f, &pc, at, 8))
+		if (walk_read_word(f, &pc, at))
 			return WALK_BAD_READ;
 	}
 	/* Where there is no caller, some have 0 in its place: Go at the bottom of all its stacks.
@@ -308,14 +311,14 @@ static inline __attribute__((always_inline)) int walk_is_entry(const struct unwi
 	return number == UNWIND_RULE_NONE && m->entry && vaddr - m->entry < WALK_ENTRY_SIZE;
 }
 
-/* A frame that keeps a frame pointer: [fp] is the caller's, [fp + 8] the return address. */
+/* A frame that keeps a frame pointer: [fp] is the caller's, the next word the return address. */
 static inline __attribute__((always_inline)) int walk_frame_pointer(struct walk_frame *f,
 								    __u64 pair[2])
 {
 	walk_load(f, &f->fp, &f->fp_at);
-	if (f->fp < f->sp || f->fp - f->sp > WALK_FRAME_SIZE_MAX || f->fp & 7)
+	if (f->fp < f->sp || f->fp - f->sp > WALK_FRAME_SIZE_MAX || f->fp & (walk_word(f) - 1))
 		return 0;
-	if (walk_read_user(f, pair, f->fp, 16))
+	if (walk_read_pair(f, pair, f->fp))
 		return 0;
 	pair[1] &= walk_pc_mask(f);
 	return 1;
@@ -334,7 +337,7 @@ static inline __attribute__((always_inline)) void walk_to_return(struct walk_fra
 static inline __attribute__((always_inline)) void walk_to_frame_pointer(struct walk_frame *f,
 									const __u64 pair[2])
 {
-	walk_to_return(f, pair[1], f->fp + 16);
+	walk_to_return(f, pair[1], f->fp + 2 * walk_word(f));
 	f->fp = pair[0];
 	f->by_fp = 1;
 }

@@ -7,6 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 
 #define PID_MAX 0x7fffffff
@@ -109,9 +110,11 @@ static int set_plain(struct filter_options *o, int opt, const char *value, struc
 {
 	switch (opt) {
 	case OPT_THREAD:
+		choose(o, opt, value);
 		o->filter.criteria |= FILTER_THREAD;
 		return add_names("--thread", value, &o->filter.thread_names, err);
 	case OPT_CPU:
+		choose(o, opt, value);
 		return filter_set_cpus(&o->filter, value, err);
 	case OPT_NO_CHILDREN:
 		o->filter.skip_children = true;
@@ -221,4 +224,27 @@ int filter_options_resolve(struct filter_options *o, struct targets *targets, st
 	o->filter.criteria |= FILTER_COMM;
 	o->filter.process_names = o->names;
 	return 0;
+}
+
+char *filter_options_describe(const struct filter_options *o)
+{
+	static const struct {
+		int opt;
+		const char *name;
+	} names[] = {
+		{'p', "pid"},	  {OPT_TID, "tid"}, {OPT_COMM, "comm"},	    {OPT_CGROUP, "cgroup"},
+		{OPT_UID, "uid"}, {OPT_CPU, "cpu"}, {OPT_THREAD, "thread"},
+	};
+	struct strbuf text = {0};
+
+	strbuf_adds(&text, "all processes");
+	vec_for_each(&o->choices, const struct filter_choice *, choice) {
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+			if (names[i].opt == choice->opt)
+				strbuf_addf(&text, "%s --%s %s",
+					    text.size > sizeof("all processes") ? "" : " with",
+					    names[i].name, choice->value);
+		}
+	}
+	return strbuf_take(&text);
 }

@@ -27,6 +27,7 @@ const char live_options_help[] =
 	"  --ring-size SIZE       of the buffer per CPU, with suffix K, M or G\n"
 	"  --unwind METHOD        of user stacks: auto (default), cfi, fp or none\n"
 	"  --unwind-memory SIZE   kernel memory that tables for it may take (default 512M)\n"
+	"  --no-arguments         leave what programs are executed with out of the profile\n"
 	"  --ready-fd N           write a line to descriptor N once recording has begun\n"
 	"  --ready-file FILE      write that line to FILE\n";
 
@@ -141,6 +142,9 @@ int live_options_set(struct live_options *o, int opt, const char *value, struct 
 		if (!*value)
 			return error_text(err, -EINVAL, "--ready-file: the name must not be empty");
 		o->ready_path = value;
+		return 0;
+	case OPT_NO_ARGUMENTS:
+		o->no_arguments = true;
 		return 0;
 	case OPT_KILL:
 		o->kill = true;

@@ -20,6 +20,7 @@ struct live_options {
 	uint64_t unwind_bytes; /* 0: the default */
 	bool kill; /* the command, after the duration */
 	bool as_root;
+	bool no_arguments; /* of programs: not in the profile */
 	int ready_fd; /* to be told when all is armed; -1: none */
 	const char *ready_path; /* likewise; NULL: none */
 };
@@ -34,6 +35,7 @@ enum {
 	OPT_UNWIND_MEMORY,
 	OPT_READY_FD,
 	OPT_READY_FILE,
+	OPT_NO_ARGUMENTS,
 	OPT_LIVE_END,
 };
 
@@ -49,6 +51,7 @@ enum {
 	{"ring-size", required_argument, NULL, OPT_RING_SIZE}, \
 	{"unwind", required_argument, NULL, OPT_UNWIND}, \
 	{"unwind-memory", required_argument, NULL, OPT_UNWIND_MEMORY}, \
+	{"no-arguments", no_argument, NULL, OPT_NO_ARGUMENTS}, \
 	{"ready-fd", required_argument, NULL, OPT_READY_FD}, \
 	{"ready-file", required_argument, NULL, OPT_READY_FILE}
 /* What is about a command that prof starts. */

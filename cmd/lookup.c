@@ -56,9 +56,9 @@ static int find_file(const struct lookup *l, module_id id, struct module *module
 }
 
 /* Kernels of one build have one vDSO. */
-static int find_vdso(const struct module *module)
+static int find_vdso_image(const struct module *module, int image)
 {
-	_cleanup_close_ int fd = vdso_open(NULL);
+	_cleanup_close_ int fd = image;
 	struct binary_summary summary = {0};
 	bool is_same;
 
@@ -67,6 +67,13 @@ static int find_vdso(const struct module *module)
 	is_same = has_build_id(module, summary.build_id, summary.build_id_size);
 	binary_summary_release(&summary);
 	return is_same ? steal_fd(&fd) : -ESTALE;
+}
+
+static int find_vdso(const struct module *module)
+{
+	int fd = find_vdso_image(module, vdso_open(NULL));
+
+	return fd == -ESTALE ? find_vdso_image(module, vdso_open_32bit(NULL)) : fd;
 }
 
 char *lookup_kernel_release(const char *os)

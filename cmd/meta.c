@@ -9,37 +9,48 @@
 #include "cmd/unwinding.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/quote.h"
+#include "lib/base/secrets.h"
+#include "lib/live/exec_arguments.h"
 #include "lib/live/host.h"
 #include "lib/stream/record.h"
 
-#define SAFE_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
-
-static void quote_word(struct strbuf *out, const char *word)
-{
-	if (*word && !word[strspn(word, SAFE_CHARS)]) {
-		strbuf_adds(out, word);
-		return;
-	}
-	strbuf_addch(out, '\'');
-	for (; *word; word++) {
-		if (*word == '\'')
-			strbuf_adds(out, "'\\''");
-		else
-			strbuf_addch(out, *word);
-	}
-	strbuf_addch(out, '\'');
-}
-
 char *meta_quote_command(char *const *argv)
 {
-	struct strbuf out = {0};
+	struct strbuf line = {0};
 
 	for (char *const *word = argv; *word; word++) {
 		if (word != argv)
-			strbuf_addch(&out, ' ');
-		quote_word(&out, *word);
+			strbuf_addch(&line, ' ');
+		quote_word(&line, *word, strlen(*word));
 	}
-	return strbuf_take(&out);
+	return strbuf_take(&line);
+}
+
+char *meta_command_line(char *const *argv)
+{
+	struct strbuf list __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	struct strbuf masked __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	struct strbuf line = {0};
+
+	for (char *const *word = argv; *word; word++)
+		strbuf_add(&list, *word, strlen(*word) + 1);
+	secrets_mask(&masked, strbuf_text(&list), list.size, false);
+	quote_list(&line, strbuf_text(&masked), masked.size);
+	return strbuf_take(&line);
+}
+
+char *meta_target_lines(const struct targets *targets)
+{
+	struct strbuf lines = {0};
+
+	vec_for_each(&targets->rows, const struct target *, target) {
+		_cleanup_free_ char *line = exec_arguments_of((uint32_t)target->pid);
+		_cleanup_free_ char *name = line ? NULL : target_name(target);
+
+		strbuf_addf(&lines, "%s%s", lines.size ? ", " : "", line ? line : name);
+	}
+	return strbuf_take(&lines);
 }
 
 const char *meta_program_name(const char *path)
@@ -71,7 +82,7 @@ void meta_fill(struct profile *p, const struct meta_subject *subject,
 
 	fill_host(meta);
 	meta->product = xstrdup(subject->name);
-	meta->command_line = meta_quote_command(subject->argv);
+	meta->command_line = xstrdup(subject->command_line);
 	meta->prof_version = xstrdup(PROF_VERSION);
 	meta->start_ns = info->start_ns;
 	meta->start_realtime_ns = info->start_realtime_ns;

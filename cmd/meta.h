@@ -5,12 +5,13 @@
 
 #include "cmd/live_options.h"
 #include "lib/live/recorder.h"
+#include "lib/live/targets.h"
 #include "lib/profile/profile.h"
 
 /* What a profile is about. */
 struct meta_subject {
 	const char *name; /* a program's, or what stands for several */
-	char *const *argv; /* the recorded command, or prof's own; NULL-terminated */
+	const char *command_line; /* of what is recorded; where that is all, the filters */
 };
 
 /* Before the session begins, which needs the start. */
@@ -24,5 +25,9 @@ void meta_finish(struct profile *p, const struct live_options *live,
 
 /* The words as one would type them into a shell; caller frees. */
 char *meta_quote_command(char *const *argv);
+/* The same with secrets masked. */
+char *meta_command_line(char *const *argv);
+/* Of processes that run already, one after the other; caller frees. */
+char *meta_target_lines(const struct targets *targets);
 
 #endif

@@ -177,6 +177,7 @@ static int arm(struct pipeline *p, struct error *err)
 		.ring_bytes = live->ring_bytes,
 		.unwind = live->unwind,
 		.unwind_bytes = live->unwind_bytes,
+		.no_arguments = live->no_arguments,
 		.keep_mounts = p->options->output->sources,
 		.filter = p->options->filter,
 		.targets = p->options->targets ? (uint32_t)p->options->targets->rows.count : 0,
@@ -208,17 +209,23 @@ static int arm_or_explain(struct pipeline *p, struct error *err)
 static void open_session(struct pipeline *p)
 {
 	const struct pipeline_options *options = p->options;
-	struct meta_subject subject = {.argv = options->argv};
-	_cleanup_free_ char *name = NULL;
+	struct meta_subject subject = {0};
+	_cleanup_free_ char *name = NULL, *line = NULL;
 	struct recorder_info info;
 
 	if (options->argv) {
 		subject.name = meta_program_name(options->argv[0]);
+		line = meta_command_line(options->argv);
+	} else if (options->targets) {
+		name = target_name(&options->targets->rows.items[0]);
+		subject.name = name;
+		line = meta_target_lines(options->targets);
 	} else {
-		name = options->targets ? target_name(&options->targets->rows.items[0]) : NULL;
-		subject.name = name ? name : "all processes";
-		subject.argv = options->own_argv;
+		subject.name = "all processes";
 	}
+	subject.command_line = line ? line : options->filter_text;
+	if (line && options->live->no_arguments)
+		subject.command_line = subject.name;
 	recorder_get_info(p->recorder, &info);
 	p->profile = profile_new();
 	meta_fill(p->profile, &subject, options->live, &info);

@@ -16,6 +16,7 @@ struct pipeline_options {
 	const struct filter *filter; /* which tasks */
 	const struct output_options *output;
 	char *const *own_argv; /* prof's own, from the command on */
+	const char *filter_text; /* without command and targets: what is recorded, in words */
 	char *const *argv; /* what to run and record; NULL-terminated; NULL: nothing */
 	struct front_end *front; /* who runs it, and gets the status; NULL: this process */
 	struct targets *targets; /* what runs already and is to be recorded; NULL: nothing */

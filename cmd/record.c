@@ -9,6 +9,7 @@
 #include "cmd/live_options.h"
 #include "cmd/output_options.h"
 #include "cmd/pipeline.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 
 static const struct option longs[] = {
@@ -136,6 +137,7 @@ static int record(struct record *r, char **argv)
 		.front = r->front,
 		.argv = r->argv,
 	};
+	_cleanup_free_ char *filter_text = NULL;
 	struct error err = {0};
 
 	if (r->front)
@@ -144,6 +146,8 @@ static int record(struct record *r, char **argv)
 		log_set_level(r->output.verbose > 1 ? LOG_DEBUG : LOG_INFO);
 	if (filter_options_resolve(&r->filter, NULL, &err))
 		return command_fail(command_record.name, EXIT_REFUSED, &err);
+	filter_text = filter_options_describe(&r->filter);
+	options.filter_text = filter_text;
 	return pipeline_run(&options);
 }
 

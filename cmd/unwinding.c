@@ -99,8 +99,13 @@ void unwinding_describe(enum recorder_unwind method, const struct profile_stats 
 		strbuf_addf(out, "%s%" PRIu64 " kernel-only", separator, stats->kernel_only);
 		separator = ", ";
 	}
-	if (stats->exiting)
+	if (stats->exiting) {
 		strbuf_addf(out, "%s%" PRIu64 " exiting", separator, stats->exiting);
+		separator = ", ";
+	}
+	if (tells_ends(method) && stats->compat_unknown)
+		strbuf_addf(out, "%s%" PRIu64 " of 32-bit programs: leaf only", separator,
+			    stats->compat_unknown);
 }
 
 static const char section[] = "Unwinding";

@@ -31,11 +31,6 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-/* A string table as ELF has them, with the name of each kind in turn behind the empty one. */
-static const char names[] = "\0.debug_info\0.debug_types\0.debug_abbrev\0.debug_addr\0"
-			    ".debug_line\0.debug_line_str\0.debug_str\0.debug_str_offsets\0"
-			    ".debug_ranges\0.debug_rnglists\0.debug_cu_index\0.debug_aranges";
-
 struct mapping {
 	void *start;
 	size_t size;
@@ -62,19 +57,20 @@ struct packed {
 /* ".debug_info", or ".zdebug_info" as the same, with ".dwo" behind it or not. */
 static int find_kind(const char *name, bool is_split, bool *is_old)
 {
-	const char *rest = name + 1, *known = names + 1;
+	const char *rest = name + 1;
 
 	*is_old = name[0] == '.' && *rest == 'z';
 	if (*is_old)
 		rest++;
 	if (name[0] != '.' || strncmp(rest, "debug_", 6) != 0)
 		return -1;
-	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++, known += strlen(known) + 1) {
-		size_t size = strlen(known + 1);
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
+		const char *known = debug_section_name((enum debug_section_kind)kind) + 1;
+		size_t size = strlen(known);
 		/* The index of a package has no suffix: it is none of any unit's. */
 		bool has_suffix = is_split && kind != DEBUG_CU_INDEX;
 
-		if (strncmp(rest, known + 1, size) == 0 &&
+		if (strncmp(rest, known, size) == 0 &&
 		    strcmp(rest + size, has_suffix ? SPLIT_SUFFIX : "") == 0)
 			return kind;
 	}
@@ -360,77 +356,4 @@ void debug_sections_release(struct debug_sections *s)
 	binary_free(s->source->binary);
 	free(s->source);
 	*s = (struct debug_sections){0};
-}
-
-uint64_t debug_view_size(const struct debug_view *view)
-{
-	uint64_t size = 0;
-
-	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++)
-		size += view->at[kind].size;
-	return size;
-}
-
-static bool add_section(Elf *elf, uint32_t type, uint32_t name, const void *bytes, size_t size)
-{
-	Elf_Scn *scn = elf_newscn(elf);
-	Elf_Data *data = scn ? elf_newdata(scn) : NULL;
-	GElf_Shdr header;
-
-	if (!data || !gelf_getshdr(scn, &header))
-		return false;
-	data->d_buf = (void *)bytes;
-	data->d_size = size;
-	data->d_type = ELF_T_BYTE;
-	header.sh_type = type;
-	header.sh_name = name;
-	header.sh_size = size;
-	return gelf_update_shdr(scn, &header);
-}
-
-static bool fill(Elf *elf, const struct debug_view *view)
-{
-	const char *name = names + 1;
-	GElf_Ehdr header;
-
-	if (!gelf_newehdr(elf, view->is_64bit ? ELFCLASS64 : ELFCLASS32) ||
-	    !gelf_getehdr(elf, &header))
-		return false;
-	header.e_ident[EI_DATA] = ELFDATA2LSB;
-	header.e_machine = view->machine;
-	header.e_type = ET_EXEC;
-	header.e_version = EV_CURRENT;
-	header.e_shstrndx = 1;
-	if (!gelf_update_ehdr(elf, &header) ||
-	    !add_section(elf, SHT_STRTAB, 0, names, sizeof(names)))
-		return false;
-	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++, name += strlen(name) + 1) {
-		const struct debug_section *s = &view->at[kind];
-
-		/* Nothing asks libdw for what is in these. */
-		if (s->data && kind != DEBUG_CU_INDEX && kind != DEBUG_ARANGES &&
-		    !add_section(elf, SHT_PROGBITS, (uint32_t)(name - names), s->data, s->size))
-			return false;
-	}
-	return true;
-}
-
-struct Elf *debug_view_begin(const struct debug_view *view)
-{
-	/* libelf wants a descriptor where it could write what is put together here. */
-	_cleanup_close_ int fd = memfd_create("sections", MFD_CLOEXEC);
-	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_WRITE, NULL) : NULL;
-
-	if (!elf)
-		return NULL;
-	elf_cntl(elf, ELF_C_FDDONE);
-	if (fill(elf, view))
-		return elf;
-	elf_end(elf);
-	return NULL;
-}
-
-void debug_view_end(struct Elf *elf)
-{
-	elf_end(elf);
 }

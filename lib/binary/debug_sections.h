@@ -81,10 +81,16 @@ bool debug_sections_need(const struct debug_sections *s, enum debug_section_kind
 /* One that was never opened, or zeroed, is fine. */
 void debug_sections_release(struct debug_sections *s);
 
+/* As ".debug_info": those of split units have ".dwo" behind it. */
+const char *debug_section_name(enum debug_section_kind kind);
+
 /* Bytes in all of them. */
 uint64_t debug_view_size(const struct debug_view *view);
 
-/* For libdw: to be ended by debug_view_end() before the bytes go. NULL: libelf has no memory. */
+/*
+ * For libdw, which reads the bytes where they are. To be ended by debug_view_end() before they go.
+ * NULL: there is no memory, or more are open than there is room for their headers (some 60,000).
+ */
 struct Elf;
 struct Elf *debug_view_begin(const struct debug_view *view);
 /* NULL is fine. */

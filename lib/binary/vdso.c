@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
@@ -38,26 +40,121 @@ static uintptr_t mapping_end(uintptr_t start)
 	return 0;
 }
 
+static int copy_image(int fd, const void *image, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pwrite(fd, (const char *)image + done, size - done, (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
 int vdso_open(struct error *err)
 {
 	uintptr_t start = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
 	uintptr_t end = start ? mapping_end(start) : 0;
 	_cleanup_close_ int fd = -1;
-	size_t done = 0;
+	int ret;
 
 	if (end <= start || end - start > MAX_VDSO_BYTES)
 		return error_text(err, -ENOENT, "this process has no vDSO");
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0)
 		return error_set(err, -errno, "memfd_create");
-	while (done < end - start) {
-		ssize_t n = pwrite(fd, (const char *)start + done, end - start - done, (off_t)done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return error_set(err, n ? -errno : -EIO, "copy the vDSO");
-		done += (size_t)n;
-	}
+	ret = copy_image(fd, (const void *)start, end - start);
+	if (ret)
+		return error_set(err, ret, "copy the vDSO");
 	return steal_fd(&fd);
 }
+
+#if defined(__x86_64__)
+
+/* Of asm/prctl.h; known where the kernel can restore processes from checkpoints. */
+#define MAP_VDSO_32 0x2002
+/* The image and its data are three mappings at present. */
+#define MAX_VDSO_RANGES 8
+
+struct range {
+	uintptr_t start, end;
+};
+
+/* Up to MAX_VDSO_RANGES mappings whose name begins so, as /proc/self/maps has them. */
+static size_t find_mappings(const char *name, struct range *ranges)
+{
+	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
+	size_t count = 0;
+	char line[512];
+
+	while (maps && count < MAX_VDSO_RANGES && fgets(line, sizeof(line), maps)) {
+		struct range *range = &ranges[count];
+
+		if (strstr(line, name) &&
+		    sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &range->start, &range->end) == 2)
+			count++;
+	}
+	return count;
+}
+
+static void unmap(const char *name)
+{
+	struct range ranges[MAX_VDSO_RANGES];
+	size_t count = find_mappings(name, ranges);
+
+	while (count--)
+		munmap((void *)ranges[count].start, ranges[count].end - ranges[count].start);
+}
+
+/*
+ * In a child: a process has one image at most, so its own one goes before the other comes. From
+ * then on no function that uses the vDSO may be called. Returns a negative errno.
+ */
+static int copy_other_image(int fd)
+{
+	struct range ranges[MAX_VDSO_RANGES];
+
+	unmap("[vvar");
+	unmap("[vdso]");
+	if (syscall(SYS_arch_prctl, MAP_VDSO_32, 0) < 0)
+		return -errno;
+	if (find_mappings("[vdso]", ranges) != 1 ||
+	    ranges[0].end - ranges[0].start > MAX_VDSO_BYTES)
+		return -EIO;
+	return copy_image(fd, (const void *)ranges[0].start, ranges[0].end - ranges[0].start);
+}
+
+int vdso_open_32bit(struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	int status = 0;
+	pid_t child;
+
+	fd = memfd_create("vdso32", MFD_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, -errno, "memfd_create");
+	child = fork();
+	if (child < 0)
+		return error_set(err, -errno, "fork");
+	if (child == 0)
+		_exit(-copy_other_image(fd));
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return error_text(err, -ENOENT, "the kernel gives no vDSO for 32-bit programs");
+	return steal_fd(&fd);
+}
+
+#else
+
+int vdso_open_32bit(struct error *err)
+{
+	return error_text(err, -ENOENT, "no vDSO for 32-bit programs on this machine");
+}
+
+#endif

@@ -7,5 +7,7 @@
 
 /* A new memory file with a copy of this process's vDSO; -ENOENT where there is none. */
 int vdso_open(struct error *err);
+/* The same with the image that 32-bit programs get; -ENOENT where the kernel does not give it. */
+int vdso_open_32bit(struct error *err);
 
 #endif

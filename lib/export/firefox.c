@@ -30,6 +30,7 @@ static int firefox_write(struct profile *p, struct outfile *out, struct error *e
 		return error_text(err, -ENODATA, "the recording has no thread");
 	f.order = xcalloc(p->threads.rows.count, sizeof(*f.order));
 	threads_order(&p->threads, f.order);
+	titles_init(&f.titles, p);
 	firefox_tables_init(&f);
 
 	jsonw_init(&w, out);
@@ -37,6 +38,7 @@ static int firefox_write(struct profile *p, struct outfile *out, struct error *e
 	jsonw_release(&w);
 
 	firefox_tables_release(&f);
+	titles_release(&f.titles);
 	free(f.order);
 	return 0;
 }

@@ -11,6 +11,7 @@
  *	firefox_meta.c		meta and libs, as trees
  *	firefox_shared.c	the shared tables, streamed
  *	firefox_thread.c	the threads with samples and markers, streamed
+ *	firefox_arguments.c	command lines of markers, as lines
  */
 /* clang-format on */
 #ifndef PROF_LIB_EXPORT_FIREFOX_H
@@ -21,6 +22,7 @@
 #include "lib/export/jsonw.h"
 #include "lib/profile/categories.h"
 #include "lib/profile/profile.h"
+#include "lib/profile/titles.h"
 
 /* The version of the processed format that all of this writes. */
 #define FIREFOX_FORMAT_VERSION 70
@@ -70,6 +72,7 @@ struct firefox_source {
 struct firefox {
 	struct profile *profile;
 	thread_id *order; /* of the threads, by position */
+	struct titles titles;
 
 	VEC(string_id) strings;
 	VEC(uint32_t) string_positions; /* by string_id */
@@ -120,6 +123,9 @@ enum firefox_value {
 	FIREFOX_NAME,
 	FIREFOX_NUMBER,
 	FIREFOX_CPU,
+	/* Of an exec; left out where they are not known. */
+	FIREFOX_ARGUMENTS, /* without the program, where that is known by its name */
+	FIREFOX_FOLDER,
 };
 
 struct firefox_field {
@@ -136,6 +142,9 @@ struct firefox_marker {
 };
 
 extern const struct firefox_marker firefox_markers[MARKER_KIND_COUNT];
+
+/* The arguments of an exec as one line, NO_STRING where there are none. */
+string_id firefox_arguments(struct firefox *f, const struct marker *marker);
 
 /* Time in the file: ns since its start. What was earlier is at the start. */
 static inline uint64_t firefox_time(const struct firefox *f, uint64_t ns)

@@ -117,16 +117,19 @@ static json_t *categories_value(void)
 	return list;
 }
 
+static const char *format_of(enum firefox_value source)
+{
+	return source == FIREFOX_NUMBER || source == FIREFOX_CPU ? "integer" : "unique-string";
+}
+
 static json_t *fields_value(const struct firefox_field *field)
 {
 	json_t *list = json_array();
 
 	for (; field->key; field++)
-		json_array_append_new(
-			list,
-			json_pack("{s:s,s:s,s:s}", "key", field->key, "label", field->label,
-				  "format",
-				  field->source == FIREFOX_NAME ? "unique-string" : "integer"));
+		json_array_append_new(list,
+				      json_pack("{s:s,s:s,s:s}", "key", field->key, "label",
+						field->label, "format", format_of(field->source)));
 	return list;
 }
 

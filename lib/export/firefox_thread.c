@@ -12,8 +12,10 @@ enum { PHASE_INSTANT, PHASE_INTERVAL };
 
 const struct firefox_marker firefox_markers[MARKER_KIND_COUNT] = {
 	[MARKER_EXEC] = {"exec",
-			 "exec {marker.data.program}",
-			 {{"program", "Program", FIREFOX_NAME}}},
+			 "exec {marker.data.program} {marker.data.arguments}",
+			 {{"program", "Program", FIREFOX_NAME},
+			  {"arguments", "Arguments", FIREFOX_ARGUMENTS},
+			  {"folder", "Folder", FIREFOX_FOLDER}}},
 	[MARKER_RENAME] = {"rename",
 			   "renamed to {marker.data.newName}",
 			   {{"newName", "New name", FIREFOX_NAME}}},
@@ -110,7 +112,7 @@ static void write_process_name(const struct firefox *f, struct jsonw *w,
 {
 	struct strings *strings = &f->profile->strings;
 	_cleanup_(strbuf_release) struct strbuf text = {0};
-	string_id name = row->process_name;
+	string_id name = f->titles.processes[row - f->profile->threads.rows.items];
 
 	if (strings_size(strings, row->process_label)) {
 		strbuf_addf(&text, "%s (%s)", strings_get(strings, name),
@@ -145,7 +147,9 @@ static void write_ids(struct jsonw *w, const struct profile_thread *row, uint32_
 static void write_head(const struct firefox *f, struct jsonw *w, const struct profile_thread *row,
 		       uint32_t tid_again)
 {
-	write_name(f, w, "name", row->name, "tid", row->tid);
+	string_id title = f->titles.threads[row - f->profile->threads.rows.items];
+
+	write_name(f, w, "name", title, "tid", row->tid);
 	write_process_name(f, w, row);
 	jsonw_key(w, "processType");
 	jsonw_cstring(w, "default");
@@ -224,6 +228,36 @@ static const struct firefox_marker *marker_schema(const struct marker *marker)
 	return &firefox_markers[marker->kind];
 }
 
+static void write_string(struct firefox *f, struct jsonw *w, const char *key, string_id id)
+{
+	if (id == NO_STRING)
+		return;
+	jsonw_key(w, key);
+	jsonw_u64(w, firefox_string(f, id));
+}
+
+static void write_field(struct firefox *f, struct jsonw *w, const struct marker *marker,
+			const struct firefox_field *field)
+{
+	switch (field->source) {
+	case FIREFOX_NAME:
+		jsonw_key(w, field->key);
+		jsonw_u64(w, firefox_string(f, marker->name));
+		break;
+	case FIREFOX_ARGUMENTS:
+		write_string(f, w, field->key, firefox_arguments(f, marker));
+		break;
+	case FIREFOX_FOLDER:
+		write_string(f, w, field->key, marker->folder);
+		break;
+	case FIREFOX_NUMBER:
+	case FIREFOX_CPU:
+		jsonw_key(w, field->key);
+		jsonw_u64(w, field->source == FIREFOX_CPU ? marker->cpu : marker->value);
+		break;
+	}
+}
+
 static void write_marker_data(struct firefox *f, struct jsonw *w, const struct marker *marker)
 {
 	const struct firefox_marker *schema = marker_schema(marker);
@@ -231,13 +265,8 @@ static void write_marker_data(struct firefox *f, struct jsonw *w, const struct m
 	jsonw_object_begin(w);
 	jsonw_key(w, "type");
 	jsonw_cstring(w, schema->type);
-	for (const struct firefox_field *field = schema->fields; field->key; field++) {
-		jsonw_key(w, field->key);
-		if (field->source == FIREFOX_NAME)
-			jsonw_u64(w, firefox_string(f, marker->name));
-		else
-			jsonw_u64(w, field->source == FIREFOX_CPU ? marker->cpu : marker->value);
-	}
+	for (const struct firefox_field *field = schema->fields; field->key; field++)
+		write_field(f, w, marker, field);
 	jsonw_object_end(w);
 }
 

@@ -61,6 +61,7 @@ struct jit_files {
 	/* The file that is being read. */
 	uint32_t pid;
 	uint64_t now, since;
+	uint64_t complete; /* what came before it is known; 0: all is */
 	bool has_left_out; /* something, for want of room */
 };
 
@@ -331,6 +332,7 @@ static bool read_dump(struct jit_files *j, struct jit_row *row, uint64_t budget)
 		return false;
 	if (!row->dump.offset && j->piece_fn)
 		j->piece_fn(j->piece_ctx, row->process.pid, NULL);
+	row->dump.moves_until = j->complete;
 	return jitdump_read(&row->dump, row->dump_fd, budget, &j->clock, on_dump_piece, j);
 }
 
@@ -362,6 +364,7 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 
 static void read_rest(struct jit_files *j, struct jit_row *row)
 {
+	j->complete = 0;
 	while (read_row(j, row, LOOK_BYTES, true))
 		;
 }
@@ -387,13 +390,14 @@ void jit_files_exit(struct jit_files *j, uint32_t pid, uint64_t time)
 	end_row(j, pid, time);
 }
 
-void jit_files_look(struct jit_files *j, uint64_t now)
+void jit_files_look(struct jit_files *j, uint64_t now, uint64_t complete)
 {
 	uint64_t left = ROUND_BYTES;
 
 	if (now < j->due)
 		return;
 	j->now = now;
+	j->complete = complete;
 	j->due = now + LOOK_MAX_NS;
 	vec_for_each(&j->rows, struct jit_row **, at) {
 		struct jit_row *row = *at;

@@ -211,10 +211,15 @@ static bool read_lines(struct reader *r, uint64_t offset, uint64_t code_size, st
 	return parse_lines(r->dump, &b, code_size, l);
 }
 
+/* CLOCK_MONOTONIC ns, 0 where that cannot be told. */
+static uint64_t time_of(const struct reader *r, uint64_t timestamp)
+{
+	return r->dump->has_arch_times ? arch_clock_to_ns(r->first, &r->now, timestamp) : timestamp;
+}
+
 static void set_time(struct reader *r, uint64_t timestamp, struct code_piece *piece)
 {
-	piece->since = r->dump->has_arch_times ? arch_clock_to_ns(r->first, &r->now, timestamp)
-					       : timestamp;
+	piece->since = time_of(r, timestamp);
 	piece->is_exact = piece->since;
 }
 
@@ -383,6 +388,14 @@ static void take_record(struct reader *r, const struct prefix *prefix)
 		r->dump->stats.malformed++;
 }
 
+/* It would take away what stacks are yet to be finished with. */
+static bool comes_too_early(const struct reader *r, const struct prefix *prefix)
+{
+	uint64_t until = r->dump->moves_until;
+
+	return until && prefix->kind == JIT_CODE_MOVE && time_of(r, prefix->timestamp) > until;
+}
+
 /* False: it is not there yet, or will never be. */
 static bool read_prefix(struct reader *r, uint64_t file_size, struct prefix *prefix)
 {
@@ -418,7 +431,8 @@ bool jitdump_read(struct jitdump *d, int fd, uint64_t budget, const struct arch_
 	arch_clock_read(&r.now);
 	if (!d->offset)
 		read_header(&r);
-	while (d->offset && read_prefix(&r, (uint64_t)file_size, &prefix)) {
+	while (d->offset && read_prefix(&r, (uint64_t)file_size, &prefix) &&
+	       !comes_too_early(&r, &prefix)) {
 		take_record(&r, &prefix);
 		d->offset += prefix.size;
 		if (d->stats.bytes - before >= budget)

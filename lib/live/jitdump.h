@@ -28,6 +28,8 @@ struct jitdump {
 	bool has_arch_times; /* in ticks of the CPU's clock */
 	bool has_shifted_lines; /* addresses in lines count from an ELF header */
 	bool is_broken; /* no jitdump, or damaged: nothing more is read */
+	/* Up to the first move that is later than this; 0: all. What follows is read next time. */
+	uint64_t moves_until;
 	VEC(struct jitdump_code) codes;
 	struct index by_code_index;
 	struct code_stats stats;

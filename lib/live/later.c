@@ -25,6 +25,7 @@ struct later {
 	const struct mapping_table *described;
 	uint64_t described_stamp;
 	const struct jit_code *described_code;
+	bool is_32bit;
 	struct unwind_mappings mappings;
 	VEC(struct walk_shard) shards;
 	/* The mappings of the copy at hand, for read_code(). */
@@ -102,6 +103,7 @@ static void describe(struct later *l, const struct mapping_table *mappings, uint
 	vec_clear(&l->mappings.rows);
 	l->described = mappings;
 	l->described_code = code;
+	l->is_32bit = mappings && module_tables_are_32bit(l->options.tables, mappings);
 	if (!mappings)
 		return;
 	l->described_stamp = mappings->stamp;
@@ -144,6 +146,15 @@ static void send(struct later *l, const struct rec_copy *copy, uint32_t depth, u
 	free(stack);
 }
 
+/* A 32-bit program's, as DWARF numbers i386's registers. */
+static void fill_regs_32bit(const struct rec_copy *copy, struct walk_regs *regs)
+{
+	static const uint8_t numbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
+
+	for (size_t i = 0; i < sizeof(numbers); i++)
+		regs->general[i] = (uint32_t)copy->general[numbers[i]];
+}
+
 static void finish(struct later *l, const struct waiting *w, uint64_t now)
 {
 	const struct rec_copy *copy = w->copy;
@@ -171,8 +182,15 @@ static void finish(struct later *l, const struct waiting *w, uint64_t now)
 		.ctx = l,
 	};
 
-	memcpy(regs.general, copy->general, sizeof(regs.general));
 	describe(l, w->mappings, copy->rec.pid);
+	target.is_32bit = l->is_32bit;
+	if (target.is_32bit)
+		fill_regs_32bit(copy, &regs);
+	else
+		memcpy(regs.general, copy->general, sizeof(regs.general));
+	/* AArch32 has no call frame information, and other frame pointers than these. */
+	if (target.is_32bit && target.is_arm64)
+		target.methods &= UNWIND_BY_CFI;
 	target.mappings = l->mappings.rows.items;
 	target.mapping_count = l->mappings.rows.count;
 	l->current = w->mappings;
@@ -222,13 +240,22 @@ void later_flush(struct later *l, uint64_t now, bool all)
 	finish_ready(l, now, all ? 0 : LATER_BYTES_MAX);
 }
 
-void later_finish(struct later *l, uint32_t pid, uint64_t now)
+uint64_t later_finish(struct later *l, uint32_t pid, uint64_t before, uint64_t now)
 {
+	uint64_t oldest = 0;
+
 	vec_for_each(&l->waiting, struct waiting *, w) {
-		if (w->copy->rec.pid == pid)
+		uint64_t time = w->copy->rec.time;
+
+		if (w->copy->rec.pid != pid)
+			continue;
+		if (time < before)
 			w->until = 0;
+		else if (!oldest || time < oldest)
+			oldest = time;
 	}
 	finish_ready(l, now, LATER_BYTES_MAX);
+	return oldest;
 }
 
 void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings,

@@ -41,8 +41,11 @@ void later_add(struct later *l, const struct rec_copy *copy, struct mapping_tabl
 	       uint64_t until, uint64_t now);
 /* Bytes that wait now, mappings that are held for it included. */
 uint64_t later_size(const struct later *l);
-/* Those of the process that only wait for a time are finished now. */
-void later_finish(struct later *l, uint32_t pid, uint64_t now);
+/*
+ * Those of the process that were copied before that time, and wait for no table, are finished now.
+ * Returns when the oldest of its others was copied that are not older; 0: there is none.
+ */
+uint64_t later_finish(struct later *l, uint32_t pid, uint64_t before, uint64_t now);
 /* Finishes those whose tables are there; with `all`, the others too, as far as they go. */
 void later_flush(struct later *l, uint64_t now, bool all);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/module_tables.h"
 
+#include <elf.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@ void module_tables_add(struct module_tables *t, const struct rec_module *rec,
 		vec_add_zeroed(&t->rows, rec->module_id + 1 - t->rows.count);
 	row = &t->rows.items[rec->module_id];
 	row->state = state;
+	row->machine = rec->machine;
 	for (unsigned int i = 0; i < rec->segment_count; i++)
 		vec_push(&row->segments, rec->segments[i]);
 }
@@ -174,4 +176,20 @@ void module_tables_describe(const struct module_tables *t, const struct mapping 
 		return;
 	}
 	describe_chunks(row, &m, out);
+}
+
+bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings)
+{
+	bool is_32bit = false;
+
+	vec_for_each(&mappings->rows, const struct mapping *, mapping) {
+		uint16_t machine = mapping->module < t->rows.count
+					   ? t->rows.items[mapping->module].machine
+					   : 0;
+
+		if (machine == EM_X86_64 || machine == EM_AARCH64)
+			return false;
+		is_32bit |= machine == EM_386 || machine == EM_ARM;
+	}
+	return is_32bit;
 }

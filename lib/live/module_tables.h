@@ -31,6 +31,7 @@ struct table_chunk {
 
 struct module_table {
 	enum table_state state;
+	uint16_t machine; /* e_machine, 0 where unknown */
 	VEC(struct rec_segment) segments;
 	VEC(struct table_chunk) chunks; /* ascending */
 	uint64_t entry;
@@ -60,5 +61,10 @@ struct unwind_mappings {
 };
 void module_tables_describe(const struct module_tables *t, const struct mapping *mapping,
 			    struct unwind_mappings *out);
+/*
+ * Is that what a 32-bit program has mapped? It has files of a 32-bit machine and none of the
+ * recorder's own.
+ */
+bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings);
 
 #endif

@@ -44,7 +44,7 @@ struct module_registry {
 	VEC(struct known_module) rows; /* row number = module_id of the records */
 	struct index by_build_id, by_identity;
 	bool keeps_mounts;
-	uint32_t vdso; /* module_id, NO_REC_MODULE until it is met */
+	uint32_t vdso[2]; /* of 64-bit and 32-bit programs: module_id, NO_REC_MODULE until met */
 };
 
 struct module_registry *module_registry_new(struct file_set *files, record_sink_fn *sink, void *ctx)
@@ -54,7 +54,7 @@ struct module_registry *module_registry_new(struct file_set *files, record_sink_
 	r->files = files;
 	r->sink = sink;
 	r->ctx = ctx;
-	r->vdso = NO_REC_MODULE;
+	r->vdso[0] = r->vdso[1] = NO_REC_MODULE;
 	return r;
 }
 
@@ -159,22 +159,28 @@ uint32_t module_registry_add_special(struct module_registry *r, uint64_t time,
 	return add_module(r, time, special, &none, NULL);
 }
 
-/* All 64-bit processes have the same one; it is ours, too. */
-static uint32_t resolve_vdso(struct module_registry *r, uint64_t time)
+/*
+ * All 64-bit processes have the same one, which is ours, too; all 32-bit ones have another, which
+ * lies where their addresses end.
+ */
+static uint32_t resolve_vdso(struct module_registry *r, const struct map_event *event)
 {
+	bool is_32bit = event->start <= UINT32_MAX;
+	uint32_t *id = &r->vdso[is_32bit];
+
 	struct special_module what = {.kind = MODULE_VDSO, .path = "[vdso]"};
 	struct binary_summary summary = {0};
 
-	if (r->vdso != NO_REC_MODULE)
-		return r->vdso;
-	what.fd = vdso_open(NULL);
+	if (*id != NO_REC_MODULE)
+		return *id;
+	what.fd = is_32bit ? vdso_open_32bit(NULL) : vdso_open(NULL);
 	if (what.fd >= 0 && binary_summarize(what.fd, &summary, NULL) == 0) {
 		what.build_id_size = summary.build_id_size;
 		memcpy(what.build_id, summary.build_id, sizeof(what.build_id));
 	}
-	r->vdso = add_module(r, time, &what, &summary, NULL);
+	*id = add_module(r, event->time, &what, &summary, NULL);
 	binary_summary_release(&summary);
-	return r->vdso;
+	return *id;
 }
 
 /* Names that the kernel makes up for memory that no file is behind. */
@@ -232,7 +238,7 @@ uint32_t module_registry_resolve(struct module_registry *r, const struct map_eve
 	struct known_module wanted = {.build_id_size = event->build_id_size};
 
 	if (strcmp(event->path, "[vdso]") == 0)
-		return resolve_vdso(r, event->time);
+		return resolve_vdso(r, event);
 	if (is_anonymous(event->path))
 		return NO_REC_MODULE;
 	if (event->build_id_size) {

@@ -7,6 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
+#include "lib/live/exec_arguments.h"
 #include "lib/stream/record.h"
 
 struct found {
@@ -49,6 +50,9 @@ static int add_process(struct run *run, const struct found *process, struct erro
 {
 	int code = tracker_add(run->scan->tracker, process->pid, process->since, run->time, err);
 
+	if (!run->scan->no_arguments)
+		exec_arguments_send_running(process->pid, run->time, run->scan->sink,
+					    run->scan->ctx);
 	if (code == -EACCES || code == -EPERM)
 		run->refused++;
 	else if (code != -ENOENT && code != -ESRCH)

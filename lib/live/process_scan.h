@@ -14,6 +14,7 @@ struct process_scan {
 	struct programs *programs;
 	struct tracker *tracker;
 	const struct filter *filter;
+	bool no_arguments; /* what they were executed with is not told */
 	record_sink_fn *sink;
 	void *ctx;
 };

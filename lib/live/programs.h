@@ -24,6 +24,7 @@ struct programs_options {
 	uint32_t targets; /* how many processes will be tracked that run already, at most */
 	uint64_t ring_bytes; /* a CPU; a power of two of pages */
 	uint32_t unwind; /* UNWIND_BY_… of bpf/config.h */
+	bool arguments; /* execs are followed by a REC_EXEC */
 	const struct filter *filter; /* borrowed until it is loaded */
 	/* Of the events besides the clock, EVENTS_MAX of them; NULL: there are none. */
 	const struct event_limit *events;

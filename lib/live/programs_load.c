@@ -128,6 +128,7 @@ static int configure(const struct programs *p, const struct programs_options *op
 
 	configure_filter(skeleton, options->filter);
 	config->pid_inode = own_pid_namespace();
+	config->arguments = options->arguments;
 	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
 	config->unwind = options->unwind;
 	config->full_bytes = (uint32_t)(options->ring_bytes / 2);

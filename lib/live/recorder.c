@@ -10,6 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/live/exec_arguments.h"
 #include "lib/live/filter.h"
 #include "lib/live/idle_time.h"
 #include "lib/live/jit_files.h"
@@ -61,8 +62,10 @@ static void on_ring_record(void *ctx, const void *data, size_t size)
 		return;
 	}
 	tracker_record(r->tracker, rec);
-	/* Copies of stacks and modules become other records, and go no further themselves. */
-	if (rec->kind != REC_COPY && rec->kind != REC_LOADED)
+	/* These become other records, and go no further themselves. */
+	if (rec->kind == REC_EXEC)
+		exec_arguments_send((const struct rec_exec *)rec, sink, r);
+	else if (rec->kind != REC_COPY && rec->kind != REC_LOADED)
 		merge_add(r->merge, rec);
 }
 
@@ -277,6 +280,7 @@ static int open_machine(struct recorder *r, struct error *err)
 	programs.targets = r->options.targets;
 	programs.unwind = unwind_flags[r->options.unwind];
 	programs.filter = r->options.filter;
+	programs.arguments = !r->options.no_arguments;
 	r->cpus.only = &r->options.filter->cpus;
 	r->cpus.throttling = &r->throttling;
 	event_set_limits(events, limits);
@@ -378,6 +382,7 @@ static int scan(struct recorder *r, struct error *err)
 		.programs = r->programs,
 		.tracker = r->tracker,
 		.filter = r->options.filter,
+		.no_arguments = r->options.no_arguments,
 		.sink = sink,
 		.ctx = r,
 	};

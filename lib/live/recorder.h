@@ -40,6 +40,7 @@ struct recorder_options {
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* ceiling for unwind tables in the kernel; 0: the default */
 	bool keep_mounts; /* of processes in namespaces of their own, until the recorder goes */
+	bool no_arguments; /* what processes are executed with is not recorded */
 	const struct filter *filter; /* borrowed while the recorder is there */
 	uint32_t targets; /* how many processes that run already will be tracked, at most */
 };

@@ -366,7 +366,7 @@ bool tracker_handle(struct tracker *t, uint64_t complete)
 {
 	turns_take(&t->turns, complete, take_turn, t);
 	/* It tells the unwinder of code. */
-	jit_files_look(t->jit_files, t->now);
+	jit_files_look(t->jit_files, t->now, complete);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, t->now, false);
 	return t->turns.rows.count;

@@ -11,39 +11,29 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/live/jit_tables.h"
 #include "lib/live/later.h"
 #include "lib/live/module_tables.h"
 #include "lib/live/shard_garbage.h"
 #include "lib/live/shards.h"
+#include "lib/live/spaces.h"
 #include "lib/live/table_pool.h"
 #include "lib/stream/mapping.h"
 
 /* Tables of files that nobody has mapped for so long are dropped, when it is looked after them. */
 #define UNUSED_NS 10000000000ull
 #define SWEEP_NS 5000000000ull
-/* Code is told of after it was made: so many stacks wait for that after the last news. */
+/*
+ * Code is told of after it was made: so many stacks wait for that after the last news. They wait
+ * until the process tells of later code, or ends: writers keep back what does not fill a buffer.
+ */
 #define AWAITED_COPIES 512
-#define AWAIT_NS 250000000ull
 #define FOREVER_NS (1ull << 60)
 /* While tables are being compiled, what waits for them is described again for so much of the time.
  */
 #define DESCRIBE_SHARE 8
 #define SPACE_WORDS (sizeof(struct unwind_mapping) / 4)
-
-/* The address space of a process. */
-struct space {
-	uint32_t pid;
-	uint32_t execs; /* seen so far */
-	bool is_dirty; /* the walker does not know the present state yet */
-	bool is_pending; /* some mapping waits for its table */
-	bool is_partial; /* of some code its jitdump does not tell how it is unwound */
-	uint32_t awaited; /* copies that may still wait for code to be told of */
-	struct mapping_table *mappings;
-	struct shard_piece piece; /* what the walker has; words 0: nothing */
-};
 
 struct unwinder {
 	struct walker_memory walker;
@@ -55,10 +45,8 @@ struct unwinder {
 	uint64_t next_news_ns;
 	struct jit_tables jit;
 	struct later *later;
-	VEC(struct space) spaces;
-	VEC(uint32_t) free_spaces, dirty;
+	struct spaces spaces;
 	VEC(uint32_t) unsubmitted; /* modules that the pool had no room for */
-	struct index by_pid;
 	struct shard_garbage garbage;
 	struct unwind_mappings scratch;
 	const struct file_set *files;
@@ -108,18 +96,11 @@ void unwinder_free(struct unwinder *u)
 	if (u->event_fd >= 0)
 		close(u->event_fd);
 	later_free(u->later);
-	vec_for_each(&u->spaces, struct space *, space) {
-		if (space->mappings)
-			mapping_table_drop(space->mappings);
-	}
-	vec_release(&u->spaces);
-	vec_release(&u->free_spaces);
-	vec_release(&u->dirty);
+	spaces_release(&u->spaces);
 	vec_release(&u->unsubmitted);
 	jit_tables_release(&u->jit);
 	shard_garbage_release(&u->garbage);
 	vec_release(&u->scratch.rows);
-	index_release(&u->by_pid);
 	module_tables_release(&u->tables);
 	shards_release(&u->shards);
 	free(u);
@@ -128,43 +109,6 @@ void unwinder_free(struct unwinder *u)
 int unwinder_fd(const struct unwinder *u)
 {
 	return u->event_fd;
-}
-
-static bool pid_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct unwinder *u = table;
-
-	return u->spaces.items[id].pid == *(const uint32_t *)key;
-}
-
-static struct space *find_space(struct unwinder *u, uint32_t pid)
-{
-	uint32_t id = index_find(&u->by_pid, hash_u64(pid), pid_equal, u, &pid);
-
-	return id == INDEX_NONE ? NULL : &u->spaces.items[id];
-}
-
-static struct space *add_space(struct unwinder *u, uint32_t pid)
-{
-	uint32_t id;
-
-	if (u->free_spaces.count) {
-		id = u->free_spaces.items[--u->free_spaces.count];
-	} else {
-		id = (uint32_t)u->spaces.count;
-		vec_add_zeroed(&u->spaces, 1);
-	}
-	u->spaces.items[id] = (struct space){.pid = pid};
-	index_add(&u->by_pid, hash_u64(pid), id);
-	return &u->spaces.items[id];
-}
-
-static void mark_dirty(struct unwinder *u, struct space *space)
-{
-	if (space->is_dirty)
-		return;
-	space->is_dirty = true;
-	vec_push(&u->dirty, (uint32_t)(space - u->spaces.items));
 }
 
 /* False: there is no file, or it cannot be had. */
@@ -228,7 +172,7 @@ static void revive(struct unwinder *u, uint32_t module_id)
 
 void unwinder_map(struct unwinder *u, const struct rec_map *rec)
 {
-	struct space *space = find_space(u, rec->rec.pid);
+	struct space *space = spaces_find(&u->spaces, rec->rec.pid);
 	struct mapping mapping = {
 		.start = rec->start,
 		.end = rec->end,
@@ -237,99 +181,120 @@ void unwinder_map(struct unwinder *u, const struct rec_map *rec)
 	};
 
 	if (!space)
-		space = add_space(u, rec->rec.pid);
+		space = spaces_add(&u->spaces, rec->rec.pid);
 	revive(u, rec->module_id);
 	if (!space->mappings)
 		space->mappings = mapping_table_new();
 	if (mapping_table_insert(&space->mappings, &mapping, ++u->stamp))
-		mark_dirty(u, space);
+		spaces_mark_dirty(&u->spaces, space);
 }
 
 void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid)
 {
-	struct space *child = find_space(u, pid), *parent;
+	struct space *child = spaces_find(&u->spaces, pid), *parent;
 
 	if (!child)
-		child = add_space(u, pid);
+		child = spaces_add(&u->spaces, pid);
 	child->execs = 0;
 	if (child->mappings)
 		mapping_table_drop(steal(child->mappings));
-	parent = find_space(u, parent_pid);
+	parent = spaces_find(&u->spaces, parent_pid);
 	if (parent && parent->mappings)
 		child->mappings = mapping_table_hold(parent->mappings);
 	jit_tables_fork(&u->jit, pid, parent_pid);
 	child->is_partial = parent && parent->is_partial;
-	child->awaited = parent ? parent->awaited : 0;
-	mark_dirty(u, child);
+	/* Its parent tells of code that is in its own dump alone. */
+	child->awaited = 0;
+	spaces_mark_dirty(&u->spaces, child);
 }
 
-/* Stacks that wait for it do so no longer: it has told everything. */
-static void drop_code(struct unwinder *u, uint32_t pid)
+/* Stacks of the process do not wait for code any more. */
+static void finish_all(struct unwinder *u, struct space *space)
 {
-	if (!jit_tables_code(&u->jit, pid))
+	if (!space->oldest_copy)
 		return;
-	jit_tables_store(&u->jit, pid, u->now);
-	later_finish(u->later, pid, u->now);
-	jit_tables_drop(&u->jit, pid);
+	jit_tables_store(&u->jit, space->pid, u->now);
+	later_finish(u->later, space->pid, FOREVER_NS, u->now);
+	space->oldest_copy = 0;
+}
+
+/* It has told everything. */
+static void drop_code(struct unwinder *u, struct space *space)
+{
+	finish_all(u, space);
+	jit_tables_drop(&u->jit, space->pid);
 }
 
 void unwinder_exec(struct unwinder *u, uint32_t pid)
 {
-	struct space *space = find_space(u, pid);
+	struct space *space = spaces_find(&u->spaces, pid);
 
 	if (!space)
-		space = add_space(u, pid);
+		space = spaces_add(&u->spaces, pid);
 	space->execs++;
 	space->is_partial = false;
 	space->awaited = 0;
-	drop_code(u, pid);
+	drop_code(u, space);
 	if (space->mappings)
 		mapping_table_drop(steal(space->mappings));
-	mark_dirty(u, space);
+	spaces_mark_dirty(&u->spaces, space);
 }
 
 void unwinder_exit(struct unwinder *u, uint32_t pid)
 {
-	struct space *space = find_space(u, pid);
-	uint32_t id;
+	struct space *space = spaces_find(&u->spaces, pid);
 
 	if (!space)
 		return;
-	id = (uint32_t)(space - u->spaces.items);
 	u->walker.set_space(u->walker.ctx, pid, NULL);
-	drop_code(u, pid);
+	drop_code(u, space);
 	shard_garbage_add(&u->garbage, &space->piece, 0);
-	if (space->mappings)
-		mapping_table_drop(space->mappings);
-	index_remove(&u->by_pid, hash_u64(pid), id);
-	/* A dirty one is still in the list of those. */
-	*space = (struct space){.is_dirty = space->is_dirty};
-	if (!space->is_dirty)
-		vec_push(&u->free_spaces, id);
+	spaces_remove(&u->spaces, space);
+}
+
+/*
+ * A process tells of its code in order of time: stacks that are older than this piece need no later
+ * one, and may need what it takes the place of.
+ */
+static void finish_older(struct unwinder *u, struct space *space, const struct code_piece *piece)
+{
+	uint64_t before = piece->is_exact ? piece->since : FOREVER_NS;
+
+	if (!space->oldest_copy || space->oldest_copy >= before ||
+	    (!piece->is_exact && !piece->moved_from))
+		return;
+	jit_tables_store(&u->jit, space->pid, u->now);
+	space->oldest_copy = later_finish(u->later, space->pid, before, u->now);
 }
 
 void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *piece)
 {
-	struct space *space = find_space(u, pid);
+	struct space *space = spaces_find(&u->spaces, pid);
 
 	if (!space)
 		return;
+	if (piece)
+		finish_older(u, space, piece);
 	space->is_partial |= piece && !piece->eh_frame;
+	if (space->is_partial)
+		finish_all(u, space);
 	if (piece && !jit_tables_add(&u->jit, pid, piece) && !(space->is_partial && space->awaited))
 		return;
 	space->awaited = space->is_partial ? 0 : AWAITED_COPIES;
-	mark_dirty(u, space);
+	spaces_mark_dirty(&u->spaces, space);
 }
 
 void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now)
 {
-	struct space *space = find_space(u, copy->rec.pid);
+	struct space *space = spaces_find(&u->spaces, copy->rec.pid);
 	uint64_t until = 0;
 
 	if (space && space->awaited) {
-		until = now + AWAIT_NS;
+		until = FOREVER_NS;
 		if (!--space->awaited)
-			mark_dirty(u, space);
+			spaces_mark_dirty(&u->spaces, space);
+		if (!space->oldest_copy || copy->rec.time < space->oldest_copy)
+			space->oldest_copy = copy->rec.time;
 	}
 	later_add(u->later, copy, space ? space->mappings : NULL, until, now);
 }
@@ -345,6 +310,9 @@ static void describe(struct unwinder *u, struct space *space, uint64_t now)
 		space->is_pending |= m->flags & UNWIND_PENDING;
 	jit_tables_store(&u->jit, space->pid, now);
 	jit_tables_describe(&u->jit, space->pid, space->awaited ? UNWIND_PENDING : 0, &u->scratch);
+	/* The walker in the kernel knows words of 8 bytes alone: it finds no code, and copies. */
+	if (space->mappings && module_tables_are_32bit(&u->tables, space->mappings))
+		vec_clear(&u->scratch.rows);
 }
 
 /* Gives the walker a new description; the one it had is garbage. */
@@ -382,9 +350,9 @@ static void tell_news(struct unwinder *u)
 	if (!u->has_news || (may_wait && clock_monotonic_ns() < u->next_news_ns))
 		return;
 	u->has_news = false;
-	for (uint32_t id = 0; id < u->spaces.count; id++) {
-		if (u->spaces.items[id].is_pending)
-			mark_dirty(u, &u->spaces.items[id]);
+	vec_for_each(&u->spaces.rows, struct space *, space) {
+		if (space->is_pending)
+			spaces_mark_dirty(&u->spaces, space);
 	}
 }
 
@@ -403,19 +371,12 @@ void unwinder_take_tables(struct unwinder *u)
 static void publish_dirty(struct unwinder *u, uint64_t now)
 {
 	uint64_t start = clock_monotonic_ns(), end;
+	struct space *space;
 
-	if (!u->dirty.count)
+	if (!u->spaces.dirty.count)
 		return;
-	vec_for_each(&u->dirty, const uint32_t *, id) {
-		struct space *space = &u->spaces.items[*id];
-
-		space->is_dirty = false;
-		if (space->pid)
-			publish(u, space, now);
-		else
-			vec_push(&u->free_spaces, *id);
-	}
-	vec_clear(&u->dirty);
+	while ((space = spaces_next_dirty(&u->spaces)))
+		publish(u, space, now);
 	end = clock_monotonic_ns();
 	u->next_news_ns = end + (end - start) * DESCRIBE_SHARE;
 }
@@ -435,7 +396,7 @@ static void sweep(struct unwinder *u, uint64_t now)
 	if (now < u->next_sweep_ns)
 		return;
 	u->next_sweep_ns = now + SWEEP_NS;
-	vec_for_each(&u->spaces, const struct space *, space) {
+	vec_for_each(&u->spaces.rows, const struct space *, space) {
 		if (!space->mappings)
 			continue;
 		vec_for_each(&space->mappings->rows, const struct mapping *, mapping) {
@@ -475,9 +436,9 @@ void unwinder_wait(struct unwinder *u, uint64_t max_ns)
 
 bool unwinder_is_settled(const struct unwinder *u)
 {
-	if (u->dirty.count)
+	if (u->spaces.dirty.count)
 		return false;
-	vec_for_each(&u->spaces, const struct space *, space) {
+	vec_for_each(&u->spaces.rows, const struct space *, space) {
 		if (space->is_pending)
 			return false;
 	}

@@ -25,10 +25,10 @@ static bool string_equal(const void *table, uint32_t id, const void *key)
 	       !memcmp(s->text.items + row->offset, wanted->text, wanted->size);
 }
 
-string_id strings_intern_sized(struct strings *s, const char *text, size_t size)
+string_id strings_intern_list(struct strings *s, const char *text, size_t size)
 {
 	/* NULL may stand for nothing, but not in memcmp(). */
-	const struct string_key key = {size ? text : "", size ? strnlen(text, size) : 0};
+	const struct string_key key = {size ? text : "", size};
 	uint64_t hash = hash_bytes(key.text, key.size, 0);
 	uint32_t id = index_find(&s->index, hash, string_equal, s, &key);
 
@@ -53,6 +53,11 @@ string_id strings_intern_sized(struct strings *s, const char *text, size_t size)
 	vec_push(&s->rows, row);
 	index_add(&s->index, hash, id);
 	return id;
+}
+
+string_id strings_intern_sized(struct strings *s, const char *text, size_t size)
+{
+	return strings_intern_list(s, text, size ? strnlen(text, size) : 0);
 }
 
 string_id strings_intern(struct strings *s, const char *text)

@@ -35,6 +35,8 @@ struct marker {
 	uint64_t start, end; /* CLOCK_MONOTONIC ns; equal: an instant */
 	uint64_t value;
 	string_id name;
+	/* Of an exec, or NO_STRING: the command line as in struct profile_thread; the folder. */
+	string_id arguments, folder;
 	uint16_t cpu; /* of losses */
 	uint8_t kind; /* enum marker_kind */
 };
@@ -45,6 +47,11 @@ struct profile_thread {
 	string_id name;
 	string_id process_name;
 	string_id process_label; /* what tells it from others of that name, or NO_STRING */
+	/*
+	 * What the process was executed with last: its arguments, each terminated, the first of
+	 * them the program; or NO_STRING.
+	 */
+	string_id arguments;
 	uint64_t start, end; /* ns; end 0: still there when recording ended */
 	uint64_t process_start, process_end; /* likewise */
 	/* 0: a thread. Else a row for its samples of that other event, and `owner` is the thread.

@@ -50,6 +50,7 @@ static void finish_row(struct cpu_rows *r, struct profile_thread *row, uint32_t 
 	row->is_cpu = true;
 	row->name = strings_intern(strings, name);
 	row->process_name = strings_intern(strings, "CPUs");
+	row->arguments = NO_STRING;
 	row->process_label = NO_STRING;
 	row->start = row->process_start = r->profile->meta.start_ns;
 	thread_settle_cpu_deltas(row);

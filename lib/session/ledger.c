@@ -25,8 +25,14 @@ static uint64_t *find_class(struct profile_stats *stats, const struct ledger_ent
 
 void ledger_enter(struct profile_stats *stats, const struct ledger_entry *entry)
 {
+	uint64_t *class = find_class(stats, entry);
+
 	stats->cpu_samples += entry->ticks;
-	*find_class(stats, entry) += entry->ticks;
+	*class += entry->ticks;
+	if (entry->is_32bit)
+		stats->compat += entry->ticks;
+	if (entry->is_32bit && class == &stats->unknown)
+		stats->compat_unknown += entry->ticks;
 	if (entry->stack_flags & STACK_GUESSED)
 		stats->guessed += entry->ticks;
 	if (entry->stack_flags & STACK_LATER)

@@ -15,6 +15,7 @@ struct ledger_entry {
 	uint8_t sample_flags; /* of REC_SAMPLE */
 	uint8_t stack_flags; /* of its REC_STACK; 0 where it has none */
 	bool is_cut; /* outer frames of the record are not in the profile */
+	bool is_32bit; /* the program is */
 	uint32_t ticks;
 };
 

@@ -30,6 +30,7 @@ process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t sta
 		.start = start,
 		.name = NO_STRING,
 		.cgroup = NO_STRING,
+		.arguments = NO_STRING,
 		.anon = NO_MODULE,
 		.parent = NO_PROCESS,
 		.mappings = mappings,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/resolve.h"
 
+#include <elf.h>
+
 #include "lib/base/alloc.h"
 
 /*
@@ -242,4 +244,21 @@ stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, bool is
 	uint8_t kind = is_kernel ? PROFILE_FRAME_KERNEL : PROFILE_FRAME_NATIVE;
 
 	return push_frame(r, base, frame_addr(addr, true), kind, process, mappings);
+}
+
+bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings)
+{
+	bool is_32bit = false;
+
+	vec_for_each(&mappings->rows, const struct mapping *, mapping) {
+		uint16_t machine = 0;
+
+		if (mapping->module < r->profile->modules.rows.count)
+			machine = r->profile->modules.rows.items[mapping->module].machine;
+		/* Nearly always the first: the rest need not be looked at. */
+		if (machine == EM_X86_64 || machine == EM_AARCH64)
+			return false;
+		is_32bit |= machine == EM_386 || machine == EM_ARM;
+	}
+	return is_32bit;
 }

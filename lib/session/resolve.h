@@ -31,5 +31,7 @@ stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *pr
 /* `base` with one more frame, the interrupted one. */
 stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, bool is_kernel,
 		       struct process *process, const struct mapping_table *mappings);
+/* Is that what a 32-bit program has mapped? */
+bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings);
 
 #endif

@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
+#include "lib/session/arguments.h"
 #include "lib/session/code_frames.h"
 #include "lib/session/cpu_rows.h"
 #include "lib/session/early_stacks.h"
@@ -107,6 +108,13 @@ static bool has_user_frame(const struct rec_sample *rec, uint32_t user_depth)
 	return user_depth || !(rec->rec.flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL));
 }
 
+/* The kernel finishes no stack of a 32-bit program; most samples need not be looked at. */
+static bool may_be_32bit(const struct ledger_entry *entry)
+{
+	return !(entry->sample_flags & (SAMPLE_KERNEL_THREAD | SAMPLE_EXITING)) &&
+	       (entry->stack_flags & (STACK_WHOLE | STACK_LATER)) != STACK_WHOLE;
+}
+
 /* raw: what lies below the leaf, NO_RAW_STACK where nothing does. */
 static void place_sample(struct session *s, const struct pending_sample *pending, raw_stack_id raw)
 {
@@ -135,6 +143,8 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 					     rec->rec.flags & SAMPLE_LEAF_KERNEL, process,
 					     pending->mappings);
 	s->profile->stats.user_stacks += has_user_frame(rec, user_depth);
+	entry.is_32bit = may_be_32bit(&entry) && pending->mappings &&
+			 resolver_is_32bit(&s->resolver, pending->mappings);
 	if (pending->event) {
 		event_rows_add(&s->events, pending->thread, pending->event, pending->period,
 			       &sample);
@@ -278,6 +288,9 @@ void session_feed(struct session *s, const struct rec *rec)
 		break;
 	case REC_EXIT:
 		tasks_exit(&s->tasks, (const struct rec_exit *)rec);
+		break;
+	case REC_ARGUMENTS:
+		arguments_enter(&s->tasks, (const struct rec_arguments *)rec);
 		break;
 	case REC_HOME:
 		tasks_home(&s->tasks, (const struct rec_home *)rec);

@@ -111,7 +111,14 @@ static void end_process(struct tasks *t, process_id id, uint64_t time)
 static void add_marker(struct tasks *t, thread_id id, enum marker_kind kind, uint64_t time,
 		       string_id name)
 {
-	struct marker marker = {.start = time, .end = time, .name = name, .kind = (uint8_t)kind};
+	struct marker marker = {
+		.start = time,
+		.end = time,
+		.name = name,
+		.arguments = NO_STRING,
+		.folder = NO_STRING,
+		.kind = (uint8_t)kind,
+	};
 
 	thread_add_marker(&t->threads, id, &marker);
 }
@@ -171,17 +178,25 @@ static uint64_t last_user(const struct process *process)
 	return process->users.count ? vec_last(&process->users).user : process->first_user;
 }
 
-/* It lives where its parent does and is the same user's, until something else is told. */
+/*
+ * It lives where its parent does, is the same user's and runs the same program, until something
+ * else is told.
+ */
 static void inherit_home(struct tasks *t, process_id id, const struct rec_fork *fork)
 {
-	process_id parent = process_table_find(&t->processes, fork->parent_pid);
+	process_id parent_id = process_table_find(&t->processes, fork->parent_pid);
+	struct process *process = process_at(t, id);
+	const struct process *parent;
 
-	process_at(t, id)->inner_pid = fork->inner_pid;
-	if (parent == NO_PROCESS)
+	process->inner_pid = fork->inner_pid;
+	if (parent_id == NO_PROCESS)
 		return;
-	process_at(t, id)->first_user = last_user(process_at(t, parent));
-	if (process_at(t, id)->cgroup == NO_STRING)
-		process_at(t, id)->cgroup = process_at(t, parent)->cgroup;
+	parent = process_at(t, parent_id);
+	process->first_user = last_user(parent);
+	if (process->cgroup == NO_STRING)
+		process->cgroup = parent->cgroup;
+	if (process->arguments == NO_STRING && !process->space_start)
+		process->arguments = parent->arguments;
 }
 
 static void introduce_late(struct tasks *t, process_id id, const struct rec_fork *fork,
@@ -303,6 +318,7 @@ static void executed(struct tasks *t, process_id process, uint64_t time, string_
 		thread->has_cpu_time = false;
 	}
 	set_name(t, process, id, name);
+	process_at(t, process)->arguments = NO_STRING;
 	drop_rename_by_exec(row_at(t, id), name);
 	add_marker(t, id, MARKER_EXEC, time, row_at(t, id)->name);
 }
@@ -428,6 +444,7 @@ void tasks_finish(struct tasks *t)
 		row->process_name = process->name;
 		row->process_label = home_label(&t->profile->strings, process->cgroup,
 						process->inner_pid);
+		row->arguments = process->arguments;
 		row->process_start = process->start;
 		row->process_end = process->has_ended ? process->end : 0;
 		if (row->process_name == NO_STRING) {

@@ -53,6 +53,7 @@ thread_id thread_table_add(struct thread_table *t, struct process_table *process
 		.name = NO_STRING,
 		.process_name = NO_STRING,
 		.process_label = NO_STRING,
+		.arguments = NO_STRING,
 		.start = start,
 		.is_main = tid == owner->pid,
 	};

@@ -26,6 +26,8 @@ static const char *const kind_names[REC_KIND_COUNT] = {
 	[REC_SYMBOL] = "symbol",
 	[REC_LOADED] = "loaded",
 	[REC_USER] = "user",
+	[REC_EXEC] = "exec",
+	[REC_ARGUMENTS] = "arguments",
 };
 
 static const char *const cause_names[LOST_CAUSE_COUNT] = {
@@ -54,6 +56,8 @@ static const __u16 fixed_sizes[REC_KIND_COUNT] = {
 	[REC_SYMBOL] = sizeof(struct rec_symbol),
 	[REC_LOADED] = sizeof(struct rec_loaded),
 	[REC_USER] = sizeof(struct rec_user),
+	[REC_EXEC] = sizeof(struct rec_exec),
+	[REC_ARGUMENTS] = sizeof(struct rec_arguments),
 };
 
 static size_t padded(size_t size)
@@ -93,6 +97,19 @@ size_t rec_symbol_size(size_t name_size)
 	return sizeof(struct rec_symbol) + padded(name_size);
 }
 
+size_t rec_arguments_size(size_t folder_size, size_t arguments_size)
+{
+	return sizeof(struct rec_arguments) + padded(folder_size + arguments_size);
+}
+
+/* The kernel's text can end in the middle of an argument; that of user space never does. */
+static bool arguments_end(const struct rec_arguments *rec)
+{
+	size_t size = rec->arguments_size;
+
+	return !size || !rec->text[rec->folder_size + size - 1];
+}
+
 static size_t needed_size(const struct rec *rec)
 {
 	if (rec->kind == REC_STACK) {
@@ -113,6 +130,16 @@ static size_t needed_size(const struct rec *rec)
 	}
 	if (rec->kind == REC_HOME)
 		return rec_home_size(((const struct rec_home *)rec)->cgroup_size);
+	if (rec->kind == REC_EXEC) {
+		const struct rec_exec *exec = (const struct rec_exec *)rec;
+
+		return rec_arguments_size(exec->folder_size, exec->arguments_size);
+	}
+	if (rec->kind == REC_ARGUMENTS) {
+		const struct rec_arguments *arguments = (const struct rec_arguments *)rec;
+
+		return rec_arguments_size(arguments->folder_size, arguments->arguments_size);
+	}
 	if (rec->kind == REC_COPY) {
 		const struct rec_copy *copy = (const struct rec_copy *)rec;
 
@@ -140,6 +167,8 @@ bool record_is_valid(const struct rec *rec, size_t available)
 		return false;
 	if (record_size(rec) < needed_size(rec))
 		return false;
+	if (rec->kind == REC_ARGUMENTS)
+		return arguments_end((const struct rec_arguments *)rec);
 	if (rec->kind == REC_STACK) {
 		struct stack_body body = stack_record_body((const struct rec_stack *)rec);
 

@@ -14,6 +14,7 @@ struct unwind_arch {
 	uint16_t machine; /* e_machine */
 	uint8_t ra_column; /* DWARF's number of the return address */
 	uint8_t reg_count; /* general registers; DWARF numbers them from 0 */
+	uint8_t word; /* bytes of an address, and what offsets in rules count; 4 or 8 */
 	uint8_t sp, fp, base; /* DWARF's numbers; the return address has ra_column */
 	bool ra_is_register; /* the return address is in ra_column until it is saved */
 	bool has_signed_ra; /* return addresses may be signed, and CFI says so */
@@ -26,7 +27,7 @@ struct unwind_arch {
 	void (*add_stub)(struct stubs *stubs, const struct stub_code *code);
 };
 
-extern const struct unwind_arch unwind_arch_x86_64, unwind_arch_aarch64;
+extern const struct unwind_arch unwind_arch_x86_64, unwind_arch_aarch64, unwind_arch_i386;
 
 /* NULL where the machine is none of ours. */
 const struct unwind_arch *unwind_arch_find(uint16_t machine);

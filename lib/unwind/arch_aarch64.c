@@ -175,6 +175,7 @@ const struct unwind_arch unwind_arch_aarch64 = {
 	.machine = EM_AARCH64,
 	.ra_column = 30,
 	.reg_count = 31,
+	.word = 8,
 	.sp = 31,
 	.fp = 29,
 	.base = 19,

@@ -72,6 +72,7 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.machine = EM_X86_64,
 	.ra_column = 16,
 	.reg_count = 16,
+	.word = 8,
 	.sp = 7,
 	.fp = 6,
 	.base = 3,

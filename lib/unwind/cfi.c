@@ -4,7 +4,7 @@
 #include "lib/unwind/cfi_short.h"
 #include "lib/unwind/pointer.h"
 
-/* An offset that no rule can tell: it is no multiple of 8, and far away. */
+/* An offset that no rule can tell: it is no multiple of a word, and far away. */
 #define UNTOLD_OFFSET INT64_MAX
 
 /* In bytes, as it stands there. */
@@ -38,7 +38,7 @@ static struct expression read_expression(struct cfi_run *r, uint64_t pushed)
 	struct bytes code = bytes_sub(&r->program, bytes_uleb(&r->program));
 	uint64_t pc = r->arch->ra_is_register ? EXPRESSION_NO_REG : r->arch->ra_column;
 
-	return expression_recognize(code, pc, pushed);
+	return expression_recognize(code, pc, pushed, r->arch->word);
 }
 
 static uint16_t find_rule(struct cfi_run *r)

@@ -101,6 +101,28 @@ int cfi_file_read(const struct cfi_file *file, const struct file_range *range, u
 	return ret;
 }
 
+/* Addresses, offsets and sizes have the size of the file's class. */
+static uint64_t read_word(const struct cfi_file *file, struct bytes *b)
+{
+	return file->is_32bit ? bytes_u32(b) : bytes_u64(b);
+}
+
+static size_t segment_size(const struct cfi_file *file)
+{
+	return file->is_32bit ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
+}
+
+static size_t section_size(const struct cfi_file *file)
+{
+	return file->is_32bit ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
+}
+
+/* False where a machine of one word has a file of the other class, as x32 has. */
+static bool has_own_class(const struct cfi_file *file, uint8_t class)
+{
+	return class == (file->arch->word == 4 ? ELFCLASS32 : ELFCLASS64);
+}
+
 static int read_header(struct cfi_file *file, struct header *header, struct error *err)
 {
 	uint8_t raw[sizeof(Elf64_Ehdr)] = {0};
@@ -112,40 +134,48 @@ static int read_header(struct cfi_file *file, struct header *header, struct erro
 		return error_set(err, (int)n, "read ELF header");
 	if (n != (ssize_t)sizeof(raw) || memcmp(raw, ELFMAG, SELFMAG) != 0)
 		return error_text(err, -ENOEXEC, "not an ELF file");
-	if (raw[EI_CLASS] != ELFCLASS64 || raw[EI_DATA] != ELFDATA2LSB)
-		return error_text(err, -ENOEXEC, "an ELF file of another class or byte order");
+	if (raw[EI_DATA] != ELFDATA2LSB)
+		return error_text(err, -ENOEXEC, "an ELF file of another byte order");
 	bytes_init(&b, raw, sizeof(raw));
 	bytes_skip(&b, EI_NIDENT + 2);
 	file->arch = unwind_arch_find(bytes_u16(&b));
 	if (!file->arch)
 		return error_text(err, -ENOEXEC, "an ELF file of another machine");
+	if (!has_own_class(file, raw[EI_CLASS]))
+		return error_text(err, -ENOEXEC, "an ELF file of another class");
+	file->is_32bit = raw[EI_CLASS] == ELFCLASS32;
 	bytes_skip(&b, 4);
-	file->entry = bytes_u64(&b);
-	header->phoff = bytes_u64(&b);
-	header->shoff = bytes_u64(&b);
+	file->entry = read_word(file, &b);
+	header->phoff = read_word(file, &b);
+	header->shoff = read_word(file, &b);
 	bytes_skip(&b, 6);
 	phentsize = bytes_u16(&b);
 	header->phnum = bytes_u16(&b);
 	shentsize = bytes_u16(&b);
 	header->shnum = bytes_u16(&b);
 	header->shstrndx = bytes_u16(&b);
-	if (phentsize != sizeof(Elf64_Phdr))
+	if (phentsize != segment_size(file))
 		header->phnum = 0;
-	if (shentsize != sizeof(Elf64_Shdr))
+	if (shentsize != section_size(file))
 		header->shoff = 0;
 	return 0;
 }
 
 static void add_segment(struct cfi_file *file, struct bytes *b)
 {
-	uint32_t type = bytes_u32(b), flags = bytes_u32(b);
+	uint32_t type = bytes_u32(b), flags = 0;
 	struct file_range range;
 
-	range.offset = bytes_u64(b);
-	range.vaddr = bytes_u64(b);
-	bytes_skip(b, 8);
-	range.size = bytes_u64(b);
-	bytes_skip(b, 16);
+	if (!file->is_32bit)
+		flags = bytes_u32(b);
+	range.offset = read_word(file, b);
+	range.vaddr = read_word(file, b);
+	read_word(file, b); /* the physical address */
+	range.size = read_word(file, b);
+	read_word(file, b); /* the size in memory */
+	if (file->is_32bit)
+		flags = bytes_u32(b);
+	read_word(file, b); /* the alignment */
 	/* Code is what is in the file: the memory that a segment may ask for has no limit. */
 	if (range.offset > file->size)
 		return;
@@ -172,31 +202,32 @@ static int read_segments(struct cfi_file *file, const struct header *header, str
 	struct bytes b;
 	int ret;
 
-	table.size = header->phnum * sizeof(Elf64_Phdr);
-	if (table.size > CFI_FILE_MAX_SEGMENTS * sizeof(Elf64_Phdr))
-		table.size = CFI_FILE_MAX_SEGMENTS * sizeof(Elf64_Phdr);
+	table.size = header->phnum * segment_size(file);
+	if (table.size > CFI_FILE_MAX_SEGMENTS * segment_size(file))
+		table.size = CFI_FILE_MAX_SEGMENTS * segment_size(file);
 	ret = cfi_file_read(file, &table, &data, &size, err);
 	if (ret)
 		return ret;
 	bytes_init(&b, data, size);
-	while (bytes_left(&b) >= sizeof(Elf64_Phdr))
+	while (bytes_left(&b) >= segment_size(file))
 		add_segment(file, &b);
 	return 0;
 }
 
-static struct section read_section(struct bytes *b)
+static struct section read_section(const struct cfi_file *file, struct bytes *b)
 {
 	struct section section;
 
 	section.name = bytes_u32(b);
 	section.type = bytes_u32(b);
-	section.flags = bytes_u64(b);
-	section.range.vaddr = bytes_u64(b);
-	section.range.offset = bytes_u64(b);
-	section.range.size = bytes_u64(b);
+	section.flags = read_word(file, b);
+	section.range.vaddr = read_word(file, b);
+	section.range.offset = read_word(file, b);
+	section.range.size = read_word(file, b);
 	section.link = bytes_u32(b);
 	section.info = bytes_u32(b);
-	bytes_skip(b, 16);
+	read_word(file, b); /* alignment */
+	read_word(file, b); /* size of entries */
 	return section;
 }
 
@@ -246,8 +277,8 @@ static void note_sections(struct cfi_file *file, struct bytes table, const struc
 		range.size = MAX_NAMES_SIZE;
 	if (cfi_file_read(file, &range, &text, &size, NULL) != 0)
 		return;
-	while (bytes_left(&table) >= sizeof(Elf64_Shdr)) {
-		struct section section = read_section(&table);
+	while (bytes_left(&table) >= section_size(file)) {
+		struct section section = read_section(file, &table);
 		const char *name;
 
 		bytes_init(&b, text, size);
@@ -261,7 +292,7 @@ static void note_sections(struct cfi_file *file, struct bytes table, const struc
 /* Without sections there may still be PT_GNU_EH_FRAME: nothing here is an error. */
 static void read_sections(struct cfi_file *file, const struct header *header)
 {
-	struct file_range range = {.offset = header->shoff, .size = sizeof(Elf64_Shdr)};
+	struct file_range range = {.offset = header->shoff, .size = section_size(file)};
 	_cleanup_free_ uint8_t *first = NULL, *table = NULL;
 	uint64_t count = header->shnum, names = header->shstrndx;
 	struct section section;
@@ -271,7 +302,7 @@ static void read_sections(struct cfi_file *file, const struct header *header)
 	if (!header->shoff || cfi_file_read(file, &range, &first, &size, NULL) != 0)
 		return;
 	bytes_init(&b, first, size);
-	section = read_section(&b);
+	section = read_section(file, &b);
 	/* Numbers that do not fit into 16 bits are in the first section header. */
 	if (count == 0)
 		count = section.range.size;
@@ -279,12 +310,12 @@ static void read_sections(struct cfi_file *file, const struct header *header)
 		names = section.link;
 	if (b.failed || count > CFI_FILE_MAX_SECTIONS || names >= count)
 		return;
-	range.size = count * sizeof(Elf64_Shdr);
+	range.size = count * section_size(file);
 	if (cfi_file_read(file, &range, &table, &size, NULL) != 0)
 		return;
 	bytes_init(&b, table, size);
-	bytes_seek(&b, names * sizeof(Elf64_Shdr));
-	section = read_section(&b);
+	bytes_seek(&b, names * section_size(file));
+	section = read_section(file, &b);
 	if (b.failed)
 		return;
 	bytes_seek(&b, 0);

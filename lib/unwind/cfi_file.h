@@ -37,6 +37,7 @@ struct cfi_file {
 	int fd; /* borrowed */
 	uint64_t size;
 	const struct unwind_arch *arch;
+	bool is_32bit; /* ELFCLASS32, which is that of machines with words of 4 bytes */
 	uint64_t entry; /* e_entry */
 	VEC(struct file_range) segments; /* PT_LOAD, what is in the file of it */
 	VEC(struct code_range) code; /* the executable ones of them */

@@ -63,7 +63,7 @@ struct cfi_run {
 	struct cfi_state state, remembered[CFI_MAX_REMEMBERED];
 };
 
-/* The factor of saved registers in all that compilers make for our machines. */
+/* The factor of saved registers in all that compilers make for machines of 64 bits. */
 #define CFI_SHORT_FACTOR (-8)
 /* So many bytes behind a program are read, not looked at: they have to be of its section. */
 #define CFI_SHORT_READ 4
@@ -77,7 +77,7 @@ static inline bool cfi_state_is_short(const struct cfi_state *s)
 static inline bool cfi_can_run_short(const struct cfi_run *r)
 {
 	return r->rows && cfi_state_is_short(&r->state) && !r->cie->is_signal_frame &&
-	       r->cie->data_factor == CFI_SHORT_FACTOR &&
+	       r->cie->data_factor == CFI_SHORT_FACTOR && r->arch->word == -CFI_SHORT_FACTOR &&
 	       r->cie->section_end - r->program.end >= CFI_SHORT_READ;
 }
 

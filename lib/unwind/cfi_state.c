@@ -17,19 +17,21 @@ static void set_value(struct cfi_state *s, enum unwind_value value, enum unwind_
 }
 
 /* Saved `offset` bytes from the CFA or from a register. */
-static void set_saved(struct cfi_state *s, enum unwind_value value, enum unwind_value_kind kind,
-		      int64_t offset)
+static void set_saved(struct cfi_state *s, const struct unwind_arch *arch, enum unwind_value value,
+		      enum unwind_value_kind kind, int64_t offset)
 {
-	if (offset % 8 || offset / 8 < INT16_MIN || offset / 8 > INT16_MAX)
+	int64_t words = offset / arch->word;
+
+	if (offset % arch->word || words < INT16_MIN || words > INT16_MAX)
 		set_value(s, value, UNWIND_UNKNOWN, 0);
 	else
-		set_value(s, value, kind, (int)(offset / 8));
+		set_value(s, value, kind, (int)words);
 }
 
 void cfi_state_set_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 			  int64_t offset)
 {
-	set_saved(s, unwind_arch_value(arch, reg), UNWIND_AT_CFA, offset);
+	set_saved(s, arch, unwind_arch_value(arch, reg), UNWIND_AT_CFA, offset);
 }
 
 static void set_sp_saved(struct cfi_state *s, uint8_t reg, int16_t offset)
@@ -44,17 +46,18 @@ void cfi_state_set_expression(struct cfi_state *s, const struct unwind_arch *arc
 {
 	enum unwind_value value = unwind_arch_value(arch, reg);
 	int base = unwind_arch_reg(arch, e->reg);
+	int64_t words = e->before / arch->word;
 
 	if (value == UNWIND_VALUE_NONE)
 		return;
 	if (e->kind == EXPRESSION_REG && e->reg == EXPRESSION_CFA) {
-		set_saved(s, value, UNWIND_AT_CFA, e->before);
+		set_saved(s, arch, value, UNWIND_AT_CFA, e->before);
 	} else if (e->kind == EXPRESSION_REG && base >= 0 && base <= UNWIND_AT_REG_LAST) {
-		set_saved(s, value, UNWIND_AT_REG, e->before);
+		set_saved(s, arch, value, UNWIND_AT_REG, e->before);
 		if (value != UNWIND_VALUE_SP)
 			s->at_regs[value] = (uint8_t)base;
-		else if (e->before % 8 == 0 && e->before / 8 == (int16_t)(e->before / 8))
-			set_sp_saved(s, (uint8_t)base, (int16_t)(e->before / 8));
+		else if (e->before % arch->word == 0 && words == (int16_t)words)
+			set_sp_saved(s, (uint8_t)base, (int16_t)words);
 	} else {
 		set_value(s, value, UNWIND_UNKNOWN, 0);
 	}
@@ -125,15 +128,25 @@ static void forget_cfa(struct cfi_state *s)
 	rule_set_cfa(&s->rule, UNWIND_CFA_NONE, 0, 0, 0);
 }
 
+/* `words` is where to read, in words of the machine. */
 static void set_cfa(struct cfi_state *s, enum unwind_cfa_kind kind, int reg, int64_t offset,
-		    int64_t deref)
+		    int64_t words)
 {
-	if (reg < 0 || offset < INT32_MIN || offset > INT32_MAX || deref % 8 ||
-	    deref / 8 < INT16_MIN || deref / 8 > INT16_MAX)
+	if (reg < 0 || offset < INT32_MIN || offset > INT32_MAX || words < INT16_MIN ||
+	    words > INT16_MAX)
 		forget_cfa(s);
 	else
-		rule_set_cfa(&s->rule, kind, (unsigned int)reg, (int32_t)offset,
-			     (int16_t)(deref / 8));
+		rule_set_cfa(&s->rule, kind, (unsigned int)reg, (int32_t)offset, (int16_t)words);
+}
+
+/* The CFA is in memory, `deref` bytes from a register. */
+static void set_saved_cfa(struct cfi_state *s, const struct unwind_arch *arch,
+			  enum unwind_cfa_kind kind, int reg, int64_t offset, int64_t deref)
+{
+	if (deref % arch->word)
+		forget_cfa(s);
+	else
+		set_cfa(s, kind, reg, offset, deref / arch->word);
 }
 
 void cfi_state_set_cfa(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
@@ -147,8 +160,8 @@ static void set_indexed_cfa(struct cfi_state *s, const struct unwind_arch *arch,
 {
 	int index = unwind_arch_reg(arch, e->index);
 
-	set_cfa(s, UNWIND_CFA_INDEXED, index < 0 ? -1 : unwind_arch_reg(arch, e->reg), e->after,
-		e->before);
+	set_saved_cfa(s, arch, UNWIND_CFA_INDEXED, index < 0 ? -1 : unwind_arch_reg(arch, e->reg),
+		      e->after, e->before);
 	if (rule_cfa_kind(s->rule) == UNWIND_CFA_INDEXED)
 		rule_set_index(&s->rule, (unsigned int)index);
 }
@@ -161,10 +174,10 @@ void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch 
 	if (e->kind == EXPRESSION_REG)
 		set_cfa(s, UNWIND_CFA_REG, reg, e->before, 0);
 	else if (e->kind == EXPRESSION_DEREF)
-		set_cfa(s, UNWIND_CFA_DEREF, reg, e->after, e->before);
+		set_saved_cfa(s, arch, UNWIND_CFA_DEREF, reg, e->after, e->before);
 	else if (e->kind == EXPRESSION_INDEXED)
 		set_indexed_cfa(s, arch, e);
-	else if (e->kind == EXPRESSION_PLT && e->before == 8)
+	else if (e->kind == EXPRESSION_PLT && e->before == arch->word)
 		set_cfa(s, UNWIND_CFA_PLT, reg, e->after, 0);
 	else
 		forget_cfa(s);

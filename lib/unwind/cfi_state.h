@@ -13,7 +13,7 @@
 /* The caller's stack pointer, where CFI says something about it. */
 enum cfi_sp {
 	CFI_SP_IS_CFA, /* as nearly always */
-	CFI_SP_SAVED, /* in memory, at sp_reg + sp_offset * 8 */
+	CFI_SP_SAVED, /* in memory, at sp_reg + sp_offset words */
 	CFI_SP_OTHER,
 };
 

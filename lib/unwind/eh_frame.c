@@ -57,16 +57,22 @@ static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, str
  * Each letter has its own operand, without 'z' only those that need none can be. False where one is
  * not known.
  */
+/* The pointers of CFI, whose size the encoding of absolute ones leaves to the machine. */
+static uint8_t read_encoding(const struct eh_frame *frame, struct bytes *data)
+{
+	return pointer_encoding(bytes_u8(data), frame->arch->word);
+}
+
 static bool read_augmentation(const struct eh_frame *frame, struct cie *cie, const char *letters,
 			      struct bytes *data)
 {
 	for (; *letters; letters++) {
 		switch (*letters) {
 		case 'R':
-			cie->pc_encoding = bytes_u8(data);
+			cie->pc_encoding = read_encoding(frame, data);
 			break;
 		case 'P':
-			pointer_skip(data, bytes_u8(data), frame->section.vaddr);
+			pointer_skip(data, read_encoding(frame, data), frame->section.vaddr);
 			break;
 		case 'L':
 			bytes_u8(data);
@@ -97,10 +103,10 @@ static bool read_cie_head(const struct eh_frame *frame, struct cie *cie, struct 
 		return false;
 	/* Of GCC 2, with the address of an exception table. */
 	if (letters[0] == 'e' && letters[1] == 'h') {
-		bytes_skip(b, 8);
+		bytes_skip(b, frame->arch->word);
 		letters += 2;
 	}
-	if (version == 4 && (bytes_u8(b) != 8 || bytes_u8(b) != 0))
+	if (version == 4 && (bytes_u8(b) != frame->arch->word || bytes_u8(b) != 0))
 		return false;
 	code_factor = bytes_uleb(b);
 	data_factor = bytes_sleb(b);
@@ -132,6 +138,7 @@ static void read_cie(struct eh_frame *frame, uint64_t offset, struct cie *cie)
 	*cie = (struct cie){
 		.section_vaddr = frame->section.vaddr,
 		.section_end = frame->section.data + frame->section.size,
+		.pc_encoding = pointer_encoding(POINTER_ABSOLUTE, frame->arch->word),
 	};
 	if (!read_entry(frame, offset, &entry) || entry.is_terminator || !entry.is_cie)
 		return;

@@ -41,13 +41,13 @@ enum value_kind {
 	VALUE_CONST, /* after */
 	VALUE_REG, /* reg + before */
 	VALUE_DEREF, /* *(reg + before) + after */
-	VALUE_INDEX, /* index * 8 */
-	VALUE_ELEMENT, /* reg + index * 8 + before */
-	VALUE_INDEXED, /* *(reg + index * 8 + before) + after */
+	VALUE_INDEX, /* index * word */
+	VALUE_ELEMENT, /* reg + index * word + before */
+	VALUE_INDEXED, /* *(reg + index * word + before) + after */
 	VALUE_PC_LOW, /* pc & 15 */
 	VALUE_PC_AT_LEAST, /* (pc & 15) >= after */
-	VALUE_PC_WORD, /* that << 3 */
-	VALUE_PLT, /* reg + before + (((pc & 15) >= after) << 3) */
+	VALUE_PC_WORD, /* that * word */
+	VALUE_PLT, /* reg + before + ((pc & 15) >= after) * word */
 };
 
 struct value {
@@ -60,6 +60,7 @@ struct stack {
 	struct value values[STACK_DEPTH];
 	unsigned int depth;
 	uint64_t pc;
+	uint8_t word;
 };
 
 static bool push(struct stack *s, struct value value)
@@ -157,7 +158,8 @@ static bool add(struct value *a, const struct value *b)
 	return true;
 }
 
-/* A register times 8, which is what assemblers need to find the frame behind an array. */
+/* A register times the size of a word, which is what assemblers need to find the frame behind an
+ * array. */
 static bool scale(const struct stack *s, struct value *a, const struct value *by, int64_t constant)
 {
 	if (a->kind != VALUE_REG || a->reg == s->pc || a->before || by->kind != VALUE_CONST ||
@@ -166,6 +168,11 @@ static bool scale(const struct stack *s, struct value *a, const struct value *by
 	a->kind = VALUE_INDEX;
 	a->index = a->reg;
 	return true;
+}
+
+static int word_shift(const struct stack *s)
+{
+	return s->word == 8 ? 3 : 2;
 }
 
 /* a = a op b, where that has a known shape. */
@@ -178,7 +185,7 @@ static bool combine(const struct stack *s, uint8_t op, struct value *a, const st
 		return b->kind == VALUE_CONST && b->after != INT64_MIN &&
 		       add_constant(a, -b->after);
 	case OP_MUL:
-		return scale(s, a, b, 8);
+		return scale(s, a, b, s->word);
 	case OP_AND:
 		if (a->kind != VALUE_REG || a->reg != s->pc || a->before ||
 		    b->kind != VALUE_CONST || b->after != 15)
@@ -192,9 +199,10 @@ static bool combine(const struct stack *s, uint8_t op, struct value *a, const st
 		a->after = b->after;
 		return true;
 	case OP_SHL:
-		if (scale(s, a, b, 3))
+		if (scale(s, a, b, word_shift(s)))
 			return true;
-		if (a->kind != VALUE_PC_AT_LEAST || b->kind != VALUE_CONST || b->after != 3)
+		if (a->kind != VALUE_PC_AT_LEAST || b->kind != VALUE_CONST ||
+		    b->after != word_shift(s))
 			return false;
 		a->kind = VALUE_PC_WORD;
 		return true;
@@ -237,10 +245,11 @@ static bool step(struct stack *s, struct bytes *b, uint8_t op)
 	return true;
 }
 
-struct expression expression_recognize(struct bytes code, uint64_t pc, uint64_t pushed)
+struct expression expression_recognize(struct bytes code, uint64_t pc, uint64_t pushed,
+				       uint8_t word)
 {
 	struct expression result = {.kind = EXPRESSION_OTHER};
-	struct stack s = {.pc = pc};
+	struct stack s = {.pc = pc, .word = word};
 	const struct value *v;
 
 	if (bytes_left(&code) > EXPRESSION_MAX_SIZE)

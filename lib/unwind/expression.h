@@ -11,8 +11,8 @@ enum expression_kind {
 	EXPRESSION_OTHER, /* none that is known here */
 	EXPRESSION_REG, /* reg + before */
 	EXPRESSION_DEREF, /* *(reg + before) + after */
-	EXPRESSION_INDEXED, /* *(reg + index * 8 + before) + after */
-	EXPRESSION_PLT, /* reg + before + (((pc & 15) >= after) << 3) */
+	EXPRESSION_INDEXED, /* *(reg + index * word + before) + after */
+	EXPRESSION_PLT, /* reg + before + ((pc & 15) >= after) * word */
 };
 
 struct expression {
@@ -31,8 +31,9 @@ struct expression {
 /*
  * `pc` is the register that means the pc (DW_OP_breg16 on x86-64) or EXPRESSION_NO_REG, `pushed`
  * the one whose value is on the stack at the beginning (EXPRESSION_CFA in DW_CFA_expression) or
- * EXPRESSION_NO_REG.
+ * EXPRESSION_NO_REG. `word` is the size of an address, 4 or 8.
  */
-struct expression expression_recognize(struct bytes code, uint64_t pc, uint64_t pushed);
+struct expression expression_recognize(struct bytes code, uint64_t pc, uint64_t pushed,
+				       uint8_t word);
 
 #endif

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/unwind/pointer.h"
 
+uint8_t pointer_encoding(uint8_t encoding, uint8_t word)
+{
+	if (word == 8 || encoding == POINTER_OMITTED || encoding & POINTER_FORM)
+		return encoding;
+	return (encoding & POINTER_BASE) == POINTER_ALIGNED ? POINTER_FORM : encoding | POINTER_U32;
+}
+
 uint64_t pointer_read_form(struct bytes *b, uint8_t encoding)
 {
 	switch (encoding & POINTER_FORM) {

@@ -10,7 +10,7 @@
 #include "lib/base/bytes.h"
 
 enum {
-	POINTER_ABSOLUTE = 0x00, /* 8 bytes */
+	POINTER_ABSOLUTE = 0x00, /* 8 bytes, see pointer_encoding() */
 	POINTER_ULEB = 0x01,
 	POINTER_U16 = 0x02,
 	POINTER_U32 = 0x03,
@@ -28,6 +28,11 @@ enum {
 	POINTER_OMITTED = 0xff,
 };
 
+/*
+ * The encoding where addresses have `word` bytes: absolute ones of 4 become POINTER_U32. What no
+ * file of 32 bits is known to have becomes one that fails.
+ */
+uint8_t pointer_encoding(uint8_t encoding, uint8_t word);
 /*
  * `vaddr` is that of b->start, `data` what POINTER_DATA_RELATIVE is relative to. A pointer that
  * only a running program could know (indirect, relative to text or function), or one of an unknown

@@ -37,9 +37,14 @@ void unwind_scratch_free(struct unwind_scratch *scratch)
 
 const struct unwind_arch *unwind_arch_find(uint16_t machine)
 {
-	if (machine == unwind_arch_x86_64.machine)
-		return &unwind_arch_x86_64;
-	return machine == unwind_arch_aarch64.machine ? &unwind_arch_aarch64 : NULL;
+	static const struct unwind_arch *const archs[] = {&unwind_arch_x86_64, &unwind_arch_aarch64,
+							  &unwind_arch_i386};
+
+	for (size_t i = 0; i < sizeof(archs) / sizeof(archs[0]); i++) {
+		if (archs[i]->machine == machine)
+			return archs[i];
+	}
+	return NULL;
 }
 
 /* As FDEs, stubs that are not where code is are not believed. */

@@ -8,12 +8,14 @@
 
 struct walk_frame;
 
-static int read_stack(const struct walk_frame *frame, void *to, uint64_t addr, size_t size);
-
+static int read_words(const struct walk_frame *frame, __u64 *to, uint64_t addr, size_t count);
+static uint32_t word_size(const struct walk_frame *frame);
 static bool is_arm64(const struct walk_frame *frame);
 static uint64_t pc_mask(const struct walk_frame *frame);
 
-#define walk_read_user(frame, to, addr, size) read_stack(frame, to, addr, size)
+#define walk_word(frame) word_size(frame)
+#define walk_read_word(frame, to, addr) read_words(frame, to, addr, 1)
+#define walk_read_pair(frame, to, addr) read_words(frame, to, addr, 2)
 #define walk_is_arm64(frame) is_arm64(frame)
 #define walk_pc_mask(frame) pc_mask(frame)
 #include "bpf/walk.h"
@@ -39,6 +41,25 @@ static int read_stack(const struct walk_frame *frame, void *to, uint64_t addr, s
 		return -1;
 	}
 	memcpy(to, t->stack + offset, size);
+	return 0;
+}
+
+static uint32_t word_size(const struct walk_frame *frame)
+{
+	return ((const struct walk *)frame)->target->is_32bit ? 4 : 8;
+}
+
+/* One word or two. */
+static int read_words(const struct walk_frame *frame, __u64 *to, uint64_t addr, size_t count)
+{
+	uint32_t narrow[2];
+
+	if (word_size(frame) == 8)
+		return read_stack(frame, to, addr, count * 8);
+	if (read_stack(frame, narrow, addr, count * 4))
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		to[i] = narrow[i];
 	return 0;
 }
 
@@ -127,17 +148,20 @@ static bool follows_call(const struct walk *w, uint64_t addr)
 
 static bool step_by_scan(struct walk *w)
 {
+	uint32_t size = word_size(&w->frame);
+
 	if (!w->target->read_code)
 		return false;
 	for (uint32_t i = 0; i < WALK_SCAN_WORDS; i++) {
-		uint64_t at = w->frame.sp + i * 8ull, word;
+		uint64_t at = w->frame.sp + i * (uint64_t)size;
+		__u64 word;
 
-		if (read_stack(&w->frame, &word, at, sizeof(word)))
+		if (read_words(&w->frame, &word, at, 1))
 			return false;
 		word &= pc_mask(&w->frame);
 		if (!find_mapping(w, word - 1) || !follows_call(w, word))
 			continue;
-		walk_to_return(&w->frame, word, at + 8);
+		walk_to_return(&w->frame, word, at + size);
 		return true;
 	}
 	return false;
@@ -219,10 +243,11 @@ uint64_t walk_own_pc_mask(void)
 void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
 		struct walk_path *path)
 {
+	int fp = target->is_arm64 ? 29 : target->is_32bit ? 5 : 6;
 	struct walk w = {
 		.frame.pc = regs->pc,
 		.frame.sp = regs->sp,
-		.frame.fp = regs->general[target->is_arm64 ? 29 : 6],
+		.frame.fp = regs->general[fp],
 		.frame.base = regs->general[target->is_arm64 ? 19 : 3],
 		.frame.ra = target->is_arm64 ? regs->general[30] : 0,
 		.frame.has_sp = 1,

@@ -23,6 +23,7 @@ struct walk_shard {
 
 struct walk_target {
 	bool is_arm64;
+	bool is_32bit; /* words have 4 bytes; else 8 */
 	uint64_t pc_mask; /* the bits of a return address that are no signature; 0: all */
 	uint32_t methods; /* UNWIND_BY_CFI, UNWIND_BY_FRAME_POINTER, UNWIND_BY_SCAN */
 	const struct unwind_mapping *mappings; /* ascending */

@@ -101,6 +101,7 @@ static void add_threads(struct profile *p, uint64_t samples)
 			.tid = 1000 + i / 4 + 100 * (i % 4),
 			.name = strings_intern(&p->strings, "bench"),
 			.process_name = strings_intern(&p->strings, "bench"),
+			.arguments = NO_STRING,
 			.start = START_NS,
 			.process_start = START_NS,
 			.is_main = i % 4 == 0,

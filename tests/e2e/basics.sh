@@ -43,8 +43,9 @@ record make 0 -- make -s -j2 -C made
 judge "make -j2: every process of the tree, in order of start" make.json.gz <<'CODE'
 names = [t["processName"] for t in p["threads"] if t["isMainThread"]]
 expect(names[0] == "make", names)
-for name, count in (("cc1", 6), ("as", 6)):
-    expect(names.count(name) == count, f"{names.count(name)} times {name} in {names}")
+# Those of one name are told apart by the file that they are about.
+for title in [f"cc1 f{i}.c" for i in range(1, 7)] + [f"as f{i}.o" for i in range(1, 7)]:
+    expect(names.count(title) == 1, f"{names.count(title)} times {title} in {names}")
 starts = [t["processStartupTime"] for t in p["threads"] if t["isMainThread"]]
 expect(starts == sorted(starts), starts)
 expect(len({t["pid"] for t in p["threads"]}) == len(names), "one main thread a process")

@@ -32,6 +32,20 @@ expect(stats["guessed"] == 0 and stats["whole"] == can_be_whole > 1200, stats)
 expect(stats["code_pieces"] == stats["code_unwound"] == 2 and stats["code_malformed"] == 0, stats)
 CODE
 done
+# What is told at the end alone: the stacks wait, and those of before the move have the old place.
+record kept 0 --as-root -F 300 -- "$workloads/nofp/jit_frames" 100 kept
+judge "code that its process tells of at its end: no stack is a guess" kept.json.gz kept.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+can_be_whole = sum(stats[c] for c in ("whole", "truncated", "broken", "unknown"))
+expect(stats["guessed"] == 0 and stats["whole"] == can_be_whole > 100, stats)
+found = [[f["name"] for f in frames] for _, _, _, frames in samples()
+         if any(f["name"] == "burns" for f in frames)]
+for name in ("calls_made", "calls_moved"):
+    count = sum(name in names for names in found)
+    expect(count > 50, f"{count} with {name}, of {len(found)}")
+expect(all(names[names.index("burns") - 1] == "made" for names in found), found[:1])
+CODE
 rm -f jit-*.dump
 
 done_testing

@@ -67,6 +67,7 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	/* With every filter that there is, and control groups of either version. */
 	config->filter = c->record_all ? ~0u : 0;
 	config->cgroup_hierarchy = c->has_copies;
+	config->arguments = c->has_copies;
 	config->uid_count = 1;
 	configure_names((struct name_set *)&skeleton->rodata->process_names);
 	configure_names((struct name_set *)&skeleton->rodata->thread_names);

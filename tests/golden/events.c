@@ -33,6 +33,12 @@ static const struct event_word name_flags[] = {
 	{"new-space", NAME_NEW_SPACE},	       {"exec", NAME_EXEC},   {"scan", NAME_SCAN},
 	{"kernel-thread", NAME_KERNEL_THREAD}, {"moved", NAME_MOVED}, {NULL, 0},
 };
+static const struct event_word arguments_flags[] = {
+	{"cut", ARGUMENTS_CUT},
+	{"folder-cut", FOLDER_CUT},
+	{"scan", ARGUMENTS_SCAN},
+	{NULL, 0},
+};
 static const struct event_word exit_flags[] = {{"process", EXIT_PROCESS}, {NULL, 0}};
 static const struct event_word map_flags[] = {{"kernel", MAP_KERNEL_SPACE}, {NULL, 0}};
 static const struct event_word code_flags[] = {{"exact", CODE_EXACT}, {NULL, 0}};
@@ -176,6 +182,26 @@ static void parse_user(struct events *e, struct event_line *l)
 
 	rec->uid = (uint32_t)event_line_number(l, "uid", 0);
 	rec->gid = (uint32_t)event_line_number(l, "gid", rec->uid);
+}
+
+/* arguments=cc,-c,a.c */
+static void parse_arguments(struct events *e, struct event_line *l)
+{
+	char *folder = event_line_text(l, "folder"), *list = event_line_text(l, "arguments");
+	size_t folder_size = folder ? event_text_unescape(folder) : 0;
+	size_t size = list ? event_text_unescape(list) + 1 : 0;
+	struct rec_arguments *rec = add_record(e, l, REC_ARGUMENTS,
+					       rec_arguments_size(folder_size, size));
+
+	for (size_t i = 0; i < size; i++) {
+		if (list[i] == ',')
+			list[i] = '\0';
+	}
+	rec->rec.flags = event_line_flags(l, arguments_flags);
+	rec->folder_size = (uint16_t)folder_size;
+	rec->arguments_size = (uint16_t)size;
+	memcpy(rec->text, folder ? folder : "", folder_size);
+	memcpy(rec->text + folder_size, list ? list : "", size);
 }
 
 static void parse_name(struct events *e, struct event_line *l)
@@ -382,7 +408,7 @@ static const struct {
 	{"module", parse_module},	{"lost", parse_lost},	{"cpu", parse_cpu},
 	{"code", parse_code},		{"event", parse_event}, {"event-name", parse_event_name},
 	{"throttled", parse_throttled}, {"end", parse_end},	{"answer", parse_answer},
-	{"home", parse_home},		{"user", parse_user},
+	{"home", parse_home},		{"user", parse_user},	{"arguments", parse_arguments},
 };
 
 static void parse_line(struct events *e, struct event_line *l)

@@ -9,6 +9,7 @@
  *	map time=1ms start=0xffff0000 end=0xffff8000 module=1 flags=kernel
  *	fork time=2ms pid=2 parent=1 name=child
  *	name time=2ms pid=2 name=ls flags=exec
+ *	arguments time=2ms pid=2 folder=/src arguments=ls,-l flags=scan
  *	stack time=3ms id=7 kernel=0xffff0010 user=0x1010,0x2020 kinds=kernel,native,guess
  *	sample time=3ms pid=1 leaf=0x1030 stack=7 cpu-time=1ms weight=1 flags=leaf-kernel,…
  *	event-name event=1 name=page-faults

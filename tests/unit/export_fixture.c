@@ -85,6 +85,7 @@ struct profile_thread *export_add_thread(struct exported *f, uint32_t pid, uint3
 		.tid = tid,
 		.name = export_intern(f, name),
 		.process_name = export_intern(f, name),
+		.arguments = NO_STRING,
 		.process_label = NO_STRING,
 		.start = EXPORT_START_NS,
 		.process_start = EXPORT_START_NS,

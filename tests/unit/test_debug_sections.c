@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <elf.h>
+#include <elfutils/libdw.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -191,6 +192,78 @@ static void strings_end_in_their_section(void **state)
 	debug_sections_release(&s);
 }
 
+/* By the section headers, each of the sections is the view's own bytes. */
+static void check_image(Elf *elf, const struct debug_view *view)
+{
+	Elf_Scn *scn = NULL;
+	size_t names, found = 0;
+
+	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name = elf_strptr(elf, names, elf64_getshdr(scn)->sh_name);
+		Elf_Data *data = elf_rawdata(scn, NULL);
+
+		assert_non_null(name);
+		assert_non_null(data);
+		for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
+			if (strcmp(name, debug_section_name((enum debug_section_kind)kind)) != 0)
+				continue;
+			assert_ptr_equal(data->d_buf, view->at[kind].data);
+			assert_int_equal(data->d_size, view->at[kind].size);
+			found++;
+		}
+	}
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++)
+		found -= view->at[kind].data && kind != DEBUG_CU_INDEX && kind != DEBUG_ARANGES;
+	assert_int_equal(found, 0);
+}
+
+static void handles_read_the_bytes_where_they_are(void **state)
+{
+	enum { COUNT = 2000 };
+	struct Elf *handles[COUNT];
+	struct debug_sections s;
+
+	open_sections(&s, *state, "plain");
+	for (size_t i = 0; i < COUNT; i++) {
+		handles[i] = debug_view_begin(&s.view);
+		assert_non_null(handles[i]);
+	}
+	for (size_t i = 0; i < COUNT; i += 2) {
+		check_image(handles[i], &s.view);
+		debug_view_end(handles[i]);
+	}
+	for (size_t i = 0; i < COUNT; i += 2)
+		handles[i] = debug_view_begin(&s.view);
+	for (size_t i = 0; i < COUNT; i++) {
+		check_image(handles[i], &s.view);
+		debug_view_end(handles[i]);
+	}
+	debug_view_end(NULL);
+	debug_sections_release(&s);
+}
+
+/* Of every kind, with sections in the program, on the heap and on the stack. */
+static void sections_anywhere_in_memory(void **state)
+{
+	static const uint8_t in_program[] = {0};
+	_cleanup_free_ uint8_t *on_heap = calloc(1, 100);
+	uint8_t on_stack[] = {0};
+	struct debug_view view = {.is_64bit = false};
+	struct Elf *elf;
+
+	(void)state;
+	assert_non_null(on_heap);
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++)
+		view.at[kind] = (struct debug_section){on_heap, 100};
+	view.at[DEBUG_INFO] = (struct debug_section){in_program, sizeof(in_program)};
+	view.at[DEBUG_LINE] = (struct debug_section){on_stack, sizeof(on_stack)};
+	elf = debug_view_begin(&view);
+	assert_non_null(elf);
+	check_image(elf, &view);
+	debug_view_end(elf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +272,8 @@ int main(void)
 		cmocka_unit_test(files_without_debug_information),
 		cmocka_unit_test(damage_is_found),
 		cmocka_unit_test(strings_end_in_their_section),
+		cmocka_unit_test(handles_read_the_bytes_where_they_are),
+		cmocka_unit_test(sections_anywhere_in_memory),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

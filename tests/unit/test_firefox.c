@@ -172,6 +172,8 @@ static void test_markers(void **state)
 
 	vec_push(&row->markers, (struct marker){.kind = MARKER_EXEC,
 						.name = export_intern(f, "gcc"),
+						.arguments = NO_STRING,
+						.folder = NO_STRING,
 						.start = START_NS + 1000,
 						.end = START_NS + 1000});
 	vec_push(&row->markers, (struct marker){.kind = MARKER_LOST,

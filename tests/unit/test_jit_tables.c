@@ -13,7 +13,9 @@
 #include "lib/base/alloc.h"
 #include "tests/unit/jit_frame.h"
 /* As the walker in the kernel does it, memory apart, which a search for rules does not read. */
-#define walk_read_user(frame, to, addr, size) ((void)(frame), -1)
+#define walk_word(frame) ((void)(frame), 8)
+#define walk_read_word(frame, to, addr) ((void)(frame), (void)(to), (void)(addr), -1)
+#define walk_read_pair(frame, to, addr) walk_read_word(frame, to, addr)
 #define walk_is_arm64(frame) ((void)(frame), 0)
 #define walk_pc_mask(frame) ((void)(frame), UINT64_MAX)
 #include "bpf/walk.h"

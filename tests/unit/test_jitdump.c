@@ -127,6 +127,28 @@ static void code_that_moves(void **state)
 	assert_int_equal(dump.stats.malformed, 1);
 }
 
+/* What is sampled at the old place may not be known yet, so that the move waits, and what follows.
+ */
+static void moves_that_come_too_early(void **state)
+{
+	(void)state;
+	jitdump_write_header(fd, 0, 0);
+	jitdump_write_load(fd, 50, 0x1000, 0x20, 42, "a");
+	jitdump_write_move(fd, 60, 0x1000, 0x8000, 0x20, 42);
+	jitdump_write_load(fd, 70, 0x1000, 0x20, 43, "b");
+	dump.moves_until = 49;
+	assert_string_equal(read_more(), "50 1000+20 a\n");
+	dump.moves_until = 59;
+	assert_string_equal(read_more(), "");
+	dump.moves_until = 60;
+	assert_string_equal(read_more(), "60 8000+20 a from 1000\n70 1000+20 b\n");
+	dump.moves_until = 61;
+	jitdump_write_move(fd, 80, 0x8000, 0x9000, 0x20, 42);
+	assert_string_equal(read_more(), "");
+	dump.moves_until = 0;
+	assert_string_equal(read_more(), "80 9000+20 a from 8000\n");
+}
+
 static void lines_of_the_code_that_follows(void **state)
 {
 	static const struct jitdump_line lines[] = {
@@ -312,6 +334,7 @@ int main(void)
 		TEST(only_what_is_new),
 		TEST(records_that_are_not_complete),
 		TEST(code_that_moves),
+		TEST(moves_that_come_too_early),
 		TEST(lines_of_the_code_that_follows),
 		TEST(call_frame_information_of_the_code_that_follows),
 		TEST(call_frame_information_that_makes_no_sense),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <elf.h>
 
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
@@ -208,6 +209,30 @@ static void at_the_end_nothing_waits(void **state)
 	assert_int_equal(only_stack(f)->user_depth, 0);
 }
 
+/* The kernel's walker knows no words of 4 bytes: all stacks of such a program are finished here. */
+static void a_32bit_program_has_words_of_4_bytes(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_copy *copy = make_copy(3, 0, STACK_WORDS);
+	uint32_t *words = (uint32_t *)copy->body;
+
+	f->tables.rows.items[0].machine = EM_386;
+	store_table(f, 0);
+	/* A frame of 16 bytes, then one by the frame pointer, which is x86-64's register 6. */
+	f->rules[UNWIND_RULE_FIRST].cfa_reg = UNWIND_REG_FP;
+	copy->general[6] = SP & UINT32_MAX;
+	copy->sp = SP & UINT32_MAX;
+	memset(words, 0, STACK_WORDS * 8);
+	words[3] = ROOT;
+	later_add(f->later, copy, f->mappings, 0, 1);
+	free(copy);
+	later_flush(f->later, 2000, false);
+	assert_int_equal(only_stack(f)->rec.flags, STACK_WHOLE | STACK_LATER);
+	assert_int_equal(only_stack(f)->user_depth, 1);
+	unpack(only_stack(f));
+	assert_int_equal(addrs[0], ROOT);
+}
+
 static void without_mappings_it_is_unknown_at_once(void **state)
 {
 	struct fixture *f = *state;
@@ -358,6 +383,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_copy_waits_for_the_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(at_the_end_nothing_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_32bit_program_has_words_of_4_bytes, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(without_mappings_it_is_unknown_at_once, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(what_is_mapped_later_does_not_count, setup,

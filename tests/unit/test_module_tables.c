@@ -14,7 +14,9 @@
 #include "lib/stream/record.h"
 
 /* Rules are looked up here, stacks are not. */
-#define walk_read_user(frame, to, addr, size) ((void)(frame), (void)(to), (void)(addr), -1)
+#define walk_word(frame) ((void)(frame), 8)
+#define walk_read_word(frame, to, addr) ((void)(frame), (void)(to), (void)(addr), -1)
+#define walk_read_pair(frame, to, addr) walk_read_word(frame, to, addr)
 #define walk_is_arm64(frame) ((void)(frame), 0)
 #define walk_pc_mask(frame) ((void)(frame), ~0ull)
 #include "bpf/walk.h"

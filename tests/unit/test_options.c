@@ -247,7 +247,7 @@ static void wrong_options_are_named_as_written(void **state)
 static void expect_quoted(const char *word, const char *quoted)
 {
 	char *argv[] = {"a", (char *)word, NULL};
-	_cleanup_free_ char *text = meta_quote_command(argv);
+	_cleanup_free_ char *text = meta_command_line(argv);
 
 	assert_int_equal(strncmp(text, "a ", 2), 0);
 	assert_string_equal(text + 2, quoted);
@@ -264,6 +264,8 @@ static void command_lines_can_be_pasted(void **state)
 	expect_quoted("$HOME", "'$HOME'");
 	expect_quoted("~", "'~'");
 	expect_quoted("\xff", "'\xff'");
+	expect_quoted("a\nb\t'\\\x1b", "$'a\\nb\\t\\'\\\\\\x1b'");
+	expect_quoted("--password=x", "'--password=***'");
 }
 
 int main(void)

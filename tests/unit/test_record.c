@@ -48,6 +48,8 @@ static void every_kind_needs_its_fixed_part(void **state)
 		{REC_SYMBOL, sizeof(struct rec_symbol)},
 		{REC_LOADED, sizeof(struct rec_loaded)},
 		{REC_USER, sizeof(struct rec_user)},
+		{REC_EXEC, sizeof(struct rec_exec)},
+		{REC_ARGUMENTS, sizeof(struct rec_arguments)},
 	};
 
 	(void)state;

@@ -17,7 +17,7 @@ static struct expression recognize(const char *code, size_t size)
 	struct bytes b;
 
 	bytes_init(&b, code, size);
-	return expression_recognize(b, PC, EXPRESSION_NO_REG);
+	return expression_recognize(b, PC, EXPRESSION_NO_REG, 8);
 }
 
 #define RECOGNIZE(code) recognize((code), sizeof(code) - 1)

@@ -99,19 +99,27 @@ static void flush(struct fixture *f, uint64_t after_ns)
 	unwinder_flush(f->u, f->now, false);
 }
 
-static void tell_code(struct fixture *f, uint64_t start, uint64_t moved_from)
+/* Made, or moved, at that time; 0: it does not say when. */
+static void tell_code_at(struct fixture *f, uint64_t start, uint64_t moved_from, uint64_t since)
 {
 	uint8_t eh_frame[JIT_FRAME_SIZE];
 	struct code_piece piece = {
 		.start = start,
 		.size = PIECE_SIZE,
 		.moved_from = moved_from,
+		.since = since,
+		.is_exact = since,
 		.eh_frame = eh_frame,
 		.eh_frame_size = sizeof(eh_frame),
 	};
 
 	jit_frame_make(eh_frame, PIECE_SIZE, FRAME);
 	unwinder_code(f->u, PID, &piece);
+}
+
+static void tell_code(struct fixture *f, uint64_t start, uint64_t moved_from)
+{
+	tell_code_at(f, start, moved_from, f->now);
 }
 
 /* A stack in the piece of code that begins there, whose caller is in the same memory. */
@@ -159,21 +167,59 @@ static void stacks_wait_until_code_is_told_of(void **state)
 	copy(f, PID, PIECE);
 	flush(f, SECOND / 10);
 	assert_int_equal(f->sent, 0);
-	tell_code(f, PIECE, 0);
-	flush(f, SECOND / 10);
+	/* It was made before, and nothing says that there is no more to come. */
+	tell_code_at(f, PIECE, 0, SECOND);
+	flush(f, 10 * SECOND);
 	assert_int_equal(f->sent, 0);
-	flush(f, SECOND / 10);
+	/* What comes next was made later. */
+	tell_code(f, PIECE + 0x2000, 0);
 	assert_int_equal(f->sent, 1);
 	assert_int_equal(f->caller, CODE + 0x10);
 	/* It is elsewhere now. */
 	tell_code(f, PIECE + 0x1000, PIECE);
 	copy(f, PID, PIECE);
-	flush(f, SECOND);
-	assert_int_equal(f->sent, 2);
-	assert_int_equal(f->caller, 0);
 	copy(f, PID, PIECE + 0x1000);
 	flush(f, SECOND);
+	tell_code(f, PIECE + 0x3000, 0);
 	assert_int_equal(f->sent, 3);
+	assert_int_equal(f->caller, CODE + 0x10);
+}
+
+/* All that is new in a dump is read at once: what was made, was sampled, and moved since. */
+static void stacks_of_before_a_move_have_the_rows_of_the_old_place(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t moved = SECOND + 1000;
+
+	unwinder_code(f->u, PID, NULL);
+	flush(f, 1);
+	copy(f, PID, PIECE);
+	f->now = moved + 1;
+	copy(f, PID, PIECE + 0x1000);
+	flush(f, SECOND / 10);
+	tell_code_at(f, PIECE, 0, SECOND);
+	assert_int_equal(f->sent, 0);
+	tell_code_at(f, PIECE + 0x1000, PIECE, moved);
+	assert_int_equal(f->sent, 1);
+	assert_int_equal(f->caller, CODE + 0x10);
+	f->caller = 0;
+	unwinder_exit(f->u, PID);
+	assert_int_equal(f->sent, 2);
+	assert_int_equal(f->caller, CODE + 0x10);
+}
+
+/* Where nothing says when, whatever waits is older. */
+static void a_move_without_a_time(void **state)
+{
+	struct fixture *f = *state;
+
+	unwinder_code(f->u, PID, NULL);
+	flush(f, 1);
+	copy(f, PID, PIECE);
+	tell_code_at(f, PIECE, 0, 0);
+	assert_int_equal(f->sent, 0);
+	tell_code_at(f, PIECE + 0x1000, PIECE, 0);
+	assert_int_equal(f->sent, 1);
 	assert_int_equal(f->caller, CODE + 0x10);
 }
 
@@ -184,7 +230,7 @@ static void nobody_waits_for_a_process_that_is_gone(void **state)
 	unwinder_code(f->u, PID, NULL);
 	flush(f, 1);
 	copy(f, PID, PIECE);
-	tell_code(f, PIECE, 0);
+	tell_code_at(f, PIECE, 0, SECOND);
 	unwinder_exit(f->u, PID);
 	assert_int_equal(f->sent, 1);
 	assert_int_equal(f->caller, CODE + 0x10);
@@ -206,7 +252,7 @@ static void a_child_has_its_parent_s_code(void **state)
 }
 
 /* Code that is never told of is not waited for again and again. */
-static void stacks_wait_in_vain_for_some_time_only(void **state)
+static void only_some_stacks_wait_in_vain(void **state)
 {
 	struct fixture *f = *state;
 	unsigned int count = 0;
@@ -220,12 +266,13 @@ static void stacks_wait_in_vain_for_some_time_only(void **state)
 	}
 	assert_int_equal(f->times, 2);
 	flush(f, SECOND);
-	assert_int_equal(f->sent, count);
+	assert_int_equal(f->sent, 0);
 	copy(f, PID, PIECE);
 	flush(f, 1);
-	assert_int_equal(f->sent, count + 1);
+	assert_int_equal(f->sent, 1);
 	/* That it tells of some gives hope for more. */
 	tell_code(f, PIECE, 0);
+	assert_int_equal(f->sent, count + 1);
 	copy(f, PID, PIECE);
 	flush(f, 1);
 	assert_int_equal(f->sent, count + 1);
@@ -259,7 +306,9 @@ int main(void)
 		TEST(stacks_wait_until_code_is_told_of),
 		TEST(nobody_waits_for_a_process_that_is_gone),
 		TEST(a_child_has_its_parent_s_code),
-		TEST(stacks_wait_in_vain_for_some_time_only),
+		TEST(stacks_of_before_a_move_have_the_rows_of_the_old_place),
+		TEST(a_move_without_a_time),
+		TEST(only_some_stacks_wait_in_vain),
 		TEST(where_not_all_code_is_told_of_nothing_waits),
 	};
 

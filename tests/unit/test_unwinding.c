@@ -42,6 +42,16 @@ static void only_what_is_there_is_said(void **state)
 		.whole = 500, .truncated = 200, .broken = 100, .unknown = 200, .exiting = 1};
 	expect_line(RECORDER_UNWIND_AUTO, &stats,
 		    "50.0 % whole, 20.0 % truncated, 10.0 % broken, 20.0 % unknown; 1 exiting");
+	stats = (struct profile_stats){
+		.whole = 900, .unknown = 100, .finished_later = 900, .compat = 1000};
+	expect_line(RECORDER_UNWIND_AUTO, &stats,
+		    "90.0 % whole (90.0 % finished later), 10.0 % unknown");
+	stats.compat_unknown = 99;
+	expect_line(RECORDER_UNWIND_AUTO, &stats,
+		    "90.0 % whole (90.0 % finished later), 10.0 % unknown; 99 of 32-bit programs: "
+		    "leaf only");
+	/* The kernel follows the frame pointers of such a program, too. */
+	expect_line(RECORDER_UNWIND_FP, &stats, "by frame pointers");
 }
 
 static void all_means_all_and_something_is_more_than_nothing(void **state)

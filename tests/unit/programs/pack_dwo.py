@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes a package of split units: pack_dwo.py OUT DWO...
+"""Makes a package of split units: pack_dwo.py [--empty-index] OUT DWO...
 
 As DWARF 5 has it (sections 7.3.5 and 7.26), of files with one split unit each. Of GCC's DWARF 5
-no tool makes one: llvm-dwp does not come to an end, the dwp of binutils leaves the index empty.
+no tool makes one: llvm-dwp does not come to an end, the dwp of binutils (before 2.45) leaves the
+index empty, as --empty-index does.
 """
 
 import struct
@@ -13,6 +14,8 @@ KINDS = {".debug_info.dwo": 1, ".debug_abbrev.dwo": 3, ".debug_line.dwo": 4,
          ".debug_loclists.dwo": 5, ".debug_str_offsets.dwo": 6, ".debug_macro.dwo": 7,
          ".debug_rnglists.dwo": 8}
 STRINGS = ".debug_str.dwo"
+# Version 2, no columns, units or slots.
+EMPTY_INDEX = struct.pack("<IIII", 2, 0, 0, 0)
 
 
 def read_sections(path):
@@ -75,7 +78,9 @@ def write_elf(path, sections):
 
 
 def main():
-    out, *inputs = sys.argv[1:]
+    arguments = sys.argv[1:]
+    is_empty = arguments[0] == "--empty-index"
+    out, *inputs = arguments[is_empty:]
     merged, ids, rows = {STRINGS: b""}, [], []
     for path in inputs:
         sections = read_sections(path)
@@ -93,7 +98,7 @@ def main():
                 data = merged.setdefault(name, b"")
                 rows[-1][kind] = (len(data), len(sections[name]))
                 merged[name] = data + sections[name]
-    merged[".debug_cu_index"] = make_index(ids, rows)
+    merged[".debug_cu_index"] = EMPTY_INDEX if is_empty else make_index(ids, rows)
     write_elf(out, merged)
 
 

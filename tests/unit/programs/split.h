@@ -3,7 +3,8 @@
 #ifndef PROF_TESTS_UNIT_PROGRAMS_SPLIT_H
 #define PROF_TESTS_UNIT_PROGRAMS_SPLIT_H
 
-#define MARK(name) __asm__ volatile(".globl " #name "\n" #name ": nop")
+/* A compiler may copy the code that it is in; the first copy is the one marked. */
+#define MARK(name) __asm__ volatile(".ifndef " #name "\n.globl " #name "\n" #name ":\n.endif\nnop")
 #define INLINED static inline __attribute__((always_inline))
 #define FUNCTION __attribute__((noinline, used))
 

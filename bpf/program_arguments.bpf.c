@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Reads what a program is executed with, at its exec: many processes are gone before user space
+ * could look into /proc.
+ */
+#include "bpf/program_arguments.bpf.h"
+
+#include "bpf/kernel.h"
+#include "bpf/record.h"
+#include "bpf/ring.bpf.h"
+
+/* Names and mount points on the way to the root. */
+#define FOLDER_DEPTH_MAX 64
+#define FOLDER_MAX 256 /* bytes */
+/* Pages are resident each by itself. None is smaller. */
+#define PAGE_BYTES 4096
+
+static __always_inline struct rec_exec *own_scratch(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&exec_scratches, &zero);
+}
+
+struct folder_walk {
+	struct path at, root;
+	__u32 size; /* bytes of names so far */
+	__u32 is_whole;
+};
+
+/* Goes from the root of a mounted tree to where that is mounted. False: nowhere. */
+static __always_inline bool leave_mount(struct folder_walk *walk)
+{
+	const __u32 offset = bpf_core_field_offset(struct mount, mnt);
+	struct mount *mount = (void *)walk->at.mnt - offset;
+	struct mount *parent = BPF_CORE_READ(mount, mnt_parent);
+
+	if (parent == mount)
+		return false;
+	walk->at.dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+	walk->at.mnt = (void *)parent + offset;
+	return true;
+}
+
+/* Takes the name of one folder and goes on to the one around it. 1: there is nothing more to do. */
+static long take_folder(__u32 i, void *ctx)
+{
+	struct folder_walk *walk = ctx;
+	/* In variables of their own: only the kernel's types are looked for in the kernel. */
+	struct dentry *dentry = walk->at.dentry;
+	struct vfsmount *mnt = walk->at.mnt;
+	struct rec_exec *exec = own_scratch();
+	__u32 size = walk->size;
+	long written;
+
+	if (!exec || size >= FOLDER_MAX)
+		return 1;
+	if (dentry == walk->root.dentry && mnt == walk->root.mnt) {
+		walk->is_whole = true;
+		return 1;
+	}
+	if (dentry == BPF_CORE_READ(mnt, mnt_root)) {
+		walk->is_whole = !leave_mount(walk);
+		return walk->is_whole;
+	}
+	written = bpf_probe_read_kernel_str(exec->text + size, FOLDER_MAX - size,
+					    BPF_CORE_READ(dentry, d_name.name));
+	/* One that fills all the room may be longer. */
+	if (written <= 0 || size + written >= FOLDER_MAX)
+		return 1;
+	walk->size = size + written;
+	walk->at.dentry = BPF_CORE_READ(dentry, d_parent);
+	return 0;
+}
+
+/* Returns the bytes of the names. */
+static __always_inline __u32 read_folder(struct task_struct *task, bool *is_whole)
+{
+	struct fs_struct *fs = BPF_CORE_READ(task, fs);
+	struct folder_walk walk = {
+		.at.mnt = BPF_CORE_READ(fs, pwd.mnt),
+		.at.dentry = BPF_CORE_READ(fs, pwd.dentry),
+		.root.mnt = BPF_CORE_READ(fs, root.mnt),
+		.root.dentry = BPF_CORE_READ(fs, root.dentry),
+	};
+
+	bpf_loop(FOLDER_DEPTH_MAX, take_folder, &walk, 0);
+	*is_whole = walk.is_whole;
+	return walk.size;
+}
+
+/* The arguments behind `used` bytes of text; returns their bytes. */
+static __always_inline __u32 read_arguments(struct task_struct *task, struct rec_exec *exec,
+					    __u32 used, bool *is_whole)
+{
+	__u64 start = BPF_CORE_READ(task, mm, arg_start), end = BPF_CORE_READ(task, mm, arg_end);
+	__u64 size = end > start ? end - start : 0, first = PAGE_BYTES - start % PAGE_BYTES;
+
+	*is_whole = size <= EXEC_TEXT_MAX - used;
+	if (!*is_whole)
+		size = EXEC_TEXT_MAX - used;
+	if (first > size)
+		first = size;
+	if (first > EXEC_TEXT_MAX || used > FOLDER_MAX)
+		return 0;
+	if (bpf_probe_read_user(exec->text + used, first, (void *)start))
+		first = 0;
+	if (!first || first == size) {
+		*is_whole &= first == size;
+		return first;
+	}
+	size -= first;
+	used += first;
+	if (size > EXEC_TEXT_MAX || used > EXEC_TEXT_MAX)
+		return first;
+	if (bpf_probe_read_user(exec->text + used, size, (void *)(start + first))) {
+		*is_whole = false;
+		return first;
+	}
+	return first + size;
+}
+
+/* A global function: the verifier goes through it once, whatever comes before the call. */
+__noinline int send_arguments(__u32 pid, __u32 tid)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct bpf_counters *count = own_counters();
+	struct rec_exec *exec = own_scratch();
+	void *ring = own_ring();
+	bool is_folder_whole, is_whole;
+	__u32 size;
+
+	if (!config.arguments || !count || !exec)
+		return 0;
+	exec->folder_size = read_folder(task, &is_folder_whole);
+	exec->arguments_size = read_arguments(task, exec, exec->folder_size, &is_whole);
+	size = (sizeof(*exec) + exec->folder_size + exec->arguments_size + 7) & ~7u;
+	rec_init(&exec->rec, REC_EXEC, size, bpf_ktime_get_ns());
+	exec->rec.flags = (is_whole ? 0 : ARGUMENTS_CUT) | (is_folder_whole ? 0 : FOLDER_CUT);
+	exec->rec.pid = pid;
+	exec->rec.tid = tid;
+	if (size > sizeof(*exec) + EXEC_TEXT_MAX)
+		return 0;
+	/* Nothing but the clock's ticks is written while a ring fills up. */
+	if (!ring || is_filling(ring) || bpf_ringbuf_output(ring, exec, size, BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&count->lost_events, 1);
+	else
+		__sync_fetch_and_add(&count->written_bytes, size);
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef PROF_BPF_PROGRAM_ARGUMENTS_BPF_H
+#define PROF_BPF_PROGRAM_ARGUMENTS_BPF_H
+
+#include "bpf/kernel.h"
+
+/*
+ * A struct rec_exec, with room behind it for the longest name and arguments at the highest offset:
+ * the verifier cannot tell that both never come together. Programs at one tracepoint do not
+ * interrupt each other.
+ */
+struct exec_scratch {
+	__u64 words[256 + 4];
+};
+
+struct exec_scratches {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct exec_scratch);
+};
+
+extern struct exec_scratches exec_scratches SEC(".maps");
+
+/*
+ * Sends a REC_EXEC about the current task, which has just executed a program, if that is asked for.
+ * Pid and tid are those of the recorder's namespace.
+ */
+extern int send_arguments(__u32 pid, __u32 tid);
+
+#endif

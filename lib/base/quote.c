@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/quote.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* What no shell takes for anything but itself. */
+static bool is_plain(unsigned char c)
+{
+	return isalnum(c) || (c && strchr("@%+=:,./_-", c));
+}
+
+static bool is_control(unsigned char c)
+{
+	return c < 0x20 || c == 0x7f;
+}
+
+static void add_escaped(struct strbuf *out, unsigned char c)
+{
+	if (c == '\n')
+		strbuf_adds(out, "\\n");
+	else if (c == '\t')
+		strbuf_adds(out, "\\t");
+	else if (is_control(c))
+		strbuf_addf(out, "\\x%02x", c);
+	else if (c == '\'' || c == '\\')
+		strbuf_addf(out, "\\%c", c);
+	else
+		strbuf_addch(out, (char)c);
+}
+
+void quote_word(struct strbuf *out, const char *word, size_t size)
+{
+	bool all_plain = size, has_control = false;
+
+	for (size_t i = 0; i < size; i++) {
+		all_plain &= is_plain((unsigned char)word[i]);
+		has_control |= is_control((unsigned char)word[i]);
+	}
+	if (all_plain) {
+		strbuf_add(out, word, size);
+		return;
+	}
+	strbuf_adds(out, has_control ? "$'" : "'");
+	for (size_t i = 0; i < size; i++) {
+		if (has_control)
+			add_escaped(out, (unsigned char)word[i]);
+		else if (word[i] == '\'')
+			strbuf_adds(out, "'\\''");
+		else
+			strbuf_addch(out, word[i]);
+	}
+	strbuf_addch(out, '\'');
+}
+
+void quote_list(struct strbuf *out, const char *list, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		size_t length = strnlen(list + at, size - at);
+
+		if (at)
+			strbuf_addch(out, ' ');
+		quote_word(out, list + at, length);
+		at += length + 1;
+	}
+}

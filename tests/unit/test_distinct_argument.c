@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "lib/profile/distinct_argument.h"
+
+#define MAX_LINES 4
+
+/* Arguments are separated by '|' here; NULL ends both lists. */
+static void check(const char *const *lines, const char *const *expected)
+{
+	struct command_line parsed[MAX_LINES] = {0};
+	struct strbuf texts[MAX_LINES] = {0};
+	char copies[MAX_LINES][256];
+	size_t count = 0;
+
+	for (; lines[count]; count++) {
+		size_t size = strlen(lines[count]);
+
+		memcpy(copies[count], lines[count], size + 1);
+		for (size_t i = 0; i < size; i++) {
+			if (copies[count][i] == '|')
+				copies[count][i] = '\0';
+		}
+		parsed[count] = (struct command_line){copies[count], size ? size + 1 : 0};
+	}
+	distinct_arguments(parsed, count, texts);
+	for (size_t i = 0; i < count; i++) {
+		assert_string_equal(strbuf_text(&texts[i]), expected[i]);
+		strbuf_release(&texts[i]);
+	}
+}
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void the_first_that_differs(void **state)
+{
+	(void)state;
+	check(LIST("cc1|-quiet|src/parse.c|-o|/tmp/1.s", "cc1|-quiet|src/scan.c|-o|/tmp/2.s"),
+	      LIST("parse.c", "scan.c"));
+	check(LIST("python3|a.py|x", "python3|a.py|y"), LIST("x", "y"));
+	/* One may have more options than the other. */
+	check(LIST("cc|-DX|-c|a.c", "cc|-c|b.c"), LIST("a.c", "b.c"));
+	check(LIST("sleep|1", "sleep|2", "sleep|1"), LIST("1", "2", "1"));
+}
+
+static void equal_ones_have_none(void **state)
+{
+	(void)state;
+	check(LIST("sh|-c|x", "sh|-c|x"), LIST("", ""));
+	check(LIST("sh", "sh"), LIST("", ""));
+	check(LIST("", ""), LIST("", ""));
+	check(LIST("sh|x"), LIST(""));
+}
+
+static void not_all_are_known(void **state)
+{
+	(void)state;
+	check(LIST("cc|a.c", "", "cc|b.c"), LIST("a.c", "", "b.c"));
+	check(LIST("cc|a.c", "cc"), LIST("a.c", ""));
+	check(LIST("cc||a.c", "cc||b.c"), LIST("a.c", "b.c"));
+}
+
+static void options_only_where_there_is_no_other(void **state)
+{
+	(void)state;
+	check(LIST("server|--port=1", "server|--port=2"), LIST("--port=1", "--port=2"));
+	check(LIST("server|--dir=/a/b", "server|x"), LIST("--dir=/a/b", "x"));
+	check(LIST("cc1|-MMD|a.d|-MQ|a.o|a.c", "cc1|-MMD|b.d|-MQ|b.o|b.c"), LIST("a.c", "b.c"));
+}
+
+static void files_of_one_name(void **state)
+{
+	(void)state;
+	check(LIST("cc|src/a/util.c", "cc|src/b/util.c", "cc|main.c"),
+	      LIST("a/util.c", "b/util.c", "main.c"));
+	check(LIST("ls|/tmp/", "ls|/"), LIST("tmp", "/"));
+}
+
+static void long_ones_are_shortened(void **state)
+{
+	(void)state;
+	check(LIST("cc|dir/a_file_with_quite_a_long_name.c", "cc|b"),
+	      LIST("…ith_quite_a_long_name.c", "b"));
+	check(LIST("sh|-c|cd /tmp/x && make a lot of things", "sh|-c|x"),
+	      LIST("cd /tmp/x && make a lot…", "x"));
+	/* No half characters. */
+	check(LIST("sh|éééééééééééééééé", "sh|x"), LIST("ééééééééééé…", "x"));
+	check(LIST("sh|a/éééééééééééééééé", "sh|x"), LIST("…ééééééééééé", "x"));
+	check(LIST("sh|a\nb\x1b", "sh|x"), LIST("a?b?", "x"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_that_differs),
+		cmocka_unit_test(equal_ones_have_none),
+		cmocka_unit_test(not_all_are_known),
+		cmocka_unit_test(options_only_where_there_is_no_other),
+		cmocka_unit_test(files_of_one_name),
+		cmocka_unit_test(long_ones_are_shortened),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

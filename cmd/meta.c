@@ -83,7 +83,7 @@ void meta_fill(struct profile *p, const struct meta_subject *subject,
 	fill_host(meta);
 	meta->product = xstrdup(subject->name);
 	meta->command_line = xstrdup(subject->command_line);
-	meta->prof_version = xstrdup(PROF_VERSION);
+	meta->root_pid = subject->pid;
 	meta->start_ns = info->start_ns;
 	meta->start_realtime_ns = info->start_realtime_ns;
 	meta->interval_ns = info->interval_ns;

@@ -12,6 +12,7 @@
 struct meta_subject {
 	const char *name; /* a program's, or what stands for several */
 	const char *command_line; /* of what is recorded; where that is all, the filters */
+	uint32_t pid; /* of the command, or of the process attached to; 0: there is none */
 };
 
 /* Before the session begins, which needs the start. */

@@ -47,6 +47,7 @@ struct pipeline {
 	struct recorder *recorder;
 	struct profile *profile;
 	struct session *session;
+	struct export_counts counts;
 	struct naming naming;
 	struct sources_stats sources;
 	int status; /* of prof's own failures after the command ran; 0: none */
@@ -215,10 +216,12 @@ static void open_session(struct pipeline *p)
 
 	if (options->argv) {
 		subject.name = meta_program_name(options->argv[0]);
+		subject.pid = (uint32_t)child_pid(p->child);
 		line = meta_command_line(options->argv);
 	} else if (options->targets) {
 		name = target_name(&options->targets->rows.items[0]);
 		subject.name = name;
+		subject.pid = (uint32_t)options->targets->rows.items[0].pid;
 		line = meta_target_lines(options->targets);
 	} else {
 		subject.name = "all processes";
@@ -361,7 +364,7 @@ static void add_sources(struct pipeline *p)
 
 static int write_profile(struct pipeline *p, struct error *err)
 {
-	int ret = exporter_firefox.write(p->profile, p->out, err);
+	int ret = exporter_firefox.write(p->profile, p->out, &p->counts, err);
 
 	return ret ? ret : outfile_commit(p->out, err);
 }
@@ -371,6 +374,7 @@ static int report(struct pipeline *p, struct error *err)
 	const struct output_options *output = p->options->output;
 	struct outcome outcome = {
 		.profile = p->profile,
+		.counts = p->counts,
 		.unwind = p->options->live->unwind,
 		.naming = output->verbose ? &p->naming : NULL,
 		.sources = output->sources ? &p->sources : NULL,

@@ -256,6 +256,7 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	char *text;
 
 	set_integer(root, "samples", profile_sample_count(p));
+	set_integer(root, "gap_rows", outcome->counts.gap_rows);
 	set_integer(root, "cpu_samples", p->stats.cpu_samples);
 	set_integer(root, "lost", losses_count(&p->stats, true));
 	json_object_set_new(root, "lost_by", losses_object(&p->stats, true));

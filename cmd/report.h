@@ -9,6 +9,7 @@
 
 #include "cmd/naming.h"
 #include "lib/base/outfile.h"
+#include "lib/export/exporter.h"
 #include "lib/live/recorder.h"
 #include "lib/profile/profile.h"
 #include "symbolize/sources.h"
@@ -16,6 +17,7 @@
 struct outcome {
 	const struct profile *profile;
 	struct recorder_info info;
+	struct export_counts counts;
 	enum recorder_unwind unwind;
 	const struct naming *naming; /* NULL: not to be shown */
 	const struct sources_stats *sources; /* NULL: not asked for */

@@ -19,6 +19,7 @@ For tests (`import check_profile`); `profile` is what load() returns, times are 
     thread_names(profile)  [(pid, tid, process name, thread name), ...]
     samples(profile, thread=None)
                            yields (thread, time, weight, frames) for every sample (of that thread);
+                           rows that only say that a thread did not run are left out;
                            frames is a list of dicts, outermost first, [] without a stack, each
                            with the keys name, file, line, lib, inlineDepth, address, category,
                            subcategory, symbol; file, line, lib, address and symbol are None
@@ -29,7 +30,10 @@ For tests (`import check_profile`); `profile` is what load() returns, times are 
     markers(profile, thread=None)
                            yields (thread, name, start, end, data); end is None for an instant,
                            string indexes in data are replaced by their strings
-    sample_count(profile)  rows over all threads
+    sample_count(profile)  those samples over all threads
+    gap_rows(profile, thread=None)
+                           how many rows are left out of samples()
+    view(thread)           "cpu", "event", "folded", or None where it is a thread as any other
     total_weight(profile, thread=None)
     shares(profile, thread=None)
                            ({function: share of samples in it}, {function: share with it anywhere
@@ -190,8 +194,10 @@ def samples(profile, thread=None):
     for t in threads(profile) if thread is None else [thread]:
         table = t["samples"]
         weights = table["weight"] or [1] * table["length"]
-        for time, weight, stack in zip(sample_times(t), weights, table["stack"]):
-            yield t, time, weight, stacks.frames(stack)
+        gaps = profile_rules.gap_rows(table)
+        for time, weight, stack, is_gap in zip(sample_times(t), weights, table["stack"], gaps):
+            if not is_gap:
+                yield t, time, weight, stacks.frames(stack)
 
 
 def markers(profile, thread=None):
@@ -210,13 +216,23 @@ def markers(profile, thread=None):
                    data)
 
 
+def gap_rows(profile, thread=None):
+    return sum(sum(profile_rules.gap_rows(t["samples"]))
+               for t in (threads(profile) if thread is None else [thread]))
+
+
 def sample_count(profile):
-    return sum(t["samples"]["length"] for t in threads(profile))
+    return sum(t["samples"]["length"] for t in threads(profile)) - gap_rows(profile)
 
 
 def total_weight(profile, thread=None):
-    return sum(sum(t["samples"]["weight"] or [1] * t["samples"]["length"])
+    return sum(sum(t["samples"]["weight"] or [not gap for gap in
+                                              profile_rules.gap_rows(t["samples"])])
                for t in (threads(profile) if thread is None else [thread]))
+
+
+def view(thread):
+    return thread.get("profView")
 
 
 def shares(profile, thread=None):

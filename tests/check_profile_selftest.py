@@ -14,19 +14,22 @@ def _table(**columns):
 
 def _thread(name, pid, tid, main, stacks, deltas):
     return {
-        "name": name, "processName": "make", "processType": "default", "isMainThread": main,
+        "name": name, "processName": "make", "isMainThread": main,
+        "processType": "default" if pid == "10" else "process",
         "pid": pid, "tid": tid, "pausedRanges": [], "showMarkersInTimeline": True,
-        "registerTime": 0 if main else 0.5, "unregisterTime": None,
+        "registerTime": 0.5 if tid == 11 else 0, "unregisterTime": None,
         "processStartupTime": 0 if pid == "10" else 2.25, "processShutdownTime": 20,
         "samples": dict(_table(stack=stacks, timeDeltas=deltas,
-                               threadCPUDelta=[1000000] * len(stacks)),
+                               threadCPUDelta=[0 if stack is None else 1000000
+                                               for stack in stacks]),
                         weight=None, weightType="samples"),
         "markers": _table(name=[], category=[], data=[], startTime=[], endTime=[], phase=[]),
     }
 
 
 def valid_profile():
-    """Two processes, three threads, a chain of inlined functions, kernel and anonymous code."""
+    """Two processes, three threads that wait, the row of a CPU, a chain of inlined functions,
+    kernel and anonymous code."""
     strings = ["main", "parse", "next_char", "parse.c", "app", "[kernel.kallsyms]", "do_idle",
                "0x7f0000001000", "exec", "/bin/true", "rename", "worker"]
     meta = {
@@ -40,7 +43,8 @@ def valid_profile():
         "extra": [{"label": "Losses", "entries": [
             {"label": "Ring full", "format": "integer", "value": 0}]}],
         "keepProfileThreadOrder": True, "usesOnlyOneStackType": True,
-        "sourceCodeIsNotOnSearchfox": True,
+        "sourceCodeIsNotOnSearchfox": True, "updateChannel": "release",
+        "symbolicationNotSupported": True,
         "initialVisibleThreads": [0, 1], "initialSelectedThreads": [1],
         "categories": [{"name": "Other", "color": "grey", "subcategories": ["Other"]},
                        {"name": "User", "color": "yellow", "subcategories": ["Other", "Guess"]},
@@ -78,12 +82,13 @@ def valid_profile():
         "stackTable": _table(frame=[0, 1, 2, 3, 4], prefixOffset=[0, 1, 1, 1, 4]),
     }
     threads = [_thread("make", "10", 10, True, [2, 2, 3], [0.5, 1.000001, 1]),
-               _thread("worker", "10", 11, False, [4, None], [3, 1]),
-               _thread("sh", "12", 12, True, [1], [4.5])]
+               _thread("worker", "10", 11, False, [None, 4, None, None, 4], [0.5, 2.5, 1, 4, 1]),
+               _thread("sh", "12", 12, True, [None, 1], [0, 4.5]),
+               dict(_thread("CPU 0", "cpus", "cpu0", False, [2], [0.5]), profView="cpu")]
     threads[0]["markers"] = _table(
         name=[8, 10], category=[0, 0], startTime=[1.5, 2], endTime=[None, 3], phase=[0, 1],
         data=[{"type": "exec", "program": 9, "count": 1}, {"type": "exec", "program": 11}])
-    threads[2]["samples"]["weight"] = [3]
+    threads[2]["samples"]["weight"] = [0, 3]
     return {"meta": meta, "libs": libs, "shared": shared, "threads": threads}
 
 
@@ -99,6 +104,12 @@ BREAKAGES = [
     ("p['meta']['product'] = ''", "meta.product"),
     ("p['meta']['symbolicated'] = 1", "meta.symbolicated"),
     ("p['meta']['toolkit'] = 'gtk'", "meta.toolkit"),
+    ("p['meta']['appBuildID'] = '0.1'", "meta.appBuildID"),
+    ("del p['meta']['updateChannel']", "meta.updateChannel"),
+    ("p['meta']['symbolicated'] = False", "meta.symbolicationNotSupported"),
+    ("del p['meta']['symbolicationNotSupported']", "meta.symbolicationNotSupported"),
+    ("p['meta']['categories'].append(dict(name='Idle', color='transparent', "
+     "subcategories=['Other']))", "Idle, is used by no frame"),
     ("p['meta']['mainMemory'] = 0", "meta.mainMemory"),
     ("p['meta']['oscpu'] = None", "meta.oscpu"),
     ("p['meta']['sampleUnits']['threadCPUDelta'] = 'us'", "sampleUnits.threadCPUDelta"),
@@ -106,7 +117,7 @@ BREAKAGES = [
     ("p['meta']['configuration']['duration'] = 0", "configuration.duration"),
     ("p['meta']['extra'][0]['entries'][0]['value'] = '0'", "entries[0].value"),
     ("p['meta']['extra'][0]['entries'][0]['format'] = 'unique-string'", "entries[0].format"),
-    ("p['meta']['initialVisibleThreads'] = [0, 3]", "is not a thread"),
+    ("p['meta']['initialVisibleThreads'] = [0, 4]", "is not a thread"),
     ("p['meta']['initialVisibleThreads'] = []", "initialVisibleThreads is empty"),
     ("p['meta']['initialVisibleThreads'] = [1, 1]", "has a thread twice"),
     ("p['meta']['initialSelectedThreads'] = [2]", "that is not visible"),
@@ -176,14 +187,23 @@ BREAKAGES = [
     ("p['threads'][0]['pid'] = 10", "threads[0].pid"),
     ("p['threads'][1]['tid'] = 10", "same tid"),
     ("p['threads'][0]['processType'] = 'plugin'", "threads[0].processType"),
+    ("p['threads'][1]['processType'] = 'process'", "threads[1] of process 10 has type process"),
+    ("p['threads'][2]['processType'] = 'default'", "threads[2] of process 12 has type default"),
+    ("p['threads'][3]['isMainThread'] = True", "comes first in process cpus"),
+    ("p['threads'][3]['profView'] = 'cpus'", "threads[3].profView"),
+    ("p['threads'][1]['profView'] = None", "threads[1].profView"),
+    ("del p['threads'][3]['profView']", "has pid cpus and profView None"),
+    ("p['threads'][1]['profView'] = 'cpu'", "has pid 10 and profView cpu"),
+    ("p['threads'][0]['profView'] = 'event'", "is a main thread and a row of an event"),
     ("p['threads'][0]['isMainThread'] = False", "is not its main thread"),
     ("p['threads'][1]['isMainThread'] = True", "one more main thread"),
     ("p['threads'][1]['processName'] = 'other'", "differs within process"),
-    ("p['threads'].append(p['threads'].pop(1))", "apart from the other threads"),
+    ("p['threads'].insert(2, p['threads'].pop(1))", "apart from the other threads"),
     ("p['threads'][2]['processStartupTime'] = -0.5", "processStartupTime"),
     ("p['threads'].insert(0, dict(p['threads'][0], pid='cpus', tid='cpu0'))",
      "behind the rows of CPUs"),
-    ("p['threads'].insert(0, p['threads'].pop())", "started before the one in front"),
+    ("p['threads'].insert(3, dict(p['threads'][2], pid='13', tid=13, processStartupTime=1))",
+     "started before the one in front"),
     ("p['threads'].insert(2, dict(p['threads'][1], tid=13, registerTime=0.25))",
      "started before the thread in front"),
     ("p['threads'][0]['unregisterTime'] = -1", "unregisterTime"),
@@ -199,7 +219,12 @@ BREAKAGES = [
     ("s = p['threads'][0]['samples']; del s['timeDeltas']; s['time'] = [1, 3, 2]",
      "is before the one before it"),
     ("p['threads'][0]['samples']['weightType'] = 'ticks'", "weightType"),
-    ("p['threads'][2]['samples']['weight'][0] = 0", "samples.weight[0]"),
+    ("p['threads'][2]['samples']['weight'][0] = -1", "samples.weight[0]"),
+    ("p['threads'][2]['samples']['weight'][1] = 0", "is 0 in a row with a stack"),
+    ("p['threads'][1]['samples']['threadCPUDelta'][2] = 1", "in a row without a sample"),
+    ("s = p['threads'][1]['samples']; s['stack'][2] = s['stack'][3] = 4",
+     "rows of a gap are missing"),
+    ("p['threads'][2]['samples']['timeDeltas'][0] = 1.1", "begins long after the thread"),
     ("p['threads'][0]['samples']['threadCPUDelta'][1] = -5", "threadCPUDelta[1]"),
     ("del p['threads'][0]['samples']['threadCPUDelta']", "threadCPUDelta is not a column"),
     ("p['threads'][0]['samples']['threadCPUDelta'][1] = 1000002", "more than the time that"),
@@ -244,12 +269,13 @@ def _reading():
     p = valid_profile()
     rows = list(check_profile.samples(p))
     expected = [("make", 0.5, 1), ("make", 1.500001, 1), ("make", 2.500001, 1),
-                ("worker", 3.0, 1), ("worker", 4.0, 1), ("sh", 4.5, 3)]
+                ("worker", 3.0, 1), ("worker", 9.0, 1), ("sh", 4.5, 3), ("CPU 0", 0.5, 1)]
     if [(t["name"], time, weight) for t, time, weight, _ in rows] != expected:
         yield f"samples: {rows}"
     names = [[frame["name"] for frame in frames] for _, _, _, frames in rows]
     chain = ["main", "parse", "next_char"]
-    if names != [chain, chain, chain + ["do_idle"], ["main", "0x7f0000001000"], [], chain[:2]]:
+    jit = ["main", "0x7f0000001000"]
+    if names != [chain, chain, chain + ["do_idle"], jit, jit, chain[:2], chain]:
         yield f"names: {names}"
     frame = {"name": "next_char", "file": "parse.c", "line": 56, "lib": "app",
              "inlineDepth": 1, "address": 0x2004, "category": "User", "subcategory": "Guess",
@@ -257,15 +283,19 @@ def _reading():
     if rows[0][3][-1] != frame or check_profile.stack_frames(p, 2)[-1] != frame:
         yield f"frame: {rows[0][3][-1]}"
     own, total = check_profile.shares(p)
-    if (own["parse"], own["next_char"], total["main"]) != (3 / 8, 2 / 8, 7 / 8):
+    if (own["parse"], own["next_char"], total["main"]) != (3 / 9, 3 / 9, 1):
         yield f"shares: {own} {total}"
-    if (check_profile.sample_count(p), check_profile.total_weight(p)) != (6, 8):
+    if (check_profile.sample_count(p), check_profile.total_weight(p)) != (7, 9):
         yield "sample_count or total_weight"
+    if check_profile.gap_rows(p) != 4 or check_profile.gap_rows(p, p["threads"][2]) != 1:
+        yield "gap_rows"
+    if [check_profile.view(t) for t in p["threads"]] != [None, None, None, "cpu"]:
+        yield "view"
     if [m[1:] for m in check_profile.markers(p)] != [
             ("exec", 1.5, None, {"type": "exec", "program": "/bin/true", "count": 1}),
             ("rename", 2, 3, {"type": "exec", "program": "worker"})]:
         yield f"markers: {list(check_profile.markers(p))}"
-    if list(check_profile.processes(p)) != ["10", "12"]:
+    if list(check_profile.processes(p)) != ["10", "12", "cpus"]:
         yield "processes"
     if check_profile.thread_names(p)[1] != ("10", 11, "make", "worker"):
         yield "thread_names"

@@ -20,6 +20,7 @@ NUMBER_FORMATS = ("duration time seconds milliseconds microseconds nanoseconds b
 ID_FORMATS = ("pid", "tid")
 FORMATS = INDEX_FORMATS + TEXT_FORMATS + tuple(NUMBER_FORMATS) + ID_FORMATS + ("list",)
 INT32_MAX = 2**31 - 1
+VIEWS = ("cpu", "event", "folded")
 
 
 def _is_int(value):
@@ -162,11 +163,13 @@ class _Check:
             "sampleUnits": _Rule("an object", lambda v: type(v) is dict),
             "configuration": _Rule("an object", lambda v: type(v) is dict),
             "keepProfileThreadOrder": BOOL, "usesOnlyOneStackType": BOOL,
-            "sourceCodeIsNotOnSearchfox": BOOL,
+            "sourceCodeIsNotOnSearchfox": BOOL, "updateChannel": _only("release"),
             "initialVisibleThreads": LIST, "initialSelectedThreads": LIST})
         if "toolkit" in meta:
             self.say("meta.toolkit is set: it hides parts of oscpu")
-        for key in ("oscpu", "abi", "CPUName", "arguments", "appBuildID"):
+        if "appBuildID" in meta:
+            self.say("meta.appBuildID is set: no build of prof has one")
+        for key in ("oscpu", "abi", "CPUName", "arguments"):
             if key in meta:
                 self.field("meta", meta, key, TEXT)
         for key in ("physicalCPUs", "logicalCPUs", "mainMemory"):
@@ -174,6 +177,9 @@ class _Check:
                 self.field("meta", meta, key, _integer(1))
         if not good:
             return False
+        # What has its names need not be sent anywhere for them.
+        if meta.get("symbolicationNotSupported", False) is not meta["symbolicated"]:
+            self.say("meta.symbolicationNotSupported is not what meta.symbolicated is")
         if meta["profilingEndTime"] < meta["profilingStartTime"]:
             self.say("meta.profilingEndTime is before profilingStartTime")
         if meta["endTime"] < meta["startTime"]:
@@ -393,6 +399,7 @@ class _Check:
         frames, symbols = shared["frameTable"], shared["nativeSymbols"]
         categories = self.profile["meta"]["categories"]
         used = set()
+        self.used_categories(frames["category"], categories)
         for i in range(frames["length"]):
             lib, address, symbol = (frames[c][i] for c in ("lib", "address", "nativeSymbol"))
             where = f"shared.frameTable[{i}]"
@@ -415,6 +422,12 @@ class _Check:
         for i in range(len(self.profile["libs"])):
             if i not in used:
                 self.say(f"libs[{i}] is used by no frame")
+
+    def used_categories(self, column, categories):
+        """Only those that occur, and the grey one, which stands for what has none."""
+        for i, category in enumerate(categories):
+            if category["color"] != "grey" and i not in column:
+                self.say(f"meta.categories[{i}], {category['name']}, is used by no frame")
 
     def parents(self, shared):
         """Parents come first, and an inlined function directly below its caller."""
@@ -452,7 +465,9 @@ class _Check:
         for i, thread in enumerate(self.profile["threads"]):
             where = f"threads[{i}]"
             if not self.fields(where, thread, {
-                    "name": TEXT, "processName": TEXT, "processType": _only("default"),
+                    "name": TEXT, "processName": TEXT,
+                    "processType": _Rule('"default" or "process"',
+                                         lambda v: v in ("default", "process")),
                     "pid": _Rule("a pid in a string", lambda v: type(v) is str and
                                  re.fullmatch(r"\d+(\.\d+)?|cpus", v)),
                     "tid": _Rule("a tid", lambda v: (_is_int(v) and v >= 0) or _is_text(v)),
@@ -466,17 +481,28 @@ class _Check:
                                ("processStartupTime", "processShutdownTime")):
                 if thread[end] is not None and thread[end] < thread[start]:
                     self.say(f"{where}.{end} is before its {start}")
+            self.view(where, thread)
             self.samples(f"{where}.samples", thread)
             self.markers(f"{where}.markers", thread.get("markers"))
         if good:
             self.unique("threads", [str(t["tid"]) for t in self.profile["threads"]], "tid")
         return good
 
+    def view(self, where, thread):
+        """Rows with what other rows have, too, or with what several threads have, say so."""
+        view = thread.get("profView")
+        if "profView" in thread and view not in VIEWS:
+            self.say(f"{where}.profView = {_short(view)} is none of {', '.join(VIEWS)}")
+        elif (view == "cpu") != (thread["pid"] == "cpus"):
+            self.say(f"{where} has pid {thread['pid']} and profView {view}")
+        elif view == "event" and thread["isMainThread"]:
+            self.say(f"{where} is a main thread and a row of an event")
+
     def samples(self, where, thread):
         table = thread.get("samples")
         stack = _index(self.profile["shared"]["stackTable"]["length"], "shared.stackTable")
         rules = {"stack": stack.or_null(), "time": NOT_NEGATIVE, "timeDeltas": NOT_NEGATIVE,
-                 "weight": _integer(1), "threadCPUDelta": NOT_NEGATIVE.or_null()}
+                 "weight": _integer(0), "threadCPUDelta": NOT_NEGATIVE}
         if type(table) is not dict or "weight" not in table:
             self.say(f"{where}.weight is missing")
             return
@@ -487,22 +513,42 @@ class _Check:
             return
         self.field(where, table, "weightType",
                    _Rule("a type of weight", lambda v: v in ("samples", "tracing-ms", "bytes")))
-        # What other events than the clock have of a thread is no main thread, and no use of CPUs.
-        if "threadCPUDelta" not in table and not thread.get("isMainThread"):
-            del rules["threadCPUDelta"]
         if self.table(where, table, rules, optional=("time", "timeDeltas")):
             self.sample_times(where, table, thread)
+            self.gap_rows(where, table)
+            self.gaps(where, table, thread)
+
+    def gap_rows(self, where, table):
+        """Rows that stand for nothing have neither weight nor CPU time."""
+        for i, is_gap in enumerate(gap_rows(table)):
+            weight = 1 if table["weight"] is None else table["weight"][i]
+            if is_gap and table["threadCPUDelta"][i]:
+                self.say(f"{where}.threadCPUDelta[{i}] is not 0 in a row without a sample")
+            if weight == 0 and table["stack"][i] is not None:
+                self.say(f"{where}.weight[{i}] is 0 in a row with a stack")
+
+    def gaps(self, where, table, thread):
+        """Where a thread was off the CPU for long, its last stack ends."""
+        times, interval = sample_times_ns(table), self.profile["meta"]["interval"] * 1e6
+        for i in range(1, len(times)):
+            passed, used = times[i] - times[i - 1], table["threadCPUDelta"][i]
+            if table["stack"][i - 1] is not None and passed > 2 * interval + 1 and \
+                    used + 1.01 * interval < passed:
+                self.say(f"{where}[{i}] comes {passed} ns after the stack before it: "
+                         "rows of a gap are missing")
+        if times and times[0] > round(thread["registerTime"] * 1e6) + interval + 1:
+            self.say(f"{where} begins long after the thread, without a row that says so")
 
     def sample_times(self, where, table, thread):
         """Ascending, within the thread's life; no more CPU time between two than time passed."""
         times = sample_times_ns(table)
         unit = self.profile["meta"]["sampleUnits"].get("threadCPUDelta")
         unit = 1 if unit == "ns" else 1000
-        deltas = table.get("threadCPUDelta", [None] * len(times))
+        deltas = table["threadCPUDelta"]
         for i in range(1, len(times)):
             if times[i] < times[i - 1]:
                 self.say(f"{where}.time[{i}] is before the one before it")
-            elif deltas[i] is not None and deltas[i] * unit > times[i] - times[i - 1]:
+            elif deltas[i] * unit > times[i] - times[i - 1]:
                 self.say(f"{where}.threadCPUDelta[{i}] is more than the time that passed")
         if not times:
             return
@@ -563,12 +609,16 @@ class _Check:
                 self.field(where, data, key, _Rule("a string", lambda v: type(v) is str))
 
     def processes(self):
-        """Each has one main thread, which comes first; processes stand in order of their start."""
+        """Each has one main thread, which comes first; the first process is the only "default" one,
+        the others stand in order of their start."""
         done, previous = set(), None
+        root = self.profile["threads"][0]["pid"]
         for i, thread in enumerate(self.profile["threads"]):
             pid, before = thread["pid"], previous
             previous = thread
             where = f"threads[{i}]"
+            if (thread["processType"] == "default") != (pid == root):
+                self.say(f"{where} of process {pid} has type {thread['processType']}")
             if before is not None and before["pid"] == pid:
                 for key in ("processName", "processStartupTime", "processShutdownTime"):
                     if thread[key] != before[key]:
@@ -583,12 +633,12 @@ class _Check:
                 self.say(f"{where} is apart from the other threads of process {pid}")
                 continue
             done.add(pid)
-            if not thread["isMainThread"]:
+            if thread["isMainThread"] != (pid != "cpus"):
                 self.say(f"{where} comes first in process {pid} but is not its main thread")
-            # The rows of CPUs are no process, and come last.
+            # The rows of CPUs are no process, have no main thread, and come last.
             if before is not None and before["pid"] == "cpus":
                 self.say(f"{where} is behind the rows of CPUs")
-            elif before is not None and pid != "cpus" and \
+            elif before is not None and pid != "cpus" and before["pid"] != root and \
                     thread["processStartupTime"] < before["processStartupTime"]:
                 self.say(f"{where}: process {pid} started before the one in front of it")
 
@@ -610,6 +660,12 @@ def sample_times_ns(table):
     if "time" in table:
         return [round(time * 1e6) for time in table["time"]]
     return list(itertools.accumulate(round(delta * 1e6) for delta in table["timeDeltas"]))
+
+
+def gap_rows(table):
+    """By row of the samples: does it stand for nothing, but says that the thread did not run?"""
+    weights = table["weight"] or [0] * table["length"]
+    return [stack is None and not weight for stack, weight in zip(table["stack"], weights)]
 
 
 def check(profile):

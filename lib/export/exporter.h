@@ -7,10 +7,19 @@
 #include "lib/base/outfile.h"
 #include "lib/profile/profile.h"
 
+/* What a file has that the profile does not. */
+struct export_counts {
+	uint64_t gap_rows; /* of samples: they only say that a thread did not run */
+};
+
 struct exporter {
 	const char *name; /* "firefox" */
-	/* Streams the profile; write failures stay in `out` for outfile_commit(). */
-	int (*write)(struct profile *p, struct outfile *out, struct error *err);
+	/*
+	 * Streams the profile; write failures stay in `out` for outfile_commit(). `counts` may be
+	 * NULL.
+	 */
+	int (*write)(struct profile *p, struct outfile *out, struct export_counts *counts,
+		     struct error *err);
 };
 
 extern const struct exporter exporter_firefox;

@@ -21,16 +21,20 @@ static void write_profile(struct firefox *f, struct jsonw *w)
 	jsonw_object_end(w);
 }
 
-static int firefox_write(struct profile *p, struct outfile *out, struct error *err)
+static int firefox_write(struct profile *p, struct outfile *out, struct export_counts *counts,
+			 struct error *err)
 {
-	struct firefox f = {.profile = p};
+	struct export_counts own = {0};
+	struct firefox f = {.profile = p, .counts = counts ? counts : &own};
 	struct jsonw w;
 
 	if (!p->threads.rows.count)
 		return error_text(err, -ENODATA, "the recording has no thread");
 	f.order = xcalloc(p->threads.rows.count, sizeof(*f.order));
-	threads_order(&p->threads, f.order);
+	threads_order(&p->threads, p->meta.root_pid, f.order);
 	titles_init(&f.titles, p);
+	*f.counts = (struct export_counts){0};
+	firefox_find_peaks(&f);
 	firefox_tables_init(&f);
 
 	jsonw_init(&w, out);

@@ -12,6 +12,7 @@
  *	firefox_shared.c	the shared tables, streamed
  *	firefox_thread.c	the threads with samples and markers, streamed
  *	firefox_arguments.c	command lines of markers, as lines
+ *	firefox_samples.c	the samples of one of them, with rows where it did not run
  */
 /* clang-format on */
 #ifndef PROF_LIB_EXPORT_FIREFOX_H
@@ -19,6 +20,7 @@
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
+#include "lib/export/exporter.h"
 #include "lib/export/jsonw.h"
 #include "lib/profile/categories.h"
 #include "lib/profile/profile.h"
@@ -69,10 +71,23 @@ struct firefox_source {
 	source_file_id file; /* whose text it has */
 };
 
+/* Of one thread. A row with a weight of 0 stands for nothing. */
+struct firefox_samples {
+	VEC(struct sample) rows; /* times count from the start of the file, ascending */
+	size_t gap_rows; /* among them: where the thread did not run */
+	bool has_weights; /* otherwise all rows weigh the same */
+};
+
 struct firefox {
 	struct profile *profile;
 	thread_id *order; /* of the threads, by position */
 	struct titles titles;
+	/* By event: the most that a thread had of it within an interval. 0 is the clock's, and 0.
+	 */
+	uint64_t event_peaks[EVENT_COUNTS_MAX];
+	uint8_t category_positions[CATEGORY_COUNT];
+	bool has_category[CATEGORY_COUNT]; /* used by a frame, or needed by the format */
+	struct export_counts *counts;
 
 	VEC(string_id) strings;
 	VEC(uint32_t) string_positions; /* by string_id */
@@ -106,6 +121,13 @@ void firefox_tables_release(struct firefox *f);
 
 /* Position of the module's lib, which is listed from now on. */
 int32_t firefox_lib(struct firefox *f, module_id module);
+
+/* Before the first firefox_samples_fill(). */
+void firefox_find_peaks(struct firefox *f);
+/* The samples of a thread, in place of what `out` held; a zeroed one is empty. */
+void firefox_samples_fill(const struct firefox *f, const struct profile_thread *thread,
+			  struct firefox_samples *out);
+void firefox_samples_release(struct firefox_samples *s);
 
 /* Values of the keys "meta" and "libs". */
 void firefox_write_meta(struct firefox *f, struct jsonw *w);
@@ -145,6 +167,14 @@ extern const struct firefox_marker firefox_markers[MARKER_KIND_COUNT];
 
 /* The arguments of an exec as one line, NO_STRING where there are none. */
 string_id firefox_arguments(struct firefox *f, const struct marker *marker);
+
+/* Nominal time between two samples, ns; never 0. */
+static inline uint64_t firefox_interval(const struct firefox *f)
+{
+	uint64_t interval = f->profile->meta.interval_ns;
+
+	return interval ? interval : 1000000;
+}
 
 /* Time in the file: ns since its start. What was earlier is at the start. */
 static inline uint64_t firefox_time(const struct firefox *f, uint64_t ns)

@@ -72,12 +72,12 @@ static void dump(struct jsonw *w, json_t *value)
 	json_decref(value);
 }
 
-static void set_times(const struct profile_meta *from, json_t *meta)
+static void set_times(const struct firefox *f, json_t *meta)
 {
+	const struct profile_meta *from = &f->profile->meta;
 	uint64_t duration = from->end_ns > from->start_ns ? from->end_ns - from->start_ns : 0;
 
-	json_object_set_new(meta, "interval",
-			    ms_value(from->interval_ns ? from->interval_ns : 1000000));
+	json_object_set_new(meta, "interval", ms_value(firefox_interval(f)));
 	json_object_set_new(meta, "startTime", ms_value(from->start_realtime_ns));
 	json_object_set_new(meta, "endTime", ms_value(from->start_realtime_ns + duration));
 	json_object_set_new(meta, "startTimeAsClockMonotonicNanosecondsSinceBoot",
@@ -100,13 +100,17 @@ static void set_machine(const struct profile_meta *from, json_t *meta)
 	set_count(meta, "mainMemory", from->memory_bytes);
 }
 
-static json_t *categories_value(void)
+static json_t *categories_value(const struct firefox *f)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
-		json_t *row = json_object(), *subcategories = json_array();
+		json_t *row, *subcategories;
 
+		if (!f->has_category[i])
+			continue;
+		row = json_object();
+		subcategories = json_array();
 		json_object_set_new(row, "name", json_string(categories[i].name));
 		json_object_set_new(row, "color", json_string(categories[i].color));
 		for (const char *const *name = categories[i].subcategories; *name; name++)
@@ -310,6 +314,8 @@ static void set_initial_threads(const struct firefox *f, json_t *meta)
 		for (; count < VISIBLE_THREADS && count < threads->rows.count; count++)
 			busiest[count] = (uint32_t)count;
 	}
+	/* The root process, which is the first, is seen whatever it did. */
+	is_visible[0] = true;
 	for (size_t i = 0; i < count; i++) {
 		is_visible[busiest[i]] = true;
 		is_visible[main_position(f, busiest[i])] = true;
@@ -346,17 +352,21 @@ void firefox_write_meta(struct firefox *f, struct jsonw *w)
 		meta, "product",
 		cstring_value(from->product && *from->product ? from->product : "prof"));
 	set_text(meta, "arguments", from->command_line);
-	set_text(meta, "appBuildID", from->prof_version);
-	set_times(from, meta);
+	set_times(f, meta);
 	set_machine(from, meta);
 	json_object_set_new(meta, "processType", count_value(0));
 	json_object_set_new(meta, "stackwalk", count_value(1));
 	json_object_set_new(meta, "symbolicated", json_boolean(from->symbolicated));
+	/* All that can be named is: nobody else need be asked. */
+	if (from->symbolicated)
+		json_object_set_new(meta, "symbolicationNotSupported", json_true());
+	/* Without one front-ends take the file for one of a browser under development. */
+	json_object_set_new(meta, "updateChannel", json_string("release"));
 	json_object_set_new(meta, "sourceCodeIsNotOnSearchfox", json_true());
 	json_object_set_new(meta, "usesOnlyOneStackType", json_boolean(!has_scripts(f->profile)));
 	json_object_set_new(meta, "keepProfileThreadOrder", json_true());
 	set_initial_threads(f, meta);
-	json_object_set_new(meta, "categories", categories_value());
+	json_object_set_new(meta, "categories", categories_value(f));
 	json_object_set_new(meta, "markerSchema", schemas_value());
 	json_object_set_new(meta, "configuration", configuration_value(from));
 	json_object_set_new(meta, "extra", extra_value(f->profile));

@@ -70,11 +70,23 @@ static void write_stacks(const struct firefox *f, struct jsonw *w)
 	table_end(w, stacks->rows.count);
 }
 
-/* `value` of a frame with that category; without one it has that of the frame that called it. */
-static char *format_category(char *at, const struct firefox_frame *frame, uint8_t value)
+/* Without a category of its own a frame has that of the frame that called it. */
+static bool has_category(const struct firefox_frame *frame)
 {
-	return frame->category.category == CATEGORY_OF_CALLER ? jsonw_format_null(at)
-							      : jsonw_format_u64(at, value);
+	return frame->category.category != CATEGORY_OF_CALLER;
+}
+
+static char *format_category(char *at, const struct firefox *f, const struct firefox_frame *frame)
+{
+	return has_category(frame)
+		       ? jsonw_format_u64(at, f->category_positions[frame->category.category])
+		       : jsonw_format_null(at);
+}
+
+static char *format_subcategory(char *at, const struct firefox_frame *frame)
+{
+	return has_category(frame) ? jsonw_format_u64(at, frame->category.subcategory)
+				   : jsonw_format_null(at);
 }
 
 static void write_frames(const struct firefox *f, struct jsonw *w)
@@ -90,9 +102,9 @@ static void write_frames(const struct firefox *f, struct jsonw *w)
 	FIREFOX_COLUMN(w, "inlineDepth", &frames->rows, struct frame, row, at,
 		       jsonw_format_u64(at, row->inline_depth));
 	FIREFOX_COLUMN(w, "category", &f->frames, struct firefox_frame, row, at,
-		       format_category(at, row, row->category.category));
+		       format_category(at, f, row));
 	FIREFOX_COLUMN(w, "subcategory", &f->frames, struct firefox_frame, row, at,
-		       format_category(at, row, row->category.subcategory));
+		       format_subcategory(at, row));
 	FIREFOX_COLUMN(w, "func", &f->frames, struct firefox_frame, row, at,
 		       jsonw_format_u64(at, row->func));
 	FIREFOX_COLUMN(w, "nativeSymbol", &f->frames, struct firefox_frame, row, at,

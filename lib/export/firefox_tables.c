@@ -227,6 +227,20 @@ static void place_frame(struct firefox *f, const struct frame *frame, struct fir
 	row->address = (int32_t)rva;
 }
 
+/* The file has those that occur, and the one of what has none: it must not be missing. */
+static void place_categories(struct firefox *f)
+{
+	uint8_t position = 0;
+
+	f->has_category[CATEGORY_OTHER] = true;
+	vec_for_each(&f->frames, const struct firefox_frame *, frame) {
+		if (frame->category.category < CATEGORY_COUNT)
+			f->has_category[frame->category.category] = true;
+	}
+	for (size_t i = 0; i < CATEGORY_COUNT; i++)
+		f->category_positions[i] = f->has_category[i] ? position++ : UINT8_MAX;
+}
+
 static uint32_t *new_positions(size_t count)
 {
 	uint32_t *positions = xmalloc((count + 1) * sizeof(*positions));
@@ -254,6 +268,7 @@ void firefox_tables_init(struct firefox *f)
 		row->category = categories_of[i];
 		row->symbol = find_symbol(f, frames->rows.items[i].symbol, row);
 	}
+	place_categories(f);
 	/* Only now it is known of every module whether it is a lib. */
 	for (size_t i = 0; i < count; i++)
 		f->frames.items[i].func = find_func(f, &frames->rows.items[i]);

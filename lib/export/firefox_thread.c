@@ -144,6 +144,24 @@ static void write_ids(struct jsonw *w, const struct profile_thread *row, uint32_
 		jsonw_u64(w, row->tid);
 }
 
+/* Front-ends put processes of the type "default" first, and sort several of them anew. */
+static bool is_of_root(const struct firefox *f, const struct profile_thread *row)
+{
+	const struct profile_thread *root = threads_get(&f->profile->threads, f->order[0]);
+
+	return row == root ||
+	       (!row->is_cpu && row->pid == root->pid && row->incarnation == root->incarnation);
+}
+
+/* A row whose samples others have, too, says so: readers must not count them twice. */
+static void write_view(struct jsonw *w, const struct profile_thread *row)
+{
+	if (!row->is_cpu && !row->event)
+		return;
+	jsonw_key(w, "profView");
+	jsonw_cstring(w, row->is_cpu ? "cpu" : "event");
+}
+
 static void write_head(const struct firefox *f, struct jsonw *w, const struct profile_thread *row,
 		       uint32_t tid_again)
 {
@@ -152,9 +170,10 @@ static void write_head(const struct firefox *f, struct jsonw *w, const struct pr
 	write_name(f, w, "name", title, "tid", row->tid);
 	write_process_name(f, w, row);
 	jsonw_key(w, "processType");
-	jsonw_cstring(w, "default");
+	jsonw_cstring(w, is_of_root(f, row) ? "default" : "process");
 	jsonw_key(w, "isMainThread");
 	jsonw_bool(w, row->is_main);
+	write_view(w, row);
 	write_ids(w, row, tid_again);
 	write_life(f, w, "registerTime", row->start, "unregisterTime", row->end);
 	write_life(f, w, "processStartupTime", row->process_start, "processShutdownTime",
@@ -166,60 +185,48 @@ static void write_head(const struct firefox *f, struct jsonw *w, const struct pr
 	jsonw_bool(w, true);
 }
 
-/*
- * Differences of whole nanoseconds, so that no rounding adds up. A time that is not in order
- * becomes that of the sample before it.
- */
-static void write_time_deltas(const struct firefox *f, struct jsonw *w,
-			      const struct profile_thread *row)
+/* Differences of whole nanoseconds, so that no rounding adds up. */
+static void write_time_deltas(struct jsonw *w, const struct firefox_samples *samples)
 {
-	uint64_t previous = f->profile->meta.start_ns;
+	uint64_t previous = 0;
 	char *at = jsonw_column_begin(w, "timeDeltas");
 
-	vec_for_each(&row->samples, const struct sample *, sample) {
-		uint64_t time = sample->time > previous ? sample->time : previous;
-
+	vec_for_each(&samples->rows, const struct sample *, sample) {
 		at = jsonw_column_room(w, at);
-		at = jsonw_column_next(jsonw_format_ms(at, time - previous));
-		previous = time;
+		at = jsonw_column_next(jsonw_format_ms(at, sample->time - previous));
+		previous = sample->time;
 	}
 	jsonw_column_end(w, at);
 }
 
-static void write_weights(struct jsonw *w, const struct profile_thread *row)
+/* Front-ends show times only where there is no column of weights. */
+static void write_weights(struct jsonw *w, const struct firefox_samples *samples)
 {
-	bool all_one = true;
-
-	vec_for_each(&row->samples, const struct sample *, sample)
-		all_one &= sample->weight == 1;
-	if (all_one) {
+	if (!samples->has_weights) {
 		jsonw_key(w, "weight");
 		jsonw_null(w);
 		return;
 	}
-	FIREFOX_COLUMN(w, "weight", &row->samples, struct sample, sample, at,
+	FIREFOX_COLUMN(w, "weight", &samples->rows, struct sample, sample, at,
 		       jsonw_format_u64(at, sample->weight));
 }
 
-static void write_samples(const struct firefox *f, struct jsonw *w,
-			  const struct profile_thread *row)
+static void write_samples(struct jsonw *w, const struct firefox_samples *samples)
 {
 	_Static_assert(NO_STACK == NO_POSITION, "one of them is null");
 
 	jsonw_key(w, "samples");
 	jsonw_object_begin(w);
-	FIREFOX_COLUMN(w, "stack", &row->samples, struct sample, sample, at,
+	FIREFOX_COLUMN(w, "stack", &samples->rows, struct sample, sample, at,
 		       firefox_format_position(at, sample->stack));
-	write_time_deltas(f, w, row);
-	write_weights(w, row);
+	write_time_deltas(w, samples);
+	write_weights(w, samples);
 	jsonw_key(w, "weightType");
 	jsonw_cstring(w, "samples");
-	/* Without it nobody can take another event's samples for a use of CPUs. */
-	if (!row->event)
-		FIREFOX_COLUMN(w, "threadCPUDelta", &row->samples, struct sample, sample, at,
-			       jsonw_format_u64(at, sample->cpu_delta));
+	FIREFOX_COLUMN(w, "threadCPUDelta", &samples->rows, struct sample, sample, at,
+		       jsonw_format_u64(at, sample->cpu_delta));
 	jsonw_key(w, "length");
-	jsonw_u64(w, row->samples.count);
+	jsonw_u64(w, samples->rows.count);
 	jsonw_object_end(w);
 }
 
@@ -308,6 +315,7 @@ static void write_markers(struct firefox *f, struct jsonw *w, const struct profi
 void firefox_write_threads(struct firefox *f, struct jsonw *w)
 {
 	struct threads *threads = &f->profile->threads;
+	struct firefox_samples samples = {0};
 	struct tid_uses uses = {0};
 
 	jsonw_array_begin(w);
@@ -318,11 +326,14 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 			break;
 		jsonw_object_begin(w);
 		write_head(f, w, row, row->is_cpu ? 0 : count_tid(&uses, row->tid));
-		write_samples(f, w, row);
+		firefox_samples_fill(f, row, &samples);
+		f->counts->gap_rows += samples.gap_rows;
+		write_samples(w, &samples);
 		write_markers(f, w, row);
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);
+	firefox_samples_release(&samples);
 	vec_release(&uses.rows);
 	index_release(&uses.index);
 }

@@ -17,7 +17,6 @@ static void meta_release(struct profile_meta *meta)
 	free(meta->distribution);
 	free(meta->abi);
 	free(meta->cpu_name);
-	free(meta->prof_version);
 	vec_for_each(&meta->features, char **, feature)
 		free(*feature);
 	vec_for_each(&meta->filters, char **, filter)

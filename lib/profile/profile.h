@@ -33,7 +33,7 @@ struct profile_meta {
 	char *distribution; /* "Debian GNU/Linux 12 (bookworm)" */
 	char *abi; /* "x86_64-linux" */
 	char *cpu_name;
-	char *prof_version;
+	uint32_t root_pid; /* of the command, or of the process attached to; 0: there is none */
 	uint32_t physical_cpus, logical_cpus; /* 0: unknown */
 	uint64_t memory_bytes;
 	uint64_t start_ns; /* CLOCK_MONOTONIC when sampling was armed: zero of the file */

@@ -57,11 +57,24 @@ static thread_id owner_of(const struct threads *t, thread_id id)
 	return t->rows.items[id].event ? t->rows.items[id].owner : id;
 }
 
-static int compare_owners(const struct threads *t, thread_id a, thread_id b)
-{
-	const struct profile_thread *left = &t->rows.items[a], *right = &t->rows.items[b];
-	int result = compare_u64(left->process_start, right->process_start);
+struct ordering {
+	const struct threads *threads;
+	uint32_t root;
+};
 
+static bool is_root(const struct ordering *o, const struct profile_thread *row)
+{
+	return o->root && row->pid == o->root && !row->incarnation;
+}
+
+static int compare_owners(const struct ordering *o, thread_id a, thread_id b)
+{
+	const struct threads *t = o->threads;
+	const struct profile_thread *left = &t->rows.items[a], *right = &t->rows.items[b];
+	int result = is_root(o, right) - is_root(o, left);
+
+	if (!result)
+		result = compare_u64(left->process_start, right->process_start);
 	if (!result)
 		result = compare_u64(right->process_cpu_ns, left->process_cpu_ns);
 	if (!result)
@@ -89,24 +102,27 @@ static int compare_cpus(const struct profile_thread *a, const struct profile_thr
 /* By id in the end, so that the order never depends on the sort. */
 static int compare_order(const void *a, const void *b, void *ctx)
 {
-	const struct threads *t = ctx;
+	const struct ordering *o = ctx;
+	const struct threads *t = o->threads;
 	thread_id a_id = *(const thread_id *)a, b_id = *(const thread_id *)b;
 	int result = compare_cpus(&t->rows.items[a_id], &t->rows.items[b_id]);
 
 	if (!result)
-		result = compare_owners(t, owner_of(t, a_id), owner_of(t, b_id));
+		result = compare_owners(o, owner_of(t, a_id), owner_of(t, b_id));
 	if (!result)
 		result = compare_u64(t->rows.items[a_id].event, t->rows.items[b_id].event);
 	return result ? result : compare_u64(a_id, b_id);
 }
 
-void threads_order(const struct threads *t, thread_id *order)
+void threads_order(const struct threads *t, uint32_t root, thread_id *order)
 {
+	struct ordering ordering = {t, root};
+
 	for (size_t i = 0; i < t->rows.count; i++)
 		order[i] = (thread_id)i;
 	if (t->rows.count < 2)
 		return;
-	qsort_r(order, t->rows.count, sizeof(*order), compare_order, (void *)t);
+	qsort_r(order, t->rows.count, sizeof(*order), compare_order, &ordering);
 }
 
 struct busy {

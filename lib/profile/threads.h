@@ -61,7 +61,7 @@ struct profile_thread {
 	bool is_main; /* exactly one a process */
 	/*
 	 * A row with the samples of CPU `tid`, each of which is that of a thread, too; all of them
-	 * are one process, which has no pid.
+	 * are one process, which has no pid and no main thread.
 	 */
 	bool is_cpu;
 	uint64_t cpu_ns; /* sum of the samples' deltas */
@@ -84,12 +84,12 @@ void profile_thread_add_sample(struct profile_thread *row, const struct sample *
 size_t profile_thread_sample_after(const struct profile_thread *row, uint64_t time);
 
 /*
- * The order in which a profile lists them: processes by start, in each the main thread first, then
- * by start; of those that were all there when recording began, the ones with the most CPU time
- * first. What other events have of a thread is right behind it; rows of CPUs come last, by number.
- * `order` has room for rows.count ids.
+ * The order in which a profile lists them: the first process with pid `root` (0: none), then
+ * processes by start, in each the main thread first, then by start; of those that were all there
+ * when recording began, the ones with the most CPU time first. What other events have of a thread
+ * is right behind it; rows of CPUs come last, by number. `order` has room for rows.count ids.
  */
-void threads_order(const struct threads *t, thread_id *order);
+void threads_order(const struct threads *t, uint32_t root, thread_id *order);
 /*
  * Positions in that order of the `max` threads with the most CPU time, busiest first, those
  * without samples and rows of CPUs left out; returns how many.

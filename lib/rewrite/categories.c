@@ -3,6 +3,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/rewrite/parts.h"
 
+/* Positions of categories take a byte. */
+#define CATEGORIES_MAX 256
+
 static bool is_text(struct scan *s, const char *wanted)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -46,17 +49,16 @@ static bool is_category(struct scan *s, const struct category_row *wanted)
 	return has_name && has_subcategories;
 }
 
-bool rewrite_has_own_categories(const struct rewrite *r)
+int rewrite_kernel_category(const struct rewrite *r)
 {
 	struct scan s = scan_within(&r->layout.scan, r->layout.categories);
 	struct scan_list list = {0};
 
 	if (!r->layout.categories.end || scan_peek(&s) != '[')
-		return false;
-	for (size_t row = 0; scan_element(&s, &list); row++) {
-		if (row == CATEGORY_KERNEL)
-			return is_category(&s, &categories[CATEGORY_KERNEL]);
-		scan_skip(&s);
+		return -1;
+	for (int row = 0; row < CATEGORIES_MAX && scan_element(&s, &list); row++) {
+		if (is_category(&s, &categories[CATEGORY_KERNEL]))
+			return row;
 	}
-	return false;
+	return -1;
 }

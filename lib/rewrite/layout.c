@@ -101,6 +101,8 @@ static int read_meta(struct layout *l, struct parts *parts, struct error *err)
 		scan_value(&s, &value);
 		if (span_is(&s, key, "symbolicated"))
 			l->symbolicated = value;
+		else if (span_is(&s, key, "symbolicationNotSupported"))
+			l->not_supported = value;
 		else if (span_is(&s, key, "extra"))
 			l->extra = value;
 		else if (span_is(&s, key, "categories"))

@@ -35,8 +35,8 @@ struct layout {
 	struct scan scan; /* of the whole text; each part is read through a copy */
 	int64_t version;
 	struct span meta;
-	struct span symbolicated, extra, categories,
-		os; /* values of members of meta; 0, 0: there is none */
+	/* Values of members of meta; 0, 0: there is none. */
+	struct span symbolicated, not_supported, extra, categories, os;
 	VEC(struct layout_lib) libs;
 	struct table stacks, frames, funcs, symbols, resources, sources;
 	struct span strings; /* the array */

@@ -209,7 +209,7 @@ static void categorize(const struct rewrite *r, frame_id id, struct frame_draft 
 	bool is_news = category && category->category == CATEGORY_KERNEL &&
 		       category->subcategory != KERNEL_OTHER;
 
-	draft->category = is_news ? category->category : CELL_KEEP;
+	draft->category = is_news ? r->kernel_category : CELL_KEEP;
 	draft->subcategory = is_news ? category->subcategory : CELL_KEEP;
 }
 
@@ -273,7 +273,8 @@ void rewrite_apply(struct rewrite *r, struct rewrite_counts *counts)
 
 	*counts = (struct rewrite_counts){.unnamed = r->unnamed.count};
 	begin_drafts(r);
-	if (rewrite_has_own_categories(r))
+	r->kernel_category = rewrite_kernel_category(r);
+	if (r->kernel_category >= 0)
 		r->categories = categories_of_frames(p);
 	for (size_t i = 0; i < r->unnamed.count; i++) {
 		uint32_t row = r->unnamed.items[i];

@@ -84,6 +84,7 @@ struct rewrite {
 	struct index func_index, symbol_index, source_index;
 	struct extra_frames *extras; /* by row of frames */
 	struct frame_category *categories; /* by frame of the profile; NULL: the file has others */
+	int kernel_category; /* a row of the file's, where there are `categories` */
 
 	/* renumber.c */
 	VEC(struct stack_draft) stacks;
@@ -96,8 +97,8 @@ uint32_t rewrite_string(struct rewrite *r, string_id id);
 /* Does the text stand for an unknown function: 0x<hex> or fun_<hex>? */
 bool rewrite_is_made_up(const char *name);
 
-/* categories.c: are the file's those that prof gives? */
-bool rewrite_has_own_categories(const struct rewrite *r);
+/* categories.c: which of the file's is the kernel's, as prof gives it; -1: none. */
+int rewrite_kernel_category(const struct rewrite *r);
 /* renumber.c: once the drafts are complete. `had_use` by row of funcs: by a frame that changed. */
 void rewrite_drop_unused(struct rewrite *r, const bool *had_use);
 void rewrite_stacks(struct rewrite *r);

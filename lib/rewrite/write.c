@@ -277,6 +277,14 @@ static void insert_symbolicated(struct rewrite *r, struct jsonw *w, const struct
 	jsonw_raw(w, ",", 1);
 }
 
+/* Where all is named, front-ends need not offer to ask others. */
+static void insert_not_supported(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	jsonw_key(w, "symbolicationNotSupported");
+	write_symbolicated(r, w, edit);
+	jsonw_raw(w, ",", 1);
+}
+
 static void write_extra(struct rewrite *r, struct jsonw *w, const struct edit *edit)
 {
 	(void)edit;
@@ -307,6 +315,10 @@ static void add_meta_edits(const struct rewrite *r, struct edits *edits)
 		add_edit(edits, l->symbolicated, write_symbolicated);
 	else
 		add_edit(edits, front, insert_symbolicated);
+	if (l->not_supported.end)
+		add_edit(edits, l->not_supported, write_symbolicated);
+	else if (r->profile->meta.symbolicated)
+		add_edit(edits, front, insert_not_supported);
 	if (has_extra && l->extra.end)
 		add_edit(edits, l->extra, write_extra);
 	else if (has_extra)

@@ -58,16 +58,12 @@ static void finish_row(struct cpu_rows *r, struct profile_thread *row, uint32_t 
 
 void cpu_rows_finish(struct cpu_rows *r)
 {
-	bool has_main = false;
-
 	for (uint32_t cpu = 0; cpu < r->rows.count; cpu++) {
 		struct profile_thread *row = &r->rows.items[cpu];
 
 		if (!row->samples.count)
 			continue;
 		finish_row(r, row, cpu);
-		row->is_main = !has_main;
-		has_main = true;
 		threads_add(&r->profile->threads, row);
 	}
 	/* The profile owns their samples now. */

@@ -42,14 +42,16 @@ expect(found and all(f[-1]["category"] == "Kernel" for f in found), "a leaf in t
 expect(found and all("open_files" in [f["name"] for f in frames if f["category"] == "User"]
                      and frames[0]["category"] == "User" for frames in found), "user frames")
 CODE
-judge "rows of their own, behind their threads, not for the CPU graph" exact.json.gz <<'CODE'
+judge "rows of their own, behind their threads, drawn by the event's rate" exact.json.gz <<'CODE'
 names = [t["name"] for t in p["threads"]]
 wanted = ["events", "events (page-faults)", "events (syscalls:sys_enter_openat)",
           "events (context-switches)", "opener"]
 expect(names[:5] == wanted and names[5].startswith("opener ("), names)
 for t in p["threads"]:
     is_other = "(" in t["name"]
-    expect(("threadCPUDelta" in t["samples"]) != is_other, t["name"])
+    expect(check_profile.view(t) == ("event" if is_other else None), t["name"])
+    busy = cpu_ms(t)
+    expect(not is_other or 0 < busy < 0.9 * p["meta"]["profilingEndTime"], (t["name"], busy))
     expect(t["isMainThread"] == (t["name"] == "events"), t["name"])
     expect(t["pid"] == p["threads"][0]["pid"], t["pid"])
 visible = [names[i] for i in p["meta"]["initialVisibleThreads"]]

@@ -22,14 +22,14 @@ def problems(stats, profile):
         yield f"{classes} ticks in classes, {stats['cpu_samples']} samples"
     if stats["lost"] != sum(stats["lost_by"].values()):
         yield f"{stats['lost']} lost, by cause {stats['lost_by']}"
-    # Rows of other events than the clock have no CPU time.
+    # Other events than the clock have rows of their own.
     ticks = sum(check_profile.total_weight(profile, thread) for thread in profile["threads"]
-                if "threadCPUDelta" in thread["samples"])
+                if check_profile.view(thread) != "event")
     if ticks != stats["cpu_samples"]:
         yield f"{ticks} in the profile, not {stats['cpu_samples']}"
     for event, count in stats["events"].items():
         weight = sum(check_profile.total_weight(profile, thread) for thread in profile["threads"]
-                     if "threadCPUDelta" not in thread["samples"]
+                     if check_profile.view(thread) == "event"
                      and thread["name"].endswith(f"({event})"))
         if weight != count["weight"]:
             yield f"{event}: {weight} in the profile, not {count['weight']}"
@@ -37,7 +37,8 @@ def problems(stats, profile):
         if not 0 <= stats[name] <= classes:
             yield f"{stats[name]} {name} of {classes}"
     guesses = sum(weight for thread, _, weight, frames in check_profile.samples(profile)
-                  if "threadCPUDelta" in thread["samples"] and any(frame["subcategory"] == "Guess" for frame in frames))
+                  if check_profile.view(thread) != "event"
+                  and any(frame["subcategory"] == "Guess" for frame in frames))
     if guesses > stats["guessed"]:
         yield f"{guesses} with guesses in the profile, {stats['guessed']} counted"
 

@@ -34,6 +34,9 @@ row = thread(f"CPU {args[0]}")
 expect(row in rows and row["processName"] == "CPUs", (row["pid"], row["processName"]))
 indexes = [i for i, t in enumerate(p["threads"]) if t["pid"] == "cpus"]
 expect(set(indexes) <= set(p["meta"]["initialVisibleThreads"]), p["meta"]["initialVisibleThreads"])
+expect(max(indexes) == len(p["threads"]) - 1, indexes)
+expect(not any(t["isMainThread"] for t in rows), "a main thread: the front-end would sort by it")
+expect({check_profile.view(t) for t in rows} == {"cpu"}, rows[0].keys())
 weights = {t["tid"]: check_profile.total_weight(p, t) for t in rows}
 stats = json.load(open(args[1]))
 expect(sum(weights.values()) == stats["cpu_samples"], f"{weights}, {stats['cpu_samples']}")
@@ -74,10 +77,11 @@ import json
 import os
 stats = json.load(open(args[0]))
 keys = """samples cpu_samples lost lost_by threads processes ring_bytes user_stacks frames
-    named_frames recorder_cpu_ms finish_ms file_bytes exit_status""".split()
+    named_frames gap_rows recorder_cpu_ms finish_ms file_bytes exit_status""".split()
 expect(not set(keys) - set(stats), f"missing: {set(keys) - set(stats)}")
 with_user = sum(any(f["category"] == "User" for f in frames) for _, _, _, frames in samples())
 for key, counted in (("samples", check_profile.sample_count(p)),
+                     ("gap_rows", check_profile.gap_rows(p)),
                      ("threads", len(p["threads"])),
                      ("processes", len(check_profile.processes(p))),
                      ("file_bytes", os.stat("stats.json.gz").st_size),

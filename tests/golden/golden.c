@@ -31,7 +31,6 @@ static struct profile *new_profile(void)
 	meta->distribution = xstrdup("Debian GNU/Linux 12 (bookworm)");
 	meta->abi = xstrdup("x86_64-linux");
 	meta->cpu_name = xstrdup("A processor");
-	meta->prof_version = xstrdup("0");
 	meta->physical_cpus = 2;
 	meta->logical_cpus = 4;
 	meta->memory_bytes = 1ull << 33;
@@ -109,7 +108,7 @@ static int export(struct profile *p, const char *path, struct error *err)
 	int result = outfile_open(&out, &options, err);
 
 	if (!result)
-		result = exporter_firefox.write(p, out, err);
+		result = exporter_firefox.write(p, out, NULL, err);
 	if (!result)
 		result = outfile_commit(out, err);
 	outfile_free(out);

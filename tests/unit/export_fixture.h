@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "lib/export/exporter.h"
 #include "lib/profile/profile.h"
 
 /* meta.start_ns of the profile. */
@@ -13,6 +14,7 @@
 struct exported {
 	struct profile *p;
 	json_t *root; /* of export_run(), freed with the fixture */
+	struct export_counts counts; /* likewise */
 };
 
 /* For cmocka; *state becomes a struct exported. */

@@ -65,7 +65,7 @@ static void a_cpu_has_what_ran_there(void **state)
 	assert_null(cpu_row(f, 2));
 	fed_expect_name(f, one->name, "CPU 1");
 	fed_expect_name(f, one->process_name, "CPUs");
-	assert_true(one->is_main);
+	assert_false(one->is_main);
 	assert_false(three->is_main);
 	assert_int_equal(one->samples.count, 2);
 	assert_int_equal(one->samples.items[1].time, SESSION_START_NS + 5 * MS);
@@ -120,7 +120,7 @@ static void they_are_last_and_none_of_the_busiest(void **state)
 	/* A process that began after them, and a CPU that was busier than the one before it. */
 	threads_get(t, 2)->process_start = UINT64_MAX;
 	cpu_row(f, 3)->process_cpu_ns = UINT64_MAX;
-	threads_order(t, order);
+	threads_order(t, 0, order);
 	assert_int_equal(order[2], 2);
 	assert_ptr_equal(threads_get(t, order[3]), cpu_row(f, 1));
 	assert_ptr_equal(threads_get(t, order[4]), cpu_row(f, 3));

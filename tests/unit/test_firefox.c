@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/export/exporter.h"
 #include "tests/unit/export_fixture.h"
 
 #define START_NS EXPORT_START_NS
@@ -21,7 +20,7 @@ static void test_no_thread(void **state)
 	struct exported *f = *state;
 	struct error err = {0};
 
-	assert_int_equal(exporter_firefox.write(f->p, NULL, &err), -ENODATA);
+	assert_int_equal(exporter_firefox.write(f->p, NULL, NULL, &err), -ENODATA);
 	assert_int_equal(err.code, -ENODATA);
 }
 
@@ -64,6 +63,61 @@ static void test_meta(void **state)
 		      "{\"label\":\"Bad " FFFD " text\",\"format\":\"string\",\"value\":\"12\"}");
 	assert_null(json_object_get(export_at(root, "meta"), "CPUName"));
 	assert_null(json_object_get(export_at(root, "meta"), "toolkit"));
+	assert_null(json_object_get(export_at(root, "meta"), "appBuildID"));
+	export_expect(root, "meta.updateChannel", "\"release\"");
+	export_expect(root, "meta.symbolicationNotSupported", "true");
+}
+
+static void test_unnamed(void **state)
+{
+	struct exported *f = *state;
+	json_t *root;
+
+	f->p->meta.symbolicated = false;
+	export_add_thread(f, 10, 10, "make");
+	root = export_run(f);
+	export_expect(root, "meta.symbolicated", "false");
+	assert_null(json_object_get(export_at(root, "meta"), "symbolicationNotSupported"));
+}
+
+/* Of two processes that were there at the beginning, the recorded one need not be the busiest. */
+static void test_root(void **state)
+{
+	struct exported *f = *state;
+	json_t *root;
+
+	export_add_thread(f, 10, 10, "busy")->process_cpu_ns = 1000000;
+	export_add_thread(f, 20, 20, "make");
+	export_add_thread(f, 20, 21, "worker");
+	export_add_thread(f, 20, 20, "cc")->incarnation = 1;
+	export_add_thread(f, 0, 0, "CPU 0")->is_cpu = true;
+	f->p->meta.root_pid = 20;
+	root = export_run(f);
+	export_expect(root, "threads.0.name", "\"make\"");
+	export_expect(root, "threads.0.processType", "\"default\"");
+	export_expect(root, "threads.1.name", "\"worker\"");
+	export_expect(root, "threads.1.processType", "\"default\"");
+	export_expect(root, "threads.2.name", "\"busy\"");
+	for (size_t i = 2; i < 5; i++)
+		export_expect(json_array_get(export_at(root, "threads"), i), "processType",
+			      "\"process\"");
+	export_expect(root, "threads.4.profView", "\"cpu\"");
+	assert_null(json_object_get(export_at(root, "threads.0"), "profView"));
+}
+
+/* Without a recorded process, as where it has ended before: the first. */
+static void test_no_root(void **state)
+{
+	struct exported *f = *state;
+	json_t *root;
+
+	export_add_thread(f, 10, 10, "quiet");
+	export_add_thread(f, 20, 20, "busy")->process_cpu_ns = 1000000;
+	f->p->meta.root_pid = 30;
+	root = export_run(f);
+	export_expect(root, "threads.0.name", "\"busy\"");
+	export_expect(root, "threads.0.processType", "\"default\"");
+	export_expect(root, "threads.1.processType", "\"process\"");
 }
 
 static void test_without_samples(void **state)
@@ -133,16 +187,16 @@ static void test_samples(void **state)
 	export_add_sample(row, 500000, stack, 7);
 	export_add_sample(row, 1501001, NO_STACK, 1001001);
 	export_add_sample(row, 1501000, child, 0);
-	export_add_sample(row, 3000000000000, child, 4294967295u);
+	export_add_sample(row, 3501000, child, 999000);
 	row = export_add_thread(f, 10, 11, "weights");
 	export_add_sample(row, 1, child, 0);
 	export_add_sample(row, 2, child, 0);
 	row->samples.items[1].weight = 3;
 	root = export_run(f);
 	export_expect(root, "threads.0.samples",
-		      "{\"stack\":[0,null,1,1],\"timeDeltas\":[0.5,1.001001,0,2999998.498999],"
-		      "\"weight\":null,\"weightType\":\"samples\","
-		      "\"threadCPUDelta\":[7,1001001,0,4294967295],\"length\":4}");
+		      "{\"stack\":[0,null,1,1],\"timeDeltas\":[0.5,1.001001,0,1.999999],"
+		      "\"weight\":[1,1,1,1],\"weightType\":\"samples\","
+		      "\"threadCPUDelta\":[7,1001001,0,999000],\"length\":4}");
 	export_expect(root, "threads.1.samples.weight", "[1,3]");
 	export_expect(root, "shared.stackTable",
 		      "{\"frame\":[0,0],\"prefixOffset\":[0,1],\"length\":2}");
@@ -155,13 +209,14 @@ static void test_samples(void **state)
 /* Readings of the CPU time come late: no interval holds more than it lasts. */
 static void test_cpu_deltas(void **state)
 {
-	static const uint32_t deltas[] = {0, 1000, 0, 4294967295u};
+	static const uint32_t deltas[] = {0, 1000, 4200000000u, 4294967295u};
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "make");
 
 	for (uint64_t i = 0; i < 4; i++)
-		export_add_sample(row, 5000000000 * i, NO_STACK, deltas[i]);
-	export_expect(export_run(f), "threads.0.samples.threadCPUDelta", "[0,1000,0,4294967295]");
+		export_add_sample(row, 4295000000 * i, NO_STACK, deltas[i]);
+	export_expect(export_run(f), "threads.0.samples.threadCPUDelta",
+		      "[0,0,0,1000,0,0,4200000000,4294967295]");
 }
 
 static void test_markers(void **state)
@@ -212,10 +267,12 @@ static void test_initial_threads(void **state)
 	root = export_run(f);
 	visible = export_at(root, "meta.initialVisibleThreads");
 	export_expect(root, "meta.initialSelectedThreads", "[15]");
-	assert_int_equal(json_array_size(visible), 30);
-	export_expect(visible, "0", "10");
-	export_expect(visible, "1", "11");
-	export_expect(visible, "29", "39");
+	/* The first process is there, too. */
+	assert_int_equal(json_array_size(visible), 31);
+	export_expect(visible, "0", "0");
+	export_expect(visible, "1", "10");
+	export_expect(visible, "2", "11");
+	export_expect(visible, "30", "39");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, export_setup, export_teardown)
@@ -224,9 +281,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_no_thread),	    TEST(test_meta),
-		TEST(test_without_samples), TEST(test_threads),
-		TEST(test_samples),	    TEST(test_cpu_deltas),
-		TEST(test_markers),	    TEST(test_initial_threads),
+		TEST(test_unnamed),	    TEST(test_root),
+		TEST(test_no_root),	    TEST(test_without_samples),
+		TEST(test_threads),	    TEST(test_samples),
+		TEST(test_cpu_deltas),	    TEST(test_markers),
+		TEST(test_initial_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
+#include "lib/profile/categories.h"
 #include "lib/profile/expand.h"
 #include "lib/rewrite/rewrite.h"
 
@@ -65,8 +66,9 @@ static frame_id frame_at(struct profile *p, uint64_t rva)
 	return NO_FRAME;
 }
 
-/* 0x10: outer() in a.c; 0x20: inner() inlined in outer(); 0x40, which is called fun_40: real(). */
-static void answer(struct profile *p)
+/* 0x10: outer() in a.c; 0x20: inner() inlined in outer(); 0x40, which is called fun_40:
+ * `real_name`. */
+static void answer(struct profile *p, const char *real_name)
 {
 	string_id outer = strings_intern(&p->strings, "outer");
 	string_id file = strings_intern(&p->strings, "/a.c");
@@ -77,8 +79,9 @@ static void answer(struct profile *p)
 		 .line = 9,
 		 .is_named = true},
 	};
-	struct frame_name real = {
-		.func = strings_intern(&p->strings, "real"), .file = NO_STRING, .is_named = true};
+	struct frame_name real = {.func = strings_intern(&p->strings, real_name),
+				  .file = NO_STRING,
+				  .is_named = true};
 	struct symbol symbol = {.module = 0, .name = outer, .rva = 0, .size = 0x30};
 	struct expand *e = expand_new(p);
 	symbol_id id = symbols_intern(&p->symbols, &symbol);
@@ -175,6 +178,8 @@ static void check_completed(json_t *root)
 	}
 	assert_int_equal(json_array_size(column(root, "sources", "filename")), 2);
 	assert_true(json_is_true(json_object_get(json_object_get(root, "meta"), "symbolicated")));
+	assert_true(json_is_true(
+		json_object_get(json_object_get(root, "meta"), "symbolicationNotSupported")));
 }
 
 static void frames_are_named(void **state)
@@ -193,7 +198,7 @@ static void frames_are_named(void **state)
 		assert_int_equal(open_text(&r, text, NULL), 0);
 		assert_int_equal(rewrite_profile(r)->frames.rows.count, 4);
 		assert_int_equal(rewrite_profile(r)->modules.rows.items[0].build_id[1], 0x11);
-		answer(rewrite_profile(r));
+		answer(rewrite_profile(r), "real");
 		rewrite_apply(r, &counts);
 		assert_int_equal(counts.unnamed, 4);
 		assert_int_equal(counts.named, 3);
@@ -210,6 +215,72 @@ static void frames_are_named(void **state)
 		json_decref(root);
 		rewrite_free(r);
 	}
+}
+
+static char *replace(char *text, const char *from, const char *to)
+{
+	char *at = strstr(text, from), *whole;
+
+	assert_non_null(at);
+	whole = xasprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+	free(text);
+	return whole;
+}
+
+/* A file has the categories that occur in it: the kernel's need not be the third. */
+static void kernel_code_gets_its_part_of_the_kernel(void **state)
+{
+	static const char kernel[] =
+		"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\","
+		"\"System call\",\"Fault\",\"Interrupt\",\"Scheduler\",\"Memory\",\"Files\","
+		"\"Network\",\"BPF\"]}";
+	static const char other[] =
+		"{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}";
+
+	(void)state;
+	for (json_int_t position = 0; position < 4; position++) {
+		_cleanup_(strbuf_release) struct strbuf list = {0};
+		_cleanup_free_ char *text = seed("version-70.json"), *after = NULL;
+		struct rewrite_counts counts;
+		struct rewrite *r;
+		json_t *root;
+
+		strbuf_adds(&list, "\"categories\":[");
+		for (json_int_t i = 0; i < 3; i++)
+			strbuf_addf(&list, "%s%s", i ? "," : "", i == position ? kernel : other);
+		strbuf_adds(&list, "]");
+		text = replace(text, "\"categories\":[]", strbuf_text(&list));
+		text = replace(text, "\"name\":\"a\"", "\"name\":\"[kernel.kallsyms]\"");
+		assert_int_equal(open_text(&r, text, NULL), 0);
+		answer(rewrite_profile(r), "schedule");
+		rewrite_apply(r, &counts);
+		after = written(r);
+		root = json_loads(after, 0, NULL);
+		assert_non_null(root);
+		/* The fourth round has a file without any. */
+		assert_int_equal(cell(root, "frameTable", "category", 4),
+				 position < 3 ? position : 0);
+		assert_int_equal(cell(root, "frameTable", "subcategory", 4),
+				 position < 3 ? KERNEL_SCHEDULER : 0);
+		json_decref(root);
+		rewrite_free(r);
+	}
+}
+
+static void named_files_need_no_server(void **state)
+{
+	_cleanup_free_ char *text = seed("version-70.json"), *after = NULL;
+	struct rewrite_counts counts;
+	struct rewrite *r;
+
+	(void)state;
+	/* What was complete there is not here, where files are missing. */
+	text = replace(text, "\"interval\":1", "\"symbolicationNotSupported\":true,\"interval\":1");
+	assert_int_equal(open_text(&r, text, NULL), 0);
+	rewrite_apply(r, &counts);
+	after = written(r);
+	assert_non_null(strstr(after, "\"symbolicationNotSupported\":false,"));
+	rewrite_free(r);
 }
 
 static void unnamed_files_stay_as_they_are(void **state)
@@ -244,7 +315,7 @@ static void unknown_parts_keep_all_strings(void **state)
 
 	(void)state;
 	assert_int_equal(open_text(&r, text, NULL), 0);
-	answer(rewrite_profile(r));
+	answer(rewrite_profile(r), "real");
 	profile_add_extra(rewrite_profile(r), "Symbols", "a", "string", "all");
 	rewrite_apply(r, &counts);
 	after = written(r);
@@ -328,6 +399,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_named),
+		cmocka_unit_test(kernel_code_gets_its_part_of_the_kernel),
+		cmocka_unit_test(named_files_need_no_server),
 		cmocka_unit_test(unnamed_files_stay_as_they_are),
 		cmocka_unit_test(unknown_parts_keep_all_strings),
 		cmocka_unit_test(entries_are_replaced_by_label),

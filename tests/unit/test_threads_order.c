@@ -53,7 +53,7 @@ static void processes_by_start_then_main_thread_then_start(void **state)
 	expected[0] = add(t, 30, 0, 30, 50, 50);
 	expected[7] = add(t, 6, 0, 6, 300, 300);
 	expected[2] = add(t, 30, 0, 32, 50, 50);
-	threads_order(t, order);
+	threads_order(t, 0, order);
 	assert_memory_equal(order, expected, sizeof(order));
 }
 
@@ -67,7 +67,7 @@ static void processes_stay_together(void **state)
 		add(t, 10, 0, 10 + i * 2, 0, i);
 		add(t, 11, 0, 11 + i * 2, 0, i);
 	}
-	threads_order(t, order);
+	threads_order(t, 0, order);
 	for (size_t i = 0; i < 8; i++)
 		assert_int_equal(threads_get(t, order[i])->pid, i < 4 ? 10 : 11);
 }
@@ -88,7 +88,22 @@ static void of_those_that_were_there_the_busiest_come_first(void **state)
 	threads_get(t, expected[1])->cpu_ns = 99;
 	threads_get(t, expected[2])->cpu_ns = 1;
 	threads_get(t, expected[5])->process_cpu_ns = 1000;
-	threads_order(t, order);
+	threads_order(t, 0, order);
+	assert_memory_equal(order, expected, sizeof(order));
+}
+
+static void the_root_is_first_whenever_it_began(void **state)
+{
+	struct threads *t = *state;
+	thread_id expected[5], order[5];
+
+	expected[2] = add(t, 3, 0, 3, 0, 0);
+	expected[3] = add(t, 4, 0, 4, 10, 10);
+	expected[1] = add(t, 9, 0, 8, 20, 25);
+	expected[0] = add(t, 9, 0, 9, 20, 20);
+	/* The number, once more. */
+	expected[4] = add(t, 9, 1, 9, 30, 30);
+	threads_order(t, 9, order);
 	assert_memory_equal(order, expected, sizeof(order));
 }
 
@@ -97,7 +112,7 @@ static void no_threads_have_an_order_too(void **state)
 	struct threads *t = *state;
 	uint32_t positions[1];
 
-	threads_order(t, NULL);
+	threads_order(t, 0, NULL);
 	assert_int_equal(threads_busiest(t, NULL, positions, 1), 0);
 }
 
@@ -118,7 +133,7 @@ static void busiest_are_those_with_most_cpu_time(void **state)
 		if (cpu[5 - i] != 100)
 			vec_push(&row->samples, (struct sample){.time = 1});
 	}
-	threads_order(t, order);
+	threads_order(t, 0, order);
 	assert_int_equal(threads_busiest(t, order, positions, 6), 5);
 	assert_int_equal(positions[0], 1);
 	assert_int_equal(positions[1], 3);
@@ -137,6 +152,7 @@ int main(void)
 		TEST(processes_by_start_then_main_thread_then_start),
 		TEST(processes_stay_together),
 		TEST(of_those_that_were_there_the_busiest_come_first),
+		TEST(the_root_is_first_whenever_it_began),
 		TEST(no_threads_have_an_order_too),
 		TEST(busiest_are_those_with_most_cpu_time),
 	};

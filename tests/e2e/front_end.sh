@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What front-ends make of a profile: when threads ran, what stands first, what they offer.
+. "$(dirname "$0")/lib.sh"
+
+# How long a thread's stacks are drawn: each up to the next row.
+traced=$(
+	cat <<'CODE'
+def traced_ms(t):
+    times = check_profile.sample_times(t) + [None]
+    return sum((p["meta"]["interval"] if end is None else end - start)
+               for start, end, stack in zip(times, times[1:], t["samples"]["stack"])
+               if stack is not None)
+CODE
+)
+
+record sleeper 0 -- python3 -c '
+import time
+for _ in range(20):
+    end = time.process_time() + 0.005
+    while time.process_time() < end:
+        pass
+    time.sleep(0.1)
+'
+judge "a thread that sleeps is not drawn as one that runs" sleeper.json.gz sleeper.stats <<CODE
+$traced
+import json
+t = max(p["threads"], key=lambda t: len(samples(t)))
+drawn, cpu, whole = traced_ms(t), cpu_ms(t), p["meta"]["profilingEndTime"]
+expect(whole > 2000, whole)
+expect(0.5 * cpu < drawn < 2.5 * cpu and drawn < whole / 2, (drawn, cpu, whole))
+expect(check_profile.gap_rows(p, t) >= 20, check_profile.gap_rows(p, t))
+expect(t["samples"]["weight"] is None, "weights: no times are shown")
+stats = json.load(open(args[0]))
+expect(stats["gap_rows"] == check_profile.gap_rows(p), stats["gap_rows"])
+expect(stats["samples"] == len(samples()), stats["samples"])
+CODE
+judge "it is complete, and says so" sleeper.json.gz <<'CODE'
+meta = p["meta"]
+expect(meta["symbolicated"] is True and meta["symbolicationNotSupported"] is True, "names")
+expect(meta["updateChannel"] == "release" and "appBuildID" not in meta, meta.keys())
+names = [c["name"] for c in meta["categories"]]
+expect("Idle" not in names and "JavaScript" not in names and names[0] == "Other", names)
+CODE
+
+printf 'all: a b c d\na b c d:\n\t%s 0.1\n' "$workloads/shares" >Makefile
+record make 0 --per-cpu -- make -s -j2
+judge "the command is first, whatever its children did; CPUs are last, all are seen" make.json.gz <<'CODE'
+types = [(t["processName"], t["processType"]) for t in p["threads"] if t["isMainThread"]]
+expect(types[0] == ("make", "default"), types)
+expect({kind for _, kind in types[1:]} == {"process"} and len(types) > 4, types)
+cpus = [i for i, t in enumerate(p["threads"]) if t["pid"] == "cpus"]
+visible = p["meta"]["initialVisibleThreads"]
+expect(cpus and cpus[-1] == len(p["threads"]) - 1, cpus)
+expect(0 in visible and set(cpus) <= set(visible), visible)
+CODE
+
+record all 0 -a --per-cpu -- "$workloads/shares" 0.2
+judge "-a: the command is first here, too, though others ran before it" all.json.gz <<'CODE'
+first = p["threads"][0]
+expect(first["name"] == "shares" and first["processType"] == "default", first["name"])
+others = {t["processType"] for t in p["threads"] if t["pid"] != first["pid"]}
+expect(others == {"process"}, others)
+CODE
+
+start "$workloads/spin" finish 20 >spin.out
+spinner=$started
+wait_until grep -q ready spin.out
+run "$PROF" attach -d 0.3 -o attach.json.gz -p $spinner
+is "attach: exit status" "$status" 0
+judge "attach: the process is first" attach.json.gz $spinner <<'CODE'
+expect(p["threads"][0]["pid"] == args[0], p["threads"][0]["pid"])
+expect(p["threads"][0]["processType"] == "default", p["threads"][0]["processType"])
+CODE
+
+record unnamed 0 --no-symbols -- "$workloads/shares" 0.2
+judge "without names it may be sent to a server" unnamed.json.gz <<'CODE'
+expect(p["meta"]["symbolicated"] is False, p["meta"]["symbolicated"])
+expect("symbolicationNotSupported" not in p["meta"], "not supported")
+CODE
+run "$PROF" symbolize -q unnamed.json.gz -o named.json.gz
+is "symbolize: exit status" "$status" 0
+judge "named later on: rows of gaps and categories stay, and it need not be sent any more" \
+	named.json.gz unnamed.json.gz <<'CODE'
+before = check_profile.load(args[0])
+expect(p["meta"]["symbolicationNotSupported"] is True, "not supported")
+expect(p["meta"]["categories"] == before["meta"]["categories"], p["meta"]["categories"])
+expect(check_profile.gap_rows(p) == check_profile.gap_rows(before), check_profile.gap_rows(p))
+CODE
+
+done_testing

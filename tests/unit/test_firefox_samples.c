@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows where a thread did not run, and how much other events than the clock look like. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/export_fixture.h"
+
+#define MS 1000000ull
+
+static int setup(void **state)
+{
+	export_setup(state);
+	((struct exported *)*state)->p->meta.interval_ns = MS;
+	return 0;
+}
+
+static stack_id a_stack(struct exported *f)
+{
+	return stacks_intern(&f->p->stacks, NO_STACK, export_add_frame(f, NO_MODULE, NO_FUNC, 16));
+}
+
+static void expect(struct exported *f, size_t thread, const char *column, const char *json)
+{
+	json_t *samples = export_at(json_array_get(export_at(f->root, "threads"), thread),
+				    "samples");
+
+	export_expect(samples, column, json);
+}
+
+static void a_gap_has_a_row_at_either_end(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "sleeper");
+	stack_id stack = a_stack(f);
+
+	export_add_sample(row, 1 * MS, stack, 0);
+	export_add_sample(row, 2 * MS, stack, MS);
+	/* Twice the interval is none yet. */
+	export_add_sample(row, 4 * MS, stack, MS);
+	export_add_sample(row, 54 * MS, stack, MS / 2);
+	export_add_sample(row, 55 * MS, stack, MS);
+	export_run(f);
+	expect(f, 0, "stack", "[0,0,0,null,null,0,0]");
+	expect(f, 0, "timeDeltas", "[1,1,2,1,48,1,1]");
+	expect(f, 0, "threadCPUDelta", "[0,1000000,1000000,0,0,500000,1000000]");
+	/* Else front-ends show no times. */
+	expect(f, 0, "weight", "null");
+	expect(f, 0, "length", "7");
+	assert_int_equal(f->counts.gap_rows, 2);
+}
+
+/* A row with 0 weight where there must be a column: sums stay as they are. */
+static void rows_of_gaps_weigh_nothing(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "sleeper");
+	stack_id stack = a_stack(f);
+
+	export_add_sample(row, 1 * MS, stack, 0);
+	export_add_sample(row, 54 * MS, stack, MS);
+	row->samples.items[1].weight = 3;
+	export_run(f);
+	expect(f, 0, "weight", "[1,0,0,3]");
+	expect(f, 0, "threadCPUDelta", "[0,0,0,1000000]");
+}
+
+/* A sample that has no stack is one all the same. */
+static void samples_without_stack_are_no_gap(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "exiting");
+
+	export_add_sample(row, 1 * MS, NO_STACK, 0);
+	export_add_sample(row, 11 * MS, a_stack(f), MS);
+	export_run(f);
+	expect(f, 0, "stack", "[null,null,null,0]");
+	expect(f, 0, "weight", "[1,0,0,1]");
+	assert_int_equal(f->counts.gap_rows, 2);
+}
+
+/* Its samples were lost, as its CPU time shows. */
+static void a_thread_that_ran_has_no_gap(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "busy");
+	stack_id stack = a_stack(f);
+
+	export_add_sample(row, 1 * MS, stack, 0);
+	export_add_sample(row, 11 * MS, stack, 9 * MS);
+	/* Half of the time: it ran before the second sample for all that anyone knows. */
+	export_add_sample(row, 31 * MS, stack, 10 * MS);
+	export_run(f);
+	expect(f, 0, "stack", "[0,0,null,null,0]");
+	expect(f, 0, "timeDeltas", "[1,10,1,9,10]");
+	expect(f, 0, "threadCPUDelta", "[0,9000000,0,0,10000000]");
+}
+
+static void a_thread_begins_with_a_row(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row;
+	stack_id stack = a_stack(f);
+
+	row = export_add_thread(f, 10, 10, "late");
+	row->start += 20 * MS;
+	export_add_sample(row, 30 * MS, stack, 0);
+	row = export_add_thread(f, 10, 11, "at once");
+	row->start += 20 * MS;
+	export_add_sample(row, 21 * MS, stack, 0);
+	row = export_add_thread(f, 10, 12, "early");
+	row->start -= 20 * MS;
+	export_add_sample(row, 2 * MS, stack, 0);
+	export_add_thread(f, 10, 13, "idle");
+	export_run(f);
+	expect(f, 0, "stack", "[null,0]");
+	expect(f, 0, "timeDeltas", "[20,10]");
+	expect(f, 1, "timeDeltas", "[0,2]");
+	expect(f, 2, "length", "0");
+	expect(f, 3, "timeDeltas", "[21]");
+}
+
+/* The time since then is what the CPU was idle for. */
+static void a_cpu_that_was_idle_first(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row;
+	stack_id stack = a_stack(f);
+
+	export_add_thread(f, 10, 10, "make");
+	row = export_add_thread(f, 0, 0, "CPU 0");
+	row->is_cpu = true;
+	export_add_sample(row, 30 * MS, stack, MS);
+	row = export_add_thread(f, 0, 1, "CPU 1");
+	row->is_cpu = true;
+	/* What two ticks stand for began before the recording. */
+	export_add_sample(row, 3 * MS / 2, stack, 2 * MS);
+	export_run(f);
+	expect(f, 1, "timeDeltas", "[0,29,1]");
+	expect(f, 1, "threadCPUDelta", "[0,0,1000000]");
+	expect(f, 2, "timeDeltas", "[0,1.5]");
+	expect(f, 2, "threadCPUDelta", "[0,1500000]");
+}
+
+/* Short numbers, whatever the rate; never so long that the CPU time does not fit in. */
+static void edges_are_round(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "sleeper");
+	stack_id stack = a_stack(f);
+
+	f->p->meta.interval_ns = 1001001;
+	export_add_sample(row, 1 * MS, stack, 0);
+	export_add_sample(row, 21 * MS, stack, MS);
+	export_add_sample(row, 41 * MS, stack, 1001001);
+	export_run(f);
+	expect(f, 0, "timeDeltas", "[1,1,18,1,1,17.998999,1.001001]");
+}
+
+/* Also where the interval's digits go on with a 9. */
+static void the_shortest_gap_has_rows(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "sleeper");
+	stack_id stack = a_stack(f);
+
+	f->p->meta.interval_ns = 1009999;
+	export_add_sample(row, MS, stack, 0);
+	export_add_sample(row, MS + 2 * 1009999 + 1, stack, MS);
+	export_run(f);
+	expect(f, 0, "timeDeltas", "[1,1,0.019999,1]");
+}
+
+static struct profile_thread *add_event_row(struct exported *f, uint32_t tid, uint32_t event)
+{
+	struct profile_thread *row = export_add_thread(f, 10, tid, "make (page-faults)");
+
+	row->event = event;
+	row->is_main = false;
+	return row;
+}
+
+/* As high as the rate is, the highest of that event being 100 %. */
+static void events_are_drawn_by_their_rate(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row;
+	stack_id stack = a_stack(f);
+
+	export_add_thread(f, 10, 10, "make");
+	row = add_event_row(f, 10, 1);
+	/* Four within an interval, then one, then two. */
+	for (uint64_t i = 0; i < 4; i++)
+		export_add_sample(row, MS / 2 + i * MS / 4, stack, 0);
+	export_add_sample(row, 20 * MS, stack, 0);
+	export_add_sample(row, 21 * MS, stack, 0);
+	row->samples.items[5].weight = 2;
+	export_run(f);
+	export_expect(f->root, "threads.1.profView", "\"event\"");
+	expect(f, 1, "stack", "[0,0,0,0,null,null,0,0]");
+	expect(f, 1, "timeDeltas", "[0.5,0.25,0.25,0.25,1,16.75,1,1]");
+	expect(f, 1, "threadCPUDelta", "[0,125000,187500,250000,0,0,250000,500000]");
+	expect(f, 1, "weight", "[1,1,1,1,0,0,1,2]");
+}
+
+/* Rows of one event are drawn to one scale, those of another to their own. */
+static void events_have_a_scale_each(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row;
+	stack_id stack = a_stack(f);
+
+	export_add_thread(f, 10, 10, "make");
+	for (uint32_t event = 1; event <= 2; event++) {
+		for (uint32_t i = 1; i <= 2; i++) {
+			row = add_event_row(f, 10, event);
+			export_add_sample(row, 20 * MS, stack, 0);
+			row->samples.items[0].weight = i * event * event;
+		}
+	}
+	export_run(f);
+	for (size_t i = 1; i <= 4; i++)
+		expect(f, i, "threadCPUDelta", i % 2 ? "[0,0,500000]" : "[0,0,1000000]");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, export_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_gap_has_a_row_at_either_end),
+		TEST(rows_of_gaps_weigh_nothing),
+		TEST(samples_without_stack_are_no_gap),
+		TEST(a_thread_that_ran_has_no_gap),
+		TEST(a_thread_begins_with_a_row),
+		TEST(a_cpu_that_was_idle_first),
+		TEST(edges_are_round),
+		TEST(the_shortest_gap_has_rows),
+		TEST(events_are_drawn_by_their_rate),
+		TEST(events_have_a_scale_each),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -126,5 +126,143 @@ on_terminal "$prof" record -q -a -o all.json.gz -- sh -c 'exit 3'
 is "-a with a command: its exit status" "$status" 3
 kill "$started"
 
+# In the background, into NAME.json.gz, until it has begun; $driver is what stands for the user.
+begin_on_terminal() { # NAME ARGUMENT...
+	local name=$1
+	shift
+	rm -f "$name.ready"
+	python3 "$root/tests/e2e/on_terminal.py" "$user" "${talk[@]}" -- \
+		"$prof" record -o "$name.json.gz" --ready-file "$name.ready" "$@" >"$tmp/$name.out" &
+	driver=$!
+	wait_until test -e "$name.ready" || diagnose "$(<"$tmp/$name.out")"
+}
+finish_on_terminal() { # NAME
+	wait "$driver"
+	status=$?
+	out=$(<"$tmp/$1.out")
+}
+# The pid of the front end, or of the helper, that records into NAME.json.gz.
+half() { # front|helper NAME
+	local process line wanted=0
+	[ "$1" = front ] || wanted=1
+	for process in /proc/[0-9]*; do
+		[ "$(cat "$process/comm" 2>/dev/null)" = prof ] || continue
+		line=$(tr '\0' ' ' <"$process/cmdline")
+		[[ $line == *" $2.json.gz "* ]] || continue
+		[ "$(grep -c -e --record-for-front-end <<<"$line")" = $wanted ] && echo "${process#/proc/}"
+	done
+}
+cat >patient.sh <<'SHELL'
+trap 'echo interrupted' INT
+echo begun
+for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done
+echo over
+exit 5
+SHELL
+
+# Ctrl-C.
+talk=('begun' '\x03')
+on_terminal "$prof" record -q -o once.json.gz -- sh patient.sh
+is "Ctrl-C: the command decides" "$status ${out//$'\n'/ }" "5 begun ^Cinterrupted over"
+is_valid once.json.gz
+talk=('begun' '\x03' 'interrupted' '\x03')
+on_terminal "$prof" record -q -o twice.json.gz -- \
+	sh -c 'trap "echo interrupted" INT; echo begun; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 1; done'
+is "Ctrl-C twice ends the recording" "$status" 130
+is_valid twice.json.gz
+talk=('begun' '\x03')
+on_terminal "$prof" record -q -o died.json.gz -- sh -c 'echo begun; sleep 20'
+is "Ctrl-C: the command dies of it" "$status" 130
+is_valid died.json.gz
+talk=()
+begin_on_terminal attended -a
+kill -INT "$(half front attended)"
+finish_on_terminal attended
+is "-a: a signal ends it" "$status" 0
+is_valid attended.json.gz
+
+# Signals to prof alone.
+begin_on_terminal term -- sh -c 'trap "echo got it; exit 9" TERM; while :; do sleep 0.05; done'
+kill -TERM "$(half front term)"
+finish_on_terminal term
+is "SIGTERM reaches the command" "$status" 9
+like "SIGTERM reaches the command: it says so" "$out" 'got it'
+is_valid term.json.gz
+begin_on_terminal root -- sleep 20
+kill -TERM "$(half helper root)"
+finish_on_terminal root
+is "SIGTERM to the recorder reaches the command" "$status" 143
+is_valid root.json.gz
+
+# Time.
+on_terminal "$prof" record -q -d 0.3 -o time.json.gz -- \
+	sh -c 'echo $$ >pid; trap "" HUP; exec sleep 30'
+is "-d: exit status" "$status" 0
+ok "-d: the command goes on" kill "$(<pid)"
+is_valid time.json.gz
+on_terminal "$prof" record -q -d 0.3 --kill -o kill.json.gz -- sh -c 'echo $$ >pid; exec sleep 30'
+is "-d --kill: exit status" "$status" 0
+ok "-d --kill: the command has ended" is_gone "$(<pid)"
+
+# Either half dies.
+begin_on_terminal orphan -- sh -c 'echo $$ >pid; trap "" HUP; exec sleep 30'
+kill -KILL "$(half helper orphan)"
+finish_on_terminal orphan
+is "the recorder is killed: exit status" "$status" 125
+like "the recorder is killed: says what that means" "$out" \
+	"recorder was ended by signal 9: no profile was written; the command goes on with pid $(<pid)"
+ok "the recorder is killed: the command goes on" kill "$(<pid)"
+ok "the recorder is killed: no profile" test ! -e orphan.json.gz
+begin_on_terminal alone -- sh -c 'echo $$ >pid; trap "" HUP; exec sleep 30'
+kill -KILL "$(half front alone)"
+wait "$driver"
+ok "prof is killed: the recorder writes what there is" wait_until test -e alone.json.gz
+is_valid alone.json.gz
+ok "prof is killed: the command goes on" kill "$(<pid)"
+
+# Passwords. Nothing is kept from one to the next.
+sudoers "$user ALL=(ALL) ALL"
+talk=('[Pp]assword[^\n]*: ' 'right one\n')
+on_terminal sh -c "$prof record -o asked.json.gz -- sh -c 'id -u; exit 4'; echo \$?
+	$prof record -o again.json.gz -- true"
+is "the password is asked for once: exit status" "$status" 0
+like "the password is asked for: says why" "$out" 'needs root: sudo asks for your password'
+like "the password is asked for: the command is the caller's, and so is its status" "$out" \
+	$'\n'"$uid"$'\n.*\n4\n'
+like "the password is known: nothing is asked for" "$out" $'\n4\nprof: recording as root, by sudo; '
+is_valid asked.json.gz
+is_valid again.json.gz
+rm -f "/run/sudo/ts/$user"
+talk=('[Pp]assword[^\n]*: ' 'wrong\n' '[Pp]assword[^\n]*: ' 'wrong\n' '[Pp]assword[^\n]*: ' 'wrong\n')
+on_terminal "$prof" record -o x.json.gz -- touch started
+is "three wrong passwords: exit status" "$status" 125
+like "three wrong passwords: what to do" "$out" "as root run: $prof record -o x.json.gz -- touch started"
+talk=('[Pp]assword[^\n]*: ' '\x03')
+on_terminal "$prof" record -o x.json.gz -- touch started
+is "Ctrl-C instead of the password: exit status" "$status" 130
+sudoers "$user ALL=(ALL) ALL" "Defaults:$user timestamp_timeout=0"
+talk=('[Pp]assword[^\n]*: ' 'right one\n')
+on_terminal "$prof" record -o x.json.gz -- touch started
+is "sudo that remembers nothing: exit status" "$status" 125
+like "sudo that remembers nothing: what to do" "$out" "run: sudo $prof record -o x.json.gz"
+talk=()
+ok "nothing was started or written" sh -c '! ls started x.json.gz 2>/dev/null'
+
+# Where sudo cannot be asked.
+sudoers "$free"
+refuses "no terminal" 125 "^[^"$'\n'"]*run: sudo $prof record -o x.json.gz -- touch 'a b' started\$" \
+	as_user "$prof" record -o x.json.gz -- touch 'a b' started
+refuses "no terminal: attach" 125 "^[^"$'\n'"]*run: sudo $prof attach -p 1\$" as_user "$prof" attach -p 1
+mkdir "$tmp/few"
+ln -s "$(command -v touch)" "$tmp/few/touch"
+on_terminal env PATH="$tmp/few" "$prof" record -o x.json.gz -- touch started
+is "no sudo: exit status" "$status" 125
+is "no sudo: one line" "$out" \
+	"prof record: recording needs root, and sudo is not installed; as root run: $prof record -o x.json.gz -- touch started"
+on_terminal "$prof" record --as-root -o x.json.gz -- touch started
+is "--as-root: exit status" "$status" 125
+like "--as-root: what to do" "$out" "run: sudo $prof record --as-root"
+ok "nothing was started or written" sh -c '! ls started x.json.gz 2>/dev/null'
+
 is "no temporary files are left" "$(leftovers . "$tmp")" ""
 done_testing

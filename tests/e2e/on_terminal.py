@@ -36,9 +36,13 @@ if pid == 0:
         os.dup2(kept, 0)
     os.execvp(command[0], command)
 
-seen = b""
+seen, ended = b"", None
 while time.monotonic() < deadline:
-    if not select.select([terminal], [], [], 0.2)[0]:
+    # What goes on without the command may keep the terminal open.
+    ended = ended or os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if not select.select([terminal], [], [], 0 if ended else 0.05)[0]:
+        if ended:
+            break
         continue
     try:
         data = os.read(terminal, 65536)

@@ -83,16 +83,21 @@ static void find_groups(struct plan *plan, const char *user, gid_t gid)
 static void plan_user(struct plan *plan, const struct identity *who)
 {
 	const struct passwd *pw = getpwuid(who->uid);
+	char **caller = user_env_of_caller(who->uid);
+	char **merged = caller ? user_env_merge(caller, environ) : NULL;
+	char *const *env = merged ? merged : environ;
 
 	if (pw) {
 		find_groups(plan, pw->pw_name, who->gid);
-		plan->env = user_env_new(environ, pw->pw_name, pw->pw_dir);
-		return;
+		plan->env = user_env_new(env, pw->pw_name, pw->pw_dir);
+	} else {
+		/* A uid without a name: its own group, and nothing to set the variables from. */
+		plan->groups = xmemdup(&who->gid, sizeof(who->gid));
+		plan->group_count = 1;
+		plan->env = user_env_new(env, NULL, NULL);
 	}
-	/* A uid without a name: its own group only, and nothing to set the variables from. */
-	plan->groups = xmemdup(&who->gid, sizeof(who->gid));
-	plan->group_count = 1;
-	plan->env = user_env_new(environ, NULL, NULL);
+	user_env_free(merged);
+	user_env_free(caller);
 }
 
 static noreturn void child_fail(int socket, enum stage stage)
@@ -187,6 +192,7 @@ static noreturn void child_main(const struct plan *plan)
 	if (options->stdout_fd >= 0 && dup2(options->stdout_fd, STDOUT_FILENO) < 0)
 		child_fail(plan->socket, STAGE_STDOUT);
 	child_become_user(plan);
+	/* Only now: the user may have put anything there. */
 	if (plan->env)
 		environ = plan->env;
 	if (send(plan->socket, &ready, sizeof(ready), MSG_NOSIGNAL) != sizeof(ready))

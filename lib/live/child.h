@@ -45,8 +45,9 @@ enum child_result {
 
 /*
  * Forks; the child waits, and goes away should prof die meanwhile. Under sudo it becomes the
- * invoking user: supplementary groups, gid, uid, HOME, USER and LOGNAME from the user database,
- * PATH kept, no capability left.
+ * invoking user: supplementary groups, gid, uid, HOME, USER and LOGNAME from the user database, no
+ * capability left. Where sudo itself started prof, the environment is that which sudo was called
+ * with: its PATH is where the command is looked for.
  */
 int child_new(struct child **out, const struct child_options *options, struct error *err);
 /* A command that waits elsewhere. pidfd is taken over; */

@@ -264,5 +264,44 @@ is "--as-root: exit status" "$status" 125
 like "--as-root: what to do" "$out" "run: sudo $prof record --as-root"
 ok "nothing was started or written" sh -c '! ls started x.json.gz 2>/dev/null'
 
+# The helper serves nobody but the front end of the user for whom sudo runs it.
+refuses "the helper: started by root" 125 'only prof itself' \
+	"$prof" --record-for-front-end record -o x.json.gz -- touch started
+refuses "the helper: no socket" 125 'only prof itself' \
+	as_user sudo -n "$prof" --record-for-front-end record -o x.json.gz -- touch started
+refuses "the helper: without root" 125 'only prof itself' \
+	as_user "$prof" --record-for-front-end record -o x.json.gz -- touch started
+while IFS=: read -r case wanted; do
+	run python3 "$root/tests/e2e/false_front.py" "$user" "$case" "$prof"
+	like "the helper: $case" "$out$err" "^125 .*$wanted|$wanted.*125"
+done <<'CASES'
+another user's socket:started by user 0 for user
+a stream:only prof itself
+no command:has started no command
+another user's command:the command is user 0's
+no pidfd:the command ended before
+an ended command:the command ended before
+half a message:talk to the front end
+fewer descriptors than said:talk to the front end
+descriptors that do not exist:talk to the front end
+CASES
+ok "nothing was started or written" sh -c '! ls started x.json.gz false.json.gz 2>/dev/null'
+
+# Debug files are downloaded by the user, whose environment names servers and cache.
+build_id=$(readelf -n "$tmp/shares" | sed -n 's/.*Build ID: //p')
+mkdir -p "served/buildid/$build_id"
+objcopy --only-keep-debug "$tmp/shares" "served/buildid/$build_id/debuginfo"
+strip -o bare "$tmp/shares"
+mkdir cache
+chown -R "$user:" served cache
+on_terminal env DEBUGINFOD_URLS="file://$PWD/served" DEBUGINFOD_CACHE_PATH="$PWD/cache" \
+	"$prof" record -q -o served.json.gz -- ./bare 0.2
+judge "downloads: names from a server that only the user's environment names" served.json.gz \
+	<<<'expect(within("sixty") > 80, within("sixty"))'
+is "downloads: kept in the user's own cache" "$(stat -c %u "cache/$build_id/debuginfo")" "$uid"
+on_terminal "$prof" record -q -o bare.json.gz -- ./bare 0.2
+judge "downloads: without that there are no names" bare.json.gz \
+	<<<'expect(within("sixty") == 0, within("sixty"))'
+
 is "no temporary files are left" "$(leftovers . "$tmp")" ""
 done_testing

@@ -11,7 +11,7 @@ prof=$tmp/prof
 
 user=prof-e2e-$$
 group=prof-e2e-group-$$
-at_exit+=("userdel $user 2>/dev/null; groupdel $group 2>/dev/null; rm -f /etc/sudoers.d/$user")
+at_exit+=("userdel $user 2>/dev/null; groupdel $group 2>/dev/null; rm -f /etc/sudoers.d/$user{,-pty}")
 groupadd "$group"
 ok "a user can be added" useradd --no-create-home --home-dir "$tmp/home" --groups "$group" "$user"
 mkdir home
@@ -51,6 +51,23 @@ is "sudo: uid, gid, groups, environment, capabilities of the command" "$out" \
 is "sudo: whose profile" "$(stat -c '%u %g %a' sudo.json.gz)" "$uid $gid 600"
 is "sudo: whose --stats" "$(stat -c '%u %g' sudo.stats)" "$uid $gid"
 judge "sudo: the profile" sudo.json.gz <<<'expect(p["threads"][0]["name"] == "sh", p["threads"][0])'
+
+# The environment is the caller's, as if sudo had not been there.
+mkdir "$tmp/tools"
+printf '#!/bin/sh\necho "$MARK $OTHER $LD_LIBRARY_PATH $PATH"\nexit 3\n' >"$tmp/tools/mytool"
+chmod 755 "$tmp/tools/mytool"
+for pty in use_pty '!use_pty'; do
+	echo "Defaults:$user $pty" >"/etc/sudoers.d/$user-pty"
+	run as_user env PATH="$tmp/tools:$PATH" MARK=caller OTHER=own LD_LIBRARY_PATH=/nowhere \
+		sudo -n OTHER=given "$prof" record -q -o mytool.json.gz mytool
+	is "sudo, $pty: a command in the caller's PATH is found" "$status" 3
+	is "sudo, $pty: it has the caller's environment, and what sudo was given" "$out" \
+		"caller given /nowhere $tmp/tools:$PATH"
+done
+rm "/etc/sudoers.d/$user-pty"
+run as_user env PATH="$tmp/tools:$PATH" MARK=caller sudo -n sh -c "MARK=set; export MARK
+	$prof record -q -o script.json.gz $tmp/tools/mytool; exit \$?"
+like "sudo of a script: the environment is the script's" "$out" "^set   $(sudo -n printenv PATH)\$"
 
 run as_user sudo -n "$prof" record -q -o work.json.gz -- "$tmp/shares" 0.2
 judge "sudo: names and samples as always" work.json.gz \

@@ -5,7 +5,7 @@
 
 #include "cmd/pipeline.h"
 
-/* In place of pipeline_run(), where privileges_suffice() is false. The exit status. */
+/* In place of pipeline_run(), where privileges_are_missing(). The exit status. */
 int elevate_run(const struct pipeline_options *options);
 
 #endif

@@ -463,7 +463,7 @@ int pipeline_run(const struct pipeline_options *options)
 	};
 	int status;
 
-	if (!options->front && !privileges_suffice())
+	if (!options->front && privileges_are_missing())
 		return elevate_run(options);
 	status = run(&p);
 	pipeline_release(&p);

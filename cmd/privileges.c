@@ -64,12 +64,12 @@ static int keep(cap_t kept, cap_t permitted, const cap_value_t *list, size_t cou
 	return 0;
 }
 
-bool privileges_suffice(void)
+bool privileges_are_missing(void)
 {
 	_cleanup_(cap_free) cap_t permitted = geteuid() ? cap_get_proc() : NULL;
 
-	return !permitted || has(permitted, CAP_SYS_ADMIN) ||
-	       (has(permitted, CAP_BPF) && has(permitted, CAP_PERFMON));
+	return permitted && !has(permitted, CAP_SYS_ADMIN) && !has(permitted, CAP_BPF) &&
+	       !has(permitted, CAP_PERFMON);
 }
 
 int privileges_reduce(bool writes_as_root, struct error *err)

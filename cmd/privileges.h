@@ -7,8 +7,11 @@
 
 #include "lib/base/error.h"
 
-/* May this process record, as far as capabilities tell? Of root it is assumed. */
-bool privileges_suffice(void);
+/*
+ * Is there none of the capabilities without which there is no recording? Of root it is assumed that
+ * there are, and whoever gave prof's file some is to be told which others it takes.
+ */
+bool privileges_are_missing(void);
 /*
  * Gives up, for good, every capability that recording does not take, and all that a program run by
  * this one would inherit. Capabilities belong to threads: to be called while there is one only, and

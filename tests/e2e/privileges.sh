@@ -31,12 +31,12 @@ like "prof check: what to do" "$out" 'sudo|setcap|root'
 run as_user "$prof" check --json
 is "prof check --json: exit status without privileges" "$status" 1
 ok "prof check --json: JSON" python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$tmp/.out"
-refuses "a folder of root's" 125 'ermission denied' \
-	as_user "$prof" record -o /root/x.json.gz -- touch started
 
 # Under sudo the command is run as who called it, and the profile is theirs.
 echo "$user ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/$user
 chmod 440 /etc/sudoers.d/$user
+refuses "a folder of root's" 125 'ermission denied' \
+	as_user sudo -n "$prof" record -o /root/x.json.gz -- touch started
 cat >identity <<'SHELL'
 id -u
 id -g
@@ -54,6 +54,7 @@ judge "sudo: the profile" sudo.json.gz <<<'expect(p["threads"][0]["name"] == "sh
 
 # The environment is the caller's, as if sudo had not been there.
 mkdir "$tmp/tools"
+# shellcheck disable=SC2016 # for the inner shell
 printf '#!/bin/sh\necho "$MARK $OTHER $LD_LIBRARY_PATH $PATH"\nexit 3\n' >"$tmp/tools/mytool"
 chmod 755 "$tmp/tools/mytool"
 for pty in use_pty '!use_pty'; do

@@ -11,7 +11,7 @@
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/table_check.h"
 
-enum { IS_ARM64 = 1, IS_DEBUG_FRAME = 2, HAS_STUBS = 4 };
+enum { IS_ARM64 = 1, IS_DEBUG_FRAME = 2, HAS_STUBS = 4, IS_I386 = 8 };
 
 /* As tests/fuzz/make-seeds links the seeds. */
 #define HDR_VADDR 0x8000
@@ -49,7 +49,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	bytes_init(&b, data, size);
 	flags = bytes_u8(&b);
-	input.arch = flags & IS_ARM64 ? &unwind_arch_aarch64 : &unwind_arch_x86_64;
+	input.arch = flags & IS_I386	? &unwind_arch_i386
+		     : flags & IS_ARM64 ? &unwind_arch_aarch64
+					: &unwind_arch_x86_64;
 	input.is_debug_frame = flags & IS_DEBUG_FRAME;
 	if (flags & HAS_STUBS)
 		add_stubs(&stubs, input.arch);

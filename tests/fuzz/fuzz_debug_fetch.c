@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the process that talks to servers may answer: packets, each behind two bytes, the first of
+ * which says whether it is cut short, and the second what comes along with it.
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "symbolize/debug_fetch.h"
+#include "symbolize/debug_fetch_wire.h"
+#include "tests/fuzz/input.h"
+
+#define PACKETS_MAX 32
+
+/* A regular file, a folder, one that cannot be read, or none. */
+static int open_gift(uint8_t kind)
+{
+	switch (kind & 3) {
+	case 1:
+		return memfd_create("gift", MFD_CLOEXEC);
+	case 2:
+		return open("/", O_PATH | O_CLOEXEC);
+	case 3:
+		return open("/dev/null", O_WRONLY | O_CLOEXEC);
+	}
+	return -1;
+}
+
+static bool send_packet(int socket, const void *data, size_t size, int gift)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.header = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+	struct iovec part = {(void *)data, size};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (gift >= 0) {
+		memcpy(CMSG_DATA(&control.header), &gift, sizeof(gift));
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+	}
+	return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+static void send_all(int socket, const uint8_t *data, size_t size)
+{
+	for (int i = 0; i < PACKETS_MAX && size > 2; i++) {
+		size_t whole = sizeof(struct fetch_answer), wanted = data[0] & 1 ? data[0] : whole;
+		struct fetch_answer answer = {0};
+		int gift = open_gift(data[1]);
+
+		data += 2;
+		size -= 2;
+		if (wanted > size)
+			wanted = size;
+		memcpy(&answer, data, wanted < whole ? wanted : whole);
+		send_packet(socket, wanted < whole && size > wanted ? (const void *)data : &answer,
+			    wanted < whole && size > wanted ? wanted : whole, gift);
+		if (gift >= 0)
+			close(gift);
+		data += wanted;
+		size -= wanted;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct debug_fetcher_options options = {0};
+	enum symbol_reason reason;
+	struct debug_fetcher *f;
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		abort();
+	send_all(ends[1], data, size);
+	/* Whoever waits for more sees the end. */
+	shutdown(ends[1], SHUT_WR);
+	options.socket = ends[0];
+	f = debug_fetcher_new(&options);
+	for (int i = 0; i < 4; i++) {
+		int fd = debug_fetch(f, "0123456789abcdef", "/bin/true", &reason);
+
+		if (fd >= 0)
+			close(fd);
+		else if (reason == SYMBOLS_UNASKED || reason == SYMBOLS_FOUND)
+			abort();
+	}
+	debug_fetcher_free(f);
+	close(ends[1]);
+	return 0;
+}

@@ -369,6 +369,15 @@ static int write_profile(struct pipeline *p, struct error *err)
 	return ret ? ret : outfile_commit(p->out, err);
 }
 
+static enum outcome_subject subject_of(const struct pipeline_options *options)
+{
+	if (options->filter->criteria || options->filter->cpus.count)
+		return OUTCOME_OF_FILTERS;
+	if (options->filter->all)
+		return OUTCOME_OF_MACHINE;
+	return options->argv ? OUTCOME_OF_COMMAND : OUTCOME_OF_PROCESSES;
+}
+
 static int report(struct pipeline *p, struct error *err)
 {
 	const struct output_options *output = p->options->output;
@@ -376,7 +385,13 @@ static int report(struct pipeline *p, struct error *err)
 		.profile = p->profile,
 		.counts = p->counts,
 		.unwind = p->options->live->unwind,
-		.naming = output->verbose ? &p->naming : NULL,
+		.subject = subject_of(p->options),
+		.verbose = output->verbose,
+		.naming = &p->naming,
+		.leaves_addresses = output->no_symbols,
+		.naming_was_cut = !output->no_symbols && !p->profile->meta.symbolicated,
+		.left_running = p->child && !p->supervisor.child_ended ? child_pid(p->child) : 0,
+		.may_kill = p->supervisor.reason == STOP_DURATION,
 		.sources = output->sources ? &p->sources : NULL,
 		.path = output->path,
 		.file_bytes = outfile_size(p->out),

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/advice.h"
+#include "cmd/command.h"
 #include "cmd/event_report.h"
 #include "cmd/losses.h"
 #include "cmd/unwinding.h"
@@ -92,6 +94,18 @@ static void warn_of_refused_tables(const struct outcome *outcome)
 			 outcome->info.unwind_refused);
 }
 
+/* Of what comes behind, no name is known. */
+static void warn_of_cut_code(const struct outcome *outcome)
+{
+	uint64_t count = outcome->info.code_cut;
+
+	if (count)
+		log_warn("%" PRIu64 " %s too large and read in part: code that was made late has "
+			 "no names",
+			 count,
+			 count == 1 ? "perf map or jitdump is" : "perf maps or jitdumps are");
+}
+
 /* BPF programs are named when they are loaded, whatever the kernel's list hides. */
 static bool is_kernel_code(const struct profile *p, const struct frame *frame)
 {
@@ -130,16 +144,19 @@ static void print_unwinding(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
-	unwinding_describe(outcome->unwind, &outcome->profile->stats, &line);
+	if (outcome->verbose)
+		unwinding_describe(outcome->unwind, &outcome->profile->stats, &line);
+	else
+		unwinding_summarize(outcome->unwind, &outcome->profile->stats, &line);
 	if (line.size)
-		fprintf(stderr, "prof: stacks: %s\n", strbuf_text(&line));
+		command_say("stacks: %s", strbuf_text(&line));
 }
 
 static void print_naming(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf table = {0};
 
-	if (!outcome->naming)
+	if (!outcome->verbose || !outcome->naming)
 		return;
 	naming_describe(outcome->naming, outcome->profile, "prof: ", &table);
 	fputs(strbuf_text(&table), stderr);
@@ -151,7 +168,7 @@ static void print_events(const struct outcome *outcome)
 
 	event_report_describe(outcome->profile, &outcome->info, &line);
 	if (line.size)
-		fprintf(stderr, "prof: events: %s\n", strbuf_text(&line));
+		command_say("events: %s", strbuf_text(&line));
 }
 
 static void print_sources(const struct outcome *outcome)
@@ -161,21 +178,15 @@ static void print_sources(const struct outcome *outcome)
 	if (!outcome->sources)
 		return;
 	sources_describe(outcome->sources, &line);
-	fprintf(stderr, "prof: sources: %s\n", strbuf_text(&line));
+	command_say("sources: %s", strbuf_text(&line));
 }
 
-void report_summary(const struct outcome *outcome, bool quiet)
+static void print_counts(const struct outcome *outcome)
 {
 	const struct profile *p = outcome->profile;
 	double seconds = (double)(outcome->info.end_ns - outcome->info.start_ns) / 1e9;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
-	char size[32];
 
-	warn_of_losses(outcome, quiet);
-	warn_of_refused_tables(outcome);
-	warn_of_hidden_kernel(outcome);
-	if (quiet)
-		return;
 	add_counted(&line, profile_sample_count(p), "sample", "samples");
 	strbuf_adds(&line, ", ");
 	add_counted(&line, profile_thread_count(p), "thread", "threads");
@@ -184,14 +195,54 @@ void report_summary(const struct outcome *outcome, bool quiet)
 	strbuf_addf(&line, " in %.2f s; ", seconds);
 	add_losses(&line, &p->stats);
 	add_named(&line, p);
-	fprintf(stderr, "prof: %s\n", strbuf_text(&line));
+	command_say("%s", strbuf_text(&line));
+}
+
+static bool is_stdout(const struct outcome *outcome)
+{
+	return strcmp(outcome->path, "-") == 0;
+}
+
+static void print_advice(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	advice_on_samples(outcome, &line);
+	if (line.size) {
+		command_say("%s", strbuf_text(&line));
+		return;
+	}
+	if (outcome->naming_was_cut) {
+		command_say("a signal has cut naming short: 'prof symbolize' names the rest");
+		return;
+	}
+	if (!outcome->leaves_addresses)
+		advice_on_names(outcome->profile, &line);
+	if (line.size)
+		command_say("%s", strbuf_text(&line));
+}
+
+void report_summary(const struct outcome *outcome, bool quiet)
+{
+	char size[32];
+
+	warn_of_losses(outcome, quiet);
+	warn_of_refused_tables(outcome);
+	warn_of_cut_code(outcome);
+	warn_of_hidden_kernel(outcome);
+	if (quiet)
+		return;
+	print_counts(outcome);
 	print_unwinding(outcome);
 	print_naming(outcome);
 	print_events(outcome);
 	print_sources(outcome);
+	print_advice(outcome);
 	text_format_bytes(size, sizeof(size), outcome->file_bytes);
-	fprintf(stderr, "prof: wrote %s (%s)\n",
-		strcmp(outcome->path, "-") == 0 ? "standard output" : outcome->path, size);
+	command_say("wrote %s (%s)", is_stdout(outcome) ? "standard output" : outcome->path, size);
+	if (outcome->left_running)
+		command_say("the command still runs, its pid is %d%s", (int)outcome->left_running,
+			    outcome->may_kill ? "; --kill would have ended it" : "");
 }
 
 static json_t *losses_object(const struct profile_stats *stats, bool samples)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cmd/naming.h"
 #include "lib/base/outfile.h"
@@ -14,12 +15,26 @@
 #include "lib/profile/profile.h"
 #include "symbolize/sources.h"
 
+/* What there was to record, for people. */
+enum outcome_subject {
+	OUTCOME_OF_COMMAND,
+	OUTCOME_OF_PROCESSES, /* that ran already */
+	OUTCOME_OF_MACHINE,
+	OUTCOME_OF_FILTERS, /* what they let pass of any of these */
+};
+
 struct outcome {
 	const struct profile *profile;
 	struct recorder_info info;
 	struct export_counts counts;
 	enum recorder_unwind unwind;
-	const struct naming *naming; /* NULL: not to be shown */
+	enum outcome_subject subject;
+	bool verbose; /* with the detail of stacks and of names */
+	const struct naming *naming; /* of `verbose` */
+	bool leaves_addresses; /* --no-symbols: that nothing has a name is no surprise */
+	bool naming_was_cut; /* by a signal */
+	pid_t left_running; /* the command goes on; 0: it has ended, or there was none */
+	bool may_kill; /* --kill would have ended it */
 	const struct sources_stats *sources; /* NULL: not asked for */
 	const char *path; /* of the profile; "-": standard output */
 	uint64_t file_bytes;

@@ -257,14 +257,14 @@ static void report(struct symbolize_command *c, const struct rewrite_counts *cou
 		naming_describe(&c->naming, rewrite_profile(c->rewrite), "prof: ", &table);
 		fputs(strbuf_text(&table), stderr);
 	}
-	fprintf(stderr, "prof: %zu of %zu unnamed frames named\n", counts->named, counts->unnamed);
+	command_say("%zu of %zu unnamed frames named", counts->named, counts->unnamed);
 	if (c->output.sources) {
 		sources_describe(&c->sources, &sources);
-		fprintf(stderr, "prof: sources: %s\n", strbuf_text(&sources));
+		command_say("sources: %s", strbuf_text(&sources));
 	}
 	text_format_bytes(size, sizeof(size), outfile_size(c->out));
-	fprintf(stderr, "prof: wrote %s (%s)\n",
-		output_is_stdout(&c->output) ? "standard output" : c->output.path, size);
+	command_say("wrote %s (%s)",
+		    output_is_stdout(&c->output) ? "standard output" : c->output.path, size);
 }
 
 /* Until then, a signal ends it at once, even where it waits for a pipe. */
@@ -315,7 +315,10 @@ static int work_as_owner(struct symbolize_command *c)
 	identity_restore_files(&before);
 	if (ret)
 		return command_fail(command_symbolize.name, EXIT_REFUSED, &err);
-	return c->signal ? EXIT_SIGNAL_BASE + c->signal : 0;
+	if (!c->signal)
+		return 0;
+	command_say("ended by a signal: nothing was written");
+	return EXIT_SIGNAL_BASE + c->signal;
 }
 
 static int run(int argc, char **argv)

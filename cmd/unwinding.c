@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Below that, somebody might want to know why. */
+#define WHOLE_PERMILLE_MIN 990
+
 static const struct {
 	const char *name, *text;
 } methods[] = {
@@ -106,6 +109,23 @@ void unwinding_describe(enum recorder_unwind method, const struct profile_stats 
 	if (tells_ends(method) && stats->compat_unknown)
 		strbuf_addf(out, "%s%" PRIu64 " of 32-bit programs: leaf only", separator,
 			    stats->compat_unknown);
+}
+
+void unwinding_summarize(enum recorder_unwind method, const struct profile_stats *stats,
+			 struct strbuf *out)
+{
+	uint64_t of = unwinding_stacks(stats);
+
+	if (method == RECORDER_UNWIND_NONE || !of)
+		return;
+	if (!tells_ends(method)) {
+		strbuf_adds(out, "by frame pointers");
+		return;
+	}
+	add_share(out, stats->whole, of, false);
+	strbuf_adds(out, " whole");
+	if (stats->whole * 1000 < of * WHOLE_PERMILLE_MIN)
+		strbuf_adds(out, ", the others end early: -v tells how");
 }
 
 static const char section[] = "Unwinding";

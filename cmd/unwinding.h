@@ -25,7 +25,10 @@ uint64_t unwinding_stacks(const struct profile_stats *stats);
  */
 void unwinding_describe(enum recorder_unwind method, const struct profile_stats *stats,
 			struct strbuf *out);
-/* The same, and the tables, for the front-end's info panel. */
+/* The same in a few words: how many are whole. Nothing where there were no stacks. */
+void unwinding_summarize(enum recorder_unwind method, const struct profile_stats *stats,
+			 struct strbuf *out);
+/* All of it, and the tables, for the front-end's info panel. */
 void unwinding_add_extra(struct profile *p, enum recorder_unwind method,
 			 const struct recorder_info *info);
 

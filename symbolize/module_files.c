@@ -171,8 +171,12 @@ static void search_with_own(struct module_files *f, const struct binary *own)
 	}
 	if (debug_link_read(&link, own))
 		wanted.link = &link;
-	if (debug_file_find(&f->debug, &wanted, search_of(f), &f->reason) != 0 && !f->has_symbols)
+	if (debug_file_find(&f->debug, &wanted, search_of(f), &f->reason) == 0)
+		return;
+	if (!f->has_symbols)
 		f->mini = open_mini(own);
+	else if (f->reason == SYMBOLS_STRIPPED)
+		f->reason = SYMBOLS_NO_LINES;
 }
 
 /* The image as a whole is linked, and large; modules are neither. */

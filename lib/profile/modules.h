@@ -29,6 +29,7 @@ enum symbol_reason {
 	SYMBOLS_UNASKED, /* also: the search was stopped before */
 	SYMBOLS_FOUND,
 	SYMBOLS_STRIPPED,
+	SYMBOLS_NO_LINES, /* not stripped, but without debug information and any trace of it */
 	SYMBOLS_NO_DEBUG_FILE,
 	SYMBOLS_BUILD_ID_MISMATCH,
 	SYMBOLS_CRC_MISMATCH,

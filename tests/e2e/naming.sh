@@ -40,6 +40,18 @@ objcopy --remove-section .note.gnu.build-id bin/stripped bin/anonymous
 record anonymous 0 -v -- bin/anonymous
 like "without a build id" "$(table_line anonymous)" '  anonymous: stripped, without a build id'
 
+like "the summary says what costs most and what to do" "$err" 'go through code of .*/bin/anonymous, which has no names: it is stripped and has no build id'
+gcc -O1 -o bin/lineless -Wl,--build-id=none -x c - <<'CODE'
+int main(void)
+{
+	for (volatile int i = 0; i < 100000000; i++)
+		;
+}
+CODE
+record lineless 0 -v -- bin/lineless
+like "what is not stripped is not called so" "$(table_line lineless)" \
+	'^([0-9]+) +\1 +0  lineless: functions only: built without debug information$'
+
 record quiet 0 -q -v -- bin/whole
 is "-q is stronger than -v" "$(grep -c 'frames *named' <<<"$err")" 0
 record unasked 0 --no-symbols -v -- bin/whole

@@ -118,6 +118,19 @@ static void by_checksum(void **state)
 	scratch_run(s, "rm -rf .debug");
 }
 
+/* It has its functions' names, so that it is not called stripped. */
+static void without_lines(void **state)
+{
+	const struct scratch *s = *state;
+	const struct marked m = {.name = "lineless", .symbols = "whole"};
+
+	scratch_run(s, "strip -g whole -o lineless && objcopy -R .note.gnu.build-id lineless");
+	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_LINES);
+	assert_true(marked_has_symbols(s, &m));
+	scratch_run(s, "strip -g whole -o lineless");
+	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_DEBUG_FILE);
+}
+
 static void a_link_to_itself(void **state)
 {
 	const struct scratch *s = *state;
@@ -231,6 +244,7 @@ int main(void)
 		cmocka_unit_test(the_kernel),
 		cmocka_unit_test(by_link),
 		cmocka_unit_test(by_checksum),
+		cmocka_unit_test(without_lines),
 		cmocka_unit_test(a_link_to_itself),
 		cmocka_unit_test(in_another_root),
 		cmocka_unit_test(few_symbols_in_the_file_itself),

@@ -186,7 +186,7 @@ static void the_summary_is_short(void **state)
 {
 	struct profile *p = small_profile();
 	struct outcome outcome = outcome_of(p);
-	_cleanup_free_ char *text = NULL, *quiet = NULL;
+	_cleanup_free_ char *text = NULL, *quiet = NULL, *verbose = NULL;
 
 	(void)state;
 	p->stats.lost[LOST_MAPPING] = 0;
@@ -194,13 +194,107 @@ static void the_summary_is_short(void **state)
 	text = summary_of(&outcome, false);
 	assert_string_equal(text, "prof: 3 samples, 2 threads, 1 process in 1.50 s; "
 				  "6 lost (ring-full 5, stack 1); 50.0 % of 2 frames named\n"
-				  "prof: stacks: 100.0 % whole (100.0 % with guesses); 2 exiting\n"
+				  "prof: stacks: 100.0 % whole\n"
 				  "prof: wrote p.json (1.2 kB)\n");
+	outcome.verbose = true;
+	verbose = summary_of(&outcome, false);
+	assert_non_null(strstr(verbose, "prof: stacks: 100.0 % whole (100.0 % with guesses); "
+					"2 exiting\n"));
 	/* Losses are no chatter. */
 	quiet = summary_of(&outcome, true);
 	assert_non_null(strstr(quiet, "6 lost (ring-full 5, stack 1)"));
 	assert_null(strstr(quiet, "wrote"));
 	assert_null(strstr(quiet, "stacks"));
+	profile_free(p);
+}
+
+static void expect_line(const struct outcome *outcome, const char *line)
+{
+	_cleanup_free_ char *text = summary_of(outcome, false);
+
+	if (!strstr(text, line))
+		fail_msg("%s is not in %s", line, text);
+}
+
+static void expect_no_line(const struct outcome *outcome, const char *part)
+{
+	_cleanup_free_ char *text = summary_of(outcome, false);
+
+	if (strstr(text, part))
+		fail_msg("%s is in %s", part, text);
+}
+
+static void few_samples_are_said(void **state)
+{
+	struct profile *p = profile_new();
+	struct outcome outcome = outcome_of(p);
+
+	(void)state;
+	p->stats.cpu_samples = 3;
+	expect_line(&outcome, "prof: the command was hardly on a CPU: for more samples raise -F "
+			      "(999 Hz now), or attach to the process that does the work: "
+			      "prof attach -p PID\n");
+	outcome.subject = OUTCOME_OF_PROCESSES;
+	expect_line(&outcome, "prof: what was attached to was hardly on a CPU: for more samples "
+			      "raise -F (999 Hz now), or record for longer\n");
+	outcome.subject = OUTCOME_OF_MACHINE;
+	expect_line(&outcome, "prof: hardly anything was on a CPU: ");
+	outcome.subject = OUTCOME_OF_FILTERS;
+	expect_line(&outcome, "prof: what the filters let pass was hardly on a CPU: ");
+	p->stats.cpu_samples = 4;
+	expect_no_line(&outcome, "hardly");
+	/* Lost ones were taken. */
+	p->stats.cpu_samples = 0;
+	p->stats.lost[LOST_STACK] = 4;
+	expect_no_line(&outcome, "hardly");
+	profile_free(p);
+}
+
+static void stacks_that_are_not_whole_are_said(void **state)
+{
+	struct profile *p = profile_new();
+	struct outcome outcome = outcome_of(p);
+
+	(void)state;
+	p->stats.cpu_samples = 1000;
+	p->stats.whole = 999;
+	p->stats.broken = 1;
+	expect_line(&outcome, "prof: stacks: 99.9 % whole\n");
+	p->stats.whole = 900;
+	p->stats.broken = 100;
+	expect_line(&outcome, "prof: stacks: 90.0 % whole, the others end early: -v tells how\n");
+	outcome.unwind = RECORDER_UNWIND_FP;
+	expect_line(&outcome, "prof: stacks: by frame pointers\n");
+	outcome.unwind = RECORDER_UNWIND_NONE;
+	expect_no_line(&outcome, "stacks");
+	profile_free(p);
+}
+
+static void what_was_cut_or_left_is_said(void **state)
+{
+	struct profile *p = profile_new();
+	struct outcome outcome = outcome_of(p);
+	_cleanup_free_ char *quiet = NULL;
+
+	(void)state;
+	p->stats.cpu_samples = 100;
+	expect_no_line(&outcome, "still runs");
+	expect_no_line(&outcome, "read in part");
+	outcome.left_running = 4711;
+	expect_line(&outcome, "prof: the command still runs, its pid is 4711\n");
+	outcome.may_kill = true;
+	expect_line(&outcome, "its pid is 4711; --kill would have ended it\n");
+	outcome.naming_was_cut = true;
+	expect_line(&outcome, "prof: a signal has cut naming short: 'prof symbolize' names the "
+			      "rest\n");
+	outcome.info.code_cut = 2;
+	expect_line(&outcome, "prof: warning: 2 perf maps or jitdumps are too large and read in "
+			      "part");
+	/* Names that are missing are a loss, and that is said in any case. */
+	quiet = summary_of(&outcome, true);
+	assert_non_null(strstr(quiet, "read in part"));
+	outcome.path = "\xe2\x80\xaegpj\x9b.json";
+	expect_line(&outcome, "prof: wrote ?gpj?.json (1.2 kB)\n");
 	profile_free(p);
 }
 
@@ -252,6 +346,9 @@ int main(void)
 		cmocka_unit_test(the_keys_of_stats_are_those_of_the_contract),
 		cmocka_unit_test(every_cause_is_a_sample_or_an_event),
 		cmocka_unit_test(the_summary_is_short),
+		cmocka_unit_test(few_samples_are_said),
+		cmocka_unit_test(stacks_that_are_not_whole_are_said),
+		cmocka_unit_test(what_was_cut_or_left_is_said),
 		cmocka_unit_test(nothing_missing_is_quiet),
 		cmocka_unit_test(what_is_missing_has_a_cure),
 	};

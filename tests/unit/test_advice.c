@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* Which module without names costs most, and what gives it names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cmd/advice.h"
+#include "cmd/debug_package.h"
+#include "lib/base/cleanup.h"
+#include "tests/unit/scratch.h"
+
+struct scene {
+	struct profile *p;
+	thread_id thread;
+	module_id app, other, jit, kernel;
+};
+
+static module_id add_module(struct profile *p, enum profile_module_kind kind, const char *path)
+{
+	string_id text = strings_intern(&p->strings, path);
+	module_id id = modules_add(&p->modules, kind, text, text);
+
+	modules_get(&p->modules, id)->reason = SYMBOLS_NO_DEBUG_FILE;
+	return id;
+}
+
+static void set_up(struct scene *s)
+{
+	struct profile_thread thread = {.pid = 7, .tid = 7, .is_main = true};
+
+	s->p = profile_new();
+	thread.process_name = thread.name = strings_intern(&s->p->strings, "node");
+	s->thread = threads_add(&s->p->threads, &thread);
+	s->app = add_module(s->p, PROFILE_MODULE_FILE, "/opt/app");
+	s->other = add_module(s->p, PROFILE_MODULE_FILE, "/opt/other.so");
+	s->kernel = add_module(s->p, PROFILE_MODULE_KERNEL, "[kernel.kallsyms]");
+	s->jit = add_module(s->p, PROFILE_MODULE_ANON, "//anon");
+	modules_get(&s->p->modules, s->jit)->pid = 7;
+}
+
+static stack_id call(struct scene *s, stack_id parent, module_id module, uint64_t offset,
+		     bool is_named)
+{
+	struct frame frame = {.module = module, .offset = offset, .symbol = NO_SYMBOL};
+	struct func func = {.module = module, .file = NO_SOURCE_FILE, .is_named = is_named};
+
+	func.name = strings_intern(&s->p->strings, is_named ? "known" : "0x1");
+	frame.func = funcs_intern(&s->p->funcs, &func);
+	return stacks_intern(&s->p->stacks, parent, frames_intern(&s->p->frames, &frame));
+}
+
+static void sample(struct scene *s, stack_id stack, uint32_t weight)
+{
+	struct sample row = {.stack = stack, .weight = weight};
+
+	vec_push(&threads_get(&s->p->threads, s->thread)->samples, row);
+}
+
+static void expect(struct scene *s, const char *text)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	advice_on_names(s->p, &line);
+	assert_string_equal(strbuf_text(&line), text);
+}
+
+static void the_worst_is_named(void **state)
+{
+	struct scene s;
+	stack_id outer, inner;
+
+	(void)state;
+	set_up(&s);
+	expect(&s, "");
+	outer = call(&s, NO_STACK, s.app, 1, false);
+	inner = call(&s, outer, s.other, 2, true);
+	sample(&s, inner, 30);
+	sample(&s, call(&s, inner, s.other, 3, false), 10);
+	sample(&s, call(&s, NO_STACK, s.kernel, 4, false), 50);
+	sample(&s, call(&s, NO_STACK, s.other, 5, true), 10);
+	sample(&s, NO_STACK, 100);
+	expect(&s, "30.0 % of the samples go through code of /opt/app, which has no names: it is "
+		   "stripped: build it without, or name the folder of its debug files by "
+		   "--debug-dir");
+	modules_get(&s.p->modules, s.app)->reason = SYMBOLS_DELETED;
+	expect(&s, "30.0 % of the samples go through code of /opt/app, which has no names: the "
+		   "file was deleted before it could be opened");
+	profile_free(s.p);
+}
+
+static void little_is_not_said(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	set_up(&s);
+	sample(&s, call(&s, NO_STACK, s.app, 1, false), 49);
+	sample(&s, call(&s, NO_STACK, s.other, 2, true), 951);
+	expect(&s, "");
+	profile_free(s.p);
+}
+
+static void rows_of_others_are_counted_once(void **state)
+{
+	struct profile_thread row = {.pid = 7, .tid = 7, .event = 1};
+	struct scene s;
+
+	(void)state;
+	set_up(&s);
+	sample(&s, call(&s, NO_STACK, s.app, 1, true), 10);
+	s.thread = threads_add(&s.p->threads, &row);
+	sample(&s, call(&s, NO_STACK, s.app, 2, false), 90);
+	row = (struct profile_thread){.is_cpu = true};
+	s.thread = threads_add(&s.p->threads, &row);
+	sample(&s, call(&s, NO_STACK, s.app, 2, false), 90);
+	expect(&s, "");
+	profile_free(s.p);
+}
+
+static void code_made_at_run_time(void **state)
+{
+	struct scene s;
+	module_id more;
+
+	(void)state;
+	set_up(&s);
+	more = add_module(s.p, PROFILE_MODULE_ANON, "//anon");
+	sample(&s, call(&s, NO_STACK, s.jit, 1, false), 5);
+	sample(&s, call(&s, NO_STACK, more, 1, false), 5);
+	expect(&s, "100.0 % of the samples go through code made at run time, which has no names: "
+		   "start node with --perf-basic-prof");
+	profile_free(s.p);
+}
+
+static void check_remedy(struct scratch *s, const char *path, bool has_servers, const char *wanted)
+{
+	_cleanup_free_ char *text = debug_package_remedy(s->dir, path, has_servers);
+
+	if (!wanted)
+		assert_null(text);
+	else
+		assert_string_equal(text, wanted);
+}
+
+static void packages_are_those_of_the_distribution(void **state)
+{
+	struct scratch s;
+
+	(void)state;
+	scratch_init(&s);
+	check_remedy(&s, "/usr/bin/x", true, NULL);
+	check_remedy(&s, "/usr/bin/x", false,
+		     "set DEBUGINFOD_URLS to the debuginfod server of your distribution");
+	scratch_run(&s, "mkdir -p etc/debuginfod var/lib/dpkg/info && cd var/lib/dpkg/info && "
+			"printf '/.\\n/bin\\n/bin/bash\\n' >bash.list && "
+			"printf '/.\\n/usr/lib/libx.so.1' >libx1:amd64.list && "
+			"printf '/usr/bin/bash-other\\n/not/bin/bash\\n' >alike.list && "
+			"printf '/lib/x86_64-linux-gnu/libc.so.6\\n' >libc6:amd64.list && "
+			"printf 'NAME=\"Some\"\\nID=\"mine\"\\nID_LIKE=\"debian other\"\\n' "
+			">../../../../etc/os-release");
+	check_remedy(&s, "/usr/bin/bash", true, "install bash-dbgsym");
+	check_remedy(&s, "/bin/bash", true, "install bash-dbgsym");
+	check_remedy(&s, "/lib/libx.so.1", true, "install libx1-dbgsym");
+	check_remedy(&s, "/usr/lib/x86_64-linux-gnu/libc.so.6", true, "install libc6-dbg");
+	check_remedy(&s, "/usr/bin/gone", true,
+		     "install the -dbgsym package of the one that it is in");
+	scratch_run(&s, "echo 'x' >etc/debuginfod/some.urls; echo 'ID=fedora' >etc/os-release");
+	check_remedy(&s, "/usr/bin/x", false,
+		     "run: sudo dnf debuginfo-install \"$(rpm -qf /usr/bin/x)\", or set "
+		     "DEBUGINFOD_URLS to what is in /etc/debuginfod/some.urls");
+	scratch_release(&s);
+}
+
+static void folders_of_packages(void **state)
+{
+	(void)state;
+	assert_true(debug_package_may_have("/usr/bin/x"));
+	assert_true(debug_package_may_have("/lib/x86_64-linux-gnu/x.so"));
+	assert_false(debug_package_may_have("/usr/local/bin/x"));
+	assert_false(debug_package_may_have("/home/x/bin/x"));
+	assert_false(debug_package_may_have("/library/x"));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_worst_is_named),
+		cmocka_unit_test(little_is_not_said),
+		cmocka_unit_test(rows_of_others_are_counted_once),
+		cmocka_unit_test(code_made_at_run_time),
+		cmocka_unit_test(packages_are_those_of_the_distribution),
+		cmocka_unit_test(folders_of_packages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

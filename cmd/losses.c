@@ -40,6 +40,15 @@ uint64_t losses_skipped_ticks(const struct profile *p, const struct recorder_inf
 	return info->expected_ticks > known ? info->expected_ticks - known : 0;
 }
 
+bool losses_are_none(const struct profile *p)
+{
+	vec_for_each(&p->events.rows, const struct event_count *, event) {
+		if (event->lost)
+			return false;
+	}
+	return !losses_count(&p->stats, true) && !losses_count(&p->stats, false);
+}
+
 void losses_describe(const struct profile_stats *stats, bool samples, struct strbuf *out)
 {
 	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++) {

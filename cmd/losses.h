@@ -20,6 +20,8 @@ uint64_t losses_count(const struct profile_stats *stats, bool samples);
  * it is what is left of those that were to come.
  */
 uint64_t losses_skipped_ticks(const struct profile *p, const struct recorder_info *info);
+/* Is nothing lost: no sample, of any event, and no event about a process or a mapping? */
+bool losses_are_none(const struct profile *p);
 /* "ring-full 12, stack 3": the causes that occurred. */
 void losses_describe(const struct profile_stats *stats, bool samples, struct strbuf *out);
 

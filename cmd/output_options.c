@@ -16,6 +16,7 @@ const char output_options_help[] =
 	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
 	"  --no-symbols           leave addresses without names\n"
 	"  --sources              put the text of source files into the profile\n"
+	"  --fail-on-loss         exit with 125 where anything was lost; the profile is kept\n"
 	"  -v, --verbose          say more; twice: everything\n"
 	"  -q, --quiet            no summary and no progress\n";
 
@@ -58,6 +59,9 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 		return 0;
 	case OPT_SOURCES:
 		o->sources = true;
+		return 0;
+	case OPT_FAIL_ON_LOSS:
+		o->fail_on_loss = true;
 		return 0;
 	case 'v':
 		o->verbose++;

@@ -16,6 +16,7 @@ struct output_options {
 	VEC(const char *) debug_dirs;
 	bool no_symbols;
 	bool sources;
+	bool fail_on_loss;
 	bool quiet;
 	unsigned int verbose;
 };
@@ -25,6 +26,7 @@ enum {
 	OPT_DEBUG_DIR,
 	OPT_NO_SYMBOLS,
 	OPT_SOURCES,
+	OPT_FAIL_ON_LOSS,
 	OPT_OUTPUT_END,
 };
 
@@ -36,6 +38,7 @@ enum {
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR}, \
 	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS}, \
 	{"sources", no_argument, NULL, OPT_SOURCES}, \
+	{"fail-on-loss", no_argument, NULL, OPT_FAIL_ON_LOSS}, \
 	{"verbose", no_argument, NULL, 'v'}, \
 	{"quiet", no_argument, NULL, 'q'}
 /* clang-format on */

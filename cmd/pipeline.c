@@ -15,6 +15,7 @@
 #include "cmd/find_names.h"
 #include "cmd/front_end.h"
 #include "cmd/kernel_names.h"
+#include "cmd/losses.h"
 #include "cmd/meta.h"
 #include "cmd/naming.h"
 #include "cmd/privileges.h"
@@ -399,9 +400,14 @@ static int report(struct pipeline *p, struct error *err)
 		.recorder_cpu_ns = clock_process_cpu_ns(),
 		.exit_status = p->status ? p->status : supervisor_exit_status(&p->supervisor),
 	};
+	bool is_lossy = output->fail_on_loss && !p->status && !losses_are_none(p->profile);
 
 	recorder_get_info(p->recorder, &outcome.info);
+	if (is_lossy)
+		outcome.exit_status = EXIT_REFUSED;
 	report_summary(&outcome, output->quiet);
+	if (is_lossy)
+		p->status = report_fail_on_loss(p->options->command);
 	if (!p->stats)
 		return 0;
 	report_stats(&outcome, p->stats);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -243,6 +244,16 @@ void report_summary(const struct outcome *outcome, bool quiet)
 	if (outcome->left_running)
 		command_say("the command still runs, its pid is %d%s", (int)outcome->left_running,
 			    outcome->may_kill ? "; --kill would have ended it" : "");
+}
+
+/* How much it was stands in the summary. */
+int report_fail_on_loss(const char *command)
+{
+	struct error err = {0};
+
+	error_text(&err, -EIO, "--fail-on-loss: not everything was recorded; the profile is kept");
+	error_hint(&err, "give --ring-size more, or sample less often by -F");
+	return command_fail(command, EXIT_REFUSED, &err);
 }
 
 static json_t *losses_object(const struct profile_stats *stats, bool samples)

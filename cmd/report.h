@@ -45,6 +45,8 @@ struct outcome {
 
 /* Losses are warned of even where `quiet` silences the rest. */
 void report_summary(const struct outcome *outcome, bool quiet);
+/* Says that --fail-on-loss has made the recording fail; returns the exit status. */
+int report_fail_on_loss(const char *command);
 /* One JSON object with the keys that prof-record(1) documents. The caller commits. */
 void report_stats(const struct outcome *outcome, struct outfile *out);
 

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What a recording tells people: what is wrong with it and what to do, on a terminal and without one.
+. "$(dirname "$0")/lib.sh"
+
+record short 0 -- sleep 0.01
+like "a command that was hardly on a CPU" "$err" 'hardly on a CPU: for more samples raise -F .*prof attach -p PID'
+record long 0 -- "$workloads/shares" 0.3
+unlike "one that was" "$err" 'hardly'
+like "one plain line on stacks" "$err" $'\nprof: stacks: [0-9.]+ % whole\n'
+
+# It goes on: its pid is said, so that it can be ended.
+record left 0 -d 0.2 -- sleep 60
+like "-d: the command still runs, with its pid" "$err" 'still runs, its pid is [0-9]+; --kill'
+pid=$(sed -n 's/.*its pid is \([0-9]*\);.*/\1/p' <<<"$err")
+is "and it is that of the command" "$(cat "/proc/$pid/comm")" sleep
+kill "$pid"
+record ended 0 -d 0.2 --kill -- sleep 60
+unlike "--kill: it does not" "$err" 'still runs'
+
+# Losses: the recorder does not get to read a small ring.
+stall() { # NAME OPTION... -- COMMAND
+	local name=$1
+	shift
+	rm -f begun
+	mkfifo begun
+	"$PROF" record -o "$name.json.gz" --stats "$name.stats" "$@" 2>"$name.err" &
+	recorder=$!
+	read -r _ <begun
+	kill -STOP $recorder
+	sleep 0.8
+	kill -CONT $recorder
+	wait $recorder
+	status=$?
+	err=$(<"$name.err")
+}
+stall lossy --fail-on-loss -F 5000 --ring-size 64K -- sh -c "echo >begun; exec '$workloads/deep' 0.6"
+is "--fail-on-loss: exit status" "$status" 125
+is "in --stats, too" "$(stat_of lossy exit_status)" 125
+like "--fail-on-loss: says so, and what to do" "$err" '--fail-on-loss: .*the profile is kept.*--ring-size'
+judge "and the profile is kept" lossy.json.gz <<<'expect(p["threads"], "no thread")'
+record lossless 3 --fail-on-loss -- sh -c 'exit 3'
+is "without losses the status is the command's" "$(stat_of lossless exit_status)" 3
+
+done_testing

@@ -91,7 +91,7 @@ static void finding_init(struct finding *n, const struct find_names_options *opt
 	*n = (struct finding){.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
 	n->home = home_of(options->owner);
 	n->cache = cache_of(n->home);
-	progress_init(&n->progress, options->output->quiet);
+	progress_init(&n->progress, options->output->quiet, options->front);
 	if (is_given || find_names_downloads())
 		n->fetcher = debug_fetcher_new(&(struct debug_fetcher_options){
 			.command = is_given ? NULL : find_names_fetch_command,

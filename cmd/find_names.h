@@ -14,6 +14,7 @@ struct find_names_options {
 	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
 	const char *kernel_release; /* of the recorded kernel; NULL: the running one's */
 	int fetcher; /* socket to a process that downloads, taken over; -1: one is started */
+	pid_t front; /* who has the terminal; 0: this process */
 	/* Asked now and then: true, and what is named so far stays. */
 	bool (*should_stop)(void *ctx);
 	void *ctx;

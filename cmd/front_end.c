@@ -29,7 +29,7 @@ static int fail_not_for_users(struct error *err)
 }
 
 /* The process at the other end, as it was when it made the socket. */
-static int check_peer(const struct identity *user, struct error *err)
+static int check_peer(struct front_end *f, const struct identity *user, struct error *err)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer), type_size = sizeof(int);
@@ -42,6 +42,7 @@ static int check_peer(const struct identity *user, struct error *err)
 	if (peer.uid != user->uid)
 		return error_text(err, -EPERM, "started by user %u for user %u", peer.uid,
 				  user->uid);
+	f->pid = peer.pid;
 	return 0;
 }
 
@@ -161,7 +162,7 @@ int front_end_accept(struct front_end *f, struct error *err)
 	*f = (struct front_end){.socket = -1, .fetcher = -1, .ready_fd = -1, .command_fd = -1};
 	if (geteuid() != 0 || user.is_self || user.uid == 0)
 		return fail_not_for_users(err);
-	ret = check_peer(&user, err);
+	ret = check_peer(f, &user, err);
 	if (ret)
 		return ret;
 	f->socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

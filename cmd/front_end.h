@@ -16,6 +16,7 @@
 #define FRONT_END_SIGNALS 16
 
 struct front_end {
+	pid_t pid;
 	int socket;
 	int fetcher; /* socket of the process that downloads; -1: none */
 	int ready_fd; /* of --ready-fd; -1: none */

@@ -18,15 +18,16 @@
 #include "cmd/losses.h"
 #include "cmd/meta.h"
 #include "cmd/naming.h"
+#include "cmd/outputs.h"
 #include "cmd/privileges.h"
-#include "cmd/ready.h"
+#include "cmd/progress.h"
 #include "cmd/report.h"
 #include "cmd/signals.h"
 #include "cmd/supervisor.h"
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/outfile.h"
 #include "lib/export/exporter.h"
 #include "lib/live/child.h"
 #include "lib/live/features.h"
@@ -40,8 +41,8 @@
 struct pipeline {
 	const struct pipeline_options *options;
 	struct identity owner; /* the invoking user */
-	struct outfile *out, *stats;
-	struct ready ready;
+	struct outputs outputs;
+	struct progress progress;
 	struct signals signals;
 	struct supervisor supervisor;
 	struct child *child;
@@ -63,53 +64,7 @@ static void pipeline_release(struct pipeline *p)
 	child_free(p->child);
 	supervisor_release(&p->supervisor);
 	signals_release(&p->signals);
-	ready_release(&p->ready);
-	outfile_free(p->stats);
-	outfile_free(p->out);
-}
-
-/* By whatever names: whichever is written last would be all there is. */
-static int check_outputs(const struct pipeline *p, struct error *err)
-{
-	const struct {
-		const char *option, *path;
-		const struct outfile *file;
-	} outputs[] = {
-		{"--output", p->options->output->path, p->out},
-		{"--stats", p->options->output->stats_path, p->stats},
-		{"--ready-file", p->options->live->ready_path, p->ready.file},
-	};
-
-	for (size_t i = 1; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
-		for (size_t j = 0; j < i; j++) {
-			if (outputs[i].file && outputs[j].file &&
-			    outfile_is_same(outputs[i].file, outputs[j].file))
-				return error_text(err, -EINVAL, "%s %s and %s %s are the same file",
-						  outputs[j].option, outputs[j].path,
-						  outputs[i].option, outputs[i].path);
-		}
-	}
-	return 0;
-}
-
-static int open_outputs(struct pipeline *p, struct error *err)
-{
-	struct outfile_options stats = {
-		.path = p->options->output->stats_path,
-		.fd = -1,
-		.owner = p->owner,
-	};
-	int ret = output_open(p->options->output, &p->owner, &p->out, err);
-
-	if (!ret && stats.path)
-		ret = outfile_open(&p->stats, &stats, err);
-	if (!ret)
-		ret = ready_open(&p->ready, p->options->live, p->owner, err);
-	if (!ret)
-		ret = check_outputs(p, err);
-	if (!ret)
-		output_check_debug_dirs(p->options->output, &p->owner);
-	return ret;
+	outputs_release(&p->outputs);
 }
 
 static int fork_child(struct pipeline *p, struct error *err)
@@ -241,7 +196,7 @@ static void open_session(struct pipeline *p)
 /* Until everything is armed; the command has not been executed yet. */
 static int prepare(struct pipeline *p, struct error *err)
 {
-	int ret = open_outputs(p, err);
+	int ret = outputs_open(&p->outputs, p->options->output, p->options->live, &p->owner, err);
 
 	if (!ret)
 		ret = signals_init(&p->signals, err);
@@ -262,16 +217,39 @@ static int prepare(struct pipeline *p, struct error *err)
 	return ret;
 }
 
+static void show_begin(struct pipeline *p)
+{
+	const struct pipeline_options *options = p->options;
+	const struct targets *targets = options->targets;
+	_cleanup_free_ char *what = NULL;
+
+	if (targets && targets->rows.count > 1)
+		what = xasprintf("%zu processes", targets->rows.count);
+	else if (targets)
+		what = xasprintf("%s (pid %d)", p->profile->meta.product,
+				 (int)targets->rows.items[0].pid);
+	else
+		what = xstrdup(options->filter->all ? "all processes" : p->profile->meta.product);
+	progress_init(&p->progress, options->output->quiet,
+		      options->front ? options->front->pid : 0);
+	progress_begin(&p->progress, what, options->live->duration_ns,
+		       p->child && (output_is_stdout(options->output) ||
+				    progress_is_same_terminal(STDOUT_FILENO, STDERR_FILENO)));
+}
+
 /* Recording begins: the command, too, where there is one. */
 static int begin(struct pipeline *p, struct error *err)
 {
-	int ret = ready_say(&p->ready, err);
+	int ret = ready_say(&p->outputs.ready, err);
 
 	if (ret)
 		return EXIT_REFUSED;
+	show_begin(p);
 	ret = p->child ? child_execute(p->child, err) : 0;
-	if (ret)
+	if (ret) {
+		progress_withdraw(&p->progress);
 		return ret == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	}
 	ret = supervisor_start(&p->supervisor, p->options->live->duration_ns, err);
 	return ret ? EXIT_REFUSED : 0;
 }
@@ -279,8 +257,17 @@ static int begin(struct pipeline *p, struct error *err)
 /* What was recorded until then is still written. */
 static void recording_failed(struct pipeline *p, const struct error *err)
 {
+	progress_erase(&p->progress);
 	p->status = command_fail(p->options->command, EXIT_REFUSED, err);
 	supervisor_give_up(&p->supervisor);
+}
+
+static void show_progress(struct pipeline *p)
+{
+	const struct profile_stats *stats = &p->profile->stats;
+
+	progress_recording(&p->progress, stats->cpu_samples, losses_count(stats, true),
+			   p->supervisor.interrupted);
 }
 
 static void record(struct pipeline *p)
@@ -295,6 +282,7 @@ static void record(struct pipeline *p)
 		if (result != SOURCE_RECORD || ++records % RECORDS_PER_LOOK == 0) {
 			if (supervisor_look(&p->supervisor))
 				return;
+			show_progress(p);
 		}
 		result = source_next(source, &rec, &err);
 		if (result == SOURCE_RECORD)
@@ -340,6 +328,7 @@ static void name_frames(struct pipeline *p)
 		.fetcher = p->options->front ? steal_fd(&p->options->front->fetcher) : -1,
 		.should_stop = is_hurried,
 		.ctx = p,
+		.front = p->options->front ? p->options->front->pid : 0,
 	};
 
 	if (p->options->output->no_symbols)
@@ -365,9 +354,9 @@ static void add_sources(struct pipeline *p)
 
 static int write_profile(struct pipeline *p, struct error *err)
 {
-	int ret = exporter_firefox.write(p->profile, p->out, &p->counts, err);
+	int ret = exporter_firefox.write(p->profile, p->outputs.profile, &p->counts, err);
 
-	return ret ? ret : outfile_commit(p->out, err);
+	return ret ? ret : outfile_commit(p->outputs.profile, err);
 }
 
 static enum outcome_subject subject_of(const struct pipeline_options *options)
@@ -395,7 +384,7 @@ static int report(struct pipeline *p, struct error *err)
 		.may_kill = p->supervisor.reason == STOP_DURATION,
 		.sources = output->sources ? &p->sources : NULL,
 		.path = output->path,
-		.file_bytes = outfile_size(p->out),
+		.file_bytes = outfile_size(p->outputs.profile),
 		.finish_ns = clock_monotonic_ns() - p->supervisor.stop_ns,
 		.recorder_cpu_ns = clock_process_cpu_ns(),
 		.exit_status = p->status ? p->status : supervisor_exit_status(&p->supervisor),
@@ -408,10 +397,10 @@ static int report(struct pipeline *p, struct error *err)
 	report_summary(&outcome, output->quiet);
 	if (is_lossy)
 		p->status = report_fail_on_loss(p->options->command);
-	if (!p->stats)
+	if (!p->outputs.stats)
 		return 0;
-	report_stats(&outcome, p->stats);
-	return outfile_commit(p->stats, err);
+	report_stats(&outcome, p->outputs.stats);
+	return outfile_commit(p->outputs.stats, err);
 }
 
 /* Where there is nothing to write: why. */
@@ -468,6 +457,7 @@ static int run(struct pipeline *p)
 	if (status)
 		return command_fail(command, status, &err);
 	record(p);
+	progress_erase(&p->progress);
 	if (finish(p, &err))
 		return command_fail(command, EXIT_REFUSED, &err);
 	return p->status ? p->status : supervisor_exit_status(&p->supervisor);
@@ -480,7 +470,7 @@ int pipeline_run(const struct pipeline_options *options)
 		.owner = identity_of_invoker(),
 		.signals.fd = -1,
 		.supervisor.timer_fd = -1,
-		.ready.fd = -1,
+		.outputs = OUTPUTS_INIT,
 	};
 	int status;
 

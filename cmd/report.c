@@ -20,22 +20,9 @@
 #include "lib/live/features.h"
 #include "lib/stream/record.h"
 
-/* With thousands separators, whatever the locale. */
-static void add_grouped(struct strbuf *out, uint64_t value)
-{
-	char digits[24];
-	size_t size = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, value);
-
-	for (size_t i = 0; i < size; i++) {
-		if (i && (size - i) % 3 == 0)
-			strbuf_addch(out, ',');
-		strbuf_addch(out, digits[i]);
-	}
-}
-
 static void add_counted(struct strbuf *out, uint64_t count, const char *one, const char *many)
 {
-	add_grouped(out, count);
+	strbuf_add_grouped(out, count);
 	strbuf_addf(out, " %s", count == 1 ? one : many);
 }
 
@@ -43,7 +30,7 @@ static void add_losses(struct strbuf *out, const struct profile_stats *stats)
 {
 	_cleanup_(strbuf_release) struct strbuf causes = {0};
 
-	add_grouped(out, losses_count(stats, true));
+	strbuf_add_grouped(out, losses_count(stats, true));
 	strbuf_adds(out, " lost");
 	losses_describe(stats, true, &causes);
 	if (causes.size)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/strbuf.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -89,4 +90,16 @@ char *strbuf_take(struct strbuf *s)
 
 	*s = (struct strbuf){0};
 	return text;
+}
+
+void strbuf_add_grouped(struct strbuf *s, uint64_t value)
+{
+	char digits[24];
+	size_t size = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, value);
+
+	for (size_t i = 0; i < size; i++) {
+		if (i && (size - i) % 3 == 0)
+			strbuf_addch(s, ',');
+		strbuf_addch(s, digits[i]);
+	}
 }

@@ -4,6 +4,7 @@
 #define PROF_LIB_BASE_STRBUF_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct strbuf {
 	char *text;
@@ -16,6 +17,8 @@ void strbuf_add(struct strbuf *s, const void *data, size_t size);
 void strbuf_adds(struct strbuf *s, const char *text);
 void strbuf_addch(struct strbuf *s, char c);
 void strbuf_addf(struct strbuf *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "1,234,567", whatever the locale. */
+void strbuf_add_grouped(struct strbuf *s, uint64_t value);
 /* The text, "" when nothing was ever added; valid until the next change. */
 const char *strbuf_text(const struct strbuf *s);
 /* The text, now the caller's to free (never NULL); s is empty afterwards. */

@@ -42,4 +42,30 @@ judge "and the profile is kept" lossy.json.gz <<<'expect(p["threads"], "no threa
 record lossless 3 --fail-on-loss -- sh -c 'exit 3'
 is "without losses the status is the command's" "$(stat_of lossless exit_status)" 3
 
+on_terminal() { # COMMAND...
+	run python3 "$root/tests/e2e/terminal.py" "$@"
+}
+on_terminal "$PROF" record -o t.json.gz -- sh -c 'echo from the command; exit 3'
+is "on a terminal: the command's exit status" "$status" 3
+like "on a terminal: a line when recording begins, and the command's after it" "$out" \
+	"^.prof: recording sh, Ctrl-C ends it.r.nfrom the command.r.n"
+unlike "and no other while the command has the terminal" "$out" '[0-9] s, [0-9,]+ sample'
+on_terminal "$PROF" record -o t.json.gz -- no-such-command
+is "a command that is not there: exit status" "$status" 127
+like "a command that is not there: the line is taken back" "$out" \
+	'Ctrl-C ends it.r.n.x1b\[A.r.x1b\[Kprof record: no-such-command: command not found.r.n.$'
+on_terminal "$PROF" record -q -o t.json.gz -- true
+is "--quiet: nothing" "$out" "''"
+# shellcheck disable=SC2016 # for the inner shell
+on_terminal sh -c '"$@" >/dev/null' sh "$PROF" record -o t.json.gz -- "$workloads/shares" 1.5
+like "a command whose output goes elsewhere: a line with time, samples and losses" "$out" \
+	'.x1b\[Kprof: [0-9]+ s, [0-9,]+ samples?, 0 lost.r.x1b\[K'
+start "$workloads/shares" 100
+INTERRUPT='0 lost' on_terminal "$PROF" attach -o t.json.gz -p "$started"
+is "attach: Ctrl-C ends it" "$status" 0
+like "attach: what it records" "$out" "recording shares .pid $started., Ctrl-C ends it"
+kill "$started"
+run env TERM=xterm "$PROF" record -o t.json.gz -- true
+unlike "without a terminal: no such line" "$err" 'recording|'$'\033'
+
 done_testing

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The files that a recording writes: opened before anything is started, so that they are refused
+ * early. */
+#ifndef PROF_CMD_OUTPUTS_H
+#define PROF_CMD_OUTPUTS_H
+
+#include "cmd/live_options.h"
+#include "cmd/output_options.h"
+#include "cmd/ready.h"
+#include "lib/base/error.h"
+#include "lib/base/identity.h"
+#include "lib/base/outfile.h"
+
+struct outputs {
+	struct outfile *profile;
+	struct outfile *stats; /* NULL: not asked for */
+	struct ready ready;
+};
+
+#define OUTPUTS_INIT \
+	{ \
+		.ready.fd = -1 \
+	}
+
+/* As that user. Release it, also after a failure. */
+int outputs_open(struct outputs *o, const struct output_options *output,
+		 const struct live_options *live, const struct identity *owner, struct error *err);
+/* What was not committed is gone. */
+void outputs_release(struct outputs *o);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* What is shown on a terminal while prof works, and what is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "cmd/progress.h"
+
+struct screen {
+	int master, saved;
+	char text[4096];
+};
+
+/* Standard error is a terminal of 40 columns until screen_close(). */
+static void screen_open(struct screen *s)
+{
+	const struct winsize size = {.ws_row = 24, .ws_col = 40};
+	struct termios plain;
+	int slave;
+
+	s->master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(s->master >= 0);
+	assert_int_equal(grantpt(s->master), 0);
+	assert_int_equal(unlockpt(s->master), 0);
+	slave = open(ptsname(s->master), O_RDWR | O_NOCTTY);
+	assert_true(slave >= 0);
+	ioctl(slave, TIOCSWINSZ, &size);
+	assert_int_equal(tcgetattr(slave, &plain), 0);
+	cfmakeraw(&plain);
+	assert_int_equal(tcsetattr(slave, TCSANOW, &plain), 0);
+	s->saved = dup(STDERR_FILENO);
+	dup2(slave, STDERR_FILENO);
+	close(slave);
+	setenv("TERM", "xterm", 1);
+}
+
+static void screen_close(struct screen *s)
+{
+	dup2(s->saved, STDERR_FILENO);
+	close(s->saved);
+	close(s->master);
+}
+
+/* What was written since. */
+static const char *screen_read(struct screen *s)
+{
+	struct pollfd fd = {.fd = s->master, .events = POLLIN};
+	size_t used = 0;
+
+	while (used < sizeof(s->text) - 1 && poll(&fd, 1, 0) > 0) {
+		ssize_t got = read(s->master, s->text + used, sizeof(s->text) - 1 - used);
+
+		assert_true(got > 0);
+		used += (size_t)got;
+	}
+	s->text[used] = '\0';
+	return s->text;
+}
+
+#define BLANKS "                                        \r"
+#define ERASE "\r\033[K"
+
+static void nothing_where_it_cannot_be_erased(void **state)
+{
+	struct progress p;
+	struct screen s;
+
+	(void)state;
+	screen_open(&s);
+	progress_init(&p, true, 0);
+	assert_false(p.enabled);
+	setenv("TERM", "dumb", 1);
+	progress_init(&p, false, 0);
+	assert_false(p.enabled);
+	unsetenv("TERM");
+	progress_init(&p, false, 0);
+	assert_false(p.enabled);
+	progress_begin(&p, "x", 0, false);
+	progress_recording(&p, 1, 0, true);
+	progress_erase(&p);
+	progress_withdraw(&p);
+	assert_string_equal(screen_read(&s), "");
+	setenv("TERM", "xterm", 1);
+	progress_init(&p, false, 0);
+	assert_true(p.enabled);
+	screen_close(&s);
+}
+
+static void recording_has_a_line_of_its_own(void **state)
+{
+	struct progress p;
+	struct screen s;
+
+	(void)state;
+	screen_open(&s);
+	progress_init(&p, false, 0);
+	progress_begin(&p,
+		       "a\033\xe2\x80\xae"
+		       "b",
+		       2500000000, false);
+	assert_string_equal(screen_read(&s), "prof: recording a??b for 2.5 s, Ctrl-C ends it\n");
+	progress_recording(&p, 5, 0, false);
+	assert_string_equal(screen_read(&s), "");
+	p.next_ns = 0;
+	progress_recording(&p, 1234567, 1, false);
+	assert_string_equal(screen_read(&s), BLANKS ERASE "prof: 0 s, 1,234,567 samples, 1 lost");
+	/* Once a second. */
+	progress_recording(&p, 1234568, 1, false);
+	assert_string_equal(screen_read(&s), "");
+	p.next_ns = 0;
+	progress_recording(&p, 1, 0, false);
+	assert_string_equal(screen_read(&s), ERASE "prof: 0 s, 1 sample, 0 lost");
+	progress_erase(&p);
+	progress_erase(&p);
+	assert_string_equal(screen_read(&s), ERASE);
+	screen_close(&s);
+}
+
+/* Its own output is not disturbed. */
+static void a_command_keeps_the_terminal(void **state)
+{
+	struct progress p;
+	struct screen s;
+
+	(void)state;
+	screen_open(&s);
+	progress_init(&p, false, 0);
+	progress_begin(&p, "make", 0, true);
+	assert_string_equal(screen_read(&s), "prof: recording make, Ctrl-C ends it\n");
+	p.next_ns = 0;
+	progress_recording(&p, 5, 0, false);
+	progress_erase(&p);
+	assert_string_equal(screen_read(&s), "");
+	/* A Ctrl-C that does not end it is said once, after a while. */
+	progress_recording(&p, 5, 0, true);
+	assert_string_equal(screen_read(&s), "");
+	p.interrupt_ns = 1;
+	progress_recording(&p, 5, 0, true);
+	progress_recording(&p, 5, 0, true);
+	assert_string_equal(screen_read(&s), "prof: recording until the command has ended, Ctrl-C "
+					     "once more ends it now\n");
+	progress_withdraw(&p);
+	assert_string_equal(screen_read(&s), "\033[A" ERASE);
+	screen_close(&s);
+}
+
+/* A line that wraps could not be erased. */
+static void lines_fit(void **state)
+{
+	struct progress p;
+	struct screen s;
+
+	(void)state;
+	screen_open(&s);
+	progress_init(&p, false, 0);
+	progress_naming(&p, 1, 2);
+	assert_string_equal(screen_read(&s), "");
+	p.next_ns = 0;
+	progress_naming(&p, 1, 2);
+	assert_string_equal(screen_read(&s), BLANKS ERASE "naming 1/2 modules…");
+	p.next_ns = 0;
+	progress_download(&p, "/usr/lib/x86_64-linux-gnu/libc.so.6.with.a.long.name", 1, 2);
+	assert_string_equal(screen_read(&s), ERASE "downloading symbols of libc.so.6.with.a");
+	screen_close(&s);
+}
+
+static void terminals_are_told_apart(void **state)
+{
+	struct screen s, other;
+	int file = open("/dev/null", O_WRONLY | O_CLOEXEC), first;
+
+	(void)state;
+	screen_open(&s);
+	first = dup(STDERR_FILENO);
+	assert_true(progress_is_same_terminal(first, STDERR_FILENO));
+	assert_false(progress_is_same_terminal(file, STDERR_FILENO));
+	screen_open(&other);
+	assert_false(progress_is_same_terminal(first, STDERR_FILENO));
+	screen_close(&other);
+	screen_close(&s);
+	close(first);
+	close(file);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_where_it_cannot_be_erased),
+		cmocka_unit_test(recording_has_a_line_of_its_own),
+		cmocka_unit_test(a_command_keeps_the_terminal),
+		cmocka_unit_test(lines_fit),
+		cmocka_unit_test(terminals_are_told_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

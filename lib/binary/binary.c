@@ -135,56 +135,51 @@ uint64_t binary_first_vaddr(const struct binary *b)
 	return b->first_vaddr;
 }
 
-static size_t build_id_in_sections(const struct binary *b, uint8_t *build_id)
+static void add_section_ids(const struct binary *b, struct build_ids *ids)
 {
 	Elf_Scn *scn = NULL;
 
 	while ((scn = elf_nextscn(b->elf, scn))) {
 		GElf_Shdr header;
 		Elf_Data *data;
-		size_t size;
 
 		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_NOTE)
 			continue;
 		data = elf_rawdata(scn, NULL);
-		if (!data || !data->d_buf)
-			continue;
-		size = build_id_find(data->d_buf, data->d_size, header.sh_addralign, build_id);
-		if (size)
-			return size;
+		if (data && data->d_buf &&
+		    build_ids_add(ids, data->d_buf, data->d_size, header.sh_addralign))
+			return;
 	}
-	return 0;
 }
 
-static size_t build_id_in_segments(const struct binary *b, uint8_t *build_id)
+static void add_segment_ids(const struct binary *b, struct build_ids *ids)
 {
 	size_t count;
 
 	if (elf_getphdrnum(b->elf, &count) != 0)
-		return 0;
+		return;
 	for (size_t i = 0; i < count; i++) {
 		GElf_Phdr header;
 		Elf_Data *data;
-		size_t size;
 
 		if (!gelf_getphdr(b->elf, (int)i, &header) || header.p_type != PT_NOTE)
 			continue;
 		data = elf_getdata_rawchunk(b->elf, (int64_t)header.p_offset, header.p_filesz,
 					    ELF_T_BYTE);
-		if (!data || !data->d_buf)
-			continue;
-		size = build_id_find(data->d_buf, data->d_size, header.p_align, build_id);
-		if (size)
-			return size;
+		if (data && data->d_buf &&
+		    build_ids_add(ids, data->d_buf, data->d_size, header.p_align))
+			return;
 	}
-	return 0;
 }
 
 size_t binary_build_id(const struct binary *b, uint8_t build_id[BUILD_ID_MAX])
 {
-	size_t size = build_id_in_sections(b, build_id);
+	struct build_ids ids = {0};
 
-	return size ? size : build_id_in_segments(b, build_id);
+	add_section_ids(b, &ids);
+	if (!ids.gnu_size)
+		add_segment_ids(b, &ids);
+	return build_ids_choose(&ids, build_id);
 }
 
 bool binary_has_section(const struct binary *b, const char *name)

@@ -23,7 +23,8 @@ struct binary_segment {
 /* What a recorder needs to know of a mapped file, read with a few pread() calls. */
 struct binary_summary {
 	uint8_t build_id[BUILD_ID_MAX];
-	uint8_t build_id_size; /* 0: none */
+	/* 0: none. Of Go programs without a GNU build id: 20, with a hash of Go's own. */
+	uint8_t build_id_size;
 	uint16_t machine; /* e_machine */
 	bool is_64bit;
 	struct binary_segment *segments; /* PT_LOADs in file order; owned */
@@ -74,7 +75,8 @@ uint64_t binary_file_size(const struct binary *b);
 uint64_t binary_first_vaddr(const struct binary *b);
 /*
  * From the note sections, which hold in separate debug files too, where the segments' offsets are
- * those of another file; else from the segments. Size, 0 where there is none.
+ * those of another file; else from the segments. Otherwise as in struct binary_summary. Size, 0
+ * where there is none.
  */
 size_t binary_build_id(const struct binary *b, uint8_t build_id[BUILD_ID_MAX]);
 /* Is there a section of that name with bytes in the file? */

@@ -2,12 +2,37 @@
 #include "lib/binary/build_id.h"
 
 #include <elf.h>
+#include <endian.h>
 #include <string.h>
 
 #include "lib/base/bytes.h"
+#include "lib/base/index.h"
 
-size_t build_id_find(const void *notes, size_t size, uint64_t alignment,
-		     uint8_t build_id[BUILD_ID_MAX])
+/* ELF_NOTE_GOBUILDID_TAG; its desc is a text. */
+#define GO_BUILD_ID 4
+
+static void add_gnu(struct build_ids *ids, const void *desc, size_t size)
+{
+	/* The kernel takes no longer ones either. */
+	if (ids->gnu_size || !size || size > BUILD_ID_MAX)
+		return;
+	memcpy(ids->gnu, desc, size);
+	ids->gnu_size = (uint8_t)size;
+}
+
+static void add_go(struct build_ids *ids, const void *desc, size_t size)
+{
+	uint64_t parts[3];
+
+	if (ids->go_size || !size)
+		return;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		parts[i] = htole64(hash_bytes(desc, size, i + 1));
+	memcpy(ids->go, parts, sizeof(ids->go));
+	ids->go_size = sizeof(ids->go);
+}
+
+bool build_ids_add(struct build_ids *ids, const void *notes, size_t size, uint64_t alignment)
 {
 	struct bytes b;
 
@@ -24,17 +49,24 @@ size_t build_id_find(const void *notes, size_t size, uint64_t alignment,
 		bytes_align(&b, alignment);
 		desc = bytes_take(&b, desc_size);
 		if (b.failed)
-			return 0;
-		/* The kernel takes no longer ones either. */
-		if (type == NT_GNU_BUILD_ID && name_size == sizeof("GNU") &&
-		    memcmp(name, "GNU", sizeof("GNU")) == 0 && desc_size > 0 &&
-		    desc_size <= BUILD_ID_MAX) {
-			memcpy(build_id, desc, desc_size);
-			return desc_size;
-		}
+			break;
+		if (name_size == 4 && type == NT_GNU_BUILD_ID && !memcmp(name, "GNU", 4))
+			add_gnu(ids, desc, desc_size);
+		/* Its name is padded as if the padding were part of it. */
+		else if (name_size == 4 && type == GO_BUILD_ID && !memcmp(name, "Go\0", 4))
+			add_go(ids, desc, desc_size);
 		bytes_align(&b, alignment);
 	}
-	return 0;
+	return ids->gnu_size;
+}
+
+size_t build_ids_choose(const struct build_ids *ids, uint8_t build_id[BUILD_ID_MAX])
+{
+	if (ids->gnu_size)
+		memcpy(build_id, ids->gnu, ids->gnu_size);
+	else if (ids->go_size)
+		memcpy(build_id, ids->go, ids->go_size);
+	return ids->gnu_size ? ids->gnu_size : ids->go_size;
 }
 
 void build_id_to_text(const uint8_t *build_id, size_t size, char *text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The GNU build id among the notes of an ELF file. For this room; others ask binary.h. */
+/* The build id among the notes of an ELF file: GNU's, or Go's where its linker left no other. For this room; others ask binary.h. */
 #ifndef PROF_LIB_BINARY_BUILD_ID_H
 #define PROF_LIB_BINARY_BUILD_ID_H
 
@@ -8,11 +8,19 @@
 
 #include "lib/binary/binary.h"
 
+/* What notes were seen to say. A zeroed struct has seen none. */
+struct build_ids {
+	uint8_t gnu_size, go_size; /* 0: none */
+	uint8_t gnu[BUILD_ID_MAX];
+	uint8_t go[BUILD_ID_MAX]; /* a hash of Go's own id, which is a text of some 80 characters */
+};
+
 /*
- * `notes` are the bytes of a note segment or section with that alignment. Returns the size of the
- * build id, 0 where there is none or one longer than BUILD_ID_MAX.
+ * `notes` are the bytes of a note segment or section with that alignment. Ids that are there
+ * already stay; those longer than BUILD_ID_MAX are none. True once there is a GNU one.
  */
-size_t build_id_find(const void *notes, size_t size, uint64_t alignment,
-		     uint8_t build_id[BUILD_ID_MAX]);
+bool build_ids_add(struct build_ids *ids, const void *notes, size_t size, uint64_t alignment);
+/* The GNU one, else Go's. Returns its size, 0 where there is none. */
+size_t build_ids_choose(const struct build_ids *ids, uint8_t build_id[BUILD_ID_MAX]);
 
 #endif

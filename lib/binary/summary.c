@@ -16,12 +16,18 @@
 /* Real note segments are some hundred bytes; a lying size must not make us read a file. */
 #define MAX_NOTE_BYTES 65536
 #define MAX_NOTE_SEGMENTS 16
+#define MAX_SECTIONS 4096
 
 struct elf_header {
 	bool is_64bit;
-	uint16_t machine, phentsize;
+	uint16_t machine, phentsize, shentsize, shnum;
 	uint32_t phnum;
 	uint64_t phoff, shoff;
+};
+
+struct section_header {
+	uint32_t type;
+	uint64_t offset, size, align;
 };
 
 struct program_header {
@@ -79,6 +85,8 @@ static int read_header(int fd, struct elf_header *header, struct error *err)
 	bytes_skip(&b, 6);
 	header->phentsize = bytes_u16(&b);
 	header->phnum = bytes_u16(&b);
+	header->shentsize = bytes_u16(&b);
+	header->shnum = bytes_u16(&b);
 	return b.failed ? error_text(err, -ENOEXEC, "truncated ELF header") : 0;
 }
 
@@ -121,21 +129,67 @@ static struct program_header parse_program_header(struct bytes b, bool is_64bit)
 	return ph;
 }
 
-static void read_notes(int fd, const struct program_header *ph, struct binary_summary *summary)
+static struct section_header parse_section_header(const uint8_t *raw, bool is_64bit)
 {
-	size_t size = ph->file_size < MAX_NOTE_BYTES ? (size_t)ph->file_size : MAX_NOTE_BYTES;
-	_cleanup_free_ void *data = xmalloc(size + 1);
-	ssize_t n = read_at(fd, data, size, ph->offset);
+	struct section_header sh;
+	struct bytes b;
 
-	if (n <= 0)
+	bytes_init(&b, raw, is_64bit ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr));
+	bytes_skip(&b, 4);
+	sh.type = bytes_u32(&b);
+	if (is_64bit) {
+		bytes_skip(&b, 16);
+		sh.offset = bytes_u64(&b);
+		sh.size = bytes_u64(&b);
+		bytes_skip(&b, 8);
+		sh.align = bytes_u64(&b);
+	} else {
+		bytes_skip(&b, 8);
+		sh.offset = bytes_u32(&b);
+		sh.size = bytes_u32(&b);
+		bytes_skip(&b, 8);
+		sh.align = bytes_u32(&b);
+	}
+	return sh;
+}
+
+static void read_notes(int fd, uint64_t offset, uint64_t file_size, uint64_t align,
+		       struct build_ids *ids)
+{
+	size_t size = file_size < MAX_NOTE_BYTES ? (size_t)file_size : MAX_NOTE_BYTES;
+	_cleanup_free_ void *data = xmalloc(size + 1);
+	ssize_t n = read_at(fd, data, size, offset);
+
+	if (n > 0)
+		build_ids_add(ids, data, (size_t)n, align);
+}
+
+/* Go's linker leaves the GNU one out of the segments of notes. */
+static void read_note_sections(int fd, const struct elf_header *header, struct build_ids *ids)
+{
+	size_t needed = header->is_64bit ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr), size;
+	_cleanup_free_ uint8_t *table = NULL;
+	unsigned int notes_read = 0;
+	ssize_t n;
+
+	if (!header->shnum || header->shentsize < needed)
 		return;
-	summary->build_id_size = (uint8_t)build_id_find(data, (size_t)n, ph->align,
-							summary->build_id);
+	size = (size_t)header->shentsize *
+	       (header->shnum < MAX_SECTIONS ? header->shnum : MAX_SECTIONS);
+	table = xmalloc(size);
+	n = read_at(fd, table, size, header->shoff);
+	for (size_t at = 0; n > 0 && at + needed <= (size_t)n; at += header->shentsize) {
+		struct section_header sh = parse_section_header(table + at, header->is_64bit);
+
+		if (sh.type == SHT_NOTE && !ids->gnu_size && notes_read++ < MAX_NOTE_SEGMENTS)
+			read_notes(fd, sh.offset, sh.size, sh.align, ids);
+	}
 }
 
 static void read_segments(int fd, const struct elf_header *header, const void *table,
 			  uint32_t count, struct binary_summary *summary)
 {
+	struct build_ids ids = {0};
 	unsigned int notes_read = 0;
 
 	summary->segments = xcalloc(count ? count : 1, sizeof(*summary->segments));
@@ -153,10 +207,12 @@ static void read_segments(int fd, const struct elf_header *header, const void *t
 				.vaddr = ph.vaddr,
 				.executable = ph.flags & PF_X,
 			};
-		else if (ph.type == PT_NOTE && summary->build_id_size == 0 &&
-			 notes_read++ < MAX_NOTE_SEGMENTS)
-			read_notes(fd, &ph, summary);
+		else if (ph.type == PT_NOTE && !ids.gnu_size && notes_read++ < MAX_NOTE_SEGMENTS)
+			read_notes(fd, ph.offset, ph.file_size, ph.align, &ids);
 	}
+	if (!ids.gnu_size)
+		read_note_sections(fd, header, &ids);
+	summary->build_id_size = (uint8_t)build_ids_choose(&ids, summary->build_id);
 }
 
 int binary_summarize(int fd, struct binary_summary *summary, struct error *err)

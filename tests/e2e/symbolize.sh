@@ -100,6 +100,24 @@ for way in by-id by-name root debug; do
 		"$(zcat place.json.gz | md5sum)"
 done
 
+# A build id that no segment holds, only a section, as Go's linker leaves it.
+python3 - moved bin/sections <<'CODE'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+offset, = struct.unpack_from("<Q", data, 32)
+size, count = struct.unpack_from("<HH", data, 54)
+for at in range(offset, offset + size * count, size):
+    if struct.unpack_from("<I", data, at) == (4,):
+        struct.pack_into("<I", data, at, 0)
+open(sys.argv[2], "wb").write(data)
+CODE
+chmod +x bin/sections
+record sections 0 --no-symbols -- bin/sections
+run "$PROF" symbolize -o sections.json.gz sections.json.gz
+judge "named later by a build id that only a section holds" sections.json.gz <<'CODE'
+expect(own("inner") > 0.9 * sum(s[2] for s in samples()), own("inner"))
+CODE
+
 # A kernel that does not run here: by its image, by its System.map.
 python3 - bare.json >foreign.json <<'CODE'
 import json, sys

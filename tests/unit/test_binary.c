@@ -174,6 +174,92 @@ static void build_ids_of_other_sizes(void **state)
 	binary_summary_release(&s);
 }
 
+/* As Go's linker makes them: its own note in a segment, the GNU one in a section alone. */
+struct go_image {
+	struct image image;
+	struct {
+		Elf64_Nhdr header;
+		char name[4];
+		char desc[84];
+	} go;
+	Elf64_Shdr sections[2];
+};
+
+static struct go_image make_go_image(void)
+{
+	struct go_image go = {
+		.image = make_image(),
+		.go = {.header = {.n_namesz = 4, .n_descsz = 83, .n_type = 4},
+		       .name = "Go",
+		       .desc = "m-zAN9r18OMFsyCYjo00/Jou61vh6bgu7GWjzjp_3/"
+			       "o79E7kUgGyvEMD3rFqeJ/5Ii0WsZxTU_clPi-TMJC"},
+		.sections = {{.sh_type = SHT_NULL},
+			     {.sh_type = SHT_NOTE,
+			      .sh_offset = offsetof(struct image, note),
+			      .sh_size = sizeof(go.image.note),
+			      .sh_addralign = 4}},
+	};
+
+	go.image.segments[2].p_offset = offsetof(struct go_image, go);
+	go.image.segments[2].p_filesz = sizeof(go.go);
+	go.image.header.e_version = go.image.header.e_ident[EI_VERSION] = EV_CURRENT;
+	go.image.header.e_ehsize = sizeof(Elf64_Ehdr);
+	go.image.header.e_shoff = offsetof(struct go_image, sections);
+	go.image.header.e_shentsize = sizeof(Elf64_Shdr);
+	go.image.header.e_shnum = 2;
+	return go;
+}
+
+/* By both ways of reading a file. */
+static void expect_id(const struct go_image *go, uint8_t id[BUILD_ID_MAX])
+{
+	_cleanup_close_ int fd = file_of(go, sizeof(*go));
+	struct binary_summary s;
+	uint8_t other[BUILD_ID_MAX];
+	struct binary *b;
+
+	assert_int_equal(binary_summarize(fd, &s, NULL), 0);
+	assert_int_equal(s.build_id_size, BUILD_ID_MAX);
+	assert_int_equal(binary_open(&b, fd, NULL), 0);
+	assert_int_equal(binary_build_id(b, other), BUILD_ID_MAX);
+	assert_memory_equal(s.build_id, other, BUILD_ID_MAX);
+	memcpy(id, s.build_id, BUILD_ID_MAX);
+	binary_free(b);
+	binary_summary_release(&s);
+}
+
+static void build_ids_of_go(void **state)
+{
+	struct go_image go = make_go_image();
+	uint8_t gnu[BUILD_ID_MAX], first[BUILD_ID_MAX], second[BUILD_ID_MAX];
+	struct binary_summary s;
+
+	(void)state;
+	expect_id(&go, gnu);
+	assert_memory_equal(gnu, go.image.note.desc, BUILD_ID_MAX);
+	/* Older ones have their own alone: another for each build. */
+	go.sections[1].sh_type = SHT_PROGBITS;
+	expect_id(&go, first);
+	assert_memory_not_equal(first, gnu, BUILD_ID_MAX);
+	go.go.desc[82]++;
+	expect_id(&go, second);
+	assert_memory_not_equal(first, second, BUILD_ID_MAX);
+	/* Damage. */
+	go.sections[1].sh_type = SHT_NOTE;
+	go.sections[1].sh_offset = UINT64_MAX - 3;
+	go.sections[1].sh_size = UINT64_MAX;
+	assert_int_equal(summarize(&go, sizeof(go), &s), 0);
+	assert_memory_equal(s.build_id, second, BUILD_ID_MAX);
+	binary_summary_release(&s);
+	go.image.header.e_shoff = UINT64_MAX - 70;
+	assert_int_equal(summarize(&go, sizeof(go), &s), 0);
+	assert_memory_equal(s.build_id, second, BUILD_ID_MAX);
+	binary_summary_release(&s);
+	go.image.header.e_shentsize = 8;
+	assert_int_equal(summarize(&go, sizeof(go), &s), 0);
+	binary_summary_release(&s);
+}
+
 static void own_program(void **state)
 {
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -209,6 +295,7 @@ int main(void)
 		cmocka_unit_test(rubbish_is_refused),
 		cmocka_unit_test(truncated_tables_give_what_is_there),
 		cmocka_unit_test(build_ids_of_other_sizes),
+		cmocka_unit_test(build_ids_of_go),
 		cmocka_unit_test(own_program),
 		cmocka_unit_test(text_of_an_overlong_id_is_cut),
 	};

@@ -449,8 +449,8 @@ static int run(struct pipeline *p)
 
 	if (prepare(p, &err)) {
 		if (err.code == -EMFILE)
-			error_hint(&err, "raise the limit of open files: ulimit -Hn %d",
-				   FILES_WANTED);
+			error_hint(&err, "raise the limit of open files: ulimit -Hn %u",
+				   file_set_limit_wanted(0));
 		return command_fail(command, EXIT_REFUSED, &err);
 	}
 	status = begin(p, &err);

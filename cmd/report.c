@@ -70,8 +70,9 @@ static void warn_of_losses(const struct outcome *outcome, bool quiet)
 		log_warn("the kernel stopped sampling for a while: %s", strbuf_text(&text));
 	if (outcome->info.dropped_files)
 		log_warn("%u files were closed for want of descriptors: names may be missing; "
-			 "raise the limit of open files: ulimit -Hn %d",
-			 outcome->info.dropped_files, FILES_WANTED);
+			 "raise the limit of open files: ulimit -Hn %u",
+			 outcome->info.dropped_files,
+			 file_set_limit_wanted(outcome->info.dropped_files));
 }
 
 /* Tables for which there was no memory: their code is unwound by other means, or not at all. */

@@ -120,6 +120,36 @@ static void add_group(struct run *r, module_id id, const struct place *places, s
 	module_files_unref(input.files);
 }
 
+static int compare_keys(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Most files that were mapped have no frames. */
+static void need_files(const struct run *r)
+{
+	struct {
+		VEC(uint32_t) keys;
+	} needed = {0};
+	size_t start = 0;
+
+	for (size_t i = 0; i < r->profile->modules.rows.count; i++) {
+		const struct module *module = modules_get(&r->profile->modules, (module_id)i);
+		bool has_frames = i + 1 < r->places.group_count && r->places.ends[i] > start;
+
+		if (i + 1 < r->places.group_count)
+			start = r->places.ends[i];
+		if (module->file_key != UINT32_MAX && (has_frames || module_is_kernel(module)))
+			vec_push(&needed.keys, module->file_key);
+	}
+	vec_sort(&needed.keys, compare_keys);
+	if (r->options->files)
+		file_set_need(r->options->files, needed.keys.items, needed.keys.count);
+	vec_release(&needed.keys);
+}
+
 static void add_jobs(struct run *r)
 {
 	const struct places *all = &r->places;
@@ -221,6 +251,7 @@ void symbolize_profile(struct profile *p, const struct symbolize_options *option
 
 	r.kernel.fd = find_kernel_list(&r);
 	places_collect(&r.places, p);
+	need_files(&r);
 	add_jobs(&r);
 	order_jobs(&r);
 	run_jobs(&r);

@@ -9,6 +9,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/index.h"
+#include "lib/base/owner_counts.h"
+#include "lib/base/reopen.h"
 #include "lib/base/vec.h"
 
 #define NO_ROW UINT32_MAX
@@ -17,11 +19,27 @@
 /* Ids count up from 0; one that does not is nothing to make a table for. */
 #define MAX_ROOT_ID (1u << 24)
 
-/* Rows stay where they are, so that the index holds; they are chained by age or as free ones. */
+/* What was closed for want of room and can be opened again; the rest of them is forgotten. */
+#define MAX_CLOSED (1u << 17)
+
+/*
+ * Rows stay where they are, so that the index holds; they are chained by age with others of their
+ * owner, or as free ones.
+ */
 struct file {
 	uint32_t id;
 	int fd;
+	uint32_t owner; /* row in owners; NO_OWNER: it is everybody's */
 	uint32_t older, newer;
+};
+
+struct ages {
+	uint32_t oldest, newest; /* NO_ROW: none */
+};
+
+struct closed_file {
+	uint32_t id;
+	struct reopen how;
 };
 
 /* Mounts are told apart, too: what is mounted below differs. */
@@ -42,7 +60,11 @@ struct file_set {
 	VEC(struct process_root) processes;
 	VEC(int) held;
 	struct index by_id, by_pid;
-	uint32_t oldest, newest, free_row;
+	struct owner_counts owners;
+	VEC(struct ages) ages; /* by row of owners */
+	struct ages shared;
+	VEC(struct closed_file) closed;
+	uint32_t free_row;
 	uint64_t limit;
 	uint32_t dropped;
 };
@@ -64,7 +86,8 @@ struct file_set *file_set_new(unsigned int reserve)
 	struct file_set *files = xcalloc(1, sizeof(*files));
 	struct rlimit limit;
 
-	files->oldest = files->newest = files->free_row = NO_ROW;
+	files->shared = (struct ages){NO_ROW, NO_ROW};
+	files->free_row = NO_ROW;
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return files;
 	if (limit.rlim_cur < limit.rlim_max) {
@@ -77,12 +100,97 @@ struct file_set *file_set_new(unsigned int reserve)
 	return files;
 }
 
+static struct ages *ages_of(struct file_set *files, uint32_t owner)
+{
+	return owner == NO_OWNER ? &files->shared : &files->ages.items[owner];
+}
+
+/* As the youngest of its owner's. */
+static void link_row(struct file_set *files, uint32_t row)
+{
+	struct file *file = &files->files.items[row];
+	struct ages *ages = ages_of(files, file->owner);
+
+	file->older = ages->newest;
+	file->newer = NO_ROW;
+	if (ages->newest == NO_ROW)
+		ages->oldest = row;
+	else
+		files->files.items[ages->newest].newer = row;
+	ages->newest = row;
+}
+
+static void unlink_row(struct file_set *files, uint32_t row)
+{
+	const struct file *file = &files->files.items[row];
+	struct ages *ages = ages_of(files, file->owner);
+
+	if (file->older == NO_ROW)
+		ages->oldest = file->newer;
+	else
+		files->files.items[file->older].newer = file->newer;
+	if (file->newer == NO_ROW)
+		ages->newest = file->older;
+	else
+		files->files.items[file->newer].older = file->older;
+}
+
+static uint32_t add_owner(struct file_set *files, uint32_t pid)
+{
+	uint32_t owner = owner_counts_add(&files->owners, pid);
+
+	if (files->ages.count <= owner)
+		vec_add_zeroed(&files->ages, owner + 1 - files->ages.count);
+	if (files->owners.rows.items[owner].count == 1)
+		files->ages.items[owner] = (struct ages){NO_ROW, NO_ROW};
+	return owner;
+}
+
+/* Closes it. */
+static void remove_row(struct file_set *files, uint32_t row)
+{
+	struct file *file = &files->files.items[row];
+
+	unlink_row(files, row);
+	if (file->owner != NO_OWNER)
+		owner_counts_remove(&files->owners, file->owner);
+	index_remove(&files->by_id, hash_u64(file->id), row);
+	close(file->fd);
+	file->newer = files->free_row;
+	files->free_row = row;
+}
+
+/* The process with most loses first, then all of them what none has used for longest. */
+static uint32_t choose_victim(const struct file_set *files)
+{
+	uint32_t owner = owner_counts_largest(&files->owners);
+
+	return owner == NO_OWNER ? files->shared.oldest : files->ages.items[owner].oldest;
+}
+
+static void drop_one(struct file_set *files)
+{
+	uint32_t row = choose_victim(files);
+	struct closed_file closed = {.id = files->files.items[row].id};
+
+	if (files->closed.count < MAX_CLOSED &&
+	    reopen_remember(&closed.how, files->files.items[row].fd))
+		vec_push(&files->closed, closed);
+	remove_row(files, row);
+	files->dropped++;
+}
+
 void file_set_free(struct file_set *files)
 {
 	if (!files)
 		return;
-	for (uint32_t row = files->oldest; row != NO_ROW; row = files->files.items[row].newer)
-		close(files->files.items[row].fd);
+	while (files->by_id.count)
+		remove_row(files, choose_victim(files));
+	vec_for_each(&files->closed, struct closed_file *, it)
+		reopen_release(&it->how);
+	vec_release(&files->closed);
+	owner_counts_release(&files->owners);
+	vec_release(&files->ages);
 	vec_for_each(&files->roots, struct root *, it)
 		close(it->fd);
 	vec_release(&files->roots);
@@ -95,24 +203,6 @@ void file_set_free(struct file_set *files)
 	vec_release(&files->files);
 	index_release(&files->by_id);
 	free(files);
-}
-
-static void remove_row(struct file_set *files, uint32_t row)
-{
-	struct file *file = &files->files.items[row];
-
-	index_remove(&files->by_id, hash_u64(file->id), row);
-	close(file->fd);
-	if (file->older == NO_ROW)
-		files->oldest = file->newer;
-	else
-		files->files.items[file->older].newer = file->newer;
-	if (file->newer == NO_ROW)
-		files->newest = file->older;
-	else
-		files->files.items[file->newer].older = file->older;
-	file->newer = files->free_row;
-	files->free_row = row;
 }
 
 static uint32_t take_row(struct file_set *files)
@@ -128,32 +218,103 @@ static uint32_t take_row(struct file_set *files)
 	return row;
 }
 
-void file_set_add(struct file_set *files, uint32_t id, int fd)
+static void add(struct file_set *files, uint32_t id, uint32_t owner, int fd)
+{
+	uint32_t row = take_row(files);
+
+	files->files.items[row] = (struct file){.id = id, .fd = fd, .owner = owner};
+	link_row(files, row);
+	index_add(&files->by_id, hash_u64(id), row);
+}
+
+/* Makes room. False: there is none at all, and fd is closed. */
+static bool prepare(struct file_set *files, uint32_t id, int fd)
 {
 	uint32_t row = find_row(files, id);
 
 	if (row != INDEX_NONE)
 		remove_row(files, row);
 	if (fd < 0)
-		return;
+		return false;
 	if (!files->limit) {
 		close(fd);
 		files->dropped++;
+		return false;
+	}
+	if (files->by_id.count >= files->limit)
+		drop_one(files);
+	return true;
+}
+
+void file_set_add(struct file_set *files, uint32_t id, int fd)
+{
+	if (prepare(files, id, fd))
+		add(files, id, NO_OWNER, fd);
+}
+
+void file_set_add_for(struct file_set *files, uint32_t id, uint32_t pid, int fd)
+{
+	if (prepare(files, id, fd))
+		add(files, id, add_owner(files, pid), fd);
+}
+
+void file_set_use(struct file_set *files, uint32_t id, uint32_t pid)
+{
+	uint32_t row = find_row(files, id);
+	struct file *file;
+
+	if (row == INDEX_NONE)
 		return;
+	file = &files->files.items[row];
+	if (file->owner != NO_OWNER && files->owners.rows.items[file->owner].pid == pid)
+		return;
+	unlink_row(files, row);
+	if (file->owner != NO_OWNER)
+		owner_counts_remove(&files->owners, file->owner);
+	file->owner = NO_OWNER;
+	link_row(files, row);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool is_among(const uint32_t *ids, size_t count, uint32_t id)
+{
+	return count && bsearch(&id, ids, count, sizeof(*ids), compare_ids);
+}
+
+static void keep_only(struct file_set *files, struct ages *ages, const uint32_t *ids, size_t count)
+{
+	for (uint32_t row = ages->oldest, next; row != NO_ROW; row = next) {
+		next = files->files.items[row].newer;
+		if (!is_among(ids, count, files->files.items[row].id))
+			remove_row(files, row);
 	}
-	if (files->by_id.count >= files->limit) {
-		remove_row(files, files->oldest);
-		files->dropped++;
+}
+
+void file_set_need(struct file_set *files, const uint32_t *ids, size_t count)
+{
+	if (!files->closed.count)
+		return;
+	keep_only(files, &files->shared, ids, count);
+	for (size_t owner = 0; owner < files->owners.rows.count; owner++) {
+		if (files->owners.rows.items[owner].count)
+			keep_only(files, &files->ages.items[owner], ids, count);
 	}
-	row = take_row(files);
-	files->files.items[row] =
-		(struct file){.id = id, .fd = fd, .older = files->newest, .newer = NO_ROW};
-	if (files->newest == NO_ROW)
-		files->oldest = row;
-	else
-		files->files.items[files->newest].newer = row;
-	files->newest = row;
-	index_add(&files->by_id, hash_u64(id), row);
+	vec_for_each(&files->closed, struct closed_file *, it) {
+		int root = file_set_find_root(files, it->id), fd;
+
+		if (files->by_id.count >= files->limit || !is_among(ids, count, it->id) ||
+		    find_row(files, it->id) != INDEX_NONE)
+			continue;
+		fd = reopen(&it->how, root);
+		if (fd >= 0)
+			add(files, it->id, NO_OWNER, fd);
+	}
 }
 
 int file_set_find(const struct file_set *files, uint32_t id)
@@ -250,6 +411,17 @@ int file_set_find_process_root(const struct file_set *files, uint32_t pid)
 void file_set_hold(struct file_set *files, int fd)
 {
 	vec_push(&files->held, fd);
+}
+
+uint32_t file_set_limit_wanted(uint32_t missing)
+{
+	struct rlimit limit = {0};
+	uint64_t wanted = 4096;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	while (wanted < FILE_LIMIT_MAX && wanted < limit.rlim_max + missing + 1)
+		wanted *= 2;
+	return (uint32_t)wanted;
 }
 
 uint32_t file_set_dropped(const struct file_set *files)

@@ -129,10 +129,10 @@ static void send_module(struct module_registry *r, uint32_t id, uint64_t time,
 	r->sink(r->ctx, &rec->rec);
 }
 
-/* Adds a row, keeps what->fd, sends the record. */
+/* Adds a row, keeps what->fd for that process (0: for all), sends the record. */
 static uint32_t add_module(struct module_registry *r, uint64_t time,
 			   const struct special_module *what, const struct binary_summary *summary,
-			   const struct file_identity *identity)
+			   const struct file_identity *identity, uint32_t pid)
 {
 	uint32_t id = (uint32_t)r->rows.count;
 	struct known_module row = {.build_id_size = what->build_id_size};
@@ -145,7 +145,9 @@ static uint32_t add_module(struct module_registry *r, uint64_t time,
 		index_add(&r->by_build_id, build_id_hash(&row), id);
 	if (identity)
 		index_add(&r->by_identity, identity_hash(identity), id);
-	if (what->fd >= 0)
+	if (what->fd >= 0 && pid)
+		file_set_add_for(r->files, id, pid, what->fd);
+	else if (what->fd >= 0)
 		file_set_add(r->files, id, what->fd);
 	send_module(r, id, time, what, summary);
 	return id;
@@ -156,7 +158,7 @@ uint32_t module_registry_add_special(struct module_registry *r, uint64_t time,
 {
 	struct binary_summary none = {.machine = OWN_MACHINE};
 
-	return add_module(r, time, special, &none, NULL);
+	return add_module(r, time, special, &none, NULL, 0);
 }
 
 /*
@@ -171,14 +173,16 @@ static uint32_t resolve_vdso(struct module_registry *r, const struct map_event *
 	struct special_module what = {.kind = MODULE_VDSO, .path = "[vdso]"};
 	struct binary_summary summary = {0};
 
-	if (*id != NO_REC_MODULE)
+	if (*id != NO_REC_MODULE) {
+		file_set_use(r->files, *id, event->pid);
 		return *id;
+	}
 	what.fd = is_32bit ? vdso_open_32bit(NULL) : vdso_open(NULL);
 	if (what.fd >= 0 && binary_summarize(what.fd, &summary, NULL) == 0) {
 		what.build_id_size = summary.build_id_size;
 		memcpy(what.build_id, summary.build_id, sizeof(what.build_id));
 	}
-	*id = add_module(r, event->time, &what, &summary, NULL);
+	*id = add_module(r, event->time, &what, &summary, NULL, 0);
 	binary_summary_release(&summary);
 	return *id;
 }
@@ -213,11 +217,12 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 			  strerror(-what.fd));
 		memcpy(what.build_id, event->build_id, sizeof(what.build_id));
 		what.build_id_size = event->build_id_size;
-		return add_module(r, event->time, &what, &summary, NULL);
+		return add_module(r, event->time, &what, &summary, NULL, 0);
 	}
 	id = index_find(&r->by_identity, identity_hash(&identity), identity_equal, r, &identity);
 	if (id != INDEX_NONE) {
 		close(what.fd);
+		file_set_use(r->files, id, event->pid);
 	} else if (!summary.segment_count && text_starts_with(event->path, "/memfd:")) {
 		/* Memory of a just-in-time compiler, not a file of code. */
 		close(what.fd);
@@ -225,7 +230,7 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 	} else {
 		memcpy(what.build_id, summary.build_id, sizeof(what.build_id));
 		what.build_id_size = summary.build_id_size;
-		id = add_module(r, event->time, &what, &summary, &identity);
+		id = add_module(r, event->time, &what, &summary, &identity, event->pid);
 		/* Where its debug files and sources are. */
 		process_root_keep_for_module(r->files, id, event->pid, r->keeps_mounts);
 	}
@@ -247,8 +252,10 @@ uint32_t module_registry_resolve(struct module_registry *r, const struct map_eve
 		memcpy(wanted.build_id, event->build_id, sizeof(wanted.build_id));
 		id = index_find(&r->by_build_id, build_id_hash(&wanted), build_id_equal, r,
 				&wanted);
-		if (id != INDEX_NONE)
+		if (id != INDEX_NONE) {
+			file_set_use(r->files, id, event->pid);
 			return id;
+		}
 	}
 	return resolve_file(r, event);
 }

@@ -8,7 +8,11 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/file_set.h"
@@ -105,6 +109,135 @@ static void test_closes_the_oldest(void **state)
 	assert_false(is_open(fds[996]));
 }
 
+/* One that maps many loses its own, not those of others, whoever came first. */
+static void who_has_most_loses_first(void **state)
+{
+	struct file_set *files = file_set_new(HARD_LIMIT - 8);
+	int shared = open_null(), other = open_null(), ours = open_null();
+
+	(void)state;
+	file_set_add(files, 0, ours);
+	file_set_add_for(files, 1, 10, shared);
+	file_set_add_for(files, 2, 11, other);
+	file_set_use(files, 1, 12);
+	for (uint32_t id = 100; id < 1000; id++)
+		file_set_add_for(files, id, 20, open_null());
+	assert_int_equal(file_set_find(files, 0), ours);
+	assert_int_equal(file_set_find(files, 1), shared);
+	assert_int_equal(file_set_find(files, 2), other);
+	assert_true(file_set_find(files, 999) >= 0);
+	assert_true(file_set_find(files, 995) >= 0);
+	assert_int_equal(file_set_find(files, 994), -1);
+	/* It has the most, though another one asks for room. */
+	file_set_add_for(files, 3, 13, open_null());
+	assert_true(file_set_find(files, 3) >= 0);
+	assert_int_equal(file_set_find(files, 995), -1);
+	/* The number of a process that has none left is another's. */
+	file_set_add(files, 2, -1);
+	file_set_add_for(files, 4, 14, open_null());
+	assert_true(file_set_find(files, 4) >= 0);
+	/* Its own use of a file does not share it. */
+	file_set_use(files, 999, 20);
+	for (uint32_t id = 1000; id < 1010; id++)
+		file_set_add_for(files, id, 21, open_null());
+	assert_int_equal(file_set_find(files, 1), shared);
+	assert_int_equal(file_set_find(files, 996), -1);
+	file_set_free(files);
+	assert_false(is_open(shared));
+	assert_false(is_open(other));
+	assert_false(is_open(ours));
+}
+
+static void of_shared_ones_the_unused_goes_first(void **state)
+{
+	struct file_set *files = file_set_new(HARD_LIMIT - 4);
+
+	(void)state;
+	for (uint32_t id = 0; id < 4; id++) {
+		file_set_add_for(files, id, 10, open_null());
+		file_set_use(files, id, 11);
+	}
+	file_set_use(files, 0, 10);
+	file_set_add_for(files, 4, 12, open_null());
+	assert_int_equal(file_set_find(files, 1), -1);
+	assert_true(file_set_find(files, 0) >= 0);
+	assert_true(file_set_find(files, 2) >= 0);
+	file_set_free(files);
+}
+
+struct named_file {
+	char path[64];
+	struct stat st;
+};
+
+static int make_named(struct named_file *f)
+{
+	int fd;
+
+	strcpy(f->path, "/tmp/prof-file-set-XXXXXX");
+	fd = mkostemp(f->path, O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &f->st), 0);
+	return fd;
+}
+
+static bool is_file(int fd, const struct named_file *f)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_ino == f->st.st_ino && st.st_dev == f->st.st_dev;
+}
+
+static void what_is_needed_is_opened_again(void **state)
+{
+	struct file_set *files = file_set_new(HARD_LIMIT - 4);
+	struct named_file same, replaced, linked, unneeded;
+	const uint32_t needed[] = {1, 2, 3, 900};
+	int fd;
+
+	(void)state;
+	file_set_need(files, NULL, 0);
+	file_set_add_for(files, 1, 10, make_named(&same));
+	file_set_add_for(files, 2, 10, make_named(&replaced));
+	file_set_add_for(files, 3, 10, make_named(&linked));
+	file_set_add_for(files, 4, 10, make_named(&unneeded));
+	for (uint32_t id = 897; id < 901; id++)
+		file_set_add_for(files, id, 10, open_null());
+	assert_int_equal(file_set_find(files, 1), -1);
+	assert_int_equal(file_set_find(files, 4), -1);
+	/* Another file has its name now; a link leads to the right one. */
+	unlink(replaced.path);
+	fd = open(replaced.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "other", 5), 5);
+	close(fd);
+	assert_int_equal(rename(linked.path, "/tmp/prof-file-set-target"), 0);
+	assert_int_equal(symlink("/tmp/prof-file-set-target", linked.path), 0);
+	file_set_need(files, needed, 4);
+	assert_true(is_file(file_set_find(files, 1), &same));
+	assert_int_equal(file_set_find(files, 2), -1);
+	assert_int_equal(file_set_find(files, 3), -1);
+	assert_int_equal(file_set_find(files, 4), -1);
+	assert_true(file_set_find(files, 900) >= 0);
+	assert_int_equal(file_set_find(files, 899), -1);
+	assert_int_equal(file_set_dropped(files), 4);
+	file_set_free(files);
+	unlink(same.path);
+	unlink(replaced.path);
+	unlink(linked.path);
+	unlink(unneeded.path);
+	unlink("/tmp/prof-file-set-target");
+}
+
+static void the_limit_wanted_is_above_ours(void **state)
+{
+	(void)state;
+	assert_int_equal(file_set_limit_wanted(0), 4096);
+	assert_int_equal(file_set_limit_wanted(4096 - HARD_LIMIT - 1), 4096);
+	assert_int_equal(file_set_limit_wanted(4096 - HARD_LIMIT), 8192);
+	assert_int_equal(file_set_limit_wanted(26000), 32768);
+	assert_int_equal(file_set_limit_wanted(UINT32_MAX), FILE_LIMIT_MAX);
+}
+
 static void test_no_room_at_all(void **state)
 {
 	struct file_set *files = file_set_new(HARD_LIMIT + 5);
@@ -163,9 +296,16 @@ static void roots_of_processes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_raises_the_limit),  cmocka_unit_test(test_finds_and_replaces),
-		cmocka_unit_test(test_closes_the_oldest), cmocka_unit_test(test_no_room_at_all),
-		cmocka_unit_test(roots_are_kept_once),	  cmocka_unit_test(roots_of_processes),
+		cmocka_unit_test(test_raises_the_limit),
+		cmocka_unit_test(test_finds_and_replaces),
+		cmocka_unit_test(test_closes_the_oldest),
+		cmocka_unit_test(test_no_room_at_all),
+		cmocka_unit_test(who_has_most_loses_first),
+		cmocka_unit_test(of_shared_ones_the_unused_goes_first),
+		cmocka_unit_test(what_is_needed_is_opened_again),
+		cmocka_unit_test(the_limit_wanted_is_above_ours),
+		cmocka_unit_test(roots_are_kept_once),
+		cmocka_unit_test(roots_of_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# More files are mapped than descriptors can be held: the process that maps them loses its own, and
+# nobody else's names.
+. "$(dirname "$0")/lib.sh"
+
+cp "$workloads/spin" first
+cp "$workloads/inlines" second
+cat >hoards.py <<'CODE'
+import mmap, os, sys, time
+files = []
+for i in range(2000):
+    with open(f"hoard/{i}", "w+b") as file:
+        file.write(b"\x7fELF" + bytes(4092))
+        file.flush()
+        files.append(mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC))
+open("hoarded", "w").close()
+end = time.monotonic() + 0.3
+while time.monotonic() < end:
+    pass
+CODE
+mkdir hoard
+# The first one's file is gone by the time it would have to be opened again; the second one is too
+# many processes' for anybody to lose it.
+cat >run.sh <<'SHELL'
+./first die 1.5 & spins=$!
+while ! grep -q /first "/proc/$spins/maps"; do sleep 0.01; done
+sleep 0.2
+rm first
+python3 hoards.py
+./second
+wait $spins
+SHELL
+ulimit -n 800
+record hoards 0 -- sh run.sh
+like "it says that files were closed" "$err" '[0-9]+ files were closed for want of descriptors'
+like "the limit that it names is above this one" "$err" 'ulimit -Hn 4096'
+judge "what others ran has its names" hoards.json.gz <<'CODE'
+libs = {"first": set(), "second": set()}
+for *_, frames in samples():
+    for f in frames:
+        if f["lib"] in libs:
+            libs[f["lib"]].add(f["name"])
+for lib, names in libs.items():
+    expect(names and not any(name.startswith("0x") for name in names), (lib, names))
+CODE
+done_testing

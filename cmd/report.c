@@ -48,6 +48,10 @@ static void add_named(struct strbuf *out, const struct profile *p)
 	strbuf_addf(out, "; %" PRIu64 ".%" PRIu64 " %% of ", permille / 10, permille % 10);
 	add_counted(out, frames, "frame", "frames");
 	strbuf_adds(out, " named");
+	permille = profile_fde_frames(p) * 1000 / frames;
+	if (permille)
+		strbuf_addf(out, ", %" PRIu64 ".%" PRIu64 " %% fun_…", permille / 10,
+			    permille % 10);
 }
 
 static void warn_of_losses(const struct outcome *outcome, bool quiet)
@@ -322,6 +326,7 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	set_stacks(root, outcome);
 	set_integer(root, "frames", p->frames.rows.count);
 	set_integer(root, "named_frames", profile_named_frames(p));
+	set_integer(root, "fde_frames", profile_fde_frames(p));
 	set_code(root, info);
 	set_integer(root, "late_records", p->stats.late_records);
 	set_integer(root, "backlog_bytes", info->backlog_bytes);

@@ -241,6 +241,7 @@ static void add_extra(struct symbolize_command *c, const struct rewrite_counts *
 
 	add_count(p, "Frames", counts->all);
 	add_count(p, "Named frames", counts->all_named);
+	add_count(p, "Frames named fun_…", counts->all_fde);
 	naming_add_extra(&c->naming, p);
 	if (c->output.sources)
 		sources_add_extra(p, &c->sources);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/text.h"
+#include "symbolize/short_name.h"
 
 /* libiberty keeps some 100 bytes of stack for each byte of the name. */
 #define MAX_MANGLED 4096
@@ -67,17 +68,37 @@ static bool is_cplusplus(const char *name)
 	return text_starts_with(name, "_Z") || text_starts_with(name, "_GLOBAL__");
 }
 
-static int demangle_into(const char *name, struct output *out)
+/* Without parameters, a name that goes on behind its end would be taken, too. */
+static bool demangle_cplusplus(const char *name, struct output *out)
 {
-	const int options = DMGL_PARAMS | DMGL_ANSI;
-
-	if (setjmp(out->too_long))
-		return 0;
-	if ((text_starts_with(name, "_R") || is_legacy_rust(name)) &&
-	    rust_demangle_callback(name, options, append, out))
-		return 1;
+	if (!cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, append, out))
+		return false;
 	out->size = 0;
-	return is_cplusplus(name) && cplus_demangle_v3_callback(name, options, append, out);
+	return cplus_demangle_v3_callback(name, DMGL_ANSI, append, out);
+}
+
+static bool demangle_into(const char *name, struct output *out)
+{
+	if (setjmp(out->too_long))
+		return false;
+	if ((text_starts_with(name, "_R") || is_legacy_rust(name)) &&
+	    rust_demangle_callback(name, DMGL_PARAMS | DMGL_ANSI, append, out))
+		return true;
+	out->size = 0;
+	return is_cplusplus(name) && demangle_cplusplus(name, out);
+}
+
+/*
+ * Takes away what compilers append to the names of copies and parts of a function: ".constprop.0",
+ * ".cold". The first scheme of Rust has dots of its own.
+ */
+static void cut_clone(char *name)
+{
+	char *dot = strchr(name, '.');
+
+	if (dot && !is_legacy_rust(name) &&
+	    (text_starts_with(name, "_Z") || text_starts_with(name, "_R")))
+		*dot = '\0';
 }
 
 /* What is appended to the name of a function that is called through a stub. */
@@ -103,10 +124,11 @@ bool demangle(const char *name, struct strbuf *readable)
 	plain = plain_size(name, size);
 	memcpy(mangled, name, plain);
 	mangled[plain] = '\0';
+	cut_clone(mangled);
 	out.size = 0;
 	if (!demangle_into(mangled, &out) || !out.size)
 		return false;
-	strbuf_add(readable, out.text, out.size);
+	short_name_add(readable, out.text, out.size);
 	strbuf_add(readable, name + plain, size - plain);
 	return true;
 }

@@ -8,7 +8,8 @@
 #include "lib/base/strbuf.h"
 
 /*
- * "_ZN3foo3barEi" → "foo::bar(int)", Rust without its hash; replaces what `readable` holds. False
+ * "_ZN3foo3barEi" → "foo::bar": without return type and parameters, and without what tells copies
+ * of a function apart; Rust without its hash. Replaces what `readable` holds. False
  * where the name is not mangled, damaged, or so long (or becomes so long) that it is better left
  * alone.
  */

@@ -5,6 +5,7 @@
 #include <sys/param.h>
 
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "symbolize/debug_info.h"
 
 /* An inlined call refers to an abstract function, which refers to a declaration; then it ends. */
@@ -140,7 +141,7 @@ static const char *type_name(struct debug_info *info, Dwarf_Die *type, const cha
 {
 	const char *name = attribute_text(info, type, DW_AT_name);
 
-	return !name && strcmp(member, "operator()") == 0 ? "{lambda}" : name;
+	return !name && text_starts_with(member, "operator()") ? "{lambda}" : name;
 }
 
 static void add_scope(struct debug_info *info, struct strbuf *name, Dwarf_Die *scope,

@@ -243,6 +243,7 @@ static json_t *extra_value(const struct profile *p)
 	add_count(sections, "Processes", profile_process_count(p));
 	add_count(sections, "Frames", p->frames.rows.count);
 	add_count(sections, "Named frames", profile_named_frames(p));
+	add_count(sections, "Frames named fun_…", profile_fde_frames(p));
 	if (p->meta.distribution)
 		add_value(sections, "Recording", "Distribution", "string",
 			  cstring_value(p->meta.distribution));

@@ -73,6 +73,22 @@ size_t profile_named_frames(const struct profile *p)
 	return count;
 }
 
+size_t profile_fde_frames(const struct profile *p)
+{
+	size_t count = 0;
+
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		const struct func *func = frame->func == NO_FUNC
+						  ? NULL
+						  : &p->funcs.rows.items[frame->func];
+
+		if (func && !func->is_named &&
+		    !strncmp(strings_get(&p->strings, func->name), "fun_", 4))
+			count++;
+	}
+	return count;
+}
+
 uint64_t profile_sample_count(const struct profile *p)
 {
 	uint64_t count = 0;

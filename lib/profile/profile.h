@@ -97,6 +97,8 @@ void profile_add_extra(struct profile *p, const char *section, const char *label
 		       const char *format, const char *value);
 /* Rows of the frame table whose function has a real name (not an address, not fun_…). */
 size_t profile_named_frames(const struct profile *p);
+/* Rows whose function is fun_…: that there is one is known from call frame information. */
+size_t profile_fde_frames(const struct profile *p);
 /*
  * Samples in the file, over all threads. In this and the next two counts rows of CPUs are nothing:
  * what they have, threads have.

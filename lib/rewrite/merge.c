@@ -244,24 +244,31 @@ static void apply_chain(struct rewrite *r, uint32_t row, const struct chain *cha
 	}
 }
 
-static bool is_named(const struct rewrite *r, const struct func_draft *func)
+static const char *func_name(const struct rewrite *r, const struct func_draft *func)
 {
 	size_t old_count = r->string_ids.count, position = (size_t)func->name;
 	string_id name = position < old_count ? r->string_ids.items[position]
 					      : r->new_strings.items[position - old_count];
 
-	return !rewrite_is_made_up(strings_get(&r->profile->strings, name));
+	return strings_get(&r->profile->strings, name);
 }
 
 static void count_named(const struct rewrite *r, struct rewrite_counts *counts)
 {
-	_cleanup_free_ bool *funcs = xcalloc(r->funcs.count + 1, sizeof(*funcs));
+	_cleanup_free_ bool *are_named = xcalloc(r->funcs.count + 1, sizeof(*are_named));
+	_cleanup_free_ bool *are_fdes = xcalloc(r->funcs.count + 1, sizeof(*are_fdes));
 
-	for (size_t i = 0; i < r->funcs.count; i++)
-		funcs[i] = is_named(r, &r->funcs.items[i]);
+	for (size_t i = 0; i < r->funcs.count; i++) {
+		const char *name = func_name(r, &r->funcs.items[i]);
+
+		are_named[i] = !rewrite_is_made_up(name);
+		are_fdes[i] = !are_named[i] && text_starts_with(name, "fun_");
+	}
 	counts->all = r->frames.count;
-	vec_for_each(&r->frames, const struct frame_draft *, frame)
-		counts->all_named += funcs[frame->func];
+	vec_for_each(&r->frames, const struct frame_draft *, frame) {
+		counts->all_named += are_named[frame->func];
+		counts->all_fde += are_fdes[frame->func];
+	}
 }
 
 void rewrite_apply(struct rewrite *r, struct rewrite_counts *counts)

@@ -40,6 +40,7 @@ struct rewrite_counts {
 	size_t unnamed; /* frames of the file, as it was, that were asked about */
 	size_t named; /* of those, now: with a real name */
 	size_t all, all_named; /* frames of the file, as it will be */
+	size_t all_fde; /* of these, the ones whose function is fun_… */
 };
 
 /* Takes over what is known now about the frames of rewrite_profile(). Once. */

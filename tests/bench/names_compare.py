@@ -61,13 +61,19 @@ def symbols(path):
 
 def normal(name):
     """The same for two spellings of a name."""
-    name = re.sub(r" \[clone [^]]*\]|\.(cold|part|isra|constprop|llvm)\b[.\d]*$", "", name)
+    name = re.sub(r" \[clone [^]]*\]|(\.(cold|part|isra|constprop|llvm|lto_priv)\b[.\d]*)+$", "", name)
+    name = name.replace("(anonymous namespace)", "{anonymous}").replace("operator()", "operator{}")
+    # Parameters of the functions and lambdas around it, which prof leaves out.
+    while (shorter := re.sub(r"\([^()]*\)( const| volatile| &&?)*", "", name)) != name:
+        name = shorter
     return re.sub(r"\s+", "", name)
 
 
 def demangled(names):
-    names = list(names)
-    return dict(zip(names, run(["c++filt", "-i"], "".join(f"{n}\n" for n in names)).split("\n")))
+    """{name: as c++filt writes it, without return type and parameters}"""
+    plain = {n: re.sub(r"^(_Z[^.]*)\..*", r"\1", n) for n in names}
+    output = run(["c++filt", "-i", "-p"], "".join(f"{n}\n" for n in plain.values())).split("\n")
+    return dict(zip(plain, output))
 
 
 def ours_of(path, addresses, text):
@@ -82,7 +88,7 @@ def ours_of(path, addresses, text):
 def addr2line(path, text):
     """Of each address the outermost function, which comes last."""
     found = []
-    for line in run(["addr2line", "-aiCf", "-e", path], text).splitlines():
+    for line in run(["addr2line", "-aif", "-e", path], text).splitlines():
         if line.startswith("0x"):
             found.append([])
         else:
@@ -91,7 +97,7 @@ def addr2line(path, text):
 
 
 def llvm_symbolizer(path, text):
-    output = run(["llvm-symbolizer", f"--obj={path}", "--no-inlines"], text)
+    output = run(["llvm-symbolizer", f"--obj={path}", "--no-inlines", "--no-demangle"], text)
     return [block.split("\n")[0] for block in output.strip().split("\n\n")]
 
 
@@ -156,6 +162,8 @@ def main():
     print(f"{path}: {len(addresses)} addresses, {len(wrong)} wrong; " +
           ", ".join(f"{count} {what}" for what, count in result.most_common()))
     for tool, names in others.items():
+        readable = demangled(set(names))
+        names = [readable[name] for name in names]
         result, examples = collections.Counter(), []
         for address, name, theirs in zip(addresses, ours, names):
             right = truth.names_at(address)

@@ -78,21 +78,27 @@ def answers(output):
 
 
 def readable(names):
-    """{name: as c++filt writes it}"""
-    names = sorted(names)
-    return dict(zip(names, run(["c++filt", "-i"], "\n".join(names) + "\n").split("\n")))
+    """{name: as c++filt writes it, without return type and parameters}"""
+    bare = {n: re.sub(r"^(_Z[^.]*)\..*", r"\1", n) for n in sorted(names)}
+    return dict(zip(bare, run(["c++filt", "-i", "-p"], "\n".join(bare.values()) + "\n").split("\n")))
 
 
 def plain(name):
     name = re.sub(r"(?<=\d): [iu](size|\d+)\b|\[[0-9a-f]{16}\]|::h[0-9a-f]{16}$|\.llvm\.\d+", "", name)
-    return re.sub(r"( \[clone [^]]*\])+$|(\.(cold|part|isra|constprop|lto_priv)(\.\d+)*)+$", "",
+    name = re.sub(r"( \[clone [^]]*\])+$|(\.(cold|part|isra|constprop|lto_priv)(\.\d+)*)+$", "",
                   name)
+    # Parameters of the functions and lambdas around it, which prof leaves out.
+    name = name.replace("(anonymous namespace)", "{anonymous}").replace("operator()", "operator{}")
+    while (shorter := re.sub(r"\([^()]*\)( const| volatile| &&?)*", "", name)) != name:
+        name = shorter
+    return name
 
 
 def is_same_name(ours, theirs, full):
     """`theirs` is what DWARF has, `full` the same, readable."""
+    is_readable = theirs == full
     ours, full = plain(ours), plain(full)
-    return theirs == "??" or ours == full or (theirs == full and ours.endswith("::" + full))
+    return theirs == "??" or ours == full or (is_readable and ours.endswith("::" + full))
 
 
 def is_same(ours, theirs):

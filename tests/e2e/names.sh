@@ -57,7 +57,9 @@ expect(whole > 0.95 * len(inside) > 100, f"{whole} of {len(inside)}, {inside[:1]
 own = [f for _, _, _, frames in samples() for f in frames if f["name"] == bottom]
 expect(all(f["subcategory"] == "Unnamed" and f["symbol"] == bottom for f in own), own[:1])
 CODE
-like "stripped: they do not count as named" "$err" '; [0-9]?[0-9]\.[0-9] % of [0-9]+ frames named'
+like "stripped: they do not count as named, and are said apart" "$err" \
+	'; [0-9]?[0-9]\.[0-9] % of [0-9]+ frames named, [0-9]?[0-9]\.[0-9] % fun_…'
+ok "stripped: they are counted" test "$(stat_of stripped fde_frames)" -ge 3
 
 record syscalls 0 -- "$workloads/syscalls"
 judge_names "kernel: a system call, and which part of the kernel works" syscalls.json.gz <<'CODE'

@@ -100,7 +100,7 @@ expect(within("quiet_work") <= 8, within("quiet_work"))
 CODE
 
 run "$PROF" record -a --include-self -d 0.3 -o self.json.gz
-judge "--include-self" self.json.gz <<<'expect("prof" in {t["processName"] for t in p["threads"]}, "no prof")'
+judge "--include-self" self.json.gz <<<'expect("prof" in {t["processName"].split()[0] for t in p["threads"]}, "no prof")'
 
 refuses "filters that nothing meets" 125 'filters' \
 	"$PROF" record -a -d 0.2 --comm nobody-has-this -o nothing.json.gz

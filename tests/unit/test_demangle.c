@@ -28,11 +28,54 @@ static void check(const char *mangled, const char *expected)
 static void cplusplus(void **state)
 {
 	(void)state;
-	check("_ZN3foo3barEi", "foo::bar(int)");
-	check("_ZNKSt6vectorIiSaIiEE4sizeEv",
-	      "std::vector<int, std::allocator<int> >::size() const");
-	check("_ZL3foov", "foo()");
-	check("_Z3foov.cold", "foo() [clone .cold]");
+	check("_ZN3foo3barEi", "foo::bar");
+	check("_ZNKSt6vectorIiSaIiEE4sizeEv", "std::vector<int, std::allocator<int> >::size");
+	check("_ZL3foov", "foo");
+	check("_ZN12_GLOBAL__N_13fooEi", "(anonymous namespace)::foo");
+	/* With its return type, which is none of its name. */
+	check("_Z5twiceIiET_S0_", "twice<int>");
+	check("_ZN1BC1Ei", "B::B");
+	check("_ZN1BD2Ev", "B::~B");
+	check("_ZNK1BcviEv", "B::operator int");
+	check("_ZTV1B", "vtable for B");
+}
+
+static void copies_have_the_name_of_the_function(void **state)
+{
+	(void)state;
+	check("_Z3foov.cold", "foo");
+	check("_Z3fooi.constprop.0", "foo");
+	check("_Z3fooi.part.0.isra.0.cold", "foo");
+	check("_Z3foov.llvm.1234", "foo");
+	check("_RNvCs1234_7mycrate3foo.llvm.1234", "mycrate::foo");
+	check("_Z3fooi.constprop.0@plt", "foo@plt");
+	/* Of C they stay: nothing tells what else they could be. */
+	check("foo.constprop.0", NULL);
+}
+
+static void what_is_in_functions(void **state)
+{
+	(void)state;
+	check("_ZZ3fooiENKUlicE_clEic", "foo::{lambda#1}::operator()");
+	check("_ZZ3fooiENKUlvE0_clEv", "foo::{lambda#2}::operator()");
+	check("_ZZNK1B3fooEPFviEENKUlvE_clEv", "B::foo::{lambda#1}::operator()");
+	check("_ZZ4mainEN5Local3runEi", "main::Local::run");
+	check("_ZZN12_GLOBAL__N_13fooEiENKUlvE_clEv",
+	      "(anonymous namespace)::foo::{lambda#1}::operator()");
+	check("_ZZ3foovE1x", "foo::x");
+}
+
+static void operators(void **state)
+{
+	(void)state;
+	check("_ZN1BclEi", "B::operator()");
+	check("_ZN1BltERKS_", "B::operator<");
+	check("_ZN1BlsEi", "B::operator<<");
+	check("_ZN1BptEv", "B::operator->");
+	check("_ZlsIiERSoS0_RKT_", "operator<< <int>");
+	check("_ZZN1BclEiENKUlvE_clEv", "B::operator()::{lambda#1}::operator()");
+	check("_ZZN1BltERKS_ENKUlvE_clEv", "B::operator<::{lambda#1}::operator()");
+	check("_ZZ1fIXgtLi1ELi2EEEvvE1x", "f<((1)>(2))>::x");
 }
 
 static void rust(void **state)
@@ -48,7 +91,7 @@ static void rust(void **state)
 static void stubs(void **state)
 {
 	(void)state;
-	check("_ZN3foo3barEi@plt", "foo::bar(int)@plt");
+	check("_ZN3foo3barEi@plt", "foo::bar@plt");
 	check("_RNvCs1234_7mycrate3foo@plt", "mycrate::foo@plt");
 	check("_Z@plt", NULL);
 	check("malloc@plt", NULL);
@@ -91,7 +134,7 @@ static void overlong_names_are_left_alone(void **state)
 	name[sizeof(name) - 1] = '\0';
 	check(name, NULL);
 	name[5] = '\0';
-	check(name, "f(int)");
+	check(name, "f");
 }
 
 /* Each argument is twice as long as the one before: without a limit this is a terabyte. */
@@ -104,7 +147,7 @@ static void exploding_names_are_given_up(void **state)
 	(void)state;
 	strbuf_adds(&name, "_Z1f1BIiiE");
 	strbuf_adds(&name, "S_IS0_S0_E");
-	check(strbuf_text(&name), "f(B<int, int>, B<B<int, int>, B<int, int> >)");
+	check(strbuf_text(&name), "f");
 	for (int i = 1; i < 36; i++)
 		strbuf_addf(&name, "S_IS%c_S%c_E", digits[i], digits[i]);
 	check(strbuf_text(&name), NULL);
@@ -119,7 +162,7 @@ static void the_last_result_is_replaced(void **state)
 	(void)state;
 	assert_true(demangle("_Z3foov", &readable));
 	assert_true(demangle("_Z1gv", &readable));
-	assert_string_equal(strbuf_text(&readable), "g()");
+	assert_string_equal(strbuf_text(&readable), "g");
 	strbuf_release(&readable);
 }
 
@@ -127,6 +170,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cplusplus),
+		cmocka_unit_test(copies_have_the_name_of_the_function),
+		cmocka_unit_test(what_is_in_functions),
+		cmocka_unit_test(operators),
 		cmocka_unit_test(rust),
 		cmocka_unit_test(stubs),
 		cmocka_unit_test(other_languages),

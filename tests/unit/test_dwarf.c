@@ -189,6 +189,25 @@ static void scopes_of_gcc(void **state)
 	check_gcc_scopes(GCC "-types");
 }
 
+/* It is in a type without a name, too, and its own name is not "operator()" alone. */
+static void generic_lambdas(void **state)
+{
+	const char *path = "tests/fuzz/corpus/dwarf/generic-lambda-gcc";
+	const struct module module = {.kind = PROFILE_MODULE_FILE};
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct symbolizer *s;
+	struct answer answer;
+
+	(void)state;
+	assert_true(fd >= 0);
+	answer = ask_one(&symbolizer_dwarf, &input, mark_in(fd, "mark_generic_lambda"), &s);
+	assert_int_equal(answer.depth, 1);
+	check_level(&answer.chain[0], "in_generic_lambda::{lambda}::operator()<int>",
+		    "/src/generic_lambda.cc", 8);
+	s->ops->free(s);
+}
+
 static void scopes_of_clang(void **state)
 {
 	const char *path = "tests/fuzz/corpus/dwarf/scopes-clang";
@@ -320,6 +339,7 @@ int main(void)
 		cmocka_unit_test(addresses_outside_of_all_code),
 		cmocka_unit_test(files_without_dwarf),
 		cmocka_unit_test(scopes_of_gcc),
+		cmocka_unit_test(generic_lambdas),
 		cmocka_unit_test(scopes_of_clang),
 		cmocka_unit_test(parts_shared_by_several_files),
 		cmocka_unit_test(an_empty_name_is_none),

@@ -176,6 +176,26 @@ static void unknown_parts_of_a_chain_are_addresses(void **state)
 	assert_int_equal(profile_named_frames(p), 1);
 }
 
+static void functions_without_a_name_are_counted_apart(void **state)
+{
+	struct profile *p = *state;
+	frame_id named = add_frame(p, module, 0x1010), found = add_frame(p, module, 0x1020);
+	struct frame_name real = name(p, "fun_and_games", NULL, 0);
+	struct frame_name made_up = name(p, "fun_1000", NULL, 0);
+	struct expand *e = expand_new(p);
+
+	made_up.is_named = false;
+	add_sample(p, stacks_intern(&p->stacks, NO_STACK, named));
+	add_sample(p, stacks_intern(&p->stacks, NO_STACK, found));
+	add_frame(p, module, 0x1030);
+	expand_answer(e, named, NO_SYMBOL, &real, 1);
+	expand_answer(e, found, NO_SYMBOL, &made_up, 1);
+	expand_apply(e);
+	expand_free(e);
+	assert_int_equal(profile_named_frames(p), 1);
+	assert_int_equal(profile_fde_frames(p), 1);
+}
+
 static void the_last_answer_counts_and_chains_are_bounded(void **state)
 {
 	struct profile *p = *state;
@@ -221,6 +241,7 @@ int main(void)
 		TEST(without_answers_addresses_are_names),
 		TEST(inlined_functions_become_frames),
 		TEST(unknown_parts_of_a_chain_are_addresses),
+		TEST(functions_without_a_name_are_counted_apart),
 		TEST(the_last_answer_counts_and_chains_are_bounded),
 		TEST(an_empty_profile_stays_empty),
 	};

@@ -138,6 +138,7 @@ static void the_keys_of_stats_are_those_of_the_contract(void **state)
 	expect_integer(root, "unwind_refused", 2);
 	expect_integer(root, "frames", 2);
 	expect_integer(root, "named_frames", 1);
+	expect_integer(root, "fde_frames", 0);
 	expect_integer(root, "file_bytes", 1234);
 	expect_integer(root, "exit_status", 42);
 	assert_true(json_real_value(json_object_get(root, "recorder_cpu_ms")) == 2.0);

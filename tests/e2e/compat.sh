@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # A 32-bit program on a 64-bit kernel: its stacks are whole, with names, lines and inlined functions
 # of its file, through a signal handler, too.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 if [ "$(uname -m)" != x86_64 ]; then

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # What a recorded program names is read as its user can read it, whoever records: no text of another
 # user's file gets into a profile, by whatever name the program has for it.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 # Users need no name; these are nobody's.

@@ -106,11 +106,8 @@ static int size_maps(const struct programs *p, const struct programs_options *op
 	};
 	int code = bpf_map__reuse_fd(p->skeleton->maps.rings, p->rings_fd);
 
-	if (!code && by_cfi)
+	if (!code)
 		code = bpf_map__reuse_fd(p->skeleton->maps.unwind_shards, p->shards_fd);
-	else if (!code)
-		code = bpf_map__set_value_size(bpf_map__inner_map(p->skeleton->maps.unwind_shards),
-					       sizeof(uint32_t));
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !code; i++)
 		code = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
 	return code;

@@ -49,10 +49,10 @@ static int make_rings(struct programs *p, const struct programs_options *options
 	return 0;
 }
 
-/* The first shard is needed for every recording, and is what all others are like. */
+/* The first shard is needed for every recording with tables, and is what all others are like. */
 static int make_shards(struct programs *p)
 {
-	int first = shard_make();
+	int first = shard_make(UNWIND_SHARD_BYTES);
 
 	if (first < 0)
 		return first;
@@ -62,10 +62,24 @@ static int make_shards(struct programs *p)
 	return p->shards_fd < 0 ? p->shards_fd : 0;
 }
 
+/*
+ * Without tables the programs refer to the map all the same, and libbpf would make a whole shard
+ * for it: some of its versions (1.5) crash when told that an inner map is smaller.
+ */
+static int make_no_shards(struct programs *p)
+{
+	_cleanup_close_ int like = shard_make(sizeof(uint32_t));
+
+	if (like < 0)
+		return like;
+	p->shards_fd = make_outer("unwind_shards", 1, like);
+	return p->shards_fd < 0 ? p->shards_fd : 0;
+}
+
 int programs_make_maps(struct programs *p, const struct programs_options *options,
 		       struct error *err)
 {
-	int code = options->unwind & UNWIND_BY_CFI ? make_shards(p) : 0;
+	int code = options->unwind & UNWIND_BY_CFI ? make_shards(p) : make_no_shards(p);
 
 	if (!code)
 		code = make_rings(p, options);

@@ -36,18 +36,18 @@ static void *map_shard(int fd)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-int shard_make(void)
+int shard_make(uint32_t size)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
 
-	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "prof_shard", sizeof(uint32_t),
-			      UNWIND_SHARD_BYTES, 1, &options);
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "prof_shard", sizeof(uint32_t), size, 1,
+			      &options);
 }
 
 /* A map, given to the walker in the kernel as the shard with that number. */
 static bool make_map(const struct shards *s, uint32_t id, struct shard *shard)
 {
-	shard->fd = shard_make();
+	shard->fd = shard_make(UNWIND_SHARD_BYTES);
 	if (shard->fd < 0) {
 		errno = -shard->fd;
 		return false;

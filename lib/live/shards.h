@@ -28,8 +28,8 @@ struct shards {
 	VEC(struct shard) rows;
 };
 
-/* A map to be a shard: a descriptor or a negative errno. */
-int shard_make(void);
+/* A map to be a shard, of so many bytes: a descriptor or a negative errno. */
+int shard_make(uint32_t size);
 
 void shards_init(struct shards *s, int maps_fd, uint64_t max_bytes);
 /* The first one, which is in the array already; the descriptor is taken over. */

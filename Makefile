@@ -28,8 +28,10 @@ ifneq ($(filter default undefined,$(origin AR)),)
 AR := $(if $(foreign),$(triple)-ar,ar)
 endif
 CLANG ?= clang
-# Debian keeps it where a user's PATH does not look.
-BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
+# Debian keeps it where a user's PATH does not look; what Ubuntu has there runs only where it was made
+# for the running kernel, and the programs that it looks for run everywhere.
+BPFTOOL ?= $(or $(shell for b in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/bpftool; do \
+	"$$b" version >/dev/null 2>&1 && echo "$$b" && break; done),bpftool)
 
 # A short line a step; V=1 shows the commands, -s nothing.
 Q := $(if $(V),,@)
@@ -220,16 +222,16 @@ fuzz: ## Build the fuzz targets with clang's fuzzer into build-fuzz/ (run them: 
 bench: $(prof) $(bench) $(workloads) $(workloads_nofp) ## Measure against perf and against floors (root)
 	BUILD=$(BUILD) PROF=$(prof) scripts/bench $(BENCH_ARGS)
 
+# As a word of the shell, whatever is in it.
+installed = '$(subst ','\'',$(DESTDIR)$(PREFIX)/$(1))'
+man_page = share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p))
 install: $(prof) ## Install prof and its man pages (PREFIX=/usr/local DESTDIR=)
-	install -D -m 755 $(prof) $(DESTDIR)$(PREFIX)/bin/prof
-	install -d $(DESTDIR)$(PREFIX)/share/man
-	$(foreach p,$(man_pages),install -D -m 644 $(p) \
-		$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p)) &&) true
+	install -D -m 755 $(prof) $(call installed,bin/prof)
+	$(foreach p,$(man_pages),install -D -m 644 $(p) $(call installed,$(man_page)) &&) true
 
 uninstall: ## Remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/prof
-	rm -f $(foreach p,$(man_pages),\
-		$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p)))
+	rm -f $(call installed,bin/prof)
+	rm -f $(foreach p,$(man_pages),$(call installed,$(man_page)))
 
 clean: ## Remove all build directories
 	rm -rf build build-*

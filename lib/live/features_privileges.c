@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/base/quote.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/live/feature_probe.h"
@@ -55,7 +56,7 @@ static const struct {
 
 static void hint_setcap(struct feature *f)
 {
-	_cleanup_(strbuf_release) struct strbuf list = {0};
+	_cleanup_(strbuf_release) struct strbuf list = {0}, program = {0};
 	char path[64];
 	ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
 
@@ -64,8 +65,9 @@ static void hint_setcap(struct feature *f)
 	/* What is longer than that, its caller knows better than to have it repeated. */
 	if (size <= 0 || (size_t)size >= sizeof(path))
 		size = snprintf(path, sizeof(path), "PROF");
-	feature_hint(f, "run prof with sudo, or once: sudo setcap %s+ep %.*s", strbuf_text(&list),
-		     (int)size, path);
+	quote_word(&program, path, (size_t)size);
+	feature_hint(f, "run prof with sudo, or once: sudo setcap %s+ep %s", strbuf_text(&list),
+		     strbuf_text(&program));
 }
 
 void feature_hint_privilege(struct feature *f)

@@ -7,7 +7,11 @@
 enum { SYS_EXIT = 1, SYS_GETPID = 20, SYS_KILL = 37, SYS_SIGACTION = 67, SYS_CLOCK_GETTIME = 265 };
 enum { SIGNAL = 10, CLOCK_THREAD_CPU = 3 };
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone, no_icf))
+#endif
 
 struct action {
 	void (*handler)(int);

@@ -6,12 +6,16 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/live/features.h"
 
 enum { OPT_JSON = 256 };
 
 static const struct option longs[] = {
 	{"json", no_argument, NULL, OPT_JSON},
+	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -21,6 +25,7 @@ static const char help[] = "Usage: prof check [OPTION]...\n"
 			   "\n"
 			   "Options:\n"
 			   "  --json             print one JSON object\n"
+			   "  -q, --quiet        print nothing: the exit status tells\n"
 			   "  -h, --help         show this and exit\n"
 			   "\n"
 			   "Exit status: 0 can record, 1 cannot, 2 wrong use.\n";
@@ -36,14 +41,48 @@ static const char *status_name(enum feature_status status)
 	return names[status];
 }
 
+static void print_row(const struct feature *f)
+{
+	_cleanup_free_ char *line = xasprintf("%-8s %-20s %s", status_name(f->status), f->name,
+					      f->detail);
+	/* What several rows would say stands once, below. */
+	_cleanup_free_ char *hint = xasprintf("%s%s", f->hint[0] && !f->wants_privilege ? "; " : "",
+					      f->wants_privilege ? "" : f->hint);
+
+	text_to_line(line);
+	text_to_line(hint);
+	printf("%s%s\n", line, hint);
+}
+
+static void print_verdict(const struct feature *first_missing, const struct feature *privilege,
+			  bool gives_less)
+{
+	if (first_missing)
+		printf("prof cannot record here: %s: %s\n", first_missing->name,
+		       first_missing->detail);
+	else
+		printf("prof can record here%s\n",
+		       gives_less ? ", with less in the profile: see the notes" : "");
+	if (privilege)
+		printf("  %s\n", privilege->hint);
+}
+
 static void print_table(const struct feature *features, size_t count)
 {
+	const struct feature *missing = NULL, *privilege = NULL;
+	bool gives_less = false;
+
 	for (size_t i = 0; i < count; i++) {
 		const struct feature *f = &features[i];
 
-		printf("%-8s %-20s %s%s%s\n", status_name(f->status), f->name, f->detail,
-		       f->hint[0] ? "; " : "", f->hint);
+		print_row(f);
+		if (!missing && f->status == FEATURE_MISSING)
+			missing = f;
+		if (!privilege && f->wants_privilege)
+			privilege = f;
+		gives_less |= f->status == FEATURE_NOTE && f->hint[0];
 	}
+	print_verdict(missing, privilege, gives_less);
 }
 
 static void print_json(const struct feature *features, size_t count, bool can_record)
@@ -68,14 +107,17 @@ static int run(int argc, char **argv)
 {
 	struct feature features[FEATURES_MAX];
 	struct error err = {0};
-	bool json = false, can_record = true;
+	bool json = false, quiet = false, can_record = true;
 	size_t count;
 	int opt;
 
-	while ((opt = options_next(argc, argv, "+:h", longs, &err)) != -1) {
+	while ((opt = options_next(argc, argv, "+:qh", longs, &err)) != -1) {
 		switch (opt) {
 		case OPT_JSON:
 			json = true;
+			break;
+		case 'q':
+			quiet = true;
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -88,12 +130,16 @@ static int run(int argc, char **argv)
 		error_text(&err, -EINVAL, "unexpected argument '%s'", argv[optind]);
 		return command_fail_usage("check", &err);
 	}
+	if (json && quiet) {
+		error_text(&err, -EINVAL, "--json and --quiet exclude each other: give one");
+		return command_fail_usage("check", &err);
+	}
 	count = features_probe(features, FEATURES_MAX);
 	for (size_t i = 0; i < count; i++)
 		can_record = can_record && features[i].status != FEATURE_MISSING;
 	if (json)
 		print_json(features, count, can_record);
-	else
+	else if (!quiet)
 		print_table(features, count);
 	return can_record ? 0 : EXIT_CANNOT_RECORD;
 }

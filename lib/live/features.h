@@ -19,6 +19,7 @@ struct feature {
 	enum feature_status status;
 	char detail[320]; /* what was found */
 	char hint[256]; /* the one command that mends it, empty where nothing is to mend */
+	bool wants_privilege; /* the hint is the one that all have that lack privileges */
 };
 
 #define FEATURES_MAX 24

@@ -72,6 +72,7 @@ static void hint_setcap(struct feature *f)
 
 void feature_hint_privilege(struct feature *f)
 {
+	f->wants_privilege = true;
 	if (in_user_namespace())
 		feature_hint(f, "run prof as root of the machine, outside of the user namespace");
 	else if (geteuid() != 0)

@@ -94,6 +94,21 @@ is "prof alone: nothing on stderr" "$err" ""
 
 run "$PROF" check
 is "prof check: exit status where it can record" "$status" 0
+like "prof check: the verdict is the last line" "$out" $'\nprof can record here[^\n]*$'
+run "$PROF" check -q
+is "prof check -q: exit status" "$status" 0
+is "prof check -q: prints nothing" "$out$err" ""
+wrong 'exclude' check -q --json
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+cp "$PROF" prof-for-all && chmod 755 prof-for-all
+run "${nobody[@]}" ./prof-for-all check
+is "prof check without privileges: exit status" "$status" 1
+like "prof check without privileges: the verdict, and what to do, once and last" "$out" \
+	$'\nprof cannot record here: capabilities: [^\n]*\n  run prof with sudo, or once: sudo setcap [^\n]*$'
+is "prof check without privileges: setcap is said once" "$(grep -c setcap <<<"$out")" 1
+run "${nobody[@]}" ./prof-for-all check --quiet
+is "prof check -q without privileges: exit status" "$status" 1
+is "prof check -q without privileges: prints nothing" "$out$err" ""
 run "$PROF" check --json
 is "prof check --json: exit status" "$status" 0
 ok "prof check --json: JSON" python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))' .out

@@ -13,6 +13,7 @@
 #include "cmd/event_report.h"
 #include "cmd/losses.h"
 #include "cmd/unwinding.h"
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
@@ -341,10 +342,10 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	set_integer(root, "exit_status", (uint64_t)outcome->exit_status);
 
 	text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-	if (text) {
-		outfile_write(out, text, strlen(text));
-		outfile_write(out, "\n", 1);
-	}
+	if (!text)
+		alloc_failed();
+	outfile_write(out, text, strlen(text));
+	outfile_write(out, "\n", 1);
 	free(text);
 	json_decref(root);
 }

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What prof exits with where the machine refuses. */
+#define EXIT_OUT_OF_MEMORY 125
+
 static void (*failure_hook)(void);
 
 void alloc_set_failure_hook(void (*hook)(void))
@@ -15,7 +18,7 @@ void alloc_set_failure_hook(void (*hook)(void))
 
 /* The exchange lets one thread run the hook, once: a hook that runs out of memory itself ends here.
  */
-static _Noreturn void out_of_memory(void)
+_Noreturn void alloc_failed(void)
 {
 	static const char line[] = "prof: out of memory\n";
 	void (*hook)(void) = __atomic_exchange_n(&failure_hook, NULL, __ATOMIC_SEQ_CST);
@@ -25,7 +28,7 @@ static _Noreturn void out_of_memory(void)
 	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0) {
 		/* Nobody left to tell. */
 	}
-	abort();
+	_exit(EXIT_OUT_OF_MEMORY);
 }
 
 /* malloc(0) and realloc(p, 0) may give NULL without having failed. */
@@ -39,7 +42,7 @@ void *xmalloc(size_t size)
 	void *p = malloc(at_least_one(size));
 
 	if (!p)
-		out_of_memory();
+		alloc_failed();
 	return p;
 }
 
@@ -48,7 +51,7 @@ void *xcalloc(size_t count, size_t size)
 	void *p = calloc(at_least_one(count), at_least_one(size));
 
 	if (!p)
-		out_of_memory();
+		alloc_failed();
 	return p;
 }
 
@@ -57,7 +60,7 @@ void *xrealloc(void *p, size_t size)
 	void *moved = realloc(p, at_least_one(size));
 
 	if (!moved)
-		out_of_memory();
+		alloc_failed();
 	return moved;
 }
 
@@ -66,7 +69,7 @@ void *xreallocarray(void *p, size_t count, size_t size)
 	size_t total;
 
 	if (__builtin_mul_overflow(count, size, &total))
-		out_of_memory();
+		alloc_failed();
 	return xrealloc(p, total);
 }
 
@@ -99,7 +102,7 @@ char *xvasprintf(const char *fmt, va_list args)
 	char *text;
 
 	if (vasprintf(&text, fmt, args) < 0)
-		out_of_memory();
+		alloc_failed();
 	return text;
 }
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocation that does not return NULL. Out of memory calls the hook once, says so and aborts. */
+/*
+ * Allocation that does not return NULL. Out of memory calls the hook once, says so in one line and
+ * ends the process with status 125: a command that was recorded goes on, files that were not
+ * complete are gone or keep their temporary name, and what had their names is as it was.
+ */
 #ifndef PROF_LIB_BASE_ALLOC_H
 #define PROF_LIB_BASE_ALLOC_H
 
@@ -17,7 +21,9 @@ void *xmemdup(const void *data, size_t size);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
 
-/* Called before the abort, so that what is recorded can be made safe on disk. */
+/* The same for what a library could not allocate. */
+_Noreturn void alloc_failed(void);
+/* Called before the end, by the thread that failed, so that what is half done can be undone. */
 void alloc_set_failure_hook(void (*hook)(void));
 
 #endif

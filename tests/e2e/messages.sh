@@ -42,6 +42,18 @@ judge "and the profile is kept" lossy.json.gz <<<'expect(p["threads"], "no threa
 record lossless 3 --fail-on-loss -- sh -c 'exit 3'
 is "without losses the status is the command's" "$(stat_of lossless exit_status)" 3
 
+# Out of memory: the recorder may have no more than it has, and is told of ever more.
+echo old >kept.json.gz
+# shellcheck disable=SC2016 # for the inner shell
+begin kept record -- sh -c 'for i in $(seq 400); do /bin/true; done; sleep 0.2; echo done >by-command'
+prlimit --pid "$recorder" --as=1
+wait "$recorder"
+is "out of memory: exit status" $? 125
+is "out of memory: one line" "$(<kept.err)" "prof: out of memory"
+is "out of memory: what had the name stays" "$(<kept.json.gz)" old
+wait_until test -s by-command
+is "out of memory: the command goes on" "$(<by-command)" "done"
+
 on_terminal() { # COMMAND...
 	run python3 "$root/tests/e2e/terminal.py" "$@"
 }

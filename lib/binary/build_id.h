@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The build id among the notes of an ELF file: GNU's, or Go's where its linker left no other. For this room; others ask binary.h. */
+/*
+ * The build id among the notes of an ELF file: GNU's, or Go's where its linker left no other. For
+ * this room; others ask binary.h.
+ */
 #ifndef PROF_LIB_BINARY_BUILD_ID_H
 #define PROF_LIB_BINARY_BUILD_ID_H
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@
 
 /* Real, effective, saved and file system id. */
 #define UID_COUNT 4
+/* As many descriptors as systemd lets root's services have. */
+#define FILES_MAX (512 * 1024)
 
 static int fail_not_for_users(struct error *err)
 {
@@ -63,6 +66,24 @@ static void drop_environment(void)
 			setenv(kept[i], values[i], 1);
 		free(values[i]);
 	}
+}
+
+/* Limits of the caller's are for the command, which has them, and not for the recorder. */
+static void drop_limits(void)
+{
+	static const int unlimited[] = {RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA};
+	const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+	struct rlimit files;
+
+	for (size_t i = 0; i < sizeof(unlimited) / sizeof(unlimited[0]); i++)
+		setrlimit((unsigned int)unlimited[i], &none);
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	/* Root of a container may not raise the hard limit. */
+	if (files.rlim_max >= FILES_MAX ||
+	    setrlimit(RLIMIT_NOFILE, &(struct rlimit){FILES_MAX, FILES_MAX}))
+		setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /* -1: it has ended, or it is none. */
@@ -173,6 +194,7 @@ int front_end_accept(struct front_end *f, struct error *err)
 	/* In the background of a terminal with "stty tostop". */
 	signal(SIGTTOU, SIG_IGN);
 	drop_environment();
+	drop_limits();
 	return shake_hands(f, &user, err);
 }
 

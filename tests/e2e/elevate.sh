@@ -63,7 +63,7 @@ for pty in use_pty '!use_pty'; do
 	[ "$name" = "$pty" ] || name=no_pty
 	for how in '' "$prof record -q -o $name.json.gz --stats $name.stats --"; do
 		on_terminal env PATH="$tmp/tools:$PATH" MARK=set LD_LIBRARY_PATH=/nowhere \
-			bash -c "umask 027; ulimit -n 321; ulimit -c 0; $how mytool see.sh"
+			bash -c "umask 027; ulimit -Sn 20; ulimit -c 0; ulimit -t 60; $how mytool see.sh"
 		is "$pty: exit status ${how:+under prof}" "$status" 7
 		[ "$how" ] || plain=$out
 	done
@@ -174,6 +174,18 @@ talk=('begun' '\x03')
 on_terminal "$prof" record -q -o died.json.gz -- sh -c 'echo begun; sleep 20'
 is "Ctrl-C: the command dies of it" "$status" 130
 is_valid died.json.gz
+# Ctrl-Z stops prof and the command, as jobs of the shell.
+cat >job.sh <<SHELL
+set -m
+$prof record -q -o job.json.gz -- sh -c 'echo begun; sleep 1; echo over'
+echo "stopped \$?"
+fg >/dev/null
+echo "continued \$?"
+SHELL
+talk=('begun' '\x1a')
+on_terminal bash job.sh
+is "Ctrl-Z and fg" "$(grep -E '^(stopped|over|continued)' <<<"${out//^Z/}")" $'stopped 148\nover\ncontinued 0'
+is_valid job.json.gz
 talk=()
 begin_on_terminal attended -a
 kill -INT "$(half front attended)"

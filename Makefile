@@ -91,7 +91,7 @@ workload_library := $(call programs,$(workload_library_src)).so
 workload_compat := $(if $(filter x86_64,$(ARCH)),$(call programs,$(workload_compat_src)))
 all_workloads := $(workloads) $(workloads_nofp) $(workload_static) $(workload_library) $(workload_compat)
 
-.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-fuzz check-checker \
+.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-fuzz check-checker check-scripts \
 	golden-accept e2e lint fuzz bench install uninstall clean help
 export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
@@ -192,7 +192,7 @@ $(workload_compat): $(BUILD)/%: %.c Makefile
 workloads: $(all_workloads) ## Build tests/workloads, the programs whose true profile is known
 fuzz-programs: $(fuzz)
 
-check: check-unit check-golden check-fuzz check-checker ## Test what needs no root
+check: check-unit check-golden check-fuzz check-checker check-scripts ## Test what needs no root
 
 check-unit: $(unit)
 	scripts/tap --label unit --jobs 2 $(unit)
@@ -206,6 +206,9 @@ check-fuzz: $(fuzz)
 
 check-checker:
 	scripts/tap --label checker --plain "python3 tests/check_profile.py --self-test"
+
+check-scripts:
+	scripts/tap --label scripts tests/scripts/*.sh
 
 golden-accept: $(golden) ## Take what the golden tests give now as right
 	BUILD=$(BUILD) tests/golden/run --accept

@@ -15,6 +15,7 @@ const char output_options_help[] =
 	"  --stats FILE           write what was recorded and lost as JSON\n"
 	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
 	"  --no-symbols           leave addresses without names\n"
+	"  --all-threads          give each thread its row, also where there are more than 500\n"
 	"  --sources              put the text of source files into the profile\n"
 	"  --fail-on-loss         exit with 125 where anything was lost; the profile is kept\n"
 	"  -v, --verbose          say more; twice: everything\n"
@@ -56,6 +57,9 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 		return ret;
 	case OPT_NO_SYMBOLS:
 		o->no_symbols = true;
+		return 0;
+	case OPT_ALL_THREADS:
+		o->all_threads = true;
 		return 0;
 	case OPT_SOURCES:
 		o->sources = true;

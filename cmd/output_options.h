@@ -15,6 +15,7 @@ struct output_options {
 	const char *stats_path; /* NULL: none */
 	VEC(const char *) debug_dirs;
 	bool no_symbols;
+	bool all_threads;
 	bool sources;
 	bool fail_on_loss;
 	bool quiet;
@@ -25,6 +26,7 @@ enum {
 	OPT_STATS = OPT_LIVE_END,
 	OPT_DEBUG_DIR,
 	OPT_NO_SYMBOLS,
+	OPT_ALL_THREADS,
 	OPT_SOURCES,
 	OPT_FAIL_ON_LOSS,
 	OPT_OUTPUT_END,
@@ -37,6 +39,7 @@ enum {
 	{"stats", required_argument, NULL, OPT_STATS}, \
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR}, \
 	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS}, \
+	{"all-threads", no_argument, NULL, OPT_ALL_THREADS}, \
 	{"sources", no_argument, NULL, OPT_SOURCES}, \
 	{"fail-on-loss", no_argument, NULL, OPT_FAIL_ON_LOSS}, \
 	{"verbose", no_argument, NULL, 'v'}, \

@@ -184,6 +184,13 @@ static void print_counts(const struct outcome *outcome)
 	add_counted(&line, profile_sample_count(p), "sample", "samples");
 	strbuf_adds(&line, ", ");
 	add_counted(&line, profile_thread_count(p), "thread", "threads");
+	if (outcome->counts.folded_threads) {
+		strbuf_adds(&line, " (");
+		add_counted(&line, outcome->counts.folded_rows, "row", "rows");
+		strbuf_adds(&line, " for ");
+		strbuf_add_grouped(&line, outcome->counts.folded_threads);
+		strbuf_adds(&line, " short-lived ones, see --all-threads)");
+	}
 	strbuf_adds(&line, ", ");
 	add_counted(&line, profile_process_count(p), "process", "processes");
 	strbuf_addf(&line, " in %.2f s; ", seconds);
@@ -319,6 +326,7 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	json_object_set_new(root, "cpu_losses", event_report_cpus(p));
 	json_object_set_new(root, "events", event_report_stats(p, info));
 	set_integer(root, "threads", profile_thread_count(p));
+	set_integer(root, "folded_threads", outcome->counts.folded_threads);
 	set_integer(root, "processes", profile_process_count(p));
 	set_integer(root, "idle_ticks", info->idle_ticks);
 	set_integer(root, "other_ticks", info->other_ticks);

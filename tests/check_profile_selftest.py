@@ -17,7 +17,7 @@ def _thread(name, pid, tid, main, stacks, deltas):
         "name": name, "processName": "make", "isMainThread": main,
         "processType": "default" if pid == "10" else "process",
         "pid": pid, "tid": tid, "pausedRanges": [], "showMarkersInTimeline": True,
-        "registerTime": 0.5 if tid == 11 else 0, "unregisterTime": None,
+        "registerTime": {11: 0.5, "13+": 2.25}.get(tid, 0), "unregisterTime": None,
         "processStartupTime": 0 if pid == "10" else 2.25, "processShutdownTime": 20,
         "samples": dict(_table(stack=stacks, timeDeltas=deltas,
                                threadCPUDelta=[0 if stack is None else 1000000
@@ -84,6 +84,8 @@ def valid_profile():
     threads = [_thread("make", "10", 10, True, [2, 2, 3], [0.5, 1.000001, 1]),
                _thread("worker", "10", 11, False, [None, 4, None, None, 4], [0.5, 2.5, 1, 4, 1]),
                _thread("sh", "12", 12, True, [None, 1], [0, 4.5]),
+               dict(_thread("cc × 9", "13+", "13+", True, [1, 1], [2.5, 0.5]),
+                    profView="folded"),
                dict(_thread("CPU 0", "cpus", "cpu0", False, [2], [0.5]), profView="cpu")]
     threads[0]["markers"] = _table(
         name=[8, 10], category=[0, 0], startTime=[1.5, 2], endTime=[None, 3], phase=[0, 1],
@@ -117,7 +119,7 @@ BREAKAGES = [
     ("p['meta']['configuration']['duration'] = 0", "configuration.duration"),
     ("p['meta']['extra'][0]['entries'][0]['value'] = '0'", "entries[0].value"),
     ("p['meta']['extra'][0]['entries'][0]['format'] = 'unique-string'", "entries[0].format"),
-    ("p['meta']['initialVisibleThreads'] = [0, 4]", "is not a thread"),
+    ("p['meta']['initialVisibleThreads'] = [0, 5]", "is not a thread"),
     ("p['meta']['initialVisibleThreads'] = []", "initialVisibleThreads is empty"),
     ("p['meta']['initialVisibleThreads'] = [1, 1]", "has a thread twice"),
     ("p['meta']['initialSelectedThreads'] = [2]", "that is not visible"),
@@ -189,10 +191,15 @@ BREAKAGES = [
     ("p['threads'][0]['processType'] = 'plugin'", "threads[0].processType"),
     ("p['threads'][1]['processType'] = 'process'", "threads[1] of process 10 has type process"),
     ("p['threads'][2]['processType'] = 'default'", "threads[2] of process 12 has type default"),
-    ("p['threads'][3]['isMainThread'] = True", "comes first in process cpus"),
-    ("p['threads'][3]['profView'] = 'cpus'", "threads[3].profView"),
+    ("p['threads'][4]['isMainThread'] = True", "comes first in process cpus"),
+    ("p['threads'][4]['profView'] = 'cpus'", "threads[4].profView"),
+    ("p['threads'][3]['pid'] = '13'", "has pid 13 and profView folded"),
+    ("p['threads'][2]['profView'] = 'folded'", "has pid 12 and profView folded"),
+    ("del p['threads'][3]['profView']", "has pid 13+ and profView None"),
+    ("p['threads'][2]['samples'].update(stack=[1, 1], timeDeltas=[0.5, 0.5], "
+     "threadCPUDelta=[0, 1000000], weight=None)", "more than the time that"),
     ("p['threads'][1]['profView'] = None", "threads[1].profView"),
-    ("del p['threads'][3]['profView']", "has pid cpus and profView None"),
+    ("del p['threads'][4]['profView']", "has pid cpus and profView None"),
     ("p['threads'][1]['profView'] = 'cpu'", "has pid 10 and profView cpu"),
     ("p['threads'][0]['profView'] = 'event'", "is a main thread and a row of an event"),
     ("p['threads'][0]['isMainThread'] = False", "is not its main thread"),
@@ -269,13 +276,14 @@ def _reading():
     p = valid_profile()
     rows = list(check_profile.samples(p))
     expected = [("make", 0.5, 1), ("make", 1.500001, 1), ("make", 2.500001, 1),
-                ("worker", 3.0, 1), ("worker", 9.0, 1), ("sh", 4.5, 3), ("CPU 0", 0.5, 1)]
+                ("worker", 3.0, 1), ("worker", 9.0, 1), ("sh", 4.5, 3), ("cc × 9", 2.5, 1),
+                ("cc × 9", 3.0, 1), ("CPU 0", 0.5, 1)]
     if [(t["name"], time, weight) for t, time, weight, _ in rows] != expected:
         yield f"samples: {rows}"
     names = [[frame["name"] for frame in frames] for _, _, _, frames in rows]
     chain = ["main", "parse", "next_char"]
     jit = ["main", "0x7f0000001000"]
-    if names != [chain, chain, chain + ["do_idle"], jit, jit, chain[:2], chain]:
+    if names != [chain, chain, chain + ["do_idle"], jit, jit, *3 * [chain[:2]], chain]:
         yield f"names: {names}"
     frame = {"name": "next_char", "file": "parse.c", "line": 56, "lib": "app",
              "inlineDepth": 1, "address": 0x2004, "category": "User", "subcategory": "Guess",
@@ -283,19 +291,19 @@ def _reading():
     if rows[0][3][-1] != frame or check_profile.stack_frames(p, 2)[-1] != frame:
         yield f"frame: {rows[0][3][-1]}"
     own, total = check_profile.shares(p)
-    if (own["parse"], own["next_char"], total["main"]) != (3 / 9, 3 / 9, 1):
+    if (own["parse"], own["next_char"], total["main"]) != (5 / 11, 3 / 11, 1):
         yield f"shares: {own} {total}"
-    if (check_profile.sample_count(p), check_profile.total_weight(p)) != (7, 9):
+    if (check_profile.sample_count(p), check_profile.total_weight(p)) != (9, 11):
         yield "sample_count or total_weight"
     if check_profile.gap_rows(p) != 4 or check_profile.gap_rows(p, p["threads"][2]) != 1:
         yield "gap_rows"
-    if [check_profile.view(t) for t in p["threads"]] != [None, None, None, "cpu"]:
+    if [check_profile.view(t) for t in p["threads"]] != [None, None, None, "folded", "cpu"]:
         yield "view"
     if [m[1:] for m in check_profile.markers(p)] != [
             ("exec", 1.5, None, {"type": "exec", "program": "/bin/true", "count": 1}),
             ("rename", 2, 3, {"type": "exec", "program": "worker"})]:
         yield f"markers: {list(check_profile.markers(p))}"
-    if list(check_profile.processes(p)) != ["10", "12", "cpus"]:
+    if list(check_profile.processes(p)) != ["10", "12", "13+", "cpus"]:
         yield "processes"
     if check_profile.thread_names(p)[1] != ("10", 11, "make", "worker"):
         yield "thread_names"

@@ -469,7 +469,7 @@ class _Check:
                     "processType": _Rule('"default" or "process"',
                                          lambda v: v in ("default", "process")),
                     "pid": _Rule("a pid in a string", lambda v: type(v) is str and
-                                 re.fullmatch(r"\d+(\.\d+)?|cpus", v)),
+                                 re.fullmatch(r"\d+(\.\d+)?\+?|cpus", v)),
                     "tid": _Rule("a tid", lambda v: (_is_int(v) and v >= 0) or _is_text(v)),
                     "isMainThread": BOOL, "pausedRanges": LIST, "showMarkersInTimeline": BOOL,
                     "registerTime": NOT_NEGATIVE, "unregisterTime": NOT_NEGATIVE.or_null(),
@@ -494,6 +494,8 @@ class _Check:
         if "profView" in thread and view not in VIEWS:
             self.say(f"{where}.profView = {_short(view)} is none of {', '.join(VIEWS)}")
         elif (view == "cpu") != (thread["pid"] == "cpus"):
+            self.say(f"{where} has pid {thread['pid']} and profView {view}")
+        elif thread["pid"].endswith("+") != (view == "folded") and view != "event":
             self.say(f"{where} has pid {thread['pid']} and profView {view}")
         elif view == "event" and thread["isMainThread"]:
             self.say(f"{where} is a main thread and a row of an event")
@@ -548,7 +550,8 @@ class _Check:
         for i in range(1, len(times)):
             if times[i] < times[i - 1]:
                 self.say(f"{where}.time[{i}] is before the one before it")
-            elif deltas[i] * unit > times[i] - times[i - 1]:
+            # What several threads did at one time takes more.
+            elif thread.get("profView") != "folded" and deltas[i] * unit > times[i] - times[i - 1]:
                 self.say(f"{where}.threadCPUDelta[{i}] is more than the time that passed")
         if not times:
             return

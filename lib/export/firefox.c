@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/export/firefox.h"
+#include "lib/profile/fold.h"
 
 static void write_profile(struct firefox *f, struct jsonw *w)
 {
@@ -21,19 +22,26 @@ static void write_profile(struct firefox *f, struct jsonw *w)
 	jsonw_object_end(w);
 }
 
-static int firefox_write(struct profile *p, struct outfile *out, struct export_counts *counts,
-			 struct error *err)
+/* More of them cost a browser a gigabyte. */
+#define THREADS_MAX 500
+
+static int firefox_write(struct profile *p, const struct export_options *options,
+			 struct outfile *out, struct export_counts *counts, struct error *err)
 {
 	struct export_counts own = {0};
 	struct firefox f = {.profile = p, .counts = counts ? counts : &own};
+	struct fold_counts folded = {0};
 	struct jsonw w;
 
 	if (!p->threads.rows.count)
 		return error_text(err, -ENODATA, "the recording has no thread");
+	if (!options || !options->all_threads)
+		folded = fold_threads(p, THREADS_MAX);
 	f.order = xcalloc(p->threads.rows.count, sizeof(*f.order));
 	threads_order(&p->threads, p->meta.root_pid, f.order);
 	titles_init(&f.titles, p);
-	*f.counts = (struct export_counts){0};
+	*f.counts = (struct export_counts){.folded_threads = folded.threads,
+					   .folded_rows = folded.rows};
 	firefox_find_peaks(&f);
 	firefox_tables_init(&f);
 

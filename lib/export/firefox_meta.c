@@ -233,13 +233,19 @@ static void add_count(json_t *sections, const char *label, uint64_t count)
 	add_value(sections, "Recording", label, "integer", count_value(count));
 }
 
-static json_t *extra_value(const struct profile *p)
+static json_t *extra_value(const struct firefox *f)
 {
+	const struct profile *p = f->profile;
 	json_t *sections = json_array();
 
 	add_count(sections, "Samples", profile_sample_count(p));
 	add_count(sections, "Samples with user code", p->stats.user_stacks);
 	add_count(sections, "Threads", profile_thread_count(p));
+	if (f->counts->folded_threads) {
+		add_count(sections, "Short-lived threads without a row of their own",
+			  f->counts->folded_threads);
+		add_count(sections, "Rows that they share", f->counts->folded_rows);
+	}
 	add_count(sections, "Processes", profile_process_count(p));
 	add_count(sections, "Frames", p->frames.rows.count);
 	add_count(sections, "Named frames", profile_named_frames(p));
@@ -370,7 +376,7 @@ void firefox_write_meta(struct firefox *f, struct jsonw *w)
 	json_object_set_new(meta, "categories", categories_value(f));
 	json_object_set_new(meta, "markerSchema", schemas_value());
 	json_object_set_new(meta, "configuration", configuration_value(from));
-	json_object_set_new(meta, "extra", extra_value(f->profile));
+	json_object_set_new(meta, "extra", extra_value(f));
 	dump(w, meta);
 }
 

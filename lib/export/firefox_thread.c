@@ -125,20 +125,24 @@ static void write_process_name(const struct firefox *f, struct jsonw *w,
 /* Those of CPUs are none that a process or thread could have. */
 static void write_ids(struct jsonw *w, const struct profile_thread *row, uint32_t tid_again)
 {
-	char text[24];
+	char text[40];
 
 	if (row->is_cpu)
 		snprintf(text, sizeof(text), "cpus");
 	else
-		format_id(text, row->pid, row->incarnation);
+		format_id(text, row->pid, row->incarnation & ~FOLDED_INCARNATION);
+	if (row->is_folded)
+		strcat(text, "+");
 	jsonw_key(w, "pid");
 	jsonw_cstring(w, text);
 	jsonw_key(w, "tid");
 	if (row->is_cpu)
 		snprintf(text, sizeof(text), "cpu%" PRIu32, row->tid);
-	else
+	else if (!row->is_folded)
 		format_id(text, row->tid, tid_again);
-	if (row->is_cpu || tid_again)
+	else if (row->event)
+		snprintf(text + strlen(text), 12, "%" PRIu32, row->event);
+	if (row->is_cpu || row->is_folded || tid_again)
 		jsonw_cstring(w, text);
 	else
 		jsonw_u64(w, row->tid);
@@ -153,13 +157,13 @@ static bool is_of_root(const struct firefox *f, const struct profile_thread *row
 	       (!row->is_cpu && row->pid == root->pid && row->incarnation == root->incarnation);
 }
 
-/* A row whose samples others have, too, says so: readers must not count them twice. */
+/* Rows with what others have, too, say so, and those with what several threads have. */
 static void write_view(struct jsonw *w, const struct profile_thread *row)
 {
-	if (!row->is_cpu && !row->event)
+	if (!row->is_cpu && !row->event && !row->is_folded)
 		return;
 	jsonw_key(w, "profView");
-	jsonw_cstring(w, row->is_cpu ? "cpu" : "event");
+	jsonw_cstring(w, row->is_cpu ? "cpu" : row->event ? "event" : "folded");
 }
 
 static void write_head(const struct firefox *f, struct jsonw *w, const struct profile_thread *row,
@@ -325,7 +329,8 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 		if (outfile_failed(w->out))
 			break;
 		jsonw_object_begin(w);
-		write_head(f, w, row, row->is_cpu ? 0 : count_tid(&uses, row->tid));
+		write_head(f, w, row,
+			   row->is_cpu || row->is_folded ? 0 : count_tid(&uses, row->tid));
 		firefox_samples_fill(f, row, &samples);
 		f->counts->gap_rows += samples.gap_rows;
 		write_samples(w, &samples);

@@ -41,6 +41,9 @@ struct marker {
 	uint8_t kind; /* enum marker_kind */
 };
 
+/* Of rows that are folded, beside that of the process. */
+#define FOLDED_INCARNATION (1u << 31)
+
 struct profile_thread {
 	uint32_t pid, tid;
 	uint32_t incarnation; /* 0: the first process of that pid, printed "123"; 1: "123.1" */
@@ -64,6 +67,11 @@ struct profile_thread {
 	 * are one process, which has no pid and no main thread.
 	 */
 	bool is_cpu;
+	/*
+	 * A row that short-lived threads share; see fold.h. Its pid is that of the first of them,
+	 * with an incarnation that no process has. Its samples may use more CPU time than passed.
+	 */
+	bool is_folded;
 	uint64_t cpu_ns; /* sum of the samples' deltas */
 	uint64_t process_cpu_ns; /* the same of all threads of the process */
 	VEC(struct sample) samples; /* ascending times */

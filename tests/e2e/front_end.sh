@@ -73,6 +73,34 @@ expect(p["threads"][0]["pid"] == args[0], p["threads"][0]["pid"])
 expect(p["threads"][0]["processType"] == "default", p["threads"][0]["processType"])
 CODE
 
+record folded 0 --all-threads -- "$workloads/many_processes" 700 2000 /bin/true >/dev/null
+judge "--all-threads: each has its row" folded.json.gz folded.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+expect(stats["threads"] == len(p["threads"]) == 701, stats["threads"])
+expect(stats["folded_threads"] == 0, stats["folded_threads"])
+CODE
+record folded 0 -- "$workloads/many_processes" 700 2000 /bin/true >/dev/null
+like "the summary says what was folded" "$err" 'for [0-9]+ short-lived ones'
+judge "beyond 500 threads, those that came and went share a row" folded.json.gz folded.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+folded = [t for t in p["threads"] if check_profile.view(t) == "folded"]
+expect(folded and all(t["pid"].endswith("+") and t["isMainThread"] for t in folded), folded)
+expect(stats["threads"] == len(p["threads"]) <= 502, stats["threads"])
+expect(stats["threads"] - len(folded) + stats["folded_threads"] == 701, stats)
+expect(stats["processes"] == len(check_profile.processes(p)), stats["processes"])
+expect(stats["samples"] == len(samples()), stats["samples"])
+expect(p["threads"][0]["name"] == "many_processes", p["threads"][0]["name"])
+expect(sum(name == "exec" for _, name, *_ in check_profile.markers(p)) >= 700, "exec markers")
+CODE
+run "$PROF" symbolize -q folded.json.gz -o again.json.gz
+is "symbolize reads it: exit status" "$status" 0
+judge "and keeps it" again.json.gz folded.json.gz <<'CODE'
+before = check_profile.load(args[0])
+expect(check_profile.thread_names(p) == check_profile.thread_names(before), "names")
+CODE
+
 record unnamed 0 --no-symbols -- "$workloads/shares" 0.2
 judge "without names it may be sent to a server" unnamed.json.gz <<'CODE'
 expect(p["meta"]["symbolicated"] is False, p["meta"]["symbolicated"])

@@ -77,7 +77,8 @@ import json
 import os
 stats = json.load(open(args[0]))
 keys = """samples cpu_samples lost lost_by threads processes ring_bytes user_stacks frames
-    named_frames fde_frames gap_rows recorder_cpu_ms finish_ms file_bytes exit_status""".split()
+    named_frames fde_frames gap_rows folded_threads recorder_cpu_ms finish_ms file_bytes
+    exit_status""".split()
 expect(not set(keys) - set(stats), f"missing: {set(keys) - set(stats)}")
 with_user = sum(any(f["category"] == "User" for f in frames) for _, _, _, frames in samples())
 for key, counted in (("samples", check_profile.sample_count(p)),

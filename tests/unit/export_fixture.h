@@ -14,7 +14,8 @@
 struct exported {
 	struct profile *p;
 	json_t *root; /* of export_run(), freed with the fixture */
-	struct export_counts counts; /* likewise */
+	struct export_options options; /* for export_run() */
+	struct export_counts counts; /* of export_run() */
 };
 
 /* For cmocka; *state becomes a struct exported. */

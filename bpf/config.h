@@ -116,6 +116,7 @@ struct bpf_counters {
 	__u64 idle_ticks; /* nothing ran */
 	__u64 other_ticks; /* something ran that is not wanted */
 	__u64 skipped_copies; /* stacks that stay unknown, because too many were copied already */
+	__u64 skipped_arguments; /* execs without them: the ring was filling up */
 	__u64 written_bytes; /* into the ring, without the kernel's 8-byte headers */
 };
 

@@ -141,9 +141,9 @@ __noinline int send_arguments(__u32 pid, __u32 tid)
 	exec->rec.tid = tid;
 	if (size > sizeof(*exec) + EXEC_TEXT_MAX)
 		return 0;
-	/* Nothing but the clock's ticks is written while a ring fills up. */
+	/* Arguments leave the rest of a ring that fills up to what nothing can replace. */
 	if (!ring || is_filling(ring) || bpf_ringbuf_output(ring, exec, size, BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&count->lost_events, 1);
+		__sync_fetch_and_add(&count->skipped_arguments, 1);
 	else
 		__sync_fetch_and_add(&count->written_bytes, size);
 	return 0;

@@ -299,6 +299,7 @@ static void set_stacks(json_t *root, const struct outcome *outcome)
 	set_integer(root, "unwind_bytes", outcome->info.unwind_bytes);
 	set_integer(root, "unwind_refused", outcome->info.unwind_refused);
 	set_integer(root, "copies_skipped", outcome->info.skipped_copies);
+	set_integer(root, "arguments_skipped", outcome->info.skipped_arguments);
 }
 
 static void set_code(json_t *root, const struct recorder_info *info)

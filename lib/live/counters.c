@@ -61,6 +61,7 @@ void counters_report(struct counters *c, struct programs *programs, uint64_t tim
 		report_cpu(c, i, time, sink, ctx);
 		sums.written_bytes += c->now[i].written_bytes;
 		sums.skipped_copies += c->now[i].skipped_copies;
+		sums.skipped_arguments += c->now[i].skipped_arguments;
 		sums.idle_ticks += c->now[i].idle_ticks;
 		sums.other_ticks += c->now[i].other_ticks;
 		c->before[i] = c->now[i];

@@ -12,7 +12,7 @@
 
 /* Sums over all CPUs since the programs were loaded. */
 struct counter_sums {
-	uint64_t written_bytes, skipped_copies, idle_ticks, other_ticks;
+	uint64_t written_bytes, skipped_copies, skipped_arguments, idle_ticks, other_ticks;
 };
 
 struct counters {

@@ -98,6 +98,7 @@ struct recorder_info {
 	uint64_t expected_ticks; /* on all CPUs together; 0: nobody knows beforehand */
 	uint64_t other_ticks; /* likewise with something to do that is not recorded */
 	uint64_t backlog_bytes; /* the most of records that waited to be put in order */
+	uint64_t skipped_arguments; /* execs without them, as a ring was filling up */
 	uint64_t skipped_copies; /* stacks that stayed unknown, as too many were copied already */
 };
 void recorder_get_info(const struct recorder *r, struct recorder_info *info);

@@ -36,6 +36,7 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 		.unwind_bytes = unwind.table_bytes,
 		.unwind_refused = unwind.refused,
 		.skipped_copies = r->counters.sums.skipped_copies,
+		.skipped_arguments = r->counters.sums.skipped_arguments,
 		.code_files = code.maps + code.dumps,
 		.code_pieces = code.pieces,
 		.code_unwound = unwind.code_pieces,

@@ -77,21 +77,39 @@ static bool names_dependencies(const char *option)
 	return false;
 }
 
-static const char *choose(const struct words *w, const struct command_line *line)
+static bool is_folder_itself(const char *text)
 {
-	const char *program = next_argument(line, NULL), *before = program, *option = NULL;
+	return strcmp(text, ".") == 0 || strcmp(text, "..") == 0;
+}
 
-	if (!program)
-		return NULL;
-	for (const char *at = program; (at = next_argument(line, at)); before = at) {
-		if (!*at || find_word(w, at)->count == w->line_count)
+/* The first argument that at most `limit` lines have; NULL: there is none but options. */
+static const char *choose_among(const struct words *w, const struct command_line *line,
+				uint32_t limit, const char **option)
+{
+	const char *before = next_argument(line, NULL);
+
+	for (const char *at = before; (at = next_argument(line, at)); before = at) {
+		if (!*at || is_folder_itself(at) || find_word(w, at)->count > limit)
 			continue;
 		if (*at != '-' && !names_dependencies(before))
 			return at;
-		if (!option)
-			option = at;
+		if (!*option)
+			*option = at;
 	}
-	return option;
+	return NULL;
+}
+
+static const char *choose(const struct words *w, const struct command_line *line)
+{
+	const char *option = NULL, *argument = NULL;
+
+	if (!line->size)
+		return NULL;
+	/* What most lines have says little of this one. */
+	argument = choose_among(w, line, w->line_count / 2, &option);
+	if (!argument)
+		argument = choose_among(w, line, w->line_count - 1, &option);
+	return argument ? argument : option;
 }
 
 /* Not in the middle of a character. */

@@ -15,8 +15,8 @@ struct command_line {
 
 /*
  * Sets texts[i] to what tells lines[i] from the others, shortened, "" where nothing does: the first
- * argument that not all of them have, options only where there is no other. The names of files that
- * a compiler writes its dependencies to are no better than options.
+ * argument that at most half of them have, else one that not all have; options only where there is
+ * no other. Names of files that a compiler writes its dependencies to are no better than options.
  */
 void distinct_arguments(const struct command_line *lines, size_t count, struct strbuf *texts);
 

@@ -73,14 +73,14 @@ expect(p["threads"][0]["pid"] == args[0], p["threads"][0]["pid"])
 expect(p["threads"][0]["processType"] == "default", p["threads"][0]["processType"])
 CODE
 
-record folded 0 --all-threads -- "$workloads/many_processes" 700 2000 /bin/true >/dev/null
+record folded 0 --all-threads -- sh -c 'exec "$@" >/dev/null' sh "$workloads/many_processes" 700 2000 /bin/true
 judge "--all-threads: each has its row" folded.json.gz folded.stats <<'CODE'
 import json
 stats = json.load(open(args[0]))
 expect(stats["threads"] == len(p["threads"]) == 701, stats["threads"])
 expect(stats["folded_threads"] == 0, stats["folded_threads"])
 CODE
-record folded 0 -- "$workloads/many_processes" 700 2000 /bin/true >/dev/null
+record folded 0 -- sh -c 'exec "$@" >/dev/null' sh "$workloads/many_processes" 700 2000 /bin/true
 like "the summary says what was folded" "$err" 'for [0-9]+ short-lived ones'
 judge "beyond 500 threads, those that came and went share a row" folded.json.gz folded.stats <<'CODE'
 import json

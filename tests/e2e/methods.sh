@@ -27,7 +27,7 @@ judge_stats() { # DESCRIPTION NAME <CODE
 }
 for method in auto cfi fp none; do
 	# Code without CFI that has the frame pointer changed, and code with CFI below it.
-	record $method 0 --unwind=$method -- "$nofp/no_cfi"
+	record $method 0 -v --unwind=$method -- "$nofp/no_cfi"
 	judge "$method: the method in meta" $method.json.gz unwind-$method \
 		<<<'expect(args[0] in p["meta"]["configuration"]["features"], p["meta"]["configuration"])'
 	is "$method: the method in --stats" "$(stat_of $method unwind)" $method

@@ -31,7 +31,9 @@ os.setresgid(user.pw_gid, user.pw_gid, user.pw_gid)
 os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)
 pid, terminal = pty.fork()
 if pid == 0:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # A test run in the background of a shell has SIGINT ignored.
+    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
     if kept >= 0:
         os.dup2(kept, 0)
     os.execvp(command[0], command)

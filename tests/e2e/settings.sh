@@ -109,9 +109,10 @@ CODE
 
 # On a terminal, one line that is erased; nowhere else.
 on_terminal() { # TERM
-	TERM=$1 script -qec "'$PROF' record -o terminal.json.gz -- '$workloads/shares' 0.05" /dev/null
+	TERM=$1 script -qec "'$PROF' record -o terminal.json.gz -- '$workloads/shares' 1.5 >out" /dev/null
 }
-like "progress: on a terminal" "$(on_terminal xterm)" $'naming [^\n]*\033\\[K.*samples'
+like "progress: on a terminal" "$(on_terminal xterm)" \
+	$'[0-9] s, [0-9,]+ samples, [0-9]+ lost[^\n]*\033\\[K.*samples, 1 thread'
 for terminal in dumb ''; do
 	unlike "progress: none where TERM is '$terminal'" "$(on_terminal "$terminal")" $'\033'
 done

@@ -54,7 +54,7 @@ mkfifo go
 # shellcheck disable=SC2016 # for the inner shell
 start sh -c 'read _ <go; i=0; while [ $i -lt 400 ]; do /bin/true; "$0" </dev/null >/dev/null; i=$((i + 1)); done
 	echo >ended' "$(command -v gzip)"
-begin processes attach -F 999 -p "$started"
+begin processes attach --all-threads -F 999 -p "$started"
 echo >go
 starve "$recorder" ended
 finish processes 0

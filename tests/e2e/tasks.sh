@@ -22,16 +22,19 @@ record short 0 -- "$workloads/short_threads" 40 20
 judge "threads that live 20 ms: all there, all sampled, with their times" short.json.gz <<'CODE'
 names = [t["name"] for t in p["threads"]]
 expect(sorted(names) == sorted(["short_threads"] + [f"short-{i}" for i in range(40)]), names)
-last = -20
+last, total = -20, 0
 # Each is waited for before the next begins. The kernel tells the waiter so before the thread is gone.
 for i in range(40):
     t = thread(f"short-{i}")
     count = within("short_life", t)
-    expect(14 <= count <= 26, f"{t['name']}: {count} samples")
+    # A virtual CPU that its host has kept waiting gives one thread the ticks of a longer time.
+    expect(14 <= count <= 40, f"{t['name']}: {count} samples")
+    total += count
     life = t["unregisterTime"] - t["registerTime"]
     expect(19.9 <= life < 1000, f"{t['name']}: lived {life} ms")
     expect(t["registerTime"] >= last + 20, f"{t['name']} began before the last one had run")
     last = t["registerTime"]
+expect(40 * 17 <= total <= 40 * 24, total)
 CODE
 
 # shellcheck disable=SC2016 # for the inner shell

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
 #include "lib/live/cgroup.h"
 #include "lib/live/kernel_modules.h"
 #include "lib/live/kernel_notes.h"
@@ -99,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size--)
 		return 0;
-	text = strndup((const char *)data + 1, size);
+	text = xstrndup((const char *)data + 1, size);
 	switch (*data++) {
 	case 'm':
 		maps(text);

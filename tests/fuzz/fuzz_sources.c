@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/alloc.h"
 #include "symbolize/sources.h"
 #include "tests/fuzz/input.h"
 
@@ -67,7 +68,7 @@ static void add_path(struct profile *p, module_id module, const char *path, size
 {
 	struct func func = {.module = module};
 	struct frame frame = {.module = module, .symbol = NO_SYMBOL};
-	char *copy = strndup(path, size);
+	char *copy = xstrndup(path, size);
 
 	func.name = strings_intern(&p->strings, "f");
 	func.file = source_files_intern(&p->source_files, strings_intern(&p->strings, copy));

@@ -47,7 +47,10 @@ static void the_first_that_differs(void **state)
 	check(LIST("python3|a.py|x", "python3|a.py|y"), LIST("x", "y"));
 	/* One may have more options than the other. */
 	check(LIST("cc|-DX|-c|a.c", "cc|-c|b.c"), LIST("a.c", "b.c"));
-	check(LIST("sleep|1", "sleep|2", "sleep|1"), LIST("1", "2", "1"));
+	check(LIST("sleep|1", "sleep|2", "sleep|3", "sleep|1"), LIST("1", "2", "3", "1"));
+	/* What most have tells little, a folder itself nothing. */
+	check(LIST("cc1|-I|common|a.c", "cc1|-I|common|b.c", "cc1|-I|common|c.c", "cc1|-I|.|d.c"),
+	      LIST("a.c", "b.c", "c.c", "d.c"));
 }
 
 static void equal_ones_have_none(void **state)

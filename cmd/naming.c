@@ -86,7 +86,11 @@ static bool sum_up_rest(const struct naming *n, struct module_naming *rest)
 	for (size_t i = LISTED_MAX; i < n->rows.count; i++) {
 		rest->frames += n->rows.items[i].frames;
 		rest->named += n->rows.items[i].named;
-		rest->with_lines += n->rows.items[i].with_lines;
+		if (n->rows.items[i].with_lines == LINES_UNKNOWN ||
+		    rest->with_lines == LINES_UNKNOWN)
+			rest->with_lines = LINES_UNKNOWN;
+		else
+			rest->with_lines += n->rows.items[i].with_lines;
 	}
 	return rest->frames;
 }
@@ -122,8 +126,9 @@ static void add_extra(struct profile *p, const struct module_naming *row, const 
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 
-	strbuf_addf(&text, "%" PRIu64 " of %" PRIu64 " frames named, %" PRIu64 " with lines",
-		    row->named, row->frames, row->with_lines);
+	strbuf_addf(&text, "%" PRIu64 " of %" PRIu64 " frames named", row->named, row->frames);
+	if (row->with_lines != LINES_UNKNOWN)
+		strbuf_addf(&text, ", %" PRIu64 " with lines", row->with_lines);
 	add_reason(row, p, "; ", &text);
 	profile_add_extra(p, "Symbols", label, "string", strbuf_text(&text));
 }

@@ -6,11 +6,13 @@
 #include "lib/base/strbuf.h"
 #include "lib/profile/profile.h"
 
+#define LINES_UNKNOWN UINT64_MAX
+
 struct module_naming {
 	module_id module; /* NO_MODULE: of no file */
 	uint64_t frames; /* places in its code */
 	uint64_t named; /* with a real name, neither an address nor fun_<hex> */
-	uint64_t with_lines;
+	uint64_t with_lines; /* or LINES_UNKNOWN */
 };
 
 struct naming {

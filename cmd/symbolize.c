@@ -234,6 +234,30 @@ static void add_count(struct profile *p, const char *label, size_t count)
 	profile_add_extra(p, "Recording", label, "integer", text);
 }
 
+/* Of a module about which nothing new is known, what was said before stays. */
+static void add_new_naming(struct symbolize_command *c)
+{
+	struct naming news = {0};
+
+	vec_for_each(&c->naming.rows, const struct module_naming *, it) {
+		struct module_naming row = *it;
+		size_t before = row.module == NO_MODULE
+					? 0
+					: rewrite_named_before(c->rewrite, row.module);
+
+		if (before && !row.named)
+			continue;
+		row.frames += before;
+		row.named += before;
+		/* Lines of those are not looked at. */
+		if (before)
+			row.with_lines = LINES_UNKNOWN;
+		vec_push(&news.rows, row);
+	}
+	naming_add_extra(&news, rewrite_profile(c->rewrite));
+	naming_release(&news);
+}
+
 /* What prof record says in the same places. */
 static void add_extra(struct symbolize_command *c, const struct rewrite_counts *counts)
 {
@@ -242,7 +266,7 @@ static void add_extra(struct symbolize_command *c, const struct rewrite_counts *
 	add_count(p, "Frames", counts->all);
 	add_count(p, "Named frames", counts->all_named);
 	add_count(p, "Frames named fun_…", counts->all_fde);
-	naming_add_extra(&c->naming, p);
+	add_new_naming(c);
 	if (c->output.sources)
 		sources_add_extra(p, &c->sources);
 }

@@ -173,7 +173,8 @@ bool rewrite_is_made_up(const char *name)
 
 static enum profile_module_kind kind_of(const struct layout_lib *lib)
 {
-	if (lib->name[0] != '[')
+	/* A file may be called like the kernel, which has no path. */
+	if (lib->name[0] != '[' || lib->path[0] == '/')
 		return PROFILE_MODULE_FILE;
 	if (strcmp(lib->name, "[vdso]") == 0)
 		return PROFILE_MODULE_VDSO;
@@ -202,13 +203,36 @@ static module_id find_module(struct rewrite *r, uint32_t position)
 	return id;
 }
 
-static bool is_unnamed(const struct rewrite *r, size_t row)
+static bool has_made_up_name(const struct rewrite *r, size_t row)
 {
 	const struct cells *c = &r->cells;
 	string_id name = r->string_ids.items[c->func_name[c->frame_func[row]]];
 
-	return c->frame_lib[row] >= 0 && c->frame_address[row] >= 0 && !c->frame_depth[row] &&
-	       rewrite_is_made_up(strings_get(&r->profile->strings, name));
+	return rewrite_is_made_up(strings_get(&r->profile->strings, name));
+}
+
+/* A place in the code of a lib: not inlined there. */
+static bool is_place(const struct rewrite *r, size_t row)
+{
+	const struct cells *c = &r->cells;
+
+	return c->frame_lib[row] >= 0 && c->frame_address[row] >= 0 && !c->frame_depth[row];
+}
+
+static bool is_unnamed(const struct rewrite *r, size_t row)
+{
+	return is_place(r, row) && has_made_up_name(r, row);
+}
+
+size_t rewrite_named_before(const struct rewrite *r, module_id module)
+{
+	size_t count = 0;
+
+	for (size_t row = 0; row < r->layout.frames.length; row++)
+		count += is_place(r, row) &&
+			 r->cells.frame_lib[row] == (int64_t)r->module_libs.items[module] &&
+			 !has_made_up_name(r, row);
+	return count;
 }
 
 /* Each unnamed frame is a stack of its own, which a sample keeps hold of over the expansion. */

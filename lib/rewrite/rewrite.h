@@ -33,6 +33,9 @@ struct profile *rewrite_profile(struct rewrite *r);
 /* Where else the file of a module may be; "" where nothing is said. */
 const char *rewrite_debug_path(const struct rewrite *r, module_id module);
 
+/* Frames of a module that have a name in the file, given by the recorder or by an earlier run. */
+size_t rewrite_named_before(const struct rewrite *r, module_id module);
+
 /* "Linux 6.1.0 x86_64", where it was recorded; to be freed, "" where nothing is said. */
 char *rewrite_os(const struct rewrite *r);
 

@@ -9,7 +9,7 @@ cp "$workloads/inlines" second
 cat >hoards.py <<'CODE'
 import mmap, os, sys, time
 files = []
-for i in range(2000):
+for i in range(700):
     with open(f"hoard/{i}", "w+b") as file:
         file.write(b"\x7fELF" + bytes(4092))
         file.flush()

@@ -118,6 +118,34 @@ judge "named later by a build id that only a section holds" sections.json.gz <<'
 expect(own("inner") > 0.9 * sum(s[2] for s in samples()), own("inner"))
 CODE
 
+# A file may be called like the kernel or the vDSO.
+for name in '[kernel.kallsyms]' '[vdso]'; do
+	cp moved "bin/$name"
+	record called 0 --no-symbols -- "bin/$name"
+	run "$PROF" symbolize -o called.json.gz called.json.gz
+	judge "a program called $name" called.json.gz <<'CODE'
+expect(own("inner") > 0.9 * sum(s[2] for s in samples()), own("inner"))
+CODE
+done
+
+# A second run, where a file is gone that could name a part of its frames, says what the first did.
+cp moved bin/stays
+cp "$workloads/spin" bin/goes
+strip --keep-symbol=spinning bin/goes
+record twice 0 --no-symbols -- sh -c 'bin/stays; bin/goes die 0.3'
+cp bin/goes gone
+symbols='
+print([e for x in p["meta"]["extra"] if x["label"] == "Symbols" for e in x["entries"]
+       if e["label"] in ("goes", "stays")])'
+said() { # FILE
+	python3 "$root/tests/e2e/judge.py" "$1" <<<"$symbols"
+}
+run "$PROF" symbolize -o first.json.gz twice.json.gz
+rm bin/goes
+run "$PROF" symbolize -o second.json.gz first.json.gz
+like "the first run says how many are named" "$(said first.json.gz)" 'frames named'
+is "a second run says the same" "$(said second.json.gz)" "$(said first.json.gz)"
+
 # A kernel that does not run here: by its image, by its System.map.
 python3 - bare.json >foreign.json <<'CODE'
 import json, sys

@@ -250,7 +250,8 @@ static void kernel_code_gets_its_part_of_the_kernel(void **state)
 			strbuf_addf(&list, "%s%s", i ? "," : "", i == position ? kernel : other);
 		strbuf_adds(&list, "]");
 		text = replace(text, "\"categories\":[]", strbuf_text(&list));
-		text = replace(text, "\"name\":\"a\"", "\"name\":\"[kernel.kallsyms]\"");
+		text = replace(text, "\"name\":\"a\",\"path\":\"/bin/a\"",
+			       "\"name\":\"[kernel.kallsyms]\",\"path\":\"[kernel.kallsyms]\"");
 		assert_int_equal(open_text(&r, text, NULL), 0);
 		answer(rewrite_profile(r), "schedule");
 		rewrite_apply(r, &counts);

@@ -70,6 +70,17 @@ void command_say(const char *fmt, ...)
 	print_line("prof: ", text);
 }
 
+void command_say_as(const char *name, const char *fmt, ...)
+{
+	_cleanup_free_ char *prefix = xasprintf("prof %s: ", name), *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = xvasprintf(fmt, args);
+	va_end(args);
+	print_line(prefix, text);
+}
+
 static void print_failure(const char *name, const struct error *err)
 {
 	_cleanup_free_ char *prefix = xasprintf("prof%s%s: ", name ? " " : "", name ? name : "");

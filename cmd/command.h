@@ -43,6 +43,8 @@ int options_next(int argc, char **argv, const char *shorts, const struct option 
 
 /* "prof: text" on stderr, in one write; safe to print, whatever names are in it. */
 void command_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same as "prof NAME: text", however long. */
+void command_say_as(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "prof NAME: text" and the hint on stderr: at most two lines. Returns the status. */
 int command_fail(const char *name, int status, const struct error *err);
 /* The same for a wrong command line, pointing to --help. Returns EXIT_USAGE. */

@@ -86,7 +86,7 @@ static int refuse(struct front *f, const char *why, const char *prefix)
 	_cleanup_free_ char **argv = make_argv(f, NULL);
 	_cleanup_free_ char *line = meta_quote_command(argv);
 
-	fprintf(stderr, "prof %s: %s: %s%s\n", f->options->command, why, prefix, line);
+	command_say_as(f->options->command, "%s: %s%s", why, prefix, line);
 	return EXIT_REFUSED;
 }
 
@@ -119,8 +119,8 @@ static int check(struct front *f)
 static void announce(const struct front *f, const char *text)
 {
 	if (!f->options->output->quiet)
-		fprintf(stderr, "prof: %s%s\n", text,
-			f->options->argv ? "; the command itself runs as you" : "");
+		command_say("%s%s", text,
+			    f->options->argv ? "; the command itself runs as you" : "");
 }
 
 /* Has a signal come that ends all this? */
@@ -187,8 +187,8 @@ static int elevate(struct front *f)
 	if (err.code)
 		return command_fail(f->options->command, EXIT_REFUSED, &err);
 	sudo_last_words(&f->sudo, words, sizeof(words));
-	fprintf(stderr, "prof %s: sudo started no recorder: %s\n", f->options->command,
-		words[0] ? words : "it said nothing");
+	command_say_as(f->options->command, "sudo started no recorder: %s",
+		       words[0] ? words : "it said nothing");
 	return refuse(f, "run", "sudo ");
 }
 
@@ -351,8 +351,8 @@ static int fail_without_helper(struct front *f)
 	else if (f->child && !f->ended)
 		snprintf(fate, sizeof(fate), "; the command goes on with pid %d",
 			 (int)child_pid(f->child));
-	fprintf(stderr, "prof %s: the recorder was ended%s: no profile was written%s\n",
-		f->options->command, why, fate);
+	command_say_as(f->options->command, "the recorder was ended%s: no profile was written%s",
+		       why, fate);
 	return EXIT_REFUSED;
 }
 

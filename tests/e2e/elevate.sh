@@ -264,6 +264,10 @@ ok "nothing was started or written" sh -c '! ls started x.json.gz 2>/dev/null'
 sudoers "$free"
 refuses "no terminal" 125 "^[^"$'\n'"]*run: sudo $prof record -o x.json.gz -- touch 'a b' started\$" \
 	as_user "$prof" record -o x.json.gz -- touch 'a b' started
+# What is printed of the arguments looks like nothing else: here, what follows it from right to left.
+run as_user "$prof" record -o x.json.gz -- touch $'a\xe2\x80\xaeb' started
+is "a name with an invisible character: exit status" "$status" 125
+like "a name with an invisible character: without it" "$err" "'?a\?+b'? started"
 refuses "no terminal: attach" 125 "^[^"$'\n'"]*run: sudo $prof attach -p 1\$" as_user "$prof" attach -p 1
 mkdir "$tmp/few"
 ln -s "$(command -v touch)" "$tmp/few/touch"

@@ -7,7 +7,10 @@
 . "$(dirname "$0")/lib.sh"
 
 if [ "$(uname -m)" != x86_64 ]; then
-	# There is no other machine whose 32-bit programs have call frame information.
+	# There is no other machine whose 32-bit programs have call frame information, so none is built.
+	ok "no 32-bit program was built" test ! -e "$workloads/compat"
+	record native 0 -- "$workloads/shares" 0.3
+	is "no stack is one of a 32-bit program" "$(stat_of native compat)" 0
 	done_testing
 	exit
 fi

@@ -4,8 +4,10 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/sudo.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -54,17 +56,30 @@ static void print_row(const struct feature *f)
 	printf("%s%s\n", line, hint);
 }
 
-static void print_verdict(const struct feature *first_missing, const struct feature *privilege,
-			  bool gives_less)
+/* What is missing is what sudo gives, and it is there for prof to ask. */
+static bool sudo_is_enough(const struct feature *features, size_t count)
 {
-	if (first_missing)
+	for (size_t i = 0; i < count; i++)
+		if (features[i].status == FEATURE_MISSING && !features[i].wants_privilege)
+			return false;
+	return geteuid() != 0 && sudo_is_installed();
+}
+
+static void print_verdict(const struct feature *first_missing, const struct feature *privilege,
+			  bool by_sudo, bool gives_less)
+{
+	if (first_missing && by_sudo)
+		printf("prof records through sudo, which it asks itself on a terminal: %s: %s\n",
+		       first_missing->name, first_missing->detail);
+	else if (first_missing)
 		printf("prof cannot record here: %s: %s\n", first_missing->name,
 		       first_missing->detail);
 	else
 		printf("prof can record here%s\n",
 		       gives_less ? ", with less in the profile: see the notes" : "");
 	if (privilege)
-		printf("  %s\n", privilege->hint);
+		printf("  %s%s\n", first_missing && by_sudo ? "without a terminal: " : "",
+		       privilege->hint);
 }
 
 static void print_table(const struct feature *features, size_t count)
@@ -82,7 +97,7 @@ static void print_table(const struct feature *features, size_t count)
 			privilege = f;
 		gives_less |= f->status == FEATURE_NOTE && f->hint[0];
 	}
-	print_verdict(missing, privilege, gives_less);
+	print_verdict(missing, privilege, sudo_is_enough(features, count), gives_less);
 }
 
 static void print_json(const struct feature *features, size_t count, bool can_record)

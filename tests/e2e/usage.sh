@@ -101,7 +101,23 @@ is "prof check -q: prints nothing" "$out$err" ""
 wrong 'exclude' check -q --json
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 cp "$PROF" prof-for-all && chmod 755 prof-for-all
-run "${nobody[@]}" ./prof-for-all check
+mkdir with-sudo without-sudo
+printf '#!/bin/sh\nexit 1\n' >with-sudo/sudo
+chmod 755 with-sudo with-sudo/sudo without-sudo
+setpriv=$(command -v setpriv)
+check_with() { # PATH ARGUMENT...
+	local path=$1
+	shift
+	run env PATH="$path" "$setpriv" --reuid 65534 --regid 65534 --clear-groups ./prof-for-all check "$@"
+}
+check_with "$PWD/with-sudo"
+is "prof check without privileges, with sudo: exit status, as for a script" "$status" 1
+like "prof check without privileges, with sudo: the verdict, and what to do, once and last" "$out" \
+	$'\nprof records through sudo, which it asks itself on a terminal: capabilities: [^\n]*\n  without a terminal: run prof with sudo, or once: sudo setcap [^\n]*$'
+unlike "prof check without privileges, with sudo: it does not say that it cannot" "$out" 'cannot record'
+check_with "$PWD/with-sudo" --json
+like "prof check --json without privileges, with sudo: what a script can do" "$out" '"can_record": false'
+check_with "$PWD/without-sudo"
 is "prof check without privileges: exit status" "$status" 1
 like "prof check without privileges: the verdict, and what to do, once and last" "$out" \
 	$'\nprof cannot record here: capabilities: [^\n]*\n  run prof with sudo, or once: sudo setcap [^\n]*$'

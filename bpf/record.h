@@ -278,6 +278,12 @@ struct rec_segment {
 	__u32 reserved;
 };
 
+/* rec.flags of REC_MODULE */
+enum {
+	/* The file's own name ends with " (deleted)", which the kernel adds to that of others. */
+	MODULE_NAMED_DELETED = 1 << 0,
+};
+
 /* A file (or pseudo file) that mappings refer to by module_id; ids count up from 0. */
 struct rec_module {
 	struct rec rec;

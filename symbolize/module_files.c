@@ -21,7 +21,6 @@
 #include "symbolize/split_path.h"
 #include "symbolize/symbol_table.h"
 
-#define DELETED " (deleted)"
 /* MiniDebugInfo holds names of functions alone; the largest are some megabytes. */
 #define MAX_MINI_PACKED ((size_t)64 << 20)
 #define MAX_MINI ((uint64_t)256 << 20)
@@ -55,9 +54,10 @@ struct module_files *module_files_new(const struct symbolizer_input *input)
 
 	f->input = *input;
 	f->input.files = NULL;
-	f->was_deleted = size && text_ends_with(input->path, DELETED);
+	f->was_deleted = input->module && input->module->was_deleted && size &&
+			 text_ends_with(input->path, PATH_DELETED);
 	if (f->was_deleted)
-		size -= strlen(DELETED);
+		size -= strlen(PATH_DELETED);
 	f->path = size ? xstrndup(input->path, size) : NULL;
 	/* The caller's may move. */
 	f->input.path = f->path;

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What the kernel adds to the path of a file that was unlinked; a file may be called so, too. */
+#define PATH_DELETED " (deleted)"
+
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);
 

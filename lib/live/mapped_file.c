@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -150,4 +149,22 @@ int mapped_file_open(const struct mapped_file *file, struct file_identity *ident
 			close(candidate.fd);
 	}
 	return fd;
+}
+
+bool mapped_file_has_path(const struct mapped_file *file, const struct file_identity *identity)
+{
+	static int (*const ways[])(const struct mapped_file *) = {
+		open_in_process_root,
+		open_in_own_root,
+	};
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !found; i++) {
+		_cleanup_close_ int fd = ways[i](file);
+		struct stat st;
+
+		found = fd >= 0 && !fstat(fd, &st) && st.st_dev == identity->device &&
+			st.st_ino == identity->inode;
+	}
+	return found;
 }

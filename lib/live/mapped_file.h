@@ -7,6 +7,7 @@
 #ifndef PROF_LIB_LIVE_MAPPED_FILE_H
 #define PROF_LIB_LIVE_MAPPED_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -39,5 +40,10 @@ struct file_identity {
  */
 int mapped_file_open(const struct mapped_file *file, struct file_identity *identity,
 		     struct binary_summary *summary);
+/*
+ * Is the file, opened, still to be found by its path, in the process's root or in ours? The kernel
+ * adds " (deleted)" to that of an unlinked file, and a file may be called so.
+ */
+bool mapped_file_has_path(const struct mapped_file *file, const struct file_identity *identity);
 
 #endif

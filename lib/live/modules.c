@@ -111,6 +111,7 @@ static void send_module(struct module_registry *r, uint32_t id, uint64_t time,
 	_cleanup_free_ struct rec_module *rec = xcalloc(1, size);
 
 	record_init(&rec->rec, REC_MODULE, size, time, 0, 0);
+	rec->rec.flags = what->is_named_deleted ? MODULE_NAMED_DELETED : 0;
 	rec->module_id = id;
 	rec->kind = what->kind;
 	rec->build_id_size = what->build_id_size;
@@ -230,6 +231,8 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 	} else {
 		memcpy(what.build_id, summary.build_id, sizeof(what.build_id));
 		what.build_id_size = summary.build_id_size;
+		what.is_named_deleted = text_ends_with(event->path, PATH_DELETED) &&
+					mapped_file_has_path(&file, &identity);
 		id = add_module(r, event->time, &what, &summary, &identity, event->pid);
 		/* Where its debug files and sources are. */
 		process_root_keep_for_module(r->files, id, event->pid, r->keeps_mounts);

@@ -38,6 +38,7 @@ struct special_module {
 	uint8_t build_id[REC_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	int fd;
+	bool is_named_deleted; /* the path ends with PATH_DELETED, and the file is called so */
 };
 uint32_t module_registry_add_special(struct module_registry *r, uint64_t time,
 				     const struct special_module *special);

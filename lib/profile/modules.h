@@ -78,6 +78,7 @@ struct module {
 	uint16_t machine; /* e_machine, 0: unknown */
 	string_id path; /* as the process sees it */
 	string_id name; /* the last component, or "[vdso]" */
+	bool was_deleted; /* the path ends with PATH_DELETED, which the kernel added */
 	uint64_t base; /* kernel modules: load address */
 	uint32_t pid; /* of MODULE_ANON: whose; else 0 */
 	VEC(struct module_segment) segments; /* PT_LOADs in file order */

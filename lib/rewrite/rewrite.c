@@ -183,6 +183,15 @@ static enum profile_module_kind kind_of(const struct layout_lib *lib)
 	return PROFILE_MODULE_KERNEL_MODULE;
 }
 
+/* Then the recorder has named it without what the kernel had added to its path. */
+static bool was_deleted(const struct layout_lib *lib)
+{
+	const char *slash = strrchr(lib->path, '/');
+
+	return slash && text_ends_with(lib->path, PATH_DELETED) &&
+	       strcmp(slash + 1, lib->name) != 0;
+}
+
 static module_id find_module(struct rewrite *r, uint32_t position)
 {
 	const struct layout_lib *lib = &r->layout.libs.items[position];
@@ -196,6 +205,7 @@ static module_id find_module(struct rewrite *r, uint32_t position)
 			 strings_intern(strings, *lib->path ? lib->path : lib->name),
 			 strings_intern(strings, lib->name));
 	module = modules_get(&r->profile->modules, id);
+	module->was_deleted = was_deleted(lib);
 	module->build_id_size = lib->build_id_size;
 	memcpy(module->build_id, lib->build_id, sizeof(module->build_id));
 	r->lib_modules[position] = id;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/module_map.h"
 
+#include "lib/base/text.h"
 #include "lib/stream/record.h"
 
-#define DELETED " (deleted)"
 /* More than any module has that could be of use. */
 #define MAX_SECTIONS 64
 #define MAX_SYMBOLS 16384
@@ -31,17 +31,22 @@ module_id module_map_find(const struct module_map *m, uint32_t key)
 }
 
 /*
- * The last component of the path; pseudo files ("[vdso]") have none. What the kernel says of an
- * unlinked file is no part of its name. The path keeps it: nothing that is there now is that file.
+ * What the kernel says of an unlinked file is no part of its name. The path keeps it: nothing that
+ * is there now is that file.
  */
+static bool was_deleted(const struct rec_module *rec, const char *path, size_t size)
+{
+	const size_t suffix = sizeof(PATH_DELETED) - 1;
+
+	return !(rec->rec.flags & MODULE_NAMED_DELETED) && size > suffix &&
+	       memcmp(path + size - suffix, PATH_DELETED, suffix) == 0;
+}
+
+/* The last component of the path; pseudo files ("[vdso]") have none. */
 static string_id module_name(struct strings *strings, const char *path, size_t size)
 {
-	const size_t suffix = sizeof(DELETED) - 1;
-	size_t start;
+	size_t start = size;
 
-	if (size > suffix && !memcmp(path + size - suffix, DELETED, suffix))
-		size -= suffix;
-	start = size;
 	while (start && path[start - 1] != '/')
 		start--;
 	if (start == size || path[0] == '[')
@@ -54,7 +59,7 @@ void module_map_add(struct module_map *m, const struct rec_module *rec)
 	struct modules *modules = &m->profile->modules;
 	struct strings *strings = &m->profile->strings;
 	const char *path = rec_module_path(rec);
-	size_t size = strnlen(path, rec->path_size);
+	size_t size = strnlen(path, rec->path_size), name_end;
 	module_id before = module_map_find(m, rec->module_id), id;
 	struct module *module;
 
@@ -64,12 +69,14 @@ void module_map_add(struct module_map *m, const struct rec_module *rec)
 		path = "[unknown]";
 		size = strlen(path);
 	}
+	name_end = was_deleted(rec, path, size) ? size - strlen(PATH_DELETED) : size;
 	id = modules_add(modules,
 			 rec->kind < MODULE_KIND_COUNT ? (enum profile_module_kind)rec->kind
 						       : PROFILE_MODULE_FILE,
 			 strings_intern_sized(strings, path, size),
-			 module_name(strings, path, size));
+			 module_name(strings, path, name_end));
 	module = modules_get(modules, id);
+	module->was_deleted = name_end < size;
 	module->file_key = rec->module_id;
 	module->machine = rec->machine;
 	module->base = rec->base;

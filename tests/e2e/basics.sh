@@ -71,4 +71,23 @@ expect(any(lib["path"].endswith('/with blank "quotes" é') for lib in p["libs"])
 CODE
 
 is "no temporary files are left" "$(leftovers .)" ""
+# The kernel adds " (deleted)" to the path of a file that is gone, and a file may be called so.
+cp "$workloads/shares" 'stays (deleted)'
+record called 0 -- './stays (deleted)' 0.3
+judge "a file is called what it is called" called.json.gz <<'CODE'
+libs = {lib["name"]: lib["path"] for lib in p["libs"]}
+expect("stays (deleted)" in libs, libs)
+CODE
+cp "$workloads/shares" gone
+cp "$workloads/inlines" 'gone (deleted)'
+start ./gone 20
+wait_until grep -q /gone "/proc/$started/maps"
+rm gone
+run "$PROF" attach -o gone.json.gz -d 0.5 -p "$started"
+kill "$started"
+judge "a deleted file is not the one that is called as it is by now" gone.json.gz <<'CODE'
+libs = {lib["name"]: lib["path"] for lib in p["libs"]}
+expect(libs.get("gone", "").endswith("/gone (deleted)") and "gone (deleted)" not in libs, libs)
+expect(within("sixty") > 5, within("sixty"))
+CODE
 done_testing

@@ -97,6 +97,26 @@ static void names_come_from_paths(void **state)
 	}
 }
 
+static void a_file_may_be_called_deleted(void **state)
+{
+	static const char path[] = "/tmp/x (deleted)";
+	size_t size = rec_module_size(0, strlen(path));
+	_cleanup_free_ struct rec_module *rec = calloc(1, size);
+	struct fed *f = *state;
+
+	feed_module(f, 5, path);
+	assert_true(modules_get(&f->p->modules, 0)->was_deleted);
+	record_init(&rec->rec, REC_MODULE, size, 0, 0, 0);
+	rec->rec.flags = MODULE_NAMED_DELETED;
+	rec->module_id = 6;
+	rec->path_size = (uint16_t)strlen(path);
+	memcpy(rec->segments, path, strlen(path));
+	assert_true(record_is_valid(&rec->rec, size));
+	session_feed(f->s, &rec->rec);
+	assert_false(modules_get(&f->p->modules, 1)->was_deleted);
+	fed_expect_name(f, modules_get(&f->p->modules, 1)->name, "x (deleted)");
+}
+
 static void the_newest_module_of_an_id_wins(void **state)
 {
 	struct fed *f = *state;
@@ -122,6 +142,7 @@ int main(void)
 		TEST(without_segments_the_offset_is_the_rva),
 		cmocka_unit_test(reasons_are_said_in_words),
 		TEST(names_come_from_paths),
+		TEST(a_file_may_be_called_deleted),
 		TEST(the_newest_module_of_an_id_wins),
 	};
 

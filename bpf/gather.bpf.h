@@ -14,7 +14,7 @@ static const volatile __u8 some_kinds[DEPTH_MAX + 8] = {
 /* Stores up to `count` addresses at words[at]; returns how many. */
 #define get_stack(ctx, s, at, count, flags) \
 	({ \
-		long size_ = bpf_get_stack(ctx, (s)->words + (at), (count)*8, flags); \
+		long size_ = bpf_get_stack(ctx, (s)->words + (at), 8 * (count), flags); \
 		size_ > 0 ? (__u32)size_ / 8 : 0; \
 	})
 

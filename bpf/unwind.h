@@ -78,7 +78,7 @@ struct unwind_rule {
 	__s16 ra_offset, fp_offset, base_offset;
 };
 
-#define UNWIND_RA_KIND(kinds) ((kinds)&3)
+#define UNWIND_RA_KIND(kinds) (3 & (kinds))
 #define UNWIND_FP_KIND(kinds) ((kinds) >> 2 & 3)
 #define UNWIND_BASE_KIND(kinds) ((kinds) >> 4 & 3)
 #define UNWIND_AT_REG_BASE(kinds) ((kinds) >> 6 & 3)

@@ -65,9 +65,10 @@ enum walk_result {
 	WALK_BAD_READ, /* the stack could not be read there */
 };
 
+#define WALK_INLINE static inline __attribute__((always_inline))
+
 /* The value of a register of the frame; false where it is not known. */
-static inline __attribute__((always_inline)) int walk_reg(const struct walk_frame *f, __u32 reg,
-							  __u64 *value)
+WALK_INLINE int walk_reg(const struct walk_frame *f, __u32 reg, __u64 *value)
 {
 	switch (reg) {
 	case UNWIND_REG_SP:
@@ -94,8 +95,8 @@ static inline __attribute__((always_inline)) int walk_reg(const struct walk_fram
  * A function that has saved x29 together with x30 has made it point there, and by its CFI that is
  * so far from the CFA: sp is not needed.
  */
-static inline __attribute__((always_inline)) enum walk_result
-walk_cfa_by_pair(const struct walk_frame *f, const struct unwind_rule *rule, __u64 *cfa)
+WALK_INLINE enum walk_result walk_cfa_by_pair(const struct walk_frame *f,
+					      const struct unwind_rule *rule, __u64 *cfa)
 {
 	if (rule->cfa_kind != UNWIND_CFA_REG || UNWIND_FP_KIND(rule->kinds) != UNWIND_AT_CFA ||
 	    UNWIND_RA_KIND(rule->kinds) != UNWIND_AT_CFA || rule->ra_offset != rule->fp_offset + 1)
@@ -104,8 +105,8 @@ walk_cfa_by_pair(const struct walk_frame *f, const struct unwind_rule *rule, __u
 	return WALK_STEPPED;
 }
 
-static inline __attribute__((always_inline)) enum walk_result
-walk_cfa(const struct walk_frame *f, const struct unwind_rule *rule, __u64 *cfa)
+WALK_INLINE enum walk_result walk_cfa(const struct walk_frame *f, const struct unwind_rule *rule,
+				      __u64 *cfa)
 {
 	__u64 value, index;
 
@@ -131,9 +132,9 @@ walk_cfa(const struct walk_frame *f, const struct unwind_rule *rule, __u64 *cfa)
 }
 
 /* Where the caller's value of a register is saved, by a rule that says so. */
-static inline __attribute__((always_inline)) enum walk_result
-walk_saved_at(const struct walk_frame *f, const struct unwind_rule *rule, __u32 kind, __s16 offset,
-	      __u64 cfa, __u64 *at)
+WALK_INLINE enum walk_result walk_saved_at(const struct walk_frame *f,
+					   const struct unwind_rule *rule, __u32 kind, __s16 offset,
+					   __u64 cfa, __u64 *at)
 {
 	*at = cfa;
 	if (kind == UNWIND_AT_REG && !walk_reg(f, UNWIND_AT_REG_BASE(rule->kinds), at))
@@ -147,10 +148,8 @@ walk_saved_at(const struct walk_frame *f, const struct unwind_rule *rule, __u32 
  * is what cannot be read: where a function returns, its registers lie below sp already, and a copy
  * of the stack lacks them.
  */
-static inline __attribute__((always_inline)) void walk_restore(const struct walk_frame *f,
-							       const struct unwind_rule *rule,
-							       __u32 kind, __s16 offset, __u64 cfa,
-							       __u64 *value, __u64 *at)
+WALK_INLINE void walk_restore(const struct walk_frame *f, const struct unwind_rule *rule,
+			      __u32 kind, __s16 offset, __u64 cfa, __u64 *value, __u64 *at)
 {
 	if (kind == UNWIND_SAME)
 		return;
@@ -159,8 +158,7 @@ static inline __attribute__((always_inline)) void walk_restore(const struct walk
 		*at = 0;
 }
 
-static inline __attribute__((always_inline)) void walk_load(const struct walk_frame *f,
-							    __u64 *value, __u64 *at)
+WALK_INLINE void walk_load(const struct walk_frame *f, __u64 *value, __u64 *at)
 {
 	if (*at && walk_read_word(f, value, *at))
 		*value = 0;
@@ -168,22 +166,19 @@ static inline __attribute__((always_inline)) void walk_load(const struct walk_fr
 }
 
 /* Is it of the usual kind, by which a step needs the register of the CFA and no other? */
-static inline __attribute__((always_inline)) int walk_is_usual(const struct walk_frame *f,
-							       const struct unwind_rule *rule)
+WALK_INLINE int walk_is_usual(const struct walk_frame *f, const struct unwind_rule *rule)
 {
 	return rule->cfa_kind == UNWIND_CFA_REG &&
 	       (rule->kinds & UNWIND_RA_AND_REG_MASK) == UNWIND_AT_CFA && f->has_sp;
 }
 
-static inline __attribute__((always_inline)) int walk_needs_sp_alone(const struct walk_frame *f,
-								     const struct unwind_rule *rule)
+WALK_INLINE int walk_needs_sp_alone(const struct walk_frame *f, const struct unwind_rule *rule)
 {
 	return rule->cfa_reg == UNWIND_REG_SP && walk_is_usual(f, rule);
 }
 
 /* What a step by that rule needs, or may need where it is not one of the usual kinds. */
-static inline __attribute__((always_inline)) void walk_load_needed(struct walk_frame *f,
-								   const struct unwind_rule *rule)
+WALK_INLINE void walk_load_needed(struct walk_frame *f, const struct unwind_rule *rule)
 {
 	int is_usual = walk_is_usual(f, rule);
 
@@ -201,7 +196,7 @@ struct walk_caller {
 
 /* Finds the caller, once all that is needed for it is loaded. WALK_STEPPED: walk_to_caller() leads
  * there. */
-static inline __attribute__((always_inline)) enum walk_result
+WALK_INLINE enum walk_result
 walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, struct walk_caller *to)
 {
 	__u64 cfa = 0, pc = 0, at = 0;
@@ -239,8 +234,8 @@ walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, str
 	return WALK_STEPPED;
 }
 
-static inline __attribute__((always_inline)) void
-walk_to_caller(struct walk_frame *f, const struct unwind_rule *rule, const struct walk_caller *to)
+WALK_INLINE void walk_to_caller(struct walk_frame *f, const struct unwind_rule *rule,
+				const struct walk_caller *to)
 {
 	__u64 cfa = to->cfa, ra_at = to->ra_at;
 	__u64 fp = f->fp, fp_at = f->fp_at, base = f->base, base_at = f->base_at;
@@ -271,8 +266,8 @@ walk_to_caller(struct walk_frame *f, const struct unwind_rule *rule, const struc
  * The number of the rule for a vaddr of the mapping; `words` is the shard that its table is in, and
  * `size` how many words that has, a power of two.
  */
-static inline __attribute__((always_inline)) __u32
-walk_find_rule(const struct unwind_mapping *m, const __u32 *words, __u32 size, __u64 vaddr)
+WALK_INLINE __u32 walk_find_rule(const struct unwind_mapping *m, const __u32 *words, __u32 size,
+				 __u64 vaddr)
 {
 	__u64 page = (vaddr - m->table_start) >> UNWIND_PAGE_SHIFT;
 	__u32 low = vaddr & (UNWIND_PAGE_SIZE - 1), at, first, count;
@@ -305,15 +300,13 @@ walk_find_rule(const struct unwind_mapping *m, const __u32 *words, __u32 size, _
 }
 
 /* With what that gave: is the vaddr a root by itself? */
-static inline __attribute__((always_inline)) int walk_is_entry(const struct unwind_mapping *m,
-							       __u32 number, __u64 vaddr)
+WALK_INLINE int walk_is_entry(const struct unwind_mapping *m, __u32 number, __u64 vaddr)
 {
 	return number == UNWIND_RULE_NONE && m->entry && vaddr - m->entry < WALK_ENTRY_SIZE;
 }
 
 /* A frame that keeps a frame pointer: [fp] is the caller's, the next word the return address. */
-static inline __attribute__((always_inline)) int walk_frame_pointer(struct walk_frame *f,
-								    __u64 pair[2])
+WALK_INLINE int walk_frame_pointer(struct walk_frame *f, __u64 pair[2])
 {
 	walk_load(f, &f->fp, &f->fp_at);
 	if (f->fp < f->sp || f->fp - f->sp > WALK_FRAME_SIZE_MAX || f->fp & (walk_word(f) - 1))
@@ -325,8 +318,7 @@ static inline __attribute__((always_inline)) int walk_frame_pointer(struct walk_
 }
 
 /* To the caller, whose pc was found by other means than CFI and whose sp is, or is above, that. */
-static inline __attribute__((always_inline)) void walk_to_return(struct walk_frame *f, __u64 pc,
-								 __u64 sp)
+WALK_INLINE void walk_to_return(struct walk_frame *f, __u64 pc, __u64 sp)
 {
 	f->pc = pc;
 	f->sp = sp;
@@ -334,8 +326,7 @@ static inline __attribute__((always_inline)) void walk_to_return(struct walk_fra
 	f->has_others = f->is_pc = f->by_fp = 0;
 }
 
-static inline __attribute__((always_inline)) void walk_to_frame_pointer(struct walk_frame *f,
-									const __u64 pair[2])
+WALK_INLINE void walk_to_frame_pointer(struct walk_frame *f, const __u64 pair[2])
 {
 	walk_to_return(f, pair[1], f->fp + 2 * walk_word(f));
 	f->fp = pair[0];
@@ -347,7 +338,7 @@ static inline __attribute__((always_inline)) void walk_to_frame_pointer(struct w
  * something; from then on that points into the same code. If it has made a frame with that address,
  * the frame pointer leads on as well, and better.
  */
-static inline __attribute__((always_inline)) int walk_link_register(struct walk_frame *f, __u64 *pc)
+WALK_INLINE int walk_link_register(struct walk_frame *f, __u64 *pc)
 {
 	__u64 pair[2];
 
@@ -358,15 +349,13 @@ static inline __attribute__((always_inline)) int walk_link_register(struct walk_
 }
 
 /* The outermost frame of a chain of frame pointers has none: the ABIs say so, and Go does it. */
-static inline __attribute__((always_inline)) int walk_is_chain_end(const struct walk_frame *f,
-								   const struct unwind_mapping *m)
+WALK_INLINE int walk_is_chain_end(const struct walk_frame *f, const struct unwind_mapping *m)
 {
 	return f->by_fp && !f->fp && !(m->flags & UNWIND_PENDING);
 }
 
 /* Do these bytes, the last of which lies just before a return address, end in a call? */
-static inline __attribute__((always_inline)) int walk_is_call(const __u8 b[WALK_CALL_SIZE],
-							      int is_arm64)
+WALK_INLINE int walk_is_call(const __u8 b[WALK_CALL_SIZE], int is_arm64)
 {
 	if (is_arm64) {
 		__u32 insn = b[4] | b[5] << 8 | b[6] << 16 | (__u32)b[7] << 24;

@@ -54,5 +54,5 @@ void outputs_release(struct outputs *o)
 	ready_release(&o->ready);
 	outfile_free(o->stats);
 	outfile_free(o->profile);
-	*o = (struct outputs)OUTPUTS_INIT;
+	*o = OUTPUTS_INIT;
 }

@@ -17,10 +17,7 @@ struct outputs {
 	struct ready ready;
 };
 
-#define OUTPUTS_INIT \
-	{ \
-		.ready.fd = -1 \
-	}
+#define OUTPUTS_INIT ((struct outputs){.ready.fd = -1})
 
 /* As that user. Release it, also after a failure. */
 int outputs_open(struct outputs *o, const struct output_options *output,

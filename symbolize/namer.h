@@ -21,9 +21,7 @@ struct kernel_list {
 };
 
 #define KERNEL_LIST_INIT(from) \
-	{ \
-		.lock = PTHREAD_MUTEX_INITIALIZER, .fd = (from) \
-	}
+	((struct kernel_list){.lock = PTHREAD_MUTEX_INITIALIZER, .fd = (from)})
 void kernel_list_release(struct kernel_list *list);
 
 /* Borrowed, and not changed by anybody meanwhile. */

@@ -16,14 +16,8 @@
 #define RATE_MAX_HZ 1000000
 #define TRACEPOINT_PREFIX "tracepoint:"
 
-#define HARDWARE(name, config) \
-	{ \
-		name, EVENT_HARDWARE, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##config \
-	}
-#define SOFTWARE(name, config) \
-	{ \
-		name, EVENT_SOFTWARE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##config \
-	}
+#define HARDWARE(config) EVENT_HARDWARE, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##config
+#define SOFTWARE(config) EVENT_SOFTWARE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##config
 
 static const struct {
 	const char *name;
@@ -34,22 +28,22 @@ static const struct {
 	{"cpu-clock", EVENT_TIME, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
 	{"task-clock", EVENT_TIME, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
 	{"cycles", EVENT_TIME, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-	HARDWARE("instructions", INSTRUCTIONS),
-	HARDWARE("cache-references", CACHE_REFERENCES),
-	HARDWARE("cache-misses", CACHE_MISSES),
-	HARDWARE("branches", BRANCH_INSTRUCTIONS),
-	HARDWARE("branch-misses", BRANCH_MISSES),
-	HARDWARE("bus-cycles", BUS_CYCLES),
-	HARDWARE("ref-cycles", REF_CPU_CYCLES),
-	HARDWARE("stalled-cycles-frontend", STALLED_CYCLES_FRONTEND),
-	HARDWARE("stalled-cycles-backend", STALLED_CYCLES_BACKEND),
-	SOFTWARE("page-faults", PAGE_FAULTS),
-	SOFTWARE("minor-faults", PAGE_FAULTS_MIN),
-	SOFTWARE("major-faults", PAGE_FAULTS_MAJ),
-	SOFTWARE("context-switches", CONTEXT_SWITCHES),
-	SOFTWARE("cpu-migrations", CPU_MIGRATIONS),
-	SOFTWARE("alignment-faults", ALIGNMENT_FAULTS),
-	SOFTWARE("emulation-faults", EMULATION_FAULTS),
+	{"instructions", HARDWARE(INSTRUCTIONS)},
+	{"cache-references", HARDWARE(CACHE_REFERENCES)},
+	{"cache-misses", HARDWARE(CACHE_MISSES)},
+	{"branches", HARDWARE(BRANCH_INSTRUCTIONS)},
+	{"branch-misses", HARDWARE(BRANCH_MISSES)},
+	{"bus-cycles", HARDWARE(BUS_CYCLES)},
+	{"ref-cycles", HARDWARE(REF_CPU_CYCLES)},
+	{"stalled-cycles-frontend", HARDWARE(STALLED_CYCLES_FRONTEND)},
+	{"stalled-cycles-backend", HARDWARE(STALLED_CYCLES_BACKEND)},
+	{"page-faults", SOFTWARE(PAGE_FAULTS)},
+	{"minor-faults", SOFTWARE(PAGE_FAULTS_MIN)},
+	{"major-faults", SOFTWARE(PAGE_FAULTS_MAJ)},
+	{"context-switches", SOFTWARE(CONTEXT_SWITCHES)},
+	{"cpu-migrations", SOFTWARE(CPU_MIGRATIONS)},
+	{"alignment-faults", SOFTWARE(ALIGNMENT_FAULTS)},
+	{"emulation-faults", SOFTWARE(EMULATION_FAULTS)},
 };
 #define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
 

@@ -78,7 +78,7 @@ static inline bool save(struct program *p, word bytes)
 	if (value != UNWIND_VALUE_NONE) {
 		if (value != UNWIND_VALUE_FP && value != UNWIND_VALUE_BASE)
 			return false;
-		rule_set_value(&p->rule, value, UNWIND_AT_CFA, (int16_t) - (bytes >> 8 & 0x7f));
+		rule_set_value(&p->rule, value, UNWIND_AT_CFA, (int16_t)(-(bytes >> 8 & 0x7f)));
 	}
 	p->at += 2;
 	return true;

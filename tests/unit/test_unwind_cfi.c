@@ -17,6 +17,8 @@
 #define SIZE 64
 
 #define KINDS(ra, fp, base) (UNWIND_##ra | UNWIND_##fp << 2 | UNWIND_##base << 4)
+/* Versions of clang-format differ about braces in macros. */
+/* clang-format off */
 /* CFA = reg + offset, return address at CFA - 8, nothing else changed. */
 #define CFA(reg, offset) \
 	{ \
@@ -32,6 +34,7 @@
 	{ \
 		.cfa_kind = UNWIND_CFA_END \
 	}
+/* clang-format on */
 #define PROGRAM(bytes) .program = bytes, .size = sizeof(bytes) - 1
 
 struct op_case {

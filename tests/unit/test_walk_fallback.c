@@ -255,28 +255,25 @@ static void check_encodings(struct world *w, const struct encoding *encodings, s
 	}
 }
 
-#define BYTES(text, is_call) \
-	{ \
-		text, sizeof(text) - 1, is_call \
-	}
+#define BYTES(text, is_call) text, sizeof(text) - 1, is_call
 
 static void calls_of_x86_64(void **state)
 {
 	const struct encoding encodings[] = {
-		BYTES("\xe8\x10\x20\x30\x40", true), /* call rel32 */
-		BYTES("\xff\xd0", true), /* call *%rax */
-		BYTES("\x41\xff\xd3", true), /* call *%r11 */
-		BYTES("\xff\x10", true), /* call *(%rax) */
-		BYTES("\xff\x50\x18", true), /* call *24(%rax) */
-		BYTES("\xff\x54\xd8\x10", true), /* call *16(%rax,%rbx,8) */
-		BYTES("\xff\x14\xd8", true), /* call *(%rax,%rbx,8) */
-		BYTES("\xff\x15\x01\x02\x03\x04", true), /* call *x(%rip) */
-		BYTES("\xff\x90\x01\x02\x03\x04", true), /* call *x(%rax) */
-		BYTES("\xff\x94\xd8\x01\x02\x03\x04", true), /* call *x(%rax,%rbx,8) */
-		BYTES("\xff\xe0", false), /* jmp *%rax */
-		BYTES("\xe9\x10\x20\x30\x40", false), /* jmp rel32 */
-		BYTES("\xff\x30", false), /* push (%rax) */
-		BYTES("\x90\x90\x90\x90\x90\x90\x90\x90", false),
+		{BYTES("\xe8\x10\x20\x30\x40", true)}, /* call rel32 */
+		{BYTES("\xff\xd0", true)}, /* call *%rax */
+		{BYTES("\x41\xff\xd3", true)}, /* call *%r11 */
+		{BYTES("\xff\x10", true)}, /* call *(%rax) */
+		{BYTES("\xff\x50\x18", true)}, /* call *24(%rax) */
+		{BYTES("\xff\x54\xd8\x10", true)}, /* call *16(%rax,%rbx,8) */
+		{BYTES("\xff\x14\xd8", true)}, /* call *(%rax,%rbx,8) */
+		{BYTES("\xff\x15\x01\x02\x03\x04", true)}, /* call *x(%rip) */
+		{BYTES("\xff\x90\x01\x02\x03\x04", true)}, /* call *x(%rax) */
+		{BYTES("\xff\x94\xd8\x01\x02\x03\x04", true)}, /* call *x(%rax,%rbx,8) */
+		{BYTES("\xff\xe0", false)}, /* jmp *%rax */
+		{BYTES("\xe9\x10\x20\x30\x40", false)}, /* jmp rel32 */
+		{BYTES("\xff\x30", false)}, /* push (%rax) */
+		{BYTES("\x90\x90\x90\x90\x90\x90\x90\x90", false)},
 	};
 
 	check_encodings(*state, encodings, sizeof(encodings) / sizeof(encodings[0]));
@@ -285,12 +282,12 @@ static void calls_of_x86_64(void **state)
 static void calls_of_arm64(void **state)
 {
 	const struct encoding encodings[] = {
-		BYTES("\x10\x00\x00\x94", true), /* bl */
-		BYTES("\xf0\xff\xff\x97", true), /* bl, backwards */
-		BYTES("\x20\x00\x3f\xd6", true), /* blr x1 */
-		BYTES("\x10\x00\x00\x14", false), /* b */
-		BYTES("\x20\x00\x1f\xd6", false), /* br x1 */
-		BYTES("\xc0\x03\x5f\xd6", false), /* ret */
+		{BYTES("\x10\x00\x00\x94", true)}, /* bl */
+		{BYTES("\xf0\xff\xff\x97", true)}, /* bl, backwards */
+		{BYTES("\x20\x00\x3f\xd6", true)}, /* blr x1 */
+		{BYTES("\x10\x00\x00\x14", false)}, /* b */
+		{BYTES("\x20\x00\x1f\xd6", false)}, /* br x1 */
+		{BYTES("\xc0\x03\x5f\xd6", false)}, /* ret */
 	};
 	struct world *w = *state;
 

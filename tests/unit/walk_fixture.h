@@ -26,10 +26,10 @@
 #define WORLD_PAGES (WORLD_FUNCS * WORLD_FUNC_SIZE / UNWIND_PAGE_SIZE)
 
 /* A pc in function n, and what a call in it returns to. */
-#define IN(n) (WORLD_CODE + (n)*WORLD_FUNC_SIZE + 16)
-#define RET(n) (WORLD_CODE + (n)*WORLD_FUNC_SIZE + 32)
+#define IN(n) (WORLD_CODE + WORLD_FUNC_SIZE * (n) + 16)
+#define RET(n) (WORLD_CODE + WORLD_FUNC_SIZE * (n) + 32)
 /* The first byte of function n: the byte before is in another function. */
-#define START(n) (WORLD_CODE + (n)*WORLD_FUNC_SIZE)
+#define START(n) (WORLD_CODE + WORLD_FUNC_SIZE * (n))
 #define ANON(n) (WORLD_ANON + 32 * (n))
 
 #define KINDS(ra, fp, base) ((ra) | (fp) << 2 | (base) << 4)

@@ -23,11 +23,12 @@ static int load_program(void)
 		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0),
 		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
 	};
+	static const char license[] = "MIT";
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
 		.insns = (uintptr_t)program,
 		.insn_cnt = sizeof(program) / sizeof(program[0]),
-		.license = (uintptr_t) "MIT",
+		.license = (uintptr_t)license,
 		.prog_name = "prof_test",
 	};
 

@@ -26,14 +26,8 @@
 		.kinds = KINDS(AT_CFA, SAME, SAME), .ra_offset = -1 \
 	}
 #define OTHER(n) (UNWIND_REG_OTHER + (n))
-#define NONE \
-	{ \
-		.cfa_kind = UNWIND_CFA_NONE \
-	}
-#define END \
-	{ \
-		.cfa_kind = UNWIND_CFA_END \
-	}
+#define NONE {.cfa_kind = UNWIND_CFA_NONE}
+#define END {.cfa_kind = UNWIND_CFA_END}
 /* clang-format on */
 #define PROGRAM(bytes) .program = bytes, .size = sizeof(bytes) - 1
 

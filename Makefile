@@ -57,9 +57,10 @@ bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(
 	-isystem $(SYSROOT)/usr/include -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
 
 # Commands are in the library, too, so that their parts can be tested: prof adds main() alone.
-lib_src := $(wildcard lib/*/*.c symbolize/*.c) $(filter-out cmd/main.c,$(wildcard cmd/*.c))
+lib_src := $(filter-out cmd/main.c,$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
-bpf_src := $(wildcard bpf/*.bpf.c)
+# The first one linked has to be the one with the maps.
+bpf_src := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(shell find bpf -name '*.bpf.c' | sort))
 unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))
 golden_src := $(wildcard tests/golden/*.c)

@@ -7,7 +7,7 @@
 #define PROF_BPF_COPY_BPF_H
 
 #include "bpf/ring.bpf.h"
-#include "bpf/stack.bpf.h"
+#include "bpf/stack_scratch.bpf.h"
 
 #define COPY_PAGE 4096u
 /*

@@ -8,9 +8,9 @@
 #define PROF_BPF_EVENTS_BPF_H
 
 #include "bpf/filter.bpf.h"
-#include "bpf/gather.bpf.h"
-#include "bpf/match.bpf.h"
-#include "bpf/send.bpf.h"
+#include "bpf/capture_stack.bpf.h"
+#include "bpf/filter_match.bpf.h"
+#include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
 
 struct event_states {

@@ -2,7 +2,7 @@
 /* The maps and variables that the programs share. */
 #include "bpf/program_arguments.bpf.h"
 #include "bpf/filter.bpf.h"
-#include "bpf/match.bpf.h"
+#include "bpf/filter_match.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/tables.bpf.h"
 

@@ -8,7 +8,7 @@
 #define PROF_BPF_UNWIND_BPF_H
 
 #include "bpf/filter.bpf.h"
-#include "bpf/stack.bpf.h"
+#include "bpf/stack_scratch.bpf.h"
 #include "bpf/tables.bpf.h"
 
 static __always_inline const __u32 *shard_words(__u32 shard)

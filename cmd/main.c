@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
-#include "cmd/elevation.h"
-#include "cmd/front_end.h"
-#include "cmd/hints.h"
-#include "symbolize/debug_fetch.h"
+#include "cmd/run/elevation.h"
+#include "cmd/run/front_end.h"
+#include "cmd/text/hints.h"
+#include "symbolize/debuginfo/debug_fetch.h"
 
 static const struct command *const commands[] = {
 	&command_record,

@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
-#include "cmd/filter_options.h"
-#include "cmd/front_end.h"
-#include "cmd/live_options.h"
-#include "cmd/output_options.h"
-#include "cmd/pipeline.h"
+#include "cmd/options/filter_options.h"
+#include "cmd/run/front_end.h"
+#include "cmd/options/live_options.h"
+#include "cmd/options/output_options.h"
+#include "cmd/run/pipeline.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 

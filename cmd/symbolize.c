@@ -7,18 +7,18 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
-#include "cmd/lookup.h"
-#include "cmd/naming.h"
-#include "cmd/output_options.h"
-#include "cmd/find_names.h"
-#include "cmd/signals.h"
+#include "cmd/run/lookup.h"
+#include "cmd/text/coverage.h"
+#include "cmd/options/output_options.h"
+#include "cmd/run/symbolize_run.h"
+#include "cmd/run/signals.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/infile.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
-#include "lib/rewrite/rewrite.h"
-#include "symbolize/sources.h"
+#include "lib/format/firefox/patch/patch.h"
+#include "symbolize/source_texts.h"
 
 /* More text than a browser could load. */
 #define TEXT_MAX ((size_t)1 << 30)

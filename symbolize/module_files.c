@@ -16,10 +16,10 @@
 #include "lib/binary/debug_link.h"
 #include "lib/binary/unpack.h"
 #include "lib/profile/symbol_reason.h"
-#include "symbolize/kernel_files.h"
-#include "symbolize/shared_fdes.h"
-#include "symbolize/split_path.h"
-#include "symbolize/symbol_table.h"
+#include "symbolize/kernel/kernel_files.h"
+#include "symbolize/elf/shared_fdes.h"
+#include "symbolize/dwarf/split_path.h"
+#include "symbolize/elf/symbol_table.h"
 
 /* MiniDebugInfo holds names of functions alone; the largest are some megabytes. */
 #define MAX_MINI_PACKED ((size_t)64 << 20)

@@ -8,7 +8,7 @@
 #define PROF_SYMBOLIZE_MODULE_FILES_H
 
 #include "lib/binary/debug_sections.h"
-#include "symbolize/debug_file.h"
+#include "symbolize/debuginfo/debug_file.h"
 #include "symbolize/symbolizer.h"
 
 struct module_files;

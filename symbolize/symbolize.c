@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/profile/expand.h"
+#include "lib/profile/expand_inlines.h"
 #include "symbolize/module_files.h"
-#include "symbolize/namer.h"
+#include "symbolize/name_job.h"
 #include "symbolize/workers.h"
 
 /* Parts of one module are named side by side where each has more addresses than this. */

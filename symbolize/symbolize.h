@@ -11,7 +11,7 @@
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
 #include "lib/profile/profile.h"
-#include "symbolize/debug_file.h"
+#include "symbolize/debuginfo/debug_file.h"
 
 struct symbolize_options {
 	struct file_set *files; /* by module.file_key; NULL: none */

@@ -21,8 +21,8 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/live/host.h"
-#include "lib/live/perf_event.h"
+#include "lib/live/machine/host.h"
+#include "lib/live/perf/perf_event.h"
 
 #define KERNEL_MAJOR_MIN 6
 #define KERNEL_MINOR_MIN 1

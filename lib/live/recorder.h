@@ -17,9 +17,9 @@
 #include <sys/types.h>
 
 #include "lib/base/error.h"
-#include "lib/live/event_spec.h"
-#include "lib/live/event_set.h"
-#include "lib/stream/source.h"
+#include "lib/live/perf/event_spec.h"
+#include "lib/live/instruments/event_set.h"
+#include "lib/record/source.h"
 
 struct recorder;
 struct filter;

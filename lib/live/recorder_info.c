@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/filter.h"
-#include "lib/live/recorder_parts.h"
+#include "lib/live/process/filter.h"
+#include "lib/live/recorder_internal.h"
 
 /* Those of hardware are counted as they come. */
 static void count_ticks(const struct recorder *r, struct recorder_info *info)

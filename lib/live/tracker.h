@@ -9,11 +9,11 @@
 #include "bpf/record.h"
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
-#include "lib/live/jit_files.h"
-#include "lib/live/modules.h"
-#include "lib/live/perf_event.h"
-#include "lib/live/programs.h"
-#include "lib/live/unwinder.h"
+#include "lib/live/code/jit_files.h"
+#include "lib/live/process/modules.h"
+#include "lib/live/perf/perf_event.h"
+#include "lib/live/bpf/programs.h"
+#include "lib/live/unwind/unwinder.h"
 
 struct tracker;
 

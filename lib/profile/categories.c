@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
-#include "lib/profile/kernel_areas.h"
+#include "lib/profile/kernel_subsystems.h"
 
 /* Neither known nor looked for yet. */
 #define NOT_ASKED UINT8_MAX

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/code_table.h"
 
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 
 void code_table_release(struct code_table *t)
 {

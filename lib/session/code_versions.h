@@ -6,7 +6,7 @@
 #ifndef PROF_LIB_SESSION_CODE_VERSIONS_H
 #define PROF_LIB_SESSION_CODE_VERSIONS_H
 
-#include "lib/profile/retime.h"
+#include "lib/profile/rebind_frames.h"
 #include "lib/session/code_table.h"
 
 #define NO_CODE UINT32_MAX

@@ -2,7 +2,7 @@
 #include "lib/session/early_stacks.h"
 
 #include "lib/base/alloc.h"
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 
 void early_stacks_release(struct early_stacks *e)
 {

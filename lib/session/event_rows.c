@@ -3,7 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 
 struct row_key {
 	thread_id owner;

@@ -5,7 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 
 /* Losses that follow each other this closely are one marker. */
 #define BURST_NS 100000000ull

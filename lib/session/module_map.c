@@ -2,7 +2,7 @@
 #include "lib/session/module_map.h"
 
 #include "lib/base/text.h"
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 
 /* More than any module has that could be of use. */
 #define MAX_SECTIONS 64

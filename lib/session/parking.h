@@ -12,7 +12,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
-#include "lib/stream/mapping.h"
+#include "lib/process/mapping.h"
 
 /* 24 MB; what a stall of some seconds leaves in the rings of a large machine. */
 #define PARKING_MAX (1u << 18)

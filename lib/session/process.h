@@ -8,7 +8,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
-#include "lib/stream/mapping.h"
+#include "lib/process/mapping.h"
 
 typedef uint32_t process_id;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/raw_stacks.h"
 
-#include "lib/stream/stack_record.h"
+#include "lib/record/stack_record.h"
 
 /*
  * What continues another stack has a part of its own in any real stream, and is no deeper than the

@@ -12,14 +12,14 @@
 #include "lib/session/cpu_rows.h"
 #include "lib/session/early_stacks.h"
 #include "lib/session/event_rows.h"
-#include "lib/session/ledger.h"
+#include "lib/session/tick_stats.h"
 #include "lib/session/losses.h"
 #include "lib/session/module_map.h"
 #include "lib/session/module_users.h"
 #include "lib/session/parking.h"
 #include "lib/session/resolve.h"
 #include "lib/session/tasks.h"
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 
 /* Changes of CPUs that are told one by one. */
 #define CPU_CHANGES_MAX 32

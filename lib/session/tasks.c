@@ -3,7 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/session/home.h"
+#include "lib/session/container.h"
 
 void tasks_init(struct tasks *t, struct profile *profile)
 {

@@ -15,7 +15,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
-#include "lib/export/exporter.h"
+#include "lib/format/format.h"
 
 #define ROUNDS 5
 #define THREADS 16

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "bpf/config.h"
-#include "lib/live/filter.h"
-#include "lib/live/programs.h"
+#include "lib/live/process/filter.h"
+#include "lib/live/bpf/programs.h"
 
 #define RUNS_MAX 100
 #define TARGET_MS 80

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A front end that is not what it says, for the helper to refuse: see cmd/elevation.h.
+"""A front end that is not what it says, for the helper to refuse: see cmd/run/elevation.h.
 
     false_front.py USER CASE PROF
 

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "bpf/config.h"
-#include "bpf/names.h"
-#include "lib/live/kernel_types.h"
+#include "bpf/name_set.h"
+#include "lib/live/bpf/kernel_types.h"
 #include "prof.skel.h"
 
 #define TABLE_SIZE 1024

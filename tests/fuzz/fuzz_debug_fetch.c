@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "symbolize/debug_fetch.h"
-#include "symbolize/debug_fetch_wire.h"
+#include "symbolize/debuginfo/debug_fetch.h"
+#include "symbolize/debuginfo/debug_fetch_wire.h"
 #include "tests/fuzz/input.h"
 
 #define PACKETS_MAX 32

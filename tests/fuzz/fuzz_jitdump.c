@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/live/jit_tables.h"
-#include "lib/live/jitdump.h"
+#include "lib/live/unwind/jit_tables.h"
+#include "lib/live/code/jitdump.h"
 #include "tests/fuzz/input.h"
 
 #define PID 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "lib/live/kernel_types.h"
+#include "lib/live/bpf/kernel_types.h"
 #include "tests/fuzz/input.h"
 
 static int pick(struct strbuf *out, const void *data, size_t size)

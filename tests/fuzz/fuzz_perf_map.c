@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "lib/live/perf_map.h"
+#include "lib/live/code/perf_map.h"
 #include "lib/session/code_name.h"
 #include "tests/fuzz/input.h"
 

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/live/cgroup.h"
-#include "lib/live/kernel_modules.h"
-#include "lib/live/kernel_notes.h"
-#include "lib/live/proc_maps.h"
-#include "lib/stream/cgroup.h"
-#include "lib/stream/record.h"
+#include "lib/live/process/cgroup_filter.h"
+#include "lib/live/kernel/kernel_modules.h"
+#include "lib/live/kernel/kernel_notes.h"
+#include "lib/live/process/proc_maps.h"
+#include "lib/process/cgroup.h"
+#include "lib/record/record.h"
 #include "tests/fuzz/input.h"
 
 /* /proc/PID/maps */

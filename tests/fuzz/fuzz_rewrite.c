@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/profile/expand.h"
-#include "lib/rewrite/rewrite.h"
+#include "lib/profile/expand_inlines.h"
+#include "lib/format/firefox/patch/patch.h"
 #include "tests/fuzz/input.h"
 
 static string_id intern(struct profile *p, const char *text)

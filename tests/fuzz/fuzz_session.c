@@ -9,10 +9,10 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/expand.h"
+#include "lib/profile/expand_inlines.h"
 #include "lib/session/session.h"
-#include "lib/stream/merge.h"
-#include "lib/stream/record.h"
+#include "lib/record/merge.h"
+#include "lib/record/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "lib/base/alloc.h"
-#include "symbolize/sources.h"
+#include "symbolize/source_texts.h"
 #include "tests/fuzz/input.h"
 
 #define PATHS_MAX 16

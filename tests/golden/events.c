@@ -6,8 +6,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/stream/record.h"
-#include "lib/stream/stack_record.h"
+#include "lib/record/record.h"
+#include "lib/record/stack_record.h"
 #include "tests/golden/event_line.h"
 
 #define DEPTH_MAX 64

@@ -11,10 +11,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/export/exporter.h"
-#include "lib/profile/expand.h"
+#include "lib/format/format.h"
+#include "lib/profile/expand_inlines.h"
 #include "lib/session/session.h"
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 #include "tests/golden/events.h"
 
 #define FILE_MAX (1u << 20)

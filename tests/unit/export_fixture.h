@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "lib/export/exporter.h"
+#include "lib/format/format.h"
 #include "lib/profile/profile.h"
 
 /* meta.start_ns of the profile. */

@@ -3,7 +3,7 @@
 #ifndef PROF_TESTS_UNIT_MARKED_PROGRAM_H
 #define PROF_TESTS_UNIT_MARKED_PROGRAM_H
 
-#include "symbolize/debug_file.h"
+#include "symbolize/debuginfo/debug_file.h"
 #include "tests/unit/scratch.h"
 
 #define MARKED_LINK "-nostdlib -static -Wl,--build-id=sha1"

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "cmd/advice.h"
-#include "cmd/debug_package.h"
+#include "cmd/text/advice.h"
+#include "cmd/text/debug_package.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/scratch.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolize/aranges.h"
+#include "symbolize/dwarf/aranges.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/profile/categories.h"
-#include "lib/profile/kernel_areas.h"
+#include "lib/profile/kernel_subsystems.h"
 
 static struct profile *p;
 

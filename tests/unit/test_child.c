@@ -17,8 +17,8 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/live/child.h"
-#include "lib/live/user_env.h"
+#include "lib/live/machine/child.h"
+#include "lib/live/machine/user_env.h"
 
 #define WAIT_MS 10000
 

@@ -15,7 +15,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/binary/binary.h"
-#include "symbolize/debug_file.h"
+#include "symbolize/debuginfo/debug_file.h"
 #include "tests/unit/own_program.h"
 
 /* A folder with .build-id/xx in it, and the path of the debug file of this program there. */

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "symbolize/range_list.h"
-#include "symbolize/unit_index.h"
+#include "symbolize/dwarf/range_list.h"
+#include "symbolize/dwarf/unit_index.h"
 #include "tests/unit/marked_program.h"
 
 static int setup(void **state)

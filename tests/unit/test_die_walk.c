@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolize/die_walk.h"
+#include "symbolize/dwarf/die_walk.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <dwarf.h>
 
 #include "lib/base/strbuf.h"
-#include "symbolize/debug_info.h"
+#include "symbolize/dwarf/debug_info.h"
 #include "tests/unit/own_program.h"
 
 static const uint8_t abbreviations[] = {

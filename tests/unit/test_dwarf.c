@@ -18,7 +18,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/binary/binary.h"
-#include "symbolize/debug_file.h"
+#include "symbolize/debuginfo/debug_file.h"
 #include "tests/unit/own_program.h"
 
 #define GCC "tests/fuzz/corpus/dwarf/scopes-gcc"

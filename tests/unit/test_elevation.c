@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "cmd/elevation.h"
-#include "lib/live/user_env.h"
+#include "cmd/run/elevation.h"
+#include "lib/live/machine/user_env.h"
 
 struct pair {
 	int ends[2];

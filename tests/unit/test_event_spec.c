@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "lib/live/event_set.h"
-#include "lib/live/event_spec.h"
-#include "lib/live/tracefs.h"
+#include "lib/live/instruments/event_set.h"
+#include "lib/live/perf/event_spec.h"
+#include "lib/live/machine/tracefs.h"
 
 static struct event_list parsed(const char *text)
 {

@@ -12,8 +12,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/live/exec_arguments.h"
-#include "lib/stream/record.h"
+#include "lib/live/process/exec_arguments.h"
+#include "lib/record/record.h"
 
 static struct rec_arguments *sent;
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/live/cgroup.h"
-#include "lib/live/filter.h"
+#include "lib/live/process/cgroup_filter.h"
+#include "lib/live/process/filter.h"
 
 static bool matches(const struct name_set *set, const char *text)
 {

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/live/host.h"
-#include "lib/live/idle_time.h"
+#include "lib/live/machine/host.h"
+#include "lib/live/bpf/idle_time.h"
 
 static void expect_list(const char *text, const uint32_t *cpus, uint32_t count)
 {

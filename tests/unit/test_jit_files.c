@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* This process is the one that is looked after: it writes maps of code that it does not have. */
-#include "lib/live/jit_files.h"
+#include "lib/live/code/jit_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "lib/live/jit_process.h"
-#include "lib/stream/record.h"
+#include "lib/live/code/jit_process.h"
+#include "lib/record/record.h"
 #include "tests/unit/jitdump_bytes.h"
 
 #define SECOND 1000000000ull

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of code that processes make themselves: where they are, and what the walker is told. */
-#include "lib/live/jit_tables.h"
+#include "lib/live/unwind/jit_tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

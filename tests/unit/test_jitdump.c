@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/jitdump.h"
+#include "lib/live/code/jitdump.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,7 +14,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "symbolize/kallsyms.h"
+#include "symbolize/kernel/kallsyms.h"
 #include "symbolize/symbolizer.h"
 
 static int parse(const char *text, struct kallsyms **k)

@@ -10,9 +10,9 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
-#include "lib/live/kernel_modules.h"
-#include "lib/stream/record.h"
-#include "lib/stream/stack_record.h"
+#include "lib/live/kernel/kernel_modules.h"
+#include "lib/record/record.h"
+#include "lib/record/stack_record.h"
 #include "tests/unit/scratch.h"
 
 /* Newest first, as the kernel has it; c has no address that we may know. */

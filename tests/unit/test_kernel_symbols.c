@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "lib/live/kernel_symbols.h"
+#include "lib/live/kernel/kernel_symbols.h"
 
 #define ADDR 0xffffffff81001012
 

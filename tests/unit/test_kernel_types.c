@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/kernel_types.h"
+#include "lib/live/bpf/kernel_types.h"
 
 #include <errno.h>
 #include <linux/btf.h>

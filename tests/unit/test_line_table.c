@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/base/strbuf.h"
-#include "symbolize/line_table.h"
+#include "symbolize/dwarf/line_table.h"
 
 #define LINE_STR "\0/build\0lib\0a.c\0b.c"
 #define STR "\0c.c"

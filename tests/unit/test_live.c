@@ -20,14 +20,14 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
-#include "lib/live/exec_maps.h"
-#include "lib/live/kernel_space.h"
-#include "lib/live/mapped_file.h"
-#include "lib/live/modules.h"
-#include "lib/live/pid_set.h"
-#include "lib/live/proc_maps.h"
-#include "lib/live/proc_scan.h"
-#include "lib/stream/record.h"
+#include "lib/live/process/exec_maps.h"
+#include "lib/live/kernel/kernel_space.h"
+#include "lib/live/process/mapped_file.h"
+#include "lib/live/process/modules.h"
+#include "lib/live/machine/pid_set.h"
+#include "lib/live/process/proc_maps.h"
+#include "lib/live/process/maps_walk.h"
+#include "lib/record/record.h"
 
 static void maps_lines_are_parsed(void **state)
 {

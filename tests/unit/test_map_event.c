@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Records as the kernel writes them into mapping rings. */
-#include "lib/live/map_event.h"
+#include "lib/live/perf/map_event.h"
 
 #include <linux/perf_event.h>
 #include <setjmp.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/profile/ids.h"
-#include "lib/stream/mapping.h"
+#include "lib/process/mapping.h"
 
 struct fixture {
 	struct mapping_table *t;

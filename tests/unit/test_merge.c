@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/stream/merge.h"
-#include "lib/stream/record.h"
+#include "lib/record/merge.h"
+#include "lib/record/record.h"
 
 static int setup(void **state)
 {

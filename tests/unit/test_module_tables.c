@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "lib/base/alloc.h"
-#include "lib/live/module_tables.h"
-#include "lib/stream/record.h"
+#include "lib/live/unwind/module_tables.h"
+#include "lib/record/record.h"
 
 /* Rules are looked up here, stacks are not. */
 #define walk_word(frame) ((void)(frame), 8)

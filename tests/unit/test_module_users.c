@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "lib/base/readers.h"
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 #include "tests/unit/session_fixture.h"
 
 #define UNKNOWN READER_UNKNOWN

@@ -11,7 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/profile/profile.h"
 #include "lib/profile/symbol_reason.h"
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 #include "tests/unit/session_fixture.h"
 
 static void segments_say_where_an_offset_lies(void **state)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/hints.h"
+#include "cmd/text/hints.h"
 #include "lib/base/near_miss.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "cmd/command.h"
-#include "cmd/live_options.h"
-#include "cmd/meta.h"
-#include "cmd/output_options.h"
-#include "cmd/unwinding.h"
+#include "cmd/options/live_options.h"
+#include "cmd/run/meta.h"
+#include "cmd/options/output_options.h"
+#include "cmd/text/unwinding.h"
 #include "lib/base/cleanup.h"
 
 static void set_live(struct live_options *o, int opt, const char *value)

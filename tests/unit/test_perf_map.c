@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/perf_map.h"
+#include "lib/live/code/perf_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -16,7 +16,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cmd/progress.h"
+#include "cmd/text/progress.h"
 
 struct screen {
 	int master, saved;

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "lib/stream/record.h"
-#include "lib/stream/stack_record.h"
+#include "lib/record/record.h"
+#include "lib/record/stack_record.h"
 
 static uint64_t buffer[512];
 

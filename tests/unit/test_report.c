@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "cmd/losses.h"
-#include "cmd/report.h"
+#include "cmd/text/losses.h"
+#include "cmd/text/report.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/features.h"

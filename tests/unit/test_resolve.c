@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/stream/stack_record.h"
+#include "lib/record/stack_record.h"
 
 #define STACKS 40
 #define ROUNDS 400

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "lib/live/ring.h"
+#include "lib/live/bpf/ring.h"
 
 #define SIZE 4096u
 #define BUSY (1u << 31)

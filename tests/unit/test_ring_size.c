@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "lib/live/ring_size.h"
+#include "lib/live/machine/ring_size.h"
 
 static void the_default_holds_a_second(void **state)
 {

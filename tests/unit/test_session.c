@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 #include "tests/unit/session_fixture.h"
 
 #define MS 1000000ull

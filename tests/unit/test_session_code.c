@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 #include "tests/unit/session_fixture.h"
 
 #define EXACT true

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/stack_record.h"
+#include "lib/record/stack_record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/session/raw_stacks.h"
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 
 #define DEPTH 7
 

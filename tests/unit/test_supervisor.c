@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/supervisor.h"
+#include "cmd/run/supervisor.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "lib/base/alloc.h"
-#include "lib/live/table_pool.h"
+#include "lib/live/unwind/table_pool.h"
 
 #define FILES 60
 #define LARGE (8u << 20)

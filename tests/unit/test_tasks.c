@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "lib/stream/record.h"
+#include "lib/record/record.h"
 #include "tests/unit/session_fixture.h"
 
 #define T0 SESSION_START_NS

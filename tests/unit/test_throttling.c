@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "lib/live/throttling.h"
-#include "lib/stream/record.h"
+#include "lib/live/perf/throttling.h"
+#include "lib/record/record.h"
 
 struct seen {
 	struct rec_throttled rows[16];

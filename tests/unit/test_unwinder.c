@@ -14,9 +14,9 @@
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
-#include "lib/live/table_pool.h"
-#include "lib/live/unwinder.h"
-#include "lib/stream/record.h"
+#include "lib/live/unwind/table_pool.h"
+#include "lib/live/unwind/unwinder.h"
+#include "lib/record/record.h"
 
 #define CODE 0x7f0000000000ull
 #define CODE_SIZE 0x10000000ull

@@ -9,9 +9,9 @@
 
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
-#include "lib/live/unwinder.h"
-#include "lib/stream/record.h"
-#include "lib/stream/stack_record.h"
+#include "lib/live/unwind/unwinder.h"
+#include "lib/record/record.h"
+#include "lib/record/stack_record.h"
 #include "tests/unit/jit_frame.h"
 
 #define PID 7

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/unwinding.h"
+#include "cmd/text/unwinding.h"
 #include "lib/base/cleanup.h"
 
 static void expect_line(enum recorder_unwind method, const struct profile_stats *stats,

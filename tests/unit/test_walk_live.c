@@ -24,8 +24,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/binary/vdso.h"
-#include "lib/live/proc_maps.h"
-#include "lib/stream/mapping.h"
+#include "lib/live/process/proc_maps.h"
+#include "lib/process/mapping.h"
 #include "lib/unwind/walk.h"
 #include "tests/unit/walk_tables.h"
 

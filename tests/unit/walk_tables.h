@@ -12,7 +12,7 @@
 #include "lib/base/error.h"
 #include "lib/base/vec.h"
 #include "lib/binary/binary.h"
-#include "lib/stream/mapping.h"
+#include "lib/process/mapping.h"
 #include "lib/unwind/table.h"
 #include "lib/unwind/walk.h"
 

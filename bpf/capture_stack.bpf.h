@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The stack of the interrupted task: kernel side by the kernel, user side as configured. */
+#ifndef PROF_BPF_CAPTURE_STACK_BPF_H
+#define PROF_BPF_CAPTURE_STACK_BPF_H
+
+#include "bpf/stack_scratch.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+/* To copy kinds from: as many kernel ones as a stack can have, then user ones. */
+static const volatile __u8 some_kinds[DEPTH_MAX + 8] = {
+	[0 ... KERNEL_DEPTH_MAX - 1] = FRAME_KERNEL,
+};
+
+/* Stores up to `count` addresses at words[at]; returns how many. */
+#define get_stack(ctx, s, at, count, flags) \
+	({ \
+		long size_ = bpf_get_stack(ctx, (s)->words + (at), 8 * (count), flags); \
+		size_ > 0 ? (__u32)size_ / 8 : 0; \
+	})
+
+static __always_inline void gather_kernel(void *ctx, struct stack_scratch *s)
+{
+	__u32 depth = get_stack(ctx, s, HEADER_WORDS - 1, KERNEL_DEPTH_MAX + 1, 0) - 1;
+
+	/* Nothing at all is a large number here: 6.1's verifier sees that, but not !count. */
+	barrier_var(depth);
+	if (depth > KERNEL_DEPTH_MAX)
+		return;
+	s->leaf = s->words[HEADER_WORDS - 1];
+	s->kernel_depth = depth;
+	s->sample_flags |= SAMPLE_LEAF_KERNEL;
+	s->stack_flags |= STACK_USER_PC;
+	bpf_probe_read_kernel(s->kinds, depth, (const void *)some_kinds);
+}
+
+static long sum_user_frame(__u32 i, void *ctx)
+{
+	struct stack_scratch *s = ((struct loop *)ctx)->s;
+	__u32 at = s->kernel_depth + i;
+
+	if (i >= USER_DEPTH_MAX || at >= DEPTH_MAX)
+		return 1;
+	s->sums[i] = s->sum = sum_frame(s->sum, s->words[HEADER_WORDS + at], FRAME_NATIVE);
+	return 0;
+}
+
+/* By frame pointers, as the kernel does it. */
+static __always_inline void gather_user_by_kernel(void *ctx, struct stack_scratch *s)
+{
+	__u32 depth = s->kernel_depth, count;
+	struct loop loop = {.s = s};
+
+	if (depth > KERNEL_DEPTH_MAX)
+		return;
+	if (s->sample_flags & SAMPLE_LEAF_KERNEL) {
+		count = get_stack(ctx, s, HEADER_WORDS + depth, USER_DEPTH_MAX, BPF_F_USER_STACK);
+		s->user_depth = count;
+	} else {
+		count = get_stack(ctx, s, HEADER_WORDS - 1, USER_DEPTH_MAX, BPF_F_USER_STACK);
+		s->leaf = s->words[HEADER_WORDS - 1];
+		s->user_depth = count ? count - 1 : 0;
+	}
+	if (count > USER_DEPTH_MAX)
+		return;
+	if (count && count >= config.stack_limit)
+		s->stack_flags |= STACK_TRUNCATED;
+	bpf_probe_read_kernel(s->kinds + depth, count, (const void *)some_kinds + KERNEL_DEPTH_MAX);
+	bpf_loop(s->user_depth, sum_user_frame, &loop, 0);
+}
+
+/* Where the walk begins: the frame that s->regs are of. */
+__noinline int begin_walk(struct stack_scratch *s)
+{
+	struct walk_frame *f;
+	const bpf_user_pt_regs_t *r;
+
+	if (!s)
+		return 0;
+	f = &s->frame;
+	r = &s->regs;
+	f->has_sp = f->has_others = f->is_pc = 1;
+	f->by_fp = 0;
+	f->fp_at = f->base_at = 0;
+#if defined(__TARGET_ARCH_arm64)
+	f->pc = r->pc;
+	f->sp = r->sp;
+	f->fp = r->regs[29];
+	f->base = r->regs[19];
+	f->ra = r->regs[30];
+	bpf_probe_read_kernel(f->other, sizeof(r->regs), r->regs);
+#else
+	f->pc = r->rip;
+	f->sp = r->rsp;
+	f->fp = r->rbp;
+	f->base = r->rbx;
+	f->ra = 0;
+	f->other[0] = r->rax;
+	f->other[1] = r->rdx;
+	f->other[2] = r->rcx;
+	f->other[3] = r->rbx;
+	f->other[4] = r->rsi;
+	f->other[5] = r->rdi;
+	f->other[6] = r->rbp;
+	f->other[7] = r->rsp;
+	f->other[8] = r->r8;
+	f->other[9] = r->r9;
+	f->other[10] = r->r10;
+	f->other[11] = r->r11;
+	f->other[12] = r->r12;
+	f->other[13] = r->r13;
+	f->other[14] = r->r14;
+	f->other[15] = r->r15;
+#endif
+	s->top_pc = f->pc;
+	s->top_sp = f->sp;
+	s->block = s->end_depth = 0;
+	s->mapping.start = s->mapping.end = 0;
+	return 1;
+}
+
+__noinline int load_interrupted_regs(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
+{
+	if (s)
+		s->regs = ctx->regs;
+	return 0;
+}
+
+/* The registers with which the task left, or was torn from, user code. */
+static __always_inline void load_user_regs(void *ctx, bool is_interrupted, struct task_struct *task,
+					   struct stack_scratch *s)
+{
+	if (!is_interrupted || s->sample_flags & SAMPLE_LEAF_KERNEL)
+		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
+	else
+		load_interrupted_regs(ctx, s);
+}
+
+/* The process's mappings, if those that user space has put there are the present ones. */
+static __always_inline bool find_space(struct task_struct *task,
+				       const struct tracked_process *process,
+				       struct stack_scratch *s, __u32 pid)
+{
+	struct unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &pid);
+
+	if (!space || !process || space->execs != task->self_exec_id - process->first_exec)
+		return false;
+	s->space = *space;
+	return true;
+}
+
+/*
+ * In the middle of an exec the registers are those of the old program, whose memory is gone
+ * already: nothing is missing from such a stack.
+ */
+static __always_inline void forget_replaced_space(struct task_struct *task, struct stack_scratch *s)
+{
+	if (!(s->sample_flags & SAMPLE_LEAF_KERNEL) ||
+	    !(s->stack_flags & (STACK_UNKNOWN | STACK_BROKEN)) ||
+	    !bpf_core_field_exists(task->in_execve) || !BPF_CORE_READ_BITFIELD(task, in_execve))
+		return;
+	s->user_depth = s->sum = 0;
+	s->stack_flags &= ~(STACK_UNKNOWN | STACK_BROKEN | STACK_GUESSED | STACK_USER_PC);
+	s->sample_flags |= SAMPLE_EXITING;
+}
+
+static __always_inline void cut_off(struct stack_scratch *s)
+{
+	s->stack_flags |= STACK_TRUNCATED;
+	if (s->end_depth < USER_DEPTH_KEPT)
+		return;
+	s->user_depth = s->end_depth;
+	s->sum = sum_of(s, s->end_depth);
+}
+
+static __always_inline void gather_user_by_walk(void *ctx, bool is_interrupted,
+						struct task_struct *task,
+						const struct tracked_process *process,
+						struct stack_scratch *s, __u32 pid)
+{
+	struct loop loop = {.s = s};
+
+	load_user_regs(ctx, is_interrupted, task, s);
+	begin_walk(s);
+	if (s->sample_flags & SAMPLE_LEAF_KERNEL)
+		unwind_push(s, FRAME_NATIVE);
+	else
+		s->leaf = s->frame.pc;
+	if (find_space(task, process, s, pid))
+		bpf_loop(USER_DEPTH_MAX, unwind_turn, &loop, 0);
+	else
+		s->stack_flags |= STACK_UNKNOWN;
+	/* The loop ran out of turns. */
+	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
+		cut_off(s);
+	forget_replaced_space(task, s);
+}
+
+static __always_inline void gather_user(void *ctx, bool is_interrupted, struct task_struct *task,
+					const struct tracked_process *process,
+					struct stack_scratch *s, __u32 pid)
+{
+	if (task->flags & PF_KTHREAD) {
+		s->sample_flags |= SAMPLE_KERNEL_THREAD;
+	} else if (task->flags & PF_EXITING) {
+		s->sample_flags |= SAMPLE_EXITING; /* no address space left to look at */
+	} else if (config.unwind & UNWIND_BY_KERNEL) {
+		gather_user_by_kernel(ctx, s);
+	} else if (config.unwind) {
+		gather_user_by_walk(ctx, is_interrupted, task, process, s, pid);
+	}
+}
+
+/*
+ * Fills s with the stack of the current task, whose process is `pid` and, in the filter, `process`
+ * (or NULL). `ctx` is the program's: struct bpf_perf_event_data if `is_interrupted`, else that of a
+ * tracepoint, which is in the kernel and has no registers to offer. `is_interrupted` is a constant;
+ * comparing `ctx` with NULL instead makes a branch for the compiler in which it is the number 0,
+ * and that the verifier takes for no context.
+ */
+static __always_inline void gather_stack(void *ctx, bool is_interrupted, struct task_struct *task,
+					 const struct tracked_process *process,
+					 struct stack_scratch *s, __u32 pid)
+{
+	__u64 pc = is_interrupted ? PT_REGS_IP(&((struct bpf_perf_event_data *)ctx)->regs) : 0;
+
+	s->kernel_depth = s->user_depth = 0;
+	s->sample_flags = s->stack_flags = 0;
+	s->leaf = s->sum = 0;
+	/* Kernel addresses are the upper half: their sign tells, on all kernels alike. */
+	if (!is_interrupted || (__s64)pc < 0)
+		gather_kernel(ctx, s);
+	gather_user(ctx, is_interrupted, task, process, s, pid);
+	if (!s->leaf && pc) {
+		s->leaf = pc;
+		if ((__s64)pc < 0)
+			s->sample_flags |= SAMPLE_LEAF_KERNEL;
+	}
+	if (!s->leaf)
+		s->sample_flags |= SAMPLE_NO_LEAF;
+	/* A stack of nothing but the leaf still says how it ended. */
+	if (!s->kernel_depth && !s->user_depth && !(s->stack_flags & ~STACK_USER_PC))
+		s->sample_flags |= SAMPLE_NO_STACK;
+}
+
+/*
+ * The same where the task was interrupted. A function of its own: whatever lies before and behind
+ * it in a program, the verifier goes through it once.
+ */
+__noinline int gather_interrupted(struct bpf_perf_event_data *ctx, struct stack_scratch *s,
+				  const struct tracked_process *process, __u32 pid)
+{
+	if (s)
+		gather_stack(ctx, true, bpf_get_current_task_btf(), process, s, pid);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which of the tracked tasks are wanted. A process that is not is followed all the same, as it may
+ * become one that is; nothing of it is sampled.
+ */
+#ifndef PROF_BPF_FILTER_MATCH_BPF_H
+#define PROF_BPF_FILTER_MATCH_BPF_H
+
+#include "bpf/config.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/name_set.h"
+#include "bpf/record.h"
+
+#define CGROUP_DEPTH_MAX 32
+
+/* Ids of control groups, all of one hierarchy. */
+struct wanted_cgroups {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CGROUPS_MAX);
+	__type(key, __u64);
+	__type(value, __u32);
+};
+
+/* Whether a control group is one of these or below one; ids are never used again. */
+struct known_cgroups {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u32);
+};
+
+/* Tids, as user space sees them. */
+struct wanted_tids {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1); /* as `wanted` */
+	__type(key, __u32);
+	__type(value, __u32);
+};
+
+extern struct wanted_cgroups wanted_cgroups SEC(".maps");
+extern struct known_cgroups known_cgroups SEC(".maps");
+extern struct wanted_tids wanted_tids SEC(".maps");
+extern const volatile struct name_set process_names, thread_names;
+extern __u32 cgroup_subsystem;
+
+struct task_name {
+	char text[NAME_LENGTH_MAX + 1];
+};
+
+/* Is the name in process_names, or in thread_names? */
+extern int name_matches(const struct task_name *name, __u32 is_thread);
+
+static __always_inline bool matches_name(const char *from, bool is_thread)
+{
+	struct task_name name = {};
+
+	bpf_probe_read_kernel_str(name.text, sizeof(name.text), from);
+	return name_matches(&name, is_thread);
+}
+
+static __always_inline bool matches_uid(struct task_struct *task)
+{
+	__u32 uid = BPF_CORE_READ(task, cred, euid.val);
+
+	for (__u32 i = 0; i < UIDS_MAX; i++) {
+		if (i < config.uid_count && config.uids[i] == uid)
+			return true;
+	}
+	return false;
+}
+
+/* Its control group in the hierarchy that is asked for. */
+static __always_inline struct cgroup *task_cgroup(struct task_struct *task)
+{
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *state = NULL;
+
+	if (!config.cgroup_hierarchy)
+		return BPF_CORE_READ(set, dfl_cgrp);
+	bpf_probe_read_kernel(&state, sizeof(state),
+			      (void *)set + bpf_core_field_offset(set->subsys) +
+				      cgroup_subsystem * sizeof(state));
+	return BPF_CORE_READ(state, cgroup);
+}
+
+struct cgroup_search {
+	struct cgroup *cgroup;
+	__u32 found;
+};
+
+static long look_at_cgroup(__u32 i, void *ctx)
+{
+	struct cgroup_search *search = ctx;
+	/* In a variable of its own: only the kernel's types are looked for in the kernel. */
+	struct cgroup *cgroup = search->cgroup;
+	__u64 id = BPF_CORE_READ(cgroup, kn, id);
+
+	search->found = bpf_map_lookup_elem(&wanted_cgroups, &id) != NULL;
+	search->cgroup = BPF_CORE_READ(cgroup, self.parent, cgroup);
+	return search->found || !search->cgroup;
+}
+
+static __always_inline bool matches_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgroup = task_cgroup(task);
+	struct cgroup_search search = {.cgroup = cgroup};
+	__u64 id = BPF_CORE_READ(cgroup, kn, id);
+	__u32 *known = bpf_map_lookup_elem(&known_cgroups, &id);
+
+	if (known)
+		return *known;
+	bpf_loop(CGROUP_DEPTH_MAX, look_at_cgroup, &search, 0);
+	bpf_map_update_elem(&known_cgroups, &id, &search.found, BPF_ANY);
+	return search.found;
+}
+
+/* Where the name of the task's process is; `name` is where the task's own is. */
+static __always_inline const char *process_name(struct task_struct *task, struct task_ids ids,
+						const char *name)
+{
+	if (ids.pid == ids.tgid)
+		return name;
+	return (const char *)BPF_CORE_READ(task, group_leader) +
+	       bpf_core_field_offset(struct task_struct, comm);
+}
+
+/* Is the task's process wanted? Its pid is as user space sees it. */
+static __always_inline bool process_matches(struct task_struct *task, struct task_ids ids,
+					    __u32 pid, const char *name)
+{
+	if (config.filter & FILTER_PID && !bpf_map_lookup_elem(&wanted, &pid))
+		return false;
+	if (config.filter & FILTER_COMM && !matches_name(process_name(task, ids, name), false))
+		return false;
+	if (config.filter & FILTER_UID && !matches_uid(task))
+		return false;
+	return !(config.filter & FILTER_CGROUP) || matches_cgroup(task);
+}
+
+/* Is the task itself, whatever its process is? */
+static __always_inline bool thread_matches(__u32 tid, const char *name)
+{
+	if (config.filter & FILTER_TID && !bpf_map_lookup_elem(&wanted_tids, &tid))
+		return false;
+	return !(config.filter & FILTER_THREAD) || matches_name(name, true);
+}
+
+/* rec.flags of what is reported about the task, whose name is, or is about to be, this one. */
+static __always_inline __u8 match_flags(struct task_struct *task, struct task_ids ids,
+					const struct rec *rec, const char *name)
+{
+	__u8 flags = 0;
+
+	if (config.filter && !process_matches(task, ids, rec->pid, name))
+		flags |= REC_OUTSIDE;
+	if (config.filter && !thread_matches(rec->tid, name))
+		flags |= REC_UNSAMPLED;
+	return flags;
+}
+
+#endif

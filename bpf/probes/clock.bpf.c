@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A tick of the sampling event, or any other event: who runs here, where, with which stack. */
+#include "bpf/filter.bpf.h"
+#include "bpf/ring.bpf.h"
+#include "bpf/events.bpf.h"
+#include "bpf/capture_stack.bpf.h"
+#include "bpf/filter_match.bpf.h"
+#include "bpf/stack_emit.bpf.h"
+#include "bpf/user.bpf.h"
+
+struct scratches scratches SEC(".maps");
+struct sent sent SEC(".maps");
+struct copies copies SEC(".maps");
+struct event_states event_states SEC(".maps");
+
+__u32 last_stack_id = 0;
+
+__noinline bool user_is_told(struct tracked_process *process, struct rec *like)
+{
+	__u64 ids = bpf_get_current_uid_gid();
+	struct bpf_counters *count = own_counters();
+	void *ring = own_ring();
+	struct rec_user *rec;
+
+	if (!process || !like || !count || !ring)
+		return false;
+	if (process->user == ~ids)
+		return true;
+	rec = bpf_ringbuf_reserve(ring, sizeof(*rec), 0);
+	if (!rec)
+		return false;
+	rec_init(&rec->rec, REC_USER, sizeof(*rec), like->time);
+	rec->rec.pid = like->pid;
+	rec->rec.tid = like->tid;
+	rec->uid = ids;
+	rec->gid = ids >> 32;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	__sync_fetch_and_add(&count->written_bytes, sizeof(*rec));
+	/* Only what is in the ring has been told. */
+	process->user = ~ids;
+	return true;
+}
+
+/*
+ * CPU time of the running task in ns. The kernel's own count is only brought up to date now and
+ * then while a task runs (at its tick, when it leaves the CPU). Between two samples here without a
+ * switch the task has been running all the time, so its count goes on by what the clock says.
+ */
+static __always_inline __u64 task_cpu_time(struct task_struct *task, struct stack_scratch *s,
+					   __u64 now)
+{
+	__u64 switches = task->nvcsw + task->nivcsw;
+	__u64 cpu_time = task->se.sum_exec_runtime;
+	__u64 start = task->start_time;
+	__u32 pid = task->pid;
+
+	if (s->last_pid == pid && s->last_start == start && s->last_switches == switches) {
+		__u64 guess = s->last_cpu_time + (now - s->last_time);
+
+		if (guess > cpu_time)
+			cpu_time = guess;
+	}
+	s->last_pid = pid;
+	s->last_start = start;
+	s->last_switches = switches;
+	s->last_time = now;
+	s->last_cpu_time = cpu_time;
+	return cpu_time;
+}
+
+static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct task_struct *task,
+					struct tracked_process *process, struct stack_scratch *s,
+					struct bpf_counters *count)
+{
+	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
+	struct rec_sample sample;
+	void *ring = own_ring();
+
+	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
+	task_pids(task, ids, &sample.rec.pid, &sample.rec.tid);
+	if (match_flags(task, ids, &sample.rec, task->comm)) {
+		__sync_fetch_and_add(&count->other_ticks, 1);
+		return;
+	}
+	if (!ring) {
+		__sync_fetch_and_add(&count->lost_no_ring, 1);
+		return;
+	}
+	if (!user_is_told(process, &sample.rec)) {
+		__sync_fetch_and_add(&count->lost_samples, 1);
+		return;
+	}
+	sample.rec.weight = 1;
+	gather_interrupted(ctx, s, process, sample.rec.pid);
+	sample.cpu_time = task_cpu_time(task, s, sample.rec.time) >> 4;
+	if (!place_stack(s, &sample, ring, config.copy_bytes)) {
+		__sync_fetch_and_add(&count->lost_samples, 1);
+		return;
+	}
+	if (bpf_ringbuf_output(ring, &sample, sizeof(sample), ring_flags(ring)))
+		__sync_fetch_and_add(&count->lost_samples, 1);
+	else
+		__sync_fetch_and_add(&count->written_bytes, sizeof(sample));
+}
+
+SEC("perf_event")
+int on_tick(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct bpf_counters *count = own_counters();
+	struct tracked_process *process;
+	struct stack_scratch *s;
+	__u32 zero = 0;
+
+	if (!count)
+		return 0;
+	if (!task->pid) {
+		__sync_fetch_and_add(&count->idle_ticks, 1);
+		return 0;
+	}
+	process = find_current(task);
+	if (!process) {
+		__sync_fetch_and_add(&count->other_ticks, 1);
+		return 0;
+	}
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (s)
+		send_sample(ctx, task, process, s, count);
+	return 0;
+}
+
+SEC("perf_event")
+int on_event(struct bpf_perf_event_data *ctx)
+{
+	send_event(ctx, true);
+	return 0;
+}
+
+SEC("tracepoint")
+int on_tracepoint(void *ctx)
+{
+	send_event(ctx, false);
+	return 0;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The life of tasks: fork, exec, rename and exit become records, and keep the filter up to date.
+ * A process leaves the filter when its task is freed, not when it exits: taking its address space
+ * down is work of its own, which would be missed otherwise.
+ */
+#include "bpf/program_arguments.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/filter_match.bpf.h"
+#include "bpf/ring.bpf.h"
+#include "bpf/tables.bpf.h"
+#include "bpf/track.bpf.h"
+
+/* A record of that kind about this task in this CPU's ring; NULL where there is no room (counted).
+ */
+static __always_inline void *reserve_event(struct task_struct *task, struct task_ids ids, __u8 kind,
+					   const __u32 size)
+{
+	struct bpf_counters *count = own_counters();
+	void *ring = own_ring();
+	struct rec *rec;
+
+	if (!count)
+		return NULL;
+	rec = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+	if (!rec) {
+		__sync_fetch_and_add(&count->lost_events, 1);
+		return NULL;
+	}
+	rec_init(rec, kind, size, bpf_ktime_get_ns());
+	task_pids(task, ids, &rec->pid, &rec->tid);
+	__sync_fetch_and_add(&count->written_bytes, size);
+	return rec;
+}
+
+/* The child has its parent's mappings: it is unwound from its first instruction on. */
+static __always_inline void copy_space(struct task_struct *parent, struct task_ids parent_ids,
+				       const struct tracked_process *process,
+				       struct task_struct *child, struct task_ids child_ids)
+{
+	struct unwind_space *space, copy;
+	__u32 pid, tid;
+
+	task_pids(parent, parent_ids, &pid, &tid);
+	space = bpf_map_lookup_elem(&unwind_spaces, &pid);
+	if (!space || space->execs != BPF_CORE_READ(parent, self_exec_id) - process->first_exec)
+		return;
+	copy = *space;
+	copy.execs = 0;
+	task_pids(child, child_ids, &pid, &tid);
+	bpf_map_update_elem(&unwind_spaces, &pid, &copy, BPF_ANY);
+}
+
+/* Where everything is recorded, also what a process makes that the scan has not come to yet. */
+static __always_inline bool is_new_process(__u32 parent_tgid, struct task_struct *child,
+					   struct task_ids child_ids)
+{
+	__u32 pid, tid;
+
+	if (child_ids.tgid == parent_tgid || is_recorder(parent_tgid))
+		return false;
+	task_pids(child, child_ids, &pid, &tid);
+	return pid;
+}
+
+SEC("raw_tp/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct task_ids parent_ids = copy_ids(parent), ids = copy_ids(child);
+	struct tracked_process *process = find_tracked(parent, parent_ids.tgid);
+	bool is_process = ids.tgid != parent_ids.tgid;
+	struct rec_fork *rec;
+
+	if (!process && !(config.record_all && is_new_process(parent_ids.tgid, child, ids)))
+		return 0;
+	if (is_process) {
+		if (config.skip_children)
+			return 0;
+		if (process)
+			copy_space(parent, parent_ids, process, child, ids);
+		track(child, ids.tgid, BPF_CORE_READ(child, self_exec_id), 0,
+		      process ? process->home : 0, process ? process->user : 0);
+	}
+	rec = reserve_event(child, ids, REC_FORK, sizeof(*rec));
+	if (!rec)
+		return 0;
+	task_pids(parent, parent_ids, &rec->parent_pid, &rec->parent_tid);
+	remember_tid(ids, rec->rec.tid);
+	bpf_probe_read_kernel(rec->name, sizeof(rec->name), child->comm);
+	rec->inner_pid = 0;
+	if (is_process)
+		rec->inner_pid = inner_pid_number(BPF_CORE_READ(child, thread_pid));
+	rec->reserved = 0;
+	rec->rec.flags = match_flags(child, ids, &rec->rec, child->comm);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* Returns what the filters say of the task. */
+static __always_inline __u8 send_name(struct task_struct *task, struct task_ids ids,
+				      const char *name, __u8 flags)
+{
+	struct rec_name *rec = reserve_event(task, ids, REC_NAME, sizeof(*rec));
+	__u8 matched;
+
+	if (!rec)
+		return 0;
+	matched = match_flags(task, ids, &rec->rec, name);
+	rec->rec.flags = flags | matched;
+	__builtin_memset(rec->name, 0, sizeof(rec->name));
+	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), name);
+	/* A new program is new to the walker: user space may be waiting for more to come. */
+	bpf_ringbuf_submit(rec, flags & NAME_EXEC ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return matched;
+}
+
+SEC("raw_tp/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	struct task_ids ids = copy_ids(task);
+	struct tracked_process *process = find_tracked(task, ids.tgid);
+	__u64 home = home_of(task);
+	__u8 flags = NAME_EXEC;
+	__u32 pid, tid;
+
+	task_pids(task, ids, &pid, &tid);
+	if (!process) {
+		if (!bpf_map_lookup_elem(&awaited, &pid))
+			return 0;
+		bpf_map_delete_elem(&awaited, &pid);
+		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0, home, 0);
+		remember_tid(ids, tid);
+	}
+	if (!process || process->home != home)
+		flags |= NAME_MOVED;
+	if (process)
+		process->home = home;
+	if (!(send_name(task, ids, task->comm, flags) & REC_OUTSIDE) && config.arguments)
+		send_arguments(pid, tid);
+	return 0;
+}
+
+SEC("raw_tp/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *name)
+{
+	struct task_ids ids = copy_ids(task);
+
+	if (find_tracked(task, ids.tgid))
+		send_name(task, ids, name, 0);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct task_ids ids = copy_ids(task);
+	struct rec_exit *rec;
+
+	if (!find_tracked(task, ids.tgid))
+		return 0;
+	rec = reserve_event(task, ids, REC_EXIT, sizeof(*rec));
+	if (!rec)
+		return 0;
+	/* The count of live threads goes down before this tracepoint: 0 is the last one. */
+	rec->rec.flags = BPF_CORE_READ(task, signal, live.counter) == 0 ? EXIT_PROCESS : 0;
+	rec->rec.flags |= match_flags(task, ids, &rec->rec, task->comm);
+	rec->status = BPF_CORE_READ(task, exit_code);
+	rec->reserved = 0;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	struct task_ids ids = copy_ids(task);
+	struct tracked_process *process;
+
+	forget_tid(ids);
+	/* Only leaders have the process's pid, and the pid may belong to the next process already.
+	 */
+	if (ids.pid != ids.tgid)
+		return 0;
+	process = bpf_map_lookup_elem(&tracked, &ids.tgid);
+	if (process && process->start == BPF_CORE_READ(task, start_time))
+		bpf_map_delete_elem(&tracked, &ids.tgid);
+	return 0;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The table of stacks that were sent. Each is in it as a whole, and cut: with its innermost frames
+ * away, so that a stack with other ones can be continued by it.
+ */
+#ifndef PROF_BPF_STACK_CACHE_BPF_H
+#define PROF_BPF_STACK_CACHE_BPF_H
+
+#include "bpf/stack_scratch.bpf.h"
+
+/* CPUs write the two words of an entry without a lock, see sent_find(). */
+struct sent_stack {
+	__u64 hash;
+	__u64 check; /* hash ^ what stands for it */
+};
+
+struct sent {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SENT_STACKS);
+	__type(key, __u32);
+	__type(value, struct sent_stack);
+};
+
+extern struct sent sent SEC(".maps");
+
+/* A stack's id, and above it how many of its innermost frames are away. */
+#define SENT_SKIP_SHIFT 32
+#define SENT_BITS 43
+
+static __always_inline struct sent_stack *sent_slot(__u64 hash)
+{
+	__u32 slot = hash % SENT_STACKS;
+
+	return bpf_map_lookup_elem(&sent, &slot);
+}
+
+/*
+ * What was sent with this hash, or 0. Words of two different writers do not fit together, and then
+ * it is just not found.
+ */
+static __always_inline __u64 sent_find(__u64 hash)
+{
+	struct sent_stack *entry = sent_slot(hash);
+	__u64 found;
+
+	if (!entry || entry->hash != hash)
+		return 0;
+	found = entry->check ^ hash;
+	return found >> SENT_BITS ? 0 : found;
+}
+
+static __always_inline void sent_set(__u64 hash, __u32 id, __u32 skip)
+{
+	struct sent_stack *entry = sent_slot(hash);
+
+	if (!entry)
+		return;
+	entry->hash = hash;
+	entry->check = hash ^ ((__u64)skip << SENT_SKIP_SHIFT | id);
+}
+
+static long hash_kernel_frame(__u32 i, void *ctx)
+{
+	struct stack_scratch *s = ((struct loop *)ctx)->s;
+
+	if (i >= KERNEL_DEPTH_MAX)
+		return 1;
+	s->kernel_sum = sum_frame(s->kernel_sum, s->words[HEADER_WORDS + i], FRAME_KERNEL);
+	return 0;
+}
+
+/* Of all frames, and of what else tells two stack records apart. */
+static __always_inline __u64 hash_whole(struct stack_scratch *s)
+{
+	struct loop loop = {.s = s};
+
+	s->kernel_sum = (__u64)s->kernel_depth << 32 | s->user_depth << 8 | s->stack_flags;
+	/* By bpf_loop: the verifier follows a plain loop through every turn. */
+	bpf_loop(s->kernel_depth, hash_kernel_frame, &loop, 0);
+	return mix_bits(mix_bits(s->kernel_sum) + s->sum) | 1;
+}
+
+#define SUM_BASE_2 (SUM_BASE * SUM_BASE)
+#define SUM_BASE_4 (SUM_BASE_2 * SUM_BASE_2)
+#define SUM_BASE_CUT (SUM_BASE_4 * SUM_BASE_4)
+_Static_assert(STACK_CUT == 8, "SUM_BASE_CUT is SUM_BASE to that power");
+
+/* The part i of a stack are its STACK_CUT * (i + 1) outermost user frames, or all there are. */
+static __always_inline __u32 frames_inside(const struct stack_scratch *s, __u32 i)
+{
+	__u32 depth = (i + 1) * STACK_CUT;
+
+	return depth < s->user_depth ? s->user_depth - depth : 0;
+}
+
+static long cut_stack(__u32 i, void *ctx)
+{
+	struct stack_scratch *s = ((struct loop *)ctx)->s;
+	__u32 inside = frames_inside(s, i);
+	__u64 sum, found;
+
+	s->power *= SUM_BASE_CUT;
+	if (i >= CUTS_MAX)
+		return 1;
+	sum = s->sum - sum_of(s, inside) * s->power;
+	sum = mix_bits(sum + s->user_depth - inside) & ~1ull;
+	s->cuts[i] = sum;
+	if (s->is_new)
+		return 0;
+	found = sent_find(sum);
+	if (found) {
+		s->outer = found;
+		s->shared = s->user_depth - inside;
+	} else {
+		s->is_new = 1;
+	}
+	return 0;
+}
+
+/* Finds the cuts of the stack in s, and from which of them on it was sent. */
+static __always_inline void cut_stack_up(struct stack_scratch *s, __u32 cuts)
+{
+	struct loop loop = {.s = s};
+
+	s->power = 1;
+	s->outer = s->shared = s->is_new = 0;
+	bpf_loop(cuts, cut_stack, &loop, 0);
+}
+
+static long note_cut(__u32 i, void *ctx)
+{
+	struct stack_scratch *s = ((struct loop *)ctx)->s;
+	__u32 inside = frames_inside(s, i);
+
+	if (i >= CUTS_MAX)
+		return 1;
+	if (s->user_depth - inside > s->shared)
+		sent_set(s->cuts[i], (__u32)s->outer, s->kernel_depth + inside);
+	return 0;
+}
+
+/* Its cuts lead to the stack with that id from now on. */
+static __always_inline void note_cuts(struct stack_scratch *s, __u32 cuts, __u32 id)
+{
+	struct loop loop = {.s = s};
+
+	s->outer = id;
+	bpf_loop(cuts, note_cut, &loop, 0);
+}
+
+#endif

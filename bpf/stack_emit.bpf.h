@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Stacks on their way into the ring: each is sent once, samples name it by its id. */
+#ifndef PROF_BPF_STACK_EMIT_BPF_H
+#define PROF_BPF_STACK_EMIT_BPF_H
+
+#include "bpf/copy.bpf.h"
+#include "bpf/ring.bpf.h"
+#include "bpf/stack_cache.bpf.h"
+#include "bpf/stack_scratch.bpf.h"
+
+extern __u32 last_stack_id;
+extern struct scratches scratches SEC(".maps");
+
+static __always_inline __u32 new_stack_id(void)
+{
+	return __sync_fetch_and_add(&last_stack_id, 1) + 1;
+}
+
+/* Leaves only the innermost frames. False: there are no more. */
+static __always_inline bool shorten(struct stack_scratch *s)
+{
+	__u32 kernel_depth = s->kernel_depth, user_depth;
+
+	if (kernel_depth + s->user_depth <= SHORT_STACK)
+		return false;
+	if (kernel_depth > SHORT_STACK)
+		s->kernel_depth = kernel_depth = SHORT_STACK;
+	s->user_depth = user_depth = SHORT_STACK - kernel_depth;
+	s->sum = sum_of(s, user_depth);
+	s->stack_flags &= STACK_USER_PC;
+	s->stack_flags |= STACK_TRUNCATED;
+	return true;
+}
+
+/* Sends what of the stack in s no earlier one has; its id, or 0 where there is no room. */
+__noinline int send_new_stack(struct stack_scratch *s, __u64 hash)
+{
+	struct rec_stack *rec = (struct rec_stack *)s->words;
+	struct bpf_counters *count = own_counters();
+	void *ring = own_ring();
+	__u32 cuts, size, id;
+
+	if (!s || !count || !ring)
+		return 0;
+	cuts = (s->user_depth + STACK_CUT - 1) / STACK_CUT;
+	cut_stack_up(s, cuts);
+	size = pack_stack(s);
+	if (!size)
+		return 0;
+	barrier_var(size); /* as in sum_of() */
+	if (size > sizeof(s->words))
+		return 0;
+	rec->stack_id = id = new_stack_id();
+	rec->outer_id = (__u32)s->outer;
+	rec->outer_skip = s->outer >> SENT_SKIP_SHIFT;
+	if (bpf_ringbuf_output(ring, s->words, size, BPF_RB_NO_WAKEUP))
+		return 0;
+	__sync_fetch_and_add(&count->written_bytes, size);
+	/* It counts as sent only once its record is in the ring. */
+	sent_set(hash, id, 0);
+	note_cuts(s, cuts, id);
+	return id;
+}
+
+/* The id of the stack in s, which is sent first if it has not been yet. 0: no room. */
+static __always_inline __u32 send_stack(struct stack_scratch *s, void *ring)
+{
+	__u64 hash = hash_whole(s);
+	__u32 id = sent_find(hash);
+
+	if (!id && is_filling(ring) && shorten(s)) {
+		hash = hash_whole(s);
+		id = sent_find(hash);
+	}
+	return id ? id : send_new_stack(s, hash);
+}
+
+/*
+ * Sends what lies below the leaf, and completes the sample. False: there was no room. Copies may
+ * take copy_bytes in a window.
+ */
+static __always_inline bool place_stack(struct stack_scratch *s, struct rec_sample *sample,
+					void *ring, __u32 copy_bytes)
+{
+	sample->rec.flags = s->sample_flags;
+	sample->leaf = s->leaf;
+	sample->stack_id = 0;
+	s->like = sample->rec;
+	if (s->stack_flags & STACK_UNKNOWN && config.copy_bytes && !is_filling(ring))
+		sample->stack_id = send_copy(s, copy_bytes, new_stack_id());
+	if (!sample->stack_id && !(s->sample_flags & SAMPLE_NO_STACK))
+		sample->stack_id = send_stack(s, ring);
+	return sample->stack_id || s->sample_flags & SAMPLE_NO_STACK;
+}
+
+#endif

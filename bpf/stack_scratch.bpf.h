@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Kernel and user stack of the current task, on their way to become the body of a stack record. */
+#ifndef PROF_BPF_STACK_SCRATCH_BPF_H
+#define PROF_BPF_STACK_SCRATCH_BPF_H
+
+#include "bpf/config.h"
+#include "bpf/kernel.h"
+#include "bpf/record.h"
+#include "bpf/unwind.h"
+
+extern const volatile struct bpf_config config;
+
+#if defined(__TARGET_ARCH_arm64)
+#define IS_ARM64 1
+#else
+#define IS_ARM64 0
+#endif
+
+/* Stacks of 32-bit programs are walked in user space: nothing of that costs anything here. */
+#define walk_word(frame) 8
+#define walk_read_word(frame, to, addr) bpf_probe_read_user(to, 8, (const void *)(addr))
+#define walk_read_pair(frame, to, addr) bpf_probe_read_user(to, 16, (const void *)(addr))
+#define walk_is_arm64(frame) IS_ARM64
+#define walk_pc_mask(frame) (IS_ARM64 ? config.user_pc_mask : ~0ull)
+#include "bpf/walk.h"
+
+#define DEPTH_MAX (KERNEL_DEPTH_MAX + USER_DEPTH_MAX)
+#define HEADER_WORDS (sizeof(struct rec_stack) / 8)
+#define CUTS_MAX ((USER_DEPTH_MAX + STACK_CUT - 1) / STACK_CUT)
+
+/*
+ * The rule of an address in the address space of that serial number. Most frames of a sample were
+ * in the one before, too.
+ */
+struct rule_memo {
+	__u64 addr;
+	__u32 serial;
+	__u32 number;
+};
+
+#define RULE_MEMO_BITS 8
+
+/*
+ * A stack record under construction: first the addresses as they are found, then the record that is
+ * made of them in place. The leaf is no part of it, but the helper stores the leaf just before the
+ * return addresses: it lands in the last word of the header, which is written afterwards.
+ */
+struct stack_scratch {
+	__u64 words[HEADER_WORDS + (DEPTH_MAX + 1) / 2 + DEPTH_MAX];
+	__u8 kinds[(DEPTH_MAX + 7) & ~7]; /* enum frame_kind of each address */
+	union {
+		__u64 sums[USER_DEPTH_MAX]; /* hash of the user frames up to and with this one */
+		struct rec_run runs[DEPTH_MAX]; /* once the cuts are known */
+	};
+	__u64 cuts[CUTS_MAX]; /* hash of the user frames further out, by outermost first */
+	/* What gather_stack() found. */
+	__u64 leaf;
+	__u64 sum; /* of all user frames */
+	__u32 kernel_depth, user_depth; /* without the leaf */
+	__u32 end_depth; /* user frames up to the last one in a block of its own, see config.h */
+	__u8 sample_flags, stack_flags;
+	struct rec like; /* what the stack's record has in common with its sample */
+	/* Loops' variables: in memory of a map the verifier does not follow their values. */
+	__u64 kernel_sum; /* of all kernel frames */
+	__u64 power; /* SUM_BASE to the number of frames */
+	__u64 outer; /* what the longest outer part that was sent is known as; 0: none was */
+	__u32 shared; /* frames of that */
+	__u32 is_new; /* the next longer part was not sent */
+	__u32 run_count;
+	/* The task that was sampled here last, see task_cpu_time(). */
+	__u32 last_pid;
+	__u64 last_start, last_switches, last_time, last_cpu_time;
+	/* The walker's. */
+	bpf_user_pt_regs_t regs;
+	struct walk_frame frame;
+	__u64 top_pc, top_sp; /* where the walk began */
+	__u64 block; /* of the last frame */
+	struct unwind_space space;
+	struct unwind_mapping mapping; /* the one that was found last */
+	struct unwind_rule rule;
+	struct walk_caller caller;
+	struct rule_memo memo[1 << RULE_MEMO_BITS];
+};
+
+struct scratches {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stack_scratch);
+};
+
+/*
+ * Hashes of frames are polynomials modulo 2^64 with one term a frame, so that the hash of a part
+ * can be told from the sums at its two ends.
+ */
+#define SUM_BASE 0x9e3779b97f4a7c15ull
+
+static __always_inline __u64 mix_bits(__u64 value)
+{
+	value *= 0xd6e8feb86659fd93ull;
+	return value ^ value >> 32;
+}
+
+static __always_inline __u64 sum_frame(__u64 sum, __u64 addr, __u8 kind)
+{
+	return sum * SUM_BASE + mix_bits(addr ^ (__u64)kind << 56);
+}
+
+/* The hash of the innermost `depth` user frames. */
+static __always_inline __u64 sum_of(const struct stack_scratch *s, __u32 depth)
+{
+	__u32 last = depth - 1;
+
+	/* Compared as it is used, or the verifier does not see what it means. */
+	barrier_var(last);
+	return last < USER_DEPTH_MAX ? s->sums[last] : 0;
+}
+
+/* What bpf_loop hands on must lie on the BPF stack. */
+struct loop {
+	struct stack_scratch *s;
+	__u32 found;
+};
+
+static long pack_frame(__u32 i, void *ctx)
+{
+	struct stack_scratch *s = ((struct loop *)ctx)->s;
+	__u32 *lows = (__u32 *)(s->words + HEADER_WORDS);
+	__u32 high, at = s->run_count, last = at - 1;
+	__u8 kind;
+	__u64 addr;
+
+	if (i >= DEPTH_MAX || at >= DEPTH_MAX)
+		return 1;
+	addr = s->words[HEADER_WORDS + i];
+	lows[i] = (__u32)addr;
+	high = addr >> 32;
+	kind = s->kinds[i];
+	barrier_var(last); /* as in sum_of() */
+	if (last < DEPTH_MAX && s->runs[last].high == high && s->runs[last].kind == kind) {
+		s->runs[last].count++;
+		return 0;
+	}
+	s->runs[at].high = high;
+	s->runs[at].count = 1;
+	s->runs[at].kind = kind;
+	s->run_count = at + 1;
+	return 0;
+}
+
+/*
+ * Makes the stack without its `shared` outermost frames a record, but for ids; returns its size in
+ * bytes, 0 where the verifier could not know that it fits.
+ */
+static __always_inline __u32 pack_stack(struct stack_scratch *s)
+{
+	struct rec_stack *rec = (struct rec_stack *)s->words;
+	__u32 user_depth = s->user_depth - s->shared, depth = s->kernel_depth + user_depth;
+	__u32 low_words = (depth + 1) / 2, run_count, size;
+	struct loop loop = {.s = s};
+
+	s->run_count = 0;
+	bpf_loop(depth, pack_frame, &loop, 0);
+	run_count = s->run_count;
+	if (low_words > (DEPTH_MAX + 1) / 2 || run_count > DEPTH_MAX)
+		return 0;
+	bpf_probe_read_kernel(s->words + HEADER_WORDS + low_words, run_count * 8, s->runs);
+	size = (HEADER_WORDS + low_words + run_count) * 8;
+	rec->rec = s->like;
+	rec->rec.kind = REC_STACK;
+	rec->rec.flags = s->stack_flags;
+	rec->rec.weight = 0;
+	rec->rec.words = size / 8;
+	rec->run_count = run_count;
+	rec->kernel_depth = s->kernel_depth;
+	rec->user_depth = user_depth;
+	return size;
+}
+
+#endif

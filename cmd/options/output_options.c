@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/options/output_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/identity.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+
+const char output_options_help[] =
+	"  -o, --output FILE      default profile.json.gz; plain if it ends in .json; - is stdout\n"
+	"  --stats FILE           write what was recorded and lost as JSON\n"
+	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
+	"  --no-symbols           leave addresses without names\n"
+	"  --all-threads          give each thread its row, also where there are more than 500\n"
+	"  --sources              put the text of source files into the profile\n"
+	"  --fail-on-loss         exit with 125 where anything was lost; the profile is kept\n"
+	"  -v, --verbose          say more; twice: everything\n"
+	"  -q, --quiet            no summary and no progress\n";
+
+void output_options_init(struct output_options *o)
+{
+	*o = (struct output_options){.path = "profile.json.gz"};
+}
+
+void output_options_release(struct output_options *o)
+{
+	vec_release(&o->debug_dirs);
+}
+
+/* A file name of the user's; "" never is one. */
+static int set_name(const char *option, const char *value, const char **name, struct error *err)
+{
+	if (!*value)
+		return error_text(err, -EINVAL, "%s: the name must not be empty", option);
+	*name = value;
+	return 0;
+}
+
+int output_options_set(struct output_options *o, int opt, const char *value, struct error *err)
+{
+	const char *name = NULL;
+	int ret = 0;
+
+	switch (opt) {
+	case 'o':
+		return set_name("--output", value, &o->path, err);
+	case OPT_STATS:
+		return set_name("--stats", value, &o->stats_path, err);
+	case OPT_DEBUG_DIR:
+		ret = set_name("--debug-dir", value, &name, err);
+		if (!ret)
+			vec_push(&o->debug_dirs, name);
+		return ret;
+	case OPT_NO_SYMBOLS:
+		o->no_symbols = true;
+		return 0;
+	case OPT_ALL_THREADS:
+		o->all_threads = true;
+		return 0;
+	case OPT_SOURCES:
+		o->sources = true;
+		return 0;
+	case OPT_FAIL_ON_LOSS:
+		o->fail_on_loss = true;
+		return 0;
+	case 'v':
+		o->verbose++;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	default:
+		return -ENOENT;
+	}
+}
+
+int output_options_check(struct output_options *o, struct error *err)
+{
+	if (o->stats_path && strcmp(o->stats_path, "-") == 0)
+		return error_text(err, -EINVAL, "--stats -: must be a file");
+	if (o->stats_path && strcmp(o->stats_path, o->path) == 0)
+		return error_text(err, -EINVAL, "--stats and --output name the same file: %s",
+				  o->path);
+	if (o->sources && o->no_symbols)
+		return error_text(err, -EINVAL, "--sources: needs what --no-symbols leaves out");
+	vec_push(&o->debug_dirs, NULL);
+	o->debug_dirs.count--;
+	return 0;
+}
+
+bool output_is_stdout(const struct output_options *o)
+{
+	return strcmp(o->path, "-") == 0;
+}
+
+bool output_is_gzip(const struct output_options *o)
+{
+	return !text_ends_with(o->path, ".json");
+}
+
+void output_check_debug_dirs(const struct output_options *o, const struct identity *owner)
+{
+	struct identity before;
+
+	if (!o->debug_dirs.count)
+		return;
+	before = identity_assume_files(owner);
+	for (size_t i = 0; !before.failure && i < o->debug_dirs.count; i++) {
+		int fd = open(o->debug_dirs.items[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd < 0)
+			log_warn("--debug-dir %s: %s", o->debug_dirs.items[i], strerror(errno));
+		else
+			close(fd);
+	}
+	identity_restore_files(&before);
+}
+
+static int check_stdout(struct error *err)
+{
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+		error_text(err, -EBADF, "--output -: standard output is closed");
+	else if (isatty(STDOUT_FILENO))
+		error_text(err, -EINVAL, "--output -: standard output is a terminal");
+	else
+		return 0;
+	error_hint(err, "redirect it to a file or a pipe");
+	return -EINVAL;
+}
+
+int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,
+		struct error *err)
+{
+	struct outfile_options options = {
+		.path = o->path,
+		.fd = -1,
+		.gzip = output_is_gzip(o),
+		.owner = *owner,
+	};
+
+	if (output_is_stdout(o)) {
+		if (check_stdout(err))
+			return -EINVAL;
+		options.path = "standard output";
+		options.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		if (options.fd < 0)
+			return error_set(err, -errno, "standard output");
+	}
+	return outfile_open(out, &options, err);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of every command that writes a profile: where to, with which names, how loud. */
+#ifndef PROF_CMD_OPTIONS_OUTPUT_OPTIONS_H
+#define PROF_CMD_OPTIONS_OUTPUT_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "cmd/options/live_options.h"
+#include "lib/base/error.h"
+#include "lib/base/outfile.h"
+#include "lib/base/vec.h"
+
+struct output_options {
+	const char *path; /* "-": standard output */
+	const char *stats_path; /* NULL: none */
+	VEC(const char *) debug_dirs;
+	bool no_symbols;
+	bool all_threads;
+	bool sources;
+	bool fail_on_loss;
+	bool quiet;
+	unsigned int verbose;
+};
+
+enum {
+	OPT_STATS = OPT_LIVE_END,
+	OPT_DEBUG_DIR,
+	OPT_NO_SYMBOLS,
+	OPT_ALL_THREADS,
+	OPT_SOURCES,
+	OPT_FAIL_ON_LOSS,
+	OPT_OUTPUT_END,
+};
+
+#define OUTPUT_SHORT_OPTIONS "o:vq"
+/* clang-format off */
+#define OUTPUT_LONG_OPTIONS \
+	{"output", required_argument, NULL, 'o'}, \
+	{"stats", required_argument, NULL, OPT_STATS}, \
+	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR}, \
+	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS}, \
+	{"all-threads", no_argument, NULL, OPT_ALL_THREADS}, \
+	{"sources", no_argument, NULL, OPT_SOURCES}, \
+	{"fail-on-loss", no_argument, NULL, OPT_FAIL_ON_LOSS}, \
+	{"verbose", no_argument, NULL, 'v'}, \
+	{"quiet", no_argument, NULL, 'q'}
+/* clang-format on */
+
+extern const char output_options_help[];
+
+void output_options_init(struct output_options *o);
+void output_options_release(struct output_options *o);
+/* As live_options_set(). Values are borrowed. */
+int output_options_set(struct output_options *o, int opt, const char *value, struct error *err);
+/* After the last one. Afterwards debug_dirs.items is NULL-terminated (not counted). */
+int output_options_check(struct output_options *o, struct error *err);
+
+bool output_is_stdout(const struct output_options *o);
+/* By name: ".json" is plain, everything else is compressed. */
+bool output_is_gzip(const struct output_options *o);
+/* Warns of folders of --debug-dir that cannot be looked into as that user. */
+void output_check_debug_dirs(const struct output_options *o, const struct identity *owner);
+/* The file at `path`, as that user; a terminal is refused. */
+int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,
+		struct error *err);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/elevate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/run/elevation.h"
+#include "cmd/run/symbolize_run.h"
+#include "cmd/run/meta.h"
+#include "cmd/run/ready.h"
+#include "cmd/run/signals.h"
+#include "cmd/run/sudo.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
+#include "lib/live/machine/child.h"
+#include "symbolize/debuginfo/debug_fetch.h"
+
+/* For sudo to end after the helper has. */
+#define SUDO_END_MS 10000
+
+struct front {
+	const struct pipeline_options *options;
+	char program[PATH_MAX]; /* prof's own file */
+	struct signals signals;
+	struct sudo sudo;
+	struct child *child;
+	bool executed, ended; /* the command */
+	pid_t fetcher; /* 0: none */
+	int fetch_socket; /* until the helper has it; -1: none */
+	int interrupted; /* a signal that came before the helper; 0: none */
+};
+
+static void front_release(struct front *f)
+{
+	child_free(f->child);
+	if (f->fetch_socket >= 0)
+		close(f->fetch_socket);
+	if (f->fetcher > 0) {
+		kill(f->fetcher, SIGKILL);
+		waitpid(f->fetcher, NULL, 0);
+	}
+	sudo_release(&f->sudo);
+	signals_release(&f->signals);
+}
+
+/* The path of the running program, as sudo is to be given it. */
+static int find_program(struct front *f, struct error *err)
+{
+	ssize_t size = readlink("/proc/self/exe", f->program, sizeof(f->program) - 1);
+	struct stat running, named;
+
+	if (size < 0)
+		return error_set(err, -errno, "read /proc/self/exe");
+	f->program[size] = '\0';
+	if (stat("/proc/self/exe", &running) || stat(f->program, &named) ||
+	    running.st_dev != named.st_dev || running.st_ino != named.st_ino)
+		return error_text(err, -ENOENT, "prof was replaced meanwhile: start it again");
+	return 0;
+}
+
+/* program, first (NULL: none), what prof was given. NULL-terminated, the caller's to free. */
+static char **make_argv(struct front *f, char *first)
+{
+	VEC(char *) words = {0};
+
+	vec_push(&words, f->program);
+	if (first)
+		vec_push(&words, first);
+	for (char *const *word = f->options->own_argv; *word; word++)
+		vec_push(&words, *word);
+	vec_push(&words, NULL);
+	return words.items;
+}
+
+/* One line, however long: why, and what to type instead. */
+static int refuse(struct front *f, const char *why, const char *prefix)
+{
+	_cleanup_free_ char **argv = make_argv(f, NULL);
+	_cleanup_free_ char *line = meta_quote_command(argv);
+
+	command_say_as(f->options->command, "%s: %s%s", why, prefix, line);
+	return EXIT_REFUSED;
+}
+
+static bool is_on_terminal(void)
+{
+	_cleanup_close_ int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+
+	return fd >= 0 && isatty(STDERR_FILENO);
+}
+
+/* 0: nothing speaks against trying. */
+static int check(struct front *f)
+{
+	const struct pipeline_options *options = f->options;
+	struct error err = {0};
+
+	if (find_program(f, &err) || ready_check(options->live, &err))
+		return command_fail(options->command, EXIT_REFUSED, &err);
+	if (!sudo_is_installed())
+		return refuse(f, "recording needs root, and sudo is not installed; as root run",
+			      "");
+	if (options->live->as_root)
+		return refuse(f, "--as-root needs root; run", "sudo ");
+	if (!is_on_terminal())
+		return refuse(f, "recording needs root, and sudo is asked only on a terminal; run",
+			      "sudo ");
+	return 0;
+}
+
+static void announce(const struct front *f, const char *text)
+{
+	if (!f->options->output->quiet)
+		command_say("%s%s", text,
+			    f->options->argv ? "; the command itself runs as you" : "");
+}
+
+/* Has a signal come that ends all this? */
+static bool is_interrupted(struct front *f)
+{
+	struct signal_event event;
+
+	while (signals_next(&f->signals, &event))
+		f->interrupted = event.signal;
+	return f->interrupted;
+}
+
+/* True: it greets. */
+static bool start_helper(struct front *f, struct error *err)
+{
+	static char helper[] = COMMAND_HELPER;
+	_cleanup_free_ char **argv = make_argv(f, helper);
+	struct elevation_message message;
+
+	if (sudo_start(&f->sudo, argv, &f->signals, err))
+		return false;
+	for (;;) {
+		struct pollfd fds[] = {
+			{.fd = f->sudo.socket, .events = POLLIN},
+			{.fd = f->signals.fd, .events = POLLIN},
+		};
+
+		poll(fds, 2, -1);
+		if (is_interrupted(f))
+			return false;
+		if (fds[0].revents)
+			break;
+	}
+	if (elevation_receive(f->sudo.socket, &message, NULL) == 0 &&
+	    message.kind == ELEVATION_HELLO)
+		return true;
+	sudo_wait(&f->sudo);
+	return false;
+}
+
+/* 0, or an exit status with everything said. */
+static int elevate(struct front *f)
+{
+	struct error err = {0};
+	char words[256];
+
+	if (start_helper(f, &err)) {
+		announce(f, "recording as root, by sudo");
+		return 0;
+	}
+	sudo_release(&f->sudo);
+	if (!f->interrupted && !err.code) {
+		announce(f, "recording needs root: sudo asks for your password");
+		if (!sudo_authenticate(&f->signals)) {
+			if (is_interrupted(f))
+				return EXIT_SIGNAL_BASE + f->interrupted;
+			return refuse(f, "sudo refused; as root run", "");
+		}
+		if (!is_interrupted(f) && start_helper(f, &err))
+			return 0;
+	}
+	if (f->interrupted)
+		return EXIT_SIGNAL_BASE + f->interrupted;
+	if (err.code)
+		return command_fail(f->options->command, EXIT_REFUSED, &err);
+	sudo_last_words(&f->sudo, words, sizeof(words));
+	command_say_as(f->options->command, "sudo started no recorder: %s",
+		       words[0] ? words : "it said nothing");
+	return refuse(f, "run", "sudo ");
+}
+
+static int fork_command(struct front *f, struct error *err)
+{
+	const struct pipeline_options *options = f->options;
+	const struct child_options child = {
+		.argv = options->argv,
+		.identity = {.uid = getuid(), .gid = getgid(), .is_self = true},
+		.stdout_fd = output_is_stdout(options->output) ? STDERR_FILENO : -1,
+		.signal_mask = f->signals.inherited_mask,
+		.ignored_signals = f->signals.inherited_ignored,
+	};
+
+	return options->argv ? child_new(&f->child, &child, err) : 0;
+}
+
+/* Here, because servers, proxies and the cache are named by the user's environment. */
+static void start_fetcher(struct front *f)
+{
+	const struct debug_fetcher_options fetcher = {.command = find_names_fetch_command};
+
+	if (f->options->output->no_symbols || !find_names_downloads())
+		return;
+	if (debug_fetch_run(&fetcher, &f->fetcher, &f->fetch_socket)) {
+		f->fetcher = 0;
+		f->fetch_socket = -1;
+	}
+}
+
+static int give_descriptors(struct front *f, struct error *err)
+{
+	const struct live_options *live = f->options->live;
+	struct elevation_message message = {.kind = ELEVATION_START};
+	_cleanup_close_ int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const int fds[ELEVATION_FD_COUNT] = {
+		[ELEVATION_STDERR] = STDERR_FILENO,
+		[ELEVATION_STDOUT] = STDOUT_FILENO,
+		[ELEVATION_FOLDER] = folder,
+		[ELEVATION_COMMAND] = f->child ? child_fd(f->child) : -1,
+		[ELEVATION_READY_FD] = live->ready_fd,
+		[ELEVATION_FETCHER] = f->fetch_socket,
+	};
+	int ret = elevation_send(f->sudo.socket, &message, fds);
+
+	if (ret)
+		return error_set(err, ret, "talk to the recorder");
+	/* Whoever reads from it waits for the last one to close it. */
+	if (live->ready_fd > STDERR_FILENO)
+		close(live->ready_fd);
+	if (f->fetch_socket >= 0)
+		close(f->fetch_socket);
+	f->fetch_socket = -1;
+	return 0;
+}
+
+static int hand_over(struct front *f, struct error *err)
+{
+	int ret = 0;
+
+	if (f->options->live->ready_fd >= 0)
+		fcntl(f->options->live->ready_fd, F_SETFD, FD_CLOEXEC);
+	ret = fork_command(f, err);
+	if (ret)
+		return ret;
+	start_fetcher(f);
+	return give_descriptors(f, err);
+}
+
+/* What cannot be sent, the end of file will tell. */
+static void tell(struct front *f, struct elevation_message message)
+{
+	elevation_send(f->sudo.socket, &message, NULL);
+}
+
+static void execute_command(struct front *f)
+{
+	struct elevation_message message = {.kind = ELEVATION_EXECUTED};
+	struct error err = {0};
+
+	message.value = f->child ? child_execute(f->child, &err) : -EPROTO;
+	f->executed = message.value == 0;
+	snprintf(message.text, sizeof(message.text), "%s", err.text);
+	tell(f, message);
+}
+
+static void pass_signals(struct front *f)
+{
+	struct signal_event event;
+
+	while (signals_next(&f->signals, &event))
+		tell(f, (struct elevation_message){
+				.kind = ELEVATION_SIGNAL,
+				.value = event.signal,
+				.from_terminal = event.from_terminal,
+			});
+}
+
+static void look_after_command(struct front *f)
+{
+	int status;
+
+	if (!f->executed || f->ended || child_poll(f->child, &status) != CHILD_EXITED)
+		return;
+	f->ended = true;
+	tell(f, (struct elevation_message){.kind = ELEVATION_ENDED, .value = status});
+}
+
+/* Until the helper has written, or is gone: false. */
+static bool serve(struct front *f, int *status)
+{
+	struct elevation_message message;
+
+	for (;;) {
+		struct pollfd fds[] = {
+			{.fd = f->sudo.socket, .events = POLLIN},
+			{.fd = f->signals.fd, .events = POLLIN},
+			{.fd = f->executed && !f->ended ? child_fd(f->child) : -1,
+			 .events = POLLIN},
+		};
+
+		poll(fds, 3, -1);
+		/* The command first: its own end is what counts where things happen at once. */
+		look_after_command(f);
+		pass_signals(f);
+		if (!fds[0].revents)
+			continue;
+		if (elevation_receive(f->sudo.socket, &message, NULL))
+			return false;
+		if (message.kind == ELEVATION_READY && !f->executed) {
+			execute_command(f);
+		} else if (message.kind == ELEVATION_DONE) {
+			*status = message.value & 0xff;
+			return true;
+		}
+	}
+}
+
+/* A signal that comes while sudo takes its time leaves it alone. -1: it has not ended. */
+static int await_sudo(struct front *f)
+{
+	struct pollfd fds[] = {
+		{.fd = f->sudo.pidfd, .events = POLLIN},
+		{.fd = f->signals.fd, .events = POLLIN},
+	};
+
+	poll(fds, 2, SUDO_END_MS);
+	return fds[0].revents ? sudo_wait(&f->sudo) : -1;
+}
+
+static int fail_without_helper(struct front *f)
+{
+	char why[300] = "", fate[64] = "";
+	int status = await_sudo(f);
+
+	if (status >= 0 && WIFSIGNALED(status))
+		snprintf(why, sizeof(why), " by signal %d", WTERMSIG(status));
+	if (f->child && !f->executed)
+		snprintf(fate, sizeof(fate), "; the command was not run");
+	else if (f->child && !f->ended)
+		snprintf(fate, sizeof(fate), "; the command goes on with pid %d",
+			 (int)child_pid(f->child));
+	command_say_as(f->options->command, "the recorder was ended%s: no profile was written%s",
+		       why, fate);
+	return EXIT_REFUSED;
+}
+
+static int run(struct front *f)
+{
+	struct error err = {0};
+	int status = check(f);
+
+	if (status)
+		return status;
+	if (signals_init(&f->signals, &err))
+		return command_fail(f->options->command, EXIT_REFUSED, &err);
+	status = elevate(f);
+	if (status)
+		return status;
+	if (hand_over(f, &err))
+		return command_fail(f->options->command, EXIT_REFUSED, &err);
+	if (!serve(f, &status))
+		return fail_without_helper(f);
+	await_sudo(f);
+	return status;
+}
+
+int elevate_run(const struct pipeline_options *options)
+{
+	struct front f = {
+		.options = options,
+		.signals.fd = -1,
+		.sudo = {.pidfd = -1, .socket = -1, .errors = -1},
+		.fetch_socket = -1,
+	};
+	int status = run(&f);
+
+	front_release(&f);
+	return status;
+}

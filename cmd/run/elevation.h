@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the two halves of an elevated recording say to each other. The front end is the prof that a
+ * user without privileges started: it forks the command and stays. The helper is the same program,
+ * started by it through sudo: it records and writes. Between them is one SEQPACKET socket, the
+ * helper's standard input:
+ *
+ *	helper                              front end
+ *	HELLO    it runs as root      ──►
+ *	                              ◄──   START     with the descriptors
+ *	READY    all is armed         ──►
+ *	                              ◄──   EXECUTED  the command, or why it could not be
+ *	                              ◄──   SIGNAL    a signal came; any number of them
+ *	                              ◄──   ENDED     the command, with its status
+ *	DONE     the exit status      ──►
+ *
+ * End of file tells the helper to end the recording and to write, and the front end that the helper
+ * died. Without a command there are no READY, EXECUTED and ENDED.
+ */
+#ifndef PROF_CMD_RUN_ELEVATION_H
+#define PROF_CMD_RUN_ELEVATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What prof is started as for the helper, before its command and options; not for users. */
+#define COMMAND_HELPER "--record-for-front-end"
+
+enum elevation_kind {
+	ELEVATION_HELLO = 1,
+	ELEVATION_START, /* value: which descriptors come along, 1 << enum elevation_fd */
+	ELEVATION_READY,
+	ELEVATION_EXECUTED, /* value: 0, or a negative errno and text */
+	ELEVATION_SIGNAL, /* value: its number */
+	ELEVATION_ENDED, /* value: as wait(2) has it */
+	ELEVATION_DONE, /* value: what prof exits with */
+};
+
+/* In this order, as far as they come along. */
+enum elevation_fd {
+	ELEVATION_STDERR,
+	ELEVATION_STDOUT,
+	ELEVATION_FOLDER, /* the working directory */
+	ELEVATION_COMMAND, /* pidfd of the waiting command */
+	ELEVATION_READY_FD, /* of --ready-fd */
+	ELEVATION_FETCHER, /* socket of the process that downloads debug files */
+	ELEVATION_FD_COUNT,
+};
+
+struct elevation_message {
+	uint32_t kind;
+	int32_t value;
+	uint32_t from_terminal; /* of SIGNAL */
+	char text[512]; /* of EXECUTED; terminated */
+};
+
+/* fds: by enum elevation_fd, -1 for none; NULL: none at all. 0 or a negative errno. */
+int elevation_send(int socket, struct elevation_message *message, const int *fds);
+/*
+ * 0, or a negative errno: -EAGAIN where the socket does not block and nothing is there, -EPIPE at
+ * the end of file, -EPROTO for what is no such message. fds (ELEVATION_FD_COUNT of them) get new
+ * descriptors, -1 where none came; NULL: none may come.
+ */
+int elevation_receive(int socket, struct elevation_message *message, int *fds);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/meta.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/text/event_report.h"
+#include "cmd/text/losses.h"
+#include "cmd/text/unwinding.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/quote.h"
+#include "lib/base/secrets.h"
+#include "lib/live/process/exec_arguments.h"
+#include "lib/live/machine/host.h"
+#include "lib/record/record.h"
+
+char *meta_quote_command(char *const *argv)
+{
+	struct strbuf line = {0};
+
+	for (char *const *word = argv; *word; word++) {
+		if (word != argv)
+			strbuf_addch(&line, ' ');
+		quote_word(&line, *word, strlen(*word));
+	}
+	return strbuf_take(&line);
+}
+
+char *meta_command_line(char *const *argv)
+{
+	struct strbuf list __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	struct strbuf masked __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	struct strbuf line = {0};
+
+	for (char *const *word = argv; *word; word++)
+		strbuf_add(&list, *word, strlen(*word) + 1);
+	secrets_mask(&masked, strbuf_text(&list), list.size, false);
+	quote_list(&line, strbuf_text(&masked), masked.size);
+	return strbuf_take(&line);
+}
+
+char *meta_target_lines(const struct targets *targets)
+{
+	struct strbuf lines = {0};
+
+	vec_for_each(&targets->rows, const struct target *, target) {
+		_cleanup_free_ char *line = exec_arguments_of((uint32_t)target->pid);
+		_cleanup_free_ char *name = line ? NULL : target_name(target);
+
+		strbuf_addf(&lines, "%s%s", lines.size ? ", " : "", line ? line : name);
+	}
+	return strbuf_take(&lines);
+}
+
+const char *meta_program_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void fill_host(struct profile_meta *meta)
+{
+	struct host host;
+
+	host_read(&host);
+	meta->os = steal(host.os);
+	meta->distribution = steal(host.distribution);
+	meta->cpu_name = steal(host.cpu_name);
+	meta->abi = host.machine ? xasprintf("%s-linux", host.machine) : NULL;
+	meta->physical_cpus = host.physical_cpus;
+	meta->logical_cpus = host.logical_cpus;
+	meta->memory_bytes = host.memory_bytes;
+	host_release(&host);
+}
+
+void meta_fill(struct profile *p, const struct meta_subject *subject,
+	       const struct live_options *live, const struct recorder_info *info)
+{
+	struct profile_meta *meta = &p->meta;
+
+	fill_host(meta);
+	meta->product = xstrdup(subject->name);
+	meta->command_line = xstrdup(subject->command_line);
+	meta->root_pid = subject->pid;
+	meta->start_ns = info->start_ns;
+	meta->start_realtime_ns = info->start_realtime_ns;
+	meta->interval_ns = info->interval_ns;
+	meta->duration_limit_ns = live->duration_ns;
+	meta->buffer_bytes = info->ring_bytes;
+	vec_push(&meta->features, xstrdup("stackwalk"));
+	vec_push(&meta->features, xstrdup("cpu"));
+	vec_push(&meta->features, xstrdup(info->event));
+	for (uint32_t i = 1; i < info->event_count; i++)
+		vec_push(&meta->features, xstrdup(info->events[i].name));
+	vec_push(&meta->features, xasprintf("unwind-%s", unwinding_name(live->unwind)));
+	vec_push(&meta->filters, xstrdup(meta->product));
+}
+
+static void add_number(struct profile *p, const char *section, const char *label,
+		       const char *format, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	profile_add_extra(p, section, label, format, text);
+}
+
+static void add_settings(struct profile *p, const struct recorder_info *info)
+{
+	static const char section[] = "Settings";
+	char interval[64];
+
+	snprintf(interval, sizeof(interval), "%.6g ms", (double)info->interval_ns / 1e6);
+	profile_add_extra(p, section, "Recorded with", "string", "prof " PROF_VERSION);
+	profile_add_extra(p, section, "Event", "string", info->event);
+	profile_add_extra(p, section, "Interval", "string", interval);
+	add_number(p, section, "Sampled CPUs", "integer", info->cpu_count);
+	add_number(p, section, "Ring buffers", "bytes", info->ring_bytes);
+}
+
+static void add_losses(struct profile *p, const struct recorder_info *info)
+{
+	static const char section[] = "Losses";
+	const struct profile_stats *stats = &p->stats;
+
+	add_number(p, section, "Lost samples", "integer", losses_count(stats, true));
+	add_number(p, section, "Lost events", "integer", losses_count(stats, false));
+	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++) {
+		if (stats->lost[cause])
+			add_number(p, section, lost_cause_name(cause), "integer",
+				   stats->lost[cause]);
+	}
+	add_number(p, section, "Records out of order", "integer", stats->late_records);
+	add_number(p, section, "Files closed for want of room", "integer", info->dropped_files);
+}
+
+static void add_code(struct profile *p, const struct recorder_info *info)
+{
+	static const char section[] = "Code made at run time";
+
+	if (!info->code_files)
+		return;
+	add_number(p, section, "Perf maps and jitdumps", "integer", info->code_files);
+	add_number(p, section, "Pieces of code", "integer", info->code_pieces);
+	add_number(p, section, "Malformed entries", "integer", info->code_malformed);
+	add_number(p, section, "Files read in part", "integer", info->code_cut);
+}
+
+void meta_finish(struct profile *p, const struct live_options *live,
+		 const struct recorder_info *info)
+{
+	p->meta.end_ns = info->end_ns;
+	add_settings(p, info);
+	unwinding_add_extra(p, live->unwind, info);
+	add_code(p, info);
+	add_losses(p, info);
+	event_report_add_extra(p, info);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Names for the frames of a profile, with all places where debug files may be, and progress. */
+#ifndef PROF_CMD_RUN_SYMBOLIZE_RUN_H
+#define PROF_CMD_RUN_SYMBOLIZE_RUN_H
+
+#include "cmd/options/output_options.h"
+#include "lib/base/file_set.h"
+#include "lib/base/identity.h"
+#include "lib/profile/profile.h"
+
+struct find_names_options {
+	const struct output_options *output;
+	struct file_set *files; /* by module.file_key */
+	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
+	const char *kernel_release; /* of the recorded kernel; NULL: the running one's */
+	int fetcher; /* socket to a process that downloads, taken over; -1: one is started */
+	pid_t front; /* who has the terminal; 0: this process */
+	/* Asked now and then: true, and what is named so far stays. */
+	bool (*should_stop)(void *ctx);
+	void *ctx;
+};
+
+/* Does the environment name servers for debug files? */
+bool find_names_downloads(void);
+/* The process that downloads: its program and arguments, NULL-terminated. */
+extern const char *const find_names_fetch_command[];
+
+void find_names(struct profile *p, const struct find_names_options *options);
+
+#endif

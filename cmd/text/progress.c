@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/text/progress.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+
+#define REFRESH_NS 50000000ull
+/* What takes no longer is not worth a line. */
+#define PATIENCE_NS 200000000ull
+#define RECORDING_REFRESH_NS 1000000000ull
+/* Most commands end at once when they are interrupted. */
+#define INTERRUPT_GRACE_NS 500000000ull
+#define COLUMNS_DEFAULT 80
+#define NAME_MAX_SHOWN 48
+#define ERASE "\r\033[K"
+#define ERASE_LINE_ABOVE "\033[A" ERASE
+
+void progress_init(struct progress *progress, bool quiet, pid_t front)
+{
+	const char *terminal = getenv("TERM");
+
+	*progress = (struct progress){
+		.enabled = !quiet && isatty(STDERR_FILENO) && terminal && *terminal &&
+			   strcmp(terminal, "dumb") != 0,
+		.group = getpgid(front),
+		.next_ns = clock_monotonic_ns() + PATIENCE_NS,
+	};
+}
+
+/* A job in the background leaves the terminal to what is in front. */
+static bool is_in_front(const struct progress *progress)
+{
+	pid_t group = tcgetpgrp(STDERR_FILENO);
+
+	return group < 0 || group == progress->group;
+}
+
+bool progress_is_same_terminal(int a, int b)
+{
+	struct stat x, y;
+
+	return isatty(a) && isatty(b) && fstat(a, &x) == 0 && fstat(b, &y) == 0 &&
+	       x.st_rdev == y.st_rdev;
+}
+
+static void put(const char *text)
+{
+	if (write(STDERR_FILENO, text, strlen(text)) < 0) {
+		/* Nobody left to tell. */
+	}
+}
+
+static size_t columns(void)
+{
+	struct winsize size = {0};
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col
+									       : COLUMNS_DEFAULT;
+}
+
+/*
+ * What the command has printed last stays, also where it did not end its line: as many blanks as a
+ * line has lead to the next one unless they begin at the first column.
+ */
+static void leave_line(void)
+{
+	_cleanup_free_ char *blanks = xasprintf("%*s\r", (int)columns(), "");
+
+	put(blanks);
+}
+
+/* A line that wraps could not be erased. */
+static void cut_to_width(char *line)
+{
+	size_t width = columns() - 1;
+
+	if (strlen(line) <= width)
+		return;
+	while (width && ((unsigned char)line[width] & 0xc0) == 0x80)
+		width--;
+	line[width] = '\0';
+}
+
+/* In one write, and in the place of what was there. */
+__attribute__((format(printf, 2, 3))) static void show(struct progress *progress, const char *fmt,
+						       ...)
+{
+	_cleanup_free_ char *line = NULL, *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	line = xvasprintf(fmt, args);
+	va_end(args);
+	text_to_line(line);
+	cut_to_width(line);
+	text = xasprintf(ERASE "%s", line);
+	if (!progress->shown)
+		leave_line();
+	put(text);
+	progress->shown = true;
+}
+
+/* Is it time to show something again? */
+static bool is_due(struct progress *progress, uint64_t period_ns)
+{
+	uint64_t now;
+
+	if (!progress->enabled)
+		return false;
+	now = clock_monotonic_ns();
+	if (now < progress->next_ns)
+		return false;
+	progress->next_ns = now + period_ns;
+	return is_in_front(progress);
+}
+
+void progress_begin(struct progress *progress, const char *what, uint64_t duration_ns, bool shared)
+{
+	_cleanup_free_ char *line = NULL, *limit = NULL;
+
+	if (progress->enabled && !is_in_front(progress))
+		progress->enabled = false;
+	if (!progress->enabled)
+		return;
+	progress->in_place = !shared;
+	progress->start_ns = clock_monotonic_ns();
+	progress->next_ns = progress->start_ns + RECORDING_REFRESH_NS;
+	limit = duration_ns ? xasprintf(" for %g s", (double)duration_ns / 1e9) : xstrdup("");
+	line = xasprintf("prof: recording %.*s%s, Ctrl-C ends it", NAME_MAX_SHOWN, what, limit);
+	text_to_line(line);
+	put(line);
+	put("\n");
+}
+
+void progress_withdraw(struct progress *progress)
+{
+	if (progress->enabled && progress->start_ns)
+		put(ERASE_LINE_ABOVE);
+}
+
+/* Once, where it goes on for longer than it takes to end. */
+static void say_interrupted(struct progress *progress)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (!progress->interrupt_ns)
+		progress->interrupt_ns = now;
+	if (progress->interrupt_ns == UINT64_MAX ||
+	    now - progress->interrupt_ns < INTERRUPT_GRACE_NS)
+		return;
+	progress->interrupt_ns = UINT64_MAX;
+	progress_erase(progress);
+	put("prof: recording until the command has ended, Ctrl-C once more ends it now\n");
+}
+
+void progress_recording(struct progress *progress, uint64_t samples, uint64_t lost,
+			bool interrupted)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	if (!progress->enabled)
+		return;
+	if (interrupted)
+		say_interrupted(progress);
+	if (!progress->in_place || !is_due(progress, RECORDING_REFRESH_NS))
+		return;
+	strbuf_addf(&line, "%.0f s, ", (double)(clock_monotonic_ns() - progress->start_ns) / 1e9);
+	strbuf_add_grouped(&line, samples);
+	strbuf_adds(&line, samples == 1 ? " sample, " : " samples, ");
+	strbuf_add_grouped(&line, lost);
+	strbuf_adds(&line, " lost");
+	show(progress, "prof: %s", strbuf_text(&line));
+}
+
+void progress_naming(struct progress *progress, size_t done, size_t count)
+{
+	if (is_due(progress, REFRESH_NS))
+		show(progress, "naming %zu/%zu modules…", done, count);
+}
+
+void progress_download(struct progress *progress, const char *path, uint64_t done, uint64_t size)
+{
+	char done_text[32], size_text[32];
+	const char *slash = strrchr(path, '/');
+
+	if (!is_due(progress, REFRESH_NS))
+		return;
+	text_format_bytes(done_text, sizeof(done_text), done);
+	text_format_bytes(size_text, sizeof(size_text), size);
+	show(progress, "downloading symbols of %.*s: %s%s%s…", NAME_MAX_SHOWN,
+	     slash ? slash + 1 : path, done_text, size ? " of " : "", size ? size_text : "");
+}
+
+void progress_erase(struct progress *progress)
+{
+	if (progress->shown)
+		put(ERASE);
+	progress->shown = false;
+}

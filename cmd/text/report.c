@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/text/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/text/advice.h"
+#include "cmd/command.h"
+#include "cmd/text/event_report.h"
+#include "cmd/text/losses.h"
+#include "cmd/text/unwinding.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/live/features.h"
+#include "lib/record/record.h"
+
+static void add_counted(struct strbuf *out, uint64_t count, const char *one, const char *many)
+{
+	strbuf_add_grouped(out, count);
+	strbuf_addf(out, " %s", count == 1 ? one : many);
+}
+
+static void add_losses(struct strbuf *out, const struct profile_stats *stats)
+{
+	_cleanup_(strbuf_release) struct strbuf causes = {0};
+
+	strbuf_add_grouped(out, losses_count(stats, true));
+	strbuf_adds(out, " lost");
+	losses_describe(stats, true, &causes);
+	if (causes.size)
+		strbuf_addf(out, " (%s)", strbuf_text(&causes));
+}
+
+/* Rounded down: 100 % are all. */
+static void add_named(struct strbuf *out, const struct profile *p)
+{
+	uint64_t frames = p->frames.rows.count, named = profile_named_frames(p);
+	uint64_t permille = frames ? named * 1000 / frames : 0;
+
+	if (!frames)
+		return;
+	strbuf_addf(out, "; %" PRIu64 ".%" PRIu64 " %% of ", permille / 10, permille % 10);
+	add_counted(out, frames, "frame", "frames");
+	strbuf_adds(out, " named");
+	permille = profile_fde_frames(p) * 1000 / frames;
+	if (permille)
+		strbuf_addf(out, ", %" PRIu64 ".%" PRIu64 " %% fun_…", permille / 10,
+			    permille % 10);
+}
+
+static void warn_of_losses(const struct outcome *outcome, bool quiet)
+{
+	const struct profile_stats *stats = &outcome->profile->stats;
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (quiet && losses_count(stats, true)) {
+		add_losses(&text, stats);
+		log_warn("samples: %s", strbuf_text(&text));
+	}
+	if (losses_count(stats, false)) {
+		strbuf_reset(&text);
+		losses_describe(stats, false, &text);
+		log_warn("events about processes or mappings lost: %s", strbuf_text(&text));
+	}
+	strbuf_reset(&text);
+	event_report_throttling(outcome->profile, &text);
+	if (text.size)
+		log_warn("the kernel stopped sampling for a while: %s", strbuf_text(&text));
+	if (outcome->info.dropped_files)
+		log_warn("%u files were closed for want of descriptors: names may be missing; "
+			 "raise the limit of open files: ulimit -Hn %u",
+			 outcome->info.dropped_files,
+			 file_set_limit_wanted(outcome->info.dropped_files));
+}
+
+/* Tables for which there was no memory: their code is unwound by other means, or not at all. */
+static void warn_of_refused_tables(const struct outcome *outcome)
+{
+	if (outcome->info.unwind_refused)
+		log_warn("%" PRIu64 " unwind tables found no room: give --unwind-memory more",
+			 outcome->info.unwind_refused);
+}
+
+/* Of what comes behind, no name is known. */
+static void warn_of_cut_code(const struct outcome *outcome)
+{
+	uint64_t count = outcome->info.code_cut;
+
+	if (count)
+		log_warn("%" PRIu64 " %s too large and read in part: code that was made late has "
+			 "no names",
+			 count,
+			 count == 1 ? "perf map or jitdump is" : "perf maps or jitdumps are");
+}
+
+/* BPF programs are named when they are loaded, whatever the kernel's list hides. */
+static bool is_kernel_code(const struct profile *p, const struct frame *frame)
+{
+	const struct module *module = frame->module == NO_MODULE
+					      ? NULL
+					      : &p->modules.rows.items[frame->module];
+
+	return module && module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && module->base;
+}
+
+static bool has_nameless_kernel_frames(const struct profile *p)
+{
+	bool found = false;
+
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if (frame->kind != PROFILE_FRAME_KERNEL || frame->func == NO_FUNC ||
+		    is_kernel_code(p, frame))
+			continue;
+		if (p->funcs.rows.items[frame->func].is_named)
+			return false;
+		found = true;
+	}
+	return found;
+}
+
+/* Where none of them has a name, it is the machine that does not want it. */
+static void warn_of_hidden_kernel(const struct outcome *outcome)
+{
+	struct error err = {0};
+
+	if (has_nameless_kernel_frames(outcome->profile) && features_explain_kernel_names(&err))
+		log_warn("%s%s%s", err.text, err.hint[0] ? "; " : "", err.hint);
+}
+
+static void print_unwinding(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	if (outcome->verbose)
+		unwinding_describe(outcome->unwind, &outcome->profile->stats, &line);
+	else
+		unwinding_summarize(outcome->unwind, &outcome->profile->stats, &line);
+	if (line.size)
+		command_say("stacks: %s", strbuf_text(&line));
+}
+
+static void print_naming(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf table = {0};
+
+	if (!outcome->verbose || !outcome->naming)
+		return;
+	naming_describe(outcome->naming, outcome->profile, "prof: ", &table);
+	fputs(strbuf_text(&table), stderr);
+}
+
+static void print_events(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	event_report_describe(outcome->profile, &outcome->info, &line);
+	if (line.size)
+		command_say("events: %s", strbuf_text(&line));
+}
+
+static void print_sources(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	if (!outcome->sources)
+		return;
+	sources_describe(outcome->sources, &line);
+	command_say("sources: %s", strbuf_text(&line));
+}
+
+static void print_counts(const struct outcome *outcome)
+{
+	const struct profile *p = outcome->profile;
+	double seconds = (double)(outcome->info.end_ns - outcome->info.start_ns) / 1e9;
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	add_counted(&line, profile_sample_count(p), "sample", "samples");
+	strbuf_adds(&line, ", ");
+	add_counted(&line, profile_thread_count(p), "thread", "threads");
+	if (outcome->counts.folded_threads) {
+		strbuf_adds(&line, " (");
+		add_counted(&line, outcome->counts.folded_rows, "row", "rows");
+		strbuf_adds(&line, " for ");
+		strbuf_add_grouped(&line, outcome->counts.folded_threads);
+		strbuf_adds(&line, " short-lived ones, see --all-threads)");
+	}
+	strbuf_adds(&line, ", ");
+	add_counted(&line, profile_process_count(p), "process", "processes");
+	strbuf_addf(&line, " in %.2f s; ", seconds);
+	add_losses(&line, &p->stats);
+	add_named(&line, p);
+	command_say("%s", strbuf_text(&line));
+}
+
+static bool is_stdout(const struct outcome *outcome)
+{
+	return strcmp(outcome->path, "-") == 0;
+}
+
+static void print_advice(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	advice_on_samples(outcome, &line);
+	if (line.size) {
+		command_say("%s", strbuf_text(&line));
+		return;
+	}
+	if (outcome->naming_was_cut) {
+		command_say("a signal has cut naming short: 'prof symbolize' names the rest");
+		return;
+	}
+	if (!outcome->leaves_addresses)
+		advice_on_names(outcome->profile, &line);
+	if (line.size)
+		command_say("%s", strbuf_text(&line));
+}
+
+void report_summary(const struct outcome *outcome, bool quiet)
+{
+	char size[32];
+
+	warn_of_losses(outcome, quiet);
+	warn_of_refused_tables(outcome);
+	warn_of_cut_code(outcome);
+	warn_of_hidden_kernel(outcome);
+	if (quiet)
+		return;
+	print_counts(outcome);
+	print_unwinding(outcome);
+	print_naming(outcome);
+	print_events(outcome);
+	print_sources(outcome);
+	print_advice(outcome);
+	text_format_bytes(size, sizeof(size), outcome->file_bytes);
+	command_say("wrote %s (%s)", is_stdout(outcome) ? "standard output" : outcome->path, size);
+	if (outcome->left_running)
+		command_say("the command still runs, its pid is %d%s", (int)outcome->left_running,
+			    outcome->may_kill ? "; --kill would have ended it" : "");
+}
+
+/* How much it was stands in the summary. */
+int report_fail_on_loss(const char *command)
+{
+	struct error err = {0};
+
+	error_text(&err, -EIO, "--fail-on-loss: not everything was recorded; the profile is kept");
+	error_hint(&err, "give --ring-size more, or sample less often by -F");
+	return command_fail(command, EXIT_REFUSED, &err);
+}
+
+static json_t *losses_object(const struct profile_stats *stats, bool samples)
+{
+	json_t *object = json_object();
+
+	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++) {
+		if (loss_is_sample(cause) == samples)
+			json_object_set_new(object, lost_cause_name(cause),
+					    json_integer((json_int_t)stats->lost[cause]));
+	}
+	return object;
+}
+
+static void set_integer(json_t *root, const char *key, uint64_t value)
+{
+	json_object_set_new(root, key, json_integer((json_int_t)value));
+}
+
+/* A time in ms with three decimals. */
+static void set_ms(json_t *root, const char *key, uint64_t ns)
+{
+	json_object_set_new(root, key, json_real((double)(ns / 1000) / 1000));
+}
+
+static void set_stacks(json_t *root, const struct outcome *outcome)
+{
+	const struct profile_stats *stats = &outcome->profile->stats;
+
+	json_object_set_new(root, "unwind", json_string(unwinding_name(outcome->unwind)));
+	set_integer(root, "user_stacks", stats->user_stacks);
+	set_integer(root, "whole", stats->whole);
+	set_integer(root, "finished_later", stats->finished_later);
+	set_integer(root, "guessed", stats->guessed);
+	set_integer(root, "compat", stats->compat);
+	set_integer(root, "truncated", stats->truncated);
+	set_integer(root, "broken", stats->broken);
+	set_integer(root, "unknown", stats->unknown);
+	set_integer(root, "kernel_only", stats->kernel_only);
+	set_integer(root, "exiting", stats->exiting);
+	set_integer(root, "unwind_tables", outcome->info.unwind_tables);
+	set_integer(root, "unwind_rows", outcome->info.unwind_rows);
+	set_integer(root, "unwind_bytes", outcome->info.unwind_bytes);
+	set_integer(root, "unwind_refused", outcome->info.unwind_refused);
+	set_integer(root, "copies_skipped", outcome->info.skipped_copies);
+	set_integer(root, "arguments_skipped", outcome->info.skipped_arguments);
+}
+
+static void set_code(json_t *root, const struct recorder_info *info)
+{
+	set_integer(root, "code_files", info->code_files);
+	set_integer(root, "code_pieces", info->code_pieces);
+	set_integer(root, "code_unwound", info->code_unwound);
+	set_integer(root, "code_malformed", info->code_malformed);
+	set_integer(root, "code_cut", info->code_cut);
+}
+
+void report_stats(const struct outcome *outcome, struct outfile *out)
+{
+	const struct profile *p = outcome->profile;
+	const struct recorder_info *info = &outcome->info;
+	json_t *root = json_object();
+	char *text;
+
+	set_integer(root, "samples", profile_sample_count(p));
+	set_integer(root, "gap_rows", outcome->counts.gap_rows);
+	set_integer(root, "cpu_samples", p->stats.cpu_samples);
+	set_integer(root, "lost", losses_count(&p->stats, true));
+	json_object_set_new(root, "lost_by", losses_object(&p->stats, true));
+	json_object_set_new(root, "lost_events", losses_object(&p->stats, false));
+	json_object_set_new(root, "cpu_losses", event_report_cpus(p));
+	json_object_set_new(root, "events", event_report_stats(p, info));
+	set_integer(root, "threads", profile_thread_count(p));
+	set_integer(root, "folded_threads", outcome->counts.folded_threads);
+	set_integer(root, "processes", profile_process_count(p));
+	set_integer(root, "idle_ticks", info->idle_ticks);
+	set_integer(root, "other_ticks", info->other_ticks);
+	set_integer(root, "skipped_ticks", losses_skipped_ticks(p, info));
+	set_integer(root, "ring_bytes", info->written_bytes);
+	set_stacks(root, outcome);
+	set_integer(root, "frames", p->frames.rows.count);
+	set_integer(root, "named_frames", profile_named_frames(p));
+	set_integer(root, "fde_frames", profile_fde_frames(p));
+	set_code(root, info);
+	set_integer(root, "late_records", p->stats.late_records);
+	set_integer(root, "backlog_bytes", info->backlog_bytes);
+	set_integer(root, "dropped_files", info->dropped_files);
+	json_object_set_new(root, "event", json_string(info->event));
+	set_integer(root, "cpus", info->cpu_count);
+	set_ms(root, "interval_ms", info->interval_ns);
+	set_ms(root, "duration_ms", info->end_ns - info->start_ns);
+	set_ms(root, "recorder_cpu_ms", outcome->recorder_cpu_ns);
+	set_ms(root, "finish_ms", outcome->finish_ns);
+	set_integer(root, "file_bytes", outcome->file_bytes);
+	set_integer(root, "exit_status", (uint64_t)outcome->exit_status);
+
+	text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+	if (!text)
+		alloc_failed();
+	outfile_write(out, text, strlen(text));
+	outfile_write(out, "\n", 1);
+	free(text);
+	json_decref(root);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/text/unwinding.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Below that, somebody might want to know why. */
+#define WHOLE_PERMILLE_MIN 990
+
+static const struct {
+	const char *name, *text;
+} methods[] = {
+	[RECORDER_UNWIND_AUTO] = {"auto", "auto: call frame information, else frame pointers, else "
+					  "a scan for return addresses"},
+	[RECORDER_UNWIND_CFI] = {"cfi", "cfi: call frame information alone"},
+	[RECORDER_UNWIND_FP] = {"fp", "fp: frame pointers alone"},
+	[RECORDER_UNWIND_NONE] = {"none", "none: no user stacks"},
+};
+
+const char *unwinding_name(enum recorder_unwind method)
+{
+	return methods[method].name;
+}
+
+int unwinding_parse(const char *name, enum recorder_unwind *method)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
+		if (strcmp(name, methods[i].name) == 0) {
+			*method = (enum recorder_unwind)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+uint64_t unwinding_stacks(const struct profile_stats *stats)
+{
+	return stats->whole + stats->truncated + stats->broken + stats->unknown;
+}
+
+/* Neither frame pointers nor their absence tell how a stack ended. */
+static bool tells_ends(enum recorder_unwind method)
+{
+	return method == RECORDER_UNWIND_AUTO || method == RECORDER_UNWIND_CFI;
+}
+
+/* In tenths of a percent; up, so that what is there shows, or down, so that 100 % are all. */
+static void add_share(struct strbuf *out, uint64_t count, uint64_t of, bool up)
+{
+	uint64_t permille = (count * 1000 + (up ? of - 1 : 0)) / of;
+
+	strbuf_addf(out, "%" PRIu64 ".%" PRIu64 " %%", permille / 10, permille % 10);
+}
+
+/* "1.2 % broken", in front of it `comma` unless it is the first. */
+static void add_class(struct strbuf *out, const char *comma, const char *name, uint64_t count,
+		      uint64_t of)
+{
+	if (!count)
+		return;
+	strbuf_adds(out, comma);
+	add_share(out, count, of, true);
+	strbuf_addf(out, " %s", name);
+}
+
+static void describe_stacks(enum recorder_unwind method, const struct profile_stats *stats,
+			    struct strbuf *out)
+{
+	uint64_t of = unwinding_stacks(stats);
+	size_t before;
+
+	if (!tells_ends(method)) {
+		strbuf_adds(out, "by frame pointers");
+		add_class(out, ", ", "truncated", stats->truncated, of);
+		return;
+	}
+	add_share(out, stats->whole, of, false);
+	strbuf_adds(out, " whole");
+	before = out->size;
+	add_class(out, " (", "finished later", stats->finished_later, of);
+	add_class(out, out->size > before ? ", " : " (", "with guesses", stats->guessed, of);
+	if (out->size > before)
+		strbuf_addch(out, ')');
+	add_class(out, ", ", "truncated", stats->truncated, of);
+	add_class(out, ", ", "broken", stats->broken, of);
+	add_class(out, ", ", "unknown", stats->unknown, of);
+}
+
+void unwinding_describe(enum recorder_unwind method, const struct profile_stats *stats,
+			struct strbuf *out)
+{
+	size_t before = out->size;
+	const char *separator;
+
+	if (method != RECORDER_UNWIND_NONE && unwinding_stacks(stats))
+		describe_stacks(method, stats, out);
+	separator = out->size > before ? "; " : "";
+	if (stats->kernel_only) {
+		strbuf_addf(out, "%s%" PRIu64 " kernel-only", separator, stats->kernel_only);
+		separator = ", ";
+	}
+	if (stats->exiting) {
+		strbuf_addf(out, "%s%" PRIu64 " exiting", separator, stats->exiting);
+		separator = ", ";
+	}
+	if (tells_ends(method) && stats->compat_unknown)
+		strbuf_addf(out, "%s%" PRIu64 " of 32-bit programs: leaf only", separator,
+			    stats->compat_unknown);
+}
+
+void unwinding_summarize(enum recorder_unwind method, const struct profile_stats *stats,
+			 struct strbuf *out)
+{
+	uint64_t of = unwinding_stacks(stats);
+
+	if (method == RECORDER_UNWIND_NONE || !of)
+		return;
+	if (!tells_ends(method)) {
+		strbuf_adds(out, "by frame pointers");
+		return;
+	}
+	add_share(out, stats->whole, of, false);
+	strbuf_adds(out, " whole");
+	if (stats->whole * 1000 < of * WHOLE_PERMILLE_MIN)
+		strbuf_adds(out, ", the others end early: -v tells how");
+}
+
+static const char section[] = "Unwinding";
+
+static void add_number(struct profile *p, const char *label, const char *format, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	profile_add_extra(p, section, label, format, text);
+}
+
+/* The front-end's percentages are fractions of 1. */
+static void add_percentage(struct profile *p, const char *label, uint64_t count)
+{
+	uint64_t of = unwinding_stacks(&p->stats);
+	char text[32];
+
+	if (!of)
+		return;
+	snprintf(text, sizeof(text), "%.6f", (double)count / (double)of);
+	profile_add_extra(p, section, label, "percentage", text);
+}
+
+void unwinding_add_extra(struct profile *p, enum recorder_unwind method,
+			 const struct recorder_info *info)
+{
+	const struct profile_stats *stats = &p->stats;
+
+	profile_add_extra(p, section, "Method", "string", methods[method].text);
+	if (tells_ends(method)) {
+		add_percentage(p, "Whole stacks", stats->whole);
+		add_percentage(p, "Finished later", stats->finished_later);
+		add_percentage(p, "With guessed frames", stats->guessed);
+		add_percentage(p, "Broken stacks", stats->broken);
+		add_percentage(p, "Unknown stacks", stats->unknown);
+	}
+	if (method != RECORDER_UNWIND_NONE)
+		add_percentage(p, "Truncated stacks", stats->truncated);
+	add_number(p, "Samples of kernel threads", "integer", stats->kernel_only);
+	add_number(p, "Samples of exiting threads", "integer", stats->exiting);
+	if (!tells_ends(method))
+		return;
+	add_number(p, "Tables", "integer", info->unwind_tables);
+	add_number(p, "Rows", "integer", info->unwind_rows);
+	add_number(p, "Kernel memory", "bytes", info->unwind_bytes);
+	add_number(p, "Tables without room", "integer", info->unwind_refused);
+	add_number(p, "Copies left out", "integer", info->skipped_copies);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/format.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/format/firefox/firefox.h"
+#include "lib/profile/fold.h"
+
+static void write_profile(struct firefox *f, struct jsonw *w)
+{
+	jsonw_object_begin(w);
+	jsonw_key(w, "meta");
+	firefox_write_meta(f, w);
+	jsonw_key(w, "libs");
+	firefox_write_libs(f, w);
+	jsonw_key(w, "threads");
+	firefox_write_threads(f, w);
+	jsonw_key(w, "shared");
+	firefox_write_shared(f, w);
+	jsonw_object_end(w);
+}
+
+/* More of them cost a browser a gigabyte. */
+#define THREADS_MAX 500
+
+static int firefox_write(struct profile *p, const struct export_options *options,
+			 struct outfile *out, struct export_counts *counts, struct error *err)
+{
+	struct export_counts own = {0};
+	struct firefox f = {.profile = p, .counts = counts ? counts : &own};
+	struct fold_counts folded = {0};
+	struct jsonw w;
+
+	if (!p->threads.rows.count)
+		return error_text(err, -ENODATA, "the recording has no thread");
+	if (!options || !options->all_threads)
+		folded = fold_threads(p, THREADS_MAX);
+	f.order = xcalloc(p->threads.rows.count, sizeof(*f.order));
+	threads_order(&p->threads, p->meta.root_pid, f.order);
+	titles_init(&f.titles, p);
+	*f.counts = (struct export_counts){.folded_threads = folded.threads,
+					   .folded_rows = folded.rows};
+	firefox_find_peaks(&f);
+	firefox_tables_init(&f);
+
+	jsonw_init(&w, out);
+	write_profile(&f, &w);
+	jsonw_release(&w);
+
+	firefox_tables_release(&f);
+	titles_release(&f.titles);
+	free(f.order);
+	return 0;
+}
+
+const struct exporter exporter_firefox = {
+	.name = "firefox",
+	.write = firefox_write,
+};

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
+ * Between the files of the Firefox exporter, and for nobody else. What a file needs only the rows
+ * that are used, in an order of its own: the tables here hold them, and map the profile's ids to
+ * positions in the file. "Position" is always an index into a table of the file.
+ *
+ *	firefox.c		the whole, in the order of the file
+ *	firefox_tables.c	strings, frames, functions, symbols: which are used, and where they go
+ *	firefox_libs.c		likewise modules, which the file calls libs
+ *	firefox_meta.c		meta and libs, as trees
+ *	firefox_shared.c	the shared tables, streamed
+ *	firefox_thread.c	the threads with samples and markers, streamed
+ *	firefox_arguments.c	command lines of markers, as lines
+ *	firefox_samples.c	the samples of one of them, with rows where it did not run
+ */
+/* clang-format on */
+#ifndef PROF_LIB_FORMAT_FIREFOX_FIREFOX_H
+#define PROF_LIB_FORMAT_FIREFOX_FIREFOX_H
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/format/format.h"
+#include "lib/json/writer.h"
+#include "lib/profile/categories.h"
+#include "lib/profile/profile.h"
+#include "lib/profile/titles.h"
+
+/* The version of the processed format that all of this writes. */
+#define FIREFOX_FORMAT_VERSION 70
+/* Of the format that processed profiles come from; nobody looks at it. */
+#define FIREFOX_GECKO_VERSION 36
+
+#define NO_POSITION UINT32_MAX
+#define NO_LIB (-1)
+#define NO_ADDRESS (-1)
+
+#define BREAKPAD_ID_SIZE 33
+
+/* Strings here are clean ones: see firefox_clean(). */
+struct firefox_lib {
+	module_id module;
+	string_id name; /* without a slash */
+	string_id path;
+	char breakpad_id[BREAKPAD_ID_SIZE + 1]; /* with the name it is unique */
+};
+
+/* By frame_id. */
+struct firefox_frame {
+	int32_t lib, address; /* both known or both not */
+	uint32_t func, symbol; /* symbol may be NO_POSITION */
+	struct frame_category category;
+};
+
+struct firefox_func {
+	uint32_t name; /* in strings */
+	int32_t resource; /* a lib's position: each lib is one resource */
+	uint32_t source; /* or NO_POSITION */
+	uint32_t line, column; /* 0: unknown */
+	bool is_js;
+};
+
+struct firefox_symbol {
+	int32_t lib, address;
+	uint32_t name; /* in strings */
+	uint64_t size; /* 0: unknown */
+};
+
+struct firefox_source {
+	uint32_t path; /* in strings */
+	source_file_id file; /* whose text it has */
+};
+
+/* Of one thread. A row with a weight of 0 stands for nothing. */
+struct firefox_samples {
+	VEC(struct sample) rows; /* times count from the start of the file, ascending */
+	size_t gap_rows; /* among them: where the thread did not run */
+	bool has_weights; /* otherwise all rows weigh the same */
+};
+
+struct firefox {
+	struct profile *profile;
+	thread_id *order; /* of the threads, by position */
+	struct titles titles;
+	/* By event: the most that a thread had of it within an interval. 0 is the clock's, and 0.
+	 */
+	uint64_t event_peaks[EVENT_COUNTS_MAX];
+	uint8_t category_positions[CATEGORY_COUNT];
+	bool has_category[CATEGORY_COUNT]; /* used by a frame, or needed by the format */
+	struct export_counts *counts;
+
+	VEC(string_id) strings;
+	VEC(uint32_t) string_positions; /* by string_id */
+
+	VEC(struct firefox_lib) libs;
+	struct index lib_index;
+	int32_t *module_libs; /* by module_id; NO_LIB while unused */
+
+	VEC(struct firefox_frame) frames;
+
+	VEC(struct firefox_func) funcs;
+	struct index func_index;
+	uint32_t *func_positions; /* by func_id */
+
+	VEC(struct firefox_symbol) symbols;
+	struct index symbol_index;
+	uint32_t *symbol_positions; /* by symbol_id */
+
+	VEC(struct firefox_source) sources;
+	struct index source_index;
+};
+
+/* The same text in valid UTF-8; two different strings may become one. */
+string_id firefox_clean(struct firefox *f, string_id id);
+/* Position of the (clean) text among the strings; from now on it is used. */
+uint32_t firefox_string(struct firefox *f, string_id id);
+uint32_t firefox_string_of(struct firefox *f, const char *text);
+/* Finds all that is used by frames. */
+void firefox_tables_init(struct firefox *f);
+void firefox_tables_release(struct firefox *f);
+
+/* Position of the module's lib, which is listed from now on. */
+int32_t firefox_lib(struct firefox *f, module_id module);
+
+/* Before the first firefox_samples_fill(). */
+void firefox_find_peaks(struct firefox *f);
+/* The samples of a thread, in place of what `out` held; a zeroed one is empty. */
+void firefox_samples_fill(const struct firefox *f, const struct profile_thread *thread,
+			  struct firefox_samples *out);
+void firefox_samples_release(struct firefox_samples *s);
+
+/* Values of the keys "meta" and "libs". */
+void firefox_write_meta(struct firefox *f, struct jsonw *w);
+void firefox_write_libs(struct firefox *f, struct jsonw *w);
+/* Value of "threads". Markers may still use strings, so shared comes after it. */
+void firefox_write_threads(struct firefox *f, struct jsonw *w);
+/* Value of "shared". */
+void firefox_write_shared(struct firefox *f, struct jsonw *w);
+
+/* A column of one value. */
+void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value);
+
+/* Where a marker's field has its value from. */
+enum firefox_value {
+	FIREFOX_NAME,
+	FIREFOX_NUMBER,
+	FIREFOX_CPU,
+	/* Of an exec; left out where they are not known. */
+	FIREFOX_ARGUMENTS, /* without the program, where that is known by its name */
+	FIREFOX_FOLDER,
+};
+
+struct firefox_field {
+	const char *key, *label; /* NULL: there are no more fields */
+	enum firefox_value source;
+};
+
+#define FIREFOX_FIELDS_MAX 4
+
+/* Schemas of markers, by enum marker_kind: type and name of a marker, and its fields. */
+struct firefox_marker {
+	const char *type, *label; /* the label takes {marker.data.KEY} */
+	struct firefox_field fields[FIREFOX_FIELDS_MAX];
+};
+
+extern const struct firefox_marker firefox_markers[MARKER_KIND_COUNT];
+
+/* The arguments of an exec as one line, NO_STRING where there are none. */
+string_id firefox_arguments(struct firefox *f, const struct marker *marker);
+
+/* Nominal time between two samples, ns; never 0. */
+static inline uint64_t firefox_interval(const struct firefox *f)
+{
+	uint64_t interval = f->profile->meta.interval_ns;
+
+	return interval ? interval : 1000000;
+}
+
+/* Time in the file: ns since its start. What was earlier is at the start. */
+static inline uint64_t firefox_time(const struct firefox *f, uint64_t ns)
+{
+	uint64_t start = f->profile->meta.start_ns;
+
+	return ns > start ? ns - start : 0;
+}
+
+static inline char *firefox_format_position(char *at, uint32_t position)
+{
+	return position == NO_POSITION ? jsonw_format_null(at) : jsonw_format_u64(at, position);
+}
+
+/* A column: `format` gives the end of what it writes at `at` for `row`, each row of `rows`. */
+#define FIREFOX_COLUMN(w, key, rows, type, row, at, format) \
+	do { \
+		char *at = jsonw_column_begin(w, key); \
+		vec_for_each(rows, const type *, row) { \
+			at = jsonw_column_room(w, at); \
+			at = jsonw_column_next(format); \
+		} \
+		jsonw_column_end(w, at); \
+	} while (0)
+
+#endif

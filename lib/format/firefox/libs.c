@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Modules as the file lists them. What symbolizes later finds a lib by (debug name, breakpad id):
+ * the pair must be unique, and the name must not contain a slash.
+ */
+#include "lib/format/firefox/firefox.h"
+
+#include <stdio.h>
+
+static bool lib_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct firefox *f = table;
+	const struct firefox_lib *row = &f->libs.items[id], *wanted = key;
+
+	return row->name == wanted->name && !strcmp(row->breakpad_id, wanted->breakpad_id);
+}
+
+static uint64_t lib_hash(const struct firefox_lib *lib)
+{
+	return hash_bytes(lib->breakpad_id, BREAKPAD_ID_SIZE, lib->name);
+}
+
+/* The first 16 bytes of a build id as a GUID: its first three numbers are little-endian. */
+static void format_breakpad_id(char *text, const uint8_t id[16])
+{
+	static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
+
+	for (int i = 0; i < 16; i++)
+		snprintf(text + 2 * i, 3, "%02X", id[order[i]]);
+	/* The age, which ELF files do not have. */
+	strcpy(text + 32, "0");
+}
+
+/* Without a build id the path stands for it; `salt` tells files apart that share their path. */
+static void invent_breakpad_id(const struct firefox *f, struct firefox_lib *lib, uint64_t salt)
+{
+	const struct strings *strings = &f->profile->strings;
+	const char *path = strings_get(strings, lib->path);
+	size_t size = strings_size(strings, lib->path);
+	uint64_t halves[2] = {
+		hash_bytes(path, size, 2 * salt),
+		hash_bytes(path, size, 2 * salt + 1),
+	};
+
+	format_breakpad_id(lib->breakpad_id, (const uint8_t *)halves);
+}
+
+static string_id intern(struct firefox *f, const struct strbuf *text)
+{
+	return strings_intern_sized(&f->profile->strings, strbuf_text(text), text->size);
+}
+
+static void name_lib(struct firefox *f, struct firefox_lib *lib, const struct module *module)
+{
+	struct strings *strings = &f->profile->strings;
+	struct strbuf name __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+
+	lib->name = firefox_clean(f, module->name);
+	lib->path = firefox_clean(f, module->path);
+	if (module->kind == PROFILE_MODULE_KERNEL)
+		lib->name = strings_intern(strings, "[kernel.kallsyms]");
+	else if (module->kind == PROFILE_MODULE_VDSO)
+		lib->name = strings_intern(strings, "[vdso]");
+	if (!strings_size(strings, lib->name))
+		lib->name = lib->path;
+	if (!strings_size(strings, lib->name))
+		lib->name = strings_intern(strings, "unknown");
+	if (!strings_size(strings, lib->path))
+		lib->path = lib->name;
+
+	strbuf_add(&name, strings_get(strings, lib->name), strings_size(strings, lib->name));
+	for (size_t i = 0; i < name.size; i++) {
+		if (name.text[i] == '/')
+			name.text[i] = '_';
+	}
+	lib->name = intern(f, &name);
+}
+
+static uint32_t find_lib(const struct firefox *f, const struct firefox_lib *lib)
+{
+	return index_find(&f->lib_index, lib_hash(lib), lib_equal, f, lib);
+}
+
+/* Two modules of one name and build id (a file and its copy in a container) are one lib. */
+static uint32_t intern_lib(struct firefox *f, module_id id)
+{
+	const struct module *module = modules_get(&f->profile->modules, id);
+	struct firefox_lib lib = {.module = id};
+	uint8_t build_id[16] = {0};
+	uint32_t position;
+
+	name_lib(f, &lib, module);
+	if (module->build_id_size) {
+		memcpy(build_id, module->build_id,
+		       module->build_id_size < 16 ? module->build_id_size : 16);
+		format_breakpad_id(lib.breakpad_id, build_id);
+		position = find_lib(f, &lib);
+		if (position != INDEX_NONE)
+			return position;
+	} else {
+		for (uint64_t salt = 0; !salt || find_lib(f, &lib) != INDEX_NONE; salt++)
+			invent_breakpad_id(f, &lib, salt);
+	}
+	position = (uint32_t)f->libs.count;
+	vec_push(&f->libs, lib);
+	index_add(&f->lib_index, lib_hash(&lib), position);
+	/* Each lib is a resource, whose name is one of the strings. */
+	firefox_string(f, lib.name);
+	return position;
+}
+
+int32_t firefox_lib(struct firefox *f, module_id module)
+{
+	if (f->module_libs[module] == NO_LIB)
+		f->module_libs[module] = (int32_t)intern_lib(f, module);
+	return f->module_libs[module];
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/* The small irregular parts of the file, built as trees and dumped into the stream. */
+#include "lib/format/firefox/firefox.h"
+
+#include <elf.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/profile/categories.h"
+
+#define VISIBLE_THREADS 15
+/* Enough for a wall clock in ms to the µs, and 0.1 stays 0.1. */
+#define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(16))
+
+static json_t *text_value(const char *text, size_t size)
+{
+	struct strbuf clean __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+
+	jsonw_clean(&clean, text, size);
+	return json_stringn(strbuf_text(&clean), clean.size);
+}
+
+static json_t *cstring_value(const char *text)
+{
+	return text_value(text, strlen(text));
+}
+
+/* A string of the profile's table. */
+static json_t *string_value(const struct firefox *f, string_id id)
+{
+	const struct strings *strings = &f->profile->strings;
+
+	return text_value(strings_get(strings, id), strings_size(strings, id));
+}
+
+static json_t *ms_value(uint64_t ns)
+{
+	return json_real((double)ns / 1e6);
+}
+
+static json_t *count_value(uint64_t count)
+{
+	return json_integer((json_int_t)count);
+}
+
+/* What is not known is left out. */
+static void set_text(json_t *object, const char *key, const char *text)
+{
+	if (text && *text)
+		json_object_set_new(object, key, cstring_value(text));
+}
+
+static void set_count(json_t *object, const char *key, uint64_t count)
+{
+	if (count)
+		json_object_set_new(object, key, count_value(count));
+}
+
+static int dump_piece(const char *data, size_t size, void *ctx)
+{
+	jsonw_raw(ctx, data, size);
+	return 0;
+}
+
+static void dump(struct jsonw *w, json_t *value)
+{
+	jsonw_raw_begin(w);
+	json_dump_callback(value, dump_piece, w, DUMP_FLAGS);
+	json_decref(value);
+}
+
+static void set_times(const struct firefox *f, json_t *meta)
+{
+	const struct profile_meta *from = &f->profile->meta;
+	uint64_t duration = from->end_ns > from->start_ns ? from->end_ns - from->start_ns : 0;
+
+	json_object_set_new(meta, "interval", ms_value(firefox_interval(f)));
+	json_object_set_new(meta, "startTime", ms_value(from->start_realtime_ns));
+	json_object_set_new(meta, "endTime", ms_value(from->start_realtime_ns + duration));
+	json_object_set_new(meta, "startTimeAsClockMonotonicNanosecondsSinceBoot",
+			    count_value(from->start_ns));
+	json_object_set_new(meta, "profilingStartTime", count_value(0));
+	json_object_set_new(meta, "profilingEndTime", ms_value(duration));
+	json_object_set_new(meta, "sampleUnits",
+			    json_pack("{s:s,s:s,s:s}", "time", "ms", "eventDelay", "ms",
+				      "threadCPUDelta", "ns"));
+}
+
+static void set_machine(const struct profile_meta *from, json_t *meta)
+{
+	/* No toolkit: with one, front-ends show the first word of oscpu only. */
+	set_text(meta, "oscpu", from->os);
+	set_text(meta, "abi", from->abi);
+	set_text(meta, "CPUName", from->cpu_name);
+	set_count(meta, "physicalCPUs", from->physical_cpus);
+	set_count(meta, "logicalCPUs", from->logical_cpus);
+	set_count(meta, "mainMemory", from->memory_bytes);
+}
+
+static json_t *categories_value(const struct firefox *f)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
+		json_t *row, *subcategories;
+
+		if (!f->has_category[i])
+			continue;
+		row = json_object();
+		subcategories = json_array();
+		json_object_set_new(row, "name", json_string(categories[i].name));
+		json_object_set_new(row, "color", json_string(categories[i].color));
+		for (const char *const *name = categories[i].subcategories; *name; name++)
+			json_array_append_new(subcategories, json_string(*name));
+		json_object_set_new(row, "subcategories", subcategories);
+		json_array_append_new(list, row);
+	}
+	return list;
+}
+
+static const char *format_of(enum firefox_value source)
+{
+	return source == FIREFOX_NUMBER || source == FIREFOX_CPU ? "integer" : "unique-string";
+}
+
+static json_t *fields_value(const struct firefox_field *field)
+{
+	json_t *list = json_array();
+
+	for (; field->key; field++)
+		json_array_append_new(list,
+				      json_pack("{s:s,s:s,s:s}", "key", field->key, "label",
+						field->label, "format", format_of(field->source)));
+	return list;
+}
+
+static json_t *schemas_value(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < MARKER_KIND_COUNT; i++) {
+		const struct firefox_marker *row = &firefox_markers[i];
+
+		json_array_append_new(list,
+				      json_pack("{s:s,s:s,s:s,s:s,s:[sss],s:o}", "name", row->type,
+						"tooltipLabel", row->label, "tableLabel",
+						row->label, "chartLabel", row->label, "display",
+						"marker-chart", "marker-table", "timeline-overview",
+						"fields", fields_value(row->fields)));
+	}
+	return list;
+}
+
+static json_t *strings_value(char *const *items, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, cstring_value(items[i]));
+	return list;
+}
+
+static json_t *configuration_value(const struct profile_meta *from)
+{
+	json_t *value = json_object();
+
+	json_object_set_new(value, "threads",
+			    strings_value(from->filters.items, from->filters.count));
+	json_object_set_new(value, "features",
+			    strings_value(from->features.items, from->features.count));
+	/* In entries of 8 bytes, as the front-end counts them. */
+	json_object_set_new(value, "capacity", count_value(from->buffer_bytes / 8));
+	if (from->duration_limit_ns)
+		json_object_set_new(value, "duration",
+				    json_real((double)from->duration_limit_ns / 1e9));
+	return value;
+}
+
+/* The entries of the section with this label, which is added where it is new. */
+static json_t *find_section(json_t *sections, const char *label)
+{
+	json_t *section, *wanted = cstring_value(label);
+
+	for (size_t i = 0; i < json_array_size(sections); i++) {
+		section = json_array_get(sections, i);
+		if (json_equal(json_object_get(section, "label"), wanted)) {
+			json_decref(wanted);
+			return json_object_get(section, "entries");
+		}
+	}
+	section = json_pack("{s:o,s:[]}", "label", wanted, "entries");
+	json_array_append_new(sections, section);
+	return json_object_get(section, "entries");
+}
+
+static void add_value(json_t *sections, const char *section, const char *label, const char *format,
+		      json_t *value)
+{
+	json_array_append_new(find_section(sections, section),
+			      json_pack("{s:o,s:s,s:o}", "label", cstring_value(label), "format",
+					format, "value", value));
+}
+
+/* Formats of texts need a string, all others a number: what is none becomes a text. */
+static void add_entry(json_t *sections, const struct profile_extra *extra)
+{
+	static const char *const texts[] = {"string", "sanitized-string", "url", "file-path"};
+	const char *format = extra->format;
+	json_t *value = NULL;
+	uint64_t number;
+	double real;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		if (!strcmp(format, texts[i]))
+			value = cstring_value(extra->value);
+	}
+	if (!value && text_to_u64(extra->value, 10, &number) && number <= INT64_MAX)
+		value = count_value(number);
+	if (!value && text_to_double(extra->value, &real))
+		value = json_real(real);
+	if (!value) {
+		format = "string";
+		value = cstring_value(extra->value);
+	}
+	add_value(sections, extra->section, extra->label, format, value);
+}
+
+static void add_count(json_t *sections, const char *label, uint64_t count)
+{
+	add_value(sections, "Recording", label, "integer", count_value(count));
+}
+
+static json_t *extra_value(const struct firefox *f)
+{
+	const struct profile *p = f->profile;
+	json_t *sections = json_array();
+
+	add_count(sections, "Samples", profile_sample_count(p));
+	add_count(sections, "Samples with user code", p->stats.user_stacks);
+	add_count(sections, "Threads", profile_thread_count(p));
+	if (f->counts->folded_threads) {
+		add_count(sections, "Short-lived threads without a row of their own",
+			  f->counts->folded_threads);
+		add_count(sections, "Rows that they share", f->counts->folded_rows);
+	}
+	add_count(sections, "Processes", profile_process_count(p));
+	add_count(sections, "Frames", p->frames.rows.count);
+	add_count(sections, "Named frames", profile_named_frames(p));
+	add_count(sections, "Frames named fun_…", profile_fde_frames(p));
+	if (p->meta.distribution)
+		add_value(sections, "Recording", "Distribution", "string",
+			  cstring_value(p->meta.distribution));
+	vec_for_each(&p->meta.extra, const struct profile_extra *, extra)
+		add_entry(sections, extra);
+	return sections;
+}
+
+/* A thread is shown inside its process, whose track is that of its main thread. */
+static size_t main_position(const struct firefox *f, size_t position)
+{
+	const struct profile_thread *rows = f->profile->threads.rows.items;
+	const struct profile_thread *row = &rows[f->order[position]];
+
+	for (size_t i = position + 1; i-- > 0;) {
+		const struct profile_thread *other = &rows[f->order[i]];
+
+		if (other->pid != row->pid || other->incarnation != row->incarnation)
+			break;
+		if (other->is_main)
+			return i;
+	}
+	return position;
+}
+
+/* Other events' rows are seen where their thread is; of each event the one with the most, too. */
+static void show_events(const struct firefox *f, bool *is_visible)
+{
+	const struct profile_thread *rows = f->profile->threads.rows.items;
+	uint64_t most[EVENT_COUNTS_MAX] = {0};
+	size_t where[EVENT_COUNTS_MAX] = {0}, owner = 0;
+
+	for (size_t i = 0; i < f->profile->threads.rows.count; i++) {
+		const struct profile_thread *row = &rows[f->order[i]];
+		uint64_t weight = 0;
+
+		if (!row->event) {
+			owner = i;
+			/* Whoever has rows of CPUs has asked for them. */
+			is_visible[i] |= row->is_cpu;
+			continue;
+		}
+		is_visible[i] = is_visible[owner];
+		vec_for_each(&row->samples, const struct sample *, sample)
+			weight += sample->weight;
+		if (row->event < EVENT_COUNTS_MAX && weight > most[row->event]) {
+			most[row->event] = weight;
+			where[row->event] = i;
+		}
+	}
+	for (size_t event = 0; event < EVENT_COUNTS_MAX; event++) {
+		if (!most[event])
+			continue;
+		is_visible[where[event]] = true;
+		is_visible[main_position(f, where[event])] = true;
+	}
+}
+
+/* The file opens on its busiest threads; without a sample, on its first ones. */
+static void set_initial_threads(const struct firefox *f, json_t *meta)
+{
+	const struct threads *threads = &f->profile->threads;
+	_cleanup_free_ bool *is_visible = xcalloc(threads->rows.count, sizeof(*is_visible));
+	json_t *visible = json_array();
+	uint32_t busiest[VISIBLE_THREADS];
+	size_t count = threads_busiest(threads, f->order, busiest, VISIBLE_THREADS);
+
+	if (!count) {
+		for (; count < VISIBLE_THREADS && count < threads->rows.count; count++)
+			busiest[count] = (uint32_t)count;
+	}
+	/* The root process, which is the first, is seen whatever it did. */
+	is_visible[0] = true;
+	for (size_t i = 0; i < count; i++) {
+		is_visible[busiest[i]] = true;
+		is_visible[main_position(f, busiest[i])] = true;
+	}
+	show_events(f, is_visible);
+	for (size_t i = 0; i < threads->rows.count; i++) {
+		if (is_visible[i])
+			json_array_append_new(visible, count_value(i));
+	}
+	json_object_set_new(meta, "initialVisibleThreads", visible);
+	json_object_set_new(meta, "initialSelectedThreads",
+			    json_pack("[I]", (json_int_t)busiest[0]));
+}
+
+/* The front-end tells stacks of scripts from native ones only where there are both. */
+static bool has_scripts(const struct profile *p)
+{
+	vec_for_each(&p->funcs.rows, const struct func *, func) {
+		if (func->is_js)
+			return true;
+	}
+	return false;
+}
+
+void firefox_write_meta(struct firefox *f, struct jsonw *w)
+{
+	const struct profile_meta *from = &f->profile->meta;
+	json_t *meta = json_object();
+
+	json_object_set_new(meta, "version", count_value(FIREFOX_GECKO_VERSION));
+	json_object_set_new(meta, "preprocessedProfileVersion",
+			    count_value(FIREFOX_FORMAT_VERSION));
+	json_object_set_new(
+		meta, "product",
+		cstring_value(from->product && *from->product ? from->product : "prof"));
+	set_text(meta, "arguments", from->command_line);
+	set_times(f, meta);
+	set_machine(from, meta);
+	json_object_set_new(meta, "processType", count_value(0));
+	json_object_set_new(meta, "stackwalk", count_value(1));
+	json_object_set_new(meta, "symbolicated", json_boolean(from->symbolicated));
+	/* All that can be named is: nobody else need be asked. */
+	if (from->symbolicated)
+		json_object_set_new(meta, "symbolicationNotSupported", json_true());
+	/* Without one front-ends take the file for one of a browser under development. */
+	json_object_set_new(meta, "updateChannel", json_string("release"));
+	json_object_set_new(meta, "sourceCodeIsNotOnSearchfox", json_true());
+	json_object_set_new(meta, "usesOnlyOneStackType", json_boolean(!has_scripts(f->profile)));
+	json_object_set_new(meta, "keepProfileThreadOrder", json_true());
+	set_initial_threads(f, meta);
+	json_object_set_new(meta, "categories", categories_value(f));
+	json_object_set_new(meta, "markerSchema", schemas_value());
+	json_object_set_new(meta, "configuration", configuration_value(from));
+	json_object_set_new(meta, "extra", extra_value(f));
+	dump(w, meta);
+}
+
+static json_t *arch_value(uint16_t machine)
+{
+	switch (machine) {
+	case EM_X86_64:
+		return json_string("x86_64");
+	case EM_386:
+		return json_string("x86");
+	case EM_AARCH64:
+		return json_string("arm64");
+	case EM_ARM:
+		return json_string("arm");
+	default:
+		return json_null();
+	}
+}
+
+static json_t *code_id_value(const struct module *module)
+{
+	char text[2 * sizeof(module->build_id) + 1] = "";
+
+	for (size_t i = 0; i < module->build_id_size && i < sizeof(module->build_id); i++)
+		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
+	return *text ? json_string(text) : json_null();
+}
+
+void firefox_write_libs(struct firefox *f, struct jsonw *w)
+{
+	json_t *libs = json_array();
+
+	vec_for_each(&f->libs, const struct firefox_lib *, lib) {
+		const struct module *module = modules_get(&f->profile->modules, lib->module);
+		json_t *row = json_object();
+
+		json_object_set_new(row, "arch", arch_value(module->machine));
+		json_object_set_new(row, "name", string_value(f, lib->name));
+		json_object_set_new(row, "path", string_value(f, lib->path));
+		json_object_set_new(row, "debugName", string_value(f, lib->name));
+		json_object_set_new(row, "debugPath", string_value(f, lib->path));
+		json_object_set_new(row, "breakpadId", json_string(lib->breakpad_id));
+		json_object_set_new(row, "codeId", code_id_value(module));
+		json_array_append_new(libs, row);
+	}
+	dump(w, libs);
+}

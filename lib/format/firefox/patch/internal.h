@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the files of this room, and for nobody else. "Position" is an index into a table of the
+ * file as it will be; "row" one into a table of the file as it was.
+ *
+ *	rewrite.c	reads; the unnamed frames as a profile
+ *	merge.c		names as new rows of the tables
+ *	categories.c	kernel code by the part of it that it belongs to
+ *	renumber.c	what is not used any more; strings and stacks by their new positions
+ *	write.c		the text with its new parts
+ *	write_extra.c	one of them
+ */
+#ifndef PROF_LIB_FORMAT_FIREFOX_PATCH_INTERNAL_H
+#define PROF_LIB_FORMAT_FIREFOX_PATCH_INTERNAL_H
+
+#include "lib/base/index.h"
+#include "lib/profile/categories.h"
+#include "lib/format/firefox/patch/layout.h"
+#include "lib/format/firefox/patch/patch.h"
+
+#define NO_POSITION UINT32_MAX
+
+/* A column of the file as it was, each cell within what it may be. */
+struct cells {
+	int64_t *frame_lib, *frame_address, *frame_func, *frame_depth;
+	int64_t *func_name, *func_resource, *func_source;
+	int64_t *symbol_lib, *symbol_address, *symbol_name;
+	int64_t *source_name, *source_map;
+	int64_t *resource_name, *resource_host;
+	int64_t *stack_frame, *stack_parent; /* parent: a row or CELL_NULL */
+	int64_t *resource_lib; /* up to version 69, else NULL */
+};
+
+struct func_draft {
+	uint32_t from; /* the row it takes all else from */
+	int64_t name, resource, source; /* cells; name is a string's position */
+};
+
+struct frame_draft {
+	uint32_t from;
+	int64_t func, symbol, line, depth; /* func: in funcs; the others may be CELL_KEEP */
+	int64_t category, subcategory; /* likewise */
+};
+
+struct symbol_draft {
+	uint32_t from; /* or NO_ROW: it is new */
+	int64_t lib, address, name, size;
+};
+
+struct source_draft {
+	uint32_t from; /* or NO_ROW */
+	int64_t name;
+	source_file_id file; /* whose text it gets, or NO_SOURCE_FILE */
+};
+
+struct stack_draft {
+	uint32_t from;
+	int64_t frame;
+	uint32_t parent; /* a position or NO_POSITION */
+};
+
+/* The functions inlined into that of a frame: positions in frames, outermost first. */
+struct extra_frames {
+	uint32_t first, count;
+};
+
+struct rewrite {
+	struct layout layout;
+	char *text; /* of the whole file */
+	struct profile *profile;
+	struct cells cells;
+	VEC(string_id) string_ids; /* by row of stringArray; in the profile's table */
+	VEC(uint32_t) string_positions; /* by string_id; NO_POSITION: not in the file */
+	VEC(string_id) new_strings; /* behind those of the file */
+	module_id *lib_modules; /* by lib; NO_MODULE where no unnamed frame lies in it */
+	VEC(uint32_t) module_libs; /* by module */
+	VEC(uint32_t) unnamed; /* rows of frames; each is a sample of the profile's only thread */
+
+	/* merge.c */
+	VEC(struct frame_draft) frames;
+	VEC(struct func_draft) funcs;
+	VEC(struct symbol_draft) symbols;
+	VEC(struct source_draft) sources;
+	struct index func_index, symbol_index, source_index;
+	struct extra_frames *extras; /* by row of frames */
+	struct frame_category *categories; /* by frame of the profile; NULL: the file has others */
+	int kernel_category; /* a row of the file's, where there are `categories` */
+
+	/* renumber.c */
+	VEC(struct stack_draft) stacks;
+	uint32_t *stack_positions; /* by row; NULL: they stay */
+	uint32_t *string_map; /* by position before: after, or NO_POSITION; NULL: they stay */
+};
+
+/* The string's position, behind all others where the file does not have it yet. */
+uint32_t rewrite_string(struct rewrite *r, string_id id);
+/* Does the text stand for an unknown function: 0x<hex> or fun_<hex>? */
+bool rewrite_is_made_up(const char *name);
+
+/* categories.c: which of the file's is the kernel's, as prof gives it; -1: none. */
+int rewrite_kernel_category(const struct rewrite *r);
+/* renumber.c: once the drafts are complete. `had_use` by row of funcs: by a frame that changed. */
+void rewrite_drop_unused(struct rewrite *r, const bool *had_use);
+void rewrite_stacks(struct rewrite *r);
+/* write_extra.c: the value of meta.extra; an entry of the profile's takes the place of its equal.
+ */
+void rewrite_extra(const struct rewrite *r, struct jsonw *w);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/patch/layout.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+/* More than any system has files. */
+#define LIBS_MAX 1000000
+
+struct parts {
+	struct span libs, shared, threads, schemas;
+};
+
+static bool is_there(struct span span)
+{
+	return span.end > span.start;
+}
+
+static bool is_one_of(const struct scan *s, struct span key, const char *const *names)
+{
+	for (; *names; names++) {
+		if (span_is(s, key, *names))
+			return true;
+	}
+	return false;
+}
+
+static int damaged(const struct scan *s, struct error *err)
+{
+	return error_text(err, -EBADMSG, "no valid JSON, at byte %zu", s->at);
+}
+
+static int no_profile(struct error *err)
+{
+	return error_text(err, -EBADMSG, "no processed profile of the Firefox Profiler");
+}
+
+/* The whole text is looked through here: later on, parts of it are known to be valid. */
+static int find_parts(struct layout *l, struct parts *parts, struct error *err)
+{
+	static const char *const others[] = {
+		"counters", "pages", "profilerOverhead", "profilingLog", "profileGatheringLog",
+		NULL};
+	struct scan *s = &l->scan;
+	struct scan_list list = {0};
+	struct span key, value;
+
+	if (scan_peek(s) != '{')
+		return no_profile(err);
+	while (scan_member(s, &list, &key)) {
+		scan_value(s, &value);
+		if (span_is(s, key, "meta"))
+			l->meta = value;
+		else if (span_is(s, key, "libs"))
+			parts->libs = value;
+		else if (span_is(s, key, "shared"))
+			parts->shared = value;
+		else if (span_is(s, key, "threads"))
+			parts->threads = value;
+		else if (!is_one_of(s, key, others))
+			l->has_unknown = true;
+	}
+	return scan_end(s) ? 0 : damaged(s, err);
+}
+
+static int check_version(const struct layout *l, struct error *err)
+{
+	if (l->version < LAYOUT_VERSION_MIN)
+		return error_text(err, -ENOTSUP,
+				  "version %" PRId64
+				  " of the profile format is too old: %d to %d can "
+				  "be completed",
+				  l->version, LAYOUT_VERSION_MIN, LAYOUT_VERSION_MAX);
+	if (l->version > LAYOUT_VERSION_MAX)
+		return error_text(err, -ENOTSUP,
+				  "version %" PRId64
+				  " of the profile format is too new: %d to %d can "
+				  "be completed",
+				  l->version, LAYOUT_VERSION_MIN, LAYOUT_VERSION_MAX);
+	return 0;
+}
+
+static int read_meta(struct layout *l, struct parts *parts, struct error *err)
+{
+	struct scan s = scan_within(&l->scan, l->meta);
+	struct scan_list list = {0};
+	struct span key, value;
+
+	if (!is_there(l->meta) || scan_peek(&s) != '{')
+		return no_profile(err);
+	while (scan_member(&s, &list, &key)) {
+		if (span_is(&s, key, "preprocessedProfileVersion")) {
+			if (!scan_i64(&s, &l->version))
+				return no_profile(err);
+			continue;
+		}
+		scan_value(&s, &value);
+		if (span_is(&s, key, "symbolicated"))
+			l->symbolicated = value;
+		else if (span_is(&s, key, "symbolicationNotSupported"))
+			l->not_supported = value;
+		else if (span_is(&s, key, "extra"))
+			l->extra = value;
+		else if (span_is(&s, key, "categories"))
+			l->categories = value;
+		else if (span_is(&s, key, "oscpu") && s.text[value.start] == '"')
+			l->os = value;
+		else if (span_is(&s, key, "markerSchema"))
+			parts->schemas = value;
+	}
+	/* It is written anew: beside one that stays there would be two. */
+	if (is_there(l->extra) && s.text[l->extra.start] != '[')
+		return error_text(err, -EBADMSG, "meta.extra is no list");
+	return l->version ? check_version(l, err) : no_profile(err);
+}
+
+static char *read_text(struct scan *s)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (scan_peek(s) == '"')
+		scan_string(s, &text);
+	else
+		scan_skip(s);
+	/* A file name ends where a NUL is. */
+	return xstrdup(strbuf_text(&text));
+}
+
+static void read_build_id(struct layout_lib *lib, const char *text)
+{
+	size_t size = strlen(text) / 2;
+
+	if (size > sizeof(lib->build_id) || strlen(text) % 2)
+		return;
+	for (size_t i = 0; i < size; i++) {
+		const char *at = text + 2 * i;
+		uint64_t byte;
+
+		if (!text_scan_hex(&at, text + 2 * i + 2, &byte) || at != text + 2 * i + 2)
+			return;
+		lib->build_id[i] = (uint8_t)byte;
+	}
+	lib->build_id_size = (uint8_t)size;
+}
+
+static void read_lib(struct layout *l, struct scan *s)
+{
+	struct layout_lib lib = {0};
+	_cleanup_free_ char *code_id = NULL;
+	struct scan_list list = {0};
+	struct span key;
+
+	while (scan_member(s, &list, &key)) {
+		char **to = span_is(s, key, "name")	   ? &lib.name
+			    : span_is(s, key, "path")	   ? &lib.path
+			    : span_is(s, key, "debugPath") ? &lib.debug_path
+			    : span_is(s, key, "codeId")	   ? &code_id
+							   : NULL;
+
+		if (to && !*to)
+			*to = read_text(s);
+		else
+			scan_skip(s);
+	}
+	if (code_id)
+		read_build_id(&lib, code_id);
+	lib.name = lib.name ? lib.name : xstrdup("");
+	lib.path = lib.path ? lib.path : xstrdup("");
+	lib.debug_path = lib.debug_path ? lib.debug_path : xstrdup("");
+	vec_push(&l->libs, lib);
+}
+
+static int read_libs(struct layout *l, struct span libs, struct error *err)
+{
+	struct scan s = scan_within(&l->scan, libs);
+	struct scan_list list = {0};
+
+	if (!is_there(libs))
+		return no_profile(err);
+	while (scan_element(&s, &list)) {
+		if (scan_peek(&s) != '{' || l->libs.count == LIBS_MAX)
+			return error_text(err, -EBADMSG, "libs is no list of libraries");
+		read_lib(l, &s);
+	}
+	return s.failed ? error_text(err, -EBADMSG, "libs is no list of libraries") : 0;
+}
+
+static int read_strings(struct layout *l, struct scan *s, struct error *err)
+{
+	struct scan_list list = {0};
+
+	scan_peek(s);
+	l->strings.start = s->at;
+	while (scan_element(s, &list)) {
+		if (scan_peek(s) != '"' || l->string_count == UINT32_MAX / 2)
+			return error_text(err, -EBADMSG, "shared.stringArray[%zu] is no string",
+					  l->string_count);
+		scan_skip(s);
+		l->string_count++;
+	}
+	l->strings.end = s->at;
+	return s->failed ? error_text(err, -EBADMSG, "shared.stringArray is no list") : 0;
+}
+
+/* Columns that are known to hold something else than indexes of strings, or are renumbered. */
+static const char *const plain_columns[] = {
+	"address",	"category",	 "columnNumber",  "column",	  "content",
+	"filename",	"frame",	 "func",	  "functionSize", "host",
+	"inlineDepth",	"innerWindowID", "isJS",	  "lib",	  "libIndex",
+	"line",		"lineNumber",	 "name",	  "nativeSymbol", "prefix",
+	"prefixOffset", "resource",	 "relevantForJS", "source",	  "originalLocation",
+	"sourceMapURL", "startColumn",	 "startLine",	  "subcategory",  "type",
+	NULL,
+};
+
+static bool holds_numbers(const struct scan *of, const struct column *column)
+{
+	struct scan s = scan_within(of, column->values);
+	struct scan_list list = {0};
+
+	if (!column->is_list)
+		return true;
+	while (scan_element(&s, &list)) {
+		if (!scan_null(&s) && scan_peek(&s) != '"')
+			return true;
+		scan_skip(&s);
+	}
+	return false;
+}
+
+static int read_table(struct layout *l, struct table *t, struct scan *s, const char *name,
+		      struct error *err)
+{
+	int ret = table_read(t, s, name, err);
+
+	vec_for_each(&t->columns, const struct column *, column) {
+		if (!ret && !is_one_of(s, column->key, plain_columns) && holds_numbers(s, column))
+			l->has_unknown = true;
+	}
+	return ret;
+}
+
+static int read_member(struct layout *l, struct scan *s, struct span key, struct error *err)
+{
+	const struct {
+		const char *name;
+		struct table *table;
+	} tables[] = {
+		{"stackTable", &l->stacks},	  {"frameTable", &l->frames},
+		{"funcTable", &l->funcs},	  {"nativeSymbols", &l->symbols},
+		{"resourceTable", &l->resources}, {"sources", &l->sources},
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		if (span_is(s, key, tables[i].name) && !tables[i].table->name)
+			return read_table(l, tables[i].table, s, tables[i].name, err);
+	}
+	if (span_is(s, key, "stringArray") && !is_there(l->strings))
+		return read_strings(l, s, err);
+	if (!span_is(s, key, "sourceLocationTable"))
+		l->has_unknown = true;
+	scan_skip(s);
+	return 0;
+}
+
+static int read_shared(struct layout *l, struct span shared, struct error *err)
+{
+	struct scan s = scan_within(&l->scan, shared);
+	struct scan_list list = {0};
+	struct span key;
+	int ret = 0;
+
+	if (!is_there(shared) || scan_peek(&s) != '{')
+		return no_profile(err);
+	while (!ret && scan_member(&s, &list, &key))
+		ret = read_member(l, &s, key, err);
+	if (ret)
+		return ret;
+	if (!l->stacks.name || !l->frames.name || !l->funcs.name || !l->symbols.name ||
+	    !l->resources.name || !l->sources.name || !is_there(l->strings))
+		return error_text(err, -EBADMSG, "a shared table is missing");
+	return 0;
+}
+
+int layout_read(struct layout *l, const char *text, size_t size, struct error *err)
+{
+	struct parts parts = {0};
+	int ret;
+
+	*l = (struct layout){0};
+	scan_init(&l->scan, text, size);
+	ret = find_parts(l, &parts, err);
+	if (!ret)
+		ret = read_meta(l, &parts, err);
+	if (!ret)
+		ret = read_libs(l, parts.libs, err);
+	if (!ret)
+		ret = read_shared(l, parts.shared, err);
+	if (!ret)
+		ret = layout_read_threads(l, parts.threads, parts.schemas, err);
+	if (ret)
+		layout_release(l);
+	return ret;
+}
+
+void layout_release(struct layout *l)
+{
+	vec_for_each(&l->libs, struct layout_lib *, lib) {
+		free(lib->name);
+		free(lib->path);
+		free(lib->debug_path);
+	}
+	vec_release(&l->libs);
+	table_release(&l->stacks);
+	table_release(&l->frames);
+	table_release(&l->funcs);
+	table_release(&l->symbols);
+	table_release(&l->resources);
+	table_release(&l->sources);
+	vec_release(&l->references);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/patch/patch.h"
+
+#include <errno.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/format/firefox/patch/internal.h"
+
+struct wanted_column {
+	const struct table *table;
+	const char *name;
+	struct cell_range range;
+	int64_t **cells;
+};
+
+static struct cell_range index_of(size_t count)
+{
+	return (struct cell_range){.min = 0, .max = (int64_t)count - 1};
+}
+
+static struct cell_range index_or_null(size_t count)
+{
+	return (struct cell_range){.min = 0, .max = (int64_t)count - 1, .or_null = true};
+}
+
+static struct cell_range index_or_minus_one(size_t count)
+{
+	return (struct cell_range){.min = -1, .max = (int64_t)count - 1, .or_null = true};
+}
+
+static int read_columns(struct rewrite *r, const struct wanted_column *columns, size_t count,
+			struct error *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < count && !ret; i++)
+		ret = table_read_cells(columns[i].table, &r->layout.scan, columns[i].name,
+				       &columns[i].range, columns[i].cells != &r->cells.source_map,
+				       columns[i].cells, err);
+	return ret;
+}
+
+static int read_tables(struct rewrite *r, struct error *err)
+{
+	const struct layout *l = &r->layout;
+	const struct cell_range string = index_of(l->string_count);
+	const struct cell_range address = {.min = -1, .max = INT32_MAX};
+	const struct cell_range depth = {.min = 0, .max = 255};
+	struct cells *c = &r->cells;
+	const struct wanted_column columns[] = {
+		{&l->frames, "address", address, &c->frame_address},
+		{&l->frames, "func", index_of(l->funcs.length), &c->frame_func},
+		{&l->frames, "inlineDepth", depth, &c->frame_depth},
+		{&l->funcs, "name", string, &c->func_name},
+		{&l->funcs, "resource", index_or_minus_one(l->resources.length), &c->func_resource},
+		{&l->funcs, "source", index_or_null(l->sources.length), &c->func_source},
+		{&l->symbols, "libIndex", index_of(l->libs.count), &c->symbol_lib},
+		{&l->symbols, "address", address, &c->symbol_address},
+		{&l->symbols, "name", string, &c->symbol_name},
+		{&l->sources, "filename", string, &c->source_name},
+		{&l->sources, "sourceMapURL", index_or_null(l->string_count), &c->source_map},
+		{&l->resources, "name", string, &c->resource_name},
+		{&l->resources, "host", index_or_null(l->string_count), &c->resource_host},
+		{&l->stacks, "frame", index_of(l->frames.length), &c->stack_frame},
+	};
+	const struct wanted_column frame_lib = {&l->frames, "lib",
+						index_or_minus_one(l->libs.count), &c->frame_lib};
+	const struct wanted_column resource_lib = {
+		&l->resources, "lib", index_or_minus_one(l->libs.count), &c->resource_lib};
+	int ret = read_columns(r, columns, sizeof(columns) / sizeof(*columns), err);
+
+	if (!ret)
+		ret = read_columns(r, l->version >= 70 ? &frame_lib : &resource_lib, 1, err);
+	return ret;
+}
+
+/* Version 66 turned indexes of parents into distances. */
+static int read_parents(struct rewrite *r, struct error *err)
+{
+	const struct table *t = &r->layout.stacks;
+	const struct cell_range range = index_or_null(t->length);
+	bool is_distance = r->layout.version >= 66;
+	int ret = table_read_cells(t, &r->layout.scan, is_distance ? "prefixOffset" : "prefix",
+				   &range, true, &r->cells.stack_parent, err);
+
+	for (size_t i = 0; i < t->length && !ret; i++) {
+		int64_t *parent = &r->cells.stack_parent[i];
+
+		if (is_distance && *parent == 0)
+			*parent = CELL_NULL;
+		else if (is_distance && *parent != CELL_NULL)
+			*parent = (int64_t)i - *parent;
+		if (*parent != CELL_NULL && (*parent < 0 || *parent >= (int64_t)i))
+			ret = error_text(err, -EBADMSG, "stackTable[%zu] comes before its parent",
+					 i);
+	}
+	return ret;
+}
+
+/* Up to version 69 a frame's lib is that of its function's resource. */
+static void find_frame_libs(struct rewrite *r)
+{
+	const struct cells *c = &r->cells;
+
+	if (c->frame_lib)
+		return;
+	r->cells.frame_lib = xreallocarray(NULL, r->layout.frames.length + 1, sizeof(int64_t));
+	for (size_t i = 0; i < r->layout.frames.length; i++) {
+		int64_t resource = c->func_resource[c->frame_func[i]];
+
+		c->frame_lib[i] = resource < 0 ? -1 : c->resource_lib[resource];
+	}
+}
+
+static uint32_t *position_of(struct rewrite *r, string_id id)
+{
+	while (r->string_positions.count <= id)
+		vec_push(&r->string_positions, NO_POSITION);
+	return &r->string_positions.items[id];
+}
+
+static int read_strings(struct rewrite *r, struct error *err)
+{
+	struct scan s = scan_within(&r->layout.scan, r->layout.strings);
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	struct scan_list list = {0};
+	uint32_t *position;
+
+	while (scan_element(&s, &list)) {
+		uint32_t row = (uint32_t)r->string_ids.count;
+		string_id id;
+
+		if (!scan_string(&s, &text))
+			return error_text(err, -EBADMSG, "shared.stringArray[%u] is damaged", row);
+		id = strings_intern_sized(&r->profile->strings, strbuf_text(&text), text.size);
+		vec_push(&r->string_ids, id);
+		position = position_of(r, id);
+		/* The first one, where a file has a string twice. */
+		if (*position == NO_POSITION)
+			*position = row;
+	}
+	return 0;
+}
+
+uint32_t rewrite_string(struct rewrite *r, string_id id)
+{
+	struct strings *strings = &r->profile->strings;
+	_cleanup_(strbuf_release) struct strbuf clean = {0};
+	uint32_t *position;
+
+	if (!jsonw_is_clean(strings_get(strings, id), strings_size(strings, id))) {
+		jsonw_clean(&clean, strings_get(strings, id), strings_size(strings, id));
+		id = strings_intern_sized(strings, strbuf_text(&clean), clean.size);
+	}
+	position = position_of(r, id);
+	if (*position == NO_POSITION) {
+		*position = (uint32_t)(r->layout.string_count + r->new_strings.count);
+		vec_push(&r->new_strings, id);
+	}
+	return *position;
+}
+
+bool rewrite_is_made_up(const char *name)
+{
+	const char *digits = text_starts_with(name, "0x")     ? name + 2
+			     : text_starts_with(name, "fun_") ? name + 4
+							      : "";
+
+	return *digits && !digits[strspn(digits, "0123456789abcdef")];
+}
+
+static enum profile_module_kind kind_of(const struct layout_lib *lib)
+{
+	/* A file may be called like the kernel, which has no path. */
+	if (lib->name[0] != '[' || lib->path[0] == '/')
+		return PROFILE_MODULE_FILE;
+	if (strcmp(lib->name, "[vdso]") == 0)
+		return PROFILE_MODULE_VDSO;
+	if (text_starts_with(lib->name, "[kernel.kallsyms]"))
+		return PROFILE_MODULE_KERNEL;
+	return PROFILE_MODULE_KERNEL_MODULE;
+}
+
+/* Then the recorder has named it without what the kernel had added to its path. */
+static bool was_deleted(const struct layout_lib *lib)
+{
+	const char *slash = strrchr(lib->path, '/');
+
+	return slash && text_ends_with(lib->path, PATH_DELETED) &&
+	       strcmp(slash + 1, lib->name) != 0;
+}
+
+static module_id find_module(struct rewrite *r, uint32_t position)
+{
+	const struct layout_lib *lib = &r->layout.libs.items[position];
+	struct strings *strings = &r->profile->strings;
+	struct module *module;
+	module_id id = r->lib_modules[position];
+
+	if (id != NO_MODULE)
+		return id;
+	id = modules_add(&r->profile->modules, kind_of(lib),
+			 strings_intern(strings, *lib->path ? lib->path : lib->name),
+			 strings_intern(strings, lib->name));
+	module = modules_get(&r->profile->modules, id);
+	module->was_deleted = was_deleted(lib);
+	module->build_id_size = lib->build_id_size;
+	memcpy(module->build_id, lib->build_id, sizeof(module->build_id));
+	r->lib_modules[position] = id;
+	vec_push(&r->module_libs, position);
+	return id;
+}
+
+static bool has_made_up_name(const struct rewrite *r, size_t row)
+{
+	const struct cells *c = &r->cells;
+	string_id name = r->string_ids.items[c->func_name[c->frame_func[row]]];
+
+	return rewrite_is_made_up(strings_get(&r->profile->strings, name));
+}
+
+/* A place in the code of a lib: not inlined there. */
+static bool is_place(const struct rewrite *r, size_t row)
+{
+	const struct cells *c = &r->cells;
+
+	return c->frame_lib[row] >= 0 && c->frame_address[row] >= 0 && !c->frame_depth[row];
+}
+
+static bool is_unnamed(const struct rewrite *r, size_t row)
+{
+	return is_place(r, row) && has_made_up_name(r, row);
+}
+
+size_t rewrite_named_before(const struct rewrite *r, module_id module)
+{
+	size_t count = 0;
+
+	for (size_t row = 0; row < r->layout.frames.length; row++)
+		count += is_place(r, row) &&
+			 r->cells.frame_lib[row] == (int64_t)r->module_libs.items[module] &&
+			 !has_made_up_name(r, row);
+	return count;
+}
+
+/* Each unnamed frame is a stack of its own, which a sample keeps hold of over the expansion. */
+static void collect_unnamed(struct rewrite *r)
+{
+	struct profile *p = r->profile;
+	struct profile_thread *thread =
+		threads_get(&p->threads, threads_add(&p->threads, &(struct profile_thread){
+									  .is_main = true,
+								  }));
+
+	for (size_t row = 0; row < r->layout.frames.length; row++) {
+		struct frame frame = {.func = NO_FUNC, .symbol = NO_SYMBOL};
+		struct sample sample = {.weight = 1};
+
+		if (!is_unnamed(r, row))
+			continue;
+		frame.module = find_module(r, (uint32_t)r->cells.frame_lib[row]);
+		frame.offset = (uint64_t)r->cells.frame_address[row];
+		if (module_is_kernel(modules_get(&p->modules, frame.module)))
+			frame.kind = PROFILE_FRAME_KERNEL;
+		sample.stack = stacks_intern(&p->stacks, NO_STACK,
+					     frames_intern(&p->frames, &frame));
+		vec_push(&thread->samples, sample);
+		vec_push(&r->unnamed, (uint32_t)row);
+	}
+}
+
+DEFINE_CLEANUP(struct rewrite *, rewrite_free)
+
+int rewrite_open(struct rewrite **out, char *text, size_t size, struct error *err)
+{
+	_cleanup_(rewrite_free) struct rewrite *r = xcalloc(1, sizeof(*r));
+	int ret;
+
+	r->text = text;
+	r->profile = profile_new();
+	ret = layout_read(&r->layout, text, size, err);
+	if (!ret)
+		ret = read_tables(r, err);
+	if (!ret)
+		ret = read_parents(r, err);
+	if (ret)
+		return ret;
+	find_frame_libs(r);
+	ret = read_strings(r, err);
+	if (ret)
+		return ret;
+	r->lib_modules = xreallocarray(NULL, r->layout.libs.count + 1, sizeof(*r->lib_modules));
+	for (size_t i = 0; i < r->layout.libs.count; i++)
+		r->lib_modules[i] = NO_MODULE;
+	collect_unnamed(r);
+	*out = steal(r);
+	return 0;
+}
+
+void rewrite_free(struct rewrite *r)
+{
+	struct cells *c;
+
+	if (!r)
+		return;
+	c = &r->cells;
+	for (int64_t **cells = (int64_t **)c; cells < (int64_t **)(c + 1); cells++)
+		free(*cells);
+	layout_release(&r->layout);
+	profile_free(r->profile);
+	vec_release(&r->string_ids);
+	vec_release(&r->string_positions);
+	vec_release(&r->new_strings);
+	free(r->lib_modules);
+	vec_release(&r->module_libs);
+	vec_release(&r->unnamed);
+	vec_release(&r->frames);
+	vec_release(&r->funcs);
+	vec_release(&r->symbols);
+	vec_release(&r->sources);
+	index_release(&r->func_index);
+	index_release(&r->symbol_index);
+	index_release(&r->source_index);
+	free(r->extras);
+	free(r->categories);
+	vec_release(&r->stacks);
+	free(r->stack_positions);
+	free(r->string_map);
+	free(r->text);
+	free(r);
+}
+
+struct profile *rewrite_profile(struct rewrite *r)
+{
+	return r->profile;
+}
+
+char *rewrite_os(const struct rewrite *r)
+{
+	struct scan s = scan_within(&r->layout.scan, r->layout.os);
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (r->layout.os.end)
+		scan_string(&s, &text);
+	return xstrdup(strbuf_text(&text));
+}
+
+const char *rewrite_debug_path(const struct rewrite *r, module_id module)
+{
+	return r->layout.libs.items[r->module_libs.items[module]].debug_path;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows that come and go move others: their new positions. */
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/format/firefox/patch/internal.h"
+
+/* Functions that were addresses only; those that were unused from the beginning stay. */
+static bool drop_funcs(struct rewrite *r, const bool *had_use, bool *dropped_names)
+{
+	size_t count = r->funcs.count, kept = 0;
+	_cleanup_free_ bool *is_used = xcalloc(count + 1, sizeof(*is_used));
+	_cleanup_free_ int64_t *positions = xreallocarray(NULL, count + 1, sizeof(*positions));
+
+	vec_for_each(&r->frames, const struct frame_draft *, frame)
+		is_used[frame->func] = true;
+	for (size_t i = 0; i < count; i++) {
+		struct func_draft *func = &r->funcs.items[i];
+
+		if (i < r->layout.funcs.length && had_use[i] && !is_used[i]) {
+			dropped_names[func->name] = true;
+			continue;
+		}
+		positions[i] = (int64_t)kept;
+		r->funcs.items[kept++] = *func;
+	}
+	r->funcs.count = kept;
+	vec_for_each(&r->frames, struct frame_draft *, frame)
+		frame->func = positions[frame->func];
+	return kept < count;
+}
+
+static void keep_cells(bool *dropped, const int64_t *cells, size_t count)
+{
+	for (size_t i = 0; cells && i < count; i++) {
+		if (cells[i] >= 0)
+			dropped[cells[i]] = false;
+	}
+}
+
+static void keep_reference(const struct rewrite *r, const struct reference *reference,
+			   bool *dropped)
+{
+	struct scan s = scan_within(&r->layout.scan, reference->at);
+	struct scan_list list = {0};
+	int64_t value;
+
+	if (reference->kind == REFERENCE_STRING) {
+		if (!scan_null(&s) && scan_i64(&s, &value))
+			dropped[value] = false;
+		return;
+	}
+	while (scan_element(&s, &list)) {
+		if (!scan_null(&s) && scan_i64(&s, &value))
+			dropped[value] = false;
+	}
+}
+
+/* `dropped` by position: the names of functions that went; some have other uses. */
+static void keep_used_strings(const struct rewrite *r, bool *dropped)
+{
+	const struct layout *l = &r->layout;
+
+	vec_for_each(&r->funcs, const struct func_draft *, func)
+		dropped[func->name] = false;
+	vec_for_each(&r->symbols, const struct symbol_draft *, symbol)
+		dropped[symbol->name] = false;
+	vec_for_each(&r->sources, const struct source_draft *, source)
+		dropped[source->name] = false;
+	keep_cells(dropped, r->cells.source_map, l->sources.length);
+	keep_cells(dropped, r->cells.resource_name, l->resources.length);
+	keep_cells(dropped, r->cells.resource_host, l->resources.length);
+	vec_for_each(&l->references, const struct reference *, reference) {
+		if (reference->kind == REFERENCE_STRING || reference->kind == REFERENCE_STRINGS)
+			keep_reference(r, reference, dropped);
+	}
+}
+
+void rewrite_drop_unused(struct rewrite *r, const bool *had_use)
+{
+	size_t count = r->layout.string_count + r->new_strings.count;
+	_cleanup_free_ bool *dropped = xcalloc(count + 1, sizeof(*dropped));
+	uint32_t position = 0;
+
+	/* Where something may refer to strings that nobody here knows of, they all stay. */
+	if (!drop_funcs(r, had_use, dropped) || r->layout.has_unknown)
+		return;
+	keep_used_strings(r, dropped);
+	r->string_map = xreallocarray(NULL, count + 1, sizeof(*r->string_map));
+	for (size_t i = 0; i < count; i++)
+		r->string_map[i] = dropped[i] ? NO_POSITION : position++;
+}
+
+static bool has_extras(const struct rewrite *r)
+{
+	return r->frames.count > r->layout.frames.length;
+}
+
+void rewrite_stacks(struct rewrite *r)
+{
+	size_t count = r->layout.stacks.length;
+
+	if (!has_extras(r))
+		return;
+	r->stack_positions = xreallocarray(NULL, count + 1, sizeof(*r->stack_positions));
+	for (uint32_t row = 0; row < count; row++) {
+		int64_t frame = r->cells.stack_frame[row], parent = r->cells.stack_parent[row];
+		const struct extra_frames *extras = &r->extras[frame];
+		struct stack_draft draft = {
+			.from = row,
+			.frame = frame,
+			.parent = parent == CELL_NULL ? NO_POSITION : r->stack_positions[parent],
+		};
+
+		vec_push(&r->stacks, draft);
+		for (uint32_t i = 0; i < extras->count; i++) {
+			draft.parent = (uint32_t)r->stacks.count - 1;
+			draft.frame = extras->first + i;
+			vec_push(&r->stacks, draft);
+		}
+		r->stack_positions[row] = (uint32_t)r->stacks.count - 1;
+	}
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/* The text as it was, but for the parts that changed. */
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/format/firefox/patch/internal.h"
+
+struct edit {
+	struct span at; /* replaced by what is written; empty: nothing is */
+	void (*write)(struct rewrite *r, struct jsonw *w, const struct edit *edit);
+	const struct reference *reference;
+};
+
+struct edits {
+	VEC(struct edit) rows;
+};
+
+static int64_t map_string(const struct rewrite *r, int64_t cell)
+{
+	return r->string_map && cell >= 0 ? r->string_map[cell] : cell;
+}
+
+static void write_index(const struct rewrite *r, struct jsonw *w, struct scan *s, bool is_stack)
+{
+	int64_t value = 0;
+
+	if (scan_null(s)) {
+		jsonw_null(w);
+		return;
+	}
+	scan_i64(s, &value);
+	if (!is_stack)
+		jsonw_i64(w, map_string(r, value));
+	else
+		jsonw_u64(w, r->stack_positions[value]);
+}
+
+static void write_reference(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	struct scan s = scan_within(&r->layout.scan, edit->at);
+	enum reference_kind kind = edit->reference->kind;
+	bool is_stack = kind == REFERENCE_STACK || kind == REFERENCE_STACKS;
+	struct scan_list list = {0};
+
+	if (kind == REFERENCE_STACK || kind == REFERENCE_STRING) {
+		write_index(r, w, &s, is_stack);
+		return;
+	}
+	jsonw_array_begin(w);
+	while (scan_element(&s, &list))
+		write_index(r, w, &s, is_stack);
+	jsonw_array_end(w);
+}
+
+/* A column of a draft's field. */
+#define CELLS(rows, type, row, value) \
+	({ \
+		int64_t *cells_ = xreallocarray(NULL, (rows)->count + 1, sizeof(*cells_)); \
+		size_t i_ = 0; \
+		vec_for_each(rows, const type *, row) \
+			cells_[i_++] = (value); \
+		cells_; \
+	})
+#define FROM(rows, type) \
+	({ \
+		uint32_t *from_ = xreallocarray(NULL, (rows)->count + 1, sizeof(*from_)); \
+		size_t i_ = 0; \
+		vec_for_each(rows, const type *, row) \
+			from_[i_++] = row->from; \
+		from_; \
+	})
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static void write_stacks(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	bool is_distance = r->layout.version >= 66;
+	int64_t position = 0;
+	_cleanup_free_ uint32_t *from = FROM(&r->stacks, struct stack_draft);
+	_cleanup_free_ int64_t *frames = CELLS(&r->stacks, struct stack_draft, row, row->frame);
+	_cleanup_free_ int64_t *parents = CELLS(&r->stacks, struct stack_draft, row,
+						row->parent == NO_POSITION ? CELL_NULL
+									   : (int64_t)row->parent);
+	const struct new_column columns[] = {
+		{.name = "frame", .cells = frames},
+		{.name = is_distance ? "prefixOffset" : "prefix", .cells = parents},
+	};
+	struct new_rows rows = {from, r->stacks.count, columns, COUNT(columns)};
+
+	(void)edit;
+	for (; is_distance && position < (int64_t)r->stacks.count; position++)
+		parents[position] = parents[position] == CELL_NULL ? 0
+								   : position - parents[position];
+	table_write(&r->layout.stacks, &r->layout.scan, &rows, w);
+}
+
+static void write_frames(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	_cleanup_free_ uint32_t *from = FROM(&r->frames, struct frame_draft);
+	_cleanup_free_ int64_t *funcs = CELLS(&r->frames, struct frame_draft, row, row->func);
+	_cleanup_free_ int64_t *symbols = CELLS(&r->frames, struct frame_draft, row, row->symbol);
+	_cleanup_free_ int64_t *lines = CELLS(&r->frames, struct frame_draft, row, row->line);
+	_cleanup_free_ int64_t *depths = CELLS(&r->frames, struct frame_draft, row, row->depth);
+	_cleanup_free_ int64_t *category = CELLS(&r->frames, struct frame_draft, row,
+						 row->category);
+	_cleanup_free_ int64_t *subcategory = CELLS(&r->frames, struct frame_draft, row,
+						    row->subcategory);
+	const struct new_column columns[] = {
+		{.name = "category", .cells = category},
+		{.name = "subcategory", .cells = subcategory},
+		{.name = "func", .cells = funcs},
+		{.name = "nativeSymbol", .cells = symbols},
+		{.name = "line", .cells = lines},
+		{.name = "inlineDepth", .cells = depths},
+	};
+	struct new_rows rows = {from, r->frames.count, columns, COUNT(columns)};
+
+	(void)edit;
+	table_write(&r->layout.frames, &r->layout.scan, &rows, w);
+}
+
+static void write_funcs(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	_cleanup_free_ uint32_t *from = FROM(&r->funcs, struct func_draft);
+	_cleanup_free_ int64_t *names = CELLS(&r->funcs, struct func_draft, row,
+					      map_string(r, row->name));
+	_cleanup_free_ int64_t *sources = CELLS(&r->funcs, struct func_draft, row, row->source);
+	const struct new_column columns[] = {
+		{.name = "name", .cells = names},
+		{.name = "source", .cells = sources},
+	};
+	struct new_rows rows = {from, r->funcs.count, columns, COUNT(columns)};
+
+	(void)edit;
+	table_write(&r->layout.funcs, &r->layout.scan, &rows, w);
+}
+
+static void write_symbols(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	_cleanup_free_ uint32_t *from = FROM(&r->symbols, struct symbol_draft);
+	_cleanup_free_ int64_t *libs = CELLS(&r->symbols, struct symbol_draft, row, row->lib);
+	_cleanup_free_ int64_t *addresses = CELLS(&r->symbols, struct symbol_draft, row,
+						  row->address);
+	_cleanup_free_ int64_t *names = CELLS(&r->symbols, struct symbol_draft, row,
+					      map_string(r, row->name));
+	_cleanup_free_ int64_t *sizes = CELLS(&r->symbols, struct symbol_draft, row, row->size);
+	const struct new_column columns[] = {
+		{.name = "libIndex", .cells = libs},
+		{.name = "address", .cells = addresses},
+		{.name = "name", .cells = names},
+		{.name = "functionSize", .cells = sizes},
+	};
+	struct new_rows rows = {from, r->symbols.count, columns, COUNT(columns)};
+
+	(void)edit;
+	table_write(&r->layout.symbols, &r->layout.scan, &rows, w);
+}
+
+static void write_resources(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	const struct table *t = &r->layout.resources;
+	_cleanup_free_ uint32_t *from = xreallocarray(NULL, t->length + 1, sizeof(*from));
+	int64_t *names = r->cells.resource_name, *hosts = r->cells.resource_host;
+	const struct new_column columns[] = {
+		{.name = "name", .cells = names},
+		{.name = "host", .cells = hosts},
+	};
+	struct new_rows rows = {from, t->length, columns, COUNT(columns)};
+
+	(void)edit;
+	for (uint32_t i = 0; i < t->length; i++) {
+		from[i] = i;
+		names[i] = map_string(r, names[i]);
+		hosts[i] = map_string(r, hosts[i]);
+	}
+	table_write(t, &r->layout.scan, &rows, w);
+}
+
+/* Only where the file has no text of it. */
+static bool write_content(void *ctx, struct jsonw *w, size_t row)
+{
+	struct rewrite *r = ctx;
+	const struct source_draft *draft = &r->sources.items[row];
+	const struct source_file *file;
+
+	if (draft->file == NO_SOURCE_FILE)
+		return false;
+	file = &r->profile->source_files.rows.items[draft->file];
+	if (!file->text)
+		return false;
+	jsonw_string(w, file->text, file->size);
+	return true;
+}
+
+/* Rows whose text is in the file already keep it. */
+static void keep_contents(struct rewrite *r)
+{
+	const struct column *column = table_column(&r->layout.sources, &r->layout.scan, "content");
+	struct scan_list list = {0};
+	struct scan s;
+
+	if (!column)
+		return;
+	s = scan_within(&r->layout.scan, column->values);
+	for (size_t row = 0; scan_element(&s, &list); row++) {
+		if (scan_null(&s))
+			continue;
+		scan_skip(&s);
+		r->sources.items[row].file = NO_SOURCE_FILE;
+	}
+}
+
+static int64_t source_map_of(const struct rewrite *r, const struct source_draft *source)
+{
+	if (source->from == NO_ROW || !r->cells.source_map)
+		return CELL_NULL;
+	return map_string(r, r->cells.source_map[source->from]);
+}
+
+static void write_sources(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	_cleanup_free_ uint32_t *from = FROM(&r->sources, struct source_draft);
+	_cleanup_free_ int64_t *names = CELLS(&r->sources, struct source_draft, row,
+					      map_string(r, row->name));
+	_cleanup_free_ int64_t *maps = CELLS(&r->sources, struct source_draft, row,
+					     source_map_of(r, row));
+	_cleanup_free_ int64_t *starts = CELLS(&r->sources, struct source_draft, row,
+					       row->from == NO_ROW ? 1 : CELL_KEEP);
+	const struct new_column columns[] = {
+		{.name = "filename", .cells = names},
+		{.name = "sourceMapURL", .cells = maps},
+		{.name = "startLine", .cells = starts},
+		{.name = "startColumn", .cells = starts},
+		{.name = "content", .write = write_content, .ctx = r},
+	};
+	struct new_rows rows = {from, r->sources.count, columns, COUNT(columns)};
+
+	(void)edit;
+	keep_contents(r);
+	table_write(&r->layout.sources, &r->layout.scan, &rows, w);
+}
+
+static void write_strings(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	struct scan s = scan_within(&r->layout.scan, edit->at);
+	const struct strings *strings = &r->profile->strings;
+	struct scan_list list = {0};
+	struct span value;
+
+	jsonw_array_begin(w);
+	for (size_t row = 0; scan_element(&s, &list); row++) {
+		scan_value(&s, &value);
+		if (r->string_map && r->string_map[row] == NO_POSITION)
+			continue;
+		jsonw_raw_begin(w);
+		jsonw_raw(w, s.text + value.start, value.end - value.start);
+	}
+	for (size_t i = 0; i < r->new_strings.count; i++) {
+		string_id id = r->new_strings.items[i];
+
+		if (!r->string_map || r->string_map[r->layout.string_count + i] != NO_POSITION)
+			jsonw_string(w, strings_get(strings, id), strings_size(strings, id));
+	}
+	jsonw_array_end(w);
+}
+
+static void write_symbolicated(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	(void)edit;
+	jsonw_bool(w, r->profile->meta.symbolicated);
+}
+
+static void insert_symbolicated(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	jsonw_key(w, "symbolicated");
+	write_symbolicated(r, w, edit);
+	jsonw_raw(w, ",", 1);
+}
+
+/* Where all is named, front-ends need not offer to ask others. */
+static void insert_not_supported(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	jsonw_key(w, "symbolicationNotSupported");
+	write_symbolicated(r, w, edit);
+	jsonw_raw(w, ",", 1);
+}
+
+static void write_extra(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	(void)edit;
+	rewrite_extra(r, w);
+}
+
+static void insert_extra(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+{
+	jsonw_key(w, "extra");
+	write_extra(r, w, edit);
+	jsonw_raw(w, ",", 1);
+}
+
+static void add_edit(struct edits *edits, struct span at,
+		     void (*write)(struct rewrite *, struct jsonw *, const struct edit *))
+{
+	vec_push(&edits->rows, (struct edit){.at = at, .write = write});
+}
+
+static void add_meta_edits(const struct rewrite *r, struct edits *edits)
+{
+	const struct layout *l = &r->layout;
+	/* Behind its bracket; it has members, at least its version. */
+	struct span front = {l->meta.start + 1, l->meta.start + 1};
+	bool has_extra = r->profile->meta.extra.count;
+
+	if (l->symbolicated.end)
+		add_edit(edits, l->symbolicated, write_symbolicated);
+	else
+		add_edit(edits, front, insert_symbolicated);
+	if (l->not_supported.end)
+		add_edit(edits, l->not_supported, write_symbolicated);
+	else if (r->profile->meta.symbolicated)
+		add_edit(edits, front, insert_not_supported);
+	if (has_extra && l->extra.end)
+		add_edit(edits, l->extra, write_extra);
+	else if (has_extra)
+		add_edit(edits, front, insert_extra);
+}
+
+static void add_reference_edits(const struct rewrite *r, struct edits *edits)
+{
+	vec_for_each(&r->layout.references, const struct reference *, reference) {
+		bool is_stack = reference->kind == REFERENCE_STACK ||
+				reference->kind == REFERENCE_STACKS;
+
+		if (is_stack ? !r->stack_positions : !r->string_map)
+			continue;
+		vec_push(&edits->rows, (struct edit){
+					       .at = reference->at,
+					       .write = write_reference,
+					       .reference = reference,
+				       });
+	}
+}
+
+static int compare_edits(const void *a, const void *b)
+{
+	const struct edit *x = a, *y = b;
+
+	return x->at.start < y->at.start ? -1 : x->at.start > y->at.start;
+}
+
+static void collect_edits(const struct rewrite *r, struct edits *edits)
+{
+	const struct layout *l = &r->layout;
+
+	add_meta_edits(r, edits);
+	add_reference_edits(r, edits);
+	if (r->stack_positions)
+		add_edit(edits, l->stacks.span, write_stacks);
+	if (r->string_map)
+		add_edit(edits, l->resources.span, write_resources);
+	add_edit(edits, l->frames.span, write_frames);
+	add_edit(edits, l->funcs.span, write_funcs);
+	add_edit(edits, l->symbols.span, write_symbols);
+	add_edit(edits, l->sources.span, write_sources);
+	add_edit(edits, l->strings, write_strings);
+	vec_sort(&edits->rows, compare_edits);
+}
+
+void rewrite_write(struct rewrite *r, struct outfile *out)
+{
+	const char *text = r->layout.scan.text;
+	struct edits edits = {0};
+	struct jsonw w;
+	size_t at = 0;
+
+	collect_edits(r, &edits);
+	jsonw_init(&w, out);
+	vec_for_each(&edits.rows, const struct edit *, edit) {
+		jsonw_raw(&w, text + at, edit->at.start - at);
+		/* The comma in front of it, if any, is in the text. */
+		w.is_first = true;
+		edit->write(r, &w, edit);
+		at = edit->at.end;
+	}
+	jsonw_raw(&w, text + at, r->layout.scan.size - at);
+	jsonw_release(&w);
+	vec_release(&edits.rows);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* meta.extra, "Show more" in the front-end: what the file says already and what is said anew. */
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/format/firefox/patch/internal.h"
+
+struct extra_writer {
+	const struct profile *profile;
+	bool *is_written; /* by row of the profile's */
+	struct jsonw *w;
+};
+
+static void write_entry(struct extra_writer *x, size_t row)
+{
+	const struct profile_extra *extra = &x->profile->meta.extra.items[row];
+	struct jsonw *w = x->w;
+	uint64_t number;
+	bool is_number = strcmp(extra->format, "string") != 0 &&
+			 text_to_u64(extra->value, 10, &number);
+
+	x->is_written[row] = true;
+	jsonw_object_begin(w);
+	jsonw_key(w, "label");
+	jsonw_cstring(w, extra->label);
+	jsonw_key(w, "format");
+	jsonw_cstring(w, is_number ? extra->format : "string");
+	jsonw_key(w, "value");
+	if (is_number)
+		jsonw_u64(w, number);
+	else
+		jsonw_cstring(w, extra->value);
+	jsonw_object_end(w);
+}
+
+/* The rows of this section that are not written yet. */
+static void write_entries(struct extra_writer *x, const char *section)
+{
+	for (size_t i = 0; i < x->profile->meta.extra.count; i++) {
+		if (!x->is_written[i] &&
+		    strcmp(x->profile->meta.extra.items[i].section, section) == 0)
+			write_entry(x, i);
+	}
+}
+
+static void write_raw(struct extra_writer *x, const struct scan *s, struct span span)
+{
+	jsonw_raw_begin(x->w);
+	jsonw_raw(x->w, s->text + span.start, span.end - span.start);
+}
+
+/* The label of a section or of an entry, "" where it has none. */
+static void read_label(const struct scan *of, struct span object, struct strbuf *label)
+{
+	struct scan s = scan_within(of, object);
+	struct scan_list list = {0};
+	struct span key;
+
+	strbuf_reset(label);
+	if (scan_peek(&s) != '{')
+		return;
+	while (scan_member(&s, &list, &key)) {
+		if (span_is(&s, key, "label") && scan_peek(&s) == '"')
+			scan_string(&s, label);
+		else
+			scan_skip(&s);
+	}
+}
+
+/* The row that takes the place of the file's entry; -1: none does. */
+static ssize_t find_entry(const struct extra_writer *x, const char *section, const char *label)
+{
+	for (size_t i = 0; i < x->profile->meta.extra.count; i++) {
+		const struct profile_extra *extra = &x->profile->meta.extra.items[i];
+
+		if (!x->is_written[i] && !strcmp(extra->section, section) &&
+		    !strcmp(extra->label, label))
+			return (ssize_t)i;
+	}
+	return -1;
+}
+
+static void merge_entries(struct extra_writer *x, struct scan *s, const char *section)
+{
+	_cleanup_(strbuf_release) struct strbuf label = {0};
+	struct scan_list list = {0};
+	struct span entry;
+
+	jsonw_array_begin(x->w);
+	while (scan_element(s, &list)) {
+		ssize_t row;
+
+		scan_value(s, &entry);
+		read_label(s, entry, &label);
+		row = find_entry(x, section, strbuf_text(&label));
+		if (row >= 0)
+			write_entry(x, (size_t)row);
+		else
+			write_raw(x, s, entry);
+	}
+	write_entries(x, section);
+	jsonw_array_end(x->w);
+}
+
+static void merge_section(struct extra_writer *x, const struct scan *of, struct span section)
+{
+	_cleanup_(strbuf_release) struct strbuf label = {0};
+	struct scan s = scan_within(of, section);
+	struct scan_list list = {0};
+	struct span key, value;
+
+	read_label(of, section, &label);
+	if (scan_peek(&s) != '{') {
+		write_raw(x, of, section);
+		return;
+	}
+	jsonw_object_begin(x->w);
+	while (scan_member(&s, &list, &key)) {
+		_cleanup_free_ char *name = xstrndup(s.text + key.start, key.end - key.start);
+
+		jsonw_key(x->w, name);
+		if (strcmp(name, "entries") == 0 && scan_peek(&s) == '[') {
+			merge_entries(x, &s, strbuf_text(&label));
+		} else {
+			scan_value(&s, &value);
+			write_raw(x, &s, value);
+		}
+	}
+	jsonw_object_end(x->w);
+}
+
+static void write_new_sections(struct extra_writer *x)
+{
+	for (size_t i = 0; i < x->profile->meta.extra.count; i++) {
+		const char *section = x->profile->meta.extra.items[i].section;
+
+		if (x->is_written[i])
+			continue;
+		jsonw_object_begin(x->w);
+		jsonw_key(x->w, "label");
+		jsonw_cstring(x->w, section);
+		jsonw_key(x->w, "entries");
+		jsonw_array_begin(x->w);
+		write_entries(x, section);
+		jsonw_array_end(x->w);
+		jsonw_object_end(x->w);
+	}
+}
+
+void rewrite_extra(const struct rewrite *r, struct jsonw *w)
+{
+	size_t count = r->profile->meta.extra.count;
+	_cleanup_free_ bool *is_written = xcalloc(count + 1, sizeof(*is_written));
+	struct extra_writer x = {.profile = r->profile, .is_written = is_written, .w = w};
+	struct scan s = scan_within(&r->layout.scan, r->layout.extra);
+	struct scan_list list = {0};
+	struct span section;
+
+	jsonw_array_begin(w);
+	while (r->layout.extra.end && scan_element(&s, &list)) {
+		scan_value(&s, &section);
+		merge_section(&x, &s, section);
+	}
+	write_new_sections(&x);
+	jsonw_array_end(w);
+}

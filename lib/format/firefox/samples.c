@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread's samples as the file has them. Front-ends draw a stack until the thread's next sample,
+ * however far away that is: rows without a stack end it where the thread was off the CPU.
+ */
+#include "lib/format/firefox/firefox.h"
+
+/* Times count from the start of the file. */
+struct filler {
+	struct firefox_samples *out;
+	uint64_t interval;
+	uint64_t edge; /* how far a row of a gap is from the sample beside it */
+	uint64_t peak; /* of a row of events: of their rate; 0: it has CPU time */
+};
+
+/* The first three digits of an interval, as a time that takes few characters. */
+static uint64_t edge_of(uint64_t interval)
+{
+	uint64_t unit = 1;
+
+	while (interval / unit >= 1000)
+		unit *= 10;
+	return interval / unit * unit;
+}
+
+static void add_gap_row(struct filler *f, uint64_t time)
+{
+	vec_push(&f->out->rows, (struct sample){.time = time, .stack = NO_STACK});
+	f->out->gap_rows++;
+}
+
+/* How long before the sample a row stands that ends a gap: the CPU time is all behind it. */
+static uint64_t end_of_gap(const struct filler *f, const struct sample *sample)
+{
+	return !f->peak && sample->cpu_delta > f->edge ? sample->cpu_delta : f->edge;
+}
+
+/* What is before a thread's first sample: it has not run since it began. */
+static void add_first_gap(struct filler *f, uint64_t begin, struct sample *sample)
+{
+	uint64_t passed = sample->time - begin, used;
+
+	if (passed <= f->interval)
+		return;
+	add_gap_row(f, begin);
+	if (sample->cpu_delta > passed)
+		sample->cpu_delta = (uint32_t)passed;
+	used = end_of_gap(f, sample);
+	/* Where the sample has no CPU time, nothing is drawn before it anyway. */
+	if (passed > 2 * f->interval && passed > used && (f->peak || sample->cpu_delta))
+		add_gap_row(f, sample->time - used);
+}
+
+/*
+ * Time off the CPU between two samples. A thread that used CPU time all along has lost samples: it
+ * is not taken for one that slept.
+ */
+static void add_gap(struct filler *f, uint64_t before, const struct sample *sample)
+{
+	uint64_t passed = sample->time - before, used = end_of_gap(f, sample);
+
+	if (passed <= 2 * f->interval || passed <= f->edge + used)
+		return;
+	add_gap_row(f, before + f->edge);
+	add_gap_row(f, sample->time - used);
+}
+
+/* Weight of the samples up to `at` that are at most an interval older. */
+static uint64_t weight_around(const struct profile_thread *thread, uint64_t interval, size_t at,
+			      size_t *first, uint64_t *weight)
+{
+	const struct sample *samples = thread->samples.items;
+
+	*weight += samples[at].weight;
+	while (*first < at && samples[*first].time + interval <= samples[at].time)
+		*weight -= samples[(*first)++].weight;
+	return *weight;
+}
+
+/* Sessions give no higher numbers. */
+static uint32_t event_of(const struct profile_thread *thread)
+{
+	return thread->event < EVENT_COUNTS_MAX ? thread->event : 0;
+}
+
+void firefox_find_peaks(struct firefox *f)
+{
+	vec_for_each(&f->profile->threads.rows, const struct profile_thread *, thread) {
+		uint64_t *peak = &f->event_peaks[event_of(thread)];
+		uint64_t interval = firefox_interval(f), sum = 0, weight;
+		size_t first = 0;
+
+		for (size_t i = 0; event_of(thread) && i < thread->samples.count; i++) {
+			weight = weight_around(thread, interval, i, &first, &sum);
+			if (weight > *peak)
+				*peak = weight;
+		}
+	}
+}
+
+/* Of the time since the row before: as much as the event's rate is of the highest one. */
+static uint32_t rate_as_cpu_time(uint64_t passed, uint64_t weight, uint64_t peak)
+{
+	double share = (double)weight / (double)peak;
+	double time = share < 1 ? (double)passed * share : (double)passed;
+
+	return time < UINT32_MAX ? (uint32_t)time : UINT32_MAX;
+}
+
+static void add_sample(struct filler *f, struct sample sample, uint64_t event_weight)
+{
+	struct firefox_samples *out = f->out;
+
+	if (f->peak)
+		sample.cpu_delta =
+			out->rows.count ? rate_as_cpu_time(sample.time - vec_last(&out->rows).time,
+							   event_weight, f->peak)
+					: 0;
+	/* Without weights a row that has no stack would be taken for one of a gap. */
+	out->has_weights |= sample.weight != 1 || sample.stack == NO_STACK;
+	vec_push(&out->rows, sample);
+}
+
+void firefox_samples_fill(const struct firefox *f, const struct profile_thread *thread,
+			  struct firefox_samples *out)
+{
+	struct filler filler = {
+		.out = out,
+		.interval = firefox_interval(f),
+		.edge = edge_of(firefox_interval(f)),
+		.peak = f->event_peaks[event_of(thread)],
+	};
+	uint64_t before = firefox_time(f, thread->start), weight = 0;
+	size_t first = 0;
+
+	vec_clear(&out->rows);
+	out->gap_rows = 0;
+	out->has_weights = false;
+	for (size_t i = 0; i < thread->samples.count; i++) {
+		struct sample sample = thread->samples.items[i];
+
+		sample.time = firefox_time(f, sample.time);
+		/* A time that is not in order becomes that of the sample before it. */
+		if (sample.time < before)
+			sample.time = before;
+		if (i)
+			add_gap(&filler, before, &sample);
+		else
+			add_first_gap(&filler, before, &sample);
+		if (filler.peak)
+			weight_around(thread, filler.interval, i, &first, &weight);
+		before = sample.time;
+		add_sample(&filler, sample, weight);
+	}
+}
+
+void firefox_samples_release(struct firefox_samples *s)
+{
+	vec_release(&s->rows);
+}

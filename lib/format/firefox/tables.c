@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/firefox.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+string_id firefox_clean(struct firefox *f, string_id id)
+{
+	struct strings *strings = &f->profile->strings;
+	const char *text = strings_get(strings, id);
+	size_t size = strings_size(strings, id);
+	struct strbuf clean __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+
+	if (jsonw_is_clean(text, size))
+		return id == NO_STRING ? strings_intern(strings, "") : id;
+	jsonw_clean(&clean, text, size);
+	return strings_intern_sized(strings, strbuf_text(&clean), clean.size);
+}
+
+/* The position of a string may be asked for before and after the profile got more of them. */
+static uint32_t *string_position(struct firefox *f, string_id id)
+{
+	size_t known = f->string_positions.count, needed = f->profile->strings.rows.count;
+
+	if (id >= known) {
+		vec_reserve(&f->string_positions, needed);
+		for (size_t i = known; i < needed; i++)
+			f->string_positions.items[i] = NO_POSITION;
+		f->string_positions.count = needed;
+	}
+	return &f->string_positions.items[id];
+}
+
+uint32_t firefox_string(struct firefox *f, string_id id)
+{
+	string_id clean;
+	uint32_t position;
+
+	if (id != NO_STRING && *string_position(f, id) != NO_POSITION)
+		return *string_position(f, id);
+	clean = firefox_clean(f, id);
+	position = *string_position(f, clean);
+	if (position == NO_POSITION) {
+		position = (uint32_t)f->strings.count;
+		vec_push(&f->strings, clean);
+		*string_position(f, clean) = position;
+	}
+	/* Remembered for the unclean one too. */
+	if (id != NO_STRING)
+		*string_position(f, id) = position;
+	return position;
+}
+
+uint32_t firefox_string_of(struct firefox *f, const char *text)
+{
+	return firefox_string(f, strings_intern(&f->profile->strings, text));
+}
+
+static bool source_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct firefox *f = table;
+
+	return f->sources.items[id].path == *(const uint32_t *)key;
+}
+
+static uint32_t find_source(struct firefox *f, source_file_id id)
+{
+	uint32_t path, position;
+	string_id name;
+
+	if (id == NO_SOURCE_FILE)
+		return NO_POSITION;
+	name = f->profile->source_files.rows.items[id].path;
+	if (!strings_size(&f->profile->strings, name))
+		return NO_POSITION;
+	path = firefox_string(f, name);
+	position = index_find(&f->source_index, hash_u64(path), source_equal, f, &path);
+	if (position == INDEX_NONE) {
+		position = (uint32_t)f->sources.count;
+		vec_push(&f->sources, (struct firefox_source){.path = path, .file = id});
+		index_add(&f->source_index, hash_u64(path), position);
+	}
+	return position;
+}
+
+static bool symbol_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct firefox *f = table;
+	const struct firefox_symbol *row = &f->symbols.items[id], *wanted = key;
+
+	return row->lib == wanted->lib && row->address == wanted->address;
+}
+
+/* Two modules may have become one lib: the first symbol at an address is the one that stays. */
+static uint32_t intern_symbol(struct firefox *f, const struct symbol *symbol, int32_t lib)
+{
+	struct firefox_symbol row = {
+		.lib = lib,
+		.address = (int32_t)symbol->rva,
+		.size = symbol->size,
+	};
+	uint64_t hash = hash_pair((uint32_t)row.lib, (uint32_t)row.address);
+	uint32_t position = index_find(&f->symbol_index, hash, symbol_equal, f, &row);
+
+	if (position == INDEX_NONE) {
+		position = (uint32_t)f->symbols.count;
+		row.name = firefox_string(f, symbol->name);
+		vec_push(&f->symbols, row);
+		index_add(&f->symbol_index, hash, position);
+	}
+	return position;
+}
+
+/* The symbol that covers the frame's address, as the file demands it of every native symbol. */
+static uint32_t find_symbol(struct firefox *f, symbol_id id, const struct firefox_frame *frame)
+{
+	const struct symbol *symbol;
+	const struct firefox_symbol *row;
+
+	if (id == NO_SYMBOL || frame->lib == NO_LIB)
+		return NO_POSITION;
+	symbol = &f->profile->symbols.rows.items[id];
+	if (symbol->rva > (uint64_t)frame->address || symbol->module == NO_MODULE ||
+	    f->module_libs[symbol->module] != frame->lib ||
+	    !strings_size(&f->profile->strings, symbol->name))
+		return NO_POSITION;
+	if (f->symbol_positions[id] == NO_POSITION)
+		f->symbol_positions[id] = intern_symbol(f, symbol, frame->lib);
+	row = &f->symbols.items[f->symbol_positions[id]];
+	if (row->size && (uint64_t)frame->address - (uint64_t)row->address >= row->size)
+		return NO_POSITION;
+	return f->symbol_positions[id];
+}
+
+static bool func_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct firefox *f = table;
+	const struct firefox_func *row = &f->funcs.items[id], *wanted = key;
+
+	return row->name == wanted->name && row->resource == wanted->resource &&
+	       row->source == wanted->source && row->line == wanted->line &&
+	       row->column == wanted->column;
+}
+
+/*
+ * Functions that differ in the profile may be the same one here: of modules that no lib stands for,
+ * or with names that differ in invalid bytes only.
+ */
+static uint32_t intern_func(struct firefox *f, const struct firefox_func *func)
+{
+	uint64_t place = hash_pair((uint64_t)func->line << 32 | func->column, func->source);
+	uint64_t hash = hash_pair(hash_pair(func->name, (uint32_t)func->resource), place);
+	uint32_t position = index_find(&f->func_index, hash, func_equal, f, func);
+
+	if (position == INDEX_NONE) {
+		position = (uint32_t)f->funcs.count;
+		vec_push(&f->funcs, *func);
+		index_add(&f->func_index, hash, position);
+	}
+	return position;
+}
+
+/* The function of a frame that was never named is its address. */
+static uint32_t address_name(struct firefox *f, const struct frame *frame)
+{
+	uint64_t address = frame->offset;
+	char text[24];
+
+	if (frame->module != NO_MODULE)
+		module_offset_to_rva(modules_get(&f->profile->modules, frame->module),
+				     frame->offset, &address);
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	return firefox_string_of(f, text);
+}
+
+static uint32_t find_func(struct firefox *f, const struct frame *frame)
+{
+	struct firefox_func row = {.resource = NO_LIB, .source = NO_POSITION};
+	const struct func *func;
+	uint32_t position;
+
+	if (frame->func == NO_FUNC) {
+		if (frame->module != NO_MODULE)
+			row.resource = f->module_libs[frame->module];
+		row.name = address_name(f, frame);
+		return intern_func(f, &row);
+	}
+	if (f->func_positions[frame->func] != NO_POSITION)
+		return f->func_positions[frame->func];
+	func = &f->profile->funcs.rows.items[frame->func];
+	if (func->module != NO_MODULE)
+		row.resource = f->module_libs[func->module];
+	row.source = find_source(f, func->file);
+	row.line = func->line;
+	row.column = func->column;
+	row.is_js = func->is_js;
+	if (!strings_size(&f->profile->strings, func->name)) {
+		row.name = address_name(f, frame);
+		return intern_func(f, &row);
+	}
+	row.name = firefox_string(f, func->name);
+	position = intern_func(f, &row);
+	f->func_positions[frame->func] = position;
+	return position;
+}
+
+/* Code that no file holds has neither lib nor address; an address must fit into 31 bits. */
+static void place_frame(struct firefox *f, const struct frame *frame, struct firefox_frame *row)
+{
+	const struct module *module;
+	uint64_t rva;
+
+	row->lib = NO_LIB;
+	row->address = NO_ADDRESS;
+	if (frame->module == NO_MODULE)
+		return;
+	module = modules_get(&f->profile->modules, frame->module);
+	if (module->kind == PROFILE_MODULE_ANON || module->kind == PROFILE_MODULE_KERNEL_DYNAMIC)
+		return;
+	if (!module_offset_to_rva(module, frame->offset, &rva) || rva > INT32_MAX)
+		return;
+	row->lib = firefox_lib(f, frame->module);
+	row->address = (int32_t)rva;
+}
+
+/* The file has those that occur, and the one of what has none: it must not be missing. */
+static void place_categories(struct firefox *f)
+{
+	uint8_t position = 0;
+
+	f->has_category[CATEGORY_OTHER] = true;
+	vec_for_each(&f->frames, const struct firefox_frame *, frame) {
+		if (frame->category.category < CATEGORY_COUNT)
+			f->has_category[frame->category.category] = true;
+	}
+	for (size_t i = 0; i < CATEGORY_COUNT; i++)
+		f->category_positions[i] = f->has_category[i] ? position++ : UINT8_MAX;
+}
+
+static uint32_t *new_positions(size_t count)
+{
+	uint32_t *positions = xmalloc((count + 1) * sizeof(*positions));
+
+	memset(positions, 0xff, (count + 1) * sizeof(*positions));
+	return positions;
+}
+
+void firefox_tables_init(struct firefox *f)
+{
+	const struct frames *frames = &f->profile->frames;
+	size_t count = frames->rows.count;
+	_cleanup_free_ struct frame_category *categories_of = categories_of_frames(f->profile);
+
+	/* All bits set is NO_LIB, too. */
+	f->module_libs = (int32_t *)new_positions(f->profile->modules.rows.count);
+	f->func_positions = new_positions(f->profile->funcs.rows.count);
+	f->symbol_positions = new_positions(f->profile->symbols.rows.count);
+	vec_reserve(&f->frames, count);
+	f->frames.count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct firefox_frame *row = &f->frames.items[i];
+
+		place_frame(f, &frames->rows.items[i], row);
+		row->category = categories_of[i];
+		row->symbol = find_symbol(f, frames->rows.items[i].symbol, row);
+	}
+	place_categories(f);
+	/* Only now it is known of every module whether it is a lib. */
+	for (size_t i = 0; i < count; i++)
+		f->frames.items[i].func = find_func(f, &frames->rows.items[i]);
+}
+
+void firefox_tables_release(struct firefox *f)
+{
+	vec_release(&f->strings);
+	vec_release(&f->string_positions);
+	vec_release(&f->libs);
+	index_release(&f->lib_index);
+	free(f->module_libs);
+	vec_release(&f->frames);
+	vec_release(&f->funcs);
+	index_release(&f->func_index);
+	free(f->func_positions);
+	vec_release(&f->symbols);
+	index_release(&f->symbol_index);
+	free(f->symbol_positions);
+	vec_release(&f->sources);
+	index_release(&f->source_index);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/firefox.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "lib/profile/categories.h"
+
+enum { PHASE_INSTANT, PHASE_INTERVAL };
+
+const struct firefox_marker firefox_markers[MARKER_KIND_COUNT] = {
+	[MARKER_EXEC] = {"exec",
+			 "exec {marker.data.program} {marker.data.arguments}",
+			 {{"program", "Program", FIREFOX_NAME},
+			  {"arguments", "Arguments", FIREFOX_ARGUMENTS},
+			  {"folder", "Folder", FIREFOX_FOLDER}}},
+	[MARKER_RENAME] = {"rename",
+			   "renamed to {marker.data.newName}",
+			   {{"newName", "New name", FIREFOX_NAME}}},
+	[MARKER_CGROUP] = {"cgroup",
+			   "control group {marker.data.path}",
+			   {{"path", "Path", FIREFOX_NAME}}},
+	[MARKER_LOST] = {"lost samples",
+			 "{marker.data.count} samples lost on CPU {marker.data.cpu}: "
+			 "{marker.data.reason}",
+			 {{"count", "Samples lost", FIREFOX_NUMBER},
+			  {"cpu", "CPU", FIREFOX_CPU},
+			  {"reason", "Reason", FIREFOX_NAME}}},
+	[MARKER_LOST_EVENTS] = {"lost events",
+				"{marker.data.count} events lost on CPU {marker.data.cpu}: "
+				"{marker.data.reason}",
+				{{"count", "Events lost", FIREFOX_NUMBER},
+				 {"cpu", "CPU", FIREFOX_CPU},
+				 {"reason", "Reason", FIREFOX_NAME}}},
+	[MARKER_THROTTLED] = {"throttled",
+			      "CPU {marker.data.cpu} was not sampled: {marker.data.event}",
+			      {{"count", "How often", FIREFOX_NUMBER},
+			       {"cpu", "CPU", FIREFOX_CPU},
+			       {"event", "Event", FIREFOX_NAME}}},
+};
+
+/* How often a thread id came before: kernels use them again, and the file wants them unique. */
+struct tid_use {
+	uint32_t tid, count;
+};
+
+struct tid_uses {
+	VEC(struct tid_use) rows;
+	struct index index;
+};
+
+static bool tid_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct tid_uses *uses = table;
+
+	return uses->rows.items[id].tid == *(const uint32_t *)key;
+}
+
+static uint32_t count_tid(struct tid_uses *uses, uint32_t tid)
+{
+	uint32_t id = index_find(&uses->index, hash_u64(tid), tid_equal, uses, &tid);
+
+	if (id != INDEX_NONE)
+		return ++uses->rows.items[id].count;
+	index_add(&uses->index, hash_u64(tid), (uint32_t)uses->rows.count);
+	vec_push(&uses->rows, (struct tid_use){.tid = tid});
+	return 0;
+}
+
+/* "123", and "123.1" for the next that has the number. */
+static void format_id(char text[24], uint32_t id, uint32_t again)
+{
+	if (again)
+		snprintf(text, 24, "%" PRIu32 ".%" PRIu32, id, again);
+	else
+		snprintf(text, 24, "%" PRIu32, id);
+}
+
+static void write_name(const struct firefox *f, struct jsonw *w, const char *key, string_id name,
+		       const char *fallback, uint32_t id)
+{
+	const struct strings *strings = &f->profile->strings;
+	char text[32];
+
+	jsonw_key(w, key);
+	if (strings_size(strings, name)) {
+		jsonw_string(w, strings_get(strings, name), strings_size(strings, name));
+		return;
+	}
+	snprintf(text, sizeof(text), "%s %" PRIu32, fallback, id);
+	jsonw_cstring(w, text);
+}
+
+/* Start and end as times in the file; an end of 0 is still to come. */
+static void write_life(const struct firefox *f, struct jsonw *w, const char *start_key,
+		       uint64_t start, const char *end_key, uint64_t end)
+{
+	jsonw_key(w, start_key);
+	jsonw_ms(w, firefox_time(f, start));
+	jsonw_key(w, end_key);
+	if (end)
+		jsonw_ms(w, firefox_time(f, end > start ? end : start));
+	else
+		jsonw_null(w);
+}
+
+/* "nginx (1a2b3c4d5e6f)": the front-end shows this beside the pid. */
+static void write_process_name(const struct firefox *f, struct jsonw *w,
+			       const struct profile_thread *row)
+{
+	struct strings *strings = &f->profile->strings;
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	string_id name = f->titles.processes[row - f->profile->threads.rows.items];
+
+	if (strings_size(strings, row->process_label)) {
+		strbuf_addf(&text, "%s (%s)", strings_get(strings, name),
+			    strings_get(strings, row->process_label));
+		name = strings_intern_sized(strings, text.text, text.size);
+	}
+	write_name(f, w, "processName", name, "pid", row->pid);
+}
+
+/* Those of CPUs are none that a process or thread could have. */
+static void write_ids(struct jsonw *w, const struct profile_thread *row, uint32_t tid_again)
+{
+	char text[40];
+
+	if (row->is_cpu)
+		snprintf(text, sizeof(text), "cpus");
+	else
+		format_id(text, row->pid, row->incarnation & ~FOLDED_INCARNATION);
+	if (row->is_folded)
+		strcat(text, "+");
+	jsonw_key(w, "pid");
+	jsonw_cstring(w, text);
+	jsonw_key(w, "tid");
+	if (row->is_cpu)
+		snprintf(text, sizeof(text), "cpu%" PRIu32, row->tid);
+	else if (!row->is_folded)
+		format_id(text, row->tid, tid_again);
+	else if (row->event)
+		snprintf(text + strlen(text), 12, "%" PRIu32, row->event);
+	if (row->is_cpu || row->is_folded || tid_again)
+		jsonw_cstring(w, text);
+	else
+		jsonw_u64(w, row->tid);
+}
+
+/* Front-ends put processes of the type "default" first, and sort several of them anew. */
+static bool is_of_root(const struct firefox *f, const struct profile_thread *row)
+{
+	const struct profile_thread *root = threads_get(&f->profile->threads, f->order[0]);
+
+	return row == root ||
+	       (!row->is_cpu && row->pid == root->pid && row->incarnation == root->incarnation);
+}
+
+/* Rows with what others have, too, say so, and those with what several threads have. */
+static void write_view(struct jsonw *w, const struct profile_thread *row)
+{
+	if (!row->is_cpu && !row->event && !row->is_folded)
+		return;
+	jsonw_key(w, "profView");
+	jsonw_cstring(w, row->is_cpu ? "cpu" : row->event ? "event" : "folded");
+}
+
+static void write_head(const struct firefox *f, struct jsonw *w, const struct profile_thread *row,
+		       uint32_t tid_again)
+{
+	string_id title = f->titles.threads[row - f->profile->threads.rows.items];
+
+	write_name(f, w, "name", title, "tid", row->tid);
+	write_process_name(f, w, row);
+	jsonw_key(w, "processType");
+	jsonw_cstring(w, is_of_root(f, row) ? "default" : "process");
+	jsonw_key(w, "isMainThread");
+	jsonw_bool(w, row->is_main);
+	write_view(w, row);
+	write_ids(w, row, tid_again);
+	write_life(f, w, "registerTime", row->start, "unregisterTime", row->end);
+	write_life(f, w, "processStartupTime", row->process_start, "processShutdownTime",
+		   row->process_end);
+	jsonw_key(w, "pausedRanges");
+	jsonw_array_begin(w);
+	jsonw_array_end(w);
+	jsonw_key(w, "showMarkersInTimeline");
+	jsonw_bool(w, true);
+}
+
+/* Differences of whole nanoseconds, so that no rounding adds up. */
+static void write_time_deltas(struct jsonw *w, const struct firefox_samples *samples)
+{
+	uint64_t previous = 0;
+	char *at = jsonw_column_begin(w, "timeDeltas");
+
+	vec_for_each(&samples->rows, const struct sample *, sample) {
+		at = jsonw_column_room(w, at);
+		at = jsonw_column_next(jsonw_format_ms(at, sample->time - previous));
+		previous = sample->time;
+	}
+	jsonw_column_end(w, at);
+}
+
+/* Front-ends show times only where there is no column of weights. */
+static void write_weights(struct jsonw *w, const struct firefox_samples *samples)
+{
+	if (!samples->has_weights) {
+		jsonw_key(w, "weight");
+		jsonw_null(w);
+		return;
+	}
+	FIREFOX_COLUMN(w, "weight", &samples->rows, struct sample, sample, at,
+		       jsonw_format_u64(at, sample->weight));
+}
+
+static void write_samples(struct jsonw *w, const struct firefox_samples *samples)
+{
+	_Static_assert(NO_STACK == NO_POSITION, "one of them is null");
+
+	jsonw_key(w, "samples");
+	jsonw_object_begin(w);
+	FIREFOX_COLUMN(w, "stack", &samples->rows, struct sample, sample, at,
+		       firefox_format_position(at, sample->stack));
+	write_time_deltas(w, samples);
+	write_weights(w, samples);
+	jsonw_key(w, "weightType");
+	jsonw_cstring(w, "samples");
+	FIREFOX_COLUMN(w, "threadCPUDelta", &samples->rows, struct sample, sample, at,
+		       jsonw_format_u64(at, sample->cpu_delta));
+	jsonw_key(w, "length");
+	jsonw_u64(w, samples->rows.count);
+	jsonw_object_end(w);
+}
+
+static const struct firefox_marker *marker_schema(const struct marker *marker)
+{
+	return &firefox_markers[marker->kind];
+}
+
+static void write_string(struct firefox *f, struct jsonw *w, const char *key, string_id id)
+{
+	if (id == NO_STRING)
+		return;
+	jsonw_key(w, key);
+	jsonw_u64(w, firefox_string(f, id));
+}
+
+static void write_field(struct firefox *f, struct jsonw *w, const struct marker *marker,
+			const struct firefox_field *field)
+{
+	switch (field->source) {
+	case FIREFOX_NAME:
+		jsonw_key(w, field->key);
+		jsonw_u64(w, firefox_string(f, marker->name));
+		break;
+	case FIREFOX_ARGUMENTS:
+		write_string(f, w, field->key, firefox_arguments(f, marker));
+		break;
+	case FIREFOX_FOLDER:
+		write_string(f, w, field->key, marker->folder);
+		break;
+	case FIREFOX_NUMBER:
+	case FIREFOX_CPU:
+		jsonw_key(w, field->key);
+		jsonw_u64(w, field->source == FIREFOX_CPU ? marker->cpu : marker->value);
+		break;
+	}
+}
+
+static void write_marker_data(struct firefox *f, struct jsonw *w, const struct marker *marker)
+{
+	const struct firefox_marker *schema = marker_schema(marker);
+
+	jsonw_object_begin(w);
+	jsonw_key(w, "type");
+	jsonw_cstring(w, schema->type);
+	for (const struct firefox_field *field = schema->fields; field->key; field++)
+		write_field(f, w, marker, field);
+	jsonw_object_end(w);
+}
+
+static bool is_interval(const struct marker *marker)
+{
+	return marker->end > marker->start;
+}
+
+static void write_marker_times(const struct firefox *f, struct jsonw *w,
+			       const struct profile_thread *row)
+{
+	FIREFOX_COLUMN(w, "startTime", &row->markers, struct marker, marker, at,
+		       jsonw_format_ms(at, firefox_time(f, marker->start)));
+	FIREFOX_COLUMN(w, "endTime", &row->markers, struct marker, marker, at,
+		       is_interval(marker) ? jsonw_format_ms(at, firefox_time(f, marker->end))
+					   : jsonw_format_null(at));
+	FIREFOX_COLUMN(w, "phase", &row->markers, struct marker, marker, at,
+		       jsonw_format_u64(at, is_interval(marker) ? PHASE_INTERVAL : PHASE_INSTANT));
+}
+
+static void write_markers(struct firefox *f, struct jsonw *w, const struct profile_thread *row)
+{
+	jsonw_key(w, "markers");
+	jsonw_object_begin(w);
+	FIREFOX_COLUMN(w, "name", &row->markers, struct marker, marker, at,
+		       jsonw_format_u64(at, firefox_string_of(f, marker_schema(marker)->type)));
+	firefox_write_same(w, "category", row->markers.count, CATEGORY_OTHER);
+	jsonw_key(w, "data");
+	jsonw_array_begin(w);
+	vec_for_each(&row->markers, const struct marker *, marker)
+		write_marker_data(f, w, marker);
+	jsonw_array_end(w);
+	write_marker_times(f, w, row);
+	jsonw_key(w, "length");
+	jsonw_u64(w, row->markers.count);
+	jsonw_object_end(w);
+}
+
+void firefox_write_threads(struct firefox *f, struct jsonw *w)
+{
+	struct threads *threads = &f->profile->threads;
+	struct firefox_samples samples = {0};
+	struct tid_uses uses = {0};
+
+	jsonw_array_begin(w);
+	for (size_t i = 0; i < threads->rows.count; i++) {
+		struct profile_thread *row = threads_get(threads, f->order[i]);
+
+		if (outfile_failed(w->out))
+			break;
+		jsonw_object_begin(w);
+		write_head(f, w, row,
+			   row->is_cpu || row->is_folded ? 0 : count_tid(&uses, row->tid));
+		firefox_samples_fill(f, row, &samples);
+		f->counts->gap_rows += samples.gap_rows;
+		write_samples(w, &samples);
+		write_markers(f, w, row);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+	firefox_samples_release(&samples);
+	vec_release(&uses.rows);
+	index_release(&uses.index);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/json/cursor.h"
+
+#include <string.h>
+
+void scan_init(struct scan *s, const char *text, size_t size)
+{
+	*s = (struct scan){.text = text, .size = size};
+}
+
+struct scan scan_within(const struct scan *s, struct span span)
+{
+	return (struct scan){.text = s->text, .at = span.start, .size = span.end};
+}
+
+static bool fail(struct scan *s)
+{
+	s->failed = true;
+	return false;
+}
+
+char scan_peek(struct scan *s)
+{
+	while (s->at < s->size && !s->failed) {
+		char c = s->text[s->at];
+
+		if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
+			return c;
+		s->at++;
+	}
+	return '\0';
+}
+
+static bool take(struct scan *s, char c)
+{
+	if (scan_peek(s) != c)
+		return fail(s);
+	s->at++;
+	return true;
+}
+
+/* To the next of a list between these brackets: behind the first bracket, or behind a comma. */
+static bool enter(struct scan *s, struct scan_list *list, char open, char close)
+{
+	bool is_first = !list->is_begun;
+
+	if (is_first) {
+		if (!take(s, open))
+			return false;
+		if (s->depth++ >= SCAN_DEPTH_MAX)
+			return fail(s);
+		list->is_begun = true;
+	}
+	if (scan_peek(s) == close) {
+		s->at++;
+		s->depth--;
+		return false;
+	}
+	return is_first ? !s->failed : take(s, ',');
+}
+
+/* Does what stands behind the backslash belong to it? The digits of \u are scan_string()'s. */
+static bool is_escape(const struct scan *s)
+{
+	char c = s->at + 1 < s->size ? s->text[s->at + 1] : '\0';
+
+	return c && strchr("\"\\/bfnrtu", c);
+}
+
+/* Behind the closing quote. */
+static bool skip_string(struct scan *s, struct span *inside)
+{
+	if (!take(s, '"'))
+		return false;
+	inside->start = s->at;
+	while (s->at < s->size) {
+		unsigned char c = (unsigned char)s->text[s->at];
+
+		if (c == '"') {
+			inside->end = s->at++;
+			return true;
+		}
+		if (c < 0x20 || (c == '\\' && !is_escape(s)))
+			break;
+		s->at += c == '\\' ? 2 : 1;
+	}
+	return fail(s);
+}
+
+bool scan_member(struct scan *s, struct scan_list *list, struct span *key)
+{
+	return enter(s, list, '{', '}') && skip_string(s, key) && take(s, ':');
+}
+
+bool scan_element(struct scan *s, struct scan_list *list)
+{
+	if (!enter(s, list, '[', ']'))
+		return false;
+	/* "[1,]": a comma promises a value. */
+	return scan_peek(s) == ']' ? fail(s) : true;
+}
+
+static size_t skip_digits(struct scan *s)
+{
+	size_t start = s->at;
+
+	while (s->at < s->size && s->text[s->at] >= '0' && s->text[s->at] <= '9')
+		s->at++;
+	return s->at - start;
+}
+
+static bool at_char(const struct scan *s, char c)
+{
+	return s->at < s->size && s->text[s->at] == c;
+}
+
+static bool skip_number(struct scan *s)
+{
+	size_t first, digits;
+
+	if (at_char(s, '-'))
+		s->at++;
+	first = s->at;
+	digits = skip_digits(s);
+	if (!digits || (digits > 1 && s->text[first] == '0'))
+		return fail(s);
+	if (at_char(s, '.')) {
+		s->at++;
+		if (!skip_digits(s))
+			return fail(s);
+	}
+	if (at_char(s, 'e') || at_char(s, 'E')) {
+		s->at++;
+		if (at_char(s, '+') || at_char(s, '-'))
+			s->at++;
+		if (!skip_digits(s))
+			return fail(s);
+	}
+	return true;
+}
+
+static bool skip_word(struct scan *s, const char *word)
+{
+	size_t size = strlen(word);
+
+	if (s->size - s->at < size || memcmp(s->text + s->at, word, size) != 0)
+		return fail(s);
+	s->at += size;
+	return true;
+}
+
+bool scan_skip(struct scan *s)
+{
+	struct scan_list list = {0};
+	struct span inside;
+
+	switch (scan_peek(s)) {
+	case '{':
+		while (scan_member(s, &list, &inside))
+			scan_skip(s);
+		return !s->failed;
+	case '[':
+		while (scan_element(s, &list))
+			scan_skip(s);
+		return !s->failed;
+	case '"':
+		return skip_string(s, &inside);
+	case 't':
+		return skip_word(s, "true");
+	case 'f':
+		return skip_word(s, "false");
+	case 'n':
+		return skip_word(s, "null");
+	case '\0':
+		return fail(s);
+	default:
+		return skip_number(s);
+	}
+}
+
+bool scan_value(struct scan *s, struct span *value)
+{
+	bool is_there;
+
+	scan_peek(s);
+	value->start = s->at;
+	is_there = scan_skip(s);
+	value->end = s->at;
+	return is_there;
+}
+
+bool scan_i64(struct scan *s, int64_t *value)
+{
+	int64_t number = 0;
+	bool is_negative;
+	struct span at;
+
+	scan_peek(s);
+	at.start = s->at;
+	if (s->failed || !skip_number(s))
+		return fail(s);
+	is_negative = s->text[at.start] == '-';
+	for (size_t i = at.start + is_negative; i < s->at; i++) {
+		int digit = s->text[i] - '0';
+
+		/* A point or an exponent: no integer. */
+		if (digit < 0 || digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_sub_overflow(number, digit, &number))
+			return fail(s);
+	}
+	if (!is_negative && __builtin_sub_overflow(0, number, &number))
+		return fail(s);
+	*value = number;
+	return true;
+}
+
+bool scan_null(struct scan *s)
+{
+	return scan_peek(s) == 'n' && skip_word(s, "null");
+}
+
+static bool hex_digits(struct scan *s, size_t at, size_t end, uint32_t *value)
+{
+	*value = 0;
+	if (end - at < 4)
+		return fail(s);
+	for (size_t i = at; i < at + 4; i++) {
+		char c = s->text[i];
+		uint32_t digit;
+
+		if (c >= '0' && c <= '9')
+			digit = (uint32_t)(c - '0');
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+			digit = (uint32_t)((c | 0x20) - 'a' + 10);
+		else
+			return fail(s);
+		*value = *value << 4 | digit;
+	}
+	return true;
+}
+
+static void add_utf8(struct strbuf *text, uint32_t c)
+{
+	char bytes[4];
+	size_t size = 0;
+
+	if (c < 0x80) {
+		bytes[size++] = (char)c;
+	} else if (c < 0x800) {
+		bytes[size++] = (char)(0xc0 | c >> 6);
+		bytes[size++] = (char)(0x80 | (c & 0x3f));
+	} else if (c < 0x10000) {
+		bytes[size++] = (char)(0xe0 | c >> 12);
+		bytes[size++] = (char)(0x80 | (c >> 6 & 0x3f));
+		bytes[size++] = (char)(0x80 | (c & 0x3f));
+	} else {
+		bytes[size++] = (char)(0xf0 | c >> 18);
+		bytes[size++] = (char)(0x80 | (c >> 12 & 0x3f));
+		bytes[size++] = (char)(0x80 | (c >> 6 & 0x3f));
+		bytes[size++] = (char)(0x80 | (c & 0x3f));
+	}
+	strbuf_add(text, bytes, size);
+}
+
+/* "uXXXX" at `at`, of a character beyond 16 bits both halves. Returns how long it is, 0: failed. */
+static size_t add_unicode(struct scan *s, size_t at, size_t end, struct strbuf *text)
+{
+	uint32_t high, low;
+	size_t size = 5;
+
+	if (!hex_digits(s, at + 1, end, &high))
+		return 0;
+	if (high >= 0xd800 && high < 0xdc00 && end - at > 6 && s->text[at + 5] == '\\' &&
+	    s->text[at + 6] == 'u') {
+		if (!hex_digits(s, at + 7, end, &low))
+			return 0;
+		if (low >= 0xdc00 && low < 0xe000) {
+			high = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+			size = 11;
+		}
+	}
+	if (high >= 0xd800 && high < 0xe000)
+		high = 0xfffd;
+	add_utf8(text, high);
+	return size;
+}
+
+/* What stands behind a backslash; returns how long it is, 0: failed. */
+static size_t add_escaped(struct scan *s, size_t at, size_t end, struct strbuf *text)
+{
+	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+	const char *name;
+
+	if (s->text[at] == 'u')
+		return add_unicode(s, at, end, text);
+	name = s->text[at] ? strchr(names, s->text[at]) : NULL;
+	if (!name) {
+		fail(s);
+		return 0;
+	}
+	strbuf_addch(text, values[name - names]);
+	return 1;
+}
+
+bool scan_string(struct scan *s, struct strbuf *text)
+{
+	struct span inside;
+	size_t size;
+
+	strbuf_reset(text);
+	if (!skip_string(s, &inside))
+		return false;
+	for (size_t at = inside.start; at < inside.end; at += size) {
+		const char *start = s->text + at;
+		const char *escape = memchr(start, '\\', inside.end - at);
+
+		size = escape ? (size_t)(escape - start) : inside.end - at;
+		strbuf_add(text, start, size);
+		if (!escape)
+			continue;
+		at += size + 1;
+		size = add_escaped(s, at, inside.end, text);
+		if (!size)
+			return false;
+	}
+	return true;
+}
+
+bool scan_end(struct scan *s)
+{
+	scan_peek(s);
+	return !s->failed && s->at == s->size;
+}
+
+bool span_is(const struct scan *s, struct span span, const char *text)
+{
+	size_t size = strlen(text);
+
+	return span.end - span.start == size && !memcmp(s->text + span.start, text, size);
+}

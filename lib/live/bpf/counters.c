@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/bpf/counters.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/record/record.h"
+
+int counters_init(struct counters *c, struct error *err)
+{
+	int code = cpu_list_read("possible", &c->possible);
+
+	if (code || !c->possible.count)
+		return error_set(err, code ? code : -ENODEV, "read the list of possible CPUs");
+	c->now = xcalloc(c->possible.count, sizeof(*c->now));
+	c->before = xcalloc(c->possible.count, sizeof(*c->before));
+	return 0;
+}
+
+void counters_release(struct counters *c)
+{
+	cpu_list_release(&c->possible);
+	free(c->now);
+	free(c->before);
+}
+
+static void report_cpu(const struct counters *c, uint32_t i, uint64_t time, record_sink_fn *sink,
+		       void *ctx)
+{
+	const struct bpf_counters *now = &c->now[i], *before = &c->before[i];
+	const struct {
+		enum lost_cause cause;
+		uint64_t count;
+	} losses[] = {
+		{LOST_RING_FULL, now->lost_samples - before->lost_samples},
+		{LOST_EVENT, now->lost_events - before->lost_events},
+		{LOST_TRACKING, now->lost_tracking - before->lost_tracking},
+		{LOST_NO_RING, now->lost_no_ring - before->lost_no_ring},
+	};
+
+	for (size_t j = 0; j < sizeof(losses) / sizeof(losses[0]); j++) {
+		struct rec_lost lost = {.cause = losses[j].cause, .count = losses[j].count};
+
+		if (!lost.count)
+			continue;
+		record_init(&lost.rec, REC_LOST, sizeof(lost), time, 0, 0);
+		lost.rec.cpu = (uint16_t)c->possible.cpus[i];
+		sink(ctx, &lost.rec);
+	}
+}
+
+void counters_report(struct counters *c, struct programs *programs, uint64_t time,
+		     record_sink_fn *sink, void *ctx)
+{
+	struct counter_sums sums = {0};
+
+	if (programs_read_counters(programs, c->now))
+		return;
+	for (uint32_t i = 0; i < c->possible.count; i++) {
+		report_cpu(c, i, time, sink, ctx);
+		sums.written_bytes += c->now[i].written_bytes;
+		sums.skipped_copies += c->now[i].skipped_copies;
+		sums.skipped_arguments += c->now[i].skipped_arguments;
+		sums.idle_ticks += c->now[i].idle_ticks;
+		sums.other_ticks += c->now[i].other_ticks;
+		c->before[i] = c->now[i];
+	}
+	c->sums = sums;
+}

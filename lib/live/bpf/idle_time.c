@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/bpf/idle_time.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+/* Of which interrupts are the most. */
+#define STAT_MAX (8u << 20)
+
+uint64_t idle_time_parse(const char *text, const struct cpu_list *only, uint64_t unit_ns)
+{
+	uint64_t units = 0;
+
+	/* The CPUs come first. */
+	for (const char *line = text; text_starts_with(line, "cpu"); line += *line == '\n') {
+		uint64_t idle, waiting;
+		uint32_t cpu;
+
+		/* A line without a number is the sum. Waiting for a disk is idling. */
+		if (line[3] != ' ' &&
+		    sscanf(line, "cpu%" SCNu32 " %*u %*u %*u %" SCNu64 " %" SCNu64, &cpu, &idle,
+			   &waiting) == 3 &&
+		    (!only->count || cpu_list_has(only, cpu)))
+			units += idle + waiting;
+		line = strchrnul(line, '\n');
+	}
+	return units * unit_ns;
+}
+
+uint64_t idle_time_read(const struct cpu_list *only)
+{
+	_cleanup_free_ char *text = text_read_file("/proc/stat", STAT_MAX, NULL);
+	long units = sysconf(_SC_CLK_TCK);
+
+	return text && units > 0 ? idle_time_parse(text, only, 1000000000ull / (uint64_t)units) : 0;
+}

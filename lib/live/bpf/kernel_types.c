@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/bpf/kernel_types.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <linux/btf.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/open_regular.h"
+#include "lib/base/text.h"
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+/* Kernels' are around 6 MB; those with everything built in have some more. */
+#define BTF_BYTES_MAX ((size_t)256 << 20)
+
+/* Bits of btf_type.info that have a meaning: vlen, kind and kind_flag. */
+#define INFO_BITS 0x9f00ffffu
+
+struct picker {
+	struct bytes types; /* the section */
+	const char *strings;
+	size_t strings_size;
+	VEC(uint32_t) at; /* where in the section each type is, from number 1 on */
+	VEC(uint32_t) numbers; /* the new number of each, 0: not picked */
+	VEC(uint32_t) picked; /* in the order of their new numbers */
+	struct strbuf out_types, out_strings;
+	struct index string_index; /* of out_offsets */
+	VEC(uint32_t) in_offsets, out_offsets; /* of strings, side by side */
+	bool failed;
+};
+
+static void picker_release(struct picker *p)
+{
+	vec_release(&p->at);
+	vec_release(&p->numbers);
+	vec_release(&p->picked);
+	strbuf_release(&p->out_types);
+	strbuf_release(&p->out_strings);
+	index_release(&p->string_index);
+	vec_release(&p->in_offsets);
+	vec_release(&p->out_offsets);
+}
+
+/* Length of a name without its flavor: "___" and what follows, with something else around it. */
+static size_t essential_length(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = length < 5 ? 0 : length - 4; i-- > 0;) {
+		if (memcmp(name + i + 1, "___", 3) == 0 && name[i] != '_' && name[i + 4] != '_')
+			return i + 1;
+	}
+	return length;
+}
+
+struct piece {
+	const char *text;
+	size_t length;
+};
+
+static bool equal_name(const void *table, uint32_t id, const void *key)
+{
+	const struct type_names *names = table;
+	const struct piece *piece = key;
+
+	return essential_length(names->rows.items[id]) == piece->length &&
+	       memcmp(names->rows.items[id], piece->text, piece->length) == 0;
+}
+
+static bool has_name(const struct type_names *names, const char *name, uint64_t *hash)
+{
+	struct piece piece = {name, essential_length(name)};
+
+	*hash = hash_bytes(name, piece.length, 0);
+	return index_find(&names->index, *hash, equal_name, names, &piece) != INDEX_NONE;
+}
+
+void type_names_add(struct type_names *names, const char *name)
+{
+	uint64_t hash;
+
+	if (!*name || has_name(names, name, &hash))
+		return;
+	index_add(&names->index, hash, (uint32_t)names->rows.count);
+	vec_push(&names->rows, name);
+}
+
+/* Kinds that programs can mean when they name a type. */
+static bool is_type(uint32_t kind)
+{
+	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION || kind == BTF_KIND_ENUM ||
+	       kind == BTF_KIND_ENUM64 || kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_INT ||
+	       kind == BTF_KIND_FLOAT || kind == BTF_KIND_FWD;
+}
+
+void type_names_add_all(struct type_names *names, const struct btf *object)
+{
+	for (uint32_t id = 1; id < btf__type_cnt(object); id++) {
+		const struct btf_type *type = btf__type_by_id(object, id);
+
+		if (is_type(btf_kind(type)))
+			type_names_add(names, btf__name_by_offset(object, type->name_off));
+	}
+}
+
+void type_names_release(struct type_names *names)
+{
+	vec_release(&names->rows);
+	index_release(&names->index);
+}
+
+/* What stands behind a struct btf_type, by its kind. */
+static const struct {
+	bool is_known;
+	uint8_t fixed, each; /* bytes: once, and for each of what it counts */
+} shapes[] = {
+	[BTF_KIND_INT] = {true, sizeof(uint32_t), 0},
+	[BTF_KIND_PTR] = {true, 0, 0},
+	[BTF_KIND_ARRAY] = {true, sizeof(struct btf_array), 0},
+	[BTF_KIND_STRUCT] = {true, 0, sizeof(struct btf_member)},
+	[BTF_KIND_UNION] = {true, 0, sizeof(struct btf_member)},
+	[BTF_KIND_ENUM] = {true, 0, sizeof(struct btf_enum)},
+	[BTF_KIND_FWD] = {true, 0, 0},
+	[BTF_KIND_TYPEDEF] = {true, 0, 0},
+	[BTF_KIND_VOLATILE] = {true, 0, 0},
+	[BTF_KIND_CONST] = {true, 0, 0},
+	[BTF_KIND_RESTRICT] = {true, 0, 0},
+	[BTF_KIND_FUNC] = {true, 0, 0}, /* it counts nothing: how it is linked */
+	[BTF_KIND_FUNC_PROTO] = {true, 0, sizeof(struct btf_param)},
+	[BTF_KIND_VAR] = {true, sizeof(struct btf_var), 0},
+	[BTF_KIND_DATASEC] = {true, 0, sizeof(struct btf_var_secinfo)},
+	[BTF_KIND_FLOAT] = {true, 0, 0},
+	[BTF_KIND_DECL_TAG] = {true, sizeof(struct btf_decl_tag), 0},
+	[BTF_KIND_TYPE_TAG] = {true, 0, 0},
+	[BTF_KIND_ENUM64] = {true, 0, sizeof(struct btf_enum64)},
+};
+#define KIND_COUNT (sizeof(shapes) / sizeof(shapes[0]))
+
+/* False: nobody knows. */
+static bool size_of_rest(uint32_t info, size_t *size)
+{
+	uint32_t kind = BTF_INFO_KIND(info);
+
+	if (info & ~INFO_BITS || kind >= KIND_COUNT || !shapes[kind].is_known)
+		return false;
+	*size = shapes[kind].fixed + (size_t)BTF_INFO_VLEN(info) * shapes[kind].each;
+	return true;
+}
+
+static const char *name_at(struct picker *p, uint32_t offset)
+{
+	if (offset < p->strings_size)
+		return p->strings + offset;
+	p->failed = true;
+	return "";
+}
+
+/* The new number of a type, which is picked by that. */
+static uint32_t pick(struct picker *p, uint32_t number)
+{
+	uint32_t *new_number;
+
+	if (!number)
+		return 0; /* void */
+	if (number > p->at.count) {
+		p->failed = true;
+		return 0;
+	}
+	new_number = &p->numbers.items[number - 1];
+	if (!*new_number) {
+		vec_push(&p->picked, number);
+		*new_number = (uint32_t)p->picked.count;
+	}
+	return *new_number;
+}
+
+/* Where each type is; those with one of the names are picked. */
+static void look_through(struct picker *p, const struct type_names *names,
+			 struct kernel_function *function)
+{
+	struct bytes b = p->types;
+	VEC(uint32_t) found = {0};
+
+	while (bytes_left(&b)) {
+		uint32_t at = (uint32_t)bytes_position(&b);
+		struct btf_type type = {0};
+		const void *bytes = bytes_take(&b, sizeof(type));
+		size_t rest;
+		uint64_t hash;
+
+		if (bytes)
+			memcpy(&type, bytes, sizeof(type));
+		if (!bytes || !size_of_rest(type.info, &rest)) {
+			p->failed = true;
+			break;
+		}
+		bytes_skip(&b, rest);
+		vec_push(&p->at, at);
+		if (is_type(BTF_INFO_KIND(type.info)) && type.name_off &&
+		    has_name(names, name_at(p, type.name_off), &hash))
+			vec_push(&found, (uint32_t)p->at.count);
+		if (function && BTF_INFO_KIND(type.info) == BTF_KIND_FUNC &&
+		    strcmp(function->name, name_at(p, type.name_off)) == 0)
+			function->number = (uint32_t)p->at.count;
+	}
+	p->failed |= b.failed;
+	if (p->at.count)
+		vec_add_zeroed(&p->numbers, p->at.count);
+	vec_for_each(&found, const uint32_t *, number)
+		pick(p, *number);
+	vec_release(&found);
+}
+
+static bool equal_offset(const void *table, uint32_t id, const void *key)
+{
+	const struct picker *p = table;
+
+	return p->in_offsets.items[id] == *(const uint32_t *)key;
+}
+
+/* The new offset of a string. */
+static uint32_t copy_string(struct picker *p, uint32_t offset)
+{
+	uint64_t hash = hash_u64(offset);
+	uint32_t row = index_find(&p->string_index, hash, equal_offset, p, &offset);
+	const char *text;
+
+	if (!offset)
+		return 0;
+	if (row != INDEX_NONE)
+		return p->out_offsets.items[row];
+	text = name_at(p, offset);
+	/* Many that begin within one another would become as many whole ones. */
+	if (p->out_strings.size + strlen(text) + 1 > p->strings_size)
+		p->failed = true;
+	if (p->failed)
+		return 0;
+	index_add(&p->string_index, hash, (uint32_t)p->in_offsets.count);
+	vec_push(&p->in_offsets, offset);
+	vec_push(&p->out_offsets, (uint32_t)p->out_strings.size);
+	strbuf_add(&p->out_strings, text, strlen(text) + 1);
+	return vec_last(&p->out_offsets);
+}
+
+static void copy_bytes(struct picker *p, struct bytes *b, size_t size)
+{
+	const void *bytes = bytes_take(b, size);
+
+	if (bytes)
+		strbuf_add(&p->out_types, bytes, size);
+}
+
+static void copy_array(struct picker *p, struct bytes *b)
+{
+	struct btf_array array;
+
+	array.type = pick(p, bytes_u32(b));
+	array.index_type = pick(p, bytes_u32(b));
+	array.nelems = bytes_u32(b);
+	strbuf_add(&p->out_types, &array, sizeof(array));
+}
+
+static void copy_members(struct picker *p, struct bytes *b, uint32_t count)
+{
+	for (uint32_t i = 0; i < count && !p->failed; i++) {
+		struct btf_member member;
+
+		member.name_off = copy_string(p, bytes_u32(b));
+		member.type = pick(p, bytes_u32(b));
+		member.offset = bytes_u32(b);
+		strbuf_add(&p->out_types, &member, sizeof(member));
+	}
+}
+
+/* Of either size: a name, then the value. */
+static void copy_enumerators(struct picker *p, struct bytes *b, uint32_t count, size_t value_size)
+{
+	for (uint32_t i = 0; i < count && !p->failed; i++) {
+		uint32_t name = copy_string(p, bytes_u32(b));
+
+		strbuf_add(&p->out_types, &name, sizeof(name));
+		copy_bytes(p, b, value_size);
+	}
+}
+
+static void copy_type(struct picker *p, uint32_t number)
+{
+	struct bytes b = p->types;
+	struct btf_type type = {0};
+	uint32_t kind, count;
+
+	bytes_seek(&b, p->at.items[number - 1]);
+	type.name_off = copy_string(p, bytes_u32(&b));
+	type.info = bytes_u32(&b);
+	type.size = bytes_u32(&b);
+	kind = BTF_INFO_KIND(type.info);
+	count = BTF_INFO_VLEN(type.info);
+	if (kind == BTF_KIND_PTR)
+		type.type = 0;
+	else if (kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_CONST || kind == BTF_KIND_VOLATILE ||
+		 kind == BTF_KIND_RESTRICT || kind == BTF_KIND_TYPE_TAG)
+		type.type = pick(p, type.type);
+	strbuf_add(&p->out_types, &type, sizeof(type));
+	if (kind == BTF_KIND_INT)
+		copy_bytes(p, &b, sizeof(uint32_t));
+	else if (kind == BTF_KIND_ARRAY)
+		copy_array(p, &b);
+	else if (kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION)
+		copy_members(p, &b, count);
+	else if (kind == BTF_KIND_ENUM)
+		copy_enumerators(p, &b, count, sizeof(uint32_t));
+	else if (kind == BTF_KIND_ENUM64)
+		copy_enumerators(p, &b, count, 2 * sizeof(uint32_t));
+	else if (kind == BTF_KIND_FUNC || kind == BTF_KIND_FUNC_PROTO || kind == BTF_KIND_VAR ||
+		 kind == BTF_KIND_DATASEC || kind == BTF_KIND_DECL_TAG)
+		p->failed = true; /* nothing is made of these */
+	p->failed |= b.failed;
+}
+
+/* What it is made of goes where it is not yet: to the end of what is picked. */
+static void copy_types(struct picker *p)
+{
+	/* Offset 0 is the empty name. */
+	strbuf_addch(&p->out_strings, '\0');
+	for (size_t i = 0; i < p->picked.count && !p->failed; i++)
+		copy_type(p, p->picked.items[i]);
+}
+
+static void write_all(const struct picker *p, struct strbuf *out)
+{
+	struct btf_header header = {
+		.magic = BTF_MAGIC,
+		.version = BTF_VERSION,
+		.hdr_len = sizeof(header),
+		.type_len = (uint32_t)p->out_types.size,
+		.str_off = (uint32_t)p->out_types.size,
+		.str_len = (uint32_t)p->out_strings.size,
+	};
+
+	strbuf_add(out, &header, sizeof(header));
+	strbuf_add(out, p->out_types.text, p->out_types.size);
+	strbuf_add(out, p->out_strings.text, p->out_strings.size);
+}
+
+/* A part of the data behind the header. */
+static struct bytes section(const void *btf, size_t size, const struct btf_header *header,
+			    uint32_t offset, uint32_t length)
+{
+	struct bytes b;
+
+	bytes_init(&b, btf, size);
+	bytes_skip(&b, header->hdr_len);
+	bytes_skip(&b, offset);
+	return bytes_sub(&b, length);
+}
+
+static bool open_sections(struct picker *p, const void *btf, size_t size)
+{
+	struct btf_header header;
+	struct bytes strings;
+
+	if (size < sizeof(header))
+		return false;
+	memcpy(&header, btf, sizeof(header));
+	if (header.magic != BTF_MAGIC || header.version != BTF_VERSION || header.flags ||
+	    header.hdr_len < sizeof(header))
+		return false;
+	p->types = section(btf, size, &header, header.type_off, header.type_len);
+	strings = section(btf, size, &header, header.str_off, header.str_len);
+	p->strings = (const char *)strings.at;
+	p->strings_size = bytes_left(&strings);
+	return !p->types.failed && p->strings_size && !p->strings[0] &&
+	       !p->strings[p->strings_size - 1];
+}
+
+int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
+		      const struct type_names *names, struct kernel_function *function,
+		      struct error *err)
+{
+	struct picker p = {0};
+	bool is_done;
+
+	p.failed = !open_sections(&p, btf, size);
+	if (!p.failed)
+		look_through(&p, names, function);
+	if (!p.failed)
+		copy_types(&p);
+	is_done = !p.failed;
+	if (is_done)
+		write_all(&p, out);
+	picker_release(&p);
+	return is_done ? 0 : error_text(err, -ENOEXEC, "the kernel's BTF is not as expected");
+}
+
+int kernel_types_read(struct strbuf *out, const struct type_names *names,
+		      struct kernel_function *function, struct error *err)
+{
+	_cleanup_close_ int fd = open_regular(KERNEL_BTF);
+	_cleanup_free_ char *copy = NULL;
+	struct stat st;
+	size_t size;
+	void *btf;
+	int ret;
+
+	if (fd < 0 || fstat(fd, &st))
+		return error_set(err, fd < 0 ? fd : -errno, "open " KERNEL_BTF);
+	/* From 6.16 on without a copy. */
+	btf = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (btf != MAP_FAILED) {
+		ret = kernel_types_pick(out, btf, (size_t)st.st_size, names, function, err);
+		munmap(btf, (size_t)st.st_size);
+		return ret;
+	}
+	copy = text_read_fd(fd, BTF_BYTES_MAX, &size);
+	if (!copy)
+		return error_set(err, -errno, "read " KERNEL_BTF);
+	return kernel_types_pick(out, copy, size, names, function, err);
+}

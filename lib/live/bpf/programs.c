@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/bpf/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/live/process/filter.h"
+#include "lib/live/bpf/programs_internal.h"
+#include "prof.skel.h"
+
+#define AWAIT_MS 5
+#define RULES_SIZE (UNWIND_RULES_MAX * sizeof(struct unwind_rule))
+
+static int add_to(const struct bpf_map *map, const void *key)
+{
+	const uint32_t yes = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(map), key, &yes, BPF_ANY);
+}
+
+static int fill_filter(struct prof_bpf *skeleton, const struct filter *f, struct error *err)
+{
+	int code = 0;
+
+	vec_for_each(&f->pids, const uint32_t *, pid)
+		code = code ? code : add_to(skeleton->maps.wanted, pid);
+	vec_for_each(&f->tids, const uint32_t *, tid)
+		code = code ? code : add_to(skeleton->maps.wanted_tids, tid);
+	vec_for_each(&f->cgroups, const uint64_t *, id)
+		code = code ? code : add_to(skeleton->maps.wanted_cgroups, id);
+	return code ? error_set(err, code, "set up the filters") : 0;
+}
+
+/* Works out what the namespace's inode alone does not tell: see find_self. */
+static int find_self(struct prof_bpf *skeleton, struct error *err)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int code = bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.find_self), &run);
+
+	return code ? error_set(err, code, "find the depth of the pid namespace") : 0;
+}
+
+/* Where libbpf has not done it, or has not loaded it. */
+static int attach_iterator(const struct bpf_program *program, struct bpf_link **link)
+{
+	if (*link || !bpf_program__autoload(program))
+		return 0;
+	*link = bpf_program__attach_iter(program, NULL);
+	return *link ? 0 : -errno;
+}
+
+int programs_attach(struct programs *p, struct error *err)
+{
+	struct prof_bpf *skeleton = p->skeleton;
+	int code = prof_bpf__attach(skeleton);
+
+	if (!code)
+		code = attach_iterator(skeleton->progs.enter_tasks, &skeleton->links.enter_tasks);
+	if (!code)
+		code = attach_iterator(skeleton->progs.list_tasks, &skeleton->links.list_tasks);
+	return code ? error_set(err, code, "attach the BPF programs") : 0;
+}
+
+int programs_load(struct programs **out, const struct programs_options *options,
+		  ring_record_fn *on_record, void *ctx, struct error *err)
+{
+	struct programs *p = xcalloc(1, sizeof(*p));
+	int code;
+
+	p->rings_fd = p->shards_fd = -1;
+	p->ring_bytes = options->ring_bytes;
+	p->on_record = on_record;
+	p->ctx = ctx;
+	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	code = p->epoll_fd < 0 ? error_set(err, -errno, "epoll_create") : 0;
+	if (!code)
+		code = programs_make_maps(p, options, err);
+	if (!code)
+		code = programs_load_object(p, options, err);
+	if (!code)
+		code = find_self(p->skeleton, err);
+	if (!code)
+		code = fill_filter(p->skeleton, options->filter, err);
+	if (code) {
+		programs_free(p);
+		return code;
+	}
+	*out = p;
+	return 0;
+}
+
+void programs_free(struct programs *p)
+{
+	if (!p)
+		return;
+	if (p->rules)
+		munmap(p->rules, RULES_SIZE);
+	programs_free_object(p);
+	programs_free_maps(p);
+	free(p);
+}
+
+int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err)
+{
+	int program = bpf_program__fd(p->skeleton->progs.on_tick);
+
+	if (ioctl(perf_fd, PERF_EVENT_IOC_SET_BPF, program))
+		return error_set(err, -errno, "attach the sampler to the sampling event");
+	return 0;
+}
+
+int programs_attach_event(struct programs *p, int perf_fd, bool is_tracepoint, uint32_t event)
+{
+	const struct bpf_program *program = is_tracepoint ? p->skeleton->progs.on_tracepoint
+							  : p->skeleton->progs.on_event;
+	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = event);
+	int link = bpf_link_create(bpf_program__fd(program), perf_fd, BPF_PERF_EVENT, &options);
+
+	return link < 0 ? -errno : link;
+}
+
+int programs_read_event(struct programs *p, uint32_t event, struct event_state *states)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.event_states), &event, states);
+}
+
+int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err)
+{
+	const struct bpf_map *map = from_exec ? p->skeleton->maps.awaited
+					      : p->skeleton->maps.wanted;
+	int code = add_to(map, &pid);
+
+	return code ? error_set(err, code, "enter pid %u into the filter", pid) : 0;
+}
+
+/* Runs an iterator over all tasks; what it writes goes to `out`, where that is not NULL. */
+static int run_iterator(const struct bpf_link *link, struct strbuf *out)
+{
+	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(link));
+	char piece[16384];
+	ssize_t size;
+
+	if (fd < 0)
+		return fd;
+	/* Nothing read does not mean that it was the end while programs run into each other. */
+	while ((size = read(fd, piece, sizeof(piece))) != 0) {
+		if (size < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (size > 0 && out)
+			strbuf_add(out, piece, (size_t)size);
+	}
+	return 0;
+}
+
+/* A child may have a lower number than its parent, or come meanwhile: until there is none left. */
+static int enter_tasks(struct programs *p)
+{
+	const volatile uint32_t *entered = &p->skeleton->bss->entered_tasks;
+	uint32_t before;
+	int code;
+
+	do {
+		before = *entered;
+		code = run_iterator(p->skeleton->links.enter_tasks, NULL);
+	} while (!code && *entered != before);
+	return code;
+}
+
+int programs_scan(struct programs *p, ring_record_fn *on_record, void *ctx, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf list = {0};
+	int code = enter_tasks(p);
+
+	if (!code)
+		code = run_iterator(p->skeleton->links.list_tasks, &list);
+	if (code)
+		return error_set(err, code, "list the tasks that run already");
+	for (size_t at = 0; at + sizeof(struct rec_name) <= list.size;
+	     at += sizeof(struct rec_name))
+		on_record(ctx, list.text + at, sizeof(struct rec_name));
+	return 0;
+}
+
+struct unwind_rule *programs_unwind_rules(struct programs *p)
+{
+	int fd = bpf_map__fd(p->skeleton->maps.unwind_rules);
+
+	if (!p->rules) {
+		void *memory = mmap(NULL, RULES_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		p->rules = memory == MAP_FAILED ? NULL : memory;
+	}
+	return p->rules;
+}
+
+void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_space *space)
+{
+	int fd = bpf_map__fd(p->skeleton->maps.unwind_spaces);
+
+	/* Without an entry its samples are counted as unknown: nothing else to do about a failure.
+	 */
+	if (space)
+		bpf_map_update_elem(fd, &pid, space, BPF_ANY);
+	else
+		bpf_map_delete_elem(fd, &pid);
+}
+
+const char *programs_find_symbol(struct programs *p, uint64_t addr)
+{
+	struct symbol_query *query = &p->skeleton->bss->symbol_query;
+
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	query->addr = addr;
+	if (bpf_prog_test_run_opts(bpf_program__fd(p->skeleton->progs.find_symbol), &run))
+		return NULL;
+	query->text[sizeof(query->text) - 1] = '\0';
+	return query->text;
+}
+
+int programs_poll_fd(const struct programs *p)
+{
+	return p->epoll_fd;
+}
+
+bool programs_drain(struct programs *p)
+{
+	struct epoll_event events[16];
+	bool is_complete = true;
+
+	/* What is known by now; whatever comes while rings are read is told again. */
+	while (epoll_wait(p->epoll_fd, events, 16, 0) == 16)
+		;
+	vec_for_each(&p->rings, struct ring *, ring)
+		is_complete &= ring_drain(ring, p->on_record, p->ctx);
+	return is_complete;
+}
+
+void programs_await(const struct programs *p, uint64_t max_ns)
+{
+	uint64_t end = clock_monotonic_ns() + max_ns;
+
+	vec_for_each(&p->rings, const struct ring *, ring) {
+		while (ring_is_blocked(ring) && clock_monotonic_ns() < end)
+			poll(NULL, 0, AWAIT_MS);
+	}
+}
+
+void programs_drain_rest(struct programs *p, ring_left_fn *fn)
+{
+	vec_for_each(&p->rings, struct ring *, ring) {
+		unsigned int left = ring_drain_rest(ring, p->on_record, p->ctx);
+
+		if (left)
+			fn(p->ctx, ring->cpu, left);
+	}
+}
+
+int programs_read_counters(struct programs *p, struct bpf_counters *counters)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.counters), &zero, counters);
+}

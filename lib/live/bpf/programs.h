@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loaded BPF object: its configuration, its filter, its rings and its counters. The only place
+ * that knows the skeleton.
+ */
+#ifndef PROF_LIB_LIVE_BPF_PROGRAMS_H
+#define PROF_LIB_LIVE_BPF_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/config.h"
+#include "bpf/record.h"
+#include "bpf/unwind.h"
+#include "lib/base/error.h"
+#include "lib/live/bpf/ring.h"
+
+struct programs;
+struct filter;
+
+struct programs_options {
+	uint32_t possible_cpus; /* highest possible CPU id + 1 */
+	uint32_t targets; /* how many processes will be tracked that run already, at most */
+	uint64_t ring_bytes; /* a CPU; a power of two of pages */
+	uint32_t unwind; /* UNWIND_BY_… of bpf/config.h */
+	bool arguments; /* execs are followed by a REC_EXEC */
+	const struct filter *filter; /* borrowed until it is loaded */
+	/* Of the events besides the clock, EVENTS_MAX of them; NULL: there are none. */
+	const struct event_limit *events;
+};
+
+int programs_load(struct programs **out, const struct programs_options *options,
+		  ring_record_fn *on_record, void *ctx, struct error *err);
+void programs_free(struct programs *p);
+
+/* Gives that CPU a ring; before anything is sampled there. */
+int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err);
+/* From now on events are recorded: all CPUs have their rings. */
+int programs_attach(struct programs *p, struct error *err);
+/* Lets the sampling event (a perf event descriptor) run the sampler at every overflow. */
+int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err);
+/*
+ * Lets an event (a perf event descriptor), a tracepoint or another, run the program that makes
+ * records of it under that number. A descriptor, which the caller closes to end that, or a negative
+ * errno.
+ */
+int programs_attach_event(struct programs *p, int perf_fd, bool is_tracepoint, uint32_t event);
+/* `states` has room for every possible CPU. */
+int programs_read_event(struct programs *p, uint32_t event, struct event_state *states);
+/* Tracks a process from the next scan on, or from its next exec on. */
+int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err);
+/*
+ * Enters what runs already into the filter: the processes that are to be tracked, and their
+ * descendants. Hands over a name record (NAME_SCAN) for each thread of theirs, with the time from
+ * which on their events are in the rings.
+ */
+int programs_scan(struct programs *p, ring_record_fn *on_record, void *ctx, struct error *err);
+
+/* The rules of the walker, UNWIND_RULES_MAX of them, writable; NULL with errno set. */
+struct unwind_rule *programs_unwind_rules(struct programs *p);
+int programs_unwind_shards_fd(const struct programs *p);
+/* The first shard, which is among them already; the caller's. -1: there is none. */
+int programs_take_shard(struct programs *p);
+/* What the walker knows of a process, by its pid as this process sees it; NULL: nothing any more.
+ */
+void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_space *space);
+
+/*
+ * What the kernel calls one of its addresses: "name+0x12/0x34 [module]", or a number where it has
+ * no name. Valid until the next call; NULL with errno set.
+ */
+const char *programs_find_symbol(struct programs *p, uint64_t addr);
+
+/* Readable when a ring has filled up beyond its wake-up mark. */
+int programs_poll_fd(const struct programs *p);
+/*
+ * Hands over everything that is in the rings: of each as much as it holds at most. False: of some
+ * ring there is more, behind what is still being written.
+ */
+bool programs_drain(struct programs *p);
+/* Waits for what is still being written, so long at most. */
+void programs_await(const struct programs *p, uint64_t max_ns);
+typedef void ring_left_fn(void *ctx, uint32_t cpu, unsigned int count);
+
+/* The last time: all, but for what is still being written; `fn` is told how many records that is.
+ */
+void programs_drain_rest(struct programs *p, ring_left_fn *fn);
+/* `counters` has room for every possible CPU. */
+int programs_read_counters(struct programs *p, struct bpf_counters *counters);
+
+#endif

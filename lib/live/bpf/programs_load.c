@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* The BPF object: what it is told before it is loaded, and the loading. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/name_set.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/live/process/filter.h"
+#include "lib/live/bpf/kernel_types.h"
+#include "lib/live/bpf/programs_internal.h"
+#include "lib/unwind/walk.h"
+#include "prof.skel.h"
+
+/* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel. */
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
+
+/* Their numbers are free again before the programs hear that they are gone. */
+#define DYING_TASKS 4096
+
+static int on_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (level == LIBBPF_DEBUG || !log_enabled(LOG_DEBUG))
+		return 0;
+	text = xvasprintf(fmt, args);
+	log_debug("libbpf: %s", text);
+	return 0;
+}
+
+static uint64_t read_number(const char *path, uint64_t fallback)
+{
+	_cleanup_free_ char *text = text_read_file(path, 64, NULL);
+	uint64_t value;
+
+	if (!text)
+		return fallback;
+	text[strcspn(text, "\n")] = 0;
+	return text_to_u64(text, 10, &value) ? value : fallback;
+}
+
+static uint32_t own_pid_namespace(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE)
+		return 0;
+	return (uint32_t)st.st_ino;
+}
+
+/*
+ * As many processes and threads as there can be, those that are being freed included. pid_max alone
+ * is 4 million on most machines: tables of that size would take longer than all other loading, and
+ * 64 MB each.
+ */
+static uint32_t task_limit(void)
+{
+	uint64_t pid_max = read_number("/proc/sys/kernel/pid_max", 1 << 22);
+	uint64_t limit = read_number("/proc/sys/kernel/threads-max", pid_max) + DYING_TASKS;
+
+	return (uint32_t)(limit < pid_max ? limit : pid_max);
+}
+
+static void configure_filter(struct prof_bpf *skeleton, const struct filter *f)
+{
+	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+
+	config->record_all = f->all;
+	config->include_self = f->include_self;
+	config->skip_children = f->skip_children;
+	config->filter = f->criteria;
+	config->cgroup_hierarchy = f->cgroup_hierarchy;
+	config->uid_count = (uint32_t)f->uids.count;
+	for (size_t i = 0; i < f->uids.count; i++)
+		config->uids[i] = f->uids.items[i];
+	*(struct name_set *)&skeleton->rodata->process_names = f->process_names;
+	*(struct name_set *)&skeleton->rodata->thread_names = f->thread_names;
+}
+
+/* Tables that have no use in this recording are as small as can be. */
+static int size_maps(const struct programs *p, const struct programs_options *options)
+{
+	const struct filter *filter = options->filter;
+	bool by_cfi = options->unwind & UNWIND_BY_CFI;
+	uint32_t limit = task_limit();
+	const struct {
+		struct bpf_map *map;
+		uint32_t entries;
+	} sizes[] = {
+		{p->skeleton->maps.tracked, limit},
+		{p->skeleton->maps.own_tids, own_pid_namespace() ? limit : 1},
+		{p->skeleton->maps.unwind_spaces, by_cfi ? limit : 1},
+		{p->skeleton->maps.unwind_rules, by_cfi ? UNWIND_RULES_MAX : 1},
+		{p->skeleton->maps.wanted, options->targets + (uint32_t)filter->pids.count + 1},
+		{p->skeleton->maps.wanted_tids, (uint32_t)filter->tids.count + 1},
+	};
+	int code = bpf_map__reuse_fd(p->skeleton->maps.rings, p->rings_fd);
+
+	if (!code)
+		code = bpf_map__reuse_fd(p->skeleton->maps.unwind_shards, p->shards_fd);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !code; i++)
+		code = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
+	return code;
+}
+
+static bool has_iterators(const struct programs_options *options)
+{
+	return options->targets || options->filter->all;
+}
+
+static int configure(const struct programs *p, const struct programs_options *options)
+{
+	struct prof_bpf *skeleton = p->skeleton;
+	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+
+	configure_filter(skeleton, options->filter);
+	config->pid_inode = own_pid_namespace();
+	config->arguments = options->arguments;
+	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
+	config->unwind = options->unwind;
+	config->full_bytes = (uint32_t)(options->ring_bytes / 2);
+	if (options->events)
+		memcpy(config->events, options->events, sizeof(config->events));
+	bpf_program__set_autoload(skeleton->progs.on_event, options->events);
+	bpf_program__set_autoload(skeleton->progs.on_tracepoint, options->events);
+	/* A kernel without modules has no such tracepoint. */
+	bpf_program__set_autoload(skeleton->progs.on_module, access("/proc/modules", F_OK) == 0);
+	bpf_program__set_autoload(skeleton->progs.enter_tasks, has_iterators(options));
+	bpf_program__set_autoload(skeleton->progs.list_tasks, has_iterators(options));
+	if (options->unwind & UNWIND_BY_CFI)
+		config->copy_bytes = (uint32_t)(options->ring_bytes / 2);
+	config->user_pc_mask = walk_own_pc_mask();
+	config->stack_limit = (uint32_t)read_number("/proc/sys/kernel/perf_event_max_stack", 127);
+	if (config->stack_limit > USER_DEPTH_MAX)
+		config->stack_limit = USER_DEPTH_MAX;
+	return size_maps(p, options);
+}
+
+/*
+ * libbpf reads all types of the kernel where a program is attached by the number of one of them. So
+ * iterators are another kind of program for it, until it hands them over to be loaded.
+ */
+static int prepare_iterator(struct bpf_program *program, struct bpf_prog_load_opts *options,
+			    long iterator)
+{
+	options->attach_btf_id = *(const uint32_t *)iterator;
+	return bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
+}
+
+static int handle_iterators(struct programs *p)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)&p->iterator,
+		    .prog_prepare_load_fn = prepare_iterator);
+
+	p->handler = libbpf_register_prog_handler("iter/task", BPF_PROG_TYPE_RAW_TRACEPOINT,
+						  BPF_TRACE_ITER, &options);
+	return p->handler < 0 ? p->handler : 0;
+}
+
+/* Writes those of the kernel's types to the file that the skeleton was told to find them in. */
+static int give_types(struct programs *p, int file, bool has_iterators, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf types = {0};
+	struct kernel_function iterator = {.name = "bpf_iter_task"};
+	struct type_names names = {0};
+	int code;
+
+	type_names_add_all(&names, bpf_object__btf(p->skeleton->obj));
+	code = kernel_types_read(&types, &names, has_iterators ? &iterator : NULL, err);
+	type_names_release(&names);
+	p->iterator = iterator.number;
+	if (!code && has_iterators && !p->iterator)
+		code = error_text(err, -ENOENT, "the kernel's BTF has no %s", iterator.name);
+	if (!code && write(file, types.text, types.size) != (ssize_t)types.size)
+		code = error_set(err, -EIO, "write the kernel's types");
+	return code;
+}
+
+/* `types`: an empty file for those of the kernel's types that are needed; -1: libbpf finds them. */
+static int load(struct programs *p, const struct programs_options *options, int types,
+		struct error *err)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, open);
+	char path[64];
+	int code = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
+	if (types >= 0)
+		open.btf_custom_path = path;
+	if (types >= 0 && has_iterators(options))
+		code = handle_iterators(p);
+	if (code)
+		return error_set(err, code, "register a handler of libbpf's");
+	p->skeleton = prof_bpf__open_opts(&open);
+	if (!p->skeleton)
+		return error_set(err, -errno, "open the BPF object");
+	if (types >= 0)
+		code = give_types(p, types, has_iterators(options), err);
+	if (code)
+		return code;
+	code = configure(p, options);
+	if (code)
+		return error_set(err, code, "configure the BPF object");
+	code = prof_bpf__load(p->skeleton);
+	return code ? error_set(err, code, "load the BPF programs") : 0;
+}
+
+int programs_load_object(struct programs *p, const struct programs_options *options,
+			 struct error *err)
+{
+	_cleanup_close_ int types = memfd_create("types", MFD_CLOEXEC);
+	struct error first = {0};
+	int code;
+
+	libbpf_set_print(on_libbpf_message);
+	if (types < 0)
+		code = error_set(&first, -errno, "memfd_create");
+	else
+		code = load(p, options, types, &first);
+	/* Nothing is different where it is not allowed. */
+	if (code == -EPERM)
+		return error_text(err, code, "%s", first.text);
+	if (!code)
+		return 0;
+	log_info("%s; again with all types of the kernel", first.text);
+	programs_free_object(p);
+	return load(p, options, -1, err);
+}
+
+void programs_free_object(struct programs *p)
+{
+	prof_bpf__destroy(steal(p->skeleton));
+	if (p->handler > 0)
+		libbpf_unregister_prog_handler(p->handler);
+	p->handler = 0;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* The maps of maps: a ring for each CPU, and shards for unwind tables. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "bpf/unwind.h"
+#include "lib/base/cleanup.h"
+#include "lib/live/machine/host.h"
+#include "lib/live/bpf/programs_internal.h"
+#include "lib/live/unwind/table_arena.h"
+
+static int make_ring(void *ctx, const struct map_slot *slot)
+{
+	const struct programs *p = ctx;
+
+	(void)slot;
+	return ring_make(p->ring_bytes);
+}
+
+/* For maps like `inner`. */
+static int make_outer(const char *name, uint32_t count, int inner)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .inner_map_fd = (uint32_t)inner);
+
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, name, sizeof(uint32_t), sizeof(uint32_t),
+			      count, &options);
+}
+
+static int make_rings(struct programs *p, const struct programs_options *options)
+{
+	/* What the verifier knows of rings does not depend on their size. */
+	_cleanup_close_ int like = ring_make((uint64_t)sysconf(_SC_PAGESIZE));
+	struct cpu_list online;
+	int code;
+
+	if (like < 0)
+		return like;
+	p->rings_fd = make_outer("rings", options->possible_cpus, like);
+	if (p->rings_fd < 0)
+		return p->rings_fd;
+	code = cpu_list_read("online", &online);
+	if (code)
+		return code;
+	for (uint32_t i = 0; i < online.count; i++)
+		vec_push(&p->slots, (struct map_slot){p->rings_fd, online.cpus[i], -1, 0});
+	cpu_list_release(&online);
+	return 0;
+}
+
+/* The first shard is needed for every recording with tables, and is what all others are like. */
+static int make_shards(struct programs *p)
+{
+	int first = shard_make(UNWIND_SHARD_BYTES);
+
+	if (first < 0)
+		return first;
+	vec_push(&p->slots, (struct map_slot){.fd = first});
+	p->shards_fd = make_outer("unwind_shards", UNWIND_SHARDS_MAX, first);
+	vec_last(&p->slots).outer_fd = p->shards_fd;
+	return p->shards_fd < 0 ? p->shards_fd : 0;
+}
+
+/*
+ * Without tables the programs refer to the map all the same, and libbpf would make a whole shard
+ * for it: some of its versions (1.5) crash when told that an inner map is smaller.
+ */
+static int make_no_shards(struct programs *p)
+{
+	_cleanup_close_ int like = shard_make(sizeof(uint32_t));
+
+	if (like < 0)
+		return like;
+	p->shards_fd = make_outer("unwind_shards", 1, like);
+	return p->shards_fd < 0 ? p->shards_fd : 0;
+}
+
+int programs_make_maps(struct programs *p, const struct programs_options *options,
+		       struct error *err)
+{
+	int code = options->unwind & UNWIND_BY_CFI ? make_shards(p) : make_no_shards(p);
+
+	if (!code)
+		code = make_rings(p, options);
+	if (code)
+		return error_set(err, code, "create BPF maps");
+	p->filler = map_slots_fill(p->slots.items, p->slots.count, make_ring, p);
+	return 0;
+}
+
+static void wait_for_slots(struct programs *p)
+{
+	map_slots_wait(steal(p->filler));
+}
+
+void programs_free_maps(struct programs *p)
+{
+	wait_for_slots(p);
+	vec_for_each(&p->rings, struct ring *, ring)
+		ring_close(ring);
+	vec_release(&p->rings);
+	vec_for_each(&p->slots, struct map_slot *, slot) {
+		if (slot->fd >= 0)
+			close(slot->fd);
+	}
+	vec_release(&p->slots);
+	if (p->epoll_fd >= 0)
+		close(p->epoll_fd);
+	if (p->rings_fd >= 0)
+		close(p->rings_fd);
+	if (p->shards_fd >= 0)
+		close(p->shards_fd);
+}
+
+static struct map_slot *find_ring(struct programs *p, uint32_t cpu)
+{
+	wait_for_slots(p);
+	vec_for_each(&p->slots, struct map_slot *, slot) {
+		if (slot->outer_fd == p->rings_fd && slot->key == cpu)
+			return slot;
+	}
+	return NULL;
+}
+
+/* Edges: a ring that is read is hardly ever empty, and its reader waits until much is in it. */
+static int watch_ring(struct programs *p, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
+
+	return epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
+{
+	struct map_slot *slot = find_ring(p, cpu);
+	struct ring ring;
+	int code;
+
+	/* A CPU that has come since. */
+	if (!slot) {
+		vec_push(&p->slots, (struct map_slot){p->rings_fd, cpu, -1, 0});
+		slot = &vec_last(&p->slots);
+		map_slots_wait(map_slots_fill(slot, 1, make_ring, p));
+	}
+	code = slot->code;
+	if (!code)
+		code = ring_open(&ring, steal_fd(&slot->fd), p->ring_bytes);
+	if (code)
+		return error_set(err, code, "create a ring of %llu bytes for CPU %u",
+				 (unsigned long long)p->ring_bytes, cpu);
+	ring.cpu = cpu;
+	vec_push(&p->rings, ring);
+	code = watch_ring(p, ring.fd);
+	return code ? error_set(err, code, "watch the ring of CPU %u", cpu) : 0;
+}
+
+int programs_unwind_shards_fd(const struct programs *p)
+{
+	return p->shards_fd;
+}
+
+int programs_take_shard(struct programs *p)
+{
+	wait_for_slots(p);
+	vec_for_each(&p->slots, struct map_slot *, slot) {
+		if (slot->outer_fd == p->shards_fd && !slot->code)
+			return steal_fd(&slot->fd);
+	}
+	return -1;
+}

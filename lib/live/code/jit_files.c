@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/code/jit_files.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/log.h"
+#include "lib/live/code/jit_process.h"
+#include "lib/live/code/jitdump.h"
+#include "lib/live/code/perf_map.h"
+#include "lib/record/record.h"
+
+#define LOOK_NS 100000000ull
+/* At a dump that is still empty: what it tells is waited for from when it begins. */
+#define LOOK_SOON_NS 20000000ull
+#define LOOK_MAX_NS 1600000000ull
+/* The rings wait while files are read. */
+#define LOOK_BYTES ((uint64_t)4 << 20)
+#define ROUND_BYTES ((uint64_t)16 << 20)
+/* Of one file, in all: some millions of pieces. */
+#define FILE_BYTES ((uint64_t)256 << 20)
+/*
+ * Of records, from all files together: they wait in memory, and stay there until they have found
+ * their frames. That is two million pieces with names of some length.
+ */
+#define RECORD_BYTES ((uint64_t)256 << 20)
+/* A process has a root, a map and a dump. */
+#define HOLDERS_MAX (JIT_FILES_DESCRIPTORS / 3)
+
+struct jit_row {
+	struct jit_process process;
+	bool is_holder; /* keeps its descriptors, so that files can be read after its end */
+	bool has_memory; /* there may be a map */
+	int root, map_fd, dump_fd; /* -1: none */
+	uint64_t map_size; /* when it was last read to its end */
+	uint64_t since; /* when that was: what is read next is not older */
+	uint64_t next_look, interval;
+	struct perf_map map;
+	struct jitdump dump;
+	bool is_cut;
+};
+
+struct jit_files {
+	record_sink_fn *sink;
+	void *ctx;
+	jit_files_piece_fn *piece_fn; /* NULL: nobody asks */
+	void *piece_ctx;
+	VEC(struct jit_row *) rows;
+	struct index by_pid;
+	uint32_t holders;
+	struct arch_clock clock; /* when recording began */
+	VEC(uint64_t) record;
+	uint64_t due; /* the next look of any */
+	struct jit_files_stats stats; /* of processes that are gone */
+	uint64_t record_bytes; /* that were sent */
+	/* The file that is being read. */
+	uint32_t pid;
+	uint64_t now, since;
+	uint64_t complete; /* what came before it is known; 0: all is */
+	bool has_left_out; /* something, for want of room */
+};
+
+struct jit_files *jit_files_new(record_sink_fn *sink, void *ctx)
+{
+	struct jit_files *j = xcalloc(1, sizeof(*j));
+
+	j->sink = sink;
+	j->ctx = ctx;
+	arch_clock_read(&j->clock);
+	return j;
+}
+
+void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx)
+{
+	j->piece_fn = fn;
+	j->piece_ctx = ctx;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void free_row(struct jit_row *row)
+{
+	close_fd(&row->root);
+	close_fd(&row->map_fd);
+	close_fd(&row->dump_fd);
+	jitdump_release(&row->dump);
+	free(row);
+}
+
+void jit_files_free(struct jit_files *j)
+{
+	if (!j)
+		return;
+	vec_for_each(&j->rows, struct jit_row **, row)
+		free_row(*row);
+	vec_release(&j->rows);
+	vec_release(&j->record);
+	index_release(&j->by_pid);
+	free(j);
+}
+
+bool jit_files_is_dump(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t digits;
+
+	name = name ? name + 1 : path;
+	if (strncmp(name, "jit-", 4) != 0)
+		return false;
+	digits = strspn(name + 4, "0123456789");
+	name += 4 + digits;
+	return digits && (strcmp(name, ".dump") == 0 || strcmp(name, ".dump (deleted)") == 0);
+}
+
+static bool pid_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct jit_files *j = table;
+
+	return j->rows.items[id]->process.pid == *(const uint32_t *)key;
+}
+
+static uint32_t find_row(const struct jit_files *j, uint32_t pid)
+{
+	return index_find(&j->by_pid, hash_u64(pid), pid_equal, j, &pid);
+}
+
+/* NULL where the process is gone already. */
+static struct jit_row *get_row(struct jit_files *j, uint32_t pid)
+{
+	uint32_t id = find_row(j, pid);
+	struct jit_process process;
+	struct jit_row *row;
+
+	if (id != INDEX_NONE)
+		return j->rows.items[id];
+	if (jit_process_read(&process, pid)) {
+		log_debug("pid %u was gone before its maps of code could be opened", pid);
+		return NULL;
+	}
+	row = xcalloc(1, sizeof(*row));
+	row->process = process;
+	row->root = row->map_fd = row->dump_fd = -1;
+	row->interval = LOOK_NS;
+	row->is_holder = j->holders < HOLDERS_MAX;
+	if (row->is_holder) {
+		j->holders++;
+		row->root = jit_process_open_root(&process);
+	}
+	index_add(&j->by_pid, hash_u64(pid), (uint32_t)j->rows.count);
+	vec_push(&j->rows, row);
+	j->due = 0;
+	return row;
+}
+
+static void add_stats(struct jit_files_stats *stats, const struct jit_row *row)
+{
+	stats->maps += row->map.offset != 0;
+	stats->dumps += row->dump.offset != 0;
+	stats->pieces += row->map.stats.pieces + row->dump.stats.pieces;
+	stats->malformed += row->map.stats.malformed + row->dump.stats.malformed;
+	stats->cut += row->is_cut;
+}
+
+static void remove_row(struct jit_files *j, uint32_t id)
+{
+	struct jit_row *row = j->rows.items[id], *last = vec_last(&j->rows);
+	uint32_t last_id = (uint32_t)j->rows.count - 1;
+
+	add_stats(&j->stats, row);
+	j->holders -= row->is_holder;
+	index_remove(&j->by_pid, hash_u64(row->process.pid), id);
+	if (id != last_id) {
+		index_remove(&j->by_pid, hash_u64(last->process.pid), last_id);
+		index_add(&j->by_pid, hash_u64(last->process.pid), id);
+		j->rows.items[id] = last;
+	}
+	j->rows.count--;
+	free_row(row);
+}
+
+bool jit_files_memory(struct jit_files *j, uint32_t pid)
+{
+	struct jit_row *row = get_row(j, pid);
+	bool is_first = row && !row->has_memory;
+
+	if (row)
+		row->has_memory = true;
+	return is_first;
+}
+
+void jit_files_fork(struct jit_files *j, uint32_t pid, uint32_t parent_pid)
+{
+	uint32_t parent = find_row(j, parent_pid);
+
+	if (parent != INDEX_NONE && j->rows.items[parent]->has_memory)
+		jit_files_memory(j, pid);
+}
+
+void jit_files_dump(struct jit_files *j, uint32_t pid, int fd)
+{
+	struct jit_row *row = get_row(j, pid);
+
+	if (!row || row->dump_fd >= 0 || fd < 0)
+		return;
+	row->dump_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	row->next_look = j->due = 0;
+}
+
+static void on_piece(void *ctx, const struct code_piece *piece)
+{
+	struct jit_files *j = ctx;
+	size_t text_size = piece->name_size + 1 + piece->files_size;
+	size_t size = rec_code_size((unsigned int)piece->line_count, text_size);
+	struct rec_code *rec;
+	char *text;
+
+	if (j->record_bytes >= RECORD_BYTES) {
+		j->has_left_out = true;
+		return;
+	}
+	j->record_bytes += size;
+	vec_clear(&j->record);
+	rec = (struct rec_code *)vec_add_zeroed(&j->record, size / 8);
+	record_init(&rec->rec, REC_CODE, size, j->now, j->pid, j->pid);
+	rec->rec.flags = piece->is_exact ? CODE_EXACT : 0;
+	rec->since = piece->is_exact ? piece->since : j->since;
+	rec->start = piece->start;
+	rec->size = piece->size;
+	rec->line_count = (uint32_t)piece->line_count;
+	rec->text_size = (uint32_t)text_size;
+	text = (char *)rec_code_text(rec);
+	memcpy(text, piece->name, piece->name_size);
+	for (size_t i = 0; i < piece->line_count; i++) {
+		rec->lines[i] = piece->lines[i];
+		rec->lines[i].file += (uint32_t)piece->name_size + 1;
+	}
+	if (piece->files_size)
+		memcpy(text + piece->name_size + 1, piece->files, piece->files_size);
+	j->sink(j->ctx, &rec->rec);
+}
+
+static void on_dump_piece(void *ctx, const struct code_piece *piece)
+{
+	struct jit_files *j = ctx;
+
+	if (j->piece_fn)
+		j->piece_fn(j->piece_ctx, j->pid, piece);
+	on_piece(j, piece);
+}
+
+static int open_map(const struct jit_row *row)
+{
+	int root = row->root, fd;
+	char path[40];
+
+	if (root < 0 && !row->is_holder)
+		root = jit_process_open_root(&row->process);
+	if (root < 0)
+		return root;
+	snprintf(path, sizeof(path), "tmp/perf-%u.map", row->process.own_pid);
+	fd = jit_process_open_file(&row->process, root, path);
+	if (root != row->root)
+		close(root);
+	return fd;
+}
+
+static bool is_full(const struct jit_files *j, struct jit_row *row, const struct code_stats *stats)
+{
+	if (stats->bytes < FILE_BYTES && j->record_bytes < RECORD_BYTES)
+		return false;
+	if (!row->is_cut)
+		log_debug("pid %u has a map of code that is too large", row->process.pid);
+	row->is_cut = true;
+	return true;
+}
+
+/* True: there is more. */
+static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, bool is_last)
+{
+	struct stat st;
+
+	if (row->map_fd < 0)
+		row->map_fd = open_map(row);
+	if (row->map_fd < 0 || fstat(row->map_fd, &st) || is_full(j, row, &row->map.stats))
+		return false;
+	j->since = row->since;
+	if (is_last || (uint64_t)st.st_size != row->map_size) {
+		if (perf_map_read(&row->map, row->map_fd, budget, is_last, on_piece, j))
+			return true;
+		row->map_size = (uint64_t)st.st_size;
+	}
+	/* Of a line that is not complete yet the code is there. */
+	if (row->map.offset == row->map_size)
+		row->since = j->now;
+	return false;
+}
+
+/* An unlinked map can still grow, but where there is a new one that is read next. */
+static void renew_map(struct jit_row *row)
+{
+	struct stat st;
+	int fd;
+
+	if (!row->is_holder)
+		close_fd(&row->map_fd);
+	if (row->map_fd < 0 || fstat(row->map_fd, &st) || st.st_nlink)
+		return;
+	fd = open_map(row);
+	if (fd < 0)
+		return;
+	close(row->map_fd);
+	row->map_fd = fd;
+	row->map_size = 0;
+}
+
+static bool read_dump(struct jit_files *j, struct jit_row *row, uint64_t budget)
+{
+	struct stat st;
+
+	/* Some write long after they have opened it: then there is nothing to wait for. */
+	if (!row->dump.offset && (fstat(row->dump_fd, &st) || !st.st_size))
+		return false;
+	if (!row->dump.offset && j->piece_fn)
+		j->piece_fn(j->piece_ctx, row->process.pid, NULL);
+	row->dump.moves_until = j->complete;
+	return jitdump_read(&row->dump, row->dump_fd, budget, &j->clock, on_dump_piece, j);
+}
+
+static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, bool is_last)
+{
+	uint64_t before = row->map.stats.pieces + row->dump.stats.pieces;
+	bool has_more = false;
+
+	j->pid = row->process.pid;
+	j->has_left_out = false;
+	if (row->has_memory)
+		has_more = read_map(j, row, budget, is_last);
+	if (!has_more)
+		renew_map(row);
+	j->since = j->now;
+	if (row->dump_fd >= 0 && !is_full(j, row, &row->dump.stats))
+		has_more |= read_dump(j, row, budget);
+	row->is_cut |= j->has_left_out;
+	if (row->dump_fd >= 0 && !row->dump.offset)
+		row->interval = LOOK_SOON_NS;
+	else if (row->interval < LOOK_NS ||
+		 row->map.stats.pieces + row->dump.stats.pieces != before)
+		row->interval = LOOK_NS;
+	/* As long as a dump's unwinding information is not read, stacks are guesses. */
+	else if (row->interval < LOOK_MAX_NS && row->dump_fd < 0)
+		row->interval *= 2;
+	return has_more;
+}
+
+static void read_rest(struct jit_files *j, struct jit_row *row)
+{
+	j->complete = 0;
+	while (read_row(j, row, LOOK_BYTES, true))
+		;
+}
+
+static void end_row(struct jit_files *j, uint32_t pid, uint64_t time)
+{
+	uint32_t id = find_row(j, pid);
+
+	if (id == INDEX_NONE)
+		return;
+	j->now = time;
+	read_rest(j, j->rows.items[id]);
+	remove_row(j, id);
+}
+
+void jit_files_exec(struct jit_files *j, uint32_t pid, uint64_t time)
+{
+	end_row(j, pid, time);
+}
+
+void jit_files_exit(struct jit_files *j, uint32_t pid, uint64_t time)
+{
+	end_row(j, pid, time);
+}
+
+void jit_files_look(struct jit_files *j, uint64_t now, uint64_t complete)
+{
+	uint64_t left = ROUND_BYTES;
+
+	if (now < j->due)
+		return;
+	j->now = now;
+	j->complete = complete;
+	j->due = now + LOOK_MAX_NS;
+	vec_for_each(&j->rows, struct jit_row **, at) {
+		struct jit_row *row = *at;
+
+		if (row->next_look <= now && left) {
+			uint64_t budget = left < LOOK_BYTES ? left : LOOK_BYTES;
+			bool has_more = read_row(j, row, budget, false);
+
+			left -= has_more ? budget : 0;
+			row->next_look = has_more ? now : now + row->interval;
+		}
+		if (row->next_look < j->due)
+			j->due = row->next_look;
+	}
+}
+
+void jit_files_finish(struct jit_files *j, uint64_t now)
+{
+	j->now = now;
+	vec_for_each(&j->rows, struct jit_row **, row)
+		read_rest(j, *row);
+}
+
+void jit_files_get_stats(const struct jit_files *j, struct jit_files_stats *stats)
+{
+	*stats = j->stats;
+	vec_for_each(&j->rows, struct jit_row *const *, row)
+		add_stats(stats, *row);
+}

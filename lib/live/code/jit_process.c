@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/code/jit_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/live/machine/proc_status.h"
+
+/* Its numbers for a user are the real one, the effective one, … */
+#define EFFECTIVE 1
+
+int jit_process_read(struct jit_process *p, uint32_t pid)
+{
+	_cleanup_free_ char *status = proc_status_read(pid);
+	uint32_t pids[PROC_STATUS_NUMBERS_MAX], uids[PROC_STATUS_NUMBERS_MAX];
+	size_t count = status ? proc_status_numbers(status, "NSpid", pids) : 0;
+
+	if (!count || proc_status_numbers(status, "Uid", uids) <= EFFECTIVE)
+		return -ESRCH;
+	/* A process in another namespace has a number for each; the last is what it calls itself.
+	 */
+	*p = (struct jit_process){.pid = pid, .own_pid = pids[count - 1], .uid = uids[EFFECTIVE]};
+	return 0;
+}
+
+int jit_process_open_root(const struct jit_process *p)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/root", p->pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int jit_process_open_file(const struct jit_process *p, int root, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	_cleanup_close_ int place = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	struct stat st;
+	char name[32];
+	int fd;
+
+	if (place < 0 || fstat(place, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENXIO;
+	/* Anybody may put files into /tmp, and, with mounts of its own, any of root's there. */
+	if (st.st_uid != p->uid && (st.st_uid != 0 || !(st.st_mode & S_IROTH)))
+		return -EPERM;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}

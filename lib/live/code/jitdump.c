@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/code/jitdump.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+#define MAGIC 0x4a695444u /* "JiTD" */
+#define HEADER_SIZE 40
+#define PREFIX_SIZE 16
+#define LOAD_SIZE (PREFIX_SIZE + 40)
+#define SHORT_NAME 200
+/* What reading takes at least, in bytes, so that a budget is one of time. */
+#define READ_COST 128
+#define ARCH_TIMESTAMP 1u
+/* A record with lines is read at once; one that is larger is left out. */
+#define DEBUG_SIZE_MAX ((size_t)1 << 20)
+/* So is call frame information. */
+#define UNWINDING_HEAD (PREFIX_SIZE + 24)
+#define UNWINDING_SIZE_MAX ((size_t)1 << 20)
+#define LINES_MAX 8192
+#define FILES_SIZE_MAX 32768
+/*
+ * V8 puts this into an unused field of the header, and an ELF header's size onto the addresses of
+ * lines, as they become when a dump is made into ELF files.
+ */
+#define V8_PADDING 0xdeadbeefu
+#define V8_SHIFT 0x40u
+
+enum jit_record {
+	JIT_CODE_LOAD,
+	JIT_CODE_MOVE,
+	JIT_CODE_DEBUG_INFO,
+	JIT_CODE_CLOSE,
+	JIT_CODE_UNWINDING_INFO,
+};
+
+/* A call of jitdump_read(). */
+struct reader {
+	struct jitdump *dump;
+	int fd;
+	const struct arch_clock *first;
+	struct arch_clock now;
+	code_piece_fn *fn;
+	void *ctx;
+};
+
+struct prefix {
+	uint32_t kind, size;
+	uint64_t timestamp;
+};
+
+struct lines {
+	struct rec_code_line rows[LINES_MAX];
+	size_t count;
+	char files[FILES_SIZE_MAX];
+	size_t files_size;
+};
+
+void jitdump_release(struct jitdump *d)
+{
+	vec_release(&d->codes);
+	index_release(&d->by_code_index);
+}
+
+/* True where all of it is there. */
+static bool read_at(struct reader *r, uint64_t offset, void *data, size_t size)
+{
+	ssize_t got = offset > INT64_MAX ? -1 : pread(r->fd, data, size, (off_t)offset);
+
+	r->dump->stats.bytes += got > READ_COST ? (uint64_t)got : READ_COST;
+	return got == (ssize_t)size;
+}
+
+static void read_header(struct reader *r)
+{
+	struct jitdump *d = r->dump;
+	uint8_t data[HEADER_SIZE];
+	struct bytes b;
+	uint32_t magic, version, size;
+
+	if (!read_at(r, 0, data, sizeof(data)))
+		return;
+	bytes_init(&b, data, sizeof(data));
+	magic = bytes_u32(&b);
+	version = bytes_u32(&b);
+	size = bytes_u32(&b);
+	bytes_skip(&b, 4);
+	d->has_shifted_lines = bytes_u32(&b) == V8_PADDING;
+	bytes_skip(&b, 12);
+	d->has_arch_times = bytes_u64(&b) & ARCH_TIMESTAMP;
+	if (magic != MAGIC || !version || size < HEADER_SIZE) {
+		d->is_broken = true;
+		d->stats.malformed++;
+		return;
+	}
+	d->offset = size;
+}
+
+static bool equal_code(const void *table, uint32_t id, const void *key)
+{
+	return ((const struct jitdump *)table)->codes.items[id].code_index ==
+	       *(const uint64_t *)key;
+}
+
+static uint32_t find_code(const struct jitdump *d, uint64_t code_index)
+{
+	return index_find(&d->by_code_index, hash_u64(code_index), equal_code, d, &code_index);
+}
+
+static void remember_code(struct jitdump *d, const struct jitdump_code *code)
+{
+	uint32_t row = find_code(d, code->code_index);
+
+	if (row != INDEX_NONE) {
+		d->codes.items[row] = *code;
+		return;
+	}
+	index_add(&d->by_code_index, hash_u64(code->code_index), (uint32_t)d->codes.count);
+	vec_push(&d->codes, *code);
+}
+
+/* Writers have been seen to put garbage there. */
+static bool is_path(const char *text, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		size_t length = text_utf8_length(text + at, size - at);
+
+		if (!length || (uint8_t)text[at] < ' ')
+			return false;
+		at += length;
+	}
+	return size;
+}
+
+static bool same_file(struct lines *l, const char *name, uint32_t *file)
+{
+	const char *last = l->files + l->rows[l->count - 1].file;
+
+	if (strcmp(name, "\xff") != 0 && strcmp(name, last) != 0)
+		return false;
+	*file = l->rows[l->count - 1].file;
+	return true;
+}
+
+static bool add_line(struct lines *l, uint64_t offset, uint32_t line, const char *name)
+{
+	struct rec_code_line row = {.offset = (uint32_t)offset, .line = line};
+	size_t size = strlen(name);
+
+	if (offset > UINT32_MAX || (l->count && offset < l->rows[l->count - 1].offset))
+		return false;
+	if (!l->count || !same_file(l, name, &row.file)) {
+		if (!is_path(name, size) || size >= FILES_SIZE_MAX - l->files_size)
+			return false;
+		row.file = (uint32_t)l->files_size;
+		memcpy(l->files + l->files_size, name, size + 1);
+		l->files_size += size + 1;
+	}
+	l->rows[l->count++] = row;
+	return true;
+}
+
+/* All lines of the code, or none: where one makes no sense the others are not to be relied on. */
+static bool parse_lines(const struct jitdump *d, struct bytes *b, uint64_t code_size,
+			struct lines *l)
+{
+	uint64_t addr = bytes_u64(b), count = bytes_u64(b);
+
+	l->count = l->files_size = 0;
+	if (count > LINES_MAX)
+		return false;
+	while (count--) {
+		uint64_t offset = bytes_u64(b) - addr;
+		uint32_t line = bytes_u32(b);
+		const char *name;
+
+		bytes_skip(b, 4);
+		name = bytes_cstr(b);
+		if (d->has_shifted_lines)
+			offset -= V8_SHIFT;
+		if (!name || offset >= code_size || !add_line(l, offset, line, name))
+			return false;
+	}
+	return true;
+}
+
+static bool read_lines(struct reader *r, uint64_t offset, uint64_t code_size, struct lines *l)
+{
+	_cleanup_free_ uint8_t *data = NULL;
+	uint8_t head[PREFIX_SIZE];
+	struct bytes b;
+	uint32_t size;
+
+	if (!read_at(r, offset, head, sizeof(head)))
+		return false;
+	bytes_init(&b, head, sizeof(head));
+	bytes_skip(&b, 4);
+	size = bytes_u32(&b);
+	if (size < PREFIX_SIZE || size > DEBUG_SIZE_MAX)
+		return false;
+	data = xmalloc(size);
+	if (!read_at(r, offset, data, size))
+		return false;
+	bytes_init(&b, data, size);
+	bytes_skip(&b, PREFIX_SIZE);
+	return parse_lines(r->dump, &b, code_size, l);
+}
+
+/* CLOCK_MONOTONIC ns, 0 where that cannot be told. */
+static uint64_t time_of(const struct reader *r, uint64_t timestamp)
+{
+	return r->dump->has_arch_times ? arch_clock_to_ns(r->first, &r->now, timestamp) : timestamp;
+}
+
+static void set_time(struct reader *r, uint64_t timestamp, struct code_piece *piece)
+{
+	piece->since = time_of(r, timestamp);
+	piece->is_exact = piece->since;
+}
+
+/*
+ * The .eh_frame in the record at `offset`: the specification has .eh_frame_hdr in front of it, all
+ * that write it and perf have it behind. V8 writes a header alone where it has nothing to tell.
+ * False where the record makes no sense.
+ */
+static bool read_eh_frame(struct reader *r, uint64_t offset, uint8_t **data, size_t *size)
+{
+	uint8_t head[UNWINDING_HEAD];
+	uint64_t all_size, hdr_size;
+	uint32_t record_size;
+	struct bytes b;
+
+	if (!read_at(r, offset, head, sizeof(head)))
+		return false;
+	bytes_init(&b, head, sizeof(head));
+	bytes_skip(&b, 4);
+	record_size = bytes_u32(&b);
+	bytes_skip(&b, 8);
+	all_size = bytes_u64(&b);
+	hdr_size = bytes_u64(&b);
+	if (record_size < UNWINDING_HEAD || record_size > UNWINDING_SIZE_MAX ||
+	    all_size > record_size - UNWINDING_HEAD || hdr_size > all_size)
+		return false;
+	*size = (size_t)(all_size - hdr_size);
+	if (!*size)
+		return true;
+	*data = xmalloc(*size);
+	return read_at(r, offset + UNWINDING_HEAD, *data, *size);
+}
+
+static void send_piece(struct reader *r, struct code_piece *piece, const struct jitdump_code *code)
+{
+	_cleanup_free_ struct lines *lines = NULL;
+	_cleanup_free_ uint8_t *eh_frame = NULL;
+
+	if (code->unwinding) {
+		if (read_eh_frame(r, code->unwinding, &eh_frame, &piece->eh_frame_size))
+			piece->eh_frame = eh_frame;
+		else
+			r->dump->stats.malformed++;
+	}
+	if (code->debug) {
+		lines = xmalloc(sizeof(*lines));
+		if (read_lines(r, code->debug, piece->size, lines)) {
+			piece->lines = lines->rows;
+			piece->line_count = lines->count;
+			piece->files = lines->files;
+			piece->files_size = lines->files_size;
+		} else {
+			r->dump->stats.malformed++;
+		}
+	}
+	r->dump->stats.pieces++;
+	r->fn(r->ctx, piece);
+}
+
+/* The record at `offset`, `size` bytes long: its name, and what it says of the code. */
+static bool read_load(struct reader *r, uint64_t offset, uint32_t size, char *name,
+		      struct code_piece *piece, uint64_t *code_index)
+{
+	uint8_t data[LOAD_SIZE + CODE_NAME_MAX];
+	size_t wanted = size < LOAD_SIZE + SHORT_NAME ? size : LOAD_SIZE + SHORT_NAME;
+	struct bytes b;
+
+	if (size <= LOAD_SIZE || !read_at(r, offset, data, wanted))
+		return false;
+	/* The machine code behind the name is of no use here. */
+	if (size > wanted && !memchr(data + LOAD_SIZE, 0, wanted - LOAD_SIZE)) {
+		wanted = size < sizeof(data) ? size : sizeof(data);
+		if (!read_at(r, offset, data, wanted))
+			return false;
+	}
+	bytes_init(&b, data, wanted);
+	bytes_skip(&b, PREFIX_SIZE + 16);
+	piece->start = bytes_u64(&b);
+	piece->size = bytes_u64(&b);
+	*code_index = bytes_u64(&b);
+	piece->name_size = strnlen((const char *)b.at, bytes_left(&b));
+	memcpy(name, b.at, piece->name_size);
+	piece->name = name;
+	return piece->size && piece->start + piece->size > piece->start;
+}
+
+static bool take_load(struct reader *r, const struct prefix *prefix)
+{
+	struct jitdump *d = r->dump;
+	char name[CODE_NAME_MAX];
+	struct code_piece piece = {0};
+	struct jitdump_code code = {.load = d->offset, .load_size = prefix->size};
+
+	if (!read_load(r, d->offset, prefix->size, name, &piece, &code.code_index))
+		return false;
+	if (d->debug && d->debug_addr == piece.start)
+		code.debug = d->debug;
+	code.unwinding = d->unwinding;
+	d->debug = d->unwinding = 0;
+	remember_code(d, &code);
+	set_time(r, prefix->timestamp, &piece);
+	if (piece.name_size)
+		send_piece(r, &piece, &code);
+	return true;
+}
+
+static bool take_move(struct reader *r, const struct prefix *prefix)
+{
+	struct jitdump *d = r->dump;
+	uint8_t data[PREFIX_SIZE + 48];
+	char name[CODE_NAME_MAX];
+	struct code_piece piece = {0};
+	uint64_t from, start, code_index, same;
+	struct bytes b;
+	uint32_t row;
+
+	if (prefix->size < sizeof(data) || !read_at(r, d->offset, data, sizeof(data)))
+		return false;
+	bytes_init(&b, data, sizeof(data));
+	bytes_skip(&b, PREFIX_SIZE + 16);
+	from = bytes_u64(&b);
+	start = bytes_u64(&b);
+	bytes_skip(&b, 8);
+	code_index = bytes_u64(&b);
+	row = find_code(d, code_index);
+	/* What it was called stands where it was made, and need not be kept. */
+	if (row == INDEX_NONE || !read_load(r, d->codes.items[row].load,
+					    d->codes.items[row].load_size, name, &piece, &same))
+		return false;
+	piece.start = start;
+	piece.moved_from = from;
+	set_time(r, prefix->timestamp, &piece);
+	if (piece.name_size && start + piece.size > start)
+		send_piece(r, &piece, &d->codes.items[row]);
+	return true;
+}
+
+static bool take_debug(struct reader *r, const struct prefix *prefix)
+{
+	struct jitdump *d = r->dump;
+	uint8_t data[8];
+	struct bytes b;
+
+	if (prefix->size < PREFIX_SIZE + 16 ||
+	    !read_at(r, d->offset + PREFIX_SIZE, data, sizeof(data)))
+		return false;
+	bytes_init(&b, data, sizeof(data));
+	d->debug = d->offset;
+	d->debug_addr = bytes_u64(&b);
+	return true;
+}
+
+static void take_record(struct reader *r, const struct prefix *prefix)
+{
+	bool is_fine = true;
+
+	if (prefix->kind == JIT_CODE_LOAD)
+		is_fine = take_load(r, prefix);
+	else if (prefix->kind == JIT_CODE_MOVE)
+		is_fine = take_move(r, prefix);
+	else if (prefix->kind == JIT_CODE_DEBUG_INFO)
+		is_fine = take_debug(r, prefix);
+	else if (prefix->kind == JIT_CODE_UNWINDING_INFO)
+		r->dump->unwinding = r->dump->offset;
+	if (!is_fine)
+		r->dump->stats.malformed++;
+}
+
+/* It would take away what stacks are yet to be finished with. */
+static bool comes_too_early(const struct reader *r, const struct prefix *prefix)
+{
+	uint64_t until = r->dump->moves_until;
+
+	return until && prefix->kind == JIT_CODE_MOVE && time_of(r, prefix->timestamp) > until;
+}
+
+/* False: it is not there yet, or will never be. */
+static bool read_prefix(struct reader *r, uint64_t file_size, struct prefix *prefix)
+{
+	struct jitdump *d = r->dump;
+	uint8_t data[PREFIX_SIZE];
+	struct bytes b;
+
+	if (d->offset > file_size || file_size - d->offset < PREFIX_SIZE ||
+	    !read_at(r, d->offset, data, sizeof(data)))
+		return false;
+	bytes_init(&b, data, sizeof(data));
+	prefix->kind = bytes_u32(&b);
+	prefix->size = bytes_u32(&b);
+	prefix->timestamp = bytes_u64(&b);
+	if (prefix->size < PREFIX_SIZE) {
+		d->is_broken = true;
+		d->stats.malformed++;
+		return false;
+	}
+	return file_size - d->offset >= prefix->size;
+}
+
+bool jitdump_read(struct jitdump *d, int fd, uint64_t budget, const struct arch_clock *clock,
+		  code_piece_fn *fn, void *ctx)
+{
+	struct reader r = {.dump = d, .fd = fd, .first = clock, .fn = fn, .ctx = ctx};
+	off_t file_size = lseek(fd, 0, SEEK_END);
+	uint64_t before = d->stats.bytes;
+	struct prefix prefix;
+
+	if (d->is_broken || file_size < 0)
+		return false;
+	arch_clock_read(&r.now);
+	if (!d->offset)
+		read_header(&r);
+	while (d->offset && read_prefix(&r, (uint64_t)file_size, &prefix) &&
+	       !comes_too_early(&r, &prefix)) {
+		take_record(&r, &prefix);
+		d->offset += prefix.size;
+		if (d->stats.bytes - before >= budget)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/event_queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Paths of turns that are over are kept no longer than until there are so many bytes of them. */
+#define OLD_PATHS_MAX (1u << 20)
+
+void turns_release(struct turns *t)
+{
+	vec_for_each(&t->rows, struct turn *, turn)
+		free(turn->copy);
+	vec_release(&t->rows);
+	strbuf_release(&t->paths);
+}
+
+void turns_add(struct turns *t, const struct map_event *event, struct rec_copy *copy)
+{
+	struct turn turn = {
+		.event = *event,
+		.number = t->added++,
+		.path = t->paths.size,
+		.copy = copy,
+	};
+
+	vec_push(&t->rows, turn);
+	if (event->path)
+		strbuf_add(&t->paths, event->path, strlen(event->path) + 1);
+}
+
+static int compare_turns(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	if (x->event.time != y->event.time)
+		return x->event.time < y->event.time ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void take(struct turns *t, const struct turn *turn, turn_fn *fn, void *ctx)
+{
+	struct map_event event = turn->event;
+
+	event.path = event.path ? t->paths.text + turn->path : "";
+	fn(ctx, &event, turn->copy);
+}
+
+/* Under load there is always some turn left, and paths are only ever added. */
+static void drop_old_paths(struct turns *t)
+{
+	struct strbuf kept = {0};
+
+	if (!t->rows.count)
+		strbuf_reset(&t->paths);
+	if (t->paths.size <= OLD_PATHS_MAX)
+		return;
+	vec_for_each(&t->rows, struct turn *, turn) {
+		const char *path = t->paths.text + turn->path;
+
+		turn->path = kept.size;
+		if (turn->event.path)
+			strbuf_add(&kept, path, strlen(path) + 1);
+	}
+	strbuf_release(&t->paths);
+	t->paths = kept;
+}
+
+void turns_take(struct turns *t, uint64_t before, turn_fn *fn, void *ctx)
+{
+	size_t count = 0;
+
+	vec_sort(&t->rows, compare_turns);
+	while (count < t->rows.count && t->rows.items[count].event.time < before)
+		take(t, &t->rows.items[count++], fn, ctx);
+	t->rows.count -= count;
+	if (t->rows.count)
+		memmove(t->rows.items, t->rows.items + count,
+			t->rows.count * sizeof(*t->rows.items));
+	drop_old_paths(t);
+}

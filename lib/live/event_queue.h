@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events from many rings that wait for their turn: those of one round, and those of the round
+ * before that were too young for it.
+ */
+#ifndef PROF_LIB_LIVE_EVENT_QUEUE_H
+#define PROF_LIB_LIVE_EVENT_QUEUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "lib/live/perf/perf_event.h"
+
+struct turn {
+	struct map_event event;
+	uint64_t number; /* in the order of turns_add() */
+	size_t path; /* in `paths`; valid where event.path is not NULL */
+	struct rec_copy *copy; /* instead of an event; owned */
+};
+
+struct turns {
+	VEC(struct turn) rows;
+	struct strbuf paths;
+	uint64_t added;
+};
+
+void turns_release(struct turns *t);
+/* Copies the event. `copy` is taken; of such a turn the event has only the time and the pid. */
+void turns_add(struct turns *t, const struct map_event *event, struct rec_copy *copy);
+
+/* The event is valid during the call, the copy (or NULL) is the callee's. It must not add turns. */
+typedef void turn_fn(void *ctx, const struct map_event *event, struct rec_copy *copy);
+
+/* Those that are older than `before`, in order of time, then of turns_add(). */
+void turns_take(struct turns *t, uint64_t before, turn_fn *fn, void *ctx);
+
+#endif

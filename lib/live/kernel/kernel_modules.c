@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/kernel/kernel_modules.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/config.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/base/vec.h"
+#include "lib/live/kernel/kernel_notes.h"
+#include "lib/live/kernel/kernel_symbols.h"
+#include "lib/record/record.h"
+#include "lib/record/stack_record.h"
+
+/* Modules that are linked as they ought to have some five with code. */
+#define MAX_SECTIONS 32
+/* What has more functions that occur is named at the end, if it is still there. */
+#define MAX_ASKED 16384
+#define PAGE 4096
+
+/* Code that is known to be a function, or to be none. */
+struct known {
+	uint64_t start, end;
+};
+
+/* A module's code, or that which is dropped once the module has started. */
+struct code_range {
+	char name[REC_LOADED_NAME_SIZE]; /* of the module */
+	uint64_t start, end;
+	uint64_t offset; /* of the start, from the module's base */
+	uint32_t module_id;
+	bool is_initial; /* it is dropped */
+	bool is_told; /* where its sections are */
+	VEC(struct known) known; /* by start, apart from each other */
+};
+
+struct kernel_modules {
+	struct kernel_modules_options options;
+	VEC(struct code_range) rows; /* by start, apart from each other */
+	uint64_t listed; /* when the list was read */
+	unsigned int asked;
+};
+
+struct kernel_modules *kernel_modules_new(const struct kernel_modules_options *options)
+{
+	struct kernel_modules *k = xcalloc(1, sizeof(*k));
+
+	k->options = *options;
+	return k;
+}
+
+void kernel_modules_free(struct kernel_modules *k)
+{
+	if (!k)
+		return;
+	vec_for_each(&k->rows, struct code_range *, row)
+		vec_release(&row->known);
+	vec_release(&k->rows);
+	free(k);
+}
+
+/* The last row that begins there or before; NULL: none. */
+static struct code_range *find_row(const struct kernel_modules *k, uint64_t addr)
+{
+	size_t low = vec_count_front(&k->rows, it, it->start <= addr);
+
+	return low ? &k->rows.items[low - 1] : NULL;
+}
+
+/* What was there before is gone. */
+static void insert_row(struct kernel_modules *k, const struct code_range *range)
+{
+	size_t kept = 0, at = 0;
+
+	for (size_t i = 0; i < k->rows.count; i++) {
+		struct code_range *row = &k->rows.items[i];
+
+		if (row->start >= range->start && row->start < range->end) {
+			vec_release(&row->known);
+			continue;
+		}
+		if (row->start < range->start) {
+			at = kept + 1;
+			if (row->end > range->start)
+				row->end = range->start;
+		}
+		k->rows.items[kept++] = *row;
+	}
+	k->rows.count = kept;
+	vec_push(&k->rows, *range);
+	memmove(&k->rows.items[at + 1], &k->rows.items[at], (kept - at) * sizeof(*range));
+	k->rows.items[at] = *range;
+}
+
+/* "ext4 1130496 1 - Live 0xffffffffc0a00000": name, size, users, by whom, state, address. */
+static bool parse_line(const char *line, const char *end, struct code_range *loaded)
+{
+	const char *at = memchr(line, ' ', (size_t)(end - line));
+	const char *address;
+	uint64_t size;
+
+	*loaded = (struct code_range){0};
+	if (!at || at == line || (size_t)(at - line) >= sizeof(loaded->name) ||
+	    memchr(line, '/', (size_t)(at - line)))
+		return false;
+	memcpy(loaded->name, line, (size_t)(at - line));
+	at++;
+	if (!text_scan_decimal(&at, end, &size))
+		return false;
+	for (address = at; address + 2 < end && memcmp(address, " 0x", 3) != 0;)
+		address++;
+	address += 3;
+	return address < end && text_scan_hex(&address, end, &loaded->start) && loaded->start &&
+	       !__builtin_add_overflow(loaded->start, size, &loaded->end);
+}
+
+static void read_build_id(const char *dir, const char *name, struct special_module *module)
+{
+	_cleanup_free_ char *path = xasprintf("%s/%s/notes/.note.gnu.build-id", dir, name);
+
+	kernel_notes_read_build_id(path, module);
+}
+
+static uint32_t send_module(const struct kernel_modules *k, const struct code_range *code,
+			    uint64_t time)
+{
+	struct special_module module = {
+		.kind = MODULE_KERNEL_MODULE, .base = code->start, .fd = -1};
+	char path[REC_LOADED_NAME_SIZE + 2];
+
+	read_build_id(k->options.dir, code->name, &module);
+	snprintf(path, sizeof(path), "[%s]", code->name);
+	module.path = path;
+	return module_registry_add_special(k->options.registry, time, &module);
+}
+
+static void send_map(const struct kernel_modules *k, const struct code_range *code, uint64_t time)
+{
+	struct rec_map map = {.start = code->start, .end = code->end, .file_offset = code->offset};
+
+	record_init(&map.rec, REC_MAP, sizeof(map), time, 0, 0);
+	map.rec.flags = MAP_KERNEL_SPACE;
+	map.module_id = code->module_id;
+	k->options.sink(k->options.ctx, &map.rec);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct code_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/*
+ * The size that is listed is that of all parts of the module, of which others than the code may be
+ * elsewhere (from 6.4 on): where the next one begins, the code has ended.
+ */
+static void end_before_next(struct kernel_modules *k)
+{
+	for (size_t i = 0; i + 1 < k->rows.count; i++) {
+		struct code_range *row = &k->rows.items[i];
+
+		if (row->end > row[1].start)
+			row->end = row[1].start;
+	}
+}
+
+void kernel_modules_send_list(struct kernel_modules *k, const char *text, uint64_t time)
+{
+	struct code_range loaded;
+
+	k->listed = time;
+	for (const char *line = text; line && *line;) {
+		const char *end = strchrnul(line, '\n');
+
+		if (parse_line(line, end, &loaded))
+			vec_push(&k->rows, loaded);
+		line = *end ? end + 1 : end;
+	}
+	vec_sort(&k->rows, compare);
+	end_before_next(k);
+	vec_for_each(&k->rows, struct code_range *, row) {
+		row->module_id = send_module(k, row, time);
+		send_map(k, row, time);
+	}
+}
+
+static void send_section(const struct kernel_modules *k, const struct code_range *code,
+			 const char *name, uint64_t addr, uint64_t time)
+{
+	size_t name_size = strlen(name), size = rec_section_size(name_size);
+	_cleanup_free_ struct rec_section *rec = xcalloc(1, size);
+
+	record_init(&rec->rec, REC_SECTION, size, time, 0, 0);
+	rec->module_id = code->module_id;
+	rec->name_size = (uint32_t)name_size;
+	rec->offset = addr - code->start + code->offset;
+	memcpy(rec->name, name, name_size);
+	k->options.sink(k->options.ctx, &rec->rec);
+}
+
+/* Where something else may be by now, only that is looked for which was there. */
+static bool belongs(const struct code_range *code, const char *section)
+{
+	return strstr(section, "text") && text_starts_with(section, ".init") == code->is_initial;
+}
+
+/* "0xffffffffc0a00000" */
+static bool read_address(int dir, const char *name, uint64_t *addr)
+{
+	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	_cleanup_free_ char *text = fd < 0 ? NULL : text_read_fd(fd, 64, NULL);
+	const char *at = text;
+
+	if (!text || !text_starts_with(text, "0x"))
+		return false;
+	at += 2;
+	return text_scan_hex(&at, text + strlen(text), addr);
+}
+
+static void tell_sections(struct kernel_modules *k, struct code_range *code, uint64_t time)
+{
+	_cleanup_free_ char *path = xasprintf("%s/%s/sections", k->options.dir, code->name);
+	_cleanup_closedir_ DIR *dir = opendir(path);
+	unsigned int count = 0;
+	struct dirent *entry;
+	uint64_t addr;
+
+	code->is_told = true;
+	while (dir && count < MAX_SECTIONS && (entry = readdir(dir))) {
+		if (!belongs(code, entry->d_name) ||
+		    !read_address(dirfd(dir), entry->d_name, &addr) || addr < code->start ||
+		    addr >= code->end)
+			continue;
+		send_section(k, code, entry->d_name, addr, time);
+		count++;
+	}
+}
+
+static void add_range(struct kernel_modules *k, struct code_range *code, uint64_t time)
+{
+	send_map(k, code, time);
+	tell_sections(k, code, time);
+	insert_row(k, code);
+}
+
+/* Where it is and what it is called; false where the record says nothing that could be. */
+static bool take_loaded(const struct rec_loaded *loaded, struct code_range *code)
+{
+	size_t size = strnlen(loaded->name, sizeof(loaded->name));
+
+	*code = (struct code_range){.start = loaded->start};
+	if (!size || size == sizeof(loaded->name) || memchr(loaded->name, '/', size))
+		return false;
+	memcpy(code->name, loaded->name, size);
+	return loaded->size && !__builtin_add_overflow(loaded->start, loaded->size, &code->end);
+}
+
+void kernel_modules_send_new(struct kernel_modules *k, const struct rec_loaded *loaded)
+{
+	struct code_range code, initial;
+	const struct code_range *before;
+	uint64_t time = loaded->rec.time;
+
+	if (!take_loaded(loaded, &code))
+		return;
+	before = find_row(k, code.start);
+	if (before && before->start == code.start && time < k->listed)
+		return;
+	code.module_id = send_module(k, &code, time);
+	add_range(k, &code, time);
+	initial = code;
+	initial.is_initial = true;
+	initial.start = loaded->init_start;
+	/* Behind all else, as if it were there: apart from it in the file as well. */
+	initial.offset = (loaded->size + PAGE - 1) / PAGE * PAGE;
+	if (loaded->init_size &&
+	    !__builtin_add_overflow(initial.start, loaded->init_size, &initial.end))
+		add_range(k, &initial, time);
+}
+
+/* Behind all that begin there or before. */
+static size_t find_known(const struct code_range *code, uint64_t addr)
+{
+	return vec_count_front(&code->known, it, it->start <= addr);
+}
+
+static void send_symbol(const struct kernel_modules *k, const struct code_range *code,
+			const struct kernel_symbol_said *symbol, uint64_t time)
+{
+	size_t size = rec_symbol_size(symbol->name_size);
+	_cleanup_free_ struct rec_symbol *rec = xcalloc(1, size);
+
+	record_init(&rec->rec, REC_SYMBOL, size, time, 0, 0);
+	rec->module_id = code->module_id;
+	rec->name_size = (uint32_t)symbol->name_size;
+	rec->offset = symbol->start - code->start + code->offset;
+	rec->size = symbol->size;
+	memcpy(rec->name, symbol->name, symbol->name_size);
+	k->options.sink(k->options.ctx, &rec->rec);
+}
+
+/* "[ext4]", or "[ext4 BUILD-ID]" where the kernel was built to say that. */
+static bool is_of_module(const struct kernel_symbol_said *symbol, const char *name)
+{
+	size_t size = strlen(name);
+
+	return symbol->module && symbol->module[0] == '[' &&
+	       !strncmp(symbol->module + 1, name, size) &&
+	       (symbol->module[1 + size] == ']' || symbol->module[1 + size] == ' ');
+}
+
+static void tell_symbol(struct kernel_modules *k, struct code_range *code, uint64_t addr,
+			uint64_t time)
+{
+	size_t at = find_known(code, addr);
+	struct known known = {addr, addr + 1};
+	struct kernel_symbol_said symbol;
+	const char *said;
+
+	if ((at && addr < code->known.items[at - 1].end) || !k->options.find_symbol ||
+	    k->asked >= MAX_ASKED)
+		return;
+	k->asked++;
+	said = k->options.find_symbol(k->options.find_ctx, addr);
+	/* It may be another's, which took the place of code that was dropped. */
+	if (said && kernel_symbol_parse(&symbol, addr, said) && is_of_module(&symbol, code->name) &&
+	    symbol.start >= code->start && symbol.start < code->end) {
+		known = (struct known){symbol.start, symbol.start + symbol.size};
+		send_symbol(k, code, &symbol, time);
+		at = find_known(code, known.start);
+	}
+	vec_push(&code->known, known);
+	memmove(&code->known.items[at + 1], &code->known.items[at],
+		(code->known.count - 1 - at) * sizeof(known));
+	code->known.items[at] = known;
+}
+
+void kernel_modules_saw(struct kernel_modules *k, uint64_t addr, uint64_t time)
+{
+	struct code_range *row;
+
+	/* Most addresses are the image's, which is behind all modules or in front of them. */
+	if (!k->rows.count || addr < k->rows.items[0].start || addr >= vec_last(&k->rows).end)
+		return;
+	row = find_row(k, addr);
+	if (addr >= row->end)
+		return;
+	if (!row->is_told)
+		tell_sections(k, row, time);
+	tell_symbol(k, row, addr, time);
+}
+
+/* Return addresses, which may be the next function's. */
+static void saw_chain(struct kernel_modules *k, const uint64_t *addrs, uint32_t depth,
+		      uint64_t time)
+{
+	for (uint32_t i = 0; i < depth; i++)
+		kernel_modules_saw(k, addrs[i] - 1, time);
+}
+
+static void saw_stack(struct kernel_modules *k, const struct rec_stack *stack, uint64_t time)
+{
+	struct stack_body body = stack_record_body(stack);
+	uint64_t addrs[KERNEL_DEPTH_MAX];
+	uint8_t kinds[KERNEL_DEPTH_MAX];
+	uint32_t depth;
+
+	/* The kernel's frames are the innermost ones, and always in the record itself. */
+	body.depth = stack->kernel_depth < KERNEL_DEPTH_MAX ? stack->kernel_depth
+							    : KERNEL_DEPTH_MAX;
+	depth = stack_body_unpack(&body, 0, addrs, kinds);
+	saw_chain(k, addrs, depth, time);
+}
+
+void kernel_modules_saw_record(struct kernel_modules *k, const struct rec *rec, uint64_t time)
+{
+	const struct rec_copy *copy = (const struct rec_copy *)rec;
+
+	if (rec->kind == REC_STACK)
+		saw_stack(k, (const struct rec_stack *)rec, time);
+	else if (rec->kind == REC_COPY)
+		saw_chain(k, (const uint64_t *)copy->body, copy->kernel_depth, time);
+	else if ((rec->kind == REC_SAMPLE || rec->kind == REC_EVENT) &&
+		 rec->flags & SAMPLE_LEAF_KERNEL)
+		kernel_modules_saw(k, ((const struct rec_sample *)rec)->leaf, time);
+}
+
+static bool is_bracketed(const char *path, const char *name)
+{
+	size_t size = strlen(name);
+
+	return path[0] == '[' && !strncmp(path + 1, name, size) && !strcmp(path + 1 + size, "]");
+}
+
+bool kernel_modules_find(const char *path, struct special_module *found)
+{
+	_cleanup_free_ char *text = text_read_file(KERNEL_MODULES_LIST, KERNEL_MODULES_MAX, NULL);
+	struct code_range loaded;
+
+	*found = (struct special_module){.kind = MODULE_KERNEL_MODULE, .path = path, .fd = -1};
+	for (const char *line = text; line && *line;) {
+		const char *end = strchrnul(line, '\n');
+
+		if (parse_line(line, end, &loaded) && is_bracketed(path, loaded.name)) {
+			found->base = loaded.start;
+			read_build_id(KERNEL_MODULES_DIR, loaded.name, found);
+			return true;
+		}
+		line = *end ? end + 1 : end;
+	}
+	return false;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Parent and child talk over one socket pair, both ends of which close on exec. The child sends a
+ * report when it is ready (or why it cannot be), waits for one byte, and sends a second report only
+ * if the exec fails; end of file says that it worked. End of file on the child's side says that
+ * prof is gone.
+ */
+#include "lib/live/machine/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdnoreturn.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/live/machine/user_env.h"
+
+extern char **environ;
+
+struct child {
+	const char *name; /* argv[0] */
+	pid_t pid;
+	int pidfd;
+	int socket;
+	struct child_keeper keeper; /* all NULL: this process itself */
+	bool executed; /* it was told to */
+	bool collected;
+	int wait_status;
+};
+
+enum stage {
+	STAGE_READY,
+	STAGE_STDOUT,
+	STAGE_GROUPS,
+	STAGE_USER,
+	STAGE_CAPABILITIES,
+	STAGE_EXEC,
+};
+
+struct report {
+	int stage; /* enum stage */
+	int code; /* errno, 0: fine */
+};
+
+/* All that the child needs, made before the fork: afterwards it allocates nothing. */
+struct plan {
+	const struct child_options *options;
+	gid_t *groups;
+	int group_count;
+	char **env; /* NULL: as it is */
+	int socket;
+};
+
+static void plan_release(struct plan *plan)
+{
+	free(plan->groups);
+	user_env_free(plan->env);
+}
+
+static void find_groups(struct plan *plan, const char *user, gid_t gid)
+{
+	int room = 64;
+
+	plan->groups = xreallocarray(NULL, (size_t)room, sizeof(gid_t));
+	plan->group_count = room;
+	while (getgrouplist(user, gid, plan->groups, &plan->group_count) < 0) {
+		room = plan->group_count > room ? plan->group_count : room * 2;
+		plan->groups = xreallocarray(plan->groups, (size_t)room, sizeof(gid_t));
+		plan->group_count = room;
+	}
+}
+
+static void plan_user(struct plan *plan, const struct identity *who)
+{
+	const struct passwd *pw = getpwuid(who->uid);
+	char **caller = user_env_of_caller(who->uid);
+	char **merged = caller ? user_env_merge(caller, environ) : NULL;
+	char *const *env = merged ? merged : environ;
+
+	if (pw) {
+		find_groups(plan, pw->pw_name, who->gid);
+		plan->env = user_env_new(env, pw->pw_name, pw->pw_dir);
+	} else {
+		/* A uid without a name: its own group, and nothing to set the variables from. */
+		plan->groups = xmemdup(&who->gid, sizeof(who->gid));
+		plan->group_count = 1;
+		plan->env = user_env_new(env, NULL, NULL);
+	}
+	user_env_free(merged);
+	user_env_free(caller);
+}
+
+static noreturn void child_fail(int socket, enum stage stage)
+{
+	struct report report = {.stage = stage, .code = errno};
+
+	(void)!send(socket, &report, sizeof(report), MSG_NOSIGNAL);
+	_exit(stage == STAGE_EXEC && report.code == ENOENT ? 127 : 126);
+}
+
+/* Also where setuid() alone would do: securebits of a container may have switched that off. */
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+		return -1;
+	return (int)syscall(SYS_capset, &header, none);
+}
+
+static void child_become_user(const struct plan *plan)
+{
+	const struct child_options *options = plan->options;
+	const struct identity *who = &options->identity;
+
+	if (!who->is_self) {
+		if (setgroups((size_t)plan->group_count, plan->groups) ||
+		    setresgid(who->gid, who->gid, who->gid))
+			child_fail(plan->socket, STAGE_GROUPS);
+		if (setresuid(who->uid, who->uid, who->uid))
+			child_fail(plan->socket, STAGE_USER);
+	}
+	if (options->keep_capabilities)
+		return;
+	/* Where the user is root, so is the command, and root's rights are its own. */
+	if (geteuid() != 0 && drop_capabilities())
+		child_fail(plan->socket, STAGE_CAPABILITIES);
+}
+
+static void child_restore_signals(const struct child_options *options)
+{
+	/* What is pending arrives with the last call, as if it had been sent after the exec. */
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, sigismember(&options->ignored_signals, sig) == 1 ? SIG_IGN : SIG_DFL);
+	sigprocmask(SIG_SETMASK, &options->signal_mask, NULL);
+}
+
+/* Is there any such file in PATH, whatever its permissions? */
+static bool is_in_path(const char *name)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+
+	while (path) {
+		size_t size = strcspn(path, ":");
+		int length;
+
+		/* An empty component is the working directory. */
+		if (size)
+			length = snprintf(file, sizeof(file), "%.*s/%s", (int)size, path, name);
+		else
+			length = snprintf(file, sizeof(file), "./%s", name);
+		if (length < (int)sizeof(file) && access(file, F_OK) == 0)
+			return true;
+		path = path[size] ? path + size + 1 : NULL;
+	}
+	return false;
+}
+
+static noreturn void child_exec(const struct plan *plan)
+{
+	char *const *argv = plan->options->argv;
+
+	execvp(argv[0], argv);
+	/*
+	 * A folder of PATH that this user may not search (root's own, kept under sudo) makes that
+	 * "permission denied" for every command that there is nowhere; a shell knows better.
+	 */
+	if (errno == EACCES && !strchr(argv[0], '/'))
+		errno = is_in_path(argv[0]) ? EACCES : ENOENT;
+	child_fail(plan->socket, STAGE_EXEC);
+}
+
+static noreturn void child_main(const struct plan *plan)
+{
+	const struct child_options *options = plan->options;
+	struct report ready = {.stage = STAGE_READY};
+	ssize_t got;
+	char go;
+
+	if (options->stdout_fd >= 0 && dup2(options->stdout_fd, STDOUT_FILENO) < 0)
+		child_fail(plan->socket, STAGE_STDOUT);
+	child_become_user(plan);
+	/* Only now: the user may have put anything there. */
+	if (plan->env)
+		environ = plan->env;
+	if (send(plan->socket, &ready, sizeof(ready), MSG_NOSIGNAL) != sizeof(ready))
+		_exit(126);
+	do {
+		got = recv(plan->socket, &go, 1, 0);
+	} while (got < 0 && errno == EINTR);
+	if (got != 1)
+		_exit(126);
+	child_restore_signals(options);
+	child_exec(plan);
+}
+
+/* False: end of file, the other side has closed. */
+static bool receive_report(const struct child *c, struct report *report)
+{
+	ssize_t got;
+
+	do {
+		got = recv(c->socket, report, sizeof(*report), 0);
+	} while (got < 0 && errno == EINTR);
+	return got == sizeof(*report);
+}
+
+static int wait_until_ready(const struct child *c, const struct child_options *options,
+			    struct error *err)
+{
+	const struct identity *who = &options->identity;
+	struct report report;
+
+	if (!receive_report(c, &report))
+		return error_text(err, -ECHILD, "the process for %s died before its start",
+				  c->name);
+	switch (report.stage) {
+	case STAGE_READY:
+		return 0;
+	case STAGE_STDOUT:
+		return error_set(err, -report.code, "cannot redirect the output of %s", c->name);
+	case STAGE_GROUPS:
+		return error_set(err, -report.code, "cannot take on the groups of user %u",
+				 who->uid);
+	case STAGE_USER:
+		return error_set(err, -report.code, "cannot become user %u", who->uid);
+	default:
+		return error_set(err, -report.code, "cannot drop capabilities");
+	}
+}
+
+int child_new(struct child **out, const struct child_options *options, struct error *err)
+{
+	struct plan plan = {.options = options};
+	int sockets[2];
+	struct child *c;
+	int ret;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+		return error_set(err, -errno, "socketpair");
+	if (!options->identity.is_self)
+		plan_user(&plan, &options->identity);
+	plan.socket = sockets[1];
+
+	c = xcalloc(1, sizeof(*c));
+	c->name = options->argv[0];
+	c->socket = sockets[0];
+	c->pidfd = -1;
+	c->pid = fork();
+	if (c->pid == 0) {
+		/* Or the child would never see the end of file that prof's death makes. */
+		close(sockets[0]);
+		child_main(&plan);
+	}
+	ret = c->pid < 0 ? error_set(err, -errno, "fork") : 0;
+	close(sockets[1]);
+	plan_release(&plan);
+	if (!ret) {
+		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+		if (c->pidfd < 0)
+			ret = error_set(err, -errno, "pidfd_open");
+	}
+	if (!ret)
+		ret = wait_until_ready(c, options, err);
+	if (ret) {
+		child_free(c);
+		return ret;
+	}
+	*out = c;
+	return 0;
+}
+
+struct child *child_adopt(pid_t pid, int pidfd, const struct child_keeper *keeper)
+{
+	struct child *c = xcalloc(1, sizeof(*c));
+
+	c->pid = pid;
+	c->pidfd = pidfd;
+	c->socket = -1;
+	c->keeper = *keeper;
+	return c;
+}
+
+pid_t child_pid(const struct child *c)
+{
+	return c->pid;
+}
+
+int child_fd(const struct child *c)
+{
+	return c->keeper.fd ? c->keeper.fd(c->keeper.ctx) : c->pidfd;
+}
+
+static int exec_error(const struct child *c, int code, struct error *err)
+{
+	bool has_path = strchr(c->name, '/');
+	struct stat st;
+
+	if (code == ENOENT && !has_path)
+		return error_text(err, -ENOENT, "%s: command not found", c->name);
+	/* The file is there: what was not found is what its first line names. */
+	if (code == ENOENT && stat(c->name, &st) == 0)
+		return error_text(err, -ENOEXEC, "%s: bad interpreter: %s", c->name,
+				  strerror(code));
+	if (code == EACCES && has_path && stat(c->name, &st) == 0 && S_ISDIR(st.st_mode))
+		code = EISDIR;
+	return error_set(err, -code, "%s", c->name);
+}
+
+int child_execute(struct child *c, struct error *err)
+{
+	struct report report;
+	ssize_t sent;
+
+	if (c->keeper.execute)
+		return c->keeper.execute(c->keeper.ctx, err);
+	do {
+		sent = send(c->socket, "", 1, MSG_NOSIGNAL);
+	} while (sent < 0 && errno == EINTR);
+	if (sent == 1 && receive_report(c, &report)) {
+		waitpid(c->pid, &c->wait_status, 0);
+		c->collected = true;
+		return exec_error(c, report.code, err);
+	}
+	c->executed = true;
+	return 0;
+}
+
+enum child_result child_poll(struct child *c, int *wait_status)
+{
+	if (c->keeper.has_ended && !c->collected) {
+		if (!c->keeper.has_ended(c->keeper.ctx, &c->wait_status))
+			return CHILD_RUNNING;
+		c->collected = true;
+	} else if (!c->collected) {
+		pid_t got = waitpid(c->pid, &c->wait_status, WNOHANG);
+
+		if (got < 0 && errno == ECHILD)
+			c->wait_status = 0; /* somebody else collected it: nothing to know */
+		else if (got != c->pid)
+			return CHILD_RUNNING;
+		c->collected = true;
+	}
+	*wait_status = c->wait_status;
+	return CHILD_EXITED;
+}
+
+int child_kill(struct child *c, int signal)
+{
+	if (c->collected)
+		return -ESRCH;
+	/* Whoever collects it elsewhere makes the pid free for another process. */
+	return syscall(SYS_pidfd_send_signal, c->pidfd, signal, NULL, 0) ? -errno : 0;
+}
+
+void child_free(struct child *c)
+{
+	if (!c)
+		return;
+	if (c->pid > 0 && !c->keeper.execute && !c->executed && !c->collected) {
+		kill(c->pid, SIGKILL);
+		while (waitpid(c->pid, &c->wait_status, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (c->socket >= 0)
+		close(c->socket);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	free(c);
+}

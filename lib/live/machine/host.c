@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/machine/host.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/base/vec.h"
+
+#define CPU_ID_LIMIT 65536u
+/* Enough for the first CPU, which is all that is asked about; the whole can be megabytes. */
+#define CPUINFO_MAX 16384
+#define SMALL_FILE_MAX 65536
+
+/* Machines that say their part number only, as arm64 does. */
+struct cpu_part {
+	uint32_t implementer, part;
+	const char *name;
+};
+
+static const struct cpu_part cpu_parts[] = {
+	{0x41, 0xd03, "ARM Cortex-A53"},  {0x41, 0xd05, "ARM Cortex-A55"},
+	{0x41, 0xd07, "ARM Cortex-A57"},  {0x41, 0xd08, "ARM Cortex-A72"},
+	{0x41, 0xd0b, "ARM Cortex-A76"},  {0x41, 0xd0c, "ARM Neoverse-N1"},
+	{0x41, 0xd40, "ARM Neoverse-V1"}, {0x41, 0xd49, "ARM Neoverse-N2"},
+	{0x41, 0xd4f, "ARM Neoverse-V2"}, {0x48, 0xd01, "HiSilicon Kunpeng-920"},
+	{0xc0, 0xac3, "Ampere-1"},	  {0xc0, 0xac4, "Ampere-1a"},
+};
+
+static const char *next_line(const char *line)
+{
+	const char *end = strchr(line, '\n');
+
+	return end ? end + 1 : NULL;
+}
+
+char *host_distribution_name(const char *os_release)
+{
+	for (const char *line = os_release; line; line = next_line(line)) {
+		const char *value, *end;
+
+		if (!text_starts_with(line, "PRETTY_NAME="))
+			continue;
+		value = line + strlen("PRETTY_NAME=");
+		end = value + strcspn(value, "\n");
+		if (end - value >= 2 && (*value == '"' || *value == '\'') && end[-1] == *value) {
+			value++;
+			end--;
+		}
+		return end > value ? xstrndup(value, (size_t)(end - value)) : NULL;
+	}
+	return NULL;
+}
+
+/* The value of "key<blanks>: value" in the first paragraph; its size is 0 where there is none. */
+static const char *cpuinfo_value(const char *cpuinfo, const char *key, size_t *size)
+{
+	*size = 0;
+	for (const char *line = cpuinfo; line && *line && *line != '\n'; line = next_line(line)) {
+		const char *at = line;
+
+		if (!text_starts_with(line, key))
+			continue;
+		at += strlen(key);
+		at += strspn(at, " \t");
+		if (*at != ':')
+			continue;
+		at++;
+		at += strspn(at, " \t");
+		*size = strcspn(at, "\n");
+		return at;
+	}
+	return NULL;
+}
+
+static uint32_t cpuinfo_hex(const char *cpuinfo, const char *key)
+{
+	uint64_t number = 0;
+	size_t size;
+	const char *value = cpuinfo_value(cpuinfo, key, &size), *at = value;
+
+	if (!value || size < 3 || strncmp(at, "0x", 2) != 0)
+		return 0;
+	at += 2;
+	return text_scan_hex(&at, value + size, &number) ? (uint32_t)number : 0;
+}
+
+char *host_cpu_name(const char *cpuinfo)
+{
+	size_t size;
+	const char *value = cpuinfo_value(cpuinfo, "model name", &size);
+	uint32_t implementer, part;
+
+	if (value && size)
+		return xstrndup(value, size);
+	implementer = cpuinfo_hex(cpuinfo, "CPU implementer");
+	part = cpuinfo_hex(cpuinfo, "CPU part");
+	if (!implementer)
+		return NULL;
+	for (size_t i = 0; i < sizeof(cpu_parts) / sizeof(cpu_parts[0]); i++) {
+		if (cpu_parts[i].implementer == implementer && cpu_parts[i].part == part)
+			return xstrdup(cpu_parts[i].name);
+	}
+	return xasprintf("CPU implementer 0x%x part 0x%x", implementer, part);
+}
+
+static char *read_distribution(void)
+{
+	_cleanup_free_ char *text = text_read_file("/etc/os-release", SMALL_FILE_MAX, NULL);
+
+	if (!text)
+		text = text_read_file("/usr/lib/os-release", SMALL_FILE_MAX, NULL);
+	return text ? host_distribution_name(text) : NULL;
+}
+
+static char *read_cpu_name(void)
+{
+	_cleanup_free_ char *text = text_read_file("/proc/cpuinfo", CPUINFO_MAX, NULL);
+
+	return text ? host_cpu_name(text) : NULL;
+}
+
+/* A core is counted at the first of its CPUs. */
+static bool is_first_of_core(uint32_t cpu)
+{
+	_cleanup_free_ char *path =
+		xasprintf("/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", cpu);
+	_cleanup_free_ char *text = text_read_file(path, SMALL_FILE_MAX, NULL);
+	struct cpu_list siblings;
+	bool first;
+
+	if (!text || cpu_list_parse(text, &siblings))
+		return true;
+	first = siblings.cpus[0] == cpu;
+	cpu_list_release(&siblings);
+	return first;
+}
+
+static void read_cpu_counts(struct host *host)
+{
+	struct cpu_list online;
+
+	if (cpu_list_read("online", &online))
+		return;
+	host->logical_cpus = online.count;
+	for (uint32_t i = 0; i < online.count; i++)
+		host->physical_cpus += is_first_of_core(online.cpus[i]);
+	cpu_list_release(&online);
+}
+
+void host_read(struct host *host)
+{
+	struct sysinfo memory;
+	struct utsname name;
+
+	memset(host, 0, sizeof(*host));
+	if (uname(&name) == 0) {
+		host->os = xasprintf("%s %s %s", name.sysname, name.release, name.machine);
+		host->machine = xstrdup(name.machine);
+	}
+	host->distribution = read_distribution();
+	host->cpu_name = read_cpu_name();
+	read_cpu_counts(host);
+	if (sysinfo(&memory) == 0)
+		host->memory_bytes = (uint64_t)memory.totalram * memory.mem_unit;
+}
+
+void host_release(struct host *host)
+{
+	free(host->os);
+	free(host->distribution);
+	free(host->machine);
+	free(host->cpu_name);
+	memset(host, 0, sizeof(*host));
+}
+
+/* "7" or "3-5" at *at. */
+static bool parse_range(const char **at, const char *end, uint64_t *first, uint64_t *last)
+{
+	if (!text_scan_decimal(at, end, first))
+		return false;
+	*last = *first;
+	if (*at < end && **at == '-') {
+		(*at)++;
+		if (!text_scan_decimal(at, end, last))
+			return false;
+	}
+	return *first <= *last && *last < CPU_ID_LIMIT;
+}
+
+int cpu_list_parse(const char *text, struct cpu_list *list)
+{
+	const char *end = text + strlen(text), *at = text;
+	VEC(uint32_t) cpus = {0};
+	bool valid = false;
+
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	for (;;) {
+		uint64_t first, last;
+
+		valid = parse_range(&at, end, &first, &last) &&
+			(cpus.count == 0 || first > vec_last(&cpus));
+		if (!valid)
+			break;
+		for (uint64_t cpu = first; cpu <= last; cpu++)
+			vec_push(&cpus, (uint32_t)cpu);
+		if (at == end)
+			break;
+		valid = *at++ == ',';
+		if (!valid)
+			break;
+	}
+	if (!valid) {
+		vec_release(&cpus);
+		return -EINVAL;
+	}
+	list->cpus = cpus.items;
+	list->count = (uint32_t)cpus.count;
+	return 0;
+}
+
+int cpu_list_read(const char *name, struct cpu_list *list)
+{
+	_cleanup_free_ char *path = xasprintf("/sys/devices/system/cpu/%s", name);
+	_cleanup_free_ char *text = text_read_file(path, SMALL_FILE_MAX, NULL);
+
+	if (!text)
+		return errno ? -errno : -EIO;
+	return cpu_list_parse(text, list);
+}
+
+bool cpu_list_has(const struct cpu_list *list, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (list->cpus[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
+void cpu_list_release(struct cpu_list *list)
+{
+	free(list->cpus);
+	list->cpus = NULL;
+	list->count = 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What the machine is, for the profile's meta. */
+#ifndef PROF_LIB_LIVE_MACHINE_HOST_H
+#define PROF_LIB_LIVE_MACHINE_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Strings are owned; NULL where unknown. */
+struct host {
+	char *os; /* "Linux 6.1.0-18-amd64 x86_64" */
+	char *distribution; /* PRETTY_NAME of os-release */
+	char *machine; /* "x86_64" */
+	char *cpu_name;
+	uint32_t physical_cpus, logical_cpus; /* cores; online CPUs. 0: unknown */
+	uint64_t memory_bytes;
+};
+
+void host_read(struct host *host);
+void host_release(struct host *host);
+
+/* PRETTY_NAME in the text of an os-release file, without quotes; NULL: not there. Caller frees. */
+char *host_distribution_name(const char *os_release);
+/* The first CPU's name in the text of /proc/cpuinfo; NULL: it does not say. Caller frees. */
+char *host_cpu_name(const char *cpuinfo);
+
+/* The list "0-3,8,10-11" as /sys/devices/system/cpu/online has it. */
+struct cpu_list {
+	uint32_t *cpus; /* ascending, owned */
+	uint32_t count;
+};
+/* -EINVAL where it is not such a list: empty, out of order, a CPU id of 65536 or more. */
+int cpu_list_parse(const char *text, struct cpu_list *list);
+/* name: "online" or "possible". 0 or a negative errno. */
+int cpu_list_read(const char *name, struct cpu_list *list);
+bool cpu_list_has(const struct cpu_list *list, uint32_t cpu);
+void cpu_list_release(struct cpu_list *list);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/machine/proc_status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/text.h"
+
+#define STATUS_MAX (64u << 10)
+
+char *proc_status_read(uint32_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	return text_read_file(path, STATUS_MAX, NULL);
+}
+
+/* What follows "KEY:" at the beginning of a line, or NULL. */
+static const char *find_line(const char *status, const char *key)
+{
+	size_t size = strlen(key);
+
+	while (status && (strncmp(status, key, size) != 0 || status[size] != ':')) {
+		status = strchr(status, '\n');
+		if (status)
+			status++;
+	}
+	return status ? status + size + 1 : NULL;
+}
+
+size_t proc_status_numbers(const char *status, const char *key,
+			   uint32_t numbers[PROC_STATUS_NUMBERS_MAX])
+{
+	const char *at = find_line(status, key), *end = at ? strchrnul(at, '\n') : NULL;
+	size_t count = 0;
+
+	while (at < end) {
+		uint64_t number;
+
+		if (*at == ' ' || *at == '\t') {
+			at++;
+			continue;
+		}
+		if (count == PROC_STATUS_NUMBERS_MAX || !text_scan_decimal(&at, end, &number) ||
+		    number > UINT32_MAX)
+			return 0;
+		numbers[count++] = (uint32_t)number;
+	}
+	return count;
+}

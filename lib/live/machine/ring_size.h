@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* How large the ring of a CPU is. */
+#ifndef PROF_LIB_LIVE_MACHINE_RING_SIZE_H
+#define PROF_LIB_LIVE_MACHINE_RING_SIZE_H
+
+#include <stdint.h>
+
+/*
+ * Bytes, a power of two of pages: `wish`, or where that is 0 what holds a second of ticks, whatever
+ * their stacks. The ticks come at that frequency or, where it is not 0, interval.
+ */
+uint64_t ring_size(uint64_t wish, double frequency_hz, uint64_t interval_ns);
+
+#endif

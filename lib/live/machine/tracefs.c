@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/machine/tracefs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+#define ID_FILE_MAX 32
+
+bool tracefs_is_name(const char *name)
+{
+	size_t colons = 0;
+
+	for (const char *at = name; *at; at++) {
+		if (*at == ':')
+			colons++;
+		else if (!isalnum((unsigned char)*at) && *at != '_' && *at != '-')
+			return false;
+	}
+	return *name && *name != ':' && name[strlen(name) - 1] != ':' && colons <= 1;
+}
+
+/* NULL, with the reason, where it cannot be read. */
+static const char *find_events(struct error *err)
+{
+	static const char *const paths[] = {
+		"/sys/kernel/tracing/events",
+		"/sys/kernel/debug/tracing/events",
+	};
+	int code = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		if (access(paths[i], R_OK | X_OK) == 0)
+			return paths[i];
+		if (errno != ENOENT)
+			code = -errno;
+	}
+	if (code == -ENOENT) {
+		error_text(err, code, "tracepoints need tracefs, which is not mounted");
+		error_hint(err, "run: mount -t tracefs tracefs /sys/kernel/tracing");
+	} else {
+		error_set(err, code, "read %s", paths[0]);
+		error_hint(err, "run prof as root");
+	}
+	return NULL;
+}
+
+static int refuse_unknown(const char *events, const char *name, struct error *err)
+{
+	const char *colon = strchr(name, ':');
+	int category_size = colon ? (int)(colon - name) : 1;
+
+	error_text(err, -ENOENT, "%s: this kernel has no such tracepoint", name);
+	error_hint(err, "they are listed by: ls %s/%.*s", events, category_size,
+		   colon ? name : "*");
+	return -ENOENT;
+}
+
+/* "CATEGORY" of ".../events/CATEGORY/NAME/id". */
+static char *category_of(const char *events, const char *path)
+{
+	const char *start = path + strlen(events) + 1;
+
+	return xstrndup(start, strcspn(start, "/"));
+}
+
+/* Adds the category to the name, which then is that of only one tracepoint. */
+static int complete(char *name, size_t size, const char *events, const glob_t *found,
+		    struct error *err)
+{
+	_cleanup_free_ char *category = category_of(events, found->gl_pathv[0]);
+	_cleanup_free_ char *full = xasprintf("%s:%s", category, name);
+
+	if (found->gl_pathc > 1) {
+		_cleanup_free_ char *other = category_of(events, found->gl_pathv[1]);
+
+		return error_text(err, -ENOTUNIQ, "%s: there are several, give %s:%s or %s:%s",
+				  name, category, name, other, name);
+	}
+	if (strlen(full) >= size)
+		return error_text(err, -ENAMETOOLONG, "%s: the name is too long", full);
+	strcpy(name, full);
+	return 0;
+}
+
+static int read_id(const char *path, const char *name, uint64_t *id, struct error *err)
+{
+	_cleanup_free_ char *text = text_read_file(path, ID_FILE_MAX, NULL);
+
+	if (!text)
+		return error_set(err, -errno, "read %s", path);
+	text[strcspn(text, "\n")] = '\0';
+	if (!text_to_u64(text, 10, id))
+		return error_text(err, -EINVAL, "%s: %s holds no number", name, path);
+	return 0;
+}
+
+int tracefs_find(char *name, size_t size, uint64_t *id, struct error *err)
+{
+	const char *events = find_events(err), *colon = strchr(name, ':');
+	_cleanup_free_ char *pattern = NULL;
+	glob_t found = {0};
+	int ret;
+
+	if (!events)
+		return err ? err->code : -ENOENT;
+	/* A name has no character that means something in a pattern or a path. */
+	if (colon)
+		pattern = xasprintf("%s/%.*s/%s/id", events, (int)(colon - name), name, colon + 1);
+	else
+		pattern = xasprintf("%s/*/%s/id", events, name);
+	if (glob(pattern, 0, NULL, &found) == 0)
+		ret = colon ? 0 : complete(name, size, events, &found, err);
+	else
+		ret = refuse_unknown(events, name, err);
+	if (!ret)
+		ret = read_id(found.gl_pathv[0], name, id, err);
+	globfree(&found);
+	return ret;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/perf/perf_event.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+
+/*
+ * 512 KiB and the control page: what kernel.perf_event_mlock_kb (516) allows a CPU, so that no more
+ * privilege is needed than for opening the event.
+ */
+#define MAP_RING_BYTES (512u << 10)
+
+static int perf_event_open_on(struct perf_event_attr *attr, uint32_t cpu)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int perf_event_open_choice(const struct perf_event_choice *choice, uint32_t cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = choice->type,
+		.config = choice->config,
+		.disabled = 1,
+		.exclude_idle = choice->exclude_idle,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+
+	if (choice->frequency_hz) {
+		attr.freq = 1;
+		attr.sample_freq = choice->frequency_hz;
+	} else {
+		attr.sample_period = choice->period;
+	}
+	return perf_event_open_on(&attr, cpu);
+}
+
+int perf_event_read_times(int fd, uint64_t *enabled, uint64_t *running)
+{
+	uint64_t values[3]; /* the count first */
+	ssize_t size = read(fd, values, sizeof(values));
+
+	if (size != (ssize_t)sizeof(values))
+		return size < 0 ? -errno : -EIO;
+	*enabled = values[1];
+	*running = values[2];
+	return 0;
+}
+
+int sampling_event_open(const struct sampling_event *event, uint32_t cpu)
+{
+	struct perf_event_choice choice = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.frequency_hz = event->frequency_hz,
+		.period = event->period_ns,
+		.exclude_idle = event->clock != CLOCK_CYCLES,
+	};
+
+	if (event->clock == CLOCK_CYCLES) {
+		choice.type = PERF_TYPE_HARDWARE;
+		choice.config = PERF_COUNT_HW_CPU_CYCLES;
+	} else if (event->clock == CLOCK_TASK) {
+		choice.config = PERF_COUNT_SW_TASK_CLOCK;
+	}
+	return perf_event_open_choice(&choice, cpu);
+}
+
+int error_no_hardware(struct error *err, const char *event, uint32_t cpu)
+{
+	struct perf_event_choice cycles = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+	};
+	int fd = perf_event_open_choice(&cycles, cpu);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0)
+		return error_text(err, -ENOENT, "%s: this machine's CPUs do not count it", event);
+	return error_text(
+		err, -ENOENT,
+		"%s: this machine has no hardware counters; use cpu-clock or leave -e away", event);
+}
+
+struct map_ring {
+	int fd;
+	uint32_t cpu;
+	struct perf_event_mmap_page *control; /* followed by the data pages */
+	uint8_t *data;
+	uint8_t *record; /* copy of the record at hand: a ring wraps in the middle of records */
+	uint64_t last_time; /* of the record before */
+};
+
+int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = MAP_EVENT_SAMPLE_TYPE,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.ksymbol = 1,
+		.build_id = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		/* Bytes: a number of events would count samples only, and there are none. */
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct map_ring *ring;
+	void *memory;
+	int fd = perf_event_open_on(&attr, cpu);
+
+	if (fd < 0)
+		return error_set(err, fd, "perf_event_open of mapping events on CPU %u", cpu);
+	memory = mmap(NULL, page + MAP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED) {
+		int code = -errno;
+
+		close(fd);
+		error_set(err, code, "map the ring of mapping events of CPU %u", cpu);
+		error_hint(err, "run: sysctl kernel.perf_event_mlock_kb=%u", 516u);
+		return code;
+	}
+	ring = xcalloc(1, sizeof(*ring));
+	ring->fd = fd;
+	ring->cpu = cpu;
+	ring->control = memory;
+	ring->data = (uint8_t *)memory + page;
+	ring->record = xmalloc(UINT16_MAX + 1);
+	*out = ring;
+	return 0;
+}
+
+int map_ring_fd(const struct map_ring *ring)
+{
+	return ring->fd;
+}
+
+uint32_t map_ring_cpu(const struct map_ring *ring)
+{
+	return ring->cpu;
+}
+
+void map_ring_free(struct map_ring *ring)
+{
+	if (!ring)
+		return;
+	munmap(ring->control, (size_t)sysconf(_SC_PAGESIZE) + MAP_RING_BYTES);
+	close(ring->fd);
+	free(ring->record);
+	free(ring);
+}
+
+static void copy_out(const struct map_ring *ring, uint64_t at, void *to, size_t size)
+{
+	size_t offset = at & (MAP_RING_BYTES - 1);
+	size_t first = MAP_RING_BYTES - offset < size ? MAP_RING_BYTES - offset : size;
+
+	memcpy(to, ring->data + offset, first);
+	memcpy((uint8_t *)to + first, ring->data, size - first);
+}
+
+static void handle_record(struct map_ring *ring, size_t size, uint64_t now, map_event_fn *fn,
+			  void *ctx)
+{
+	struct map_event event = {.cpu = ring->cpu, .time = ring->last_time};
+
+	if (!map_event_parse(ring->record, size, &event))
+		return;
+	/* Nothing is from the future: who waits for its time to come would wait for ever. */
+	if (event.time > now)
+		event.time = now;
+	ring->last_time = event.time;
+	fn(ctx, &event);
+}
+
+void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx)
+{
+	uint64_t head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->control->data_tail;
+	uint64_t now = head == tail ? 0 : clock_monotonic_ns();
+
+	while (head - tail >= sizeof(struct perf_event_header)) {
+		struct perf_event_header header;
+
+		copy_out(ring, tail, &header, sizeof(header));
+		if (header.size < sizeof(header) || header.size > head - tail) {
+			tail = head; /* never from the kernel; not worth staying here for ever */
+			break;
+		}
+		copy_out(ring, tail, ring->record, header.size);
+		handle_record(ring, header.size, now, fn, ctx);
+		tail += header.size;
+	}
+	__atomic_store_n(&ring->control->data_tail, tail, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/proc_walk.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/vec.h"
+#include "lib/live/process/exec_arguments.h"
+#include "lib/record/record.h"
+
+struct found {
+	uint32_t pid;
+	uint64_t since; /* from then on its events are in the rings */
+};
+
+struct run {
+	const struct process_scan *scan;
+	uint64_t time; /* of all records about it: before anything that the rings tell */
+	VEC(struct found) processes;
+	unsigned int refused; /* of them, to be looked into */
+};
+
+/* What cannot become wanted later need not be known. */
+static bool is_followed(const struct filter *filter, const struct rec *rec)
+{
+	return !(rec->flags & REC_OUTSIDE) || filter->criteria & ~FILTER_PID;
+}
+
+static void on_found(void *ctx, const void *data, size_t size)
+{
+	struct run *run = ctx;
+	struct rec_name name;
+
+	if (size != sizeof(name) || !record_is_valid(data, size))
+		return;
+	memcpy(&name, data, sizeof(name));
+	if (!is_followed(run->scan->filter, &name.rec))
+		return;
+	/* Those of the kernel have nothing mapped, and live nowhere. */
+	if (name.rec.pid == name.rec.tid && !(name.rec.flags & NAME_KERNEL_THREAD))
+		vec_push(&run->processes, (struct found){name.rec.pid, name.rec.time});
+	name.rec.time = run->time;
+	run->scan->sink(run->scan->ctx, &name.rec);
+}
+
+/* One that is gone by now is no failure, nor is one that may be sampled, but not be looked into. */
+static int add_process(struct run *run, const struct found *process, struct error *err)
+{
+	int code = tracker_add(run->scan->tracker, process->pid, process->since, run->time, err);
+
+	if (!run->scan->no_arguments)
+		exec_arguments_send_running(process->pid, run->time, run->scan->sink,
+					    run->scan->ctx);
+	if (code == -EACCES || code == -EPERM)
+		run->refused++;
+	else if (code != -ENOENT && code != -ESRCH)
+		return code;
+	return 0;
+}
+
+int process_scan_run(const struct process_scan *scan, struct error *err)
+{
+	struct run run = {.scan = scan, .time = clock_monotonic_ns()};
+	int code = programs_scan(scan->programs, on_found, &run, err);
+
+	vec_for_each(&run.processes, const struct found *, process)
+		code = code ? code : add_process(&run, process, err);
+	if (run.refused)
+		log_warn("the mappings of %u of %zu processes may not be read: their code stays "
+			 "without names; see 'prof check'",
+			 run.refused, run.processes.count);
+	tracker_added(scan->tracker);
+	vec_release(&run.processes);
+	return code;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/process/container.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/live/machine/proc_status.h"
+#include "lib/process/cgroup.h"
+#include "lib/record/record.h"
+
+#define CGROUP_MAX (64u << 10)
+#define PATH_SIZE_MAX 4096
+
+static char *read_cgroup(const char *pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s/cgroup", pid);
+	return text_read_file(path, CGROUP_MAX, NULL);
+}
+
+/* Where one version of control groups is in use, the other's paths are all "/". */
+static int rank_of(const char *line, const char *path, size_t size)
+{
+	if (cgroup_container_id(path, size))
+		return 3;
+	if (size <= 1)
+		return 0;
+	return line[0] == '0' ? 2 : 1;
+}
+
+const char *process_home_cgroup(const char *text, size_t *size)
+{
+	const char *best = NULL;
+	int best_rank = -1;
+
+	*size = 0;
+	while (*text) {
+		const char *end = strchrnul(text, '\n');
+		const char *colon = memchr(text, ':', (size_t)(end - text));
+		const char *path = colon ? memchr(colon + 1, ':', (size_t)(end - colon - 1)) : NULL;
+
+		if (path++) {
+			size_t path_size = (size_t)(end - path);
+			int rank = rank_of(text, path, path_size);
+
+			if (rank > best_rank) {
+				best = path;
+				*size = path_size;
+				best_rank = rank;
+			}
+		}
+		text = *end ? end + 1 : end;
+	}
+	return best ? best : "";
+}
+
+uint32_t process_home_inner_pid(const char *text)
+{
+	uint32_t pids[PROC_STATUS_NUMBERS_MAX];
+	size_t count = proc_status_numbers(text, "NSpid", pids);
+
+	return count > 1 ? pids[count - 1] : 0;
+}
+
+void process_homes_init(struct process_homes *h)
+{
+	_cleanup_free_ char *text = read_cgroup("self");
+	size_t size = 0;
+	const char *path = text ? process_home_cgroup(text, &size) : "";
+
+	*h = (struct process_homes){.own_cgroup = xstrndup(path, size)};
+}
+
+void process_homes_release(struct process_homes *h)
+{
+	free(h->own_cgroup);
+}
+
+void process_homes_send(struct process_homes *h, uint32_t pid, bool is_running, uint64_t time,
+			record_sink_fn *sink, void *ctx)
+{
+	char number[16];
+	size_t size = 0, record_size;
+	const char *path = "";
+	uint32_t inner_pid = 0;
+
+	snprintf(number, sizeof(number), "%u", pid);
+	_cleanup_free_ char *cgroup = read_cgroup(number);
+	_cleanup_free_ char *status = is_running ? proc_status_read(pid) : NULL;
+
+	if (!cgroup)
+		return;
+	path = process_home_cgroup(cgroup, &size);
+	if (strlen(h->own_cgroup) == size && !memcmp(path, h->own_cgroup, size))
+		size = 0;
+	if (size > PATH_SIZE_MAX)
+		size = PATH_SIZE_MAX;
+	if (status)
+		inner_pid = process_home_inner_pid(status);
+	h->is_any_told |= size || inner_pid;
+	if (!h->is_any_told)
+		return;
+	record_size = rec_home_size(size);
+
+	_cleanup_free_ struct rec_home *rec = xcalloc(1, record_size);
+
+	record_init(&rec->rec, REC_HOME, record_size, time, pid, pid);
+	rec->inner_pid = inner_pid;
+	rec->cgroup_size = (uint32_t)size;
+	memcpy(rec->cgroup, path, size);
+	sink(ctx, &rec->rec);
+}

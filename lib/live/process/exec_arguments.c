@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/process/exec_arguments.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/quote.h"
+#include "lib/base/secrets.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/record/record.h"
+
+/* As long as masking can make what fits into a REC_EXEC: "***" for each character. */
+#define TEXT_MAX (4 * EXEC_TEXT_MAX)
+#define ELLIPSIS "\xe2\x80\xa6"
+
+/* Where the last argument goes on, that is seen. */
+static void mask(struct strbuf *out, const char *list, size_t size, bool is_cut)
+{
+	secrets_mask(out, list, size, is_cut);
+	if (!is_cut || !out->size)
+		return;
+	out->size--;
+	strbuf_add(out, ELLIPSIS, sizeof(ELLIPSIS));
+}
+
+static void send(const struct rec *like, const struct strbuf *folder,
+		 const struct strbuf *arguments, record_sink_fn *sink, void *ctx)
+{
+	size_t size = rec_arguments_size(folder->size, arguments->size);
+	_cleanup_free_ struct rec_arguments *rec = NULL;
+
+	if ((!folder->size && !arguments->size) || folder->size > TEXT_MAX ||
+	    arguments->size > TEXT_MAX)
+		return;
+	rec = xcalloc(1, size);
+	record_init(&rec->rec, REC_ARGUMENTS, size, like->time, like->pid, like->tid);
+	rec->rec.cpu = like->cpu;
+	rec->rec.flags = like->flags;
+	rec->folder_size = (uint16_t)folder->size;
+	rec->arguments_size = (uint16_t)arguments->size;
+	memcpy(rec->text, strbuf_text(folder), folder->size);
+	memcpy(rec->text + folder->size, strbuf_text(arguments), arguments->size);
+	sink(ctx, &rec->rec);
+}
+
+/* From names, innermost first, to a path. */
+static void join_folders(struct strbuf *path, const char *names, size_t size, bool is_cut)
+{
+	if (is_cut)
+		strbuf_adds(path, ELLIPSIS);
+	while (size) {
+		size_t end = size - 1, start = end;
+
+		while (start && names[start - 1])
+			start--;
+		strbuf_addch(path, '/');
+		strbuf_add(path, names + start, end - start);
+		size = start;
+	}
+	if (!path->size)
+		strbuf_addch(path, '/');
+}
+
+void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void *ctx)
+{
+	struct strbuf folder __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	struct strbuf arguments __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+
+	join_folders(&folder, exec->text, exec->folder_size, exec->rec.flags & FOLDER_CUT);
+	mask(&arguments, exec->text + exec->folder_size, exec->arguments_size,
+	     exec->rec.flags & ARGUMENTS_CUT);
+	send(&exec->rec, &folder, &arguments, sink, ctx);
+}
+
+/* Appends what /proc says; false: nothing. */
+static bool read_arguments(uint32_t pid, struct strbuf *arguments, bool *is_cut)
+{
+	char path[64];
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	_cleanup_free_ char *list = text_read_file(path, EXEC_TEXT_MAX + 1, &size);
+
+	if (!list)
+		return false;
+	*is_cut = size > EXEC_TEXT_MAX;
+	if (*is_cut)
+		size = EXEC_TEXT_MAX;
+	/* Programs that write a title of their own there leave room behind it. */
+	while (!*is_cut && size > 1 && !list[size - 1] && !list[size - 2])
+		size--;
+	if (size == 1 && !list[0])
+		size = 0;
+	mask(arguments, list, size, *is_cut);
+	return size;
+}
+
+void exec_arguments_send_running(uint32_t pid, uint64_t time, record_sink_fn *sink, void *ctx)
+{
+	struct strbuf folder __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	struct strbuf arguments __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	char path[64], target[PATH_MAX];
+	bool is_cut = false;
+	struct rec like;
+	ssize_t size;
+
+	if (!read_arguments(pid, &arguments, &is_cut))
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/cwd", pid);
+	size = readlink(path, target, sizeof(target));
+	if (size > 0 && size <= EXEC_TEXT_MAX)
+		strbuf_add(&folder, target, (size_t)size);
+	record_init(&like, REC_ARGUMENTS, sizeof(like), time, pid, pid);
+	like.flags = (uint8_t)(ARGUMENTS_SCAN | (is_cut ? ARGUMENTS_CUT : 0));
+	send(&like, &folder, &arguments, sink, ctx);
+}
+
+char *exec_arguments_of(uint32_t pid)
+{
+	struct strbuf arguments __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	struct strbuf text = {0};
+	bool is_cut;
+
+	if (!read_arguments(pid, &arguments, &is_cut))
+		return NULL;
+	quote_list(&text, arguments.text, arguments.size);
+	return strbuf_take(&text);
+}

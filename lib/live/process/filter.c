@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/process/filter.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <string.h>
+
+#include "lib/base/text.h"
+#include "lib/live/process/cgroup_filter.h"
+#include "lib/live/process/targets.h"
+
+void filter_release(struct filter *f)
+{
+	vec_release(&f->pids);
+	vec_release(&f->tids);
+	vec_release(&f->uids);
+	vec_release(&f->cgroups);
+	cpu_list_release(&f->cpus);
+}
+
+int filter_add_pid(struct filter *f, uint32_t pid, struct error *err)
+{
+	if (process_of_thread((pid_t)pid) != (pid_t)pid)
+		return error_text(err, -ESRCH, "there is no process with pid %u", pid);
+	f->criteria |= FILTER_PID;
+	vec_push(&f->pids, pid);
+	return 0;
+}
+
+int filter_add_tid(struct filter *f, uint32_t tid, struct error *err)
+{
+	pid_t pid = process_of_thread((pid_t)tid);
+
+	if (!pid)
+		return error_text(err, -ESRCH, "there is no thread with tid %u", tid);
+	/* Where pids are given as well, the thread's process has to be one of them. */
+	if (!(f->criteria & FILTER_PID) || f->criteria & FILTER_TID) {
+		f->criteria |= FILTER_PID;
+		vec_push(&f->pids, (uint32_t)pid);
+	}
+	f->criteria |= FILTER_TID;
+	vec_push(&f->tids, tid);
+	return 0;
+}
+
+int filter_add_uid(struct filter *f, const char *user, struct error *err)
+{
+	const struct passwd *entry;
+	uint64_t uid;
+
+	if (!text_to_u64(user, 10, &uid)) {
+		entry = getpwnam(user);
+		if (!entry)
+			return error_text(err, -ENOENT, "there is no user %s", user);
+		uid = entry->pw_uid;
+	}
+	if (uid >= UINT32_MAX)
+		return error_text(err, -EINVAL, "--uid %s: not a user", user);
+	if (f->uids.count == UIDS_MAX)
+		return error_text(err, -E2BIG, "--uid: at most %d users", UIDS_MAX);
+	f->criteria |= FILTER_UID;
+	vec_push(&f->uids, (uint32_t)uid);
+	return 0;
+}
+
+int filter_add_cgroup(struct filter *f, const char *path, struct error *err)
+{
+	struct cgroup_id cgroup;
+	int ret = cgroup_find(path, &cgroup, err);
+
+	if (ret)
+		return ret;
+	if (f->cgroups.count && f->cgroup_hierarchy != cgroup.hierarchy)
+		return error_text(err, -EINVAL, "--cgroup %s: all have to be of one hierarchy",
+				  path);
+	if (f->cgroups.count == CGROUPS_MAX)
+		return error_text(err, -E2BIG, "--cgroup: at most %d groups", CGROUPS_MAX);
+	f->criteria |= FILTER_CGROUP;
+	f->cgroup_hierarchy = cgroup.hierarchy;
+	vec_push(&f->cgroups, cgroup.id);
+	return 0;
+}
+
+int filter_set_cpus(struct filter *f, const char *list, struct error *err)
+{
+	cpu_list_release(&f->cpus);
+	if (cpu_list_parse(list, &f->cpus))
+		return error_text(err, -EINVAL, "--cpu %s: not an ascending list such as 0-3,8",
+				  list);
+	return 0;
+}
+
+int filter_check_cpus(const struct filter *f, struct error *err)
+{
+	struct cpu_list online;
+	int ret;
+
+	if (!f->cpus.count)
+		return 0;
+	ret = cpu_list_read("online", &online);
+	if (ret)
+		return error_set(err, ret, "read the list of online CPUs");
+	for (uint32_t i = 0; i < f->cpus.count && !ret; i++) {
+		if (!cpu_list_has(&online, f->cpus.cpus[i]))
+			ret = error_text(err, -ENODEV, "--cpu: CPU %u is not online",
+					 f->cpus.cpus[i]);
+	}
+	cpu_list_release(&online);
+	return ret;
+}

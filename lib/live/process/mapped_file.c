@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/process/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+
+/* What is perhaps the file. */
+struct candidate {
+	int fd; /* O_PATH */
+	bool is_mapped; /* it was found by the mapping and not by its path */
+};
+
+static int open_in_map_files(const struct mapped_file *file)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, file->pid,
+		 file->start, file->end);
+	return open(name, O_PATH | O_CLOEXEC);
+}
+
+/*
+ * The kernel tells a path without links. Where there is one on the way by now, somebody has put it
+ * there, and it leads to another file.
+ */
+static int open_by_path(int root, const char *path, uint64_t resolve)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
+	};
+
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+static int open_in_process_root(const struct mapped_file *file)
+{
+	_cleanup_close_ int root = -1;
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/%u/root", file->pid);
+	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	return open_by_path(root, file->path, RESOLVE_IN_ROOT);
+}
+
+static int open_in_own_root(const struct mapped_file *file)
+{
+	return open_by_path(AT_FDCWD, file->path, 0);
+}
+
+/* map_files names the mapping, but another file may be mapped there by now. */
+static bool same_link(const struct mapped_file *file, int path_fd)
+{
+	char name[32], target[PATH_MAX];
+	ssize_t size;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
+	size = readlink(name, target, sizeof(target) - 1);
+	if (size < 0)
+		return false;
+	target[size] = 0;
+	return strcmp(target, file->path) == 0;
+}
+
+/* There a file's device, and with layers on several ones its inode, is not that of the mapping. */
+static bool has_layers(int path_fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(path_fd, &fs) &&
+	       (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
+}
+
+static bool is_the_file(const struct mapped_file *file, const struct candidate *candidate,
+			const struct stat *st, const struct binary_summary *summary)
+{
+	bool same_inode = file->inode && st->st_ino == file->inode;
+
+	if (file->build_id_size)
+		return summary->build_id_size == file->build_id_size &&
+		       memcmp(summary->build_id, file->build_id, file->build_id_size) == 0;
+	/* The kernel itself has led there: what is behind the mapping, or was a moment ago. */
+	if (candidate->is_mapped)
+		return same_inode || same_link(file, candidate->fd);
+	/* Numbers of inodes alone are not rare: in a file system of one's own one can have any. */
+	return same_inode && (st->st_dev == file->device || has_layers(candidate->fd));
+}
+
+static int open_candidate(const struct mapped_file *file, const struct candidate *candidate,
+			  struct file_identity *identity, struct binary_summary *summary)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	char name[32];
+
+	if (fstat(candidate->fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENXIO;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", candidate->fd);
+	/* Its owner may have a lease on it, which would hold us for a minute. */
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	memset(summary, 0, sizeof(*summary));
+	if (binary_summarize(fd, summary, NULL))
+		memset(summary, 0, sizeof(*summary));
+	if (!is_the_file(file, candidate, &st, summary)) {
+		binary_summary_release(summary);
+		return -ESTALE;
+	}
+	identity->device = st.st_dev;
+	identity->inode = st.st_ino;
+	identity->size = st.st_size;
+	identity->modified_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
+	return steal_fd(&fd);
+}
+
+int mapped_file_open(const struct mapped_file *file, struct file_identity *identity,
+		     struct binary_summary *summary)
+{
+	static int (*const ways[])(const struct mapped_file *) = {
+		open_in_map_files,
+		open_in_process_root,
+		open_in_own_root,
+	};
+	int fd = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && fd < 0; i++) {
+		struct candidate candidate = {.fd = ways[i](file), .is_mapped = i == 0};
+
+		fd = candidate.fd < 0 ? -errno
+				      : open_candidate(file, &candidate, identity, summary);
+		if (candidate.fd >= 0)
+			close(candidate.fd);
+	}
+	return fd;
+}
+
+bool mapped_file_has_path(const struct mapped_file *file, const struct file_identity *identity)
+{
+	static int (*const ways[])(const struct mapped_file *) = {
+		open_in_process_root,
+		open_in_own_root,
+	};
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !found; i++) {
+		_cleanup_close_ int fd = ways[i](file);
+		struct stat st;
+
+		found = fd >= 0 && !fstat(fd, &st) && st.st_dev == identity->device &&
+			st.st_ino == identity->inode;
+	}
+	return found;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The distinct files that recorded processes map: each becomes one module record and one open
+ * descriptor, whatever the number of processes. Recognised by build id, else by device, inode, size
+ * and time of change; never by path, which means another file in another mount namespace.
+ */
+#ifndef PROF_LIB_LIVE_PROCESS_MODULES_H
+#define PROF_LIB_LIVE_PROCESS_MODULES_H
+
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "lib/base/file_set.h"
+#include "lib/live/perf/perf_event.h"
+
+struct module_registry;
+
+/* Where the records go; they are valid during the call only. */
+typedef void record_sink_fn(void *ctx, const struct rec *rec);
+
+struct module_registry *module_registry_new(struct file_set *files, record_sink_fn *sink,
+					    void *ctx);
+void module_registry_free(struct module_registry *r);
+/* From now on roots of processes are kept with what is mounted below: see process_root.h. */
+void module_registry_keep_mounts(struct module_registry *r);
+
+/*
+ * The module behind a mapping event, added (and its record sent) where it is new. NO_REC_MODULE for
+ * anonymous memory.
+ */
+uint32_t module_registry_resolve(struct module_registry *r, const struct map_event *event);
+
+/* A module without a file: kernel image, loaded kernel module. Takes fd over (-1: none). */
+struct special_module {
+	enum module_kind kind;
+	const char *path;
+	uint64_t base;
+	uint8_t build_id[REC_BUILD_ID_MAX];
+	uint8_t build_id_size;
+	int fd;
+	bool is_named_deleted; /* the path ends with PATH_DELETED, and the file is called so */
+};
+uint32_t module_registry_add_special(struct module_registry *r, uint64_t time,
+				     const struct special_module *special);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The lines of /proc/PID/maps that are executable, see proc(5). */
+#ifndef PROF_LIB_LIVE_PROCESS_PROC_MAPS_H
+#define PROF_LIB_LIVE_PROCESS_PROC_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct proc_map {
+	uint64_t start, end, file_offset, inode;
+	uint32_t device_major, device_minor;
+	bool executable;
+	const char *path; /* "" for anonymous memory; points into the text */
+};
+
+/*
+ * Parses the line at *text and advances to the next; the line is terminated in place. False at the
+ * end. Lines that make no sense are skipped.
+ */
+bool proc_maps_next(char **text, struct proc_map *map);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/process/targets.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/identity.h"
+#include "lib/base/text.h"
+#include "lib/live/machine/proc_status.h"
+
+/* Names of workers in the kernel are longer than REC_NAME_SIZE there. */
+#define COMM_MAX 64
+#define PIDFILE_MAX 64
+#define PID_MAX 0x7fffffff
+
+void targets_release(struct targets *t)
+{
+	vec_for_each(&t->rows, struct target *, target) {
+		if (target->fd >= 0)
+			close(target->fd);
+	}
+	vec_release(&t->rows);
+	t->alive = 0;
+}
+
+static int fail_missing(pid_t pid, struct error *err)
+{
+	return error_text(err, -ESRCH, "there is no process with pid %d", (int)pid);
+}
+
+pid_t process_of_thread(pid_t tid)
+{
+	_cleanup_free_ char *status = proc_status_read((uint32_t)tid);
+	uint32_t numbers[PROC_STATUS_NUMBERS_MAX];
+
+	return status && proc_status_numbers(status, "Tgid", numbers) ? (pid_t)numbers[0] : 0;
+}
+
+static int fail_to_open(pid_t pid, int code, struct error *err)
+{
+	pid_t process = process_of_thread(pid);
+
+	if (!process)
+		return fail_missing(pid, err);
+	if (process == pid)
+		return error_set(err, code, "follow pid %d", (int)pid);
+	error_text(err, -EINVAL, "%d is a thread of process %d", (int)pid, (int)process);
+	error_hint(err, "give the process: %d", (int)process);
+	return -EINVAL;
+}
+
+static bool has_ended(int fd)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+
+	return poll(&poll_fd, 1, 0) > 0;
+}
+
+int targets_add(struct targets *t, pid_t pid, struct error *err)
+{
+	int fd;
+
+	vec_for_each(&t->rows, const struct target *, target) {
+		if (target->pid == pid)
+			return 0;
+	}
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (fd < 0)
+		return fail_to_open(pid, -errno, err);
+	if (has_ended(fd)) {
+		close(fd);
+		return error_text(err, -ESRCH, "the process with pid %d has ended", (int)pid);
+	}
+	vec_push(&t->rows, (struct target){pid, fd});
+	t->alive++;
+	return 0;
+}
+
+/* The caller's to free; NULL: it is gone. */
+static char *read_comm(pid_t pid)
+{
+	char path[32], *comm;
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	comm = text_read_file(path, COMM_MAX, &size);
+	if (comm && size && comm[size - 1] == '\n')
+		comm[size - 1] = 0;
+	return comm;
+}
+
+char *target_name(const struct target *target)
+{
+	char *comm = read_comm(target->pid);
+
+	return comm ? comm : xasprintf("pid %d", (int)target->pid);
+}
+
+static bool has_name(pid_t pid, const struct name_set *names)
+{
+	_cleanup_free_ char *comm = read_comm(pid);
+	char name[NAME_LENGTH_MAX + 1] = "";
+
+	/* Longer ones are made up by /proc, for workers in the kernel. */
+	if (comm)
+		memcpy(name, comm, strnlen(comm, NAME_LENGTH_MAX));
+	return comm && name_set_has(names, name);
+}
+
+int targets_add_names(struct targets *t, const struct name_set *names, const char *text,
+		      struct error *err)
+{
+	_cleanup_closedir_ DIR *dir = opendir("/proc");
+	size_t found = 0;
+	struct dirent *entry;
+
+	if (!dir)
+		return error_set(err, -errno, "open /proc");
+	while ((entry = readdir(dir))) {
+		uint64_t pid;
+
+		if (!text_to_u64(entry->d_name, 10, &pid) || pid > PID_MAX ||
+		    (pid_t)pid == getpid() || !has_name((pid_t)pid, names))
+			continue;
+		/* What has ended meanwhile is none of them. */
+		if (targets_add(t, (pid_t)pid, NULL) == 0)
+			found++;
+	}
+	if (!found)
+		return error_text(err, -ESRCH, "there is no process with the name %s", text);
+	return 0;
+}
+
+/* What this program's file may read is not for whoever gives it a name. -1 with errno set. */
+static int open_pidfile(const char *path)
+{
+	const struct identity self = {.is_self = true};
+	struct identity before = identity_assume_files(&self);
+	int fd = -1, code;
+
+	if (!before.failure)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	code = before.failure ? -before.failure : errno;
+	identity_restore_files(&before);
+	errno = code;
+	return fd;
+}
+
+int targets_add_pidfile(struct targets *t, const char *path, struct error *err)
+{
+	_cleanup_close_ int fd = open_pidfile(path);
+	_cleanup_free_ char *text = NULL;
+	struct stat st;
+	uint64_t pid;
+	size_t size;
+
+	if (fd < 0 || fstat(fd, &st))
+		return error_set(err, -errno, "open %s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_text(err, -EINVAL, "%s: not a regular file", path);
+	text = text_read_fd(fd, PIDFILE_MAX, &size);
+	if (!text)
+		return error_set(err, -errno, "read %s", path);
+	while (size && isspace((unsigned char)text[size - 1]))
+		text[--size] = 0;
+	if (!text_to_u64(text, 10, &pid) || !pid || pid > PID_MAX)
+		return error_text(err, -EINVAL, "%s: does not hold a pid", path);
+	if (targets_add(t, (pid_t)pid, err))
+		return error_wrap(err, "%s", path);
+	return 0;
+}
+
+bool targets_have_ended(struct targets *t)
+{
+	vec_for_each(&t->rows, struct target *, target) {
+		if (target->fd < 0 || !has_ended(target->fd))
+			continue;
+		/* This takes it out of whatever waits for it, too. */
+		close(target->fd);
+		target->fd = -1;
+		t->alive--;
+	}
+	return !t->alive;
+}

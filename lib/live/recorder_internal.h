@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* What recorder*.c share. */
+#ifndef PROF_LIB_LIVE_RECORDER_INTERNAL_H
+#define PROF_LIB_LIVE_RECORDER_INTERNAL_H
+
+#include "lib/live/bpf/counters.h"
+#include "lib/live/instruments/cpus.h"
+#include "lib/live/bpf/programs.h"
+#include "lib/live/recorder.h"
+#include "lib/live/perf/throttling.h"
+#include "lib/live/tracker.h"
+#include "lib/live/wakeup.h"
+#include "lib/record/merge.h"
+
+enum recorder_phase {
+	PHASE_RUNNING,
+	PHASE_STOPPED, /* sampling has ended, the rings are still to be drained */
+	PHASE_DRAINED,
+};
+
+struct recorder {
+	struct source source; /* first: a source is turned back into its recorder */
+	struct recorder_options options;
+	enum recorder_phase phase;
+	bool idle_given; /* the caller has had its turn since the last round */
+	struct wakes wakes;
+	struct programs *programs;
+	struct cpu_set cpus;
+	struct event_set *events; /* NULL: none besides the clock */
+	struct counters counters;
+	struct throttling throttling;
+	struct merge *merge;
+	struct tracker *tracker;
+	bool has_to_scan; /* something that runs already is to be tracked */
+	bool is_behind; /* events wait for the next round: no time to sleep */
+	bool wants_pause; /* the last round says that another at once is not worth it */
+	uint64_t round_ns; /* when the last round began … */
+	uint64_t complete_ns; /* … and the last one that could read everything */
+	uint64_t next_housekeeping_ns, next_refresh_ns, calm_ns;
+	uint64_t start_ns, start_realtime_ns, end_ns;
+	uint64_t idle_ns; /* of all sampled CPUs; while it runs, the time at which it began */
+	uint64_t invalid_records;
+};
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What the readers of perf maps and jitdumps find: one piece of code that a process made itself. */
+#ifndef PROF_LIB_LIVE_UNWIND_CODE_PIECE_H
+#define PROF_LIB_LIVE_UNWIND_CODE_PIECE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+
+struct code_piece {
+	uint64_t since; /* CLOCK_MONOTONIC ns; meaningless unless is_exact */
+	bool is_exact;
+	uint64_t start, size;
+	const char *name; /* not terminated */
+	size_t name_size;
+	const struct rec_code_line *lines; /* by offset; file: where it begins in `files` */
+	size_t line_count;
+	const char *files; /* names, each terminated */
+	size_t files_size;
+	uint64_t moved_from; /* where it was until now; 0: it is new */
+	/* .eh_frame of the code as if it were behind it, at a multiple of 8; NULL: not told. */
+	const uint8_t *eh_frame;
+	size_t eh_frame_size;
+};
+
+/* Everything that *piece points to is valid during the call only. */
+typedef void code_piece_fn(void *ctx, const struct code_piece *piece);
+
+/* Names are cut there. */
+#define CODE_NAME_MAX 4096
+
+/* What a reader did so far. */
+struct code_stats {
+	uint64_t pieces;
+	uint64_t malformed; /* lines, or records */
+	uint64_t bytes; /* read, for budgets */
+};
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/unwind/deferred_free.h"
+
+#include <string.h>
+
+/*
+ * How long memory that the walker may still look at is kept: a fork in the kernel copies a
+ * reference to it, which is replaced once the fork's record has been read.
+ */
+#define GRACE_ROUNDS 4
+#define GRACE_NS 50000000ull
+
+void shard_garbage_release(struct shard_garbage *g)
+{
+	vec_release(&g->rows);
+}
+
+void shard_garbage_add(struct shard_garbage *g, const struct shard_piece *piece, uint64_t now)
+{
+	if (piece->words)
+		vec_push(&g->rows, (struct shard_garbage_row){*piece, g->round, now});
+}
+
+void shard_garbage_collect(struct shard_garbage *g, struct shards *shards, uint64_t now)
+{
+	size_t count = 0;
+
+	while (count < g->rows.count) {
+		const struct shard_garbage_row *row = &g->rows.items[count];
+
+		if (row->round + GRACE_ROUNDS > g->round || row->time + GRACE_NS > now)
+			break;
+		shards_free(shards, &row->piece);
+		count++;
+	}
+	if (!count)
+		return;
+	g->rows.count -= count;
+	memmove(g->rows.items, g->rows.items + count, g->rows.count * sizeof(*g->rows.items));
+}

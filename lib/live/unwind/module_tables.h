@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The unwind tables of modules, in the shards: one per file, whatever the number of processes that
+ * map it.
+ */
+#ifndef PROF_LIB_LIVE_UNWIND_MODULE_TABLES_H
+#define PROF_LIB_LIVE_UNWIND_MODULE_TABLES_H
+
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "bpf/unwind.h"
+#include "lib/base/vec.h"
+#include "lib/live/unwind/table_arena.h"
+#include "lib/process/mapping.h"
+#include "lib/unwind/table.h"
+
+enum table_state {
+	TABLE_NONE, /* code without CFI, or that cannot be had */
+	TABLE_PENDING,
+	TABLE_READY,
+	TABLE_DROPPED, /* nobody had it mapped for a while: to be compiled again when it is */
+};
+
+/* A run of pages whose index and rows fit into one shard. */
+struct table_chunk {
+	uint64_t start; /* vaddr */
+	uint32_t page_count;
+	struct shard_piece piece; /* the index, then the rows */
+};
+
+struct module_table {
+	enum table_state state;
+	uint16_t machine; /* e_machine, 0 where unknown */
+	VEC(struct rec_segment) segments;
+	VEC(struct table_chunk) chunks; /* ascending */
+	uint64_t entry;
+	uint64_t rows;
+	uint64_t last_used_ns;
+};
+
+struct module_tables {
+	struct shards *shards;
+	VEC(struct module_table) rows; /* by module_id */
+	uint64_t too_large; /* tables that the ceiling left no room for */
+};
+
+void module_tables_init(struct module_tables *t, struct shards *shards);
+void module_tables_release(struct module_tables *t);
+void module_tables_add(struct module_tables *t, const struct rec_module *rec,
+		       enum table_state state);
+/* Copies the compiled table into the shards. */
+void module_tables_store(struct module_tables *t, uint32_t module_id,
+			 const struct unwind_table *table);
+/*
+ * What the walker has to know of a mapping: one entry, or several where the module's table is in
+ * several chunks. Appends to `out`.
+ */
+struct unwind_mappings {
+	VEC(struct unwind_mapping) rows;
+};
+void module_tables_describe(const struct module_tables *t, const struct mapping *mapping,
+			    struct unwind_mappings *out);
+/*
+ * Is that what a 32-bit program has mapped? It has files of a 32-bit machine and none of the
+ * recorder's own.
+ */
+bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings);
+
+#endif

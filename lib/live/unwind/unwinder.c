@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/unwind/unwinder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "bpf/unwind.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/vec.h"
+#include "lib/live/unwind/jit_tables.h"
+#include "lib/live/unwind/deferred_unwind.h"
+#include "lib/live/unwind/module_tables.h"
+#include "lib/live/unwind/deferred_free.h"
+#include "lib/live/unwind/table_arena.h"
+#include "lib/live/unwind/spaces.h"
+#include "lib/live/unwind/table_pool.h"
+#include "lib/process/mapping.h"
+
+/* Tables of files that nobody has mapped for so long are dropped, when it is looked after them. */
+#define UNUSED_NS 10000000000ull
+#define SWEEP_NS 5000000000ull
+/*
+ * Code is told of after it was made: so many stacks wait for that after the last news. They wait
+ * until the process tells of later code, or ends: writers keep back what does not fill a buffer.
+ */
+#define AWAITED_COPIES 512
+#define FOREVER_NS (1ull << 60)
+/* While tables are being compiled, what waits for them is described again for so much of the time.
+ */
+#define DESCRIBE_SHARE 8
+#define SPACE_WORDS (sizeof(struct unwind_mapping) / 4)
+
+struct unwinder {
+	struct walker_memory walker;
+	struct shards shards;
+	struct module_tables tables;
+	struct table_pool *pool;
+	int event_fd; /* the pool's */
+	bool has_news; /* tables have come that nobody was told of */
+	uint64_t next_news_ns;
+	struct jit_tables jit;
+	struct later *later;
+	struct spaces spaces;
+	VEC(uint32_t) unsubmitted; /* modules that the pool had no room for */
+	struct shard_garbage garbage;
+	struct unwind_mappings scratch;
+	const struct file_set *files;
+	uint64_t now; /* of the last round */
+	uint64_t stamp, refused, next_sweep_ns;
+	uint32_t serial; /* of the last description of an address space */
+};
+
+int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err)
+{
+	struct later_options later = {
+		.rules = options->walker.rules,
+		.files = options->files,
+		.methods = options->methods,
+		.sink = options->sink,
+		.ctx = options->ctx,
+	};
+	struct unwinder *u = xcalloc(1, sizeof(*u));
+
+	u->walker = options->walker;
+	u->files = options->files;
+	u->event_fd = -1;
+	shards_init(&u->shards, u->walker.shards_fd, options->max_bytes);
+	if (u->walker.first_shard_fd >= 0)
+		shards_adopt(&u->shards, u->walker.first_shard_fd);
+	module_tables_init(&u->tables, &u->shards);
+	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (u->event_fd >= 0)
+		u->pool = table_pool_new(u->walker.rules, u->event_fd);
+	if (!u->pool) {
+		unwinder_free(u);
+		return error_set(err, -EAGAIN, "start the threads that compile unwind tables");
+	}
+	jit_tables_init(&u->jit, &u->shards, &u->garbage, u->pool);
+	later.tables = &u->tables;
+	later.jit = &u->jit;
+	u->later = later_new(&later);
+	*out = u;
+	return 0;
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	if (!u)
+		return;
+	table_pool_free(u->pool);
+	if (u->event_fd >= 0)
+		close(u->event_fd);
+	later_free(u->later);
+	spaces_release(&u->spaces);
+	vec_release(&u->unsubmitted);
+	jit_tables_release(&u->jit);
+	shard_garbage_release(&u->garbage);
+	vec_release(&u->scratch.rows);
+	module_tables_release(&u->tables);
+	shards_release(&u->shards);
+	free(u);
+}
+
+int unwinder_fd(const struct unwinder *u)
+{
+	return u->event_fd;
+}
+
+/* False: there is no file, or it cannot be had. */
+static bool submit(struct unwinder *u, uint32_t module_id, int fd)
+{
+	int copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+
+	if (copy < 0)
+		return false;
+	if (!table_pool_submit(u->pool, module_id, copy)) {
+		close(copy);
+		vec_push(&u->unsubmitted, module_id);
+	}
+	return true;
+}
+
+static void submit_again(struct unwinder *u)
+{
+	const struct unwind_table none = {0};
+	size_t room = table_pool_room(u->pool), count = u->unsubmitted.count;
+
+	if (!count || !room)
+		return;
+	if (count > room)
+		count = room;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t id = u->unsubmitted.items[i];
+
+		if (submit(u, id, file_set_find(u->files, id)))
+			continue;
+		/* There is no file any more, nor a table. */
+		module_tables_store(&u->tables, id, &none);
+		u->has_news = true;
+	}
+	u->unsubmitted.count -= count;
+	memmove(u->unsubmitted.items, u->unsubmitted.items + count,
+		u->unsubmitted.count * sizeof(*u->unsubmitted.items));
+}
+
+void unwinder_module(struct unwinder *u, const struct rec_module *rec, int fd)
+{
+	bool has_code = rec->kind == MODULE_FILE || rec->kind == MODULE_VDSO;
+	bool is_pending = has_code && submit(u, rec->module_id, fd);
+
+	module_tables_add(&u->tables, rec, is_pending ? TABLE_PENDING : TABLE_NONE);
+}
+
+/* A table that was dropped is needed again. */
+static void revive(struct unwinder *u, uint32_t module_id)
+{
+	struct module_table *table;
+
+	if (module_id >= u->tables.rows.count)
+		return;
+	table = &u->tables.rows.items[module_id];
+	if (table->state == TABLE_DROPPED)
+		table->state = submit(u, module_id, file_set_find(u->files, module_id))
+				       ? TABLE_PENDING
+				       : TABLE_NONE;
+}
+
+void unwinder_map(struct unwinder *u, const struct rec_map *rec)
+{
+	struct space *space = spaces_find(&u->spaces, rec->rec.pid);
+	struct mapping mapping = {
+		.start = rec->start,
+		.end = rec->end,
+		.file_offset = rec->file_offset,
+		.module = rec->module_id == NO_REC_MODULE ? MAPPING_ANON : rec->module_id,
+	};
+
+	if (!space)
+		space = spaces_add(&u->spaces, rec->rec.pid);
+	revive(u, rec->module_id);
+	if (!space->mappings)
+		space->mappings = mapping_table_new();
+	if (mapping_table_insert(&space->mappings, &mapping, ++u->stamp))
+		spaces_mark_dirty(&u->spaces, space);
+}
+
+void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid)
+{
+	struct space *child = spaces_find(&u->spaces, pid), *parent;
+
+	if (!child)
+		child = spaces_add(&u->spaces, pid);
+	child->execs = 0;
+	if (child->mappings)
+		mapping_table_drop(steal(child->mappings));
+	parent = spaces_find(&u->spaces, parent_pid);
+	if (parent && parent->mappings)
+		child->mappings = mapping_table_hold(parent->mappings);
+	jit_tables_fork(&u->jit, pid, parent_pid);
+	child->is_partial = parent && parent->is_partial;
+	/* Its parent tells of code that is in its own dump alone. */
+	child->awaited = 0;
+	spaces_mark_dirty(&u->spaces, child);
+}
+
+/* Stacks of the process do not wait for code any more. */
+static void finish_all(struct unwinder *u, struct space *space)
+{
+	if (!space->oldest_copy)
+		return;
+	jit_tables_store(&u->jit, space->pid, u->now);
+	later_finish(u->later, space->pid, FOREVER_NS, u->now);
+	space->oldest_copy = 0;
+}
+
+/* It has told everything. */
+static void drop_code(struct unwinder *u, struct space *space)
+{
+	finish_all(u, space);
+	jit_tables_drop(&u->jit, space->pid);
+}
+
+void unwinder_exec(struct unwinder *u, uint32_t pid)
+{
+	struct space *space = spaces_find(&u->spaces, pid);
+
+	if (!space)
+		space = spaces_add(&u->spaces, pid);
+	space->execs++;
+	space->is_partial = false;
+	space->awaited = 0;
+	drop_code(u, space);
+	if (space->mappings)
+		mapping_table_drop(steal(space->mappings));
+	spaces_mark_dirty(&u->spaces, space);
+}
+
+void unwinder_exit(struct unwinder *u, uint32_t pid)
+{
+	struct space *space = spaces_find(&u->spaces, pid);
+
+	if (!space)
+		return;
+	u->walker.set_space(u->walker.ctx, pid, NULL);
+	drop_code(u, space);
+	shard_garbage_add(&u->garbage, &space->piece, 0);
+	spaces_remove(&u->spaces, space);
+}
+
+/*
+ * A process tells of its code in order of time: stacks that are older than this piece need no later
+ * one, and may need what it takes the place of.
+ */
+static void finish_older(struct unwinder *u, struct space *space, const struct code_piece *piece)
+{
+	uint64_t before = piece->is_exact ? piece->since : FOREVER_NS;
+
+	if (!space->oldest_copy || space->oldest_copy >= before ||
+	    (!piece->is_exact && !piece->moved_from))
+		return;
+	jit_tables_store(&u->jit, space->pid, u->now);
+	space->oldest_copy = later_finish(u->later, space->pid, before, u->now);
+}
+
+void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *piece)
+{
+	struct space *space = spaces_find(&u->spaces, pid);
+
+	if (!space)
+		return;
+	if (piece)
+		finish_older(u, space, piece);
+	space->is_partial |= piece && !piece->eh_frame;
+	if (space->is_partial)
+		finish_all(u, space);
+	if (piece && !jit_tables_add(&u->jit, pid, piece) && !(space->is_partial && space->awaited))
+		return;
+	space->awaited = space->is_partial ? 0 : AWAITED_COPIES;
+	spaces_mark_dirty(&u->spaces, space);
+}
+
+void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now)
+{
+	struct space *space = spaces_find(&u->spaces, copy->rec.pid);
+	uint64_t until = 0;
+
+	if (space && space->awaited) {
+		until = FOREVER_NS;
+		if (!--space->awaited)
+			spaces_mark_dirty(&u->spaces, space);
+		if (!space->oldest_copy || copy->rec.time < space->oldest_copy)
+			space->oldest_copy = copy->rec.time;
+	}
+	later_add(u->later, copy, space ? space->mappings : NULL, until, now);
+}
+
+static void describe(struct unwinder *u, struct space *space, uint64_t now)
+{
+	vec_clear(&u->scratch.rows);
+	if (space->mappings)
+		vec_for_each(&space->mappings->rows, const struct mapping *, mapping)
+			module_tables_describe(&u->tables, mapping, &u->scratch);
+	space->is_pending = false;
+	vec_for_each(&u->scratch.rows, const struct unwind_mapping *, m)
+		space->is_pending |= m->flags & UNWIND_PENDING;
+	jit_tables_store(&u->jit, space->pid, now);
+	jit_tables_describe(&u->jit, space->pid, space->awaited ? UNWIND_PENDING : 0, &u->scratch);
+	/* The walker in the kernel knows words of 8 bytes alone: it finds no code, and copies. */
+	if (space->mappings && module_tables_are_32bit(&u->tables, space->mappings))
+		vec_clear(&u->scratch.rows);
+}
+
+/* Gives the walker a new description; the one it had is garbage. */
+static void publish(struct unwinder *u, struct space *space, uint64_t now)
+{
+	struct shard_piece old = space->piece;
+	struct unwind_space value = {.execs = space->execs, .serial = ++u->serial};
+	uint32_t words;
+
+	describe(u, space, now);
+	value.count = (uint32_t)u->scratch.rows.count;
+	words = (uint32_t)(value.count * SPACE_WORDS);
+	space->piece = (struct shard_piece){0};
+	if (value.count && shards_alloc(&u->shards, words, &space->piece)) {
+		memcpy(shards_words(&u->shards, &space->piece), u->scratch.rows.items,
+		       words * sizeof(uint32_t));
+		value.shard = space->piece.shard;
+		value.at = space->piece.at;
+	} else if (value.count) {
+		value.count = 0;
+		u->refused++;
+	}
+	u->walker.set_space(u->walker.ctx, space->pid, &value);
+	shard_garbage_add(&u->garbage, &old, now);
+}
+
+/*
+ * Each table that comes may be one that any address space waits for: to describe them all again for
+ * each one would take time in proportion to both.
+ */
+static void tell_news(struct unwinder *u)
+{
+	bool may_wait = u->unsubmitted.count || !table_pool_is_empty(u->pool);
+
+	if (!u->has_news || (may_wait && clock_monotonic_ns() < u->next_news_ns))
+		return;
+	u->has_news = false;
+	vec_for_each(&u->spaces.rows, struct space *, space) {
+		if (space->is_pending)
+			spaces_mark_dirty(&u->spaces, space);
+	}
+}
+
+void unwinder_take_tables(struct unwinder *u)
+{
+	struct table_result result;
+
+	while (table_pool_next(u->pool, &result)) {
+		module_tables_store(&u->tables, result.module_id, &result.table);
+		unwind_table_release(&result.table);
+		u->has_news = true;
+	}
+	submit_again(u);
+}
+
+static void publish_dirty(struct unwinder *u, uint64_t now)
+{
+	uint64_t start = clock_monotonic_ns(), end;
+	struct space *space;
+
+	if (!u->spaces.dirty.count)
+		return;
+	while ((space = spaces_next_dirty(&u->spaces)))
+		publish(u, space, now);
+	end = clock_monotonic_ns();
+	u->next_news_ns = end + (end - start) * DESCRIBE_SHARE;
+}
+
+static void drop_table(struct unwinder *u, struct module_table *table, uint64_t now)
+{
+	vec_for_each(&table->chunks, const struct table_chunk *, chunk)
+		shard_garbage_add(&u->garbage, &chunk->piece, now);
+	vec_clear(&table->chunks);
+	table->state = TABLE_DROPPED;
+	table->rows = 0;
+}
+
+/* What no process has mapped for a while goes. */
+static void sweep(struct unwinder *u, uint64_t now)
+{
+	if (now < u->next_sweep_ns)
+		return;
+	u->next_sweep_ns = now + SWEEP_NS;
+	vec_for_each(&u->spaces.rows, const struct space *, space) {
+		if (!space->mappings)
+			continue;
+		vec_for_each(&space->mappings->rows, const struct mapping *, mapping) {
+			if (mapping->module < u->tables.rows.count)
+				u->tables.rows.items[mapping->module].last_used_ns = now;
+		}
+	}
+	vec_for_each(&u->tables.rows, struct module_table *, table) {
+		if (table->state == TABLE_READY && !table->last_used_ns)
+			table->last_used_ns = now;
+		else if (table->state == TABLE_READY && now - table->last_used_ns > UNUSED_NS)
+			drop_table(u, table, now);
+	}
+}
+
+void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
+{
+	u->garbage.round++;
+	u->now = now;
+	do {
+		if (all)
+			table_pool_wait(u->pool, 0, FOREVER_NS);
+		unwinder_take_tables(u);
+	} while (all && !table_pool_is_empty(u->pool));
+	tell_news(u);
+	publish_dirty(u, now);
+	later_flush(u->later, now, all);
+	sweep(u, now);
+	shard_garbage_collect(&u->garbage, &u->shards, now);
+}
+
+void unwinder_wait(struct unwinder *u, uint64_t max_ns)
+{
+	/* With others that wait for room, before there is nothing left to do. */
+	table_pool_wait(u->pool, u->unsubmitted.count ? TABLE_POOL_MAX / 2 : 0, max_ns);
+}
+
+bool unwinder_is_settled(const struct unwinder *u)
+{
+	if (u->spaces.dirty.count)
+		return false;
+	vec_for_each(&u->spaces.rows, const struct space *, space) {
+		if (space->is_pending)
+			return false;
+	}
+	return true;
+}
+
+void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats)
+{
+	*stats = (struct unwinder_stats){
+		.table_bytes = u->shards.rows.count * (uint64_t)UNWIND_SHARD_BYTES,
+		.refused = u->refused + u->tables.too_large + u->jit.refused,
+		.code_pieces = u->jit.pieces,
+		.malformed_pieces = u->jit.malformed,
+	};
+	vec_for_each(&u->tables.rows, const struct module_table *, table) {
+		stats->tables += table->state == TABLE_READY;
+		stats->rows += table->rows;
+	}
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/wakeup.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+static int add(int epoll_fd, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+int wakes_open(struct wakes *w)
+{
+	w->fd = epoll_create1(EPOLL_CLOEXEC);
+	w->others_fd = w->fd < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
+	return w->others_fd < 0 ? -errno : add(w->fd, w->others_fd);
+}
+
+void wakes_release(struct wakes *w)
+{
+	if (w->others_fd >= 0)
+		close(w->others_fd);
+	if (w->fd >= 0)
+		close(w->fd);
+}
+
+int wakes_add(struct wakes *w, int fd)
+{
+	return add(w->others_fd, fd);
+}
+
+int wakes_add_map_ring(struct wakes *w, int fd)
+{
+	return add(w->fd, fd);
+}
+
+void wakes_wait(const struct wakes *w, int timeout_ms, int pause_ms)
+{
+	struct epoll_event event;
+
+	/* Which it is does not matter: all are looked at. */
+	if (epoll_wait(w->fd, &event, 1, timeout_ms) > 0 && pause_ms)
+		epoll_wait(w->others_fd, &event, 1, pause_ms);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The only place that rewrites tables once the session has filled them: an answer about a frame
+ * becomes its function, line and symbol, and a chain of inlined functions becomes more frames.
+ * A symbolizer only answers, so it cannot corrupt a profile.
+ */
+#ifndef PROF_LIB_PROFILE_EXPAND_INLINES_H
+#define PROF_LIB_PROFILE_EXPAND_INLINES_H
+
+#include "lib/profile/profile.h"
+
+/* One function at an address, outermost first in a chain. */
+struct frame_name {
+	string_id func; /* NO_STRING: unknown */
+	string_id file; /* NO_STRING: unknown */
+	uint32_t line; /* 0: unknown */
+	bool is_named; /* func is a real name and not made up */
+};
+
+struct expand;
+
+struct expand *expand_new(struct profile *p);
+void expand_free(struct expand *e);
+/*
+ * Says what `frame` (an id from before the expansion) is: the native symbol that covers it (or
+ * NO_SYMBOL) and a chain of 1 … 256 functions, outermost (physical) first. Frames that are never
+ * answered for, and have no function yet, get their address as name. Strings must be interned in
+ * the profile already.
+ */
+void expand_answer(struct expand *e, frame_id frame, symbol_id symbol,
+		   const struct frame_name *chain, size_t depth);
+/* Rewrites frames, stacks, functions and every sample's stack. Call once. */
+void expand_apply(struct expand *e);
+
+#endif

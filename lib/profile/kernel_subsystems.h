@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Which part of the kernel a function belongs to, told from its name and its source file. */
+#ifndef PROF_LIB_PROFILE_KERNEL_SUBSYSTEMS_H
+#define PROF_LIB_PROFILE_KERNEL_SUBSYSTEMS_H
+
+#include <stdint.h>
+
+/* Of a function that says nothing: it serves several parts, or is not known. */
+#define KERNEL_AREA_ANY 0xfe
+
+struct kernel_areas;
+
+struct kernel_areas *kernel_areas_new(void);
+/* NULL is fine. */
+void kernel_areas_free(struct kernel_areas *a);
+/*
+ * An enum kernel_subcategory, or KERNEL_AREA_ANY. First by what the function is where it is a way
+ * into the kernel; then by the directory of its source file, where that is known (else NULL); then
+ * by how its name begins, as the kernel's naming goes.
+ */
+uint8_t kernel_areas_of_function(const struct kernel_areas *a, const char *name, const char *file);
+/* The same of a loaded module, "[ext4]". */
+uint8_t kernel_areas_of_module(const struct kernel_areas *a, const char *name);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/profile/rebind_frames.h"
+
+#include "lib/base/alloc.h"
+
+/* The latest answer about an old stack; samples come by thread, and mostly in order of time. */
+struct node {
+	struct retime_span span; /* empty: none yet */
+	stack_id stack; /* the new one */
+};
+
+struct retime {
+	struct profile *profile;
+	retime_fn *at;
+	void *ctx;
+	struct node *nodes; /* by old stack */
+	struct frames frames; /* the new tables */
+	struct stacks stacks;
+	VEC(stack_id) path;
+};
+
+static bool holds(const struct retime_span *span, uint64_t time)
+{
+	return span->from <= time && time < span->to;
+}
+
+static void resolve_node(struct retime *r, stack_id old, uint64_t time)
+{
+	const struct stack *row = &r->profile->stacks.rows.items[old];
+	struct frame frame = *frames_get(&r->profile->frames, row->frame);
+	struct node node = {.span = {0, UINT64_MAX}};
+	stack_id parent = NO_STACK;
+
+	r->at(r->ctx, time, &frame, &node.span);
+	if (row->parent != NO_STACK) {
+		const struct node *above = &r->nodes[row->parent];
+
+		parent = above->stack;
+		if (above->span.from > node.span.from)
+			node.span.from = above->span.from;
+		if (above->span.to < node.span.to)
+			node.span.to = above->span.to;
+	}
+	node.stack = stacks_intern(&r->stacks, parent, frames_intern(&r->frames, &frame));
+	r->nodes[old] = node;
+}
+
+/* A loop and no recursion: stacks are as deep as others make them. */
+static stack_id resolve(struct retime *r, stack_id old, uint64_t time)
+{
+	vec_clear(&r->path);
+	for (stack_id at = old; at != NO_STACK && !holds(&r->nodes[at].span, time);
+	     at = r->profile->stacks.rows.items[at].parent)
+		vec_push(&r->path, at);
+	while (r->path.count)
+		resolve_node(r, r->path.items[--r->path.count], time);
+	return r->nodes[old].stack;
+}
+
+void retime_apply(struct profile *p, retime_fn *at, void *ctx)
+{
+	struct retime r = {.profile = p, .at = at, .ctx = ctx};
+
+	r.nodes = xcalloc(p->stacks.rows.count + 1, sizeof(*r.nodes));
+	vec_for_each(&p->threads.rows, struct profile_thread *, row) {
+		vec_for_each(&row->samples, struct sample *, sample) {
+			if (sample->stack != NO_STACK)
+				sample->stack = resolve(&r, sample->stack, sample->time);
+		}
+	}
+	frames_release(&p->frames);
+	stacks_release(&p->stacks);
+	p->frames = r.frames;
+	p->stacks = r.stacks;
+	free(r.nodes);
+	vec_release(&r.path);
+}

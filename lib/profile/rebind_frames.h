@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the same address stood for different code at different times: gives each sample the frames
+ * of its own time. Like expand.h, it rewrites tables and leaves the knowledge to others.
+ */
+#ifndef PROF_LIB_PROFILE_REBIND_FRAMES_H
+#define PROF_LIB_PROFILE_REBIND_FRAMES_H
+
+#include "lib/profile/profile.h"
+
+/* When something holds, [from, to). */
+struct retime_span {
+	uint64_t from, to;
+};
+
+/*
+ * Replaces *frame by what it is at `time`, and says for which times, that one among them, this is
+ * the answer. Called with *span as always. It may intern functions and strings.
+ */
+typedef void retime_fn(void *ctx, uint64_t time, struct frame *frame, struct retime_span *span);
+
+/* Rewrites frames, stacks and every sample's stack. Rows that no sample uses are gone afterwards.
+ */
+void retime_apply(struct profile *p, retime_fn *at, void *ctx);
+
+#endif

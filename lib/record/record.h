@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading and building records in user space: bounds, names of kinds, constructors. */
+#ifndef PROF_LIB_RECORD_RECORD_H
+#define PROF_LIB_RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf/record.h"
+
+static inline size_t record_size(const struct rec *rec)
+{
+	return (size_t)rec->words * 8;
+}
+
+/*
+ * Is the record, of which `available` bytes can be read, complete and consistent in itself: known
+ * kind, its size covers the fixed part and every array it announces? Everything that reads a record
+ * may rely on this having been asked once, where the record entered user space.
+ */
+bool record_is_valid(const struct rec *rec, size_t available);
+
+/* "sample", "stack", …; "unknown" for anything else. */
+const char *record_kind_name(unsigned int kind);
+/* "ring-full", "stack", …: the keys of lost_by in --stats. */
+const char *lost_cause_name(unsigned int cause);
+
+/* The path of a module record: path_size bytes, not terminated. */
+const char *rec_module_path(const struct rec_module *module);
+
+/* The text of a code record: text_size bytes, perhaps not terminated. */
+const char *rec_code_text(const struct rec_code *code);
+
+/* Bytes that such a record takes, padding included. */
+size_t rec_home_size(size_t cgroup_size);
+/* Of a rec_exec as well. */
+size_t rec_arguments_size(size_t folder_size, size_t arguments_size);
+size_t rec_module_size(unsigned int segment_count, size_t path_size);
+size_t rec_code_size(unsigned int line_count, size_t text_size);
+size_t rec_event_name_size(size_t name_size);
+size_t rec_section_size(size_t name_size);
+size_t rec_symbol_size(size_t name_size);
+
+/* Fills the common part; size in bytes, a multiple of 8. */
+void record_init(struct rec *rec, enum rec_kind kind, size_t size, __u64 time, __u32 pid,
+		 __u32 tid);
+
+#endif

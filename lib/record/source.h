@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Where records come from: the live machine or a capture file. One of the three seams. */
+#ifndef PROF_LIB_RECORD_SOURCE_H
+#define PROF_LIB_RECORD_SOURCE_H
+
+#include "bpf/record.h"
+#include "lib/base/error.h"
+#include "lib/base/file_set.h"
+
+struct source;
+
+enum source_result {
+	SOURCE_END = 0, /* no record will ever come again */
+	SOURCE_RECORD = 1, /* *rec is the next one, valid until the next call */
+	SOURCE_IDLE = 2, /* none for now: the caller may look after its own affairs */
+};
+
+struct source_ops {
+	/* An enum source_result, or a negative errno. Records come in time order. */
+	int (*next)(struct source *s, const struct rec **rec, struct error *err);
+	void (*free)(struct source *s);
+};
+
+struct source {
+	const struct source_ops *ops;
+	struct file_set *files; /* by module_id; may be NULL. Owned by the source. */
+};
+
+static inline int source_next(struct source *s, const struct rec **rec, struct error *err)
+{
+	return s->ops->next(s, rec, err);
+}
+
+static inline void source_free(struct source *s)
+{
+	if (s)
+		s->ops->free(s);
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/tick_stats.h"
+
+#include "bpf/record.h"
+
+/*
+ * What the task is comes first: nothing more could be had of it. A stack that says nothing about
+ * its end, as those by frame pointers, or that claims to be whole while part of it is missing from
+ * the profile, is none to rely on.
+ */
+static uint64_t *find_class(struct profile_stats *stats, const struct ledger_entry *entry)
+{
+	if (entry->sample_flags & SAMPLE_KERNEL_THREAD)
+		return &stats->kernel_only;
+	if (entry->sample_flags & SAMPLE_EXITING)
+		return &stats->exiting;
+	if (entry->stack_flags & STACK_TRUNCATED)
+		return &stats->truncated;
+	if (entry->stack_flags & STACK_WHOLE)
+		return entry->is_cut ? &stats->broken : &stats->whole;
+	if (entry->stack_flags & STACK_BROKEN)
+		return &stats->broken;
+	return &stats->unknown;
+}
+
+void ledger_enter(struct profile_stats *stats, const struct ledger_entry *entry)
+{
+	uint64_t *class = find_class(stats, entry);
+
+	stats->cpu_samples += entry->ticks;
+	*class += entry->ticks;
+	if (entry->is_32bit)
+		stats->compat += entry->ticks;
+	if (entry->is_32bit && class == &stats->unknown)
+		stats->compat_unknown += entry->ticks;
+	if (entry->stack_flags & STACK_GUESSED)
+		stats->guessed += entry->ticks;
+	if (entry->stack_flags & STACK_LATER)
+		stats->finished_later += entry->ticks;
+}

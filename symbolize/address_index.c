@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/address_index.h"
+
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+
+static int compare(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->rva != y->rva)
+		return x->rva < y->rva ? -1 : 1;
+	return x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+/* Which group a frame belongs to and where it lies; false where nobody could name it. */
+static bool place_frame(struct profile *p, const struct frame *frame, size_t *group, uint64_t *rva)
+{
+	if (frame->module != NO_MODULE) {
+		*group = frame->module;
+		return module_offset_to_rva(modules_get(&p->modules, frame->module), frame->offset,
+					    rva);
+	}
+	*group = p->modules.rows.count;
+	*rva = frame->offset;
+	return frame->kind == PROFILE_FRAME_KERNEL;
+}
+
+static void sort_groups(struct places *places)
+{
+	size_t start = 0;
+
+	for (size_t i = 0; i < places->group_count; start = places->ends[i++])
+		qsort(places->rows + start, places->ends[i] - start, sizeof(*places->rows),
+		      compare);
+}
+
+void places_collect(struct places *places, struct profile *p)
+{
+	size_t frame_count = p->frames.rows.count, group, total = 0;
+	uint64_t rva;
+
+	places->group_count = p->modules.rows.count + 1;
+	places->ends = xcalloc(places->group_count, sizeof(*places->ends));
+	for (size_t i = 0; i < frame_count; i++) {
+		if (place_frame(p, frames_get(&p->frames, (frame_id)i), &group, &rva))
+			places->ends[group]++;
+	}
+	/* Counts become starts, and starts become ends as the rows are filled in. */
+	for (size_t i = 0; i < places->group_count; i++) {
+		size_t count = places->ends[i];
+
+		places->ends[i] = total;
+		total += count;
+	}
+	places->rows = xcalloc(total + 1, sizeof(*places->rows));
+	for (size_t i = 0; i < frame_count; i++) {
+		if (place_frame(p, frames_get(&p->frames, (frame_id)i), &group, &rva))
+			places->rows[places->ends[group]++] = (struct place){rva, (frame_id)i};
+	}
+	sort_groups(places);
+}
+
+void places_release(struct places *places)
+{
+	free(places->rows);
+	free(places->ends);
+}
+
+size_t places_count_distinct(const struct place *places, size_t count)
+{
+	size_t distinct = 0;
+
+	for (size_t i = 0; i < count; i++)
+		distinct += !i || places[i].rva != places[i - 1].rva;
+	return distinct;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/debuginfo/debug_fetch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/base/vec.h"
+#include "symbolize/debuginfo/debug_fetch_wire.h"
+
+#define TICK_MS 100
+/* Servers that cannot be reached are not asked again and again. */
+#define MAX_FAILURES 2
+
+extern char **environ;
+
+struct debug_fetcher {
+	struct debug_fetcher_options options;
+	pthread_mutex_t lock;
+	pid_t child; /* 0: none */
+	int socket; /* -1: none */
+	unsigned int failures; /* one after the other */
+	uint64_t spent_ns;
+	enum symbol_reason given_up; /* why nothing more is downloaded, or SYMBOLS_UNASKED */
+};
+
+struct environment {
+	VEC(char *) variables; /* NULL-terminated */
+	char *home; /* owned, or NULL */
+};
+
+struct debug_fetcher *debug_fetcher_new(const struct debug_fetcher_options *options)
+{
+	struct debug_fetcher *f = xcalloc(1, sizeof(*f));
+
+	f->options = *options;
+	f->socket = options->command ? -1 : options->socket;
+	pthread_mutex_init(&f->lock, NULL);
+	return f;
+}
+
+static void stop(struct debug_fetcher *f)
+{
+	if (f->socket >= 0)
+		close(f->socket);
+	f->socket = -1;
+	if (f->child > 0) {
+		kill(f->child, SIGKILL);
+		while (waitpid(f->child, NULL, 0) < 0 && errno == EINTR)
+			continue;
+	}
+	f->child = 0;
+}
+
+void debug_fetcher_free(struct debug_fetcher *f)
+{
+	if (!f)
+		return;
+	stop(f);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+/* The user's own cache, wherever that of whom we are now would be. */
+static void environment_init(struct environment *e, const char *home)
+{
+	*e = (struct environment){0};
+	for (char **v = environ; *v; v++) {
+		if (home && (text_starts_with(*v, "HOME=") || text_starts_with(*v, "XDG_")))
+			continue;
+		vec_push(&e->variables, *v);
+	}
+	if (home) {
+		e->home = xasprintf("HOME=%s", home);
+		vec_push(&e->variables, e->home);
+	}
+	vec_push(&e->variables, NULL);
+}
+
+static void environment_release(struct environment *e)
+{
+	vec_release(&e->variables);
+	free(e->home);
+}
+
+/*
+ * Other threads may have been stopped in the middle of anything: nothing but system calls from here
+ * to the exec. glibc's setuid() and the like would want to reach those threads.
+ */
+static void run_child(const struct debug_fetcher_options *options, int socket,
+		      char *const *environment)
+{
+	const struct identity *owner = options->owner;
+	int null = open("/dev/null", O_RDWR);
+	gid_t gid = owner ? owner->gid : 0;
+	sigset_t none;
+
+	/* A Ctrl-C at the terminal is for the one who started this. */
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+		_exit(1);
+	if (socket == DEBUG_FETCH_FD ? fcntl(socket, F_SETFD, 0) : dup2(socket, DEBUG_FETCH_FD) < 0)
+		_exit(1);
+	syscall(SYS_close_range, DEBUG_FETCH_FD + 1, ~0u, 0);
+	if (owner && !owner->is_self &&
+	    (syscall(SYS_setgroups, 1L, &gid) || syscall(SYS_setresgid, gid, gid, gid) ||
+	     syscall(SYS_setresuid, owner->uid, owner->uid, owner->uid)))
+		_exit(1);
+	/* Whatever its file is allowed is not for what talks to the network. */
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	execve(options->command[0], (char *const *)options->command, environment);
+	_exit(1);
+}
+
+int debug_fetch_run(const struct debug_fetcher_options *options, pid_t *pid, int *socket)
+{
+	struct environment environment;
+	int ends[2], ret = 0;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	environment_init(&environment, options->home);
+	*pid = fork();
+	if (*pid == 0)
+		run_child(options, ends[1], environment.variables.items);
+	if (*pid < 0)
+		ret = -EAGAIN;
+	environment_release(&environment);
+	close(ends[1]);
+	if (ret)
+		close(ends[0]);
+	else
+		*socket = ends[0];
+	return ret;
+}
+
+static int start(struct debug_fetcher *f)
+{
+	pid_t pid;
+	int ret;
+
+	if (f->socket >= 0)
+		return 0;
+	if (!f->options.command)
+		return -EPIPE;
+	ret = debug_fetch_run(&f->options, &pid, &f->socket);
+	if (!ret)
+		f->child = pid;
+	return ret;
+}
+
+/* One packet; a negative errno, -EPIPE where the other side is gone. *fd: -1 where none came. */
+static int receive(int socket, struct fetch_answer *answer, int *fd)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = {answer, sizeof(*answer)};
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *header;
+	ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+
+	*fd = -1;
+	if (n < 0)
+		return -errno;
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+	    header->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(header), sizeof(int));
+	return n == sizeof(*answer) ? 0 : -EPIPE;
+}
+
+static bool is_regular(int fd)
+{
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+
+	return fd >= 0 && flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) != O_WRONLY &&
+	       fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static void give_up(struct debug_fetcher *f, enum symbol_reason reason)
+{
+	f->given_up = reason;
+	stop(f);
+}
+
+static enum symbol_reason failed(struct debug_fetcher *f, struct fetch_answer *answer)
+{
+	answer->text[sizeof(answer->text) - 1] = '\0';
+	text_to_line(answer->text);
+	if (answer->text[0])
+		log_warn("%s", answer->text);
+	if (answer->code == -ENOENT) {
+		f->failures = 0;
+		return SYMBOLS_NO_DEBUG_FILE;
+	}
+	log_debug("debuginfod: %s", strerror(-answer->code));
+	if (++f->failures >= MAX_FAILURES || answer->text[0])
+		give_up(f, SYMBOLS_DOWNLOAD_FAILED);
+	return answer->code == -ETIME || answer->code == -ETIMEDOUT ? SYMBOLS_DOWNLOAD_TIMEOUT
+								    : SYMBOLS_DOWNLOAD_FAILED;
+}
+
+/* Until the file is there, or is known not to come. */
+static int wait_for_file(struct debug_fetcher *f, const char *path, enum symbol_reason *reason)
+{
+	const struct debug_fetcher_options *o = &f->options;
+	uint64_t start_ns = clock_monotonic_ns();
+	struct fetch_answer answer = {0}, last = {0};
+
+	for (;;) {
+		struct pollfd ready = {.fd = f->socket, .events = POLLIN};
+		uint64_t spent_ns = f->spent_ns + clock_monotonic_ns() - start_ns;
+		int fd, ret;
+
+		*reason = SYMBOLS_DOWNLOAD_FAILED;
+		if (o->progress && o->progress(o->ctx, path, last.done, last.size)) {
+			give_up(f, SYMBOLS_DOWNLOAD_FAILED);
+			return -1;
+		}
+		if (o->limit_ns && spent_ns > o->limit_ns) {
+			*reason = SYMBOLS_DOWNLOAD_TIMEOUT;
+			give_up(f, *reason);
+			return -1;
+		}
+		if (poll(&ready, 1, TICK_MS) <= 0)
+			continue;
+		ret = receive(f->socket, &answer, &fd);
+		if (ret == 0 && answer.kind == FETCH_DONE && is_regular(fd)) {
+			f->failures = 0;
+			return fd;
+		}
+		if (fd >= 0)
+			close(fd);
+		if (ret == 0 && answer.kind == FETCH_PROGRESS) {
+			last = answer;
+			continue;
+		}
+		if (ret == 0 && answer.kind == FETCH_FAILED)
+			*reason = failed(f, &answer);
+		else
+			give_up(f, SYMBOLS_DOWNLOAD_FAILED);
+		return -1;
+	}
+}
+
+int debug_fetch(struct debug_fetcher *f, const char *build_id, const char *path,
+		enum symbol_reason *reason)
+{
+	int fd = -1;
+
+	pthread_mutex_lock(&f->lock);
+	*reason = f->given_up;
+	if (*reason == SYMBOLS_UNASKED) {
+		uint64_t start_ns = clock_monotonic_ns();
+
+		*reason = SYMBOLS_DOWNLOAD_FAILED;
+		if (start(f) == 0 &&
+		    send(f->socket, build_id, strlen(build_id) + 1, MSG_NOSIGNAL) > 0)
+			fd = wait_for_file(f, path ? path : build_id, reason);
+		else
+			give_up(f, SYMBOLS_DOWNLOAD_FAILED);
+		f->spent_ns += clock_monotonic_ns() - start_ns;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return fd;
+}

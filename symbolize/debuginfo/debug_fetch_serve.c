@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The side of debug_fetch.h that downloads. The library brings a dozen others along, so it is
+ * loaded here alone; and because prof runs without it, too, it is not linked.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "symbolize/debuginfo/debug_fetch.h"
+#include "symbolize/debuginfo/debug_fetch_wire.h"
+
+#define LIBRARY "libdebuginfod.so.1"
+#define MAX_REQUEST 128
+
+/* The library's interface, as elfutils/debuginfod.h has it. */
+struct debuginfod_client;
+typedef int progress_fn(struct debuginfod_client *client, long done, long size);
+
+struct library {
+	struct debuginfod_client *client;
+	int (*find)(struct debuginfod_client *client, const unsigned char *build_id, int size,
+		    char **path);
+};
+
+static int send_answer(const struct fetch_answer *answer, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec part = {(void *)answer, sizeof(*answer)};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(int));
+	}
+	return sendmsg(DEBUG_FETCH_FD, &message, MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+/* Some times a second; anything but 0 ends the download. */
+static int on_progress(struct debuginfod_client *client, long done, long size)
+{
+	const struct fetch_answer answer = {
+		.kind = FETCH_PROGRESS,
+		.done = done > 0 ? (uint64_t)done : 0,
+		.size = size > 0 ? (uint64_t)size : 0,
+	};
+
+	(void)client;
+	return send_answer(&answer, -1);
+}
+
+static int load(struct library *library, char *why, size_t room)
+{
+	void *handle = dlopen(LIBRARY, RTLD_NOW);
+	struct debuginfod_client *(*begin)(void);
+	void (*set_progress)(struct debuginfod_client *, progress_fn *);
+
+	if (!handle) {
+		snprintf(why, room,
+			 "DEBUGINFOD_URLS is set, but %s is missing: install libdebuginfod1",
+			 LIBRARY);
+		return -ENOSYS;
+	}
+	*(void **)&begin = dlsym(handle, "debuginfod_begin");
+	*(void **)&set_progress = dlsym(handle, "debuginfod_set_progressfn");
+	*(void **)&library->find = dlsym(handle, "debuginfod_find_debuginfo");
+	if (!begin || !set_progress || !library->find)
+		return -ENOSYS;
+	library->client = begin();
+	if (!library->client)
+		return -ENOMEM;
+	set_progress(library->client, on_progress);
+	return 0;
+}
+
+static int answer_request(struct library *library, const char *build_id)
+{
+	struct fetch_answer answer = {.kind = FETCH_FAILED};
+	char *path = NULL;
+	int fd = -1;
+
+	if (!library->client)
+		answer.code = load(library, answer.text, sizeof(answer.text));
+	if (library->client) {
+		/* Size 0: text, hexadecimal. */
+		fd = library->find(library->client, (const unsigned char *)build_id, 0, &path);
+		answer.code = fd < 0 ? fd : 0;
+		answer.kind = fd < 0 ? FETCH_FAILED : FETCH_DONE;
+		free(path);
+	}
+	return send_answer(&answer, fd) || (fd >= 0 && close(fd));
+}
+
+int debug_fetch_serve(void)
+{
+	struct library library = {0};
+	char request[MAX_REQUEST];
+
+	for (;;) {
+		ssize_t n = recv(DEBUG_FETCH_FD, request, sizeof(request) - 1, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? 1 : 0;
+		request[n] = '\0';
+		if (answer_request(&library, request))
+			return 1;
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What the two sides of debug_fetch.h say to each other: a build id as text, then answers. */
+#ifndef PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_WIRE_H
+#define PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_WIRE_H
+
+#include <stdint.h>
+
+enum fetch_kind { FETCH_PROGRESS, FETCH_DONE, FETCH_FAILED };
+
+/* A descriptor comes along with FETCH_DONE. */
+struct fetch_answer {
+	uint32_t kind;
+	int32_t code; /* of FETCH_FAILED: negative errno */
+	uint64_t done, size; /* of FETCH_PROGRESS: bytes; size 0: unknown */
+	char text[128]; /* of FETCH_FAILED: what to tell people, or empty */
+};
+
+#endif

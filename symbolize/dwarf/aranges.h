@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * .debug_aranges (DWARF 5, 6.1.2): which unit has code where, as far as compilers have said. Not
+ * all say it, and a file may have units of several.
+ */
+#ifndef PROF_SYMBOLIZE_DWARF_ARANGES_H
+#define PROF_SYMBOLIZE_DWARF_ARANGES_H
+
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/binary/debug_sections.h"
+#include "symbolize/segments.h"
+#include "symbolize/dwarf/step_budget.h"
+
+/*
+ * Of units that say to have the same code it is the first one's: inline functions are compiled with
+ * each unit that uses them, linkers keep the first, and let the entries of all others point to it.
+ */
+#define UNIT_RANK(number) (UINT32_MAX - (uint32_t)(number))
+
+struct aranges {
+	VEC(uint64_t) units; /* where each begins in .debug_info; ascending */
+	struct intervals ranges; /* their ids are numbers in `units` */
+};
+
+/* What is damaged, or in a form of no machine of ours, is left out. */
+void aranges_read(struct aranges *a, const struct debug_section *section, struct work *work);
+void aranges_release(struct aranges *a);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The DWARF of one file, indexed as far as addresses ask for: units by address at once; of a unit
+ * that is hit its functions and lines; of a function that is hit its inlined calls. Shared by the
+ * dwarf*.c alone. Everything hangs off one struct debug_info with its own libdw handle, so that
+ * several can be used side by side.
+ *
+ * DWARF is untrusted: each walk is limited in depth, and all together in steps, by `work`.
+ */
+#ifndef PROF_SYMBOLIZE_DWARF_DEBUG_INFO_H
+#define PROF_SYMBOLIZE_DWARF_DEBUG_INFO_H
+
+#include <elfutils/libdw.h>
+
+#include "lib/base/index.h"
+#include "lib/binary/debug_sections.h"
+#include "symbolize/arena.h"
+#include "symbolize/dwarf/die_walk.h"
+#include "symbolize/dwarf/line_table.h"
+#include "symbolize/module_files.h"
+#include "symbolize/dwarf/range_list.h"
+#include "symbolize/segments.h"
+#include "symbolize/symbolizer.h"
+#include "symbolize/dwarf/step_budget.h"
+
+/* Nested scopes, and inlined calls within one another. */
+#define MAX_DIE_DEPTH 200
+
+/* Every entry and line takes more than a byte, and none is visited more often than this. */
+#define STEPS_PER_BYTE 4
+
+struct inlined_call {
+	const uint8_t *at; /* the entry; see unit_die_at() */
+	uint32_t parent; /* in calls; UINT32_MAX: the function itself */
+};
+
+struct inline_tree {
+	VEC(struct inlined_call) calls; /* parents before their children */
+	struct segments segments; /* of calls */
+};
+
+struct function {
+	const uint8_t *at; /* the entry; see unit_die_at() */
+	struct inline_tree *inlines; /* NULL until the function is hit */
+};
+
+struct unit_detail {
+	VEC(struct function) functions;
+	struct segments segments; /* of functions */
+	bool is_deep; /* functions inside of types and functions were looked for, too */
+	struct line_table lines;
+};
+
+/* A unit that is in another file than its lines, as a file of its own. */
+struct split {
+	struct debug_sections sections; /* zeroed where it is a part of the package */
+	struct debug_view view;
+	struct Elf *elf;
+	Dwarf *dwarf;
+	Dwarf_Die die;
+	struct range_source ranges; /* of the view */
+};
+
+struct unit {
+	uint64_t offset; /* in .debug_info */
+	bool is_open; /* what follows is known */
+	struct intervals ranges; /* of its code, where that was not taken from all units at once */
+	Dwarf_Die die; /* with lines and files */
+	bool is_skeleton; /* functions are in a split unit */
+	struct split *split; /* NULL: it has none, was not hit, or cannot be had */
+	struct unit_detail *detail; /* NULL until the unit is hit */
+};
+
+/* Details take no more memory than this, but for what a single unit has. */
+#define MAX_DETAIL_BYTES ((size_t)64 << 20)
+
+/* What was worked out about something that stays where it is in memory. */
+struct memo {
+	const void *place;
+	const void *value; /* may be NULL */
+};
+
+struct memos {
+	VEC(struct memo) rows;
+	struct index index;
+};
+
+/* Whole paths, each once, whichever unit names them. */
+struct path_set {
+	VEC(const char *) rows;
+	struct index index;
+};
+
+struct debug_info {
+	struct symbolizer base;
+	struct module_files *files;
+	const struct debug_sections *sections, *shared; /* of what follows */
+	struct line_sections line_sections; /* those of them that lines are in */
+	struct Elf *elf, *shared_elf;
+	Dwarf *dwarf, *shared_dwarf; /* what dwz moved out of it, or NULL */
+	uint64_t first_vaddr;
+	struct work work;
+	VEC(struct unit) units;
+	struct segments segments; /* of units */
+	bool has_all_units; /* else those that say themselves where they have code, by offset */
+	size_t detail_bytes; /* of all units */
+	bool has_symbols; /* somebody else knows them, too */
+	struct debug_sections package; /* of split units; zeroed: none */
+	bool has_looked_for_package;
+	uint64_t split_bytes; /* of those that are open */
+	struct memos views; /* of all handles but `dwarf`, by handle */
+	struct memos names; /* of functions, by their entry in the section */
+	struct path_set paths;
+	struct abbrev_cache abbrevs;
+	struct arena arena;
+};
+
+/* dwarf_index.c */
+void units_index(struct debug_info *info);
+/* NULL where no unit covers the address. Others may have moved. */
+struct unit *units_find_at(struct debug_info *info, uint64_t addr);
+/* Unpacks all units of the module's own file. False: they are damaged. */
+bool units_need_all(struct debug_info *info);
+
+/* dwarf_units.c */
+/* The ranges of an entry of the unit, or of its split one, as intervals of that id and rank. */
+void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
+		    struct intervals *intervals, struct work *work);
+/* The same of one that a walk has come to. */
+void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32_t id,
+		      uint32_t rank, struct intervals *intervals, struct work *work);
+/* Opens a walk over the entries of the unit, or of its split one. False: they are damaged. */
+bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die_walk *walk);
+/* What libdw calls the entry that begins there, in the unit or its split one. */
+Dwarf_Die unit_die_at(const struct unit *unit, const uint8_t *at);
+void units_release(struct debug_info *info);
+/*
+ * With its detail; NULL where no unit covers the address. What was found of units before may be
+ * gone after this.
+ */
+struct unit *units_find(struct debug_info *info, uint64_t addr);
+/*
+ * NULL where no function of the unit covers the address. Functions inside of types and of other
+ * functions are looked for with `is_thorough`, and then found by others, too.
+ */
+struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr,
+				    bool is_thorough);
+
+/* dwarf_split.c */
+/* Is this unit of the module's file, of libdw's type, one whose functions are elsewhere? */
+bool is_skeleton(struct debug_info *info, Dwarf_Die *die, uint8_t type);
+/* NULL, and the module's files know why, where it cannot be had. */
+struct split *split_open(struct debug_info *info, Dwarf_Die *skeleton);
+/* NULL is fine. */
+void split_free(struct split *split);
+/* As die_add_ranges(), of an entry of the split unit. */
+void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, uint32_t rank,
+		      struct intervals *intervals, struct work *work);
+
+/* dwarf_inlines.c */
+struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *unit,
+				    const struct function *function);
+/* NULL is fine. */
+void inline_tree_free(struct inline_tree *t);
+/*
+ * Functions and lines at an address, outermost first; both may be NULL, not all three. The chain is
+ * the arena's.
+ */
+void describe_address(struct debug_info *info, struct unit *unit, struct function *function,
+		      uint64_t addr, struct answer *answer);
+
+/* dwarf_names.c */
+/* Text that libdw found in an entry; NULL where it would not end within the section it is in. */
+const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int name);
+/*
+ * The linkage name of a function or inlined call; where there is none the name, behind the scopes
+ * it is in unless the language has none. NULL: nameless. Lives as long as info.
+ */
+const char *die_function_name(struct debug_info *info, Dwarf_Die *die);
+
+/* dwarf_paths.c */
+/* The path of a number in the line table, DW_AT_decl_file or DW_AT_call_file, or NULL. */
+const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t number);
+void path_set_release(struct path_set *set);
+
+/* NULL: nothing is remembered for this place. */
+const struct memo *memos_find(const struct memos *memos, const void *place);
+/* `value` lives at least as long as the memos. */
+void memos_add(struct memos *memos, const void *place, const void *value);
+void memos_release(struct memos *memos);
+
+#endif

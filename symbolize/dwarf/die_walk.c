@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/dwarf/die_walk.h"
+
+#include <dwarf.h>
+
+#include "symbolize/dwarf/abbrevs.h"
+
+void abbrev_cache_release(struct abbrev_cache *cache)
+{
+	for (unsigned int i = 0; i < ABBREV_TABLES; i++) {
+		abbrevs_free(cache->tables[i]);
+		cache->tables[i] = NULL;
+	}
+}
+
+static const struct abbrevs *get_abbrevs(struct abbrev_cache *cache, const struct bytes *table,
+					 struct die_sizes sizes, struct work *work)
+{
+	struct abbrevs **slot = &cache->tables[cache->next];
+
+	for (unsigned int i = 0; i < ABBREV_TABLES; i++) {
+		const struct abbrevs *a = cache->tables[i];
+
+		if (a && a->place == table->at && a->sizes.version == sizes.version &&
+		    a->sizes.address == sizes.address && a->sizes.offset == sizes.offset)
+			return a;
+	}
+	abbrevs_free(*slot);
+	*slot = abbrevs_new(*table, sizes, work);
+	cache->next = (cache->next + 1) % ABBREV_TABLES;
+	return *slot;
+}
+
+static uint64_t read_sized(struct bytes *b, unsigned int size)
+{
+	switch (size) {
+	case 1:
+		return bytes_u8(b);
+	case 2:
+		return bytes_u16(b);
+	case 4:
+		return bytes_u32(b);
+	case 8:
+		return bytes_u64(b);
+	default:
+		bytes_skip(b, size);
+		return 0;
+	}
+}
+
+/* From the header on; empty where it is in no section of entries, or longer than that. */
+static struct bytes find_unit(const struct debug_view *view, const uint8_t *header)
+{
+	static const enum debug_section_kind kinds[] = {DEBUG_INFO, DEBUG_TYPES};
+	struct bytes none;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const struct debug_section *s = &view->at[kinds[i]];
+		size_t offset = (uintptr_t)header - (uintptr_t)s->data;
+		struct bytes b;
+		uint64_t size;
+
+		if (!s->data || offset >= s->size)
+			continue;
+		bytes_init(&b, header, s->size - offset);
+		size = bytes_u32(&b);
+		if (size == UINT32_MAX)
+			size = bytes_u64(&b);
+		if (b.failed || size > bytes_left(&b))
+			break;
+		bytes_init(&b, header, bytes_position(&b) + size);
+		return b;
+	}
+	bytes_init(&none, NULL, 0);
+	return none;
+}
+
+bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct debug_view *view,
+		   const uint8_t *header, struct work *work)
+{
+	struct bytes b = find_unit(view, header), table;
+	struct die_sizes sizes;
+	uint64_t offset;
+
+	*w = (struct die_walk){.b = b, .work = work};
+	sizes.offset = bytes_u32(&b) == UINT32_MAX ? 8 : 4;
+	if (sizes.offset == 8)
+		bytes_skip(&b, 8);
+	sizes.version = bytes_u16(&b);
+	if (sizes.version >= 5) {
+		bytes_skip(&b, 1);
+		sizes.address = bytes_u8(&b);
+		offset = read_sized(&b, sizes.offset);
+	} else {
+		offset = read_sized(&b, sizes.offset);
+		sizes.address = bytes_u8(&b);
+	}
+	if (b.failed || sizes.version < 2 || sizes.version > 5 ||
+	    (sizes.address != 4 && sizes.address != 8) || offset >= view->at[DEBUG_ABBREV].size)
+		return false;
+	bytes_init(&table, view->at[DEBUG_ABBREV].data, view->at[DEBUG_ABBREV].size);
+	bytes_seek(&table, offset);
+	w->abbrevs = get_abbrevs(cache, &table, sizes, work);
+	return true;
+}
+
+static void skip_form(struct die_walk *w, uint64_t form)
+{
+	struct bytes *b = &w->b;
+	int size = form_size(form, w->abbrevs->sizes);
+
+	if (size >= 0) {
+		bytes_skip(b, (size_t)size);
+		return;
+	}
+	switch (form) {
+	case DW_FORM_udata:
+	case DW_FORM_sdata:
+	case DW_FORM_ref_udata:
+	case DW_FORM_strx:
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_addr_index:
+	case DW_FORM_GNU_str_index:
+		while (bytes_u8(b) & 0x80)
+			;
+		break;
+	case DW_FORM_string:
+		bytes_cstr(b);
+		break;
+	case DW_FORM_exprloc:
+	case DW_FORM_block:
+		bytes_skip(b, bytes_uleb(b));
+		break;
+	case DW_FORM_block1:
+		bytes_skip(b, bytes_u8(b));
+		break;
+	case DW_FORM_block2:
+		bytes_skip(b, bytes_u16(b));
+		break;
+	case DW_FORM_block4:
+		bytes_skip(b, bytes_u32(b));
+		break;
+	default:
+		/* Of unknown ones nobody knows the size; those that name another form are unused.
+		 */
+		b->failed = true;
+		break;
+	}
+}
+
+static bool is_constant(uint64_t form)
+{
+	return form == DW_FORM_data1 || form == DW_FORM_data2 || form == DW_FORM_data4 ||
+	       form == DW_FORM_data8 || form == DW_FORM_udata;
+}
+
+static bool is_reference(uint64_t form)
+{
+	return form == DW_FORM_ref1 || form == DW_FORM_ref2 || form == DW_FORM_ref4 ||
+	       form == DW_FORM_ref8 || form == DW_FORM_ref_udata;
+}
+
+/* What has been read of where an entry has code. */
+struct extent {
+	uint64_t low, high;
+	bool has_low, has_high, is_size; /* values that can be taken as they are */
+};
+
+static uint64_t read_number(struct die_walk *w, uint64_t form)
+{
+	int size = form_size(form, w->abbrevs->sizes);
+
+	return size >= 0 ? read_sized(&w->b, (unsigned int)size) : bytes_uleb(&w->b);
+}
+
+static void read_value(struct die_walk *w, const struct die_step *step, struct die_entry *e,
+		       struct extent *extent)
+{
+	uint64_t form = step->form, offset;
+
+	if (step->value == DIE_SIBLING && is_reference(form)) {
+		offset = read_number(w, form);
+		if (offset < (size_t)(w->b.end - w->b.start))
+			e->sibling = w->b.start + offset;
+		return;
+	}
+	if (step->value != DIE_SIBLING && step->value != DIE_NO_VALUE)
+		e->has_code = true;
+	if (step->value == DIE_LOW_PC && form == DW_FORM_addr) {
+		extent->low = read_number(w, form);
+		extent->has_low = true;
+	} else if (step->value == DIE_HIGH_PC && (form == DW_FORM_addr || is_constant(form))) {
+		extent->high = read_number(w, form);
+		extent->has_high = true;
+		extent->is_size = form != DW_FORM_addr;
+	} else {
+		skip_form(w, form);
+	}
+}
+
+static bool read_entry(struct die_walk *w, const uint8_t *at, uint64_t code, struct die_entry *e)
+{
+	const struct abbrev *abbrev = abbrevs_find(w->abbrevs, code);
+	const struct die_step *step;
+	struct extent extent = {0};
+
+	if (!abbrev) {
+		w->b.failed = true;
+		return false;
+	}
+	*e = (struct die_entry){
+		.at = at,
+		.tag = abbrev->tag,
+		.depth = w->depth,
+		.has_children = abbrev->has_children,
+	};
+	step = w->abbrevs->steps.items + abbrev->first_step;
+	for (uint32_t i = 0; i < abbrev->step_count; i++, step++) {
+		if (!step->form)
+			bytes_skip(&w->b, step->size);
+		else
+			read_value(w, step, e, &extent);
+	}
+	if (w->b.failed)
+		return false;
+	if (e->sibling && e->sibling <= w->b.at)
+		e->sibling = NULL;
+	e->is_plain = extent.has_low && extent.has_high;
+	e->start = extent.low;
+	e->end = extent.is_size ? extent.low + extent.high : extent.high;
+	w->depth += e->has_children;
+	return true;
+}
+
+/* Where there is an entry next; else *code is 0 and the depth one less. */
+static bool read_code(struct die_walk *w, uint64_t *code)
+{
+	if (!bytes_left(&w->b) || !work_take(w->work, 1)) {
+		w->b.failed = true;
+		return false;
+	}
+	*code = bytes_uleb(&w->b);
+	return !w->b.failed;
+}
+
+void die_walk_enter(struct die_walk *w, const uint8_t *parent)
+{
+	struct die_entry e;
+	uint64_t code;
+
+	w->depth = 0;
+	w->b.failed = parent < w->b.start || parent >= w->b.end;
+	if (w->b.failed)
+		return;
+	w->b.at = parent;
+	if (!read_code(w, &code) || !read_entry(w, parent, code, &e) || !e.has_children)
+		w->b.failed = true;
+	w->depth = 0;
+}
+
+bool die_walk_next(struct die_walk *w, struct die_entry *e)
+{
+	const uint8_t *at = w->b.at;
+	uint64_t code;
+
+	while (read_code(w, &code)) {
+		if (code)
+			return read_entry(w, at, code, e);
+		if (!w->depth) {
+			w->b.failed = true;
+			return false;
+		}
+		w->depth--;
+		at = w->b.at;
+	}
+	return false;
+}
+
+static void jump(struct die_walk *w, const struct die_entry *e)
+{
+	w->b.at = e->sibling;
+	w->depth = e->depth;
+}
+
+void die_walk_skip(struct die_walk *w, const struct die_entry *e)
+{
+	unsigned int depth = e->depth;
+	struct die_entry inner;
+	uint64_t code;
+
+	if (!e->has_children)
+		return;
+	if (e->sibling) {
+		jump(w, e);
+		return;
+	}
+	while (w->depth > depth) {
+		const uint8_t *at = w->b.at;
+
+		if (!read_code(w, &code))
+			return;
+		if (!code)
+			w->depth--;
+		else if (!read_entry(w, at, code, &inner))
+			return;
+		else if (inner.has_children && inner.sibling)
+			jump(w, &inner);
+	}
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The entries of one unit in the order of the section, read straight from its bytes. Of nearly all
+ * of them nothing has to be known but where the next one is and whether there is code of theirs,
+ * and libdw takes several times as long to say so. DWARF 2 to 5, .debug_info and .debug_types.
+ */
+#ifndef PROF_SYMBOLIZE_DWARF_DIE_WALK_H
+#define PROF_SYMBOLIZE_DWARF_DIE_WALK_H
+
+#include "lib/base/bytes.h"
+#include "lib/binary/debug_sections.h"
+#include "symbolize/dwarf/step_budget.h"
+
+struct abbrevs;
+
+/* Tables of abbreviations that were used last: many units can share one. A zeroed one is empty. */
+#define ABBREV_TABLES 8
+struct abbrev_cache {
+	struct abbrevs *tables[ABBREV_TABLES];
+	unsigned int next; /* to be replaced */
+};
+void abbrev_cache_release(struct abbrev_cache *cache);
+
+struct die_entry {
+	const uint8_t *at; /* in the section */
+	const uint8_t *sibling; /* what follows its children; NULL: it does not say */
+	unsigned int tag; /* DW_TAG_… */
+	unsigned int depth; /* 0: a child of where the walk began */
+	bool has_children;
+	bool has_code; /* attributes say where it has code */
+	bool is_plain; /* in one range, which is: */
+	uint64_t start, end; /* vaddrs */
+};
+
+struct die_walk {
+	struct bytes b; /* the unit, from its header on */
+	const struct abbrevs *abbrevs;
+	struct work *work;
+	unsigned int depth;
+};
+
+/*
+ * The unit whose header begins at `header`. The section's bytes and the cache are borrowed; the
+ * walk is good until ABBREV_TABLES others were opened. Takes a step of work for each abbreviation
+ * that has to be read, and one for each entry later. False: damaged.
+ */
+bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct debug_view *view,
+		   const uint8_t *header, struct work *work);
+/* Goes to what is inside of the entry there. */
+void die_walk_enter(struct die_walk *w, const uint8_t *parent);
+/* The next entry, children before siblings. False: there are no more, or they are damaged. */
+bool die_walk_next(struct die_walk *w, struct die_entry *e);
+/* Leaves out what is inside of the entry that came last. */
+void die_walk_skip(struct die_walk *w, const struct die_entry *e);
+
+#endif

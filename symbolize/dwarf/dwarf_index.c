@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which units there are. Where units say themselves where they have code, only those that are hit
+ * are looked at, and what lies behind the last of them need not even be unpacked. All of them are
+ * once an address is asked for that none of those has.
+ */
+#include <dwarf.h>
+#include <sys/param.h>
+
+#include "symbolize/dwarf/aranges.h"
+#include "symbolize/dwarf/debug_info.h"
+
+/* No header of a unit is longer. */
+#define MAX_HEADER 64
+
+static uint64_t info_size(const struct debug_info *info)
+{
+	return info->sections->view.at[DEBUG_INFO].size;
+}
+
+bool units_need_all(struct debug_info *info)
+{
+	if (debug_sections_need(info->sections, DEBUG_INFO, info_size(info)))
+		return true;
+	module_files_complain(info->files, SYMBOLS_DAMAGED);
+	return false;
+}
+
+/* The unit's first entry, once all of the unit is there. */
+static bool find_die(struct debug_info *info, uint64_t offset, Dwarf_Die *die)
+{
+	uint64_t size = info_size(info);
+	Dwarf_Off next;
+	size_t header;
+
+	if (offset >= size || !debug_sections_need(info->sections, DEBUG_INFO,
+						   MIN(size - offset, MAX_HEADER) + offset))
+		return false;
+	if (dwarf_next_unit(info->dwarf, offset, &next, &header, NULL, NULL, NULL, NULL, NULL,
+			    NULL) != 0 ||
+	    !debug_sections_need(info->sections, DEBUG_INFO, MIN(next, size)))
+		return false;
+	/* It may have been no beginning of a unit at all. */
+	return dwarf_offdie(info->dwarf, offset + header, die) &&
+	       dwarf_dieoffset(die) - dwarf_cuoffset(die) == offset;
+}
+
+static bool is_with_code(struct debug_info *info, struct unit *unit, uint8_t type)
+{
+	unit->is_skeleton = is_skeleton(info, &unit->die, type);
+	return type == DW_UT_compile || unit->is_skeleton;
+}
+
+static void open_unit(struct debug_info *info, struct unit *unit)
+{
+	uint8_t type;
+
+	unit->is_open = true;
+	if (find_die(info, unit->offset, &unit->die) &&
+	    dwarf_cu_info(unit->die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) == 0 &&
+	    is_with_code(info, unit, type))
+		die_add_ranges(unit, &unit->die, 0, 0, &unit->ranges, &info->work);
+}
+
+static bool has_code_at(const struct unit *unit, uint64_t addr)
+{
+	vec_for_each(&unit->ranges.rows, const struct interval *, it) {
+		if (addr >= it->start && addr < it->end)
+			return true;
+	}
+	return false;
+}
+
+static bool index_by_aranges(struct debug_info *info)
+{
+	struct aranges aranges = {0};
+
+	aranges_read(&aranges, &info->sections->view.at[DEBUG_ARANGES], &info->work);
+	vec_for_each(&aranges.units, const uint64_t *, offset)
+		vec_push(&info->units, (struct unit){.offset = *offset});
+	segments_build(&info->segments, &aranges.ranges);
+	aranges_release(&aranges);
+	return info->segments.rows.count;
+}
+
+/* The number of the unit, which may be there already; *next is where to look for it. */
+static uint32_t add_unit(struct debug_info *info, size_t *next, size_t known, struct unit *unit)
+{
+	while (*next < known && info->units.items[*next].offset < unit->offset)
+		++*next;
+	if (*next == known || info->units.items[*next].offset != unit->offset) {
+		vec_push(&info->units, *unit);
+		return (uint32_t)info->units.count - 1;
+	}
+	if (!info->units.items[*next].is_open)
+		info->units.items[*next] = *unit;
+	return (uint32_t)*next;
+}
+
+static void index_all(struct debug_info *info)
+{
+	struct intervals intervals = {0};
+	Dwarf_CU *cu = NULL, *after;
+	size_t next = 0, known = info->units.count, number = 0;
+	uint8_t type;
+
+	info->has_all_units = true;
+	units_need_all(info);
+	for (;;) {
+		struct unit unit = {.is_open = true};
+		uint32_t id;
+
+		/* Without a place for the split unit libdw does not look for its file. */
+		if (dwarf_get_units(info->dwarf, cu, &after, NULL, &type, &unit.die, NULL) != 0 ||
+		    !work_take(&info->work, 1))
+			break;
+		cu = after;
+		if (!is_with_code(info, &unit, type))
+			continue;
+		unit.offset = dwarf_dieoffset(&unit.die) - dwarf_cuoffset(&unit.die);
+		id = add_unit(info, &next, known, &unit);
+		die_add_ranges(&unit, &unit.die, id, UNIT_RANK(number++), &intervals, &info->work);
+	}
+	segments_release(&info->segments);
+	segments_build(&info->segments, &intervals);
+	vec_release(&intervals.rows);
+}
+
+void units_index(struct debug_info *info)
+{
+	if (!index_by_aranges(info))
+		index_all(info);
+}
+
+struct unit *units_find_at(struct debug_info *info, uint64_t addr)
+{
+	uint32_t id = segments_find(&info->segments, addr);
+
+	if (!info->has_all_units && id != NO_SEGMENT) {
+		struct unit *unit = &info->units.items[id];
+
+		if (!unit->is_open)
+			open_unit(info, unit);
+		if (has_code_at(unit, addr))
+			return unit;
+	}
+	if (!info->has_all_units) {
+		index_all(info);
+		id = segments_find(&info->segments, addr);
+	}
+	return id == NO_SEGMENT ? NULL : &info->units.items[id];
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Source files of a unit, as whole paths; and what is remembered about them and about names. */
+#include <dwarf.h>
+#include <limits.h>
+#include <string.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "symbolize/dwarf/debug_info.h"
+
+static bool equal_place(const void *table, uint32_t id, const void *key)
+{
+	const struct memos *memos = table;
+
+	return memos->rows.items[id].place == key;
+}
+
+const struct memo *memos_find(const struct memos *memos, const void *place)
+{
+	uint64_t hash = hash_u64((uintptr_t)place);
+	uint32_t row = index_find(&memos->index, hash, equal_place, memos, place);
+
+	return row == INDEX_NONE ? NULL : &memos->rows.items[row];
+}
+
+void memos_add(struct memos *memos, const void *place, const void *value)
+{
+	index_add(&memos->index, hash_u64((uintptr_t)place), (uint32_t)memos->rows.count);
+	vec_push(&memos->rows, (struct memo){place, value});
+}
+
+void memos_release(struct memos *memos)
+{
+	vec_release(&memos->rows);
+	index_release(&memos->index);
+}
+
+void path_set_release(struct path_set *set)
+{
+	vec_release(&set->rows);
+	index_release(&set->index);
+}
+
+static bool equal_path(const void *table, uint32_t id, const void *key)
+{
+	const struct path_set *set = table;
+
+	return strcmp(set->rows.items[id], key) == 0;
+}
+
+static const char *intern_path(struct debug_info *info, const char *path)
+{
+	struct path_set *set = &info->paths;
+	size_t size = strlen(path);
+	uint64_t hash = hash_bytes(path, size, 0);
+	uint32_t row = index_find(&set->index, hash, equal_path, set, path);
+
+	if (row != INDEX_NONE)
+		return set->rows.items[row];
+	index_add(&set->index, hash, (uint32_t)set->rows.count);
+	vec_push(&set->rows, arena_strndup(&info->arena, path, size));
+	return vec_last(&set->rows);
+}
+
+/* Puts a directory in front of what is relative to it. */
+static void put_in_front(struct strbuf *path, const char *dir)
+{
+	_cleanup_(strbuf_release) struct strbuf joined = {0};
+
+	if (!dir || !*dir || strbuf_text(path)[0] == '/' || strnlen(dir, PATH_MAX) == PATH_MAX)
+		return;
+	strbuf_adds(&joined, dir);
+	strbuf_addch(&joined, '/');
+	strbuf_add(&joined, path->text, path->size);
+	strbuf_reset(path);
+	strbuf_add(path, joined.text, joined.size);
+}
+
+static void put_absolute_in_front(struct strbuf *path, const char *dir)
+{
+	if (dir && *dir == '/')
+		put_in_front(path, dir);
+}
+
+/*
+ * Directories are relative to the unit's own, which DWARF 5 repeats as number 0. Where the build
+ * hid that, what is relative to it says more without it.
+ */
+static void build_path(struct debug_info *info, struct unit *unit, const struct line_file *file,
+		       struct strbuf *path)
+{
+	const struct line_table *lines = &unit->detail->lines;
+
+	strbuf_adds(path, file->name);
+	if (file->dir < lines->dirs.count)
+		put_in_front(path, lines->dirs.items[file->dir]);
+	if (lines->dirs.count)
+		put_absolute_in_front(path, lines->dirs.items[0]);
+	put_absolute_in_front(path, attribute_text(info, &unit->die, DW_AT_comp_dir));
+}
+
+const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t number)
+{
+	struct line_table *lines = &unit->detail->lines;
+	struct strbuf path = {0};
+	struct line_file *file;
+
+	if (number >= lines->files.count)
+		return NULL;
+	file = &lines->files.items[number];
+	if (file->path || !file->name || strnlen(file->name, PATH_MAX) == PATH_MAX)
+		return file->path;
+	build_path(info, unit, file, &path);
+	file->path = intern_path(info, path.text);
+	strbuf_release(&path);
+	return file->path;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Which unit, and which function of it, lies at an address. */
+#include <dwarf.h>
+#include <sys/param.h>
+
+#include "lib/base/alloc.h"
+#include "symbolize/dwarf/debug_info.h"
+
+void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
+		    struct intervals *intervals, struct work *work)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	if (unit->split) {
+		split_add_ranges(unit->split, die, id, rank, intervals, work);
+		return;
+	}
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 && work_take(work, 1)) {
+		if (start < end)
+			vec_push(&intervals->rows, (struct interval){start, end, id, rank});
+	}
+}
+
+void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32_t id,
+		      uint32_t rank, struct intervals *intervals, struct work *work)
+{
+	Dwarf_Die die;
+
+	if (e->is_plain) {
+		if (e->start < e->end)
+			vec_push(&intervals->rows, (struct interval){e->start, e->end, id, rank});
+	} else if (e->has_code) {
+		die = unit_die_at(unit, e->at);
+		die_add_ranges(unit, &die, id, rank, intervals, work);
+	}
+}
+
+bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die_walk *walk)
+{
+	const struct split *split = unit->split;
+	Dwarf_Die root = split ? split->die : unit->die;
+	const struct debug_view *view = split ? &split->view : &info->sections->view;
+
+	/* There is none where the header of the unit is all that libdw could read. */
+	return root.addr &&
+	       die_walk_open(walk, &info->abbrevs, view,
+			     (const uint8_t *)root.addr - dwarf_cuoffset(&root), &info->work);
+}
+
+Dwarf_Die unit_die_at(const struct unit *unit, const uint8_t *at)
+{
+	Dwarf_Die die = unit->split ? unit->split->die : unit->die;
+
+	/* libdw reads the rest from there when it needs it. */
+	die.addr = (void *)(uintptr_t)at;
+	die.abbrev = NULL;
+	return die;
+}
+
+static void drop_functions(struct unit_detail *detail)
+{
+	vec_for_each(&detail->functions, struct function *, it)
+		inline_tree_free(it->inlines);
+	vec_clear(&detail->functions);
+	segments_release(&detail->segments);
+}
+
+static void drop_detail(struct unit *unit)
+{
+	if (!unit->detail)
+		return;
+	drop_functions(unit->detail);
+	vec_release(&unit->detail->functions);
+	line_table_release(&unit->detail->lines);
+	free(unit->detail);
+	unit->detail = NULL;
+}
+
+static void drop_details(struct debug_info *info)
+{
+	vec_for_each(&info->units, struct unit *, it)
+		drop_detail(it);
+	info->detail_bytes = 0;
+}
+
+void units_release(struct debug_info *info)
+{
+	drop_details(info);
+	vec_for_each(&info->units, struct unit *, it) {
+		split_free(it->split);
+		vec_release(&it->ranges.rows);
+	}
+	vec_release(&info->units);
+	segments_release(&info->segments);
+}
+
+/*
+ * Code mostly lies right in the unit or in namespaces. GCC puts the functions of local classes and
+ * lambdas into the type inside of the function; to find those everything has to be walked.
+ */
+static bool may_hold_functions(const struct die_entry *e, bool is_deep)
+{
+	if (e->depth >= MAX_DIE_DEPTH)
+		return false;
+	return is_deep || e->tag == DW_TAG_namespace || e->tag == DW_TAG_module;
+}
+
+static void find_functions(struct debug_info *info, struct unit *unit, bool is_deep)
+{
+	const Dwarf_Die *root = unit->split ? &unit->split->die : &unit->die;
+	struct unit_detail *detail = unit->detail;
+	struct intervals intervals = {0};
+	struct die_walk walk;
+	struct die_entry e;
+
+	drop_functions(detail);
+	detail->is_deep = is_deep;
+	if (!unit_walk_open(info, unit, &walk))
+		return;
+	die_walk_enter(&walk, root->addr);
+	while (die_walk_next(&walk, &e)) {
+		size_t before = intervals.rows.count;
+
+		if (e.tag == DW_TAG_subprogram)
+			entry_add_ranges(unit, &e, (uint32_t)detail->functions.count, 0, &intervals,
+					 &info->work);
+		if (intervals.rows.count > before)
+			vec_push(&detail->functions, (struct function){.at = e.at});
+		if (!may_hold_functions(&e, is_deep))
+			die_walk_skip(&walk, &e);
+	}
+	segments_build(&detail->segments, &intervals);
+	vec_release(&intervals.rows);
+}
+
+/* All of the table there, which begins with its size. */
+static bool need_lines(struct debug_info *info, uint64_t offset)
+{
+	struct bytes b = info->line_sections.line;
+	size_t all = bytes_left(&b);
+	uint64_t size;
+
+	if (offset >= all ||
+	    !debug_sections_need(info->sections, DEBUG_LINE, offset + MIN(all - offset, 12)))
+		return false;
+	bytes_seek(&b, offset);
+	size = bytes_u32(&b);
+	if (size == UINT32_MAX)
+		size = bytes_u64(&b);
+	return debug_sections_need(info->sections, DEBUG_LINE,
+				   bytes_position(&b) + MIN(size, bytes_left(&b)));
+}
+
+static void find_lines(struct debug_info *info, struct unit *unit)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word offset;
+
+	if (dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute) &&
+	    dwarf_formudata(&attribute, &offset) == 0 && need_lines(info, offset))
+		line_table_read(&unit->detail->lines, &info->line_sections, offset, &info->work);
+}
+
+static size_t detail_bytes(const struct unit_detail *detail)
+{
+	const struct line_table *lines = &detail->lines;
+
+	return sizeof(*detail) + detail->functions.capacity * sizeof(struct function) +
+	       lines->rows.capacity * sizeof(struct line_row) +
+	       lines->files.capacity * sizeof(struct line_file);
+}
+
+static void open_split(struct debug_info *info, struct unit *unit)
+{
+	unit->split = split_open(info, &unit->die);
+	if (unit->split)
+		memos_add(&info->views, unit->split->dwarf, &unit->split->view);
+}
+
+struct unit *units_find(struct debug_info *info, uint64_t addr)
+{
+	struct unit *unit = units_find_at(info, addr);
+
+	if (!unit || unit->detail)
+		return unit;
+	/* Addresses ascend: most units are done with by the time that there are so many. */
+	if (info->detail_bytes > MAX_DETAIL_BYTES)
+		drop_details(info);
+	unit->detail = xcalloc(1, sizeof(*unit->detail));
+	if (unit->is_skeleton && !unit->split)
+		open_split(info, unit);
+	find_functions(info, unit, false);
+	find_lines(info, unit);
+	info->detail_bytes += detail_bytes(unit->detail);
+	return unit;
+}
+
+struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr,
+				    bool is_thorough)
+{
+	uint32_t id = segments_find(&unit->detail->segments, addr);
+
+	if (id == NO_SEGMENT && is_thorough && !unit->detail->is_deep) {
+		find_functions(info, unit, true);
+		id = segments_find(&unit->detail->segments, addr);
+	}
+	return id == NO_SEGMENT ? NULL : &unit->detail->functions.items[id];
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The line table of one unit: DWARF 2 to 5, "Line Number Information". Rows that say the same as
+ * the one before them are left out. The sections are untrusted; damage ends the table early.
+ */
+#ifndef PROF_SYMBOLIZE_DWARF_LINE_TABLE_H
+#define PROF_SYMBOLIZE_DWARF_LINE_TABLE_H
+
+#include "lib/base/bytes.h"
+#include "symbolize/segments.h"
+#include "symbolize/dwarf/step_budget.h"
+
+/* All from their start; one that is missing is empty. */
+struct line_sections {
+	struct bytes line, line_str, str;
+};
+
+struct line_row {
+	uint64_t addr;
+	uint32_t file; /* in files, if there is one of that number */
+	uint32_t line; /* 0: unknown */
+};
+
+/* Contiguous code; rows by address. */
+struct line_sequence {
+	uint32_t first_row, row_count;
+};
+
+/* Texts are the sections'. */
+struct line_file {
+	const char *name; /* NULL: there is none of this number */
+	uint64_t dir; /* in dirs */
+	const char *path; /* for the user's use; NULL */
+};
+
+/* A zeroed struct is empty. */
+struct line_table {
+	/* By the numbers in the table and in entries. Directory 0 is NULL before DWARF 5. */
+	VEC(const char *) dirs;
+	VEC(struct line_file) files;
+	VEC(struct line_row) rows;
+	VEC(struct line_sequence) sequences;
+	struct segments segments; /* of sequences */
+};
+
+/* Reads the table at `offset`. Takes as many steps of work as the table has bytes. */
+void line_table_read(struct line_table *t, const struct line_sections *sections, uint64_t offset,
+		     struct work *work);
+void line_table_release(struct line_table *t);
+/* The row that covers the address, or NULL. */
+const struct line_row *line_table_find(const struct line_table *t, uint64_t addr);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* A limit on the time that damaged files can cost. */
+#ifndef PROF_SYMBOLIZE_DWARF_STEP_BUDGET_H
+#define PROF_SYMBOLIZE_DWARF_STEP_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Steps (entries, ranges, lines) that may still be taken: a multiple of the size of the file. */
+struct work {
+	uint64_t left;
+};
+
+static inline bool work_take(struct work *w, uint64_t steps)
+{
+	bool is_enough = w->left >= steps;
+
+	w->left = is_enough ? w->left - steps : 0;
+	return is_enough;
+}
+
+#endif

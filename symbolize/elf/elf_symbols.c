@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Names from the symbol tables of a file and of its separate debug file, and of linkers' stubs. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+#include "symbolize/arena.h"
+#include "symbolize/module_files.h"
+#include "symbolize/elf/symbol_table.h"
+#include "symbolize/symbolizer.h"
+
+/* No version is looked for behind this. */
+#define MAX_NAME 16384
+
+struct symtab {
+	struct symbolizer base;
+	struct module_files *files;
+	struct symbol_table *table; /* the files' */
+	const struct binary_symbol *last; /* that answered; NULL: none yet */
+	const char *last_name;
+	struct arena names;
+};
+
+static int symtab_open(struct symbolizer **out, const struct symbolizer_input *input,
+		       struct error *err)
+{
+	struct module_files *files = input->files ? module_files_ref(input->files)
+						  : module_files_new(input);
+	struct error local = {0};
+	struct symbol_table *table = module_files_symbol_table(files, &local);
+	struct symtab *t;
+
+	if (!table) {
+		module_files_unref(files);
+		return error_text(err, local.code, "%s", local.text);
+	}
+	t = xcalloc(1, sizeof(*t));
+	t->base.ops = &symbolizer_elf;
+	t->files = files;
+	t->table = table;
+	*out = &t->base;
+	return 0;
+}
+
+/* "memcpy@@GLIBC_2.14" is known as memcpy. */
+static const char *plain_name(struct symtab *t, const char *name)
+{
+	const char *version = memchr(name, '@', strnlen(name, MAX_NAME));
+
+	if (!version || version == name)
+		return name;
+	return arena_strndup(&t->names, name, (size_t)(version - name));
+}
+
+/* What a stub leads to; a function that chooses another one has the name of what it chooses. */
+static const char *stub_target(struct symtab *t, const struct binary_stub *stub,
+			       uint64_t first_vaddr)
+{
+	uint64_t rva = stub->target - first_vaddr;
+	const struct binary_symbol *symbol;
+
+	if (stub->name)
+		return plain_name(t, stub->name);
+	symbol = symbol_table_find(t->table, rva);
+	return symbol && symbol->vaddr == rva ? plain_name(t, symbol->name) : NULL;
+}
+
+static void name_stub(struct symtab *t, uint64_t rva, struct answer *answer)
+{
+	uint64_t first_vaddr = symbol_table_first_vaddr(t->table);
+	const struct binary_stub *stub = symbol_table_find_stub(t->table, rva);
+	struct strbuf text __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	const char *target;
+
+	if (!stub || stub->vaddr < first_vaddr)
+		return;
+	target = stub_target(t, stub, first_vaddr);
+	if (target)
+		strbuf_add(&text, target, strnlen(target, MAX_NAME));
+	else
+		strbuf_addf(&text, "fun_%" PRIx64, stub->target - first_vaddr);
+	strbuf_adds(&text, "@plt");
+	answer->func = arena_strndup(&t->names, strbuf_text(&text), text.size);
+	answer->func_start = stub->vaddr - first_vaddr;
+	answer->func_size = stub->size;
+	answer->is_made_up = !target;
+}
+
+static void name_symbol(struct symtab *t, const struct binary_symbol *symbol, struct answer *answer)
+{
+	/* Addresses ascend: those of one symbol mostly follow one another. */
+	if (symbol != t->last)
+		t->last_name = plain_name(t, symbol->name);
+	t->last = symbol;
+	answer->func = t->last_name;
+	answer->func_start = symbol->vaddr;
+	answer->func_size = symbol->size;
+	answer->is_reach_guessed = symbol->is_reach_guessed;
+}
+
+static bool is_in(const struct answer *answer, uint64_t rva)
+{
+	return answer->func && rva - answer->func_start < answer->func_size;
+}
+
+static void symtab_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
+			  struct answer *answers)
+{
+	struct symtab *t = (struct symtab *)base;
+	struct answer stub = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct binary_symbol *symbol = symbol_table_find(t->table, rvas[i]);
+
+		if (answers[i].func)
+			continue;
+		if (symbol) {
+			name_symbol(t, symbol, &answers[i]);
+			continue;
+		}
+		/* Addresses ascend: a stub that has several is spelled out once. */
+		if (!is_in(&stub, rvas[i])) {
+			stub.func = NULL;
+			name_stub(t, rvas[i], &stub);
+		}
+		if (stub.func) {
+			answers[i].func = stub.func;
+			answers[i].func_start = stub.func_start;
+			answers[i].func_size = stub.func_size;
+			answers[i].is_made_up = stub.is_made_up;
+		}
+	}
+}
+
+static void symtab_free(struct symbolizer *base)
+{
+	struct symtab *t = (struct symtab *)base;
+
+	arena_release(&t->names);
+	module_files_unref(t->files);
+	free(t);
+}
+
+const struct symbolizer_ops symbolizer_elf = {
+	.name = "elf",
+	.open = symtab_open,
+	.lookup = symtab_lookup,
+	.free = symtab_free,
+};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* "fun_<hex>" for functions that nothing gives a name: that they are functions is known from CFI.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "symbolize/arena.h"
+#include "symbolize/module_files.h"
+#include "symbolize/elf/shared_fdes.h"
+#include "symbolize/symbolizer.h"
+
+struct fde_names {
+	struct symbolizer base;
+	struct module_files *files;
+	struct fde_range last; /* size 0: none yet */
+	const char *last_name;
+	struct arena texts;
+};
+
+static int fde_open(struct symbolizer **out, const struct symbolizer_input *input,
+		    struct error *err)
+{
+	struct fde_names *n;
+
+	if (input->fd < 0)
+		return error_text(err, -ENOENT, "no file");
+	n = xcalloc(1, sizeof(*n));
+	n->base.ops = &symbolizer_fde;
+	n->files = input->files ? module_files_ref(input->files) : module_files_new(input);
+	*out = &n->base;
+	return 0;
+}
+
+/* Where DWARF knows the function, a guess about its symbol's reach does no harm. */
+static bool needs_name(const struct answer *answer)
+{
+	if (!answer->func)
+		return true;
+	return answer->is_reach_guessed && !(answer->depth && answer->chain[0].func);
+}
+
+static void name(struct fde_names *n, struct answer *answer)
+{
+	char text[32];
+
+	/* The symbol is that of the function itself. */
+	if (answer->func && answer->func_start >= n->last.rva) {
+		answer->func_size = n->last.rva + n->last.size - answer->func_start;
+		answer->is_reach_guessed = false;
+		return;
+	}
+	if (!n->last_name) {
+		snprintf(text, sizeof(text), "fun_%" PRIx64, n->last.rva);
+		n->last_name = arena_strndup(&n->texts, text, strlen(text));
+	}
+	answer->func = n->last_name;
+	answer->func_start = n->last.rva;
+	answer->func_size = n->last.size;
+	answer->is_made_up = true;
+	answer->is_reach_guessed = false;
+}
+
+static void fde_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
+		       struct answer *answers)
+{
+	struct fde_names *n = (struct fde_names *)base;
+	struct shared_fdes *fdes = module_files_fdes(n->files);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!needs_name(&answers[i]))
+			continue;
+		if (rvas[i] - n->last.rva >= n->last.size) {
+			n->last_name = NULL;
+			if (!shared_fdes_find(fdes, rvas[i], &n->last)) {
+				n->last.size = 0;
+				continue;
+			}
+		}
+		name(n, &answers[i]);
+	}
+}
+
+static void fde_free(struct symbolizer *base)
+{
+	struct fde_names *n = (struct fde_names *)base;
+
+	module_files_unref(n->files);
+	arena_release(&n->texts);
+	free(n);
+}
+
+const struct symbolizer_ops symbolizer_fde = {
+	.name = "fde",
+	.open = fde_open,
+	.lookup = fde_lookup,
+	.free = fde_free,
+};

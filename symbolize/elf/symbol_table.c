@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/elf/symbol_table.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/radix.h"
+#include "symbolize/segments.h"
+
+/* As much of a name as counts when two symbols of one place are compared. */
+#define COMPARED_NAME 256
+
+struct symbol_table {
+	struct binary *binary; /* NULL: the file is not at hand */
+	struct binary *separate; /* with what was stripped from it, or NULL */
+	struct binary_symbols symbols; /* as RVAs, in order, one of each place */
+	struct segments segments; /* of symbols */
+	uint64_t stubs_start, stubs_end; /* vaddrs; no stub lies outside */
+	pthread_mutex_t lock; /* of what follows, until it is there */
+	bool has_stubs;
+	struct binary_stubs stubs; /* looked for when an address needs them */
+};
+
+DEFINE_CLEANUP(struct symbol_table *, symbol_table_free)
+
+static size_t leading_underscores(const char *name)
+{
+	size_t count = 0;
+
+	while (count < COMPARED_NAME && name[count] == '_')
+		count++;
+	return count;
+}
+
+/*
+ * Which of two symbols of one place names it better? A real function of known size; a public name;
+ * the one without decoration (malloc, not __libc_malloc); of glibc's functions, where the names of
+ * standards are weak but for those of the oldest ones, the strong one (lgamma, not gamma); the
+ * shorter one, as newer names append to older ones (open64, exp10f32x).
+ */
+static int compare_worth(const struct binary_symbol *x, const struct binary_symbol *y)
+{
+	size_t x_plain, y_plain, x_size, y_size;
+
+	if (x->is_func != y->is_func)
+		return x->is_func ? -1 : 1;
+	if (!x->size != !y->size)
+		return x->size ? -1 : 1;
+	if ((x->binding == BINARY_LOCAL) != (y->binding == BINARY_LOCAL))
+		return x->binding != BINARY_LOCAL ? -1 : 1;
+	x_plain = leading_underscores(x->name);
+	y_plain = leading_underscores(y->name);
+	if (x_plain != y_plain)
+		return x_plain < y_plain ? -1 : 1;
+	if (x->binding != y->binding)
+		return x->binding == BINARY_GLOBAL ? -1 : 1;
+	x_size = strnlen(x->name, COMPARED_NAME);
+	y_size = strnlen(y->name, COMPARED_NAME);
+	if (x_size != y_size)
+		return x_size < y_size ? -1 : 1;
+	return strncmp(x->name, y->name, COMPARED_NAME);
+}
+
+/* The symbols of one file, as RVAs; what lies before the first segment has none. */
+static void collect(const struct binary *b, struct binary_symbols *symbols)
+{
+	uint64_t first_vaddr = binary_first_vaddr(b);
+	size_t first = symbols->rows.count, kept = first;
+
+	binary_add_symbols(b, symbols);
+	for (size_t i = first; i < symbols->rows.count; i++) {
+		struct binary_symbol symbol = symbols->rows.items[i];
+
+		if (symbol.vaddr < first_vaddr)
+			continue;
+		symbol.vaddr -= first_vaddr;
+		symbol.limit -= first_vaddr;
+		symbols->rows.items[kept++] = symbol;
+	}
+	symbols->rows.count = kept;
+}
+
+/* The best symbol of a place, which takes a size from the next best that has one. */
+static struct binary_symbol choose(const struct binary_symbols *symbols,
+				   const struct radix_row *order, size_t count)
+{
+	const struct binary_symbol *rows = symbols->rows.items, *best = &rows[order[0].value];
+	const struct binary_symbol *sized = best->size ? best : NULL;
+	struct binary_symbol chosen;
+
+	for (size_t i = 1; i < count; i++) {
+		const struct binary_symbol *other = &rows[order[i].value];
+
+		if (compare_worth(other, best) < 0)
+			best = other;
+		if (other->size && (!sized || compare_worth(other, sized) < 0))
+			sized = other;
+	}
+	chosen = *best;
+	if (!chosen.size && sized)
+		chosen.size = sized->size;
+	return chosen;
+}
+
+/* In order, one of each place. */
+static void sort(struct binary_symbols *symbols)
+{
+	struct binary_symbols sorted = {0};
+	size_t count = symbols->rows.count;
+	_cleanup_free_ struct radix_row *order = xmalloc((count + 1) * sizeof(*order));
+
+	for (size_t i = 0; i < count; i++)
+		order[i] = (struct radix_row){symbols->rows.items[i].vaddr, (uint32_t)i};
+	radix_sort(order, count);
+	vec_reserve(&sorted.rows, count);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && order[next].key == order[i].key;)
+			next++;
+		vec_push(&sorted.rows, choose(symbols, order + i, next - i));
+	}
+	vec_release(&symbols->rows);
+	*symbols = sorted;
+}
+
+/*
+ * Labels without a size inside of a function are no functions; others reach to what comes next.
+ * Symbols are sorted and without aliases.
+ */
+static void settle_sizes(struct binary_symbols *symbols)
+{
+	struct binary_symbol *rows = symbols->rows.items;
+	uint64_t covered = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < symbols->rows.count; i++) {
+		if (!rows[i].size && rows[i].vaddr < covered)
+			continue;
+		if (rows[i].size && rows[i].vaddr + rows[i].size > covered)
+			covered = rows[i].vaddr + rows[i].size;
+		rows[kept++] = rows[i];
+	}
+	symbols->rows.count = kept;
+	for (size_t i = 0; i < kept; i++) {
+		uint64_t end = rows[i].limit;
+
+		if (rows[i].size)
+			continue;
+		rows[i].is_reach_guessed = true;
+		if (i + 1 < kept && rows[i + 1].vaddr < end)
+			end = rows[i + 1].vaddr;
+		rows[i].size = end - rows[i].vaddr;
+	}
+}
+
+static void build_segments(struct symbol_table *t)
+{
+	struct segments_builder builder = {.out = &t->segments};
+
+	/* Most functions are followed by some bytes of nothing. */
+	vec_reserve(&t->segments.rows, 2 * t->symbols.rows.count);
+	for (size_t i = 0; i < t->symbols.rows.count; i++) {
+		const struct binary_symbol *symbol = &t->symbols.rows.items[i];
+
+		segments_builder_add(&builder, &(struct interval){
+						       .start = symbol->vaddr,
+						       .end = symbol->vaddr + symbol->size,
+						       .id = (uint32_t)i,
+					       });
+	}
+	segments_builder_finish(&builder);
+}
+
+/* True where there are any. */
+static bool find_stubs(struct symbol_table *t)
+{
+	pthread_mutex_lock(&t->lock);
+	if (!t->has_stubs && t->binary)
+		binary_find_stubs(t->binary, &t->stubs);
+	t->has_stubs = true;
+	pthread_mutex_unlock(&t->lock);
+	return t->stubs.rows.count;
+}
+
+int symbol_table_new(struct symbol_table **out, int own, int separate, struct error *err)
+{
+	_cleanup_(symbol_table_free) struct symbol_table *t = xcalloc(1, sizeof(*t));
+	int ret = -ENOENT;
+
+	pthread_mutex_init(&t->lock, NULL);
+	if (own >= 0)
+		ret = binary_open(&t->binary, own, err);
+	if (t->binary) {
+		collect(t->binary, &t->symbols);
+		binary_stub_extent(t->binary, &t->stubs_start, &t->stubs_end);
+	}
+	if (separate >= 0 && binary_open(&t->separate, separate, NULL) == 0)
+		collect(t->separate, &t->symbols);
+	/* Static programs have stubs, too, for what is chosen at run time. */
+	if (!t->symbols.rows.count && !find_stubs(t))
+		return ret && ret != -ENOENT ? ret : error_text(err, -ENOENT, "no symbols");
+	sort(&t->symbols);
+	settle_sizes(&t->symbols);
+	build_segments(t);
+	*out = steal(t);
+	return 0;
+}
+
+void symbol_table_free(struct symbol_table *t)
+{
+	if (!t)
+		return;
+	segments_release(&t->segments);
+	vec_release(&t->symbols.rows);
+	vec_release(&t->stubs.rows);
+	pthread_mutex_destroy(&t->lock);
+	binary_free(t->separate);
+	binary_free(t->binary);
+	free(t);
+}
+
+const struct binary_symbol *symbol_table_find(const struct symbol_table *t, uint64_t rva)
+{
+	uint32_t id = segments_find(&t->segments, rva);
+
+	return id == NO_SEGMENT ? NULL : &t->symbols.rows.items[id];
+}
+
+uint64_t symbol_table_first_vaddr(const struct symbol_table *t)
+{
+	return t->binary ? binary_first_vaddr(t->binary) : 0;
+}
+
+const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_t rva)
+{
+	uint64_t vaddr = rva + symbol_table_first_vaddr(t);
+	const struct binary_stub *stub;
+	size_t low;
+
+	/* All relocations are read for them: not for what lies between two functions. */
+	if (vaddr < t->stubs_start || vaddr >= t->stubs_end || !find_stubs(t))
+		return NULL;
+	low = vec_count_front(&t->stubs.rows, it, it->vaddr <= vaddr);
+	stub = low ? &t->stubs.rows.items[low - 1] : NULL;
+	return stub && vaddr - stub->vaddr < stub->size ? stub : NULL;
+}

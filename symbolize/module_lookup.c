@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/module_lookup.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/log.h"
+#include "lib/base/open_regular.h"
+#include "lib/base/readers.h"
+#include "lib/binary/binary.h"
+
+/* The better the later: what kept a file from being the right one. */
+static int worse_or(int before, int failure)
+{
+	static const int order[] = {-ENOENT, -EACCES, -ESTALE};
+
+	for (size_t i = sizeof(order) / sizeof(*order); i-- > 0;) {
+		if (before == order[i] || failure == order[i])
+			return order[i];
+	}
+	return -ENOENT;
+}
+
+/* Takes opened over. */
+static int check_build_id(const struct module_search *search, int opened, const char *path)
+{
+	_cleanup_close_ int fd = opened;
+	struct binary_summary summary = {0};
+	bool is_same;
+
+	if (fd == -EPERM || fd == READERS_REFUSED)
+		return -EACCES;
+	if (fd < 0)
+		return fd;
+	if (binary_summarize(fd, &summary, NULL))
+		return -ENOENT;
+	is_same = summary.build_id_size == search->build_id_size &&
+		  memcmp(summary.build_id, search->build_id, search->build_id_size) == 0;
+	binary_summary_release(&summary);
+	log_debug("%s: %s", path, is_same ? "is it" : "of another build");
+	return is_same ? steal_fd(&fd) : -ESTALE;
+}
+
+/* Keeps what was found, else looks at one more. */
+static int try_next(const struct module_search *search, int result, char *path)
+{
+	_cleanup_free_ char *owned = path;
+	int fd;
+
+	if (result >= 0)
+		return result;
+	fd = check_build_id(search, open_regular(owned), owned);
+	return fd >= 0 ? fd : worse_or(result, fd);
+}
+
+static int search_dir(const struct module_search *search, const char *dir, int result)
+{
+	char id[2 * BUILD_ID_MAX + 1];
+
+	build_id_to_text(search->build_id, search->build_id_size, id);
+	result = try_next(search, result, xasprintf("%s/.build-id/%.2s/%s", dir, id, id + 2));
+	for (size_t i = 0; i < sizeof(search->paths) / sizeof(*search->paths); i++) {
+		const char *path = search->paths[i];
+		const char *name = path ? strrchr(path, '/') : NULL;
+
+		if (!name || *path != '/')
+			continue;
+		result = try_next(search, result, xasprintf("%s%s", dir, path));
+		result = try_next(search, result, xasprintf("%s%s", dir, name));
+	}
+	return result;
+}
+
+int module_file_open(const struct module_search *search)
+{
+	int result = -ENOENT;
+
+	if (search->build_id_size < 2 || search->build_id_size > BUILD_ID_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(search->paths) / sizeof(*search->paths); i++) {
+		const char *path = search->paths[i];
+		int fd;
+
+		if (result >= 0 || !path || *path != '/')
+			continue;
+		/* The profile has named it. */
+		fd = check_build_id(search, readers_open(search->readers, 0, path), path);
+		result = fd >= 0 ? fd : worse_or(result, fd);
+	}
+	for (const char *const *dir = search->dirs; dir && *dir; dir++)
+		result = search_dir(search, *dir, result);
+	return result;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/name_job.h"
+
+#include "lib/base/alloc.h"
+#include "lib/base/log.h"
+#include "symbolize/kernel/kallsyms.h"
+#include "symbolize/module_files.h"
+
+/* Addresses between two looks at whether to stop. */
+#define BATCH 256
+#define MAX_SYMBOLIZERS 4
+
+/* In the order in which they are asked. */
+static const struct symbolizer_ops *const for_files[] = {
+	&symbolizer_elf,
+	&symbolizer_dwarf,
+	&symbolizer_fde,
+	NULL,
+};
+static const struct symbolizer_ops *const for_kernel[] = {
+	&symbolizer_kallsyms,
+	&symbolizer_dwarf,
+	NULL,
+};
+/* Where the kernel that has loaded the module cannot be asked, its file is. */
+static const struct symbolizer_ops *const for_kernel_modules[] = {
+	&symbolizer_kallsyms,
+	&symbolizer_elf,
+	&symbolizer_dwarf,
+	NULL,
+};
+static const struct symbolizer_ops *const for_nothing[] = {NULL};
+
+static const struct symbolizer_ops *const *symbolizers_for(const struct module *module)
+{
+	if (module && module->kind == PROFILE_MODULE_KERNEL_MODULE)
+		return for_kernel_modules;
+	if (!module || module_is_kernel(module))
+		return for_kernel;
+	if (module->kind == PROFILE_MODULE_FILE || module->kind == PROFILE_MODULE_VDSO)
+		return for_files;
+	return for_nothing;
+}
+
+static const struct kallsyms *kernel_list_get(struct kernel_list *list)
+{
+	struct error err = {0};
+
+	pthread_mutex_lock(&list->lock);
+	if (!list->was_read && list->fd >= 0 && kallsyms_read(&list->table, list->fd, &err) != 0)
+		log_debug("kernel symbols: %s", err.text);
+	list->was_read = true;
+	pthread_mutex_unlock(&list->lock);
+	return list->table;
+}
+
+void kernel_list_release(struct kernel_list *list)
+{
+	kallsyms_free(list->table);
+	pthread_mutex_destroy(&list->lock);
+}
+
+static size_t open_symbolizers(const struct name_task *task, struct symbolizer **symbolizers)
+{
+	const struct symbolizer_ops *const *all = symbolizers_for(task->input.module), *const * ops;
+	struct symbolizer_input input = task->input;
+	size_t count = 0;
+
+	if (all == for_kernel || all == for_kernel_modules)
+		input.kallsyms = kernel_list_get(task->kernel);
+	for (ops = all; *ops && count < MAX_SYMBOLIZERS; ops++) {
+		struct error err = {0};
+		int ret;
+
+		if (all == for_kernel_modules && *ops == &symbolizer_elf && count)
+			continue;
+		ret = (*ops)->open(&symbolizers[count], &input, &err);
+
+		if (ret == 0)
+			count++;
+		else
+			log_debug("%s: %s: %s", input.path, (*ops)->name, err.text);
+		if (ret == 0 && *ops == &symbolizer_elf)
+			input.has_symbols = true;
+	}
+	symbolizers[count] = NULL;
+	return count;
+}
+
+/*
+ * Takes as many places, from `start` on, as fit into one batch of distinct addresses; returns where
+ * the next batch starts.
+ */
+static size_t name_batch(const struct name_task *task, struct symbolizer *const *symbolizers,
+			 size_t start, struct names *names)
+{
+	struct answer answers[BATCH] = {0};
+	uint64_t rvas[BATCH];
+	size_t firsts[BATCH + 1];
+	size_t next = start, distinct = 0;
+
+	for (; next < task->count; next++) {
+		if (distinct && task->places[next].rva == rvas[distinct - 1])
+			continue;
+		if (distinct == BATCH)
+			break;
+		firsts[distinct] = next;
+		rvas[distinct++] = task->places[next].rva;
+	}
+	firsts[distinct] = next;
+	for (; *symbolizers; symbolizers++)
+		(*symbolizers)->ops->lookup(*symbolizers, rvas, distinct, answers);
+	for (size_t i = 0; i < distinct; i++)
+		names_add(names, &answers[i], firsts[i], firsts[i + 1] - firsts[i]);
+	return next;
+}
+
+static void note_outcome(const struct name_task *task, size_t symbolizers, struct names *names)
+{
+	const struct module *module = task->input.module;
+	const char *path = module_files_debug_path(task->input.files);
+
+	if (!module)
+		return;
+	/* What there was of maps has been used already. */
+	if (module->kind == PROFILE_MODULE_ANON)
+		names->reason = module->reason == SYMBOLS_FOUND ? SYMBOLS_FOUND
+								: SYMBOLS_NO_CODE_MAP;
+	/* No file can say more of code that the kernel made. */
+	else if (module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && symbolizers)
+		names->reason = SYMBOLS_FOUND;
+	else if (module_is_kernel(module) && !symbolizers)
+		names->reason = module->reason ? module->reason : SYMBOLS_KERNEL_HIDDEN;
+	else
+		names->reason = module_files_reason(task->input.files);
+	names->debug_path = path ? xstrdup(path) : NULL;
+}
+
+void name_places(const struct name_task *task, struct names *names)
+{
+	struct symbolizer *symbolizers[MAX_SYMBOLIZERS + 1];
+	size_t next = 0, count = open_symbolizers(task, symbolizers);
+
+	if (count) {
+		while (next < task->count && !task->should_stop(task->ctx))
+			next = name_batch(task, symbolizers, next, names);
+	}
+	names_seal(names);
+	/* Some things are missed only when they are asked for. */
+	note_outcome(task, count, names);
+	for (struct symbolizer **s = symbolizers; *s; s++)
+		(*s)->ops->free(*s);
+}

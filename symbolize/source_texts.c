@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/source_texts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/log.h"
+#include "lib/base/readers.h"
+#include "lib/base/text.h"
+
+/* Of languages that are compiled, or whose interpreters tell the profiler where they are. */
+static const char *const endings[] = {
+	"ada", "adb", "ads", "asm", "bas", "c",	   "c++", "cc",	   "cjs",    "clj",   "cpp", "cr",
+	"cs",  "cu",  "cuh", "cxx", "d",   "def",  "erl", "ex",	   "exs",    "f",     "f03", "f08",
+	"f77", "f90", "f95", "for", "fs",  "go",   "h",	  "h++",   "hh",     "hpp",   "hs",  "hxx",
+	"inc", "inl", "ino", "ipp", "ixx", "jl",   "js",  "jsx",   "java",   "kt",    "l",   "ll",
+	"lua", "m",   "mjs", "ml",  "mli", "mm",   "nim", "pas",   "php",    "pl",    "pm",  "pp",
+	"py",  "pyx", "rb",  "re",  "rs",  "s",	   "sx",  "scala", "svelte", "swift", "tbl", "tcc",
+	"tpp", "ts",  "tsx", "txx", "v",   "vala", "vue", "y",	   "yy",     "zig",
+};
+
+static const char *const outcome_texts[SOURCE_OUTCOME_COUNT] = {
+	[SOURCE_MISSING] = "not here",
+	[SOURCE_FORBIDDEN] = "not readable",
+	[SOURCE_NOT_THEIRS] = "not readable by the users who ran it",
+	[SOURCE_NO_CODE] = "no source code",
+	[SOURCE_TOO_LARGE] = "too large",
+	[SOURCE_NO_ROOM] = "beyond the limit of all",
+};
+
+/* A file that functions are in. */
+struct candidate {
+	source_file_id file;
+	uint64_t frames;
+	int64_t built_ns; /* the oldest binary with code from it; INT64_MAX: unknown */
+	int root; /* of the process that most of the frames are of, an open folder; 0: ours */
+	module_id last_module; /* whose users are among the readers already */
+	struct readers readers;
+};
+
+/* A frame in a file, seen from that root. */
+struct sighting {
+	source_file_id file;
+	int root;
+};
+
+struct source_text {
+	char *text;
+	size_t size;
+	int64_t modified_ns;
+};
+
+static bool has_source_name(const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	const char *ending = strrchr(name, '.');
+
+	/* C++ headers of the standard library have none. */
+	if (!ending)
+		return strstr(path, "/include/") != NULL;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		if (strcasecmp(ending + 1, endings[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int64_t modified_ns(const struct stat *st)
+{
+	return st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
+}
+
+static int64_t module_time(const struct module *module, const struct file_set *files)
+{
+	struct stat st;
+	int fd = -1;
+
+	if (files && module->file_key != UINT32_MAX && !module_is_kernel(module))
+		fd = file_set_find(files, module->file_key);
+	return fd >= 0 && fstat(fd, &st) == 0 ? modified_ns(&st) : INT64_MAX;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->frames != y->frames)
+		return x->frames > y->frames ? -1 : 1;
+	return x->file < y->file ? -1 : x->file > y->file;
+}
+
+static int root_of(const struct module *module, const struct file_set *files)
+{
+	if (!files)
+		return 0;
+	if (module->kind == PROFILE_MODULE_ANON)
+		return file_set_find_process_root(files, module->pid);
+	return file_set_find_root(files, module->file_key);
+}
+
+static int compare_sightings(const void *a, const void *b)
+{
+	const struct sighting *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->root < y->root ? -1 : x->root > y->root;
+}
+
+/* Containers may have different files of one path: that of the one with most frames counts. */
+static void choose_roots(struct profile *p, const struct file_set *files, struct candidate *rows)
+{
+	VEC(struct sighting) seen = {0};
+	uint64_t best = 0, count = 0;
+
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		const struct func *func = frame->func == NO_FUNC
+						  ? NULL
+						  : &p->funcs.rows.items[frame->func];
+		struct sighting sighting;
+
+		if (!func || func->file == NO_SOURCE_FILE || func->module == NO_MODULE)
+			continue;
+		sighting.file = func->file;
+		sighting.root = root_of(modules_get(&p->modules, func->module), files);
+		vec_push(&seen, sighting);
+	}
+	vec_sort(&seen, compare_sightings);
+	for (size_t i = 0; i < seen.count; i++) {
+		const struct sighting *it = &seen.items[i];
+		bool is_same_file = i && it[-1].file == it->file;
+
+		count = is_same_file && it[-1].root == it->root ? count + 1 : 1;
+		if (!is_same_file)
+			best = 0;
+		if (count > best) {
+			best = count;
+			rows[it->file].root = it->root;
+		}
+	}
+	vec_release(&seen);
+}
+
+static const struct readers *users_of(const struct module *module)
+{
+	return module_is_kernel(module) ? NULL : &module->users;
+}
+
+/* What two modules name is what the users of both may read. */
+static void add_readers(struct profile *p, const struct readers *strangers, struct candidate *rows)
+{
+	vec_for_each(&p->funcs.rows, const struct func *, func) {
+		const struct readers *users = strangers;
+		struct candidate *row;
+
+		if (func->file == NO_SOURCE_FILE)
+			continue;
+		row = &rows[func->file];
+		if (func->module != NO_MODULE && row->last_module == func->module)
+			continue;
+		row->last_module = func->module;
+		if (func->module != NO_MODULE)
+			users = users_of(modules_get(&p->modules, func->module));
+		for (size_t i = 0; users && i < users->rows.count; i++)
+			readers_add(&row->readers, users->rows.items[i]);
+	}
+}
+
+/* One a source file of the profile, the most important first. */
+static struct candidate *find_candidates(struct profile *p, const struct sources_options *options)
+{
+	const struct file_set *files = options->files;
+	size_t count = p->source_files.rows.count, module_count = p->modules.rows.count;
+	struct candidate *rows = xcalloc(count + 1, sizeof(*rows));
+	_cleanup_free_ int64_t *times = xcalloc(module_count + 1, sizeof(*times));
+
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct candidate){
+			.file = (source_file_id)i, .built_ns = INT64_MAX, .last_module = NO_MODULE};
+	for (size_t i = 0; i < module_count; i++)
+		times[i] = module_time(modules_get(&p->modules, (module_id)i), files);
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		const struct func *func;
+
+		if (frame->func == NO_FUNC)
+			continue;
+		func = &p->funcs.rows.items[frame->func];
+		if (func->file == NO_SOURCE_FILE)
+			continue;
+		rows[func->file].frames++;
+		if (func->module != NO_MODULE && times[func->module] < rows[func->file].built_ns)
+			rows[func->file].built_ns = times[func->module];
+	}
+	choose_roots(p, files, rows);
+	add_readers(p, options->strangers, rows);
+	qsort(rows, count, sizeof(*rows), compare);
+	return rows;
+}
+
+/* In the folder that is "/" for whom the path is meant; 0: in ours. */
+static enum source_outcome read_source(const struct readers *readers, int root, const char *path,
+				       const struct sources_options *options, uint64_t room,
+				       struct source_text *source)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (*path != '/')
+		return SOURCE_MISSING;
+	if (!has_source_name(path))
+		return SOURCE_NO_CODE;
+	fd = readers_open(readers, root, path);
+	if (fd == READERS_REFUSED)
+		return SOURCE_NOT_THEIRS;
+	if (fd == -EACCES || fd == -EPERM)
+		return SOURCE_FORBIDDEN;
+	if (fd < 0 || fstat(fd, &st))
+		return SOURCE_MISSING;
+	if ((uint64_t)st.st_size > options->file_bytes)
+		return SOURCE_TOO_LARGE;
+	if ((uint64_t)st.st_size > room)
+		return SOURCE_NO_ROOM;
+	/* No more than that, whatever is written to it meanwhile. */
+	source->text = text_read_fd(fd, (size_t)st.st_size, &source->size);
+	source->modified_ns = modified_ns(&st);
+	if (!source->text)
+		return SOURCE_MISSING;
+	if (!memchr(source->text, '\0', source->size))
+		return SOURCE_TAKEN;
+	free(steal(source->text));
+	return SOURCE_NO_CODE;
+}
+
+static void take(struct profile *p, struct candidate *candidate,
+		 const struct sources_options *options, struct sources_stats *stats)
+{
+	const char *path = strings_get(&p->strings,
+				       p->source_files.rows.items[candidate->file].path);
+	uint64_t room = options->total_bytes - stats->bytes;
+	struct source_text source;
+	enum source_outcome outcome = read_source(&candidate->readers, candidate->root, path,
+						  options, room, &source);
+
+	/* It may have been built out here, which the process does not see. */
+	if (outcome == SOURCE_MISSING && candidate->root) {
+		readers_add(&candidate->readers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
+		outcome = read_source(&candidate->readers, 0, path, options, room, &source);
+	}
+	stats->files[outcome]++;
+	if (outcome != SOURCE_TAKEN) {
+		log_debug("source %s: %s", path, outcome_texts[outcome]);
+		return;
+	}
+	stats->bytes += source.size;
+	if (source.modified_ns > candidate->built_ns) {
+		log_debug("source %s: changed after the binary was built", path);
+		stats->newer++;
+	}
+	source_files_set_text(&p->source_files, candidate->file, source.text, source.size);
+}
+
+void sources_collect(struct profile *p, const struct sources_options *options,
+		     struct sources_stats *stats)
+{
+	_cleanup_free_ struct candidate *rows = find_candidates(p, options);
+	struct identity before = identity_assume_files(&options->owner);
+
+	for (size_t i = 0; i < p->source_files.rows.count && rows[i].frames; i++) {
+		if (before.failure)
+			stats->files[SOURCE_FORBIDDEN]++;
+		else if (!p->source_files.rows.items[rows[i].file].text)
+			take(p, &rows[i], options, stats);
+	}
+	identity_restore_files(&before);
+	for (size_t i = 0; i < p->source_files.rows.count; i++)
+		readers_release(&rows[i].readers);
+}
+
+void sources_describe(const struct sources_stats *stats, struct strbuf *out)
+{
+	const char *separator = "; left out: ";
+	char size[32];
+
+	text_format_bytes(size, sizeof(size), stats->bytes);
+	strbuf_addf(out, "%u %s (%s)", stats->files[SOURCE_TAKEN],
+		    stats->files[SOURCE_TAKEN] == 1 ? "file" : "files", size);
+	if (stats->newer)
+		strbuf_addf(out, ", %u newer than the binary", stats->newer);
+	for (size_t i = SOURCE_TAKEN + 1; i < SOURCE_OUTCOME_COUNT; i++) {
+		if (!stats->files[i])
+			continue;
+		strbuf_addf(out, "%s%u %s", separator, stats->files[i], outcome_texts[i]);
+		separator = ", ";
+	}
+}
+
+static void add_count(struct profile *p, const char *label, const char *format, uint64_t count)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, count);
+	profile_add_extra(p, "Sources", label, format, text);
+}
+
+void sources_add_extra(struct profile *p, const struct sources_stats *stats)
+{
+	add_count(p, "Files", "integer", stats->files[SOURCE_TAKEN]);
+	add_count(p, "Size", "bytes", stats->bytes);
+	add_count(p, "Newer than the binary", "integer", stats->newer);
+	for (size_t i = SOURCE_TAKEN + 1; i < SOURCE_OUTCOME_COUNT; i++) {
+		char label[64];
+
+		if (!stats->files[i])
+			continue;
+		snprintf(label, sizeof(label), "Left out: %s", outcome_texts[i]);
+		add_count(p, label, "integer", stats->files[i]);
+	}
+}

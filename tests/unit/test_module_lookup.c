@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/binary/binary.h"
+#include "symbolize/module_lookup.h"
+
+#define SEED "tests/fuzz/corpus/binary/plain"
+
+static char folder[] = "/tmp/test_module_file.XXXXXX";
+static uint8_t build_id[BUILD_ID_MAX];
+static size_t build_id_size;
+
+static int setup(void **state)
+{
+	struct binary_summary summary;
+	int fd = open(SEED, O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(binary_summarize(fd, &summary, NULL), 0);
+	build_id_size = summary.build_id_size;
+	memcpy(build_id, summary.build_id, sizeof(build_id));
+	binary_summary_release(&summary);
+	close(fd);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	_cleanup_free_ char *command = xasprintf("rm -rf '%s'", folder);
+
+	(void)state;
+	return system(command);
+}
+
+/* A copy of the file at that place of the folder; to be freed. */
+static char *put(const char *place)
+{
+	_cleanup_free_ char *command = xasprintf("install -D -m 600 " SEED " '%s/%s'", folder,
+						 place);
+
+	assert_int_equal(system(command), 0);
+	return xasprintf("%s/%s", folder, place);
+}
+
+static void expect_result(const char *path, const char *dir, int wanted)
+{
+	const char *const dirs[] = {dir, NULL};
+	struct module_search search = {
+		.build_id = build_id,
+		.build_id_size = build_id_size,
+		.paths = {"relative/never", path},
+		.dirs = dir ? dirs : NULL,
+	};
+	int fd = module_file_open(&search);
+
+	assert_int_equal(fd < 0 ? fd : 0, wanted);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void files_are_found_where_they_may_be(void **state)
+{
+	_cleanup_free_ char *path = put("at/its/path");
+	_cleanup_free_ char *below = put("root/usr/bin/plain");
+	_cleanup_free_ char *named = put("flat/plain");
+	char id[2 * BUILD_ID_MAX + 1];
+	_cleanup_free_ char *place = NULL, *by_id = NULL, *dir = NULL;
+
+	(void)state;
+	build_id_to_text(build_id, build_id_size, id);
+	place = xasprintf("ids/.build-id/%.2s/%s", id, id + 2);
+	by_id = put(place);
+	expect_result(path, NULL, 0);
+	expect_result("/usr/bin/plain", NULL, -ENOENT);
+	dir = xasprintf("%s/root", folder);
+	expect_result("/usr/bin/plain", dir, 0);
+	memcpy(strrchr(dir, '/'), "/flat", 5);
+	expect_result("/usr/bin/plain", dir, 0);
+	expect_result("/usr/bin/other", dir, -ENOENT);
+	memcpy(strrchr(dir, '/'), "/ids\0", 5);
+	expect_result("/usr/bin/other", dir, 0);
+	expect_result(NULL, dir, 0);
+}
+
+static void others_are_refused(void **state)
+{
+	_cleanup_free_ char *path = put("refused/plain");
+	_cleanup_free_ char *fifo = xasprintf("%s/refused/fifo", folder);
+
+	(void)state;
+	build_id[0] ^= 1;
+	expect_result(path, NULL, -ESTALE);
+	build_id[0] ^= 1;
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	expect_result(fifo, NULL, -ENOENT);
+	expect_result("/dev/zero", NULL, -ENOENT);
+	expect_result("/etc/passwd", NULL, -ENOENT);
+	build_id_size = 0;
+	expect_result(path, NULL, -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files_are_found_where_they_may_be),
+		cmocka_unit_test(others_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/wakeup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/base/clock.h"
+
+/* So long that no machine is that slow, and so short that the test is not. */
+#define LONG_MS 60000
+#define SHORT_MS 30
+
+static struct wakes wakes;
+static int map_ring, other;
+
+static int setup(void **state)
+{
+	(void)state;
+	map_ring = eventfd(0, EFD_CLOEXEC);
+	other = eventfd(0, EFD_CLOEXEC);
+	assert_int_equal(wakes_open(&wakes), 0);
+	assert_int_equal(wakes_add_map_ring(&wakes, map_ring), 0);
+	return wakes_add(&wakes, other);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	wakes_release(&wakes);
+	close(map_ring);
+	close(other);
+	return 0;
+}
+
+static void wake(int fd)
+{
+	const uint64_t one = 1;
+
+	assert_int_equal(write(fd, &one, sizeof(one)), sizeof(one));
+}
+
+static uint64_t waited_ms(int timeout_ms, int pause_ms)
+{
+	uint64_t start = clock_monotonic_ns();
+
+	wakes_wait(&wakes, timeout_ms, pause_ms);
+	return (clock_monotonic_ns() - start) / 1000000;
+}
+
+static void test_nothing(void **state)
+{
+	(void)state;
+	assert_true(waited_ms(SHORT_MS, LONG_MS) >= SHORT_MS - 1);
+	waited_ms(0, LONG_MS);
+}
+
+static void test_map_rings(void **state)
+{
+	(void)state;
+	wake(map_ring);
+	assert_true(waited_ms(LONG_MS, 0) < LONG_MS / 2);
+	assert_true(waited_ms(LONG_MS, SHORT_MS) >= SHORT_MS - 1);
+}
+
+static void test_others(void **state)
+{
+	(void)state;
+	wake(other);
+	assert_true(waited_ms(LONG_MS, LONG_MS) < LONG_MS / 2);
+	wake(map_ring);
+	assert_true(waited_ms(LONG_MS, LONG_MS) < LONG_MS / 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_map_rings, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_others, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,7 +7,7 @@
 
 #include "bpf/config.h"
 #include "lib/live/machine/host.h"
-#include "lib/live/process/modules.h"
+#include "lib/record/sink.h"
 #include "lib/live/bpf/programs.h"
 
 /* Sums over all CPUs since the programs were loaded. */

@@ -12,11 +12,9 @@
 #include "bpf/record.h"
 #include "lib/base/file_set.h"
 #include "lib/live/perf/perf_event.h"
+#include "lib/record/sink.h"
 
 struct module_registry;
-
-/* Where the records go; they are valid during the call only. */
-typedef void record_sink_fn(void *ctx, const struct rec *rec);
 
 struct module_registry *module_registry_new(struct file_set *files, record_sink_fn *sink,
 					    void *ctx);

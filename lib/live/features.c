@@ -21,7 +21,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/live/machine/host.h"
+#include "lib/live/machine/cpu_list.h"
 #include "lib/live/perf/perf_event.h"
 
 #define KERNEL_MAJOR_MIN 6

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/live/machine/cpu_list.h"
 #include "lib/live/machine/host.h"
 #include "lib/live/bpf/idle_time.h"
 

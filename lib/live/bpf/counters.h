@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "bpf/config.h"
-#include "lib/live/machine/host.h"
+#include "lib/live/machine/cpu_list.h"
 #include "lib/record/sink.h"
 #include "lib/live/bpf/programs.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "lib/live/machine/host.h"
+#include "lib/live/machine/cpu_list.h"
 
 /* In ns since the machine was started, over these CPUs, or over all where there is none; 0:
  * unknown. */

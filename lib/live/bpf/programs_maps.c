@@ -7,7 +7,7 @@
 
 #include "bpf/unwind.h"
 #include "lib/base/cleanup.h"
-#include "lib/live/machine/host.h"
+#include "lib/live/machine/cpu_list.h"
 #include "lib/live/bpf/programs_internal.h"
 #include "lib/live/unwind/table_arena.h"
 

@@ -14,7 +14,7 @@
 #include "lib/base/vec.h"
 #include "lib/live/perf/event_spec.h"
 #include "lib/live/instruments/event_set.h"
-#include "lib/live/machine/host.h"
+#include "lib/live/machine/cpu_list.h"
 #include "lib/live/perf/perf_event.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/perf/throttling.h"

@@ -13,7 +13,7 @@
 #include "bpf/record.h"
 #include "lib/base/error.h"
 #include "lib/live/perf/event_spec.h"
-#include "lib/live/machine/host.h"
+#include "lib/live/machine/cpu_list.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/perf/throttling.h"
 

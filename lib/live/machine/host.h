@@ -24,16 +24,4 @@ char *host_distribution_name(const char *os_release);
 /* The first CPU's name in the text of /proc/cpuinfo; NULL: it does not say. Caller frees. */
 char *host_cpu_name(const char *cpuinfo);
 
-/* The list "0-3,8,10-11" as /sys/devices/system/cpu/online has it. */
-struct cpu_list {
-	uint32_t *cpus; /* ascending, owned */
-	uint32_t count;
-};
-/* -EINVAL where it is not such a list: empty, out of order, a CPU id of 65536 or more. */
-int cpu_list_parse(const char *text, struct cpu_list *list);
-/* name: "online" or "possible". 0 or a negative errno. */
-int cpu_list_read(const char *name, struct cpu_list *list);
-bool cpu_list_has(const struct cpu_list *list, uint32_t cpu);
-void cpu_list_release(struct cpu_list *list);
-
 #endif

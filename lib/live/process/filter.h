@@ -13,7 +13,7 @@
 #include "bpf/name_set.h"
 #include "lib/base/error.h"
 #include "lib/base/vec.h"
-#include "lib/live/machine/host.h"
+#include "lib/live/machine/cpu_list.h"
 
 struct filter {
 	bool all; /* every process, not only those that are tracked */

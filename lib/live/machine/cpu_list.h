@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of CPUs: "0-3,8,10-11", as /sys/devices/system/cpu/online has it. */
+#ifndef PROF_LIB_LIVE_MACHINE_CPU_LIST_H
+#define PROF_LIB_LIVE_MACHINE_CPU_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cpu_list {
+	uint32_t *cpus; /* ascending, owned */
+	uint32_t count;
+};
+/* -EINVAL where it is not such a list: empty, out of order, a CPU id of 65536 or more. */
+int cpu_list_parse(const char *text, struct cpu_list *list);
+/* name: "online" or "possible". 0 or a negative errno. */
+int cpu_list_read(const char *name, struct cpu_list *list);
+bool cpu_list_has(const struct cpu_list *list, uint32_t cpu);
+void cpu_list_release(struct cpu_list *list);
+
+#endif

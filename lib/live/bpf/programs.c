@@ -15,7 +15,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
-#include "lib/live/process/filter.h"
+#include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/programs_internal.h"
 #include "prof.skel.h"
 

@@ -15,7 +15,7 @@
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
-#include "lib/live/process/filter.h"
+#include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/kernel_types.h"
 #include "lib/live/bpf/programs_internal.h"
 #include "lib/unwind/walk.h"

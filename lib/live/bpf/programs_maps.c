@@ -9,7 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/live/machine/cpu_list.h"
 #include "lib/live/bpf/programs_internal.h"
-#include "lib/live/unwind/table_arena.h"
+#include "lib/live/bpf/shard.h"
 
 static int make_ring(void *ctx, const struct map_slot *slot)
 {

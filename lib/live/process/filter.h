@@ -1,33 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Which tasks a recording is about, as the kernel's side takes it. Tasks have to meet everything
- * that was given; of several pids, names and so on, one.
- */
+/* Builds the filter of a recording from what a user said: pids, users, cgroups, names, CPUs. */
 #ifndef PROF_LIB_LIVE_PROCESS_FILTER_H
 #define PROF_LIB_LIVE_PROCESS_FILTER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/config.h"
-#include "bpf/name_set.h"
 #include "lib/base/error.h"
-#include "lib/base/vec.h"
-#include "lib/live/machine/cpu_list.h"
+#include "lib/live/bpf/task_filter.h"
 
-struct filter {
-	bool all; /* every process, not only those that are tracked */
-	bool include_self; /* with all: the recorder, too */
-	bool skip_children; /* of the processes that are tracked */
-	uint32_t criteria; /* FILTER_… */
-	VEC(uint32_t) pids, tids, uids;
-	struct name_set process_names, thread_names;
-	VEC(uint64_t) cgroups; /* their ids */
-	uint32_t cgroup_hierarchy; /* of all of them; 0: version 2 */
-	struct cpu_list cpus; /* that are sampled; none: all */
-};
-
-/* A zeroed struct lets everything pass. */
 void filter_release(struct filter *f);
 
 int filter_add_pid(struct filter *f, uint32_t pid, struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/unwind/table_arena.h"
+#include "lib/live/bpf/shard.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -34,14 +35,6 @@ static void *map_shard(int fd)
 	void *memory = mmap(NULL, UNWIND_SHARD_BYTES, PROT_READ | PROT_WRITE, flags, fd, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
-}
-
-int shard_make(uint32_t size)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-
-	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "prof_shard", sizeof(uint32_t), size, 1,
-			      &options);
 }
 
 /* A map, given to the walker in the kernel as the shard with that number. */

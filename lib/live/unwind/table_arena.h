@@ -28,9 +28,6 @@ struct shards {
 	VEC(struct shard) rows;
 };
 
-/* A map to be a shard, of so many bytes: a descriptor or a negative errno. */
-int shard_make(uint32_t size);
-
 void shards_init(struct shards *s, int maps_fd, uint64_t max_bytes);
 /* The first one, which is in the array already; the descriptor is taken over. */
 void shards_adopt(struct shards *s, int fd);

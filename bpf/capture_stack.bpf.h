@@ -18,7 +18,7 @@ static const volatile __u8 some_kinds[DEPTH_MAX + 8] = {
 		size_ > 0 ? (__u32)size_ / 8 : 0; \
 	})
 
-static __always_inline void gather_kernel(void *ctx, struct stack_scratch *s)
+static __always_inline void capture_kernel(void *ctx, struct stack_scratch *s)
 {
 	__u32 depth = get_stack(ctx, s, HEADER_WORDS - 1, KERNEL_DEPTH_MAX + 1, 0) - 1;
 
@@ -45,7 +45,7 @@ static long sum_user_frame(__u32 i, void *ctx)
 }
 
 /* By frame pointers, as the kernel does it. */
-static __always_inline void gather_user_by_kernel(void *ctx, struct stack_scratch *s)
+static __always_inline void capture_user_by_kernel(void *ctx, struct stack_scratch *s)
 {
 	__u32 depth = s->kernel_depth, count;
 	struct loop loop = {.s = s};
@@ -172,10 +172,10 @@ static __always_inline void cut_off(struct stack_scratch *s)
 	s->sum = sum_of(s, s->end_depth);
 }
 
-static __always_inline void gather_user_by_walk(void *ctx, bool is_interrupted,
-						struct task_struct *task,
-						const struct tracked_process *process,
-						struct stack_scratch *s, __u32 pid)
+static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
+						 struct task_struct *task,
+						 const struct tracked_process *process,
+						 struct stack_scratch *s, __u32 pid)
 {
 	struct loop loop = {.s = s};
 
@@ -195,18 +195,18 @@ static __always_inline void gather_user_by_walk(void *ctx, bool is_interrupted,
 	forget_replaced_space(task, s);
 }
 
-static __always_inline void gather_user(void *ctx, bool is_interrupted, struct task_struct *task,
-					const struct tracked_process *process,
-					struct stack_scratch *s, __u32 pid)
+static __always_inline void capture_user(void *ctx, bool is_interrupted, struct task_struct *task,
+					 const struct tracked_process *process,
+					 struct stack_scratch *s, __u32 pid)
 {
 	if (task->flags & PF_KTHREAD) {
 		s->sample_flags |= SAMPLE_KERNEL_THREAD;
 	} else if (task->flags & PF_EXITING) {
 		s->sample_flags |= SAMPLE_EXITING; /* no address space left to look at */
 	} else if (config.unwind & UNWIND_BY_KERNEL) {
-		gather_user_by_kernel(ctx, s);
+		capture_user_by_kernel(ctx, s);
 	} else if (config.unwind) {
-		gather_user_by_walk(ctx, is_interrupted, task, process, s, pid);
+		capture_user_by_walk(ctx, is_interrupted, task, process, s, pid);
 	}
 }
 
@@ -217,9 +217,9 @@ static __always_inline void gather_user(void *ctx, bool is_interrupted, struct t
  * comparing `ctx` with NULL instead makes a branch for the compiler in which it is the number 0,
  * and that the verifier takes for no context.
  */
-static __always_inline void gather_stack(void *ctx, bool is_interrupted, struct task_struct *task,
-					 const struct tracked_process *process,
-					 struct stack_scratch *s, __u32 pid)
+static __always_inline void capture_stack(void *ctx, bool is_interrupted, struct task_struct *task,
+					  const struct tracked_process *process,
+					  struct stack_scratch *s, __u32 pid)
 {
 	__u64 pc = is_interrupted ? PT_REGS_IP(&((struct bpf_perf_event_data *)ctx)->regs) : 0;
 
@@ -228,8 +228,8 @@ static __always_inline void gather_stack(void *ctx, bool is_interrupted, struct 
 	s->leaf = s->sum = 0;
 	/* Kernel addresses are the upper half: their sign tells, on all kernels alike. */
 	if (!is_interrupted || (__s64)pc < 0)
-		gather_kernel(ctx, s);
-	gather_user(ctx, is_interrupted, task, process, s, pid);
+		capture_kernel(ctx, s);
+	capture_user(ctx, is_interrupted, task, process, s, pid);
 	if (!s->leaf && pc) {
 		s->leaf = pc;
 		if ((__s64)pc < 0)
@@ -246,11 +246,11 @@ static __always_inline void gather_stack(void *ctx, bool is_interrupted, struct 
  * The same where the task was interrupted. A function of its own: whatever lies before and behind
  * it in a program, the verifier goes through it once.
  */
-__noinline int gather_interrupted(struct bpf_perf_event_data *ctx, struct stack_scratch *s,
-				  const struct tracked_process *process, __u32 pid)
+__noinline int capture_interrupted(struct bpf_perf_event_data *ctx, struct stack_scratch *s,
+				   const struct tracked_process *process, __u32 pid)
 {
 	if (s)
-		gather_stack(ctx, true, bpf_get_current_task_btf(), process, s, pid);
+		capture_stack(ctx, true, bpf_get_current_task_btf(), process, s, pid);
 	return 0;
 }
 

@@ -77,9 +77,9 @@ static __always_inline bool write_event(void *ctx, bool is_interrupted, struct t
 	if (!user_is_told(process, head))
 		return false;
 	if (is_interrupted)
-		gather_interrupted(ctx, s, process, head->pid);
+		capture_interrupted(ctx, s, process, head->pid);
 	else
-		gather_stack(ctx, false, task, process, s, head->pid);
+		capture_stack(ctx, false, task, process, s, head->pid);
 	/* What is left is the clock's. */
 	if (!place_stack(s, &rec->sample, ring, config.copy_bytes / 4) ||
 	    bpf_ringbuf_output(ring, rec, sizeof(*rec), ring_flags(ring)))
@@ -88,7 +88,7 @@ static __always_inline bool write_event(void *ctx, bool is_interrupted, struct t
 	return true;
 }
 
-/* As gather_stack() has ctx and is_interrupted. */
+/* As capture_stack() has ctx and is_interrupted. */
 static __always_inline void send_event(void *ctx, bool is_interrupted)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -29,7 +29,7 @@ struct wanted {
 };
 
 /* Pids, as user space sees them, to be tracked from their next exec on. */
-struct awaited {
+struct pending_exec {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
 	__type(key, __u32);
@@ -52,7 +52,7 @@ extern const volatile struct bpf_config config;
 extern __u32 own_pid_level, own_tgid;
 extern struct tracked tracked SEC(".maps");
 extern struct wanted wanted SEC(".maps");
-extern struct awaited awaited SEC(".maps");
+extern struct pending_exec pending_exec SEC(".maps");
 extern struct own_tids own_tids SEC(".maps");
 
 /*
@@ -110,7 +110,7 @@ static __always_inline bool is_recorder(__u32 tgid)
 extern __u64 own_pids(__u64 process_pid, __u64 thread_pid, __u32 tgid, __u32 pid);
 
 /* The number in the innermost namespace, where that is not the recorder's; else 0. */
-static __always_inline __u32 inner_pid_number(const struct pid *pid)
+static __always_inline __u32 ns_pid_number(const struct pid *pid)
 {
 	struct upid upid = {};
 	__u32 level = BPF_CORE_READ(pid, level);

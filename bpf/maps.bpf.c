@@ -20,7 +20,7 @@ struct rings rings SEC(".maps");
 struct counters counters SEC(".maps");
 struct tracked tracked SEC(".maps");
 struct wanted wanted SEC(".maps");
-struct awaited awaited SEC(".maps");
+struct pending_exec pending_exec SEC(".maps");
 struct own_tids own_tids SEC(".maps");
 struct wanted_tids wanted_tids SEC(".maps");
 struct wanted_cgroups wanted_cgroups SEC(".maps");

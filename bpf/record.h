@@ -25,7 +25,7 @@ enum rec_kind {
 	REC_CPU,
 	REC_COPY,
 	REC_CODE,
-	REC_HOME,
+	REC_CONTAINER,
 	REC_EVENT,
 	REC_EVENT_NAME,
 	REC_THROTTLED,
@@ -120,14 +120,14 @@ struct rec_run {
 
 /*
  * The return addresses of a chain without its leaf, innermost first. The record has kernel_depth of
- * the kernel, then user_depth of user space; further out it goes on like the stack `outer_id`
- * without the innermost `outer_skip` frames of that. Flags say of the whole what they say.
+ * the kernel, then user_depth of user space; further out it goes on like the stack `prefix_id`
+ * without the innermost `prefix_skip` frames of that. Flags say of the whole what they say.
  */
 struct rec_stack {
 	struct rec rec;
 	__u32 stack_id;
-	__u32 outer_id; /* 0: there are no more frames */
-	__u16 outer_skip;
+	__u32 prefix_id; /* 0: there are no more frames */
+	__u16 prefix_skip;
 	__u16 run_count;
 	__u16 kernel_depth, user_depth;
 	/* As many as the depths say; then, from a multiple of 8 bytes on, the runs. */
@@ -161,7 +161,7 @@ struct rec_fork {
 	struct rec rec;
 	__u32 parent_pid, parent_tid;
 	char name[REC_NAME_SIZE];
-	__u32 inner_pid; /* of a process with a pid namespace of its own: its pid there; else 0 */
+	__u32 ns_pid; /* of a process with a pid namespace of its own: its pid there; else 0 */
 	__u32 reserved;
 };
 
@@ -216,9 +216,9 @@ struct rec_arguments {
 };
 
 /* Where a process lives, from then on: in a container, under a service. Its children live there. */
-struct rec_home {
+struct rec_container {
 	struct rec rec;
-	__u32 inner_pid; /* as in struct rec_fork */
+	__u32 ns_pid; /* as in struct rec_fork */
 	__u32 cgroup_size; /* bytes, without the padding; not terminated */
 	char cgroup[]; /* path below the root of the hierarchy; empty: the recorder's own */
 };
@@ -409,7 +409,7 @@ _Static_assert(sizeof(struct rec_fork) == 56, "wire format");
 _Static_assert(sizeof(struct rec_name) == 40, "wire format");
 _Static_assert(sizeof(struct rec_exec) == 32, "wire format");
 _Static_assert(sizeof(struct rec_arguments) == 32, "wire format");
-_Static_assert(sizeof(struct rec_home) == 32, "wire format");
+_Static_assert(sizeof(struct rec_container) == 32, "wire format");
 _Static_assert(sizeof(struct rec_user) == 32, "wire format");
 _Static_assert(sizeof(struct rec_exit) == 32, "wire format");
 _Static_assert(sizeof(struct rec_map) == 56, "wire format");

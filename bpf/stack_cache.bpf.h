@@ -8,8 +8,8 @@
 
 #include "bpf/stack_scratch.bpf.h"
 
-/* CPUs write the two words of an entry without a lock, see sent_find(). */
-struct sent_stack {
+/* CPUs write the two words of an entry without a lock, see stack_cache_find(). */
+struct stack_cache_stack {
 	__u64 hash;
 	__u64 check; /* hash ^ what stands for it */
 };
@@ -18,7 +18,7 @@ struct sent {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SENT_STACKS);
 	__type(key, __u32);
-	__type(value, struct sent_stack);
+	__type(value, struct stack_cache_stack);
 };
 
 extern struct sent sent SEC(".maps");
@@ -27,7 +27,7 @@ extern struct sent sent SEC(".maps");
 #define SENT_SKIP_SHIFT 32
 #define SENT_BITS 43
 
-static __always_inline struct sent_stack *sent_slot(__u64 hash)
+static __always_inline struct stack_cache_stack *stack_cache_slot(__u64 hash)
 {
 	__u32 slot = hash % SENT_STACKS;
 
@@ -38,9 +38,9 @@ static __always_inline struct sent_stack *sent_slot(__u64 hash)
  * What was sent with this hash, or 0. Words of two different writers do not fit together, and then
  * it is just not found.
  */
-static __always_inline __u64 sent_find(__u64 hash)
+static __always_inline __u64 stack_cache_find(__u64 hash)
 {
-	struct sent_stack *entry = sent_slot(hash);
+	struct stack_cache_stack *entry = stack_cache_slot(hash);
 	__u64 found;
 
 	if (!entry || entry->hash != hash)
@@ -49,9 +49,9 @@ static __always_inline __u64 sent_find(__u64 hash)
 	return found >> SENT_BITS ? 0 : found;
 }
 
-static __always_inline void sent_set(__u64 hash, __u32 id, __u32 skip)
+static __always_inline void stack_cache_set(__u64 hash, __u32 id, __u32 skip)
 {
-	struct sent_stack *entry = sent_slot(hash);
+	struct stack_cache_stack *entry = stack_cache_slot(hash);
 
 	if (!entry)
 		return;
@@ -104,10 +104,10 @@ static long cut_stack(__u32 i, void *ctx)
 		return 1;
 	sum = s->sum - sum_of(s, inside) * s->power;
 	sum = mix_bits(sum + s->user_depth - inside) & ~1ull;
-	s->cuts[i] = sum;
+	s->split_points[i] = sum;
 	if (s->is_new)
 		return 0;
-	found = sent_find(sum);
+	found = stack_cache_find(sum);
 	if (found) {
 		s->outer = found;
 		s->shared = s->user_depth - inside;
@@ -118,13 +118,13 @@ static long cut_stack(__u32 i, void *ctx)
 }
 
 /* Finds the cuts of the stack in s, and from which of them on it was sent. */
-static __always_inline void cut_stack_up(struct stack_scratch *s, __u32 cuts)
+static __always_inline void cut_stack_up(struct stack_scratch *s, __u32 split_points)
 {
 	struct loop loop = {.s = s};
 
 	s->power = 1;
 	s->outer = s->shared = s->is_new = 0;
-	bpf_loop(cuts, cut_stack, &loop, 0);
+	bpf_loop(split_points, cut_stack, &loop, 0);
 }
 
 static long note_cut(__u32 i, void *ctx)
@@ -135,17 +135,17 @@ static long note_cut(__u32 i, void *ctx)
 	if (i >= CUTS_MAX)
 		return 1;
 	if (s->user_depth - inside > s->shared)
-		sent_set(s->cuts[i], (__u32)s->outer, s->kernel_depth + inside);
+		stack_cache_set(s->split_points[i], (__u32)s->outer, s->kernel_depth + inside);
 	return 0;
 }
 
 /* Its cuts lead to the stack with that id from now on. */
-static __always_inline void note_cuts(struct stack_scratch *s, __u32 cuts, __u32 id)
+static __always_inline void note_split_points(struct stack_scratch *s, __u32 split_points, __u32 id)
 {
 	struct loop loop = {.s = s};
 
 	s->outer = id;
-	bpf_loop(cuts, note_cut, &loop, 0);
+	bpf_loop(split_points, note_cut, &loop, 0);
 }
 
 #endif

@@ -33,17 +33,17 @@ static __always_inline bool shorten(struct stack_scratch *s)
 }
 
 /* Sends what of the stack in s no earlier one has; its id, or 0 where there is no room. */
-__noinline int send_new_stack(struct stack_scratch *s, __u64 hash)
+__noinline int emit_new_stack(struct stack_scratch *s, __u64 hash)
 {
 	struct rec_stack *rec = (struct rec_stack *)s->words;
 	struct bpf_counters *count = own_counters();
 	void *ring = own_ring();
-	__u32 cuts, size, id;
+	__u32 split_points, size, id;
 
 	if (!s || !count || !ring)
 		return 0;
-	cuts = (s->user_depth + STACK_CUT - 1) / STACK_CUT;
-	cut_stack_up(s, cuts);
+	split_points = (s->user_depth + STACK_CUT - 1) / STACK_CUT;
+	cut_stack_up(s, split_points);
 	size = pack_stack(s);
 	if (!size)
 		return 0;
@@ -51,28 +51,28 @@ __noinline int send_new_stack(struct stack_scratch *s, __u64 hash)
 	if (size > sizeof(s->words))
 		return 0;
 	rec->stack_id = id = new_stack_id();
-	rec->outer_id = (__u32)s->outer;
-	rec->outer_skip = s->outer >> SENT_SKIP_SHIFT;
+	rec->prefix_id = (__u32)s->outer;
+	rec->prefix_skip = s->outer >> SENT_SKIP_SHIFT;
 	if (bpf_ringbuf_output(ring, s->words, size, BPF_RB_NO_WAKEUP))
 		return 0;
 	__sync_fetch_and_add(&count->written_bytes, size);
 	/* It counts as sent only once its record is in the ring. */
-	sent_set(hash, id, 0);
-	note_cuts(s, cuts, id);
+	stack_cache_set(hash, id, 0);
+	note_split_points(s, split_points, id);
 	return id;
 }
 
 /* The id of the stack in s, which is sent first if it has not been yet. 0: no room. */
-static __always_inline __u32 send_stack(struct stack_scratch *s, void *ring)
+static __always_inline __u32 emit_stack(struct stack_scratch *s, void *ring)
 {
 	__u64 hash = hash_whole(s);
-	__u32 id = sent_find(hash);
+	__u32 id = stack_cache_find(hash);
 
 	if (!id && is_filling(ring) && shorten(s)) {
 		hash = hash_whole(s);
-		id = sent_find(hash);
+		id = stack_cache_find(hash);
 	}
-	return id ? id : send_new_stack(s, hash);
+	return id ? id : emit_new_stack(s, hash);
 }
 
 /*
@@ -89,7 +89,7 @@ static __always_inline bool place_stack(struct stack_scratch *s, struct rec_samp
 	if (s->stack_flags & STACK_UNKNOWN && config.copy_bytes && !is_filling(ring))
 		sample->stack_id = send_copy(s, copy_bytes, new_stack_id());
 	if (!sample->stack_id && !(s->sample_flags & SAMPLE_NO_STACK))
-		sample->stack_id = send_stack(s, ring);
+		sample->stack_id = emit_stack(s, ring);
 	return sample->stack_id || s->sample_flags & SAMPLE_NO_STACK;
 }
 

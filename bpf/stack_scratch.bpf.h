@@ -32,7 +32,7 @@ extern const volatile struct bpf_config config;
  * The rule of an address in the address space of that serial number. Most frames of a sample were
  * in the one before, too.
  */
-struct rule_memo {
+struct rule_cache {
 	__u64 addr;
 	__u32 serial;
 	__u32 number;
@@ -52,8 +52,8 @@ struct stack_scratch {
 		__u64 sums[USER_DEPTH_MAX]; /* hash of the user frames up to and with this one */
 		struct rec_run runs[DEPTH_MAX]; /* once the cuts are known */
 	};
-	__u64 cuts[CUTS_MAX]; /* hash of the user frames further out, by outermost first */
-	/* What gather_stack() found. */
+	__u64 split_points[CUTS_MAX]; /* hash of the user frames further out, by outermost first */
+	/* What capture_stack() found. */
 	__u64 leaf;
 	__u64 sum; /* of all user frames */
 	__u32 kernel_depth, user_depth; /* without the leaf */
@@ -79,7 +79,7 @@ struct stack_scratch {
 	struct unwind_mapping mapping; /* the one that was found last */
 	struct unwind_rule rule;
 	struct walk_caller caller;
-	struct rule_memo memo[1 << RULE_MEMO_BITS];
+	struct rule_cache memo[1 << RULE_MEMO_BITS];
 };
 
 struct scratches {

@@ -10,7 +10,7 @@
  * What is the same for all tasks with the same control groups, and another number for others. It is
  * an address of the kernel's, which may be given again once nobody has those groups.
  */
-static __always_inline __u64 home_of(struct task_struct *task)
+static __always_inline __u64 cgroups_of(struct task_struct *task)
 {
 	return (__u64)BPF_CORE_READ(task, cgroups);
 }

@@ -56,7 +56,7 @@ __noinline int unwind_find_mapping(struct stack_scratch *s, __u64 addr)
 	return 1;
 }
 
-static __always_inline __u32 memo_slot(__u64 addr)
+static __always_inline __u32 cache_slot(__u64 addr)
 {
 	return ((__u32)addr * 0x9e3779b1u) >> (32 - RULE_MEMO_BITS);
 }
@@ -87,14 +87,14 @@ __noinline int unwind_search_rule(struct stack_scratch *s, __u64 addr)
 __noinline int unwind_find_rule(struct stack_scratch *s, __u32 back)
 {
 	const struct unwind_rule *rule;
-	struct rule_memo *memo;
+	struct rule_cache *memo;
 	__u32 number;
 	__u64 addr;
 
 	if (!s)
 		return 0;
 	addr = s->frame.pc - back;
-	memo = &s->memo[memo_slot(addr)];
+	memo = &s->memo[cache_slot(addr)];
 	if (memo->addr == addr && memo->serial == s->space.serial) {
 		number = memo->number;
 	} else {

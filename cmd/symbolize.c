@@ -34,7 +34,7 @@ struct symbolize_command {
 	struct file_set *files;
 	struct signals signals;
 	struct sources_stats sources;
-	struct naming naming;
+	struct coverage coverage;
 	/* As root: who wrote the profile, and is to see no more of other files than before. */
 	struct readers authors;
 	int signal; /* that ended it; 0: none */
@@ -189,7 +189,7 @@ static void name_frames(struct symbolize_command *c)
 {
 	struct profile *p = rewrite_profile(c->rewrite);
 	_cleanup_free_ char *os = rewrite_os(c->rewrite), *release = lookup_kernel_release(os);
-	const struct find_names_options options = {
+	const struct symbolize_run_options options = {
 		.output = &c->output,
 		.files = c->files,
 		.fetcher = -1,
@@ -202,7 +202,7 @@ static void name_frames(struct symbolize_command *c)
 
 	for (size_t i = 0; i < p->modules.rows.count; i++)
 		reasons[i] = p->modules.rows.items[i].reason;
-	find_names(p, &options);
+	symbolize_run(p, &options);
 	restore_reasons(p, reasons);
 	p->meta.symbolicated = is_complete(p);
 }
@@ -237,10 +237,10 @@ static void add_count(struct profile *p, const char *label, size_t count)
 /* Of a module about which nothing new is known, what was said before stays. */
 static void add_new_naming(struct symbolize_command *c)
 {
-	struct naming news = {0};
+	struct coverage news = {0};
 
-	vec_for_each(&c->naming.rows, const struct module_naming *, it) {
-		struct module_naming row = *it;
+	vec_for_each(&c->coverage.rows, const struct module_coverage *, it) {
+		struct module_coverage row = *it;
 		size_t before = row.module == NO_MODULE
 					? 0
 					: rewrite_named_before(c->rewrite, row.module);
@@ -254,8 +254,8 @@ static void add_new_naming(struct symbolize_command *c)
 			row.with_lines = LINES_UNKNOWN;
 		vec_push(&news.rows, row);
 	}
-	naming_add_extra(&news, rewrite_profile(c->rewrite));
-	naming_release(&news);
+	coverage_add_extra(&news, rewrite_profile(c->rewrite));
+	coverage_release(&news);
 }
 
 /* What prof record says in the same places. */
@@ -279,7 +279,7 @@ static void report(struct symbolize_command *c, const struct rewrite_counts *cou
 	if (c->output.quiet)
 		return;
 	if (c->output.verbose) {
-		naming_describe(&c->naming, rewrite_profile(c->rewrite), "prof: ", &table);
+		coverage_describe(&c->coverage, rewrite_profile(c->rewrite), "prof: ", &table);
 		fputs(strbuf_text(&table), stderr);
 	}
 	command_say("%zu of %zu unnamed frames named", counts->named, counts->unnamed);
@@ -316,7 +316,7 @@ static int work(struct symbolize_command *c, struct error *err)
 	if (c->signal)
 		return 0;
 	add_sources(c);
-	naming_count(&c->naming, rewrite_profile(c->rewrite));
+	coverage_count(&c->coverage, rewrite_profile(c->rewrite));
 	rewrite_apply(c->rewrite, &counts);
 	add_extra(c, &counts);
 	rewrite_write(c->rewrite, c->out);
@@ -364,7 +364,7 @@ static int run(int argc, char **argv)
 		ret = work_as_owner(&c);
 	}
 	outfile_free(c.out);
-	naming_release(&c.naming);
+	coverage_release(&c.coverage);
 	rewrite_free(c.rewrite);
 	file_set_free(c.files);
 	readers_release(&c.authors);

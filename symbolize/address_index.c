@@ -27,7 +27,7 @@ static bool place_frame(struct profile *p, const struct frame *frame, size_t *gr
 	return frame->kind == PROFILE_FRAME_KERNEL;
 }
 
-static void sort_groups(struct places *places)
+static void sort_groups(struct address_index *places)
 {
 	size_t start = 0;
 
@@ -36,7 +36,7 @@ static void sort_groups(struct places *places)
 		      compare);
 }
 
-void places_collect(struct places *places, struct profile *p)
+void address_index_collect(struct address_index *places, struct profile *p)
 {
 	size_t frame_count = p->frames.rows.count, group, total = 0;
 	uint64_t rva;
@@ -62,13 +62,13 @@ void places_collect(struct places *places, struct profile *p)
 	sort_groups(places);
 }
 
-void places_release(struct places *places)
+void address_index_release(struct address_index *places)
 {
 	free(places->rows);
 	free(places->ends);
 }
 
-size_t places_count_distinct(const struct place *places, size_t count)
+size_t address_index_count_distinct(const struct place *places, size_t count)
 {
 	size_t distinct = 0;
 

@@ -11,16 +11,16 @@ struct place {
 };
 
 /* One group after the other: group i is that of module i, the last one lies in no module. */
-struct places {
+struct address_index {
 	struct place *rows; /* by address in each group */
 	size_t *ends; /* by group */
 	size_t group_count;
 };
 
 /* Leaves out frames that nobody could name. */
-void places_collect(struct places *places, struct profile *p);
-void places_release(struct places *places);
+void address_index_collect(struct address_index *places, struct profile *p);
+void address_index_release(struct address_index *places);
 /* How many different addresses lie among `count` places, which are in order. */
-size_t places_count_distinct(const struct place *places, size_t count);
+size_t address_index_count_distinct(const struct place *places, size_t count);
 
 #endif

@@ -3,29 +3,30 @@
 
 /* The physical function goes by its symbol, which tells clones apart; DWARF knows the inner ones.
  */
-static void add_levels(struct names *n, const struct answer *answer)
+static void add_levels(struct answers *n, const struct answer *answer)
 {
 	for (size_t i = 0; i < answer->depth; i++) {
 		const struct location *at = &answer->chain[i];
 		bool has_symbol = !i && answer->func;
 		const char *func = has_symbol ? answer->func : at->func;
 
-		vec_push(&n->levels, (struct named_level){
-					     .func = texts_add(&n->funcs, func),
-					     .file = texts_add(&n->files, at->file),
-					     .line = at->line,
-					     .is_named = has_symbol ? !answer->is_made_up : !!func,
-				     });
+		vec_push(&n->levels,
+			 (struct named_level){
+				 .func = string_pool_add(&n->funcs, func),
+				 .file = string_pool_add(&n->files, at->file),
+				 .line = at->line,
+				 .is_named = has_symbol ? !answer->is_synthetic : !!func,
+			 });
 	}
 	if (!answer->depth)
 		vec_push(&n->levels, (struct named_level){
-					     .func = texts_add(&n->funcs, answer->func),
+					     .func = string_pool_add(&n->funcs, answer->func),
 					     .file = NO_TEXT,
-					     .is_named = !answer->is_made_up,
+					     .is_named = !answer->is_synthetic,
 				     });
 }
 
-void names_add(struct names *n, const struct answer *answer, size_t first, size_t count)
+void answers_add(struct answers *n, const struct answer *answer, size_t first, size_t count)
 {
 	struct named row = {
 		.func_start = answer->func_start,
@@ -44,17 +45,17 @@ void names_add(struct names *n, const struct answer *answer, size_t first, size_
 	vec_push(&n->rows, row);
 }
 
-void names_seal(struct names *n)
+void answers_seal(struct answers *n)
 {
-	texts_seal(&n->funcs);
-	texts_seal(&n->files);
+	string_pool_seal(&n->funcs);
+	string_pool_seal(&n->files);
 }
 
 struct chain {
 	VEC(struct frame_name) rows;
 };
 
-static void intern_chain(struct names *n, const struct named *row, struct strings *strings,
+static void intern_chain(struct answers *n, const struct named *row, struct strings *strings,
 			 struct chain *chain)
 {
 	vec_clear(&chain->rows);
@@ -63,16 +64,16 @@ static void intern_chain(struct names *n, const struct named *row, struct string
 
 		vec_push(&chain->rows,
 			 (struct frame_name){
-				 .func = texts_intern(&n->funcs, level->func, strings),
-				 .file = texts_intern(&n->files, level->file, strings),
+				 .func = string_pool_intern(&n->funcs, level->func, strings),
+				 .file = string_pool_intern(&n->files, level->file, strings),
 				 .line = level->line,
 				 .is_named = level->is_named,
 			 });
 	}
 }
 
-void names_apply(struct names *n, module_id module, const struct place *places, struct profile *p,
-		 struct expand *expand)
+void answers_apply(struct answers *n, module_id module, const struct place *places,
+		   struct profile *p, struct expand_inlines *expand)
 {
 	struct chain chain = {0};
 
@@ -94,17 +95,17 @@ void names_apply(struct names *n, module_id module, const struct place *places, 
 							.size = size,
 						});
 		for (size_t i = 0; i < row->place_count; i++)
-			expand_answer(expand, places[row->place + i].frame, symbol,
-				      chain.rows.items, chain.rows.count);
+			expand_inlines_answer(expand, places[row->place + i].frame, symbol,
+					      chain.rows.items, chain.rows.count);
 	}
 	vec_release(&chain.rows);
 }
 
-void names_release(struct names *n)
+void answers_release(struct answers *n)
 {
 	free(n->debug_path);
 	vec_release(&n->rows);
 	vec_release(&n->levels);
-	texts_release(&n->funcs);
-	texts_release(&n->files);
+	string_pool_release(&n->funcs);
+	string_pool_release(&n->files);
 }

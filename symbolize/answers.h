@@ -30,21 +30,21 @@ struct named {
 };
 
 /* A zeroed struct is empty. */
-struct names {
+struct answers {
 	VEC(struct named) rows;
 	VEC(struct named_level) levels;
-	struct texts funcs, files;
+	struct string_pool funcs, files;
 	enum symbol_reason reason; /* why the module has no names or lines */
 	char *debug_path; /* where its debug information is, if not in itself; or NULL */
 };
 
 /* Copies what is known about places[first … first + count), which have the same address. */
-void names_add(struct names *n, const struct answer *answer, size_t first, size_t count);
+void answers_add(struct answers *n, const struct answer *answer, size_t first, size_t count);
 /* The answers' owners may be freed now; nothing is added any more. */
-void names_seal(struct names *n);
+void answers_seal(struct answers *n);
 /* `places` are those that the rows count from, `module` theirs, or NO_MODULE. */
-void names_apply(struct names *n, module_id module, const struct place *places, struct profile *p,
-		 struct expand *expand);
-void names_release(struct names *n);
+void answers_apply(struct answers *n, module_id module, const struct place *places,
+		   struct profile *p, struct expand_inlines *expand);
+void answers_release(struct answers *n);
 
 #endif

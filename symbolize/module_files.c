@@ -451,7 +451,7 @@ int module_files_open_package(struct module_files *f)
 	return fd;
 }
 
-void module_files_complain(struct module_files *f, enum symbol_reason reason)
+void module_files_set_reason(struct module_files *f, enum symbol_reason reason)
 {
 	pthread_mutex_lock(&f->lock);
 	if (f->reason == SYMBOLS_FOUND)

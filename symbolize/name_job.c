@@ -92,7 +92,7 @@ static size_t open_symbolizers(const struct name_task *task, struct symbolizer *
  * the next batch starts.
  */
 static size_t name_batch(const struct name_task *task, struct symbolizer *const *symbolizers,
-			 size_t start, struct names *names)
+			 size_t start, struct answers *names)
 {
 	struct answer answers[BATCH] = {0};
 	uint64_t rvas[BATCH];
@@ -111,11 +111,11 @@ static size_t name_batch(const struct name_task *task, struct symbolizer *const 
 	for (; *symbolizers; symbolizers++)
 		(*symbolizers)->ops->lookup(*symbolizers, rvas, distinct, answers);
 	for (size_t i = 0; i < distinct; i++)
-		names_add(names, &answers[i], firsts[i], firsts[i + 1] - firsts[i]);
+		answers_add(names, &answers[i], firsts[i], firsts[i + 1] - firsts[i]);
 	return next;
 }
 
-static void note_outcome(const struct name_task *task, size_t symbolizers, struct names *names)
+static void note_outcome(const struct name_task *task, size_t symbolizers, struct answers *names)
 {
 	const struct module *module = task->input.module;
 	const char *path = module_files_debug_path(task->input.files);
@@ -136,7 +136,7 @@ static void note_outcome(const struct name_task *task, size_t symbolizers, struc
 	names->debug_path = path ? xstrdup(path) : NULL;
 }
 
-void name_places(const struct name_task *task, struct names *names)
+void name_places(const struct name_task *task, struct answers *names)
 {
 	struct symbolizer *symbolizers[MAX_SYMBOLIZERS + 1];
 	size_t next = 0, count = open_symbolizers(task, symbolizers);
@@ -145,7 +145,7 @@ void name_places(const struct name_task *task, struct names *names)
 		while (next < task->count && !task->should_stop(task->ctx))
 			next = name_batch(task, symbolizers, next, names);
 	}
-	names_seal(names);
+	answers_seal(names);
 	/* Some things are missed only when they are asked for. */
 	note_outcome(task, count, names);
 	for (struct symbolizer **s = symbolizers; *s; s++)

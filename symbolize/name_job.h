@@ -36,6 +36,6 @@ struct name_task {
 };
 
 /* What the names say no longer needs a symbolizer. */
-void name_places(const struct name_task *task, struct names *names);
+void name_places(const struct name_task *task, struct answers *names);
 
 #endif

@@ -10,12 +10,12 @@
 
 static bool equal_source(const void *table, uint32_t id, const void *key)
 {
-	const struct texts *t = table;
+	const struct string_pool *t = table;
 
 	return t->rows.items[id].source == key;
 }
 
-uint32_t texts_add(struct texts *t, const char *text)
+uint32_t string_pool_add(struct string_pool *t, const char *text)
 {
 	struct text row = {.source = text, .id = NO_STRING};
 	uint64_t hash = hash_u64((uintptr_t)text);
@@ -39,13 +39,13 @@ uint32_t texts_add(struct texts *t, const char *text)
 	return number;
 }
 
-void texts_seal(struct texts *t)
+void string_pool_seal(struct string_pool *t)
 {
 	index_release(&t->index);
 	strbuf_release(&t->readable);
 }
 
-string_id texts_intern(struct texts *t, uint32_t number, struct strings *strings)
+string_id string_pool_intern(struct string_pool *t, uint32_t number, struct strings *strings)
 {
 	struct text *row;
 
@@ -57,9 +57,9 @@ string_id texts_intern(struct texts *t, uint32_t number, struct strings *strings
 	return row->id;
 }
 
-void texts_release(struct texts *t)
+void string_pool_release(struct string_pool *t)
 {
-	texts_seal(t);
+	string_pool_seal(t);
 	vec_release(&t->rows);
 	arena_release(&t->arena);
 }

@@ -23,7 +23,7 @@ struct text {
 };
 
 /* A zeroed struct is empty. */
-struct texts {
+struct string_pool {
 	VEC(struct text) rows;
 	struct index index;
 	struct arena arena;
@@ -32,11 +32,11 @@ struct texts {
 };
 
 /* The number of a text; NO_TEXT for NULL. */
-uint32_t texts_add(struct texts *t, const char *text);
+uint32_t string_pool_add(struct string_pool *t, const char *text);
 /* Sources may be freed now; nothing is added any more. */
-void texts_seal(struct texts *t);
+void string_pool_seal(struct string_pool *t);
 /* NO_STRING for NO_TEXT. */
-string_id texts_intern(struct texts *t, uint32_t number, struct strings *strings);
-void texts_release(struct texts *t);
+string_id string_pool_intern(struct string_pool *t, uint32_t number, struct strings *strings);
+void string_pool_release(struct string_pool *t);
 
 #endif

@@ -18,15 +18,15 @@ struct job {
 	module_id module; /* or NO_MODULE */
 	char *path;
 	struct name_task task;
-	struct names names;
+	struct answers names;
 };
 
 struct run {
 	struct profile *profile;
 	const struct symbolize_options *options;
 	unsigned int threads;
-	struct expand *expand;
-	struct places places;
+	struct expand_inlines *expand;
+	struct address_index places;
 	struct kernel_list kernel;
 	VEC(struct job) jobs;
 	VEC(uint32_t) order; /* in which they are started */
@@ -97,7 +97,7 @@ static void add_group(struct run *r, module_id id, const struct place *places, s
 		.fd = -1,
 		.search = r->options->search,
 	};
-	size_t parts = places_count_distinct(places, count) / MIN_PART;
+	size_t parts = address_index_count_distinct(places, count) / MIN_PART;
 
 	if (module && r->options->files && module->file_key != UINT32_MAX) {
 		input.fd = file_set_find(r->options->files, module->file_key);
@@ -152,7 +152,7 @@ static void need_files(const struct run *r)
 
 static void add_jobs(struct run *r)
 {
-	const struct places *all = &r->places;
+	const struct address_index *all = &r->places;
 	size_t start = 0;
 
 	for (size_t i = 0; i < all->group_count; start = all->ends[i++])
@@ -220,8 +220,8 @@ static void take_job(void *ctx, size_t number)
 	struct job *job = &r->jobs.items[number];
 
 	take_reason(r, job);
-	names_apply(&job->names, job->module, job->task.places, r->profile, r->expand);
-	names_release(&job->names);
+	answers_apply(&job->names, job->module, job->task.places, r->profile, r->expand);
+	answers_release(&job->names);
 	free(job->path);
 }
 
@@ -244,21 +244,21 @@ void symbolize_profile(struct profile *p, const struct symbolize_options *option
 		.profile = p,
 		.options = options,
 		.threads = options->threads ? options->threads : workers_default(),
-		.expand = expand_new(p),
+		.expand = expand_inlines_new(p),
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.kernel = KERNEL_LIST_INIT(-1),
 	};
 
 	r.kernel.fd = find_kernel_list(&r);
-	places_collect(&r.places, p);
+	address_index_collect(&r.places, p);
 	need_files(&r);
 	add_jobs(&r);
 	order_jobs(&r);
 	run_jobs(&r);
-	expand_apply(r.expand);
+	expand_inlines_apply(r.expand);
 	p->meta.symbolicated = !r.is_stopped;
-	expand_free(r.expand);
-	places_release(&r.places);
+	expand_inlines_free(r.expand);
+	address_index_release(&r.places);
 	kernel_list_release(&r.kernel);
 	vec_release(&r.order);
 	vec_release(&r.jobs);

@@ -26,7 +26,7 @@ struct location {
 struct answer {
 	const char *func; /* the symbol that covers the address; NULL: unknown */
 	uint64_t func_start, func_size; /* RVA and bytes; size 0: unknown */
-	bool is_made_up; /* func is no name but fun_<hex> */
+	bool is_synthetic; /* func is no name but fun_<hex> */
 	/* Nothing says how far func reaches but where the next symbol is: func_size is too much. */
 	bool is_reach_guessed;
 	struct location *chain; /* outermost first; NULL: unknown */

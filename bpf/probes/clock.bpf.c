@@ -91,7 +91,7 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 		return;
 	}
 	sample.rec.weight = 1;
-	gather_interrupted(ctx, s, process, sample.rec.pid);
+	capture_interrupted(ctx, s, process, sample.rec.pid);
 	sample.cpu_time = task_cpu_time(task, s, sample.rec.time) >> 4;
 	if (!place_stack(s, &sample, ring, config.copy_bytes)) {
 		__sync_fetch_and_add(&count->lost_samples, 1);

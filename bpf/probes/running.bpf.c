@@ -24,7 +24,7 @@ static __always_inline bool is_to_be_entered(struct task_struct *task, __u32 tgi
 {
 	/* The command waits for its exec, and is not recorded before. */
 	if (config.record_all)
-		return !is_recorder(tgid) && !bpf_map_lookup_elem(&awaited, &pid);
+		return !is_recorder(tgid) && !bpf_map_lookup_elem(&pending_exec, &pid);
 	return bpf_map_lookup_elem(&wanted, &pid) ||
 	       (!config.skip_children && parent_is_tracked(task));
 }
@@ -47,7 +47,7 @@ int enter_tasks(struct bpf_iter__task *ctx)
 	task_pids(task, ids, &pid, &tid);
 	if (!is_to_be_entered(task, ids.tgid, pid))
 		return 0;
-	track(task, ids.tgid, task->self_exec_id, bpf_ktime_get_ns(), home_of(task), 0);
+	track(task, ids.tgid, task->self_exec_id, bpf_ktime_get_ns(), cgroups_of(task), 0);
 	entered_tasks++;
 	return 0;
 }

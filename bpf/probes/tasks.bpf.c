@@ -87,9 +87,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	task_pids(parent, parent_ids, &rec->parent_pid, &rec->parent_tid);
 	remember_tid(ids, rec->rec.tid);
 	bpf_probe_read_kernel(rec->name, sizeof(rec->name), child->comm);
-	rec->inner_pid = 0;
+	rec->ns_pid = 0;
 	if (is_process)
-		rec->inner_pid = inner_pid_number(BPF_CORE_READ(child, thread_pid));
+		rec->ns_pid = ns_pid_number(BPF_CORE_READ(child, thread_pid));
 	rec->reserved = 0;
 	rec->rec.flags = match_flags(child, ids, &rec->rec, child->comm);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
@@ -119,15 +119,15 @@ int BPF_PROG(on_exec, struct task_struct *task)
 {
 	struct task_ids ids = copy_ids(task);
 	struct tracked_process *process = find_tracked(task, ids.tgid);
-	__u64 home = home_of(task);
+	__u64 home = cgroups_of(task);
 	__u8 flags = NAME_EXEC;
 	__u32 pid, tid;
 
 	task_pids(task, ids, &pid, &tid);
 	if (!process) {
-		if (!bpf_map_lookup_elem(&awaited, &pid))
+		if (!bpf_map_lookup_elem(&pending_exec, &pid))
 			return 0;
-		bpf_map_delete_elem(&awaited, &pid);
+		bpf_map_delete_elem(&pending_exec, &pid);
 		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0, home, 0);
 		remember_tid(ids, tid);
 	}

@@ -60,7 +60,7 @@ static const struct module *find_list(struct profile *p)
 	return is_hidden ? NULL : found;
 }
 
-void kernel_names_gather(struct profile *p, struct recorder *recorder)
+void kernel_symbol_list_collect(struct profile *p, struct recorder *recorder)
 {
 	const struct module *list = find_list(p);
 	struct addresses addresses = {0};

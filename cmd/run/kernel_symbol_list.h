@@ -10,6 +10,6 @@
  * Replaces the list that the recorder has opened, where the kernel can be asked itself and does not
  * hide its symbols.
  */
-void kernel_names_gather(struct profile *p, struct recorder *recorder);
+void kernel_symbol_list_collect(struct profile *p, struct recorder *recorder);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  *	outputs ─► (child) ─► recorder ─► source ─► session ─► profile ─► symbolize
- *	        ─► exporter ─► file
+ *	        ─► format ─► file
  *
  * In this order, so that every refusal comes before the command has run a single instruction.
  */
@@ -50,14 +50,14 @@ struct pipeline {
 	struct profile *profile;
 	struct session *session;
 	struct export_counts counts;
-	struct naming naming;
+	struct coverage coverage;
 	struct sources_stats sources;
 	int status; /* of prof's own failures after the command ran; 0: none */
 };
 
 static void pipeline_release(struct pipeline *p)
 {
-	naming_release(&p->naming);
+	coverage_release(&p->coverage);
 	session_free(p->session);
 	profile_free(p->profile);
 	recorder_free(p->recorder);
@@ -259,7 +259,7 @@ static void recording_failed(struct pipeline *p, const struct error *err)
 {
 	progress_erase(&p->progress);
 	p->status = command_fail(p->options->command, EXIT_REFUSED, err);
-	supervisor_give_up(&p->supervisor);
+	supervisor_abandon(&p->supervisor);
 }
 
 static void show_progress(struct pipeline *p)
@@ -280,7 +280,7 @@ static void record(struct pipeline *p)
 
 	for (;;) {
 		if (result != SOURCE_RECORD || ++records % RECORDS_PER_LOOK == 0) {
-			if (supervisor_look(&p->supervisor))
+			if (supervisor_poll(&p->supervisor))
 				return;
 			show_progress(p);
 		}
@@ -312,29 +312,29 @@ static void drain(struct pipeline *p)
 		recording_failed(p, &err);
 }
 
-static bool is_hurried(void *ctx)
+static bool finish_now(void *ctx)
 {
 	struct pipeline *p = ctx;
 
-	return supervisor_is_hurried(&p->supervisor);
+	return supervisor_finish_now(&p->supervisor);
 }
 
 static void name_frames(struct pipeline *p)
 {
-	const struct find_names_options options = {
+	const struct symbolize_run_options options = {
 		.output = p->options->output,
 		.files = recorder_source(p->recorder)->files,
 		.owner = &p->owner,
 		.fetcher = p->options->front ? steal_fd(&p->options->front->fetcher) : -1,
-		.should_stop = is_hurried,
+		.should_stop = finish_now,
 		.ctx = p,
 		.front = p->options->front ? p->options->front->pid : 0,
 	};
 
 	if (p->options->output->no_symbols)
 		return;
-	kernel_names_gather(p->profile, p->recorder);
-	find_names(p->profile, &options);
+	kernel_symbol_list_collect(p->profile, p->recorder);
+	symbolize_run(p->profile, &options);
 }
 
 static void add_sources(struct pipeline *p)
@@ -378,7 +378,7 @@ static int report(struct pipeline *p, struct error *err)
 		.unwind = p->options->live->unwind,
 		.subject = subject_of(p->options),
 		.verbose = output->verbose,
-		.naming = &p->naming,
+		.coverage = &p->coverage,
 		.leaves_addresses = output->no_symbols,
 		.naming_was_cut = !output->no_symbols && !p->profile->meta.symbolicated,
 		.left_running = p->child && !p->supervisor.child_ended ? child_pid(p->child) : 0,
@@ -435,8 +435,8 @@ static int finish(struct pipeline *p, struct error *err)
 		return ret;
 	meta_finish(p->profile, p->options->live, &info);
 	name_frames(p);
-	naming_count(&p->naming, p->profile);
-	naming_add_extra(&p->naming, p->profile);
+	coverage_count(&p->coverage, p->profile);
+	coverage_add_extra(&p->coverage, p->profile);
 	add_sources(p);
 	ret = write_profile(p, err);
 	return ret ? ret : report(p, err);

@@ -75,7 +75,7 @@ static void handle_signal(struct supervisor *s, const struct signal_event *event
 	stop(s, STOP_SIGNAL);
 }
 
-bool supervisor_look(struct supervisor *s)
+bool supervisor_poll(struct supervisor *s)
 {
 	struct signal_event event;
 	uint64_t expirations;
@@ -97,12 +97,12 @@ bool supervisor_look(struct supervisor *s)
 	return s->reason != STOP_NOT_YET;
 }
 
-void supervisor_give_up(struct supervisor *s)
+void supervisor_abandon(struct supervisor *s)
 {
 	stop(s, STOP_GAVE_UP);
 }
 
-bool supervisor_is_hurried(struct supervisor *s)
+bool supervisor_finish_now(struct supervisor *s)
 {
 	struct signal_event event;
 
@@ -123,7 +123,7 @@ static void wait_for_child(struct supervisor *s, uint64_t grace_ns)
 		};
 
 		poll(fds, 2, (int)((end - now + NS_PER_MS - 1) / NS_PER_MS));
-		if (supervisor_is_hurried(s))
+		if (supervisor_finish_now(s))
 			return;
 	}
 }

@@ -45,16 +45,16 @@ void supervisor_release(struct supervisor *s);
 /* Call when the command has been executed, or all is armed where there is none. */
 int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *err);
 /* Looks after command or targets, signals and time. True from when sampling is to end. */
-bool supervisor_look(struct supervisor *s);
+bool supervisor_poll(struct supervisor *s);
 /* There is no recording any more. */
-void supervisor_give_up(struct supervisor *s);
+void supervisor_abandon(struct supervisor *s);
 /*
  * After sampling has ended: gives the command the time it has to end by itself after a signal, or
  * ends it where --kill was given. Another signal cuts the waiting short.
  */
 void supervisor_settle(struct supervisor *s);
 /* Has one more signal come since sampling ended? Then finish with what there is. */
-bool supervisor_is_hurried(struct supervisor *s);
+bool supervisor_finish_now(struct supervisor *s);
 /* What prof exits with, as long as nothing of its own fails. */
 int supervisor_exit_status(const struct supervisor *s);
 

@@ -24,7 +24,7 @@ bool find_names_downloads(void)
 }
 
 struct finding {
-	const struct find_names_options *options;
+	const struct symbolize_run_options *options;
 	pthread_mutex_t lock; /* names and downloads go on side by side */
 	struct progress progress;
 	char *home; /* of the owner; NULL: as the environment says */
@@ -62,7 +62,7 @@ static bool on_download(void *ctx, const char *path, uint64_t done, uint64_t siz
 }
 
 /* Under sudo the environment is root's, or what sudo made of it. */
-static char *home_of(const struct identity *owner)
+static char *cgroups_of(const struct identity *owner)
 {
 	const struct passwd *entry = owner && !owner->is_self ? getpwuid(owner->uid) : NULL;
 
@@ -84,12 +84,12 @@ static char *cache_of(const char *home)
 	return home && *home ? xasprintf("%s/.cache/debuginfod_client", home) : NULL;
 }
 
-static void finding_init(struct finding *n, const struct find_names_options *options)
+static void finding_init(struct finding *n, const struct symbolize_run_options *options)
 {
 	bool is_given = options->fetcher >= 0;
 
 	*n = (struct finding){.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
-	n->home = home_of(options->owner);
+	n->home = cgroups_of(options->owner);
 	n->cache = cache_of(n->home);
 	progress_init(&n->progress, options->output->quiet, options->front);
 	if (is_given || find_names_downloads())
@@ -113,7 +113,7 @@ static void finding_release(struct finding *n)
 	pthread_mutex_destroy(&n->lock);
 }
 
-void find_names(struct profile *p, const struct find_names_options *options)
+void symbolize_run(struct profile *p, const struct symbolize_run_options *options)
 {
 	struct finding n;
 	struct debug_search search;

@@ -8,7 +8,7 @@
 #include "lib/base/identity.h"
 #include "lib/profile/profile.h"
 
-struct find_names_options {
+struct symbolize_run_options {
 	const struct output_options *output;
 	struct file_set *files; /* by module.file_key */
 	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
@@ -25,6 +25,6 @@ bool find_names_downloads(void);
 /* The process that downloads: its program and arguments, NULL-terminated. */
 extern const char *const find_names_fetch_command[];
 
-void find_names(struct profile *p, const struct find_names_options *options);
+void symbolize_run(struct profile *p, const struct symbolize_run_options *options);
 
 #endif

@@ -13,22 +13,22 @@
 
 static int compare(const void *a, const void *b)
 {
-	const struct module_naming *x = a, *y = b;
+	const struct module_coverage *x = a, *y = b;
 
 	if (x->frames != y->frames)
 		return x->frames > y->frames ? -1 : 1;
 	return x->module < y->module ? -1 : x->module > y->module;
 }
 
-void naming_count(struct naming *n, const struct profile *p)
+void coverage_count(struct coverage *n, const struct profile *p)
 {
 	size_t count = p->modules.rows.count, kept = 0;
-	struct module_naming *rows = vec_add_zeroed(&n->rows, count + 1);
+	struct module_coverage *rows = vec_add_zeroed(&n->rows, count + 1);
 
 	for (size_t i = 0; i <= count; i++)
 		rows[i].module = i < count ? (module_id)i : NO_MODULE;
 	vec_for_each(&p->frames.rows, const struct frame *, frame) {
-		struct module_naming *row =
+		struct module_coverage *row =
 			&rows[frame->module == NO_MODULE ? count : frame->module];
 
 		/* Inlined functions are at the place of the one around them. */
@@ -46,13 +46,13 @@ void naming_count(struct naming *n, const struct profile *p)
 	qsort(rows, kept, sizeof(*rows), compare);
 }
 
-void naming_release(struct naming *n)
+void coverage_release(struct coverage *n)
 {
 	vec_release(&n->rows);
 }
 
 /* To be freed; on one line, whatever the file is called. */
-static char *module_text(const struct module_naming *row, const struct profile *p)
+static char *module_text(const struct module_coverage *row, const struct profile *p)
 {
 	const char *known = row->module == NO_MODULE
 				    ? "(no file)"
@@ -65,7 +65,7 @@ static char *module_text(const struct module_naming *row, const struct profile *
 }
 
 /* Nothing where all is known. */
-static void add_reason(const struct module_naming *row, const struct profile *p,
+static void add_reason(const struct module_coverage *row, const struct profile *p,
 		       const char *separator, struct strbuf *out)
 {
 	const struct module *module;
@@ -80,9 +80,9 @@ static void add_reason(const struct module_naming *row, const struct profile *p,
 }
 
 /* Of all that is not listed; false: there is none. */
-static bool sum_up_rest(const struct naming *n, struct module_naming *rest)
+static bool sum_up_rest(const struct coverage *n, struct module_coverage *rest)
 {
-	*rest = (struct module_naming){.module = NO_MODULE};
+	*rest = (struct module_coverage){.module = NO_MODULE};
 	for (size_t i = LISTED_MAX; i < n->rows.count; i++) {
 		rest->frames += n->rows.items[i].frames;
 		rest->named += n->rows.items[i].named;
@@ -95,20 +95,20 @@ static bool sum_up_rest(const struct naming *n, struct module_naming *rest)
 	return rest->frames;
 }
 
-static void add_counts(const struct module_naming *row, const char *prefix, struct strbuf *out)
+static void add_counts(const struct module_coverage *row, const char *prefix, struct strbuf *out)
 {
 	strbuf_addf(out, "%s%8" PRIu64 " %8" PRIu64 " %8" PRIu64 "  ", prefix, row->frames,
 		    row->named, row->with_lines);
 }
 
-void naming_describe(const struct naming *n, const struct profile *p, const char *prefix,
-		     struct strbuf *out)
+void coverage_describe(const struct coverage *n, const struct profile *p, const char *prefix,
+		       struct strbuf *out)
 {
-	struct module_naming rest;
+	struct module_coverage rest;
 
 	strbuf_addf(out, "%s%8s %8s %8s  module\n", prefix, "frames", "named", "lines");
 	for (size_t i = 0; i < n->rows.count && i < LISTED_MAX; i++) {
-		const struct module_naming *row = &n->rows.items[i];
+		const struct module_coverage *row = &n->rows.items[i];
 		_cleanup_free_ char *name = module_text(row, p);
 
 		add_counts(row, prefix, out);
@@ -122,7 +122,7 @@ void naming_describe(const struct naming *n, const struct profile *p, const char
 	}
 }
 
-static void add_extra(struct profile *p, const struct module_naming *row, const char *label)
+static void add_extra(struct profile *p, const struct module_coverage *row, const char *label)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 
@@ -133,9 +133,9 @@ static void add_extra(struct profile *p, const struct module_naming *row, const 
 	profile_add_extra(p, "Symbols", label, "string", strbuf_text(&text));
 }
 
-void naming_add_extra(const struct naming *n, struct profile *p)
+void coverage_add_extra(const struct coverage *n, struct profile *p)
 {
-	struct module_naming rest;
+	struct module_coverage rest;
 
 	for (size_t i = 0; i < n->rows.count && i < LISTED_MAX; i++) {
 		_cleanup_free_ char *name = module_text(&n->rows.items[i], p);

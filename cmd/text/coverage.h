@@ -8,24 +8,24 @@
 
 #define LINES_UNKNOWN UINT64_MAX
 
-struct module_naming {
+struct module_coverage {
 	module_id module; /* NO_MODULE: of no file */
 	uint64_t frames; /* places in its code */
 	uint64_t named; /* with a real name, neither an address nor fun_<hex> */
 	uint64_t with_lines; /* or LINES_UNKNOWN */
 };
 
-struct naming {
-	VEC(struct module_naming) rows; /* modules with frames, those with the most first */
+struct coverage {
+	VEC(struct module_coverage) rows; /* modules with frames, those with the most first */
 };
 
 /* Of a profile that has been symbolized, or that never will be. */
-void naming_count(struct naming *n, const struct profile *p);
-void naming_release(struct naming *n);
+void coverage_count(struct coverage *n, const struct profile *p);
+void coverage_release(struct coverage *n);
 /* A table of lines, each with what it begins with. */
-void naming_describe(const struct naming *n, const struct profile *p, const char *prefix,
-		     struct strbuf *out);
+void coverage_describe(const struct coverage *n, const struct profile *p, const char *prefix,
+		       struct strbuf *out);
 /* One line a module of "Show more", in a section of its own. */
-void naming_add_extra(const struct naming *n, struct profile *p);
+void coverage_add_extra(const struct coverage *n, struct profile *p);
 
 #endif

@@ -146,13 +146,13 @@ static void print_unwinding(const struct outcome *outcome)
 		command_say("stacks: %s", strbuf_text(&line));
 }
 
-static void print_naming(const struct outcome *outcome)
+static void print_coverage(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf table = {0};
 
-	if (!outcome->verbose || !outcome->naming)
+	if (!outcome->verbose || !outcome->coverage)
 		return;
-	naming_describe(outcome->naming, outcome->profile, "prof: ", &table);
+	coverage_describe(outcome->coverage, outcome->profile, "prof: ", &table);
 	fputs(strbuf_text(&table), stderr);
 }
 
@@ -235,7 +235,7 @@ void report_summary(const struct outcome *outcome, bool quiet)
 		return;
 	print_counts(outcome);
 	print_unwinding(outcome);
-	print_naming(outcome);
+	print_coverage(outcome);
 	print_events(outcome);
 	print_sources(outcome);
 	print_advice(outcome);

@@ -30,7 +30,7 @@ struct outcome {
 	enum recorder_unwind unwind;
 	enum outcome_subject subject;
 	bool verbose; /* with the detail of stacks and of names */
-	const struct naming *naming; /* of `verbose` */
+	const struct coverage *coverage; /* of `verbose` */
 	bool leaves_addresses; /* --no-symbols: that nothing has a name is no surprise */
 	bool naming_was_cut; /* by a signal */
 	pid_t left_running; /* the command goes on; 0: it has ended, or there was none */

@@ -2,7 +2,7 @@
 /*
  * A growing array of any type:
  *
- *	struct names { VEC(char *) list; };
+ *	struct answers { VEC(char *) list; };
  *	vec_push(&names.list, name);
  *	vec_for_each(&names.list, char **, it) use(*it);
  *	vec_release(&names.list);

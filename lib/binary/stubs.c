@@ -207,7 +207,7 @@ static int compare_stubs(const void *a, const void *b)
 }
 
 /* Sections of forged files may lie on top of one another. */
-static void settle(struct binary_stubs *stubs)
+static void warm_up(struct binary_stubs *stubs)
 {
 	struct binary_stub *rows = stubs->rows.items;
 	size_t kept = 0;
@@ -244,7 +244,7 @@ void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs)
 		has_slots = true;
 		add_section(stubs, b, scn, &header, &slots);
 	}
-	settle(stubs);
+	warm_up(stubs);
 	vec_release(&slots.rows);
 	vec_release(&slots.lazy);
 }

@@ -17,7 +17,7 @@ struct export_counts {
 	uint64_t gap_rows; /* of samples: they only say that a thread did not run */
 };
 
-struct exporter {
+struct format {
 	const char *name; /* "firefox" */
 	/*
 	 * Streams the profile, whose threads it may fold; write failures stay in `out` for
@@ -27,6 +27,6 @@ struct exporter {
 		     struct export_counts *counts, struct error *err);
 };
 
-extern const struct exporter exporter_firefox;
+extern const struct format exporter_firefox;
 
 #endif

@@ -7,7 +7,7 @@
 /* Paths of turns that are over are kept no longer than until there are so many bytes of them. */
 #define OLD_PATHS_MAX (1u << 20)
 
-void turns_release(struct turns *t)
+void event_queue_release(struct event_queue *t)
 {
 	vec_for_each(&t->rows, struct turn *, turn)
 		free(turn->copy);
@@ -15,7 +15,7 @@ void turns_release(struct turns *t)
 	strbuf_release(&t->paths);
 }
 
-void turns_add(struct turns *t, const struct map_event *event, struct rec_copy *copy)
+void event_queue_add(struct event_queue *t, const struct map_event *event, struct rec_copy *copy)
 {
 	struct turn turn = {
 		.event = *event,
@@ -29,7 +29,7 @@ void turns_add(struct turns *t, const struct map_event *event, struct rec_copy *
 		strbuf_add(&t->paths, event->path, strlen(event->path) + 1);
 }
 
-static int compare_turns(const void *a, const void *b)
+static int compare_queued(const void *a, const void *b)
 {
 	const struct turn *x = a, *y = b;
 
@@ -38,7 +38,7 @@ static int compare_turns(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void take(struct turns *t, const struct turn *turn, turn_fn *fn, void *ctx)
+static void take(struct event_queue *t, const struct turn *turn, turn_fn *fn, void *ctx)
 {
 	struct map_event event = turn->event;
 
@@ -47,7 +47,7 @@ static void take(struct turns *t, const struct turn *turn, turn_fn *fn, void *ct
 }
 
 /* Under load there is always some turn left, and paths are only ever added. */
-static void drop_old_paths(struct turns *t)
+static void drop_old_paths(struct event_queue *t)
 {
 	struct strbuf kept = {0};
 
@@ -66,11 +66,11 @@ static void drop_old_paths(struct turns *t)
 	t->paths = kept;
 }
 
-void turns_take(struct turns *t, uint64_t before, turn_fn *fn, void *ctx)
+void event_queue_take(struct event_queue *t, uint64_t before, turn_fn *fn, void *ctx)
 {
 	size_t count = 0;
 
-	vec_sort(&t->rows, compare_turns);
+	vec_sort(&t->rows, compare_queued);
 	while (count < t->rows.count && t->rows.items[count].event.time < before)
 		take(t, &t->rows.items[count++], fn, ctx);
 	t->rows.count -= count;

@@ -16,25 +16,25 @@
 
 struct turn {
 	struct map_event event;
-	uint64_t number; /* in the order of turns_add() */
+	uint64_t number; /* in the order of event_queue_add() */
 	size_t path; /* in `paths`; valid where event.path is not NULL */
 	struct rec_copy *copy; /* instead of an event; owned */
 };
 
-struct turns {
+struct event_queue {
 	VEC(struct turn) rows;
 	struct strbuf paths;
 	uint64_t added;
 };
 
-void turns_release(struct turns *t);
+void event_queue_release(struct event_queue *t);
 /* Copies the event. `copy` is taken; of such a turn the event has only the time and the pid. */
-void turns_add(struct turns *t, const struct map_event *event, struct rec_copy *copy);
+void event_queue_add(struct event_queue *t, const struct map_event *event, struct rec_copy *copy);
 
 /* The event is valid during the call, the copy (or NULL) is the callee's. It must not add turns. */
 typedef void turn_fn(void *ctx, const struct map_event *event, struct rec_copy *copy);
 
-/* Those that are older than `before`, in order of time, then of turns_add(). */
-void turns_take(struct turns *t, uint64_t before, turn_fn *fn, void *ctx);
+/* Those that are older than `before`, in order of time, then of event_queue_add(). */
+void event_queue_take(struct event_queue *t, uint64_t before, turn_fn *fn, void *ctx);
 
 #endif

@@ -16,7 +16,7 @@ struct found {
 };
 
 struct run {
-	const struct process_scan *scan;
+	const struct proc_walk *scan;
 	uint64_t time; /* of all records about it: before anything that the rings tell */
 	VEC(struct found) processes;
 	unsigned int refused; /* of them, to be looked into */
@@ -60,7 +60,7 @@ static int add_process(struct run *run, const struct found *process, struct erro
 	return 0;
 }
 
-int process_scan_run(const struct process_scan *scan, struct error *err)
+int proc_walk_run(const struct proc_walk *scan, struct error *err)
 {
 	struct run run = {.scan = scan, .time = clock_monotonic_ns()};
 	int code = programs_scan(scan->programs, on_found, &run, err);

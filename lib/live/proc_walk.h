@@ -10,7 +10,7 @@
 #include "lib/live/tracker.h"
 
 /* All is borrowed. */
-struct process_scan {
+struct proc_walk {
 	struct programs *programs;
 	struct tracker *tracker;
 	const struct filter *filter;
@@ -20,6 +20,6 @@ struct process_scan {
 };
 
 /* Enters them into the filter and the tracker, and sends their names. */
-int process_scan_run(const struct process_scan *scan, struct error *err);
+int proc_walk_run(const struct proc_walk *scan, struct error *err);
 
 #endif

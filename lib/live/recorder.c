@@ -33,15 +33,15 @@
 /* Nobody is waited for any longer. */
 #define HOLD_MAX_NS 1000000000ull
 /* Where only processes that are none of ours have mapped anything for so long, they can wait. */
-#define CALM_NS 100000000ull
-#define CALM_PAUSE_MS 10
+#define QUIET_NS 100000000ull
+#define QUIET_PAUSE_MS 10
 /*
  * How often, and how long, it is looked after tables before sampling begins. Of code that is
  * sampled before its table is there, stacks are copied.
  */
-#define SETTLE_ROUND_NS 10000000ull
-#define SETTLE_MAX_NS 3000000000ull
-#define SETTLE_MAX_BYTES (256u << 20)
+#define WARM_UP_ROUND_NS 10000000ull
+#define WARM_UP_MAX_NS 3000000000ull
+#define WARM_UP_MAX_BYTES (256u << 20)
 #define HOUSEKEEPING_NS 100000000ull
 #define CPU_REFRESH_NS 1000000000ull
 
@@ -88,7 +88,7 @@ static void on_cpu_change(void *ctx, const struct sampled_cpu *cpu)
 	struct rec_cpu rec;
 
 	if (cpu->online)
-		wakes_add_map_ring(&r->wakes, map_ring_fd(cpu->map_ring));
+		wakeup_add_map_ring(&r->wakeup, map_ring_fd(cpu->map_ring));
 	else
 		map_ring_drain(cpu->map_ring, on_map_event, r);
 	record_init(&rec.rec, REC_CPU, sizeof(rec), now, 0, 0);
@@ -114,7 +114,7 @@ static void hold(struct recorder *r, uint64_t now)
 
 	r->wants_pause = true;
 	if (now - r->complete_ns < HOLD_MAX_NS && merge_size(r->merge) < room)
-		merge_hold(r->merge);
+		merge_hold_watermark(r->merge);
 	else
 		r->complete_ns = now;
 }
@@ -154,8 +154,8 @@ static void run_round(struct recorder *r)
 		programs_drain_rest(r->programs, on_left);
 		tracker_finish(r->tracker, now);
 	}
-	if (tracker_was_concerned(r->tracker))
-		r->calm_ns = now + CALM_NS;
+	if (tracker_had_own_events(r->tracker))
+		r->quiet_ns = now + QUIET_NS;
 	if (now >= r->next_housekeeping_ns || r->phase != PHASE_RUNNING) {
 		r->next_housekeeping_ns = now + HOUSEKEEPING_NS;
 		report_losses(r, now);
@@ -176,12 +176,12 @@ static void refresh_cpus(struct recorder *r)
 static void wait_and_read(struct recorder *r)
 {
 	if (r->phase == PHASE_RUNNING) {
-		bool is_calm = !r->is_behind && clock_monotonic_ns() >= r->calm_ns;
+		bool is_quiet = !r->is_behind && clock_monotonic_ns() >= r->quiet_ns;
 
 		if (r->wants_pause)
 			poll(NULL, 0, PAUSE_MS);
 		r->wants_pause = false;
-		wakes_wait(&r->wakes, r->is_behind ? 0 : POLL_MS, is_calm ? CALM_PAUSE_MS : 0);
+		wakeup_wait(&r->wakeup, r->is_behind ? 0 : POLL_MS, is_quiet ? QUIET_PAUSE_MS : 0);
 		refresh_cpus(r);
 		run_round(r);
 		return;
@@ -298,15 +298,15 @@ static int open_machine(struct recorder *r, struct error *err)
 
 static int watch_all(struct recorder *r, struct error *err)
 {
-	int code = wakes_open(&r->wakes);
+	int code = wakeup_open(&r->wakeup);
 
 	if (!code)
-		code = wakes_add(&r->wakes, programs_poll_fd(r->programs));
+		code = wakeup_add(&r->wakeup, programs_poll_fd(r->programs));
 	if (!code && tracker_fd(r->tracker) >= 0)
-		code = wakes_add(&r->wakes, tracker_fd(r->tracker));
+		code = wakeup_add(&r->wakeup, tracker_fd(r->tracker));
 	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
 		if (!code)
-			code = wakes_add_map_ring(&r->wakes, map_ring_fd(cpu->map_ring));
+			code = wakeup_add_map_ring(&r->wakeup, map_ring_fd(cpu->map_ring));
 	}
 	return code ? error_set(err, code, "watch rings") : 0;
 }
@@ -317,7 +317,7 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 	int code;
 
 	r->source.ops = &recorder_ops;
-	r->wakes = (struct wakes){-1, -1};
+	r->wakeup = (struct wakeup){-1, -1};
 	r->options = *options;
 	if (!(options->frequency_hz > 0) && !options->interval_ns)
 		r->options.frequency_hz = sampling_default_hz();
@@ -349,7 +349,7 @@ void recorder_free(struct recorder *r)
 	event_set_free(r->events);
 	tracker_free(r->tracker);
 	programs_free(r->programs);
-	wakes_release(&r->wakes);
+	wakeup_release(&r->wakeup);
 	file_set_free(r->source.files);
 	merge_free(r->merge);
 	throttling_release(&r->throttling);
@@ -372,13 +372,13 @@ int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *
 	if (!code && from_exec)
 		code = tracker_await(r->tracker, (uint32_t)pid, awaited_flags(r->options.filter),
 				     clock_monotonic_ns(), err);
-	r->has_to_scan |= !from_exec;
+	r->has_to_walk_proc |= !from_exec;
 	return code;
 }
 
 static int scan(struct recorder *r, struct error *err)
 {
-	struct process_scan scan = {
+	struct proc_walk scan = {
 		.programs = r->programs,
 		.tracker = r->tracker,
 		.filter = r->options.filter,
@@ -387,30 +387,30 @@ static int scan(struct recorder *r, struct error *err)
 		.ctx = r,
 	};
 
-	return process_scan_run(&scan, err);
+	return proc_walk_run(&scan, err);
 }
 
 /* Until the walker knows all processes. Meanwhile events are taken out of the rings. */
-static void settle(struct recorder *r)
+static void warm_up(struct recorder *r)
 {
-	uint64_t end = clock_monotonic_ns() + SETTLE_MAX_NS;
+	uint64_t end = clock_monotonic_ns() + WARM_UP_MAX_NS;
 
 	run_round(r);
 	/* Nobody takes records out of the merge yet. */
-	while (!tracker_is_settled(r->tracker) && clock_monotonic_ns() < end &&
-	       merge_size(r->merge) < SETTLE_MAX_BYTES) {
-		tracker_wait(r->tracker, SETTLE_ROUND_NS);
+	while (!tracker_is_warm(r->tracker) && clock_monotonic_ns() < end &&
+	       merge_size(r->merge) < WARM_UP_MAX_BYTES) {
+		tracker_wait(r->tracker, WARM_UP_ROUND_NS);
 		run_round(r);
 	}
 }
 
 int recorder_arm(struct recorder *r, struct error *err)
 {
-	bool has_to_scan = r->has_to_scan || r->options.filter->all;
-	int code = has_to_scan ? scan(r, err) : 0;
+	bool has_to_walk_proc = r->has_to_walk_proc || r->options.filter->all;
+	int code = has_to_walk_proc ? scan(r, err) : 0;
 
-	if (!code && has_to_scan)
-		settle(r);
+	if (!code && has_to_walk_proc)
+		warm_up(r);
 	if (!code)
 		code = cpu_set_enable(&r->cpus, true, err);
 	r->idle_ns = idle_time_read(&r->options.filter->cpus);
@@ -434,7 +434,7 @@ void recorder_stop(struct recorder *r)
 
 int recorder_watch(struct recorder *r, int fd, struct error *err)
 {
-	int code = wakes_add(&r->wakes, fd);
+	int code = wakeup_add(&r->wakeup, fd);
 
 	return code ? error_set(err, code, "watch a descriptor") : 0;
 }

@@ -23,7 +23,7 @@ struct recorder {
 	struct recorder_options options;
 	enum recorder_phase phase;
 	bool idle_given; /* the caller has had its turn since the last round */
-	struct wakes wakes;
+	struct wakeup wakeup;
 	struct programs *programs;
 	struct cpu_set cpus;
 	struct event_set *events; /* NULL: none besides the clock */
@@ -31,12 +31,12 @@ struct recorder {
 	struct throttling throttling;
 	struct merge *merge;
 	struct tracker *tracker;
-	bool has_to_scan; /* something that runs already is to be tracked */
+	bool has_to_walk_proc; /* something that runs already is to be tracked */
 	bool is_behind; /* events wait for the next round: no time to sleep */
 	bool wants_pause; /* the last round says that another at once is not worth it */
 	uint64_t round_ns; /* when the last round began … */
 	uint64_t complete_ns; /* … and the last one that could read everything */
-	uint64_t next_housekeeping_ns, next_refresh_ns, calm_ns;
+	uint64_t next_housekeeping_ns, next_refresh_ns, quiet_ns;
 	uint64_t start_ns, start_realtime_ns, end_ns;
 	uint64_t idle_ns; /* of all sampled CPUs; while it runs, the time at which it began */
 	uint64_t invalid_records;

@@ -35,11 +35,11 @@ struct tracker {
 	struct jit_files *jit_files;
 	VEC(uint32_t) dumps; /* modules that are jitdumps, ascending */
 	uint64_t now; /* of the round */
-	bool was_concerned; /* since somebody asked */
-	struct process_homes homes;
-	struct turns turns;
+	bool had_own_events; /* since somebody asked */
+	struct container_watch homes;
+	struct event_queue queue;
 	unsigned int kernel_code_count;
-	struct scan_cache scanned_files; /* while processes are added */
+	struct identity_cache scanned_files; /* while processes are added */
 };
 
 /* The path of a module record is not terminated. */
@@ -141,7 +141,7 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 	int code = 0;
 
 	t->options = *options;
-	process_homes_init(&t->homes);
+	container_watch_init(&t->homes);
 	t->modules = module_registry_new(options->files, sink, t);
 	if (options->keep_mounts)
 		module_registry_keep_mounts(t->modules);
@@ -170,15 +170,15 @@ void tracker_free(struct tracker *t)
 {
 	if (!t)
 		return;
-	turns_release(&t->turns);
-	scan_cache_release(&t->scanned_files);
+	event_queue_release(&t->queue);
+	identity_cache_release(&t->scanned_files);
 	unwinder_free(t->unwinder);
 	kernel_modules_free(t->kernel_modules);
 	module_registry_free(t->modules);
 	jit_files_free(t->jit_files);
 	vec_release(&t->dumps);
 	pid_set_release(&t->pids);
-	process_homes_release(&t->homes);
+	container_watch_release(&t->homes);
 	free(t);
 }
 
@@ -199,24 +199,24 @@ void tracker_send_kernel(struct tracker *t, uint64_t time)
 int tracker_await(struct tracker *t, uint32_t pid, uint8_t flags, uint64_t time, struct error *err)
 {
 	pid_set_add(&t->pids, pid, 0);
-	return proc_scan_name(sink, t, pid, flags, time, err);
+	return proc_walk_name(sink, t, pid, flags, time, err);
 }
 
 int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, struct error *err)
 {
 	pid_set_add(&t->pids, pid, since);
-	process_homes_send(&t->homes, pid, true, time, sink, t);
+	container_watch_send(&t->homes, pid, true, time, sink, t);
 	if (t->unwinder)
 		unwinder_take_tables(t->unwinder);
-	return proc_scan_maps(t->modules, &t->scanned_files, sink, t, pid, time, err);
+	return proc_walk_maps(t->modules, &t->scanned_files, sink, t, pid, time, err);
 }
 
 void tracker_added(struct tracker *t)
 {
-	scan_cache_release(&t->scanned_files);
+	identity_cache_release(&t->scanned_files);
 }
 
-bool tracker_is_settled(const struct tracker *t)
+bool tracker_is_warm(const struct tracker *t)
 {
 	return !t->unwinder || unwinder_is_settled(t->unwinder);
 }
@@ -247,7 +247,7 @@ void tracker_map_event(void *tracker, const struct map_event *event)
 {
 	struct tracker *t = tracker;
 
-	turns_add(&t->turns, event, NULL);
+	event_queue_add(&t->queue, event, NULL);
 }
 
 /* A child has what its parent had then: forks take their turn among the mappings. */
@@ -264,7 +264,7 @@ static void add_fork(struct tracker *t, const struct rec_fork *fork)
 	if (fork->rec.pid == fork->parent_pid)
 		return;
 	pid_set_add(&t->pids, fork->rec.pid, 0);
-	turns_add(&t->turns, &event, NULL);
+	event_queue_add(&t->queue, &event, NULL);
 }
 
 void tracker_record(struct tracker *t, const struct rec *rec)
@@ -275,15 +275,15 @@ void tracker_record(struct tracker *t, const struct rec *rec)
 		pid_set_leave(&t->pids, rec->pid);
 	} else if (rec->kind == REC_NAME && rec->flags & NAME_MOVED) {
 		if (pid_set_has(&t->pids, rec->pid, rec->time))
-			process_homes_send(&t->homes, rec->pid, false, rec->time, sink, t);
+			container_watch_send(&t->homes, rec->pid, false, rec->time, sink, t);
 	} else if (rec->kind == REC_COPY && t->unwinder) {
 		struct map_event event = {.time = rec->time, .pid = rec->pid};
 
-		turns_add(&t->turns, &event, xmemdup(rec, record_size(rec)));
+		event_queue_add(&t->queue, &event, xmemdup(rec, record_size(rec)));
 	} else if (rec->kind == REC_LOADED && t->is_kernel_shown) {
 		kernel_modules_send_new(t->kernel_modules, (const struct rec_loaded *)rec);
 	}
-	kernel_modules_saw_record(t->kernel_modules, rec, t->now);
+	kernel_modules_observe_record(t->kernel_modules, rec, t->now);
 }
 
 static void send_lost(struct tracker *t, const struct map_event *event)
@@ -336,7 +336,7 @@ static void take_fork(struct tracker *t, const struct map_event *event)
 /* What a process does that is tracked. */
 static void take_own(struct tracker *t, const struct map_event *event)
 {
-	t->was_concerned = true;
+	t->had_own_events = true;
 	if (event->kind == MAP_EVENT_MAP)
 		send_mapping(t, event);
 	else if (event->kind == MAP_EVENT_NEW_SPACE)
@@ -364,25 +364,25 @@ static void take_turn(void *ctx, const struct map_event *event, struct rec_copy 
 
 bool tracker_handle(struct tracker *t, uint64_t complete)
 {
-	turns_take(&t->turns, complete, take_turn, t);
+	event_queue_take(&t->queue, complete, take_turn, t);
 	/* It tells the unwinder of code. */
-	jit_files_look(t->jit_files, t->now, complete);
+	jit_files_poll(t->jit_files, t->now, complete);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, t->now, false);
-	return t->turns.rows.count;
+	return t->queue.rows.count;
 }
 
-bool tracker_was_concerned(struct tracker *t)
+bool tracker_had_own_events(struct tracker *t)
 {
-	bool was_concerned = t->was_concerned;
+	bool had_own_events = t->had_own_events;
 
-	t->was_concerned = false;
-	return was_concerned;
+	t->had_own_events = false;
+	return had_own_events;
 }
 
 void tracker_finish(struct tracker *t, uint64_t now)
 {
-	turns_take(&t->turns, UINT64_MAX, take_turn, t);
+	event_queue_take(&t->queue, UINT64_MAX, take_turn, t);
 	jit_files_finish(t->jit_files, now);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, now, true);

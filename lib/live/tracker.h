@@ -48,7 +48,7 @@ int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, 
 /* After the last of those that are added in one go. */
 void tracker_added(struct tracker *t);
 /* Does the walker know all that there is to know about the mappings so far? */
-bool tracker_is_settled(const struct tracker *t);
+bool tracker_is_warm(const struct tracker *t);
 
 /* For that, at most so long. */
 void tracker_wait(struct tracker *t, uint64_t max_ns);
@@ -67,7 +67,7 @@ void tracker_record(struct tracker *t, const struct rec *rec);
  */
 bool tracker_handle(struct tracker *t, uint64_t complete);
 /* Since this was asked last: was there anything about a process that is tracked? */
-bool tracker_was_concerned(struct tracker *t);
+bool tracker_had_own_events(struct tracker *t);
 /* At the end: everything, waiting for what is being compiled. */
 void tracker_finish(struct tracker *t, uint64_t now);
 

@@ -12,14 +12,14 @@ static int add(int epoll_fd, int fd)
 	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-int wakes_open(struct wakes *w)
+int wakeup_open(struct wakeup *w)
 {
 	w->fd = epoll_create1(EPOLL_CLOEXEC);
 	w->others_fd = w->fd < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
 	return w->others_fd < 0 ? -errno : add(w->fd, w->others_fd);
 }
 
-void wakes_release(struct wakes *w)
+void wakeup_release(struct wakeup *w)
 {
 	if (w->others_fd >= 0)
 		close(w->others_fd);
@@ -27,17 +27,17 @@ void wakes_release(struct wakes *w)
 		close(w->fd);
 }
 
-int wakes_add(struct wakes *w, int fd)
+int wakeup_add(struct wakeup *w, int fd)
 {
 	return add(w->others_fd, fd);
 }
 
-int wakes_add_map_ring(struct wakes *w, int fd)
+int wakeup_add_map_ring(struct wakeup *w, int fd)
 {
 	return add(w->fd, fd);
 }
 
-void wakes_wait(const struct wakes *w, int timeout_ms, int pause_ms)
+void wakeup_wait(const struct wakeup *w, int timeout_ms, int pause_ms)
 {
 	struct epoll_event event;
 

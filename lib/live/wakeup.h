@@ -7,22 +7,22 @@
 #ifndef PROF_LIB_LIVE_WAKEUP_H
 #define PROF_LIB_LIVE_WAKEUP_H
 
-struct wakes {
+struct wakeup {
 	int fd; /* of all */
 	int others_fd; /* of all but mapping rings */
 };
 
 /* Descriptors are watched until they are closed. 0 or a negative errno, all three. */
-int wakes_open(struct wakes *w);
-int wakes_add(struct wakes *w, int fd);
-int wakes_add_map_ring(struct wakes *w, int fd);
-/* After wakes_open(), even a failed one. */
-void wakes_release(struct wakes *w);
+int wakeup_open(struct wakeup *w);
+int wakeup_add(struct wakeup *w, int fd);
+int wakeup_add_map_ring(struct wakeup *w, int fd);
+/* After wakeup_open(), even a failed one. */
+void wakeup_release(struct wakeup *w);
 
 /*
  * Until one of them is readable, timeout_ms at most; and then, pause_ms at most, until one is that
  * is no mapping ring.
  */
-void wakes_wait(const struct wakes *w, int timeout_ms, int pause_ms);
+void wakeup_wait(const struct wakeup *w, int timeout_ms, int pause_ms);
 
 #endif

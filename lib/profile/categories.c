@@ -49,7 +49,7 @@ const struct category_row categories[CATEGORY_COUNT] = {
 /* What was found out about modules and functions, of which there are fewer than frames. */
 struct classes {
 	const struct profile *profile;
-	struct kernel_areas *areas;
+	struct kernel_subsystems *areas;
 	uint8_t *modules; /* enum user_subcategory by module_id */
 	uint8_t *funcs; /* enum kernel_subcategory by func_id, or KERNEL_AREA_ANY */
 	bool *has_kernel_caller; /* by frame_id: in each stack with it */
@@ -128,9 +128,10 @@ static uint8_t area_of_func(const struct classes *c, const struct func *func)
 
 	if (func->file != NO_SOURCE_FILE)
 		file = strings_get(&p->strings, p->source_files.rows.items[func->file].path);
-	area = kernel_areas_of_function(c->areas, strings_get(&p->strings, func->name), file);
+	area = kernel_subsystems_of_function(c->areas, strings_get(&p->strings, func->name), file);
 	if (area == KERNEL_AREA_ANY && module && module->kind == PROFILE_MODULE_KERNEL_MODULE)
-		area = kernel_areas_of_module(c->areas, strings_get(&p->strings, module->name));
+		area = kernel_subsystems_of_module(c->areas,
+						   strings_get(&p->strings, module->name));
 	return area;
 }
 
@@ -186,7 +187,7 @@ struct frame_category *categories_of_frames(const struct profile *p)
 	struct frame_category *of = xcalloc(count + 1, sizeof(*of));
 	struct classes c = {
 		.profile = p,
-		.areas = kernel_areas_new(),
+		.areas = kernel_subsystems_new(),
 		.modules = new_filled(p->modules.rows.count),
 		.funcs = new_filled(p->funcs.rows.count),
 		.has_kernel_caller = xcalloc(count + 1, sizeof(bool)),
@@ -203,7 +204,7 @@ struct frame_category *categories_of_frames(const struct profile *p)
 		else
 			of[i] = (struct frame_category){CATEGORY_USER, user_subcategory(&c, frame)};
 	}
-	kernel_areas_free(c.areas);
+	kernel_subsystems_free(c.areas);
 	free(c.modules);
 	free(c.funcs);
 	free(c.has_kernel_caller);

@@ -21,7 +21,7 @@ struct replaced {
 	size_t first;
 };
 
-struct expand {
+struct expand_inlines {
 	struct profile *profile;
 	struct frame_answer *answers; /* by old frame */
 	size_t frame_count;
@@ -32,9 +32,9 @@ struct expand {
 	VEC(frame_id) ids;
 };
 
-struct expand *expand_new(struct profile *p)
+struct expand_inlines *expand_inlines_new(struct profile *p)
 {
-	struct expand *e = xcalloc(1, sizeof(*e));
+	struct expand_inlines *e = xcalloc(1, sizeof(*e));
 
 	e->profile = p;
 	e->frame_count = p->frames.rows.count;
@@ -44,7 +44,7 @@ struct expand *expand_new(struct profile *p)
 	return e;
 }
 
-void expand_free(struct expand *e)
+void expand_inlines_free(struct expand_inlines *e)
 {
 	if (!e)
 		return;
@@ -57,8 +57,8 @@ void expand_free(struct expand *e)
 	free(e);
 }
 
-void expand_answer(struct expand *e, frame_id frame, symbol_id symbol,
-		   const struct frame_name *chain, size_t depth)
+void expand_inlines_answer(struct expand_inlines *e, frame_id frame, symbol_id symbol,
+			   const struct frame_name *chain, size_t depth)
 {
 	if (frame >= e->frame_count || !depth)
 		return;
@@ -105,7 +105,7 @@ static func_id name_func(struct profile *p, const struct frame *frame,
 	return funcs_intern(&p->funcs, &func);
 }
 
-static void expand_frame(struct expand *e, frame_id id)
+static void expand_frame(struct expand_inlines *e, frame_id id)
 {
 	static const struct frame_name unknown = {.func = NO_STRING, .file = NO_STRING};
 	const struct frame_answer *answer = &e->answers[id];
@@ -134,7 +134,7 @@ static void expand_frame(struct expand *e, frame_id id)
 }
 
 /* The old ids ascend from parent to child, so a parent is always replaced before its children. */
-static stack_id *expand_stacks(struct expand *e)
+static stack_id *expand_stacks(struct expand_inlines *e)
 {
 	const struct stacks *old = &e->profile->stacks;
 	stack_id *map = xreallocarray(NULL, old->rows.count + 1, sizeof(*map));
@@ -161,7 +161,7 @@ static void remap_samples(struct profile *p, const stack_id *map)
 	}
 }
 
-void expand_apply(struct expand *e)
+void expand_inlines_apply(struct expand_inlines *e)
 {
 	struct profile *p = e->profile;
 

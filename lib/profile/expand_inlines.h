@@ -17,19 +17,19 @@ struct frame_name {
 	bool is_named; /* func is a real name and not made up */
 };
 
-struct expand;
+struct expand_inlines;
 
-struct expand *expand_new(struct profile *p);
-void expand_free(struct expand *e);
+struct expand_inlines *expand_inlines_new(struct profile *p);
+void expand_inlines_free(struct expand_inlines *e);
 /*
  * Says what `frame` (an id from before the expansion) is: the native symbol that covers it (or
  * NO_SYMBOL) and a chain of 1 … 256 functions, outermost (physical) first. Frames that are never
  * answered for, and have no function yet, get their address as name. Strings must be interned in
  * the profile already.
  */
-void expand_answer(struct expand *e, frame_id frame, symbol_id symbol,
-		   const struct frame_name *chain, size_t depth);
+void expand_inlines_answer(struct expand_inlines *e, frame_id frame, symbol_id symbol,
+			   const struct frame_name *chain, size_t depth);
 /* Rewrites frames, stacks, functions and every sample's stack. Call once. */
-void expand_apply(struct expand *e);
+void expand_inlines_apply(struct expand_inlines *e);
 
 #endif

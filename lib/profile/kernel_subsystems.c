@@ -178,12 +178,12 @@ struct pattern {
 	const struct area *area;
 };
 
-struct kernel_areas {
+struct kernel_subsystems {
 	VEC(struct pattern) patterns;
 	uint16_t first[LETTERS]; /* of the patterns with that first letter */
 };
 
-static void add_names(struct kernel_areas *a, const struct area *area)
+static void add_names(struct kernel_subsystems *a, const struct area *area)
 {
 	for (const char *at = area->names; *at;) {
 		size_t size = strcspn(at, " ");
@@ -204,9 +204,9 @@ static void add_names(struct kernel_areas *a, const struct area *area)
 	}
 }
 
-struct kernel_areas *kernel_areas_new(void)
+struct kernel_subsystems *kernel_subsystems_new(void)
 {
-	struct kernel_areas *a = xcalloc(1, sizeof(*a));
+	struct kernel_subsystems *a = xcalloc(1, sizeof(*a));
 
 	for (size_t i = 0; i < LETTERS; i++)
 		a->first[i] = NO_ROW;
@@ -215,7 +215,7 @@ struct kernel_areas *kernel_areas_new(void)
 	return a;
 }
 
-void kernel_areas_free(struct kernel_areas *a)
+void kernel_subsystems_free(struct kernel_subsystems *a)
 {
 	if (!a)
 		return;
@@ -224,7 +224,8 @@ void kernel_areas_free(struct kernel_areas *a)
 }
 
 /* The area of the longest pattern that fits, a whole name before its beginning; or NULL. */
-static const struct area *find_name(const struct kernel_areas *a, const char *name, bool is_entry)
+static const struct area *find_name(const struct kernel_subsystems *a, const char *name,
+				    bool is_entry)
 {
 	uint16_t row = a->first[(unsigned char)*name % LETTERS];
 	const struct area *found = NULL;
@@ -273,7 +274,8 @@ static void copy_name(char *copy, const char *name, const char *ends)
 	copy[size] = '\0';
 }
 
-uint8_t kernel_areas_of_function(const struct kernel_areas *a, const char *name, const char *file)
+uint8_t kernel_subsystems_of_function(const struct kernel_subsystems *a, const char *name,
+				      const char *file)
 {
 	const struct area *area;
 	char plain[MAX_NAME];
@@ -287,7 +289,7 @@ uint8_t kernel_areas_of_function(const struct kernel_areas *a, const char *name,
 	return area ? area->id : KERNEL_AREA_ANY;
 }
 
-uint8_t kernel_areas_of_module(const struct kernel_areas *a, const char *name)
+uint8_t kernel_subsystems_of_module(const struct kernel_subsystems *a, const char *name)
 {
 	const struct area *area;
 	char prefix[MAX_NAME];

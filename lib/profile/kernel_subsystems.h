@@ -8,18 +8,19 @@
 /* Of a function that says nothing: it serves several parts, or is not known. */
 #define KERNEL_AREA_ANY 0xfe
 
-struct kernel_areas;
+struct kernel_subsystems;
 
-struct kernel_areas *kernel_areas_new(void);
+struct kernel_subsystems *kernel_subsystems_new(void);
 /* NULL is fine. */
-void kernel_areas_free(struct kernel_areas *a);
+void kernel_subsystems_free(struct kernel_subsystems *a);
 /*
  * An enum kernel_subcategory, or KERNEL_AREA_ANY. First by what the function is where it is a way
  * into the kernel; then by the directory of its source file, where that is known (else NULL); then
  * by how its name begins, as the kernel's naming goes.
  */
-uint8_t kernel_areas_of_function(const struct kernel_areas *a, const char *name, const char *file);
+uint8_t kernel_subsystems_of_function(const struct kernel_subsystems *a, const char *name,
+				      const char *file);
 /* The same of a loaded module, "[ext4]". */
-uint8_t kernel_areas_of_module(const struct kernel_areas *a, const char *name);
+uint8_t kernel_subsystems_of_module(const struct kernel_subsystems *a, const char *name);
 
 #endif

@@ -5,13 +5,13 @@
 
 /* The latest answer about an old stack; samples come by thread, and mostly in order of time. */
 struct node {
-	struct retime_span span; /* empty: none yet */
+	struct rebind_span span; /* empty: none yet */
 	stack_id stack; /* the new one */
 };
 
 struct retime {
 	struct profile *profile;
-	retime_fn *at;
+	rebind_fn *at;
 	void *ctx;
 	struct node *nodes; /* by old stack */
 	struct frames frames; /* the new tables */
@@ -19,7 +19,7 @@ struct retime {
 	VEC(stack_id) path;
 };
 
-static bool holds(const struct retime_span *span, uint64_t time)
+static bool holds(const struct rebind_span *span, uint64_t time)
 {
 	return span->from <= time && time < span->to;
 }
@@ -57,7 +57,7 @@ static stack_id resolve(struct retime *r, stack_id old, uint64_t time)
 	return r->nodes[old].stack;
 }
 
-void retime_apply(struct profile *p, retime_fn *at, void *ctx)
+void rebind_frames_apply(struct profile *p, rebind_fn *at, void *ctx)
 {
 	struct retime r = {.profile = p, .at = at, .ctx = ctx};
 

@@ -9,7 +9,7 @@
 #include "lib/profile/profile.h"
 
 /* When something holds, [from, to). */
-struct retime_span {
+struct rebind_span {
 	uint64_t from, to;
 };
 
@@ -17,10 +17,10 @@ struct retime_span {
  * Replaces *frame by what it is at `time`, and says for which times, that one among them, this is
  * the answer. Called with *span as always. It may intern functions and strings.
  */
-typedef void retime_fn(void *ctx, uint64_t time, struct frame *frame, struct retime_span *span);
+typedef void rebind_fn(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span);
 
 /* Rewrites frames, stacks and every sample's stack. Rows that no sample uses are gone afterwards.
  */
-void retime_apply(struct profile *p, retime_fn *at, void *ctx);
+void rebind_frames_apply(struct profile *p, rebind_fn *at, void *ctx);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Interned strings: arbitrary bytes without NUL; the exporter makes them valid UTF-8. */
+/* Interned strings: arbitrary bytes without NUL; the format makes them valid UTF-8. */
 #ifndef PROF_LIB_PROFILE_STRINGS_H
 #define PROF_LIB_PROFILE_STRINGS_H
 

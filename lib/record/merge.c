@@ -96,7 +96,7 @@ void merge_begin_round(struct merge *m, uint64_t clock_ns)
 	recycle_chunks(m);
 }
 
-void merge_hold(struct merge *m)
+void merge_hold_watermark(struct merge *m)
 {
 	m->clock = m->limit;
 }

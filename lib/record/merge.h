@@ -30,7 +30,7 @@ void merge_begin_round(struct merge *m, uint64_t clock_ns);
  * Not everything was read in this round: what is younger than the last complete one stays until the
  * next.
  */
-void merge_hold(struct merge *m);
+void merge_hold_watermark(struct merge *m);
 /* Copies the record. */
 void merge_add(struct merge *m, const struct rec *rec);
 /* No more rounds: from now on merge_next() gives everything. */

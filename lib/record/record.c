@@ -18,7 +18,7 @@ static const char *const kind_names[REC_KIND_COUNT] = {
 	[REC_CPU] = "cpu",
 	[REC_COPY] = "copy",
 	[REC_CODE] = "code",
-	[REC_HOME] = "home",
+	[REC_CONTAINER] = "home",
 	[REC_EVENT] = "event",
 	[REC_EVENT_NAME] = "event-name",
 	[REC_THROTTLED] = "throttled",
@@ -48,7 +48,7 @@ static const __u16 fixed_sizes[REC_KIND_COUNT] = {
 	[REC_CPU] = sizeof(struct rec_cpu),
 	[REC_COPY] = sizeof(struct rec_copy),
 	[REC_CODE] = sizeof(struct rec_code),
-	[REC_HOME] = sizeof(struct rec_home),
+	[REC_CONTAINER] = sizeof(struct rec_container),
 	[REC_EVENT] = sizeof(struct rec_event),
 	[REC_EVENT_NAME] = sizeof(struct rec_event_name),
 	[REC_THROTTLED] = sizeof(struct rec_throttled),
@@ -77,9 +77,9 @@ size_t rec_code_size(unsigned int line_count, size_t text_size)
 	       padded(text_size);
 }
 
-size_t rec_home_size(size_t cgroup_size)
+size_t rec_container_size(size_t cgroup_size)
 {
-	return sizeof(struct rec_home) + padded(cgroup_size);
+	return sizeof(struct rec_container) + padded(cgroup_size);
 }
 
 size_t rec_event_name_size(size_t name_size)
@@ -128,8 +128,8 @@ static size_t needed_size(const struct rec *rec)
 
 		return rec_code_size(code->line_count, code->text_size);
 	}
-	if (rec->kind == REC_HOME)
-		return rec_home_size(((const struct rec_home *)rec)->cgroup_size);
+	if (rec->kind == REC_CONTAINER)
+		return rec_container_size(((const struct rec_container *)rec)->cgroup_size);
 	if (rec->kind == REC_EXEC) {
 		const struct rec_exec *exec = (const struct rec_exec *)rec;
 

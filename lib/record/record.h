@@ -32,7 +32,7 @@ const char *rec_module_path(const struct rec_module *module);
 const char *rec_code_text(const struct rec_code *code);
 
 /* Bytes that such a record takes, padding included. */
-size_t rec_home_size(size_t cgroup_size);
+size_t rec_container_size(size_t cgroup_size);
 /* Of a rec_exec as well. */
 size_t rec_arguments_size(size_t folder_size, size_t arguments_size);
 size_t rec_module_size(unsigned int segment_count, size_t path_size);

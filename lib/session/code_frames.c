@@ -80,7 +80,7 @@ static uint32_t line_at(const struct code_table *t, const struct code_entry *ent
 	return low ? t->lines.items[entry->first_line + low - 1].line : 0;
 }
 
-static void name_frame(void *ctx, uint64_t time, struct frame *frame, struct retime_span *span)
+static void name_frame(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span)
 {
 	struct code_frames *c = ctx;
 	process_id owner = frame->module == NO_MODULE ? NO_PROCESS : c->owners[frame->module];
@@ -161,7 +161,7 @@ void code_frames_name(struct profile *p, struct code_table *table,
 	c.funcs = xreallocarray(NULL, table->rows.count, sizeof(*c.funcs));
 	for (size_t i = 0; i < table->rows.count; i++)
 		c.funcs[i] = (struct code_func){.func = NO_FUNC};
-	retime_apply(p, name_frame, &c);
+	rebind_frames_apply(p, name_frame, &c);
 	code_versions_release(&c.versions);
 	free(c.owners);
 	free(c.funcs);

@@ -162,7 +162,7 @@ void code_versions_release(struct code_versions *v)
 	free(v->execs);
 }
 
-static void narrow(struct retime_span *span, uint64_t from, uint64_t to)
+static void narrow(struct rebind_span *span, uint64_t from, uint64_t to)
 {
 	if (span->from < from)
 		span->from = from;
@@ -171,11 +171,11 @@ static void narrow(struct retime_span *span, uint64_t from, uint64_t to)
 }
 
 /* From its exec before that time, or from its beginning (0), to the next one. */
-static struct retime_span find_program(const struct code_versions *v, process_id process,
+static struct rebind_span find_program(const struct code_versions *v, process_id process,
 				       uint64_t time)
 {
 	const struct code_range *range = &v->execs[process];
-	struct retime_span program = {0, UINT64_MAX};
+	struct rebind_span program = {0, UINT64_MAX};
 	size_t low = count_front(&v->table->execs.items[range->first], range->count, it,
 				 it->time <= time);
 
@@ -188,11 +188,11 @@ static struct retime_span find_program(const struct code_versions *v, process_id
 
 /* Among what the process's present program told itself. */
 static uint32_t find_own(const struct code_versions *v, process_id process, uint64_t addr,
-			 uint64_t time, struct retime_span *span)
+			 uint64_t time, struct rebind_span *span)
 {
 	size_t at = find_addr(v, addr);
-	uint32_t version = NO_CODE, slot, later = NO_CODE;
-	struct retime_span program = *span;
+	uint32_t version = NO_CODE, slot, deferred = NO_CODE;
+	struct rebind_span program = *span;
 
 	if (at == v->addrs.count || v->addrs.items[at] != addr)
 		return NO_CODE;
@@ -212,18 +212,18 @@ static uint32_t find_own(const struct code_versions *v, process_id process, uint
 			return entry;
 		}
 		narrow(span, 0, row->since);
-		later = row->is_exact ? NO_CODE : entry;
+		deferred = row->is_exact ? NO_CODE : entry;
 	}
-	return later;
+	return deferred;
 }
 
 uint32_t code_versions_find(const struct code_versions *v, process_id process, uint64_t addr,
-			    uint64_t time, struct retime_span *span)
+			    uint64_t time, struct rebind_span *span)
 {
-	*span = (struct retime_span){0, UINT64_MAX};
+	*span = (struct rebind_span){0, UINT64_MAX};
 	for (unsigned int i = 0; i < ANCESTORS_MAX; i++) {
 		const struct process *row = &v->processes->rows.items[process];
-		struct retime_span own = find_program(v, process, time);
+		struct rebind_span own = find_program(v, process, time);
 		bool is_first_program = !own.from;
 		uint32_t entry = find_own(v, process, addr, time, &own);
 

@@ -51,6 +51,6 @@ void code_versions_release(struct code_versions *v);
  * same answer. A forked process has what its parent had then.
  */
 uint32_t code_versions_find(const struct code_versions *v, process_id process, uint64_t addr,
-			    uint64_t time, struct retime_span *span);
+			    uint64_t time, struct rebind_span *span);
 
 #endif

@@ -8,7 +8,7 @@
 /* As container engines themselves shorten ids. */
 #define SHORT_ID_SIZE 12
 
-string_id home_label(struct strings *strings, string_id cgroup, uint32_t inner_pid)
+string_id container_label(struct strings *strings, string_id cgroup, uint32_t ns_pid)
 {
 	_cleanup_(strbuf_release) struct strbuf label = {0};
 	size_t size = cgroup == NO_STRING ? 0 : strings_size(strings, cgroup);
@@ -21,8 +21,8 @@ string_id home_label(struct strings *strings, string_id cgroup, uint32_t inner_p
 	} else {
 		name = cgroup_leaf(name, &size);
 	}
-	if (inner_pid)
-		strbuf_addf(&label, "pid %u%s", inner_pid, size ? " in " : "");
+	if (ns_pid)
+		strbuf_addf(&label, "pid %u%s", ns_pid, size ? " in " : "");
 	strbuf_add(&label, name, size);
 	return label.size ? strings_intern_sized(strings, label.text, label.size) : NO_STRING;
 }

@@ -10,6 +10,6 @@
  * "pid 7" for a pid namespace. cgroup: its path, NO_STRING: the recorder's own. NO_STRING where
  * there is nothing to tell.
  */
-string_id home_label(struct strings *strings, string_id cgroup, uint32_t inner_pid);
+string_id container_label(struct strings *strings, string_id cgroup, uint32_t ns_pid);
 
 #endif

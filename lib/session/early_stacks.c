@@ -22,12 +22,12 @@ void early_stacks_add(struct early_stacks *e, const struct rec_stack *rec)
 	vec_push(&e->records, copy);
 }
 
-struct rec_stack *early_stacks_take(struct early_stacks *e, uint32_t outer_id)
+struct rec_stack *early_stacks_take(struct early_stacks *e, uint32_t prefix_id)
 {
 	for (size_t i = 0; i < e->records.count; i++) {
 		struct rec_stack *rec = e->records.items[i];
 
-		if (rec->outer_id != outer_id)
+		if (rec->prefix_id != prefix_id)
 			continue;
 		/* In order: of two with one id the later one is to count. */
 		memmove(e->records.items + i, e->records.items + i + 1,

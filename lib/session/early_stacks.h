@@ -21,6 +21,6 @@ void early_stacks_release(struct early_stacks *e);
 /* Where all room is taken the record is dropped: its samples will have no stack. */
 void early_stacks_add(struct early_stacks *e, const struct rec_stack *rec);
 /* A record that goes on with that stack, the caller's to free; NULL: there is none. */
-struct rec_stack *early_stacks_take(struct early_stacks *e, uint32_t outer_id);
+struct rec_stack *early_stacks_take(struct early_stacks *e, uint32_t prefix_id);
 
 #endif

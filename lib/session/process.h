@@ -35,7 +35,7 @@ struct process {
 	string_id name; /* NO_STRING: not known yet */
 	string_id cgroup; /* path; NO_STRING: the recorder's own */
 	string_id arguments; /* as in struct profile_thread */
-	uint32_t inner_pid; /* in its own pid namespace; 0: that is the recorder's */
+	uint32_t ns_pid; /* in its own pid namespace; 0: that is the recorder's */
 	module_id anon; /* its anonymous memory, NO_MODULE until a frame lies there */
 	process_id parent; /* NO_PROCESS: not known */
 	uint64_t space_start; /* its last exec, 0: none was seen */

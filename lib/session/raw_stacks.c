@@ -55,7 +55,7 @@ void raw_stack_unpack(const struct raw_stacks *s, const struct raw_stack *stack,
 		done += unpack(s, row, skip, addrs + done, kinds + done);
 		if (row->outer == NO_RAW_STACK)
 			break;
-		skip = (skip > own ? skip - own : 0) + row->outer_skip;
+		skip = (skip > own ? skip - own : 0) + row->prefix_skip;
 		row = &s->rows.items[row->outer];
 	}
 }
@@ -69,7 +69,7 @@ static bool content_equal(const void *table, uint32_t id, const void *key)
 
 	return row->kernel_depth == rec->kernel_depth && row->user_depth == rec->user_depth &&
 	       row->run_count == rec->run_count && row->flags == rec->rec.flags &&
-	       row->outer == wanted->outer && row->outer_skip == rec->outer_skip &&
+	       row->outer == wanted->outer && row->prefix_skip == rec->prefix_skip &&
 	       !memcmp(s->words.items + row->first_word, rec->lows, wanted->body_size);
 }
 
@@ -82,7 +82,7 @@ static void link_outer(const struct raw_stacks *s, struct raw_stack *row)
 	if (row->outer == NO_RAW_STACK)
 		return;
 	outer = &s->rows.items[row->outer];
-	more = outer->depth > row->outer_skip ? outer->depth - row->outer_skip : 0;
+	more = outer->depth > row->prefix_skip ? outer->depth - row->prefix_skip : 0;
 	if (!more || outer->links >= LINKS_MAX || row->depth + more > DEPTH_MAX) {
 		row->outer = NO_RAW_STACK;
 		row->flags |= STACK_TRUNCATED;
@@ -97,7 +97,7 @@ static raw_stack_id intern(struct raw_stacks *s, const struct rec_stack *rec, ra
 	struct raw_stack row = {
 		.first_word = s->words.count,
 		.outer = outer,
-		.outer_skip = rec->outer_skip,
+		.prefix_skip = rec->prefix_skip,
 		.run_count = rec->run_count,
 		.kernel_depth = rec->kernel_depth,
 		.user_depth = rec->user_depth,
@@ -106,7 +106,7 @@ static raw_stack_id intern(struct raw_stacks *s, const struct rec_stack *rec, ra
 	};
 	size_t size = body_size(&row);
 	const struct content_key key = {rec, outer, size};
-	uint64_t shape = (uint64_t)outer << 32 | (uint64_t)rec->outer_skip << 16 |
+	uint64_t shape = (uint64_t)outer << 32 | (uint64_t)rec->prefix_skip << 16 |
 			 (uint64_t)rec->rec.flags << 8 | (rec->kernel_depth & 0xff);
 	uint64_t hash = hash_bytes(rec->lows, size, shape);
 	raw_stack_id id = index_find(&s->by_content, hash, content_equal, s, &key);
@@ -129,34 +129,34 @@ static bool stack_id_equal(const void *table, uint32_t id, const void *key)
 	return s->sent.items[id].stack_id == *(const uint32_t *)key;
 }
 
-static uint32_t find_sent(const struct raw_stacks *s, uint32_t wire_id)
+static uint32_t find_cached(const struct raw_stacks *s, uint32_t wire_id)
 {
 	return index_find(&s->by_stack_id, hash_u64(wire_id), stack_id_equal, s, &wire_id);
 }
 
 raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec)
 {
-	raw_stack_id outer = rec->outer_id ? raw_stacks_find(s, rec->outer_id) : NO_RAW_STACK,
+	raw_stack_id outer = rec->prefix_id ? raw_stacks_find(s, rec->prefix_id) : NO_RAW_STACK,
 		     stack;
 	uint32_t sent;
 
-	if (rec->outer_id && outer == NO_RAW_STACK)
+	if (rec->prefix_id && outer == NO_RAW_STACK)
 		return NO_RAW_STACK;
 	stack = intern(s, rec, outer);
-	sent = find_sent(s, rec->stack_id);
+	sent = find_cached(s, rec->stack_id);
 
 	if (sent != INDEX_NONE) {
 		s->sent.items[sent].stack = stack;
 		return stack;
 	}
 	index_add(&s->by_stack_id, hash_u64(rec->stack_id), (uint32_t)s->sent.count);
-	vec_push(&s->sent, (struct sent_stack){rec->stack_id, stack});
+	vec_push(&s->sent, (struct stack_cache_stack){rec->stack_id, stack});
 	return stack;
 }
 
 raw_stack_id raw_stacks_find(const struct raw_stacks *s, uint32_t wire_id)
 {
-	uint32_t sent = find_sent(s, wire_id);
+	uint32_t sent = find_cached(s, wire_id);
 
 	return sent == INDEX_NONE ? NO_RAW_STACK : s->sent.items[sent].stack;
 }

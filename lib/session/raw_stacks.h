@@ -17,7 +17,7 @@ typedef uint32_t raw_stack_id; /* not the stack_id of the wire: that one may be 
 struct raw_stack {
 	uint64_t first_word; /* of its body, as in the record */
 	raw_stack_id outer; /* NO_RAW_STACK: there are no more frames */
-	uint16_t outer_skip; /* its innermost frames that are none of this stack */
+	uint16_t prefix_skip; /* its innermost frames that are none of this stack */
 	uint16_t run_count;
 	uint16_t kernel_depth, user_depth; /* in its body */
 	uint16_t links; /* how many stacks it goes on through */
@@ -31,7 +31,7 @@ static inline uint32_t raw_stack_user_depth(const struct raw_stack *stack)
 	return stack->depth - stack->kernel_depth;
 }
 
-struct sent_stack {
+struct stack_cache_stack {
 	uint32_t stack_id; /* of the wire */
 	raw_stack_id stack;
 };
@@ -40,7 +40,7 @@ struct raw_stacks {
 	VEC(uint64_t) words;
 	VEC(struct raw_stack) rows;
 	struct index by_content;
-	VEC(struct sent_stack) sent;
+	VEC(struct stack_cache_stack) sent;
 	struct index by_stack_id;
 };
 

@@ -188,14 +188,14 @@ static bool find_rest(const struct resolver *r, const struct raw_stack *stack,
 	outer = &r->raw.rows.items[stack->outer];
 	line = line_of(r, stack->outer, mappings);
 	if (!is_line_of(r, line, stack->outer, mappings) ||
-	    stack->outer_skip <= outer->kernel_depth)
+	    stack->prefix_skip <= outer->kernel_depth)
 		return false;
-	skipped = stack->outer_skip - outer->kernel_depth;
+	skipped = stack->prefix_skip - outer->kernel_depth;
 	if (skipped >= line->user_depth)
 		return false;
 	rest->user_depth = line->user_depth - skipped;
 	rest->stack = line->stack;
-	for (uint32_t i = 0; i < stack->outer_skip; i++)
+	for (uint32_t i = 0; i < stack->prefix_skip; i++)
 		rest->stack = r->profile->stacks.rows.items[rest->stack].parent;
 	return true;
 }

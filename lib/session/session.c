@@ -109,7 +109,7 @@ static bool has_user_frame(const struct rec_sample *rec, uint32_t user_depth)
 }
 
 /* The kernel finishes no stack of a 32-bit program; most samples need not be looked at. */
-static bool may_be_32bit(const struct ledger_entry *entry)
+static bool may_be_32bit(const struct tick_stats_entry *entry)
 {
 	return !(entry->sample_flags & (SAMPLE_KERNEL_THREAD | SAMPLE_EXITING)) &&
 	       (entry->stack_flags & (STACK_WHOLE | STACK_LATER)) != STACK_WHOLE;
@@ -127,7 +127,7 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 		.cpu_delta = pending->cpu_delta,
 		.cause = SAMPLE_ON_CPU,
 	};
-	struct ledger_entry entry = {.sample_flags = rec->rec.flags, .ticks = sample.weight};
+	struct tick_stats_entry entry = {.sample_flags = rec->rec.flags, .ticks = sample.weight};
 	uint32_t user_depth = 0;
 
 	if (raw != NO_RAW_STACK) {
@@ -152,7 +152,7 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 	}
 	thread_add_sample(&s->tasks.threads, pending->thread, &sample);
 	cpu_rows_add(&s->cpus, rec->rec.cpu, &sample);
-	ledger_enter(&s->profile->stats, &entry);
+	tick_stats_count(&s->profile->stats, &entry);
 }
 
 /* Its stack never came, so there is no row for it; its CPU time was spent all the same. */
@@ -292,8 +292,8 @@ void session_feed(struct session *s, const struct rec *rec)
 	case REC_ARGUMENTS:
 		arguments_enter(&s->tasks, (const struct rec_arguments *)rec);
 		break;
-	case REC_HOME:
-		tasks_home(&s->tasks, (const struct rec_home *)rec);
+	case REC_CONTAINER:
+		tasks_set_container(&s->tasks, (const struct rec_container *)rec);
 		break;
 	case REC_USER:
 		tasks_user(&s->tasks, (const struct rec_user *)rec);

@@ -182,13 +182,13 @@ static uint64_t last_user(const struct process *process)
  * It lives where its parent does, is the same user's and runs the same program, until something
  * else is told.
  */
-static void inherit_home(struct tasks *t, process_id id, const struct rec_fork *fork)
+static void inherit_container(struct tasks *t, process_id id, const struct rec_fork *fork)
 {
 	process_id parent_id = process_table_find(&t->processes, fork->parent_pid);
 	struct process *process = process_at(t, id);
 	const struct process *parent;
 
-	process->inner_pid = fork->inner_pid;
+	process->ns_pid = fork->ns_pid;
 	if (parent_id == NO_PROCESS)
 		return;
 	parent = process_at(t, parent_id);
@@ -209,7 +209,7 @@ static void introduce_late(struct tasks *t, process_id id, const struct rec_fork
 	process->parent = process_table_find(&t->processes, fork->parent_pid);
 	t->threads.rows.items[process->main_thread].origin = TASK_FORKED;
 	row_at(t, process->main_thread)->start = time;
-	inherit_home(t, id, fork);
+	inherit_container(t, id, fork);
 	if (process->name == NO_STRING)
 		set_name(t, id, process->main_thread, name);
 	if (!process->mappings->stamp) {
@@ -235,7 +235,7 @@ static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t 
 		end_process(t, id, time);
 	id = add_process(t, fork->rec.pid, time, TASK_FORKED, mappings);
 	process_at(t, id)->parent = parent;
-	inherit_home(t, id, fork);
+	inherit_container(t, id, fork);
 	set_name(t, id, process_at(t, id)->main_thread, name);
 }
 
@@ -373,13 +373,13 @@ void tasks_exit(struct tasks *t, const struct rec_exit *end)
 		end_process(t, process, time);
 }
 
-void tasks_home(struct tasks *t, const struct rec_home *home)
+void tasks_set_container(struct tasks *t, const struct rec_container *home)
 {
 	struct process *process =
 		process_at(t, get_process(t, home->rec.pid, tasks_time(t, home->rec.time)));
 
-	if (home->inner_pid)
-		process->inner_pid = home->inner_pid;
+	if (home->ns_pid)
+		process->ns_pid = home->ns_pid;
 	process->cgroup = home->cgroup_size ? strings_intern_sized(&t->profile->strings,
 								   home->cgroup, home->cgroup_size)
 					    : NO_STRING;
@@ -425,7 +425,7 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec)
 }
 
 /* The whole path, of which only the end is in the process's name. */
-static void tell_home(struct tasks *t, const struct process *process)
+static void set_container(struct tasks *t, const struct process *process)
 {
 	if (process->cgroup != NO_STRING)
 		add_marker(t, process->main_thread, MARKER_CGROUP, process->start, process->cgroup);
@@ -436,14 +436,14 @@ void tasks_finish(struct tasks *t)
 	string_id unknown = NO_STRING;
 
 	vec_for_each(&t->processes.rows, struct process *, process)
-		tell_home(t, process);
+		set_container(t, process);
 	vec_for_each(&t->profile->threads.rows, struct profile_thread *, row) {
 		thread_id id = (thread_id)(row - t->profile->threads.rows.items);
 		const struct process *process = tasks_process_of(t, id);
 
 		row->process_name = process->name;
-		row->process_label = home_label(&t->profile->strings, process->cgroup,
-						process->inner_pid);
+		row->process_label = container_label(&t->profile->strings, process->cgroup,
+						     process->ns_pid);
 		row->arguments = process->arguments;
 		row->process_start = process->start;
 		row->process_end = process->has_ended ? process->end : 0;

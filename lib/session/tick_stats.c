@@ -8,7 +8,7 @@
  * its end, as those by frame pointers, or that claims to be whole while part of it is missing from
  * the profile, is none to rely on.
  */
-static uint64_t *find_class(struct profile_stats *stats, const struct ledger_entry *entry)
+static uint64_t *find_class(struct profile_stats *stats, const struct tick_stats_entry *entry)
 {
 	if (entry->sample_flags & SAMPLE_KERNEL_THREAD)
 		return &stats->kernel_only;
@@ -23,7 +23,7 @@ static uint64_t *find_class(struct profile_stats *stats, const struct ledger_ent
 	return &stats->unknown;
 }
 
-void ledger_enter(struct profile_stats *stats, const struct ledger_entry *entry)
+void tick_stats_count(struct profile_stats *stats, const struct tick_stats_entry *entry)
 {
 	uint64_t *class = find_class(stats, entry);
 

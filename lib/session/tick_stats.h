@@ -11,7 +11,7 @@
 
 #include "lib/profile/profile.h"
 
-struct ledger_entry {
+struct tick_stats_entry {
 	uint8_t sample_flags; /* of REC_SAMPLE */
 	uint8_t stack_flags; /* of its REC_STACK; 0 where it has none */
 	bool is_cut; /* outer frames of the record are not in the profile */
@@ -19,6 +19,6 @@ struct ledger_entry {
 	uint32_t ticks;
 };
 
-void ledger_enter(struct profile_stats *stats, const struct ledger_entry *entry);
+void tick_stats_count(struct profile_stats *stats, const struct tick_stats_entry *entry);
 
 #endif

@@ -202,7 +202,7 @@ static bool is_regular(int fd)
 	       fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static void give_up(struct debug_fetcher *f, enum symbol_reason reason)
+static void abandon(struct debug_fetcher *f, enum symbol_reason reason)
 {
 	f->given_up = reason;
 	stop(f);
@@ -220,7 +220,7 @@ static enum symbol_reason failed(struct debug_fetcher *f, struct fetch_answer *a
 	}
 	log_debug("debuginfod: %s", strerror(-answer->code));
 	if (++f->failures >= MAX_FAILURES || answer->text[0])
-		give_up(f, SYMBOLS_DOWNLOAD_FAILED);
+		abandon(f, SYMBOLS_DOWNLOAD_FAILED);
 	return answer->code == -ETIME || answer->code == -ETIMEDOUT ? SYMBOLS_DOWNLOAD_TIMEOUT
 								    : SYMBOLS_DOWNLOAD_FAILED;
 }
@@ -239,12 +239,12 @@ static int wait_for_file(struct debug_fetcher *f, const char *path, enum symbol_
 
 		*reason = SYMBOLS_DOWNLOAD_FAILED;
 		if (o->progress && o->progress(o->ctx, path, last.done, last.size)) {
-			give_up(f, SYMBOLS_DOWNLOAD_FAILED);
+			abandon(f, SYMBOLS_DOWNLOAD_FAILED);
 			return -1;
 		}
 		if (o->limit_ns && spent_ns > o->limit_ns) {
 			*reason = SYMBOLS_DOWNLOAD_TIMEOUT;
-			give_up(f, *reason);
+			abandon(f, *reason);
 			return -1;
 		}
 		if (poll(&ready, 1, TICK_MS) <= 0)
@@ -263,7 +263,7 @@ static int wait_for_file(struct debug_fetcher *f, const char *path, enum symbol_
 		if (ret == 0 && answer.kind == FETCH_FAILED)
 			*reason = failed(f, &answer);
 		else
-			give_up(f, SYMBOLS_DOWNLOAD_FAILED);
+			abandon(f, SYMBOLS_DOWNLOAD_FAILED);
 		return -1;
 	}
 }
@@ -283,7 +283,7 @@ int debug_fetch(struct debug_fetcher *f, const char *build_id, const char *path,
 		    send(f->socket, build_id, strlen(build_id) + 1, MSG_NOSIGNAL) > 0)
 			fd = wait_for_file(f, path ? path : build_id, reason);
 		else
-			give_up(f, SYMBOLS_DOWNLOAD_FAILED);
+			abandon(f, SYMBOLS_DOWNLOAD_FAILED);
 		f->spent_ns += clock_monotonic_ns() - start_ns;
 	}
 	pthread_mutex_unlock(&f->lock);

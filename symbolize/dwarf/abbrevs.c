@@ -91,11 +91,11 @@ static void add_step(struct abbrevs *a, size_t first, uint64_t name, uint64_t fo
 }
 
 /* False: they are damaged, or there are too many. */
-static bool read_attributes(struct abbrevs *a, struct bytes *b, struct work *work)
+static bool read_attributes(struct abbrevs *a, struct bytes *b, struct step_budget *work)
 {
 	size_t first = a->steps.count;
 
-	while (!b->failed && a->steps.count < MAX_STEPS && work_take(work, 1)) {
+	while (!b->failed && a->steps.count < MAX_STEPS && step_budget_take(work, 1)) {
 		uint64_t name = bytes_uleb(b), form = bytes_uleb(b);
 
 		if (!name && !form)
@@ -118,7 +118,7 @@ static int compare(const void *x, const void *y)
 	return a->first_step < b->first_step ? -1 : a->first_step > b->first_step;
 }
 
-struct abbrevs *abbrevs_new(struct bytes table, struct die_sizes sizes, struct work *work)
+struct abbrevs *abbrevs_new(struct bytes table, struct die_sizes sizes, struct step_budget *work)
 {
 	struct abbrevs *a = xcalloc(1, sizeof(*a));
 

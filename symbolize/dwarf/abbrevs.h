@@ -38,7 +38,7 @@ struct abbrevs {
 };
 
 /* Up to the end of the table, or to where it is damaged. A step of work for each attribute. */
-struct abbrevs *abbrevs_new(struct bytes table, struct die_sizes sizes, struct work *work);
+struct abbrevs *abbrevs_new(struct bytes table, struct die_sizes sizes, struct step_budget *work);
 /* NULL is fine. */
 void abbrevs_free(struct abbrevs *a);
 /* NULL: there is none of that code. */

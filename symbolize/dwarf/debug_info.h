@@ -80,7 +80,7 @@ struct memo {
 	const void *value; /* may be NULL */
 };
 
-struct memos {
+struct caches {
 	VEC(struct memo) rows;
 	struct index index;
 };
@@ -99,7 +99,7 @@ struct debug_info {
 	struct Elf *elf, *shared_elf;
 	Dwarf *dwarf, *shared_dwarf; /* what dwz moved out of it, or NULL */
 	uint64_t first_vaddr;
-	struct work work;
+	struct step_budget work;
 	VEC(struct unit) units;
 	struct segments segments; /* of units */
 	bool has_all_units; /* else those that say themselves where they have code, by offset */
@@ -108,8 +108,8 @@ struct debug_info {
 	struct debug_sections package; /* of split units; zeroed: none */
 	bool has_looked_for_package;
 	uint64_t split_bytes; /* of those that are open */
-	struct memos views; /* of all handles but `dwarf`, by handle */
-	struct memos names; /* of functions, by their entry in the section */
+	struct caches views; /* of all handles but `dwarf`, by handle */
+	struct caches names; /* of functions, by their entry in the section */
 	struct path_set paths;
 	struct abbrev_cache abbrevs;
 	struct arena arena;
@@ -125,10 +125,10 @@ bool units_need_all(struct debug_info *info);
 /* dwarf_units.c */
 /* The ranges of an entry of the unit, or of its split one, as intervals of that id and rank. */
 void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
-		    struct intervals *intervals, struct work *work);
+		    struct intervals *intervals, struct step_budget *work);
 /* The same of one that a walk has come to. */
 void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32_t id,
-		      uint32_t rank, struct intervals *intervals, struct work *work);
+		      uint32_t rank, struct intervals *intervals, struct step_budget *work);
 /* Opens a walk over the entries of the unit, or of its split one. False: they are damaged. */
 bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die_walk *walk);
 /* What libdw calls the entry that begins there, in the unit or its split one. */
@@ -155,7 +155,7 @@ struct split *split_open(struct debug_info *info, Dwarf_Die *skeleton);
 void split_free(struct split *split);
 /* As die_add_ranges(), of an entry of the split unit. */
 void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, uint32_t rank,
-		      struct intervals *intervals, struct work *work);
+		      struct intervals *intervals, struct step_budget *work);
 
 /* dwarf_inlines.c */
 struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *unit,
@@ -184,9 +184,9 @@ const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t numbe
 void path_set_release(struct path_set *set);
 
 /* NULL: nothing is remembered for this place. */
-const struct memo *memos_find(const struct memos *memos, const void *place);
+const struct memo *caches_find(const struct caches *caches, const void *place);
 /* `value` lives at least as long as the memos. */
-void memos_add(struct memos *memos, const void *place, const void *value);
-void memos_release(struct memos *memos);
+void caches_add(struct caches *caches, const void *place, const void *value);
+void caches_release(struct caches *caches);
 
 #endif

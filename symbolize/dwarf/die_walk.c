@@ -14,7 +14,7 @@ void abbrev_cache_release(struct abbrev_cache *cache)
 }
 
 static const struct abbrevs *get_abbrevs(struct abbrev_cache *cache, const struct bytes *table,
-					 struct die_sizes sizes, struct work *work)
+					 struct die_sizes sizes, struct step_budget *work)
 {
 	struct abbrevs **slot = &cache->tables[cache->next];
 
@@ -76,7 +76,7 @@ static struct bytes find_unit(const struct debug_view *view, const uint8_t *head
 }
 
 bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct debug_view *view,
-		   const uint8_t *header, struct work *work)
+		   const uint8_t *header, struct step_budget *work)
 {
 	struct bytes b = find_unit(view, header), table;
 	struct die_sizes sizes;
@@ -237,7 +237,7 @@ static bool read_entry(struct die_walk *w, const uint8_t *at, uint64_t code, str
 /* Where there is an entry next; else *code is 0 and the depth one less. */
 static bool read_code(struct die_walk *w, uint64_t *code)
 {
-	if (!bytes_left(&w->b) || !work_take(w->work, 1)) {
+	if (!bytes_left(&w->b) || !step_budget_take(w->work, 1)) {
 		w->b.failed = true;
 		return false;
 	}

@@ -35,7 +35,7 @@ struct die_entry {
 struct die_walk {
 	struct bytes b; /* the unit, from its header on */
 	const struct abbrevs *abbrevs;
-	struct work *work;
+	struct step_budget *work;
 	unsigned int depth;
 };
 
@@ -45,7 +45,7 @@ struct die_walk {
  * that has to be read, and one for each entry later. False: damaged.
  */
 bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct debug_view *view,
-		   const uint8_t *header, struct work *work);
+		   const uint8_t *header, struct step_budget *work);
 /* Goes to what is inside of the entry there. */
 void die_walk_enter(struct die_walk *w, const uint8_t *parent);
 /* The next entry, children before siblings. False: there are no more, or they are damaged. */

@@ -39,7 +39,7 @@ static int begin_all(struct debug_info *info, struct error *err)
 	if (ret)
 		return error_wrap(err, "part shared with other files");
 	dwarf_setalt(info->dwarf, info->shared_dwarf);
-	memos_add(&info->views, info->shared_dwarf, &info->shared->view);
+	caches_add(&info->views, info->shared_dwarf, &info->shared->view);
 	return 0;
 }
 
@@ -65,7 +65,7 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 	info->files = input->files ? module_files_ref(input->files) : module_files_new(input);
 	ret = begin_all(info, &local);
 	if (ret == -ENOEXEC)
-		module_files_complain(info->files, SYMBOLS_DAMAGED);
+		module_files_set_reason(info->files, SYMBOLS_DAMAGED);
 	if (ret)
 		return error_text(err, ret, "%s", local.text);
 	find_line_sections(info);
@@ -74,7 +74,7 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 	info->work.left = STEPS_PER_BYTE * debug_view_size(&info->sections->view);
 	units_index(info);
 	if (!info->segments.rows.count) {
-		module_files_complain(info->files, SYMBOLS_DAMAGED);
+		module_files_set_reason(info->files, SYMBOLS_DAMAGED);
 		return error_text(err, -ENOENT, "no units with code");
 	}
 	*out = &steal(info)->base;
@@ -116,7 +116,7 @@ static void info_lookup(struct symbolizer *base, const uint64_t *rvas, size_t co
 		function = unit_find_function(info, unit, addr,
 					      answers[i].func || !info->has_symbols);
 		describe_address(info, unit, function, addr, &answers[i]);
-		if (function && (!answers[i].func || answers[i].is_made_up))
+		if (function && (!answers[i].func || answers[i].is_synthetic))
 			fill_in_function(info, unit, function, addr, &answers[i]);
 	}
 }
@@ -126,11 +126,11 @@ static void info_free(struct symbolizer *base)
 	struct debug_info *info = (struct debug_info *)base;
 
 	units_release(info);
-	memos_release(&info->names);
+	caches_release(&info->names);
 	path_set_release(&info->paths);
 	abbrev_cache_release(&info->abbrevs);
 	arena_release(&info->arena);
-	memos_release(&info->views);
+	caches_release(&info->views);
 	debug_sections_release(&info->package);
 	dwarf_end(info->dwarf);
 	dwarf_end(info->shared_dwarf);

@@ -22,7 +22,7 @@ bool units_need_all(struct debug_info *info)
 {
 	if (debug_sections_need(info->sections, DEBUG_INFO, info_size(info)))
 		return true;
-	module_files_complain(info->files, SYMBOLS_DAMAGED);
+	module_files_set_reason(info->files, SYMBOLS_DAMAGED);
 	return false;
 }
 
@@ -112,7 +112,7 @@ static void index_all(struct debug_info *info)
 
 		/* Without a place for the split unit libdw does not look for its file. */
 		if (dwarf_get_units(info->dwarf, cu, &after, NULL, &type, &unit.die, NULL) != 0 ||
-		    !work_take(&info->work, 1))
+		    !step_budget_take(&info->work, 1))
 			break;
 		cu = after;
 		if (!is_with_code(info, &unit, type))

@@ -21,7 +21,7 @@ static const struct debug_view *view_of(const struct debug_info *info, Dwarf_CU 
 
 	if (dwarf == info->dwarf)
 		return &info->sections->view;
-	known = memos_find(&info->views, dwarf);
+	known = caches_find(&info->views, dwarf);
 	return known ? known->value : NULL;
 }
 
@@ -217,7 +217,7 @@ static const char *build_name(struct debug_info *info, Dwarf_Die *die)
 	if (!plain || !dwarf_diecu(die, &unit, NULL, NULL) || !language_has_scopes(&unit))
 		return plain;
 	/* The scopes are those of the declaration; the definition may stand outside of them. */
-	while (follow(info, die, DW_AT_specification) && work_take(&info->work, 1)) {
+	while (follow(info, die, DW_AT_specification) && step_budget_take(&info->work, 1)) {
 		if (!dwarf_diecu(die, &unit, NULL, NULL))
 			return plain;
 	}
@@ -257,10 +257,10 @@ const char *die_function_name(struct debug_info *info, Dwarf_Die *die)
 	/* Many calls of one function have the same origin: the name is found once. */
 	follow(info, &origin, DW_AT_abstract_origin);
 	place = origin.addr;
-	known = memos_find(&info->names, place);
+	known = caches_find(&info->names, place);
 	if (known)
 		return known->value;
 	name = find_name(info, &origin);
-	memos_add(&info->names, place, name);
+	caches_add(&info->names, place, name);
 	return name;
 }

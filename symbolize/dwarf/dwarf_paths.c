@@ -10,29 +10,29 @@
 
 static bool equal_place(const void *table, uint32_t id, const void *key)
 {
-	const struct memos *memos = table;
+	const struct caches *caches = table;
 
-	return memos->rows.items[id].place == key;
+	return caches->rows.items[id].place == key;
 }
 
-const struct memo *memos_find(const struct memos *memos, const void *place)
+const struct memo *caches_find(const struct caches *caches, const void *place)
 {
 	uint64_t hash = hash_u64((uintptr_t)place);
-	uint32_t row = index_find(&memos->index, hash, equal_place, memos, place);
+	uint32_t row = index_find(&caches->index, hash, equal_place, caches, place);
 
-	return row == INDEX_NONE ? NULL : &memos->rows.items[row];
+	return row == INDEX_NONE ? NULL : &caches->rows.items[row];
 }
 
-void memos_add(struct memos *memos, const void *place, const void *value)
+void caches_add(struct caches *caches, const void *place, const void *value)
 {
-	index_add(&memos->index, hash_u64((uintptr_t)place), (uint32_t)memos->rows.count);
-	vec_push(&memos->rows, (struct memo){place, value});
+	index_add(&caches->index, hash_u64((uintptr_t)place), (uint32_t)caches->rows.count);
+	vec_push(&caches->rows, (struct memo){place, value});
 }
 
-void memos_release(struct memos *memos)
+void caches_release(struct caches *caches)
 {
-	vec_release(&memos->rows);
-	index_release(&memos->index);
+	vec_release(&caches->rows);
+	index_release(&caches->index);
 }
 
 void path_set_release(struct path_set *set)

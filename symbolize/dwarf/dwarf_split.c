@@ -119,7 +119,7 @@ static bool begin(struct debug_info *info, struct split *split, Dwarf_Die *skele
 	uint64_t size = debug_view_size(&split->view) - split->view.at[DEBUG_STR].size;
 
 	if (info->split_bytes + size > MAX_SPLIT_BYTES) {
-		module_files_complain(info->files, SYMBOLS_TOO_LARGE);
+		module_files_set_reason(info->files, SYMBOLS_TOO_LARGE);
 		return false;
 	}
 	add_from_skeleton(info, skeleton, split);
@@ -170,7 +170,7 @@ struct split *split_open(struct debug_info *info, Dwarf_Die *skeleton)
 			return split;
 	}
 	split_free(split);
-	module_files_complain(info->files, SYMBOLS_NO_SPLIT_UNITS);
+	module_files_set_reason(info->files, SYMBOLS_NO_SPLIT_UNITS);
 	return NULL;
 }
 
@@ -199,7 +199,7 @@ static void open_list(const struct split *split, const Dwarf_Attribute *attribut
 }
 
 void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, uint32_t rank,
-		      struct intervals *intervals, struct work *work)
+		      struct intervals *intervals, struct step_budget *work)
 {
 	Dwarf_Attribute attribute;
 	struct range_list list;
@@ -214,7 +214,7 @@ void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, ui
 	if (!dwarf_attr(die, DW_AT_ranges, &attribute))
 		return;
 	open_list(split, &attribute, &list);
-	while (range_list_next(&list, &from, &to) && work_take(work, 1)) {
+	while (range_list_next(&list, &from, &to) && step_budget_take(work, 1)) {
 		if (from < to)
 			vec_push(&intervals->rows, (struct interval){from, to, id, rank});
 	}

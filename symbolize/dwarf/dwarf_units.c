@@ -7,7 +7,7 @@
 #include "symbolize/dwarf/debug_info.h"
 
 void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
-		    struct intervals *intervals, struct work *work)
+		    struct intervals *intervals, struct step_budget *work)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
@@ -16,14 +16,14 @@ void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32
 		split_add_ranges(unit->split, die, id, rank, intervals, work);
 		return;
 	}
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 && work_take(work, 1)) {
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 && step_budget_take(work, 1)) {
 		if (start < end)
 			vec_push(&intervals->rows, (struct interval){start, end, id, rank});
 	}
 }
 
 void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32_t id,
-		      uint32_t rank, struct intervals *intervals, struct work *work)
+		      uint32_t rank, struct intervals *intervals, struct step_budget *work)
 {
 	Dwarf_Die die;
 
@@ -175,7 +175,7 @@ static void open_split(struct debug_info *info, struct unit *unit)
 {
 	unit->split = split_open(info, &unit->die);
 	if (unit->split)
-		memos_add(&info->views, unit->split->dwarf, &unit->split->view);
+		caches_add(&info->views, unit->split->dwarf, &unit->split->view);
 }
 
 struct unit *units_find(struct debug_info *info, uint64_t addr)

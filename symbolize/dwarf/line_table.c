@@ -212,7 +212,7 @@ static void run(struct machine *m, struct bytes *b)
 }
 
 void line_table_read(struct line_table *t, const struct line_sections *sections, uint64_t offset,
-		     struct work *work)
+		     struct step_budget *work)
 {
 	struct line_header header;
 	struct machine m = {.table = t, .header = &header};

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 /* Steps (entries, ranges, lines) that may still be taken: a multiple of the size of the file. */
-struct work {
+struct step_budget {
 	uint64_t left;
 };
 
-static inline bool work_take(struct work *w, uint64_t steps)
+static inline bool step_budget_take(struct step_budget *w, uint64_t steps)
 {
 	bool is_enough = w->left >= steps;
 

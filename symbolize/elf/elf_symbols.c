@@ -86,7 +86,7 @@ static void name_stub(struct symtab *t, uint64_t rva, struct answer *answer)
 	answer->func = arena_strndup(&t->names, strbuf_text(&text), text.size);
 	answer->func_start = stub->vaddr - first_vaddr;
 	answer->func_size = stub->size;
-	answer->is_made_up = !target;
+	answer->is_synthetic = !target;
 }
 
 static void name_symbol(struct symtab *t, const struct binary_symbol *symbol, struct answer *answer)
@@ -130,7 +130,7 @@ static void symtab_lookup(struct symbolizer *base, const uint64_t *rvas, size_t 
 			answers[i].func = stub.func;
 			answers[i].func_start = stub.func_start;
 			answers[i].func_size = stub.func_size;
-			answers[i].is_made_up = stub.is_made_up;
+			answers[i].is_synthetic = stub.is_synthetic;
 		}
 	}
 }

@@ -60,7 +60,7 @@ static void name(struct fde_names *n, struct answer *answer)
 	answer->func = n->last_name;
 	answer->func_start = n->last.rva;
 	answer->func_size = n->last.size;
-	answer->is_made_up = true;
+	answer->is_synthetic = true;
 	answer->is_reach_guessed = false;
 }
 

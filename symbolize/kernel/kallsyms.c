@@ -216,8 +216,8 @@ struct kernel_namer {
 	const char *module_name; /* "[ext4]", of a loaded module alone */
 };
 
-static int namer_open(struct symbolizer **out, const struct symbolizer_input *input,
-		      struct error *err)
+static int name_job_open(struct symbolizer **out, const struct symbolizer_input *input,
+			 struct error *err)
 {
 	const struct module *module = input->module;
 	bool has_own_name = module && module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && module->base;
@@ -273,8 +273,8 @@ static bool find_symbol(const struct kernel_namer *n, uint64_t rva, struct kerne
 	return true;
 }
 
-static void namer_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
-			 struct answer *answers)
+static void name_job_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
+			    struct answer *answers)
 {
 	const struct kernel_namer *n = (const struct kernel_namer *)base;
 
@@ -290,14 +290,14 @@ static void namer_lookup(struct symbolizer *base, const uint64_t *rvas, size_t c
 	}
 }
 
-static void namer_free(struct symbolizer *base)
+static void name_job_free(struct symbolizer *base)
 {
 	free(base);
 }
 
 const struct symbolizer_ops symbolizer_kallsyms = {
 	.name = "kallsyms",
-	.open = namer_open,
-	.lookup = namer_lookup,
-	.free = namer_free,
+	.open = name_job_open,
+	.lookup = name_job_lookup,
+	.free = name_job_free,
 };

@@ -44,7 +44,7 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 }
 
 /* What the walker is told covers everything, and lies where it says. */
-static void check_mappings(const struct shards *shards)
+static void check_mappings(const struct table_arena *arena)
 {
 	struct unwind_mappings all = {0};
 
@@ -56,7 +56,7 @@ static void check_mappings(const struct shards *shards)
 		require(m == all.rows.items || m->start == m[-1].end);
 		if (!(m->flags & UNWIND_HAS_TABLE))
 			continue;
-		require(m->shard < shards->rows.count && m->rows_at < UNWIND_SHARD_WORDS);
+		require(m->shard < arena->rows.count && m->rows_at < UNWIND_SHARD_WORDS);
 		jit_tables_find(&tables, PID, m->start);
 	}
 	require(vec_last(&all.rows).end == UINT64_MAX);
@@ -78,25 +78,25 @@ static struct table_pool *get_pool(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct arch_clock clock = {1000, 1000};
-	struct shard_garbage garbage = {0};
-	struct shards shards;
+	struct deferred_free garbage = {0};
+	struct table_arena arena;
 	int fd = input_open(data, size);
 	struct jitdump whole = {0}, pieces = {0};
 	uint64_t sum = 0, sum_of_pieces = 0;
 
-	shards_init(&shards, -1, 4 * UNWIND_SHARD_BYTES);
-	jit_tables_init(&tables, &shards, &garbage, get_pool());
+	table_arena_init(&arena, -1, 4 * UNWIND_SHARD_BYTES);
+	jit_tables_init(&tables, &arena, &garbage, get_pool());
 	while (jitdump_read(&whole, fd, UINT64_MAX, &clock, on_piece, &sum))
 		;
-	check_mappings(&shards);
+	check_mappings(&arena);
 	while (jitdump_read(&pieces, fd, 1, &clock, on_piece, &sum_of_pieces))
 		;
-	check_mappings(&shards);
+	check_mappings(&arena);
 	jit_tables_drop(&tables, PID);
 	require(!tables.bytes && !tables.rows.count);
 	jit_tables_release(&tables);
-	shard_garbage_release(&garbage);
-	shards_release(&shards);
+	deferred_free_release(&garbage);
+	table_arena_release(&arena);
 	require(whole.offset == pieces.offset && sum == sum_of_pieces);
 	require(whole.stats.pieces == pieces.stats.pieces);
 	jitdump_release(&whole);

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct line_sections sections;
 	struct line_table table = {0};
-	struct work work = {.left = 4 * size};
+	struct step_budget work = {.left = 4 * size};
 	static volatile size_t sum;
 	struct bytes input, part;
 

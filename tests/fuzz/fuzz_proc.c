@@ -74,7 +74,7 @@ static void modules(const char *text)
 	struct kernel_modules *k = kernel_modules_new(&options);
 
 	kernel_modules_send_list(k, text, 1);
-	kernel_modules_saw(k, last ? last - 1 : 0, 2);
+	kernel_modules_observe(k, last ? last - 1 : 0, 2);
 	kernel_modules_free(k);
 	module_registry_free(registry);
 	file_set_free(files);

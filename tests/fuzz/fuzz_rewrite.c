@@ -20,7 +20,7 @@ static void answer(struct profile *p)
 		{.func = intern(p, "0x1"), .file = intern(p, "/a.c"), .line = 7, .is_named = true},
 		{.func = intern(p, "\xff\"\n"), .file = intern(p, "b.c"), .is_named = true},
 	};
-	struct expand *e = expand_new(p);
+	struct expand_inlines *e = expand_inlines_new(p);
 
 	for (frame_id i = 0; i < p->frames.rows.count; i += 2) {
 		const struct frame *frame = frames_get(&p->frames, i);
@@ -32,10 +32,10 @@ static void answer(struct profile *p)
 							  .size = 16,
 						  });
 
-		expand_answer(e, i, symbol, chain, 1 + i / 2 % 3);
+		expand_inlines_answer(e, i, symbol, chain, 1 + i / 2 % 3);
 	}
-	expand_apply(e);
-	expand_free(e);
+	expand_inlines_apply(e);
+	expand_inlines_free(e);
 	for (source_file_id i = 0; i < p->source_files.rows.count; i++)
 		source_files_set_text(&p->source_files, i, xstrdup("int a;\n"), 7);
 	profile_add_extra(p, "Recording", "Frames", "integer", "3");

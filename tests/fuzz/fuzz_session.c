@@ -54,12 +54,13 @@ static void name_frames(struct profile *p)
 		{NO_STRING, strings_intern(&p->strings, "f"), 0, false},
 		{strings_intern(&p->strings, "b"), strings_intern(&p->strings, "f"), 2, true},
 	};
-	struct expand *e = expand_new(p);
+	struct expand_inlines *e = expand_inlines_new(p);
 
 	for (size_t i = 0; i < p->frames.rows.count; i++)
-		expand_answer(e, (frame_id)i, NO_SYMBOL, chain, p->frames.rows.items[i].offset % 4);
-	expand_apply(e);
-	expand_free(e);
+		expand_inlines_answer(e, (frame_id)i, NO_SYMBOL, chain,
+				      p->frames.rows.items[i].offset % 4);
+	expand_inlines_apply(e);
+	expand_inlines_free(e);
 }
 
 static void check_thread(const struct profile *p, const struct profile_thread *row)

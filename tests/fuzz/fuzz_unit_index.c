@@ -52,7 +52,7 @@ static void check_aranges(const uint8_t *data, size_t size)
 {
 	const struct debug_section section = {data, size};
 	struct aranges aranges = {0};
-	struct work work = {.left = 4 * size};
+	struct step_budget work = {.left = 4 * size};
 
 	aranges_read(&aranges, &section, &work);
 	if (aranges.ranges.rows.count > size)

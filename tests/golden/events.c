@@ -151,8 +151,8 @@ static void parse_stack(struct events *e, struct event_line *l)
 	memcpy((char *)rec + body, (char *)made + body, size - body);
 	rec->rec.flags = event_line_flags(l, stack_flags);
 	rec->stack_id = (uint32_t)event_line_number(l, "id", 0);
-	rec->outer_id = (uint32_t)event_line_number(l, "outer", 0);
-	rec->outer_skip = (uint16_t)event_line_number(l, "outer-skip", 0);
+	rec->prefix_id = (uint32_t)event_line_number(l, "outer", 0);
+	rec->prefix_skip = (uint16_t)event_line_number(l, "outer-skip", 0);
 }
 
 static void parse_fork(struct events *e, struct event_line *l)
@@ -161,7 +161,7 @@ static void parse_fork(struct events *e, struct event_line *l)
 
 	rec->parent_pid = (uint32_t)event_line_number(l, "parent", 0);
 	rec->parent_tid = (uint32_t)event_line_number(l, "parent-tid", rec->parent_pid);
-	rec->inner_pid = (uint32_t)event_line_number(l, "inner-pid", 0);
+	rec->ns_pid = (uint32_t)event_line_number(l, "inner-pid", 0);
 	copy_name(l, rec->name);
 }
 
@@ -169,9 +169,9 @@ static void parse_home(struct events *e, struct event_line *l)
 {
 	const char *cgroup = event_line_text(l, "cgroup");
 	size_t size = cgroup ? strlen(cgroup) : 0;
-	struct rec_home *rec = add_record(e, l, REC_HOME, rec_home_size(size));
+	struct rec_container *rec = add_record(e, l, REC_CONTAINER, rec_container_size(size));
 
-	rec->inner_pid = (uint32_t)event_line_number(l, "inner-pid", 0);
+	rec->ns_pid = (uint32_t)event_line_number(l, "inner-pid", 0);
 	rec->cgroup_size = (uint32_t)size;
 	memcpy(rec->cgroup, cgroup ? cgroup : "", size);
 }

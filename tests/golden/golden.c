@@ -60,7 +60,7 @@ static string_id intern(struct profile *p, const char *text)
 	return text ? strings_intern(&p->strings, text) : NO_STRING;
 }
 
-static void answer_frame(struct expand *e, struct profile *p, frame_id id,
+static void answer_frame(struct expand_inlines *e, struct profile *p, frame_id id,
 			 const struct events_answer *answer)
 {
 	struct frame_name chain[EVENTS_CHAIN_MAX];
@@ -82,12 +82,12 @@ static void answer_frame(struct expand *e, struct profile *p, frame_id id,
 		chain[i] = (struct frame_name){intern(p, name->func), intern(p, name->file),
 					       name->line, true};
 	}
-	expand_answer(e, id, native, chain, answer->depth);
+	expand_inlines_answer(e, id, native, chain, answer->depth);
 }
 
 static void name_frames(struct profile *p, const struct events *events)
 {
-	struct expand *e = expand_new(p);
+	struct expand_inlines *e = expand_inlines_new(p);
 
 	vec_for_each(&events->answers, const struct events_answer *, answer) {
 		for (size_t i = 0; i < p->frames.rows.count; i++) {
@@ -95,8 +95,8 @@ static void name_frames(struct profile *p, const struct events *events)
 				answer_frame(e, p, (frame_id)i, answer);
 		}
 	}
-	expand_apply(e);
-	expand_free(e);
+	expand_inlines_apply(e);
+	expand_inlines_free(e);
 }
 
 /* Without a path to stdout. */

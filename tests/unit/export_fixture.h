@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile that a test fills, and what the exporter makes of it. */
+/* A profile that a test fills, and what the format makes of it. */
 #ifndef PROF_TESTS_UNIT_EXPORT_FIXTURE_H
 #define PROF_TESTS_UNIT_EXPORT_FIXTURE_H
 

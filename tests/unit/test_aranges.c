@@ -14,7 +14,7 @@
 
 static struct strbuf section;
 static struct aranges aranges;
-static struct work work;
+static struct step_budget work;
 
 static int setup(void **state)
 {

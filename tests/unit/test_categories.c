@@ -222,22 +222,22 @@ static void areas_of_the_kernel(void **state)
 		{"vfs_like", "/linux/lib/string.c", KERNEL_AREA_ANY},
 		{"anything", "/linux/drivers/net/veth.c", KERNEL_NETWORK},
 	};
-	struct kernel_areas *areas = kernel_areas_new();
+	struct kernel_subsystems *areas = kernel_subsystems_new();
 	char longest[1000];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
 		assert_int_equal(
-			kernel_areas_of_function(areas, functions[i].name, functions[i].file),
+			kernel_subsystems_of_function(areas, functions[i].name, functions[i].file),
 			functions[i].area);
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	assert_int_equal(kernel_areas_of_function(areas, longest, NULL), KERNEL_AREA_ANY);
-	assert_int_equal(kernel_areas_of_module(areas, longest), KERNEL_AREA_ANY);
-	assert_int_equal(kernel_areas_of_module(areas, "[xfs]"), KERNEL_FILES);
-	assert_int_equal(kernel_areas_of_module(areas, "[nf_tables]"), KERNEL_NETWORK);
-	assert_int_equal(kernel_areas_of_module(areas, "[dummy]"), KERNEL_AREA_ANY);
-	kernel_areas_free(areas);
+	assert_int_equal(kernel_subsystems_of_function(areas, longest, NULL), KERNEL_AREA_ANY);
+	assert_int_equal(kernel_subsystems_of_module(areas, longest), KERNEL_AREA_ANY);
+	assert_int_equal(kernel_subsystems_of_module(areas, "[xfs]"), KERNEL_FILES);
+	assert_int_equal(kernel_subsystems_of_module(areas, "[nf_tables]"), KERNEL_NETWORK);
+	assert_int_equal(kernel_subsystems_of_module(areas, "[dummy]"), KERNEL_AREA_ANY);
+	kernel_subsystems_free(areas);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

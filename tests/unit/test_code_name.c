@@ -62,7 +62,7 @@ static const struct {
 	{"", "", NULL, 0, 0, LANGUAGE_NONE, 0, false},
 };
 
-static void texts_of_compilers(void **state)
+static void string_pool_of_compilers(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -85,7 +85,7 @@ static void texts_of_compilers(void **state)
 }
 
 /* Every beginning of them, in memory that ends there: whoever reads beyond it is seen. */
-static void texts_that_end_anywhere(void **state)
+static void string_pool_that_end_anywhere(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -105,8 +105,8 @@ static void texts_that_end_anywhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_of_compilers),
-		cmocka_unit_test(texts_that_end_anywhere),
+		cmocka_unit_test(string_pool_of_compilers),
+		cmocka_unit_test(string_pool_that_end_anywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

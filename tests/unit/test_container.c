@@ -16,7 +16,7 @@
 static void expect_cgroup(const char *text, const char *wanted)
 {
 	size_t size;
-	const char *path = process_home_cgroup(text, &size);
+	const char *path = container_cgroup(text, &size);
 
 	assert_int_equal(size, strlen(wanted));
 	assert_memory_equal(path, wanted, size);
@@ -48,13 +48,13 @@ static void bears_nonsense(void **state)
 static void finds_the_innermost_pid(void **state)
 {
 	(void)state;
-	assert_int_equal(process_home_inner_pid("Name:\tx\nNSpid:\t100\t7\t1\nNSpgid:\t9\t8\n"), 1);
-	assert_int_equal(process_home_inner_pid("Name:\tx\nNSpid:\t100\n"), 0);
-	assert_int_equal(process_home_inner_pid("Name:\tNSpid:\t1\t2\n"), 0);
-	assert_int_equal(process_home_inner_pid("Name:\tx\nNSpid:\n"), 0);
-	assert_int_equal(process_home_inner_pid("Name:\tx\nNSpid:\t1\tx\n"), 0);
-	assert_int_equal(process_home_inner_pid("Name:\tx\nNSpid:\t1\t99999999999\n"), 0);
-	assert_int_equal(process_home_inner_pid(""), 0);
+	assert_int_equal(container_ns_pid("Name:\tx\nNSpid:\t100\t7\t1\nNSpgid:\t9\t8\n"), 1);
+	assert_int_equal(container_ns_pid("Name:\tx\nNSpid:\t100\n"), 0);
+	assert_int_equal(container_ns_pid("Name:\tNSpid:\t1\t2\n"), 0);
+	assert_int_equal(container_ns_pid("Name:\tx\nNSpid:\n"), 0);
+	assert_int_equal(container_ns_pid("Name:\tx\nNSpid:\t1\tx\n"), 0);
+	assert_int_equal(container_ns_pid("Name:\tx\nNSpid:\t1\t99999999999\n"), 0);
+	assert_int_equal(container_ns_pid(""), 0);
 }
 
 static void knows_container_ids(void **state)
@@ -71,13 +71,13 @@ static void knows_container_ids(void **state)
 	assert_null(cgroup_container_id(nested, strlen(nested)));
 }
 
-static void expect_label(const char *cgroup, uint32_t inner_pid, const char *wanted)
+static void expect_label(const char *cgroup, uint32_t ns_pid, const char *wanted)
 {
 	struct strings strings = {0};
 	string_id id, path;
 
 	path = cgroup ? strings_intern(&strings, cgroup) : NO_STRING;
-	id = home_label(&strings, path, inner_pid);
+	id = container_label(&strings, path, ns_pid);
 	if (wanted)
 		assert_string_equal(strings_get(&strings, id), wanted);
 	else

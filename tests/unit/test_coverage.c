@@ -47,7 +47,7 @@ static void add_frame(struct profile *p, module_id module, const char *name, boo
 static void modules_are_counted(void **state)
 {
 	struct profile *p = profile_new();
-	struct naming n = {0};
+	struct coverage n = {0};
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 	module_id good = add_module(p, "good", SYMBOLS_FOUND), bad;
 
@@ -59,21 +59,21 @@ static void modules_are_counted(void **state)
 	add_frame(p, bad, "0x12", false, 0);
 	add_frame(p, bad, "fun_13", false, 0);
 	add_frame(p, NO_MODULE, "0x7f", false, 0);
-	naming_count(&n, p);
+	coverage_count(&n, p);
 	assert_int_equal(n.rows.count, 3);
-	naming_describe(&n, p, "> ", &text);
+	coverage_describe(&n, p, "> ", &text);
 	assert_string_equal(strbuf_text(&text),
 			    ">   frames    named    lines  module\n"
 			    ">        3        1        0  bad?name: stripped, without a build id "
 			    "or link to find a debug file by\n"
 			    ">        1        1        1  good\n"
 			    ">        1        0        0  (no file)\n");
-	naming_add_extra(&n, p);
+	coverage_add_extra(&n, p);
 	assert_int_equal(p->meta.extra.count, 3);
 	assert_string_equal(p->meta.extra.items[0].section, "Symbols");
 	assert_string_equal(p->meta.extra.items[0].label, "bad?name");
 	assert_string_equal(p->meta.extra.items[1].value, "1 of 1 frames named, 1 with lines");
-	naming_release(&n);
+	coverage_release(&n);
 	profile_free(p);
 }
 
@@ -81,21 +81,21 @@ static void modules_are_counted(void **state)
 static void an_empty_name_is_told(void **state)
 {
 	struct profile *p = profile_new();
-	struct naming n = {0};
+	struct coverage n = {0};
 
 	(void)state;
 	add_frame(p, add_module(p, "", SYMBOLS_STRIPPED), "0x12", false, 0);
-	naming_count(&n, p);
-	naming_add_extra(&n, p);
+	coverage_count(&n, p);
+	coverage_add_extra(&n, p);
 	assert_string_equal(p->meta.extra.items[0].label, "(no name)");
-	naming_release(&n);
+	coverage_release(&n);
 	profile_free(p);
 }
 
 static void the_rest_is_summed_up(void **state)
 {
 	struct profile *p = profile_new();
-	struct naming n = {0};
+	struct coverage n = {0};
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 	char name[16];
 
@@ -104,14 +104,14 @@ static void the_rest_is_summed_up(void **state)
 		snprintf(name, sizeof(name), "lib%d", i);
 		add_frame(p, add_module(p, name, SYMBOLS_FOUND), name, true, 1);
 	}
-	naming_count(&n, p);
-	naming_describe(&n, p, "", &text);
+	coverage_count(&n, p);
+	coverage_describe(&n, p, "", &text);
 	assert_non_null(
 		strstr(strbuf_text(&text), "  lib39\n       5        5        5  5 more\n"));
-	naming_add_extra(&n, p);
+	coverage_add_extra(&n, p);
 	assert_int_equal(p->meta.extra.count, 41);
 	assert_string_equal(p->meta.extra.items[40].label, "5 more");
-	naming_release(&n);
+	coverage_release(&n);
 	profile_free(p);
 }
 

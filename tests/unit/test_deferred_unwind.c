@@ -25,12 +25,12 @@
 #define PID 7
 
 struct fixture {
-	struct shards shards;
+	struct table_arena arena;
 	struct module_tables tables;
 	struct unwind_rule *rules;
 	struct file_set *files;
 	struct mapping_table *mappings;
-	struct later *later;
+	struct deferred_unwind *deferred;
 	VEC(struct rec_stack *) sent; /* owned */
 };
 
@@ -78,15 +78,15 @@ static void map(struct fixture *f, uint64_t start, uint32_t module, uint64_t sta
 static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
-	struct later_options options = {
+	struct deferred_unwind_options options = {
 		.tables = &f->tables,
 		.methods = UNWIND_BY_CFI | UNWIND_BY_FRAME_POINTER | UNWIND_BY_SCAN,
 		.sink = take,
 		.ctx = f,
 	};
 
-	shards_init(&f->shards, -1, UNWIND_SHARD_BYTES);
-	module_tables_init(&f->tables, &f->shards);
+	table_arena_init(&f->arena, -1, UNWIND_SHARD_BYTES);
+	module_tables_init(&f->tables, &f->arena);
 	f->rules = xcalloc(UNWIND_RULES_MAX, sizeof(*f->rules));
 	f->rules[UNWIND_RULE_END].cfa_kind = UNWIND_CFA_END;
 	f->rules[UNWIND_RULE_FIRST] = (struct unwind_rule){
@@ -99,7 +99,7 @@ static int setup(void **state)
 	f->files = file_set_new(0);
 	options.rules = f->rules;
 	options.files = f->files;
-	f->later = later_new(&options);
+	f->deferred = deferred_unwind_new(&options);
 	f->mappings = mapping_table_new();
 	add_module(f, 0);
 	map(f, CODE, 0, 1);
@@ -111,10 +111,10 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	later_free(f->later);
+	deferred_unwind_free(f->deferred);
 	mapping_table_drop(f->mappings);
 	module_tables_release(&f->tables);
-	shards_release(&f->shards);
+	table_arena_release(&f->arena);
 	file_set_free(f->files);
 	vec_for_each(&f->sent, struct rec_stack **, stack)
 		free(*stack);
@@ -147,7 +147,7 @@ static void add_copy(struct fixture *f, uint32_t id)
 {
 	struct rec_copy *copy = make_copy(id, 0, STACK_WORDS);
 
-	later_add(f->later, copy, f->mappings, 0, 1);
+	deferred_unwind_add(f->deferred, copy, f->mappings, 0, 1);
 	free(copy);
 }
 
@@ -186,16 +186,16 @@ static void a_copy_waits_for_the_table(void **state)
 	struct fixture *f = *state;
 
 	add_copy(f, 5);
-	later_flush(f->later, 2000, false);
-	later_flush(f->later, 2001, false);
+	deferred_unwind_flush(f->deferred, 2000, false);
+	deferred_unwind_flush(f->deferred, 2001, false);
 	assert_int_equal(f->sent.count, 0);
 	store_table(f, 0);
-	later_flush(f->later, 2002, false);
+	deferred_unwind_flush(f->deferred, 2002, false);
 	expect_whole(only_stack(f), 5);
 	assert_int_equal(only_stack(f)->rec.time, 2002);
 	assert_int_equal(only_stack(f)->rec.pid, PID);
 	assert_int_equal(only_stack(f)->rec.tid, PID + 1);
-	later_flush(f->later, 2003, true);
+	deferred_unwind_flush(f->deferred, 2003, true);
 	assert_int_equal(f->sent.count, 1);
 }
 
@@ -204,7 +204,7 @@ static void at_the_end_nothing_waits(void **state)
 	struct fixture *f = *state;
 
 	add_copy(f, 5);
-	later_flush(f->later, 2000, true);
+	deferred_unwind_flush(f->deferred, 2000, true);
 	assert_int_equal(only_stack(f)->rec.flags, STACK_UNKNOWN | STACK_LATER);
 	assert_int_equal(only_stack(f)->user_depth, 0);
 }
@@ -224,9 +224,9 @@ static void a_32bit_program_has_words_of_4_bytes(void **state)
 	copy->sp = SP & UINT32_MAX;
 	memset(words, 0, STACK_WORDS * 8);
 	words[3] = ROOT;
-	later_add(f->later, copy, f->mappings, 0, 1);
+	deferred_unwind_add(f->deferred, copy, f->mappings, 0, 1);
 	free(copy);
-	later_flush(f->later, 2000, false);
+	deferred_unwind_flush(f->deferred, 2000, false);
 	assert_int_equal(only_stack(f)->rec.flags, STACK_WHOLE | STACK_LATER);
 	assert_int_equal(only_stack(f)->user_depth, 1);
 	unpack(only_stack(f));
@@ -238,9 +238,9 @@ static void without_mappings_it_is_unknown_at_once(void **state)
 	struct fixture *f = *state;
 	struct rec_copy *copy = make_copy(3, 0, STACK_WORDS);
 
-	later_add(f->later, copy, NULL, 0, 1);
+	deferred_unwind_add(f->deferred, copy, NULL, 0, 1);
 	free(copy);
-	later_flush(f->later, 2000, false);
+	deferred_unwind_flush(f->deferred, 2000, false);
 	assert_int_equal(only_stack(f)->rec.flags, STACK_UNKNOWN | STACK_LATER);
 }
 
@@ -254,7 +254,7 @@ static void what_is_mapped_later_does_not_count(void **state)
 	map(f, CODE, 1, 2);
 	add_copy(f, 2);
 	store_table(f, 0);
-	later_flush(f->later, 2000, false);
+	deferred_unwind_flush(f->deferred, 2000, false);
 	expect_whole(only_stack(f), 1);
 }
 
@@ -272,11 +272,11 @@ static void copies_of_several_processes_do_not_mix(void **state)
 	moved->pc += 0x100000;
 	moved->body[1] += 0x100000;
 	moved->body[3] += 0x100000;
-	later_add(f->later, moved, f->mappings, 0, 1);
-	later_add(f->later, moved, first, 0, 1);
+	deferred_unwind_add(f->deferred, moved, f->mappings, 0, 1);
+	deferred_unwind_add(f->deferred, moved, first, 0, 1);
 	free(moved);
 	store_table(f, 0);
-	later_flush(f->later, 2000, false);
+	deferred_unwind_flush(f->deferred, 2000, false);
 	mapping_table_drop(first);
 	assert_int_equal(f->sent.count, 3);
 	expect_whole(f->sent.items[0], 1);
@@ -302,9 +302,9 @@ static void the_kernel_side_comes_first(void **state)
 
 	copy->rec.flags = COPY_LEAF_KERNEL;
 	store_table(f, 0);
-	later_add(f->later, copy, f->mappings, 0, 1);
+	deferred_unwind_add(f->deferred, copy, f->mappings, 0, 1);
 	free(copy);
-	later_flush(f->later, 2000, false);
+	deferred_unwind_flush(f->deferred, 2000, false);
 	stack = only_stack(f);
 	assert_int_equal(stack->kernel_depth, 3);
 	assert_int_equal(stack->user_depth, 3);
@@ -323,9 +323,9 @@ static void where_the_copy_ends_so_does_the_stack(void **state)
 	copy->stack_size = 16; /* the second return address is outside */
 	copy->rec.words -= 2;
 	store_table(f, 0);
-	later_add(f->later, copy, f->mappings, 0, 1);
+	deferred_unwind_add(f->deferred, copy, f->mappings, 0, 1);
 	free(copy);
-	later_flush(f->later, 2000, false);
+	deferred_unwind_flush(f->deferred, 2000, false);
 	assert_int_equal(only_stack(f)->rec.flags, STACK_TRUNCATED | STACK_LATER);
 	assert_int_equal(only_stack(f)->user_depth, 1);
 }
@@ -338,8 +338,8 @@ static void what_waits_is_bounded(void **state)
 
 	for (uint32_t i = 0; i < some; i++) {
 		copy->stack_id = i + 1;
-		later_add(f->later, copy, f->mappings, 0, 1500 + i);
-		assert_in_range(later_size(f->later), 1, LATER_BYTES_MAX);
+		deferred_unwind_add(f->deferred, copy, f->mappings, 0, 1500 + i);
+		assert_in_range(deferred_unwind_size(f->deferred), 1, LATER_BYTES_MAX);
 	}
 	/* The oldest ones go, with what is known: nothing is lost. */
 	assert_in_range(f->sent.count, 2 * some / 3, some - some / 6);
@@ -349,10 +349,10 @@ static void what_waits_is_bounded(void **state)
 		assert_in_range(f->sent.items[i]->rec.time, 1500 + i, 1500 + some);
 	}
 	store_table(f, 0);
-	later_flush(f->later, 9000, false);
+	deferred_unwind_flush(f->deferred, 9000, false);
 	assert_int_equal(f->sent.count, some);
 	assert_int_equal(f->sent.items[some - 1]->rec.flags, STACK_WHOLE | STACK_LATER);
-	assert_int_equal(later_size(f->later), 0);
+	assert_int_equal(deferred_unwind_size(f->deferred), 0);
 	free(copy);
 }
 
@@ -368,13 +368,13 @@ static void so_are_the_mappings_that_they_hold(void **state)
 		add_copy(f, 2 * i);
 		add_copy(f, 2 * i + 1);
 		map(f, CODE / 2 + i * 0x2000ull, 0, 2 + rows + i);
-		assert_in_range(later_size(f->later), rows * sizeof(struct mapping),
+		assert_in_range(deferred_unwind_size(f->deferred), rows * sizeof(struct mapping),
 				LATER_BYTES_MAX);
 	}
 	assert_in_range(f->sent.count, some, 2 * some - 1);
-	later_flush(f->later, 2000, true);
+	deferred_unwind_flush(f->deferred, 2000, true);
 	assert_int_equal(f->sent.count, 2 * some);
-	assert_int_equal(later_size(f->later), 0);
+	assert_int_equal(deferred_unwind_size(f->deferred), 0);
 	assert_int_equal(f->mappings->holders, 1);
 }
 

@@ -92,7 +92,7 @@ static const uint8_t abbreviations[] = {
 struct made_unit {
 	struct strbuf bytes;
 	struct abbrev_cache cache;
-	struct work work;
+	struct step_budget work;
 };
 
 static void add(struct made_unit *u, uint64_t value, size_t size)
@@ -290,7 +290,7 @@ static void test_own_program(void **state)
 {
 	struct debug_sections sections;
 	struct abbrev_cache cache = {0};
-	struct work work = {UINT64_MAX};
+	struct step_budget work = {UINT64_MAX};
 	Dwarf_CU *cu = NULL, *next;
 	size_t count = 0;
 	struct Elf *elf;

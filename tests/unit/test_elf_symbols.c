@@ -116,7 +116,7 @@ static void check(const struct image_writer *w, uint64_t rva, const char *name, 
 		assert_string_equal(answer.func, name);
 		assert_int_equal(answer.func_start, start);
 		assert_int_equal(answer.func_size, size);
-		assert_false(answer.is_made_up);
+		assert_false(answer.is_synthetic);
 	} else {
 		assert_null(answer.func);
 	}

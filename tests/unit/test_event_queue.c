@@ -26,29 +26,29 @@ static void see(void *ctx, const struct map_event *event, struct rec_copy *copy)
 	free(copy);
 }
 
-static const char *take(struct turns *t, uint64_t before)
+static const char *take(struct event_queue *t, uint64_t before)
 {
 	seen[0] = '\0';
-	turns_take(t, before, see, NULL);
+	event_queue_take(t, before, see, NULL);
 	return seen;
 }
 
-static void add(struct turns *t, uint64_t time, const char *path)
+static void add(struct event_queue *t, uint64_t time, const char *path)
 {
 	const struct map_event event = {.kind = MAP_EVENT_MAP, .time = time, .path = path};
 
-	turns_add(t, &event, NULL);
+	event_queue_add(t, &event, NULL);
 }
 
 static void in_order_of_time_then_as_they_came(void **state)
 {
 	const struct map_event copy = {.time = 5};
-	struct turns t = {0};
+	struct event_queue t = {0};
 
 	(void)state;
 	add(&t, 7, "late");
 	add(&t, 5, "first");
-	turns_add(&t, &copy, xcalloc(1, sizeof(struct rec_copy)));
+	event_queue_add(&t, &copy, xcalloc(1, sizeof(struct rec_copy)));
 	add(&t, 5, "third");
 	add(&t, 1, NULL);
 	add(&t, 9, "young");
@@ -57,12 +57,12 @@ static void in_order_of_time_then_as_they_came(void **state)
 	assert_string_equal(take(&t, 9), "6:6 7:late ");
 	assert_string_equal(take(&t, 9), "");
 	assert_string_equal(take(&t, UINT64_MAX), "9:young ");
-	turns_release(&t);
+	event_queue_release(&t);
 }
 
 static void paths_do_not_pile_up_where_some_turn_is_always_left(void **state)
 {
-	struct turns t = {0};
+	struct event_queue t = {0};
 	char path[1024], wanted[1100];
 
 	(void)state;
@@ -78,17 +78,17 @@ static void paths_do_not_pile_up_where_some_turn_is_always_left(void **state)
 	assert_int_equal(t.rows.count, 1);
 	/* 20 MB of them came. */
 	assert_in_range(t.paths.capacity, sizeof(path), 4u << 20);
-	turns_release(&t);
+	event_queue_release(&t);
 }
 
 static void copies_that_nobody_took_are_freed(void **state)
 {
 	const struct map_event event = {.time = 5};
-	struct turns t = {0};
+	struct event_queue t = {0};
 
 	(void)state;
-	turns_add(&t, &event, xcalloc(1, sizeof(struct rec_copy)));
-	turns_release(&t);
+	event_queue_add(&t, &event, xcalloc(1, sizeof(struct rec_copy)));
+	event_queue_release(&t);
 }
 
 int main(void)

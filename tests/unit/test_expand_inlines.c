@@ -104,7 +104,7 @@ static void without_answers_addresses_are_names(void **state)
 	struct profile *p = *state;
 	frame_id in_file = add_frame(p, module, 0x1234), outside = add_frame(p, module, 0x9999);
 	frame_id nowhere = add_frame(p, NO_MODULE, 0xffffffff81234567);
-	struct expand *e;
+	struct expand_inlines *e;
 
 	add_sample(p, stacks_intern(&p->stacks,
 				    stacks_intern(&p->stacks,
@@ -112,9 +112,9 @@ static void without_answers_addresses_are_names(void **state)
 						  outside),
 				    in_file));
 	add_sample(p, NO_STACK);
-	e = expand_new(p);
-	expand_apply(e);
-	expand_free(e);
+	e = expand_inlines_new(p);
+	expand_inlines_apply(e);
+	expand_inlines_free(e);
 	expect_stack(p, 0, "0xffffffff81234567 0x9999 0x2234");
 	expect_stack(p, 1, "");
 	expect_consistent(p);
@@ -134,17 +134,17 @@ static void inlined_functions_become_frames(void **state)
 	struct frame_name chain[] = {name(p, "outer", "a.c", 10), name(p, "mid", "a.h", 20),
 				     name(p, "inner", "a.h", 30)};
 	struct frame_name main_name = name(p, "main", "a.c", 1);
-	struct expand *e;
+	struct expand_inlines *e;
 
 	add_sample(p, stacks_intern(&p->stacks, root, inner));
 	add_sample(p, stacks_intern(&p->stacks, root, other));
-	e = expand_new(p);
-	expand_answer(e, main_frame, NO_SYMBOL, &main_name, 1);
-	expand_answer(e, inner, id, chain, 3);
+	e = expand_inlines_new(p);
+	expand_inlines_answer(e, main_frame, NO_SYMBOL, &main_name, 1);
+	expand_inlines_answer(e, inner, id, chain, 3);
 	chain[1] = name(p, "inner", "a.h", 31);
-	expand_answer(e, other, id, chain, 2);
-	expand_apply(e);
-	expand_free(e);
+	expand_inlines_answer(e, other, id, chain, 2);
+	expand_inlines_apply(e);
+	expand_inlines_free(e);
 	expect_stack(p, 0, "main outer mid(1) inner(2)");
 	expect_stack(p, 1, "main outer inner(1)");
 	expect_consistent(p);
@@ -164,14 +164,14 @@ static void unknown_parts_of_a_chain_are_addresses(void **state)
 	struct profile *p = *state;
 	frame_id frame = add_frame(p, module, 0x1010);
 	struct frame_name chain[] = {name(p, NULL, NULL, 0), name(p, "inner", NULL, 5)};
-	struct expand *e;
+	struct expand_inlines *e;
 
 	add_sample(p, stacks_intern(&p->stacks, NO_STACK, frame));
-	e = expand_new(p);
-	expand_answer(e, frame, NO_SYMBOL, chain, 2);
-	expand_answer(e, 99, NO_SYMBOL, chain, 2);
-	expand_apply(e);
-	expand_free(e);
+	e = expand_inlines_new(p);
+	expand_inlines_answer(e, frame, NO_SYMBOL, chain, 2);
+	expand_inlines_answer(e, 99, NO_SYMBOL, chain, 2);
+	expand_inlines_apply(e);
+	expand_inlines_free(e);
 	expect_stack(p, 0, "0x2010 inner(1)");
 	assert_int_equal(profile_named_frames(p), 1);
 }
@@ -182,16 +182,16 @@ static void functions_without_a_name_are_counted_apart(void **state)
 	frame_id named = add_frame(p, module, 0x1010), found = add_frame(p, module, 0x1020);
 	struct frame_name real = name(p, "fun_and_games", NULL, 0);
 	struct frame_name made_up = name(p, "fun_1000", NULL, 0);
-	struct expand *e = expand_new(p);
+	struct expand_inlines *e = expand_inlines_new(p);
 
 	made_up.is_named = false;
 	add_sample(p, stacks_intern(&p->stacks, NO_STACK, named));
 	add_sample(p, stacks_intern(&p->stacks, NO_STACK, found));
 	add_frame(p, module, 0x1030);
-	expand_answer(e, named, NO_SYMBOL, &real, 1);
-	expand_answer(e, found, NO_SYMBOL, &made_up, 1);
-	expand_apply(e);
-	expand_free(e);
+	expand_inlines_answer(e, named, NO_SYMBOL, &real, 1);
+	expand_inlines_answer(e, found, NO_SYMBOL, &made_up, 1);
+	expand_inlines_apply(e);
+	expand_inlines_free(e);
 	assert_int_equal(profile_named_frames(p), 1);
 	assert_int_equal(profile_fde_frames(p), 1);
 }
@@ -202,19 +202,19 @@ static void the_last_answer_counts_and_chains_are_bounded(void **state)
 	frame_id frame = add_frame(p, module, 0x1010), next = add_frame(p, module, 0x1020);
 	struct frame_name first = name(p, "first", NULL, 0), second = name(p, "second", NULL, 0);
 	struct frame_name *chain = calloc(1000, sizeof(*chain));
-	struct expand *e;
+	struct expand_inlines *e;
 
 	for (size_t i = 0; i < 1000; i++)
 		chain[i] = first;
 	add_sample(p, stacks_intern(&p->stacks, NO_STACK, frame));
 	add_sample(p, stacks_intern(&p->stacks, NO_STACK, next));
-	e = expand_new(p);
-	expand_answer(e, frame, NO_SYMBOL, &first, 1);
-	expand_answer(e, frame, NO_SYMBOL, &second, 1);
-	expand_answer(e, frame, NO_SYMBOL, &first, 0);
-	expand_answer(e, next, NO_SYMBOL, chain, 1000);
-	expand_apply(e);
-	expand_free(e);
+	e = expand_inlines_new(p);
+	expand_inlines_answer(e, frame, NO_SYMBOL, &first, 1);
+	expand_inlines_answer(e, frame, NO_SYMBOL, &second, 1);
+	expand_inlines_answer(e, frame, NO_SYMBOL, &first, 0);
+	expand_inlines_answer(e, next, NO_SYMBOL, chain, 1000);
+	expand_inlines_apply(e);
+	expand_inlines_free(e);
 	free(chain);
 	expect_stack(p, 0, "second");
 	assert_int_equal(p->stacks.rows.count, 1 + 256);
@@ -224,13 +224,13 @@ static void the_last_answer_counts_and_chains_are_bounded(void **state)
 static void an_empty_profile_stays_empty(void **state)
 {
 	struct profile *p = *state;
-	struct expand *e = expand_new(p);
+	struct expand_inlines *e = expand_inlines_new(p);
 
-	expand_apply(e);
-	expand_free(e);
+	expand_inlines_apply(e);
+	expand_inlines_free(e);
 	assert_int_equal(p->frames.rows.count, 0);
-	expand_free(expand_new(p));
-	expand_free(NULL);
+	expand_inlines_free(expand_inlines_new(p));
+	expand_inlines_free(NULL);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -85,7 +85,7 @@ static const char *look(void)
 {
 	now += 2 * SECOND;
 	memset(seen, 0, sizeof(seen));
-	jit_files_look(files, now, 0);
+	jit_files_poll(files, now, 0);
 	return seen;
 }
 
@@ -115,7 +115,7 @@ static void what_all_maps_become_is_bounded(void **state)
 	files = jit_files_new(count, &bytes);
 	jit_files_memory(files, own_pid);
 	append("1000 10 a\n");
-	jit_files_look(files, SECOND, 0);
+	jit_files_poll(files, SECOND, 0);
 	jit_files_get_stats(files, &stats);
 	assert_int_equal(stats.cut, 0);
 	out = fopen(path, "a");

@@ -28,8 +28,8 @@
 #define MEMORY_SIZE 0x100000u
 
 struct fixture {
-	struct shards shards;
-	struct shard_garbage garbage;
+	struct table_arena arena;
+	struct deferred_free garbage;
 	struct unwind_rule *rules;
 	struct table_pool *pool;
 	struct jit_tables tables;
@@ -40,11 +40,11 @@ static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
 
-	shards_init(&f->shards, -1, 2 * UNWIND_SHARD_BYTES);
+	table_arena_init(&f->arena, -1, 2 * UNWIND_SHARD_BYTES);
 	f->rules = xcalloc(UNWIND_RULES_MAX, sizeof(*f->rules));
 	f->pool = table_pool_new(f->rules, -1);
 	assert_non_null(f->pool);
-	jit_tables_init(&f->tables, &f->shards, &f->garbage, f->pool);
+	jit_tables_init(&f->tables, &f->arena, &f->garbage, f->pool);
 	*state = f;
 	return 0;
 }
@@ -55,8 +55,8 @@ static int teardown(void **state)
 
 	jit_tables_release(&f->tables);
 	assert_int_equal(f->tables.bytes, 0);
-	shard_garbage_release(&f->garbage);
-	shards_release(&f->shards);
+	deferred_free_release(&f->garbage);
+	table_arena_release(&f->arena);
 	table_pool_free(f->pool);
 	vec_release(&f->mappings.rows);
 	free(f->rules);
@@ -114,7 +114,7 @@ static int cfa(struct fixture *f, uint32_t pid, uint64_t addr)
 
 	assert_non_null(m);
 	if (m->flags & UNWIND_HAS_TABLE)
-		number = walk_find_rule(m, f->shards.rows.items[m->shard].words, UNWIND_SHARD_WORDS,
+		number = walk_find_rule(m, f->arena.rows.items[m->shard].words, UNWIND_SHARD_WORDS,
 					addr - m->bias);
 	assert_int_equal(number, jit_tables_find(&f->tables, pid, addr));
 	if (f->rules[number].cfa_kind != UNWIND_CFA_REG)
@@ -276,7 +276,7 @@ static void memory_is_bounded(void **state)
 	assert_int_equal(f->tables.refused, 2);
 	assert_int_equal(f->tables.bytes, bytes);
 	/* Nor is there any in the shards. */
-	f->shards.max_bytes = 0;
+	f->arena.max_bytes = 0;
 	describe(f, PID);
 	assert_int_equal(f->mappings.rows.count, 1);
 	assert_int_equal(f->tables.refused, 3);

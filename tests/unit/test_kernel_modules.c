@@ -154,21 +154,21 @@ static void sections_are_told_when_they_are_needed(void **state)
 	struct collected *c = *state;
 	char *first;
 
-	kernel_modules_saw(c->modules, BASE + 0x1000, 4);
+	kernel_modules_observe(c->modules, BASE + 0x1000, 4);
 	kernel_modules_send_list(c->modules, LIST, 5);
-	kernel_modules_saw(c->modules, BASE + 0xfff, 6);
-	kernel_modules_saw(c->modules, BASE + 0x3000, 6);
-	kernel_modules_saw(c->modules, BASE + 0x6000, 6);
-	kernel_modules_saw(c->modules, UINT64_MAX, 6);
+	kernel_modules_observe(c->modules, BASE + 0xfff, 6);
+	kernel_modules_observe(c->modules, BASE + 0x3000, 6);
+	kernel_modules_observe(c->modules, BASE + 0x6000, 6);
+	kernel_modules_observe(c->modules, UINT64_MAX, 6);
 	assert_string_equal(c->sections, "");
-	kernel_modules_saw(c->modules, BASE + 0x2fff, 7);
+	kernel_modules_observe(c->modules, BASE + 0x2fff, 7);
 	/* Folders have no order. */
 	first = strstr(c->sections, "0 .text 40 7\n");
 	assert_non_null(first);
 	assert_non_null(strstr(c->sections, "0 .exit.text 800 7\n"));
 	assert_int_equal(strlen(c->sections),
 			 strlen("0 .text 40 7\n") + strlen("0 .exit.text 800 7\n"));
-	kernel_modules_saw(c->modules, BASE + 0x1000, 8);
+	kernel_modules_observe(c->modules, BASE + 0x1000, 8);
 	assert_null(strstr(c->sections, " 8\n"));
 }
 
@@ -178,7 +178,7 @@ static void saw(struct collected *c, struct rec *rec, bool is_expected)
 	kernel_modules_free(c->modules);
 	new_modules(c);
 	kernel_modules_send_list(c->modules, "a_1 4096 0 - Live 0xffffffffc0001000\n", 1);
-	kernel_modules_saw_record(c->modules, rec, 9);
+	kernel_modules_observe_record(c->modules, rec, 9);
 	assert_int_equal(c->sections[0] != '\0', is_expected);
 }
 
@@ -217,21 +217,21 @@ static void functions_are_named_while_they_are_there(void **state)
 
 	kernel_modules_send_list(c->modules, LIST, 5);
 	c->said = "a_func+0x10/0x100 [a_1]";
-	kernel_modules_saw(c->modules, BASE + 0x1110, 7);
+	kernel_modules_observe(c->modules, BASE + 0x1110, 7);
 	assert_string_equal(c->symbols, "0 a_func 100 100 7\n");
 	/* The rest of it is known, too. */
-	kernel_modules_saw(c->modules, BASE + 0x1100, 8);
-	kernel_modules_saw(c->modules, BASE + 0x11ff, 8);
+	kernel_modules_observe(c->modules, BASE + 0x1100, 8);
+	kernel_modules_observe(c->modules, BASE + 0x11ff, 8);
 	assert_int_equal(c->asked, 1);
 	c->said = "before+0x0/0x10 [a_1]";
-	kernel_modules_saw(c->modules, BASE + 0x1000, 8);
+	kernel_modules_observe(c->modules, BASE + 0x1000, 8);
 	c->said = "between+0x1/0x10 [a_1]";
-	kernel_modules_saw(c->modules, BASE + 0x1051, 9);
+	kernel_modules_observe(c->modules, BASE + 0x1051, 9);
 	assert_string_equal(c->symbols, "0 a_func 100 100 7\n0 before 0 10 8\n"
 					"0 between 50 10 9\n");
-	kernel_modules_saw(c->modules, BASE + 0x100f, 9);
-	kernel_modules_saw(c->modules, BASE + 0x105f, 9);
-	kernel_modules_saw(c->modules, BASE + 0x11ff, 9);
+	kernel_modules_observe(c->modules, BASE + 0x100f, 9);
+	kernel_modules_observe(c->modules, BASE + 0x105f, 9);
+	kernel_modules_observe(c->modules, BASE + 0x11ff, 9);
 	assert_int_equal(c->asked, 3);
 }
 
@@ -246,13 +246,13 @@ static void what_the_kernel_says_of_others_is_not_taken(void **state)
 	kernel_modules_send_list(c->modules, LIST, 5);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		c->said = texts[i];
-		kernel_modules_saw(c->modules, BASE + 0x1100 + i, 7);
+		kernel_modules_observe(c->modules, BASE + 0x1100 + i, 7);
 		/* Nor is it asked for again. */
-		kernel_modules_saw(c->modules, BASE + 0x1100 + i, 7);
+		kernel_modules_observe(c->modules, BASE + 0x1100 + i, 7);
 		assert_int_equal(c->asked, i + 1);
 	}
 	c->said = NULL;
-	kernel_modules_saw(c->modules, BASE + 0x1200, 7);
+	kernel_modules_observe(c->modules, BASE + 0x1200, 7);
 	assert_string_equal(c->symbols, "");
 }
 
@@ -288,18 +288,18 @@ static void modules_that_come_later(void **state)
 	assert_int_equal(c->maps.items[1].module_id, 3);
 	assert_non_null(strstr(c->sections, "3 .text 40 8\n"));
 	c->said = "early+0x4/0x8 [a_1]";
-	kernel_modules_saw(c->modules, BASE + 0x20014, 9);
+	kernel_modules_observe(c->modules, BASE + 0x20014, 9);
 	assert_string_equal(c->symbols, "3 early 2010 8 9\n");
 	/* What takes the place of another module, and of what that has dropped. */
 	load(c, "z", BASE + 0x1800, 0, 10);
 	load(c, "y", BASE + 0x1f000, 0, 11);
 	c->symbols[0] = '\0';
 	c->said = "func+0x0/0x8 [y]";
-	kernel_modules_saw(c->modules, BASE + 0x20010, 12);
+	kernel_modules_observe(c->modules, BASE + 0x20010, 12);
 	c->said = "func+0x0/0x8 [z]";
-	kernel_modules_saw(c->modules, BASE + 0x1810, 12);
+	kernel_modules_observe(c->modules, BASE + 0x1810, 12);
 	c->said = "func+0x0/0x8 [a_1]";
-	kernel_modules_saw(c->modules, BASE + 0x17f0, 12);
+	kernel_modules_observe(c->modules, BASE + 0x17f0, 12);
 	assert_string_equal(c->symbols, "5 func 1010 8 12\n4 func 10 8 12\n3 func 7f0 8 12\n");
 }
 
@@ -314,8 +314,8 @@ static void what_cannot_be_a_module(void **state)
 	load(c, endless, BASE, 0, 1);
 	load(c, "over", UINT64_MAX - 10, 0, 1);
 	assert_int_equal(c->maps.count, 0);
-	kernel_modules_saw(c->modules, UINT64_MAX, 2);
-	kernel_modules_saw(c->modules, 0, 2);
+	kernel_modules_observe(c->modules, UINT64_MAX, 2);
+	kernel_modules_observe(c->modules, 0, 2);
 }
 
 int main(void)

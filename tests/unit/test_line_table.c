@@ -133,7 +133,7 @@ static void build(struct strbuf *out, struct shape shape, const struct strbuf *p
 
 static void read_from(struct line_table *t, const struct strbuf *section, uint64_t work)
 {
-	struct work left = {work};
+	struct step_budget left = {work};
 	struct line_sections sections;
 
 	bytes_init(&sections.line, section->text, section->size);

@@ -354,11 +354,11 @@ static void a_scan_finds_this_process(void **state)
 	struct collected c = {.here = (uint64_t)(uintptr_t)&a_scan_finds_this_process};
 	struct file_set *files = file_set_new(16);
 	struct module_registry *modules = module_registry_new(files, collect, &c);
-	struct scan_cache cache = {0};
+	struct identity_cache cache = {0};
 
 	(void)state;
-	assert_int_equal(proc_scan_name(collect, &c, (uint32_t)getpid(), REC_OUTSIDE, 1, NULL), 0);
-	assert_int_equal(proc_scan_maps(modules, &cache, collect, &c, (uint32_t)getpid(), 1, NULL),
+	assert_int_equal(proc_walk_name(collect, &c, (uint32_t)getpid(), REC_OUTSIDE, 1, NULL), 0);
+	assert_int_equal(proc_walk_maps(modules, &cache, collect, &c, (uint32_t)getpid(), 1, NULL),
 			 0);
 	assert_false(c.invalid);
 	assert_int_equal(c.names, 1);
@@ -367,12 +367,12 @@ static void a_scan_finds_this_process(void **state)
 	assert_true(c.maps >= c.modules);
 	/* The second time every file is known already. */
 	c.modules = 0;
-	assert_int_equal(proc_scan_maps(modules, &cache, collect, &c, (uint32_t)getpid(), 2, NULL),
+	assert_int_equal(proc_walk_maps(modules, &cache, collect, &c, (uint32_t)getpid(), 2, NULL),
 			 0);
 	assert_int_equal(c.modules, 0);
 	/* A file of another view is another one, and found by what it is. */
 	assert_in_range(cache.rows.count, 2, 100);
-	scan_cache_release(&cache);
+	identity_cache_release(&cache);
 	module_registry_free(modules);
 	file_set_free(files);
 }
@@ -381,13 +381,13 @@ static void a_scan_of_nobody_says_so(void **state)
 {
 	struct collected c = {0};
 	struct module_registry *modules = module_registry_new(NULL, collect, &c);
-	struct scan_cache cache = {0};
+	struct identity_cache cache = {0};
 	struct error err = {0};
 
 	(void)state;
-	assert_int_equal(proc_scan_name(collect, &c, 0x7ffffff0, 0, 1, &err), -ESRCH);
+	assert_int_equal(proc_walk_name(collect, &c, 0x7ffffff0, 0, 1, &err), -ESRCH);
 	assert_non_null(strstr(err.text, "2147483632"));
-	assert_int_equal(proc_scan_maps(modules, &cache, collect, &c, 0x7ffffff0, 1, &err),
+	assert_int_equal(proc_walk_maps(modules, &cache, collect, &c, 0x7ffffff0, 1, &err),
 			 -ENOENT);
 	assert_non_null(strstr(err.text, "2147483632"));
 	module_registry_free(modules);

@@ -73,11 +73,11 @@ static void held_records_wait_for_those_before_them(void **state)
 	add(m, 90, 0);
 	merge_begin_round(m, 200);
 	add(m, 150, 0);
-	merge_hold(m);
+	merge_hold_watermark(m);
 	expect(m, 90, 0);
 	merge_begin_round(m, 300);
 	add(m, 250, 0);
-	merge_hold(m);
+	merge_hold_watermark(m);
 	assert_null(merge_next(m));
 	assert_int_equal(merge_size(m), 2 * sizeof(struct rec));
 	/* By then it can. */

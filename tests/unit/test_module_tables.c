@@ -23,11 +23,11 @@
 
 /* Shards without the maps behind them. */
 struct fixture {
-	struct shards shards;
+	struct table_arena arena;
 	struct module_tables tables;
 };
 
-static void add_shard(struct shards *s)
+static void add_shard(struct table_arena *s)
 {
 	struct shard shard = {.fd = -1, .words = xcalloc(UNWIND_SHARD_WORDS, sizeof(uint32_t))};
 
@@ -36,23 +36,23 @@ static void add_shard(struct shards *s)
 	vec_push(&s->rows, shard);
 }
 
-static void setup(struct fixture *f, unsigned int shards)
+static void setup(struct fixture *f, unsigned int arena)
 {
 	*f = (struct fixture){0};
-	shards_init(&f->shards, -1, 0);
-	for (unsigned int i = 0; i < shards; i++)
-		add_shard(&f->shards);
-	module_tables_init(&f->tables, &f->shards);
+	table_arena_init(&f->arena, -1, 0);
+	for (unsigned int i = 0; i < arena; i++)
+		add_shard(&f->arena);
+	module_tables_init(&f->tables, &f->arena);
 }
 
 static void teardown(struct fixture *f)
 {
 	module_tables_release(&f->tables);
-	vec_for_each(&f->shards.rows, struct shard *, shard) {
+	vec_for_each(&f->arena.rows, struct shard *, shard) {
 		free(shard->words);
 		vec_release(&shard->holes);
 	}
-	vec_release(&f->shards.rows);
+	vec_release(&f->arena.rows);
 }
 
 static void pieces_are_aligned_and_come_back(void **state)
@@ -63,19 +63,19 @@ static void pieces_are_aligned_and_come_back(void **state)
 	(void)state;
 	setup(&f, 1);
 	for (size_t i = 0; i < 4; i++) {
-		assert_true(shards_alloc(&f.shards, 17, &pieces[i]));
+		assert_true(table_arena_alloc(&f.arena, 17, &pieces[i]));
 		assert_int_equal(pieces[i].at % 16, 0);
 		assert_int_equal(pieces[i].words, 32);
 	}
 	/* Given back in an order that touches no neighbour, one, and both. */
-	shards_free(&f.shards, &pieces[0]);
-	shards_free(&f.shards, &pieces[2]);
-	assert_int_equal(f.shards.rows.items[0].holes.count, 3);
-	shards_free(&f.shards, &pieces[1]);
-	shards_free(&f.shards, &pieces[3]);
-	assert_int_equal(f.shards.rows.items[0].holes.count, 1);
-	assert_int_equal(f.shards.rows.items[0].holes.items[0].at, 0);
-	assert_int_equal(f.shards.rows.items[0].holes.items[0].words, UNWIND_SHARD_WORDS);
+	table_arena_free(&f.arena, &pieces[0]);
+	table_arena_free(&f.arena, &pieces[2]);
+	assert_int_equal(f.arena.rows.items[0].holes.count, 3);
+	table_arena_free(&f.arena, &pieces[1]);
+	table_arena_free(&f.arena, &pieces[3]);
+	assert_int_equal(f.arena.rows.items[0].holes.count, 1);
+	assert_int_equal(f.arena.rows.items[0].holes.items[0].at, 0);
+	assert_int_equal(f.arena.rows.items[0].holes.items[0].words, UNWIND_SHARD_WORDS);
 	teardown(&f);
 }
 
@@ -86,10 +86,10 @@ static void the_ceiling_holds(void **state)
 
 	(void)state;
 	setup(&f, 1);
-	assert_true(shards_alloc(&f.shards, UNWIND_SHARD_WORDS, &piece));
-	assert_false(shards_alloc(&f.shards, 1, &piece));
-	assert_false(shards_alloc(&f.shards, UNWIND_SHARD_WORDS + 1, &piece));
-	assert_false(shards_alloc(&f.shards, 0, &piece));
+	assert_true(table_arena_alloc(&f.arena, UNWIND_SHARD_WORDS, &piece));
+	assert_false(table_arena_alloc(&f.arena, 1, &piece));
+	assert_false(table_arena_alloc(&f.arena, UNWIND_SHARD_WORDS + 1, &piece));
+	assert_false(table_arena_alloc(&f.arena, 0, &piece));
 	teardown(&f);
 }
 
@@ -125,7 +125,7 @@ static uint16_t rule_at(const struct fixture *f, const struct unwind_mappings *m
 			uint64_t addr)
 {
 	vec_for_each(&mappings->rows, const struct unwind_mapping *, m) {
-		const struct shard *shard = &f->shards.rows.items[m->shard];
+		const struct shard *shard = &f->arena.rows.items[m->shard];
 
 		if (addr < m->start || addr >= m->end)
 			continue;
@@ -211,7 +211,7 @@ static void a_table_without_room_is_counted(void **state)
 
 	(void)state;
 	setup(&f, 1);
-	assert_true(shards_alloc(&f.shards, UNWIND_SHARD_WORDS, &all));
+	assert_true(table_arena_alloc(&f.arena, UNWIND_SHARD_WORDS, &all));
 	make_table(&table, 4, 4);
 	table.entry = 0x1800;
 	add_module(&f, 0, 0x1000);

@@ -83,15 +83,15 @@ static void answer(struct profile *p, const char *real_name)
 				  .file = NO_STRING,
 				  .is_named = true};
 	struct symbol symbol = {.module = 0, .name = outer, .rva = 0, .size = 0x30};
-	struct expand *e = expand_new(p);
+	struct expand_inlines *e = expand_inlines_new(p);
 	symbol_id id = symbols_intern(&p->symbols, &symbol);
 
-	expand_answer(e, frame_at(p, 0x10), id, chain, 1);
-	expand_answer(e, frame_at(p, 0x20), id, chain, 2);
+	expand_inlines_answer(e, frame_at(p, 0x10), id, chain, 1);
+	expand_inlines_answer(e, frame_at(p, 0x20), id, chain, 2);
 	symbol = (struct symbol){.module = 0, .name = real.func, .rva = 0x40, .size = 8};
-	expand_answer(e, frame_at(p, 0x40), symbols_intern(&p->symbols, &symbol), &real, 1);
-	expand_apply(e);
-	expand_free(e);
+	expand_inlines_answer(e, frame_at(p, 0x40), symbols_intern(&p->symbols, &symbol), &real, 1);
+	expand_inlines_apply(e);
+	expand_inlines_free(e);
 	p->meta.symbolicated = true;
 }
 

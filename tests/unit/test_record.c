@@ -43,7 +43,7 @@ static void every_kind_needs_its_fixed_part(void **state)
 		{REC_EVENT_NAME, sizeof(struct rec_event_name)},
 		{REC_THROTTLED, sizeof(struct rec_throttled)},
 		{REC_CODE, sizeof(struct rec_code)},
-		{REC_HOME, sizeof(struct rec_home)},
+		{REC_CONTAINER, sizeof(struct rec_container)},
 		{REC_SECTION, sizeof(struct rec_section)},
 		{REC_SYMBOL, sizeof(struct rec_symbol)},
 		{REC_LOADED, sizeof(struct rec_loaded)},

@@ -53,8 +53,8 @@ static void make(struct resolver *r, struct profile *profile, uint32_t seed)
 
 		rec->rec.flags = next_random(&seed) % 4 ? 0 : STACK_USER_PC;
 		rec->stack_id = id;
-		rec->outer_id = next_random(&seed) % 8 ? next_random(&seed) % id : 0;
-		rec->outer_skip = (uint16_t)(next_random(&seed) % 5);
+		rec->prefix_id = next_random(&seed) % 8 ? next_random(&seed) % id : 0;
+		rec->prefix_skip = (uint16_t)(next_random(&seed) % 5);
 		assert_int_not_equal(raw_stacks_add(&r->raw, rec), NO_RAW_STACK);
 	}
 }

@@ -32,7 +32,7 @@ static struct rec_stack *make(unsigned int first, unsigned int depth, uint32_t i
 						 (uint16_t)(depth - kernel_depth));
 
 	rec->stack_id = id;
-	rec->outer_id = outer;
+	rec->prefix_id = outer;
 	return rec;
 }
 
@@ -76,7 +76,7 @@ static raw_stack_id add(struct raw_stacks *s, unsigned int first, unsigned int d
 {
 	_cleanup_free_ struct rec_stack *rec = make(first, depth, id, outer);
 
-	rec->outer_skip = (uint16_t)skip;
+	rec->prefix_skip = (uint16_t)skip;
 	return raw_stacks_add(s, rec);
 }
 

@@ -105,13 +105,13 @@ static void answers_say_where_stubs_lead(void **state)
 	assert_string_equal(answer.func, "_ZN5third6methodEi@plt");
 	assert_int_equal(answer.func_start, 0x390);
 	assert_int_equal(answer.func_size, 16);
-	assert_false(answer.is_made_up);
+	assert_false(answer.is_synthetic);
 	s->ops->free(s);
 	/* Nothing names what is chosen but where the function is that chooses. */
 	answer = ask_one(&symbolizer_elf, &input, 0x3a0, &s);
 	assert_memory_equal(answer.func, "fun_", 4);
 	assert_true(strstr(answer.func, "@plt"));
-	assert_true(answer.is_made_up);
+	assert_true(answer.is_synthetic);
 	s->ops->free(s);
 	answer = ask_one(&symbolizer_elf, &input, 0x380, &s);
 	assert_null(answer.func);
@@ -120,7 +120,7 @@ static void answers_say_where_stubs_lead(void **state)
 	answer = ask_one(&symbolizer_elf, &input, 0x140, &s);
 	assert_string_equal(answer.func, "picked@plt");
 	assert_int_equal(answer.func_start, 0x140);
-	assert_false(answer.is_made_up);
+	assert_false(answer.is_synthetic);
 	s->ops->free(s);
 }
 
@@ -173,7 +173,7 @@ static void functions_without_a_name(void **state)
 	assert_string_equal(answer.func, name);
 	assert_int_equal(answer.func_start, start);
 	assert_true(rva - start < answer.func_size && answer.func_size < 4096);
-	assert_true(answer.is_made_up);
+	assert_true(answer.is_synthetic);
 	/* A symbol that is said to reach that far by nothing but the lack of another one. */
 	s->ops->lookup(s, &rva, 1, &guessed);
 	assert_string_equal(guessed.func, name);

@@ -77,7 +77,7 @@ static void until_stopped(struct setup *t)
 		{.fd = t->supervisor.timer_fd, .events = POLLIN},
 	};
 
-	while (!supervisor_look(&t->supervisor))
+	while (!supervisor_poll(&t->supervisor))
 		assert_true(poll(fds, 3, WAIT_MS) > 0);
 }
 
@@ -100,7 +100,7 @@ static void the_status_of_the_command_is_passed_on(void **state)
 		assert_int_equal(t.supervisor.reason, STOP_CHILD_ENDED);
 		supervisor_settle(&t.supervisor);
 		assert_int_equal(supervisor_exit_status(&t.supervisor), rows[i].status);
-		assert_false(supervisor_is_hurried(&t.supervisor));
+		assert_false(supervisor_finish_now(&t.supervisor));
 		end(&t);
 	}
 }
@@ -190,13 +190,13 @@ static void one_more_signal_hurries(void **state)
 	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false);
 	kill(getpid(), SIGINT);
 	until_stopped(&t);
-	assert_false(supervisor_is_hurried(&t.supervisor));
+	assert_false(supervisor_finish_now(&t.supervisor));
 	usleep(100000);
 	kill(getpid(), SIGINT);
 	before = clock_monotonic_ns();
 	supervisor_settle(&t.supervisor);
 	assert_true(clock_monotonic_ns() - before < 800 * NS_PER_MS);
-	assert_true(supervisor_is_hurried(&t.supervisor));
+	assert_true(supervisor_finish_now(&t.supervisor));
 	end(&t);
 }
 
@@ -209,10 +209,10 @@ static void an_immediate_repetition_is_one_signal(void **state)
 	kill(getpid(), SIGINT);
 	until_stopped(&t);
 	kill(getpid(), SIGINT);
-	assert_false(supervisor_is_hurried(&t.supervisor));
+	assert_false(supervisor_finish_now(&t.supervisor));
 	/* Another signal of the same sender is none. */
 	kill(getpid(), SIGTERM);
-	assert_true(supervisor_is_hurried(&t.supervisor));
+	assert_true(supervisor_finish_now(&t.supervisor));
 	end(&t);
 }
 
@@ -222,9 +222,9 @@ static void a_failed_recorder_ends_it(void **state)
 
 	(void)state;
 	start(&t, "echo; exec sleep 60", 0, false);
-	assert_false(supervisor_look(&t.supervisor));
-	supervisor_give_up(&t.supervisor);
-	assert_true(supervisor_look(&t.supervisor));
+	assert_false(supervisor_poll(&t.supervisor));
+	supervisor_abandon(&t.supervisor);
+	assert_true(supervisor_poll(&t.supervisor));
 	supervisor_settle(&t.supervisor);
 	assert_false(t.supervisor.child_ended);
 	end(&t);

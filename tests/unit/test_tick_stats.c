@@ -24,10 +24,11 @@ static uint64_t sum_of_classes(const struct profile_stats *stats)
 static void expect_class(unsigned int sample_flags, unsigned int stack_flags, bool is_cut,
 			 size_t class)
 {
-	struct ledger_entry entry = {(uint8_t)sample_flags, (uint8_t)stack_flags, is_cut, false, 3};
+	struct tick_stats_entry entry = {(uint8_t)sample_flags, (uint8_t)stack_flags, is_cut, false,
+					 3};
 	struct profile_stats stats = {.cpu_samples = 10};
 
-	ledger_enter(&stats, &entry);
+	tick_stats_count(&stats, &entry);
 	assert_int_equal(stats.cpu_samples, 13);
 	assert_int_equal(*(uint64_t *)((char *)&stats + class), 3);
 	assert_int_equal(sum_of_classes(&stats), 3);
@@ -81,11 +82,11 @@ static void every_flag_has_one_class(void **state)
 {
 	(void)state;
 	for (unsigned int flags = 0; flags < 0x40000; flags++) {
-		struct ledger_entry entry = {(uint8_t)flags, (uint8_t)(flags >> 8), flags >> 16 & 1,
-					     flags >> 17, 2};
+		struct tick_stats_entry entry = {(uint8_t)flags, (uint8_t)(flags >> 8),
+						 flags >> 16 & 1, flags >> 17, 2};
 		struct profile_stats stats = {0};
 
-		ledger_enter(&stats, &entry);
+		tick_stats_count(&stats, &entry);
 		assert_int_equal(sum_of_classes(&stats), 2);
 		assert_int_equal(stats.guessed, entry.stack_flags & STACK_GUESSED ? 2 : 0);
 		assert_int_equal(stats.finished_later, entry.stack_flags & STACK_LATER ? 2 : 0);

@@ -16,7 +16,7 @@
 #define LONG_MS 60000
 #define SHORT_MS 30
 
-static struct wakes wakes;
+static struct wakeup wakeup;
 static int map_ring, other;
 
 static int setup(void **state)
@@ -24,15 +24,15 @@ static int setup(void **state)
 	(void)state;
 	map_ring = eventfd(0, EFD_CLOEXEC);
 	other = eventfd(0, EFD_CLOEXEC);
-	assert_int_equal(wakes_open(&wakes), 0);
-	assert_int_equal(wakes_add_map_ring(&wakes, map_ring), 0);
-	return wakes_add(&wakes, other);
+	assert_int_equal(wakeup_open(&wakeup), 0);
+	assert_int_equal(wakeup_add_map_ring(&wakeup, map_ring), 0);
+	return wakeup_add(&wakeup, other);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	wakes_release(&wakes);
+	wakeup_release(&wakeup);
 	close(map_ring);
 	close(other);
 	return 0;
@@ -49,7 +49,7 @@ static uint64_t waited_ms(int timeout_ms, int pause_ms)
 {
 	uint64_t start = clock_monotonic_ns();
 
-	wakes_wait(&wakes, timeout_ms, pause_ms);
+	wakeup_wait(&wakeup, timeout_ms, pause_ms);
 	return (clock_monotonic_ns() - start) / 1000000;
 }
 

@@ -55,7 +55,7 @@ static int firefox_write(struct profile *p, const struct export_options *options
 	return 0;
 }
 
-const struct exporter exporter_firefox = {
+const struct format exporter_firefox = {
 	.name = "firefox",
 	.write = firefox_write,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * Between the files of the Firefox exporter, and for nobody else. What a file needs only the rows
+ * Between the files of the Firefox format, and for nobody else. What a file needs only the rows
  * that are used, in an order of its own: the tables here hold them, and map the profile's ids to
  * positions in the file. "Position" is always an index into a table of the file.
  *

@@ -137,7 +137,7 @@ int programs_read_event(struct programs *p, uint32_t event, struct event_state *
 
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err)
 {
-	const struct bpf_map *map = from_exec ? p->skeleton->maps.awaited
+	const struct bpf_map *map = from_exec ? p->skeleton->maps.pending_exec
 					      : p->skeleton->maps.wanted;
 	int code = add_to(map, &pid);
 

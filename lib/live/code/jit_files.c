@@ -390,7 +390,7 @@ void jit_files_exit(struct jit_files *j, uint32_t pid, uint64_t time)
 	end_row(j, pid, time);
 }
 
-void jit_files_look(struct jit_files *j, uint64_t now, uint64_t complete)
+void jit_files_poll(struct jit_files *j, uint64_t now, uint64_t complete)
 {
 	uint64_t left = ROUND_BYTES;
 

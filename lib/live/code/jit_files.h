@@ -45,7 +45,7 @@ void jit_files_exit(struct jit_files *j, uint32_t pid, uint64_t time);
  * Now and then; reads what is due, and a limited amount of it. Stacks of later than `complete` are
  * not known yet: from the first move of code after it on, dumps are read next time. 0: all are.
  */
-void jit_files_look(struct jit_files *j, uint64_t now, uint64_t complete);
+void jit_files_poll(struct jit_files *j, uint64_t now, uint64_t complete);
 /* At the end: reads everything that is left. */
 void jit_files_finish(struct jit_files *j, uint64_t now);
 

@@ -292,7 +292,7 @@ static size_t find_known(const struct code_range *code, uint64_t addr)
 }
 
 static void send_symbol(const struct kernel_modules *k, const struct code_range *code,
-			const struct kernel_symbol_said *symbol, uint64_t time)
+			const struct kernel_symbol_text *symbol, uint64_t time)
 {
 	size_t size = rec_symbol_size(symbol->name_size);
 	_cleanup_free_ struct rec_symbol *rec = xcalloc(1, size);
@@ -307,7 +307,7 @@ static void send_symbol(const struct kernel_modules *k, const struct code_range 
 }
 
 /* "[ext4]", or "[ext4 BUILD-ID]" where the kernel was built to say that. */
-static bool is_of_module(const struct kernel_symbol_said *symbol, const char *name)
+static bool is_of_module(const struct kernel_symbol_text *symbol, const char *name)
 {
 	size_t size = strlen(name);
 
@@ -321,7 +321,7 @@ static void tell_symbol(struct kernel_modules *k, struct code_range *code, uint6
 {
 	size_t at = find_known(code, addr);
 	struct known known = {addr, addr + 1};
-	struct kernel_symbol_said symbol;
+	struct kernel_symbol_text symbol;
 	const char *said;
 
 	if ((at && addr < code->known.items[at - 1].end) || !k->options.find_symbol ||
@@ -342,7 +342,7 @@ static void tell_symbol(struct kernel_modules *k, struct code_range *code, uint6
 	code->known.items[at] = known;
 }
 
-void kernel_modules_saw(struct kernel_modules *k, uint64_t addr, uint64_t time)
+void kernel_modules_observe(struct kernel_modules *k, uint64_t addr, uint64_t time)
 {
 	struct code_range *row;
 
@@ -358,14 +358,14 @@ void kernel_modules_saw(struct kernel_modules *k, uint64_t addr, uint64_t time)
 }
 
 /* Return addresses, which may be the next function's. */
-static void saw_chain(struct kernel_modules *k, const uint64_t *addrs, uint32_t depth,
-		      uint64_t time)
+static void observe_chain(struct kernel_modules *k, const uint64_t *addrs, uint32_t depth,
+			  uint64_t time)
 {
 	for (uint32_t i = 0; i < depth; i++)
-		kernel_modules_saw(k, addrs[i] - 1, time);
+		kernel_modules_observe(k, addrs[i] - 1, time);
 }
 
-static void saw_stack(struct kernel_modules *k, const struct rec_stack *stack, uint64_t time)
+static void observe_stack(struct kernel_modules *k, const struct rec_stack *stack, uint64_t time)
 {
 	struct stack_body body = stack_record_body(stack);
 	uint64_t addrs[KERNEL_DEPTH_MAX];
@@ -376,20 +376,20 @@ static void saw_stack(struct kernel_modules *k, const struct rec_stack *stack, u
 	body.depth = stack->kernel_depth < KERNEL_DEPTH_MAX ? stack->kernel_depth
 							    : KERNEL_DEPTH_MAX;
 	depth = stack_body_unpack(&body, 0, addrs, kinds);
-	saw_chain(k, addrs, depth, time);
+	observe_chain(k, addrs, depth, time);
 }
 
-void kernel_modules_saw_record(struct kernel_modules *k, const struct rec *rec, uint64_t time)
+void kernel_modules_observe_record(struct kernel_modules *k, const struct rec *rec, uint64_t time)
 {
 	const struct rec_copy *copy = (const struct rec_copy *)rec;
 
 	if (rec->kind == REC_STACK)
-		saw_stack(k, (const struct rec_stack *)rec, time);
+		observe_stack(k, (const struct rec_stack *)rec, time);
 	else if (rec->kind == REC_COPY)
-		saw_chain(k, (const uint64_t *)copy->body, copy->kernel_depth, time);
+		observe_chain(k, (const uint64_t *)copy->body, copy->kernel_depth, time);
 	else if ((rec->kind == REC_SAMPLE || rec->kind == REC_EVENT) &&
 		 rec->flags & SAMPLE_LEAF_KERNEL)
-		kernel_modules_saw(k, ((const struct rec_sample *)rec)->leaf, time);
+		kernel_modules_observe(k, ((const struct rec_sample *)rec)->leaf, time);
 }
 
 static bool is_bracketed(const char *path, const char *name)

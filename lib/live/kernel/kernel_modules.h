@@ -41,9 +41,9 @@ void kernel_modules_send_new(struct kernel_modules *k, const struct rec_loaded *
  * that time. Once of each module where its sections are; once of each function its name, which
  * cannot be asked for any more when the module is gone.
  */
-void kernel_modules_saw(struct kernel_modules *k, uint64_t addr, uint64_t time);
+void kernel_modules_observe(struct kernel_modules *k, uint64_t addr, uint64_t time);
 /* The same of all kernel addresses of a sample or a stack. */
-void kernel_modules_saw_record(struct kernel_modules *k, const struct rec *rec, uint64_t time);
+void kernel_modules_observe_record(struct kernel_modules *k, const struct rec *rec, uint64_t time);
 
 /*
  * Base and build id of the running kernel's "[ext4]"; kind and path, which is borrowed, are set,

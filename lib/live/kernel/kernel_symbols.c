@@ -27,7 +27,7 @@ static bool scan_extent(const char *at, uint64_t *offset, uint64_t *size)
 	return text_scan_hex(&at, end, size) && at == end;
 }
 
-bool kernel_symbol_parse(struct kernel_symbol_said *symbol, uint64_t addr, const char *said)
+bool kernel_symbol_parse(struct kernel_symbol_text *symbol, uint64_t addr, const char *said)
 {
 	const char *extent = strrchr(said, '+');
 	const char *module = extent ? strchr(extent, ' ') : NULL;
@@ -35,7 +35,7 @@ bool kernel_symbol_parse(struct kernel_symbol_said *symbol, uint64_t addr, const
 
 	if (!extent || extent == said || !scan_extent(extent, &offset, &size) || offset > addr)
 		return false;
-	*symbol = (struct kernel_symbol_said){
+	*symbol = (struct kernel_symbol_text){
 		.start = addr - offset,
 		.size = size,
 		.name = said,
@@ -47,7 +47,7 @@ bool kernel_symbol_parse(struct kernel_symbol_said *symbol, uint64_t addr, const
 
 uint64_t kernel_symbols_add(struct strbuf *list, uint64_t addr, const char *said)
 {
-	struct kernel_symbol_said symbol;
+	struct kernel_symbol_text symbol;
 
 	if (!kernel_symbol_parse(&symbol, addr, said))
 		return 0;

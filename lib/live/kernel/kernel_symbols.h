@@ -14,7 +14,7 @@
 int kernel_symbols_list(struct programs *programs, const uint64_t *addrs, size_t count);
 
 /* What the kernel says of one of its addresses; texts are parts of what it said. */
-struct kernel_symbol_said {
+struct kernel_symbol_text {
 	uint64_t start, size;
 	const char *name;
 	size_t name_size;
@@ -22,7 +22,7 @@ struct kernel_symbol_said {
 };
 
 /* "name+0x12/0x34 [module]", said of that address; false where it is no symbol. */
-bool kernel_symbol_parse(struct kernel_symbol_said *symbol, uint64_t addr, const char *said);
+bool kernel_symbol_parse(struct kernel_symbol_text *symbol, uint64_t addr, const char *said);
 /*
  * Adds what the kernel says about an address ("name+0x12/0x34 [module]") as lines of
  * /proc/kallsyms: the symbol, and where it ends. Returns that end; 0, and adds nothing, where there

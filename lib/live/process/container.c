@@ -33,7 +33,7 @@ static int rank_of(const char *line, const char *path, size_t size)
 	return line[0] == '0' ? 2 : 1;
 }
 
-const char *process_home_cgroup(const char *text, size_t *size)
+const char *container_cgroup(const char *text, size_t *size)
 {
 	const char *best = NULL;
 	int best_rank = -1;
@@ -59,7 +59,7 @@ const char *process_home_cgroup(const char *text, size_t *size)
 	return best ? best : "";
 }
 
-uint32_t process_home_inner_pid(const char *text)
+uint32_t container_ns_pid(const char *text)
 {
 	uint32_t pids[PROC_STATUS_NUMBERS_MAX];
 	size_t count = proc_status_numbers(text, "NSpid", pids);
@@ -67,27 +67,27 @@ uint32_t process_home_inner_pid(const char *text)
 	return count > 1 ? pids[count - 1] : 0;
 }
 
-void process_homes_init(struct process_homes *h)
+void container_watch_init(struct container_watch *h)
 {
 	_cleanup_free_ char *text = read_cgroup("self");
 	size_t size = 0;
-	const char *path = text ? process_home_cgroup(text, &size) : "";
+	const char *path = text ? container_cgroup(text, &size) : "";
 
-	*h = (struct process_homes){.own_cgroup = xstrndup(path, size)};
+	*h = (struct container_watch){.own_cgroup = xstrndup(path, size)};
 }
 
-void process_homes_release(struct process_homes *h)
+void container_watch_release(struct container_watch *h)
 {
 	free(h->own_cgroup);
 }
 
-void process_homes_send(struct process_homes *h, uint32_t pid, bool is_running, uint64_t time,
-			record_sink_fn *sink, void *ctx)
+void container_watch_send(struct container_watch *h, uint32_t pid, bool is_running, uint64_t time,
+			  record_sink_fn *sink, void *ctx)
 {
 	char number[16];
 	size_t size = 0, record_size;
 	const char *path = "";
-	uint32_t inner_pid = 0;
+	uint32_t ns_pid = 0;
 
 	snprintf(number, sizeof(number), "%u", pid);
 	_cleanup_free_ char *cgroup = read_cgroup(number);
@@ -95,22 +95,22 @@ void process_homes_send(struct process_homes *h, uint32_t pid, bool is_running, 
 
 	if (!cgroup)
 		return;
-	path = process_home_cgroup(cgroup, &size);
+	path = container_cgroup(cgroup, &size);
 	if (strlen(h->own_cgroup) == size && !memcmp(path, h->own_cgroup, size))
 		size = 0;
 	if (size > PATH_SIZE_MAX)
 		size = PATH_SIZE_MAX;
 	if (status)
-		inner_pid = process_home_inner_pid(status);
-	h->is_any_told |= size || inner_pid;
+		ns_pid = container_ns_pid(status);
+	h->is_any_told |= size || ns_pid;
 	if (!h->is_any_told)
 		return;
-	record_size = rec_home_size(size);
+	record_size = rec_container_size(size);
 
-	_cleanup_free_ struct rec_home *rec = xcalloc(1, record_size);
+	_cleanup_free_ struct rec_container *rec = xcalloc(1, record_size);
 
-	record_init(&rec->rec, REC_HOME, record_size, time, pid, pid);
-	rec->inner_pid = inner_pid;
+	record_init(&rec->rec, REC_CONTAINER, record_size, time, pid, pid);
+	rec->ns_pid = ns_pid;
 	rec->cgroup_size = (uint32_t)size;
 	memcpy(rec->cgroup, path, size);
 	sink(ctx, &rec->rec);

@@ -9,29 +9,29 @@
 
 #include "lib/live/process/modules.h"
 
-struct process_homes {
+struct container_watch {
 	char *own_cgroup; /* the recorder's, which need not be told */
 	bool is_any_told; /* from now on also who lives where the recorder does */
 };
 
-void process_homes_init(struct process_homes *h);
-void process_homes_release(struct process_homes *h);
+void container_watch_init(struct container_watch *h);
+void container_watch_release(struct container_watch *h);
 
 /*
- * Sends a REC_HOME for the process as it is now, unless it lives with the recorder. is_running: it
- * did so before the recording, and no fork record tells its inner pid. One that is gone is left to
- * what its parent's home was.
+ * Sends a REC_CONTAINER for the process as it is now, unless it lives with the recorder.
+ * is_running: it did so before the recording, and no fork record tells its inner pid. One that is
+ * gone is left to what its parent's home was.
  */
-void process_homes_send(struct process_homes *h, uint32_t pid, bool is_running, uint64_t time,
-			record_sink_fn *sink, void *ctx);
+void container_watch_send(struct container_watch *h, uint32_t pid, bool is_running, uint64_t time,
+			  record_sink_fn *sink, void *ctx);
 
 /*
  * The path in the text of a /proc/PID/cgroup, see cgroups(7): one that names a container, else that
  * of version 2, else the first of version 1 that is not the root. Points into the text, not
  * terminated; *size may be 0.
  */
-const char *process_home_cgroup(const char *text, size_t *size);
+const char *container_cgroup(const char *text, size_t *size);
 /* The innermost pid in the text of a /proc/PID/status where there are several, else 0. */
-uint32_t process_home_inner_pid(const char *text);
+uint32_t container_ns_pid(const char *text);
 
 #endif

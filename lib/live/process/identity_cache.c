@@ -10,7 +10,7 @@ struct key {
 	const struct map_event *event;
 };
 
-void scan_cache_release(struct scan_cache *c)
+void identity_cache_release(struct identity_cache *c)
 {
 	vec_release(&c->rows);
 	index_release(&c->index);
@@ -34,7 +34,7 @@ struct scan_view scan_view_of(uint32_t pid)
 
 static bool file_equal(const void *table, uint32_t id, const void *key)
 {
-	const struct scan_cache *c = table;
+	const struct identity_cache *c = table;
 	const struct scan_file *row = &c->rows.items[id];
 	const struct key *k = key;
 
@@ -45,8 +45,8 @@ static bool file_equal(const void *table, uint32_t id, const void *key)
 	       strcmp(c->paths.text + row->path, k->event->path) == 0;
 }
 
-uint32_t scan_cache_resolve(struct scan_cache *c, struct module_registry *modules,
-			    const struct scan_view *view, const struct map_event *event)
+uint32_t identity_cache_resolve(struct identity_cache *c, struct module_registry *modules,
+				const struct scan_view *view, const struct map_event *event)
 {
 	const struct key key = {view, event};
 	struct scan_file row = {

@@ -28,16 +28,16 @@ struct scan_file {
 };
 
 /* A zeroed struct is an empty cache. Not for long: files may be replaced. */
-struct scan_cache {
+struct identity_cache {
 	VEC(struct scan_file) rows;
 	struct index index;
 	struct strbuf paths;
 };
 
-void scan_cache_release(struct scan_cache *c);
+void identity_cache_release(struct identity_cache *c);
 struct scan_view scan_view_of(uint32_t pid);
 /* As module_registry_resolve() for a mapping of a process with this view. */
-uint32_t scan_cache_resolve(struct scan_cache *c, struct module_registry *modules,
-			    const struct scan_view *view, const struct map_event *event);
+uint32_t identity_cache_resolve(struct identity_cache *c, struct module_registry *modules,
+				const struct scan_view *view, const struct map_event *event);
 
 #endif

@@ -19,7 +19,7 @@ struct scan {
 	void *ctx;
 	uint32_t pid;
 	uint64_t time;
-	struct scan_cache *cache;
+	struct identity_cache *cache;
 	struct scan_view view;
 	bool has_view;
 };
@@ -42,12 +42,12 @@ static void scan_map(const struct scan *s, const struct proc_map *map)
 	struct rec_map rec = {.start = map->start, .end = map->end};
 
 	record_init(&rec.rec, REC_MAP, sizeof(rec), s->time, s->pid, s->pid);
-	rec.module_id = scan_cache_resolve(s->cache, s->modules, &s->view, &event);
+	rec.module_id = identity_cache_resolve(s->cache, s->modules, &s->view, &event);
 	rec.file_offset = rec.module_id == NO_REC_MODULE ? map->start : map->file_offset;
 	s->sink(s->ctx, &rec.rec);
 }
 
-int proc_scan_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint8_t flags, uint64_t time,
+int proc_walk_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint8_t flags, uint64_t time,
 		   struct error *err)
 {
 	struct rec_name name = {0};
@@ -68,8 +68,8 @@ int proc_scan_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint8_t flags,
 	return 0;
 }
 
-int proc_scan_maps(struct module_registry *modules, struct scan_cache *cache, record_sink_fn *sink,
-		   void *ctx, uint32_t pid, uint64_t time, struct error *err)
+int proc_walk_maps(struct module_registry *modules, struct identity_cache *cache,
+		   record_sink_fn *sink, void *ctx, uint32_t pid, uint64_t time, struct error *err)
 {
 	struct scan s = {
 		.modules = modules,

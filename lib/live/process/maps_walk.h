@@ -11,11 +11,11 @@
  * A name record (NAME_SCAN, and `flags` of what the filters say) of the main thread. -ESRCH: there
  * is no such process (any more).
  */
-int proc_scan_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint8_t flags, uint64_t time,
+int proc_walk_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint8_t flags, uint64_t time,
 		   struct error *err);
 /* The executable mappings; files that the cache has are not opened again. -ENOENT or -ESRCH:
  * likewise; -EACCES: they must not be read. */
-int proc_scan_maps(struct module_registry *modules, struct scan_cache *cache, record_sink_fn *sink,
-		   void *ctx, uint32_t pid, uint64_t time, struct error *err);
+int proc_walk_maps(struct module_registry *modules, struct identity_cache *cache,
+		   record_sink_fn *sink, void *ctx, uint32_t pid, uint64_t time, struct error *err);
 
 #endif

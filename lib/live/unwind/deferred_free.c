@@ -10,27 +10,27 @@
 #define GRACE_ROUNDS 4
 #define GRACE_NS 50000000ull
 
-void shard_garbage_release(struct shard_garbage *g)
+void deferred_free_release(struct deferred_free *g)
 {
 	vec_release(&g->rows);
 }
 
-void shard_garbage_add(struct shard_garbage *g, const struct shard_piece *piece, uint64_t now)
+void deferred_free_add(struct deferred_free *g, const struct shard_piece *piece, uint64_t now)
 {
 	if (piece->words)
-		vec_push(&g->rows, (struct shard_garbage_row){*piece, g->round, now});
+		vec_push(&g->rows, (struct deferred_free_row){*piece, g->round, now});
 }
 
-void shard_garbage_collect(struct shard_garbage *g, struct shards *shards, uint64_t now)
+void deferred_free_collect(struct deferred_free *g, struct table_arena *arena, uint64_t now)
 {
 	size_t count = 0;
 
 	while (count < g->rows.count) {
-		const struct shard_garbage_row *row = &g->rows.items[count];
+		const struct deferred_free_row *row = &g->rows.items[count];
 
 		if (row->round + GRACE_ROUNDS > g->round || row->time + GRACE_NS > now)
 			break;
-		shards_free(shards, &row->piece);
+		table_arena_free(arena, &row->piece);
 		count++;
 	}
 	if (!count)

@@ -8,21 +8,21 @@
 #include "lib/base/vec.h"
 #include "lib/live/unwind/table_arena.h"
 
-struct shard_garbage_row {
+struct deferred_free_row {
 	struct shard_piece piece;
 	uint64_t round, time;
 };
 
 /* A zeroed one is empty. */
-struct shard_garbage {
+struct deferred_free {
 	uint64_t round; /* counted by the owner */
-	VEC(struct shard_garbage_row) rows; /* in order of time */
+	VEC(struct deferred_free_row) rows; /* in order of time */
 };
 
-void shard_garbage_release(struct shard_garbage *g);
+void deferred_free_release(struct deferred_free *g);
 /* Nobody is led to the piece from now on, in ns. Pieces without words are passed over. */
-void shard_garbage_add(struct shard_garbage *g, const struct shard_piece *piece, uint64_t now);
+void deferred_free_add(struct deferred_free *g, const struct shard_piece *piece, uint64_t now);
 /* Frees what is old enough. */
-void shard_garbage_collect(struct shard_garbage *g, struct shards *shards, uint64_t now);
+void deferred_free_collect(struct deferred_free *g, struct table_arena *arena, uint64_t now);
 
 #endif

@@ -17,8 +17,8 @@ struct waiting {
 	uint64_t until; /* not before */
 };
 
-struct later {
-	struct later_options options;
+struct deferred_unwind {
+	struct deferred_unwind_options options;
 	VEC(struct waiting) waiting;
 	uint64_t bytes;
 	/* The description that was made last: copies of one process come in a row. */
@@ -27,7 +27,7 @@ struct later {
 	const struct jit_code *described_code;
 	bool is_32bit;
 	struct unwind_mappings mappings;
-	VEC(struct walk_shard) shards;
+	VEC(struct walk_shard) arena;
 	/* The mappings of the copy at hand, for read_code(). */
 	const struct mapping_table *current;
 	/* The frames of the copy at hand, those of the kernel in front. */
@@ -35,15 +35,15 @@ struct later {
 	uint8_t kinds[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
 };
 
-struct later *later_new(const struct later_options *options)
+struct deferred_unwind *deferred_unwind_new(const struct deferred_unwind_options *options)
 {
-	struct later *l = xcalloc(1, sizeof(*l));
+	struct deferred_unwind *l = xcalloc(1, sizeof(*l));
 
 	l->options = *options;
 	return l;
 }
 
-static void drop(struct later *l, struct waiting *w)
+static void drop(struct deferred_unwind *l, struct waiting *w)
 {
 	l->bytes -= sizeof(*w) + record_size(&w->copy->rec);
 	if (w->mappings)
@@ -51,7 +51,7 @@ static void drop(struct later *l, struct waiting *w)
 	free(w->copy);
 }
 
-void later_free(struct later *l)
+void deferred_unwind_free(struct deferred_unwind *l)
 {
 	if (!l)
 		return;
@@ -59,11 +59,11 @@ void later_free(struct later *l)
 		drop(l, w);
 	vec_release(&l->waiting);
 	vec_release(&l->mappings.rows);
-	vec_release(&l->shards);
+	vec_release(&l->arena);
 	free(l);
 }
 
-static bool is_ready(const struct later *l, const struct waiting *w)
+static bool is_ready(const struct deferred_unwind *l, const struct waiting *w)
 {
 	const struct module_tables *tables = l->options.tables;
 
@@ -80,7 +80,7 @@ static bool is_ready(const struct later *l, const struct waiting *w)
 /* Code is in the files; what is not cannot be told from a call. */
 static bool read_code(void *ctx, uint64_t addr, void *to, size_t size)
 {
-	const struct later *l = ctx;
+	const struct deferred_unwind *l = ctx;
 	const struct mapping *mapping = l->current ? mapping_table_find(l->current, addr) : NULL;
 	int fd;
 
@@ -92,7 +92,7 @@ static bool read_code(void *ctx, uint64_t addr, void *to, size_t size)
 		       (ssize_t)size;
 }
 
-static void describe(struct later *l, const struct mapping_table *mappings, uint32_t pid)
+static void describe(struct deferred_unwind *l, const struct mapping_table *mappings, uint32_t pid)
 {
 	struct jit_tables *jit = l->options.jit;
 	const struct jit_code *code = jit ? jit_tables_code(jit, pid) : NULL;
@@ -114,7 +114,7 @@ static void describe(struct later *l, const struct mapping_table *mappings, uint
 }
 
 /* Stores the frames that are known without a walk, and returns how many they are. */
-static uint32_t begin_path(struct later *l, const struct rec_copy *copy)
+static uint32_t begin_path(struct deferred_unwind *l, const struct rec_copy *copy)
 {
 	uint32_t depth = copy->kernel_depth;
 
@@ -128,8 +128,8 @@ static uint32_t begin_path(struct later *l, const struct rec_copy *copy)
 	return depth;
 }
 
-static void send(struct later *l, const struct rec_copy *copy, uint32_t depth, uint8_t flags,
-		 uint64_t now)
+static void send(struct deferred_unwind *l, const struct rec_copy *copy, uint32_t depth,
+		 uint8_t flags, uint64_t now)
 {
 	uint32_t user_depth = depth - copy->kernel_depth;
 	struct rec_stack *stack = stack_record_new(l->addrs, l->kinds, copy->kernel_depth,
@@ -155,7 +155,7 @@ static void fill_regs_32bit(const struct rec_copy *copy, struct walk_regs *regs)
 		regs->general[i] = (uint32_t)copy->general[numbers[i]];
 }
 
-static void finish(struct later *l, const struct waiting *w, uint64_t now)
+static void finish(struct deferred_unwind *l, const struct waiting *w, uint64_t now)
 {
 	const struct rec_copy *copy = w->copy;
 	struct walk_regs regs = {.pc = copy->pc, .sp = copy->sp};
@@ -171,8 +171,8 @@ static void finish(struct later *l, const struct waiting *w, uint64_t now)
 #endif
 		.pc_mask = walk_own_pc_mask(),
 		.methods = l->options.methods,
-		.shards = l->shards.items,
-		.shard_count = l->shards.count,
+		.arena = l->arena.items,
+		.shard_count = l->arena.count,
 		.rules = l->options.rules,
 		.rule_count = UNWIND_RULES_MAX,
 		.stack_start = copy->sp - copy->below_sp,
@@ -198,17 +198,17 @@ static void finish(struct later *l, const struct waiting *w, uint64_t now)
 	send(l, copy, begin + path.depth, path.flags, now);
 }
 
-static void collect_shards(struct later *l)
+static void collect_shards(struct deferred_unwind *l)
 {
-	const struct shards *shards = l->options.tables->shards;
+	const struct table_arena *arena = l->options.tables->arena;
 
-	vec_clear(&l->shards);
-	vec_for_each(&shards->rows, const struct shard *, shard)
-		vec_push(&l->shards, (struct walk_shard){shard->words, UNWIND_SHARD_WORDS});
+	vec_clear(&l->arena);
+	vec_for_each(&arena->rows, const struct shard *, shard)
+		vec_push(&l->arena, (struct walk_shard){shard->words, UNWIND_SHARD_WORDS});
 }
 
 /* Those whose tables are there; of the others, the oldest, until no more bytes are left. */
-static void finish_ready(struct later *l, uint64_t now, uint64_t max_bytes)
+static void finish_ready(struct deferred_unwind *l, uint64_t now, uint64_t max_bytes)
 {
 	const struct mapping_table *last = NULL;
 	bool last_is_ready = false;
@@ -235,12 +235,13 @@ static void finish_ready(struct later *l, uint64_t now, uint64_t max_bytes)
 	l->described = NULL;
 }
 
-void later_flush(struct later *l, uint64_t now, bool all)
+void deferred_unwind_flush(struct deferred_unwind *l, uint64_t now, bool all)
 {
 	finish_ready(l, now, all ? 0 : LATER_BYTES_MAX);
 }
 
-uint64_t later_finish(struct later *l, uint32_t pid, uint64_t before, uint64_t now)
+uint64_t deferred_unwind_finish(struct deferred_unwind *l, uint32_t pid, uint64_t before,
+				uint64_t now)
 {
 	uint64_t oldest = 0;
 
@@ -258,8 +259,8 @@ uint64_t later_finish(struct later *l, uint32_t pid, uint64_t before, uint64_t n
 	return oldest;
 }
 
-void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings,
-	       uint64_t until, uint64_t now)
+void deferred_unwind_add(struct deferred_unwind *l, const struct rec_copy *copy,
+			 struct mapping_table *mappings, uint64_t until, uint64_t now)
 {
 	struct waiting w = {
 		.copy = xmemdup(copy, record_size(&copy->rec)),
@@ -276,7 +277,7 @@ void later_add(struct later *l, const struct rec_copy *copy, struct mapping_tabl
 		finish_ready(l, now, LATER_BYTES_MAX / 2);
 }
 
-uint64_t later_size(const struct later *l)
+uint64_t deferred_unwind_size(const struct deferred_unwind *l)
 {
 	return l->bytes;
 }

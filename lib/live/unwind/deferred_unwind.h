@@ -15,7 +15,7 @@
 #include "lib/live/process/modules.h"
 #include "lib/process/mapping.h"
 
-struct later_options {
+struct deferred_unwind_options {
 	const struct module_tables *tables;
 	struct jit_tables *jit; /* NULL: none */
 	const struct unwind_rule *rules; /* UNWIND_RULES_MAX */
@@ -25,10 +25,10 @@ struct later_options {
 	void *ctx;
 };
 
-struct later;
+struct deferred_unwind;
 
-struct later *later_new(const struct later_options *options);
-void later_free(struct later *l);
+struct deferred_unwind *deferred_unwind_new(const struct deferred_unwind_options *options);
+void deferred_unwind_free(struct deferred_unwind *l);
 /* What waits takes no more bytes; the oldest ones are finished with what is known before it does.
  */
 #define LATER_BYTES_MAX ((uint64_t)64 << 20)
@@ -37,16 +37,17 @@ void later_free(struct later *l);
  * Takes a copy of the record and a hold on the process's mappings, those at the record's time;
  * NULL: nothing is known of them. It waits at least until then.
  */
-void later_add(struct later *l, const struct rec_copy *copy, struct mapping_table *mappings,
-	       uint64_t until, uint64_t now);
+void deferred_unwind_add(struct deferred_unwind *l, const struct rec_copy *copy,
+			 struct mapping_table *mappings, uint64_t until, uint64_t now);
 /* Bytes that wait now, mappings that are held for it included. */
-uint64_t later_size(const struct later *l);
+uint64_t deferred_unwind_size(const struct deferred_unwind *l);
 /*
  * Those of the process that were copied before that time, and wait for no table, are finished now.
  * Returns when the oldest of its others was copied that are not older; 0: there is none.
  */
-uint64_t later_finish(struct later *l, uint32_t pid, uint64_t before, uint64_t now);
+uint64_t deferred_unwind_finish(struct deferred_unwind *l, uint32_t pid, uint64_t before,
+				uint64_t now);
 /* Finishes those whose tables are there; with `all`, the others too, as far as they go. */
-void later_flush(struct later *l, uint64_t now, bool all);
+void deferred_unwind_flush(struct deferred_unwind *l, uint64_t now, bool all);
 
 #endif

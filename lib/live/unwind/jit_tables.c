@@ -33,14 +33,14 @@ struct ruled_piece {
 	VEC(struct piece_rule) rules;
 };
 
-void jit_tables_init(struct jit_tables *t, struct shards *shards, struct shard_garbage *garbage,
+void jit_tables_init(struct jit_tables *t, struct table_arena *arena, struct deferred_free *garbage,
 		     struct table_pool *pool)
 {
 	*t = (struct jit_tables){
-		.shards = shards,
+		.arena = arena,
 		.garbage = garbage,
 		.pool = pool,
-		.max_bytes = shards->max_bytes,
+		.max_bytes = arena->max_bytes,
 	};
 	rule_numbers_init(&t->rules);
 }
@@ -50,7 +50,7 @@ static void drop_region(struct jit_tables *t, struct jit_region *region)
 	if (--region->holders)
 		return;
 	t->bytes -= jit_region_bytes(region);
-	shard_garbage_add(t->garbage, &region->piece, 0);
+	deferred_free_add(t->garbage, &region->piece, 0);
 	jit_region_free(region);
 }
 
@@ -292,11 +292,11 @@ bool jit_tables_add(struct jit_tables *t, uint32_t pid, const struct code_piece 
 
 static void store(struct jit_tables *t, struct jit_region *region, uint64_t now)
 {
-	shard_garbage_add(t->garbage, &region->piece, now);
+	deferred_free_add(t->garbage, &region->piece, now);
 	region->piece = (struct shard_piece){0};
 	region->is_stale = false;
-	if (shards_alloc(t->shards, jit_region_words(region), &region->piece))
-		jit_region_write(region, shards_words(t->shards, &region->piece));
+	if (table_arena_alloc(t->arena, jit_region_words(region), &region->piece))
+		jit_region_write(region, table_arena_words(t->arena, &region->piece));
 	else
 		t->refused++;
 }

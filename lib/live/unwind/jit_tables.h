@@ -34,8 +34,8 @@ struct jit_code {
 };
 
 struct jit_tables {
-	struct shards *shards;
-	struct shard_garbage *garbage;
+	struct table_arena *arena;
+	struct deferred_free *garbage;
 	struct table_pool *pool;
 	struct rule_numbers rules;
 	VEC(struct jit_code) rows;
@@ -48,7 +48,7 @@ struct jit_tables {
 };
 
 /* All pointers are borrowed; what is replaced becomes garbage. */
-void jit_tables_init(struct jit_tables *t, struct shards *shards, struct shard_garbage *garbage,
+void jit_tables_init(struct jit_tables *t, struct table_arena *arena, struct deferred_free *garbage,
 		     struct table_pool *pool);
 void jit_tables_release(struct jit_tables *t);
 

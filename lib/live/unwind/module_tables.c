@@ -10,9 +10,9 @@
 /* Index and rows of a chunk; what is left of a shard by then is small. */
 #define CHUNK_WORDS_MAX (UNWIND_SHARD_WORDS - 1024)
 
-void module_tables_init(struct module_tables *t, struct shards *shards)
+void module_tables_init(struct module_tables *t, struct table_arena *arena)
 {
-	*t = (struct module_tables){.shards = shards};
+	*t = (struct module_tables){.arena = arena};
 }
 
 void module_tables_release(struct module_tables *t)
@@ -70,9 +70,9 @@ static bool store_chunk(struct module_tables *t, const struct unwind_table *tabl
 	uint32_t rows = table->index.items[page + count] - start;
 	uint32_t *words;
 
-	if (!shards_alloc(t->shards, count + 1 + rows, &chunk->piece))
+	if (!table_arena_alloc(t->arena, count + 1 + rows, &chunk->piece))
 		return false;
-	words = shards_words(t->shards, &chunk->piece);
+	words = table_arena_words(t->arena, &chunk->piece);
 	for (uint32_t i = 0; i <= count; i++)
 		words[i] = table->index.items[page + i] - start;
 	memcpy(words + count + 1, table->rows.items + start, rows * sizeof(uint32_t));

@@ -40,12 +40,12 @@ struct module_table {
 };
 
 struct module_tables {
-	struct shards *shards;
+	struct table_arena *arena;
 	VEC(struct module_table) rows; /* by module_id */
 	uint64_t too_large; /* tables that the ceiling left no room for */
 };
 
-void module_tables_init(struct module_tables *t, struct shards *shards);
+void module_tables_init(struct module_tables *t, struct table_arena *arena);
 void module_tables_release(struct module_tables *t);
 void module_tables_add(struct module_tables *t, const struct rec_module *rec,
 		       enum table_state state);

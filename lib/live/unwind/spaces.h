@@ -17,7 +17,7 @@ struct space {
 	bool is_dirty; /* the walker does not know the present state yet */
 	bool is_pending; /* some mapping waits for its table */
 	bool is_partial; /* of some code its jitdump does not tell how it is unwound */
-	uint32_t awaited; /* copies that may still wait for code to be told of */
+	uint32_t pending_exec; /* copies that may still wait for code to be told of */
 	uint64_t oldest_copy; /* when the first was made that may still wait; 0: none does */
 	struct mapping_table *mappings; /* held; NULL: none */
 	struct shard_piece piece; /* what the walker has; words 0: nothing */

@@ -13,12 +13,12 @@
 
 #define ALIGN_WORDS 16u
 
-void shards_init(struct shards *s, int maps_fd, uint64_t max_bytes)
+void table_arena_init(struct table_arena *s, int maps_fd, uint64_t max_bytes)
 {
-	*s = (struct shards){.maps_fd = maps_fd, .max_bytes = max_bytes};
+	*s = (struct table_arena){.maps_fd = maps_fd, .max_bytes = max_bytes};
 }
 
-void shards_release(struct shards *s)
+void table_arena_release(struct table_arena *s)
 {
 	vec_for_each(&s->rows, struct shard *, shard) {
 		munmap(shard->words, UNWIND_SHARD_BYTES);
@@ -38,7 +38,7 @@ static void *map_shard(int fd)
 }
 
 /* A map, given to the walker in the kernel as the shard with that number. */
-static bool make_map(const struct shards *s, uint32_t id, struct shard *shard)
+static bool make_map(const struct table_arena *s, uint32_t id, struct shard *shard)
 {
 	shard->fd = shard_make(UNWIND_SHARD_BYTES);
 	if (shard->fd < 0) {
@@ -54,7 +54,7 @@ static bool make_map(const struct shards *s, uint32_t id, struct shard *shard)
 	return false;
 }
 
-static void add_row(struct shards *s, struct shard shard)
+static void add_row(struct table_arena *s, struct shard shard)
 {
 	uint32_t id = (uint32_t)s->rows.count;
 
@@ -62,7 +62,7 @@ static void add_row(struct shards *s, struct shard shard)
 	vec_push(&s->rows, shard);
 }
 
-static bool add_shard(struct shards *s)
+static bool add_shard(struct table_arena *s)
 {
 	uint32_t id = (uint32_t)s->rows.count;
 	struct shard shard = {.fd = -1};
@@ -81,7 +81,7 @@ static bool add_shard(struct shards *s)
 	return true;
 }
 
-void shards_adopt(struct shards *s, int fd)
+void table_arena_adopt(struct table_arena *s, int fd)
 {
 	struct shard shard = {.fd = fd};
 
@@ -112,7 +112,7 @@ static bool take_from(struct shard *shard, uint32_t words, struct shard_piece *p
 	return false;
 }
 
-bool shards_alloc(struct shards *s, uint32_t words, struct shard_piece *piece)
+bool table_arena_alloc(struct table_arena *s, uint32_t words, struct shard_piece *piece)
 {
 	words = (words + ALIGN_WORDS - 1) & ~(ALIGN_WORDS - 1);
 	if (!words || words > UNWIND_SHARD_WORDS)
@@ -130,7 +130,7 @@ static size_t hole_after(const struct shard *shard, uint32_t at)
 	return vec_count_front(&shard->holes, it, it->at < at);
 }
 
-void shards_free(struct shards *s, const struct shard_piece *piece)
+void table_arena_free(struct table_arena *s, const struct shard_piece *piece)
 {
 	struct shard *shard = &s->rows.items[piece->shard];
 	size_t at = hole_after(shard, piece->at);
@@ -155,7 +155,7 @@ void shards_free(struct shards *s, const struct shard_piece *piece)
 	}
 }
 
-uint32_t *shards_words(const struct shards *s, const struct shard_piece *piece)
+uint32_t *table_arena_words(const struct table_arena *s, const struct shard_piece *piece)
 {
 	return s->rows.items[piece->shard].words + piece->at;
 }

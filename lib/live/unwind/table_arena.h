@@ -22,20 +22,20 @@ struct shard {
 	VEC(struct shard_piece) holes; /* ascending, never touching each other */
 };
 
-struct shards {
+struct table_arena {
 	int maps_fd; /* the array of shards, borrowed; -1: no map has them, but plain memory */
 	uint64_t max_bytes;
 	VEC(struct shard) rows;
 };
 
-void shards_init(struct shards *s, int maps_fd, uint64_t max_bytes);
+void table_arena_init(struct table_arena *s, int maps_fd, uint64_t max_bytes);
 /* The first one, which is in the array already; the descriptor is taken over. */
-void shards_adopt(struct shards *s, int fd);
-void shards_release(struct shards *s);
+void table_arena_adopt(struct table_arena *s, int fd);
+void table_arena_release(struct table_arena *s);
 /* False where the ceiling is reached, or where the piece is larger than a shard. */
-bool shards_alloc(struct shards *s, uint32_t words, struct shard_piece *piece);
+bool table_arena_alloc(struct table_arena *s, uint32_t words, struct shard_piece *piece);
 /* Nobody may look at it any more. */
-void shards_free(struct shards *s, const struct shard_piece *piece);
-uint32_t *shards_words(const struct shards *s, const struct shard_piece *piece);
+void table_arena_free(struct table_arena *s, const struct shard_piece *piece);
+uint32_t *table_arena_words(const struct table_arena *s, const struct shard_piece *piece);
 
 #endif

@@ -23,7 +23,7 @@
 
 /* Tables of files that nobody has mapped for so long are dropped, when it is looked after them. */
 #define UNUSED_NS 10000000000ull
-#define SWEEP_NS 5000000000ull
+#define EVICTION_NS 5000000000ull
 /*
  * Code is told of after it was made: so many stacks wait for that after the last news. They wait
  * until the process tells of later code, or ends: writers keep back what does not fill a buffer.
@@ -37,27 +37,27 @@
 
 struct unwinder {
 	struct walker_memory walker;
-	struct shards shards;
+	struct table_arena arena;
 	struct module_tables tables;
 	struct table_pool *pool;
 	int event_fd; /* the pool's */
-	bool has_news; /* tables have come that nobody was told of */
-	uint64_t next_news_ns;
+	bool has_ready_tables; /* tables have come that nobody was told of */
+	uint64_t next_republish_ns;
 	struct jit_tables jit;
-	struct later *later;
+	struct deferred_unwind *deferred;
 	struct spaces spaces;
 	VEC(uint32_t) unsubmitted; /* modules that the pool had no room for */
-	struct shard_garbage garbage;
+	struct deferred_free garbage;
 	struct unwind_mappings scratch;
 	const struct file_set *files;
 	uint64_t now; /* of the last round */
-	uint64_t stamp, refused, next_sweep_ns;
+	uint64_t stamp, refused, next_eviction_ns;
 	uint32_t serial; /* of the last description of an address space */
 };
 
 int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err)
 {
-	struct later_options later = {
+	struct deferred_unwind_options deferred = {
 		.rules = options->walker.rules,
 		.files = options->files,
 		.methods = options->methods,
@@ -69,10 +69,10 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 	u->walker = options->walker;
 	u->files = options->files;
 	u->event_fd = -1;
-	shards_init(&u->shards, u->walker.shards_fd, options->max_bytes);
+	table_arena_init(&u->arena, u->walker.shards_fd, options->max_bytes);
 	if (u->walker.first_shard_fd >= 0)
-		shards_adopt(&u->shards, u->walker.first_shard_fd);
-	module_tables_init(&u->tables, &u->shards);
+		table_arena_adopt(&u->arena, u->walker.first_shard_fd);
+	module_tables_init(&u->tables, &u->arena);
 	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (u->event_fd >= 0)
 		u->pool = table_pool_new(u->walker.rules, u->event_fd);
@@ -80,10 +80,10 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 		unwinder_free(u);
 		return error_set(err, -EAGAIN, "start the threads that compile unwind tables");
 	}
-	jit_tables_init(&u->jit, &u->shards, &u->garbage, u->pool);
-	later.tables = &u->tables;
-	later.jit = &u->jit;
-	u->later = later_new(&later);
+	jit_tables_init(&u->jit, &u->arena, &u->garbage, u->pool);
+	deferred.tables = &u->tables;
+	deferred.jit = &u->jit;
+	u->deferred = deferred_unwind_new(&deferred);
 	*out = u;
 	return 0;
 }
@@ -95,14 +95,14 @@ void unwinder_free(struct unwinder *u)
 	table_pool_free(u->pool);
 	if (u->event_fd >= 0)
 		close(u->event_fd);
-	later_free(u->later);
+	deferred_unwind_free(u->deferred);
 	spaces_release(&u->spaces);
 	vec_release(&u->unsubmitted);
 	jit_tables_release(&u->jit);
-	shard_garbage_release(&u->garbage);
+	deferred_free_release(&u->garbage);
 	vec_release(&u->scratch.rows);
 	module_tables_release(&u->tables);
-	shards_release(&u->shards);
+	table_arena_release(&u->arena);
 	free(u);
 }
 
@@ -141,7 +141,7 @@ static void submit_again(struct unwinder *u)
 			continue;
 		/* There is no file any more, nor a table. */
 		module_tables_store(&u->tables, id, &none);
-		u->has_news = true;
+		u->has_ready_tables = true;
 	}
 	u->unsubmitted.count -= count;
 	memmove(u->unsubmitted.items, u->unsubmitted.items + count,
@@ -157,7 +157,7 @@ void unwinder_module(struct unwinder *u, const struct rec_module *rec, int fd)
 }
 
 /* A table that was dropped is needed again. */
-static void revive(struct unwinder *u, uint32_t module_id)
+static void resubmit(struct unwinder *u, uint32_t module_id)
 {
 	struct module_table *table;
 
@@ -182,7 +182,7 @@ void unwinder_map(struct unwinder *u, const struct rec_map *rec)
 
 	if (!space)
 		space = spaces_add(&u->spaces, rec->rec.pid);
-	revive(u, rec->module_id);
+	resubmit(u, rec->module_id);
 	if (!space->mappings)
 		space->mappings = mapping_table_new();
 	if (mapping_table_insert(&space->mappings, &mapping, ++u->stamp))
@@ -204,7 +204,7 @@ void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid)
 	jit_tables_fork(&u->jit, pid, parent_pid);
 	child->is_partial = parent && parent->is_partial;
 	/* Its parent tells of code that is in its own dump alone. */
-	child->awaited = 0;
+	child->pending_exec = 0;
 	spaces_mark_dirty(&u->spaces, child);
 }
 
@@ -214,7 +214,7 @@ static void finish_all(struct unwinder *u, struct space *space)
 	if (!space->oldest_copy)
 		return;
 	jit_tables_store(&u->jit, space->pid, u->now);
-	later_finish(u->later, space->pid, FOREVER_NS, u->now);
+	deferred_unwind_finish(u->deferred, space->pid, FOREVER_NS, u->now);
 	space->oldest_copy = 0;
 }
 
@@ -233,7 +233,7 @@ void unwinder_exec(struct unwinder *u, uint32_t pid)
 		space = spaces_add(&u->spaces, pid);
 	space->execs++;
 	space->is_partial = false;
-	space->awaited = 0;
+	space->pending_exec = 0;
 	drop_code(u, space);
 	if (space->mappings)
 		mapping_table_drop(steal(space->mappings));
@@ -248,7 +248,7 @@ void unwinder_exit(struct unwinder *u, uint32_t pid)
 		return;
 	u->walker.set_space(u->walker.ctx, pid, NULL);
 	drop_code(u, space);
-	shard_garbage_add(&u->garbage, &space->piece, 0);
+	deferred_free_add(&u->garbage, &space->piece, 0);
 	spaces_remove(&u->spaces, space);
 }
 
@@ -264,7 +264,7 @@ static void finish_older(struct unwinder *u, struct space *space, const struct c
 	    (!piece->is_exact && !piece->moved_from))
 		return;
 	jit_tables_store(&u->jit, space->pid, u->now);
-	space->oldest_copy = later_finish(u->later, space->pid, before, u->now);
+	space->oldest_copy = deferred_unwind_finish(u->deferred, space->pid, before, u->now);
 }
 
 void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *piece)
@@ -278,9 +278,10 @@ void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *pi
 	space->is_partial |= piece && !piece->eh_frame;
 	if (space->is_partial)
 		finish_all(u, space);
-	if (piece && !jit_tables_add(&u->jit, pid, piece) && !(space->is_partial && space->awaited))
+	if (piece && !jit_tables_add(&u->jit, pid, piece) &&
+	    !(space->is_partial && space->pending_exec))
 		return;
-	space->awaited = space->is_partial ? 0 : AWAITED_COPIES;
+	space->pending_exec = space->is_partial ? 0 : AWAITED_COPIES;
 	spaces_mark_dirty(&u->spaces, space);
 }
 
@@ -289,14 +290,14 @@ void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now
 	struct space *space = spaces_find(&u->spaces, copy->rec.pid);
 	uint64_t until = 0;
 
-	if (space && space->awaited) {
+	if (space && space->pending_exec) {
 		until = FOREVER_NS;
-		if (!--space->awaited)
+		if (!--space->pending_exec)
 			spaces_mark_dirty(&u->spaces, space);
 		if (!space->oldest_copy || copy->rec.time < space->oldest_copy)
 			space->oldest_copy = copy->rec.time;
 	}
-	later_add(u->later, copy, space ? space->mappings : NULL, until, now);
+	deferred_unwind_add(u->deferred, copy, space ? space->mappings : NULL, until, now);
 }
 
 static void describe(struct unwinder *u, struct space *space, uint64_t now)
@@ -309,7 +310,8 @@ static void describe(struct unwinder *u, struct space *space, uint64_t now)
 	vec_for_each(&u->scratch.rows, const struct unwind_mapping *, m)
 		space->is_pending |= m->flags & UNWIND_PENDING;
 	jit_tables_store(&u->jit, space->pid, now);
-	jit_tables_describe(&u->jit, space->pid, space->awaited ? UNWIND_PENDING : 0, &u->scratch);
+	jit_tables_describe(&u->jit, space->pid, space->pending_exec ? UNWIND_PENDING : 0,
+			    &u->scratch);
 	/* The walker in the kernel knows words of 8 bytes alone: it finds no code, and copies. */
 	if (space->mappings && module_tables_are_32bit(&u->tables, space->mappings))
 		vec_clear(&u->scratch.rows);
@@ -326,8 +328,8 @@ static void publish(struct unwinder *u, struct space *space, uint64_t now)
 	value.count = (uint32_t)u->scratch.rows.count;
 	words = (uint32_t)(value.count * SPACE_WORDS);
 	space->piece = (struct shard_piece){0};
-	if (value.count && shards_alloc(&u->shards, words, &space->piece)) {
-		memcpy(shards_words(&u->shards, &space->piece), u->scratch.rows.items,
+	if (value.count && table_arena_alloc(&u->arena, words, &space->piece)) {
+		memcpy(table_arena_words(&u->arena, &space->piece), u->scratch.rows.items,
 		       words * sizeof(uint32_t));
 		value.shard = space->piece.shard;
 		value.at = space->piece.at;
@@ -336,20 +338,20 @@ static void publish(struct unwinder *u, struct space *space, uint64_t now)
 		u->refused++;
 	}
 	u->walker.set_space(u->walker.ctx, space->pid, &value);
-	shard_garbage_add(&u->garbage, &old, now);
+	deferred_free_add(&u->garbage, &old, now);
 }
 
 /*
  * Each table that comes may be one that any address space waits for: to describe them all again for
  * each one would take time in proportion to both.
  */
-static void tell_news(struct unwinder *u)
+static void republish(struct unwinder *u)
 {
 	bool may_wait = u->unsubmitted.count || !table_pool_is_empty(u->pool);
 
-	if (!u->has_news || (may_wait && clock_monotonic_ns() < u->next_news_ns))
+	if (!u->has_ready_tables || (may_wait && clock_monotonic_ns() < u->next_republish_ns))
 		return;
-	u->has_news = false;
+	u->has_ready_tables = false;
 	vec_for_each(&u->spaces.rows, struct space *, space) {
 		if (space->is_pending)
 			spaces_mark_dirty(&u->spaces, space);
@@ -363,7 +365,7 @@ void unwinder_take_tables(struct unwinder *u)
 	while (table_pool_next(u->pool, &result)) {
 		module_tables_store(&u->tables, result.module_id, &result.table);
 		unwind_table_release(&result.table);
-		u->has_news = true;
+		u->has_ready_tables = true;
 	}
 	submit_again(u);
 }
@@ -378,24 +380,24 @@ static void publish_dirty(struct unwinder *u, uint64_t now)
 	while ((space = spaces_next_dirty(&u->spaces)))
 		publish(u, space, now);
 	end = clock_monotonic_ns();
-	u->next_news_ns = end + (end - start) * DESCRIBE_SHARE;
+	u->next_republish_ns = end + (end - start) * DESCRIBE_SHARE;
 }
 
 static void drop_table(struct unwinder *u, struct module_table *table, uint64_t now)
 {
 	vec_for_each(&table->chunks, const struct table_chunk *, chunk)
-		shard_garbage_add(&u->garbage, &chunk->piece, now);
+		deferred_free_add(&u->garbage, &chunk->piece, now);
 	vec_clear(&table->chunks);
 	table->state = TABLE_DROPPED;
 	table->rows = 0;
 }
 
 /* What no process has mapped for a while goes. */
-static void sweep(struct unwinder *u, uint64_t now)
+static void evict(struct unwinder *u, uint64_t now)
 {
-	if (now < u->next_sweep_ns)
+	if (now < u->next_eviction_ns)
 		return;
-	u->next_sweep_ns = now + SWEEP_NS;
+	u->next_eviction_ns = now + EVICTION_NS;
 	vec_for_each(&u->spaces.rows, const struct space *, space) {
 		if (!space->mappings)
 			continue;
@@ -421,11 +423,11 @@ void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 			table_pool_wait(u->pool, 0, FOREVER_NS);
 		unwinder_take_tables(u);
 	} while (all && !table_pool_is_empty(u->pool));
-	tell_news(u);
+	republish(u);
 	publish_dirty(u, now);
-	later_flush(u->later, now, all);
-	sweep(u, now);
-	shard_garbage_collect(&u->garbage, &u->shards, now);
+	deferred_unwind_flush(u->deferred, now, all);
+	evict(u, now);
+	deferred_free_collect(&u->garbage, &u->arena, now);
 }
 
 void unwinder_wait(struct unwinder *u, uint64_t max_ns)
@@ -448,7 +450,7 @@ bool unwinder_is_settled(const struct unwinder *u)
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats)
 {
 	*stats = (struct unwinder_stats){
-		.table_bytes = u->shards.rows.count * (uint64_t)UNWIND_SHARD_BYTES,
+		.table_bytes = u->arena.rows.count * (uint64_t)UNWIND_SHARD_BYTES,
 		.refused = u->refused + u->tables.too_large + u->jit.refused,
 		.code_pieces = u->jit.pieces,
 		.malformed_pieces = u->jit.malformed,

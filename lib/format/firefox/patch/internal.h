@@ -95,7 +95,7 @@ struct rewrite {
 /* The string's position, behind all others where the file does not have it yet. */
 uint32_t rewrite_string(struct rewrite *r, string_id id);
 /* Does the text stand for an unknown function: 0x<hex> or fun_<hex>? */
-bool rewrite_is_made_up(const char *name);
+bool rewrite_is_synthetic(const char *name);
 
 /* categories.c: which of the file's is the kernel's, as prof gives it; -1: none. */
 int rewrite_kernel_category(const struct rewrite *r);

@@ -134,7 +134,7 @@ static int64_t find_symbol(struct rewrite *r, symbol_id id, const struct frame *
 	position = intern_symbol(r, &draft);
 	known = &r->symbols.items[position];
 	if (known->name < (int64_t)r->string_ids.count &&
-	    rewrite_is_made_up(strings_get(&p->strings, r->string_ids.items[known->name]))) {
+	    rewrite_is_synthetic(strings_get(&p->strings, r->string_ids.items[known->name]))) {
 		known->name = draft.name;
 		known->size = draft.size;
 	}
@@ -174,7 +174,7 @@ static int64_t find_func(struct rewrite *r, func_id id, uint32_t from)
 }
 
 /* Does it say more than the address that stands there already? */
-static bool is_news(const struct rewrite *r, const struct frame *frame, size_t depth)
+static bool is_table_ready(const struct rewrite *r, const struct frame *frame, size_t depth)
 {
 	const struct func *func = &r->profile->funcs.rows.items[frame->func];
 	const char *name = strings_get(&r->profile->strings, func->name);
@@ -206,11 +206,11 @@ static void find_chain(const struct profile *p, stack_id stack, struct chain *ch
 static void categorize(const struct rewrite *r, frame_id id, struct frame_draft *draft)
 {
 	const struct frame_category *category = r->categories ? &r->categories[id] : NULL;
-	bool is_news = category && category->category == CATEGORY_KERNEL &&
-		       category->subcategory != KERNEL_OTHER;
+	bool is_table_ready = category && category->category == CATEGORY_KERNEL &&
+			      category->subcategory != KERNEL_OTHER;
 
-	draft->category = is_news ? r->kernel_category : CELL_KEEP;
-	draft->subcategory = is_news ? category->subcategory : CELL_KEEP;
+	draft->category = is_table_ready ? r->kernel_category : CELL_KEEP;
+	draft->subcategory = is_table_ready ? category->subcategory : CELL_KEEP;
 }
 
 /* The physical function takes the row; those that are inlined follow behind all. */
@@ -261,7 +261,7 @@ static void count_named(const struct rewrite *r, struct rewrite_counts *counts)
 	for (size_t i = 0; i < r->funcs.count; i++) {
 		const char *name = func_name(r, &r->funcs.items[i]);
 
-		are_named[i] = !rewrite_is_made_up(name);
+		are_named[i] = !rewrite_is_synthetic(name);
 		are_fdes[i] = !are_named[i] && text_starts_with(name, "fun_");
 	}
 	counts->all = r->frames.count;
@@ -289,7 +289,7 @@ void rewrite_apply(struct rewrite *r, struct rewrite_counts *counts)
 
 		find_chain(p, thread->samples.items[i].stack, &chain);
 		outer = frames_get(&p->frames, chain.frames.items[0]);
-		if (outer->func == NO_FUNC || !is_news(r, outer, chain.frames.count))
+		if (outer->func == NO_FUNC || !is_table_ready(r, outer, chain.frames.count))
 			continue;
 		counts->named += p->funcs.rows.items[outer->func].is_named;
 		had_use[r->cells.frame_func[row]] = true;

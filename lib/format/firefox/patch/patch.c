@@ -162,7 +162,7 @@ uint32_t rewrite_string(struct rewrite *r, string_id id)
 	return *position;
 }
 
-bool rewrite_is_made_up(const char *name)
+bool rewrite_is_synthetic(const char *name)
 {
 	const char *digits = text_starts_with(name, "0x")     ? name + 2
 			     : text_starts_with(name, "fun_") ? name + 4
@@ -218,7 +218,7 @@ static bool has_made_up_name(const struct rewrite *r, size_t row)
 	const struct cells *c = &r->cells;
 	string_id name = r->string_ids.items[c->func_name[c->frame_func[row]]];
 
-	return rewrite_is_made_up(strings_get(&r->profile->strings, name));
+	return rewrite_is_synthetic(strings_get(&r->profile->strings, name));
 }
 
 /* A place in the code of a lib: not inlined there. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where the same address stood for different code at different times: gives each sample the frames
- * of its own time. Like expand.h, it rewrites tables and leaves the knowledge to others.
+ * of its own time. Like expand_inlines.h, it rewrites tables and leaves the knowledge to others.
  */
 #ifndef PROF_LIB_PROFILE_REBIND_FRAMES_H
 #define PROF_LIB_PROFILE_REBIND_FRAMES_H

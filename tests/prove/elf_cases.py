@@ -56,7 +56,7 @@ MADE = (
      "gcc -g -O2 -static -I $S -D_GNU_SOURCE -o main $S/tests/workloads/handler.c"),
     ("shared", "main.so", "gcc -g -O2 -shared -fPIC -I $S -D_GNU_SOURCE -o main.so "
      "$S/tests/workloads/library.c"),
-    ("module", "main.ko", "gcc -g -O2 -D_GNU_SOURCE -I $S -c $S/symbolize/dwarf_names.c -o m.o && "
+    ("module", "main.ko", "gcc -g -O2 -D_GNU_SOURCE -I $S -c $S/symbolize/dwarf/dwarf_names.c -o m.o && "
      "ld -r --build-id=sha1 m.o -o main.ko"),
     ("debug-file", "ids/debug", "gcc -g -O2 -I $S -D_GNU_SOURCE -o main $S/tests/workloads/inlines.c "
      "&& mkdir ids && objcopy --only-keep-debug main ids/debug && strip main && "

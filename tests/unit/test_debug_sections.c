@@ -58,7 +58,7 @@ static void check_compressed(const struct scratch *scratch, const char *how, con
 
 	/* Large enough for every section to be worth it. */
 	scratch_run(scratch,
-		    "gcc -g -O2 -c $SRC/symbolize/dwarf_names.c -I $SRC -D_GNU_SOURCE "
+		    "gcc -g -O2 -c $SRC/symbolize/dwarf/dwarf_names.c -I $SRC -D_GNU_SOURCE "
 		    "-o big.o && gcc -shared -nostdlib big.o -Wl,--unresolved-symbols="
 		    "ignore-all -o big && objcopy --compress-debug-sections=%s big %s",
 		    how, name);

@@ -6,13 +6,13 @@
  * positions in the file. "Position" is always an index into a table of the file.
  *
  *	firefox.c		the whole, in the order of the file
- *	firefox_tables.c	strings, frames, functions, symbols: which are used, and where they go
- *	firefox_libs.c		likewise modules, which the file calls libs
- *	firefox_meta.c		meta and libs, as trees
- *	firefox_shared.c	the shared tables, streamed
- *	firefox_thread.c	the threads with samples and markers, streamed
- *	firefox_arguments.c	command lines of markers, as lines
- *	firefox_samples.c	the samples of one of them, with rows where it did not run
+ *	tables.c	strings, frames, functions, symbols: which are used, and where they go
+ *	libs.c		likewise modules, which the file calls libs
+ *	meta.c		meta and libs, as trees
+ *	shared.c	the shared tables, streamed
+ *	threads.c	the threads with samples and markers, streamed
+ *	arguments.c	command lines of markers, as lines
+ *	samples.c	the samples of one of them, with rows where it did not run
  */
 /* clang-format on */
 #ifndef PROF_LIB_FORMAT_FIREFOX_FIREFOX_H

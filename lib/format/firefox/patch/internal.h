@@ -3,7 +3,7 @@
  * Between the files of this room, and for nobody else. "Position" is an index into a table of the
  * file as it will be; "row" one into a table of the file as it was.
  *
- *	rewrite.c	reads; the unnamed frames as a profile
+ *	patch.c	reads; the unnamed frames as a profile
  *	merge.c		names as new rows of the tables
  *	categories.c	kernel code by the part of it that it belongs to
  *	renumber.c	what is not used any more; strings and stacks by their new positions

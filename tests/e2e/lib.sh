@@ -6,6 +6,8 @@
 # of its own, $tmp, which is removed at the end.
 set -u
 export PYTHONDONTWRITEBYTECODE=1 LC_ALL=C
+# Run by sudo, too, it is root who records here, unless a script says otherwise.
+unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 1
 PROF=$(realpath "${PROF:-build/prof}")

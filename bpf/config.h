@@ -72,7 +72,7 @@ struct tracked_process {
 	__u64 start; /* its start time, so that a pid that is used again is not taken for it */
 	__u64 first_exec; /* its task's exec count when it was entered */
 	__u64 entered; /* when a scan found it; 0: its beginning was recorded */
-	__u64 home; /* cgroups_of() it when user space last looked where it lives; 0: never */
+	__u64 cgroups; /* cgroups_of() it when user space last looked where it lives; 0: never */
 	__u64 user; /* complement of bpf_get_current_uid_gid() as last told; 0: never */
 };
 

@@ -9,7 +9,7 @@
 #include "bpf/stack_scratch.bpf.h"
 
 /* CPUs write the two words of an entry without a lock, see stack_cache_find(). */
-struct stack_cache_stack {
+struct stack_cache_entry {
 	__u64 hash;
 	__u64 check; /* hash ^ what stands for it */
 };
@@ -18,7 +18,7 @@ struct sent {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SENT_STACKS);
 	__type(key, __u32);
-	__type(value, struct stack_cache_stack);
+	__type(value, struct stack_cache_entry);
 };
 
 extern struct sent sent SEC(".maps");
@@ -27,7 +27,7 @@ extern struct sent sent SEC(".maps");
 #define SENT_SKIP_SHIFT 32
 #define SENT_BITS 43
 
-static __always_inline struct stack_cache_stack *stack_cache_slot(__u64 hash)
+static __always_inline struct stack_cache_entry *stack_cache_slot(__u64 hash)
 {
 	__u32 slot = hash % SENT_STACKS;
 
@@ -40,7 +40,7 @@ static __always_inline struct stack_cache_stack *stack_cache_slot(__u64 hash)
  */
 static __always_inline __u64 stack_cache_find(__u64 hash)
 {
-	struct stack_cache_stack *entry = stack_cache_slot(hash);
+	struct stack_cache_entry *entry = stack_cache_slot(hash);
 	__u64 found;
 
 	if (!entry || entry->hash != hash)
@@ -51,7 +51,7 @@ static __always_inline __u64 stack_cache_find(__u64 hash)
 
 static __always_inline void stack_cache_set(__u64 hash, __u32 id, __u32 skip)
 {
-	struct stack_cache_stack *entry = stack_cache_slot(hash);
+	struct stack_cache_entry *entry = stack_cache_slot(hash);
 
 	if (!entry)
 		return;

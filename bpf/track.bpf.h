@@ -15,16 +15,16 @@ static __always_inline __u64 cgroups_of(struct task_struct *task)
 	return (__u64)BPF_CORE_READ(task, cgroups);
 }
 
-/* `entered`, `home` and `user`: see struct tracked_process. */
+/* `entered`, `cgroups` and `user`: see struct tracked_process. */
 static __always_inline void track(struct task_struct *task, __u32 tgid, __u64 first_exec,
-				  __u64 entered, __u64 home, __u64 user)
+				  __u64 entered, __u64 cgroups, __u64 user)
 {
 	struct bpf_counters *count = own_counters();
 	struct tracked_process process = {
 		.start = BPF_CORE_READ(task, group_leader, start_time),
 		.first_exec = first_exec,
 		.entered = entered,
-		.home = home,
+		.cgroups = cgroups,
 		.user = user,
 	};
 

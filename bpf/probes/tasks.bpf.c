@@ -79,7 +79,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		if (process)
 			copy_space(parent, parent_ids, process, child, ids);
 		track(child, ids.tgid, BPF_CORE_READ(child, self_exec_id), 0,
-		      process ? process->home : 0, process ? process->user : 0);
+		      process ? process->cgroups : 0, process ? process->user : 0);
 	}
 	rec = reserve_event(child, ids, REC_FORK, sizeof(*rec));
 	if (!rec)
@@ -119,7 +119,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 {
 	struct task_ids ids = copy_ids(task);
 	struct tracked_process *process = find_tracked(task, ids.tgid);
-	__u64 home = cgroups_of(task);
+	__u64 cgroups = cgroups_of(task);
 	__u8 flags = NAME_EXEC;
 	__u32 pid, tid;
 
@@ -128,13 +128,13 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		if (!bpf_map_lookup_elem(&pending_exec, &pid))
 			return 0;
 		bpf_map_delete_elem(&pending_exec, &pid);
-		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0, home, 0);
+		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0, cgroups, 0);
 		remember_tid(ids, tid);
 	}
-	if (!process || process->home != home)
+	if (!process || process->cgroups != cgroups)
 		flags |= NAME_MOVED;
 	if (process)
-		process->home = home;
+		process->cgroups = cgroups;
 	if (!(send_name(task, ids, task->comm, flags) & REC_OUTSIDE) && config.arguments)
 		send_arguments(pid, tid);
 	return 0;

@@ -62,7 +62,7 @@ static bool on_download(void *ctx, const char *path, uint64_t done, uint64_t siz
 }
 
 /* Under sudo the environment is root's, or what sudo made of it. */
-static char *cgroups_of(const struct identity *owner)
+static char *home_of(const struct identity *owner)
 {
 	const struct passwd *entry = owner && !owner->is_self ? getpwuid(owner->uid) : NULL;
 
@@ -89,7 +89,7 @@ static void finding_init(struct finding *n, const struct symbolize_run_options *
 	bool is_given = options->fetcher >= 0;
 
 	*n = (struct finding){.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
-	n->home = cgroups_of(options->owner);
+	n->home = home_of(options->owner);
 	n->cache = cache_of(n->home);
 	progress_init(&n->progress, options->output->quiet, options->front);
 	if (is_given || find_names_downloads())

@@ -358,7 +358,7 @@ void recorder_free(struct recorder *r)
 }
 
 /* What executes a program is not what is asked for yet: what it is by then, its exec tells. */
-static uint8_t awaited_flags(const struct filter *filter)
+static uint8_t pending_exec_flags(const struct filter *filter)
 {
 	uint8_t flags = filter->criteria ? REC_UNSAMPLED : 0;
 
@@ -370,8 +370,9 @@ int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *
 	int code = programs_track(r->programs, (uint32_t)pid, from_exec, err);
 
 	if (!code && from_exec)
-		code = tracker_await(r->tracker, (uint32_t)pid, awaited_flags(r->options.filter),
-				     clock_monotonic_ns(), err);
+		code = tracker_await(r->tracker, (uint32_t)pid,
+				     pending_exec_flags(r->options.filter), clock_monotonic_ns(),
+				     err);
 	r->has_to_walk_proc |= !from_exec;
 	return code;
 }

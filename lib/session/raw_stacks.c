@@ -150,7 +150,7 @@ raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec)
 		return stack;
 	}
 	index_add(&s->by_stack_id, hash_u64(rec->stack_id), (uint32_t)s->sent.count);
-	vec_push(&s->sent, (struct stack_cache_stack){rec->stack_id, stack});
+	vec_push(&s->sent, (struct stack_cache_entry){rec->stack_id, stack});
 	return stack;
 }
 

@@ -31,7 +31,7 @@ static inline uint32_t raw_stack_user_depth(const struct raw_stack *stack)
 	return stack->depth - stack->kernel_depth;
 }
 
-struct stack_cache_stack {
+struct stack_cache_entry {
 	uint32_t stack_id; /* of the wire */
 	raw_stack_id stack;
 };
@@ -40,7 +40,7 @@ struct raw_stacks {
 	VEC(uint64_t) words;
 	VEC(struct raw_stack) rows;
 	struct index by_content;
-	VEC(struct stack_cache_stack) sent;
+	VEC(struct stack_cache_entry) sent;
 	struct index by_stack_id;
 };
 

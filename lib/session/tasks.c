@@ -373,16 +373,17 @@ void tasks_exit(struct tasks *t, const struct rec_exit *end)
 		end_process(t, process, time);
 }
 
-void tasks_set_container(struct tasks *t, const struct rec_container *home)
+void tasks_set_container(struct tasks *t, const struct rec_container *container)
 {
-	struct process *process =
-		process_at(t, get_process(t, home->rec.pid, tasks_time(t, home->rec.time)));
+	struct process *process = process_at(
+		t, get_process(t, container->rec.pid, tasks_time(t, container->rec.time)));
 
-	if (home->ns_pid)
-		process->ns_pid = home->ns_pid;
-	process->cgroup = home->cgroup_size ? strings_intern_sized(&t->profile->strings,
-								   home->cgroup, home->cgroup_size)
-					    : NO_STRING;
+	if (container->ns_pid)
+		process->ns_pid = container->ns_pid;
+	process->cgroup = container->cgroup_size
+				  ? strings_intern_sized(&t->profile->strings, container->cgroup,
+							 container->cgroup_size)
+				  : NO_STRING;
 }
 
 void tasks_user(struct tasks *t, const struct rec_user *user)

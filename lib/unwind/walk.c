@@ -101,8 +101,8 @@ static bool find_rule(struct walk *w, uint32_t back)
 		return false;
 	vaddr = addr - w->mapping.bias;
 	if (w->mapping.flags & UNWIND_HAS_TABLE && w->mapping.shard < t->shard_count)
-		number = walk_find_rule(&w->mapping, t->arena[w->mapping.shard].words,
-					t->arena[w->mapping.shard].size, vaddr);
+		number = walk_find_rule(&w->mapping, t->shards[w->mapping.shard].words,
+					t->shards[w->mapping.shard].size, vaddr);
 	if (walk_is_entry(&w->mapping, number, vaddr))
 		number = UNWIND_RULE_END;
 	if (number >= t->rule_count)

@@ -28,7 +28,7 @@ struct walk_target {
 	uint32_t methods; /* UNWIND_BY_CFI, UNWIND_BY_FRAME_POINTER, UNWIND_BY_SCAN */
 	const struct unwind_mapping *mappings; /* ascending */
 	size_t mapping_count;
-	const struct walk_shard *arena;
+	const struct walk_shard *shards;
 	size_t shard_count;
 	const struct unwind_rule *rules;
 	size_t rule_count;

@@ -105,7 +105,7 @@ static void read_shard(struct input *in, struct bytes *b)
 	for (uint32_t i = 0; i < size; i++)
 		words[i] = bytes_u16(b) | (uint32_t)(bytes_u8(b) % (MAX_RULES + 2)) << 16;
 	in->shard = (struct walk_shard){words, size};
-	in->target.arena = &in->shard;
+	in->target.shards = &in->shard;
 	in->target.shard_count = 1;
 }
 

@@ -62,7 +62,7 @@ static const struct {
 	{"", "", NULL, 0, 0, LANGUAGE_NONE, 0, false},
 };
 
-static void string_pool_of_compilers(void **state)
+static void texts_of_compilers(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -105,7 +105,7 @@ static void string_pool_that_end_anywhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(string_pool_of_compilers),
+		cmocka_unit_test(texts_of_compilers),
 		cmocka_unit_test(string_pool_that_end_anywhere),
 	};
 

@@ -46,7 +46,7 @@ static void fill_target(struct world *w)
 		.methods = UNWIND_BY_CFI | UNWIND_BY_FRAME_POINTER | UNWIND_BY_SCAN,
 		.mappings = w->mappings,
 		.mapping_count = 2,
-		.arena = &w->shard,
+		.shards = &w->shard,
 		.shard_count = 1,
 		.rules = w->rules,
 		.rule_count = sizeof(w->rules) / sizeof(w->rules[0]),

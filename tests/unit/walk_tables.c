@@ -19,10 +19,10 @@ void walk_tables_release(struct walk_tables *t)
 		if (module->fd >= 0)
 			close(module->fd);
 	}
-	vec_for_each(&t->arena, struct walk_shard *, shard)
+	vec_for_each(&t->shards, struct walk_shard *, shard)
 		free((uint32_t *)shard->words);
 	vec_release(&t->modules);
-	vec_release(&t->arena);
+	vec_release(&t->shards);
 	vec_release(&t->mappings);
 	unwind_rules_release(&t->rules);
 }
@@ -58,7 +58,7 @@ uint32_t walk_tables_add(struct walk_tables *t, int fd)
 		module.page_count = table.page_count;
 		module.rows_at = (uint32_t)table.index.count;
 	}
-	vec_push(&t->arena, store(&table));
+	vec_push(&t->shards, store(&table));
 	vec_push(&t->modules, module);
 	unwind_table_release(&table);
 	return (uint32_t)t->modules.count - 1;
@@ -116,8 +116,8 @@ void walk_tables_target(const struct walk_tables *t, struct walk_target *target)
 {
 	target->mappings = t->mappings.items;
 	target->mapping_count = t->mappings.count;
-	target->arena = t->arena.items;
-	target->shard_count = t->arena.count;
+	target->shards = t->shards.items;
+	target->shard_count = t->shards.count;
 	target->rules = t->rules.rows.items;
 	target->rule_count = t->rules.rows.count;
 }
@@ -126,7 +126,7 @@ static uint16_t find_rule(const struct walk_tables *t, const struct unwind_mappi
 			  uint64_t addr)
 {
 	const struct walk_module *module = &t->modules.items[m->shard];
-	const uint32_t *words = t->arena.items[m->shard].words;
+	const uint32_t *words = t->shards.items[m->shard].words;
 	struct unwind_table table = {
 		.start = module->table_start,
 		.page_count = module->page_count,

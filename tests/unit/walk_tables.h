@@ -26,7 +26,7 @@ struct walk_module {
 struct walk_tables {
 	struct unwind_rules rules;
 	VEC(struct walk_module) modules;
-	VEC(struct walk_shard) arena; /* a module's has its number; the words are owned */
+	VEC(struct walk_shard) shards; /* a module's has its number; the words are owned */
 	VEC(struct unwind_mapping) mappings; /* of walk_tables_describe() */
 };
 

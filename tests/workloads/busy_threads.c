@@ -16,7 +16,7 @@
 #include "tests/workloads/burn.h"
 
 static int thread_count;
-static sem_t *queue, all_done;
+static sem_t *turns, all_done;
 static atomic_long pieces_left;
 static atomic_int working;
 
@@ -29,7 +29,7 @@ static NOINLINE void piece_of_work(void)
 static void pass_on(int next)
 {
 	if (atomic_fetch_sub(&pieces_left, 1) > 0)
-		sem_post(&queue[next]);
+		sem_post(&turns[next]);
 	else if (atomic_fetch_sub(&working, 1) == 1)
 		sem_post(&all_done);
 }
@@ -39,7 +39,7 @@ static void *run(void *arg)
 	int number = (int)(intptr_t)arg;
 
 	for (;;) {
-		sem_wait(&queue[number]);
+		sem_wait(&turns[number]);
 		piece_of_work();
 		pass_on((number + 1) % thread_count);
 	}
@@ -62,7 +62,7 @@ static void do_pieces(long count)
 	pieces_left = count - tokens;
 	working = tokens;
 	for (int i = 0; i < tokens; i++)
-		sem_post(&queue[(long)i * thread_count / tokens]);
+		sem_post(&turns[(long)i * thread_count / tokens]);
 	sem_wait(&all_done);
 	printf("%ld %ld\n", now_ns(CLOCK_MONOTONIC) - start,
 	       now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu);
@@ -79,11 +79,11 @@ int main(int argc, char **argv)
 	if (thread_count < 1 || pieces < 1 || pthread_attr_init(&attributes) ||
 	    pthread_attr_setstacksize(&attributes, 65536) || sem_init(&all_done, 0, 0))
 		return 2;
-	queue = calloc((size_t)thread_count, sizeof(*queue));
-	if (!queue)
+	turns = calloc((size_t)thread_count, sizeof(*turns));
+	if (!turns)
 		return 1;
 	for (int i = 0; i < thread_count; i++) {
-		if (sem_init(&queue[i], 0, 0) ||
+		if (sem_init(&turns[i], 0, 0) ||
 		    pthread_create(&thread, &attributes, run, (void *)(intptr_t)i)) {
 			perror("pthread_create");
 			return 1;

@@ -6,7 +6,7 @@
  */
 #include "tests/workloads/burn.h"
 
-void without_cfi(unsigned long queue);
+void without_cfi(unsigned long turns);
 
 #if defined(__x86_64__)
 __asm__(".text\n"

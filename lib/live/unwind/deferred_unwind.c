@@ -27,7 +27,7 @@ struct deferred_unwind {
 	const struct jit_code *described_code;
 	bool is_32bit;
 	struct unwind_mappings mappings;
-	VEC(struct walk_shard) arena;
+	VEC(struct walk_shard) shards;
 	/* The mappings of the copy at hand, for read_code(). */
 	const struct mapping_table *current;
 	/* The frames of the copy at hand, those of the kernel in front. */
@@ -59,7 +59,7 @@ void deferred_unwind_free(struct deferred_unwind *l)
 		drop(l, w);
 	vec_release(&l->waiting);
 	vec_release(&l->mappings.rows);
-	vec_release(&l->arena);
+	vec_release(&l->shards);
 	free(l);
 }
 
@@ -171,8 +171,8 @@ static void finish(struct deferred_unwind *l, const struct waiting *w, uint64_t 
 #endif
 		.pc_mask = walk_own_pc_mask(),
 		.methods = l->options.methods,
-		.arena = l->arena.items,
-		.shard_count = l->arena.count,
+		.shards = l->shards.items,
+		.shard_count = l->shards.count,
 		.rules = l->options.rules,
 		.rule_count = UNWIND_RULES_MAX,
 		.stack_start = copy->sp - copy->below_sp,
@@ -202,9 +202,9 @@ static void collect_shards(struct deferred_unwind *l)
 {
 	const struct table_arena *arena = l->options.tables->arena;
 
-	vec_clear(&l->arena);
+	vec_clear(&l->shards);
 	vec_for_each(&arena->rows, const struct shard *, shard)
-		vec_push(&l->arena, (struct walk_shard){shard->words, UNWIND_SHARD_WORDS});
+		vec_push(&l->shards, (struct walk_shard){shard->words, UNWIND_SHARD_WORDS});
 }
 
 /* Those whose tables are there; of the others, the oldest, until no more bytes are left. */

@@ -28,7 +28,7 @@
  * Code is told of after it was made: so many stacks wait for that after the last news. They wait
  * until the process tells of later code, or ends: writers keep back what does not fill a buffer.
  */
-#define AWAITED_COPIES 512
+#define PENDING_EXEC_COPIES 512
 #define FOREVER_NS (1ull << 60)
 /* While tables are being compiled, what waits for them is described again for so much of the time.
  */
@@ -281,7 +281,7 @@ void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *pi
 	if (piece && !jit_tables_add(&u->jit, pid, piece) &&
 	    !(space->is_partial && space->pending_exec))
 		return;
-	space->pending_exec = space->is_partial ? 0 : AWAITED_COPIES;
+	space->pending_exec = space->is_partial ? 0 : PENDING_EXEC_COPIES;
 	spaces_mark_dirty(&u->spaces, space);
 }
 

@@ -14,7 +14,8 @@ for name, function in (("fork_exec", "parent_work"), ("only-forked", "forked_wor
     t = thread(name)
     expect(t["isMainThread"] and t["processName"] == name, (t["processName"], name))
     count = within(function, t)
-    expect(180 < count < 230, f"{name}: {count} samples in {function}")
+    # Of 200; a virtual CPU that its host takes away misses some.
+    expect(150 < count < 230, f"{name}: {count} samples in {function}")
     expect(count > 0.9 * len(samples(t)), f"{name}: {count} of {len(samples(t))}")
 CODE
 

@@ -66,8 +66,8 @@ static void expect(const char *folder, const char *list, size_t size)
 static void folders_are_joined(void **state)
 {
 	(void)state;
-	SEND("wt\0work\0", "ls\0-l\0", 0);
-	EXPECT("/work/wt", "ls\0-l\0");
+	SEND("site\0srv\0", "ls\0-l\0", 0);
+	EXPECT("/srv/site", "ls\0-l\0");
 	assert_int_equal(sent->rec.time, 7);
 	assert_int_equal(sent->rec.pid, 8);
 	assert_int_equal(sent->rec.tid, 9);

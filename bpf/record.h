@@ -194,7 +194,7 @@ enum {
 #define EXEC_TEXT_MAX 992 /* bytes; the whole record is 1 KB at most */
 
 /*
- * What a program was executed with, as the kernel has it: secrets are not masked. Follows the
+ * Arguments and folder of an exec as the kernel has them, secrets included. Follows the
  * REC_NAME of the exec. Becomes a REC_ARGUMENTS; never leaves the recorder.
  */
 struct rec_exec {
@@ -224,9 +224,9 @@ struct rec_container {
 };
 
 /*
- * Whose process it is from then on, by the real ids as the initial user namespace has them. Sent in
- * front of the process's first sample and of the first one after a change. A process that is forked
- * starts with what was last told of its parent.
+ * The real ids of a process from then on, in the initial user namespace. Sent before the process's
+ * first sample, and before the first one after a change. A forked process starts with what was last
+ * told of its parent.
  */
 struct rec_user {
 	struct rec rec;

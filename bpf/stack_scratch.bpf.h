@@ -53,7 +53,7 @@ struct stack_scratch {
 		struct rec_run runs[DEPTH_MAX]; /* once the cuts are known */
 	};
 	__u64 split_points[CUTS_MAX]; /* hash of the user frames further out, by outermost first */
-	/* What capture_stack() found. */
+	/* Results of capture_stack(). */
 	__u64 leaf;
 	__u64 sum; /* of all user frames */
 	__u32 kernel_depth, user_depth; /* without the leaf */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whose processes are sampled: the files that their text names are read with those permissions. */
+/* Tells user space who owns a sampled process: what is read for it takes that permission. */
 #ifndef PROF_BPF_USER_BPF_H
 #define PROF_BPF_USER_BPF_H
 

@@ -47,7 +47,7 @@ static void print_row(const struct feature *f)
 {
 	_cleanup_free_ char *line = xasprintf("%-8s %-20s %s", status_name(f->status), f->name,
 					      f->detail);
-	/* What several rows would say stands once, below. */
+	/* A hint that several rows share is printed once, below. */
 	_cleanup_free_ char *hint = xasprintf("%s%s", f->hint[0] && !f->wants_privilege ? "; " : "",
 					      f->wants_privilege ? "" : f->hint);
 
@@ -56,7 +56,7 @@ static void print_row(const struct feature *f)
 	printf("%s%s\n", line, hint);
 }
 
-/* What is missing is what sudo gives, and it is there for prof to ask. */
+/* True if only privileges are missing and sudo is installed, which prof can ask. */
 static bool sudo_is_enough(const struct feature *features, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -55,7 +55,7 @@ static void print_line(const char *prefix, const char *text)
 	size = strlen(line);
 	line[size] = '\n';
 	if (write(STDERR_FILENO, line, size + 1) < 0) {
-		/* Nobody left to tell. */
+		/* Nothing can be reported without stderr. */
 	}
 }
 

@@ -70,7 +70,7 @@ static int set(struct record *r, int opt, const char *value, struct error *err)
 	return ret;
 }
 
-/* Of what needs -a. */
+/* Refuses filters that need -a. */
 static int refuse_filters(const struct record *r, struct error *err)
 {
 	vec_for_each(&r->filter.choices, const struct filter_choice *, choice) {

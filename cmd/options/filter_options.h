@@ -71,7 +71,7 @@ int filter_options_set(struct filter_options *o, int opt, const char *value, str
  * and are no filter.
  */
 int filter_options_resolve(struct filter_options *o, struct targets *targets, struct error *err);
-/* What is recorded of a whole machine, as text; caller frees. */
+/* Describes what of the machine is recorded; caller frees. */
 char *filter_options_describe(const struct filter_options *o);
 
 #endif

@@ -236,7 +236,7 @@ static int give_descriptors(struct front *f, struct error *err)
 
 	if (ret)
 		return error_set(err, ret, "talk to the recorder");
-	/* Whoever reads from it waits for the last one to close it. */
+	/* Its reader waits until the last copy is closed. */
 	if (live->ready_fd > STDERR_FILENO)
 		close(live->ready_fd);
 	if (f->fetch_socket >= 0)
@@ -258,7 +258,7 @@ static int hand_over(struct front *f, struct error *err)
 	return give_descriptors(f, err);
 }
 
-/* What cannot be sent, the end of file will tell. */
+/* Ignores failures: the end of file tells the helper the same. */
 static void tell(struct front *f, struct elevation_message message)
 {
 	elevation_send(f->sudo.socket, &message, NULL);

@@ -72,7 +72,7 @@ static int take_fds(struct msghdr *header, int *packed, size_t *count)
 	return header->msg_flags & (MSG_CTRUNC | MSG_TRUNC) ? -EPROTO : 0;
 }
 
-/* Where each of them belongs. */
+/* Puts each descriptor into its place. */
 static int unpack(const struct elevation_message *message, const int *packed, size_t count,
 		  int *fds)
 {

@@ -49,7 +49,7 @@ static int check_peer(struct front_end *f, const struct identity *user, struct e
 	return 0;
 }
 
-/* What root does must not depend on variables that somebody else has set. */
+/* Keeps few variables: what root does must not depend on the environment of others. */
 static void drop_environment(void)
 {
 	static const char *const kept[] = {"SUDO_UID", "SUDO_GID", "TERM", "NO_COLOR"};
@@ -221,7 +221,7 @@ static void add_signal(struct front_end *f, int number, bool from_terminal)
 		f->signals[f->signal_count++] = (struct signal_event){number, from_terminal};
 }
 
-/* Whoever had the terminal is gone, and the command is left alone. */
+/* Treats a lost front end as a hang-up: recording ends, the command goes on. */
 static void lose(struct front_end *f)
 {
 	if (!f->gone)
@@ -286,7 +286,7 @@ static bool has_ended(void *ctx, int *wait_status)
 	struct front_end *f = ctx;
 
 	listen_to(f);
-	/* Nobody is left who could tell how. */
+	/* The status is lost with the front end. */
 	if (f->gone && pid_of(f->command_fd) < 0)
 		f->ended = true;
 	*wait_status = f->wait_status;

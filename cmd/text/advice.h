@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What to do where a recording came to little: too few samples, or code without names. */
+/* Advice for a recording with too few samples, or code without names. */
 #ifndef PROF_CMD_TEXT_ADVICE_H
 #define PROF_CMD_TEXT_ADVICE_H
 

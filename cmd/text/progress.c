@@ -17,7 +17,7 @@
 #include "lib/base/text.h"
 
 #define REFRESH_NS 50000000ull
-/* What takes no longer is not worth a line. */
+/* Shorter waits show nothing. */
 #define PATIENCE_NS 200000000ull
 #define RECORDING_REFRESH_NS 1000000000ull
 /* Most commands end at once when they are interrupted. */
@@ -58,7 +58,7 @@ bool progress_is_same_terminal(int a, int b)
 static void put(const char *text)
 {
 	if (write(STDERR_FILENO, text, strlen(text)) < 0) {
-		/* Nobody left to tell. */
+		/* Nothing can be reported without stderr. */
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What rows are called. Processes of one name are told apart by the first argument in which they
+ * Titles of rows. Processes of one name are told apart by the first argument in which they
  * differ ("cc1 parse.c"), threads of one name within a process by their tids ("worker 1235").
  */
 #ifndef PROF_LIB_PROFILE_TITLES_H

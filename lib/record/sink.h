@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where records go once they are made. */
+/* The receiver of records. */
 #ifndef PROF_LIB_RECORD_SINK_H
 #define PROF_LIB_RECORD_SINK_H
 

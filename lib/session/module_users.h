@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose processes have frames in which module. */
+/* The users whose processes have frames in each module. */
 #ifndef PROF_LIB_SESSION_MODULE_USERS_H
 #define PROF_LIB_SESSION_MODULE_USERS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the .dwo file of a unit may be. */
+/* The places where the .dwo file of a unit may be. */
 #ifndef PROF_SYMBOLIZE_DWARF_SPLIT_PATH_H
 #define PROF_SYMBOLIZE_DWARF_SPLIT_PATH_H
 

@@ -8,16 +8,16 @@
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
 
-enum sample_cause {
-	SAMPLE_ON_CPU, /* a timer tick */
-};
+#define NO_CPU UINT16_MAX
 
 struct sample {
 	uint64_t time; /* CLOCK_MONOTONIC ns */
 	stack_id stack; /* NO_STACK: nothing is known of it */
-	uint32_t weight;
-	uint32_t cpu_delta; /* ns of CPU time since the thread's previous sample, saturated */
-	uint8_t cause; /* enum sample_cause */
+	uint32_t weight; /* ticks of the clock, or occurrences of the event */
+	/* ns of CPU time since the thread's previous tick, saturated; 0 for other events. */
+	uint32_t cpu_delta;
+	uint16_t cpu; /* it was taken on, or NO_CPU */
+	uint8_t event; /* 0: the clock; else a row of struct event_counts */
 };
 
 enum marker_kind {

@@ -125,7 +125,8 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 		.stack = NO_STACK,
 		.weight = rec->rec.weight ? rec->rec.weight : 1,
 		.cpu_delta = pending->cpu_delta,
-		.cause = SAMPLE_ON_CPU,
+		.cpu = rec->rec.cpu,
+		.event = (uint8_t)pending->event,
 	};
 	struct tick_stats_entry entry = {.sample_flags = rec->rec.flags, .ticks = sample.weight};
 	uint32_t user_depth = 0;

@@ -30,7 +30,7 @@ struct symbolize_command {
 	struct output_options output;
 	struct identity owner; /* the invoking user, as whom files are read and written */
 	struct outfile *out;
-	struct rewrite *rewrite;
+	struct patch *patch;
 	struct file_set *files;
 	struct signals signals;
 	struct sources_stats sources;
@@ -126,7 +126,7 @@ static int read_input(struct symbolize_command *c, struct error *err)
 	ret = infile_read(fd, name, TEXT_MAX, &text, &size, err);
 	if (ret)
 		return ret;
-	ret = rewrite_open(&c->rewrite, text, size, err);
+	ret = patch_open(&c->patch, text, size, err);
 	if (ret)
 		error_wrap(err, "%s", name);
 	return ret;
@@ -140,9 +140,9 @@ static bool is_root(const struct symbolize_command *c)
 
 static void find_files(struct symbolize_command *c)
 {
-	_cleanup_free_ char *os = rewrite_os(c->rewrite);
+	_cleanup_free_ char *os = patch_os(c->patch);
 	const struct lookup lookup = {
-		.rewrite = c->rewrite,
+		.patch = c->patch,
 		.os = os,
 		.dirs = c->output.debug_dirs.items,
 		.readers = is_root(c) ? &c->authors : NULL,
@@ -187,8 +187,8 @@ static bool is_stopped(void *ctx)
 
 static void name_frames(struct symbolize_command *c)
 {
-	struct profile *p = rewrite_profile(c->rewrite);
-	_cleanup_free_ char *os = rewrite_os(c->rewrite), *release = lookup_kernel_release(os);
+	struct profile *p = patch_profile(c->patch);
+	_cleanup_free_ char *os = patch_os(c->patch), *release = lookup_kernel_release(os);
 	const struct symbolize_run_options options = {
 		.output = &c->output,
 		.files = c->files,
@@ -222,7 +222,7 @@ static void add_sources(struct symbolize_command *c)
 	if (!c->output.sources)
 		return;
 	readers_add(&strangers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
-	sources_collect(rewrite_profile(c->rewrite), &options, &c->sources);
+	sources_collect(patch_profile(c->patch), &options, &c->sources);
 	readers_release(&strangers);
 }
 
@@ -241,9 +241,8 @@ static void add_new_naming(struct symbolize_command *c)
 
 	vec_for_each(&c->coverage.rows, const struct module_coverage *, it) {
 		struct module_coverage row = *it;
-		size_t before = row.module == NO_MODULE
-					? 0
-					: rewrite_named_before(c->rewrite, row.module);
+		size_t before = row.module == NO_MODULE ? 0
+							: patch_named_before(c->patch, row.module);
 
 		if (before && !row.named)
 			continue;
@@ -254,14 +253,14 @@ static void add_new_naming(struct symbolize_command *c)
 			row.with_lines = LINES_UNKNOWN;
 		vec_push(&news.rows, row);
 	}
-	coverage_add_extra(&news, rewrite_profile(c->rewrite));
+	coverage_add_extra(&news, patch_profile(c->patch));
 	coverage_release(&news);
 }
 
 /* What prof record says in the same places. */
-static void add_extra(struct symbolize_command *c, const struct rewrite_counts *counts)
+static void add_extra(struct symbolize_command *c, const struct patch_counts *counts)
 {
-	struct profile *p = rewrite_profile(c->rewrite);
+	struct profile *p = patch_profile(c->patch);
 
 	add_count(p, "Frames", counts->all);
 	add_count(p, "Named frames", counts->all_named);
@@ -271,7 +270,7 @@ static void add_extra(struct symbolize_command *c, const struct rewrite_counts *
 		sources_add_extra(p, &c->sources);
 }
 
-static void report(struct symbolize_command *c, const struct rewrite_counts *counts)
+static void report(struct symbolize_command *c, const struct patch_counts *counts)
 {
 	_cleanup_(strbuf_release) struct strbuf sources = {0}, table = {0};
 	char size[32];
@@ -279,7 +278,7 @@ static void report(struct symbolize_command *c, const struct rewrite_counts *cou
 	if (c->output.quiet)
 		return;
 	if (c->output.verbose) {
-		coverage_describe(&c->coverage, rewrite_profile(c->rewrite), "prof: ", &table);
+		coverage_describe(&c->coverage, patch_profile(c->patch), "prof: ", &table);
 		fputs(strbuf_text(&table), stderr);
 	}
 	command_say("%zu of %zu unnamed frames named", counts->named, counts->unnamed);
@@ -306,7 +305,7 @@ static int open_files(struct symbolize_command *c, struct error *err)
 
 static int work(struct symbolize_command *c, struct error *err)
 {
-	struct rewrite_counts counts;
+	struct patch_counts counts;
 	int ret = open_files(c, err);
 
 	if (ret)
@@ -316,10 +315,10 @@ static int work(struct symbolize_command *c, struct error *err)
 	if (c->signal)
 		return 0;
 	add_sources(c);
-	coverage_count(&c->coverage, rewrite_profile(c->rewrite));
-	rewrite_apply(c->rewrite, &counts);
+	coverage_count(&c->coverage, patch_profile(c->patch));
+	patch_apply(c->patch, &counts);
 	add_extra(c, &counts);
-	rewrite_write(c->rewrite, c->out);
+	patch_write(c->patch, c->out);
 	ret = outfile_commit(c->out, err);
 	if (!ret)
 		report(c, &counts);
@@ -365,7 +364,7 @@ static int run(int argc, char **argv)
 	}
 	outfile_free(c.out);
 	coverage_release(&c.coverage);
-	rewrite_free(c.rewrite);
+	patch_free(c.patch);
 	file_set_free(c.files);
 	readers_release(&c.authors);
 	signals_release(&c.signals);

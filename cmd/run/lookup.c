@@ -42,12 +42,11 @@ static bool has_build_id(const struct module *module, const uint8_t *build_id, s
 
 static int find_file(const struct lookup *l, module_id id, struct module *module)
 {
-	const struct profile *p = rewrite_profile(l->rewrite);
+	const struct profile *p = patch_profile(l->patch);
 	const struct module_search search = {
 		.build_id = module->build_id,
 		.build_id_size = module->build_id_size,
-		.paths = {strings_get(&p->strings, module->path),
-			  rewrite_debug_path(l->rewrite, id)},
+		.paths = {strings_get(&p->strings, module->path), patch_debug_path(l->patch, id)},
 		.dirs = l->dirs,
 		.readers = l->readers,
 	};
@@ -143,7 +142,7 @@ static int find_system_map(const struct lookup *l, struct module *module)
 /* The list of the kernel's symbols is looked for among the files of its image. */
 static void add_kernel_list(const struct lookup *l, struct file_set *files, int fd)
 {
-	struct profile *p = rewrite_profile(l->rewrite);
+	struct profile *p = patch_profile(l->patch);
 	string_id path = strings_intern(&p->strings, "[kernel.dynamic]");
 	module_id id = modules_add(&p->modules, PROFILE_MODULE_KERNEL_DYNAMIC, path, path);
 
@@ -161,7 +160,7 @@ static int find_kernel(const struct lookup *l, struct module *module, int *list)
 		module->kind = PROFILE_MODULE_FILE;
 		return fd;
 	}
-	failure = find_running(rewrite_profile(l->rewrite), module);
+	failure = find_running(patch_profile(l->patch), module);
 	fd = failure >= 0 ? failure : find_system_map(l, module);
 	if (fd < 0)
 		return failure;
@@ -189,7 +188,7 @@ static int find_module(const struct lookup *l, module_id id, struct module *modu
 
 void lookup_files(const struct lookup *l, struct file_set *files)
 {
-	struct profile *p = rewrite_profile(l->rewrite);
+	struct profile *p = patch_profile(l->patch);
 	size_t count = p->modules.rows.count;
 	int list = -1;
 

@@ -8,7 +8,7 @@
 #include "lib/format/firefox/patch/patch.h"
 
 struct lookup {
-	struct rewrite *rewrite;
+	struct patch *patch;
 	const char *os; /* "Linux 6.1.0 x86_64", or "" */
 	const char *const *dirs; /* of --debug-dir, NULL-terminated */
 	/*

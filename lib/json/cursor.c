@@ -3,23 +3,23 @@
 
 #include <string.h>
 
-void scan_init(struct scan *s, const char *text, size_t size)
+void json_cursor_init(struct json_cursor *s, const char *text, size_t size)
 {
-	*s = (struct scan){.text = text, .size = size};
+	*s = (struct json_cursor){.text = text, .size = size};
 }
 
-struct scan scan_within(const struct scan *s, struct span span)
+struct json_cursor json_cursor_within(const struct json_cursor *s, struct span span)
 {
-	return (struct scan){.text = s->text, .at = span.start, .size = span.end};
+	return (struct json_cursor){.text = s->text, .at = span.start, .size = span.end};
 }
 
-static bool fail(struct scan *s)
+static bool fail(struct json_cursor *s)
 {
 	s->failed = true;
 	return false;
 }
 
-char scan_peek(struct scan *s)
+char json_cursor_peek(struct json_cursor *s)
 {
 	while (s->at < s->size && !s->failed) {
 		char c = s->text[s->at];
@@ -31,27 +31,27 @@ char scan_peek(struct scan *s)
 	return '\0';
 }
 
-static bool take(struct scan *s, char c)
+static bool take(struct json_cursor *s, char c)
 {
-	if (scan_peek(s) != c)
+	if (json_cursor_peek(s) != c)
 		return fail(s);
 	s->at++;
 	return true;
 }
 
 /* To the next of a list between these brackets: behind the first bracket, or behind a comma. */
-static bool enter(struct scan *s, struct scan_list *list, char open, char close)
+static bool enter(struct json_cursor *s, struct json_cursor_list *list, char open, char close)
 {
 	bool is_first = !list->is_begun;
 
 	if (is_first) {
 		if (!take(s, open))
 			return false;
-		if (s->depth++ >= SCAN_DEPTH_MAX)
+		if (s->depth++ >= JSON_CURSOR_DEPTH_MAX)
 			return fail(s);
 		list->is_begun = true;
 	}
-	if (scan_peek(s) == close) {
+	if (json_cursor_peek(s) == close) {
 		s->at++;
 		s->depth--;
 		return false;
@@ -59,8 +59,8 @@ static bool enter(struct scan *s, struct scan_list *list, char open, char close)
 	return is_first ? !s->failed : take(s, ',');
 }
 
-/* Does what stands behind the backslash belong to it? The digits of \u are scan_string()'s. */
-static bool is_escape(const struct scan *s)
+/* Does what stands behind the backslash belong to it? json_cursor_string() checks digits of \u. */
+static bool is_escape(const struct json_cursor *s)
 {
 	char c = s->at + 1 < s->size ? s->text[s->at + 1] : '\0';
 
@@ -68,7 +68,7 @@ static bool is_escape(const struct scan *s)
 }
 
 /* Behind the closing quote. */
-static bool skip_string(struct scan *s, struct span *inside)
+static bool skip_string(struct json_cursor *s, struct span *inside)
 {
 	if (!take(s, '"'))
 		return false;
@@ -87,20 +87,20 @@ static bool skip_string(struct scan *s, struct span *inside)
 	return fail(s);
 }
 
-bool scan_member(struct scan *s, struct scan_list *list, struct span *key)
+bool json_cursor_member(struct json_cursor *s, struct json_cursor_list *list, struct span *key)
 {
 	return enter(s, list, '{', '}') && skip_string(s, key) && take(s, ':');
 }
 
-bool scan_element(struct scan *s, struct scan_list *list)
+bool json_cursor_element(struct json_cursor *s, struct json_cursor_list *list)
 {
 	if (!enter(s, list, '[', ']'))
 		return false;
 	/* "[1,]": a comma promises a value. */
-	return scan_peek(s) == ']' ? fail(s) : true;
+	return json_cursor_peek(s) == ']' ? fail(s) : true;
 }
 
-static size_t skip_digits(struct scan *s)
+static size_t skip_digits(struct json_cursor *s)
 {
 	size_t start = s->at;
 
@@ -109,12 +109,12 @@ static size_t skip_digits(struct scan *s)
 	return s->at - start;
 }
 
-static bool at_char(const struct scan *s, char c)
+static bool at_char(const struct json_cursor *s, char c)
 {
 	return s->at < s->size && s->text[s->at] == c;
 }
 
-static bool skip_number(struct scan *s)
+static bool skip_number(struct json_cursor *s)
 {
 	size_t first, digits;
 
@@ -139,7 +139,7 @@ static bool skip_number(struct scan *s)
 	return true;
 }
 
-static bool skip_word(struct scan *s, const char *word)
+static bool skip_word(struct json_cursor *s, const char *word)
 {
 	size_t size = strlen(word);
 
@@ -149,19 +149,19 @@ static bool skip_word(struct scan *s, const char *word)
 	return true;
 }
 
-bool scan_skip(struct scan *s)
+bool json_cursor_skip(struct json_cursor *s)
 {
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	struct span inside;
 
-	switch (scan_peek(s)) {
+	switch (json_cursor_peek(s)) {
 	case '{':
-		while (scan_member(s, &list, &inside))
-			scan_skip(s);
+		while (json_cursor_member(s, &list, &inside))
+			json_cursor_skip(s);
 		return !s->failed;
 	case '[':
-		while (scan_element(s, &list))
-			scan_skip(s);
+		while (json_cursor_element(s, &list))
+			json_cursor_skip(s);
 		return !s->failed;
 	case '"':
 		return skip_string(s, &inside);
@@ -178,24 +178,24 @@ bool scan_skip(struct scan *s)
 	}
 }
 
-bool scan_value(struct scan *s, struct span *value)
+bool json_cursor_value(struct json_cursor *s, struct span *value)
 {
 	bool is_there;
 
-	scan_peek(s);
+	json_cursor_peek(s);
 	value->start = s->at;
-	is_there = scan_skip(s);
+	is_there = json_cursor_skip(s);
 	value->end = s->at;
 	return is_there;
 }
 
-bool scan_i64(struct scan *s, int64_t *value)
+bool json_cursor_i64(struct json_cursor *s, int64_t *value)
 {
 	int64_t number = 0;
 	bool is_negative;
 	struct span at;
 
-	scan_peek(s);
+	json_cursor_peek(s);
 	at.start = s->at;
 	if (s->failed || !skip_number(s))
 		return fail(s);
@@ -214,12 +214,12 @@ bool scan_i64(struct scan *s, int64_t *value)
 	return true;
 }
 
-bool scan_null(struct scan *s)
+bool json_cursor_null(struct json_cursor *s)
 {
-	return scan_peek(s) == 'n' && skip_word(s, "null");
+	return json_cursor_peek(s) == 'n' && skip_word(s, "null");
 }
 
-static bool hex_digits(struct scan *s, size_t at, size_t end, uint32_t *value)
+static bool hex_digits(struct json_cursor *s, size_t at, size_t end, uint32_t *value)
 {
 	*value = 0;
 	if (end - at < 4)
@@ -263,7 +263,7 @@ static void add_utf8(struct strbuf *text, uint32_t c)
 }
 
 /* "uXXXX" at `at`, of a character beyond 16 bits both halves. Returns how long it is, 0: failed. */
-static size_t add_unicode(struct scan *s, size_t at, size_t end, struct strbuf *text)
+static size_t add_unicode(struct json_cursor *s, size_t at, size_t end, struct strbuf *text)
 {
 	uint32_t high, low;
 	size_t size = 5;
@@ -286,7 +286,7 @@ static size_t add_unicode(struct scan *s, size_t at, size_t end, struct strbuf *
 }
 
 /* What stands behind a backslash; returns how long it is, 0: failed. */
-static size_t add_escaped(struct scan *s, size_t at, size_t end, struct strbuf *text)
+static size_t add_escaped(struct json_cursor *s, size_t at, size_t end, struct strbuf *text)
 {
 	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
 	const char *name;
@@ -302,7 +302,7 @@ static size_t add_escaped(struct scan *s, size_t at, size_t end, struct strbuf *
 	return 1;
 }
 
-bool scan_string(struct scan *s, struct strbuf *text)
+bool json_cursor_string(struct json_cursor *s, struct strbuf *text)
 {
 	struct span inside;
 	size_t size;
@@ -326,13 +326,13 @@ bool scan_string(struct scan *s, struct strbuf *text)
 	return true;
 }
 
-bool scan_end(struct scan *s)
+bool json_cursor_end(struct json_cursor *s)
 {
-	scan_peek(s);
+	json_cursor_peek(s);
 	return !s->failed && s->at == s->size;
 }
 
-bool span_is(const struct scan *s, struct span span, const char *text)
+bool span_is(const struct json_cursor *s, struct span span, const char *text)
 {
 	size_t size = strlen(text);
 

@@ -11,20 +11,20 @@
 #include "lib/base/cleanup.h"
 #include "lib/json/cursor.h"
 
-static struct scan over(const char *text)
+static struct json_cursor over(const char *text)
 {
-	struct scan s;
+	struct json_cursor s;
 
-	scan_init(&s, text, strlen(text));
+	json_cursor_init(&s, text, strlen(text));
 	return s;
 }
 
 static bool is_json(const char *text)
 {
-	struct scan s = over(text);
+	struct json_cursor s = over(text);
 
-	scan_skip(&s);
-	return scan_end(&s);
+	json_cursor_skip(&s);
+	return json_cursor_end(&s);
 }
 
 static void values_are_told_from_rubbish(void **state)
@@ -55,14 +55,14 @@ static void values_are_told_from_rubbish(void **state)
 
 static void depth_has_a_limit(void **state)
 {
-	char text[2 * SCAN_DEPTH_MAX + 3] = "";
+	char text[2 * JSON_CURSOR_DEPTH_MAX + 3] = "";
 
 	(void)state;
-	memset(text, '[', SCAN_DEPTH_MAX);
-	memset(text + SCAN_DEPTH_MAX, ']', SCAN_DEPTH_MAX);
+	memset(text, '[', JSON_CURSOR_DEPTH_MAX);
+	memset(text + JSON_CURSOR_DEPTH_MAX, ']', JSON_CURSOR_DEPTH_MAX);
 	assert_true(is_json(text));
-	memset(text, '[', SCAN_DEPTH_MAX + 1);
-	memset(text + SCAN_DEPTH_MAX + 1, ']', SCAN_DEPTH_MAX + 1);
+	memset(text, '[', JSON_CURSOR_DEPTH_MAX + 1);
+	memset(text + JSON_CURSOR_DEPTH_MAX + 1, ']', JSON_CURSOR_DEPTH_MAX + 1);
 	assert_false(is_json(text));
 }
 
@@ -87,10 +87,10 @@ static void integers_fit_or_fail(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct scan s = over(cases[i].text);
+		struct json_cursor s = over(cases[i].text);
 		int64_t value = 0;
 
-		assert_int_equal(scan_i64(&s, &value), cases[i].is_good);
+		assert_int_equal(json_cursor_i64(&s, &value), cases[i].is_good);
 		assert_int_equal(s.failed, !cases[i].is_good);
 		if (cases[i].is_good)
 			assert_int_equal(value, cases[i].value);
@@ -100,8 +100,8 @@ static void integers_fit_or_fail(void **state)
 static void check_string(const char *text, const char *wanted)
 {
 	_cleanup_(strbuf_release) struct strbuf got = {0};
-	struct scan s = over(text);
-	bool is_string = scan_string(&s, &got);
+	struct json_cursor s = over(text);
+	bool is_string = json_cursor_string(&s, &got);
 
 	assert_int_equal(is_string, wanted != NULL);
 	if (wanted)
@@ -128,35 +128,35 @@ static void strings_are_decoded(void **state)
 
 static void members_are_walked(void **state)
 {
-	struct scan s = over("{\"a\": [1, null], \"skipped\": {\"a\": 2}, \"b\":3} x"), copy;
-	struct scan_list list = {0}, inner = {0};
+	struct json_cursor s = over("{\"a\": [1, null], \"skipped\": {\"a\": 2}, \"b\":3} x"), copy;
+	struct json_cursor_list list = {0}, inner = {0};
 	int64_t a = 0, b = 0;
 	bool was_null = false;
 	struct span key, value;
 
 	(void)state;
-	while (scan_member(&s, &list, &key)) {
+	while (json_cursor_member(&s, &list, &key)) {
 		if (span_is(&s, key, "a")) {
-			while (scan_element(&s, &inner)) {
-				if (scan_null(&s))
+			while (json_cursor_element(&s, &inner)) {
+				if (json_cursor_null(&s))
 					was_null = true;
 				else
-					scan_i64(&s, &a);
+					json_cursor_i64(&s, &a);
 			}
 		} else if (span_is(&s, key, "b")) {
-			scan_value(&s, &value);
-			copy = scan_within(&s, value);
-			scan_i64(&copy, &b);
-			assert_true(scan_end(&copy));
+			json_cursor_value(&s, &value);
+			copy = json_cursor_within(&s, value);
+			json_cursor_i64(&copy, &b);
+			assert_true(json_cursor_end(&copy));
 		} else {
-			scan_skip(&s);
+			json_cursor_skip(&s);
 		}
 	}
 	assert_int_equal(a, 1);
 	assert_true(was_null);
 	assert_int_equal(b, 3);
-	assert_int_equal(scan_peek(&s), 'x');
-	assert_false(scan_end(&s));
+	assert_int_equal(json_cursor_peek(&s), 'x');
+	assert_false(json_cursor_end(&s));
 }
 
 int main(void)

@@ -22,11 +22,11 @@
 #include "lib/profile/expand_inlines.h"
 #include "lib/format/firefox/patch/patch.h"
 
-#define SEEDS "tests/fuzz/corpus/rewrite/"
+#define SEEDS "tests/fuzz/corpus/patch/"
 
-static int open_text(struct rewrite **r, const char *text, struct error *err)
+static int open_text(struct patch **r, const char *text, struct error *err)
 {
-	return rewrite_open(r, xstrdup(text), strlen(text), err);
+	return patch_open(r, xstrdup(text), strlen(text), err);
 }
 
 static char *seed(const char *name)
@@ -38,7 +38,7 @@ static char *seed(const char *name)
 	return text;
 }
 
-static char *written(struct rewrite *r)
+static char *written(struct patch *r)
 {
 	int fd = memfd_create("output", MFD_CLOEXEC);
 	struct outfile_options options = {.fd = dup(fd)};
@@ -46,7 +46,7 @@ static char *written(struct rewrite *r)
 	char *text;
 
 	assert_int_equal(outfile_open(&out, &options, NULL), 0);
-	rewrite_write(r, out);
+	patch_write(r, out);
 	assert_int_equal(outfile_commit(out, NULL), 0);
 	outfile_free(out);
 	lseek(fd, 0, SEEK_SET);
@@ -191,15 +191,15 @@ static void frames_are_named(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		_cleanup_free_ char *text = seed(names[i]);
 		_cleanup_free_ char *after = NULL;
-		struct rewrite_counts counts;
-		struct rewrite *r;
+		struct patch_counts counts;
+		struct patch *r;
 		json_t *root;
 
 		assert_int_equal(open_text(&r, text, NULL), 0);
-		assert_int_equal(rewrite_profile(r)->frames.rows.count, 4);
-		assert_int_equal(rewrite_profile(r)->modules.rows.items[0].build_id[1], 0x11);
-		answer(rewrite_profile(r), "real");
-		rewrite_apply(r, &counts);
+		assert_int_equal(patch_profile(r)->frames.rows.count, 4);
+		assert_int_equal(patch_profile(r)->modules.rows.items[0].build_id[1], 0x11);
+		answer(patch_profile(r), "real");
+		patch_apply(r, &counts);
 		assert_int_equal(counts.unnamed, 4);
 		assert_int_equal(counts.named, 3);
 		assert_int_equal(counts.all, 6);
@@ -213,7 +213,7 @@ static void frames_are_named(void **state)
 		assert_non_null(strstr(after, "\"startTime\":1.5,\"symbolicated\":true,"));
 		assert_string_equal(after + strlen(after) - 16, "},\"counters\":[]}");
 		json_decref(root);
-		rewrite_free(r);
+		patch_free(r);
 	}
 }
 
@@ -241,8 +241,8 @@ static void kernel_code_gets_its_part_of_the_kernel(void **state)
 	for (json_int_t position = 0; position < 4; position++) {
 		_cleanup_(strbuf_release) struct strbuf list = {0};
 		_cleanup_free_ char *text = seed("version-70.json"), *after = NULL;
-		struct rewrite_counts counts;
-		struct rewrite *r;
+		struct patch_counts counts;
+		struct patch *r;
 		json_t *root;
 
 		strbuf_adds(&list, "\"categories\":[");
@@ -253,8 +253,8 @@ static void kernel_code_gets_its_part_of_the_kernel(void **state)
 		text = replace(text, "\"name\":\"a\",\"path\":\"/bin/a\"",
 			       "\"name\":\"[kernel.kallsyms]\",\"path\":\"[kernel.kallsyms]\"");
 		assert_int_equal(open_text(&r, text, NULL), 0);
-		answer(rewrite_profile(r), "schedule");
-		rewrite_apply(r, &counts);
+		answer(patch_profile(r), "schedule");
+		patch_apply(r, &counts);
 		after = written(r);
 		root = json_loads(after, 0, NULL);
 		assert_non_null(root);
@@ -264,37 +264,37 @@ static void kernel_code_gets_its_part_of_the_kernel(void **state)
 		assert_int_equal(cell(root, "frameTable", "subcategory", 4),
 				 position < 3 ? KERNEL_SCHEDULER : 0);
 		json_decref(root);
-		rewrite_free(r);
+		patch_free(r);
 	}
 }
 
 static void named_files_need_no_server(void **state)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *after = NULL;
-	struct rewrite_counts counts;
-	struct rewrite *r;
+	struct patch_counts counts;
+	struct patch *r;
 
 	(void)state;
 	/* What was complete there is not here, where files are missing. */
 	text = replace(text, "\"interval\":1", "\"symbolicationNotSupported\":true,\"interval\":1");
 	assert_int_equal(open_text(&r, text, NULL), 0);
-	rewrite_apply(r, &counts);
+	patch_apply(r, &counts);
 	after = written(r);
 	assert_non_null(strstr(after, "\"symbolicationNotSupported\":false,"));
-	rewrite_free(r);
+	patch_free(r);
 }
 
 static void unnamed_files_stay_as_they_are(void **state)
 {
 	_cleanup_free_ char *text = seed("version-70.json");
 	_cleanup_free_ char *after = NULL;
-	struct rewrite_counts counts;
+	struct patch_counts counts;
 	json_t *before, *root;
-	struct rewrite *r;
+	struct patch *r;
 
 	(void)state;
 	assert_int_equal(open_text(&r, text, NULL), 0);
-	rewrite_apply(r, &counts);
+	patch_apply(r, &counts);
 	assert_int_equal(counts.named, 0);
 	after = written(r);
 	before = json_loads(text, 0, NULL);
@@ -302,7 +302,7 @@ static void unnamed_files_stay_as_they_are(void **state)
 	assert_true(json_equal(before, root));
 	json_decref(before);
 	json_decref(root);
-	rewrite_free(r);
+	patch_free(r);
 }
 
 /* Somebody may count on strings where nobody knows: they keep their places. */
@@ -310,15 +310,15 @@ static void unknown_parts_keep_all_strings(void **state)
 {
 	_cleanup_free_ char *text = seed("unknown-parts.json");
 	_cleanup_free_ char *after = NULL;
-	struct rewrite_counts counts;
-	struct rewrite *r;
+	struct patch_counts counts;
+	struct patch *r;
 	json_t *root;
 
 	(void)state;
 	assert_int_equal(open_text(&r, text, NULL), 0);
-	answer(rewrite_profile(r), "real");
-	profile_add_extra(rewrite_profile(r), "Symbols", "a", "string", "all");
-	rewrite_apply(r, &counts);
+	answer(patch_profile(r), "real");
+	profile_add_extra(patch_profile(r), "Symbols", "a", "string", "all");
+	patch_apply(r, &counts);
 	after = written(r);
 	root = json_loads(after, 0, NULL);
 	assert_non_null(root);
@@ -329,26 +329,26 @@ static void unknown_parts_keep_all_strings(void **state)
 	assert_non_null(strstr(after, "\"extra\":[{\"label\":\"Symbols\",\"entries\":[{\"label\":"
 				      "\"a\",\"format\":\"string\",\"value\":\"all\"}]}],"));
 	json_decref(root);
-	rewrite_free(r);
+	patch_free(r);
 }
 
 static void entries_are_replaced_by_label(void **state)
 {
 	_cleanup_free_ char *text = seed("version-70.json");
 	_cleanup_free_ char *after = NULL;
-	struct rewrite_counts counts;
-	struct rewrite *r;
+	struct patch_counts counts;
+	struct patch *r;
 
 	(void)state;
 	assert_int_equal(open_text(&r, text, NULL), 0);
-	profile_add_extra(rewrite_profile(r), "Recording", "Frames", "integer", "12");
-	profile_add_extra(rewrite_profile(r), "Recording", "More", "string", "x");
-	rewrite_apply(r, &counts);
+	profile_add_extra(patch_profile(r), "Recording", "Frames", "integer", "12");
+	profile_add_extra(patch_profile(r), "Recording", "More", "string", "x");
+	patch_apply(r, &counts);
 	after = written(r);
 	assert_non_null(strstr(after, "\"extra\":[{\"label\":\"Recording\",\"entries\":[{\"label\":"
 				      "\"Frames\",\"format\":\"integer\",\"value\":12},{\"label\":"
 				      "\"More\",\"format\":\"string\",\"value\":\"x\"}]}]"));
-	rewrite_free(r);
+	patch_free(r);
 }
 
 /* One part of a good file is replaced. */
@@ -358,7 +358,7 @@ static void expect_refusal(const char *from, const char *to, int code, const cha
 	_cleanup_free_ char *damaged = NULL;
 	const char *at = strstr(text, from);
 	struct error err = {0};
-	struct rewrite *r;
+	struct patch *r;
 
 	assert_non_null(at);
 	damaged = xasprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));

@@ -6,57 +6,57 @@
 /* Positions of categories take a byte. */
 #define CATEGORIES_MAX 256
 
-static bool is_text(struct scan *s, const char *wanted)
+static bool is_text(struct json_cursor *s, const char *wanted)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 
-	if (scan_peek(s) != '"')
-		return scan_skip(s) && false;
-	return scan_string(s, &text) && wanted && strcmp(strbuf_text(&text), wanted) == 0;
+	if (json_cursor_peek(s) != '"')
+		return json_cursor_skip(s) && false;
+	return json_cursor_string(s, &text) && wanted && strcmp(strbuf_text(&text), wanted) == 0;
 }
 
 /* A list of these texts, and no more. */
-static bool are_texts(struct scan *s, const char *const *wanted)
+static bool are_texts(struct json_cursor *s, const char *const *wanted)
 {
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	bool is_same = true;
 
-	if (scan_peek(s) != '[')
-		return scan_skip(s) && false;
-	while (scan_element(s, &list)) {
+	if (json_cursor_peek(s) != '[')
+		return json_cursor_skip(s) && false;
+	while (json_cursor_element(s, &list)) {
 		is_same &= is_text(s, *wanted);
 		wanted += *wanted != NULL;
 	}
 	return is_same && !*wanted;
 }
 
-static bool is_category(struct scan *s, const struct category_row *wanted)
+static bool is_category(struct json_cursor *s, const struct category_row *wanted)
 {
 	bool has_name = false, has_subcategories = false;
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	struct span key;
 
-	if (scan_peek(s) != '{')
-		return scan_skip(s) && false;
-	while (scan_member(s, &list, &key)) {
+	if (json_cursor_peek(s) != '{')
+		return json_cursor_skip(s) && false;
+	while (json_cursor_member(s, &list, &key)) {
 		if (span_is(s, key, "name"))
 			has_name = is_text(s, wanted->name);
 		else if (span_is(s, key, "subcategories"))
 			has_subcategories = are_texts(s, wanted->subcategories);
 		else
-			scan_skip(s);
+			json_cursor_skip(s);
 	}
 	return has_name && has_subcategories;
 }
 
-int rewrite_kernel_category(const struct rewrite *r)
+int patch_kernel_category(const struct patch *r)
 {
-	struct scan s = scan_within(&r->layout.scan, r->layout.categories);
-	struct scan_list list = {0};
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.categories);
+	struct json_cursor_list list = {0};
 
-	if (!r->layout.categories.end || scan_peek(&s) != '[')
+	if (!r->layout.categories.end || json_cursor_peek(&s) != '[')
 		return -1;
-	for (int row = 0; row < CATEGORIES_MAX && scan_element(&s, &list); row++) {
+	for (int row = 0; row < CATEGORIES_MAX && json_cursor_element(&s, &list); row++) {
 		if (is_category(&s, &categories[CATEGORY_KERNEL]))
 			return row;
 	}

@@ -64,7 +64,7 @@ struct extra_frames {
 	uint32_t first, count;
 };
 
-struct rewrite {
+struct patch {
 	struct layout layout;
 	char *text; /* of the whole file */
 	struct profile *profile;
@@ -93,17 +93,17 @@ struct rewrite {
 };
 
 /* The string's position, behind all others where the file does not have it yet. */
-uint32_t rewrite_string(struct rewrite *r, string_id id);
+uint32_t patch_string(struct patch *r, string_id id);
 /* Does the text stand for an unknown function: 0x<hex> or fun_<hex>? */
-bool rewrite_is_synthetic(const char *name);
+bool patch_is_synthetic(const char *name);
 
 /* categories.c: which of the file's is the kernel's, as prof gives it; -1: none. */
-int rewrite_kernel_category(const struct rewrite *r);
+int patch_kernel_category(const struct patch *r);
 /* renumber.c: once the drafts are complete. `had_use` by row of funcs: by a frame that changed. */
-void rewrite_drop_unused(struct rewrite *r, const bool *had_use);
-void rewrite_stacks(struct rewrite *r);
+void patch_drop_unused(struct patch *r, const bool *had_use);
+void patch_stacks(struct patch *r);
 /* write_extra.c: the value of meta.extra; an entry of the profile's takes the place of its equal.
  */
-void rewrite_extra(const struct rewrite *r, struct jsonw *w);
+void patch_extra(const struct patch *r, struct jsonw *w);
 
 #endif

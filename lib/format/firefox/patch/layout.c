@@ -20,7 +20,7 @@ static bool is_there(struct span span)
 	return span.end > span.start;
 }
 
-static bool is_one_of(const struct scan *s, struct span key, const char *const *names)
+static bool is_one_of(const struct json_cursor *s, struct span key, const char *const *names)
 {
 	for (; *names; names++) {
 		if (span_is(s, key, *names))
@@ -29,7 +29,7 @@ static bool is_one_of(const struct scan *s, struct span key, const char *const *
 	return false;
 }
 
-static int damaged(const struct scan *s, struct error *err)
+static int damaged(const struct json_cursor *s, struct error *err)
 {
 	return error_text(err, -EBADMSG, "no valid JSON, at byte %zu", s->at);
 }
@@ -45,14 +45,14 @@ static int find_parts(struct layout *l, struct parts *parts, struct error *err)
 	static const char *const others[] = {
 		"counters", "pages", "profilerOverhead", "profilingLog", "profileGatheringLog",
 		NULL};
-	struct scan *s = &l->scan;
-	struct scan_list list = {0};
+	struct json_cursor *s = &l->cursor;
+	struct json_cursor_list list = {0};
 	struct span key, value;
 
-	if (scan_peek(s) != '{')
+	if (json_cursor_peek(s) != '{')
 		return no_profile(err);
-	while (scan_member(s, &list, &key)) {
-		scan_value(s, &value);
+	while (json_cursor_member(s, &list, &key)) {
+		json_cursor_value(s, &value);
 		if (span_is(s, key, "meta"))
 			l->meta = value;
 		else if (span_is(s, key, "libs"))
@@ -64,7 +64,7 @@ static int find_parts(struct layout *l, struct parts *parts, struct error *err)
 		else if (!is_one_of(s, key, others))
 			l->has_unknown = true;
 	}
-	return scan_end(s) ? 0 : damaged(s, err);
+	return json_cursor_end(s) ? 0 : damaged(s, err);
 }
 
 static int check_version(const struct layout *l, struct error *err)
@@ -86,19 +86,19 @@ static int check_version(const struct layout *l, struct error *err)
 
 static int read_meta(struct layout *l, struct parts *parts, struct error *err)
 {
-	struct scan s = scan_within(&l->scan, l->meta);
-	struct scan_list list = {0};
+	struct json_cursor s = json_cursor_within(&l->cursor, l->meta);
+	struct json_cursor_list list = {0};
 	struct span key, value;
 
-	if (!is_there(l->meta) || scan_peek(&s) != '{')
+	if (!is_there(l->meta) || json_cursor_peek(&s) != '{')
 		return no_profile(err);
-	while (scan_member(&s, &list, &key)) {
+	while (json_cursor_member(&s, &list, &key)) {
 		if (span_is(&s, key, "preprocessedProfileVersion")) {
-			if (!scan_i64(&s, &l->version))
+			if (!json_cursor_i64(&s, &l->version))
 				return no_profile(err);
 			continue;
 		}
-		scan_value(&s, &value);
+		json_cursor_value(&s, &value);
 		if (span_is(&s, key, "symbolicated"))
 			l->symbolicated = value;
 		else if (span_is(&s, key, "symbolicationNotSupported"))
@@ -118,14 +118,14 @@ static int read_meta(struct layout *l, struct parts *parts, struct error *err)
 	return l->version ? check_version(l, err) : no_profile(err);
 }
 
-static char *read_text(struct scan *s)
+static char *read_text(struct json_cursor *s)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 
-	if (scan_peek(s) == '"')
-		scan_string(s, &text);
+	if (json_cursor_peek(s) == '"')
+		json_cursor_string(s, &text);
 	else
-		scan_skip(s);
+		json_cursor_skip(s);
 	/* A file name ends where a NUL is. */
 	return xstrdup(strbuf_text(&text));
 }
@@ -147,14 +147,14 @@ static void read_build_id(struct layout_lib *lib, const char *text)
 	lib->build_id_size = (uint8_t)size;
 }
 
-static void read_lib(struct layout *l, struct scan *s)
+static void read_lib(struct layout *l, struct json_cursor *s)
 {
 	struct layout_lib lib = {0};
 	_cleanup_free_ char *code_id = NULL;
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	struct span key;
 
-	while (scan_member(s, &list, &key)) {
+	while (json_cursor_member(s, &list, &key)) {
 		char **to = span_is(s, key, "name")	   ? &lib.name
 			    : span_is(s, key, "path")	   ? &lib.path
 			    : span_is(s, key, "debugPath") ? &lib.debug_path
@@ -164,7 +164,7 @@ static void read_lib(struct layout *l, struct scan *s)
 		if (to && !*to)
 			*to = read_text(s);
 		else
-			scan_skip(s);
+			json_cursor_skip(s);
 	}
 	if (code_id)
 		read_build_id(&lib, code_id);
@@ -176,30 +176,30 @@ static void read_lib(struct layout *l, struct scan *s)
 
 static int read_libs(struct layout *l, struct span libs, struct error *err)
 {
-	struct scan s = scan_within(&l->scan, libs);
-	struct scan_list list = {0};
+	struct json_cursor s = json_cursor_within(&l->cursor, libs);
+	struct json_cursor_list list = {0};
 
 	if (!is_there(libs))
 		return no_profile(err);
-	while (scan_element(&s, &list)) {
-		if (scan_peek(&s) != '{' || l->libs.count == LIBS_MAX)
+	while (json_cursor_element(&s, &list)) {
+		if (json_cursor_peek(&s) != '{' || l->libs.count == LIBS_MAX)
 			return error_text(err, -EBADMSG, "libs is no list of libraries");
 		read_lib(l, &s);
 	}
 	return s.failed ? error_text(err, -EBADMSG, "libs is no list of libraries") : 0;
 }
 
-static int read_strings(struct layout *l, struct scan *s, struct error *err)
+static int read_strings(struct layout *l, struct json_cursor *s, struct error *err)
 {
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 
-	scan_peek(s);
+	json_cursor_peek(s);
 	l->strings.start = s->at;
-	while (scan_element(s, &list)) {
-		if (scan_peek(s) != '"' || l->string_count == UINT32_MAX / 2)
+	while (json_cursor_element(s, &list)) {
+		if (json_cursor_peek(s) != '"' || l->string_count == UINT32_MAX / 2)
 			return error_text(err, -EBADMSG, "shared.stringArray[%zu] is no string",
 					  l->string_count);
-		scan_skip(s);
+		json_cursor_skip(s);
 		l->string_count++;
 	}
 	l->strings.end = s->at;
@@ -217,22 +217,22 @@ static const char *const plain_columns[] = {
 	NULL,
 };
 
-static bool holds_numbers(const struct scan *of, const struct column *column)
+static bool holds_numbers(const struct json_cursor *of, const struct column *column)
 {
-	struct scan s = scan_within(of, column->values);
-	struct scan_list list = {0};
+	struct json_cursor s = json_cursor_within(of, column->values);
+	struct json_cursor_list list = {0};
 
 	if (!column->is_list)
 		return true;
-	while (scan_element(&s, &list)) {
-		if (!scan_null(&s) && scan_peek(&s) != '"')
+	while (json_cursor_element(&s, &list)) {
+		if (!json_cursor_null(&s) && json_cursor_peek(&s) != '"')
 			return true;
-		scan_skip(&s);
+		json_cursor_skip(&s);
 	}
 	return false;
 }
 
-static int read_table(struct layout *l, struct table *t, struct scan *s, const char *name,
+static int read_table(struct layout *l, struct table *t, struct json_cursor *s, const char *name,
 		      struct error *err)
 {
 	int ret = table_read(t, s, name, err);
@@ -244,7 +244,7 @@ static int read_table(struct layout *l, struct table *t, struct scan *s, const c
 	return ret;
 }
 
-static int read_member(struct layout *l, struct scan *s, struct span key, struct error *err)
+static int read_member(struct layout *l, struct json_cursor *s, struct span key, struct error *err)
 {
 	const struct {
 		const char *name;
@@ -263,20 +263,20 @@ static int read_member(struct layout *l, struct scan *s, struct span key, struct
 		return read_strings(l, s, err);
 	if (!span_is(s, key, "sourceLocationTable"))
 		l->has_unknown = true;
-	scan_skip(s);
+	json_cursor_skip(s);
 	return 0;
 }
 
 static int read_shared(struct layout *l, struct span shared, struct error *err)
 {
-	struct scan s = scan_within(&l->scan, shared);
-	struct scan_list list = {0};
+	struct json_cursor s = json_cursor_within(&l->cursor, shared);
+	struct json_cursor_list list = {0};
 	struct span key;
 	int ret = 0;
 
-	if (!is_there(shared) || scan_peek(&s) != '{')
+	if (!is_there(shared) || json_cursor_peek(&s) != '{')
 		return no_profile(err);
-	while (!ret && scan_member(&s, &list, &key))
+	while (!ret && json_cursor_member(&s, &list, &key))
 		ret = read_member(l, &s, key, err);
 	if (ret)
 		return ret;
@@ -292,7 +292,7 @@ int layout_read(struct layout *l, const char *text, size_t size, struct error *e
 	int ret;
 
 	*l = (struct layout){0};
-	scan_init(&l->scan, text, size);
+	json_cursor_init(&l->cursor, text, size);
 	ret = find_parts(l, &parts, err);
 	if (!ret)
 		ret = read_meta(l, &parts, err);

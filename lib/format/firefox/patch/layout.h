@@ -32,7 +32,7 @@ struct layout_lib {
 };
 
 struct layout {
-	struct scan scan; /* of the whole text; each part is read through a copy */
+	struct json_cursor cursor; /* of the whole text; each part is read through a copy */
 	int64_t version;
 	struct span meta;
 	/* Values of members of meta; 0, 0: there is none. */

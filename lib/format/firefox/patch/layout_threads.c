@@ -14,31 +14,31 @@ struct string_field {
 
 struct walk {
 	struct layout *layout;
-	struct scan s;
+	struct json_cursor s;
 	VEC(struct span) types; /* that have a schema */
 	VEC(struct string_field) fields; /* of markers, that hold indexes of strings */
 };
 
-static bool span_equal(const struct scan *s, struct span a, struct span b)
+static bool span_equal(const struct json_cursor *s, struct span a, struct span b)
 {
 	return a.end - a.start == b.end - b.start &&
 	       !memcmp(s->text + a.start, s->text + b.start, a.end - a.start);
 }
 
 /* A string's text without its quotes; escapes stay as they are. */
-static bool read_raw_string(struct scan *s, struct span *inside)
+static bool read_raw_string(struct json_cursor *s, struct span *inside)
 {
-	if (scan_peek(s) != '"') {
-		scan_skip(s);
+	if (json_cursor_peek(s) != '"') {
+		json_cursor_skip(s);
 		return false;
 	}
-	scan_value(s, inside);
+	json_cursor_value(s, inside);
 	inside->start++;
 	inside->end--;
 	return true;
 }
 
-static bool is_index_format(const struct scan *s, struct span format)
+static bool is_index_format(const struct json_cursor *s, struct span format)
 {
 	return span_is(s, format, "unique-string") || span_is(s, format, "flow-id") ||
 	       span_is(s, format, "terminating-flow-id");
@@ -46,23 +46,23 @@ static bool is_index_format(const struct scan *s, struct span format)
 
 static void read_field(struct walk *w, struct span type)
 {
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	struct string_field field = {.type = type};
 	bool has_key = false, is_index = false;
 	struct span name, format;
 
-	if (scan_peek(&w->s) != '{') {
-		scan_skip(&w->s);
+	if (json_cursor_peek(&w->s) != '{') {
+		json_cursor_skip(&w->s);
 		return;
 	}
-	while (scan_member(&w->s, &list, &name)) {
+	while (json_cursor_member(&w->s, &list, &name)) {
 		if (span_is(&w->s, name, "key"))
 			has_key = read_raw_string(&w->s, &field.key);
 		else if (span_is(&w->s, name, "format"))
 			is_index = read_raw_string(&w->s, &format) &&
 				   is_index_format(&w->s, format);
 		else
-			scan_skip(&w->s);
+			json_cursor_skip(&w->s);
 	}
 	if (has_key && is_index)
 		vec_push(&w->fields, field);
@@ -70,34 +70,34 @@ static void read_field(struct walk *w, struct span type)
 
 static void read_fields(struct walk *w, struct span fields, struct span type)
 {
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 
-	w->s = scan_within(&w->layout->scan, fields);
-	if (scan_peek(&w->s) != '[')
+	w->s = json_cursor_within(&w->layout->cursor, fields);
+	if (json_cursor_peek(&w->s) != '[')
 		return;
-	while (scan_element(&w->s, &list))
+	while (json_cursor_element(&w->s, &list))
 		read_field(w, type);
 }
 
 /* Name and fields come in any order. */
 static void read_schema(struct walk *w)
 {
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	struct span key, type = {0}, fields = {0};
 	bool has_type = false;
-	struct scan after;
+	struct json_cursor after;
 
-	if (scan_peek(&w->s) != '{') {
-		scan_skip(&w->s);
+	if (json_cursor_peek(&w->s) != '{') {
+		json_cursor_skip(&w->s);
 		return;
 	}
-	while (scan_member(&w->s, &list, &key)) {
+	while (json_cursor_member(&w->s, &list, &key)) {
 		if (span_is(&w->s, key, "name"))
 			has_type = read_raw_string(&w->s, &type);
 		else if (span_is(&w->s, key, "fields") || span_is(&w->s, key, "data"))
-			scan_value(&w->s, &fields);
+			json_cursor_value(&w->s, &fields);
 		else
-			scan_skip(&w->s);
+			json_cursor_skip(&w->s);
 	}
 	after = w->s;
 	if (has_type) {
@@ -109,12 +109,12 @@ static void read_schema(struct walk *w)
 
 static void read_schemas(struct walk *w, struct span schemas)
 {
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 
-	w->s = scan_within(&w->layout->scan, schemas);
-	if (scan_peek(&w->s) != '[')
+	w->s = json_cursor_within(&w->layout->cursor, schemas);
+	if (json_cursor_peek(&w->s) != '[')
 		return;
-	while (scan_element(&w->s, &list)) {
+	while (json_cursor_element(&w->s, &list)) {
 		read_schema(w);
 		if (w->types.count > SCHEMAS_MAX || w->fields.count > FIELDS_MAX) {
 			w->layout->has_unknown = true;
@@ -136,9 +136,9 @@ static void check_index(struct walk *w, size_t count)
 {
 	int64_t value;
 
-	if (scan_null(&w->s))
+	if (json_cursor_null(&w->s))
 		return;
-	if (scan_i64(&w->s, &value) && (value < 0 || (uint64_t)value >= count))
+	if (json_cursor_i64(&w->s, &value) && (value < 0 || (uint64_t)value >= count))
 		w->s.failed = true;
 }
 
@@ -146,7 +146,7 @@ static void add_index(struct walk *w, enum reference_kind kind)
 {
 	struct reference reference = {.kind = kind};
 
-	scan_peek(&w->s);
+	json_cursor_peek(&w->s);
 	reference.at.start = w->s.at;
 	check_index(w, index_count(w, kind));
 	reference.at.end = w->s.at;
@@ -157,11 +157,11 @@ static void add_indexes(struct walk *w, enum reference_kind kind)
 {
 	struct reference reference = {.kind = kind};
 	size_t count = index_count(w, kind);
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 
-	scan_peek(&w->s);
+	json_cursor_peek(&w->s);
 	reference.at.start = w->s.at;
-	while (scan_element(&w->s, &list))
+	while (json_cursor_element(&w->s, &list))
 		check_index(w, count);
 	reference.at.end = w->s.at;
 	vec_push(&w->layout->references, reference);
@@ -169,18 +169,18 @@ static void add_indexes(struct walk *w, enum reference_kind kind)
 
 static void walk_cause(struct walk *w)
 {
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	struct span key;
 
-	if (scan_peek(&w->s) != '{') {
-		scan_skip(&w->s);
+	if (json_cursor_peek(&w->s) != '{') {
+		json_cursor_skip(&w->s);
 		return;
 	}
-	while (scan_member(&w->s, &list, &key)) {
+	while (json_cursor_member(&w->s, &list, &key)) {
 		if (span_is(&w->s, key, "stack"))
 			add_index(w, REFERENCE_STACK);
 		else
-			scan_skip(&w->s);
+			json_cursor_skip(&w->s);
 	}
 }
 
@@ -204,7 +204,7 @@ static bool has_schema(const struct walk *w, struct span type)
 
 static void walk_field(struct walk *w, struct span type, struct span key)
 {
-	char c = scan_peek(&w->s);
+	char c = json_cursor_peek(&w->s);
 	bool is_number = c == '-' || (c >= '0' && c <= '9');
 
 	if (span_is(&w->s, key, "cause"))
@@ -212,39 +212,39 @@ static void walk_field(struct walk *w, struct span type, struct span key)
 	else if (is_number && is_string_field(w, type, key))
 		add_index(w, REFERENCE_STRING);
 	else
-		scan_skip(&w->s);
+		json_cursor_skip(&w->s);
 }
 
 /* The type tells what the other fields are, but may stand behind them. */
 static void walk_data(struct walk *w)
 {
 	struct span value, key, type = {0};
-	struct scan_list first = {0}, second = {0};
-	struct scan after;
+	struct json_cursor_list first = {0}, second = {0};
+	struct json_cursor after;
 
-	if (scan_peek(&w->s) != '{') {
-		scan_skip(&w->s);
+	if (json_cursor_peek(&w->s) != '{') {
+		json_cursor_skip(&w->s);
 		return;
 	}
-	scan_value(&w->s, &value);
+	json_cursor_value(&w->s, &value);
 	after = w->s;
-	w->s = scan_within(&after, value);
-	while (scan_member(&w->s, &first, &key)) {
+	w->s = json_cursor_within(&after, value);
+	while (json_cursor_member(&w->s, &first, &key)) {
 		if (span_is(&w->s, key, "type"))
 			read_raw_string(&w->s, &type);
 		else
-			scan_skip(&w->s);
+			json_cursor_skip(&w->s);
 	}
 	if (!has_schema(w, type))
 		w->layout->has_unknown = true;
-	w->s = scan_within(&after, value);
-	while (scan_member(&w->s, &second, &key))
+	w->s = json_cursor_within(&after, value);
+	while (json_cursor_member(&w->s, &second, &key))
 		walk_field(w, type, key);
 	after.failed |= w->s.failed;
 	w->s = after;
 }
 
-static bool is_known(const struct scan *s, struct span key, const char *const *names)
+static bool is_known(const struct json_cursor *s, struct span key, const char *const *names)
 {
 	while (*names && !span_is(s, key, *names))
 		names++;
@@ -255,37 +255,37 @@ static void walk_markers(struct walk *w)
 {
 	static const char *const others[] = {"startTime", "endTime",  "phase", "category",
 					     "length",	  "threadId", NULL};
-	struct scan_list list = {0}, rows;
+	struct json_cursor_list list = {0}, rows;
 	struct span key;
 
-	while (scan_member(&w->s, &list, &key)) {
+	while (json_cursor_member(&w->s, &list, &key)) {
 		if (span_is(&w->s, key, "name")) {
 			add_indexes(w, REFERENCE_STRINGS);
 		} else if (span_is(&w->s, key, "data")) {
-			rows = (struct scan_list){0};
-			while (scan_element(&w->s, &rows))
+			rows = (struct json_cursor_list){0};
+			while (json_cursor_element(&w->s, &rows))
 				walk_data(w);
 		} else {
 			w->layout->has_unknown |= !is_known(&w->s, key, others);
-			scan_skip(&w->s);
+			json_cursor_skip(&w->s);
 		}
 	}
 }
 
 static void walk_samples(struct walk *w)
 {
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	struct span key;
 
-	if (scan_peek(&w->s) != '{') {
-		scan_skip(&w->s);
+	if (json_cursor_peek(&w->s) != '{') {
+		json_cursor_skip(&w->s);
 		return;
 	}
-	while (scan_member(&w->s, &list, &key)) {
+	while (json_cursor_member(&w->s, &list, &key)) {
 		if (span_is(&w->s, key, "stack"))
 			add_indexes(w, REFERENCE_STACKS);
 		else
-			scan_skip(&w->s);
+			json_cursor_skip(&w->s);
 	}
 }
 
@@ -303,12 +303,12 @@ static void walk_thread(struct walk *w)
 					     "userContextId",
 					     "usedInnerWindowIDs",
 					     NULL};
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	struct span key;
 	char c;
 
-	while (scan_member(&w->s, &list, &key)) {
-		c = scan_peek(&w->s);
+	while (json_cursor_member(&w->s, &list, &key)) {
+		c = json_cursor_peek(&w->s);
 		if (is_known(&w->s, key, samples)) {
 			walk_samples(w);
 		} else if (span_is(&w->s, key, "markers")) {
@@ -317,7 +317,7 @@ static void walk_thread(struct walk *w)
 			/* What is neither number nor list cannot be an index. */
 			if (!strchr("\"tfn", c) && !is_known(&w->s, key, others))
 				w->layout->has_unknown = true;
-			scan_skip(&w->s);
+			json_cursor_skip(&w->s);
 		}
 	}
 }
@@ -326,13 +326,13 @@ int layout_read_threads(struct layout *l, struct span threads, struct span schem
 			struct error *err)
 {
 	struct walk w = {.layout = l};
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	size_t count = 0;
 	int ret = 0;
 
 	read_schemas(&w, schemas);
-	w.s = scan_within(&l->scan, threads);
-	while (scan_element(&w.s, &list)) {
+	w.s = json_cursor_within(&l->cursor, threads);
+	while (json_cursor_element(&w.s, &list)) {
 		walk_thread(&w);
 		count++;
 	}

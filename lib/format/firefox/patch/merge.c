@@ -9,12 +9,12 @@
 
 static bool func_equal(const void *table, uint32_t id, const void *key)
 {
-	const struct func_draft *a = &((const struct rewrite *)table)->funcs.items[id], *b = key;
+	const struct func_draft *a = &((const struct patch *)table)->funcs.items[id], *b = key;
 
 	return a->name == b->name && a->resource == b->resource && a->source == b->source;
 }
 
-static uint32_t intern_func(struct rewrite *r, const struct func_draft *func)
+static uint32_t intern_func(struct patch *r, const struct func_draft *func)
 {
 	uint64_t hash = hash_pair(hash_pair((uint64_t)func->name, (uint64_t)func->resource),
 				  (uint64_t)func->source);
@@ -30,13 +30,13 @@ static uint32_t intern_func(struct rewrite *r, const struct func_draft *func)
 
 static bool symbol_equal(const void *table, uint32_t id, const void *key)
 {
-	const struct symbol_draft *a = &((const struct rewrite *)table)->symbols.items[id];
+	const struct symbol_draft *a = &((const struct patch *)table)->symbols.items[id];
 	const struct symbol_draft *b = key;
 
 	return a->lib == b->lib && a->address == b->address;
 }
 
-static uint32_t intern_symbol(struct rewrite *r, const struct symbol_draft *symbol)
+static uint32_t intern_symbol(struct patch *r, const struct symbol_draft *symbol)
 {
 	uint64_t hash = hash_pair((uint64_t)symbol->lib, (uint64_t)symbol->address);
 	uint32_t position = index_find(&r->symbol_index, hash, symbol_equal, r, symbol);
@@ -51,10 +51,10 @@ static uint32_t intern_symbol(struct rewrite *r, const struct symbol_draft *symb
 
 static bool source_equal(const void *table, uint32_t id, const void *key)
 {
-	return ((const struct rewrite *)table)->sources.items[id].name == *(const int64_t *)key;
+	return ((const struct patch *)table)->sources.items[id].name == *(const int64_t *)key;
 }
 
-static uint32_t intern_source(struct rewrite *r, const struct source_draft *source)
+static uint32_t intern_source(struct patch *r, const struct source_draft *source)
 {
 	uint64_t hash = hash_u64((uint64_t)source->name);
 	uint32_t position = index_find(&r->source_index, hash, source_equal, r, &source->name);
@@ -71,7 +71,7 @@ static uint32_t intern_source(struct rewrite *r, const struct source_draft *sour
  * The rows of the file. A row that another one equals keeps its position, but is not found again:
  * so it is pushed here and not interned.
  */
-static void begin_drafts(struct rewrite *r)
+static void begin_drafts(struct patch *r)
 {
 	const struct layout *l = &r->layout;
 	const struct cells *c = &r->cells;
@@ -108,7 +108,7 @@ static void begin_drafts(struct rewrite *r)
 }
 
 /* The native symbol that covers the frame, as a cell. */
-static int64_t find_symbol(struct rewrite *r, symbol_id id, const struct frame *frame, int64_t lib)
+static int64_t find_symbol(struct patch *r, symbol_id id, const struct frame *frame, int64_t lib)
 {
 	struct profile *p = r->profile;
 	const struct symbol *symbol;
@@ -127,21 +127,21 @@ static int64_t find_symbol(struct rewrite *r, symbol_id id, const struct frame *
 		.from = NO_ROW,
 		.lib = lib,
 		.address = (int64_t)symbol->rva,
-		.name = rewrite_string(r, symbol->name),
+		.name = patch_string(r, symbol->name),
 		.size = symbol->size && symbol->size <= INT64_MAX ? (int64_t)symbol->size
 								  : CELL_NULL,
 	};
 	position = intern_symbol(r, &draft);
 	known = &r->symbols.items[position];
 	if (known->name < (int64_t)r->string_ids.count &&
-	    rewrite_is_synthetic(strings_get(&p->strings, r->string_ids.items[known->name]))) {
+	    patch_is_synthetic(strings_get(&p->strings, r->string_ids.items[known->name]))) {
 		known->name = draft.name;
 		known->size = draft.size;
 	}
 	return position;
 }
 
-static int64_t find_source(struct rewrite *r, source_file_id file)
+static int64_t find_source(struct patch *r, source_file_id file)
 {
 	const struct source_file *source;
 	struct source_draft draft = {.from = NO_ROW, .file = file};
@@ -152,7 +152,7 @@ static int64_t find_source(struct rewrite *r, source_file_id file)
 	source = &r->profile->source_files.rows.items[file];
 	if (!strings_size(&r->profile->strings, source->path))
 		return CELL_NULL;
-	draft.name = rewrite_string(r, source->path);
+	draft.name = patch_string(r, source->path);
 	position = intern_source(r, &draft);
 	/* Also where the file names it already. */
 	r->sources.items[position].file = file;
@@ -160,7 +160,7 @@ static int64_t find_source(struct rewrite *r, source_file_id file)
 }
 
 /* `from`: the function that the frame had, which knows its resource. */
-static int64_t find_func(struct rewrite *r, func_id id, uint32_t from)
+static int64_t find_func(struct patch *r, func_id id, uint32_t from)
 {
 	const struct func *func = &r->profile->funcs.rows.items[id];
 	struct func_draft draft = {
@@ -168,13 +168,13 @@ static int64_t find_func(struct rewrite *r, func_id id, uint32_t from)
 		.resource = r->cells.func_resource[from],
 	};
 
-	draft.name = rewrite_string(r, func->name);
+	draft.name = patch_string(r, func->name);
 	draft.source = find_source(r, func->file);
 	return intern_func(r, &draft);
 }
 
 /* Does it say more than the address that stands there already? */
-static bool is_table_ready(const struct rewrite *r, const struct frame *frame, size_t depth)
+static bool is_table_ready(const struct patch *r, const struct frame *frame, size_t depth)
 {
 	const struct func *func = &r->profile->funcs.rows.items[frame->func];
 	const char *name = strings_get(&r->profile->strings, func->name);
@@ -203,7 +203,7 @@ static void find_chain(const struct profile *p, stack_id stack, struct chain *ch
 }
 
 /* Only what the names have to say; all else was known when the file was written. */
-static void categorize(const struct rewrite *r, frame_id id, struct frame_draft *draft)
+static void categorize(const struct patch *r, frame_id id, struct frame_draft *draft)
 {
 	const struct frame_category *category = r->categories ? &r->categories[id] : NULL;
 	bool is_table_ready = category && category->category == CATEGORY_KERNEL &&
@@ -214,7 +214,7 @@ static void categorize(const struct rewrite *r, frame_id id, struct frame_draft 
 }
 
 /* The physical function takes the row; those that are inlined follow behind all. */
-static void apply_chain(struct rewrite *r, uint32_t row, const struct chain *chain)
+static void apply_chain(struct patch *r, uint32_t row, const struct chain *chain)
 {
 	const struct frames *frames = &r->profile->frames;
 	uint32_t from = (uint32_t)r->cells.frame_func[row];
@@ -244,7 +244,7 @@ static void apply_chain(struct rewrite *r, uint32_t row, const struct chain *cha
 	}
 }
 
-static const char *func_name(const struct rewrite *r, const struct func_draft *func)
+static const char *func_name(const struct patch *r, const struct func_draft *func)
 {
 	size_t old_count = r->string_ids.count, position = (size_t)func->name;
 	string_id name = position < old_count ? r->string_ids.items[position]
@@ -253,7 +253,7 @@ static const char *func_name(const struct rewrite *r, const struct func_draft *f
 	return strings_get(&r->profile->strings, name);
 }
 
-static void count_named(const struct rewrite *r, struct rewrite_counts *counts)
+static void count_named(const struct patch *r, struct patch_counts *counts)
 {
 	_cleanup_free_ bool *are_named = xcalloc(r->funcs.count + 1, sizeof(*are_named));
 	_cleanup_free_ bool *are_fdes = xcalloc(r->funcs.count + 1, sizeof(*are_fdes));
@@ -261,7 +261,7 @@ static void count_named(const struct rewrite *r, struct rewrite_counts *counts)
 	for (size_t i = 0; i < r->funcs.count; i++) {
 		const char *name = func_name(r, &r->funcs.items[i]);
 
-		are_named[i] = !rewrite_is_synthetic(name);
+		are_named[i] = !patch_is_synthetic(name);
 		are_fdes[i] = !are_named[i] && text_starts_with(name, "fun_");
 	}
 	counts->all = r->frames.count;
@@ -271,16 +271,16 @@ static void count_named(const struct rewrite *r, struct rewrite_counts *counts)
 	}
 }
 
-void rewrite_apply(struct rewrite *r, struct rewrite_counts *counts)
+void patch_apply(struct patch *r, struct patch_counts *counts)
 {
 	const struct profile *p = r->profile;
 	const struct profile_thread *thread = &p->threads.rows.items[0];
 	_cleanup_free_ bool *had_use = xcalloc(r->layout.funcs.length + 1, sizeof(*had_use));
 	struct chain chain = {0};
 
-	*counts = (struct rewrite_counts){.unnamed = r->unnamed.count};
+	*counts = (struct patch_counts){.unnamed = r->unnamed.count};
 	begin_drafts(r);
-	r->kernel_category = rewrite_kernel_category(r);
+	r->kernel_category = patch_kernel_category(r);
 	if (r->kernel_category >= 0)
 		r->categories = categories_of_frames(p);
 	for (size_t i = 0; i < r->unnamed.count; i++) {
@@ -296,7 +296,7 @@ void rewrite_apply(struct rewrite *r, struct rewrite_counts *counts)
 		apply_chain(r, row, &chain);
 	}
 	vec_release(&chain.frames);
-	rewrite_drop_unused(r, had_use);
-	rewrite_stacks(r);
+	patch_drop_unused(r, had_use);
+	patch_stacks(r);
 	count_named(r, counts);
 }

@@ -30,19 +30,19 @@ static struct cell_range index_or_minus_one(size_t count)
 	return (struct cell_range){.min = -1, .max = (int64_t)count - 1, .or_null = true};
 }
 
-static int read_columns(struct rewrite *r, const struct wanted_column *columns, size_t count,
+static int read_columns(struct patch *r, const struct wanted_column *columns, size_t count,
 			struct error *err)
 {
 	int ret = 0;
 
 	for (size_t i = 0; i < count && !ret; i++)
-		ret = table_read_cells(columns[i].table, &r->layout.scan, columns[i].name,
+		ret = table_read_cells(columns[i].table, &r->layout.cursor, columns[i].name,
 				       &columns[i].range, columns[i].cells != &r->cells.source_map,
 				       columns[i].cells, err);
 	return ret;
 }
 
-static int read_tables(struct rewrite *r, struct error *err)
+static int read_tables(struct patch *r, struct error *err)
 {
 	const struct layout *l = &r->layout;
 	const struct cell_range string = index_of(l->string_count);
@@ -77,12 +77,12 @@ static int read_tables(struct rewrite *r, struct error *err)
 }
 
 /* Version 66 turned indexes of parents into distances. */
-static int read_parents(struct rewrite *r, struct error *err)
+static int read_parents(struct patch *r, struct error *err)
 {
 	const struct table *t = &r->layout.stacks;
 	const struct cell_range range = index_or_null(t->length);
 	bool is_distance = r->layout.version >= 66;
-	int ret = table_read_cells(t, &r->layout.scan, is_distance ? "prefixOffset" : "prefix",
+	int ret = table_read_cells(t, &r->layout.cursor, is_distance ? "prefixOffset" : "prefix",
 				   &range, true, &r->cells.stack_parent, err);
 
 	for (size_t i = 0; i < t->length && !ret; i++) {
@@ -100,7 +100,7 @@ static int read_parents(struct rewrite *r, struct error *err)
 }
 
 /* Up to version 69 a frame's lib is that of its function's resource. */
-static void find_frame_libs(struct rewrite *r)
+static void find_frame_libs(struct patch *r)
 {
 	const struct cells *c = &r->cells;
 
@@ -114,25 +114,25 @@ static void find_frame_libs(struct rewrite *r)
 	}
 }
 
-static uint32_t *position_of(struct rewrite *r, string_id id)
+static uint32_t *position_of(struct patch *r, string_id id)
 {
 	while (r->string_positions.count <= id)
 		vec_push(&r->string_positions, NO_POSITION);
 	return &r->string_positions.items[id];
 }
 
-static int read_strings(struct rewrite *r, struct error *err)
+static int read_strings(struct patch *r, struct error *err)
 {
-	struct scan s = scan_within(&r->layout.scan, r->layout.strings);
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.strings);
 	_cleanup_(strbuf_release) struct strbuf text = {0};
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	uint32_t *position;
 
-	while (scan_element(&s, &list)) {
+	while (json_cursor_element(&s, &list)) {
 		uint32_t row = (uint32_t)r->string_ids.count;
 		string_id id;
 
-		if (!scan_string(&s, &text))
+		if (!json_cursor_string(&s, &text))
 			return error_text(err, -EBADMSG, "shared.stringArray[%u] is damaged", row);
 		id = strings_intern_sized(&r->profile->strings, strbuf_text(&text), text.size);
 		vec_push(&r->string_ids, id);
@@ -144,7 +144,7 @@ static int read_strings(struct rewrite *r, struct error *err)
 	return 0;
 }
 
-uint32_t rewrite_string(struct rewrite *r, string_id id)
+uint32_t patch_string(struct patch *r, string_id id)
 {
 	struct strings *strings = &r->profile->strings;
 	_cleanup_(strbuf_release) struct strbuf clean = {0};
@@ -162,7 +162,7 @@ uint32_t rewrite_string(struct rewrite *r, string_id id)
 	return *position;
 }
 
-bool rewrite_is_synthetic(const char *name)
+bool patch_is_synthetic(const char *name)
 {
 	const char *digits = text_starts_with(name, "0x")     ? name + 2
 			     : text_starts_with(name, "fun_") ? name + 4
@@ -192,7 +192,7 @@ static bool was_deleted(const struct layout_lib *lib)
 	       strcmp(slash + 1, lib->name) != 0;
 }
 
-static module_id find_module(struct rewrite *r, uint32_t position)
+static module_id find_module(struct patch *r, uint32_t position)
 {
 	const struct layout_lib *lib = &r->layout.libs.items[position];
 	struct strings *strings = &r->profile->strings;
@@ -213,28 +213,28 @@ static module_id find_module(struct rewrite *r, uint32_t position)
 	return id;
 }
 
-static bool has_made_up_name(const struct rewrite *r, size_t row)
+static bool has_made_up_name(const struct patch *r, size_t row)
 {
 	const struct cells *c = &r->cells;
 	string_id name = r->string_ids.items[c->func_name[c->frame_func[row]]];
 
-	return rewrite_is_synthetic(strings_get(&r->profile->strings, name));
+	return patch_is_synthetic(strings_get(&r->profile->strings, name));
 }
 
 /* A place in the code of a lib: not inlined there. */
-static bool is_place(const struct rewrite *r, size_t row)
+static bool is_place(const struct patch *r, size_t row)
 {
 	const struct cells *c = &r->cells;
 
 	return c->frame_lib[row] >= 0 && c->frame_address[row] >= 0 && !c->frame_depth[row];
 }
 
-static bool is_unnamed(const struct rewrite *r, size_t row)
+static bool is_unnamed(const struct patch *r, size_t row)
 {
 	return is_place(r, row) && has_made_up_name(r, row);
 }
 
-size_t rewrite_named_before(const struct rewrite *r, module_id module)
+size_t patch_named_before(const struct patch *r, module_id module)
 {
 	size_t count = 0;
 
@@ -246,7 +246,7 @@ size_t rewrite_named_before(const struct rewrite *r, module_id module)
 }
 
 /* Each unnamed frame is a stack of its own, which a sample keeps hold of over the expansion. */
-static void collect_unnamed(struct rewrite *r)
+static void collect_unnamed(struct patch *r)
 {
 	struct profile *p = r->profile;
 	struct profile_thread *thread =
@@ -271,11 +271,11 @@ static void collect_unnamed(struct rewrite *r)
 	}
 }
 
-DEFINE_CLEANUP(struct rewrite *, rewrite_free)
+DEFINE_CLEANUP(struct patch *, patch_free)
 
-int rewrite_open(struct rewrite **out, char *text, size_t size, struct error *err)
+int patch_open(struct patch **out, char *text, size_t size, struct error *err)
 {
-	_cleanup_(rewrite_free) struct rewrite *r = xcalloc(1, sizeof(*r));
+	_cleanup_(patch_free) struct patch *r = xcalloc(1, sizeof(*r));
 	int ret;
 
 	r->text = text;
@@ -299,7 +299,7 @@ int rewrite_open(struct rewrite **out, char *text, size_t size, struct error *er
 	return 0;
 }
 
-void rewrite_free(struct rewrite *r)
+void patch_free(struct patch *r)
 {
 	struct cells *c;
 
@@ -332,22 +332,22 @@ void rewrite_free(struct rewrite *r)
 	free(r);
 }
 
-struct profile *rewrite_profile(struct rewrite *r)
+struct profile *patch_profile(struct patch *r)
 {
 	return r->profile;
 }
 
-char *rewrite_os(const struct rewrite *r)
+char *patch_os(const struct patch *r)
 {
-	struct scan s = scan_within(&r->layout.scan, r->layout.os);
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.os);
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 
 	if (r->layout.os.end)
-		scan_string(&s, &text);
+		json_cursor_string(&s, &text);
 	return xstrdup(strbuf_text(&text));
 }
 
-const char *rewrite_debug_path(const struct rewrite *r, module_id module)
+const char *patch_debug_path(const struct patch *r, module_id module)
 {
 	return r->layout.libs.items[r->module_libs.items[module]].debug_path;
 }

@@ -5,7 +5,7 @@
 #include "lib/format/firefox/patch/internal.h"
 
 /* Functions that were addresses only; those that were unused from the beginning stay. */
-static bool drop_funcs(struct rewrite *r, const bool *had_use, bool *dropped_names)
+static bool drop_funcs(struct patch *r, const bool *had_use, bool *dropped_names)
 {
 	size_t count = r->funcs.count, kept = 0;
 	_cleanup_free_ bool *is_used = xcalloc(count + 1, sizeof(*is_used));
@@ -37,26 +37,25 @@ static void keep_cells(bool *dropped, const int64_t *cells, size_t count)
 	}
 }
 
-static void keep_reference(const struct rewrite *r, const struct reference *reference,
-			   bool *dropped)
+static void keep_reference(const struct patch *r, const struct reference *reference, bool *dropped)
 {
-	struct scan s = scan_within(&r->layout.scan, reference->at);
-	struct scan_list list = {0};
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, reference->at);
+	struct json_cursor_list list = {0};
 	int64_t value;
 
 	if (reference->kind == REFERENCE_STRING) {
-		if (!scan_null(&s) && scan_i64(&s, &value))
+		if (!json_cursor_null(&s) && json_cursor_i64(&s, &value))
 			dropped[value] = false;
 		return;
 	}
-	while (scan_element(&s, &list)) {
-		if (!scan_null(&s) && scan_i64(&s, &value))
+	while (json_cursor_element(&s, &list)) {
+		if (!json_cursor_null(&s) && json_cursor_i64(&s, &value))
 			dropped[value] = false;
 	}
 }
 
 /* `dropped` by position: the names of functions that went; some have other uses. */
-static void keep_used_strings(const struct rewrite *r, bool *dropped)
+static void keep_used_strings(const struct patch *r, bool *dropped)
 {
 	const struct layout *l = &r->layout;
 
@@ -75,7 +74,7 @@ static void keep_used_strings(const struct rewrite *r, bool *dropped)
 	}
 }
 
-void rewrite_drop_unused(struct rewrite *r, const bool *had_use)
+void patch_drop_unused(struct patch *r, const bool *had_use)
 {
 	size_t count = r->layout.string_count + r->new_strings.count;
 	_cleanup_free_ bool *dropped = xcalloc(count + 1, sizeof(*dropped));
@@ -90,12 +89,12 @@ void rewrite_drop_unused(struct rewrite *r, const bool *had_use)
 		r->string_map[i] = dropped[i] ? NO_POSITION : position++;
 }
 
-static bool has_extras(const struct rewrite *r)
+static bool has_extras(const struct patch *r)
 {
 	return r->frames.count > r->layout.frames.length;
 }
 
-void rewrite_stacks(struct rewrite *r)
+void patch_stacks(struct patch *r)
 {
 	size_t count = r->layout.stacks.length;
 

@@ -15,20 +15,20 @@ void table_release(struct table *t)
 	vec_release(&t->columns);
 }
 
-static size_t count_elements(struct scan *s)
+static size_t count_elements(struct json_cursor *s)
 {
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	size_t count = 0;
 
-	while (scan_element(s, &list)) {
-		scan_skip(s);
+	while (json_cursor_element(s, &list)) {
+		json_cursor_skip(s);
 		count++;
 	}
 	return count;
 }
 
-static int check_length(const struct table *t, const struct scan *s, const struct column *column,
-			size_t count, struct error *err)
+static int check_length(const struct table *t, const struct json_cursor *s,
+			const struct column *column, size_t count, struct error *err)
 {
 	if (count == t->length || !column->is_list)
 		return 0;
@@ -39,29 +39,29 @@ static int check_length(const struct table *t, const struct scan *s, const struc
 			  s->text + column->key.start, count, t->length);
 }
 
-int table_read(struct table *t, struct scan *s, const char *name, struct error *err)
+int table_read(struct table *t, struct json_cursor *s, const char *name, struct error *err)
 {
 	size_t counts[COLUMNS_MAX];
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	int64_t length = -1;
 	struct span key;
 	int ret = 0;
 
 	t->name = name;
-	scan_peek(s);
+	json_cursor_peek(s);
 	t->span.start = s->at;
-	while (scan_member(s, &list, &key)) {
+	while (json_cursor_member(s, &list, &key)) {
 		struct column column = {.key = key};
 
 		if (span_is(s, key, "length")) {
-			scan_i64(s, &length);
+			json_cursor_i64(s, &length);
 			continue;
 		}
 		if (t->columns.count == COLUMNS_MAX)
 			return error_text(err, -EBADMSG, "%s has too many columns", name);
-		column.is_list = scan_peek(s) == '[';
+		column.is_list = json_cursor_peek(s) == '[';
 		column.values.start = s->at;
-		counts[t->columns.count] = column.is_list ? count_elements(s) : scan_skip(s);
+		counts[t->columns.count] = column.is_list ? count_elements(s) : json_cursor_skip(s);
 		column.values.end = s->at;
 		vec_push(&t->columns, column);
 	}
@@ -74,7 +74,8 @@ int table_read(struct table *t, struct scan *s, const char *name, struct error *
 	return ret;
 }
 
-const struct column *table_column(const struct table *t, const struct scan *s, const char *name)
+const struct column *table_column(const struct table *t, const struct json_cursor *s,
+				  const char *name)
 {
 	vec_for_each(&t->columns, const struct column *, column) {
 		if (column->is_list && span_is(s, column->key, name))
@@ -83,23 +84,23 @@ const struct column *table_column(const struct table *t, const struct scan *s, c
 	return NULL;
 }
 
-static bool read_cell(struct scan *s, const struct cell_range *range, int64_t *value)
+static bool read_cell(struct json_cursor *s, const struct cell_range *range, int64_t *value)
 {
-	if (range->or_null && scan_null(s)) {
+	if (range->or_null && json_cursor_null(s)) {
 		*value = CELL_NULL;
 		return true;
 	}
-	return scan_i64(s, value) && *value >= range->min && *value <= range->max;
+	return json_cursor_i64(s, value) && *value >= range->min && *value <= range->max;
 }
 
-int table_read_cells(const struct table *t, const struct scan *s, const char *name,
+int table_read_cells(const struct table *t, const struct json_cursor *s, const char *name,
 		     const struct cell_range *range, bool needed, int64_t **values,
 		     struct error *err)
 {
 	const struct column *column = table_column(t, s, name);
 	_cleanup_free_ int64_t *cells = NULL;
-	struct scan_list list = {0};
-	struct scan at;
+	struct json_cursor_list list = {0};
+	struct json_cursor at;
 	size_t row = 0;
 
 	*values = NULL;
@@ -108,8 +109,8 @@ int table_read_cells(const struct table *t, const struct scan *s, const char *na
 	if (!column)
 		return 0;
 	cells = xreallocarray(NULL, t->length + 1, sizeof(*cells));
-	at = scan_within(s, column->values);
-	while (scan_element(&at, &list)) {
+	at = json_cursor_within(s, column->values);
+	while (json_cursor_element(&at, &list)) {
 		if (!read_cell(&at, range, &cells[row]))
 			return error_text(err, -EBADMSG, "%s.%s[%zu] leads nowhere", t->name, name,
 					  row);
@@ -120,19 +121,19 @@ int table_read_cells(const struct table *t, const struct scan *s, const char *na
 }
 
 /* Where each value of a column stands. */
-static struct span *find_cells(const struct table *t, const struct scan *s,
+static struct span *find_cells(const struct table *t, const struct json_cursor *s,
 			       const struct column *column)
 {
 	struct span *cells = xreallocarray(NULL, t->length + 1, sizeof(*cells));
-	struct scan at = scan_within(s, column->values);
-	struct scan_list list = {0};
+	struct json_cursor at = json_cursor_within(s, column->values);
+	struct json_cursor_list list = {0};
 
-	for (size_t row = 0; scan_element(&at, &list); row++)
-		scan_value(&at, &cells[row]);
+	for (size_t row = 0; json_cursor_element(&at, &list); row++)
+		json_cursor_value(&at, &cells[row]);
 	return cells;
 }
 
-static const struct new_column *find_new(const struct scan *s, const struct new_rows *rows,
+static const struct new_column *find_new(const struct json_cursor *s, const struct new_rows *rows,
 					 struct span key)
 {
 	for (size_t i = 0; i < rows->column_count; i++) {
@@ -157,14 +158,14 @@ static bool write_new_cell(const struct new_column *column, struct jsonw *w, siz
 	return true;
 }
 
-static void write_span(const struct scan *s, struct span span, struct jsonw *w)
+static void write_span(const struct json_cursor *s, struct span span, struct jsonw *w)
 {
 	jsonw_raw_begin(w);
 	jsonw_raw(w, s->text + span.start, span.end - span.start);
 }
 
-static void write_column(const struct table *t, const struct scan *s, const struct column *column,
-			 const struct new_rows *rows, struct jsonw *w)
+static void write_column(const struct table *t, const struct json_cursor *s,
+			 const struct column *column, const struct new_rows *rows, struct jsonw *w)
 {
 	const struct new_column *anew = find_new(s, rows, column->key);
 	_cleanup_free_ struct span *cells = find_cells(t, s, column);
@@ -181,7 +182,7 @@ static void write_column(const struct table *t, const struct scan *s, const stru
 	jsonw_array_end(w);
 }
 
-void table_write(const struct table *t, const struct scan *s, const struct new_rows *rows,
+void table_write(const struct table *t, const struct json_cursor *s, const struct new_rows *rows,
 		 struct jsonw *w)
 {
 	jsonw_object_begin(w);

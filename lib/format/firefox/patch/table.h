@@ -30,9 +30,10 @@ struct table {
 
 void table_release(struct table *t);
 /* Reads the object that begins at the cursor. -EBADMSG where it is no such table. */
-int table_read(struct table *t, struct scan *s, const char *name, struct error *err);
+int table_read(struct table *t, struct json_cursor *s, const char *name, struct error *err);
 /* NULL where it has no list of that name. */
-const struct column *table_column(const struct table *t, const struct scan *s, const char *name);
+const struct column *table_column(const struct table *t, const struct json_cursor *s,
+				  const char *name);
 
 /* What a column of indexes or numbers may hold. */
 struct cell_range {
@@ -44,7 +45,7 @@ struct cell_range {
  * The values of an integer column, to be freed; *values is NULL where there is no such column and
  * it is not `needed`. -EBADMSG where it is missing or holds something else.
  */
-int table_read_cells(const struct table *t, const struct scan *s, const char *name,
+int table_read_cells(const struct table *t, const struct json_cursor *s, const char *name,
 		     const struct cell_range *range, bool needed, int64_t **values,
 		     struct error *err);
 
@@ -67,7 +68,7 @@ struct new_rows {
 };
 
 /* The table as an object, as one value. */
-void table_write(const struct table *t, const struct scan *s, const struct new_rows *rows,
+void table_write(const struct table *t, const struct json_cursor *s, const struct new_rows *rows,
 		 struct jsonw *w);
 
 #endif

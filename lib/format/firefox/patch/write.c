@@ -8,7 +8,7 @@
 
 struct edit {
 	struct span at; /* replaced by what is written; empty: nothing is */
-	void (*write)(struct rewrite *r, struct jsonw *w, const struct edit *edit);
+	void (*write)(struct patch *r, struct jsonw *w, const struct edit *edit);
 	const struct reference *reference;
 };
 
@@ -16,39 +16,40 @@ struct edits {
 	VEC(struct edit) rows;
 };
 
-static int64_t map_string(const struct rewrite *r, int64_t cell)
+static int64_t map_string(const struct patch *r, int64_t cell)
 {
 	return r->string_map && cell >= 0 ? r->string_map[cell] : cell;
 }
 
-static void write_index(const struct rewrite *r, struct jsonw *w, struct scan *s, bool is_stack)
+static void write_index(const struct patch *r, struct jsonw *w, struct json_cursor *s,
+			bool is_stack)
 {
 	int64_t value = 0;
 
-	if (scan_null(s)) {
+	if (json_cursor_null(s)) {
 		jsonw_null(w);
 		return;
 	}
-	scan_i64(s, &value);
+	json_cursor_i64(s, &value);
 	if (!is_stack)
 		jsonw_i64(w, map_string(r, value));
 	else
 		jsonw_u64(w, r->stack_positions[value]);
 }
 
-static void write_reference(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void write_reference(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
-	struct scan s = scan_within(&r->layout.scan, edit->at);
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, edit->at);
 	enum reference_kind kind = edit->reference->kind;
 	bool is_stack = kind == REFERENCE_STACK || kind == REFERENCE_STACKS;
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 
 	if (kind == REFERENCE_STACK || kind == REFERENCE_STRING) {
 		write_index(r, w, &s, is_stack);
 		return;
 	}
 	jsonw_array_begin(w);
-	while (scan_element(&s, &list))
+	while (json_cursor_element(&s, &list))
 		write_index(r, w, &s, is_stack);
 	jsonw_array_end(w);
 }
@@ -72,7 +73,7 @@ static void write_reference(struct rewrite *r, struct jsonw *w, const struct edi
 	})
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static void write_stacks(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void write_stacks(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	bool is_distance = r->layout.version >= 66;
 	int64_t position = 0;
@@ -91,10 +92,10 @@ static void write_stacks(struct rewrite *r, struct jsonw *w, const struct edit *
 	for (; is_distance && position < (int64_t)r->stacks.count; position++)
 		parents[position] = parents[position] == CELL_NULL ? 0
 								   : position - parents[position];
-	table_write(&r->layout.stacks, &r->layout.scan, &rows, w);
+	table_write(&r->layout.stacks, &r->layout.cursor, &rows, w);
 }
 
-static void write_frames(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void write_frames(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	_cleanup_free_ uint32_t *from = FROM(&r->frames, struct frame_draft);
 	_cleanup_free_ int64_t *funcs = CELLS(&r->frames, struct frame_draft, row, row->func);
@@ -116,10 +117,10 @@ static void write_frames(struct rewrite *r, struct jsonw *w, const struct edit *
 	struct new_rows rows = {from, r->frames.count, columns, COUNT(columns)};
 
 	(void)edit;
-	table_write(&r->layout.frames, &r->layout.scan, &rows, w);
+	table_write(&r->layout.frames, &r->layout.cursor, &rows, w);
 }
 
-static void write_funcs(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void write_funcs(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	_cleanup_free_ uint32_t *from = FROM(&r->funcs, struct func_draft);
 	_cleanup_free_ int64_t *names = CELLS(&r->funcs, struct func_draft, row,
@@ -132,10 +133,10 @@ static void write_funcs(struct rewrite *r, struct jsonw *w, const struct edit *e
 	struct new_rows rows = {from, r->funcs.count, columns, COUNT(columns)};
 
 	(void)edit;
-	table_write(&r->layout.funcs, &r->layout.scan, &rows, w);
+	table_write(&r->layout.funcs, &r->layout.cursor, &rows, w);
 }
 
-static void write_symbols(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void write_symbols(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	_cleanup_free_ uint32_t *from = FROM(&r->symbols, struct symbol_draft);
 	_cleanup_free_ int64_t *libs = CELLS(&r->symbols, struct symbol_draft, row, row->lib);
@@ -153,10 +154,10 @@ static void write_symbols(struct rewrite *r, struct jsonw *w, const struct edit 
 	struct new_rows rows = {from, r->symbols.count, columns, COUNT(columns)};
 
 	(void)edit;
-	table_write(&r->layout.symbols, &r->layout.scan, &rows, w);
+	table_write(&r->layout.symbols, &r->layout.cursor, &rows, w);
 }
 
-static void write_resources(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void write_resources(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	const struct table *t = &r->layout.resources;
 	_cleanup_free_ uint32_t *from = xreallocarray(NULL, t->length + 1, sizeof(*from));
@@ -173,13 +174,13 @@ static void write_resources(struct rewrite *r, struct jsonw *w, const struct edi
 		names[i] = map_string(r, names[i]);
 		hosts[i] = map_string(r, hosts[i]);
 	}
-	table_write(t, &r->layout.scan, &rows, w);
+	table_write(t, &r->layout.cursor, &rows, w);
 }
 
 /* Only where the file has no text of it. */
 static bool write_content(void *ctx, struct jsonw *w, size_t row)
 {
-	struct rewrite *r = ctx;
+	struct patch *r = ctx;
 	const struct source_draft *draft = &r->sources.items[row];
 	const struct source_file *file;
 
@@ -193,31 +194,32 @@ static bool write_content(void *ctx, struct jsonw *w, size_t row)
 }
 
 /* Rows whose text is in the file already keep it. */
-static void keep_contents(struct rewrite *r)
+static void keep_contents(struct patch *r)
 {
-	const struct column *column = table_column(&r->layout.sources, &r->layout.scan, "content");
-	struct scan_list list = {0};
-	struct scan s;
+	const struct column *column = table_column(&r->layout.sources, &r->layout.cursor,
+						   "content");
+	struct json_cursor_list list = {0};
+	struct json_cursor s;
 
 	if (!column)
 		return;
-	s = scan_within(&r->layout.scan, column->values);
-	for (size_t row = 0; scan_element(&s, &list); row++) {
-		if (scan_null(&s))
+	s = json_cursor_within(&r->layout.cursor, column->values);
+	for (size_t row = 0; json_cursor_element(&s, &list); row++) {
+		if (json_cursor_null(&s))
 			continue;
-		scan_skip(&s);
+		json_cursor_skip(&s);
 		r->sources.items[row].file = NO_SOURCE_FILE;
 	}
 }
 
-static int64_t source_map_of(const struct rewrite *r, const struct source_draft *source)
+static int64_t source_map_of(const struct patch *r, const struct source_draft *source)
 {
 	if (source->from == NO_ROW || !r->cells.source_map)
 		return CELL_NULL;
 	return map_string(r, r->cells.source_map[source->from]);
 }
 
-static void write_sources(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void write_sources(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	_cleanup_free_ uint32_t *from = FROM(&r->sources, struct source_draft);
 	_cleanup_free_ int64_t *names = CELLS(&r->sources, struct source_draft, row,
@@ -237,19 +239,19 @@ static void write_sources(struct rewrite *r, struct jsonw *w, const struct edit 
 
 	(void)edit;
 	keep_contents(r);
-	table_write(&r->layout.sources, &r->layout.scan, &rows, w);
+	table_write(&r->layout.sources, &r->layout.cursor, &rows, w);
 }
 
-static void write_strings(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void write_strings(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
-	struct scan s = scan_within(&r->layout.scan, edit->at);
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, edit->at);
 	const struct strings *strings = &r->profile->strings;
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	struct span value;
 
 	jsonw_array_begin(w);
-	for (size_t row = 0; scan_element(&s, &list); row++) {
-		scan_value(&s, &value);
+	for (size_t row = 0; json_cursor_element(&s, &list); row++) {
+		json_cursor_value(&s, &value);
 		if (r->string_map && r->string_map[row] == NO_POSITION)
 			continue;
 		jsonw_raw_begin(w);
@@ -264,13 +266,13 @@ static void write_strings(struct rewrite *r, struct jsonw *w, const struct edit 
 	jsonw_array_end(w);
 }
 
-static void write_symbolicated(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void write_symbolicated(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	(void)edit;
 	jsonw_bool(w, r->profile->meta.symbolicated);
 }
 
-static void insert_symbolicated(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void insert_symbolicated(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	jsonw_key(w, "symbolicated");
 	write_symbolicated(r, w, edit);
@@ -278,20 +280,20 @@ static void insert_symbolicated(struct rewrite *r, struct jsonw *w, const struct
 }
 
 /* Where all is named, front-ends need not offer to ask others. */
-static void insert_not_supported(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void insert_not_supported(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	jsonw_key(w, "symbolicationNotSupported");
 	write_symbolicated(r, w, edit);
 	jsonw_raw(w, ",", 1);
 }
 
-static void write_extra(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void write_extra(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	(void)edit;
-	rewrite_extra(r, w);
+	patch_extra(r, w);
 }
 
-static void insert_extra(struct rewrite *r, struct jsonw *w, const struct edit *edit)
+static void insert_extra(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	jsonw_key(w, "extra");
 	write_extra(r, w, edit);
@@ -299,12 +301,12 @@ static void insert_extra(struct rewrite *r, struct jsonw *w, const struct edit *
 }
 
 static void add_edit(struct edits *edits, struct span at,
-		     void (*write)(struct rewrite *, struct jsonw *, const struct edit *))
+		     void (*write)(struct patch *, struct jsonw *, const struct edit *))
 {
 	vec_push(&edits->rows, (struct edit){.at = at, .write = write});
 }
 
-static void add_meta_edits(const struct rewrite *r, struct edits *edits)
+static void add_meta_edits(const struct patch *r, struct edits *edits)
 {
 	const struct layout *l = &r->layout;
 	/* Behind its bracket; it has members, at least its version. */
@@ -325,7 +327,7 @@ static void add_meta_edits(const struct rewrite *r, struct edits *edits)
 		add_edit(edits, front, insert_extra);
 }
 
-static void add_reference_edits(const struct rewrite *r, struct edits *edits)
+static void add_reference_edits(const struct patch *r, struct edits *edits)
 {
 	vec_for_each(&r->layout.references, const struct reference *, reference) {
 		bool is_stack = reference->kind == REFERENCE_STACK ||
@@ -348,7 +350,7 @@ static int compare_edits(const void *a, const void *b)
 	return x->at.start < y->at.start ? -1 : x->at.start > y->at.start;
 }
 
-static void collect_edits(const struct rewrite *r, struct edits *edits)
+static void collect_edits(const struct patch *r, struct edits *edits)
 {
 	const struct layout *l = &r->layout;
 
@@ -366,9 +368,9 @@ static void collect_edits(const struct rewrite *r, struct edits *edits)
 	vec_sort(&edits->rows, compare_edits);
 }
 
-void rewrite_write(struct rewrite *r, struct outfile *out)
+void patch_write(struct patch *r, struct outfile *out)
 {
-	const char *text = r->layout.scan.text;
+	const char *text = r->layout.cursor.text;
 	struct edits edits = {0};
 	struct jsonw w;
 	size_t at = 0;
@@ -382,7 +384,7 @@ void rewrite_write(struct rewrite *r, struct outfile *out)
 		edit->write(r, &w, edit);
 		at = edit->at.end;
 	}
-	jsonw_raw(&w, text + at, r->layout.scan.size - at);
+	jsonw_raw(&w, text + at, r->layout.cursor.size - at);
 	jsonw_release(&w);
 	vec_release(&edits.rows);
 }

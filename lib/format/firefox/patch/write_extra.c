@@ -43,27 +43,27 @@ static void write_entries(struct extra_writer *x, const char *section)
 	}
 }
 
-static void write_raw(struct extra_writer *x, const struct scan *s, struct span span)
+static void write_raw(struct extra_writer *x, const struct json_cursor *s, struct span span)
 {
 	jsonw_raw_begin(x->w);
 	jsonw_raw(x->w, s->text + span.start, span.end - span.start);
 }
 
 /* The label of a section or of an entry, "" where it has none. */
-static void read_label(const struct scan *of, struct span object, struct strbuf *label)
+static void read_label(const struct json_cursor *of, struct span object, struct strbuf *label)
 {
-	struct scan s = scan_within(of, object);
-	struct scan_list list = {0};
+	struct json_cursor s = json_cursor_within(of, object);
+	struct json_cursor_list list = {0};
 	struct span key;
 
 	strbuf_reset(label);
-	if (scan_peek(&s) != '{')
+	if (json_cursor_peek(&s) != '{')
 		return;
-	while (scan_member(&s, &list, &key)) {
-		if (span_is(&s, key, "label") && scan_peek(&s) == '"')
-			scan_string(&s, label);
+	while (json_cursor_member(&s, &list, &key)) {
+		if (span_is(&s, key, "label") && json_cursor_peek(&s) == '"')
+			json_cursor_string(&s, label);
 		else
-			scan_skip(&s);
+			json_cursor_skip(&s);
 	}
 }
 
@@ -80,17 +80,17 @@ static ssize_t find_entry(const struct extra_writer *x, const char *section, con
 	return -1;
 }
 
-static void merge_entries(struct extra_writer *x, struct scan *s, const char *section)
+static void merge_entries(struct extra_writer *x, struct json_cursor *s, const char *section)
 {
 	_cleanup_(strbuf_release) struct strbuf label = {0};
-	struct scan_list list = {0};
+	struct json_cursor_list list = {0};
 	struct span entry;
 
 	jsonw_array_begin(x->w);
-	while (scan_element(s, &list)) {
+	while (json_cursor_element(s, &list)) {
 		ssize_t row;
 
-		scan_value(s, &entry);
+		json_cursor_value(s, &entry);
 		read_label(s, entry, &label);
 		row = find_entry(x, section, strbuf_text(&label));
 		if (row >= 0)
@@ -102,27 +102,27 @@ static void merge_entries(struct extra_writer *x, struct scan *s, const char *se
 	jsonw_array_end(x->w);
 }
 
-static void merge_section(struct extra_writer *x, const struct scan *of, struct span section)
+static void merge_section(struct extra_writer *x, const struct json_cursor *of, struct span section)
 {
 	_cleanup_(strbuf_release) struct strbuf label = {0};
-	struct scan s = scan_within(of, section);
-	struct scan_list list = {0};
+	struct json_cursor s = json_cursor_within(of, section);
+	struct json_cursor_list list = {0};
 	struct span key, value;
 
 	read_label(of, section, &label);
-	if (scan_peek(&s) != '{') {
+	if (json_cursor_peek(&s) != '{') {
 		write_raw(x, of, section);
 		return;
 	}
 	jsonw_object_begin(x->w);
-	while (scan_member(&s, &list, &key)) {
+	while (json_cursor_member(&s, &list, &key)) {
 		_cleanup_free_ char *name = xstrndup(s.text + key.start, key.end - key.start);
 
 		jsonw_key(x->w, name);
-		if (strcmp(name, "entries") == 0 && scan_peek(&s) == '[') {
+		if (strcmp(name, "entries") == 0 && json_cursor_peek(&s) == '[') {
 			merge_entries(x, &s, strbuf_text(&label));
 		} else {
-			scan_value(&s, &value);
+			json_cursor_value(&s, &value);
 			write_raw(x, &s, value);
 		}
 	}
@@ -147,18 +147,18 @@ static void write_new_sections(struct extra_writer *x)
 	}
 }
 
-void rewrite_extra(const struct rewrite *r, struct jsonw *w)
+void patch_extra(const struct patch *r, struct jsonw *w)
 {
 	size_t count = r->profile->meta.extra.count;
 	_cleanup_free_ bool *is_written = xcalloc(count + 1, sizeof(*is_written));
 	struct extra_writer x = {.profile = r->profile, .is_written = is_written, .w = w};
-	struct scan s = scan_within(&r->layout.scan, r->layout.extra);
-	struct scan_list list = {0};
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.extra);
+	struct json_cursor_list list = {0};
 	struct span section;
 
 	jsonw_array_begin(w);
-	while (r->layout.extra.end && scan_element(&s, &list)) {
-		scan_value(&s, &section);
+	while (r->layout.extra.end && json_cursor_element(&s, &list)) {
+		json_cursor_value(&s, &section);
 		merge_section(&x, &s, section);
 	}
 	write_new_sections(&x);

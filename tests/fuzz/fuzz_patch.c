@@ -55,35 +55,35 @@ static void check_output(int fd)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
 	char *text = xmalloc((size_t)size + 1);
-	struct rewrite *again;
+	struct patch *again;
 
 	if (pread(fd, text, (size_t)size, 0) != size ||
-	    rewrite_open(&again, text, (size_t)size, NULL))
+	    patch_open(&again, text, (size_t)size, NULL))
 		abort();
-	rewrite_free(again);
+	patch_free(again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct outfile_options options = {.gzip = false};
-	struct rewrite_counts counts;
-	struct rewrite *r;
+	struct patch_counts counts;
+	struct patch *r;
 	struct outfile *out;
 	int fd;
 
-	if (rewrite_open(&r, copy(data, size), size, NULL))
+	if (patch_open(&r, copy(data, size), size, NULL))
 		return 0;
-	answer(rewrite_profile(r));
-	rewrite_apply(r, &counts);
+	answer(patch_profile(r));
+	patch_apply(r, &counts);
 	fd = memfd_create("output", MFD_CLOEXEC);
 	options.fd = dup(fd);
 	if (fd < 0 || outfile_open(&out, &options, NULL))
 		abort();
-	rewrite_write(r, out);
+	patch_write(r, out);
 	if (outfile_commit(out, NULL))
 		abort();
 	outfile_free(out);
-	rewrite_free(r);
+	patch_free(r);
 	check_output(fd);
 	close(fd);
 	return 0;

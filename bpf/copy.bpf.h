@@ -6,7 +6,7 @@
 #ifndef PROF_BPF_COPY_BPF_H
 #define PROF_BPF_COPY_BPF_H
 
-#include "bpf/ring.bpf.h"
+#include "bpf/emit.bpf.h"
 #include "bpf/stack_scratch.bpf.h"
 
 #define COPY_PAGE 4096u
@@ -137,10 +137,9 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 	rec->below_sp = below;
 	rec->stack_size = bytes;
 	fill_regs(rec, s);
-	if (bpf_ringbuf_output(ring, c->words, size, ring_flags(ring)))
+	if (!emit_output(count, ring, c->words, size, ring_flags(ring)))
 		return 0;
 	c->used += size;
-	__sync_fetch_and_add(&count->written_bytes, size);
 	return id;
 }
 

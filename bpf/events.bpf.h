@@ -7,6 +7,7 @@
 #ifndef PROF_BPF_EVENTS_BPF_H
 #define PROF_BPF_EVENTS_BPF_H
 
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
@@ -82,9 +83,8 @@ static __always_inline bool write_event(void *ctx, bool is_interrupted, struct t
 		capture_stack(ctx, false, task, process, s, head->pid);
 	/* What is left is the clock's. */
 	if (!place_stack(s, &rec->sample, ring, config.copy_bytes / 4) ||
-	    bpf_ringbuf_output(ring, rec, sizeof(*rec), ring_flags(ring)))
+	    !emit_output(count, ring, rec, sizeof(*rec), ring_flags(ring)))
 		return false;
-	__sync_fetch_and_add(&count->written_bytes, sizeof(*rec));
 	return true;
 }
 

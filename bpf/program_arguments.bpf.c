@@ -5,9 +5,9 @@
  */
 #include "bpf/program_arguments.bpf.h"
 
+#include "bpf/emit.bpf.h"
 #include "bpf/kernel.h"
 #include "bpf/record.h"
-#include "bpf/ring.bpf.h"
 
 /* Names and mount points on the way to the root. */
 #define FOLDER_DEPTH_MAX 64
@@ -142,9 +142,7 @@ __noinline int send_arguments(__u32 pid, __u32 tid)
 	if (size > sizeof(*exec) + EXEC_TEXT_MAX)
 		return 0;
 	/* Arguments leave the rest of a ring that fills up to what nothing can replace. */
-	if (!ring || is_filling(ring) || bpf_ringbuf_output(ring, exec, size, BPF_RB_NO_WAKEUP))
+	if (!ring || is_filling(ring) || !emit_output(count, ring, exec, size, BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&count->skipped_arguments, 1);
-	else
-		__sync_fetch_and_add(&count->written_bytes, size);
 	return 0;
 }

@@ -4,7 +4,7 @@
 #define PROF_BPF_STACK_EMIT_BPF_H
 
 #include "bpf/copy.bpf.h"
-#include "bpf/ring.bpf.h"
+#include "bpf/emit.bpf.h"
 #include "bpf/stack_cache.bpf.h"
 #include "bpf/stack_scratch.bpf.h"
 
@@ -53,9 +53,8 @@ __noinline int emit_new_stack(struct stack_scratch *s, __u64 hash)
 	rec->stack_id = id = new_stack_id();
 	rec->prefix_id = (__u32)s->outer;
 	rec->prefix_skip = s->outer >> SENT_SKIP_SHIFT;
-	if (bpf_ringbuf_output(ring, s->words, size, BPF_RB_NO_WAKEUP))
+	if (!emit_output(count, ring, s->words, size, BPF_RB_NO_WAKEUP))
 		return 0;
-	__sync_fetch_and_add(&count->written_bytes, size);
 	/* It counts as sent only once its record is in the ring. */
 	stack_cache_set(hash, id, 0);
 	note_split_points(s, split_points, id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A tick of the sampling event, or any other event: who runs here, where, with which stack. */
 #include "bpf/filter.bpf.h"
-#include "bpf/ring.bpf.h"
+#include "bpf/emit.bpf.h"
 #include "bpf/events.bpf.h"
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
@@ -26,16 +26,14 @@ __noinline bool user_is_told(struct tracked_process *process, struct rec *like)
 		return false;
 	if (process->user == ~ids)
 		return true;
-	rec = bpf_ringbuf_reserve(ring, sizeof(*rec), 0);
+	rec = emit_reserve(count, ring, REC_USER, sizeof(*rec), like->time);
 	if (!rec)
 		return false;
-	rec_init(&rec->rec, REC_USER, sizeof(*rec), like->time);
 	rec->rec.pid = like->pid;
 	rec->rec.tid = like->tid;
 	rec->uid = ids;
 	rec->gid = ids >> 32;
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
-	__sync_fetch_and_add(&count->written_bytes, sizeof(*rec));
+	emit_submit(rec, BPF_RB_NO_WAKEUP);
 	/* Only what is in the ring has been told. */
 	process->user = ~ids;
 	return true;
@@ -97,10 +95,8 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 		__sync_fetch_and_add(&count->lost_samples, 1);
 		return;
 	}
-	if (bpf_ringbuf_output(ring, &sample, sizeof(sample), ring_flags(ring)))
+	if (!emit_output(count, ring, &sample, sizeof(sample), ring_flags(ring)))
 		__sync_fetch_and_add(&count->lost_samples, 1);
-	else
-		__sync_fetch_and_add(&count->written_bytes, sizeof(sample));
 }
 
 SEC("perf_event")

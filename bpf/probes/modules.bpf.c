@@ -3,7 +3,7 @@
  * Modules that the kernel loads while it is recorded: told before the first of their code runs, and
  * at once, because what they are called by is asked while they are there.
  */
-#include "bpf/ring.bpf.h"
+#include "bpf/emit.bpf.h"
 
 /* Where the code is, as the kernel keeps it since 6.4, and as it did before. */
 static __always_inline void place_code(struct module *module, struct rec_loaded *rec)
@@ -26,20 +26,14 @@ static __always_inline void place_code(struct module *module, struct rec_loaded 
 SEC("raw_tp/module_load")
 int BPF_PROG(on_module, struct module *module)
 {
-	struct bpf_counters *count = own_counters();
-	void *ring = own_ring();
-	struct rec_loaded *rec = ring ? bpf_ringbuf_reserve(ring, sizeof(*rec), 0) : NULL;
+	struct rec_loaded *rec = emit_reserve_event(REC_LOADED, sizeof(*rec));
 
-	if (!rec) {
-		if (count)
-			__sync_fetch_and_add(&count->lost_events, 1);
+	if (!rec)
 		return 0;
-	}
-	rec_init(&rec->rec, REC_LOADED, sizeof(*rec), bpf_ktime_get_ns());
 	rec->rec.pid = rec->rec.tid = 0;
 	place_code(module, rec);
 	__builtin_memset(rec->name, 0, sizeof(rec->name));
 	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), module->name);
-	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
+	emit_submit(rec, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -4,6 +4,7 @@
  * A process leaves the filter when its task is freed, not when it exits: taking its address space
  * down is work of its own, which would be missed otherwise.
  */
+#include "bpf/emit.bpf.h"
 #include "bpf/program_arguments.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
@@ -16,20 +17,10 @@
 static __always_inline void *reserve_event(struct task_struct *task, struct task_ids ids, __u8 kind,
 					   const __u32 size)
 {
-	struct bpf_counters *count = own_counters();
-	void *ring = own_ring();
-	struct rec *rec;
+	struct rec *rec = emit_reserve_event(kind, size);
 
-	if (!count)
-		return NULL;
-	rec = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
-	if (!rec) {
-		__sync_fetch_and_add(&count->lost_events, 1);
-		return NULL;
-	}
-	rec_init(rec, kind, size, bpf_ktime_get_ns());
-	task_pids(task, ids, &rec->pid, &rec->tid);
-	__sync_fetch_and_add(&count->written_bytes, size);
+	if (rec)
+		task_pids(task, ids, &rec->pid, &rec->tid);
 	return rec;
 }
 
@@ -92,7 +83,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		rec->ns_pid = ns_pid_number(BPF_CORE_READ(child, thread_pid));
 	rec->reserved = 0;
 	rec->rec.flags = match_flags(child, ids, &rec->rec, child->comm);
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	emit_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -110,7 +101,7 @@ static __always_inline __u8 send_name(struct task_struct *task, struct task_ids 
 	__builtin_memset(rec->name, 0, sizeof(rec->name));
 	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), name);
 	/* A new program is new to the walker: user space may be waiting for more to come. */
-	bpf_ringbuf_submit(rec, flags & NAME_EXEC ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	emit_submit(rec, flags & NAME_EXEC ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return matched;
 }
 
@@ -166,7 +157,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	rec->rec.flags |= match_flags(task, ids, &rec->rec, task->comm);
 	rec->status = BPF_CORE_READ(task, exit_code);
 	rec->reserved = 0;
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	emit_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 

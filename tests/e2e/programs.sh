@@ -22,6 +22,10 @@ is "the types that are picked make all programs what the kernel's make them" "$s
 diagnose "$err"
 like "of those there are some" "$out" '^[0-9]{4,} instructions are the same$'
 
+run "$(dirname "$workloads")/e2e/load_programs" --bytes
+is "what is told of a loaded module is counted: $out" "$status" 0
+diagnose "$err"
+
 # A bit that has no meaning yet: libbpf does not mind, we do not know what it would say.
 python3 - <<'PYTHON'
 import struct

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Puts records into this CPU's ring, and counts what became of them. */
+#ifndef PROF_BPF_EMIT_BPF_H
+#define PROF_BPF_EMIT_BPF_H
+
+#include "bpf/ring.bpf.h"
+
+/*
+ * Reserves a record in `ring` (or NULL) and counts its bytes: it has to be submitted. NULL if there
+ * is no room, which the caller counts.
+ */
+static __always_inline void *emit_reserve(struct bpf_counters *count, void *ring, __u8 kind,
+					  const __u32 size, __u64 time)
+{
+	struct rec *rec = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+
+	if (!rec)
+		return NULL;
+	rec_init(rec, kind, size, time);
+	__sync_fetch_and_add(&count->written_bytes, size);
+	return rec;
+}
+
+/* Reserves a record of now that is no sample. NULL if there is no room: a lost event, counted. */
+static __always_inline void *emit_reserve_event(__u8 kind, const __u32 size)
+{
+	struct bpf_counters *count = own_counters();
+	void *rec;
+
+	if (!count)
+		return NULL;
+	rec = emit_reserve(count, own_ring(), kind, size, bpf_ktime_get_ns());
+	if (!rec)
+		__sync_fetch_and_add(&count->lost_events, 1);
+	return rec;
+}
+
+/* `flags`: BPF_RB_NO_WAKEUP, or BPF_RB_FORCE_WAKEUP if user space has to look at once. */
+static __always_inline void emit_submit(void *rec, __u64 flags)
+{
+	bpf_ringbuf_submit(rec, flags);
+}
+
+/* Copies a record into the ring and counts its bytes. False if there is no room. */
+static __always_inline bool emit_output(struct bpf_counters *count, void *ring, void *rec,
+					__u32 size, __u64 flags)
+{
+	if (bpf_ringbuf_output(ring, rec, size, flags))
+		return false;
+	__sync_fetch_and_add(&count->written_bytes, size);
+	return true;
+}
+
+#endif

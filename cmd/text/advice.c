@@ -9,7 +9,7 @@
 #include "cmd/text/losses.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
+#include "lib/languages/language.h"
 #include "lib/profile/symbol_reason.h"
 
 /* So few say nothing about where time was spent. */
@@ -118,12 +118,10 @@ static const char *program_of(const struct profile *p, uint32_t pid)
 /* How its maker tells what it made. */
 static const char *jit_remedy(const char *program)
 {
-	if (text_starts_with(program, "node"))
-		return "start node with --perf-basic-prof";
-	if (text_starts_with(program, "python"))
-		return "start Python (3.12 or newer) with -X perf";
-	if (text_starts_with(program, "java"))
-		return "while it runs: jcmd PID Compiler.perfmap";
+	enum language_id language = language_of_program(program);
+
+	if (language != LANGUAGE_NONE)
+		return languages[language]->remedy;
 	return "see \"Code made at run time\" in: man prof-record";
 }
 

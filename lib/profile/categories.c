@@ -29,22 +29,20 @@ static const char *const of_kernel[KERNEL_SUBCATEGORY_COUNT + 1] = {
 	[KERNEL_BPF] = "BPF",
 };
 
-static const char *const of_javascript[JAVASCRIPT_SUBCATEGORY_COUNT + 1] = {
-	[JAVASCRIPT_OTHER] = "Other",	      [JAVASCRIPT_INTERPRETER] = "Interpreter",
-	[JAVASCRIPT_BASELINE] = "Baseline",   [JAVASCRIPT_MIDTIER] = "Mid-tier",
-	[JAVASCRIPT_OPTIMIZED] = "Optimized", [JAVASCRIPT_BUILTIN] = "Builtin",
-	[JAVASCRIPT_REGEXP] = "RegExp",
-};
+static const struct category_row other = {"Other", "grey", only_other};
+static const struct category_row user = {"User", "yellow", of_user};
+static const struct category_row kernel = {"Kernel", "orange", of_kernel};
+static const struct category_row idle = {"Idle", "transparent", only_other};
 
-const struct category_row categories[CATEGORY_COUNT] = {
-	[CATEGORY_OTHER] = {"Other", "grey", only_other},
-	[CATEGORY_USER] = {"User", "yellow", of_user},
-	[CATEGORY_KERNEL] = {"Kernel", "orange", of_kernel},
-	[CATEGORY_IDLE] = {"Idle", "transparent", only_other},
-	[CATEGORY_JAVASCRIPT] = {"JavaScript", "green", of_javascript},
-	[CATEGORY_PYTHON] = {"Python", "blue", only_other},
-	[CATEGORY_JAVA] = {"Java", "red", only_other},
+#define LANGUAGE(NAME, name) [CATEGORY_##NAME] = &language_##name.category,
+const struct category_row *const categories[CATEGORY_COUNT] = {
+	[CATEGORY_OTHER] = &other,
+	[CATEGORY_USER] = &user,
+	[CATEGORY_KERNEL] = &kernel,
+	[CATEGORY_IDLE] = &idle,
+#include "lib/languages/languages.def"
 };
+#undef LANGUAGE
 
 /* What was found out about modules and functions, of which there are fewer than frames. */
 struct classes {
@@ -157,7 +155,7 @@ static struct frame_category kernel_category(struct classes *c, frame_id id)
 static struct frame_category language_category(const struct frame *frame)
 {
 	return (struct frame_category){
-		.category = CATEGORY_JAVASCRIPT + frame->language - LANGUAGE_JAVASCRIPT,
+		.category = CATEGORY_BEFORE_LANGUAGES + frame->language,
 		.subcategory = frame->tier,
 	};
 }

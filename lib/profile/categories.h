@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/languages/language.h"
 #include "lib/profile/profile.h"
 
 /* In the order of the file. */
@@ -14,10 +15,11 @@ enum category {
 	CATEGORY_USER,
 	CATEGORY_KERNEL,
 	CATEGORY_IDLE,
-	/* One per language, in the order of enum code_language. */
-	CATEGORY_JAVASCRIPT,
-	CATEGORY_PYTHON,
-	CATEGORY_JAVA,
+	/* A language's own is this plus its enum language_id. */
+	CATEGORY_BEFORE_LANGUAGES = CATEGORY_IDLE,
+#define LANGUAGE(NAME, name) CATEGORY_##NAME,
+#include "lib/languages/languages.def"
+#undef LANGUAGE
 	CATEGORY_COUNT,
 	/* Instead of one: that of the calling frame, with its subcategory. */
 	CATEGORY_OF_CALLER = UINT8_MAX,
@@ -49,28 +51,7 @@ enum kernel_subcategory {
 	KERNEL_SUBCATEGORY_COUNT,
 };
 
-/*
- * Of CATEGORY_JAVASCRIPT: what runs the function, from the slowest to the fastest, or what else the
- * code is. Other languages tell nothing about it.
- */
-enum javascript_subcategory {
-	JAVASCRIPT_OTHER,
-	JAVASCRIPT_INTERPRETER,
-	JAVASCRIPT_BASELINE,
-	JAVASCRIPT_MIDTIER,
-	JAVASCRIPT_OPTIMIZED,
-	JAVASCRIPT_BUILTIN,
-	JAVASCRIPT_REGEXP,
-	JAVASCRIPT_SUBCATEGORY_COUNT,
-};
-
-struct category_row {
-	const char *name;
-	const char *color; /* a colour of the front-end */
-	const char *const *subcategories; /* NULL-terminated; the first is "Other" */
-};
-
-extern const struct category_row categories[CATEGORY_COUNT];
+extern const struct category_row *const categories[CATEGORY_COUNT];
 
 struct frame_category {
 	uint8_t category, subcategory; /* CATEGORY_OF_CALLER: 0 */

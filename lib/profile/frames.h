@@ -15,15 +15,6 @@ enum profile_frame_kind {
 	PROFILE_FRAME_SIGNAL,
 };
 
-/* Who made the code: languages whose compilers run with the program have categories. */
-enum code_language {
-	LANGUAGE_NONE, /* any other, or not known */
-	LANGUAGE_JAVASCRIPT,
-	LANGUAGE_PYTHON,
-	LANGUAGE_JAVA,
-	LANGUAGE_COUNT,
-};
-
 struct frame {
 	module_id module; /* NO_MODULE: offset is a plain address */
 	func_id func; /* NO_FUNC until named */
@@ -32,7 +23,7 @@ struct frame {
 	uint32_t line; /* 0: unknown */
 	uint16_t inline_depth; /* 0: the physical function, the outermost */
 	uint8_t kind; /* enum profile_frame_kind */
-	uint8_t language; /* enum code_language */
+	uint8_t language; /* enum language_id: its category is the frame's */
 	uint8_t tier; /* of the compiler: a subcategory of the language's category */
 };
 

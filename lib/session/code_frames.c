@@ -2,7 +2,7 @@
 #include "lib/session/code_frames.h"
 
 #include "lib/base/alloc.h"
-#include "lib/session/code_name.h"
+#include "lib/languages/language.h"
 #include "lib/session/code_versions.h"
 
 /* What a row of the code table is called in the profile. */
@@ -24,10 +24,14 @@ struct code_frames {
 static uint8_t language_of_process(const struct profile *p, const struct process *process)
 {
 	vec_for_each(&process->mappings->rows, const struct mapping *, mapping) {
-		if (mapping->module < p->modules.rows.count &&
-		    strcmp(strings_get(&p->strings, p->modules.rows.items[mapping->module].name),
-			   "libjvm.so") == 0)
-			return LANGUAGE_JAVA;
+		uint8_t language;
+
+		if (mapping->module >= p->modules.rows.count)
+			continue;
+		language = language_of_library(
+			strings_get(&p->strings, p->modules.rows.items[mapping->module].name));
+		if (language != LANGUAGE_NONE)
+			return language;
 	}
 	return LANGUAGE_NONE;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/live/code/perf_map.h"
-#include "lib/session/code_name.h"
+#include "lib/languages/code_name.h"
 #include "tests/fuzz/input.h"
 
 static void require(bool condition)

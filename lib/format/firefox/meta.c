@@ -111,9 +111,9 @@ static json_t *categories_value(const struct firefox *f)
 			continue;
 		row = json_object();
 		subcategories = json_array();
-		json_object_set_new(row, "name", json_string(categories[i].name));
-		json_object_set_new(row, "color", json_string(categories[i].color));
-		for (const char *const *name = categories[i].subcategories; *name; name++)
+		json_object_set_new(row, "name", json_string(categories[i]->name));
+		json_object_set_new(row, "color", json_string(categories[i]->color));
+		for (const char *const *name = categories[i]->subcategories; *name; name++)
 			json_array_append_new(subcategories, json_string(*name));
 		json_object_set_new(row, "subcategories", subcategories);
 		json_array_append_new(list, row);

@@ -8,6 +8,7 @@
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/languages/language.h"
 
 #define MAGIC 0x4a695444u /* "JiTD" */
 #define HEADER_SIZE 40
@@ -24,12 +25,6 @@
 #define UNWINDING_SIZE_MAX ((size_t)1 << 20)
 #define LINES_MAX 8192
 #define FILES_SIZE_MAX 32768
-/*
- * V8 puts this into an unused field of the header, and an ELF header's size onto the addresses of
- * lines, as they become when a dump is made into ELF files.
- */
-#define V8_PADDING 0xdeadbeefu
-#define V8_SHIFT 0x40u
 
 enum jit_record {
 	JIT_CODE_LOAD,
@@ -90,7 +85,7 @@ static void read_header(struct reader *r)
 	version = bytes_u32(&b);
 	size = bytes_u32(&b);
 	bytes_skip(&b, 4);
-	d->has_shifted_lines = bytes_u32(&b) == V8_PADDING;
+	d->line_shift = language_dump_line_shift(bytes_u32(&b));
 	bytes_skip(&b, 12);
 	d->has_arch_times = bytes_u64(&b) & ARCH_TIMESTAMP;
 	if (magic != MAGIC || !version || size < HEADER_SIZE) {
@@ -175,14 +170,12 @@ static bool parse_lines(const struct jitdump *d, struct bytes *b, uint64_t code_
 	if (count > LINES_MAX)
 		return false;
 	while (count--) {
-		uint64_t offset = bytes_u64(b) - addr;
+		uint64_t offset = bytes_u64(b) - addr - d->line_shift;
 		uint32_t line = bytes_u32(b);
 		const char *name;
 
 		bytes_skip(b, 4);
 		name = bytes_cstr(b);
-		if (d->has_shifted_lines)
-			offset -= V8_SHIFT;
 		if (!name || offset >= code_size || !add_line(l, offset, line, name))
 			return false;
 	}

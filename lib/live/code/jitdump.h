@@ -26,7 +26,7 @@ struct jitdump {
 	uint64_t debug, debug_addr; /* the last record with lines: it comes before its code */
 	uint64_t unwinding; /* the last record of that kind: the next code is the one it is for */
 	bool has_arch_times; /* in ticks of the CPU's clock */
-	bool has_shifted_lines; /* addresses in lines count from an ELF header */
+	uint32_t line_shift; /* what addresses in lines have to be reduced by */
 	bool is_broken; /* no jitdump, or damaged: nothing more is read */
 	/* Up to the first move that is later than this; 0: all. What follows is read next time. */
 	uint64_t moves_until;

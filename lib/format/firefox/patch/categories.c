@@ -57,7 +57,7 @@ int patch_kernel_category(const struct patch *r)
 	if (!r->layout.categories.end || json_cursor_peek(&s) != '[')
 		return -1;
 	for (int row = 0; row < CATEGORIES_MAX && json_cursor_element(&s, &list); row++) {
-		if (is_category(&s, &categories[CATEGORY_KERNEL]))
+		if (is_category(&s, categories[CATEGORY_KERNEL]))
 			return row;
 	}
 	return -1;

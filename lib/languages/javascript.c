@@ -1,9 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/session/code_name.h"
-
+/*
+ * V8, as in node: "JS:*name /path/file.js:12:3" (older: "LazyCompile:", "Function:"), where the
+ * mark in front of the name is the tier; "Builtin:Name"
+ */
 #include <string.h>
 
-#include "lib/profile/categories.h"
+#include "lib/languages/language.h"
+
+/* What runs the function, from the slowest to the fastest, or what else the code is. */
+enum tier {
+	TIER_OTHER,
+	TIER_INTERPRETER,
+	TIER_BASELINE,
+	TIER_MIDTIER,
+	TIER_OPTIMIZED,
+	TIER_BUILTIN,
+	TIER_REGEXP,
+	TIER_COUNT,
+};
+
+static const char *const tiers[TIER_COUNT + 1] = {
+	[TIER_OTHER] = "Other",		[TIER_INTERPRETER] = "Interpreter",
+	[TIER_BASELINE] = "Baseline",	[TIER_MIDTIER] = "Mid-tier",
+	[TIER_OPTIMIZED] = "Optimized", [TIER_BUILTIN] = "Builtin",
+	[TIER_REGEXP] = "RegExp",
+};
 
 static const char anonymous[] = "(anonymous)";
 
@@ -13,41 +34,29 @@ static const struct {
 	uint8_t tier;
 	bool is_function; /* of a script: a mark for the tier, a name, a place */
 } tags[] = {
-	{"JS:", JAVASCRIPT_OTHER, true},
-	{"LazyCompile:", JAVASCRIPT_OTHER, true},
-	{"Function:", JAVASCRIPT_OTHER, true},
-	{"Eval:", JAVASCRIPT_OTHER, true},
-	{"Script:", JAVASCRIPT_OTHER, true},
-	{"InterpretedFunction:", JAVASCRIPT_INTERPRETER, true},
-	{"Builtin:", JAVASCRIPT_BUILTIN, false},
-	{"BytecodeHandler:", JAVASCRIPT_INTERPRETER, false},
-	{"RegExp:", JAVASCRIPT_REGEXP, false},
-	{"Stub:", JAVASCRIPT_OTHER, false},
-	{"Handler:", JAVASCRIPT_OTHER, false},
+	{"JS:", TIER_OTHER, true},	   {"LazyCompile:", TIER_OTHER, true},
+	{"Function:", TIER_OTHER, true},   {"Eval:", TIER_OTHER, true},
+	{"Script:", TIER_OTHER, true},	   {"InterpretedFunction:", TIER_INTERPRETER, true},
+	{"Builtin:", TIER_BUILTIN, false}, {"BytecodeHandler:", TIER_INTERPRETER, false},
+	{"RegExp:", TIER_REGEXP, false},   {"Stub:", TIER_OTHER, false},
+	{"Handler:", TIER_OTHER, false},
 };
-
-static bool begins_with(const char *text, size_t size, const char *prefix)
-{
-	size_t prefix_size = strlen(prefix);
-
-	return size >= prefix_size && memcmp(text, prefix, prefix_size) == 0;
-}
 
 /* How V8 marks the tier; false: it is part of the name. */
 static bool tier_of_mark(char mark, uint8_t *tier)
 {
 	switch (mark) {
 	case '~':
-		*tier = JAVASCRIPT_INTERPRETER;
+		*tier = TIER_INTERPRETER;
 		return true;
 	case '^':
-		*tier = JAVASCRIPT_BASELINE;
+		*tier = TIER_BASELINE;
 		return true;
 	case '+':
-		*tier = JAVASCRIPT_MIDTIER;
+		*tier = TIER_MIDTIER;
 		return true;
 	case '*':
-		*tier = JAVASCRIPT_OPTIMIZED;
+		*tier = TIER_OPTIMIZED;
 		return true;
 	}
 	return false;
@@ -102,20 +111,6 @@ static const char *find_file(const char *text, size_t size)
 	return memchr(text, ' ', size);
 }
 
-static void set_file(struct code_name *out, const char *file, size_t size)
-{
-	static const char scheme[] = "file://";
-
-	if (begins_with(file, size, scheme)) {
-		file += sizeof(scheme) - 1;
-		size -= sizeof(scheme) - 1;
-	}
-	if (!size)
-		return;
-	out->file = file;
-	out->file_size = size;
-}
-
 static void parse_function(struct code_name *out, const char *text, size_t size)
 {
 	const char *space;
@@ -136,21 +131,20 @@ static void parse_function(struct code_name *out, const char *text, size_t size)
 			if (cut_number(file, &file_size, &out->line))
 				out->column = last;
 		}
-		set_file(out, file, file_size);
+		code_name_set_file(out, file, file_size);
 		size = (size_t)(space - text);
 	}
 	out->name = size ? text : anonymous;
 	out->name_size = size ? size : sizeof(anonymous) - 1;
 }
 
-static bool parse_v8(struct code_name *out, const char *text, size_t size)
+static bool parse_name(struct code_name *out, const char *text, size_t size)
 {
 	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
 		size_t tag_size = strlen(tags[i].tag);
 
-		if (!begins_with(text, size, tags[i].tag))
+		if (!code_name_starts_with(text, size, tags[i].tag))
 			continue;
-		out->language = LANGUAGE_JAVASCRIPT;
 		out->tier = tags[i].tier;
 		if (tags[i].is_function)
 			parse_function(out, text + tag_size, size - tag_size);
@@ -159,25 +153,12 @@ static bool parse_v8(struct code_name *out, const char *text, size_t size)
 	return false;
 }
 
-static void parse_python(struct code_name *out, const char *text, size_t size)
-{
-	const char *colon = memchr(text, ':', size);
-	size_t name_size = colon ? (size_t)(colon - text) : size;
-
-	out->language = LANGUAGE_PYTHON;
-	if (colon)
-		set_file(out, colon + 1, size - name_size - 1);
-	if (!name_size)
-		return;
-	out->name = text;
-	out->name_size = name_size;
-}
-
-void code_name_parse(struct code_name *out, const char *text, size_t size)
-{
-	static const char python[] = "py::";
-
-	*out = (struct code_name){.name = text, .name_size = size};
-	if (!parse_v8(out, text, size) && begins_with(text, size, python))
-		parse_python(out, text + sizeof(python) - 1, size - (sizeof(python) - 1));
-}
+const struct language language_javascript = {
+	.category = {"JavaScript", "green", tiers},
+	.parse_name = parse_name,
+	.program = "node",
+	.remedy = "start node with --perf-basic-prof",
+	/* Addresses are as they become when the dump is made into ELF files: behind a header. */
+	.dump_mark = 0xdeadbeef,
+	.dump_line_shift = 0x40,
+};

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/languages/language.h"
+
+#include <string.h>
+
+#include "lib/base/text.h"
+
+#define LANGUAGE(NAME, name) [LANGUAGE_##NAME] = &language_##name,
+const struct language *const languages[LANGUAGE_COUNT] = {
+#include "lib/languages/languages.def"
+};
+#undef LANGUAGE
+
+enum language_id language_of_library(const char *name)
+{
+	for (enum language_id i = LANGUAGE_NONE + 1; i < LANGUAGE_COUNT; i++) {
+		if (languages[i]->library && strcmp(name, languages[i]->library) == 0)
+			return i;
+	}
+	return LANGUAGE_NONE;
+}
+
+enum language_id language_of_program(const char *name)
+{
+	for (enum language_id i = LANGUAGE_NONE + 1; i < LANGUAGE_COUNT; i++) {
+		if (languages[i]->program && text_starts_with(name, languages[i]->program))
+			return i;
+	}
+	return LANGUAGE_NONE;
+}
+
+uint32_t language_dump_line_shift(uint32_t mark)
+{
+	for (enum language_id i = LANGUAGE_NONE + 1; mark && i < LANGUAGE_COUNT; i++) {
+		if (languages[i]->dump_mark == mark)
+			return languages[i]->dump_line_shift;
+	}
+	return 0;
+}

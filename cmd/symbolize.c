@@ -42,6 +42,7 @@ struct symbolize_command {
 
 static const struct option longs[] = {
 	{"output", required_argument, NULL, 'o'},
+	{"format", required_argument, NULL, OPT_FORMAT},
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
 	{"sources", no_argument, NULL, OPT_SOURCES},
 	{"verbose", no_argument, NULL, 'v'},
@@ -56,6 +57,7 @@ static void print_help(void)
 	       "Name the frames of a profile that was written without names.\n"
 	       "\n"
 	       "  -o, --output FILE      plain if it ends in .json; - is stdout; may be the same file\n"
+	       "  --format NAME          of both files: firefox\n"
 	       "  --debug-dir DIR        look there for programs and .build-id/xx/yyy.debug; may be\n"
 	       "                         repeated\n"
 	       "  --sources              put the text of source files into the profile\n"
@@ -109,6 +111,23 @@ static int parse(int argc, char **argv, struct symbolize_command *c, struct erro
 	return ret ? ret : check(c, err);
 }
 
+/* What is kept byte for byte stays in its format. */
+static int check_format(const struct symbolize_command *c, const char *text, size_t size,
+			struct error *err)
+{
+	const struct format *format = format_of_text(text, size);
+	_cleanup_(strbuf_release) struct strbuf known = {0};
+
+	format_list(&known);
+	if (!format)
+		return error_text(err, -EBADMSG, "no profile of a known format: %s",
+				  strbuf_text(&known));
+	if (format != c->output.format)
+		return error_text(err, -EINVAL, "is of the format %s, and so is what is written",
+				  format->name);
+	return 0;
+}
+
 static int read_input(struct symbolize_command *c, struct error *err)
 {
 	bool is_stdin = strcmp(c->input, "-") == 0;
@@ -126,6 +145,11 @@ static int read_input(struct symbolize_command *c, struct error *err)
 	ret = infile_read(fd, name, TEXT_MAX, &text, &size, err);
 	if (ret)
 		return ret;
+	ret = check_format(c, text, size, err);
+	if (ret) {
+		free(text);
+		return error_wrap(err, "%s", name);
+	}
 	ret = patch_open(&c->patch, text, size, err);
 	if (ret)
 		error_wrap(err, "%s", name);

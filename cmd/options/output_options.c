@@ -6,12 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 
 const char output_options_help[] =
 	"  -o, --output FILE      default profile.json.gz; plain if it ends in .json; - is stdout\n"
+	"  --format NAME          what to write: firefox; else what the name of FILE says\n"
 	"  --stats FILE           write what was recorded and lost as JSON\n"
 	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
 	"  --no-symbols           leave addresses without names\n"
@@ -40,6 +42,18 @@ static int set_name(const char *option, const char *value, const char **name, st
 	return 0;
 }
 
+static int set_format(struct output_options *o, const char *value, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf known = {0};
+
+	o->format = format_find(value);
+	if (o->format)
+		return 0;
+	format_list(&known);
+	return error_text(err, -EINVAL, "--format %s: no such format; known are: %s", value,
+			  strbuf_text(&known));
+}
+
 int output_options_set(struct output_options *o, int opt, const char *value, struct error *err)
 {
 	const char *name = NULL;
@@ -48,6 +62,8 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 	switch (opt) {
 	case 'o':
 		return set_name("--output", value, &o->path, err);
+	case OPT_FORMAT:
+		return set_format(o, value, err);
 	case OPT_STATS:
 		return set_name("--stats", value, &o->stats_path, err);
 	case OPT_DEBUG_DIR:
@@ -80,6 +96,10 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 
 int output_options_check(struct output_options *o, struct error *err)
 {
+	if (!o->format)
+		o->format = format_of_path(o->path);
+	if (!o->format)
+		o->format = FORMAT_DEFAULT;
 	if (o->stats_path && strcmp(o->stats_path, "-") == 0)
 		return error_text(err, -EINVAL, "--stats -: must be a file");
 	if (o->stats_path && strcmp(o->stats_path, o->path) == 0)
@@ -95,11 +115,6 @@ int output_options_check(struct output_options *o, struct error *err)
 bool output_is_stdout(const struct output_options *o)
 {
 	return strcmp(o->path, "-") == 0;
-}
-
-bool output_is_gzip(const struct output_options *o)
-{
-	return !text_ends_with(o->path, ".json");
 }
 
 void output_check_debug_dirs(const struct output_options *o, const struct identity *owner)
@@ -140,7 +155,7 @@ int output_open(const struct output_options *o, const struct identity *owner, st
 	struct outfile_options options = {
 		.path = o->path,
 		.fd = -1,
-		.gzip = output_is_gzip(o),
+		.gzip = format_is_compressed(o->format, o->path),
 		.owner = *owner,
 	};
 

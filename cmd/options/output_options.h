@@ -9,10 +9,12 @@
 #include "lib/base/error.h"
 #include "lib/base/outfile.h"
 #include "lib/base/vec.h"
+#include "lib/format/format.h"
 
 struct output_options {
 	const char *path; /* "-": standard output */
 	const char *stats_path; /* NULL: none */
+	const struct format *format; /* never NULL after output_options_check() */
 	VEC(const char *) debug_dirs;
 	bool no_symbols;
 	bool all_threads;
@@ -24,6 +26,7 @@ struct output_options {
 
 enum {
 	OPT_STATS = OPT_LIVE_END,
+	OPT_FORMAT,
 	OPT_DEBUG_DIR,
 	OPT_NO_SYMBOLS,
 	OPT_ALL_THREADS,
@@ -36,6 +39,7 @@ enum {
 /* clang-format off */
 #define OUTPUT_LONG_OPTIONS \
 	{"output", required_argument, NULL, 'o'}, \
+	{"format", required_argument, NULL, OPT_FORMAT}, \
 	{"stats", required_argument, NULL, OPT_STATS}, \
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR}, \
 	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS}, \
@@ -56,8 +60,6 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 int output_options_check(struct output_options *o, struct error *err);
 
 bool output_is_stdout(const struct output_options *o);
-/* By name: ".json" is plain, everything else is compressed. */
-bool output_is_gzip(const struct output_options *o);
 /* Warns of folders of --debug-dir that cannot be looked into as that user. */
 void output_check_debug_dirs(const struct output_options *o, const struct identity *owner);
 /* The file at `path`, as that user; a terminal is refused. */

@@ -355,7 +355,8 @@ static void add_sources(struct pipeline *p)
 static int write_profile(struct pipeline *p, struct error *err)
 {
 	const struct export_options options = {.all_threads = p->options->output->all_threads};
-	int ret = exporter_firefox.write(p->profile, &options, p->outputs.profile, &p->counts, err);
+	const struct format *format = p->options->output->format;
+	int ret = format->write(p->profile, &options, p->outputs.profile, &p->counts, err);
 
 	return ret ? ret : outfile_commit(p->outputs.profile, err);
 }

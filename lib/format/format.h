@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A format that a profile can be written in. One of the three seams; a format is one row. */
+/*
+ * The formats that a profile can be read from and written in. A format is one file and one row of
+ * FORMATS: all else finds it by its name, by that of a file, or by what a file holds.
+ */
 #ifndef PROF_LIB_FORMAT_FORMAT_H
 #define PROF_LIB_FORMAT_FORMAT_H
 
 #include "lib/base/error.h"
 #include "lib/base/outfile.h"
+#include "lib/base/strbuf.h"
 #include "lib/profile/profile.h"
 
 struct export_options {
@@ -18,15 +22,42 @@ struct export_counts {
 };
 
 struct format {
-	const char *name; /* "firefox" */
+	const char *name; /* as --format takes it */
+	/* How names of such files end, without ".gz"; NULL-terminated. Such a file is plain. */
+	const char *const *suffixes;
+	bool is_plain; /* also under all other names but those that end in ".gz" */
+	/* May this be the text of such a file? Cheap: reading it tells for sure. */
+	bool (*matches)(const char *text, size_t size);
 	/*
 	 * Streams the profile, whose threads it may fold; write failures stay in `out` for
-	 * outfile_commit(). `options` and `counts` may be NULL.
+	 * outfile_commit(). `options` and `counts` may be NULL. NULL: it can only be read.
 	 */
 	int (*write)(struct profile *p, const struct export_options *options, struct outfile *out,
 		     struct export_counts *counts, struct error *err);
 };
 
-extern const struct format exporter_firefox;
+/*
+ * All formats, in the order in which they are asked about a content. The row NAME is the variable
+ * format_NAME of that format's own file.
+ */
+#define FORMATS(ROW) ROW(firefox)
+
+#define FORMAT_DECLARE(name) extern const struct format format_##name;
+FORMATS(FORMAT_DECLARE)
+#undef FORMAT_DECLARE
+
+/* What is written where nothing else is asked for. */
+#define FORMAT_DEFAULT (&format_firefox)
+
+/* The one of that name that can be written, or NULL. */
+const struct format *format_find(const char *name);
+/* Likewise by the end of a file's name. */
+const struct format *format_of_path(const char *path);
+/* By content, whether it can be written or not; NULL where it is that of none. */
+const struct format *format_of_text(const char *text, size_t size);
+/* Is a file of that name compressed? "-": standard output. */
+bool format_is_compressed(const struct format *format, const char *path);
+/* Appends the names of all that can be written: "firefox, …". */
+void format_list(struct strbuf *names);
 
 #endif

@@ -179,7 +179,7 @@ static uint64_t export_to(struct profile *p, const char *path, bool gzip)
 	struct outfile *out = open_out(path, gzip);
 	struct error err = {0};
 
-	if (exporter_firefox.write(p, NULL, out, NULL, &err) < 0) {
+	if (format_firefox.write(p, NULL, out, NULL, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}

@@ -11,6 +11,7 @@ wrong() { # REGEX ARGUMENT...
 wrong 'nonsense' nonsense
 wrong 'command' record
 wrong 'command' record --
+wrong '--format nonsense: .*firefox' record --format nonsense -- touch started
 wrong '--nonsense' record --nonsense -- touch started
 wrong 'Y' record -Y -- touch started
 wrong 'frequency' record -F 0 -- touch started

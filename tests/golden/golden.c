@@ -108,7 +108,7 @@ static int export(struct profile *p, const char *path, struct error *err)
 	int result = outfile_open(&out, &options, err);
 
 	if (!result)
-		result = exporter_firefox.write(p, NULL, out, NULL, err);
+		result = format_firefox.write(p, NULL, out, NULL, err);
 	if (!result)
 		result = outfile_commit(out, err);
 	outfile_free(out);

@@ -113,7 +113,7 @@ json_t *export_run(struct exported *f)
 
 	options.fd = dup(fd);
 	assert_int_equal(outfile_open(&out, &options, &err), 0);
-	assert_int_equal(exporter_firefox.write(f->p, &f->options, out, &f->counts, &err), 0);
+	assert_int_equal(format_firefox.write(f->p, &f->options, out, &f->counts, &err), 0);
 	assert_int_equal(outfile_commit(out, &err), 0);
 	outfile_free(out);
 	lseek(fd, 0, SEEK_SET);

@@ -20,7 +20,7 @@ static void test_no_thread(void **state)
 	struct exported *f = *state;
 	struct error err = {0};
 
-	assert_int_equal(exporter_firefox.write(f->p, NULL, NULL, NULL, &err), -ENODATA);
+	assert_int_equal(format_firefox.write(f->p, NULL, NULL, NULL, &err), -ENODATA);
 	assert_int_equal(err.code, -ENODATA);
 }
 

@@ -152,17 +152,28 @@ static void outputs_are_told_by_name(void **state)
 	(void)state;
 	output_options_init(&o);
 	assert_string_equal(o.path, "profile.json.gz");
-	assert_true(output_is_gzip(&o));
 	assert_false(output_is_stdout(&o));
-	set_output(&o, 'o', "a.json");
-	assert_false(output_is_gzip(&o));
-	set_output(&o, 'o', "a.json.other");
-	assert_true(output_is_gzip(&o));
 	set_output(&o, 'o', "-");
 	assert_true(output_is_stdout(&o));
-	assert_true(output_is_gzip(&o));
 	set_output(&o, 'o', "./-");
 	assert_false(output_is_stdout(&o));
+	output_options_release(&o);
+}
+
+static void formats_are_chosen_by_name(void **state)
+{
+	struct output_options o;
+	struct error err = {0};
+
+	(void)state;
+	output_options_init(&o);
+	set_output(&o, 'o', "a.unknown");
+	assert_int_equal(output_options_check(&o, NULL), 0);
+	assert_ptr_equal(o.format, FORMAT_DEFAULT);
+	set_output(&o, OPT_FORMAT, "firefox");
+	assert_ptr_equal(o.format, &format_firefox);
+	assert_int_equal(output_options_set(&o, OPT_FORMAT, "fire", &err), -EINVAL);
+	assert_string_equal(err.text, "--format fire: no such format; known are: firefox");
 	output_options_release(&o);
 }
 
@@ -276,6 +287,7 @@ int main(void)
 		cmocka_unit_test(every_method_has_its_name),
 		cmocka_unit_test(what_excludes_each_other_is_refused),
 		cmocka_unit_test(outputs_are_told_by_name),
+		cmocka_unit_test(formats_are_chosen_by_name),
 		cmocka_unit_test(debug_dirs_end_with_null),
 		cmocka_unit_test(outputs_must_differ),
 		cmocka_unit_test(wrong_options_are_named_as_written),

@@ -55,7 +55,19 @@ static int firefox_write(struct profile *p, const struct export_options *options
 	return 0;
 }
 
-const struct format exporter_firefox = {
+/* Any JSON object: which one it is takes more than a look. */
+static bool firefox_matches(const char *text, size_t size)
+{
+	size_t at = 0;
+
+	while (at < size && strchr(" \t\r\n", text[at]) && text[at])
+		at++;
+	return at < size && text[at] == '{';
+}
+
+const struct format format_firefox = {
 	.name = "firefox",
+	.suffixes = (const char *const[]){".json", NULL},
+	.matches = firefox_matches,
 	.write = firefox_write,
 };

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/format.h"
+
+#include <string.h>
+
+#include "lib/base/text.h"
+
+#define FORMAT_ROW(name) &format_##name,
+static const struct format *const formats[] = {FORMATS(FORMAT_ROW)};
+
+#define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
+#define COMPRESSED_SUFFIX ".gz"
+
+const struct format *format_find(const char *name)
+{
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		if (formats[i]->write && strcmp(formats[i]->name, name) == 0)
+			return formats[i];
+	}
+	return NULL;
+}
+
+static bool ends_with_one_of(const char *path, size_t size, const char *const *suffixes)
+{
+	for (; *suffixes; suffixes++) {
+		size_t length = strlen(*suffixes);
+
+		if (size >= length && !memcmp(path + size - length, *suffixes, length))
+			return true;
+	}
+	return false;
+}
+
+const struct format *format_of_path(const char *path)
+{
+	size_t size = strlen(path);
+
+	if (text_ends_with(path, COMPRESSED_SUFFIX))
+		size -= strlen(COMPRESSED_SUFFIX);
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		if (formats[i]->write && ends_with_one_of(path, size, formats[i]->suffixes))
+			return formats[i];
+	}
+	return NULL;
+}
+
+const struct format *format_of_text(const char *text, size_t size)
+{
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		if (formats[i]->matches(text, size))
+			return formats[i];
+	}
+	return NULL;
+}
+
+bool format_is_compressed(const struct format *format, const char *path)
+{
+	if (ends_with_one_of(path, strlen(path), format->suffixes))
+		return false;
+	return !format->is_plain || text_ends_with(path, COMPRESSED_SUFFIX);
+}
+
+void format_list(struct strbuf *names)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		if (formats[i]->write)
+			strbuf_addf(names, "%s%s", count++ ? ", " : "", formats[i]->name);
+	}
+}

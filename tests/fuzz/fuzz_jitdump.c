@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/live/unwind/jit_tables.h"
+#include "lib/base/cleanup.h"
 #include "lib/live/code/jitdump.h"
+#include "lib/unwind/machine.h"
+#include "lib/unwind/native/jit_tables.h"
 #include "tests/fuzz/input.h"
 
-#define PID 1
-
 static struct jit_tables tables;
+static struct jit_code *code;
 
 static void require(bool condition)
 {
@@ -23,6 +24,13 @@ static void require(bool condition)
 
 static void on_piece(void *ctx, const struct code_piece *piece)
 {
+	const struct jit_piece own = {
+		.start = piece->start,
+		.size = piece->size,
+		.moved_from = piece->moved_from,
+		.eh_frame = piece->eh_frame,
+		.eh_frame_size = piece->eh_frame_size,
+	};
 	uint64_t *sum = ctx;
 	uint32_t last = 0;
 
@@ -31,7 +39,7 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	*sum = *sum * 31 + piece->start + piece->size + (uint8_t)piece->name[piece->name_size - 1];
 	for (size_t i = 0; piece->eh_frame && i < piece->eh_frame_size; i++)
 		*sum = *sum * 31 + piece->eh_frame[i];
-	jit_tables_add(&tables, PID, piece);
+	jit_tables_add(&tables, &code, &own);
 	for (size_t i = 0; i < piece->line_count; i++) {
 		const struct rec_code_line *line = &piece->lines[i];
 
@@ -49,30 +57,28 @@ static void check_mappings(const struct table_arena *arena)
 	struct unwind_mappings all = {0};
 
 	vec_push(&all.rows, (struct unwind_mapping){.end = UINT64_MAX});
-	jit_tables_store(&tables, PID, 0);
-	jit_tables_describe(&tables, PID, 0, &all);
+	jit_tables_store(&tables, code, 0);
+	jit_tables_describe(&tables, code, 0, &all);
 	vec_for_each(&all.rows, const struct unwind_mapping *, m) {
 		require(m->start < m->end);
 		require(m == all.rows.items || m->start == m[-1].end);
 		if (!(m->flags & UNWIND_HAS_TABLE))
 			continue;
 		require(m->shard < arena->rows.count && m->rows_at < UNWIND_SHARD_WORDS);
-		jit_tables_find(&tables, PID, m->start);
+		jit_code_find(code, m->start);
 	}
 	require(vec_last(&all.rows).end == UINT64_MAX);
 	vec_release(&all.rows);
 }
 
-/* One pool for all inputs: its thread only waits. */
-static struct table_pool *get_pool(void)
+/* One store for all inputs: it is large. */
+static struct rule_store *get_store(void)
 {
-	static struct unwind_rule rules[UNWIND_RULES_MAX];
-	static struct table_pool *pool;
+	static struct rule_store *store;
 
-	if (!pool)
-		pool = table_pool_new(rules, -1);
-	require(pool);
-	return pool;
+	if (!store)
+		store = rule_store_new(NULL);
+	return store;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -84,16 +90,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct jitdump whole = {0}, pieces = {0};
 	uint64_t sum = 0, sum_of_pieces = 0;
 
-	table_arena_init(&arena, -1, 4 * UNWIND_SHARD_BYTES);
-	jit_tables_init(&tables, &arena, &garbage, get_pool());
+	table_arena_init(&arena, NULL, 4 * UNWIND_SHARD_BYTES);
+	jit_tables_init(&tables, &arena, &garbage, get_store(), unwind_machine_own().arch);
 	while (jitdump_read(&whole, fd, UINT64_MAX, &clock, on_piece, &sum))
 		;
 	check_mappings(&arena);
 	while (jitdump_read(&pieces, fd, 1, &clock, on_piece, &sum_of_pieces))
 		;
 	check_mappings(&arena);
-	jit_tables_drop(&tables, PID);
-	require(!tables.bytes && !tables.rows.count);
+	jit_tables_drop(&tables, steal(code));
+	require(!tables.bytes);
 	jit_tables_release(&tables);
 	deferred_free_release(&garbage);
 	table_arena_release(&arena);

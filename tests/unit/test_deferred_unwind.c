@@ -12,7 +12,7 @@
 
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
-#include "lib/live/unwind/deferred_unwind.h"
+#include "lib/unwind/native/deferred_unwind.h"
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
 
@@ -25,10 +25,8 @@
 #define PID 7
 
 struct fixture {
-	struct table_arena arena;
-	struct module_tables tables;
+	struct native_tables tables;
 	struct unwind_rule *rules;
-	struct file_set *files;
 	struct mapping_table *mappings;
 	struct deferred_unwind *deferred;
 	VEC(struct rec_stack *) sent; /* owned */
@@ -51,7 +49,7 @@ static void add_module(struct fixture *f, uint32_t id)
 	rec->segment_count = 1;
 	rec->segments[0] = (struct rec_segment){
 		.file_offset = VADDR, .file_size = 0x1000, .vaddr = VADDR, .executable = 1};
-	module_tables_add(&f->tables, rec, TABLE_PENDING);
+	module_tables_add(&f->tables.modules, rec, TABLE_PENDING);
 	free(rec);
 }
 
@@ -63,7 +61,7 @@ static void store_table(struct fixture *f, uint32_t id)
 	vec_push(&table.rows, (struct unwind_row){.pc_low = 0x200, .rule = UNWIND_RULE_END});
 	vec_push(&table.index, 0);
 	vec_push(&table.index, 2);
-	module_tables_store(&f->tables, id, &table);
+	module_tables_store(&f->tables.modules, id, &table);
 	unwind_table_release(&table);
 }
 
@@ -78,17 +76,17 @@ static void map(struct fixture *f, uint64_t start, uint32_t module, uint64_t sta
 static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
-	struct deferred_unwind_options options = {
+	struct native_tables_options tables = {
+		.max_bytes = UNWIND_SHARD_BYTES,
+		.machine = {&unwind_arch_x86_64, UINT64_MAX, 4096},
+	};
+	const struct stack_finisher_options options = {
 		.tables = &f->tables,
 		.methods = UNWIND_BY_CFI | UNWIND_BY_FRAME_POINTER | UNWIND_BY_SCAN,
-		.sink = take,
-		.ctx = f,
 	};
 
-	table_arena_init(&f->arena, -1, UNWIND_SHARD_BYTES);
-	module_tables_init(&f->tables, &f->arena);
-	f->rules = xcalloc(UNWIND_RULES_MAX, sizeof(*f->rules));
-	f->rules[UNWIND_RULE_END].cfa_kind = UNWIND_CFA_END;
+	tables.rules = f->rules = xcalloc(UNWIND_RULES_MAX, sizeof(*f->rules));
+	native_tables_init(&f->tables, &tables);
 	f->rules[UNWIND_RULE_FIRST] = (struct unwind_rule){
 		.cfa_kind = UNWIND_CFA_REG,
 		.cfa_reg = UNWIND_REG_SP,
@@ -96,10 +94,7 @@ static int setup(void **state)
 		.kinds = UNWIND_AT_CFA,
 		.ra_offset = -1,
 	};
-	f->files = file_set_new(0);
-	options.rules = f->rules;
-	options.files = f->files;
-	f->deferred = deferred_unwind_new(&options);
+	f->deferred = deferred_unwind_new(&options, take, f);
 	f->mappings = mapping_table_new();
 	add_module(f, 0);
 	map(f, CODE, 0, 1);
@@ -113,9 +108,7 @@ static int teardown(void **state)
 
 	deferred_unwind_free(f->deferred);
 	mapping_table_drop(f->mappings);
-	module_tables_release(&f->tables);
-	table_arena_release(&f->arena);
-	file_set_free(f->files);
+	native_tables_release(&f->tables);
 	vec_for_each(&f->sent, struct rec_stack **, stack)
 		free(*stack);
 	vec_release(&f->sent);
@@ -147,7 +140,7 @@ static void add_copy(struct fixture *f, uint32_t id)
 {
 	struct rec_copy *copy = make_copy(id, 0, STACK_WORDS);
 
-	deferred_unwind_add(f->deferred, copy, f->mappings, 0, 1);
+	deferred_unwind_add(f->deferred, copy, f->mappings, NULL, 0, 1);
 	free(copy);
 }
 
@@ -216,7 +209,7 @@ static void a_32bit_program_has_words_of_4_bytes(void **state)
 	struct rec_copy *copy = make_copy(3, 0, STACK_WORDS);
 	uint32_t *words = (uint32_t *)copy->body;
 
-	f->tables.rows.items[0].machine = EM_386;
+	f->tables.modules.rows.items[0].machine = EM_386;
 	store_table(f, 0);
 	/* A frame of 16 bytes, then one by the frame pointer, which is x86-64's register 6. */
 	f->rules[UNWIND_RULE_FIRST].cfa_reg = UNWIND_REG_FP;
@@ -224,7 +217,7 @@ static void a_32bit_program_has_words_of_4_bytes(void **state)
 	copy->sp = SP & UINT32_MAX;
 	memset(words, 0, STACK_WORDS * 8);
 	words[3] = ROOT;
-	deferred_unwind_add(f->deferred, copy, f->mappings, 0, 1);
+	deferred_unwind_add(f->deferred, copy, f->mappings, NULL, 0, 1);
 	free(copy);
 	deferred_unwind_flush(f->deferred, 2000, false);
 	assert_int_equal(only_stack(f)->rec.flags, STACK_WHOLE | STACK_LATER);
@@ -238,7 +231,7 @@ static void without_mappings_it_is_unknown_at_once(void **state)
 	struct fixture *f = *state;
 	struct rec_copy *copy = make_copy(3, 0, STACK_WORDS);
 
-	deferred_unwind_add(f->deferred, copy, NULL, 0, 1);
+	deferred_unwind_add(f->deferred, copy, NULL, NULL, 0, 1);
 	free(copy);
 	deferred_unwind_flush(f->deferred, 2000, false);
 	assert_int_equal(only_stack(f)->rec.flags, STACK_UNKNOWN | STACK_LATER);
@@ -272,8 +265,8 @@ static void copies_of_several_processes_do_not_mix(void **state)
 	moved->pc += 0x100000;
 	moved->body[1] += 0x100000;
 	moved->body[3] += 0x100000;
-	deferred_unwind_add(f->deferred, moved, f->mappings, 0, 1);
-	deferred_unwind_add(f->deferred, moved, first, 0, 1);
+	deferred_unwind_add(f->deferred, moved, f->mappings, NULL, 0, 1);
+	deferred_unwind_add(f->deferred, moved, first, NULL, 0, 1);
 	free(moved);
 	store_table(f, 0);
 	deferred_unwind_flush(f->deferred, 2000, false);
@@ -302,7 +295,7 @@ static void the_kernel_side_comes_first(void **state)
 
 	copy->rec.flags = COPY_LEAF_KERNEL;
 	store_table(f, 0);
-	deferred_unwind_add(f->deferred, copy, f->mappings, 0, 1);
+	deferred_unwind_add(f->deferred, copy, f->mappings, NULL, 0, 1);
 	free(copy);
 	deferred_unwind_flush(f->deferred, 2000, false);
 	stack = only_stack(f);
@@ -323,7 +316,7 @@ static void where_the_copy_ends_so_does_the_stack(void **state)
 	copy->stack_size = 16; /* the second return address is outside */
 	copy->rec.words -= 2;
 	store_table(f, 0);
-	deferred_unwind_add(f->deferred, copy, f->mappings, 0, 1);
+	deferred_unwind_add(f->deferred, copy, f->mappings, NULL, 0, 1);
 	free(copy);
 	deferred_unwind_flush(f->deferred, 2000, false);
 	assert_int_equal(only_stack(f)->rec.flags, STACK_TRUNCATED | STACK_LATER);
@@ -334,12 +327,12 @@ static void what_waits_is_bounded(void **state)
 {
 	struct fixture *f = *state;
 	struct rec_copy *copy = make_copy(0, 0, COPY_BYTES_MAX / 8);
-	const uint32_t some = 3 * (uint32_t)(LATER_BYTES_MAX / record_size(&copy->rec));
+	const uint32_t some = 3 * (uint32_t)(DEFERRED_BYTES_MAX / record_size(&copy->rec));
 
 	for (uint32_t i = 0; i < some; i++) {
 		copy->stack_id = i + 1;
-		deferred_unwind_add(f->deferred, copy, f->mappings, 0, 1500 + i);
-		assert_in_range(deferred_unwind_size(f->deferred), 1, LATER_BYTES_MAX);
+		deferred_unwind_add(f->deferred, copy, f->mappings, NULL, 0, 1500 + i);
+		assert_in_range(deferred_unwind_size(f->deferred), 1, DEFERRED_BYTES_MAX);
 	}
 	/* The oldest ones go, with what is known: nothing is lost. */
 	assert_in_range(f->sent.count, 2 * some / 3, some - some / 6);
@@ -359,7 +352,8 @@ static void what_waits_is_bounded(void **state)
 /* Each of them holds what was mapped at its time, which may be large, and different each time. */
 static void so_are_the_mappings_that_they_hold(void **state)
 {
-	const uint32_t rows = 30000, some = 3 * LATER_BYTES_MAX / (rows * sizeof(struct mapping));
+	const uint32_t rows = 30000,
+		       some = 3 * DEFERRED_BYTES_MAX / (rows * sizeof(struct mapping));
 	struct fixture *f = *state;
 
 	for (uint32_t i = 0; i < rows; i++)
@@ -369,7 +363,7 @@ static void so_are_the_mappings_that_they_hold(void **state)
 		add_copy(f, 2 * i + 1);
 		map(f, CODE / 2 + i * 0x2000ull, 0, 2 + rows + i);
 		assert_in_range(deferred_unwind_size(f->deferred), rows * sizeof(struct mapping),
-				LATER_BYTES_MAX);
+				DEFERRED_BYTES_MAX);
 	}
 	assert_in_range(f->sent.count, some, 2 * some - 1);
 	deferred_unwind_flush(f->deferred, 2000, true);

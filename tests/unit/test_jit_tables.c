@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of code that processes make themselves: where they are, and what the walker is told. */
-#include "lib/live/unwind/jit_tables.h"
+#include "lib/unwind/native/jit_tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/unwind/machine.h"
 #include "tests/unit/jit_frame.h"
 /* As the walker in the kernel does it, memory apart, which a search for rules does not read. */
 #define walk_word(frame) ((void)(frame), 8)
@@ -20,8 +22,11 @@
 #define walk_pc_mask(frame) ((void)(frame), UINT64_MAX)
 #include "bpf/walk.h"
 
-#define PID 7
-#define CHILD 8
+enum process {
+	PARENT,
+	CHILD,
+	PROCESSES,
+};
 #define CODE 0x7f0000010000ull
 #define SIZE 0x20u
 #define MEMORY (CODE - 0x10000)
@@ -30,9 +35,10 @@
 struct fixture {
 	struct table_arena arena;
 	struct deferred_free garbage;
-	struct unwind_rule *rules;
-	struct table_pool *pool;
+	struct rule_store *store;
+	const struct unwind_rule *rules;
 	struct jit_tables tables;
+	struct jit_code *code[PROCESSES]; /* NULL: it has told nothing */
 	struct unwind_mappings mappings;
 };
 
@@ -40,11 +46,10 @@ static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
 
-	table_arena_init(&f->arena, -1, 2 * UNWIND_SHARD_BYTES);
-	f->rules = xcalloc(UNWIND_RULES_MAX, sizeof(*f->rules));
-	f->pool = table_pool_new(f->rules, -1);
-	assert_non_null(f->pool);
-	jit_tables_init(&f->tables, &f->arena, &f->garbage, f->pool);
+	table_arena_init(&f->arena, NULL, 2 * UNWIND_SHARD_BYTES);
+	f->store = rule_store_new(NULL);
+	f->rules = rule_store_rules(f->store);
+	jit_tables_init(&f->tables, &f->arena, &f->garbage, f->store, unwind_machine_own().arch);
 	*state = f;
 	return 0;
 }
@@ -53,42 +58,43 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	jit_tables_release(&f->tables);
+	for (size_t i = 0; i < PROCESSES; i++)
+		jit_tables_drop(&f->tables, f->code[i]);
 	assert_int_equal(f->tables.bytes, 0);
+	jit_tables_release(&f->tables);
 	deferred_free_release(&f->garbage);
 	table_arena_release(&f->arena);
-	table_pool_free(f->pool);
+	rule_store_free(f->store);
 	vec_release(&f->mappings.rows);
-	free(f->rules);
 	free(f);
 	return 0;
 }
 
 /* Code whose frame has `frame` bytes from its fourth byte on; 0: nothing is told of it. */
-static bool add(struct fixture *f, uint32_t pid, uint64_t start, uint32_t size, uint8_t frame,
-		uint64_t moved_from)
+static bool add(struct fixture *f, enum process process, uint64_t start, uint32_t size,
+		uint8_t frame, uint64_t moved_from)
 {
 	uint8_t eh_frame[JIT_FRAME_SIZE];
-	struct code_piece piece = {.start = start, .size = size, .moved_from = moved_from};
+	struct jit_piece piece = {.start = start, .size = size, .moved_from = moved_from};
 
 	if (frame) {
 		jit_frame_make(eh_frame, size, frame);
 		piece.eh_frame = eh_frame;
 		piece.eh_frame_size = sizeof(eh_frame);
 	}
-	return jit_tables_add(&f->tables, pid, &piece);
+	return jit_tables_add(&f->tables, &f->code[process], &piece);
 }
 
 /* Describes a mapping of all the code; what is told has no holes. */
-static void describe(struct fixture *f, uint32_t pid)
+static void describe(struct fixture *f, enum process process)
 {
 	uint64_t at = MEMORY;
 
 	vec_clear(&f->mappings.rows);
 	vec_push(&f->mappings.rows,
 		 (struct unwind_mapping){.start = MEMORY, .end = MEMORY + MEMORY_SIZE});
-	jit_tables_store(&f->tables, pid, 0);
-	jit_tables_describe(&f->tables, pid, 0, &f->mappings);
+	jit_tables_store(&f->tables, f->code[process], 0);
+	jit_tables_describe(&f->tables, f->code[process], 0, &f->mappings);
 	vec_for_each(&f->mappings.rows, const struct unwind_mapping *, m) {
 		assert_int_equal(m->start, at);
 		assert_true(m->end > at);
@@ -107,7 +113,7 @@ static const struct unwind_mapping *find_mapping(struct fixture *f, uint64_t add
 }
 
 /* How far the CFA is above the stack pointer there, as the walker sees it; -1: it knows nothing. */
-static int cfa(struct fixture *f, uint32_t pid, uint64_t addr)
+static int cfa(struct fixture *f, enum process process, uint64_t addr)
 {
 	const struct unwind_mapping *m = find_mapping(f, addr);
 	uint32_t number = UNWIND_RULE_NONE;
@@ -116,7 +122,7 @@ static int cfa(struct fixture *f, uint32_t pid, uint64_t addr)
 	if (m->flags & UNWIND_HAS_TABLE)
 		number = walk_find_rule(m, f->arena.rows.items[m->shard].words, UNWIND_SHARD_WORDS,
 					addr - m->bias);
-	assert_int_equal(number, jit_tables_find(&f->tables, pid, addr));
+	assert_int_equal(number, jit_code_find(f->code[process], addr));
 	if (f->rules[number].cfa_kind != UNWIND_CFA_REG)
 		return -1;
 	assert_int_equal(f->rules[number].cfa_reg, UNWIND_REG_SP);
@@ -127,22 +133,22 @@ static void rows_of_a_piece(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_true(add(f, PID, CODE + 8, SIZE, 32, 0));
-	describe(f, PID);
+	assert_true(add(f, PARENT, CODE + 8, SIZE, 32, 0));
+	describe(f, PARENT);
 	assert_int_equal(f->mappings.rows.count, 3);
-	assert_int_equal(cfa(f, PID, CODE + 7), -1);
-	assert_int_equal(cfa(f, PID, CODE + 8), JIT_FRAME_ENTRY_CFA);
-	assert_int_equal(cfa(f, PID, CODE + 11), JIT_FRAME_ENTRY_CFA);
-	assert_int_equal(cfa(f, PID, CODE + 12), 32);
-	assert_int_equal(cfa(f, PID, CODE + 7 + SIZE), 32);
-	assert_int_equal(cfa(f, PID, CODE + 8 + SIZE), -1);
+	assert_int_equal(cfa(f, PARENT, CODE + 7), -1);
+	assert_int_equal(cfa(f, PARENT, CODE + 8), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PARENT, CODE + 11), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PARENT, CODE + 12), 32);
+	assert_int_equal(cfa(f, PARENT, CODE + 7 + SIZE), 32);
+	assert_int_equal(cfa(f, PARENT, CODE + 8 + SIZE), -1);
 	assert_int_equal(f->tables.pieces, 1);
 	/* Nobody else has it. */
 	describe(f, CHILD);
 	assert_int_equal(f->mappings.rows.count, 1);
 	/* What has a table is left alone. */
 	f->mappings.rows.items[0].flags = UNWIND_PENDING;
-	jit_tables_describe(&f->tables, PID, 0, &f->mappings);
+	jit_tables_describe(&f->tables, f->code[PARENT], 0, &f->mappings);
 	assert_int_equal(f->mappings.rows.count, 1);
 }
 
@@ -150,54 +156,54 @@ static void code_in_place_of_other_code(void **state)
 {
 	struct fixture *f = *state;
 
-	add(f, PID, CODE, 3 * SIZE, 32, 0);
-	assert_true(add(f, PID, CODE + SIZE, SIZE, 48, 0));
-	describe(f, PID);
-	assert_int_equal(cfa(f, PID, CODE + SIZE - 1), 32);
-	assert_int_equal(cfa(f, PID, CODE + SIZE), JIT_FRAME_ENTRY_CFA);
-	assert_int_equal(cfa(f, PID, CODE + SIZE + 4), 48);
-	assert_int_equal(cfa(f, PID, CODE + 2 * SIZE), 32);
-	assert_true(add(f, PID, CODE + SIZE, SIZE, 0, 0));
-	describe(f, PID);
-	assert_int_equal(cfa(f, PID, CODE + SIZE - 1), 32);
-	assert_int_equal(cfa(f, PID, CODE + SIZE + 4), -1);
-	assert_int_equal(cfa(f, PID, CODE + 2 * SIZE), 32);
+	add(f, PARENT, CODE, 3 * SIZE, 32, 0);
+	assert_true(add(f, PARENT, CODE + SIZE, SIZE, 48, 0));
+	describe(f, PARENT);
+	assert_int_equal(cfa(f, PARENT, CODE + SIZE - 1), 32);
+	assert_int_equal(cfa(f, PARENT, CODE + SIZE), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PARENT, CODE + SIZE + 4), 48);
+	assert_int_equal(cfa(f, PARENT, CODE + 2 * SIZE), 32);
+	assert_true(add(f, PARENT, CODE + SIZE, SIZE, 0, 0));
+	describe(f, PARENT);
+	assert_int_equal(cfa(f, PARENT, CODE + SIZE - 1), 32);
+	assert_int_equal(cfa(f, PARENT, CODE + SIZE + 4), -1);
+	assert_int_equal(cfa(f, PARENT, CODE + 2 * SIZE), 32);
 	/* Nothing was known there. */
-	assert_false(add(f, PID, CODE + 0x50000, SIZE, 0, 0));
+	assert_false(add(f, PARENT, CODE + 0x50000, SIZE, 0, 0));
 }
 
 static void code_that_moves(void **state)
 {
 	struct fixture *f = *state;
 
-	add(f, PID, CODE, SIZE, 32, 0);
-	assert_true(add(f, PID, CODE + 0x20000, SIZE, 32, CODE));
-	describe(f, PID);
-	assert_int_equal(cfa(f, PID, CODE + 4), -1);
-	assert_int_equal(cfa(f, PID, CODE + 0x20004), 32);
+	add(f, PARENT, CODE, SIZE, 32, 0);
+	assert_true(add(f, PARENT, CODE + 0x20000, SIZE, 32, CODE));
+	describe(f, PARENT);
+	assert_int_equal(cfa(f, PARENT, CODE + 4), -1);
+	assert_int_equal(cfa(f, PARENT, CODE + 0x20004), 32);
 	/* Less far than it is long. */
-	assert_true(add(f, PID, CODE + 0x20008, SIZE, 32, CODE + 0x20000));
-	describe(f, PID);
-	assert_int_equal(cfa(f, PID, CODE + 0x20004), -1);
-	assert_int_equal(cfa(f, PID, CODE + 0x20008), JIT_FRAME_ENTRY_CFA);
-	assert_int_equal(cfa(f, PID, CODE + 0x2000c), 32);
-	assert_int_equal(cfa(f, PID, CODE + 0x20027), 32);
-	assert_int_equal(cfa(f, PID, CODE + 0x20028), -1);
+	assert_true(add(f, PARENT, CODE + 0x20008, SIZE, 32, CODE + 0x20000));
+	describe(f, PARENT);
+	assert_int_equal(cfa(f, PARENT, CODE + 0x20004), -1);
+	assert_int_equal(cfa(f, PARENT, CODE + 0x20008), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PARENT, CODE + 0x2000c), 32);
+	assert_int_equal(cfa(f, PARENT, CODE + 0x20027), 32);
+	assert_int_equal(cfa(f, PARENT, CODE + 0x20028), -1);
 }
 
 static void a_piece_in_several_regions(void **state)
 {
 	struct fixture *f = *state;
 
-	add(f, PID, CODE + 0xfffe, 0x20004, 32, 0);
-	describe(f, PID);
-	assert_int_equal(cfa(f, PID, CODE + 0xfffd), -1);
-	assert_int_equal(cfa(f, PID, CODE + 0xffff), JIT_FRAME_ENTRY_CFA);
-	assert_int_equal(cfa(f, PID, CODE + 0x10001), JIT_FRAME_ENTRY_CFA);
-	assert_int_equal(cfa(f, PID, CODE + 0x10002), 32);
-	assert_int_equal(cfa(f, PID, CODE + 0x20000), 32);
-	assert_int_equal(cfa(f, PID, CODE + 0x30001), 32);
-	assert_int_equal(cfa(f, PID, CODE + 0x30002), -1);
+	add(f, PARENT, CODE + 0xfffe, 0x20004, 32, 0);
+	describe(f, PARENT);
+	assert_int_equal(cfa(f, PARENT, CODE + 0xfffd), -1);
+	assert_int_equal(cfa(f, PARENT, CODE + 0xffff), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PARENT, CODE + 0x10001), JIT_FRAME_ENTRY_CFA);
+	assert_int_equal(cfa(f, PARENT, CODE + 0x10002), 32);
+	assert_int_equal(cfa(f, PARENT, CODE + 0x20000), 32);
+	assert_int_equal(cfa(f, PARENT, CODE + 0x30001), 32);
+	assert_int_equal(cfa(f, PARENT, CODE + 0x30002), -1);
 }
 
 /* What comes once writes one region again, however many there are. */
@@ -205,14 +211,14 @@ static void other_regions_stay_where_they_are(void **state)
 {
 	struct fixture *f = *state;
 
-	add(f, PID, CODE, SIZE, 32, 0);
-	add(f, PID, CODE + 0x10000, SIZE, 32, 0);
-	describe(f, PID);
+	add(f, PARENT, CODE, SIZE, 32, 0);
+	add(f, PARENT, CODE + 0x10000, SIZE, 32, 0);
+	describe(f, PARENT);
 	assert_int_equal(f->garbage.rows.count, 0);
-	add(f, PID, CODE + SIZE, SIZE, 32, 0);
-	describe(f, PID);
+	add(f, PARENT, CODE + SIZE, SIZE, 32, 0);
+	describe(f, PARENT);
 	assert_int_equal(f->garbage.rows.count, 1);
-	describe(f, PID);
+	describe(f, PARENT);
 	assert_int_equal(f->garbage.rows.count, 1);
 }
 
@@ -221,8 +227,8 @@ static void a_child_has_what_its_parent_has(void **state)
 	struct fixture *f = *state;
 	uint64_t bytes;
 
-	add(f, PID, CODE, SIZE, 32, 0);
-	jit_tables_fork(&f->tables, CHILD, PID);
+	add(f, PARENT, CODE, SIZE, 32, 0);
+	f->code[CHILD] = jit_code_fork(f->code[PARENT]);
 	bytes = f->tables.bytes;
 	describe(f, CHILD);
 	assert_int_equal(cfa(f, CHILD, CODE + 4), 32);
@@ -230,13 +236,13 @@ static void a_child_has_what_its_parent_has(void **state)
 	assert_true(f->tables.bytes > bytes);
 	describe(f, CHILD);
 	assert_int_equal(cfa(f, CHILD, CODE + 4), 48);
-	describe(f, PID);
-	assert_int_equal(cfa(f, PID, CODE + 4), 32);
-	jit_tables_drop(&f->tables, PID);
+	describe(f, PARENT);
+	assert_int_equal(cfa(f, PARENT, CODE + 4), 32);
+	jit_tables_drop(&f->tables, steal(f->code[PARENT]));
 	describe(f, CHILD);
 	assert_int_equal(cfa(f, CHILD, CODE + 4), 48);
 	assert_int_equal(f->tables.bytes, bytes);
-	jit_tables_drop(&f->tables, CHILD);
+	jit_tables_drop(&f->tables, steal(f->code[CHILD]));
 	assert_int_equal(f->tables.bytes, 0);
 	assert_int_equal(f->garbage.rows.count, 2);
 }
@@ -245,19 +251,19 @@ static void what_cannot_be_believed(void **state)
 {
 	uint8_t eh_frame[JIT_FRAME_SIZE];
 	struct fixture *f = *state;
-	struct code_piece piece = {.start = CODE,
-				   .size = SIZE,
-				   .eh_frame = eh_frame,
-				   .eh_frame_size = sizeof(eh_frame)};
+	struct jit_piece piece = {.start = CODE,
+				  .size = SIZE,
+				  .eh_frame = eh_frame,
+				  .eh_frame_size = sizeof(eh_frame)};
 
 	/* For code of another size, so elsewhere. */
 	jit_frame_make(eh_frame, SIZE + 0x100, 32);
-	assert_false(jit_tables_add(&f->tables, PID, &piece));
+	assert_false(jit_tables_add(&f->tables, &f->code[PARENT], &piece));
 	assert_int_equal(f->tables.malformed, 1);
 	memset(eh_frame, 0xff, sizeof(eh_frame));
-	assert_false(jit_tables_add(&f->tables, PID, &piece));
+	assert_false(jit_tables_add(&f->tables, &f->code[PARENT], &piece));
 	assert_int_equal(f->tables.malformed, 2);
-	assert_false(add(f, PID, CODE, JIT_PIECE_SIZE_MAX + 1, 32, 0));
+	assert_false(add(f, PARENT, CODE, JIT_PIECE_SIZE_MAX + 1, 32, 0));
 	assert_int_equal(f->tables.pieces, 0);
 }
 
@@ -268,16 +274,16 @@ static void memory_is_bounded(void **state)
 
 	/* A row for each four bytes, the same never twice. */
 	for (uint64_t i = 0; i < 0x10000 / 8; i++)
-		add(f, PID, CODE + i * 8, 8, (uint8_t)(i % 2 ? 32 : 48), 0);
+		add(f, PARENT, CODE + i * 8, 8, (uint8_t)(i % 2 ? 32 : 48), 0);
 	assert_int_equal(f->tables.refused, 1);
 	f->tables.max_bytes = f->tables.bytes;
 	bytes = f->tables.bytes;
-	assert_false(add(f, PID, CODE + 0x20000, SIZE, 32, 0));
+	assert_false(add(f, PARENT, CODE + 0x20000, SIZE, 32, 0));
 	assert_int_equal(f->tables.refused, 2);
 	assert_int_equal(f->tables.bytes, bytes);
 	/* Nor is there any in the shards. */
 	f->arena.max_bytes = 0;
-	describe(f, PID);
+	describe(f, PARENT);
 	assert_int_equal(f->mappings.rows.count, 1);
 	assert_int_equal(f->tables.refused, 3);
 }

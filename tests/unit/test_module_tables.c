@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "lib/base/alloc.h"
-#include "lib/live/unwind/module_tables.h"
+#include "lib/unwind/native/module_tables.h"
 #include "lib/record/record.h"
 
 /* Rules are looked up here, stacks are not. */
@@ -21,38 +21,24 @@
 #define walk_pc_mask(frame) ((void)(frame), ~0ull)
 #include "bpf/walk.h"
 
-/* Shards without the maps behind them. */
+#define PAGE_SIZE 4096u
+
 struct fixture {
 	struct table_arena arena;
 	struct module_tables tables;
 };
 
-static void add_shard(struct table_arena *s)
-{
-	struct shard shard = {.fd = -1, .words = xcalloc(UNWIND_SHARD_WORDS, sizeof(uint32_t))};
-
-	vec_push(&shard.holes, (struct shard_piece){.shard = (uint32_t)s->rows.count,
-						    .words = UNWIND_SHARD_WORDS});
-	vec_push(&s->rows, shard);
-}
-
-static void setup(struct fixture *f, unsigned int arena)
+static void setup(struct fixture *f, unsigned int shards)
 {
 	*f = (struct fixture){0};
-	table_arena_init(&f->arena, -1, 0);
-	for (unsigned int i = 0; i < arena; i++)
-		add_shard(&f->arena);
-	module_tables_init(&f->tables, &f->arena);
+	table_arena_init(&f->arena, NULL, (uint64_t)shards * UNWIND_SHARD_BYTES);
+	module_tables_init(&f->tables, &f->arena, PAGE_SIZE);
 }
 
 static void teardown(struct fixture *f)
 {
 	module_tables_release(&f->tables);
-	vec_for_each(&f->arena.rows, struct shard *, shard) {
-		free(shard->words);
-		vec_release(&shard->holes);
-	}
-	vec_release(&f->arena.rows);
+	table_arena_release(&f->arena);
 }
 
 static void pieces_are_aligned_and_come_back(void **state)

@@ -15,14 +15,15 @@
 #include <cmocka.h>
 
 #include "lib/base/alloc.h"
-#include "lib/live/unwind/table_pool.h"
+#include "lib/unwind/native/table_pool.h"
 
 #define FILES 60
 #define LARGE (8u << 20)
 #define FOREVER_NS (1ull << 60)
 
 struct fixture {
-	struct unwind_rule *rules;
+	struct rule_store *store;
+	const struct unwind_rule *rules;
 	int event_fd;
 	struct table_pool *pool;
 };
@@ -31,9 +32,10 @@ static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
 
-	f->rules = xcalloc(UNWIND_RULES_MAX, sizeof(*f->rules));
+	f->store = rule_store_new(NULL);
+	f->rules = rule_store_rules(f->store);
 	f->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	f->pool = table_pool_new(f->rules, f->event_fd);
+	f->pool = table_pool_new(f->store, f->event_fd);
 	*state = f;
 	return f->pool ? 0 : -1;
 }
@@ -44,7 +46,7 @@ static int teardown(void **state)
 
 	table_pool_free(f->pool);
 	close(f->event_fd);
-	free(f->rules);
+	rule_store_free(f->store);
 	free(f);
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
-#include "lib/live/unwind/table_pool.h"
+#include "lib/unwind/native/table_pool.h"
 #include "lib/live/unwind/unwinder.h"
 #include "lib/record/record.h"
 

@@ -8,8 +8,9 @@
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
-#include "lib/live/unwind/table_arena.h"
 #include "lib/process/mapping.h"
+#include "lib/unwind/native/jit_tables.h"
+#include "lib/unwind/native/table_arena.h"
 
 struct space {
 	uint32_t pid; /* 0: a free row */
@@ -20,6 +21,7 @@ struct space {
 	uint32_t pending_exec; /* copies that may still wait for code to be told of */
 	uint64_t oldest_copy; /* when the first was made that may still wait; 0: none does */
 	struct mapping_table *mappings; /* held; NULL: none */
+	struct jit_code *code; /* that it has made itself; held by the unwinder */
 	struct shard_piece piece; /* what the walker has; words 0: nothing */
 };
 

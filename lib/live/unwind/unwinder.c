@@ -12,14 +12,12 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/vec.h"
-#include "lib/live/unwind/jit_tables.h"
-#include "lib/live/unwind/deferred_unwind.h"
-#include "lib/live/unwind/module_tables.h"
-#include "lib/live/unwind/deferred_free.h"
-#include "lib/live/unwind/table_arena.h"
+#include "lib/live/unwind/kernel_shards.h"
 #include "lib/live/unwind/spaces.h"
-#include "lib/live/unwind/table_pool.h"
 #include "lib/process/mapping.h"
+#include "lib/unwind/native/deferred_unwind.h"
+#include "lib/unwind/native/native_tables.h"
+#include "lib/unwind/native/table_pool.h"
 
 /* Tables of files that nobody has mapped for so long are dropped, when it is looked after them. */
 #define UNUSED_NS 10000000000ull
@@ -37,53 +35,65 @@
 
 struct unwinder {
 	struct walker_memory walker;
-	struct table_arena arena;
-	struct module_tables tables;
+	struct kernel_shards shards;
+	struct native_tables tables;
 	struct table_pool *pool;
 	int event_fd; /* the pool's */
 	bool has_ready_tables; /* tables have come that nobody was told of */
 	uint64_t next_republish_ns;
-	struct jit_tables jit;
 	struct deferred_unwind *deferred;
 	struct spaces spaces;
 	VEC(uint32_t) unsubmitted; /* modules that the pool had no room for */
-	struct deferred_free garbage;
-	struct unwind_mappings scratch;
+	struct native_space scratch;
 	const struct file_set *files;
 	uint64_t now; /* of the last round */
 	uint64_t stamp, refused, next_eviction_ns;
 	uint32_t serial; /* of the last description of an address space */
 };
 
+static bool read_file(void *ctx, uint32_t module, uint64_t offset, void *to, size_t size)
+{
+	const struct unwinder *u = ctx;
+	int fd = file_set_find(u->files, module);
+
+	return fd >= 0 && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
+}
+
+static void init_tables(struct unwinder *u, uint64_t max_bytes)
+{
+	struct shard_source shards = kernel_shards_source(&u->shards);
+	const struct native_tables_options options = {
+		.shards = u->walker.shards_fd >= 0 ? &shards : NULL,
+		.rules = u->walker.rules,
+		.max_bytes = max_bytes,
+		.machine = unwind_machine_own(),
+	};
+
+	kernel_shards_init(&u->shards, u->walker.shards_fd, u->walker.first_shard_fd);
+	native_tables_init(&u->tables, &options);
+}
+
 int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err)
 {
-	struct deferred_unwind_options deferred = {
-		.rules = options->walker.rules,
-		.files = options->files,
-		.methods = options->methods,
-		.sink = options->sink,
-		.ctx = options->ctx,
-	};
 	struct unwinder *u = xcalloc(1, sizeof(*u));
+	const struct stack_finisher_options finisher = {
+		.tables = &u->tables,
+		.methods = options->methods,
+		.read_file = read_file,
+		.ctx = u,
+	};
 
 	u->walker = options->walker;
 	u->files = options->files;
-	u->event_fd = -1;
-	table_arena_init(&u->arena, u->walker.shards_fd, options->max_bytes);
-	if (u->walker.first_shard_fd >= 0)
-		table_arena_adopt(&u->arena, u->walker.first_shard_fd);
-	module_tables_init(&u->tables, &u->arena);
+	init_tables(u, options->max_bytes);
 	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (u->event_fd >= 0)
-		u->pool = table_pool_new(u->walker.rules, u->event_fd);
+		u->pool = table_pool_new(u->tables.rules, u->event_fd);
 	if (!u->pool) {
 		unwinder_free(u);
 		return error_set(err, -EAGAIN, "start the threads that compile unwind tables");
 	}
-	jit_tables_init(&u->jit, &u->arena, &u->garbage, u->pool);
-	deferred.tables = &u->tables;
-	deferred.jit = &u->jit;
-	u->deferred = deferred_unwind_new(&deferred);
+	u->deferred = deferred_unwind_new(&finisher, options->sink, options->ctx);
 	*out = u;
 	return 0;
 }
@@ -96,13 +106,13 @@ void unwinder_free(struct unwinder *u)
 	if (u->event_fd >= 0)
 		close(u->event_fd);
 	deferred_unwind_free(u->deferred);
+	vec_for_each(&u->spaces.rows, struct space *, space)
+		jit_tables_drop(&u->tables.jit, space->code);
 	spaces_release(&u->spaces);
 	vec_release(&u->unsubmitted);
-	jit_tables_release(&u->jit);
-	deferred_free_release(&u->garbage);
-	vec_release(&u->scratch.rows);
-	module_tables_release(&u->tables);
-	table_arena_release(&u->arena);
+	vec_release(&u->scratch.mappings.rows);
+	native_tables_release(&u->tables);
+	kernel_shards_release(&u->shards);
 	free(u);
 }
 
@@ -140,7 +150,7 @@ static void submit_again(struct unwinder *u)
 		if (submit(u, id, file_set_find(u->files, id)))
 			continue;
 		/* There is no file any more, nor a table. */
-		module_tables_store(&u->tables, id, &none);
+		module_tables_store(&u->tables.modules, id, &none);
 		u->has_ready_tables = true;
 	}
 	u->unsubmitted.count -= count;
@@ -153,7 +163,7 @@ void unwinder_module(struct unwinder *u, const struct rec_module *rec, int fd)
 	bool has_code = rec->kind == MODULE_FILE || rec->kind == MODULE_VDSO;
 	bool is_pending = has_code && submit(u, rec->module_id, fd);
 
-	module_tables_add(&u->tables, rec, is_pending ? TABLE_PENDING : TABLE_NONE);
+	module_tables_add(&u->tables.modules, rec, is_pending ? TABLE_PENDING : TABLE_NONE);
 }
 
 /* A table that was dropped is needed again. */
@@ -161,9 +171,9 @@ static void resubmit(struct unwinder *u, uint32_t module_id)
 {
 	struct module_table *table;
 
-	if (module_id >= u->tables.rows.count)
+	if (module_id >= u->tables.modules.rows.count)
 		return;
-	table = &u->tables.rows.items[module_id];
+	table = &u->tables.modules.rows.items[module_id];
 	if (table->state == TABLE_DROPPED)
 		table->state = submit(u, module_id, file_set_find(u->files, module_id))
 				       ? TABLE_PENDING
@@ -201,7 +211,8 @@ void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid)
 	parent = spaces_find(&u->spaces, parent_pid);
 	if (parent && parent->mappings)
 		child->mappings = mapping_table_hold(parent->mappings);
-	jit_tables_fork(&u->jit, pid, parent_pid);
+	jit_tables_drop(&u->tables.jit, child->code);
+	child->code = parent ? jit_code_fork(parent->code) : NULL;
 	child->is_partial = parent && parent->is_partial;
 	/* Its parent tells of code that is in its own dump alone. */
 	child->pending_exec = 0;
@@ -213,7 +224,7 @@ static void finish_all(struct unwinder *u, struct space *space)
 {
 	if (!space->oldest_copy)
 		return;
-	jit_tables_store(&u->jit, space->pid, u->now);
+	jit_tables_store(&u->tables.jit, space->code, u->now);
 	deferred_unwind_finish(u->deferred, space->pid, FOREVER_NS, u->now);
 	space->oldest_copy = 0;
 }
@@ -222,7 +233,7 @@ static void finish_all(struct unwinder *u, struct space *space)
 static void drop_code(struct unwinder *u, struct space *space)
 {
 	finish_all(u, space);
-	jit_tables_drop(&u->jit, space->pid);
+	jit_tables_drop(&u->tables.jit, steal(space->code));
 }
 
 void unwinder_exec(struct unwinder *u, uint32_t pid)
@@ -248,7 +259,7 @@ void unwinder_exit(struct unwinder *u, uint32_t pid)
 		return;
 	u->walker.set_space(u->walker.ctx, pid, NULL);
 	drop_code(u, space);
-	deferred_free_add(&u->garbage, &space->piece, 0);
+	deferred_free_add(&u->tables.garbage, &space->piece, 0);
 	spaces_remove(&u->spaces, space);
 }
 
@@ -263,8 +274,22 @@ static void finish_older(struct unwinder *u, struct space *space, const struct c
 	if (!space->oldest_copy || space->oldest_copy >= before ||
 	    (!piece->is_exact && !piece->moved_from))
 		return;
-	jit_tables_store(&u->jit, space->pid, u->now);
+	jit_tables_store(&u->tables.jit, space->code, u->now);
 	space->oldest_copy = deferred_unwind_finish(u->deferred, space->pid, before, u->now);
+}
+
+/* False: no rows have changed. */
+static bool add_code(struct unwinder *u, struct space *space, const struct code_piece *piece)
+{
+	const struct jit_piece own = {
+		.start = piece->start,
+		.size = piece->size,
+		.moved_from = piece->moved_from,
+		.eh_frame = piece->eh_frame,
+		.eh_frame_size = piece->eh_frame_size,
+	};
+
+	return jit_tables_add(&u->tables.jit, &space->code, &own);
 }
 
 void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *piece)
@@ -278,8 +303,7 @@ void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *pi
 	space->is_partial |= piece && !piece->eh_frame;
 	if (space->is_partial)
 		finish_all(u, space);
-	if (piece && !jit_tables_add(&u->jit, pid, piece) &&
-	    !(space->is_partial && space->pending_exec))
+	if (piece && !add_code(u, space, piece) && !(space->is_partial && space->pending_exec))
 		return;
 	space->pending_exec = space->is_partial ? 0 : PENDING_EXEC_COPIES;
 	spaces_mark_dirty(&u->spaces, space);
@@ -292,29 +316,26 @@ void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now
 
 	if (space && space->pending_exec) {
 		until = FOREVER_NS;
+		if (!space->code)
+			space->code = jit_code_new();
 		if (!--space->pending_exec)
 			spaces_mark_dirty(&u->spaces, space);
 		if (!space->oldest_copy || copy->rec.time < space->oldest_copy)
 			space->oldest_copy = copy->rec.time;
 	}
-	deferred_unwind_add(u->deferred, copy, space ? space->mappings : NULL, until, now);
+	deferred_unwind_add(u->deferred, copy, space ? space->mappings : NULL,
+			    space ? space->code : NULL, until, now);
 }
 
 static void describe(struct unwinder *u, struct space *space, uint64_t now)
 {
-	vec_clear(&u->scratch.rows);
-	if (space->mappings)
-		vec_for_each(&space->mappings->rows, const struct mapping *, mapping)
-			module_tables_describe(&u->tables, mapping, &u->scratch);
-	space->is_pending = false;
-	vec_for_each(&u->scratch.rows, const struct unwind_mapping *, m)
-		space->is_pending |= m->flags & UNWIND_PENDING;
-	jit_tables_store(&u->jit, space->pid, now);
-	jit_tables_describe(&u->jit, space->pid, space->pending_exec ? UNWIND_PENDING : 0,
-			    &u->scratch);
+	jit_tables_store(&u->tables.jit, space->code, now);
+	native_tables_describe(&u->tables, space->mappings, space->code,
+			       space->pending_exec ? UNWIND_PENDING : 0, &u->scratch);
+	space->is_pending = u->scratch.is_pending;
 	/* The walker in the kernel knows words of 8 bytes alone: it finds no code, and copies. */
-	if (space->mappings && module_tables_are_32bit(&u->tables, space->mappings))
-		vec_clear(&u->scratch.rows);
+	if (u->scratch.is_32bit)
+		vec_clear(&u->scratch.mappings.rows);
 }
 
 /* Gives the walker a new description; the one it had is garbage. */
@@ -325,12 +346,12 @@ static void publish(struct unwinder *u, struct space *space, uint64_t now)
 	uint32_t words;
 
 	describe(u, space, now);
-	value.count = (uint32_t)u->scratch.rows.count;
+	value.count = (uint32_t)u->scratch.mappings.rows.count;
 	words = (uint32_t)(value.count * SPACE_WORDS);
 	space->piece = (struct shard_piece){0};
-	if (value.count && table_arena_alloc(&u->arena, words, &space->piece)) {
-		memcpy(table_arena_words(&u->arena, &space->piece), u->scratch.rows.items,
-		       words * sizeof(uint32_t));
+	if (value.count && table_arena_alloc(&u->tables.arena, words, &space->piece)) {
+		memcpy(table_arena_words(&u->tables.arena, &space->piece),
+		       u->scratch.mappings.rows.items, words * sizeof(uint32_t));
 		value.shard = space->piece.shard;
 		value.at = space->piece.at;
 	} else if (value.count) {
@@ -338,7 +359,7 @@ static void publish(struct unwinder *u, struct space *space, uint64_t now)
 		u->refused++;
 	}
 	u->walker.set_space(u->walker.ctx, space->pid, &value);
-	deferred_free_add(&u->garbage, &old, now);
+	deferred_free_add(&u->tables.garbage, &old, now);
 }
 
 /*
@@ -363,7 +384,7 @@ void unwinder_take_tables(struct unwinder *u)
 	struct table_result result;
 
 	while (table_pool_next(u->pool, &result)) {
-		module_tables_store(&u->tables, result.module_id, &result.table);
+		module_tables_store(&u->tables.modules, result.module_id, &result.table);
 		unwind_table_release(&result.table);
 		u->has_ready_tables = true;
 	}
@@ -386,7 +407,7 @@ static void publish_dirty(struct unwinder *u, uint64_t now)
 static void drop_table(struct unwinder *u, struct module_table *table, uint64_t now)
 {
 	vec_for_each(&table->chunks, const struct table_chunk *, chunk)
-		deferred_free_add(&u->garbage, &chunk->piece, now);
+		deferred_free_add(&u->tables.garbage, &chunk->piece, now);
 	vec_clear(&table->chunks);
 	table->state = TABLE_DROPPED;
 	table->rows = 0;
@@ -402,11 +423,11 @@ static void evict(struct unwinder *u, uint64_t now)
 		if (!space->mappings)
 			continue;
 		vec_for_each(&space->mappings->rows, const struct mapping *, mapping) {
-			if (mapping->module < u->tables.rows.count)
-				u->tables.rows.items[mapping->module].last_used_ns = now;
+			if (mapping->module < u->tables.modules.rows.count)
+				u->tables.modules.rows.items[mapping->module].last_used_ns = now;
 		}
 	}
-	vec_for_each(&u->tables.rows, struct module_table *, table) {
+	vec_for_each(&u->tables.modules.rows, struct module_table *, table) {
 		if (table->state == TABLE_READY && !table->last_used_ns)
 			table->last_used_ns = now;
 		else if (table->state == TABLE_READY && now - table->last_used_ns > UNUSED_NS)
@@ -416,7 +437,6 @@ static void evict(struct unwinder *u, uint64_t now)
 
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 {
-	u->garbage.round++;
 	u->now = now;
 	do {
 		if (all)
@@ -427,7 +447,7 @@ void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 	publish_dirty(u, now);
 	deferred_unwind_flush(u->deferred, now, all);
 	evict(u, now);
-	deferred_free_collect(&u->garbage, &u->arena, now);
+	native_tables_end_round(&u->tables, now);
 }
 
 void unwinder_wait(struct unwinder *u, uint64_t max_ns)
@@ -450,12 +470,12 @@ bool unwinder_is_settled(const struct unwinder *u)
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats)
 {
 	*stats = (struct unwinder_stats){
-		.table_bytes = u->arena.rows.count * (uint64_t)UNWIND_SHARD_BYTES,
-		.refused = u->refused + u->tables.too_large + u->jit.refused,
-		.code_pieces = u->jit.pieces,
-		.malformed_pieces = u->jit.malformed,
+		.table_bytes = u->tables.arena.rows.count * (uint64_t)UNWIND_SHARD_BYTES,
+		.refused = u->refused + u->tables.modules.too_large + u->tables.jit.refused,
+		.code_pieces = u->tables.jit.pieces,
+		.malformed_pieces = u->tables.jit.malformed,
 	};
-	vec_for_each(&u->tables.rows, const struct module_table *, table) {
+	vec_for_each(&u->tables.modules.rows, const struct module_table *, table) {
 		stats->tables += table->state == TABLE_READY;
 		stats->rows += table->rows;
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Pieces of shards that the walker may still look at, until it no longer can. */
-#ifndef PROF_LIB_LIVE_UNWIND_DEFERRED_FREE_H
-#define PROF_LIB_LIVE_UNWIND_DEFERRED_FREE_H
+#ifndef PROF_LIB_UNWIND_NATIVE_DEFERRED_FREE_H
+#define PROF_LIB_UNWIND_NATIVE_DEFERRED_FREE_H
 
 #include <stdint.h>
 
 #include "lib/base/vec.h"
-#include "lib/live/unwind/table_arena.h"
+#include "lib/unwind/native/table_arena.h"
 
 struct deferred_free_row {
 	struct shard_piece piece;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/unwind/table_pool.h"
+#include "lib/unwind/native/table_pool.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -49,11 +49,7 @@ struct table_pool {
 	VEC(struct table_result) results;
 	int event_fd;
 	bool is_announced; /* event_fd is readable */
-	/* What all tables share; taken after `lock`, if at all. */
-	pthread_mutex_t rules_lock;
-	struct unwind_rules rules;
-	struct unwind_rule *rule_map;
-	size_t stored_rules;
+	struct rule_store *rules; /* borrowed */
 };
 
 static size_t left(const struct jobs *jobs)
@@ -77,32 +73,6 @@ static struct job take_first(struct jobs *jobs)
 	return job;
 }
 
-void rule_numbers_init(struct rule_numbers *n)
-{
-	*n = (struct rule_numbers){0};
-	unwind_rules_init(&n->rules);
-	for (uint16_t id = 0; id < UNWIND_RULE_FIRST; id++)
-		vec_push(&n->numbers, id);
-}
-
-void rule_numbers_release(struct rule_numbers *n)
-{
-	unwind_rules_release(&n->rules);
-	vec_release(&n->numbers);
-}
-
-void table_pool_number(struct table_pool *p, struct rule_numbers *n)
-{
-	if (n->numbers.count == n->rules.rows.count)
-		return;
-	pthread_mutex_lock(&p->rules_lock);
-	for (size_t i = n->numbers.count; i < n->rules.rows.count; i++)
-		vec_push(&n->numbers, unwind_rules_intern(&p->rules, &n->rules.rows.items[i]));
-	for (; p->stored_rules < p->rules.rows.count; p->stored_rules++)
-		p->rule_map[p->stored_rules] = p->rules.rows.items[p->stored_rules];
-	pthread_mutex_unlock(&p->rules_lock);
-}
-
 static void compile(struct worker *w, const struct job *job, struct table_result *result)
 {
 	struct error err = {0};
@@ -115,7 +85,7 @@ static void compile(struct worker *w, const struct job *job, struct table_result
 		unwind_table_release(&result->table);
 	}
 	close(job->fd);
-	table_pool_number(w->pool, &w->own);
+	rule_store_number(w->pool->rules, &w->own);
 	vec_for_each(&result->table.rows, struct unwind_row *, row)
 		row->rule = w->own.numbers.items[row->rule];
 }
@@ -223,24 +193,20 @@ static unsigned int thread_limit(void)
 	return count < THREADS_MAX ? count : THREADS_MAX;
 }
 
-struct table_pool *table_pool_new(struct unwind_rule *rules, int event_fd)
+struct table_pool *table_pool_new(struct rule_store *rules, int event_fd)
 {
 	struct table_pool *p = xcalloc(1, sizeof(*p));
 	pthread_condattr_t attributes;
 
 	p->event_fd = event_fd;
-	p->rule_map = rules;
+	p->rules = rules;
 	p->max = thread_limit();
-	unwind_rules_init(&p->rules);
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_mutex_init(&p->rules_lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&p->done, &attributes);
 	pthread_condattr_destroy(&attributes);
-	for (; p->stored_rules < UNWIND_RULE_FIRST; p->stored_rules++)
-		rules[p->stored_rules] = p->rules.rows.items[p->stored_rules];
 	if (!add_thread(p)) {
 		table_pool_free(p);
 		return NULL;
@@ -280,9 +246,7 @@ void table_pool_free(struct table_pool *p)
 	while (table_pool_next(p, &result))
 		unwind_table_release(&result.table);
 	vec_release(&p->results);
-	unwind_rules_release(&p->rules);
 	pthread_mutex_destroy(&p->lock);
-	pthread_mutex_destroy(&p->rules_lock);
 	pthread_cond_destroy(&p->wake);
 	pthread_cond_destroy(&p->done);
 	free(p);

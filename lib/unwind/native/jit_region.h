@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* One region of JIT_REGION_SIZE: which rule holds from where on. */
-#ifndef PROF_LIB_LIVE_UNWIND_JIT_REGION_H
-#define PROF_LIB_LIVE_UNWIND_JIT_REGION_H
+#ifndef PROF_LIB_UNWIND_NATIVE_JIT_REGION_H
+#define PROF_LIB_UNWIND_NATIVE_JIT_REGION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/vec.h"
-#include "lib/live/unwind/jit_tables.h"
+#include "lib/unwind/native/jit_tables.h"
 
 /* From that offset in the region on the rule holds. */
 struct jit_rule {

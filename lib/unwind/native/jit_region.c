@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/unwind/jit_region.h"
+#include "lib/unwind/native/jit_region.h"
 
 #include <string.h>
 

@@ -3,15 +3,15 @@
  * The unwind tables of modules, in the shards: one per file, whatever the number of processes that
  * map it.
  */
-#ifndef PROF_LIB_LIVE_UNWIND_MODULE_TABLES_H
-#define PROF_LIB_LIVE_UNWIND_MODULE_TABLES_H
+#ifndef PROF_LIB_UNWIND_NATIVE_MODULE_TABLES_H
+#define PROF_LIB_UNWIND_NATIVE_MODULE_TABLES_H
 
 #include <stdint.h>
 
 #include "bpf/record.h"
 #include "bpf/unwind.h"
 #include "lib/base/vec.h"
-#include "lib/live/unwind/table_arena.h"
+#include "lib/unwind/native/table_arena.h"
 #include "lib/process/mapping.h"
 #include "lib/unwind/table.h"
 
@@ -41,11 +41,13 @@ struct module_table {
 
 struct module_tables {
 	struct table_arena *arena;
+	uint32_t page_size; /* of the machine that mapped them */
 	VEC(struct module_table) rows; /* by module_id */
 	uint64_t too_large; /* tables that the ceiling left no room for */
 };
 
-void module_tables_init(struct module_tables *t, struct table_arena *arena);
+/* The arena is borrowed. */
+void module_tables_init(struct module_tables *t, struct table_arena *arena, uint32_t page_size);
 void module_tables_release(struct module_tables *t);
 void module_tables_add(struct module_tables *t, const struct rec_module *rec,
 		       enum table_state state);
@@ -62,8 +64,8 @@ struct unwind_mappings {
 void module_tables_describe(const struct module_tables *t, const struct mapping *mapping,
 			    struct unwind_mappings *out);
 /*
- * Is that what a 32-bit program has mapped? It has files of a 32-bit machine and none of the
- * recorder's own.
+ * Is that what a 32-bit program has mapped? It has files of a 32-bit machine and none of a 64-bit
+ * one.
  */
 bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings);
 

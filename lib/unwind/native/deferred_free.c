@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/unwind/deferred_free.h"
+#include "lib/unwind/native/deferred_free.h"
 
 #include <string.h>
 

@@ -3,13 +3,14 @@
  * Threads that compile unwind tables, on all CPUs, so that files delay neither the draining of the
  * rings nor, where they are large, each other.
  */
-#ifndef PROF_LIB_LIVE_UNWIND_TABLE_POOL_H
-#define PROF_LIB_LIVE_UNWIND_TABLE_POOL_H
+#ifndef PROF_LIB_UNWIND_NATIVE_TABLE_POOL_H
+#define PROF_LIB_UNWIND_NATIVE_TABLE_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/unwind/native/rule_store.h"
 #include "lib/unwind/table.h"
 
 struct table_pool;
@@ -20,22 +21,13 @@ struct table_result {
 	struct unwind_table table;
 };
 
-/* Rules of one who compiles, and the numbers that they have for the walker. */
-struct rule_numbers {
-	struct unwind_rules rules;
-	VEC(uint16_t) numbers; /* by the number in `rules`, as far as known */
-};
-
-void rule_numbers_init(struct rule_numbers *n);
-void rule_numbers_release(struct rule_numbers *n);
-
 /*
- * `rules` has room for UNWIND_RULES_MAX; those that a table needs are stored there before it is
- * done. event_fd, an eventfd(2) that is borrowed, is readable from when there are results until one
- * is taken. Threads are started when there is something to do. NULL with errno set where not even
- * one can be.
+ * The rules that a table needs are in the store, which is borrowed, before the table is done.
+ * event_fd, an eventfd(2) that is borrowed, is readable from when there are results until one is
+ * taken; -1: nobody is told. Threads are started when there is something to do. NULL with errno set
+ * where not even one can be.
  */
-struct table_pool *table_pool_new(struct unwind_rule *rules, int event_fd);
+struct table_pool *table_pool_new(struct rule_store *rules, int event_fd);
 /* Waits for the files at hand. NULL is fine. */
 void table_pool_free(struct table_pool *p);
 /* Files that wait, and results: more could leave no descriptors, or memory, for others. */
@@ -49,8 +41,6 @@ bool table_pool_submit(struct table_pool *p, uint32_t module_id, int fd);
 bool table_pool_wait(struct table_pool *p, size_t count, uint64_t max_ns);
 /* The next result, the caller's to release; false: none now. */
 bool table_pool_next(struct table_pool *p, struct table_result *result);
-/* Finds the numbers of the rules that have none yet; those that are new are stored first. */
-void table_pool_number(struct table_pool *p, struct rule_numbers *n);
 /* Has everything that was submitted been given as a result? */
 bool table_pool_is_empty(struct table_pool *p);
 

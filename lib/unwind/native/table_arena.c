@@ -1,96 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/unwind/table_arena.h"
-#include "lib/live/bpf/shard.h"
+#include "lib/unwind/native/table_arena.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "bpf/unwind.h"
 #include "lib/base/log.h"
 
 #define ALIGN_WORDS 16u
 
-void table_arena_init(struct table_arena *s, int maps_fd, uint64_t max_bytes)
+static uint32_t *make_own(void *ctx, uint32_t id)
 {
-	*s = (struct table_arena){.maps_fd = maps_fd, .max_bytes = max_bytes};
+	void *memory = mmap(NULL, UNWIND_SHARD_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)ctx;
+	(void)id;
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void drop_own(void *ctx, uint32_t id, uint32_t *words)
+{
+	(void)ctx;
+	(void)id;
+	munmap(words, UNWIND_SHARD_BYTES);
+}
+
+void table_arena_init(struct table_arena *s, const struct shard_source *source, uint64_t max_bytes)
+{
+	static const struct shard_source own = {make_own, drop_own, NULL};
+
+	*s = (struct table_arena){.source = source ? *source : own, .max_bytes = max_bytes};
 }
 
 void table_arena_release(struct table_arena *s)
 {
-	vec_for_each(&s->rows, struct shard *, shard) {
-		munmap(shard->words, UNWIND_SHARD_BYTES);
-		if (shard->fd >= 0)
-			close(shard->fd);
-		vec_release(&shard->holes);
+	for (uint32_t id = 0; id < s->rows.count; id++) {
+		s->source.drop(s->source.ctx, id, s->rows.items[id].words);
+		vec_release(&s->rows.items[id].holes);
 	}
 	vec_release(&s->rows);
-}
-
-static void *map_shard(int fd)
-{
-	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-	void *memory = mmap(NULL, UNWIND_SHARD_BYTES, PROT_READ | PROT_WRITE, flags, fd, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
-/* A map, given to the walker in the kernel as the shard with that number. */
-static bool make_map(const struct table_arena *s, uint32_t id, struct shard *shard)
-{
-	shard->fd = shard_make(UNWIND_SHARD_BYTES);
-	if (shard->fd < 0) {
-		errno = -shard->fd;
-		return false;
-	}
-	shard->words = map_shard(shard->fd);
-	if (shard->words && bpf_map_update_elem(s->maps_fd, &id, &shard->fd, BPF_ANY) == 0)
-		return true;
-	if (shard->words)
-		munmap(shard->words, UNWIND_SHARD_BYTES);
-	close(shard->fd);
-	return false;
-}
-
-static void add_row(struct table_arena *s, struct shard shard)
-{
-	uint32_t id = (uint32_t)s->rows.count;
-
-	vec_push(&shard.holes, (struct shard_piece){.shard = id, .words = UNWIND_SHARD_WORDS});
-	vec_push(&s->rows, shard);
 }
 
 static bool add_shard(struct table_arena *s)
 {
 	uint32_t id = (uint32_t)s->rows.count;
-	struct shard shard = {.fd = -1};
+	struct shard shard = {0};
 
 	if (id >= UNWIND_SHARDS_MAX || (id + 1ull) * UNWIND_SHARD_BYTES > s->max_bytes)
 		return false;
-	if (s->maps_fd < 0)
-		shard.words = map_shard(-1);
-	else if (!make_map(s, id, &shard))
-		shard.words = NULL;
+	shard.words = s->source.make(s->source.ctx, id);
 	if (!shard.words) {
 		log_debug("no further memory for unwind tables: %s", strerror(errno));
 		return false;
 	}
-	add_row(s, shard);
+	vec_push(&shard.holes, (struct shard_piece){.shard = id, .words = UNWIND_SHARD_WORDS});
+	vec_push(&s->rows, shard);
 	return true;
-}
-
-void table_arena_adopt(struct table_arena *s, int fd)
-{
-	struct shard shard = {.fd = fd};
-
-	if (UNWIND_SHARD_BYTES <= s->max_bytes)
-		shard.words = map_shard(fd);
-	if (shard.words)
-		add_row(s, shard);
-	else
-		close(fd);
 }
 
 static bool take_from(struct shard *shard, uint32_t words, struct shard_piece *piece)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/unwind/jit_tables.h"
+#include "lib/unwind/native/jit_tables.h"
 
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/live/unwind/jit_region.h"
-#include "lib/unwind/arch.h"
+#include "lib/unwind/native/jit_region.h"
 #include "lib/unwind/compile.h"
 
 /* Of one process: the time that it takes to describe and to change them is bounded. */
@@ -14,12 +13,6 @@
 #define RULES_MAX 8192
 /* Where writers take .eh_frame to be: behind the code, in bytes. */
 #define EH_FRAME_ALIGNMENT 8
-
-#if defined(__aarch64__)
-#define OWN_ARCH (&unwind_arch_aarch64)
-#else
-#define OWN_ARCH (&unwind_arch_x86_64)
-#endif
 
 /* From that offset in a piece of code on the rule holds. */
 struct piece_rule {
@@ -34,12 +27,13 @@ struct ruled_piece {
 };
 
 void jit_tables_init(struct jit_tables *t, struct table_arena *arena, struct deferred_free *garbage,
-		     struct table_pool *pool)
+		     struct rule_store *store, const struct unwind_arch *arch)
 {
 	*t = (struct jit_tables){
 		.arena = arena,
 		.garbage = garbage,
-		.pool = pool,
+		.store = store,
+		.arch = arch,
 		.max_bytes = arena->max_bytes,
 	};
 	rule_numbers_init(&t->rules);
@@ -54,77 +48,49 @@ static void drop_region(struct jit_tables *t, struct jit_region *region)
 	jit_region_free(region);
 }
 
-static void drop_regions(struct jit_tables *t, struct jit_code *code)
-{
-	vec_for_each(&code->regions, struct jit_region **, region)
-		drop_region(t, *region);
-	vec_release(&code->regions);
-}
-
 void jit_tables_release(struct jit_tables *t)
 {
-	vec_for_each(&t->rows, struct jit_code *, code)
-		drop_regions(t, code);
-	vec_release(&t->rows);
-	index_release(&t->by_pid);
 	vec_release(&t->scratch);
 	rule_numbers_release(&t->rules);
 }
 
-static bool pid_equal(const void *table, uint32_t id, const void *key)
+struct jit_code *jit_code_new(void)
 {
-	return ((const struct jit_tables *)table)->rows.items[id].pid == *(const uint32_t *)key;
+	struct jit_code *code = xcalloc(1, sizeof(*code));
+
+	code->holders = 1;
+	return code;
 }
 
-static uint32_t find_id(const struct jit_tables *t, uint32_t pid)
+struct jit_code *jit_code_hold(struct jit_code *code)
 {
-	return index_find(&t->by_pid, hash_u64(pid), pid_equal, t, &pid);
+	if (code)
+		code->holders++;
+	return code;
 }
 
-struct jit_code *jit_tables_code(const struct jit_tables *t, uint32_t pid)
+void jit_tables_drop(struct jit_tables *t, struct jit_code *code)
 {
-	uint32_t id = find_id(t, pid);
-
-	return id == INDEX_NONE ? NULL : &t->rows.items[id];
-}
-
-static struct jit_code *add_code(struct jit_tables *t, uint32_t pid)
-{
-	index_add(&t->by_pid, hash_u64(pid), (uint32_t)t->rows.count);
-	vec_push(&t->rows, (struct jit_code){.pid = pid});
-	return &vec_last(&t->rows);
-}
-
-void jit_tables_drop(struct jit_tables *t, uint32_t pid)
-{
-	uint32_t id = find_id(t, pid), last_id = (uint32_t)t->rows.count - 1;
-
-	if (id == INDEX_NONE)
+	if (!code || --code->holders)
 		return;
-	drop_regions(t, &t->rows.items[id]);
-	index_remove(&t->by_pid, hash_u64(pid), id);
-	if (id != last_id) {
-		index_remove(&t->by_pid, hash_u64(t->rows.items[last_id].pid), last_id);
-		index_add(&t->by_pid, hash_u64(t->rows.items[last_id].pid), id);
-		t->rows.items[id] = t->rows.items[last_id];
-	}
-	t->rows.count--;
+	vec_for_each(&code->regions, struct jit_region **, region)
+		drop_region(t, *region);
+	vec_release(&code->regions);
+	free(code);
 }
 
-void jit_tables_fork(struct jit_tables *t, uint32_t pid, uint32_t parent_pid)
+struct jit_code *jit_code_fork(const struct jit_code *parent)
 {
-	const struct jit_code *parent;
 	struct jit_code *child;
 
-	jit_tables_drop(t, pid);
-	if (!jit_tables_code(t, parent_pid))
-		return;
-	child = add_code(t, pid);
-	parent = jit_tables_code(t, parent_pid);
+	if (!parent)
+		return NULL;
+	child = jit_code_new();
 	vec_for_each(&parent->regions, struct jit_region *const *, region) {
 		(*region)->holders++;
 		vec_push(&child->regions, *region);
 	}
+	return child;
 }
 
 /* The first region that ends above `addr`. */
@@ -237,12 +203,12 @@ static void add_rule(struct ruled_piece *piece, uint64_t addr, uint16_t rule)
 }
 
 /* Adds what its call frame information says of the piece. */
-static void compile(struct jit_tables *t, const struct code_piece *code, struct ruled_piece *piece)
+static void compile(struct jit_tables *t, const struct jit_piece *code, struct ruled_piece *piece)
 {
 	const struct code_range range = {code->start, code->start + code->size};
 	const uint64_t size = (code->size + EH_FRAME_ALIGNMENT - 1) & ~(EH_FRAME_ALIGNMENT - 1ull);
 	const struct compile_input input = {
-		.arch = OWN_ARCH,
+		.arch = t->arch,
 		.cfi = {code->eh_frame, code->eh_frame_size, code->start + size},
 		.code = &range,
 		.code_count = 1,
@@ -256,7 +222,7 @@ static void compile(struct jit_tables *t, const struct code_piece *code, struct 
 	}
 	is_fine = compile_table(&input, &t->rules.rules, &table, NULL) == 0 &&
 		  !table.stats.malformed && !table.stats.outside;
-	table_pool_number(t->pool, &t->rules);
+	rule_store_number(t->store, &t->rules);
 	for (uint32_t page = 0; page < table.page_count; page++) {
 		uint64_t start = table.start + (uint64_t)page * UNWIND_PAGE_SIZE;
 
@@ -269,23 +235,22 @@ static void compile(struct jit_tables *t, const struct code_piece *code, struct 
 	unwind_table_release(&table);
 }
 
-bool jit_tables_add(struct jit_tables *t, uint32_t pid, const struct code_piece *piece)
+bool jit_tables_add(struct jit_tables *t, struct jit_code **code, const struct jit_piece *piece)
 {
 	struct ruled_piece ruled = {.start = piece->moved_from, .size = piece->size};
-	struct jit_code *code = jit_tables_code(t, pid);
 	bool changed = false;
 
-	if ((!code && !piece->eh_frame) || piece->size > JIT_PIECE_SIZE_MAX)
+	if ((!*code && !piece->eh_frame) || piece->size > JIT_PIECE_SIZE_MAX)
 		return false;
-	if (!code)
-		code = add_code(t, pid);
+	if (!*code)
+		*code = jit_code_new();
 	vec_push(&ruled.rules, (struct piece_rule){0, UNWIND_RULE_NONE});
 	if (piece->moved_from && piece->moved_from + piece->size > piece->moved_from)
-		changed = set_piece(t, code, &ruled);
+		changed = set_piece(t, *code, &ruled);
 	ruled.start = piece->start;
 	if (piece->eh_frame)
 		compile(t, piece, &ruled);
-	changed |= set_piece(t, code, &ruled);
+	changed |= set_piece(t, *code, &ruled);
 	vec_release(&ruled.rules);
 	return changed;
 }
@@ -301,10 +266,8 @@ static void store(struct jit_tables *t, struct jit_region *region, uint64_t now)
 		t->refused++;
 }
 
-void jit_tables_store(struct jit_tables *t, uint32_t pid, uint64_t now)
+void jit_tables_store(struct jit_tables *t, const struct jit_code *code, uint64_t now)
 {
-	const struct jit_code *code = jit_tables_code(t, pid);
-
 	if (!code)
 		return;
 	vec_for_each(&code->regions, struct jit_region *const *, region) {
@@ -354,10 +317,10 @@ static void describe(struct jit_tables *t, const struct jit_code *code, uint32_t
 		t->scratch.items[first++].flags |= flags;
 }
 
-void jit_tables_describe(struct jit_tables *t, uint32_t pid, uint32_t flags,
+void jit_tables_describe(struct jit_tables *t, const struct jit_code *code, uint32_t flags,
 			 struct unwind_mappings *mappings)
 {
-	const struct jit_code none = {0}, *code = jit_tables_code(t, pid);
+	const struct jit_code none = {0};
 
 	if (!code && !flags)
 		return;
@@ -373,9 +336,8 @@ void jit_tables_describe(struct jit_tables *t, uint32_t pid, uint32_t flags,
 		vec_push(&mappings->rows, *m);
 }
 
-uint16_t jit_tables_find(const struct jit_tables *t, uint32_t pid, uint64_t addr)
+uint16_t jit_code_find(const struct jit_code *code, uint64_t addr)
 {
-	const struct jit_code *code = jit_tables_code(t, pid);
 	size_t at = code ? first_above(code, addr) : 0;
 
 	if (!code || at == code->regions.count || code->regions.items[at]->start > addr)

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/unwind/module_tables.h"
+#include "lib/unwind/native/module_tables.h"
 
 #include <elf.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/log.h"
 
 /* Index and rows of a chunk; what is left of a shard by then is small. */
 #define CHUNK_WORDS_MAX (UNWIND_SHARD_WORDS - 1024)
 
-void module_tables_init(struct module_tables *t, struct table_arena *arena)
+void module_tables_init(struct module_tables *t, struct table_arena *arena, uint32_t page_size)
 {
-	*t = (struct module_tables){.arena = arena};
+	*t = (struct module_tables){.arena = arena, .page_size = page_size};
 }
 
 void module_tables_release(struct module_tables *t)
@@ -106,10 +105,9 @@ void module_tables_store(struct module_tables *t, uint32_t module_id,
 }
 
 /* vaddr of a file offset, by the executable segment that covers it. */
-static bool find_vaddr(const struct module_table *row, uint64_t offset, uint64_t *vaddr)
+static bool find_vaddr(const struct module_table *row, uint64_t offset, uint64_t page_size,
+		       uint64_t *vaddr)
 {
-	const uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
-
 	vec_for_each(&row->segments, const struct rec_segment *, segment) {
 		/* A mapping begins at a page boundary, which may lie before the segment does. */
 		uint64_t start = segment->file_offset & ~(page_size - 1);
@@ -164,7 +162,7 @@ void module_tables_describe(const struct module_tables *t, const struct mapping 
 
 	if (mapping->module < t->rows.count)
 		row = &t->rows.items[mapping->module];
-	if (!row || !find_vaddr(row, mapping->file_offset, &vaddr)) {
+	if (!row || !find_vaddr(row, mapping->file_offset, t->page_size, &vaddr)) {
 		vec_push(&out->rows, m);
 		return;
 	}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/unwind/machine.h"
+
+#include <unistd.h>
+
+#include "lib/unwind/walk.h"
+
+struct unwind_machine unwind_machine_own(void)
+{
+	return (struct unwind_machine)
+	{
+#if defined(__aarch64__)
+		.arch = &unwind_arch_aarch64,
+#else
+		.arch = &unwind_arch_x86_64,
+#endif
+		.pc_mask = walk_own_pc_mask(), .page_size = (uint32_t)sysconf(_SC_PAGESIZE),
+	};
+}
+
+bool unwind_machine_is_arm64(const struct unwind_machine *machine)
+{
+	return machine->arch == &unwind_arch_aarch64;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/unwind/native/stack_finisher.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/config.h"
+#include "lib/base/alloc.h"
+#include "lib/record/record.h"
+#include "lib/record/stack_record.h"
+#include "lib/unwind/walk.h"
+
+struct stack_finisher {
+	struct stack_finisher_options options;
+	/* The description that was made last; NULL: none. */
+	const struct mapping_table *described;
+	uint64_t described_stamp;
+	const struct jit_code *described_code;
+	struct native_space space;
+	VEC(struct walk_shard) shards;
+	/* The mappings of the copy at hand, for read_code(). */
+	const struct mapping_table *current;
+	/* The frames of the copy at hand, those of the kernel in front. */
+	uint64_t addrs[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
+	uint8_t kinds[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
+};
+
+struct stack_finisher *stack_finisher_new(const struct stack_finisher_options *options)
+{
+	struct stack_finisher *f = xcalloc(1, sizeof(*f));
+
+	f->options = *options;
+	return f;
+}
+
+void stack_finisher_free(struct stack_finisher *f)
+{
+	if (!f)
+		return;
+	vec_release(&f->space.mappings.rows);
+	vec_release(&f->shards);
+	free(f);
+}
+
+void stack_finisher_forget(struct stack_finisher *f)
+{
+	f->described = NULL;
+	vec_clear(&f->shards);
+}
+
+/* Code is in the files; what is not cannot be told from a call. */
+static bool read_code(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	const struct stack_finisher *f = ctx;
+	const struct mapping *mapping = f->current ? mapping_table_find(f->current, addr) : NULL;
+
+	return mapping && mapping->module != MAPPING_ANON && mapping->end - addr >= size &&
+	       f->options.read_file(f->options.ctx, mapping->module,
+				    addr - mapping->start + mapping->file_offset, to, size);
+}
+
+static void describe(struct stack_finisher *f, const struct mapping_table *mappings,
+		     const struct jit_code *code)
+{
+	const struct table_arena *arena = &f->options.tables->arena;
+
+	for (size_t i = f->shards.count; i < arena->rows.count; i++)
+		vec_push(&f->shards,
+			 (struct walk_shard){arena->rows.items[i].words, UNWIND_SHARD_WORDS});
+	if (mappings && mappings == f->described && mappings->stamp == f->described_stamp &&
+	    code == f->described_code)
+		return;
+	native_tables_describe(f->options.tables, mappings, code, 0, &f->space);
+	f->described = mappings;
+	f->described_stamp = mappings ? mappings->stamp : 0;
+	f->described_code = code;
+}
+
+/* Stores the frames that are known without a walk, and returns how many they are. */
+static uint32_t begin_path(struct stack_finisher *f, const struct rec_copy *copy,
+			   uint32_t kernel_depth)
+{
+	uint32_t depth = kernel_depth;
+
+	memcpy(f->addrs, copy->body, depth * sizeof(uint64_t));
+	memset(f->kinds, FRAME_KERNEL, depth);
+	if (copy->rec.flags & COPY_LEAF_KERNEL) {
+		f->addrs[depth] = copy->pc;
+		f->kinds[depth] = FRAME_NATIVE;
+		depth++;
+	}
+	return depth;
+}
+
+/* A 32-bit program's, as DWARF numbers i386's registers. */
+static void fill_regs_32bit(const struct rec_copy *copy, struct walk_regs *regs)
+{
+	static const uint8_t numbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
+
+	for (size_t i = 0; i < sizeof(numbers); i++)
+		regs->general[i] = (uint32_t)copy->general[numbers[i]];
+}
+
+static void walk(struct stack_finisher *f, const struct rec_copy *copy, struct walk_path *path)
+{
+	const struct native_tables *tables = f->options.tables;
+	struct walk_regs regs = {.pc = copy->pc, .sp = copy->sp};
+	struct walk_target target = {
+		.is_arm64 = unwind_machine_is_arm64(&tables->machine),
+		.is_32bit = f->space.is_32bit,
+		.pc_mask = tables->machine.pc_mask,
+		.methods = f->options.methods,
+		.mappings = f->space.mappings.rows.items,
+		.mapping_count = f->space.mappings.rows.count,
+		.shards = f->shards.items,
+		.shard_count = f->shards.count,
+		.rules = rule_store_rules(tables->rules),
+		.rule_count = UNWIND_RULES_MAX,
+		.stack_start = copy->sp - copy->below_sp,
+		.stack = (const uint8_t *)(copy->body + copy->kernel_depth),
+		.stack_size = copy->stack_size,
+		.read_code = f->options.read_file ? read_code : NULL,
+		.ctx = f,
+	};
+
+	if (target.is_32bit)
+		fill_regs_32bit(copy, &regs);
+	else
+		memcpy(regs.general, copy->general, sizeof(regs.general));
+	/* AArch32 has no call frame information, and other frame pointers than these. */
+	if (target.is_32bit && target.is_arm64)
+		target.methods &= UNWIND_BY_CFI;
+	walk_stack(&target, &regs, path);
+}
+
+struct rec_stack *stack_finisher_finish(struct stack_finisher *f, const struct rec_copy *copy,
+					const struct mapping_table *mappings,
+					const struct jit_code *code, uint64_t now)
+{
+	uint32_t kernel_depth = copy->kernel_depth < KERNEL_DEPTH_MAX ? copy->kernel_depth
+								      : KERNEL_DEPTH_MAX;
+	uint32_t begin = begin_path(f, copy, kernel_depth);
+	struct walk_path path = {
+		.addrs = f->addrs + begin,
+		.kinds = f->kinds + begin,
+		.capacity = USER_DEPTH_MAX - 1,
+	};
+	struct rec_stack *stack;
+
+	describe(f, mappings, code);
+	f->current = mappings;
+	walk(f, copy, &path);
+	stack = stack_record_new(f->addrs, f->kinds, (uint16_t)kernel_depth,
+				 (uint16_t)(begin + path.depth - kernel_depth));
+	record_init(&stack->rec, REC_STACK, record_size(&stack->rec), now, copy->rec.pid,
+		    copy->rec.tid);
+	stack->rec.cpu = copy->rec.cpu;
+	stack->rec.flags = STACK_LATER | path.flags;
+	if (copy->rec.flags & COPY_LEAF_KERNEL)
+		stack->rec.flags |= STACK_USER_PC;
+	stack->stack_id = copy->stack_id;
+	return stack;
+}

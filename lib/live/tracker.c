@@ -15,9 +15,9 @@
 #include "lib/live/kernel/kernel_code.h"
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/kernel/kernel_space.h"
-#include "lib/live/machine/pid_set.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/live/process/container.h"
+#include "lib/live/process/live_process.h"
 #include "lib/live/process/process_root.h"
 #include "lib/live/event_queue.h"
 #include "lib/record/record.h"
@@ -31,7 +31,7 @@ struct tracker {
 	struct kernel_modules *kernel_modules;
 	bool is_kernel_shown; /* where its code is, and is not to be hidden */
 	struct unwinder *unwinder; /* NULL: stacks are not unwound by tables */
-	struct pid_set pids;
+	struct live_processes *processes;
 	struct jit_files *jit_files;
 	VEC(uint32_t) dumps; /* modules that are jitdumps, ascending */
 	uint64_t now; /* of the round */
@@ -130,6 +130,85 @@ static void on_code_piece(void *ctx, uint32_t pid, const struct code_piece *piec
 		unwinder_code(t->unwinder, pid, piece);
 }
 
+static void fork_root(void *ctx, struct live_process *child, struct live_process *parent)
+{
+	struct tracker *t = ctx;
+	int root = parent ? file_set_find_process_root(t->options.files, parent->pid) : 0;
+
+	if (root)
+		root = fcntl(root, F_DUPFD_CLOEXEC, 0);
+	if (root > 0)
+		file_set_add_process_root(t->options.files, child->pid, root);
+}
+
+static void fork_code(void *ctx, struct live_process *child, struct live_process *parent)
+{
+	struct tracker *t = ctx;
+
+	if (parent)
+		jit_files_fork(t->jit_files, child->pid, parent->pid);
+}
+
+static void exec_code(void *ctx, struct live_process *process, uint64_t time)
+{
+	struct tracker *t = ctx;
+
+	jit_files_exec(t->jit_files, process->pid, time);
+}
+
+static void exit_code(void *ctx, struct live_process *process, uint64_t time)
+{
+	struct tracker *t = ctx;
+
+	jit_files_exit(t->jit_files, process->pid, time);
+}
+
+static void fork_space(void *ctx, struct live_process *child, struct live_process *parent)
+{
+	struct tracker *t = ctx;
+
+	unwinder_fork(t->unwinder, child->pid, parent ? parent->pid : 0);
+}
+
+static void exec_space(void *ctx, struct live_process *process, uint64_t time)
+{
+	struct tracker *t = ctx;
+
+	(void)time;
+	unwinder_exec(t->unwinder, process->pid);
+}
+
+static void exit_space(void *ctx, struct live_process *process, uint64_t time)
+{
+	struct tracker *t = ctx;
+
+	(void)time;
+	unwinder_exit(t->unwinder, process->pid);
+}
+
+static void listen(struct tracker *t)
+{
+	static const struct process_listener roots = {.stage = LISTENER_HOLDS, .fork = fork_root},
+					     code =
+						     {
+							     .stage = LISTENER_READS,
+							     .fork = fork_code,
+							     .exec = exec_code,
+							     .exit = exit_code,
+						     },
+					     space = {
+						     .stage = LISTENER_HOLDS,
+						     .fork = fork_space,
+						     .exec = exec_space,
+						     .exit = exit_space,
+					     };
+
+	live_processes_listen(t->processes, &roots, t);
+	live_processes_listen(t->processes, &code, t);
+	if (t->unwinder)
+		live_processes_listen(t->processes, &space, t);
+}
+
 static const char *find_symbol(void *programs, uint64_t addr)
 {
 	return programs_find_symbol(programs, addr);
@@ -141,6 +220,7 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 	int code = 0;
 
 	t->options = *options;
+	t->processes = live_processes_new();
 	container_watch_init(&t->homes);
 	t->modules = module_registry_new(options->files, sink, t);
 	if (options->keep_mounts)
@@ -162,6 +242,7 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 		tracker_free(t);
 		return code;
 	}
+	listen(t);
 	*out = t;
 	return 0;
 }
@@ -170,6 +251,7 @@ void tracker_free(struct tracker *t)
 {
 	if (!t)
 		return;
+	live_processes_free(t->processes);
 	event_queue_release(&t->queue);
 	identity_cache_release(&t->scanned_files);
 	unwinder_free(t->unwinder);
@@ -177,7 +259,6 @@ void tracker_free(struct tracker *t)
 	module_registry_free(t->modules);
 	jit_files_free(t->jit_files);
 	vec_release(&t->dumps);
-	pid_set_release(&t->pids);
 	container_watch_release(&t->homes);
 	free(t);
 }
@@ -198,13 +279,13 @@ void tracker_send_kernel(struct tracker *t, uint64_t time)
 
 int tracker_await(struct tracker *t, uint32_t pid, uint8_t flags, uint64_t time, struct error *err)
 {
-	pid_set_add(&t->pids, pid, 0);
+	live_processes_add(t->processes, pid, 0);
 	return proc_walk_name(sink, t, pid, flags, time, err);
 }
 
 int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, struct error *err)
 {
-	pid_set_add(&t->pids, pid, since);
+	live_processes_add(t->processes, pid, since);
 	container_watch_send(&t->homes, pid, true, time, sink, t);
 	if (t->unwinder)
 		unwinder_take_tables(t->unwinder);
@@ -227,20 +308,11 @@ void tracker_wait(struct tracker *t, uint64_t max_ns)
 		unwinder_wait(t->unwinder, max_ns);
 }
 
-static void on_pid_gone(void *ctx, uint32_t pid)
-{
-	struct tracker *t = ctx;
-
-	jit_files_exit(t->jit_files, pid, t->now);
-	if (t->unwinder)
-		unwinder_exit(t->unwinder, pid);
-}
-
 void tracker_begin_round(struct tracker *t, uint64_t now, bool goes_on)
 {
 	t->now = now;
 	if (!goes_on)
-		pid_set_next_round(&t->pids, on_pid_gone, t);
+		live_processes_next_round(t->processes, now);
 }
 
 void tracker_map_event(void *tracker, const struct map_event *event)
@@ -250,32 +322,42 @@ void tracker_map_event(void *tracker, const struct map_event *event)
 	event_queue_add(&t->queue, event, NULL);
 }
 
-/* A child has what its parent had then: forks take their turn among the mappings. */
-static void add_fork(struct tracker *t, const struct rec_fork *fork)
+/* Forks and exits take their turn among the mappings, which may be in other rings. */
+static void add_event(struct tracker *t, enum map_event_kind kind, const struct rec *rec,
+		      uint32_t parent_pid)
 {
 	struct map_event event = {
-		.kind = MAP_EVENT_FORK,
-		.time = fork->rec.time,
-		.pid = fork->rec.pid,
-		.tid = fork->rec.tid,
-		.parent_pid = fork->parent_pid,
+		.kind = kind,
+		.time = rec->time,
+		.pid = rec->pid,
+		.tid = rec->tid,
+		.parent_pid = parent_pid,
 	};
 
-	if (fork->rec.pid == fork->parent_pid)
-		return;
-	pid_set_add(&t->pids, fork->rec.pid, 0);
 	event_queue_add(&t->queue, &event, NULL);
+}
+
+/* A process that /proc has told of since is where it was found then. */
+static void send_container(struct tracker *t, const struct rec *rec)
+{
+	const struct live_process *process = live_processes_find(t->processes, rec->pid,
+								 UINT64_MAX);
+
+	if (!process || process->since <= rec->time)
+		container_watch_send(&t->homes, rec->pid, false, rec->time, sink, t);
 }
 
 void tracker_record(struct tracker *t, const struct rec *rec)
 {
 	if (rec->kind == REC_FORK) {
-		add_fork(t, (const struct rec_fork *)rec);
+		const struct rec_fork *fork = (const struct rec_fork *)rec;
+
+		if (rec->pid != fork->parent_pid)
+			add_event(t, MAP_EVENT_FORK, rec, fork->parent_pid);
 	} else if (rec->kind == REC_EXIT && rec->flags & EXIT_PROCESS) {
-		pid_set_leave(&t->pids, rec->pid);
+		add_event(t, MAP_EVENT_EXIT, rec, 0);
 	} else if (rec->kind == REC_NAME && rec->flags & NAME_MOVED) {
-		if (pid_set_has(&t->pids, rec->pid, rec->time))
-			container_watch_send(&t->homes, rec->pid, false, rec->time, sink, t);
+		send_container(t, rec);
 	} else if (rec->kind == REC_COPY && t->unwinder) {
 		struct map_event event = {.time = rec->time, .pid = rec->pid};
 
@@ -299,10 +381,6 @@ static void send_new_space(struct tracker *t, const struct map_event *event)
 {
 	struct rec_name name = {0};
 
-	/* While its code is still that of the old program. */
-	jit_files_exec(t->jit_files, event->pid, event->time);
-	if (t->unwinder)
-		unwinder_exec(t->unwinder, event->pid);
 	record_init(&name.rec, REC_NAME, sizeof(name), event->time, event->pid, event->tid);
 	name.rec.flags = NAME_NEW_SPACE;
 	sink(t, &name.rec);
@@ -320,34 +398,36 @@ static void send_mapping(struct tracker *t, const struct map_event *event)
 	sink(t, &map.rec);
 }
 
-static void take_fork(struct tracker *t, const struct map_event *event)
-{
-	int root = file_set_find_process_root(t->options.files, event->parent_pid);
-
-	if (root)
-		root = fcntl(root, F_DUPFD_CLOEXEC, 0);
-	if (root > 0)
-		file_set_add_process_root(t->options.files, event->pid, root);
-	jit_files_fork(t->jit_files, event->pid, event->parent_pid);
-	if (t->unwinder)
-		unwinder_fork(t->unwinder, event->pid, event->parent_pid);
-}
-
-/* What a process does that is tracked. */
-static void take_own(struct tracker *t, const struct map_event *event)
+/* What a process does that is followed. */
+static void take_own(struct tracker *t, struct live_process *process, const struct map_event *event)
 {
 	t->had_own_events = true;
-	if (event->kind == MAP_EVENT_MAP)
+	if (event->kind == MAP_EVENT_MAP) {
 		send_mapping(t, event);
-	else if (event->kind == MAP_EVENT_NEW_SPACE)
+	} else {
+		live_processes_exec(t->processes, process, event->time);
 		send_new_space(t, event);
-	else
-		take_fork(t, event);
+	}
+}
+
+/* Begins or ends a life. */
+static bool take_life(struct tracker *t, const struct map_event *event)
+{
+	if (event->kind == MAP_EVENT_EXIT) {
+		live_processes_exit(t->processes, event->pid, event->time);
+	} else if (event->kind == MAP_EVENT_FORK) {
+		live_processes_fork(t->processes, event->pid, event->parent_pid, event->time);
+		t->had_own_events = true;
+	} else {
+		return false;
+	}
+	return true;
 }
 
 static void take_turn(void *ctx, const struct map_event *event, struct rec_copy *copy)
 {
 	struct tracker *t = ctx;
+	struct live_process *process;
 
 	if (event->kind == MAP_EVENT_LOST) {
 		send_lost(t, event);
@@ -357,9 +437,21 @@ static void take_turn(void *ctx, const struct map_event *event, struct rec_copy 
 	} else if (copy) {
 		unwinder_copy(t->unwinder, copy, t->now);
 		free(copy);
-	} else if (pid_set_has(&t->pids, event->pid, event->time)) {
-		take_own(t, event);
+	} else if (!take_life(t, event)) {
+		process = live_processes_find(t->processes, event->pid, event->time);
+		if (process)
+			take_own(t, process, event);
 	}
+}
+
+/* Exits can wait: nothing that is sampled depends on them. */
+static bool is_behind(const struct tracker *t)
+{
+	vec_for_each(&t->queue.rows, const struct turn *, turn) {
+		if (turn->event.kind != MAP_EVENT_EXIT)
+			return true;
+	}
+	return false;
 }
 
 bool tracker_handle(struct tracker *t, uint64_t complete)
@@ -369,7 +461,7 @@ bool tracker_handle(struct tracker *t, uint64_t complete)
 	jit_files_poll(t->jit_files, t->now, complete);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, t->now, false);
-	return t->queue.rows.count;
+	return is_behind(t);
 }
 
 bool tracker_had_own_events(struct tracker *t)

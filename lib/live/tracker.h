@@ -63,7 +63,7 @@ void tracker_record(struct tracker *t, const struct rec *rec);
 /*
  * Handles what is older than `complete`, the moment before the first ring was read in the last
  * round that could read everything: there are no predecessors of it outside. The rest waits for the
- * next round; true: there is some.
+ * next round; true: there is something that should not wait longer.
  */
 bool tracker_handle(struct tracker *t, uint64_t complete);
 /* Since this was asked last: was there anything about a process that is tracked? */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of lib/live that need no privilege: /proc text, sets of pids, mapped files, modules. */
+/* The parts of lib/live that need no privilege: /proc text, mapped files, modules. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -19,12 +19,10 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/process/exec_maps.h"
 #include "lib/live/kernel/kernel_space.h"
 #include "lib/live/process/mapped_file.h"
 #include "lib/live/process/modules.h"
-#include "lib/live/machine/pid_set.h"
 #include "lib/live/process/proc_maps.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/record/record.h"
@@ -55,75 +53,6 @@ static void maps_lines_are_parsed(void **state)
 	assert_false(map.executable);
 	assert_string_equal(map.path, "");
 	assert_false(proc_maps_next(&at, &map));
-}
-
-static void count_gone(void *ctx, uint32_t pid)
-{
-	(void)pid;
-	++*(unsigned int *)ctx;
-}
-
-static void pids_stay_two_rounds_after_their_exit(void **state)
-{
-	struct pid_set set = {0};
-	unsigned int gone = 0;
-
-	(void)state;
-	pid_set_add(&set, 7, 0);
-	pid_set_add(&set, 8, 0);
-	pid_set_leave(&set, 7);
-	pid_set_next_round(&set, count_gone, &gone);
-	pid_set_next_round(&set, count_gone, &gone);
-	assert_true(pid_set_has(&set, 7, 1));
-	pid_set_next_round(&set, count_gone, &gone);
-	assert_false(pid_set_has(&set, 7, 1));
-	assert_true(pid_set_has(&set, 8, 1));
-	assert_int_equal(gone, 1);
-	pid_set_release(&set);
-}
-
-static void a_pid_that_is_used_again_stays(void **state)
-{
-	struct pid_set set = {0};
-	unsigned int gone = 0;
-
-	(void)state;
-	pid_set_add(&set, 7, 0);
-	pid_set_leave(&set, 7);
-	pid_set_add(&set, 7, 0);
-	for (int i = 0; i < 10; i++)
-		pid_set_next_round(&set, count_gone, &gone);
-	assert_true(pid_set_has(&set, 7, 1));
-	assert_int_equal(gone, 0);
-	pid_set_release(&set);
-}
-
-static void what_was_before_a_scan_is_not_asked_for(void **state)
-{
-	struct pid_set set = {0};
-
-	(void)state;
-	pid_set_add(&set, 7, 100);
-	assert_false(pid_set_has(&set, 7, 99));
-	assert_true(pid_set_has(&set, 7, 100));
-	pid_set_release(&set);
-}
-
-static void many_pids_come_and_go(void **state)
-{
-	struct pid_set set = {0};
-	unsigned int gone = 0;
-
-	(void)state;
-	for (uint32_t pid = 1; pid <= 20000; pid++) {
-		pid_set_add(&set, pid, 0);
-		pid_set_leave(&set, pid);
-		if (pid % 10 == 0)
-			pid_set_next_round(&set, count_gone, &gone);
-	}
-	/* Rows are used again: what is held does not grow with what ever ran. */
-	assert_in_range(set.rows.count, 1, 100);
-	pid_set_release(&set);
 }
 
 static void the_kernel_image_is_found(void **state)
@@ -417,10 +346,6 @@ int main(void)
 		cmocka_unit_test(maps_lines_are_parsed),
 		cmocka_unit_test(executable_mappings_are_listed),
 		cmocka_unit_test(what_has_no_memory_has_no_mappings),
-		cmocka_unit_test(pids_stay_two_rounds_after_their_exit),
-		cmocka_unit_test(a_pid_that_is_used_again_stays),
-		cmocka_unit_test(what_was_before_a_scan_is_not_asked_for),
-		cmocka_unit_test(many_pids_come_and_go),
 		cmocka_unit_test(the_kernel_image_is_found),
 		cmocka_unit_test(the_mapped_file_is_opened_and_no_other),
 		cmocka_unit_test(what_took_the_place_of_the_file_is_another),

@@ -15,7 +15,9 @@ enum map_event_kind {
 	MAP_EVENT_LOST,
 	MAP_EVENT_THROTTLED, /* an event that writes into this ring, too, is not sampled … */
 	MAP_EVENT_SAMPLED, /* … and is again */
-	MAP_EVENT_FORK, /* not from here: whoever puts forks in order with the others */
+	/* Not from here, but put in order with the others: a process has begun, or exited. */
+	MAP_EVENT_FORK,
+	MAP_EVENT_EXIT,
 };
 
 struct map_event {

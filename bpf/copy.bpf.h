@@ -7,6 +7,7 @@
 #define PROF_BPF_COPY_BPF_H
 
 #include "bpf/emit.bpf.h"
+#include "bpf/live_record.h"
 #include "bpf/stack_scratch.bpf.h"
 
 #define COPY_PAGE 4096u

@@ -7,7 +7,7 @@
 
 #include "bpf/emit.bpf.h"
 #include "bpf/kernel.h"
-#include "bpf/record.h"
+#include "bpf/live_record.h"
 
 /* Names and mount points on the way to the root. */
 #define FOLDER_DEPTH_MAX 64

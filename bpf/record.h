@@ -2,6 +2,7 @@
 /*
  * The wire format. A record is what the BPF programs write, what user space adds (mappings,
  * modules), what a capture file stores and what the tests assemble. There is no second event type.
+ * record.def lists the kinds; those that never leave the recorder are in live_record.h.
  *
  * Every record starts with struct rec, is a multiple of 8 bytes long, and is in the byte order of
  * the machine. Times are CLOCK_MONOTONIC nanoseconds. Pids are those of the recorder's own pid
@@ -14,27 +15,9 @@
 
 enum rec_kind {
 	REC_NONE,
-	REC_SAMPLE,
-	REC_STACK,
-	REC_FORK,
-	REC_NAME,
-	REC_EXIT,
-	REC_MAP,
-	REC_MODULE,
-	REC_LOST,
-	REC_CPU,
-	REC_COPY,
-	REC_CODE,
-	REC_CONTAINER,
-	REC_EVENT,
-	REC_EVENT_NAME,
-	REC_THROTTLED,
-	REC_SECTION,
-	REC_SYMBOL,
-	REC_LOADED,
-	REC_USER,
-	REC_EXEC,
-	REC_ARGUMENTS,
+#define RECORD(kind, ...) REC_##kind,
+#include "bpf/record.def"
+#undef RECORD
 	REC_KIND_COUNT,
 };
 
@@ -107,7 +90,7 @@ enum {
 	STACK_BROKEN = 1 << 3, /* at a frame whose caller could not be found */
 	STACK_UNKNOWN = 1 << 4, /* at code of which nothing was known yet */
 	STACK_GUESSED = 1 << 5, /* some frame is a guess */
-	STACK_LATER = 1 << 6, /* finished in user space, from a REC_COPY */
+	STACK_LATER = 1 << 6, /* finished in user space, from a copy of it */
 };
 
 /* Frames in a row of one kind whose addresses have the same upper half. */
@@ -132,28 +115,6 @@ struct rec_stack {
 	__u16 kernel_depth, user_depth;
 	/* As many as the depths say; then, from a multiple of 8 bytes on, the runs. */
 	__u32 lows[];
-};
-
-/* rec.flags of REC_COPY */
-enum {
-	COPY_LEAF_KERNEL =
-		1 << 0, /* the sample's leaf is in the kernel: pc is its first user frame */
-};
-
-/*
- * What a REC_STACK of that id can be made of: sent instead where the sampled code is not known yet
- * in the kernel. Never leaves the recorder.
- */
-struct rec_copy {
-	struct rec rec;
-	__u32 stack_id;
-	__u16 kernel_depth;
-	__u16 below_sp; /* how many bytes below sp the copy begins */
-	__u32 stack_size; /* bytes of the stack that were copied; a multiple of 8 */
-	__u32 reserved2;
-	__u64 pc, sp;
-	__u64 general[32]; /* general registers by DWARF number */
-	__u64 body[]; /* kernel_depth return addresses, then the stack */
 };
 
 /* A new task, rec.pid/rec.tid. It is a thread of its parent where rec.pid == parent_pid. */
@@ -184,26 +145,11 @@ struct rec_name {
 	char name[REC_NAME_SIZE];
 };
 
-/* rec.flags of REC_EXEC and REC_ARGUMENTS */
+/* rec.flags of REC_ARGUMENTS, and of the REC_EXEC that it is made of */
 enum {
 	ARGUMENTS_CUT = 1 << 0, /* there are more, or the last one is longer */
 	FOLDER_CUT = 1 << 1, /* outer folders are missing */
 	ARGUMENTS_SCAN = 1 << 2, /* the process ran already: there is no exec of it */
-};
-
-#define EXEC_TEXT_MAX 992 /* bytes; the whole record is 1 KB at most */
-
-/*
- * Arguments and folder of an exec as the kernel has them, secrets included. Follows the
- * REC_NAME of the exec. Becomes a REC_ARGUMENTS; never leaves the recorder.
- */
-struct rec_exec {
-	struct rec rec;
-	__u16 folder_size; /* bytes of the working folder: names, innermost first, each terminated
-			    */
-	__u16 arguments_size; /* bytes of the arguments, each terminated; not the last where cut */
-	__u32 reserved;
-	char text[]; /* the folder, then the arguments, padded to 8 */
 };
 
 /* The command line and the working folder of a process, from its last exec on. */
@@ -317,16 +263,6 @@ struct rec_symbol {
 	char name[]; /* padded to 8 */
 };
 
-#define REC_LOADED_NAME_SIZE 64
-
-/* The kernel has loaded a module, and goes on to start it. Never leaves the recorder. */
-struct rec_loaded {
-	struct rec rec;
-	__u64 start, size; /* of its code */
-	__u64 init_start, init_size; /* of the code that is dropped once it has started */
-	char name[REC_LOADED_NAME_SIZE];
-};
-
 /* The name of an event, "page-faults" or "sched:sched_switch"; ids count up from 1. */
 struct rec_event_name {
 	struct rec rec;
@@ -398,28 +334,12 @@ struct rec_code {
 };
 
 _Static_assert(sizeof(struct rec) == 24, "wire format");
-_Static_assert(sizeof(struct rec_sample) == 40, "wire format");
-_Static_assert(sizeof(struct rec_event) == 56, "wire format");
-_Static_assert(sizeof(struct rec_event_name) == 32, "wire format");
-_Static_assert(sizeof(struct rec_throttled) == 40, "wire format");
 _Static_assert(sizeof(struct rec_run) == 8, "wire format");
-_Static_assert(sizeof(struct rec_stack) == 40, "wire format");
-_Static_assert(sizeof(struct rec_copy) == 312, "wire format");
-_Static_assert(sizeof(struct rec_fork) == 56, "wire format");
-_Static_assert(sizeof(struct rec_name) == 40, "wire format");
-_Static_assert(sizeof(struct rec_exec) == 32, "wire format");
-_Static_assert(sizeof(struct rec_arguments) == 32, "wire format");
-_Static_assert(sizeof(struct rec_container) == 32, "wire format");
-_Static_assert(sizeof(struct rec_user) == 32, "wire format");
-_Static_assert(sizeof(struct rec_exit) == 32, "wire format");
-_Static_assert(sizeof(struct rec_map) == 56, "wire format");
 _Static_assert(sizeof(struct rec_segment) == 32, "wire format");
-_Static_assert(sizeof(struct rec_module) == 64, "wire format");
-_Static_assert(sizeof(struct rec_section) == 40, "wire format");
-_Static_assert(sizeof(struct rec_symbol) == 48, "wire format");
-_Static_assert(sizeof(struct rec_loaded) == 120, "wire format");
-_Static_assert(sizeof(struct rec_lost) == 40, "wire format");
 _Static_assert(sizeof(struct rec_code_line) == 16, "wire format");
-_Static_assert(sizeof(struct rec_code) == 56, "wire format");
+#define RECORD(kind, name, type, size, ...) \
+	_Static_assert(sizeof(struct type) == (size), "wire format");
+#include "bpf/record.def"
+#undef RECORD
 
 #endif

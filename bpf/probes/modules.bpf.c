@@ -4,6 +4,7 @@
  * at once, because what they are called by is asked while they are there.
  */
 #include "bpf/emit.bpf.h"
+#include "bpf/live_record.h"
 
 /* Where the code is, as the kernel keeps it since 6.4, and as it did before. */
 static __always_inline void place_code(struct module *module, struct rec_loaded *rec)

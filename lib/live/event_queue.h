@@ -2,6 +2,10 @@
 /*
  * Events from many rings that wait for their turn: those of one round, and those of the round
  * before that were too young for it.
+ *
+ * They cannot wait in lib/record/merge instead: handling them makes records that merge has to put
+ * in order, so they must be handled up to this round's clock while merge gives out records only up
+ * to the clock of the round before.
  */
 #ifndef PROF_LIB_LIVE_EVENT_QUEUE_H
 #define PROF_LIB_LIVE_EVENT_QUEUE_H
@@ -9,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/record.h"
+#include "bpf/live_record.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/live/perf/perf_event.h"

@@ -13,6 +13,7 @@
 #include "lib/live/process/exec_arguments.h"
 #include "lib/live/process/filter.h"
 #include "lib/live/bpf/idle_time.h"
+#include "lib/live/bpf/ring_record.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/kernel/kernel_symbols.h"
 #include "lib/live/proc_walk.h"
@@ -57,15 +58,14 @@ static void on_ring_record(void *ctx, const void *data, size_t size)
 	struct recorder *r = ctx;
 	const struct rec *rec = data;
 
-	if (!record_is_valid(rec, size)) {
+	if (!ring_record_is_valid(rec, size)) {
 		r->invalid_records++;
 		return;
 	}
 	tracker_record(r->tracker, rec);
-	/* These become other records, and go no further themselves. */
 	if (rec->kind == REC_EXEC)
 		exec_arguments_send((const struct rec_exec *)rec, sink, r);
-	else if (rec->kind != REC_COPY && rec->kind != REC_LOADED)
+	else
 		merge_add(r->merge, rec);
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/record/merge.h"
 
-#include <stdbool.h>
-
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
 #include "lib/record/record.h"
@@ -124,10 +122,12 @@ static void open_chunk(struct merge *m)
 	m->current = number;
 }
 
-void merge_add(struct merge *m, const struct rec *rec)
+bool merge_add(struct merge *m, const struct rec *rec)
 {
 	size_t size = record_size(rec);
 
+	if (rec->kind >= REC_KIND_COUNT)
+		return false;
 	if (m->current == UINT32_MAX || m->chunks.items[m->current].used + size > CHUNK_SIZE)
 		open_chunk(m);
 
@@ -143,6 +143,7 @@ void merge_add(struct merge *m, const struct rec *rec)
 	vec_push(&m->incoming, entry);
 	if (rec->time < m->last_time)
 		m->late_count++;
+	return true;
 }
 
 static void exchange(struct entries *a, struct entries *b)

@@ -16,6 +16,7 @@
 #ifndef PROF_LIB_RECORD_MERGE_H
 #define PROF_LIB_RECORD_MERGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/record.h"
@@ -31,8 +32,8 @@ void merge_begin_round(struct merge *m, uint64_t clock_ns);
  * next.
  */
 void merge_hold_watermark(struct merge *m);
-/* Copies the record. */
-void merge_add(struct merge *m, const struct rec *rec);
+/* Copies the record. False: its kind never leaves the recorder, and nothing was added. */
+bool merge_add(struct merge *m, const struct rec *rec);
 /* No more rounds: from now on merge_next() gives everything. */
 void merge_finish(struct merge *m);
 /* The next record in order, valid until the next merge_begin_round(), or NULL. */

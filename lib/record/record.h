@@ -14,14 +14,12 @@ static inline size_t record_size(const struct rec *rec)
 }
 
 /*
- * Is the record, of which `available` bytes can be read, complete and consistent in itself: known
- * kind, its size covers the fixed part and every array it announces? Everything that reads a record
- * may rely on this having been asked once, where the record entered user space.
+ * Is the record, of which `available` bytes can be read, complete and consistent in itself: a kind
+ * of record.def, its size covers the fixed part and every array it announces? Everything that reads
+ * a record may rely on this having been asked once, where the record entered user space.
  */
 bool record_is_valid(const struct rec *rec, size_t available);
 
-/* "sample", "stack", …; "unknown" for anything else. */
-const char *record_kind_name(unsigned int kind);
 /* "ring-full", "stack", …: the keys of lost_by in --stats. */
 const char *lost_cause_name(unsigned int cause);
 
@@ -41,8 +39,7 @@ size_t rec_event_name_size(size_t name_size);
 size_t rec_section_size(size_t name_size);
 size_t rec_symbol_size(size_t name_size);
 
-/* Fills the common part; size in bytes, a multiple of 8. */
-void record_init(struct rec *rec, enum rec_kind kind, size_t size, __u64 time, __u32 pid,
-		 __u32 tid);
+/* Fills the common part; size in bytes, a multiple of 8. `kind` may be one of live_record.h. */
+void record_init(struct rec *rec, unsigned int kind, size_t size, __u64 time, __u32 pid, __u32 tid);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * Records as text, one a line, for people to write and read:
+ * Records as text, one a line, for people to write and read. bpf/record.def has the fields of each:
  *
  *	# comment
  *	module id=0 path=/bin/app build-id=00ff segment=0x0:0x1000:0x400000:x
@@ -69,6 +69,13 @@ struct events {
 /* -EINVAL names the line. Release *e in any case. */
 int events_parse(struct events *e, const char *text, struct error *err);
 void events_release(struct events *e);
+static inline void events_release_cleanup(struct events *e)
+{
+	events_release(e);
+}
+/* Does each record, printed as text and read again, equal itself? -EINVAL shows one that does not.
+ */
+int events_check_text(const struct events *e, struct error *err);
 /* The record at *word, which advances; NULL after the last. */
 const struct rec *events_next(const struct events *e, size_t *word);
 

@@ -154,6 +154,8 @@ static int run_file(const char *path, const char *output, bool records)
 	}
 	result = events_parse(&events, text, &err);
 	if (!result)
+		result = events_check_text(&events, &err);
+	if (!result)
 		result = records ? write_records(&events) : run(&events, output, &err);
 	if (result)
 		fprintf(stderr, "%s: %s\n", path, err.text);

@@ -12,6 +12,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/live/bpf/ring_record.h"
 #include "lib/live/process/exec_arguments.h"
 #include "lib/record/record.h"
 
@@ -47,7 +48,7 @@ static void send(const char *folder, size_t folder_size, const char *list, size_
 	exec->arguments_size = (uint16_t)size;
 	memcpy(exec->text, folder, folder_size);
 	memcpy(exec->text + folder_size, list, size);
-	assert_true(record_is_valid(&exec->rec, record_size));
+	assert_true(ring_record_is_valid(&exec->rec, record_size));
 	exec_arguments_send(exec, keep, NULL);
 }
 
@@ -128,20 +129,20 @@ static void sizes_must_fit(void **state)
 	memcpy(r.text, "/ab\0", 4);
 	r.head.folder_size = 1;
 	r.head.arguments_size = 3;
-	assert_true(record_is_valid(&r.head.rec, sizeof(r)));
+	assert_true(ring_record_is_valid(&r.head.rec, sizeof(r)));
 	/* The last argument is not terminated. */
 	r.head.arguments_size = 2;
-	assert_false(record_is_valid(&r.head.rec, sizeof(r)));
+	assert_false(ring_record_is_valid(&r.head.rec, sizeof(r)));
 	r.head.arguments_size = 0;
-	assert_true(record_is_valid(&r.head.rec, sizeof(r)));
+	assert_true(ring_record_is_valid(&r.head.rec, sizeof(r)));
 	r.head.arguments_size = 16;
-	assert_false(record_is_valid(&r.head.rec, sizeof(r)));
+	assert_false(ring_record_is_valid(&r.head.rec, sizeof(r)));
 	r.head.rec.kind = REC_EXEC;
-	assert_false(record_is_valid(&r.head.rec, sizeof(r)));
+	assert_false(ring_record_is_valid(&r.head.rec, sizeof(r)));
 	r.head.arguments_size = 15;
-	assert_true(record_is_valid(&r.head.rec, sizeof(r)));
+	assert_true(ring_record_is_valid(&r.head.rec, sizeof(r)));
 	r.head.folder_size = UINT16_MAX;
-	assert_false(record_is_valid(&r.head.rec, sizeof(r)));
+	assert_false(ring_record_is_valid(&r.head.rec, sizeof(r)));
 }
 
 int main(void)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "bpf/live_record.h"
 #include "lib/live/process/modules.h"
 
 #define KERNEL_MODULES_LIST "/proc/modules"

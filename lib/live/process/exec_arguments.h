@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "bpf/record.h"
+#include "bpf/live_record.h"
 
 #include "lib/live/process/modules.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/record.h"
+#include "bpf/live_record.h"
 #include "bpf/unwind.h"
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/record.h"
+#include "bpf/live_record.h"
 #include "lib/process/mapping.h"
 #include "lib/record/sink.h"
 #include "lib/unwind/native/stack_finisher.h"

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/record.h"
+#include "bpf/live_record.h"
 #include "lib/process/mapping.h"
 #include "lib/unwind/native/native_tables.h"
 

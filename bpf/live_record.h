@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Records that never leave the recorder: the kernel writes them, and user space makes other records
+ * of them. Their kinds are none of enum rec_kind, so that no capture and no session accepts them.
+ */
+#ifndef PROF_BPF_LIVE_RECORD_H
+#define PROF_BPF_LIVE_RECORD_H
+
+#include "bpf/record.h"
+
+/*
+ *	LIVE_RECORD(kind, type, size, needed)
+ *
+ * with `needed` as in record.def.
+ */
+#define LIVE_RECORDS(LIVE_RECORD) \
+	LIVE_RECORD(COPY, rec_copy, 312, \
+		    sizeof(*r) + (size_t)r->kernel_depth * sizeof(__u64) + r->stack_size) \
+	LIVE_RECORD(LOADED, rec_loaded, 120, sizeof(*r)) \
+	LIVE_RECORD(EXEC, rec_exec, 32, rec_arguments_size(r->folder_size, r->arguments_size))
+
+/* The first of them; kinds of the wire are below. */
+#define REC_LIVE 0xc0
+
+enum live_rec_kind {
+	LIVE_REC_BEFORE = REC_LIVE - 1,
+#define LIVE_RECORD(kind, ...) REC_##kind,
+	LIVE_RECORDS(LIVE_RECORD)
+#undef LIVE_RECORD
+		LIVE_REC_END,
+};
+
+/* rec.flags of REC_COPY */
+enum {
+	COPY_LEAF_KERNEL =
+		1 << 0, /* the sample's leaf is in the kernel: pc is its first user frame */
+};
+
+/*
+ * The copied stack from which the REC_STACK of that id is made: sent in place of it while the
+ * tables of the sampled code are not in the kernel yet.
+ */
+struct rec_copy {
+	struct rec rec;
+	__u32 stack_id;
+	__u16 kernel_depth;
+	__u16 below_sp; /* how many bytes below sp the copy begins */
+	__u32 stack_size; /* bytes of the stack that were copied; a multiple of 8 */
+	__u32 reserved2;
+	__u64 pc, sp;
+	__u64 general[32]; /* general registers by DWARF number */
+	__u64 body[]; /* kernel_depth return addresses, then the stack */
+};
+
+#define EXEC_TEXT_MAX 992 /* bytes; the whole record is 1 KB at most */
+
+/*
+ * Arguments and folder of an exec as the kernel has them, secrets included. Follows the
+ * REC_NAME of the exec. Becomes a REC_ARGUMENTS.
+ */
+struct rec_exec {
+	struct rec rec;
+	__u16 folder_size; /* bytes of the working folder: names, innermost first, each terminated
+			    */
+	__u16 arguments_size; /* bytes of the arguments, each terminated; not the last where cut */
+	__u32 reserved;
+	char text[]; /* the folder, then the arguments, padded to 8 */
+};
+
+#define REC_LOADED_NAME_SIZE 64
+
+/* The kernel has loaded a module, and goes on to start it. */
+struct rec_loaded {
+	struct rec rec;
+	__u64 start, size; /* of its code */
+	__u64 init_start, init_size; /* of the code that is dropped once it has started */
+	char name[REC_LOADED_NAME_SIZE];
+};
+
+#define LIVE_RECORD(kind, type, size, ...) \
+	_Static_assert(sizeof(struct type) == (size), "live records");
+LIVE_RECORDS(LIVE_RECORD)
+#undef LIVE_RECORD
+_Static_assert(REC_KIND_COUNT <= REC_LIVE && LIVE_REC_END <= 0x100,
+	       "kinds are bytes, and distinct");
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Records as they come out of the rings: those of the wire, and those of live_record.h. */
+#ifndef PROF_LIB_LIVE_BPF_RING_RECORD_H
+#define PROF_LIB_LIVE_BPF_RING_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf/live_record.h"
+
+/* As record_is_valid(), also for the kinds that never leave the recorder. */
+bool ring_record_is_valid(const struct rec *rec, size_t available);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* Fields whose text one kind of record has for itself. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/record/record.h"
+#include "lib/record/stack_record.h"
+#include "tests/golden/record_text.h"
+
+#define DEPTH_MAX 64
+#define SEGMENTS_MAX 8
+#define LINES_MAX 8
+
+static const struct event_word frame_kinds[] = {
+	{"native", FRAME_NATIVE},
+	{"kernel", FRAME_KERNEL},
+	{"guess", FRAME_GUESS},
+	{"signal", FRAME_SIGNAL},
+	{NULL, 0},
+};
+
+/* cpu-time=1ms: the wire has the low half of 16 ns units */
+void text_cpu_time(struct record_text *t, struct rec_sample *rec)
+{
+	uint64_t ns = (uint64_t)rec->cpu_time << 4;
+
+	text_time(t, "cpu-time", 0, &ns);
+	if (t->line)
+		rec->cpu_time = (uint32_t)(ns >> 4);
+}
+
+static void read_frames(struct record_text *t, struct rec_stack *rec)
+{
+	uint64_t addrs[DEPTH_MAX];
+	uint8_t kinds[DEPTH_MAX] = {0};
+	size_t kernel = event_line_numbers(t->line, "kernel", addrs, DEPTH_MAX);
+	size_t depth = kernel +
+		       event_line_numbers(t->line, "user", addrs + kernel, DEPTH_MAX - kernel);
+
+	memset(kinds, FRAME_KERNEL, kernel);
+	event_line_words(t->line, "kinds", frame_kinds, kinds, depth);
+
+	_cleanup_free_ struct rec_stack *made = stack_record_new(addrs, kinds, (uint16_t)kernel,
+								 (uint16_t)(depth - kernel));
+
+	rec->run_count = made->run_count;
+	rec->kernel_depth = made->kernel_depth;
+	rec->user_depth = made->user_depth;
+	text_add(t, made + 1, record_size(&made->rec) - sizeof(*made));
+}
+
+static void print_addrs(struct record_text *t, const char *key, const uint64_t *addrs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		text_print(t, "%s%s%s0x%" PRIx64, i ? "," : " ", i ? "" : key, i ? "" : "=",
+			   addrs[i]);
+}
+
+static void print_frames(struct record_text *t, const struct rec_stack *rec)
+{
+	struct stack_body body = stack_record_body(rec);
+	_cleanup_free_ uint64_t *addrs = xcalloc(body.depth + 1, sizeof(*addrs));
+	_cleanup_free_ uint8_t *kinds = xcalloc(body.depth + 1, 1);
+
+	stack_body_unpack(&body, 0, addrs, kinds);
+	print_addrs(t, "kernel", addrs, rec->kernel_depth);
+	print_addrs(t, "user", addrs + rec->kernel_depth, rec->user_depth);
+	for (size_t i = 0; i < body.depth; i++)
+		text_print(t, "%s%s", i ? "," : " kinds=",
+			   kinds[i] < FRAME_KIND_COUNT ? frame_kinds[kinds[i]].name : "?");
+}
+
+/* kernel=0x1,0x2 user=0x3 kinds=kernel,kernel,native */
+void text_frames(struct record_text *t, struct rec_stack *rec)
+{
+	if (t->line)
+		read_frames(t, rec);
+	else
+		print_frames(t, rec);
+}
+
+/* module=none: anonymous memory */
+void text_mapped_module(struct record_text *t, struct rec_map *rec)
+{
+	const char *text = t->line ? event_line_text(t->line, "module") : "";
+	uint64_t id = NO_REC_MODULE;
+
+	if (!t->line && rec->module_id == NO_REC_MODULE)
+		text_print(t, " module=none");
+	else if (!t->line)
+		text_print(t, " module=%" PRIu32, rec->module_id);
+	else if (!text || (strcmp(text, "none") != 0 && !event_number(text, &id)))
+		event_line_problem(t->line, "not a module:", text ? text : "");
+	if (t->line)
+		rec->module_id = (uint32_t)id;
+}
+
+/* build-id=00ff */
+void text_build_id(struct record_text *t, struct rec_module *rec)
+{
+	const char *text = t->line ? event_line_text(t->line, "build-id") : NULL;
+
+	for (size_t i = 0; !t->line && i < rec->build_id_size; i++)
+		text_print(t, "%s%02x", i ? "" : " build-id=", rec->build_id[i]);
+	while (text && text[0] && text[1] && rec->build_id_size < REC_BUILD_ID_MAX) {
+		char digits[] = {'0', 'x', text[0], text[1], '\0'};
+		uint64_t byte = 0;
+
+		if (!event_number(digits, &byte))
+			event_line_problem(t->line, "not a build id:", text);
+		rec->build_id[rec->build_id_size++] = (uint8_t)byte;
+		text += 2;
+	}
+}
+
+/* Cuts numbers off the front of a:b:c; returns the rest, or NULL where there are not as many. */
+static char *cut_numbers(char *text, uint64_t *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *end = text ? strchr(text, ':') : NULL;
+
+		if (end)
+			*end = '\0';
+		if (!text || !event_number(text, &numbers[i]))
+			return NULL;
+		text = end ? end + 1 : i + 1 < count ? NULL : "";
+	}
+	return text;
+}
+
+/* segment=offset:size:vaddr[:x], each */
+void text_segments(struct record_text *t, struct rec_module *rec)
+{
+	char *text;
+
+	for (size_t i = 0; !t->line && i < rec->segment_count; i++) {
+		const struct rec_segment *segment = &rec->segments[i];
+
+		text_print(t, " segment=0x%" PRIx64 ":0x%" PRIx64 ":0x%" PRIx64 "%s",
+			   (uint64_t)segment->file_offset, (uint64_t)segment->file_size,
+			   (uint64_t)segment->vaddr, segment->executable ? ":x" : "");
+	}
+	if (!t->line)
+		text_add(t, NULL, rec->segment_count * sizeof(*rec->segments));
+	while (t->line && rec->segment_count < SEGMENTS_MAX &&
+	       (text = event_line_text(t->line, "segment"))) {
+		uint64_t numbers[3] = {0};
+		const char *rest = cut_numbers(text, numbers, 3);
+		struct rec_segment segment = {
+			.file_offset = numbers[0],
+			.file_size = numbers[1],
+			.vaddr = numbers[2],
+			.executable = rest && strcmp(rest, "x") == 0,
+		};
+
+		if (!rest)
+			event_line_problem(t->line, "not offset:size:vaddr[:x]:", text);
+		rec->segment_count++;
+		text_add(t, &segment, sizeof(segment));
+	}
+}
+
+static void print_code(struct record_text *t, const struct rec_code *rec)
+{
+	const char *text = rec_code_text(rec);
+
+	text_print_bytes(t, "name", text, strnlen(text, rec->text_size));
+	for (size_t i = 0; i < rec->line_count; i++) {
+		const struct rec_code_line *line = &rec->lines[i];
+		const char *file = line->file < rec->text_size ? text + line->file : "";
+
+		text_print(t, " line=0x%" PRIx32 ":%" PRIu32 ":%s", line->offset, line->line, file);
+	}
+}
+
+/* name=f, then line=offset:line:file, each with its file's name in the text */
+void text_code(struct record_text *t, struct rec_code *rec)
+{
+	char *name = t->line ? event_line_text(t->line, "name") : NULL, *line;
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (!t->line) {
+		print_code(t, rec);
+		return;
+	}
+	strbuf_add(&text, name ? name : "", name ? event_text_unescape(name) : 0);
+	strbuf_addch(&text, '\0');
+	while (rec->line_count < LINES_MAX && (line = event_line_text(t->line, "line"))) {
+		uint64_t numbers[2] = {0};
+		const char *file = cut_numbers(line, numbers, 2);
+		struct rec_code_line row = {
+			.offset = (uint32_t)numbers[0],
+			.line = (uint32_t)numbers[1],
+			.file = (uint32_t)text.size,
+		};
+
+		if (!file)
+			event_line_problem(t->line, "not offset:line:file:", line);
+		strbuf_add(&text, file ? file : "", file ? strlen(file) + 1 : 1);
+		rec->line_count++;
+		text_add(t, &row, sizeof(row));
+	}
+	rec->text_size = (uint32_t)text.size;
+	text_add(t, text.text, text.size);
+}
+
+static void print_arguments(struct record_text *t, const struct rec_arguments *rec)
+{
+	const char *at = rec->text + rec->folder_size, *end = at + rec->arguments_size;
+
+	if (rec->folder_size)
+		text_print_bytes(t, "folder", rec->text, rec->folder_size);
+	for (const char *before = " arguments="; at < end; at += strlen(at) + 1) {
+		text_print_item(t, before, at, strlen(at));
+		before = ",";
+	}
+}
+
+/* folder=/src arguments=cc,-c,a.c */
+void text_arguments(struct record_text *t, struct rec_arguments *rec)
+{
+	char *folder = t->line ? event_line_text(t->line, "folder") : NULL;
+	char *list = t->line ? event_line_text(t->line, "arguments") : NULL, *argument;
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (!t->line) {
+		print_arguments(t, rec);
+		return;
+	}
+	rec->folder_size = (uint16_t)(folder ? event_text_unescape(folder) : 0);
+	strbuf_add(&text, folder ? folder : "", rec->folder_size);
+	while ((argument = strsep(&list, ","))) {
+		strbuf_add(&text, argument, event_text_unescape(argument));
+		strbuf_addch(&text, '\0');
+	}
+	rec->arguments_size = (uint16_t)(text.size - rec->folder_size);
+	text_add(t, text.text, text.size);
+}

@@ -20,16 +20,12 @@
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
+#include "lib/format/firefox/version.h"
 #include "lib/format/format.h"
 #include "lib/json/writer.h"
 #include "lib/profile/categories.h"
 #include "lib/profile/profile.h"
 #include "lib/profile/titles.h"
-
-/* The version of the processed format that all of this writes. */
-#define FIREFOX_FORMAT_VERSION 70
-/* Of the format that processed profiles come from; nobody looks at it. */
-#define FIREFOX_GECKO_VERSION 36
 
 #define NO_POSITION UINT32_MAX
 #define NO_LIB (-1)

@@ -3,7 +3,8 @@
  * Between the files of this room, and for nobody else. "Position" is an index into a table of the
  * file as it will be; "row" one into a table of the file as it was.
  *
- *	patch.c	reads; the unnamed frames as a profile
+ *	patch.c		the unnamed frames as a profile
+ *	references.c	where threads refer to stacks and strings
  *	merge.c		names as new rows of the tables
  *	categories.c	kernel code by the part of it that it belongs to
  *	renumber.c	what is not used any more; strings and stacks by their new positions
@@ -15,20 +16,22 @@
 
 #include "lib/base/index.h"
 #include "lib/profile/categories.h"
-#include "lib/format/firefox/patch/layout.h"
+#include "lib/format/firefox/read/cells.h"
 #include "lib/format/firefox/patch/patch.h"
 
 #define NO_POSITION UINT32_MAX
 
-/* A column of the file as it was, each cell within what it may be. */
-struct cells {
-	int64_t *frame_lib, *frame_address, *frame_func, *frame_depth;
-	int64_t *func_name, *func_resource, *func_source;
-	int64_t *symbol_lib, *symbol_address, *symbol_name;
-	int64_t *source_name, *source_map;
-	int64_t *resource_name, *resource_host;
-	int64_t *stack_frame, *stack_parent; /* parent: a row or CELL_NULL */
-	int64_t *resource_lib; /* up to version 69, else NULL */
+enum reference_kind {
+	REFERENCE_STACK, /* an index, or null */
+	REFERENCE_STACKS, /* a list of them */
+	REFERENCE_STRING,
+	REFERENCE_STRINGS,
+};
+
+/* A place in the text that refers to a stack or a string by its index. */
+struct reference {
+	struct span at;
+	enum reference_kind kind;
 };
 
 struct func_draft {
@@ -69,6 +72,7 @@ struct patch {
 	char *text; /* of the whole file */
 	struct profile *profile;
 	struct cells cells;
+	VEC(struct reference) references; /* as they stand in the text */
 	VEC(string_id) string_ids; /* by row of stringArray; in the profile's table */
 	VEC(uint32_t) string_positions; /* by string_id; NO_POSITION: not in the file */
 	VEC(string_id) new_strings; /* behind those of the file */
@@ -94,9 +98,9 @@ struct patch {
 
 /* The string's position, behind all others where the file does not have it yet. */
 uint32_t patch_string(struct patch *r, string_id id);
-/* Does the text stand for an unknown function: 0x<hex> or fun_<hex>? */
-bool patch_is_synthetic(const char *name);
 
+/* references.c: all that there are. What is no list of threads is an error. */
+int patch_find_references(struct patch *r, struct error *err);
 /* categories.c: which of the file's is the kernel's, as prof gives it; -1: none. */
 int patch_kernel_category(const struct patch *r);
 /* renumber.c: once the drafts are complete. `had_use` by row of funcs: by a frame that changed. */

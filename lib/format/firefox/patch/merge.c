@@ -134,7 +134,7 @@ static int64_t find_symbol(struct patch *r, symbol_id id, const struct frame *fr
 	position = intern_symbol(r, &draft);
 	known = &r->symbols.items[position];
 	if (known->name < (int64_t)r->string_ids.count &&
-	    patch_is_synthetic(strings_get(&p->strings, r->string_ids.items[known->name]))) {
+	    cells_is_synthetic(strings_get(&p->strings, r->string_ids.items[known->name]))) {
 		known->name = draft.name;
 		known->size = draft.size;
 	}
@@ -261,7 +261,7 @@ static void count_named(const struct patch *r, struct patch_counts *counts)
 	for (size_t i = 0; i < r->funcs.count; i++) {
 		const char *name = func_name(r, &r->funcs.items[i]);
 
-		are_named[i] = !patch_is_synthetic(name);
+		are_named[i] = !cells_is_synthetic(name);
 		are_fdes[i] = !are_named[i] && text_starts_with(name, "fun_");
 	}
 	counts->all = r->frames.count;

@@ -8,112 +8,6 @@
 #include "lib/base/text.h"
 #include "lib/format/firefox/patch/internal.h"
 
-struct wanted_column {
-	const struct table *table;
-	const char *name;
-	struct cell_range range;
-	int64_t **cells;
-};
-
-static struct cell_range index_of(size_t count)
-{
-	return (struct cell_range){.min = 0, .max = (int64_t)count - 1};
-}
-
-static struct cell_range index_or_null(size_t count)
-{
-	return (struct cell_range){.min = 0, .max = (int64_t)count - 1, .or_null = true};
-}
-
-static struct cell_range index_or_minus_one(size_t count)
-{
-	return (struct cell_range){.min = -1, .max = (int64_t)count - 1, .or_null = true};
-}
-
-static int read_columns(struct patch *r, const struct wanted_column *columns, size_t count,
-			struct error *err)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < count && !ret; i++)
-		ret = table_read_cells(columns[i].table, &r->layout.cursor, columns[i].name,
-				       &columns[i].range, columns[i].cells != &r->cells.source_map,
-				       columns[i].cells, err);
-	return ret;
-}
-
-static int read_tables(struct patch *r, struct error *err)
-{
-	const struct layout *l = &r->layout;
-	const struct cell_range string = index_of(l->string_count);
-	const struct cell_range address = {.min = -1, .max = INT32_MAX};
-	const struct cell_range depth = {.min = 0, .max = 255};
-	struct cells *c = &r->cells;
-	const struct wanted_column columns[] = {
-		{&l->frames, "address", address, &c->frame_address},
-		{&l->frames, "func", index_of(l->funcs.length), &c->frame_func},
-		{&l->frames, "inlineDepth", depth, &c->frame_depth},
-		{&l->funcs, "name", string, &c->func_name},
-		{&l->funcs, "resource", index_or_minus_one(l->resources.length), &c->func_resource},
-		{&l->funcs, "source", index_or_null(l->sources.length), &c->func_source},
-		{&l->symbols, "libIndex", index_of(l->libs.count), &c->symbol_lib},
-		{&l->symbols, "address", address, &c->symbol_address},
-		{&l->symbols, "name", string, &c->symbol_name},
-		{&l->sources, "filename", string, &c->source_name},
-		{&l->sources, "sourceMapURL", index_or_null(l->string_count), &c->source_map},
-		{&l->resources, "name", string, &c->resource_name},
-		{&l->resources, "host", index_or_null(l->string_count), &c->resource_host},
-		{&l->stacks, "frame", index_of(l->frames.length), &c->stack_frame},
-	};
-	const struct wanted_column frame_lib = {&l->frames, "lib",
-						index_or_minus_one(l->libs.count), &c->frame_lib};
-	const struct wanted_column resource_lib = {
-		&l->resources, "lib", index_or_minus_one(l->libs.count), &c->resource_lib};
-	int ret = read_columns(r, columns, sizeof(columns) / sizeof(*columns), err);
-
-	if (!ret)
-		ret = read_columns(r, l->version >= 70 ? &frame_lib : &resource_lib, 1, err);
-	return ret;
-}
-
-/* Version 66 turned indexes of parents into distances. */
-static int read_parents(struct patch *r, struct error *err)
-{
-	const struct table *t = &r->layout.stacks;
-	const struct cell_range range = index_or_null(t->length);
-	bool is_distance = r->layout.version >= 66;
-	int ret = table_read_cells(t, &r->layout.cursor, is_distance ? "prefixOffset" : "prefix",
-				   &range, true, &r->cells.stack_parent, err);
-
-	for (size_t i = 0; i < t->length && !ret; i++) {
-		int64_t *parent = &r->cells.stack_parent[i];
-
-		if (is_distance && *parent == 0)
-			*parent = CELL_NULL;
-		else if (is_distance && *parent != CELL_NULL)
-			*parent = (int64_t)i - *parent;
-		if (*parent != CELL_NULL && (*parent < 0 || *parent >= (int64_t)i))
-			ret = error_text(err, -EBADMSG, "stackTable[%zu] comes before its parent",
-					 i);
-	}
-	return ret;
-}
-
-/* Up to version 69 a frame's lib is that of its function's resource. */
-static void find_frame_libs(struct patch *r)
-{
-	const struct cells *c = &r->cells;
-
-	if (c->frame_lib)
-		return;
-	r->cells.frame_lib = xreallocarray(NULL, r->layout.frames.length + 1, sizeof(int64_t));
-	for (size_t i = 0; i < r->layout.frames.length; i++) {
-		int64_t resource = c->func_resource[c->frame_func[i]];
-
-		c->frame_lib[i] = resource < 0 ? -1 : c->resource_lib[resource];
-	}
-}
-
 static uint32_t *position_of(struct patch *r, string_id id)
 {
 	while (r->string_positions.count <= id)
@@ -160,15 +54,6 @@ uint32_t patch_string(struct patch *r, string_id id)
 		vec_push(&r->new_strings, id);
 	}
 	return *position;
-}
-
-bool patch_is_synthetic(const char *name)
-{
-	const char *digits = text_starts_with(name, "0x")     ? name + 2
-			     : text_starts_with(name, "fun_") ? name + 4
-							      : "";
-
-	return *digits && !digits[strspn(digits, "0123456789abcdef")];
 }
 
 static enum profile_module_kind kind_of(const struct layout_lib *lib)
@@ -218,7 +103,7 @@ static bool has_made_up_name(const struct patch *r, size_t row)
 	const struct cells *c = &r->cells;
 	string_id name = r->string_ids.items[c->func_name[c->frame_func[row]]];
 
-	return patch_is_synthetic(strings_get(&r->profile->strings, name));
+	return cells_is_synthetic(strings_get(&r->profile->strings, name));
 }
 
 /* A place in the code of a lib: not inlined there. */
@@ -282,13 +167,11 @@ int patch_open(struct patch **out, char *text, size_t size, struct error *err)
 	r->profile = profile_new();
 	ret = layout_read(&r->layout, text, size, err);
 	if (!ret)
-		ret = read_tables(r, err);
+		ret = patch_find_references(r, err);
 	if (!ret)
-		ret = read_parents(r, err);
-	if (ret)
-		return ret;
-	find_frame_libs(r);
-	ret = read_strings(r, err);
+		ret = cells_read(&r->cells, &r->layout, true, err);
+	if (!ret)
+		ret = read_strings(r, err);
 	if (ret)
 		return ret;
 	r->lib_modules = xreallocarray(NULL, r->layout.libs.count + 1, sizeof(*r->lib_modules));
@@ -301,15 +184,12 @@ int patch_open(struct patch **out, char *text, size_t size, struct error *err)
 
 void patch_free(struct patch *r)
 {
-	struct cells *c;
-
 	if (!r)
 		return;
-	c = &r->cells;
-	for (int64_t **cells = (int64_t **)c; cells < (int64_t **)(c + 1); cells++)
-		free(*cells);
+	cells_release(&r->cells);
 	layout_release(&r->layout);
 	profile_free(r->profile);
+	vec_release(&r->references);
 	vec_release(&r->string_ids);
 	vec_release(&r->string_positions);
 	vec_release(&r->new_strings);

@@ -68,7 +68,7 @@ static void keep_used_strings(const struct patch *r, bool *dropped)
 	keep_cells(dropped, r->cells.source_map, l->sources.length);
 	keep_cells(dropped, r->cells.resource_name, l->resources.length);
 	keep_cells(dropped, r->cells.resource_host, l->resources.length);
-	vec_for_each(&l->references, const struct reference *, reference) {
+	vec_for_each(&r->references, const struct reference *, reference) {
 		if (reference->kind == REFERENCE_STRING || reference->kind == REFERENCE_STRINGS)
 			keep_reference(r, reference, dropped);
 	}

@@ -75,7 +75,7 @@ static void write_reference(struct patch *r, struct jsonw *w, const struct edit 
 
 static void write_stacks(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
-	bool is_distance = r->layout.version >= 66;
+	bool is_distance = r->layout.version >= LAYOUT_VERSION_DISTANCE;
 	int64_t position = 0;
 	_cleanup_free_ uint32_t *from = FROM(&r->stacks, struct stack_draft);
 	_cleanup_free_ int64_t *frames = CELLS(&r->stacks, struct stack_draft, row, row->frame);
@@ -329,7 +329,7 @@ static void add_meta_edits(const struct patch *r, struct edits *edits)
 
 static void add_reference_edits(const struct patch *r, struct edits *edits)
 {
-	vec_for_each(&r->layout.references, const struct reference *, reference) {
+	vec_for_each(&r->references, const struct reference *, reference) {
 		bool is_stack = reference->kind == REFERENCE_STACK ||
 				reference->kind == REFERENCE_STACKS;
 

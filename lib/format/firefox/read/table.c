@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/patch/table.h"
+#include "lib/format/firefox/read/table.h"
 
 #include <errno.h>
 

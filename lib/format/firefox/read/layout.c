@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/patch/layout.h"
+#include "lib/format/firefox/read/layout.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #define LIBS_MAX 1000000
 
 struct parts {
-	struct span libs, shared, threads, schemas;
+	struct span libs, shared;
 };
 
 static bool is_there(struct span span)
@@ -42,9 +42,8 @@ static int no_profile(struct error *err)
 /* The whole text is looked through here: later on, parts of it are known to be valid. */
 static int find_parts(struct layout *l, struct parts *parts, struct error *err)
 {
-	static const char *const others[] = {
-		"counters", "pages", "profilerOverhead", "profilingLog", "profileGatheringLog",
-		NULL};
+	static const char *const others[] = {"pages", "profilerOverhead", "profilingLog",
+					     "profileGatheringLog", NULL};
 	struct json_cursor *s = &l->cursor;
 	struct json_cursor_list list = {0};
 	struct span key, value;
@@ -60,7 +59,9 @@ static int find_parts(struct layout *l, struct parts *parts, struct error *err)
 		else if (span_is(s, key, "shared"))
 			parts->shared = value;
 		else if (span_is(s, key, "threads"))
-			parts->threads = value;
+			l->threads = value;
+		else if (span_is(s, key, "counters"))
+			l->counters = value;
 		else if (!is_one_of(s, key, others))
 			l->has_unknown = true;
 	}
@@ -71,20 +72,18 @@ static int check_version(const struct layout *l, struct error *err)
 {
 	if (l->version < LAYOUT_VERSION_MIN)
 		return error_text(err, -ENOTSUP,
-				  "version %" PRId64
-				  " of the profile format is too old: %d to %d can "
-				  "be completed",
+				  "version %" PRId64 " of the profile format is older than what "
+				  "prof reads (%d to %d)",
 				  l->version, LAYOUT_VERSION_MIN, LAYOUT_VERSION_MAX);
 	if (l->version > LAYOUT_VERSION_MAX)
 		return error_text(err, -ENOTSUP,
-				  "version %" PRId64
-				  " of the profile format is too new: %d to %d can "
-				  "be completed",
+				  "version %" PRId64 " of the profile format is newer than what "
+				  "prof reads (%d to %d)",
 				  l->version, LAYOUT_VERSION_MIN, LAYOUT_VERSION_MAX);
 	return 0;
 }
 
-static int read_meta(struct layout *l, struct parts *parts, struct error *err)
+static int read_meta(struct layout *l, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&l->cursor, l->meta);
 	struct json_cursor_list list = {0};
@@ -110,7 +109,7 @@ static int read_meta(struct layout *l, struct parts *parts, struct error *err)
 		else if (span_is(&s, key, "oscpu") && s.text[value.start] == '"')
 			l->os = value;
 		else if (span_is(&s, key, "markerSchema"))
-			parts->schemas = value;
+			l->schemas = value;
 	}
 	/* It is written anew: beside one that stays there would be two. */
 	if (is_there(l->extra) && s.text[l->extra.start] != '[')
@@ -295,13 +294,11 @@ int layout_read(struct layout *l, const char *text, size_t size, struct error *e
 	json_cursor_init(&l->cursor, text, size);
 	ret = find_parts(l, &parts, err);
 	if (!ret)
-		ret = read_meta(l, &parts, err);
+		ret = read_meta(l, err);
 	if (!ret)
 		ret = read_libs(l, parts.libs, err);
 	if (!ret)
 		ret = read_shared(l, parts.shared, err);
-	if (!ret)
-		ret = layout_read_threads(l, parts.threads, parts.schemas, err);
 	if (ret)
 		layout_release(l);
 	return ret;
@@ -321,5 +318,4 @@ void layout_release(struct layout *l)
 	table_release(&l->symbols);
 	table_release(&l->resources);
 	table_release(&l->sources);
-	vec_release(&l->references);
 }

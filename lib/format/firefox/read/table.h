@@ -4,8 +4,8 @@
  * in the text. Columns that nobody knows here are carried along: rows are written by which old row
  * they come from, and only the columns that are given anew differ from it.
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_PATCH_TABLE_H
-#define PROF_LIB_FORMAT_FIREFOX_PATCH_TABLE_H
+#ifndef PROF_LIB_FORMAT_FIREFOX_READ_TABLE_H
+#define PROF_LIB_FORMAT_FIREFOX_READ_TABLE_H
 
 #include "lib/base/error.h"
 #include "lib/base/vec.h"

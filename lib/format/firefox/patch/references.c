@@ -2,7 +2,7 @@
 /* What in the threads of a profile refers to the shared tables. */
 #include <errno.h>
 
-#include "lib/format/firefox/patch/layout.h"
+#include "lib/format/firefox/patch/internal.h"
 
 /* So that hostile schemas cannot cost more than the markers themselves. */
 #define SCHEMAS_MAX 500
@@ -13,6 +13,7 @@ struct string_field {
 };
 
 struct walk {
+	struct patch *patch;
 	struct layout *layout;
 	struct json_cursor s;
 	VEC(struct span) types; /* that have a schema */
@@ -150,7 +151,7 @@ static void add_index(struct walk *w, enum reference_kind kind)
 	reference.at.start = w->s.at;
 	check_index(w, index_count(w, kind));
 	reference.at.end = w->s.at;
-	vec_push(&w->layout->references, reference);
+	vec_push(&w->patch->references, reference);
 }
 
 static void add_indexes(struct walk *w, enum reference_kind kind)
@@ -164,7 +165,7 @@ static void add_indexes(struct walk *w, enum reference_kind kind)
 	while (json_cursor_element(&w->s, &list))
 		check_index(w, count);
 	reference.at.end = w->s.at;
-	vec_push(&w->layout->references, reference);
+	vec_push(&w->patch->references, reference);
 }
 
 static void walk_cause(struct walk *w)
@@ -322,16 +323,15 @@ static void walk_thread(struct walk *w)
 	}
 }
 
-int layout_read_threads(struct layout *l, struct span threads, struct span schemas,
-			struct error *err)
+int patch_find_references(struct patch *r, struct error *err)
 {
-	struct walk w = {.layout = l};
+	struct walk w = {.patch = r, .layout = &r->layout};
 	struct json_cursor_list list = {0};
 	size_t count = 0;
 	int ret = 0;
 
-	read_schemas(&w, schemas);
-	w.s = json_cursor_within(&l->cursor, threads);
+	read_schemas(&w, r->layout.schemas);
+	w.s = json_cursor_within(&r->layout.cursor, r->layout.threads);
 	while (json_cursor_element(&w.s, &list)) {
 		walk_thread(&w);
 		count++;

@@ -18,13 +18,13 @@ static const struct symbolizer_ops *const for_files[] = {
 	NULL,
 };
 static const struct symbolizer_ops *const for_kernel[] = {
-	&symbolizer_kallsyms,
+	&symbolizer_kernel,
 	&symbolizer_dwarf,
 	NULL,
 };
 /* Where the kernel that has loaded the module cannot be asked, its file is. */
 static const struct symbolizer_ops *const for_kernel_modules[] = {
-	&symbolizer_kallsyms,
+	&symbolizer_kernel,
 	&symbolizer_elf,
 	&symbolizer_dwarf,
 	NULL,
@@ -42,10 +42,12 @@ static const struct symbolizer_ops *const *symbolizers_for(const struct module *
 	return for_nothing;
 }
 
-static const struct kallsyms *kernel_list_get(struct kernel_list *list)
+static const struct kernel_table *kernel_list_get(struct kernel_list *list)
 {
 	struct error err = {0};
 
+	if (list->given)
+		return list->given;
 	pthread_mutex_lock(&list->lock);
 	if (!list->was_read && list->fd >= 0 && kallsyms_read(&list->table, list->fd, &err) != 0)
 		log_debug("kernel symbols: %s", err.text);
@@ -56,7 +58,7 @@ static const struct kallsyms *kernel_list_get(struct kernel_list *list)
 
 void kernel_list_release(struct kernel_list *list)
 {
-	kallsyms_free(list->table);
+	kernel_table_free(list->table);
 	pthread_mutex_destroy(&list->lock);
 }
 
@@ -67,7 +69,7 @@ static size_t open_symbolizers(const struct name_task *task, struct symbolizer *
 	size_t count = 0;
 
 	if (all == for_kernel || all == for_kernel_modules)
-		input.kallsyms = kernel_list_get(task->kernel);
+		input.kernel_symbols = kernel_list_get(task->kernel);
 	for (ops = all; *ops && count < MAX_SYMBOLIZERS; ops++) {
 		struct error err = {0};
 		int ret;

@@ -12,16 +12,18 @@
 #include "symbolize/answers.h"
 #include "symbolize/symbolizer.h"
 
-/* The kernel's list, which is read when somebody asks, and once. */
+/* The kernel's symbols: those given, else its list, which is read when it is asked for, and once.
+ */
 struct kernel_list {
 	pthread_mutex_t lock;
+	const struct kernel_table *given; /* NULL: none are */
 	int fd; /* borrowed; -1: not to be had */
 	bool was_read;
-	struct kallsyms *table; /* NULL: not to be had */
+	struct kernel_table *table; /* NULL: not to be had */
 };
 
-#define KERNEL_LIST_INIT(from) \
-	((struct kernel_list){.lock = PTHREAD_MUTEX_INITIALIZER, .fd = (from)})
+#define KERNEL_LIST_INIT(symbols) \
+	((struct kernel_list){.lock = PTHREAD_MUTEX_INITIALIZER, .given = (symbols), .fd = -1})
 void kernel_list_release(struct kernel_list *list);
 
 /* Borrowed, and not changed by anybody meanwhile. */

@@ -246,7 +246,7 @@ void symbolize_profile(struct profile *p, const struct symbolize_options *option
 		.threads = options->threads ? options->threads : workers_default(),
 		.expand = expand_inlines_new(p),
 		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.kernel = KERNEL_LIST_INIT(-1),
+		.kernel = KERNEL_LIST_INIT(options->kernel_symbols),
 	};
 
 	r.kernel.fd = find_kernel_list(&r);

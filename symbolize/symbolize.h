@@ -12,9 +12,12 @@
 #include "lib/base/file_set.h"
 #include "lib/profile/profile.h"
 #include "symbolize/debuginfo/debug_file.h"
+#include "symbolize/kernel/kernel_table.h"
 
 struct symbolize_options {
 	struct file_set *files; /* by module.file_key; NULL: none */
+	/* Sealed, with every symbol that frames lie in; NULL: the kernel's list among the files. */
+	const struct kernel_table *kernel_symbols;
 	const struct debug_search *search; /* for debug files, or NULL */
 	unsigned int threads; /* that name side by side; 0: one for each CPU */
 	/*

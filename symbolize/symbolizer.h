@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who can name addresses of a module: ELF symbols, DWARF, kallsyms … One of the three seams; a
+ * Who can name addresses of a module: ELF symbols, DWARF, the kernel … One of the three seams; a
  * source of names is one row of ops. Symbolizers only answer: they see neither frames nor stacks.
  */
 #ifndef PROF_SYMBOLIZE_SYMBOLIZER_H
@@ -34,7 +34,7 @@ struct answer {
 };
 
 struct symbolizer;
-struct kallsyms;
+struct kernel_table;
 struct debug_search;
 struct module_files;
 
@@ -49,7 +49,7 @@ struct symbolizer_input {
 	int root; /* of its process, an open folder, where that is another than ours; else 0 */
 	const struct debug_search *search; /* for debug files; NULL: in the system's folder alone */
 	struct module_files *files; /* found by what stands above; NULL: everybody searches anew */
-	const struct kallsyms *kallsyms; /* of kernel modules; NULL: not to be had */
+	const struct kernel_table *kernel_symbols; /* NULL: not to be had */
 	bool has_symbols; /* the symbol table is asked before this one */
 };
 
@@ -69,6 +69,6 @@ struct symbolizer {
 };
 
 extern const struct symbolizer_ops symbolizer_elf, symbolizer_dwarf, symbolizer_fde,
-	symbolizer_kallsyms;
+	symbolizer_kernel;
 
 #endif

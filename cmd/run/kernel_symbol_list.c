@@ -41,36 +41,39 @@ static void collect(struct profile *p, struct addresses *addresses)
 		vec_sort(&addresses->rows, compare);
 }
 
-/* Either kind holds the whole list; the first one is read, for all. */
-static const struct module *find_list(struct profile *p)
+/* Where the image is, is not told where names are hidden: that is the owner's wish. */
+static bool is_hidden(struct profile *p)
 {
-	const struct module *found = NULL;
-	bool is_hidden = true;
-
 	for (size_t i = 0; i < p->modules.rows.count; i++) {
-		const struct module *module = modules_get(&p->modules, (module_id)i);
-
-		is_hidden = is_hidden && module->kind != PROFILE_MODULE_KERNEL;
-		if ((module->kind == PROFILE_MODULE_KERNEL ||
-		     module->kind == PROFILE_MODULE_KERNEL_DYNAMIC) &&
-		    module->file_key != UINT32_MAX && !found)
-			found = module;
+		if (modules_get(&p->modules, (module_id)i)->kind == PROFILE_MODULE_KERNEL)
+			return false;
 	}
-	/* Where the image is, is not told where names are hidden: that is the owner's wish. */
-	return is_hidden ? NULL : found;
+	return true;
 }
 
-void kernel_symbol_list_collect(struct profile *p, struct recorder *recorder)
+static void add(void *ctx, const struct kernel_symbol_text *symbol)
 {
-	const struct module *list = find_list(p);
-	struct addresses addresses = {0};
-	int fd;
+	kernel_table_add(ctx, symbol->start, symbol->size, symbol->name, symbol->name_size,
+			 symbol->module);
+}
 
-	if (!list)
-		return;
+struct kernel_table *kernel_symbol_list_collect(struct profile *p, struct recorder *recorder)
+{
+	struct kernel_table *table;
+	struct addresses addresses = {0};
+
+	if (is_hidden(p))
+		return NULL;
+	table = kernel_table_new();
 	collect(p, &addresses);
-	fd = recorder_list_symbols(recorder, addresses.rows.items, addresses.rows.count);
+	if (!recorder_find_symbols(recorder, addresses.rows.items, addresses.rows.count, add,
+				   table) ||
+	    !table->rows.count) {
+		kernel_table_free(table);
+		table = NULL;
+	} else {
+		kernel_table_seal(table);
+	}
 	vec_release(&addresses.rows);
-	if (fd >= 0)
-		file_set_add(recorder_source(recorder)->files, list->file_key, fd);
+	return table;
 }

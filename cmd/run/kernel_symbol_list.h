@@ -5,11 +5,12 @@
 
 #include "lib/live/recorder.h"
 #include "lib/profile/profile.h"
+#include "symbolize/kernel/kernel_table.h"
 
 /*
- * Replaces the list that the recorder has opened, where the kernel can be asked itself and does not
- * hide its symbols.
+ * The kernel's symbols that frames of the profile lie in, to be freed. NULL: the whole list has to
+ * be read, because the kernel cannot be asked or has too many of them, or it hides them.
  */
-void kernel_symbol_list_collect(struct profile *p, struct recorder *recorder);
+struct kernel_table *kernel_symbol_list_collect(struct profile *p, struct recorder *recorder);
 
 #endif

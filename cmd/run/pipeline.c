@@ -321,7 +321,7 @@ static bool finish_now(void *ctx)
 
 static void name_frames(struct pipeline *p)
 {
-	const struct symbolize_run_options options = {
+	struct symbolize_run_options options = {
 		.output = p->options->output,
 		.files = recorder_source(p->recorder)->files,
 		.owner = &p->owner,
@@ -330,11 +330,14 @@ static void name_frames(struct pipeline *p)
 		.ctx = p,
 		.front = p->options->front ? p->options->front->pid : 0,
 	};
+	struct kernel_table *symbols;
 
 	if (p->options->output->no_symbols)
 		return;
-	kernel_symbol_list_collect(p->profile, p->recorder);
+	symbols = kernel_symbol_list_collect(p->profile, p->recorder);
+	options.kernel_symbols = symbols;
 	symbolize_run(p->profile, &options);
+	kernel_table_free(symbols);
 }
 
 static void add_sources(struct pipeline *p)

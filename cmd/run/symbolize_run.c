@@ -128,6 +128,7 @@ void symbolize_run(struct profile *p, const struct symbolize_run_options *option
 	};
 	symbolize_profile(p, &(struct symbolize_options){
 				     .files = options->files,
+				     .kernel_symbols = options->kernel_symbols,
 				     .search = &search,
 				     .progress = on_names,
 				     .ctx = &n,

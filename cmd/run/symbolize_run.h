@@ -7,10 +7,12 @@
 #include "lib/base/file_set.h"
 #include "lib/base/identity.h"
 #include "lib/profile/profile.h"
+#include "symbolize/kernel/kernel_table.h"
 
 struct symbolize_run_options {
 	const struct output_options *output;
 	struct file_set *files; /* by module.file_key */
+	const struct kernel_table *kernel_symbols; /* NULL: those in the kernel's list */
 	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
 	const char *kernel_release; /* of the recorded kernel; NULL: the running one's */
 	int fetcher; /* socket to a process that downloads, taken over; -1: one is started */

@@ -15,7 +15,6 @@
 #include "lib/live/bpf/idle_time.h"
 #include "lib/live/bpf/ring_record.h"
 #include "lib/live/code/jit_files.h"
-#include "lib/live/kernel/kernel_symbols.h"
 #include "lib/live/proc_walk.h"
 #include "lib/live/recorder_internal.h"
 #include "lib/live/machine/ring_size.h"
@@ -445,7 +444,8 @@ struct source *recorder_source(struct recorder *r)
 	return &r->source;
 }
 
-int recorder_list_symbols(struct recorder *r, const uint64_t *addrs, size_t count)
+bool recorder_find_symbols(struct recorder *r, const uint64_t *addrs, size_t count,
+			   kernel_symbol_fn *fn, void *ctx)
 {
-	return kernel_symbols_list(r->programs, addrs, count);
+	return kernel_symbols_find(r->programs, addrs, count, fn, ctx);
 }

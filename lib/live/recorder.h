@@ -19,6 +19,7 @@
 #include "lib/base/error.h"
 #include "lib/live/perf/event_spec.h"
 #include "lib/live/instruments/event_set.h"
+#include "lib/live/kernel/kernel_symbols.h"
 #include "lib/record/source.h"
 
 struct recorder;
@@ -69,11 +70,12 @@ int recorder_watch(struct recorder *r, int fd, struct error *err);
 struct source *recorder_source(struct recorder *r);
 
 /*
- * What the kernel calls these addresses of its own (ascending), in the form of /proc/kallsyms,
- * which takes longer to read than most recordings take to be finished. A descriptor, the caller's,
- * or -1: the kernel does not say, or there are so many that reading all is as good.
+ * Asks the kernel what it calls these addresses of its own (ascending), and gives each symbol to
+ * `fn`. /proc/kallsyms takes longer to read than most recordings take to be finished. False: the
+ * kernel does not say, or there are so many that reading all is as good; what was given is not all.
  */
-int recorder_list_symbols(struct recorder *r, const uint64_t *addrs, size_t count);
+bool recorder_find_symbols(struct recorder *r, const uint64_t *addrs, size_t count,
+			   kernel_symbol_fn *fn, void *ctx);
 
 /* For the profile's meta. */
 struct recorder_info {

@@ -17,21 +17,24 @@
 #include "symbolize/kernel/kallsyms.h"
 #include "symbolize/symbolizer.h"
 
-static int parse(const char *text, struct kallsyms **k)
+static int parse(const char *text, struct kernel_table **k)
 {
-	return kallsyms_parse(k, xstrdup(text), strlen(text), NULL);
+	_cleanup_close_ int fd = memfd_create("kallsyms", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	return kallsyms_read(k, fd, NULL);
 }
 
-static void check(const struct kallsyms *k, uint64_t addr, const char *name, uint64_t start,
+static void check(const struct kernel_table *k, uint64_t addr, const char *name, uint64_t start,
 		  uint64_t size)
 {
 	struct kernel_symbol symbol;
 
 	if (!name) {
-		assert_false(kallsyms_find(k, addr, &symbol));
+		assert_false(kernel_table_find(k, addr, &symbol));
 		return;
 	}
-	assert_true(kallsyms_find(k, addr, &symbol));
+	assert_true(kernel_table_find(k, addr, &symbol));
 	assert_string_equal(symbol.name, name);
 	assert_int_equal(symbol.start, start);
 	assert_int_equal(symbol.size, size);
@@ -48,7 +51,7 @@ static const char *const some_symbols = "ffffffff81000000 T _text\n"
 
 static void symbols_reach_to_the_next(void **state)
 {
-	struct kallsyms *k;
+	struct kernel_table *k;
 
 	(void)state;
 	assert_int_equal(parse(some_symbols, &k), 0);
@@ -58,12 +61,12 @@ static void symbols_reach_to_the_next(void **state)
 	check(k, 0xffffffff81000100, "helper", 0xffffffff81000100, 0x80);
 	check(k, 0xffffffffc0000fff, "bpf_prog_1234_foo", 0xffffffffc0000000, 0x1000);
 	check(k, 0xffffffffc0001000, "in_module", 0xffffffffc0001000, 0x80);
-	kallsyms_free(k);
+	kernel_table_free(k);
 }
 
 static void data_and_far_gaps_have_no_name(void **state)
 {
-	struct kallsyms *k;
+	struct kernel_table *k;
 
 	(void)state;
 	assert_int_equal(parse(some_symbols, &k), 0);
@@ -72,12 +75,12 @@ static void data_and_far_gaps_have_no_name(void **state)
 	check(k, 0xffffffff90000000, NULL, 0, 0);
 	check(k, 0xffffffffc0001080, "last", 0xffffffffc0001080, 0);
 	check(k, UINT64_MAX, NULL, 0, 0);
-	kallsyms_free(k);
+	kernel_table_free(k);
 }
 
 static void of_aliases_the_best_known_is_taken(void **state)
 {
-	struct kallsyms *k;
+	struct kernel_table *k;
 
 	(void)state;
 	assert_int_equal(parse("1000 T __ia32_sys_fork\n"
@@ -98,12 +101,12 @@ static void of_aliases_the_best_known_is_taken(void **state)
 	check(k, 0x3000, "memcpy", 0x3000, 0x1000);
 	check(k, 0x4000, "code", 0x4000, 0x1000);
 	check(k, 0x5010, "next", 0x5010, 0);
-	kallsyms_free(k);
+	kernel_table_free(k);
 }
 
 static void any_order_will_do(void **state)
 {
-	struct kallsyms *k;
+	struct kernel_table *k;
 
 	(void)state;
 	assert_int_equal(parse("2000 T b\n3000 T c\n4000 T d\n1000 T a\n2800 T bb\n5000 T e\n", &k),
@@ -114,12 +117,12 @@ static void any_order_will_do(void **state)
 	check(k, 0x3000, "c", 0x3000, 0x1000);
 	check(k, 0x4000, "d", 0x4000, 0x1000);
 	check(k, 0x5000, "e", 0x5000, 0);
-	kallsyms_free(k);
+	kernel_table_free(k);
 }
 
 static void hidden_addresses(void **state)
 {
-	struct kallsyms *k;
+	struct kernel_table *k;
 
 	(void)state;
 	assert_int_equal(parse("0000000000000000 T _text\n0000000000000000 t foo\n", &k), -ENOENT);
@@ -128,7 +131,7 @@ static void hidden_addresses(void **state)
 
 static void damaged_lines_are_passed_over(void **state)
 {
-	struct kallsyms *k;
+	struct kernel_table *k;
 
 	(void)state;
 	assert_int_equal(parse("\n"
@@ -146,7 +149,7 @@ static void damaged_lines_are_passed_over(void **state)
 	check(k, 0x1000, NULL, 0, 0);
 	check(k, 0x2000, "good", 0x2000, 0);
 	check(k, 0x3000, "good", 0x2000, 0);
-	kallsyms_free(k);
+	kernel_table_free(k);
 }
 
 static void symbolizer_counts_from_the_module(void **state)
@@ -156,13 +159,13 @@ static void symbolizer_counts_from_the_module(void **state)
 	const uint64_t rvas[] = {0x10, 0x80};
 	struct answer answers[2] = {0};
 	struct symbolizer *s;
-	struct kallsyms *k;
+	struct kernel_table *k;
 
 	(void)state;
 	assert_int_equal(parse(some_symbols, &k), 0);
-	assert_int_equal(symbolizer_kallsyms.open(&s, &input, NULL), -ENOENT);
-	input.kallsyms = k;
-	assert_int_equal(symbolizer_kallsyms.open(&s, &input, NULL), 0);
+	assert_int_equal(symbolizer_kernel.open(&s, &input, NULL), -ENOENT);
+	input.kernel_symbols = k;
+	assert_int_equal(symbolizer_kernel.open(&s, &input, NULL), 0);
 	s->ops->lookup(s, rvas, 2, answers);
 	assert_string_equal(answers[0].func, "in_module");
 	assert_int_equal(answers[0].func_start, 0);
@@ -172,12 +175,12 @@ static void symbolizer_counts_from_the_module(void **state)
 	s->ops->free(s);
 	/* What comes before the module is not the module's. */
 	module.base = 0xffffffffc0000800;
-	assert_int_equal(symbolizer_kallsyms.open(&s, &input, NULL), 0);
+	assert_int_equal(symbolizer_kernel.open(&s, &input, NULL), 0);
 	memset(answers, 0, sizeof(answers));
 	s->ops->lookup(s, rvas, 1, answers);
 	assert_null(answers[0].func);
 	s->ops->free(s);
-	kallsyms_free(k);
+	kernel_table_free(k);
 }
 
 static const char *name_at(const struct symbolizer_input *input, uint64_t rva)
@@ -186,7 +189,7 @@ static const char *name_at(const struct symbolizer_input *input, uint64_t rva)
 	struct answer answer = {0};
 	struct symbolizer *s;
 
-	assert_int_equal(symbolizer_kallsyms.open(&s, input, NULL), 0);
+	assert_int_equal(symbolizer_kernel.open(&s, input, NULL), 0);
 	s->ops->lookup(s, &rva, 1, &answer);
 	snprintf(name, sizeof(name), "%s", answer.func ? answer.func : "");
 	s->ops->free(s);
@@ -198,20 +201,20 @@ static void modules_keep_the_names_they_had(void **state)
 {
 	struct module module = {.kind = PROFILE_MODULE_KERNEL_MODULE, .base = 0xffffffffc0001000};
 	struct symbolizer_input input = {.module = &module, .path = "[ext4]", .fd = -1};
-	struct kallsyms *k;
+	struct kernel_table *k;
 
 	(void)state;
 	module_add_symbol(&module, 0x20, 0x10, "gone_by_now", strlen("gone_by"));
 	assert_string_equal(name_at(&input, 0x24), "gone_by");
 	assert_string_equal(name_at(&input, 0x10), "");
 	assert_int_equal(parse(some_symbols, &k), 0);
-	input.kallsyms = k;
+	input.kernel_symbols = k;
 	assert_string_equal(name_at(&input, 0x24), "gone_by");
 	assert_string_equal(name_at(&input, 0x10), "in_module");
 	input.path = "[ext]";
 	assert_string_equal(name_at(&input, 0x24), "gone_by");
 	assert_string_equal(name_at(&input, 0x10), "");
-	kallsyms_free(k);
+	kernel_table_free(k);
 	free(module.symbols.items[0].name);
 	vec_release(&module.symbols);
 }
@@ -222,7 +225,7 @@ static void check_own(const struct symbolizer_input *input, const char *name, ui
 	struct answer answer = {0};
 	struct symbolizer *s;
 
-	assert_int_equal(symbolizer_kallsyms.open(&s, input, NULL), 0);
+	assert_int_equal(symbolizer_kernel.open(&s, input, NULL), 0);
 	s->ops->lookup(s, &rva, 1, &answer);
 	assert_string_equal(answer.func, name);
 	assert_int_equal(answer.func_start, 0);
@@ -236,7 +239,7 @@ static void code_of_the_kernel_keeps_the_name_it_had(void **state)
 	const struct module module = {.kind = PROFILE_MODULE_KERNEL_DYNAMIC,
 				      .base = 0xffffffffc0000000};
 	struct symbolizer_input input = {.module = &module, .path = name, .fd = -1};
-	struct kallsyms *k;
+	struct kernel_table *k;
 
 	(void)state;
 	/* Gone, and hidden. */
@@ -246,29 +249,29 @@ static void code_of_the_kernel_keeps_the_name_it_had(void **state)
 			       "ffffffffc0000100 t next\t[bpf]\n",
 			       &k),
 			 0);
-	input.kallsyms = k;
+	input.kernel_symbols = k;
 	check_own(&input, name, 0);
-	kallsyms_free(k);
+	kernel_table_free(k);
 	/* It is still there, under its whole name. */
 	assert_int_equal(parse("ffffffffc0000000 t bpf_prog_0123456789abcdef_short_name_and_more\n"
 			       "ffffffffc0000100 t next\t[bpf]\n",
 			       &k),
 			 0);
-	input.kallsyms = k;
+	input.kernel_symbols = k;
 	check_own(&input, "bpf_prog_0123456789abcdef_short_name_and_more", 0x100);
-	kallsyms_free(k);
+	kernel_table_free(k);
 }
 
 static void reads_a_file_from_its_start(void **state)
 {
 	_cleanup_close_ int fd = memfd_create("kallsyms", MFD_CLOEXEC);
-	struct kallsyms *k;
+	struct kernel_table *k;
 
 	(void)state;
 	assert_int_equal(write(fd, some_symbols, strlen(some_symbols)), strlen(some_symbols));
 	assert_int_equal(kallsyms_read(&k, fd, NULL), 0);
 	check(k, 0xffffffff81000100, "helper", 0xffffffff81000100, 0x80);
-	kallsyms_free(k);
+	kernel_table_free(k);
 	assert_int_equal(kallsyms_read(&k, -1, NULL), -EBADF);
 }
 

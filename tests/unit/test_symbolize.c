@@ -344,11 +344,35 @@ static void the_number_of_threads_changes_nothing(void **state)
 	fixture_release(&many);
 }
 
+/* The file is not even opened. */
+static void given_kernel_symbols_are_taken_for_the_list(void **state)
+{
+	struct kernel_table *symbols = kernel_table_new();
+	struct fixture f;
+	module_id kernel;
+
+	(void)state;
+	fixture_init(&f);
+	kernel = add_kernel(&f, "ffffffff81000000 T listed\n");
+	kernel_table_add(symbols, 0xffffffff81001000, 0x20, "told", strlen("told"), NULL);
+	kernel_table_seal(symbols);
+	f.options.kernel_symbols = symbols;
+	add_sample(&f, kernel, 0x1010, PROFILE_FRAME_KERNEL);
+	add_sample(&f, kernel, 0x10, PROFILE_FRAME_KERNEL);
+	symbolize_profile(f.p, &f.options);
+	assert_string_equal(level_of(&f, 0, 0).name, "told");
+	assert_int_not_equal(level_of(&f, 0, 0).frame->symbol, NO_SYMBOL);
+	assert_false(level_of(&f, 1, 0).func->is_named);
+	fixture_release(&f);
+	kernel_table_free(symbols);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(own_frames_become_chains),
 		cmocka_unit_test(kernel_frames_of_all_kinds),
+		cmocka_unit_test(given_kernel_symbols_are_taken_for_the_list),
 		cmocka_unit_test(what_nobody_knows_keeps_its_address),
 		cmocka_unit_test(no_files_at_all),
 		cmocka_unit_test(what_is_named_before_a_stop_stays),

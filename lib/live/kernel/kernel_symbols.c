@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/kernel/kernel_symbols.h"
 
-#include <inttypes.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
+#include "lib/live/bpf/programs.h"
 
 /* Each takes some microseconds; /proc/kallsyms takes 60 ms. */
 #define MAX_ADDRESSES 16384
@@ -45,27 +42,15 @@ bool kernel_symbol_parse(struct kernel_symbol_text *symbol, uint64_t addr, const
 	return offset < size && !__builtin_add_overflow(symbol->start, size, &end);
 }
 
-uint64_t kernel_symbols_add(struct strbuf *list, uint64_t addr, const char *said)
+bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_t count,
+			 kernel_symbol_fn *fn, void *ctx)
 {
-	struct kernel_symbol_text symbol;
-
-	if (!kernel_symbol_parse(&symbol, addr, said))
-		return 0;
-	strbuf_addf(list, "%016" PRIx64 " t %.*s%s%s\n", symbol.start, (int)symbol.name_size,
-		    symbol.name, symbol.module ? "\t" : "", symbol.module ? symbol.module : "");
-	strbuf_addf(list, "%016" PRIx64 " d end\n", symbol.start + symbol.size);
-	return symbol.start + symbol.size;
-}
-
-int kernel_symbols_list(struct programs *programs, const uint64_t *addrs, size_t count)
-{
-	_cleanup_(strbuf_release) struct strbuf list = {0};
-	_cleanup_close_ int fd = -1;
 	uint64_t end = 0;
 
-	if (!count || count > MAX_ADDRESSES)
-		return -1;
+	if (count > MAX_ADDRESSES)
+		return false;
 	for (size_t i = 0; i < count; i++) {
+		struct kernel_symbol_text symbol;
 		const char *said;
 
 		if (addrs[i] < end)
@@ -73,12 +58,13 @@ int kernel_symbols_list(struct programs *programs, const uint64_t *addrs, size_t
 		said = programs_find_symbol(programs, addrs[i]);
 		if (!said) {
 			log_debug("the kernel does not name its addresses: %m");
-			return -1;
+			return false;
 		}
-		end = kernel_symbols_add(&list, addrs[i], said);
+		end = 0;
+		if (!kernel_symbol_parse(&symbol, addrs[i], said))
+			continue;
+		end = symbol.start + symbol.size;
+		fn(ctx, &symbol);
 	}
-	fd = memfd_create("kernel symbols", MFD_CLOEXEC);
-	if (!list.size || fd < 0 || write(fd, list.text, list.size) != (ssize_t)list.size)
-		return -1;
-	return steal_fd(&fd);
+	return true;
 }

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Names the kernel's code as it was called when it occurred, else as the table has it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "symbolize/kernel/kernel_table.h"
+#include "symbolize/symbolizer.h"
+
+/* "bpf_prog_" and the tag: what is told apart by more is one program's code. */
+#define CODE_NAME_SIZE 25
+
+struct kernel_namer {
+	struct symbolizer base;
+	const struct kernel_table *table; /* NULL: only what the module knows itself is known */
+	const struct module *module; /* NULL: none */
+	uint64_t load_addr;
+	/* Of code that the kernel made: what it was when it was there. */
+	const char *own_name;
+	const char *module_name; /* "[ext4]", of a loaded module alone */
+};
+
+static int namer_open(struct symbolizer **out, const struct symbolizer_input *input,
+		      struct error *err)
+{
+	const struct module *module = input->module;
+	bool has_own_name = module && module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && module->base;
+	struct kernel_namer *n;
+
+	if (!input->kernel_symbols && !has_own_name && !(module && module->symbols.count))
+		return error_text(err, -ENOENT, "no kernel symbols");
+	if (module && module->kind == PROFILE_MODULE_KERNEL_MODULE && !module->base)
+		return error_text(err, -ENOENT, "not loaded");
+	n = xcalloc(1, sizeof(*n));
+	n->base.ops = &symbolizer_kernel;
+	n->table = input->kernel_symbols;
+	n->module = module;
+	n->load_addr = module ? module->base : 0;
+	n->own_name = has_own_name ? input->path : NULL;
+	if (module && module->kind == PROFILE_MODULE_KERNEL_MODULE)
+		n->module_name = input->path;
+	*out = &n->base;
+	return 0;
+}
+
+/* As it was called when it occurred. */
+static bool find_own_symbol(const struct kernel_namer *n, uint64_t rva,
+			    struct kernel_symbol *symbol)
+{
+	const struct module_symbol *own = n->module ? module_find_symbol(n->module, rva) : NULL;
+
+	if (!own)
+		return false;
+	*symbol = (struct kernel_symbol){
+		.start = n->load_addr + own->offset,
+		.size = own->size,
+		.name = own->name,
+	};
+	return true;
+}
+
+/* The list may have something else there by now. */
+static bool find_symbol(const struct kernel_namer *n, uint64_t rva, struct kernel_symbol *symbol)
+{
+	bool is_listed = n->table && kernel_table_find(n->table, n->load_addr + rva, symbol);
+
+	/* A symbol in front of the module is another one's, as may be one where it ended. */
+	if (is_listed && symbol->start < n->load_addr)
+		is_listed = false;
+	if (is_listed && n->module_name &&
+	    (!symbol->module || strcmp(symbol->module, n->module_name) != 0))
+		is_listed = false;
+	if (!n->own_name)
+		return is_listed;
+	if (!is_listed || strncmp(symbol->name, n->own_name, CODE_NAME_SIZE) != 0)
+		*symbol = (struct kernel_symbol){.start = n->load_addr, .name = n->own_name};
+	return true;
+}
+
+static void namer_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
+			 struct answer *answers)
+{
+	const struct kernel_namer *n = (const struct kernel_namer *)base;
+
+	for (size_t i = 0; i < count; i++) {
+		struct kernel_symbol symbol;
+
+		if (answers[i].func ||
+		    (!find_own_symbol(n, rvas[i], &symbol) && !find_symbol(n, rvas[i], &symbol)))
+			continue;
+		answers[i].func = symbol.name;
+		answers[i].func_start = symbol.start - n->load_addr;
+		answers[i].func_size = symbol.size;
+	}
+}
+
+static void namer_free(struct symbolizer *base)
+{
+	free(base);
+}
+
+const struct symbolizer_ops symbolizer_kernel = {
+	.name = "kernel symbols",
+	.open = namer_open,
+	.lookup = namer_lookup,
+	.free = namer_free,
+};

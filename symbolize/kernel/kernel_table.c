@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/kernel/kernel_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/text.h"
+
+struct kernel_table *kernel_table_new(void)
+{
+	return xcalloc(1, sizeof(struct kernel_table));
+}
+
+void kernel_table_free(struct kernel_table *t)
+{
+	if (!t)
+		return;
+	vec_release(&t->rows);
+	strbuf_release(&t->text);
+	free(t);
+}
+
+void kernel_table_add(struct kernel_table *t, uint64_t start, uint64_t size, const char *name,
+		      size_t name_size, const char *module)
+{
+	struct kernel_table_row row = {
+		.start = start,
+		.name = (uint32_t)t->text.size,
+		.size = size < KERNEL_FUNC_SIZE_MAX ? (uint32_t)size : 0,
+		.is_code = true,
+		.has_module = module != NULL,
+	};
+
+	strbuf_add(&t->text, name, name_size);
+	strbuf_addch(&t->text, '\0');
+	if (module)
+		strbuf_add(&t->text, module, strlen(module) + 1);
+	vec_push(&t->rows, row);
+}
+
+/* Names of places and not of functions, or of one that has a better known name. */
+static bool is_second_choice(const char *name)
+{
+	return text_starts_with(name, "__pfx_") || text_starts_with(name, "__ia32_") ||
+	       text_ends_with(name, "_start") || text_ends_with(name, "_begin") ||
+	       text_ends_with(name, "_end");
+}
+
+/*
+ * Which of two symbols of one place names it better? Negative: x. Among equals it is the one that
+ * is listed first, as in the kernel's own search: a place has one name, whoever looks it up.
+ */
+static int compare_worth(const struct kernel_table *t, const struct kernel_table_row *x,
+			 const struct kernel_table_row *y)
+{
+	const char *x_name = t->text.text + x->name, *y_name = t->text.text + y->name;
+	size_t x_size = strspn(x_name, "_"), y_size = strspn(y_name, "_");
+
+	if (x->is_code != y->is_code)
+		return x->is_code ? -1 : 1;
+	if (is_second_choice(x_name) != is_second_choice(y_name))
+		return is_second_choice(y_name) ? -1 : 1;
+	return x_size < y_size ? -1 : x_size > y_size;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct kernel_table_row *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* The kernel lists its own symbols in order; only modules and what comes behind are mixed up. */
+static void sort(struct kernel_table *t)
+{
+	struct kernel_table_row *rows = t->rows.items, *lowest;
+	size_t count = t->rows.count, sorted = 1;
+
+	while (sorted < count && compare(&rows[sorted - 1], &rows[sorted]) < 0)
+		sorted++;
+	if (sorted == count)
+		return;
+	lowest = &rows[sorted];
+	for (size_t i = sorted; i < count; i++) {
+		if (compare(&rows[i], lowest) < 0)
+			lowest = &rows[i];
+	}
+	while (sorted > 0 && compare(&rows[sorted - 1], lowest) > 0)
+		sorted--;
+	qsort(rows + sorted, count - sorted, sizeof(*rows), compare);
+}
+
+static void drop_aliases(struct kernel_table *t)
+{
+	struct kernel_table_row *rows = t->rows.items;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->rows.count; i++) {
+		if (!kept || rows[kept - 1].start != rows[i].start)
+			rows[kept++] = rows[i];
+		else if (compare_worth(t, &rows[i], &rows[kept - 1]) < 0)
+			rows[kept - 1] = rows[i];
+	}
+	t->rows.count = kept;
+}
+
+/* Data ends what is in front of it as well. */
+static void find_ends(struct kernel_table *t)
+{
+	struct kernel_table_row *rows = t->rows.items;
+
+	for (size_t i = 0; i + 1 < t->rows.count; i++) {
+		uint64_t gap = rows[i + 1].start - rows[i].start;
+
+		if (gap < KERNEL_FUNC_SIZE_MAX && (!rows[i].size || gap < rows[i].size))
+			rows[i].size = (uint32_t)gap;
+	}
+}
+
+void kernel_table_seal(struct kernel_table *t)
+{
+	if (!t->rows.count)
+		return;
+	sort(t);
+	drop_aliases(t);
+	find_ends(t);
+}
+
+bool kernel_table_find(const struct kernel_table *t, uint64_t addr, struct kernel_symbol *symbol)
+{
+	const struct kernel_table_row *rows = t->rows.items, *row;
+	size_t low = count_front(rows, t->rows.count, it, it->start <= addr);
+
+	if (!low)
+		return false;
+	row = &rows[low - 1];
+	if (!row->is_code || addr - row->start >= (row->size ? row->size : KERNEL_FUNC_SIZE_MAX))
+		return false;
+	*symbol = (struct kernel_symbol){
+		.start = row->start,
+		.size = row->size,
+		.name = t->text.text + row->name,
+	};
+	if (row->has_module)
+		symbol->module = symbol->name + strlen(symbol->name) + 1;
+	return true;
+}

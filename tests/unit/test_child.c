@@ -19,8 +19,7 @@
 #include "lib/base/text.h"
 #include "lib/live/machine/child.h"
 #include "lib/live/machine/user_env.h"
-
-#define WAIT_MS 10000
+#include "tests/unit/process_state.h"
 
 DEFINE_CLEANUP(struct child *, child_free)
 
@@ -49,7 +48,7 @@ static int wait_status_of(struct child *c)
 	struct pollfd fd = {.fd = child_fd(c), .events = POLLIN};
 	int status = -1;
 
-	assert_int_equal(poll(&fd, 1, WAIT_MS), 1);
+	assert_int_equal(poll(&fd, 1, -1), 1);
 	assert_int_equal(child_poll(c, &status), CHILD_EXITED);
 	return status;
 }
@@ -80,7 +79,8 @@ static void it_waits_until_it_is_told(void **state)
 
 	(void)state;
 	assert_true(child_pid(c) > 0);
-	assert_int_equal(poll(&fd, 1, 50), 0);
+	process_await_sleep(child_pid(c));
+	assert_int_equal(poll(&fd, 1, 0), 0);
 	assert_int_equal(child_poll(c, &status), CHILD_RUNNING);
 	assert_int_equal(child_execute(c, NULL), 0);
 	assert_int_equal(WEXITSTATUS(wait_status_of(c)), 1);
@@ -201,17 +201,6 @@ static void it_inherits_no_descriptor(void **state)
 	assert_string_equal(listing, expected);
 }
 
-/* Zombies count as gone. */
-static bool is_alive(pid_t pid)
-{
-	char path[64];
-	_cleanup_free_ char *stat = NULL;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	stat = text_read_file(path, 4096, NULL);
-	return stat && !strstr(stat, ") Z ");
-}
-
 static void never_executed_it_leaves_nothing(void **state)
 {
 	char *argv[] = {"true", NULL};
@@ -240,9 +229,7 @@ static void it_goes_away_with_its_parent(void **state)
 	}
 	assert_int_equal(read(pipe_fds[0], &pid, sizeof(pid)), sizeof(pid));
 	assert_int_equal(waitpid(parent, NULL, 0), parent);
-	for (int i = 0; i < WAIT_MS / 10 && is_alive(pid); i++)
-		usleep(10000);
-	assert_false(is_alive(pid));
+	process_await_end(pid);
 	close(pipe_fds[0]);
 	close(pipe_fds[1]);
 }
@@ -255,7 +242,7 @@ static void killed_before_its_start_is_no_failure(void **state)
 
 	(void)state;
 	assert_int_equal(child_kill(c, SIGKILL), 0);
-	assert_int_equal(poll(&fd, 1, WAIT_MS), 1);
+	assert_int_equal(poll(&fd, 1, -1), 1);
 	assert_int_equal(child_execute(c, NULL), 0);
 	assert_int_equal(WTERMSIG(wait_status_of(c)), SIGKILL);
 }

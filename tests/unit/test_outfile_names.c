@@ -14,9 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/outfile_fixture.h"
+#include "tests/unit/process_state.h"
 
 static void test_link_is_replaced(void **state)
 {
@@ -154,13 +156,22 @@ static void on_signal(int number)
 static void test_fifo_without_a_reader_is_interruptible(void **state)
 {
 	struct sigaction action = {.sa_handler = on_signal};
+	pid_t parent = getpid(), sender;
 
 	(void)state;
 	assert_int_equal(mkfifo("fifo", 0600), 0);
-	sigaction(SIGALRM, &action, NULL);
-	alarm(1);
+	sigaction(SIGUSR1, &action, NULL);
+	sender = fork();
+	assert_true(sender >= 0);
+	while (sender == 0) {
+		process_await_sleep(parent);
+		kill(parent, SIGUSR1);
+	}
 	check_refused("fifo", -EINTR, "open fifo: Interrupted system call");
-	signal(SIGALRM, SIG_DFL);
+	kill(sender, SIGKILL);
+	while (waitpid(sender, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	signal(SIGUSR1, SIG_DFL);
 }
 
 static void test_device_is_written_directly(void **state)

@@ -17,13 +17,16 @@
 #include <unistd.h>
 
 #include "cmd/text/progress.h"
+#include "tests/unit/fake_clock.h"
+
+#define MS 1000000ull
 
 struct screen {
 	int master, saved;
 	char text[4096];
 };
 
-/* Standard error is a terminal of 40 columns until screen_close(). */
+/* Standard error is a terminal of 40 columns until screen_close(), and the clock stands still. */
 static void screen_open(struct screen *s)
 {
 	const struct winsize size = {.ws_row = 24, .ws_col = 40};
@@ -44,10 +47,12 @@ static void screen_open(struct screen *s)
 	dup2(slave, STDERR_FILENO);
 	close(slave);
 	setenv("TERM", "xterm", 1);
+	fake_clock_start(0);
 }
 
 static void screen_close(struct screen *s)
 {
+	fake_clock_stop();
 	dup2(s->saved, STDERR_FILENO);
 	close(s->saved);
 	close(s->master);
@@ -111,17 +116,19 @@ static void recording_has_a_line_of_its_own(void **state)
 		       "b",
 		       2500000000, false);
 	assert_string_equal(screen_read(&s), "prof: recording a??b for 2.5 s, Ctrl-C ends it\n");
+	fake_clock_pass(999 * MS);
 	progress_recording(&p, 5, 0, false);
 	assert_string_equal(screen_read(&s), "");
-	p.next_ns = 0;
+	fake_clock_pass(1 * MS);
 	progress_recording(&p, 1234567, 1, false);
-	assert_string_equal(screen_read(&s), BLANKS ERASE "prof: 0 s, 1,234,567 samples, 1 lost");
+	assert_string_equal(screen_read(&s), BLANKS ERASE "prof: 1 s, 1,234,567 samples, 1 lost");
 	/* Once a second. */
+	fake_clock_pass(999 * MS);
 	progress_recording(&p, 1234568, 1, false);
 	assert_string_equal(screen_read(&s), "");
-	p.next_ns = 0;
+	fake_clock_pass(1 * MS);
 	progress_recording(&p, 1, 0, false);
-	assert_string_equal(screen_read(&s), ERASE "prof: 0 s, 1 sample, 0 lost");
+	assert_string_equal(screen_read(&s), ERASE "prof: 2 s, 1 sample, 0 lost");
 	progress_erase(&p);
 	progress_erase(&p);
 	assert_string_equal(screen_read(&s), ERASE);
@@ -139,14 +146,16 @@ static void a_command_keeps_the_terminal(void **state)
 	progress_init(&p, false, 0);
 	progress_begin(&p, "make", 0, true);
 	assert_string_equal(screen_read(&s), "prof: recording make, Ctrl-C ends it\n");
-	p.next_ns = 0;
+	fake_clock_pass(5000 * MS);
 	progress_recording(&p, 5, 0, false);
 	progress_erase(&p);
 	assert_string_equal(screen_read(&s), "");
 	/* A Ctrl-C that does not end it is said once, after a while. */
 	progress_recording(&p, 5, 0, true);
+	fake_clock_pass(499 * MS);
+	progress_recording(&p, 5, 0, true);
 	assert_string_equal(screen_read(&s), "");
-	p.interrupt_ns = 1;
+	fake_clock_pass(1 * MS);
 	progress_recording(&p, 5, 0, true);
 	progress_recording(&p, 5, 0, true);
 	assert_string_equal(screen_read(&s), "prof: recording until the command has ended, Ctrl-C "
@@ -167,10 +176,10 @@ static void lines_fit(void **state)
 	progress_init(&p, false, 0);
 	progress_naming(&p, 1, 2);
 	assert_string_equal(screen_read(&s), "");
-	p.next_ns = 0;
+	fake_clock_pass(200 * MS);
 	progress_naming(&p, 1, 2);
 	assert_string_equal(screen_read(&s), BLANKS ERASE "naming 1/2 modules…");
-	p.next_ns = 0;
+	fake_clock_pass(50 * MS);
 	progress_download(&p, "/usr/lib/x86_64-linux-gnu/libc.so.6.with.a.long.name", 1, 2);
 	assert_string_equal(screen_read(&s), ERASE "downloading symbols of libc.so.6.with.a");
 	screen_close(&s);

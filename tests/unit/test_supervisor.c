@@ -13,10 +13,13 @@
 
 #include "cmd/run/supervisor.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
+#include "tests/unit/fake_clock.h"
 
 #define NS_PER_MS 1000000ull
-#define WAIT_MS 10000
+/* A duration that is over soon; how soon does not matter. */
+#define SHORT_NS (30 * NS_PER_MS)
+/* Two signals that far apart are two. */
+#define BETWEEN_KEYS_NS (100 * NS_PER_MS)
 
 struct setup {
 	struct signals signals;
@@ -24,8 +27,12 @@ struct setup {
 	struct supervisor supervisor;
 };
 
-/* The script says something once it is ready, and then keeps quiet. */
-static void start(struct setup *t, const char *script, uint64_t duration_ns, bool kill_at_end)
+/*
+ * The script says something once it is ready, and then keeps quiet. The clock stands still until a
+ * wait of the supervisor has used up one of `timeouts`, or the test moves it.
+ */
+static void start(struct setup *t, const char *script, uint64_t duration_ns, bool kill_at_end,
+		  unsigned int timeouts)
 {
 	char *argv[] = {"sh", "-c", (char *)script, NULL};
 	struct child_options options = {
@@ -52,16 +59,17 @@ static void start(struct setup *t, const char *script, uint64_t duration_ns, boo
 	assert_int_equal(read(pipe_fds[0], &byte, 1), 1);
 	close(pipe_fds[0]);
 	close(pipe_fds[1]);
+	fake_clock_start(timeouts);
 	assert_int_equal(supervisor_start(&t->supervisor, duration_ns, &err), 0);
 }
 
 static void end(struct setup *t)
 {
-	int status;
+	struct pollfd fd = {.fd = child_fd(t->child), .events = POLLIN};
 
+	fake_clock_stop();
 	child_kill(t->child, SIGKILL);
-	while (child_poll(t->child, &status) == CHILD_RUNNING)
-		usleep(1000);
+	assert_int_equal(poll(&fd, 1, -1), 1);
 	supervisor_release(&t->supervisor);
 	child_free(t->child);
 	sigprocmask(SIG_SETMASK, &t->signals.inherited_mask, NULL);
@@ -78,7 +86,7 @@ static void until_stopped(struct setup *t)
 	};
 
 	while (!supervisor_poll(&t->supervisor))
-		assert_true(poll(fds, 3, WAIT_MS) > 0);
+		assert_true(poll(fds, 3, -1) > 0);
 }
 
 static void the_status_of_the_command_is_passed_on(void **state)
@@ -95,7 +103,7 @@ static void the_status_of_the_command_is_passed_on(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct setup t;
 
-		start(&t, rows[i].script, 0, false);
+		start(&t, rows[i].script, 0, false, 0);
 		until_stopped(&t);
 		assert_int_equal(t.supervisor.reason, STOP_CHILD_ENDED);
 		supervisor_settle(&t.supervisor);
@@ -111,7 +119,7 @@ static void a_duration_leaves_the_command_alone(void **state)
 	int status;
 
 	(void)state;
-	start(&t, "echo; exec sleep 60", 30 * NS_PER_MS, false);
+	start(&t, "echo; exec sleep 60", SHORT_NS, false, 0);
 	until_stopped(&t);
 	assert_int_equal(t.supervisor.reason, STOP_DURATION);
 	supervisor_settle(&t.supervisor);
@@ -125,7 +133,7 @@ static void a_duration_may_kill(void **state)
 	struct setup t;
 
 	(void)state;
-	start(&t, "echo; exec sleep 60", 30 * NS_PER_MS, true);
+	start(&t, "echo; exec sleep 60", SHORT_NS, true, 0);
 	until_stopped(&t);
 	supervisor_settle(&t.supervisor);
 	assert_true(t.supervisor.child_ended);
@@ -137,14 +145,12 @@ static void a_duration_may_kill(void **state)
 static void a_stubborn_command_is_killed_for_good(void **state)
 {
 	struct setup t;
-	uint64_t before;
 
 	(void)state;
-	start(&t, "trap '' TERM; echo; while :; do sleep 0.1; done", 300 * NS_PER_MS, true);
+	start(&t, "trap '' TERM; echo; while :; do sleep 0.1; done", SHORT_NS, true, 1);
 	until_stopped(&t);
-	before = clock_monotonic_ns();
 	supervisor_settle(&t.supervisor);
-	assert_true(clock_monotonic_ns() - before >= 1900 * NS_PER_MS);
+	assert_int_equal(fake_clock_passed(), 2000 * NS_PER_MS);
 	assert_int_equal(WTERMSIG(t.supervisor.wait_status), SIGKILL);
 	assert_int_equal(supervisor_exit_status(&t.supervisor), 0);
 	end(&t);
@@ -155,7 +161,7 @@ static void a_signal_is_passed_on(void **state)
 	struct setup t;
 
 	(void)state;
-	start(&t, "trap 'exit 5' TERM; echo; while :; do sleep 0.01; done", 0, false);
+	start(&t, "trap 'exit 5' TERM; echo; while :; do sleep 0.01; done", 0, false, 0);
 	kill(getpid(), SIGTERM);
 	until_stopped(&t);
 	assert_int_equal(t.supervisor.reason, STOP_SIGNAL);
@@ -167,15 +173,13 @@ static void a_signal_is_passed_on(void **state)
 static void who_survives_a_signal_is_waited_for_a_second(void **state)
 {
 	struct setup t;
-	uint64_t before;
 
 	(void)state;
-	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false);
+	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false, 1);
 	kill(getpid(), SIGINT);
 	until_stopped(&t);
-	before = clock_monotonic_ns();
 	supervisor_settle(&t.supervisor);
-	assert_true(clock_monotonic_ns() - before >= 900 * NS_PER_MS);
+	assert_int_equal(fake_clock_passed(), 1000 * NS_PER_MS);
 	assert_false(t.supervisor.child_ended);
 	assert_int_equal(supervisor_exit_status(&t.supervisor), 130);
 	end(&t);
@@ -184,18 +188,16 @@ static void who_survives_a_signal_is_waited_for_a_second(void **state)
 static void one_more_signal_hurries(void **state)
 {
 	struct setup t;
-	uint64_t before;
 
 	(void)state;
-	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false);
+	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false, 1);
 	kill(getpid(), SIGINT);
 	until_stopped(&t);
 	assert_false(supervisor_finish_now(&t.supervisor));
-	usleep(100000);
+	fake_clock_pass(BETWEEN_KEYS_NS);
 	kill(getpid(), SIGINT);
-	before = clock_monotonic_ns();
 	supervisor_settle(&t.supervisor);
-	assert_true(clock_monotonic_ns() - before < 800 * NS_PER_MS);
+	assert_int_equal(fake_clock_passed(), BETWEEN_KEYS_NS);
 	assert_true(supervisor_finish_now(&t.supervisor));
 	end(&t);
 }
@@ -205,10 +207,11 @@ static void an_immediate_repetition_is_one_signal(void **state)
 	struct setup t;
 
 	(void)state;
-	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false);
+	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false, 1);
 	kill(getpid(), SIGINT);
 	until_stopped(&t);
 	kill(getpid(), SIGINT);
+	fake_clock_pass(BETWEEN_KEYS_NS / 4);
 	assert_false(supervisor_finish_now(&t.supervisor));
 	/* Another signal of the same sender is none. */
 	kill(getpid(), SIGTERM);
@@ -221,7 +224,7 @@ static void a_failed_recorder_ends_it(void **state)
 	struct setup t;
 
 	(void)state;
-	start(&t, "echo; exec sleep 60", 0, false);
+	start(&t, "echo; exec sleep 60", 0, false, 1);
 	assert_false(supervisor_poll(&t.supervisor));
 	supervisor_abandon(&t.supervisor);
 	assert_true(supervisor_poll(&t.supervisor));

@@ -10,9 +10,8 @@
 
 #include <cmocka.h>
 
-#include "lib/base/clock.h"
+#include "tests/unit/fake_clock.h"
 
-/* So long that no machine is that slow, and so short that the test is not. */
 #define LONG_MS 60000
 #define SHORT_MS 30
 
@@ -47,34 +46,34 @@ static void wake(int fd)
 
 static uint64_t waited_ms(int timeout_ms, int pause_ms)
 {
-	uint64_t start = clock_monotonic_ns();
-
+	fake_clock_start(2);
 	wakeup_wait(&wakeup, timeout_ms, pause_ms);
-	return (clock_monotonic_ns() - start) / 1000000;
+	fake_clock_stop();
+	return fake_clock_passed() / 1000000;
 }
 
 static void test_nothing(void **state)
 {
 	(void)state;
-	assert_true(waited_ms(SHORT_MS, LONG_MS) >= SHORT_MS - 1);
-	waited_ms(0, LONG_MS);
+	assert_int_equal(waited_ms(SHORT_MS, LONG_MS), SHORT_MS);
+	assert_int_equal(waited_ms(0, LONG_MS), 0);
 }
 
 static void test_map_rings(void **state)
 {
 	(void)state;
 	wake(map_ring);
-	assert_true(waited_ms(LONG_MS, 0) < LONG_MS / 2);
-	assert_true(waited_ms(LONG_MS, SHORT_MS) >= SHORT_MS - 1);
+	assert_int_equal(waited_ms(LONG_MS, 0), 0);
+	assert_int_equal(waited_ms(LONG_MS, SHORT_MS), SHORT_MS);
 }
 
 static void test_others(void **state)
 {
 	(void)state;
 	wake(other);
-	assert_true(waited_ms(LONG_MS, LONG_MS) < LONG_MS / 2);
+	assert_int_equal(waited_ms(LONG_MS, LONG_MS), 0);
 	wake(map_ring);
-	assert_true(waited_ms(LONG_MS, LONG_MS) < LONG_MS / 2);
+	assert_int_equal(waited_ms(LONG_MS, LONG_MS), 0);
 }
 
 int main(void)

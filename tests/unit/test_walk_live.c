@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
-#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -369,15 +368,13 @@ static void interrupted_anywhere(void **state)
 {
 	struct sigaction action = {.sa_sigaction = compare_interrupted,
 				   .sa_flags = SA_SIGINFO | SA_RESTART};
-	time_t end = time(NULL) + 60;
 
 	(void)state;
 	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
 	start_timer(1000);
-	for (unsigned int i = 0; found.interrupts < INTERRUPTS && time(NULL) < end; i++)
+	for (unsigned int i = 0; found.interrupts < INTERRUPTS; i++)
 		sink += work(i % 30);
 	start_timer(0);
-	assert_true(found.interrupts >= INTERRUPTS);
 	if (!handlers_interrupt)
 		return;
 	if (found.wrong)

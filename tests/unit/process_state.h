@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits for what another process does, however long that takes. */
+#ifndef PROF_TESTS_UNIT_PROCESS_STATE_H
+#define PROF_TESTS_UNIT_PROCESS_STATE_H
+
+#include <sys/types.h>
+
+/* Until it waits for something, or has ended. */
+void process_await_sleep(pid_t pid);
+/* Until it has ended; a zombie has. */
+void process_await_end(pid_t pid);
+
+#endif

@@ -189,8 +189,6 @@ static void open_session(struct pipeline *p)
 	p->profile = profile_new();
 	meta_fill(p->profile, &subject, options->live, &info);
 	p->session = session_new(p->profile);
-	if (options->live->per_cpu)
-		session_keep_cpus(p->session);
 }
 
 /* Until everything is armed; the command has not been executed yet. */
@@ -357,9 +355,16 @@ static void add_sources(struct pipeline *p)
 
 static int write_profile(struct pipeline *p, struct error *err)
 {
-	const struct export_options options = {.all_threads = p->options->output->all_threads};
+	const struct export_options options = {
+		.all_threads = p->options->output->all_threads,
+		.cpus = p->options->live->per_cpu,
+	};
 	const struct format *format = p->options->output->format;
-	int ret = format->write(p->profile, &options, p->outputs.profile, &p->counts, err);
+	int ret;
+
+	p->counts.threads = p->profile->threads.rows.count;
+	p->counts.processes = profile_process_count(p->profile);
+	ret = format->write(p->profile, &options, p->outputs.profile, &p->counts, err);
 
 	return ret ? ret : outfile_commit(p->outputs.profile, err);
 }

@@ -87,10 +87,8 @@ static struct share find_worst(const struct profile *p)
 	struct share worst = {.module = NO_MODULE};
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
-		if (row->event || row->is_cpu)
-			continue;
 		vec_for_each(&row->samples, const struct sample *, sample) {
-			if (sample->stack == NO_STACK)
+			if (sample->event || sample->stack == NO_STACK)
 				continue;
 			worst.of += sample->weight;
 			if (nameless[sample->stack] != NO_MODULE)

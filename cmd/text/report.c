@@ -183,7 +183,7 @@ static void print_counts(const struct outcome *outcome)
 
 	add_counted(&line, profile_sample_count(p), "sample", "samples");
 	strbuf_adds(&line, ", ");
-	add_counted(&line, profile_thread_count(p), "thread", "threads");
+	add_counted(&line, outcome->counts.threads, "thread", "threads");
 	if (outcome->counts.folded_threads) {
 		strbuf_adds(&line, " (");
 		add_counted(&line, outcome->counts.folded_rows, "row", "rows");
@@ -192,7 +192,7 @@ static void print_counts(const struct outcome *outcome)
 		strbuf_adds(&line, " short-lived ones, see --all-threads)");
 	}
 	strbuf_adds(&line, ", ");
-	add_counted(&line, profile_process_count(p), "process", "processes");
+	add_counted(&line, outcome->counts.processes, "process", "processes");
 	strbuf_addf(&line, " in %.2f s; ", seconds);
 	add_losses(&line, &p->stats);
 	add_named(&line, p);
@@ -326,9 +326,9 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	json_object_set_new(root, "lost_events", losses_object(&p->stats, false));
 	json_object_set_new(root, "cpu_losses", event_report_cpus(p));
 	json_object_set_new(root, "events", event_report_stats(p, info));
-	set_integer(root, "threads", profile_thread_count(p));
+	set_integer(root, "threads", outcome->counts.threads);
 	set_integer(root, "folded_threads", outcome->counts.folded_threads);
-	set_integer(root, "processes", profile_process_count(p));
+	set_integer(root, "processes", outcome->counts.processes);
 	set_integer(root, "idle_ticks", info->idle_ticks);
 	set_integer(root, "other_ticks", info->other_ticks);
 	set_integer(root, "skipped_ticks", losses_skipped_ticks(p, info));

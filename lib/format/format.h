@@ -13,11 +13,16 @@
 
 struct export_options {
 	bool all_threads; /* none shares its row with others, however many there are */
+	bool cpus; /* each CPU has a row with the samples of the clock that were taken there */
 };
 
-/* What a file has that the profile did not have, or has not. */
+/* What a file has. The caller sets what the profile has; a format changes what it writes otherwise.
+ */
 struct export_counts {
-	size_t folded_threads, folded_rows; /* see struct fold_counts */
+	size_t threads; /* entries, those of other events with them, those of CPUs without */
+	size_t processes;
+	size_t folded_threads,
+		folded_rows; /* threads without an entry of their own; what they share */
 	uint64_t gap_rows; /* of samples: they only say that a thread did not run */
 };
 
@@ -29,11 +34,11 @@ struct format {
 	/* May this be the text of such a file? Cheap: reading it tells for sure. */
 	bool (*matches)(const char *text, size_t size);
 	/*
-	 * Streams the profile, whose threads it may fold; write failures stay in `out` for
-	 * outfile_commit(). `options` and `counts` may be NULL. NULL: it can only be read.
+	 * Streams the profile; write failures stay in `out` for outfile_commit(). `options` and
+	 * `counts` may be NULL. NULL: it can only be read.
 	 */
-	int (*write)(struct profile *p, const struct export_options *options, struct outfile *out,
-		     struct export_counts *counts, struct error *err);
+	int (*write)(const struct profile *p, const struct export_options *options,
+		     struct outfile *out, struct export_counts *counts, struct error *err);
 };
 
 /*

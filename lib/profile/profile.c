@@ -94,16 +94,7 @@ uint64_t profile_sample_count(const struct profile *p)
 	uint64_t count = 0;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row)
-		count += row->is_cpu ? 0 : row->samples.count;
-	return count;
-}
-
-size_t profile_thread_count(const struct profile *p)
-{
-	size_t count = 0;
-
-	vec_for_each(&p->threads.rows, const struct profile_thread *, row)
-		count += !row->is_cpu;
+		count += row->samples.count;
 	return count;
 }
 
@@ -113,6 +104,6 @@ size_t profile_process_count(const struct profile *p)
 
 	/* Every process has exactly one. */
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row)
-		count += row->is_main && !row->is_cpu;
+		count += row->is_main;
 	return count;
 }

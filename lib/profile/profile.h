@@ -99,13 +99,8 @@ void profile_add_extra(struct profile *p, const char *section, const char *label
 size_t profile_named_frames(const struct profile *p);
 /* Rows whose function is fun_…: that there is one is known from call frame information. */
 size_t profile_fde_frames(const struct profile *p);
-/*
- * Samples in the file, over all threads. In this and the next two counts rows of CPUs are nothing:
- * what they have, threads have.
- */
+/* Samples over all threads. */
 uint64_t profile_sample_count(const struct profile *p);
-/* Threads, and their rows of other events. */
-size_t profile_thread_count(const struct profile *p);
 /* Distinct (pid, incarnation) over all threads. */
 size_t profile_process_count(const struct profile *p);
 

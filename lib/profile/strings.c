@@ -25,14 +25,26 @@ static bool string_equal(const void *table, uint32_t id, const void *key)
 	       !memcmp(s->text.items + row->offset, wanted->text, wanted->size);
 }
 
+/* NULL may stand for nothing, but not in memcmp(). */
+static struct string_key key_of(const char *text, size_t size)
+{
+	return (struct string_key){size ? text : "", size};
+}
+
+static string_id find(const struct strings *s, const struct string_key *key, uint64_t hash)
+{
+	_Static_assert(INDEX_NONE == NO_STRING, "one of them is no id");
+
+	return index_find(&s->index, hash, string_equal, s, key);
+}
+
 string_id strings_intern_list(struct strings *s, const char *text, size_t size)
 {
-	/* NULL may stand for nothing, but not in memcmp(). */
-	const struct string_key key = {size ? text : "", size};
+	const struct string_key key = key_of(text, size);
 	uint64_t hash = hash_bytes(key.text, key.size, 0);
-	uint32_t id = index_find(&s->index, hash, string_equal, s, &key);
+	string_id id = find(s, &key, hash);
 
-	if (id != INDEX_NONE)
+	if (id != NO_STRING)
 		return id;
 
 	struct string_row row = {
@@ -63,6 +75,13 @@ string_id strings_intern_sized(struct strings *s, const char *text, size_t size)
 string_id strings_intern(struct strings *s, const char *text)
 {
 	return strings_intern_sized(s, text, strlen(text));
+}
+
+string_id strings_find(const struct strings *s, const char *text, size_t size)
+{
+	const struct string_key key = key_of(text, size ? strnlen(text, size) : 0);
+
+	return find(s, &key, hash_bytes(key.text, key.size, 0));
 }
 
 const char *strings_get(const struct strings *s, string_id id)

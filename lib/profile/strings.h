@@ -26,6 +26,8 @@ string_id strings_intern(struct strings *s, const char *text);
 string_id strings_intern_sized(struct strings *s, const char *text, size_t size);
 /* Several texts, each terminated, as one row: not for what is to be shown as it is. */
 string_id strings_intern_list(struct strings *s, const char *text, size_t size);
+/* The id of a text that is there, else NO_STRING. */
+string_id strings_find(const struct strings *s, const char *text, size_t size);
 /* Valid until the next intern. "" for NO_STRING. */
 const char *strings_get(const struct strings *s, string_id id);
 size_t strings_size(const struct strings *s, string_id id);

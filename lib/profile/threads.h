@@ -41,9 +41,6 @@ struct marker {
 	uint8_t kind; /* enum marker_kind */
 };
 
-/* Of rows that are folded, beside that of the process. */
-#define FOLDED_INCARNATION (1u << 31)
-
 struct profile_thread {
 	uint32_t pid, tid;
 	uint32_t incarnation; /* 0: the first process of that pid, printed "123"; 1: "123.1" */
@@ -57,24 +54,13 @@ struct profile_thread {
 	string_id arguments;
 	uint64_t start, end; /* ns; end 0: still there when recording ended */
 	uint64_t process_start, process_end; /* likewise */
-	/* 0: a thread. Else a row for its samples of that other event, and `owner` is the thread.
-	 */
-	uint32_t event;
-	thread_id owner;
 	bool is_main; /* exactly one a process */
 	/*
-	 * A row with the samples of CPU `tid`, each of which is that of a thread, too; all of them
-	 * are one process, which has no pid and no main thread.
-	 */
-	bool is_cpu;
-	/*
-	 * A row that short-lived threads share; see fold.h. Its pid is that of the first of them,
-	 * with an incarnation that no process has. Its samples may use more CPU time than passed.
+	 * Stands for several short-lived threads, as in files that have too many of them: its
+	 * samples may use more CPU time than passed.
 	 */
 	bool is_folded;
-	uint64_t cpu_ns; /* sum of the samples' deltas */
-	uint64_t process_cpu_ns; /* the same of all threads of the process */
-	VEC(struct sample) samples; /* ascending times */
+	VEC(struct sample) samples; /* of the clock and of other events; ascending times */
 	VEC(struct marker) markers;
 };
 
@@ -92,17 +78,11 @@ void profile_thread_add_sample(struct profile_thread *row, const struct sample *
 size_t profile_thread_sample_after(const struct profile_thread *row, uint64_t time);
 
 /*
- * The order in which a profile lists them: the first process with pid `root` (0: none), then
- * processes by start, in each the main thread first, then by start; of those that were all there
- * when recording began, the ones with the most CPU time first. What other events have of a thread
- * is right behind it; rows of CPUs come last, by number. `order` has room for rows.count ids.
+ * The kernel counts a thread's CPU time now and then, so a reading may be old, never new: what a
+ * thread cannot have used since the tick before, it used before that one. From the last tick to
+ * the first, that gives the least that is true, and never more than the time that passed. Samples
+ * of other events stay as they are.
  */
-void threads_order(const struct threads *t, uint32_t root, thread_id *order);
-/*
- * Positions in that order of the `max` threads with the most CPU time, busiest first, those
- * without samples and rows of CPUs left out; returns how many.
- */
-size_t threads_busiest(const struct threads *t, const thread_id *order, uint32_t *positions,
-		       size_t max);
+void samples_settle_cpu_deltas(struct sample *samples, size_t count);
 
 #endif

@@ -52,12 +52,8 @@ static void split_rows(struct stretches *s, struct tasks *t)
 {
 	struct threads *threads = &t->profile->threads;
 
-	for (thread_id id = 0; id < threads->rows.count; id++) {
-		const struct profile_thread *row = &threads->rows.items[id];
-
-		if (!row->is_cpu)
-			split_row(s, row, id, tasks_process_of(t, row->event ? row->owner : id));
-	}
+	for (thread_id id = 0; id < threads->rows.count; id++)
+		split_row(s, &threads->rows.items[id], id, tasks_process_of(t, id));
 	vec_sort(&s->rows, compare_users);
 }
 

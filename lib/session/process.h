@@ -44,7 +44,6 @@ struct process {
 	uint8_t origin; /* enum task_origin */
 	uint64_t first_user; /* NO_USER: not known */
 	VEC(struct user_change) users; /* after that, by time */
-	uint64_t cpu_ns; /* of all its threads, once that is known */
 	bool has_ended;
 	bool was_outside, was_wanted; /* of the filters, by them: at some time */
 };

@@ -9,9 +9,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/session/arguments.h"
 #include "lib/session/code_frames.h"
-#include "lib/session/cpu_rows.h"
 #include "lib/session/early_stacks.h"
-#include "lib/session/event_rows.h"
 #include "lib/session/tick_stats.h"
 #include "lib/session/losses.h"
 #include "lib/session/module_map.h"
@@ -38,8 +36,6 @@ struct session {
 	struct parking parking;
 	struct early_stacks early;
 	struct code_table code;
-	struct event_rows events;
-	struct cpu_rows cpus;
 	struct losses losses;
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
@@ -54,8 +50,6 @@ struct session *session_new(struct profile *profile)
 	tasks_init(&s->tasks, profile);
 	module_map_init(&s->modules, profile);
 	resolver_init(&s->resolver, profile);
-	event_rows_init(&s->events, profile);
-	cpu_rows_init(&s->cpus, profile);
 	losses_init(&s->losses, profile);
 	return s;
 }
@@ -70,16 +64,9 @@ void session_free(struct session *s)
 	resolver_release(&s->resolver);
 	module_map_release(&s->modules);
 	tasks_release(&s->tasks);
-	event_rows_release(&s->events);
-	cpu_rows_release(&s->cpus);
 	losses_release(&s->losses);
 	vec_release(&s->cpu_changes);
 	free(s);
-}
-
-void session_keep_cpus(struct session *s)
-{
-	s->cpus.is_wanted = true;
 }
 
 static void feed_map(struct session *s, const struct rec_map *rec)
@@ -115,6 +102,17 @@ static bool may_be_32bit(const struct tick_stats_entry *entry)
 	       (entry->stack_flags & (STACK_WHOLE | STACK_LATER)) != STACK_WHOLE;
 }
 
+/* It weighs what it stands for. */
+static void count_event(struct session *s, const struct pending_sample *pending,
+			struct sample *sample)
+{
+	struct event_count *count = event_counts_get(&s->profile->events, pending->event);
+
+	sample->weight = pending->period < UINT32_MAX ? (uint32_t)pending->period : UINT32_MAX;
+	count->samples++;
+	count->weight += sample->weight;
+}
+
 /* raw: what lies below the leaf, NO_RAW_STACK where nothing does. */
 static void place_sample(struct session *s, const struct pending_sample *pending, raw_stack_id raw)
 {
@@ -146,14 +144,11 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 	s->profile->stats.user_stacks += has_user_frame(rec, user_depth);
 	entry.is_32bit = may_be_32bit(&entry) && pending->mappings &&
 			 resolver_is_32bit(&s->resolver, pending->mappings);
-	if (pending->event) {
-		event_rows_add(&s->events, pending->thread, pending->event, pending->period,
-			       &sample);
-		return;
-	}
+	if (pending->event)
+		count_event(s, pending, &sample);
+	else
+		tick_stats_count(&s->profile->stats, &entry);
 	thread_add_sample(&s->tasks.threads, pending->thread, &sample);
-	cpu_rows_add(&s->cpus, rec->rec.cpu, &sample);
-	tick_stats_count(&s->profile->stats, &entry);
 }
 
 /* Its stack never came, so there is no row for it; its CPU time was spent all the same. */
@@ -217,6 +212,15 @@ static void feed_event(struct session *s, const struct rec_event *rec)
 		return;
 	pending.thread = tasks_sampled(&s->tasks, &rec->sample.rec);
 	feed_pending(s, &pending);
+}
+
+static void feed_event_name(struct session *s, const struct rec_event_name *rec)
+{
+	struct event_count *count = event_counts_get(&s->profile->events, rec->event);
+	size_t size = strnlen(rec->name, rec->name_size);
+
+	if (count && rec->event && size)
+		count->name = strings_intern_sized(&s->profile->strings, rec->name, size);
 }
 
 static void feed_stack(struct session *s, const struct rec_stack *rec)
@@ -323,7 +327,7 @@ void session_feed(struct session *s, const struct rec *rec)
 		feed_event(s, (const struct rec_event *)rec);
 		break;
 	case REC_EVENT_NAME:
-		event_rows_name(&s->events, (const struct rec_event_name *)rec);
+		feed_event_name(s, (const struct rec_event_name *)rec);
 		break;
 	case REC_CODE:
 		feed_code(s, (const struct rec_code *)rec);
@@ -365,11 +369,8 @@ void session_finish(struct session *s, uint64_t end_ns)
 		s->profile->meta.end_ns = end_ns;
 	tasks_finish(&s->tasks);
 	thread_table_finish(&s->tasks.threads);
-	tasks_count_cpu(&s->tasks);
-	event_rows_finish(&s->events);
 	module_users_find(&s->tasks);
 	tasks_drop_unwanted(&s->tasks);
-	cpu_rows_finish(&s->cpus);
 	/* All that has samples must be there. */
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	losses_finish(&s->losses);

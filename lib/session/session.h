@@ -17,8 +17,6 @@ struct session;
  */
 struct session *session_new(struct profile *profile);
 void session_free(struct session *s);
-/* Before the first record: the clock's samples will also be there in a row for each CPU. */
-void session_keep_cpus(struct session *s);
 
 /*
  * Takes the next record of the stream (in order of time, valid as record_is_valid() has it).

@@ -460,31 +460,16 @@ void tasks_finish(struct tasks *t)
 	}
 }
 
-void tasks_count_cpu(struct tasks *t)
-{
-	struct threads *threads = &t->profile->threads;
-
-	for (size_t i = 0; i < threads->rows.count; i++)
-		tasks_process_of(t, (thread_id)i)->cpu_ns += threads->rows.items[i].cpu_ns;
-	for (size_t i = 0; i < threads->rows.count; i++)
-		threads->rows.items[i].process_cpu_ns = tasks_process_of(t, (thread_id)i)->cpu_ns;
-}
-
 void tasks_drop_unwanted(struct tasks *t)
 {
 	struct threads *threads = &t->profile->threads;
-	_cleanup_free_ thread_id *moved = xcalloc(threads->rows.count + 1, sizeof(*moved));
-	thread_id kept = 0;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < threads->rows.count; i++) {
 		struct profile_thread *row = &threads->rows.items[i];
-		/* Rows of events have no thread of their own, and come after that of theirs. */
-		thread_id owner = row->event ? row->owner : (thread_id)i;
-		const struct process *process = tasks_process_of(t, owner);
+		const struct process *process = tasks_process_of(t, (thread_id)i);
 
 		if (process->was_wanted || !process->was_outside) {
-			row->owner = row->event ? moved[owner] : row->owner;
-			moved[i] = kept;
 			threads->rows.items[kept++] = *row;
 			continue;
 		}

@@ -35,8 +35,6 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec);
 /* Gives every row of the profile its final names and times. */
 void tasks_finish(struct tasks *t);
 
-/* Once every thread has its CPU time: the same for processes. */
-void tasks_count_cpu(struct tasks *t);
 /*
  * At the very end: takes the threads of processes out of the profile that the filters never let
  * pass. Ids of threads mean nothing any more.

@@ -110,27 +110,13 @@ uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint32_t cpu_tim
 	return delta > UINT32_MAX ? UINT32_MAX : (uint32_t)delta;
 }
 
-void thread_settle_cpu_deltas(struct profile_thread *row)
-{
-	struct sample *samples = row->samples.items;
-	uint64_t excess = 0;
-
-	row->cpu_ns = 0;
-	for (size_t i = row->samples.count; i-- > 1;) {
-		uint64_t used = samples[i].cpu_delta + excess;
-		uint64_t passed = samples[i].time - samples[i - 1].time;
-
-		excess = used > passed ? used - passed : 0;
-		used -= excess;
-		samples[i].cpu_delta = used < UINT32_MAX ? (uint32_t)used : UINT32_MAX;
-		row->cpu_ns += samples[i].cpu_delta;
-	}
-}
-
 void thread_table_finish(struct thread_table *t)
 {
-	for (thread_id id = 0; id < t->rows.count; id++)
-		thread_settle_cpu_deltas(threads_get(t->profile, id));
+	for (thread_id id = 0; id < t->rows.count; id++) {
+		struct profile_thread *row = threads_get(t->profile, id);
+
+		samples_settle_cpu_deltas(row->samples.items, row->samples.count);
+	}
 }
 
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample)
@@ -143,15 +129,15 @@ void thread_carry_cpu(struct thread_table *t, thread_id id, uint64_t time, uint3
 	struct profile_thread *row = threads_get(t->profile, id);
 	size_t at = profile_thread_sample_after(row, time);
 
+	while (at < row->samples.count && row->samples.items[at].event)
+		at++;
 	if (at == row->samples.count)
 		return;
 
 	struct sample *next = &row->samples.items[at];
 	uint32_t room = UINT32_MAX - next->cpu_delta;
-	uint32_t carried = cpu_delta < room ? cpu_delta : room;
 
-	next->cpu_delta += carried;
-	row->cpu_ns += carried;
+	next->cpu_delta += cpu_delta < room ? cpu_delta : room;
 }
 
 void thread_add_marker(struct thread_table *t, thread_id id, const struct marker *marker)

@@ -47,17 +47,11 @@ void thread_seen(struct thread_table *t, thread_id id, uint64_t time);
  * the first one and where the clock went back.
  */
 uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint32_t cpu_time);
-/*
- * The kernel counts a thread's CPU time now and then, so a reading may be old, never new: what a
- * row cannot have used since the sample before, it used before that one. From the last sample to
- * the first, that gives the least that is true, and never more than the time that passed.
- */
-void thread_settle_cpu_deltas(struct profile_thread *row);
 /* Once all samples are there: no thread has used more CPU time than passed. */
 void thread_table_finish(struct thread_table *t);
 /* Puts it where its time belongs; mostly that is the end. */
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample);
-/* CPU time of a sample that is missing at that time: the next one, if any, has it as well. */
+/* CPU time of a sample that is missing at that time: the next tick, if any, has it as well. */
 void thread_carry_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_delta);
 void thread_add_marker(struct thread_table *t, thread_id id, const struct marker *marker);
 

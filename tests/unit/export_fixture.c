@@ -100,7 +100,6 @@ void export_add_sample(struct profile_thread *row, uint64_t time, stack_id stack
 						.stack = stack,
 						.weight = 1,
 						.cpu_delta = cpu});
-	row->cpu_ns += cpu;
 }
 
 json_t *export_run(struct exported *f)

@@ -105,19 +105,16 @@ static void little_is_not_said(void **state)
 	profile_free(s.p);
 }
 
-static void rows_of_others_are_counted_once(void **state)
+static void other_events_tell_nothing_of_time(void **state)
 {
-	struct profile_thread row = {.pid = 7, .tid = 7, .event = 1};
+	struct sample event = {.weight = 90, .event = 1};
 	struct scene s;
 
 	(void)state;
 	set_up(&s);
 	sample(&s, call(&s, NO_STACK, s.app, 1, true), 10);
-	s.thread = threads_add(&s.p->threads, &row);
-	sample(&s, call(&s, NO_STACK, s.app, 2, false), 90);
-	row = (struct profile_thread){.is_cpu = true};
-	s.thread = threads_add(&s.p->threads, &row);
-	sample(&s, call(&s, NO_STACK, s.app, 2, false), 90);
+	event.stack = call(&s, NO_STACK, s.app, 2, false);
+	vec_push(&threads_get(&s.p->threads, s.thread)->samples, event);
 	expect(&s, "");
 	profile_free(s.p);
 }
@@ -191,7 +188,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_worst_is_named),
 		cmocka_unit_test(little_is_not_said),
-		cmocka_unit_test(rows_of_others_are_counted_once),
+		cmocka_unit_test(other_events_tell_nothing_of_time),
 		cmocka_unit_test(code_made_at_run_time),
 		cmocka_unit_test(packages_are_those_of_the_distribution),
 		cmocka_unit_test(folders_of_packages),

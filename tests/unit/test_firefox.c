@@ -86,11 +86,11 @@ static void test_root(void **state)
 	struct exported *f = *state;
 	json_t *root;
 
-	export_add_thread(f, 10, 10, "busy")->process_cpu_ns = 1000000;
+	export_add_sample(export_add_thread(f, 10, 10, "busy"), 1000000, NO_STACK, 1000000);
 	export_add_thread(f, 20, 20, "make");
 	export_add_thread(f, 20, 21, "worker");
 	export_add_thread(f, 20, 20, "cc")->incarnation = 1;
-	export_add_thread(f, 0, 0, "CPU 0")->is_cpu = true;
+	f->options.cpus = true;
 	f->p->meta.root_pid = 20;
 	root = export_run(f);
 	export_expect(root, "threads.0.name", "\"make\"");
@@ -112,7 +112,7 @@ static void test_no_root(void **state)
 	json_t *root;
 
 	export_add_thread(f, 10, 10, "quiet");
-	export_add_thread(f, 20, 20, "busy")->process_cpu_ns = 1000000;
+	export_add_sample(export_add_thread(f, 20, 20, "busy"), 1000000, NO_STACK, 1000000);
 	f->p->meta.root_pid = 30;
 	root = export_run(f);
 	export_expect(root, "threads.0.name", "\"busy\"");
@@ -264,15 +264,16 @@ static void test_initial_threads(void **state)
 		export_add_sample(export_add_thread(f, 100 + 10 * i, 101 + 10 * i, "worker"), 1,
 				  NO_STACK, i == 7 ? 5000 : 1000 + i);
 	}
+	f->p->meta.root_pid = 100;
 	root = export_run(f);
 	visible = export_at(root, "meta.initialVisibleThreads");
-	export_expect(root, "meta.initialSelectedThreads", "[15]");
-	/* The first process is there, too. */
+	export_expect(root, "meta.initialSelectedThreads", "[3]");
+	/* The first process is there, too, which is the least busy. */
 	assert_int_equal(json_array_size(visible), 31);
 	export_expect(visible, "0", "0");
-	export_expect(visible, "1", "10");
-	export_expect(visible, "2", "11");
-	export_expect(visible, "30", "39");
+	export_expect(visible, "1", "2");
+	export_expect(visible, "2", "3");
+	export_expect(visible, "30", "31");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, export_setup, export_teardown)

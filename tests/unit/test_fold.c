@@ -9,7 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/fold.h"
+#include "lib/format/firefox/fold.h"
 #include "tests/unit/export_fixture.h"
 
 #define MS 1000000ull
@@ -27,20 +27,39 @@ static struct profile_thread *add(struct exported *f, uint32_t pid, const char *
 	return row;
 }
 
-static void find(struct exported *f, const char *name, thread_id *id)
-{
-	for (*id = 0; *id < f->p->threads.rows.count; ++*id) {
-		const struct profile_thread *row = threads_get(&f->p->threads, *id);
+/* The rows that are left of the profile's threads. */
+struct folded {
+	struct firefox_rows rows;
+	struct texts texts;
+	struct fold_counts counts;
+};
 
-		if (!strcmp(strings_get(&f->p->strings, row->name), name))
-			return;
-	}
-	fail_msg("no row %s", name);
+static void fold(struct folded *f, const struct profile *p, size_t max)
+{
+	*f = (struct folded){.texts.profile = &p->strings};
+	firefox_rows_init(&f->rows, p);
+	f->counts = fold_rows(&f->rows, &f->texts, max);
 }
 
-static bool has_pid(struct exported *f, uint32_t pid)
+static void release(struct folded *f)
 {
-	vec_for_each(&f->p->threads.rows, const struct profile_thread *, row) {
+	firefox_rows_release(&f->rows);
+	texts_release(&f->texts);
+}
+
+static const struct firefox_row *find(const struct folded *f, const char *name)
+{
+	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
+		if (!strcmp(texts_get(&f->texts, row->title), name))
+			return row;
+	}
+	fail_msg("no row %s", name);
+	return NULL;
+}
+
+static bool has_pid(const struct folded *f, uint32_t pid)
+{
+	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
 		if (row->pid == pid && !row->is_folded)
 			return true;
 	}
@@ -50,21 +69,32 @@ static bool has_pid(struct exported *f, uint32_t pid)
 static void few_threads_stay_as_they_are(void **state)
 {
 	struct exported *f = *state;
-	struct fold_counts counts;
+	struct folded folded;
 
 	add(f, 10, "cc", 1, 5);
 	add(f, 11, "cc", 2, 5);
-	counts = fold_threads(f->p, 2);
-	assert_int_equal(counts.rows + counts.threads, 0);
-	assert_int_equal(f->p->threads.rows.count, 2);
+	fold(&folded, f->p, 2);
+	assert_int_equal(folded.counts.rows + folded.counts.threads, 0);
+	assert_int_equal(folded.rows.list.count, 2);
+	release(&folded);
+}
+
+static void expect_folded(const struct folded *f, const char *name, size_t samples)
+{
+	struct sample_buffer buffer = {0};
+	struct sample_run run = firefox_row_samples(&f->rows, find(f, name), &buffer);
+
+	assert_int_equal(run.count, samples);
+	for (size_t i = 1; i < samples; i++)
+		assert_true(run.items[i - 1].time <= run.items[i].time);
+	sample_buffer_release(&buffer);
 }
 
 static void the_rest_is_folded_by_program(void **state)
 {
 	struct exported *f = *state;
-	struct fold_counts counts;
-	struct profile_thread *row;
-	thread_id id;
+	const struct firefox_row *row;
+	struct folded folded;
 
 	export_add_thread(f, 5, 5, "make")->end = EXPORT_START_NS + 50 * MS;
 	f->p->meta.root_pid = 5;
@@ -73,16 +103,13 @@ static void the_rest_is_folded_by_program(void **state)
 		add(f, 10 + i, "cc", 10 - 2 * i, 100 + i);
 	for (uint32_t i = 0; i < 2; i++)
 		add(f, 20 + i, "as", 20 + i, 50);
-	vec_push(&threads_get(&f->p->threads, 2)->markers, (struct marker){.kind = MARKER_EXEC});
-	vec_push(&threads_get(&f->p->threads, 3)->markers, (struct marker){.kind = MARKER_EXEC});
-	counts = fold_threads(f->p, 2);
-	assert_int_equal(counts.rows, 2);
-	assert_int_equal(counts.threads, 5);
-	assert_int_equal(f->p->threads.rows.count, 4);
-	assert_true(has_pid(f, 5) && has_pid(f, 13));
+	fold(&folded, f->p, 2);
+	assert_int_equal(folded.counts.rows, 2);
+	assert_int_equal(folded.counts.threads, 5);
+	assert_int_equal(folded.rows.list.count, 4);
+	assert_true(has_pid(&folded, 5) && has_pid(&folded, 13));
 
-	find(f, "cc × 3, short-lived", &id);
-	row = threads_get(&f->p->threads, id);
+	row = find(&folded, "cc × 3, short-lived");
 	/* Of the first of them. */
 	assert_int_equal(row->pid, 12);
 	assert_true(row->is_main && row->is_folded);
@@ -90,33 +117,35 @@ static void the_rest_is_folded_by_program(void **state)
 	assert_int_equal(row->process_start, row->start);
 	assert_int_equal(row->end, EXPORT_START_NS + 15 * MS);
 	assert_int_equal(row->cpu_ns, 100 + 101 + 102);
-	assert_int_equal(row->markers.count, 2);
-	assert_int_equal(row->samples.count, 6);
-	for (size_t i = 1; i < 6; i++)
-		assert_true(row->samples.items[i - 1].time <= row->samples.items[i].time);
-	find(f, "as × 2, short-lived", &id);
-	assert_int_equal(threads_get(&f->p->threads, id)->samples.count, 4);
+	expect_folded(&folded, "cc × 3, short-lived", 6);
+	expect_folded(&folded, "as × 2, short-lived", 4);
+	release(&folded);
 }
 
 /* Those that were there before or are there still, as much as that may be. */
 static void long_lived_threads_keep_their_rows(void **state)
 {
 	struct exported *f = *state;
+	struct folded folded;
 
 	export_add_thread(f, 5, 5, "init")->end = EXPORT_START_NS + MS;
 	for (uint32_t i = 0; i < 3; i++)
 		add(f, 10 + i, "daemon", 1 + i, 1)->end = 0;
 	for (uint32_t i = 0; i < 3; i++)
 		add(f, 20 + i, "cc", 1 + i, 1000);
-	assert_int_equal(fold_threads(f->p, 2).threads, 3);
-	assert_int_equal(f->p->threads.rows.count, 5);
-	assert_true(has_pid(f, 5) && has_pid(f, 10) && has_pid(f, 12));
+	fold(&folded, f->p, 2);
+	assert_int_equal(folded.counts.threads, 3);
+	assert_int_equal(folded.rows.list.count, 5);
+	assert_true(has_pid(&folded, 5) && has_pid(&folded, 10) && has_pid(&folded, 12));
+	release(&folded);
 }
 
 static void main_threads_stay_with_their_others(void **state)
 {
 	struct exported *f = *state;
 	struct profile_thread *row;
+	struct folded folded;
+	size_t processes = 0;
 
 	export_add_thread(f, 5, 5, "make");
 	for (uint32_t pid = 10; pid <= 30; pid += 10) {
@@ -126,81 +155,110 @@ static void main_threads_stay_with_their_others(void **state)
 		row->is_main = false;
 	}
 	/* One place is left: the busiest worker takes it, and its main thread comes with it. */
-	assert_int_equal(fold_threads(f->p, 2).threads, 4);
-	assert_int_equal(f->p->threads.rows.count, 4);
-	assert_true(has_pid(f, 20));
-	assert_int_equal(profile_process_count(f->p), 3);
+	fold(&folded, f->p, 2);
+	assert_int_equal(folded.counts.threads, 4);
+	assert_int_equal(folded.rows.list.count, 4);
+	assert_true(has_pid(&folded, 20));
+	vec_for_each(&folded.rows.list, const struct firefox_row *, it)
+		processes += it->is_main;
+	assert_int_equal(processes, 3);
+	release(&folded);
 }
 
 /* The only one of its program would not save a row. */
 static void single_programs_share_a_row(void **state)
 {
 	struct exported *f = *state;
-	thread_id id;
+	struct folded folded;
 
 	export_add_thread(f, 5, 5, "make");
 	add(f, 10, "a", 1, 1);
 	add(f, 11, "b", 2, 1);
 	add(f, 12, "c", 3, 1);
-	assert_int_equal(fold_threads(f->p, 1).rows, 1);
-	find(f, "other programs × 3, short-lived", &id);
-	assert_int_equal(f->p->threads.rows.count, 2);
+	fold(&folded, f->p, 1);
+	assert_int_equal(folded.counts.rows, 1);
+	find(&folded, "other programs × 3, short-lived");
+	assert_int_equal(folded.rows.list.count, 2);
+	release(&folded);
 }
 
 static void one_alone_keeps_its_row(void **state)
 {
 	struct exported *f = *state;
+	struct folded folded;
 
 	export_add_thread(f, 5, 5, "make");
 	add(f, 10, "a", 1, 1);
-	assert_int_equal(fold_threads(f->p, 1).threads, 0);
-	assert_int_equal(f->p->threads.rows.count, 2);
-	assert_true(has_pid(f, 10));
+	fold(&folded, f->p, 1);
+	assert_int_equal(folded.counts.threads, 0);
+	assert_int_equal(folded.rows.list.count, 2);
+	assert_true(has_pid(&folded, 10));
+	release(&folded);
 }
 
-static void add_event(struct exported *f, thread_id owner, const char *name)
-{
-	struct profile_thread row = *threads_get(&f->p->threads, owner);
-	thread_id id;
-
-	row.event = 1;
-	row.owner = owner;
-	row.is_main = false;
-	row.name = export_intern(f, name);
-	memset(&row.samples, 0, sizeof(row.samples));
-	id = threads_add(&f->p->threads, &row);
-	vec_push(&threads_get(&f->p->threads, id)->samples,
-		 (struct sample){.time = row.start + MS, .stack = NO_STACK, .weight = 7});
-}
-
-static void rows_of_events_and_cpus_go_along(void **state)
+/* A file that was read may have some; nothing more is known of their threads. */
+static void rows_that_were_folded_before_stay(void **state)
 {
 	struct exported *f = *state;
-	struct profile_thread *row;
-	thread_id id, owner;
+	struct folded folded;
 
-	export_add_thread(f, 0, 0, "CPU 0")->is_cpu = true;
+	export_add_thread(f, 5, 5, "make");
+	for (uint32_t i = 0; i < 4; i++)
+		add(f, 10 + i, "cc", 1 + i, 1)->is_folded = i == 1;
+	fold(&folded, f->p, 1);
+	assert_int_equal(folded.counts.threads, 3);
+	assert_int_equal(folded.rows.list.count, 3);
+	assert_int_equal(find(&folded, "cc")->pid, 11);
+	release(&folded);
+}
+
+static void add_event(struct exported *f, thread_id id)
+{
+	struct profile_thread *row = threads_get(&f->p->threads, id);
+	struct sample sample = {
+		.time = row->start + MS, .stack = NO_STACK, .weight = 7, .event = 1};
+
+	profile_thread_add_sample(row, &sample);
+}
+
+static const struct firefox_row *next_to(const struct folded *f, const char *name)
+{
+	const struct firefox_row *row = find(f, name) + 1;
+
+	assert_true(row < f->rows.list.items + f->rows.list.count);
+	return row;
+}
+
+static void their_events_go_along(void **state)
+{
+	struct exported *f = *state;
+	struct sample_buffer buffer = {0};
+	const struct firefox_row *row;
+	struct folded folded;
+
 	for (uint32_t i = 0; i < 2; i++)
 		add(f, 10 + i, "cc", 10 + i, 1);
 	export_add_thread(f, 5, 5, "make");
 	f->p->meta.root_pid = 5;
-	add_event(f, 1, "cc (faults)");
-	add_event(f, 2, "cc (faults)");
-	add_event(f, 3, "make (faults)");
-	assert_int_equal(fold_threads(f->p, 1).threads, 2);
-	assert_int_equal(f->p->threads.rows.count, 5);
-	find(f, "CPU 0", &id);
-	find(f, "make", &owner);
-	find(f, "make (faults)", &id);
-	assert_int_equal(threads_get(&f->p->threads, id)->owner, owner);
-	find(f, "cc × 2, short-lived", &owner);
-	find(f, "cc × 2, short-lived (faults)", &id);
-	row = threads_get(&f->p->threads, id);
-	assert_int_equal(row->owner, owner);
-	assert_int_equal(row->samples.count, 2);
+	event_counts_get(&f->p->events, 1)->name = export_intern(f, "faults");
+	for (thread_id id = 0; id < 3; id++)
+		add_event(f, id);
+	fold(&folded, f->p, 1);
+	assert_int_equal(folded.counts.threads, 2);
+	firefox_rows_add_events(&folded.rows, &folded.texts);
+	assert_int_equal(folded.rows.list.count, 4);
+	assert_ptr_equal(next_to(&folded, "make"), find(&folded, "make (faults)"));
+	row = next_to(&folded, "cc × 2, short-lived");
+	assert_ptr_equal(row, find(&folded, "cc × 2, short-lived (faults)"));
+	assert_int_equal(row->kind, ROW_EVENT);
+	assert_int_equal(row->event, 1);
 	assert_false(row->is_main);
-	assert_int_equal(row->process_start, threads_get(&f->p->threads, owner)->process_start);
-	assert_int_equal(row->process_name, threads_get(&f->p->threads, owner)->process_name);
+	assert_int_equal(row->process_start, row[-1].process_start);
+	assert_int_equal(row->process_title, row[-1].process_title);
+	assert_int_equal(firefox_row_samples(&folded.rows, row, &buffer).count, 2);
+	assert_int_equal(firefox_row_samples(&folded.rows, row - 1, &buffer).count, 4);
+	sample_buffer_release(&buffer);
+	release(&folded);
 }
 
 /* As it is in the file: ids that no thread has, and gaps of the whole row. */
@@ -214,6 +272,9 @@ static void a_file_with_folded_rows(void **state)
 	f->p->meta.interval_ns = MS;
 	for (uint32_t i = 0; i < 600; i++)
 		add(f, 10, "cc", 10 + 100 * i, i)->incarnation = i;
+	for (thread_id id = 1; id <= 2; id++)
+		vec_push(&threads_get(&f->p->threads, id)->markers,
+			 (struct marker){.kind = MARKER_EXEC});
 	root = export_run(f);
 	assert_int_equal(json_array_size(export_at(root, "threads")), 501);
 	assert_int_equal(f->counts.folded_threads, 101);
@@ -224,6 +285,7 @@ static void a_file_with_folded_rows(void **state)
 	export_expect(root, "threads.1.pid", "\"10+\"");
 	export_expect(root, "threads.1.tid", "\"10+\"");
 	export_expect(root, "threads.1.isMainThread", "true");
+	export_expect(root, "threads.1.markers.length", "2");
 	export_expect(root, "threads.1.processType", "\"process\"");
 	export_expect(root, "meta.extra.0.entries.3.value", "101");
 }
@@ -251,7 +313,8 @@ int main(void)
 		TEST(main_threads_stay_with_their_others),
 		TEST(single_programs_share_a_row),
 		TEST(one_alone_keeps_its_row),
-		TEST(rows_of_events_and_cpus_go_along),
+		TEST(rows_that_were_folded_before_stay),
+		TEST(their_events_go_along),
 		TEST(a_file_with_folded_rows),
 		TEST(all_threads_on_demand),
 	};

@@ -54,6 +54,7 @@ static struct outcome outcome_of(const struct profile *p)
 {
 	return (struct outcome){
 		.profile = p,
+		.counts = {.threads = p->threads.rows.count, .processes = 1},
 		.info = {.event = "cpu-clock",
 			 .cpu_count = 2,
 			 .interval_ns = 1001001,

@@ -127,17 +127,15 @@ static void a_thread_begins_with_a_row(void **state)
 static void a_cpu_that_was_idle_first(void **state)
 {
 	struct exported *f = *state;
-	struct profile_thread *row;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "make");
 	stack_id stack = a_stack(f);
 
-	export_add_thread(f, 10, 10, "make");
-	row = export_add_thread(f, 0, 0, "CPU 0");
-	row->is_cpu = true;
-	export_add_sample(row, 30 * MS, stack, MS);
-	row = export_add_thread(f, 0, 1, "CPU 1");
-	row->is_cpu = true;
+	f->options.cpus = true;
 	/* What two ticks stand for began before the recording. */
-	export_add_sample(row, 3 * MS / 2, stack, 2 * MS);
+	export_add_sample(row, 3 * MS / 2, stack, MS);
+	row->samples.items[0].cpu = 1;
+	row->samples.items[0].weight = 2;
+	export_add_sample(row, 30 * MS, stack, MS);
 	export_run(f);
 	expect(f, 1, "timeDeltas", "[0,29,1]");
 	expect(f, 1, "threadCPUDelta", "[0,0,1000000]");
@@ -174,32 +172,31 @@ static void the_shortest_gap_has_rows(void **state)
 	expect(f, 0, "timeDeltas", "[1,1,0.019999,1]");
 }
 
-static struct profile_thread *add_event_row(struct exported *f, uint32_t tid, uint32_t event)
+static void add_event(struct profile_thread *row, uint64_t time, stack_id stack, uint8_t event,
+		      uint32_t weight)
 {
-	struct profile_thread *row = export_add_thread(f, 10, tid, "make (page-faults)");
-
-	row->event = event;
-	row->is_main = false;
-	return row;
+	export_add_sample(row, time, stack, 0);
+	vec_last(&row->samples).event = event;
+	vec_last(&row->samples).weight = weight;
 }
 
 /* As high as the rate is, the highest of that event being 100 %. */
 static void events_are_drawn_by_their_rate(void **state)
 {
 	struct exported *f = *state;
-	struct profile_thread *row;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "make");
 	stack_id stack = a_stack(f);
 
-	export_add_thread(f, 10, 10, "make");
-	row = add_event_row(f, 10, 1);
-	/* Four within an interval, then one, then two. */
-	for (uint64_t i = 0; i < 4; i++)
-		export_add_sample(row, MS / 2 + i * MS / 4, stack, 0);
-	export_add_sample(row, 20 * MS, stack, 0);
-	export_add_sample(row, 21 * MS, stack, 0);
-	row->samples.items[5].weight = 2;
+	/* Four within an interval, then one, then two; the clock's between them have their row. */
+	for (uint64_t i = 0; i < 4; i++) {
+		add_event(row, MS / 2 + i * MS / 4, stack, 1, 1);
+		export_add_sample(row, MS / 2 + i * MS / 4, NO_STACK, 0);
+	}
+	add_event(row, 20 * MS, stack, 1, 1);
+	add_event(row, 21 * MS, stack, 1, 2);
 	export_run(f);
 	export_expect(f->root, "threads.1.profView", "\"event\"");
+	expect(f, 0, "length", "4");
 	expect(f, 1, "stack", "[0,0,0,0,null,null,0,0]");
 	expect(f, 1, "timeDeltas", "[0.5,0.25,0.25,0.25,1,16.75,1,1]");
 	expect(f, 1, "threadCPUDelta", "[0,125000,187500,250000,0,0,250000,500000]");
@@ -210,20 +207,19 @@ static void events_are_drawn_by_their_rate(void **state)
 static void events_have_a_scale_each(void **state)
 {
 	struct exported *f = *state;
-	struct profile_thread *row;
 	stack_id stack = a_stack(f);
 
-	export_add_thread(f, 10, 10, "make");
-	for (uint32_t event = 1; event <= 2; event++) {
-		for (uint32_t i = 1; i <= 2; i++) {
-			row = add_event_row(f, 10, event);
-			export_add_sample(row, 20 * MS, stack, 0);
-			row->samples.items[0].weight = i * event * event;
-		}
+	for (uint32_t i = 1; i <= 2; i++) {
+		struct profile_thread *row = export_add_thread(f, 10, 9 + i, "make");
+
+		add_event(row, 20 * MS, stack, 1, i);
+		add_event(row, 20 * MS, stack, 2, i * 4);
 	}
 	export_run(f);
-	for (size_t i = 1; i <= 4; i++)
-		expect(f, i, "threadCPUDelta", i % 2 ? "[0,0,500000]" : "[0,0,1000000]");
+	for (size_t i = 1; i <= 2; i++) {
+		expect(f, i, "threadCPUDelta", "[0,0,500000]");
+		expect(f, 3 + i, "threadCPUDelta", "[0,0,1000000]");
+	}
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, export_teardown)

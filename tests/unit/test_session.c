@@ -29,6 +29,15 @@ static int setup(void **state)
 	return 0;
 }
 
+static uint64_t cpu_ns(const struct profile_thread *row)
+{
+	uint64_t sum = 0;
+
+	vec_for_each(&row->samples, const struct sample *, sample)
+		sum += sample->cpu_delta;
+	return sum;
+}
+
 static void return_addresses_are_one_too_high(void **state)
 {
 	struct fed *f = *state;
@@ -240,7 +249,7 @@ static void a_stack_that_never_comes_is_a_loss(void **state)
 	assert_int_equal(row->samples.count, 2);
 	/* Its CPU time is not lost. */
 	assert_int_equal(row->samples.items[1].cpu_delta, 3 * MS);
-	assert_int_equal(row->cpu_ns, 3 * MS);
+	assert_int_equal(cpu_ns(row), 3 * MS);
 }
 
 static void waiting_is_bounded(void **state)
@@ -307,7 +316,7 @@ static void cpu_time_is_unwrapped(void **state)
 	row = fed_thread(f, 10, 0, 10);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(row->samples.items[i].cpu_delta, deltas[i]);
-	assert_int_equal(row->cpu_ns, 640ull + UINT32_MAX);
+	assert_int_equal(cpu_ns(row), 640ull + UINT32_MAX);
 }
 
 static void cpu_time_that_catches_up_was_used_before(void **state)
@@ -324,7 +333,7 @@ static void cpu_time_that_catches_up_was_used_before(void **state)
 	row = fed_thread(f, 10, 0, 10);
 	for (size_t i = 0; i < 6; i++)
 		assert_int_equal(row->samples.items[i].cpu_delta, deltas[i]);
-	assert_int_equal(row->cpu_ns, 80);
+	assert_int_equal(cpu_ns(row), 80);
 }
 
 static void cpu_time_never_exceeds_the_time_that_passed(void **state)

@@ -2,11 +2,10 @@
 #include "lib/format/format.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
-#include "lib/base/alloc.h"
 #include "lib/format/firefox/firefox.h"
-#include "lib/profile/fold.h"
+#include "lib/format/firefox/fold.h"
+#include "lib/format/firefox/titles.h"
 
 static void write_profile(struct firefox *f, struct jsonw *w)
 {
@@ -25,23 +24,43 @@ static void write_profile(struct firefox *f, struct jsonw *w)
 /* More of them cost a browser a gigabyte. */
 #define THREADS_MAX 500
 
-static int firefox_write(struct profile *p, const struct export_options *options,
+/* From the threads of the profile to the rows of the file. */
+static void make_rows(struct firefox *f, const struct export_options *options)
+{
+	struct fold_counts folded = {0};
+
+	firefox_rows_init(&f->rows, f->profile);
+	if (!options->all_threads)
+		folded = fold_rows(&f->rows, &f->texts, THREADS_MAX);
+	title_rows(&f->rows, &f->texts);
+	firefox_rows_add_events(&f->rows, &f->texts);
+	*f->counts = (struct export_counts){
+		.threads = f->rows.list.count,
+		.folded_threads = folded.threads,
+		.folded_rows = folded.rows,
+	};
+	/* Every process has exactly one main thread. */
+	vec_for_each(&f->rows.list, const struct firefox_row *, row)
+		f->counts->processes += row->is_main;
+	if (options->cpus)
+		firefox_rows_add_cpus(&f->rows, &f->texts);
+}
+
+static int firefox_write(const struct profile *p, const struct export_options *options,
 			 struct outfile *out, struct export_counts *counts, struct error *err)
 {
-	struct export_counts own = {0};
-	struct firefox f = {.profile = p, .counts = counts ? counts : &own};
-	struct fold_counts folded = {0};
+	const struct export_options defaults = {0};
+	struct export_counts own;
+	struct firefox f = {
+		.profile = p,
+		.texts.profile = &p->strings,
+		.counts = counts ? counts : &own,
+	};
 	struct jsonw w;
 
 	if (!p->threads.rows.count)
 		return error_text(err, -ENODATA, "the recording has no thread");
-	if (!options || !options->all_threads)
-		folded = fold_threads(p, THREADS_MAX);
-	f.order = xcalloc(p->threads.rows.count, sizeof(*f.order));
-	threads_order(&p->threads, p->meta.root_pid, f.order);
-	titles_init(&f.titles, p);
-	*f.counts = (struct export_counts){.folded_threads = folded.threads,
-					   .folded_rows = folded.rows};
+	make_rows(&f, options ? options : &defaults);
 	firefox_find_peaks(&f);
 	firefox_tables_init(&f);
 
@@ -50,8 +69,8 @@ static int firefox_write(struct profile *p, const struct export_options *options
 	jsonw_release(&w);
 
 	firefox_tables_release(&f);
-	titles_release(&f.titles);
-	free(f.order);
+	firefox_rows_release(&f.rows);
+	texts_release(&f.texts);
 	return 0;
 }
 

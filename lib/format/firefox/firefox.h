@@ -10,9 +10,12 @@
  *	libs.c		likewise modules, which the file calls libs
  *	meta.c		meta and libs, as trees
  *	shared.c	the shared tables, streamed
- *	threads.c	the threads with samples and markers, streamed
+ *	rows.h		the threads that the file has: those of the profile, and views of them
+ *	fold.h		fewer rows of threads
+ *	titles.h	what rows are called
+ *	threads.c	rows with samples and markers, streamed
  *	arguments.c	command lines of markers, as lines
- *	samples.c	the samples of one of them, with rows where it did not run
+ *	samples.c	the samples of a row, with others where it did not run
  */
 /* clang-format on */
 #ifndef PROF_LIB_FORMAT_FIREFOX_FIREFOX_H
@@ -20,12 +23,13 @@
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
+#include "lib/format/firefox/rows.h"
+#include "lib/format/firefox/texts.h"
 #include "lib/format/firefox/version.h"
 #include "lib/format/format.h"
 #include "lib/json/writer.h"
 #include "lib/profile/categories.h"
 #include "lib/profile/profile.h"
-#include "lib/profile/titles.h"
 
 #define NO_POSITION UINT32_MAX
 #define NO_LIB (-1)
@@ -67,19 +71,19 @@ struct firefox_source {
 	source_file_id file; /* whose text it has */
 };
 
-/* Of one thread. A row with a weight of 0 stands for nothing. */
+/* Of one row. A sample with a weight of 0 stands for nothing. */
 struct firefox_samples {
+	struct sample_buffer buffer;
 	VEC(struct sample) rows; /* times count from the start of the file, ascending */
 	size_t gap_rows; /* among them: where the thread did not run */
 	bool has_weights; /* otherwise all rows weigh the same */
 };
 
 struct firefox {
-	struct profile *profile;
-	thread_id *order; /* of the threads, by position */
-	struct titles titles;
-	/* By event: the most that a thread had of it within an interval. 0 is the clock's, and 0.
-	 */
+	const struct profile *profile;
+	struct texts texts;
+	struct firefox_rows rows;
+	/* By event: the most that a row has of it within an interval. 0 is the clock's, and 0. */
 	uint64_t event_peaks[EVENT_COUNTS_MAX];
 	uint8_t category_positions[CATEGORY_COUNT];
 	bool has_category[CATEGORY_COUNT]; /* used by a frame, or needed by the format */
@@ -108,7 +112,7 @@ struct firefox {
 
 /* The same text in valid UTF-8; two different strings may become one. */
 string_id firefox_clean(struct firefox *f, string_id id);
-/* Position of the (clean) text among the strings; from now on it is used. */
+/* Position of the (clean) text among the strings of the file; from now on it is used. */
 uint32_t firefox_string(struct firefox *f, string_id id);
 uint32_t firefox_string_of(struct firefox *f, const char *text);
 /* Finds all that is used by frames. */
@@ -120,8 +124,8 @@ int32_t firefox_lib(struct firefox *f, module_id module);
 
 /* Before the first firefox_samples_fill(). */
 void firefox_find_peaks(struct firefox *f);
-/* The samples of a thread, in place of what `out` held; a zeroed one is empty. */
-void firefox_samples_fill(const struct firefox *f, const struct profile_thread *thread,
+/* The samples of a row, in place of what `out` held; a zeroed one is empty. */
+void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row,
 			  struct firefox_samples *out);
 void firefox_samples_release(struct firefox_samples *s);
 

@@ -34,9 +34,9 @@ static void format_breakpad_id(char *text, const uint8_t id[16])
 /* Without a build id the path stands for it; `salt` tells files apart that share their path. */
 static void invent_breakpad_id(const struct firefox *f, struct firefox_lib *lib, uint64_t salt)
 {
-	const struct strings *strings = &f->profile->strings;
-	const char *path = strings_get(strings, lib->path);
-	size_t size = strings_size(strings, lib->path);
+	const struct texts *texts = &f->texts;
+	const char *path = texts_get(texts, lib->path);
+	size_t size = texts_size(texts, lib->path);
 	uint64_t halves[2] = {
 		hash_bytes(path, size, 2 * salt),
 		hash_bytes(path, size, 2 * salt + 1),
@@ -47,28 +47,28 @@ static void invent_breakpad_id(const struct firefox *f, struct firefox_lib *lib,
 
 static string_id intern(struct firefox *f, const struct strbuf *text)
 {
-	return strings_intern_sized(&f->profile->strings, strbuf_text(text), text->size);
+	return texts_intern_sized(&f->texts, strbuf_text(text), text->size);
 }
 
 static void name_lib(struct firefox *f, struct firefox_lib *lib, const struct module *module)
 {
-	struct strings *strings = &f->profile->strings;
+	struct texts *texts = &f->texts;
 	struct strbuf name __attribute__((cleanup(strbuf_release_cleanup))) = {0};
 
 	lib->name = firefox_clean(f, module->name);
 	lib->path = firefox_clean(f, module->path);
 	if (module->kind == PROFILE_MODULE_KERNEL)
-		lib->name = strings_intern(strings, "[kernel.kallsyms]");
+		lib->name = texts_intern(texts, "[kernel.kallsyms]");
 	else if (module->kind == PROFILE_MODULE_VDSO)
-		lib->name = strings_intern(strings, "[vdso]");
-	if (!strings_size(strings, lib->name))
+		lib->name = texts_intern(texts, "[vdso]");
+	if (!texts_size(texts, lib->name))
 		lib->name = lib->path;
-	if (!strings_size(strings, lib->name))
-		lib->name = strings_intern(strings, "unknown");
-	if (!strings_size(strings, lib->path))
+	if (!texts_size(texts, lib->name))
+		lib->name = texts_intern(texts, "unknown");
+	if (!texts_size(texts, lib->path))
 		lib->path = lib->name;
 
-	strbuf_add(&name, strings_get(strings, lib->name), strings_size(strings, lib->name));
+	strbuf_add(&name, texts_get(texts, lib->name), texts_size(texts, lib->name));
 	for (size_t i = 0; i < name.size; i++) {
 		if (name.text[i] == '/')
 			name.text[i] = '_';
@@ -84,7 +84,7 @@ static uint32_t find_lib(const struct firefox *f, const struct firefox_lib *lib)
 /* Two modules of one name and build id (a file and its copy in a container) are one lib. */
 static uint32_t intern_lib(struct firefox *f, module_id id)
 {
-	const struct module *module = modules_get(&f->profile->modules, id);
+	const struct module *module = &f->profile->modules.rows.items[id];
 	struct firefox_lib lib = {.module = id};
 	uint8_t build_id[16] = {0};
 	uint32_t position;

@@ -31,9 +31,9 @@ static json_t *cstring_value(const char *text)
 /* A string of the profile's table. */
 static json_t *string_value(const struct firefox *f, string_id id)
 {
-	const struct strings *strings = &f->profile->strings;
+	const struct texts *texts = &f->texts;
 
-	return text_value(strings_get(strings, id), strings_size(strings, id));
+	return text_value(texts_get(texts, id), texts_size(texts, id));
 }
 
 static json_t *ms_value(uint64_t ns)
@@ -240,13 +240,13 @@ static json_t *extra_value(const struct firefox *f)
 
 	add_count(sections, "Samples", profile_sample_count(p));
 	add_count(sections, "Samples with user code", p->stats.user_stacks);
-	add_count(sections, "Threads", profile_thread_count(p));
+	add_count(sections, "Threads", f->counts->threads);
 	if (f->counts->folded_threads) {
 		add_count(sections, "Short-lived threads without a row of their own",
 			  f->counts->folded_threads);
 		add_count(sections, "Rows that they share", f->counts->folded_rows);
 	}
-	add_count(sections, "Processes", profile_process_count(p));
+	add_count(sections, "Processes", f->counts->processes);
 	add_count(sections, "Frames", p->frames.rows.count);
 	add_count(sections, "Named frames", profile_named_frames(p));
 	add_count(sections, "Frames named fun_…", profile_fde_frames(p));
@@ -261,41 +261,47 @@ static json_t *extra_value(const struct firefox *f)
 /* A thread is shown inside its process, whose track is that of its main thread. */
 static size_t main_position(const struct firefox *f, size_t position)
 {
-	const struct profile_thread *rows = f->profile->threads.rows.items;
-	const struct profile_thread *row = &rows[f->order[position]];
+	const struct firefox_row *rows = f->rows.list.items, *row = &rows[position];
 
 	for (size_t i = position + 1; i-- > 0;) {
-		const struct profile_thread *other = &rows[f->order[i]];
-
-		if (other->pid != row->pid || other->incarnation != row->incarnation)
+		if (rows[i].pid != row->pid || rows[i].incarnation != row->incarnation)
 			break;
-		if (other->is_main)
+		if (rows[i].is_main)
 			return i;
 	}
 	return position;
 }
 
+static uint64_t weight_of(const struct firefox *f, const struct firefox_row *row,
+			  struct sample_buffer *buffer)
+{
+	struct sample_run run = firefox_row_samples(&f->rows, row, buffer);
+	uint64_t weight = 0;
+
+	for (size_t i = 0; i < run.count; i++)
+		weight += run.items[i].weight;
+	return weight;
+}
+
 /* Other events' rows are seen where their thread is; of each event the one with the most, too. */
 static void show_events(const struct firefox *f, bool *is_visible)
 {
-	const struct profile_thread *rows = f->profile->threads.rows.items;
-	uint64_t most[EVENT_COUNTS_MAX] = {0};
+	uint64_t most[EVENT_COUNTS_MAX] = {0}, weight;
 	size_t where[EVENT_COUNTS_MAX] = {0}, owner = 0;
+	struct sample_buffer buffer = {0};
 
-	for (size_t i = 0; i < f->profile->threads.rows.count; i++) {
-		const struct profile_thread *row = &rows[f->order[i]];
-		uint64_t weight = 0;
+	for (size_t i = 0; i < f->rows.list.count; i++) {
+		const struct firefox_row *row = &f->rows.list.items[i];
 
-		if (!row->event) {
+		if (row->kind != ROW_EVENT) {
 			owner = i;
 			/* Whoever has rows of CPUs has asked for them. */
-			is_visible[i] |= row->is_cpu;
+			is_visible[i] |= row->kind == ROW_CPU;
 			continue;
 		}
 		is_visible[i] = is_visible[owner];
-		vec_for_each(&row->samples, const struct sample *, sample)
-			weight += sample->weight;
-		if (row->event < EVENT_COUNTS_MAX && weight > most[row->event]) {
+		weight = weight_of(f, row, &buffer);
+		if (weight > most[row->event]) {
 			most[row->event] = weight;
 			where[row->event] = i;
 		}
@@ -306,19 +312,20 @@ static void show_events(const struct firefox *f, bool *is_visible)
 		is_visible[where[event]] = true;
 		is_visible[main_position(f, where[event])] = true;
 	}
+	sample_buffer_release(&buffer);
 }
 
 /* The file opens on its busiest threads; without a sample, on its first ones. */
 static void set_initial_threads(const struct firefox *f, json_t *meta)
 {
-	const struct threads *threads = &f->profile->threads;
-	_cleanup_free_ bool *is_visible = xcalloc(threads->rows.count, sizeof(*is_visible));
+	size_t rows = f->rows.list.count, count;
+	_cleanup_free_ bool *is_visible = xcalloc(rows, sizeof(*is_visible));
 	json_t *visible = json_array();
 	uint32_t busiest[VISIBLE_THREADS];
-	size_t count = threads_busiest(threads, f->order, busiest, VISIBLE_THREADS);
 
+	count = firefox_rows_busiest(&f->rows, busiest, VISIBLE_THREADS);
 	if (!count) {
-		for (; count < VISIBLE_THREADS && count < threads->rows.count; count++)
+		for (; count < VISIBLE_THREADS && count < rows; count++)
 			busiest[count] = (uint32_t)count;
 	}
 	/* The root process, which is the first, is seen whatever it did. */
@@ -328,7 +335,7 @@ static void set_initial_threads(const struct firefox *f, json_t *meta)
 		is_visible[main_position(f, busiest[i])] = true;
 	}
 	show_events(f, is_visible);
-	for (size_t i = 0; i < threads->rows.count; i++) {
+	for (size_t i = 0; i < rows; i++) {
 		if (is_visible[i])
 			json_array_append_new(visible, count_value(i));
 	}
@@ -410,7 +417,7 @@ void firefox_write_libs(struct firefox *f, struct jsonw *w)
 	json_t *libs = json_array();
 
 	vec_for_each(&f->libs, const struct firefox_lib *, lib) {
-		const struct module *module = modules_get(&f->profile->modules, lib->module);
+		const struct module *module = &f->profile->modules.rows.items[lib->module];
 		json_t *row = json_object();
 
 		json_object_set_new(row, "arch", arch_value(module->machine));

@@ -66,10 +66,10 @@ static void add_gap(struct filler *f, uint64_t before, const struct sample *samp
 }
 
 /* Weight of the samples up to `at` that are at most an interval older. */
-static uint64_t weight_around(const struct profile_thread *thread, uint64_t interval, size_t at,
+static uint64_t weight_around(const struct sample_run *run, uint64_t interval, size_t at,
 			      size_t *first, uint64_t *weight)
 {
-	const struct sample *samples = thread->samples.items;
+	const struct sample *samples = run->items;
 
 	*weight += samples[at].weight;
 	while (*first < at && samples[*first].time + interval <= samples[at].time)
@@ -77,25 +77,26 @@ static uint64_t weight_around(const struct profile_thread *thread, uint64_t inte
 	return *weight;
 }
 
-/* Sessions give no higher numbers. */
-static uint32_t event_of(const struct profile_thread *thread)
-{
-	return thread->event < EVENT_COUNTS_MAX ? thread->event : 0;
-}
-
 void firefox_find_peaks(struct firefox *f)
 {
-	vec_for_each(&f->profile->threads.rows, const struct profile_thread *, thread) {
-		uint64_t *peak = &f->event_peaks[event_of(thread)];
+	struct sample_buffer buffer = {0};
+
+	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
+		uint64_t *peak = &f->event_peaks[row->event];
 		uint64_t interval = firefox_interval(f), sum = 0, weight;
+		struct sample_run run;
 		size_t first = 0;
 
-		for (size_t i = 0; event_of(thread) && i < thread->samples.count; i++) {
-			weight = weight_around(thread, interval, i, &first, &sum);
+		if (!row->event)
+			continue;
+		run = firefox_row_samples(&f->rows, row, &buffer);
+		for (size_t i = 0; i < run.count; i++) {
+			weight = weight_around(&run, interval, i, &first, &sum);
 			if (weight > *peak)
 				*peak = weight;
 		}
 	}
+	sample_buffer_release(&buffer);
 }
 
 /* Of the time since the row before: as much as the event's rate is of the highest one. */
@@ -121,23 +122,24 @@ static void add_sample(struct filler *f, struct sample sample, uint64_t event_we
 	vec_push(&out->rows, sample);
 }
 
-void firefox_samples_fill(const struct firefox *f, const struct profile_thread *thread,
+void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row,
 			  struct firefox_samples *out)
 {
 	struct filler filler = {
 		.out = out,
 		.interval = firefox_interval(f),
 		.edge = edge_of(firefox_interval(f)),
-		.peak = f->event_peaks[event_of(thread)],
+		.peak = f->event_peaks[row->event],
 	};
-	uint64_t before = firefox_time(f, thread->start), weight = 0;
+	struct sample_run run = firefox_row_samples(&f->rows, row, &out->buffer);
+	uint64_t before = firefox_time(f, row->start), weight = 0;
 	size_t first = 0;
 
 	vec_clear(&out->rows);
 	out->gap_rows = 0;
 	out->has_weights = false;
-	for (size_t i = 0; i < thread->samples.count; i++) {
-		struct sample sample = thread->samples.items[i];
+	for (size_t i = 0; i < run.count; i++) {
+		struct sample sample = run.items[i];
 
 		sample.time = firefox_time(f, sample.time);
 		/* A time that is not in order becomes that of the sample before it. */
@@ -148,7 +150,7 @@ void firefox_samples_fill(const struct firefox *f, const struct profile_thread *
 		else
 			add_first_gap(&filler, before, &sample);
 		if (filler.peak)
-			weight_around(thread, filler.interval, i, &first, &weight);
+			weight_around(&run, filler.interval, i, &first, &weight);
 		before = sample.time;
 		add_sample(&filler, sample, weight);
 	}
@@ -156,5 +158,6 @@ void firefox_samples_fill(const struct firefox *f, const struct profile_thread *
 
 void firefox_samples_release(struct firefox_samples *s)
 {
+	sample_buffer_release(&s->buffer);
 	vec_release(&s->rows);
 }

@@ -207,12 +207,12 @@ static void write_sources(const struct firefox *f, struct jsonw *w)
 
 static void write_strings(const struct firefox *f, struct jsonw *w)
 {
-	const struct strings *strings = &f->profile->strings;
+	const struct texts *texts = &f->texts;
 
 	jsonw_key(w, "stringArray");
 	jsonw_array_begin(w);
 	vec_for_each(&f->strings, const string_id *, id)
-		jsonw_string(w, strings_get(strings, *id), strings_size(strings, *id));
+		jsonw_string(w, texts_get(texts, *id), texts_size(texts, *id));
 	jsonw_array_end(w);
 }
 

@@ -10,21 +10,21 @@
 
 string_id firefox_clean(struct firefox *f, string_id id)
 {
-	struct strings *strings = &f->profile->strings;
-	const char *text = strings_get(strings, id);
-	size_t size = strings_size(strings, id);
+	struct texts *texts = &f->texts;
+	const char *text = texts_get(texts, id);
+	size_t size = texts_size(texts, id);
 	struct strbuf clean __attribute__((cleanup(strbuf_release_cleanup))) = {0};
 
 	if (jsonw_is_clean(text, size))
-		return id == NO_STRING ? strings_intern(strings, "") : id;
+		return id == NO_STRING ? texts_intern(texts, "") : id;
 	jsonw_clean(&clean, text, size);
-	return strings_intern_sized(strings, strbuf_text(&clean), clean.size);
+	return texts_intern_sized(texts, strbuf_text(&clean), clean.size);
 }
 
 /* The position of a string may be asked for before and after the profile got more of them. */
 static uint32_t *string_position(struct firefox *f, string_id id)
 {
-	size_t known = f->string_positions.count, needed = f->profile->strings.rows.count;
+	size_t known = f->string_positions.count, needed = texts_count(&f->texts);
 
 	if (id >= known) {
 		vec_reserve(&f->string_positions, needed);
@@ -57,7 +57,7 @@ uint32_t firefox_string(struct firefox *f, string_id id)
 
 uint32_t firefox_string_of(struct firefox *f, const char *text)
 {
-	return firefox_string(f, strings_intern(&f->profile->strings, text));
+	return firefox_string(f, texts_intern(&f->texts, text));
 }
 
 static bool source_equal(const void *table, uint32_t id, const void *key)
@@ -75,7 +75,7 @@ static uint32_t find_source(struct firefox *f, source_file_id id)
 	if (id == NO_SOURCE_FILE)
 		return NO_POSITION;
 	name = f->profile->source_files.rows.items[id].path;
-	if (!strings_size(&f->profile->strings, name))
+	if (!texts_size(&f->texts, name))
 		return NO_POSITION;
 	path = firefox_string(f, name);
 	position = index_find(&f->source_index, hash_u64(path), source_equal, f, &path);
@@ -125,8 +125,7 @@ static uint32_t find_symbol(struct firefox *f, symbol_id id, const struct firefo
 		return NO_POSITION;
 	symbol = &f->profile->symbols.rows.items[id];
 	if (symbol->rva > (uint64_t)frame->address || symbol->module == NO_MODULE ||
-	    f->module_libs[symbol->module] != frame->lib ||
-	    !strings_size(&f->profile->strings, symbol->name))
+	    f->module_libs[symbol->module] != frame->lib || !texts_size(&f->texts, symbol->name))
 		return NO_POSITION;
 	if (f->symbol_positions[id] == NO_POSITION)
 		f->symbol_positions[id] = intern_symbol(f, symbol, frame->lib);
@@ -171,8 +170,8 @@ static uint32_t address_name(struct firefox *f, const struct frame *frame)
 	char text[24];
 
 	if (frame->module != NO_MODULE)
-		module_offset_to_rva(modules_get(&f->profile->modules, frame->module),
-				     frame->offset, &address);
+		module_offset_to_rva(&f->profile->modules.rows.items[frame->module], frame->offset,
+				     &address);
 	snprintf(text, sizeof(text), "0x%" PRIx64, address);
 	return firefox_string_of(f, text);
 }
@@ -198,7 +197,7 @@ static uint32_t find_func(struct firefox *f, const struct frame *frame)
 	row.line = func->line;
 	row.column = func->column;
 	row.is_js = func->is_js;
-	if (!strings_size(&f->profile->strings, func->name)) {
+	if (!texts_size(&f->texts, func->name)) {
 		row.name = address_name(f, frame);
 		return intern_func(f, &row);
 	}
@@ -218,7 +217,7 @@ static void place_frame(struct firefox *f, const struct frame *frame, struct fir
 	row->address = NO_ADDRESS;
 	if (frame->module == NO_MODULE)
 		return;
-	module = modules_get(&f->profile->modules, frame->module);
+	module = &f->profile->modules.rows.items[frame->module];
 	if (module->kind == PROFILE_MODULE_ANON || module->kind == PROFILE_MODULE_KERNEL_DYNAMIC)
 		return;
 	if (!module_offset_to_rva(module, frame->offset, &rva) || rva > INT32_MAX)

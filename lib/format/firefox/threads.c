@@ -51,6 +51,10 @@ struct tid_uses {
 	struct index index;
 };
 
+struct marker_list {
+	VEC(struct marker) markers;
+};
+
 static bool tid_equal(const void *table, uint32_t id, const void *key)
 {
 	const struct tid_uses *uses = table;
@@ -81,12 +85,12 @@ static void format_id(char text[24], uint32_t id, uint32_t again)
 static void write_name(const struct firefox *f, struct jsonw *w, const char *key, string_id name,
 		       const char *fallback, uint32_t id)
 {
-	const struct strings *strings = &f->profile->strings;
+	const struct texts *texts = &f->texts;
 	char text[32];
 
 	jsonw_key(w, key);
-	if (strings_size(strings, name)) {
-		jsonw_string(w, strings_get(strings, name), strings_size(strings, name));
+	if (texts_size(texts, name)) {
+		jsonw_string(w, texts_get(texts, name), texts_size(texts, name));
 		return;
 	}
 	snprintf(text, sizeof(text), "%s %" PRIu32, fallback, id);
@@ -107,27 +111,26 @@ static void write_life(const struct firefox *f, struct jsonw *w, const char *sta
 }
 
 /* "nginx (1a2b3c4d5e6f)": the front-end shows this beside the pid. */
-static void write_process_name(const struct firefox *f, struct jsonw *w,
-			       const struct profile_thread *row)
+static void write_process_name(struct firefox *f, struct jsonw *w, const struct firefox_row *row)
 {
-	struct strings *strings = &f->profile->strings;
 	_cleanup_(strbuf_release) struct strbuf text = {0};
-	string_id name = f->titles.processes[row - f->profile->threads.rows.items];
+	string_id name = row->process_title;
 
-	if (strings_size(strings, row->process_label)) {
-		strbuf_addf(&text, "%s (%s)", strings_get(strings, name),
-			    strings_get(strings, row->process_label));
-		name = strings_intern_sized(strings, text.text, text.size);
+	if (texts_size(&f->texts, row->process_label)) {
+		strbuf_addf(&text, "%s (%s)", texts_get(&f->texts, name),
+			    texts_get(&f->texts, row->process_label));
+		name = texts_intern_sized(&f->texts, text.text, text.size);
 	}
 	write_name(f, w, "processName", name, "pid", row->pid);
 }
 
 /* Those of CPUs are none that a process or thread could have. */
-static void write_ids(struct jsonw *w, const struct profile_thread *row, uint32_t tid_again)
+static void write_ids(struct jsonw *w, const struct firefox_row *row, uint32_t tid_again)
 {
+	bool is_cpu = row->kind == ROW_CPU;
 	char text[40];
 
-	if (row->is_cpu)
+	if (is_cpu)
 		snprintf(text, sizeof(text), "cpus");
 	else
 		format_id(text, row->pid, row->incarnation & ~FOLDED_INCARNATION);
@@ -136,42 +139,46 @@ static void write_ids(struct jsonw *w, const struct profile_thread *row, uint32_
 	jsonw_key(w, "pid");
 	jsonw_cstring(w, text);
 	jsonw_key(w, "tid");
-	if (row->is_cpu)
+	if (is_cpu)
 		snprintf(text, sizeof(text), "cpu%" PRIu32, row->tid);
 	else if (!row->is_folded)
 		format_id(text, row->tid, tid_again);
 	else if (row->event)
-		snprintf(text + strlen(text), 12, "%" PRIu32, row->event);
-	if (row->is_cpu || row->is_folded || tid_again)
+		snprintf(text + strlen(text), 12, "%" PRIu32, (uint32_t)row->event);
+	if (is_cpu || row->is_folded || tid_again)
 		jsonw_cstring(w, text);
 	else
 		jsonw_u64(w, row->tid);
 }
 
 /* Front-ends put processes of the type "default" first, and sort several of them anew. */
-static bool is_of_root(const struct firefox *f, const struct profile_thread *row)
+static bool is_of_root(const struct firefox *f, const struct firefox_row *row)
 {
-	const struct profile_thread *root = threads_get(&f->profile->threads, f->order[0]);
+	const struct firefox_row *root = f->rows.list.items;
 
-	return row == root ||
-	       (!row->is_cpu && row->pid == root->pid && row->incarnation == root->incarnation);
+	return row->kind != ROW_CPU && row->pid == root->pid &&
+	       row->incarnation == root->incarnation;
 }
 
-/* Rows with what others have, too, say so, and those with what several threads have. */
-static void write_view(struct jsonw *w, const struct profile_thread *row)
+/* Readers tell by it what is no thread. */
+static void write_view(struct jsonw *w, const struct firefox_row *row)
 {
-	if (!row->is_cpu && !row->event && !row->is_folded)
+	static const char *const names[] = {
+		[ROW_FOLDED] = "folded",
+		[ROW_EVENT] = "event",
+		[ROW_CPU] = "cpu",
+	};
+
+	if (row->kind == ROW_THREAD)
 		return;
 	jsonw_key(w, "profView");
-	jsonw_cstring(w, row->is_cpu ? "cpu" : row->event ? "event" : "folded");
+	jsonw_cstring(w, names[row->kind]);
 }
 
-static void write_head(const struct firefox *f, struct jsonw *w, const struct profile_thread *row,
+static void write_head(struct firefox *f, struct jsonw *w, const struct firefox_row *row,
 		       uint32_t tid_again)
 {
-	string_id title = f->titles.threads[row - f->profile->threads.rows.items];
-
-	write_name(f, w, "name", title, "tid", row->tid);
+	write_name(f, w, "name", row->title, "tid", row->tid);
 	write_process_name(f, w, row);
 	jsonw_key(w, "processType");
 	jsonw_cstring(w, is_of_root(f, row) ? "default" : "process");
@@ -287,58 +294,79 @@ static bool is_interval(const struct marker *marker)
 }
 
 static void write_marker_times(const struct firefox *f, struct jsonw *w,
-			       const struct profile_thread *row)
+			       const struct marker_list *list)
 {
-	FIREFOX_COLUMN(w, "startTime", &row->markers, struct marker, marker, at,
+	FIREFOX_COLUMN(w, "startTime", &list->markers, struct marker, marker, at,
 		       jsonw_format_ms(at, firefox_time(f, marker->start)));
-	FIREFOX_COLUMN(w, "endTime", &row->markers, struct marker, marker, at,
+	FIREFOX_COLUMN(w, "endTime", &list->markers, struct marker, marker, at,
 		       is_interval(marker) ? jsonw_format_ms(at, firefox_time(f, marker->end))
 					   : jsonw_format_null(at));
-	FIREFOX_COLUMN(w, "phase", &row->markers, struct marker, marker, at,
+	FIREFOX_COLUMN(w, "phase", &list->markers, struct marker, marker, at,
 		       jsonw_format_u64(at, is_interval(marker) ? PHASE_INTERVAL : PHASE_INSTANT));
 }
 
-static void write_markers(struct firefox *f, struct jsonw *w, const struct profile_thread *row)
+static void write_markers(struct firefox *f, struct jsonw *w, const struct marker_list *list)
 {
 	jsonw_key(w, "markers");
 	jsonw_object_begin(w);
-	FIREFOX_COLUMN(w, "name", &row->markers, struct marker, marker, at,
+	FIREFOX_COLUMN(w, "name", &list->markers, struct marker, marker, at,
 		       jsonw_format_u64(at, firefox_string_of(f, marker_schema(marker)->type)));
-	firefox_write_same(w, "category", row->markers.count, CATEGORY_OTHER);
+	firefox_write_same(w, "category", list->markers.count, CATEGORY_OTHER);
 	jsonw_key(w, "data");
 	jsonw_array_begin(w);
-	vec_for_each(&row->markers, const struct marker *, marker)
+	vec_for_each(&list->markers, const struct marker *, marker)
 		write_marker_data(f, w, marker);
 	jsonw_array_end(w);
-	write_marker_times(f, w, row);
+	write_marker_times(f, w, list);
 	jsonw_key(w, "length");
-	jsonw_u64(w, row->markers.count);
+	jsonw_u64(w, list->markers.count);
 	jsonw_object_end(w);
+}
+
+/* The markers of a row's threads; views have none. */
+static void list_markers(const struct firefox *f, const struct firefox_row *row,
+			 struct marker_list *list)
+{
+	const struct profile_thread *threads = f->profile->threads.rows.items;
+
+	vec_clear(&list->markers);
+	if (row->kind == ROW_EVENT || row->kind == ROW_CPU)
+		return;
+	for (size_t i = 0; i < row->count; i++) {
+		thread_id id = f->rows.members.items[row->first + i];
+
+		vec_for_each(&threads[id].markers, const struct marker *, marker)
+			vec_push(&list->markers, *marker);
+	}
+}
+
+static uint32_t use_tid(struct tid_uses *uses, const struct firefox_row *row)
+{
+	return row->kind == ROW_CPU || row->is_folded ? 0 : count_tid(uses, row->tid);
 }
 
 void firefox_write_threads(struct firefox *f, struct jsonw *w)
 {
-	struct threads *threads = &f->profile->threads;
 	struct firefox_samples samples = {0};
+	struct marker_list markers = {0};
 	struct tid_uses uses = {0};
 
 	jsonw_array_begin(w);
-	for (size_t i = 0; i < threads->rows.count; i++) {
-		struct profile_thread *row = threads_get(threads, f->order[i]);
-
+	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
 		if (outfile_failed(w->out))
 			break;
 		jsonw_object_begin(w);
-		write_head(f, w, row,
-			   row->is_cpu || row->is_folded ? 0 : count_tid(&uses, row->tid));
+		write_head(f, w, row, use_tid(&uses, row));
 		firefox_samples_fill(f, row, &samples);
 		f->counts->gap_rows += samples.gap_rows;
 		write_samples(w, &samples);
-		write_markers(f, w, row);
+		list_markers(f, row, &markers);
+		write_markers(f, w, &markers);
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);
 	firefox_samples_release(&samples);
+	vec_release(&markers.markers);
 	vec_release(&uses.rows);
 	index_release(&uses.index);
 }

@@ -7,17 +7,17 @@
  * thread of the root process, the busiest of all others up to the limit, and the main thread of
  * each process that has another one with a row.
  */
-#ifndef PROF_LIB_PROFILE_FOLD_H
-#define PROF_LIB_PROFILE_FOLD_H
+#ifndef PROF_LIB_FORMAT_FIREFOX_FOLD_H
+#define PROF_LIB_FORMAT_FIREFOX_FOLD_H
 
-#include "lib/profile/profile.h"
+#include "lib/format/firefox/rows.h"
 
 struct fold_counts {
 	size_t threads; /* that have no row of their own any more */
 	size_t rows; /* that they have together */
 };
 
-/* Beyond `max` threads; thread ids change. No sample, marker or CPU time is lost. */
-struct fold_counts fold_threads(struct profile *p, size_t max);
+/* Beyond `max` rows, which are those of threads and sorted; they are sorted again. */
+struct fold_counts fold_rows(struct firefox_rows *r, struct texts *texts, size_t max);
 
 #endif

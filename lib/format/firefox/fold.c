@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/fold.h"
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/index.h"
+
+/* Programs beyond, and those of which there was only one thread, share a row. */
+#define PROGRAMS_MAX 100
+#define NO_GROUP UINT32_MAX
+#define NO_ROW SIZE_MAX
+#define OTHERS 0
+
+struct group {
+	string_id program; /* NO_STRING: several */
+	size_t count;
+};
+
+struct folder {
+	struct firefox_rows *rows;
+	struct texts *texts;
+	size_t *mains; /* by row: the main thread of its process, or NO_ROW */
+	bool *is_kept; /* by row */
+	uint32_t *group_of; /* by row; NO_GROUP: it is kept */
+	size_t kept;
+	VEC(struct group) groups; /* the first has what belongs to no other */
+	struct index by_program;
+};
+
+static bool is_same_process(const struct firefox_row *a, const struct firefox_row *b)
+{
+	return a->pid == b->pid && a->incarnation == b->incarnation;
+}
+
+static void find_mains(struct folder *f)
+{
+	const struct firefox_row *rows = f->rows->list.items;
+	size_t main = NO_ROW;
+
+	for (size_t i = 0; i < f->rows->list.count; i++) {
+		if (rows[i].is_main)
+			main = i;
+		else if (main != NO_ROW && !is_same_process(&rows[i], &rows[main]))
+			main = NO_ROW;
+		f->mains[i] = main;
+	}
+}
+
+/* A thread, and the main thread of its process. */
+static void keep(struct folder *f, size_t row)
+{
+	size_t main = f->mains[row];
+
+	f->kept += !f->is_kept[row];
+	f->is_kept[row] = true;
+	if (main == NO_ROW || f->is_kept[main])
+		return;
+	f->is_kept[main] = true;
+	f->kept++;
+}
+
+static bool is_short_lived(const struct folder *f, const struct firefox_row *row)
+{
+	return !row->is_folded && row->start > f->rows->profile->meta.start_ns && row->end;
+}
+
+/* In order of the file, so that nothing depends on ids. */
+static void choose_kept(struct folder *f, size_t max)
+{
+	size_t rows = f->rows->list.count, count = 0;
+	_cleanup_free_ struct radix_row *busy = xcalloc(rows + 1, sizeof(*busy));
+
+	keep(f, 0);
+	for (size_t i = 0; i < rows; i++) {
+		const struct firefox_row *row = &f->rows->list.items[i];
+
+		if (!is_short_lived(f, row))
+			keep(f, i);
+		else
+			busy[count++] = (struct radix_row){UINT64_MAX - row->cpu_ns, (uint32_t)i};
+	}
+	radix_sort(busy, count);
+	for (size_t i = 0; i < count && f->kept < max; i++)
+		keep(f, busy[i].value);
+}
+
+static bool program_equal(const void *table, uint32_t id, const void *key)
+{
+	return ((const struct folder *)table)->groups.items[id].program == *(const string_id *)key;
+}
+
+static void count_programs(struct folder *f)
+{
+	vec_push(&f->groups, (struct group){.program = NO_STRING});
+	for (size_t i = 0; i < f->rows->list.count; i++) {
+		string_id program = f->rows->list.items[i].process_name;
+		uint32_t id;
+
+		f->group_of[i] = NO_GROUP;
+		if (f->is_kept[i])
+			continue;
+		id = index_find(&f->by_program, hash_u64(program), program_equal, f, &program);
+		if (id == INDEX_NONE) {
+			id = (uint32_t)f->groups.count;
+			vec_push(&f->groups, (struct group){.program = program});
+			index_add(&f->by_program, hash_u64(program), id);
+		}
+		f->groups.items[id].count++;
+		f->group_of[i] = id;
+	}
+}
+
+/* What is alone, and what is too much. */
+static void gather_others(struct folder *f)
+{
+	struct group *groups = f->groups.items;
+	size_t programs = 0;
+
+	for (size_t id = 1; id < f->groups.count; id++) {
+		if (groups[id].count > 1 && ++programs <= PROGRAMS_MAX)
+			continue;
+		groups[OTHERS].count += groups[id].count;
+		groups[id].count = 0;
+	}
+	for (size_t i = 0; i < f->rows->list.count; i++) {
+		uint32_t *id = &f->group_of[i];
+
+		if (*id == NO_GROUP || groups[*id].count)
+			continue;
+		/* One that is alone even among those keeps its row. */
+		*id = groups[OTHERS].count > 1 ? OTHERS : NO_GROUP;
+	}
+	if (groups[OTHERS].count == 1)
+		groups[OTHERS].count = 0;
+}
+
+static string_id name_group(struct folder *f, const struct group *group)
+{
+	const char *program = group->program == NO_STRING ? "other programs"
+							  : texts_get(f->texts, group->program);
+	_cleanup_free_ char *name = xasprintf("%s × %zu, short-lived", program, group->count);
+
+	return texts_intern(f->texts, name);
+}
+
+/* A group's row, as that of its first thread. */
+static void begin_group(struct folder *f, struct firefox_row *row, const struct group *group)
+{
+	row->kind = ROW_FOLDED;
+	row->incarnation |= FOLDED_INCARNATION;
+	row->tid = row->pid;
+	row->title = row->process_title = row->name = row->process_name = name_group(f, group);
+	row->process_label = row->arguments = NO_STRING;
+	row->is_main = row->is_folded = true;
+}
+
+static void add_member(struct firefox_row *to, const struct firefox_row *from)
+{
+	to->start = from->start < to->start ? from->start : to->start;
+	to->end = from->end > to->end ? from->end : to->end;
+	to->cpu_ns += from->cpu_ns;
+	to->events |= from->events;
+	to->count += from->count;
+}
+
+/* One row for all of a group; their threads go to `members`. */
+static struct firefox_row fold_group(struct folder *f, uint32_t id, thread_id *members,
+				     size_t *used)
+{
+	struct firefox_row row = {0};
+
+	for (size_t i = 0; i < f->rows->list.count; i++) {
+		const struct firefox_row *member = &f->rows->list.items[i];
+
+		if (f->group_of[i] != id)
+			continue;
+		if (row.count) {
+			add_member(&row, member);
+		} else {
+			row = *member;
+			row.first = *used;
+			begin_group(f, &row, &f->groups.items[id]);
+		}
+		members[(*used)++] = f->rows->members.items[member->first];
+	}
+	row.process_start = row.start;
+	row.process_end = row.end;
+	row.process_cpu_ns = row.cpu_ns;
+	return row;
+}
+
+static struct fold_counts fold_groups(struct folder *f)
+{
+	struct firefox_rows *r = f->rows;
+	struct fold_counts counts = {0};
+	struct firefox_row *old = r->list.items;
+	size_t count = r->list.count, used = 0, kept = 0;
+	_cleanup_free_ struct firefox_row *rows = xcalloc(f->groups.count, sizeof(*rows));
+	thread_id *members = xcalloc(count + 1, sizeof(*members));
+
+	for (uint32_t id = 0; id < f->groups.count; id++) {
+		if (!f->groups.items[id].count)
+			continue;
+		rows[counts.rows++] = fold_group(f, id, members, &used);
+		counts.threads += f->groups.items[id].count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (f->group_of[i] != NO_GROUP)
+			continue;
+		members[used] = r->members.items[old[i].first];
+		old[kept] = old[i];
+		old[kept++].first = used++;
+	}
+	r->list.count = kept;
+	for (size_t i = 0; i < counts.rows; i++)
+		vec_push(&r->list, rows[i]);
+	memcpy(r->members.items, members, used * sizeof(*members));
+	free(members);
+	return counts;
+}
+
+static void folder_init(struct folder *f, struct firefox_rows *r, struct texts *texts)
+{
+	size_t count = r->list.count + 1;
+
+	*f = (struct folder){.rows = r, .texts = texts};
+	f->mains = xcalloc(count, sizeof(*f->mains));
+	f->is_kept = xcalloc(count, sizeof(*f->is_kept));
+	f->group_of = xcalloc(count, sizeof(*f->group_of));
+}
+
+static void folder_release(struct folder *f)
+{
+	free(f->mains);
+	free(f->is_kept);
+	free(f->group_of);
+	vec_release(&f->groups);
+	index_release(&f->by_program);
+}
+
+struct fold_counts fold_rows(struct firefox_rows *r, struct texts *texts, size_t max)
+{
+	struct fold_counts counts;
+	struct folder f;
+
+	if (r->list.count <= max)
+		return (struct fold_counts){0};
+	folder_init(&f, r, texts);
+	find_mains(&f);
+	choose_kept(&f, max);
+	count_programs(&f);
+	gather_others(&f);
+	counts = fold_groups(&f);
+	folder_release(&f);
+	firefox_rows_sort(r);
+	return counts;
+}

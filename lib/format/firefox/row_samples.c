@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/rows.h"
+
+#include "lib/base/alloc.h"
+
+void sample_buffer_release(struct sample_buffer *b)
+{
+	vec_release(&b->samples);
+	vec_release(&b->times);
+}
+
+static void copy_event(struct sample_buffer *b, const struct profile_thread *thread, uint8_t event)
+{
+	vec_for_each(&thread->samples, const struct sample *, sample) {
+		if (sample->event == event)
+			vec_push(&b->samples, *sample);
+	}
+}
+
+/* By time; those of one time as they are. */
+static void sort_samples(struct sample_buffer *b)
+{
+	size_t count = b->samples.count;
+	struct sample *sorted;
+
+	vec_clear(&b->times);
+	for (size_t i = 0; i < count; i++)
+		vec_push(&b->times, (struct radix_row){b->samples.items[i].time, (uint32_t)i});
+	if (!count)
+		return;
+	radix_sort(b->times.items, count);
+	sorted = xcalloc(count, sizeof(*sorted));
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = b->samples.items[b->times.items[i].value];
+	free(b->samples.items);
+	b->samples.items = sorted;
+	b->samples.capacity = count;
+}
+
+/*
+ * What a tick says of its CPU is that it was busy for as long as a tick stands for. The thread's
+ * own delta also has what it used on other CPUs, and is 0 where a thread is new.
+ */
+static uint32_t busy_ns(uint64_t interval, uint32_t weight)
+{
+	uint64_t most = weight ? UINT32_MAX / weight : UINT32_MAX;
+
+	return interval < most ? (uint32_t)(interval * weight) : UINT32_MAX;
+}
+
+static void copy_cpu(const struct firefox_rows *r, const struct firefox_row *row,
+		     struct sample_buffer *b)
+{
+	for (size_t i = row->first; i < row->first + row->count; i++) {
+		const struct sample_ref *ref = &r->cpu_samples.items[i];
+		const struct profile_thread *thread = &r->profile->threads.rows.items[ref->thread];
+		struct sample sample = thread->samples.items[ref->sample];
+
+		sample.cpu_delta = busy_ns(r->profile->meta.interval_ns, sample.weight);
+		vec_push(&b->samples, sample);
+	}
+	sort_samples(b);
+	samples_settle_cpu_deltas(b->samples.items, b->samples.count);
+}
+
+struct sample_run firefox_row_samples(const struct firefox_rows *r, const struct firefox_row *row,
+				      struct sample_buffer *buffer)
+{
+	const struct profile_thread *threads = r->profile->threads.rows.items;
+	const thread_id *members = r->members.items + row->first;
+
+	/* Nearly always: no other events, no copy. */
+	if (row->kind != ROW_CPU && row->count == 1 && row->events == 1ull << row->event)
+		return (struct sample_run){threads[*members].samples.items,
+					   threads[*members].samples.count};
+	vec_clear(&buffer->samples);
+	if (row->kind == ROW_CPU) {
+		copy_cpu(r, row, buffer);
+	} else {
+		for (size_t i = 0; i < row->count; i++)
+			copy_event(buffer, &threads[members[i]], row->event);
+		if (row->count > 1)
+			sort_samples(buffer);
+	}
+	return (struct sample_run){buffer->samples.items, buffer->samples.count};
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/titles.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "lib/format/firefox/distinct_argument.h"
+
+/* Rows that are to be compared: those with equal keys stand side by side. */
+struct keyed_row {
+	uint64_t key;
+	string_id name;
+	struct firefox_row *row;
+};
+
+struct keyed_rows {
+	VEC(struct keyed_row) rows;
+};
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct keyed_row *left = a, *right = b;
+	int result = compare_u64(left->key, right->key);
+
+	if (!result)
+		result = compare_u64(left->name, right->name);
+	return result ? result : compare_u64((uintptr_t)left->row, (uintptr_t)right->row);
+}
+
+/* Where the group that begins at row i ends. */
+static size_t group_end(const struct keyed_rows *k, size_t i)
+{
+	const struct keyed_row *first = &k->rows.items[i];
+	size_t end = i + 1;
+
+	while (end < k->rows.count && k->rows.items[end].key == first->key &&
+	       k->rows.items[end].name == first->name)
+		end++;
+	return end;
+}
+
+/* "NAME TEXT" */
+static string_id extend(struct texts *texts, string_id name, const char *text)
+{
+	struct strbuf title __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+
+	strbuf_add(&title, texts_get(texts, name), texts_size(texts, name));
+	strbuf_addf(&title, " %s", text);
+	return texts_intern_sized(texts, title.text, title.size);
+}
+
+static void name_processes(const struct keyed_row *rows, size_t count, struct texts *texts)
+{
+	_cleanup_free_ struct command_line *lines = xcalloc(count, sizeof(*lines));
+	_cleanup_free_ struct strbuf *distinct = xcalloc(count, sizeof(*distinct));
+
+	for (size_t i = 0; i < count; i++) {
+		lines[i].list = texts_get(texts, rows[i].row->arguments);
+		lines[i].size = texts_size(texts, rows[i].row->arguments);
+	}
+	distinct_arguments(lines, count, distinct);
+	for (size_t i = 0; i < count; i++) {
+		if (distinct[i].size)
+			rows[i].row->process_title = extend(texts, rows[i].name, distinct[i].text);
+		strbuf_release(&distinct[i]);
+	}
+}
+
+/* Each process has one main thread: that row gets the process's title. */
+static void compare_processes(struct firefox_rows *r, struct texts *texts)
+{
+	struct keyed_rows mains = {0};
+
+	vec_for_each(&r->list, struct firefox_row *, row) {
+		if (row->is_main && texts_size(texts, row->process_name))
+			vec_push(&mains.rows, (struct keyed_row){0, row->process_name, row});
+	}
+	vec_sort(&mains.rows, compare_rows);
+	for (size_t i = 0, end; i < mains.rows.count; i = end) {
+		end = group_end(&mains, i);
+		if (end - i > 1)
+			name_processes(&mains.rows.items[i], end - i, texts);
+	}
+	vec_release(&mains.rows);
+}
+
+static uint64_t process_key(const struct firefox_row *row)
+{
+	return (uint64_t)row->pid << 32 | row->incarnation;
+}
+
+/* The main thread is called like its process; of the others, those of one name get their tids. */
+static void name_threads(const struct keyed_row *rows, size_t count, struct texts *texts)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct firefox_row *row = rows[i].row;
+		char tid[16];
+
+		if (row->is_main) {
+			if (row->name == row->process_name)
+				row->title = row->process_title;
+			continue;
+		}
+		snprintf(tid, sizeof(tid), "%" PRIu32, row->tid);
+		if (count > 1)
+			row->title = extend(texts, row->name, tid);
+	}
+}
+
+/* All rows of a process are sorted together: its title is known from its main thread. */
+static void spread_process(const struct keyed_row *rows, size_t count)
+{
+	const struct firefox_row *main_row = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].row->is_main)
+			main_row = rows[i].row;
+	}
+	for (size_t i = 0; main_row && i < count; i++) {
+		if (rows[i].row->process_name == main_row->process_name)
+			rows[i].row->process_title = main_row->process_title;
+	}
+}
+
+static void compare_threads(struct firefox_rows *r, struct texts *texts)
+{
+	struct keyed_rows all = {0};
+	size_t first = 0;
+
+	vec_for_each(&r->list, struct firefox_row *, row)
+		vec_push(&all.rows, (struct keyed_row){process_key(row), row->name, row});
+	vec_sort(&all.rows, compare_rows);
+	for (size_t i = 0, end; i < all.rows.count; i = end) {
+		end = group_end(&all, i);
+		name_threads(&all.rows.items[i], end - i, texts);
+		if (end < all.rows.count && all.rows.items[end].key == all.rows.items[i].key)
+			continue;
+		spread_process(&all.rows.items[first], end - first);
+		first = end;
+	}
+	vec_release(&all.rows);
+}
+
+void title_rows(struct firefox_rows *r, struct texts *texts)
+{
+	compare_processes(r, texts);
+	compare_threads(r, texts);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* The order of rows, and which of them are the busiest. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/format/firefox/rows.h"
+
+struct ordered {
+	struct profile *p;
+	struct firefox_rows rows;
+};
+
+static int setup(void **state)
+{
+	struct ordered *o = calloc(1, sizeof(*o));
+
+	o->p = profile_new();
+	*state = o;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct ordered *o = *state;
+
+	firefox_rows_release(&o->rows);
+	profile_free(o->p);
+	free(o);
+	return 0;
+}
+
+static thread_id add(struct ordered *o, uint32_t pid, uint32_t incarnation, uint32_t tid,
+		     uint64_t process_start, uint64_t start)
+{
+	const struct profile_thread row = {
+		.pid = pid,
+		.incarnation = incarnation,
+		.tid = tid,
+		.process_start = process_start,
+		.start = start,
+		.is_main = pid == tid,
+	};
+
+	return threads_add(&o->p->threads, &row);
+}
+
+static void use_cpu(struct ordered *o, thread_id id, uint32_t cpu_ns)
+{
+	struct sample sample = {.time = 1, .stack = NO_STACK, .weight = 1, .cpu_delta = cpu_ns};
+
+	profile_thread_add_sample(threads_get(&o->p->threads, id), &sample);
+}
+
+static void expect_order(struct ordered *o, uint32_t root, const thread_id *expected, size_t count)
+{
+	o->p->meta.root_pid = root;
+	firefox_rows_init(&o->rows, o->p);
+	assert_int_equal(o->rows.list.count, count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(o->rows.members.items[o->rows.list.items[i].first], expected[i]);
+}
+
+static void processes_by_start_then_main_thread_then_start(void **state)
+{
+	struct ordered *o = *state;
+	/* As they are expected; added in another order below. */
+	thread_id expected[8];
+
+	expected[4] = add(o, 20, 0, 22, 100, 200);
+	expected[6] = add(o, 5, 1, 5, 300, 300);
+	expected[3] = add(o, 20, 0, 20, 100, 250);
+	expected[1] = add(o, 30, 0, 31, 50, 50);
+	expected[5] = add(o, 20, 0, 21, 100, 210);
+	expected[0] = add(o, 30, 0, 30, 50, 50);
+	expected[7] = add(o, 6, 0, 6, 300, 300);
+	expected[2] = add(o, 30, 0, 32, 50, 50);
+	expect_order(o, 0, expected, 8);
+}
+
+/* Two processes that start together do not mix. */
+static void processes_stay_together(void **state)
+{
+	struct ordered *o = *state;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		add(o, 10, 0, 10 + i * 2, 0, i);
+		add(o, 11, 0, 11 + i * 2, 0, i);
+	}
+	firefox_rows_init(&o->rows, o->p);
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(o->rows.list.items[i].pid, i < 4 ? 10 : 11);
+}
+
+static void of_those_that_were_there_the_busiest_come_first(void **state)
+{
+	struct ordered *o = *state;
+	thread_id expected[6];
+
+	expected[3] = add(o, 3, 0, 3, 0, 0);
+	expected[0] = add(o, 7, 0, 7, 0, 0);
+	expected[2] = add(o, 7, 0, 8, 0, 0);
+	expected[1] = add(o, 7, 0, 9, 0, 0);
+	expected[4] = add(o, 4, 0, 4, 0, 0);
+	expected[5] = add(o, 5, 0, 5, 9, 9);
+	use_cpu(o, expected[1], 99);
+	use_cpu(o, expected[2], 1);
+	use_cpu(o, expected[5], 1000);
+	expect_order(o, 0, expected, 6);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(o->rows.list.items[i].process_cpu_ns, 100);
+	assert_int_equal(o->rows.list.items[1].cpu_ns, 99);
+}
+
+static void the_root_is_first_whenever_it_began(void **state)
+{
+	struct ordered *o = *state;
+	thread_id expected[5];
+
+	expected[2] = add(o, 3, 0, 3, 0, 0);
+	expected[3] = add(o, 4, 0, 4, 10, 10);
+	expected[1] = add(o, 9, 0, 8, 20, 25);
+	expected[0] = add(o, 9, 0, 9, 20, 20);
+	/* The number, once more. */
+	expected[4] = add(o, 9, 1, 9, 30, 30);
+	expect_order(o, 9, expected, 5);
+}
+
+static void no_threads_have_an_order_too(void **state)
+{
+	struct ordered *o = *state;
+	uint32_t positions[1];
+
+	expect_order(o, 0, NULL, 0);
+	assert_int_equal(firefox_rows_busiest(&o->rows, positions, 1), 0);
+}
+
+static void busiest_are_those_with_most_cpu_time(void **state)
+{
+	static const uint32_t cpu[] = {5, 90, 7, 90, 100, 0};
+	struct ordered *o = *state;
+	uint32_t positions[6];
+
+	for (uint32_t i = 0; i < 6; i++) {
+		/* Ids run against positions. */
+		thread_id id = add(o, 10 - i, 0, 10 - i, 10 - i, 10 - i);
+
+		use_cpu(o, id, cpu[5 - i]);
+		/* The busiest has no sample of the clock. */
+		if (cpu[5 - i] == 100)
+			threads_get(&o->p->threads, id)->samples.items[0].event = 1;
+	}
+	firefox_rows_init(&o->rows, o->p);
+	assert_int_equal(firefox_rows_busiest(&o->rows, positions, 6), 5);
+	assert_int_equal(positions[0], 1);
+	assert_int_equal(positions[1], 3);
+	assert_int_equal(positions[2], 2);
+	assert_int_equal(positions[3], 0);
+	assert_int_equal(positions[4], 5);
+	assert_int_equal(firefox_rows_busiest(&o->rows, positions, 2), 2);
+	assert_int_equal(positions[1], 3);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(processes_by_start_then_main_thread_then_start),
+		TEST(processes_stay_together),
+		TEST(of_those_that_were_there_the_busiest_come_first),
+		TEST(the_root_is_first_whenever_it_began),
+		TEST(no_threads_have_an_order_too),
+		TEST(busiest_are_those_with_most_cpu_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

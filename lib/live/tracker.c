@@ -73,23 +73,34 @@ static void note_code(struct tracker *t, const struct rec_map *map)
 	jit_files_dump(t->jit_files, map->rec.pid, file_set_find(t->options.files, map->module_id));
 }
 
-/* What user space itself has to say; the walker wants to know of it as well. */
+static void take_module(struct tracker *t, const struct rec_module *module)
+{
+	note_dump(t, module);
+	if (t->unwinder)
+		unwinder_module(t->unwinder, module,
+				file_set_find(t->options.files, module->module_id));
+}
+
+static void take_map(struct tracker *t, const struct rec_map *map)
+{
+	struct live_process *process = live_processes_find(t->processes, map->rec.pid, UINT64_MAX);
+
+	if (!process)
+		return;
+	note_code(t, map);
+	if (t->unwinder)
+		unwinder_map(t->unwinder, process, map);
+}
+
+/* What user space itself has to say; code files and the walker want to know of it as well. */
 static void sink(void *ctx, const struct rec *rec)
 {
 	struct tracker *t = ctx;
 
 	if (rec->kind == REC_MODULE)
-		note_dump(t, (const struct rec_module *)rec);
+		take_module(t, (const struct rec_module *)rec);
 	else if (rec->kind == REC_MAP && !(rec->flags & MAP_KERNEL_SPACE))
-		note_code(t, (const struct rec_map *)rec);
-	if (rec->kind == REC_MODULE && t->unwinder) {
-		const struct rec_module *module = (const struct rec_module *)rec;
-
-		unwinder_module(t->unwinder, module,
-				file_set_find(t->options.files, module->module_id));
-	} else if (rec->kind == REC_MAP && t->unwinder && !(rec->flags & MAP_KERNEL_SPACE)) {
-		unwinder_map(t->unwinder, (const struct rec_map *)rec);
-	}
+		take_map(t, (const struct rec_map *)rec);
 	t->options.sink(t->options.ctx, rec);
 }
 
@@ -110,6 +121,7 @@ static int make_unwinder(struct tracker *t, struct error *err)
 				.set_space = set_space,
 				.ctx = options->programs,
 			},
+		.processes = t->processes,
 		.files = options->files,
 		.methods = options->unwind,
 		.max_bytes = options->unwind_bytes,
@@ -125,9 +137,10 @@ static int make_unwinder(struct tracker *t, struct error *err)
 static void on_code_piece(void *ctx, uint32_t pid, const struct code_piece *piece)
 {
 	struct tracker *t = ctx;
+	struct live_process *process = live_processes_find(t->processes, pid, UINT64_MAX);
 
-	if (t->unwinder)
-		unwinder_code(t->unwinder, pid, piece);
+	if (t->unwinder && process)
+		unwinder_code(t->unwinder, process, piece);
 }
 
 static void fork_root(void *ctx, struct live_process *child, struct live_process *parent)
@@ -163,50 +176,18 @@ static void exit_code(void *ctx, struct live_process *process, uint64_t time)
 	jit_files_exit(t->jit_files, process->pid, time);
 }
 
-static void fork_space(void *ctx, struct live_process *child, struct live_process *parent)
-{
-	struct tracker *t = ctx;
-
-	unwinder_fork(t->unwinder, child->pid, parent ? parent->pid : 0);
-}
-
-static void exec_space(void *ctx, struct live_process *process, uint64_t time)
-{
-	struct tracker *t = ctx;
-
-	(void)time;
-	unwinder_exec(t->unwinder, process->pid);
-}
-
-static void exit_space(void *ctx, struct live_process *process, uint64_t time)
-{
-	struct tracker *t = ctx;
-
-	(void)time;
-	unwinder_exit(t->unwinder, process->pid);
-}
-
 static void listen(struct tracker *t)
 {
 	static const struct process_listener roots = {.stage = LISTENER_HOLDS, .fork = fork_root},
-					     code =
-						     {
-							     .stage = LISTENER_READS,
-							     .fork = fork_code,
-							     .exec = exec_code,
-							     .exit = exit_code,
-						     },
-					     space = {
-						     .stage = LISTENER_HOLDS,
-						     .fork = fork_space,
-						     .exec = exec_space,
-						     .exit = exit_space,
+					     code = {
+						     .stage = LISTENER_READS,
+						     .fork = fork_code,
+						     .exec = exec_code,
+						     .exit = exit_code,
 					     };
 
 	live_processes_listen(t->processes, &roots, t);
 	live_processes_listen(t->processes, &code, t);
-	if (t->unwinder)
-		live_processes_listen(t->processes, &space, t);
 }
 
 static const char *find_symbol(void *programs, uint64_t addr)
@@ -435,7 +416,8 @@ static void take_turn(void *ctx, const struct map_event *event, struct rec_copy 
 		if (t->kernel_code_count++ < MAX_KERNEL_CODE)
 			kernel_code_send(t->modules, sink, t, event);
 	} else if (copy) {
-		unwinder_copy(t->unwinder, copy, t->now);
+		process = live_processes_find(t->processes, event->pid, event->time);
+		unwinder_copy(t->unwinder, process, copy, t->now);
 		free(copy);
 	} else if (!take_life(t, event)) {
 		process = live_processes_find(t->processes, event->pid, event->time);

@@ -26,6 +26,7 @@
 #define SECOND 1000000000ull
 
 struct fixture {
+	struct live_processes *processes;
 	struct unwinder *u;
 	struct file_set *files;
 	struct unwind_rule *rules;
@@ -59,6 +60,24 @@ static void take(void *ctx, const struct rec *rec)
 	f->caller = stack_body_unpack(&body, 0, addrs, kinds) ? addrs[0] : 0;
 }
 
+static struct live_process *process(struct fixture *f, uint32_t pid)
+{
+	return live_processes_add(f->processes, pid, 0);
+}
+
+static void exec_process(struct fixture *f, uint32_t pid)
+{
+	live_processes_exec(f->processes, process(f, pid), f->now);
+}
+
+/* It exits, and nothing more can come about it. */
+static void end_process(struct fixture *f, uint32_t pid)
+{
+	live_processes_exit(f->processes, pid, f->now);
+	for (int i = 0; i < 3; i++)
+		live_processes_next_round(f->processes, f->now);
+}
+
 static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
@@ -73,12 +92,13 @@ static int setup(void **state)
 
 	options.walker.rules = f->rules = xcalloc(UNWIND_RULES_MAX, sizeof(*f->rules));
 	options.files = f->files = file_set_new(16);
+	options.processes = f->processes = live_processes_new();
 	f->now = SECOND;
 	*state = f;
 	if (unwinder_new(&f->u, &options, NULL))
 		return -1;
 	record_init(&map.rec, REC_MAP, sizeof(map), f->now, PID, PID);
-	unwinder_map(f->u, &map);
+	unwinder_map(f->u, process(f, PID), &map);
 	return 0;
 }
 
@@ -86,6 +106,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
+	live_processes_free(f->processes);
 	unwinder_free(f->u);
 	file_set_free(f->files);
 	free(f->rules);
@@ -114,7 +135,7 @@ static void tell_code_at(struct fixture *f, uint64_t start, uint64_t moved_from,
 	};
 
 	jit_frame_make(eh_frame, PIECE_SIZE, FRAME);
-	unwinder_code(f->u, PID, &piece);
+	unwinder_code(f->u, process(f, PID), &piece);
 }
 
 static void tell_code(struct fixture *f, uint64_t start, uint64_t moved_from)
@@ -134,7 +155,7 @@ static void copy(struct fixture *f, uint32_t pid, uint64_t start)
 	rec->pc = start + 8;
 	rec->sp = SP;
 	rec->body[FRAME / 8 - 1] = CODE + 0x10;
-	unwinder_copy(f->u, rec, f->now);
+	unwinder_copy(f->u, process(f, pid), rec, f->now);
 	free(rec);
 }
 
@@ -153,7 +174,7 @@ static void what_the_walker_is_told(void **state)
 	assert_int_equal(stats.code_pieces, 1);
 	flush(f, 1);
 	assert_int_equal(f->times, 2);
-	unwinder_exec(f->u, PID);
+	exec_process(f, PID);
 	flush(f, 1);
 	assert_int_equal(f->space.count, 0);
 }
@@ -162,7 +183,7 @@ static void stacks_wait_until_code_is_told_of(void **state)
 {
 	struct fixture *f = *state;
 
-	unwinder_code(f->u, PID, NULL);
+	unwinder_code(f->u, process(f, PID), NULL);
 	flush(f, 1);
 	copy(f, PID, PIECE);
 	flush(f, SECOND / 10);
@@ -191,7 +212,7 @@ static void stacks_of_before_a_move_have_the_rows_of_the_old_place(void **state)
 	struct fixture *f = *state;
 	const uint64_t moved = SECOND + 1000;
 
-	unwinder_code(f->u, PID, NULL);
+	unwinder_code(f->u, process(f, PID), NULL);
 	flush(f, 1);
 	copy(f, PID, PIECE);
 	f->now = moved + 1;
@@ -203,7 +224,7 @@ static void stacks_of_before_a_move_have_the_rows_of_the_old_place(void **state)
 	assert_int_equal(f->sent, 1);
 	assert_int_equal(f->caller, CODE + 0x10);
 	f->caller = 0;
-	unwinder_exit(f->u, PID);
+	end_process(f, PID);
 	assert_int_equal(f->sent, 2);
 	assert_int_equal(f->caller, CODE + 0x10);
 }
@@ -213,7 +234,7 @@ static void a_move_without_a_time(void **state)
 {
 	struct fixture *f = *state;
 
-	unwinder_code(f->u, PID, NULL);
+	unwinder_code(f->u, process(f, PID), NULL);
 	flush(f, 1);
 	copy(f, PID, PIECE);
 	tell_code_at(f, PIECE, 0, 0);
@@ -227,11 +248,11 @@ static void nobody_waits_for_a_process_that_is_gone(void **state)
 {
 	struct fixture *f = *state;
 
-	unwinder_code(f->u, PID, NULL);
+	unwinder_code(f->u, process(f, PID), NULL);
 	flush(f, 1);
 	copy(f, PID, PIECE);
 	tell_code_at(f, PIECE, 0, SECOND);
-	unwinder_exit(f->u, PID);
+	end_process(f, PID);
 	assert_int_equal(f->sent, 1);
 	assert_int_equal(f->caller, CODE + 0x10);
 }
@@ -242,10 +263,10 @@ static void a_child_has_its_parent_s_code(void **state)
 
 	tell_code(f, PIECE, 0);
 	flush(f, 1);
-	unwinder_fork(f->u, CHILD, PID);
+	live_processes_fork(f->processes, CHILD, PID, f->now);
 	flush(f, 1);
 	assert_int_equal(f->space.count, 3);
-	unwinder_exit(f->u, PID);
+	end_process(f, PID);
 	copy(f, CHILD, PIECE);
 	flush(f, SECOND);
 	assert_int_equal(f->caller, CODE + 0x10);
@@ -257,7 +278,7 @@ static void only_some_stacks_wait_in_vain(void **state)
 	struct fixture *f = *state;
 	unsigned int count = 0;
 
-	unwinder_code(f->u, PID, NULL);
+	unwinder_code(f->u, process(f, PID), NULL);
 	flush(f, 1);
 	while (f->times == 1) {
 		assert_in_range(++count, 1, 10000);
@@ -284,8 +305,8 @@ static void where_not_all_code_is_told_of_nothing_waits(void **state)
 	struct code_piece piece = {.start = PIECE + 0x1000, .size = PIECE_SIZE};
 	struct fixture *f = *state;
 
-	unwinder_code(f->u, PID, NULL);
-	unwinder_code(f->u, PID, &piece);
+	unwinder_code(f->u, process(f, PID), NULL);
+	unwinder_code(f->u, process(f, PID), &piece);
 	tell_code(f, PIECE, 0);
 	flush(f, 1);
 	copy(f, PID, PIECE + 0x1000);

@@ -1,78 +1,92 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/unwind/spaces.h"
 
+#include "lib/base/cleanup.h"
+
+void spaces_init(struct spaces *s, struct live_processes *processes,
+		 const struct process_listener *listener, void *ctx)
+{
+	*s = (struct spaces){.processes = processes};
+	s->state = live_processes_listen(processes, listener, ctx);
+}
+
 void spaces_release(struct spaces *s)
 {
-	vec_for_each(&s->rows, struct space *, space) {
-		if (space->mappings)
-			mapping_table_drop(space->mappings);
-	}
-	vec_release(&s->rows);
-	vec_release(&s->free);
 	vec_release(&s->dirty);
-	index_release(&s->by_pid);
 }
 
-static bool pid_equal(const void *table, uint32_t id, const void *key)
+void spaces_mark_dirty(struct spaces *s, struct live_process *process)
 {
-	const struct spaces *s = table;
+	struct space *space = spaces_of(s, process);
 
-	return s->rows.items[id].pid == *(const uint32_t *)key;
+	if (space->dirty_at)
+		return;
+	vec_push(&s->dirty, process);
+	space->dirty_at = (uint32_t)s->dirty.count;
 }
 
-struct space *spaces_find(struct spaces *s, uint32_t pid)
+void spaces_mark_pending(struct spaces *s)
 {
-	uint32_t id = index_find(&s->by_pid, hash_u64(pid), pid_equal, s, &pid);
+	struct live_process *process;
 
-	return id == INDEX_NONE ? NULL : &s->rows.items[id];
-}
-
-struct space *spaces_add(struct spaces *s, uint32_t pid)
-{
-	uint32_t id;
-
-	if (s->free.count) {
-		id = s->free.items[--s->free.count];
-	} else {
-		id = (uint32_t)s->rows.count;
-		vec_add_zeroed(&s->rows, 1);
+	for (uint32_t at = 0; (process = live_processes_next(s->processes, &at));) {
+		if (spaces_of(s, process)->is_pending)
+			spaces_mark_dirty(s, process);
 	}
-	s->rows.items[id] = (struct space){.pid = pid};
-	index_add(&s->by_pid, hash_u64(pid), id);
-	return &s->rows.items[id];
 }
 
-void spaces_remove(struct spaces *s, struct space *space)
+bool spaces_are_settled(const struct spaces *s)
 {
-	uint32_t id = (uint32_t)(space - s->rows.items);
+	struct live_process *process;
+
+	if (s->dirty.count)
+		return false;
+	for (uint32_t at = 0; (process = live_processes_next(s->processes, &at));) {
+		if (spaces_of(s, process)->is_pending)
+			return false;
+	}
+	return true;
+}
+
+void spaces_use_tables(const struct spaces *s, struct module_tables *tables, uint64_t now)
+{
+	struct live_process *process;
+
+	for (uint32_t at = 0; (process = live_processes_next(s->processes, &at));) {
+		const struct mapping_table *mappings = spaces_of(s, process)->mappings;
+
+		if (!mappings)
+			continue;
+		vec_for_each(&mappings->rows, const struct mapping *, mapping) {
+			if (mapping->module < tables->rows.count)
+				tables->rows.items[mapping->module].last_used_ns = now;
+		}
+	}
+}
+
+struct live_process *spaces_next_dirty(struct spaces *s)
+{
+	struct live_process *process;
+
+	if (!s->dirty.count)
+		return NULL;
+	process = s->dirty.items[--s->dirty.count];
+	spaces_of(s, process)->dirty_at = 0;
+	return process;
+}
+
+void spaces_forget(struct spaces *s, struct live_process *process)
+{
+	struct space *space = spaces_of(s, process);
+	struct live_process *last;
 
 	if (space->mappings)
-		mapping_table_drop(space->mappings);
-	index_remove(&s->by_pid, hash_u64(space->pid), id);
-	/* A dirty one is still in the list of those. */
-	*space = (struct space){.is_dirty = space->is_dirty};
-	if (!space->is_dirty)
-		vec_push(&s->free, id);
-}
-
-void spaces_mark_dirty(struct spaces *s, struct space *space)
-{
-	if (space->is_dirty)
+		mapping_table_drop(steal(space->mappings));
+	if (!space->dirty_at)
 		return;
-	space->is_dirty = true;
-	vec_push(&s->dirty, (uint32_t)(space - s->rows.items));
-}
-
-struct space *spaces_next_dirty(struct spaces *s)
-{
-	while (s->dirty.count) {
-		uint32_t id = s->dirty.items[--s->dirty.count];
-		struct space *space = &s->rows.items[id];
-
-		space->is_dirty = false;
-		if (space->pid)
-			return space;
-		vec_push(&s->free, id);
-	}
-	return NULL;
+	last = vec_last(&s->dirty);
+	s->dirty.items[space->dirty_at - 1] = last;
+	spaces_of(s, last)->dirty_at = space->dirty_at;
+	s->dirty.count--;
+	space->dirty_at = 0;
 }

@@ -73,31 +73,6 @@ static void init_tables(struct unwinder *u, uint64_t max_bytes)
 	native_tables_init(&u->tables, &options);
 }
 
-int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err)
-{
-	struct unwinder *u = xcalloc(1, sizeof(*u));
-	const struct stack_finisher_options finisher = {
-		.tables = &u->tables,
-		.methods = options->methods,
-		.read_file = read_file,
-		.ctx = u,
-	};
-
-	u->walker = options->walker;
-	u->files = options->files;
-	init_tables(u, options->max_bytes);
-	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (u->event_fd >= 0)
-		u->pool = table_pool_new(u->tables.rules, u->event_fd);
-	if (!u->pool) {
-		unwinder_free(u);
-		return error_set(err, -EAGAIN, "start the threads that compile unwind tables");
-	}
-	u->deferred = deferred_unwind_new(&finisher, options->sink, options->ctx);
-	*out = u;
-	return 0;
-}
-
 void unwinder_free(struct unwinder *u)
 {
 	if (!u)
@@ -106,8 +81,6 @@ void unwinder_free(struct unwinder *u)
 	if (u->event_fd >= 0)
 		close(u->event_fd);
 	deferred_unwind_free(u->deferred);
-	vec_for_each(&u->spaces.rows, struct space *, space)
-		jit_tables_drop(&u->tables.jit, space->code);
 	spaces_release(&u->spaces);
 	vec_release(&u->unsubmitted);
 	vec_release(&u->scratch.mappings.rows);
@@ -180,9 +153,9 @@ static void resubmit(struct unwinder *u, uint32_t module_id)
 				       : TABLE_NONE;
 }
 
-void unwinder_map(struct unwinder *u, const struct rec_map *rec)
+void unwinder_map(struct unwinder *u, struct live_process *process, const struct rec_map *rec)
 {
-	struct space *space = spaces_find(&u->spaces, rec->rec.pid);
+	struct space *space = spaces_of(&u->spaces, process);
 	struct mapping mapping = {
 		.start = rec->start,
 		.end = rec->end,
@@ -190,84 +163,83 @@ void unwinder_map(struct unwinder *u, const struct rec_map *rec)
 		.module = rec->module_id == NO_REC_MODULE ? MAPPING_ANON : rec->module_id,
 	};
 
-	if (!space)
-		space = spaces_add(&u->spaces, rec->rec.pid);
 	resubmit(u, rec->module_id);
 	if (!space->mappings)
 		space->mappings = mapping_table_new();
 	if (mapping_table_insert(&space->mappings, &mapping, ++u->stamp))
-		spaces_mark_dirty(&u->spaces, space);
+		spaces_mark_dirty(&u->spaces, process);
 }
 
-void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid)
+/* The parent tells of code that is in its own dump alone: nothing is pending in the child. */
+static void on_process_fork(void *ctx, struct live_process *process,
+			    struct live_process *parent_process)
 {
-	struct space *child = spaces_find(&u->spaces, pid), *parent;
+	struct unwinder *u = ctx;
+	struct space *child = spaces_of(&u->spaces, process), *parent;
 
-	if (!child)
-		child = spaces_add(&u->spaces, pid);
-	child->execs = 0;
-	if (child->mappings)
-		mapping_table_drop(steal(child->mappings));
-	parent = spaces_find(&u->spaces, parent_pid);
-	if (parent && parent->mappings)
+	spaces_mark_dirty(&u->spaces, process);
+	if (!parent_process)
+		return;
+	parent = spaces_of(&u->spaces, parent_process);
+	if (parent->mappings)
 		child->mappings = mapping_table_hold(parent->mappings);
-	jit_tables_drop(&u->tables.jit, child->code);
-	child->code = parent ? jit_code_fork(parent->code) : NULL;
-	child->is_partial = parent && parent->is_partial;
-	/* Its parent tells of code that is in its own dump alone. */
-	child->pending_exec = 0;
-	spaces_mark_dirty(&u->spaces, child);
+	child->code = jit_code_fork(parent->code);
+	child->is_partial = parent->is_partial;
 }
 
 /* Stacks of the process do not wait for code any more. */
-static void finish_all(struct unwinder *u, struct space *space)
+static void finish_all(struct unwinder *u, const struct live_process *process, struct space *space)
 {
 	if (!space->oldest_copy)
 		return;
 	jit_tables_store(&u->tables.jit, space->code, u->now);
-	deferred_unwind_finish(u->deferred, space->pid, FOREVER_NS, u->now);
+	deferred_unwind_finish(u->deferred, process->pid, FOREVER_NS, u->now);
 	space->oldest_copy = 0;
 }
 
-/* It has told everything. */
-static void drop_code(struct unwinder *u, struct space *space)
+static void on_process_exec(void *ctx, struct live_process *process, uint64_t time)
 {
-	finish_all(u, space);
-	jit_tables_drop(&u->tables.jit, steal(space->code));
-}
+	struct unwinder *u = ctx;
+	struct space *space = spaces_of(&u->spaces, process);
 
-void unwinder_exec(struct unwinder *u, uint32_t pid)
-{
-	struct space *space = spaces_find(&u->spaces, pid);
-
-	if (!space)
-		space = spaces_add(&u->spaces, pid);
+	(void)time;
 	space->execs++;
 	space->is_partial = false;
 	space->pending_exec = 0;
-	drop_code(u, space);
+	/* It has told everything. */
+	finish_all(u, process, space);
+	jit_tables_drop(&u->tables.jit, steal(space->code));
 	if (space->mappings)
 		mapping_table_drop(steal(space->mappings));
-	spaces_mark_dirty(&u->spaces, space);
+	spaces_mark_dirty(&u->spaces, process);
 }
 
-void unwinder_exit(struct unwinder *u, uint32_t pid)
+static void on_process_exit(void *ctx, struct live_process *process, uint64_t time)
 {
-	struct space *space = spaces_find(&u->spaces, pid);
+	struct unwinder *u = ctx;
 
-	if (!space)
-		return;
-	u->walker.set_space(u->walker.ctx, pid, NULL);
-	drop_code(u, space);
+	(void)time;
+	u->walker.set_space(u->walker.ctx, process->pid, NULL);
+	finish_all(u, process, spaces_of(&u->spaces, process));
+}
+
+static void release_space(void *ctx, struct live_process *process)
+{
+	struct unwinder *u = ctx;
+
+	struct space *space = spaces_of(&u->spaces, process);
+
+	jit_tables_drop(&u->tables.jit, space->code);
 	deferred_free_add(&u->tables.garbage, &space->piece, 0);
-	spaces_remove(&u->spaces, space);
+	spaces_forget(&u->spaces, process);
 }
 
 /*
  * A process tells of its code in order of time: stacks that are older than this piece need no later
  * one, and may need what it takes the place of.
  */
-static void finish_older(struct unwinder *u, struct space *space, const struct code_piece *piece)
+static void finish_older(struct unwinder *u, const struct live_process *process,
+			 struct space *space, const struct code_piece *piece)
 {
 	uint64_t before = piece->is_exact ? piece->since : FOREVER_NS;
 
@@ -275,7 +247,7 @@ static void finish_older(struct unwinder *u, struct space *space, const struct c
 	    (!piece->is_exact && !piece->moved_from))
 		return;
 	jit_tables_store(&u->tables.jit, space->code, u->now);
-	space->oldest_copy = deferred_unwind_finish(u->deferred, space->pid, before, u->now);
+	space->oldest_copy = deferred_unwind_finish(u->deferred, process->pid, before, u->now);
 }
 
 /* False: no rows have changed. */
@@ -292,26 +264,25 @@ static bool add_code(struct unwinder *u, struct space *space, const struct code_
 	return jit_tables_add(&u->tables.jit, &space->code, &own);
 }
 
-void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *piece)
+void unwinder_code(struct unwinder *u, struct live_process *process, const struct code_piece *piece)
 {
-	struct space *space = spaces_find(&u->spaces, pid);
+	struct space *space = spaces_of(&u->spaces, process);
 
-	if (!space)
-		return;
 	if (piece)
-		finish_older(u, space, piece);
+		finish_older(u, process, space, piece);
 	space->is_partial |= piece && !piece->eh_frame;
 	if (space->is_partial)
-		finish_all(u, space);
+		finish_all(u, process, space);
 	if (piece && !add_code(u, space, piece) && !(space->is_partial && space->pending_exec))
 		return;
 	space->pending_exec = space->is_partial ? 0 : PENDING_EXEC_COPIES;
-	spaces_mark_dirty(&u->spaces, space);
+	spaces_mark_dirty(&u->spaces, process);
 }
 
-void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now)
+void unwinder_copy(struct unwinder *u, struct live_process *process, const struct rec_copy *copy,
+		   uint64_t now)
 {
-	struct space *space = spaces_find(&u->spaces, copy->rec.pid);
+	struct space *space = process ? spaces_of(&u->spaces, process) : NULL;
 	uint64_t until = 0;
 
 	if (space && space->pending_exec) {
@@ -319,7 +290,7 @@ void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now
 		if (!space->code)
 			space->code = jit_code_new();
 		if (!--space->pending_exec)
-			spaces_mark_dirty(&u->spaces, space);
+			spaces_mark_dirty(&u->spaces, process);
 		if (!space->oldest_copy || copy->rec.time < space->oldest_copy)
 			space->oldest_copy = copy->rec.time;
 	}
@@ -339,8 +310,9 @@ static void describe(struct unwinder *u, struct space *space, uint64_t now)
 }
 
 /* Gives the walker a new description; the one it had is garbage. */
-static void publish(struct unwinder *u, struct space *space, uint64_t now)
+static void publish(struct unwinder *u, struct live_process *process, uint64_t now)
 {
+	struct space *space = spaces_of(&u->spaces, process);
 	struct shard_piece old = space->piece;
 	struct unwind_space value = {.execs = space->execs, .serial = ++u->serial};
 	uint32_t words;
@@ -358,7 +330,7 @@ static void publish(struct unwinder *u, struct space *space, uint64_t now)
 		value.count = 0;
 		u->refused++;
 	}
-	u->walker.set_space(u->walker.ctx, space->pid, &value);
+	u->walker.set_space(u->walker.ctx, process->pid, &value);
 	deferred_free_add(&u->tables.garbage, &old, now);
 }
 
@@ -373,10 +345,7 @@ static void republish(struct unwinder *u)
 	if (!u->has_ready_tables || (may_wait && clock_monotonic_ns() < u->next_republish_ns))
 		return;
 	u->has_ready_tables = false;
-	vec_for_each(&u->spaces.rows, struct space *, space) {
-		if (space->is_pending)
-			spaces_mark_dirty(&u->spaces, space);
-	}
+	spaces_mark_pending(&u->spaces);
 }
 
 void unwinder_take_tables(struct unwinder *u)
@@ -394,12 +363,12 @@ void unwinder_take_tables(struct unwinder *u)
 static void publish_dirty(struct unwinder *u, uint64_t now)
 {
 	uint64_t start = clock_monotonic_ns(), end;
-	struct space *space;
+	struct live_process *process;
 
 	if (!u->spaces.dirty.count)
 		return;
-	while ((space = spaces_next_dirty(&u->spaces)))
-		publish(u, space, now);
+	while ((process = spaces_next_dirty(&u->spaces)))
+		publish(u, process, now);
 	end = clock_monotonic_ns();
 	u->next_republish_ns = end + (end - start) * DESCRIBE_SHARE;
 }
@@ -419,14 +388,7 @@ static void evict(struct unwinder *u, uint64_t now)
 	if (now < u->next_eviction_ns)
 		return;
 	u->next_eviction_ns = now + EVICTION_NS;
-	vec_for_each(&u->spaces.rows, const struct space *, space) {
-		if (!space->mappings)
-			continue;
-		vec_for_each(&space->mappings->rows, const struct mapping *, mapping) {
-			if (mapping->module < u->tables.modules.rows.count)
-				u->tables.modules.rows.items[mapping->module].last_used_ns = now;
-		}
-	}
+	spaces_use_tables(&u->spaces, &u->tables.modules, now);
 	vec_for_each(&u->tables.modules.rows, struct module_table *, table) {
 		if (table->state == TABLE_READY && !table->last_used_ns)
 			table->last_used_ns = now;
@@ -450,6 +412,40 @@ void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 	native_tables_end_round(&u->tables, now);
 }
 
+int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err)
+{
+	static const struct process_listener listener = {
+		.stage = LISTENER_HOLDS,
+		.state_size = sizeof(struct space),
+		.fork = on_process_fork,
+		.exec = on_process_exec,
+		.exit = on_process_exit,
+		.release = release_space,
+	};
+	struct unwinder *u = xcalloc(1, sizeof(*u));
+	const struct stack_finisher_options finisher = {
+		.tables = &u->tables,
+		.methods = options->methods,
+		.read_file = read_file,
+		.ctx = u,
+	};
+
+	u->walker = options->walker;
+	u->files = options->files;
+	init_tables(u, options->max_bytes);
+	spaces_init(&u->spaces, options->processes, &listener, u);
+	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (u->event_fd >= 0)
+		u->pool = table_pool_new(u->tables.rules, u->event_fd);
+	if (!u->pool) {
+		unwinder_free(u);
+		return error_set(err, -EAGAIN, "start the threads that compile unwind tables");
+	}
+	u->deferred = deferred_unwind_new(&finisher, options->sink, options->ctx);
+	*out = u;
+	return 0;
+}
+
 void unwinder_wait(struct unwinder *u, uint64_t max_ns)
 {
 	/* With others that wait for room, before there is nothing left to do. */
@@ -458,13 +454,7 @@ void unwinder_wait(struct unwinder *u, uint64_t max_ns)
 
 bool unwinder_is_settled(const struct unwinder *u)
 {
-	if (u->spaces.dirty.count)
-		return false;
-	vec_for_each(&u->spaces.rows, const struct space *, space) {
-		if (space->is_pending)
-			return false;
-	}
-	return true;
+	return spaces_are_settled(&u->spaces);
 }
 
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats)

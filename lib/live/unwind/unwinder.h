@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keeps the walker in the kernel informed: which process has what mapped, and the unwind table of
- * each mapped file. Told of every event in order of time; what changed goes to the kernel at the
- * end of a round.
+ * each mapped file. Told of every event in order of time, of forks, execs and exits as a listener;
+ * what changed goes to the kernel at the end of a round.
  */
 #ifndef PROF_LIB_LIVE_UNWIND_UNWINDER_H
 #define PROF_LIB_LIVE_UNWIND_UNWINDER_H
@@ -15,6 +15,7 @@
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
 #include "lib/live/unwind/code_piece.h"
+#include "lib/live/process/live_process.h"
 #include "lib/live/process/modules.h"
 
 struct unwinder;
@@ -31,6 +32,7 @@ struct walker_memory {
 
 struct unwinder_options {
 	struct walker_memory walker;
+	struct live_processes *processes; /* borrowed, and freed before the unwinder */
 	const struct file_set *files; /* borrowed */
 	uint32_t methods; /* UNWIND_BY_… */
 	uint64_t max_bytes; /* ceiling for the tables in the kernel */
@@ -46,17 +48,17 @@ int unwinder_fd(const struct unwinder *u);
 
 /* A file that will be mapped; its descriptor is borrowed, -1 where there is none. */
 void unwinder_module(struct unwinder *u, const struct rec_module *rec, int fd);
-void unwinder_map(struct unwinder *u, const struct rec_map *rec);
-void unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t parent_pid);
-/* An exec replaces the address space. */
-void unwinder_exec(struct unwinder *u, uint32_t pid);
-/* The process is gone, and nothing more will come about it. */
-void unwinder_exit(struct unwinder *u, uint32_t pid);
+void unwinder_map(struct unwinder *u, struct live_process *process, const struct rec_map *rec);
 /* Code that the process has made itself, or moved, with or without a table; NULL: some is to come.
  */
-void unwinder_code(struct unwinder *u, uint32_t pid, const struct code_piece *piece);
-/* A stack that the kernel could not finish, to be finished once the tables are there. */
-void unwinder_copy(struct unwinder *u, const struct rec_copy *copy, uint64_t now);
+void unwinder_code(struct unwinder *u, struct live_process *process,
+		   const struct code_piece *piece);
+/*
+ * A stack that the kernel could not finish, to be finished once the tables are there; of NULL,
+ * nothing is known.
+ */
+void unwinder_copy(struct unwinder *u, struct live_process *process, const struct rec_copy *copy,
+		   uint64_t now);
 /*
  * End of a round: finished tables and changed address spaces become visible to the walker, copied
  * stacks are sent. With `all` it waits for the tables that are being compiled.

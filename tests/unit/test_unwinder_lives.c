@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* What the walker is told of processes that fork, execute programs and end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "lib/base/alloc.h"
+#include "lib/record/record.h"
+#include "tests/unit/unwinder_fixture.h"
+
+static void a_child_has_what_its_parent_had(void **state)
+{
+	struct unwinder_fixture *f = *state;
+
+	add_code_module(f, 0, false);
+	map_code(f, PID, CODE, 0);
+	exec_process(f, PID);
+	map_code(f, PID, CODE, 0);
+	map_code(f, PID, CODE + 2 * CODE_SIZE, 0);
+	live_processes_fork(f->processes, PID + 1, PID, f->now);
+	map_code(f, PID, CODE + 4 * CODE_SIZE, 0);
+	flush_unwinder(f, 1);
+	assert_int_equal(told_space(f, PID)->count, 3);
+	assert_int_equal(told_space(f, PID)->execs, 1);
+	assert_int_equal(told_space(f, PID + 1)->count, 2);
+	assert_int_equal(told_space(f, PID + 1)->execs, 0);
+	/* What the child does is its own affair. */
+	exec_process(f, PID + 1);
+	flush_unwinder(f, 1);
+	assert_int_equal(told_space(f, PID + 1)->count, 0);
+	assert_int_equal(told_space(f, PID + 1)->execs, 1);
+	assert_int_equal(told_space(f, PID)->count, 3);
+}
+
+static void an_exec_replaces_everything(void **state)
+{
+	struct unwinder_fixture *f = *state;
+
+	add_code_module(f, 0, false);
+	map_code(f, PID, CODE, 0);
+	flush_unwinder(f, 1);
+	exec_process(f, PID);
+	exec_process(f, PID);
+	map_code(f, PID, CODE + 2 * CODE_SIZE, 0);
+	flush_unwinder(f, 1);
+	assert_int_equal(told_space(f, PID)->execs, 2);
+	assert_int_equal(told_space(f, PID)->count, 1);
+}
+
+static void after_the_end_nothing_is_left(void **state)
+{
+	struct unwinder_fixture *f = *state;
+
+	add_code_module(f, 0, false);
+	map_code(f, PID, CODE, 0);
+	flush_unwinder(f, 1);
+	end_process(f, PID);
+	assert_false(f->told[0].is_there);
+	end_process(f, PID);
+	flush_unwinder(f, 2);
+	assert_false(f->told[0].is_there);
+	/* In one round: a process that ends before it was told of, and the next of that number. */
+	exec_process(f, PID + 1);
+	map_code(f, PID + 1, CODE, 0);
+	end_process(f, PID + 1);
+	map_code(f, PID + 1, CODE + 2 * CODE_SIZE, 0);
+	flush_unwinder(f, 1);
+	assert_int_equal(told_space(f, PID + 1)->execs, 0);
+	assert_int_equal(told_space(f, PID + 1)->count, 1);
+}
+
+/* The exit of the first one was lost, or is not certain yet, and the walker was told of it. */
+static void a_pid_that_is_used_again(void **state)
+{
+	struct unwinder_fixture *f = *state;
+
+	add_code_module(f, 0, false);
+	map_code(f, PID, CODE, 0);
+	map_code(f, PID + 1, CODE, 0);
+	map_code(f, PID + 1, CODE + 2 * CODE_SIZE, 0);
+	exec_process(f, PID + 1);
+	map_code(f, PID + 1, CODE, 0);
+	live_processes_fork(f->processes, PID + 1, PID, f->now + 1);
+	map_code(f, PID + 1, CODE + 4 * CODE_SIZE, 0);
+	flush_unwinder(f, 1);
+	assert_int_equal(told_space(f, PID + 1)->execs, 0);
+	assert_int_equal(told_space(f, PID + 1)->count, 2);
+	assert_int_equal(told_space(f, PID)->count, 1);
+}
+
+/* Its stack still waits for a table when another process has the pid. */
+static void a_copy_outlives_its_process(void **state)
+{
+	struct unwinder_fixture *f = *state;
+	struct rec_copy *copy = xcalloc(1, sizeof(*copy) + 64);
+
+	record_init(&copy->rec, REC_COPY, sizeof(*copy) + 64, f->now, PID, PID);
+	copy->stack_id = 3;
+	copy->stack_size = 64;
+	copy->pc = CODE + CODE_SIZE - 16;
+	add_code_module(f, 0, true);
+	map_code(f, PID, CODE, 0);
+	unwinder_copy(f->u, process_of(f, PID), copy, f->now);
+	end_process(f, PID);
+	live_processes_fork(f->processes, PID, PID + 1, f->now);
+	flush_unwinder(f, 1);
+	assert_int_equal(f->sent.count, 1);
+	/* As a_copy_is_finished_when_its_table_is_there(): by what the first one had mapped. */
+	assert_int_equal(f->sent.items[0]->rec.flags, STACK_LATER | STACK_BROKEN);
+	assert_int_equal(told_space(f, PID)->count, 0);
+	free(copy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_UNWINDER(a_child_has_what_its_parent_had),
+		WITH_UNWINDER(an_exec_replaces_everything),
+		WITH_UNWINDER(after_the_end_nothing_is_left),
+		WITH_UNWINDER(a_pid_that_is_used_again),
+		WITH_UNWINDER(a_copy_outlives_its_process),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* An unwinder, processes that it follows, and what it tells a walker and the stream; all asserting.
+ */
+#ifndef PROF_TESTS_UNIT_UNWINDER_FIXTURE_H
+#define PROF_TESTS_UNIT_UNWINDER_FIXTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/live/process/live_process.h"
+#include "lib/live/unwind/unwinder.h"
+
+#define CODE 0x7f0000000000ull
+#define CODE_SIZE 0x10000000ull
+#define SECOND 1000000000ull
+#define PID 100
+#define PIDS 8
+
+struct told {
+	unsigned int times;
+	bool is_there;
+	struct unwind_space space;
+};
+
+struct unwinder_fixture {
+	struct live_processes *processes;
+	struct unwinder *u;
+	struct unwinder_options options;
+	struct file_set *files;
+	struct told told[PIDS]; /* by pid - PID */
+	uint64_t now;
+	uint64_t telling_takes_ns; /* of the fake clock */
+	VEC(struct rec_stack *) sent; /* owned */
+};
+
+void start_unwinder(struct unwinder_fixture *f, uint64_t max_bytes);
+void stop_unwinder(struct unwinder_fixture *f);
+/* The same around a test, whose state is the fixture. */
+int set_up_unwinder(void **state);
+int tear_down_unwinder(void **state);
+#define WITH_UNWINDER(test) \
+	cmocka_unit_test_setup_teardown(test, set_up_unwinder, tear_down_unwinder)
+
+/* The process with that pid, which lives from now on where there is none. */
+struct live_process *process_of(struct unwinder_fixture *f, uint32_t pid);
+void exec_process(struct unwinder_fixture *f, uint32_t pid);
+/* It exits, and nothing more can come about it. */
+void end_process(struct unwinder_fixture *f, uint32_t pid);
+/* A module with one segment of CODE_SIZE. Free it. */
+struct rec_module *make_code_module(uint32_t id);
+/* This program as a module, whose code is taken to be at offset 0 in it; or none. */
+void add_code_module(struct unwinder_fixture *f, uint32_t id, bool has_file);
+void map_code(struct unwinder_fixture *f, uint32_t pid, uint64_t at, uint32_t module);
+/* Rounds, far enough apart that what was given back can be used again. */
+void flush_unwinder(struct unwinder_fixture *f, unsigned int rounds);
+/* What the walker was told last of the process. */
+const struct unwind_space *told_space(const struct unwinder_fixture *f, uint32_t pid);
+
+#endif

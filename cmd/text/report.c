@@ -288,6 +288,7 @@ static void set_stacks(json_t *root, const struct outcome *outcome)
 	set_integer(root, "whole", stats->whole);
 	set_integer(root, "finished_later", stats->finished_later);
 	set_integer(root, "guessed", stats->guessed);
+	set_integer(root, "unknown_kinds", stats->unknown_kinds);
 	set_integer(root, "compat", stats->compat);
 	set_integer(root, "truncated", stats->truncated);
 	set_integer(root, "broken", stats->broken);

@@ -82,6 +82,8 @@ static void describe_stacks(enum recorder_unwind method, const struct profile_st
 	before = out->size;
 	add_class(out, " (", "finished later", stats->finished_later, of);
 	add_class(out, out->size > before ? ", " : " (", "with guesses", stats->guessed, of);
+	add_class(out, out->size > before ? ", " : " (", "without frames of unknown kinds",
+		  stats->unknown_kinds, of);
 	if (out->size > before)
 		strbuf_addch(out, ')');
 	add_class(out, ", ", "truncated", stats->truncated, of);

@@ -60,6 +60,7 @@ struct profile_stats {
 	uint64_t exiting; /* there is none any more */
 	uint64_t guessed; /* among all of them: with a frame that is a guess */
 	uint64_t finished_later; /* likewise: finished in user space, from a copy */
+	uint64_t unknown_kinds; /* likewise: without frames whose kind is not known */
 	uint64_t compat; /* likewise: of 32-bit programs */
 	uint64_t compat_unknown; /* among those and the unknown ones */
 	uint64_t lost[PROFILE_LOST_CAUSES]; /* by enum lost_cause */

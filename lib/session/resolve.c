@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include "lib/base/alloc.h"
+#include "lib/session/frame_kinds.h"
 
 /*
  * A fixed number of lines, each overwritten by whatever falls on it: a miss costs a walk over the
@@ -15,7 +16,7 @@ struct resolved {
 	uint64_t stamp, kernel_stamp; /* of the mappings that were used */
 	uint32_t key; /* raw_stack_id plus one; 0, as it is in the beginning: empty */
 	stack_id stack;
-	uint32_t user_depth;
+	struct stack_extent extent;
 };
 
 void resolver_init(struct resolver *r, struct profile *profile)
@@ -56,19 +57,22 @@ static module_id anon_module(struct profile *p, struct process *process)
 	return process->anon;
 }
 
-static stack_id push_frame(struct resolver *r, stack_id parent, uint64_t addr, uint8_t kind,
-			   struct process *process, const struct mapping_table *mappings)
+static stack_id push_frame(struct resolver *r, stack_id parent, uint64_t addr,
+			   const struct frame_kind_info *info, struct process *process,
+			   const struct mapping_table *mappings)
 {
-	bool is_kernel = kind == PROFILE_FRAME_KERNEL;
-	const struct mapping *mapping = mapping_table_find(is_kernel ? r->kernel : mappings, addr);
+	const struct mapping *mapping = NULL;
 	struct frame frame = {
 		.module = NO_MODULE,
 		.func = NO_FUNC,
 		.offset = addr,
 		.symbol = NO_SYMBOL,
-		.kind = kind,
+		.kind = (uint8_t)info->kind,
 	};
 
+	if (info->place != FRAME_PLACE_NONE)
+		mapping = mapping_table_find(
+			info->place == FRAME_PLACE_KERNEL ? r->kernel : mappings, addr);
 	if (mapping) {
 		frame.offset = addr - mapping->start + mapping->file_offset;
 		frame.module = mapping->module;
@@ -79,10 +83,9 @@ static stack_id push_frame(struct resolver *r, stack_id parent, uint64_t addr, u
 			     frames_intern(&r->profile->frames, &frame));
 }
 
-/* A kind that user code can have; the wire may hold anything. */
-static uint8_t user_kind(uint8_t kind)
+static bool is_interrupted(const struct resolver *r, uint32_t i)
 {
-	return kind >= FRAME_KIND_COUNT || kind == FRAME_KERNEL ? PROFILE_FRAME_NATIVE : kind;
+	return frame_kind_info(r->kinds.items[i], false)->is_interrupted;
 }
 
 /*
@@ -92,54 +95,60 @@ static uint8_t user_kind(uint8_t kind)
  */
 static bool is_pc(const struct resolver *r, const struct raw_stack *stack, uint32_t i)
 {
-	const uint8_t *kinds = r->kinds.items;
-
-	if (kinds[i] == FRAME_SIGNAL)
+	if (is_interrupted(r, i) || (i == stack->kernel_depth && stack->flags & STACK_USER_PC))
 		return true;
-	if (i == stack->kernel_depth && stack->flags & STACK_USER_PC)
-		return true;
-	return i + 1 < stack->depth && kinds[i + 1] == FRAME_SIGNAL;
+	return i + 1 < stack->depth && is_interrupted(r, i + 1);
 }
 
-/* Frame `i` of a stack in user space: what lies there, and as what kind of frame. */
-static uint64_t user_addr(const struct resolver *r, const struct raw_stack *stack, uint32_t i,
-			  uint8_t *kind)
+/* What frame `i` of a stack is, and the address that stands for it. */
+static const struct frame_kind_info *
+get_frame(const struct resolver *r, const struct raw_stack *stack, uint32_t i, uint64_t *addr)
 {
-	*kind = user_kind(r->kinds.items[i]);
-	return frame_addr(r->addrs.items[i], is_pc(r, stack, i));
+	bool is_kernel = i < stack->kernel_depth;
+	const struct frame_kind_info *info = frame_kind_info(r->kinds.items[i], is_kernel);
+
+	*addr = r->addrs.items[i];
+	if (info->place != FRAME_PLACE_NONE)
+		*addr = frame_addr(*addr, !is_kernel && is_pc(r, stack, i));
+	return info;
 }
 
 /*
  * How many user frames of the stack are code, as far as the mappings tell, of those before frame
  * `end`. A frame pointer register that holds something else leads the walker into data: where the
- * first address lies in no executable mapping, what is behind it is no chain either.
+ * first address of native code lies in no executable mapping, what is behind it is no chain either.
  */
 static uint32_t code_depth(const struct resolver *r, const struct raw_stack *stack, uint32_t end,
 			   const struct mapping_table *mappings)
 {
 	uint32_t i = stack->kernel_depth;
-	uint8_t kind;
+	uint64_t addr;
 
 	if (!mappings->rows.count)
 		return end - i; /* nothing is known of this process */
-	while (i < end && mapping_table_find(mappings, user_addr(r, stack, i, &kind)))
+	while (i < end && (get_frame(r, stack, i, &addr)->place != FRAME_PLACE_PROCESS ||
+			   mapping_table_find(mappings, addr)))
 		i++;
 	return i - stack->kernel_depth;
 }
 
-/* `base` with the `count` innermost frames of the stack. */
+/* `base` with the `count` innermost frames of the stack, those of unknown kinds left out. */
 static stack_id walk(struct resolver *r, const struct raw_stack *stack, stack_id base,
-		     uint32_t count, struct process *process, const struct mapping_table *mappings)
+		     uint32_t count, struct process *process, const struct mapping_table *mappings,
+		     struct stack_extent *extent)
 {
 	stack_id id = base;
 
 	while (count-- > 0) {
-		uint8_t kind = PROFILE_FRAME_KERNEL;
-		uint64_t addr = count < stack->kernel_depth
-					? frame_addr(r->addrs.items[count], false)
-					: user_addr(r, stack, count, &kind);
+		uint64_t addr;
+		const struct frame_kind_info *info = get_frame(r, stack, count, &addr);
 
-		id = push_frame(r, id, addr, kind, process, mappings);
+		if (info->place == FRAME_PLACE_UNKNOWN) {
+			extent->unknown_depth++;
+			continue;
+		}
+		extent->has_user_frame |= count >= stack->kernel_depth;
+		id = push_frame(r, id, addr, info, process, mappings);
 	}
 	return id;
 }
@@ -168,13 +177,14 @@ static bool is_line_of(const struct resolver *r, const struct resolved *line, ra
 
 /* What a stack goes on like, where that has been resolved already. */
 struct rest {
-	stack_id stack; /* without the frames that are left out */
+	stack_id stack; /* without the frames that are skipped */
 	uint32_t user_depth;
 };
 
 /*
  * False where it takes the whole stack to tell: a frame that is an instruction's in one of the two
- * and behind a call in the other, frames of the kernel, or what is known to be no code.
+ * and behind a call in the other, frames of the kernel, or of a kind that is left out, or what is
+ * known to be no code.
  */
 static bool find_rest(const struct resolver *r, const struct raw_stack *stack,
 		      const struct mapping_table *mappings, struct rest *rest)
@@ -188,12 +198,12 @@ static bool find_rest(const struct resolver *r, const struct raw_stack *stack,
 	outer = &r->raw.rows.items[stack->outer];
 	line = line_of(r, stack->outer, mappings);
 	if (!is_line_of(r, line, stack->outer, mappings) ||
-	    stack->prefix_skip <= outer->kernel_depth)
+	    stack->prefix_skip <= outer->kernel_depth || line->extent.unknown_depth)
 		return false;
 	skipped = stack->prefix_skip - outer->kernel_depth;
-	if (skipped >= line->user_depth)
+	if (skipped >= line->extent.user_depth)
 		return false;
-	rest->user_depth = line->user_depth - skipped;
+	rest->user_depth = line->extent.user_depth - skipped;
 	rest->stack = line->stack;
 	for (uint32_t i = 0; i < stack->prefix_skip; i++)
 		rest->stack = r->profile->stacks.rows.items[rest->stack].parent;
@@ -204,23 +214,25 @@ static void resolve(struct resolver *r, const struct raw_stack *stack, struct pr
 		    const struct mapping_table *mappings, struct resolved *line)
 {
 	uint32_t own = (uint32_t)stack->kernel_depth + stack->user_depth;
+	struct stack_extent *extent = &line->extent;
 	struct rest rest = {.stack = NO_STACK};
 
 	unpack(r, stack);
 	if (!find_rest(r, stack, mappings, &rest) ||
 	    code_depth(r, stack, own, mappings) < stack->user_depth) {
 		rest = (struct rest){.stack = NO_STACK};
-		line->user_depth = code_depth(r, stack, stack->depth, mappings);
+		extent->user_depth = code_depth(r, stack, stack->depth, mappings);
 	} else {
-		line->user_depth = stack->user_depth + rest.user_depth;
+		extent->user_depth = stack->user_depth + rest.user_depth;
+		extent->has_user_frame = true;
 	}
 	line->stack = walk(r, stack, rest.stack,
-			   stack->kernel_depth + line->user_depth - rest.user_depth, process,
-			   mappings);
+			   stack->kernel_depth + extent->user_depth - rest.user_depth, process,
+			   mappings, extent);
 }
 
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
-			const struct mapping_table *mappings, uint32_t *user_depth)
+			const struct mapping_table *mappings, struct stack_extent *extent)
 {
 	struct resolved *line = line_of(r, raw, mappings), new;
 
@@ -234,16 +246,17 @@ stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *pr
 		resolve(r, &r->raw.rows.items[raw], process, mappings, &new);
 		*line = new;
 	}
-	*user_depth = line->user_depth;
+	*extent = line->extent;
 	return line->stack;
 }
 
 stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, bool is_kernel,
 		       struct process *process, const struct mapping_table *mappings)
 {
-	uint8_t kind = is_kernel ? PROFILE_FRAME_KERNEL : PROFILE_FRAME_NATIVE;
+	uint8_t kind = is_kernel ? FRAME_KERNEL : FRAME_NATIVE;
 
-	return push_frame(r, base, frame_addr(addr, true), kind, process, mappings);
+	return push_frame(r, base, frame_addr(addr, true), frame_kind_info(kind, is_kernel),
+			  process, mappings);
 }
 
 bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings)

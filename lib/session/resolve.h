@@ -22,12 +22,19 @@ struct resolver {
 void resolver_init(struct resolver *r, struct profile *profile);
 void resolver_release(struct resolver *r);
 
+/* How much of a stack is in the profile. */
+struct stack_extent {
+	uint32_t user_depth; /* its user frames until it ends, those that are left out included */
+	uint32_t unknown_depth; /* frames left out among all of it: their kind is not known */
+	bool has_user_frame;
+};
+
 /*
- * The stack below the leaf, and how many of its frames are user code. `mappings` need not be the
- * process's present ones; `process` is whose anonymous memory they speak of.
+ * The stack below the leaf. `mappings` need not be the process's present ones; `process` is whose
+ * anonymous memory they speak of.
  */
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
-			const struct mapping_table *mappings, uint32_t *user_depth);
+			const struct mapping_table *mappings, struct stack_extent *extent);
 /* `base` with one more frame, the interrupted one. */
 stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, bool is_kernel,
 		       struct process *process, const struct mapping_table *mappings);

@@ -90,9 +90,9 @@ static void feed_map(struct session *s, const struct rec_map *rec)
 		s->tasks.last_stamp++;
 }
 
-static bool has_user_frame(const struct rec_sample *rec, uint32_t user_depth)
+static bool has_user_frame(const struct rec_sample *rec, const struct stack_extent *extent)
 {
-	return user_depth || !(rec->rec.flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL));
+	return extent->has_user_frame || !(rec->rec.flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL));
 }
 
 /* The kernel finishes no stack of a 32-bit program; most samples need not be looked at. */
@@ -127,21 +127,22 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 		.event = (uint8_t)pending->event,
 	};
 	struct tick_stats_entry entry = {.sample_flags = rec->rec.flags, .ticks = sample.weight};
-	uint32_t user_depth = 0;
+	struct stack_extent extent = {0};
 
 	if (raw != NO_RAW_STACK) {
 		const struct raw_stack *stack = &s->resolver.raw.rows.items[raw];
 
 		sample.stack = resolver_stack(&s->resolver, raw, process, pending->mappings,
-					      &user_depth);
+					      &extent);
 		entry.stack_flags = stack->flags;
-		entry.is_cut = user_depth < raw_stack_user_depth(stack);
+		entry.is_cut = extent.user_depth < raw_stack_user_depth(stack);
+		entry.has_unknown_kind = extent.unknown_depth;
 	}
 	if (!(rec->rec.flags & SAMPLE_NO_LEAF))
 		sample.stack = resolver_leaf(&s->resolver, sample.stack, rec->leaf,
 					     rec->rec.flags & SAMPLE_LEAF_KERNEL, process,
 					     pending->mappings);
-	s->profile->stats.user_stacks += has_user_frame(rec, user_depth);
+	s->profile->stats.user_stacks += has_user_frame(rec, &extent);
 	entry.is_32bit = may_be_32bit(&entry) && pending->mappings &&
 			 resolver_is_32bit(&s->resolver, pending->mappings);
 	if (pending->event)

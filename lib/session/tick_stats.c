@@ -37,4 +37,6 @@ void tick_stats_count(struct profile_stats *stats, const struct tick_stats_entry
 		stats->guessed += entry->ticks;
 	if (entry->stack_flags & STACK_LATER)
 		stats->finished_later += entry->ticks;
+	if (entry->has_unknown_kind)
+		stats->unknown_kinds += entry->ticks;
 }

@@ -16,6 +16,7 @@ struct tick_stats_entry {
 	uint8_t stack_flags; /* of its REC_STACK; 0 where it has none */
 	bool is_cut; /* outer frames of the record are not in the profile */
 	bool is_32bit; /* the program is */
+	bool has_unknown_kind; /* frames of it are not in the profile: their kind is not known */
 	uint32_t ticks;
 };
 

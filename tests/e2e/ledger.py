@@ -33,7 +33,7 @@ def problems(stats, profile):
                      and thread["name"].endswith(f"({event})"))
         if weight != count["weight"]:
             yield f"{event}: {weight} in the profile, not {count['weight']}"
-    for name in ("guessed", "finished_later", "compat"):
+    for name in ("guessed", "finished_later", "unknown_kinds", "compat"):
         if not 0 <= stats[name] <= classes:
             yield f"{stats[name]} {name} of {classes}"
     guesses = sum(weight for thread, _, weight, frames in check_profile.samples(profile)

@@ -94,7 +94,8 @@ static void check_ledger(const struct profile *p)
 	for (size_t i = 1; i < EVENT_COUNTS_MAX; i++)
 		require(weights[i] ==
 			(i < p->events.rows.count ? p->events.rows.items[i].weight : 0));
-	require(stats->guessed <= classes && stats->finished_later <= classes);
+	require(stats->guessed <= classes && stats->finished_later <= classes &&
+		stats->unknown_kinds <= classes);
 }
 
 static void check_profile(const struct profile *p)

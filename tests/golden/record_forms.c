@@ -14,11 +14,9 @@
 #define LINES_MAX 8
 
 static const struct event_word frame_kinds[] = {
-	{"native", FRAME_NATIVE},
-	{"kernel", FRAME_KERNEL},
-	{"guess", FRAME_GUESS},
-	{"signal", FRAME_SIGNAL},
-	{NULL, 0},
+	[FRAME_NATIVE] = {"native", FRAME_NATIVE},	[FRAME_KERNEL] = {"kernel", FRAME_KERNEL},
+	[FRAME_GUESS] = {"guess", FRAME_GUESS},		[FRAME_SIGNAL] = {"signal", FRAME_SIGNAL},
+	[FRAME_KIND_COUNT] = {"unheard-of", UINT8_MAX}, {NULL, 0},
 };
 
 /* cpu-time=1ms: the wire has the low half of 16 ns units */
@@ -69,7 +67,8 @@ static void print_frames(struct record_text *t, const struct rec_stack *rec)
 	print_addrs(t, "user", addrs + rec->kernel_depth, rec->user_depth);
 	for (size_t i = 0; i < body.depth; i++)
 		text_print(t, "%s%s", i ? "," : " kinds=",
-			   kinds[i] < FRAME_KIND_COUNT ? frame_kinds[kinds[i]].name : "?");
+			   frame_kinds[kinds[i] < FRAME_KIND_COUNT ? kinds[i] : FRAME_KIND_COUNT]
+				   .name);
 }
 
 /* kernel=0x1,0x2 user=0x3 kinds=kernel,kernel,native */

@@ -114,10 +114,12 @@ void feed_stack(struct fed *f, uint64_t time, uint32_t id, unsigned int flags,
 		const uint8_t *kinds)
 {
 	unsigned int depth = kernel_depth + user_depth;
-	_cleanup_free_ uint8_t *native = calloc(depth + 1, 1);
-	_cleanup_free_ struct rec_stack *rec = stack_record_new(
-		addrs, kinds ? kinds : native, (uint16_t)kernel_depth, (uint16_t)user_depth);
+	_cleanup_free_ uint8_t *usual = calloc(depth + 1, 1);
+	_cleanup_free_ struct rec_stack *rec = NULL;
 
+	memset(usual, FRAME_KERNEL, kernel_depth);
+	rec = stack_record_new(addrs, kinds ? kinds : usual, (uint16_t)kernel_depth,
+			       (uint16_t)user_depth);
 	init(&rec->rec, REC_STACK, record_size(&rec->rec), time, 0, 0, flags);
 	rec->stack_id = id;
 	feed(f, &rec->rec);

@@ -28,7 +28,7 @@ void feed_module(struct fed *f, uint32_t id, const char *path);
 /* pid 0: into the kernel's space. */
 void feed_map(struct fed *f, uint64_t time, uint32_t pid, uint64_t start, uint64_t end,
 	      uint64_t offset, uint32_t module);
-/* `kinds` may be NULL: all native. */
+/* `kinds` may be NULL: the kernel's, then native ones. */
 void feed_stack(struct fed *f, uint64_t time, uint32_t id, unsigned int flags,
 		const uint64_t *addrs, unsigned int kernel_depth, unsigned int user_depth,
 		const uint8_t *kinds);

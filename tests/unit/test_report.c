@@ -43,6 +43,7 @@ static struct profile *small_profile(void)
 	p->stats.user_stacks = 2;
 	p->stats.whole = 1;
 	p->stats.guessed = 1;
+	p->stats.unknown_kinds = 1;
 	p->stats.exiting = 2;
 	p->stats.lost[LOST_RING_FULL] = 5;
 	p->stats.lost[LOST_STACK] = 1;
@@ -128,6 +129,7 @@ static void the_keys_of_stats_are_those_of_the_contract(void **state)
 	expect_integer(root, "whole", 1);
 	expect_integer(root, "finished_later", 0);
 	expect_integer(root, "guessed", 1);
+	expect_integer(root, "unknown_kinds", 1);
 	expect_integer(root, "truncated", 0);
 	expect_integer(root, "broken", 0);
 	expect_integer(root, "unknown", 0);
@@ -200,8 +202,8 @@ static void the_summary_is_short(void **state)
 				  "prof: wrote p.json (1.2 kB)\n");
 	outcome.verbose = true;
 	verbose = summary_of(&outcome, false);
-	assert_non_null(strstr(verbose, "prof: stacks: 100.0 % whole (100.0 % with guesses); "
-					"2 exiting\n"));
+	assert_non_null(strstr(verbose, "prof: stacks: 100.0 % whole (100.0 % with guesses, "
+					"100.0 % without frames of unknown kinds); 2 exiting\n"));
 	/* Losses are no chatter. */
 	quiet = summary_of(&outcome, true);
 	assert_non_null(strstr(quiet, "6 lost (ring-full 5, stack 1)"));

@@ -15,6 +15,7 @@
 #define STACKS 40
 #define ROUNDS 400
 #define OWN_MAX 6
+#define UNKNOWN_KIND 200
 
 /* Code is at 0x1000 to 0x5000 in one module, at 0x8000 in memory without a file, and nowhere else.
  */
@@ -42,6 +43,8 @@ static void make(struct resolver *r, struct profile *profile, uint32_t seed)
 			addrs[i] = next_random(&seed) % 32 * 16 + (is_far ? CODE_END : 0x1000) +
 				   (next_random(&seed) % 8 ? 0 : 0x7000);
 			kinds[i] = next_random(&seed) % 6 ? FRAME_NATIVE : FRAME_SIGNAL;
+			if (next_random(&seed) % 16 == 0)
+				kinds[i] = UNKNOWN_KIND;
 			if (i < kernel_depth) {
 				addrs[i] |= 0xffffffff80000000;
 				kinds[i] = FRAME_KERNEL;
@@ -90,14 +93,14 @@ static void assert_same_stacks(const struct profile *a, stack_id x, const struct
 
 /* Alone in a resolver that has resolved nothing else. */
 static stack_id resolve_alone(struct profile *profile, uint32_t seed, raw_stack_id id,
-			      const struct mapping_table *mappings, uint32_t *user_depth)
+			      const struct mapping_table *mappings, struct stack_extent *extent)
 {
 	struct process process = {.anon = NO_MODULE};
 	struct resolver r;
 	stack_id stack;
 
 	make(&r, profile, seed);
-	stack = resolver_stack(&r, id, &process, mappings, user_depth);
+	stack = resolver_stack(&r, id, &process, mappings, extent);
 	resolver_release(&r);
 	return stack;
 }
@@ -112,17 +115,19 @@ static void what_was_resolved_before_makes_no_difference(void **state)
 		struct profile *profile = profile_new(), *other = profile_new();
 		struct resolver r;
 		raw_stack_id id = seed % STACKS;
-		uint32_t depth, other_depth;
+		struct stack_extent extent, other_extent;
 		stack_id stack, alone;
 
 		make(&r, profile, seed);
 		if (id >= r.raw.rows.count)
 			id = (raw_stack_id)r.raw.rows.count - 1;
 		for (raw_stack_id i = 0; i < id; i++)
-			resolver_stack(&r, i, &process, mappings, &depth);
-		stack = resolver_stack(&r, id, &process, mappings, &depth);
-		alone = resolve_alone(other, seed, id, mappings, &other_depth);
-		assert_int_equal(depth, other_depth);
+			resolver_stack(&r, i, &process, mappings, &extent);
+		stack = resolver_stack(&r, id, &process, mappings, &extent);
+		alone = resolve_alone(other, seed, id, mappings, &other_extent);
+		assert_int_equal(extent.user_depth, other_extent.user_depth);
+		assert_int_equal(extent.unknown_depth, other_extent.unknown_depth);
+		assert_int_equal(extent.has_user_frame, other_extent.has_user_frame);
 		assert_same_stacks(profile, stack, other, alone);
 		resolver_release(&r);
 		profile_free(profile);
@@ -131,10 +136,78 @@ static void what_was_resolved_before_makes_no_difference(void **state)
 	mapping_table_drop(mappings);
 }
 
+/* A resolver with one stack, which it resolves. */
+static stack_id resolve_one(struct resolver *r, struct profile *profile, const uint64_t *addrs,
+			    const uint8_t *kinds, uint16_t kernel_depth, uint16_t user_depth,
+			    struct stack_extent *extent)
+{
+	_cleanup_free_ struct rec_stack *rec = stack_record_new(addrs, kinds, kernel_depth,
+								user_depth);
+	struct mapping_table *mappings = make_mappings();
+	struct process process = {.anon = NO_MODULE};
+	stack_id stack;
+
+	resolver_init(r, profile);
+	rec->stack_id = 1;
+	stack = resolver_stack(r, raw_stacks_add(&r->raw, rec), &process, mappings, extent);
+	mapping_table_drop(mappings);
+	resolver_release(r);
+	return stack;
+}
+
+static void frames_of_unknown_kinds_are_left_out(void **state)
+{
+	const uint64_t addrs[] = {0x1001, 0x1101, 0x9999999, 0x1201, 0x9999999, 0x1301};
+	const uint8_t kinds[] = {FRAME_NATIVE, FRAME_KERNEL, UNKNOWN_KIND,
+				 FRAME_NATIVE, FRAME_NATIVE, FRAME_NATIVE};
+	const uint64_t expected[] = {0x200, 0};
+	struct profile *profile = profile_new();
+	struct stack_extent extent;
+	struct resolver r;
+	stack_id stack;
+
+	(void)state;
+	stack = resolve_one(&r, profile, addrs, kinds, 0, 6, &extent);
+	/* The stack ends at native code that lies nowhere, and at nothing else. */
+	assert_int_equal(extent.user_depth, 4);
+	assert_int_equal(extent.unknown_depth, 2);
+	assert_true(extent.has_user_frame);
+	for (size_t i = 0; i < 2; i++) {
+		const struct stack *row = &profile->stacks.rows.items[stack];
+
+		assert_int_equal(frames_get(&profile->frames, row->frame)->offset, expected[1 - i]);
+		stack = row->parent;
+	}
+	assert_int_equal(stack, NO_STACK);
+	profile_free(profile);
+}
+
+/* The kernel's part of a stack has no code of the process, nor the process's any of the kernel. */
+static void kinds_in_the_wrong_part_are_unknown(void **state)
+{
+	const uint64_t addrs[] = {0x1001, 0xffffffff81000001, 0xffffffff81000001};
+	const uint8_t kinds[] = {FRAME_NATIVE, FRAME_KERNEL, FRAME_KERNEL};
+	struct profile *profile = profile_new();
+	struct stack_extent extent;
+	struct resolver r;
+	stack_id stack;
+
+	(void)state;
+	stack = resolve_one(&r, profile, addrs, kinds, 2, 1, &extent);
+	assert_int_equal(extent.user_depth, 1);
+	assert_int_equal(extent.unknown_depth, 2);
+	assert_false(extent.has_user_frame);
+	assert_int_not_equal(stack, NO_STACK);
+	assert_int_equal(profile->stacks.rows.items[stack].parent, NO_STACK);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_resolved_before_makes_no_difference),
+		cmocka_unit_test(frames_of_unknown_kinds_are_left_out),
+		cmocka_unit_test(kinds_in_the_wrong_part_are_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

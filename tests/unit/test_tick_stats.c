@@ -24,8 +24,8 @@ static uint64_t sum_of_classes(const struct profile_stats *stats)
 static void expect_class(unsigned int sample_flags, unsigned int stack_flags, bool is_cut,
 			 size_t class)
 {
-	struct tick_stats_entry entry = {(uint8_t)sample_flags, (uint8_t)stack_flags, is_cut, false,
-					 3};
+	struct tick_stats_entry entry = {
+		(uint8_t)sample_flags, (uint8_t)stack_flags, is_cut, false, false, 3};
 	struct profile_stats stats = {.cpu_samples = 10};
 
 	tick_stats_count(&stats, &entry);
@@ -81,15 +81,17 @@ static void what_is_cut_is_not_whole(void **state)
 static void every_flag_has_one_class(void **state)
 {
 	(void)state;
-	for (unsigned int flags = 0; flags < 0x40000; flags++) {
-		struct tick_stats_entry entry = {(uint8_t)flags, (uint8_t)(flags >> 8),
-						 flags >> 16 & 1, flags >> 17, 2};
+	for (unsigned int flags = 0; flags < 0x80000; flags++) {
+		struct tick_stats_entry entry = {(uint8_t)flags,  (uint8_t)(flags >> 8),
+						 flags >> 16 & 1, flags >> 17 & 1,
+						 flags >> 18,	  2};
 		struct profile_stats stats = {0};
 
 		tick_stats_count(&stats, &entry);
 		assert_int_equal(sum_of_classes(&stats), 2);
 		assert_int_equal(stats.guessed, entry.stack_flags & STACK_GUESSED ? 2 : 0);
 		assert_int_equal(stats.finished_later, entry.stack_flags & STACK_LATER ? 2 : 0);
+		assert_int_equal(stats.unknown_kinds, entry.has_unknown_kind ? 2 : 0);
 		assert_int_equal(stats.compat, entry.is_32bit ? 2 : 0);
 		assert_int_equal(stats.compat_unknown, entry.is_32bit ? stats.unknown : 0);
 	}

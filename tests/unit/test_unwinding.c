@@ -38,6 +38,10 @@ static void only_what_is_there_is_said(void **state)
 	expect_line(RECORDER_UNWIND_AUTO, &stats,
 		    "100.0 % whole (50.0 % finished later, 1.2 % with guesses); 7 kernel-only, "
 		    "3 exiting");
+	stats.unknown_kinds = 1;
+	expect_line(RECORDER_UNWIND_CFI, &stats,
+		    "100.0 % whole (50.0 % finished later, 1.2 % with guesses, "
+		    "0.1 % without frames of unknown kinds); 7 kernel-only, 3 exiting");
 	stats = (struct profile_stats){
 		.whole = 500, .truncated = 200, .broken = 100, .unknown = 200, .exiting = 1};
 	expect_line(RECORDER_UNWIND_AUTO, &stats,

@@ -341,11 +341,6 @@ struct shared_fdes *module_files_fdes(struct module_files *f)
 	return &f->fdes;
 }
 
-int module_files_own(const struct module_files *f)
-{
-	return f->input.fd;
-}
-
 /* Where the kernel itself cannot be asked. With the lock held. */
 static void search_for_symbols(struct module_files *f)
 {

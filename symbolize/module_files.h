@@ -21,8 +21,6 @@ struct module_files *module_files_ref(struct module_files *f);
 /* From any thread; NULL is fine. */
 void module_files_unref(struct module_files *f);
 
-/* The module's own file, or -1. */
-int module_files_own(const struct module_files *f);
 /*
  * The symbols of the own file, and of another one that has what was stripped from it. NULL and why
  * there are none: -ENOENT or -ENOEXEC.

@@ -9,22 +9,10 @@
 /* What prof exits with where the machine refuses. */
 #define EXIT_OUT_OF_MEMORY 125
 
-static void (*failure_hook)(void);
-
-void alloc_set_failure_hook(void (*hook)(void))
-{
-	__atomic_store_n(&failure_hook, hook, __ATOMIC_SEQ_CST);
-}
-
-/* The exchange lets one thread run the hook, once: a hook that runs out of memory itself ends here.
- */
 _Noreturn void alloc_failed(void)
 {
 	static const char line[] = "prof: out of memory\n";
-	void (*hook)(void) = __atomic_exchange_n(&failure_hook, NULL, __ATOMIC_SEQ_CST);
 
-	if (hook)
-		hook();
 	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0) {
 		/* Nobody left to tell. */
 	}

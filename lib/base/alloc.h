@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocation that does not return NULL. Out of memory calls the hook once, says so in one line and
- * ends the process with status 125: a command that was recorded goes on, files that were not
+ * Allocation that does not return NULL. Out of memory is said in one line and ends the
+ * process with status 125: a command that was recorded goes on, files that were not
  * complete are gone or keep their temporary name, and what had their names is as it was.
  */
 #ifndef PROF_LIB_BASE_ALLOC_H
@@ -23,7 +23,5 @@ char *xvasprintf(const char *fmt, va_list args) __attribute__((format(printf, 1,
 
 /* The same for what a library could not allocate. */
 _Noreturn void alloc_failed(void);
-/* Called before the end, by the thread that failed, so that what is half done can be undone. */
-void alloc_set_failure_hook(void (*hook)(void));
 
 #endif

@@ -66,8 +66,6 @@ struct section_places {
  */
 void binary_place_sections(struct binary *b, const struct section_places *places);
 
-uint16_t binary_machine(const struct binary *b);
-uint64_t binary_file_size(const struct binary *b);
 /*
  * The vaddr of the first PT_LOAD, to which RVAs are relative; 0 where there is none. Of a
  * relocatable file: the one that its code is taken to begin at.

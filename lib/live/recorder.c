@@ -215,15 +215,8 @@ static int recorder_next(struct source *source, const struct rec **rec, struct e
 	}
 }
 
-/* The recorder outlives its role as a source. */
-static void recorder_source_free(struct source *source)
-{
-	(void)source;
-}
-
 static const struct source_ops recorder_ops = {
 	.next = recorder_next,
-	.free = recorder_source_free,
 };
 
 static const uint32_t unwind_flags[] = {

@@ -102,8 +102,3 @@ uint64_t module_bytes_from(const struct module *m, uint64_t rva)
 	}
 	return most && most < MODULE_CODE_MAX ? most : MODULE_CODE_MAX;
 }
-
-uint64_t module_rva_to_vaddr(const struct module *m, uint64_t rva)
-{
-	return m->segments.count ? rva + m->segments.items[0].vaddr : rva;
-}

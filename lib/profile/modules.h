@@ -14,7 +14,7 @@
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
 
-/* Same values as enum module_kind on the wire. */
+/* Same values as enum module_kind on the wire: lib/session asserts it. */
 enum profile_module_kind {
 	PROFILE_MODULE_FILE,
 	PROFILE_MODULE_VDSO,
@@ -22,6 +22,7 @@ enum profile_module_kind {
 	PROFILE_MODULE_KERNEL_MODULE,
 	PROFILE_MODULE_KERNEL_DYNAMIC,
 	PROFILE_MODULE_ANON,
+	PROFILE_MODULE_KIND_COUNT,
 };
 
 /* What became of the search for debug information; see symbol_reason.h for what each says. */
@@ -116,6 +117,5 @@ bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva
 #define MODULE_CODE_MAX ((uint64_t)1 << 40)
 uint64_t module_bytes_from(const struct module *m, uint64_t rva);
 /* RVA → the vaddr in the ELF file: rva + first PT_LOAD's vaddr. */
-uint64_t module_rva_to_vaddr(const struct module *m, uint64_t rva);
 
 #endif

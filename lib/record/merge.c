@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/record/merge.h"
 
+#include <inttypes.h>
+
 #include "lib/base/alloc.h"
+#include "lib/base/log.h"
 #include "lib/base/vec.h"
 #include "lib/record/record.h"
 
@@ -56,6 +59,9 @@ void merge_free(struct merge *m)
 {
 	if (!m)
 		return;
+	if (m->late_count)
+		log_debug("%" PRIu64 " records came after younger ones had been given out",
+			  m->late_count);
 	vec_for_each(&m->chunks, struct chunk *, chunk)
 		free(chunk->data);
 	vec_for_each(&m->spare, uint8_t **, data)
@@ -257,9 +263,4 @@ uint64_t merge_size(const struct merge *m)
 uint64_t merge_peak(const struct merge *m)
 {
 	return m->peak;
-}
-
-uint64_t merge_late_count(const struct merge *m)
-{
-	return m->late_count;
 }

@@ -42,7 +42,5 @@ const struct rec *merge_next(struct merge *m);
  */
 uint64_t merge_size(const struct merge *m);
 uint64_t merge_peak(const struct merge *m);
-/* Records that came after a younger one had already been given out. */
-uint64_t merge_late_count(const struct merge *m);
 
 #endif

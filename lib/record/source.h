@@ -18,7 +18,6 @@ enum source_result {
 struct source_ops {
 	/* An enum source_result, or a negative errno. Records come in time order. */
 	int (*next)(struct source *s, const struct rec **rec, struct error *err);
-	void (*free)(struct source *s);
 };
 
 struct source {
@@ -29,12 +28,6 @@ struct source {
 static inline int source_next(struct source *s, const struct rec **rec, struct error *err)
 {
 	return s->ops->next(s, rec, err);
-}
-
-static inline void source_free(struct source *s)
-{
-	if (s)
-		s->ops->free(s);
 }
 
 #endif

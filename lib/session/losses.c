@@ -14,6 +14,8 @@
 #define SERIES_MAX 4096
 #define CPUS_MAX 4096
 
+_Static_assert(LOST_CAUSE_COUNT <= PROFILE_LOST_CAUSES, "each cause has a count in the profile");
+
 /* What markers of the same kind, name and CPU go on from. */
 struct loss_series {
 	size_t marker;

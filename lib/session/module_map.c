@@ -8,6 +8,19 @@
 #define MAX_SECTIONS 64
 #define MAX_SYMBOLS 16384
 
+#define SAME_KIND(kind) \
+	_Static_assert((int)MODULE_##kind == (int)PROFILE_MODULE_##kind, \
+		       "kinds of modules are taken from records as they are")
+SAME_KIND(FILE);
+SAME_KIND(VDSO);
+SAME_KIND(KERNEL);
+SAME_KIND(KERNEL_MODULE);
+SAME_KIND(KERNEL_DYNAMIC);
+SAME_KIND(ANON);
+SAME_KIND(KIND_COUNT);
+_Static_assert(sizeof(((struct module *)NULL)->build_id) == REC_BUILD_ID_MAX,
+	       "build ids of records fit");
+
 void module_map_init(struct module_map *m, struct profile *profile)
 {
 	*m = (struct module_map){.profile = profile};

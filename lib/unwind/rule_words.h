@@ -63,11 +63,6 @@ static inline uint8_t rule_cfa_kind(struct rule_words words)
 	return (uint8_t)words.low;
 }
 
-static inline uint8_t rule_cfa_reg(struct rule_words words)
-{
-	return (uint8_t)(words.low >> 8);
-}
-
 static inline int32_t rule_cfa_offset(struct rule_words words)
 {
 	return (int32_t)(words.low >> 32);

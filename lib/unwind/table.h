@@ -60,7 +60,5 @@ void unwind_scratch_free(struct unwind_scratch *scratch);
 int unwind_table_compile(int fd, struct unwind_rules *rules, struct unwind_scratch *scratch,
 			 struct unwind_table *table, struct error *err);
 void unwind_table_release(struct unwind_table *table);
-/* The rule that holds at that vaddr, as the walker finds it. */
-uint16_t unwind_table_find(const struct unwind_table *table, uint64_t vaddr);
 
 #endif

@@ -12,6 +12,7 @@
 #include "lib/unwind/machine.h"
 #include "lib/unwind/native/jit_tables.h"
 #include "tests/fuzz/input.h"
+#include "tests/walk_find_rule.h"
 
 static struct jit_tables tables;
 static struct jit_code *code;
@@ -65,7 +66,9 @@ static void check_mappings(const struct table_arena *arena)
 		if (!(m->flags & UNWIND_HAS_TABLE))
 			continue;
 		require(m->shard < arena->rows.count && m->rows_at < UNWIND_SHARD_WORDS);
-		jit_code_find(code, m->start);
+		/* Where it leads the walker is in the table. */
+		walk_find_rule(m, arena->rows.items[m->shard].words, UNWIND_SHARD_WORDS,
+			       m->start - m->bias);
 	}
 	require(vec_last(&all.rows).end == UINT64_MAX);
 	vec_release(&all.rows);

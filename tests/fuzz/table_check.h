@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/unwind/table.h"
+#include "tests/unwind_table_find.h"
 
 static inline void require(bool condition)
 {

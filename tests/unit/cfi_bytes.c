@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "tests/fuzz/table_check.h"
+#include "tests/unwind_table_find.h"
 
 void put_bytes(struct cfi_bytes *b, const void *bytes, size_t size)
 {

@@ -10,6 +10,7 @@
 
 #include "lib/unwind/arch.h"
 #include "lib/unwind/table.h"
+#include "tests/unwind_table_find.h"
 
 #define REG_COUNT 34
 #define STACK_DEPTH 64

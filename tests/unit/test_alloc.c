@@ -16,15 +16,8 @@
 
 #include "lib/base/alloc.h"
 
-static void hook_that_fails_too(void)
-{
-	if (write(STDERR_FILENO, "hook\n", 5) != 5)
-		_exit(1);
-	xreallocarray(NULL, SIZE_MAX, 2);
-}
-
 /* The child's stderr and its wait status. */
-static int run_out_of_memory(void (*hook)(void), char *text, size_t size)
+static int run_out_of_memory(char *text, size_t size)
 {
 	size_t used = 0;
 	ssize_t got;
@@ -38,7 +31,6 @@ static int run_out_of_memory(void (*hook)(void), char *text, size_t size)
 		setrlimit(RLIMIT_CORE, &(struct rlimit){0});
 		signal(SIGABRT, SIG_DFL);
 		dup2(fds[1], STDERR_FILENO);
-		alloc_set_failure_hook(hook);
 		xreallocarray(NULL, SIZE_MAX / 2, 3);
 		_exit(0);
 	}
@@ -54,23 +46,12 @@ static int run_out_of_memory(void (*hook)(void), char *text, size_t size)
 static void test_overflow_ends(void **state)
 {
 	char text[256];
-	int status = run_out_of_memory(NULL, text, sizeof(text));
+	int status = run_out_of_memory(text, sizeof(text));
 
 	(void)state;
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 125);
 	assert_string_equal(text, "prof: out of memory\n");
-}
-
-static void test_hook_runs_once(void **state)
-{
-	char text[256];
-	int status = run_out_of_memory(hook_that_fails_too, text, sizeof(text));
-
-	(void)state;
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 125);
-	assert_string_equal(text, "hook\nprof: out of memory\n");
 }
 
 static void test_nothing_is_not_null(void **state)
@@ -106,7 +87,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_overflow_ends),
-		cmocka_unit_test(test_hook_runs_once),
 		cmocka_unit_test(test_nothing_is_not_null),
 		cmocka_unit_test(test_copies),
 	};

@@ -12,6 +12,7 @@
 
 #include "lib/unwind/rows.h"
 #include "tests/unit/cfi_bytes.h"
+#include "tests/unwind_table_find.h"
 
 static void rules_are_interned(void **state)
 {

@@ -19,6 +19,7 @@
 #include "lib/binary/vdso.h"
 #include "lib/unwind/cfi_file.h"
 #include "lib/unwind/table.h"
+#include "tests/unwind_table_find.h"
 #include "tests/unit/cfi_bytes.h"
 #include "tests/unit/cfi_reference.h"
 

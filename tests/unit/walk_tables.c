@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "tests/unwind_table_find.h"
 
 void walk_tables_init(struct walk_tables *t)
 {

@@ -234,8 +234,3 @@ struct live_process *live_processes_next(const struct live_processes *t, uint32_
 	}
 	return NULL;
 }
-
-size_t live_processes_capacity(const struct live_processes *t)
-{
-	return t->blocks.count * BLOCK_ROWS;
-}

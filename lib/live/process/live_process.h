@@ -107,7 +107,5 @@ void live_processes_next_round(struct live_processes *t, uint64_t now);
 
 /* Goes through all rows, from *at 0 on; NULL: that was the last. */
 struct live_process *live_processes_next(const struct live_processes *t, uint32_t *at);
-/* Rows that there is memory for. */
-size_t live_processes_capacity(const struct live_processes *t);
 
 #endif

@@ -147,8 +147,3 @@ void deferred_unwind_add(struct deferred_unwind *l, const struct rec_copy *copy,
 	if (l->bytes > DEFERRED_BYTES_MAX)
 		finish_ready(l, now, DEFERRED_BYTES_MAX / 2);
 }
-
-uint64_t deferred_unwind_size(const struct deferred_unwind *l)
-{
-	return l->bytes;
-}

@@ -33,8 +33,6 @@ void deferred_unwind_free(struct deferred_unwind *l);
 void deferred_unwind_add(struct deferred_unwind *l, const struct rec_copy *copy,
 			 struct mapping_table *mappings, struct jit_code *code, uint64_t until,
 			 uint64_t now);
-/* Bytes that wait now, mappings that are held for it included. */
-uint64_t deferred_unwind_size(const struct deferred_unwind *l);
 /*
  * Those with that rec.pid that were copied before that time, and wait for no table, are finished
  * now. Returns when the oldest of its others was copied that are not older; 0: there is none.

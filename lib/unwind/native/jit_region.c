@@ -47,11 +47,6 @@ static size_t count_below(const struct jit_region *region, uint32_t offset)
 	return vec_count_front(&region->rules, it, it->offset < offset);
 }
 
-uint16_t jit_region_find(const struct jit_region *region, uint32_t offset)
-{
-	return region->rules.items[count_below(region, offset + 1) - 1].rule;
-}
-
 /* What is new is `count` rules, at `first`, in place of so many that were there. */
 static struct jit_rule *make_room(struct jit_region *region, size_t first, size_t old, size_t count)
 {

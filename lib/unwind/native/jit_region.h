@@ -28,7 +28,6 @@ struct jit_region *jit_region_copy(const struct jit_region *region);
 void jit_region_free(struct jit_region *region);
 /* Bytes that it takes here. */
 uint64_t jit_region_bytes(const struct jit_region *region);
-uint16_t jit_region_find(const struct jit_region *region, uint32_t offset);
 /*
  * In [from, to), `count` rules, ascending, in place of what was there: the first begins at `from`.
  * False where they would be too many: then there are none in that range.

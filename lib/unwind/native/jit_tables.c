@@ -335,13 +335,3 @@ void jit_tables_describe(struct jit_tables *t, const struct jit_code *code, uint
 	vec_for_each(&t->scratch, const struct unwind_mapping *, m)
 		vec_push(&mappings->rows, *m);
 }
-
-uint16_t jit_code_find(const struct jit_code *code, uint64_t addr)
-{
-	size_t at = code ? first_above(code, addr) : 0;
-
-	if (!code || at == code->regions.count || code->regions.items[at]->start > addr)
-		return UNWIND_RULE_NONE;
-	return jit_region_find(code->regions.items[at],
-			       (uint32_t)(addr - code->regions.items[at]->start));
-}

@@ -81,7 +81,5 @@ void jit_tables_store(struct jit_tables *t, const struct jit_code *code, uint64_
  */
 void jit_tables_describe(struct jit_tables *t, const struct jit_code *code, uint32_t flags,
 			 struct unwind_mappings *mappings);
-/* The number of the rule for that address. */
-uint16_t jit_code_find(const struct jit_code *code, uint64_t addr);
 
 #endif

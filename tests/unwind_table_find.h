@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Compiled tables are read by the walker alone, and where it has them; tests look into their own.
+ */
+#ifndef PROF_TESTS_UNWIND_TABLE_FIND_H
+#define PROF_TESTS_UNWIND_TABLE_FIND_H
+
+#include "lib/unwind/table.h"
+
+/* The rule that holds at that vaddr, as the walker finds it. */
+static inline uint16_t unwind_table_find(const struct unwind_table *table, uint64_t vaddr)
+{
+	uint64_t page = (vaddr - table->start) >> UNWIND_PAGE_SHIFT;
+	uint16_t low = (uint16_t)(vaddr & (UNWIND_PAGE_SIZE - 1));
+	uint32_t first, count;
+
+	if (vaddr < table->start || page >= table->page_count)
+		return UNWIND_RULE_NONE;
+	first = table->index.items[page];
+	count = table->index.items[page + 1] - first;
+	/* How many rows of the page begin at or below; the one before the page's first is right
+	 * where none does. */
+	while (count) {
+		uint32_t half = count / 2;
+
+		if (table->rows.items[first + half].pc_low <= low) {
+			first += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return table->rows.items[first - 1].rule;
+}
+
+#endif

@@ -2,8 +2,6 @@
 #include "lib/live/tracker.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +10,7 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/code/jit_files.h"
+#include "lib/live/code/jit_mappings.h"
 #include "lib/live/kernel/kernel_code.h"
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/kernel/kernel_space.h"
@@ -32,8 +31,9 @@ struct tracker {
 	bool is_kernel_shown; /* where its code is, and is not to be hidden */
 	struct unwinder *unwinder; /* NULL: stacks are not unwound by tables */
 	struct live_processes *processes;
+	struct process_roots roots;
 	struct jit_files *jit_files;
-	VEC(uint32_t) dumps; /* modules that are jitdumps, ascending */
+	struct jit_mappings jit_mappings;
 	uint64_t now; /* of the round */
 	bool had_own_events; /* since somebody asked */
 	struct container_watch homes;
@@ -42,40 +42,9 @@ struct tracker {
 	struct identity_cache scanned_files; /* while processes are added */
 };
 
-/* The path of a module record is not terminated. */
-static void note_dump(struct tracker *t, const struct rec_module *module)
-{
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%.*s", (int)module->path_size, rec_module_path(module));
-	if (jit_files_is_dump(path))
-		vec_push(&t->dumps, module->module_id);
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void note_code(struct tracker *t, const struct rec_map *map)
-{
-	if (map->module_id == NO_REC_MODULE) {
-		/* Where the sources are of what it makes itself. */
-		if (jit_files_memory(t->jit_files, map->rec.pid))
-			process_root_keep(t->options.files, map->rec.pid, t->options.keep_mounts);
-		return;
-	}
-	if (!t->dumps.count || !bsearch(&map->module_id, t->dumps.items, t->dumps.count,
-					sizeof(*t->dumps.items), compare_ids))
-		return;
-	jit_files_dump(t->jit_files, map->rec.pid, file_set_find(t->options.files, map->module_id));
-}
-
 static void take_module(struct tracker *t, const struct rec_module *module)
 {
-	note_dump(t, module);
+	jit_mappings_module(&t->jit_mappings, module);
 	if (t->unwinder)
 		unwinder_module(t->unwinder, module,
 				file_set_find(t->options.files, module->module_id));
@@ -87,7 +56,7 @@ static void take_map(struct tracker *t, const struct rec_map *map)
 
 	if (!process)
 		return;
-	note_code(t, map);
+	jit_mappings_map(&t->jit_mappings, process, map);
 	if (t->unwinder)
 		unwinder_map(t->unwinder, process, map);
 }
@@ -134,60 +103,11 @@ static int make_unwinder(struct tracker *t, struct error *err)
 	return unwinder_new(&t->unwinder, &unwinder, err);
 }
 
-static void on_code_piece(void *ctx, uint32_t pid, const struct code_piece *piece)
-{
-	struct tracker *t = ctx;
-	struct live_process *process = live_processes_find(t->processes, pid, UINT64_MAX);
-
-	if (t->unwinder && process)
-		unwinder_code(t->unwinder, process, piece);
-}
-
-static void fork_root(void *ctx, struct live_process *child, struct live_process *parent)
-{
-	struct tracker *t = ctx;
-	int root = parent ? file_set_find_process_root(t->options.files, parent->pid) : 0;
-
-	if (root)
-		root = fcntl(root, F_DUPFD_CLOEXEC, 0);
-	if (root > 0)
-		file_set_add_process_root(t->options.files, child->pid, root);
-}
-
-static void fork_code(void *ctx, struct live_process *child, struct live_process *parent)
+static void on_code_piece(void *ctx, struct live_process *process, const struct code_piece *piece)
 {
 	struct tracker *t = ctx;
 
-	if (parent)
-		jit_files_fork(t->jit_files, child->pid, parent->pid);
-}
-
-static void exec_code(void *ctx, struct live_process *process, uint64_t time)
-{
-	struct tracker *t = ctx;
-
-	jit_files_exec(t->jit_files, process->pid, time);
-}
-
-static void exit_code(void *ctx, struct live_process *process, uint64_t time)
-{
-	struct tracker *t = ctx;
-
-	jit_files_exit(t->jit_files, process->pid, time);
-}
-
-static void listen(struct tracker *t)
-{
-	static const struct process_listener roots = {.stage = LISTENER_HOLDS, .fork = fork_root},
-					     code = {
-						     .stage = LISTENER_READS,
-						     .fork = fork_code,
-						     .exec = exec_code,
-						     .exit = exit_code,
-					     };
-
-	live_processes_listen(t->processes, &roots, t);
-	live_processes_listen(t->processes, &code, t);
+	unwinder_code(t->unwinder, process, piece);
 }
 
 static const char *find_symbol(void *programs, uint64_t addr)
@@ -202,6 +122,7 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 
 	t->options = *options;
 	t->processes = live_processes_new();
+	process_roots_init(&t->roots, t->processes, options->files, options->keep_mounts);
 	container_watch_init(&t->homes);
 	t->modules = module_registry_new(options->files, sink, t);
 	if (options->keep_mounts)
@@ -214,7 +135,12 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 		.find_symbol = find_symbol,
 		.find_ctx = options->programs,
 	});
-	t->jit_files = jit_files_new(options->sink, options->ctx);
+	t->jit_files = jit_files_new(t->processes, options->sink, options->ctx);
+	t->jit_mappings = (struct jit_mappings){
+		.files = options->files,
+		.jit_files = t->jit_files,
+		.roots = &t->roots,
+	};
 	if (options->unwind & UNWIND_BY_CFI) {
 		code = make_unwinder(t, err);
 		jit_files_on_piece(t->jit_files, on_code_piece, t);
@@ -223,7 +149,6 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 		tracker_free(t);
 		return code;
 	}
-	listen(t);
 	*out = t;
 	return 0;
 }
@@ -239,9 +164,14 @@ void tracker_free(struct tracker *t)
 	kernel_modules_free(t->kernel_modules);
 	module_registry_free(t->modules);
 	jit_files_free(t->jit_files);
-	vec_release(&t->dumps);
+	jit_mappings_release(&t->jit_mappings);
 	container_watch_release(&t->homes);
 	free(t);
+}
+
+struct live_processes *tracker_processes(const struct tracker *t)
+{
+	return t->processes;
 }
 
 int tracker_fd(const struct tracker *t)

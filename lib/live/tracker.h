@@ -10,6 +10,7 @@
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
 #include "lib/live/code/jit_files.h"
+#include "lib/live/process/live_process.h"
 #include "lib/live/process/modules.h"
 #include "lib/live/perf/perf_event.h"
 #include "lib/live/bpf/programs.h"
@@ -32,6 +33,12 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 void tracker_free(struct tracker *t);
 /* Readable when there is something to do for tracker_handle(); -1: never. */
 int tracker_fd(const struct tracker *t);
+
+/*
+ * For whoever keeps a state in each process, see live_process.h: listeners are added before the
+ * first process is.
+ */
+struct live_processes *tracker_processes(const struct tracker *t);
 
 /* Sends the kernel's own modules and mappings. */
 void tracker_send_kernel(struct tracker *t, uint64_t time);

@@ -22,6 +22,7 @@
 
 #define SECOND 1000000000ull
 
+static struct live_processes *processes;
 static struct jit_files *files;
 static struct jit_process self;
 static uint32_t own_pid;
@@ -49,6 +50,31 @@ static void sink(void *ctx, const struct rec *rec)
 	fclose(out);
 }
 
+static void start(record_sink_fn *fn, void *ctx)
+{
+	processes = live_processes_new();
+	files = jit_files_new(processes, fn, ctx);
+}
+
+static void stop(void)
+{
+	live_processes_free(processes);
+	jit_files_free(files);
+}
+
+static struct live_process *process(uint32_t pid)
+{
+	return live_processes_add(processes, pid, 0);
+}
+
+/* It exits, and nothing more can come about it. */
+static void end_process(uint32_t pid, uint64_t time)
+{
+	live_processes_exit(processes, pid, time);
+	for (int i = 0; i < 3; i++)
+		live_processes_next_round(processes, time);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -59,14 +85,14 @@ static int setup(void **state)
 	snprintf(folder, sizeof(folder), "/tmp/test-jit-files.XXXXXX");
 	unlink(path);
 	now = SECOND;
-	files = jit_files_new(sink, NULL);
+	start(sink, NULL);
 	return mkdtemp(folder) ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	jit_files_free(files);
+	stop();
 	unlink(path);
 	rmdir(folder);
 	return 0;
@@ -111,9 +137,9 @@ static void what_all_maps_become_is_bounded(void **state)
 	FILE *out;
 
 	(void)state;
-	jit_files_free(files);
-	files = jit_files_new(count, &bytes);
-	jit_files_memory(files, own_pid);
+	stop();
+	start(count, &bytes);
+	jit_files_memory(files, process(own_pid));
 	append("1000 10 a\n");
 	jit_files_poll(files, SECOND, 0);
 	jit_files_get_stats(files, &stats);
@@ -123,7 +149,7 @@ static void what_all_maps_become_is_bounded(void **state)
 	for (size_t i = 0; i < lines; i++)
 		fputs("1 1 a\n", out);
 	fclose(out);
-	jit_files_exit(files, own_pid, 2 * SECOND);
+	end_process(own_pid, 2 * SECOND);
 	assert_in_range(bytes, (256u << 20) - 64, 257u << 20);
 	jit_files_get_stats(files, &stats);
 	assert_int_equal(stats.cut, 1);
@@ -137,7 +163,7 @@ static void a_map_that_comes_and_grows(void **state)
 	append("1000 10 nobody asked\n");
 	assert_string_equal(look(), "");
 	unlink(path);
-	jit_files_memory(files, own_pid);
+	jit_files_memory(files, process(own_pid));
 	assert_string_equal(look(), "");
 	append("1000 10 a\nrubbish\n20");
 	assert_string_equal(look(), "7000000000 0 1000+10 a\n");
@@ -162,7 +188,7 @@ static void a_map_that_is_unlinked(void **state)
 
 	(void)state;
 	append("1000 10 a\n");
-	jit_files_memory(files, own_pid);
+	jit_files_memory(files, process(own_pid));
 	assert_string_equal(look(), "3000000000 0 1000+10 a\n");
 	fd = open(path, O_WRONLY | O_APPEND);
 	unlink(path);
@@ -178,19 +204,19 @@ static void another_program_has_another_map(void **state)
 {
 	(void)state;
 	append("1000 10 a\n");
-	jit_files_memory(files, own_pid);
+	jit_files_memory(files, process(own_pid));
 	assert_string_equal(look(), "3000000000 0 1000+10 a\n");
 	append("2000 20 b\n");
 	memset(seen, 0, sizeof(seen));
-	jit_files_exec(files, own_pid, 4 * SECOND);
+	live_processes_exec(processes, process(own_pid), 4 * SECOND);
 	assert_string_equal(seen, "4000000000 3000000000 2000+20 b\n");
 	append("3000 30 c\n");
 	assert_string_equal(look(), "");
 	unlink(path);
 	append("4000 40 d\n");
-	jit_files_memory(files, own_pid);
+	jit_files_memory(files, process(own_pid));
 	memset(seen, 0, sizeof(seen));
-	jit_files_exit(files, own_pid, 6 * SECOND);
+	end_process(own_pid, 6 * SECOND);
 	assert_string_equal(seen, "6000000000 0 4000+40 d\n");
 	assert_string_equal(finish(), "");
 }
@@ -202,9 +228,9 @@ static void a_dump_that_is_mapped(void **state)
 	int fd = memfd_create("dump", MFD_CLOEXEC);
 
 	(void)state;
-	jit_files_dump(files, own_pid, -1);
+	jit_files_dump(files, process(own_pid), -1);
 	jitdump_write_header(fd, 0, 0);
-	jit_files_dump(files, own_pid, fd);
+	jit_files_dump(files, process(own_pid), fd);
 	jitdump_write_lines(fd, 0x1000, lines, 2);
 	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
 	assert_string_equal(look(), "3000000000 =5 1000+20 a 0:7:a.c 8:8:b.c\n");
@@ -233,10 +259,10 @@ static void a_child_may_have_a_map(void **state)
 	close(pipe_fds[0]);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", child);
 	append("1000 10 a\n");
-	jit_files_fork(files, (uint32_t)child, own_pid);
+	live_processes_fork(processes, (uint32_t)child, own_pid, SECOND);
 	assert_string_equal(look(), "");
-	jit_files_memory(files, own_pid);
-	jit_files_fork(files, (uint32_t)child, own_pid);
+	jit_files_memory(files, process(own_pid));
+	live_processes_fork(processes, (uint32_t)child, own_pid, 2 * SECOND);
 	own_pid = (uint32_t)child;
 	assert_string_equal(look(), "5000000000 0 1000+10 a\n");
 	close(pipe_fds[1]);
@@ -264,9 +290,9 @@ static void processes_that_are_gone(void **state)
 	(void)state;
 	/* More than any kernel has. */
 	assert_int_equal(jit_process_read(&gone, 0x7fffffff), -ESRCH);
-	jit_files_memory(files, 0x7fffffff);
-	jit_files_exec(files, 0x7fffffff, now);
-	jit_files_exit(files, 0x7fffffff, now);
+	jit_files_memory(files, process(0x7fffffff));
+	live_processes_exec(processes, process(0x7fffffff), now);
+	end_process(0x7fffffff, now);
 	assert_string_equal(look(), "");
 	assert_string_equal(finish(), "");
 }

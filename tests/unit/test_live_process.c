@@ -262,7 +262,8 @@ static void a_child_of_someone_unknown(void **state)
 	live_processes_fork(processes, 8, 7, 40);
 	assert_string_equal(notes(), "k:fork 8<0 ");
 	assert_non_null(find(8, 40));
-	/* A record that makes no sense. */
+	/* Records that make no sense. */
+	live_processes_fork(processes, 0, 8, 50);
 	live_processes_fork(processes, 8, 8, 50);
 	live_processes_fork(processes, 9, 9, 50);
 	assert_string_equal(notes(), "k:fork 9<0 ");

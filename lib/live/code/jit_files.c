@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/live/code/jit_process.h"
 #include "lib/live/code/jitdump.h"
@@ -33,6 +34,8 @@
 #define HOLDERS_MAX (JIT_FILES_DESCRIPTORS / 3)
 
 struct jit_row {
+	struct live_process *owner;
+	size_t at; /* in the rows */
 	struct jit_process process;
 	bool is_holder; /* keeps its descriptors, so that files can be read after its end */
 	bool has_memory; /* there may be a map */
@@ -50,8 +53,8 @@ struct jit_files {
 	void *ctx;
 	jit_files_piece_fn *piece_fn; /* NULL: nobody asks */
 	void *piece_ctx;
+	struct process_state state; /* a struct jit_row *, NULL: it is not looked after */
 	VEC(struct jit_row *) rows;
-	struct index by_pid;
 	uint32_t holders;
 	struct arch_clock clock; /* when recording began */
 	VEC(uint64_t) record;
@@ -59,21 +62,11 @@ struct jit_files {
 	struct jit_files_stats stats; /* of processes that are gone */
 	uint64_t record_bytes; /* that were sent */
 	/* The file that is being read. */
-	uint32_t pid;
+	struct live_process *owner;
 	uint64_t now, since;
 	uint64_t complete; /* what came before it is known; 0: all is */
 	bool has_left_out; /* something, for want of room */
 };
-
-struct jit_files *jit_files_new(record_sink_fn *sink, void *ctx)
-{
-	struct jit_files *j = xcalloc(1, sizeof(*j));
-
-	j->sink = sink;
-	j->ctx = ctx;
-	arch_clock_read(&j->clock);
-	return j;
-}
 
 void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx)
 {
@@ -101,11 +94,8 @@ void jit_files_free(struct jit_files *j)
 {
 	if (!j)
 		return;
-	vec_for_each(&j->rows, struct jit_row **, row)
-		free_row(*row);
 	vec_release(&j->rows);
 	vec_release(&j->record);
-	index_release(&j->by_pid);
 	free(j);
 }
 
@@ -122,32 +112,26 @@ bool jit_files_is_dump(const char *path)
 	return digits && (strcmp(name, ".dump") == 0 || strcmp(name, ".dump (deleted)") == 0);
 }
 
-static bool pid_equal(const void *table, uint32_t id, const void *key)
+static struct jit_row **row_of(const struct jit_files *j, struct live_process *process)
 {
-	const struct jit_files *j = table;
-
-	return j->rows.items[id]->process.pid == *(const uint32_t *)key;
-}
-
-static uint32_t find_row(const struct jit_files *j, uint32_t pid)
-{
-	return index_find(&j->by_pid, hash_u64(pid), pid_equal, j, &pid);
+	return live_process_state(process, j->state);
 }
 
 /* NULL where the process is gone already. */
-static struct jit_row *get_row(struct jit_files *j, uint32_t pid)
+static struct jit_row *get_row(struct jit_files *j, struct live_process *owner)
 {
-	uint32_t id = find_row(j, pid);
 	struct jit_process process;
-	struct jit_row *row;
+	struct jit_row *row = *row_of(j, owner);
 
-	if (id != INDEX_NONE)
-		return j->rows.items[id];
-	if (jit_process_read(&process, pid)) {
-		log_debug("pid %u was gone before its maps of code could be opened", pid);
+	if (row)
+		return row;
+	if (jit_process_read(&process, owner->pid)) {
+		log_debug("pid %u was gone before its maps of code could be opened", owner->pid);
 		return NULL;
 	}
-	row = xcalloc(1, sizeof(*row));
+	row = *row_of(j, owner) = xcalloc(1, sizeof(*row));
+	row->owner = owner;
+	row->at = j->rows.count;
 	row->process = process;
 	row->root = row->map_fd = row->dump_fd = -1;
 	row->interval = LOOK_NS;
@@ -156,7 +140,6 @@ static struct jit_row *get_row(struct jit_files *j, uint32_t pid)
 		j->holders++;
 		row->root = jit_process_open_root(&process);
 	}
-	index_add(&j->by_pid, hash_u64(pid), (uint32_t)j->rows.count);
 	vec_push(&j->rows, row);
 	j->due = 0;
 	return row;
@@ -171,26 +154,25 @@ static void add_stats(struct jit_files_stats *stats, const struct jit_row *row)
 	stats->cut += row->is_cut;
 }
 
-static void remove_row(struct jit_files *j, uint32_t id)
+static void remove_row(void *ctx, struct live_process *owner)
 {
-	struct jit_row *row = j->rows.items[id], *last = vec_last(&j->rows);
-	uint32_t last_id = (uint32_t)j->rows.count - 1;
+	struct jit_files *j = ctx;
+	struct jit_row *row = steal(*row_of(j, owner)), *last;
 
+	if (!row)
+		return;
 	add_stats(&j->stats, row);
 	j->holders -= row->is_holder;
-	index_remove(&j->by_pid, hash_u64(row->process.pid), id);
-	if (id != last_id) {
-		index_remove(&j->by_pid, hash_u64(last->process.pid), last_id);
-		index_add(&j->by_pid, hash_u64(last->process.pid), id);
-		j->rows.items[id] = last;
-	}
+	last = vec_last(&j->rows);
+	last->at = row->at;
+	j->rows.items[row->at] = last;
 	j->rows.count--;
 	free_row(row);
 }
 
-bool jit_files_memory(struct jit_files *j, uint32_t pid)
+bool jit_files_memory(struct jit_files *j, struct live_process *process)
 {
-	struct jit_row *row = get_row(j, pid);
+	struct jit_row *row = get_row(j, process);
 	bool is_first = row && !row->has_memory;
 
 	if (row)
@@ -198,17 +180,19 @@ bool jit_files_memory(struct jit_files *j, uint32_t pid)
 	return is_first;
 }
 
-void jit_files_fork(struct jit_files *j, uint32_t pid, uint32_t parent_pid)
+/* A child has what its parent has mapped, and may tell of its own. */
+static void inherit(void *ctx, struct live_process *child, struct live_process *parent)
 {
-	uint32_t parent = find_row(j, parent_pid);
+	struct jit_files *j = ctx;
+	const struct jit_row *row = parent ? *row_of(j, parent) : NULL;
 
-	if (parent != INDEX_NONE && j->rows.items[parent]->has_memory)
-		jit_files_memory(j, pid);
+	if (row && row->has_memory)
+		jit_files_memory(j, child);
 }
 
-void jit_files_dump(struct jit_files *j, uint32_t pid, int fd)
+void jit_files_dump(struct jit_files *j, struct live_process *process, int fd)
 {
-	struct jit_row *row = get_row(j, pid);
+	struct jit_row *row = get_row(j, process);
 
 	if (!row || row->dump_fd >= 0 || fd < 0)
 		return;
@@ -231,7 +215,7 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	j->record_bytes += size;
 	vec_clear(&j->record);
 	rec = (struct rec_code *)vec_add_zeroed(&j->record, size / 8);
-	record_init(&rec->rec, REC_CODE, size, j->now, j->pid, j->pid);
+	record_init(&rec->rec, REC_CODE, size, j->now, j->owner->pid, j->owner->pid);
 	rec->rec.flags = piece->is_exact ? CODE_EXACT : 0;
 	rec->since = piece->is_exact ? piece->since : j->since;
 	rec->start = piece->start;
@@ -254,7 +238,7 @@ static void on_dump_piece(void *ctx, const struct code_piece *piece)
 	struct jit_files *j = ctx;
 
 	if (j->piece_fn)
-		j->piece_fn(j->piece_ctx, j->pid, piece);
+		j->piece_fn(j->piece_ctx, j->owner, piece);
 	on_piece(j, piece);
 }
 
@@ -331,7 +315,7 @@ static bool read_dump(struct jit_files *j, struct jit_row *row, uint64_t budget)
 	if (!row->dump.offset && (fstat(row->dump_fd, &st) || !st.st_size))
 		return false;
 	if (!row->dump.offset && j->piece_fn)
-		j->piece_fn(j->piece_ctx, row->process.pid, NULL);
+		j->piece_fn(j->piece_ctx, row->owner, NULL);
 	row->dump.moves_until = j->complete;
 	return jitdump_read(&row->dump, row->dump_fd, budget, &j->clock, on_dump_piece, j);
 }
@@ -341,7 +325,7 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 	uint64_t before = row->map.stats.pieces + row->dump.stats.pieces;
 	bool has_more = false;
 
-	j->pid = row->process.pid;
+	j->owner = row->owner;
 	j->has_left_out = false;
 	if (row->has_memory)
 		has_more = read_map(j, row, budget, is_last);
@@ -369,25 +353,36 @@ static void read_rest(struct jit_files *j, struct jit_row *row)
 		;
 }
 
-static void end_row(struct jit_files *j, uint32_t pid, uint64_t time)
+/* Its program ends, and with it what is in the files: they are read while its code is known. */
+static void end_program(void *ctx, struct live_process *process, uint64_t time)
 {
-	uint32_t id = find_row(j, pid);
+	struct jit_files *j = ctx;
+	struct jit_row *row = *row_of(j, process);
 
-	if (id == INDEX_NONE)
+	if (!row)
 		return;
 	j->now = time;
-	read_rest(j, j->rows.items[id]);
-	remove_row(j, id);
+	read_rest(j, row);
+	remove_row(j, process);
 }
 
-void jit_files_exec(struct jit_files *j, uint32_t pid, uint64_t time)
+struct jit_files *jit_files_new(struct live_processes *processes, record_sink_fn *sink, void *ctx)
 {
-	end_row(j, pid, time);
-}
+	static const struct process_listener listener = {
+		.stage = LISTENER_READS,
+		.state_size = sizeof(struct jit_row *),
+		.fork = inherit,
+		.exec = end_program,
+		.exit = end_program,
+		.release = remove_row,
+	};
+	struct jit_files *j = xcalloc(1, sizeof(*j));
 
-void jit_files_exit(struct jit_files *j, uint32_t pid, uint64_t time)
-{
-	end_row(j, pid, time);
+	j->sink = sink;
+	j->ctx = ctx;
+	j->state = live_processes_listen(processes, &listener, j);
+	arch_clock_read(&j->clock);
+	return j;
 }
 
 void jit_files_poll(struct jit_files *j, uint64_t now, uint64_t complete)

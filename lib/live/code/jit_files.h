@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "lib/live/unwind/code_piece.h"
+#include "lib/live/process/live_process.h"
 #include "lib/live/process/modules.h"
 
 /* How many descriptors it takes at most, but for moments. */
@@ -20,12 +21,14 @@
 
 struct jit_files;
 
-struct jit_files *jit_files_new(record_sink_fn *sink, void *ctx);
+/* It listens to the processes, which are freed before it. */
+struct jit_files *jit_files_new(struct live_processes *processes, record_sink_fn *sink, void *ctx);
 /*
  * The pieces of jitdumps are given to `fn` besides: they come with call frame information. Before
  * the first of a process it is called with NULL, as soon as there is something in its dump.
  */
-typedef void jit_files_piece_fn(void *ctx, uint32_t pid, const struct code_piece *piece);
+typedef void jit_files_piece_fn(void *ctx, struct live_process *process,
+				const struct code_piece *piece);
 void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx);
 /* NULL is fine. */
 void jit_files_free(struct jit_files *j);
@@ -33,14 +36,9 @@ void jit_files_free(struct jit_files *j);
 /* Is this the path of a jitdump? */
 bool jit_files_is_dump(const char *path);
 /* The process has mapped anonymous executable memory. True: for the first time, as far as known. */
-bool jit_files_memory(struct jit_files *j, uint32_t pid);
-/* A child has what its parent has mapped, and may tell of its own. */
-void jit_files_fork(struct jit_files *j, uint32_t pid, uint32_t parent_pid);
+bool jit_files_memory(struct jit_files *j, struct live_process *process);
 /* It has mapped a jitdump; the descriptor is borrowed, -1 where the file could not be opened. */
-void jit_files_dump(struct jit_files *j, uint32_t pid, int fd);
-/* Another program begins. */
-void jit_files_exec(struct jit_files *j, uint32_t pid, uint64_t time);
-void jit_files_exit(struct jit_files *j, uint32_t pid, uint64_t time);
+void jit_files_dump(struct jit_files *j, struct live_process *process, int fd);
 /*
  * Now and then; reads what is due, and a limited amount of it. Stacks of later than `complete` are
  * not known yet: from the first move of code after it on, dumps are read next time. 0: all are.

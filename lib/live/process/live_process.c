@@ -164,6 +164,8 @@ void live_processes_fork(struct live_processes *t, uint32_t pid, uint32_t parent
 	struct live_process *parent = live_processes_find(t, parent_pid, UINT64_MAX), *child;
 	uint32_t id = find_row(t, pid);
 
+	if (!pid)
+		return;
 	if (id == INDEX_NONE) {
 		child = add_row(t, pid, time);
 	} else {

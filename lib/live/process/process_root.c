@@ -45,10 +45,44 @@ void process_root_keep_for_module(struct file_set *files, uint32_t id, uint32_t 
 		keep_mounts(files, pid);
 }
 
-void process_root_keep(struct file_set *files, uint32_t pid, bool has_mounts)
+/* A descriptor of the set; 0: none is kept. */
+static int *root_of(const struct process_roots *r, struct live_process *process)
 {
-	int fd = open_root(pid);
+	return live_process_state(process, r->state);
+}
 
-	if (fd >= 0 && file_set_add_process_root(files, pid, fd) && has_mounts)
-		keep_mounts(files, pid);
+static void inherit(void *ctx, struct live_process *child, struct live_process *parent)
+{
+	const struct process_roots *r = ctx;
+	int fd = parent && *root_of(r, parent) ? fcntl(*root_of(r, parent), F_DUPFD_CLOEXEC, 0)
+					       : -1;
+
+	if (fd < 0)
+		return;
+	file_set_add_process_root(r->files, child->pid, fd);
+	*root_of(r, child) = file_set_find_process_root(r->files, child->pid);
+}
+
+void process_roots_init(struct process_roots *r, struct live_processes *processes,
+			struct file_set *files, bool has_mounts)
+{
+	static const struct process_listener listener = {
+		.stage = LISTENER_HOLDS,
+		.state_size = sizeof(int),
+		.fork = inherit,
+	};
+
+	*r = (struct process_roots){.files = files, .has_mounts = has_mounts};
+	r->state = live_processes_listen(processes, &listener, r);
+}
+
+void process_roots_keep(const struct process_roots *r, struct live_process *process)
+{
+	int fd = open_root(process->pid);
+
+	if (fd < 0)
+		return;
+	if (file_set_add_process_root(r->files, process->pid, fd) && r->has_mounts)
+		keep_mounts(r->files, process->pid);
+	*root_of(r, process) = file_set_find_process_root(r->files, process->pid);
 }

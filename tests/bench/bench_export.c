@@ -118,7 +118,6 @@ static void add_threads(struct profile *p, uint64_t samples)
 						 .stack = next_random(stacks),
 						 .weight = 1,
 						 .cpu_delta = delta - next_random(5000)});
-			row.cpu_ns += delta;
 		}
 		threads_add(&p->threads, &row);
 	}

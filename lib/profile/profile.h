@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The result of a recording: one table per file, nothing else. Rows in memory; columns exist only
- * in the format. All times are CLOCK_MONOTONIC ns until an format subtracts meta.start_ns.
+ * in the format. All times are CLOCK_MONOTONIC ns until a format subtracts meta.start_ns.
  */
 #ifndef PROF_LIB_PROFILE_PROFILE_H
 #define PROF_LIB_PROFILE_PROFILE_H

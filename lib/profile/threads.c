@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/threads.h"
 
+/* Recordings have millions of them. */
+_Static_assert(sizeof(struct sample) == 24, "grown");
+
 void threads_release(struct threads *t)
 {
 	vec_for_each(&t->rows, struct profile_thread *, row) {

@@ -9,12 +9,11 @@
 #include "lib/base/strbuf.h"
 #include "lib/session/arguments.h"
 #include "lib/session/code_frames.h"
-#include "lib/session/early_stacks.h"
 #include "lib/session/tick_stats.h"
 #include "lib/session/losses.h"
 #include "lib/session/module_map.h"
 #include "lib/session/module_users.h"
-#include "lib/session/parking.h"
+#include "lib/session/pending.h"
 #include "lib/session/resolve.h"
 #include "lib/session/tasks.h"
 #include "lib/record/record.h"
@@ -33,8 +32,7 @@ struct session {
 	struct tasks tasks;
 	struct module_map modules;
 	struct resolver resolver;
-	struct parking parking;
-	struct early_stacks early;
+	struct pending pending;
 	struct code_table code;
 	struct losses losses;
 	VEC(struct cpu_change) cpu_changes;
@@ -59,8 +57,7 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	code_table_release(&s->code);
-	parking_release(&s->parking);
-	early_stacks_release(&s->early);
+	pending_release(&s->pending);
 	resolver_release(&s->resolver);
 	module_map_release(&s->modules);
 	tasks_release(&s->tasks);
@@ -180,7 +177,7 @@ static void feed_pending(struct session *s, struct pending_sample *pending)
 	if (!(rec->rec.flags & SAMPLE_NO_STACK)) {
 		raw = raw_stacks_find(&s->resolver.raw, rec->stack_id);
 		if (raw == NO_RAW_STACK) {
-			if (!parking_add(&s->parking, pending))
+			if (!pending_add(&s->pending, pending))
 				lose_sample(s, pending);
 			return;
 		}
@@ -231,14 +228,14 @@ static void feed_stack(struct session *s, const struct rec_stack *rec)
 	struct rec_stack *next;
 
 	if (raw == NO_RAW_STACK) {
-		early_stacks_add(&s->early, rec);
+		pending_add_stack(&s->pending, rec);
 		return;
 	}
-	while (parking_take(&s->parking, rec->stack_id, &pending)) {
+	while (pending_take(&s->pending, rec->stack_id, &pending)) {
 		place_sample(s, &pending, raw);
 		mapping_table_drop(pending.mappings);
 	}
-	while ((next = early_stacks_take(&s->early, rec->stack_id))) {
+	while ((next = pending_take_stack(&s->pending, rec->stack_id))) {
 		feed_stack(s, next);
 		free(next);
 	}
@@ -362,7 +359,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	struct pending_sample pending;
 	uint32_t cursor = 0;
 
-	while (parking_take_next(&s->parking, &cursor, &pending)) {
+	while (pending_take_next(&s->pending, &cursor, &pending)) {
 		lose_sample(s, &pending);
 		mapping_table_drop(pending.mappings);
 	}

@@ -1,36 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/session/parking.h"
+#include "lib/session/pending.h"
+
+#include "lib/base/alloc.h"
+#include "lib/record/record.h"
 
 #define NONE UINT32_MAX
 
-void parking_release(struct parking *p)
+void pending_release(struct pending *p)
 {
 	struct pending_sample sample;
 	uint32_t cursor = 0;
 
-	while (parking_take_next(p, &cursor, &sample))
+	while (pending_take_next(p, &cursor, &sample))
 		mapping_table_drop(sample.mappings);
 	vec_release(&p->rows);
 	index_release(&p->by_stack_id);
+	vec_for_each(&p->stacks, struct rec_stack **, rec)
+		free(*rec);
+	vec_release(&p->stacks);
 }
 
 static bool stack_id_equal(const void *table, uint32_t id, const void *key)
 {
-	const struct parking *p = table;
+	const struct pending *p = table;
 
 	return p->rows.items[id].sample.rec.stack_id == *(const uint32_t *)key;
 }
 
-static uint32_t find_first(const struct parking *p, uint32_t wire_id)
+static uint32_t find_first(const struct pending *p, uint32_t wire_id)
 {
 	return index_find(&p->by_stack_id, hash_u64(wire_id), stack_id_equal, p, &wire_id);
 }
 
-bool parking_add(struct parking *p, const struct pending_sample *sample)
+bool pending_add(struct pending *p, const struct pending_sample *sample)
 {
 	uint32_t wire_id = sample->rec.stack_id, first = find_first(p, wire_id), id;
 
-	if (p->count == PARKING_MAX || p->mappings_size > PARKING_MAPPINGS_MAX)
+	if (p->count == PENDING_SAMPLES_MAX || p->mappings_size > PENDING_MAPPINGS_MAX)
 		return false;
 	if (p->free) {
 		id = p->free - 1;
@@ -40,9 +46,10 @@ bool parking_add(struct parking *p, const struct pending_sample *sample)
 		vec_add_zeroed(&p->rows, 1);
 	}
 
-	struct parked *row = &p->rows.items[id];
+	struct waiting_sample *row = &p->rows.items[id];
 
-	*row = (struct parked){.sample = *sample, .next = NONE, .last = id, .is_taken = true};
+	*row = (struct waiting_sample){
+		.sample = *sample, .next = NONE, .last = id, .is_taken = true};
 	p->mappings_size += mapping_table_await(sample->mappings);
 	p->count++;
 	if (first == NONE) {
@@ -58,9 +65,9 @@ bool parking_add(struct parking *p, const struct pending_sample *sample)
  * Takes the oldest sample out of the chain that begins with `first`. The row stays where it is as
  * long as there is another sample for it, so that the index is touched only when the chain ends.
  */
-static uint32_t unchain(struct parking *p, uint32_t first)
+static uint32_t unchain(struct pending *p, uint32_t first)
 {
-	struct parked *row = &p->rows.items[first], *next;
+	struct waiting_sample *row = &p->rows.items[first], *next;
 	uint32_t id = row->next;
 
 	if (id == NONE) {
@@ -75,7 +82,7 @@ static uint32_t unchain(struct parking *p, uint32_t first)
 	return id;
 }
 
-bool parking_take(struct parking *p, uint32_t wire_id, struct pending_sample *sample)
+bool pending_take(struct pending *p, uint32_t wire_id, struct pending_sample *sample)
 {
 	uint32_t first = p->count ? find_first(p, wire_id) : NONE, id;
 
@@ -93,11 +100,37 @@ bool parking_take(struct parking *p, uint32_t wire_id, struct pending_sample *sa
 	return true;
 }
 
-bool parking_take_next(struct parking *p, uint32_t *cursor, struct pending_sample *sample)
+bool pending_take_next(struct pending *p, uint32_t *cursor, struct pending_sample *sample)
 {
 	while (*cursor < p->rows.count && !p->rows.items[*cursor].is_taken)
 		++*cursor;
 	if (*cursor >= p->rows.count)
 		return false;
-	return parking_take(p, p->rows.items[*cursor].sample.rec.stack_id, sample);
+	return pending_take(p, p->rows.items[*cursor].sample.rec.stack_id, sample);
+}
+
+void pending_add_stack(struct pending *p, const struct rec_stack *rec)
+{
+	struct rec_stack *copy;
+
+	if (p->stacks.count == PENDING_STACKS_MAX)
+		return;
+	copy = xcalloc(1, record_size(&rec->rec));
+	memcpy(copy, rec, record_size(&rec->rec));
+	vec_push(&p->stacks, copy);
+}
+
+struct rec_stack *pending_take_stack(struct pending *p, uint32_t prefix_id)
+{
+	for (size_t i = 0; i < p->stacks.count; i++) {
+		struct rec_stack *rec = p->stacks.items[i];
+
+		if (rec->prefix_id != prefix_id)
+			continue;
+		/* In order: of two with one id the later one is to count. */
+		memmove(p->stacks.items + i, p->stacks.items + i + 1,
+			(--p->stacks.count - i) * sizeof(rec));
+		return rec;
+	}
+	return NULL;
 }

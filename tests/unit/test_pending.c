@@ -8,25 +8,25 @@
 
 #include <cmocka.h>
 
-#include "lib/session/parking.h"
+#include "lib/session/pending.h"
 #include "lib/record/record.h"
 #include "tests/unit/session_fixture.h"
 
 #define MS 1000000ull
 
-static bool park(struct parking *p, uint32_t stack, struct mapping_table *mappings)
+static bool wait_for(struct pending *p, uint32_t stack, struct mapping_table *mappings)
 {
 	const struct pending_sample sample = {.rec.stack_id = stack, .mappings = mappings};
 
-	return parking_add(p, &sample);
+	return pending_add(p, &sample);
 }
 
-static uint32_t leave(struct parking *p, uint32_t stack)
+static uint32_t leave(struct pending *p, uint32_t stack)
 {
 	struct pending_sample sample;
 	uint32_t count = 0;
 
-	for (; parking_take(p, stack, &sample); count++)
+	for (; pending_take(p, stack, &sample); count++)
 		mapping_table_drop(sample.mappings);
 	return count;
 }
@@ -43,19 +43,20 @@ static void fill(struct mapping_table **table, uint32_t rows, uint64_t *stamp)
 static void their_number_is_bounded(void **state)
 {
 	struct mapping_table *mappings = mapping_table_new();
-	struct parking p = {0};
+	struct pending p = {0};
 
 	(void)state;
-	for (uint32_t i = 0; i < PARKING_MAX; i++)
-		assert_true(park(&p, i % 1000, mappings));
-	assert_false(park(&p, 7, mappings));
-	assert_int_equal(leave(&p, 7), PARKING_MAX / 1000 + (PARKING_MAX % 1000 > 7));
+	for (uint32_t i = 0; i < PENDING_SAMPLES_MAX; i++)
+		assert_true(wait_for(&p, i % 1000, mappings));
+	assert_false(wait_for(&p, 7, mappings));
+	assert_int_equal(leave(&p, 7),
+			 PENDING_SAMPLES_MAX / 1000 + (PENDING_SAMPLES_MAX % 1000 > 7));
 	assert_int_equal(leave(&p, 7), 0);
 	/* There is room again, the same as before. */
-	assert_true(park(&p, 5000, mappings));
-	assert_int_equal(p.rows.count, PARKING_MAX);
+	assert_true(wait_for(&p, 5000, mappings));
+	assert_int_equal(p.rows.count, PENDING_SAMPLES_MAX);
 	assert_int_equal(leave(&p, 5000), 1);
-	parking_release(&p);
+	pending_release(&p);
 	assert_int_equal(mappings->holders, 1);
 	mapping_table_drop(mappings);
 }
@@ -64,7 +65,7 @@ static void their_number_is_bounded(void **state)
 static void so_is_what_they_hold(void **state)
 {
 	struct mapping_table *mappings = mapping_table_new();
-	struct parking p = {0};
+	struct pending p = {0};
 	uint32_t count = 0;
 	uint64_t stamp = 0;
 	size_t size;
@@ -73,20 +74,20 @@ static void so_is_what_they_hold(void **state)
 	fill(&mappings, 10000, &stamp);
 	size = 10000 * sizeof(struct mapping);
 	/* Of one and the same only one is there. */
-	while (park(&p, 1, mappings) && park(&p, 2, mappings)) {
+	while (wait_for(&p, 1, mappings) && wait_for(&p, 2, mappings)) {
 		struct mapping more = {.start = 0xffff0000 + count, .end = 0xffff0001 + count};
 
 		assert_true(mapping_table_insert(&mappings, &more, ++stamp));
-		assert_in_range(++count, 1, 2 * PARKING_MAPPINGS_MAX / size);
+		assert_in_range(++count, 1, 2 * PENDING_MAPPINGS_MAX / size);
 	}
-	assert_in_range(count, PARKING_MAPPINGS_MAX / size * 9 / 10, PARKING_MAPPINGS_MAX / size);
-	assert_true(p.mappings_size > PARKING_MAPPINGS_MAX);
+	assert_in_range(count, PENDING_MAPPINGS_MAX / size * 9 / 10, PENDING_MAPPINGS_MAX / size);
+	assert_true(p.mappings_size > PENDING_MAPPINGS_MAX);
 	assert_int_equal(leave(&p, 2), count);
-	assert_true(p.mappings_size > PARKING_MAPPINGS_MAX);
+	assert_true(p.mappings_size > PENDING_MAPPINGS_MAX);
 	assert_int_equal(leave(&p, 1), count + 1);
 	assert_int_equal(p.mappings_size, 0);
-	assert_true(park(&p, 1, mappings));
-	parking_release(&p);
+	assert_true(wait_for(&p, 1, mappings));
+	pending_release(&p);
 	mapping_table_drop(mappings);
 }
 
@@ -115,13 +116,13 @@ static void what_finds_no_room_is_lost_on_its_cpu(void **state)
 	const struct marker *marker;
 
 	feed_name(f, 0, 10, 10, NAME_SCAN, "app");
-	for (uint32_t i = 0; i < PARKING_MAX; i++)
+	for (uint32_t i = 0; i < PENDING_SAMPLES_MAX; i++)
 		feed_waiting(f, MS, 1);
 	for (uint32_t i = 0; i < 5; i++)
 		feed_waiting(f, 2 * MS, 3);
 	feed_stack(f, 3 * MS, 77, STACK_WHOLE, addrs, 0, 1, NULL);
 	feed_end(f, 10 * MS);
-	assert_int_equal(f->p->stats.cpu_samples, PARKING_MAX);
+	assert_int_equal(f->p->stats.cpu_samples, PENDING_SAMPLES_MAX);
 	assert_int_equal(f->p->stats.lost[LOST_STACK], 5);
 	assert_int_equal(f->p->cpu_losses.count, 1);
 	assert_int_equal(f->p->cpu_losses.items[0].cpu, 3);

@@ -202,6 +202,12 @@ BREAKAGES = [
     ("del p['threads'][4]['profView']", "has pid cpus and profView None"),
     ("p['threads'][1]['profView'] = 'cpu'", "has pid 10 and profView cpu"),
     ("p['threads'][0]['profView'] = 'event'", "is a main thread and a row of an event"),
+    ("p['threads'].insert(3, dict(p['threads'][2], tid='12.1', name='ssh (faults)', "
+     "isMainThread=False, profView='event'))", "is called ssh (faults), not after sh"),
+    ("p['threads'].insert(3, dict(p['threads'][2], tid='9', pid='9', name='sh (faults)', "
+     "isMainThread=False, profView='event'))", "without its thread before it"),
+    ("p['threads'][4]['samples']['stack'] = [3]", "has a sample at 500000 ns that no thread has"),
+    ("p['threads'][4]['samples']['weight'] = [2]", "has a sample at 500000 ns that no thread has"),
     ("p['threads'][0]['isMainThread'] = False", "is not its main thread"),
     ("p['threads'][1]['isMainThread'] = True", "one more main thread"),
     ("p['threads'][1]['processName'] = 'other'", "differs within process"),

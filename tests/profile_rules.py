@@ -144,6 +144,8 @@ class _Check:
             if self.threads():
                 self.processes()
                 self.unused_strings()
+        if not self.problems:
+            self.cpu_rows()
 
     def finish(self):
         self.problems += [f"({count} times: {kind})" for kind, count in self.repeats.items()
@@ -486,6 +488,7 @@ class _Check:
             self.markers(f"{where}.markers", thread.get("markers"))
         if good:
             self.unique("threads", [str(t["tid"]) for t in self.profile["threads"]], "tid")
+            self.event_rows()
         return good
 
     def view(self, where, thread):
@@ -499,6 +502,30 @@ class _Check:
             self.say(f"{where} has pid {thread['pid']} and profView {view}")
         elif view == "event" and thread["isMainThread"]:
             self.say(f"{where} is a main thread and a row of an event")
+
+    def event_rows(self):
+        """Samples of another event are right behind the thread that they are of."""
+        owner = None
+        for i, thread in enumerate(self.profile["threads"]):
+            if thread.get("profView") != "event":
+                owner = thread
+            elif owner is None or owner["pid"] != thread["pid"]:
+                self.say(f"threads[{i}] is a row of an event, without its thread before it")
+            elif not re.fullmatch(re.escape(owner["name"]) + r" \(.+\)", thread["name"], re.S):
+                self.say(f"threads[{i}] is called {thread['name']}, not after {owner['name']}")
+
+    def cpu_rows(self):
+        """What is in the row of a CPU is in that of a thread, too."""
+        counts = collections.Counter()
+        for i, thread in enumerate(self.profile["threads"]):
+            table, view = thread["samples"], thread.get("profView")
+            if view == "event":
+                continue
+            weights = table["weight"] or [1] * table["length"]
+            for row in zip(sample_times_ns(table), table["stack"], weights, gap_rows(table)):
+                counts[row] += -1 if view == "cpu" else 1
+                if counts[row] < 0 and not row[3]:
+                    self.say(f"threads[{i}] has a sample at {row[0]} ns that no thread has")
 
     def samples(self, where, thread):
         table = thread.get("samples")

@@ -11,7 +11,10 @@
 
 static void parse_end(struct events *e, struct event_line *l)
 {
+	static const struct event_word flags[] = {{"cpus", 1}, {NULL, 0}};
+
 	e->end_ns = EVENTS_START_NS + event_line_time(l, "time");
+	e->cpus = event_line_flags(l, flags);
 }
 
 static char *text_field(struct event_line *l, const char *key)

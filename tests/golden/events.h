@@ -24,17 +24,19 @@
  *
  * and what is no record:
  *
- *	end time=5ms
+ *	end time=5ms flags=cpus
  *	answer module=app offset=0x1030 symbol=main start=0x1000 size=64 func=main file=/a.c line=3
  *
- * (a symbolizer's answer for the frames at that place; func, file and line again for each inlined
- * function, outermost first; module=none: a plain address). Times are relative to EVENTS_START_NS
- * and take ns, us, ms or s. A list is separated by commas. \xNN in a text is a byte.
+ * (cpus: the file has a row for each CPU; answer: a symbolizer's for the frames at that place; func,
+ * file and line again for each inlined function, outermost first; module=none: a plain address).
+ * Times are relative to EVENTS_START_NS and take ns, us, ms or s. A list is separated by commas.
+ * \xNN in a text is a byte.
  */
 /* clang-format on */
 #ifndef PROF_TESTS_GOLDEN_EVENTS_H
 #define PROF_TESTS_GOLDEN_EVENTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/record.h"
@@ -64,6 +66,7 @@ struct events {
 	VEC(struct events_answer) answers;
 	VEC(char *) texts;
 	uint64_t end_ns;
+	bool cpus;
 };
 
 /* -EINVAL names the line. Release *e in any case. */

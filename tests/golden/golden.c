@@ -100,15 +100,16 @@ static void name_frames(struct profile *p, const struct events *events)
 }
 
 /* Without a path to stdout. */
-static int export(struct profile *p, const char *path, struct error *err)
+static int export(const struct profile *p, bool cpus, const char *path, struct error *err)
 {
 	struct outfile_options options = {.path = path ? path : "-",
 					  .fd = path ? -1 : dup(STDOUT_FILENO)};
+	const struct export_options how = {.cpus = cpus};
 	struct outfile *out = NULL;
 	int result = outfile_open(&out, &options, err);
 
 	if (!result)
-		result = format_firefox.write(p, NULL, out, NULL, err);
+		result = format_firefox.write(p, &how, out, NULL, err);
 	if (!result)
 		result = outfile_commit(out, err);
 	outfile_free(out);
@@ -128,7 +129,7 @@ static int run(const struct events *events, const char *output, struct error *er
 	session_finish(session, events->end_ns);
 	session_free(session);
 	name_frames(p, events);
-	result = export(p, output, err);
+	result = export(p, events->cpus, output, err);
 	profile_free(p);
 	return result;
 }

@@ -135,9 +135,11 @@ static string_id event_title(const struct firefox_rows *r, struct texts *texts,
 	string_id name = row->event < events->rows.count ? events->rows.items[row->event].name
 							 : NO_STRING;
 	_cleanup_free_ char *number = xasprintf("event %u", row->event);
+	_cleanup_free_ char *thread = xasprintf("tid %u", row->tid);
 	_cleanup_free_ char *title = NULL;
 
-	title = xasprintf("%s (%s)", texts_get(texts, row->title),
+	title = xasprintf("%s (%s)",
+			  texts_size(texts, row->title) ? texts_get(texts, row->title) : thread,
 			  name == NO_STRING ? number : texts_get(texts, name));
 	return texts_intern(texts, title);
 }

@@ -9,6 +9,7 @@
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/pipeline.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/live/process/targets.h"
 
@@ -30,6 +31,9 @@ struct attach {
 
 static void print_help(void)
 {
+	_cleanup_(strbuf_release) struct strbuf live = {0};
+
+	live_options_help(&live);
 	printf("Usage: prof attach [OPTION]... -p PID[,PID...]\n"
 	       "Record processes that run already, and their descendants, until they have ended,\n"
 	       "Ctrl-C is pressed, or the time is over. They are neither stopped nor changed.\n"
@@ -43,16 +47,18 @@ static void print_help(void)
 	       "  -h, --help             show this and exit\n"
 	       "\n"
 	       "Exit status: 0, 125 where prof failed, 2 for wrong use.\n",
-	       target_options_help, live_options_help, filter_options_help, output_options_help);
+	       target_options_help, strbuf_text(&live), filter_options_help, output_options_help);
 }
 
 /* -ECANCELED: --help was printed. */
 static int parse(struct attach *a, int argc, char **argv, struct error *err)
 {
+	_cleanup_(live_getopt_release) struct live_getopt table = {0};
 	int opt, ret;
 
-	while ((opt = options_next(argc, argv, "+:p:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h",
-				   longs, err)) != -1) {
+	live_options_getopt(&table, "+:p:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h", longs);
+	while ((opt = options_next(argc, argv, strbuf_text(&table.shorts), table.longs.items,
+				   err)) != -1) {
 		if (opt == 'h') {
 			print_help();
 			return -ECANCELED;
@@ -121,6 +127,7 @@ static int run_for(struct front_end *front, int argc, char **argv)
 		ret = command_fail_usage(command_attach.name, &err);
 	else
 		ret = record(&a, argv);
+	live_options_release(&a.live);
 	filter_options_release(&a.filter);
 	output_options_release(&a.output);
 	return ret;

@@ -33,6 +33,9 @@ struct record {
 
 static void print_help(void)
 {
+	_cleanup_(strbuf_release) struct strbuf live = {0};
+
+	live_options_help(&live);
 	printf("Usage: prof record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	       "       prof record -a [OPTION]... [[--] COMMAND [ARGUMENT]...]\n"
 	       "Run a command and record where it and its descendants spend their time; or, with -a,\n"
@@ -50,7 +53,7 @@ static void print_help(void)
 	       "\n"
 	       "Exit status: the command's own, 128 + n where signal n ended it, 125 where prof\n"
 	       "failed, 126 or 127 where the command could not be run, 2 for wrong use.\n",
-	       live_options_help, command_options_help, filter_options_help, system_options_help,
+	       strbuf_text(&live), command_options_help, filter_options_help, system_options_help,
 	       output_options_help);
 }
 
@@ -108,10 +111,12 @@ static int check(struct record *r, struct error *err)
 /* -ECANCELED: --help was printed. */
 static int parse(struct record *r, int argc, char **argv, struct error *err)
 {
+	_cleanup_(live_getopt_release) struct live_getopt table = {0};
 	int opt, ret;
 
-	while ((opt = options_next(argc, argv, "+:ap:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h",
-				   longs, err)) != -1) {
+	live_options_getopt(&table, "+:ap:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h", longs);
+	while ((opt = options_next(argc, argv, strbuf_text(&table.shorts), table.longs.items,
+				   err)) != -1) {
 		if (opt == 'h') {
 			print_help();
 			return -ECANCELED;
@@ -166,6 +171,7 @@ static int run_for(struct front_end *front, int argc, char **argv)
 		ret = command_fail_usage(command_record.name, &err);
 	else
 		ret = record(&r, argv);
+	live_options_release(&r.live);
 	filter_options_release(&r.filter);
 	output_options_release(&r.output);
 	return ret;

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of every command that records: how often, how long, as whom. */
+/*
+ * The options of every command that records: how long, as whom, and those of the instruments, which
+ * stand in their own tables (lib/live/instrument.h).
+ */
 #ifndef PROF_CMD_OPTIONS_LIVE_OPTIONS_H
 #define PROF_CMD_OPTIONS_LIVE_OPTIONS_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/live/instrument.h"
 #include "lib/live/recorder.h"
 
 struct live_options {
-	double frequency_hz; /* 0: by interval_ns */
-	uint64_t interval_ns; /* 0: by frequency_hz; both 0: the default */
+	struct instrument_settings instruments;
 	uint64_t duration_ns; /* 0: no limit */
-	struct event_list events;
 	bool per_cpu; /* the profile has a row for each CPU, too */
 	uint64_t ring_bytes; /* per CPU; 0: the default */
 	enum recorder_unwind unwind;
@@ -37,15 +41,13 @@ enum {
 	OPT_READY_FILE,
 	OPT_NO_ARGUMENTS,
 	OPT_LIVE_END,
+	OPT_INSTRUMENTS = 4096, /* and from there on */
 };
 
-/* For the tables that getopt_long() takes. */
-#define LIVE_SHORT_OPTIONS "F:i:e:d:"
+/* For the tables that getopt_long() takes; live_options_getopt() adds those of the instruments. */
+#define LIVE_SHORT_OPTIONS "d:"
 /* clang-format off */
 #define LIVE_LONG_OPTIONS \
-	{"frequency", required_argument, NULL, 'F'}, \
-	{"interval", required_argument, NULL, 'i'}, \
-	{"event", required_argument, NULL, 'e'}, \
 	{"duration", required_argument, NULL, 'd'}, \
 	{"per-cpu", no_argument, NULL, OPT_PER_CPU}, \
 	{"ring-size", required_argument, NULL, OPT_RING_SIZE}, \
@@ -60,10 +62,28 @@ enum {
 	{"as-root", no_argument, NULL, OPT_AS_ROOT}
 /* clang-format on */
 
+/* What getopt_long() takes; zeroed it is empty. */
+struct live_getopt {
+	VEC(struct option) longs;
+	struct strbuf shorts;
+};
+
+/* Fills it with these and the instruments' options. `shorts` and what `longs` names are borrowed.
+ */
+void live_options_getopt(struct live_getopt *g, const char *shorts, const struct option *longs);
+void live_getopt_release(struct live_getopt *g);
+
+static inline void live_getopt_release_cleanup(struct live_getopt *g)
+{
+	live_getopt_release(g);
+}
+
 /* Their lines in --help. */
-extern const char live_options_help[], command_options_help[];
+void live_options_help(struct strbuf *out);
+extern const char command_options_help[];
 
 void live_options_init(struct live_options *o);
+void live_options_release(struct live_options *o);
 /* 0, -EINVAL with err where the value is wrong, -ENOENT where `opt` is none of these. */
 int live_options_set(struct live_options *o, int opt, const char *value, struct error *err);
 /* After the last one: what does not go together, and defaults. 0 or -EINVAL. */

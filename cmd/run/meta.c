@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/text/event_report.h"
+#include "cmd/text/instrument_report.h"
 #include "cmd/text/losses.h"
 #include "cmd/text/unwinding.h"
 #include "lib/base/alloc.h"
@@ -76,7 +77,8 @@ static void fill_host(struct profile_meta *meta)
 }
 
 void meta_fill(struct profile *p, const struct meta_subject *subject,
-	       const struct live_options *live, const struct recorder_info *info)
+	       const struct live_options *live, const struct recorder_info *info,
+	       const struct report *report)
 {
 	struct profile_meta *meta = &p->meta;
 
@@ -91,9 +93,8 @@ void meta_fill(struct profile *p, const struct meta_subject *subject,
 	meta->buffer_bytes = info->ring_bytes;
 	vec_push(&meta->features, xstrdup("stackwalk"));
 	vec_push(&meta->features, xstrdup("cpu"));
-	vec_push(&meta->features, xstrdup(info->event));
-	for (uint32_t i = 1; i < info->event_count; i++)
-		vec_push(&meta->features, xstrdup(info->events[i].name));
+	vec_for_each(&report->features, char *const *, name)
+		vec_push(&meta->features, xstrdup(*name));
 	vec_push(&meta->features, xasprintf("unwind-%s", unwinding_name(live->unwind)));
 	vec_push(&meta->filters, xstrdup(meta->product));
 }
@@ -114,7 +115,6 @@ static void add_settings(struct profile *p, const struct recorder_info *info)
 
 	snprintf(interval, sizeof(interval), "%.6g ms", (double)info->interval_ns / 1e6);
 	profile_add_extra(p, section, "Recorded with", "string", "prof " PROF_VERSION);
-	profile_add_extra(p, section, "Event", "string", info->event);
 	profile_add_extra(p, section, "Interval", "string", interval);
 	add_number(p, section, "Sampled CPUs", "integer", info->cpu_count);
 	add_number(p, section, "Ring buffers", "bytes", info->ring_bytes);
@@ -136,25 +136,13 @@ static void add_losses(struct profile *p, const struct recorder_info *info)
 	add_number(p, section, "Files closed for want of room", "integer", info->dropped_files);
 }
 
-static void add_code(struct profile *p, const struct recorder_info *info)
-{
-	static const char section[] = "Code made at run time";
-
-	if (!info->code_files)
-		return;
-	add_number(p, section, "Perf maps and jitdumps", "integer", info->code_files);
-	add_number(p, section, "Pieces of code", "integer", info->code_pieces);
-	add_number(p, section, "Malformed entries", "integer", info->code_malformed);
-	add_number(p, section, "Files read in part", "integer", info->code_cut);
-}
-
 void meta_finish(struct profile *p, const struct live_options *live,
-		 const struct recorder_info *info)
+		 const struct recorder_info *info, const struct report *report)
 {
 	p->meta.end_ns = info->end_ns;
 	add_settings(p, info);
-	unwinding_add_extra(p, live->unwind, info);
-	add_code(p, info);
+	unwinding_add_extra(p, live->unwind);
 	add_losses(p, info);
-	event_report_add_extra(p, info);
+	event_report_add_extra(p);
+	instrument_report_extras(p, report);
 }

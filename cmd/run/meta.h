@@ -17,12 +17,13 @@ struct meta_subject {
 
 /* Before the session begins, which needs the start. */
 void meta_fill(struct profile *p, const struct meta_subject *subject,
-	       const struct live_options *live, const struct recorder_info *info);
+	       const struct live_options *live, const struct recorder_info *info,
+	       const struct report *report);
 /* What a path ends in. */
 const char *meta_program_name(const char *path);
 /* After the session's end: its end, and settings, stacks and losses for the info panel. */
 void meta_finish(struct profile *p, const struct live_options *live,
-		 const struct recorder_info *info);
+		 const struct recorder_info *info, const struct report *report);
 
 /* The words as one would type them into a shell; caller frees. */
 char *meta_quote_command(char *const *argv);

@@ -15,6 +15,7 @@
 #include "cmd/run/symbolize_run.h"
 #include "cmd/run/front_end.h"
 #include "cmd/run/kernel_symbol_list.h"
+#include "cmd/text/instrument_report.h"
 #include "cmd/text/losses.h"
 #include "cmd/run/meta.h"
 #include "cmd/text/coverage.h"
@@ -50,6 +51,7 @@ struct pipeline {
 	struct profile *profile;
 	struct session *session;
 	struct export_counts counts;
+	struct report report; /* of the instruments */
 	struct coverage coverage;
 	struct sources_stats sources;
 	int status; /* of prof's own failures after the command ran; 0: none */
@@ -58,6 +60,7 @@ struct pipeline {
 static void pipeline_release(struct pipeline *p)
 {
 	coverage_release(&p->coverage);
+	report_release(&p->report);
 	session_free(p->session);
 	profile_free(p->profile);
 	recorder_free(p->recorder);
@@ -128,9 +131,7 @@ static int arm(struct pipeline *p, struct error *err)
 {
 	const struct live_options *live = p->options->live;
 	struct recorder_options options = {
-		.frequency_hz = live->frequency_hz,
-		.interval_ns = live->interval_ns,
-		.events = live->events,
+		.instruments = &live->instruments,
 		.ring_bytes = live->ring_bytes,
 		.unwind = live->unwind,
 		.unwind_bytes = live->unwind_bytes,
@@ -168,6 +169,7 @@ static void open_session(struct pipeline *p)
 	const struct pipeline_options *options = p->options;
 	struct meta_subject subject = {0};
 	_cleanup_free_ char *name = NULL, *line = NULL;
+	_cleanup_(report_release) struct report report = {0};
 	struct recorder_info info;
 
 	if (options->argv) {
@@ -187,7 +189,8 @@ static void open_session(struct pipeline *p)
 		subject.command_line = subject.name;
 	recorder_get_info(p->recorder, &info);
 	p->profile = profile_new();
-	meta_fill(p->profile, &subject, options->live, &info);
+	instrument_report_ask(&report, p->recorder, p->profile);
+	meta_fill(p->profile, &subject, options->live, &info, &report);
 	p->session = session_new(p->profile);
 }
 
@@ -383,6 +386,7 @@ static int report(struct pipeline *p, struct error *err)
 	const struct output_options *output = p->options->output;
 	struct outcome outcome = {
 		.profile = p->profile,
+		.report = &p->report,
 		.counts = p->counts,
 		.unwind = p->options->live->unwind,
 		.subject = subject_of(p->options),
@@ -442,7 +446,8 @@ static int finish(struct pipeline *p, struct error *err)
 	ret = check_found(p, err);
 	if (ret)
 		return ret;
-	meta_finish(p->profile, p->options->live, &info);
+	instrument_report_ask(&p->report, p->recorder, p->profile);
+	meta_finish(p->profile, p->options->live, &info, &p->report);
 	name_frames(p);
 	coverage_count(&p->coverage, p->profile);
 	coverage_add_extra(&p->coverage, p->profile);

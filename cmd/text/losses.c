@@ -30,16 +30,6 @@ uint64_t losses_count(const struct profile_stats *stats, bool samples)
 	return count;
 }
 
-uint64_t losses_skipped_ticks(const struct profile *p, const struct recorder_info *info)
-{
-	uint64_t known = p->stats.cpu_samples + losses_count(&p->stats, true) + info->idle_ticks +
-			 info->other_ticks;
-
-	vec_for_each(&p->cpu_losses, const struct cpu_losses *, cpu)
-		known += cpu->throttled_ns / info->interval_ns;
-	return info->expected_ticks > known ? info->expected_ticks - known : 0;
-}
-
 bool losses_are_none(const struct profile *p)
 {
 	vec_for_each(&p->events.rows, const struct event_count *, event) {

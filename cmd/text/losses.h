@@ -8,18 +8,12 @@
 
 #include "bpf/record.h"
 #include "lib/base/strbuf.h"
-#include "lib/live/recorder.h"
 #include "lib/profile/profile.h"
 
 /* A sample is lost, and not an event about a process or a mapping? */
 bool loss_is_sample(enum lost_cause cause);
 /* Samples known lost, or events, over all causes. */
 uint64_t losses_count(const struct profile_stats *stats, bool samples);
-/*
- * Ticks that never came, though their CPU had something to do and was not throttled. An estimate:
- * it is what is left of those that were to come.
- */
-uint64_t losses_skipped_ticks(const struct profile *p, const struct recorder_info *info);
 /* Is nothing lost: no sample, of any event, and no event about a process or a mapping? */
 bool losses_are_none(const struct profile *p);
 /* "ring-full 12, stack 3": the causes that occurred. */

@@ -11,6 +11,7 @@
 #include "cmd/text/advice.h"
 #include "cmd/command.h"
 #include "cmd/text/event_report.h"
+#include "cmd/text/instrument_report.h"
 #include "cmd/text/losses.h"
 #include "cmd/text/unwinding.h"
 #include "lib/base/alloc.h"
@@ -80,24 +81,10 @@ static void warn_of_losses(const struct outcome *outcome, bool quiet)
 			 file_set_limit_wanted(outcome->info.dropped_files));
 }
 
-/* Tables for which there was no memory: their code is unwound by other means, or not at all. */
-static void warn_of_refused_tables(const struct outcome *outcome)
+static void print_warnings(const struct report *report)
 {
-	if (outcome->info.unwind_refused)
-		log_warn("%" PRIu64 " unwind tables found no room: give --unwind-memory more",
-			 outcome->info.unwind_refused);
-}
-
-/* Of what comes behind, no name is known. */
-static void warn_of_cut_code(const struct outcome *outcome)
-{
-	uint64_t count = outcome->info.code_cut;
-
-	if (count)
-		log_warn("%" PRIu64 " %s too large and read in part: code that was made late has "
-			 "no names",
-			 count,
-			 count == 1 ? "perf map or jitdump is" : "perf maps or jitdumps are");
+	vec_for_each(&report->warnings, char *const *, text)
+		log_warn("%s", *text);
 }
 
 /* BPF programs are named when they are loaded, whatever the kernel's list hides. */
@@ -156,13 +143,10 @@ static void print_coverage(const struct outcome *outcome)
 	fputs(strbuf_text(&table), stderr);
 }
 
-static void print_events(const struct outcome *outcome)
+static void print_lines(const struct report *report)
 {
-	_cleanup_(strbuf_release) struct strbuf line = {0};
-
-	event_report_describe(outcome->profile, &outcome->info, &line);
-	if (line.size)
-		command_say("events: %s", strbuf_text(&line));
+	vec_for_each(&report->lines, char *const *, text)
+		command_say("%s", *text);
 }
 
 static void print_sources(const struct outcome *outcome)
@@ -228,15 +212,14 @@ void report_summary(const struct outcome *outcome, bool quiet)
 	char size[32];
 
 	warn_of_losses(outcome, quiet);
-	warn_of_refused_tables(outcome);
-	warn_of_cut_code(outcome);
+	print_warnings(outcome->report);
 	warn_of_hidden_kernel(outcome);
 	if (quiet)
 		return;
 	print_counts(outcome);
 	print_unwinding(outcome);
 	print_coverage(outcome);
-	print_events(outcome);
+	print_lines(outcome->report);
 	print_sources(outcome);
 	print_advice(outcome);
 	text_format_bytes(size, sizeof(size), outcome->file_bytes);
@@ -295,28 +278,13 @@ static void set_stacks(json_t *root, const struct outcome *outcome)
 	set_integer(root, "unknown", stats->unknown);
 	set_integer(root, "kernel_only", stats->kernel_only);
 	set_integer(root, "exiting", stats->exiting);
-	set_integer(root, "unwind_tables", outcome->info.unwind_tables);
-	set_integer(root, "unwind_rows", outcome->info.unwind_rows);
-	set_integer(root, "unwind_bytes", outcome->info.unwind_bytes);
-	set_integer(root, "unwind_refused", outcome->info.unwind_refused);
-	set_integer(root, "copies_skipped", outcome->info.skipped_copies);
-	set_integer(root, "arguments_skipped", outcome->info.skipped_arguments);
-}
-
-static void set_code(json_t *root, const struct recorder_info *info)
-{
-	set_integer(root, "code_files", info->code_files);
-	set_integer(root, "code_pieces", info->code_pieces);
-	set_integer(root, "code_unwound", info->code_unwound);
-	set_integer(root, "code_malformed", info->code_malformed);
-	set_integer(root, "code_cut", info->code_cut);
 }
 
 void report_stats(const struct outcome *outcome, struct outfile *out)
 {
 	const struct profile *p = outcome->profile;
 	const struct recorder_info *info = &outcome->info;
-	json_t *root = json_object();
+	json_t *root = json_object(), *all;
 	char *text;
 
 	set_integer(root, "samples", profile_sample_count(p));
@@ -326,23 +294,17 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	json_object_set_new(root, "lost_by", losses_object(&p->stats, true));
 	json_object_set_new(root, "lost_events", losses_object(&p->stats, false));
 	json_object_set_new(root, "cpu_losses", event_report_cpus(p));
-	json_object_set_new(root, "events", event_report_stats(p, info));
 	set_integer(root, "threads", outcome->counts.threads);
 	set_integer(root, "folded_threads", outcome->counts.folded_threads);
 	set_integer(root, "processes", outcome->counts.processes);
-	set_integer(root, "idle_ticks", info->idle_ticks);
-	set_integer(root, "other_ticks", info->other_ticks);
-	set_integer(root, "skipped_ticks", losses_skipped_ticks(p, info));
 	set_integer(root, "ring_bytes", info->written_bytes);
 	set_stacks(root, outcome);
 	set_integer(root, "frames", p->frames.rows.count);
 	set_integer(root, "named_frames", profile_named_frames(p));
 	set_integer(root, "fde_frames", profile_fde_frames(p));
-	set_code(root, info);
 	set_integer(root, "late_records", p->stats.late_records);
 	set_integer(root, "backlog_bytes", info->backlog_bytes);
 	set_integer(root, "dropped_files", info->dropped_files);
-	json_object_set_new(root, "event", json_string(info->event));
 	set_integer(root, "cpus", info->cpu_count);
 	set_ms(root, "interval_ms", info->interval_ns);
 	set_ms(root, "duration_ms", info->end_ns - info->start_ns);
@@ -351,11 +313,13 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	set_integer(root, "file_bytes", outcome->file_bytes);
 	set_integer(root, "exit_status", (uint64_t)outcome->exit_status);
 
-	text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+	all = instrument_report_stats(root, outcome->report);
+	text = json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	if (!text)
 		alloc_failed();
 	outfile_write(out, text, strlen(text));
 	outfile_write(out, "\n", 1);
 	free(text);
+	json_decref(all);
 	json_decref(root);
 }

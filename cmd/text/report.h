@@ -26,6 +26,7 @@ enum outcome_subject {
 struct outcome {
 	const struct profile *profile;
 	struct recorder_info info;
+	const struct report *report; /* of the instruments */
 	struct export_counts counts;
 	enum recorder_unwind unwind;
 	enum outcome_subject subject;

@@ -152,8 +152,7 @@ static void add_percentage(struct profile *p, const char *label, uint64_t count)
 	profile_add_extra(p, section, label, "percentage", text);
 }
 
-void unwinding_add_extra(struct profile *p, enum recorder_unwind method,
-			 const struct recorder_info *info)
+void unwinding_add_extra(struct profile *p, enum recorder_unwind method)
 {
 	const struct profile_stats *stats = &p->stats;
 
@@ -169,11 +168,4 @@ void unwinding_add_extra(struct profile *p, enum recorder_unwind method,
 		add_percentage(p, "Truncated stacks", stats->truncated);
 	add_number(p, "Samples of kernel threads", "integer", stats->kernel_only);
 	add_number(p, "Samples of exiting threads", "integer", stats->exiting);
-	if (!tells_ends(method))
-		return;
-	add_number(p, "Tables", "integer", info->unwind_tables);
-	add_number(p, "Rows", "integer", info->unwind_rows);
-	add_number(p, "Kernel memory", "bytes", info->unwind_bytes);
-	add_number(p, "Tables without room", "integer", info->unwind_refused);
-	add_number(p, "Copies left out", "integer", info->skipped_copies);
 }

@@ -28,8 +28,7 @@ void unwinding_describe(enum recorder_unwind method, const struct profile_stats 
 /* The same in a few words: how many are whole. Nothing where there were no stacks. */
 void unwinding_summarize(enum recorder_unwind method, const struct profile_stats *stats,
 			 struct strbuf *out);
-/* All of it, and the tables, for the front-end's info panel. */
-void unwinding_add_extra(struct profile *p, enum recorder_unwind method,
-			 const struct recorder_info *info);
+/* All of it for the front-end's info panel. */
+void unwinding_add_extra(struct profile *p, enum recorder_unwind method);
 
 #endif

@@ -21,6 +21,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/live/instrument.h"
 #include "lib/live/machine/cpu_list.h"
 #include "lib/live/perf/perf_event.h"
 
@@ -28,7 +29,6 @@
 #define KERNEL_MINOR_MIN 1
 /* The highest value of perf_event_paranoid at which CAP_PERFMON suffices. Debian adds 3. */
 #define PARANOID_MAX 2
-#define DEFAULT_RATE 999
 #define KALLSYMS_LOOK (1u << 20)
 #define SMALL_FILE_MAX 4096
 
@@ -180,66 +180,6 @@ static int try_perf_event(uint32_t cpu)
 	return fd < 0 ? fd : 0;
 }
 
-static void probe_perf_event(struct machine *m, struct feature *f)
-{
-	if (!m->perf_code) {
-		feature_set(f, FEATURE_OK, "cpu-clock on CPU %u", m->cpu);
-		return;
-	}
-	feature_set(f, FEATURE_MISSING, "perf_event_open: %s", strerror(-m->perf_code));
-	if (m->perf_code == -ENOSYS)
-		feature_hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
-	else
-		feature_hint_privilege(f);
-}
-
-static void probe_pmu(struct machine *m, struct feature *f)
-{
-	struct sampling_event event = {.clock = CLOCK_CYCLES, .frequency_hz = 1};
-	_cleanup_close_ int fd = sampling_event_open(&event, m->cpu);
-
-	if (fd >= 0)
-		feature_set(f, FEATURE_OK, "hardware cycles");
-	else if (m->perf_code)
-		feature_set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
-	else
-		feature_set(f, FEATURE_NOTE,
-			    "no hardware counters: cpu-clock is used instead of cycles");
-}
-
-static void probe_rings(struct machine *m, struct feature *f)
-{
-	struct map_ring *ring;
-	struct error err = {0};
-
-	if (m->perf_code) {
-		feature_set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
-	} else if (map_ring_open(&ring, m->cpu, &err) == 0) {
-		map_ring_free(ring);
-		feature_set(f, FEATURE_OK, "mapped");
-	} else {
-		feature_set(f, FEATURE_MISSING, "%.180s", err.text);
-		feature_hint(f, "%.180s", err.hint);
-	}
-}
-
-static void probe_rate(struct machine *m, struct feature *f)
-{
-	int64_t rate;
-
-	(void)m;
-	if (!read_number("/proc/sys/kernel/perf_event_max_sample_rate", &rate)) {
-		feature_set(f, FEATURE_NOTE, "unknown");
-	} else if (rate < DEFAULT_RATE) {
-		/* The kernel lowers it by itself where sampling took too much time. */
-		feature_set(f, FEATURE_NOTE, "%d Hz: less than the default of %d", (int)rate,
-			    DEFAULT_RATE);
-		feature_hint(f, "run: sudo sysctl kernel.perf_event_max_sample_rate=10000");
-	} else {
-		feature_set(f, FEATURE_OK, "at most %d Hz", (int)rate);
-	}
-}
-
 /* The addresses themselves tell; the sysctl only does for some readers. */
 static bool kernel_addresses_visible(void)
 {
@@ -274,25 +214,6 @@ static void probe_kptr(struct machine *m, struct feature *f)
 		feature_hint_privilege(f);
 }
 
-static void probe_tracefs(struct machine *m, struct feature *f)
-{
-	static const char *const paths[] = {
-		"/sys/kernel/tracing/events",
-		"/sys/kernel/debug/tracing/events",
-	};
-
-	(void)m;
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		/* Not to be seen by others where only root may enter: then it is mounted. */
-		if (access(paths[i], F_OK) == 0 || errno == EACCES) {
-			feature_set(f, FEATURE_OK, "mounted");
-			return;
-		}
-	}
-	feature_set(f, FEATURE_NOTE, "not mounted; recording does not need it");
-	feature_hint(f, "run: sudo mount -t tracefs tracefs /sys/kernel/tracing");
-}
-
 static void probe_files(struct machine *m, struct feature *f)
 {
 	struct rlimit limit;
@@ -311,27 +232,46 @@ static void probe_files(struct machine *m, struct feature *f)
 }
 
 /* In this order, since the first that is missing explains why those after it are. */
-static const struct probe {
-	const char *name;
-	void (*run)(struct machine *m, struct feature *f);
-} probes[] = {
-	{"kernel", probe_kernel},
-	{"btf", probe_btf},
-	{"lockdown", probe_lockdown},
-	{"capabilities", feature_probe_capabilities},
-	{"perf_event_paranoid", probe_paranoid},
-	{"perf_event", probe_perf_event},
-	{"bpf", probe_bpf},
-	{"rings", probe_rings},
-	{"sample rate", probe_rate},
-	{"open files", probe_files},
-	{"kptr_restrict", probe_kptr},
-	{"tracefs", probe_tracefs},
-	{"pmu", probe_pmu},
+static const struct instrument_check probes[] = {
+	{.name = "kernel", .run = probe_kernel},
+	{.name = "btf", .run = probe_btf},
+	{.name = "lockdown", .run = probe_lockdown},
+	{.name = "capabilities", .run = feature_probe_capabilities},
+	{.name = "perf_event_paranoid", .run = probe_paranoid},
+	{.name = "bpf", .run = probe_bpf},
+	{.name = "open files", .run = probe_files},
+	{.name = "kptr_restrict", .run = probe_kptr},
 };
 
-#define PROBE_COUNT (sizeof(probes) / sizeof(probes[0]))
-_Static_assert(PROBE_COUNT <= FEATURES_MAX, "callers have room for FEATURES_MAX rows");
+struct probing {
+	struct machine machine;
+	struct feature *features;
+	size_t count, max;
+};
+
+static void run_followers(struct probing *p, const char *name);
+
+static void run_probe(struct probing *p, const struct instrument_check *check)
+{
+	if (p->count >= p->max)
+		return;
+	p->features[p->count] = (struct feature){.name = check->name};
+	check->run(&p->machine, &p->features[p->count++]);
+	run_followers(p, check->name);
+}
+
+/* The instruments' own that stand behind that one. */
+static void run_followers(struct probing *p, const char *name)
+{
+	for (size_t i = 0; instruments[i]; i++) {
+		const struct instrument_check *check = instruments[i]->checks;
+
+		for (; check && check->name; check++) {
+			if (strcmp(check->after, name) == 0)
+				run_probe(p, check);
+		}
+	}
+}
 
 static uint32_t first_online_cpu(void)
 {
@@ -347,17 +287,17 @@ static uint32_t first_online_cpu(void)
 
 size_t features_probe(struct feature *features, size_t max)
 {
-	struct machine m = {.capabilities = machine_read_capabilities(), .cpu = first_online_cpu()};
-	size_t count = max < PROBE_COUNT ? max : PROBE_COUNT;
+	struct probing p = {.features = features, .max = max};
+	struct machine *m = &p.machine;
 
-	if (!read_number("/proc/sys/kernel/perf_event_paranoid", &m.paranoid))
-		m.paranoid = -2;
-	m.perf_code = try_perf_event(m.cpu);
-	for (size_t i = 0; i < count; i++) {
-		features[i] = (struct feature){.name = probes[i].name};
-		probes[i].run(&m, &features[i]);
-	}
-	return count;
+	m->capabilities = machine_read_capabilities();
+	m->cpu = first_online_cpu();
+	if (!read_number("/proc/sys/kernel/perf_event_paranoid", &m->paranoid))
+		m->paranoid = -2;
+	m->perf_code = try_perf_event(m->cpu);
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++)
+		run_probe(&p, &probes[i]);
+	return p.count;
 }
 
 int features_explain(struct error *err)

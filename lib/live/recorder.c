@@ -10,9 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/live/process/exec_arguments.h"
 #include "lib/live/process/filter.h"
-#include "lib/live/bpf/idle_time.h"
 #include "lib/live/bpf/ring_record.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/proc_walk.h"
@@ -62,9 +60,7 @@ static void on_ring_record(void *ctx, const void *data, size_t size)
 		return;
 	}
 	tracker_record(r->tracker, rec);
-	if (rec->kind == REC_EXEC)
-		exec_arguments_send((const struct rec_exec *)rec, sink, r);
-	else
+	if (!instrument_set_take(&r->instruments, rec))
 		merge_add(r->merge, rec);
 }
 
@@ -80,7 +76,7 @@ static void on_map_event(void *ctx, const struct map_event *event)
 	throttling_take(&r->throttling, event);
 }
 
-static void on_cpu_change(void *ctx, const struct sampled_cpu *cpu)
+static void on_cpu_change(void *ctx, const struct live_cpu *cpu)
 {
 	uint64_t now = clock_monotonic_ns();
 	struct recorder *r = ctx;
@@ -99,8 +95,7 @@ static void on_cpu_change(void *ctx, const struct sampled_cpu *cpu)
 static void report_losses(struct recorder *r, uint64_t now)
 {
 	counters_report(&r->counters, r->programs, now, sink, r);
-	if (r->events)
-		event_set_report(r->events, now, sink, r);
+	instrument_set_count(&r->instruments, now);
 }
 
 /*
@@ -139,7 +134,7 @@ static void run_round(struct recorder *r)
 	merge_begin_round(r->merge, now);
 	tracker_begin_round(r->tracker, now, r->complete_ns != r->round_ns);
 	r->round_ns = now;
-	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
+	vec_for_each(&r->cpus.cpus, struct live_cpu *, cpu) {
 		if (cpu->map_ring)
 			map_ring_drain(cpu->map_ring, on_map_event, r);
 	}
@@ -243,48 +238,72 @@ static int open_tracker(struct recorder *r, uint32_t unwind, struct error *err)
 	return tracker_new(&r->tracker, &options, err);
 }
 
-/* Events besides the clock. */
-static void make_events(struct recorder *r, const struct sampling_event *clock)
+static int open_instruments(void *ctx, const struct live_cpu *cpu, struct error *err)
 {
-	if (r->options.events.count > 1)
-		r->events = event_set_new(&r->options.events, 1e9 / (double)clock->period_ns,
-					  r->programs, &r->counters.possible);
+	struct recorder *r = ctx;
+	int code = instrument_set_open_cpu(&r->instruments, cpu, err);
+
+	if (code)
+		throttling_forget(&r->throttling, cpu->id, clock_monotonic_ns());
+	return code;
+}
+
+static void close_instruments(void *ctx, const struct live_cpu *cpu)
+{
+	struct recorder *r = ctx;
+
+	instrument_set_close_cpu(&r->instruments, cpu);
+	throttling_forget(&r->throttling, cpu->id, clock_monotonic_ns());
+}
+
+/* What may be refused before anything is loaded, and what the programs are to do. */
+static int configure(struct recorder *r, struct programs_options *programs, struct error *err)
+{
+	const struct cpu_list *possible = &r->counters.possible;
+	int code = counters_init(&r->counters, err);
+
+	if (code)
+		return code;
+	r->instruments.live = (struct live){
+		.options = &r->options,
+		.settings = r->options.instruments,
+		.only = &r->options.filter->cpus,
+		.files = r->source.files,
+		.throttling = &r->throttling,
+		.counters = &r->counters,
+		.sink = sink,
+		.ctx = r,
+	};
+	code = instrument_set_configure(&r->instruments, programs, err);
+	r->options.ring_bytes = ring_size(r->options.ring_bytes, r->instruments.live.interval_ns);
+	programs->ring_bytes = r->options.ring_bytes;
+	programs->possible_cpus = possible->cpus[possible->count - 1] + 1;
+	programs->targets = r->options.targets;
+	programs->unwind = unwind_flags[r->options.unwind];
+	programs->filter = r->options.filter;
+	return code;
 }
 
 static int open_machine(struct recorder *r, struct error *err)
 {
-	struct event_list *events = &r->options.events;
-	const struct cpu_list *possible = &r->counters.possible;
-	struct sampling_event event = {0};
-	struct event_limit limits[EVENTS_MAX];
-	struct programs_options programs = {.ring_bytes = r->options.ring_bytes};
-	int code = sampling_event_choose(&event, events->has_clock ? &events->rows[0] : NULL,
-					 r->options.frequency_hz, r->options.interval_ns, err);
+	struct programs_options programs = {0};
+	int code = configure(r, &programs, err);
 
 	if (!code)
-		code = event_list_resolve(events, err);
-	if (code)
-		return code;
-	code = counters_init(&r->counters, err);
-	if (code)
-		return code;
-	programs.possible_cpus = possible->cpus[possible->count - 1] + 1;
-	programs.targets = r->options.targets;
-	programs.unwind = unwind_flags[r->options.unwind];
-	programs.filter = r->options.filter;
-	programs.arguments = !r->options.no_arguments;
-	r->cpus.only = &r->options.filter->cpus;
-	r->cpus.throttling = &r->throttling;
-	event_set_limits(events, limits);
-	if (events->count > 1)
-		programs.events = limits;
-	code = programs_load(&r->programs, &programs, on_ring_record, r, err);
+		code = programs_load(&r->programs, &programs, on_ring_record, r, err);
 	if (!code)
 		code = open_tracker(r, programs.unwind, err);
 	if (code)
 		return code;
-	make_events(r, &event);
-	code = cpu_set_open(&r->cpus, &event, r->programs, r->events, err);
+	r->instruments.live.programs = r->programs;
+	r->instruments.live.tracker = r->tracker;
+	code = instrument_set_attach(&r->instruments, err);
+	if (code)
+		return code;
+	r->cpus.programs = r->programs;
+	r->cpus.only = &r->options.filter->cpus;
+	r->cpus.hooks = (struct cpu_hooks){open_instruments, close_instruments, r};
+	code = cpu_set_open(&r->cpus, err);
 	return code ? code : programs_attach(r->programs, err);
 }
 
@@ -296,7 +315,7 @@ static int watch_all(struct recorder *r, struct error *err)
 		code = wakeup_add(&r->wakeup, programs_poll_fd(r->programs));
 	if (!code && tracker_fd(r->tracker) >= 0)
 		code = wakeup_add(&r->wakeup, tracker_fd(r->tracker));
-	vec_for_each(&r->cpus.cpus, struct sampled_cpu *, cpu) {
+	vec_for_each(&r->cpus.cpus, struct live_cpu *, cpu) {
 		if (!code)
 			code = wakeup_add_map_ring(&r->wakeup, map_ring_fd(cpu->map_ring));
 	}
@@ -311,10 +330,6 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 	r->source.ops = &recorder_ops;
 	r->wakeup = (struct wakeup){-1, -1};
 	r->options = *options;
-	if (!(options->frequency_hz > 0) && !options->interval_ns)
-		r->options.frequency_hz = sampling_default_hz();
-	r->options.ring_bytes = ring_size(options->ring_bytes, r->options.frequency_hz,
-					  options->interval_ns);
 	r->merge = merge_new();
 	throttling_init(&r->throttling, sink, r);
 	r->source.files = file_set_new(RESERVED_DESCRIPTORS);
@@ -326,9 +341,7 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 		return code;
 	}
 	merge_begin_round(r->merge, clock_monotonic_ns());
-	tracker_send_kernel(r->tracker, clock_monotonic_ns());
-	if (r->events)
-		event_set_announce(r->events, clock_monotonic_ns(), sink, r);
+	instrument_set_announce(&r->instruments, clock_monotonic_ns());
 	*out = r;
 	return 0;
 }
@@ -338,7 +351,7 @@ void recorder_free(struct recorder *r)
 	if (!r)
 		return;
 	cpu_set_release(&r->cpus);
-	event_set_free(r->events);
+	instrument_set_release(&r->instruments);
 	tracker_free(r->tracker);
 	programs_free(r->programs);
 	wakeup_release(&r->wakeup);
@@ -405,8 +418,7 @@ int recorder_arm(struct recorder *r, struct error *err)
 	if (!code && has_to_walk_proc)
 		warm_up(r);
 	if (!code)
-		code = cpu_set_enable(&r->cpus, true, err);
-	r->idle_ns = idle_time_read(&r->options.filter->cpus);
+		code = instrument_set_enable(&r->instruments, true, err);
 	r->start_ns = clock_monotonic_ns();
 	r->start_realtime_ns = clock_realtime_ns();
 	return code;
@@ -414,14 +426,10 @@ int recorder_arm(struct recorder *r, struct error *err)
 
 void recorder_stop(struct recorder *r)
 {
-	uint64_t idle_ns;
-
 	if (r->phase != PHASE_RUNNING)
 		return;
-	cpu_set_enable(&r->cpus, false, NULL);
+	instrument_set_enable(&r->instruments, false, NULL);
 	r->end_ns = clock_monotonic_ns();
-	idle_ns = idle_time_read(&r->options.filter->cpus);
-	r->idle_ns = idle_ns > r->idle_ns ? idle_ns - r->idle_ns : 0;
 	r->phase = PHASE_STOPPED;
 }
 

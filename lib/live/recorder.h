@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine as a source of records: loads the BPF programs, opens one sampling event and one
- * mapping event per online CPU, drains their rings, opens every file that a recorded process maps.
+ * The machine as a source of records: loads the BPF programs, opens the instruments and one mapping
+ * event per online CPU, drains their rings, opens every file that a recorded process maps.
  *
  *	recorder_new()   everything that may be refused; nothing is sampled yet
  *	recorder_track() which processes
@@ -17,13 +17,13 @@
 #include <sys/types.h>
 
 #include "lib/base/error.h"
-#include "lib/live/perf/event_spec.h"
-#include "lib/live/instruments/event_set.h"
 #include "lib/live/kernel/kernel_symbols.h"
+#include "lib/live/report.h"
 #include "lib/record/source.h"
 
 struct recorder;
 struct filter;
+struct instrument_settings;
 
 /* How user stacks are found. */
 enum recorder_unwind {
@@ -34,10 +34,8 @@ enum recorder_unwind {
 };
 
 struct recorder_options {
-	double frequency_hz; /* samples a second and CPU … */
-	uint64_t interval_ns; /* … or, where not 0, the time between two; both 0: the default */
+	const struct instrument_settings *instruments; /* borrowed while the recorder is there */
 	uint64_t ring_bytes; /* per CPU; 0: the default; rounded up to a power of two */
-	struct event_list events;
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* ceiling for unwind tables in the kernel; 0: the default */
 	bool keep_mounts; /* of processes in namespaces of their own, until the recorder goes */
@@ -79,9 +77,6 @@ bool recorder_find_symbols(struct recorder *r, const uint64_t *addrs, size_t cou
 
 /* For the profile's meta. */
 struct recorder_info {
-	const char *event; /* "cycles" or "cpu-clock" */
-	const struct event_stats *events; /* rows 1 to event_count - 1; the recorder's */
-	uint32_t event_count; /* the clock included; 0: there is nothing else */
 	uint32_t cpu_count; /* CPUs that are sampled */
 	uint64_t interval_ns; /* nominal */
 	uint64_t ring_bytes; /* capacity of all rings */
@@ -89,20 +84,11 @@ struct recorder_info {
 	uint64_t end_ns; /* when sampling ended, 0 before */
 	uint64_t written_bytes; /* into the rings so far, without the kernel's headers */
 	uint32_t dropped_files; /* descriptors closed for want of room */
-	uint64_t unwind_tables, unwind_rows; /* files with call frame information, and its size … */
-	uint64_t unwind_bytes; /* … in the kernel */
-	uint64_t unwind_refused; /* tables that the ceiling left no room for */
-	uint64_t code_files, code_pieces; /* perf maps and jitdumps, and what they tell of */
-	uint64_t code_unwound; /* of the pieces, those with call frame information */
-	uint64_t code_malformed; /* lines and records of them that made no sense */
-	uint64_t code_cut; /* files of which only the beginning was read */
-	uint64_t idle_ticks; /* timer ticks of CPUs that had nothing to do */
-	uint64_t expected_ticks; /* on all CPUs together; 0: nobody knows beforehand */
-	uint64_t other_ticks; /* likewise with something to do that is not recorded */
 	uint64_t backlog_bytes; /* the most of records that waited to be put in order */
-	uint64_t skipped_arguments; /* execs without them, as a ring was filling up */
-	uint64_t skipped_copies; /* stacks that stayed unknown, as too many were copied already */
 };
 void recorder_get_info(const struct recorder *r, struct recorder_info *info);
+/* Appends what the instruments say, given what has become of their records. */
+void recorder_report(const struct recorder *r, const struct record_tally *tally,
+		     struct report *report);
 
 #endif

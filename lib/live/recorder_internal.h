@@ -4,8 +4,9 @@
 #define PROF_LIB_LIVE_RECORDER_INTERNAL_H
 
 #include "lib/live/bpf/counters.h"
-#include "lib/live/instruments/cpus.h"
 #include "lib/live/bpf/programs.h"
+#include "lib/live/cpus.h"
+#include "lib/live/instrument_set.h"
 #include "lib/live/recorder.h"
 #include "lib/live/perf/throttling.h"
 #include "lib/live/tracker.h"
@@ -26,7 +27,7 @@ struct recorder {
 	struct wakeup wakeup;
 	struct programs *programs;
 	struct cpu_set cpus;
-	struct event_set *events; /* NULL: none besides the clock */
+	struct instrument_set instruments;
 	struct counters counters;
 	struct throttling throttling;
 	struct merge *merge;
@@ -38,7 +39,6 @@ struct recorder {
 	uint64_t complete_ns; /* … and the last one that could read everything */
 	uint64_t next_housekeeping_ns, next_refresh_ns, quiet_ns;
 	uint64_t start_ns, start_realtime_ns, end_ns;
-	uint64_t idle_ns; /* of all sampled CPUs; while it runs, the time at which it began */
 	uint64_t invalid_records;
 };
 

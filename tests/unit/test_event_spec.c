@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "lib/live/instruments/event_set.h"
+#include "lib/live/instruments/events.h"
 #include "lib/live/perf/event_spec.h"
 #include "lib/live/machine/tracefs.h"
 
@@ -138,7 +138,7 @@ static void limits_follow_the_settings(void **state)
 	struct event_limit limits[EVENTS_MAX];
 
 	(void)state;
-	event_set_limits(&list, limits);
+	events_set_limits(&list, limits);
 	assert_int_equal(limits[1].quota, 100);
 	assert_int_equal(limits[1].window_ns, 10000000);
 	assert_int_equal(limits[2].window_ns, 0);

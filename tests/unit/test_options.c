@@ -14,6 +14,7 @@
 #include "cmd/run/meta.h"
 #include "cmd/options/output_options.h"
 #include "cmd/text/unwinding.h"
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
 static void set_live(struct live_options *o, int opt, const char *value)
@@ -32,6 +33,7 @@ static void refuse_live(int opt, const char *value, const char *text)
 	live_options_init(&o);
 	assert_int_equal(live_options_set(&o, opt, value, &err), -EINVAL);
 	assert_string_equal(err.text, text);
+	live_options_release(&o);
 }
 
 static void units_are_those_of_the_manual(void **state)
@@ -41,11 +43,7 @@ static void units_are_those_of_the_manual(void **state)
 	(void)state;
 	live_options_init(&o);
 	set_live(&o, 'F', "99.5");
-	assert_true(o.frequency_hz == 99.5);
 	set_live(&o, 'i', "0.25");
-	assert_int_equal(o.interval_ns, 250000);
-	set_live(&o, 'i', "0.0000000001");
-	assert_int_equal(o.interval_ns, 1);
 	set_live(&o, 'd', "1.5");
 	assert_int_equal(o.duration_ns, 1500000000);
 	set_live(&o, 'd', "1000000000");
@@ -65,6 +63,8 @@ static void units_are_those_of_the_manual(void **state)
 	set_live(&o, OPT_AS_ROOT, NULL);
 	assert_true(o.as_root);
 	assert_int_equal(live_options_set(&o, 'o', "x", NULL), -ENOENT);
+	assert_int_equal(live_options_set(&o, OPT_INSTRUMENTS + 999, "x", NULL), -ENOENT);
+	live_options_release(&o);
 }
 
 static void wrong_values_are_named(void **state)
@@ -110,6 +110,7 @@ static void every_method_has_its_name(void **state)
 	assert_int_equal(o.unwind, RECORDER_UNWIND_FP);
 	set_live(&o, OPT_UNWIND, "none");
 	assert_int_equal(o.unwind, RECORDER_UNWIND_NONE);
+	live_options_release(&o);
 }
 
 static void what_excludes_each_other_is_refused(void **state)
@@ -120,21 +121,47 @@ static void what_excludes_each_other_is_refused(void **state)
 	(void)state;
 	live_options_init(&o);
 	assert_int_equal(live_options_check(&o, &err), 0);
-	assert_true(o.frequency_hz == 0 && !o.interval_ns);
-
-	live_options_init(&o);
 	set_live(&o, 'i', "1");
 	assert_int_equal(live_options_check(&o, &err), 0);
-	assert_true(o.frequency_hz == 0);
 
 	set_live(&o, 'F', "1000");
 	assert_int_equal(live_options_check(&o, &err), -EINVAL);
 	assert_string_equal(err.text, "--frequency and --interval exclude each other: give one");
+	live_options_release(&o);
 
 	live_options_init(&o);
 	set_live(&o, OPT_KILL, NULL);
 	assert_int_equal(live_options_check(&o, &err), -EINVAL);
 	assert_string_equal(err.text, "--kill: needs --duration");
+	live_options_release(&o);
+}
+
+/* Those of instruments are taken, and shown, as if they stood in the same table. */
+static void every_option_is_in_the_help(void **state)
+{
+	static const struct option none[] = {{0}};
+	_cleanup_(live_getopt_release) struct live_getopt table = {0};
+	_cleanup_(strbuf_release) struct strbuf help = {0};
+	const struct instrument_option *option;
+	const struct instrument *owner;
+	size_t count = 0;
+
+	(void)state;
+	live_options_help(&help);
+	live_options_getopt(&table, "+:", none);
+	for (size_t i = 0; (option = instrument_option_at(i, &owner)); i++) {
+		_cleanup_free_ char *name = xasprintf("--%s%s", option->name,
+						      option->argument ? " " : "  ");
+
+		if (!strstr(strbuf_text(&help), name))
+			fail_msg("%s of %s follows no option", option->name, owner->name);
+		assert_string_equal(table.longs.items[i].name, option->name);
+		count++;
+	}
+	assert_true(count >= 3);
+	assert_null(table.longs.items[count].name);
+	assert_string_equal(strbuf_text(&table.shorts), "+:F:i:e:");
+	assert_int_equal(strncmp(strbuf_text(&help), "  -F, --frequency HZ     ", 25), 0);
 }
 
 static void set_output(struct output_options *o, int opt, const char *value)
@@ -225,12 +252,14 @@ static const struct option longs[] = {
 static const char *first_failure(const char *one, const char *two)
 {
 	static struct error err;
+	_cleanup_(live_getopt_release) struct live_getopt table = {0};
 	char *argv[] = {"record", (char *)one, (char *)two, NULL};
 
 	err = (struct error){0};
 	optind = 0; /* begins anew, as getopt(3) has it */
-	if (options_next(two ? 3 : 2, argv, "+:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h", longs,
-			 &err) == '?')
+	live_options_getopt(&table, "+:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h", longs);
+	if (options_next(two ? 3 : 2, argv, strbuf_text(&table.shorts), table.longs.items, &err) ==
+	    '?')
 		assert_true(err.text[0]);
 	return err.text;
 }
@@ -286,6 +315,7 @@ int main(void)
 		cmocka_unit_test(wrong_values_are_named),
 		cmocka_unit_test(every_method_has_its_name),
 		cmocka_unit_test(what_excludes_each_other_is_refused),
+		cmocka_unit_test(every_option_is_in_the_help),
 		cmocka_unit_test(outputs_are_told_by_name),
 		cmocka_unit_test(formats_are_chosen_by_name),
 		cmocka_unit_test(debug_dirs_end_with_null),

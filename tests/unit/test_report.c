@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "cmd/text/instrument_report.h"
 #include "cmd/text/losses.h"
 #include "cmd/text/report.h"
 #include "lib/base/cleanup.h"
@@ -51,21 +52,20 @@ static struct profile *small_profile(void)
 	return p;
 }
 
+/* What instruments say, in turn. */
+static struct report said;
+
 static struct outcome outcome_of(const struct profile *p)
 {
 	return (struct outcome){
 		.profile = p,
 		.counts = {.threads = p->threads.rows.count, .processes = 1},
-		.info = {.event = "cpu-clock",
-			 .cpu_count = 2,
+		.report = &said,
+		.info = {.cpu_count = 2,
 			 .interval_ns = 1001001,
 			 .start_ns = 1000000000,
 			 .end_ns = 2500000000,
-			 .written_bytes = 160,
-			 .unwind_tables = 3,
-			 .unwind_rows = 40,
-			 .unwind_bytes = 4096,
-			 .unwind_refused = 2},
+			 .written_bytes = 160},
 		.path = "p.json",
 		.file_bytes = 1234,
 		.finish_ns = 12345678,
@@ -135,10 +135,6 @@ static void the_keys_of_stats_are_those_of_the_contract(void **state)
 	expect_integer(root, "unknown", 0);
 	expect_integer(root, "kernel_only", 0);
 	expect_integer(root, "exiting", 2);
-	expect_integer(root, "unwind_tables", 3);
-	expect_integer(root, "unwind_rows", 40);
-	expect_integer(root, "unwind_bytes", 4096);
-	expect_integer(root, "unwind_refused", 2);
 	expect_integer(root, "frames", 2);
 	expect_integer(root, "named_frames", 1);
 	expect_integer(root, "fde_frames", 0);
@@ -148,6 +144,63 @@ static void the_keys_of_stats_are_those_of_the_contract(void **state)
 	assert_true(json_real_value(json_object_get(root, "finish_ms")) == 12.345);
 	assert_true(json_real_value(json_object_get(root, "duration_ms")) == 1500.0);
 	json_decref(root);
+	profile_free(p);
+}
+
+static void instruments_have_keys_between_others(void **state)
+{
+	struct profile *p = small_profile();
+	struct outcome outcome = outcome_of(p);
+	json_t *root, *page_faults, *value;
+	const char *key;
+	char order[512] = "";
+
+	(void)state;
+	report_integer(&said, "processes", "idle_ticks", 7);
+	report_integer(&said, NULL, "other_ticks", 8);
+	report_object(&said, "cpu_losses", "events");
+	report_enter(&said, "events", "page-faults");
+	report_ms(&said, NULL, "throttled_ms", 1234567);
+	report_real(&said, NULL, "running", 0.5);
+	report_enter(&said, NULL, NULL);
+	report_text(&said, "other_ticks", "event", "cpu-clock");
+	root = stats_of(&outcome);
+	json_object_foreach(root, key, value)
+	{
+		if (strlen(order) + strlen(key) + 2 < sizeof(order))
+			strcat(strcat(order, key), " ");
+	}
+	assert_non_null(strstr(order, "cpu_losses events threads "));
+	assert_non_null(strstr(order, "processes idle_ticks other_ticks event ring_bytes "));
+	expect_integer(root, "other_ticks", 8);
+	page_faults = json_object_get(json_object_get(root, "events"), "page-faults");
+	assert_true(json_real_value(json_object_get(page_faults, "throttled_ms")) == 1.234);
+	assert_true(json_real_value(json_object_get(page_faults, "running")) == 0.5);
+	json_decref(root);
+	report_release(&said);
+	said = (struct report){0};
+	profile_free(p);
+}
+
+static void instruments_have_rows_in_the_panel(void **state)
+{
+	struct profile *p = profile_new();
+	_cleanup_(report_release) struct report report = {0};
+	_cleanup_(strbuf_release) struct strbuf rows = {0};
+
+	(void)state;
+	profile_add_extra(p, "Settings", "First", "string", "a");
+	profile_add_extra(p, "Losses", "Second", "string", "b");
+	report_extra_text(&report, "Second", "Events", "page-faults", "c");
+	report_extra_number(&report, "First", "Settings", "Rows", "integer", 4);
+	report_extra_number(&report, NULL, "Settings", "Memory", "bytes", 5);
+	instrument_report_extras(p, &report);
+	vec_for_each(&p->meta.extra, const struct profile_extra *, row)
+		strbuf_addf(&rows, "%s/%s=%s(%s) ", row->section, row->label, row->value,
+			    row->format);
+	assert_string_equal(strbuf_text(&rows), "Settings/First=a(string) Settings/Rows=4(integer) "
+						"Settings/Memory=5(bytes) Losses/Second=b(string) "
+						"Events/page-faults=c(string) ");
 	profile_free(p);
 }
 
@@ -194,7 +247,6 @@ static void the_summary_is_short(void **state)
 
 	(void)state;
 	p->stats.lost[LOST_MAPPING] = 0;
-	outcome.info.unwind_refused = 0;
 	text = summary_of(&outcome, false);
 	assert_string_equal(text, "prof: 3 samples, 2 threads, 1 process in 1.50 s; "
 				  "6 lost (ring-full 5, stack 1); 50.0 % of 2 frames named\n"
@@ -291,12 +343,16 @@ static void what_was_cut_or_left_is_said(void **state)
 	outcome.naming_was_cut = true;
 	expect_line(&outcome, "prof: a signal has cut naming short: 'prof symbolize' names the "
 			      "rest\n");
-	outcome.info.code_cut = 2;
-	expect_line(&outcome, "prof: warning: 2 perf maps or jitdumps are too large and read in "
-			      "part");
-	/* Names that are missing are a loss, and that is said in any case. */
+	report_warning(&said, "%d perf maps are too large and read in part", 2);
+	report_line(&said, "events: page-faults %d in 1 sample", 3);
+	expect_line(&outcome, "prof: warning: 2 perf maps are too large and read in part\n");
+	expect_line(&outcome, "prof: events: page-faults 3 in 1 sample\n");
+	/* Warnings are said in any case. */
 	quiet = summary_of(&outcome, true);
 	assert_non_null(strstr(quiet, "read in part"));
+	assert_null(strstr(quiet, "events"));
+	report_release(&said);
+	said = (struct report){0};
 	outcome.path = "\xe2\x80\xaegpj\x9b.json";
 	expect_line(&outcome, "prof: wrote ?gpj?.json (1.2 kB)\n");
 	profile_free(p);
@@ -306,12 +362,9 @@ static void nothing_missing_is_quiet(void **state)
 {
 	struct profile *p = profile_new();
 	struct outcome outcome = outcome_of(p);
-	_cleanup_free_ char *text = NULL, *refused = summary_of(&outcome, true);
+	_cleanup_free_ char *text = NULL;
 
 	(void)state;
-	assert_non_null(
-		strstr(refused, "2 unwind tables found no room: give --unwind-memory more"));
-	outcome.info.unwind_refused = 0;
 	text = summary_of(&outcome, true);
 	assert_string_equal(text, "");
 	profile_free(p);
@@ -348,6 +401,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_keys_of_stats_are_those_of_the_contract),
+		cmocka_unit_test(instruments_have_keys_between_others),
+		cmocka_unit_test(instruments_have_rows_in_the_panel),
 		cmocka_unit_test(every_cause_is_a_sample_or_an_event),
 		cmocka_unit_test(the_summary_is_short),
 		cmocka_unit_test(few_samples_are_said),

@@ -12,19 +12,20 @@
 static void the_default_holds_a_second(void **state)
 {
 	(void)state;
-	assert_int_equal(ring_size(0, 999, 0), 2 << 20);
-	assert_int_equal(ring_size(0, 0.5, 0), 2 << 20);
-	assert_int_equal(ring_size(0, 3000, 0), 8 << 20);
-	assert_int_equal(ring_size(0, 0, 250000), 8 << 20);
-	assert_int_equal(ring_size(0, 100000, 0), 16 << 20);
+	assert_int_equal(ring_size(0, 1001001), 2 << 20);
+	assert_int_equal(ring_size(0, 2000000000), 2 << 20);
+	assert_int_equal(ring_size(0, 1000000), 2 << 20);
+	assert_int_equal(ring_size(0, 333333), 8 << 20);
+	assert_int_equal(ring_size(0, 250000), 8 << 20);
+	assert_int_equal(ring_size(0, 10000), 16 << 20);
 }
 
 static void a_wish_is_rounded_up(void **state)
 {
 	(void)state;
-	assert_int_equal(ring_size(1 << 16, 100000, 0), 1 << 16);
-	assert_int_equal(ring_size((1 << 16) + 1, 999, 0), 1 << 17);
-	assert_int_equal(ring_size(1ull << 40, 999, 0), 1ull << 30);
+	assert_int_equal(ring_size(1 << 16, 10000), 1 << 16);
+	assert_int_equal(ring_size((1 << 16) + 1, 1001001), 1 << 17);
+	assert_int_equal(ring_size(1ull << 40, 1001001), 1ull << 30);
 }
 
 int main(void)

@@ -4,11 +4,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 
 #include "lib/base/alloc.h"
@@ -111,28 +109,19 @@ void programs_free(struct programs *p)
 	free(p);
 }
 
-int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err)
+int programs_find(const struct programs *p, const char *name)
 {
-	int program = bpf_program__fd(p->skeleton->progs.on_tick);
+	const struct bpf_program *program = bpf_object__find_program_by_name(p->skeleton->obj,
+									     name);
 
-	if (ioctl(perf_fd, PERF_EVENT_IOC_SET_BPF, program))
-		return error_set(err, -errno, "attach the sampler to the sampling event");
-	return 0;
+	return program ? bpf_program__fd(program) : -1;
 }
 
-int programs_attach_event(struct programs *p, int perf_fd, bool is_tracepoint, uint32_t event)
+int programs_find_map(const struct programs *p, const char *name)
 {
-	const struct bpf_program *program = is_tracepoint ? p->skeleton->progs.on_tracepoint
-							  : p->skeleton->progs.on_event;
-	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = event);
-	int link = bpf_link_create(bpf_program__fd(program), perf_fd, BPF_PERF_EVENT, &options);
+	const struct bpf_map *map = bpf_object__find_map_by_name(p->skeleton->obj, name);
 
-	return link < 0 ? -errno : link;
-}
-
-int programs_read_event(struct programs *p, uint32_t event, struct event_state *states)
-{
-	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.event_states), &event, states);
+	return map ? bpf_map__fd(map) : -1;
 }
 
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err)

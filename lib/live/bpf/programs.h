@@ -19,16 +19,21 @@
 struct programs;
 struct filter;
 
+#define PROGRAMS_LEFT_OUT_MAX 8
+
 struct programs_options {
 	uint32_t possible_cpus; /* highest possible CPU id + 1 */
 	uint32_t targets; /* how many processes will be tracked that run already, at most */
 	uint64_t ring_bytes; /* a CPU; a power of two of pages */
 	uint32_t unwind; /* UNWIND_BY_… of bpf/config.h */
-	bool arguments; /* execs are followed by a REC_EXEC */
 	const struct filter *filter; /* borrowed until it is loaded */
-	/* Of the events besides the clock, EVENTS_MAX of them; NULL: there are none. */
-	const struct event_limit *events;
+	struct bpf_config config; /* what the rest leaves to others */
+	const char *left_out[PROGRAMS_LEFT_OUT_MAX]; /* programs that are not loaded; borrowed */
+	size_t left_out_count;
 };
+
+/* That program of the object is not loaded. */
+void programs_leave_out(struct programs_options *options, const char *name);
 
 int programs_load(struct programs **out, const struct programs_options *options,
 		  ring_record_fn *on_record, void *ctx, struct error *err);
@@ -38,16 +43,9 @@ void programs_free(struct programs *p);
 int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err);
 /* From now on events are recorded: all CPUs have their rings. */
 int programs_attach(struct programs *p, struct error *err);
-/* Lets the sampling event (a perf event descriptor) run the sampler at every overflow. */
-int programs_attach_sampler(struct programs *p, int perf_fd, struct error *err);
-/*
- * Lets an event (a perf event descriptor), a tracepoint or another, run the program that makes
- * records of it under that number. A descriptor, which the caller closes to end that, or a negative
- * errno.
- */
-int programs_attach_event(struct programs *p, int perf_fd, bool is_tracepoint, uint32_t event);
-/* `states` has room for every possible CPU. */
-int programs_read_event(struct programs *p, uint32_t event, struct event_state *states);
+/* The descriptor of a loaded program, or of a map, by name; -1: there is none. */
+int programs_find(const struct programs *p, const char *name);
+int programs_find_map(const struct programs *p, const char *name);
 /* Tracks a process from the next scan on, or from its next exec on. */
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err);
 /*

@@ -113,6 +113,12 @@ static int size_maps(const struct programs *p, const struct programs_options *op
 	return code;
 }
 
+void programs_leave_out(struct programs_options *options, const char *name)
+{
+	if (options->left_out_count < PROGRAMS_LEFT_OUT_MAX)
+		options->left_out[options->left_out_count++] = name;
+}
+
 static bool has_iterators(const struct programs_options *options)
 {
 	return options->targets || options->filter->all;
@@ -123,18 +129,16 @@ static int configure(const struct programs *p, const struct programs_options *op
 	struct prof_bpf *skeleton = p->skeleton;
 	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
 
+	*config = options->config;
 	configure_filter(skeleton, options->filter);
 	config->pid_inode = own_pid_namespace();
-	config->arguments = options->arguments;
 	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
 	config->unwind = options->unwind;
 	config->full_bytes = (uint32_t)(options->ring_bytes / 2);
-	if (options->events)
-		memcpy(config->events, options->events, sizeof(config->events));
-	bpf_program__set_autoload(skeleton->progs.on_event, options->events);
-	bpf_program__set_autoload(skeleton->progs.on_tracepoint, options->events);
-	/* A kernel without modules has no such tracepoint. */
-	bpf_program__set_autoload(skeleton->progs.on_module, access("/proc/modules", F_OK) == 0);
+	for (size_t i = 0; i < options->left_out_count; i++)
+		bpf_program__set_autoload(
+			bpf_object__find_program_by_name(skeleton->obj, options->left_out[i]),
+			false);
 	bpf_program__set_autoload(skeleton->progs.enter_tasks, has_iterators(options));
 	bpf_program__set_autoload(skeleton->progs.list_tasks, has_iterators(options));
 	if (options->unwind & UNWIND_BY_CFI)

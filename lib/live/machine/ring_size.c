@@ -22,9 +22,9 @@ static uint64_t default_size(double hz)
 	return bytes > (double)DEFAULT_BYTES ? (uint64_t)bytes : DEFAULT_BYTES;
 }
 
-uint64_t ring_size(uint64_t wish, double frequency_hz, uint64_t interval_ns)
+uint64_t ring_size(uint64_t wish, uint64_t interval_ns)
 {
-	double hz = interval_ns ? 1e9 / (double)interval_ns : frequency_hz;
+	double hz = interval_ns ? 1e9 / (double)interval_ns : DEFAULT_HZ;
 	uint64_t bytes = wish ? wish : default_size(hz), size = (uint64_t)sysconf(_SC_PAGESIZE);
 
 	while (size < bytes && size < BYTES_MAX)

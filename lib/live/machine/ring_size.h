@@ -7,8 +7,8 @@
 
 /*
  * Bytes, a power of two of pages: `wish`, or where that is 0 what holds a second of ticks, whatever
- * their stacks. The ticks come at that frequency or, where it is not 0, interval.
+ * their stacks. The ticks come at that interval; 0: unknown.
  */
-uint64_t ring_size(uint64_t wish, double frequency_hz, uint64_t interval_ns);
+uint64_t ring_size(uint64_t wish, uint64_t interval_ns);
 
 #endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/option_value.h"
+
+#include <errno.h>
+
+#include "lib/base/text.h"
+
+/* A timer cannot be set to more nanoseconds than that. */
+#define SECONDS_MAX 1e9
+#define NS_PER_SECOND 1e9
+
+int option_parse_positive(const char *option, const char *value, double *number, struct error *err)
+{
+	if (!text_to_double(value, number))
+		return error_text(err, -EINVAL, "%s %s: not a number", option, value);
+	if (*number <= 0)
+		return error_text(err, -EINVAL, "%s %s: must be greater than 0", option, value);
+	return 0;
+}
+
+int option_parse_time(const char *option, const char *value, double unit_ns, uint64_t *ns,
+		      struct error *err)
+{
+	double number;
+	int ret = option_parse_positive(option, value, &number, err);
+
+	if (ret)
+		return ret;
+	if (number * unit_ns > SECONDS_MAX * NS_PER_SECOND)
+		return error_text(err, -EINVAL, "%s %s: must be at most %.0f", option, value,
+				  SECONDS_MAX * NS_PER_SECOND / unit_ns);
+	*ns = (uint64_t)(number * unit_ns + 0.5);
+	if (*ns == 0)
+		*ns = 1;
+	return 0;
+}
+
+int option_parse_size(const char *option, const char *value, const struct size_range *range,
+		      uint64_t *size, struct error *err)
+{
+	if (!text_to_size(value, size))
+		return error_text(err, -EINVAL, "%s %s: not a size such as 512K or 4M", option,
+				  value);
+	if (*size < range->min || *size > range->max)
+		return error_text(err, -EINVAL, "%s %s: must be between %s", option, value,
+				  range->text);
+	return 0;
+}

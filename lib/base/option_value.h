@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of command line options: each failure names the option, the value, and what is wrong. */
+#ifndef PROF_LIB_BASE_OPTION_VALUE_H
+#define PROF_LIB_BASE_OPTION_VALUE_H
+
+#include <stdint.h>
+
+#include "lib/base/error.h"
+
+/* All return 0, or -EINVAL with err. `option` is as it is typed: "--frequency". */
+
+/* A decimal number above 0. */
+int option_parse_positive(const char *option, const char *value, double *number, struct error *err);
+/* A time in units of `unit_ns`, at least one nanosecond. */
+int option_parse_time(const char *option, const char *value, double unit_ns, uint64_t *ns,
+		      struct error *err);
+
+struct size_range {
+	uint64_t min, max;
+	const char *text; /* "64K and 1G" */
+};
+
+/* A size in bytes, with a suffix K, M or G if need be. */
+int option_parse_size(const char *option, const char *value, const struct size_range *range,
+		      uint64_t *size, struct error *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The instruments of one recording: those that are asked for, walked in the table's order. */
+#ifndef PROF_LIB_LIVE_INSTRUMENT_SET_H
+#define PROF_LIB_LIVE_INSTRUMENT_SET_H
+
+#include "bpf/live_record.h"
+#include "lib/live/instrument.h"
+
+struct instrument_set {
+	struct live live;
+	void *states[INSTRUMENTS_MAX]; /* NULL: not asked for */
+	const struct instrument *takers[LIVE_REC_END - REC_LIVE]; /* by kind of record */
+	void *taker_states[LIVE_REC_END - REC_LIVE];
+};
+
+/* Of each function: see struct instrument. `live` is set already, but for what comes later. */
+int instrument_set_configure(struct instrument_set *s, struct programs_options *programs,
+			     struct error *err);
+void instrument_set_release(struct instrument_set *s);
+int instrument_set_attach(struct instrument_set *s, struct error *err);
+/* On a failure all of them are closed there. */
+int instrument_set_open_cpu(struct instrument_set *s, const struct live_cpu *cpu,
+			    struct error *err);
+void instrument_set_close_cpu(struct instrument_set *s, const struct live_cpu *cpu);
+void instrument_set_announce(struct instrument_set *s, uint64_t time);
+/* The first failure; the others are enabled, or disabled, all the same. */
+int instrument_set_enable(struct instrument_set *s, bool enable, struct error *err);
+/* True: the record is none of the stream's, and goes no further. */
+bool instrument_set_take(struct instrument_set *s, const struct rec *rec);
+void instrument_set_count(struct instrument_set *s, uint64_t time);
+void instrument_set_report(const struct instrument_set *s, const struct record_tally *tally,
+			   struct report *report);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of instruments. */
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/live/instrument.h"
+
+/* The clock comes first, as others ask for its interval. */
+#define ROWS(row) row(clock) row(events) row(tasks) row(modules) row(mappings) row(code_files)
+
+#define DECLARE(name) extern const struct instrument instrument_##name;
+#define POINTER(name) &instrument_##name,
+
+ROWS(DECLARE)
+const struct instrument *const instruments[] = {ROWS(POINTER) NULL};
+
+_Static_assert(sizeof(instruments) / sizeof(*instruments) <= INSTRUMENTS_MAX + 1,
+	       "all have a place for their settings");
+
+void instrument_settings_init(struct instrument_settings *s)
+{
+	*s = (struct instrument_settings){0};
+	for (size_t i = 0; instruments[i]; i++) {
+		if (instruments[i]->settings_size)
+			s->rows[i] = xcalloc(1, instruments[i]->settings_size);
+	}
+}
+
+void instrument_settings_release(struct instrument_settings *s)
+{
+	for (size_t i = 0; i < INSTRUMENTS_MAX; i++)
+		free(s->rows[i]);
+	*s = (struct instrument_settings){0};
+}
+
+void *instrument_settings_of(const struct instrument_settings *s, const struct instrument *which)
+{
+	size_t i = 0;
+
+	while (instruments[i] && instruments[i] != which)
+		i++;
+	return s->rows[i];
+}
+
+int instrument_settings_judge(const struct instrument_settings *s, struct error *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; instruments[i] && !code; i++) {
+		if (instruments[i]->judge)
+			code = instruments[i]->judge(s->rows[i], err);
+	}
+	return code;
+}
+
+const struct instrument_option *instrument_option_at(size_t number, const struct instrument **owner)
+{
+	for (size_t i = 0; instruments[i]; i++) {
+		const struct instrument_option *option = instruments[i]->options;
+
+		for (; option && option->name; option++) {
+			if (number-- == 0) {
+				*owner = instruments[i];
+				return option;
+			}
+		}
+	}
+	return NULL;
+}

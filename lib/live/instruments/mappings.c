@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What processes and the kernel have mapped, and the unwind tables of it: the tracker sends that,
+ * here is what is said of it.
+ */
+#include <stdlib.h>
+
+#include "bpf/live_record.h"
+#include "lib/base/alloc.h"
+#include "lib/live/feature_probe.h"
+#include "lib/live/instrument.h"
+#include "lib/live/recorder.h"
+#include "lib/live/tracker.h"
+
+struct mappings {
+	struct live *live;
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct mappings *m = xcalloc(1, sizeof(*m));
+
+	(void)settings;
+	m->live = live;
+	return m;
+}
+
+static void announce(void *state, uint64_t time)
+{
+	const struct mappings *m = state;
+
+	tracker_send_kernel(m->live->tracker, time);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	static const char panel[] = "Unwinding";
+	const struct live *live = ((const struct mappings *)state)->live;
+	uint64_t skipped_copies = live->counters->sums.skipped_copies;
+	enum recorder_unwind method = live->options->unwind;
+	struct unwinder_stats unwind;
+
+	(void)tally;
+	tracker_get_stats(live->tracker, &unwind);
+	report_integer(r, "exiting", "unwind_tables", unwind.tables);
+	report_integer(r, NULL, "unwind_rows", unwind.rows);
+	report_integer(r, NULL, "unwind_bytes", unwind.table_bytes);
+	report_integer(r, NULL, "unwind_refused", unwind.refused);
+	report_integer(r, NULL, "copies_skipped", skipped_copies);
+	if (unwind.refused)
+		report_warning(r, "%llu unwind tables found no room: give --unwind-memory more",
+			       (unsigned long long)unwind.refused);
+	if (method != RECORDER_UNWIND_AUTO && method != RECORDER_UNWIND_CFI)
+		return;
+	report_extra_number(r, "Samples of exiting threads", panel, "Tables", "integer",
+			    unwind.tables);
+	report_extra_number(r, NULL, panel, "Rows", "integer", unwind.rows);
+	report_extra_number(r, NULL, panel, "Kernel memory", "bytes", unwind.table_bytes);
+	report_extra_number(r, NULL, panel, "Tables without room", "integer", unwind.refused);
+	report_extra_number(r, NULL, panel, "Copies left out", "integer", skipped_copies);
+}
+
+static void check_rings(struct machine *m, struct feature *f)
+{
+	struct map_ring *ring;
+	struct error err = {0};
+
+	if (m->perf_code) {
+		feature_set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
+	} else if (map_ring_open(&ring, m->cpu, &err) == 0) {
+		map_ring_free(ring);
+		feature_set(f, FEATURE_OK, "mapped");
+	} else {
+		feature_set(f, FEATURE_MISSING, "%.180s", err.text);
+		feature_hint(f, "%.180s", err.hint);
+	}
+}
+
+static const struct instrument_check checks[] = {
+	{"rings", "bpf", check_rings},
+	{0},
+};
+
+/* Copied stacks become stacks by the tables. */
+const struct instrument instrument_mappings = {
+	.name = "mappings",
+	.checks = checks,
+	.takes = INSTRUMENT_TAKES(REC_COPY),
+	.create = create,
+	.destroy = free,
+	.announce = announce,
+	.report = report,
+};

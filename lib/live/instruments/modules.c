@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Modules that the kernel loads meanwhile: the tracker makes mappings of what their probe tells. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bpf/live_record.h"
+#include "lib/base/alloc.h"
+#include "lib/live/instrument.h"
+
+static void *create(struct live *live, const void *settings)
+{
+	(void)live;
+	(void)settings;
+	return xcalloc(1, 1);
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	(void)state;
+	(void)err;
+	/* A kernel without modules has no such tracepoint. */
+	if (access("/proc/modules", F_OK))
+		programs_leave_out(programs, "on_module");
+	return 0;
+}
+
+const struct instrument instrument_modules = {
+	.name = "modules",
+	.takes = INSTRUMENT_TAKES(REC_LOADED),
+	.create = create,
+	.destroy = free,
+	.configure = configure,
+};

@@ -151,13 +151,17 @@ static stack_id *expand_stacks(struct expand_inlines *e)
 	return map;
 }
 
-static void remap_samples(struct profile *p, const stack_id *map)
+static void renumber_stacks(struct profile *p, const stack_id *map)
 {
 	vec_for_each(&p->threads.rows, struct profile_thread *, row) {
 		vec_for_each(&row->samples, struct sample *, sample) {
 			if (sample->stack != NO_STACK)
 				sample->stack = map[sample->stack];
 		}
+	}
+	vec_for_each(&p->markers.values, struct marker_value *, value) {
+		if (value->type == FIELD_STACK && value->stack != NO_STACK)
+			value->stack = map[value->stack];
 	}
 }
 
@@ -171,7 +175,7 @@ void expand_inlines_apply(struct expand_inlines *e)
 
 	stack_id *map = expand_stacks(e);
 
-	remap_samples(p, map);
+	renumber_stacks(p, map);
 	free(map);
 	frames_release(&p->frames);
 	stacks_release(&p->stacks);

@@ -29,7 +29,7 @@ void expand_inlines_free(struct expand_inlines *e);
  */
 void expand_inlines_answer(struct expand_inlines *e, frame_id frame, symbol_id symbol,
 			   const struct frame_name *chain, size_t depth);
-/* Rewrites frames, stacks, functions and every sample's stack. Call once. */
+/* Rewrites frames, stacks, functions and the stacks of samples and markers. Call once. */
 void expand_inlines_apply(struct expand_inlines *e);
 
 #endif

@@ -13,6 +13,8 @@ typedef uint32_t func_id;
 typedef uint32_t symbol_id;
 typedef uint32_t source_file_id;
 typedef uint32_t thread_id;
+typedef uint32_t schema_id;
+typedef uint32_t counter_id;
 
 #define NO_STRING UINT32_MAX
 #define NO_MODULE UINT32_MAX
@@ -22,5 +24,7 @@ typedef uint32_t thread_id;
 #define NO_SYMBOL UINT32_MAX
 #define NO_SOURCE_FILE UINT32_MAX
 #define NO_THREAD UINT32_MAX
+#define NO_SCHEMA UINT32_MAX
+#define NO_COUNTER UINT32_MAX
 
 #endif

@@ -44,6 +44,8 @@ void profile_free(struct profile *p)
 	symbols_release(&p->symbols);
 	source_files_release(&p->source_files);
 	threads_release(&p->threads);
+	markers_release(&p->markers);
+	profile_counters_release(&p->counters);
 	event_counts_release(&p->events);
 	vec_release(&p->cpu_losses);
 	free(p);

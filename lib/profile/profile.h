@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "lib/base/vec.h"
+#include "lib/profile/counters.h"
 #include "lib/profile/event_counts.h"
 #include "lib/profile/frames.h"
 #include "lib/profile/funcs.h"
@@ -86,6 +87,8 @@ struct profile {
 	struct symbols symbols;
 	struct source_files source_files;
 	struct threads threads;
+	struct markers markers; /* schemas and values; the markers themselves are in threads */
+	struct profile_counters counters;
 	struct event_counts events; /* besides the clock */
 	VEC(struct cpu_losses) cpu_losses; /* ascending; CPUs without any are left out */
 	struct profile_stats stats;

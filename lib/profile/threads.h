@@ -7,6 +7,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
+#include "lib/profile/markers.h"
 
 #define NO_CPU UINT16_MAX
 
@@ -18,27 +19,6 @@ struct sample {
 	uint32_t cpu_delta;
 	uint16_t cpu; /* it was taken on, or NO_CPU */
 	uint8_t event; /* 0: the clock; else a row of struct event_counts */
-};
-
-enum marker_kind {
-	MARKER_EXEC, /* name: the new program's */
-	MARKER_RENAME, /* name: the thread's new one */
-	MARKER_CGROUP, /* name: the path of the process's control group */
-	MARKER_LOST, /* value: samples lost around then; name: the cause */
-	MARKER_LOST_EVENTS, /* likewise: events about processes or mappings */
-	/* The kernel did not sample on that CPU; value: how often it stopped; name: which event. */
-	MARKER_THROTTLED,
-	MARKER_KIND_COUNT,
-};
-
-struct marker {
-	uint64_t start, end; /* CLOCK_MONOTONIC ns; equal: an instant */
-	uint64_t value;
-	string_id name;
-	/* Of an exec, or NO_STRING: the command line as in struct profile_thread; the folder. */
-	string_id arguments, folder;
-	uint16_t cpu; /* of losses */
-	uint8_t kind; /* enum marker_kind */
 };
 
 struct profile_thread {

@@ -10,15 +10,15 @@
 /* Losses that follow each other this closely are one marker. */
 #define BURST_NS 100000000ull
 /* Beyond them what happens is counted still, but hardly shown: nobody could look at that. */
-#define MARKERS_MAX 10000
+#define LOSSES_MAX 10000
 #define SERIES_MAX 4096
 #define CPUS_MAX 4096
 
 _Static_assert(LOST_CAUSE_COUNT <= PROFILE_LOST_CAUSES, "each cause has a count in the profile");
 
-/* What markers of the same kind, name and CPU go on from. */
+/* What losses of the same kind, reason and CPU go on from. */
 struct loss_series {
-	size_t marker;
+	size_t row;
 };
 
 void losses_init(struct losses *l, struct profile *profile)
@@ -28,7 +28,7 @@ void losses_init(struct losses *l, struct profile *profile)
 
 void losses_release(struct losses *l)
 {
-	vec_release(&l->markers);
+	vec_release(&l->rows);
 	vec_release(&l->series);
 }
 
@@ -53,39 +53,40 @@ static bool is_of_samples(const struct rec_lost *rec)
 	       rec->cause == LOST_NO_RING;
 }
 
-static struct loss_series *find_series(struct losses *l, const struct marker *like)
+static struct loss_series *find_series(struct losses *l, const struct loss *like)
 {
 	vec_for_each(&l->series, struct loss_series *, series) {
-		const struct marker *last = &l->markers.items[series->marker];
+		const struct loss *last = &l->rows.items[series->row];
 
-		if (last->kind == like->kind && last->name == like->name && last->cpu == like->cpu)
+		if (last->kind == like->kind && last->reason == like->reason &&
+		    last->cpu == like->cpu)
 			return series;
 	}
 	return NULL;
 }
 
 /* Goes on with the last one like it, or begins another. */
-static void add_marker(struct losses *l, const struct marker *marker)
+static void add_loss(struct losses *l, const struct loss *loss)
 {
-	struct loss_series *series = find_series(l, marker);
+	struct loss_series *series = find_series(l, loss);
 
 	if (series) {
-		struct marker *last = &l->markers.items[series->marker];
+		struct loss *last = &l->rows.items[series->row];
 
-		if (marker->start <= last->end || marker->start - last->end <= BURST_NS ||
-		    l->markers.count >= MARKERS_MAX) {
-			last->value += marker->value;
-			if (marker->end > last->end)
-				last->end = marker->end;
+		if (loss->start <= last->end || loss->start - last->end <= BURST_NS ||
+		    l->rows.count >= LOSSES_MAX) {
+			last->count += loss->count;
+			if (loss->end > last->end)
+				last->end = loss->end;
 			return;
 		}
 	}
-	if (l->markers.count >= MARKERS_MAX || (!series && l->series.count >= SERIES_MAX))
+	if (l->rows.count >= LOSSES_MAX || (!series && l->series.count >= SERIES_MAX))
 		return;
 	if (!series)
 		series = vec_add_zeroed(&l->series, 1);
-	series->marker = l->markers.count;
-	vec_push(&l->markers, *marker);
+	series->row = l->rows.count;
+	vec_push(&l->rows, *loss);
 }
 
 static string_id event_name(struct losses *l, uint32_t number)
@@ -134,19 +135,19 @@ static void count_loss(struct losses *l, const struct rec_lost *rec, bool of_sam
 void losses_add(struct losses *l, const struct rec_lost *rec, uint64_t time)
 {
 	bool of_samples = is_of_samples(rec);
-	struct marker marker = {
+	struct loss loss = {
 		.start = time,
 		.end = time,
-		.value = rec->count,
-		.kind = of_samples ? MARKER_LOST : MARKER_LOST_EVENTS,
+		.count = rec->count,
+		.kind = of_samples ? OWN_LOST : OWN_LOST_EVENTS,
 		.cpu = rec->rec.cpu,
 	};
 
 	if (rec->cause >= LOST_CAUSE_COUNT || !rec->count)
 		return;
 	count_loss(l, rec, of_samples);
-	marker.name = cause_name(l, rec);
-	add_marker(l, &marker);
+	loss.reason = cause_name(l, rec);
+	add_loss(l, &loss);
 }
 
 /* As count_loss() does. */
@@ -174,30 +175,48 @@ void losses_throttled(struct losses *l, const struct rec_throttled *rec, uint64_
 {
 	uint64_t start = l->profile->meta.start_ns, passed = time - start;
 	uint64_t duration = rec->duration < passed ? rec->duration : passed;
-	struct marker marker = {
+	struct loss loss = {
 		.start = time - duration,
 		.end = time,
-		.value = 1,
-		.name = event_name(l, rec->event),
-		.kind = MARKER_THROTTLED,
+		.count = 1,
+		.reason = event_name(l, rec->event),
+		.kind = OWN_THROTTLED,
 		.cpu = rec->rec.cpu,
 	};
 
 	count_throttled(l, rec, duration);
-	add_marker(l, &marker);
+	add_loss(l, &loss);
 }
 
+static int compare_losses(const void *a, const void *b)
+{
+	const struct loss *left = a, *right = b;
+
+	if (left->cpu != right->cpu)
+		return left->cpu - right->cpu;
+	return (left->reason > right->reason) - (left->reason < right->reason);
+}
+
+/* Values are in the order in which markers were made. */
 static int compare_markers(const void *a, const void *b)
 {
 	const struct marker *left = a, *right = b;
 
 	if (left->start != right->start)
 		return left->start > right->start ? 1 : -1;
-	if (left->kind != right->kind)
-		return left->kind - right->kind;
-	if (left->cpu != right->cpu)
-		return left->cpu - right->cpu;
-	return (left->name > right->name) - (left->name < right->name);
+	if (left->schema != right->schema)
+		return left->schema > right->schema ? 1 : -1;
+	return (left->first_value > right->first_value) - (left->first_value < right->first_value);
+}
+
+static struct marker make_marker(struct markers *markers, const struct loss *loss)
+{
+	struct marker marker = markers_make(markers, loss->kind, loss->start, loss->end);
+
+	*marker_value(markers, &marker, LOSS_COUNT) = marker_integer((int64_t)loss->count);
+	*marker_value(markers, &marker, LOSS_CPU) = marker_integer(loss->cpu);
+	*marker_value(markers, &marker, LOSS_REASON) = marker_string(loss->reason);
+	return marker;
 }
 
 static int compare_cpus(const void *a, const void *b)
@@ -211,10 +230,11 @@ void losses_finish(struct losses *l)
 	struct profile_thread *row;
 
 	vec_sort(&p->cpu_losses, compare_cpus);
-	if (!l->markers.count || !p->threads.rows.count)
+	if (!l->rows.count || !p->threads.rows.count)
 		return;
 	row = threads_get(&p->threads, 0);
-	vec_for_each(&l->markers, const struct marker *, marker)
-		vec_push(&row->markers, *marker);
+	vec_sort(&l->rows, compare_losses);
+	vec_for_each(&l->rows, const struct loss *, loss)
+		vec_push(&row->markers, make_marker(&p->markers, loss));
 	vec_sort(&row->markers, compare_markers);
 }

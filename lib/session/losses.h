@@ -4,14 +4,23 @@
 #define PROF_LIB_SESSION_LOSSES_H
 
 #include "bpf/record.h"
-#include "lib/profile/profile.h"
+#include "lib/session/own_markers.h"
 
 struct loss_series;
 
+/* Becomes a marker. */
+struct loss {
+	uint64_t start, end;
+	uint64_t count;
+	string_id reason;
+	uint16_t cpu;
+	uint8_t kind; /* enum own_marker */
+};
+
 struct losses {
 	struct profile *profile;
-	VEC(struct marker) markers;
-	VEC(struct loss_series) series; /* the last marker of each cause and CPU */
+	VEC(struct loss) rows;
+	VEC(struct loss_series) series; /* the last row of each reason and CPU */
 };
 
 void losses_init(struct losses *l, struct profile *profile);

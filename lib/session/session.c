@@ -45,6 +45,7 @@ struct session *session_new(struct profile *profile)
 	struct session *s = xcalloc(1, sizeof(*s));
 
 	s->profile = profile;
+	own_markers_register(profile);
 	tasks_init(&s->tasks, profile);
 	module_map_init(&s->modules, profile);
 	resolver_init(&s->resolver, profile);

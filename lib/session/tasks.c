@@ -4,6 +4,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/session/container.h"
+#include "lib/session/own_markers.h"
 
 void tasks_init(struct tasks *t, struct profile *profile)
 {
@@ -108,18 +109,13 @@ static void end_process(struct tasks *t, process_id id, uint64_t time)
 	process->end = time > process->start ? time : process->start;
 }
 
-static void add_marker(struct tasks *t, thread_id id, enum marker_kind kind, uint64_t time,
+/* One that has a name and nothing else, in its first field. */
+static void add_marker(struct tasks *t, thread_id id, enum own_marker kind, uint64_t time,
 		       string_id name)
 {
-	struct marker marker = {
-		.start = time,
-		.end = time,
-		.name = name,
-		.arguments = NO_STRING,
-		.folder = NO_STRING,
-		.kind = (uint8_t)kind,
-	};
+	struct marker marker = markers_make(&t->profile->markers, kind, time, time);
 
+	*marker_value(&t->profile->markers, &marker, 0) = marker_string(name);
 	thread_add_marker(&t->threads, id, &marker);
 }
 
@@ -295,10 +291,12 @@ static void scanned(struct tasks *t, process_id process, thread_id thread)
 }
 
 /* On its way an exec renames the task, which is reported as if it were an event of its own. */
-static void drop_rename_by_exec(struct profile_thread *row, string_id name)
+static void drop_rename_by_exec(struct tasks *t, struct profile_thread *row, string_id name)
 {
-	if (row->markers.count && vec_last(&row->markers).kind == MARKER_RENAME &&
-	    vec_last(&row->markers).name == name)
+	const struct marker *last = row->markers.count ? &vec_last(&row->markers) : NULL;
+
+	if (last && last->schema == OWN_RENAME &&
+	    marker_value(&t->profile->markers, last, RENAME_NAME)->string == name)
 		row->markers.count--;
 }
 
@@ -319,8 +317,8 @@ static void executed(struct tasks *t, process_id process, uint64_t time, string_
 	}
 	set_name(t, process, id, name);
 	process_at(t, process)->arguments = NO_STRING;
-	drop_rename_by_exec(row_at(t, id), name);
-	add_marker(t, id, MARKER_EXEC, time, row_at(t, id)->name);
+	drop_rename_by_exec(t, row_at(t, id), name);
+	add_marker(t, id, OWN_EXEC, time, row_at(t, id)->name);
 }
 
 static void renamed(struct tasks *t, process_id process, thread_id thread, uint64_t time,
@@ -329,7 +327,7 @@ static void renamed(struct tasks *t, process_id process, thread_id thread, uint6
 	if (name == NO_STRING || row_at(t, thread)->name == name)
 		return;
 	set_name(t, process, thread, name);
-	add_marker(t, thread, MARKER_RENAME, time, name);
+	add_marker(t, thread, OWN_RENAME, time, name);
 }
 
 void tasks_name(struct tasks *t, const struct rec_name *rec)
@@ -429,7 +427,7 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec)
 static void set_container(struct tasks *t, const struct process *process)
 {
 	if (process->cgroup != NO_STRING)
-		add_marker(t, process->main_thread, MARKER_CGROUP, process->start, process->cgroup);
+		add_marker(t, process->main_thread, OWN_CGROUP, process->start, process->cgroup);
 }
 
 void tasks_finish(struct tasks *t)

@@ -217,3 +217,19 @@ void fed_expect_name(struct fed *f, string_id name, const char *text)
 	assert_int_not_equal(name, NO_STRING);
 	assert_string_equal(strings_get(&f->p->strings, name), text);
 }
+
+void fed_expect_number(struct fed *f, const struct marker *marker, uint32_t field, uint64_t number)
+{
+	const struct marker_value *value = marker_value(&f->p->markers, marker, field);
+
+	assert_true(value->type != FIELD_NONE && value->type != FIELD_STRING);
+	assert_int_equal(value->number, number);
+}
+
+void fed_expect_text(struct fed *f, const struct marker *marker, uint32_t field, const char *text)
+{
+	const struct marker_value *value = marker_value(&f->p->markers, marker, field);
+
+	assert_int_equal(value->type, FIELD_STRING);
+	fed_expect_name(f, value->string, text);
+}

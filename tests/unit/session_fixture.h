@@ -51,6 +51,9 @@ struct profile_thread *fed_thread(struct fed *f, uint32_t pid, uint32_t incarnat
  */
 void fed_expect_stack(struct fed *f, const struct profile_thread *row, size_t index,
 		      const char *text);
+/* Field `field` of the marker is this number, or this text. */
+void fed_expect_number(struct fed *f, const struct marker *marker, uint32_t field, uint64_t number);
+void fed_expect_text(struct fed *f, const struct marker *marker, uint32_t field, const char *text);
 void fed_expect_name(struct fed *f, string_id name, const char *text);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/session/own_markers.h"
 #include "tests/unit/export_fixture.h"
 
 #define START_NS EXPORT_START_NS
@@ -223,20 +224,20 @@ static void test_markers(void **state)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "make");
+	struct marker marker;
 	json_t *root;
 
-	vec_push(&row->markers, (struct marker){.kind = MARKER_EXEC,
-						.name = export_intern(f, "gcc"),
-						.arguments = NO_STRING,
-						.folder = NO_STRING,
-						.start = START_NS + 1000,
-						.end = START_NS + 1000});
-	vec_push(&row->markers, (struct marker){.kind = MARKER_LOST,
-						.value = 5,
-						.name = export_intern(f, "stack"),
-						.cpu = 3,
-						.start = START_NS - 1,
-						.end = START_NS + 2000000});
+	own_markers_register(f->p);
+	marker = markers_make(&f->p->markers, OWN_EXEC, START_NS + 1000, START_NS + 1000);
+	*marker_value(&f->p->markers, &marker,
+		      EXEC_PROGRAM) = marker_string(export_intern(f, "gcc"));
+	vec_push(&row->markers, marker);
+	marker = markers_make(&f->p->markers, OWN_LOST, START_NS - 1, START_NS + 2000000);
+	*marker_value(&f->p->markers, &marker, LOSS_COUNT) = marker_integer(5);
+	*marker_value(&f->p->markers, &marker, LOSS_CPU) = marker_integer(3);
+	*marker_value(&f->p->markers, &marker,
+		      LOSS_REASON) = marker_string(export_intern(f, "stack"));
+	vec_push(&row->markers, marker);
 	root = export_run(f);
 	export_expect(root, "threads.0.markers.startTime", "[0.001,0]");
 	export_expect(root, "threads.0.markers.endTime", "[null,2]");
@@ -250,7 +251,7 @@ static void test_markers(void **state)
 	export_expect(root, "threads.0.markers.name", "[0,1]");
 	export_expect(root, "threads.0.markers.data.0.program", "2");
 	export_expect(root, "meta.markerSchema.0.name", "\"exec\"");
-	assert_int_equal(json_array_size(export_at(root, "meta.markerSchema")), MARKER_KIND_COUNT);
+	assert_int_equal(json_array_size(export_at(root, "meta.markerSchema")), OWN_MARKER_COUNT);
 }
 
 /* 20 processes of two threads, of which only the workers do anything. */

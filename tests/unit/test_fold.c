@@ -10,6 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/fold.h"
+#include "lib/session/own_markers.h"
 #include "tests/unit/export_fixture.h"
 
 #define MS 1000000ull
@@ -272,9 +273,10 @@ static void a_file_with_folded_rows(void **state)
 	f->p->meta.interval_ns = MS;
 	for (uint32_t i = 0; i < 600; i++)
 		add(f, 10, "cc", 10 + 100 * i, i)->incarnation = i;
+	own_markers_register(f->p);
 	for (thread_id id = 1; id <= 2; id++)
 		vec_push(&threads_get(&f->p->threads, id)->markers,
-			 (struct marker){.kind = MARKER_EXEC});
+			 markers_make(&f->p->markers, OWN_EXEC, 0, 0));
 	root = export_run(f);
 	assert_int_equal(json_array_size(export_at(root, "threads")), 501);
 	assert_int_equal(f->counts.folded_threads, 101);

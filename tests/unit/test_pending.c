@@ -10,6 +10,7 @@
 
 #include "lib/session/pending.h"
 #include "lib/record/record.h"
+#include "lib/session/own_markers.h"
 #include "tests/unit/session_fixture.h"
 
 #define MS 1000000ull
@@ -128,11 +129,11 @@ static void what_finds_no_room_is_lost_on_its_cpu(void **state)
 	assert_int_equal(f->p->cpu_losses.items[0].cpu, 3);
 	assert_int_equal(f->p->cpu_losses.items[0].samples, 5);
 	marker = only_marker(f);
-	assert_int_equal(marker->kind, MARKER_LOST);
-	assert_int_equal(marker->cpu, 3);
-	assert_int_equal(marker->value, 5);
+	assert_int_equal(marker->schema, OWN_LOST);
+	fed_expect_number(f, marker, LOSS_CPU, 3);
+	fed_expect_number(f, marker, LOSS_COUNT, 5);
 	assert_int_equal(marker->start, SESSION_START_NS + 2 * MS);
-	fed_expect_name(f, marker->name, "stack");
+	fed_expect_text(f, marker, LOSS_REASON, "stack");
 }
 
 static void what_waits_in_vain_is_lost_on_its_cpu(void **state)
@@ -145,7 +146,7 @@ static void what_waits_in_vain_is_lost_on_its_cpu(void **state)
 	feed_end(f, 10 * MS);
 	assert_int_equal(f->p->stats.lost[LOST_STACK], 1);
 	marker = only_marker(f);
-	assert_int_equal(marker->cpu, 6);
+	fed_expect_number(f, marker, LOSS_CPU, 6);
 	assert_int_equal(marker->start, SESSION_START_NS + 4 * MS);
 }
 

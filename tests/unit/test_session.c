@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/record/record.h"
+#include "lib/session/own_markers.h"
 #include "tests/unit/session_fixture.h"
 
 #define MS 1000000ull
@@ -413,13 +414,13 @@ static void losses_are_counted_and_shown_in_bursts(void **state)
 	assert_int_equal(f->p->stats.lost[LOST_NO_RING], 5);
 	assert_int_equal(f->p->stats.lost[LOST_MAPPING], 6);
 	assert_int_equal(row->markers.count, 3);
-	assert_int_equal(row->markers.items[0].kind, MARKER_LOST);
-	assert_int_equal(row->markers.items[0].value, 7);
+	assert_int_equal(row->markers.items[0].schema, OWN_LOST);
+	fed_expect_number(f, &row->markers.items[0], LOSS_COUNT, 7);
 	assert_int_equal(row->markers.items[0].start, SESSION_START_NS + 10 * MS);
 	assert_int_equal(row->markers.items[0].end, SESSION_START_NS + 110 * MS);
-	assert_int_equal(row->markers.items[1].value, 5);
-	assert_int_equal(row->markers.items[2].kind, MARKER_LOST_EVENTS);
-	assert_int_equal(row->markers.items[2].value, 6);
+	fed_expect_number(f, &row->markers.items[1], LOSS_COUNT, 5);
+	assert_int_equal(row->markers.items[2].schema, OWN_LOST_EVENTS);
+	fed_expect_number(f, &row->markers.items[2], LOSS_COUNT, 6);
 	assert_int_equal(f->p->cpu_losses.count, 1);
 	assert_int_equal(f->p->cpu_losses.items[0].samples, 12);
 	assert_int_equal(f->p->cpu_losses.items[0].events, 6);

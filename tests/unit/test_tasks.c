@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "lib/record/record.h"
+#include "lib/session/own_markers.h"
 #include "tests/unit/session_fixture.h"
 
 #define T0 SESSION_START_NS
@@ -225,10 +226,10 @@ static void an_exec_keeps_the_entry(void **state)
 	expect_times(row, 10, 0);
 	expect_times(fed_thread(f, 10, 0, 11), 20, 30);
 	assert_int_equal(row->markers.count, 2);
-	fed_expect_name(f, row->markers.items[0].name, "other");
-	assert_int_equal(row->markers.items[1].kind, MARKER_EXEC);
+	fed_expect_text(f, &row->markers.items[0], RENAME_NAME, "other");
+	assert_int_equal(row->markers.items[1].schema, OWN_EXEC);
 	assert_int_equal(row->markers.items[1].start, T0 + 30);
-	fed_expect_name(f, row->markers.items[1].name, "ls");
+	fed_expect_text(f, &row->markers.items[1], EXEC_PROGRAM, "ls");
 }
 
 static void a_thread_that_executes_becomes_the_leader(void **state)
@@ -264,7 +265,7 @@ static void renames_are_markers(void **state)
 	fed_expect_name(f, fed_thread(f, 10, 0, 11)->process_name, "app");
 	fed_expect_name(f, fed_thread(f, 10, 0, 10)->name, "app");
 	assert_int_equal(fed_thread(f, 10, 0, 11)->markers.count, 1);
-	assert_int_equal(fed_thread(f, 10, 0, 11)->markers.items[0].kind, MARKER_RENAME);
+	assert_int_equal(fed_thread(f, 10, 0, 11)->markers.items[0].schema, OWN_RENAME);
 	assert_int_equal(fed_thread(f, 10, 0, 10)->markers.count, 0);
 }
 

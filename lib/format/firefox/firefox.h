@@ -13,8 +13,8 @@
  *	rows.h		the threads that the file has: those of the profile, and views of them
  *	fold.h		fewer rows of threads
  *	titles.h	what rows are called
- *	threads.c	rows with samples and markers, streamed
- *	arguments.c	command lines of markers, as lines
+ *	threads.c	rows with their samples, streamed
+ *	markers.c	the markers of a row, by their schemas
  *	samples.c	the samples of a row, with others where it did not run
  */
 /* clang-format on */
@@ -66,6 +66,11 @@ struct firefox_symbol {
 	uint64_t size; /* 0: unknown */
 };
 
+struct firefox_category {
+	string_id name;
+	uint32_t position;
+};
+
 struct firefox_source {
 	uint32_t path; /* in strings */
 	source_file_id file; /* whose text it has */
@@ -87,6 +92,7 @@ struct firefox {
 	uint64_t event_peaks[EVENT_COUNTS_MAX];
 	uint8_t category_positions[CATEGORY_COUNT];
 	bool has_category[CATEGORY_COUNT]; /* used by a frame, or needed by the format */
+	VEC(struct firefox_category) marker_categories; /* behind them: those of markers alone */
 	struct export_counts *counts;
 
 	VEC(string_id) strings;
@@ -140,33 +146,17 @@ void firefox_write_shared(struct firefox *f, struct jsonw *w);
 /* A column of one value. */
 void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value);
 
-/* Where a marker's field has its value from. */
-enum firefox_value {
-	FIREFOX_NAME,
-	FIREFOX_NUMBER,
-	FIREFOX_CPU,
-	/* Of an exec; left out where they are not known. */
-	FIREFOX_ARGUMENTS, /* without the program, where that is known by its name */
-	FIREFOX_FOLDER,
+/* Before positions of categories are known: those that markers name occur in the file. */
+void firefox_use_marker_categories(struct firefox *f);
+
+/* Where the markers of a row are put together; a zeroed one is empty. */
+struct marker_list {
+	VEC(struct marker) markers;
 };
 
-struct firefox_field {
-	const char *key, *label; /* NULL: there are no more fields */
-	enum firefox_value source;
-};
-
-#define FIREFOX_FIELDS_MAX 4
-
-/* Schemas of markers, by enum marker_kind: type and name of a marker, and its fields. */
-struct firefox_marker {
-	const char *type, *label; /* the label takes {marker.data.KEY} */
-	struct firefox_field fields[FIREFOX_FIELDS_MAX];
-};
-
-extern const struct firefox_marker firefox_markers[MARKER_KIND_COUNT];
-
-/* The arguments of an exec as one line, NO_STRING where there are none. */
-string_id firefox_arguments(struct firefox *f, const struct marker *marker);
+/* Key "markers" of a row. */
+void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct firefox_row *row,
+			   struct marker_list *list);
 
 /* Nominal time between two samples, ns; never 0. */
 static inline uint64_t firefox_interval(const struct firefox *f)

@@ -100,6 +100,12 @@ static void set_machine(const struct profile_meta *from, json_t *meta)
 	set_count(meta, "mainMemory", from->memory_bytes);
 }
 
+static json_t *category_value(const struct firefox *f, string_id name)
+{
+	return json_pack("{s:o,s:s,s:[s]}", "name", string_value(f, name), "color", "grey",
+			 "subcategories", "Other");
+}
+
 static json_t *categories_value(const struct firefox *f)
 {
 	json_t *list = json_array();
@@ -118,38 +124,77 @@ static json_t *categories_value(const struct firefox *f)
 		json_object_set_new(row, "subcategories", subcategories);
 		json_array_append_new(list, row);
 	}
+	vec_for_each(&f->marker_categories, const struct firefox_category *, row)
+		json_array_append_new(list, category_value(f, row->name));
 	return list;
 }
 
-static const char *format_of(enum firefox_value source)
-{
-	return source == FIREFOX_NUMBER || source == FIREFOX_CPU ? "integer" : "unique-string";
-}
+/* As front-ends call them. A stack is written as the names of its functions. */
+static const char *const field_formats[FIELD_TYPE_COUNT] = {
+	[FIELD_STRING] = "unique-string",
+	[FIELD_INTEGER] = "integer",
+	[FIELD_BYTES] = "bytes",
+	[FIELD_DURATION] = "duration",
+	[FIELD_TIME] = "time",
+	[FIELD_PERCENTAGE] = "percentage",
+	[FIELD_STACK] = "unique-string",
+};
 
-static json_t *fields_value(const struct firefox_field *field)
+static json_t *fields_value(const struct firefox *f, const struct schema *schema)
 {
+	const struct schema_field *fields = schema_fields(&f->profile->markers.schemas, schema);
 	json_t *list = json_array();
 
-	for (; field->key; field++)
-		json_array_append_new(list,
-				      json_pack("{s:s,s:s,s:s}", "key", field->key, "label",
-						field->label, "format", format_of(field->source)));
+	for (uint32_t i = 0; i < schema->field_count; i++) {
+		string_id label = fields[i].label != NO_STRING ? fields[i].label : fields[i].key;
+
+		json_array_append_new(list, json_pack("{s:o,s:o,s:s}", "key",
+						      string_value(f, fields[i].key), "label",
+						      string_value(f, label), "format",
+						      field_formats[fields[i].type]));
+	}
 	return list;
 }
 
-static json_t *schemas_value(void)
+static json_t *display_value(uint32_t shown)
+{
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} places[] = {
+		{SHOWN_IN_CHART, "marker-chart"},	  {SHOWN_IN_TABLE, "marker-table"},
+		{SHOWN_IN_OVERVIEW, "timeline-overview"}, {SHOWN_WITH_MEMORY, "timeline-memory"},
+		{SHOWN_WITH_IPC, "timeline-ipc"},	  {SHOWN_WITH_FILE_IO, "timeline-fileio"},
+		{SHOWN_WITH_NETWORK, "timeline-network"},
+	};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		if (shown & places[i].bit)
+			json_array_append_new(list, json_string(places[i].name));
+	}
+	return list;
+}
+
+static void set_label(const struct firefox *f, json_t *row, const char *key, string_id label)
+{
+	if (label != NO_STRING)
+		json_object_set_new(row, key, string_value(f, label));
+}
+
+static json_t *schemas_value(const struct firefox *f)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < MARKER_KIND_COUNT; i++) {
-		const struct firefox_marker *row = &firefox_markers[i];
+	vec_for_each(&f->profile->markers.schemas.rows, const struct schema *, schema) {
+		json_t *row = json_pack("{s:o}", "name", string_value(f, schema->name));
 
-		json_array_append_new(list,
-				      json_pack("{s:s,s:s,s:s,s:s,s:[sss],s:o}", "name", row->type,
-						"tooltipLabel", row->label, "tableLabel",
-						row->label, "chartLabel", row->label, "display",
-						"marker-chart", "marker-table", "timeline-overview",
-						"fields", fields_value(row->fields)));
+		set_label(f, row, "tooltipLabel", schema->tooltip_label);
+		set_label(f, row, "tableLabel", schema->table_label);
+		set_label(f, row, "chartLabel", schema->chart_label);
+		json_object_set_new(row, "display", display_value(schema->shown));
+		json_object_set_new(row, "fields", fields_value(f, schema));
+		json_array_append_new(list, row);
 	}
 	return list;
 }
@@ -381,7 +426,7 @@ void firefox_write_meta(struct firefox *f, struct jsonw *w)
 	json_object_set_new(meta, "keepProfileThreadOrder", json_true());
 	set_initial_threads(f, meta);
 	json_object_set_new(meta, "categories", categories_value(f));
-	json_object_set_new(meta, "markerSchema", schemas_value());
+	json_object_set_new(meta, "markerSchema", schemas_value(f));
 	json_object_set_new(meta, "configuration", configuration_value(from));
 	json_object_set_new(meta, "extra", extra_value(f));
 	dump(w, meta);

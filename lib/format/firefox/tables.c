@@ -232,12 +232,15 @@ static void place_categories(struct firefox *f)
 	uint8_t position = 0;
 
 	f->has_category[CATEGORY_OTHER] = true;
+	firefox_use_marker_categories(f);
 	vec_for_each(&f->frames, const struct firefox_frame *, frame) {
 		if (frame->category.category < CATEGORY_COUNT)
 			f->has_category[frame->category.category] = true;
 	}
 	for (size_t i = 0; i < CATEGORY_COUNT; i++)
 		f->category_positions[i] = f->has_category[i] ? position++ : UINT8_MAX;
+	vec_for_each(&f->marker_categories, struct firefox_category *, row)
+		row->position = position++;
 }
 
 static uint32_t *new_positions(size_t count)
@@ -275,6 +278,7 @@ void firefox_tables_init(struct firefox *f)
 
 void firefox_tables_release(struct firefox *f)
 {
+	vec_release(&f->marker_categories);
 	vec_release(&f->strings);
 	vec_release(&f->string_positions);
 	vec_release(&f->libs);

@@ -8,39 +8,6 @@
 #include "lib/base/strbuf.h"
 #include "lib/profile/categories.h"
 
-enum { PHASE_INSTANT, PHASE_INTERVAL };
-
-const struct firefox_marker firefox_markers[MARKER_KIND_COUNT] = {
-	[MARKER_EXEC] = {"exec",
-			 "exec {marker.data.program} {marker.data.arguments}",
-			 {{"program", "Program", FIREFOX_NAME},
-			  {"arguments", "Arguments", FIREFOX_ARGUMENTS},
-			  {"folder", "Folder", FIREFOX_FOLDER}}},
-	[MARKER_RENAME] = {"rename",
-			   "renamed to {marker.data.newName}",
-			   {{"newName", "New name", FIREFOX_NAME}}},
-	[MARKER_CGROUP] = {"cgroup",
-			   "control group {marker.data.path}",
-			   {{"path", "Path", FIREFOX_NAME}}},
-	[MARKER_LOST] = {"lost samples",
-			 "{marker.data.count} samples lost on CPU {marker.data.cpu}: "
-			 "{marker.data.reason}",
-			 {{"count", "Samples lost", FIREFOX_NUMBER},
-			  {"cpu", "CPU", FIREFOX_CPU},
-			  {"reason", "Reason", FIREFOX_NAME}}},
-	[MARKER_LOST_EVENTS] = {"lost events",
-				"{marker.data.count} events lost on CPU {marker.data.cpu}: "
-				"{marker.data.reason}",
-				{{"count", "Events lost", FIREFOX_NUMBER},
-				 {"cpu", "CPU", FIREFOX_CPU},
-				 {"reason", "Reason", FIREFOX_NAME}}},
-	[MARKER_THROTTLED] = {"throttled",
-			      "CPU {marker.data.cpu} was not sampled: {marker.data.event}",
-			      {{"count", "How often", FIREFOX_NUMBER},
-			       {"cpu", "CPU", FIREFOX_CPU},
-			       {"event", "Event", FIREFOX_NAME}}},
-};
-
 /* How often a thread id came before: kernels use them again, and the file wants them unique. */
 struct tid_use {
 	uint32_t tid, count;
@@ -49,10 +16,6 @@ struct tid_use {
 struct tid_uses {
 	VEC(struct tid_use) rows;
 	struct index index;
-};
-
-struct marker_list {
-	VEC(struct marker) markers;
 };
 
 static bool tid_equal(const void *table, uint32_t id, const void *key)
@@ -241,105 +204,6 @@ static void write_samples(struct jsonw *w, const struct firefox_samples *samples
 	jsonw_object_end(w);
 }
 
-static const struct firefox_marker *marker_schema(const struct marker *marker)
-{
-	return &firefox_markers[marker->kind];
-}
-
-static void write_string(struct firefox *f, struct jsonw *w, const char *key, string_id id)
-{
-	if (id == NO_STRING)
-		return;
-	jsonw_key(w, key);
-	jsonw_u64(w, firefox_string(f, id));
-}
-
-static void write_field(struct firefox *f, struct jsonw *w, const struct marker *marker,
-			const struct firefox_field *field)
-{
-	switch (field->source) {
-	case FIREFOX_NAME:
-		jsonw_key(w, field->key);
-		jsonw_u64(w, firefox_string(f, marker->name));
-		break;
-	case FIREFOX_ARGUMENTS:
-		write_string(f, w, field->key, firefox_arguments(f, marker));
-		break;
-	case FIREFOX_FOLDER:
-		write_string(f, w, field->key, marker->folder);
-		break;
-	case FIREFOX_NUMBER:
-	case FIREFOX_CPU:
-		jsonw_key(w, field->key);
-		jsonw_u64(w, field->source == FIREFOX_CPU ? marker->cpu : marker->value);
-		break;
-	}
-}
-
-static void write_marker_data(struct firefox *f, struct jsonw *w, const struct marker *marker)
-{
-	const struct firefox_marker *schema = marker_schema(marker);
-
-	jsonw_object_begin(w);
-	jsonw_key(w, "type");
-	jsonw_cstring(w, schema->type);
-	for (const struct firefox_field *field = schema->fields; field->key; field++)
-		write_field(f, w, marker, field);
-	jsonw_object_end(w);
-}
-
-static bool is_interval(const struct marker *marker)
-{
-	return marker->end > marker->start;
-}
-
-static void write_marker_times(const struct firefox *f, struct jsonw *w,
-			       const struct marker_list *list)
-{
-	FIREFOX_COLUMN(w, "startTime", &list->markers, struct marker, marker, at,
-		       jsonw_format_ms(at, firefox_time(f, marker->start)));
-	FIREFOX_COLUMN(w, "endTime", &list->markers, struct marker, marker, at,
-		       is_interval(marker) ? jsonw_format_ms(at, firefox_time(f, marker->end))
-					   : jsonw_format_null(at));
-	FIREFOX_COLUMN(w, "phase", &list->markers, struct marker, marker, at,
-		       jsonw_format_u64(at, is_interval(marker) ? PHASE_INTERVAL : PHASE_INSTANT));
-}
-
-static void write_markers(struct firefox *f, struct jsonw *w, const struct marker_list *list)
-{
-	jsonw_key(w, "markers");
-	jsonw_object_begin(w);
-	FIREFOX_COLUMN(w, "name", &list->markers, struct marker, marker, at,
-		       jsonw_format_u64(at, firefox_string_of(f, marker_schema(marker)->type)));
-	firefox_write_same(w, "category", list->markers.count, CATEGORY_OTHER);
-	jsonw_key(w, "data");
-	jsonw_array_begin(w);
-	vec_for_each(&list->markers, const struct marker *, marker)
-		write_marker_data(f, w, marker);
-	jsonw_array_end(w);
-	write_marker_times(f, w, list);
-	jsonw_key(w, "length");
-	jsonw_u64(w, list->markers.count);
-	jsonw_object_end(w);
-}
-
-/* The markers of a row's threads; views have none. */
-static void list_markers(const struct firefox *f, const struct firefox_row *row,
-			 struct marker_list *list)
-{
-	const struct profile_thread *threads = f->profile->threads.rows.items;
-
-	vec_clear(&list->markers);
-	if (row->kind == ROW_EVENT || row->kind == ROW_CPU)
-		return;
-	for (size_t i = 0; i < row->count; i++) {
-		thread_id id = f->rows.members.items[row->first + i];
-
-		vec_for_each(&threads[id].markers, const struct marker *, marker)
-			vec_push(&list->markers, *marker);
-	}
-}
-
 static uint32_t use_tid(struct tid_uses *uses, const struct firefox_row *row)
 {
 	return row->kind == ROW_CPU || row->is_folded ? 0 : count_tid(uses, row->tid);
@@ -360,8 +224,7 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 		firefox_samples_fill(f, row, &samples);
 		f->counts->gap_rows += samples.gap_rows;
 		write_samples(w, &samples);
-		list_markers(f, row, &markers);
-		write_markers(f, w, &markers);
+		firefox_write_markers(f, w, row, &markers);
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/firefox.h"
+
+#include <stdio.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+
+enum { PHASE_INSTANT, PHASE_INTERVAL };
+
+/* Frames of a stack that a field names; the front-end shows the rest of a cause alone. */
+#define STACK_TEXT_DEPTH 16
+/* The front-end takes 256 categories in all. */
+#define OWN_CATEGORIES_MAX 200
+
+/* The category of that name which frames may have, too, or CATEGORY_COUNT. */
+static size_t find_category(const struct firefox *f, string_id name)
+{
+	const char *text = texts_get(&f->texts, name);
+	size_t i = 0;
+
+	while (i < CATEGORY_COUNT && strcmp(categories[i]->name, text) != 0)
+		i++;
+	return i;
+}
+
+static void use_category(struct firefox *f, string_id name)
+{
+	size_t common;
+
+	if (name == NO_STRING)
+		return;
+	vec_for_each(&f->marker_categories, const struct firefox_category *, row) {
+		if (row->name == name)
+			return;
+	}
+	common = find_category(f, name);
+	if (common < CATEGORY_COUNT)
+		f->has_category[common] = true;
+	else if (f->marker_categories.count < OWN_CATEGORIES_MAX)
+		vec_push(&f->marker_categories, (struct firefox_category){.name = name});
+}
+
+void firefox_use_marker_categories(struct firefox *f)
+{
+	vec_for_each(&f->profile->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->markers, const struct marker *, marker)
+			use_category(f, marker->category);
+	}
+}
+
+static uint32_t category_position(const struct firefox *f, string_id name)
+{
+	size_t common;
+
+	if (name == NO_STRING)
+		return f->category_positions[CATEGORY_OTHER];
+	vec_for_each(&f->marker_categories, const struct firefox_category *, row) {
+		if (row->name == name)
+			return row->position;
+	}
+	common = find_category(f, name);
+	return f->category_positions[common < CATEGORY_COUNT ? common : CATEGORY_OTHER];
+}
+
+/* "read ← copy ← main": front-ends have no way to show a stack as a field. */
+static uint32_t stack_text(struct firefox *f, stack_id id)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	const struct profile *p = f->profile;
+
+	for (unsigned int depth = 0; id != NO_STACK; depth++) {
+		const struct stack *stack = &p->stacks.rows.items[id];
+		const struct frame *frame = &p->frames.rows.items[stack->frame];
+
+		if (depth == STACK_TEXT_DEPTH) {
+			strbuf_adds(&text, " ← …");
+			break;
+		}
+		strbuf_adds(&text, depth ? " ← " : "");
+		if (frame->func != NO_FUNC)
+			strbuf_adds(&text,
+				    texts_get(&f->texts, p->funcs.rows.items[frame->func].name));
+		id = stack->parent;
+	}
+	return firefox_string_of(f, strbuf_text(&text));
+}
+
+static void write_value(struct firefox *f, struct jsonw *w, const struct marker_value *value)
+{
+	switch (value->type) {
+	case FIELD_STRING:
+		jsonw_u64(w, firefox_string(f, value->string));
+		break;
+	case FIELD_STACK:
+		jsonw_u64(w, stack_text(f, value->stack));
+		break;
+	case FIELD_INTEGER:
+		jsonw_i64(w, (int64_t)value->number);
+		break;
+	case FIELD_DURATION:
+		jsonw_ms(w, value->number);
+		break;
+	case FIELD_TIME:
+		jsonw_ms(w, firefox_time(f, value->number));
+		break;
+	case FIELD_PERCENTAGE:
+		/* A million is 1 here, as it is of nanoseconds in milliseconds. */
+		jsonw_ms(w, value->number);
+		break;
+	default:
+		jsonw_u64(w, value->number);
+		break;
+	}
+}
+
+static bool has_value(const struct marker_value *value)
+{
+	return value->type != FIELD_NONE &&
+	       !(value->type == FIELD_STRING && value->string == NO_STRING) &&
+	       !(value->type == FIELD_STACK && value->stack == NO_STACK);
+}
+
+static void write_cause(struct firefox *f, struct jsonw *w, const struct marker *marker)
+{
+	stack_id stack = marker_cause(&f->profile->markers, marker);
+
+	if (stack == NO_STACK)
+		return;
+	jsonw_key(w, "cause");
+	jsonw_object_begin(w);
+	if (marker->cause_tid) {
+		jsonw_key(w, "tid");
+		jsonw_u64(w, marker->cause_tid);
+	}
+	if (marker->cause_time) {
+		jsonw_key(w, "time");
+		jsonw_ms(w, firefox_time(f, marker->cause_time));
+	}
+	jsonw_key(w, "stack");
+	jsonw_u64(w, stack);
+	jsonw_object_end(w);
+}
+
+static void write_data(struct firefox *f, struct jsonw *w, const struct marker *marker)
+{
+	const struct markers *markers = &f->profile->markers;
+	const struct schema *schema = schemas_get(&markers->schemas, marker->schema);
+	const struct schema_field *fields = schema_fields(&markers->schemas, schema);
+
+	jsonw_object_begin(w);
+	jsonw_key(w, "type");
+	jsonw_string(w, texts_get(&f->texts, schema->name), texts_size(&f->texts, schema->name));
+	for (uint32_t i = 0; i < schema->field_count; i++) {
+		const struct marker_value *value = marker_value(markers, marker, i);
+
+		if (!has_value(value))
+			continue;
+		jsonw_key(w, texts_get(&f->texts, fields[i].key));
+		write_value(f, w, value);
+	}
+	write_cause(f, w, marker);
+	jsonw_object_end(w);
+}
+
+static bool is_interval(const struct marker *marker)
+{
+	return marker->end > marker->start;
+}
+
+static void write_times(const struct firefox *f, struct jsonw *w, const struct marker_list *list)
+{
+	FIREFOX_COLUMN(w, "startTime", &list->markers, struct marker, marker, at,
+		       jsonw_format_ms(at, firefox_time(f, marker->start)));
+	FIREFOX_COLUMN(w, "endTime", &list->markers, struct marker, marker, at,
+		       is_interval(marker) ? jsonw_format_ms(at, firefox_time(f, marker->end))
+					   : jsonw_format_null(at));
+	FIREFOX_COLUMN(w, "phase", &list->markers, struct marker, marker, at,
+		       jsonw_format_u64(at, is_interval(marker) ? PHASE_INTERVAL : PHASE_INSTANT));
+}
+
+/* Those of a row's threads; views have none. */
+static void list_markers(const struct firefox *f, const struct firefox_row *row,
+			 struct marker_list *list)
+{
+	const struct profile_thread *threads = f->profile->threads.rows.items;
+
+	vec_clear(&list->markers);
+	if (row->kind == ROW_EVENT || row->kind == ROW_CPU)
+		return;
+	for (size_t i = 0; i < row->count; i++) {
+		thread_id id = f->rows.members.items[row->first + i];
+
+		vec_for_each(&threads[id].markers, const struct marker *, marker)
+			vec_push(&list->markers, *marker);
+	}
+}
+
+void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct firefox_row *row,
+			   struct marker_list *list)
+{
+	list_markers(f, row, list);
+	jsonw_key(w, "markers");
+	jsonw_object_begin(w);
+	FIREFOX_COLUMN(w, "name", &list->markers, struct marker, marker, at,
+		       jsonw_format_u64(at, firefox_string(f, marker->name)));
+	FIREFOX_COLUMN(w, "category", &list->markers, struct marker, marker, at,
+		       jsonw_format_u64(at, category_position(f, marker->category)));
+	jsonw_key(w, "data");
+	jsonw_array_begin(w);
+	vec_for_each(&list->markers, const struct marker *, marker)
+		write_data(f, w, marker);
+	jsonw_array_end(w);
+	write_times(f, w, list);
+	jsonw_key(w, "length");
+	jsonw_u64(w, list->markers.count);
+	jsonw_object_end(w);
+}

@@ -36,7 +36,7 @@ struct tracker {
 	struct jit_mappings jit_mappings;
 	uint64_t now; /* of the round */
 	bool had_own_events; /* since somebody asked */
-	struct container_watch homes;
+	struct container_watch containers;
 	struct event_queue queue;
 	unsigned int kernel_code_count;
 	struct identity_cache scanned_files; /* while processes are added */
@@ -123,7 +123,7 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 	t->options = *options;
 	t->processes = live_processes_new();
 	process_roots_init(&t->roots, t->processes, options->files, options->keep_mounts);
-	container_watch_init(&t->homes);
+	container_watch_init(&t->containers);
 	t->modules = module_registry_new(options->files, sink, t);
 	if (options->keep_mounts)
 		module_registry_keep_mounts(t->modules);
@@ -165,7 +165,7 @@ void tracker_free(struct tracker *t)
 	module_registry_free(t->modules);
 	jit_files_free(t->jit_files);
 	jit_mappings_release(&t->jit_mappings);
-	container_watch_release(&t->homes);
+	container_watch_release(&t->containers);
 	free(t);
 }
 
@@ -197,7 +197,7 @@ int tracker_await(struct tracker *t, uint32_t pid, uint8_t flags, uint64_t time,
 int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, struct error *err)
 {
 	live_processes_add(t->processes, pid, since);
-	container_watch_send(&t->homes, pid, true, time, sink, t);
+	container_watch_send(&t->containers, pid, true, time, sink, t);
 	if (t->unwinder)
 		unwinder_take_tables(t->unwinder);
 	return proc_walk_maps(t->modules, &t->scanned_files, sink, t, pid, time, err);
@@ -255,7 +255,7 @@ static void send_container(struct tracker *t, const struct rec *rec)
 								 UINT64_MAX);
 
 	if (!process || process->since <= rec->time)
-		container_watch_send(&t->homes, rec->pid, false, rec->time, sink, t);
+		container_watch_send(&t->containers, rec->pid, false, rec->time, sink, t);
 }
 
 void tracker_record(struct tracker *t, const struct rec *rec)

@@ -59,8 +59,12 @@ bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(
 # Commands are in the library, too, so that their parts can be tested: prof adds main() alone.
 lib_src := $(filter-out cmd/main.c,$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
-# The first one linked has to be the one with the maps.
-bpf_src := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(shell find bpf -name '*.bpf.c' | sort))
+# What every recording needs is one BPF object; each other probe is an object of its own, loaded where
+# it is asked for. All have what lies in bpf/ itself, the maps first.
+core_probes := clock modules program_arguments self symbols tasks
+bpf_shared_src := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(sort $(wildcard bpf/*.bpf.c)))
+bpf_core_src := $(bpf_shared_src) $(core_probes:%=bpf/probes/%.bpf.c)
+own_probes := $(filter-out $(core_probes),$(patsubst bpf/probes/%.bpf.c,%,$(sort $(wildcard bpf/probes/*.bpf.c))))
 unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))
 golden_src := $(wildcard tests/golden/*.c)
@@ -76,7 +80,7 @@ programs = $(patsubst %.c,$(BUILD)/%,$(1))
 
 prof := $(BUILD)/prof
 libprof := $(BUILD)/libprof.a
-skeleton := $(BUILD)/gen/prof.skel.h
+skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,prof $(own_probes))
 unit := $(call programs,$(unit_src))
 golden := $(if $(golden_src),$(BUILD)/tests/golden/golden)
 fuzz := $(call programs,$(fuzz_src))
@@ -114,22 +118,28 @@ $(BUILD)/%.o: %.c Makefile
 	$(call say,CC)
 	$(Q)$(compile) -MMD -MP -c -o $@ $<
 
-# The first time there is no .d file yet that says who includes the skeleton; only lib/live may.
-$(filter $(BUILD)/lib/live/%,$(call objects,$(lib_src))): | $(skeleton)
+# The first time there is no .d file yet that says who includes a skeleton; only lib/live may.
+$(filter $(BUILD)/lib/live/%,$(call objects,$(lib_src))): | $(skeletons)
 
 $(BUILD)/%.bpf.o: %.bpf.c Makefile
 	@mkdir -p $(@D)
 	$(call say,BPF)
 	$(Q)$(CLANG) $(bpf_cflags) -MMD -MP -c -o $@ $<
 
-$(BUILD)/prof.bpf.o: $(call objects,$(bpf_src))
+$(BUILD)/gen/prof.bpf.o: $(call objects,$(bpf_core_src))
+$(BUILD)/gen/%.bpf.o: $(call objects,$(bpf_shared_src)) $(BUILD)/bpf/probes/%.bpf.o
+	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(skeleton): $(BUILD)/prof.bpf.o
+$(BUILD)/gen/prof.bpf.o:
 	@mkdir -p $(@D)
 	$(call say,GEN)
-	$(Q)$(BPFTOOL) gen skeleton $< name prof_bpf > $@.tmp
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
+	$(call say,GEN)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp
 	@mv $@.tmp $@
 
 tests: $(unit) $(golden) $(fuzz) $(e2e_programs) $(all_workloads) ## Build what check and e2e run
@@ -148,7 +158,7 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o \
 	$(call say,LINK)
 	$(Q)$(link) $(if $(fuzzer),-fsanitize=fuzzer) -o $@ $^ $(LIBS)
 
-$(call objects,$(e2e_src)): | $(skeleton)
+$(call objects,$(e2e_src)): | $(skeletons)
 $(e2e_programs): $(BUILD)/%: $(BUILD)/%.o $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS)

@@ -98,7 +98,6 @@ struct bpf_config {
 	__u32 skip_children; /* a tracked process's children are not tracked, too */
 	__u32 arguments; /* an exec is followed by a REC_EXEC */
 	__u32 reserved;
-	struct event_limit events[EVENTS_MAX];
 };
 
 /* For find_symbol: an address of the kernel's, and what the kernel says about it. */

@@ -37,7 +37,7 @@ struct copies {
 	__type(value, struct copy_scratch);
 };
 
-extern struct copies copies SEC(".maps");
+struct copies copies SEC(".maps");
 
 static __always_inline bool may_copy(struct copy_scratch *c, __u64 now, __u32 limit)
 {

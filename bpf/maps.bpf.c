@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The maps and variables that the programs share. */
+/* The maps and variables that all programs share: linked into each BPF object, see shared.bpf.h. */
 #include "bpf/program_arguments.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/ring.bpf.h"
+#include "bpf/shared.bpf.h"
 #include "bpf/tables.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile struct bpf_config config = {};
-const volatile struct name_set process_names = {}, thread_names = {};
+const volatile struct bpf_config config SHARED_CONSTANT = {};
+const volatile struct name_set process_names SHARED_CONSTANT = {};
+const volatile struct name_set thread_names SHARED_CONSTANT = {};
 /* Of the recorder, set by find_self. */
-__u32 own_pid_level = 0; /* depth of its pid namespace */
-__u32 own_tgid = 0; /* in the initial one */
+__u32 own_pid_level SHARED_VARIABLE = 0; /* depth of its pid namespace */
+__u32 own_tgid SHARED_VARIABLE = 0; /* in the initial one */
 /* Where in css_set.subsys config.cgroup_hierarchy is. */
-__u32 cgroup_subsystem = 0;
+__u32 cgroup_subsystem SHARED_VARIABLE = 0;
+/* See stack_emit.bpf.h. */
+__u32 last_stack_id SHARED_VARIABLE = 0;
 
 struct rings rings SEC(".maps");
 struct counters counters SEC(".maps");
@@ -29,38 +33,3 @@ struct exec_scratches exec_scratches SEC(".maps");
 struct unwind_shards unwind_shards SEC(".maps");
 struct unwind_rules unwind_rules SEC(".maps");
 struct unwind_spaces unwind_spaces SEC(".maps");
-
-static __always_inline void find_cgroup_subsystem(struct task_struct *task)
-{
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
-	__u32 count = bpf_core_field_size(set->subsys) / sizeof(void *);
-
-	for (__u32 i = 0; i < 32; i++) {
-		struct cgroup_subsys_state *state = NULL;
-
-		if (i >= count)
-			break;
-		bpf_probe_read_kernel(&state, sizeof(state),
-				      (void *)set + bpf_core_field_offset(set->subsys) +
-					      i * sizeof(state));
-		if ((__u32)BPF_CORE_READ(state, cgroup, root, hierarchy_id) ==
-		    config.cgroup_hierarchy)
-			cgroup_subsystem = i;
-	}
-}
-
-/*
- * Run once by the recorder itself: who it is in the kernel's eyes, and how deep its pid namespace
- * is, which /proc does not tell.
- */
-SEC("raw_tp")
-int find_self(void *ctx)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	own_pid_level = BPF_CORE_READ(task, thread_pid, level);
-	own_tgid = task->tgid;
-	if (config.cgroup_hierarchy)
-		find_cgroup_subsystem(task);
-	return 0;
-}

@@ -21,7 +21,7 @@ struct sent {
 	__type(value, struct stack_cache_entry);
 };
 
-extern struct sent sent SEC(".maps");
+struct sent sent SEC(".maps");
 
 /* A stack's id, and above it how many of its innermost frames are away. */
 #define SENT_SKIP_SHIFT 32

@@ -9,7 +9,6 @@
 #include "bpf/stack_scratch.bpf.h"
 
 extern __u32 last_stack_id;
-extern struct scratches scratches SEC(".maps");
 
 static __always_inline __u32 new_stack_id(void)
 {

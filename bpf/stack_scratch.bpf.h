@@ -10,6 +10,16 @@
 
 extern const volatile struct bpf_config config;
 
+/*
+ * Programs of perf events and tracepoints never interrupt each other on a CPU, and build their
+ * stacks in the same memory. An object whose programs a tick can interrupt (raw tracepoints,
+ * tracing) defines this first, and has memory of its own: sharing goes by name.
+ */
+#ifdef HAS_OWN_STACK_SCRATCH
+#define scratches own_scratches
+#define copies own_copies
+#endif
+
 #if defined(__TARGET_ARCH_arm64)
 #define IS_ARM64 1
 #else
@@ -88,6 +98,8 @@ struct scratches {
 	__type(key, __u32);
 	__type(value, struct stack_scratch);
 };
+
+struct scratches scratches SEC(".maps");
 
 /*
  * Hashes of frames are polynomials modulo 2^64 with one term a frame, so that the hash of a part

@@ -1,43 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A tick of the sampling event, or any other event: who runs here, where, with which stack. */
+/* A tick of the sampling event: who runs here, where, with which stack. */
 #include "bpf/filter.bpf.h"
 #include "bpf/emit.bpf.h"
-#include "bpf/events.bpf.h"
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
-
-struct scratches scratches SEC(".maps");
-struct sent sent SEC(".maps");
-struct copies copies SEC(".maps");
-struct event_states event_states SEC(".maps");
-
-__u32 last_stack_id = 0;
-
-__noinline bool user_is_told(struct tracked_process *process, struct rec *like)
-{
-	__u64 ids = bpf_get_current_uid_gid();
-	struct bpf_counters *count = own_counters();
-	void *ring = own_ring();
-	struct rec_user *rec;
-
-	if (!process || !like || !count || !ring)
-		return false;
-	if (process->user == ~ids)
-		return true;
-	rec = emit_reserve(count, ring, REC_USER, sizeof(*rec), like->time);
-	if (!rec)
-		return false;
-	rec->rec.pid = like->pid;
-	rec->rec.tid = like->tid;
-	rec->uid = ids;
-	rec->gid = ids >> 32;
-	emit_submit(rec, BPF_RB_NO_WAKEUP);
-	/* Only what is in the ring has been told. */
-	process->user = ~ids;
-	return true;
-}
 
 /*
  * CPU time of the running task in ns. The kernel's own count is only brought up to date now and
@@ -122,19 +90,5 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (s)
 		send_sample(ctx, task, process, s, count);
-	return 0;
-}
-
-SEC("perf_event")
-int on_event(struct bpf_perf_event_data *ctx)
-{
-	send_event(ctx, true);
-	return 0;
-}
-
-SEC("tracepoint")
-int on_tracepoint(void *ctx)
-{
-	send_event(ctx, false);
 	return 0;
 }

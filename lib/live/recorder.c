@@ -351,9 +351,10 @@ void recorder_free(struct recorder *r)
 	if (!r)
 		return;
 	cpu_set_release(&r->cpus);
-	instrument_set_release(&r->instruments);
 	tracker_free(r->tracker);
+	/* It closes what instruments have loaded. */
 	programs_free(r->programs);
+	instrument_set_release(&r->instruments);
 	wakeup_release(&r->wakeup);
 	file_set_free(r->source.files);
 	merge_free(r->merge);

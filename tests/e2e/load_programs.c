@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads the BPF programs with every combination of the switches that the verifier sees as constants
+ * Loads all BPF objects with every combination of the switches that the verifier sees as constants
  * (bpf/config.h): each decides which code is there at all, and thus whether a kernel takes it.
  * Prints a line for each combination: the switches, then how many instructions the verifier went
  * through for each program and for all of them. Fails where a kernel refuses one.
@@ -14,6 +14,8 @@
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <glob.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +26,10 @@
 #include "bpf/config.h"
 #include "bpf/name_set.h"
 #include "lib/base/alloc.h"
+#include "lib/base/vec.h"
 #include "lib/live/bpf/kernel_types.h"
 #include "lib/live/bpf/ring.h"
+#include "lib/live/bpf/shared_maps.h"
 #include "prof.skel.h"
 
 #define TABLE_SIZE 1024
@@ -62,7 +66,7 @@ static void configure_names(struct name_set *set)
 
 static void configure(struct prof_bpf *skeleton, const struct combination *c)
 {
-	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata_shared->config;
 
 	config->user_pc_mask = (1ull << 48) - 1;
 	config->wakeup_bytes = 1 << 18;
@@ -76,8 +80,8 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	config->cgroup_hierarchy = c->has_copies;
 	config->arguments = c->has_copies;
 	config->uid_count = 1;
-	configure_names((struct name_set *)&skeleton->rodata->process_names);
-	configure_names((struct name_set *)&skeleton->rodata->thread_names);
+	configure_names((struct name_set *)&skeleton->rodata_shared->process_names);
+	configure_names((struct name_set *)&skeleton->rodata_shared->thread_names);
 	config->full_bytes = 1 << 19;
 	/* A kernel without modules has no such tracepoint. */
 	bpf_program__set_autoload(skeleton->progs.on_module, access("/proc/modules", F_OK) == 0);
@@ -87,22 +91,87 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	bpf_map__set_max_entries(skeleton->maps.unwind_spaces, TABLE_SIZE);
 }
 
-static int print_programs(const struct prof_bpf *skeleton)
+/* All objects: the one that every recording has, then the others, which share its maps. */
+struct objects {
+	struct prof_bpf *first;
+	VEC(struct bpf_object *) rows; /* the first one among them */
+};
+
+static void objects_close(struct objects *o)
+{
+	for (size_t i = 1; i < o->rows.count; i++)
+		bpf_object__close(o->rows.items[i]);
+	vec_release(&o->rows);
+	prof_bpf__destroy(o->first);
+	*o = (struct objects){0};
+}
+
+/* Those that were built beside this program. */
+static int open_others(struct objects *o, const struct bpf_object_open_opts *options)
+{
+	char pattern[PATH_MAX + 32] = {0};
+	glob_t found = {0};
+	int ret = 0;
+
+	if (readlink("/proc/self/exe", pattern, PATH_MAX) < 0)
+		return -1;
+	strcpy(strrchr(pattern, '/'), "/../../gen/*.bpf.o");
+	if (glob(pattern, 0, NULL, &found))
+		return -1;
+	for (size_t i = 0; i < found.gl_pathc && !ret; i++) {
+		struct bpf_object *object;
+
+		if (strcmp(strrchr(found.gl_pathv[i], '/'), "/prof.bpf.o") == 0)
+			continue;
+		object = bpf_object__open_file(found.gl_pathv[i], options);
+		if (object)
+			vec_push(&o->rows, object);
+		else
+			ret = -1;
+	}
+	globfree(&found);
+	return ret;
+}
+
+static int objects_open(struct objects *o, const struct bpf_object_open_opts *options)
+{
+	*o = (struct objects){.first = prof_bpf__open_opts(options)};
+	if (!o->first)
+		return -1;
+	vec_push(&o->rows, o->first->obj);
+	return open_others(o, options);
+}
+
+static int objects_load(struct objects *o)
+{
+	int ret = prof_bpf__load(o->first);
+
+	for (size_t i = 1; i < o->rows.count && !ret; i++) {
+		ret = share_maps(o->rows.items[i], o->first->obj);
+		if (!ret)
+			ret = bpf_object__load(o->rows.items[i]);
+	}
+	return ret;
+}
+
+static int print_programs(const struct objects *o)
 {
 	struct bpf_program *program;
 	unsigned int total = 0;
 
-	bpf_object__for_each_program(program, skeleton->obj)
-	{
-		struct bpf_prog_info info = {0};
-		unsigned int size = sizeof(info);
+	vec_for_each(&o->rows, struct bpf_object **, object) {
+		bpf_object__for_each_program(program, *object)
+		{
+			struct bpf_prog_info info = {0};
+			unsigned int size = sizeof(info);
 
-		if (!bpf_program__autoload(program))
-			continue;
-		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
-			return -1;
-		printf(" %s %u", bpf_program__name(program), info.verified_insns);
-		total += info.verified_insns;
+			if (!bpf_program__autoload(program))
+				continue;
+			if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+				return -1;
+			printf(" %s %u", bpf_program__name(program), info.verified_insns);
+			total += info.verified_insns;
+		}
 	}
 	printf(" all %u\n", total);
 	return 0;
@@ -110,60 +179,57 @@ static int print_programs(const struct prof_bpf *skeleton)
 
 static int try_combination(const struct combination *c)
 {
-	struct prof_bpf *skeleton = prof_bpf__open();
-	int ret;
+	struct objects o;
+	int ret = objects_open(&o, NULL);
 
 	printf("unwind %s copies %d namespace %d all %d:", methods[c->method].name, c->has_copies,
 	       c->in_namespace, c->record_all);
-	if (!skeleton)
-		return -1;
-	configure(skeleton, c);
-	ret = prof_bpf__load(skeleton);
+	if (!ret) {
+		configure(o.first, c);
+		ret = objects_load(&o);
+	}
 	if (ret == 0)
-		ret = print_programs(skeleton);
+		ret = print_programs(&o);
 	else
 		printf(" refused: %s\n", strerror(-ret));
-	prof_bpf__destroy(skeleton);
+	objects_close(&o);
 	return ret;
 }
 
-/* NULL, with a reason on stderr, where that fails. */
-static struct prof_bpf *load_with(const char *types)
+/* -1, with a reason on stderr, where that fails. */
+static int load_open(struct objects *o)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types);
-	struct prof_bpf *skeleton = prof_bpf__open_opts(&options);
 	/* Everything that reads the kernel is there. */
 	const struct combination all = {.has_copies = true, .in_namespace = true};
 
-	if (!skeleton)
-		return NULL;
-	configure(skeleton, &all);
-	((struct bpf_config *)&skeleton->rodata->config)->filter = ~0u;
-	if (prof_bpf__load(skeleton) == 0)
-		return skeleton;
-	prof_bpf__destroy(skeleton);
-	return NULL;
+	configure(o->first, &all);
+	((struct bpf_config *)&o->first->rodata_shared->config)->filter = ~0u;
+	return objects_load(o);
 }
 
-static struct prof_bpf *load_with_picked(const struct btf *object)
+static int load_with_picked(struct objects *o, const struct objects *whole)
 {
 	struct type_names names = {0};
 	struct strbuf types = {0};
 	struct error err = {0};
-	int file = memfd_create("types", MFD_CLOEXEC);
-	struct prof_bpf *skeleton = NULL;
+	int file = memfd_create("types", MFD_CLOEXEC), ret = -1;
+	LIBBPF_OPTS(bpf_object_open_opts, options);
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-	type_names_add_all(&names, object);
+	options.btf_custom_path = path;
+	vec_for_each(&whole->rows, struct bpf_object **, object)
+		type_names_add_all(&names, bpf_object__btf(*object));
 	if (kernel_types_read(&types, &names, NULL, &err))
 		fprintf(stderr, "%s\n", err.text);
 	else if (write(file, types.text, types.size) == (ssize_t)types.size)
-		skeleton = load_with(path);
+		ret = objects_open(o, &options);
+	if (!ret)
+		ret = load_open(o);
 	type_names_release(&names);
 	strbuf_release(&types);
 	close(file);
-	return skeleton;
+	return ret;
 }
 
 /* Where maps are named, their descriptors differ. */
@@ -193,24 +259,43 @@ static long compare_programs(const struct bpf_program *a, const struct bpf_progr
 	return (long)count;
 }
 
-static int compare_types(void)
+/* How many instructions of two objects are the same, or -1. */
+static long compare_objects(const struct bpf_object *a, const struct bpf_object *b)
 {
-	struct prof_bpf *whole = load_with(NULL);
-	struct prof_bpf *picked = whole ? load_with_picked(bpf_object__btf(whole->obj)) : NULL;
-	struct bpf_program *a = NULL, *b = NULL;
-	long same = 0, all = 0;
+	struct bpf_program *left = NULL, *right = NULL;
+	long all = 0;
 
-	while (picked && same >= 0 && (a = bpf_object__next_program(whole->obj, a))) {
-		b = bpf_object__next_program(picked->obj, b);
-		same = b ? compare_programs(a, b) : -1;
+	while ((left = bpf_object__next_program(a, left))) {
+		long same;
+
+		right = bpf_object__next_program(b, right);
+		same = right ? compare_programs(left, right) : -1;
+		if (same < 0)
+			return -1;
 		all += same;
 	}
-	prof_bpf__destroy(picked);
-	prof_bpf__destroy(whole);
-	if (!picked || same < 0)
-		return 1;
-	printf("%ld instructions are the same\n", all);
-	return 0;
+	return all;
+}
+
+static int compare_types(void)
+{
+	struct objects whole = {0}, picked = {0};
+	int ret = objects_open(&whole, NULL) || load_open(&whole);
+	long all = 0;
+
+	if (!ret)
+		ret = load_with_picked(&picked, &whole) || picked.rows.count != whole.rows.count;
+	for (size_t i = 0; i < whole.rows.count && !ret; i++) {
+		long same = compare_objects(whole.rows.items[i], picked.rows.items[i]);
+
+		ret = same < 0;
+		all += same;
+	}
+	objects_close(&picked);
+	objects_close(&whole);
+	if (!ret)
+		printf("%ld instructions are the same\n", all);
+	return ret;
 }
 
 static void add_bytes(void *ctx, const void *data, size_t size)

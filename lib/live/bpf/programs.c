@@ -16,6 +16,7 @@
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/programs_internal.h"
 #include "prof.skel.h"
+#include "running.skel.h"
 
 #define AWAIT_MS 5
 #define RULES_SIZE (UNWIND_RULES_MAX * sizeof(struct unwind_rule))
@@ -49,10 +50,10 @@ static int find_self(struct prof_bpf *skeleton, struct error *err)
 	return code ? error_set(err, code, "find the depth of the pid namespace") : 0;
 }
 
-/* Where libbpf has not done it, or has not loaded it. */
+/* Where libbpf has not done it. */
 static int attach_iterator(const struct bpf_program *program, struct bpf_link **link)
 {
-	if (*link || !bpf_program__autoload(program))
+	if (*link)
 		return 0;
 	*link = bpf_program__attach_iter(program, NULL);
 	return *link ? 0 : -errno;
@@ -60,13 +61,15 @@ static int attach_iterator(const struct bpf_program *program, struct bpf_link **
 
 int programs_attach(struct programs *p, struct error *err)
 {
-	struct prof_bpf *skeleton = p->skeleton;
-	int code = prof_bpf__attach(skeleton);
+	struct running_bpf *running = p->running;
+	int code = prof_bpf__attach(p->skeleton);
 
-	if (!code)
-		code = attach_iterator(skeleton->progs.enter_tasks, &skeleton->links.enter_tasks);
-	if (!code)
-		code = attach_iterator(skeleton->progs.list_tasks, &skeleton->links.list_tasks);
+	vec_for_each(&p->parts, const struct open_part *, row)
+		code = code ? code : bpf_object__attach_skeleton(row->skeleton);
+	if (!code && running)
+		code = attach_iterator(running->progs.enter_tasks, &running->links.enter_tasks);
+	if (!code && running)
+		code = attach_iterator(running->progs.list_tasks, &running->links.list_tasks);
 	return code ? error_set(err, code, "attach the BPF programs") : 0;
 }
 
@@ -85,7 +88,7 @@ int programs_load(struct programs **out, const struct programs_options *options,
 	if (!code)
 		code = programs_make_maps(p, options, err);
 	if (!code)
-		code = programs_load_object(p, options, err);
+		code = programs_load_objects(p, options, err);
 	if (!code)
 		code = find_self(p->skeleton, err);
 	if (!code)
@@ -104,7 +107,7 @@ void programs_free(struct programs *p)
 		return;
 	if (p->rules)
 		munmap(p->rules, RULES_SIZE);
-	programs_free_object(p);
+	programs_free_objects(p);
 	programs_free_maps(p);
 	free(p);
 }
@@ -115,13 +118,6 @@ int programs_find(const struct programs *p, const char *name)
 									     name);
 
 	return program ? bpf_program__fd(program) : -1;
-}
-
-int programs_find_map(const struct programs *p, const char *name)
-{
-	const struct bpf_map *map = bpf_object__find_map_by_name(p->skeleton->obj, name);
-
-	return map ? bpf_map__fd(map) : -1;
 }
 
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err)
@@ -155,13 +151,13 @@ static int run_iterator(const struct bpf_link *link, struct strbuf *out)
 /* A child may have a lower number than its parent, or come meanwhile: until there is none left. */
 static int enter_tasks(struct programs *p)
 {
-	const volatile uint32_t *entered = &p->skeleton->bss->entered_tasks;
+	const volatile uint32_t *entered = &p->running->bss->entered_tasks;
 	uint32_t before;
 	int code;
 
 	do {
 		before = *entered;
-		code = run_iterator(p->skeleton->links.enter_tasks, NULL);
+		code = run_iterator(p->running->links.enter_tasks, NULL);
 	} while (!code && *entered != before);
 	return code;
 }
@@ -172,7 +168,7 @@ int programs_scan(struct programs *p, ring_record_fn *on_record, void *ctx, stru
 	int code = enter_tasks(p);
 
 	if (!code)
-		code = run_iterator(p->skeleton->links.list_tasks, &list);
+		code = run_iterator(p->running->links.list_tasks, &list);
 	if (code)
 		return error_set(err, code, "list the tasks that run already");
 	for (size_t at = 0; at + sizeof(struct rec_name) <= list.size;

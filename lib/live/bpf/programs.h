@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loaded BPF object: its configuration, its filter, its rings and its counters. The only place
- * that knows the skeleton.
+ * The loaded BPF objects: their configuration, filter, rings and counters. One has what every
+ * recording needs; others are loaded where they are asked for.
  */
 #ifndef PROF_LIB_LIVE_BPF_PROGRAMS_H
 #define PROF_LIB_LIVE_BPF_PROGRAMS_H
@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Each skeleton names types of these: the shared variables are in all objects. */
 #include "bpf/config.h"
+#include "bpf/name_set.h"
 #include "bpf/record.h"
 #include "bpf/unwind.h"
 #include "lib/base/error.h"
@@ -20,6 +22,23 @@ struct programs;
 struct filter;
 
 #define PROGRAMS_LEFT_OUT_MAX 8
+#define PROGRAMS_PARTS_MAX 32
+
+struct bpf_object_open_opts;
+struct bpf_object_skeleton;
+
+/*
+ * An object besides the one that every recording has. It shares that one's maps and configuration
+ * (bpf/shared.bpf.h), and is loaded and attached with it. May be opened again after it was closed,
+ * where loading fails at first.
+ */
+struct programs_part {
+	/* Opens its skeleton and sets what is its own. 0 or a negative errno. */
+	int (*open)(void *ctx, const struct bpf_object_open_opts *options,
+		    struct bpf_object_skeleton **out);
+	void (*close)(void *ctx); /* destroys it, if it is open */
+	void *ctx;
+};
 
 struct programs_options {
 	uint32_t possible_cpus; /* highest possible CPU id + 1 */
@@ -30,9 +49,13 @@ struct programs_options {
 	struct bpf_config config; /* what the rest leaves to others */
 	const char *left_out[PROGRAMS_LEFT_OUT_MAX]; /* programs that are not loaded; borrowed */
 	size_t left_out_count;
+	struct programs_part parts[PROGRAMS_PARTS_MAX];
+	size_t part_count;
 };
 
-/* That program of the object is not loaded. */
+void programs_add_part(struct programs_options *options, const struct programs_part *part);
+
+/* That program of the object which every recording has is not loaded. */
 void programs_leave_out(struct programs_options *options, const char *name);
 
 int programs_load(struct programs **out, const struct programs_options *options,
@@ -43,9 +66,8 @@ void programs_free(struct programs *p);
 int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err);
 /* From now on events are recorded: all CPUs have their rings. */
 int programs_attach(struct programs *p, struct error *err);
-/* The descriptor of a loaded program, or of a map, by name; -1: there is none. */
+/* The descriptor of a loaded program of the object that every recording has; -1: there is none. */
 int programs_find(const struct programs *p, const char *name);
-int programs_find_map(const struct programs *p, const char *name);
 /* Tracks a process from the next scan on, or from its next exec on. */
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err);
 /*

@@ -9,8 +9,15 @@
 #include "lib/live/bpf/map_slots.h"
 #include "lib/live/bpf/programs.h"
 
+struct open_part {
+	struct programs_part part;
+	struct bpf_object_skeleton *skeleton;
+};
+
 struct programs {
 	struct prof_bpf *skeleton;
+	struct running_bpf *running; /* NULL: nothing that runs already is looked for */
+	VEC(struct open_part) parts; /* the objects besides the first, that one among them */
 	uint32_t iterator; /* what iterators over tasks are attached to, in the kernel's BTF */
 	int handler; /* what loads them, see programs_load.c; 0: libbpf does it */
 	int rings_fd, shards_fd; /* the maps of maps */
@@ -35,9 +42,9 @@ int programs_make_maps(struct programs *p, const struct programs_options *option
 void programs_free_maps(struct programs *p);
 
 /* programs_load.c */
-/* Makes the skeleton, with the maps that are there already, and loads it. */
-int programs_load_object(struct programs *p, const struct programs_options *options,
-			 struct error *err);
-void programs_free_object(struct programs *p);
+/* Makes the skeletons, with the maps that are there already, and loads them. */
+int programs_load_objects(struct programs *p, const struct programs_options *options,
+			  struct error *err);
+void programs_free_objects(struct programs *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The BPF object: what it is told before it is loaded, and the loading. */
+/* The BPF objects: what they are told before they are loaded, and the loading. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -18,8 +18,10 @@
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/kernel_types.h"
 #include "lib/live/bpf/programs_internal.h"
+#include "lib/live/bpf/shared_maps.h"
 #include "lib/unwind/walk.h"
 #include "prof.skel.h"
+#include "running.skel.h"
 
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel. */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
@@ -73,7 +75,7 @@ static uint32_t task_limit(void)
 
 static void configure_filter(struct prof_bpf *skeleton, const struct filter *f)
 {
-	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata_shared->config;
 
 	config->record_all = f->all;
 	config->include_self = f->include_self;
@@ -83,8 +85,8 @@ static void configure_filter(struct prof_bpf *skeleton, const struct filter *f)
 	config->uid_count = (uint32_t)f->uids.count;
 	for (size_t i = 0; i < f->uids.count; i++)
 		config->uids[i] = f->uids.items[i];
-	*(struct name_set *)&skeleton->rodata->process_names = f->process_names;
-	*(struct name_set *)&skeleton->rodata->thread_names = f->thread_names;
+	*(struct name_set *)&skeleton->rodata_shared->process_names = f->process_names;
+	*(struct name_set *)&skeleton->rodata_shared->thread_names = f->thread_names;
 }
 
 /* Tables that have no use in this recording are as small as can be. */
@@ -119,6 +121,12 @@ void programs_leave_out(struct programs_options *options, const char *name)
 		options->left_out[options->left_out_count++] = name;
 }
 
+void programs_add_part(struct programs_options *options, const struct programs_part *part)
+{
+	if (options->part_count < PROGRAMS_PARTS_MAX)
+		options->parts[options->part_count++] = *part;
+}
+
 static bool has_iterators(const struct programs_options *options)
 {
 	return options->targets || options->filter->all;
@@ -127,7 +135,7 @@ static bool has_iterators(const struct programs_options *options)
 static int configure(const struct programs *p, const struct programs_options *options)
 {
 	struct prof_bpf *skeleton = p->skeleton;
-	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata_shared->config;
 
 	*config = options->config;
 	configure_filter(skeleton, options->filter);
@@ -139,8 +147,6 @@ static int configure(const struct programs *p, const struct programs_options *op
 		bpf_program__set_autoload(
 			bpf_object__find_program_by_name(skeleton->obj, options->left_out[i]),
 			false);
-	bpf_program__set_autoload(skeleton->progs.enter_tasks, has_iterators(options));
-	bpf_program__set_autoload(skeleton->progs.list_tasks, has_iterators(options));
 	if (options->unwind & UNWIND_BY_CFI)
 		config->copy_bytes = (uint32_t)(options->ring_bytes / 2);
 	config->user_pc_mask = walk_own_pc_mask();
@@ -180,6 +186,8 @@ static int give_types(struct programs *p, int file, bool has_iterators, struct e
 	int code;
 
 	type_names_add_all(&names, bpf_object__btf(p->skeleton->obj));
+	vec_for_each(&p->parts, const struct open_part *, row)
+		type_names_add_all(&names, bpf_object__btf(*row->skeleton->obj));
 	code = kernel_types_read(&types, &names, has_iterators ? &iterator : NULL, err);
 	type_names_release(&names);
 	p->iterator = iterator.number;
@@ -187,6 +195,66 @@ static int give_types(struct programs *p, int file, bool has_iterators, struct e
 		code = error_text(err, -ENOENT, "the kernel's BTF has no %s", iterator.name);
 	if (!code && write(file, types.text, types.size) != (ssize_t)types.size)
 		code = error_set(err, -EIO, "write the kernel's types");
+	return code;
+}
+
+static int open_running(void *ctx, const struct bpf_object_open_opts *options,
+			struct bpf_object_skeleton **out)
+{
+	struct programs *p = ctx;
+
+	p->running = running_bpf__open_opts(options);
+	if (!p->running)
+		return -errno;
+	*out = p->running->skeleton;
+	return 0;
+}
+
+static void close_running(void *ctx)
+{
+	struct programs *p = ctx;
+
+	running_bpf__destroy(steal(p->running));
+}
+
+static int open_part(struct programs *p, const struct programs_part *part,
+		     const struct bpf_object_open_opts *options)
+{
+	struct open_part row = {.part = *part};
+	int code = part->open(part->ctx, options, &row.skeleton);
+
+	if (!code)
+		vec_push(&p->parts, row);
+	return code;
+}
+
+static int open_objects(struct programs *p, const struct programs_options *options,
+			const struct bpf_object_open_opts *open)
+{
+	const struct programs_part running = {open_running, close_running, p};
+	int code = 0;
+
+	p->skeleton = prof_bpf__open_opts(open);
+	if (!p->skeleton)
+		return -errno;
+	if (has_iterators(options))
+		code = open_part(p, &running, open);
+	for (size_t i = 0; i < options->part_count && !code; i++)
+		code = open_part(p, &options->parts[i], open);
+	return code;
+}
+
+/* The first one's maps are there when the others want them. */
+static int load_objects(struct programs *p)
+{
+	int code = prof_bpf__load(p->skeleton);
+
+	vec_for_each(&p->parts, const struct open_part *, row) {
+		if (!code)
+			code = share_maps(*row->skeleton->obj, p->skeleton->obj);
+		if (!code)
+			code = bpf_object__load_skeleton(row->skeleton);
+	}
 	return code;
 }
 
@@ -205,22 +273,22 @@ static int load(struct programs *p, const struct programs_options *options, int 
 		code = handle_iterators(p);
 	if (code)
 		return error_set(err, code, "register a handler of libbpf's");
-	p->skeleton = prof_bpf__open_opts(&open);
-	if (!p->skeleton)
-		return error_set(err, -errno, "open the BPF object");
+	code = open_objects(p, options, &open);
+	if (code)
+		return error_set(err, code, "open the BPF objects");
 	if (types >= 0)
 		code = give_types(p, types, has_iterators(options), err);
 	if (code)
 		return code;
 	code = configure(p, options);
 	if (code)
-		return error_set(err, code, "configure the BPF object");
-	code = prof_bpf__load(p->skeleton);
+		return error_set(err, code, "configure the BPF objects");
+	code = load_objects(p);
 	return code ? error_set(err, code, "load the BPF programs") : 0;
 }
 
-int programs_load_object(struct programs *p, const struct programs_options *options,
-			 struct error *err)
+int programs_load_objects(struct programs *p, const struct programs_options *options,
+			  struct error *err)
 {
 	_cleanup_close_ int types = memfd_create("types", MFD_CLOEXEC);
 	struct error first = {0};
@@ -237,12 +305,15 @@ int programs_load_object(struct programs *p, const struct programs_options *opti
 	if (!code)
 		return 0;
 	log_info("%s; again with all types of the kernel", first.text);
-	programs_free_object(p);
+	programs_free_objects(p);
 	return load(p, options, -1, err);
 }
 
-void programs_free_object(struct programs *p)
+void programs_free_objects(struct programs *p)
 {
+	vec_for_each(&p->parts, const struct open_part *, row)
+		row->part.close(row->part.ctx);
+	vec_release(&p->parts);
 	prof_bpf__destroy(steal(p->skeleton));
 	if (p->handler > 0)
 		libbpf_unregister_prog_handler(p->handler);

@@ -6,6 +6,7 @@
 #include "lib/live/instruments/events.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -21,6 +22,7 @@
 #include "lib/live/feature_probe.h"
 #include "lib/live/perf/perf_event.h"
 #include "lib/record/record.h"
+#include "events.skel.h"
 
 /* Each occurrence becomes a sample up to that many a second and CPU: it costs some percent. */
 #define DEFAULT_RATE_HZ 10000
@@ -46,6 +48,7 @@ struct event_stats {
 struct event_set {
 	struct live *live;
 	struct event_list list; /* resolved */
+	struct events_bpf *skeleton; /* NULL: none besides the clock */
 	const struct cpu_list *possible;
 	VEC(struct open_event) rows;
 	bool enabled;
@@ -93,15 +96,33 @@ static void *create(struct live *live, const void *settings)
 	return set;
 }
 
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct event_set *set = ctx;
+
+	set->skeleton = events_bpf__open_opts(options);
+	if (!set->skeleton)
+		return -errno;
+	events_set_limits(&set->list, (struct event_limit *)set->skeleton->rodata->event_limits);
+	*out = set->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct event_set *set = ctx;
+
+	events_bpf__destroy(steal(set->skeleton));
+}
+
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
 	struct event_set *set = state;
 
-	events_set_limits(&set->list, programs->config.events);
-	if (set->list.count <= 1) {
-		programs_leave_out(programs, "on_event");
-		programs_leave_out(programs, "on_tracepoint");
-	}
+	if (set->list.count > 1)
+		programs_add_part(programs,
+				  &(struct programs_part){open_object, close_object, set});
 	return event_list_resolve(&set->list, err);
 }
 
@@ -164,11 +185,11 @@ static int attach(struct event_set *set, struct open_event *row, struct error *e
 	const struct event_spec *spec = &set->list.rows[row->event];
 
 	bool is_tracepoint = spec->kind == EVENT_TRACEPOINT;
-	int program = programs_find(set->live->programs,
-				    is_tracepoint ? "on_tracepoint" : "on_event");
+	const struct bpf_program *program = is_tracepoint ? set->skeleton->progs.on_tracepoint
+							  : set->skeleton->progs.on_event;
 	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = row->event);
 
-	row->link = bpf_link_create(program, row->fd, BPF_PERF_EVENT, &options);
+	row->link = bpf_link_create(bpf_program__fd(program), row->fd, BPF_PERF_EVENT, &options);
 	if (row->link >= 0)
 		return 0;
 	row->link = -errno;
@@ -321,7 +342,7 @@ static void announce(void *state, uint64_t time)
 
 static void count_event(struct event_set *set, uint32_t event, uint64_t time)
 {
-	int map = programs_find_map(set->live->programs, "event_states");
+	int map = bpf_map__fd(set->skeleton->maps.event_states);
 	uint64_t *before = set->lost + (size_t)event * set->possible->count;
 
 	if (bpf_map_lookup_elem(map, &event, set->states))

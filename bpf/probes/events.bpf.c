@@ -1,12 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Events besides the clock: what a PMU or the kernel counts, and tracepoints. Which one it is tells
  * the cookie that it was attached with. The kernel lets no program of these kinds interrupt another
  * on a CPU, so they share what the sampler has for itself, and nothing they do is an event.
  */
-#ifndef PROF_BPF_EVENTS_BPF_H
-#define PROF_BPF_EVENTS_BPF_H
-
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/capture_stack.bpf.h"
@@ -21,7 +18,10 @@ struct event_states {
 	__type(value, struct event_state);
 };
 
-extern struct event_states event_states SEC(".maps");
+struct event_states event_states SEC(".maps");
+
+/* By number. */
+const volatile struct event_limit event_limits[EVENTS_MAX] = {};
 
 /* As many are expected as in the window before, unless it is not the one just before. */
 static __always_inline void begin_window(struct event_state *e,
@@ -108,10 +108,10 @@ static __always_inline void send_event(void *ctx, bool is_interrupted)
 	e = bpf_map_lookup_elem(&event_states, &event);
 	if (!e || event >= EVENTS_MAX)
 		return;
-	if (is_interrupted && config.events[event].is_measured)
+	if (is_interrupted && event_limits[event].is_measured)
 		rec.period = ((struct bpf_perf_event_data *)ctx)->sample_period;
 	else
-		rec.period = take_event(e, &config.events[event]);
+		rec.period = take_event(e, &event_limits[event]);
 	if (!rec.period)
 		return;
 	if (write_event(ctx, is_interrupted, task, process, &rec))
@@ -120,4 +120,16 @@ static __always_inline void send_event(void *ctx, bool is_interrupted)
 		e->lost += rec.period;
 }
 
-#endif
+SEC("perf_event")
+int on_event(struct bpf_perf_event_data *ctx)
+{
+	send_event(ctx, true);
+	return 0;
+}
+
+SEC("tracepoint")
+int on_tracepoint(void *ctx)
+{
+	send_event(ctx, false);
+	return 0;
+}

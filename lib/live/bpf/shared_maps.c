@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/bpf/shared_maps.h"
+
+#include <bpf/libbpf.h>
+
+int share_maps(struct bpf_object *object, const struct bpf_object *loaded)
+{
+	struct bpf_map *map;
+	int code = 0;
+
+	bpf_object__for_each_map(map, object)
+	{
+		const struct bpf_map *shared = bpf_object__find_map_by_name(loaded,
+									    bpf_map__name(map));
+
+		if (shared && !code)
+			code = bpf_map__reuse_fd(map, bpf_map__fd(shared));
+	}
+	return code;
+}

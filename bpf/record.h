@@ -333,7 +333,115 @@ struct rec_code {
 	struct rec_code_line lines[];
 };
 
+/* What a field of a marker holds. */
+enum rec_field_type {
+	REC_FIELD_NONE,
+	REC_FIELD_STRING,
+	REC_FIELD_INTEGER, /* signed */
+	REC_FIELD_BYTES,
+	REC_FIELD_DURATION, /* ns */
+	REC_FIELD_TIME, /* CLOCK_MONOTONIC ns */
+	REC_FIELD_PERCENTAGE, /* in millionths of the whole */
+	REC_FIELD_STACK,
+	REC_FIELD_TYPE_COUNT,
+};
+
+/* rec_schema.shown: where front-ends show such markers. */
+enum {
+	REC_SHOWN_IN_CHART = 1 << 0,
+	REC_SHOWN_IN_TABLE = 1 << 1,
+	REC_SHOWN_IN_OVERVIEW = 1 << 2,
+	REC_SHOWN_WITH_MEMORY = 1 << 3,
+	REC_SHOWN_WITH_IPC = 1 << 4,
+	REC_SHOWN_WITH_FILE_IO = 1 << 5,
+	REC_SHOWN_WITH_NETWORK = 1 << 6,
+};
+
+struct rec_schema_field {
+	__u8 type; /* enum rec_field_type */
+	__u8 reserved;
+	__u16 key_size, label_size; /* in the text */
+	__u16 reserved2;
+};
+
+/* What markers of a kind are called, and their fields. An id keeps the first schema it is given. */
+struct rec_schema {
+	struct rec rec;
+	__u32 schema;
+	__u32 shown;
+	__u16 field_count;
+	/* Texts, not terminated: the name, labels for chart, table and tooltip; keys and labels. */
+	__u16 name_size, chart_size, table_size, tooltip_size;
+	__u16 reserved;
+	__u32 text_size; /* bytes, without the padding */
+	struct rec_schema_field fields[]; /* then the text, padded to 8 */
+};
+
+/* rec.flags of REC_MARKER */
+enum {
+	MARKER_CAUSE = 1 << 0, /* its first stack is that of what caused it */
+};
+
+struct rec_value {
+	__u16 field; /* by its number in the schema */
+	__u8 type; /* enum rec_field_type, as the schema has it */
+	__u8 reserved;
+	__u32 size; /* of a string: bytes */
+	__u64 value; /* of a string: where it begins in the text; of a stack: its number */
+};
+
+/* What some task did at some time: a stack as a sample has it. */
+struct rec_marker_stack {
+	__u64 time;
+	__u64 leaf;
+	__u32 stack_id;
+	__u32 pid, tid;
+	__u8 flags; /* as of REC_SAMPLE */
+	__u8 reserved[3];
+};
+
+/* What happened to the thread rec.pid/rec.tid until rec.time; pid 0: to the machine. */
+struct rec_marker {
+	struct rec rec;
+	__u64 start; /* CLOCK_MONOTONIC ns, at most rec.time; equal: an instant */
+	__u32 schema; /* of an earlier REC_SCHEMA */
+	__u16 value_count;
+	__u8 stack_count;
+	__u8 reserved;
+	__u16 name_size, category_size; /* in front of the text; 0: the schema's name, none */
+	__u32 text_size; /* bytes, without the padding */
+	struct rec_value values[]; /* then the stacks, then the text, padded to 8 */
+};
+
+enum rec_counter_graph {
+	REC_COUNTER_LEVEL, /* shown is the sum so far */
+	REC_COUNTER_RATE, /* shown is how much came in a time */
+	REC_COUNTER_GRAPH_COUNT,
+};
+
+/* What a counter counts, of the process rec.pid; pid 0: of the machine. An id keeps the first. */
+struct rec_counter_info {
+	struct rec rec;
+	__u32 counter;
+	__u8 graph; /* enum rec_counter_graph */
+	__u8 reserved[3];
+	/* Texts, in this order and not terminated. */
+	__u16 name_size, category_size, description_size, label_size, unit_size, color_size;
+	__u32 reserved2;
+	char text[]; /* padded to 8 */
+};
+
+struct rec_counter {
+	struct rec rec;
+	__u32 counter; /* of an earlier REC_COUNTER_INFO */
+	__u32 reserved;
+	__s64 delta; /* since the record before */
+};
+
 _Static_assert(sizeof(struct rec) == 24, "wire format");
+_Static_assert(sizeof(struct rec_schema_field) == 8, "wire format");
+_Static_assert(sizeof(struct rec_value) == 16, "wire format");
+_Static_assert(sizeof(struct rec_marker_stack) == 32, "wire format");
 _Static_assert(sizeof(struct rec_run) == 8, "wire format");
 _Static_assert(sizeof(struct rec_segment) == 32, "wire format");
 _Static_assert(sizeof(struct rec_code_line) == 16, "wire format");

@@ -303,6 +303,9 @@ void report_stats(const struct outcome *outcome, struct outfile *out)
 	set_integer(root, "named_frames", profile_named_frames(p));
 	set_integer(root, "fde_frames", profile_fde_frames(p));
 	set_integer(root, "late_records", p->stats.late_records);
+	set_integer(root, "lost_markers", p->stats.lost_markers);
+	set_integer(root, "lost_marker_values", p->stats.lost_marker_values);
+	set_integer(root, "lost_counter_values", p->stats.lost_counter_values);
 	set_integer(root, "backlog_bytes", info->backlog_bytes);
 	set_integer(root, "dropped_files", info->dropped_files);
 	set_integer(root, "cpus", info->cpu_count);

@@ -67,6 +67,9 @@ struct profile_stats {
 	uint64_t lost[PROFILE_LOST_CAUSES]; /* by enum lost_cause */
 	uint64_t wanted_threads; /* records and samples of threads that the filters let pass */
 	uint64_t late_records; /* records that came out of order and were kept */
+	uint64_t lost_markers; /* without a schema that could be taken */
+	uint64_t lost_marker_values; /* not of the schema; stacks that never came */
+	uint64_t lost_counter_values; /* of counters that nobody described */
 };
 
 /* What was lost on a CPU, or kept from it. */

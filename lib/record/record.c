@@ -60,6 +60,76 @@ static bool arguments_end(const struct rec_arguments *rec)
 	return !size || !rec->text[rec->folder_size + size - 1];
 }
 
+size_t rec_schema_size(unsigned int field_count, size_t text_size)
+{
+	return sizeof(struct rec_schema) + field_count * sizeof(struct rec_schema_field) +
+	       padded(text_size);
+}
+
+size_t rec_marker_size(unsigned int value_count, unsigned int stack_count, size_t text_size)
+{
+	return sizeof(struct rec_marker) + value_count * sizeof(struct rec_value) +
+	       stack_count * sizeof(struct rec_marker_stack) + padded(text_size);
+}
+
+size_t rec_counter_info_size(const struct rec_counter_info *info)
+{
+	return sizeof(*info) +
+	       padded((size_t)info->name_size + info->category_size + info->description_size +
+		      info->label_size + info->unit_size + info->color_size);
+}
+
+const char *rec_schema_text(const struct rec_schema *schema)
+{
+	return (const char *)(schema->fields + schema->field_count);
+}
+
+const struct rec_marker_stack *rec_marker_stacks(const struct rec_marker *marker)
+{
+	return (const struct rec_marker_stack *)(marker->values + marker->value_count);
+}
+
+const char *rec_marker_text(const struct rec_marker *marker)
+{
+	return (const char *)(rec_marker_stacks(marker) + marker->stack_count);
+}
+
+static bool schema_holds(const struct rec_schema *rec)
+{
+	size_t size = (size_t)rec->name_size + rec->chart_size + rec->table_size +
+		      rec->tooltip_size;
+
+	for (unsigned int i = 0; i < rec->field_count; i++) {
+		const struct rec_schema_field *field = &rec->fields[i];
+
+		if (!field->type || field->type >= REC_FIELD_TYPE_COUNT)
+			return false;
+		size += (size_t)field->key_size + field->label_size;
+	}
+	return size <= rec->text_size;
+}
+
+static bool value_holds(const struct rec_marker *rec, const struct rec_value *value)
+{
+	if (!value->type || value->type >= REC_FIELD_TYPE_COUNT)
+		return false;
+	if (value->type == REC_FIELD_STRING)
+		return value->value <= rec->text_size &&
+		       value->size <= rec->text_size - value->value;
+	return value->type != REC_FIELD_STACK || value->value < rec->stack_count;
+}
+
+static bool marker_holds(const struct rec_marker *rec)
+{
+	for (unsigned int i = 0; i < rec->value_count; i++) {
+		if (!value_holds(rec, &rec->values[i]))
+			return false;
+	}
+	return rec->start <= rec->rec.time &&
+	       (size_t)rec->name_size + rec->category_size <= rec->text_size &&
+	       (rec->stack_count || !(rec->rec.flags & MARKER_CAUSE));
+}
+
 static size_t stack_record_size(const struct rec_stack *rec)
 {
 	return sizeof(*rec) + stack_record_body_size(stack_record_depth(rec), rec->run_count);

@@ -38,6 +38,15 @@ size_t rec_code_size(unsigned int line_count, size_t text_size);
 size_t rec_event_name_size(size_t name_size);
 size_t rec_section_size(size_t name_size);
 size_t rec_symbol_size(size_t name_size);
+size_t rec_schema_size(unsigned int field_count, size_t text_size);
+size_t rec_marker_size(unsigned int value_count, unsigned int stack_count, size_t text_size);
+/* By the sizes of its texts. */
+size_t rec_counter_info_size(const struct rec_counter_info *info);
+
+/* The texts of such records, not terminated. */
+const char *rec_schema_text(const struct rec_schema *schema);
+const struct rec_marker_stack *rec_marker_stacks(const struct rec_marker *marker);
+const char *rec_marker_text(const struct rec_marker *marker);
 
 /* Fills the common part; size in bytes, a multiple of 8. `kind` may be one of live_record.h. */
 void record_init(struct rec *rec, unsigned int kind, size_t size, __u64 time, __u32 pid, __u32 tid);

@@ -28,6 +28,8 @@ struct pending_sample {
 	struct rec_sample rec;
 	uint32_t event; /* 0: the clock; else it stands for `period` of that event */
 	uint64_t period;
+	/* Of a marker's stack, which is no sample: the value that it becomes, plus one. */
+	uint32_t marker_value;
 	thread_id thread;
 	uint32_t cpu_delta;
 	struct mapping_table *mappings; /* its process's; held while it waits */

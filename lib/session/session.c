@@ -8,6 +8,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/session/arguments.h"
+#include "lib/session/counter_feed.h"
+#include "lib/session/marker_feed.h"
 #include "lib/session/code_frames.h"
 #include "lib/session/tick_stats.h"
 #include "lib/session/losses.h"
@@ -35,6 +37,8 @@ struct session {
 	struct pending pending;
 	struct code_table code;
 	struct losses losses;
+	struct marker_feed markers;
+	struct counter_feed counters;
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
 	uint64_t last_time;
@@ -50,6 +54,8 @@ struct session *session_new(struct profile *profile)
 	module_map_init(&s->modules, profile);
 	resolver_init(&s->resolver, profile);
 	losses_init(&s->losses, profile);
+	marker_feed_init(&s->markers, profile, &s->tasks);
+	counter_feed_init(&s->counters, profile, &s->tasks);
 	return s;
 }
 
@@ -63,6 +69,8 @@ void session_free(struct session *s)
 	module_map_release(&s->modules);
 	tasks_release(&s->tasks);
 	losses_release(&s->losses);
+	marker_feed_release(&s->markers);
+	counter_feed_release(&s->counters);
 	vec_release(&s->cpu_changes);
 	free(s);
 }
@@ -111,14 +119,37 @@ static void count_event(struct session *s, const struct pending_sample *pending,
 	count->weight += sample->weight;
 }
 
-/* raw: what lies below the leaf, NO_RAW_STACK where nothing does. */
-static void place_sample(struct session *s, const struct pending_sample *pending, raw_stack_id raw)
+/*
+ * The stack of a sample or marker, with what is known of it. raw: what lies below the leaf,
+ * NO_RAW_STACK where nothing does.
+ */
+static stack_id resolve_pending(struct session *s, const struct pending_sample *pending,
+				raw_stack_id raw, struct tick_stats_entry *entry,
+				struct stack_extent *extent)
 {
 	const struct rec_sample *rec = &pending->rec;
 	struct process *process = tasks_process_of(&s->tasks, pending->thread);
+	stack_id id = NO_STACK;
+
+	if (raw != NO_RAW_STACK) {
+		const struct raw_stack *stack = &s->resolver.raw.rows.items[raw];
+
+		id = resolver_stack(&s->resolver, raw, process, pending->mappings, extent);
+		entry->stack_flags = stack->flags;
+		entry->is_cut = extent->user_depth < raw_stack_user_depth(stack);
+		entry->has_unknown_kind = extent->unknown_depth;
+	}
+	if (!(rec->rec.flags & SAMPLE_NO_LEAF))
+		id = resolver_leaf(&s->resolver, id, rec->leaf, rec->rec.flags & SAMPLE_LEAF_KERNEL,
+				   process, pending->mappings);
+	return id;
+}
+
+static void place_sample(struct session *s, const struct pending_sample *pending, raw_stack_id raw)
+{
+	const struct rec_sample *rec = &pending->rec;
 	struct sample sample = {
 		.time = tasks_time(&s->tasks, rec->rec.time),
-		.stack = NO_STACK,
 		.weight = rec->rec.weight ? rec->rec.weight : 1,
 		.cpu_delta = pending->cpu_delta,
 		.cpu = rec->rec.cpu,
@@ -127,19 +158,11 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 	struct tick_stats_entry entry = {.sample_flags = rec->rec.flags, .ticks = sample.weight};
 	struct stack_extent extent = {0};
 
-	if (raw != NO_RAW_STACK) {
-		const struct raw_stack *stack = &s->resolver.raw.rows.items[raw];
-
-		sample.stack = resolver_stack(&s->resolver, raw, process, pending->mappings,
-					      &extent);
-		entry.stack_flags = stack->flags;
-		entry.is_cut = extent.user_depth < raw_stack_user_depth(stack);
-		entry.has_unknown_kind = extent.unknown_depth;
+	sample.stack = resolve_pending(s, pending, raw, &entry, &extent);
+	if (pending->marker_value) {
+		s->profile->markers.values.items[pending->marker_value - 1].stack = sample.stack;
+		return;
 	}
-	if (!(rec->rec.flags & SAMPLE_NO_LEAF))
-		sample.stack = resolver_leaf(&s->resolver, sample.stack, rec->leaf,
-					     rec->rec.flags & SAMPLE_LEAF_KERNEL, process,
-					     pending->mappings);
 	s->profile->stats.user_stacks += has_user_frame(rec, &extent);
 	entry.is_32bit = may_be_32bit(&entry) && pending->mappings &&
 			 resolver_is_32bit(&s->resolver, pending->mappings);
@@ -150,7 +173,8 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 	thread_add_sample(&s->tasks.threads, pending->thread, &sample);
 }
 
-/* Its stack never came, so there is no row for it; its CPU time was spent all the same. */
+/* Its stack never came, so there is no row for it, or no value; its CPU time was spent all the
+ * same. */
 static void lose_sample(struct session *s, const struct pending_sample *pending)
 {
 	const struct rec *rec = &pending->rec.rec;
@@ -162,6 +186,10 @@ static void lose_sample(struct session *s, const struct pending_sample *pending)
 		.count = rec->weight ? rec->weight : 1,
 	};
 
+	if (pending->marker_value) {
+		s->profile->stats.lost_marker_values++;
+		return;
+	}
 	if (pending->event)
 		lost.count = pending->period;
 	else
@@ -210,6 +238,27 @@ static void feed_event(struct session *s, const struct rec_event *rec)
 	if (!rec->event || rec->event >= EVENT_COUNTS_MAX)
 		return;
 	pending.thread = tasks_sampled(&s->tasks, &rec->sample.rec);
+	feed_pending(s, &pending);
+}
+
+static void feed_marker_stack(void *ctx, uint32_t value, const struct rec_marker_stack *stack)
+{
+	struct session *s = ctx;
+	process_id process = process_table_find(&s->tasks.processes, stack->pid);
+	struct pending_sample pending = {
+		.rec = {.leaf = stack->leaf, .stack_id = stack->stack_id},
+		.marker_value = value + 1,
+	};
+
+	/* Whatever a marker is about, a task that was never recorded does not appear by it. */
+	if (process == NO_PROCESS) {
+		s->profile->stats.lost_marker_values++;
+		return;
+	}
+	record_init(&pending.rec.rec, REC_SAMPLE, sizeof(pending.rec), stack->time, stack->pid,
+		    stack->tid);
+	pending.rec.rec.flags = stack->flags;
+	pending.thread = s->tasks.processes.rows.items[process].main_thread;
 	feed_pending(s, &pending);
 }
 
@@ -270,6 +319,30 @@ static void feed_cpu(struct session *s, const struct rec_cpu *rec)
 		vec_push(&s->cpu_changes, change);
 }
 
+static void feed_loss(struct session *s, const struct rec *rec)
+{
+	uint64_t time = tasks_time(&s->tasks, rec->time);
+
+	if (rec->kind == REC_LOST)
+		losses_add(&s->losses, (const struct rec_lost *)rec, time);
+	else
+		losses_throttled(&s->losses, (const struct rec_throttled *)rec, time);
+}
+
+/* Markers and counters: what is shown beside samples. */
+static void feed_shown(struct session *s, const struct rec *rec)
+{
+	if (rec->kind == REC_SCHEMA)
+		marker_feed_schema(&s->markers, (const struct rec_schema *)rec);
+	else if (rec->kind == REC_MARKER)
+		marker_feed_marker(&s->markers, (const struct rec_marker *)rec, feed_marker_stack,
+				   s);
+	else if (rec->kind == REC_COUNTER_INFO)
+		counter_feed_info(&s->counters, (const struct rec_counter_info *)rec);
+	else
+		counter_feed_count(&s->counters, (const struct rec_counter *)rec);
+}
+
 void session_feed(struct session *s, const struct rec *rec)
 {
 	if (rec->time < s->last_time)
@@ -315,12 +388,8 @@ void session_feed(struct session *s, const struct rec *rec)
 		module_map_add_symbol(&s->modules, (const struct rec_symbol *)rec);
 		break;
 	case REC_LOST:
-		losses_add(&s->losses, (const struct rec_lost *)rec,
-			   tasks_time(&s->tasks, rec->time));
-		break;
 	case REC_THROTTLED:
-		losses_throttled(&s->losses, (const struct rec_throttled *)rec,
-				 tasks_time(&s->tasks, rec->time));
+		feed_loss(s, rec);
 		break;
 	case REC_EVENT:
 		feed_event(s, (const struct rec_event *)rec);
@@ -330,6 +399,12 @@ void session_feed(struct session *s, const struct rec *rec)
 		break;
 	case REC_CODE:
 		feed_code(s, (const struct rec_code *)rec);
+		break;
+	case REC_SCHEMA:
+	case REC_MARKER:
+	case REC_COUNTER_INFO:
+	case REC_COUNTER:
+		feed_shown(s, rec);
 		break;
 	case REC_CPU:
 		feed_cpu(s, (const struct rec_cpu *)rec);
@@ -372,6 +447,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	tasks_drop_unwanted(&s->tasks);
 	/* All that has samples must be there. */
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);
+	marker_feed_finish(&s->markers);
 	losses_finish(&s->losses);
 	finish_cpu_changes(s);
 }

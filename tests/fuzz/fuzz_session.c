@@ -78,6 +78,46 @@ static void check_thread(const struct profile *p, const struct profile_thread *r
 	}
 }
 
+static void check_markers(const struct profile *p, const struct profile_thread *row)
+{
+	const struct schemas *schemas = &p->markers.schemas;
+
+	vec_for_each(&row->markers, const struct marker *, marker) {
+		const struct schema *schema;
+		const struct schema_field *fields;
+
+		require(marker->start <= marker->end && marker->schema < schemas->rows.count);
+		require(marker->name < p->strings.rows.count);
+		schema = schemas_get(schemas, marker->schema);
+		fields = schema_fields(schemas, schema);
+		require(marker->first_value + schema->field_count < p->markers.values.count);
+		for (uint32_t i = 0; i < schema->field_count; i++) {
+			const struct marker_value *value = marker_value(&p->markers, marker, i);
+
+			require(!value->type || value->type == fields[i].type);
+			require(value->type != FIELD_STRING || value->string == NO_STRING ||
+				value->string < p->strings.rows.count);
+		}
+	}
+	vec_for_each(&p->markers.values, const struct marker_value *, value)
+		require(value->type != FIELD_STACK || value->stack == NO_STACK ||
+			value->stack < p->stacks.rows.count);
+}
+
+static void check_counters(const struct profile *p)
+{
+	vec_for_each(&p->counters.rows, const struct counter *, counter) {
+		uint64_t last = 0;
+
+		require(counter->name < p->strings.rows.count);
+		require(counter->graph < COUNTER_GRAPH_COUNT);
+		vec_for_each(&counter->samples, const struct counter_sample *, sample) {
+			require(sample->time > last);
+			last = sample->time;
+		}
+	}
+}
+
 /* Each tick in one class, and each in the profile; likewise what is counted of other events. */
 static void check_ledger(const struct profile *p)
 {
@@ -111,8 +151,11 @@ static void check_profile(const struct profile *p)
 		require(frame->func < p->funcs.rows.count);
 		require(frame->module == NO_MODULE || frame->module < p->modules.rows.count);
 	}
-	vec_for_each(&p->threads.rows, const struct profile_thread *, row)
+	check_counters(p);
+	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
 		check_thread(p, row);
+		check_markers(p, row);
+	}
 	if (p->threads.rows.count)
 		require(profile_process_count(p) > 0);
 }

@@ -76,7 +76,8 @@ static inline void events_release_cleanup(struct events *e)
 {
 	events_release(e);
 }
-/* Does each record, printed as text and read again, equal itself? -EINVAL shows one that does not.
+/* Does each valid record, printed as text and read again, equal itself? -EINVAL shows one that does
+ * not.
  */
 int events_check_text(const struct events *e, struct error *err);
 /* The record at *word, which advances; NULL after the last. */

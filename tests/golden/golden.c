@@ -124,8 +124,11 @@ static int run(const struct events *events, const char *output, struct error *er
 	size_t word = 0;
 	int result;
 
-	while ((rec = events_next(events, &word)))
-		session_feed(session, rec);
+	/* As readers do: what is not valid goes no further. */
+	while ((rec = events_next(events, &word))) {
+		if (record_is_valid(rec, record_size(rec)))
+			session_feed(session, rec);
+	}
 	session_finish(session, events->end_ns);
 	session_free(session);
 	name_frames(p, events);

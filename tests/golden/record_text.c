@@ -49,6 +49,12 @@ static const struct event_word arguments_flags[] = {
 };
 static const struct event_word module_flags[] = {{"named-deleted", MODULE_NAMED_DELETED},
 						 {NULL, 0}};
+static const struct event_word marker_flags[] = {{"cause", MARKER_CAUSE}, {NULL, 0}};
+static const struct event_word counter_graphs[] = {
+	{"level", REC_COUNTER_LEVEL},
+	{"rate", REC_COUNTER_RATE},
+	{NULL, 0},
+};
 static const struct event_word map_flags[] = {{"kernel", MAP_KERNEL_SPACE}, {NULL, 0}};
 static const struct event_word code_flags[] = {{"exact", CODE_EXACT}, {NULL, 0}};
 static const struct event_word cpu_flags[] = {{"online", CPU_ONLINE}, {NULL, 0}};
@@ -146,6 +152,20 @@ void text_number(struct record_text *t, const char *key, void *member, size_t si
 		text_print(t, value >= 0x10000 ? " %s=0x%" PRIx64 : " %s=%" PRIu64, key, value);
 }
 
+void text_signed(struct record_text *t, const char *key, int64_t *member)
+{
+	char *text = t->line ? event_line_text(t->line, key) : NULL;
+	bool is_negative = text && *text == '-';
+	uint64_t number = 0;
+
+	if (text && !event_number(text + is_negative, &number))
+		event_line_problem(t->line, "not a number:", text);
+	if (text)
+		*member = (int64_t)(is_negative ? -number : number);
+	else if (!t->line)
+		text_print(t, " %s=%" PRId64, key, *member);
+}
+
 void text_word(struct record_text *t, const char *key, void *member, size_t size,
 	       const struct event_word *words, uint32_t otherwise)
 {
@@ -214,6 +234,7 @@ void text_tail(struct record_text *t, const char *key, void *member, size_t size
 #define FLAGS(words) text_flags(t, words);
 #define NUMBER(key, member, otherwise) \
 	text_number(t, key, &r->member, sizeof(r->member), otherwise);
+#define SIGNED(key, member) text_signed(t, key, (int64_t *)&r->member);
 #define WORD(key, member, words, otherwise) \
 	text_word(t, key, &r->member, sizeof(r->member), words, otherwise);
 #define TIME(key, member) text_time(t, key, EVENTS_START_NS, (uint64_t *)&r->member);

@@ -30,6 +30,7 @@ void record_text_print(struct strbuf *out, const struct rec *rec);
 void text_flags(struct record_text *t, const struct event_word *words);
 void text_number(struct record_text *t, const char *key, void *member, size_t size,
 		 uint64_t otherwise);
+void text_signed(struct record_text *t, const char *key, int64_t *member);
 void text_word(struct record_text *t, const char *key, void *member, size_t size,
 	       const struct event_word *words, uint32_t otherwise);
 /* Nanoseconds after `base`. */
@@ -53,6 +54,9 @@ void text_mapped_module(struct record_text *t, struct rec_map *rec);
 void text_build_id(struct record_text *t, struct rec_module *rec);
 void text_segments(struct record_text *t, struct rec_module *rec);
 void text_code(struct record_text *t, struct rec_code *rec);
+void text_schema(struct record_text *t, struct rec_schema *rec);
+void text_marker(struct record_text *t, struct rec_marker *rec);
+void text_counter_info(struct record_text *t, struct rec_counter_info *rec);
 void text_arguments(struct record_text *t, struct rec_arguments *rec);
 
 #endif

@@ -138,6 +138,84 @@ static void code_must_hold_what_it_announces(void **state)
 	assert_false(record_is_valid(&code->rec, sizeof(buffer)));
 }
 
+static void a_schema_must_hold_what_it_announces(void **state)
+{
+	struct rec_schema *schema = (struct rec_schema *)make(REC_SCHEMA, rec_schema_size(2, 16));
+
+	(void)state;
+	assert_int_equal(rec_schema_size(2, 16), 48 + 2 * 8 + 16);
+	schema->field_count = 2;
+	schema->text_size = 16;
+	schema->name_size = 4;
+	schema->fields[0] = (struct rec_schema_field){REC_FIELD_STRING, 0, 3, 3, 0};
+	schema->fields[1] = (struct rec_schema_field){REC_FIELD_STACK, 0, 3, 3, 0};
+	assert_true(record_is_valid(&schema->rec, sizeof(buffer)));
+	schema->tooltip_size = 1;
+	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
+	schema->tooltip_size = 0;
+	schema->fields[1].type = REC_FIELD_TYPE_COUNT;
+	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
+	schema->fields[1].type = REC_FIELD_NONE;
+	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
+	schema->fields[1].type = REC_FIELD_STACK;
+	schema->text_size = 17;
+	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
+	schema->text_size = 0xffffffff;
+	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
+	schema->text_size = 16;
+	schema->field_count = 0xffff;
+	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
+}
+
+static void a_marker_must_hold_what_it_announces(void **state)
+{
+	struct rec_marker *marker = (struct rec_marker *)make(REC_MARKER, rec_marker_size(2, 1, 8));
+
+	(void)state;
+	assert_int_equal(rec_marker_size(2, 1, 8), 48 + 2 * 16 + 32 + 8);
+	marker->rec.flags = MARKER_CAUSE;
+	marker->value_count = 2;
+	marker->stack_count = 1;
+	marker->text_size = 8;
+	marker->values[0] = (struct rec_value){0, REC_FIELD_STRING, 0, 8, 0};
+	marker->values[1] = (struct rec_value){1, REC_FIELD_STACK, 0, 0, 0};
+	assert_true(record_is_valid(&marker->rec, sizeof(buffer)));
+	marker->values[0].value = 1;
+	assert_false(record_is_valid(&marker->rec, sizeof(buffer)));
+	marker->values[0].value = UINT64_MAX;
+	assert_false(record_is_valid(&marker->rec, sizeof(buffer)));
+	marker->values[0].value = 0;
+	marker->values[1].value = 1;
+	assert_false(record_is_valid(&marker->rec, sizeof(buffer)));
+	marker->values[1].value = 0;
+	marker->start = marker->rec.time + 1;
+	assert_false(record_is_valid(&marker->rec, sizeof(buffer)));
+	marker->start = 0;
+	marker->name_size = 9;
+	assert_false(record_is_valid(&marker->rec, sizeof(buffer)));
+	marker->name_size = 8;
+	assert_true(record_is_valid(&marker->rec, sizeof(buffer)));
+	marker->value_count = 0;
+	marker->stack_count = 0;
+	assert_false(record_is_valid(&marker->rec, sizeof(buffer)));
+}
+
+static void a_counter_must_hold_what_it_announces(void **state)
+{
+	struct rec_counter_info *info = (struct rec_counter_info *)make(REC_COUNTER_INFO,
+									sizeof(*info) + 16);
+
+	(void)state;
+	info->name_size = 8;
+	info->color_size = 8;
+	assert_true(record_is_valid(&info->rec, sizeof(buffer)));
+	info->unit_size = 1;
+	assert_false(record_is_valid(&info->rec, sizeof(buffer)));
+	info->unit_size = 0;
+	info->graph = REC_COUNTER_GRAPH_COUNT;
+	assert_false(record_is_valid(&info->rec, sizeof(buffer)));
+}
+
 static void causes_have_the_names_of_the_statistics(void **state)
 {
 	(void)state;
@@ -155,6 +233,9 @@ int main(void)
 		cmocka_unit_test(a_stack_must_hold_what_it_announces),
 		cmocka_unit_test(a_module_must_hold_what_it_announces),
 		cmocka_unit_test(code_must_hold_what_it_announces),
+		cmocka_unit_test(a_schema_must_hold_what_it_announces),
+		cmocka_unit_test(a_marker_must_hold_what_it_announces),
+		cmocka_unit_test(a_counter_must_hold_what_it_announces),
 		cmocka_unit_test(causes_have_the_names_of_the_statistics),
 	};
 

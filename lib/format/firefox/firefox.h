@@ -15,6 +15,7 @@
  *	titles.h	what rows are called
  *	threads.c	rows with their samples, streamed
  *	markers.c	the markers of a row, by their schemas
+ *	counters.c	quantities over time, streamed
  *	samples.c	the samples of a row, with others where it did not run
  */
 /* clang-format on */
@@ -142,6 +143,13 @@ void firefox_write_libs(struct firefox *f, struct jsonw *w);
 void firefox_write_threads(struct firefox *f, struct jsonw *w);
 /* Value of "shared". */
 void firefox_write_shared(struct firefox *f, struct jsonw *w);
+
+#define FIREFOX_ID_SIZE 40
+/* The pid of a row as the file has it: unlike that of any other process. */
+void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct firefox_row *row);
+
+/* Key "counters" of the file. */
+void firefox_write_counters(const struct firefox *f, struct jsonw *w);
 
 /* A column of one value. */
 void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value);

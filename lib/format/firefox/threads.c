@@ -87,18 +87,23 @@ static void write_process_name(struct firefox *f, struct jsonw *w, const struct 
 	write_name(f, w, "processName", name, "pid", row->pid);
 }
 
-/* Those of CPUs are none that a process or thread could have. */
-static void write_ids(struct jsonw *w, const struct firefox_row *row, uint32_t tid_again)
+void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct firefox_row *row)
 {
-	bool is_cpu = row->kind == ROW_CPU;
-	char text[40];
-
-	if (is_cpu)
-		snprintf(text, sizeof(text), "cpus");
+	if (row->kind == ROW_CPU)
+		snprintf(text, FIREFOX_ID_SIZE, "cpus");
 	else
 		format_id(text, row->pid, row->incarnation & ~FOLDED_INCARNATION);
 	if (row->is_folded)
 		strcat(text, "+");
+}
+
+/* Those of CPUs are none that a process or thread could have. */
+static void write_ids(struct jsonw *w, const struct firefox_row *row, uint32_t tid_again)
+{
+	bool is_cpu = row->kind == ROW_CPU;
+	char text[FIREFOX_ID_SIZE];
+
+	firefox_format_pid(text, row);
 	jsonw_key(w, "pid");
 	jsonw_cstring(w, text);
 	jsonw_key(w, "tid");

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Value of "counters": each with the row of its process, and how it is drawn. */
+#include "lib/format/firefox/firefox.h"
+
+/* Front-ends order tracks of counters by it. */
+#define SORT_WEIGHT 50
+
+static bool is_graph_color(const char *name)
+{
+	static const char *const colors[] = {
+		"blue",	  "green",  "grey", "ink",  "magenta",
+		"orange", "purple", "red",  "teal", "yellow",
+	};
+
+	for (size_t i = 0; i < sizeof(colors) / sizeof(*colors); i++) {
+		if (strcmp(colors[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_process(const struct firefox *f, const struct firefox_row *row,
+			const struct counter *counter)
+{
+	const struct profile_thread *threads = f->profile->threads.rows.items;
+
+	if (row->kind != ROW_THREAD && row->kind != ROW_FOLDED)
+		return false;
+	for (size_t i = 0; i < row->count; i++) {
+		const struct profile_thread *thread =
+			&threads[f->rows.members.items[row->first + i]];
+
+		if (thread->is_main && thread->pid == counter->pid &&
+		    thread->incarnation == counter->incarnation)
+			return true;
+	}
+	return false;
+}
+
+/* That of the process's main thread, of the machine the first; NULL: the process has none. */
+static const struct firefox_row *find_row(const struct firefox *f, const struct counter *counter)
+{
+	if (!counter->pid)
+		return f->rows.list.items;
+	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
+		if (has_process(f, row, counter))
+			return row;
+	}
+	return NULL;
+}
+
+static void write_text(const struct firefox *f, struct jsonw *w, const char *key, string_id id)
+{
+	jsonw_key(w, key);
+	jsonw_string(w, texts_get(&f->texts, id), texts_size(&f->texts, id));
+}
+
+static void write_samples(const struct firefox *f, struct jsonw *w, const struct counter *counter)
+{
+	jsonw_key(w, "samples");
+	jsonw_object_begin(w);
+	FIREFOX_COLUMN(w, "time", &counter->samples, struct counter_sample, sample, at,
+		       jsonw_format_ms(at, firefox_time(f, sample->time)));
+	FIREFOX_COLUMN(w, "count", &counter->samples, struct counter_sample, sample, at,
+		       jsonw_format_i64(at, sample->delta));
+	jsonw_key(w, "length");
+	jsonw_u64(w, counter->samples.count);
+	jsonw_object_end(w);
+}
+
+static void write_tooltip_row(const struct firefox *f, struct jsonw *w,
+			      const struct counter *counter, const char *source, const char *label)
+{
+	jsonw_object_begin(w);
+	jsonw_key(w, "type");
+	jsonw_cstring(w, "value");
+	jsonw_key(w, "source");
+	jsonw_cstring(w, source);
+	jsonw_key(w, "format");
+	jsonw_object_begin(w);
+	write_text(f, w, "unit", counter->unit);
+	jsonw_object_end(w);
+	jsonw_key(w, "label");
+	jsonw_cstring(w, label);
+	jsonw_object_end(w);
+}
+
+static void write_display(const struct firefox *f, struct jsonw *w, const struct counter *counter)
+{
+	bool is_rate = counter->graph == COUNTER_RATE;
+	const char *color = texts_get(&f->texts, counter->color);
+
+	jsonw_key(w, "display");
+	jsonw_object_begin(w);
+	jsonw_key(w, "graphType");
+	jsonw_cstring(w, is_rate ? "line-rate" : "line-accumulated");
+	write_text(f, w, "unit", counter->unit);
+	jsonw_key(w, "color");
+	jsonw_cstring(w, is_graph_color(color) ? color : "grey");
+	jsonw_key(w, "markerSchemaLocation");
+	jsonw_null(w);
+	jsonw_key(w, "sortWeight");
+	jsonw_u64(w, SORT_WEIGHT);
+	write_text(f, w, "label", counter->label != NO_STRING ? counter->label : counter->name);
+	jsonw_key(w, "tooltipRows");
+	jsonw_array_begin(w);
+	write_tooltip_row(f, w, counter, is_rate ? "rate" : "accumulated",
+			  is_rate ? "a second" : "now");
+	write_tooltip_row(f, w, counter, is_rate ? "selection-total" : "count-range",
+			  is_rate ? "in the selection" : "range in the selection");
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+}
+
+static void write_counter(const struct firefox *f, struct jsonw *w, const struct counter *counter,
+			  const struct firefox_row *row)
+{
+	char pid[FIREFOX_ID_SIZE];
+
+	firefox_format_pid(pid, row);
+	jsonw_object_begin(w);
+	write_text(f, w, "name", counter->name);
+	write_text(f, w, "category", counter->category);
+	write_text(f, w, "description", counter->description);
+	jsonw_key(w, "pid");
+	jsonw_cstring(w, pid);
+	jsonw_key(w, "mainThreadIndex");
+	jsonw_u64(w, (uint64_t)(row - f->rows.list.items));
+	write_samples(f, w, counter);
+	write_display(f, w, counter);
+	jsonw_object_end(w);
+}
+
+void firefox_write_counters(const struct firefox *f, struct jsonw *w)
+{
+	jsonw_key(w, "counters");
+	jsonw_array_begin(w);
+	vec_for_each(&f->profile->counters.rows, const struct counter *, counter) {
+		const struct firefox_row *row = find_row(f, counter);
+
+		if (row && counter->samples.count)
+			write_counter(f, w, counter, row);
+	}
+	jsonw_array_end(w);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/counter_feed.h"
+
+_Static_assert((int)REC_COUNTER_LEVEL == (int)COUNTER_LEVEL &&
+		       (int)REC_COUNTER_RATE == (int)COUNTER_RATE &&
+		       (int)REC_COUNTER_GRAPH_COUNT == (int)COUNTER_GRAPH_COUNT,
+	       "the wire's are the profile's");
+
+void counter_feed_init(struct counter_feed *f, struct profile *profile, struct tasks *tasks)
+{
+	*f = (struct counter_feed){.profile = profile, .tasks = tasks};
+}
+
+void counter_feed_release(struct counter_feed *f)
+{
+	vec_release(&f->rows);
+	index_release(&f->by_wire_id);
+}
+
+static bool wire_id_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct counter_feed *f = table;
+
+	return f->rows.items[id].wire_id == *(const uint32_t *)key;
+}
+
+static uint32_t find(const struct counter_feed *f, uint32_t wire_id)
+{
+	return index_find(&f->by_wire_id, hash_u64(wire_id), wire_id_equal, f, &wire_id);
+}
+
+/* Cuts the next text off; NO_STRING where it is empty. */
+static string_id take_text(struct strings *strings, const char **text, size_t size)
+{
+	const char *start = *text;
+
+	*text += size;
+	return size ? strings_intern_sized(strings, start, size) : NO_STRING;
+}
+
+void counter_feed_info(struct counter_feed *f, const struct rec_counter_info *rec)
+{
+	struct strings *strings = &f->profile->strings;
+	struct wire_counter row = {.wire_id = rec->counter};
+	struct counter counter = {.graph = rec->graph};
+	const char *text = rec->text;
+
+	if (!rec->name_size || find(f, rec->counter) != INDEX_NONE)
+		return;
+	if (rec->rec.pid) {
+		const struct process *process =
+			&f->tasks->processes.rows.items[tasks_process(f->tasks, &rec->rec)];
+
+		counter.pid = process->pid;
+		counter.incarnation = process->incarnation;
+	}
+	counter.name = take_text(strings, &text, rec->name_size);
+	counter.category = take_text(strings, &text, rec->category_size);
+	counter.description = take_text(strings, &text, rec->description_size);
+	counter.label = take_text(strings, &text, rec->label_size);
+	counter.unit = take_text(strings, &text, rec->unit_size);
+	counter.color = take_text(strings, &text, rec->color_size);
+	row.id = profile_counters_add(&f->profile->counters, &counter);
+	if (row.id == NO_COUNTER)
+		return;
+	index_add(&f->by_wire_id, hash_u64(row.wire_id), (uint32_t)f->rows.count);
+	vec_push(&f->rows, row);
+}
+
+void counter_feed_count(struct counter_feed *f, const struct rec_counter *rec)
+{
+	uint32_t row = find(f, rec->counter);
+
+	if (row == INDEX_NONE) {
+		f->profile->stats.lost_counter_values++;
+		return;
+	}
+	counter_add_sample(&f->profile->counters.rows.items[f->rows.items[row].id],
+			   tasks_time(f->tasks, rec->rec.time), rec->delta);
+}

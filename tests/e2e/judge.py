@@ -14,8 +14,11 @@ profile is not valid:
     within(function, thread)  … that have it anywhere
     near(count, of, share)  is count what `of` independent trials give? (5 sigma, 1 in 2 million)
     cpu_ms(thread)          sum of its threadCPUDelta
+    spent(ms, function, *threads)  are there as many samples in it as that CPU time has ticks? As near
+                            as the recording and the kernel say that it can be; for record()
 """
 
+import json
 import math
 import os
 import sys
@@ -27,6 +30,7 @@ import check_profile  # noqa: E402
 
 class Judge:
     def __init__(self, path):
+        self._stem = path.removesuffix(".gz").removesuffix(".json")
         self.p = check_profile.load(path)
         self.problems = [f"invalid: {text}" for text in check_profile.check(self.p)]
 
@@ -59,6 +63,33 @@ class Judge:
         # One more on each side: the timer's phase at the beginning and at the end.
         self.expect(abs(count - of * share) <= 5 * math.sqrt(of * share * (1 - share)) + 2,
                     f"{count} of {of}, expected a share of {share}")
+
+    def _read(self, suffix):
+        with open(self._stem + suffix, encoding="utf-8") as file:
+            return file.read()
+
+    def spent(self, ms, function, *threads):
+        stats = json.loads(self._read(".stats"))
+        interval = stats["interval_ms"]
+        after, before = map(float, self._read(".taken").split("-"))
+        count = runs = 0
+        for thread in threads:
+            found = [(time, weight) for _, time, weight, frames in self.samples(thread)
+                     if any(frame["name"] == function for frame in frames)]
+            times = [time for time, _ in found]
+            count += sum(weight for _, weight in found)
+            runs += 1 + sum(b - a > 1.5 * interval for a, b in zip(times, times[1:]))
+        # Wherever another thread takes over, it is chance whether the next tick is still this one's:
+        # 5 sigma of that, and one tick more at the beginning and at the end.
+        chance = 2.5 * math.sqrt(runs) + 2
+        # Time that is taken from a CPU is not the thread's, but its tick comes all the same, late.
+        # The kernel's accounts have steps of 10 ms.
+        late = (after - before + 10) / interval
+        low = ms / interval - stats["skipped_ticks"] - stats["lost"] - chance
+        high = ms / interval + late + chance
+        self.expect(low <= count <= high,
+                    f"{count} samples in {function}, {ms} ms in {runs} runs: {low:.0f} to {high:.0f}; "
+                    f"{stats['skipped_ticks']} skipped, {stats['lost']} lost, {late:.0f} late")
 
     def cpu_ms(self, thread):
         units = {"ns": 1e6, "µs": 1e3, "ms": 1}[self.p["meta"]["sampleUnits"]["threadCPUDelta"]]

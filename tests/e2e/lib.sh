@@ -104,12 +104,21 @@ sanitizers_are_silent() {
 	! grep -E 'Sanitizer|runtime error:' "$tmp/.err"
 }
 
-# Records into NAME.json.gz with NAME.stats beside it; a test of its own that this exits with
-# STATUS and leaves a valid profile, with each tick in its place.
+# Time in which CPUs ran nothing of this machine though they had something to run, or served
+# interrupts, in ms: the kernel's accounts of steal, irq and softirq.
+taken_ms() {
+	awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { print ($7 + $8 + $9) * 1000 / hz }' /proc/stat
+}
+
+# Records into NAME.json.gz with NAME.stats beside it, and in NAME.taken what was taken from the CPUs
+# meanwhile; a test of its own that this exits with STATUS and leaves a valid profile, with each tick
+# in its place.
 record() { # NAME STATUS ARGUMENT...
-	local name=$1 wanted=$2 problems
+	local name=$1 wanted=$2 problems taken
 	shift 2
+	taken=$(taken_ms)
 	run "$PROF" record -o "$name.json.gz" --stats "$name.stats" "$@"
+	echo "$(taken_ms) - $taken" >"$name.taken"
 	problems=$(python3 "$root/tests/check_profile.py" "$name.json.gz" 2>&1 &&
 		python3 "$root/tests/e2e/ledger.py" "$name.stats" "$name.json.gz" 2>&1)
 	if [ "$status" = "$wanted" ] && [ "$problems" = "$name.json.gz: ok" ] &&

@@ -13,9 +13,8 @@ for name, function in (("fork_exec", "parent_work"), ("only-forked", "forked_wor
                        ("other-name", "executed_work")):
     t = thread(name)
     expect(t["isMainThread"] and t["processName"] == name, (t["processName"], name))
+    spent(200, function, t)
     count = within(function, t)
-    # Of 200; a virtual CPU that its host takes away misses some.
-    expect(150 < count < 230, f"{name}: {count} samples in {function}")
     expect(count > 0.9 * len(samples(t)), f"{name}: {count} of {len(samples(t))}")
 CODE
 
@@ -23,19 +22,18 @@ record short 0 -- "$workloads/short_threads" 40 20
 judge "threads that live 20 ms: all there, all sampled, with their times" short.json.gz <<'CODE'
 names = [t["name"] for t in p["threads"]]
 expect(sorted(names) == sorted(["short_threads"] + [f"short-{i}" for i in range(40)]), names)
-last, total = -20, 0
+last = -20
+every = [thread(f"short-{i}") for i in range(40)]
 # Each is waited for before the next begins. The kernel tells the waiter so before the thread is gone.
-for i in range(40):
-    t = thread(f"short-{i}")
-    count = within("short_life", t)
-    # A virtual CPU that its host has kept waiting gives one thread the ticks of a longer time.
-    expect(14 <= count <= 40, f"{t['name']}: {count} samples")
-    total += count
-    life = t["unregisterTime"] - t["registerTime"]
-    expect(19.9 <= life < 1000, f"{t['name']}: lived {life} ms")
+for t in every:
+    spent(20, "short_life", t)
+    expect(t["unregisterTime"] - t["registerTime"] >= 19.9, f"{t['name']}: lived too short")
     expect(t["registerTime"] >= last + 20, f"{t['name']} began before the last one had run")
     last = t["registerTime"]
-expect(40 * 17 <= total <= 40 * 24, total)
+# A thread may wait long for a CPU on which to end, but few do: each has the next one's whole life.
+in_time = sum(t["unregisterTime"] <= later["registerTime"] for t, later in zip(every, every[2:]))
+expect(in_time >= 20, f"{in_time} of 38 ended in time")
+spent(40 * 20, "short_life", *every)
 CODE
 
 # shellcheck disable=SC2016 # for the inner shell
@@ -69,22 +67,29 @@ expect(all(t["tid"] > 0 for t in p["threads"]), [t["name"] for t in p["threads"]
 CODE
 
 # Two at once, which see nothing of each other.
-"$PROF" record -q -o one.json.gz -- "$workloads/shares" 0.5 2>one.err &
+at_once() { # NAME COMMAND...
+	tmp=$tmp/$1.at-once
+	mkdir "$tmp"
+	record "$1" 0 -- "${@:2}" >"$1.tap"
+}
+at_once one "$workloads/shares" 0.5 &
 one=$!
-"$PROF" record -q -o two.json.gz -- "$workloads/threads" 0.5 2>two.err &
+at_once two "$workloads/threads" 0.5 &
 two=$!
 wait $one
-is "two at once: exit status of one" $? 0
+like "two at once: the first" "$(<one.tap)" '^ok'
 wait $two
-is "two at once: exit status of two" $? 0
+like "two at once: the second" "$(<two.tap)" '^ok'
 judge "two at once: one" one.json.gz <<'CODE'
 expect([t["name"] for t in p["threads"]] == ["shares"], check_profile.thread_names(p))
-expect(450 < len(samples()) < 550, len(samples()))
+spent(500, "main", thread("shares"))
 CODE
 judge "two at once: two" two.json.gz <<'CODE'
 expect(sorted(t["name"] for t in p["threads"]) == ["threads", "worker-a", "worker-b"],
        check_profile.thread_names(p))
-expect(450 < len(samples()) < 550, len(samples()))
+for name, function, ms in (("threads", "main_work", 50), ("worker-a", "work_a", 150),
+                           ("worker-b", "work_b", 300)):
+    spent(ms, function, thread(name))
 CODE
 
 # A program that is gone when it is to be named: deleted while it runs.
@@ -92,7 +97,8 @@ cp "$workloads/spin" deleted
 mkfifo ready
 record gone 0 -- bash -c './deleted die 0.3 >ready & read -r _ <ready; rm deleted; wait'
 judge "a program deleted while it runs is named" gone.json.gz <<'CODE'
-expect(within("spinning", thread("deleted")) > 200, check_profile.thread_names(p))
+found = samples(thread("deleted"))
+expect(within("spinning") > 0.9 * len(found) > 0, f"{within('spinning')} of {len(found)}")
 CODE
 
 done_testing

@@ -14,10 +14,7 @@ for name, share in (("sixty", 0.6), ("thirty", 0.3), ("ten", 0.1)):
     near(counts[name], total, share)
 expect(total > 0.98 * len(samples(t)), f"{total} of {len(samples(t))} in the three")
 CODE
-judge "shares: a sample a timer tick" shares.json.gz "$(stat_of shares interval_ms)" <<'CODE'
-expected = 2000 / float(args[0])
-expect(0.97 * expected < sum(s[2] for s in samples()) < 1.05 * expected, len(samples()))
-CODE
+judge "shares: a sample a timer tick" shares.json.gz <<<'spent(2000, "main", thread("shares"))'
 judge "shares: CPU time is the CPU time" shares.json.gz <<'CODE'
 expect(1950 < cpu_ms(thread("shares")) < 2060, cpu_ms(thread("shares")))
 CODE
@@ -37,6 +34,7 @@ for name, function, share in (("threads", "main_work", 0.1), ("worker-a", "work_
     t = thread(name)
     count = within(function, t)
     near(count, total, share)
+    spent(1500 * share, function, t)
     expect(count > 0.97 * len(samples(t)), f"{name}: {count} of {len(samples(t))} in {function}")
     expect(t["processName"] == "threads", t["processName"])
     expect(abs(cpu_ms(t) / (1500 * share) - 1) < 0.04, f"{name}: {cpu_ms(t)} ms of CPU time")

@@ -88,7 +88,7 @@ confined quota 200000 "$enter"
 is_complete quota
 # So little at a time that rings overflow meanwhile: that is counted.
 at_begin='set_quota 1 1000'
-confined small-quota 200000 "$enter" --ring-size 64K --no-symbols
+confined small-quota 50000 "$enter" --ring-size 64K --no-symbols
 ok "small-quota: the recorder had to wait" grep -q '^nr_throttled [1-9]' "$group/cpu.stat"
 ok "small-quota: it lost ticks" test "$(stat_of small-quota lost)" -gt 100
 at_begin=: at_end=:

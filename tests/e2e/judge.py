@@ -14,6 +14,7 @@ profile is not valid:
     within(function, thread)  … that have it anywhere
     near(count, of, share)  is count what `of` independent trials give? (5 sigma, 1 in 2 million)
     cpu_ms(thread)          sum of its threadCPUDelta
+    at_least(ms, function)  has it the ticks of that CPU time, but those that the recording says it missed?
     spent(ms, function, *threads)  are there as many samples in it as that CPU time has ticks? As near
                             as the recording and the kernel say that it can be; for record()
 """
@@ -67,6 +68,12 @@ class Judge:
     def _read(self, suffix):
         with open(self._stem + suffix, encoding="utf-8") as file:
             return file.read()
+
+    def at_least(self, ms, function):
+        stats = json.loads(self._read(".stats"))
+        count = self.within(function)
+        low = 0.95 * ms / stats["interval_ms"] - stats["skipped_ticks"] - stats["lost"]
+        self.expect(count >= low, f"{count} samples in {function}, at least {low:.0f} for {ms} ms")
 
     def spent(self, ms, function, *threads):
         stats = json.loads(self._read(".stats"))

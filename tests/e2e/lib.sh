@@ -76,10 +76,10 @@ done_testing() {
 	echo "1..$test_count"
 }
 
-# Waits, 20 s at most, for COMMAND to succeed.
+# Waits for COMMAND to succeed. Only what never will takes two minutes.
 wait_until() { # COMMAND...
 	local i
-	for ((i = 0; i < 1000; i++)); do
+	for ((i = 0; i < 6000; i++)); do
 		if "$@" 2>/dev/null; then
 			return 0
 		fi
@@ -87,6 +87,11 @@ wait_until() { # COMMAND...
 	done
 	echo "# waited in vain for: $*"
 	return 1
+}
+# Has a process used up so much CPU time, since it began?
+has_used() { # PID MS
+	local used
+	read -r used _ <"/proc/$1/schedstat" && [ "$used" -ge $(($2 * 1000000)) ]
 }
 is_gone() { # PID
 	# A zombie has ended, too.

@@ -5,19 +5,25 @@
 # is shown.
 . "$(dirname "$0")/lib.sh"
 
-# Records COMMAND, which writes a line into ./begun once it runs, and stops the recorder for SECONDS
-# after that. NAME.json.gz, NAME.stats, NAME.err.
-stalled() { # NAME SECONDS OPTION... -- COMMAND
-	local name=$1 seconds=$2 recorder
+# Records COMMAND, which writes its pid into ./begun once it runs, and stops the recorder for SECONDS
+# after that, or until the command has ended. ./resumed is there when the recorder runs again.
+# NAME.json.gz, NAME.stats, NAME.err.
+stalled() { # NAME SECONDS|end OPTION... -- COMMAND
+	local name=$1 seconds=$2 recorder pid
 	shift 2
-	rm -f begun
+	rm -f begun resumed
 	mkfifo begun
 	"$PROF" record -o "$name.json.gz" --stats "$name.stats" "$@" 2>"$name.err" &
 	recorder=$!
-	read -r _ <begun
+	read -r pid <begun
 	kill -STOP $recorder
-	sleep "$seconds"
+	if [ "$seconds" = end ]; then
+		wait_until is_gone "$pid"
+	else
+		sleep "$seconds"
+	fi
 	kill -CONT $recorder
+	touch resumed
 	wait $recorder
 	is "$name: exit status" $? 0
 	is "$name: the ledger balances" \
@@ -37,14 +43,14 @@ CODE
 stalled deep 1.05 -- sh -c "echo >begun; exec '$workloads/deep' 1"
 nothing_is_lost deep
 # shellcheck disable=SC2016 # for the inner shell
-stalled processes 1.05 -- bash -c 'echo >begun; end=$((SECONDS + 2))
-	while ((SECONDS < end)); do python3 -c "sorted(range(100000), key=str)"; /bin/true; done'
+stalled processes 1.05 -- bash -c 'echo >begun; left=10
+	while [ ! -e resumed ] || ((left-- > 0)); do python3 -c "sorted(range(100000), key=str)"; /bin/true; done'
 nothing_is_lost processes
 stalled others 1.05 -e page-faults,context-switches -- \
 	sh -c "echo >begun; '$workloads/events' 50000 1000 100 counts; exec '$workloads/deep' 0.7"
 nothing_is_lost others
 
-stalled small 1 -F 5000 --ring-size 64K -- sh -c "echo >begun; exec '$workloads/deep' 0.8"
+stalled small end -F 5000 --ring-size 64K -- sh -c "echo \$\$ >begun; exec '$workloads/deep' 0.8"
 judge "small: losses by CPU, as markers, and in the statistics" small.json.gz small.stats <<'CODE'
 import json
 stats = json.load(open(args[0]))

@@ -18,23 +18,23 @@ kill "$pid"
 record ended 0 -d 0.2 --kill -- sleep 60
 unlike "--kill: it does not" "$err" 'still runs'
 
-# Losses: the recorder does not get to read a small ring.
+# Losses: the recorder does not get to read a small ring until the command has ended.
 stall() { # NAME OPTION... -- COMMAND
-	local name=$1
+	local name=$1 pid
 	shift
 	rm -f begun
 	mkfifo begun
 	"$PROF" record -o "$name.json.gz" --stats "$name.stats" "$@" 2>"$name.err" &
 	recorder=$!
-	read -r _ <begun
+	read -r pid <begun
 	kill -STOP $recorder
-	sleep 0.8
+	wait_until is_gone "$pid"
 	kill -CONT $recorder
 	wait $recorder
 	status=$?
 	err=$(<"$name.err")
 }
-stall lossy --fail-on-loss -F 5000 --ring-size 64K -- sh -c "echo >begun; exec '$workloads/deep' 0.6"
+stall lossy --fail-on-loss -F 5000 --ring-size 64K -- sh -c "echo \$\$ >begun; exec '$workloads/deep' 0.6"
 is "--fail-on-loss: exit status" "$status" 125
 is "in --stats, too" "$(stat_of lossy exit_status)" 125
 like "--fail-on-loss: says so, and what to do" "$err" '--fail-on-loss: .*the profile is kept.*--ring-size'

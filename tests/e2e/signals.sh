@@ -6,53 +6,57 @@
 set -m
 mkfifo ready
 
-# Starts a recording of `spin MODE` and returns when that spins; $recorder is prof. What started the
+# Starts a recording of `spin ARGUMENTS` and returns when that spins; $recorder is prof. What started the
 # tests may itself have been a background job.
-start() { # NAME MODE
+start() { # NAME ARGUMENTS
 	env --default-signal=INT "$PROF" record -o "$1.json.gz" --stats "$1.stats" -- \
-		sh -c "echo \$\$ >$1.pid; exec '$workloads/spin' $2 30" >ready 2>"$1.err" &
+		sh -c "echo \$\$ >$1.pid; exec '$workloads/spin' $2" >ready 2>"$1.err" &
 	recorder=$!
 	read -r _ <ready
-	started=${EPOCHREALTIME/./}
 }
 finish() { # NAME STATUS
 	wait "$recorder"
 	is "$1: exit status" $? "$2"
-	ended=${EPOCHREALTIME/./}
 }
 
 start int die
 kill -INT "$recorder"
 finish int 130
 ok "int: the command has ended" wait_until is_gone "$(<int.pid)"
-judge "int: what was recorded" int.json.gz <<<'expect(within("spinning") > 150, len(samples()))'
+judge "int: what was recorded" int.json.gz <<<'at_least(200, "spinning")'
 is "int: in --stats" "$(stat_of int exit_status)" 130
 
 start term die
 kill -TERM "$recorder"
 finish term 143
-judge "term: what was recorded" term.json.gz <<<'expect(within("spinning") > 150, len(samples()))'
+judge "term: what was recorded" term.json.gz <<<'at_least(200, "spinning")'
 
-start own finish
+# prof waits for it a second long, in which it needs next to nothing of a CPU.
+start own 'finish 30 1'
 kill -INT "$recorder"
 finish own 3
-judge "own: sampling ended with the signal" own.json.gz <<'CODE'
-expect(within("spinning") > 150, len(samples()))
-expect(within("finishing") < 100, f'{within("finishing")} samples after it')
+judge "own: what was recorded" own.json.gz <<<'at_least(200, "spinning")'
+
+# It would use up that second, if it had the CPU for itself.
+start slow 'finish 30 3000'
+kill -INT "$recorder"
+finish slow 130
+judge "slow: sampling ended with the signal" slow.json.gz <<'CODE'
+at_least(200, "spinning")
+expect(within("finishing") < 250, f'{within("finishing")} samples after it')
 CODE
 
 start stubborn ignore
 kill -INT "$recorder"
 finish stubborn 130
-ok "stubborn: prof waits about a second for the command" test $((ended - started)) -lt 8000000
-ok "stubborn: the command goes on" kill -0 "$(<stubborn.pid)"
+ok "stubborn: prof does not wait for its end: the command goes on" kill -0 "$(<stubborn.pid)"
 kill -KILL "$(<stubborn.pid)"
-judge "stubborn: what was recorded" stubborn.json.gz <<<'expect(within("spinning") > 150, len(samples()))'
+judge "stubborn: what was recorded" stubborn.json.gz <<<'at_least(200, "spinning")'
 
 # A background job of CI: SIGINT ignored from the start, in prof and in the command.
 (
 	trap '' INT
-	exec "$PROF" record -o ci.json.gz -- sh -c "echo \$\$ >ci.pid
+	exec "$PROF" record -o ci.json.gz --stats ci.stats -- sh -c "echo \$\$ >ci.pid
 		grep SigIgn /proc/\$\$/status >ci.ignored; exec '$workloads/spin' die 30" >ready 2>ci.err
 ) &
 recorder=$!
@@ -61,7 +65,7 @@ kill -INT "$recorder"
 finish ci 130
 ok "ci: the command got the ignored SIGINT back" test $((0x$(cut -f2 ci.ignored) & 2)) -ne 0
 kill -KILL "$(<ci.pid)" 2>/dev/null
-judge "ci: what was recorded" ci.json.gz <<<'expect(within("spinning") > 150, len(samples()))'
+judge "ci: what was recorded" ci.json.gz <<<'at_least(200, "spinning")'
 run "$PROF" record -q -o dispositions.json.gz -- grep -E 'Sig(Ign|Blk)' /proc/self/status
 with=$out
 run grep -E 'Sig(Ign|Blk)' /proc/self/status
@@ -72,17 +76,16 @@ cat >terminal.py <<'CODE'
 import os
 import pty
 import sys
-import time
 
 presses, command = int(sys.argv[1]), sys.argv[2:]
 pid, terminal = pty.fork()
 if pid == 0:
     os.execv(command[0], command)
 output = b""
-while b"ready" not in output:
-    output += os.read(terminal, 4096)
-for _ in range(presses):
-    time.sleep(0.4)
+# The next key only when the last one has arrived.
+for text in (b"ready", b"once more ends it now")[:presses]:
+    while text not in output:
+        output += os.read(terminal, 4096)
     os.write(terminal, b"\x03")
 try:
     while data := os.read(terminal, 4096):
@@ -92,19 +95,21 @@ except OSError:
 sys.stderr.buffer.write(output)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 CODE
-run python3 terminal.py 1 "$PROF" record -o tty.json.gz -- "$workloads/spin" finish 30
+run python3 terminal.py 1 "$PROF" record -o tty.json.gz --stats tty.stats -- "$workloads/spin" finish 30
 is "Ctrl-C: exit status is the command's" "$status" 3
 judge "Ctrl-C: recording goes on until the command has ended" tty.json.gz <<'CODE'
-expect(within("spinning") > 150, len(samples()))
-expect(within("finishing") > 270, f'{within("finishing")} samples after it')
+at_least(200, "spinning")
+at_least(300, "finishing")
 CODE
-run timeout 20 python3 terminal.py 2 "$PROF" record -o tty2.json.gz -- \
+run python3 terminal.py 2 "$PROF" record -o tty2.json.gz -- \
 	sh -c "echo \$\$ >tty2.pid; exec '$workloads/spin' ignore 30"
 is "Ctrl-C twice: exit status" "$status" 130
 kill -KILL "$(<tty2.pid)" 2>/dev/null
 judge "Ctrl-C twice: recording ended with the second" tty2.json.gz <<'CODE'
+# Half a second lies between the two; the command would use up half a minute.
 last = max(time for _, time, _, _ in samples())
-expect(500 < last < 10000, f"last sample at {last} ms")
+expect(last > 500, f"last sample at {last} ms")
+expect(len(samples()) < 20000, f"{len(samples())} samples")
 CODE
 
 is "no temporary files are left" "$(leftovers .)" ""

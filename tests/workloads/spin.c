@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spin [MODE [SECONDS]]: burns in spinning(), SECONDS (60) of CPU time, and says "ready" when it
- * has used up 200 ms of it. MODE is
+ * spin [MODE [SECONDS [MS]]]: burns in spinning(), SECONDS (60) of CPU time, and says "ready" when
+ * it has used up 200 ms of it. MODE is
  *	die	a SIGINT or SIGTERM kills it
  *	ignore	SIGINT does nothing
- *	finish	SIGINT or SIGTERM lets it burn 300 ms more, in finishing(), then exit with status 3
+ *	finish	SIGINT or SIGTERM lets it burn MS (300) more, in finishing(), and
+ *		exit with status 3
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -30,9 +31,9 @@ static NOINLINE void spinning(double seconds)
 		burn_a_little();
 }
 
-static NOINLINE void finishing(void)
+static NOINLINE void finishing(double ms)
 {
-	burn_ms(300);
+	burn_ms(ms);
 }
 
 int main(int argc, char **argv)
@@ -52,6 +53,6 @@ int main(int argc, char **argv)
 	spinning(seconds);
 	if (!is_signalled)
 		return 0;
-	finishing();
+	finishing(argc > 3 ? strtod(argv[3], NULL) : 300);
 	return 3;
 }

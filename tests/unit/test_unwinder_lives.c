@@ -72,6 +72,25 @@ static void after_the_end_nothing_is_left(void **state)
 	assert_int_equal(told_space(f, PID + 1)->count, 1);
 }
 
+/* Nothing is told of it afterwards, and what others have to be told of is. */
+static void one_ends_before_it_was_told_of(void **state)
+{
+	struct unwinder_fixture *f = *state;
+
+	add_code_module(f, 0, false);
+	map_code(f, PID, CODE, 0);
+	map_code(f, PID + 1, CODE, 0);
+	map_code(f, PID + 2, CODE, 0);
+	end_process(f, PID);
+	flush_unwinder(f, 1);
+	assert_false(f->told[0].is_there);
+	assert_int_equal(f->told[0].times, 1);
+	assert_int_equal(told_space(f, PID + 1)->count, 1);
+	assert_int_equal(told_space(f, PID + 2)->count, 1);
+	assert_int_equal(f->told[1].times + f->told[2].times, 2);
+	assert_true(unwinder_is_settled(f->u));
+}
+
 /* The exit of the first one was lost, or is not certain yet, and the walker was told of it. */
 static void a_pid_that_is_used_again(void **state)
 {
@@ -120,6 +139,7 @@ int main(void)
 		WITH_UNWINDER(a_child_has_what_its_parent_had),
 		WITH_UNWINDER(an_exec_replaces_everything),
 		WITH_UNWINDER(after_the_end_nothing_is_left),
+		WITH_UNWINDER(one_ends_before_it_was_told_of),
 		WITH_UNWINDER(a_pid_that_is_used_again),
 		WITH_UNWINDER(a_copy_outlives_its_process),
 	};

@@ -21,8 +21,9 @@
  *		return live_process_state(p, r->state);
  *	}
  *
- * Every process has the state, so what is large or rare belongs behind a pointer in it. What is
- * known of single threads is a table in the state of their process, by tid.
+ * An instrument does so in announce(), with the processes of tracker_processes(). Every process has
+ * the state, so what is large or rare belongs behind a pointer in it. What is known of single
+ * threads is a table in the state of their process, by tid.
  */
 #ifndef PROF_LIB_LIVE_PROCESS_LIVE_PROCESS_H
 #define PROF_LIB_LIVE_PROCESS_LIVE_PROCESS_H

@@ -15,6 +15,7 @@ struct marker_value {
 		stack_id stack;
 		uint64_t number; /* of all other types; of an integer, its two's complement */
 	};
+	uint64_t time; /* of a stack: when it was taken, CLOCK_MONOTONIC ns; 0: not known */
 };
 
 /* In a thread's list they have no particular order. */

@@ -68,6 +68,10 @@ void rebind_frames_apply(struct profile *p, rebind_fn *at, void *ctx)
 				sample->stack = resolve(&r, sample->stack, sample->time);
 		}
 	}
+	vec_for_each(&p->markers.values, struct marker_value *, value) {
+		if (value->type == FIELD_STACK && value->stack != NO_STACK)
+			value->stack = resolve(&r, value->stack, value->time);
+	}
 	frames_release(&p->frames);
 	stacks_release(&p->stacks);
 	p->frames = r.frames;

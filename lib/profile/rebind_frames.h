@@ -19,7 +19,9 @@ struct rebind_span {
  */
 typedef void rebind_fn(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span);
 
-/* Rewrites frames, stacks and every sample's stack. Rows that no sample uses are gone afterwards.
+/*
+ * Rewrites frames, stacks, and the stacks of samples and markers. Rows that none of them uses are
+ * gone afterwards.
  */
 void rebind_frames_apply(struct profile *p, rebind_fn *at, void *ctx);
 

@@ -160,7 +160,11 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 
 	sample.stack = resolve_pending(s, pending, raw, &entry, &extent);
 	if (pending->marker_value) {
-		s->profile->markers.values.items[pending->marker_value - 1].stack = sample.stack;
+		struct marker_value *value =
+			&s->profile->markers.values.items[pending->marker_value - 1];
+
+		value->stack = sample.stack;
+		value->time = sample.time;
 		return;
 	}
 	s->profile->stats.user_stacks += has_user_frame(rec, &extent);

@@ -8,6 +8,19 @@
 #define FORMAT_ROW(name) &format_##name,
 static const struct format *const formats[] = {FORMATS(FORMAT_ROW)};
 
+const char *const unread_names[UNREAD_KIND_COUNT] = {
+	[UNREAD_MARKERS] = "markers",
+	[UNREAD_COUNTERS] = "counters",
+	[UNREAD_ALLOCATIONS] = "allocations",
+	[UNREAD_SAMPLES] = "samples of further events",
+	[UNREAD_WEIGHTS] = "weights that are no counts",
+	[UNREAD_CPU_TIMES] = "CPU times without a unit of time",
+	[UNREAD_SAMPLE_VALUES] = "further values of samples",
+	[UNREAD_FRAME_VALUES] = "further values of frames",
+	[UNREAD_SOURCES] = "source files of one name",
+	[UNREAD_MEMBERS] = "other parts",
+};
+
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 #define COMPRESSED_SUFFIX ".gz"
 

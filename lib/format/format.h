@@ -26,6 +26,29 @@ struct export_counts {
 	uint64_t gap_rows; /* of samples: they only say that a thread did not run */
 };
 
+/* What a file may hold that a profile has no place for. */
+enum unread {
+	UNREAD_MARKERS,
+	UNREAD_COUNTERS,
+	UNREAD_ALLOCATIONS, /* samples of those */
+	UNREAD_SAMPLES, /* of more events than a profile can have */
+	UNREAD_WEIGHTS, /* that are no counts */
+	UNREAD_CPU_TIMES, /* in another unit than time */
+	UNREAD_SAMPLE_VALUES, /* delays, arguments */
+	UNREAD_FRAME_VALUES, /* columns in source files, windows, places before compilation */
+	UNREAD_SOURCES, /* of a name that another one has, too */
+	UNREAD_MEMBERS, /* whole parts that are not known, or known to be of no use */
+	UNREAD_KIND_COUNT,
+};
+
+/* "markers", … */
+extern const char *const unread_names[UNREAD_KIND_COUNT];
+
+struct import_counts {
+	uint64_t gap_rows; /* as in struct export_counts; a profile has none */
+	uint64_t unread[UNREAD_KIND_COUNT];
+};
+
 struct format {
 	const char *name; /* as --format takes it */
 	/* How names of such files end, without ".gz"; NULL-terminated. Such a file is plain. */
@@ -33,6 +56,14 @@ struct format {
 	bool is_plain; /* also under all other names but those that end in ".gz" */
 	/* May this be the text of such a file? Cheap: reading it tells for sure. */
 	bool (*matches)(const char *text, size_t size);
+	/*
+	 * A new profile, to be freed, of a text that matches(), which is untrusted: memory is
+	 * bounded by a multiple of its size. -EBADMSG where it is damaged, -ENOTSUP where it is of
+	 * a version that is not understood. Rows are those of the file, which interning does not
+	 * find. `counts` may be NULL. NULL: it can only be written.
+	 */
+	int (*read)(struct profile **p, const char *text, size_t size, struct import_counts *counts,
+		    struct error *err);
 	/*
 	 * Streams the profile; write failures stay in `out` for outfile_commit(). `options` and
 	 * `counts` may be NULL. NULL: it can only be read.

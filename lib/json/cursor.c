@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/json/cursor.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void json_cursor_init(struct json_cursor *s, const char *text, size_t size)
@@ -19,7 +21,7 @@ static bool fail(struct json_cursor *s)
 	return false;
 }
 
-char json_cursor_peek(struct json_cursor *s)
+static char skip_space(struct json_cursor *s)
 {
 	while (s->at < s->size && !s->failed) {
 		char c = s->text[s->at];
@@ -31,9 +33,22 @@ char json_cursor_peek(struct json_cursor *s)
 	return '\0';
 }
 
+/* Most texts have no space between values. */
+static inline char peek(struct json_cursor *s)
+{
+	if (s->at < s->size && s->text[s->at] > ' ' && !s->failed)
+		return s->text[s->at];
+	return skip_space(s);
+}
+
+char json_cursor_peek(struct json_cursor *s)
+{
+	return peek(s);
+}
+
 static bool take(struct json_cursor *s, char c)
 {
-	if (json_cursor_peek(s) != c)
+	if (peek(s) != c)
 		return fail(s);
 	s->at++;
 	return true;
@@ -51,7 +66,7 @@ static bool enter(struct json_cursor *s, struct json_cursor_list *list, char ope
 			return fail(s);
 		list->is_begun = true;
 	}
-	if (json_cursor_peek(s) == close) {
+	if (peek(s) == close) {
 		s->at++;
 		s->depth--;
 		return false;
@@ -97,46 +112,70 @@ bool json_cursor_element(struct json_cursor *s, struct json_cursor_list *list)
 	if (!enter(s, list, '[', ']'))
 		return false;
 	/* "[1,]": a comma promises a value. */
-	return json_cursor_peek(s) == ']' ? fail(s) : true;
+	return peek(s) == ']' ? fail(s) : true;
 }
 
-static size_t skip_digits(struct json_cursor *s)
+static inline bool is_digit(char c)
 {
-	size_t start = s->at;
-
-	while (s->at < s->size && s->text[s->at] >= '0' && s->text[s->at] <= '9')
-		s->at++;
-	return s->at - start;
+	return c >= '0' && c <= '9';
 }
 
-static bool at_char(const struct json_cursor *s, char c)
+static const char *find_no_digit(const char *at, const char *end)
 {
-	return s->at < s->size && s->text[s->at] == c;
+	while (at < end && is_digit(*at))
+		at++;
+	return at;
 }
 
-static bool skip_number(struct json_cursor *s)
+/* Behind the digits at `at`; NULL: there are none. */
+static const char *skip_digits(const char *at, const char *end)
 {
-	size_t first, digits;
+	const char *behind = find_no_digit(at, end);
 
-	if (at_char(s, '-'))
-		s->at++;
-	first = s->at;
-	digits = skip_digits(s);
-	if (!digits || (digits > 1 && s->text[first] == '0'))
+	return behind == at ? NULL : behind;
+}
+
+/* Behind the number at `at`; NULL: there is none. */
+static const char *skip_number(const char *at, const char *end)
+{
+	const char *first = at + (at < end && *at == '-');
+
+	at = skip_digits(first, end);
+	if (!at || (at - first > 1 && *first == '0'))
+		return NULL;
+	if (at < end && *at == '.') {
+		at = skip_digits(at + 1, end);
+		if (!at)
+			return NULL;
+	}
+	if (at == end || (*at | 0x20) != 'e')
+		return at;
+	at++;
+	return skip_digits(at + (at < end && (*at == '+' || *at == '-')), end);
+}
+
+static bool take_number(struct json_cursor *s)
+{
+	const char *behind = skip_number(s->text + s->at, s->text + s->size);
+
+	if (!behind)
 		return fail(s);
-	if (at_char(s, '.')) {
-		s->at++;
-		if (!skip_digits(s))
-			return fail(s);
-	}
-	if (at_char(s, 'e') || at_char(s, 'E')) {
-		s->at++;
-		if (at_char(s, '+') || at_char(s, '-'))
-			s->at++;
-		if (!skip_digits(s))
-			return fail(s);
-	}
+	s->at = (size_t)(behind - s->text);
 	return true;
+}
+
+/* To the last of several numbers with nothing but commas between them. */
+static void skip_numbers(struct json_cursor *s)
+{
+	const char *at = s->text + s->at, *end = s->text + s->size, *behind = at;
+
+	while (behind < end && (is_digit(*behind) || *behind == '-')) {
+		at = behind;
+		behind = skip_number(at, end);
+		if (!behind || behind == end || *behind++ != ',')
+			break;
+	}
+	s->at = (size_t)(at - s->text);
 }
 
 static bool skip_word(struct json_cursor *s, const char *word)
@@ -154,14 +193,16 @@ bool json_cursor_skip(struct json_cursor *s)
 	struct json_cursor_list list = {0};
 	struct span inside;
 
-	switch (json_cursor_peek(s)) {
+	switch (peek(s)) {
 	case '{':
 		while (json_cursor_member(s, &list, &inside))
 			json_cursor_skip(s);
 		return !s->failed;
 	case '[':
-		while (json_cursor_element(s, &list))
+		while (json_cursor_element(s, &list)) {
+			skip_numbers(s);
 			json_cursor_skip(s);
+		}
 		return !s->failed;
 	case '"':
 		return skip_string(s, &inside);
@@ -174,7 +215,7 @@ bool json_cursor_skip(struct json_cursor *s)
 	case '\0':
 		return fail(s);
 	default:
-		return skip_number(s);
+		return take_number(s);
 	}
 }
 
@@ -182,7 +223,7 @@ bool json_cursor_value(struct json_cursor *s, struct span *value)
 {
 	bool is_there;
 
-	json_cursor_peek(s);
+	peek(s);
 	value->start = s->at;
 	is_there = json_cursor_skip(s);
 	value->end = s->at;
@@ -191,32 +232,99 @@ bool json_cursor_value(struct json_cursor *s, struct span *value)
 
 bool json_cursor_i64(struct json_cursor *s, int64_t *value)
 {
+	const char *start, *at, *end = s->text + s->size;
+	bool is_negative = peek(s) == '-';
 	int64_t number = 0;
-	bool is_negative;
-	struct span at;
 
-	json_cursor_peek(s);
-	at.start = s->at;
-	if (s->failed || !skip_number(s))
-		return fail(s);
-	is_negative = s->text[at.start] == '-';
-	for (size_t i = at.start + is_negative; i < s->at; i++) {
-		int digit = s->text[i] - '0';
-
-		/* A point or an exponent: no integer. */
-		if (digit < 0 || digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
-		    __builtin_sub_overflow(number, digit, &number))
+	start = at = s->text + s->at + is_negative;
+	for (; at < end && is_digit(*at); at++) {
+		if (__builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_sub_overflow(number, *at - '0', &number))
 			return fail(s);
 	}
+	/* No digit, a zero in front, a point or an exponent: no integer. */
+	if (s->failed || at == start || (at - start > 1 && *start == '0') ||
+	    (at < end && strchr(".eE", *at) && *at))
+		return fail(s);
 	if (!is_negative && __builtin_sub_overflow(0, number, &number))
 		return fail(s);
+	s->at = (size_t)(at - s->text);
 	*value = number;
 	return true;
 }
 
+#define DECIMAL_MAX 9000000000000ull
+#define DECIMAL_TEXT_MAX 64
+
+/* With an exponent, which is rare. */
+static bool parse_scientific(const char *text, size_t size, struct decimal *value)
+{
+	char terminated[DECIMAL_TEXT_MAX];
+	double number, whole, rest;
+
+	if (size >= sizeof(terminated))
+		return false;
+	memcpy(terminated, text, size);
+	terminated[size] = '\0';
+	number = strtod(terminated, NULL);
+	if (!(fabs(number) < (double)DECIMAL_MAX))
+		return false;
+	rest = modf(number * 1e6, &whole);
+	value->millionths = (int64_t)whole;
+	value->thousandths = (int32_t)(rest * 1000);
+	return true;
+}
+
+/* Without an exponent; returns what is behind it, NULL: too large. */
+static const char *parse_plain(const char *at, const char *end, struct decimal *value)
+{
+	uint64_t whole = 0, fraction = 0, unit = 1000000000;
+
+	for (; at < end && is_digit(*at); at++) {
+		whole = whole * 10 + (uint64_t)(*at - '0');
+		if (whole >= DECIMAL_MAX)
+			return NULL;
+	}
+	if (at < end && *at == '.') {
+		for (at++; at < end && is_digit(*at); at++) {
+			unit /= 10;
+			fraction += unit * (uint64_t)(*at - '0');
+		}
+	}
+	value->millionths = (int64_t)(whole * 1000000 + fraction / 1000);
+	value->thousandths = (int32_t)(fraction % 1000);
+	return at;
+}
+
+bool json_cursor_decimal(struct json_cursor *s, struct decimal *value)
+{
+	bool is_negative = peek(s) == '-';
+	const char *start = s->text + s->at, *behind;
+
+	if (s->failed || !take_number(s))
+		return fail(s);
+	behind = parse_plain(start + is_negative, s->text + s->at, value);
+	if (!behind)
+		return fail(s);
+	if (behind != s->text + s->at)
+		return parse_scientific(start, (size_t)(s->text + s->at - start), value) ? true
+											 : fail(s);
+	if (is_negative) {
+		value->millionths = -value->millionths;
+		value->thousandths = -value->thousandths;
+	}
+	return true;
+}
+
+bool json_cursor_bool(struct json_cursor *s, bool *value)
+{
+	*value = peek(s) == 't';
+	return skip_word(s, *value ? "true" : "false");
+}
+
 bool json_cursor_null(struct json_cursor *s)
 {
-	return json_cursor_peek(s) == 'n' && skip_word(s, "null");
+	return peek(s) == 'n' && skip_word(s, "null");
 }
 
 static bool hex_digits(struct json_cursor *s, size_t at, size_t end, uint32_t *value)
@@ -328,7 +436,7 @@ bool json_cursor_string(struct json_cursor *s, struct strbuf *text)
 
 bool json_cursor_end(struct json_cursor *s)
 {
-	json_cursor_peek(s);
+	peek(s);
 	return !s->failed && s->at == s->size;
 }
 

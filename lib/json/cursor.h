@@ -58,6 +58,16 @@ bool json_cursor_skip(struct json_cursor *s);
 bool json_cursor_value(struct json_cursor *s, struct span *value);
 /* An integer that fits; all else fails. */
 bool json_cursor_i64(struct json_cursor *s, int64_t *value);
+/* Thousandths count on in the direction of the sign. */
+struct decimal {
+	int64_t millionths;
+	int32_t thousandths; /* of one of those: -999 … 999 */
+};
+
+/* Any number below 9e12, cut off behind nine places; all else fails. */
+bool json_cursor_decimal(struct json_cursor *s, struct decimal *value);
+/* A true or a false; all else fails. */
+bool json_cursor_bool(struct json_cursor *s, bool *value);
 /* Consumes a null; false, and nothing consumed, where it is another value. */
 bool json_cursor_null(struct json_cursor *s);
 /* A string, in UTF-8, in place of what `text` holds; half a surrogate pair becomes U+FFFD. */

@@ -179,7 +179,16 @@ static void *new_filled(size_t count)
 	return memset(xmalloc(count + 1), NOT_ASKED, count + 1);
 }
 
-struct frame_category *categories_of_frames(const struct profile *p)
+static struct frame_category *own_categories(const struct profile *p)
+{
+	struct frame_category *of = xcalloc(p->frames.rows.count + 1, sizeof(*of)), *at = of;
+
+	vec_for_each(&p->frames.rows, const struct frame *, frame)
+		*at++ = (struct frame_category){frame->category, frame->subcategory};
+	return of;
+}
+
+static struct frame_category *find_categories(const struct profile *p)
 {
 	size_t count = p->frames.rows.count;
 	struct frame_category *of = xcalloc(count + 1, sizeof(*of));
@@ -207,4 +216,9 @@ struct frame_category *categories_of_frames(const struct profile *p)
 	free(c.funcs);
 	free(c.has_kernel_caller);
 	return of;
+}
+
+struct frame_category *categories_of_frames(const struct profile *p)
+{
+	return p->categories.count ? own_categories(p) : find_categories(p);
 }

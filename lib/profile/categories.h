@@ -53,6 +53,7 @@ enum kernel_subcategory {
 
 extern const struct category_row *const categories[CATEGORY_COUNT];
 
+/* Rows of `categories`, or of the profile's own where it has some. */
 struct frame_category {
 	uint8_t category, subcategory; /* CATEGORY_OF_CALLER: 0 */
 };

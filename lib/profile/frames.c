@@ -14,9 +14,10 @@ static uint64_t frame_hash(const struct frame *frame)
 	uint64_t place = hash_pair((uint64_t)frame->module << 32 | frame->func, frame->offset);
 	uint64_t rest = (uint64_t)frame->symbol << 32 | frame->line;
 	uint64_t code = (uint32_t)frame->language << 8 | frame->tier;
+	uint64_t category = (uint32_t)frame->category << 8 | frame->subcategory;
 
 	return hash_pair(place, rest ^ ((uint64_t)frame->inline_depth << 8 | frame->kind) << 20 ^
-					code << 48);
+					code << 48 ^ category << 32);
 }
 
 static bool frame_equal(const void *table, uint32_t id, const void *key)
@@ -25,7 +26,8 @@ static bool frame_equal(const void *table, uint32_t id, const void *key)
 
 	return a->offset == b->offset && a->module == b->module && a->func == b->func &&
 	       a->symbol == b->symbol && a->line == b->line && a->inline_depth == b->inline_depth &&
-	       a->kind == b->kind && a->language == b->language && a->tier == b->tier;
+	       a->kind == b->kind && a->language == b->language && a->tier == b->tier &&
+	       a->category == b->category && a->subcategory == b->subcategory;
 }
 
 frame_id frames_intern(struct frames *f, const struct frame *frame)

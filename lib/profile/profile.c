@@ -31,11 +31,24 @@ static void meta_release(struct profile_meta *meta)
 	vec_release(&meta->extra);
 }
 
+static void categories_release(struct profile *p)
+{
+	vec_for_each(&p->categories, struct profile_category *, category) {
+		free(category->name);
+		free(category->color);
+		vec_for_each(&category->subcategories, char **, name)
+			free(*name);
+		vec_release(&category->subcategories);
+	}
+	vec_release(&p->categories);
+}
+
 void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
 	meta_release(&p->meta);
+	categories_release(p);
 	strings_release(&p->strings);
 	modules_release(&p->modules);
 	frames_release(&p->frames);

@@ -26,6 +26,12 @@ struct profile_extra {
 	const char *format; /* a marker format: "string", "integer", "bytes", "percentage"… */
 };
 
+/* A category of frames as a file has it. Strings are owned. */
+struct profile_category {
+	char *name, *color; /* the colour is one of the front-end's */
+	VEC(char *) subcategories;
+};
+
 /* Strings are owned; NULL where unknown. */
 struct profile_meta {
 	char *product; /* title: the command's name */
@@ -82,6 +88,7 @@ struct cpu_losses {
 
 struct profile {
 	struct profile_meta meta;
+	VEC(struct profile_category) categories; /* in place of those of categories.h; or empty */
 	struct strings strings;
 	struct modules modules;
 	struct frames frames;

@@ -5,6 +5,8 @@
  * golden --records FILE         the records of a file as they are on the wire
  */
 #include <stdbool.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -167,12 +169,71 @@ static int run_file(const char *path, const char *output, bool records)
 	return result;
 }
 
+static bool has_cpus(const struct profile *p)
+{
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->samples, const struct sample *, sample) {
+			if (sample->cpu != NO_CPU)
+				return true;
+		}
+	}
+	return false;
+}
+
+static int read_again(const char *text, size_t size, const char *path, bool *has_counters,
+		      struct error *err)
+{
+	struct import_counts counts = {0};
+	struct profile *p;
+	int result = format_of_text(text, size)->read(&p, text, size, &counts, err);
+
+	if (result)
+		return result;
+	for (size_t i = 0; i < UNREAD_KIND_COUNT && !result; i++) {
+		if (i != UNREAD_COUNTERS && counts.unread[i])
+			result = error_text(err, -EBADMSG, "%" PRIu64 " %s are not read",
+					    counts.unread[i], unread_names[i]);
+	}
+	*has_counters = counts.unread[UNREAD_COUNTERS];
+	if (!result)
+		result = export(p, has_cpus(p), path, err);
+	profile_free(p);
+	return result;
+}
+
+/* A profile that was read and written again equals itself. */
+static int check_again(const char *path, const char *again)
+{
+	_cleanup_free_ char *text = text_read_file(path, FILE_MAX, NULL), *other = NULL;
+	struct error err = {0};
+	bool has_counters;
+	size_t at = 0;
+
+	if (read_again(text, strlen(text), again, &has_counters, &err)) {
+		fprintf(stderr, "%s: read again: %s\n", path, err.text);
+		return -1;
+	}
+	other = text_read_file(again, FILE_MAX, NULL);
+	unlink(again);
+	while (text[at] && text[at] == other[at])
+		at++;
+	/* Those are not read. */
+	if (text[at] == other[at] || has_counters)
+		return 0;
+	at -= at < 40 ? at : 40;
+	fprintf(stderr, "%s: read and written again, another: at byte %zu\n  %.100s\n  %.100s\n",
+		path, at, text + at, other + at);
+	return -1;
+}
+
 static int run_case(const char *folder, const char *name)
 {
 	_cleanup_free_ char *input = xasprintf("%s/in.events", name);
 	_cleanup_free_ char *output = xasprintf("%s/%s.json", folder, name);
+	_cleanup_free_ char *again = xasprintf("%s/%s.again", folder, name);
+	int result = run_file(input, output, false);
 
-	return run_file(input, output, false);
+	return result ? result : check_again(output, again);
 }
 
 int main(int argc, char **argv)

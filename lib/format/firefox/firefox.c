@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "lib/format/firefox/firefox.h"
+#include "lib/format/firefox/read/read.h"
 #include "lib/format/firefox/fold.h"
 #include "lib/format/firefox/titles.h"
 
@@ -90,5 +91,6 @@ const struct format format_firefox = {
 	.name = "firefox",
 	.suffixes = (const char *const[]){".json", NULL},
 	.matches = firefox_matches,
+	.read = firefox_read,
 	.write = firefox_write,
 };

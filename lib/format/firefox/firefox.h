@@ -91,7 +91,7 @@ struct firefox {
 	struct firefox_rows rows;
 	/* By event: the most that a row has of it within an interval. 0 is the clock's, and 0. */
 	uint64_t event_peaks[EVENT_COUNTS_MAX];
-	uint8_t category_positions[CATEGORY_COUNT];
+	uint8_t category_positions[UINT8_MAX]; /* of `categories` or of the profile's own */
 	bool has_category[CATEGORY_COUNT]; /* used by a frame, or needed by the format */
 	VEC(struct firefox_category) marker_categories; /* behind them: those of markers alone */
 	struct export_counts *counts;

@@ -49,9 +49,25 @@ void firefox_use_marker_categories(struct firefox *f)
 	}
 }
 
+static uint32_t own_position(const struct firefox *f, string_id name)
+{
+	const char *text = texts_get(&f->texts, name);
+	uint32_t position = 0;
+
+	vec_for_each(&f->profile->categories, const struct profile_category *, category) {
+		if (strcmp(category->name, text) == 0)
+			return position;
+		position++;
+	}
+	return CATEGORY_OTHER;
+}
+
 static uint32_t category_position(const struct firefox *f, string_id name)
 {
 	size_t common;
+
+	if (f->profile->categories.count)
+		return own_position(f, name);
 
 	if (name == NO_STRING)
 		return f->category_positions[CATEGORY_OTHER];

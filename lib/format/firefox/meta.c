@@ -106,9 +106,30 @@ static json_t *category_value(const struct firefox *f, string_id name)
 			 "subcategories", "Other");
 }
 
-static json_t *categories_value(const struct firefox *f)
+static json_t *own_categories_value(const struct profile *p)
 {
 	json_t *list = json_array();
+
+	vec_for_each(&p->categories, const struct profile_category *, category) {
+		json_t *row = json_object(), *subcategories = json_array();
+
+		vec_for_each(&category->subcategories, char *const *, name)
+			json_array_append_new(subcategories, cstring_value(*name));
+		json_object_set_new(row, "name", cstring_value(category->name));
+		json_object_set_new(row, "color", cstring_value(category->color));
+		json_object_set_new(row, "subcategories", subcategories);
+		json_array_append_new(list, row);
+	}
+	return list;
+}
+
+static json_t *categories_value(const struct firefox *f)
+{
+	json_t *list;
+
+	if (f->profile->categories.count)
+		return own_categories_value(f->profile);
+	list = json_array();
 
 	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
 		json_t *row, *subcategories;

@@ -231,6 +231,11 @@ static void place_categories(struct firefox *f)
 {
 	uint8_t position = 0;
 
+	/* The profile's own are all in the file. */
+	for (size_t i = 0; i < f->profile->categories.count; i++)
+		f->category_positions[i] = (uint8_t)i;
+	if (f->profile->categories.count)
+		return;
 	f->has_category[CATEGORY_OTHER] = true;
 	firefox_use_marker_categories(f);
 	vec_for_each(&f->frames, const struct firefox_frame *, frame) {

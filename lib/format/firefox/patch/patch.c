@@ -56,27 +56,6 @@ uint32_t patch_string(struct patch *r, string_id id)
 	return *position;
 }
 
-static enum profile_module_kind kind_of(const struct layout_lib *lib)
-{
-	/* A file may be called like the kernel, which has no path. */
-	if (lib->name[0] != '[' || lib->path[0] == '/')
-		return PROFILE_MODULE_FILE;
-	if (strcmp(lib->name, "[vdso]") == 0)
-		return PROFILE_MODULE_VDSO;
-	if (text_starts_with(lib->name, "[kernel.kallsyms]"))
-		return PROFILE_MODULE_KERNEL;
-	return PROFILE_MODULE_KERNEL_MODULE;
-}
-
-/* Then the recorder has named it without what the kernel had added to its path. */
-static bool was_deleted(const struct layout_lib *lib)
-{
-	const char *slash = strrchr(lib->path, '/');
-
-	return slash && text_ends_with(lib->path, PATH_DELETED) &&
-	       strcmp(slash + 1, lib->name) != 0;
-}
-
 static module_id find_module(struct patch *r, uint32_t position)
 {
 	const struct layout_lib *lib = &r->layout.libs.items[position];
@@ -86,11 +65,11 @@ static module_id find_module(struct patch *r, uint32_t position)
 
 	if (id != NO_MODULE)
 		return id;
-	id = modules_add(&r->profile->modules, kind_of(lib),
+	id = modules_add(&r->profile->modules, layout_lib_kind(lib),
 			 strings_intern(strings, *lib->path ? lib->path : lib->name),
 			 strings_intern(strings, lib->name));
 	module = modules_get(&r->profile->modules, id);
-	module->was_deleted = was_deleted(lib);
+	module->was_deleted = layout_lib_was_deleted(lib);
 	module->build_id_size = lib->build_id_size;
 	memcpy(module->build_id, lib->build_id, sizeof(module->build_id));
 	r->lib_modules[position] = id;

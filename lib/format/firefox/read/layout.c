@@ -39,11 +39,19 @@ static int no_profile(struct error *err)
 	return error_text(err, -EBADMSG, "no processed profile of the Firefox Profiler");
 }
 
+static void add_other(struct layout *l, struct span key, struct span value)
+{
+	static const char *const known[] = {"pages", "profilerOverhead", "profilingLog",
+					    "profileGatheringLog", NULL};
+
+	/* Neither [] nor null. */
+	l->other_count += value.end - value.start > strlen("null");
+	l->has_unknown |= !is_one_of(&l->cursor, key, known);
+}
+
 /* The whole text is looked through here: later on, parts of it are known to be valid. */
 static int find_parts(struct layout *l, struct parts *parts, struct error *err)
 {
-	static const char *const others[] = {"pages", "profilerOverhead", "profilingLog",
-					     "profileGatheringLog", NULL};
 	struct json_cursor *s = &l->cursor;
 	struct json_cursor_list list = {0};
 	struct span key, value;
@@ -62,8 +70,8 @@ static int find_parts(struct layout *l, struct parts *parts, struct error *err)
 			l->threads = value;
 		else if (span_is(s, key, "counters"))
 			l->counters = value;
-		else if (!is_one_of(s, key, others))
-			l->has_unknown = true;
+		else
+			add_other(l, key, value);
 	}
 	return json_cursor_end(s) ? 0 : damaged(s, err);
 }
@@ -157,6 +165,7 @@ static void read_lib(struct layout *l, struct json_cursor *s)
 		char **to = span_is(s, key, "name")	   ? &lib.name
 			    : span_is(s, key, "path")	   ? &lib.path
 			    : span_is(s, key, "debugPath") ? &lib.debug_path
+			    : span_is(s, key, "arch")	   ? &lib.arch
 			    : span_is(s, key, "codeId")	   ? &code_id
 							   : NULL;
 
@@ -169,6 +178,7 @@ static void read_lib(struct layout *l, struct json_cursor *s)
 		read_build_id(&lib, code_id);
 	lib.name = lib.name ? lib.name : xstrdup("");
 	lib.path = lib.path ? lib.path : xstrdup("");
+	lib.arch = lib.arch ? lib.arch : xstrdup("");
 	lib.debug_path = lib.debug_path ? lib.debug_path : xstrdup("");
 	vec_push(&l->libs, lib);
 }
@@ -285,6 +295,26 @@ static int read_shared(struct layout *l, struct span shared, struct error *err)
 	return 0;
 }
 
+enum profile_module_kind layout_lib_kind(const struct layout_lib *lib)
+{
+	/* A file may be called like the kernel, which has no path. */
+	if (lib->name[0] != '[' || lib->path[0] == '/')
+		return PROFILE_MODULE_FILE;
+	if (strcmp(lib->name, "[vdso]") == 0)
+		return PROFILE_MODULE_VDSO;
+	if (text_starts_with(lib->name, "[kernel.kallsyms]"))
+		return PROFILE_MODULE_KERNEL;
+	return PROFILE_MODULE_KERNEL_MODULE;
+}
+
+bool layout_lib_was_deleted(const struct layout_lib *lib)
+{
+	const char *slash = strrchr(lib->path, '/');
+
+	return slash && text_ends_with(lib->path, PATH_DELETED) &&
+	       strcmp(slash + 1, lib->name) != 0;
+}
+
 int layout_read(struct layout *l, const char *text, size_t size, struct error *err)
 {
 	struct parts parts = {0};
@@ -310,6 +340,7 @@ void layout_release(struct layout *l)
 		free(lib->name);
 		free(lib->path);
 		free(lib->debug_path);
+		free(lib->arch);
 	}
 	vec_release(&l->libs);
 	table_release(&l->stacks);

@@ -9,6 +9,7 @@
 
 #include "lib/format/firefox/read/table.h"
 #include "lib/format/firefox/version.h"
+#include "lib/profile/modules.h"
 
 /* Versions of the format that are understood. */
 #define LAYOUT_VERSION_MIN 60 /* the first with one set of tables for all threads */
@@ -18,7 +19,7 @@
 #define LAYOUT_VERSION_FRAME_LIB 70 /* a frame names its lib, and not its function's resource */
 
 struct layout_lib {
-	char *name, *path, *debug_path; /* owned; "" where there is none */
+	char *name, *path, *debug_path, *arch; /* owned; "" where there is none */
 	uint8_t build_id[20];
 	uint8_t build_id_size;
 };
@@ -33,6 +34,7 @@ struct layout {
 	struct table stacks, frames, funcs, symbols, resources, sources;
 	struct span strings; /* the array */
 	size_t string_count;
+	size_t other_count; /* members that are none of these and hold something */
 	/* There are parts that may refer to strings in a way of their own. */
 	bool has_unknown;
 };
@@ -43,5 +45,9 @@ struct layout {
  */
 int layout_read(struct layout *l, const char *text, size_t size, struct error *err);
 void layout_release(struct layout *l);
+
+enum profile_module_kind layout_lib_kind(const struct layout_lib *lib);
+/* The recorder named such a file without what the kernel had added to its path. */
+bool layout_lib_was_deleted(const struct layout_lib *lib);
 
 #endif

@@ -90,6 +90,13 @@ static bool read_cell(struct json_cursor *s, const struct cell_range *range, int
 		*value = CELL_NULL;
 		return true;
 	}
+	if (range->or_bool && strchr("tf", json_cursor_peek(s))) {
+		bool is_set = false;
+
+		json_cursor_bool(s, &is_set);
+		*value = is_set;
+		return !s->failed;
+	}
 	return json_cursor_i64(s, value) && *value >= range->min && *value <= range->max;
 }
 
@@ -118,6 +125,24 @@ int table_read_cells(const struct table *t, const struct json_cursor *s, const c
 	}
 	*values = steal(cells);
 	return 0;
+}
+
+size_t table_count_values(const struct table *t, const struct json_cursor *s, const char *name)
+{
+	const struct column *column = table_column(t, s, name);
+	struct json_cursor_list list = {0};
+	struct json_cursor at;
+	struct span value;
+	size_t count = 0;
+
+	if (!column)
+		return 0;
+	at = json_cursor_within(s, column->values);
+	while (json_cursor_element(&at, &list)) {
+		json_cursor_value(&at, &value);
+		count += !span_is(s, value, "null") && !span_is(s, value, "0");
+	}
+	return count;
 }
 
 /* Where each value of a column stands. */

@@ -14,6 +14,7 @@
 
 /* Values of a column of integers; all others lie between -2^53 and 2^53. */
 #define CELL_NULL INT64_MIN
+#define CELL_MAX ((int64_t)1 << 53)
 #define CELL_KEEP (INT64_MIN + 1) /* as it is in the row that it comes from */
 
 struct column {
@@ -39,6 +40,7 @@ const struct column *table_column(const struct table *t, const struct json_curso
 struct cell_range {
 	int64_t min, max; /* inclusive */
 	bool or_null;
+	bool or_bool; /* as 0 and 1 */
 };
 
 /*
@@ -48,6 +50,9 @@ struct cell_range {
 int table_read_cells(const struct table *t, const struct json_cursor *s, const char *name,
 		     const struct cell_range *range, bool needed, int64_t **values,
 		     struct error *err);
+
+/* How many values of a column say something: neither null nor 0. */
+size_t table_count_values(const struct table *t, const struct json_cursor *s, const char *name);
 
 /* A row that comes from no old one: null wherever nothing is given. */
 #define NO_ROW UINT32_MAX

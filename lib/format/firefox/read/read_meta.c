@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stddef.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/format/firefox/read/internal.h"
+
+/* Positions of categories take a byte, of which one value means none. */
+#define CATEGORIES_MAX UINT8_MAX
+
+/* Times that only meta has, ns; 0: not said. */
+struct meta_times {
+	uint64_t start, end; /* since the Unix epoch */
+	uint64_t duration;
+};
+
+static bool read_text(struct import *r, struct json_cursor *s, struct span key)
+{
+	static const struct {
+		const char *key;
+		size_t offset;
+	} texts[] = {
+		{"product", offsetof(struct profile_meta, product)},
+		{"arguments", offsetof(struct profile_meta, command_line)},
+		{"oscpu", offsetof(struct profile_meta, os)},
+		{"abi", offsetof(struct profile_meta, abi)},
+		{"CPUName", offsetof(struct profile_meta, cpu_name)},
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		char **to = (char **)((char *)&r->profile->meta + texts[i].offset);
+
+		if (!span_is(s, key, texts[i].key) || *to || json_cursor_peek(s) != '"')
+			continue;
+		*to = import_text(s);
+		return true;
+	}
+	return false;
+}
+
+/* 0 where it is none; a fraction is cut off. */
+static uint64_t read_count(struct json_cursor *s)
+{
+	struct span value;
+	uint64_t count = 0;
+	const char *at;
+
+	json_cursor_value(s, &value);
+	at = s->text + value.start;
+	text_scan_decimal(&at, s->text + value.end, &count);
+	return count;
+}
+
+static bool read_number(struct import *r, struct json_cursor *s, struct span key,
+			struct meta_times *times)
+{
+	struct profile_meta *meta = &r->profile->meta;
+
+	if (span_is(s, key, "physicalCPUs"))
+		meta->physical_cpus = (uint32_t)read_count(s);
+	else if (span_is(s, key, "logicalCPUs"))
+		meta->logical_cpus = (uint32_t)read_count(s);
+	else if (span_is(s, key, "mainMemory"))
+		meta->memory_bytes = read_count(s);
+	else if (span_is(s, key, "interval"))
+		meta->interval_ns = import_time(s);
+	else if (span_is(s, key, "startTime"))
+		times->start = import_time(s);
+	else if (span_is(s, key, "endTime"))
+		times->end = import_time(s);
+	else if (span_is(s, key, "profilingEndTime"))
+		times->duration = import_time(s);
+	else
+		return false;
+	return true;
+}
+
+static void read_list(struct json_cursor *s, struct import *r,
+		      void (*take)(struct import *r, char *text))
+{
+	struct json_cursor_list list = {0};
+
+	if (json_cursor_peek(s) != '[') {
+		json_cursor_skip(s);
+		return;
+	}
+	while (json_cursor_element(s, &list))
+		take(r, import_text(s));
+}
+
+static void take_feature(struct import *r, char *text)
+{
+	vec_push(&r->profile->meta.features, text);
+}
+
+static void take_filter(struct import *r, char *text)
+{
+	vec_push(&r->profile->meta.filters, text);
+}
+
+static void read_configuration(struct import *r, struct json_cursor *s)
+{
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	if (json_cursor_peek(s) != '{') {
+		json_cursor_skip(s);
+		return;
+	}
+	while (json_cursor_member(s, &list, &key)) {
+		if (span_is(s, key, "features"))
+			read_list(s, r, take_feature);
+		else if (span_is(s, key, "threads"))
+			read_list(s, r, take_filter);
+		else if (span_is(s, key, "capacity")) /* in entries of 8 bytes */
+			r->profile->meta.buffer_bytes = 8 * read_count(s);
+		else if (span_is(s, key, "duration")) /* in seconds */
+			r->profile->meta.duration_limit_ns = 1000 * import_time(s);
+		else
+			r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
+	}
+}
+
+static void read_units(struct import *r, struct json_cursor *s)
+{
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	if (json_cursor_peek(s) != '{') {
+		json_cursor_skip(s);
+		return;
+	}
+	while (json_cursor_member(s, &list, &key)) {
+		if (span_is(s, key, "threadCPUDelta")) {
+			_cleanup_free_ char *unit = import_text(s);
+
+			r->cpu_time_unit = !strcmp(unit, "ns") ? 1 : !strcmp(unit, "µs") ? 1000 : 0;
+		} else {
+			json_cursor_skip(s);
+		}
+	}
+}
+
+/* What the writer makes of the tables or always says, and what others read on their own. */
+static bool is_derived(const struct json_cursor *s, struct span key)
+{
+	static const char *const keys[] = {"version",
+					   "preprocessedProfileVersion",
+					   "processType",
+					   "stackwalk",
+					   "updateChannel",
+					   "profilingStartTime",
+					   "sourceCodeIsNotOnSearchfox",
+					   "usesOnlyOneStackType",
+					   "keepProfileThreadOrder",
+					   "initialVisibleThreads",
+					   "initialSelectedThreads",
+					   "symbolicationNotSupported",
+					   "categories",
+					   "markerSchema",
+					   "extra"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (span_is(s, key, keys[i]))
+			return true;
+	}
+	return false;
+}
+
+static void read_member(struct import *r, struct json_cursor *s, struct span key,
+			struct meta_times *times)
+{
+	if (read_text(r, s, key) || read_number(r, s, key, times))
+		return;
+	if (span_is(s, key, "startTimeAsClockMonotonicNanosecondsSinceBoot"))
+		r->profile->meta.start_ns = read_count(s);
+	else if (span_is(s, key, "configuration"))
+		read_configuration(r, s);
+	else if (span_is(s, key, "sampleUnits"))
+		read_units(r, s);
+	else if (span_is(s, key, "symbolicated"))
+		r->profile->meta.symbolicated = import_skip(s);
+	else if (is_derived(s, key))
+		json_cursor_skip(s);
+	else
+		r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
+}
+
+/*
+ * Wall clock times are rounded to what a double holds of them. Both ends together tell more: the
+ * start is what fits the end, too.
+ */
+static uint64_t find_start(const struct meta_times *times)
+{
+	const uint64_t half = 500;
+	uint64_t other = times->end > times->duration ? times->end - times->duration : 0;
+	uint64_t low = times->start > other ? times->start : other;
+	uint64_t high = times->start > other ? other : times->start;
+
+	if (!times->end || low - high >= 2 * half)
+		return times->start;
+	return low - (low - high) / 2;
+}
+
+static void add_category(struct import *r, struct profile_category *category)
+{
+	if (!category->name)
+		category->name = xstrdup("");
+	if (!category->color)
+		category->color = xstrdup("grey");
+	vec_push(&r->profile->categories, *category);
+}
+
+static void read_subcategories(struct json_cursor *s, struct profile_category *category)
+{
+	struct json_cursor_list list = {0};
+
+	while (json_cursor_element(s, &list))
+		vec_push(&category->subcategories, import_text(s));
+}
+
+static void read_category(struct import *r, struct json_cursor *s)
+{
+	struct profile_category category = {0};
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	while (json_cursor_member(s, &list, &key)) {
+		if (span_is(s, key, "name") && !category.name)
+			category.name = import_text(s);
+		else if (span_is(s, key, "color") && !category.color)
+			category.color = import_text(s);
+		else if (span_is(s, key, "subcategories") && !category.subcategories.count &&
+			 json_cursor_peek(s) == '[')
+			read_subcategories(s, &category);
+		else
+			json_cursor_skip(s);
+	}
+	add_category(r, &category);
+}
+
+static int read_categories(struct import *r, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.categories);
+	struct json_cursor_list list = {0};
+
+	if (!r->layout.categories.end || json_cursor_peek(&s) != '[')
+		return 0;
+	while (json_cursor_element(&s, &list)) {
+		if (json_cursor_peek(&s) != '{' || r->profile->categories.count == CATEGORIES_MAX)
+			return error_text(err, -EBADMSG, "meta.categories[%zu] is no category",
+					  r->profile->categories.count);
+		read_category(r, &s);
+	}
+	return 0;
+}
+
+int import_meta(struct import *r, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.meta);
+	struct profile_meta *meta = &r->profile->meta;
+	struct json_cursor_list list = {0};
+	struct meta_times times = {0};
+	struct span key;
+
+	meta->symbolicated = true;
+	while (json_cursor_member(&s, &list, &key))
+		read_member(r, &s, key, &times);
+	meta->start_realtime_ns = find_start(&times);
+	meta->end_ns = meta->start_ns + times.duration;
+	r->counts->unread[UNREAD_MEMBERS] += r->layout.other_count;
+	import_extra(r);
+	return read_categories(r, err);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples, straight from the columns into rows: whichever column comes first makes the rows, the
+ * others fill them in.
+ */
+#include <errno.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/format/firefox/read/internal.h"
+
+/* Milliseconds that add up without rounding. */
+struct clock {
+	int64_t ns;
+	int32_t ps;
+};
+
+struct sample_reader {
+	struct import *reader;
+	struct json_cursor *s;
+	struct sample_list *samples;
+	struct clock clock; /* of timeDeltas */
+	bool has_stacks, has_times, has_weights, has_cpu_times;
+};
+
+typedef void read_value_fn(struct sample_reader *of, struct sample *sample);
+
+static void read_stack(struct sample_reader *of, struct sample *sample)
+{
+	int64_t stack;
+
+	if (json_cursor_null(of->s)) {
+		sample->stack = NO_STACK;
+		return;
+	}
+	if (json_cursor_i64(of->s, &stack) &&
+	    (stack < 0 || (uint64_t)stack >= of->reader->layout.stacks.length))
+		of->s->failed = true;
+	sample->stack = (stack_id)stack;
+}
+
+static void clock_add(struct clock *clock, const struct decimal *ms)
+{
+	if (__builtin_add_overflow(clock->ns, ms->millionths, &clock->ns))
+		clock->ns = INT64_MAX / 2;
+	clock->ps += ms->thousandths;
+	if (clock->ps >= 1000 || clock->ps < 0) {
+		int32_t carry = clock->ps < 0 ? -1 : 1;
+
+		clock->ns += carry;
+		clock->ps -= 1000 * carry;
+	}
+}
+
+/* What is before the start of the file is at the start. */
+static uint64_t clock_read(const struct clock *clock)
+{
+	int64_t ns = clock->ns + (clock->ps >= 500);
+
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+static void read_time(struct sample_reader *of, struct sample *sample)
+{
+	struct clock clock = {0};
+	struct decimal ms = {0};
+
+	json_cursor_decimal(of->s, &ms);
+	clock_add(&clock, &ms);
+	sample->time = clock_read(&clock);
+}
+
+static void read_time_delta(struct sample_reader *of, struct sample *sample)
+{
+	struct decimal ms = {0};
+
+	json_cursor_decimal(of->s, &ms);
+	clock_add(&of->clock, &ms);
+	sample->time = clock_read(&of->clock);
+}
+
+static uint32_t saturate(uint64_t value)
+{
+	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+static void read_weight(struct sample_reader *of, struct sample *sample)
+{
+	struct decimal weight = {.millionths = 1000000};
+
+	if (!json_cursor_null(of->s))
+		json_cursor_decimal(of->s, &weight);
+	if (weight.millionths < 0 || weight.millionths % 1000000 || weight.thousandths)
+		of->reader->counts->unread[UNREAD_WEIGHTS]++;
+	if (weight.millionths > 0)
+		sample->weight = saturate(((uint64_t)weight.millionths + 500000) / 1000000);
+}
+
+static void read_cpu_time(struct sample_reader *of, struct sample *sample)
+{
+	struct decimal time = {0};
+
+	if (json_cursor_null(of->s))
+		return;
+	json_cursor_decimal(of->s, &time);
+	if (time.millionths > 0)
+		sample->cpu_delta = saturate((uint64_t)time.millionths / 1000 *
+					     of->reader->cpu_time_unit / 1000);
+}
+
+static int read_column(struct sample_reader *of, read_value_fn *read, bool *is_known,
+		       struct error *err)
+{
+	struct sample_list *samples = of->samples;
+	bool is_first = !of->has_stacks && !of->has_times && !of->has_weights && !of->has_cpu_times;
+	struct json_cursor_list list = {0};
+	size_t row = 0;
+
+	while (json_cursor_element(of->s, &list)) {
+		if (row == samples->rows.count) {
+			if (!is_first)
+				break;
+			vec_push(&samples->rows, (struct sample){.cpu = NO_CPU});
+		}
+		read(of, &samples->rows.items[row++]);
+	}
+	if (of->s->failed)
+		return error_text(err, -EBADMSG, "samples are damaged, at byte %zu", of->s->at);
+	if (row != samples->rows.count || of->s->text[of->s->at - 1] != ']')
+		return error_text(err, -EBADMSG, "columns of samples differ in length");
+	*is_known = true;
+	return 0;
+}
+
+/* Other columns, and other types of weights, are counted. */
+static void skip_column(struct sample_reader *of, struct span key)
+{
+	struct json_cursor_list list = {0};
+	uint64_t *unread = of->reader->counts->unread;
+
+	if (span_is(of->s, key, "weightType")) {
+		_cleanup_free_ char *type = import_text(of->s);
+
+		unread[UNREAD_WEIGHTS] += *type && strcmp(type, "samples") != 0;
+	} else if (json_cursor_peek(of->s) == '[') {
+		while (json_cursor_element(of->s, &list))
+			unread[UNREAD_SAMPLE_VALUES] += import_skip(of->s);
+	} else {
+		json_cursor_skip(of->s);
+	}
+}
+
+static int read_member(struct sample_reader *of, struct span key, struct error *err)
+{
+	const struct {
+		const char *name;
+		read_value_fn *read;
+		bool *is_known;
+	} columns[] = {
+		{"stack", read_stack, &of->has_stacks},
+		{"time", read_time, &of->has_times},
+		{"timeDeltas", read_time_delta, &of->has_times},
+		{"weight", read_weight, &of->has_weights},
+		{"threadCPUDelta", read_cpu_time, &of->has_cpu_times},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+		if (!span_is(of->s, key, columns[i].name) || *columns[i].is_known ||
+		    json_cursor_peek(of->s) != '[')
+			continue;
+		return read_column(of, columns[i].read, columns[i].is_known, err);
+	}
+	skip_column(of, key);
+	return 0;
+}
+
+/* Rows that stand for nothing go; what CPU time they have is their successor's. */
+static void finish(struct sample_reader *of)
+{
+	struct sample *rows = of->samples->rows.items;
+	uint64_t before = 0, cpu_delta = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < of->samples->rows.count; i++) {
+		struct sample sample = rows[i];
+
+		if (!of->has_weights)
+			sample.weight = sample.stack != NO_STACK;
+		cpu_delta += sample.cpu_delta;
+		if (!sample.weight)
+			continue;
+		if (sample.time < before)
+			sample.time = before;
+		before = sample.time;
+		sample.cpu_delta = saturate(cpu_delta);
+		cpu_delta = 0;
+		sample.time += of->reader->profile->meta.start_ns;
+		rows[kept++] = sample;
+	}
+	of->reader->counts->gap_rows += of->samples->rows.count - kept;
+	of->samples->rows.count = kept;
+}
+
+int import_samples(struct import *r, struct json_cursor *s, struct sample_list *samples,
+		   struct error *err)
+{
+	struct sample_reader of = {.reader = r, .s = s, .samples = samples};
+	struct json_cursor_list list = {0};
+	struct span key;
+	int ret = 0;
+
+	vec_clear(&samples->rows);
+	while (!ret && json_cursor_member(s, &list, &key))
+		ret = read_member(&of, key, err);
+	if (ret)
+		return ret;
+	if (s->failed || !of.has_stacks || !of.has_times)
+		return error_text(err, -EBADMSG, "samples have no stacks or no times");
+	if (of.has_cpu_times && !r->cpu_time_unit)
+		r->counts->unread[UNREAD_CPU_TIMES] += samples->rows.count;
+	finish(&of);
+	return 0;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/index.h"
+#include "lib/base/text.h"
+#include "lib/format/firefox/read/internal.h"
+
+/* Of ids that are no numbers. */
+#define NAMED_ID (1u << 31)
+
+/* A row of "threads", which may be a view of a thread. */
+struct row {
+	struct profile_thread thread;
+	struct sample_list samples;
+	struct span markers;
+	char *view; /* owned; NULL: it is a thread */
+	char *tid; /* owned; as it is spelled */
+};
+
+struct process {
+	uint32_t pid, incarnation;
+	bool is_folded;
+	thread_id first, main; /* main: NO_THREAD while there is none */
+};
+
+struct processes {
+	VEC(struct process) rows;
+	struct index index;
+};
+
+static void row_release(struct row *row)
+{
+	vec_release(&row->samples.rows);
+	free(row->view);
+	free(row->tid);
+}
+
+DEFINE_CLEANUP(struct row *, row_release)
+
+/* "123", 123, and "123.1" for the second that has the number. */
+static uint32_t parse_id(struct import *r, const char *text, uint32_t *again)
+{
+	const char *at = text, *end = text + strlen(text);
+	uint64_t id = 0, count = 0;
+
+	*again = 0;
+	if (!text_scan_decimal(&at, end, &id) || id >= NAMED_ID)
+		return NAMED_ID | strings_intern(&r->profile->strings, text);
+	if (*at++ == '.' && text_scan_decimal(&at, end, &count) && count < NAMED_ID)
+		*again = (uint32_t)count;
+	return (uint32_t)id;
+}
+
+/* A string's text, or a number as it is spelled. */
+static char *read_id(struct json_cursor *s)
+{
+	struct span value;
+
+	if (json_cursor_peek(s) == '"')
+		return import_text(s);
+	json_cursor_value(s, &value);
+	return xstrndup(s->text + value.start, value.end - value.start);
+}
+
+static void read_ids(struct import *r, struct json_cursor *s, struct span key, struct row *row)
+{
+	_cleanup_free_ char *text = read_id(s);
+	uint32_t again;
+
+	if (span_is(s, key, "pid")) {
+		row->thread.pid = parse_id(r, text, &row->thread.incarnation);
+		return;
+	}
+	row->thread.tid = parse_id(r, text, &again);
+	free(row->tid);
+	row->tid = steal(text);
+}
+
+/* Null: still there when recording ended. */
+static uint64_t read_end(struct import *r, struct json_cursor *s)
+{
+	return json_cursor_null(s) ? 0 : r->profile->meta.start_ns + import_time(s);
+}
+
+static bool read_life(struct import *r, struct json_cursor *s, struct span key,
+		      struct profile_thread *thread)
+{
+	if (span_is(s, key, "registerTime"))
+		thread->start = r->profile->meta.start_ns + import_time(s);
+	else if (span_is(s, key, "unregisterTime"))
+		thread->end = read_end(r, s);
+	else if (span_is(s, key, "processStartupTime"))
+		thread->process_start = r->profile->meta.start_ns + import_time(s);
+	else if (span_is(s, key, "processShutdownTime"))
+		thread->process_end = read_end(r, s);
+	else
+		return false;
+	return true;
+}
+
+static bool read_head(struct import *r, struct json_cursor *s, struct span key, struct row *row)
+{
+	if (span_is(s, key, "name"))
+		row->thread.name = import_string(r, s);
+	else if (span_is(s, key, "processName"))
+		row->thread.process_name = import_string(r, s);
+	else if (span_is(s, key, "pid") || span_is(s, key, "tid"))
+		read_ids(r, s, key, row);
+	else if (span_is(s, key, "isMainThread"))
+		row->thread.is_main = import_skip(s);
+	else if (span_is(s, key, "profView") && !row->view)
+		row->view = import_text(s);
+	else
+		return read_life(r, s, key, &row->thread);
+	return true;
+}
+
+/* The rows of a table; 0 where it is none. */
+static uint64_t read_length(struct json_cursor *s)
+{
+	struct json_cursor_list list = {0};
+	struct decimal length = {0};
+	struct span key;
+
+	if (json_cursor_peek(s) != '{') {
+		json_cursor_skip(s);
+		return 0;
+	}
+	while (json_cursor_member(s, &list, &key)) {
+		if (span_is(s, key, "length"))
+			json_cursor_decimal(s, &length);
+		else
+			json_cursor_skip(s);
+	}
+	return length.millionths > 0 ? (uint64_t)length.millionths / 1000000 : 0;
+}
+
+static int read_member(struct import *r, struct json_cursor *s, struct span key, struct row *row,
+		       struct error *err)
+{
+	uint64_t *unread = r->counts->unread;
+
+	if (span_is(s, key, "samples") && json_cursor_peek(s) == '{')
+		return import_samples(r, s, &row->samples, err);
+	if (read_head(r, s, key, row))
+		return 0;
+	if (span_is(s, key, "markers"))
+		json_cursor_value(s, &row->markers);
+	else if (span_is(s, key, "nativeAllocations") || span_is(s, key, "jsAllocations"))
+		unread[UNREAD_ALLOCATIONS] += read_length(s);
+	else if (span_is(s, key, "processType") || span_is(s, key, "showMarkersInTimeline"))
+		json_cursor_skip(s);
+	else
+		unread[UNREAD_MEMBERS] += import_skip(s);
+	return 0;
+}
+
+/* "worker (page-faults)" → "page-faults"; NULL: it has not that form. To be freed. */
+static char *event_name(const struct import *r, string_id title)
+{
+	const char *text = strings_get(&r->profile->strings, title);
+	const char *open = strrchr(text, '(');
+
+	if (!open || !text_ends_with(open, ")"))
+		return NULL;
+	return xstrndup(open + 1, strlen(open) - 2);
+}
+
+/* The thread that an event's row is of: the one before, of the same ids. */
+static struct profile_thread *find_owner(struct import *r, const struct row *row)
+{
+	struct threads *threads = &r->profile->threads;
+	struct profile_thread *last;
+
+	if (!threads->rows.count)
+		return NULL;
+	last = &vec_last(&threads->rows);
+	return last->pid == row->thread.pid && last->incarnation == row->thread.incarnation &&
+			       (last->tid == row->thread.tid || last->is_folded)
+		       ? last
+		       : NULL;
+}
+
+static bool fold_event(struct import *r, struct row *row)
+{
+	_cleanup_free_ char *name = event_name(r, row->thread.name);
+	struct profile_thread *owner = find_owner(r, row);
+	uint8_t event;
+
+	if (!name || !owner)
+		return false;
+	event = import_event(r, name);
+	if (event)
+		import_add_event(r, owner, &row->samples, event);
+	else
+		r->counts->unread[UNREAD_SAMPLES] += row->samples.rows.count;
+	return true;
+}
+
+static bool keep_cpu(struct import *r, struct row *row)
+{
+	const char *at = row->tid ? row->tid : "";
+	uint64_t cpu;
+
+	if (!text_starts_with(at, "cpu"))
+		return false;
+	at += strlen("cpu");
+	if (!text_scan_decimal(&at, at + strlen(at), &cpu) || *at || cpu >= NO_CPU)
+		return false;
+	vec_push(&r->cpus, (struct cpu_view){.cpu = (uint16_t)cpu, .samples = row->samples});
+	row->samples = (struct sample_list){0};
+	return true;
+}
+
+static void add_thread(struct import *r, struct row *row)
+{
+	struct profile_thread *thread = &row->thread;
+
+	thread->is_folded = row->view && strcmp(row->view, "folded") == 0;
+	thread->samples.items = row->samples.rows.items;
+	thread->samples.count = row->samples.rows.count;
+	thread->samples.capacity = row->samples.rows.capacity;
+	row->samples = (struct sample_list){0};
+	r->profile->stats.cpu_samples += thread->samples.count;
+	threads_add(&r->profile->threads, thread);
+}
+
+static int read_row(struct import *r, struct json_cursor *s, struct error *err)
+{
+	struct row row = {.thread = {.name = NO_STRING,
+				     .process_name = NO_STRING,
+				     .process_label = NO_STRING,
+				     .arguments = NO_STRING}};
+	_cleanup_(row_release) struct row *released = &row;
+	struct json_cursor_list list = {0};
+	bool is_folded_back = false;
+	struct span key;
+	int ret = 0;
+
+	(void)released;
+	while (!ret && json_cursor_member(s, &list, &key))
+		ret = read_member(r, s, key, &row, err);
+	if (ret)
+		return ret;
+	if (row.view && strcmp(row.view, "event") == 0)
+		is_folded_back = fold_event(r, &row);
+	else if (row.view && strcmp(row.view, "cpu") == 0)
+		is_folded_back = keep_cpu(r, &row);
+	if (is_folded_back)
+		return 0;
+	/* Views have none. */
+	ret = import_markers(r, row.markers, &row.thread, err);
+	add_thread(r, &row);
+	return ret;
+}
+
+static bool process_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct process *a = &((const struct processes *)table)->rows.items[id], *b = key;
+
+	return a->pid == b->pid && a->incarnation == b->incarnation && a->is_folded == b->is_folded;
+}
+
+/* Each process has exactly one main thread: the first that is one, else its first. */
+static void settle_mains(struct import *r)
+{
+	struct threads *threads = &r->profile->threads;
+	struct processes processes = {0};
+
+	for (thread_id id = 0; id < threads->rows.count; id++) {
+		struct profile_thread *thread = &threads->rows.items[id];
+		struct process process = {thread->pid, thread->incarnation, thread->is_folded, id,
+					  NO_THREAD};
+		uint64_t hash = hash_pair(process.pid,
+					  (uint64_t)process.incarnation << 1 | process.is_folded);
+		uint32_t at = index_find(&processes.index, hash, process_equal, &processes,
+					 &process);
+
+		if (at == INDEX_NONE) {
+			at = (uint32_t)processes.rows.count;
+			vec_push(&processes.rows, process);
+			index_add(&processes.index, hash, at);
+		}
+		if (thread->is_main && processes.rows.items[at].main == NO_THREAD)
+			processes.rows.items[at].main = id;
+		thread->is_main = false;
+	}
+	vec_for_each(&processes.rows, const struct process *, process)
+		threads_get(threads, process->main == NO_THREAD ? process->first : process->main)
+			->is_main = true;
+	vec_release(&processes.rows);
+	index_release(&processes.index);
+}
+
+int import_threads(struct import *r, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.threads);
+	struct threads *threads = &r->profile->threads;
+	struct json_cursor_list list = {0};
+	size_t row = 0;
+	int ret = 0;
+
+	while (!ret && json_cursor_element(&s, &list)) {
+		if (json_cursor_peek(&s) != '{')
+			s.failed = true;
+		else
+			ret = read_row(r, &s, err);
+		row += !ret && !s.failed;
+	}
+	if (!ret && (s.failed || !threads->rows.count))
+		ret = error_text(err, -EBADMSG, "there is no thread, or it is damaged");
+	if (ret) {
+		error_wrap(err, "threads[%zu]", row);
+		return ret;
+	}
+	settle_mains(r);
+	/* The file begins with the process that was recorded, or it has none. */
+	if (!threads->rows.items[0].incarnation)
+		r->profile->meta.root_pid = threads->rows.items[0].pid;
+	return 0;
+}

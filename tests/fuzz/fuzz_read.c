@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads whatever is a profile and writes it: a file that prof itself could have written. Such a
+ * file, read and written again, equals itself.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/format/format.h"
+#include "tests/fuzz/input.h"
+
+/* Rows lead to rows. */
+static void check(const struct profile *p)
+{
+	stack_id id = 0;
+
+	vec_for_each(&p->stacks.rows, const struct stack *, stack) {
+		if ((stack->parent != NO_STACK && stack->parent >= id) ||
+		    stack->frame >= p->frames.rows.count)
+			abort();
+		id++;
+	}
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		uint64_t before = 0;
+
+		vec_for_each(&thread->samples, const struct sample *, sample) {
+			if (sample->time < before || !sample->weight ||
+			    (sample->stack != NO_STACK && sample->stack >= id))
+				abort();
+			before = sample->time;
+		}
+	}
+}
+
+/* Terminated, to be freed. */
+static char *write_to_memory(const struct profile *p, size_t *size)
+{
+	int fd = memfd_create("output", MFD_CLOEXEC);
+	const struct outfile_options options = {.fd = dup(fd)};
+	const struct export_options how = {.all_threads = true, .cpus = true};
+	struct outfile *out;
+	char *text;
+
+	if (fd < 0 || outfile_open(&out, &options, NULL) ||
+	    format_firefox.write(p, &how, out, NULL, NULL) || outfile_commit(out, NULL))
+		abort();
+	*size = outfile_size(out);
+	outfile_free(out);
+	text = xcalloc(1, *size + 1);
+	if (pread(fd, text, *size, 0) != (ssize_t)*size)
+		abort();
+	close(fd);
+	return text;
+}
+
+static char *write_again(const char *text, size_t size, size_t *again_size)
+{
+	struct import_counts counts;
+	struct error err = {0};
+	struct profile *p;
+	char *again;
+
+	if (format_firefox.read(&p, text, size, &counts, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		abort();
+	}
+	check(p);
+	again = write_to_memory(p, again_size);
+	profile_free(p);
+	return again;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct import_counts counts;
+	char *input, *foreign, *first, *second;
+	size_t foreign_size, first_size, second_size;
+	struct profile *p;
+
+	/* At its end, so that reading beyond is found. */
+	input = xmalloc(size + 1);
+	memcpy(input, data, size);
+	if (format_firefox.read(&p, input, size, &counts, NULL)) {
+		free(input);
+		return 0;
+	}
+	check(p);
+	free(input);
+	foreign = write_to_memory(p, &foreign_size);
+	profile_free(p);
+	/* Sums of the first file may be of values that do not fit into its format. */
+	first = write_again(foreign, foreign_size, &first_size);
+	free(foreign);
+	second = write_again(first, first_size, &second_size);
+	if (first_size != second_size || memcmp(first, second, first_size) != 0) {
+		fprintf(stderr, "%s\n%s\n", first, second);
+		abort();
+	}
+	free(first);
+	free(second);
+	return 0;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* Profiles that others wrote, of each version that is read. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/format/format.h"
+
+#define SEEDS "tests/fuzz/corpus/patch/"
+
+static char *seed(const char *name)
+{
+	_cleanup_free_ char *path = xasprintf(SEEDS "%s", name);
+	char *text = text_read_file(path, 1 << 20, NULL);
+
+	assert_non_null(text);
+	return text;
+}
+
+/* The first `before` in the text is `after`. */
+static char *replaced(const char *text, const char *before, const char *after)
+{
+	const char *at = strstr(text, before);
+
+	assert_non_null(at);
+	return xasprintf("%.*s%s%s", (int)(at - text), text, after, at + strlen(before));
+}
+
+static struct profile *read_text(const char *text, struct import_counts *counts)
+{
+	struct error err = {0};
+	struct profile *p = NULL;
+
+	if (format_firefox.read(&p, text, strlen(text), counts, &err))
+		fail_msg("%s", err.text);
+	return p;
+}
+
+/* "outer;inner", as the names of its functions. */
+static void check_stack(const struct profile *p, stack_id id, const char *expected)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {
+		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+		const struct func *func = &p->funcs.rows.items[frame->func];
+		_cleanup_free_ char *rest = xstrdup(strbuf_text(&text));
+
+		strbuf_reset(&text);
+		strbuf_addf(&text, "%s%s%s", strings_get(&p->strings, func->name), *rest ? ";" : "",
+			    rest);
+	}
+	assert_string_equal(strbuf_text(&text), expected);
+}
+
+static void check_seed(const struct profile *p)
+{
+	const struct profile_thread *thread = &p->threads.rows.items[0];
+	const struct sample *samples = thread->samples.items;
+	const struct module *module = &p->modules.rows.items[0];
+
+	assert_int_equal(p->threads.rows.count, 1);
+	assert_int_equal(thread->pid, 1);
+	assert_true(thread->is_main);
+	assert_int_equal(thread->samples.count, 3);
+	assert_int_equal(samples[0].time, 1000000);
+	assert_int_equal(samples[1].time, 3000000);
+	assert_int_equal(samples[2].time, 4000000);
+	assert_int_equal(samples[0].weight, 1);
+	assert_int_equal(samples[0].cpu, NO_CPU);
+	check_stack(p, samples[0].stack, "0x10;0x20;main");
+	assert_string_equal(strings_get(&p->strings, module->path), "/bin/a");
+	assert_int_equal(module->build_id_size, 2);
+	assert_int_equal(p->frames.rows.items[0].module, 0);
+	assert_int_equal(p->frames.rows.items[0].offset, 16);
+	assert_int_equal(p->frames.rows.items[4].symbol, 0);
+	assert_false(p->funcs.rows.items[0].is_named);
+	assert_true(p->funcs.rows.items[2].is_named);
+	assert_false(p->meta.symbolicated);
+	assert_int_equal(p->meta.start_realtime_ns, 1500000);
+}
+
+static void versions_say_the_same(void **state)
+{
+	static const char *const names[] = {"version-60.json", "version-66.json",
+					    "version-70.json"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		_cleanup_free_ char *text = seed(names[i]);
+		struct import_counts counts;
+		struct profile *p = read_text(text, &counts);
+
+		check_seed(p);
+		assert_int_equal(counts.gap_rows, 1);
+		profile_free(p);
+	}
+}
+
+/* The samples of version 70 in other columns. */
+static struct profile *read_samples(const char *columns, struct import_counts *counts)
+{
+	_cleanup_free_ char *text = seed("version-70.json"), *with_units = NULL, *changed = NULL;
+
+	with_units = replaced(text, "{\"preprocessed",
+			      "{\"sampleUnits\":{\"threadCPUDelta\":\"\xc2\xb5s\"},\"preprocessed");
+	changed = replaced(with_units,
+			   "\"stack\":[2,null,4,5],\"timeDeltas\":[1,1,1,1],\"weight\":null",
+			   columns);
+	return read_text(changed, counts);
+}
+
+static void columns_have_many_forms(void **state)
+{
+	struct import_counts counts;
+	struct profile *p = read_samples(
+		"\"eventDelay\":[0,null,1,2],\"weight\":[2,1,1.6,-1],\"threadCPUDelta\":[5,null,"
+		"2.5,1e3],\"time\":[0.5,1e1,9.25,-3],\"stack\":[2,null,4,5]",
+		&counts);
+	const struct sample *samples = p->threads.rows.items[0].samples.items;
+
+	(void)state;
+	assert_int_equal(p->threads.rows.items[0].samples.count, 3);
+	assert_int_equal(samples[0].time, 500000);
+	assert_int_equal(samples[0].weight, 2);
+	assert_int_equal(samples[0].cpu_delta, 5000);
+	/* Nothing is known of its stack, but it weighs something. */
+	assert_int_equal(samples[1].stack, NO_STACK);
+	assert_int_equal(samples[1].time, 10000000);
+	/* Times ascend. */
+	assert_int_equal(samples[2].time, 10000000);
+	assert_int_equal(samples[2].weight, 2);
+	assert_int_equal(samples[2].cpu_delta, 2500);
+	assert_int_equal(counts.gap_rows, 1);
+	assert_int_equal(counts.unread[UNREAD_WEIGHTS], 2);
+	assert_int_equal(counts.unread[UNREAD_SAMPLE_VALUES], 3);
+	profile_free(p);
+}
+
+static void times_add_up_without_rounding(void **state)
+{
+	struct import_counts counts;
+	struct profile *p = read_samples("\"stack\":[2,2,2,2],\"timeDeltas\":[0.0000004,0.0000004,"
+					 "0.0000004,0.0000004]",
+					 &counts);
+	const struct sample *samples = p->threads.rows.items[0].samples.items;
+
+	(void)state;
+	assert_int_equal(samples[0].time, 0);
+	assert_int_equal(samples[1].time, 1);
+	assert_int_equal(samples[2].time, 1);
+	assert_int_equal(samples[3].time, 2);
+	profile_free(p);
+}
+
+static void expect_refusal(const char *before, const char *after, int code, const char *message)
+{
+	_cleanup_free_ char *text = seed("version-70.json"), *changed = NULL;
+	struct error err = {0};
+	struct profile *p;
+
+	changed = replaced(text, before, after);
+	assert_int_equal(format_firefox.read(&p, changed, strlen(changed), NULL, &err), code);
+	if (!strstr(err.text, message))
+		fail_msg("%s", err.text);
+	/* Nor is it a success where nobody asks why. */
+	assert_int_equal(format_firefox.read(&p, changed, strlen(changed), NULL, NULL), code);
+}
+
+static void damage_is_refused(void **state)
+{
+	(void)state;
+	expect_refusal("Version\":70", "Version\":71", -ENOTSUP,
+		       "version 71 of the profile format is newer than what prof reads (60 to 70)");
+	expect_refusal("Version\":70", "Version\":59", -ENOTSUP, "version 59");
+	expect_refusal("\"stack\":[2,null,4,5]", "\"stack\":[2,null,4]", -EBADMSG, "length");
+	expect_refusal("\"stack\":[2,null,4,5]", "\"stack\":[2,null,4,6]", -EBADMSG, "damaged");
+	expect_refusal("\"stack\":[2,null,4,5]", "\"stack\":[2,null,4,-1]", -EBADMSG, "damaged");
+	expect_refusal("\"timeDeltas\"", "\"delta\"", -EBADMSG, "no stacks or no times");
+	expect_refusal("\"timeDeltas\":[1,", "\"timeDeltas\":[1e99,", -EBADMSG, "damaged");
+	expect_refusal("\"threads\":[", "\"threads\":[7,", -EBADMSG, "threads[0]");
+}
+
+/* Of others' files columns may be missing that say nothing. */
+static void missing_columns_say_nothing(void **state)
+{
+	_cleanup_free_ char *text = seed("version-70.json"), *a = NULL, *b = NULL, *c = NULL;
+	struct import_counts counts;
+	struct profile *p;
+
+	(void)state;
+	a = replaced(text, "\"inlineDepth\":", "\"x\":");
+	b = replaced(a, "\"nativeSymbol\":", "\"y\":");
+	c = replaced(b, "\"line\":", "\"z\":");
+	p = read_text(c, &counts);
+	assert_int_equal(p->frames.rows.items[4].symbol, NO_SYMBOL);
+	assert_int_equal(p->threads.rows.items[0].samples.count, 3);
+	profile_free(p);
+}
+
+static void views_are_folded_back(void **state)
+{
+	static const char head[] = "\"threads\":[{\"name\":\"t\",\"pid\":\"1\",\"tid\":1,";
+	static const char samples[] = "\"samples\":{\"stack\":[2],\"timeDeltas\":[1],\"weight\":[7"
+				      "],\"threadCPUDelta\":[9],\"length\":1}}";
+	_cleanup_free_ char *text = seed("version-70.json"), *views = NULL, *changed = NULL;
+	struct import_counts counts;
+	const struct sample *found;
+	struct profile *p;
+
+	(void)state;
+	views = xasprintf(
+		"},{\"samples\":{\"stack\":[4],\"timeDeltas\":[3.5],\"weight\":[7],"
+		"\"threadCPUDelta\":[9],\"length\":1},\"name\":\"t (faults)\",\"pid\":\"1\","
+		"\"tid\":1,\"profView\":\"event\"},{\"name\":\"CPU 3\",\"pid\":\"cpus\",\"tid\":"
+		"\"cpu3\",\"profView\":\"cpu\",%s],\"shared\"",
+		samples);
+	assert_non_null(strstr(text, head));
+	changed = replaced(text, "}],\"shared\"", views);
+	p = read_text(changed, &counts);
+	assert_int_equal(p->threads.rows.count, 1);
+	assert_int_equal(p->threads.rows.items[0].samples.count, 4);
+	found = p->threads.rows.items[0].samples.items;
+	assert_int_equal(found[0].cpu, 3);
+	assert_int_equal(found[1].cpu, NO_CPU);
+	assert_int_equal(found[2].event, 1);
+	assert_int_equal(found[2].time, 3500000);
+	assert_int_equal(found[2].cpu_delta, 0);
+	assert_int_equal(found[3].event, 0);
+	assert_string_equal(strings_get(&p->strings, p->events.rows.items[1].name), "faults");
+	assert_int_equal(p->events.rows.items[1].weight, 7);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(versions_say_the_same),
+		cmocka_unit_test(columns_have_many_forms),
+		cmocka_unit_test(times_add_up_without_rounding),
+		cmocka_unit_test(damage_is_refused),
+		cmocka_unit_test(missing_columns_say_nothing),
+		cmocka_unit_test(views_are_folded_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -5,7 +5,9 @@
 
 start "$workloads/threads" 60
 threads=$started
-begin threads attach -p "$threads" -d 1
+begin threads attach -p "$threads"
+work_on "$threads" 500
+kill -INT "$recorder"
 finish threads 0
 judge "all threads of a process, each with its work, and whole stacks" threads.json.gz <<'CODE'
 expect(len(p["threads"]) == 3, check_profile.thread_names(p))
@@ -30,7 +32,9 @@ like "the process runs, and nobody traces it" \
 	'^State:.[RS].*TracerPid:.0 $'
 finish state 0
 
-begin patterns attach -p "$threads" --thread 'worker-[b-z],no*such' -d 0.5
+begin patterns attach -p "$threads" --thread 'worker-[b-z],no*such'
+work_on "$threads" 200
+kill -INT "$recorder"
 finish patterns 0
 judge "--thread: one is sampled, all are listed" patterns.json.gz <<'CODE'
 expect(len(p["threads"]) == 3, check_profile.thread_names(p))
@@ -55,7 +59,9 @@ has_children() { # PID COUNT
 	[ "$(wc -w <"/proc/$1/task/$1/children")" = "$2" ]
 }
 wait_until has_children "$family" 2
-"$workloads/shares" 0.3 # some time for both
+for child in $(<"/proc/$family/task/$family/children"); do
+	work_on "$child" 50
+done
 kill "$family"
 finish family 0
 judge "descendants: those that were there and those to come" family.json.gz "$family" <<'CODE'
@@ -141,11 +147,27 @@ kill "$started"
 # Where pids are others than the kernel's.
 cat >inside.sh <<'CODE'
 "$1/threads" 60 &
-"$2" attach -q -p $! -d 0.5 -o inside.json.gz && "$2" record -a -q -d 0.5 -o all.json.gz
-echo $? $! >inside.status
-kill $!
+threads=$!
+status=0
+for kind in inside all; do
+	which="attach -p $threads"
+	[ $kind = inside ] || which="record -a"
+	rm -f inside.ready
+	# shellcheck disable=SC2086 # words
+	"$2" $which -q --ready-file inside.ready -o $kind.json.gz &
+	wait_until test -e inside.ready
+	work_on $threads 200
+	kill -INT $!
+	wait $! || status=$?
+done
+echo $status $threads >inside.status
+kill $threads
 CODE
-unshare -pf --mount-proc bash inside.sh "$workloads" "$PROF"
+{
+	declare -f wait_until cpu_ticks has_used work_on
+	cat inside.sh
+} >within.sh
+unshare -pf --mount-proc bash within.sh "$workloads" "$PROF"
 is "in a pid namespace: exit status" "$(cut -d' ' -f1 inside.status)" 0
 for file in inside all; do
 	judge "in a pid namespace: its pids, and all threads ($file)" $file.json.gz \

@@ -88,10 +88,20 @@ wait_until() { # COMMAND...
 	echo "# waited in vain for: $*"
 	return 1
 }
-# Has a process used up so much CPU time, since it began?
-has_used() { # PID MS
-	local used
-	read -r used _ <"/proc/$1/schedstat" && [ "$used" -ge $(($2 * 1000000)) ]
+# CPU time that all threads of a process have used, in the kernel's ticks of 10 ms or so.
+cpu_ticks() { # PID
+	local text
+	text=$(<"/proc/$1/stat") || return
+	# shellcheck disable=SC2086 # words
+	set -- ${text##*) }
+	echo $((${12} + ${13}))
+}
+has_used() { # PID TICKS
+	[ "$(cpu_ticks "$1")" -ge "$2" ]
+}
+# Waits until a process has used so much CPU time more.
+work_on() { # PID MS
+	wait_until has_used "$1" $(($(cpu_ticks "$1") + $2 * $(getconf CLK_TCK) / 1000))
 }
 is_gone() { # PID
 	# A zombie has ended, too.

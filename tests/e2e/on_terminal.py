@@ -14,6 +14,7 @@ import re
 import select
 import signal
 import sys
+import termios
 import time
 
 user = pwd.getpwnam(sys.argv[1])
@@ -22,7 +23,8 @@ talk = sys.argv[2:cut]
 talk = [(re.compile(talk[i].encode()), talk[i + 1].encode().decode("unicode_escape").encode())
         for i in range(0, len(talk), 2)]
 command = sys.argv[cut + 1:]
-deadline = time.monotonic() + 60
+# Only what hangs takes that long.
+deadline = time.monotonic() + 600
 kept = os.dup(0) if os.environ.pop("STDIN", "") == "keep" else -1
 
 # Before the terminal is made, which belongs to that user then.
@@ -55,8 +57,9 @@ while time.monotonic() < deadline:
     os.write(1, data.replace(b"\r\n", b"\n"))
     seen += data
     if talk and talk[0][0].search(seen):
-        # Whoever asks for a password first discards what was typed before.
-        time.sleep(0.1)
+        # Whoever asks for a password discards what was typed before the echo is off.
+        while b"assword" in talk[0][0].pattern and termios.tcgetattr(terminal)[3] & termios.ECHO:
+            time.sleep(0.01)
         os.write(terminal, talk.pop(0)[1])
         seen = b""
 else:

@@ -7,12 +7,21 @@
 ring_kib=32768
 cpus=$(getconf _NPROCESSORS_ONLN)
 
-# Lets PID run for 10 ms now and then, until FILE has something in it.
+# Has a process used up 10 ms of a CPU since it had used up that many, or nothing more to do?
+has_run() { # PID NS
+	local used
+	read -r used _ <"/proc/$1/schedstat" || return 0
+	[ $((used - $2)) -ge 10000000 ] || grep -q '^State:[[:space:]]*[SZ]' "/proc/$1/status"
+}
+# Lets PID run for 10 ms of CPU time now and then, until FILE has something in it.
 starve() { # PID FILE [SECONDS]
+	local used
 	while [ ! -s "$2" ] && kill -STOP "$1"; do
 		sleep "${3-0.2}"
+		read -r used _ <"/proc/$1/schedstat"
 		kill -CONT "$1"
 		sleep 0.01
+		wait_until has_run "$1" "$used"
 	done
 }
 nothing_is_lost() { # NAME RING_BYTES
@@ -28,10 +37,11 @@ CODE
 		test "$(stat_of "$1" backlog_bytes)" -le $((2 * $2))
 }
 
-start "$workloads/deep" 1.5
+# It goes on until it has ended; what it used up before recording began does not matter.
+start "$workloads/deep" 3
 begin stopped attach -F 999 --ring-size ${ring_kib}K -p "$started"
 kill -STOP "$recorder"
-sleep 2.5
+wait_until is_gone "$started"
 kill -CONT "$recorder"
 finish stopped 0
 nothing_is_lost stopped $((cpus * ring_kib * 1024))
@@ -42,15 +52,16 @@ expect(stats["whole"] >= 0.99 * (stats["cpu_samples"] - stats["exiting"]), stats
 CODE
 
 rm -f ended
-start sh -c "'$workloads/deep' 1.5; echo >ended"
+mkfifo go
+start sh -c "read _ <go; '$workloads/deep' 1.5; echo >ended"
 begin now-and-then attach -F 999 -p "$started"
+echo >go
 starve "$recorder" ended
 finish now-and-then 0
 nothing_is_lost now-and-then $((cpus * 2048 * 1024))
 
 # Many processes, none of which is known when its stacks come.
 rm -f ended
-mkfifo go
 # shellcheck disable=SC2016 # for the inner shell
 start sh -c 'read _ <go; i=0; while [ $i -lt 400 ]; do /bin/true; "$0" </dev/null >/dev/null; i=$((i + 1)); done
 	echo >ended' "$(command -v gzip)"

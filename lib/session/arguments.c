@@ -55,7 +55,8 @@ static string_id arguments_line(struct strings *strings, string_id program, stri
 
 void arguments_enter(struct tasks *t, const struct rec_arguments *rec)
 {
-	struct process *process = &t->processes.rows.items[tasks_process(t, &rec->rec)];
+	process_id id = tasks_process(t, &rec->rec);
+	struct process *process = &t->processes.rows.items[id];
 	struct markers *markers = &t->profile->markers;
 	struct strings *strings = &t->profile->strings;
 	const struct marker *marker;

@@ -48,8 +48,8 @@ void counter_feed_info(struct counter_feed *f, const struct rec_counter_info *re
 	if (!rec->name_size || find(f, rec->counter) != INDEX_NONE)
 		return;
 	if (rec->rec.pid) {
-		const struct process *process =
-			&f->tasks->processes.rows.items[tasks_process(f->tasks, &rec->rec)];
+		process_id id = tasks_process(f->tasks, &rec->rec);
+		const struct process *process = &f->tasks->processes.rows.items[id];
 
 		counter.pid = process->pid;
 		counter.incarnation = process->incarnation;

@@ -7,7 +7,7 @@
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
 
-/* Same values as enum frame_kind on the wire. */
+/* lib/session makes them of the kinds on the wire. */
 enum profile_frame_kind {
 	PROFILE_FRAME_NATIVE,
 	PROFILE_FRAME_KERNEL,

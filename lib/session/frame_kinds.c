@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/frame_kinds.h"
 
+_Static_assert(FRAME_KIND_COUNT == 4, "each kind on the wire has a row");
+
 static const struct frame_kind_info kinds[UINT8_MAX + 1] = {
 	[FRAME_NATIVE] = {FRAME_PLACE_PROCESS, PROFILE_FRAME_NATIVE, false},
 	[FRAME_KERNEL] = {FRAME_PLACE_KERNEL, PROFILE_FRAME_KERNEL, false},

@@ -108,13 +108,16 @@ static bool may_be_32bit(const struct tick_stats_entry *entry)
 	       (entry->stack_flags & (STACK_WHOLE | STACK_LATER)) != STACK_WHOLE;
 }
 
-/* It weighs what it stands for. */
+/* It weighs what it stands for: a sample without weight would be taken for a gap. */
 static void count_event(struct session *s, const struct pending_sample *pending,
 			struct sample *sample)
 {
 	struct event_count *count = event_counts_get(&s->profile->events, pending->event);
 
-	sample->weight = pending->period < UINT32_MAX ? (uint32_t)pending->period : UINT32_MAX;
+	sample->weight = 1;
+	if (pending->period)
+		sample->weight = pending->period < UINT32_MAX ? (uint32_t)pending->period
+							      : UINT32_MAX;
 	count->samples++;
 	count->weight += sample->weight;
 }

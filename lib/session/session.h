@@ -23,8 +23,7 @@ void session_free(struct session *s);
  * Nothing in a record is an error; what cannot be placed is counted in profile->stats.
  */
 void session_feed(struct session *s, const struct rec *rec);
-/* End of the stream: samples that still wait for their stack are lost, threads get their final
- * rows. */
+/* End of the stream: samples that still wait are lost, threads get their final rows. */
 void session_finish(struct session *s, uint64_t end_ns);
 
 #endif

@@ -17,6 +17,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/features.h"
+#include "lib/live/instrument.h"
 
 /* Two threads of one process; three samples; one of two frames has a name. */
 static struct profile *small_profile(void)
@@ -370,6 +371,25 @@ static void nothing_missing_is_quiet(void **state)
 	profile_free(p);
 }
 
+/* One that follows no other line would be left out. */
+static void each_check_of_an_instrument_is_a_line(void **state)
+{
+	struct feature features[FEATURES_MAX];
+	size_t count = features_probe(features, FEATURES_MAX), found = 0, all = 0;
+
+	(void)state;
+	for (size_t i = 0; instruments[i]; i++) {
+		const struct instrument_check *check = instruments[i]->checks;
+
+		for (; check && check->name; check++, all++) {
+			for (size_t j = 0; j < count; j++)
+				found += strcmp(features[j].name, check->name) == 0;
+		}
+	}
+	assert_true(all);
+	assert_int_equal(found, all);
+}
+
 static void what_is_missing_has_a_cure(void **state)
 {
 	struct feature features[FEATURES_MAX];
@@ -409,6 +429,7 @@ int main(void)
 		cmocka_unit_test(stacks_that_are_not_whole_are_said),
 		cmocka_unit_test(what_was_cut_or_left_is_said),
 		cmocka_unit_test(nothing_missing_is_quiet),
+		cmocka_unit_test(each_check_of_an_instrument_is_a_line),
 		cmocka_unit_test(what_is_missing_has_a_cure),
 	};
 

@@ -29,8 +29,9 @@ struct bpf_object_skeleton;
 
 /*
  * An object besides the one that every recording has. It shares that one's maps and configuration
- * (bpf/shared.bpf.h), and is loaded and attached with it. May be opened again after it was closed,
- * where loading fails at first.
+ * (bpf/shared.bpf.h), and is loaded and attached with it: programs that have to wait until
+ * recording begins are attached by their owner. May be opened again after it was closed, where
+ * loading fails at first.
  */
 struct programs_part {
 	/* Opens its skeleton and sets what is its own. 0 or a negative errno. */

@@ -10,8 +10,9 @@
  *	- the tables, which hold those that were compiled so far.
  *
  * Frames end where the stack does, where the copy does (STACK_TRUNCATED), or where nothing is known
- * of the code (STACK_UNKNOWN). The kernel_depth and stack_size of a copy must lie within its record;
- * nothing else in it is believed. Of the kernel's frames, the innermost KERNEL_DEPTH_MAX are kept.
+ * of the code (STACK_UNKNOWN). The kernel_depth and stack_size of a copy must lie within its
+ *record; nothing else in it is believed. Of the kernel's frames, the innermost KERNEL_DEPTH_MAX are
+ *kept.
  */
 #ifndef PROF_LIB_UNWIND_NATIVE_STACK_FINISHER_H
 #define PROF_LIB_UNWIND_NATIVE_STACK_FINISHER_H

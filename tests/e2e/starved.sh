@@ -13,11 +13,19 @@ has_run() { # PID NS
 	read -r used _ <"/proc/$1/schedstat" || return 0
 	[ $((used - $2)) -ge 10000000 ] || grep -q '^State:[[:space:]]*[SZ]' "/proc/$1/status"
 }
-# Lets PID run for 10 ms of CPU time now and then, until FILE has something in it.
-starve() { # PID FILE [SECONDS]
+has_worked() { # PID TICKS
+	is_gone "$1" || has_used "$1" "$2"
+}
+# Lets PID run for 10 ms of CPU time now and then, until FILE has something in it: each 0.2 s, or each
+# 500 ms that WORKER uses up.
+starve() { # PID FILE [WORKER]
 	local used
 	while [ ! -s "$2" ] && kill -STOP "$1"; do
-		sleep "${3-0.2}"
+		if [ $# -lt 3 ]; then
+			sleep 0.2
+		elif used=$(cpu_ticks "$3"); then
+			wait_until has_worked "$3" $((used + $(getconf CLK_TCK) / 2))
+		fi
 		read -r used _ <"/proc/$1/schedstat"
 		kill -CONT "$1"
 		sleep 0.01
@@ -37,11 +45,11 @@ CODE
 		test "$(stat_of "$1" backlog_bytes)" -le $((2 * $2))
 }
 
-# It goes on until it has ended; what it used up before recording began does not matter.
+# Not for longer than that takes: the mappings of all other processes have to wait, too.
 start "$workloads/deep" 3
 begin stopped attach -F 999 --ring-size ${ring_kib}K -p "$started"
 kill -STOP "$recorder"
-wait_until is_gone "$started"
+work_on "$started" 1500
 kill -CONT "$recorder"
 finish stopped 0
 nothing_is_lost stopped $((cpus * ring_kib * 1024))
@@ -81,10 +89,10 @@ CODE
 rm -f ticks begun
 mkfifo begun
 "$PROF" record -q -i 0.1 --ring-size 64K -o small.json.gz --stats small.stats -- \
-	"$workloads/count_ticks" ticks 100000 sh -c "echo >begun; exec '$workloads/threads' 2" 2>err &
+	"$workloads/count_ticks" ticks 100000 sh -c "echo \$\$ >begun; exec '$workloads/threads' 2" 2>err &
 recorder=$!
-read -r <begun
-starve $recorder ticks 0.5
+read -r worker <begun
+starve $recorder ticks "$worker"
 finish small 0
 judge "small rings: found and lost are as many as the kernel samples" small.json.gz small.stats \
 	"$(<ticks)" <<'CODE'

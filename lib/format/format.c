@@ -11,6 +11,7 @@ static const struct format *const formats[] = {FORMATS(FORMAT_ROW)};
 const char *const unread_names[UNREAD_KIND_COUNT] = {
 	[UNREAD_MARKERS] = "markers",
 	[UNREAD_COUNTERS] = "counters",
+	[UNREAD_COUNTER_VALUES] = "further values of counters",
 	[UNREAD_ALLOCATIONS] = "allocations",
 	[UNREAD_SAMPLES] = "samples of further events",
 	[UNREAD_WEIGHTS] = "weights that are no counts",

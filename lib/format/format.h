@@ -29,7 +29,8 @@ struct export_counts {
 /* What a file may hold that a profile has no place for. */
 enum unread {
 	UNREAD_MARKERS,
-	UNREAD_COUNTERS,
+	UNREAD_COUNTERS, /* of processes without threads, or too many */
+	UNREAD_COUNTER_VALUES, /* fractions, numbers of changes */
 	UNREAD_ALLOCATIONS, /* samples of those */
 	UNREAD_SAMPLES, /* of more events than a profile can have */
 	UNREAD_WEIGHTS, /* that are no counts */

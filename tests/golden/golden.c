@@ -180,8 +180,7 @@ static bool has_cpus(const struct profile *p)
 	return false;
 }
 
-static int read_again(const char *text, size_t size, const char *path, bool *has_counters,
-		      struct error *err)
+static int read_again(const char *text, size_t size, const char *path, struct error *err)
 {
 	struct import_counts counts = {0};
 	struct profile *p;
@@ -190,11 +189,10 @@ static int read_again(const char *text, size_t size, const char *path, bool *has
 	if (result)
 		return result;
 	for (size_t i = 0; i < UNREAD_KIND_COUNT && !result; i++) {
-		if (i != UNREAD_COUNTERS && counts.unread[i])
+		if (counts.unread[i])
 			result = error_text(err, -EBADMSG, "%" PRIu64 " %s are not read",
 					    counts.unread[i], unread_names[i]);
 	}
-	*has_counters = counts.unread[UNREAD_COUNTERS];
 	if (!result)
 		result = export(p, has_cpus(p), path, err);
 	profile_free(p);
@@ -206,10 +204,9 @@ static int check_again(const char *path, const char *again)
 {
 	_cleanup_free_ char *text = text_read_file(path, FILE_MAX, NULL), *other = NULL;
 	struct error err = {0};
-	bool has_counters;
 	size_t at = 0;
 
-	if (read_again(text, strlen(text), again, &has_counters, &err)) {
+	if (read_again(text, strlen(text), again, &err)) {
 		fprintf(stderr, "%s: read again: %s\n", path, err.text);
 		return -1;
 	}
@@ -217,8 +214,7 @@ static int check_again(const char *path, const char *again)
 	unlink(again);
 	while (text[at] && text[at] == other[at])
 		at++;
-	/* Those are not read. */
-	if (text[at] == other[at] || has_counters)
+	if (text[at] == other[at])
 		return 0;
 	at -= at < 40 ? at : 40;
 	fprintf(stderr, "%s: read and written again, another: at byte %zu\n  %.100s\n  %.100s\n",

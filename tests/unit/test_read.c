@@ -241,6 +241,110 @@ static void views_are_folded_back(void **state)
 	profile_free(p);
 }
 
+/* What version 70 says of counters, in place of "counters":[]. */
+static struct profile *read_counters(const char *counters, struct import_counts *counts)
+{
+	_cleanup_free_ char *text = seed("version-70.json"), *changed = NULL;
+
+	changed = replaced(text, "\"counters\":[]", counters);
+	return read_text(changed, counts);
+}
+
+static void check_sample(const struct counter *counter, size_t row, uint64_t time, int64_t delta)
+{
+	assert_true(row < counter->samples.count);
+	assert_int_equal(counter->samples.items[row].time, time);
+	assert_int_equal(counter->samples.items[row].delta, delta);
+}
+
+static void counters_are_read(void **state)
+{
+	struct import_counts counts;
+	struct profile *p = read_counters(
+		"\"counters\":[{\"mainThreadIndex\":0,\"samples\":{\"count\":[5,-9223372036854775808,"
+		"2.5,1],\"number\":[0,1,0,null],\"timeDeltas\":[1,0.5,0.0000004,0.0000004],"
+		"\"length\":4},\"category\":\"power\",\"pid\":1,\"name\":\"n\"},"
+		"{\"pid\":\"1\",\"name\":\"m\",\"description\":\"d\",\"category\":\"power\",\"samples\":"
+		"{\"time\":[3,2],\"count\":[1,2]},\"display\":{\"graphType\":\"line-accumulated\","
+		"\"unit\":\"bytes\",\"color\":\"red\",\"label\":\"l\",\"tooltipRows\":[]}},"
+		"{\"pid\":\"2\",\"name\":\"nobody's\",\"samples\":{\"time\":[1],\"count\":[1]}}]",
+		&counts);
+	const struct counter *rows = p->counters.rows.items;
+
+	(void)state;
+	assert_int_equal(p->counters.rows.count, 2);
+	assert_int_equal(counts.unread[UNREAD_COUNTERS], 1);
+	/* One that is no whole number, and three of changes. */
+	assert_int_equal(counts.unread[UNREAD_COUNTER_VALUES], 4);
+	assert_int_equal(rows[0].pid, 1);
+	assert_int_equal(rows[0].graph, COUNTER_RATE);
+	assert_string_equal(strings_get(&p->strings, rows[0].unit), "pWh");
+	assert_int_equal(rows[0].samples.count, 3);
+	check_sample(&rows[0], 0, 1000000, 5);
+	check_sample(&rows[0], 1, 1500000, INT64_MIN + 2);
+	check_sample(&rows[0], 2, 1500001, 1);
+	assert_int_equal(rows[1].graph, COUNTER_LEVEL);
+	assert_string_equal(strings_get(&p->strings, rows[1].unit), "bytes");
+	assert_string_equal(strings_get(&p->strings, rows[1].label), "l");
+	/* Times ascend, and no two are the same. */
+	assert_int_equal(rows[1].samples.count, 1);
+	check_sample(&rows[1], 0, 3000000, 3);
+	profile_free(p);
+}
+
+static void damaged_counters_are_refused(void **state)
+{
+	(void)state;
+	expect_refusal("\"counters\":[]",
+		       "\"counters\":[{\"pid\":1,\"samples\":{\"time\":[1],\"count\":[]}}]",
+		       -EBADMSG, "counters[0] is damaged");
+	expect_refusal("\"counters\":[]", "\"counters\":[{},7]", -EBADMSG,
+		       "counters[1] is damaged");
+	expect_refusal("\"counters\":[]",
+		       "\"counters\":[{\"samples\":{\"time\":[null],\"count\":[1]}}]", -EBADMSG,
+		       "counters[0] is damaged");
+}
+
+static const struct marker_value *value_of(const struct profile *p, uint32_t field)
+{
+	return marker_value(&p->markers, &p->threads.rows.items[0].markers.items[0], field);
+}
+
+static const char *text_of(const struct profile *p, uint32_t field)
+{
+	return strings_get(&p->strings, value_of(p, field)->string);
+}
+
+/* Fields as other writers have them: texts in place, numbers as large as they are. */
+static void fields_have_many_forms(void **state)
+{
+	_cleanup_free_ char *text = seed("version-70.json"), *with_fields = NULL, *changed = NULL;
+	struct import_counts counts;
+	struct profile *p;
+
+	(void)state;
+	with_fields = replaced(
+		text, "{\"key\":\"s\",\"format\":\"unique-string\"}",
+		"{\"key\":\"s\",\"format\":\"unique-string\"},{\"key\":\"a\",\"format\":\"string\"},"
+		"{\"key\":\"b\",\"format\":\"file-path\"},{\"key\":\"c\",\"format\":\"integer\"},"
+		"{\"key\":\"d\",\"format\":\"milliseconds\"},{\"key\":\"e\",\"format\":\"pid\"},"
+		"{\"key\":\"f\",\"format\":\"list\"}");
+	changed = replaced(with_fields, "\"s\":6",
+			   "\"s\":6,\"a\":\"text\",\"b\":99,\"c\":9007199254740993,\"d\":1.5,"
+			   "\"e\":\"7\",\"f\":[1]");
+	p = read_text(changed, &counts);
+	assert_string_equal(text_of(p, 0), "0x30");
+	assert_string_equal(text_of(p, 1), "text");
+	/* No row of the strings: a number in place of a text. */
+	assert_string_equal(text_of(p, 2), "99");
+	assert_int_equal(value_of(p, 3)->number, 9007199254740993);
+	assert_int_equal(value_of(p, 4)->number, 1500000);
+	assert_int_equal(value_of(p, 5)->type, FIELD_NONE);
+	/* The format of f, its value, and that of e. */
+	assert_int_equal(counts.unread[UNREAD_MEMBERS], 3);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +354,9 @@ int main(void)
 		cmocka_unit_test(damage_is_refused),
 		cmocka_unit_test(missing_columns_say_nothing),
 		cmocka_unit_test(views_are_folded_back),
+		cmocka_unit_test(counters_are_read),
+		cmocka_unit_test(damaged_counters_are_refused),
+		cmocka_unit_test(fields_have_many_forms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

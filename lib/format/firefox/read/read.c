@@ -38,6 +38,42 @@ uint64_t import_time(struct json_cursor *s)
 	return ms.millionths > 0 ? (uint64_t)ms.millionths + (ms.thousandths >= 500) : 0;
 }
 
+bool import_integer(struct json_cursor *s, int64_t *number)
+{
+	struct json_cursor inside;
+	struct decimal decimal = {0};
+	struct span value;
+
+	*number = 0;
+	json_cursor_value(s, &value);
+	inside = json_cursor_within(s, value);
+	if (json_cursor_i64(&inside, number))
+		return true;
+	inside = json_cursor_within(s, value);
+	json_cursor_decimal(&inside, &decimal);
+	*number = decimal.millionths / 1000000;
+	return !inside.failed && !(decimal.millionths % 1000000) && !decimal.thousandths;
+}
+
+uint64_t import_clock_add(struct import_clock *clock, struct json_cursor *s)
+{
+	struct decimal ms = {0};
+	int64_t ns;
+
+	json_cursor_decimal(s, &ms);
+	if (__builtin_add_overflow(clock->ns, ms.millionths, &clock->ns))
+		clock->ns = INT64_MAX / 2;
+	clock->ps += ms.thousandths;
+	if (clock->ps >= 1000 || clock->ps < 0) {
+		int32_t carry = clock->ps < 0 ? -1 : 1;
+
+		clock->ns += carry;
+		clock->ps -= 1000 * carry;
+	}
+	ns = clock->ns + (clock->ps >= 500);
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
 bool import_skip(struct json_cursor *s)
 {
 	struct json_cursor_list list = {0};
@@ -67,21 +103,10 @@ static void import_release(struct import *r)
 	vec_for_each(&r->events, char **, name)
 		free(*name);
 	vec_release(&r->events);
+	vec_release(&r->row_fields);
 	vec_for_each(&r->cpus, struct cpu_view *, view)
 		vec_release(&view->samples.rows);
 	vec_release(&r->cpus);
-}
-
-/* Each is one that the file has and the profile does not. */
-static void count_counters(struct import *r)
-{
-	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.counters);
-	struct json_cursor_list list = {0};
-
-	if (!r->layout.counters.end || json_cursor_peek(&s) != '[')
-		return;
-	while (json_cursor_element(&s, &list))
-		r->counts->unread[UNREAD_COUNTERS] += json_cursor_skip(&s);
 }
 
 static int read_parts(struct import *r, struct error *err)
@@ -98,8 +123,7 @@ static int read_parts(struct import *r, struct error *err)
 	if (ret)
 		return ret;
 	import_apply_cpus(r);
-	count_counters(r);
-	return 0;
+	return import_counters(r, err);
 }
 
 int firefox_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,

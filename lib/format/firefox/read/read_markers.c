@@ -7,36 +7,54 @@
 
 enum { PHASE_INSTANT, PHASE_INTERVAL };
 
-static uint8_t field_type(struct import *r, struct json_cursor *s)
-{
-	static const struct {
-		const char *format;
-		enum field_type type;
-	} types[] = {
-		{"unique-string", FIELD_STRING},
-		{"integer", FIELD_INTEGER},
-		{"bytes", FIELD_BYTES},
-		{"duration", FIELD_DURATION},
-		{"time", FIELD_TIME},
-		{"percentage", FIELD_PERCENTAGE},
-	};
-	_cleanup_free_ char *format = import_text(s);
+struct field_draft {
+	struct schema_field field;
+	bool is_row; /* of stringArray, is its value */
+};
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-		if (strcmp(format, types[i].format) == 0)
-			return types[i].type;
+/* Of others' formats for texts and numbers the value is kept, and not how it is shown. */
+static const struct field_format {
+	const char *name;
+	enum field_type type;
+	bool is_row; /* of stringArray */
+} field_formats[] = {
+	{"unique-string", FIELD_STRING, true},
+	{"string", FIELD_STRING, false},
+	{"sanitized-string", FIELD_STRING, false},
+	{"file-path", FIELD_STRING, false},
+	{"url", FIELD_STRING, false},
+	{"integer", FIELD_INTEGER, false},
+	{"pid", FIELD_INTEGER, false},
+	{"tid", FIELD_INTEGER, false},
+	{"bytes", FIELD_BYTES, false},
+	{"duration", FIELD_DURATION, false},
+	{"milliseconds", FIELD_DURATION, false},
+	{"time", FIELD_TIME, false},
+	{"percentage", FIELD_PERCENTAGE, false},
+};
+
+static void read_format(struct import *r, struct json_cursor *s, struct field_draft *field)
+{
+	_cleanup_free_ char *name = import_text(s);
+
+	for (size_t i = 0; i < sizeof(field_formats) / sizeof(*field_formats); i++) {
+		if (strcmp(name, field_formats[i].name) != 0)
+			continue;
+		field->field.type = field_formats[i].type;
+		field->is_row = field_formats[i].is_row;
+		return;
 	}
 	r->counts->unread[UNREAD_MEMBERS]++;
-	return FIELD_NONE;
 }
 
 /* False: its values cannot be held. */
-static bool read_field(struct import *r, struct json_cursor *s, struct schema_field *field)
+static bool read_field(struct import *r, struct json_cursor *s, struct field_draft *draft)
 {
+	struct schema_field *field = &draft->field;
 	struct json_cursor_list list = {0};
 	struct span key;
 
-	*field = (struct schema_field){.key = NO_STRING, .label = NO_STRING};
+	*draft = (struct field_draft){.field = {.key = NO_STRING, .label = NO_STRING}};
 	if (json_cursor_peek(s) != '{')
 		return !json_cursor_skip(s);
 	while (json_cursor_member(s, &list, &key)) {
@@ -45,29 +63,33 @@ static bool read_field(struct import *r, struct json_cursor *s, struct schema_fi
 		else if (span_is(s, key, "label"))
 			field->label = import_string(r, s);
 		else if (span_is(s, key, "format"))
-			field->type = field_type(r, s);
+			read_format(r, s, draft);
 		else
 			json_cursor_skip(s);
 	}
 	return field->key != NO_STRING && field->type != FIELD_NONE;
 }
 
-static uint32_t read_fields(struct import *r, struct json_cursor *s, struct schema_field *fields)
+static uint32_t read_fields(struct import *r, struct json_cursor *s, struct schema_field *fields,
+			    uint32_t *row_fields)
 {
 	struct json_cursor_list list = {0};
 	uint32_t count = 0;
 
+	*row_fields = 0;
 	if (json_cursor_peek(s) != '[')
 		return !json_cursor_skip(s);
 	while (json_cursor_element(s, &list)) {
-		struct schema_field field;
+		struct field_draft draft;
 
-		if (!read_field(r, s, &field))
+		if (!read_field(r, s, &draft))
 			continue;
-		if (count < SCHEMA_FIELDS_MAX)
-			fields[count++] = field;
-		else
+		if (count == SCHEMA_FIELDS_MAX) {
 			r->counts->unread[UNREAD_MEMBERS]++;
+			continue;
+		}
+		*row_fields |= (uint32_t)draft.is_row << count;
+		fields[count++] = draft.field;
 	}
 	return count;
 }
@@ -101,6 +123,8 @@ static void read_schema(struct import *r, struct json_cursor *s)
 	};
 	struct schema_field fields[SCHEMA_FIELDS_MAX];
 	struct json_cursor_list list = {0};
+	schema_id id = NO_SCHEMA;
+	uint32_t row_fields = 0;
 	struct span key;
 
 	if (json_cursor_peek(s) != '{') {
@@ -119,13 +143,16 @@ static void read_schema(struct import *r, struct json_cursor *s)
 		else if (span_is(s, key, "display"))
 			schema.shown = read_places(s);
 		else if (span_is(s, key, "fields"))
-			schema.field_count = read_fields(r, s, fields);
+			schema.field_count = read_fields(r, s, fields, &row_fields);
 		else
 			r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
 	}
-	if (schema.name == NO_STRING ||
-	    schemas_intern(&r->profile->markers.schemas, &schema, fields) == NO_SCHEMA)
+	if (schema.name != NO_STRING)
+		id = schemas_intern(&r->profile->markers.schemas, &schema, fields);
+	if (id == NO_SCHEMA)
 		r->counts->unread[UNREAD_MEMBERS]++;
+	else if (id == r->row_fields.count)
+		vec_push(&r->row_fields, row_fields);
 }
 
 void import_schemas(struct import *r)
@@ -231,25 +258,40 @@ static void read_cause(struct import *r, struct json_cursor *s, struct marker *m
 	}
 }
 
-static struct marker_value read_field_value(struct import *r, struct json_cursor *s, uint8_t type)
+static string_id read_string_value(struct import *r, struct json_cursor *s, bool is_row)
+{
+	char first = json_cursor_peek(s);
+	struct span value;
+	int64_t row;
+
+	if (json_cursor_null(s))
+		return NO_STRING;
+	if (first == '"')
+		return import_string(r, s);
+	if (is_row) {
+		row = read_index(s, r->layout.string_count);
+		return row < 0 ? NO_STRING : r->strings[row];
+	}
+	/* Anything else is a text as it is spelled. */
+	json_cursor_value(s, &value);
+	return strings_intern_sized(&r->profile->strings, s->text + value.start,
+				    value.end - value.start);
+}
+
+static struct marker_value read_field_value(struct import *r, struct json_cursor *s, uint8_t type,
+					    bool is_row)
 {
 	struct marker_value value = {.type = type};
-	int64_t row = 0;
-	bool is_number = json_cursor_peek(s) != '"' && json_cursor_peek(s) != 'n';
+	int64_t number = 0;
 
-	if (type == FIELD_STRING && is_number) {
-		row = read_index(s, r->layout.string_count);
-		value.string = row < 0 ? NO_STRING : r->strings[row];
-	} else if (type == FIELD_STRING) {
-		value.string = import_string(r, s);
-	} else if (!is_number) {
-		json_cursor_skip(s);
+	if (type == FIELD_STRING) {
+		value.string = read_string_value(r, s, is_row);
+	} else if (!strchr("-0123456789", json_cursor_peek(s))) {
+		r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
 		value.type = FIELD_NONE;
 	} else if (type == FIELD_INTEGER || type == FIELD_BYTES) {
-		struct decimal number = {0};
-
-		json_cursor_decimal(s, &number);
-		value.number = (uint64_t)(number.millionths / 1000000);
+		r->counts->unread[UNREAD_MEMBERS] += !import_integer(s, &number);
+		value.number = (uint64_t)number;
 	} else {
 		value.number = import_time(s);
 		value.number += type == FIELD_TIME ? r->profile->meta.start_ns : 0;
@@ -272,8 +314,9 @@ static void read_data(struct import *r, struct json_cursor *s, struct marker *ma
 		       !span_is(s, key, strings_get(&r->profile->strings, fields[field].key)))
 			field++;
 		if (field < schema->field_count)
-			*marker_value(markers, marker,
-				      field) = read_field_value(r, s, fields[field].type);
+			*marker_value(markers, marker, field) =
+				read_field_value(r, s, fields[field].type,
+						 r->row_fields.items[marker->schema] >> field & 1);
 		else if (span_is(s, key, "cause"))
 			read_cause(r, s, marker, marker_value(markers, marker, field));
 		else

@@ -9,17 +9,11 @@
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/read/internal.h"
 
-/* Milliseconds that add up without rounding. */
-struct clock {
-	int64_t ns;
-	int32_t ps;
-};
-
 struct sample_reader {
 	struct import *reader;
 	struct json_cursor *s;
 	struct sample_list *samples;
-	struct clock clock; /* of timeDeltas */
+	struct import_clock clock; /* of timeDeltas */
 	bool has_stacks, has_times, has_weights, has_cpu_times;
 };
 
@@ -39,44 +33,16 @@ static void read_stack(struct sample_reader *of, struct sample *sample)
 	sample->stack = (stack_id)stack;
 }
 
-static void clock_add(struct clock *clock, const struct decimal *ms)
-{
-	if (__builtin_add_overflow(clock->ns, ms->millionths, &clock->ns))
-		clock->ns = INT64_MAX / 2;
-	clock->ps += ms->thousandths;
-	if (clock->ps >= 1000 || clock->ps < 0) {
-		int32_t carry = clock->ps < 0 ? -1 : 1;
-
-		clock->ns += carry;
-		clock->ps -= 1000 * carry;
-	}
-}
-
-/* What is before the start of the file is at the start. */
-static uint64_t clock_read(const struct clock *clock)
-{
-	int64_t ns = clock->ns + (clock->ps >= 500);
-
-	return ns > 0 ? (uint64_t)ns : 0;
-}
-
 static void read_time(struct sample_reader *of, struct sample *sample)
 {
-	struct clock clock = {0};
-	struct decimal ms = {0};
+	struct import_clock clock = {0};
 
-	json_cursor_decimal(of->s, &ms);
-	clock_add(&clock, &ms);
-	sample->time = clock_read(&clock);
+	sample->time = import_clock_add(&clock, of->s);
 }
 
 static void read_time_delta(struct sample_reader *of, struct sample *sample)
 {
-	struct decimal ms = {0};
-
-	json_cursor_decimal(of->s, &ms);
-	clock_add(&of->clock, &ms);
-	sample->time = clock_read(&of->clock);
+	sample->time = import_clock_add(&of->clock, of->s);
 }
 
 static uint32_t saturate(uint64_t value)

@@ -39,7 +39,6 @@ static void row_release(struct row *row)
 
 DEFINE_CLEANUP(struct row *, row_release)
 
-/* "123", 123, and "123.1" for the second that has the number. */
 static uint32_t parse_id(struct import *r, const char *text, uint32_t *again)
 {
 	const char *at = text, *end = text + strlen(text);
@@ -64,15 +63,23 @@ static char *read_id(struct json_cursor *s)
 	return xstrndup(s->text + value.start, value.end - value.start);
 }
 
-static void read_ids(struct import *r, struct json_cursor *s, struct span key, struct row *row)
+uint32_t import_id(struct import *r, struct json_cursor *s, uint32_t *again)
 {
 	_cleanup_free_ char *text = read_id(s);
+
+	return parse_id(r, text, again);
+}
+
+static void read_ids(struct import *r, struct json_cursor *s, struct span key, struct row *row)
+{
+	_cleanup_free_ char *text = NULL;
 	uint32_t again;
 
 	if (span_is(s, key, "pid")) {
-		row->thread.pid = parse_id(r, text, &row->thread.incarnation);
+		row->thread.pid = import_id(r, s, &row->thread.incarnation);
 		return;
 	}
+	text = read_id(s);
 	row->thread.tid = parse_id(r, text, &again);
 	free(row->tid);
 	row->tid = steal(text);

@@ -31,9 +31,10 @@ struct attach {
 
 static void print_help(void)
 {
-	_cleanup_(strbuf_release) struct strbuf live = {0};
+	_cleanup_(strbuf_release) struct strbuf live = {0}, output = {0};
 
 	live_options_help(&live);
+	output_options_help(&output);
 	printf("Usage: prof attach [OPTION]... -p PID[,PID...]\n"
 	       "Record processes that run already, and their descendants, until they have ended,\n"
 	       "Ctrl-C is pressed, or the time is over. They are neither stopped nor changed.\n"
@@ -47,7 +48,7 @@ static void print_help(void)
 	       "  -h, --help             show this and exit\n"
 	       "\n"
 	       "Exit status: 0, 125 where prof failed, 2 for wrong use.\n",
-	       target_options_help, strbuf_text(&live), filter_options_help, output_options_help);
+	       target_options_help, strbuf_text(&live), filter_options_help, strbuf_text(&output));
 }
 
 /* -ECANCELED: --help was printed. */

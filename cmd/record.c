@@ -33,9 +33,10 @@ struct record {
 
 static void print_help(void)
 {
-	_cleanup_(strbuf_release) struct strbuf live = {0};
+	_cleanup_(strbuf_release) struct strbuf live = {0}, output = {0};
 
 	live_options_help(&live);
+	output_options_help(&output);
 	printf("Usage: prof record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	       "       prof record -a [OPTION]... [[--] COMMAND [ARGUMENT]...]\n"
 	       "Run a command and record where it and its descendants spend their time; or, with -a,\n"
@@ -54,7 +55,7 @@ static void print_help(void)
 	       "Exit status: the command's own, 128 + n where signal n ended it, 125 where prof\n"
 	       "failed, 126 or 127 where the command could not be run, 2 for wrong use.\n",
 	       strbuf_text(&live), command_options_help, filter_options_help, system_options_help,
-	       output_options_help);
+	       strbuf_text(&output));
 }
 
 /* -ENOENT: none of any. */

@@ -116,12 +116,9 @@ static int check_format(const struct symbolize_command *c, const char *text, siz
 			struct error *err)
 {
 	const struct format *format = format_of_text(text, size);
-	_cleanup_(strbuf_release) struct strbuf known = {0};
 
-	format_list(&known);
 	if (!format)
-		return error_text(err, -EBADMSG, "no profile of a known format: %s",
-				  strbuf_text(&known));
+		return error_text(err, -EBADMSG, "no profile of a format that can be read");
 	if (format != c->output.format)
 		return error_text(err, -EINVAL, "is of the format %s, and so is what is written",
 				  format->name);

@@ -11,9 +11,12 @@
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 
-const char output_options_help[] =
+static const char help_before_formats[] =
 	"  -o, --output FILE      default profile.json.gz; plain if it ends in .json; - is stdout\n"
-	"  --format NAME          what to write: firefox; else what the name of FILE says\n"
+	"  --format NAME          what to write: ";
+static const char help_after_formats[] =
+	";\n"
+	"                         else what the name of FILE says\n"
 	"  --stats FILE           write what was recorded and lost as JSON\n"
 	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
 	"  --no-symbols           leave addresses without names\n"
@@ -22,6 +25,13 @@ const char output_options_help[] =
 	"  --fail-on-loss         exit with 125 where anything was lost; the profile is kept\n"
 	"  -v, --verbose          say more; twice: everything\n"
 	"  -q, --quiet            no summary and no progress\n";
+
+void output_options_help(struct strbuf *out)
+{
+	strbuf_adds(out, help_before_formats);
+	format_list(out);
+	strbuf_adds(out, help_after_formats);
+}
 
 void output_options_init(struct output_options *o)
 {

@@ -50,7 +50,8 @@ enum {
 	{"quiet", no_argument, NULL, 'q'}
 /* clang-format on */
 
-extern const char output_options_help[];
+/* Appends a line or more for each. */
+void output_options_help(struct strbuf *out);
 
 void output_options_init(struct output_options *o);
 void output_options_release(struct output_options *o);

@@ -61,7 +61,7 @@ const struct format *format_of_path(const char *path)
 const struct format *format_of_text(const char *text, size_t size)
 {
 	for (size_t i = 0; i < FORMAT_COUNT; i++) {
-		if (formats[i]->matches(text, size))
+		if (formats[i]->matches && formats[i]->matches(text, size))
 			return formats[i];
 	}
 	return NULL;

@@ -55,7 +55,10 @@ struct format {
 	/* How names of such files end, without ".gz"; NULL-terminated. Such a file is plain. */
 	const char *const *suffixes;
 	bool is_plain; /* also under all other names but those that end in ".gz" */
-	/* May this be the text of such a file? Cheap: reading it tells for sure. */
+	/*
+	 * May this be the text of such a file? Cheap: reading it tells for sure. NULL: nothing
+	 * reads such files.
+	 */
 	bool (*matches)(const char *text, size_t size);
 	/*
 	 * A new profile, to be freed, of a text that matches(), which is untrusted: memory is

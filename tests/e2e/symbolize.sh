@@ -193,7 +193,7 @@ printf '{"meta":{"preprocessedProfileVersion":71},"libs":[]}' >new.json
 printf '{"meta":{"version":30},"libs":[]}' >gecko.json
 head -c 1000 unnamed.json.gz >cut.json.gz
 zcat unnamed.json.gz | head -c 2000 >cut.json
-refuses_file "no profile at all" 'text: no profile of a known format: firefox' text
+refuses_file "no profile at all" 'text: no profile of a format that can be read' text
 refuses_file "an old version" 'old.json: version 59 .* older than what prof reads .60 to 70.' old.json
 refuses_file "a new version" 'new.json: version 71 .* newer than what prof reads .60 to 70.' new.json
 refuses_file "another format" 'gecko.json: no processed profile' gecko.json

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * golden FILE                   the profile that a file of events (events.h) makes, on stdout
- * golden --into FOLDER CASE...  the profiles of CASE/in.events, as FOLDER/CASE.json
+ * golden --into FOLDER CASE...  the profiles of CASE/in.events, as FOLDER/CASE.json; in each other
+ *                               format that can be written, as FOLDER/CASE.FORMAT
  * golden --records FILE         the records of a file as they are on the wire
  */
 #include <stdbool.h>
@@ -101,8 +102,8 @@ static void name_frames(struct profile *p, const struct events *events)
 	expand_inlines_free(e);
 }
 
-/* Without a path to stdout. */
-static int export(const struct profile *p, bool cpus, const char *path, struct error *err)
+static int write_as(const struct format *format, const struct profile *p, bool cpus,
+		    const char *path, struct error *err)
 {
 	struct outfile_options options = {.path = path ? path : "-",
 					  .fd = path ? -1 : dup(STDOUT_FILENO)};
@@ -111,10 +112,32 @@ static int export(const struct profile *p, bool cpus, const char *path, struct e
 	int result = outfile_open(&out, &options, err);
 
 	if (!result)
-		result = format_firefox.write(p, &how, out, NULL, err);
+		result = format->write(p, &how, out, NULL, err);
 	if (!result)
 		result = outfile_commit(out, err);
 	outfile_free(out);
+	return result;
+}
+
+/* Without a path to stdout. */
+static int export(const struct profile *p, bool cpus, const char *path, struct error *err)
+{
+	return write_as(&format_firefox, p, cpus, path, err);
+}
+
+/* Beside the file `path`. */
+static int export_others(const struct profile *p, bool cpus, const char *path, struct error *err)
+{
+#define FORMAT_ROW(name) &format_##name,
+	static const struct format *const formats[] = {FORMATS(FORMAT_ROW)};
+	int stem = (int)(strrchr(path, '.') - path), result = 0;
+
+	for (size_t i = 0; !result && i < sizeof(formats) / sizeof(formats[0]); i++) {
+		_cleanup_free_ char *other = xasprintf("%.*s.%s", stem, path, formats[i]->name);
+
+		if (formats[i]->write && formats[i] != &format_firefox)
+			result = write_as(formats[i], p, cpus, other, err);
+	}
 	return result;
 }
 
@@ -135,6 +158,8 @@ static int run(const struct events *events, const char *output, struct error *er
 	session_free(session);
 	name_frames(p, events);
 	result = export(p, events->cpus, output, err);
+	if (!result && output)
+		result = export_others(p, events->cpus, output, err);
 	profile_free(p);
 	return result;
 }

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "lib/base/cleanup.h"
 #include "lib/format/format.h"
 
@@ -18,7 +20,7 @@ static void found_by_name(void **state)
 	assert_null(format_find("Firefox"));
 	assert_null(format_find(""));
 	format_list(&names);
-	assert_string_equal(strbuf_text(&names), "firefox");
+	assert_int_equal(strncmp(strbuf_text(&names), "firefox", strlen("firefox")), 0);
 }
 
 static void found_by_suffix(void **state)

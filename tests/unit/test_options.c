@@ -200,7 +200,7 @@ static void formats_are_chosen_by_name(void **state)
 	set_output(&o, OPT_FORMAT, "firefox");
 	assert_ptr_equal(o.format, &format_firefox);
 	assert_int_equal(output_options_set(&o, OPT_FORMAT, "fire", &err), -EINVAL);
-	assert_string_equal(err.text, "--format fire: no such format; known are: firefox");
+	assert_non_null(strstr(err.text, "--format fire: no such format; known are: firefox"));
 	output_options_release(&o);
 }
 

@@ -80,7 +80,7 @@ struct format {
  * All formats, in the order in which they are asked about a content. The row NAME is the variable
  * format_NAME of that format's own file.
  */
-#define FORMATS(ROW) ROW(firefox)
+#define FORMATS(ROW) ROW(firefox) ROW(folded)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
 FORMATS(FORMAT_DECLARE)

@@ -117,7 +117,7 @@ static long cut_stack(__u32 i, void *ctx)
 	return 0;
 }
 
-/* Finds the cuts of the stack in s, and from which of them on it was sent. */
+/* Finds the split points of the stack in s, and the first from which on it was sent. */
 static __always_inline void cut_stack_up(struct stack_scratch *s, __u32 split_points)
 {
 	struct loop loop = {.s = s};
@@ -139,7 +139,7 @@ static long note_cut(__u32 i, void *ctx)
 	return 0;
 }
 
-/* Its cuts lead to the stack with that id from now on. */
+/* Makes its split points lead to the stack with that id from now on. */
 static __always_inline void note_split_points(struct stack_scratch *s, __u32 split_points, __u32 id)
 {
 	struct loop loop = {.s = s};

@@ -48,7 +48,7 @@ struct rule_cache {
 	__u32 number;
 };
 
-#define RULE_MEMO_BITS 8
+#define RULE_CACHE_BITS 8
 
 /*
  * A stack record under construction: first the addresses as they are found, then the record that is
@@ -60,7 +60,7 @@ struct stack_scratch {
 	__u8 kinds[(DEPTH_MAX + 7) & ~7]; /* enum frame_kind of each address */
 	union {
 		__u64 sums[USER_DEPTH_MAX]; /* hash of the user frames up to and with this one */
-		struct rec_run runs[DEPTH_MAX]; /* once the cuts are known */
+		struct rec_run runs[DEPTH_MAX]; /* once the split points are known */
 	};
 	__u64 split_points[CUTS_MAX]; /* hash of the user frames further out, by outermost first */
 	/* Results of capture_stack(). */
@@ -89,7 +89,7 @@ struct stack_scratch {
 	struct unwind_mapping mapping; /* the one that was found last */
 	struct unwind_rule rule;
 	struct walk_caller caller;
-	struct rule_cache memo[1 << RULE_MEMO_BITS];
+	struct rule_cache rule_cache[1 << RULE_CACHE_BITS];
 };
 
 struct scratches {

@@ -58,7 +58,7 @@ __noinline int unwind_find_mapping(struct stack_scratch *s, __u64 addr)
 
 static __always_inline __u32 cache_slot(__u64 addr)
 {
-	return ((__u32)addr * 0x9e3779b1u) >> (32 - RULE_MEMO_BITS);
+	return ((__u32)addr * 0x9e3779b1u) >> (32 - RULE_CACHE_BITS);
 }
 
 /* The number of the rule for an address, whose mapping becomes s->mapping; negative: none has it.
@@ -87,22 +87,22 @@ __noinline int unwind_search_rule(struct stack_scratch *s, __u64 addr)
 __noinline int unwind_find_rule(struct stack_scratch *s, __u32 back)
 {
 	const struct unwind_rule *rule;
-	struct rule_cache *memo;
+	struct rule_cache *cached;
 	__u32 number;
 	__u64 addr;
 
 	if (!s)
 		return 0;
 	addr = s->frame.pc - back;
-	memo = &s->memo[cache_slot(addr)];
-	if (memo->addr == addr && memo->serial == s->space.serial) {
-		number = memo->number;
+	cached = &s->rule_cache[cache_slot(addr)];
+	if (cached->addr == addr && cached->serial == s->space.serial) {
+		number = cached->number;
 	} else {
 		number = unwind_search_rule(s, addr);
 		if (number - UNWIND_RULE_FIRST < UNWIND_RULES_MAX - UNWIND_RULE_FIRST) {
-			memo->addr = addr;
-			memo->serial = s->space.serial;
-			memo->number = number;
+			cached->addr = addr;
+			cached->serial = s->space.serial;
+			cached->number = number;
 		}
 	}
 	rule = bpf_map_lookup_elem(&unwind_rules, &number);

@@ -256,9 +256,9 @@ static void add_count(struct profile *p, const char *label, size_t count)
 }
 
 /* Of a module about which nothing new is known, what was said before stays. */
-static void add_new_naming(struct symbolize_command *c)
+static void add_new_coverage(struct symbolize_command *c)
 {
-	struct coverage news = {0};
+	struct coverage coverage = {0};
 
 	vec_for_each(&c->coverage.rows, const struct module_coverage *, it) {
 		struct module_coverage row = *it;
@@ -272,10 +272,10 @@ static void add_new_naming(struct symbolize_command *c)
 		/* Lines of those are not looked at. */
 		if (before)
 			row.with_lines = LINES_UNKNOWN;
-		vec_push(&news.rows, row);
+		vec_push(&coverage.rows, row);
 	}
-	coverage_add_extra(&news, patch_profile(c->patch));
-	coverage_release(&news);
+	coverage_add_extra(&coverage, patch_profile(c->patch));
+	coverage_release(&coverage);
 }
 
 /* What prof record says in the same places. */
@@ -286,7 +286,7 @@ static void add_extra(struct symbolize_command *c, const struct patch_counts *co
 	add_count(p, "Frames", counts->all);
 	add_count(p, "Named frames", counts->all_named);
 	add_count(p, "Frames named fun_…", counts->all_fde);
-	add_new_naming(c);
+	add_new_coverage(c);
 	if (c->output.sources)
 		sources_add_extra(p, &c->sources);
 }

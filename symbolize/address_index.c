@@ -27,45 +27,44 @@ static bool place_frame(struct profile *p, const struct frame *frame, size_t *gr
 	return frame->kind == PROFILE_FRAME_KERNEL;
 }
 
-static void sort_groups(struct address_index *places)
+static void sort_groups(struct address_index *index)
 {
 	size_t start = 0;
 
-	for (size_t i = 0; i < places->group_count; start = places->ends[i++])
-		qsort(places->rows + start, places->ends[i] - start, sizeof(*places->rows),
-		      compare);
+	for (size_t i = 0; i < index->group_count; start = index->ends[i++])
+		qsort(index->rows + start, index->ends[i] - start, sizeof(*index->rows), compare);
 }
 
-void address_index_collect(struct address_index *places, struct profile *p)
+void address_index_collect(struct address_index *index, struct profile *p)
 {
 	size_t frame_count = p->frames.rows.count, group, total = 0;
 	uint64_t rva;
 
-	places->group_count = p->modules.rows.count + 1;
-	places->ends = xcalloc(places->group_count, sizeof(*places->ends));
+	index->group_count = p->modules.rows.count + 1;
+	index->ends = xcalloc(index->group_count, sizeof(*index->ends));
 	for (size_t i = 0; i < frame_count; i++) {
 		if (place_frame(p, frames_get(&p->frames, (frame_id)i), &group, &rva))
-			places->ends[group]++;
+			index->ends[group]++;
 	}
 	/* Counts become starts, and starts become ends as the rows are filled in. */
-	for (size_t i = 0; i < places->group_count; i++) {
-		size_t count = places->ends[i];
+	for (size_t i = 0; i < index->group_count; i++) {
+		size_t count = index->ends[i];
 
-		places->ends[i] = total;
+		index->ends[i] = total;
 		total += count;
 	}
-	places->rows = xcalloc(total + 1, sizeof(*places->rows));
+	index->rows = xcalloc(total + 1, sizeof(*index->rows));
 	for (size_t i = 0; i < frame_count; i++) {
 		if (place_frame(p, frames_get(&p->frames, (frame_id)i), &group, &rva))
-			places->rows[places->ends[group]++] = (struct place){rva, (frame_id)i};
+			index->rows[index->ends[group]++] = (struct place){rva, (frame_id)i};
 	}
-	sort_groups(places);
+	sort_groups(index);
 }
 
-void address_index_release(struct address_index *places)
+void address_index_release(struct address_index *index)
 {
-	free(places->rows);
-	free(places->ends);
+	free(index->rows);
+	free(index->ends);
 }
 
 size_t address_index_count_distinct(const struct place *places, size_t count)

@@ -18,8 +18,8 @@ struct address_index {
 };
 
 /* Leaves out frames that nobody could name. */
-void address_index_collect(struct address_index *places, struct profile *p);
-void address_index_release(struct address_index *places);
+void address_index_collect(struct address_index *index, struct profile *p);
+void address_index_release(struct address_index *index);
 /* How many different addresses lie among `count` places, which are in order. */
 size_t address_index_count_distinct(const struct place *places, size_t count);
 

@@ -44,7 +44,7 @@ int module_files_open_split(struct module_files *f, unsigned int place, const ch
 			    const char *name);
 /* The package with all split units of the module: a new descriptor, or a negative errno. */
 int module_files_open_package(struct module_files *f);
-/* What somebody found out who read what was found. The first to complain is heard. */
+/* Notes why a reader of the debug information failed. The first reason counts. */
 void module_files_set_reason(struct module_files *f, enum symbol_reason reason);
 /* What became of the search, once module_files_debug() was called. */
 enum symbol_reason module_files_reason(struct module_files *f);

@@ -26,7 +26,7 @@ struct run {
 	const struct symbolize_options *options;
 	unsigned int threads;
 	struct expand_inlines *expand;
-	struct address_index places;
+	struct address_index index;
 	struct kernel_list kernel;
 	VEC(struct job) jobs;
 	VEC(uint32_t) order; /* in which they are started */
@@ -137,10 +137,10 @@ static void need_files(const struct run *r)
 
 	for (size_t i = 0; i < r->profile->modules.rows.count; i++) {
 		const struct module *module = modules_get(&r->profile->modules, (module_id)i);
-		bool has_frames = i + 1 < r->places.group_count && r->places.ends[i] > start;
+		bool has_frames = i + 1 < r->index.group_count && r->index.ends[i] > start;
 
-		if (i + 1 < r->places.group_count)
-			start = r->places.ends[i];
+		if (i + 1 < r->index.group_count)
+			start = r->index.ends[i];
 		if (module->file_key != UINT32_MAX && (has_frames || module_is_kernel(module)))
 			vec_push(&needed.keys, module->file_key);
 	}
@@ -152,7 +152,7 @@ static void need_files(const struct run *r)
 
 static void add_jobs(struct run *r)
 {
-	const struct address_index *all = &r->places;
+	const struct address_index *all = &r->index;
 	size_t start = 0;
 
 	for (size_t i = 0; i < all->group_count; start = all->ends[i++])
@@ -250,7 +250,7 @@ void symbolize_profile(struct profile *p, const struct symbolize_options *option
 	};
 
 	r.kernel.fd = find_kernel_list(&r);
-	address_index_collect(&r.places, p);
+	address_index_collect(&r.index, p);
 	need_files(&r);
 	add_jobs(&r);
 	order_jobs(&r);
@@ -258,7 +258,7 @@ void symbolize_profile(struct profile *p, const struct symbolize_options *option
 	expand_inlines_apply(r.expand);
 	p->meta.symbolicated = !r.is_stopped;
 	expand_inlines_free(r.expand);
-	address_index_release(&r.places);
+	address_index_release(&r.index);
 	kernel_list_release(&r.kernel);
 	vec_release(&r.order);
 	vec_release(&r.jobs);

@@ -209,9 +209,9 @@ static int fork_command(struct front *f, struct error *err)
 /* Here, because servers, proxies and the cache are named by the user's environment. */
 static void start_fetcher(struct front *f)
 {
-	const struct debug_fetcher_options fetcher = {.command = find_names_fetch_command};
+	const struct debug_fetcher_options fetcher = {.command = symbolize_run_fetch_command};
 
-	if (f->options->output->no_symbols || !find_names_downloads())
+	if (f->options->output->no_symbols || !symbolize_run_downloads())
 		return;
 	if (debug_fetch_run(&fetcher, &f->fetcher, &f->fetch_socket)) {
 		f->fetcher = 0;

@@ -393,7 +393,7 @@ static int report(struct pipeline *p, struct error *err)
 		.verbose = output->verbose,
 		.coverage = &p->coverage,
 		.leaves_addresses = output->no_symbols,
-		.naming_was_cut = !output->no_symbols && !p->profile->meta.symbolicated,
+		.symbolizing_was_cut = !output->no_symbols && !p->profile->meta.symbolicated,
 		.left_running = p->child && !p->supervisor.child_ended ? child_pid(p->child) : 0,
 		.may_kill = p->supervisor.reason == STOP_DURATION,
 		.sources = output->sources ? &p->sources : NULL,

@@ -14,9 +14,9 @@
 /* For all downloads of one profile. */
 #define DOWNLOAD_NS 60000000000ull
 
-const char *const find_names_fetch_command[] = {"/proc/self/exe", COMMAND_FETCH, NULL};
+const char *const symbolize_run_fetch_command[] = {"/proc/self/exe", COMMAND_FETCH, NULL};
 
-bool find_names_downloads(void)
+bool symbolize_run_downloads(void)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
@@ -43,7 +43,7 @@ static bool on_names(void *ctx, size_t done, size_t count)
 	bool stop;
 
 	pthread_mutex_lock(&n->lock);
-	progress_naming(&n->progress, done, count);
+	progress_symbolize(&n->progress, done, count);
 	stop = should_stop(n);
 	pthread_mutex_unlock(&n->lock);
 	return stop;
@@ -92,9 +92,9 @@ static void finding_init(struct finding *n, const struct symbolize_run_options *
 	n->home = home_of(options->owner);
 	n->cache = cache_of(n->home);
 	progress_init(&n->progress, options->output->quiet, options->front);
-	if (is_given || find_names_downloads())
+	if (is_given || symbolize_run_downloads())
 		n->fetcher = debug_fetcher_new(&(struct debug_fetcher_options){
-			.command = is_given ? NULL : find_names_fetch_command,
+			.command = is_given ? NULL : symbolize_run_fetch_command,
 			.socket = options->fetcher,
 			.owner = options->owner,
 			.home = n->home,

@@ -23,9 +23,9 @@ struct symbolize_run_options {
 };
 
 /* Does the environment name servers for debug files? */
-bool find_names_downloads(void);
+bool symbolize_run_downloads(void);
 /* The process that downloads: its program and arguments, NULL-terminated. */
-extern const char *const find_names_fetch_command[];
+extern const char *const symbolize_run_fetch_command[];
 
 void symbolize_run(struct profile *p, const struct symbolize_run_options *options);
 

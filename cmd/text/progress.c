@@ -184,7 +184,7 @@ void progress_recording(struct progress *progress, uint64_t samples, uint64_t lo
 	show(progress, "prof: %s", strbuf_text(&line));
 }
 
-void progress_naming(struct progress *progress, size_t done, size_t count)
+void progress_symbolize(struct progress *progress, size_t done, size_t count)
 {
 	if (is_due(progress, REFRESH_NS))
 		show(progress, "naming %zu/%zu modules…", done, count);

@@ -33,7 +33,7 @@ void progress_withdraw(struct progress *progress);
 /* At most once a second. `interrupted`: by Ctrl-C, and the command goes on. */
 void progress_recording(struct progress *progress, uint64_t samples, uint64_t lost,
 			bool interrupted);
-void progress_naming(struct progress *progress, size_t done, size_t count);
+void progress_symbolize(struct progress *progress, size_t done, size_t count);
 /* Bytes; size 0: unknown. */
 void progress_download(struct progress *progress, const char *path, uint64_t done, uint64_t size);
 void progress_erase(struct progress *progress);

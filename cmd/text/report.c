@@ -197,7 +197,7 @@ static void print_advice(const struct outcome *outcome)
 		command_say("%s", strbuf_text(&line));
 		return;
 	}
-	if (outcome->naming_was_cut) {
+	if (outcome->symbolizing_was_cut) {
 		command_say("a signal has cut naming short: 'prof symbolize' names the rest");
 		return;
 	}

@@ -33,7 +33,7 @@ struct outcome {
 	bool verbose; /* with the detail of stacks and of names */
 	const struct coverage *coverage; /* of `verbose` */
 	bool leaves_addresses; /* --no-symbols: that nothing has a name is no surprise */
-	bool naming_was_cut; /* by a signal */
+	bool symbolizing_was_cut; /* by a signal */
 	pid_t left_running; /* the command goes on; 0: it has ended, or there was none */
 	bool may_kill; /* --kill would have ended it */
 	const struct sources_stats *sources; /* NULL: not asked for */

@@ -19,7 +19,7 @@ struct slot {
 struct slots {
 	VEC(struct slot) rows; /* by vaddr, once all are known */
 	VEC(struct slot) lazy; /* those of .rela.plt, in its order */
-	uint64_t work; /* bytes that may still be read: sections can be the same bytes */
+	uint64_t budget; /* bytes that may still be read: sections can be the same bytes */
 };
 
 struct relocation_types {
@@ -91,9 +91,9 @@ static void add_relocations(struct slots *slots, const struct binary *b, Elf_Scn
 	bool is_lazy = own && strcmp(own, ".rela.plt") == 0;
 	Elf_Data *data = elf_getdata(scn, NULL);
 
-	if (!data || !data->d_buf || !size || data->d_size > slots->work)
+	if (!data || !data->d_buf || !size || data->d_size > slots->budget)
 		return;
-	slots->work -= data->d_size;
+	slots->budget -= data->d_size;
 	for (size_t i = 0; i < data->d_size / size && i < INT32_MAX; i++) {
 		GElf_Rela rela;
 		struct slot slot = {0};
@@ -183,9 +183,9 @@ static void add_section(struct binary_stubs *stubs, const struct binary *b, Elf_
 	struct stub_code code = {.machine = b->machine, .vaddr = header->sh_addr};
 	struct stub_jump jump;
 
-	if (!data || !data->d_buf || data->d_size > slots->work)
+	if (!data || !data->d_buf || data->d_size > slots->budget)
 		return;
-	slots->work -= data->d_size;
+	slots->budget -= data->d_size;
 	code.bytes = data->d_buf;
 	code.size = data->d_size;
 	while (stub_code_next(&code, &jump)) {
@@ -227,7 +227,7 @@ static void warm_up(struct binary_stubs *stubs)
 void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs)
 {
 	const struct relocation_types *types = find_types(b->machine);
-	struct slots slots = {.work = 2 * b->file_size};
+	struct slots slots = {.budget = 2 * b->file_size};
 	Elf_Scn *scn = NULL;
 	bool has_slots = false;
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Paths of turns that are over are kept no longer than until there are so many bytes of them. */
+/* Bytes of paths of events that were handed out, from which on they are freed. */
 #define OLD_PATHS_MAX (1u << 20)
 
 void event_queue_release(struct event_queue *t)
@@ -38,7 +38,7 @@ static int compare_queued(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void take(struct event_queue *t, const struct turn *turn, turn_fn *fn, void *ctx)
+static void take(struct event_queue *t, const struct turn *turn, event_queue_fn *fn, void *ctx)
 {
 	struct map_event event = turn->event;
 
@@ -66,7 +66,7 @@ static void drop_old_paths(struct event_queue *t)
 	t->paths = kept;
 }
 
-void event_queue_take(struct event_queue *t, uint64_t before, turn_fn *fn, void *ctx)
+void event_queue_take(struct event_queue *t, uint64_t before, event_queue_fn *fn, void *ctx)
 {
 	size_t count = 0;
 

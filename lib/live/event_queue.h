@@ -35,10 +35,11 @@ void event_queue_release(struct event_queue *t);
 /* Copies the event. `copy` is taken; of such a turn the event has only the time and the pid. */
 void event_queue_add(struct event_queue *t, const struct map_event *event, struct rec_copy *copy);
 
-/* The event is valid during the call, the copy (or NULL) is the callee's. It must not add turns. */
-typedef void turn_fn(void *ctx, const struct map_event *event, struct rec_copy *copy);
+/* The event is valid during the call, the copy (or NULL) is the callee's. It must not add events.
+ */
+typedef void event_queue_fn(void *ctx, const struct map_event *event, struct rec_copy *copy);
 
 /* Those that are older than `before`, in order of time, then of event_queue_add(). */
-void event_queue_take(struct event_queue *t, uint64_t before, turn_fn *fn, void *ctx);
+void event_queue_take(struct event_queue *t, uint64_t before, event_queue_fn *fn, void *ctx);
 
 #endif

@@ -47,9 +47,9 @@ const struct category_row *const categories[CATEGORY_COUNT] = {
 /* What was found out about modules and functions, of which there are fewer than frames. */
 struct classes {
 	const struct profile *profile;
-	struct kernel_subsystems *areas;
+	struct kernel_subsystems *subsystems;
 	uint8_t *modules; /* enum user_subcategory by module_id */
-	uint8_t *funcs; /* enum kernel_subcategory by func_id, or KERNEL_AREA_ANY */
+	uint8_t *funcs; /* enum kernel_subcategory by func_id, or KERNEL_SUBSYSTEM_ANY */
 	bool *has_kernel_caller; /* by frame_id: in each stack with it */
 };
 
@@ -122,31 +122,33 @@ static uint8_t area_of_func(const struct classes *c, const struct func *func)
 					      ? NULL
 					      : &p->modules.rows.items[func->module];
 	const char *file = NULL;
-	uint8_t area;
+	uint8_t subsystem;
 
 	if (func->file != NO_SOURCE_FILE)
 		file = strings_get(&p->strings, p->source_files.rows.items[func->file].path);
-	area = kernel_subsystems_of_function(c->areas, strings_get(&p->strings, func->name), file);
-	if (area == KERNEL_AREA_ANY && module && module->kind == PROFILE_MODULE_KERNEL_MODULE)
-		area = kernel_subsystems_of_module(c->areas,
-						   strings_get(&p->strings, module->name));
-	return area;
+	subsystem = kernel_subsystems_of_function(c->subsystems,
+						  strings_get(&p->strings, func->name), file);
+	if (subsystem == KERNEL_SUBSYSTEM_ANY && module &&
+	    module->kind == PROFILE_MODULE_KERNEL_MODULE)
+		subsystem = kernel_subsystems_of_module(c->subsystems,
+							strings_get(&p->strings, module->name));
+	return subsystem;
 }
 
 static struct frame_category kernel_category(struct classes *c, frame_id id)
 {
 	const struct frame *frame = &c->profile->frames.rows.items[id];
-	uint8_t area = KERNEL_AREA_ANY;
+	uint8_t subsystem = KERNEL_SUBSYSTEM_ANY;
 
 	if (frame->func != NO_FUNC) {
 		uint8_t *known = &c->funcs[frame->func];
 
 		if (*known == NOT_ASKED)
 			*known = area_of_func(c, &c->profile->funcs.rows.items[frame->func]);
-		area = *known;
+		subsystem = *known;
 	}
-	if (area != KERNEL_AREA_ANY)
-		return (struct frame_category){CATEGORY_KERNEL, area};
+	if (subsystem != KERNEL_SUBSYSTEM_ANY)
+		return (struct frame_category){CATEGORY_KERNEL, subsystem};
 	if (c->has_kernel_caller[id])
 		return (struct frame_category){CATEGORY_OF_CALLER, 0};
 	return (struct frame_category){CATEGORY_KERNEL, KERNEL_OTHER};
@@ -194,7 +196,7 @@ static struct frame_category *find_categories(const struct profile *p)
 	struct frame_category *of = xcalloc(count + 1, sizeof(*of));
 	struct classes c = {
 		.profile = p,
-		.areas = kernel_subsystems_new(),
+		.subsystems = kernel_subsystems_new(),
 		.modules = new_filled(p->modules.rows.count),
 		.funcs = new_filled(p->funcs.rows.count),
 		.has_kernel_caller = xcalloc(count + 1, sizeof(bool)),
@@ -211,7 +213,7 @@ static struct frame_category *find_categories(const struct profile *p)
 		else
 			of[i] = (struct frame_category){CATEGORY_USER, user_subcategory(&c, frame)};
 	}
-	kernel_subsystems_free(c.areas);
+	kernel_subsystems_free(c.subsystems);
 	free(c.modules);
 	free(c.funcs);
 	free(c.has_kernel_caller);

@@ -138,11 +138,11 @@ static const char bpf_names[] =
 	"array_map_* bpf_* cgroup_bpf_* htab_* percpu_array_map_* perf_event_bpf_* "
 	"prog_array_map_* stack_map_* trace_call_bpf trie_*";
 
-static const struct area {
+static const struct subsystem {
 	const char *names;
 	uint8_t id; /* enum kernel_subcategory */
 	bool is_entry; /* a way into the kernel, and not a part of it */
-} areas[] = {
+} subsystems[] = {
 	{syscall_names, KERNEL_SYSCALL, true},	   {fault_names, KERNEL_FAULT, true},
 	{interrupt_names, KERNEL_INTERRUPT, true}, {scheduler_names, KERNEL_SCHEDULER, false},
 	{memory_names, KERNEL_MEMORY, false},	   {files_names, KERNEL_FILES, false},
@@ -152,9 +152,9 @@ static const struct area {
 /* Directories of the source, wherever the kernel was built; of several the last one counts. */
 static const struct directory {
 	const char *path;
-	uint8_t area;
+	uint8_t subsystem;
 } directories[] = {
-	{"/include/", KERNEL_AREA_ANY},
+	{"/include/", KERNEL_SUBSYSTEM_ANY},
 	{"/kernel/sched/", KERNEL_SCHEDULER},
 	{"/kernel/bpf/", KERNEL_BPF},
 	{"/kernel/irq/", KERNEL_INTERRUPT},
@@ -175,7 +175,7 @@ struct pattern {
 	uint16_t size; /* without the star */
 	uint16_t next; /* with the same first letter, or NO_ROW */
 	bool is_beginning;
-	const struct area *area;
+	const struct subsystem *subsystem;
 };
 
 struct kernel_subsystems {
@@ -183,9 +183,9 @@ struct kernel_subsystems {
 	uint16_t first[LETTERS]; /* of the patterns with that first letter */
 };
 
-static void add_names(struct kernel_subsystems *a, const struct area *area)
+static void add_names(struct kernel_subsystems *a, const struct subsystem *subsystem)
 {
-	for (const char *at = area->names; *at;) {
+	for (const char *at = subsystem->names; *at;) {
 		size_t size = strcspn(at, " ");
 		bool is_beginning = at[size - 1] == '*';
 		uint16_t *first = &a->first[*at % LETTERS];
@@ -194,7 +194,7 @@ static void add_names(struct kernel_subsystems *a, const struct area *area)
 			.size = (uint16_t)(size - is_beginning),
 			.next = *first,
 			.is_beginning = is_beginning,
-			.area = area,
+			.subsystem = subsystem,
 		};
 
 		*first = (uint16_t)a->patterns.count;
@@ -210,8 +210,8 @@ struct kernel_subsystems *kernel_subsystems_new(void)
 
 	for (size_t i = 0; i < LETTERS; i++)
 		a->first[i] = NO_ROW;
-	for (size_t i = 0; i < sizeof(areas) / sizeof(*areas); i++)
-		add_names(a, &areas[i]);
+	for (size_t i = 0; i < sizeof(subsystems) / sizeof(*subsystems); i++)
+		add_names(a, &subsystems[i]);
 	return a;
 }
 
@@ -223,31 +223,31 @@ void kernel_subsystems_free(struct kernel_subsystems *a)
 	free(a);
 }
 
-/* The area of the longest pattern that fits, a whole name before its beginning; or NULL. */
-static const struct area *find_name(const struct kernel_subsystems *a, const char *name,
-				    bool is_entry)
+/* The subsystem of the longest pattern that fits, a whole name before its beginning; or NULL. */
+static const struct subsystem *find_name(const struct kernel_subsystems *a, const char *name,
+					 bool is_entry)
 {
 	uint16_t row = a->first[(unsigned char)*name % LETTERS];
-	const struct area *found = NULL;
+	const struct subsystem *found = NULL;
 	size_t best = 0;
 
 	for (; row != NO_ROW; row = a->patterns.items[row].next) {
 		const struct pattern *pattern = &a->patterns.items[row];
 		size_t worth = 2 * pattern->size + !pattern->is_beginning;
 
-		if (worth <= best || pattern->area->is_entry != is_entry ||
+		if (worth <= best || pattern->subsystem->is_entry != is_entry ||
 		    strncmp(pattern->text, name, pattern->size) != 0 ||
 		    (!pattern->is_beginning && name[pattern->size]))
 			continue;
 		best = worth;
-		found = pattern->area;
+		found = pattern->subsystem;
 	}
 	return found;
 }
 
 static uint8_t area_of_file(const char *file)
 {
-	uint8_t area = KERNEL_AREA_ANY;
+	uint8_t subsystem = KERNEL_SUBSYSTEM_ANY;
 	const char *last = NULL;
 
 	for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++) {
@@ -257,10 +257,10 @@ static uint8_t area_of_file(const char *file)
 			if (last && found < last)
 				continue;
 			last = found;
-			area = directories[i].area;
+			subsystem = directories[i].subsystem;
 		}
 	}
-	return area;
+	return subsystem;
 }
 
 /* Copies at most MAX_NAME - 2 bytes of the name, up to the first of those that end it. */
@@ -277,25 +277,25 @@ static void copy_name(char *copy, const char *name, const char *ends)
 uint8_t kernel_subsystems_of_function(const struct kernel_subsystems *a, const char *name,
 				      const char *file)
 {
-	const struct area *area;
+	const struct subsystem *subsystem;
 	char plain[MAX_NAME];
 
 	copy_name(plain, name + strspn(name, "_"), ".");
-	area = find_name(a, plain, true);
-	if (!area && file)
+	subsystem = find_name(a, plain, true);
+	if (!subsystem && file)
 		return area_of_file(file);
-	if (!area)
-		area = find_name(a, plain, false);
-	return area ? area->id : KERNEL_AREA_ANY;
+	if (!subsystem)
+		subsystem = find_name(a, plain, false);
+	return subsystem ? subsystem->id : KERNEL_SUBSYSTEM_ANY;
 }
 
 uint8_t kernel_subsystems_of_module(const struct kernel_subsystems *a, const char *name)
 {
-	const struct area *area;
+	const struct subsystem *subsystem;
 	char prefix[MAX_NAME];
 
 	copy_name(prefix, name + strspn(name, "["), "]");
 	strcat(prefix, "_");
-	area = find_name(a, prefix, false);
-	return area ? area->id : KERNEL_AREA_ANY;
+	subsystem = find_name(a, prefix, false);
+	return subsystem ? subsystem->id : KERNEL_SUBSYSTEM_ANY;
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Of a function that says nothing: it serves several parts, or is not known. */
-#define KERNEL_AREA_ANY 0xfe
+#define KERNEL_SUBSYSTEM_ANY 0xfe
 
 struct kernel_subsystems;
 
@@ -14,9 +14,9 @@ struct kernel_subsystems *kernel_subsystems_new(void);
 /* NULL is fine. */
 void kernel_subsystems_free(struct kernel_subsystems *a);
 /*
- * An enum kernel_subcategory, or KERNEL_AREA_ANY. First by what the function is where it is a way
- * into the kernel; then by the directory of its source file, where that is known (else NULL); then
- * by how its name begins, as the kernel's naming goes.
+ * An enum kernel_subcategory, or KERNEL_SUBSYSTEM_ANY. First by what the function is where it is a
+ * way into the kernel; then by the directory of its source file, where that is known (else NULL);
+ * then by how its name begins, as the kernel's naming goes.
  */
 uint8_t kernel_subsystems_of_function(const struct kernel_subsystems *a, const char *name,
 				      const char *file);

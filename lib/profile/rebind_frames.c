@@ -9,7 +9,7 @@ struct node {
 	stack_id stack; /* the new one */
 };
 
-struct retime {
+struct rebinding {
 	struct profile *profile;
 	rebind_fn *at;
 	void *ctx;
@@ -24,7 +24,7 @@ static bool holds(const struct rebind_span *span, uint64_t time)
 	return span->from <= time && time < span->to;
 }
 
-static void resolve_node(struct retime *r, stack_id old, uint64_t time)
+static void resolve_node(struct rebinding *r, stack_id old, uint64_t time)
 {
 	const struct stack *row = &r->profile->stacks.rows.items[old];
 	struct frame frame = *frames_get(&r->profile->frames, row->frame);
@@ -46,7 +46,7 @@ static void resolve_node(struct retime *r, stack_id old, uint64_t time)
 }
 
 /* A loop and no recursion: stacks are as deep as others make them. */
-static stack_id resolve(struct retime *r, stack_id old, uint64_t time)
+static stack_id resolve(struct rebinding *r, stack_id old, uint64_t time)
 {
 	vec_clear(&r->path);
 	for (stack_id at = old; at != NO_STACK && !holds(&r->nodes[at].span, time);
@@ -59,7 +59,7 @@ static stack_id resolve(struct retime *r, stack_id old, uint64_t time)
 
 void rebind_frames_apply(struct profile *p, rebind_fn *at, void *ctx)
 {
-	struct retime r = {.profile = p, .at = at, .ctx = ctx};
+	struct rebinding r = {.profile = p, .at = at, .ctx = ctx};
 
 	r.nodes = xcalloc(p->stacks.rows.count + 1, sizeof(*r.nodes));
 	vec_for_each(&p->threads.rows, struct profile_thread *, row) {

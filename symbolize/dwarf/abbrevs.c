@@ -91,11 +91,11 @@ static void add_step(struct abbrevs *a, size_t first, uint64_t name, uint64_t fo
 }
 
 /* False: they are damaged, or there are too many. */
-static bool read_attributes(struct abbrevs *a, struct bytes *b, struct step_budget *work)
+static bool read_attributes(struct abbrevs *a, struct bytes *b, struct step_budget *budget)
 {
 	size_t first = a->steps.count;
 
-	while (!b->failed && a->steps.count < MAX_STEPS && step_budget_take(work, 1)) {
+	while (!b->failed && a->steps.count < MAX_STEPS && step_budget_take(budget, 1)) {
 		uint64_t name = bytes_uleb(b), form = bytes_uleb(b);
 
 		if (!name && !form)
@@ -118,7 +118,7 @@ static int compare(const void *x, const void *y)
 	return a->first_step < b->first_step ? -1 : a->first_step > b->first_step;
 }
 
-struct abbrevs *abbrevs_new(struct bytes table, struct die_sizes sizes, struct step_budget *work)
+struct abbrevs *abbrevs_new(struct bytes table, struct die_sizes sizes, struct step_budget *budget)
 {
 	struct abbrevs *a = xcalloc(1, sizeof(*a));
 
@@ -131,7 +131,7 @@ struct abbrevs *abbrevs_new(struct bytes table, struct die_sizes sizes, struct s
 		row.tag = (uint16_t)bytes_uleb(&table);
 		row.has_children = bytes_u8(&table);
 		row.first_step = (uint32_t)a->steps.count;
-		if (!row.code || table.failed || !read_attributes(a, &table, work))
+		if (!row.code || table.failed || !read_attributes(a, &table, budget))
 			break;
 		row.step_count = (uint32_t)a->steps.count - row.first_step;
 		vec_push(&a->rows, row);

@@ -12,7 +12,7 @@ struct range {
 
 struct reader {
 	VEC(struct range) ranges;
-	struct step_budget *work;
+	struct step_budget *budget;
 };
 
 static uint64_t read_sized(struct bytes *b, unsigned int size)
@@ -23,7 +23,7 @@ static uint64_t read_sized(struct bytes *b, unsigned int size)
 /* Up to a pair of zeros; none that is empty is kept. */
 static void read_ranges(struct reader *r, struct bytes *set, unsigned int size, uint64_t unit)
 {
-	while (bytes_left(set) >= 2 * size && step_budget_take(r->work, 1)) {
+	while (bytes_left(set) >= 2 * size && step_budget_take(r->budget, 1)) {
 		uint64_t start = read_sized(set, size);
 		uint64_t length = read_sized(set, size);
 
@@ -56,7 +56,7 @@ static void read_sets(struct reader *r, const struct debug_section *section)
 	struct bytes b;
 
 	bytes_init(&b, section->data, section->size);
-	while (bytes_left(&b) && step_budget_take(r->work, 1)) {
+	while (bytes_left(&b) && step_budget_take(r->budget, 1)) {
 		struct bytes head = b;
 		uint64_t size = bytes_u32(&head);
 		bool is_64bit = size == UINT32_MAX;
@@ -76,9 +76,10 @@ static int compare(const void *a, const void *b)
 	return x->unit < y->unit ? -1 : x->unit > y->unit;
 }
 
-void aranges_read(struct aranges *a, const struct debug_section *section, struct step_budget *work)
+void aranges_read(struct aranges *a, const struct debug_section *section,
+		  struct step_budget *budget)
 {
-	struct reader r = {.work = work};
+	struct reader r = {.budget = budget};
 
 	read_sets(&r, section);
 	/* They mostly are in that order. */

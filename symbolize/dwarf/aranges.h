@@ -25,7 +25,8 @@ struct aranges {
 };
 
 /* What is damaged, or in a form of no machine of ours, is left out. */
-void aranges_read(struct aranges *a, const struct debug_section *section, struct step_budget *work);
+void aranges_read(struct aranges *a, const struct debug_section *section,
+		  struct step_budget *budget);
 void aranges_release(struct aranges *a);
 
 #endif

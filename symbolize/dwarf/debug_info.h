@@ -5,7 +5,7 @@
  * dwarf*.c alone. Everything hangs off one struct debug_info with its own libdw handle, so that
  * several can be used side by side.
  *
- * DWARF is untrusted: each walk is limited in depth, and all together in steps, by `work`.
+ * DWARF is untrusted: each walk is limited in depth, and all together in steps, by `budget`.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_DEBUG_INFO_H
 #define PROF_SYMBOLIZE_DWARF_DEBUG_INFO_H
@@ -75,13 +75,13 @@ struct unit {
 #define MAX_DETAIL_BYTES ((size_t)64 << 20)
 
 /* What was worked out about something that stays where it is in memory. */
-struct memo {
+struct cached {
 	const void *place;
 	const void *value; /* may be NULL */
 };
 
 struct caches {
-	VEC(struct memo) rows;
+	VEC(struct cached) rows;
 	struct index index;
 };
 
@@ -99,7 +99,7 @@ struct debug_info {
 	struct Elf *elf, *shared_elf;
 	Dwarf *dwarf, *shared_dwarf; /* what dwz moved out of it, or NULL */
 	uint64_t first_vaddr;
-	struct step_budget work;
+	struct step_budget budget;
 	VEC(struct unit) units;
 	struct segments segments; /* of units */
 	bool has_all_units; /* else those that say themselves where they have code, by offset */
@@ -125,10 +125,10 @@ bool units_need_all(struct debug_info *info);
 /* dwarf_units.c */
 /* The ranges of an entry of the unit, or of its split one, as intervals of that id and rank. */
 void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
-		    struct intervals *intervals, struct step_budget *work);
+		    struct intervals *intervals, struct step_budget *budget);
 /* The same of one that a walk has come to. */
 void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32_t id,
-		      uint32_t rank, struct intervals *intervals, struct step_budget *work);
+		      uint32_t rank, struct intervals *intervals, struct step_budget *budget);
 /* Opens a walk over the entries of the unit, or of its split one. False: they are damaged. */
 bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die_walk *walk);
 /* What libdw calls the entry that begins there, in the unit or its split one. */
@@ -155,7 +155,7 @@ struct split *split_open(struct debug_info *info, Dwarf_Die *skeleton);
 void split_free(struct split *split);
 /* As die_add_ranges(), of an entry of the split unit. */
 void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, uint32_t rank,
-		      struct intervals *intervals, struct step_budget *work);
+		      struct intervals *intervals, struct step_budget *budget);
 
 /* dwarf_inlines.c */
 struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *unit,
@@ -184,8 +184,8 @@ const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t numbe
 void path_set_release(struct path_set *set);
 
 /* NULL: nothing is remembered for this place. */
-const struct memo *caches_find(const struct caches *caches, const void *place);
-/* `value` lives at least as long as the memos. */
+const struct cached *caches_find(const struct caches *caches, const void *place);
+/* `value` lives at least as long as the cache. */
 void caches_add(struct caches *caches, const void *place, const void *value);
 void caches_release(struct caches *caches);
 

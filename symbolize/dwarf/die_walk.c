@@ -14,7 +14,7 @@ void abbrev_cache_release(struct abbrev_cache *cache)
 }
 
 static const struct abbrevs *get_abbrevs(struct abbrev_cache *cache, const struct bytes *table,
-					 struct die_sizes sizes, struct step_budget *work)
+					 struct die_sizes sizes, struct step_budget *budget)
 {
 	struct abbrevs **slot = &cache->tables[cache->next];
 
@@ -26,7 +26,7 @@ static const struct abbrevs *get_abbrevs(struct abbrev_cache *cache, const struc
 			return a;
 	}
 	abbrevs_free(*slot);
-	*slot = abbrevs_new(*table, sizes, work);
+	*slot = abbrevs_new(*table, sizes, budget);
 	cache->next = (cache->next + 1) % ABBREV_TABLES;
 	return *slot;
 }
@@ -76,13 +76,13 @@ static struct bytes find_unit(const struct debug_view *view, const uint8_t *head
 }
 
 bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct debug_view *view,
-		   const uint8_t *header, struct step_budget *work)
+		   const uint8_t *header, struct step_budget *budget)
 {
 	struct bytes b = find_unit(view, header), table;
 	struct die_sizes sizes;
 	uint64_t offset;
 
-	*w = (struct die_walk){.b = b, .work = work};
+	*w = (struct die_walk){.b = b, .budget = budget};
 	sizes.offset = bytes_u32(&b) == UINT32_MAX ? 8 : 4;
 	if (sizes.offset == 8)
 		bytes_skip(&b, 8);
@@ -100,7 +100,7 @@ bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct 
 		return false;
 	bytes_init(&table, view->at[DEBUG_ABBREV].data, view->at[DEBUG_ABBREV].size);
 	bytes_seek(&table, offset);
-	w->abbrevs = get_abbrevs(cache, &table, sizes, work);
+	w->abbrevs = get_abbrevs(cache, &table, sizes, budget);
 	return true;
 }
 
@@ -237,7 +237,7 @@ static bool read_entry(struct die_walk *w, const uint8_t *at, uint64_t code, str
 /* Where there is an entry next; else *code is 0 and the depth one less. */
 static bool read_code(struct die_walk *w, uint64_t *code)
 {
-	if (!bytes_left(&w->b) || !step_budget_take(w->work, 1)) {
+	if (!bytes_left(&w->b) || !step_budget_take(w->budget, 1)) {
 		w->b.failed = true;
 		return false;
 	}

@@ -35,17 +35,17 @@ struct die_entry {
 struct die_walk {
 	struct bytes b; /* the unit, from its header on */
 	const struct abbrevs *abbrevs;
-	struct step_budget *work;
+	struct step_budget *budget;
 	unsigned int depth;
 };
 
 /*
  * The unit whose header begins at `header`. The section's bytes and the cache are borrowed; the
- * walk is good until ABBREV_TABLES others were opened. Takes a step of work for each abbreviation
- * that has to be read, and one for each entry later. False: damaged.
+ * walk is good until ABBREV_TABLES others were opened. Takes a step of the budget for each
+ * abbreviation that has to be read, and one for each entry later. False: damaged.
  */
 bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct debug_view *view,
-		   const uint8_t *header, struct step_budget *work);
+		   const uint8_t *header, struct step_budget *budget);
 /* Goes to what is inside of the entry there. */
 void die_walk_enter(struct die_walk *w, const uint8_t *parent);
 /* The next entry, children before siblings. False: there are no more, or they are damaged. */

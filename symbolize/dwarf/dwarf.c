@@ -71,7 +71,7 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 	find_line_sections(info);
 	info->has_symbols = input->has_symbols;
 	info->first_vaddr = info->sections->first_vaddr;
-	info->work.left = STEPS_PER_BYTE * debug_view_size(&info->sections->view);
+	info->budget.left = STEPS_PER_BYTE * debug_view_size(&info->sections->view);
 	units_index(info);
 	if (!info->segments.rows.count) {
 		module_files_set_reason(info->files, SYMBOLS_DAMAGED);
@@ -88,7 +88,7 @@ static void fill_in_function(struct debug_info *info, const struct unit *unit,
 	Dwarf_Die die = unit_die_at(unit, function->at);
 	struct intervals ranges = {0};
 
-	die_add_ranges(unit, &die, 0, 0, &ranges, &info->work);
+	die_add_ranges(unit, &die, 0, 0, &ranges, &info->budget);
 	vec_for_each(&ranges.rows, const struct interval *, it) {
 		if (addr < it->start || addr >= it->end || it->start < info->first_vaddr)
 			continue;

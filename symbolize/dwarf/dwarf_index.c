@@ -59,7 +59,7 @@ static void open_unit(struct debug_info *info, struct unit *unit)
 	if (find_die(info, unit->offset, &unit->die) &&
 	    dwarf_cu_info(unit->die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) == 0 &&
 	    is_with_code(info, unit, type))
-		die_add_ranges(unit, &unit->die, 0, 0, &unit->ranges, &info->work);
+		die_add_ranges(unit, &unit->die, 0, 0, &unit->ranges, &info->budget);
 }
 
 static bool has_code_at(const struct unit *unit, uint64_t addr)
@@ -75,7 +75,7 @@ static bool index_by_aranges(struct debug_info *info)
 {
 	struct aranges aranges = {0};
 
-	aranges_read(&aranges, &info->sections->view.at[DEBUG_ARANGES], &info->work);
+	aranges_read(&aranges, &info->sections->view.at[DEBUG_ARANGES], &info->budget);
 	vec_for_each(&aranges.units, const uint64_t *, offset)
 		vec_push(&info->units, (struct unit){.offset = *offset});
 	segments_build(&info->segments, &aranges.ranges);
@@ -112,14 +112,15 @@ static void index_all(struct debug_info *info)
 
 		/* Without a place for the split unit libdw does not look for its file. */
 		if (dwarf_get_units(info->dwarf, cu, &after, NULL, &type, &unit.die, NULL) != 0 ||
-		    !step_budget_take(&info->work, 1))
+		    !step_budget_take(&info->budget, 1))
 			break;
 		cu = after;
 		if (!is_with_code(info, &unit, type))
 			continue;
 		unit.offset = dwarf_dieoffset(&unit.die) - dwarf_cuoffset(&unit.die);
 		id = add_unit(info, &next, known, &unit);
-		die_add_ranges(&unit, &unit.die, id, UNIT_RANK(number++), &intervals, &info->work);
+		die_add_ranges(&unit, &unit.die, id, UNIT_RANK(number++), &intervals,
+			       &info->budget);
 	}
 	segments_release(&info->segments);
 	segments_build(&info->segments, &intervals);

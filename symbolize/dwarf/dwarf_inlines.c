@@ -39,7 +39,7 @@ struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *
 		if (e.tag == DW_TAG_inlined_subroutine) {
 			inner = (uint32_t)t->calls.count;
 			vec_push(&t->calls, (struct inlined_call){e.at, callers[e.depth]});
-			entry_add_ranges(unit, &e, inner, e.depth, &intervals, &info->work);
+			entry_add_ranges(unit, &e, inner, e.depth, &intervals, &info->budget);
 		}
 		callers[e.depth + 1] = inner;
 	}

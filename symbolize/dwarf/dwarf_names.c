@@ -17,7 +17,7 @@
 static const struct debug_view *view_of(const struct debug_info *info, Dwarf_CU *cu)
 {
 	Dwarf *dwarf = dwarf_cu_getdwarf(cu);
-	const struct memo *known;
+	const struct cached *known;
 
 	if (dwarf == info->dwarf)
 		return &info->sections->view;
@@ -190,7 +190,7 @@ static void add_scopes(struct debug_info *info, Dwarf_Die unit, const Dwarf_Die 
 
 	if (!view ||
 	    !die_walk_open(&walk, &info->abbrevs, view,
-			   (const uint8_t *)unit.addr - dwarf_cuoffset(&unit), &info->work))
+			   (const uint8_t *)unit.addr - dwarf_cuoffset(&unit), &info->budget))
 		return;
 	die_walk_enter(&walk, unit.addr);
 	while (die_walk_next(&walk, &e) && e.at < target) {
@@ -217,7 +217,7 @@ static const char *build_name(struct debug_info *info, Dwarf_Die *die)
 	if (!plain || !dwarf_diecu(die, &unit, NULL, NULL) || !language_has_scopes(&unit))
 		return plain;
 	/* The scopes are those of the declaration; the definition may stand outside of them. */
-	while (follow(info, die, DW_AT_specification) && step_budget_take(&info->work, 1)) {
+	while (follow(info, die, DW_AT_specification) && step_budget_take(&info->budget, 1)) {
 		if (!dwarf_diecu(die, &unit, NULL, NULL))
 			return plain;
 	}
@@ -250,7 +250,7 @@ static const char *find_name(struct debug_info *info, Dwarf_Die *die)
 const char *die_function_name(struct debug_info *info, Dwarf_Die *die)
 {
 	Dwarf_Die origin = *die;
-	const struct memo *known;
+	const struct cached *known;
 	const void *place;
 	const char *name;
 

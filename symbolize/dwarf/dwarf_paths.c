@@ -15,7 +15,7 @@ static bool equal_place(const void *table, uint32_t id, const void *key)
 	return caches->rows.items[id].place == key;
 }
 
-const struct memo *caches_find(const struct caches *caches, const void *place)
+const struct cached *caches_find(const struct caches *caches, const void *place)
 {
 	uint64_t hash = hash_u64((uintptr_t)place);
 	uint32_t row = index_find(&caches->index, hash, equal_place, caches, place);
@@ -26,7 +26,7 @@ const struct memo *caches_find(const struct caches *caches, const void *place)
 void caches_add(struct caches *caches, const void *place, const void *value)
 {
 	index_add(&caches->index, hash_u64((uintptr_t)place), (uint32_t)caches->rows.count);
-	vec_push(&caches->rows, (struct memo){place, value});
+	vec_push(&caches->rows, (struct cached){place, value});
 }
 
 void caches_release(struct caches *caches)

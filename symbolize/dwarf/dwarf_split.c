@@ -128,7 +128,7 @@ static bool begin(struct debug_info *info, struct split *split, Dwarf_Die *skele
 	if (!split->dwarf || !find_unit(split, id))
 		return false;
 	info->split_bytes += size;
-	info->work.left += STEPS_PER_BYTE * size;
+	info->budget.left += STEPS_PER_BYTE * size;
 	return true;
 }
 
@@ -199,7 +199,7 @@ static void open_list(const struct split *split, const Dwarf_Attribute *attribut
 }
 
 void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, uint32_t rank,
-		      struct intervals *intervals, struct step_budget *work)
+		      struct intervals *intervals, struct step_budget *budget)
 {
 	Dwarf_Attribute attribute;
 	struct range_list list;
@@ -214,7 +214,7 @@ void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, ui
 	if (!dwarf_attr(die, DW_AT_ranges, &attribute))
 		return;
 	open_list(split, &attribute, &list);
-	while (range_list_next(&list, &from, &to) && step_budget_take(work, 1)) {
+	while (range_list_next(&list, &from, &to) && step_budget_take(budget, 1)) {
 		if (from < to)
 			vec_push(&intervals->rows, (struct interval){from, to, id, rank});
 	}

@@ -7,23 +7,24 @@
 #include "symbolize/dwarf/debug_info.h"
 
 void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
-		    struct intervals *intervals, struct step_budget *work)
+		    struct intervals *intervals, struct step_budget *budget)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
 	if (unit->split) {
-		split_add_ranges(unit->split, die, id, rank, intervals, work);
+		split_add_ranges(unit->split, die, id, rank, intervals, budget);
 		return;
 	}
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 && step_budget_take(work, 1)) {
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 &&
+	       step_budget_take(budget, 1)) {
 		if (start < end)
 			vec_push(&intervals->rows, (struct interval){start, end, id, rank});
 	}
 }
 
 void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32_t id,
-		      uint32_t rank, struct intervals *intervals, struct step_budget *work)
+		      uint32_t rank, struct intervals *intervals, struct step_budget *budget)
 {
 	Dwarf_Die die;
 
@@ -32,7 +33,7 @@ void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32
 			vec_push(&intervals->rows, (struct interval){e->start, e->end, id, rank});
 	} else if (e->has_code) {
 		die = unit_die_at(unit, e->at);
-		die_add_ranges(unit, &die, id, rank, intervals, work);
+		die_add_ranges(unit, &die, id, rank, intervals, budget);
 	}
 }
 
@@ -45,7 +46,7 @@ bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die
 	/* There is none where the header of the unit is all that libdw could read. */
 	return root.addr &&
 	       die_walk_open(walk, &info->abbrevs, view,
-			     (const uint8_t *)root.addr - dwarf_cuoffset(&root), &info->work);
+			     (const uint8_t *)root.addr - dwarf_cuoffset(&root), &info->budget);
 }
 
 Dwarf_Die unit_die_at(const struct unit *unit, const uint8_t *at)
@@ -124,7 +125,7 @@ static void find_functions(struct debug_info *info, struct unit *unit, bool is_d
 
 		if (e.tag == DW_TAG_subprogram)
 			entry_add_ranges(unit, &e, (uint32_t)detail->functions.count, 0, &intervals,
-					 &info->work);
+					 &info->budget);
 		if (intervals.rows.count > before)
 			vec_push(&detail->functions, (struct function){.at = e.at});
 		if (!may_hold_functions(&e, is_deep))
@@ -159,7 +160,7 @@ static void find_lines(struct debug_info *info, struct unit *unit)
 
 	if (dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute) &&
 	    dwarf_formudata(&attribute, &offset) == 0 && need_lines(info, offset))
-		line_table_read(&unit->detail->lines, &info->line_sections, offset, &info->work);
+		line_table_read(&unit->detail->lines, &info->line_sections, offset, &info->budget);
 }
 
 static size_t detail_bytes(const struct unit_detail *detail)

@@ -173,7 +173,7 @@ static bool read_fields(struct line_header *h, const struct reader *r, unsigned 
 }
 
 bool line_header_read(struct line_header *h, const struct line_sections *sections, uint64_t offset,
-		      struct line_table *t, struct step_budget *work)
+		      struct line_table *t, struct step_budget *budget)
 {
 	struct reader r = {.sections = sections, .table = t};
 	struct bytes all = sections->line, unit, lists;
@@ -189,7 +189,7 @@ bool line_header_read(struct line_header *h, const struct line_sections *section
 	if (r.is_64bit)
 		size = bytes_u64(&all);
 	unit = bytes_sub(&all, size);
-	if (all.failed || !step_budget_take(work, size))
+	if (all.failed || !step_budget_take(budget, size))
 		return false;
 	version = bytes_u16(&unit);
 	/* The sizes of addresses and of segment selectors. */

@@ -17,6 +17,6 @@ struct line_header {
 
 /* Fills in the header and the table's directories and files. False: the table is of no use. */
 bool line_header_read(struct line_header *h, const struct line_sections *sections, uint64_t offset,
-		      struct line_table *t, struct step_budget *work);
+		      struct line_table *t, struct step_budget *budget);
 
 #endif

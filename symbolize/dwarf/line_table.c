@@ -212,12 +212,12 @@ static void run(struct machine *m, struct bytes *b)
 }
 
 void line_table_read(struct line_table *t, const struct line_sections *sections, uint64_t offset,
-		     struct step_budget *work)
+		     struct step_budget *budget)
 {
 	struct line_header header;
 	struct machine m = {.table = t, .header = &header};
 
-	if (!line_header_read(&header, sections, offset, t, work))
+	if (!line_header_read(&header, sections, offset, t, budget))
 		return;
 	restart(&m);
 	run(&m, &header.program);

@@ -43,9 +43,9 @@ struct line_table {
 	struct segments segments; /* of sequences */
 };
 
-/* Reads the table at `offset`. Takes as many steps of work as the table has bytes. */
+/* Reads the table at `offset`. Takes as many steps of the budget as the table has bytes. */
 void line_table_read(struct line_table *t, const struct line_sections *sections, uint64_t offset,
-		     struct step_budget *work);
+		     struct step_budget *budget);
 void line_table_release(struct line_table *t);
 /* The row that covers the address, or NULL. */
 const struct line_row *line_table_find(const struct line_table *t, uint64_t addr);

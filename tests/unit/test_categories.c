@@ -190,13 +190,13 @@ static void areas_of_the_kernel(void **state)
 {
 	static const struct {
 		const char *name, *file;
-		int area;
+		int subsystem;
 	} functions[] = {
 		{"entry_SYSCALL_64_after_hwframe", NULL, KERNEL_SYSCALL},
 		{"__x64_sys_read", "/src/fs/read_write.c", KERNEL_SYSCALL},
 		{"__arm64_sys_read", NULL, KERNEL_SYSCALL},
 		{"el0_svc_common.constprop.0", NULL, KERNEL_SYSCALL},
-		{"el0t_64_sync", NULL, KERNEL_AREA_ANY},
+		{"el0t_64_sync", NULL, KERNEL_SUBSYSTEM_ANY},
 		{"el0_da", NULL, KERNEL_FAULT},
 		{"asm_exc_page_fault", NULL, KERNEL_FAULT},
 		{"asm_exc_nmi", NULL, KERNEL_INTERRUPT},
@@ -211,33 +211,34 @@ static void areas_of_the_kernel(void **state)
 		{"vfs_read", NULL, KERNEL_FILES},
 		{"tcp_sendmsg_locked.isra.0", NULL, KERNEL_NETWORK},
 		{"bpf_prog_6deef7357e7b4530_sd", NULL, KERNEL_BPF},
-		{"_raw_spin_lock", NULL, KERNEL_AREA_ANY},
-		{"memcpy", NULL, KERNEL_AREA_ANY},
-		{"", NULL, KERNEL_AREA_ANY},
-		{"___", NULL, KERNEL_AREA_ANY},
-		{"\xff", NULL, KERNEL_AREA_ANY},
+		{"_raw_spin_lock", NULL, KERNEL_SUBSYSTEM_ANY},
+		{"memcpy", NULL, KERNEL_SUBSYSTEM_ANY},
+		{"", NULL, KERNEL_SUBSYSTEM_ANY},
+		{"___", NULL, KERNEL_SUBSYSTEM_ANY},
+		{"\xff", NULL, KERNEL_SUBSYSTEM_ANY},
 		{"anything", "/home/x/linux-6.1/mm/memory.c", KERNEL_MEMORY},
 		{"anything", "/net/build/linux/kernel/sched/fair.c", KERNEL_SCHEDULER},
-		{"anything", "/net/linux/include/linux/slab.h", KERNEL_AREA_ANY},
-		{"vfs_like", "/linux/lib/string.c", KERNEL_AREA_ANY},
+		{"anything", "/net/linux/include/linux/slab.h", KERNEL_SUBSYSTEM_ANY},
+		{"vfs_like", "/linux/lib/string.c", KERNEL_SUBSYSTEM_ANY},
 		{"anything", "/linux/drivers/net/veth.c", KERNEL_NETWORK},
 	};
-	struct kernel_subsystems *areas = kernel_subsystems_new();
+	struct kernel_subsystems *subsystems = kernel_subsystems_new();
 	char longest[1000];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		assert_int_equal(
-			kernel_subsystems_of_function(areas, functions[i].name, functions[i].file),
-			functions[i].area);
+		assert_int_equal(kernel_subsystems_of_function(subsystems, functions[i].name,
+							       functions[i].file),
+				 functions[i].subsystem);
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	assert_int_equal(kernel_subsystems_of_function(areas, longest, NULL), KERNEL_AREA_ANY);
-	assert_int_equal(kernel_subsystems_of_module(areas, longest), KERNEL_AREA_ANY);
-	assert_int_equal(kernel_subsystems_of_module(areas, "[xfs]"), KERNEL_FILES);
-	assert_int_equal(kernel_subsystems_of_module(areas, "[nf_tables]"), KERNEL_NETWORK);
-	assert_int_equal(kernel_subsystems_of_module(areas, "[dummy]"), KERNEL_AREA_ANY);
-	kernel_subsystems_free(areas);
+	assert_int_equal(kernel_subsystems_of_function(subsystems, longest, NULL),
+			 KERNEL_SUBSYSTEM_ANY);
+	assert_int_equal(kernel_subsystems_of_module(subsystems, longest), KERNEL_SUBSYSTEM_ANY);
+	assert_int_equal(kernel_subsystems_of_module(subsystems, "[xfs]"), KERNEL_FILES);
+	assert_int_equal(kernel_subsystems_of_module(subsystems, "[nf_tables]"), KERNEL_NETWORK);
+	assert_int_equal(kernel_subsystems_of_module(subsystems, "[dummy]"), KERNEL_SUBSYSTEM_ANY);
+	kernel_subsystems_free(subsystems);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

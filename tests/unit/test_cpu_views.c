@@ -47,7 +47,7 @@ static void fill_two_cpus(struct exported *f)
 }
 
 struct viewed {
-	struct texts texts;
+	struct file_strings file_strings;
 	struct firefox_rows rows;
 	struct sample_buffer buffer;
 };
@@ -55,24 +55,24 @@ struct viewed {
 static void view(struct viewed *v, struct exported *f)
 {
 	f->p->meta.interval_ns = MS;
-	*v = (struct viewed){.texts.profile = &f->p->strings};
+	*v = (struct viewed){.file_strings.profile = &f->p->strings};
 	firefox_rows_init(&v->rows, f->p);
-	firefox_rows_add_cpus(&v->rows, &v->texts);
+	firefox_rows_add_cpus(&v->rows, &v->file_strings);
 }
 
 static void release(struct viewed *v)
 {
 	sample_buffer_release(&v->buffer);
 	firefox_rows_release(&v->rows);
-	texts_release(&v->texts);
+	file_strings_release(&v->file_strings);
 }
 
 static void expect_title(const struct viewed *v, size_t row, const char *process, const char *title)
 {
 	const struct firefox_row *it = &v->rows.list.items[row];
 
-	assert_string_equal(texts_get(&v->texts, it->process_title), process);
-	assert_string_equal(texts_get(&v->texts, it->title), title);
+	assert_string_equal(file_strings_get(&v->file_strings, it->process_title), process);
+	assert_string_equal(file_strings_get(&v->file_strings, it->title), title);
 }
 
 static void a_cpu_has_what_ran_there(void **state)

@@ -92,7 +92,7 @@ static const uint8_t abbreviations[] = {
 struct made_unit {
 	struct strbuf bytes;
 	struct abbrev_cache cache;
-	struct step_budget work;
+	struct step_budget budget;
 };
 
 static void add(struct made_unit *u, uint64_t value, size_t size)
@@ -160,8 +160,8 @@ static const char *walk(struct made_unit *u, size_t root, int left_out)
 	memcpy(copy, u->bytes.text, u->bytes.size);
 	view.at[DEBUG_INFO] = (struct debug_section){copy, u->bytes.size};
 	view.at[DEBUG_ABBREV] = (struct debug_section){abbreviations, sizeof(abbreviations)};
-	u->work.left = 1000;
-	assert_true(die_walk_open(&w, &u->cache, &view, copy, &u->work));
+	u->budget.left = 1000;
+	assert_true(die_walk_open(&w, &u->cache, &view, copy, &u->budget));
 	text[0] = '\0';
 	die_walk_enter(&w, copy + root);
 	while (die_walk_next(&w, &e)) {
@@ -244,10 +244,10 @@ static void test_damaged(void **state)
 	assert_string_equal(walk(&u, root, 0), "2e@0! ");
 	/* No abbreviations, and a header that is none. */
 	view.at[DEBUG_INFO] = (struct debug_section){(const uint8_t *)u.bytes.text, u.bytes.size};
-	assert_false(die_walk_open(&w, &u.cache, &view, view.at[DEBUG_INFO].data, &u.work));
+	assert_false(die_walk_open(&w, &u.cache, &view, view.at[DEBUG_INFO].data, &u.budget));
 	view.at[DEBUG_ABBREV] = (struct debug_section){abbreviations, sizeof(abbreviations)};
-	assert_false(die_walk_open(&w, &u.cache, &view, view.at[DEBUG_INFO].data + 1, &u.work));
-	assert_false(die_walk_open(&w, &u.cache, &view, abbreviations, &u.work));
+	assert_false(die_walk_open(&w, &u.cache, &view, view.at[DEBUG_INFO].data + 1, &u.budget));
+	assert_false(die_walk_open(&w, &u.cache, &view, abbreviations, &u.budget));
 	release(&u);
 }
 
@@ -290,7 +290,7 @@ static void test_own_program(void **state)
 {
 	struct debug_sections sections;
 	struct abbrev_cache cache = {0};
-	struct step_budget work = {UINT64_MAX};
+	struct step_budget budget = {UINT64_MAX};
 	Dwarf_CU *cu = NULL, *next;
 	size_t count = 0;
 	struct Elf *elf;
@@ -308,7 +308,7 @@ static void test_own_program(void **state)
 		cu = next;
 		assert_true(die_walk_open(&c.walk, &cache, &sections.view,
 					  (const uint8_t *)root.addr - dwarf_cuoffset(&root),
-					  &work));
+					  &budget));
 		die_walk_enter(&c.walk, root.addr);
 		compare_children(&c, &root, 0);
 		count += c.count;

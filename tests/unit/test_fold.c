@@ -31,27 +31,27 @@ static struct profile_thread *add(struct exported *f, uint32_t pid, const char *
 /* The rows that are left of the profile's threads. */
 struct folded {
 	struct firefox_rows rows;
-	struct texts texts;
+	struct file_strings file_strings;
 	struct fold_counts counts;
 };
 
 static void fold(struct folded *f, const struct profile *p, size_t max)
 {
-	*f = (struct folded){.texts.profile = &p->strings};
+	*f = (struct folded){.file_strings.profile = &p->strings};
 	firefox_rows_init(&f->rows, p);
-	f->counts = fold_rows(&f->rows, &f->texts, max);
+	f->counts = fold_rows(&f->rows, &f->file_strings, max);
 }
 
 static void release(struct folded *f)
 {
 	firefox_rows_release(&f->rows);
-	texts_release(&f->texts);
+	file_strings_release(&f->file_strings);
 }
 
 static const struct firefox_row *find(const struct folded *f, const char *name)
 {
 	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
-		if (!strcmp(texts_get(&f->texts, row->title), name))
+		if (!strcmp(file_strings_get(&f->file_strings, row->title), name))
 			return row;
 	}
 	fail_msg("no row %s", name);
@@ -246,7 +246,7 @@ static void their_events_go_along(void **state)
 		add_event(f, id);
 	fold(&folded, f->p, 1);
 	assert_int_equal(folded.counts.threads, 2);
-	firefox_rows_add_events(&folded.rows, &folded.texts);
+	firefox_rows_add_events(&folded.rows, &folded.file_strings);
 	assert_int_equal(folded.rows.list.count, 4);
 	assert_ptr_equal(next_to(&folded, "make"), find(&folded, "make (faults)"));
 	row = next_to(&folded, "cc × 2, short-lived");

@@ -174,10 +174,10 @@ static void lines_fit(void **state)
 	(void)state;
 	screen_open(&s);
 	progress_init(&p, false, 0);
-	progress_naming(&p, 1, 2);
+	progress_symbolize(&p, 1, 2);
 	assert_string_equal(screen_read(&s), "");
 	fake_clock_pass(200 * MS);
-	progress_naming(&p, 1, 2);
+	progress_symbolize(&p, 1, 2);
 	assert_string_equal(screen_read(&s), BLANKS ERASE "naming 1/2 modules…");
 	fake_clock_pass(50 * MS);
 	progress_download(&p, "/usr/lib/x86_64-linux-gnu/libc.so.6.with.a.long.name", 1, 2);

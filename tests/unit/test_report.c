@@ -341,7 +341,7 @@ static void what_was_cut_or_left_is_said(void **state)
 	expect_line(&outcome, "prof: the command still runs, its pid is 4711\n");
 	outcome.may_kill = true;
 	expect_line(&outcome, "its pid is 4711; --kill would have ended it\n");
-	outcome.naming_was_cut = true;
+	outcome.symbolizing_was_cut = true;
 	expect_line(&outcome, "prof: a signal has cut naming short: 'prof symbolize' names the "
 			      "rest\n");
 	report_warning(&said, "%d perf maps are too large and read in part", 2);

@@ -52,7 +52,8 @@ static const struct firefox_row *find_row(const struct firefox *f, const struct 
 static void write_text(const struct firefox *f, struct jsonw *w, const char *key, string_id id)
 {
 	jsonw_key(w, key);
-	jsonw_string(w, texts_get(&f->texts, id), texts_size(&f->texts, id));
+	jsonw_string(w, file_strings_get(&f->file_strings, id),
+		     file_strings_size(&f->file_strings, id));
 }
 
 static void write_samples(const struct firefox *f, struct jsonw *w, const struct counter *counter)
@@ -88,7 +89,7 @@ static void write_tooltip_row(const struct firefox *f, struct jsonw *w,
 static void write_display(const struct firefox *f, struct jsonw *w, const struct counter *counter)
 {
 	bool is_rate = counter->graph == COUNTER_RATE;
-	const char *color = texts_get(&f->texts, counter->color);
+	const char *color = file_strings_get(&f->file_strings, counter->color);
 
 	jsonw_key(w, "display");
 	jsonw_object_begin(w);

@@ -34,9 +34,9 @@ static void make_rows(struct firefox *f, const struct export_options *options)
 
 	firefox_rows_init(&f->rows, f->profile);
 	if (!options->all_threads)
-		folded = fold_rows(&f->rows, &f->texts, THREADS_MAX);
-	title_rows(&f->rows, &f->texts);
-	firefox_rows_add_events(&f->rows, &f->texts);
+		folded = fold_rows(&f->rows, &f->file_strings, THREADS_MAX);
+	title_rows(&f->rows, &f->file_strings);
+	firefox_rows_add_events(&f->rows, &f->file_strings);
 	*f->counts = (struct export_counts){
 		.threads = f->rows.list.count,
 		.folded_threads = folded.threads,
@@ -46,7 +46,7 @@ static void make_rows(struct firefox *f, const struct export_options *options)
 	vec_for_each(&f->rows.list, const struct firefox_row *, row)
 		f->counts->processes += row->is_main;
 	if (options->cpus)
-		firefox_rows_add_cpus(&f->rows, &f->texts);
+		firefox_rows_add_cpus(&f->rows, &f->file_strings);
 }
 
 static int firefox_write(const struct profile *p, const struct export_options *options,
@@ -56,7 +56,7 @@ static int firefox_write(const struct profile *p, const struct export_options *o
 	struct export_counts own;
 	struct firefox f = {
 		.profile = p,
-		.texts.profile = &p->strings,
+		.file_strings.profile = &p->strings,
 		.counts = counts ? counts : &own,
 	};
 	struct jsonw w;
@@ -73,7 +73,7 @@ static int firefox_write(const struct profile *p, const struct export_options *o
 
 	firefox_tables_release(&f);
 	firefox_rows_release(&f.rows);
-	texts_release(&f.texts);
+	file_strings_release(&f.file_strings);
 	return 0;
 }
 

@@ -25,7 +25,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/format/firefox/rows.h"
-#include "lib/format/firefox/texts.h"
+#include "lib/format/firefox/file_strings.h"
 #include "lib/format/firefox/version.h"
 #include "lib/format/format.h"
 #include "lib/json/writer.h"
@@ -87,7 +87,7 @@ struct firefox_samples {
 
 struct firefox {
 	const struct profile *profile;
-	struct texts texts;
+	struct file_strings file_strings;
 	struct firefox_rows rows;
 	/* By event: the most that a row has of it within an interval. 0 is the clock's, and 0. */
 	uint64_t event_peaks[EVENT_COUNTS_MAX];

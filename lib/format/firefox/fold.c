@@ -18,7 +18,7 @@ struct group {
 
 struct folder {
 	struct firefox_rows *rows;
-	struct texts *texts;
+	struct file_strings *strings;
 	size_t *mains; /* by row: the main thread of its process, or NO_ROW */
 	bool *is_kept; /* by row */
 	uint32_t *group_of; /* by row; NO_GROUP: it is kept */
@@ -136,11 +136,12 @@ static void gather_others(struct folder *f)
 
 static string_id name_group(struct folder *f, const struct group *group)
 {
-	const char *program = group->program == NO_STRING ? "other programs"
-							  : texts_get(f->texts, group->program);
+	const char *program = group->program == NO_STRING
+				      ? "other programs"
+				      : file_strings_get(f->strings, group->program);
 	_cleanup_free_ char *name = xasprintf("%s × %zu, short-lived", program, group->count);
 
-	return texts_intern(f->texts, name);
+	return file_strings_intern(f->strings, name);
 }
 
 /* A group's row, as that of its first thread. */
@@ -219,11 +220,11 @@ static struct fold_counts fold_groups(struct folder *f)
 	return counts;
 }
 
-static void folder_init(struct folder *f, struct firefox_rows *r, struct texts *texts)
+static void folder_init(struct folder *f, struct firefox_rows *r, struct file_strings *strings)
 {
 	size_t count = r->list.count + 1;
 
-	*f = (struct folder){.rows = r, .texts = texts};
+	*f = (struct folder){.rows = r, .strings = strings};
 	f->mains = xcalloc(count, sizeof(*f->mains));
 	f->is_kept = xcalloc(count, sizeof(*f->is_kept));
 	f->group_of = xcalloc(count, sizeof(*f->group_of));
@@ -238,14 +239,14 @@ static void folder_release(struct folder *f)
 	index_release(&f->by_program);
 }
 
-struct fold_counts fold_rows(struct firefox_rows *r, struct texts *texts, size_t max)
+struct fold_counts fold_rows(struct firefox_rows *r, struct file_strings *strings, size_t max)
 {
 	struct fold_counts counts;
 	struct folder f;
 
 	if (r->list.count <= max)
 		return (struct fold_counts){0};
-	folder_init(&f, r, texts);
+	folder_init(&f, r, strings);
 	find_mains(&f);
 	choose_kept(&f, max);
 	count_programs(&f);

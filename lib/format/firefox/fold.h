@@ -18,6 +18,6 @@ struct fold_counts {
 };
 
 /* Beyond `max` rows, which are those of threads and sorted; they are sorted again. */
-struct fold_counts fold_rows(struct firefox_rows *r, struct texts *texts, size_t max);
+struct fold_counts fold_rows(struct firefox_rows *r, struct file_strings *strings, size_t max);
 
 #endif

@@ -34,9 +34,9 @@ static void format_breakpad_id(char *text, const uint8_t id[16])
 /* Without a build id the path stands for it; `salt` tells files apart that share their path. */
 static void invent_breakpad_id(const struct firefox *f, struct firefox_lib *lib, uint64_t salt)
 {
-	const struct texts *texts = &f->texts;
-	const char *path = texts_get(texts, lib->path);
-	size_t size = texts_size(texts, lib->path);
+	const struct file_strings *strings = &f->file_strings;
+	const char *path = file_strings_get(strings, lib->path);
+	size_t size = file_strings_size(strings, lib->path);
 	uint64_t halves[2] = {
 		hash_bytes(path, size, 2 * salt),
 		hash_bytes(path, size, 2 * salt + 1),
@@ -47,28 +47,29 @@ static void invent_breakpad_id(const struct firefox *f, struct firefox_lib *lib,
 
 static string_id intern(struct firefox *f, const struct strbuf *text)
 {
-	return texts_intern_sized(&f->texts, strbuf_text(text), text->size);
+	return file_strings_intern_sized(&f->file_strings, strbuf_text(text), text->size);
 }
 
 static void name_lib(struct firefox *f, struct firefox_lib *lib, const struct module *module)
 {
-	struct texts *texts = &f->texts;
+	struct file_strings *strings = &f->file_strings;
 	struct strbuf name __attribute__((cleanup(strbuf_release_cleanup))) = {0};
 
 	lib->name = firefox_clean(f, module->name);
 	lib->path = firefox_clean(f, module->path);
 	if (module->kind == PROFILE_MODULE_KERNEL)
-		lib->name = texts_intern(texts, "[kernel.kallsyms]");
+		lib->name = file_strings_intern(strings, "[kernel.kallsyms]");
 	else if (module->kind == PROFILE_MODULE_VDSO)
-		lib->name = texts_intern(texts, "[vdso]");
-	if (!texts_size(texts, lib->name))
+		lib->name = file_strings_intern(strings, "[vdso]");
+	if (!file_strings_size(strings, lib->name))
 		lib->name = lib->path;
-	if (!texts_size(texts, lib->name))
-		lib->name = texts_intern(texts, "unknown");
-	if (!texts_size(texts, lib->path))
+	if (!file_strings_size(strings, lib->name))
+		lib->name = file_strings_intern(strings, "unknown");
+	if (!file_strings_size(strings, lib->path))
 		lib->path = lib->name;
 
-	strbuf_add(&name, texts_get(texts, lib->name), texts_size(texts, lib->name));
+	strbuf_add(&name, file_strings_get(strings, lib->name),
+		   file_strings_size(strings, lib->name));
 	for (size_t i = 0; i < name.size; i++) {
 		if (name.text[i] == '/')
 			name.text[i] = '_';

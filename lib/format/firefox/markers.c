@@ -16,7 +16,7 @@ enum { PHASE_INSTANT, PHASE_INTERVAL };
 /* The category of that name which frames may have, too, or CATEGORY_COUNT. */
 static size_t find_category(const struct firefox *f, string_id name)
 {
-	const char *text = texts_get(&f->texts, name);
+	const char *text = file_strings_get(&f->file_strings, name);
 	size_t i = 0;
 
 	while (i < CATEGORY_COUNT && strcmp(categories[i]->name, text) != 0)
@@ -51,7 +51,7 @@ void firefox_use_marker_categories(struct firefox *f)
 
 static uint32_t own_position(const struct firefox *f, string_id name)
 {
-	const char *text = texts_get(&f->texts, name);
+	const char *text = file_strings_get(&f->file_strings, name);
 	uint32_t position = 0;
 
 	vec_for_each(&f->profile->categories, const struct profile_category *, category) {
@@ -95,8 +95,8 @@ static uint32_t stack_text(struct firefox *f, stack_id id)
 		}
 		strbuf_adds(&text, depth ? " ← " : "");
 		if (frame->func != NO_FUNC)
-			strbuf_adds(&text,
-				    texts_get(&f->texts, p->funcs.rows.items[frame->func].name));
+			strbuf_adds(&text, file_strings_get(&f->file_strings,
+							    p->funcs.rows.items[frame->func].name));
 		id = stack->parent;
 	}
 	return firefox_string_of(f, strbuf_text(&text));
@@ -166,13 +166,14 @@ static void write_data(struct firefox *f, struct jsonw *w, const struct marker *
 
 	jsonw_object_begin(w);
 	jsonw_key(w, "type");
-	jsonw_string(w, texts_get(&f->texts, schema->name), texts_size(&f->texts, schema->name));
+	jsonw_string(w, file_strings_get(&f->file_strings, schema->name),
+		     file_strings_size(&f->file_strings, schema->name));
 	for (uint32_t i = 0; i < schema->field_count; i++) {
 		const struct marker_value *value = marker_value(markers, marker, i);
 
 		if (!has_value(value))
 			continue;
-		jsonw_key(w, texts_get(&f->texts, fields[i].key));
+		jsonw_key(w, file_strings_get(&f->file_strings, fields[i].key));
 		write_value(f, w, value);
 	}
 	write_cause(f, w, marker);

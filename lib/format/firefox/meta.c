@@ -31,9 +31,9 @@ static json_t *cstring_value(const char *text)
 /* A string of the profile's table. */
 static json_t *string_value(const struct firefox *f, string_id id)
 {
-	const struct texts *texts = &f->texts;
+	const struct file_strings *strings = &f->file_strings;
 
-	return text_value(texts_get(texts, id), texts_size(texts, id));
+	return text_value(file_strings_get(strings, id), file_strings_size(strings, id));
 }
 
 static json_t *ms_value(uint64_t ns)

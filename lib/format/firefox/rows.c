@@ -128,7 +128,7 @@ void firefox_rows_sort(struct firefox_rows *r)
 }
 
 /* "worker (page-faults)" */
-static string_id event_title(const struct firefox_rows *r, struct texts *texts,
+static string_id event_title(const struct firefox_rows *r, struct file_strings *strings,
 			     const struct firefox_row *row)
 {
 	const struct event_counts *events = &r->profile->events;
@@ -139,12 +139,14 @@ static string_id event_title(const struct firefox_rows *r, struct texts *texts,
 	_cleanup_free_ char *title = NULL;
 
 	title = xasprintf("%s (%s)",
-			  texts_size(texts, row->title) ? texts_get(texts, row->title) : thread,
-			  name == NO_STRING ? number : texts_get(texts, name));
-	return texts_intern(texts, title);
+			  file_strings_size(strings, row->title)
+				  ? file_strings_get(strings, row->title)
+				  : thread,
+			  name == NO_STRING ? number : file_strings_get(strings, name));
+	return file_strings_intern(strings, title);
 }
 
-static void add_events_of(struct firefox_rows *r, struct texts *texts,
+static void add_events_of(struct firefox_rows *r, struct file_strings *strings,
 			  const struct firefox_row *owner)
 {
 	for (uint8_t event = 1; event < EVENT_COUNTS_MAX; event++) {
@@ -156,12 +158,12 @@ static void add_events_of(struct firefox_rows *r, struct texts *texts,
 		row.event = event;
 		row.is_main = false;
 		row.cpu_ns = 0;
-		row.title = event_title(r, texts, &row);
+		row.title = event_title(r, strings, &row);
 		vec_push(&r->list, row);
 	}
 }
 
-void firefox_rows_add_events(struct firefox_rows *r, struct texts *texts)
+void firefox_rows_add_events(struct firefox_rows *r, struct file_strings *strings)
 {
 	struct firefox_row *threads = r->list.items;
 	size_t count = r->list.count;
@@ -169,7 +171,7 @@ void firefox_rows_add_events(struct firefox_rows *r, struct texts *texts)
 	memset(&r->list, 0, sizeof(r->list));
 	for (size_t i = 0; i < count; i++) {
 		vec_push(&r->list, threads[i]);
-		add_events_of(r, texts, &threads[i]);
+		add_events_of(r, strings, &threads[i]);
 	}
 	free(threads);
 }
@@ -208,14 +210,15 @@ static void list_cpu_samples(struct firefox_rows *r, size_t *next)
 	}
 }
 
-static void add_cpu(struct firefox_rows *r, struct texts *texts, uint32_t cpu, size_t count)
+static void add_cpu(struct firefox_rows *r, struct file_strings *strings, uint32_t cpu,
+		    size_t count)
 {
 	_cleanup_free_ char *name = xasprintf("CPU %u", cpu);
 	struct firefox_row row = {
 		.kind = ROW_CPU,
 		.tid = cpu,
-		.name = texts_intern(texts, name),
-		.process_name = texts_intern(texts, "CPUs"),
+		.name = file_strings_intern(strings, name),
+		.process_name = file_strings_intern(strings, "CPUs"),
 		.process_label = NO_STRING,
 		.arguments = NO_STRING,
 		.start = r->profile->meta.start_ns,
@@ -230,7 +233,7 @@ static void add_cpu(struct firefox_rows *r, struct texts *texts, uint32_t cpu, s
 	vec_push(&r->list, row);
 }
 
-void firefox_rows_add_cpus(struct firefox_rows *r, struct texts *texts)
+void firefox_rows_add_cpus(struct firefox_rows *r, struct file_strings *strings)
 {
 	_cleanup_free_ size_t *counts = xcalloc(NO_CPU, sizeof(*counts));
 
@@ -240,7 +243,7 @@ void firefox_rows_add_cpus(struct firefox_rows *r, struct texts *texts)
 
 		if (!count)
 			continue;
-		add_cpu(r, texts, cpu, count);
+		add_cpu(r, strings, cpu, count);
 		counts[cpu] = r->cpu_samples.count;
 		vec_add_zeroed(&r->cpu_samples, count);
 	}

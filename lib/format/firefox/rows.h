@@ -8,7 +8,7 @@
 #define PROF_LIB_FORMAT_FIREFOX_ROWS_H
 
 #include "lib/base/radix.h"
-#include "lib/format/firefox/texts.h"
+#include "lib/format/firefox/file_strings.h"
 #include "lib/profile/profile.h"
 
 /* Set in the incarnation of folded rows: their process is none that others belong to. */
@@ -27,7 +27,7 @@ struct firefox_row {
 	bool is_main; /* of its process; the process of all CPUs has none */
 	bool is_folded; /* also of events: short-lived threads share it */
 	uint32_t pid, tid, incarnation; /* tid: of ROW_CPU its number */
-	string_id name, process_name, process_label, arguments; /* of the profile, or of texts */
+	string_id name, process_name, process_label, arguments; /* of the profile, or of the file */
 	string_id title, process_title; /* as the file shows them; set by titles.h */
 	uint64_t start, end; /* as in struct profile_thread */
 	uint64_t process_start, process_end;
@@ -58,9 +58,9 @@ void firefox_rows_release(struct firefox_rows *r);
  */
 void firefox_rows_sort(struct firefox_rows *r);
 /* Behind each row, one for each event besides the clock; its title must be known. */
-void firefox_rows_add_events(struct firefox_rows *r, struct texts *texts);
+void firefox_rows_add_events(struct firefox_rows *r, struct file_strings *strings);
 /* At the end, by number, a row for each CPU with samples of the clock. */
-void firefox_rows_add_cpus(struct firefox_rows *r, struct texts *texts);
+void firefox_rows_add_cpus(struct firefox_rows *r, struct file_strings *strings);
 /*
  * Positions of the `max` rows with the most CPU time, busiest first, those without samples and
  * views left out; returns how many.

@@ -207,12 +207,12 @@ static void write_sources(const struct firefox *f, struct jsonw *w)
 
 static void write_strings(const struct firefox *f, struct jsonw *w)
 {
-	const struct texts *texts = &f->texts;
+	const struct file_strings *strings = &f->file_strings;
 
 	jsonw_key(w, "stringArray");
 	jsonw_array_begin(w);
 	vec_for_each(&f->strings, const string_id *, id)
-		jsonw_string(w, texts_get(texts, *id), texts_size(texts, *id));
+		jsonw_string(w, file_strings_get(strings, *id), file_strings_size(strings, *id));
 	jsonw_array_end(w);
 }
 

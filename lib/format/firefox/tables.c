@@ -10,21 +10,21 @@
 
 string_id firefox_clean(struct firefox *f, string_id id)
 {
-	struct texts *texts = &f->texts;
-	const char *text = texts_get(texts, id);
-	size_t size = texts_size(texts, id);
+	struct file_strings *strings = &f->file_strings;
+	const char *text = file_strings_get(strings, id);
+	size_t size = file_strings_size(strings, id);
 	struct strbuf clean __attribute__((cleanup(strbuf_release_cleanup))) = {0};
 
 	if (jsonw_is_clean(text, size))
-		return id == NO_STRING ? texts_intern(texts, "") : id;
+		return id == NO_STRING ? file_strings_intern(strings, "") : id;
 	jsonw_clean(&clean, text, size);
-	return texts_intern_sized(texts, strbuf_text(&clean), clean.size);
+	return file_strings_intern_sized(strings, strbuf_text(&clean), clean.size);
 }
 
 /* The position of a string may be asked for before and after the profile got more of them. */
 static uint32_t *string_position(struct firefox *f, string_id id)
 {
-	size_t known = f->string_positions.count, needed = texts_count(&f->texts);
+	size_t known = f->string_positions.count, needed = file_strings_count(&f->file_strings);
 
 	if (id >= known) {
 		vec_reserve(&f->string_positions, needed);
@@ -57,7 +57,7 @@ uint32_t firefox_string(struct firefox *f, string_id id)
 
 uint32_t firefox_string_of(struct firefox *f, const char *text)
 {
-	return firefox_string(f, texts_intern(&f->texts, text));
+	return firefox_string(f, file_strings_intern(&f->file_strings, text));
 }
 
 static bool source_equal(const void *table, uint32_t id, const void *key)
@@ -75,7 +75,7 @@ static uint32_t find_source(struct firefox *f, source_file_id id)
 	if (id == NO_SOURCE_FILE)
 		return NO_POSITION;
 	name = f->profile->source_files.rows.items[id].path;
-	if (!texts_size(&f->texts, name))
+	if (!file_strings_size(&f->file_strings, name))
 		return NO_POSITION;
 	path = firefox_string(f, name);
 	position = index_find(&f->source_index, hash_u64(path), source_equal, f, &path);
@@ -125,7 +125,8 @@ static uint32_t find_symbol(struct firefox *f, symbol_id id, const struct firefo
 		return NO_POSITION;
 	symbol = &f->profile->symbols.rows.items[id];
 	if (symbol->rva > (uint64_t)frame->address || symbol->module == NO_MODULE ||
-	    f->module_libs[symbol->module] != frame->lib || !texts_size(&f->texts, symbol->name))
+	    f->module_libs[symbol->module] != frame->lib ||
+	    !file_strings_size(&f->file_strings, symbol->name))
 		return NO_POSITION;
 	if (f->symbol_positions[id] == NO_POSITION)
 		f->symbol_positions[id] = intern_symbol(f, symbol, frame->lib);
@@ -197,7 +198,7 @@ static uint32_t find_func(struct firefox *f, const struct frame *frame)
 	row.line = func->line;
 	row.column = func->column;
 	row.is_js = func->is_js;
-	if (!texts_size(&f->texts, func->name)) {
+	if (!file_strings_size(&f->file_strings, func->name)) {
 		row.name = address_name(f, frame);
 		return intern_func(f, &row);
 	}

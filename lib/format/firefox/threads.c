@@ -48,12 +48,12 @@ static void format_id(char text[24], uint32_t id, uint32_t again)
 static void write_name(const struct firefox *f, struct jsonw *w, const char *key, string_id name,
 		       const char *fallback, uint32_t id)
 {
-	const struct texts *texts = &f->texts;
+	const struct file_strings *strings = &f->file_strings;
 	char text[32];
 
 	jsonw_key(w, key);
-	if (texts_size(texts, name)) {
-		jsonw_string(w, texts_get(texts, name), texts_size(texts, name));
+	if (file_strings_size(strings, name)) {
+		jsonw_string(w, file_strings_get(strings, name), file_strings_size(strings, name));
 		return;
 	}
 	snprintf(text, sizeof(text), "%s %" PRIu32, fallback, id);
@@ -79,10 +79,10 @@ static void write_process_name(struct firefox *f, struct jsonw *w, const struct 
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 	string_id name = row->process_title;
 
-	if (texts_size(&f->texts, row->process_label)) {
-		strbuf_addf(&text, "%s (%s)", texts_get(&f->texts, name),
-			    texts_get(&f->texts, row->process_label));
-		name = texts_intern_sized(&f->texts, text.text, text.size);
+	if (file_strings_size(&f->file_strings, row->process_label)) {
+		strbuf_addf(&text, "%s (%s)", file_strings_get(&f->file_strings, name),
+			    file_strings_get(&f->file_strings, row->process_label));
+		name = file_strings_intern_sized(&f->file_strings, text.text, text.size);
 	}
 	write_name(f, w, "processName", name, "pid", row->pid);
 }

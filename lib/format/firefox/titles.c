@@ -50,46 +50,47 @@ static size_t group_end(const struct keyed_rows *k, size_t i)
 }
 
 /* "NAME TEXT" */
-static string_id extend(struct texts *texts, string_id name, const char *text)
+static string_id extend(struct file_strings *strings, string_id name, const char *text)
 {
 	struct strbuf title __attribute__((cleanup(strbuf_release_cleanup))) = {0};
 
-	strbuf_add(&title, texts_get(texts, name), texts_size(texts, name));
+	strbuf_add(&title, file_strings_get(strings, name), file_strings_size(strings, name));
 	strbuf_addf(&title, " %s", text);
-	return texts_intern_sized(texts, title.text, title.size);
+	return file_strings_intern_sized(strings, title.text, title.size);
 }
 
-static void name_processes(const struct keyed_row *rows, size_t count, struct texts *texts)
+static void name_processes(const struct keyed_row *rows, size_t count, struct file_strings *strings)
 {
 	_cleanup_free_ struct command_line *lines = xcalloc(count, sizeof(*lines));
 	_cleanup_free_ struct strbuf *distinct = xcalloc(count, sizeof(*distinct));
 
 	for (size_t i = 0; i < count; i++) {
-		lines[i].list = texts_get(texts, rows[i].row->arguments);
-		lines[i].size = texts_size(texts, rows[i].row->arguments);
+		lines[i].list = file_strings_get(strings, rows[i].row->arguments);
+		lines[i].size = file_strings_size(strings, rows[i].row->arguments);
 	}
 	distinct_arguments(lines, count, distinct);
 	for (size_t i = 0; i < count; i++) {
 		if (distinct[i].size)
-			rows[i].row->process_title = extend(texts, rows[i].name, distinct[i].text);
+			rows[i].row->process_title = extend(strings, rows[i].name,
+							    distinct[i].text);
 		strbuf_release(&distinct[i]);
 	}
 }
 
 /* Each process has one main thread: that row gets the process's title. */
-static void compare_processes(struct firefox_rows *r, struct texts *texts)
+static void compare_processes(struct firefox_rows *r, struct file_strings *strings)
 {
 	struct keyed_rows mains = {0};
 
 	vec_for_each(&r->list, struct firefox_row *, row) {
-		if (row->is_main && texts_size(texts, row->process_name))
+		if (row->is_main && file_strings_size(strings, row->process_name))
 			vec_push(&mains.rows, (struct keyed_row){0, row->process_name, row});
 	}
 	vec_sort(&mains.rows, compare_rows);
 	for (size_t i = 0, end; i < mains.rows.count; i = end) {
 		end = group_end(&mains, i);
 		if (end - i > 1)
-			name_processes(&mains.rows.items[i], end - i, texts);
+			name_processes(&mains.rows.items[i], end - i, strings);
 	}
 	vec_release(&mains.rows);
 }
@@ -100,7 +101,7 @@ static uint64_t process_key(const struct firefox_row *row)
 }
 
 /* The main thread is called like its process; of the others, those of one name get their tids. */
-static void name_threads(const struct keyed_row *rows, size_t count, struct texts *texts)
+static void name_threads(const struct keyed_row *rows, size_t count, struct file_strings *strings)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct firefox_row *row = rows[i].row;
@@ -113,7 +114,7 @@ static void name_threads(const struct keyed_row *rows, size_t count, struct text
 		}
 		snprintf(tid, sizeof(tid), "%" PRIu32, row->tid);
 		if (count > 1)
-			row->title = extend(texts, row->name, tid);
+			row->title = extend(strings, row->name, tid);
 	}
 }
 
@@ -132,7 +133,7 @@ static void spread_process(const struct keyed_row *rows, size_t count)
 	}
 }
 
-static void compare_threads(struct firefox_rows *r, struct texts *texts)
+static void compare_threads(struct firefox_rows *r, struct file_strings *strings)
 {
 	struct keyed_rows all = {0};
 	size_t first = 0;
@@ -142,7 +143,7 @@ static void compare_threads(struct firefox_rows *r, struct texts *texts)
 	vec_sort(&all.rows, compare_rows);
 	for (size_t i = 0, end; i < all.rows.count; i = end) {
 		end = group_end(&all, i);
-		name_threads(&all.rows.items[i], end - i, texts);
+		name_threads(&all.rows.items[i], end - i, strings);
 		if (end < all.rows.count && all.rows.items[end].key == all.rows.items[i].key)
 			continue;
 		spread_process(&all.rows.items[first], end - first);
@@ -151,8 +152,8 @@ static void compare_threads(struct firefox_rows *r, struct texts *texts)
 	vec_release(&all.rows);
 }
 
-void title_rows(struct firefox_rows *r, struct texts *texts)
+void title_rows(struct firefox_rows *r, struct file_strings *strings)
 {
-	compare_processes(r, texts);
-	compare_threads(r, texts);
+	compare_processes(r, strings);
+	compare_threads(r, strings);
 }

@@ -9,6 +9,6 @@
 #include "lib/format/firefox/rows.h"
 
 /* Gives titles to rows of threads, among which there is no view yet. */
-void title_rows(struct firefox_rows *r, struct texts *texts);
+void title_rows(struct firefox_rows *r, struct file_strings *strings);
 
 #endif

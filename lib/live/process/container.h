@@ -19,8 +19,8 @@ void container_watch_release(struct container_watch *h);
 
 /*
  * Sends a REC_CONTAINER for the process as it is now, unless it lives with the recorder.
- * is_running: it did so before the recording, and no fork record tells its inner pid. One that is
- * gone is left to what its parent's home was.
+ * is_running: it did so before the recording, and no fork record tells its pid in the namespace.
+ * One that is gone is left to what its parent's control group was.
  */
 void container_watch_send(struct container_watch *h, uint32_t pid, bool is_running, uint64_t time,
 			  record_sink_fn *sink, void *ctx);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/texts.h"
+#include "lib/format/firefox/file_strings.h"
 
-void texts_release(struct texts *t)
+void file_strings_release(struct file_strings *t)
 {
 	strings_release(&t->own);
 }
 
-size_t texts_count(const struct texts *t)
+size_t file_strings_count(const struct file_strings *t)
 {
 	return t->profile->rows.count + t->own.rows.count;
 }
 
-string_id texts_intern_sized(struct texts *t, const char *text, size_t size)
+string_id file_strings_intern_sized(struct file_strings *t, const char *text, size_t size)
 {
 	string_id id = strings_find(t->profile, text, size);
 
@@ -20,12 +20,12 @@ string_id texts_intern_sized(struct texts *t, const char *text, size_t size)
 	return (string_id)t->profile->rows.count + strings_intern_sized(&t->own, text, size);
 }
 
-string_id texts_intern(struct texts *t, const char *text)
+string_id file_strings_intern(struct file_strings *t, const char *text)
 {
-	return texts_intern_sized(t, text, strlen(text));
+	return file_strings_intern_sized(t, text, strlen(text));
 }
 
-const char *texts_get(const struct texts *t, string_id id)
+const char *file_strings_get(const struct file_strings *t, string_id id)
 {
 	size_t known = t->profile->rows.count;
 
@@ -33,7 +33,7 @@ const char *texts_get(const struct texts *t, string_id id)
 			  : strings_get(&t->own, id - (string_id)known);
 }
 
-size_t texts_size(const struct texts *t, string_id id)
+size_t file_strings_size(const struct file_strings *t, string_id id)
 {
 	size_t known = t->profile->rows.count;
 

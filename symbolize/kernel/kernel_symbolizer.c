@@ -11,7 +11,7 @@
 /* "bpf_prog_" and the tag: what is told apart by more is one program's code. */
 #define CODE_NAME_SIZE 25
 
-struct kernel_namer {
+struct kernel_symbolizer {
 	struct symbolizer base;
 	const struct kernel_table *table; /* NULL: only what the module knows itself is known */
 	const struct module *module; /* NULL: none */
@@ -21,12 +21,12 @@ struct kernel_namer {
 	const char *module_name; /* "[ext4]", of a loaded module alone */
 };
 
-static int namer_open(struct symbolizer **out, const struct symbolizer_input *input,
-		      struct error *err)
+static int kernel_open(struct symbolizer **out, const struct symbolizer_input *input,
+		       struct error *err)
 {
 	const struct module *module = input->module;
 	bool has_own_name = module && module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && module->base;
-	struct kernel_namer *n;
+	struct kernel_symbolizer *n;
 
 	if (!input->kernel_symbols && !has_own_name && !(module && module->symbols.count))
 		return error_text(err, -ENOENT, "no kernel symbols");
@@ -45,7 +45,7 @@ static int namer_open(struct symbolizer **out, const struct symbolizer_input *in
 }
 
 /* As it was called when it occurred. */
-static bool find_own_symbol(const struct kernel_namer *n, uint64_t rva,
+static bool find_own_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 			    struct kernel_symbol *symbol)
 {
 	const struct module_symbol *own = n->module ? module_find_symbol(n->module, rva) : NULL;
@@ -61,7 +61,8 @@ static bool find_own_symbol(const struct kernel_namer *n, uint64_t rva,
 }
 
 /* The list may have something else there by now. */
-static bool find_symbol(const struct kernel_namer *n, uint64_t rva, struct kernel_symbol *symbol)
+static bool find_symbol(const struct kernel_symbolizer *n, uint64_t rva,
+			struct kernel_symbol *symbol)
 {
 	bool is_listed = n->table && kernel_table_find(n->table, n->load_addr + rva, symbol);
 
@@ -78,10 +79,10 @@ static bool find_symbol(const struct kernel_namer *n, uint64_t rva, struct kerne
 	return true;
 }
 
-static void namer_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
-			 struct answer *answers)
+static void kernel_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
+			  struct answer *answers)
 {
-	const struct kernel_namer *n = (const struct kernel_namer *)base;
+	const struct kernel_symbolizer *n = (const struct kernel_symbolizer *)base;
 
 	for (size_t i = 0; i < count; i++) {
 		struct kernel_symbol symbol;
@@ -95,14 +96,14 @@ static void namer_lookup(struct symbolizer *base, const uint64_t *rvas, size_t c
 	}
 }
 
-static void namer_free(struct symbolizer *base)
+static void kernel_free(struct symbolizer *base)
 {
 	free(base);
 }
 
 const struct symbolizer_ops symbolizer_kernel = {
 	.name = "kernel symbols",
-	.open = namer_open,
-	.lookup = namer_lookup,
-	.free = namer_free,
+	.open = kernel_open,
+	.lookup = kernel_lookup,
+	.free = kernel_free,
 };

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The strings of a file: those of the profile, by their ids, and the ones that only the file has,
+ * such as titles, with ids behind them. The profile stays as it is.
+ */
+#ifndef PROF_LIB_FORMAT_FIREFOX_FILE_STRINGS_H
+#define PROF_LIB_FORMAT_FIREFOX_FILE_STRINGS_H
+
+#include "lib/profile/strings.h"
+
+struct file_strings {
+	const struct strings *profile;
+	struct strings own;
+};
+
+void file_strings_release(struct file_strings *t);
+/* Ids are below this. */
+size_t file_strings_count(const struct file_strings *t);
+string_id file_strings_intern(struct file_strings *t, const char *text);
+string_id file_strings_intern_sized(struct file_strings *t, const char *text, size_t size);
+/* Valid until the next intern. "" for NO_STRING. */
+const char *file_strings_get(const struct file_strings *t, string_id id);
+size_t file_strings_size(const struct file_strings *t, string_id id);
+
+#endif

@@ -13,6 +13,8 @@
 #include "lib/base/log.h"
 #include "lib/live/process/targets.h"
 
+extern const struct command command_attach;
+
 static const struct option longs[] = {
 	TARGET_LONG_OPTIONS,
 	LIVE_LONG_OPTIONS,

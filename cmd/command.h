@@ -31,8 +31,6 @@ struct command {
 /* What prof runs itself as to download debug files; not for users. */
 #define COMMAND_FETCH "--fetch-debug-files"
 
-extern const struct command command_record, command_attach, command_check, command_symbolize;
-
 /*
  * The next option, POSIX style: they end at the first argument that is none. -1 at the end, '?'
  * with err set for one that is unknown or lacks its value. `shorts` starts with "+:"; every letter

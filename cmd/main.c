@@ -13,12 +13,13 @@
 #include "cmd/text/hints.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
-static const struct command *const commands[] = {
-	&command_record,
-	&command_attach,
-	&command_check,
-	&command_symbolize,
-};
+/* In the order of the help. The variable of the row NAME is command_NAME, in a file of its own. */
+#define COMMANDS(ROW) ROW(record) ROW(attach) ROW(check) ROW(symbolize)
+
+#define COMMAND_DECLARE(name) extern const struct command command_##name;
+#define COMMAND_ROW(name) &command_##name,
+COMMANDS(COMMAND_DECLARE)
+static const struct command *const commands[] = {COMMANDS(COMMAND_ROW)};
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

@@ -12,6 +12,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 
+extern const struct command command_record;
+
 static const struct option longs[] = {
 	{"all", no_argument, NULL, 'a'},
 	SYSTEM_LONG_OPTIONS,

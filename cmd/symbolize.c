@@ -40,6 +40,8 @@ struct symbolize_command {
 	int signal; /* that ended it; 0: none */
 };
 
+extern const struct command command_symbolize;
+
 static const struct option longs[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"format", required_argument, NULL, OPT_FORMAT},

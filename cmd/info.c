@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* prof info: what is in a profile, without its samples. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/text/coverage.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/identity.h"
+#include "lib/base/infile.h"
+#include "lib/base/text.h"
+#include "lib/format/format.h"
+
+/* More text than a browser could load. */
+#define TEXT_MAX ((size_t)1 << 30)
+
+static const char name[] = "info";
+
+static const struct option longs[] = {
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static void print_help(void)
+{
+	printf("Usage: prof info FILE\n"
+	       "Show what is in a profile, without its samples.\n"
+	       "\n"
+	       "  -h, --help             show this and exit\n"
+	       "\n"
+	       "FILE is a profile, compressed or not; - is stdin.\n"
+	       "Exit status: 0, 125 where the file refuses, 2 for wrong use.\n");
+}
+
+/* All that is printed goes through here: names in a file are foreign. */
+__attribute__((format(printf, 2, 3))) static void line(const char *label, const char *fmt, ...)
+{
+	_cleanup_free_ char *value = NULL, *key = xstrdup(label);
+	va_list args;
+
+	va_start(args, fmt);
+	value = xvasprintf(fmt, args);
+	va_end(args);
+	text_to_line(key);
+	text_to_line(value);
+	printf("  %-24s %s\n", key, value);
+}
+
+static void text_line(const char *label, const char *text)
+{
+	if (text && *text)
+		line(label, "%s", text);
+}
+
+static void show_start(const struct profile_meta *meta)
+{
+	time_t start = (time_t)(meta->start_realtime_ns / 1000000000);
+	struct tm tm;
+	char text[64];
+
+	if (start && gmtime_r(&start, &tm) && strftime(text, sizeof(text), "%F %T UTC", &tm))
+		line("Start", "%s", text);
+	if (meta->end_ns > meta->start_ns)
+		line("Duration", "%.3f s", (double)(meta->end_ns - meta->start_ns) / 1e9);
+	if (meta->interval_ns)
+		line("Interval", "%.6g ms", (double)meta->interval_ns / 1e6);
+}
+
+static void show_meta(const struct profile *p)
+{
+	const struct profile_meta *meta = &p->meta;
+	char memory[32];
+
+	text_line("Product", meta->product);
+	text_line("Command line", meta->command_line);
+	show_start(meta);
+	text_line("System", meta->os);
+	text_line("Distribution", meta->distribution);
+	text_line("ABI", meta->abi);
+	text_line("CPU", meta->cpu_name);
+	if (meta->logical_cpus)
+		line("CPUs", "%" PRIu32, meta->logical_cpus);
+	text_format_bytes(memory, sizeof(memory), meta->memory_bytes);
+	if (meta->memory_bytes)
+		line("Memory", "%s", memory);
+}
+
+static void show_samples(const struct profile *p)
+{
+	uint64_t counts[UINT8_MAX + 1] = {0}, weights[UINT8_MAX + 1] = {0}, without_stack = 0;
+	bool is_first = true;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->samples, const struct sample *, sample) {
+			counts[sample->event]++;
+			weights[sample->event] += sample->weight;
+			without_stack += sample->stack == NO_STACK;
+		}
+	}
+	line("Processes", "%zu", profile_process_count(p));
+	line("Threads", "%zu", p->threads.rows.count);
+	line("Samples", "%" PRIu64 ", which stand for %" PRIu64 " ticks", counts[0], weights[0]);
+	if (without_stack)
+		line("Without a stack", "%" PRIu64, without_stack);
+	line("Frames", "%zu, %zu of them with a function's name", p->frames.rows.count,
+	     profile_named_frames(p));
+	for (size_t i = 1; i < p->events.rows.count; i++) {
+		if (counts[i] && is_first)
+			printf("Events:\n");
+		if (counts[i])
+			line(strings_get(&p->strings, p->events.rows.items[i].name),
+			     "%" PRIu64 " samples, which stand for %" PRIu64, counts[i],
+			     weights[i]);
+		is_first &= !counts[i];
+	}
+}
+
+static void show_markers(const struct profile *p)
+{
+	const struct schemas *schemas = &p->markers.schemas;
+	_cleanup_free_ uint64_t *counts = xcalloc(schemas->rows.count + 1, sizeof(*counts));
+	bool is_first = true;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->markers, const struct marker *, marker)
+			counts[marker->schema]++;
+	}
+	for (size_t i = 0; i < schemas->rows.count; i++) {
+		if (!counts[i])
+			continue;
+		if (is_first)
+			printf("Markers:\n");
+		is_first = false;
+		line(strings_get(&p->strings, schemas->rows.items[i].name), "%" PRIu64, counts[i]);
+	}
+}
+
+static void show_counters(const struct profile *p)
+{
+	if (p->counters.rows.count)
+		printf("Counters:\n");
+	vec_for_each(&p->counters.rows, const struct counter *, counter)
+		line(strings_get(&p->strings, counter->name), "%zu samples",
+		     counter->samples.count);
+}
+
+static void show_modules(const struct profile *p)
+{
+	struct coverage coverage = {0};
+
+	coverage_count(&coverage, p);
+	if (coverage.rows.count)
+		printf("Files with code, and frames with a function's name:\n");
+	vec_for_each(&coverage.rows, const struct module_coverage *, row) {
+		const char *file = "no file";
+
+		if (row->module != NO_MODULE)
+			file = strings_get(&p->strings, p->modules.rows.items[row->module].name);
+		line(file, "%" PRIu64 " of %" PRIu64, row->named, row->frames);
+	}
+	coverage_release(&coverage);
+}
+
+static void show_entry(const struct profile_extra *extra)
+{
+	char bytes[32];
+	double share;
+	uint64_t size;
+
+	if (strcmp(extra->format, "percentage") == 0 && text_to_double(extra->value, &share)) {
+		line(extra->label, "%.4g %%", 100 * share);
+	} else if (strcmp(extra->format, "bytes") == 0 && text_to_u64(extra->value, 10, &size)) {
+		text_format_bytes(bytes, sizeof(bytes), size);
+		line(extra->label, "%s", bytes);
+	} else {
+		line(extra->label, "%s", extra->value);
+	}
+}
+
+/* Losses and whole stacks are among them. Sections stand together. */
+static void show_extra(const struct profile *p)
+{
+	const char *section = "";
+
+	vec_for_each(&p->meta.extra, const struct profile_extra *, extra) {
+		_cleanup_free_ char *title = xstrdup(extra->section);
+
+		text_to_line(title);
+		if (strcmp(extra->section, section) != 0)
+			printf("%s:\n", title);
+		section = extra->section;
+		show_entry(extra);
+	}
+}
+
+static void show(const char *file, const struct format *format, const struct profile *p,
+		 const struct import_counts *counts)
+{
+	_cleanup_free_ char *title = xstrdup(file);
+
+	text_to_line(title);
+	printf("%s:\n", title);
+	line("Format", "%s", format->name);
+	show_meta(p);
+	show_samples(p);
+	show_markers(p);
+	show_counters(p);
+	show_modules(p);
+	show_extra(p);
+	for (size_t i = 0; i < UNREAD_KIND_COUNT; i++) {
+		if (counts->unread[i])
+			line("Not read", "%" PRIu64 " %s", counts->unread[i], unread_names[i]);
+	}
+}
+
+static int read_file(const char *path, char **text, size_t *size, const char **label,
+		     struct error *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	_cleanup_close_ int fd = -1;
+
+	*label = is_stdin ? "standard input" : path;
+	fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+		      : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return error_set(err, -errno, "read %s", *label);
+	return infile_read(fd, *label, TEXT_MAX, text, size, err);
+}
+
+static int inspect(const char *path, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	struct import_counts counts = {0};
+	const struct format *format;
+	struct profile *p = NULL;
+	const char *label;
+	size_t size;
+	int ret = read_file(path, &text, &size, &label, err);
+
+	if (ret)
+		return ret;
+	format = format_of_text(text, size);
+	if (!format || !format->read)
+		return error_text(err, -EBADMSG, "%s: no profile of a format that can be read",
+				  label);
+	ret = format->read(&p, text, size, &counts, err);
+	if (ret)
+		return error_wrap(err, "%s", label);
+	show(label, format, p, &counts);
+	profile_free(p);
+	return 0;
+}
+
+/* Root reads nothing here that the invoking user may not read. */
+static int inspect_as_owner(const char *path)
+{
+	struct identity owner = identity_of_invoker();
+	struct identity before = identity_assume_files(&owner);
+	struct error err = {0};
+	int ret = before.failure;
+
+	if (ret)
+		error_set(&err, ret, "read files as user %u", owner.uid);
+	else
+		ret = inspect(path, &err);
+	identity_restore_files(&before);
+	return ret ? command_fail(name, EXIT_REFUSED, &err) : 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct error err = {0};
+	int opt = options_next(argc, argv, "+:h", longs, &err);
+
+	if (opt == 'h') {
+		print_help();
+		return 0;
+	}
+	if (opt == -1 && optind >= argc)
+		error_text(&err, -EINVAL, "no file to look at");
+	else if (opt == -1 && optind + 1 < argc)
+		error_text(&err, -EINVAL, "more than one file: %s and %s", argv[optind],
+			   argv[optind + 1]);
+	else if (opt == -1 && !*argv[optind])
+		error_text(&err, -EINVAL, "the name of the file must not be empty");
+	if (err.code)
+		return command_fail_usage(name, &err);
+	return inspect_as_owner(argv[optind]);
+}
+
+const struct command command_info = {
+	.name = name,
+	.summary = "show what is in a profile",
+	.run = run,
+};

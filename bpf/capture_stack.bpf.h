@@ -210,6 +210,22 @@ static __always_inline void capture_user(void *ctx, bool is_interrupted, struct 
 	}
 }
 
+static __always_inline void begin_stack(struct stack_scratch *s)
+{
+	s->kernel_depth = s->user_depth = 0;
+	s->sample_flags = s->stack_flags = 0;
+	s->leaf = s->sum = 0;
+}
+
+static __always_inline void end_stack(struct stack_scratch *s)
+{
+	if (!s->leaf)
+		s->sample_flags |= SAMPLE_NO_LEAF;
+	/* A stack of nothing but the leaf still says how it ended. */
+	if (!s->kernel_depth && !s->user_depth && !(s->stack_flags & ~STACK_USER_PC))
+		s->sample_flags |= SAMPLE_NO_STACK;
+}
+
 /*
  * Fills s with the stack of the current task, whose process is `pid` and, in the filter, `process`
  * (or NULL). `ctx` is the program's: struct bpf_perf_event_data if `is_interrupted`, else that of a
@@ -223,9 +239,7 @@ static __always_inline void capture_stack(void *ctx, bool is_interrupted, struct
 {
 	__u64 pc = is_interrupted ? PT_REGS_IP(&((struct bpf_perf_event_data *)ctx)->regs) : 0;
 
-	s->kernel_depth = s->user_depth = 0;
-	s->sample_flags = s->stack_flags = 0;
-	s->leaf = s->sum = 0;
+	begin_stack(s);
 	/* Kernel addresses are the upper half: their sign tells, on all kernels alike. */
 	if (!is_interrupted || (__s64)pc < 0)
 		capture_kernel(ctx, s);
@@ -235,11 +249,24 @@ static __always_inline void capture_stack(void *ctx, bool is_interrupted, struct
 		if ((__s64)pc < 0)
 			s->sample_flags |= SAMPLE_LEAF_KERNEL;
 	}
-	if (!s->leaf)
-		s->sample_flags |= SAMPLE_NO_LEAF;
-	/* A stack of nothing but the leaf still says how it ended. */
-	if (!s->kernel_depth && !s->user_depth && !(s->stack_flags & ~STACK_USER_PC))
-		s->sample_flags |= SAMPLE_NO_STACK;
+	end_stack(s);
+}
+
+/*
+ * The same without the kernel's frames: the leaf is where the task left user code, or was torn from
+ * it. For what happens on the way back there, whatever the kernel is doing meanwhile.
+ */
+static __always_inline void capture_user_stack(void *ctx, struct task_struct *task,
+					       const struct tracked_process *process,
+					       struct stack_scratch *s, __u32 pid)
+{
+	begin_stack(s);
+	capture_user(ctx, false, task, process, s, pid);
+	if (!s->leaf && !s->sample_flags) {
+		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
+		s->leaf = PT_REGS_IP(&s->regs);
+	}
+	end_stack(s);
 }
 
 /*

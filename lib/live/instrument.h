@@ -46,6 +46,7 @@ struct live {
 	struct programs *programs; /* from attach() on */
 	struct tracker *tracker; /* from announce() on */
 	uint64_t interval_ns; /* of the clock, who sets it in configure(): the first one does */
+	uint32_t schema_count; /* of markers; see instrument_new_schema() */
 	record_sink_fn *sink; /* into the stream */
 	void *ctx;
 };
@@ -97,6 +98,12 @@ struct instrument {
 	/* May be called at any time after configure(). */
 	void (*report)(const void *state, const struct record_tally *tally, struct report *report);
 };
+
+/* An id that no other schema of the recording has: from create() on. */
+static inline uint32_t instrument_new_schema(struct live *live)
+{
+	return live->schema_count++;
+}
 
 #define INSTRUMENTS_MAX 32
 

@@ -6,9 +6,11 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/record/record.h"
+#include "lib/record/schema_record.h"
 #include "lib/record/stack_record.h"
 
 static uint64_t buffer[512];
@@ -167,6 +169,31 @@ static void a_schema_must_hold_what_it_announces(void **state)
 	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
 }
 
+static void a_schema_is_built_with_its_texts_in_order(void **state)
+{
+	const struct schema_record from = {
+		.name = "wait",
+		.label = "{marker.data.of}",
+		.shown = REC_SHOWN_IN_TABLE,
+		.fields = {{REC_FIELD_STRING, "of", "Of"}, {REC_FIELD_STACK, "stack", NULL}},
+	};
+	struct rec_schema *rec = schema_record_new(&from, 7, 3000);
+
+	(void)state;
+	assert_true(record_is_valid(&rec->rec, record_size(&rec->rec)));
+	assert_int_equal(rec->schema, 7);
+	assert_int_equal(rec->rec.time, 3000);
+	assert_int_equal(rec->shown, REC_SHOWN_IN_TABLE);
+	assert_int_equal(rec->field_count, 2);
+	assert_int_equal(rec->fields[1].type, REC_FIELD_STACK);
+	assert_int_equal(rec->fields[1].label_size, 0);
+	assert_int_equal(rec->text_size, 4 + 3 * 16 + 4 + 5);
+	assert_memory_equal(rec_schema_text(rec),
+			    "wait{marker.data.of}{marker.data.of}{marker.data.of}ofOfstack",
+			    rec->text_size);
+	free(rec);
+}
+
 static void a_marker_must_hold_what_it_announces(void **state)
 {
 	struct rec_marker *marker = (struct rec_marker *)make(REC_MARKER, rec_marker_size(2, 1, 8));
@@ -234,6 +261,7 @@ int main(void)
 		cmocka_unit_test(a_module_must_hold_what_it_announces),
 		cmocka_unit_test(code_must_hold_what_it_announces),
 		cmocka_unit_test(a_schema_must_hold_what_it_announces),
+		cmocka_unit_test(a_schema_is_built_with_its_texts_in_order),
 		cmocka_unit_test(a_marker_must_hold_what_it_announces),
 		cmocka_unit_test(a_counter_must_hold_what_it_announces),
 		cmocka_unit_test(causes_have_the_names_of_the_statistics),

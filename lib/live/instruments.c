@@ -6,7 +6,8 @@
 #include "lib/live/instrument.h"
 
 /* The clock comes first, as others ask for its interval. */
-#define ROWS(row) row(clock) row(events) row(tasks) row(modules) row(mappings) row(code_files)
+#define ROWS(row) \
+	row(clock) row(events) row(tasks) row(modules) row(mappings) row(code_files) row(signals)
 
 #define DECLARE(name) extern const struct instrument instrument_##name;
 #define POINTER(name) &instrument_##name,

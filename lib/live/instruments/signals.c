@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals that are delivered to recorded threads: their BPF probe makes markers of them. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/live/instrument.h"
+#include "lib/record/record.h"
+#include "lib/record/schema_record.h"
+#include "signals.skel.h"
+
+/* With a terminator. */
+#define SIGNAL_NAME_SIZE sizeof(((struct signals_bpf__rodata *)NULL)->signal_names[0])
+
+struct signals_settings {
+	bool is_wanted;
+};
+
+struct signals {
+	struct live *live;
+	struct signals_bpf *skeleton;
+	uint32_t schema;
+	uint64_t lost; /* that were reported */
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct signals *s = xcalloc(1, sizeof(*s));
+
+	(void)settings;
+	s->live = live;
+	s->schema = instrument_new_schema(live);
+	return s;
+}
+
+static bool is_wanted(const void *settings)
+{
+	return ((const struct signals_settings *)settings)->is_wanted;
+}
+
+/* "SIGTERM", "SIGRTMIN+3"; numbers of the kernel, of which the C library keeps two for itself. */
+static void print_name(int number, char to[static SIGNAL_NAME_SIZE])
+{
+	const char *name = sigabbrev_np(number);
+	char text[32] = {0};
+
+	if (name)
+		snprintf(text, sizeof(text), "SIG%s", name);
+	else if (number < SIGRTMIN)
+		snprintf(text, sizeof(text), "signal %d", number);
+	else
+		snprintf(text, sizeof(text), "SIGRTMIN+%d", number - SIGRTMIN);
+	memcpy(to, text, SIGNAL_NAME_SIZE - 1);
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct signals *s = ctx;
+	struct signals_bpf__rodata *own;
+
+	s->skeleton = signals_bpf__open_opts(options);
+	if (!s->skeleton)
+		return -errno;
+	own = s->skeleton->rodata;
+	for (size_t i = 0; i < sizeof(own->signal_names) / sizeof(own->signal_names[0]); i++)
+		print_name((int)i, own->signal_names[i]);
+	own->signal_schema = s->schema;
+	*out = s->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct signals *s = ctx;
+
+	signals_bpf__destroy(steal(s->skeleton));
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	(void)err;
+	programs_add_part(programs, &(struct programs_part){open_object, close_object, state});
+	return 0;
+}
+
+/* The fields in the order of their probe. */
+static const struct schema_record schema = {
+	.name = "signal",
+	.label = "{marker.name} from {marker.data.sender} ({marker.data.pid}): "
+		 "{marker.data.origin}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW,
+	.fields = {{REC_FIELD_STRING, "sender", "Sender"},
+		   {REC_FIELD_INTEGER, "pid", "Sender's pid"},
+		   {REC_FIELD_STRING, "origin", "Origin"},
+		   {REC_FIELD_STACK, "stack", "Interrupted"}},
+};
+
+static void announce(void *state, uint64_t time)
+{
+	const struct signals *s = state;
+	_cleanup_free_ struct rec_schema *rec = schema_record_new(&schema, s->schema, time);
+
+	s->live->sink(s->live->ctx, &rec->rec);
+}
+
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct signals *s = state;
+
+	(void)err;
+	s->skeleton->bss->signals_enabled = enable;
+	return 0;
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct signals *s = state;
+	struct rec_lost rec = {.cause = LOST_EVENT, .count = s->skeleton->bss->signals_lost};
+
+	rec.count -= s->lost;
+	if (!rec.count)
+		return;
+	s->lost += rec.count;
+	record_init(&rec.rec, REC_LOST, sizeof(rec), time, 0, 0);
+	s->live->sink(s->live->ctx, &rec.rec);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct signals *s = state;
+	uint64_t delivered = s->skeleton->bss->signals_delivered;
+	uint64_t lost = s->skeleton->bss->signals_lost;
+
+	(void)tally;
+	report_feature(r, "signals");
+	report_enter(r, "signals", NULL);
+	report_integer(r, NULL, "delivered", delivered);
+	report_integer(r, NULL, "lost", lost);
+	report_enter(r, NULL, NULL);
+	report_line(r, "signals: %" PRIu64 ", %" PRIu64 " lost", delivered, lost);
+}
+
+static int set_wanted(void *settings, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	((struct signals_settings *)settings)->is_wanted = true;
+	return 0;
+}
+
+static const struct instrument_option options[] = {
+	{.name = "signals",
+	 .help = "a marker for each signal that a recorded thread gets, with sender and stack",
+	 .after = "event",
+	 .set = set_wanted},
+	{0},
+};
+
+const struct instrument instrument_signals = {
+	.name = "signals",
+	.options = options,
+	.settings_size = sizeof(struct signals_settings),
+	.is_wanted = is_wanted,
+	.create = create,
+	.destroy = free,
+	.configure = configure,
+	.announce = announce,
+	.enable = enable,
+	.count = count,
+	.report = report,
+};

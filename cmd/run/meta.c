@@ -6,7 +6,7 @@
 
 #include "cmd/text/event_report.h"
 #include "cmd/text/instrument_report.h"
-#include "cmd/text/losses.h"
+#include "cmd/text/loss_counts.h"
 #include "cmd/text/unwinding.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"

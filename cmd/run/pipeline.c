@@ -16,13 +16,13 @@
 #include "cmd/run/front_end.h"
 #include "cmd/run/kernel_symbol_list.h"
 #include "cmd/text/instrument_report.h"
-#include "cmd/text/losses.h"
+#include "cmd/text/loss_counts.h"
 #include "cmd/run/meta.h"
 #include "cmd/text/coverage.h"
 #include "cmd/run/outputs.h"
 #include "cmd/run/privileges.h"
 #include "cmd/text/progress.h"
-#include "cmd/text/report.h"
+#include "cmd/text/summary.h"
 #include "cmd/run/signals.h"
 #include "cmd/run/supervisor.h"
 #include "lib/base/alloc.h"
@@ -408,12 +408,12 @@ static int report(struct pipeline *p, struct error *err)
 	recorder_get_info(p->recorder, &outcome.info);
 	if (is_lossy)
 		outcome.exit_status = EXIT_REFUSED;
-	report_summary(&outcome, output->quiet);
+	summary_print(&outcome, output->quiet);
 	if (is_lossy)
-		p->status = report_fail_on_loss(p->options->command);
+		p->status = summary_fail_on_loss(p->options->command);
 	if (!p->outputs.stats)
 		return 0;
-	report_stats(&outcome, p->outputs.stats);
+	summary_write_stats(&outcome, p->outputs.stats);
 	return outfile_commit(p->outputs.stats, err);
 }
 

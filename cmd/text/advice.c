@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/text/debug_package.h"
-#include "cmd/text/losses.h"
+#include "cmd/text/loss_counts.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/languages/language.h"

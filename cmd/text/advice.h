@@ -3,7 +3,7 @@
 #ifndef PROF_CMD_TEXT_ADVICE_H
 #define PROF_CMD_TEXT_ADVICE_H
 
-#include "cmd/text/report.h"
+#include "cmd/text/summary.h"
 #include "lib/base/strbuf.h"
 
 /* Appends one line, or nothing where there were samples enough. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/text/losses.h"
+#include "cmd/text/loss_counts.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 

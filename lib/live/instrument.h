@@ -22,7 +22,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
-#include "lib/live/bpf/counters.h"
+#include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/cpus.h"
 #include "lib/live/perf/throttling.h"
@@ -42,7 +42,7 @@ struct live {
 	const struct cpu_list *only; /* CPUs that are sampled; none: all */
 	struct file_set *files;
 	struct throttling *throttling;
-	struct counters *counters;
+	struct counter_reader *counters;
 	struct programs *programs; /* from attach() on */
 	struct tracker *tracker; /* from announce() on */
 	uint64_t interval_ns; /* of the clock, who sets it in configure(): the first one does */

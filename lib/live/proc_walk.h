@@ -5,7 +5,7 @@
 
 #include "lib/base/error.h"
 #include "lib/live/process/filter.h"
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/tracker.h"
 

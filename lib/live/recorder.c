@@ -94,7 +94,7 @@ static void on_cpu_change(void *ctx, const struct live_cpu *cpu)
 
 static void report_losses(struct recorder *r, uint64_t now)
 {
-	counters_report(&r->counters, r->programs, now, sink, r);
+	counter_reader_report(&r->counters, r->programs, now, sink, r);
 	instrument_set_count(&r->instruments, now);
 }
 
@@ -260,7 +260,7 @@ static void close_instruments(void *ctx, const struct live_cpu *cpu)
 static int configure(struct recorder *r, struct programs_options *programs, struct error *err)
 {
 	const struct cpu_list *possible = &r->counters.possible;
-	int code = counters_init(&r->counters, err);
+	int code = counter_reader_init(&r->counters, err);
 
 	if (code)
 		return code;
@@ -359,7 +359,7 @@ void recorder_free(struct recorder *r)
 	file_set_free(r->source.files);
 	merge_free(r->merge);
 	throttling_release(&r->throttling);
-	counters_release(&r->counters);
+	counter_reader_release(&r->counters);
 	free(r);
 }
 

@@ -3,7 +3,7 @@
 #ifndef PROF_LIB_LIVE_RECORDER_INTERNAL_H
 #define PROF_LIB_LIVE_RECORDER_INTERNAL_H
 
-#include "lib/live/bpf/counters.h"
+#include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/cpus.h"
 #include "lib/live/instrument_set.h"
@@ -28,7 +28,7 @@ struct recorder {
 	struct programs *programs;
 	struct cpu_set cpus;
 	struct instrument_set instruments;
-	struct counters counters;
+	struct counter_reader counters;
 	struct throttling throttling;
 	struct merge *merge;
 	struct tracker *tracker;

@@ -15,7 +15,7 @@
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/kernel/kernel_space.h"
 #include "lib/live/process/maps_walk.h"
-#include "lib/live/process/container.h"
+#include "lib/live/process/container_watch.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/process_root.h"
 #include "lib/live/event_queue.h"

@@ -11,7 +11,7 @@
 #include "lib/base/file_set.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/process/live_process.h"
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 #include "lib/live/perf/perf_event.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/unwind/unwinder.h"

@@ -7,7 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/unwind/cfi_data.h"
-#include "lib/unwind/table.h"
+#include "lib/unwind/unwind_table.h"
 
 struct fde_ranges {
 	struct cfi_file file;

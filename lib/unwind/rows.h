@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "lib/unwind/rule_words.h"
-#include "lib/unwind/table.h"
+#include "lib/unwind/unwind_table.h"
 
 /* A table beyond one of these is refused: far above all real files, and what memory can bear. */
 #define ROWS_MAX (16u << 20)

@@ -5,7 +5,7 @@
 #include "lib/binary/binary.h"
 #include "lib/binary/debug_link.h"
 #include "lib/unwind/fde_ranges.h"
-#include "lib/unwind/table.h"
+#include "lib/unwind/unwind_table.h"
 #include "symbolize/module_files.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/name_all.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "lib/unwind/table.h"
+#include "lib/unwind/unwind_table.h"
 #include "tests/unwind_table_find.h"
 
 static inline void require(bool condition)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/unwind/arch.h"
-#include "lib/unwind/table.h"
+#include "lib/unwind/unwind_table.h"
 #include "tests/unwind_table_find.h"
 
 #define REG_COUNT 34

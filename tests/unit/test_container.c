@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "lib/live/process/container.h"
+#include "lib/live/process/container_watch.h"
 #include "lib/session/container.h"
 #include "lib/process/cgroup.h"
 

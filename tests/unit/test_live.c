@@ -22,7 +22,7 @@
 #include "lib/live/process/exec_maps.h"
 #include "lib/live/kernel/kernel_space.h"
 #include "lib/live/process/mapped_file.h"
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 #include "lib/live/process/proc_maps.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/record/record.h"

@@ -18,7 +18,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/binary/vdso.h"
 #include "lib/unwind/cfi_file.h"
-#include "lib/unwind/table.h"
+#include "lib/unwind/unwind_table.h"
 #include "tests/unwind_table_find.h"
 #include "tests/unit/cfi_bytes.h"
 #include "tests/unit/cfi_reference.h"

@@ -13,7 +13,7 @@
 #include "lib/base/vec.h"
 #include "lib/binary/binary.h"
 #include "lib/process/mapping.h"
-#include "lib/unwind/table.h"
+#include "lib/unwind/unwind_table.h"
 #include "lib/unwind/walk.h"
 
 struct walk_module {

@@ -24,7 +24,7 @@
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
-#include "lib/format/firefox/rows.h"
+#include "lib/format/firefox/firefox_rows.h"
 #include "lib/format/firefox/file_strings.h"
 #include "lib/format/firefox/version.h"
 #include "lib/format/format.h"

@@ -10,7 +10,7 @@
 #ifndef PROF_LIB_FORMAT_FIREFOX_FOLD_H
 #define PROF_LIB_FORMAT_FIREFOX_FOLD_H
 
-#include "lib/format/firefox/rows.h"
+#include "lib/format/firefox/firefox_rows.h"
 
 struct fold_counts {
 	size_t threads; /* that have no row of their own any more */

@@ -6,7 +6,7 @@
 #ifndef PROF_LIB_FORMAT_FIREFOX_TITLES_H
 #define PROF_LIB_FORMAT_FIREFOX_TITLES_H
 
-#include "lib/format/firefox/rows.h"
+#include "lib/format/firefox/firefox_rows.h"
 
 /* Gives titles to rows of threads, among which there is no view yet. */
 void title_rows(struct firefox_rows *r, struct file_strings *strings);

@@ -14,7 +14,7 @@
 
 #include "lib/live/unwind/code_piece.h"
 #include "lib/live/process/live_process.h"
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 
 /* How many descriptors it takes at most, but for moments. */
 #define JIT_FILES_DESCRIPTORS 192

@@ -283,7 +283,7 @@ static uint64_t skipped_ticks(const struct clock *c, uint64_t known, uint64_t id
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
 	const struct clock *c = state;
-	const struct counter_sums *sums = &c->live->counters->sums;
+	const struct bpf_counters *sums = &c->live->counters->sums;
 	/* Only the CPU clock says beforehand how often it ticks. Hardware's are counted as they
 	 * come. */
 	bool is_steady = c->event.clock == CLOCK_CPU && c->start_ns && c->end_ns;

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The events besides the clock: opened on every CPU, or once where the kernel has no such bounds,
- * and attached to the BPF programs that make records of them.
- */
+/* Events besides the clock: their options, what is lost of them, and what they came to. */
 #include "lib/live/instruments/events.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -20,7 +15,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/live/feature_probe.h"
-#include "lib/live/perf/perf_event.h"
+#include "lib/live/perf/event_fds.h"
 #include "lib/record/record.h"
 #include "events.skel.h"
 
@@ -29,45 +24,26 @@
 /* A window has room for at least that many samples, so that a low rate is not a matter of luck. */
 #define QUOTA_MIN 10
 #define WINDOW_NS 10000000ull
-/* So that the weight of no sample outgrows its 32 bits. */
-#define HARDWARE_MIN_HZ 10
 #define NS_PER_SECOND 1e9
-
-struct open_event {
-	uint32_t cpu, event;
-	int fd;
-	int link; /* -1: not attached */
-};
-
-/* What became of an event's occurrences, besides those that are in the profile. */
-struct event_stats {
-	uint64_t left_over; /* since the last sample, on each CPU: too few for another one */
-	uint64_t enabled_ns, running_ns; /* of hardware counters, which may have to take turns */
-};
 
 struct event_set {
 	struct live *live;
 	struct event_list list; /* resolved */
 	struct events_bpf *skeleton; /* NULL: none besides the clock */
 	const struct cpu_list *possible;
-	VEC(struct open_event) rows;
-	bool enabled;
+	struct event_fds fds; /* from attach() on */
 	struct event_state *states; /* by position in `possible` */
 	uint64_t *lost; /* that were reported, by event and position in `possible` */
-	struct event_stats stats[EVENTS_MAX];
+	/* Occurrences since the last sample, on all CPUs: too few for another one. */
+	uint64_t left_over[EVENTS_MAX];
 };
-
-static bool is_measured(const struct event_spec *spec)
-{
-	return spec->kind == EVENT_HARDWARE || spec->kind == EVENT_TIME;
-}
 
 static void set_limit(const struct event_spec *spec, struct event_limit *limit)
 {
 	double hz = spec->rate_hz > 0 ? spec->rate_hz : DEFAULT_RATE_HZ;
 	double quota = hz * (double)WINDOW_NS / NS_PER_SECOND;
 
-	limit->is_measured = is_measured(spec);
+	limit->is_measured = event_is_measured(spec);
 	if (spec->period) {
 		limit->period = (uint32_t)spec->period;
 		return;
@@ -126,199 +102,52 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	return event_list_resolve(&set->list, err);
 }
 
-static void row_detach(struct open_event *row)
-{
-	if (row->link >= 0)
-		close(row->link);
-	row->link = -1;
-}
-
-static void row_close(struct open_event *row)
-{
-	row_detach(row);
-	close(row->fd);
-}
-
 static void destroy(void *state)
 {
 	struct event_set *set = state;
 
-	vec_for_each(&set->rows, struct open_event *, row)
-		row_close(row);
-	vec_release(&set->rows);
+	event_fds_release(&set->fds);
 	free(set->states);
 	free(set->lost);
 	free(set);
 }
 
-static struct perf_event_choice choose(const struct event_set *set, const struct event_spec *spec)
+static int attach(void *state, struct error *err)
 {
-	struct perf_event_choice choice = {
-		.type = spec->type,
-		.config = spec->config,
-		.exclude_idle = spec->kind == EVENT_TIME,
+	struct event_set *set = state;
+
+	(void)err;
+	if (!set->skeleton)
+		return 0;
+	set->fds = (struct event_fds){
+		.list = &set->list,
+		.throttling = set->live->throttling,
+		.interval_ns = set->live->interval_ns,
+		.program = bpf_program__fd(set->skeleton->progs.on_event),
+		.tracepoint_program = bpf_program__fd(set->skeleton->progs.on_tracepoint),
 	};
-	double hz = spec->rate_hz > 0 ? spec->rate_hz
-				      : NS_PER_SECOND / (double)set->live->interval_ns;
-
-	/* The programs count what the kernel tells one by one: only they know whose it is. */
-	if (spec->kind == EVENT_SOFTWARE)
-		choice.period = 1;
-	else if (is_measured(spec) && spec->period)
-		choice.period = spec->period;
-	else if (is_measured(spec))
-		choice.frequency_hz = (uint64_t)(hz > HARDWARE_MIN_HZ ? hz + 0.5 : HARDWARE_MIN_HZ);
-	return choice;
-}
-
-static int refuse(const struct event_spec *spec, uint32_t cpu, int code, struct error *err)
-{
-	bool is_missing = code == -ENOENT || code == -ENODEV || code == -EOPNOTSUPP;
-
-	if (spec->type == PERF_TYPE_HARDWARE && is_missing)
-		return error_no_hardware(err, spec->name, cpu);
-	return error_set(err, code, "perf_event_open of %s on CPU %u", spec->name, cpu);
-}
-
-static int attach(struct event_set *set, struct open_event *row, struct error *err)
-{
-	const struct event_spec *spec = &set->list.rows[row->event];
-
-	bool is_tracepoint = spec->kind == EVENT_TRACEPOINT;
-	const struct bpf_program *program = is_tracepoint ? set->skeleton->progs.on_tracepoint
-							  : set->skeleton->progs.on_event;
-	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = row->event);
-
-	row->link = bpf_link_create(bpf_program__fd(program), row->fd, BPF_PERF_EVENT, &options);
-	if (row->link >= 0)
-		return 0;
-	row->link = -errno;
-	/* The kernel lets programs hear of what other tools have put there by other means only. */
-	if (spec->kind == EVENT_TRACEPOINT && row->link == -EINVAL)
-		return error_text(err, row->link, "%s: this is a probe and not a tracepoint",
-				  spec->name);
-	return error_set(err, row->link, "attach a program to %s", spec->name);
-}
-
-/*
- * A program that is attached to a tracepoint runs on all CPUs from that moment on, enabled or not:
- * so it is attached once, and not before sampling is to begin.
- */
-static int enable_row(struct event_set *set, struct open_event *row, bool enable, struct error *err)
-{
-	const struct event_spec *spec = &set->list.rows[row->event];
-
-	if (spec->kind == EVENT_TRACEPOINT) {
-		if (enable && row->link < 0)
-			return attach(set, row, err);
-		if (!enable)
-			row_detach(row);
-		return 0;
-	}
-	if (ioctl(row->fd, enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
-		return error_set(err, -errno, "%s %s on CPU %u", enable ? "enable" : "disable",
-				 spec->name, row->cpu);
 	return 0;
-}
-
-static bool is_open(const struct event_set *set, uint32_t event)
-{
-	vec_for_each(&set->rows, const struct open_event *, row) {
-		if (row->event == event)
-			return true;
-	}
-	return false;
-}
-
-static int open_event(struct event_set *set, uint32_t event, uint32_t cpu, struct error *err)
-{
-	const struct event_spec *spec = &set->list.rows[event];
-	struct perf_event_choice choice = choose(set, spec);
-	struct open_event row = {.cpu = cpu, .event = event, .link = -1};
-	int code = 0;
-
-	if (spec->kind == EVENT_TRACEPOINT && is_open(set, event))
-		return 0;
-	row.fd = perf_event_open_choice(&choice, cpu);
-	if (row.fd < 0)
-		return refuse(spec, cpu, row.fd, err);
-	if (spec->kind != EVENT_TRACEPOINT)
-		code = attach(set, &row, err);
-	if (!code && set->enabled)
-		code = enable_row(set, &row, true, err);
-	if (code)
-		row_close(&row);
-	else
-		vec_push(&set->rows, row);
-	return code;
-}
-
-/* It will be known when the kernel stops sampling them on that CPU. */
-static void watch(const struct event_set *set, const struct live_cpu *cpu)
-{
-	vec_for_each(&set->rows, const struct open_event *, row) {
-		if (row->cpu == cpu->id && set->list.rows[row->event].kind != EVENT_TRACEPOINT)
-			throttling_watch(set->live->throttling, row->fd, row->event, cpu->map_ring);
-	}
 }
 
 static int open_cpu(void *state, const struct live_cpu *cpu, struct error *err)
 {
 	struct event_set *set = state;
-	int code = 0;
 
-	for (uint32_t i = 1; i < set->list.count && !code; i++)
-		code = open_event(set, i, cpu->id, err);
-	if (!code)
-		watch(set, cpu);
-	return code;
+	return set->skeleton ? event_fds_open(&set->fds, cpu->id, cpu->map_ring, err) : 0;
 }
 
-/* What was open there counts until then. */
-static void add_times(struct event_set *set, const struct open_event *row)
-{
-	struct event_stats *stats = &set->stats[row->event];
-	uint64_t enabled, running;
-
-	if (!perf_event_read_times(row->fd, &enabled, &running)) {
-		stats->enabled_ns += enabled;
-		stats->running_ns += running;
-	}
-}
-
-/* A tracepoint's one event stays: it is not bound to the CPU that it was opened on. */
 static void close_cpu(void *state, const struct live_cpu *cpu)
 {
 	struct event_set *set = state;
-	size_t kept = 0;
 
-	vec_for_each(&set->rows, struct open_event *, row) {
-		if (row->cpu != cpu->id || set->list.rows[row->event].kind == EVENT_TRACEPOINT) {
-			set->rows.items[kept++] = *row;
-			continue;
-		}
-		if (set->enabled)
-			add_times(set, row);
-		row_close(row);
-	}
-	set->rows.count = kept;
+	event_fds_close(&set->fds, cpu->id);
 }
 
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct event_set *set = state;
-	int code = 0;
 
-	set->enabled = enable;
-	vec_for_each(&set->rows, struct open_event *, row) {
-		int result = enable_row(set, row, enable, code ? NULL : err);
-
-		if (!enable)
-			add_times(set, row);
-		if (!code)
-			code = result;
-	}
-	return code;
+	return event_fds_enable(&set->fds, enable, err);
 }
 
 /* Tells the name of each. */
@@ -347,12 +176,12 @@ static void count_event(struct event_set *set, uint32_t event, uint64_t time)
 
 	if (bpf_map_lookup_elem(map, &event, set->states))
 		return;
-	set->stats[event].left_over = 0;
+	set->left_over[event] = 0;
 	for (uint32_t i = 0; i < set->possible->count; i++) {
 		const struct event_state *state = &set->states[i];
 		struct rec_lost lost = {.cause = LOST_RING_FULL, .event = event};
 
-		set->stats[event].left_over += state->pending;
+		set->left_over[event] += state->pending;
 		lost.count = state->lost - before[i];
 		if (!lost.count)
 			continue;
@@ -373,16 +202,16 @@ static void count(void *state, uint64_t time)
 }
 
 /* How much of the time a counter counted: others may need the same hardware. */
-static double running_share(const struct event_stats *stats)
+static double running_share(const struct event_times *times)
 {
-	return stats->enabled_ns ? (double)stats->running_ns / (double)stats->enabled_ns : 1;
+	return times->enabled_ns ? (double)times->running_ns / (double)times->enabled_ns : 1;
 }
 
 /* "1083 in 1075 samples, 3 lost, counted 50.0 % of the time" */
-static void describe(const struct event_tally *tally, const struct event_stats *stats,
+static void describe(const struct event_tally *tally, const struct event_times *times,
 		     struct strbuf *out)
 {
-	double share = running_share(stats);
+	double share = running_share(times);
 
 	strbuf_addf(out, "%" PRIu64 " in %" PRIu64 " %s", tally->weight, tally->samples,
 		    tally->samples == 1 ? "sample" : "samples");
@@ -395,11 +224,11 @@ static void describe(const struct event_tally *tally, const struct event_stats *
 static void report_event(const struct event_set *set, uint32_t event,
 			 const struct event_tally *tally, struct report *r)
 {
-	const struct event_stats *stats = &set->stats[event];
+	const struct event_times *times = &set->fds.times[event];
 	const char *name = set->list.rows[event].name;
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 
-	describe(tally, stats, &text);
+	describe(tally, times, &text);
 	report_feature(r, name);
 	report_extra_text(r, event == 1 ? "Files closed for want of room" : NULL, "Events", name,
 			  strbuf_text(&text));
@@ -407,10 +236,10 @@ static void report_event(const struct event_set *set, uint32_t event,
 	report_integer(r, NULL, "samples", tally->samples);
 	report_integer(r, NULL, "weight", tally->weight);
 	report_integer(r, NULL, "lost", tally->lost);
-	report_integer(r, NULL, "left_over", stats->left_over);
+	report_integer(r, NULL, "left_over", set->left_over[event]);
 	report_integer(r, NULL, "throttled", tally->throttled);
 	report_ms(r, NULL, "throttled_ms", tally->throttled_ns);
-	report_real(r, NULL, "running", running_share(stats));
+	report_real(r, NULL, "running", running_share(times));
 }
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
@@ -426,7 +255,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 		report_event(set, i, event, r);
 		strbuf_addf(&line, "%s%s ", i > 1 ? "; " : "", set->list.rows[i].name);
-		describe(event, &set->stats[i], &line);
+		describe(event, &set->fds.times[i], &line);
 	}
 	if (line.size)
 		report_line(r, "events: %s", strbuf_text(&line));
@@ -486,6 +315,7 @@ const struct instrument instrument_events = {
 	.create = create,
 	.destroy = destroy,
 	.configure = configure,
+	.attach = attach,
 	.open_cpu = open_cpu,
 	.close_cpu = close_cpu,
 	.announce = announce,

@@ -7,7 +7,7 @@
 #ifndef PROF_LIB_LIVE_KERNEL_KERNEL_CODE_H
 #define PROF_LIB_LIVE_KERNEL_KERNEL_CODE_H
 
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 
 /*
  * The BPF programs that are loaded, at that time; as far as this process may see them. They take

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "bpf/live_record.h"
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 
 #define KERNEL_MODULES_LIST "/proc/modules"
 #define KERNEL_MODULES_MAX ((size_t)4 << 20)

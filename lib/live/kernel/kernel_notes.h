@@ -3,7 +3,7 @@
 #ifndef PROF_LIB_LIVE_KERNEL_KERNEL_NOTES_H
 #define PROF_LIB_LIVE_KERNEL_KERNEL_NOTES_H
 
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 
 /* From a file of ELF notes; unchanged where it has none. */
 void kernel_notes_read_build_id(const char *path, struct special_module *module);

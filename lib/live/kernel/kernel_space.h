@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 
 /*
  * Sends them at that time, before any sample. Where addresses are hidden (kernel.kptr_restrict)

@@ -190,3 +190,8 @@ int event_list_resolve(struct event_list *list, struct error *err)
 	}
 	return ret;
 }
+
+bool event_is_measured(const struct event_spec *spec)
+{
+	return spec->kind == EVENT_HARDWARE || spec->kind == EVENT_TIME;
+}

@@ -32,6 +32,9 @@ struct event_spec {
 	double rate_hz; /* at most so many samples a second and CPU; 0: the default */
 };
 
+/* Does the kernel tell how much a sample stands for, and not each occurrence? */
+bool event_is_measured(const struct event_spec *spec);
+
 struct event_list {
 	struct event_spec rows[EVENTS_MAX]; /* from 1 on, as the wire counts them; 0: the clock */
 	uint32_t count; /* of rows, the clock included: at least 1 once something was added */

@@ -10,7 +10,7 @@
 
 #include "bpf/live_record.h"
 
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 
 /* Sends the REC_ARGUMENTS that a valid REC_EXEC tells. */
 void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void *ctx);

@@ -12,7 +12,7 @@
 #include "lib/base/index.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 
 /* From where a process sees paths; all zero: unknown. */
 struct scan_view {

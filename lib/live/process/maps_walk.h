@@ -4,7 +4,7 @@
 #define PROF_LIB_LIVE_PROCESS_MAPS_WALK_H
 
 #include "lib/base/error.h"
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 #include "lib/live/process/identity_cache.h"
 
 /*

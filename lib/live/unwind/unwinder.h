@@ -16,7 +16,7 @@
 #include "lib/base/file_set.h"
 #include "lib/live/unwind/code_piece.h"
 #include "lib/live/process/live_process.h"
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 
 struct unwinder;
 

@@ -13,7 +13,7 @@
 #include "lib/base/vec.h"
 #include "lib/unwind/native/table_arena.h"
 #include "lib/process/mapping.h"
-#include "lib/unwind/table.h"
+#include "lib/unwind/unwind_table.h"
 
 enum table_state {
 	TABLE_NONE, /* code without CFI, or that cannot be had */

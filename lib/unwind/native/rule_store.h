@@ -11,7 +11,7 @@
 
 #include "bpf/unwind.h"
 #include "lib/base/vec.h"
-#include "lib/unwind/table.h"
+#include "lib/unwind/unwind_table.h"
 
 struct rule_store;
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "lib/unwind/native/rule_store.h"
-#include "lib/unwind/table.h"
+#include "lib/unwind/unwind_table.h"
 
 struct table_pool;
 

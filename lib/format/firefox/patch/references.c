@@ -168,7 +168,8 @@ static void add_indexes(struct walk *w, enum reference_kind kind)
 	vec_push(&w->patch->references, reference);
 }
 
-static void walk_cause(struct walk *w)
+/* An object whose "stack" refers to stacks: one, or a list with one for each sample. */
+static void walk_stack(struct walk *w, enum reference_kind kind)
 {
 	struct json_cursor_list list = {0};
 	struct span key;
@@ -178,10 +179,12 @@ static void walk_cause(struct walk *w)
 		return;
 	}
 	while (json_cursor_member(&w->s, &list, &key)) {
-		if (span_is(&w->s, key, "stack"))
-			add_index(w, REFERENCE_STACK);
-		else
+		if (!span_is(&w->s, key, "stack"))
 			json_cursor_skip(&w->s);
+		else if (kind == REFERENCE_STACKS)
+			add_indexes(w, kind);
+		else
+			add_index(w, kind);
 	}
 }
 
@@ -209,7 +212,7 @@ static void walk_field(struct walk *w, struct span type, struct span key)
 	bool is_number = c == '-' || (c >= '0' && c <= '9');
 
 	if (span_is(&w->s, key, "cause"))
-		walk_cause(w);
+		walk_stack(w, REFERENCE_STACK);
 	else if (is_number && is_string_field(w, type, key))
 		add_index(w, REFERENCE_STRING);
 	else
@@ -273,23 +276,6 @@ static void walk_markers(struct walk *w)
 	}
 }
 
-static void walk_samples(struct walk *w)
-{
-	struct json_cursor_list list = {0};
-	struct span key;
-
-	if (json_cursor_peek(&w->s) != '{') {
-		json_cursor_skip(&w->s);
-		return;
-	}
-	while (json_cursor_member(&w->s, &list, &key)) {
-		if (span_is(&w->s, key, "stack"))
-			add_indexes(w, REFERENCE_STACKS);
-		else
-			json_cursor_skip(&w->s);
-	}
-}
-
 static void walk_thread(struct walk *w)
 {
 	static const char *const samples[] = {"samples", "nativeAllocations", "jsAllocations",
@@ -311,7 +297,7 @@ static void walk_thread(struct walk *w)
 	while (json_cursor_member(&w->s, &list, &key)) {
 		c = json_cursor_peek(&w->s);
 		if (is_known(&w->s, key, samples)) {
-			walk_samples(w);
+			walk_stack(w, REFERENCE_STACKS);
 		} else if (span_is(&w->s, key, "markers")) {
 			walk_markers(w);
 		} else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a recording came to: the summary on stderr and the file of --stats. */
-#ifndef PROF_CMD_TEXT_REPORT_H
-#define PROF_CMD_TEXT_REPORT_H
+#ifndef PROF_CMD_TEXT_SUMMARY_H
+#define PROF_CMD_TEXT_SUMMARY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,10 +45,10 @@ struct outcome {
 };
 
 /* Losses are warned of even where `quiet` silences the rest. */
-void report_summary(const struct outcome *outcome, bool quiet);
+void summary_print(const struct outcome *outcome, bool quiet);
 /* Says that --fail-on-loss has made the recording fail; returns the exit status. */
-int report_fail_on_loss(const char *command);
+int summary_fail_on_loss(const char *command);
 /* One JSON object with the keys that prof-record(1) documents. The caller commits. */
-void report_stats(const struct outcome *outcome, struct outfile *out);
+void summary_write_stats(const struct outcome *outcome, struct outfile *out);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Where processes live: their control group, and their pid in a pid namespace of their own. */
-#ifndef PROF_LIB_LIVE_PROCESS_CONTAINER_H
-#define PROF_LIB_LIVE_PROCESS_CONTAINER_H
+#ifndef PROF_LIB_LIVE_PROCESS_CONTAINER_WATCH_H
+#define PROF_LIB_LIVE_PROCESS_CONTAINER_WATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 
 struct container_watch {
 	char *own_cgroup; /* the recorder's, which need not be told */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a recording lost, for the summary, the profile's meta and --stats alike. */
-#ifndef PROF_CMD_TEXT_LOSSES_H
-#define PROF_CMD_TEXT_LOSSES_H
+#ifndef PROF_CMD_TEXT_LOSS_COUNTS_H
+#define PROF_CMD_TEXT_LOSS_COUNTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

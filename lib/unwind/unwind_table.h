@@ -5,8 +5,8 @@
  * there is one), .debug_frame where that is all there is. Malformed input is a counted fact: what
  * cannot be read becomes a gap, never an "end of stack".
  */
-#ifndef PROF_LIB_UNWIND_TABLE_H
-#define PROF_LIB_UNWIND_TABLE_H
+#ifndef PROF_LIB_UNWIND_UNWIND_TABLE_H
+#define PROF_LIB_UNWIND_UNWIND_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

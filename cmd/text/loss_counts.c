@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/text/losses.h"
+#include "cmd/text/loss_counts.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/process/container.h"
+#include "lib/live/process/container_watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * descriptor, whatever the number of processes. Recognised by build id, else by device, inode, size
  * and time of change; never by path, which means another file in another mount namespace.
  */
-#ifndef PROF_LIB_LIVE_PROCESS_MODULES_H
-#define PROF_LIB_LIVE_PROCESS_MODULES_H
+#ifndef PROF_LIB_LIVE_PROCESS_MODULE_REGISTRY_H
+#define PROF_LIB_LIVE_PROCESS_MODULE_REGISTRY_H
 
 #include <stdint.h>
 

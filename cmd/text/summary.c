@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/text/report.h"
+#include "cmd/text/summary.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "cmd/command.h"
 #include "cmd/text/event_report.h"
 #include "cmd/text/instrument_report.h"
-#include "cmd/text/losses.h"
+#include "cmd/text/loss_counts.h"
 #include "cmd/text/unwinding.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -207,7 +207,7 @@ static void print_advice(const struct outcome *outcome)
 		command_say("%s", strbuf_text(&line));
 }
 
-void report_summary(const struct outcome *outcome, bool quiet)
+void summary_print(const struct outcome *outcome, bool quiet)
 {
 	char size[32];
 
@@ -230,7 +230,7 @@ void report_summary(const struct outcome *outcome, bool quiet)
 }
 
 /* How much it was stands in the summary. */
-int report_fail_on_loss(const char *command)
+int summary_fail_on_loss(const char *command)
 {
 	struct error err = {0};
 
@@ -280,7 +280,7 @@ static void set_stacks(json_t *root, const struct outcome *outcome)
 	set_integer(root, "exiting", stats->exiting);
 }
 
-void report_stats(const struct outcome *outcome, struct outfile *out)
+void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 {
 	const struct profile *p = outcome->profile;
 	const struct recorder_info *info = &outcome->info;

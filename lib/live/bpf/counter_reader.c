@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/bpf/counters.h"
+#include "lib/live/bpf/counter_reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/record/record.h"
 
-int counters_init(struct counters *c, struct error *err)
+int counter_reader_init(struct counter_reader *c, struct error *err)
 {
 	int code = cpu_list_read("possible", &c->possible);
 
@@ -18,15 +18,15 @@ int counters_init(struct counters *c, struct error *err)
 	return 0;
 }
 
-void counters_release(struct counters *c)
+void counter_reader_release(struct counter_reader *c)
 {
 	cpu_list_release(&c->possible);
 	free(c->now);
 	free(c->before);
 }
 
-static void report_cpu(const struct counters *c, uint32_t i, uint64_t time, record_sink_fn *sink,
-		       void *ctx)
+static void report_cpu(const struct counter_reader *c, uint32_t i, uint64_t time,
+		       record_sink_fn *sink, void *ctx)
 {
 	const struct bpf_counters *now = &c->now[i], *before = &c->before[i];
 	const struct {
@@ -50,20 +50,27 @@ static void report_cpu(const struct counters *c, uint32_t i, uint64_t time, reco
 	}
 }
 
-void counters_report(struct counters *c, struct programs *programs, uint64_t time,
-		     record_sink_fn *sink, void *ctx)
+_Static_assert(sizeof(struct bpf_counters) % sizeof(__u64) == 0, "all of it are counts");
+
+static void add(struct bpf_counters *sums, const struct bpf_counters *cpu)
 {
-	struct counter_sums sums = {0};
+	__u64 *to = (__u64 *)sums;
+	const __u64 *from = (const __u64 *)cpu;
+
+	for (size_t i = 0; i < sizeof(*sums) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+void counter_reader_report(struct counter_reader *c, struct programs *programs, uint64_t time,
+			   record_sink_fn *sink, void *ctx)
+{
+	struct bpf_counters sums = {0};
 
 	if (programs_read_counters(programs, c->now))
 		return;
 	for (uint32_t i = 0; i < c->possible.count; i++) {
 		report_cpu(c, i, time, sink, ctx);
-		sums.written_bytes += c->now[i].written_bytes;
-		sums.skipped_copies += c->now[i].skipped_copies;
-		sums.skipped_arguments += c->now[i].skipped_arguments;
-		sums.idle_ticks += c->now[i].idle_ticks;
-		sums.other_ticks += c->now[i].other_ticks;
+		add(&sums, &c->now[i]);
 		c->before[i] = c->now[i];
 	}
 	c->sums = sums;

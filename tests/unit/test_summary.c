@@ -12,8 +12,8 @@
 #include <jansson.h>
 
 #include "cmd/text/instrument_report.h"
-#include "cmd/text/losses.h"
-#include "cmd/text/report.h"
+#include "cmd/text/loss_counts.h"
+#include "cmd/text/summary.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/features.h"
@@ -85,7 +85,7 @@ static json_t *stats_of(const struct outcome *outcome)
 	json_t *root;
 
 	assert_int_equal(outfile_open(&out, &options, NULL), 0);
-	report_stats(outcome, out);
+	summary_write_stats(outcome, out);
 	assert_int_equal(outfile_commit(out, NULL), 0);
 	outfile_free(out);
 	lseek(fd, 0, SEEK_SET);
@@ -221,7 +221,7 @@ static void every_cause_is_a_sample_or_an_event(void **state)
 	assert_string_equal(strbuf_text(&events), "event 1, mapping 1, tracking 1");
 }
 
-/* What report_summary() prints; stderr is back afterwards. */
+/* What summary_print() prints; stderr is back afterwards. */
 static char *summary_of(const struct outcome *outcome, bool quiet)
 {
 	int fd = memfd_create("stderr", MFD_CLOEXEC), saved = dup(STDERR_FILENO);
@@ -229,7 +229,7 @@ static char *summary_of(const struct outcome *outcome, bool quiet)
 
 	fflush(stderr);
 	dup2(fd, STDERR_FILENO);
-	report_summary(outcome, quiet);
+	summary_print(outcome, quiet);
 	fflush(stderr);
 	dup2(saved, STDERR_FILENO);
 	close(saved);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/process/modules.h"
+#include "lib/live/process/module_registry.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/unwind/table.h"
+#include "lib/unwind/unwind_table.h"
 
 #include <errno.h>
 #include <stdlib.h>

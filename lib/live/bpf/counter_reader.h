@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What the BPF programs count on each CPU: read now and then, losses become records. */
+#ifndef PROF_LIB_LIVE_BPF_COUNTER_READER_H
+#define PROF_LIB_LIVE_BPF_COUNTER_READER_H
+
+#include <stdint.h>
+
+#include "bpf/config.h"
+#include "lib/live/machine/cpu_list.h"
+#include "lib/record/sink.h"
+#include "lib/live/bpf/programs.h"
+
+struct counter_reader {
+	struct cpu_list possible; /* CPUs */
+	struct bpf_counters *now, *before; /* by position in `possible` */
+	struct bpf_counters sums; /* over all CPUs since the programs were loaded */
+};
+
+int counter_reader_init(struct counter_reader *c, struct error *err);
+void counter_reader_release(struct counter_reader *c);
+/* Reads them, and sends a REC_LOST for each CPU and cause that there is more of. */
+void counter_reader_report(struct counter_reader *c, struct programs *programs, uint64_t time,
+			   record_sink_fn *sink, void *ctx);
+
+#endif

@@ -9,6 +9,7 @@
 #include "cmd/text/hints.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/log.h"
 #include "lib/base/text.h"
 
 /* Long options without a letter have values from here on. */
@@ -48,15 +49,11 @@ int options_next(int argc, char **argv, const char *shorts, const struct option 
 /* One write a line, so that it does not mix with what others print. */
 static void print_line(const char *prefix, const char *text)
 {
-	_cleanup_free_ char *line = xasprintf("%s%s", prefix, text);
-	size_t size;
+	_cleanup_free_ char *text_line = xasprintf("%s%s", prefix, text), *line = NULL;
 
-	text_to_line(line);
-	size = strlen(line);
-	line[size] = '\n';
-	if (write(STDERR_FILENO, line, size + 1) < 0) {
-		/* Nothing can be reported without stderr. */
-	}
+	text_to_line(text_line);
+	line = xasprintf("%s\n", text_line);
+	log_write(line);
 }
 
 void command_say(const char *fmt, ...)

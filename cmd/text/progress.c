@@ -13,6 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 
@@ -55,13 +56,6 @@ bool progress_is_same_terminal(int a, int b)
 	       x.st_rdev == y.st_rdev;
 }
 
-static void put(const char *text)
-{
-	if (write(STDERR_FILENO, text, strlen(text)) < 0) {
-		/* Nothing can be reported without stderr. */
-	}
-}
-
 static size_t columns(void)
 {
 	struct winsize size = {0};
@@ -78,7 +72,7 @@ static void leave_line(void)
 {
 	_cleanup_free_ char *blanks = xasprintf("%*s\r", (int)columns(), "");
 
-	put(blanks);
+	log_write(blanks);
 }
 
 /* A line that wraps could not be erased. */
@@ -108,7 +102,7 @@ __attribute__((format(printf, 2, 3))) static void show(struct progress *progress
 	text = xasprintf(ERASE "%s", line);
 	if (!progress->shown)
 		leave_line();
-	put(text);
+	log_write(text);
 	progress->shown = true;
 }
 
@@ -140,14 +134,14 @@ void progress_begin(struct progress *progress, const char *what, uint64_t durati
 	limit = duration_ns ? xasprintf(" for %g s", (double)duration_ns / 1e9) : xstrdup("");
 	line = xasprintf("prof: recording %.*s%s, Ctrl-C ends it", NAME_MAX_SHOWN, what, limit);
 	text_to_line(line);
-	put(line);
-	put("\n");
+	log_write(line);
+	log_write("\n");
 }
 
 void progress_withdraw(struct progress *progress)
 {
 	if (progress->enabled && progress->start_ns)
-		put(ERASE_LINE_ABOVE);
+		log_write(ERASE_LINE_ABOVE);
 }
 
 /* Once, where it goes on for longer than it takes to end. */
@@ -162,7 +156,7 @@ static void say_interrupted(struct progress *progress)
 		return;
 	progress->interrupt_ns = UINT64_MAX;
 	progress_erase(progress);
-	put("prof: recording until the command has ended, Ctrl-C once more ends it now\n");
+	log_write("prof: recording until the command has ended, Ctrl-C once more ends it now\n");
 }
 
 void progress_recording(struct progress *progress, uint64_t samples, uint64_t lost,
@@ -206,6 +200,6 @@ void progress_download(struct progress *progress, const char *path, uint64_t don
 void progress_erase(struct progress *progress)
 {
 	if (progress->shown)
-		put(ERASE);
+		log_write(ERASE);
 	progress->shown = false;
 }

@@ -6,16 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/log.h"
+
 /* What prof exits with where the machine refuses. */
 #define EXIT_OUT_OF_MEMORY 125
 
 _Noreturn void alloc_failed(void)
 {
-	static const char line[] = "prof: out of memory\n";
-
-	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0) {
-		/* Nobody left to tell. */
-	}
+	log_write("prof: out of memory\n");
 	_exit(EXIT_OUT_OF_MEMORY);
 }
 

@@ -21,21 +21,26 @@ bool log_enabled(enum log_level level)
 	return level <= log_level;
 }
 
+void log_write(const char *text)
+{
+	int saved_errno = errno;
+
+	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+		errno = saved_errno;
+}
+
 /* One write a line, so that lines of several threads, or of the recorded command, do not mix. */
 static void write_line(const char *prefix, const char *fmt, va_list args)
 {
 	char line[1024];
-	int saved_errno = errno;
 	size_t used = (size_t)snprintf(line, sizeof(line), "prof: %s", prefix);
 
 	vsnprintf(line + used, sizeof(line) - used - 1, fmt, args);
 	text_to_line(line);
 	used = strlen(line);
 	line[used++] = '\n';
-	if (write(STDERR_FILENO, line, used) < 0) {
-		/* Nobody left to tell. */
-	}
-	errno = saved_errno;
+	line[used] = '\0';
+	log_write(line);
 }
 
 void log_warn(const char *fmt, ...)

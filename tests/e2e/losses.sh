@@ -26,8 +26,8 @@ stalled() { # NAME SECONDS|end OPTION... -- COMMAND
 	touch resumed
 	wait $recorder
 	is "$name: exit status" $? 0
-	is "$name: the ledger balances" \
-		"$(python3 "$root/tests/e2e/ledger.py" "$name.stats" "$name.json.gz" 2>&1)" ""
+	is "$name: the ticks balance" \
+		"$(python3 "$root/tests/e2e/tick_stats.py" "$name.stats" "$name.json.gz" 2>&1)" ""
 }
 nothing_is_lost() { # NAME
 	judge "$1: nothing is lost in a stall of a second" "$1.json.gz" "$1.stats" <<'CODE'
@@ -90,8 +90,8 @@ throttled() { # NAME OPTION...
 	echo >changed
 	wait $recorder
 	is "$name: exit status" $? 0
-	is "$name: the ledger balances" \
-		"$(python3 "$root/tests/e2e/ledger.py" "$name.stats" "$name.json.gz" 2>&1)" ""
+	is "$name: the ticks balance" \
+		"$(python3 "$root/tests/e2e/tick_stats.py" "$name.stats" "$name.json.gz" 2>&1)" ""
 }
 
 throttled throttled

@@ -119,7 +119,7 @@ static void check_counters(const struct profile *p)
 }
 
 /* Each tick in one class, and each in the profile; likewise what is counted of other events. */
-static void check_ledger(const struct profile *p)
+static void check_ticks(const struct profile *p)
 {
 	const struct profile_stats *stats = &p->stats;
 	uint64_t classes = stats->whole + stats->truncated + stats->broken + stats->unknown +
@@ -140,7 +140,7 @@ static void check_ledger(const struct profile *p)
 
 static void check_profile(const struct profile *p)
 {
-	check_ledger(p);
+	check_ticks(p);
 	for (size_t i = 0; i < p->stacks.rows.count; i++) {
 		const struct stack *row = &p->stacks.rows.items[i];
 

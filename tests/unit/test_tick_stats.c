@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger of ticks: each in exactly one class, whatever the records say and however they come.
+/* Ticks: each in exactly one class, whatever the records say and however they come.
  */
 #include <setjmp.h>
 #include <stdarg.h>

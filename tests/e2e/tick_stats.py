@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ledger.py STATS PROFILE: does the ledger of ticks balance, and hold for the profile? Prints what
+"""tick_stats.py STATS PROFILE: do the ticks balance, and hold for the profile? Prints what
 does not."""
 
 import json

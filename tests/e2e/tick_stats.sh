@@ -55,8 +55,8 @@ wait_until test -s ticks
 kill -CONT $recorder
 wait $recorder
 is "a recorder that was stopped: exit status" $? 0
-is "a recorder that was stopped: the ledger balances" \
-	"$(python3 "$root/tests/e2e/ledger.py" stopped.stats stopped.json.gz)" ""
+is "a recorder that was stopped: the ticks balance" \
+	"$(python3 "$root/tests/e2e/tick_stats.py" stopped.stats stopped.json.gz)" ""
 ok "a recorder that was stopped: it lost ticks" test "$(stat_of stopped lost)" -gt 1000
 ticks_are "a recorder that was stopped: as many ticks as the kernel samples" stopped "$(<ticks)" 3
 

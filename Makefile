@@ -68,6 +68,7 @@ own_probes := $(filter-out $(core_probes),$(patsubst bpf/probes/%.bpf.c,%,$(sort
 unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))
 golden_src := $(wildcard tests/golden/*.c)
+readers_src := tests/readers/show.c
 fuzz_src := $(wildcard tests/fuzz/fuzz_*.c)
 e2e_src := $(wildcard tests/e2e/*.c)
 bench_src := $(wildcard tests/bench/bench_*.c)
@@ -83,6 +84,7 @@ libprof := $(BUILD)/libprof.a
 skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,prof $(own_probes))
 unit := $(call programs,$(unit_src))
 golden := $(if $(golden_src),$(BUILD)/tests/golden/golden)
+readers := $(call programs,$(readers_src))
 fuzz := $(call programs,$(fuzz_src))
 e2e_programs := $(call programs,$(e2e_src))
 bench := $(call programs,$(bench_src))
@@ -96,7 +98,7 @@ workload_library := $(call programs,$(workload_library_src)).so
 workload_compat := $(if $(filter x86_64,$(ARCH)),$(call programs,$(workload_compat_src)))
 all_workloads := $(workloads) $(workloads_nofp) $(workload_static) $(workload_library) $(workload_compat)
 
-.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-fuzz check-checker check-scripts \
+.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-readers check-fuzz check-checker check-scripts \
 	golden-accept e2e lint fuzz bench install uninstall clean help
 export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
@@ -142,7 +144,7 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp
 	@mv $@.tmp $@
 
-tests: $(unit) $(golden) $(fuzz) $(e2e_programs) $(all_workloads) ## Build what check and e2e run
+tests: $(unit) $(golden) $(readers) $(fuzz) $(e2e_programs) $(all_workloads) ## Build what check and e2e run
 
 # Unit tests, golden, fuzz and bench programs link what prof links: sanitizers hold for them too.
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(unit_helper_src)) $(libprof)
@@ -150,6 +152,10 @@ $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(unit_h
 	$(Q)$(link) -o $@ $^ $(LIBS) -lcmocka
 
 $(BUILD)/tests/golden/golden: $(call objects,$(golden_src)) $(libprof)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(LIBS)
+
+$(readers): $(call objects,$(readers_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS)
 
@@ -203,13 +209,17 @@ $(workload_compat): $(BUILD)/%: %.c Makefile
 workloads: $(all_workloads) ## Build tests/workloads, the programs whose true profile is known
 fuzz-programs: $(fuzz)
 
-check: check-unit check-golden check-fuzz check-checker check-scripts ## Test what needs no root
+check: check-unit check-golden check-readers check-fuzz check-checker check-scripts ## Test what needs no root
 
 check-unit: $(unit)
 	scripts/tap --label unit --jobs 2 $(unit)
 
 check-golden: $(golden)
 	BUILD=$(BUILD) tests/golden/run
+
+# What prof reads, beside what a reader of another kind reads.
+check-readers: $(readers)
+	BUILD=$(BUILD) tests/readers/run
 
 # A reader of untrusted bytes gets everything that ever broke it, and its seeds.
 check-fuzz: $(fuzz)

@@ -59,7 +59,7 @@ const struct schema *schemas_get(const struct schemas *s, schema_id id)
 
 const struct schema_field *schema_fields(const struct schemas *s, const struct schema *schema)
 {
-	return s->fields.items + schema->first_field;
+	return schema->field_count ? s->fields.items + schema->first_field : NULL;
 }
 
 uint32_t schema_find_field(const struct schemas *s, const struct schema *schema, string_id key)

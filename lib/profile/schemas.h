@@ -66,7 +66,7 @@ schema_id schemas_intern(struct schemas *s, const struct schema *schema,
 /* NO_SCHEMA: there is none of that name. */
 schema_id schemas_find(const struct schemas *s, string_id name);
 const struct schema *schemas_get(const struct schemas *s, schema_id id);
-/* field_count fields. */
+/* field_count fields; NULL where there is none. */
 const struct schema_field *schema_fields(const struct schemas *s, const struct schema *schema);
 /* The number of the field with that key, or field_count. */
 uint32_t schema_find_field(const struct schemas *s, const struct schema *schema, string_id key);

@@ -263,11 +263,8 @@ static void their_events_go_along(void **state)
 }
 
 /* As it is in the file: ids that no thread has, and gaps of the whole row. */
-static void a_file_with_folded_rows(void **state)
+static json_t *run_with_folded_rows(struct exported *f)
 {
-	struct exported *f = *state;
-	json_t *root;
-
 	export_add_thread(f, 5, 5, "make");
 	f->p->meta.root_pid = 5;
 	f->p->meta.interval_ns = MS;
@@ -277,7 +274,14 @@ static void a_file_with_folded_rows(void **state)
 	for (thread_id id = 1; id <= 2; id++)
 		vec_push(&threads_get(&f->p->threads, id)->markers,
 			 markers_make(&f->p->markers, OWN_EXEC, 0, 0));
-	root = export_run(f);
+	return export_run(f);
+}
+
+static void a_file_with_folded_rows(void **state)
+{
+	struct exported *f = *state;
+	json_t *root = run_with_folded_rows(f);
+
 	assert_int_equal(json_array_size(export_at(root, "threads")), 501);
 	assert_int_equal(f->counts.folded_threads, 101);
 	assert_int_equal(f->counts.folded_rows, 1);
@@ -289,7 +293,23 @@ static void a_file_with_folded_rows(void **state)
 	export_expect(root, "threads.1.isMainThread", "true");
 	export_expect(root, "threads.1.markers.length", "2");
 	export_expect(root, "threads.1.processType", "\"process\"");
-	export_expect(root, "meta.extra.0.entries.3.value", "101");
+	export_expect(root, "meta.extra.0.entries.7.value", "101");
+}
+
+/* What is folded is not folded further, and it is said in the same place how much it was. */
+static void such_a_file_read_and_written_again(void **state)
+{
+	struct exported *f = *state;
+	json_t *first = run_with_folded_rows(f);
+	_cleanup_free_ char *text = json_dumps(first, 0);
+
+	profile_free(f->p);
+	f->p = NULL;
+	assert_int_equal(format_firefox.read(&f->p, text, strlen(text), NULL, NULL), 0);
+	export_run(f);
+	assert_int_equal(f->counts.folded_threads, 0);
+	assert_true(json_equal(first, f->root));
+	json_decref(first);
 }
 
 static void all_threads_on_demand(void **state)
@@ -318,6 +338,7 @@ int main(void)
 		TEST(rows_that_were_folded_before_stay),
 		TEST(their_events_go_along),
 		TEST(a_file_with_folded_rows),
+		TEST(such_a_file_read_and_written_again),
 		TEST(all_threads_on_demand),
 	};
 

@@ -307,11 +307,6 @@ static json_t *extra_value(const struct firefox *f)
 	add_count(sections, "Samples", profile_sample_count(p));
 	add_count(sections, "Samples with user code", p->stats.user_stacks);
 	add_count(sections, "Threads", f->counts->threads);
-	if (f->counts->folded_threads) {
-		add_count(sections, "Short-lived threads without a row of their own",
-			  f->counts->folded_threads);
-		add_count(sections, "Rows that they share", f->counts->folded_rows);
-	}
 	add_count(sections, "Processes", f->counts->processes);
 	add_count(sections, "Frames", p->frames.rows.count);
 	add_count(sections, "Named frames", profile_named_frames(p));
@@ -321,6 +316,12 @@ static json_t *extra_value(const struct firefox *f)
 			  cstring_value(p->meta.distribution));
 	vec_for_each(&p->meta.extra, const struct profile_extra *, extra)
 		add_entry(sections, extra);
+	/* At the end, where they are also in a file that was read and is written again. */
+	if (f->counts->folded_threads) {
+		add_count(sections, "Short-lived threads without a row of their own",
+			  f->counts->folded_threads);
+		add_count(sections, "Rows that they share", f->counts->folded_rows);
+	}
 	return sections;
 }
 

@@ -24,7 +24,7 @@
 #include "lib/base/file_set.h"
 #include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/programs.h"
-#include "lib/live/cpus.h"
+#include "lib/live/bpf/cpus.h"
 #include "lib/live/perf/throttling.h"
 #include "lib/live/report.h"
 #include "lib/record/sink.h"

@@ -5,12 +5,12 @@
 
 #include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/programs.h"
-#include "lib/live/cpus.h"
+#include "lib/live/bpf/cpus.h"
 #include "lib/live/instrument_set.h"
 #include "lib/live/recorder.h"
 #include "lib/live/perf/throttling.h"
 #include "lib/live/tracker.h"
-#include "lib/live/wakeup.h"
+#include "lib/live/machine/wakeup.h"
 #include "lib/record/merge.h"
 
 enum recorder_phase {

@@ -18,7 +18,7 @@
 #include "lib/live/process/container_watch.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/process_root.h"
-#include "lib/live/event_queue.h"
+#include "lib/live/perf/event_queue.h"
 #include "lib/record/record.h"
 
 /* What the kernel makes beyond this has its name from its list alone, if it is still there then. */
@@ -359,8 +359,8 @@ static void take_turn(void *ctx, const struct map_event *event, struct rec_copy 
 /* Exits can wait: nothing that is sampled depends on them. */
 static bool is_behind(const struct tracker *t)
 {
-	vec_for_each(&t->queue.rows, const struct turn *, turn) {
-		if (turn->event.kind != MAP_EVENT_EXIT)
+	vec_for_each(&t->queue.rows, const struct queued_event *, queued) {
+		if (queued->event.kind != MAP_EVENT_EXIT)
 			return true;
 	}
 	return false;

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "lib/base/alloc.h"
-#include "lib/live/event_queue.h"
+#include "lib/live/perf/event_queue.h"
 
 static char seen[4096]; /* "time:path " of each */
 

@@ -4,8 +4,8 @@
  * read from the machine; they have gaps, and neither an affinity mask nor a cgroup's quota of the
  * recorder has anything to do with them.
  */
-#ifndef PROF_LIB_LIVE_CPUS_H
-#define PROF_LIB_LIVE_CPUS_H
+#ifndef PROF_LIB_LIVE_BPF_CPUS_H
+#define PROF_LIB_LIVE_BPF_CPUS_H
 
 #include <stdbool.h>
 #include <stdint.h>

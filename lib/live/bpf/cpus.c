@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/cpus.h"
+#include "lib/live/bpf/cpus.h"
 
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/wakeup.h"
+#include "lib/live/machine/wakeup.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -7,8 +7,8 @@
  * in order, so they must be handled up to this round's clock while merge gives out records only up
  * to the clock of the round before.
  */
-#ifndef PROF_LIB_LIVE_EVENT_QUEUE_H
-#define PROF_LIB_LIVE_EVENT_QUEUE_H
+#ifndef PROF_LIB_LIVE_PERF_EVENT_QUEUE_H
+#define PROF_LIB_LIVE_PERF_EVENT_QUEUE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@
 #include "lib/base/vec.h"
 #include "lib/live/perf/perf_event.h"
 
-struct turn {
+struct queued_event {
 	struct map_event event;
 	uint64_t number; /* in the order of event_queue_add() */
 	size_t path; /* in `paths`; valid where event.path is not NULL */
@@ -26,13 +26,13 @@ struct turn {
 };
 
 struct event_queue {
-	VEC(struct turn) rows;
+	VEC(struct queued_event) rows;
 	struct strbuf paths;
 	uint64_t added;
 };
 
 void event_queue_release(struct event_queue *t);
-/* Copies the event. `copy` is taken; of such a turn the event has only the time and the pid. */
+/* Copies the event. `copy` is taken; of such an event it has only the time and the pid. */
 void event_queue_add(struct event_queue *t, const struct map_event *event, struct rec_copy *copy);
 
 /* The event is valid during the call, the copy (or NULL) is the callee's. It must not add events.

@@ -4,8 +4,8 @@
  * which are none of the recorder's business: where something else builds a program, hundreds of
  * times a second. Whatever they tell can mostly wait until there is more of it.
  */
-#ifndef PROF_LIB_LIVE_WAKEUP_H
-#define PROF_LIB_LIVE_WAKEUP_H
+#ifndef PROF_LIB_LIVE_MACHINE_WAKEUP_H
+#define PROF_LIB_LIVE_MACHINE_WAKEUP_H
 
 struct wakeup {
 	int fd; /* of all */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/event_queue.h"
+#include "lib/live/perf/event_queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,44 +9,45 @@
 
 void event_queue_release(struct event_queue *t)
 {
-	vec_for_each(&t->rows, struct turn *, turn)
-		free(turn->copy);
+	vec_for_each(&t->rows, struct queued_event *, queued)
+		free(queued->copy);
 	vec_release(&t->rows);
 	strbuf_release(&t->paths);
 }
 
 void event_queue_add(struct event_queue *t, const struct map_event *event, struct rec_copy *copy)
 {
-	struct turn turn = {
+	struct queued_event queued = {
 		.event = *event,
 		.number = t->added++,
 		.path = t->paths.size,
 		.copy = copy,
 	};
 
-	vec_push(&t->rows, turn);
+	vec_push(&t->rows, queued);
 	if (event->path)
 		strbuf_add(&t->paths, event->path, strlen(event->path) + 1);
 }
 
 static int compare_queued(const void *a, const void *b)
 {
-	const struct turn *x = a, *y = b;
+	const struct queued_event *x = a, *y = b;
 
 	if (x->event.time != y->event.time)
 		return x->event.time < y->event.time ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void take(struct event_queue *t, const struct turn *turn, event_queue_fn *fn, void *ctx)
+static void take(struct event_queue *t, const struct queued_event *queued, event_queue_fn *fn,
+		 void *ctx)
 {
-	struct map_event event = turn->event;
+	struct map_event event = queued->event;
 
-	event.path = event.path ? t->paths.text + turn->path : "";
-	fn(ctx, &event, turn->copy);
+	event.path = event.path ? t->paths.text + queued->path : "";
+	fn(ctx, &event, queued->copy);
 }
 
-/* Under load there is always some turn left, and paths are only ever added. */
+/* Under load there is always some event left, and paths are only ever added. */
 static void drop_old_paths(struct event_queue *t)
 {
 	struct strbuf kept = {0};
@@ -55,11 +56,11 @@ static void drop_old_paths(struct event_queue *t)
 		strbuf_reset(&t->paths);
 	if (t->paths.size <= OLD_PATHS_MAX)
 		return;
-	vec_for_each(&t->rows, struct turn *, turn) {
-		const char *path = t->paths.text + turn->path;
+	vec_for_each(&t->rows, struct queued_event *, queued) {
+		const char *path = t->paths.text + queued->path;
 
-		turn->path = kept.size;
-		if (turn->event.path)
+		queued->path = kept.size;
+		if (queued->event.path)
 			strbuf_add(&kept, path, strlen(path) + 1);
 	}
 	strbuf_release(&t->paths);

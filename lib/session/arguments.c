@@ -5,7 +5,7 @@
 #include "lib/base/quote.h"
 #include "lib/session/own_markers.h"
 
-/* The exec that has none yet; where the record of that was lost, a marker of their own. */
+/* Finds the latest exec without arguments; adds a marker if the record of that exec was lost. */
 static const struct marker *find_exec(struct tasks *t, thread_id id, uint64_t time)
 {
 	struct profile_thread *row = threads_get(&t->profile->threads, id);
@@ -27,7 +27,7 @@ static const struct marker *find_exec(struct tasks *t, thread_id id, uint64_t ti
 	return &vec_last(&row->markers);
 }
 
-/* Is it what the marker calls the program anyway? Names in the kernel are cut. */
+/* True if the marker calls the program so anyway. The kernel truncates names. */
 static bool is_named(const struct strings *strings, string_id name, const char *program)
 {
 	const char *slash = strrchr(program, '/');
@@ -36,7 +36,7 @@ static bool is_named(const struct strings *strings, string_id name, const char *
 	return size && strncmp(slash ? slash + 1 : program, strings_get(strings, name), size) == 0;
 }
 
-/* A list of arguments as one line, NO_STRING where it is empty. */
+/* Joins the arguments to a line, NO_STRING if there are none. */
 static string_id arguments_line(struct strings *strings, string_id program, string_id arguments)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What processes were executed with. */
+/* Arguments with which processes were executed. */
 #ifndef PROF_LIB_SESSION_ARGUMENTS_H
 #define PROF_LIB_SESSION_ARGUMENTS_H
 
 #include "bpf/record.h"
 #include "lib/session/tasks.h"
 
-/* Enters it into the record's process and, but for one that ran already, into its last exec. */
+/*
+ * Enters the arguments into the record's process and into its last exec. A process that was already
+ * running has no exec.
+ */
 void arguments_enter(struct tasks *t, const struct rec_arguments *rec);
 
 #endif

@@ -5,9 +5,9 @@
 #include "lib/languages/language.h"
 #include "lib/session/code_versions.h"
 
-/* What a row of the code table is called in the profile. */
+/* The profile function of a code-table row. */
 struct code_func {
-	func_id func; /* NO_FUNC: not asked yet */
+	func_id func; /* NO_FUNC: not made yet */
 	uint8_t language, tier;
 };
 
@@ -16,11 +16,11 @@ struct code_frames {
 	const struct code_table *table;
 	const struct process_table *processes;
 	struct code_versions versions;
-	process_id *owners; /* by module: whose anonymous memory it is, or NO_PROCESS */
+	process_id *owners; /* by module: process of this anonymous memory, or NO_PROCESS */
 	struct code_func *funcs; /* by row of the table */
 };
 
-/* Compilers whose names do not tell are known by the library that they live in. */
+/* If a name tells no language, a mapped library of the compiler does. */
 static uint8_t language_of_process(const struct profile *p, const struct process *process)
 {
 	vec_for_each(&process->mappings->rows, const struct mapping *, mapping) {
@@ -41,7 +41,7 @@ static source_file_id intern_file(struct profile *p, const char *path, size_t si
 	return source_files_intern(&p->source_files, strings_intern_sized(&p->strings, path, size));
 }
 
-/* The first line of debug information has the file where the name does not tell. */
+/* If the name has no file, take that of the first line in the debug information. */
 static source_file_id file_of_lines(struct code_frames *c, const struct code_entry *entry)
 {
 	string_id file = entry->line_count ? c->table->lines.items[entry->first_line].file
@@ -117,7 +117,7 @@ static void set_reasons(struct code_frames *c)
 	for (size_t i = 0; i < c->processes->rows.count; i++) {
 		const struct process *process = &c->processes->rows.items[i];
 
-		/* Processes come after their parents: what those had is known by then. */
+		/* Parents come before their children, so their state is known by now. */
 		if (process->parent != NO_PROCESS && !process->space_start)
 			has_code[i] |= has_code[process->parent];
 		if (process->anon != NO_MODULE)

@@ -29,7 +29,7 @@ static void add_lines(struct code_table *t, const struct rec_code *rec, struct c
 		const struct rec_code_line *from = &rec->lines[i];
 		struct code_line line = {.offset = from->offset, .line = from->line};
 
-		/* They are searched by offset. */
+		/* Lines are searched by offset. */
 		if (from->offset < last)
 			break;
 		last = from->offset;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The code that processes made themselves, as their perf maps and jitdumps tell it. It comes later
- * than the samples of it, and the same address may be different code at different times: so it is
- * collected here, and frames are named once all of it is there (code_frames.h).
+ * Code that processes generated, as reported by perf maps and jitdumps. Reports come later than
+ * samples of the code, and an address may hold different code at different times. So code is
+ * collected here, and frames are named once all of it is known (code_frames.h).
  */
 #ifndef PROF_LIB_SESSION_CODE_TABLE_H
 #define PROF_LIB_SESSION_CODE_TABLE_H
@@ -15,7 +15,7 @@
 #include "lib/session/process.h"
 
 struct code_line {
-	uint32_t offset; /* from the code's start */
+	uint32_t offset; /* from the start of the code */
 	uint32_t line;
 	string_id file; /* in `names`, NO_STRING: unknown */
 };
@@ -26,25 +26,25 @@ struct code_entry {
 	process_id process;
 	string_id name; /* in `names` */
 	uint32_t first_line, line_count; /* in `lines` */
-	bool is_exact; /* not before `since` */
+	bool is_exact; /* no earlier than `since` */
 };
 
-/* From then on the process ran another program. */
+/* The process runs another program from this time on. */
 struct code_exec {
 	process_id process;
 	uint64_t time;
 };
 
 struct code_table {
-	VEC(struct code_entry) rows; /* as they came */
+	VEC(struct code_entry) rows; /* in order of arrival */
 	VEC(struct code_line) lines;
 	VEC(struct code_exec) execs;
-	struct strings names; /* no part of the profile: most code is never sampled */
+	struct strings names; /* separate from the profile: most code is never sampled */
 };
 
 /* A zeroed struct is an empty table. */
 void code_table_release(struct code_table *t);
-/* `space_start` is when the process's present program began. */
+/* `space_start`: begin of the process's present program. */
 void code_table_add(struct code_table *t, process_id process, uint64_t space_start,
 		    const struct rec_code *rec);
 void code_table_exec(struct code_table *t, process_id process, uint64_t time);

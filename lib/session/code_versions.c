@@ -4,9 +4,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/log.h"
 
-/* Entries that overlap each other without end are no real ones. */
+/* Bounds entries that overlap one another without end, which no real compiler writes. */
 #define VERSIONS_MAX (1u << 22)
-/* Of forks without an exec, each of the one before. */
+/* Bounds chains of forks without an exec. */
 #define ANCESTORS_MAX 16
 
 struct order {
@@ -71,7 +71,7 @@ static void sort_execs(struct code_versions *v, struct code_table *table)
 	}
 }
 
-/* The position of the first address that is not below. */
+/* Returns the position of the first address not below `addr`. */
 static size_t find_addr(const struct code_versions *v, uint64_t addr)
 {
 	return vec_count_front(&v->addrs, it, *it < addr);
@@ -170,7 +170,10 @@ static void narrow(struct rebind_span *span, uint64_t from, uint64_t to)
 		span->to = to;
 }
 
-/* From its exec before that time, or from its beginning (0), to the next one. */
+/*
+ * Returns the span of the program that ran at this time: from its exec, or 0 for the first one, to
+ * the next exec.
+ */
 static struct rebind_span find_program(const struct code_versions *v, process_id process,
 				       uint64_t time)
 {
@@ -186,7 +189,7 @@ static struct rebind_span find_program(const struct code_versions *v, process_id
 	return program;
 }
 
-/* Among what the process's present program told itself. */
+/* Searches the entries of the process's own program at this time; narrows *span. */
 static uint32_t find_own(const struct code_versions *v, process_id process, uint64_t addr,
 			 uint64_t time, struct rebind_span *span)
 {
@@ -227,7 +230,10 @@ uint32_t code_versions_find(const struct code_versions *v, process_id process, u
 		bool is_first_program = !own.from;
 		uint32_t entry = find_own(v, process, addr, time, &own);
 
-		/* What the parent had is settled; only what the process does depends on when. */
+		/*
+		 * The parent's code at the fork is fixed: only the process's own programs limit the
+		 * span.
+		 */
 		if (!i)
 			*span = own;
 		if (entry != NO_CODE || !is_first_program || row->parent == NO_PROCESS)

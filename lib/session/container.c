@@ -5,7 +5,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/process/cgroup.h"
 
-/* As container engines themselves shorten ids. */
+/* Length to which container engines shorten ids. */
 #define SHORT_ID_SIZE 12
 
 string_id container_label(struct strings *strings, string_id cgroup, uint32_t ns_pid)

@@ -29,7 +29,7 @@ static uint32_t find(const struct counter_feed *f, uint32_t wire_id)
 	return index_find(&f->by_wire_id, hash_u64(wire_id), wire_id_equal, f, &wire_id);
 }
 
-/* Cuts the next text off; NO_STRING where it is empty. */
+/* Consumes the next text; NO_STRING if it is empty. */
 static string_id take_text(struct strings *strings, const char **text, size_t size)
 {
 	const char *start = *text;

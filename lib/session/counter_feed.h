@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters of the stream → those of the profile. */
+/* Enters counters of the stream into the profile. */
 #ifndef PROF_LIB_SESSION_COUNTER_FEED_H
 #define PROF_LIB_SESSION_COUNTER_FEED_H
 
@@ -20,9 +20,9 @@ struct counter_feed {
 
 void counter_feed_init(struct counter_feed *f, struct profile *profile, struct tasks *tasks);
 void counter_feed_release(struct counter_feed *f);
-/* The first description of an id holds; one without a name is none. */
+/* Ignores later descriptions of the same id, and any without a name. */
 void counter_feed_info(struct counter_feed *f, const struct rec_counter_info *rec);
-/* What a counter counts that was never described is lost. */
+/* Values of a counter without a description are counted as lost. */
 void counter_feed_count(struct counter_feed *f, const struct rec_counter *rec);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the frames of stack records are, by their kind: a row a kind. */
+/* A row of properties for each kind of frame in stack records. */
 #ifndef PROF_LIB_SESSION_FRAME_KINDS_H
 #define PROF_LIB_SESSION_FRAME_KINDS_H
 
@@ -9,13 +9,13 @@
 #include "bpf/record.h"
 #include "lib/profile/frames.h"
 
-/* Where a frame's address is one. */
+/* Address space of a frame. */
 enum frame_place {
-	FRAME_PLACE_UNKNOWN, /* of a kind that is not known: it has no place in a stack */
+	FRAME_PLACE_UNKNOWN, /* unknown kind: the frame is left out of stacks */
 	FRAME_PLACE_KERNEL,
-	/* In a mapping of the process. What lies in none is no code: the stack ends there. */
+	/* Mappings of the process. An address outside them is not code: the stack ends there. */
 	FRAME_PLACE_PROCESS,
-	/* Nowhere in memory: no mapping is asked, and on either side of it the stack goes on. */
+	/* No memory: no mapping is searched, and the stack goes on at either side. */
 	FRAME_PLACE_NONE,
 };
 
@@ -23,13 +23,13 @@ struct frame_kind_info {
 	enum frame_place place;
 	enum profile_frame_kind kind; /* in the profile */
 	/*
-	 * Nothing was called here: the address is the next instruction's, and so is that of the
-	 * frame inside it, which the kernel began.
+	 * The address is the next instruction's, not behind a call. The same holds for the frame
+	 * inside, which the kernel started.
 	 */
 	bool is_interrupted;
 };
 
-/* Of any byte, in the kernel's part of a stack or in the user's. */
+/* Accepts any byte as kind. is_kernel_part: it is in the kernel's part of the stack. */
 const struct frame_kind_info *frame_kind_info(uint8_t kind, bool is_kernel_part);
 
 #endif

@@ -7,16 +7,16 @@
 #include "lib/base/cleanup.h"
 #include "lib/record/record.h"
 
-/* Losses that follow each other this closely are one marker. */
+/* Losses this close to one another share a marker. */
 #define BURST_NS 100000000ull
-/* Beyond them what happens is counted still, but hardly shown: nobody could look at that. */
+/* Beyond this many markers, losses are counted without a marker each: nobody could read them. */
 #define LOSSES_MAX 10000
 #define SERIES_MAX 4096
 #define CPUS_MAX 4096
 
 _Static_assert(LOST_CAUSE_COUNT <= PROFILE_LOST_CAUSES, "each cause has a count in the profile");
 
-/* What losses of the same kind, reason and CPU go on from. */
+/* The last marker of a kind, reason and CPU, which further losses extend. */
 struct loss_series {
 	size_t row;
 };
@@ -32,7 +32,7 @@ void losses_release(struct losses *l)
 	vec_release(&l->series);
 }
 
-/* NULL: no machine has so many. */
+/* Returns NULL for numbers that no machine has. */
 static struct cpu_losses *get_cpu(struct losses *l, uint16_t cpu)
 {
 	struct profile *p = l->profile;
@@ -65,7 +65,7 @@ static struct loss_series *find_series(struct losses *l, const struct loss *like
 	return NULL;
 }
 
-/* Goes on with the last one like it, or begins another. */
+/* Extends the last loss of the same series, or begins a new one. */
 static void add_loss(struct losses *l, const struct loss *loss)
 {
 	struct loss_series *series = find_series(l, loss);
@@ -112,7 +112,7 @@ static string_id cause_name(struct losses *l, const struct rec_lost *rec)
 	return strings_intern(strings, name);
 }
 
-/* The clock's are counted by cause and CPU, other events' each for itself. */
+/* Counts the clock's losses by cause and CPU, those of other events by event. */
 static void count_loss(struct losses *l, const struct rec_lost *rec, bool of_samples)
 {
 	struct cpu_losses *cpu;
@@ -150,7 +150,7 @@ void losses_add(struct losses *l, const struct rec_lost *rec, uint64_t time)
 	add_loss(l, &loss);
 }
 
-/* As count_loss() does. */
+/* Counts like count_loss(). */
 static void count_throttled(struct losses *l, const struct rec_throttled *rec, uint64_t duration)
 {
 	struct event_count *event;
@@ -197,7 +197,7 @@ static int compare_losses(const void *a, const void *b)
 	return (left->reason > right->reason) - (left->reason < right->reason);
 }
 
-/* Values are in the order in which markers were made. */
+/* Values are in the order of the markers' creation. */
 static int compare_markers(const void *a, const void *b)
 {
 	const struct marker *left = a, *right = b;

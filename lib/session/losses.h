@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the recording lost or was kept from, by CPU and time. */
+/* Losses and throttling during the recording, by CPU and time. */
 #ifndef PROF_LIB_SESSION_LOSSES_H
 #define PROF_LIB_SESSION_LOSSES_H
 
@@ -8,7 +8,7 @@
 
 struct loss_series;
 
-/* Becomes a marker. */
+/* A loss that becomes a marker. */
 struct loss {
 	uint64_t start, end;
 	uint64_t count;
@@ -20,17 +20,17 @@ struct loss {
 struct losses {
 	struct profile *profile;
 	VEC(struct loss) rows;
-	VEC(struct loss_series) series; /* the last row of each reason and CPU */
+	VEC(struct loss_series) series; /* last row for each reason and CPU */
 };
 
 void losses_init(struct losses *l, struct profile *profile);
 void losses_release(struct losses *l);
-/* `time` is the record's, in the profile. */
+/* `time` is that of the record on the profile's time line. */
 void losses_add(struct losses *l, const struct rec_lost *rec, uint64_t time);
 void losses_throttled(struct losses *l, const struct rec_throttled *rec, uint64_t time);
 /*
- * Losses belong to no thread. They are shown on the first one of the recording, which is nearly
- * always the main thread of the recorded command.
+ * Shows losses, which belong to no thread, on the recording's first one: nearly always the main
+ * thread of the recorded command.
  */
 void losses_finish(struct losses *l);
 

@@ -51,7 +51,7 @@ static const struct wire_schema *find_schema(const struct marker_feed *f, uint32
 	return id == INDEX_NONE ? NULL : &f->schemas.items[id];
 }
 
-/* Cuts the next text off; NO_STRING where it is empty. */
+/* Consumes the next text; NO_STRING if it is empty. */
 static string_id take_text(struct strings *strings, const char **text, size_t size)
 {
 	const char *start = *text;
@@ -60,7 +60,7 @@ static string_id take_text(struct strings *strings, const char **text, size_t si
 	return size ? strings_intern_sized(strings, start, size) : NO_STRING;
 }
 
-/* Readers find a field by its key, and labels name it: both need an identifier. */
+/* Readers find a field by its key and labels refer to it, so it must be an identifier. */
 static bool is_key(const struct strings *strings, string_id id)
 {
 	const char *key = strings_get(strings, id);
@@ -87,7 +87,7 @@ static bool has_field(const struct strings *strings, const struct schema_field *
 	return false;
 }
 
-/* NO_STRING in place of a label that names a field which there is not. */
+/* Returns NO_STRING for a label that refers to a field the schema lacks. */
 static string_id check_label(const struct strings *strings, string_id label,
 			     const struct schema *schema, const struct schema_field *fields)
 {
@@ -178,7 +178,7 @@ static void take_value(struct marker_feed *f, const struct rec_marker *rec,
 		out->number = value->value;
 }
 
-/* Stacks come last: what they become may be known only later. */
+/* Stacks are taken last: their values may be known only later. */
 static void take_stacks(const struct rec_marker *rec, const struct marker *marker,
 			const struct schema *schema, struct marker_value *values,
 			marker_stack_fn *fn, void *ctx)

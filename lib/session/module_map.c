@@ -4,7 +4,7 @@
 #include "lib/base/text.h"
 #include "lib/record/record.h"
 
-/* More than any module has that could be of use. */
+/* More sections than any module has that could be sampled. */
 #define MAX_SECTIONS 64
 #define MAX_SYMBOLS 16384
 
@@ -44,8 +44,8 @@ module_id module_map_find(const struct module_map *m, uint32_t key)
 }
 
 /*
- * What the kernel says of an unlinked file is no part of its name. The path keeps it: nothing that
- * is there now is that file.
+ * The kernel's suffix for unlinked files is not part of the name. The path keeps it: no file with
+ * that path today is the mapped one.
  */
 static bool was_deleted(const struct rec_module *rec, const char *path, size_t size)
 {
@@ -55,7 +55,7 @@ static bool was_deleted(const struct rec_module *rec, const char *path, size_t s
 	       memcmp(path + size - suffix, PATH_DELETED, suffix) == 0;
 }
 
-/* The last component of the path; pseudo files ("[vdso]") have none. */
+/* Returns the last component of the path, or all of a pseudo file's ("[vdso]"). */
 static string_id module_name(struct strings *strings, const char *path, size_t size)
 {
 	size_t start = size;
@@ -118,7 +118,7 @@ void module_map_add_section(struct module_map *m, const struct rec_section *rec)
 	struct module_section section = {.offset = rec->offset};
 	struct module *module;
 
-	/* No section with code has such a long name. */
+	/* Sections with code have no such long names. */
 	if (id == NO_MODULE || rec->name_size >= sizeof(section.name))
 		return;
 	module = modules_get(&m->profile->modules, id);

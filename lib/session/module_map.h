@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The modules of the stream, by the ids that its mappings use, as rows of the profile. */
+/* Maps module ids of the stream to rows of the profile. */
 #ifndef PROF_LIB_SESSION_MODULE_MAP_H
 #define PROF_LIB_SESSION_MODULE_MAP_H
 
@@ -9,17 +9,17 @@
 
 struct module_map {
 	struct profile *profile;
-	struct index by_key; /* of module.file_key, which is the id on the wire */
+	struct index by_key; /* by module.file_key, the id on the wire */
 };
 
 void module_map_init(struct module_map *m, struct profile *profile);
 void module_map_release(struct module_map *m);
-/* An id that was used before means the new module from now on. */
+/* A reused id means the new module from now on. */
 void module_map_add(struct module_map *m, const struct rec_module *rec);
-/* Of a module that is known; others have none. */
+/* Ignores sections of unknown modules. */
 void module_map_add_section(struct module_map *m, const struct rec_section *rec);
 void module_map_add_symbol(struct module_map *m, const struct rec_symbol *rec);
-/* NO_MODULE: there was no such record. */
+/* NO_MODULE if no record had this id. */
 module_id module_map_find(const struct module_map *m, uint32_t key);
 
 #endif

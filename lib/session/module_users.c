@@ -4,7 +4,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
-/* Samples [first, end) of a row, which are all of one user's process. */
+/* Samples [first, end) of a thread, taken while its process had one user. */
 struct stretch {
 	uint64_t user;
 	thread_id row;
@@ -59,8 +59,8 @@ static void split_rows(struct stretches *s, struct tasks *t)
 
 struct marks {
 	struct profile *profile;
-	uint32_t round; /* of the present user */
-	uint32_t *stacks, *modules; /* by id: the last round that has met it */
+	uint32_t round; /* number of the present user */
+	uint32_t *stacks, *modules; /* by id: last round that visited it */
 };
 
 static void mark_stack(struct marks *m, stack_id stack, uint64_t user)

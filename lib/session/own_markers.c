@@ -2,7 +2,7 @@
 #include "lib/session/own_markers.h"
 
 struct own_field {
-	const char *key, *label; /* NULL: there are no more fields */
+	const char *key, *label; /* NULL ends the list */
 	enum field_type type;
 };
 

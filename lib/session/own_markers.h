@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The markers that a session makes itself, of what records say besides: their schemas. */
+/* Schemas of the markers that a session makes from other records. */
 #ifndef PROF_LIB_SESSION_OWN_MARKERS_H
 #define PROF_LIB_SESSION_OWN_MARKERS_H
 
 #include "lib/profile/profile.h"
 
-/* These are the ids of their schemas. */
+/* Ids of their schemas. */
 enum own_marker {
 	OWN_EXEC,
 	OWN_RENAME,
@@ -16,19 +16,19 @@ enum own_marker {
 	OWN_MARKER_COUNT,
 };
 
-/* Their fields, by number. */
+/* Numbers of their fields. */
 enum {
 	EXEC_PROGRAM = 0,
-	EXEC_ARGUMENTS, /* a line for people; without the program where that says nothing more */
+	EXEC_ARGUMENTS, /* line for people; omits a program name that says nothing more */
 	EXEC_FOLDER,
 	RENAME_NAME = 0,
 	CGROUP_PATH = 0,
-	LOSS_COUNT = 0, /* samples, events; how often the kernel stopped */
+	LOSS_COUNT = 0, /* samples or events; for throttling, the number of times */
 	LOSS_CPU,
-	LOSS_REASON, /* or which event */
+	LOSS_REASON, /* reason, or the event */
 };
 
-/* Of a profile that has no schema yet. */
+/* Call before the profile has any other schema. */
 void own_markers_register(struct profile *p);
 
 #endif

@@ -62,8 +62,8 @@ bool pending_add(struct pending *p, const struct pending_sample *sample)
 }
 
 /*
- * Takes the oldest sample out of the chain that begins with `first`. The row stays where it is as
- * long as there is another sample for it, so that the index is touched only when the chain ends.
+ * Takes the oldest sample out of the chain that begins with `first`. The first row stays in place
+ * while the chain has other samples, so that the index changes only when the chain ends.
  */
 static uint32_t unchain(struct pending *p, uint32_t first)
 {
@@ -93,7 +93,7 @@ bool pending_take(struct pending *p, uint32_t wire_id, struct pending_sample *sa
 	p->mappings_size -= mapping_table_settle(sample->mappings);
 	id = unchain(p, first);
 	p->rows.items[id].is_taken = false;
-	/* NONE + 1 is 0, the end of the free ones. */
+	/* NONE + 1 is 0, the end of the free list. */
 	p->rows.items[id].next = p->free - 1;
 	p->free = id + 1;
 	p->count--;
@@ -127,7 +127,7 @@ struct rec_stack *pending_take_stack(struct pending *p, uint32_t prefix_id)
 
 		if (rec->prefix_id != prefix_id)
 			continue;
-		/* In order: of two with one id the later one is to count. */
+		/* Keeps the order: of two records with one id the later one counts. */
 		memmove(p->stacks.items + i, p->stacks.items + i + 1,
 			(--p->stacks.count - i) * sizeof(rec));
 		return rec;

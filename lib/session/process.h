@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of a recording: by pid, and by incarnation where a pid was used again. */
+/* Processes of a recording, by pid and by incarnation: pids are reused. */
 #ifndef PROF_LIB_SESSION_PROCESS_H
 #define PROF_LIB_SESSION_PROCESS_H
 
@@ -14,14 +14,14 @@ typedef uint32_t process_id;
 
 #define NO_PROCESS UINT32_MAX
 
-/* How the first record about a task introduced it. */
+/* Kind of the first record that mentioned a task. */
 enum task_origin {
-	TASK_SEEN, /* by doing something: how it began is not known */
-	TASK_SCANNED, /* it ran already when recording began */
+	TASK_SEEN, /* activity: its beginning is unknown */
+	TASK_SCANNED, /* already running when recording began */
 	TASK_FORKED, /* its beginning was recorded */
 };
 
-/* The group in the upper half, both as in struct rec_user. */
+/* No user. Both this and rec_user have the group in the upper half. */
 #define NO_USER UINT64_MAX
 
 struct user_change {
@@ -31,32 +31,32 @@ struct user_change {
 
 struct process {
 	uint32_t pid, incarnation;
-	uint64_t start, end; /* end means nothing until has_ended */
+	uint64_t start, end; /* end is valid if has_ended */
 	string_id name; /* NO_STRING: not known yet */
 	string_id cgroup; /* path; NO_STRING: the recorder's own */
 	string_id arguments; /* as in struct profile_thread */
-	uint32_t ns_pid; /* in its own pid namespace; 0: that is the recorder's */
+	uint32_t ns_pid; /* pid in its own pid namespace; 0: it is in the recorder's */
 	module_id anon; /* its anonymous memory, NO_MODULE until a frame lies there */
-	process_id parent; /* NO_PROCESS: not known */
-	uint64_t space_start; /* its last exec, 0: none was seen */
+	process_id parent; /* NO_PROCESS: unknown */
+	uint64_t space_start; /* time of its last exec, 0: none seen */
 	struct mapping_table *mappings;
-	thread_id main_thread, last_thread; /* last_thread begins the chain through all */
+	thread_id main_thread, last_thread; /* last_thread begins the chain of all threads */
 	uint8_t origin; /* enum task_origin */
-	uint64_t first_user; /* NO_USER: not known */
-	VEC(struct user_change) users; /* after that, by time */
+	uint64_t first_user; /* NO_USER: unknown */
+	VEC(struct user_change) users; /* later changes, by time */
 	bool has_ended;
-	bool was_outside, was_wanted; /* of the filters, by them: at some time */
+	bool was_outside, was_wanted; /* filters rejected it, or passed it, at some time */
 };
 
 struct process_table {
 	VEC(struct process) rows;
-	struct index by_pid; /* the latest incarnation of each */
+	struct index by_pid; /* latest incarnation of each pid */
 };
 
 void process_table_release(struct process_table *t);
-/* The latest incarnation of pid, or NO_PROCESS. */
+/* Returns the latest incarnation of pid, or NO_PROCESS. */
 process_id process_table_find(const struct process_table *t, uint32_t pid);
-/* A new incarnation of pid. Takes `mappings` over; the threads are the caller's to set. */
+/* Adds an incarnation of pid. Takes `mappings` over; the caller sets the threads. */
 process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t start,
 			     enum task_origin origin, struct mapping_table *mappings);
 

@@ -4,8 +4,8 @@
 #include "lib/record/stack_record.h"
 
 /*
- * What continues another stack has a part of its own in any real stream, and is no deeper than the
- * walker goes.
+ * Bounds for hostile records. In a real stream each continuing stack adds frames, and no stack is
+ * deeper than the walker goes.
  */
 #define LINKS_MAX 2000
 #define DEPTH_MAX UINT16_MAX
@@ -48,7 +48,7 @@ void raw_stack_unpack(const struct raw_stacks *s, const struct raw_stack *stack,
 	uint32_t skip = 0, done = 0;
 
 	if (!stack->depth)
-		return; /* nor has the caller any memory for it */
+		return; /* the caller has no memory for it, either */
 	for (;;) {
 		uint32_t own = (uint32_t)row->kernel_depth + row->user_depth;
 
@@ -73,7 +73,7 @@ static bool content_equal(const void *table, uint32_t id, const void *key)
 	       !memcmp(s->words.items + row->first_word, rec->lows, wanted->body_size);
 }
 
-/* Hostile records only: what would be too deep, or goes on in nothing, ends where it does. */
+/* Ends a stack where it would be too deep or its continuation is unknown: hostile records only. */
 static void link_outer(const struct raw_stacks *s, struct raw_stack *row)
 {
 	const struct raw_stack *outer;
@@ -114,7 +114,7 @@ static raw_stack_id intern(struct raw_stacks *s, const struct rec_stack *rec, ra
 	if (id != INDEX_NONE)
 		return id;
 	link_outer(s, &row);
-	/* At least one, so that even an empty stack has a place. */
+	/* At least one word, so that even an empty stack has a place. */
 	memcpy(vec_add_zeroed(&s->words, size ? size / 8 : 1), rec->lows, size);
 	id = (raw_stack_id)s->rows.count;
 	vec_push(&s->rows, row);

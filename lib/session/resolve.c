@@ -7,14 +7,14 @@
 #include "lib/session/frame_kinds.h"
 
 /*
- * A fixed number of lines, each overwritten by whatever falls on it: a miss costs a walk over the
- * stack and nothing else, and a machine full of short-lived processes must not fill memory.
+ * Fixed number of lines, overwritten on collision. A miss costs a walk over the stack and nothing
+ * else, and a machine full of short-lived processes cannot fill memory.
  */
 #define CACHE_LINES (1u << 15)
 
 struct resolved {
-	uint64_t stamp, kernel_stamp; /* of the mappings that were used */
-	uint32_t key; /* raw_stack_id plus one; 0, as it is in the beginning: empty */
+	uint64_t stamp, kernel_stamp; /* stamps of the mappings used */
+	uint32_t key; /* raw_stack_id plus one; 0: empty */
 	stack_id stack;
 	struct stack_extent extent;
 };
@@ -36,16 +36,16 @@ void resolver_release(struct resolver *r)
 }
 
 /*
- * The address that stands for a frame. A return address is that of the instruction after the call,
- * which may belong to another line, or even to another function; one less lies in the call. This is
- * the only place that knows.
+ * Returns the address that stands for a frame. A return address is that of the instruction after
+ * the call, which may belong to another line or even another function; one less lies in the call.
+ * No other place subtracts it.
  */
 static uint64_t frame_addr(uint64_t addr, bool is_pc)
 {
 	return is_pc || !addr ? addr : addr - 1;
 }
 
-/* Made when the first frame lies in it: most anonymous memory is never executed. */
+/* Made on the first frame in it: most anonymous memory is never executed. */
 static module_id anon_module(struct profile *p, struct process *process)
 {
 	if (process->anon == NO_MODULE) {
@@ -89,9 +89,9 @@ static bool is_interrupted(const struct resolver *r, uint32_t i)
 }
 
 /*
- * Is the address of frame `i`, which is in user space, that of an instruction and not of the one
- * behind a call? Nobody called a signal trampoline, either: the kernel has the handler return to
- * its first instruction. The frame it lies in is the one that comes before the interrupted one.
+ * True if the address of user frame `i` is an instruction's own and not a return address. A signal
+ * trampoline is not called, either: the kernel makes the handler return to its first instruction.
+ * Its frame comes just before the interrupted one.
  */
 static bool is_pc(const struct resolver *r, const struct raw_stack *stack, uint32_t i)
 {
@@ -100,7 +100,7 @@ static bool is_pc(const struct resolver *r, const struct raw_stack *stack, uint3
 	return i + 1 < stack->depth && is_interrupted(r, i + 1);
 }
 
-/* What frame `i` of a stack is, and the address that stands for it. */
+/* Returns the kind of frame `i`, and stores the address that stands for it. */
 static const struct frame_kind_info *
 get_frame(const struct resolver *r, const struct raw_stack *stack, uint32_t i, uint64_t *addr)
 {
@@ -114,9 +114,9 @@ get_frame(const struct resolver *r, const struct raw_stack *stack, uint32_t i, u
 }
 
 /*
- * How many user frames of the stack are code, as far as the mappings tell, of those before frame
- * `end`. A frame pointer register that holds something else leads the walker into data: where the
- * first address of native code lies in no executable mapping, what is behind it is no chain either.
+ * Returns how many of the user frames before frame `end` are code, judged by the mappings. A frame
+ * pointer register with other contents leads the walker into data: if the first native address lies
+ * in no executable mapping, the rest is no chain, either.
  */
 static uint32_t code_depth(const struct resolver *r, const struct raw_stack *stack, uint32_t end,
 			   const struct mapping_table *mappings)
@@ -125,14 +125,14 @@ static uint32_t code_depth(const struct resolver *r, const struct raw_stack *sta
 	uint64_t addr;
 
 	if (!mappings->rows.count)
-		return end - i; /* nothing is known of this process */
+		return end - i; /* no mapping is known */
 	while (i < end && (get_frame(r, stack, i, &addr)->place != FRAME_PLACE_PROCESS ||
 			   mapping_table_find(mappings, addr)))
 		i++;
 	return i - stack->kernel_depth;
 }
 
-/* `base` with the `count` innermost frames of the stack, those of unknown kinds left out. */
+/* Adds the `count` innermost frames of the stack to `base`, without those of unknown kinds. */
 static stack_id walk(struct resolver *r, const struct raw_stack *stack, stack_id base,
 		     uint32_t count, struct process *process, const struct mapping_table *mappings,
 		     struct stack_extent *extent)
@@ -175,16 +175,16 @@ static bool is_line_of(const struct resolver *r, const struct resolved *line, ra
 	       line->kernel_stamp == r->kernel->stamp;
 }
 
-/* What a stack goes on like, where that has been resolved already. */
+/* The resolved continuation of a stack. */
 struct rest {
-	stack_id stack; /* without the frames that are skipped */
+	stack_id stack; /* without the skipped frames */
 	uint32_t user_depth;
 };
 
 /*
- * False where it takes the whole stack to tell: a frame that is an instruction's in one of the two
- * and behind a call in the other, frames of the kernel, or of a kind that is left out, or what is
- * known to be no code.
+ * False if the cached continuation cannot be used: a frame is an instruction's in one stack and
+ * behind a call in the other, the stack has kernel frames, a frame of an unknown kind was left out,
+ * or frames are known to be no code.
  */
 static bool find_rest(const struct resolver *r, const struct raw_stack *stack,
 		      const struct mapping_table *mappings, struct rest *rest)
@@ -242,7 +242,7 @@ stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *pr
 			.kernel_stamp = r->kernel->stamp,
 			.key = raw + 1,
 		};
-		/* What it goes on like may be in this line. */
+		/* Overwrite the line afterwards: it may hold the continuation. */
 		resolve(r, &r->raw.rows.items[raw], process, mappings, &new);
 		*line = new;
 	}
@@ -268,7 +268,7 @@ bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *map
 
 		if (mapping->module < r->profile->modules.rows.count)
 			machine = r->profile->modules.rows.items[mapping->module].machine;
-		/* Nearly always the first: the rest need not be looked at. */
+		/* The first mapping nearly always decides. */
 		if (machine == EM_X86_64 || machine == EM_AARCH64)
 			return false;
 		is_32bit |= machine == EM_386 || machine == EM_ARM;

@@ -20,7 +20,7 @@
 #include "lib/session/tasks.h"
 #include "lib/record/record.h"
 
-/* Changes of CPUs that are told one by one. */
+/* Changes of CPU state that are listed one by one. */
 #define CPU_CHANGES_MAX 32
 
 struct cpu_change {
@@ -87,7 +87,7 @@ static void feed_map(struct session *s, const struct rec_map *rec)
 
 	if (rec->module_id == NO_REC_MODULE && !is_kernel)
 		mapping.module = MAPPING_ANON;
-	/* No file, no offset in it: such frames are known by their address. */
+	/* Without file and offset, the frame is known by its address. */
 	if (mapping.module == NO_MODULE || mapping.module == MAPPING_ANON)
 		mapping.file_offset = rec->start;
 	if (!is_kernel)
@@ -101,14 +101,14 @@ static bool has_user_frame(const struct rec_sample *rec, const struct stack_exte
 	return extent->has_user_frame || !(rec->rec.flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL));
 }
 
-/* The kernel finishes no stack of a 32-bit program; most samples need not be looked at. */
+/* The kernel completes no stack of a 32-bit program, so most samples need no check. */
 static bool may_be_32bit(const struct tick_stats_entry *entry)
 {
 	return !(entry->sample_flags & (SAMPLE_KERNEL_THREAD | SAMPLE_EXITING)) &&
 	       (entry->stack_flags & (STACK_WHOLE | STACK_LATER)) != STACK_WHOLE;
 }
 
-/* It weighs what it stands for: a sample without weight would be taken for a gap. */
+/* Weighs the sample by its period, at least 1: a weight of 0 would be taken for a gap. */
 static void count_event(struct session *s, const struct pending_sample *pending,
 			struct sample *sample)
 {
@@ -123,8 +123,8 @@ static void count_event(struct session *s, const struct pending_sample *pending,
 }
 
 /*
- * The stack of a sample or marker, with what is known of it. raw: what lies below the leaf,
- * NO_RAW_STACK where nothing does.
+ * Resolves the stack of a sample or marker and what is known of it. raw: the stack below the leaf,
+ * NO_RAW_STACK for none.
  */
 static stack_id resolve_pending(struct session *s, const struct pending_sample *pending,
 				raw_stack_id raw, struct tick_stats_entry *entry,
@@ -180,8 +180,7 @@ static void place_sample(struct session *s, const struct pending_sample *pending
 	thread_add_sample(&s->tasks.threads, pending->thread, &sample);
 }
 
-/* Its stack never came, so there is no row for it, or no value; its CPU time was spent all the
- * same. */
+/* Stack lost: drop the sample, or the marker's value, but keep its CPU time. */
 static void lose_sample(struct session *s, const struct pending_sample *pending)
 {
 	const struct rec *rec = &pending->rec.rec;
@@ -233,7 +232,7 @@ static void feed_sample(struct session *s, const struct rec_sample *rec)
 	feed_pending(s, &pending);
 }
 
-/* Of a number that nobody can know it is nothing, and is not even a sign of life. */
+/* Events with an unknown id are ignored and do not mark the task alive. */
 static void feed_event(struct session *s, const struct rec_event *rec)
 {
 	struct pending_sample pending = {
@@ -257,7 +256,7 @@ static void feed_marker_stack(void *ctx, uint32_t value, const struct rec_marker
 		.marker_value = value + 1,
 	};
 
-	/* Whatever a marker is about, a task that was never recorded does not appear by it. */
+	/* A marker about a task that was never recorded does not introduce it. */
 	if (process == NO_PROCESS) {
 		s->profile->stats.lost_marker_values++;
 		return;
@@ -336,7 +335,7 @@ static void feed_loss(struct session *s, const struct rec *rec)
 		losses_throttled(&s->losses, (const struct rec_throttled *)rec, time);
 }
 
-/* Markers and counters: what is shown beside samples. */
+/* Feeds markers and counters. */
 static void feed_shown(struct session *s, const struct rec *rec)
 {
 	if (rec->kind == REC_SCHEMA)
@@ -452,7 +451,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	thread_table_finish(&s->tasks.threads);
 	module_users_find(&s->tasks);
 	tasks_drop_unwanted(&s->tasks);
-	/* All that has samples must be there. */
+	/* Needs all samples in the profile. */
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	marker_feed_finish(&s->markers);
 	losses_finish(&s->losses);

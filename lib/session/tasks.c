@@ -28,7 +28,7 @@ static struct profile_thread *row_at(struct tasks *t, thread_id id)
 	return threads_get(&t->profile->threads, id);
 }
 
-/* Names on the wire are terminated only where they are short. */
+/* Names on the wire are terminated only if they are short. */
 static string_id intern_name(struct tasks *t, const char *name)
 {
 	size_t size = strnlen(name, REC_NAME_SIZE);
@@ -36,18 +36,18 @@ static string_id intern_name(struct tasks *t, const char *name)
 	return size ? strings_intern_sized(&t->profile->strings, name, size) : NO_STRING;
 }
 
-/* An empty one says nothing, and would be shown as nothing. */
+/* Ignores an empty name, which would be shown as nothing. */
 static void set_name(struct tasks *t, process_id process, thread_id thread, string_id name)
 {
 	if (name == NO_STRING)
 		return;
 	row_at(t, thread)->name = name;
-	/* What ps shows as a process's name is that of its main thread. */
+	/* ps shows the main thread's name as the process's. */
 	if (thread == process_at(t, process)->main_thread)
 		process_at(t, process)->name = name;
 }
 
-/* A process never lacks its main thread: the leader's own records may all have been lost. */
+/* Adds the main thread, too: all of the leader's own records may have been lost. */
 static process_id add_process(struct tasks *t, uint32_t pid, uint64_t start,
 			      enum task_origin origin, struct mapping_table *mappings)
 {
@@ -57,7 +57,7 @@ static process_id add_process(struct tasks *t, uint32_t pid, uint64_t start,
 	return id;
 }
 
-/* The latest process of that pid, dead or alive. */
+/* Returns the latest process with that pid, dead or alive. */
 static process_id get_process(struct tasks *t, uint32_t pid, uint64_t time)
 {
 	process_id id = process_table_find(&t->processes, pid);
@@ -68,8 +68,8 @@ static process_id get_process(struct tasks *t, uint32_t pid, uint64_t time)
 }
 
 /*
- * For what only the living do, and the kernel itself reports: where the latest process of that pid
- * has ended, this is a later one whose fork record was lost.
+ * For records that only live processes cause and the kernel itself reports: if the latest process
+ * with that pid has ended, adds a newer one, whose fork record was lost.
  */
 static process_id get_live_process(struct tasks *t, uint32_t pid, uint64_t time)
 {
@@ -89,7 +89,7 @@ static thread_id get_thread(struct tasks *t, process_id process, uint32_t tid, u
 	return id;
 }
 
-/* Of all threads that are still there, but for `spared`. */
+/* Ends all live threads except `spared`. */
 static void end_threads(struct tasks *t, process_id process, uint64_t time, thread_id spared)
 {
 	thread_id id = process_at(t, process)->last_thread;
@@ -109,7 +109,7 @@ static void end_process(struct tasks *t, process_id id, uint64_t time)
 	process->end = time > process->start ? time : process->start;
 }
 
-/* One that has a name and nothing else, in its first field. */
+/* Adds a marker whose only value is a name, in the first field. */
 static void add_marker(struct tasks *t, thread_id id, enum own_marker kind, uint64_t time,
 		       string_id name)
 {
@@ -120,8 +120,8 @@ static void add_marker(struct tasks *t, thread_id id, enum own_marker kind, uint
 }
 
 /*
- * Was the task known only by what it did after this fork? Then the fork record was late, and is not
- * that of a later task of the same number.
+ * True if the task was known only by what it did after this fork: then the fork record came late,
+ * and does not introduce a later task with the same number.
  */
 static bool is_late_introduction(uint8_t origin, uint64_t start, uint64_t fork_time)
 {
@@ -133,7 +133,7 @@ static void fork_thread(struct tasks *t, const struct rec_fork *fork, uint64_t t
 	process_id process = get_live_process(t, fork->rec.pid, time);
 	thread_id id = thread_table_find(&t->threads, process, fork->rec.tid);
 
-	/* A leader is not made by a thread's fork; a second main thread must not come of it. */
+	/* A thread's fork does not create a leader; it must not add a second main thread. */
 	if (fork->rec.tid == fork->rec.pid)
 		return;
 	if (id != NO_THREAD &&
@@ -152,9 +152,9 @@ static void fork_thread(struct tasks *t, const struct rec_fork *fork, uint64_t t
 }
 
 /*
- * A forked process has its parent's mappings. They are shared until either changes them, except
- * where they speak of anonymous memory: that of the child is a module of its own, so what was
- * resolved for the parent is wrong for the child.
+ * Shares the parent's mappings until either process changes them. Anonymous memory is a module of
+ * its own in each process, so mappings that have any get a new stamp: resolved stacks of the parent
+ * are wrong for the child.
  */
 static struct mapping_table *inherit_mappings(struct tasks *t, uint32_t parent_pid)
 {
@@ -174,10 +174,7 @@ static uint64_t last_user(const struct process *process)
 	return process->users.count ? vec_last(&process->users).user : process->first_user;
 }
 
-/*
- * It lives where its parent does, is the same user's and runs the same program, until something
- * else is told.
- */
+/* Copies container, user and program of the parent, until a record tells otherwise. */
 static void inherit_container(struct tasks *t, process_id id, const struct rec_fork *fork)
 {
 	process_id parent_id = process_table_find(&t->processes, fork->parent_pid);
@@ -235,7 +232,7 @@ static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t 
 	set_name(t, id, process_at(t, id)->main_thread, name);
 }
 
-/* What a record of a task's life says about the filters. */
+/* Notes the result of the filters in a record of a task's life. */
 static void note_filters(struct tasks *t, const struct rec *rec)
 {
 	process_id id = process_table_find(&t->processes, rec->pid);
@@ -272,7 +269,7 @@ static void new_space(struct tasks *t, uint32_t pid, uint64_t time)
 	process->space_start = time;
 }
 
-/* It began before the recording, whatever introduced it, unless its fork was recorded. */
+/* Moves the start of the task to that of the recording, unless its fork was recorded. */
 static void scanned(struct tasks *t, process_id process, thread_id thread)
 {
 	thread_id main_thread = process_at(t, process)->main_thread;
@@ -290,7 +287,7 @@ static void scanned(struct tasks *t, process_id process, thread_id thread)
 	}
 }
 
-/* On its way an exec renames the task, which is reported as if it were an event of its own. */
+/* An exec renames the task on its way, and the kernel reports that as a rename of its own. */
 static void drop_rename_by_exec(struct tasks *t, struct profile_thread *row, string_id name)
 {
 	const struct marker *last = row->markers.count ? &vec_last(&row->markers) : NULL;
@@ -301,9 +298,8 @@ static void drop_rename_by_exec(struct tasks *t, struct profile_thread *row, str
 }
 
 /*
- * Only the thread that executes is left, and it is the main thread now, whichever it was before: it
- * has taken over the leader's tid. Where the leader had ended for that, the CPU time that goes on
- * is not the leader's.
+ * An exec leaves only the executing thread, which becomes the main thread: it takes over the
+ * leader's tid. If the leader had ended before, the CPU time that goes on is another thread's.
  */
 static void executed(struct tasks *t, process_id process, uint64_t time, string_id name)
 {
@@ -423,7 +419,7 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec)
 	return thread;
 }
 
-/* The whole path, of which only the end is in the process's name. */
+/* Stores the whole path; the process's name has only the end of it. */
 static void set_container(struct tasks *t, const struct process *process)
 {
 	if (process->cgroup != NO_STRING)

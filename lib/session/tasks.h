@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes and threads, and what the records of their lives do to them. Whoever is mentioned by
- * any record exists from then on: the record that introduced it may have been lost.
+ * Processes and threads, and the effect of their records. Every task that a record mentions exists
+ * from then on: the record that introduces it may have been lost.
  */
 #ifndef PROF_LIB_SESSION_TASKS_H
 #define PROF_LIB_SESSION_TASKS_H
@@ -15,7 +15,7 @@ struct tasks {
 	struct profile *profile;
 	struct process_table processes;
 	struct thread_table threads;
-	uint64_t last_stamp; /* given to a mapping table, see there */
+	uint64_t last_stamp; /* last one given to a mapping table */
 };
 
 void tasks_init(struct tasks *t, struct profile *profile);
@@ -26,18 +26,18 @@ void tasks_name(struct tasks *t, const struct rec_name *name);
 void tasks_exit(struct tasks *t, const struct rec_exit *end);
 void tasks_set_container(struct tasks *t, const struct rec_container *container);
 void tasks_user(struct tasks *t, const struct rec_user *user);
-/* Into the mappings of the record's process. */
+/* Inserts into the mappings of the record's process. */
 void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *mapping);
-/* The latest process of the record's pid, dead or alive. */
+/* Returns the latest process with the record's pid, dead or alive. */
 process_id tasks_process(struct tasks *t, const struct rec *rec);
-/* The task that a sample is of. It may have ended: then its end was later than it was told. */
+/* Returns the sampled task. If it was reported as ended before, moves its end. */
 thread_id tasks_sampled(struct tasks *t, const struct rec *rec);
-/* Gives every row of the profile its final names and times. */
+/* Gives every thread of the profile its final name and times. */
 void tasks_finish(struct tasks *t);
 
 /*
- * At the very end: takes the threads of processes out of the profile that the filters never let
- * pass. Ids of threads mean nothing any more.
+ * Removes threads of processes that the filters never passed. Call last: thread ids are invalid
+ * afterwards.
  */
 void tasks_drop_unwanted(struct tasks *t);
 
@@ -46,7 +46,7 @@ static inline struct process *tasks_process_of(struct tasks *t, thread_id thread
 	return &t->processes.rows.items[t->threads.rows.items[thread].process];
 }
 
-/* Nothing in a profile is older than its zero. */
+/* Clamps a time to the start of the profile. */
 static inline uint64_t tasks_time(const struct tasks *t, uint64_t time)
 {
 	return time > t->profile->meta.start_ns ? time : t->profile->meta.start_ns;

@@ -4,9 +4,9 @@
 #include "bpf/record.h"
 
 /*
- * What the task is comes first: nothing more could be had of it. A stack that says nothing about
- * its end, as those by frame pointers, or that claims to be whole while part of it is missing from
- * the profile, is none to rely on.
+ * The kind of task decides first: no better stack could be had. A stack without information about
+ * its end, like those by frame pointers, is unknown. One marked whole with parts missing from the
+ * profile is broken.
  */
 static uint64_t *find_class(struct profile_stats *stats, const struct tick_stats_entry *entry)
 {

@@ -17,7 +17,7 @@
 
 #define TEXT_MAX (4u << 20)
 
-/* Options of the mount that are no controllers, nor a hierarchy's name. */
+/* Mount options that are neither controllers nor the name of a hierarchy. */
 static bool is_controller(const char *option)
 {
 	static const char *const others[] = {"rw",
@@ -42,7 +42,7 @@ struct mount {
 	char *point, *type, *options;
 };
 
-/* Splits the line where it is. */
+/* Splits the line in place. */
 static bool parse_mount(char *line, struct mount *m)
 {
 	char *fields[5], *rest = line, *tail = strstr(line, " - ");
@@ -129,7 +129,7 @@ uint32_t cgroup_hierarchy_of(const char *text, const char *controller)
 	return 0;
 }
 
-/* The hierarchy of version 1 that is mounted on this device. */
+/* Finds the version 1 hierarchy that is mounted on this device. */
 static int find_hierarchy(const char *path, dev_t device, const char *mounts, uint32_t *hierarchy,
 			  struct error *err)
 {
@@ -150,7 +150,7 @@ static int find_hierarchy(const char *path, dev_t device, const char *mounts, ui
 	return 0;
 }
 
-/* A descriptor of the folder as it is, or below the mount of version 2. */
+/* Opens the folder as given, else below the mount of version 2. Returns a descriptor. */
 static int open_folder(const char *path, const char *mounts, struct statfs *fs)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
@@ -182,7 +182,7 @@ int cgroup_find(const char *path, struct cgroup_id *found, struct error *err)
 	if (fd < 0 || fstat(fd, &st))
 		return error_text(err, -ENOENT, "--cgroup %s: there is no such control group",
 				  path);
-	/* The number of the folder's inode is the group's in its hierarchy. */
+	/* A cgroup's id in its hierarchy is the inode number of its folder. */
 	*found = (struct cgroup_id){.id = st.st_ino};
 	if (fs.f_type == CGROUP2_SUPER_MAGIC)
 		return 0;

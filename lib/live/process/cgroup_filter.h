@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Control groups, version 1 and 2, as the kernel's side knows them. */
+/* Control groups, version 1 and 2, identified as the kernel identifies them. */
 #ifndef PROF_LIB_LIVE_PROCESS_CGROUP_FILTER_H
 #define PROF_LIB_LIVE_PROCESS_CGROUP_FILTER_H
 
@@ -8,26 +8,27 @@
 #include "lib/base/error.h"
 
 struct cgroup_id {
-	uint64_t id; /* among those of its hierarchy */
-	uint32_t hierarchy; /* as /proc/PID/cgroup numbers it; 0: that of version 2 */
+	uint64_t id; /* unique within its hierarchy */
+	uint32_t hierarchy; /* number in /proc/PID/cgroup; 0: version 2 */
 };
 
 /*
- * `path` is a folder of a cgroup file system, or what /proc/PID/cgroup shows for version 2: then it
- * is looked for where that is mounted.
+ * Finds a cgroup by `path`: a folder of a cgroup file system, or a version 2 path as in
+ * /proc/PID/cgroup, which is looked up below the mount of version 2.
  */
 int cgroup_find(const char *path, struct cgroup_id *found, struct error *err);
 
 /*
- * The number of the hierarchy that has this controller in the text of /proc/PID/cgroup; 0: none.
+ * Returns the number of the hierarchy that has this controller, given the text of /proc/PID/cgroup;
+ * 0 for none.
  */
 uint32_t cgroup_hierarchy_of(const char *text, const char *controller);
 /*
- * The controllers ("cpu,cpuacct", or "name=systemd") of the cgroup file system on that device in
- * the text of /proc/PID/mountinfo; NULL: there is none. Caller frees.
+ * Returns the controllers ("cpu,cpuacct", or "name=systemd") of the cgroup file system on a device,
+ * given the text of /proc/PID/mountinfo; NULL for none. The caller frees.
  */
 char *cgroup_controllers_of(const char *text, uint32_t major, uint32_t minor);
-/* Where version 2 is mounted, from the same text; NULL: nowhere. Caller frees. */
+/* Returns the mount point of version 2, given the same text; NULL for none. The caller frees. */
 char *cgroup2_mount_of(const char *text);
 
 #endif

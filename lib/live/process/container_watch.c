@@ -23,7 +23,7 @@ static char *read_cgroup(const char *pid)
 	return text_read_file(path, CGROUP_MAX, NULL);
 }
 
-/* Where one version of control groups is in use, the other's paths are all "/". */
+/* If only one version of control groups is in use, the paths of the other are all "/". */
 static int rank_of(const char *line, const char *path, size_t size)
 {
 	if (cgroup_container_id(path, size))

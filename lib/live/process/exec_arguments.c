@@ -15,11 +15,11 @@
 #include "lib/base/text.h"
 #include "lib/record/record.h"
 
-/* As long as masking can make what fits into a REC_EXEC: "***" for each character. */
+/* Longest text of a REC_EXEC once masked: "***" may replace each character. */
 #define TEXT_MAX (4 * EXEC_TEXT_MAX)
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Where the last argument goes on, that is seen. */
+/* The last argument is visibly truncated. */
 static void mask(struct strbuf *out, const char *list, size_t size, bool is_cut)
 {
 	secrets_mask(out, list, size, is_cut);
@@ -49,7 +49,7 @@ static void send(const struct rec *like, const struct strbuf *folder,
 	sink(ctx, &rec->rec);
 }
 
-/* From names, innermost first, to a path. */
+/* Joins names, innermost first, to a path. */
 static void join_folders(struct strbuf *path, const char *names, size_t size, bool is_cut)
 {
 	if (is_cut)
@@ -78,7 +78,7 @@ void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void
 	send(&exec->rec, &folder, &arguments, sink, ctx);
 }
 
-/* Appends what /proc says; false: nothing. */
+/* Appends the arguments in /proc. False if there are none. */
 static bool read_arguments(uint32_t pid, struct strbuf *arguments, bool *is_cut)
 {
 	char path[64];
@@ -92,7 +92,7 @@ static bool read_arguments(uint32_t pid, struct strbuf *arguments, bool *is_cut)
 	*is_cut = size > EXEC_TEXT_MAX;
 	if (*is_cut)
 		size = EXEC_TEXT_MAX;
-	/* Programs that write a title of their own there leave room behind it. */
+	/* Programs that replace their arguments by a title leave zeros behind it. */
 	while (!*is_cut && size > 1 && !list[size - 1] && !list[size - 2])
 		size--;
 	if (size == 1 && !list[0])

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What processes were executed with, as records that may leave the recorder: secrets are masked in
- * them.
- */
+/* Arguments of executed programs, as records with secrets masked: they may leave the recorder. */
 #ifndef PROF_LIB_LIVE_PROCESS_EXEC_ARGUMENTS_H
 #define PROF_LIB_LIVE_PROCESS_EXEC_ARGUMENTS_H
 
@@ -12,11 +9,13 @@
 
 #include "lib/live/process/module_registry.h"
 
-/* Sends the REC_ARGUMENTS that a valid REC_EXEC tells. */
+/* Sends the REC_ARGUMENTS for a valid REC_EXEC. */
 void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void *ctx);
-/* The same of a process that runs already; nothing where it is gone or may not be looked into. */
+/* Sends the same for a running process; nothing if it has ended or may not be inspected. */
 void exec_arguments_send_running(uint32_t pid, uint64_t time, record_sink_fn *sink, void *ctx);
-/* The command line of such a process with secrets masked, quoted; NULL: there is none. To be freed.
+/*
+ * Returns the quoted command line of a running process with secrets masked; NULL if it has none.
+ * The caller frees.
  */
 char *exec_arguments_of(uint32_t pid);
 

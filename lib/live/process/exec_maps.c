@@ -14,15 +14,15 @@
 
 #define MAPS_MAX (64u << 20)
 
-/* PROCMAP_QUERY of <linux/fs.h>, which the headers of older kernels do not have. */
+/* PROCMAP_QUERY of <linux/fs.h>, which headers of older kernels lack. */
 struct question {
-	uint64_t size; /* of this struct */
+	uint64_t size; /* size of this struct */
 	uint64_t flags;
 	uint64_t addr;
 	uint64_t start, end, vma_flags, page_size, file_offset, inode;
 	uint32_t device_major, device_minor;
-	uint32_t name_size; /* in: room; out: with the terminator, 0: no name */
-	uint32_t build_id_size; /* 0: it is not asked for */
+	uint32_t name_size; /* in: room; out: length with the terminator, 0: no name */
+	uint32_t build_id_size; /* 0: not requested */
 	uint64_t name, build_id; /* pointers */
 };
 
@@ -32,7 +32,9 @@ _Static_assert(sizeof(struct question) == 104, "as the kernel has it");
 #define ASK_EXECUTABLE 0x04
 #define ASK_THIS_OR_NEXT 0x10
 
-/* -ENOENT: there is no further one; -ESRCH: nor a process; -ENOTTY: the kernel knows no questions.
+/*
+ * Returns -ENOENT after the last mapping, -ESRCH if the process has ended, -ENOTTY if the kernel
+ * has no PROCMAP_QUERY.
  */
 static int ask(const struct exec_maps *maps, struct question *q)
 {
@@ -105,7 +107,7 @@ bool exec_maps_next(struct exec_maps *maps, struct proc_map *map)
 			take_answer(maps, &q, map);
 			return true;
 		}
-		/* It knows no questions, or has an answer that does not fit: read on from there. */
+		/* PROCMAP_QUERY is missing or its answer does not fit: read the rest. */
 		maps->way = EXEC_MAPS_READ;
 	}
 	return next_line(maps, map);

@@ -33,7 +33,7 @@ int filter_add_tid(struct filter *f, uint32_t tid, struct error *err)
 
 	if (!pid)
 		return error_text(err, -ESRCH, "there is no thread with tid %u", tid);
-	/* Where pids are given as well, the thread's process has to be one of them. */
+	/* With pids given as well, the thread's process must be one of them. */
 	if (!(f->criteria & FILTER_PID) || f->criteria & FILTER_TID) {
 		f->criteria |= FILTER_PID;
 		vec_push(&f->pids, (uint32_t)pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds the filter of a recording from what a user said: pids, users, cgroups, names, CPUs. */
+/* Builds the filter of a recording from the user's pids, users, cgroups, names, CPUs. */
 #ifndef PROF_LIB_LIVE_PROCESS_FILTER_H
 #define PROF_LIB_LIVE_PROCESS_FILTER_H
 
@@ -11,21 +11,21 @@
 void filter_release(struct filter *f);
 
 int filter_add_pid(struct filter *f, uint32_t pid, struct error *err);
-/* The thread, and with it its process: other threads of it are still listed. */
+/* Lets the thread pass, and adds its process: the process's other threads are still listed. */
 int filter_add_tid(struct filter *f, uint32_t tid, struct error *err);
-/* A number or a user's name. */
+/* Takes a number or a user's name. */
 int filter_add_uid(struct filter *f, const char *user, struct error *err);
-/* A folder of a cgroup file system, or a path below where that is mounted. */
+/* Takes a folder of a cgroup file system, or a path below its mount. */
 int filter_add_cgroup(struct filter *f, const char *path, struct error *err);
-/* "0-3,8", whatever CPUs there are. -EINVAL: it is no such list. */
+/* Takes "0-3,8", whether the CPUs exist or not. -EINVAL: not such a list. */
 int filter_set_cpus(struct filter *f, const char *list, struct error *err);
-/* -ENODEV where one of them is not online. */
+/* -ENODEV if one of them is not online. */
 int filter_check_cpus(const struct filter *f, struct error *err);
 
 /*
- * Adds a pattern for the names of tasks: * is anything, ? a character, [a-z] and [!a-z] one of
- * some, \ takes the next one's meaning. One without any of these is cut where the kernel cuts
- * names. -EINVAL: it is no pattern; -E2BIG: all of them together are too long.
+ * Adds a pattern for the names of tasks: * matches anything, ? a character, [a-z] and [!a-z] one of
+ * a set; \ escapes. A pattern without any of these is cut to the kernel's name length. -EINVAL: not
+ * a pattern; -E2BIG: the patterns together are too long.
  */
 int name_set_add(struct name_set *set, const char *pattern, struct error *err);
 

@@ -8,7 +8,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 
-/* Rows do not move, so they are allocated by so many. */
+/* Rows must not move, so they are allocated in blocks. */
 #define BLOCK_ROWS 64
 
 struct listener {
@@ -22,13 +22,13 @@ struct leaving {
 };
 
 struct live_processes {
-	VEC(struct listener) listeners; /* in the order in which they are called */
+	VEC(struct listener) listeners; /* in calling order */
 	size_t row_size;
 	VEC(char *) blocks;
-	uint32_t row_count; /* used at any time so far */
+	uint32_t row_count; /* rows ever used */
 	VEC(uint32_t) free_rows;
 	struct index by_pid;
-	VEC(struct leaving) leaving; /* in order of rounds */
+	VEC(struct leaving) leaving; /* in order of exit_round */
 	uint32_t round;
 };
 
@@ -50,7 +50,7 @@ struct process_state live_processes_listen(struct live_processes *t,
 	for (; at && t->listeners.items[at - 1].is.stage > listener->stage; at--)
 		t->listeners.items[at] = t->listeners.items[at - 1];
 	t->listeners.items[at] = (struct listener){*listener, ctx};
-	/* States are aligned as pointers and 64-bit numbers are. */
+	/* States need the alignment of pointers and 64-bit numbers. */
 	t->row_size += (listener->state_size + 7) & ~(size_t)7;
 	return state;
 }
@@ -89,7 +89,7 @@ static struct live_process *add_row(struct live_processes *t, uint32_t pid, uint
 	return process;
 }
 
-/* Leaves the row zeroed. */
+/* Releases the process and zeroes its row. */
 static void release(struct live_processes *t, struct live_process *process)
 {
 	vec_for_each(&t->listeners, const struct listener *, listener) {
@@ -126,7 +126,7 @@ void live_processes_free(struct live_processes *t)
 	free(t);
 }
 
-/* In the row of one that had the pid before. */
+/* Reuses the row of a previous process with the same pid. */
 static void begin_again(struct live_processes *t, struct live_process *process, uint64_t since,
 			uint64_t time)
 {
@@ -160,7 +160,7 @@ struct live_process *live_processes_find(const struct live_processes *t, uint32_
 
 void live_processes_fork(struct live_processes *t, uint32_t pid, uint32_t parent_pid, uint64_t time)
 {
-	/* As it is now: /proc may have told of it later than it forked. */
+	/* Take the parent's present row: /proc may have reported it later than this fork. */
 	struct live_process *parent = live_processes_find(t, parent_pid, UINT64_MAX), *child;
 	uint32_t id = find_row(t, pid);
 
@@ -198,7 +198,7 @@ void live_processes_exit(struct live_processes *t, uint32_t pid, uint64_t time)
 	vec_push(&t->leaving, (struct leaving){process, process->exit_round});
 }
 
-/* The row may be that of a new process of the pid, which lives or has exited later. */
+/* The row may belong to a newer process with the same pid, which lives or exited later. */
 static void forget(struct live_processes *t, const struct leaving *leaving, uint64_t now)
 {
 	struct live_process *process = leaving->process;

@@ -31,28 +31,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A row stays where it is as long as the process lives. The listeners' states follow it. */
+/* A row stays in place for the life of its process. The listeners' states follow it. */
 struct live_process {
 	uint32_t pid; /* 0: a free row */
 	uint32_t exit_round; /* 0: alive */
-	/* Earlier events are another process's of that pid, or are known from /proc; 0: none is. */
+	/*
+	 * Earlier events belong to a previous process with this pid, or are covered by /proc; 0:
+	 * none.
+	 */
 	uint64_t since;
 };
 
-/* Listeners of one stage are called in the order in which they were added. */
+/* Order of calls; within a stage, listeners are called in the order of their registration. */
 enum listener_stage {
-	LISTENER_READS, /* reads what the process leaves behind, for those of the next stage */
+	LISTENER_READS, /* reads state of the process that listeners of the next stage release */
 	LISTENER_HOLDS,
 };
 
 /*
- * What is NULL is not called. No callback adds, ends or forks processes.
+ * NULL callbacks are skipped. No callback adds, ends or forks processes.
  *
- * fork: the child's state is zeroed. The parent is NULL where its own fork was lost or no one
- * follows it.
+ * fork: the child's state is zeroed. The parent is NULL if its own fork was lost or it is not
+ * followed.
  * exec: the state is that of the old program; the listener resets what the new one does not keep.
- * exit: nothing more will come about the process; `time` is that at which this is certain.
- * release: frees what the state holds: after exit, and for those that live at the end.
+ * exit: no more events of the process will come; `time` is when this became certain.
+ * release: frees what the state owns, after exit, and at the end for processes still alive.
  */
 struct process_listener {
 	enum listener_stage stage;
@@ -63,7 +66,7 @@ struct process_listener {
 	void (*release)(void *ctx, struct live_process *process);
 };
 
-/* Where in each row the state of a listener is. */
+/* Position of a listener's state in each row. */
 struct process_state {
 	size_t offset;
 };
@@ -76,37 +79,39 @@ static inline void *live_process_state(struct live_process *process, struct proc
 struct live_processes;
 
 struct live_processes *live_processes_new(void);
-/* Releases the states of those that are left; the listeners have to be there still. NULL is fine.
+/*
+ * Releases the states of the remaining processes; their listeners must still exist. NULL is fine.
  */
 void live_processes_free(struct live_processes *t);
-/* Copies the listener; `ctx` is borrowed. Before the first process is added. */
+/* Copies the listener; `ctx` is borrowed. Call before the first process is added. */
 struct process_state live_processes_listen(struct live_processes *t,
 					   const struct process_listener *listener, void *ctx);
 
 /*
- * A process that runs already: what it did before `since` is known from /proc. One that is there
- * already stays as it is.
+ * Adds a running process: its events before `since` are covered by /proc. A process that is
+ * followed already is left unchanged.
  */
 struct live_process *live_processes_add(struct live_processes *t, uint32_t pid, uint64_t since);
-/* The process that had the pid at that time; NULL: it is not followed. */
+/* Returns the process that had the pid at that time, NULL if it is not followed. */
 struct live_process *live_processes_find(const struct live_processes *t, uint32_t pid,
 					 uint64_t time);
 /*
- * The child begins, also where the parent is unknown. A process of that pid whose exit was lost, or
- * is not certain yet, ends at once. A child that /proc has told of since stays as it is.
+ * Adds the child, even if the parent is unknown. An earlier process with that pid whose exit was
+ * lost or is not certain yet ends at once. A child that was added from /proc since is left
+ * unchanged.
  */
 void live_processes_fork(struct live_processes *t, uint32_t pid, uint32_t parent_pid,
 			 uint64_t time);
 void live_processes_exec(struct live_processes *t, struct live_process *process, uint64_t time);
 /*
- * The last thread has exited. The row stays for two more rounds: events from before may still be on
- * their way.
+ * Marks the process as ended: its last thread has exited. The row stays for two more rounds,
+ * because earlier events may still arrive.
  */
 void live_processes_exit(struct live_processes *t, uint32_t pid, uint64_t time);
-/* Once a round, at the time `now`: ends those that exited two rounds ago. */
+/* Ends the processes that exited two rounds ago. Call once a round; `now` is its time. */
 void live_processes_next_round(struct live_processes *t, uint64_t now);
 
-/* Goes through all rows, from *at 0 on; NULL: that was the last. */
+/* Iterates over all rows; *at begins as 0. NULL after the last. */
 struct live_process *live_processes_next(const struct live_processes *t, uint32_t *at);
 
 #endif

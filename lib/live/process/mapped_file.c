@@ -16,10 +16,10 @@
 
 #include "lib/base/cleanup.h"
 
-/* What is perhaps the file. */
+/* A file that may be the mapped one. */
 struct candidate {
 	int fd; /* O_PATH */
-	bool is_mapped; /* it was found by the mapping and not by its path */
+	bool is_mapped; /* found through map_files, not by path */
 };
 
 static int open_in_map_files(const struct mapped_file *file)
@@ -32,8 +32,8 @@ static int open_in_map_files(const struct mapped_file *file)
 }
 
 /*
- * The kernel tells a path without links. Where there is one on the way by now, somebody has put it
- * there, and it leads to another file.
+ * The kernel reports paths without links. A link on the way was put there later and leads to
+ * another file.
  */
 static int open_by_path(int root, const char *path, uint64_t resolve)
 {
@@ -76,7 +76,7 @@ static bool same_link(const struct mapped_file *file, int path_fd)
 	return strcmp(target, file->path) == 0;
 }
 
-/* There a file's device, and with layers on several ones its inode, is not that of the mapping. */
+/* On overlays stat's device, and with several layers its inode, differs from the mapping's. */
 static bool has_layers(int path_fd)
 {
 	struct statfs fs;
@@ -93,10 +93,12 @@ static bool is_the_file(const struct mapped_file *file, const struct candidate *
 	if (file->build_id_size)
 		return summary->build_id_size == file->build_id_size &&
 		       memcmp(summary->build_id, file->build_id, file->build_id_size) == 0;
-	/* The kernel itself has led there: what is behind the mapping, or was a moment ago. */
+	/* The kernel itself led to the file that is mapped there, or was a moment ago. */
 	if (candidate->is_mapped)
 		return same_inode || same_link(file, candidate->fd);
-	/* Numbers of inodes alone are not rare: in a file system of one's own one can have any. */
+	/*
+	 * An inode number alone proves nothing: users can choose one in a file system of their own.
+	 */
 	return same_inode && (st->st_dev == file->device || has_layers(candidate->fd));
 }
 
@@ -112,7 +114,7 @@ static int open_candidate(const struct mapped_file *file, const struct candidate
 	if (!S_ISREG(st.st_mode))
 		return -ENXIO;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", candidate->fd);
-	/* Its owner may have a lease on it, which would hold us for a minute. */
+	/* O_NONBLOCK: a lease held by the file's owner would block open() for up to a minute. */
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening the file behind a mapping of another process, which may be hostile, in another mount
- * namespace, or gone: never a device or a FIFO, never through a link out of the process's root, and
- * never another file than the mapped one.
+ * Opens the file behind a mapping of another process. The process may be hostile, in another mount
+ * namespace, or gone: never opens a device or a FIFO, follows no link out of the process's root,
+ * and returns no file but the mapped one.
  */
 #ifndef PROF_LIB_LIVE_PROCESS_MAPPED_FILE_H
 #define PROF_LIB_LIVE_PROCESS_MAPPED_FILE_H
@@ -13,16 +13,16 @@
 
 #include "lib/binary/binary.h"
 
-/* What is known of the file beforehand, to recognise it. */
+/* Known properties by which the file is recognised. */
 struct mapped_file {
 	uint32_t pid;
 	uint64_t start, end; /* the mapping */
 	const char *path; /* as the process sees it */
-	const uint8_t *build_id; /* NULL where build_id_size is 0 */
+	const uint8_t *build_id; /* NULL if build_id_size is 0 */
 	uint8_t build_id_size;
-	/* Only asked where there is no build id; inode 0: unknown. */
+	/* Compared only without a build id; inode 0: unknown. */
 	uint64_t inode;
-	dev_t device; /* that of the file system below, which is not stat's on an overlay */
+	dev_t device; /* of the underlying file system; on an overlay it differs from stat's */
 };
 
 /* Identity of a file without a build id. */
@@ -34,15 +34,16 @@ struct file_identity {
 };
 
 /*
- * Opens it for reading: by /proc/PID/map_files, else by its path in the process's root, else by its
- * path in our own root. Fills in identity and summary (also of files that are no ELF: then with 0
- * segments). A descriptor or a negative errno; on success the summary is the caller's to release.
+ * Opens the file for reading: through /proc/PID/map_files, else by its path in the process's root,
+ * else by its path in the recorder's root. Fills in identity and summary (0 segments if the file is
+ * not ELF). Returns a descriptor or a negative errno; on success the caller releases the summary.
  */
 int mapped_file_open(const struct mapped_file *file, struct file_identity *identity,
 		     struct binary_summary *summary);
 /*
- * Is the file, opened, still to be found by its path, in the process's root or in ours? The kernel
- * adds " (deleted)" to that of an unlinked file, and a file may be called so.
+ * True if the opened file can still be found by its path, in the process's root or in the
+ * recorder's. The kernel appends " (deleted)" for an unlinked file, but a file's name may end so,
+ * too.
  */
 bool mapped_file_has_path(const struct mapped_file *file, const struct file_identity *identity);
 

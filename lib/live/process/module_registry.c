@@ -22,7 +22,7 @@
 #include "lib/live/process/process_root.h"
 #include "lib/record/record.h"
 
-/* The kernel's, too. */
+/* ELF machine of the recorder, and so of the kernel. */
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
 #elif defined(__aarch64__)
@@ -34,17 +34,17 @@
 struct known_module {
 	uint8_t build_id[REC_BUILD_ID_MAX];
 	uint8_t build_id_size;
-	struct file_identity identity; /* all zero: not opened */
+	struct file_identity identity; /* all zero: never opened */
 };
 
 struct module_registry {
 	struct file_set *files;
 	record_sink_fn *sink;
 	void *ctx;
-	VEC(struct known_module) rows; /* row number = module_id of the records */
+	VEC(struct known_module) rows; /* row number = module_id of records */
 	struct index by_build_id, by_identity;
 	bool keeps_mounts;
-	uint32_t vdso[2]; /* of 64-bit and 32-bit programs: module_id, NO_REC_MODULE until met */
+	uint32_t vdso[2]; /* module_id of the 64-bit and 32-bit vDSO, NO_REC_MODULE until seen */
 };
 
 struct module_registry *module_registry_new(struct file_set *files, record_sink_fn *sink, void *ctx)
@@ -163,8 +163,8 @@ uint32_t module_registry_add_special(struct module_registry *r, uint64_t time,
 }
 
 /*
- * All 64-bit processes have the same one, which is ours, too; all 32-bit ones have another, which
- * lies where their addresses end.
+ * All 64-bit processes share one vDSO, the recorder's own. All 32-bit ones share another, near the
+ * end of their address space.
  */
 static uint32_t resolve_vdso(struct module_registry *r, const struct map_event *event)
 {
@@ -188,7 +188,7 @@ static uint32_t resolve_vdso(struct module_registry *r, const struct map_event *
 	return *id;
 }
 
-/* Names that the kernel makes up for memory that no file is behind. */
+/* True for names that the kernel invents for memory without a file. */
 static bool is_anonymous(const char *path)
 {
 	return path[0] != '/' || text_starts_with(path, "//") ||
@@ -234,7 +234,7 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 		what.is_named_deleted = text_ends_with(event->path, PATH_DELETED) &&
 					mapped_file_has_path(&file, &identity);
 		id = add_module(r, event->time, &what, &summary, &identity, event->pid);
-		/* Where its debug files and sources are. */
+		/* The process's root holds the debug files and sources of the module. */
 		process_root_keep_for_module(r->files, id, event->pid, r->keeps_mounts);
 	}
 	binary_summary_release(&summary);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The distinct files that recorded processes map: each becomes one module record and one open
- * descriptor, whatever the number of processes. Recognised by build id, else by device, inode, size
- * and time of change; never by path, which means another file in another mount namespace.
+ * The distinct files that recorded processes map. Each becomes one module record and one open
+ * descriptor, however many processes map it. A file is identified by build id, else by device,
+ * inode, size and time of change; never by path, which means another file in another mount
+ * namespace.
  */
 #ifndef PROF_LIB_LIVE_PROCESS_MODULE_REGISTRY_H
 #define PROF_LIB_LIVE_PROCESS_MODULE_REGISTRY_H
@@ -19,12 +20,12 @@ struct module_registry;
 struct module_registry *module_registry_new(struct file_set *files, record_sink_fn *sink,
 					    void *ctx);
 void module_registry_free(struct module_registry *r);
-/* From now on roots of processes are kept with what is mounted below: see process_root.h. */
+/* From now on keeps the roots of processes with the mounts below them: see process_root.h. */
 void module_registry_keep_mounts(struct module_registry *r);
 
 /*
- * The module behind a mapping event, added (and its record sent) where it is new. NO_REC_MODULE for
- * anonymous memory.
+ * Returns the module behind a mapping event. Adds it and sends its record if it is new.
+ * NO_REC_MODULE for anonymous memory.
  */
 uint32_t module_registry_resolve(struct module_registry *r, const struct map_event *event);
 

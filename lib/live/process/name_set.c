@@ -6,11 +6,11 @@
 
 #define WORD_BITS 64
 
-/* One pattern, before it has found its place. */
+/* A pattern before its states are placed in the set. */
 struct pattern {
-	uint64_t loops; /* by state */
+	uint64_t loops; /* bit per state */
 	uint64_t accepted[256];
-	unsigned int size; /* elements but stars */
+	unsigned int size; /* elements without stars */
 };
 
 static void accept(struct pattern *p, uint8_t c)
@@ -19,7 +19,7 @@ static void accept(struct pattern *p, uint8_t c)
 		p->accepted[c] |= 1ull << p->size;
 }
 
-/* Behind the "[": up to and with the "]". NULL: there is none. */
+/* Parses a class from behind "[" up to and with "]". NULL if there is no "]". */
 static const char *parse_class(struct pattern *p, const char *at)
 {
 	bool wanted[256] = {0}, negated = *at == '!' || *at == '^';
@@ -82,7 +82,7 @@ static int parse(struct pattern *p, const char *text, struct error *err)
 	return 0;
 }
 
-/* How many states of the word are taken; the last one of each pattern is in `ends`. */
+/* Returns the number of states in use in the word; stores each pattern's last state in `ends`. */
 static unsigned int used(const struct name_set *set, unsigned int word)
 {
 	return set->ends[word] ? WORD_BITS - (unsigned int)__builtin_clzll(set->ends[word]) : 0;

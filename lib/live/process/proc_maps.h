@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of /proc/PID/maps that are executable, see proc(5). */
+/* The executable lines of /proc/PID/maps, see proc(5). */
 #ifndef PROF_LIB_LIVE_PROCESS_PROC_MAPS_H
 #define PROF_LIB_LIVE_PROCESS_PROC_MAPS_H
 
@@ -14,8 +14,8 @@ struct proc_map {
 };
 
 /*
- * Parses the line at *text and advances to the next; the line is terminated in place. False at the
- * end. Lines that make no sense are skipped.
+ * Parses the line at *text, terminates it in place and advances to the next. False at the end.
+ * Malformed lines are skipped.
  */
 bool proc_maps_next(char **text, struct proc_map *map);
 

@@ -8,7 +8,7 @@
 
 #include "lib/base/cleanup.h"
 
-/* -1: it is ours, or the process is gone already. */
+/* -1: the recorder's own root, or the process has ended. */
 static int open_root(uint32_t pid)
 {
 	_cleanup_close_ int fd = -1;
@@ -45,7 +45,7 @@ void process_root_keep_for_module(struct file_set *files, uint32_t id, uint32_t 
 		keep_mounts(files, pid);
 }
 
-/* A descriptor of the set; 0: none is kept. */
+/* The process's descriptor in the set; 0: none is kept. */
 static int *root_of(const struct process_roots *r, struct live_process *process)
 {
 	return live_process_state(process, r->state);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The root folder of a process, where that is another than ours: a container's, a chroot's. */
+/*
+ * Keeps the root folder of a process if it differs from the recorder's: a container's, a chroot's.
+ */
 #ifndef PROF_LIB_LIVE_PROCESS_PROCESS_ROOT_H
 #define PROF_LIB_LIVE_PROCESS_PROCESS_ROOT_H
 
@@ -10,24 +12,24 @@
 #include "lib/live/process/live_process.h"
 
 /*
- * Keeps it under that id of a module, so that files can be looked for there when the process is
- * gone. With `has_mounts`, with all that is mounted below it: the mount namespace lives on for as
- * long as the set, and what it has mounted is busy.
+ * Keeps the root under a module's id, to find files there after the process has ended. With
+ * `has_mounts`, includes everything mounted below it: the mount namespace then lives as long as the
+ * set, and its mounts stay busy.
  */
 void process_root_keep_for_module(struct file_set *files, uint32_t id, uint32_t pid,
 				  bool has_mounts);
 
-/* The roots of processes that make code themselves. Children are taken to do so, too. */
+/* Roots of processes that generate code. Their children are assumed to do so, too. */
 struct process_roots {
 	struct file_set *files; /* borrowed */
 	bool has_mounts;
 	struct process_state state;
 };
 
-/* It listens to the processes, which are freed before it. */
+/* Registers a listener with `processes`, which must be freed first. */
 void process_roots_init(struct process_roots *r, struct live_processes *processes,
 			struct file_set *files, bool has_mounts);
-/* Keeps the process's under its pid, and the same for those that it forks from now on. */
+/* Keeps the root under the pid of the process, and of each process that it forks from now on. */
 void process_roots_keep(const struct process_roots *r, struct live_process *process);
 
 #endif

@@ -18,7 +18,7 @@
 #include "lib/base/text.h"
 #include "lib/live/machine/proc_status.h"
 
-/* Names of workers in the kernel are longer than REC_NAME_SIZE there. */
+/* Kernel workers have names longer than REC_NAME_SIZE in /proc. */
 #define COMM_MAX 64
 #define PIDFILE_MAX 64
 #define PID_MAX 0x7fffffff
@@ -86,7 +86,7 @@ int targets_add(struct targets *t, pid_t pid, struct error *err)
 	return 0;
 }
 
-/* The caller's to free; NULL: it is gone. */
+/* Returns a name the caller frees; NULL if the process has ended. */
 static char *read_comm(pid_t pid)
 {
 	char path[32], *comm;
@@ -111,7 +111,7 @@ static bool has_name(pid_t pid, const struct name_set *names)
 	_cleanup_free_ char *comm = read_comm(pid);
 	char name[NAME_LENGTH_MAX + 1] = "";
 
-	/* Longer ones are made up by /proc, for workers in the kernel. */
+	/* Cut: /proc composes longer names for kernel workers. */
 	if (comm)
 		memcpy(name, comm, strnlen(comm, NAME_LENGTH_MAX));
 	return comm && name_set_has(names, name);
@@ -132,7 +132,7 @@ int targets_add_names(struct targets *t, const struct name_set *names, const cha
 		if (!text_to_u64(entry->d_name, 10, &pid) || pid > PID_MAX ||
 		    (pid_t)pid == getpid() || !has_name((pid_t)pid, names))
 			continue;
-		/* What has ended meanwhile is none of them. */
+		/* Skip processes that have ended meanwhile. */
 		if (targets_add(t, (pid_t)pid, NULL) == 0)
 			found++;
 	}
@@ -141,7 +141,7 @@ int targets_add_names(struct targets *t, const struct name_set *names, const cha
 	return 0;
 }
 
-/* What this program's file may read is not for whoever gives it a name. -1 with errno set. */
+/* Refuses files that only prof's file capabilities, not the caller, may read. -1 with errno set. */
 static int open_pidfile(const char *path)
 {
 	const struct identity self = {.is_self = true};
@@ -185,7 +185,7 @@ bool targets_have_ended(struct targets *t)
 	vec_for_each(&t->rows, struct target *, target) {
 		if (target->fd < 0 || !has_ended(target->fd))
 			continue;
-		/* This takes it out of whatever waits for it, too. */
+		/* Closing also removes it from every poll set. */
 		close(target->fd);
 		target->fd = -1;
 		t->alive--;

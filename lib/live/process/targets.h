@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that run already and are to be recorded: they are found, and their ends are noticed. */
+/* Running processes to be recorded: finds them and notices their ends. */
 #ifndef PROF_LIB_LIVE_PROCESS_TARGETS_H
 #define PROF_LIB_LIVE_PROCESS_TARGETS_H
 
@@ -11,12 +11,12 @@
 #include "lib/base/error.h"
 #include "lib/base/vec.h"
 
-/* The process that a thread belongs to; 0: there is no such thread. */
+/* Returns the process that a thread belongs to; 0 if there is no such thread. */
 pid_t process_of_thread(pid_t tid);
 
 struct target {
 	pid_t pid;
-	int fd; /* readable when it has ended; -1 once that was noticed */
+	int fd; /* pidfd, readable when the process has ended; -1 once that was noticed */
 };
 
 /* A zeroed struct is an empty set. */
@@ -27,21 +27,21 @@ struct targets {
 
 void targets_release(struct targets *t);
 /*
- * Adds a process; one that is there already only once. -ESRCH where it has ended, or never was,
- * -EINVAL where the number is that of a thread.
+ * Adds a process, unless it is in the set. -ESRCH if it has ended or never existed, -EINVAL if the
+ * number is that of a thread.
  */
 int targets_add(struct targets *t, pid_t pid, struct error *err);
 /*
- * Adds every process whose name is in the set, but this one; -ESRCH where there is none, which
- * `text` names.
+ * Adds every process whose name is in the set, except this one. -ESRCH if there is none; the
+ * message quotes `text`.
  */
 int targets_add_names(struct targets *t, const struct name_set *names, const char *text,
 		      struct error *err);
 /* Adds the process whose number is in the file. */
 int targets_add_pidfile(struct targets *t, const char *path, struct error *err);
-/* Its name now, the caller's to free; its pid where it is gone. */
+/* Returns its current name, or its pid if it has ended. The caller frees. */
 char *target_name(const struct target *target);
-/* Looks which have ended since. True: all of them. */
+/* Checks which have ended since. True if all have. */
 bool targets_have_ended(struct targets *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof attach: record processes that run already. */
+/* prof attach: record running processes. */
 #include <errno.h>
 #include <stdio.h>
 

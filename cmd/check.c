@@ -47,7 +47,7 @@ static void print_row(const struct feature *f)
 {
 	_cleanup_free_ char *line = xasprintf("%-8s %-20s %s", status_name(f->status), f->name,
 					      f->detail);
-	/* A hint that several rows share is printed once, below. */
+	/* A hint shared by several rows is printed once, below. */
 	_cleanup_free_ char *hint = xasprintf("%s%s", f->hint[0] && !f->wants_privilege ? "; " : "",
 					      f->wants_privilege ? "" : f->hint);
 

@@ -12,7 +12,7 @@
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 
-/* Long options without a letter have values from here on. */
+/* Values of long options without a letter. */
 #define FIRST_LONG_ONLY 256
 
 static const char *long_name(const struct option *longs, int value)
@@ -46,7 +46,7 @@ int options_next(int argc, char **argv, const char *shorts, const struct option 
 	return '?';
 }
 
-/* One write a line, so that it does not mix with what others print. */
+/* Writes the line at once, so that it does not mix with output of others. */
 static void print_line(const char *prefix, const char *text)
 {
 	_cleanup_free_ char *text_line = xasprintf("%s%s", prefix, text), *line = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every command of prof has in common: its row in the table, exit statuses, messages. */
+/* Shared by all commands of prof: the row in the table, exit statuses, messages. */
 #ifndef PROF_CMD_COMMAND_H
 #define PROF_CMD_COMMAND_H
 
@@ -7,11 +7,11 @@
 
 #include "lib/base/error.h"
 
-/* Exit statuses of prof's own; the recorded command's is passed on otherwise. */
+/* Exit statuses of prof itself; otherwise that of the recorded command is passed on. */
 enum {
 	EXIT_CANNOT_RECORD = 1, /* prof check */
-	EXIT_USAGE = 2, /* the command line is wrong in itself */
-	EXIT_REFUSED = 125, /* it is right, but this machine or a file refuses */
+	EXIT_USAGE = 2, /* the command line is wrong */
+	EXIT_REFUSED = 125, /* the command line is right, but this machine or a file refuses */
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,
 	EXIT_SIGNAL_BASE = 128, /* plus the signal's number */
@@ -24,28 +24,28 @@ struct command {
 	const char *summary; /* one line for `prof --help` */
 	/* argv[0] is the command's name; returns the exit status. */
 	int (*run)(int argc, char **argv);
-	/* The same as the helper of a front end; NULL: there is no such thing. */
+	/* Runs the command as the helper of a front end; NULL: not possible. */
 	int (*run_for)(struct front_end *front, int argc, char **argv);
 };
 
-/* What prof runs itself as to download debug files; not for users. */
+/* Name under which prof starts itself to download debug files; not for users. */
 #define COMMAND_FETCH "--fetch-debug-files"
 
 /*
- * The next option, POSIX style: they end at the first argument that is none. -1 at the end, '?'
- * with err set for one that is unknown or lacks its value. `shorts` starts with "+:"; every letter
- * in it has its row in `longs`.
+ * Returns the next option. Options end at the first other argument, as in POSIX. -1 at the end; '?'
+ * with err set for an unknown option or a missing value. `shorts` starts with "+:"; every letter in
+ * it has a row in `longs`.
  */
 int options_next(int argc, char **argv, const char *shorts, const struct option *longs,
 		 struct error *err);
 
-/* "prof: text" on stderr, in one write; safe to print, whatever names are in it. */
+/* Writes "prof: text" to stderr in one write; names in it are made safe to print. */
 void command_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The same as "prof NAME: text", however long. */
+/* Writes "prof NAME: text" in the same way, without a limit of length. */
 void command_say_as(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "prof NAME: text" and the hint on stderr: at most two lines. Returns the status. */
+/* Writes "prof NAME: text" and the hint to stderr: at most two lines. Returns the status. */
 int command_fail(const char *name, int status, const struct error *err);
-/* The same for a wrong command line, pointing to --help. Returns EXIT_USAGE. */
+/* Reports a wrong command line in the same way, pointing to --help. Returns EXIT_USAGE. */
 int command_fail_usage(const char *name, const struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of commands; what they do is in a file each. */
+/* The table of commands; each has its own file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -81,7 +81,7 @@ static int fail_unexpected(const char *argument)
 	return command_fail_usage(NULL, &err);
 }
 
-/* argv: the command and its options, as the front end was given them. */
+/* argv: the command and its options, as given to the front end. */
 static int run_helper(int argc, char **argv)
 {
 	const struct command *command = argc ? find_command(argv[0]) : NULL;
@@ -162,9 +162,9 @@ static int run(int argc, char **argv)
 }
 
 /*
- * A descriptor 0, 1 or 2 that is closed would be taken by the next file that is opened, and get
- * what is meant for a terminal. What is put there fails as a closed one does: it cannot be read as
- * input, nor written to as output. Close-on-exec: the recorded command finds it closed, too.
+ * Fills closed descriptors 0, 1 and 2: the next opened file would take them, and get text meant for
+ * a terminal. Reading from 0 and writing to 1 and 2 fail, as on a closed descriptor. Close-on-exec,
+ * so that the recorded command finds them closed, too.
  */
 static void occupy_standard_fds(void)
 {
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 
 	occupy_standard_fds();
 	status = run(argc, argv);
-	/* Only what was printed on purpose; the profile has its own descriptor. */
+	/* Checks text printed on purpose; the profile has its own descriptor. */
 	if (fflush(stdout)) {
 		error_set(&err, -errno, "write to standard output");
 		return command_fail(NULL, EXIT_REFUSED, &err);

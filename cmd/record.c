@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof record: run a command, or look at the whole machine, and record it. */
+/* prof record: record a command or the whole machine. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -60,7 +60,7 @@ static void print_help(void)
 	       strbuf_text(&output));
 }
 
-/* -ENOENT: none of any. */
+/* -ENOENT: not an option of this command. */
 static int set(struct record *r, int opt, const char *value, struct error *err)
 {
 	int ret = filter_options_set(&r->filter, opt, value, err);

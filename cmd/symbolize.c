@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof symbolize: names for a profile that was written without them. */
+/* prof symbolize: add names to a profile that was written without them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,22 +22,22 @@
 
 /* More text than a browser could load. */
 #define TEXT_MAX ((size_t)1 << 30)
-/* Descriptors for other things than modules. */
+/* Descriptors that are not for modules. */
 #define RESERVED_FILES 64
 
 struct symbolize_command {
 	const char *input;
 	struct output_options output;
-	struct identity owner; /* the invoking user, as whom files are read and written */
+	struct identity owner; /* the invoking user, who reads and writes the files */
 	struct outfile *out;
 	struct patch *patch;
 	struct file_set *files;
 	struct signals signals;
 	struct sources_stats sources;
 	struct coverage coverage;
-	/* As root: who wrote the profile, and is to see no more of other files than before. */
+	/* Writers of the profile, who must see no more of other files than before. Only as root. */
 	struct readers authors;
-	int signal; /* that ended it; 0: none */
+	int signal; /* signal that ended it; 0: none */
 };
 
 extern const struct command command_symbolize;
@@ -90,7 +90,7 @@ static int check(struct symbolize_command *c, struct error *err)
 	return output_options_check(&c->output, err);
 }
 
-/* Options may stand behind the file. -ECANCELED: --help was printed. */
+/* Options may follow the file. -ECANCELED: --help was printed. */
 static int parse(int argc, char **argv, struct symbolize_command *c, struct error *err)
 {
 	int ret = 0;
@@ -113,7 +113,7 @@ static int parse(int argc, char **argv, struct symbolize_command *c, struct erro
 	return ret ? ret : check(c, err);
 }
 
-/* What is kept byte for byte stays in its format. */
+/* A profile that is patched keeps its format. */
 static int check_format(const struct symbolize_command *c, const char *text, size_t size,
 			struct error *err)
 {
@@ -155,7 +155,7 @@ static int read_input(struct symbolize_command *c, struct error *err)
 	return ret;
 }
 
-/* Others read nothing that they could not read without prof. */
+/* True if files must be kept from others, who could not read them without prof. */
 static bool is_root(const struct symbolize_command *c)
 {
 	return c->owner.is_self && geteuid() == 0;
@@ -175,7 +175,7 @@ static void find_files(struct symbolize_command *c)
 	lookup_files(&lookup, c->files);
 }
 
-/* Where there was no file at all, the search for names in it says less than that for the file. */
+/* The reason for a missing file says more than that of the search for names in it. */
 static void restore_reasons(struct profile *p, const enum symbol_reason *before)
 {
 	vec_for_each(&p->modules.rows, struct module *, module) {
@@ -187,7 +187,7 @@ static void restore_reasons(struct profile *p, const enum symbol_reason *before)
 	}
 }
 
-/* Others may know more, who have the files that are missing here. */
+/* Another machine may know more, if it has the files that are missing here. */
 static bool is_complete(const struct profile *p)
 {
 	vec_for_each(&p->modules.rows, const struct module *, module) {
@@ -233,7 +233,7 @@ static void name_frames(struct symbolize_command *c)
 static void add_sources(struct symbolize_command *c)
 {
 	struct readers strangers = {0};
-	/* No file says whose the code is that ran from none. */
+	/* Code without a file has no known owner. */
 	struct sources_options options = {
 		.files = c->files,
 		.owner = c->owner,
@@ -257,7 +257,7 @@ static void add_count(struct profile *p, const char *label, size_t count)
 	profile_add_extra(p, "Recording", label, "integer", text);
 }
 
-/* Of a module about which nothing new is known, what was said before stays. */
+/* Keeps the earlier row of a module about which nothing new is known. */
 static void add_new_coverage(struct symbolize_command *c)
 {
 	struct coverage coverage = {0};
@@ -271,7 +271,7 @@ static void add_new_coverage(struct symbolize_command *c)
 			continue;
 		row.frames += before;
 		row.named += before;
-		/* Lines of those are not looked at. */
+		/* Lines of frames that were named before are not counted. */
 		if (before)
 			row.with_lines = LINES_UNKNOWN;
 		vec_push(&coverage.rows, row);
@@ -280,7 +280,7 @@ static void add_new_coverage(struct symbolize_command *c)
 	coverage_release(&coverage);
 }
 
-/* What prof record says in the same places. */
+/* Adds the same rows as prof record. */
 static void add_extra(struct symbolize_command *c, const struct patch_counts *counts)
 {
 	struct profile *p = patch_profile(c->patch);
@@ -314,7 +314,7 @@ static void report(struct symbolize_command *c, const struct patch_counts *count
 		    output_is_stdout(&c->output) ? "standard output" : c->output.path, size);
 }
 
-/* Until then, a signal ends it at once, even where it waits for a pipe. */
+/* Until then a signal ends prof at once, even while it waits for a pipe. */
 static int open_files(struct symbolize_command *c, struct error *err)
 {
 	int ret = read_input(c, err);
@@ -348,7 +348,7 @@ static int work(struct symbolize_command *c, struct error *err)
 	return ret;
 }
 
-/* Root reads nothing here that the invoking user may not read. */
+/* Root reads nothing that the invoking user may not read. */
 static int work_as_owner(struct symbolize_command *c)
 {
 	struct identity before = identity_assume_files(&c->owner);

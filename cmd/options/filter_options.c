@@ -41,7 +41,7 @@ void filter_options_release(struct filter_options *o)
 
 typedef int word_fn(void *ctx, const char *word, struct error *err);
 
-/* For each word of a list with commas. */
+/* Calls fn for each word of a comma-separated list. */
 static int for_each_word(const char *list, word_fn *fn, void *ctx, struct error *err)
 {
 	_cleanup_free_ char *copy = xstrdup(list);
@@ -105,7 +105,7 @@ static int choose(struct filter_options *o, int opt, const char *value)
 	return 0;
 }
 
-/* What holds for the process as a whole, or for what runs where. */
+/* Sets filters other than lists of processes, users and cgroups. */
 static int set_plain(struct filter_options *o, int opt, const char *value, struct error *err)
 {
 	switch (opt) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options that say which tasks are recorded. What the machine has to be asked for is only collected
- * while options are read, so that a wrong command line is wrong on every machine.
+ * Options that select the tasks to record. Parsing only collects them, so that a wrong command line
+ * is wrong on every machine; resolving asks the machine.
  */
 #ifndef PROF_CMD_OPTIONS_FILTER_OPTIONS_H
 #define PROF_CMD_OPTIONS_FILTER_OPTIONS_H
@@ -20,10 +20,10 @@ struct filter_choice {
 
 struct filter_options {
 	struct filter filter;
-	VEC(struct filter_choice) choices; /* in order */
-	struct name_set names; /* of OPT_COMM */
-	char *names_text; /* for messages; NULL: there are none */
-	bool is_limited; /* to some processes or threads */
+	VEC(struct filter_choice) choices; /* in order of the command line */
+	struct name_set names; /* patterns of OPT_COMM */
+	char *names_text; /* for messages; NULL: no names */
+	bool is_limited; /* only some processes or threads are recorded */
 };
 
 enum {
@@ -40,11 +40,11 @@ enum {
 };
 
 /* clang-format off */
-/* For every recording. */
+/* Options for every recording. */
 #define FILTER_LONG_OPTIONS \
 	{"thread", required_argument, NULL, OPT_THREAD}, \
 	{"cpu", required_argument, NULL, OPT_CPU}
-/* For one of the whole machine. */
+/* Options for a recording of the whole machine. */
 #define SYSTEM_LONG_OPTIONS \
 	{"pid", required_argument, NULL, 'p'}, \
 	{"tid", required_argument, NULL, OPT_TID}, \
@@ -53,7 +53,7 @@ enum {
 	{"uid", required_argument, NULL, OPT_UID}, \
 	{"exclude-self", no_argument, NULL, OPT_EXCLUDE_SELF}, \
 	{"include-self", no_argument, NULL, OPT_INCLUDE_SELF}
-/* For processes that run already. */
+/* Options that select running processes. */
 #define TARGET_LONG_OPTIONS \
 	{"pid", required_argument, NULL, 'p'}, \
 	{"comm", required_argument, NULL, OPT_COMM}, \
@@ -64,14 +64,14 @@ enum {
 extern const char filter_options_help[], system_options_help[], target_options_help[];
 
 void filter_options_release(struct filter_options *o);
-/* 0, -EINVAL with err where the value is wrong, -ENOENT where `opt` is none of these. */
+/* Returns 0, -EINVAL with err if the value is wrong, -ENOENT if `opt` is not a filter option. */
 int filter_options_set(struct filter_options *o, int opt, const char *value, struct error *err);
 /*
- * Asks the machine for what was named. Where `targets` is not NULL, processes are added to those,
- * and are no filter.
+ * Looks up on this machine everything the options name. If `targets` is not NULL, processes are
+ * added there instead of to the filter.
  */
 int filter_options_resolve(struct filter_options *o, struct targets *targets, struct error *err);
-/* Describes what of the machine is recorded; caller frees. */
+/* Describes the recorded part of the machine; the caller frees. */
 char *filter_options_describe(const struct filter_options *o);
 
 #endif

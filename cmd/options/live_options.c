@@ -14,11 +14,14 @@
 #define NS_PER_SECOND 1e9
 #define RING_BYTES_MIN (64u << 10)
 #define RING_BYTES_MAX (1ull << 30)
-/* One shard and all of them: there are no others. */
+/* The memory is a number of tables of this size. */
 #define UNWIND_BYTES_MIN UNWIND_SHARD_BYTES
 #define UNWIND_BYTES_MAX ((uint64_t)UNWIND_SHARDS_MAX * UNWIND_SHARD_BYTES)
 
-/* Those that no instrument has: a name, by which others can follow, and the line. */
+/*
+ * Help lines of options without an instrument: a name, which `after` of other options refers to,
+ * and the line.
+ */
 static const struct {
 	const char *name, *line;
 } lines[] = {
@@ -93,7 +96,7 @@ static void add_help(const struct instrument_option *option, struct strbuf *out)
 	strbuf_addf(out, "  %-22s %s\n", strbuf_text(&name), option->help);
 }
 
-/* Those of instruments that follow this one; NULL: that come first. */
+/* Adds the options of instruments that follow `name`; NULL: those that come first. */
 static void add_followers(const char *name, struct strbuf *out)
 {
 	const struct instrument_option *option;
@@ -139,7 +142,7 @@ static int parse_fd(const char *value, int *fd, struct error *err)
 	return 0;
 }
 
-/* -ENOENT: no instrument has it. */
+/* -ENOENT: no instrument has this option. */
 static int set_instrument(struct live_options *o, int opt, const char *value, struct error *err)
 {
 	const struct instrument_option *option;

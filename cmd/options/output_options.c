@@ -43,7 +43,7 @@ void output_options_release(struct output_options *o)
 	vec_release(&o->debug_dirs);
 }
 
-/* A file name of the user's; "" never is one. */
+/* Sets a file name given by the user; "" is refused. */
 static int set_name(const char *option, const char *value, const char **name, struct error *err)
 {
 	if (!*value)

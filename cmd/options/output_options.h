@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of every command that writes a profile: where to, with which names, how loud. */
+/* Options of every command that writes a profile: file, symbolization, verbosity. */
 #ifndef PROF_CMD_OPTIONS_OUTPUT_OPTIONS_H
 #define PROF_CMD_OPTIONS_OUTPUT_OPTIONS_H
 
@@ -57,13 +57,13 @@ void output_options_init(struct output_options *o);
 void output_options_release(struct output_options *o);
 /* As live_options_set(). Values are borrowed. */
 int output_options_set(struct output_options *o, int opt, const char *value, struct error *err);
-/* After the last one. Afterwards debug_dirs.items is NULL-terminated (not counted). */
+/* Call after the last option. Afterwards debug_dirs.items is NULL-terminated (not counted). */
 int output_options_check(struct output_options *o, struct error *err);
 
 bool output_is_stdout(const struct output_options *o);
-/* Warns of folders of --debug-dir that cannot be looked into as that user. */
+/* Warns of folders of --debug-dir that this user cannot read. */
 void output_check_debug_dirs(const struct output_options *o, const struct identity *owner);
-/* The file at `path`, as that user; a terminal is refused. */
+/* Opens the file at `path` as that user; refuses a terminal. */
 int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,
 		struct error *err);
 

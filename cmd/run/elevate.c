@@ -23,19 +23,19 @@
 #include "lib/live/machine/child.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
-/* For sudo to end after the helper has. */
+/* Time for sudo to end after the helper has. */
 #define SUDO_END_MS 10000
 
 struct front {
 	const struct pipeline_options *options;
-	char program[PATH_MAX]; /* prof's own file */
+	char program[PATH_MAX]; /* path of prof's own file */
 	struct signals signals;
 	struct sudo sudo;
 	struct child *child;
-	bool executed, ended; /* the command */
+	bool executed, ended; /* state of the command */
 	pid_t fetcher; /* 0: none */
 	int fetch_socket; /* until the helper has it; -1: none */
-	int interrupted; /* a signal that came before the helper; 0: none */
+	int interrupted; /* signal that came before the helper started; 0: none */
 };
 
 static void front_release(struct front *f)
@@ -51,7 +51,7 @@ static void front_release(struct front *f)
 	signals_release(&f->signals);
 }
 
-/* The path of the running program, as sudo is to be given it. */
+/* Finds the path of the running program, for sudo. */
 static int find_program(struct front *f, struct error *err)
 {
 	ssize_t size = readlink("/proc/self/exe", f->program, sizeof(f->program) - 1);
@@ -66,7 +66,10 @@ static int find_program(struct front *f, struct error *err)
 	return 0;
 }
 
-/* program, first (NULL: none), what prof was given. NULL-terminated, the caller's to free. */
+/*
+ * Builds an argv: program, `first` (NULL: none), prof's own arguments. NULL-terminated; the caller
+ * frees.
+ */
 static char **make_argv(struct front *f, char *first)
 {
 	VEC(char *) words = {0};
@@ -80,7 +83,7 @@ static char **make_argv(struct front *f, char *first)
 	return words.items;
 }
 
-/* One line, however long: why, and what to type instead. */
+/* Writes one line, however long: the reason, and what to type instead. */
 static int refuse(struct front *f, const char *why, const char *prefix)
 {
 	_cleanup_free_ char **argv = make_argv(f, NULL);
@@ -97,7 +100,7 @@ static bool is_on_terminal(void)
 	return fd >= 0 && isatty(STDERR_FILENO);
 }
 
-/* 0: nothing speaks against trying. */
+/* Returns 0 if elevating is possible. */
 static int check(struct front *f)
 {
 	const struct pipeline_options *options = f->options;
@@ -123,7 +126,7 @@ static void announce(const struct front *f, const char *text)
 			    f->options->argv ? "; the command itself runs as you" : "");
 }
 
-/* Has a signal come that ends all this? */
+/* True if a signal that ends the recording has come. */
 static bool is_interrupted(struct front *f)
 {
 	struct signal_event event;
@@ -133,7 +136,7 @@ static bool is_interrupted(struct front *f)
 	return f->interrupted;
 }
 
-/* True: it greets. */
+/* Starts the helper. True if it greets. */
 static bool start_helper(struct front *f, struct error *err)
 {
 	static char helper[] = COMMAND_HELPER;
@@ -161,7 +164,7 @@ static bool start_helper(struct front *f, struct error *err)
 	return false;
 }
 
-/* 0, or an exit status with everything said. */
+/* Returns 0, or an exit status after reporting the failure. */
 static int elevate(struct front *f)
 {
 	struct error err = {0};
@@ -206,7 +209,7 @@ static int fork_command(struct front *f, struct error *err)
 	return options->argv ? child_new(&f->child, &child, err) : 0;
 }
 
-/* Here, because servers, proxies and the cache are named by the user's environment. */
+/* Runs in the front end, because the user's environment names servers, proxies and the cache. */
 static void start_fetcher(struct front *f)
 {
 	const struct debug_fetcher_options fetcher = {.command = symbolize_run_fetch_command};
@@ -236,7 +239,7 @@ static int give_descriptors(struct front *f, struct error *err)
 
 	if (ret)
 		return error_set(err, ret, "talk to the recorder");
-	/* Its reader waits until the last copy is closed. */
+	/* The reader of --ready-fd waits until the last copy is closed. */
 	if (live->ready_fd > STDERR_FILENO)
 		close(live->ready_fd);
 	if (f->fetch_socket >= 0)
@@ -258,7 +261,7 @@ static int hand_over(struct front *f, struct error *err)
 	return give_descriptors(f, err);
 }
 
-/* Ignores failures: the end of file tells the helper the same. */
+/* Ignores failures: the helper sees the end of file. */
 static void tell(struct front *f, struct elevation_message message)
 {
 	elevation_send(f->sudo.socket, &message, NULL);
@@ -297,7 +300,7 @@ static void look_after_command(struct front *f)
 	tell(f, (struct elevation_message){.kind = ELEVATION_ENDED, .value = status});
 }
 
-/* Until the helper has written, or is gone: false. */
+/* Serves the helper until it has written. False if it died first. */
 static bool serve(struct front *f, int *status)
 {
 	struct elevation_message message;
@@ -311,7 +314,7 @@ static bool serve(struct front *f, int *status)
 		};
 
 		poll(fds, 3, -1);
-		/* The command first: its own end is what counts where things happen at once. */
+		/* Check the command first: if things happen at once, its own end counts. */
 		look_after_command(f);
 		pass_signals(f);
 		if (!fds[0].revents)
@@ -327,7 +330,7 @@ static bool serve(struct front *f, int *status)
 	}
 }
 
-/* A signal that comes while sudo takes its time leaves it alone. -1: it has not ended. */
+/* Waits for sudo to end; a signal or SUDO_END_MS ends the wait. -1: it has not ended. */
 static int await_sudo(struct front *f)
 {
 	struct pollfd fds[] = {

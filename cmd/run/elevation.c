@@ -11,7 +11,7 @@ union control {
 	char room[CMSG_SPACE(ELEVATION_FD_COUNT * sizeof(int))];
 };
 
-/* Puts those that are there one after the other. */
+/* Packs the descriptors that are present one after the other. */
 static size_t pack(struct elevation_message *message, const int *fds, int *packed)
 {
 	size_t count = 0;
@@ -57,7 +57,7 @@ static void close_all(const int *fds, size_t count)
 	}
 }
 
-/* All descriptors that came with a message; -EPROTO where those are more than there is room for. */
+/* Takes all descriptors of a message; -EPROTO if there are more than expected. */
 static int take_fds(struct msghdr *header, int *packed, size_t *count)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(header);
@@ -66,13 +66,13 @@ static int take_fds(struct msghdr *header, int *packed, size_t *count)
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
 		*count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		if (*count > ELEVATION_FD_COUNT)
-			*count = ELEVATION_FD_COUNT; /* there is room for no more */
+			*count = ELEVATION_FD_COUNT; /* no room for more */
 		memcpy(packed, CMSG_DATA(c), *count * sizeof(int));
 	}
 	return header->msg_flags & (MSG_CTRUNC | MSG_TRUNC) ? -EPROTO : 0;
 }
 
-/* Puts each descriptor into its place. */
+/* Moves each descriptor to its place. */
 static int unpack(const struct elevation_message *message, const int *packed, size_t count,
 		  int *fds)
 {

@@ -24,26 +24,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What prof is started as for the helper, before its command and options; not for users. */
+/* Name under which prof starts as a helper, before the command and options; not for users. */
 #define COMMAND_HELPER "--record-for-front-end"
 
 enum elevation_kind {
 	ELEVATION_HELLO = 1,
-	ELEVATION_START, /* value: which descriptors come along, 1 << enum elevation_fd */
+	ELEVATION_START, /* value: bit set of the descriptors sent, 1 << enum elevation_fd */
 	ELEVATION_READY,
 	ELEVATION_EXECUTED, /* value: 0, or a negative errno and text */
 	ELEVATION_SIGNAL, /* value: its number */
-	ELEVATION_ENDED, /* value: as wait(2) has it */
-	ELEVATION_DONE, /* value: what prof exits with */
+	ELEVATION_ENDED, /* value: as from wait(2) */
+	ELEVATION_DONE, /* value: exit status of prof */
 };
 
-/* In this order, as far as they come along. */
+/* Descriptors in the order in which they are sent. */
 enum elevation_fd {
 	ELEVATION_STDERR,
 	ELEVATION_STDOUT,
 	ELEVATION_FOLDER, /* the working directory */
 	ELEVATION_COMMAND, /* pidfd of the waiting command */
-	ELEVATION_READY_FD, /* of --ready-fd */
+	ELEVATION_READY_FD, /* descriptor of --ready-fd */
 	ELEVATION_FETCHER, /* socket of the process that downloads debug files */
 	ELEVATION_FD_COUNT,
 };
@@ -55,12 +55,15 @@ struct elevation_message {
 	char text[512]; /* of EXECUTED; terminated */
 };
 
-/* fds: by enum elevation_fd, -1 for none; NULL: none at all. 0 or a negative errno. */
+/*
+ * Sends a message. fds: by enum elevation_fd, -1 for none; NULL: none at all. 0 or a negative
+ * errno.
+ */
 int elevation_send(int socket, struct elevation_message *message, const int *fds);
 /*
- * 0, or a negative errno: -EAGAIN where the socket does not block and nothing is there, -EPIPE at
- * the end of file, -EPROTO for what is no such message. fds (ELEVATION_FD_COUNT of them) get new
- * descriptors, -1 where none came; NULL: none may come.
+ * Returns 0 or a negative errno: -EAGAIN if the socket is non-blocking and has no message, -EPIPE
+ * at the end of file, -EPROTO for a malformed message. fds (ELEVATION_FD_COUNT of them) get new
+ * descriptors, -1 for those not sent; NULL: none may be sent.
  */
 int elevation_receive(int socket, struct elevation_message *message, int *fds);
 

@@ -20,7 +20,7 @@
 
 /* Real, effective, saved and file system id. */
 #define UID_COUNT 4
-/* As many descriptors as systemd lets root's services have. */
+/* Number of descriptors that systemd allows root's services. */
 #define FILES_MAX (512 * 1024)
 
 static int fail_not_for_users(struct error *err)
@@ -31,7 +31,7 @@ static int fail_not_for_users(struct error *err)
 			  "standard input on");
 }
 
-/* The process at the other end, as it was when it made the socket. */
+/* Checks the process that made the socket, at the other end. */
 static int check_peer(struct front_end *f, const struct identity *user, struct error *err)
 {
 	struct ucred peer;
@@ -49,7 +49,7 @@ static int check_peer(struct front_end *f, const struct identity *user, struct e
 	return 0;
 }
 
-/* Keeps few variables: what root does must not depend on the environment of others. */
+/* Keeps few variables: root's actions must not depend on another user's environment. */
 static void drop_environment(void)
 {
 	static const char *const kept[] = {"SUDO_UID", "SUDO_GID", "TERM", "NO_COLOR"};
@@ -68,7 +68,7 @@ static void drop_environment(void)
 	}
 }
 
-/* Limits of the caller's are for the command, which has them, and not for the recorder. */
+/* Raises limits: those of the caller are meant for the command, not for the recorder. */
 static void drop_limits(void)
 {
 	static const int unlimited[] = {RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA};
@@ -80,13 +80,13 @@ static void drop_limits(void)
 	if (getrlimit(RLIMIT_NOFILE, &files))
 		return;
 	files.rlim_cur = files.rlim_max;
-	/* Root of a container may not raise the hard limit. */
+	/* Root in a container may not raise the hard limit. */
 	if (files.rlim_max >= FILES_MAX ||
 	    setrlimit(RLIMIT_NOFILE, &(struct rlimit){FILES_MAX, FILES_MAX}))
 		setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* -1: it has ended, or it is none. */
+/* Returns -1 if the process has ended or the descriptor is no pidfd. */
 static pid_t pid_of(int pidfd)
 {
 	struct pollfd poll_fd = {.fd = pidfd, .events = POLLIN};
@@ -102,7 +102,7 @@ static pid_t pid_of(int pidfd)
 	return (pid_t)strtol(line + strlen("\nPid:\t"), NULL, 10);
 }
 
-/* The user's own process, with no other user's rights. */
+/* Checks that the command is the user's own process, without another user's rights. */
 static int check_command(struct front_end *f, const struct identity *user, struct error *err)
 {
 	uint32_t uids[PROC_STATUS_NUMBERS_MAX], tgid[PROC_STATUS_NUMBERS_MAX];
@@ -122,7 +122,7 @@ static int check_command(struct front_end *f, const struct identity *user, struc
 			return error_text(err, -EPERM, "the command is user %u's, not user %u's",
 					  uids[i], user->uid);
 	}
-	/* Alive after all that: it was no other process with the same pid. */
+	/* Alive after the checks, so they were not made on another process with the same pid. */
 	return pid_of(f->command_fd) == f->command
 		       ? 0
 		       : error_text(err, -ESRCH, "the command ended before it was started");
@@ -191,7 +191,7 @@ int front_end_accept(struct front_end *f, struct error *err)
 	if (f->socket < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
 		return error_set(err, -errno, "standard input");
 	close(null);
-	/* In the background of a terminal with "stty tostop". */
+	/* SIGTTOU comes in the background of a terminal with "stty tostop". */
 	signal(SIGTTOU, SIG_IGN);
 	drop_environment();
 	drop_limits();
@@ -244,7 +244,7 @@ static void handle(struct front_end *f, const struct elevation_message *message)
 	}
 }
 
-/* All that has been said meanwhile. */
+/* Handles all waiting messages. */
 static void listen_to(struct front_end *f)
 {
 	struct pollfd poll_fd = {.fd = f->socket, .events = POLLIN};
@@ -286,14 +286,14 @@ static bool has_ended(void *ctx, int *wait_status)
 	struct front_end *f = ctx;
 
 	listen_to(f);
-	/* The status is lost with the front end. */
+	/* Without the front end the status is unknown. */
 	if (f->gone && pid_of(f->command_fd) < 0)
 		f->ended = true;
 	*wait_status = f->wait_status;
 	return f->ended;
 }
 
-/* Signals that come meanwhile are kept. */
+/* Keeps signals that arrive meanwhile. */
 static int execute(void *ctx, struct error *err)
 {
 	struct elevation_message message = {.kind = ELEVATION_READY};

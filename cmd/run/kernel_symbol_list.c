@@ -18,7 +18,7 @@ static bool kernel_address(struct profile *p, const struct frame *frame, uint64_
 		return frame->kind == PROFILE_FRAME_KERNEL;
 	module = modules_get(&p->modules, frame->module);
 	*addr += module->base;
-	/* Modules say what they are called when they occur. */
+	/* Loaded modules report their own symbols as soon as they occur. */
 	return module_is_kernel(module) && !module_find_symbol(module, frame->offset);
 }
 
@@ -41,7 +41,7 @@ static void collect(struct profile *p, struct addresses *addresses)
 		vec_sort(&addresses->rows, compare);
 }
 
-/* Where the image is, is not told where names are hidden: that is the owner's wish. */
+/* The kernel tells no address of its image if it hides symbols: the owner's wish. */
 static bool is_hidden(struct profile *p)
 {
 	for (size_t i = 0; i < p->modules.rows.count; i++) {

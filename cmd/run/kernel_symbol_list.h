@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Saves reading the kernel's whole list of symbols for the few of them that a profile has. */
+/* Collects the kernel symbols that a profile needs, without the kernel's whole list. */
 #ifndef PROF_CMD_RUN_KERNEL_SYMBOL_LIST_H
 #define PROF_CMD_RUN_KERNEL_SYMBOL_LIST_H
 
@@ -8,8 +8,8 @@
 #include "symbolize/kernel/kernel_table.h"
 
 /*
- * The kernel's symbols that frames of the profile lie in, to be freed. NULL: the whole list has to
- * be read, because the kernel cannot be asked or has too many of them, or it hides them.
+ * Returns the kernel symbols in which frames of the profile lie; the caller frees. NULL if the
+ * whole list must be read: the kernel cannot be asked, has too many symbols, or hides them.
  */
 struct kernel_table *kernel_symbol_list_collect(struct profile *p, struct recorder *recorder);
 

@@ -18,7 +18,7 @@
 #include "lib/live/kernel/kernel_space.h"
 #include "symbolize/module_lookup.h"
 
-/* _text stands near the beginning of a System.map, too. */
+/* _text is near the beginning of a System.map, too. */
 #define SYSTEM_MAP_START (64u << 10)
 
 static enum symbol_reason reason_of(int failure)
@@ -54,7 +54,7 @@ static int find_file(const struct lookup *l, module_id id, struct module *module
 	return module_file_open(&search);
 }
 
-/* Kernels of one build have one vDSO. */
+/* Kernels of one build have the same vDSO. */
 static int find_vdso_image(const struct module *module, int image)
 {
 	_cleanup_close_ int fd = image;
@@ -86,7 +86,7 @@ char *lookup_kernel_release(const char *os)
 	return size ? xstrndup(start + 1, size) : NULL;
 }
 
-/* The image of the kernel, with symbols and perhaps debug information. */
+/* Finds the kernel image, with symbols and perhaps debug information. */
 static int find_vmlinux(const struct lookup *l, const struct module *module)
 {
 	_cleanup_free_ char *release = lookup_kernel_release(l->os);
@@ -102,7 +102,7 @@ static int find_vmlinux(const struct lookup *l, const struct module *module)
 	return module_file_open(&search);
 }
 
-/* The running kernel's symbols, if it is the kernel that was recorded. */
+/* Uses the running kernel's symbols if it is the recorded kernel. */
 static int find_running(const struct profile *p, struct module *module)
 {
 	struct special_module running;
@@ -117,7 +117,7 @@ static int find_running(const struct profile *p, struct module *module)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Bears no build id: it is taken because the user put it there, and is of that release. */
+/* A System.map has no build id: trusted because the user put it there and its release fits. */
 static int find_system_map(const struct lookup *l, struct module *module)
 {
 	_cleanup_free_ char *release = lookup_kernel_release(l->os);
@@ -139,7 +139,7 @@ static int find_system_map(const struct lookup *l, struct module *module)
 	return -ENOENT;
 }
 
-/* The list of the kernel's symbols is looked for among the files of its image. */
+/* Adds the list as the file of a module, where the search for kernel symbols finds it. */
 static void add_kernel_list(const struct lookup *l, struct file_set *files, int fd)
 {
 	struct profile *p = patch_profile(l->patch);
@@ -150,7 +150,7 @@ static void add_kernel_list(const struct lookup *l, struct file_set *files, int 
 	file_set_add(files, id, fd);
 }
 
-/* A vmlinux is a file like any other; a list of symbols is one for all of the kernel's modules. */
+/* A vmlinux is an ordinary file; a list of symbols serves all of the kernel's modules. */
 static int find_kernel(const struct lookup *l, struct module *module, int *list)
 {
 	int fd = module->kind == PROFILE_MODULE_KERNEL ? find_vmlinux(l, module) : -ENOENT;

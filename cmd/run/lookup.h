@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where on this machine the code is that a profile was recorded of, perhaps elsewhere. */
+/* Finds the code of a profile on this machine; it may have been recorded elsewhere. */
 #ifndef PROF_CMD_RUN_LOOKUP_H
 #define PROF_CMD_RUN_LOOKUP_H
 
@@ -10,26 +10,30 @@
 struct lookup {
 	struct patch *patch;
 	const char *os; /* "Linux 6.1.0 x86_64", or "" */
-	const char *const *dirs; /* of --debug-dir, NULL-terminated */
+	const char *const *dirs; /* folders of --debug-dir, NULL-terminated */
 	/*
-	 * Who wrote the profile, and gets to see no file through it that they may not read; NULL:
-	 * nobody but us. They, and the owner of each file that is found, become its users.
+	 * Writers of the profile, who must not see files through it that they may not read; NULL:
+	 * only the current user. They, and the owner of each file found, become users of its
+	 * module.
 	 */
 	const struct readers *readers;
 };
 
 /*
  * Puts the files of the profile's modules into the set, and gives modules without one a reason.
- * Kernel code: by a vmlinux with the recorded build id, else the running kernel's own list where
- * that is the kernel that was recorded, else by System.map-RELEASE of one of the directories. The
- * files of its modules are debug files, which are looked for later.
+ * Kernel code: a vmlinux with the recorded build id, else the running kernel's own list if it is
+ * the recorded kernel, else System.map-RELEASE in one of the directories. Files of kernel modules
+ * are debug files, which are found later.
  */
 void lookup_files(const struct lookup *lookup, struct file_set *files);
 
-/* The owner of an open file; of a pipe nobody is known. */
+/* Returns the owner of an open file; unknown for a pipe. */
 struct reader lookup_reader(int fd);
 
-/* "6.1.0" of "Linux 6.1.0 x86_64", to be freed; NULL: unknown, or no name of a file. */
+/*
+ * Returns "6.1.0" of "Linux 6.1.0 x86_64"; NULL if unknown or not usable in a file name. The caller
+ * frees.
+ */
 char *lookup_kernel_release(const char *os);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* By whatever names: whichever is written last would be all there is. */
+/* Refuses two names of one file: the last one written would replace the other. */
 static int check(const struct outputs *o, const struct output_options *output,
 		 const struct live_options *live, struct error *err)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that a recording writes: opened before anything is started, so that they are refused
- * early. */
+/* Files that a recording writes. Opened before anything is started, to be refused early. */
 #ifndef PROF_CMD_RUN_OUTPUTS_H
 #define PROF_CMD_RUN_OUTPUTS_H
 
@@ -19,10 +18,10 @@ struct outputs {
 
 #define OUTPUTS_INIT ((struct outputs){.ready.fd = -1})
 
-/* As that user. Release it, also after a failure. */
+/* Opens them as that user. Release also after a failure. */
 int outputs_open(struct outputs *o, const struct output_options *output,
 		 const struct live_options *live, const struct identity *owner, struct error *err);
-/* What was not committed is gone. */
+/* Discards files that were not committed. */
 void outputs_release(struct outputs *o);
 
 #endif

@@ -3,7 +3,7 @@
  *	outputs ─► (child) ─► recorder ─► source ─► session ─► profile ─► symbolize
  *	        ─► format ─► file
  *
- * In this order, so that every refusal comes before the command has run a single instruction.
+ * This order makes every refusal come before the command has run a single instruction.
  */
 #include "cmd/run/pipeline.h"
 
@@ -36,7 +36,7 @@
 #include "lib/session/session.h"
 #include "symbolize/source_texts.h"
 
-/* Where records never cease, command and signals are looked after once in so many of them. */
+/* Poll child and signals at least every so many records. */
 #define RECORDS_PER_LOOK 4096
 
 struct pipeline {
@@ -51,10 +51,10 @@ struct pipeline {
 	struct profile *profile;
 	struct session *session;
 	struct export_counts counts;
-	struct report report; /* of the instruments */
+	struct report report; /* rows of the instruments */
 	struct coverage coverage;
 	struct sources_stats sources;
-	int status; /* of prof's own failures after the command ran; 0: none */
+	int status; /* status of prof's own failures after the command ran; 0: none */
 };
 
 static void pipeline_release(struct pipeline *p)
@@ -151,7 +151,7 @@ static int arm(struct pipeline *p, struct error *err)
 	return ret;
 }
 
-/* Where the cause is the machine's, say what `prof check` would. */
+/* If the machine is the cause, explain as `prof check` does. */
 static int arm_or_explain(struct pipeline *p, struct error *err)
 {
 	struct error missing = {0};
@@ -194,7 +194,7 @@ static void open_session(struct pipeline *p)
 	p->session = session_new(p->profile);
 }
 
-/* Until everything is armed; the command has not been executed yet. */
+/* Prepares everything; the command has not been executed yet. */
 static int prepare(struct pipeline *p, struct error *err)
 {
 	int ret = outputs_open(&p->outputs, p->options->output, p->options->live, &p->owner, err);
@@ -238,7 +238,7 @@ static void show_begin(struct pipeline *p)
 				    progress_is_same_terminal(STDOUT_FILENO, STDERR_FILENO)));
 }
 
-/* Recording begins: the command, too, where there is one. */
+/* Begins the recording, and executes the command if there is one. */
 static int begin(struct pipeline *p, struct error *err)
 {
 	int ret = ready_say(&p->outputs.ready, err);
@@ -255,7 +255,7 @@ static int begin(struct pipeline *p, struct error *err)
 	return ret ? EXIT_REFUSED : 0;
 }
 
-/* What was recorded until then is still written. */
+/* Records the failure; data recorded so far is still written. */
 static void recording_failed(struct pipeline *p, const struct error *err)
 {
 	progress_erase(&p->progress);
@@ -296,7 +296,7 @@ static void record(struct pipeline *p)
 	recording_failed(p, &err);
 }
 
-/* What was written before sampling ended, and nothing after. */
+/* Takes the records written before sampling ended, and none after. */
 static void drain(struct pipeline *p)
 {
 	struct source *source = recorder_source(p->recorder);
@@ -417,7 +417,7 @@ static int report(struct pipeline *p, struct error *err)
 	return outfile_commit(p->outputs.stats, err);
 }
 
-/* Where there is nothing to write: why. */
+/* If there is nothing to write, says why. */
 static int check_found(const struct pipeline *p, struct error *err)
 {
 	const struct targets *targets = p->options->targets;
@@ -433,7 +433,7 @@ static int check_found(const struct pipeline *p, struct error *err)
 			  targets->rows.count == 1 ? "the process" : "all the processes");
 }
 
-/* From the end of sampling to the files. */
+/* Runs from the end of sampling to the finished files. */
 static int finish(struct pipeline *p, struct error *err)
 {
 	struct recorder_info info;

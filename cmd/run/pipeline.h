@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From the machine to the finished file: the only place that knows every room. */
+/* Runs from the machine to the finished file: the only place that knows every room. */
 #ifndef PROF_CMD_RUN_PIPELINE_H
 #define PROF_CMD_RUN_PIPELINE_H
 
@@ -13,16 +13,17 @@ struct front_end;
 struct pipeline_options {
 	const char *command; /* "record", for messages */
 	const struct live_options *live;
-	const struct filter *filter; /* which tasks */
+	const struct filter *filter; /* tasks to record */
 	const struct output_options *output;
-	char *const *own_argv; /* prof's own, from the command on */
-	const char *filter_text; /* without command and targets: what is recorded, in words */
-	char *const *argv; /* what to run and record; NULL-terminated; NULL: nothing */
-	struct front_end *front; /* who runs it, and gets the status; NULL: this process */
-	struct targets *targets; /* what runs already and is to be recorded; NULL: nothing */
+	char *const *own_argv; /* arguments of prof itself, from the command on */
+	const char *filter_text; /* description of the filters; used without command and targets */
+	char *const *argv; /* command to run and record; NULL-terminated; NULL: none */
+	struct front_end
+		*front; /* the front end that runs it and gets the status; NULL: this process */
+	struct targets *targets; /* running processes to record; NULL: none */
 };
 
-/* Records, writes, reports. Returns the exit status, and has said what failed. */
+/* Records, writes, reports. Returns the exit status; failures have been reported. */
 int pipeline_run(const struct pipeline_options *options);
 
 #endif

@@ -16,7 +16,7 @@ static const cap_value_t recording[] = {
 	CAP_IPC_LOCK, /* rings of several recorders at once */
 	CAP_SYS_PTRACE, /* other users' /proc/PID/maps and root */
 	CAP_DAC_READ_SEARCH, /* the files that are mapped there */
-	CAP_CHECKPOINT_RESTORE, /* following /proc/PID/map_files, for what was deleted */
+	CAP_CHECKPOINT_RESTORE, /* following /proc/PID/map_files, for deleted files */
 	CAP_SYSLOG, /* addresses in /proc/kallsyms */
 	CAP_KILL, /* the command runs as the invoking user */
 	CAP_SETUID, /* files are written as that user */
@@ -27,7 +27,7 @@ static const cap_value_t writing_as_root[] = {
 	CAP_DAC_OVERRIDE, CAP_FOWNER, /* replacing a file in a sticky folder */
 };
 
-/* From 3 on, which only some distributions' kernels know, perf events take CAP_SYS_ADMIN. */
+/* From 3 on, a level of some distributions' kernels only, perf events need CAP_SYS_ADMIN. */
 #define PARANOID_ADMIN 3
 
 static bool perf_takes_admin(void)
@@ -44,11 +44,11 @@ static bool has(cap_t set, cap_value_t capability)
 {
 	cap_flag_value_t value = CAP_CLEAR;
 
-	/* Kernels do not know those that are younger than they are. */
+	/* Kernels do not know capabilities that are younger. */
 	return cap_get_flag(set, capability, CAP_PERMITTED, &value) == 0 && value == CAP_SET;
 }
 
-/* Those of the list that the thread may use. */
+/* Keeps those of the list that the thread may use. */
 static int keep(cap_t kept, cap_t permitted, const cap_value_t *list, size_t count)
 {
 	static const cap_flag_t flags[] = {CAP_PERMITTED, CAP_EFFECTIVE};
@@ -74,7 +74,7 @@ bool privileges_are_missing(void)
 
 int privileges_reduce(bool writes_as_root, struct error *err)
 {
-	/* What the others were split off from; who has only this goes on with it. */
+	/* The newer capabilities were split off from this one, which some users have alone. */
 	static const cap_value_t admin = CAP_SYS_ADMIN;
 	_cleanup_(cap_free) cap_t permitted = cap_get_proc();
 	_cleanup_(cap_free) cap_t kept = cap_init();
@@ -90,7 +90,7 @@ int privileges_reduce(bool writes_as_root, struct error *err)
 		ret = keep(kept, permitted, &admin, 1);
 	if (ret)
 		return error_set(err, ret, "choose the capabilities");
-	/* Before the inheritable ones, which they may not outlast. */
+	/* Clear the ambient set first: it must stay a subset of the inheritable one. */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) || cap_set_proc(kept))
 		return error_set(err, -errno, "give up capabilities");
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of its privileges the recorder keeps. See capabilities(7). */
+/* Privileges that the recorder keeps. See capabilities(7). */
 #ifndef PROF_CMD_RUN_PRIVILEGES_H
 #define PROF_CMD_RUN_PRIVILEGES_H
 
@@ -8,15 +8,15 @@
 #include "lib/base/error.h"
 
 /*
- * Is there none of the capabilities without which there is no recording? Of root it is assumed that
- * there are, and whoever gave prof's file some is to be told which others it takes.
+ * True if none of the capabilities needed for recording is there. Root is assumed to have them. A
+ * user whose prof file has some of them is told later which others are needed.
  */
 bool privileges_are_missing(void);
 /*
- * Gives up, for good, every capability that recording does not take, and all that a program run by
- * this one would inherit. Capabilities belong to threads: to be called while there is one only, and
- * after the command was forked, which may have more of them. writes_as_root: output goes where root
- * may write, and nobody was invoking sudo.
+ * Drops, for good, every capability not needed for recording, and all that an executed program
+ * would inherit. Capabilities belong to threads: call while there is only one, after the command
+ * was forked, which may keep more. writes_as_root: root may write the output, and nobody invoked
+ * sudo.
  */
 int privileges_reduce(bool writes_as_root, struct error *err);
 

@@ -40,7 +40,7 @@ int ready_say(struct ready *r, struct error *err)
 {
 	if (r->fd >= 0) {
 		(void)!write(r->fd, line, strlen(line));
-		/* The three standard ones are still needed. */
+		/* Keep the three standard descriptors open. */
 		if (r->fd > STDERR_FILENO)
 			close(r->fd);
 		r->fd = -1;

@@ -9,16 +9,16 @@
 #include "lib/base/outfile.h"
 
 struct ready {
-	int fd; /* -1: none, or said already */
-	struct outfile *file; /* NULL: likewise */
+	int fd; /* -1: none, or already told */
+	struct outfile *file; /* NULL: none, or already told */
 };
 
-/* -EBADF where the descriptor of --ready-fd cannot be written to. */
+/* -EBADF if the descriptor of --ready-fd is not writable. */
 int ready_check(const struct live_options *options, struct error *err);
-/* Early, so that it is refused early. The descriptor is taken over, and not inherited. */
+/* Opens early, to be refused early. Takes the descriptor over and makes it close-on-exec. */
 int ready_open(struct ready *r, const struct live_options *options, struct identity owner,
 	       struct error *err);
-/* Writes "ready" and closes. The descriptor's reader may be gone, which is its own affair. */
+/* Writes "ready" and closes. A reader that has gone is no error. */
 int ready_say(struct ready *r, struct error *err);
 void ready_release(struct ready *r);
 

@@ -7,7 +7,7 @@
 
 #include "lib/base/clock.h"
 
-/* Far below what two key strokes or two commands of a script take. */
+/* Far below the interval of two key strokes or two commands of a script. */
 #define REPEAT_NS (50ull * 1000 * 1000)
 
 static void remember_ignored(sigset_t *ignored)
@@ -31,19 +31,18 @@ int signals_init(struct signals *s, struct error *err)
 	sigaddset(&watched, SIGINT);
 	sigaddset(&watched, SIGTERM);
 	sigaddset(&watched, SIGQUIT);
-	/* Whoever says nohup means it. */
+	/* SIGHUP stays ignored under nohup. */
 	if (!sigismember(&s->inherited_ignored, SIGHUP))
 		sigaddset(&watched, SIGHUP);
 	sigprocmask(SIG_BLOCK, &watched, &s->inherited_mask);
-	/* A signal that is ignored is not queued; one that is blocked and not ignored is. */
+	/* An ignored signal is not queued; a blocked one that is not ignored is. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
-	/* A reader that is gone and a limit of file size are errors of write(), and said as such.
-	 */
+	/* A closed pipe and a file size limit become errors of write(), which are reported. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	/* Ignored, it would make the kernel throw the command's exit status away. */
+	/* With SIGCHLD ignored, the kernel would discard the command's exit status. */
 	signal(SIGCHLD, SIG_DFL);
 	s->fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->fd < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SIGINT, SIGTERM, SIGHUP and SIGQUIT as readable events instead of handlers, also where prof was
+ * Reads SIGINT, SIGTERM, SIGHUP and SIGQUIT as events instead of handling them, even if prof was
  * started with SIGINT ignored, as a shell does for jobs in the background.
  */
 #ifndef PROF_CMD_RUN_SIGNALS_H
@@ -20,24 +20,24 @@ struct signal_event {
 
 struct signals {
 	int fd; /* readable when one has arrived */
-	/* As prof was started, for the command to get back. */
+	/* State at the start of prof, restored for the command. */
 	sigset_t inherited_mask, inherited_ignored;
-	int last_signal; /* the last one and who sent it when */
+	int last_signal; /* the last signal, its sender and time */
 	pid_t last_sender;
 	uint64_t last_ns;
-	/* Those that another process got in place of this one; NULL: none. */
+	/* Returns signals that another process received for this one; NULL: none. */
 	bool (*next_elsewhere)(void *ctx, struct signal_event *event);
 	void *ctx;
 };
 
-/* From here on SIGPIPE and SIGXFSZ are ignored, and the four only arrive here. */
+/* Ignores SIGPIPE and SIGXFSZ from now on; the four signals arrive only here. */
 int signals_init(struct signals *s, struct error *err);
 /*
- * The next one, or false where there is none. A sender's immediate repetition is one event:
- * timeout(1), for one, signals first the process and then its whole group.
+ * Stores the next signal; false if there is none. An immediate repetition by the same sender is one
+ * event: timeout(1) signals first the process and then its whole group.
  */
 bool signals_next(struct signals *s, struct signal_event *event);
-/* For a program to be executed: as prof was started. */
+/* Restores the signals for a program to be executed. */
 void signals_restore(const struct signals *s);
 /* Leaves the dispositions as they are. */
 void signals_release(struct signals *s);

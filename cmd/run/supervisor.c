@@ -12,7 +12,7 @@
 
 #define NS_PER_SECOND 1000000000ull
 #define NS_PER_MS 1000000ull
-/* What a command has to end after a signal, and after the SIGTERM of --kill. */
+/* Time for a command to end after a signal, and after the SIGTERM of --kill. */
 #define SIGNAL_GRACE_NS (1 * NS_PER_SECOND)
 #define KILL_GRACE_NS (2 * NS_PER_SECOND)
 
@@ -62,7 +62,7 @@ static bool child_has_ended(struct supervisor *s)
 
 static void handle_signal(struct supervisor *s, const struct signal_event *event)
 {
-	/* Who hangs up takes the terminal away from both; there is nothing to wait for. */
+	/* A hang-up takes the terminal from both, so do not wait for the command. */
 	bool is_key = event->from_terminal && event->signal != SIGHUP;
 
 	if (s->child && is_key && !s->interrupted) {
@@ -82,12 +82,12 @@ bool supervisor_poll(struct supervisor *s)
 
 	if (s->reason != STOP_NOT_YET)
 		return true;
-	/* The child first: its own end is what counts where things happen at once. */
+	/* Check the child first: if things happen at once, its own end counts. */
 	if (child_has_ended(s))
 		stop(s, STOP_CHILD_ENDED);
 	if (s->targets && targets_have_ended(s->targets))
 		stop(s, STOP_TARGETS_ENDED);
-	/* Also of an ended child: what it died of is not meant for the finishing. */
+	/* Consume signals of an ended child, too: they are not meant for the finishing. */
 	while (signals_next(s->signals, &event)) {
 		if (s->reason == STOP_NOT_YET)
 			handle_signal(s, &event);
@@ -111,7 +111,7 @@ bool supervisor_finish_now(struct supervisor *s)
 	return s->hurried;
 }
 
-/* Until the child has ended, the time is over or another signal came. */
+/* Waits until the child has ended, time is up or another signal has come. */
 static void wait_for_child(struct supervisor *s, uint64_t grace_ns)
 {
 	uint64_t end = clock_monotonic_ns() + grace_ns, now;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides when a recording ends and what prof's exit status then is: by the end of the command or
- * of the processes that were attached to, the duration, or a signal.
+ * Decides when a recording ends and with which exit status: after the end of the command or of the
+ * attached processes, the duration, or a signal.
  */
 #ifndef PROF_CMD_RUN_SUPERVISOR_H
 #define PROF_CMD_RUN_SUPERVISOR_H
@@ -26,36 +26,36 @@ enum stop_reason {
 struct supervisor {
 	struct signals *signals; /* borrowed */
 	struct child *child; /* borrowed; NULL: nothing was started */
-	struct targets *targets; /* borrowed; NULL: nothing whose end is waited for */
+	struct targets *targets; /* borrowed; NULL: no process is waited for */
 	int timer_fd; /* -1: no duration */
 	bool kill_at_end;
 	enum stop_reason reason;
-	int stop_signal; /* of STOP_SIGNAL */
-	bool interrupted; /* once from the terminal: the command decides when it ends */
+	int stop_signal; /* the signal of STOP_SIGNAL */
+	bool interrupted; /* interrupted once from the terminal: the command decides when it ends */
 	bool hurried; /* a signal has come since sampling ended */
 	bool child_ended;
-	int wait_status; /* where child_ended */
-	/* CLOCK_MONOTONIC when the reason came up, or the command ended after it. */
+	int wait_status; /* valid if child_ended */
+	/* CLOCK_MONOTONIC of the reason, or of the end of the command if later. */
 	uint64_t stop_ns;
 };
 
-/* The duration (0: none) starts with supervisor_start(). */
+/* Initialises; the duration starts with supervisor_start(). */
 int supervisor_init(struct supervisor *s, struct signals *signals, struct error *err);
 void supervisor_release(struct supervisor *s);
-/* Call when the command has been executed, or all is armed where there is none. */
+/* Starts the duration (0: none). Call when the command has been executed, or all is armed. */
 int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *err);
-/* Looks after command or targets, signals and time. True from when sampling is to end. */
+/* Polls command, targets, signals and time. True once sampling is to end. */
 bool supervisor_poll(struct supervisor *s);
-/* There is no recording any more. */
+/* Ends the recording because it has failed. */
 void supervisor_abandon(struct supervisor *s);
 /*
- * After sampling has ended: gives the command the time it has to end by itself after a signal, or
- * ends it where --kill was given. Another signal cuts the waiting short.
+ * Gives the command time to end after a signal, or ends it with --kill. Call after sampling has
+ * ended. Another signal cuts the wait short.
  */
 void supervisor_settle(struct supervisor *s);
-/* Has one more signal come since sampling ended? Then finish with what there is. */
+/* True if a signal has come since sampling ended: then finish with the data at hand. */
 bool supervisor_finish_now(struct supervisor *s);
-/* What prof exits with, as long as nothing of its own fails. */
+/* Returns prof's exit status, if nothing of its own fails. */
 int supervisor_exit_status(const struct supervisor *s);
 
 #endif

@@ -11,7 +11,7 @@
 #include "symbolize/debuginfo/debug_fetch.h"
 #include "symbolize/symbolize.h"
 
-/* For all downloads of one profile. */
+/* Limit for all downloads of one profile. */
 #define DOWNLOAD_NS 60000000000ull
 
 const char *const symbolize_run_fetch_command[] = {"/proc/self/exe", COMMAND_FETCH, NULL};
@@ -25,9 +25,9 @@ bool symbolize_run_downloads(void)
 
 struct finding {
 	const struct symbolize_run_options *options;
-	pthread_mutex_t lock; /* names and downloads go on side by side */
+	pthread_mutex_t lock; /* symbolizing and downloads run in parallel */
 	struct progress progress;
-	char *home; /* of the owner; NULL: as the environment says */
+	char *home; /* home of the owner; NULL: as in the environment */
 	char *cache;
 	struct debug_fetcher *fetcher;
 };
@@ -61,7 +61,7 @@ static bool on_download(void *ctx, const char *path, uint64_t done, uint64_t siz
 	return stop;
 }
 
-/* Under sudo the environment is root's, or what sudo made of it. */
+/* Under sudo the environment is root's, or modified by sudo. */
 static char *home_of(const struct identity *owner)
 {
 	const struct passwd *entry = owner && !owner->is_self ? getpwuid(owner->uid) : NULL;
@@ -69,7 +69,7 @@ static char *home_of(const struct identity *owner)
 	return entry && entry->pw_dir ? xstrdup(entry->pw_dir) : NULL;
 }
 
-/* Where debuginfod's client keeps what it has downloaded, for whomever. */
+/* Returns the folder in which debuginfod's client caches downloads. */
 static char *cache_of(const char *home)
 {
 	const char *path = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names for the frames of a profile, with all places where debug files may be, and progress. */
+/* Names the frames of a profile, with all sources of debug files, and shows progress. */
 #ifndef PROF_CMD_RUN_SYMBOLIZE_RUN_H
 #define PROF_CMD_RUN_SYMBOLIZE_RUN_H
 
@@ -12,19 +12,19 @@
 struct symbolize_run_options {
 	const struct output_options *output;
 	struct file_set *files; /* by module.file_key */
-	const struct kernel_table *kernel_symbols; /* NULL: those in the kernel's list */
+	const struct kernel_table *kernel_symbols; /* NULL: read the kernel's list */
 	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
-	const char *kernel_release; /* of the recorded kernel; NULL: the running one's */
-	int fetcher; /* socket to a process that downloads, taken over; -1: one is started */
-	pid_t front; /* who has the terminal; 0: this process */
-	/* Asked now and then: true, and what is named so far stays. */
+	const char *kernel_release; /* release of the recorded kernel; NULL: the running one's */
+	int fetcher; /* socket to a downloading process, taken over; -1: one is started */
+	pid_t front; /* process that owns the terminal; 0: this process */
+	/* Polled; true ends the search and keeps the names found so far. */
 	bool (*should_stop)(void *ctx);
 	void *ctx;
 };
 
-/* Does the environment name servers for debug files? */
+/* True if the environment names servers for debug files. */
 bool symbolize_run_downloads(void);
-/* The process that downloads: its program and arguments, NULL-terminated. */
+/* Program and arguments of the process that downloads, NULL-terminated. */
 extern const char *const symbolize_run_fetch_command[];
 
 void symbolize_run(struct profile *p, const struct symbolize_run_options *options);

@@ -12,7 +12,7 @@
 #include "lib/languages/language.h"
 #include "lib/profile/symbol_reason.h"
 
-/* So few say nothing about where time was spent. */
+/* Too few samples to show where time was spent. */
 #define FEW_SAMPLES 3
 #define NAMELESS_PERMILLE_MIN 50
 
@@ -45,7 +45,7 @@ static bool is_nameless(const struct profile *p, const struct frame *frame)
 	return frame->func == NO_FUNC || !p->funcs.rows.items[frame->func].is_named;
 }
 
-/* One stands for all memory with code that was made at run time. */
+/* Returns a row that stands for all memory with code generated at run time. */
 static module_id first_anonymous(const struct profile *p)
 {
 	module_id id = 0;
@@ -55,7 +55,10 @@ static module_id first_anonymous(const struct profile *p)
 	return id;
 }
 
-/* By stack: the module of its innermost nameless frame, or NO_MODULE; to be freed. */
+/*
+ * Returns, by stack, the module of the innermost frame without a name, or NO_MODULE; the caller
+ * frees.
+ */
 static module_id *find_nameless(const struct profile *p)
 {
 	module_id *found = xcalloc(p->stacks.rows.count, sizeof(*found));
@@ -113,7 +116,7 @@ static const char *program_of(const struct profile *p, uint32_t pid)
 	return "";
 }
 
-/* How its maker tells what it made. */
+/* Returns the way a program that generates code can report it. */
 static const char *jit_remedy(const char *program)
 {
 	enum language_id language = language_of_program(program);
@@ -123,7 +126,7 @@ static const char *jit_remedy(const char *program)
 	return "see \"Code made at run time\" in: man prof-record";
 }
 
-/* To be freed; NULL: nobody can do anything about it. */
+/* Returns a remedy, NULL if there is none; the caller frees. */
 static char *file_remedy(const struct module *module, const char *path)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");

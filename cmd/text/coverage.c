@@ -8,7 +8,7 @@
 #include "lib/base/text.h"
 #include "lib/profile/symbol_reason.h"
 
-/* Modules that are listed one by one; the rest is summed up. */
+/* Modules listed one by one; the others are summed up. */
 #define LISTED_MAX 40
 
 static int compare(const void *a, const void *b)
@@ -31,7 +31,7 @@ void coverage_count(struct coverage *n, const struct profile *p)
 		struct module_coverage *row =
 			&rows[frame->module == NO_MODULE ? count : frame->module];
 
-		/* Inlined functions are at the place of the one around them. */
+		/* Inlined functions share the place of the outer one. */
 		if (frame->inline_depth)
 			continue;
 		row->frames++;
@@ -51,7 +51,7 @@ void coverage_release(struct coverage *n)
 	vec_release(&n->rows);
 }
 
-/* To be freed; on one line, whatever the file is called. */
+/* Returns one line, whatever the name of the file; the caller frees. */
 static char *module_text(const struct module_coverage *row, const struct profile *p)
 {
 	const char *known = row->module == NO_MODULE
@@ -64,7 +64,7 @@ static char *module_text(const struct module_coverage *row, const struct profile
 	return name;
 }
 
-/* Nothing where all is known. */
+/* Adds nothing if all is known. */
 static void add_reason(const struct module_coverage *row, const struct profile *p,
 		       const char *separator, struct strbuf *out)
 {
@@ -79,7 +79,7 @@ static void add_reason(const struct module_coverage *row, const struct profile *
 	module_describe_reason(module, out);
 }
 
-/* Of all that is not listed; false: there is none. */
+/* Sums up the modules that are not listed; false if there are none. */
 static bool sum_up_rest(const struct coverage *n, struct module_coverage *rest)
 {
 	*rest = (struct module_coverage){.module = NO_MODULE};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many frames of each module have names and lines, and why the others have none. */
+/* Counts the frames of each module with names and with lines, and explains missing ones. */
 #ifndef PROF_CMD_TEXT_COVERAGE_H
 #define PROF_CMD_TEXT_COVERAGE_H
 
@@ -9,7 +9,7 @@
 #define LINES_UNKNOWN UINT64_MAX
 
 struct module_coverage {
-	module_id module; /* NO_MODULE: of no file */
+	module_id module; /* NO_MODULE: frames without a file */
 	uint64_t frames; /* places in its code */
 	uint64_t named; /* with a real name, neither an address nor fun_<hex> */
 	uint64_t with_lines; /* or LINES_UNKNOWN */
@@ -19,13 +19,13 @@ struct coverage {
 	VEC(struct module_coverage) rows; /* modules with frames, those with the most first */
 };
 
-/* Of a profile that has been symbolized, or that never will be. */
+/* Counts a profile after symbolization, or one that is never symbolized. */
 void coverage_count(struct coverage *n, const struct profile *p);
 void coverage_release(struct coverage *n);
-/* A table of lines, each with what it begins with. */
+/* Appends a table of lines, each starting with `prefix`. */
 void coverage_describe(const struct coverage *n, const struct profile *p, const char *prefix,
 		       struct strbuf *out);
-/* One line a module of "Show more", in a section of its own. */
+/* Adds one line for each module to "Show more", in a section of its own. */
 void coverage_add_extra(const struct coverage *n, struct profile *p);
 
 #endif

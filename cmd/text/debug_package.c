@@ -14,10 +14,10 @@
 
 #define SMALL_FILE_MAX 65536
 #define LIST_MAX ((size_t)16 << 20)
-/* The lists of a machine with some thousand packages are read in a tenth of that. */
+/* Reading the package lists of a machine with some thousand packages takes a tenth of this. */
 #define SEARCH_NS 500000000ull
 
-/* Folders that are links into /usr where the two are merged. */
+/* Folders that link into /usr on systems with a merged /usr. */
 static const char *const merged[] = {"/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/"};
 
 static bool is_merged_folder(const char *path)
@@ -36,7 +36,7 @@ bool debug_package_may_have(const char *path)
 	return is_merged_folder(path);
 }
 
-/* Is it a line of the text, which begins with a line feed? */
+/* True if the text, which begins with a line feed, has this line. */
 static bool has_line(const char *text, const char *line)
 {
 	size_t size = strlen(line);
@@ -48,7 +48,7 @@ static bool has_line(const char *text, const char *line)
 	return false;
 }
 
-/* One name of the file is in the package's list, under / or under /usr. */
+/* True if the package's list has the file, under / or under /usr. */
 static bool lists(const char *list, const char *path)
 {
 	_cleanup_free_ char *text = text_read_file(list, LIST_MAX, NULL), *lines = NULL;
@@ -68,7 +68,7 @@ static bool lists(const char *list, const char *path)
 	return other && has_line(lines + 1, other);
 }
 
-/* The Debian package that the file came with; to be freed, NULL: not found in time. */
+/* Returns the Debian package of the file; NULL if not found in time. The caller frees. */
 static char *find_package(const char *root, const char *path)
 {
 	_cleanup_free_ char *folder = xasprintf("%s/var/lib/dpkg/info", root);
@@ -88,7 +88,7 @@ static char *find_package(const char *root, const char *path)
 	return NULL;
 }
 
-/* "bash-dbgsym": all have such a package but the C library, whose has an older name. */
+/* Names the package "bash-dbgsym"; the C library's has an older suffix. */
 static void add_debian(struct strbuf *out, const char *root, const char *path)
 {
 	_cleanup_free_ char *package = find_package(root, path);
@@ -102,7 +102,7 @@ static void add_debian(struct strbuf *out, const char *root, const char *path)
 		    strcmp(package, "libc6") == 0 ? "dbg" : "dbgsym");
 }
 
-/* Does ID or ID_LIKE of os-release name it? */
+/* True if ID or ID_LIKE in os-release contains it. */
 static bool is_like(const char *os_release, const char *name)
 {
 	for (const char *line = os_release; line; line = strchr(line, '\n')) {
@@ -136,7 +136,7 @@ static void add_package(struct strbuf *out, const char *root, const char *path)
 		strbuf_adds(out, "install the -debuginfo package of the one that it is in");
 }
 
-/* A file of servers that the distribution has put there; to be freed, or NULL. */
+/* Returns a file in which the distribution lists servers, or NULL; the caller frees. */
 static char *find_servers(const char *root)
 {
 	_cleanup_free_ char *folder = xasprintf("%s/etc/debuginfod", root);

@@ -13,10 +13,10 @@
 #include "lib/base/near_miss.h"
 #include "lib/base/strbuf.h"
 
-/* Longer ones are nobody's options. */
+/* No command has more options. */
 #define OPTIONS_MAX 96
 
-/* Ways of perf(1) that prof has others for; the first letter 0: a long name alone. */
+/* Options of perf(1) with a counterpart in prof; letter 0: a long name only. */
 static const struct {
 	char letter;
 	const char *name, *text;
@@ -41,7 +41,7 @@ static const struct {
 	{"list", "events are listed by: man prof-record"},
 };
 
-/* What a shell would run by that name. */
+/* True if a shell would run a program by that name. */
 static bool is_program(const char *word)
 {
 	_cleanup_free_ char *dirs = NULL;
@@ -100,7 +100,7 @@ static const char *perf_hint(int letter, const char *name)
 	return NULL;
 }
 
-/* "--no: --no-symbols or --no-children", where that is what is wrong. */
+/* Reports "--no: --no-symbols or --no-children" if the name is ambiguous. */
 static bool say_ambiguous(struct error *err, const char *name, const struct option *longs)
 {
 	_cleanup_(strbuf_release) struct strbuf list = {0};

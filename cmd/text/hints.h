@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a word on the command line was meant to be: a typing mistake, or a word of perf(1). */
+/* Guesses the meaning of an unknown word on the command line: a typing mistake, or perf(1)'s. */
 #ifndef PROF_CMD_TEXT_HINTS_H
 #define PROF_CMD_TEXT_HINTS_H
 
@@ -8,11 +8,11 @@
 
 #include "lib/base/error.h"
 
-/* Makes err say that there is no such command, and what to type instead where that can be told. */
+/* Sets err to say that the command is unknown, and suggests one if possible. */
 void hint_unknown_command(struct error *err, const char *word, const char *const *names,
 			  size_t count);
 /*
- * The same for an option: `letter` where it was one, else `word` as it was typed ("--name",
+ * Does the same for an option: `letter` if nonzero, else `word` as typed ("--name",
  * "--name=value").
  */
 void hint_unknown_option(struct error *err, int letter, const char *word,

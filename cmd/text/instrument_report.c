@@ -64,7 +64,7 @@ static json_t *value_of(const struct report_stat *row)
 	return json_object();
 }
 
-/* The object with that name, which is made if need be. */
+/* Returns the object with that name; creates it if necessary. */
 static json_t *enter(json_t *root, const char *name)
 {
 	json_t *object = name ? json_object_get(root, name) : root;
@@ -76,7 +76,7 @@ static json_t *enter(json_t *root, const char *name)
 	return object;
 }
 
-/* Adds the rows that follow this key, and those that follow them. */
+/* Adds the rows that follow this key, and recursively their followers. */
 static void add_stats(json_t *root, const struct report *report, const char *after)
 {
 	bool follows = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what instruments say (lib/live/report.h), each row behind the one that it follows. */
+/* Prints rows of instruments (lib/live/report.h), each behind the row that it follows. */
 #ifndef PROF_CMD_TEXT_INSTRUMENT_REPORT_H
 #define PROF_CMD_TEXT_INSTRUMENT_REPORT_H
 
@@ -8,12 +8,12 @@
 #include "lib/live/recorder.h"
 #include "lib/profile/profile.h"
 
-/* What the instruments say of their records, which are in the profile by now, is appended. */
+/* Collects the instruments' rows about their records, once these are in the profile. */
 void instrument_report_ask(struct report *report, const struct recorder *recorder,
 			   const struct profile *p);
-/* The keys of --stats with the instruments' between them: a new reference. */
+/* Merges the instruments' keys into those of --stats. Returns a new reference. */
 json_t *instrument_report_stats(json_t *own, const struct report *report);
-/* Puts the instruments' rows of the info panel between those that are there. */
+/* Inserts the instruments' rows into the info panel. */
 void instrument_report_extras(struct profile *p, const struct report *report);
 
 #endif

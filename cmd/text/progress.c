@@ -18,10 +18,10 @@
 #include "lib/base/text.h"
 
 #define REFRESH_NS 50000000ull
-/* Shorter waits show nothing. */
+/* Shorter waits are not shown. */
 #define PATIENCE_NS 200000000ull
 #define RECORDING_REFRESH_NS 1000000000ull
-/* Most commands end at once when they are interrupted. */
+/* Most commands end right after an interrupt. */
 #define INTERRUPT_GRACE_NS 500000000ull
 #define COLUMNS_DEFAULT 80
 #define NAME_MAX_SHOWN 48
@@ -40,7 +40,7 @@ void progress_init(struct progress *progress, bool quiet, pid_t front)
 	};
 }
 
-/* A job in the background leaves the terminal to what is in front. */
+/* A background job leaves the terminal to the foreground. */
 static bool is_in_front(const struct progress *progress)
 {
 	pid_t group = tcgetpgrp(STDERR_FILENO);
@@ -65,8 +65,8 @@ static size_t columns(void)
 }
 
 /*
- * What the command has printed last stays, also where it did not end its line: as many blanks as a
- * line has lead to the next one unless they begin at the first column.
+ * Keeps the last line of the command's output, even without a newline: a full line of blanks moves
+ * to the next line unless the cursor is in the first column.
  */
 static void leave_line(void)
 {
@@ -75,7 +75,7 @@ static void leave_line(void)
 	log_write(blanks);
 }
 
-/* A line that wraps could not be erased. */
+/* A wrapped line could not be erased. */
 static void cut_to_width(char *line)
 {
 	size_t width = columns() - 1;
@@ -87,7 +87,7 @@ static void cut_to_width(char *line)
 	line[width] = '\0';
 }
 
-/* In one write, and in the place of what was there. */
+/* Replaces the shown line in one write. */
 __attribute__((format(printf, 2, 3))) static void show(struct progress *progress, const char *fmt,
 						       ...)
 {
@@ -106,7 +106,7 @@ __attribute__((format(printf, 2, 3))) static void show(struct progress *progress
 	progress->shown = true;
 }
 
-/* Is it time to show something again? */
+/* True if the line is due for an update. */
 static bool is_due(struct progress *progress, uint64_t period_ns)
 {
 	uint64_t now;
@@ -144,7 +144,7 @@ void progress_withdraw(struct progress *progress)
 		log_write(ERASE_LINE_ABOVE);
 }
 
-/* Once, where it goes on for longer than it takes to end. */
+/* Says once that the command goes on, if it takes longer than usual to end. */
 static void say_interrupted(struct progress *progress)
 {
 	uint64_t now = clock_monotonic_ns();

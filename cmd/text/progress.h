@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What prof is doing, on a terminal: a line that stays when recording begins, and one that is
- * updated in place and goes away. Nothing where stderr is no terminal that can erase a line, or
- * prof is in the terminal's background.
+ * Shows progress on a terminal: a line that stays when recording begins, and one that is updated in
+ * place and erased. Nothing if stderr is not a terminal that can erase a line, or prof runs in the
+ * background.
  */
 #ifndef PROF_CMD_TEXT_PROGRESS_H
 #define PROF_CMD_TEXT_PROGRESS_H
@@ -14,31 +14,31 @@
 
 struct progress {
 	bool enabled; /* stderr is a terminal that can erase a line */
-	bool in_place; /* also while recording: nobody else writes there */
+	bool in_place; /* also while recording: no other process writes there */
 	bool shown;
-	pid_t group; /* the process group that is to be in front for it */
+	pid_t group; /* process group that must be in the foreground */
 	uint64_t start_ns, next_ns; /* CLOCK_MONOTONIC */
-	uint64_t interrupt_ns; /* 0: the command was not interrupted; UINT64_MAX: that is said */
+	uint64_t interrupt_ns; /* 0: the command was not interrupted; UINT64_MAX: already said */
 };
 
-/* front: the process that has the terminal in prof's place; 0: prof itself. */
+/* front: the process that owns the terminal instead of prof; 0: prof itself. */
 void progress_init(struct progress *progress, bool quiet, pid_t front);
 /*
- * "recording WHAT, Ctrl-C ends it"; duration_ns 0: no limit. A command that writes to the same
- * terminal has it for itself while it runs: `shared` as far as its standard output goes.
+ * Shows "recording WHAT, Ctrl-C ends it"; duration_ns 0: no limit. `shared`: the command's standard
+ * output is the same terminal, so leave it alone while the command runs.
  */
 void progress_begin(struct progress *progress, const char *what, uint64_t duration_ns, bool shared);
-/* Takes that line back: the command could not be executed. */
+/* Erases that line: the command could not be executed. */
 void progress_withdraw(struct progress *progress);
-/* At most once a second. `interrupted`: by Ctrl-C, and the command goes on. */
+/* Updates at most once a second. `interrupted`: by Ctrl-C, and the command goes on. */
 void progress_recording(struct progress *progress, uint64_t samples, uint64_t lost,
 			bool interrupted);
 void progress_symbolize(struct progress *progress, size_t done, size_t count);
-/* Bytes; size 0: unknown. */
+/* Sizes are in bytes; size 0: unknown. */
 void progress_download(struct progress *progress, const char *path, uint64_t done, uint64_t size);
 void progress_erase(struct progress *progress);
 
-/* Do both descriptors lead to one terminal? */
+/* True if both descriptors lead to the same terminal. */
 bool progress_is_same_terminal(int a, int b);
 
 #endif

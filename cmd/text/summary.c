@@ -39,7 +39,7 @@ static void add_losses(struct strbuf *out, const struct profile_stats *stats)
 		strbuf_addf(out, " (%s)", strbuf_text(&causes));
 }
 
-/* Rounded down: 100 % are all. */
+/* Rounded down: 100 % means all. */
 static void add_named(struct strbuf *out, const struct profile *p)
 {
 	uint64_t frames = p->frames.rows.count, named = profile_named_frames(p);
@@ -87,7 +87,7 @@ static void print_warnings(const struct report *report)
 		log_warn("%s", *text);
 }
 
-/* BPF programs are named when they are loaded, whatever the kernel's list hides. */
+/* BPF programs get names when they are loaded, even if the kernel hides its list. */
 static bool is_kernel_code(const struct profile *p, const struct frame *frame)
 {
 	const struct module *module = frame->module == NO_MODULE
@@ -112,7 +112,7 @@ static bool has_nameless_kernel_frames(const struct profile *p)
 	return found;
 }
 
-/* Where none of them has a name, it is the machine that does not want it. */
+/* If no kernel code has a name, the machine hides its symbols. */
 static void warn_of_hidden_kernel(const struct outcome *outcome)
 {
 	struct error err = {0};
@@ -229,7 +229,7 @@ void summary_print(const struct outcome *outcome, bool quiet)
 			    outcome->may_kill ? "; --kill would have ended it" : "");
 }
 
-/* How much it was stands in the summary. */
+/* The summary has the numbers. */
 int summary_fail_on_loss(const char *command)
 {
 	struct error err = {0};
@@ -256,7 +256,7 @@ static void set_integer(json_t *root, const char *key, uint64_t value)
 	json_object_set_new(root, key, json_integer((json_int_t)value));
 }
 
-/* A time in ms with three decimals. */
+/* Stores a time in ms with three decimals. */
 static void set_ms(json_t *root, const char *key, uint64_t ns)
 {
 	json_object_set_new(root, key, json_real((double)(ns / 1000) / 1000));

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Below that, somebody might want to know why. */
+/* Below this share of whole stacks, the summary points to -v. */
 #define WHOLE_PERMILLE_MIN 990
 
 static const struct {
@@ -41,13 +41,16 @@ uint64_t unwinding_stacks(const struct profile_stats *stats)
 	return stats->whole + stats->truncated + stats->broken + stats->unknown;
 }
 
-/* Neither frame pointers nor their absence tell how a stack ended. */
+/* Frame pointers do not tell how a stack ended. */
 static bool tells_ends(enum recorder_unwind method)
 {
 	return method == RECORDER_UNWIND_AUTO || method == RECORDER_UNWIND_CFI;
 }
 
-/* In tenths of a percent; up, so that what is there shows, or down, so that 100 % are all. */
+/*
+ * Adds a share in tenths of a percent; rounded up to show small ones, or down so that 100 % means
+ * all.
+ */
 static void add_share(struct strbuf *out, uint64_t count, uint64_t of, bool up)
 {
 	uint64_t permille = (count * 1000 + (up ? of - 1 : 0)) / of;
@@ -55,7 +58,7 @@ static void add_share(struct strbuf *out, uint64_t count, uint64_t of, bool up)
 	strbuf_addf(out, "%" PRIu64 ".%" PRIu64 " %%", permille / 10, permille % 10);
 }
 
-/* "1.2 % broken", in front of it `comma` unless it is the first. */
+/* Adds "1.2 % broken", preceded by `comma` unless it is the first. */
 static void add_class(struct strbuf *out, const char *comma, const char *name, uint64_t count,
 		      uint64_t of)
 {
@@ -140,7 +143,7 @@ static void add_number(struct profile *p, const char *label, const char *format,
 	profile_add_extra(p, section, label, format, text);
 }
 
-/* The front-end's percentages are fractions of 1. */
+/* The front-end expects percentages as fractions of 1. */
 static void add_percentage(struct profile *p, const char *label, uint64_t count)
 {
 	uint64_t of = unwinding_stacks(&p->stats);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said of user stacks: by which method they were found, and how they ended. */
+/* Reports the method that found user stacks, and how the stacks ended. */
 #ifndef PROF_CMD_TEXT_UNWINDING_H
 #define PROF_CMD_TEXT_UNWINDING_H
 
@@ -9,26 +9,26 @@
 #include "lib/live/recorder.h"
 #include "lib/profile/profile.h"
 
-/* "auto", "cfi", "fp" or "none": what --unwind takes. */
+/* Returns "auto", "cfi", "fp" or "none", the values of --unwind. */
 const char *unwinding_name(enum recorder_unwind method);
-/* 0, or -EINVAL: it is none of these. */
+/* Returns 0, or -EINVAL for any other name. */
 int unwinding_parse(const char *name, enum recorder_unwind *method);
 
 /*
- * Ticks whose stack can be whole: those of tasks that had a user side, and that were not lost. The
- * percentages below are of them.
+ * Returns the number of ticks whose stack can be whole: not lost, and of tasks with a user side.
+ * The percentages below refer to it.
  */
 uint64_t unwinding_stacks(const struct profile_stats *stats);
 /*
- * Appends one line for people, without a newline: only what is not zero. Nothing where there were
- * no stacks.
+ * Appends one line for people, without a newline: only shares that are not zero. Nothing if there
+ * were no stacks.
  */
 void unwinding_describe(enum recorder_unwind method, const struct profile_stats *stats,
 			struct strbuf *out);
-/* The same in a few words: how many are whole. Nothing where there were no stacks. */
+/* Appends the share of whole stacks in a few words. Nothing if there were no stacks. */
 void unwinding_summarize(enum recorder_unwind method, const struct profile_stats *stats,
 			 struct strbuf *out);
-/* All of it for the front-end's info panel. */
+/* Adds all rows to the front-end's info panel. */
 void unwinding_add_extra(struct profile *p, enum recorder_unwind method);
 
 #endif

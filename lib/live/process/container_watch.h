@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Containers of processes: the control group, and the pid in a nested pid namespace. */
-#ifndef PROF_LIB_LIVE_PROCESS_CONTAINER_H
-#define PROF_LIB_LIVE_PROCESS_CONTAINER_H
+#ifndef PROF_LIB_LIVE_PROCESS_CONTAINER_WATCH_H
+#define PROF_LIB_LIVE_PROCESS_CONTAINER_WATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

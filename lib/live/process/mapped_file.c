@@ -96,9 +96,7 @@ static bool is_the_file(const struct mapped_file *file, const struct candidate *
 	/* The kernel itself led to the file that is mapped there, or was a moment ago. */
 	if (candidate->is_mapped)
 		return same_inode || same_link(file, candidate->fd);
-	/*
-	 * An inode number alone proves nothing: users can choose one in a file system of their own.
-	 */
+	/* An inode number alone proves nothing: users choose it in file systems of their own. */
 	return same_inode && (st->st_dev == file->device || has_layers(candidate->fd));
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Keeps the root folder of a process if it differs from the recorder's: a container's, a chroot's.
- */
+/* Keeps root folders of processes that differ from the recorder's: of containers, chroots. */
 #ifndef PROF_LIB_LIVE_PROCESS_PROCESS_ROOT_H
 #define PROF_LIB_LIVE_PROCESS_PROCESS_ROOT_H
 

@@ -39,7 +39,7 @@ static void print_help(void)
 	       "Exit status: 0, 125 where the file refuses, 2 for wrong use.\n");
 }
 
-/* All that is printed goes through here: names in a file are foreign. */
+/* Prints every line, made safe for a terminal: names in a file are untrusted. */
 __attribute__((format(printf, 2, 3))) static void line(const char *label, const char *fmt, ...)
 {
 	_cleanup_free_ char *value = NULL, *key = xstrdup(label);
@@ -184,7 +184,7 @@ static void show_entry(const struct profile_extra *extra)
 	}
 }
 
-/* Losses and whole stacks are among them. Sections stand together. */
+/* Includes losses and whole stacks. Rows of a section are adjacent. */
 static void show_extra(const struct profile *p)
 {
 	const char *section = "";
@@ -258,7 +258,7 @@ static int inspect(const char *path, struct error *err)
 	return 0;
 }
 
-/* Root reads nothing here that the invoking user may not read. */
+/* Root reads nothing that the invoking user may not read. */
 static int inspect_as_owner(const char *path)
 {
 	struct identity owner = identity_of_invoker();

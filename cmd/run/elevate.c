@@ -290,7 +290,7 @@ static void pass_signals(struct front *f)
 			});
 }
 
-static void look_after_command(struct front *f)
+static void poll_command(struct front *f)
 {
 	int status;
 
@@ -315,7 +315,7 @@ static bool serve(struct front *f, int *status)
 
 		poll(fds, 3, -1);
 		/* Check the command first: if things happen at once, its own end counts. */
-		look_after_command(f);
+		poll_command(f);
 		pass_signals(f);
 		if (!fds[0].revents)
 			continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two halves of an elevated recording say to each other. The front end is the prof that a
+ * Messages between the two halves of an elevated recording. The front end is the prof that a
  * user without privileges started: it forks the command and stays. The helper is the same program,
  * started by it through sudo: it records and writes. Between them is one SEQPACKET socket, the
  * helper's standard input:

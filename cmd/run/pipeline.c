@@ -37,7 +37,7 @@
 #include "symbolize/source_texts.h"
 
 /* Poll child and signals at least every so many records. */
-#define RECORDS_PER_LOOK 4096
+#define RECORDS_PER_POLL 4096
 
 struct pipeline {
 	const struct pipeline_options *options;
@@ -280,7 +280,7 @@ static void record(struct pipeline *p)
 	int result = SOURCE_IDLE;
 
 	for (;;) {
-		if (result != SOURCE_RECORD || ++records % RECORDS_PER_LOOK == 0) {
+		if (result != SOURCE_RECORD || ++records % RECORDS_PER_POLL == 0) {
 			if (supervisor_poll(&p->supervisor))
 				return;
 			show_progress(p);

@@ -99,7 +99,7 @@ bool supervisor_poll(struct supervisor *s)
 
 void supervisor_abandon(struct supervisor *s)
 {
-	stop(s, STOP_GAVE_UP);
+	stop(s, STOP_ABANDONED);
 }
 
 bool supervisor_finish_now(struct supervisor *s)
@@ -107,8 +107,8 @@ bool supervisor_finish_now(struct supervisor *s)
 	struct signal_event event;
 
 	while (signals_next(s->signals, &event))
-		s->hurried = true;
-	return s->hurried;
+		s->finish_now = true;
+	return s->finish_now;
 }
 
 /* Waits until the child has ended, time is up or another signal has come. */

@@ -20,7 +20,7 @@ enum stop_reason {
 	STOP_TARGETS_ENDED,
 	STOP_DURATION,
 	STOP_SIGNAL,
-	STOP_GAVE_UP, /* the recorder failed; the command goes on */
+	STOP_ABANDONED, /* the recorder failed; the command goes on */
 };
 
 struct supervisor {
@@ -32,7 +32,7 @@ struct supervisor {
 	enum stop_reason reason;
 	int stop_signal; /* the signal of STOP_SIGNAL */
 	bool interrupted; /* interrupted once from the terminal: the command decides when it ends */
-	bool hurried; /* a signal has come since sampling ended */
+	bool finish_now; /* a signal has come since sampling ended */
 	bool child_ended;
 	int wait_status; /* valid if child_ended */
 	/* CLOCK_MONOTONIC of the reason, or of the end of the command if later. */

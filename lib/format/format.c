@@ -18,6 +18,7 @@ const char *const unread_names[UNREAD_KIND_COUNT] = {
 	[UNREAD_CPU_TIMES] = "CPU times without a unit of time",
 	[UNREAD_SAMPLE_VALUES] = "further values of samples",
 	[UNREAD_FRAME_VALUES] = "further values of frames",
+	[UNREAD_BUILD_IDS] = "build ids that are not whole",
 	[UNREAD_SOURCES] = "source files of one name",
 	[UNREAD_MEMBERS] = "other parts",
 };

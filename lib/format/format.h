@@ -37,6 +37,7 @@ enum unread {
 	UNREAD_CPU_TIMES, /* in another unit than time */
 	UNREAD_SAMPLE_VALUES, /* delays, arguments */
 	UNREAD_FRAME_VALUES, /* columns in source files, windows, places before compilation */
+	UNREAD_BUILD_IDS, /* of which only the start is known */
 	UNREAD_SOURCES, /* of a name that another one has, too */
 	UNREAD_MEMBERS, /* whole parts that are not known, or known to be of no use */
 	UNREAD_KIND_COUNT,

@@ -203,6 +203,14 @@ refuses_file "no such file" 'No such file' nowhere.json
 refuses_file "a folder" 'Is a directory' dirs
 refuses "a folder that does not exist" 125 'does not exist' \
 	"$PROF" symbolize unnamed.json.gz -o nowhere/out.json
+refuses "a format that is none" 2 '--format nonsense: .*firefox' \
+	"$PROF" symbolize --format nonsense unnamed.json.gz -o out.json
+refuses "another format for what is written, by its name" 125 \
+	'unnamed.json.gz: is of the format firefox, and so is what is written' \
+	"$PROF" symbolize unnamed.json.gz -o out.folded
+refuses "another format for what is written, by --format" 125 \
+	'unnamed.json.gz: is of the format firefox, and so is what is written' \
+	"$PROF" symbolize unnamed.json.gz --format folded -o out.json
 refuses "no output" 2 '--output' "$PROF" symbolize unnamed.json.gz
 refuses "no file" 2 'no file' "$PROF" symbolize -o out.json
 refuses "two files" 2 'more than one' "$PROF" symbolize a b -o out.json

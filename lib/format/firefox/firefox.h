@@ -24,6 +24,7 @@
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
+#include "lib/format/firefox/breakpad_id.h"
 #include "lib/format/firefox/firefox_rows.h"
 #include "lib/format/firefox/file_strings.h"
 #include "lib/format/firefox/version.h"
@@ -35,8 +36,6 @@
 #define NO_POSITION UINT32_MAX
 #define NO_LIB (-1)
 #define NO_ADDRESS (-1)
-
-#define BREAKPAD_ID_SIZE 33
 
 /* Strings here are clean ones: see firefox_clean(). */
 struct firefox_lib {

@@ -5,8 +5,6 @@
  */
 #include "lib/format/firefox/firefox.h"
 
-#include <stdio.h>
-
 static bool lib_equal(const void *table, uint32_t id, const void *key)
 {
 	const struct firefox *f = table;
@@ -18,31 +16,6 @@ static bool lib_equal(const void *table, uint32_t id, const void *key)
 static uint64_t lib_hash(const struct firefox_lib *lib)
 {
 	return hash_bytes(lib->breakpad_id, BREAKPAD_ID_SIZE, lib->name);
-}
-
-/* The first 16 bytes of a build id as a GUID: its first three numbers are little-endian. */
-static void format_breakpad_id(char *text, const uint8_t id[16])
-{
-	static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
-
-	for (int i = 0; i < 16; i++)
-		snprintf(text + 2 * i, 3, "%02X", id[order[i]]);
-	/* The age, which ELF files do not have. */
-	strcpy(text + 32, "0");
-}
-
-/* Without a build id the path stands for it; `salt` tells files apart that share their path. */
-static void invent_breakpad_id(const struct firefox *f, struct firefox_lib *lib, uint64_t salt)
-{
-	const struct file_strings *strings = &f->file_strings;
-	const char *path = file_strings_get(strings, lib->path);
-	size_t size = file_strings_size(strings, lib->path);
-	uint64_t halves[2] = {
-		hash_bytes(path, size, 2 * salt),
-		hash_bytes(path, size, 2 * salt + 1),
-	};
-
-	format_breakpad_id(lib->breakpad_id, (const uint8_t *)halves);
 }
 
 static string_id intern(struct firefox *f, const struct strbuf *text)
@@ -94,13 +67,15 @@ static uint32_t intern_lib(struct firefox *f, module_id id)
 	if (module->build_id_size) {
 		memcpy(build_id, module->build_id,
 		       module->build_id_size < 16 ? module->build_id_size : 16);
-		format_breakpad_id(lib.breakpad_id, build_id);
+		breakpad_id_format(lib.breakpad_id, build_id);
 		position = find_lib(f, &lib);
 		if (position != INDEX_NONE)
 			return position;
 	} else {
 		for (uint64_t salt = 0; !salt || find_lib(f, &lib) != INDEX_NONE; salt++)
-			invent_breakpad_id(f, &lib, salt);
+			breakpad_id_invent(lib.breakpad_id,
+					   file_strings_get(&f->file_strings, lib.path),
+					   file_strings_size(&f->file_strings, lib.path), salt);
 	}
 	position = (uint32_t)f->libs.count;
 	vec_push(&f->libs, lib);

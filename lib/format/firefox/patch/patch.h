@@ -4,6 +4,11 @@
  * machine: its unnamed frames become a profile that can be symbolized; what comes of them is put
  * back into the text, of which all else stays byte for byte as it was.
  *
+ * This works on the text and the places of its parts (layout.h), and not on a struct profile: what
+ * is read into one and written again has lost what a profile has no place for, and is ordered and
+ * spelled as prof does it. Here, bytes that are not touched stay, so that another tool's profile
+ * is still that tool's, but with names.
+ *
  *	patch_open() ─► patch_profile() ─► symbolize_profile() ─► patch_apply() ─► patch_write()
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_H

@@ -7,9 +7,13 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/format/firefox/breakpad_id.h"
 
 /* More than any system has files. */
 #define LIBS_MAX 1000000
+
+/* Files of one path that are told apart by what is made up for them. */
+#define SAME_PATH_MAX 16
 
 struct parts {
 	struct span libs, shared;
@@ -154,20 +158,37 @@ static void read_build_id(struct layout_lib *lib, const char *text)
 	lib->build_id_size = (uint8_t)size;
 }
 
+/* prof makes one up for files without a build id. */
+static bool is_build_id(const char *breakpad_id, const char *path)
+{
+	char invented[BREAKPAD_ID_SIZE + 1];
+
+	if (strlen(breakpad_id) < BREAKPAD_ID_SIZE ||
+	    strspn(breakpad_id, "0") == strlen(breakpad_id))
+		return false;
+	for (uint64_t salt = 0; salt < SAME_PATH_MAX; salt++) {
+		breakpad_id_invent(invented, path, strlen(path), salt);
+		if (strcmp(breakpad_id, invented) == 0)
+			return false;
+	}
+	return true;
+}
+
 static void read_lib(struct layout *l, struct json_cursor *s)
 {
 	struct layout_lib lib = {0};
-	_cleanup_free_ char *code_id = NULL;
+	_cleanup_free_ char *code_id = NULL, *breakpad_id = NULL;
 	struct json_cursor_list list = {0};
 	struct span key;
 
 	while (json_cursor_member(s, &list, &key)) {
-		char **to = span_is(s, key, "name")	   ? &lib.name
-			    : span_is(s, key, "path")	   ? &lib.path
-			    : span_is(s, key, "debugPath") ? &lib.debug_path
-			    : span_is(s, key, "arch")	   ? &lib.arch
-			    : span_is(s, key, "codeId")	   ? &code_id
-							   : NULL;
+		char **to = span_is(s, key, "name")	    ? &lib.name
+			    : span_is(s, key, "path")	    ? &lib.path
+			    : span_is(s, key, "debugPath")  ? &lib.debug_path
+			    : span_is(s, key, "arch")	    ? &lib.arch
+			    : span_is(s, key, "codeId")	    ? &code_id
+			    : span_is(s, key, "breakpadId") ? &breakpad_id
+							    : NULL;
 
 		if (to && !*to)
 			*to = read_text(s);
@@ -180,6 +201,8 @@ static void read_lib(struct layout *l, struct json_cursor *s)
 	lib.path = lib.path ? lib.path : xstrdup("");
 	lib.arch = lib.arch ? lib.arch : xstrdup("");
 	lib.debug_path = lib.debug_path ? lib.debug_path : xstrdup("");
+	lib.has_breakpad_id = breakpad_id && !lib.build_id_size &&
+			      is_build_id(breakpad_id, *lib.path ? lib.path : lib.name);
 	vec_push(&l->libs, lib);
 }
 

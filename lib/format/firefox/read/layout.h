@@ -22,6 +22,7 @@ struct layout_lib {
 	char *name, *path, *debug_path, *arch; /* owned; "" where there is none */
 	uint8_t build_id[20];
 	uint8_t build_id_size;
+	bool has_breakpad_id; /* in place of a build id, of which it is the start */
 };
 
 struct layout {

@@ -57,6 +57,7 @@ static void add_modules(struct import *r)
 		module->was_deleted = layout_lib_was_deleted(lib);
 		module->machine = machine_of(lib->arch);
 		module->build_id_size = lib->build_id_size;
+		r->counts->unread[UNREAD_BUILD_IDS] += lib->has_breakpad_id;
 		memcpy(module->build_id, lib->build_id, sizeof(module->build_id));
 	}
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of builds of libs, as front-ends and their symbol servers have them. */
+#ifndef PROF_LIB_FORMAT_FIREFOX_BREAKPAD_ID_H
+#define PROF_LIB_FORMAT_FIREFOX_BREAKPAD_ID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BREAKPAD_ID_SIZE 33
+
+/* The first 16 bytes of a build id as a GUID. */
+void breakpad_id_format(char text[BREAKPAD_ID_SIZE + 1], const uint8_t id[16]);
+/* Without a build id the path stands for it; `salt` tells files apart that share their path. */
+void breakpad_id_invent(char text[BREAKPAD_ID_SIZE + 1], const char *path, size_t size,
+			uint64_t salt);
+
+#endif

@@ -9,9 +9,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/format/firefox/initial_rows.h"
 #include "lib/profile/categories.h"
 
-#define VISIBLE_THREADS 15
 /* Enough for a wall clock in ms to the µs, and 0.1 stays 0.1. */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(16))
 
@@ -325,90 +325,19 @@ static json_t *extra_value(const struct firefox *f)
 	return sections;
 }
 
-/* A thread is shown inside its process, whose track is that of its main thread. */
-static size_t main_position(const struct firefox *f, size_t position)
-{
-	const struct firefox_row *rows = f->rows.list.items, *row = &rows[position];
-
-	for (size_t i = position + 1; i-- > 0;) {
-		if (rows[i].pid != row->pid || rows[i].incarnation != row->incarnation)
-			break;
-		if (rows[i].is_main)
-			return i;
-	}
-	return position;
-}
-
-static uint64_t weight_of(const struct firefox *f, const struct firefox_row *row,
-			  struct sample_buffer *buffer)
-{
-	struct sample_run run = firefox_row_samples(&f->rows, row, buffer);
-	uint64_t weight = 0;
-
-	for (size_t i = 0; i < run.count; i++)
-		weight += run.items[i].weight;
-	return weight;
-}
-
-/* Other events' rows are seen where their thread is; of each event the one with the most, too. */
-static void show_events(const struct firefox *f, bool *is_visible)
-{
-	uint64_t most[EVENT_COUNTS_MAX] = {0}, weight;
-	size_t where[EVENT_COUNTS_MAX] = {0}, owner = 0;
-	struct sample_buffer buffer = {0};
-
-	for (size_t i = 0; i < f->rows.list.count; i++) {
-		const struct firefox_row *row = &f->rows.list.items[i];
-
-		if (row->kind != ROW_EVENT) {
-			owner = i;
-			/* Whoever has rows of CPUs has asked for them. */
-			is_visible[i] |= row->kind == ROW_CPU;
-			continue;
-		}
-		is_visible[i] = is_visible[owner];
-		weight = weight_of(f, row, &buffer);
-		if (weight > most[row->event]) {
-			most[row->event] = weight;
-			where[row->event] = i;
-		}
-	}
-	for (size_t event = 0; event < EVENT_COUNTS_MAX; event++) {
-		if (!most[event])
-			continue;
-		is_visible[where[event]] = true;
-		is_visible[main_position(f, where[event])] = true;
-	}
-	sample_buffer_release(&buffer);
-}
-
-/* The file opens on its busiest threads; without a sample, on its first ones. */
 static void set_initial_threads(const struct firefox *f, json_t *meta)
 {
-	size_t rows = f->rows.list.count, count;
-	_cleanup_free_ bool *is_visible = xcalloc(rows, sizeof(*is_visible));
+	size_t count = f->rows.list.count, selected;
+	_cleanup_free_ bool *is_visible = xcalloc(count, sizeof(*is_visible));
 	json_t *visible = json_array();
-	uint32_t busiest[VISIBLE_THREADS];
 
-	count = firefox_rows_busiest(&f->rows, busiest, VISIBLE_THREADS);
-	if (!count) {
-		for (; count < VISIBLE_THREADS && count < rows; count++)
-			busiest[count] = (uint32_t)count;
-	}
-	/* The root process, which is the first, is seen whatever it did. */
-	is_visible[0] = true;
+	selected = initial_rows(&f->rows, is_visible);
 	for (size_t i = 0; i < count; i++) {
-		is_visible[busiest[i]] = true;
-		is_visible[main_position(f, busiest[i])] = true;
-	}
-	show_events(f, is_visible);
-	for (size_t i = 0; i < rows; i++) {
 		if (is_visible[i])
 			json_array_append_new(visible, count_value(i));
 	}
 	json_object_set_new(meta, "initialVisibleThreads", visible);
-	json_object_set_new(meta, "initialSelectedThreads",
-			    json_pack("[I]", (json_int_t)busiest[0]));
+	json_object_set_new(meta, "initialSelectedThreads", json_pack("[I]", (json_int_t)selected));
 }
 
 /* The front-end tells stacks of scripts from native ones only where there are both. */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/initial_rows.h"
+
+#define VISIBLE_THREADS 15
+
+/* A thread is shown inside its process, whose track is that of its main thread. */
+static size_t main_position(const struct firefox_rows *r, size_t position)
+{
+	const struct firefox_row *rows = r->list.items, *row = &rows[position];
+
+	for (size_t i = position + 1; i-- > 0;) {
+		if (rows[i].pid != row->pid || rows[i].incarnation != row->incarnation)
+			break;
+		if (rows[i].is_main)
+			return i;
+	}
+	return position;
+}
+
+static uint64_t weight_of(const struct firefox_rows *r, const struct firefox_row *row,
+			  struct sample_buffer *buffer)
+{
+	struct sample_run run = firefox_row_samples(r, row, buffer);
+	uint64_t weight = 0;
+
+	for (size_t i = 0; i < run.count; i++)
+		weight += run.items[i].weight;
+	return weight;
+}
+
+/* Other events' rows are seen where their thread is; of each event the one with the most, too. */
+static void show_events(const struct firefox_rows *r, bool *is_visible)
+{
+	uint64_t most[EVENT_COUNTS_MAX] = {0}, weight;
+	size_t where[EVENT_COUNTS_MAX] = {0}, owner = 0;
+	struct sample_buffer buffer = {0};
+
+	for (size_t i = 0; i < r->list.count; i++) {
+		const struct firefox_row *row = &r->list.items[i];
+
+		if (row->kind != ROW_EVENT) {
+			owner = i;
+			/* Rows of CPUs are there only on request. */
+			is_visible[i] |= row->kind == ROW_CPU;
+			continue;
+		}
+		is_visible[i] = is_visible[owner];
+		weight = weight_of(r, row, &buffer);
+		if (weight > most[row->event]) {
+			most[row->event] = weight;
+			where[row->event] = i;
+		}
+	}
+	for (size_t event = 0; event < EVENT_COUNTS_MAX; event++) {
+		if (!most[event])
+			continue;
+		is_visible[where[event]] = true;
+		is_visible[main_position(r, where[event])] = true;
+	}
+	sample_buffer_release(&buffer);
+}
+
+size_t initial_rows(const struct firefox_rows *r, bool *is_visible)
+{
+	size_t rows = r->list.count, count;
+	uint32_t busiest[VISIBLE_THREADS];
+
+	count = firefox_rows_busiest(r, busiest, VISIBLE_THREADS);
+	if (!count) {
+		for (; count < VISIBLE_THREADS && count < rows; count++)
+			busiest[count] = (uint32_t)count;
+	}
+	/* The root process, which is the first, is seen whatever it did. */
+	is_visible[0] = true;
+	for (size_t i = 0; i < count; i++) {
+		is_visible[busiest[i]] = true;
+		is_visible[main_position(r, busiest[i])] = true;
+	}
+	show_events(r, is_visible);
+	return busiest[0];
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Chooses the rows that a front-end shows when it opens the file. */
+#ifndef PROF_LIB_FORMAT_FIREFOX_INITIAL_ROWS_H
+#define PROF_LIB_FORMAT_FIREFOX_INITIAL_ROWS_H
+
+#include "lib/format/firefox/firefox_rows.h"
+
+/*
+ * Sets is_visible[i], all false before, for the busiest rows and their main threads; without a
+ * sample, for the first rows. There is at least one row. Returns the row to select.
+ */
+size_t initial_rows(const struct firefox_rows *r, bool *is_visible);
+
+#endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocation that does not return NULL. Out of memory is said in one line and ends the
- * process with status 125: a command that was recorded goes on, files that were not
- * complete are gone or keep their temporary name, and what had their names is as it was.
+ * Allocation that never returns NULL. Out of memory prints one line and ends the process with
+ * status 125: a recorded command goes on; incomplete files are gone or keep their temporary names;
+ * files that had the final names stay as they were.
  */
 #ifndef PROF_LIB_BASE_ALLOC_H
 #define PROF_LIB_BASE_ALLOC_H
@@ -21,7 +21,7 @@ void *xmemdup(const void *data, size_t size);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
 
-/* The same for what a library could not allocate. */
+/* Reports out of memory for a library that could not allocate. */
 _Noreturn void alloc_failed(void);
 
 #endif

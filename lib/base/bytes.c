@@ -7,7 +7,7 @@ void bytes_init(struct bytes *b, const void *data, size_t size)
 {
 	static const uint8_t nothing[1];
 
-	/* NULL plus 0 is undefined in C: an empty cursor points somewhere all the same. */
+	/* NULL + 0 is undefined in C, so an empty cursor points to a dummy byte. */
 	b->start = data ? data : nothing;
 	b->at = b->start;
 	b->end = b->start + (data ? size : 0);
@@ -15,8 +15,8 @@ void bytes_init(struct bytes *b, const void *data, size_t size)
 }
 
 /*
- * LEB128 may be padded with groups that add nothing, so its length has no limit but the bounds;
- * the groups from the 64th bit on must all repeat `filler` for the value to fit.
+ * LEB128 may be padded with groups that add nothing, so only the bounds limit its length. For the
+ * value to fit, all groups from the 64th bit on must repeat `filler`.
  */
 static uint64_t leb(struct bytes *b, bool is_signed)
 {
@@ -35,7 +35,7 @@ static uint64_t leb(struct bytes *b, bool is_signed)
 			shift += 7;
 			continue;
 		}
-		/* Of the group at bit 63 one bit is of the value. */
+		/* Only the lowest bit of the group at bit 63 belongs to the value. */
 		if (shift == 63) {
 			value |= (uint64_t)(byte & 1) << 63;
 			shift = 64;

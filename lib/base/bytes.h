@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bounds-checked cursor over untrusted bytes. Reading past the end gives zeros and sets `failed`,
- * which stays set: read a whole structure, then ask once. The memory must stay readable (a mapped
- * file that is truncated meanwhile is not: copy such bytes first).
+ * A bounds-checked cursor over untrusted bytes. Reads past the end give zeros and set `failed`,
+ * which stays set: read a whole structure, then check once. The memory must stay readable: copy the
+ * bytes of a mapped file first, because it may be truncated.
  */
 #ifndef PROF_LIB_BASE_BYTES_H
 #define PROF_LIB_BASE_BYTES_H
@@ -77,24 +77,24 @@ static inline uint64_t bytes_u64(struct bytes *b)
 		memcpy(&value, at, sizeof(value));
 	return le64toh(value);
 }
-/* For bytes_uleb(). */
+/* The slow path of bytes_uleb(). */
 uint64_t bytes_uleb_long(struct bytes *b);
-/* LEB128 as DWARF has it; more than 64 bits of value fail. */
+/* LEB128 as in DWARF; values of more than 64 bits fail. */
 static inline uint64_t bytes_uleb(struct bytes *b)
 {
-	/* Nearly all of them are one byte. */
+	/* Nearly all are one byte. */
 	if (!b->failed && b->at < b->end && *b->at < 0x80)
 		return *b->at++;
 	return bytes_uleb_long(b);
 }
 int64_t bytes_sleb(struct bytes *b);
-/* A string that is terminated within the bounds, or NULL. */
+/* Reads a string terminated within the bounds; NULL if it is not. */
 const char *bytes_cstr(struct bytes *b);
-/* Absolute position from the start. */
+/* Moves to an absolute position from the start. */
 void bytes_seek(struct bytes *b, size_t position);
 /* Advances to the next multiple of `alignment` (a power of two) from the start. */
 void bytes_align(struct bytes *b, size_t alignment);
-/* A cursor of its own over the next `size` bytes, which b skips. */
+/* Returns a new cursor over the next `size` bytes; b skips them. */
 struct bytes bytes_sub(struct bytes *b, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clocks, in nanoseconds. */
+/* Clocks, in nanoseconds. */
 #ifndef PROF_LIB_BASE_CLOCK_H
 #define PROF_LIB_BASE_CLOCK_H
 

@@ -12,7 +12,7 @@ static void set(struct error *err, int code, const char *reason, const char *fmt
 	char message[sizeof(err->text)];
 	int room = (int)sizeof(err->text) - 1;
 
-	/* Of a long message the reason is the part that must not be cut off. */
+	/* Cut a long message so that the reason at its end survives. */
 	if (reason)
 		room -= (int)strlen(reason) + 2;
 	vsnprintf(message, sizeof(message), fmt, args);

@@ -16,15 +16,18 @@ struct error {
 	char hint[256]; /* what to do about it, possibly empty */
 };
 
-/* Text becomes the formatted message and, where code != 0, ": " and its strerror. Returns code. */
+/*
+ * Sets the text to the formatted message, followed by ": " and strerror(-code) if code != 0.
+ * Returns code.
+ */
 int error_set(struct error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* As error_set, without the strerror: for failures that errno does not describe. */
 int error_text(struct error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Puts the formatted message and ": " in front of the text. Returns err's code. */
+/* Prefixes the text with the formatted message and ": ". Returns err's code. */
 int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* What to do about it, in one line ("run: sysctl kernel.perf_event_paranoid=1"). */
+/* Says what to do about the failure, in one line ("run: sysctl kernel.perf_event_paranoid=1"). */
 void error_hint(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

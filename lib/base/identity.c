@@ -23,7 +23,7 @@ struct identity_groups {
 /* -1 means "no change" to every system call that takes an id. */
 static bool read_id(const char *variable, uint32_t *id)
 {
-	/* Not in a set-user-id program: there the environment is the attacker's. */
+	/* An attacker controls the environment of a set-user-id program. */
 	const char *text = secure_getenv(variable);
 	uint64_t value;
 
@@ -66,7 +66,7 @@ static struct identity_groups *current_groups(void)
 	return groups;
 }
 
-/* The name of that user, or NULL: numbers without an entry are common in containers. */
+/* The user's name, or NULL: ids without an entry are common in containers. */
 static char *user_name(uid_t uid)
 {
 	struct passwd entry, *found = NULL;
@@ -82,7 +82,7 @@ static char *user_name(uid_t uid)
 	return found ? xstrdup(entry.pw_name) : NULL;
 }
 
-/* The group database's answer; the main group alone for a user without an entry. */
+/* Groups from the group database; the main group alone for a user without an entry. */
 static struct identity_groups *groups_of(const struct identity *who)
 {
 	_cleanup_free_ char *name = user_name(who->uid);
@@ -107,16 +107,19 @@ static struct identity_groups *groups_of(const struct identity *who)
 }
 
 /*
- * The system call itself, because glibc's setgroups() changes every thread. Without CAP_SETGID, or
- * in a user namespace that denies it, it fails and that is fine: such a process has no groups that
- * its user has not.
+ * The system call itself, because glibc's setgroups() changes every thread. It may fail without
+ * CAP_SETGID or in a user namespace that denies it: such a process has no groups that its user
+ * lacks.
  */
 static void set_groups(const struct identity_groups *groups)
 {
 	syscall(SYS_setgroups, (long)groups->count, groups->list);
 }
 
-/* setfsuid() and setfsgid() report no failure: an impossible id changes nothing and tells. */
+/*
+ * setfsuid() and setfsgid() report no failure: a call with an impossible id changes nothing and
+ * returns the current one.
+ */
 static bool set_file_ids(uid_t uid, gid_t gid)
 {
 	setfsgid(gid);
@@ -125,12 +128,12 @@ static bool set_file_ids(uid_t uid, gid_t gid)
 }
 
 #define BIT(capability) (1u << (capability))
-/* What setfsuid() takes away from root; all of it is among the first 32. */
+/* Capabilities that setfsuid() takes from root; all are among the first 32. */
 #define FILE_CAPABILITIES \
 	(BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | \
 	 BIT(CAP_FSETID) | BIT(CAP_LINUX_IMMUTABLE) | BIT(CAP_MKNOD))
 
-/* Of this thread, which libcap's functions are about, too: takes away and gives. */
+/* Drops and raises capabilities of this thread alone, as libcap does. */
 static int change_capabilities(uint32_t drop, uint32_t raise, uint32_t *dropped)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -143,7 +146,7 @@ static int change_capabilities(uint32_t drop, uint32_t raise, uint32_t *dropped)
 	return (*dropped || raise) && syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-/* Root is what it is; others have such capabilities because this program's file has them. */
+/* Leave root alone; other users have such capabilities only from this program's file. */
 static struct identity assume_own_files(void)
 {
 	struct identity before = {.is_self = true};
@@ -160,7 +163,7 @@ struct identity identity_assume_files(const struct identity *who)
 
 	if (who->is_self)
 		return assume_own_files();
-	/* Asked for while the thread may still read whatever the group database needs. */
+	/* Look the groups up while the thread may still read the group database's files. */
 	groups = groups_of(who);
 	before.uid = (uid_t)setfsuid((uid_t)-1);
 	before.gid = (gid_t)setfsgid((gid_t)-1);
@@ -185,7 +188,7 @@ struct identity identity_assume_ids(uid_t uid, gid_t gid)
 	};
 
 	set_groups(&none);
-	/* The kernel only takes file capabilities away from a thread whose fsuid was 0. */
+	/* The kernel takes file capabilities only from a thread whose fsuid was 0. */
 	if (getgroups(0, NULL) || !set_file_ids(uid, gid))
 		before.failure = -EPERM;
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For whom the program works: the invoking user, also under sudo. */
+/* The user for whom the program works: the invoking one, also under sudo. */
 #ifndef PROF_LIB_BASE_IDENTITY_H
 #define PROF_LIB_BASE_IDENTITY_H
 
@@ -12,30 +12,30 @@ struct identity_groups;
 struct identity {
 	uid_t uid;
 	gid_t gid;
-	bool is_self; /* it is the effective user anyway: nothing to switch */
-	/* Set by identity_assume_files() only, in what it returns. */
+	bool is_self; /* already the effective user: nothing to switch */
+	/* Set only in what identity_assume_files() returns. */
 	struct identity_groups *groups;
 	uint32_t dropped; /* capabilities, by number */
 	int failure; /* negative errno: nothing was switched, do not touch files */
 };
 
 /*
- * SUDO_UID and SUDO_GID count only if the effective uid is 0, both are numbers, and SUDO_UID is not
- * 0; else the user itself.
+ * The user in SUDO_UID and SUDO_GID if the effective uid is 0, both are numbers and SUDO_UID is not
+ * 0; otherwise the current user.
  */
 struct identity identity_of_invoker(void);
 
 /*
- * File access as that user: switches the fsuid, fsgid and supplementary groups of this thread alone
- * until identity_restore_files(). The kernel takes away the file capabilities (CAP_DAC_OVERRIDE,
- * CAP_FOWNER ...) of a thread whose fsuid is not 0: what the user may not do, root may not either.
- * Returns what to restore, exactly once. Where is_self, only those are taken away, which a
- * program's file may have given to a user other than root.
+ * Accesses files as that user: switches the fsuid, fsgid and supplementary groups of this thread
+ * alone until identity_restore_files(). The kernel takes the file capabilities (CAP_DAC_OVERRIDE,
+ * CAP_FOWNER ...) from a thread whose fsuid is not 0, so root may do no more than the user. With
+ * is_self, only drops these capabilities, which the program's file may have given to a user other
+ * than root. Returns what to restore, exactly once.
  */
 struct identity identity_assume_files(const struct identity *who);
 /*
- * The same as a process with these ids and nothing else: no groups, and no capability for files,
- * whoever the thread works for at the time. -1 is nobody's.
+ * Accesses files as a process with these ids alone: without groups and without file capabilities,
+ * regardless of the identity assumed before. -1 matches no user and no group.
  */
 struct identity identity_assume_ids(uid_t uid, gid_t gid);
 void identity_restore_files(const struct identity *before);

@@ -10,14 +10,16 @@
 
 #define FIRST_CAPACITY 16u
 
-/* Callers may pass weak hashes, such as the key: the multiplication spreads them over the top bits.
+/*
+ * Callers may pass weak hashes, such as the key itself: the multiplication spreads them over the
+ * top bits.
  */
 static uint32_t fold(uint64_t hash)
 {
 	return (uint32_t)((hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull >> 32);
 }
 
-/* The top bits, so that growing walks both tables in the same order. */
+/* Uses the top bits, so that growing walks both tables in the same order. */
 static uint32_t home(uint32_t capacity, uint32_t hash)
 {
 	return hash >> (__builtin_clz(capacity) + 1);
@@ -80,7 +82,7 @@ void index_add(struct index *ix, uint64_t hash, uint32_t id)
 	ix->count++;
 }
 
-/* Moves back what would no longer be found past the gap, so that no tombstones collect. */
+/* Moves back entries that a search would no longer find past the gap, so no tombstones collect. */
 static void close_gap(struct index *ix, uint32_t gap)
 {
 	uint32_t mask = ix->capacity - 1;
@@ -129,8 +131,8 @@ static uint64_t load_u32(const uint8_t *at)
 }
 
 /*
- * Both halves of the product: unlike a plain multiplication this has no input bit whose change is a
- * known change of the result, which the next word could undo.
+ * Folds both halves of the product: unlike in a plain multiplication, no input bit changes the
+ * result in a predictable way that the next word could undo.
  */
 static uint64_t fold_product(uint64_t a, uint64_t b)
 {
@@ -148,7 +150,10 @@ uint64_t hash_bytes(const void *data, size_t size, uint64_t seed)
 
 	for (; left > 16; left -= 16, at += 16)
 		hash = fold_product(load_u64(at) ^ odd, load_u64(at + 8) ^ hash);
-	/* The rest without a loop; reads may overlap, as the size is in the hash already. */
+	/*
+	 * Hash the rest without a loop; reads may overlap because the hash already includes the
+	 * size.
+	 */
 	if (size >= 16) {
 		a = load_u64(at + left - 16);
 		b = load_u64(at + left - 8);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hash index from keys to row ids. The rows, with their keys, live in a table of the caller's;
- * the index stores hash and id only, so that growing never looks at a row.
+ * A hash index from keys to row ids. The rows and their keys live in the caller's table; the index
+ * stores only hash and id, so growing never reads a row.
  */
 #ifndef PROF_LIB_BASE_INDEX_H
 #define PROF_LIB_BASE_INDEX_H
@@ -29,12 +29,12 @@ void index_release(struct index *ix);
 /* The id of the row with this key, or INDEX_NONE. */
 uint32_t index_find(const struct index *ix, uint64_t hash, index_equal_fn *equal, const void *table,
 		    const void *key);
-/* Adds a row whose key is known not to be there yet. */
+/* Adds a row whose key must not be in the index yet. */
 void index_add(struct index *ix, uint64_t hash, uint32_t id);
-/* Takes a row out again; hash is that of its key. No row of that id: nothing happens. */
+/* Removes a row; hash is that of its key. Does nothing if no row has this id. */
 void index_remove(struct index *ix, uint64_t hash, uint32_t id);
 
-/* Not for adversarial collision resistance: a flood of equal hashes is slow, never wrong. */
+/* Does not resist adversarial collisions: a flood of equal hashes is slow, never wrong. */
 uint64_t hash_bytes(const void *data, size_t size, uint64_t seed);
 
 static inline uint64_t hash_u64(uint64_t value)

@@ -33,7 +33,7 @@ static void reader_free(struct reader *r)
 }
 DEFINE_CLEANUP(struct reader *, reader_free)
 
-/* The next bytes of the file, none at its end. */
+/* Reads the next bytes of the file; none at its end. */
 static int fill_chunk(struct reader *r, struct error *err)
 {
 	ssize_t got;
@@ -47,7 +47,7 @@ static int fill_chunk(struct reader *r, struct error *err)
 	return 0;
 }
 
-/* Space for more text and for a terminator. */
+/* Makes space for more text and a terminator. */
 static int make_room(struct reader *r, struct error *err)
 {
 	if (r->size > r->max)
@@ -56,7 +56,7 @@ static int make_room(struct reader *r, struct error *err)
 	if (r->capacity > r->size + 1)
 		return 0;
 	r->capacity = r->capacity ? 2 * r->capacity : 2 * CHUNK_SIZE;
-	/* One more than allowed shows that there is too much. */
+	/* One byte above the limit shows that the text is too large. */
 	if (r->capacity > r->max + 2)
 		r->capacity = r->max + 2;
 	r->text = xrealloc(r->text, r->capacity);
@@ -103,7 +103,7 @@ static void begin_member(struct reader *r)
 	r->inflate.avail_in = left;
 }
 
-/* As much as the chunk gives, or there is room for. */
+/* Inflates until the chunk or the room is used up. */
 static int inflate_some(struct reader *r, struct error *err)
 {
 	size_t room;

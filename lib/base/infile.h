@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one way to read a result of outfile's: the whole file, inflated where it is gzip. */
+/* The one way to read a file that outfile wrote: whole, and inflated if it is gzip. */
 #ifndef PROF_LIB_BASE_INFILE_H
 #define PROF_LIB_BASE_INFILE_H
 
@@ -8,10 +8,9 @@
 #include "lib/base/error.h"
 
 /*
- * Reads fd (borrowed; also a pipe) to its end; `name` is for messages. -EFBIG where there are more
- * than `max` bytes, inflated ones counted, -EBADMSG where the gzip data is damaged or cut off.
- * Several gzip members in a row are one text, as gunzip has it. The text, which is terminated, is
- * the caller's to free.
+ * Reads fd (borrowed; also a pipe) to its end; `name` is for messages. -EFBIG above `max` inflated
+ * bytes, -EBADMSG if the gzip data is damaged or cut off. Joins several gzip members, as gunzip
+ * does. The text is terminated; the caller frees it.
  */
 int infile_read(int fd, const char *name, size_t max, char **text, size_t *size, struct error *err);
 

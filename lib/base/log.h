@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Diagnostics on stderr for facts that are no failure of the command: "prof: warning: …". What a
- * command prints as its result or failure is cmd's, and does not go through here.
+ * Diagnostics on stderr for facts that do not make the command fail: "prof: warning: …". Results
+ * and failures of a command are printed by cmd, not through here.
  */
 #ifndef PROF_LIB_BASE_LOG_H
 #define PROF_LIB_BASE_LOG_H

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define WORD_MAX 32
-/* One mistake in so many letters, and one in any word of two. */
+/* Allow one mistake per so many letters, and one in a word of two. */
 #define LETTERS_PER_MISTAKE 3
 
 static size_t min(size_t a, size_t b)
@@ -15,7 +15,7 @@ static size_t min(size_t a, size_t b)
 
 size_t near_miss_distance(const char *a, const char *b)
 {
-	/* rows[i % 3][j]: between the first i bytes of a and the first j of b. */
+	/* rows[i % 3][j]: distance between the first i bytes of a and the first j of b. */
 	size_t rows[3][WORD_MAX + 1], a_size = strlen(a), b_size = strlen(b);
 
 	if (a_size > WORD_MAX || b_size > WORD_MAX)

@@ -22,7 +22,7 @@ static int reopen_regular(int place)
 	if (!S_ISREG(st.st_mode))
 		return -ENXIO;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", place);
-	/* Its owner may have a lease on it, which would hold us for a minute. */
+	/* O_NONBLOCK: a lease held by the file's owner would block the open for a minute. */
 	fd = open(self, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }

@@ -5,7 +5,7 @@
 
 #include "lib/base/text.h"
 
-/* A timer cannot be set to more nanoseconds than that. */
+/* Keeps nanoseconds within what a timer can be set to. */
 #define SECONDS_MAX 1e9
 #define NS_PER_SECOND 1e9
 

@@ -7,7 +7,7 @@
 
 #include "lib/base/error.h"
 
-/* All return 0, or -EINVAL with err. `option` is as it is typed: "--frequency". */
+/* All return 0, or -EINVAL with err. `option` is as typed: "--frequency". */
 
 /* A decimal number above 0. */
 int option_parse_positive(const char *option, const char *value, double *number, struct error *err);
@@ -20,7 +20,7 @@ struct size_range {
 	const char *text; /* "64K and 1G" */
 };
 
-/* A size in bytes, with a suffix K, M or G if need be. */
+/* A size in bytes, with an optional suffix K, M or G. */
 int option_parse_size(const char *option, const char *value, const struct size_range *range,
 		      uint64_t *size, struct error *err);
 

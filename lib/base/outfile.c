@@ -43,9 +43,8 @@ struct outfile {
 	int fd, dir_fd;
 	char *path; /* for messages */
 	char *name; /* in dir_fd */
-	char *temp; /* in dir_fd, NULL where there is none, or none any more */
-	bool is_unnamed; /* gone with its descriptor, whatever ends this program, until it has a
-			    name */
+	char *temp; /* in dir_fd; NULL: none, or no longer there */
+	bool is_unnamed; /* until named, it vanishes with its descriptor, however prof ends */
 	struct identity owner;
 	int failure; /* negative errno */
 	uint64_t size;
@@ -54,7 +53,9 @@ struct outfile {
 	uint8_t input[INPUT_SIZE];
 };
 
-/* The folder as a descriptor: whatever happens to its name later, temporary and result are in it.
+/*
+ * Holds the folder as a descriptor, so that temporary file and result stay in it even if it is
+ * renamed.
  */
 static int open_folder(struct outfile *f, struct error *err)
 {
@@ -80,8 +81,8 @@ static int open_folder(struct outfile *f, struct error *err)
 }
 
 /*
- * In /dev and /proc symbolic links stand for descriptors (/dev/stdout, /dev/fd/3): to replace one
- * would be of no use to anybody, and would break /dev for everybody.
+ * In /dev and /proc symbolic links stand for descriptors (/dev/stdout, /dev/fd/3): replacing one
+ * would break /dev for everybody.
  */
 static bool folder_is_special(const struct outfile *f)
 {
@@ -94,7 +95,7 @@ static bool folder_is_special(const struct outfile *f)
 	       folder.st_ino == dev.st_ino;
 }
 
-/* What would make the rename fail must be known before the recording, not after it. */
+/* Finds out before the recording, not after it, whether the rename would fail. */
 static int check_replaceable(const struct outfile *f, struct error *err)
 {
 	struct stat folder;
@@ -118,7 +119,7 @@ static void random_letters(char *letters)
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 	uint64_t value;
 
-	/* Names need not be secret (O_EXCL sees to safety), only rarely taken. */
+	/* Names need not be secret, as O_EXCL makes them safe; they must only rarely be taken. */
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
 		value = clock_monotonic_ns() * 0x9e3779b97f4a7c15ull ^ (uint64_t)getpid();
 	for (int i = 0; i < RANDOM_SIZE; i++, value /= sizeof(alphabet) - 1)
@@ -128,10 +129,12 @@ static void random_letters(char *letters)
 /* 0 or a negative errno. */
 typedef int make_fn(struct outfile *f, const char *name);
 
-/* Makes a file with a temporary name, which is f->temp from then on. */
+/* Makes a file with a temporary name and stores that in f->temp. */
 static int make_temporary(struct outfile *f, make_fn *make)
 {
-	/* A name may be as long as the file system allows, and the temporary one is longer. */
+	/*
+	 * The temporary name is longer than the final one, which may use all that NAME_MAX allows.
+	 */
 	int kept = NAME_MAX - RANDOM_SIZE - 2, rc = -EEXIST;
 
 	for (int tries = 0; rc == -EEXIST && tries < 100; tries++) {
@@ -158,19 +161,19 @@ static int create_named(struct outfile *f, const char *name)
 	return 0;
 }
 
-/* The path by which a file without a name can be given one. */
+/* The path through which linkat() can name an unnamed file. */
 static void descriptor_path(const struct outfile *f, char path[32])
 {
 	snprintf(path, 32, "/proc/self/fd/%d", f->fd);
 }
 
-/* Not all file systems have such files, and not everywhere is there a /proc. */
+/* False if the file system has no unnamed files or /proc is missing. */
 static bool open_unnamed(struct outfile *f)
 {
 	struct stat by_path, st;
 	char path[32];
 
-	/* To be read as well: a file system may let it have no name in the end. */
+	/* Readable too, because it is copied if the file system refuses to name it in the end. */
 	f->fd = openat(f->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (f->fd < 0)
 		return false;
@@ -190,14 +193,14 @@ static int open_new(struct outfile *f, struct error *err)
 		return error_set(err, rc, "write %s: find a temporary name", f->path);
 	if (rc)
 		return error_set(err, rc, "write %s", f->path);
-	/* Whatever the umask or a default ACL made of the mode. */
+	/* Undoes what umask or a default ACL did to the mode. */
 	fchmod(f->fd, 0600);
 	return 0;
 }
 
 /*
- * Where everybody may put files, a FIFO of somebody else's is a trap: it would have the profile, or
- * hold us for ever. That is what fs.protected_fifos says, too.
+ * In a folder that everybody may write to, another user's FIFO is a trap: its reader would get the
+ * profile or block us forever. Same rule as fs.protected_fifos.
  */
 static bool is_trap(const struct outfile *f, const struct stat *st)
 {
@@ -210,7 +213,8 @@ static bool is_trap(const struct outfile *f, const struct stat *st)
 
 static int open_directly(struct outfile *f, int flags, struct error *err)
 {
-	/* Not repeated on EINTR: a FIFO that nobody reads must not hold a program that is to stop.
+	/*
+	 * Not repeated on EINTR: a FIFO that nobody reads must not keep the program from stopping.
 	 */
 	f->fd = openat(f->dir_fd, f->name, O_WRONLY | O_NOCTTY | O_CLOEXEC | flags);
 	if (f->fd < 0)
@@ -260,7 +264,7 @@ int outfile_open(struct outfile **out, const struct outfile_options *options, st
 	struct identity before;
 	int rc;
 
-	/* All but the buffer. */
+	/* Zero everything but the buffer. */
 	memset(f, 0, offsetof(struct outfile, input));
 	f->fd = f->dir_fd = -1;
 	f->owner = options->owner;
@@ -287,7 +291,7 @@ int outfile_open(struct outfile **out, const struct outfile_options *options, st
 	return 0;
 }
 
-/* All of it, over interruptions and through descriptors that somebody made non-blocking. */
+/* Writes all bytes despite signals and descriptors that somebody made non-blocking. */
 static void write_all(struct outfile *f, const uint8_t *data, size_t size)
 {
 	while (size && !f->failure) {
@@ -367,7 +371,7 @@ static int link_named(struct outfile *f, const char *name)
 	return linkat(AT_FDCWD, path, f->dir_fd, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
-/* Some file systems tell only now that there was no room. */
+/* Some file systems report a full disk only on close. */
 static void check_close(struct outfile *f, int fd)
 {
 	if (fd >= 0 && close(fd) && errno != EINTR && !f->failure)
@@ -389,7 +393,7 @@ static int copy_named(struct outfile *f, const char *name)
 	do {
 		size = sendfile(f->fd, from, &at, COPY_SIZE);
 	} while (size > 0 || (size < 0 && errno == EINTR));
-	/* It has that name now, which will be removed. */
+	/* The copy has the temporary name now, which gets removed. */
 	if (size < 0)
 		f->failure = -errno;
 	check_close(f, dup(f->fd));
@@ -397,8 +401,8 @@ static int copy_named(struct outfile *f, const char *name)
 }
 
 /*
- * A name where nothing has it yet, a temporary one to be renamed where something has. Where links
- * are refused, which not every file system says before, the file is written once more.
+ * Links the final name if it is free, else a temporary one to be renamed. If links are refused,
+ * which not every file system says beforehand, writes the file once more.
  */
 static int name_file(struct outfile *f)
 {
@@ -411,7 +415,7 @@ static int name_file(struct outfile *f)
 	return rc;
 }
 
-/* Names and renames, or removes what is not worth a name. */
+/* Names and renames the file; removes it after a failure. */
 static void settle_name(struct outfile *f)
 {
 	struct identity before;
@@ -436,7 +440,10 @@ int outfile_commit(struct outfile *f, struct error *err)
 {
 	if (!f->failure)
 		flush_input(f, true);
-	/* Without its descriptor there is no file any more: another one tells the same. */
+	/*
+	 * An unnamed file vanishes with its descriptor; closing a duplicate reports the same
+	 * errors.
+	 */
 	check_close(f, f->is_unnamed ? dup(f->fd) : steal_fd(&f->fd));
 	settle_name(f);
 	check_close(f, steal_fd(&f->fd));
@@ -445,7 +452,7 @@ int outfile_commit(struct outfile *f, struct error *err)
 	return 0;
 }
 
-/* What is written directly is in its place already, and may be one for all. */
+/* Files written directly are in their place already, and several may share it. */
 static bool is_placed_at_end(const struct outfile *f)
 {
 	return f->temp || f->is_unnamed;

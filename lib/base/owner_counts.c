@@ -77,7 +77,7 @@ void owner_counts_remove(struct owner_counts *c, uint32_t row)
 	struct owner *o = &c->rows.items[row];
 
 	unlink_row(c, row);
-	/* Then nobody has more than it has now. */
+	/* It was the only one with that count, so it still has the most. */
 	if (o->count == c->largest && !c->heads.items[o->count])
 		c->largest--;
 	if (--o->count) {

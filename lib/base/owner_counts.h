@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much each process has of something, and which of them has most, without a search. */
+/* Counts something per process and knows the process with the most without a search. */
 #ifndef PROF_LIB_BASE_OWNER_COUNTS_H
 #define PROF_LIB_BASE_OWNER_COUNTS_H
 
@@ -13,25 +13,25 @@
 struct owner {
 	uint32_t pid;
 	uint32_t count;
-	uint32_t before, after; /* others with that count; of free rows: the next free one */
+	uint32_t before, after; /* owners of equal count; `after` of a free row: the next free one */
 };
 
-/* Rows stay where they are as long as their count is not 0. */
+/* A row keeps its place while its count is not 0. */
 struct owner_counts {
 	VEC(struct owner) rows;
 	VEC(uint32_t) heads; /* by count: 1 + the row of the first owner; 0: none */
 	struct index by_pid;
-	uint32_t largest; /* count of the owner with most; 0: there is none */
+	uint32_t largest; /* highest count of an owner; 0: none */
 	uint32_t free_row; /* 1 + its number; 0: none */
 };
 
-/* A zeroed struct has none. */
+/* A zeroed struct is empty. */
 void owner_counts_release(struct owner_counts *c);
-/* One more of that process. Returns its row. */
+/* Adds one to the process. Returns its row. */
 uint32_t owner_counts_add(struct owner_counts *c, uint32_t pid);
-/* One less. */
+/* Takes one from the row's process. */
 void owner_counts_remove(struct owner_counts *c, uint32_t row);
-/* One of those with most, or NO_OWNER. */
+/* A process with the highest count, or NO_OWNER. */
 uint32_t owner_counts_largest(const struct owner_counts *c);
 
 #endif

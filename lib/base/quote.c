@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What no shell takes for anything but itself. */
+/* True for characters without a meaning to any shell. */
 static bool is_plain(unsigned char c)
 {
 	return isalnum(c) || (c && strchr("@%+=:,./_-", c));

@@ -10,7 +10,7 @@
 #define DIGIT_BITS 11
 #define DIGITS (1u << DIGIT_BITS)
 #define PASSES ((64 + DIGIT_BITS - 1) / DIGIT_BITS)
-/* A pass over all digits costs as much as so many rows. */
+/* One pass over all digit values costs as much as so many rows. */
 #define FEW 64
 
 static size_t digit_of(const struct radix_row *row, unsigned int pass)
@@ -30,7 +30,7 @@ static void sort_few(struct radix_row *rows, size_t count)
 	}
 }
 
-/* Counts become the places where rows with that digit begin. */
+/* Turns counts into the places where rows with each digit begin. */
 static void add_up(size_t *counts)
 {
 	size_t sum = 0;
@@ -64,7 +64,7 @@ void radix_sort(struct radix_row *rows, size_t count)
 		size_t *places = counts + (size_t)pass * DIGITS;
 		struct radix_row *swap = from;
 
-		/* All have the same digit there: the higher ones mostly. */
+		/* Skip digits that are equal in all rows, as the high ones mostly are. */
 		if (places[digit_of(&rows[0], pass)] == count)
 			continue;
 		add_up(places);

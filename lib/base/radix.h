@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorting by numbers, many times as fast as qsort() where there are many rows. */
+/* Sorts by number; many times as fast as qsort() on many rows. */
 #ifndef PROF_LIB_BASE_RADIX_H
 #define PROF_LIB_BASE_RADIX_H
 
@@ -8,7 +8,7 @@
 
 struct radix_row {
 	uint64_t key;
-	uint32_t value; /* the caller's: mostly the number of a larger row */
+	uint32_t value; /* the caller's; usually the number of a larger row */
 };
 
 /* By key, ascending; rows of one key keep their order. */

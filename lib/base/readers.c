@@ -14,8 +14,7 @@
 #include "lib/base/identity.h"
 #include "lib/base/open_regular.h"
 
-/* Nothing is, or should be, owned by it: what the kernel shows in place of ids without a mapping.
- */
+/* Shown by the kernel for ids without a mapping; owns nothing, or should not. */
 #define OVERFLOW_ID 65534
 
 void readers_release(struct readers *readers)
@@ -39,7 +38,7 @@ static bool has_mode(const char *path, mode_t mode)
 	return stat(path, &st) == 0 && (st.st_mode & mode) == mode;
 }
 
-/* By its path without links, from the root on. */
+/* Checks the file and every folder on its path without links, from the root on. */
 static bool is_open_to_all(int fd)
 {
 	char name[32], path[PATH_MAX];
@@ -91,7 +90,7 @@ int readers_open(const struct readers *readers, int root, const char *path)
 	if (fd < 0 || !readers)
 		return steal_fd(&fd);
 	vec_for_each(&readers->rows, const struct reader *, it) {
-		/* Root can read all; what we can has been seen. */
+		/* Root can read everything, and our own open has succeeded already. */
 		if (it->uid && it->uid != self && !can_read(*it, root, path, fd))
 			return READERS_REFUSED;
 	}

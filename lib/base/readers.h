@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening a file that a recorded program named, as debug information names sources: what is in it
- * ends up in the profile, so it must be one that the program's users can read themselves.
+ * Opens a file that a recorded program named, for example a source file in debug information. Its
+ * contents end up in the profile, so the program's users must be able to read it themselves.
  */
 #ifndef PROF_LIB_BASE_READERS_H
 #define PROF_LIB_BASE_READERS_H
@@ -10,7 +10,7 @@
 
 #include "lib/base/vec.h"
 
-/* In both ids: nobody knows. Such a reader can read what everybody can. */
+/* In both ids: an unknown user, who can read what everybody can. */
 #define READER_UNKNOWN UINT32_MAX
 
 struct reader {
@@ -23,17 +23,17 @@ struct readers {
 };
 
 void readers_release(struct readers *readers);
-/* Adds one that is not there yet. */
+/* Adds the reader unless it is in the list. */
 void readers_add(struct readers *readers, struct reader reader);
 
-/* What readers_open() returns where we can read the file, but not all readers can. */
+/* readers_open(): this process can read the file, but not all readers can. */
 #define READERS_REFUSED (-EKEYREJECTED)
 
 /*
- * Opens the regular file as open_regular_named() does, with the thread's own permissions, and again
- * with the ids of each reader and without groups: all must get the same file. Where the thread
- * cannot switch to a reader's ids, the file and its folders must be open to everybody. NULL: no
- * readers. A descriptor, READERS_REFUSED or another negative errno.
+ * Opens the regular file as open_regular_named() does: with the thread's own permissions, and again
+ * with each reader's ids and no groups; all must get the same file. If the thread cannot switch to
+ * a reader's ids, the file and its folders must be open to everybody. `readers` may be NULL for
+ * none. Returns a descriptor, READERS_REFUSED or another negative errno.
  */
 int readers_open(const struct readers *readers, int root, const char *path);
 

@@ -64,7 +64,7 @@ int reopen(const struct reopen *r, int root)
 	if (!is_same(r, &st))
 		return -ESTALE;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);
-	/* Its owner may have a lease on it, which would hold us for a minute. */
+	/* O_NONBLOCK: a lease held by the file's owner would block the open for a minute. */
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }

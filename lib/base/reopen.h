@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Closing a file for a while: it is opened again only if it is still the same one. */
+/* Closes a file for a while and opens it again only if it is still the same one. */
 #ifndef PROF_LIB_BASE_REOPEN_H
 #define PROF_LIB_BASE_REOPEN_H
 
@@ -15,11 +15,12 @@ struct reopen {
 	int64_t modified_ns;
 };
 
-/* False where it has no name any more. */
+/* Notes the file's path and identity. False if it has no name any more. */
 bool reopen_remember(struct reopen *r, int fd);
 /*
- * For reading: by its path, without links, in `root`, an open folder, or in ours where that is 0. A
- * new descriptor, or -ESTALE where another file has that path now, or another negative errno.
+ * Opens for reading by the path, without links, in the open folder `root`, or in this process's
+ * root if that is 0. Returns a new descriptor, -ESTALE if another file has the path now, or another
+ * negative errno.
  */
 int reopen(const struct reopen *r, int root);
 void reopen_release(struct reopen *r);

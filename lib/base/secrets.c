@@ -5,15 +5,18 @@
 #include <string.h>
 #include <strings.h>
 
-/* Options without a name that says what they take: "-pSECRET", "-p SECRET", "-u user:SECRET". */
+/*
+ * Options whose names do not tell that they take a secret: "-pSECRET", "-p SECRET", "-u
+ * user:SECRET".
+ */
 enum letter_form {
 	FORM_GLUED = 1 << 0,
 	FORM_NEXT = 1 << 1,
-	FORM_USER = 1 << 2, /* only what follows a colon is secret */
+	FORM_USER = 1 << 2, /* only the part after a colon is secret */
 };
 
 static const struct known_letter {
-	const char *program; /* what its name begins with */
+	const char *program; /* prefix of its name */
 	char letter;
 	unsigned char forms;
 } known_letters[] = {
@@ -41,7 +44,7 @@ struct masking {
 	const char *program; /* the last argument that looks like one of a known program … */
 	size_t program_size; /* … without folders */
 	enum next_word next;
-	bool is_cut; /* the argument at hand may go on */
+	bool is_cut; /* the current argument may be incomplete */
 };
 
 static bool is_name_character(char c)
@@ -101,7 +104,7 @@ static void mask(struct masking *m)
 	strbuf_adds(m->out, "***");
 }
 
-/* What stands between a name and its value: "=", ": ", `": "`; 0: no value follows. */
+/* Size of the separator between a name and its value: "=", ": ", `": "`; 0: no value follows. */
 static size_t separator_size(const char *text, size_t size)
 {
 	size_t at = 0;
@@ -111,7 +114,7 @@ static size_t separator_size(const char *text, size_t size)
 	if (at == size || (text[at] != '=' && text[at] != ':'))
 		return 0;
 	at++;
-	/* "C::key" and "key://" are no names with values. */
+	/* "C::key" and "key://" are not names with values. */
 	if (at < size && (text[at] == ':' || text[at] == '/') && text[at - 1] == ':')
 		return 0;
 	while (at < size && strchr(" =\"'", text[at]))
@@ -128,13 +131,13 @@ static size_t user_size(const struct masking *m, const char *text, size_t size)
 		if (text[end] == '@')
 			at = end + 1;
 	}
-	/* Where the text ends in it, the host may be still to come. */
+	/* The text is cut within it: the host may be in the missing part. */
 	if (!at && m->is_cut && end == size && memchr(text, ':', end))
 		return end;
 	return at;
 }
 
-/* Writes the user's part of a URL that begins at text[at]; returns where it ends. */
+/* Writes the user part of the URL at text[at]; returns where it ends. */
 static size_t mask_user(struct masking *m, const char *text, size_t at, size_t size)
 {
 	size_t part = user_size(m, text + at, size - at);
@@ -168,7 +171,7 @@ static const struct known_letter *find_letter(const struct masking *m, const cha
 	return NULL;
 }
 
-/* What follows a colon; without one, all that stands there is a name. */
+/* Masks the part after a colon; without one, the text is a user name alone. */
 static void mask_password_of_user(struct masking *m, const char *text, size_t size)
 {
 	const char *colon = memchr(text, ':', size);
@@ -206,7 +209,7 @@ static bool mask_letter(struct masking *m, const char *word, size_t word_size, s
 	return true;
 }
 
-/* A word that could be a program's path; its name counts. */
+/* Notes a word that could be a program's path, by its last component. */
 static void note_program(struct masking *m, const char *word, size_t size)
 {
 	const char *slash = memrchr(word, '/', size);
@@ -232,7 +235,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Does a word begin there, as a shell or a reader would split the text? */
+/* True if a word begins there, as a shell or a reader would split the text. */
 static bool begins_word(const char *text, size_t at)
 {
 	return !at || is_space(text[at - 1]) || strchr("'\"`(;|&", text[at - 1]);
@@ -254,8 +257,8 @@ static bool is_user_option(const char *name, size_t size)
 }
 
 /*
- * Looks at the name that text[at] begins with. Where its value is secret and stands in the same
- * argument, writes both and returns true: there is no telling where a value ends.
+ * Looks at the name at text[at]. If its value is secret and in the same argument, writes both and
+ * returns true: the value is masked up to the argument's end, as nothing tells where it stops.
  */
 static bool mask_value(struct masking *m, const char *text, size_t at, size_t name, size_t size)
 {
@@ -281,7 +284,7 @@ static bool mask_value(struct masking *m, const char *text, size_t at, size_t na
 	return true;
 }
 
-/* One that nothing before it says anything about. */
+/* Masks an argument about which no earlier one says anything. */
 static void mask_argument(struct masking *m, const char *text, size_t size)
 {
 	size_t at = 0;

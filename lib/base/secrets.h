@@ -19,8 +19,8 @@
 #include "lib/base/strbuf.h"
 
 /*
- * Appends the arguments in `list` (`size` bytes, each terminated, but perhaps the last) to `out`,
- * each terminated. `is_cut`: the last one may go on.
+ * Appends the arguments in `list` (`size` bytes; each terminated, except perhaps the last) to
+ * `out`, each terminated. `is_cut`: the last one may be incomplete.
  */
 void secrets_mask(struct strbuf *out, const char *list, size_t size, bool is_cut);
 

@@ -11,7 +11,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
 
-/* Room for `size` more bytes and the terminator. An overflow asks for more than there can be. */
+/*
+ * Makes room for `size` more bytes and the terminator. On overflow asks for an impossible amount,
+ * which ends the process.
+ */
 static void reserve(struct strbuf *s, size_t size)
 {
 	size_t needed;

@@ -17,11 +17,11 @@ void strbuf_add(struct strbuf *s, const void *data, size_t size);
 void strbuf_adds(struct strbuf *s, const char *text);
 void strbuf_addch(struct strbuf *s, char c);
 void strbuf_addf(struct strbuf *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "1,234,567", whatever the locale. */
+/* "1,234,567" in every locale. */
 void strbuf_add_grouped(struct strbuf *s, uint64_t value);
 /* The text, "" when nothing was ever added; valid until the next change. */
 const char *strbuf_text(const struct strbuf *s);
-/* The text, now the caller's to free (never NULL); s is empty afterwards. */
+/* Hands over the text, never NULL, which the caller frees; s is empty afterwards. */
 char *strbuf_take(struct strbuf *s);
 
 static inline void strbuf_release_cleanup(struct strbuf *s)

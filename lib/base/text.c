@@ -37,7 +37,7 @@ static int digit_value(char c)
 	return INT32_MAX;
 }
 
-/* Where it fails *at stays. */
+/* Leaves *at alone on failure. */
 static bool scan(const char **at, const char *end, int base, uint64_t *value)
 {
 	const char *p = *at;
@@ -111,7 +111,7 @@ bool text_to_double(const char *text, double *value)
 
 	if (!is_decimal(text))
 		return false;
-	/* The user's locale may want a comma. */
+	/* The user's locale may use a decimal comma. */
 	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	if (!c_locale)
 		return false;
@@ -177,7 +177,7 @@ size_t text_utf8_length(const char *text, size_t size)
 	return length;
 }
 
-/* Of one sequence that text_utf8_length() has found valid. */
+/* Decodes one sequence that text_utf8_length() found valid. */
 static uint32_t code_point(const char *text, size_t length)
 {
 	static const uint8_t masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
@@ -227,7 +227,7 @@ void text_to_line(char *text)
 	*text = '\0';
 }
 
-/* Files in /proc have no size and give a page or a line at a time: read until nothing comes. */
+/* Files in /proc have no size and give a page or a line at a time: read to the end. */
 char *text_read_fd(int fd, size_t max, size_t *size)
 {
 	_cleanup_free_ char *text = NULL;
@@ -272,7 +272,7 @@ char *text_read_file(const char *path, size_t max, size_t *size)
 	return text;
 }
 
-/* Rounded; adding half of the divisor first could overflow. */
+/* Rounds; adding half of the divisor first could overflow. */
 static uint64_t divide(uint64_t value, uint64_t by)
 {
 	return value / by + (value % by >= by / 2);
@@ -288,7 +288,7 @@ void text_format_bytes(char *buf, size_t buf_size, uint64_t bytes)
 		snprintf(buf, buf_size, "%" PRIu64 " B", bytes);
 		return;
 	}
-	/* Rounded before the unit is chosen, so that 999,500 is "1.0 MB" and not "1000 kB". */
+	/* Round before choosing the unit, so that 999,500 is "1.0 MB" and not "1000 kB". */
 	while ((whole = divide(bytes, size)) >= 1000 && unit[1]) {
 		size *= 1000;
 		unit++;

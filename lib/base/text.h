@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small things about strings: parsing numbers strictly, UTF-8, lines of files. */
+/* Strings: strict parsing of numbers, UTF-8, reading whole files. */
 #ifndef PROF_LIB_BASE_TEXT_H
 #define PROF_LIB_BASE_TEXT_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the kernel adds to the path of a file that was unlinked; a file may be called so, too. */
+/* The kernel's suffix to the path of an unlinked file; a real file name may end in it, too. */
 #define PATH_DELETED " (deleted)"
 
 bool text_starts_with(const char *text, const char *prefix);
@@ -20,20 +20,25 @@ bool text_to_double(const char *text, double *value);
 /* Bytes, with an optional suffix K, M or G (powers of 1024); false on overflow or rubbish. */
 bool text_to_size(const char *text, uint64_t *size);
 
-/* Hexadecimal digits at *at (no prefix), advancing it; false where there are none or too many. */
+/*
+ * Reads hexadecimal digits at *at (no prefix) and advances it; false if there are none or too many.
+ */
 bool text_scan_hex(const char **at, const char *end, uint64_t *value);
 bool text_scan_decimal(const char **at, const char *end, uint64_t *value);
 
-/* Length in bytes of the valid UTF-8 sequence at text (at most size), 0 where it is invalid. */
+/* Length in bytes of the valid UTF-8 sequence at text (at most size); 0 if it is invalid. */
 size_t text_utf8_length(const char *text, size_t size);
 /*
- * Makes a foreign name safe to print: control and format characters (C0, C1, bidirectional and
- * invisible ones) and bytes that are not UTF-8 become one '?' each, so that the name can neither
- * steer a terminal, nor add lines, nor look like another one. Never grows.
+ * Makes a foreign name safe to print: replaces control and format characters (C0, C1, bidirectional
+ * and invisible ones) and bytes that are not UTF-8 by one '?' each, so that the name cannot steer a
+ * terminal, add lines or look like another one. The text never grows.
  */
 void text_to_line(char *text);
 
-/* The whole of a (pseudo) file, terminated; NULL with errno set. At most max bytes are read. */
+/*
+ * Reads a whole (pseudo) file, terminated, at most max bytes; NULL with errno set. The caller frees
+ * it.
+ */
 char *text_read_file(const char *path, size_t max, size_t *size);
 char *text_read_fd(int fd, size_t max, size_t *size);
 

@@ -37,7 +37,7 @@ void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
 		(v)->items[(v)->count++] = (__VA_ARGS__); \
 	} while (0)
 
-/* Appends `n` zeroed items and gives a pointer to the first. */
+/* Appends `n` zeroed items and returns a pointer to the first. */
 #define vec_add_zeroed(v, n) \
 	({ \
 		size_t vec_n_ = (n); \
@@ -49,15 +49,15 @@ void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
 
 #define vec_last(v) ((v)->items[(v)->count - 1])
 #define vec_clear(v) ((void)((v)->count = 0))
-/* Also of an empty one, which has no items to point to. */
+/* Works for an empty VEC, too, whose items qsort() must not see as NULL. */
 #define vec_sort(v, compare) \
 	do { \
 		if ((v)->count > 1) \
 			qsort((v)->items, (v)->count, sizeof(*(v)->items), compare); \
 	} while (0)
 /*
- * Of `n` items in an order in which all that meet a condition on `it`, a pointer to one, come
- * first: how many do. By halves.
+ * Counts by bisection the leading items that meet a condition on `it`, a pointer to an item. Of the
+ * `n` items those that meet it must come first.
  */
 #define count_front(array, n, it, ...) \
 	({ \

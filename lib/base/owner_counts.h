@@ -13,7 +13,7 @@
 struct owner {
 	uint32_t pid;
 	uint32_t count;
-	uint32_t before, after; /* owners of equal count; `after` of a free row: the next free one */
+	uint32_t before, after; /* list of equal counts; `after` of a free row: next free one */
 };
 
 /* A row keeps its place while its count is not 0. */

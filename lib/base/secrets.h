@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * Masks in command lines what others must not read. A guess by names, in favour of masking: what
- * follows is "***".
+ * Masks secrets in command lines as "***". It guesses by names, and masks when in doubt:
  *
- *	--password=x --api-key x -DTOKEN=x PGPASSWORD=x	whose name says password, token, secret or key
- *	Authorization: Bearer x				likewise, and of headers
+ *	--password=x --api-key x -DTOKEN=x PGPASSWORD=x	named password, token, secret or key
+ *	Authorization: Bearer x				headers named so
  *	https://user:x@host				in URLs
- *	mysql -px, curl -u user:x			of programs that are known for it
+ *	mysql -px, curl -u user:x			options of known programs
  */
 /* clang-format on */
 #ifndef PROF_LIB_BASE_SECRETS_H

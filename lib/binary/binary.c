@@ -15,8 +15,8 @@
 DEFINE_CLEANUP(struct binary *, binary_free)
 
 /*
- * A mapped file that its owner truncates kills the reader by SIGBUS; only files that nobody but
- * root can change are mapped, all others are read. Privately, because section headers get changed
+ * A mapped file that its owner truncates kills the reader by SIGBUS, so only files that root alone
+ * can change are mapped; all others are read. Maps privately, because section headers get changed
  * in memory.
  */
 static Elf_Cmd access_mode(const struct stat *st)
@@ -62,8 +62,8 @@ static void read_first_vaddr(struct binary *b)
 }
 
 /*
- * libelf looks for the end of every name from the end of the table; a table that is not terminated
- * would be searched whole for each section.
+ * libelf searches for the end of every name from the end of the table: it would search an
+ * unterminated table whole for each section.
  */
 static bool has_sane_names(Elf *elf, struct string_table *names)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One opened ELF file: identity, segments, sections, symbols. The only room that knows libelf. The
- * file is untrusted; nothing in it can make these functions fail in another way than by returning.
+ * file is untrusted: whatever it contains, these functions fail only by returning an error.
  */
 #ifndef PROF_LIB_BINARY_BINARY_H
 #define PROF_LIB_BINARY_BINARY_H
@@ -20,10 +20,10 @@ struct binary_segment {
 	bool executable;
 };
 
-/* What a recorder needs to know of a mapped file, read with a few pread() calls. */
+/* The facts a recorder needs about a mapped file, read with a few pread() calls. */
 struct binary_summary {
 	uint8_t build_id[BUILD_ID_MAX];
-	/* 0: none. Of Go programs without a GNU build id: 20, with a hash of Go's own. */
+	/* 0: none. Go programs without a GNU build id have 20, a hash of Go's own. */
 	uint8_t build_id_size;
 	uint16_t machine; /* e_machine */
 	bool is_64bit;
@@ -31,13 +31,13 @@ struct binary_summary {
 	size_t segment_count; /* at most 1024 are read */
 };
 
-/* -ENOEXEC where it is no ELF file of this machine's byte order. fd is borrowed. */
+/* -ENOEXEC if it is no ELF file of this machine's byte order. fd is borrowed. */
 int binary_summarize(int fd, struct binary_summary *summary, struct error *err);
 void binary_summary_release(struct binary_summary *summary);
 
 /*
- * The file as libelf sees it. fd is borrowed, needs no name any more, and must stay open for the
- * life of the binary. -ENOEXEC where it is no ELF file, or one built to keep libelf busy.
+ * Opens the file with libelf. fd is borrowed, may be unlinked, and must stay open for the life of
+ * the binary. -ENOEXEC if it is no ELF file, or one built to keep libelf busy.
  */
 struct binary;
 int binary_open(struct binary **out, int fd, struct error *err);
@@ -45,8 +45,8 @@ int binary_open(struct binary **out, int fd, struct error *err);
 void binary_free(struct binary *b);
 
 /*
- * Where a section of a relocatable file (ET_REL) is when it is loaded. Of none but a kernel's
- * module is it known: `offset` from where the module's code begins.
+ * The place of a loaded section of a relocatable file (ET_REL), known only for kernel modules:
+ * `offset` from the start of the module's code.
  */
 #define SECTION_NAME_SIZE 32
 struct section_place {
@@ -60,46 +60,45 @@ struct section_places {
 };
 
 /*
- * A relocatable file says not where its sections will be. Those with code are taken to lie where
- * the kernel puts those of a module, until this says better: then they are there, and what is not
- * among the places is nowhere. Without effect on other files.
+ * Sets the places of a relocatable file's sections, which the file itself does not know. By default
+ * its code sections are placed as the kernel places a module's. After this call they are at these
+ * places, and sections not listed are nowhere. Has no effect on other files.
  */
 void binary_place_sections(struct binary *b, const struct section_places *places);
 
 /*
- * The vaddr of the first PT_LOAD, to which RVAs are relative; 0 where there is none. Of a
- * relocatable file: the one that its code is taken to begin at.
+ * The vaddr of the first PT_LOAD, to which RVAs are relative; 0 without one. For a relocatable
+ * file: the vaddr assumed for the start of its code.
  */
 uint64_t binary_first_vaddr(const struct binary *b);
 /*
- * From the note sections, which hold in separate debug files too, where the segments' offsets are
- * those of another file; else from the segments. Otherwise as in struct binary_summary. Size, 0
- * where there is none.
+ * Reads the build id from the note sections, else from the segments. Sections come first because
+ * the segments of a separate debug file have offsets of another file. Otherwise as in struct
+ * binary_summary. Returns the size; 0: none.
  */
 size_t binary_build_id(const struct binary *b, uint8_t build_id[BUILD_ID_MAX]);
-/* Is there a section of that name with bytes in the file? */
+/* True if a section of that name has bytes in the file. */
 bool binary_has_section(const struct binary *b, const char *name);
 
 /*
- * A copy of the section as it is in memory, inflated; the caller's to free. -ENOENT where there is
- * none, -EFBIG where it has more bytes than `max`, -ENOEXEC where it cannot be read.
+ * Copies the section, inflated; the caller frees the copy. -ENOENT if there is none, -EFBIG if it
+ * has more than `max` bytes, -ENOEXEC if it cannot be read.
  */
 int binary_read_section(const struct binary *b, const char *name, size_t max, uint8_t **data,
 			size_t *size, struct error *err);
 
 enum binary_binding { BINARY_LOCAL, BINARY_WEAK, BINARY_GLOBAL };
 
-/* A symbol in an executable section. */
-/* No section of code is taken to be larger, whatever its header says. */
+/* The largest section of code that is believed, whatever its header says. */
 #define BINARY_SYMBOL_MAX ((uint64_t)1 << 40)
 
 struct binary_symbol {
 	uint64_t vaddr;
-	uint64_t size; /* 0: not said; ends within its section */
+	uint64_t size; /* 0: unknown; ends within its section */
 	uint64_t limit; /* end of its section */
-	const char *name; /* the binary's; with "@VERSION" where the table has it */
+	const char *name; /* the binary's; with "@VERSION" if the table has it */
 	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; else a label of an assembler */
-	enum binary_binding binding : 8; /* there can be a million of them */
+	enum binary_binding binding : 8; /* packed: there can be a million rows */
 	bool is_reach_guessed; /* for the caller: size is not the symbol's own */
 };
 
@@ -107,14 +106,17 @@ struct binary_symbols {
 	VEC(struct binary_symbol) rows;
 };
 
-/* Appends those of .symtab, or of .dynsym where there is no .symtab, in the order of the table. */
+/*
+ * Appends the symbols in executable sections from .symtab, or from .dynsym if there is no .symtab,
+ * in table order.
+ */
 void binary_add_symbols(const struct binary *b, struct binary_symbols *symbols);
 
-/* A stub through which other files' functions, or functions chosen at run time, are called. */
+/* A stub that calls a function of another file, or one chosen at run time. */
 struct binary_stub {
 	uint64_t vaddr, size;
-	const char *name; /* of the function that it leads to, the binary's; NULL: none */
-	uint64_t target; /* where there is no name: vaddr of the function that chooses; 0: none */
+	const char *name; /* of the function it leads to; the binary's; NULL: none */
+	uint64_t target; /* without a name: vaddr of the function that chooses; 0: none */
 };
 
 struct binary_stubs {
@@ -122,12 +124,12 @@ struct binary_stubs {
 };
 
 /*
- * The entries of .plt, .plt.sec, .plt.got and .iplt that lead to a function, on x86-64 and arm64,
- * as told by their own code and by the relocations (ELF gABI and psABIs) of what they jump through.
- * `stubs` is empty before.
+ * Finds the entries of .plt, .plt.sec, .plt.got and .iplt that lead to a function, on x86-64 and
+ * arm64, from their code and from the relocations (ELF gABI and psABIs) of the words they jump
+ * through. `stubs` must be empty.
  */
 void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs);
-/* No stub lies outside of [*start, *end), which costs next to nothing to say; vaddrs. */
+/* Gives a range of vaddrs, [*start, *end), outside of which no stub lies. Costs next to nothing. */
 void binary_stub_extent(const struct binary *b, uint64_t *start, uint64_t *end);
 
 /* "1a2b…", lower case; text has room for 2 * BUILD_ID_MAX + 1. */

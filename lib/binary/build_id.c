@@ -13,7 +13,7 @@
 
 static void add_gnu(struct build_ids *ids, const void *desc, size_t size)
 {
-	/* The kernel takes no longer ones either. */
+	/* The kernel takes no longer ones, either. */
 	if (ids->gnu_size || !size || size > BUILD_ID_MAX)
 		return;
 	memcpy(ids->gnu, desc, size);
@@ -36,7 +36,7 @@ bool build_ids_add(struct build_ids *ids, const void *notes, size_t size, uint64
 {
 	struct bytes b;
 
-	/* Notes of .note.gnu.property are padded to 8, all others to 4 whatever is said. */
+	/* Notes of .note.gnu.property are padded to 8, all others to 4 whatever the header says. */
 	alignment = alignment == 8 ? 8 : 4;
 	bytes_init(&b, notes, size);
 	while (bytes_left(&b) >= sizeof(Elf64_Nhdr)) {
@@ -52,7 +52,7 @@ bool build_ids_add(struct build_ids *ids, const void *notes, size_t size, uint64
 			break;
 		if (name_size == 4 && type == NT_GNU_BUILD_ID && !memcmp(name, "GNU", 4))
 			add_gnu(ids, desc, desc_size);
-		/* Its name is padded as if the padding were part of it. */
+		/* Go counts the padding as part of the name. */
 		else if (name_size == 4 && type == GO_BUILD_ID && !memcmp(name, "Go\0", 4))
 			add_go(ids, desc, desc_size);
 		bytes_align(&b, alignment);

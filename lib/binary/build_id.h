@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The build id among the notes of an ELF file: GNU's, or Go's where its linker left no other. For
- * this room; others ask binary.h.
+ * The build id among the notes of an ELF file: GNU's, or Go's if its linker left no other. Private
+ * to this room; others use binary.h.
  */
 #ifndef PROF_LIB_BINARY_BUILD_ID_H
 #define PROF_LIB_BINARY_BUILD_ID_H
@@ -11,7 +11,7 @@
 
 #include "lib/binary/binary.h"
 
-/* What notes were seen to say. A zeroed struct has seen none. */
+/* Build ids found in notes. A zeroed struct has none. */
 struct build_ids {
 	uint8_t gnu_size, go_size; /* 0: none */
 	uint8_t gnu[BUILD_ID_MAX];
@@ -19,11 +19,11 @@ struct build_ids {
 };
 
 /*
- * `notes` are the bytes of a note segment or section with that alignment. Ids that are there
- * already stay; those longer than BUILD_ID_MAX are none. True once there is a GNU one.
+ * Reads the bytes of a note segment or section with that alignment. Keeps ids found earlier;
+ * ignores those longer than BUILD_ID_MAX. True once there is a GNU one.
  */
 bool build_ids_add(struct build_ids *ids, const void *notes, size_t size, uint64_t alignment);
-/* The GNU one, else Go's. Returns its size, 0 where there is none. */
+/* Gives the GNU one, else Go's. Returns its size; 0: none. */
 size_t build_ids_choose(const struct build_ids *ids, uint8_t build_id[BUILD_ID_MAX]);
 
 #endif

@@ -27,7 +27,7 @@ bool debug_link_parse(struct debug_link *link, const void *data, size_t size)
 	link->crc = bytes_u32(&b);
 	if (b.failed || !*name || strlen(name) >= sizeof(link->name))
 		return false;
-	/* It is looked for in certain folders, and nowhere else. */
+	/* The name must not lead out of the folders that are searched. */
 	if (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return false;
 	memcpy(link->name, name, strlen(name) + 1);
@@ -70,7 +70,7 @@ bool alt_link_read(struct alt_link *link, const struct binary *b)
 	       alt_link_parse(link, data, size);
 }
 
-/* tables[n][byte]: what a byte does that n more bytes follow. */
+/* tables[n][byte]: effect on the CRC of a byte that n more bytes follow. */
 static uint32_t tables[8][256];
 static pthread_once_t tables_made = PTHREAD_ONCE_INIT;
 

@@ -16,11 +16,13 @@
 #include "lib/binary/relocate.h"
 #include "lib/binary/unpack.h"
 
-/* Compilers' output shrinks to a fifth; what shrinks more than this was made to fill memory. */
+/*
+ * Compilers' output shrinks to a fifth; data that shrink more than this were made to fill memory.
+ */
 #define MAX_INFLATION 50
 #define FREE_INFLATION ((uint64_t)64 << 20)
 
-/* What is needed next is mostly near. */
+/* The next bytes needed are mostly near. */
 #define UNPACK_STEP ((uint64_t)256 << 10)
 
 #define SPLIT_SUFFIX ".dwo"
@@ -42,7 +44,7 @@ struct debug_source {
 	uint64_t budget; /* bytes that may still be unpacked */
 	bool is_lazy;
 	pthread_mutex_t lock; /* of what follows */
-	/* Of sections that are not whole yet; NULL for all others. */
+	/* For sections not yet whole; NULL for all others. */
 	struct unpacker *unpackers[DEBUG_SECTION_COUNT];
 };
 
@@ -54,7 +56,7 @@ struct packed {
 	uint64_t size; /* unpacked */
 };
 
-/* ".debug_info", or ".zdebug_info" as the same, with ".dwo" behind it or not. */
+/* Finds the kind of ".debug_info" or ".zdebug_info", with or without ".dwo". */
 static int find_kind(const char *name, bool is_split, bool *is_old)
 {
 	const char *rest = name + 1;
@@ -67,7 +69,7 @@ static int find_kind(const char *name, bool is_split, bool *is_old)
 	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
 		const char *known = debug_section_name((enum debug_section_kind)kind) + 1;
 		size_t size = strlen(known);
-		/* The index of a package has no suffix: it is none of any unit's. */
+		/* The index of a package has no suffix, as it belongs to no unit. */
 		bool has_suffix = is_split && kind != DEBUG_CU_INDEX;
 
 		if (strncmp(rest, known, size) == 0 &&
@@ -104,7 +106,9 @@ static int read_header(struct packed *p, bool is_64bit, struct error *err)
 	return 0;
 }
 
-/* "ZLIB" and the size, big-endian; some tools leave the name to sections that are plain. */
+/*
+ * "ZLIB" and the size, big-endian; without them the section is plain, as some tools keep the name.
+ */
 static void read_old_header(struct packed *p)
 {
 	uint64_t size;
@@ -118,7 +122,7 @@ static void read_old_header(struct packed *p)
 	p->data_size -= OLD_HEADER_SIZE;
 }
 
-/* With a zero behind the bytes, and a page behind that that nobody can write to. */
+/* Maps room for the bytes and a terminating zero, with an inaccessible page behind. */
 static uint8_t *map_memory(struct debug_source *source, uint64_t size, struct error *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -141,7 +145,7 @@ static uint8_t *map_memory(struct debug_source *source, uint64_t size, struct er
 	return start;
 }
 
-/* Of these a unit has a part of its own; and only zlib can be unpacked in steps. */
+/* Each unit has its own part of these sections; only zlib can be unpacked in steps. */
 static bool may_be_lazy(const struct debug_source *source, const struct packed *p, int kind)
 {
 	return source->is_lazy && !source->binary->is_relocatable && p->packing == PACKING_ZLIB &&
@@ -167,7 +171,7 @@ static int unpack(struct debug_source *source, const struct packed *p, int kind,
 	return ret;
 }
 
-/* libdw looks for the ends of strings without asking where the section ends. */
+/* libdw searches for the ends of strings regardless of the end of the section. */
 static void end_strings(struct debug_section *s, bool is_unpacked)
 {
 	const uint8_t *last;
@@ -182,7 +186,7 @@ static void end_strings(struct debug_section *s, bool is_unpacked)
 	s->size = last ? (size_t)(last - s->data) + 1 : 0;
 }
 
-/* In a copy, where that is not one already. */
+/* Relocates in a copy; unpacked bytes are one already. */
 static int relocate(struct debug_source *source, Elf_Scn *scn, bool is_unpacked,
 		    struct debug_section *section, struct error *err)
 {
@@ -244,7 +248,7 @@ static int read_section(struct debug_sections *s, Elf_Scn *scn, bool is_split, s
 	return 0;
 }
 
-/* An empty table of lines: libdw takes strings alone for no debug information. */
+/* An empty line table, because libdw does not accept strings alone as debug information. */
 static const uint8_t no_lines[4];
 
 static int read_sections(struct debug_sections *s, enum debug_file_use use, struct error *err)
@@ -295,7 +299,7 @@ static int open_sections(struct debug_sections *s, int fd, enum debug_file_use u
 		debug_sections_release(s);
 		return error_text(err, local.code, "%s", local.text);
 	}
-	/* All that will ever be read has been. */
+	/* libelf has read everything that will ever be needed. */
 	elf_cntl(s->source->binary->elf, ELF_C_FDDONE);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sections of one file's debug information, plain: compressed ones (zlib, zstd, and the older
- * .zdebug) are unpacked, strings end within their section. Immutable, so that any number of
- * readers in any threads can share one, each through a handle of libelf's of its own.
+ * The sections of one file's debug information, plain: compressed ones (zlib, zstd and the older
+ * .zdebug) are unpacked, strings end within their section. Immutable, so that readers in any
+ * threads can share them, each through its own libelf handle.
  */
 #ifndef PROF_LIB_BINARY_DEBUG_SECTIONS_H
 #define PROF_LIB_BINARY_DEBUG_SECTIONS_H
@@ -15,7 +15,7 @@
 
 struct section_places;
 
-/* Those that functions and lines are read from; others are never looked at. */
+/* Sections that functions and lines are read from; others are ignored. */
 enum debug_section_kind {
 	DEBUG_INFO,
 	DEBUG_TYPES,
@@ -37,7 +37,7 @@ struct debug_section {
 	size_t size;
 };
 
-/* Sections, wherever their bytes are. */
+/* Sections at any place in memory. */
 struct debug_view {
 	struct debug_section at[DEBUG_SECTION_COUNT];
 	uint16_t machine; /* e_machine */
@@ -47,49 +47,49 @@ struct debug_view {
 struct debug_sections {
 	struct debug_view view;
 	uint64_t first_vaddr; /* as binary_first_vaddr() */
-	struct debug_source *source; /* whose the bytes are */
+	struct debug_source *source; /* owns the bytes */
 };
 
 enum debug_file_use {
 	DEBUG_FILE_WHOLE,
-	DEBUG_FILE_SPLIT, /* a .dwo or .dwp file: of its sections those that end in ".dwo" */
-	/* What others have in common, as dwz makes it: that may be strings alone. */
+	DEBUG_FILE_SPLIT, /* a .dwo or .dwp file: its sections that end in ".dwo" */
+	/* A part shared by several files, as dwz makes it: perhaps strings alone. */
 	DEBUG_FILE_SHARED,
 };
 
 /*
- * fd is borrowed, and needs not stay open. -ENOENT where there is no .debug_info, -EFBIG where
- * unpacking would take more memory than any compiler's output, -ENOMEM where there is less than
- * that, -ENOEXEC where the file is damaged.
+ * Opens all sections. fd is borrowed and need not stay open. -ENOENT without .debug_info, -EFBIG if
+ * the unpacked size exceeds any compiler's output, -ENOMEM if memory is short, -ENOEXEC if the file
+ * is damaged.
  */
 int debug_sections_open(struct debug_sections *s, int fd, enum debug_file_use use,
 			struct error *err);
 /*
- * The same for who needs a small part of it: .debug_info and .debug_line are zeros where they were
- * packed, up to where debug_sections_need() was told of. The file may be relocatable, with its
- * sections at those places, or as binary_place_sections() has it where there are none: addresses
- * are as they are there then.
+ * The same for readers of a small part: packed .debug_info and .debug_line are zeros until
+ * debug_sections_need() unpacks them. The file may be relocatable; its addresses are then relocated
+ * to `places`, or to the default ones of binary_place_sections() if there are none.
  */
 int debug_sections_open_lazily(struct debug_sections *s, int fd,
 			       const struct section_places *places, struct error *err);
 /*
- * Sees to it that the first `end` bytes of a section are there. False: it has no more, or they are
- * damaged. In any thread, while others read what is there already.
+ * Unpacks at least the first `end` bytes of a section. False if it has fewer, or they are damaged.
+ * May run in any thread while others read the bytes already there.
  */
 bool debug_sections_need(const struct debug_sections *s, enum debug_section_kind kind,
 			 uint64_t end);
-/* One that was never opened, or zeroed, is fine. */
+/* Accepts a zeroed struct, or one whose opening failed. */
 void debug_sections_release(struct debug_sections *s);
 
-/* As ".debug_info": those of split units have ".dwo" behind it. */
+/* The name, as ".debug_info"; sections of split units add ".dwo". */
 const char *debug_section_name(enum debug_section_kind kind);
 
-/* Bytes in all of them. */
+/* Bytes in all sections. */
 uint64_t debug_view_size(const struct debug_view *view);
 
 /*
- * For libdw, which reads the bytes where they are. To be ended by debug_view_end() before they go.
- * NULL: there is no memory, or more are open than there is room for their headers (some 60,000).
+ * Makes an image for libdw, which reads the bytes in place. End it by debug_view_end() before the
+ * bytes go. NULL: out of memory, or more images are open than there is room for headers (some
+ * 60,000).
  */
 struct Elf;
 struct Elf *debug_view_begin(const struct debug_view *view);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections that lie anywhere in memory as one ELF image for libdw, without a copy. An image begins
- * with its headers; libelf bounds sections by offset alone. So with headers that lie below all
- * sections, an offset can be the distance to the bytes, wherever these are.
+ * Presents sections anywhere in memory to libdw as one ELF image, without a copy. An image begins
+ * with its headers, and libelf bounds sections by offset alone: if the headers lie below all
+ * sections, an offset is the distance to the bytes, wherever they are.
  */
 #include <elf.h>
 #include <libelf.h>
@@ -14,12 +14,14 @@
 
 /* Below programs, heaps, libraries and mappings; above what the kernel keeps to itself. */
 #define LOWEST_ADDR ((uintptr_t)1 << 20)
-/* Address space alone, until headers are in use. A program at a fixed address leaves less. */
+/*
+ * Reserves only address space until headers are in use. A program at a fixed address leaves less.
+ */
 #define LARGEST_AREA ((size_t)64 << 20)
 #define SMALLEST_AREA ((size_t)1 << 20)
 #define SLOT_SIZE 1024
 
-/* The empty section, the one of names, and those that libdw is asked for. */
+/* The empty section, the section of names, and those that libdw is asked for. */
 #define MAX_SECTIONS (2 + DEBUG_SECTION_COUNT - 2)
 #define MAX_NAMES_SIZE 160
 
@@ -37,7 +39,7 @@ _Static_assert(sizeof(union slot) == SLOT_SIZE, "an image fits in its slot");
 static struct {
 	pthread_mutex_t lock;
 	bool was_mapped;
-	union slot *unused, *end; /* what no image ever was in */
+	union slot *unused, *end; /* never used by an image */
 	union slot *free;
 } area = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -141,7 +143,7 @@ static bool add_section(struct image_builder *b, const char *name, uint32_t type
 	return true;
 }
 
-/* Always of 64 bits, for the distances; units say themselves how large their addresses are. */
+/* Always 64-bit, because of the distances; units themselves tell the size of their addresses. */
 static void write_header(struct image_builder *b, const struct debug_view *view)
 {
 	b->slot->image.header = (Elf64_Ehdr){
@@ -160,7 +162,7 @@ static void write_header(struct image_builder *b, const struct debug_view *view)
 
 static bool build_image(struct image_builder *b, const struct debug_view *view)
 {
-	/* The name of the empty section, at 0, is empty. */
+	/* The empty section's name, at 0, is empty. */
 	b->section_count = 1;
 	b->names_size = 1;
 	if (!add_section(b, ".shstrtab", SHT_STRTAB, b->slot->image.names, MAX_NAMES_SIZE))
@@ -168,7 +170,7 @@ static bool build_image(struct image_builder *b, const struct debug_view *view)
 	for (enum debug_section_kind kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
 		const struct debug_section *s = &view->at[kind];
 
-		/* Nothing asks libdw for what is in these. */
+		/* libdw is never asked for these. */
 		if (!s->data || kind == DEBUG_CU_INDEX || kind == DEBUG_ARANGES)
 			continue;
 		if (!add_section(b, debug_section_name(kind), SHT_PROGBITS, s->data, s->size))

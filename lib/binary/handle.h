@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of this room share about an opened ELF file; nobody else sees libelf. */
+/* The opened ELF file, shared by the files of this room; no other room sees libelf. */
 #ifndef PROF_LIB_BINARY_HANDLE_H
 #define PROF_LIB_BINARY_HANDLE_H
 
@@ -8,7 +8,7 @@
 #include "lib/base/vec.h"
 #include "lib/binary/binary.h"
 
-/* A section of strings, cut behind its last terminator: every string in it ends in it. */
+/* A section of strings, cut behind its last terminator, so that every string ends within it. */
 struct string_table {
 	const char *text;
 	size_t size;
@@ -20,16 +20,16 @@ struct binary {
 	uint64_t file_size, first_vaddr;
 	uint16_t machine;
 	bool is_relocatable;
-	bool is_mapped; /* as far as libelf was asked to; else it is read */
+	bool is_mapped; /* libelf was asked to map it; else it is read */
 	VEC(uint64_t) section_addrs; /* of a relocatable file, by section number; see placement.c */
 };
 
-/* Empty where the section is none or has no terminator. */
+/* Empty if the section does not hold strings or has no terminator. */
 struct string_table string_table_open(Elf *elf, size_t section);
 /* NULL outside the table. */
 const char *string_table_get(const struct string_table *table, uint64_t offset);
 
-/* Where the section is: as its header says, or in a relocatable file as it was placed. */
+/* The section's address: from its header, or in a relocatable file its place. */
 uint64_t section_addr(const struct binary *b, size_t number, uint64_t sh_addr);
 
 #endif

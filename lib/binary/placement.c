@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Addresses for the sections of relocatable files. The linker gives them none; of a kernel's module
- * that is loaded somebody may know where they are, else they are where the kernel's loader puts
- * them: those with code one behind the other, in the order of the section headers, but for those
- * that it drops once the module has started.
+ * Addresses for the sections of relocatable files, to which the linker gives none. The places may
+ * be known for a loaded kernel module; otherwise they follow the kernel's loader: sections with
+ * code lie one behind the other in the order of the section headers, except those that the loader
+ * drops once the module has started.
  */
 #include <gelf.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 #include "lib/base/text.h"
 #include "lib/binary/handle.h"
 
-/* Where code begins. Not at 0, which in debug information means that there is none. */
+/* Start of code. Not 0, which in debug information means that there is none. */
 #define CODE_START ((uint64_t)1 << 20)
-/* What is nowhere is here, where nobody asks for it, and not on top of what is somewhere. */
+/* Address of sections without a place: nobody asks for it, and no placed section is there. */
 #define NOWHERE ((uint64_t)1 << 62)
-/* No section of a file that somebody could load is larger, and none is aligned to more. */
+/* Limits beyond any section of a loadable file. */
 #define MAX_SECTION ((uint64_t)1 << 32)
 #define MAX_ALIGNMENT ((uint64_t)1 << 20)
 

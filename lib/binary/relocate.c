@@ -6,7 +6,7 @@
 #include <gelf.h>
 #include <string.h>
 
-/* Tables as the file has them, not necessarily aligned. */
+/* Tables as in the file, perhaps unaligned. */
 struct table {
 	const uint8_t *rows;
 	size_t count;
@@ -45,7 +45,7 @@ static size_t width_of(uint16_t machine, uint32_t type)
 	return type == R_AARCH64_ABS64 ? 8 : type == R_AARCH64_ABS32 ? 4 : 0;
 }
 
-/* What of another file is meant is not known here. */
+/* Symbols of other files have no known value. */
 static uint64_t symbol_value(const struct binary *b, const struct table *symbols, size_t number)
 {
 	Elf64_Sym symbol;

@@ -6,7 +6,7 @@
 
 #include "lib/base/bytes.h"
 
-/* Linkers align stubs to this; the longest have 16 bytes on x86-64. */
+/* Linkers align stubs to 8 bytes; the longest have 16 bytes on x86-64. */
 #define X86_64_STEP 8
 #define X86_64_MAX 16
 
@@ -102,7 +102,7 @@ static bool read_load(const struct stub_code *code, size_t at, uint64_t *slot)
 	    (adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
 		return false;
 	page = (uint64_t)(adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
-	/* A number of 21 bits with a sign, in pages. */
+	/* Sign-extend 21 bits; the unit is pages. */
 	page = (page ^ (1u << 20)) - (1u << 20);
 	*slot = ((code->vaddr + at) & ~(uint64_t)0xfff) + (page << 12) +
 		(uint64_t)(ldr >> 10 & 0xfff) * 8;

@@ -9,10 +9,10 @@
 #include "lib/binary/handle.h"
 #include "lib/binary/stub_code.h"
 
-/* A word of the GOT that is filled in at run time, and by what. */
+/* A word of the GOT that is filled in at run time, and its relocation. */
 struct slot {
 	uint64_t vaddr;
-	const char *name; /* NULL: what the function at `target` chooses */
+	const char *name; /* NULL: the function at `target` chooses */
 	uint64_t target;
 };
 
@@ -61,7 +61,7 @@ static struct symbol_names open_symbol_names(Elf *elf, size_t section)
 	return names;
 }
 
-/* False for relocations of other kinds, and where there is neither a name nor a target. */
+/* False for relocations of other kinds, and for those with neither a name nor a target. */
 static bool read_slot(const GElf_Rela *rela, const struct relocation_types *types,
 		      const struct symbol_names *names, struct slot *slot)
 {
@@ -102,7 +102,7 @@ static void add_relocations(struct slots *slots, const struct binary *b, Elf_Scn
 
 		if (is_slot)
 			vec_push(&slots->rows, slot);
-		/* Also what is not understood, as stubs count them. */
+		/* Keep also those not understood: stubs refer to them by number. */
 		if (is_lazy)
 			vec_push(&slots->lazy, is_slot ? slot : (struct slot){0});
 	}
@@ -131,7 +131,7 @@ static void find_slots(struct slots *slots, const struct binary *b,
 		vec_sort(&slots->rows, compare_slots);
 }
 
-/* NULL where nothing is known of the word. */
+/* NULL: the word is unknown. */
 static const struct slot *slot_of(const struct slots *slots, const struct stub_jump *jump)
 {
 	const struct slot wanted = {.vaddr = jump->slot};
@@ -206,7 +206,7 @@ static int compare_stubs(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-/* Sections of forged files may lie on top of one another. */
+/* Sections of forged files may overlap. */
 static void warm_up(struct binary_stubs *stubs)
 {
 	struct binary_stub *rows = stubs->rows.items;
@@ -231,7 +231,7 @@ void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs)
 	Elf_Scn *scn = NULL;
 	bool has_slots = false;
 
-	/* What is not linked yet has none. */
+	/* A file not yet linked has no stubs. */
 	if (!types || gelf_getclass(b->elf) != ELFCLASS64 || b->is_relocatable)
 		return;
 	while ((scn = elf_nextscn(b->elf, scn))) {

@@ -13,7 +13,7 @@
 #include "lib/binary/build_id.h"
 
 #define MAX_SEGMENTS 1024
-/* Real note segments are some hundred bytes; a lying size must not make us read a file. */
+/* Real note segments have some hundred bytes; a forged size must not make us read a whole file. */
 #define MAX_NOTE_BYTES 65536
 #define MAX_NOTE_SEGMENTS 16
 #define MAX_SECTIONS 4096
@@ -35,7 +35,7 @@ struct program_header {
 	uint64_t offset, vaddr, file_size, align;
 };
 
-/* As much as there is, up to `size`; the number of bytes or a negative errno. */
+/* Reads up to `size` bytes; returns their number or a negative errno. */
 static ssize_t read_at(int fd, void *buf, size_t size, uint64_t offset)
 {
 	size_t done = 0;
@@ -90,7 +90,7 @@ static int read_header(int fd, struct elf_header *header, struct error *err)
 	return b.failed ? error_text(err, -ENOEXEC, "truncated ELF header") : 0;
 }
 
-/* More than 65,534 program headers are counted in sh_info of the first section header. */
+/* The first section header's sh_info has the count of more than 65,534 program headers. */
 static uint32_t extended_phnum(int fd, const struct elf_header *header)
 {
 	uint8_t raw[sizeof(Elf64_Shdr)];
@@ -164,7 +164,7 @@ static void read_notes(int fd, uint64_t offset, uint64_t file_size, uint64_t ali
 		build_ids_add(ids, data, (size_t)n, align);
 }
 
-/* Go's linker leaves the GNU one out of the segments of notes. */
+/* Go's linker does not put the GNU build id into a note segment. */
 static void read_note_sections(int fd, const struct elf_header *header, struct build_ids *ids)
 {
 	size_t needed = header->is_64bit ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr), size;

@@ -7,10 +7,10 @@
 #include "lib/base/vec.h"
 #include "lib/binary/handle.h"
 
-/* Where executable sections are, by section number; the end is 0 for all other sections. */
+/* The extent of executable sections, by section number; end is 0 for all others. */
 struct section_extent {
 	uint64_t
-		bias; /* of a relocatable file, whose symbols count from the start of the section */
+		bias; /* of relocatable files, whose symbols count from the start of the section */
 	uint64_t end;
 };
 
@@ -62,7 +62,7 @@ static bool is_marker(const char *name)
 	return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
 }
 
-/* What is unique in the whole process (STB_GNU_UNIQUE) is global, too. */
+/* A symbol unique in the whole process (STB_GNU_UNIQUE) is global, too. */
 static enum binary_binding binding_of(const GElf_Sym *symbol)
 {
 	switch (GELF_ST_BIND(symbol->st_info)) {
@@ -103,7 +103,7 @@ static void add_symbol(const GElf_Sym *symbol, const struct section_extents *ext
 				 });
 }
 
-/* Pages of the file that are not looked at again; who does reads them from the file once more. */
+/* Drops pages that are not needed again; a later reader gets them from the file. */
 static void drop_pages(const struct binary *b, const Elf_Data *data)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)data->d_buf;
@@ -113,7 +113,7 @@ static void drop_pages(const struct binary *b, const Elf_Data *data)
 	if (!b->is_mapped)
 		return;
 	file = (uintptr_t)elf_rawfile(b->elf, &size);
-	/* It may be a copy. */
+	/* The data may be a copy of the file's bytes. */
 	if (!file || start < file || end > file + size)
 		return;
 	start = (start + page - 1) / page * page;

@@ -19,10 +19,10 @@
 
 /* isa-l counts in 32 bits. */
 #define MAX_STEP ((size_t)1 << 30)
-/* What the default of `xz -9` and `zstd --ultra -22` needs, and a bit more. */
+/* A bit more than the defaults of `xz -9` and `zstd --ultra -22` need. */
 #define XZ_MEMORY ((uint64_t)128 << 20)
 #define ZSTD_WINDOW_LOG 27
-/* Between two looks at the clock. */
+/* Bytes between two looks at the clock. */
 #define CHUNK ((size_t)256 << 10)
 
 enum packing packing_of(const void *data, size_t size)
@@ -71,7 +71,7 @@ size_t unpacker_done(const struct unpacker *u)
 	return (size_t)(u->state.next_out - u->out);
 }
 
-/* Goes on to `end` in the output, or as far as there is anything. */
+/* Inflates up to `end` in the output, or to the end of the data. */
 static bool inflate_until(struct unpacker *u, const uint8_t *end)
 {
 	struct inflate_state *state = &u->state;
@@ -89,7 +89,7 @@ static bool inflate_until(struct unpacker *u, const uint8_t *end)
 	return true;
 }
 
-/* The end may be marked behind the last byte: then no byte more comes out. */
+/* The end mark may follow the last byte: then no byte more comes out. */
 static bool find_end(struct unpacker *u)
 {
 	struct inflate_state *state = &u->state;
@@ -158,7 +158,7 @@ int unpack_exactly(enum packing packing, const void *data, size_t data_size, voi
 	return error_text(err, -ENOEXEC, "compressed in an unknown way");
 }
 
-/* Where unpacked bytes go, and what stops it. */
+/* The destination of unpacked bytes, and its limits. */
 struct sink {
 	int fd;
 	uint64_t size, max_size, deadline_ns;
@@ -228,10 +228,10 @@ static int sink_zstd(struct sink *sink, const void *data, size_t data_size, stru
 			break;
 		}
 		ret = sink_take(sink, out.pos, err);
-		/* Asked once more, it would wait for another frame. */
+		/* Another call would wait for another frame. */
 		if (!left && in.pos == in.size)
 			break;
-		/* Nothing more goes in or comes out. */
+		/* No progress: nothing goes in or comes out. */
 		if (!out.pos && in.pos == before)
 			break;
 	}
@@ -241,7 +241,7 @@ static int sink_zstd(struct sink *sink, const void *data, size_t data_size, stru
 	return ret;
 }
 
-/* One member, as gzip writes it. */
+/* Unpacks one member, as gzip writes it. */
 static int sink_gzip(struct sink *sink, const void *data, size_t data_size, struct error *err)
 {
 	_cleanup_free_ struct inflate_state *state = xmalloc(sizeof(*state));

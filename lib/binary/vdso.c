@@ -15,10 +15,10 @@
 
 #include "lib/base/cleanup.h"
 
-/* Far more than any kernel's; the size comes from the mapping, not from the ELF header. */
+/* Far more than any kernel's vDSO; the size comes from the mapping, not from the ELF header. */
 #define MAX_VDSO_BYTES (1 << 20)
 
-/* End of the mapping that starts at `start`, 0 where there is none. */
+/* End of the mapping that starts at `start`; 0: none. */
 static uintptr_t mapping_end(uintptr_t start)
 {
 	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
@@ -76,16 +76,16 @@ int vdso_open(struct error *err)
 
 #if defined(__x86_64__)
 
-/* Of asm/prctl.h; known where the kernel can restore processes from checkpoints. */
+/* From asm/prctl.h; kernels have it if they can restore processes from checkpoints. */
 #define MAP_VDSO_32 0x2002
-/* The image and its data are three mappings at present. */
+/* The image and its data take three mappings at present. */
 #define MAX_VDSO_RANGES 8
 
 struct range {
 	uintptr_t start, end;
 };
 
-/* Up to MAX_VDSO_RANGES mappings whose name begins so, as /proc/self/maps has them. */
+/* Finds up to MAX_VDSO_RANGES mappings whose name in /proc/self/maps begins with `name`. */
 static size_t find_mappings(const char *name, struct range *ranges)
 {
 	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
@@ -112,8 +112,8 @@ static void unmap(const char *name)
 }
 
 /*
- * In a child: a process has one image at most, so its own one goes before the other comes. From
- * then on no function that uses the vDSO may be called. Returns a negative errno.
+ * Runs in a child: a process has at most one image, so the old one goes before the other comes.
+ * From then on the child must not call functions that use the vDSO. Returns a negative errno.
  */
 static int copy_other_image(int fd)
 {

@@ -54,7 +54,7 @@ static bool take(struct json_cursor *s, char c)
 	return true;
 }
 
-/* To the next of a list between these brackets: behind the first bracket, or behind a comma. */
+/* Goes to the next item of a list between these brackets: behind the first bracket or a comma. */
 static bool enter(struct json_cursor *s, struct json_cursor_list *list, char open, char close)
 {
 	bool is_first = !list->is_begun;
@@ -74,7 +74,9 @@ static bool enter(struct json_cursor *s, struct json_cursor_list *list, char ope
 	return is_first ? !s->failed : take(s, ',');
 }
 
-/* Does what stands behind the backslash belong to it? json_cursor_string() checks digits of \u. */
+/*
+ * True for a character that may follow a backslash. json_cursor_string() checks the digits of \u.
+ */
 static bool is_escape(const struct json_cursor *s)
 {
 	char c = s->at + 1 < s->size ? s->text[s->at + 1] : '\0';
@@ -82,7 +84,7 @@ static bool is_escape(const struct json_cursor *s)
 	return c && strchr("\"\\/bfnrtu", c);
 }
 
-/* Behind the closing quote. */
+/* Goes behind the closing quote. */
 static bool skip_string(struct json_cursor *s, struct span *inside)
 {
 	if (!take(s, '"'))
@@ -127,7 +129,7 @@ static const char *find_no_digit(const char *at, const char *end)
 	return at;
 }
 
-/* Behind the digits at `at`; NULL: there are none. */
+/* Returns the place behind the digits at `at`; NULL: none. */
 static const char *skip_digits(const char *at, const char *end)
 {
 	const char *behind = find_no_digit(at, end);
@@ -135,7 +137,7 @@ static const char *skip_digits(const char *at, const char *end)
 	return behind == at ? NULL : behind;
 }
 
-/* Behind the number at `at`; NULL: there is none. */
+/* Returns the place behind the number at `at`; NULL: none. */
 static const char *skip_number(const char *at, const char *end)
 {
 	const char *first = at + (at < end && *at == '-');
@@ -164,7 +166,7 @@ static bool take_number(struct json_cursor *s)
 	return true;
 }
 
-/* To the last of several numbers with nothing but commas between them. */
+/* Skips numbers separated by nothing but commas, up to the last. */
 static void skip_numbers(struct json_cursor *s)
 {
 	const char *at = s->text + s->at, *end = s->text + s->size, *behind = at;
@@ -242,7 +244,7 @@ bool json_cursor_i64(struct json_cursor *s, int64_t *value)
 		    __builtin_sub_overflow(number, *at - '0', &number))
 			return fail(s);
 	}
-	/* No digit, a zero in front, a point or an exponent: no integer. */
+	/* No digit, a leading zero, a point or an exponent: no integer. */
 	if (s->failed || at == start || (at - start > 1 && *start == '0') ||
 	    (at < end && strchr(".eE", *at) && *at))
 		return fail(s);
@@ -256,7 +258,7 @@ bool json_cursor_i64(struct json_cursor *s, int64_t *value)
 #define DECIMAL_MAX 9000000000000ull
 #define DECIMAL_TEXT_MAX 64
 
-/* With an exponent, which is rare. */
+/* Parses a number with an exponent, which is rare. */
 static bool parse_scientific(const char *text, size_t size, struct decimal *value)
 {
 	char terminated[DECIMAL_TEXT_MAX];
@@ -275,7 +277,7 @@ static bool parse_scientific(const char *text, size_t size, struct decimal *valu
 	return true;
 }
 
-/* Without an exponent; returns what is behind it, NULL: too large. */
+/* Parses a number without an exponent; returns the place behind it; NULL: too large. */
 static const char *parse_plain(const char *at, const char *end, struct decimal *value)
 {
 	uint64_t whole = 0, fraction = 0, unit = 1000000000;
@@ -370,7 +372,7 @@ static void add_utf8(struct strbuf *text, uint32_t c)
 	strbuf_add(text, bytes, size);
 }
 
-/* "uXXXX" at `at`, of a character beyond 16 bits both halves. Returns how long it is, 0: failed. */
+/* Decodes "uXXXX" at `at`, both halves of a surrogate pair. Returns its length; 0: failed. */
 static size_t add_unicode(struct json_cursor *s, size_t at, size_t end, struct strbuf *text)
 {
 	uint32_t high, low;
@@ -393,7 +395,7 @@ static size_t add_unicode(struct json_cursor *s, size_t at, size_t end, struct s
 	return size;
 }
 
-/* What stands behind a backslash; returns how long it is, 0: failed. */
+/* Decodes the characters behind a backslash; returns their number; 0: failed. */
 static size_t add_escaped(struct json_cursor *s, size_t at, size_t end, struct strbuf *text)
 {
 	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";

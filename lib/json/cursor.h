@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cursor over JSON text (RFC 8259), which is untrusted. It builds nothing: a caller walks into
- * the values it knows, skips the others, and keeps where they are. What is no JSON sets `failed`,
- * which stays set: every function then does nothing and says false or nothing.
+ * A cursor over untrusted JSON text (RFC 8259). It builds no tree: a caller enters the values it
+ * knows, skips the others, and keeps their spans. Invalid JSON sets `failed`, which stays set:
+ * every function then does nothing and returns false or nothing.
  *
  *	struct json_cursor_list list = {0};
  *	struct span key;
@@ -22,7 +22,7 @@
 
 #include "lib/base/strbuf.h"
 
-/* Values within one another. */
+/* Deepest nesting of values. */
 #define JSON_CURSOR_DEPTH_MAX 128
 
 struct json_cursor {
@@ -37,7 +37,7 @@ struct span {
 	size_t start, end;
 };
 
-/* Of an object or array that is walked. Zeroed before the first member or element. */
+/* State of a walk over an object or array. Zeroed before the first member or element. */
 struct json_cursor_list {
 	bool is_begun;
 };
@@ -46,36 +46,41 @@ void json_cursor_init(struct json_cursor *s, const char *text, size_t size);
 /* A cursor over a part of the same text; offsets remain those of the whole. */
 struct json_cursor json_cursor_within(const struct json_cursor *s, struct span span);
 
-/* The first character of the next value; '\0' at the end and after a failure. Consumes nothing. */
+/*
+ * Returns the first character of the next value; '\0' at the end and after a failure. Consumes
+ * nothing.
+ */
 char json_cursor_peek(struct json_cursor *s);
-/* To the next member of the object that begins here; `key` is what stands between the quotes. */
+/* Goes to the next member of the object that begins here; `key` is the text between the quotes. */
 bool json_cursor_member(struct json_cursor *s, struct json_cursor_list *list, struct span *key);
-/* To the next element of the array that begins here. */
+/* Goes to the next element of the array that begins here. */
 bool json_cursor_element(struct json_cursor *s, struct json_cursor_list *list);
-/* Any value; false where there is none. */
+/* Skips any value; false if there is none. */
 bool json_cursor_skip(struct json_cursor *s);
-/* As json_cursor_skip(), with where it stands. */
+/* As json_cursor_skip(); gives the span of the value. */
 bool json_cursor_value(struct json_cursor *s, struct span *value);
-/* An integer that fits; all else fails. */
+/* Reads an integer that fits; all else fails. */
 bool json_cursor_i64(struct json_cursor *s, int64_t *value);
-/* Thousandths count on in the direction of the sign. */
+/* A number in millionths: millionths + thousandths / 1000. Both have its sign. */
 struct decimal {
 	int64_t millionths;
-	int32_t thousandths; /* of one of those: -999 … 999 */
+	int32_t thousandths; /* of a millionth: -999 … 999 */
 };
 
-/* Any number below 9e12, cut off behind nine places; all else fails. */
+/* Reads any number below 9e12, cut off after nine decimal places; all else fails. */
 bool json_cursor_decimal(struct json_cursor *s, struct decimal *value);
-/* A true or a false; all else fails. */
+/* Reads true or false; all else fails. */
 bool json_cursor_bool(struct json_cursor *s, bool *value);
-/* Consumes a null; false, and nothing consumed, where it is another value. */
+/* Consumes a null; false, consuming nothing, for any other value. */
 bool json_cursor_null(struct json_cursor *s);
-/* A string, in UTF-8, in place of what `text` holds; half a surrogate pair becomes U+FFFD. */
+/*
+ * Reads a string as UTF-8, replacing the content of `text`; half a surrogate pair becomes U+FFFD.
+ */
 bool json_cursor_string(struct json_cursor *s, struct strbuf *text);
-/* Nothing but white space follows. */
+/* True if nothing but white space follows. */
 bool json_cursor_end(struct json_cursor *s);
 
-/* Is this the text of the span? */
+/* True if the span has this text. */
 bool span_is(const struct json_cursor *s, struct span span, const char *text);
 
 #endif

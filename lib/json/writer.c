@@ -13,7 +13,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "digits are stored lowest byte first");
 
 /* clang-format off */
-/* All numbers of one to three digits behind what is before them; of four digits. */
+/* All numbers of one to three digits, each behind the prefix p; then all of four digits. */
 #define DIGITS_1(p) p "0" p "1" p "2" p "3" p "4" p "5" p "6" p "7" p "8" p "9"
 #define DIGITS_2(p) \
 	DIGITS_1(p "0") DIGITS_1(p "1") DIGITS_1(p "2") DIGITS_1(p "3") DIGITS_1(p "4") \
@@ -60,7 +60,7 @@ char *jsonw_format_large_ms(char *at, uint64_t ns)
 {
 	uint64_t whole = ns / 1000000;
 
-	/* Two digits of the whole go together with the fraction, as if there were no more. */
+	/* Format the last two digits of the whole part together with the fraction. */
 	if (whole >= 100) {
 		at = jsonw_format_u64(at, whole / 100);
 		if (whole % 100 < 10)
@@ -80,7 +80,7 @@ static void open_bracket(struct jsonw *w, char bracket)
 
 static void close_bracket(struct jsonw *w, char bracket)
 {
-	/* No comma goes before it. */
+	/* No comma goes before the value of a key. */
 	w->is_first = true;
 	w->at = jsonw_begin_value(w);
 	*w->at++ = bracket;
@@ -109,7 +109,7 @@ void jsonw_array_end(struct jsonw *w)
 static void append(struct jsonw *w, const char *data, size_t size)
 {
 	while (size) {
-		/* Behind the limit there is room, but the next value counts on it. */
+		/* Keep the room behind the limit for the next value. */
 		size_t room = w->at < w->limit ? (size_t)(w->limit - w->at) : 0;
 		size_t part = size < room ? size : room;
 
@@ -152,7 +152,10 @@ char *jsonw_column_begin(struct jsonw *w, const char *key)
 
 void jsonw_column_end(struct jsonw *w, char *at)
 {
-	/* The last comma, or the bracket of an empty column: room is made before a value only. */
+	/*
+	 * at[-1] is the last comma, or the bracket of an empty column; only a value makes room by
+	 * flushing.
+	 */
 	if (at[-1] == ',')
 		at--;
 	*at = ']';
@@ -160,7 +163,7 @@ void jsonw_column_end(struct jsonw *w, char *at)
 	w->is_first = false;
 }
 
-/* How many bytes from the start stand for themselves inside a JSON string. */
+/* Number of leading bytes that need no escape in a JSON string. */
 static size_t plain_length(const char *text, size_t size)
 {
 	size_t i = 0;
@@ -171,7 +174,7 @@ static size_t plain_length(const char *text, size_t size)
 		memcpy(&bytes, text + i, sizeof(bytes));
 		quotes = bytes ^ ONES * '"';
 		backslashes = bytes ^ ONES * '\\';
-		/* The top bit of a byte: it is above 0x7f, below 0x20, a quote or a backslash. */
+		/* Sets the top bit of bytes above 0x7f, below 0x20, quotes and backslashes. */
 		if ((bytes | (bytes - ONES * 0x20) | (quotes - ONES) | (backslashes - ONES)) &
 		    ONES * 0x80)
 			break;

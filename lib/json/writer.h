@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams JSON into an outfile: no tree, one fixed buffer. The caller sees to the structure; commas
- * between values are set here, and strings are escaped and made valid UTF-8.
+ * Streams JSON into an outfile: no tree, one fixed buffer. The caller keeps the structure valid;
+ * the writer sets commas between values, escapes strings and makes them valid UTF-8.
  *
- * Long columns of numbers have a way of their own, with the place to write to in a register:
+ * Long columns of numbers are written faster, with the place to write to in a register:
  *
  *	char *at = jsonw_column_begin(w, "stack");
  *	for (size_t i = 0; i < count; i++)
  *		at = jsonw_column_next(jsonw_format_u64(jsonw_column_room(w, at), stacks[i]));
  *	jsonw_column_end(w, at);
  *
- * Formatting looks four digits up at a time, and does not branch on how many there are: that is
- * what a processor cannot predict.
+ * Formatting looks up four digits at a time and does not branch on their number, which a processor
+ * cannot predict.
  */
 #ifndef PROF_LIB_JSON_WRITER_H
 #define PROF_LIB_JSON_WRITER_H
@@ -35,7 +35,7 @@ struct jsonw {
 };
 
 void jsonw_init(struct jsonw *w, struct outfile *out);
-/* Hands what is buffered on to the outfile. */
+/* Hands the buffered bytes to the outfile. */
 void jsonw_flush(struct jsonw *w);
 /* Flushes, and frees the buffer. */
 void jsonw_release(struct jsonw *w);
@@ -44,16 +44,16 @@ void jsonw_object_begin(struct jsonw *w);
 void jsonw_object_end(struct jsonw *w);
 void jsonw_array_begin(struct jsonw *w);
 void jsonw_array_end(struct jsonw *w);
-/* A name that needs no escaping. */
+/* Writes a name that needs no escaping. */
 void jsonw_key(struct jsonw *w, const char *key);
-/* Invalid UTF-8 is written as jsonw_clean() would make it. */
+/* Writes invalid UTF-8 as jsonw_clean() does. */
 void jsonw_string(struct jsonw *w, const char *text, size_t size);
 void jsonw_cstring(struct jsonw *w, const char *text);
-/* Begins a value that somebody else formatted; it follows in any number of pieces. */
+/* Begins a value that the caller has formatted; it follows in any number of pieces. */
 void jsonw_raw_begin(struct jsonw *w);
 void jsonw_raw(struct jsonw *w, const void *data, size_t size);
 
-/* Is it valid UTF-8? */
+/* True for valid UTF-8. */
 bool jsonw_is_clean(const char *text, size_t size);
 /* Appends the text with U+FFFD for every byte that is not part of valid UTF-8. */
 void jsonw_clean(struct strbuf *s, const char *text, size_t size);
@@ -73,15 +73,15 @@ static inline uint64_t jsonw_digits(uint32_t value)
 
 #define JSONW_ZEROS 0x3030303030303030ull
 
-/* Eight bytes at `at`, whatever the machine thinks of alignment. */
+/* Stores eight bytes at `at`, aligned or not. */
 static inline void jsonw_store(char *at, uint64_t bytes)
 {
 	memcpy(at, &bytes, sizeof(bytes));
 }
 
 /*
- * All jsonw_format_… return the end of what they wrote, up to 8 bytes behind it are overwritten.
- * The large are for what the small, which are inline, leave to them.
+ * All jsonw_format_… return the end of what they wrote and may overwrite up to 8 bytes behind it.
+ * The large variants take the values that the inline ones leave to them.
  */
 char *jsonw_format_large_u64(char *at, uint64_t value);
 char *jsonw_format_large_ms(char *at, uint64_t ns);
@@ -94,7 +94,7 @@ static inline char *jsonw_format_u64(char *at, uint64_t value)
 	if (__builtin_expect(value >= 100000000, 0))
 		return jsonw_format_large_u64(at, value);
 	digits = jsonw_digits((uint32_t)value);
-	/* The bit keeps the last digit where all are 0. */
+	/* The bit keeps the last digit if all are 0. */
 	leading = (unsigned int)__builtin_ctzll((digits ^ JSONW_ZEROS) | 1ull << 56) / 8;
 	jsonw_store(at, digits >> 8 * leading);
 	return at + 8 - leading;
@@ -107,7 +107,7 @@ static inline char *jsonw_format_i64(char *at, int64_t value)
 	return jsonw_format_u64(at, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-/* Nanoseconds as milliseconds: "12.345678", exact, without zeros at the end. */
+/* Nanoseconds as milliseconds: "12.345678", exact, without trailing zeros. */
 static inline char *jsonw_format_ms(char *at, uint64_t ns)
 {
 	uint64_t digits, rest;
@@ -115,7 +115,7 @@ static inline char *jsonw_format_ms(char *at, uint64_t ns)
 
 	if (__builtin_expect(ns >= 100000000, 0))
 		return jsonw_format_large_ms(at, ns);
-	/* Two digits before the point, of which the first may be in vain, and six behind it. */
+	/* Two digits before the point, the first perhaps a superfluous 0, and six behind it. */
 	digits = jsonw_digits((uint32_t)ns);
 	leading = (digits & 0xff) == '0';
 	jsonw_store(at, digits >> 8 * leading);
@@ -139,7 +139,7 @@ static inline char *jsonw_format_bool(char *at, bool value)
 	return at + 5 - value;
 }
 
-/* With JSONW_SLACK bytes of room. */
+/* Returns `at` with JSONW_SLACK bytes of room, after a flush if need be. */
 static inline char *jsonw_column_room(struct jsonw *w, char *at)
 {
 	if (__builtin_expect(at >= w->limit, 0)) {
@@ -150,7 +150,7 @@ static inline char *jsonw_column_room(struct jsonw *w, char *at)
 	return at;
 }
 
-/* Nothing else may be written until jsonw_column_end(). */
+/* Begins a column; nothing else may be written until jsonw_column_end(). */
 char *jsonw_column_begin(struct jsonw *w, const char *key);
 void jsonw_column_end(struct jsonw *w, char *at);
 
@@ -160,7 +160,7 @@ static inline char *jsonw_column_next(char *at)
 	return at + 1;
 }
 
-/* Where the next value goes: behind its comma, with JSONW_SLACK bytes of room. */
+/* Returns the place of the next value, behind its comma, with JSONW_SLACK bytes of room. */
 static inline char *jsonw_begin_value(struct jsonw *w)
 {
 	char *at = jsonw_column_room(w, w->at);

@@ -13,7 +13,7 @@ const char *cgroup_container_id(const char *path, size_t size)
 		if (digits == CONTAINER_ID_SIZE)
 			found = path + i + 1 - CONTAINER_ID_SIZE;
 		else if (digits > CONTAINER_ID_SIZE)
-			found = NULL; /* something else of that kind */
+			found = NULL; /* a longer run of digits is no id */
 	}
 	return found;
 }

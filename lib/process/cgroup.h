@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What the path of a control group tells, see cgroups(7). */
+/* Reads the path of a control group, see cgroups(7). */
 #ifndef PROF_LIB_PROCESS_CGROUP_H
 #define PROF_LIB_PROCESS_CGROUP_H
 
 #include <stddef.h>
 
-/* Container engines name containers, and their control groups, by so many hexadecimal digits. */
+/* Hexadecimal digits by which container engines name containers and their control groups. */
 #define CONTAINER_ID_SIZE 64
 
-/* Where in the path (size bytes) the last container's id begins; NULL: it names none. */
+/* Finds the last container's id in the path (size bytes); NULL: none. */
 const char *cgroup_container_id(const char *path, size_t size);
 /* The last component of the path, which need not end in a slash or be terminated. */
 const char *cgroup_leaf(const char *path, size_t *size);

@@ -73,7 +73,7 @@ const struct mapping *mapping_table_find(const struct mapping_table *t, uint64_t
 	return &t->rows.items[at];
 }
 
-/* Does b, which starts within or right after a, say the same as a would, were it longer? */
+/* True if b, which starts within or right after a, equals a continued. */
 static bool continues(const struct mapping *a, const struct mapping *b)
 {
 	return a->module == b->module && a->file_offset + (b->start - a->start) == b->file_offset;
@@ -117,7 +117,7 @@ bool mapping_table_insert(struct mapping_table **table, const struct mapping *ma
 
 	while (last < t->rows.count && t->rows.items[last].start <= mapping->end)
 		last++;
-	/* [first, last) overlaps or touches; only its outer rows can have anything left. */
+	/* Rows [first, last) overlap or touch; only the outermost two can have a part left. */
 	if (first < last && t->rows.items[first].start < mapping->start) {
 		struct mapping left = t->rows.items[first];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which module lies where: the executable mappings of a process, or of the kernel. Forked processes
+ * The executable mappings of a process, or of the kernel: which module lies where. Forked processes
  * share one table until either changes it.
  */
 #ifndef PROF_LIB_PROCESS_MAPPING_H
@@ -11,7 +11,7 @@
 
 #include "lib/base/vec.h"
 
-/* mapping.module of anonymous memory, which belongs to whoever it is looked up for. */
+/* mapping.module of anonymous memory, which belongs to the process it is looked up for. */
 #define MAPPING_ANON (UINT32_MAX - 1)
 
 struct mapping {
@@ -23,39 +23,39 @@ struct mapping {
 struct mapping_table {
 	VEC(struct mapping) rows; /* ascending, without overlap */
 	/*
-	 * Two tables of the same stamp resolve every address alike: stamps are given once, and all
+	 * Tables with the same stamp resolve every address alike. Each stamp is used once; all
 	 * empty tables have 0.
 	 */
 	uint64_t stamp;
-	uint32_t holders; /* while there are several it does not change */
-	uint32_t waiting; /* those of them that are records which wait for something */
+	uint32_t holders; /* with several, the table does not change */
+	uint32_t waiting; /* holders that are waiting records */
 	bool has_anon;
 };
 
 struct mapping_table *mapping_table_new(void);
 /*
- * For a forked process, which starts with what its parent has; also for what has to be looked up as
- * things are now, some time later. The last holder's drop frees it.
+ * Holds the table for a forked process, which starts with its parent's mappings, or for a later
+ * lookup of today's mappings. The last holder's drop frees it.
  */
 struct mapping_table *mapping_table_hold(struct mapping_table *t);
 void mapping_table_drop(struct mapping_table *t);
 /*
- * The same for a record that waits. A process that goes on to map things leaves a table behind for
- * each record that still holds it, so both tell how many bytes more, or less, wait with them.
+ * Hold and drop for a waiting record. A process that goes on mapping leaves its old table to such
+ * records, so both return the change in bytes kept alive for waiting records.
  */
 size_t mapping_table_await(struct mapping_table *t);
 size_t mapping_table_settle(struct mapping_table *t);
 
 /*
- * Replaces what *mapping overlaps; neighbours that continue each other become one row. Where the
- * table has other holders, *table is a copy afterwards. False: nothing changed (it was mapped
- * exactly so already, or is empty), and the stamp was not used.
+ * Replaces what *mapping overlaps; neighbours that continue each other become one row. If the table
+ * has other holders, replaces *table by a copy. False: nothing changed (it was mapped exactly so
+ * already, or is empty), and the stamp was not used.
  */
 bool mapping_table_insert(struct mapping_table **table, const struct mapping *mapping,
 			  uint64_t stamp);
-/* A copy of a table that must not be shared. */
+/* Copies a table that must not be shared. */
 struct mapping_table *mapping_table_copy(const struct mapping_table *t, uint64_t stamp);
-/* NULL: nothing is known to be mapped there. Valid until the next insert. */
+/* Finds the mapping at the address; NULL: none is known. Valid until the next insert. */
 const struct mapping *mapping_table_find(const struct mapping_table *t, uint64_t addr);
 
 #endif

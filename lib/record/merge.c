@@ -16,7 +16,7 @@
 struct chunk {
 	uint8_t *data; /* NULL: this number is free */
 	uint32_t used;
-	uint32_t live; /* records that were not given out yet */
+	uint32_t live; /* records not yet given out */
 };
 
 /* Sorting moves these and never the records. */
@@ -34,13 +34,13 @@ struct entries {
 struct merge {
 	VEC(struct chunk) chunks;
 	VEC(uint8_t *) spare;
-	uint32_t current; /* chunk that is being filled, UINT32_MAX: none */
+	uint32_t current; /* chunk being filled; UINT32_MAX: none */
 	struct entries sorted; /* from `head` on: waiting, ascending */
 	size_t head;
 	struct entries incoming; /* in the order of merge_add() */
 	struct entries scratch;
-	uint64_t clock; /* of the round that runs */
-	uint64_t limit; /* of the round before: what is older may go */
+	uint64_t clock; /* of the current round */
+	uint64_t limit; /* clock of the previous round: older records may go */
 	uint64_t last_time; /* of the youngest record given out */
 	uint64_t late_count;
 	uint64_t size, peak; /* bytes of live records */
@@ -160,7 +160,7 @@ static void exchange(struct entries *a, struct entries *b)
 	*b = kept;
 }
 
-/* Stable: of equal times those of `a` come first. */
+/* Stable: of equal times, entries of `a` come first. */
 static void merge_two(struct entry *out, const struct entry *a, size_t a_count,
 		      const struct entry *b, size_t b_count)
 {
@@ -179,7 +179,7 @@ static void merge_two(struct entry *out, const struct entry *a, size_t a_count,
 		memcpy(out, b, b_count * sizeof(*b));
 }
 
-/* Length of the ascending run that items begin with. */
+/* Length of the ascending run at the start. */
 static size_t run_length(const struct entry *items, size_t count)
 {
 	size_t length = count ? 1 : 0;
@@ -190,7 +190,7 @@ static size_t run_length(const struct entry *items, size_t count)
 }
 
 /*
- * Every ring is nearly sorted in itself, so incoming consists of a few long ascending runs: merging
+ * Every ring is nearly sorted, so `incoming` consists of a few long ascending runs: merging
  * neighbouring runs until one is left costs count * log(rings).
  */
 static void sort_incoming(struct merge *m)

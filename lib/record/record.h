@@ -14,9 +14,9 @@ static inline size_t record_size(const struct rec *rec)
 }
 
 /*
- * Is the record, of which `available` bytes can be read, complete and consistent in itself: a kind
- * of record.def, its size covers the fixed part and every array it announces? Everything that reads
- * a record may rely on this having been asked once, where the record entered user space.
+ * True if the record, of which `available` bytes can be read, is complete and consistent: its kind
+ * is in record.def, and its size covers the fixed part and every array it announces. Checked once,
+ * where the record enters user space; all readers of records rely on it.
  */
 bool record_is_valid(const struct rec *rec, size_t available);
 
@@ -29,7 +29,7 @@ const char *rec_module_path(const struct rec_module *module);
 /* The text of a code record: text_size bytes, perhaps not terminated. */
 const char *rec_code_text(const struct rec_code *code);
 
-/* Bytes that such a record takes, padding included. */
+/* Bytes that such a record takes, including padding. */
 size_t rec_container_size(size_t cgroup_size);
 /* Of a rec_exec as well. */
 size_t rec_arguments_size(size_t folder_size, size_t arguments_size);
@@ -40,7 +40,7 @@ size_t rec_section_size(size_t name_size);
 size_t rec_symbol_size(size_t name_size);
 size_t rec_schema_size(unsigned int field_count, size_t text_size);
 size_t rec_marker_size(unsigned int value_count, unsigned int stack_count, size_t text_size);
-/* By the sizes of its texts. */
+/* Uses the sizes of texts in `info`. */
 size_t rec_counter_info_size(const struct rec_counter_info *info);
 
 /* The texts of such records, not terminated. */

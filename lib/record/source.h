@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where records come from: the live machine or a capture file. One of the three seams. */
+/* A source of records: the live machine or a capture file. One of the three seams. */
 #ifndef PROF_LIB_RECORD_SOURCE_H
 #define PROF_LIB_RECORD_SOURCE_H
 
@@ -10,13 +10,13 @@
 struct source;
 
 enum source_result {
-	SOURCE_END = 0, /* no record will ever come again */
+	SOURCE_END = 0, /* no more records */
 	SOURCE_RECORD = 1, /* *rec is the next one, valid until the next call */
-	SOURCE_IDLE = 2, /* none for now: the caller may look after its own affairs */
+	SOURCE_IDLE = 2, /* none for now: the caller may do other work */
 };
 
 struct source_ops {
-	/* An enum source_result, or a negative errno. Records come in time order. */
+	/* Returns an enum source_result, or a negative errno. Records come in time order. */
 	int (*next)(struct source *s, const struct rec **rec, struct error *err);
 };
 

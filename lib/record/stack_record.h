@@ -10,22 +10,22 @@
 #include "bpf/record.h"
 
 /*
- * A record of these frames, innermost first, with nothing further out; the caller's to free. It
- * still lacks time, pids, flags and id.
+ * Makes a record of these frames, innermost first, with no outer stack. The caller frees it and
+ * fills in time, pids, flags and id.
  */
 struct rec_stack *stack_record_new(const uint64_t *addrs, const uint8_t *kinds,
 				   uint16_t kernel_depth, uint16_t user_depth);
 
-/* The frames that are in the record itself. */
+/* Number of frames in the record itself. */
 static inline uint32_t stack_record_depth(const struct rec_stack *rec)
 {
 	return (uint32_t)rec->kernel_depth + rec->user_depth;
 }
 
-/* What follows its fixed part, in bytes. */
+/* Bytes behind the fixed part. */
 size_t stack_record_body_size(uint32_t depth, uint32_t run_count);
 
-/* The body of a record, in whatever memory. */
+/* The body of a record, in any memory. */
 struct stack_body {
 	const uint32_t *lows;
 	const struct rec_run *runs;
@@ -33,12 +33,12 @@ struct stack_body {
 };
 
 struct stack_body stack_record_body(const struct rec_stack *rec);
-/* That of `depth` frames in `run_count` runs at `words`. */
+/* The body with `depth` frames in `run_count` runs at `words`. */
 struct stack_body stack_body_at(const void *words, uint32_t depth, uint32_t run_count);
 
-/* Do the runs have as many frames as there are? */
+/* True if the runs cover exactly `depth` frames. */
 bool stack_body_is_valid(const struct stack_body *body);
-/* Stores the frames but for the innermost `skip`; returns how many, at most depth. */
+/* Stores the frames except the innermost `skip`; returns their number, at most depth. */
 uint32_t stack_body_unpack(const struct stack_body *body, uint32_t skip, uint64_t *addrs,
 			   uint8_t *kinds);
 

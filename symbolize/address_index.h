@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the frames of a profile lie: by module, and in each by address. */
+/* The frames of a profile, by module and within it by address. */
 #ifndef PROF_SYMBOLIZE_ADDRESS_INDEX_H
 #define PROF_SYMBOLIZE_ADDRESS_INDEX_H
 
@@ -10,7 +10,9 @@ struct place {
 	frame_id frame;
 };
 
-/* One group after the other: group i is that of module i, the last one lies in no module. */
+/*
+ * Groups one after the other: group i belongs to module i; the frames of the last lie in no module.
+ */
 struct address_index {
 	struct place *rows; /* by address in each group */
 	size_t *ends; /* by group */

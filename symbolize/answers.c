@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/answers.h"
 
-/* The physical function goes by its symbol, which tells clones apart; DWARF knows the inner ones.
- */
+/* Name the physical function by its symbol, which tells clones apart, and inlined ones by DWARF. */
 static void add_levels(struct answers *n, const struct answer *answer)
 {
 	for (size_t i = 0; i < answer->depth; i++) {

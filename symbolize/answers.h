@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all symbolizers together say about some addresses of one module, in a form that needs
- * neither them nor the profile: it is made in a worker, whatever others do, and put into the
- * profile later, in an order that does not depend on who was first.
+ * The combined answers of all symbolizers about some addresses of one module, in a form that needs
+ * neither them nor the profile. A worker makes them independently of others; they enter the profile
+ * later, in an order that does not depend on which worker was first.
  */
 #ifndef PROF_SYMBOLIZE_ANSWERS_H
 #define PROF_SYMBOLIZE_ANSWERS_H
@@ -16,15 +16,17 @@
 struct named_level {
 	uint32_t func, file; /* in texts, or NO_TEXT */
 	uint32_t line; /* 0: unknown */
-	bool is_named; /* func is a real name and not made up */
+	bool is_named; /* func is a real name, not made up */
 };
 
-/* An address that somebody knows something about. */
+/* An address about which something is known. */
 struct named {
 	uint64_t func_start, func_size; /* RVA and bytes of the symbol, size 0: unknown */
 	size_t first_level; /* in levels */
 	uint32_t depth;
-	/* The first one with this address, among those that were asked for: frames, of 32 bits. */
+	/*
+	 * First place with this address among those asked for. Places are frames: 32 bits suffice.
+	 */
 	uint32_t place, place_count;
 	bool has_symbol;
 };
@@ -35,14 +37,17 @@ struct answers {
 	VEC(struct named_level) levels;
 	struct string_pool funcs, files;
 	enum symbol_reason reason; /* why the module has no names or lines */
-	char *debug_path; /* where its debug information is, if not in itself; or NULL */
+	char *debug_path; /* of the file with its debug information if not its own; or NULL */
 };
 
-/* Copies what is known about places[first … first + count), which have the same address. */
+/* Copies the answer for places[first … first + count), which have the same address. */
 void answers_add(struct answers *n, const struct answer *answer, size_t first, size_t count);
-/* The answers' owners may be freed now; nothing is added any more. */
+/* Ends adding: the symbolizers that gave the answers may be freed now. */
 void answers_seal(struct answers *n);
-/* `places` are those that the rows count from, `module` theirs, or NO_MODULE. */
+/*
+ * Enters the answers into the profile. The rows count from `places`; `module` is theirs, or
+ * NO_MODULE.
+ */
 void answers_apply(struct answers *n, module_id module, const struct place *places,
 		   struct profile *p, struct expand_inlines *expand);
 void answers_release(struct answers *n);

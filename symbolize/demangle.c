@@ -21,8 +21,8 @@ struct output {
 };
 
 /*
- * libiberty has no way to be told to stop, and would go on producing output for as good as ever.
- * It keeps all its state on the stack here, which makes leaving it by longjmp() clean.
+ * libiberty cannot be told to stop and would go on producing output almost forever. It keeps all
+ * its state on the stack here, so leaving it by longjmp() leaks nothing.
  */
 static void append(const char *text, size_t size, void *opaque)
 {
@@ -49,7 +49,7 @@ static bool is_legacy_rust(const char *name)
 
 	if (!text_starts_with(name, "_ZN"))
 		return false;
-	/* "….llvm.1234" is appended by link-time optimization. */
+	/* Link-time optimization appends "….llvm.1234". */
 	while (suffix && suffix > name && suffix[-1] != 'E')
 		suffix = strchr(suffix + 1, '.');
 	if (suffix)
@@ -68,7 +68,7 @@ static bool is_cplusplus(const char *name)
 	return text_starts_with(name, "_Z") || text_starts_with(name, "_GLOBAL__");
 }
 
-/* Without parameters, a name that goes on behind its end would be taken, too. */
+/* Parses with parameters first: without them, names followed by rubbish would be accepted, too. */
 static bool demangle_cplusplus(const char *name, struct output *out)
 {
 	if (!cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, append, out))
@@ -89,8 +89,8 @@ static bool demangle_into(const char *name, struct output *out)
 }
 
 /*
- * Takes away what compilers append to the names of copies and parts of a function: ".constprop.0",
- * ".cold". The first scheme of Rust has dots of its own.
+ * Cuts the suffixes of copies and parts of a function: ".constprop.0", ".cold". Rust's first scheme
+ * has dots of its own.
  */
 static void cut_clone(char *name)
 {
@@ -101,7 +101,7 @@ static void cut_clone(char *name)
 		*dot = '\0';
 }
 
-/* What is appended to the name of a function that is called through a stub. */
+/* Size of the name without the suffix of a function called through a stub. */
 static size_t plain_size(const char *name, size_t size)
 {
 	static const char suffix[] = "@plt";

@@ -8,10 +8,9 @@
 #include "lib/base/strbuf.h"
 
 /*
- * "_ZN3foo3barEi" → "foo::bar": without return type and parameters, and without what tells copies
- * of a function apart; Rust without its hash. Replaces what `readable` holds. False
- * where the name is not mangled, damaged, or so long (or becomes so long) that it is better left
- * alone.
+ * "_ZN3foo3barEi" → "foo::bar": drops return type, parameters, suffixes of a function's copies, and
+ * Rust's hash. Replaces the content of `readable`. False if the name is not mangled, damaged, or
+ * too long before or after.
  */
 bool demangle(const char *name, struct strbuf *readable);
 

@@ -24,7 +24,7 @@
 #include "symbolize/debuginfo/debug_fetch_wire.h"
 
 #define TICK_MS 100
-/* Servers that cannot be reached are not asked again and again. */
+/* Give up on unreachable servers after so many failures in a row. */
 #define MAX_FAILURES 2
 
 extern char **environ;
@@ -34,7 +34,7 @@ struct debug_fetcher {
 	pthread_mutex_t lock;
 	pid_t child; /* 0: none */
 	int socket; /* -1: none */
-	unsigned int failures; /* one after the other */
+	unsigned int failures; /* in a row */
 	uint64_t spent_ns;
 	enum symbol_reason given_up; /* why nothing more is downloaded, or SYMBOLS_UNASKED */
 };
@@ -76,7 +76,9 @@ void debug_fetcher_free(struct debug_fetcher *f)
 	free(f);
 }
 
-/* The user's own cache, wherever that of whom we are now would be. */
+/*
+ * Replaces our home and XDG folders by the owner's home, so that the client uses the owner's cache.
+ */
 static void environment_init(struct environment *e, const char *home)
 {
 	*e = (struct environment){0};
@@ -99,8 +101,8 @@ static void environment_release(struct environment *e)
 }
 
 /*
- * Other threads may have been stopped in the middle of anything: nothing but system calls from here
- * to the exec. glibc's setuid() and the like would want to reach those threads.
+ * The fork may have stopped other threads anywhere, holding any lock: only system calls until exec.
+ * glibc's setuid() and the like would try to reach those threads.
  */
 static void run_child(const struct debug_fetcher_options *options, int socket,
 		      char *const *environment)
@@ -110,7 +112,7 @@ static void run_child(const struct debug_fetcher_options *options, int socket,
 	gid_t gid = owner ? owner->gid : 0;
 	sigset_t none;
 
-	/* A Ctrl-C at the terminal is for the one who started this. */
+	/* A Ctrl-C at the terminal is for the parent. */
 	setpgid(0, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -123,7 +125,7 @@ static void run_child(const struct debug_fetcher_options *options, int socket,
 	    (syscall(SYS_setgroups, 1L, &gid) || syscall(SYS_setresgid, gid, gid, gid) ||
 	     syscall(SYS_setresuid, owner->uid, owner->uid, owner->uid)))
 		_exit(1);
-	/* Whatever its file is allowed is not for what talks to the network. */
+	/* A process that talks to the network must not gain its file's privileges. */
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	execve(options->command[0], (char *const *)options->command, environment);
 	_exit(1);
@@ -166,7 +168,7 @@ static int start(struct debug_fetcher *f)
 	return ret;
 }
 
-/* One packet; a negative errno, -EPIPE where the other side is gone. *fd: -1 where none came. */
+/* Receives one packet. A negative errno, -EPIPE if the other side is gone. *fd: -1 if none came. */
 static int receive(int socket, struct fetch_answer *answer, int *fd)
 {
 	union {
@@ -225,7 +227,7 @@ static enum symbol_reason failed(struct debug_fetcher *f, struct fetch_answer *a
 								    : SYMBOLS_DOWNLOAD_FAILED;
 }
 
-/* Until the file is there, or is known not to come. */
+/* Waits until the file has arrived or is known not to come. */
 static int wait_for_file(struct debug_fetcher *f, const char *path, enum symbol_reason *reason)
 {
 	const struct debug_fetcher_options *o = &f->options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The side of debug_fetch.h that downloads. The library brings a dozen others along, so it is
- * loaded here alone; and because prof runs without it, too, it is not linked.
+ * The downloading side of debug_fetch.h. The library depends on a dozen others, so only this
+ * process loads it. It is not linked, because prof also runs without it.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define LIBRARY "libdebuginfod.so.1"
 #define MAX_REQUEST 128
 
-/* The library's interface, as elfutils/debuginfod.h has it. */
+/* The library's interface, from elfutils/debuginfod.h. */
 struct debuginfod_client;
 typedef int progress_fn(struct debuginfod_client *client, long done, long size);
 
@@ -48,7 +48,7 @@ static int send_answer(const struct fetch_answer *answer, int fd)
 	return sendmsg(DEBUG_FETCH_FD, &message, MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* Some times a second; anything but 0 ends the download. */
+/* Called a few times a second; anything but 0 ends the download. */
 static int on_progress(struct debuginfod_client *client, long done, long size)
 {
 	const struct fetch_answer answer = {
@@ -94,7 +94,7 @@ static int answer_request(struct library *library, const char *build_id)
 	if (!library->client)
 		answer.code = load(library, answer.text, sizeof(answer.text));
 	if (library->client) {
-		/* Size 0: text, hexadecimal. */
+		/* Size 0: build_id is hexadecimal text. */
 		fd = library->find(library->client, (const unsigned char *)build_id, 0, &path);
 		answer.code = fd < 0 ? fd : 0;
 		answer.kind = fd < 0 ? FETCH_FAILED : FETCH_DONE;

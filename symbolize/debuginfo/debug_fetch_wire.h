@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two sides of debug_fetch.h say to each other: a build id as text, then answers. */
+/* The protocol between the two sides of debug_fetch.h: a build id as text, then answers. */
 #ifndef PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_WIRE_H
 #define PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_WIRE_H
 
@@ -12,7 +12,7 @@ struct fetch_answer {
 	uint32_t kind;
 	int32_t code; /* of FETCH_FAILED: negative errno */
 	uint64_t done, size; /* of FETCH_PROGRESS: bytes; size 0: unknown */
-	char text[128]; /* of FETCH_FAILED: what to tell people, or empty */
+	char text[128]; /* of FETCH_FAILED: message for people, or empty */
 };
 
 #endif

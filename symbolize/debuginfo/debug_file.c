@@ -18,7 +18,7 @@
 #include "lib/profile/symbol_reason.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
-/* For the checksum of one file, and to unpack one; a gigabyte takes a second. */
+/* Limits for the checksum of one file and for unpacking one; a gigabyte takes a second. */
 #define MAX_CRC_BYTES ((uint64_t)4 << 30)
 #define MAX_PACKED ((off_t)256 << 20)
 #define MAX_UNPACKED ((uint64_t)1 << 30)
@@ -28,9 +28,9 @@ struct hunt {
 	struct debug_file *file;
 	const struct debug_wanted *wanted;
 	const struct debug_search *search;
-	enum symbol_reason refused; /* why the first file that was there was not taken */
+	enum symbol_reason refused; /* why the first existing file was not taken */
 	char id[2 * BUILD_ID_MAX + 1];
-	int root; /* in which paths start just now; 0: our own */
+	int root; /* in which paths start at present; 0: our own */
 };
 
 static bool refuse(struct hunt *h, enum symbol_reason reason, const char *path)
@@ -53,7 +53,7 @@ static bool has_link_checksum(struct hunt *h, int fd, const char *path)
 	return crc == h->wanted->link->crc || refuse(h, SYMBOLS_CRC_MISMATCH, path);
 }
 
-/* By the build id, where both files have one. */
+/* Compares the build ids, if both files have one. */
 static bool belongs(struct hunt *h, const struct binary *b, int fd, const char *path)
 {
 	const struct debug_wanted *wanted = h->wanted;
@@ -67,7 +67,7 @@ static bool belongs(struct hunt *h, const struct binary *b, int fd, const char *
 	return wanted->link && has_link_checksum(h, fd, path);
 }
 
-/* The file itself may be linked to by its own build id. */
+/* The link by build id may lead to the module's file itself, which says nothing new. */
 static bool says_something(const struct hunt *h, const struct binary *b)
 {
 	return binary_has_section(b, ".debug_info") || binary_has_section(b, ".zdebug_info") ||
@@ -76,7 +76,7 @@ static bool says_something(const struct hunt *h, const struct binary *b)
 		(binary_has_section(b, ".debug_str") || binary_has_section(b, ".zdebug_str")));
 }
 
-/* A descriptor of what is in the file, which is closed then; or the file's own. */
+/* Returns a descriptor of the unpacked content and closes fd; or fd itself if it is not packed. */
 static int unpack_file(int fd, struct error *err)
 {
 	_cleanup_close_ int packed = fd;
@@ -101,7 +101,7 @@ static int unpack_file(int fd, struct error *err)
 	return ret;
 }
 
-/* Takes fd over. */
+/* Takes `opened` over. */
 static bool take(struct hunt *h, int opened, const char *path)
 {
 	struct error err = {0};
@@ -130,13 +130,13 @@ static bool try_opened(struct hunt *h, int fd, const char *path)
 	return false;
 }
 
-/* The program has named it, or the folder is one that the program may have changed. */
+/* Tries a path that the program has named, or in a folder that it may have changed. */
 static bool try(struct hunt *h, const char *path)
 {
 	return try_opened(h, readers_open(h->wanted->readers, h->root, path), path);
 }
 
-/* In a folder that the invoking user has named, or owns. */
+/* Tries a path in a folder that the invoking user has named or owns. */
 static bool try_trusted(struct hunt *h, const char *path)
 {
 	return try_opened(h, open_regular(path), path);
@@ -162,10 +162,10 @@ static bool try_build_id(struct hunt *h)
 	const char *const *dirs = h->search->dirs;
 	_cleanup_free_ char *system = NULL;
 
-	/* A single byte could not be split into a folder and a name. */
+	/* A single byte cannot be split into a folder and a name. */
 	if (h->wanted->build_id_size < 2)
 		return false;
-	/* Folders that the user names, and the user's own ones, are on this side. */
+	/* Folders that the user names or owns are in our root. */
 	for (; h->root <= 0 && dirs && *dirs; dirs++) {
 		_cleanup_free_ char *path = build_id_path(h, *dirs);
 
@@ -198,7 +198,7 @@ static bool try_link(struct hunt *h)
 	return false;
 }
 
-/* Relative ones start in the folder of the file that they belong to, where that is known. */
+/* Relative paths start in the folder of the file they belong to, if that is known. */
 static bool try_alt_path(struct hunt *h, const char *alt_path)
 {
 	const struct debug_wanted *wanted = h->wanted;
@@ -224,7 +224,7 @@ static bool try_alt_paths(struct hunt *h)
 
 static bool try_everywhere(struct hunt *h)
 {
-	/* Paths are those that the process sees; an id is the same everywhere. */
+	/* Paths are valid in the process's root; an id is valid everywhere. */
 	h->root = h->wanted->root;
 	if (try_build_id(h) || try_link(h) || try_alt_paths(h))
 		return true;
@@ -245,7 +245,7 @@ static bool try_download(struct hunt *h)
 	fd = debug_fetch(h->search->fetcher, h->id, h->wanted->path, &reason);
 	if (fd >= 0)
 		return take(h, fd, h->id);
-	/* That nobody has it says no more than that there is none. */
+	/* SYMBOLS_NO_DEBUG_FILE is the default reason and must not hide a better one. */
 	if (reason != SYMBOLS_NO_DEBUG_FILE)
 		refuse(h, reason, h->id);
 	return false;

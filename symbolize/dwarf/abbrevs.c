@@ -5,7 +5,10 @@
 
 #include "lib/base/alloc.h"
 
-/* No compiler comes near; each takes several times the memory of its bytes in the file. */
+/*
+ * Far above any compiler's tables; each step takes several times the memory of its bytes in the
+ * file.
+ */
 #define MAX_STEPS (1u << 20)
 
 int form_size(uint64_t form, struct die_sizes sizes)
@@ -73,7 +76,7 @@ static enum die_value value_of(uint64_t name)
 	}
 }
 
-/* What has a known size and is not needed is passed over together. */
+/* Merges attributes that have a known size and are not needed. */
 static void add_step(struct abbrevs *a, size_t first, uint64_t name, uint64_t form)
 {
 	enum die_value value = value_of(name);

@@ -5,7 +5,7 @@
 
 #define VERSION 2
 
-/* A range, and where its unit begins. */
+/* A range, and the offset of its unit. */
 struct range {
 	uint64_t start, end, unit;
 };
@@ -20,7 +20,7 @@ static uint64_t read_sized(struct bytes *b, unsigned int size)
 	return size == 8 ? bytes_u64(b) : bytes_u32(b);
 }
 
-/* Up to a pair of zeros; none that is empty is kept. */
+/* Reads ranges up to a pair of zeros; drops empty ones. */
 static void read_ranges(struct reader *r, struct bytes *set, unsigned int size, uint64_t unit)
 {
 	while (bytes_left(set) >= 2 * size && step_budget_take(r->budget, 1)) {
@@ -34,7 +34,7 @@ static void read_ranges(struct reader *r, struct bytes *set, unsigned int size, 
 	}
 }
 
-/* `set` is all of it, so that what is aligned is so from its beginning on. */
+/* Takes the whole set, as alignment counts from its start. */
 static void read_set(struct reader *r, struct bytes set, bool is_64bit)
 {
 	unsigned int version, address_size, segment_size;
@@ -82,7 +82,7 @@ void aranges_read(struct aranges *a, const struct debug_section *section,
 	struct reader r = {.budget = budget};
 
 	read_sets(&r, section);
-	/* They mostly are in that order. */
+	/* Ranges mostly are in this order already. */
 	vec_sort(&r.ranges, compare);
 	vec_for_each(&r.ranges, const struct range *, it) {
 		if (!a->units.count || vec_last(&a->units) != it->unit)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * .debug_aranges (DWARF 5, 6.1.2): which unit has code where, as far as compilers have said. Not
- * all say it, and a file may have units of several.
+ * .debug_aranges (DWARF 5, 6.1.2): the code ranges of units. Not all compilers write it, and one
+ * file may have units of several compilers.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_ARANGES_H
 #define PROF_SYMBOLIZE_DWARF_ARANGES_H
@@ -14,13 +14,14 @@
 #include "symbolize/dwarf/step_budget.h"
 
 /*
- * Of units that say to have the same code it is the first one's: inline functions are compiled with
- * each unit that uses them, linkers keep the first, and let the entries of all others point to it.
+ * If several units claim the same code, it belongs to the first: inline functions are compiled with
+ * each unit that uses them; linkers keep the first copy and let the entries of all others point to
+ * it.
  */
 #define UNIT_RANK(number) (UINT32_MAX - (uint32_t)(number))
 
 struct aranges {
-	VEC(uint64_t) units; /* where each begins in .debug_info; ascending */
+	VEC(uint64_t) units; /* offset of each in .debug_info; ascending */
 	struct intervals ranges; /* their ids are numbers in `units` */
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The DWARF of one file, indexed as far as addresses ask for: units by address at once; of a unit
- * that is hit its functions and lines; of a function that is hit its inlined calls. Shared by the
- * dwarf*.c alone. Everything hangs off one struct debug_info with its own libdw handle, so that
- * several can be used side by side.
+ * The DWARF of one file, indexed as far as addresses need it: all units by address; functions and
+ * lines of a unit once an address hits it; inlined calls of a function once one hits that. Private
+ * to the dwarf*.c. Everything hangs off one struct debug_info with its own libdw handle, so several
+ * can work side by side.
  *
  * DWARF is untrusted: each walk is limited in depth, and all together in steps, by `budget`.
  */
@@ -23,7 +23,7 @@
 #include "symbolize/symbolizer.h"
 #include "symbolize/dwarf/step_budget.h"
 
-/* Nested scopes, and inlined calls within one another. */
+/* Deepest nesting of scopes and of inlined calls. */
 #define MAX_DIE_DEPTH 200
 
 /* Every entry and line takes more than a byte, and none is visited more often than this. */
@@ -47,13 +47,13 @@ struct function {
 struct unit_detail {
 	VEC(struct function) functions;
 	struct segments segments; /* of functions */
-	bool is_deep; /* functions inside of types and functions were looked for, too */
+	bool is_deep; /* functions inside types and functions were collected, too */
 	struct line_table lines;
 };
 
-/* A unit that is in another file than its lines, as a file of its own. */
+/* A unit in another file than its lines, presented as a file of its own. */
 struct split {
-	struct debug_sections sections; /* zeroed where it is a part of the package */
+	struct debug_sections sections; /* zeroed if it is part of the package */
 	struct debug_view view;
 	struct Elf *elf;
 	Dwarf *dwarf;
@@ -63,15 +63,15 @@ struct split {
 
 struct unit {
 	uint64_t offset; /* in .debug_info */
-	bool is_open; /* what follows is known */
-	struct intervals ranges; /* of its code, where that was not taken from all units at once */
+	bool is_open; /* the members below are known */
+	struct intervals ranges; /* of its code, unless taken from all units at once */
 	Dwarf_Die die; /* with lines and files */
 	bool is_skeleton; /* functions are in a split unit */
-	struct split *split; /* NULL: it has none, was not hit, or cannot be had */
+	struct split *split; /* NULL: it has none, was not hit, or is not available */
 	struct unit_detail *detail; /* NULL until the unit is hit */
 };
 
-/* Details take no more memory than this, but for what a single unit has. */
+/* Limit on the memory of all details; a single unit may exceed it. */
 #define MAX_DETAIL_BYTES ((size_t)64 << 20)
 
 /* What was worked out about something that stays where it is in memory. */
@@ -85,7 +85,7 @@ struct caches {
 	struct index index;
 };
 
-/* Whole paths, each once, whichever unit names them. */
+/* Whole paths, each once for all units. */
 struct path_set {
 	VEC(const char *) rows;
 	struct index index;
@@ -94,20 +94,20 @@ struct path_set {
 struct debug_info {
 	struct symbolizer base;
 	struct module_files *files;
-	const struct debug_sections *sections, *shared; /* of what follows */
-	struct line_sections line_sections; /* those of them that lines are in */
+	const struct debug_sections *sections, *shared; /* of the members below */
+	struct line_sections line_sections; /* the ones with lines */
 	struct Elf *elf, *shared_elf;
-	Dwarf *dwarf, *shared_dwarf; /* what dwz moved out of it, or NULL */
+	Dwarf *dwarf, *shared_dwarf; /* shared_dwarf: the part that dwz moved out, or NULL */
 	uint64_t first_vaddr;
 	struct step_budget budget;
 	VEC(struct unit) units;
 	struct segments segments; /* of units */
-	bool has_all_units; /* else those that say themselves where they have code, by offset */
+	bool has_all_units; /* else only those that give their own code ranges, by offset */
 	size_t detail_bytes; /* of all units */
-	bool has_symbols; /* somebody else knows them, too */
+	bool has_symbols; /* another symbolizer knows symbols, too */
 	struct debug_sections package; /* of split units; zeroed: none */
 	bool has_looked_for_package;
-	uint64_t split_bytes; /* of those that are open */
+	uint64_t split_bytes; /* of open split units */
 	struct caches views; /* of all handles but `dwarf`, by handle */
 	struct caches names; /* of functions, by their entry in the section */
 	struct path_set paths;
@@ -117,13 +117,13 @@ struct debug_info {
 
 /* dwarf_index.c */
 void units_index(struct debug_info *info);
-/* NULL where no unit covers the address. Others may have moved. */
+/* NULL: no unit covers the address. Pointers to other units may become invalid. */
 struct unit *units_find_at(struct debug_info *info, uint64_t addr);
-/* Unpacks all units of the module's own file. False: they are damaged. */
+/* Unpacks all units of the module's own file. False: damaged. */
 bool units_need_all(struct debug_info *info);
 
 /* dwarf_units.c */
-/* The ranges of an entry of the unit, or of its split one, as intervals of that id and rank. */
+/* Adds the ranges of an entry of the unit or its split unit as intervals of that id and rank. */
 void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
 		    struct intervals *intervals, struct step_budget *budget);
 /* The same of one that a walk has come to. */
@@ -131,29 +131,29 @@ void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32
 		      uint32_t rank, struct intervals *intervals, struct step_budget *budget);
 /* Opens a walk over the entries of the unit, or of its split one. False: they are damaged. */
 bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die_walk *walk);
-/* What libdw calls the entry that begins there, in the unit or its split one. */
+/* Makes a libdw entry from its address in the unit or its split unit. */
 Dwarf_Die unit_die_at(const struct unit *unit, const uint8_t *at);
 void units_release(struct debug_info *info);
 /*
- * With its detail; NULL where no unit covers the address. What was found of units before may be
- * gone after this.
+ * The unit with its detail; NULL if no unit covers the address. May invalidate units and details
+ * found before.
  */
 struct unit *units_find(struct debug_info *info, uint64_t addr);
 /*
- * NULL where no function of the unit covers the address. Functions inside of types and of other
- * functions are looked for with `is_thorough`, and then found by others, too.
+ * NULL if no function of the unit covers the address. `is_thorough` includes functions inside types
+ * and other functions; later searches find those, too.
  */
 struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr,
 				    bool is_thorough);
 
 /* dwarf_split.c */
-/* Is this unit of the module's file, of libdw's type, one whose functions are elsewhere? */
+/* True if the functions of this unit of the module's file are elsewhere; `type` is libdw's. */
 bool is_skeleton(struct debug_info *info, Dwarf_Die *die, uint8_t type);
-/* NULL, and the module's files know why, where it cannot be had. */
+/* NULL if it is not available; the module's files know why. */
 struct split *split_open(struct debug_info *info, Dwarf_Die *skeleton);
 /* NULL is fine. */
 void split_free(struct split *split);
-/* As die_add_ranges(), of an entry of the split unit. */
+/* As die_add_ranges(), for an entry of the split unit. */
 void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, uint32_t rank,
 		      struct intervals *intervals, struct step_budget *budget);
 
@@ -163,23 +163,23 @@ struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *
 /* NULL is fine. */
 void inline_tree_free(struct inline_tree *t);
 /*
- * Functions and lines at an address, outermost first; both may be NULL, not all three. The chain is
- * the arena's.
+ * Fills in functions and lines at an address, outermost first. `unit` and `function` may be NULL.
+ * The arena owns the chain.
  */
 void describe_address(struct debug_info *info, struct unit *unit, struct function *function,
 		      uint64_t addr, struct answer *answer);
 
 /* dwarf_names.c */
-/* Text that libdw found in an entry; NULL where it would not end within the section it is in. */
+/* Text that libdw finds in an entry; NULL if it does not end within its section. */
 const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int name);
 /*
- * The linkage name of a function or inlined call; where there is none the name, behind the scopes
- * it is in unless the language has none. NULL: nameless. Lives as long as info.
+ * The linkage name of a function or inlined call, else its name, prefixed by its scopes if the
+ * language has any. NULL: nameless. Lives as long as info.
  */
 const char *die_function_name(struct debug_info *info, Dwarf_Die *die);
 
 /* dwarf_paths.c */
-/* The path of a number in the line table, DW_AT_decl_file or DW_AT_call_file, or NULL. */
+/* The path of a file number in the line table, DW_AT_decl_file or DW_AT_call_file; or NULL. */
 const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t number);
 void path_set_release(struct path_set *set);
 

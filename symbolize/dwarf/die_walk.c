@@ -48,7 +48,10 @@ static uint64_t read_sized(struct bytes *b, unsigned int size)
 	}
 }
 
-/* From the header on; empty where it is in no section of entries, or longer than that. */
+/*
+ * The bytes of the unit from its header on; empty if it is in no section of entries, or longer than
+ * its section.
+ */
 static struct bytes find_unit(const struct debug_view *view, const uint8_t *header)
 {
 	static const enum debug_section_kind kinds[] = {DEBUG_INFO, DEBUG_TYPES};
@@ -143,8 +146,7 @@ static void skip_form(struct die_walk *w, uint64_t form)
 		bytes_skip(b, bytes_u32(b));
 		break;
 	default:
-		/* Of unknown ones nobody knows the size; those that name another form are unused.
-		 */
+		/* Unknown forms have an unknown size; DW_FORM_indirect is unused. */
 		b->failed = true;
 		break;
 	}
@@ -162,10 +164,10 @@ static bool is_reference(uint64_t form)
 	       form == DW_FORM_ref8 || form == DW_FORM_ref_udata;
 }
 
-/* What has been read of where an entry has code. */
+/* The code range of an entry, as far as read. */
 struct extent {
 	uint64_t low, high;
-	bool has_low, has_high, is_size; /* values that can be taken as they are */
+	bool has_low, has_high, is_size; /* plain values */
 };
 
 static uint64_t read_number(struct die_walk *w, uint64_t form)
@@ -234,7 +236,10 @@ static bool read_entry(struct die_walk *w, const uint8_t *at, uint64_t code, str
 	return true;
 }
 
-/* Where there is an entry next; else *code is 0 and the depth one less. */
+/*
+ * Reads the abbreviation code of the next entry; 0 ends a list of siblings. False: damaged, out of
+ * bytes or out of steps.
+ */
 static bool read_code(struct die_walk *w, uint64_t *code)
 {
 	if (!bytes_left(&w->b) || !step_budget_take(w->budget, 1)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The entries of one unit in the order of the section, read straight from its bytes. Of nearly all
- * of them nothing has to be known but where the next one is and whether there is code of theirs,
- * and libdw takes several times as long to say so. DWARF 2 to 5, .debug_info and .debug_types.
+ * The entries of one unit in section order, read straight from the bytes. For nearly all of them
+ * only the next entry's place and whether they have code matter; libdw takes several times as long
+ * to tell. DWARF 2 to 5, .debug_info and .debug_types.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_DIE_WALK_H
 #define PROF_SYMBOLIZE_DWARF_DIE_WALK_H
@@ -13,22 +13,22 @@
 
 struct abbrevs;
 
-/* Tables of abbreviations that were used last: many units can share one. A zeroed one is empty. */
+/* The abbreviation tables used last, as many units can share one. A zeroed struct is empty. */
 #define ABBREV_TABLES 8
 struct abbrev_cache {
 	struct abbrevs *tables[ABBREV_TABLES];
-	unsigned int next; /* to be replaced */
+	unsigned int next; /* the next to replace */
 };
 void abbrev_cache_release(struct abbrev_cache *cache);
 
 struct die_entry {
 	const uint8_t *at; /* in the section */
-	const uint8_t *sibling; /* what follows its children; NULL: it does not say */
+	const uint8_t *sibling; /* behind its children; NULL: unknown */
 	unsigned int tag; /* DW_TAG_… */
-	unsigned int depth; /* 0: a child of where the walk began */
+	unsigned int depth; /* 0: a child of the walk's start */
 	bool has_children;
-	bool has_code; /* attributes say where it has code */
-	bool is_plain; /* in one range, which is: */
+	bool has_code; /* it has attributes with code ranges */
+	bool is_plain; /* one range: */
 	uint64_t start, end; /* vaddrs */
 };
 
@@ -48,9 +48,9 @@ bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct 
 		   const uint8_t *header, struct step_budget *budget);
 /* Goes to what is inside of the entry there. */
 void die_walk_enter(struct die_walk *w, const uint8_t *parent);
-/* The next entry, children before siblings. False: there are no more, or they are damaged. */
+/* Gets the next entry, children before siblings. False: no more, or damaged. */
 bool die_walk_next(struct die_walk *w, struct die_entry *e);
-/* Leaves out what is inside of the entry that came last. */
+/* Skips the children of the entry that came last. */
 void die_walk_skip(struct die_walk *w, const struct die_entry *e);
 
 #endif

@@ -15,7 +15,7 @@ static void free_info(struct debug_info *info)
 }
 DEFINE_CLEANUP(struct debug_info *, free_info)
 
-/* A handle of our own over sections that all workers share. */
+/* Opens a private handle over sections that all workers share. */
 static int begin(const struct debug_sections *sections, struct Elf **elf, Dwarf **dwarf,
 		 struct error *err)
 {
@@ -81,7 +81,7 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 	return 0;
 }
 
-/* The function's own range around the address serves where no ELF symbol is known. */
+/* Uses DWARF's range of the function around the address if no ELF symbol is known. */
 static void fill_in_function(struct debug_info *info, const struct unit *unit,
 			     const struct function *function, uint64_t addr, struct answer *answer)
 {
@@ -112,7 +112,10 @@ static void info_lookup(struct symbolizer *base, const uint64_t *rvas, size_t co
 
 		if (!unit || answers[i].chain)
 			continue;
-		/* What no symbol covers is mostly no code but the space between two functions. */
+		/*
+		 * An address without a symbol is mostly padding between functions, not worth a full
+		 * walk.
+		 */
 		function = unit_find_function(info, unit, addr,
 					      answers[i].func || !info->has_symbols);
 		describe_address(info, unit, function, addr, &answers[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which units there are. Where units say themselves where they have code, only those that are hit
- * are looked at, and what lies behind the last of them need not even be unpacked. All of them are
- * once an address is asked for that none of those has.
+ * The index of units. Units whose code ranges .debug_aranges gives are read only when hit, and the
+ * section behind the last one hit need not even be unpacked. All units are read once an address
+ * lies in none of those.
  */
 #include <dwarf.h>
 #include <sys/param.h>
@@ -10,7 +10,7 @@
 #include "symbolize/dwarf/aranges.h"
 #include "symbolize/dwarf/debug_info.h"
 
-/* No header of a unit is longer. */
+/* No unit header is longer. */
 #define MAX_HEADER 64
 
 static uint64_t info_size(const struct debug_info *info)
@@ -26,7 +26,7 @@ bool units_need_all(struct debug_info *info)
 	return false;
 }
 
-/* The unit's first entry, once all of the unit is there. */
+/* Finds the unit's first entry after unpacking the whole unit. */
 static bool find_die(struct debug_info *info, uint64_t offset, Dwarf_Die *die)
 {
 	uint64_t size = info_size(info);
@@ -40,7 +40,7 @@ static bool find_die(struct debug_info *info, uint64_t offset, Dwarf_Die *die)
 			    NULL) != 0 ||
 	    !debug_sections_need(info->sections, DEBUG_INFO, MIN(next, size)))
 		return false;
-	/* It may have been no beginning of a unit at all. */
+	/* The offset may not be the start of a unit at all. */
 	return dwarf_offdie(info->dwarf, offset + header, die) &&
 	       dwarf_dieoffset(die) - dwarf_cuoffset(die) == offset;
 }
@@ -83,7 +83,7 @@ static bool index_by_aranges(struct debug_info *info)
 	return info->segments.rows.count;
 }
 
-/* The number of the unit, which may be there already; *next is where to look for it. */
+/* Returns the number of the unit, which may be there already; the search starts at *next. */
 static uint32_t add_unit(struct debug_info *info, size_t *next, size_t known, struct unit *unit)
 {
 	while (*next < known && info->units.items[*next].offset < unit->offset)
@@ -110,7 +110,9 @@ static void index_all(struct debug_info *info)
 		struct unit unit = {.is_open = true};
 		uint32_t id;
 
-		/* Without a place for the split unit libdw does not look for its file. */
+		/*
+		 * libdw does not search for the split unit's file if it gets no place for the unit.
+		 */
 		if (dwarf_get_units(info->dwarf, cu, &after, NULL, &type, &unit.die, NULL) != 0 ||
 		    !step_budget_take(&info->budget, 1))
 			break;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which inlined calls of a function lie at an address, and what a whole chain of them looks like.
- */
+/* Finds the inlined calls of a function at an address and describes their whole chain. */
 #include <dwarf.h>
 
 #include "lib/base/alloc.h"
@@ -8,7 +7,7 @@
 
 #define NO_CALL UINT32_MAX
 
-/* Other functions and types inside of this one have code and calls of their own. */
+/* False for functions and types inside this one, which have code and calls of their own. */
 static bool is_part_of_function(int tag)
 {
 	return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
@@ -20,7 +19,7 @@ struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *
 				    const struct function *function)
 {
 	struct inline_tree *t = xcalloc(1, sizeof(*t));
-	uint32_t callers[MAX_DIE_DEPTH + 1] = {NO_CALL}; /* of what is at that depth */
+	uint32_t callers[MAX_DIE_DEPTH + 1] = {NO_CALL}; /* by depth */
 	struct intervals intervals = {0};
 	struct die_walk walk;
 	struct die_entry e;
@@ -73,7 +72,7 @@ static uint64_t attribute_number(Dwarf_Die *die, unsigned int name)
 	return value;
 }
 
-/* Where the line table is silent, the file that declares the function is the best guess. */
+/* Without a row in the line table, the file that declares the function is the best guess. */
 static void describe_place(struct debug_info *info, struct unit *unit, Dwarf_Die *function,
 			   uint64_t addr, struct location *at)
 {
@@ -97,9 +96,9 @@ static void describe_call(struct debug_info *info, struct unit *unit, Dwarf_Die 
 }
 
 /*
- * Every level but the innermost is where it calls the next one: file and line of that call stand
- * with the entry of the callee. The file is always the one that the line is in, which for included
- * code is not the one that declares the function.
+ * Every level except the innermost is at its call of the next one; the callee's entry has file and
+ * line of that call. The file is always the line's own; for included code it differs from the one
+ * that declares the function.
  */
 void describe_address(struct debug_info *info, struct unit *unit, struct function *function,
 		      uint64_t addr, struct answer *answer)

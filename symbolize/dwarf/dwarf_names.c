@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What functions are called in DWARF. */
+/* Names of functions in DWARF. */
 #include <dwarf.h>
 #include <string.h>
 #include <sys/param.h>
@@ -8,10 +8,13 @@
 #include "lib/base/text.h"
 #include "symbolize/dwarf/debug_info.h"
 
-/* An inlined call refers to an abstract function, which refers to a declaration; then it ends. */
+/*
+ * An inlined call refers to an abstract function, which refers to a declaration, which ends the
+ * chain.
+ */
 #define MAX_REFERENCES 8
 #define MAX_TEXT 65536
-/* Longer names are nonsense, and nesting could make many of them out of a small file. */
+/* Longer names are nonsense, and nesting could make many of them from a small file. */
 #define MAX_BUILT_NAME 2048
 
 static const struct debug_view *view_of(const struct debug_info *info, Dwarf_CU *cu)
@@ -40,8 +43,8 @@ static bool is_within(const struct debug_view *view, const char *text, bool *is_
 }
 
 /*
- * libdw hands out the last string of a section without looking for its end. Longer ones than any
- * compiler makes would cost as much again for each entry that has them.
+ * libdw hands out the last string of a section even if it is not terminated. Strings longer than
+ * any compiler makes would cost their length for each entry that has them.
  */
 static bool is_sane_text(const struct debug_info *info, Dwarf_CU *cu, const char *text)
 {
@@ -57,11 +60,13 @@ const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int
 	Dwarf_Attribute attribute;
 	const char *text = dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 
-	/* What has an empty name has none. */
+	/* An empty name counts as none. */
 	return text && is_sane_text(info, die->cu, text) && text[0] ? text : NULL;
 }
 
-/* Is what the attribute refers to there? Only of the module's own file it may not be unpacked. */
+/*
+ * True if the target of the reference is there. Only the module's own file may not be unpacked yet.
+ */
 static bool is_there(struct debug_info *info, Dwarf_Attribute *attribute)
 {
 	switch (dwarf_whatform(attribute)) {
@@ -72,7 +77,7 @@ static bool is_there(struct debug_info *info, Dwarf_Attribute *attribute)
 	case DW_FORM_ref_udata: /* in the same unit */
 	case DW_FORM_GNU_ref_alt:
 	case DW_FORM_ref_sup4:
-	case DW_FORM_ref_sup8: /* in the part that is shared */
+	case DW_FORM_ref_sup8: /* in the shared part */
 		return true;
 	default:
 		return dwarf_cu_getdwarf(attribute->cu) != info->dwarf || units_need_all(info);
@@ -103,7 +108,7 @@ static const char *linkage_name(struct debug_info *info, Dwarf_Die *die)
 	return name ? name : attribute_text(info, die, DW_AT_MIPS_linkage_name);
 }
 
-/* A function's name is its declaration's; libdw's own search could go and open other files. */
+/* Takes the name from the declaration itself, as libdw's search could open other files. */
 static const char *plain_name(struct debug_info *info, Dwarf_Die die)
 {
 	for (int i = 0; i < MAX_REFERENCES; i++) {
@@ -176,8 +181,8 @@ static void add_scope(struct debug_info *info, struct strbuf *name, Dwarf_Die *s
 }
 
 /*
- * Entries do not know their parents. They stand in depth-first order, so those that are open when
- * the walk comes to one are its scopes.
+ * Entries do not know their parents. They are in depth-first order, so the entries open when the
+ * walk reaches one are its scopes.
  */
 static void add_scopes(struct debug_info *info, Dwarf_Die unit, const Dwarf_Die *die,
 		       const char *member, struct strbuf *name)
@@ -254,7 +259,7 @@ const char *die_function_name(struct debug_info *info, Dwarf_Die *die)
 	const void *place;
 	const char *name;
 
-	/* Many calls of one function have the same origin: the name is found once. */
+	/* Many calls of one function have the same origin: find its name once. */
 	follow(info, &origin, DW_AT_abstract_origin);
 	place = origin.addr;
 	known = caches_find(&info->names, place);

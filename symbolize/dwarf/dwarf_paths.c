@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Source files of a unit, as whole paths; and what is remembered about them and about names. */
+/* Source files of a unit as whole paths; the caches of paths and names. */
 #include <dwarf.h>
 #include <limits.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static const char *intern_path(struct debug_info *info, const char *path)
 	return vec_last(&set->rows);
 }
 
-/* Puts a directory in front of what is relative to it. */
+/* Prefixes a relative path with its directory. */
 static void put_in_front(struct strbuf *path, const char *dir)
 {
 	_cleanup_(strbuf_release) struct strbuf joined = {0};
@@ -83,8 +83,8 @@ static void put_absolute_in_front(struct strbuf *path, const char *dir)
 }
 
 /*
- * Directories are relative to the unit's own, which DWARF 5 repeats as number 0. Where the build
- * hid that, what is relative to it says more without it.
+ * Directories are relative to the unit's own, which DWARF 5 repeats as number 0. If the build hid
+ * that one, a relative path says more without it.
  */
 static void build_path(struct debug_info *info, struct unit *unit, const struct line_file *file,
 		       struct strbuf *path)

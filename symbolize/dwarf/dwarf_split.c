@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Units whose functions are in another file than their lines: a skeleton names a .dwo file, or a
- * package beside the program (.dwp) holds all of them. libdw would open whatever path the skeleton
- * names, and knows packages by halves; so each split unit is put together here as a small file of
- * its own, with what it needs of the skeleton's file.
+ * package beside the program (.dwp) holds all of them. libdw would open any path that the skeleton
+ * names and supports packages only in part. So each split unit is put together here as a small file
+ * of its own, with the parts of the skeleton's file that it needs.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "symbolize/dwarf/debug_info.h"
 #include "symbolize/dwarf/unit_index.h"
 
-/* Of all split units that one worker has open. */
+/* Limit for all split units that one worker has open. */
 #define MAX_SPLIT_BYTES ((uint64_t)1 << 30)
 
 static bool read_number(Dwarf_Die *die, unsigned int name, unsigned int old_name, uint64_t *value)
@@ -39,7 +39,7 @@ static const char *split_name(struct debug_info *info, Dwarf_Die *skeleton)
 
 bool is_skeleton(struct debug_info *info, Dwarf_Die *die, uint8_t type)
 {
-	/* libdw takes skeletons that hold a few functions themselves for whole units. */
+	/* libdw takes a skeleton with a few functions of its own for a whole unit. */
 	return type == DW_UT_skeleton || (type == DW_UT_split_compile && split_name(info, die));
 }
 
@@ -55,7 +55,7 @@ static bool find_part_in_package(struct debug_info *info, uint64_t id, struct sp
 	return info->package.source && unit_index_find(&info->package.view, id, &split->view);
 }
 
-/* Cuts off what belongs to units in front of this one. */
+/* Cuts off the part of units in front of this one. */
 static struct debug_section cut(const struct debug_section *whole, uint64_t offset)
 {
 	if (offset >= whole->size)
@@ -76,11 +76,11 @@ static void add_from_skeleton(struct debug_info *info, Dwarf_Die *skeleton, stru
 	split->view.at[DEBUG_RANGES] = cut(&at[DEBUG_RANGES], offset);
 	dwarf_lowpc(skeleton, &base);
 	split->ranges.base = base;
-	/* Numbers of files are those of the skeleton's table. */
+	/* File numbers refer to the skeleton's line table. */
 	split->view.at[DEBUG_LINE] = (struct debug_section){0};
 }
 
-/* A file may hold several units, as link-time optimization makes them, and types. */
+/* A file may hold types and, after link-time optimization, several units. */
 static bool find_unit(struct split *split, uint64_t id)
 {
 	Dwarf_CU *cu = NULL, *next;
@@ -112,10 +112,10 @@ static void end(struct split *split)
 	*split = (struct split){0};
 }
 
-/* With the view of a file or of a part of a package. */
+/* Begins with the view of a file or of a part of a package. */
 static bool begin(struct debug_info *info, struct split *split, Dwarf_Die *skeleton, uint64_t id)
 {
-	/* All units of a package have the same strings. */
+	/* Do not count strings, which all units of a package share. */
 	uint64_t size = debug_view_size(&split->view) - split->view.at[DEBUG_STR].size;
 
 	if (info->split_bytes + size > MAX_SPLIT_BYTES) {
@@ -150,7 +150,7 @@ static bool open_file(struct debug_info *info, struct split *split, Dwarf_Die *s
 		split->view = split->sections.view;
 		if (begin(info, split, skeleton, id))
 			return true;
-		/* Perhaps of an older build; the right one may be elsewhere. */
+		/* Perhaps from an older build; the right file may be elsewhere. */
 		log_debug("%s: not the unit that it should be", name);
 		end(split);
 	}
@@ -182,7 +182,7 @@ void split_free(struct split *split)
 	free(split);
 }
 
-/* The value itself: libdw would look for it in sections that are cut off. */
+/* Reads the value itself, as libdw would look it up in sections that are cut off. */
 static void open_list(const struct split *split, const Dwarf_Attribute *attribute,
 		      struct range_list *list)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which unit, and which function of it, lies at an address. */
+/* Finds the unit, and its function, at an address. */
 #include <dwarf.h>
 #include <sys/param.h>
 
@@ -43,7 +43,7 @@ bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die
 	Dwarf_Die root = split ? split->die : unit->die;
 	const struct debug_view *view = split ? &split->view : &info->sections->view;
 
-	/* There is none where the header of the unit is all that libdw could read. */
+	/* root.addr is NULL if libdw could read no more than the unit's header. */
 	return root.addr &&
 	       die_walk_open(walk, &info->abbrevs, view,
 			     (const uint8_t *)root.addr - dwarf_cuoffset(&root), &info->budget);
@@ -53,7 +53,7 @@ Dwarf_Die unit_die_at(const struct unit *unit, const uint8_t *at)
 {
 	Dwarf_Die die = unit->split ? unit->split->die : unit->die;
 
-	/* libdw reads the rest from there when it needs it. */
+	/* libdw reads the abbreviation itself when it needs it. */
 	die.addr = (void *)(uintptr_t)at;
 	die.abbrev = NULL;
 	return die;
@@ -97,8 +97,8 @@ void units_release(struct debug_info *info)
 }
 
 /*
- * Code mostly lies right in the unit or in namespaces. GCC puts the functions of local classes and
- * lambdas into the type inside of the function; to find those everything has to be walked.
+ * Functions mostly are children of the unit or of namespaces. GCC puts those of local classes and
+ * lambdas into the type inside the function; only a full walk finds them.
  */
 static bool may_hold_functions(const struct die_entry *e, bool is_deep)
 {
@@ -135,7 +135,7 @@ static void find_functions(struct debug_info *info, struct unit *unit, bool is_d
 	vec_release(&intervals.rows);
 }
 
-/* All of the table there, which begins with its size. */
+/* Unpacks the whole table there, which begins with its size. */
 static bool need_lines(struct debug_info *info, uint64_t offset)
 {
 	struct bytes b = info->line_sections.line;
@@ -185,7 +185,7 @@ struct unit *units_find(struct debug_info *info, uint64_t addr)
 
 	if (!unit || unit->detail)
 		return unit;
-	/* Addresses ascend: most units are done with by the time that there are so many. */
+	/* Addresses ascend: with so many details most units are finished. */
 	if (info->detail_bytes > MAX_DETAIL_BYTES)
 		drop_details(info);
 	unit->detail = xcalloc(1, sizeof(*unit->detail));

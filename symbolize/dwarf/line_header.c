@@ -3,7 +3,7 @@
 
 #include <dwarf.h>
 
-/* Kinds of content that a list of directories or files has; real ones have up to five. */
+/* Limit for the kinds of content in a list of directories or files; real lists have up to five. */
 #define MAX_FORMATS 16
 
 struct format {
@@ -18,7 +18,7 @@ struct formats {
 struct reader {
 	const struct line_sections *sections;
 	struct line_table *table;
-	bool is_64bit; /* the 64-bit format of DWARF, whatever the machine */
+	bool is_64bit; /* DWARF's 64-bit format, on any machine */
 };
 
 static uint64_t read_offset(const struct reader *r, struct bytes *b)
@@ -34,7 +34,7 @@ static const char *text_at(struct bytes section, uint64_t offset)
 	return bytes_cstr(&section);
 }
 
-/* NULL for a form that is no text. Forms that are unknown fail: their size is, too. */
+/* NULL for a form that is no text. Fails for unknown forms, whose size is unknown. */
 static const char *read_text(const struct reader *r, uint64_t form, struct bytes *b)
 {
 	switch (form) {
@@ -117,7 +117,7 @@ static struct line_file read_entry(const struct reader *r, const struct formats 
 	return file;
 }
 
-/* From DWARF 5 on, what is said about directories and files is said in the table itself. */
+/* From DWARF 5 on, the table itself describes the format of its directories and files. */
 static void read_lists(const struct reader *r, struct bytes *b)
 {
 	struct formats formats;
@@ -137,7 +137,7 @@ static void read_old_lists(const struct reader *r, struct bytes *b)
 {
 	const char *text;
 
-	/* Numbers start at 1. */
+	/* Numbers start at 1: add an empty row 0. */
 	vec_push(&r->table->dirs, NULL);
 	vec_push(&r->table->files, (struct line_file){.name = NULL});
 	while ((text = bytes_cstr(b)) && *text)
@@ -151,7 +151,7 @@ static void read_old_lists(const struct reader *r, struct bytes *b)
 	}
 }
 
-/* Everything from the size of instructions on. */
+/* Reads the fields from the size of instructions on. */
 static bool read_fields(struct line_header *h, const struct reader *r, unsigned int version,
 			struct bytes *b)
 {
@@ -192,7 +192,7 @@ bool line_header_read(struct line_header *h, const struct line_sections *section
 	if (all.failed || !step_budget_take(budget, size))
 		return false;
 	version = bytes_u16(&unit);
-	/* The sizes of addresses and of segment selectors. */
+	/* Skip the sizes of addresses and of segment selectors. */
 	if (version >= 5)
 		bytes_skip(&unit, 2);
 	size = read_offset(&r, &unit);

@@ -19,8 +19,8 @@ struct machine {
 	const struct line_header *header;
 	struct registers regs;
 	struct intervals intervals; /* of sequences */
-	size_t first_row; /* of the sequence at hand */
-	bool is_unordered; /* the rows of that one */
+	size_t first_row; /* of the current sequence */
+	bool is_unordered; /* rows of the current sequence */
 };
 
 static void restart(struct machine *m)
@@ -44,7 +44,7 @@ static void add_row(struct machine *m)
 		return;
 	}
 	last = &vec_last(&m->table->rows);
-	/* Of several rows for one address the last one holds from there on. */
+	/* The last of several rows for one address holds from there on. */
 	if (row.addr == last->addr) {
 		*last = row;
 	} else if (row.addr < last->addr || row.line != last->line || row.file != last->file) {
@@ -58,7 +58,7 @@ struct numbered_row {
 	size_t number;
 };
 
-/* Of equal addresses the last one has to stay the last. */
+/* Stable: the last of equal addresses has to stay the last. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct numbered_row *x = a, *y = b;
@@ -207,7 +207,7 @@ static void run(struct machine *m, struct bytes *b)
 			run_extended(m, b);
 		}
 	}
-	/* What has no end is no sequence. */
+	/* Drop a sequence without an end. */
 	m->table->rows.count = m->first_row;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line table of one unit: DWARF 2 to 5, "Line Number Information". Rows that say the same as
- * the one before them are left out. The sections are untrusted; damage ends the table early.
+ * The line table of one unit: DWARF 2 to 5, "Line Number Information". Leaves out rows that repeat
+ * the one before. The sections are untrusted; damage ends the table early.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_LINE_TABLE_H
 #define PROF_SYMBOLIZE_DWARF_LINE_TABLE_H
@@ -10,14 +10,14 @@
 #include "symbolize/segments.h"
 #include "symbolize/dwarf/step_budget.h"
 
-/* All from their start; one that is missing is empty. */
+/* Whole sections; a missing one is empty. */
 struct line_sections {
 	struct bytes line, line_str, str;
 };
 
 struct line_row {
 	uint64_t addr;
-	uint32_t file; /* in files, if there is one of that number */
+	uint32_t file; /* index into files; may be out of range */
 	uint32_t line; /* 0: unknown */
 };
 
@@ -26,16 +26,18 @@ struct line_sequence {
 	uint32_t first_row, row_count;
 };
 
-/* Texts are the sections'. */
+/* The sections own the texts. */
 struct line_file {
-	const char *name; /* NULL: there is none of this number */
-	uint64_t dir; /* in dirs */
-	const char *path; /* for the user's use; NULL */
+	const char *name; /* NULL: no file has this number */
+	uint64_t dir; /* index into dirs */
+	const char *path; /* free for the user of the table; NULL at first */
 };
 
 /* A zeroed struct is empty. */
 struct line_table {
-	/* By the numbers in the table and in entries. Directory 0 is NULL before DWARF 5. */
+	/*
+	 * Indexed by the numbers in the table and in entries. Directory 0 is NULL before DWARF 5.
+	 */
 	VEC(const char *) dirs;
 	VEC(struct line_file) files;
 	VEC(struct line_row) rows;

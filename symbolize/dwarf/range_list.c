@@ -13,7 +13,7 @@ static uint64_t largest(const struct range_source *source)
 	return source->address_size == 8 ? UINT64_MAX : UINT32_MAX;
 }
 
-/* 0, and the list has failed, where there is none. */
+/* Returns 0 and fails the list if the index is out of range. */
 static uint64_t read_indexed(struct range_list *l)
 {
 	const struct debug_section *addresses = &l->source->view->at[DEBUG_ADDR];
@@ -42,7 +42,9 @@ void range_list_open(struct range_list *l, const struct range_source *source, ui
 void range_list_open_number(struct range_list *l, const struct range_source *source,
 			    uint64_t number)
 {
-	/* Behind the length, 2 bytes of version, 2 of sizes, 4 with the count of lists. */
+	/*
+	 * The length is followed by 2 bytes of version, 2 of sizes and 4 with the count of lists.
+	 */
 	size_t first = source->offset_size == 8 ? 20 : 12;
 	struct range_list table;
 	uint64_t count, offset;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of address ranges of split units, whose base address and address table are in another file:
- * DWARF 5 §7.25, and for older units DWARF 4 §2.17.3.
+ * Address range lists of split units, whose base address and address table are in another file:
+ * DWARF 5 §7.25, for older units DWARF 4 §2.17.3.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_RANGE_LIST_H
 #define PROF_SYMBOLIZE_DWARF_RANGE_LIST_H
@@ -9,7 +9,7 @@
 #include "lib/base/bytes.h"
 #include "lib/binary/debug_sections.h"
 
-/* What lists of one unit have in common. */
+/* Parameters of all lists of one unit. */
 struct range_source {
 	const struct debug_view *view; /* .debug_addr from the unit's first address on */
 	uint64_t base; /* of the unit */
@@ -23,12 +23,12 @@ struct range_list {
 	uint64_t base;
 };
 
-/* At an offset in .debug_ranges or .debug_rnglists. */
+/* Opens a list by offset in .debug_ranges or .debug_rnglists. */
 void range_list_open(struct range_list *l, const struct range_source *source, uint64_t offset);
-/* By number (DW_FORM_rnglistx). */
+/* Opens a list by number (DW_FORM_rnglistx). */
 void range_list_open_number(struct range_list *l, const struct range_source *source,
 			    uint64_t number);
-/* False at the end, also where the list is damaged. Empty ranges are handed out. */
+/* False at the end, or if the list is damaged. Gives empty ranges, too. */
 bool range_list_next(struct range_list *l, uint64_t *start, uint64_t *end);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A limit on the time that damaged files can cost. */
+/* A limit on the time that damaged files can take. */
 #ifndef PROF_SYMBOLIZE_DWARF_STEP_BUDGET_H
 #define PROF_SYMBOLIZE_DWARF_STEP_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Steps (entries, ranges, lines) that may still be taken: a multiple of the size of the file. */
+/* Steps (entries, ranges, lines) that are left; at first a multiple of the size of the file. */
 struct step_budget {
 	uint64_t left;
 };

@@ -8,7 +8,7 @@
 
 struct index_table {
 	uint32_t version, column_count, row_count, slot_count;
-	/* Each from its first element on; the bounds are checked. */
+	/* Each starts at its first element; bounds are checked. */
 	struct bytes ids, rows, columns, offsets, sizes;
 };
 
@@ -26,7 +26,7 @@ static bool read_table(struct index_table *t, const struct debug_section *index)
 	uint64_t cells;
 
 	bytes_init(&b, index->data, index->size);
-	/* DWARF 5 has 2 bytes of version and 2 of padding, GNU's form 4 of version. */
+	/* DWARF 5 has 2 bytes of version and 2 of padding; GNU's form has 4 of version. */
 	t->version = bytes_u32(&b);
 	t->column_count = bytes_u32(&b);
 	t->row_count = bytes_u32(&b);
@@ -53,7 +53,7 @@ static uint64_t u64_at(struct bytes table, uint64_t number)
 	return bytes_u64(&table);
 }
 
-/* From 1 on; 0: there is none. */
+/* Returns the row of the unit, from 1; 0: none. */
 static uint32_t find_row(const struct index_table *t, uint64_t unit_id)
 {
 	uint64_t mask = t->slot_count - 1, slot = unit_id & mask;
@@ -70,7 +70,7 @@ static uint32_t find_row(const struct index_table *t, uint64_t unit_id)
 	return 0;
 }
 
-/* -1: one that is not read. */
+/* -1: a kind that is not read. */
 static int kind_of_column(uint32_t version, uint32_t id)
 {
 	switch (id) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which parts of a package's sections (.dwp) belong to one split unit: .debug_cu_index, as DWARF 5
- * has it in 7.3.5.3, and GNU's form of it for DWARF 4.
+ * Finds the parts of a package's sections (.dwp) that belong to one split unit: .debug_cu_index
+ * (DWARF 5, 7.3.5.3) and GNU's form of it for DWARF 4.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_UNIT_INDEX_H
 #define PROF_SYMBOLIZE_DWARF_UNIT_INDEX_H
@@ -12,8 +12,8 @@
 #include "lib/binary/debug_sections.h"
 
 /*
- * The package as the unit's own file would be: each section cut to the unit's part, strings whole.
- * False where the index is damaged or lists no unit of that id.
+ * Views the package as the unit's own file: each section cut to the unit's part, strings whole.
+ * False if the index is damaged or lists no unit of that id.
  */
 bool unit_index_find(const struct debug_view *package, uint64_t unit_id, struct debug_view *unit);
 

@@ -21,23 +21,23 @@
 #include "symbolize/dwarf/split_path.h"
 #include "symbolize/elf/symbol_table.h"
 
-/* MiniDebugInfo holds names of functions alone; the largest are some megabytes. */
+/* MiniDebugInfo holds only names of functions; the largest have some megabytes. */
 #define MAX_MINI_PACKED ((size_t)64 << 20)
 #define MAX_MINI ((uint64_t)256 << 20)
 #define MAX_MINI_NS 3000000000ull
 
 struct module_files {
 	struct symbolizer_input input;
-	char *path; /* as the process saw it, also when it was deleted since */
+	char *path; /* as the process saw it, even if deleted since */
 	bool was_deleted;
-	struct shared_fdes fdes; /* with a lock of its own */
-	pthread_mutex_t lock; /* of all that follows */
+	struct shared_fdes fdes; /* has its own lock */
+	pthread_mutex_t lock; /* of all members below */
 	unsigned int references;
 	bool was_searched, was_read;
-	bool has_debug, has_symbols; /* the own file */
+	bool has_debug, has_symbols; /* of the own file */
 	struct debug_file debug;
 	bool was_searched_for_symbols;
-	struct debug_file symbols; /* of a kernel's module, where that has none with lines */
+	struct debug_file symbols; /* of a kernel module without a file with lines */
 	int mini;
 	bool was_tabled;
 	struct symbol_table *table;
@@ -59,7 +59,7 @@ struct module_files *module_files_new(const struct symbolizer_input *input)
 	if (f->was_deleted)
 		size -= strlen(PATH_DELETED);
 	f->path = size ? xstrndup(input->path, size) : NULL;
-	/* The caller's may move. */
+	/* The caller's path may move. */
 	f->input.path = f->path;
 	pthread_mutex_init(&f->lock, NULL);
 	shared_fdes_init(&f->fdes, input->fd);
@@ -108,7 +108,10 @@ static const struct debug_search *search_of(const struct module_files *f)
 	return f->input.search ? f->input.search : &none;
 }
 
-/* What is in the module, names of files among it, is theirs; that of the kernel is nobody's. */
+/*
+ * The users who must be able to read files that the module names. The kernel's are not bound to any
+ * user.
+ */
 static const struct readers *readers_of(const struct module_files *f)
 {
 	const struct module *module = f->input.module;
@@ -116,7 +119,7 @@ static const struct readers *readers_of(const struct module_files *f)
 	return module && !module_is_kernel(module) ? &module->users : NULL;
 }
 
-/* A few symbols that were left in the file as a file of its own, packed with xz. */
+/* Opens MiniDebugInfo: a file of a few symbols, packed with xz into a section. */
 static int open_mini(const struct binary *own)
 {
 	_cleanup_free_ uint8_t *packed = NULL;
@@ -179,7 +182,7 @@ static void search_with_own(struct module_files *f, const struct binary *own)
 		f->reason = SYMBOLS_NO_LINES;
 }
 
-/* The image as a whole is linked, and large; modules are neither. */
+/* The whole image is linked and large, so it is never downloaded; only modules may be packed. */
 static int find_kernel_file(struct module_files *f, bool needs_lines, struct debug_file *found,
 			    enum symbol_reason *reason)
 {

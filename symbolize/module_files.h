@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that say something about one module: found, opened and unpacked once, when somebody
- * asks, however many workers name parts of the module. What is handed out lives as long as the
- * reference to the whole.
+ * The files with information about one module: found, opened and unpacked once, on the first
+ * request, for all workers that name parts of the module. Results live as long as the caller's
+ * reference.
  */
 #ifndef PROF_SYMBOLIZE_MODULE_FILES_H
 #define PROF_SYMBOLIZE_MODULE_FILES_H
@@ -15,40 +15,43 @@ struct module_files;
 struct shared_fdes;
 struct symbol_table;
 
-/* With one reference. Copies the input and its path; what else it points to stays the caller's. */
+/* Starts with one reference. Copies the input and its path, borrows everything else. */
 struct module_files *module_files_new(const struct symbolizer_input *input);
 struct module_files *module_files_ref(struct module_files *f);
-/* From any thread; NULL is fine. */
+/* May be called from any thread; NULL is fine. */
 void module_files_unref(struct module_files *f);
 
 /*
- * The symbols of the own file, and of another one that has what was stripped from it. NULL and why
- * there are none: -ENOENT or -ENOEXEC.
+ * The symbols of the own file and of the one with what was stripped from it. NULL with -ENOENT or
+ * -ENOEXEC in err.
  */
 struct symbol_table *module_files_symbol_table(struct module_files *f, struct error *err);
-/* Functions of the own file by its call frame information, whether there is any or not. */
+/* Functions of the own file by its call frame information; never NULL, perhaps empty. */
 struct shared_fdes *module_files_fdes(struct module_files *f);
 /*
- * Where functions and lines are: in the own file or in another one. NULL and why there is none:
- * -ENOENT, -EFBIG, -ENOMEM or -ENOEXEC.
+ * The debug information with functions and lines, of the own file or another one. NULL with
+ * -ENOENT, -EFBIG, -ENOMEM or -ENOEXEC in err.
  */
 const struct debug_sections *module_files_debug(struct module_files *f, struct error *err);
-/* The part that dwz moved into a file shared with others; NULL where nothing was moved. */
+/* The part that dwz moved into a shared file; NULL: none. */
 const struct debug_sections *module_files_shared(struct module_files *f);
 /*
- * A file with split units of the module, not looked into, at the place of that number, from 0 on,
- * among those where it may be: a new descriptor, -ERANGE where there are no more places, else
- * another negative errno. `name` is the unit's, `dir` the unit's folder or NULL.
+ * Opens a file with split units of the module at possible place number `place` (from 0), without
+ * checking its content. Returns a new descriptor, -ERANGE if there are no more places, or another
+ * negative errno. `name` is the unit's, `dir` the unit's folder or NULL.
  */
 int module_files_open_split(struct module_files *f, unsigned int place, const char *dir,
 			    const char *name);
-/* The package with all split units of the module: a new descriptor, or a negative errno. */
+/*
+ * Opens the package with all split units of the module. Returns a new descriptor or a negative
+ * errno.
+ */
 int module_files_open_package(struct module_files *f);
 /* Notes why a reader of the debug information failed. The first reason counts. */
 void module_files_set_reason(struct module_files *f, enum symbol_reason reason);
-/* What became of the search, once module_files_debug() was called. */
+/* The outcome of the search, after a call of module_files_debug(). */
 enum symbol_reason module_files_reason(struct module_files *f);
-/* Where the debug information is, where that is not the module's own file; else NULL. */
+/* The path of the debug information if not in the module's own file; else NULL. */
 const char *module_files_debug_path(struct module_files *f);
 
 #endif

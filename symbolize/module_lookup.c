@@ -12,7 +12,7 @@
 #include "lib/base/readers.h"
 #include "lib/binary/binary.h"
 
-/* The better the later: what kept a file from being the right one. */
+/* Chooses between two reasons against a file: the further the check got, the better. */
 static int worse_or(int before, int failure)
 {
 	static const int order[] = {-ENOENT, -EACCES, -ESTALE};
@@ -24,7 +24,7 @@ static int worse_or(int before, int failure)
 	return -ENOENT;
 }
 
-/* Takes opened over. */
+/* Takes `opened` over. */
 static int check_build_id(const struct module_search *search, int opened, const char *path)
 {
 	_cleanup_close_ int fd = opened;
@@ -44,7 +44,7 @@ static int check_build_id(const struct module_search *search, int opened, const 
 	return is_same ? steal_fd(&fd) : -ESTALE;
 }
 
-/* Keeps what was found, else looks at one more. */
+/* Keeps a file already found, else tries one more path. */
 static int try_next(const struct module_search *search, int result, char *path)
 {
 	_cleanup_free_ char *owned = path;
@@ -86,7 +86,7 @@ int module_file_open(const struct module_search *search)
 
 		if (result >= 0 || !path || *path != '/')
 			continue;
-		/* The profile has named it. */
+		/* The profile names this path, so readers matter. */
 		fd = check_build_id(search, readers_open(search->readers, 0, path), path);
 		result = fd >= 0 ? fd : worse_or(result, fd);
 	}

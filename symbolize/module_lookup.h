@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding the file of a module that was recorded earlier, perhaps on another machine. */
+/* Finds the file of a module that was recorded earlier, perhaps on another machine. */
 #ifndef PROF_SYMBOLIZE_MODULE_LOOKUP_H
 #define PROF_SYMBOLIZE_MODULE_LOOKUP_H
 
@@ -11,16 +11,16 @@ struct readers;
 struct module_search {
 	const uint8_t *build_id;
 	size_t build_id_size;
-	const char *paths[2]; /* where it was; not absolute ones are ignored, NULL is fine */
-	const char *const *dirs; /* of --debug-dir, NULL-terminated, or NULL */
-	const struct readers *readers; /* who has to be able to read those paths; NULL: we alone */
+	const char *paths[2]; /* where it was; relative ones are ignored, NULL is fine */
+	const char *const *dirs; /* from --debug-dir, NULL-terminated, or NULL */
+	const struct readers *readers; /* who must be able to read `paths`; NULL: only we */
 };
 
 /*
- * Looks at those paths, then in each directory at .build-id/xx/yyy, at the path as if the directory
- * were the root, and at the name alone. Only a regular ELF file that bears the build id is taken.
- * A descriptor, or -ENOENT: nowhere, -ESTALE: only of another build, -EACCES: only ones that may
- * not be read, -EINVAL: without a build id no file can be told from another one.
+ * Tries these paths, then in each directory .build-id/xx/yyy, the path as if the directory were the
+ * root, and the name alone. Takes only a regular ELF file with the build id. Returns a descriptor,
+ * or -ENOENT: nowhere, -ESTALE: only of another build, -EACCES: only unreadable ones, -EINVAL: no
+ * build id to tell files apart.
  */
 int module_file_open(const struct module_search *search);
 

@@ -10,7 +10,7 @@
 #define BATCH 256
 #define MAX_SYMBOLIZERS 4
 
-/* In the order in which they are asked. */
+/* In the order of asking. */
 static const struct symbolizer_ops *const for_files[] = {
 	&symbolizer_elf,
 	&symbolizer_dwarf,
@@ -22,7 +22,7 @@ static const struct symbolizer_ops *const for_kernel[] = {
 	&symbolizer_dwarf,
 	NULL,
 };
-/* Where the kernel that has loaded the module cannot be asked, its file is. */
+/* If the kernel that loaded a module cannot be asked, the module's file can. */
 static const struct symbolizer_ops *const for_kernel_modules[] = {
 	&symbolizer_kernel,
 	&symbolizer_elf,
@@ -90,8 +90,8 @@ static size_t open_symbolizers(const struct name_task *task, struct symbolizer *
 }
 
 /*
- * Takes as many places, from `start` on, as fit into one batch of distinct addresses; returns where
- * the next batch starts.
+ * Names as many places, from `start` on, as fit into one batch of distinct addresses; returns the
+ * start of the next batch.
  */
 static size_t name_batch(const struct name_task *task, struct symbolizer *const *symbolizers,
 			 size_t start, struct answers *names)
@@ -124,11 +124,11 @@ static void note_outcome(const struct name_task *task, size_t symbolizers, struc
 
 	if (!module)
 		return;
-	/* What there was of maps has been used already. */
+	/* Maps of names, if any, were used already. */
 	if (module->kind == PROFILE_MODULE_ANON)
 		names->reason = module->reason == SYMBOLS_FOUND ? SYMBOLS_FOUND
 								: SYMBOLS_NO_CODE_MAP;
-	/* No file can say more of code that the kernel made. */
+	/* No file knows more about code that the kernel generated. */
 	else if (module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && symbolizers)
 		names->reason = SYMBOLS_FOUND;
 	else if (module_is_kernel(module) && !symbolizers)
@@ -148,7 +148,7 @@ void name_places(const struct name_task *task, struct answers *names)
 			next = name_batch(task, symbolizers, next, names);
 	}
 	answers_seal(names);
-	/* Some things are missed only when they are asked for. */
+	/* Note the outcome last: some failures show only in lookups. */
 	note_outcome(task, count, names);
 	for (struct symbolizer **s = symbolizers; *s; s++)
 		(*s)->ops->free(*s);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Outer ranges before those that they hold. */
+/* Sorts outer ranges before inner ones. */
 static int compare(const void *a, const void *b)
 {
 	const struct interval *x = a, *y = b;
@@ -21,7 +21,7 @@ static void sort(struct intervals *intervals)
 	const struct interval *rows = intervals->rows.items;
 	size_t count = intervals->rows.count;
 
-	/* Compilers and linkers write most of them in order. */
+	/* Compilers and linkers write most ranges in order. */
 	for (size_t i = 1; i < count; i++) {
 		if (compare(&rows[i - 1], &rows[i]) > 0) {
 			qsort(intervals->rows.items, count, sizeof(*rows), compare);
@@ -38,7 +38,7 @@ static void add(struct segments *s, uint64_t start, uint32_t id)
 		vec_push(&s->rows, (struct segment){.start = start, .id = id});
 }
 
-/* Writes down which range is the innermost one up to `until`, as ranges end on the way. */
+/* Emits the innermost ranges up to `until`, closing those that end on the way. */
 static void close_until(struct segments_builder *b, uint64_t until)
 {
 	while (b->open.count) {
@@ -46,7 +46,7 @@ static void close_until(struct segments_builder *b, uint64_t until)
 
 		if (end > until)
 			return;
-		/* Ranges below that end within this one have no address of their own left. */
+		/* Drop outer ranges that end within this one: no address is left to them. */
 		do {
 			b->open.count--;
 		} while (b->open.count && vec_last(&b->open).end <= end);

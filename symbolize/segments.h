@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of many possibly nested address ranges is the innermost one around an address: ranges are
- * flattened once into disjoint segments, then asked by binary search. Serves symbols, units,
- * functions and inlined calls alike; any mess of ranges costs no more than a tidy set.
+ * Finds the innermost of many possibly nested address ranges around an address: flattens the ranges
+ * once into disjoint segments, then searches by bisection. Serves symbols, units, functions and
+ * inlined calls; forged ranges cost no more than regular ones.
  */
 #ifndef PROF_SYMBOLIZE_SEGMENTS_H
 #define PROF_SYMBOLIZE_SEGMENTS_H
@@ -18,14 +18,14 @@
 struct interval {
 	uint64_t start, end;
 	uint32_t id; /* the caller's; not NO_SEGMENT */
-	uint32_t rank; /* of two equal ranges the one of higher rank is the inner one */
+	uint32_t rank; /* of two equal ranges the one with the higher rank is inner */
 };
 
 struct intervals {
 	VEC(struct interval) rows;
 };
 
-/* Reaches to the start of the next one. */
+/* Reaches to the start of the next segment. */
 struct segment {
 	uint64_t start;
 	uint32_t id; /* NO_SEGMENT: a gap */
@@ -36,22 +36,22 @@ struct segments {
 };
 
 /*
- * Of the ranges around an address that one wins that starts last, then that ends first. Sorts
- * `intervals`; s is empty before.
+ * Among the ranges around an address, the one that starts last wins, then the one that ends first.
+ * Sorts `intervals`; `s` must be empty.
  */
 void segments_build(struct segments *s, struct intervals *intervals);
 /*
- * The same one range after the other, for who has them in order: by start, outer ones before those
- * that they hold. Zeroed but for `out` before the first one; ended by segments_builder_finish().
+ * Does the same range by range for sorted ranges: by start, outer ones before inner ones. Zeroed
+ * except `out` at first; ended by segments_builder_finish().
  */
 struct segments_builder {
-	struct segments *out; /* empty before */
-	VEC(struct interval) open; /* ranges that have begun, innermost last */
+	struct segments *out; /* must be empty at first */
+	VEC(struct interval) open; /* ranges begun and not ended, innermost last */
 };
 void segments_builder_add(struct segments_builder *b, const struct interval *next);
 void segments_builder_finish(struct segments_builder *b);
 void segments_release(struct segments *s);
-/* The id of the range around the address, or NO_SEGMENT. */
+/* Returns the id of the range around the address, or NO_SEGMENT. */
 uint32_t segments_find(const struct segments *s, uint64_t address);
 
 #endif

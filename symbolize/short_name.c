@@ -16,7 +16,7 @@ static bool starts_with(const struct scan *s, const char *text)
 	return (size_t)(s->end - s->at) >= size && memcmp(s->at, text, size) == 0;
 }
 
-/* Appends that text where the name goes on with it. */
+/* Copies `text` if the name continues with it. */
 static bool copy(struct scan *s, struct strbuf *out, const char *text)
 {
 	if (!starts_with(s, text))
@@ -31,7 +31,7 @@ static bool is_identifier(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* Behind the bracket that closes the one at `at`; NULL: none does. */
+/* Returns the place behind the bracket that closes the one at `at`; NULL: none does. */
 static const char *skip_brackets(const char *at, const char *end)
 {
 	size_t depth = 0;
@@ -45,7 +45,7 @@ static const char *skip_brackets(const char *at, const char *end)
 	return NULL;
 }
 
-/* Brackets and angles in the name of an operator are part of it. */
+/* Copies an operator's name, of which brackets and angles are part. */
 static bool copy_operator(struct scan *s, const char *start, struct strbuf *out)
 {
 	static const char *const names[] = {
@@ -78,7 +78,7 @@ static bool copy_lambda(struct scan *s, struct strbuf *out)
 	return true;
 }
 
-/* Without the parameters of a function in which something else is: "f(int) const::". */
+/* Drops the parameters of an enclosing function: "f(int) const::". */
 static bool copy_brackets(struct scan *s, struct strbuf *out)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &&", " &"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one style of names of functions: where they are declared, with template arguments, and
- * without parameters. Debug information often knows no more of what is inlined.
+ * The one style of function names: with scopes and template arguments, without parameters. Debug
+ * information often knows no more about inlined functions.
  */
 #ifndef PROF_SYMBOLIZE_SHORT_NAME_H
 #define PROF_SYMBOLIZE_SHORT_NAME_H
@@ -11,8 +11,8 @@
 #include "lib/base/strbuf.h"
 
 /*
- * Appends a demangled name that has no parameters itself, without those of the functions and
- * lambdas around it: "f(int)::{lambda(char)#1}::operator()" → "f::{lambda#1}::operator()".
+ * Appends a demangled name, which has no parameters itself, without those of enclosing functions
+ * and lambdas: "f(int)::{lambda(char)#1}::operator()" → "f::{lambda#1}::operator()".
  */
 void short_name_add(struct strbuf *out, const char *name, size_t size);
 

@@ -14,7 +14,7 @@
 #include "lib/base/readers.h"
 #include "lib/base/text.h"
 
-/* Of languages that are compiled, or whose interpreters tell the profiler where they are. */
+/* Endings for compiled languages, and those whose interpreters tell a profiler their place. */
 static const char *const endings[] = {
 	"ada", "adb", "ads", "asm", "bas", "c",	   "c++", "cc",	   "cjs",    "clj",   "cpp", "cr",
 	"cs",  "cu",  "cuh", "cxx", "d",   "def",  "erl", "ex",	   "exs",    "f",     "f03", "f08",
@@ -34,17 +34,17 @@ static const char *const outcome_texts[SOURCE_OUTCOME_COUNT] = {
 	[SOURCE_NO_ROOM] = "beyond the limit of all",
 };
 
-/* A file that functions are in. */
+/* A source file with functions of the profile. */
 struct candidate {
 	source_file_id file;
 	uint64_t frames;
 	int64_t built_ns; /* the oldest binary with code from it; INT64_MAX: unknown */
-	int root; /* of the process that most of the frames are of, an open folder; 0: ours */
-	module_id last_module; /* whose users are among the readers already */
+	int root; /* of the process with most of its frames, an open folder; 0: ours */
+	module_id last_module; /* the last whose users were added to the readers */
 	struct readers readers;
 };
 
-/* A frame in a file, seen from that root. */
+/* A frame in a file, seen from a root. */
 struct sighting {
 	source_file_id file;
 	int root;
@@ -61,7 +61,7 @@ static bool has_source_name(const char *path)
 	const char *name = strrchr(path, '/') + 1;
 	const char *ending = strrchr(name, '.');
 
-	/* C++ headers of the standard library have none. */
+	/* Headers of the C++ standard library have no ending. */
 	if (!ending)
 		return strstr(path, "/include/") != NULL;
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
@@ -113,7 +113,7 @@ static int compare_sightings(const void *a, const void *b)
 	return x->root < y->root ? -1 : x->root > y->root;
 }
 
-/* Containers may have different files of one path: that of the one with most frames counts. */
+/* Containers may have different files at one path: takes the root with most frames. */
 static void choose_roots(struct profile *p, const struct file_set *files, struct candidate *rows)
 {
 	VEC(struct sighting) seen = {0};
@@ -152,7 +152,7 @@ static const struct readers *users_of(const struct module *module)
 	return module_is_kernel(module) ? NULL : &module->users;
 }
 
-/* What two modules name is what the users of both may read. */
+/* A file that two modules name must be readable by the users of both. */
 static void add_readers(struct profile *p, const struct readers *strangers, struct candidate *rows)
 {
 	vec_for_each(&p->funcs.rows, const struct func *, func) {
@@ -172,7 +172,7 @@ static void add_readers(struct profile *p, const struct readers *strangers, stru
 	}
 }
 
-/* One a source file of the profile, the most important first. */
+/* Makes a candidate of each source file of the profile, the most important first. */
 static struct candidate *find_candidates(struct profile *p, const struct sources_options *options)
 {
 	const struct file_set *files = options->files;
@@ -203,7 +203,7 @@ static struct candidate *find_candidates(struct profile *p, const struct sources
 	return rows;
 }
 
-/* In the folder that is "/" for whom the path is meant; 0: in ours. */
+/* Reads a source in the folder that is the process's "/"; 0: in our root. */
 static enum source_outcome read_source(const struct readers *readers, int root, const char *path,
 				       const struct sources_options *options, uint64_t room,
 				       struct source_text *source)
@@ -226,7 +226,7 @@ static enum source_outcome read_source(const struct readers *readers, int root, 
 		return SOURCE_TOO_LARGE;
 	if ((uint64_t)st.st_size > room)
 		return SOURCE_NO_ROOM;
-	/* No more than that, whatever is written to it meanwhile. */
+	/* Read no more than this size even if the file grows meanwhile. */
 	source->text = text_read_fd(fd, (size_t)st.st_size, &source->size);
 	source->modified_ns = modified_ns(&st);
 	if (!source->text)
@@ -247,7 +247,7 @@ static void take(struct profile *p, struct candidate *candidate,
 	enum source_outcome outcome = read_source(&candidate->readers, candidate->root, path,
 						  options, room, &source);
 
-	/* It may have been built out here, which the process does not see. */
+	/* The source may be outside the process's root, where the program was built. */
 	if (outcome == SOURCE_MISSING && candidate->root) {
 		readers_add(&candidate->readers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
 		outcome = read_source(&candidate->readers, 0, path, options, room, &source);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of the source files that a profile names, so that it can be read without them. */
+/* Takes the texts of source files into the profile, so that it can be read without them. */
 #ifndef PROF_SYMBOLIZE_SOURCE_TEXTS_H
 #define PROF_SYMBOLIZE_SOURCE_TEXTS_H
 
@@ -15,12 +15,12 @@
 
 enum source_outcome {
 	SOURCE_TAKEN,
-	SOURCE_MISSING, /* it is not on this machine, or no regular file */
+	SOURCE_MISSING, /* not on this machine, or not a regular file */
 	SOURCE_FORBIDDEN, /* the invoking user may not read it */
 	SOURCE_NOT_THEIRS, /* a recorded user who ran code of it may not read it */
 	SOURCE_NO_CODE, /* its name or bytes are not those of source code */
-	SOURCE_TOO_LARGE, /* for a single file */
-	SOURCE_NO_ROOM, /* all together are too large */
+	SOURCE_TOO_LARGE, /* too large for a single file */
+	SOURCE_NO_ROOM, /* all together would be too large */
 	SOURCE_OUTCOME_COUNT,
 };
 
@@ -28,31 +28,31 @@ struct sources_options {
 	struct file_set *files; /* the modules' by module.file_key, and their roots; NULL: none */
 	struct identity owner; /* whose permissions apply */
 	/*
-	 * Whoever is not known to have run a function; NULL: none is to be asked. Those of modules
-	 * are asked in any case.
+	 * Possible users of functions whose users are unknown; NULL: none. Users of modules are
+	 * asked in any case.
 	 */
 	const struct readers *strangers;
-	uint64_t file_bytes, total_bytes; /* at most */
+	uint64_t file_bytes, total_bytes; /* limits */
 };
 
 struct sources_stats {
 	uint32_t files[SOURCE_OUTCOME_COUNT];
-	uint32_t newer; /* among those taken: changed after a binary was built from them */
+	uint32_t newer; /* of those taken: changed after a binary was built from them */
 	uint64_t bytes; /* of those taken */
 };
 
 /*
- * Reads the files that functions of the profile are in, those with the most frames first: in the
- * root of the process whose functions they are, out of which no link leads, else in ours. Debug
- * information is untrusted and may name any file: only regular files with a name as source code has
- * it and without NUL bytes are taken, and only what the owner and all users of the modules that
- * name it may read: see readers.h. Outside a process's own root, everybody must be able to.
+ * Reads the source files of the profile's functions, those with the most frames first: in the root
+ * of the functions' process, out of which no link leads, else in ours. Debug information is
+ * untrusted and may name any file, so only regular files with a name of source code and without NUL
+ * bytes are taken, and only those that the owner and all users of the modules that name it may
+ * read, see readers.h. Outside the process's own root everybody must be able to read it.
  */
 void sources_collect(struct profile *p, const struct sources_options *options,
 		     struct sources_stats *stats);
 /* "12 files (340 kB); left out: 3 not here, 1 too large". */
 void sources_describe(const struct sources_stats *stats, struct strbuf *out);
-/* The same as lines of "Show more". */
+/* Adds the same as lines of "Show more". */
 void sources_add_extra(struct profile *p, const struct sources_stats *stats);
 
 #endif

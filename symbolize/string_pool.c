@@ -5,7 +5,7 @@
 
 #include "symbolize/demangle.h"
 
-/* Damaged files can make each of many names as long as they are themselves. */
+/* In a damaged file each of many names can be as long as the file. */
 #define MAX_TEXT 16384
 
 static bool equal_source(const void *table, uint32_t id, const void *key)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What symbolizers say, copied before they are freed: each text once, readable, and interned in the
- * profile only when it is used there. Symbolizers give the same pointer for the same text.
+ * Texts from symbolizers, copied before those are freed: each text once, demangled, and interned in
+ * the profile only when used there. Symbolizers give the same pointer for the same text.
  */
 #ifndef PROF_SYMBOLIZE_STRING_POOL_H
 #define PROF_SYMBOLIZE_STRING_POOL_H
@@ -16,7 +16,7 @@
 #define NO_TEXT UINT32_MAX
 
 struct text {
-	const void *source; /* as the symbolizer gave it; only an identity once that is freed */
+	const void *source; /* the symbolizer's pointer; only an identity once that is freed */
 	const char *text; /* the arena's, terminated */
 	uint32_t size;
 	string_id id; /* NO_STRING until it is interned */
@@ -28,12 +28,12 @@ struct string_pool {
 	struct index index;
 	struct arena arena;
 	struct strbuf readable;
-	bool is_mangled; /* names of functions, which may be */
+	bool is_mangled; /* texts are names of functions, which may be mangled */
 };
 
-/* The number of a text; NO_TEXT for NULL. */
+/* Returns the number of a text; NO_TEXT for NULL. */
 uint32_t string_pool_add(struct string_pool *t, const char *text);
-/* Sources may be freed now; nothing is added any more. */
+/* Ends adding: the sources may be freed now. */
 void string_pool_seal(struct string_pool *t);
 /* NO_STRING for NO_TEXT. */
 string_id string_pool_intern(struct string_pool *t, uint32_t number, struct strings *strings);

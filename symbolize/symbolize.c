@@ -10,7 +10,7 @@
 #include "symbolize/name_job.h"
 #include "symbolize/workers.h"
 
-/* Parts of one module are named side by side where each has more addresses than this. */
+/* Modules are split into parts of at least so many addresses, to be named side by side. */
 #define MIN_PART 8192
 
 /* A module, or a part of one. */
@@ -29,8 +29,8 @@ struct run {
 	struct address_index index;
 	struct kernel_list kernel;
 	VEC(struct job) jobs;
-	VEC(uint32_t) order; /* in which they are started */
-	pthread_mutex_t lock; /* of what follows */
+	VEC(uint32_t) order; /* of starting */
+	pthread_mutex_t lock; /* of the members below */
 	size_t jobs_done;
 	bool is_stopped;
 };
@@ -49,7 +49,7 @@ static bool should_stop(void *ctx)
 	return is_stopped;
 }
 
-/* The recorder files the kernel's list under the modules that need it. */
+/* The recorder stores the kernel's list under the modules that need it. */
 static int find_kernel_list(const struct run *r)
 {
 	struct file_set *files = r->options->files;
@@ -71,7 +71,7 @@ static void add_job(struct run *r, const struct symbolizer_input *module,
 		    const struct place *places, size_t count)
 {
 	struct symbolizer_input input = *module;
-	/* A copy, because strings move while others are interned. */
+	/* A copy, because interning moves strings. */
 	char *path = xstrdup(module->path);
 
 	input.path = path;
@@ -109,7 +109,7 @@ static void add_group(struct run *r, module_id id, const struct place *places, s
 	for (; count; parts--) {
 		size_t size = parts > 1 ? count / parts : count;
 
-		/* What has one address stays together. */
+		/* Keep places of one address together. */
 		while (size < count && places[size].rva == places[size - 1].rva)
 			size++;
 		add_job(r, &input, places, size);
@@ -127,7 +127,7 @@ static int compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Most files that were mapped have no frames. */
+/* Asks only for files with frames and the kernel's: most mapped files have no frames. */
 static void need_files(const struct run *r)
 {
 	struct {
@@ -165,7 +165,7 @@ static bool is_kernel(const struct job *job)
 	return !job->task.input.module || module_is_kernel(job->task.input.module);
 }
 
-/* What takes longest first: the kernel, whose list has to be read, then by count of addresses. */
+/* Longest jobs first: the kernel, whose list has to be read, then by number of addresses. */
 static int compare_jobs(const void *a, const void *b, void *ctx)
 {
 	const struct run *r = ctx;
@@ -194,7 +194,7 @@ static void run_job(void *ctx, size_t number)
 
 	if (!should_stop(r))
 		name_places(&job->task, &job->names);
-	/* The last part of a module releases what it took. */
+	/* The last part of a module releases the files. */
 	module_files_unref(job->task.input.files);
 	pthread_mutex_lock(&r->lock);
 	r->jobs_done++;
@@ -213,7 +213,7 @@ static void take_reason(struct run *r, struct job *job)
 		module->debug_file = strings_intern(&r->profile->strings, job->names.debug_path);
 }
 
-/* Also after a stop: what is named so far stays. */
+/* Runs after a stop, too, so that names found so far stay. */
 static void take_job(void *ctx, size_t number)
 {
 	struct run *r = ctx;

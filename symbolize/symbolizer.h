@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who can name addresses of a module: ELF symbols, DWARF, the kernel … One of the three seams; a
- * source of names is one row of ops. Symbolizers only answer: they see neither frames nor stacks.
+ * A source of names for addresses of a module: ELF symbols, DWARF, the kernel … One of the three
+ * seams; each source is one set of ops. Symbolizers only answer: they see neither frames nor
+ * stacks.
  */
 #ifndef PROF_SYMBOLIZE_SYMBOLIZER_H
 #define PROF_SYMBOLIZE_SYMBOLIZER_H
@@ -14,20 +15,20 @@
 #include "lib/profile/modules.h"
 
 struct location {
-	const char *func; /* NULL: unknown; as it is in the file, not demangled */
+	const char *func; /* NULL: unknown; as in the file, not demangled */
 	const char *file; /* NULL: unknown */
 	uint32_t line; /* 0: unknown */
 };
 
 /*
- * What is known about one address. Symbolizers are asked in turn and fill in what is still unknown.
- * Strings and chains belong to the symbolizer and live until it is freed.
+ * The facts about one address. Symbolizers are asked in turn and fill in unknown members. Strings
+ * and chains belong to the symbolizer and live until it is freed.
  */
 struct answer {
 	const char *func; /* the symbol that covers the address; NULL: unknown */
 	uint64_t func_start, func_size; /* RVA and bytes; size 0: unknown */
-	bool is_synthetic; /* func is no name but fun_<hex> */
-	/* Nothing says how far func reaches but where the next symbol is: func_size is too much. */
+	bool is_synthetic; /* func is not a name but fun_<hex> */
+	/* Only the next symbol's start tells the end of func: func_size is too large. */
 	bool is_reach_guessed;
 	struct location *chain; /* outermost first; NULL: unknown */
 	size_t depth;
@@ -39,23 +40,26 @@ struct debug_search;
 struct module_files;
 
 /*
- * What a symbolizer needs to know about a module. Borrowed, for the symbolizer's life. Kernel
- * addresses that lie in no module have no module here either; their RVA is the address.
+ * The input of a symbolizer for one module. Borrowed for the symbolizer's life. Kernel addresses in
+ * no module have no module here either; their RVA is the address.
  */
 struct symbolizer_input {
 	const struct module *module; /* NULL only for kernel addresses */
 	const char *path; /* of the module, as its process saw it */
-	int fd; /* the opened file, or -1; to be read with pread() or mapped, not closed */
-	int root; /* of its process, an open folder, where that is another than ours; else 0 */
-	const struct debug_search *search; /* for debug files; NULL: in the system's folder alone */
-	struct module_files *files; /* found by what stands above; NULL: everybody searches anew */
-	const struct kernel_table *kernel_symbols; /* NULL: not to be had */
-	bool has_symbols; /* the symbol table is asked before this one */
+	int fd; /* the opened file, or -1; only pread() or map it, do not close it */
+	int root; /* of its process, an open folder, if it differs from ours; else 0 */
+	const struct debug_search *search; /* for debug files; NULL: only in the system's folder */
+	struct module_files *files; /* found by the members above; NULL: each searches anew */
+	const struct kernel_table *kernel_symbols; /* NULL: not available */
+	bool has_symbols; /* the symbol table is asked before this symbolizer */
 };
 
 struct symbolizer_ops {
 	const char *name;
-	/* 0 and *out, -ENOENT where it has nothing to say about this module, else an error. */
+	/*
+	 * Returns 0 and *out, -ENOENT if it knows nothing about this module, else another negative
+	 * errno.
+	 */
 	int (*open)(struct symbolizer **out, const struct symbolizer_input *input,
 		    struct error *err);
 	/* `rvas` ascends. Fills in answers[i] for rvas[i]. */

@@ -8,7 +8,7 @@
 
 #include "lib/base/alloc.h"
 
-/* More at once would only multiply the memory. */
+/* More threads would only multiply the memory. */
 #define MAX_THREADS 8u
 
 struct pool {
@@ -46,7 +46,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Works itself while the next job to take is not done. */
+/* Runs jobs itself while the next job to take is not done. */
 static void take_all(struct pool *pool)
 {
 	const struct worker_jobs *jobs = pool->jobs;
@@ -68,7 +68,7 @@ unsigned int workers_default(void)
 {
 	cpu_set_t cpus;
 
-	/* Machines with more CPUs than the set has room for have enough of them. */
+	/* A machine with more CPUs than the set has room for has enough of them. */
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
 		return MAX_THREADS;
 	return (unsigned int)CPU_COUNT(&cpus);
@@ -89,7 +89,7 @@ void workers_run(const struct worker_jobs *jobs, unsigned int threads)
 		threads = MAX_THREADS;
 	if (threads > jobs->count)
 		threads = (unsigned int)jobs->count;
-	/* The caller's thread is one of them. */
+	/* The caller's thread is one of the workers. */
 	while (count + 1 < threads && pthread_create(&ids[count], NULL, work, &pool) == 0)
 		count++;
 	take_all(&pool);

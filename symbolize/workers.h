@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs jobs in threads, as many at a time as there are CPUs for, and hands them back in their
- * order, whatever the order in which they are done.
+ * Runs jobs in threads and hands them back in their order, whatever the order in which they finish.
  */
 #ifndef PROF_SYMBOLIZE_WORKERS_H
 #define PROF_SYMBOLIZE_WORKERS_H
@@ -11,17 +10,21 @@
 
 struct worker_jobs {
 	size_t count;
-	const uint32_t *order; /* in which they are started: each number below count once */
-	/* In one of the threads. */
+	const uint32_t *order; /* of starting: each number below count once */
+	/* Called in one of the threads. */
 	void (*run)(void *ctx, size_t job);
-	/* In the caller's thread: once a job has run, and all before it have been taken. */
+	/*
+	 * Called in the caller's thread once the job has run and all earlier ones have been taken.
+	 */
 	void (*take)(void *ctx, size_t job);
 	void *ctx;
 };
 
 /* CPUs that this process may use. */
 unsigned int workers_default(void);
-/* Returns when all jobs are taken. `threads` is at least 1; more than there are jobs is fine. */
+/*
+ * Returns when all jobs are taken. `threads` must be at least 1 and may exceed the number of jobs.
+ */
 void workers_run(const struct worker_jobs *jobs, unsigned int threads);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Names from the symbol tables of a file and of its separate debug file, and of linkers' stubs. */
+/*
+ * Names from the symbol tables of a file and its separate debug file, and names of linkers' stubs.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,14 +14,14 @@
 #include "symbolize/elf/symbol_table.h"
 #include "symbolize/symbolizer.h"
 
-/* No version is looked for behind this. */
+/* Names are searched for a version only up to this length. */
 #define MAX_NAME 16384
 
 struct symtab {
 	struct symbolizer base;
 	struct module_files *files;
 	struct symbol_table *table; /* the files' */
-	const struct binary_symbol *last; /* that answered; NULL: none yet */
+	const struct binary_symbol *last; /* the last answer; NULL: none yet */
 	const char *last_name;
 	struct arena names;
 };
@@ -45,7 +47,7 @@ static int symtab_open(struct symbolizer **out, const struct symbolizer_input *i
 	return 0;
 }
 
-/* "memcpy@@GLIBC_2.14" is known as memcpy. */
+/* "memcpy@@GLIBC_2.14" → "memcpy". */
 static const char *plain_name(struct symtab *t, const char *name)
 {
 	const char *version = memchr(name, '@', strnlen(name, MAX_NAME));
@@ -55,7 +57,7 @@ static const char *plain_name(struct symtab *t, const char *name)
 	return arena_strndup(&t->names, name, (size_t)(version - name));
 }
 
-/* What a stub leads to; a function that chooses another one has the name of what it chooses. */
+/* Name of the function a stub leads to. A function that chooses one at run time has its name. */
 static const char *stub_target(struct symtab *t, const struct binary_stub *stub,
 			       uint64_t first_vaddr)
 {
@@ -91,7 +93,7 @@ static void name_stub(struct symtab *t, uint64_t rva, struct answer *answer)
 
 static void name_symbol(struct symtab *t, const struct binary_symbol *symbol, struct answer *answer)
 {
-	/* Addresses ascend: those of one symbol mostly follow one another. */
+	/* Addresses ascend: those of one symbol mostly come in a row. */
 	if (symbol != t->last)
 		t->last_name = plain_name(t, symbol->name);
 	t->last = symbol;
@@ -121,7 +123,7 @@ static void symtab_lookup(struct symbolizer *base, const uint64_t *rvas, size_t 
 			name_symbol(t, symbol, &answers[i]);
 			continue;
 		}
-		/* Addresses ascend: a stub that has several is spelled out once. */
+		/* Addresses ascend: a stub with several is named once. */
 		if (!is_in(&stub, rvas[i])) {
 			stub.func = NULL;
 			name_stub(t, rvas[i], &stub);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* "fun_<hex>" for functions that nothing gives a name: that they are functions is known from CFI.
- */
+/* "fun_<hex>" for functions without a name, which are known only from CFI. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,7 +34,7 @@ static int fde_open(struct symbolizer **out, const struct symbolizer_input *inpu
 	return 0;
 }
 
-/* Where DWARF knows the function, a guess about its symbol's reach does no harm. */
+/* If DWARF knows the function, a guessed size of its symbol does no harm. */
 static bool needs_name(const struct answer *answer)
 {
 	if (!answer->func)
@@ -47,7 +46,7 @@ static void name(struct fde_names *n, struct answer *answer)
 {
 	char text[32];
 
-	/* The symbol is that of the function itself. */
+	/* The symbol belongs to the function itself. */
 	if (answer->func && answer->func_start >= n->last.rva) {
 		answer->func_size = n->last.rva + n->last.size - answer->func_start;
 		answer->is_reach_guessed = false;

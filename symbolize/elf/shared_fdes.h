@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the functions of a module are by its call frame information, read once for all workers. */
+/* The functions of a module by its call frame information, read once for all workers. */
 #ifndef PROF_SYMBOLIZE_ELF_SHARED_FDES_H
 #define PROF_SYMBOLIZE_ELF_SHARED_FDES_H
 
@@ -11,14 +11,14 @@
 
 struct shared_fdes {
 	int fd; /* the module's own file, borrowed; -1: there is none */
-	pthread_mutex_t lock; /* of what follows */
-	bool was_read; /* which is done when the first address needs it */
-	struct fde_ranges *ranges; /* NULL: not to be had */
+	pthread_mutex_t lock; /* of the members below */
+	bool was_read; /* done when the first address needs it */
+	struct fde_ranges *ranges; /* NULL: not available */
 };
 
 void shared_fdes_init(struct shared_fdes *s, int fd);
 void shared_fdes_release(struct shared_fdes *s);
-/* The function around the address, from any thread. False: nothing says that there is one. */
+/* Finds the function around the address, from any thread. False: none is known. */
 bool shared_fdes_find(struct shared_fdes *s, uint64_t rva, struct fde_range *range);
 
 #endif

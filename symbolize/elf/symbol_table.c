@@ -11,18 +11,18 @@
 #include "lib/base/radix.h"
 #include "symbolize/segments.h"
 
-/* As much of a name as counts when two symbols of one place are compared. */
+/* Only so much of a name counts when two symbols of one place are compared. */
 #define COMPARED_NAME 256
 
 struct symbol_table {
-	struct binary *binary; /* NULL: the file is not at hand */
-	struct binary *separate; /* with what was stripped from it, or NULL */
-	struct binary_symbols symbols; /* as RVAs, in order, one of each place */
+	struct binary *binary; /* NULL: the file is not available */
+	struct binary *separate; /* holds what was stripped from it, or NULL */
+	struct binary_symbols symbols; /* as RVAs, sorted, one per place */
 	struct segments segments; /* of symbols */
 	uint64_t stubs_start, stubs_end; /* vaddrs; no stub lies outside */
-	pthread_mutex_t lock; /* of what follows, until it is there */
+	pthread_mutex_t lock; /* of the members below until they are read */
 	bool has_stubs;
-	struct binary_stubs stubs; /* looked for when an address needs them */
+	struct binary_stubs stubs; /* read when an address needs them */
 };
 
 DEFINE_CLEANUP(struct symbol_table *, symbol_table_free)
@@ -37,10 +37,10 @@ static size_t leading_underscores(const char *name)
 }
 
 /*
- * Which of two symbols of one place names it better? A real function of known size; a public name;
- * the one without decoration (malloc, not __libc_malloc); of glibc's functions, where the names of
- * standards are weak but for those of the oldest ones, the strong one (lgamma, not gamma); the
- * shorter one, as newer names append to older ones (open64, exp10f32x).
+ * Compares how well two symbols of one place name it. Prefers a real function of known size; a
+ * public name; an undecorated name (malloc, not __libc_malloc); among glibc's functions, whose
+ * standard names are weak except those of the oldest standards, the strong one (lgamma, not gamma);
+ * the shorter one, as newer names append to older ones (open64, exp10f32x).
  */
 static int compare_worth(const struct binary_symbol *x, const struct binary_symbol *y)
 {
@@ -65,7 +65,9 @@ static int compare_worth(const struct binary_symbol *x, const struct binary_symb
 	return strncmp(x->name, y->name, COMPARED_NAME);
 }
 
-/* The symbols of one file, as RVAs; what lies before the first segment has none. */
+/*
+ * Collects the symbols of one file as RVAs; drops those before the first segment, which have none.
+ */
 static void collect(const struct binary *b, struct binary_symbols *symbols)
 {
 	uint64_t first_vaddr = binary_first_vaddr(b);
@@ -84,7 +86,7 @@ static void collect(const struct binary *b, struct binary_symbols *symbols)
 	symbols->rows.count = kept;
 }
 
-/* The best symbol of a place, which takes a size from the next best that has one. */
+/* Chooses the best symbol of a place; it takes a missing size from the next best that has one. */
 static struct binary_symbol choose(const struct binary_symbols *symbols,
 				   const struct radix_row *order, size_t count)
 {
@@ -106,7 +108,7 @@ static struct binary_symbol choose(const struct binary_symbols *symbols,
 	return chosen;
 }
 
-/* In order, one of each place. */
+/* Sorts the symbols and keeps one per place. */
 static void sort(struct binary_symbols *symbols)
 {
 	struct binary_symbols sorted = {0};
@@ -127,7 +129,7 @@ static void sort(struct binary_symbols *symbols)
 }
 
 /*
- * Labels without a size inside of a function are no functions; others reach to what comes next.
+ * Drops labels without a size inside functions; other symbols without a size reach to the next one.
  * Symbols are sorted and without aliases.
  */
 static void settle_sizes(struct binary_symbols *symbols)
@@ -160,7 +162,7 @@ static void build_segments(struct symbol_table *t)
 {
 	struct segments_builder builder = {.out = &t->segments};
 
-	/* Most functions are followed by some bytes of nothing. */
+	/* Padding follows most functions: a segment for each. */
 	vec_reserve(&t->segments.rows, 2 * t->symbols.rows.count);
 	for (size_t i = 0; i < t->symbols.rows.count; i++) {
 		const struct binary_symbol *symbol = &t->symbols.rows.items[i];
@@ -174,7 +176,7 @@ static void build_segments(struct symbol_table *t)
 	segments_builder_finish(&builder);
 }
 
-/* True where there are any. */
+/* True if there are any. */
 static bool find_stubs(struct symbol_table *t)
 {
 	pthread_mutex_lock(&t->lock);
@@ -199,7 +201,7 @@ int symbol_table_new(struct symbol_table **out, int own, int separate, struct er
 	}
 	if (separate >= 0 && binary_open(&t->separate, separate, NULL) == 0)
 		collect(t->separate, &t->symbols);
-	/* Static programs have stubs, too, for what is chosen at run time. */
+	/* Static programs have stubs, too, for functions chosen at run time. */
 	if (!t->symbols.rows.count && !find_stubs(t))
 		return ret && ret != -ENOENT ? ret : error_text(err, -ENOENT, "no symbols");
 	sort(&t->symbols);
@@ -240,7 +242,9 @@ const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_
 	const struct binary_stub *stub;
 	size_t low;
 
-	/* All relocations are read for them: not for what lies between two functions. */
+	/*
+	 * Stubs cost reading all relocations, which an address between two functions is not worth.
+	 */
 	if (vaddr < t->stubs_start || vaddr >= t->stubs_end || !find_stubs(t))
 		return NULL;
 	low = vec_count_front(&t->stubs.rows, it, it->vaddr <= vaddr);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbols of a module, of its own file and of a separate one together, and linkers' stubs. Read
- * once, however many workers ask: all functions but those that make and free it are for any thread.
+ * The symbols of a module, from its own file and a separate one together, and linkers' stubs. Read
+ * once for all workers: any thread may call all functions except those that make and free the
+ * table.
  */
 #ifndef PROF_SYMBOLIZE_ELF_SYMBOL_TABLE_H
 #define PROF_SYMBOLIZE_ELF_SYMBOL_TABLE_H
@@ -12,21 +13,21 @@
 struct symbol_table;
 
 /*
- * Both descriptors are borrowed for the table's life; -1: there is no such file. -ENOENT where
- * there is neither a symbol nor a stub, -ENOEXEC where that is because the own file is damaged.
+ * Borrows both descriptors for the table's life; -1: no such file. -ENOENT if there is neither a
+ * symbol nor a stub, -ENOEXEC if that is because the own file is damaged.
  */
 int symbol_table_new(struct symbol_table **out, int own, int separate, struct error *err);
 /* NULL is fine. */
 void symbol_table_free(struct symbol_table *t);
 
 /*
- * The innermost symbol around the address, of several for one place the one that names it best.
- * Its vaddr is an RVA, its size settled. NULL: there is none.
+ * Finds the innermost symbol around the address; of several for one place, the one that names it
+ * best. Its vaddr is an RVA, its size settled. NULL: none.
  */
 const struct binary_symbol *symbol_table_find(const struct symbol_table *t, uint64_t rva);
-/* The stub around the address, with vaddrs as the file has them; NULL: there is none. */
+/* Finds the stub around the address, with vaddrs as in the file; NULL: none. */
 const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_t rva);
-/* What RVAs are relative to in the own file; 0 where that is not at hand. */
+/* The vaddr to which RVAs are relative in the own file; 0 if that is not available. */
 uint64_t symbol_table_first_vaddr(const struct symbol_table *t);
 
 #endif

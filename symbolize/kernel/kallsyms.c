@@ -9,7 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Ten times what kernels with everything built in have. */
+/* Ten times the list of a kernel with everything built in. */
 #define MAX_TEXT ((size_t)128 << 20)
 /* The kernel's own limit is 512. */
 #define MAX_NAME 4096
@@ -45,7 +45,7 @@ static void parse(struct kernel_table *t)
 	for (char *line = t->text.text; line < end;) {
 		char *line_end = memchr(line, '\n', (size_t)(end - line));
 
-		/* What is cut off at the end of the text is no whole name. */
+		/* The text may be cut off in a name at its end. */
 		if (!line_end)
 			break;
 		parse_line(t, line, line_end);
@@ -58,7 +58,7 @@ int kallsyms_read(struct kernel_table **out, int fd, struct error *err)
 	_cleanup_(kernel_table_free) struct kernel_table *t = kernel_table_new();
 	struct strbuf *text = &t->text;
 
-	/* The kernel's list, which has no size that could be asked for, is 5 to 10 MB. */
+	/* The kernel's list does not tell its size; it has 5 to 10 MB. */
 	text->capacity = (size_t)4 << 20;
 	text->text = xmalloc(text->capacity);
 	while (text->size < MAX_TEXT) {

@@ -7,8 +7,8 @@
 #include "symbolize/kernel/kernel_table.h"
 
 /*
- * Reads the whole of /proc/kallsyms, or a copy of it, from the start of fd (borrowed). -ENOENT
- * where the kernel hides its addresses, all of which are 0 then.
+ * Reads all of /proc/kallsyms, or a copy of it, from the start of fd (borrowed). -ENOENT if the
+ * kernel hides its addresses, which are all 0 then.
  */
 int kallsyms_read(struct kernel_table **out, int fd, struct error *err);
 

@@ -25,7 +25,7 @@ struct listing {
 	struct kernel_files *files;
 	const struct debug_search *search;
 	struct utsname running;
-	const char *release; /* NULL: unknown, or no name of a folder */
+	const char *release; /* NULL: unknown, or not a folder's name */
 	char name[MAX_NAME]; /* of the module */
 };
 
@@ -34,7 +34,9 @@ static void add(struct listing *l, char *path)
 	vec_push(&l->files->rows, path);
 }
 
-/* A file's name that is the module's, "-" or "_" being the same; how long it is up to ".ko". */
+/*
+ * Matches a file name with the module's, "-" and "_" being equal; returns its length up to ".ko".
+ */
 static size_t match_module(const struct listing *l, const char *file, const char *end)
 {
 	size_t size = strlen(l->name), rest = (size_t)(end - file);
@@ -48,7 +50,10 @@ static size_t match_module(const struct listing *l, const char *file, const char
 	return rest == size + 3 || file[size + 3] == '.' ? size + 3 : 0;
 }
 
-/* "kernel/fs/ext4/ext4.ko.xz: …" as "kernel/fs/ext4/ext4.ko"; NULL: it is none of the lines'. */
+/*
+ * Finds "kernel/fs/ext4/ext4.ko.xz: …" in the list, as "kernel/fs/ext4/ext4.ko"; NULL: no such
+ * line.
+ */
 static char *find_in_list(const struct listing *l, const char *list)
 {
 	_cleanup_free_ char *path = xasprintf("/lib/modules/%s/%s", l->release, list);
@@ -78,7 +83,7 @@ struct walk {
 static void walk_folder(struct walk *w, int parent, const char *name, const char *path,
 			unsigned int depth);
 
-/* `path` is the folder's, below the first one, and ends in "/" where it is not empty. */
+/* `path` is the folder's, relative to the first one, and ends in "/" unless empty. */
 static void walk_entry(struct walk *w, int folder, const struct dirent *entry, const char *path,
 		       unsigned int depth)
 {
@@ -94,7 +99,7 @@ static void walk_entry(struct walk *w, int folder, const struct dirent *entry, c
 	}
 }
 
-/* Links are not followed: those that there are lead to whole trees of sources. */
+/* Does not follow links: they lead to whole source trees. */
 static void walk_folder(struct walk *w, int parent, const char *name, const char *path,
 			unsigned int depth)
 {
@@ -109,7 +114,7 @@ static void walk_folder(struct walk *w, int parent, const char *name, const char
 		close(fd);
 }
 
-/* The same, from what there is; for a kernel that has no list on this machine. */
+/* The same by walking the folders, for a kernel without a list on this machine. */
 static char *find_below(const struct listing *l, const char *dir)
 {
 	_cleanup_free_ char *path = xasprintf("%s/lib/modules/%s", dir, l->release);
@@ -119,7 +124,7 @@ static char *find_below(const struct listing *l, const char *dir)
 	return w.found;
 }
 
-/* The folder may be a whole root that a package was unpacked into. */
+/* Searches a folder that may be the root into which a package was unpacked. */
 static char *find_in_dir(const struct listing *l, const char *dir)
 {
 	_cleanup_free_ char *installed = xasprintf("%s" DEBUG_SYSTEM_DIR, dir);
@@ -150,7 +155,7 @@ static char *find_module(const struct listing *l)
 	return found;
 }
 
-/* What distributions split off lies where the module does, below another root. */
+/* Adds the file that distributions split off: at the module's path below another root. */
 static void add_split_off(struct listing *l, const char *dir, const char *module)
 {
 	if (!module)
@@ -159,7 +164,7 @@ static void add_split_off(struct listing *l, const char *dir, const char *module
 	add(l, xasprintf("%s/lib/modules/%s/%s", dir, l->release, module));
 }
 
-/* What somebody has built is loaded from anywhere. */
+/* Adds a file by name alone: modules that users build are loaded from anywhere. */
 static void add_by_name(struct listing *l, const char *dir, const char *file)
 {
 	add(l, xasprintf("%s/%s.debug", dir, file));
@@ -188,7 +193,7 @@ static void list_module(struct listing *l)
 	for (; dir && *dir; dir++)
 		add_in_dir(l, *dir, module);
 	add_split_off(l, DEBUG_SYSTEM_DIR, module);
-	/* Last, because they have to be unpacked to see that they mostly have no lines. */
+	/* Packed modules come last: they must be unpacked first, and mostly have no lines. */
 	for (size_t i = 0; module && i < PACKING_COUNT; i++)
 		add(l, xasprintf("/lib/modules/%s/%s%s", l->release, module, packings[i]));
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the files of the kernel and of its modules may be, that have debug information: neither
- * knows its own path.
+ * Possible paths of debug files of the kernel and its modules, which do not know their own paths.
  */
 #ifndef PROF_SYMBOLIZE_KERNEL_KERNEL_FILES_H
 #define PROF_SYMBOLIZE_KERNEL_KERNEL_FILES_H
@@ -9,14 +8,15 @@
 #include "lib/base/vec.h"
 #include "symbolize/debuginfo/debug_file.h"
 
-/* Paths in the order in which they are to be tried; NULL-terminated. */
+/* Paths in the order to try them; NULL-terminated. */
 struct kernel_files {
 	VEC(char *) rows;
 };
 
 /*
- * Of the image, or of the module that is called "[ext4]", as the debug directories, distributions
- * and the kernel's own `make` have them. Directories are read as the search's owner may.
+ * Lists the paths of the image, or of the module with a name like "[ext4]", as used by the debug
+ * directories, distributions and the kernel's own `make`. Reads directories with the permissions of
+ * the search's owner.
  */
 void kernel_files_list(struct kernel_files *files, const struct module *module, const char *name,
 		       const struct debug_search *search);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names the kernel's code as it was called when it occurred, else as the table has it. */
+/* Names the kernel's code by its name when recorded, else by the table. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,17 +8,17 @@
 #include "symbolize/kernel/kernel_table.h"
 #include "symbolize/symbolizer.h"
 
-/* "bpf_prog_" and the tag: what is told apart by more is one program's code. */
+/* Size of "bpf_prog_" and the tag: names equal so far belong to one program. */
 #define CODE_NAME_SIZE 25
 
 struct kernel_symbolizer {
 	struct symbolizer base;
-	const struct kernel_table *table; /* NULL: only what the module knows itself is known */
+	const struct kernel_table *table; /* NULL: only names from the module itself */
 	const struct module *module; /* NULL: none */
 	uint64_t load_addr;
-	/* Of code that the kernel made: what it was when it was there. */
+	/* Name, when recorded, of code that the kernel generated. */
 	const char *own_name;
-	const char *module_name; /* "[ext4]", of a loaded module alone */
+	const char *module_name; /* "[ext4]", for a loaded module only */
 };
 
 static int kernel_open(struct symbolizer **out, const struct symbolizer_input *input,
@@ -66,7 +66,9 @@ static bool find_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 {
 	bool is_listed = n->table && kernel_table_find(n->table, n->load_addr + rva, symbol);
 
-	/* A symbol in front of the module is another one's, as may be one where it ended. */
+	/*
+	 * A symbol before the module is another one's; so may be a later one, as its module tells.
+	 */
 	if (is_listed && symbol->start < n->load_addr)
 		is_listed = false;
 	if (is_listed && n->module_name &&

@@ -39,7 +39,7 @@ void kernel_table_add(struct kernel_table *t, uint64_t start, uint64_t size, con
 	vec_push(&t->rows, row);
 }
 
-/* Names of places and not of functions, or of one that has a better known name. */
+/* True for names of places instead of functions, or of functions with a better known name. */
 static bool is_second_choice(const char *name)
 {
 	return text_starts_with(name, "__pfx_") || text_starts_with(name, "__ia32_") ||
@@ -48,8 +48,8 @@ static bool is_second_choice(const char *name)
 }
 
 /*
- * Which of two symbols of one place names it better? Negative: x. Among equals it is the one that
- * is listed first, as in the kernel's own search: a place has one name, whoever looks it up.
+ * Compares how well two symbols of one place name it; negative: x is better. Among equals the one
+ * listed first wins, as in the kernel's own search, so that both give a place the same name.
  */
 static int compare_worth(const struct kernel_table *t, const struct kernel_table_row *x,
 			 const struct kernel_table_row *y)
@@ -73,7 +73,7 @@ static int compare(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* The kernel lists its own symbols in order; only modules and what comes behind are mixed up. */
+/* The kernel lists its own symbols in order; only modules and what follows them are unsorted. */
 static void sort(struct kernel_table *t)
 {
 	struct kernel_table_row *rows = t->rows.items, *lowest;
@@ -107,7 +107,7 @@ static void drop_aliases(struct kernel_table *t)
 	t->rows.count = kept;
 }
 
-/* Data ends what is in front of it as well. */
+/* A data symbol ends the function before it, too. */
 static void find_ends(struct kernel_table *t)
 {
 	struct kernel_table_row *rows = t->rows.items;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Symbols of the kernel by address, for all kernel modules of a profile: as the kernel says them
- * one by one, or as /proc/kallsyms lists them.
+ * Symbols of the kernel by address, for all kernel modules of a profile: from single answers of the
+ * kernel, or from /proc/kallsyms.
  */
 #ifndef PROF_SYMBOLIZE_KERNEL_KERNEL_TABLE_H
 #define PROF_SYMBOLIZE_KERNEL_KERNEL_TABLE_H
@@ -13,40 +13,40 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 
-/* No function is that large: what lies further off belongs to code that has no symbol. */
+/* Larger than any function: an address further off belongs to code without a symbol. */
 #define KERNEL_FUNC_SIZE_MAX (1u << 20)
 
 struct kernel_table_row {
 	uint64_t start;
-	uint32_t name; /* in the table's text, terminated; the module's, if any, stands behind it */
+	uint32_t name; /* in the table's text, terminated; followed by the module's, if any */
 	uint32_t size : 24; /* below KERNEL_FUNC_SIZE_MAX; 0: unknown */
-	uint32_t is_code : 1; /* data only ends the function in front of it */
+	uint32_t is_code : 1; /* data only ends the function before it */
 	uint32_t has_module : 1;
 };
 
 struct kernel_table {
 	struct strbuf text;
-	VEC(struct kernel_table_row) rows; /* once sealed: by address, one each */
+	VEC(struct kernel_table_row) rows; /* once sealed: by address, one for each */
 };
 
 struct kernel_symbol {
 	uint64_t start, size; /* size 0: unknown */
 	const char *name; /* the table's */
-	const char *module; /* "[ext4]"; NULL: the image's */
+	const char *module; /* "[ext4]"; NULL: of the image */
 };
 
 struct kernel_table *kernel_table_new(void);
 /* NULL is fine. */
 void kernel_table_free(struct kernel_table *t);
-/* Texts are copied; `name` needs no end, `module` is NULL for the image. */
+/* Copies the texts; `name` need not be terminated, `module` is NULL for the image. */
 void kernel_table_add(struct kernel_table *t, uint64_t start, uint64_t size, const char *name,
 		      size_t name_size, const char *module);
 /*
- * Orders the rows and takes the better known name of each place. Where sizes are unknown functions
- * reach up to the next symbol. After the last addition, before the first search.
+ * Sorts the rows and keeps the best known name of each place. Functions of unknown size reach to
+ * the next symbol. Call it after the last addition and before the first search.
  */
 void kernel_table_seal(struct kernel_table *t);
-/* The code symbol that covers the address; false where there is none near enough. */
+/* Finds the code symbol that covers the address; false if none is near enough. */
 bool kernel_table_find(const struct kernel_table *t, uint64_t addr, struct kernel_symbol *symbol);
 
 #endif

@@ -230,7 +230,7 @@ static void search(struct module_files *f)
 	if (f->was_searched)
 		return;
 	f->was_searched = true;
-	/* The descriptor is that of the kernel's list of symbols. */
+	/* For the kernel, the descriptor is its list of symbols. */
 	if (f->input.module && module_is_kernel(f->input.module)) {
 		search_kernel(f);
 		return;
@@ -294,7 +294,7 @@ static enum symbol_reason reason_of(int result)
 
 _Static_assert(MODULE_SECTION_NAME == SECTION_NAME_SIZE, "the same names");
 
-/* A kernel's module has no addresses but those that it was loaded at. */
+/* A kernel module has no addresses except those where it was loaded. */
 static int open_sections(struct module_files *f, int fd)
 {
 	const struct module *module = f->input.module;
@@ -344,7 +344,7 @@ struct shared_fdes *module_files_fdes(struct module_files *f)
 	return &f->fdes;
 }
 
-/* Where the kernel itself cannot be asked. With the lock held. */
+/* Searches for a file with symbols, if the kernel cannot be asked for them. With the lock held. */
 static void search_for_symbols(struct module_files *f)
 {
 	enum symbol_reason reason;
@@ -355,7 +355,7 @@ static void search_for_symbols(struct module_files *f)
 	find_kernel_file(f, false, &f->symbols, &reason);
 }
 
-/* Another file with the symbols that were stripped from the own one, or -1. With the lock held. */
+/* Returns another file with the symbols stripped from the own one, or -1. With the lock held. */
 static int separate_symbols(struct module_files *f)
 {
 	search(f);
@@ -404,7 +404,7 @@ const struct debug_sections *module_files_shared(struct module_files *f)
 	return sections;
 }
 
-/* The file that holds the skeletons. With the lock held. */
+/* Path of the file that holds the skeletons. With the lock held. */
 static const char *skeleton_path(const struct module_files *f, int *root)
 {
 	bool is_apart = !f->has_debug && f->debug.path;

@@ -9,8 +9,7 @@
 
 /* The extent of executable sections, by section number; end is 0 for all others. */
 struct section_extent {
-	uint64_t
-		bias; /* of relocatable files, whose symbols count from the start of the section */
+	uint64_t bias; /* of relocatable files, whose symbols count from the start of the section */
 	uint64_t end;
 };
 

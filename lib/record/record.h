@@ -31,7 +31,7 @@ const char *rec_code_text(const struct rec_code *code);
 
 /* Bytes that such a record takes, including padding. */
 size_t rec_container_size(size_t cgroup_size);
-/* Of a rec_exec as well. */
+/* Also for a rec_exec. */
 size_t rec_arguments_size(size_t folder_size, size_t arguments_size);
 size_t rec_module_size(unsigned int segment_count, size_t path_size);
 size_t rec_code_size(unsigned int line_count, size_t text_size);

@@ -46,7 +46,7 @@ void address_index_collect(struct address_index *index, struct profile *p)
 		if (place_frame(p, frames_get(&p->frames, (frame_id)i), &group, &rva))
 			index->ends[group]++;
 	}
-	/* Counts become starts, and starts become ends as the rows are filled in. */
+	/* Turn counts into starts; filling in the rows turns starts into ends. */
 	for (size_t i = 0; i < index->group_count; i++) {
 		size_t count = index->ends[i];
 

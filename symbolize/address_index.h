@@ -19,10 +19,10 @@ struct address_index {
 	size_t group_count;
 };
 
-/* Leaves out frames that nobody could name. */
+/* Collects the frames of the profile, except those that nothing could name. */
 void address_index_collect(struct address_index *index, struct profile *p);
 void address_index_release(struct address_index *index);
-/* How many different addresses lie among `count` places, which are in order. */
+/* Number of different addresses among `count` sorted places. */
 size_t address_index_count_distinct(const struct place *places, size_t count);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "lib/base/log.h"
 
-/* What prof exits with where the machine refuses. */
+/* The exit status when the machine refuses. */
 #define EXIT_OUT_OF_MEMORY 125
 
 _Noreturn void alloc_failed(void)

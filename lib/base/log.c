@@ -29,7 +29,10 @@ void log_write(const char *text)
 		errno = saved_errno;
 }
 
-/* One write a line, so that lines of several threads, or of the recorded command, do not mix. */
+/*
+ * Writes each line with one call, so that lines of several threads or of the recorded command do
+ * not mix.
+ */
 static void write_line(const char *prefix, const char *fmt, va_list args)
 {
 	char line[1024];

@@ -13,7 +13,10 @@ enum log_level { LOG_WARN, LOG_INFO, LOG_DEBUG };
 /* Default LOG_WARN. One of the two mutable globals of the project. */
 void log_set_level(enum log_level level);
 bool log_enabled(enum log_level level);
-/* Text to stderr in one write, as it is. There is nobody to tell of a failure; errno stays. */
+/*
+ * Writes the text unchanged to stderr, in one write. Ignores failures, which nobody could be told
+ * of; keeps errno.
+ */
 void log_write(const char *text);
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -18,8 +18,8 @@ struct slot {
 
 struct slots {
 	VEC(struct slot) rows; /* by vaddr, once all are known */
-	VEC(struct slot) lazy; /* those of .rela.plt, in its order */
-	uint64_t budget; /* bytes that may still be read: sections can be the same bytes */
+	VEC(struct slot) lazy; /* relocations of .rela.plt, in its order */
+	uint64_t budget; /* bytes that may still be read: forged sections can share bytes */
 };
 
 struct relocation_types {

@@ -7,7 +7,7 @@
 
 #define SCHEMA_RECORD_FIELDS_MAX 16
 
-/* Texts are borrowed; NULL: none. The label is the one of chart, table and tooltip. */
+/* Borrows texts; NULL: none. Chart, table and tooltip use the label. */
 struct schema_record {
 	const char *name, *label;
 	__u32 shown; /* REC_SHOWN_… */
@@ -17,7 +17,7 @@ struct schema_record {
 	} fields[SCHEMA_RECORD_FIELDS_MAX]; /* up to one without a type */
 };
 
-/* The caller frees it. `id` is what markers name it by. */
+/* The caller frees the record. Markers refer to it by `id`. */
 struct rec_schema *schema_record_new(const struct schema_record *from, __u32 id, __u64 time);
 
 #endif

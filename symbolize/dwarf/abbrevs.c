@@ -93,7 +93,7 @@ static void add_step(struct abbrevs *a, size_t first, uint64_t name, uint64_t fo
 				    });
 }
 
-/* False: they are damaged, or there are too many. */
+/* False: the attributes are damaged, or there are too many. */
 static bool read_attributes(struct abbrevs *a, struct bytes *b, struct step_budget *budget)
 {
 	size_t first = a->steps.count;

@@ -37,7 +37,9 @@ struct abbrevs {
 	bool is_dense; /* codes are 1, 2, 3 … */
 };
 
-/* Up to the end of the table, or to where it is damaged. A step of the budget for each attribute.
+/*
+ * Reads to the end of the table or to the first damage. Takes a step of the budget for each
+ * attribute.
  */
 struct abbrevs *abbrevs_new(struct bytes table, struct die_sizes sizes, struct step_budget *budget);
 /* NULL is fine. */

@@ -25,7 +25,7 @@ struct aranges {
 	struct intervals ranges; /* their ids are numbers in `units` */
 };
 
-/* What is damaged, or in a form of no machine of ours, is left out. */
+/* Leaves out damaged sets and forms that no supported machine uses. */
 void aranges_read(struct aranges *a, const struct debug_section *section,
 		  struct step_budget *budget);
 void aranges_release(struct aranges *a);

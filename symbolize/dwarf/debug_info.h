@@ -5,7 +5,7 @@
  * to the dwarf*.c. Everything hangs off one struct debug_info with its own libdw handle, so several
  * can work side by side.
  *
- * DWARF is untrusted: each walk is limited in depth, and all together in steps, by `budget`.
+ * DWARF is untrusted: the depth of each walk is limited, and the steps of all together by `budget`.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_DEBUG_INFO_H
 #define PROF_SYMBOLIZE_DWARF_DEBUG_INFO_H
@@ -74,7 +74,7 @@ struct unit {
 /* Limit on the memory of all details; a single unit may exceed it. */
 #define MAX_DETAIL_BYTES ((size_t)64 << 20)
 
-/* What was worked out about something that stays where it is in memory. */
+/* A result about something that does not move in memory. */
 struct cached {
 	const void *place;
 	const void *value; /* may be NULL */
@@ -126,10 +126,10 @@ bool units_need_all(struct debug_info *info);
 /* Adds the ranges of an entry of the unit or its split unit as intervals of that id and rank. */
 void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
 		    struct intervals *intervals, struct step_budget *budget);
-/* The same of one that a walk has come to. */
+/* The same for an entry from a walk. */
 void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32_t id,
 		      uint32_t rank, struct intervals *intervals, struct step_budget *budget);
-/* Opens a walk over the entries of the unit, or of its split one. False: they are damaged. */
+/* Opens a walk over the entries of the unit or its split unit. False: damaged. */
 bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die_walk *walk);
 /* Makes a libdw entry from its address in the unit or its split unit. */
 Dwarf_Die unit_die_at(const struct unit *unit, const uint8_t *at);
@@ -183,9 +183,9 @@ const char *die_function_name(struct debug_info *info, Dwarf_Die *die);
 const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t number);
 void path_set_release(struct path_set *set);
 
-/* NULL: nothing is remembered for this place. */
+/* NULL: nothing is cached for this place. */
 const struct cached *caches_find(const struct caches *caches, const void *place);
-/* `value` lives at least as long as the cache. */
+/* `value` must live at least as long as the cache. */
 void caches_add(struct caches *caches, const void *place, const void *value);
 void caches_release(struct caches *caches);
 

@@ -40,13 +40,13 @@ struct die_walk {
 };
 
 /*
- * The unit whose header begins at `header`. The section's bytes and the cache are borrowed; the
- * walk is good until ABBREV_TABLES others were opened. Takes a step of the budget for each
- * abbreviation that has to be read, and one for each entry later. False: damaged.
+ * Opens the unit with that header. Borrows the section's bytes and the cache; the walk is valid
+ * until ABBREV_TABLES others were opened. Takes a step of the budget for each abbreviation it has
+ * to read, and later one for each entry. False: damaged.
  */
 bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct debug_view *view,
 		   const uint8_t *header, struct step_budget *budget);
-/* Goes to what is inside of the entry there. */
+/* Goes to the children of the entry there. */
 void die_walk_enter(struct die_walk *w, const uint8_t *parent);
 /* Gets the next entry, children before siblings. False: no more, or damaged. */
 bool die_walk_next(struct die_walk *w, struct die_entry *e);

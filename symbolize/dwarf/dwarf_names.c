@@ -221,7 +221,7 @@ static const char *build_name(struct debug_info *info, Dwarf_Die *die)
 
 	if (!plain || !dwarf_diecu(die, &unit, NULL, NULL) || !language_has_scopes(&unit))
 		return plain;
-	/* The scopes are those of the declaration; the definition may stand outside of them. */
+	/* Take the scopes of the declaration; the definition may be outside of them. */
 	while (follow(info, die, DW_AT_specification) && step_budget_take(&info->budget, 1)) {
 		if (!dwarf_diecu(die, &unit, NULL, NULL))
 			return plain;

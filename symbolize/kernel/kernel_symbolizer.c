@@ -44,7 +44,7 @@ static int kernel_open(struct symbolizer **out, const struct symbolizer_input *i
 	return 0;
 }
 
-/* As it was called when it occurred. */
+/* Finds the name from the time of recording. */
 static bool find_own_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 			    struct kernel_symbol *symbol)
 {
@@ -60,7 +60,7 @@ static bool find_own_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 	return true;
 }
 
-/* The list may have something else there by now. */
+/* Finds the name in the list, which may have other code there by now. */
 static bool find_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 			struct kernel_symbol *symbol)
 {

@@ -11,9 +11,9 @@ struct readers;
 struct module_search {
 	const uint8_t *build_id;
 	size_t build_id_size;
-	const char *paths[2]; /* where it was; relative ones are ignored, NULL is fine */
+	const char *paths[2]; /* its former places; relative ones are ignored, NULL is fine */
 	const char *const *dirs; /* from --debug-dir, NULL-terminated, or NULL */
-	const struct readers *readers; /* who must be able to read `paths`; NULL: only we */
+	const struct readers *readers; /* users who must be able to read `paths`; NULL: only we */
 };
 
 /*

@@ -26,7 +26,7 @@ enum source_outcome {
 
 struct sources_options {
 	struct file_set *files; /* the modules' by module.file_key, and their roots; NULL: none */
-	struct identity owner; /* whose permissions apply */
+	struct identity owner; /* files are read with this user's permissions */
 	/*
 	 * Possible users of functions whose users are unknown; NULL: none. Users of modules are
 	 * asked in any case.

@@ -12,8 +12,8 @@
 
 struct error {
 	int code; /* negative errno, 0 while nothing failed */
-	char text[512]; /* what is wrong, one line without a full stop */
-	char hint[256]; /* what to do about it, possibly empty */
+	char text[512]; /* the failure, one line without a full stop */
+	char hint[256]; /* the remedy, possibly empty */
 };
 
 /*
@@ -22,7 +22,7 @@ struct error {
  */
 int error_set(struct error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* As error_set, without the strerror: for failures that errno does not describe. */
+/* As error_set(), without strerror: for failures that errno does not describe. */
 int error_text(struct error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Prefixes the text with the formatted message and ": ". Returns err's code. */

@@ -22,7 +22,7 @@ struct outfile_options {
 	const char *path; /* for messages only if fd is given */
 	int fd; /* >= 0: write here (taken over) instead of opening path */
 	bool gzip;
-	struct identity owner; /* whose permissions and ownership apply */
+	struct identity owner; /* permissions and ownership of the file are this user's */
 };
 
 /*

@@ -13,7 +13,7 @@ struct stub_code {
 	const uint8_t *bytes; /* borrowed */
 	size_t size;
 	uint64_t vaddr;
-	size_t next; /* where to look for the next stub */
+	size_t next; /* start of the search for the next stub */
 };
 
 struct stub_jump {

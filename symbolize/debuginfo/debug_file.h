@@ -21,7 +21,7 @@ struct readers;
 struct debug_search {
 	const char *const *dirs; /* from --debug-dir, NULL-terminated, or NULL */
 	const char *cache; /* debuginfod client's, with ID/debuginfo in it; NULL: none */
-	const struct identity *owner; /* whose permissions apply; NULL: our own */
+	const struct identity *owner; /* opens files with this user's permissions; NULL: ours */
 	struct debug_fetcher *fetcher; /* NULL: nothing is downloaded */
 	const char *kernel_release; /* of the recorded kernel; NULL: the running one's */
 };
@@ -36,7 +36,7 @@ struct debug_wanted {
 	const char *path; /* of the file that it belongs to, as its process saw it; NULL: unknown */
 	const struct debug_link *link; /* of that file; NULL: it has none */
 	const char *const *alt_paths; /* other places, NULL-terminated, or NULL */
-	int root; /* that process's root, an open folder, if it differs from ours; else 0 */
+	int root; /* root of that process, an open folder, if it differs from ours; else 0 */
 	const struct readers *readers; /* users who must be able to read it, too; NULL: none */
 	bool needs_lines; /* symbols alone are of no use */
 	bool is_shared_part; /* strings alone are enough */

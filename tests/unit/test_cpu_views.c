@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "lib/format/firefox/firefox_rows.h"
+#include "lib/format/firefox/write/firefox_rows.h"
 #include "tests/unit/export_fixture.h"
 
 #define MS 1000000ull

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "lib/format/firefox/distinct_argument.h"
+#include "lib/format/firefox/write/distinct_argument.h"
 
 #define MAX_LINES 4
 

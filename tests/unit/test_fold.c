@@ -9,7 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/format/firefox/fold.h"
+#include "lib/format/firefox/write/fold.h"
 #include "lib/session/own_markers.h"
 #include "tests/unit/export_fixture.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/format/firefox/firefox_rows.h"
+#include "lib/format/firefox/write/firefox_rows.h"
 
 struct ordered {
 	struct profile *p;

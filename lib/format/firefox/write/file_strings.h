@@ -3,8 +3,8 @@
  * The strings of a file: those of the profile, by their ids, and the ones that only the file has,
  * such as titles, with ids behind them. The profile stays as it is.
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_FILE_STRINGS_H
-#define PROF_LIB_FORMAT_FIREFOX_FILE_STRINGS_H
+#ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_FILE_STRINGS_H
+#define PROF_LIB_FORMAT_FIREFOX_WRITE_FILE_STRINGS_H
 
 #include "lib/profile/strings.h"
 

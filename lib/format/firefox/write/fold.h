@@ -7,10 +7,10 @@
  * thread of the root process, the busiest of all others up to the limit, and the main thread of
  * each process that has another one with a row.
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_FOLD_H
-#define PROF_LIB_FORMAT_FIREFOX_FOLD_H
+#ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_FOLD_H
+#define PROF_LIB_FORMAT_FIREFOX_WRITE_FOLD_H
 
-#include "lib/format/firefox/firefox_rows.h"
+#include "lib/format/firefox/write/firefox_rows.h"
 
 struct fold_counts {
 	size_t threads; /* that have no row of their own any more */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Chooses the rows that a front-end shows when it opens the file. */
-#ifndef PROF_LIB_FORMAT_FIREFOX_INITIAL_ROWS_H
-#define PROF_LIB_FORMAT_FIREFOX_INITIAL_ROWS_H
+#ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_INITIAL_ROWS_H
+#define PROF_LIB_FORMAT_FIREFOX_WRITE_INITIAL_ROWS_H
 
-#include "lib/format/firefox/firefox_rows.h"
+#include "lib/format/firefox/write/firefox_rows.h"
 
 /*
  * Sets is_visible[i], all false before, for the busiest rows and their main threads; without a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/firefox_rows.h"
+#include "lib/format/firefox/write/firefox_rows.h"
 
 #include "lib/base/alloc.h"
 

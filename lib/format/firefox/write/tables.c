@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/firefox.h"
+#include "lib/format/firefox/write/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Value of "counters": each with the row of its process, and how it is drawn. */
-#include "lib/format/firefox/firefox.h"
+#include "lib/format/firefox/write/internal.h"
 
 /* Front-ends order tracks of counters by it. */
 #define SORT_WEIGHT 50

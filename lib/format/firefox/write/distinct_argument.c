@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/distinct_argument.h"
+#include "lib/format/firefox/write/distinct_argument.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * Modules as the file lists them. What symbolizes later finds a lib by (debug name, breakpad id):
  * the pair must be unique, and the name must not contain a slash.
  */
-#include "lib/format/firefox/firefox.h"
+#include "lib/format/firefox/write/internal.h"
 
 static bool lib_equal(const void *table, uint32_t id, const void *key)
 {

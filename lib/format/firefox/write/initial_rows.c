@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/initial_rows.h"
+#include "lib/format/firefox/write/initial_rows.h"
 
 #define VISIBLE_THREADS 15
 

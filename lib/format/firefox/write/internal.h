@@ -5,12 +5,12 @@
  * that are used, in an order of its own: the tables here hold them, and map the profile's ids to
  * positions in the file. "Position" is always an index into a table of the file.
  *
- *	firefox.c		the whole, in the order of the file
+ *	write.c		the whole, in the order of the file
  *	tables.c	strings, frames, functions, symbols: which are used, and where they go
  *	libs.c		likewise modules, which the file calls libs
  *	meta.c		meta and libs, as trees
  *	shared.c	the shared tables, streamed
- *	rows.h		the threads that the file has: those of the profile, and views of them
+ *	firefox_rows.h	the threads that the file has: those of the profile, and views of them
  *	fold.h		fewer rows of threads
  *	titles.h	what rows are called
  *	threads.c	rows with their samples, streamed
@@ -19,14 +19,14 @@
  *	samples.c	the samples of a row, with others where it did not run
  */
 /* clang-format on */
-#ifndef PROF_LIB_FORMAT_FIREFOX_FIREFOX_H
-#define PROF_LIB_FORMAT_FIREFOX_FIREFOX_H
+#ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_INTERNAL_H
+#define PROF_LIB_FORMAT_FIREFOX_WRITE_INTERNAL_H
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/format/firefox/breakpad_id.h"
-#include "lib/format/firefox/firefox_rows.h"
-#include "lib/format/firefox/file_strings.h"
+#include "lib/format/firefox/write/firefox_rows.h"
+#include "lib/format/firefox/write/file_strings.h"
 #include "lib/format/firefox/version.h"
 #include "lib/format/format.h"
 #include "lib/json/writer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The small irregular parts of the file, built as trees and dumped into the stream. */
-#include "lib/format/firefox/firefox.h"
+#include "lib/format/firefox/write/internal.h"
 
 #include <elf.h>
 #include <jansson.h>
@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/format/firefox/initial_rows.h"
+#include "lib/format/firefox/write/initial_rows.h"
 #include "lib/profile/categories.h"
 
 /* Enough for a wall clock in ms to the µs, and 0.1 stays 0.1. */

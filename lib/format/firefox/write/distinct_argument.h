@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which argument tells a command line from others of the same program. */
-#ifndef PROF_LIB_FORMAT_FIREFOX_DISTINCT_ARGUMENT_H
-#define PROF_LIB_FORMAT_FIREFOX_DISTINCT_ARGUMENT_H
+#ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_DISTINCT_ARGUMENT_H
+#define PROF_LIB_FORMAT_FIREFOX_WRITE_DISTINCT_ARGUMENT_H
 
 #include <stddef.h>
 

@@ -4,11 +4,11 @@
  * and views, which are made of the samples of threads. Front-ends draw the samples of one row as
  * being of one kind, so a thread has a row of its own for each event that it has samples of.
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_FIREFOX_ROWS_H
-#define PROF_LIB_FORMAT_FIREFOX_FIREFOX_ROWS_H
+#ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_FIREFOX_ROWS_H
+#define PROF_LIB_FORMAT_FIREFOX_WRITE_FIREFOX_ROWS_H
 
 #include "lib/base/radix.h"
-#include "lib/format/firefox/file_strings.h"
+#include "lib/format/firefox/write/file_strings.h"
 #include "lib/profile/profile.h"
 
 /* Set in the incarnation of folded rows: their process is none that others belong to. */

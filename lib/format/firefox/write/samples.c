@@ -3,7 +3,7 @@
  * A thread's samples as the file has them. Front-ends draw a stack until the thread's next sample,
  * however far away that is: rows without a stack end it where the thread was off the CPU.
  */
-#include "lib/format/firefox/firefox.h"
+#include "lib/format/firefox/write/internal.h"
 
 /* Times count from the start of the file. */
 struct filler {

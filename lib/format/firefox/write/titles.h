@@ -3,10 +3,10 @@
  * Titles of rows. Processes of one name are told apart by the first argument in which they
  * differ ("cc1 parse.c"), threads of one name within a process by their tids ("worker 1235").
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_TITLES_H
-#define PROF_LIB_FORMAT_FIREFOX_TITLES_H
+#ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_TITLES_H
+#define PROF_LIB_FORMAT_FIREFOX_WRITE_TITLES_H
 
-#include "lib/format/firefox/firefox_rows.h"
+#include "lib/format/firefox/write/firefox_rows.h"
 
 /* Gives titles to rows of threads, among which there is no view yet. */
 void title_rows(struct firefox_rows *r, struct file_strings *strings);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/firefox.h"
+#include "lib/format/firefox/write/internal.h"
 
 #define RESOURCE_LIBRARY 1
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/titles.h"
+#include "lib/format/firefox/write/titles.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
-#include "lib/format/firefox/distinct_argument.h"
+#include "lib/format/firefox/write/distinct_argument.h"
 
 /* Rows that are to be compared: those with equal keys stand side by side. */
 struct keyed_row {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/file_strings.h"
+#include "lib/format/firefox/write/file_strings.h"
 
 void file_strings_release(struct file_strings *t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/fold.h"
+#include "lib/format/firefox/write/fold.h"
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The stack of the interrupted task: kernel side by the kernel, user side as configured. */
+/* Captures the current task's stack: the kernel side by the kernel, the user side as configured. */
 #ifndef PROF_BPF_CAPTURE_STACK_BPF_H
 #define PROF_BPF_CAPTURE_STACK_BPF_H
 
 #include "bpf/stack_scratch.bpf.h"
 #include "bpf/unwind.bpf.h"
 
-/* To copy kinds from: as many kernel ones as a stack can have, then user ones. */
+/* Source to copy frame kinds from: KERNEL_DEPTH_MAX kernel frames, then user frames. */
 static const volatile __u8 some_kinds[DEPTH_MAX + 8] = {
 	[0 ... KERNEL_DEPTH_MAX - 1] = FRAME_KERNEL,
 };
@@ -22,7 +22,10 @@ static __always_inline void capture_kernel(void *ctx, struct stack_scratch *s)
 {
 	__u32 depth = get_stack(ctx, s, HEADER_WORDS - 1, KERNEL_DEPTH_MAX + 1, 0) - 1;
 
-	/* Nothing at all is a large number here: 6.1's verifier sees that, but not !count. */
+	/*
+	 * An empty stack wraps to a large number here. 6.1's verifier understands this test, but
+	 * not !count.
+	 */
 	barrier_var(depth);
 	if (depth > KERNEL_DEPTH_MAX)
 		return;
@@ -44,7 +47,7 @@ static long sum_user_frame(__u32 i, void *ctx)
 	return 0;
 }
 
-/* By frame pointers, as the kernel does it. */
+/* Uses the kernel's unwinder: frame pointers only. */
 static __always_inline void capture_user_by_kernel(void *ctx, struct stack_scratch *s)
 {
 	__u32 depth = s->kernel_depth, count;
@@ -68,7 +71,7 @@ static __always_inline void capture_user_by_kernel(void *ctx, struct stack_scrat
 	bpf_loop(s->user_depth, sum_user_frame, &loop, 0);
 }
 
-/* Where the walk begins: the frame that s->regs are of. */
+/* Sets s->frame to the frame of s->regs, where the walk begins. */
 __noinline int begin_walk(struct stack_scratch *s)
 {
 	struct walk_frame *f;
@@ -125,7 +128,7 @@ __noinline int load_interrupted_regs(struct bpf_perf_event_data *ctx, struct sta
 	return 0;
 }
 
-/* The registers with which the task left, or was torn from, user code. */
+/* Loads the registers with which the task left user code, by system call or interrupt. */
 static __always_inline void load_user_regs(void *ctx, bool is_interrupted, struct task_struct *task,
 					   struct stack_scratch *s)
 {
@@ -135,7 +138,9 @@ static __always_inline void load_user_regs(void *ctx, bool is_interrupted, struc
 		load_interrupted_regs(ctx, s);
 }
 
-/* The process's mappings, if those that user space has put there are the present ones. */
+/*
+ * Loads the process's mappings into s->space. False if user space has not stored the current ones.
+ */
 static __always_inline bool find_space(struct task_struct *task,
 				       const struct tracked_process *process,
 				       struct stack_scratch *s, __u32 pid)
@@ -149,8 +154,8 @@ static __always_inline bool find_space(struct task_struct *task,
 }
 
 /*
- * In the middle of an exec the registers are those of the old program, whose memory is gone
- * already: nothing is missing from such a stack.
+ * During an exec the registers are those of the old program, whose memory is gone already: nothing
+ * is missing from such a stack.
  */
 static __always_inline void forget_replaced_space(struct task_struct *task, struct stack_scratch *s)
 {
@@ -189,7 +194,7 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 		bpf_loop(USER_DEPTH_MAX, unwind_turn, &loop, 0);
 	else
 		s->stack_flags |= STACK_UNKNOWN;
-	/* The loop ran out of turns. */
+	/* The loop used up its turns. */
 	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
 		cut_off(s);
 	forget_replaced_space(task, s);
@@ -202,7 +207,7 @@ static __always_inline void capture_user(void *ctx, bool is_interrupted, struct 
 	if (task->flags & PF_KTHREAD) {
 		s->sample_flags |= SAMPLE_KERNEL_THREAD;
 	} else if (task->flags & PF_EXITING) {
-		s->sample_flags |= SAMPLE_EXITING; /* no address space left to look at */
+		s->sample_flags |= SAMPLE_EXITING; /* the address space is gone */
 	} else if (config.unwind & UNWIND_BY_KERNEL) {
 		capture_user_by_kernel(ctx, s);
 	} else if (config.unwind) {
@@ -221,17 +226,17 @@ static __always_inline void end_stack(struct stack_scratch *s)
 {
 	if (!s->leaf)
 		s->sample_flags |= SAMPLE_NO_LEAF;
-	/* A stack of nothing but the leaf still says how it ended. */
+	/* A stack of the leaf alone is still sent if its flags say how it ended. */
 	if (!s->kernel_depth && !s->user_depth && !(s->stack_flags & ~STACK_USER_PC))
 		s->sample_flags |= SAMPLE_NO_STACK;
 }
 
 /*
- * Fills s with the stack of the current task, whose process is `pid` and, in the filter, `process`
- * (or NULL). `ctx` is the program's: struct bpf_perf_event_data if `is_interrupted`, else that of a
- * tracepoint, which is in the kernel and has no registers to offer. `is_interrupted` is a constant;
- * comparing `ctx` with NULL instead makes a branch for the compiler in which it is the number 0,
- * and that the verifier takes for no context.
+ * Fills s with the stack of the current task. `pid` is its process, `process` the filter's entry or
+ * NULL. `ctx` is the program's: struct bpf_perf_event_data if `is_interrupted`, else a
+ * tracepoint's, which is in the kernel and offers no registers. `is_interrupted` must be a
+ * constant. Comparing `ctx` with NULL instead would let the compiler make a branch in which it is
+ * the number 0, which the verifier does not accept as a context.
  */
 static __always_inline void capture_stack(void *ctx, bool is_interrupted, struct task_struct *task,
 					  const struct tracked_process *process,
@@ -240,7 +245,7 @@ static __always_inline void capture_stack(void *ctx, bool is_interrupted, struct
 	__u64 pc = is_interrupted ? PT_REGS_IP(&((struct bpf_perf_event_data *)ctx)->regs) : 0;
 
 	begin_stack(s);
-	/* Kernel addresses are the upper half: their sign tells, on all kernels alike. */
+	/* Kernel addresses are in the upper half: negative as signed numbers, on all kernels. */
 	if (!is_interrupted || (__s64)pc < 0)
 		capture_kernel(ctx, s);
 	capture_user(ctx, is_interrupted, task, process, s, pid);
@@ -253,8 +258,9 @@ static __always_inline void capture_stack(void *ctx, bool is_interrupted, struct
 }
 
 /*
- * The same without the kernel's frames: the leaf is where the task left user code, or was torn from
- * it. For what happens on the way back there, whatever the kernel is doing meanwhile.
+ * capture_stack() without kernel frames: the leaf is the pc at which the task left user code, by
+ * system call or interrupt. For events on the way back to user code, independent of what the kernel
+ * is doing.
  */
 static __always_inline void capture_user_stack(void *ctx, struct task_struct *task,
 					       const struct tracked_process *process,
@@ -270,8 +276,8 @@ static __always_inline void capture_user_stack(void *ctx, struct task_struct *ta
 }
 
 /*
- * The same where the task was interrupted. A function of its own: whatever lies before and behind
- * it in a program, the verifier goes through it once.
+ * capture_stack() for an interrupted task. A global function, so the verifier checks it once,
+ * independent of its callers.
  */
 __noinline int capture_interrupted(struct bpf_perf_event_data *ctx, struct stack_scratch *s,
 				   const struct tracked_process *process, __u32 pid)

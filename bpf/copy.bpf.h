@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Registers and stack of a task whose code the walker does not know yet: a process that has just
- * begun, a library that has just been loaded. User space finishes such stacks a moment later.
+ * Copies the registers and stack of a task whose code the walker does not know yet: of a new
+ * process, or in a library just loaded. User space finishes such stacks a moment later.
  */
 #ifndef PROF_BPF_COPY_BPF_H
 #define PROF_BPF_COPY_BPF_H
@@ -12,11 +12,11 @@
 
 #define COPY_PAGE 4096u
 /*
- * Functions that return have their callers' registers there, leaf functions anything: SHA-256 of
- * OpenSSL has its CFA in it.
+ * Returning functions have their callers' registers there. Leaf functions may use it freely:
+ * OpenSSL's SHA-256 keeps its CFA there.
  */
 #define COPY_RED_ZONE 128u
-/* Above the first frame there are arguments and environment. */
+/* Arguments and environment lie above the first frame. */
 #define COPY_ABOVE_START 128u
 
 _Static_assert((KERNEL_DEPTH_MAX & (KERNEL_DEPTH_MAX + 1)) == 0, "a mask of bits");
@@ -26,7 +26,7 @@ _Static_assert((KERNEL_DEPTH_MAX & (KERNEL_DEPTH_MAX + 1)) == 0, "a mask of bits
 
 struct copy_scratch {
 	__u64 words[COPY_HEADER_WORDS + COPY_BODY_WORDS]; /* a struct rec_copy */
-	__u64 window; /* when it began */
+	__u64 window; /* its start, ns */
 	__u32 used; /* bytes in this window */
 };
 
@@ -48,18 +48,24 @@ static __always_inline bool may_copy(struct copy_scratch *c, __u64 now, __u32 li
 	return c->used < limit;
 }
 
-/* How much of the stack is worth copying. */
+/* Returns the bytes of stack worth copying. */
 static __always_inline __u32 stack_bytes(struct task_struct *task, __u64 sp)
 {
 	__u64 start = BPF_CORE_READ(task, mm, start_stack);
 
-	/* The main thread's stack has an end that is known; others' are cut where memory ends. */
+	/*
+	 * The end of the main thread's stack is known. Copies of other stacks end where memory
+	 * does.
+	 */
 	if (sp < start && start - sp < COPY_BYTES_MAX - COPY_ABOVE_START)
 		return (__u32)(start - sp + COPY_ABOVE_START) & ~7u;
 	return COPY_BYTES_MAX;
 }
 
-/* What is below on the same page: the page before may be none, and nothing would be copied. */
+/*
+ * Returns the bytes to copy below sp. They stay on sp's page: the page below may be unmapped, and
+ * then nothing would be copied.
+ */
 static __always_inline __u32 below_sp(__u64 sp)
 {
 	__u32 on_page = sp & (COPY_PAGE - 1);
@@ -67,7 +73,7 @@ static __always_inline __u32 below_sp(__u64 sp)
 	return (on_page < COPY_RED_ZONE ? on_page : COPY_RED_ZONE) & ~7u;
 }
 
-/* Copies page by page, until something cannot be read. Returns bytes, a multiple of 8. */
+/* Copies page by page up to the first unreadable one. Returns bytes, a multiple of 8. */
 static __always_inline __u32 copy_stack(struct copy_scratch *c, __u32 at, __u64 sp, __u32 want)
 {
 	__u32 done = 0;
@@ -79,7 +85,7 @@ static __always_inline __u32 copy_stack(struct copy_scratch *c, __u32 at, __u64 
 			break;
 		if (size > want - done)
 			size = want - done;
-		/* It cannot be, which the compiler knows, but not the verifier. */
+		/* Impossible, as the compiler knows; the verifier does not. */
 		barrier_var(size);
 		if (!size || size > COPY_PAGE)
 			break;
@@ -93,16 +99,16 @@ static __always_inline __u32 copy_stack(struct copy_scratch *c, __u32 at, __u64 
 
 static __always_inline void fill_regs(struct rec_copy *rec, const struct stack_scratch *s)
 {
-	/* walk_frame's other registers are those of the top frame still: steps leave them alone. */
+	/* frame.other still holds the top frame's registers: steps leave them alone. */
 	rec->pc = s->top_pc;
 	rec->sp = s->top_sp;
-	/* By the helper: one instruction to verify, not two a register. */
+	/* The helper is one instruction to verify, instead of two per register. */
 	bpf_probe_read_kernel(rec->general, sizeof(rec->general), s->frame.other);
 }
 
 /*
  * Sends a copy in place of the stack in s, unless the copies of this window have taken `limit`
- * bytes. Returns its id, 0 where that cannot be.
+ * bytes. Returns `id`, or 0 if no copy was sent.
  */
 __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 {
@@ -120,7 +126,7 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 		__sync_fetch_and_add(&count->skipped_copies, 1);
 		return 0;
 	}
-	/* Bits, as older verifiers forget a comparison. */
+	/* A mask, because older verifiers forget a comparison. */
 	depth = s->kernel_depth & KERNEL_DEPTH_MAX;
 	bpf_probe_read_kernel(c->words + COPY_HEADER_WORDS, depth * 8, s->words + HEADER_WORDS);
 	bytes = copy_stack(c, depth, s->top_sp - below, stack_bytes(task, s->top_sp - below));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which tasks are recorded, decided in the kernel, and what their pids are called outside. */
+/* Decides in the kernel which tasks are recorded, and translates their pids for user space. */
 #ifndef PROF_BPF_FILTER_BPF_H
 #define PROF_BPF_FILTER_BPF_H
 
@@ -7,19 +7,18 @@
 #include "bpf/kernel.h"
 
 /*
- * Tracked processes: tgid of the initial pid namespace → start time of the process, so that a pid
- * that is used again is not taken for the process that had it. Never an LRU: a process must not
- * fall out because others came.
+ * Tracked processes, by tgid of the initial pid namespace. The value's start time tells a process
+ * from a later one with the same pid. Never an LRU: new processes must not push out tracked ones.
  */
 struct tracked {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* as many tasks as there can be, set by user space */
+	__uint(max_entries, 1); /* the maximum number of tasks, set by user space */
 	__type(key, __u32);
 	__type(value, struct tracked_process);
 };
 
-/* Pids, as user space sees them, that a scan is to enter. */
+/* Pids in user space's namespace that a scan enters into the filter. */
 struct wanted {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -28,7 +27,7 @@ struct wanted {
 	__type(value, __u32);
 };
 
-/* Pids, as user space sees them, to be tracked from their next exec on. */
+/* Pids in user space's namespace, to be tracked from their next exec on. */
 struct pending_exec {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
@@ -43,7 +42,7 @@ struct pending_exec {
 struct own_tids {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* as many tasks as there can be, set by user space */
+	__uint(max_entries, 1); /* the maximum number of tasks, set by user space */
 	__type(key, __u32);
 	__type(value, __u32);
 };
@@ -56,13 +55,13 @@ extern struct pending_exec pending_exec SEC(".maps");
 extern struct own_tids own_tids SEC(".maps");
 
 /*
- * Programs differ in how they may read a task. What bpf_get_current_task_btf() and iterators give
- * is followed as it is; what tracepoints pass is an address, and its fields are copied. A pointer
- * within a task is followed by copies everywhere: verifiers look through all type names of the
- * kernel for each one that is not.
+ * Programs differ in how they may read a task. Pointers from bpf_get_current_task_btf() and
+ * iterators are dereferenced directly. Tracepoints pass an address, whose fields must be copied.
+ * Pointers inside a task are always followed by copies: for each direct access, the verifier
+ * searches all type names of the kernel.
  */
 
-/* What it is called in the initial pid namespace. */
+/* A task's ids in the initial pid namespace. */
 struct task_ids {
 	__u32 tgid, pid;
 };
@@ -75,7 +74,7 @@ static __always_inline struct task_ids copy_ids(struct task_struct *task)
 	};
 }
 
-/* The filter's entry of the task's process; NULL where it is not tracked. */
+/* Returns the filter's entry of the task's process; NULL: not tracked. */
 static __always_inline struct tracked_process *find_tracked(struct task_struct *task, __u32 tgid)
 {
 	struct tracked_process *process = bpf_map_lookup_elem(&tracked, &tgid);
@@ -85,7 +84,7 @@ static __always_inline struct tracked_process *find_tracked(struct task_struct *
 	return process->start == BPF_CORE_READ(task, group_leader, start_time) ? process : NULL;
 }
 
-/* The same for the current task, which is asked for at every tick: without copies for most. */
+/* find_tracked() for the current task. Runs at every tick, so it avoids copies for most tasks. */
 static __always_inline struct tracked_process *find_current(struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
@@ -97,19 +96,19 @@ static __always_inline struct tracked_process *find_current(struct task_struct *
 	return process && process->start == task->start_time ? process : NULL;
 }
 
-/* With record_all: is it one that is not recorded all the same? */
+/* With record_all: excludes the recorder itself. */
 static __always_inline bool is_recorder(__u32 tgid)
 {
 	return !config.include_self && tgid == own_tgid;
 }
 
 /*
- * The process's pid, in the upper half, and the tid as the recorder's namespace has them: of those
- * two struct pid, or of what is remembered for the ids.
+ * Returns the process's pid in the upper half and the tid in the lower one, in the recorder's
+ * namespace. They come from the two struct pid, or from what is remembered for the ids.
  */
 extern __u64 own_pids(__u64 process_pid, __u64 thread_pid, __u32 tgid, __u32 pid);
 
-/* The number in the innermost namespace, where that is not the recorder's; else 0. */
+/* Returns the pid in the innermost namespace; 0 if that is the recorder's. */
 static __always_inline __u32 ns_pid_number(const struct pid *pid)
 {
 	struct upid upid = {};
@@ -125,7 +124,7 @@ static __always_inline __u32 ns_pid_number(const struct pid *pid)
 	return upid.nr;
 }
 
-/* pid (of the process) and tid as the recorder's namespace has them. */
+/* Sets the process's pid and the tid, both in the recorder's namespace. */
 static __always_inline void task_pids(struct task_struct *task, struct task_ids ids, __u32 *pid,
 				      __u32 *tid)
 {
@@ -142,7 +141,7 @@ static __always_inline void task_pids(struct task_struct *task, struct task_ids 
 	*tid = (__u32)pids;
 }
 
-/* While it has its number. */
+/* Call while the task still has its number. */
 static __always_inline void remember_tid(struct task_ids ids, __u32 tid)
 {
 	if (config.pid_inode)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * name_set_has(), as the verifier likes it: a function of its own, which it looks at once for all
- * callers, and by bpf_loop, where it does not follow every character's every branch.
+ * name_set_has() in a form that is cheap to verify: a global function, checked once for all
+ * callers, and bpf_loop, so that the verifier does not follow every branch of every character.
  */
 #include "bpf/filter_match.bpf.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which of the tracked tasks are wanted. A process that is not is followed all the same, as it may
- * become one that is; nothing of it is sampled.
+ * Decides which tracked tasks are wanted. Unwanted processes are followed but not sampled: they may
+ * become wanted.
  */
 #ifndef PROF_BPF_FILTER_MATCH_BPF_H
 #define PROF_BPF_FILTER_MATCH_BPF_H
@@ -13,7 +13,7 @@
 
 #define CGROUP_DEPTH_MAX 32
 
-/* Ids of control groups, all of one hierarchy. */
+/* Ids of control groups, all in one hierarchy. */
 struct wanted_cgroups {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, CGROUPS_MAX);
@@ -21,7 +21,7 @@ struct wanted_cgroups {
 	__type(value, __u32);
 };
 
-/* Whether a control group is one of these or below one; ids are never used again. */
+/* Caches whether a control group is, or is below, a wanted one. Ids are never reused. */
 struct known_cgroups {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -29,7 +29,7 @@ struct known_cgroups {
 	__type(value, __u32);
 };
 
-/* Tids, as user space sees them. */
+/* Tids in user space's namespace. */
 struct wanted_tids {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -48,7 +48,7 @@ struct task_name {
 	char text[NAME_LENGTH_MAX + 1];
 };
 
-/* Is the name in process_names, or in thread_names? */
+/* Is the name in thread_names if is_thread, else in process_names? */
 extern int name_matches(const struct task_name *name, __u32 is_thread);
 
 static __always_inline bool matches_name(const char *from, bool is_thread)
@@ -70,7 +70,7 @@ static __always_inline bool matches_uid(struct task_struct *task)
 	return false;
 }
 
-/* Its control group in the hierarchy that is asked for. */
+/* Returns the task's control group in config.cgroup_hierarchy. */
 static __always_inline struct cgroup *task_cgroup(struct task_struct *task)
 {
 	struct css_set *set = BPF_CORE_READ(task, cgroups);
@@ -92,7 +92,7 @@ struct cgroup_search {
 static long look_at_cgroup(__u32 i, void *ctx)
 {
 	struct cgroup_search *search = ctx;
-	/* In a variable of its own: only the kernel's types are looked for in the kernel. */
+	/* A separate variable: CO-RE relocates accesses to kernel types only. */
 	struct cgroup *cgroup = search->cgroup;
 	__u64 id = BPF_CORE_READ(cgroup, kn, id);
 
@@ -115,7 +115,7 @@ static __always_inline bool matches_cgroup(struct task_struct *task)
 	return search.found;
 }
 
-/* Where the name of the task's process is; `name` is where the task's own is. */
+/* Returns the address of the process's name; `name` is the address of the task's own. */
 static __always_inline const char *process_name(struct task_struct *task, struct task_ids ids,
 						const char *name)
 {
@@ -125,7 +125,7 @@ static __always_inline const char *process_name(struct task_struct *task, struct
 	       bpf_core_field_offset(struct task_struct, comm);
 }
 
-/* Is the task's process wanted? Its pid is as user space sees it. */
+/* Is the task's process wanted? `pid` is in user space's namespace. */
 static __always_inline bool process_matches(struct task_struct *task, struct task_ids ids,
 					    __u32 pid, const char *name)
 {
@@ -138,7 +138,7 @@ static __always_inline bool process_matches(struct task_struct *task, struct tas
 	return !(config.filter & FILTER_CGROUP) || matches_cgroup(task);
 }
 
-/* Is the task itself, whatever its process is? */
+/* Is the task itself wanted, regardless of its process? */
 static __always_inline bool thread_matches(__u32 tid, const char *name)
 {
 	if (config.filter & FILTER_TID && !bpf_map_lookup_elem(&wanted_tids, &tid))
@@ -146,7 +146,7 @@ static __always_inline bool thread_matches(__u32 tid, const char *name)
 	return !(config.filter & FILTER_THREAD) || matches_name(name, true);
 }
 
-/* rec.flags of what is reported about the task, whose name is, or is about to be, this one. */
+/* Returns rec.flags for a record about the task; `name` is its present or coming name. */
 static __always_inline __u8 match_flags(struct task_struct *task, struct task_ids ids,
 					const struct rec *rec, const char *name)
 {

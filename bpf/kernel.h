@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The few kernel types that are read, with the few fields that are read: CO-RE finds where they are
- * in the running kernel. A field is declared with the type the kernel gives it, nothing else
- * counts.
+ * The kernel types and fields that the programs read. CO-RE finds their offsets in the running
+ * kernel. Each field is declared with the kernel's type; nothing else about a declaration matters.
  */
 #ifndef PROF_BPF_KERNEL_H
 #define PROF_BPF_KERNEL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Records that never leave the recorder: the kernel writes them, and user space makes other records
- * of them. Their kinds are none of enum rec_kind, so that no capture and no session accepts them.
+ * Records that never leave the recorder: the kernel writes them, and user space turns them into
+ * other records. Their kinds are not in enum rec_kind, so no capture and no session accepts them.
  */
 #ifndef PROF_BPF_LIVE_RECORD_H
 #define PROF_BPF_LIVE_RECORD_H
@@ -19,7 +19,7 @@
 	LIVE_RECORD(LOADED, rec_loaded, 120, sizeof(*r)) \
 	LIVE_RECORD(EXEC, rec_exec, 32, rec_arguments_size(r->folder_size, r->arguments_size))
 
-/* The first of them; kinds of the wire are below. */
+/* The first live kind; the kinds of the wire are below it. */
 #define REC_LIVE 0xc0
 
 enum live_rec_kind {
@@ -37,15 +37,16 @@ enum {
 };
 
 /*
- * The copied stack from which the REC_STACK of that id is made: sent in place of it while the
- * tables of the sampled code are not in the kernel yet.
+ * Registers and a copied stack, from which user space makes the REC_STACK with this stack_id. Sent
+ * in place of the REC_STACK while the kernel does not have the unwind tables of the sampled code
+ * yet.
  */
 struct rec_copy {
 	struct rec rec;
 	__u32 stack_id;
 	__u16 kernel_depth;
-	__u16 below_sp; /* how many bytes below sp the copy begins */
-	__u32 stack_size; /* bytes of the stack that were copied; a multiple of 8 */
+	__u16 below_sp; /* bytes below sp at which the copy begins */
+	__u32 stack_size; /* bytes copied; a multiple of 8 */
 	__u32 reserved2;
 	__u64 pc, sp;
 	__u64 general[32]; /* general registers by DWARF number */
@@ -55,25 +56,25 @@ struct rec_copy {
 #define EXEC_TEXT_MAX 992 /* bytes; the whole record is 1 KB at most */
 
 /*
- * Arguments and folder of an exec as the kernel has them, secrets included. Follows the
- * REC_NAME of the exec. Becomes a REC_ARGUMENTS.
+ * Arguments and working folder of an exec, unredacted: secrets are included. Follows the REC_NAME
+ * of the exec. User space makes a REC_ARGUMENTS of it.
  */
 struct rec_exec {
 	struct rec rec;
 	__u16 folder_size; /* bytes of the working folder: names, innermost first, each terminated
 			    */
-	__u16 arguments_size; /* bytes of the arguments, each terminated; not the last where cut */
+	__u16 arguments_size; /* bytes of the arguments, each terminated but a cut last one */
 	__u32 reserved;
 	char text[]; /* the folder, then the arguments, padded to 8 */
 };
 
 #define REC_LOADED_NAME_SIZE 64
 
-/* The kernel has loaded a module, and goes on to start it. */
+/* The kernel has loaded a module and is about to start it. */
 struct rec_loaded {
 	struct rec rec;
 	__u64 start, size; /* of its code */
-	__u64 init_start, init_size; /* of the code that is dropped once it has started */
+	__u64 init_start, init_size; /* of the code dropped after its start */
 	char name[REC_LOADED_NAME_SIZE];
 };
 

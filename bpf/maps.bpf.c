@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The maps and variables that all programs share: linked into each BPF object, see shared.bpf.h. */
+/* The maps and variables that all programs share. Linked into each BPF object, see shared.bpf.h. */
 #include "bpf/program_arguments.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
@@ -12,10 +12,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile struct bpf_config config SHARED_CONSTANT = {};
 const volatile struct name_set process_names SHARED_CONSTANT = {};
 const volatile struct name_set thread_names SHARED_CONSTANT = {};
-/* Of the recorder, set by find_self. */
+/* The recorder's own, set by find_self. */
 __u32 own_pid_level SHARED_VARIABLE = 0; /* depth of its pid namespace */
-__u32 own_tgid SHARED_VARIABLE = 0; /* in the initial one */
-/* Where in css_set.subsys config.cgroup_hierarchy is. */
+__u32 own_tgid SHARED_VARIABLE = 0; /* in the initial pid namespace */
+/* Index of config.cgroup_hierarchy in css_set.subsys. */
 __u32 cgroup_subsystem SHARED_VARIABLE = 0;
 /* See stack_emit.bpf.h. */
 __u32 last_stack_id SHARED_VARIABLE = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Names of tasks against patterns, in the kernel and in user space alike. The patterns are one
- * automaton, so that a name costs the same however many there are: a state is how many elements of
- * a pattern the name has met so far, and a bit in a word; each pattern has one more bit than it has
+ * Matches task names against patterns, in the kernel and in user space. All patterns form one
+ * automaton, so the cost of a name does not depend on their number. A state is the number of
+ * pattern elements matched so far, and one bit of a word; each pattern has one bit more than
  * elements.
  */
 #ifndef PROF_BPF_NAME_SET_H
@@ -15,16 +15,16 @@
 
 struct name_set {
 	__u64 starts[NAME_WORDS]; /* a pattern begins here */
-	__u64 loops[NAME_WORDS]; /* a star is here: anything may come */
-	__u64 ends[NAME_WORDS]; /* a pattern has been met */
-	__u64 accepted[256][NAME_WORDS]; /* from which states a character leads to the next */
+	__u64 loops[NAME_WORDS]; /* a star: any character keeps the state */
+	__u64 ends[NAME_WORDS]; /* a pattern has matched */
+	__u64 accepted[256][NAME_WORDS]; /* states that a character advances */
 };
 
-/* The states of that word that a name is in after one more character; 0: it has none any more. */
+/* Returns the states of a word after one more character; 0: no pattern can match any more. */
 static inline __u64 name_set_step(const volatile struct name_set *set, int word, __u64 states,
 				  __u8 c)
 {
-	/* Behind the end everything stays. */
+	/* After the terminator every state stays. */
 	__u64 stay = c ? set->loops[word] : ~0ull;
 
 	return (states & set->accepted[c][word]) << 1 | (states & stay);

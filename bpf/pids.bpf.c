@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Pids in a namespace. One function, which the verifier looks at once for all that call it. */
+/*
+ * Pids in the recorder's namespace. A global function, so the verifier checks it once for all
+ * callers.
+ */
 #include "bpf/filter.bpf.h"
 
 /*
- * The number that a struct pid has in the recorder's pid namespace, 0 where it has none. It comes
- * as a number itself: kernels before 6.2 let nobody count on from a pointer that they know.
+ * Returns the number of a struct pid in the recorder's pid namespace; 0: it has none. The address
+ * is passed as a number, because kernels before 6.2 forbid arithmetic on pointers whose type they
+ * know.
  */
 static __always_inline __u32 pid_number(__u64 address)
 {

@@ -5,9 +5,9 @@
 #include "bpf/kernel.h"
 
 /*
- * A struct rec_exec, with room behind it for the longest name and arguments at the highest offset:
- * the verifier cannot tell that both never come together. Programs at one tracepoint do not
- * interrupt each other.
+ * A struct rec_exec, followed by room for the longest name and arguments at the highest offset: the
+ * verifier cannot tell that they never coincide. Programs at one tracepoint do not interrupt each
+ * other.
  */
 struct exec_scratch {
 	__u64 words[256 + 4];
@@ -23,8 +23,8 @@ struct exec_scratches {
 extern struct exec_scratches exec_scratches SEC(".maps");
 
 /*
- * Sends a REC_EXEC about the current task, which has just executed a program, if that is asked for.
- * Pid and tid are those of the recorder's namespace.
+ * Sends a REC_EXEC about the current task, which has just executed a program; nothing unless
+ * config.arguments. `pid` and `tid` are in the recorder's namespace.
  */
 extern int send_arguments(__u32 pid, __u32 tid);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One ring a CPU, so that CPUs never wait for each other; what does not fit is counted. */
+/* One ring per CPU, so that CPUs never wait for each other. Records that do not fit are counted. */
 #ifndef PROF_BPF_RING_BPF_H
 #define PROF_BPF_RING_BPF_H
 
@@ -9,7 +9,7 @@
 
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* the real size is set by user space */
+	__uint(max_entries, 4096); /* user space sets the real size */
 };
 
 struct rings {
@@ -37,7 +37,7 @@ static __always_inline struct bpf_counters *own_counters(void)
 	return bpf_map_lookup_elem(&counters, &zero);
 }
 
-/* The ring of this CPU; NULL on a CPU that user space has not given one yet. */
+/* Returns this CPU's ring; NULL if user space has not added one yet. */
 static __always_inline void *own_ring(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -46,8 +46,8 @@ static __always_inline void *own_ring(void)
 }
 
 /*
- * User space drains on a timer. It is woken only when much has piled up: a wake-up costs more than
- * the rest of a sample.
+ * User space drains on a timer and is woken only when much data has piled up: a wake-up costs more
+ * than the rest of a sample.
  */
 static __always_inline __u64 ring_flags(void *ring)
 {
@@ -56,7 +56,7 @@ static __always_inline __u64 ring_flags(void *ring)
 		       : BPF_RB_NO_WAKEUP;
 }
 
-/* User space does not keep up: what is left is for what cannot be done without. */
+/* The reader lags: reserve the rest for clock ticks. */
 static __always_inline bool is_filling(void *ring)
 {
 	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= config.full_bytes;

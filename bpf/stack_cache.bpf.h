@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The table of stacks that were sent. Each is in it as a whole, and cut: with its innermost frames
- * away, so that a stack with other ones can be continued by it.
+ * The table of sent stacks. Every stack is entered whole, and cut: without its innermost frames, so
+ * that stacks with other inner frames can continue it.
  */
 #ifndef PROF_BPF_STACK_CACHE_BPF_H
 #define PROF_BPF_STACK_CACHE_BPF_H
 
 #include "bpf/stack_scratch.bpf.h"
 
-/* CPUs write the two words of an entry without a lock, see stack_cache_find(). */
+/* CPUs write the two words without a lock, see stack_cache_find(). */
 struct stack_cache_entry {
 	__u64 hash;
-	__u64 check; /* hash ^ what stands for it */
+	__u64 check; /* hash ^ (skip << SENT_SKIP_SHIFT | id) */
 };
 
 struct sent {
@@ -23,7 +23,7 @@ struct sent {
 
 struct sent sent SEC(".maps");
 
-/* A stack's id, and above it how many of its innermost frames are away. */
+/* An entry's value: a stack id, and above it the number of its innermost frames to skip. */
 #define SENT_SKIP_SHIFT 32
 #define SENT_BITS 43
 
@@ -35,8 +35,8 @@ static __always_inline struct stack_cache_entry *stack_cache_slot(__u64 hash)
 }
 
 /*
- * What was sent with this hash, or 0. Words of two different writers do not fit together, and then
- * it is just not found.
+ * Returns the value stored for the hash, or 0. Words from two different writers do not fit
+ * together, and count as not found.
  */
 static __always_inline __u64 stack_cache_find(__u64 hash)
 {
@@ -69,13 +69,13 @@ static long hash_kernel_frame(__u32 i, void *ctx)
 	return 0;
 }
 
-/* Of all frames, and of what else tells two stack records apart. */
+/* Hashes all frames and the other fields that distinguish stack records. */
 static __always_inline __u64 hash_whole(struct stack_scratch *s)
 {
 	struct loop loop = {.s = s};
 
 	s->kernel_sum = (__u64)s->kernel_depth << 32 | s->user_depth << 8 | s->stack_flags;
-	/* By bpf_loop: the verifier follows a plain loop through every turn. */
+	/* bpf_loop, because the verifier follows every turn of a plain loop. */
 	bpf_loop(s->kernel_depth, hash_kernel_frame, &loop, 0);
 	return mix_bits(mix_bits(s->kernel_sum) + s->sum) | 1;
 }
@@ -85,7 +85,10 @@ static __always_inline __u64 hash_whole(struct stack_scratch *s)
 #define SUM_BASE_CUT (SUM_BASE_4 * SUM_BASE_4)
 _Static_assert(STACK_CUT == 8, "SUM_BASE_CUT is SUM_BASE to that power");
 
-/* The part i of a stack are its STACK_CUT * (i + 1) outermost user frames, or all there are. */
+/*
+ * Part i of a stack is its STACK_CUT * (i + 1) outermost user frames, or all if there are fewer.
+ * Returns the number of user frames inside it.
+ */
 static __always_inline __u32 frames_inside(const struct stack_scratch *s, __u32 i)
 {
 	__u32 depth = (i + 1) * STACK_CUT;
@@ -117,7 +120,7 @@ static long cut_stack(__u32 i, void *ctx)
 	return 0;
 }
 
-/* Finds the split points of the stack in s, and the first from which on it was sent. */
+/* Computes the hashes of the stack's parts, and finds the largest part already sent. */
 static __always_inline void cut_stack_up(struct stack_scratch *s, __u32 split_points)
 {
 	struct loop loop = {.s = s};
@@ -139,7 +142,7 @@ static long note_cut(__u32 i, void *ctx)
 	return 0;
 }
 
-/* Makes its split points lead to the stack with that id from now on. */
+/* Makes the stack's new parts findable as parts of stack `id`. */
 static __always_inline void note_split_points(struct stack_scratch *s, __u32 split_points, __u32 id)
 {
 	struct loop loop = {.s = s};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Stacks on their way into the ring: each is sent once, samples name it by its id. */
+/* Sends stacks into the ring: each once; samples refer to it by id. */
 #ifndef PROF_BPF_STACK_EMIT_BPF_H
 #define PROF_BPF_STACK_EMIT_BPF_H
 
@@ -15,7 +15,7 @@ static __always_inline __u32 new_stack_id(void)
 	return __sync_fetch_and_add(&last_stack_id, 1) + 1;
 }
 
-/* Leaves only the innermost frames. False: there are no more. */
+/* Keeps only the innermost SHORT_STACK frames. False if there are no more than that. */
 static __always_inline bool shorten(struct stack_scratch *s)
 {
 	__u32 kernel_depth = s->kernel_depth, user_depth;
@@ -31,7 +31,10 @@ static __always_inline bool shorten(struct stack_scratch *s)
 	return true;
 }
 
-/* Sends what of the stack in s no earlier one has; its id, or 0 where there is no room. */
+/*
+ * Emits the frames of s that no earlier stack record contains. Returns the stack's id, 0 if the
+ * ring is full.
+ */
 __noinline int emit_new_stack(struct stack_scratch *s, __u64 hash)
 {
 	struct rec_stack *rec = (struct rec_stack *)s->words;
@@ -54,13 +57,13 @@ __noinline int emit_new_stack(struct stack_scratch *s, __u64 hash)
 	rec->prefix_skip = s->outer >> SENT_SKIP_SHIFT;
 	if (!emit_output(count, ring, s->words, size, BPF_RB_NO_WAKEUP))
 		return 0;
-	/* It counts as sent only once its record is in the ring. */
+	/* Only a stack whose record is in the ring counts as sent. */
 	stack_cache_set(hash, id, 0);
 	note_split_points(s, split_points, id);
 	return id;
 }
 
-/* The id of the stack in s, which is sent first if it has not been yet. 0: no room. */
+/* Returns the id of the stack in s, after sending it if it is new. 0: no room. */
 static __always_inline __u32 emit_stack(struct stack_scratch *s, void *ring)
 {
 	__u64 hash = hash_whole(s);
@@ -74,8 +77,8 @@ static __always_inline __u32 emit_stack(struct stack_scratch *s, void *ring)
 }
 
 /*
- * Sends what lies below the leaf, and completes the sample. False: there was no room. Copies may
- * take copy_bytes in a window.
+ * Sends the leaf's callers and completes the sample. False: no room. Copies may take `copy_bytes`
+ * per window.
  */
 static __always_inline bool place_stack(struct stack_scratch *s, struct rec_sample *sample,
 					void *ring, __u32 copy_bytes)

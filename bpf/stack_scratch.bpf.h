@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Kernel and user stack of the current task, on their way to become the body of a stack record. */
+/* The current task's stack while it is captured and made into a stack record. */
 #ifndef PROF_BPF_STACK_SCRATCH_BPF_H
 #define PROF_BPF_STACK_SCRATCH_BPF_H
 
@@ -11,9 +11,9 @@
 extern const volatile struct bpf_config config;
 
 /*
- * Programs of perf events and tracepoints never interrupt each other on a CPU, and build their
+ * Programs of perf events and tracepoints never interrupt each other on a CPU, so they build their
  * stacks in the same memory. An object whose programs a tick can interrupt (raw tracepoints,
- * tracing) defines this first, and has memory of its own: sharing goes by name.
+ * tracing) defines HAS_OWN_STACK_SCRATCH first and gets memory of its own: maps are shared by name.
  */
 #ifdef HAS_OWN_STACK_SCRATCH
 #define scratches own_scratches
@@ -26,7 +26,7 @@ extern const volatile struct bpf_config config;
 #define IS_ARM64 0
 #endif
 
-/* Stacks of 32-bit programs are walked in user space: nothing of that costs anything here. */
+/* User space walks the stacks of 32-bit programs, so support for them costs nothing here. */
 #define walk_word(frame) 8
 #define walk_read_word(frame, to, addr) bpf_probe_read_user(to, 8, (const void *)(addr))
 #define walk_read_pair(frame, to, addr) bpf_probe_read_user(to, 16, (const void *)(addr))
@@ -39,8 +39,8 @@ extern const volatile struct bpf_config config;
 #define CUTS_MAX ((USER_DEPTH_MAX + STACK_CUT - 1) / STACK_CUT)
 
 /*
- * The rule of an address in the address space of that serial number. Most frames of a sample were
- * in the one before, too.
+ * The rule of an address in the address space `serial`. Most frames of a sample were in the one
+ * before, too.
  */
 struct rule_cache {
 	__u64 addr;
@@ -51,42 +51,42 @@ struct rule_cache {
 #define RULE_CACHE_BITS 8
 
 /*
- * A stack record under construction: first the addresses as they are found, then the record that is
- * made of them in place. The leaf is no part of it, but the helper stores the leaf just before the
- * return addresses: it lands in the last word of the header, which is written afterwards.
+ * A stack record under construction: first the addresses as they are found, then the record, packed
+ * in place. The leaf is not part of it, but the helper stores the leaf just before the return
+ * addresses: it lands in the last word of the header, which is written afterwards.
  */
 struct stack_scratch {
 	__u64 words[HEADER_WORDS + (DEPTH_MAX + 1) / 2 + DEPTH_MAX];
 	__u8 kinds[(DEPTH_MAX + 7) & ~7]; /* enum frame_kind of each address */
 	union {
-		__u64 sums[USER_DEPTH_MAX]; /* hash of the user frames up to and with this one */
+		__u64 sums[USER_DEPTH_MAX]; /* hash of the user frames up to this one */
 		struct rec_run runs[DEPTH_MAX]; /* once the split points are known */
 	};
-	__u64 split_points[CUTS_MAX]; /* hash of the user frames further out, by outermost first */
+	__u64 split_points[CUTS_MAX]; /* hash of each part, the outermost first */
 	/* Results of capture_stack(). */
 	__u64 leaf;
 	__u64 sum; /* of all user frames */
-	__u32 kernel_depth, user_depth; /* without the leaf */
-	__u32 end_depth; /* user frames up to the last one in a block of its own, see config.h */
+	__u32 kernel_depth, user_depth; /* excluding the leaf */
+	__u32 end_depth; /* user frames up to the last in a new block, see config.h */
 	__u8 sample_flags, stack_flags;
-	struct rec like; /* what the stack's record has in common with its sample */
-	/* Loops' variables: in memory of a map the verifier does not follow their values. */
+	struct rec like; /* header shared by the sample and its stack record */
+	/* Variables of loops: the verifier does not follow values in map memory. */
 	__u64 kernel_sum; /* of all kernel frames */
 	__u64 power; /* SUM_BASE to the number of frames */
-	__u64 outer; /* what the longest outer part that was sent is known as; 0: none was */
-	__u32 shared; /* frames of that */
-	__u32 is_new; /* the next longer part was not sent */
+	__u64 outer; /* value of the largest part already sent; 0: none */
+	__u32 shared; /* its number of frames */
+	__u32 is_new; /* larger parts were not sent */
 	__u32 run_count;
-	/* The task that was sampled here last, see task_cpu_time(). */
+	/* The task last sampled here, see task_cpu_time(). */
 	__u32 last_pid;
 	__u64 last_start, last_switches, last_time, last_cpu_time;
 	/* The walker's. */
 	bpf_user_pt_regs_t regs;
 	struct walk_frame frame;
 	__u64 top_pc, top_sp; /* where the walk began */
-	__u64 block; /* of the last frame */
+	__u64 block; /* block of the last frame, see STACK_BLOCK_SHIFT */
 	struct unwind_space space;
-	struct unwind_mapping mapping; /* the one that was found last */
+	struct unwind_mapping mapping; /* the mapping found last */
 	struct unwind_rule rule;
 	struct walk_caller caller;
 	struct rule_cache rule_cache[1 << RULE_CACHE_BITS];
@@ -102,8 +102,8 @@ struct scratches {
 struct scratches scratches SEC(".maps");
 
 /*
- * Hashes of frames are polynomials modulo 2^64 with one term a frame, so that the hash of a part
- * can be told from the sums at its two ends.
+ * Hashes of frames are polynomials modulo 2^64 with one term per frame, so the hash of a part
+ * follows from the sums at its two ends.
  */
 #define SUM_BASE 0x9e3779b97f4a7c15ull
 
@@ -118,17 +118,17 @@ static __always_inline __u64 sum_frame(__u64 sum, __u64 addr, __u8 kind)
 	return sum * SUM_BASE + mix_bits(addr ^ (__u64)kind << 56);
 }
 
-/* The hash of the innermost `depth` user frames. */
+/* Returns the hash of the innermost `depth` user frames. */
 static __always_inline __u64 sum_of(const struct stack_scratch *s, __u32 depth)
 {
 	__u32 last = depth - 1;
 
-	/* Compared as it is used, or the verifier does not see what it means. */
+	/* Compare the value that is used, or the verifier does not learn its bounds. */
 	barrier_var(last);
 	return last < USER_DEPTH_MAX ? s->sums[last] : 0;
 }
 
-/* What bpf_loop hands on must lie on the BPF stack. */
+/* The context of bpf_loop must lie on the BPF stack. */
 struct loop {
 	struct stack_scratch *s;
 	__u32 found;
@@ -161,8 +161,8 @@ static long pack_frame(__u32 i, void *ctx)
 }
 
 /*
- * Makes the stack without its `shared` outermost frames a record, but for ids; returns its size in
- * bytes, 0 where the verifier could not know that it fits.
+ * Packs the stack without its `shared` outermost frames into a record, except the ids. Returns its
+ * size in bytes, 0 if it might not fit as far as the verifier can tell.
  */
 static __always_inline __u32 pack_stack(struct stack_scratch *s)
 {

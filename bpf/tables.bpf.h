@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The maps with what the walker knows: tables, rules, and the mappings of processes. */
+/* The walker's maps: unwind tables, rules, and the mappings of processes. */
 #ifndef PROF_BPF_TABLES_BPF_H
 #define PROF_BPF_TABLES_BPF_H
 
@@ -29,11 +29,11 @@ struct unwind_rules {
 	__type(value, struct unwind_rule);
 };
 
-/* Where the mappings of a process are, by pid as user space sees it. */
+/* The place of a process's mappings, by pid in user space's namespace. */
 struct unwind_spaces {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* as many tasks as there can be, set by user space */
+	__uint(max_entries, 1); /* the maximum number of tasks, set by user space */
 	__type(key, __u32);
 	__type(value, struct unwind_space);
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Entering processes into the filter. */
+/* Enters processes into the filter. */
 #ifndef PROF_BPF_TRACK_BPF_H
 #define PROF_BPF_TRACK_BPF_H
 
@@ -7,8 +7,8 @@
 #include "bpf/ring.bpf.h"
 
 /*
- * What is the same for all tasks with the same control groups, and another number for others. It is
- * an address of the kernel's, which may be given again once nobody has those groups.
+ * Returns a number shared by all tasks with the same control groups and different for others. It is
+ * a kernel address, which may be reused when no task has those groups any more.
  */
 static __always_inline __u64 cgroups_of(struct task_struct *task)
 {

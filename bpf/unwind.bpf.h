@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The walker: user stacks by the CFI tables in the shards, by frame pointers where there is no CFI,
- * by a scan for return addresses where neither leads on. One bounded loop calls one global function
- * a stage, which the verifier looks at once each.
+ * The walker. Unwinds user stacks by the CFI tables in the shards, by frame pointers where there is
+ * no CFI, and by a scan for return addresses where both fail. One bounded loop calls a global
+ * function per stage, so the verifier checks each stage once.
  */
 #ifndef PROF_BPF_UNWIND_BPF_H
 #define PROF_BPF_UNWIND_BPF_H
@@ -19,12 +19,12 @@ static __always_inline const __u32 *shard_words(__u32 shard)
 	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
 }
 
-/* Mappings of a process lie in one shard: so often their number can be halved. */
+/* All mappings of a process lie in one shard, so this many halvings search them. */
 #define SPACE_MAPPINGS_SHIFT 16
 _Static_assert(UNWIND_SHARD_BYTES >> SPACE_MAPPINGS_SHIFT <= sizeof(struct unwind_mapping),
 	       "all mappings can be found");
 
-/* The mapping that holds addr becomes s->mapping. False: none does, s->mapping stays. */
+/* Sets s->mapping to the mapping that holds addr. False: none does, and s->mapping is unchanged. */
 __noinline int unwind_find_mapping(struct stack_scratch *s, __u64 addr)
 {
 	const struct unwind_mapping *m;
@@ -61,7 +61,8 @@ static __always_inline __u32 cache_slot(__u64 addr)
 	return ((__u32)addr * 0x9e3779b1u) >> (32 - RULE_CACHE_BITS);
 }
 
-/* The number of the rule for an address, whose mapping becomes s->mapping; negative: none has it.
+/*
+ * Returns the number of the rule for an address and sets s->mapping; UNWIND_RULES_MAX: not mapped.
  */
 __noinline int unwind_search_rule(struct stack_scratch *s, __u64 addr)
 {
@@ -81,8 +82,8 @@ __noinline int unwind_search_rule(struct stack_scratch *s, __u64 addr)
 }
 
 /*
- * Finds the rule of the frame's pc, or of what is `back` bytes before; where that says nothing,
- * s->mapping is what it lies in. False: that is nothing that is known.
+ * Sets s->rule to the rule of the frame's pc minus `back` bytes. If that rule is UNWIND_CFA_NONE,
+ * s->mapping is the mapping of the address. False: nothing is known of the address.
  */
 __noinline int unwind_find_rule(struct stack_scratch *s, __u32 back)
 {
@@ -126,7 +127,7 @@ __noinline int unwind_leave(struct stack_scratch *s)
 	return 0;
 }
 
-/* On arm64 there is more to it: two functions are less for the verifier, and slower. */
+/* On arm64 the step is longer: two functions are cheaper to verify, but slower. */
 __noinline int unwind_step(struct stack_scratch *s)
 {
 	int result;
@@ -206,7 +207,9 @@ static long scan_word(__u32 i, void *ctx)
 	return 1;
 }
 
-/* The nearest word on the stack that looks like a return address. A guess, and shown as one. */
+/*
+ * Steps to the nearest word on the stack that looks like a return address: a guess, marked as one.
+ */
 static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 {
 	struct loop loop = {.s = s};
@@ -215,7 +218,7 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 	return loop.found;
 }
 
-/* Appends the frame's pc to the stack record. False: there is no more room. */
+/* Appends the frame's pc to the stack record. False: no room. */
 __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 {
 	__u32 user_depth, at;
@@ -242,7 +245,7 @@ __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 	return 1;
 }
 
-/* One frame outwards, by whatever leads there. 0: the stack has ended, s->stack_flags says how. */
+/* Steps one frame outwards by any method. 0: the stack has ended, s->stack_flags says how. */
 static __always_inline int unwind_frame(struct stack_scratch *s)
 {
 	__u32 back = s->frame.is_pc ? 0 : 1;
@@ -250,11 +253,11 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	int result;
 
 	if (!unwind_find_rule(s, back)) {
-		/* Garbage, or code that was mapped a moment ago: user space will know. */
+		/* Garbage, or code mapped a moment ago: user space will know. */
 		s->stack_flags |= STACK_UNKNOWN;
 		return 0;
 	}
-	/* In a system call that is the last instruction of a function, the pc is behind that. */
+	/* In a system call that is a function's last instruction, the pc is past the function. */
 	if (!back && s->rule.cfa_kind == UNWIND_CFA_NONE)
 		unwind_find_rule(s, 1);
 	if (!walk_needs_sp_alone(&s->frame, &s->rule))
@@ -295,7 +298,7 @@ static long unwind_turn(__u32 i, void *ctx)
 	struct loop *loop = ctx;
 	int more = unwind_frame(loop->s);
 
-	/* The verifier wants to see that nothing but 0 and 1 comes back. */
+	/* The verifier must see that only 0 and 1 are returned. */
 	barrier_var(more);
 	return more ? 0 : 1;
 }

@@ -22,22 +22,21 @@
 
 struct unwind_row {
 	__u16 pc_low; /* offset in its page */
-	__u16 rule; /* index of the rule */
+	__u16 rule; /* number of the rule */
 };
 
-/* Registers whose caller's values are followed; numbers of our own, the same on all machines. */
+/* Registers whose caller's values are followed; numbered alike on all machines. */
 enum unwind_reg {
 	UNWIND_REG_SP,
 	UNWIND_REG_FP, /* rbp, x29 */
-	UNWIND_REG_BASE, /* rbx, x19: the one other register that CFAs of callers rest on */
+	UNWIND_REG_BASE, /* rbx, x19: the only other register that CFAs of callers use */
 	UNWIND_REG_RA, /* arm64: the link register; x86-64: unused */
-	/* + n: general register n as DWARF numbers it. Only the top frame's value is known. */
+	/* + n: general register n in DWARF's numbering. Known for the top frame only. */
 	UNWIND_REG_OTHER,
 };
 
 enum unwind_cfa_kind {
-	UNWIND_CFA_NONE, /* no CFI here: a gap between FDEs, or a rule that cannot be told in 16
-			    bytes */
+	UNWIND_CFA_NONE, /* no CFI: a gap between FDEs, or too complex a rule */
 	UNWIND_CFA_END, /* the return address is undefined: the outermost frame */
 	UNWIND_CFA_REG, /* reg + offset */
 	UNWIND_CFA_DEREF, /* *(reg + deref * word) + offset */
@@ -47,24 +46,24 @@ enum unwind_cfa_kind {
 };
 
 /*
- * Where the caller's value of a register is. UNWIND_SAME of ra: in the register ra_offset (enum
+ * Place of the caller's value of a register. For ra, UNWIND_SAME means the register ra_offset (enum
  * unwind_reg), which is UNWIND_REG_RA on arm64 and, in vfork, UNWIND_REG_OTHER + 5 on x86-64.
  */
 enum unwind_value_kind {
-	UNWIND_SAME, /* in the register still */
+	UNWIND_SAME, /* still in the register */
 	UNWIND_AT_CFA, /* in memory, at CFA + offset * word */
-	UNWIND_AT_REG, /* in memory, at the register UNWIND_AT_REG_BASE(kinds) + offset * word */
+	UNWIND_AT_REG, /* in memory, at register UNWIND_AT_REG_BASE(kinds) + offset * word */
 	UNWIND_UNKNOWN,
 };
 
 /*
- * rule.flags. Behind a signal frame the caller's pc is no return address; on arm64 its link
- * register is in memory 16 bytes below where its pc is.
+ * rule.flags. The caller of a signal frame has a pc, not a return address. On arm64 its link
+ * register is in memory 16 bytes below its pc.
  */
 enum {
 	UNWIND_SIGNAL_FRAME = 1 << 0, /* CIE augmentation 'S' */
 	UNWIND_RA_SIGNED = 1 << 1, /* arm64: DW_CFA_AARCH64_negate_ra_state is in force */
-	UNWIND_INDEX_SHIFT = 2, /* from there on: UNWIND_INDEX_REG */
+	UNWIND_INDEX_SHIFT = 2, /* the bits from here on: UNWIND_INDEX_REG */
 };
 
 struct unwind_rule {
@@ -74,7 +73,7 @@ struct unwind_rule {
 		       register (sp, fp or base) of UNWIND_AT_REG */
 	__u8 flags;
 	__s32 cfa_offset; /* bytes */
-	__s16 cfa_deref; /* in words, as are the next ones */
+	__s16 cfa_deref; /* in words, like the next three */
 	__s16 ra_offset, fp_offset, base_offset;
 };
 
@@ -82,7 +81,7 @@ struct unwind_rule {
 #define UNWIND_FP_KIND(kinds) ((kinds) >> 2 & 3)
 #define UNWIND_BASE_KIND(kinds) ((kinds) >> 4 & 3)
 #define UNWIND_AT_REG_BASE(kinds) ((kinds) >> 6 & 3)
-/* Of an ra in memory that counts from the CFA, no more than UNWIND_AT_CFA is left. */
+/* Masks kinds; leaves only UNWIND_AT_CFA if ra is in memory relative to the CFA. */
 #define UNWIND_RA_AND_REG_MASK 0xc3
 #define UNWIND_INDEX_REG(flags) ((flags) >> UNWIND_INDEX_SHIFT)
 #define UNWIND_AT_REG_LAST UNWIND_REG_BASE
@@ -91,14 +90,14 @@ struct unwind_rule {
 enum {
 	UNWIND_RULE_NONE, /* UNWIND_CFA_NONE */
 	UNWIND_RULE_END, /* UNWIND_CFA_END */
-	UNWIND_RULE_FIRST, /* the first of the others */
+	UNWIND_RULE_FIRST, /* first free number */
 };
 
 #define UNWIND_RULES_MAX 65536
 
 /*
  * Tables lie in shards: maps of one large value that user space fills with plain stores. A module
- * that does not fit into one becomes several mappings, each with a table of its own.
+ * whose table does not fit into one shard becomes several mappings, each with a table of its own.
  */
 #define UNWIND_SHARD_BYTES (4u << 20)
 #define UNWIND_SHARD_WORDS (UNWIND_SHARD_BYTES / 4)
@@ -106,28 +105,27 @@ enum {
 
 /* unwind_mapping.flags */
 enum {
-	UNWIND_HAS_TABLE = 1 << 0, /* else code without CFI: just-in-time compiled, or none found */
+	UNWIND_HAS_TABLE = 1 << 0, /* else code without CFI: generated at run time, or none found */
 	UNWIND_PENDING = 1 << 1, /* the table is being compiled */
 };
 
-/* Executable memory of a process; positions count in words of 4 bytes within the shard. */
+/* Executable memory of a process. Positions are in words of 4 bytes within the shard. */
 struct unwind_mapping {
 	__u64 start, end; /* addresses */
 	__u64 bias; /* address - bias = vaddr */
 	__u64 table_start; /* vaddr of the first page of the table */
-	__u64 entry; /* vaddr of the program's entry, where stacks end; 0: none */
+	__u64 entry; /* vaddr of the program's entry point, where stacks end; 0: none */
 	__u32 shard, index_at, rows_at, page_count;
 	__u32 flags, reserved;
 };
 
-/* A process's mappings, ascending: where in the shards they are. */
+/* The place of a process's mappings in the shards; ascending. */
 struct unwind_space {
 	__u32 shard;
 	__u32 at; /* first mapping, in words */
 	__u32 count;
-	__u32 execs; /* how many execs of the process it has seen: another number, another space */
-	/* Of this description: two processes have the same one where a fork has copied it. Not 0.
-	 */
+	__u32 execs; /* execs since the process was tracked; stale if it differs */
+	/* Of this description, not 0. A fork copies it, so two processes may share one. */
 	__u32 serial;
 };
 

@@ -25,7 +25,7 @@ __noinline bool user_is_told(struct tracked_process *process, struct rec *like)
 	rec->uid = ids;
 	rec->gid = ids >> 32;
 	emit_submit(rec, BPF_RB_NO_WAKEUP);
-	/* Only what is in the ring has been told. */
+	/* Remember only ids that are in the ring. */
 	process->user = ~ids;
 	return true;
 }

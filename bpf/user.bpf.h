@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tells user space who owns a sampled process: what is read for it takes that permission. */
+/*
+ * Reports the owner of a sampled process. User space reads files for it with that user's
+ * permission.
+ */
 #ifndef PROF_BPF_USER_BPF_H
 #define PROF_BPF_USER_BPF_H
 
@@ -7,10 +10,10 @@
 #include "bpf/ring.bpf.h"
 
 /*
- * Sends a REC_USER where the current task's user is not the one that was last told of its process.
- * `like` is the record of the sample. The real ids count: a process that gave them up cannot get
- * them back, while effective ones come and go. False if the ring has no room: without its user a
- * sample must not be recorded. A global function, so the verifier checks it once.
+ * Sends a REC_USER if the current task's user is not the one last sent for its process. `like` is
+ * the record of the sample. The real ids count: a process that gave them up cannot get them back,
+ * while effective ones come and go. False if the ring has no room: a sample must not be recorded
+ * without its user. A global function, so the verifier checks it once.
  */
 __noinline bool user_is_told(struct tracked_process *process, struct rec *like);
 

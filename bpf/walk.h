@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The core of the walker: one step from a frame to its caller, by a rule of an unwind table. It is
- * compiled twice, as BPF and natively, so that what runs in the kernel can be tested outside. The
+ * compiled twice, as BPF and natively, so that tests can run the kernel's code outside. The
  * includer defines
  *
- *	walk_read_word(frame, to, addr)		a word of the target's memory, 0 on success
- *	walk_read_pair(frame, to, addr)		two words that follow each other
+ *	walk_read_word(frame, to, addr)		reads a word of the target's memory, 0 on success
+ *	walk_read_pair(frame, to, addr)		reads two consecutive words
  *	walk_word(frame)			bytes of a word: 4 or 8
- *	walk_is_arm64(frame)			is it an arm64 machine's?
- *	walk_pc_mask(frame)			the bits of a return address that are no signature
+ *	walk_is_arm64(frame)			is the target an arm64 machine?
+ *	walk_pc_mask(frame)			bits of a return address that are not its signature
  *
- * Everything comes from the target, and anything may be wrong in it: a step says so, and never
- * takes what it could not read for the end of the stack.
+ * All input comes from the target and may be wrong. A step reports what it could not read, and
+ * never takes it for the end of the stack.
  */
 #ifndef PROF_BPF_WALK_H
 #define PROF_BPF_WALK_H
@@ -22,52 +22,52 @@
 
 #define WALK_OTHER_REGS 32
 /*
- * Where a program's entry has no CFI, it is a root all the same: so much code behind it belongs to
- * it. A shared library's entry means nothing, and is often the address of ordinary functions.
+ * Bytes of code at a program's entry that count as a root even without CFI. A shared library's
+ * entry means nothing: it is often the address of an ordinary function.
  */
 #define WALK_ENTRY_SIZE 64
-/* No frame is believed to be larger, where a frame pointer is all there is. */
+/* Largest plausible frame, in bytes, when only a frame pointer is known. */
 #define WALK_FRAME_SIZE_MAX (8u << 20)
-/* Words of the stack that are searched for a return address. */
+/* Words of the stack searched for a return address. */
 #define WALK_SCAN_WORDS 256
-#define WALK_CALL_SIZE 8 /* bytes before a return address that tell of the call */
+#define WALK_CALL_SIZE 8 /* bytes before a return address examined for a call */
 
-/* Where the walk is. */
+/* The current frame of the walk. */
 struct walk_frame {
 	__u64 pc, sp, fp, base, ra;
 	/*
-	 * Where a callee has saved fp and base: they are read when a frame needs them, which few
-	 * do. 0: they are known.
+	 * Addresses where a callee saved fp and base, which are read only when a frame needs them;
+	 * few do. 0: the value is loaded.
 	 */
 	__u64 fp_at, base_at;
-	__u32 is_pc; /* pc was interrupted, and is no return address */
+	__u32 is_pc; /* pc was interrupted; not a return address */
 	/*
-	 * sp is the caller's, and not only below it: arm64 keeps the frame pointer and the return
-	 * address anywhere in a frame, so that where they are says nothing about its end.
+	 * sp is exact, not just a lower bound. arm64 keeps the frame pointer and the return address
+	 * anywhere in a frame, so their place does not tell where the frame ends.
 	 */
 	__u32 has_sp;
-	__u32 by_fp; /* it was reached by a frame pointer, fp comes from memory */
+	__u32 by_fp; /* reached by a frame pointer: fp comes from memory */
 	/*
 	 * The general registers of the top frame, by DWARF number, are still good for CFAs: all
-	 * frames so far were left by CFI. Code whose CFA rests on one of them is assembler, and
-	 * what that calls is its own, which leaves the register alone.
+	 * frames so far were left by CFI. Code whose CFA depends on one of them is assembler, and
+	 * its callees, of the same source, leave the register alone.
 	 */
 	__u32 has_others;
 	__u64 other[WALK_OTHER_REGS];
 };
 
 enum walk_result {
-	WALK_STEPPED, /* there is a caller */
+	WALK_STEPPED, /* found the caller */
 	WALK_END, /* the frame was the outermost one */
 	WALK_NO_RULE, /* no CFI for this pc */
-	WALK_UNKNOWN_REG, /* the CFA rests on a register that is not known here */
+	WALK_UNKNOWN_REG, /* the CFA needs a register that is unknown here */
 	WALK_BAD_CFA, /* the stack would not shrink */
-	WALK_BAD_READ, /* the stack could not be read there */
+	WALK_BAD_READ, /* the stack could not be read */
 };
 
 #define WALK_INLINE static inline __attribute__((always_inline))
 
-/* The value of a register of the frame; false where it is not known. */
+/* Stores the value of a register of the frame. False: unknown. */
 WALK_INLINE int walk_reg(const struct walk_frame *f, __u32 reg, __u64 *value)
 {
 	switch (reg) {
@@ -82,7 +82,7 @@ WALK_INLINE int walk_reg(const struct walk_frame *f, __u32 reg, __u64 *value)
 		return 1;
 	case UNWIND_REG_RA:
 		*value = f->ra;
-		return f->is_pc; /* anywhere else a call has overwritten it */
+		return f->is_pc; /* in other frames a call has overwritten it */
 	}
 	reg -= UNWIND_REG_OTHER;
 	if (!f->has_others || reg >= WALK_OTHER_REGS)
@@ -92,8 +92,8 @@ WALK_INLINE int walk_reg(const struct walk_frame *f, __u32 reg, __u64 *value)
 }
 
 /*
- * A function that has saved x29 together with x30 has made it point there, and by its CFI that is
- * so far from the CFA: sp is not needed.
+ * A function that saves x29 together with x30 makes x29 point to the pair. Its CFI gives the pair's
+ * distance from the CFA, so sp is not needed.
  */
 WALK_INLINE enum walk_result walk_cfa_by_pair(const struct walk_frame *f,
 					      const struct unwind_rule *rule, __u64 *cfa)
@@ -131,7 +131,7 @@ WALK_INLINE enum walk_result walk_cfa(const struct walk_frame *f, const struct u
 	return WALK_STEPPED;
 }
 
-/* Where the caller's value of a register is saved, by a rule that says so. */
+/* Computes the address where the rule says the caller's value of a register is saved. */
 WALK_INLINE enum walk_result walk_saved_at(const struct walk_frame *f,
 					   const struct unwind_rule *rule, __u32 kind, __s16 offset,
 					   __u64 cfa, __u64 *at)
@@ -144,8 +144,8 @@ WALK_INLINE enum walk_result walk_saved_at(const struct walk_frame *f,
 }
 
 /*
- * The caller's value of a register that the next frames may do without. What is not known is 0, as
- * is what cannot be read: where a function returns, its registers lie below sp already, and a copy
+ * Restores the caller's value of a register that later frames may not need. Unknown and unreadable
+ * values become 0: where a function returns, its saved registers lie below sp already, and a copy
  * of the stack lacks them.
  */
 WALK_INLINE void walk_restore(const struct walk_frame *f, const struct unwind_rule *rule,
@@ -165,7 +165,7 @@ WALK_INLINE void walk_load(const struct walk_frame *f, __u64 *value, __u64 *at)
 	*at = 0;
 }
 
-/* Is it of the usual kind, by which a step needs the register of the CFA and no other? */
+/* Is it a usual rule, with which a step needs only the CFA's register? */
 WALK_INLINE int walk_is_usual(const struct walk_frame *f, const struct unwind_rule *rule)
 {
 	return rule->cfa_kind == UNWIND_CFA_REG &&
@@ -177,7 +177,7 @@ WALK_INLINE int walk_needs_sp_alone(const struct walk_frame *f, const struct unw
 	return rule->cfa_reg == UNWIND_REG_SP && walk_is_usual(f, rule);
 }
 
-/* What a step by that rule needs, or may need where it is not one of the usual kinds. */
+/* Loads the registers that a step by the rule needs; for unusual rules, all that it may need. */
 WALK_INLINE void walk_load_needed(struct walk_frame *f, const struct unwind_rule *rule)
 {
 	int is_usual = walk_is_usual(f, rule);
@@ -188,14 +188,15 @@ WALK_INLINE void walk_load_needed(struct walk_frame *f, const struct unwind_rule
 		walk_load(f, &f->base, &f->base_at);
 }
 
-/* Where a step leads. */
+/* The result of a step. */
 struct walk_caller {
 	__u64 cfa, pc;
-	__u64 ra_at; /* where the pc was saved; 0: nowhere */
+	__u64 ra_at; /* address where the pc was saved; 0: nowhere */
 };
 
-/* Finds the caller, once all that is needed for it is loaded. WALK_STEPPED: walk_to_caller() leads
- * there. */
+/*
+ * Finds the caller; call walk_load_needed() first. After WALK_STEPPED, walk_to_caller() goes there.
+ */
 WALK_INLINE enum walk_result
 walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, struct walk_caller *to)
 {
@@ -211,12 +212,12 @@ walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, str
 	result = walk_cfa(f, rule, &cfa);
 	if (result != WALK_STEPPED)
 		return result;
-	/* A handler may run on a stack of its own, so a signal frame may lead anywhere. */
+	/* A handler may run on its own stack, so a signal frame may lead anywhere. */
 	if (!is_signal && (f->is_pc ? cfa < f->sp : cfa <= f->sp))
 		return WALK_BAD_CFA;
 	if (ra_kind == UNWIND_SAME) {
 		if (!walk_reg(f, rule->ra_offset, &pc))
-			return WALK_UNKNOWN_REG; /* which a call has overwritten */
+			return WALK_UNKNOWN_REG; /* a call has overwritten it */
 	} else if (ra_kind != UNWIND_UNKNOWN) {
 		result = walk_saved_at(f, rule, ra_kind, rule->ra_offset, cfa, &at);
 		if (result != WALK_STEPPED)
@@ -224,8 +225,7 @@ walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, str
 		if (walk_read_word(f, &pc, at))
 			return WALK_BAD_READ;
 	}
-	/* Where there is no caller, some have 0 in its place: Go at the bottom of all its stacks.
-	 */
+	/* Some outermost frames have 0 as return address: Go's, on all its stacks. */
 	if (!pc && !is_signal)
 		return WALK_END;
 	to->cfa = cfa;
@@ -247,14 +247,14 @@ WALK_INLINE void walk_to_caller(struct walk_frame *f, const struct unwind_rule *
 		ra_at -= 16;
 		walk_load(f, &f->ra, &ra_at);
 	}
-	/* Rules say where it is signed; what has no CFI of its own cannot. */
+	/* Always mask: rules say where the address is signed, but code without CFI cannot. */
 	f->pc = to->pc & walk_pc_mask(f);
 	f->sp = cfa;
 	f->fp = fp;
 	f->fp_at = fp_at;
 	f->base = base;
 	f->base_at = base_at;
-	/* glibc's _dl_runtime_resolve forgets what the PLT pushed: its RA is above its CFA. */
+	/* glibc's _dl_runtime_resolve ignores what the PLT pushed: its RA is above its CFA. */
 	f->has_sp = !walk_is_arm64(f) || UNWIND_RA_KIND(kinds) != UNWIND_AT_CFA ||
 		    rule->ra_offset < 0;
 	f->is_pc = is_signal;
@@ -263,8 +263,8 @@ WALK_INLINE void walk_to_caller(struct walk_frame *f, const struct unwind_rule *
 }
 
 /*
- * The number of the rule for a vaddr of the mapping; `words` is the shard that its table is in, and
- * `size` how many words that has, a power of two.
+ * Returns the number of the rule for a vaddr of the mapping. `words` is the shard with its table,
+ * `size` the shard's number of words, a power of two.
  */
 WALK_INLINE __u32 walk_find_rule(const struct unwind_mapping *m, const __u32 *words, __u32 size,
 				 __u64 vaddr)
@@ -279,17 +279,17 @@ WALK_INLINE __u32 walk_find_rule(const struct unwind_mapping *m, const __u32 *wo
 		return UNWIND_RULE_NONE;
 	first = words[at];
 	count = words[at + 1] - first;
-	/* The row before the page's first one is the answer where all of them begin later. */
+	/* The row before the page's first one holds until that one begins. */
 	if (first) {
 		first--;
 		count++;
 	} else if (!count) {
 		return UNWIND_RULE_NONE;
 	}
-	/* A row a byte of the page, and the one before. */
+	/* Enough turns for one row per byte of the page, and the row before. */
 	for (int i = 0; i < UNWIND_PAGE_SHIFT + 1 && count > 1; i++) {
 		__u32 half = count / 2;
-		/* The row before the page has a pc_low of its own page: it is never asked. */
+		/* Never reads the row before the page, whose pc_low belongs to another page. */
 		__u32 pc_low = words[(m->rows_at + first + half) & (size - 1)] & 0xffff;
 
 		if (pc_low <= low)
@@ -299,13 +299,15 @@ WALK_INLINE __u32 walk_find_rule(const struct unwind_mapping *m, const __u32 *wo
 	return words[(m->rows_at + first) & (size - 1)] >> 16;
 }
 
-/* With what that gave: is the vaddr a root by itself? */
+/* Is the vaddr a root by itself? `number` is the result of walk_find_rule(). */
 WALK_INLINE int walk_is_entry(const struct unwind_mapping *m, __u32 number, __u64 vaddr)
 {
 	return number == UNWIND_RULE_NONE && m->entry && vaddr - m->entry < WALK_ENTRY_SIZE;
 }
 
-/* A frame that keeps a frame pointer: [fp] is the caller's, the next word the return address. */
+/*
+ * Reads the pair at the frame pointer: the caller's fp and the return address. False: implausible.
+ */
 WALK_INLINE int walk_frame_pointer(struct walk_frame *f, __u64 pair[2])
 {
 	walk_load(f, &f->fp, &f->fp_at);
@@ -317,7 +319,7 @@ WALK_INLINE int walk_frame_pointer(struct walk_frame *f, __u64 pair[2])
 	return 1;
 }
 
-/* To the caller, whose pc was found by other means than CFI and whose sp is, or is above, that. */
+/* Goes to a caller found without CFI; its sp is at or above `sp`. */
 WALK_INLINE void walk_to_return(struct walk_frame *f, __u64 pc, __u64 sp)
 {
 	f->pc = pc;
@@ -334,9 +336,9 @@ WALK_INLINE void walk_to_frame_pointer(struct walk_frame *f, const __u64 pair[2]
 }
 
 /*
- * arm64: interrupted code without CFI has its return address in the link register, until it calls
- * something; from then on that points into the same code. If it has made a frame with that address,
- * the frame pointer leads on as well, and better.
+ * arm64: finds the return address of interrupted code without CFI in the link register. It is there
+ * until the code makes a call; after that the register points into the same code. False also if the
+ * code has made a frame with that address: the frame pointer is then the better way.
  */
 WALK_INLINE int walk_link_register(struct walk_frame *f, __u64 *pc)
 {
@@ -348,13 +350,13 @@ WALK_INLINE int walk_link_register(struct walk_frame *f, __u64 *pc)
 	return !walk_frame_pointer(f, pair) || pair[1] != *pc;
 }
 
-/* The outermost frame of a chain of frame pointers has none: the ABIs say so, and Go does it. */
+/* Does a chain of frame pointers end here? The outermost fp is 0, by the ABIs and in Go. */
 WALK_INLINE int walk_is_chain_end(const struct walk_frame *f, const struct unwind_mapping *m)
 {
 	return f->by_fp && !f->fp && !(m->flags & UNWIND_PENDING);
 }
 
-/* Do these bytes, the last of which lies just before a return address, end in a call? */
+/* Do the bytes just before a return address end in a call? */
 WALK_INLINE int walk_is_call(const __u8 b[WALK_CALL_SIZE], int is_arm64)
 {
 	if (is_arm64) {

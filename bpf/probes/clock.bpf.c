@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A tick of the sampling event: who runs here, where, with which stack. */
+/* Samples the running task and its stack at each tick of the clock. */
 #include "bpf/filter.bpf.h"
 #include "bpf/emit.bpf.h"
 #include "bpf/capture_stack.bpf.h"
@@ -8,9 +8,10 @@
 #include "bpf/user.bpf.h"
 
 /*
- * CPU time of the running task in ns. The kernel's own count is only brought up to date now and
- * then while a task runs (at its tick, when it leaves the CPU). Between two samples here without a
- * switch the task has been running all the time, so its count goes on by what the clock says.
+ * Returns the CPU time of the running task in ns. The kernel updates its own count only now and
+ * then while a task runs (at its tick, when it leaves the CPU). If the task has not switched since
+ * the previous sample on this CPU, it has run all the time, and the clock's difference is added to
+ * its count.
  */
 static __always_inline __u64 task_cpu_time(struct task_struct *task, struct stack_scratch *s,
 					   __u64 now)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Events besides the clock: what a PMU or the kernel counts, and tracepoints. Which one it is tells
- * the cookie that it was attached with. The kernel lets no program of these kinds interrupt another
- * on a CPU, so they share what the sampler has for itself, and nothing they do is an event.
+ * Samples events other than the clock: PMU and kernel counters, and tracepoints. The attach cookie
+ * is the event's number. The kernel lets no program of these kinds interrupt another on a CPU, so
+ * they share the sampler's memory, and nothing they do counts as an event.
  */
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
@@ -20,10 +20,10 @@ struct event_states {
 
 struct event_states event_states SEC(".maps");
 
-/* By number. */
+/* Indexed by event number. */
 const volatile struct event_limit event_limits[EVENTS_MAX] = {};
 
-/* As many are expected as in the window before, unless it is not the one just before. */
+/* Expects as many occurrences as in the previous window, if that was the one just before. */
 static __always_inline void begin_window(struct event_state *e,
 					 const volatile struct event_limit *l, __u64 now)
 {
@@ -35,8 +35,8 @@ static __always_inline void begin_window(struct event_state *e,
 }
 
 /*
- * Counts an occurrence. How many the sample stands for that is to be taken now, 0: none is. Where
- * there are too many, what is left out becomes the weight of what is not, so no sum is ever wrong.
+ * Counts an occurrence. Returns the period of the sample to take now, 0 for none. Occurrences
+ * without a sample add to the weight of the next sample, so sums stay exact.
  */
 static __always_inline __u64 take_event(struct event_state *e, const volatile struct event_limit *l)
 {
@@ -61,7 +61,7 @@ static __always_inline __u64 take_event(struct event_state *e, const volatile st
 	return pending;
 }
 
-/* False: the ring has no room for it. */
+/* False: the ring has no room. */
 static __always_inline bool write_event(void *ctx, bool is_interrupted, struct task_struct *task,
 					struct tracked_process *process, struct rec_event *rec)
 {
@@ -81,14 +81,14 @@ static __always_inline bool write_event(void *ctx, bool is_interrupted, struct t
 		capture_interrupted(ctx, s, process, head->pid);
 	else
 		capture_stack(ctx, false, task, process, s, head->pid);
-	/* What is left is the clock's. */
+	/* Events get a quarter of the copies, the clock the rest. */
 	if (!place_stack(s, &rec->sample, ring, config.copy_bytes / 4) ||
 	    !emit_output(count, ring, rec, sizeof(*rec), ring_flags(ring)))
 		return false;
 	return true;
 }
 
-/* As capture_stack() has ctx and is_interrupted. */
+/* `ctx` and `is_interrupted` as for capture_stack(). */
 static __always_inline void send_event(void *ctx, bool is_interrupted)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

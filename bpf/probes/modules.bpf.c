@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Modules that the kernel loads while it is recorded: told before the first of their code runs, and
- * at once, because what they are called by is asked while they are there.
+ * Reports modules that the kernel loads during the recording. The record is sent before their first
+ * code runs, with a wake-up, because user space must ask for the names of their functions while
+ * they are loaded.
  */
 #include "bpf/emit.bpf.h"
 #include "bpf/live_record.h"
 
-/* Where the code is, as the kernel keeps it since 6.4, and as it did before. */
+/* Fills in the place of the code; the first branch is for kernels since 6.4. */
 static __always_inline void place_code(struct module *module, struct rec_loaded *rec)
 {
 	struct module___until_6_3 *old = (void *)module;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Reads what a program is executed with, at its exec: many processes are gone before user space
- * could look into /proc.
+ * Reads the arguments and working folder of a program at its exec: many processes are gone before
+ * user space could read /proc.
  */
 #include "bpf/program_arguments.bpf.h"
 
@@ -12,7 +12,7 @@
 /* Names and mount points on the way to the root. */
 #define FOLDER_DEPTH_MAX 64
 #define FOLDER_MAX 256 /* bytes */
-/* Pages are resident each by itself. None is smaller. */
+/* Each page may or may not be resident. The smallest page size of all machines. */
 #define PAGE_BYTES 4096
 
 static __always_inline struct rec_exec *own_scratch(void)
@@ -28,7 +28,7 @@ struct folder_walk {
 	__u32 is_whole;
 };
 
-/* Goes from the root of a mounted tree to where that is mounted. False: nowhere. */
+/* Goes from the root of a mounted tree to its mount point. False: there is none. */
 static __always_inline bool leave_mount(struct folder_walk *walk)
 {
 	const __u32 offset = bpf_core_field_offset(struct mount, mnt);
@@ -42,11 +42,11 @@ static __always_inline bool leave_mount(struct folder_walk *walk)
 	return true;
 }
 
-/* Takes the name of one folder and goes on to the one around it. 1: there is nothing more to do. */
+/* Takes the name of one folder and goes to its parent. 1: done. */
 static long take_folder(__u32 i, void *ctx)
 {
 	struct folder_walk *walk = ctx;
-	/* In variables of their own: only the kernel's types are looked for in the kernel. */
+	/* Separate variables: CO-RE relocates accesses to kernel types only. */
 	struct dentry *dentry = walk->at.dentry;
 	struct vfsmount *mnt = walk->at.mnt;
 	struct rec_exec *exec = own_scratch();
@@ -65,7 +65,7 @@ static long take_folder(__u32 i, void *ctx)
 	}
 	written = bpf_probe_read_kernel_str(exec->text + size, FOLDER_MAX - size,
 					    BPF_CORE_READ(dentry, d_name.name));
-	/* One that fills all the room may be longer. */
+	/* A name that fills all the room may be cut. */
 	if (written <= 0 || size + written >= FOLDER_MAX)
 		return 1;
 	walk->size = size + written;
@@ -73,7 +73,7 @@ static long take_folder(__u32 i, void *ctx)
 	return 0;
 }
 
-/* Returns the bytes of the names. */
+/* Stores the names of the working folder and its parents. Returns their bytes. */
 static __always_inline __u32 read_folder(struct task_struct *task, bool *is_whole)
 {
 	struct fs_struct *fs = BPF_CORE_READ(task, fs);
@@ -89,7 +89,7 @@ static __always_inline __u32 read_folder(struct task_struct *task, bool *is_whol
 	return walk.size;
 }
 
-/* The arguments behind `used` bytes of text; returns their bytes. */
+/* Stores the arguments after `used` bytes of text. Returns their bytes. */
 static __always_inline __u32 read_arguments(struct task_struct *task, struct rec_exec *exec,
 					    __u32 used, bool *is_whole)
 {
@@ -120,7 +120,7 @@ static __always_inline __u32 read_arguments(struct task_struct *task, struct rec
 	return first + size;
 }
 
-/* A global function: the verifier goes through it once, whatever comes before the call. */
+/* A global function, so the verifier checks it once, independent of its callers. */
 __noinline int send_arguments(__u32 pid, __u32 tid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -141,7 +141,7 @@ __noinline int send_arguments(__u32 pid, __u32 tid)
 	exec->rec.tid = tid;
 	if (size > sizeof(*exec) + EXEC_TEXT_MAX)
 		return 0;
-	/* Arguments leave the rest of a ring that fills up to what nothing can replace. */
+	/* A ring that fills up is reserved for records that nothing can replace. */
 	if (!ring || is_filling(ring) || !emit_output(count, ring, exec, size, BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&count->skipped_arguments, 1);
 	return 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What runs already when recording begins. User space reads the iterators: first enter_tasks, until
- * it enters no more, then list_tasks. From the moment that a process is in the filter its events
- * are recorded: nothing is missed between, whatever it forks meanwhile.
+ * Finds the tasks that run when recording begins. User space reads enter_tasks until it enters no
+ * more processes, then list_tasks. Events of a process are recorded from the moment it is in the
+ * filter, so nothing is missed in between, even if it forks.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/record.h"
 #include "bpf/track.bpf.h"
 
-__u32 entered_tasks = 0; /* how many processes enter_tasks has entered so far */
+__u32 entered_tasks = 0; /* number of processes enter_tasks has entered so far */
 
 static __always_inline bool parent_is_tracked(struct task_struct *task)
 {
@@ -22,7 +22,7 @@ static __always_inline bool parent_is_tracked(struct task_struct *task)
 
 static __always_inline bool is_to_be_entered(struct task_struct *task, __u32 tgid, __u32 pid)
 {
-	/* The command waits for its exec, and is not recorded before. */
+	/* The command is not recorded before its exec. */
 	if (config.record_all)
 		return !is_recorder(tgid) && !bpf_map_lookup_elem(&pending_exec, &pid);
 	return bpf_map_lookup_elem(&wanted, &pid) ||
@@ -41,7 +41,7 @@ int enter_tasks(struct bpf_iter__task *ctx)
 	ids = copy_ids(task);
 	if (ids.pid != ids.tgid || find_tracked(task, ids.tgid))
 		return 0;
-	/* A zombie does nothing any more. */
+	/* Skip zombies. */
 	if (!BPF_CORE_READ(task, signal, live.counter))
 		return 0;
 	task_pids(task, ids, &pid, &tid);
@@ -52,7 +52,7 @@ int enter_tasks(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* A name record for each thread; its time is when its process was entered. */
+/* Writes a name record for each thread, with the time its process was entered. */
 SEC("iter/task")
 int list_tasks(struct bpf_iter__task *ctx)
 {
@@ -65,7 +65,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 		return 0;
 	ids = copy_ids(task);
 	process = find_tracked(task, ids.tgid);
-	/* Later threads have been recorded when they were made. */
+	/* Later threads were recorded at their fork. */
 	if (!process || !process->entered || task->start_time > process->entered)
 		return 0;
 	rec_init(&name.rec, REC_NAME, sizeof(name), process->entered);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Who the recorder is in the kernel's eyes. */
+/* Finds the recorder's own ids in the kernel. */
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
 
@@ -23,8 +23,8 @@ static __always_inline void find_cgroup_subsystem(struct task_struct *task)
 }
 
 /*
- * Run once by the recorder itself: who it is in the kernel's eyes, and how deep its pid namespace
- * is, which /proc does not tell.
+ * Run once by the recorder itself. Sets its tgid and the depth of its pid namespace, which /proc
+ * does not show.
  */
 SEC("raw_tp")
 int find_self(void *ctx)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel calls an address of its own: run by the recorder, for those that occur. */
+/* Names a kernel address. Run by the recorder for addresses that occur. */
 #include "bpf/kernel.h"
 #include "bpf/config.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The life of tasks: fork, exec, rename and exit become records, and keep the filter up to date.
- * A process leaves the filter when its task is freed, not when it exits: taking its address space
- * down is work of its own, which would be missed otherwise.
+ * Makes records of forks, execs, renames and exits, and keeps the filter up to date. A process
+ * leaves the filter when its task is freed, not when it exits: tearing down its address space is
+ * work that would be missed otherwise.
  */
 #include "bpf/emit.bpf.h"
 #include "bpf/program_arguments.bpf.h"
@@ -12,8 +12,7 @@
 #include "bpf/tables.bpf.h"
 #include "bpf/track.bpf.h"
 
-/* A record of that kind about this task in this CPU's ring; NULL where there is no room (counted).
- */
+/* Reserves a record about the task in this CPU's ring. NULL: no room (counted). */
 static __always_inline void *reserve_event(struct task_struct *task, struct task_ids ids, __u8 kind,
 					   const __u32 size)
 {
@@ -24,7 +23,7 @@ static __always_inline void *reserve_event(struct task_struct *task, struct task
 	return rec;
 }
 
-/* The child has its parent's mappings: it is unwound from its first instruction on. */
+/* Gives the child its parent's mappings, so it is unwound from its first instruction on. */
 static __always_inline void copy_space(struct task_struct *parent, struct task_ids parent_ids,
 				       const struct tracked_process *process,
 				       struct task_struct *child, struct task_ids child_ids)
@@ -42,7 +41,7 @@ static __always_inline void copy_space(struct task_struct *parent, struct task_i
 	bpf_map_update_elem(&unwind_spaces, &pid, &copy, BPF_ANY);
 }
 
-/* Where everything is recorded, also what a process makes that the scan has not come to yet. */
+/* With record_all: processes forked by one that the scan has not reached yet are recorded, too. */
 static __always_inline bool is_new_process(__u32 parent_tgid, struct task_struct *child,
 					   struct task_ids child_ids)
 {
@@ -87,7 +86,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* Returns what the filters say of the task. */
+/* Returns the filters' verdict on the task: REC_OUTSIDE, REC_UNSAMPLED. */
 static __always_inline __u8 send_name(struct task_struct *task, struct task_ids ids,
 				      const char *name, __u8 flags)
 {
@@ -100,7 +99,10 @@ static __always_inline __u8 send_name(struct task_struct *task, struct task_ids 
 	rec->rec.flags = flags | matched;
 	__builtin_memset(rec->name, 0, sizeof(rec->name));
 	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), name);
-	/* A new program is new to the walker: user space may be waiting for more to come. */
+	/*
+	 * The walker does not know a new program: wake user space, which may be waiting for more
+	 * data.
+	 */
 	emit_submit(rec, flags & NAME_EXEC ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return matched;
 }
@@ -152,7 +154,9 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	rec = reserve_event(task, ids, REC_EXIT, sizeof(*rec));
 	if (!rec)
 		return 0;
-	/* The count of live threads goes down before this tracepoint: 0 is the last one. */
+	/*
+	 * The count of live threads is decremented before this tracepoint: 0 means the last thread.
+	 */
 	rec->rec.flags = BPF_CORE_READ(task, signal, live.counter) == 0 ? EXIT_PROCESS : 0;
 	rec->rec.flags |= match_flags(task, ids, &rec->rec, task->comm);
 	rec->status = BPF_CORE_READ(task, exit_code);
@@ -168,8 +172,7 @@ int BPF_PROG(on_free, struct task_struct *task)
 	struct tracked_process *process;
 
 	forget_tid(ids);
-	/* Only leaders have the process's pid, and the pid may belong to the next process already.
-	 */
+	/* Only leaders have the process's pid. The pid may already belong to the next process. */
 	if (ids.pid != ids.tgid)
 		return 0;
 	process = bpf_map_lookup_elem(&tracked, &ids.tgid);

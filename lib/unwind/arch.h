@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the table compiler must know of a machine. One struct per machine, nothing else differs. */
+/*
+ * What the table compiler must know about a machine. All differences between machines are in this
+ * struct.
+ */
 #ifndef PROF_LIB_UNWIND_ARCH_H
 #define PROF_LIB_UNWIND_ARCH_H
 
@@ -12,27 +15,24 @@
 
 struct unwind_arch {
 	uint16_t machine; /* e_machine */
-	uint8_t ra_column; /* DWARF's number of the return address */
+	uint8_t ra_column; /* DWARF number of the return address */
 	uint8_t reg_count; /* general registers; DWARF numbers them from 0 */
-	uint8_t word; /* bytes of an address, and what offsets in rules count; 4 or 8 */
-	uint8_t sp, fp, base; /* DWARF's numbers; the return address has ra_column */
-	bool ra_is_register; /* the return address is in ra_column until it is saved */
-	bool has_signed_ra; /* return addresses may be signed, and CFI says so */
-	/*
-	 * Where a signal frame has the interrupted registers: NULL: where its CFI says; else the
-	 * rule that takes the place of its CFI.
-	 */
+	uint8_t word; /* bytes of an address, and the unit of offsets in rules; 4 or 8 */
+	uint8_t sp, fp, base; /* DWARF numbers */
+	bool ra_is_register; /* ra_column is a register that holds the return address at first */
+	bool has_signed_ra; /* CFI may say that return addresses are signed */
+	/* The rule of signal frames, in place of their CFI; NULL: use the CFI. */
 	const struct unwind_rule *signal_rule;
-	struct unwind_rule initial; /* what holds before a CIE says anything */
+	struct unwind_rule initial; /* the rule before a CIE's first instruction */
 	void (*add_stub)(struct stubs *stubs, const struct stub_code *code);
 };
 
 extern const struct unwind_arch unwind_arch_x86_64, unwind_arch_aarch64, unwind_arch_i386;
 
-/* NULL where the machine is none of ours. */
+/* NULL if the machine is not supported. */
 const struct unwind_arch *unwind_arch_find(uint16_t machine);
 
-/* enum unwind_reg of DWARF's register, or -1 where it is no general register. */
+/* Returns the enum unwind_reg of a DWARF register, -1 if it is not a general register. */
 static inline int unwind_arch_reg(const struct unwind_arch *arch, uint64_t dwarf_reg)
 {
 	if (dwarf_reg == arch->sp)

@@ -25,8 +25,8 @@ enum {
 #define SIGNAL_REG(n) ((128 + 176 + 8) / 8 + (n))
 
 /*
- * The vDSO's trampoline had CFI until Linux 5.8, which led to the caller of the interrupted
- * function by x29 and lost its pc and sp; since then it has none.
+ * Until Linux 5.8 the vDSO's trampoline had CFI that led by x29 to the caller of the interrupted
+ * function and lost the interrupted pc and sp. Since then it has none.
  */
 static const struct unwind_rule signal_rule = {
 	.cfa_kind = UNWIND_CFA_DEREF,
@@ -39,7 +39,7 @@ static const struct unwind_rule signal_rule = {
 	.base_offset = SIGNAL_REG(19),
 };
 
-/* The instruction at that offset; 0, which is none, outside. */
+/* Returns the instruction at an offset; 0, not a valid one, if out of range. */
 static uint32_t insn_at(const struct stub_code *code, size_t at)
 {
 	uint32_t insn;
@@ -55,7 +55,7 @@ static struct unwind_rule at_entry(void)
 	return stubs_rule_at_entry(&unwind_arch_aarch64, 0);
 }
 
-/* A pair of registers stored below sp: x30, and x29 where that is the other one. */
+/* Rule after a push of two registers: x30, and x29 if has_fp. */
 static struct unwind_rule pair_saved(bool has_fp, bool is_signed)
 {
 	struct unwind_rule rule = stubs_rule_at_entry(&unwind_arch_aarch64, 16);
@@ -126,7 +126,7 @@ static bool changes_frame(uint32_t insn)
 		return true; /* stp, ldp that move sp */
 	if ((insn & 0x3b200400) == 0x38000400 && rn == 31)
 		return true; /* str, ldr that move sp */
-	/* Whatever has x30 where most instructions have their result, or ldp its second one. */
+	/* x30 in the field of most instructions' result, or of ldp's second one. */
 	return rd == 30 || ((insn & 0x3a400000) == 0x28400000 && (insn >> 10 & 31) == 30);
 }
 
@@ -140,9 +140,9 @@ static bool is_leaf_code(const struct stub_code *code)
 }
 
 /*
- * The vDSO has no CFI here. Where all its functions are leaves, one row tells them all. The
- * instruction in front of the trampoline is part of it: who takes the trampoline's address for that
- * of a call looks one byte before. The kernel has a nop there for that.
+ * The vDSO has no CFI on arm64. If all its functions are leaves, one row covers them all. The
+ * instruction before the trampoline, a nop in the kernel, gets the trampoline's row: unwinders that
+ * take the trampoline's address for a return address look one byte before it.
  */
 static void add_text(struct stubs *stubs, const struct stub_code *code)
 {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* i386: register numbers of the System V ABI for it, table 2.14. */
+/* i386: register numbers of its System V ABI, table 2.14. */
 #include "lib/unwind/arch.h"
 
 #include <elf.h>
 
-/* GNU's linker writes CFI for its stubs. What has none, as crti's functions, stays without rows. */
+/*
+ * GNU ld writes CFI for its stubs. Other code without CFI, such as crti's functions, stays without
+ * rows.
+ */
 static void add_stub(struct stubs *stubs, const struct stub_code *code)
 {
 	if (code->kind != STUB_PLT_JUMPS ||

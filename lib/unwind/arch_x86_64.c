@@ -9,7 +9,10 @@ static void add_row(struct stubs *stubs, uint64_t vaddr, int cfa_offset)
 	stubs_add_row(stubs, vaddr, stubs_rule_at_entry(&unwind_arch_x86_64, cfa_offset));
 }
 
-/* From which byte of an entry of 16 the index of the relocation is on the stack; 0: unknown. */
+/*
+ * Returns the offset in a 16-byte entry from which on the relocation's index is on the stack; 0:
+ * unknown.
+ */
 static int push_end(const struct stub_code *code, size_t at)
 {
 	if (stub_has(code, at, "\xff\x25") && stub_has(code, at + 6, "\x68"))
@@ -19,7 +22,7 @@ static int push_end(const struct stub_code *code, size_t at)
 	return stub_has(code, at, "\x68") ? 5 : 0;
 }
 
-/* GNU's linker writes CFI for this, others do not. */
+/* GNU ld writes CFI for this; other linkers do not. */
 static void add_plt(struct stubs *stubs, const struct stub_code *code)
 {
 	struct unwind_rule rule = stubs_rule_at_entry(&unwind_arch_x86_64, 0);
@@ -76,7 +79,7 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.sp = 7,
 	.fp = 6,
 	.base = 3,
-	/* Some assembler code has a CIE that does not say where a call puts its return address. */
+	/* The CIE of some assembler code omits the place of the return address. */
 	.initial = {.kinds = UNWIND_AT_CFA, .ra_offset = -1},
 	.add_stub = add_stub,
 };

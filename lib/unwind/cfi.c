@@ -4,10 +4,10 @@
 #include "lib/unwind/cfi_short.h"
 #include "lib/unwind/pointer.h"
 
-/* An offset that no rule can tell: it is no multiple of a word, and far away. */
+/* An offset that no rule can express: not a multiple of a word, and too large. */
 #define UNTOLD_OFFSET INT64_MAX
 
-/* In bytes, as it stands there. */
+/* Reads an unfactored offset, in bytes. */
 static inline int64_t read_offset(struct cfi_run *r)
 {
 	uint64_t offset = bytes_uleb(&r->program);
@@ -32,7 +32,7 @@ static int64_t read_signed_factored(struct cfi_run *r)
 	return factored(r, bytes_sleb(&r->program));
 }
 
-/* The expression that follows; `pushed` as in expression_recognize(). */
+/* Reads an expression; `pushed` as for expression_recognize(). */
 static struct expression read_expression(struct cfi_run *r, uint64_t pushed)
 {
 	struct bytes code = bytes_sub(&r->program, bytes_uleb(&r->program));
@@ -57,12 +57,12 @@ static uint16_t find_rule(struct cfi_run *r)
 	return UNWIND_RULE_NONE;
 }
 
-/* Ends the row that began at loc; false at the end of the FDE. */
+/* Ends the row that began at loc. False at the end of the FDE, or on failure. */
 static bool advance(struct cfi_run *r, uint64_t delta)
 {
 	if (!delta)
 		return true;
-	/* A CIE has no place to advance from. */
+	/* A CIE covers no code to advance in. */
 	if (!r->rows)
 		r->program.failed = true;
 	if (r->program.failed)
@@ -87,7 +87,7 @@ static bool set_loc(struct cfi_run *r)
 	return advance(r, r->program.failed ? 0 : loc - r->loc);
 }
 
-/* Without the factor, which the machines that have this do not use. */
+/* Applies the code factor, although machines with this instruction do not use one. */
 static bool advance_loc8(struct cfi_run *r)
 {
 	uint64_t delta = bytes_u64(&r->program);
@@ -115,7 +115,7 @@ static bool recall(struct cfi_run *r)
 	return true;
 }
 
-/* DW_CFA_GNU_window_save, the same number on another machine, has no meaning on ours. */
+/* On other machines this number is DW_CFA_GNU_window_save, which is invalid here. */
 static bool negate_ra_state(struct cfi_run *r)
 {
 	if (!r->arch->has_signed_ra)
@@ -209,7 +209,7 @@ static bool step_rare(struct cfi_run *r, uint8_t op)
 	}
 }
 
-/* Runs one instruction, its first byte read; false where none can follow. */
+/* Runs one instruction, whose first byte is `op`. False if none can follow. */
 static __attribute__((noinline)) bool step(struct cfi_run *r, uint8_t op)
 {
 	uint64_t reg, factor = r->cie->code_factor;
@@ -291,7 +291,7 @@ bool cfi_run_fde(const struct unwind_arch *arch, const struct cie *cie, const st
 {
 	struct cfi_run r;
 
-	/* Not zeroed as a whole: that would cost more than many an FDE's program. */
+	/* Zeroing all of r would cost more than many an FDE's program. */
 	r.program = fde->program;
 	r.arch = arch;
 	r.cie = cie;

@@ -5,7 +5,9 @@
 
 #include "lib/base/cleanup.h"
 
-/* Without section headers, .eh_frame is where .eh_frame_hdr says, and reaches who knows how far. */
+/*
+ * Without section headers, .eh_frame_hdr tells where .eh_frame starts, but nothing tells its size.
+ */
 static int find_eh_frame(struct cfi_file *file, struct error *err)
 {
 	_cleanup_free_ uint8_t *data = NULL;

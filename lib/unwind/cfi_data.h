@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The call frame information of an ELF file in memory, wherever the file has it. */
+/* Reads an ELF file's call frame information into memory, from the section that has it. */
 #ifndef PROF_LIB_UNWIND_CFI_DATA_H
 #define PROF_LIB_UNWIND_CFI_DATA_H
 
@@ -13,14 +13,14 @@ struct cfi_data {
 	struct cfi_section cfi; /* .eh_frame or .debug_frame */
 	struct cfi_section hdr; /* .eh_frame_hdr; size 0: none */
 	bool is_debug_frame;
-	struct cfi_buffer buffers[2]; /* what `cfi` and `hdr` point to */
+	struct cfi_buffer buffers[2]; /* memory of `cfi` and `hdr` */
 };
 
 /*
- * Reads .eh_frame, or .debug_frame where there is no other; both empty where there is neither.
- * Release it in any case. Without section headers .eh_frame is found by PT_GNU_EH_FRAME, which
- * `file` then knows of. What it holds already, or
- * zeroes, are its buffers, which are used again.
+ * Reads .eh_frame, or .debug_frame if there is no .eh_frame; both are empty if the file has
+ * neither. Without section headers .eh_frame is found by PT_GNU_EH_FRAME, and `file` is updated
+ * with its place. *data must be zeroed, or left from an earlier read, whose buffers are then
+ * reused. Release it even on error.
  */
 int cfi_data_read(struct cfi_data *data, struct cfi_file *file, struct error *err);
 void cfi_data_release(struct cfi_data *data);

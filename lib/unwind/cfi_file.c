@@ -14,7 +14,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/binary/binary.h"
 
-/* Names of sections are far shorter in all; no file shall make us read more. */
+/* Limit for the table of section names; real ones are far smaller. */
 #define MAX_NAMES_SIZE (1u << 20)
 #define LARGE_SIZE (2u << 20)
 
@@ -29,7 +29,10 @@ struct section {
 	struct file_range range;
 };
 
-/* As much as there is, up to `size`; the number of bytes or a negative errno. */
+/*
+ * Reads up to `size` bytes, fewer at the end of the file. Returns the number of bytes or a negative
+ * errno.
+ */
 static ssize_t read_at(int fd, void *buf, size_t size, uint64_t offset)
 {
 	size_t done = 0;
@@ -49,8 +52,8 @@ static ssize_t read_at(int fd, void *buf, size_t size, uint64_t offset)
 }
 
 /*
- * Large sections are read once from end to end; taking the faults of that page by page would be a
- * tenth of the time that the whole table takes.
+ * Uses huge pages for large sections: taking the faults of small pages would cost a tenth of the
+ * time of the whole table.
  */
 static void expect_large(uint8_t *data, size_t size)
 {
@@ -65,7 +68,7 @@ static void make_room(struct cfi_buffer *buffer, size_t size)
 {
 	if (buffer->capacity >= size)
 		return;
-	/* What it holds is of no use any more. */
+	/* The old contents are not needed. */
 	free(buffer->data);
 	buffer->data = xmalloc(size);
 	buffer->capacity = size;
@@ -101,7 +104,7 @@ int cfi_file_read(const struct cfi_file *file, const struct file_range *range, u
 	return ret;
 }
 
-/* Addresses, offsets and sizes have the size of the file's class. */
+/* Reads an address, offset or size, whose width depends on the file's class. */
 static uint64_t read_word(const struct cfi_file *file, struct bytes *b)
 {
 	return file->is_32bit ? bytes_u32(b) : bytes_u64(b);
@@ -117,7 +120,7 @@ static size_t section_size(const struct cfi_file *file)
 	return file->is_32bit ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
 }
 
-/* False where a machine of one word has a file of the other class, as x32 has. */
+/* False if the file's class does not match the machine's word, as with x32. */
 static bool has_own_class(const struct cfi_file *file, uint8_t class)
 {
 	return class == (file->arch->word == 4 ? ELFCLASS32 : ELFCLASS64);
@@ -176,12 +179,12 @@ static void add_segment(struct cfi_file *file, struct bytes *b)
 	if (file->is_32bit)
 		flags = bytes_u32(b);
 	read_word(file, b); /* the alignment */
-	/* Code is what is in the file: the memory that a segment may ask for has no limit. */
+	/* Count only bytes in the file: a segment may ask for any amount of memory. */
 	if (range.offset > file->size)
 		return;
 	if (range.size > file->size - range.offset)
 		range.size = file->size - range.offset;
-	/* Wrapping around at the end of the address space, it is nowhere. */
+	/* Ignore segments that wrap around the end of the address space. */
 	if (b->failed || range.size > UINT64_MAX - range.vaddr)
 		return;
 	if (type == PT_GNU_EH_FRAME) {
@@ -231,7 +234,7 @@ static struct section read_section(const struct cfi_file *file, struct bytes *b)
 	return section;
 }
 
-/* The sections that matter here; those that are not in the file do not. */
+/* Notes a section of interest, unless it has no bytes in the file. */
 static void note_section(struct cfi_file *file, const struct section *section, const char *name)
 {
 	const struct {
@@ -257,7 +260,7 @@ static void note_section(struct cfi_file *file, const struct section *section, c
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		if (strcmp(name, known[i].name) != 0 || known[i].range->size)
 			continue;
-		/* What is part of the running program is never compressed. */
+		/* Loaded sections are never compressed. */
 		if (is_packed && known[i].range != &file->debug_frame)
 			continue;
 		*known[i].range = section->range;
@@ -289,7 +292,7 @@ static void note_sections(struct cfi_file *file, struct bytes table, const struc
 	}
 }
 
-/* Without sections there may still be PT_GNU_EH_FRAME: nothing here is an error. */
+/* Errors are ignored: PT_GNU_EH_FRAME may serve without sections. */
 static void read_sections(struct cfi_file *file, const struct header *header)
 {
 	struct file_range range = {.offset = header->shoff, .size = section_size(file)};
@@ -303,7 +306,7 @@ static void read_sections(struct cfi_file *file, const struct header *header)
 		return;
 	bytes_init(&b, first, size);
 	section = read_section(file, &b);
-	/* Numbers that do not fit into 16 bits are in the first section header. */
+	/* A count that does not fit into 16 bits is in the first section header. */
 	if (count == 0)
 		count = section.range.size;
 	if (names == SHN_XINDEX)

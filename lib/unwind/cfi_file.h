@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where an ELF file has its call frame information, its code and its stubs. Headers alone are read
- * on opening, with pread(); the file may be anything.
+ * Locates an ELF file's call frame information, code and stubs. Opening reads only headers, with
+ * pread(). The file is untrusted.
  */
 #ifndef PROF_LIB_UNWIND_CFI_FILE_H
 #define PROF_LIB_UNWIND_CFI_FILE_H
@@ -15,19 +15,19 @@
 #include "lib/unwind/arch.h"
 #include "lib/unwind/compile.h"
 
-/* Sections, and what is said of segments, in excess of this are not looked at. */
+/* Sections and segments beyond these numbers are ignored. */
 #define CFI_FILE_MAX_SECTIONS 16384
 #define CFI_FILE_MAX_SEGMENTS 1024
-/* Sections of CFI beyond this are refused; the largest known have some 100 MB. */
+/* Larger sections of CFI are refused; the largest known have some 100 MB. */
 #define CFI_FILE_MAX_CFI (256u << 20)
 
-/* Bytes of the file, and where they are mapped. */
+/* A range of the file and its address. */
 struct file_range {
-	uint64_t offset, size; /* size 0: there is none */
+	uint64_t offset, size; /* size 0: absent */
 	uint64_t vaddr;
 };
 
-/* Memory for bytes of files, one after the other; zeroed at first, the owner frees `data`. */
+/* Reusable memory for contents of files. Zeroed when new; the owner frees `data`. */
 struct cfi_buffer {
 	uint8_t *data;
 	size_t capacity;
@@ -37,27 +37,32 @@ struct cfi_file {
 	int fd; /* borrowed */
 	uint64_t size;
 	const struct unwind_arch *arch;
-	bool is_32bit; /* ELFCLASS32, which is that of machines with words of 4 bytes */
+	bool is_32bit; /* ELFCLASS32, the class of machines with words of 4 bytes */
 	uint64_t entry; /* e_entry */
-	VEC(struct file_range) segments; /* PT_LOAD, what is in the file of it */
+	VEC(struct file_range) segments; /* PT_LOAD, the parts backed by the file */
 	VEC(struct code_range) code; /* the executable ones of them */
 	struct file_range eh_frame, eh_frame_hdr, debug_frame;
-	bool packed_debug_frame; /* it is compressed: cfi_file_inflate() alone reads it */
+	bool packed_debug_frame; /* debug_frame is compressed: read it with cfi_file_inflate() */
 	struct file_range plt, plt_sec, plt_got, init, fini, text;
 };
 
-/* -ENOEXEC where it is no ELF file of a supported machine. Release it in any case. */
+/*
+ * Opens a file. -ENOEXEC if it is not an ELF file of a supported machine. Release it even on error.
+ */
 int cfi_file_open(struct cfi_file *file, int fd, struct error *err);
 void cfi_file_release(struct cfi_file *file);
-/* What is at that vaddr up to the end of its segment; size 0 where nothing is. */
+/* Returns the range from a vaddr to the end of its segment; size 0 if nothing is there. */
 struct file_range cfi_file_find(const struct cfi_file *file, uint64_t vaddr);
-/* A copy of those bytes, to be freed: what ends with the file is cut, *size says to what. */
+/*
+ * Copies a range into *data, the caller's to free. A range beyond the end of the file is cut; *size
+ * is the bytes copied.
+ */
 int cfi_file_read(const struct cfi_file *file, const struct file_range *range, uint8_t **data,
 		  size_t *size, struct error *err);
-/* The same in memory that may be there already. */
+/* cfi_file_read() into a buffer that is reused. */
 int cfi_file_read_into(const struct cfi_file *file, const struct file_range *range,
 		       struct cfi_buffer *buffer, size_t *size, struct error *err);
-/* The same for .debug_frame where it is compressed, as linkers of Go do it. */
+/* cfi_file_read() for a compressed .debug_frame, as Go's linker writes it. */
 int cfi_file_inflate(const struct cfi_file *file, uint8_t **data, size_t *size, struct error *err);
 
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/unwind/cfi_short.h"
 
-/* What is read at once: an advance, and an instruction with an operand of two bytes. */
+/* Read at once: an advance, and an instruction with an operand of two bytes. */
 typedef uint32_t word;
 
-/* What changes with each instruction, apart from struct cfi_run so that registers can hold it. */
+/*
+ * The state that changes with each instruction. Separate from struct cfi_run so that it fits into
+ * registers.
+ */
 struct program {
 	const uint8_t *at, *end;
 	struct rule_words rule;
@@ -24,7 +27,7 @@ static inline word load_word(const uint8_t *at)
 
 static inline bool is_advance(uint8_t op)
 {
-	/* One of nothing ends no row. */
+	/* An advance by 0 ends no row. */
 	return op > OP_ADVANCE_LOC && op < OP_OFFSET;
 }
 
@@ -35,7 +38,7 @@ static inline void end_row(const struct program *p)
 	rows_add(rows, p->loc, rows_rule(rows, p->rule));
 }
 
-/* To a later row; false at the end of the FDE's code. */
+/* Goes to a later row. False at the end of the FDE's code. */
 static inline bool advance(struct program *p, uint64_t delta)
 {
 	end_row(p);
@@ -48,7 +51,9 @@ static inline bool advance(struct program *p, uint64_t delta)
 	return true;
 }
 
-/* These return false where the instruction is cut by the end, or takes more than they know. */
+/*
+ * These return false if the program's end cuts the instruction, or the fast path cannot handle it.
+ */
 
 static inline bool set_cfa_offset(struct program *p, word bytes)
 {
@@ -68,7 +73,7 @@ static inline bool set_cfa_offset(struct program *p, word bytes)
 	return true;
 }
 
-/* DW_CFA_offset with an offset of one byte. */
+/* Runs DW_CFA_offset with an offset of one byte. */
 static inline bool save(struct program *p, word bytes)
 {
 	enum unwind_value value = unwind_arch_value(p->run->arch, bytes & 63);
@@ -116,7 +121,7 @@ static inline bool recall(struct program *p)
 	return true;
 }
 
-/* As many as there are in those bytes: they fill up what is left of an FDE. */
+/* Skips the no-ops that pad an FDE, as many as are in `bytes`. */
 static inline void pass_nops(struct program *p, word bytes)
 {
 	p->at += bytes ? __builtin_ctz(bytes) / 8 : 1;
@@ -126,7 +131,7 @@ static inline void pass_nops(struct program *p, word bytes)
 
 static inline bool run_other(struct program *p, word bytes)
 {
-	/* The advance before this was the last instruction. */
+	/* The program ended with the advance. */
 	if (p->at == p->end)
 		return false;
 	switch ((uint8_t)bytes) {

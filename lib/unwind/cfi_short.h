@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program of CFI (DWARF 5, section 6.4.2) while it runs, and the fast way through most of them.
+/*
+ * The state of a running CFI program (DWARF 5, section 6.4.2), and a fast path for most programs.
  */
 #ifndef PROF_LIB_UNWIND_CFI_SHORT_H
 #define PROF_LIB_UNWIND_CFI_SHORT_H
@@ -13,7 +14,7 @@
 #include "lib/unwind/cfi_state.h"
 #include "lib/unwind/rows.h"
 
-/* Compilers nest them once; hand-written code twice. */
+/* Limit for nested OP_REMEMBER_STATE. Compilers nest once, hand-written code twice. */
 #define CFI_MAX_REMEMBERED 16
 
 enum cfi_op {
@@ -45,7 +46,7 @@ enum cfi_op {
 	OP_AARCH64_NEGATE_RA_STATE = 0x2d,
 	OP_GNU_ARGS_SIZE = 0x2e,
 	OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-	/* The low six bits are the operand of these. */
+	/* The operand of the following is in their low six bits. */
 	OP_ADVANCE_LOC = 0x40,
 	OP_OFFSET = 0x80,
 	OP_RESTORE = 0xc0,
@@ -55,20 +56,20 @@ struct cfi_run {
 	struct bytes program;
 	const struct unwind_arch *arch;
 	const struct cie *cie;
-	const struct cfi_state *initial; /* what DW_CFA_restore brings back */
-	struct rows *rows; /* NULL while a CIE runs */
+	const struct cfi_state *initial; /* what DW_CFA_restore restores */
+	struct rows *rows; /* NULL while running a CIE */
 	uint64_t loc, limit;
-	bool changed; /* perhaps, since the last row */
+	bool changed; /* the state may have changed since the last row */
 	unsigned int depth;
 	struct cfi_state state, remembered[CFI_MAX_REMEMBERED];
 };
 
-/* The factor of saved registers in all that compilers make for machines of 64 bits. */
+/* Data alignment factor that compilers use on all 64-bit machines. */
 #define CFI_SHORT_FACTOR (-8)
-/* So many bytes behind a program are read, not looked at: they have to be of its section. */
+/* Bytes past a program's end that are read but not used; they must be in its section. */
 #define CFI_SHORT_READ 4
 
-/* Is the rule the state's, whatever those instructions change in it? */
+/* Does the state equal its rule, also after any of the instructions of cfi_run_short()? */
 static inline bool cfi_state_is_short(const struct cfi_state *s)
 {
 	return cfi_state_is_plain(s) && rule_cfa_kind(s->rule) == UNWIND_CFA_REG;
@@ -82,9 +83,9 @@ static inline bool cfi_can_run_short(const struct cfi_run *r)
 }
 
 /*
- * Runs the instructions that nearly all programs consist of: this loop decides what a row costs.
- * True where the last row was added; false before an instruction that takes more, or leads to a
- * state whose rule cannot be taken as it is. Only where cfi_can_run_short().
+ * Runs the instructions that make up nearly all programs; this loop determines the cost of a row.
+ * True after adding the last row. False before an instruction that is not handled here or leads to
+ * a state that differs from its rule. Requires cfi_can_run_short().
  */
 bool cfi_run_short(struct cfi_run *r);
 

@@ -6,7 +6,7 @@ static void set_value(struct cfi_state *s, enum unwind_value value, enum unwind_
 {
 	if (value == UNWIND_VALUE_NONE)
 		return;
-	/* In another place than where a signal frame has it: longjmp, for two instructions. */
+	/* Not saved as in a signal frame: longjmp does this for two instructions. */
 	if (value == UNWIND_VALUE_SP) {
 		s->sp = CFI_SP_OTHER;
 		return;
@@ -16,7 +16,7 @@ static void set_value(struct cfi_state *s, enum unwind_value value, enum unwind_
 		s->ra_undefined = false;
 }
 
-/* Saved `offset` bytes from the CFA or from a register. */
+/* The value is saved `offset` bytes from the CFA or a register. */
 static void set_saved(struct cfi_state *s, const struct unwind_arch *arch, enum unwind_value value,
 		      enum unwind_value_kind kind, int64_t offset)
 {
@@ -94,7 +94,7 @@ void cfi_state_set_register(struct cfi_state *s, const struct unwind_arch *arch,
 	enum unwind_value value = unwind_arch_value(arch, reg);
 	int holder = unwind_arch_reg(arch, other);
 
-	/* Only the return address has been seen to move to another register and stay there. */
+	/* In real code only the return address stays in another register. */
 	if (value == UNWIND_VALUE_RA && holder >= 0)
 		set_value(s, value, UNWIND_SAME, holder);
 	else if (reg == other && value != UNWIND_VALUE_RA)
@@ -128,7 +128,7 @@ static void forget_cfa(struct cfi_state *s)
 	rule_set_cfa(&s->rule, UNWIND_CFA_NONE, 0, 0, 0);
 }
 
-/* `words` is where to read, in words of the machine. */
+/* `words` is the CFA's place relative to reg, in words of the machine. */
 static void set_cfa(struct cfi_state *s, enum unwind_cfa_kind kind, int reg, int64_t offset,
 		    int64_t words)
 {
@@ -139,7 +139,7 @@ static void set_cfa(struct cfi_state *s, enum unwind_cfa_kind kind, int reg, int
 		rule_set_cfa(&s->rule, kind, (unsigned int)reg, (int32_t)offset, (int16_t)words);
 }
 
-/* The CFA is in memory, `deref` bytes from a register. */
+/* The CFA is saved in memory, `deref` bytes from a register. */
 static void set_saved_cfa(struct cfi_state *s, const struct unwind_arch *arch,
 			  enum unwind_cfa_kind kind, int reg, int64_t offset, int64_t deref)
 {
@@ -183,7 +183,7 @@ void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch 
 		forget_cfa(s);
 }
 
-/* After an expression, a new register or offset makes no sense; nothing is guessed from it. */
+/* A new register or offset after an expression makes no sense: the CFA becomes unknown. */
 void cfi_state_set_cfa_register(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg)
 {
 	if (rule_cfa_kind(s->rule) == UNWIND_CFA_REG)
@@ -200,7 +200,7 @@ void cfi_state_set_cfa_offset(struct cfi_state *s, int64_t offset)
 		forget_cfa(s);
 }
 
-/* A rule has one register that saved values are relative to, the return address's if it has one. */
+/* A rule has room for one base register. The return address's takes precedence. */
 static void choose_at_reg(const struct cfi_state *s, struct rule_words *rule)
 {
 	int chosen = -1;
@@ -216,7 +216,7 @@ static void choose_at_reg(const struct cfi_state *s, struct rule_words *rule)
 	rule_set_at_reg(rule, (unsigned int)chosen);
 }
 
-/* A signal frame has the stack pointer where its CFA comes from. */
+/* In a signal frame the stack pointer is saved in the place that the CFA is read from. */
 static bool sp_is_cfa(const struct cfi_state *s)
 {
 	struct unwind_rule rule = rule_unpack(s->rule);

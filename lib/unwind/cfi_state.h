@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What CFI says at one pc: a rule, and what decides whether it can be one. */
+/* The state of CFI at one pc: a rule, and the facts that decide whether a rule can express it. */
 #ifndef PROF_LIB_UNWIND_CFI_STATE_H
 #define PROF_LIB_UNWIND_CFI_STATE_H
 
@@ -10,41 +10,41 @@
 #include "lib/unwind/expression.h"
 #include "lib/unwind/rule_words.h"
 
-/* The caller's stack pointer, where CFI says something about it. */
+/* What CFI says about the caller's stack pointer. */
 enum cfi_sp {
-	CFI_SP_IS_CFA, /* as nearly always */
+	CFI_SP_IS_CFA, /* the usual case */
 	CFI_SP_SAVED, /* in memory, at sp_reg + sp_offset words */
 	CFI_SP_OTHER,
 };
 
 struct cfi_state {
-	struct rule_words rule; /* UNWIND_CFA_NONE: the CFA is not known, or cannot be told */
-	uint8_t at_regs[UNWIND_VALUE_COUNT]; /* what an UNWIND_AT_REG value is relative to */
+	struct rule_words rule; /* UNWIND_CFA_NONE: the CFA is unknown, or no rule expresses it */
+	uint8_t at_regs[UNWIND_VALUE_COUNT]; /* base registers of UNWIND_AT_REG values */
 	bool ra_undefined;
 	uint8_t sp; /* enum cfi_sp */
 	uint8_t sp_reg;
 	int16_t sp_offset;
 };
 
-/* `reg` is DWARF's number; for registers that rules do not follow these functions do nothing. */
+/* `reg` is a DWARF number. These functions ignore registers that rules do not follow. */
 
-/* Saved at CFA + offset bytes. */
+/* The register is saved at CFA + offset bytes. */
 void cfi_state_set_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 			  int64_t offset);
-/* Saved where the expression says (EXPRESSION_CFA is the CFA in it). */
+/* The register is saved at the expression's address (EXPRESSION_CFA stands for the CFA). */
 void cfi_state_set_expression(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 			      const struct expression *expression);
 void cfi_state_set_undefined(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
 void cfi_state_set_same(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
-/* In another register. */
+/* The value is in another register. */
 void cfi_state_set_register(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 			    uint64_t other);
-/* It is CFA + offset bytes itself. */
+/* The value is CFA + offset bytes. */
 void cfi_state_set_val_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 			      int64_t offset);
-/* Computed in a way that no rule can tell. */
+/* The value is computed in a way that no rule can express. */
 void cfi_state_set_untold(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
-/* As it is in `initial`. */
+/* Restores the register's rule from `initial`. */
 void cfi_state_restore(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 		       const struct cfi_state *initial);
 
@@ -52,11 +52,11 @@ void cfi_state_set_cfa(struct cfi_state *s, const struct unwind_arch *arch, uint
 		       int64_t offset);
 void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch *arch,
 				  const struct expression *expression);
-/* These two change a CFA that is reg + offset; any other one is not known any more. */
+/* These two change a CFA that is reg + offset; any other CFA becomes unknown. */
 void cfi_state_set_cfa_register(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
 void cfi_state_set_cfa_offset(struct cfi_state *s, int64_t offset);
 
-/* Does `rule` tell the state as it is? Else ask cfi_state_rule(). */
+/* Does `rule` express the state as it is? Else call cfi_state_rule(). */
 static inline bool cfi_state_is_plain(const struct cfi_state *s)
 {
 	return !s->ra_undefined && s->sp == CFI_SP_IS_CFA &&
@@ -66,9 +66,9 @@ static inline bool cfi_state_is_plain(const struct cfi_state *s)
 }
 
 /*
- * The rule that tells the state. False where none can: the CFA or the return address is not known,
- * or the stack pointer is not the CFA.
- * A frame pointer or base register that cannot be told is UNWIND_UNKNOWN in it.
+ * Makes the rule that expresses the state. False if none can: the CFA or the return address is
+ * unknown, or the stack pointer is not the CFA. A frame pointer or base register that cannot be
+ * expressed becomes UNWIND_UNKNOWN.
  */
 bool cfi_state_rule(const struct cfi_state *s, struct rule_words *rule);
 

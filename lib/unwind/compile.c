@@ -8,8 +8,8 @@ struct compile {
 	struct eh_frame frame;
 	struct rows rows;
 	size_t next_stub;
-	const struct code_range *code; /* of the last FDE */
-	uint64_t end; /* of the last FDE, as far as it was taken */
+	const struct code_range *code; /* range of the last FDE */
+	uint64_t end; /* end of the last FDE's rows */
 };
 
 static bool lies_in(const struct code_range *code, uint64_t vaddr)
@@ -17,7 +17,7 @@ static bool lies_in(const struct code_range *code, uint64_t vaddr)
 	return vaddr >= code->start && vaddr < code->end;
 }
 
-/* The executable range of that vaddr, mostly that of the last one asked for; NULL outside. */
+/* Returns the executable range of a vaddr, usually the one found last; NULL: not executable. */
 static const struct code_range *find_code(struct compile *c, uint64_t vaddr)
 {
 	if (c->code && lies_in(c->code, vaddr))
@@ -31,7 +31,10 @@ static const struct code_range *find_code(struct compile *c, uint64_t vaddr)
 	return NULL;
 }
 
-/* The next FDE that is believed, cut to its executable range, with a start of its own. */
+/*
+ * Returns the next FDE in executable code with a start of its own, cut to the executable range.
+ * False at the end.
+ */
 static bool next_fde(struct compile *c, const struct fde *before, struct fde *fde)
 {
 	struct unwind_table_stats *stats = &c->rows.table->stats;
@@ -62,7 +65,7 @@ static uint16_t stub_rule(struct compile *c, const struct stub_row *stub)
 	return rows_rule(&c->rows, rule_pack(&stub->rule));
 }
 
-/* Rows for code without an FDE. */
+/* Adds rows for code without an FDE. */
 static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
 {
 	const struct stub_row *stubs = c->input->stubs;
@@ -86,7 +89,7 @@ static void add_fde(struct compile *c, const struct fde *fde, uint64_t limit)
 		c->rows.table->stats.malformed++;
 }
 
-/* Where the table begins and ends if there is no FDE there: stubs are often outside all others. */
+/* Stubs often lie outside all FDEs: the first and the last extend the table. */
 static uint64_t first_stub(const struct compile_input *input)
 {
 	return input->stub_count ? input->stubs[0].vaddr : UINT64_MAX;
@@ -99,7 +102,7 @@ static uint64_t last_stub(const struct compile_input *input)
 
 static void add_all(struct compile *c)
 {
-	/* An FDE ends where the next one begins, so that one is always read ahead. */
+	/* Reads one FDE ahead, because an FDE ends at the start of the next. */
 	struct fde fdes[2], *fde = &fdes[0], *next = &fdes[1];
 	bool more = next_fde(c, NULL, fde);
 
@@ -114,7 +117,7 @@ static void add_all(struct compile *c)
 		fde = next;
 		next = done;
 	}
-	/* The last row of stubs says no more than where they end. */
+	/* The last stub row only marks the end of the stubs. */
 	if (last_stub(c->input) > c->end) {
 		fill_gap(c, c->end, last_stub(c->input));
 		c->end = last_stub(c->input);
@@ -122,7 +125,7 @@ static void add_all(struct compile *c)
 	rows_finish(&c->rows, c->end);
 }
 
-/* Ranges that overlap, or are told twice, only make it larger. */
+/* Returns an upper bound: overlapping ranges count twice. */
 static uint64_t code_size(const struct compile_input *input)
 {
 	uint64_t size = 0;
@@ -139,8 +142,10 @@ int compile_table(const struct compile_input *input, struct unwind_rules *rules,
 {
 	struct compile c = {.input = input};
 
-	/* In what compilers make, a row takes five bytes of CFI or more, its share of the FDE's
-	 * head among them. */
+	/*
+	 * In compilers' output a row takes at least five bytes of CFI, including its share of the
+	 * FDE's header.
+	 */
 	vec_reserve(&table->rows, input->cfi.size / 4 + 1);
 	rows_init(&c.rows, table, rules, code_size(input));
 	eh_frame_init(&c.frame, input->arch, &input->cfi, &input->hdr, input->is_debug_frame,

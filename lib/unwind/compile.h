@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From bytes in memory to a table: what is left of table.h without the file. */
+/* Compiles sections in memory to a table: table.h without the file. */
 #ifndef PROF_LIB_UNWIND_COMPILE_H
 #define PROF_LIB_UNWIND_COMPILE_H
 
@@ -19,18 +19,18 @@ struct compile_input {
 	struct cfi_section cfi; /* .eh_frame or .debug_frame */
 	struct cfi_section hdr; /* .eh_frame_hdr; size 0: none */
 	bool is_debug_frame;
-	/* What is executable: an FDE elsewhere is not believed. */
+	/* Executable ranges: FDEs elsewhere are ignored. */
 	const struct code_range *code;
 	size_t code_count;
-	/* What is known of code that no FDE covers, in order of address. */
+	/* Rows for code without an FDE, in order of address. */
 	const struct stub_row *stubs;
 	size_t stub_count;
 };
 
 /*
- * Fills the (zeroed) table. Time and memory are in proportion to the section's size and, with a
- * quarter of a megabyte more, to a 256th of the code's. -EFBIG where limits are exceeded; the table
- * has to be released in any case.
+ * Fills the (zeroed) table. Time and memory are proportional to the section's size plus a 256th of
+ * the code's, with a constant of a quarter of a megabyte. -EFBIG if limits are exceeded. Release
+ * the table even on error.
  */
 int compile_table(const struct compile_input *input, struct unwind_rules *rules,
 		  struct unwind_table *table, struct error *err);

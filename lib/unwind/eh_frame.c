@@ -6,20 +6,20 @@
 
 #include "lib/unwind/pointer.h"
 
-/* DWARF64's escape in front of a length of 8 bytes. */
+/* DWARF64's escape before a length of 8 bytes. */
 #define LENGTH_64 0xffffffffu
-/* FDEs of nothing, of those that begin at one place, that are passed over to find a true one. */
+/* Empty FDEs at one address to skip in search of a real one. */
 #define MAX_EMPTY_FDES 16
 
-/* A CIE or FDE as it lies in the section. */
+/* A CIE or FDE in the section. */
 struct entry {
 	bool is_cie, is_terminator;
 	uint64_t cie_offset; /* of an FDE */
-	uint64_t end; /* offset of what follows */
+	uint64_t end; /* offset of the next entry */
 	struct bytes body; /* after the id; its start is that of the section */
 };
 
-/* False where there is no entry within the section's bounds. */
+/* False if no entry lies within the section's bounds. */
 static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, struct entry *entry)
 {
 	const struct cfi_section *section = &frame->section;
@@ -39,7 +39,7 @@ static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, str
 	entry->end = bytes_position(&b) + length;
 	entry->is_terminator = length == 0;
 	id_offset = bytes_position(&b);
-	/* .eh_frame has ids of 4 bytes also behind a length of 8. */
+	/* .eh_frame has ids of 4 bytes even after a length of 8. */
 	if (frame->is_debug_frame && length) {
 		id = is_64bit ? bytes_u64(&b) : bytes_u32(&b);
 		entry->is_cie = id == (is_64bit ? UINT64_MAX : UINT32_MAX);
@@ -53,16 +53,16 @@ static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, str
 	return !b.failed;
 }
 
-/*
- * Each letter has its own operand, without 'z' only those that need none can be. False where one is
- * not known.
- */
-/* The pointers of CFI, whose size the encoding of absolute ones leaves to the machine. */
+/* Reads a pointer encoding. The machine determines the size of absolute pointers. */
 static uint8_t read_encoding(const struct eh_frame *frame, struct bytes *data)
 {
 	return pointer_encoding(bytes_u8(data), frame->arch->word);
 }
 
+/*
+ * Each letter has its own operand. Without 'z' only letters without one are valid. False: unknown
+ * letter.
+ */
 static bool read_augmentation(const struct eh_frame *frame, struct cie *cie, const char *letters,
 			      struct bytes *data)
 {
@@ -90,7 +90,7 @@ static bool read_augmentation(const struct eh_frame *frame, struct cie *cie, con
 	return !data->failed;
 }
 
-/* What stands between the augmentation string and the program. */
+/* Reads the fields between the augmentation string and the program. */
 static bool read_cie_head(const struct eh_frame *frame, struct cie *cie, struct bytes *b)
 {
 	uint8_t version = bytes_u8(b);
@@ -101,7 +101,7 @@ static bool read_cie_head(const struct eh_frame *frame, struct cie *cie, struct 
 
 	if (!letters || (version != 1 && version != 3 && version != 4))
 		return false;
-	/* Of GCC 2, with the address of an exception table. */
+	/* GCC 2's augmentation, with the address of an exception table. */
 	if (letters[0] == 'e' && letters[1] == 'h') {
 		bytes_skip(b, frame->arch->word);
 		letters += 2;
@@ -122,7 +122,7 @@ static bool read_cie_head(const struct eh_frame *frame, struct cie *cie, struct 
 		size = bytes_uleb(b);
 		letters++;
 	}
-	/* The start remains that of the section, as pointers may be aligned. */
+	/* Keep the section's start, because pointers may be aligned to it. */
 	data = *b;
 	bytes_skip(b, size);
 	data.end = b->at;
@@ -161,7 +161,7 @@ static bool cie_has_offset(const void *table, uint32_t id, const void *key)
 	return frame->cie_offsets.items[id] == *(const uint64_t *)key;
 }
 
-/* Also one that is not usable is read only once. */
+/* Unusable CIEs are kept, too, so that each is read only once. */
 static uint32_t intern_cie(struct eh_frame *frame, uint64_t offset)
 {
 	struct cie cie;
@@ -182,7 +182,7 @@ static uint32_t intern_cie(struct eh_frame *frame, uint64_t offset)
 	return id;
 }
 
-/* What nearly all FDEs have: two numbers of 4 bytes, the first one relative to itself. */
+/* Reads the usual range: two numbers of 4 bytes, the first one pc-relative. */
 static inline void read_short_range(struct bytes *b, uint64_t vaddr, struct fde *fde)
 {
 	uint64_t position = vaddr + bytes_position(b);
@@ -215,15 +215,14 @@ static inline bool read_fde(struct eh_frame *frame, const struct entry *entry, s
 	return !b->failed && fde->end >= fde->start;
 }
 
-/* An FDE's begin as nearly all of them have it: numbers of 4 bytes, the start relative to itself.
- */
+/* The start of the usual FDE: numbers of 4 bytes, the code's start pc-relative. */
 struct usual_fde {
 	uint32_t length, cie;
 	int32_t start, size;
 	uint8_t augmentation_size; /* LEB128 */
 } __attribute__((packed));
 
-/* Of the same CIE as the one before; false for any other, which read_entry() takes apart. */
+/* Reads a usual FDE of the same CIE as the one before. False for any other: use read_entry(). */
 static inline bool read_usual_fde(const struct eh_frame *frame, uint64_t offset, struct fde *fde)
 {
 	const struct cfi_section *section = &frame->section;
@@ -248,7 +247,7 @@ static inline bool read_usual_fde(const struct eh_frame *frame, uint64_t offset,
 	return fde->end >= fde->start;
 }
 
-/* Does the place lead to an FDE of the code that it names? */
+/* Does the place lead to an FDE for the code it names? */
 static bool read_place(struct eh_frame *frame, const struct fde_place *place, struct fde *fde)
 {
 	uint64_t offset = place->vaddr - frame->section.vaddr;
@@ -260,7 +259,7 @@ static bool read_place(struct eh_frame *frame, const struct fde_place *place, st
 	       read_fde(frame, &entry, fde) && fde->start == place->start;
 }
 
-/* Do the first, the last and a middle entry of the table lead to FDEs of that code? */
+/* Do the first, the last and a middle entry of the table lead to the FDEs of their code? */
 static bool table_is_true(struct eh_frame *frame)
 {
 	size_t entry_size = frame->hdr.is_wide ? 16 : 8;
@@ -299,7 +298,7 @@ static void find_places(struct eh_frame *frame)
 			frame->stats->malformed++;
 			break;
 		}
-		/* crtend.o ends .eh_frame; in .debug_frame it would be nothing but padding. */
+		/* crtend.o's terminator ends .eh_frame; in .debug_frame it would be padding. */
 		if (entry.is_terminator && !frame->is_debug_frame)
 			break;
 		if (entry.is_terminator || entry.is_cie)
@@ -364,7 +363,7 @@ bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
 	struct fde_place place;
 
 	while (next_place(frame, &place)) {
-		/* Wherever the table leads: it may have been forged between its samples. */
+		/* The table was only sampled: other entries may be forged. */
 		if (!read_place(frame, &place, fde)) {
 			frame->stats->malformed++;
 			continue;
@@ -405,7 +404,7 @@ bool eh_frame_find(struct eh_frame *frame, uint64_t vaddr, struct fde *fde)
 		else
 			high = middle;
 	}
-	/* Linkers leave FDEs of dropped functions where the next one begins. */
+	/* Linkers leave empty FDEs of dropped functions at the start of the next one. */
 	for (size_t tries = 0; low && tries < MAX_EMPTY_FDES; tries++) {
 		struct fde_place place = place_at(frame, --low);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CIEs and FDEs of one .eh_frame (LSB core) or .debug_frame (DWARF 5, section 6.4), given in
- * order of address. What cannot be read is counted and passed over.
+ * Reads the CIEs and FDEs of one .eh_frame (LSB core) or .debug_frame (DWARF 5, section 6.4), in
+ * order of address. Malformed entries are counted and skipped.
  */
 #ifndef PROF_LIB_UNWIND_EH_FRAME_H
 #define PROF_LIB_UNWIND_EH_FRAME_H
@@ -29,33 +29,33 @@ struct eh_frame {
 	VEC(struct cie) cies;
 	VEC(uint64_t) cie_offsets;
 	struct index cie_index; /* by offset */
-	uint64_t last_cie_offset; /* the one that was asked for last, and its row */
+	uint64_t last_cie_offset; /* the CIE looked up last, and its row */
 	uint32_t last_cie;
-	bool last_cie_is_usual; /* its FDEs are, mostly: read_usual_fde() */
-	/* Where the FDEs are, in order: in the linker's table, or as found by ourselves. */
+	bool last_cie_is_usual; /* try read_usual_fde() for its FDEs */
+	/* Places of FDEs, in order of address: the linker's table, or else `places`. */
 	struct eh_frame_hdr hdr;
 	VEC(struct fde_place) places;
 	size_t next;
 	/*
-	 * Bytes that may still be run as programs. The FDEs of a true section do not overlap in it,
-	 * so that only the work that a forged one makes is bounded by this.
+	 * Bytes of programs that may still be run. FDEs of a valid section do not overlap in it, so
+	 * this limits only forged sections.
 	 */
 	uint64_t budget;
 };
 
 /*
- * `hdr` is .eh_frame_hdr, of size 0 where there is none. Where its table is not usable, or does not
- * lead to FDEs, the section is walked and sorted instead.
+ * `hdr` is .eh_frame_hdr, size 0 if there is none. If its table is unusable or does not lead to
+ * FDEs, the section is walked and sorted instead.
  */
 void eh_frame_init(struct eh_frame *frame, const struct unwind_arch *arch,
 		   const struct cfi_section *section, const struct cfi_section *hdr,
 		   bool is_debug_frame, struct unwind_table_stats *stats);
 void eh_frame_release(struct eh_frame *frame);
-/* The next FDE that covers code, its start not below that of the one before; false at the end. */
+/* Returns the next FDE that covers code; starts never decrease. False at the end. */
 bool eh_frame_next(struct eh_frame *frame, struct fde *fde);
-/* The FDE around that vaddr, wherever eh_frame_next() is; false where none is. */
+/* Finds the FDE that covers a vaddr, independent of eh_frame_next(). False: none. */
 bool eh_frame_find(struct eh_frame *frame, uint64_t vaddr, struct fde *fde);
-/* Borrowed, until eh_frame_next() or eh_frame_find() is called again. */
+/* Borrowed until the next eh_frame_next() or eh_frame_find(). */
 const struct cie *eh_frame_cie(const struct eh_frame *frame, const struct fde *fde);
 
 #endif

@@ -17,18 +17,18 @@ struct fde_place {
 
 struct eh_frame_hdr {
 	uint64_t target; /* vaddr of .eh_frame; 0: not said */
-	uint64_t count; /* entries in the table, 0 where it is not usable */
+	uint64_t count; /* entries in the table; 0: unusable */
 	struct bytes entries; /* exactly those */
-	uint64_t base; /* vaddr that they are relative to */
-	bool is_wide; /* 8 bytes a number, else 4 */
+	uint64_t base; /* vaddr to which they are relative */
+	bool is_wide; /* numbers have 8 bytes, else 4 */
 };
 
 /*
- * Never fails: a table that is not sorted, does not fit or is of another kind than linkers make
- * counts as none. Takes time in proportion to the table.
+ * Never fails: a table that is unsorted, does not fit or is not of the kind that linkers make
+ * counts as none. Takes time proportional to the table.
  */
 void eh_frame_hdr_read(struct eh_frame_hdr *hdr, const struct cfi_section *section);
-/* The next entry, in order of address; hdr->entries must have one left. */
+/* Returns the next entry, in order of address; hdr->entries must have one left. */
 static inline struct fde_place eh_frame_hdr_next(struct eh_frame_hdr *hdr)
 {
 	struct fde_place place;

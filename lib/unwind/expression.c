@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shapes are recognised by evaluating symbolically, so that it does not matter in which of the many
- * ways a compiler writes a constant or an addition (DWARF 5, section 2.5).
+ * Recognizes shapes by symbolic evaluation, independent of how a compiler writes a constant or an
+ * addition (DWARF 5, section 2.5).
  */
 #include "lib/unwind/expression.h"
 
@@ -46,7 +46,7 @@ enum value_kind {
 	VALUE_INDEXED, /* *(reg + index * word + before) + after */
 	VALUE_PC_LOW, /* pc & 15 */
 	VALUE_PC_AT_LEAST, /* (pc & 15) >= after */
-	VALUE_PC_WORD, /* that * word */
+	VALUE_PC_WORD, /* VALUE_PC_AT_LEAST * word */
 	VALUE_PLT, /* reg + before + ((pc & 15) >= after) * word */
 };
 
@@ -76,7 +76,7 @@ static bool push_reg(struct stack *s, uint64_t reg, int64_t offset)
 	return push(s, (struct value){.kind = VALUE_REG, .reg = reg, .before = offset});
 }
 
-/* The constant of an operator that pushes one; false where it is another operator. */
+/* Reads the constant that an operator pushes. False if `op` pushes none. */
 static bool read_constant(struct bytes *b, uint8_t op, int64_t *value)
 {
 	if (op >= OP_LIT0 && op <= OP_LIT31) {
@@ -158,8 +158,10 @@ static bool add(struct value *a, const struct value *b)
 	return true;
 }
 
-/* A register times the size of a word, which is what assemblers need to find the frame behind an
- * array. */
+/*
+ * Multiplies a register by the size of a word. Hand-written code uses this to find the frame after
+ * an array.
+ */
 static bool scale(const struct stack *s, struct value *a, const struct value *by, int64_t constant)
 {
 	if (a->kind != VALUE_REG || a->reg == s->pc || a->before || by->kind != VALUE_CONST ||
@@ -175,7 +177,7 @@ static int word_shift(const struct stack *s)
 	return s->word == 8 ? 3 : 2;
 }
 
-/* a = a op b, where that has a known shape. */
+/* Computes a = a op b. False if the result has no known shape. */
 static bool combine(const struct stack *s, uint8_t op, struct value *a, const struct value *b)
 {
 	switch (op) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* DWARF expressions in CFI, of which rules can tell a few shapes; everything else is refused. */
+/*
+ * Recognizes the few shapes of DWARF expressions in CFI that rules can express; refuses all others.
+ */
 #ifndef PROF_LIB_UNWIND_EXPRESSION_H
 #define PROF_LIB_UNWIND_EXPRESSION_H
 
@@ -8,7 +10,7 @@
 #include "lib/base/bytes.h"
 
 enum expression_kind {
-	EXPRESSION_OTHER, /* none that is known here */
+	EXPRESSION_OTHER, /* no known shape */
 	EXPRESSION_REG, /* reg + before */
 	EXPRESSION_DEREF, /* *(reg + before) + after */
 	EXPRESSION_INDEXED, /* *(reg + index * word + before) + after */
@@ -17,21 +19,21 @@ enum expression_kind {
 
 struct expression {
 	enum expression_kind kind;
-	uint64_t reg, index; /* as DWARF numbers them */
+	uint64_t reg, index; /* DWARF numbers */
 	int64_t before, after;
 };
 
-/* Real ones have at most some 20 bytes; a longer one is EXPRESSION_OTHER unread. */
+/* Longer expressions are EXPRESSION_OTHER; real ones have at most some 20 bytes. */
 #define EXPRESSION_MAX_SIZE 64
 
-/* Stands for a register that is the CFA, or for one that there is not. */
+/* Pseudo registers: the CFA, and none. */
 #define EXPRESSION_CFA (UINT64_MAX - 1)
 #define EXPRESSION_NO_REG UINT64_MAX
 
 /*
- * `pc` is the register that means the pc (DW_OP_breg16 on x86-64) or EXPRESSION_NO_REG, `pushed`
- * the one whose value is on the stack at the beginning (EXPRESSION_CFA in DW_CFA_expression) or
- * EXPRESSION_NO_REG. `word` is the size of an address, 4 or 8.
+ * `pc` is the register that stands for the pc (DW_OP_breg16 on x86-64) or EXPRESSION_NO_REG.
+ * `pushed` is the register whose value is initially on the stack (EXPRESSION_CFA in
+ * DW_CFA_expression) or EXPRESSION_NO_REG. `word` is the size of an address, 4 or 8.
  */
 struct expression expression_recognize(struct bytes code, uint64_t pc, uint64_t pushed,
 				       uint8_t word);

@@ -13,7 +13,7 @@ struct fde_ranges {
 	struct cfi_file file;
 	struct cfi_data data;
 	struct eh_frame frame;
-	struct unwind_table_stats stats; /* nobody asks for them */
+	struct unwind_table_stats stats; /* required by eh_frame, unused */
 	uint64_t first_vaddr;
 };
 
@@ -30,7 +30,7 @@ static int read_frame(struct fde_ranges *r, struct error *err)
 	return r->frame.hdr.count || r->frame.places.count ? 0 : -ENOENT;
 }
 
-/* crtbegin.o leaves an empty .eh_frame where all the rest is in .debug_frame. */
+/* crtbegin.o adds an empty .eh_frame to files with all CFI in .debug_frame. */
 static int read_debug_frame(struct fde_ranges *r, struct error *err)
 {
 	if (!r->file.eh_frame.size || !r->file.debug_frame.size)
@@ -72,7 +72,7 @@ void fde_ranges_free(struct fde_ranges *r)
 	free(r);
 }
 
-/* Where the code around that vaddr ends; 0 where there is none. */
+/* Returns the end of the code around a vaddr; 0: not code. */
 static uint64_t code_end(const struct fde_ranges *r, uint64_t vaddr)
 {
 	vec_for_each(&r->file.code, const struct code_range *, code) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the functions of a file without symbols begin and end: each has an FDE of its own. What a
+ * Function bounds of a file without symbols: each function has an FDE of its own. A part that a
  * compiler split off (".cold") has one, too.
  */
 #ifndef PROF_LIB_UNWIND_FDE_RANGES_H
@@ -13,19 +13,19 @@
 
 struct fde_ranges;
 
-/* A function, as vaddrs minus that of the first PT_LOAD. */
+/* A function; addresses are vaddrs minus that of the first PT_LOAD. */
 struct fde_range {
 	uint64_t rva, size;
 };
 
 /*
- * Reads the call frame information of a file, of which fd is borrowed. -ENOENT where it has none,
- * -ENOEXEC where it is no ELF file of a supported machine, -EFBIG where it is too large.
+ * Reads the call frame information of a file; `fd` is borrowed. -ENOENT if it has none, -ENOEXEC if
+ * it is not an ELF file of a supported machine, -EFBIG if it is too large.
  */
 int fde_ranges_new(struct fde_ranges **out, int fd, struct error *err);
 /* NULL is fine. */
 void fde_ranges_free(struct fde_ranges *r);
-/* The function around the address; false where there is none, or one outside of code. */
+/* Finds the function around an address. False: none, or not in code. */
 bool fde_ranges_find(struct fde_ranges *r, uint64_t rva, struct fde_range *range);
 
 #endif

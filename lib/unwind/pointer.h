@@ -29,19 +29,19 @@ enum {
 };
 
 /*
- * The encoding where addresses have `word` bytes: absolute ones of 4 become POINTER_U32. What no
- * file of 32 bits is known to have becomes one that fails.
+ * Adapts an encoding to addresses of `word` bytes: absolute pointers of 4 bytes become POINTER_U32.
+ * Encodings that no known 32-bit file has become one that fails.
  */
 uint8_t pointer_encoding(uint8_t encoding, uint8_t word);
 /*
- * `vaddr` is that of b->start, `data` what POINTER_DATA_RELATIVE is relative to. A pointer that
- * only a running program could know (indirect, relative to text or function), or one of an unknown
- * encoding, makes b fail.
+ * Reads a pointer. `vaddr` is the address of b->start, `data` the base of POINTER_DATA_RELATIVE.
+ * Makes b fail for an unknown encoding and for pointers that only a running program can resolve
+ * (indirect, relative to text or function).
  */
 uint64_t pointer_read(struct bytes *b, uint8_t encoding, uint64_t vaddr, uint64_t data);
-/* The number alone, whatever it is relative to. */
+/* Reads the number, without adding a base. */
 uint64_t pointer_read_form(struct bytes *b, uint8_t encoding);
-/* As far as it takes to read what follows; fails for an unknown encoding only. */
+/* Skips a pointer; fails only for an unknown encoding. */
 void pointer_skip(struct bytes *b, uint8_t encoding, uint64_t vaddr);
 
 #endif

@@ -112,7 +112,7 @@ void rows_grow(struct rows *rows)
 	rows->full = table->rows.items + table->rows.capacity;
 }
 
-/* Gives the pages up to that one their first row: the next that will be added. */
+/* Begins the pages up to `page`; their first row is the next one added. */
 static void open_pages(struct rows *rows, uint64_t page)
 {
 	struct unwind_table *table = rows->table;
@@ -134,7 +134,7 @@ bool rows_begin_page(struct rows *rows, uint64_t vaddr)
 		return false;
 	}
 	open_pages(rows, page);
-	/* Nothing precedes the first page, so that it must say itself what holds from its start. */
+	/* No row precedes the first page, so it needs one at its start. */
 	if (!row_count(rows) && vaddr != table->start) {
 		rows_grow(rows);
 		*rows->next++ = (struct unwind_row){.rule = UNWIND_RULE_NONE};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * struct unwind_rule as two words. The compiler changes a rule byte by byte and looks at it as a
- * whole after every other instruction of CFI; through memory, that would wait for the stores each
- * time.
+ * struct unwind_rule as two words. The compiler changes a rule byte by byte and reads it whole
+ * after every other CFI instruction. In memory, each read would wait for the stores.
  */
 #ifndef PROF_LIB_UNWIND_RULE_WORDS_H
 #define PROF_LIB_UNWIND_RULE_WORDS_H
@@ -18,13 +17,13 @@ struct rule_words {
 	uint64_t low, high;
 };
 
-/* The callers' values that a rule tells, in the order of their bits and offsets. */
+/* The caller's values in a rule, in the order of their bits and offsets. */
 enum unwind_value {
 	UNWIND_VALUE_RA,
 	UNWIND_VALUE_FP,
 	UNWIND_VALUE_BASE,
 	UNWIND_VALUE_COUNT,
-	UNWIND_VALUE_SP = UNWIND_VALUE_COUNT, /* not in the rule: it is the CFA */
+	UNWIND_VALUE_SP = UNWIND_VALUE_COUNT, /* not in the rule: equals the CFA */
 	UNWIND_VALUE_NONE, /* a register that rules do not follow */
 };
 
@@ -77,7 +76,7 @@ static inline void rule_set_cfa(struct rule_words *words, unsigned int kind, uns
 	words->high = (words->high & ~0xffffull) | (uint16_t)deref;
 }
 
-/* Of UNWIND_CFA_INDEXED, set just before. */
+/* Call just after setting UNWIND_CFA_INDEXED. */
 static inline void rule_set_index(struct rule_words *words, unsigned int reg)
 {
 	words->low |= (uint64_t)reg << (24 + UNWIND_INDEX_SHIFT);
@@ -112,14 +111,14 @@ static inline void rule_set_value(struct rule_words *words, enum unwind_value va
 	words->high |= (uint64_t)(uint16_t)offset << RULE_OFFSET_SHIFT(value);
 }
 
-/* What UNWIND_AT_REG values are relative to: bits 6-7 of kinds. */
+/* Sets the base register of UNWIND_AT_REG values: bits 6-7 of kinds. */
 static inline void rule_set_at_reg(struct rule_words *words, unsigned int reg)
 {
 	words->low &= ~(3ull << RULE_KIND_SHIFT(UNWIND_VALUE_COUNT));
 	words->low |= (uint64_t)reg << RULE_KIND_SHIFT(UNWIND_VALUE_COUNT);
 }
 
-/* Is any value UNWIND_AT_REG, the kind of bits 10? */
+/* Is any value of kind UNWIND_AT_REG, binary 10? */
 static inline bool rule_has_at_reg(struct rule_words words)
 {
 	unsigned int kinds = words.low >> RULE_KIND_SHIFT(0) & 0x3f;

@@ -40,12 +40,12 @@ bool stub_has_bytes(const struct stub_code *code, size_t at, const char *bytes, 
 
 void stubs_add(struct stubs *stubs, const struct unwind_arch *arch, const struct stub_code *code)
 {
-	/* No stub wraps around, or is as large as the span of a table. */
+	/* Ignore code that wraps around or exceeds the span of a table. */
 	if (code->size <= INT32_MAX && code->vaddr <= UINT64_MAX - code->size)
 		arch->add_stub(stubs, code);
 }
 
-/* The end of a stub comes before the begin of another one there. */
+/* The end of a stub sorts before the start of another at the same address. */
 static int compare(const void *a, const void *b)
 {
 	const struct stub_row *left = a, *right = b;
@@ -63,7 +63,7 @@ void stubs_sort(struct stubs *stubs)
 		return;
 	vec_sort(&stubs->rows, compare);
 	for (size_t i = 0; i < stubs->rows.count; i++) {
-		/* Of rows at one place, the last holds. */
+		/* The last row at an address holds. */
 		if (count && stubs->rows.items[count - 1].vaddr == stubs->rows.items[i].vaddr)
 			count--;
 		stubs->rows.items[count++] = stubs->rows.items[i];

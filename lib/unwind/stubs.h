@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows for the little code without CFI whose shape is known: linker's stubs, crti's functions. */
+/* Rows for code without CFI whose shape is known: linkers' stubs, crti's functions. */
 #ifndef PROF_LIB_UNWIND_STUBS_H
 #define PROF_LIB_UNWIND_STUBS_H
 
@@ -12,10 +12,10 @@
 
 struct unwind_arch;
 
-/* As in a table: holds until the next one begins. */
+/* Holds until the next one begins, as in a table. */
 struct stub_row {
 	uint64_t vaddr;
-	struct unwind_rule rule; /* UNWIND_CFA_NONE: the stub has ended */
+	struct unwind_rule rule; /* UNWIND_CFA_NONE: end of the stub */
 };
 
 struct stubs {
@@ -26,7 +26,7 @@ enum stub_kind {
 	STUB_PLT, /* .plt: lazy binding */
 	STUB_PLT_JUMPS, /* .plt.sec, .plt.got: jumps alone */
 	STUB_INIT_FINI, /* .init, .fini: one function each, made of crti.o and crtn.o */
-	STUB_TEXT, /* a small .text: the vDSO's has no CFI on some machines */
+	STUB_TEXT, /* a small .text: on some machines the vDSO's has no CFI */
 };
 
 /* The bytes of a stub. */
@@ -38,17 +38,17 @@ struct stub_code {
 };
 
 void stubs_release(struct stubs *stubs);
-/* Adds what is known of these bytes; nothing where they look unlike anything known. */
+/* Adds rows for these bytes; none if they match no known shape. */
 void stubs_add(struct stubs *stubs, const struct unwind_arch *arch, const struct stub_code *code);
-/* Puts the rows in order, one at a place. */
+/* Sorts the rows by address and keeps one per address. */
 void stubs_sort(struct stubs *stubs);
 
-/* For the machines' part of stubs_add(). */
+/* For the machine-dependent part of stubs_add(). */
 void stubs_add_row(struct stubs *stubs, uint64_t vaddr, struct unwind_rule rule);
 void stubs_add_end(struct stubs *stubs, const struct stub_code *code);
-/* CFA = sp + offset, everything else as it was when the function was called. */
+/* Returns the rule CFA = sp + offset, with everything else as at the call of the function. */
 struct unwind_rule stubs_rule_at_entry(const struct unwind_arch *arch, int offset);
-/* Are these the bytes at that offset? */
+/* Is `bytes` at that offset? */
 #define stub_has(code, at, bytes) stub_has_bytes(code, at, bytes, sizeof(bytes) - 1)
 bool stub_has_bytes(const struct stub_code *code, size_t at, const char *bytes, size_t count);
 

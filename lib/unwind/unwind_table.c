@@ -11,9 +11,9 @@
 #include "lib/unwind/compile.h"
 #include "lib/unwind/stubs.h"
 
-/* A .text that small is looked at whole: the vDSO's. */
+/* Maximum size of a .text searched as a whole: for the vDSO's. */
 #define MAX_SMALL_TEXT 16384
-/* Linker's stubs beyond this stay without rows. */
+/* Larger sections of stubs stay without rows. */
 #define MAX_STUB_SIZE (16u << 20)
 
 struct unwind_scratch {
@@ -47,7 +47,7 @@ const struct unwind_arch *unwind_arch_find(uint16_t machine)
 	return NULL;
 }
 
-/* As FDEs, stubs that are not where code is are not believed. */
+/* Stubs outside of code are ignored, like FDEs. */
 static bool is_code(const struct cfi_file *file, const struct file_range *range)
 {
 	vec_for_each(&file->code, const struct code_range *, code) {
@@ -82,7 +82,7 @@ static void add_stubs(struct stubs *stubs, const struct cfi_file *file)
 	stubs_sort(stubs);
 }
 
-/* Tables live as long as their modules: they have the room that they need, and no more. */
+/* Tables live as long as their modules, so they get no more room than they need. */
 static void take_rows(struct unwind_table *table, struct unwind_scratch *scratch)
 {
 	size_t size = table->rows.count * sizeof(*table->rows.items);
@@ -139,7 +139,7 @@ static int compile_file(struct cfi_file *file, struct unwind_rules *rules,
 
 	add_stubs(&stubs, file);
 	ret = compile(file, &stubs, rules, scratch, table, err);
-	/* crtbegin.o's empty .eh_frame, or what came with the C library: the rest is elsewhere. */
+	/* .eh_frame is empty or has only the C runtime's FDEs: use .debug_frame. */
 	if (ret == 0 && !table->stats.fdes && file->eh_frame.size && file->debug_frame.size) {
 		file->eh_frame.size = file->eh_frame_hdr.size = 0;
 		unwind_table_release(table);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call frame information of one ELF file, compiled to the compact rows of bpf/unwind.h. Input is
- * .eh_frame (found by section or by PT_GNU_EH_FRAME, driven by .eh_frame_hdr's sorted table where
- * there is one), .debug_frame where that is all there is. Malformed input is a counted fact: what
- * cannot be read becomes a gap, never an "end of stack".
+ * Compiles the call frame information of an ELF file to the compact rows of bpf/unwind.h. Input is
+ * .eh_frame (found by section or by PT_GNU_EH_FRAME, driven by .eh_frame_hdr's sorted table if
+ * there is one), else .debug_frame. Malformed input is counted and becomes a gap, never an "end of
+ * stack".
  */
 #ifndef PROF_LIB_UNWIND_UNWIND_TABLE_H
 #define PROF_LIB_UNWIND_UNWIND_TABLE_H
@@ -22,30 +22,30 @@ struct unwind_rules {
 	struct index index;
 };
 
-/* The rules with fixed numbers are there from the beginning. */
+/* Adds the rules with fixed numbers. */
 void unwind_rules_init(struct unwind_rules *rules);
 void unwind_rules_release(struct unwind_rules *rules);
-/* The number of the rule; UNWIND_RULE_NONE when UNWIND_RULES_MAX is reached. */
+/* Returns the number of the rule; UNWIND_RULE_NONE when UNWIND_RULES_MAX is reached. */
 uint16_t unwind_rules_intern(struct unwind_rules *rules, const struct unwind_rule *rule);
 
 struct unwind_table_stats {
 	uint64_t fdes, rows;
-	uint64_t malformed; /* CIEs and FDEs that could not be read */
-	uint64_t unsupported; /* rows whose rule cannot be told */
+	uint64_t malformed; /* unreadable CIEs and FDEs */
+	uint64_t unsupported; /* rows that no rule can express */
 	uint64_t overlapping; /* FDEs that overlap an earlier one */
-	uint64_t outside; /* FDEs for what is not executable */
+	uint64_t outside; /* FDEs for non-executable addresses */
 };
 
 struct unwind_table {
 	uint64_t start; /* vaddr of the first page, a multiple of UNWIND_PAGE_SIZE */
-	uint64_t entry; /* e_entry: a root although its CFI may not say so; 0: none */
+	uint64_t entry; /* e_entry: a root even if its CFI does not say so; 0: none */
 	uint32_t page_count;
 	VEC(uint32_t) index; /* page_count + 1 row numbers */
 	VEC(struct unwind_row) rows;
 	struct unwind_table_stats stats;
 };
 
-/* Memory that one compilation leaves to the next, as large as the largest needed. */
+/* Memory reused between compilations; as large as the largest needed. */
 struct unwind_scratch;
 
 struct unwind_scratch *unwind_scratch_new(void);
@@ -53,9 +53,9 @@ struct unwind_scratch *unwind_scratch_new(void);
 void unwind_scratch_free(struct unwind_scratch *scratch);
 
 /*
- * Compiles the file's CFI; reads only what it needs, with pread(). 0 also for a file without any
- * CFI (then mostly with 0 pages), -ENOEXEC where it is no ELF file of a supported machine, -EFBIG
- * where limits (rows, size) are exceeded. The scratch may be NULL.
+ * Compiles the file's CFI; reads only what it needs, with pread(). Returns 0 also for a file
+ * without CFI (the table then mostly has 0 pages), -ENOEXEC if it is not an ELF file of a supported
+ * machine, -EFBIG if limits (rows, size) are exceeded. `scratch` may be NULL.
  */
 int unwind_table_compile(int fd, struct unwind_rules *rules, struct unwind_scratch *scratch,
 			 struct unwind_table *table, struct error *err);

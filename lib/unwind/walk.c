@@ -21,11 +21,11 @@ static uint64_t pc_mask(const struct walk_frame *frame);
 #include "bpf/walk.h"
 
 struct walk {
-	struct walk_frame frame; /* first: it is all that the steps are given */
+	struct walk_frame frame; /* first, because steps get a pointer to it alone */
 	const struct walk_target *target;
 	struct walk_path *path;
-	bool left_copy; /* this step wanted memory that is likely to be stack, but was not copied */
-	struct unwind_mapping mapping; /* the one that was found last */
+	bool left_copy; /* this step read outside the copy, probably on the stack */
+	struct unwind_mapping mapping; /* the mapping found last */
 	struct unwind_rule rule;
 };
 
@@ -49,7 +49,7 @@ static uint32_t word_size(const struct walk_frame *frame)
 	return ((const struct walk *)frame)->target->is_32bit ? 4 : 8;
 }
 
-/* One word or two. */
+/* Reads one or two words. */
 static int read_words(const struct walk_frame *frame, __u64 *to, uint64_t addr, size_t count)
 {
 	uint32_t narrow[2];
@@ -89,7 +89,7 @@ static bool find_mapping(struct walk *w, uint64_t addr)
 	return true;
 }
 
-/* The rule for the frame's pc, or for what is `back` bytes before. */
+/* Finds the rule of the frame's pc minus `back` bytes. */
 static bool find_rule(struct walk *w, uint32_t back)
 {
 	const struct walk_target *t = w->target;
@@ -191,7 +191,7 @@ static bool end_broken(struct walk *w)
 	return end(w, w->left_copy ? STACK_TRUNCATED : STACK_BROKEN);
 }
 
-/* One frame outwards; the order is that of the walker in the kernel. False: the stack has ended. */
+/* Steps one frame outwards, in the same order as the kernel's walker. False: end of the stack. */
 static bool step(struct walk *w)
 {
 	uint32_t methods = w->target->methods, back = w->frame.is_pc ? 0 : 1;
@@ -214,7 +214,7 @@ static bool step(struct walk *w)
 	}
 	if (w->mapping.flags & UNWIND_PENDING)
 		return end(w, STACK_UNKNOWN);
-	/* The rule is good, and the copy ends: anything found by other means would be wrong. */
+	/* The rule is right, but the copy ends: other methods would find something wrong. */
 	if (result == WALK_BAD_READ && w->left_copy)
 		return end_broken(w);
 	if (methods & UNWIND_BY_FRAME_POINTER &&
@@ -230,7 +230,10 @@ static bool step(struct walk *w)
 uint64_t walk_own_pc_mask(void)
 {
 #if defined(__aarch64__)
-	/* xpaclri, which takes a signature away: of the bits below the sign, the others stay. */
+	/*
+	 * xpaclri strips a signature: of the bits below the sign, those left are not the
+	 * signature's.
+	 */
 	register uint64_t lr __asm__("x30") = (1ull << 55) - 1;
 
 	__asm__("hint #7" : "+r"(lr));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walker outside the kernel: the same steps (bpf/walk.h) in the same order as bpf/unwind.bpf.h
- * takes them, over a copy of the registers and of the stack. It finishes the stacks of code of
- * which the walker in the kernel knew nothing yet, and it is what the tests compare with other
- * unwinders.
+ * The walker outside the kernel: takes the same steps (bpf/walk.h) as bpf/unwind.bpf.h, in the same
+ * order, over a copy of registers and stack. It finishes stacks in code that the kernel's walker
+ * did not know yet, and tests compare it with other unwinders.
  */
 #ifndef PROF_LIB_UNWIND_WALK_H
 #define PROF_LIB_UNWIND_WALK_H
@@ -15,7 +14,7 @@
 #include "bpf/record.h"
 #include "bpf/unwind.h"
 
-/* Words that tables lie in; size is a power of two. */
+/* Memory with tables; `size` is in words, a power of two. */
 struct walk_shard {
 	const uint32_t *words;
 	uint32_t size;
@@ -24,7 +23,7 @@ struct walk_shard {
 struct walk_target {
 	bool is_arm64;
 	bool is_32bit; /* words have 4 bytes; else 8 */
-	uint64_t pc_mask; /* the bits of a return address that are no signature; 0: all */
+	uint64_t pc_mask; /* bits of a return address that are not its signature; 0: all */
 	uint32_t methods; /* UNWIND_BY_CFI, UNWIND_BY_FRAME_POINTER, UNWIND_BY_SCAN */
 	const struct unwind_mapping *mappings; /* ascending */
 	size_t mapping_count;
@@ -32,16 +31,16 @@ struct walk_target {
 	size_t shard_count;
 	const struct unwind_rule *rules;
 	size_t rule_count;
-	/* The copied memory. A stack that goes on beyond it ends with STACK_TRUNCATED. */
+	/* The copied stack. A walk that leaves it ends with STACK_TRUNCATED. */
 	uint64_t stack_start;
 	const uint8_t *stack;
 	size_t stack_size;
-	/* Reads code of the process, to look for calls; false: cannot. NULL: no scan is made. */
+	/* Reads code of the process, to look for calls; false: unreadable. NULL: no scan. */
 	bool (*read_code)(void *ctx, uint64_t addr, void *to, size_t size);
 	void *ctx;
 };
 
-/* Registers of the interrupted code; general ones by DWARF number. */
+/* Registers of the interrupted code; general registers by DWARF number. */
 struct walk_regs {
 	uint64_t pc, sp;
 	uint64_t general[32];
@@ -55,10 +54,13 @@ struct walk_path {
 			*/
 };
 
-/* walk_target.pc_mask of this machine's processes. */
+/* Returns walk_target.pc_mask for processes of this machine. */
 uint64_t walk_own_pc_mask(void);
 
-/* Fills path->addrs and kinds (of the caller's) up to capacity, depth and flags. */
+/*
+ * Walks a stack. Fills path->addrs and kinds, the caller's arrays, up to capacity, and sets depth
+ * and flags.
+ */
 void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
 		struct walk_path *path);
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * How long memory that the walker may still look at is kept: a fork in the kernel copies a
- * reference to it, which is replaced once the fork's record has been read.
+ * Minimum time to keep memory that the walker may still read: a fork in the kernel copies a
+ * reference to it, which is replaced only after the fork's record has been read.
  */
 #define GRACE_ROUNDS 4
 #define GRACE_NS 50000000ull

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pieces of shards that the walker may still look at, until it no longer can. */
+/* Delays the freeing of shard pieces until the walker can no longer read them. */
 #ifndef PROF_LIB_UNWIND_NATIVE_DEFERRED_FREE_H
 #define PROF_LIB_UNWIND_NATIVE_DEFERRED_FREE_H
 
@@ -16,13 +16,13 @@ struct deferred_free_row {
 /* A zeroed one is empty. */
 struct deferred_free {
 	uint64_t round; /* counted by the owner */
-	VEC(struct deferred_free_row) rows; /* in order of time */
+	VEC(struct deferred_free_row) rows; /* in order of `now` */
 };
 
 void deferred_free_release(struct deferred_free *g);
-/* Nobody is led to the piece from now on, in ns. Pieces without words are passed over. */
+/* Adds a piece that no description refers to from `now` (ns) on. Ignores pieces without words. */
 void deferred_free_add(struct deferred_free *g, const struct shard_piece *piece, uint64_t now);
-/* Frees what is old enough. */
+/* Frees the pieces that are old enough. */
 void deferred_free_collect(struct deferred_free *g, struct table_arena *arena, uint64_t now);
 
 #endif

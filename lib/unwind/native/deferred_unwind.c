@@ -10,7 +10,7 @@ struct waiting {
 	struct rec_copy *copy; /* owned */
 	struct mapping_table *mappings; /* held; NULL: none */
 	struct jit_code *code; /* held; NULL: none */
-	uint64_t until; /* not before */
+	uint64_t until; /* ns; not finished earlier */
 };
 
 struct deferred_unwind {
@@ -77,7 +77,9 @@ static void finish(struct deferred_unwind *l, const struct waiting *w, uint64_t 
 	free(stack);
 }
 
-/* Those whose tables are there; of the others, the oldest, until no more bytes are left. */
+/*
+ * Finishes the copies whose tables are ready, and the oldest others until at most max_bytes wait.
+ */
 static void finish_ready(struct deferred_unwind *l, uint64_t now, uint64_t max_bytes)
 {
 	const struct mapping_table *last = NULL;
@@ -86,7 +88,7 @@ static void finish_ready(struct deferred_unwind *l, uint64_t now, uint64_t max_b
 
 	if (!l->waiting.count)
 		return;
-	stack_finisher_forget(l->finisher); /* tables may have come since */
+	stack_finisher_forget(l->finisher); /* tables may have been added since */
 	for (size_t i = 0; i < l->waiting.count; i++) {
 		struct waiting *w = &l->waiting.items[i];
 
@@ -101,7 +103,7 @@ static void finish_ready(struct deferred_unwind *l, uint64_t now, uint64_t max_b
 		drop(l, w);
 	}
 	l->waiting.count = kept;
-	stack_finisher_forget(l->finisher); /* what it describes may be freed from here on */
+	stack_finisher_forget(l->finisher); /* mappings it describes may be freed from here on */
 }
 
 void deferred_unwind_flush(struct deferred_unwind *l, uint64_t now, bool all)
@@ -143,7 +145,7 @@ void deferred_unwind_add(struct deferred_unwind *l, const struct rec_copy *copy,
 	l->bytes += sizeof(w) + record_size(&copy->rec);
 	if (mappings)
 		l->bytes += mapping_table_await(mappings);
-	/* By half: each time all that wait are looked at. */
+	/* Down to half, because each call examines all waiting copies. */
 	if (l->bytes > DEFERRED_BYTES_MAX)
 		finish_ready(l, now, DEFERRED_BYTES_MAX / 2);
 }

@@ -41,13 +41,13 @@ uint64_t jit_region_bytes(const struct jit_region *region)
 	return sizeof(*region) + region->rules.capacity * sizeof(*region->rules.items);
 }
 
-/* How many begin below `offset`. */
+/* Returns the number of rules that begin below `offset`. */
 static size_t count_below(const struct jit_region *region, uint32_t offset)
 {
 	return vec_count_front(&region->rules, it, it->offset < offset);
 }
 
-/* What is new is `count` rules, at `first`, in place of so many that were there. */
+/* Makes room for `count` rules at `first`, in place of `old` rules. Returns the room. */
 static struct jit_rule *make_room(struct jit_region *region, size_t first, size_t old, size_t count)
 {
 	size_t behind = region->rules.count - first - old;
@@ -64,7 +64,7 @@ bool jit_region_set(struct jit_region *region, uint32_t from, uint32_t to,
 {
 	const struct jit_rule none = {.offset = (uint16_t)from, .rule = UNWIND_RULE_NONE};
 	size_t first = count_below(region, from), end = count_below(region, to);
-	/* What held there goes on behind it. */
+	/* The rule that holds at `to` must continue there. */
 	bool goes_on = to < JIT_REGION_SIZE &&
 		       (end == region->rules.count || region->rules.items[end].offset != to);
 	struct jit_rule last = {.offset = (uint16_t)to, .rule = region->rules.items[end - 1].rule};
@@ -75,7 +75,7 @@ bool jit_region_set(struct jit_region *region, uint32_t from, uint32_t to,
 		rules = &none;
 		count = 1;
 	}
-	/* The one before may be the same; so may the one behind, which costs a row at most. */
+	/* Merge with an equal rule before. An equal rule after costs at most a row. */
 	if (first && count && rules->rule == region->rules.items[first - 1].rule) {
 		rules++;
 		count--;

@@ -7,20 +7,20 @@
 #include "lib/unwind/native/jit_region.h"
 #include "lib/unwind/compile.h"
 
-/* Of one process: the time that it takes to describe and to change them is bounded. */
+/* Per process, to limit the time for describing and changing them. */
 #define REGIONS_MAX 16384
-/* Forged code cannot use up the rules of all others: V8 and CPython need some dozens. */
+/* Keeps forged code from using up everybody's rules; V8 and CPython need some dozens. */
 #define RULES_MAX 8192
-/* Where writers take .eh_frame to be: behind the code, in bytes. */
+/* Alignment, in bytes, of the place after the code where writers assume .eh_frame to be. */
 #define EH_FRAME_ALIGNMENT 8
 
-/* From that offset in a piece of code on the rule holds. */
+/* The rule holds from this offset in a piece of code on. */
 struct piece_rule {
 	uint32_t offset;
 	uint16_t rule;
 };
 
-/* A piece of code with its rules, the first of which is for its start. */
+/* A piece of code and its rules, the first at its start. */
 struct ruled_piece {
 	uint64_t start, size;
 	VEC(struct piece_rule) rules;
@@ -93,16 +93,13 @@ struct jit_code *jit_code_fork(const struct jit_code *parent)
 	return child;
 }
 
-/* The first region that ends above `addr`. */
+/* Returns the index of the first region that ends above `addr`. */
 static size_t first_above(const struct jit_code *code, uint64_t addr)
 {
 	return vec_count_front(&code->regions, it, (*it)->start + (JIT_REGION_SIZE - 1) < addr);
 }
 
-/*
- * The region that begins at `start`, for this process alone. NULL: it is not there, and may not or
- * need not be added.
- */
+/* Returns the region at `start`, unshared. NULL: absent and not `adds`, or no room. */
 static struct jit_region *own_region(struct jit_tables *t, struct jit_code *code, uint64_t start,
 				     bool adds)
 {
@@ -133,7 +130,7 @@ static struct jit_region *own_region(struct jit_tables *t, struct jit_code *code
 	return region;
 }
 
-/* The part of the piece in [from, to), which lies in the region. */
+/* Sets the rules of the piece in [from, to), which lies in the region. */
 static void set_part(struct jit_tables *t, struct jit_region *region,
 		     const struct ruled_piece *piece, uint64_t from, uint64_t to, size_t *next)
 {
@@ -141,7 +138,7 @@ static void set_part(struct jit_tables *t, struct jit_region *region,
 	size_t i = *next;
 	uint64_t before = jit_region_bytes(region);
 
-	/* The one that holds at `from` has begun there or before. */
+	/* Find the rule that holds at `from`. */
 	while (i + 1 < piece->rules.count &&
 	       piece->start + piece->rules.items[i + 1].offset <= from)
 		i++;
@@ -195,14 +192,14 @@ static void add_rule(struct ruled_piece *piece, uint64_t addr, uint16_t rule)
 
 	if (addr >= piece->start + piece->size)
 		return;
-	/* A table begins at a page, the code within it. */
+	/* The table begins at a page, the code may begin within it. */
 	if (vec_last(&piece->rules).offset == offset)
 		vec_last(&piece->rules).rule = rule;
 	else if (vec_last(&piece->rules).rule != rule)
 		vec_push(&piece->rules, (struct piece_rule){offset, rule});
 }
 
-/* Adds what its call frame information says of the piece. */
+/* Compiles the piece's call frame information to rules. */
 static void compile(struct jit_tables *t, const struct jit_piece *code, struct ruled_piece *piece)
 {
 	const struct code_range range = {code->start, code->start + code->size};
@@ -290,7 +287,7 @@ static void add_part(struct jit_tables *t, const struct unwind_mapping *whole, u
 	vec_push(&t->scratch, m);
 }
 
-/* Cuts the mapping at the regions in it. */
+/* Splits the mapping at the regions in it. */
 static void describe(struct jit_tables *t, const struct jit_code *code, uint32_t flags,
 		     const struct unwind_mapping *m)
 {

@@ -6,7 +6,7 @@
 
 #include "lib/base/log.h"
 
-/* Index and rows of a chunk; what is left of a shard by then is small. */
+/* Maximum words of index and rows of a chunk. Leaves little of a shard unused. */
 #define CHUNK_WORDS_MAX (UNWIND_SHARD_WORDS - 1024)
 
 void module_tables_init(struct module_tables *t, struct table_arena *arena, uint32_t page_size)
@@ -37,7 +37,7 @@ void module_tables_add(struct module_tables *t, const struct rec_module *rec,
 		vec_push(&row->segments, rec->segments[i]);
 }
 
-/* The first row that belongs to a page: also the one before it, which reaches into it. */
+/* Returns the first row a page needs: the one before its own, which reaches into it. */
 static uint32_t first_row(const struct unwind_table *table, uint32_t page)
 {
 	uint32_t row = table->index.items[page];
@@ -45,7 +45,7 @@ static uint32_t first_row(const struct unwind_table *table, uint32_t page)
 	return row ? row - 1 : 0;
 }
 
-/* As many pages from `page` on as a chunk can take. */
+/* Returns the number of pages from `page` on that fit into a chunk. */
 static uint32_t chunk_pages(const struct unwind_table *table, uint32_t page)
 {
 	uint32_t low = page, high = table->page_count, start = first_row(table, page);
@@ -104,12 +104,12 @@ void module_tables_store(struct module_tables *t, uint32_t module_id,
 	}
 }
 
-/* vaddr of a file offset, by the executable segment that covers it. */
+/* Finds the vaddr of a file offset by the executable segment that covers it. */
 static bool find_vaddr(const struct module_table *row, uint64_t offset, uint64_t page_size,
 		       uint64_t *vaddr)
 {
 	vec_for_each(&row->segments, const struct rec_segment *, segment) {
-		/* A mapping begins at a page boundary, which may lie before the segment does. */
+		/* A mapping begins at a page boundary, possibly before its segment. */
 		uint64_t start = segment->file_offset & ~(page_size - 1);
 
 		if (!segment->executable || offset < start ||
@@ -131,7 +131,7 @@ static void describe_chunk(const struct table_chunk *chunk, struct unwind_mappin
 	m->rows_at = chunk->piece.at + chunk->page_count + 1;
 }
 
-/* One entry for each chunk, cut at the chunks' borders. */
+/* Adds one entry per chunk, split at the chunks' borders. */
 static void describe_chunks(const struct module_table *row, const struct unwind_mapping *whole,
 			    struct unwind_mappings *out)
 {

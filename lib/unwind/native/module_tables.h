@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The unwind tables of modules, in the shards: one per file, whatever the number of processes that
- * map it.
+ * The unwind tables of modules in the shards: one per file, independent of the number of processes
+ * that map it.
  */
 #ifndef PROF_LIB_UNWIND_NATIVE_MODULE_TABLES_H
 #define PROF_LIB_UNWIND_NATIVE_MODULE_TABLES_H
@@ -16,13 +16,13 @@
 #include "lib/unwind/unwind_table.h"
 
 enum table_state {
-	TABLE_NONE, /* code without CFI, or that cannot be had */
+	TABLE_NONE, /* no CFI, or it is unreadable */
 	TABLE_PENDING,
 	TABLE_READY,
-	TABLE_DROPPED, /* nobody had it mapped for a while: to be compiled again when it is */
+	TABLE_DROPPED, /* unmapped for a while; compile again when it is mapped */
 };
 
-/* A run of pages whose index and rows fit into one shard. */
+/* A run of pages with index and rows in one shard. */
 struct table_chunk {
 	uint64_t start; /* vaddr */
 	uint32_t page_count;
@@ -31,7 +31,7 @@ struct table_chunk {
 
 struct module_table {
 	enum table_state state;
-	uint16_t machine; /* e_machine, 0 where unknown */
+	uint16_t machine; /* e_machine; 0: unknown */
 	VEC(struct rec_segment) segments;
 	VEC(struct table_chunk) chunks; /* ascending */
 	uint64_t entry;
@@ -41,12 +41,12 @@ struct module_table {
 
 struct module_tables {
 	struct table_arena *arena;
-	uint32_t page_size; /* of the machine that mapped them */
+	uint32_t page_size; /* bytes, of the machine that mapped the files */
 	VEC(struct module_table) rows; /* by module_id */
-	uint64_t too_large; /* tables that the ceiling left no room for */
+	uint64_t too_large; /* tables refused by the ceiling */
 };
 
-/* The arena is borrowed. */
+/* Borrows the arena. */
 void module_tables_init(struct module_tables *t, struct table_arena *arena, uint32_t page_size);
 void module_tables_release(struct module_tables *t);
 void module_tables_add(struct module_tables *t, const struct rec_module *rec,
@@ -55,8 +55,8 @@ void module_tables_add(struct module_tables *t, const struct rec_module *rec,
 void module_tables_store(struct module_tables *t, uint32_t module_id,
 			 const struct unwind_table *table);
 /*
- * What the walker has to know of a mapping: one entry, or several where the module's table is in
- * several chunks. Appends to `out`.
+ * The walker's view of a mapping: one entry, or several if the module's table has several chunks.
+ * Appends to `out`.
  */
 struct unwind_mappings {
 	VEC(struct unwind_mapping) rows;
@@ -64,8 +64,7 @@ struct unwind_mappings {
 void module_tables_describe(const struct module_tables *t, const struct mapping *mapping,
 			    struct unwind_mappings *out);
 /*
- * Is that what a 32-bit program has mapped? It has files of a 32-bit machine and none of a 64-bit
- * one.
+ * Are these the mappings of a 32-bit program: files of a 32-bit machine and none of a 64-bit one?
  */
 bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings);
 

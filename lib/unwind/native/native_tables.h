@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How native code is unwound that processes have mapped or made: one set of tables for a recording,
- * whoever records and whoever walks. It touches no process. Who knows processes keeps, for each, a
- * mapping_table and a jit_code, and has a set told:
+ * Unwind tables for native code that processes map or generate: one set for a recording, for any
+ * recorder and any walker. Touches no process. The owner of processes keeps a mapping_table and a
+ * jit_code for each, and reports:
  *
  *	a file is met		module_tables_add(), its table compiled by a table_pool
  *	a table is compiled	module_tables_store()
  *	code is made at run time	jit_tables_add(), then jit_tables_store()
  *	a round ends		native_tables_end_round()
  *
- * A walker then goes by what native_tables_describe() says of a process: the one in the kernel, as
- * long as a source puts the shards where it reads them, or stack_finisher.h, which walks a copy of
- * a stack in this process. Everything is for one thread, but that a pool's threads compile.
+ * A walker then uses the description of a process by native_tables_describe(). It is the kernel's
+ * walker, if the shard source is memory that it reads, or stack_finisher.h, which walks a copied
+ * stack in this process. Use from one thread; only compiling is done by a pool's threads.
  */
 #ifndef PROF_LIB_UNWIND_NATIVE_NATIVE_TABLES_H
 #define PROF_LIB_UNWIND_NATIVE_NATIVE_TABLES_H
@@ -30,9 +30,9 @@
 
 struct native_tables_options {
 	const struct shard_source *shards; /* copied; NULL: memory of this process */
-	struct unwind_rule *rules; /* as of rule_store_new() */
-	uint64_t max_bytes; /* ceiling for the shards, and again for what is kept of made code */
-	struct unwind_machine machine; /* that ran the processes */
+	struct unwind_rule *rules; /* as for rule_store_new() */
+	uint64_t max_bytes; /* ceiling for the shards, and again for tables of generated code */
+	struct unwind_machine machine; /* the machine that ran the processes */
 };
 
 struct native_tables {
@@ -47,22 +47,21 @@ struct native_tables {
 void native_tables_init(struct native_tables *t, const struct native_tables_options *options);
 void native_tables_release(struct native_tables *t);
 
-/* An address space as walkers are told of it. */
+/* An address space as described to walkers. */
 struct native_space {
 	struct unwind_mappings mappings;
-	bool is_pending; /* some file's table is being compiled */
-	bool is_32bit; /* of a 32-bit program */
+	bool is_pending; /* the table of some file is being compiled */
+	bool is_32bit; /* belongs to a 32-bit program */
 };
 
 /*
- * What is known now of a process with these mappings and that code; either may be NULL. Where there
- * is no table, mappings get the flags (UNWIND_…) as well. Replaces what is in *space, and is good
- * until tables change.
+ * Describes a process by its mappings and code; either may be NULL. Mappings without a table also
+ * get `flags` (UNWIND_…). Replaces the contents of *space; valid until tables change.
  */
 void native_tables_describe(struct native_tables *t, const struct mapping_table *mappings,
 			    const struct jit_code *code, uint32_t flags,
 			    struct native_space *space);
-/* Memory that no walker is led to any more is used again, some rounds and ns later. */
+/* Ends a round. Memory that no description refers to is reused some rounds and ns later. */
 void native_tables_end_round(struct native_tables *t, uint64_t now);
 
 #endif

@@ -9,7 +9,7 @@
 struct rule_store {
 	pthread_mutex_t lock;
 	struct unwind_rules rules;
-	struct unwind_rule *memory, *own; /* own: to be freed; NULL: borrowed */
+	struct unwind_rule *memory, *own; /* own: owned; NULL: memory is borrowed */
 	size_t stored;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules of all tables, each once, in the memory that a walker reads. Who compiles interns into
- * rules of his own, as tables ask for rules all the time, and then asks for the numbers that those
- * have here; several threads may do so at once.
+ * The rules of all tables, each once, in memory that a walker reads. A compiling thread interns
+ * rules in a struct rule_numbers of its own, because tables intern all the time, and then gets
+ * their numbers in the store. Several threads may do so at once.
  */
 #ifndef PROF_LIB_UNWIND_NATIVE_RULE_STORE_H
 #define PROF_LIB_UNWIND_NATIVE_RULE_STORE_H
@@ -16,24 +16,24 @@
 struct rule_store;
 
 /*
- * `memory` has room for UNWIND_RULES_MAX, zeroed, and is borrowed; NULL: the store has its own. The
- * rules with fixed numbers are there from the beginning.
+ * `memory` is borrowed, zeroed, and has room for UNWIND_RULES_MAX; NULL: the store allocates its
+ * own. Contains the rules with fixed numbers from the start.
  */
 struct rule_store *rule_store_new(struct unwind_rule *memory);
 /* NULL is fine. */
 void rule_store_free(struct rule_store *s);
-/* UNWIND_RULES_MAX of them; a rule never changes once it has a number. */
+/* Returns UNWIND_RULES_MAX rules. A rule with a number never changes. */
 const struct unwind_rule *rule_store_rules(const struct rule_store *s);
 
-/* Rules of one who compiles, and the numbers that they have in the store. */
+/* The rules of a compiling thread and their numbers in the store. */
 struct rule_numbers {
 	struct unwind_rules rules;
-	VEC(uint16_t) numbers; /* by the number in `rules`, as far as known */
+	VEC(uint16_t) numbers; /* by the number in `rules`, for the rules numbered so far */
 };
 
 void rule_numbers_init(struct rule_numbers *n);
 void rule_numbers_release(struct rule_numbers *n);
-/* Finds the numbers of the rules that have none yet; those that are new are stored first. */
+/* Numbers the rules that have no number yet, after storing those new to the store. */
 void rule_store_number(struct rule_store *s, struct rule_numbers *n);
 
 #endif

@@ -12,15 +12,15 @@
 
 struct stack_finisher {
 	struct stack_finisher_options options;
-	/* The description that was made last; NULL: none. */
+	/* The mappings of the last description; NULL: none. */
 	const struct mapping_table *described;
 	uint64_t described_stamp;
 	const struct jit_code *described_code;
 	struct native_space space;
 	VEC(struct walk_shard) shards;
-	/* The mappings of the copy at hand, for read_code(). */
+	/* The mappings of the current copy, for read_code(). */
 	const struct mapping_table *current;
-	/* The frames of the copy at hand, those of the kernel in front. */
+	/* The frames of the current copy, the kernel's first. */
 	uint64_t addrs[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
 	uint8_t kinds[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
 };
@@ -48,7 +48,7 @@ void stack_finisher_forget(struct stack_finisher *f)
 	vec_clear(&f->shards);
 }
 
-/* Code is in the files; what is not cannot be told from a call. */
+/* Reads code from its file. Code without a file cannot be checked for calls. */
 static bool read_code(void *ctx, uint64_t addr, void *to, size_t size)
 {
 	const struct stack_finisher *f = ctx;
@@ -76,7 +76,7 @@ static void describe(struct stack_finisher *f, const struct mapping_table *mappi
 	f->described_code = code;
 }
 
-/* Stores the frames that are known without a walk, and returns how many they are. */
+/* Stores the frames that are known without a walk. Returns their number. */
 static uint32_t begin_path(struct stack_finisher *f, const struct rec_copy *copy,
 			   uint32_t kernel_depth)
 {
@@ -92,7 +92,7 @@ static uint32_t begin_path(struct stack_finisher *f, const struct rec_copy *copy
 	return depth;
 }
 
-/* A 32-bit program's, as DWARF numbers i386's registers. */
+/* Fills in the registers of a 32-bit program by i386's DWARF numbers. */
 static void fill_regs_32bit(const struct rec_copy *copy, struct walk_regs *regs)
 {
 	static const uint8_t numbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
@@ -127,7 +127,7 @@ static void walk(struct stack_finisher *f, const struct rec_copy *copy, struct w
 		fill_regs_32bit(copy, &regs);
 	else
 		memcpy(regs.general, copy->general, sizeof(regs.general));
-	/* AArch32 has no call frame information, and other frame pointers than these. */
+	/* AArch32 has neither call frame information nor the same frame pointers. */
 	if (target.is_32bit && target.is_arm64)
 		target.methods &= UNWIND_BY_CFI;
 	walk_stack(&target, &regs, path);

@@ -91,7 +91,7 @@ bool table_arena_alloc(struct table_arena *s, uint32_t words, struct shard_piece
 	return add_shard(s) && take_from(&vec_last(&s->rows), words, piece);
 }
 
-/* Where among the holes the piece belongs. */
+/* Returns the index of the first hole after the piece. */
 static size_t hole_after(const struct shard *shard, uint32_t at)
 {
 	return vec_count_front(&shard->holes, it, it->at < at);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that a walker reads: shards of UNWIND_SHARD_BYTES, filled with plain stores. Made when
- * needed, up to a ceiling, of this process's memory or of what a source has, such as maps that the
- * walker in the kernel reads.
+ * Memory that a walker reads: shards of UNWIND_SHARD_BYTES, filled with plain stores. Shards are
+ * made when needed, up to a ceiling, in this process's memory or a source's, such as maps that the
+ * kernel's walker reads.
  */
 #ifndef PROF_LIB_UNWIND_NATIVE_TABLE_ARENA_H
 #define PROF_LIB_UNWIND_NATIVE_TABLE_ARENA_H
@@ -12,22 +12,22 @@
 
 #include "lib/base/vec.h"
 
-/* Who has the memory. */
+/* Provides the memory of shards. */
 struct shard_source {
-	/* UNWIND_SHARD_BYTES for the shard of that number, zeroed; NULL with errno set. */
+	/* Returns UNWIND_SHARD_BYTES for shard `id`, zeroed; NULL with errno set. */
 	uint32_t *(*make)(void *ctx, uint32_t id);
 	void (*drop)(void *ctx, uint32_t id, uint32_t *words);
 	void *ctx;
 };
 
-/* A piece of a shard, in words of 4 bytes, aligned to 16 of them. */
+/* A piece of a shard, in words of 4 bytes, aligned to 16 words. */
 struct shard_piece {
 	uint32_t shard, at, words;
 };
 
 struct shard {
 	uint32_t *words;
-	VEC(struct shard_piece) holes; /* ascending, never touching each other */
+	VEC(struct shard_piece) holes; /* ascending, never adjacent */
 };
 
 struct table_arena {
@@ -36,12 +36,12 @@ struct table_arena {
 	VEC(struct shard) rows;
 };
 
-/* The source is copied; NULL: memory of this process. */
+/* Copies the source; NULL: memory of this process. */
 void table_arena_init(struct table_arena *s, const struct shard_source *source, uint64_t max_bytes);
 void table_arena_release(struct table_arena *s);
-/* False where the ceiling is reached, or where the piece is larger than a shard. */
+/* False if the ceiling is reached or the piece is larger than a shard. */
 bool table_arena_alloc(struct table_arena *s, uint32_t words, struct shard_piece *piece);
-/* Nobody may look at it any more. */
+/* The piece must not be read any more. */
 void table_arena_free(struct table_arena *s, const struct shard_piece *piece);
 uint32_t *table_arena_words(const struct table_arena *s, const struct shard_piece *piece);
 

@@ -13,9 +13,9 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 
-/* More at once would only multiply the memory. */
+/* More threads would only take more memory. */
 #define THREADS_MAX 8
-/* One is always left for files that are not large. */
+/* One thread always remains for small files. */
 #define THREADS_MIN 2
 #define LARGE_FILE (4u << 20)
 
@@ -25,17 +25,17 @@ struct job {
 	bool is_large;
 };
 
-/* First in, first out. */
+/* A queue, first in, first out. */
 struct jobs {
-	size_t next; /* what is before is done with */
+	size_t next; /* jobs before it are taken */
 	VEC(struct job) rows;
 };
 
 struct worker {
 	struct table_pool *pool;
 	pthread_t thread;
-	struct rule_numbers own; /* as tables ask for rules all the time */
-	struct unwind_scratch *scratch; /* while there is something to do */
+	struct rule_numbers own; /* avoids asking the store for every rule */
+	struct unwind_scratch *scratch; /* NULL while idle */
 };
 
 struct table_pool {
@@ -91,8 +91,8 @@ static void compile(struct worker *w, const struct job *job, struct table_result
 }
 
 /*
- * One large file at a time as long as there are others, then as many as leave a thread for those to
- * come.
+ * Takes one large file at a time while small ones wait; then as many as leave one thread for small
+ * files to come.
  */
 static bool find_job(struct table_pool *p, struct job *job)
 {
@@ -105,7 +105,7 @@ static bool find_job(struct table_pool *p, struct job *job)
 	return true;
 }
 
-/* With the lock held: the next job, waiting for it. False: the end. */
+/* Waits for the next job; call with the lock held. False: the pool stops. */
 static bool take_job(struct worker *w, struct job *job)
 {
 	struct table_pool *p = w->pool;
@@ -133,7 +133,7 @@ static void give(struct table_pool *p, const struct table_result *result)
 {
 	const uint64_t one = 1;
 
-	/* Who takes one takes all. */
+	/* Signal once: the reader takes all results. */
 	if (!p->is_announced)
 		(void)!write(p->event_fd, &one, sizeof(one));
 	p->is_announced = true;
@@ -164,7 +164,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Without a further thread the others have more to do. */
+/* Adds a thread. On failure the existing ones do the work. */
 static bool add_thread(struct table_pool *p)
 {
 	struct worker *w = &p->workers[p->count];
@@ -184,7 +184,7 @@ static unsigned int thread_limit(void)
 	cpu_set_t cpus;
 	unsigned int count;
 
-	/* Machines with more CPUs than the set has room for have enough of them. */
+	/* The call fails on machines with more CPUs than the set holds. */
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
 		return THREADS_MAX;
 	count = (unsigned int)CPU_COUNT(&cpus);

@@ -19,7 +19,7 @@ static uint64_t read_ticks(void)
 #endif
 }
 
-/* Whoever is interrupted between the two tries again. */
+/* Try again if interrupted between the two reads. */
 void arch_clock_read(struct arch_clock *clock)
 {
 	uint64_t narrowest = UINT64_MAX;
@@ -43,7 +43,7 @@ uint64_t arch_clock_to_ns(const struct arch_clock *first, const struct arch_cloc
 	if (second->ticks <= first->ticks || second->ns <= first->ns)
 		return 0;
 	rate = (double)(second->ns - first->ns) / (double)(second->ticks - first->ticks);
-	/* Differences alone: a double is exact to a microsecond over weeks of them. */
+	/* Convert differences only: a double keeps microseconds over weeks. */
 	if (ticks >= first->ticks)
 		ns = (double)first->ns + (double)(ticks - first->ticks) * rate;
 	else

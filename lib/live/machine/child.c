@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parent and child talk over one socket pair, both ends of which close on exec. The child sends a
- * report when it is ready (or why it cannot be), waits for one byte, and sends a second report only
- * if the exec fails; end of file says that it worked. End of file on the child's side says that
- * prof is gone.
+ * Parent and child talk over a socket pair; both ends close on exec. The child sends a report when
+ * it is ready (or why it cannot be), waits for one byte, and sends a second report only if the exec
+ * fails. End of file tells the parent that the exec worked, and the child that prof is gone.
  */
 #include "lib/live/machine/child.h"
 
@@ -32,8 +31,8 @@ struct child {
 	pid_t pid;
 	int pidfd;
 	int socket;
-	struct child_keeper keeper; /* all NULL: this process itself */
-	bool executed; /* it was told to */
+	struct child_keeper keeper; /* all NULL: this process keeps the child */
+	bool executed; /* the command was told to execute */
 	bool collected;
 	int wait_status;
 };
@@ -49,15 +48,15 @@ enum stage {
 
 struct report {
 	int stage; /* enum stage */
-	int code; /* errno, 0: fine */
+	int code; /* errno; 0: success */
 };
 
-/* All that the child needs, made before the fork: afterwards it allocates nothing. */
+/* All data that the child needs, made before the fork: the child allocates nothing. */
 struct plan {
 	const struct child_options *options;
 	gid_t *groups;
 	int group_count;
-	char **env; /* NULL: as it is */
+	char **env; /* NULL: unchanged */
 	int socket;
 };
 
@@ -91,7 +90,7 @@ static void plan_user(struct plan *plan, const struct identity *who)
 		find_groups(plan, pw->pw_name, who->gid);
 		plan->env = user_env_new(env, pw->pw_name, pw->pw_dir);
 	} else {
-		/* A uid without a name: its own group, and nothing to set the variables from. */
+		/* A uid without a user name: keep its gid alone, and leave the variables. */
 		plan->groups = xmemdup(&who->gid, sizeof(who->gid));
 		plan->group_count = 1;
 		plan->env = user_env_new(env, NULL, NULL);
@@ -108,7 +107,7 @@ static noreturn void child_fail(int socket, enum stage stage)
 	_exit(stage == STAGE_EXEC && report.code == ENOENT ? 127 : 126);
 }
 
-/* Also where setuid() alone would do: securebits of a container may have switched that off. */
+/* setuid() is not enough: securebits of a container may have disabled its effect. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -133,20 +132,20 @@ static void child_become_user(const struct plan *plan)
 	}
 	if (options->keep_capabilities)
 		return;
-	/* Where the user is root, so is the command, and root's rights are its own. */
+	/* A command that runs as root keeps root's rights. */
 	if (geteuid() != 0 && drop_capabilities())
 		child_fail(plan->socket, STAGE_CAPABILITIES);
 }
 
 static void child_restore_signals(const struct child_options *options)
 {
-	/* What is pending arrives with the last call, as if it had been sent after the exec. */
+	/* Pending signals arrive with the last call, as if sent after the exec. */
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, sigismember(&options->ignored_signals, sig) == 1 ? SIG_IGN : SIG_DFL);
 	sigprocmask(SIG_SETMASK, &options->signal_mask, NULL);
 }
 
-/* Is there any such file in PATH, whatever its permissions? */
+/* Is there such a file in PATH, regardless of its permissions? */
 static bool is_in_path(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -174,8 +173,8 @@ static noreturn void child_exec(const struct plan *plan)
 
 	execvp(argv[0], argv);
 	/*
-	 * A folder of PATH that this user may not search (root's own, kept under sudo) makes that
-	 * "permission denied" for every command that there is nowhere; a shell knows better.
+	 * If the user may not search a folder of PATH (root's, kept under sudo), execvpe() reports
+	 * "permission denied" for every missing command. Report those as missing, as a shell does.
 	 */
 	if (errno == EACCES && !strchr(argv[0], '/'))
 		errno = is_in_path(argv[0]) ? EACCES : ENOENT;
@@ -192,7 +191,7 @@ static noreturn void child_main(const struct plan *plan)
 	if (options->stdout_fd >= 0 && dup2(options->stdout_fd, STDOUT_FILENO) < 0)
 		child_fail(plan->socket, STAGE_STDOUT);
 	child_become_user(plan);
-	/* Only now: the user may have put anything there. */
+	/* Set late, because the user may have put anything into it. */
 	if (plan->env)
 		environ = plan->env;
 	if (send(plan->socket, &ready, sizeof(ready), MSG_NOSIGNAL) != sizeof(ready))
@@ -206,7 +205,7 @@ static noreturn void child_main(const struct plan *plan)
 	child_exec(plan);
 }
 
-/* False: end of file, the other side has closed. */
+/* False: end of file, because the other side closed. */
 static bool receive_report(const struct child *c, struct report *report)
 {
 	ssize_t got;
@@ -260,7 +259,7 @@ int child_new(struct child **out, const struct child_options *options, struct er
 	c->pidfd = -1;
 	c->pid = fork();
 	if (c->pid == 0) {
-		/* Or the child would never see the end of file that prof's death makes. */
+		/* Else the child would not see end of file when prof dies. */
 		close(sockets[0]);
 		child_main(&plan);
 	}
@@ -310,7 +309,7 @@ static int exec_error(const struct child *c, int code, struct error *err)
 
 	if (code == ENOENT && !has_path)
 		return error_text(err, -ENOENT, "%s: command not found", c->name);
-	/* The file is there: what was not found is what its first line names. */
+	/* The file exists, so its interpreter was not found. */
 	if (code == ENOENT && stat(c->name, &st) == 0)
 		return error_text(err, -ENOEXEC, "%s: bad interpreter: %s", c->name,
 				  strerror(code));
@@ -348,7 +347,7 @@ enum child_result child_poll(struct child *c, int *wait_status)
 		pid_t got = waitpid(c->pid, &c->wait_status, WNOHANG);
 
 		if (got < 0 && errno == ECHILD)
-			c->wait_status = 0; /* somebody else collected it: nothing to know */
+			c->wait_status = 0; /* collected elsewhere: status unknown */
 		else if (got != c->pid)
 			return CHILD_RUNNING;
 		c->collected = true;
@@ -361,7 +360,7 @@ int child_kill(struct child *c, int signal)
 {
 	if (c->collected)
 		return -ESRCH;
-	/* Whoever collects it elsewhere makes the pid free for another process. */
+	/* By pidfd: if the child is collected elsewhere, its pid may be another process's. */
 	return syscall(SYS_pidfd_send_signal, c->pidfd, signal, NULL, 0) ? -errno : 0;
 }
 

@@ -2,8 +2,8 @@
 /*
  * The command to record: forked at once, so that its pid is known, executed only when told to. It
  * keeps terminal, standard input, environment and working directory. Call child_new() before
- * anything that changes limits of this process (recorder_new() raises that of open files): the
- * command then has the limits that prof was started with.
+ * anything that changes this process's limits (recorder_new() raises that of open files), so that
+ * the command has the limits prof was started with.
  */
 #ifndef PROF_LIB_LIVE_MACHINE_CHILD_H
 #define PROF_LIB_LIVE_MACHINE_CHILD_H
@@ -19,17 +19,17 @@ struct child;
 
 struct child_options {
 	char *const *argv; /* NULL-terminated, looked up in PATH; borrowed until child_free() */
-	struct identity identity; /* run as this user; ignored where is_self */
-	bool keep_capabilities; /* do not drop what it would inherit (ambient capabilities) */
+	struct identity identity; /* run as this user; ignored if is_self */
+	bool keep_capabilities; /* do not drop inherited (ambient) capabilities */
 	int stdout_fd; /* >= 0: becomes its standard output */
-	/* What prof itself was started with, and the command gets back. */
+	/* Signal state that prof was started with, restored for the command. */
 	sigset_t signal_mask;
 	sigset_t ignored_signals; /* all others get their default disposition */
 };
 
 /*
- * A process that started the command in place of this one, and collects it. fd() is readable when
- * there may be news; execute() and has_ended() are as child_execute() and child_poll().
+ * Another process that started the command and collects it. fd() is readable when there may be
+ * news; execute() and has_ended() are as child_execute() and child_poll().
  */
 struct child_keeper {
 	void *ctx;
@@ -44,31 +44,31 @@ enum child_result {
 };
 
 /*
- * Forks; the child waits, and goes away should prof die meanwhile. Under sudo it becomes the
- * invoking user: supplementary groups, gid, uid, HOME, USER and LOGNAME from the user database, no
- * capability left. Where sudo itself started prof, the environment is that which sudo was called
- * with: its PATH is where the command is looked for.
+ * Forks. The child waits, and exits if prof dies meanwhile. Under sudo it becomes the invoking
+ * user: supplementary groups, gid, uid, HOME, USER and LOGNAME from the user database, and no
+ * capabilities. If sudo itself started prof, the environment is the one sudo was called with, and
+ * its PATH is searched for the command.
  */
 int child_new(struct child **out, const struct child_options *options, struct error *err);
-/* A command that waits elsewhere. pidfd is taken over; */
+/* Makes a child of a command that waits in another process. Takes over pidfd. */
 struct child *child_adopt(pid_t pid, int pidfd, const struct child_keeper *keeper);
 pid_t child_pid(const struct child *c);
-/* Readable when the child may have ended: ask child_poll(). May be another after each of those. */
+/*
+ * Readable when the child may have ended: call child_poll(), after which the descriptor may be
+ * another.
+ */
 int child_fd(const struct child *c);
 /*
- * Lets it execute and waits until it has. Fails with -ENOENT (exit 127) or another errno (126); the
- * text is what a shell would say ("foo: command not found"). A child that was killed before it
- * could is no failure: child_poll() tells.
+ * Executes the command and waits for the exec. -ENOENT (exit status 127) or another errno (126),
+ * with the text a shell prints ("foo: command not found"). Returns 0 also if the child was killed
+ * before its exec: see child_poll().
  */
 int child_execute(struct child *c, struct error *err);
-/* Collects it where it has ended; *wait_status as wait(2) has it. */
+/* Collects the child if it has ended; *wait_status as from wait(2). */
 enum child_result child_poll(struct child *c, int *wait_status);
-/* 0 or a negative errno; -ESRCH once it was collected. */
+/* Sends a signal. 0 or a negative errno; -ESRCH after the child was collected. */
 int child_kill(struct child *c, int signal);
-/*
- * A child that was never executed is killed and collected; one that runs, or was adopted, is left
- * alone.
- */
+/* Kills and collects a child that was never executed; leaves a running or adopted one alone. */
 void child_free(struct child *c);
 
 #endif

@@ -11,11 +11,11 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 
-/* Above what any kernel is configured for: record headers hold CPU ids in 16 bits. */
+/* Record headers hold CPU ids in 16 bits; no kernel is configured for more. */
 #define CPU_ID_LIMIT 65536
 #define SMALL_FILE_MAX (64u << 10)
 
-/* "7" or "3-5" at *at. */
+/* Parses "7" or "3-5" at *at. */
 static bool parse_range(const char **at, const char *end, uint64_t *first, uint64_t *last)
 {
 	if (!text_scan_decimal(at, end, first))

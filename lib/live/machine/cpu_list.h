@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of CPUs: "0-3,8,10-11", as /sys/devices/system/cpu/online has it. */
+/* Lists of CPUs, in the form of /sys/devices/system/cpu/online: "0-3,8,10-11". */
 #ifndef PROF_LIB_LIVE_MACHINE_CPU_LIST_H
 #define PROF_LIB_LIVE_MACHINE_CPU_LIST_H
 
@@ -10,7 +10,9 @@ struct cpu_list {
 	uint32_t *cpus; /* ascending, owned */
 	uint32_t count;
 };
-/* -EINVAL where it is not such a list: empty, out of order, a CPU id of 65536 or more. */
+/*
+ * Parses a list. -EINVAL if it is malformed, empty, out of order, or has a CPU id of 65536 or more.
+ */
 int cpu_list_parse(const char *text, struct cpu_list *list);
 /* name: "online" or "possible". 0 or a negative errno. */
 int cpu_list_read(const char *name, struct cpu_list *list);

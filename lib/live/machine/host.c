@@ -15,11 +15,11 @@
 #include "lib/base/vec.h"
 
 #define CPU_ID_LIMIT 65536u
-/* Enough for the first CPU, which is all that is asked about; the whole can be megabytes. */
+/* Enough for the first CPU's paragraph. The whole file can be megabytes. */
 #define CPUINFO_MAX 16384
 #define SMALL_FILE_MAX 65536
 
-/* Machines that say their part number only, as arm64 does. */
+/* Names for CPUs that report only a part number, as on arm64. */
 struct cpu_part {
 	uint32_t implementer, part;
 	const char *name;
@@ -59,7 +59,7 @@ char *host_distribution_name(const char *os_release)
 	return NULL;
 }
 
-/* The value of "key<blanks>: value" in the first paragraph; its size is 0 where there is none. */
+/* Returns the value of "key<blanks>: value" in the first paragraph; *size is 0 if there is none. */
 static const char *cpuinfo_value(const char *cpuinfo, const char *key, size_t *size)
 {
 	*size = 0;
@@ -127,7 +127,7 @@ static char *read_cpu_name(void)
 	return text ? host_cpu_name(text) : NULL;
 }
 
-/* A core is counted at the first of its CPUs. */
+/* Cores are counted by their first CPUs. */
 static bool is_first_of_core(uint32_t cpu)
 {
 	_cleanup_free_ char *path =

@@ -16,7 +16,7 @@ char *proc_status_read(uint32_t pid)
 	return text_read_file(path, STATUS_MAX, NULL);
 }
 
-/* What follows "KEY:" at the beginning of a line, or NULL. */
+/* Returns the text after "KEY:" at the start of a line, or NULL. */
 static const char *find_line(const char *status, const char *key)
 {
 	size_t size = strlen(key);

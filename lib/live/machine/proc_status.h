@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of a /proc/PID/status, see proc(5). */
+/* Reads /proc/PID/status, see proc(5). */
 #ifndef PROF_LIB_LIVE_MACHINE_PROC_STATUS_H
 #define PROF_LIB_LIVE_MACHINE_PROC_STATUS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A pid has a number in each of so many namespaces at most, the outermost included. */
+/* Maximum nesting of pid namespaces, the outermost included; a process has a pid in each. */
 #define PROC_STATUS_NUMBERS_MAX 33
 
-/* The text for that process or thread, the caller's to free; NULL with errno set. */
+/* Returns the text for a process or thread, the caller's to free; NULL with errno set. */
 char *proc_status_read(uint32_t pid);
 /*
- * The numbers in the line of that key, without its colon: "NSpid", "Uid". Returns how many there
- * are; 0 where there is no such line or where something else stands in it.
+ * Reads the numbers in the line of a key, such as "NSpid" or "Uid". Returns their count; 0 if there
+ * is no such line or it contains anything else.
  */
 size_t proc_status_numbers(const char *status, const char *key,
 			   uint32_t numbers[PROC_STATUS_NUMBERS_MAX]);

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 /*
- * Half of a ring is taken by whatever comes. The other half has room for 1000 samples with stacks
- * of SHORT_STACK frames each (bpf/config.h): 680 bytes. At rates above 1000 Hz it is as much more,
- * up to a point.
+ * Any record may use the first half of a ring. The other half has room for 1000 samples with stacks
+ * of SHORT_STACK frames each (bpf/config.h): 680 bytes. Rates above 1000 Hz get proportionally
+ * more, up to DEFAULT_BYTES_MAX.
  */
 #define DEFAULT_BYTES (2ull << 20)
 #define DEFAULT_BYTES_MAX (16ull << 20)

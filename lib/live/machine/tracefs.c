@@ -28,7 +28,7 @@ bool tracefs_is_name(const char *name)
 	return *name && *name != ':' && name[strlen(name) - 1] != ':' && colons <= 1;
 }
 
-/* NULL, with the reason, where it cannot be read. */
+/* Returns the folder of events; NULL and *err if it is unreadable. */
 static const char *find_events(struct error *err)
 {
 	static const char *const paths[] = {
@@ -72,7 +72,7 @@ static char *category_of(const char *events, const char *path)
 	return xstrndup(start, strcspn(start, "/"));
 }
 
-/* Adds the category to the name, which then is that of only one tracepoint. */
+/* Adds the category to the name. -ENOTUNIQ if several categories have the name. */
 static int complete(char *name, size_t size, const char *events, const glob_t *found,
 		    struct error *err)
 {
@@ -112,7 +112,7 @@ int tracefs_find(char *name, size_t size, uint64_t *id, struct error *err)
 
 	if (!events)
 		return err ? err->code : -ENOENT;
-	/* A name has no character that means something in a pattern or a path. */
+	/* A name has no characters that are special in a pattern or path. */
 	if (colon)
 		pattern = xasprintf("%s/%.*s/%s/id", events, (int)(colon - name), name, colon + 1);
 	else

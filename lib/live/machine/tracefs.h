@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's tracepoints, as tracefs lists them. */
+/* Finds the kernel's tracepoints in tracefs. */
 #ifndef PROF_LIB_LIVE_MACHINE_TRACEFS_H
 #define PROF_LIB_LIVE_MACHINE_TRACEFS_H
 
@@ -9,12 +9,11 @@
 
 #include "lib/base/error.h"
 
-/* Can it be the name of a tracepoint: "NAME" or "CATEGORY:NAME", of letters, digits, '_' and '-'?
- */
+/* Is it "NAME" or "CATEGORY:NAME", of letters, digits, '_' and '-'? */
 bool tracefs_is_name(const char *name);
 /*
- * The tracepoint's id. A name without category becomes one with it, in a buffer of `size` bytes,
- * where only one category has it. 0 or a negative errno, with a hint.
+ * Finds a tracepoint's id. Adds the category to a name without one, in the buffer of `size` bytes,
+ * if only one category has the name. 0 or a negative errno, with a hint.
  */
 int tracefs_find(char *name, size_t size, uint64_t *id, struct error *err);
 

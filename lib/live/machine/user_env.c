@@ -13,7 +13,7 @@
 #include "lib/base/vec.h"
 #include "lib/live/machine/proc_status.h"
 
-/* More than the kernel lets a program be started with. */
+/* Bytes; above the kernel's limit for a new program. */
 #define ENVIRON_MAX (8u << 20)
 
 static bool is_variable(const char *entry, const char *name)
@@ -50,7 +50,7 @@ char **user_env_new(char *const *env, const char *user, const char *home)
 	return list.items;
 }
 
-/* Real, effective, saved and file system id: sudo is root for the user who called it. */
+/* Compares the real, effective, saved and file system ids: sudo is root for its caller. */
 static bool is_sudo_of(pid_t pid, uid_t uid)
 {
 	_cleanup_free_ char *status = proc_status_read((uint32_t)pid);
@@ -77,7 +77,7 @@ char **user_env_of_caller(uid_t uid)
 
 	if (!is_sudo_of(parent, uid))
 		return NULL;
-	/* Also that of a second process of sudo's own, in between, which was not executed. */
+	/* Works also if sudo forked a second process in between, which did not exec. */
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)parent);
 	text = text_read_file(path, ENVIRON_MAX, &size);
 	if (!text || getppid() != parent)

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* So that the weight of no sample outgrows its 32 bits. */
+/* Keeps the weight of a sample within its 32 bits. */
 #define HARDWARE_MIN_HZ 10
 #define NS_PER_SECOND 1e9
 
@@ -33,7 +33,7 @@ static struct perf_event_choice choose(const struct event_fds *e, const struct e
 	};
 	double hz = spec->rate_hz > 0 ? spec->rate_hz : NS_PER_SECOND / (double)e->interval_ns;
 
-	/* The programs count what the kernel tells one by one: only they know whose it is. */
+	/* Get every occurrence: only the programs know whose it is, so they count. */
 	if (spec->kind == EVENT_SOFTWARE)
 		choice.period = 1;
 	else if (event_is_measured(spec) && spec->period)
@@ -63,7 +63,7 @@ static int attach(struct event_fds *e, struct event_fd *row, struct error *err)
 	if (row->link >= 0)
 		return 0;
 	row->link = -errno;
-	/* The kernel lets programs hear of what other tools have put there by other means only. */
+	/* Probes that other tools have set need another kind of attachment. */
 	if (is_tracepoint && row->link == -EINVAL)
 		return error_text(err, row->link, "%s: this is a probe and not a tracepoint",
 				  spec->name);
@@ -71,8 +71,8 @@ static int attach(struct event_fds *e, struct event_fd *row, struct error *err)
 }
 
 /*
- * A program that is attached to a tracepoint runs on all CPUs from that moment on, enabled or not:
- * so it is attached once, and not before sampling is to begin.
+ * A program attached to a tracepoint runs on all CPUs from then on, even if the event is disabled.
+ * So it is attached once, when sampling begins.
  */
 static int enable_row(struct event_fds *e, struct event_fd *row, bool enable, struct error *err)
 {
@@ -123,7 +123,7 @@ static int open_event(struct event_fds *e, uint32_t event, uint32_t cpu, struct 
 	return code;
 }
 
-/* Has throttling of the events on that CPU noticed. */
+/* Watches the events of a CPU for throttling. */
 static void watch(const struct event_fds *e, uint32_t cpu, const struct map_ring *ring)
 {
 	vec_for_each(&e->rows, const struct event_fd *, row) {
@@ -155,7 +155,7 @@ static void add_times(struct event_fds *e, const struct event_fd *row)
 	}
 }
 
-/* A tracepoint's one event stays: it is not bound to the CPU that it was opened on. */
+/* Keeps a tracepoint's single event, which is not bound to the CPU it was opened on. */
 void event_fds_close(struct event_fds *e, uint32_t cpu)
 {
 	size_t kept = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events besides the clock, as the kernel has them: opened on every CPU, or once where the
- * kernel has no such bounds, with BPF programs attached to them. Functions that may fail return 0
- * or a negative errno with err.
+ * The perf events other than the clock, opened on every CPU, or once if the kernel does not bind
+ * the event to a CPU, with BPF programs attached. Functions that may fail return 0 or a negative
+ * errno with err.
  */
 #ifndef PROF_LIB_LIVE_PERF_EVENT_FDS_H
 #define PROF_LIB_LIVE_PERF_EVENT_FDS_H
@@ -22,28 +22,30 @@ struct event_fd {
 	int link; /* -1: not attached */
 };
 
-/* How long an event was to count, and did: hardware counters may be shared with other tools. */
+/*
+ * How long an event was enabled, and was counted: hardware counters may be shared with other tools.
+ */
 struct event_times {
 	uint64_t enabled_ns, running_ns; /* sums over CPUs */
 };
 
-/* The caller sets all above `rows`; the rest is zeroed. */
+/* The caller sets all members above `rows` and zeroes the rest. */
 struct event_fds {
 	const struct event_list *list; /* resolved; borrowed */
 	struct throttling *throttling; /* borrowed */
-	uint64_t interval_ns; /* the clock's: how often hardware is to sample by default */
+	uint64_t interval_ns; /* of the clock; hardware events' default sampling interval */
 	int program, tracepoint_program; /* descriptors of BPF programs, borrowed */
 	VEC(struct event_fd) rows;
 	bool enabled;
 	struct event_times times[EVENTS_MAX]; /* by event; complete once all are disabled */
 };
 
-/* Opens all events of the list on that CPU; enabled ones if the others are. */
+/* Opens all events of the list on a CPU, enabled if the others are. */
 int event_fds_open(struct event_fds *e, uint32_t cpu, const struct map_ring *ring,
 		   struct error *err);
-/* Closes the events of that CPU, after adding up their times. */
+/* Closes the events of a CPU, after adding up their times. */
 void event_fds_close(struct event_fds *e, uint32_t cpu);
-/* Enables or disables all. Goes on after a failure; returns the first one. */
+/* Enables or disables all events. Continues after a failure and returns the first one. */
 int event_fds_enable(struct event_fds *e, bool enable, struct error *err);
 void event_fds_release(struct event_fds *e);
 

@@ -81,7 +81,7 @@ static int parse_rate(const char *item, const char *value, struct event_spec *sp
 	return 0;
 }
 
-/* What stands behind the slash of `item`; NULL: nothing. */
+/* Parses the part after the slash of `item`; NULL: none. */
 static int parse_setting(const char *item, const char *setting, struct event_spec *spec,
 			 struct error *err)
 {
@@ -153,7 +153,7 @@ static int add_item(struct event_list *list, const char *item, struct error *err
 
 	if (setting) {
 		*setting++ = '\0';
-		/* As others write it, with a slash at the end. */
+		/* Allow a trailing slash, as other tools write it. */
 		size = strlen(setting);
 		if (size && setting[size - 1] == '/')
 			setting[size - 1] = '\0';

@@ -29,12 +29,12 @@ static bool parse_map(struct bytes *b, uint16_t misc, struct map_event *event)
 		event->inode = bytes_u64(b);
 		bytes_skip(b, 8); /* generation */
 	}
-	bytes_skip(b, 8); /* protection and flags: executable, or it would not be here */
+	bytes_skip(b, 8); /* protection and flags: always executable */
 	event->path = bytes_cstr(b);
 	return event->path && event->start + event->size > event->start;
 }
 
-/* Only what comes: what goes leaves its name to those who were there before. */
+/* Reports only new code: the names of removed code stay valid for earlier samples. */
 static bool parse_code(struct bytes *b, struct map_event *event)
 {
 	uint16_t flags;
@@ -42,14 +42,14 @@ static bool parse_code(struct bytes *b, struct map_event *event)
 	event->kind = MAP_EVENT_CODE;
 	event->start = bytes_u64(b);
 	event->size = bytes_u32(b);
-	bytes_skip(b, 2); /* the type: BPF, or anything else */
+	bytes_skip(b, 2); /* the type: BPF or other */
 	flags = bytes_u16(b);
 	event->path = bytes_cstr(b);
 	return event->path && *event->path && !(flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) &&
 	       event->start + event->size > event->start;
 }
 
-/* Of a sampling event. Its time is the record's. */
+/* Parses a sampling event's record, which has its own time field. */
 static bool parse_throttling(struct bytes *b, bool is_sampled, struct map_event *event)
 {
 	event->kind = is_sampled ? MAP_EVENT_SAMPLED : MAP_EVENT_THROTTLED;
@@ -64,14 +64,14 @@ static bool has_sample_id(const struct perf_event_header *header)
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_UNTHROTTLE:
 		return false;
-	case PERF_RECORD_LOST: /* written by whoever finds that there is room again */
+	case PERF_RECORD_LOST: /* written by the next event that finds room */
 		return header->size > sizeof(*header) + 16;
 	default:
 		return true;
 	}
 }
 
-/* False: nothing that concerns us. */
+/* False: a record of no interest. */
 static bool parse_body(const struct perf_event_header *header, struct bytes *b,
 		       struct map_event *event)
 {
@@ -99,8 +99,9 @@ static bool parse_body(const struct perf_event_header *header, struct bytes *b,
 }
 
 /*
- * sample_id is the last thing of a record, but where several listen for the names of code: for each
- * of them the kernel makes the record larger by another one, and writes the first alone.
+ * Returns the offset of sample_id. It ends a record, except when several listen for the names of
+ * code: the kernel then enlarges the record by one sample_id per listener and writes only the
+ * first.
  */
 static size_t sample_id_at(const struct perf_event_header *header, const struct bytes *body)
 {

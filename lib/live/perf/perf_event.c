@@ -14,8 +14,8 @@
 #include "lib/base/clock.h"
 
 /*
- * 512 KiB and the control page: what kernel.perf_event_mlock_kb (516) allows a CPU, so that no more
- * privilege is needed than for opening the event.
+ * 512 KiB plus the control page: kernel.perf_event_mlock_kb (516) allows this per CPU without more
+ * privilege than opening the event takes.
  */
 #define MAP_RING_BYTES (512u << 10)
 
@@ -101,8 +101,8 @@ struct map_ring {
 	uint32_t cpu;
 	struct perf_event_mmap_page *control; /* followed by the data pages */
 	uint8_t *data;
-	uint8_t *record; /* copy of the record at hand: a ring wraps in the middle of records */
-	uint64_t last_time; /* of the record before */
+	uint8_t *record; /* copy of the current record: the ring wraps inside records */
+	uint64_t last_time; /* time of the previous record */
 };
 
 int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
@@ -121,7 +121,7 @@ int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 		.build_id = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* Bytes: a number of events would count samples only, and there are none. */
+		/* In bytes: a number of events would count only samples, and there are none. */
 		.watermark = 1,
 		.wakeup_watermark = 1,
 	};
@@ -187,7 +187,7 @@ static void handle_record(struct map_ring *ring, size_t size, uint64_t now, map_
 
 	if (!map_event_parse(ring->record, size, &event))
 		return;
-	/* Nothing is from the future: who waits for its time to come would wait for ever. */
+	/* Clamp times from the future: waiting for them would never end. */
 	if (event.time > now)
 		event.time = now;
 	ring->last_time = event.time;
@@ -205,7 +205,7 @@ void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx)
 
 		copy_out(ring, tail, &header, sizeof(header));
 		if (header.size < sizeof(header) || header.size > head - tail) {
-			tail = head; /* never from the kernel; not worth staying here for ever */
+			tail = head; /* invalid, never from the kernel: skip everything */
 			break;
 		}
 		copy_out(ring, tail, ring->record, header.size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf_event_open(2): the sampling event that drives the BPF program, and the dummy event whose
- * ring tells of executable mappings, execs, and code that the kernel makes. One of each per online
- * CPU; see perf_event_open(2) and include/uapi/linux/perf_event.h for the record layouts.
+ * Opens perf events: the sampling event that drives the BPF program, and the dummy event whose ring
+ * reports executable mappings, execs, and code that the kernel generates. One of each per online
+ * CPU. For the record layouts see perf_event_open(2) and include/uapi/linux/perf_event.h.
  */
 #ifndef PROF_LIB_LIVE_PERF_PERF_EVENT_H
 #define PROF_LIB_LIVE_PERF_PERF_EVENT_H
@@ -16,7 +16,7 @@
 
 enum sampling_clock {
 	CLOCK_CYCLES, /* hardware cycles */
-	CLOCK_CPU, /* the software cpu-clock, where there is no PMU */
+	CLOCK_CPU, /* the software cpu-clock, for machines without a PMU */
 	CLOCK_TASK, /* the software task-clock */
 };
 
@@ -26,25 +26,26 @@ struct sampling_event {
 	uint64_t period_ns;
 };
 
-/* Opens the event on that CPU for every task, not enabled yet. A descriptor or a negative errno. */
+/* Opens the event on a CPU for all tasks, disabled. Returns a descriptor or a negative errno. */
 int sampling_event_open(const struct sampling_event *event, uint32_t cpu);
 
-/* Type and config as struct perf_event_attr has them; by frequency, by period, or not sampled. */
+/*
+ * An event by type and config of struct perf_event_attr; sampled by frequency, by period, or not.
+ */
 struct perf_event_choice {
 	uint32_t type;
 	uint64_t config;
 	uint64_t frequency_hz, period;
-	bool exclude_idle; /* not while the CPU has nothing to do; of a software clock only */
+	bool exclude_idle; /* do not tick while the CPU is idle; for software clocks only */
 };
 
-/* Likewise for any event. */
+/* sampling_event_open() for any event. */
 int perf_event_open_choice(const struct perf_event_choice *choice, uint32_t cpu);
-/* For how long, in ns, an event was enabled, and a counter counted for it. 0 or a negative errno.
- */
+/* Reads how long, in ns, the event was enabled and was counted. 0 or a negative errno. */
 int perf_event_read_times(int fd, uint64_t *enabled, uint64_t *running);
 /*
- * The failure of an event that only hardware counts: the CPU has no such counter, or the machine
- * none at all. Returns its code.
+ * Sets the error for a hardware event that failed: the CPU lacks the counter, or the machine has
+ * none. Returns its code.
  */
 int error_no_hardware(struct error *err, const char *event, uint32_t cpu);
 
@@ -52,12 +53,12 @@ struct map_ring;
 
 typedef void map_event_fn(void *ctx, const struct map_event *event);
 
-/* Opens and maps the mapping event of one CPU; it reports from then on. */
+/* Opens and maps the mapping event of a CPU, which reports from then on. */
 int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err);
-/* For polling: readable when there is something. */
+/* Readable when the ring has records. */
 int map_ring_fd(const struct map_ring *ring);
 uint32_t map_ring_cpu(const struct map_ring *ring);
-/* Hands every complete record over, oldest first. */
+/* Passes every complete record to fn, oldest first. */
 void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx);
 void map_ring_free(struct map_ring *ring);
 

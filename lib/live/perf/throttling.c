@@ -32,7 +32,7 @@ void throttling_watch(struct throttling *t, int fd, uint32_t event, const struct
 		throttling_add(t, id, event, map_ring_cpu(ring));
 }
 
-/* CPUs that come and go all day take no more rows than those that are there. */
+/* Reuses rows, so that CPUs that come and go all day do not add rows. */
 static uint32_t free_row(struct throttling *t)
 {
 	for (uint32_t i = 0; i < t->rows.count; i++) {
@@ -91,7 +91,7 @@ void throttling_take(struct throttling *t, const struct map_event *event)
 		end(t, row, event->time);
 		return;
 	}
-	/* The end of the one before was lost: for how long it was is not known. */
+	/* The end of the previous interval was lost: its duration is unknown. */
 	end(t, row, row->since);
 	row->since = event->time;
 }

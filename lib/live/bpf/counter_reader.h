@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the BPF programs count on each CPU: read now and then, losses become records. */
+/* Reads the BPF programs' per-CPU counters now and then, and makes records of losses. */
 #ifndef PROF_LIB_LIVE_BPF_COUNTER_READER_H
 #define PROF_LIB_LIVE_BPF_COUNTER_READER_H
 
@@ -11,14 +11,14 @@
 #include "lib/live/bpf/programs.h"
 
 struct counter_reader {
-	struct cpu_list possible; /* CPUs */
+	struct cpu_list possible; /* possible CPUs */
 	struct bpf_counters *now, *before; /* by position in `possible` */
 	struct bpf_counters sums; /* over all CPUs since the programs were loaded */
 };
 
 int counter_reader_init(struct counter_reader *c, struct error *err);
 void counter_reader_release(struct counter_reader *c);
-/* Reads them, and sends a REC_LOST for each CPU and cause that there is more of. */
+/* Reads the counters and sends a REC_LOST for each CPU and cause that has increased. */
 void counter_reader_report(struct counter_reader *c, struct programs *programs, uint64_t time,
 			   record_sink_fn *sink, void *ctx);
 

@@ -10,19 +10,19 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Of which interrupts are the most. */
+/* Most of /proc/stat is interrupt counts. */
 #define STAT_MAX (8u << 20)
 
 uint64_t idle_time_parse(const char *text, const struct cpu_list *only, uint64_t unit_ns)
 {
 	uint64_t units = 0;
 
-	/* The CPUs come first. */
+	/* The lines of CPUs come first. */
 	for (const char *line = text; text_starts_with(line, "cpu"); line += *line == '\n') {
 		uint64_t idle, waiting;
 		uint32_t cpu;
 
-		/* A line without a number is the sum. Waiting for a disk is idling. */
+		/* The line without a number is the sum. Waiting for I/O counts as idle. */
 		if (line[3] != ' ' &&
 		    sscanf(line, "cpu%" SCNu32 " %*u %*u %*u %" SCNu64 " %" SCNu64, &cpu, &idle,
 			   &waiting) == 3 &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For how long CPUs had nothing to do, by the kernel's own account. The clock does not tick then: a
- * CPU without a timer interrupt would be throttled after some hundred ticks, and not be sampled
- * when it has something to do again.
+ * The idle time of CPUs by the kernel's account. The clock does not tick on an idle CPU: without
+ * timer interrupts it would be throttled after some hundred ticks, and not be sampled when it is
+ * busy again.
  */
 #ifndef PROF_LIB_LIVE_BPF_IDLE_TIME_H
 #define PROF_LIB_LIVE_BPF_IDLE_TIME_H
@@ -11,10 +11,9 @@
 
 #include "lib/live/machine/cpu_list.h"
 
-/* In ns since the machine was started, over these CPUs, or over all where there is none; 0:
- * unknown. */
+/* Returns ns since boot, summed over these CPUs, or over all if the list is empty; 0: unknown. */
 uint64_t idle_time_read(const struct cpu_list *only);
-/* The same by the text of /proc/stat, whose unit is so long. */
+/* idle_time_read() from the text of /proc/stat; unit_ns is its unit of time. */
 uint64_t idle_time_parse(const char *text, const struct cpu_list *only, uint64_t unit_ns);
 
 #endif

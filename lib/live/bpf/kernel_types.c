@@ -14,22 +14,22 @@
 #include "lib/base/text.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
-/* Kernels' are around 6 MB; those with everything built in have some more. */
+/* Kernels have around 6 MB; those with everything built in somewhat more. */
 #define BTF_BYTES_MAX ((size_t)256 << 20)
 
-/* Bits of btf_type.info that have a meaning: vlen, kind and kind_flag. */
+/* The defined bits of btf_type.info: vlen, kind and kind_flag. */
 #define INFO_BITS 0x9f00ffffu
 
 struct picker {
 	struct bytes types; /* the section */
 	const char *strings;
 	size_t strings_size;
-	VEC(uint32_t) at; /* where in the section each type is, from number 1 on */
-	VEC(uint32_t) numbers; /* the new number of each, 0: not picked */
+	VEC(uint32_t) at; /* offset of each type in the section, from number 1 on */
+	VEC(uint32_t) numbers; /* the new number of each; 0: not picked */
 	VEC(uint32_t) picked; /* in the order of their new numbers */
 	struct strbuf out_types, out_strings;
 	struct index string_index; /* of out_offsets */
-	VEC(uint32_t) in_offsets, out_offsets; /* of strings, side by side */
+	VEC(uint32_t) in_offsets, out_offsets; /* of the same strings */
 	bool failed;
 };
 
@@ -45,7 +45,7 @@ static void picker_release(struct picker *p)
 	vec_release(&p->out_offsets);
 }
 
-/* Length of a name without its flavor: "___" and what follows, with something else around it. */
+/* Returns the length of a name without its flavor ("___" and the rest). */
 static size_t essential_length(const char *name)
 {
 	size_t length = strlen(name);
@@ -89,7 +89,7 @@ void type_names_add(struct type_names *names, const char *name)
 	vec_push(&names->rows, name);
 }
 
-/* Kinds that programs can mean when they name a type. */
+/* Is it a kind that programs refer to by name? */
 static bool is_type(uint32_t kind)
 {
 	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION || kind == BTF_KIND_ENUM ||
@@ -113,10 +113,10 @@ void type_names_release(struct type_names *names)
 	index_release(&names->index);
 }
 
-/* What stands behind a struct btf_type, by its kind. */
+/* Layout of the data after a struct btf_type, by kind. */
 static const struct {
 	bool is_known;
-	uint8_t fixed, each; /* bytes: once, and for each of what it counts */
+	uint8_t fixed, each; /* bytes: once, and per element of vlen */
 } shapes[] = {
 	[BTF_KIND_INT] = {true, sizeof(uint32_t), 0},
 	[BTF_KIND_PTR] = {true, 0, 0},
@@ -129,7 +129,7 @@ static const struct {
 	[BTF_KIND_VOLATILE] = {true, 0, 0},
 	[BTF_KIND_CONST] = {true, 0, 0},
 	[BTF_KIND_RESTRICT] = {true, 0, 0},
-	[BTF_KIND_FUNC] = {true, 0, 0}, /* it counts nothing: how it is linked */
+	[BTF_KIND_FUNC] = {true, 0, 0}, /* vlen is its linkage */
 	[BTF_KIND_FUNC_PROTO] = {true, 0, sizeof(struct btf_param)},
 	[BTF_KIND_VAR] = {true, sizeof(struct btf_var), 0},
 	[BTF_KIND_DATASEC] = {true, 0, sizeof(struct btf_var_secinfo)},
@@ -140,7 +140,7 @@ static const struct {
 };
 #define KIND_COUNT (sizeof(shapes) / sizeof(shapes[0]))
 
-/* False: nobody knows. */
+/* Computes the size of the data after a struct btf_type. False: unknown kind. */
 static bool size_of_rest(uint32_t info, size_t *size)
 {
 	uint32_t kind = BTF_INFO_KIND(info);
@@ -159,7 +159,7 @@ static const char *name_at(struct picker *p, uint32_t offset)
 	return "";
 }
 
-/* The new number of a type, which is picked by that. */
+/* Returns the new number of a type, after picking it if necessary. */
 static uint32_t pick(struct picker *p, uint32_t number)
 {
 	uint32_t *new_number;
@@ -178,7 +178,7 @@ static uint32_t pick(struct picker *p, uint32_t number)
 	return *new_number;
 }
 
-/* Where each type is; those with one of the names are picked. */
+/* Notes the offset of each type and picks those with one of the names. */
 static void look_through(struct picker *p, const struct type_names *names,
 			 struct kernel_function *function)
 {
@@ -222,7 +222,7 @@ static bool equal_offset(const void *table, uint32_t id, const void *key)
 	return p->in_offsets.items[id] == *(const uint32_t *)key;
 }
 
-/* The new offset of a string. */
+/* Returns the new offset of a string, after copying it if necessary. */
 static uint32_t copy_string(struct picker *p, uint32_t offset)
 {
 	uint64_t hash = hash_u64(offset);
@@ -234,7 +234,7 @@ static uint32_t copy_string(struct picker *p, uint32_t offset)
 	if (row != INDEX_NONE)
 		return p->out_offsets.items[row];
 	text = name_at(p, offset);
-	/* Many that begin within one another would become as many whole ones. */
+	/* Strings that overlap in the input are copied whole: limit the total. */
 	if (p->out_strings.size + strlen(text) + 1 > p->strings_size)
 		p->failed = true;
 	if (p->failed)
@@ -276,7 +276,7 @@ static void copy_members(struct picker *p, struct bytes *b, uint32_t count)
 	}
 }
 
-/* Of either size: a name, then the value. */
+/* Copies enumerators of either size: a name, then the value. */
 static void copy_enumerators(struct picker *p, struct bytes *b, uint32_t count, size_t value_size)
 {
 	for (uint32_t i = 0; i < count && !p->failed; i++) {
@@ -317,11 +317,11 @@ static void copy_type(struct picker *p, uint32_t number)
 		copy_enumerators(p, &b, count, 2 * sizeof(uint32_t));
 	else if (kind == BTF_KIND_FUNC || kind == BTF_KIND_FUNC_PROTO || kind == BTF_KIND_VAR ||
 		 kind == BTF_KIND_DATASEC || kind == BTF_KIND_DECL_TAG)
-		p->failed = true; /* nothing is made of these */
+		p->failed = true; /* no type is made of these */
 	p->failed |= b.failed;
 }
 
-/* What it is made of goes where it is not yet: to the end of what is picked. */
+/* Copies the picked types. The types they refer to are appended to `picked` and copied in turn. */
 static void copy_types(struct picker *p)
 {
 	/* Offset 0 is the empty name. */
@@ -346,7 +346,7 @@ static void write_all(const struct picker *p, struct strbuf *out)
 	strbuf_add(out, p->out_strings.text, p->out_strings.size);
 }
 
-/* A part of the data behind the header. */
+/* Returns a section of the data after the header. */
 static struct bytes section(const void *btf, size_t size, const struct btf_header *header,
 			    uint32_t offset, uint32_t length)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small BTF made of the kernel's (Documentation/bpf/btf.rst): those of its types that have
- * certain names, and what lies within them. libbpf takes it in place of the whole. It asks for no
- * more than those, but goes through all 150,000 types of the kernel once for each.
+ * Makes a small BTF from the kernel's (Documentation/bpf/btf.rst): the types with certain names,
+ * and the types within them. libbpf gets it in place of the whole. It needs no more than these
+ * types, but would search all 150,000 types of the kernel for each.
  */
 #ifndef PROF_LIB_LIVE_BPF_KERNEL_TYPES_H
 #define PROF_LIB_LIVE_BPF_KERNEL_TYPES_H
@@ -15,23 +15,23 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 
-/* A set of names of types. Zeroed it is empty. */
+/* A set of type names; empty when zeroed. */
 struct type_names {
 	VEC(const char *) rows;
 	struct index index;
 };
 
-/* `name` is borrowed until the release. What follows "___" in it, a flavor, does not count. */
+/* Adds a name, borrowed until the release. Its flavor ("___" and the rest) is ignored. */
 void type_names_add(struct type_names *names, const char *name);
-/* All that a BPF object knows by name: the kernel's types, and some of its own. Borrowed, too. */
+/* Adds all type names of a BPF object: the kernel's and some of its own. Borrowed likewise. */
 struct btf;
 void type_names_add_all(struct type_names *names, const struct btf *object);
 void type_names_release(struct type_names *names);
 
-/* What a program can be attached to. */
+/* A kernel function that a program can be attached to. */
 struct kernel_function {
 	const char *name;
-	uint32_t number; /* in the kernel's BTF; 0: it is not there */
+	uint32_t number; /* in the kernel's BTF; 0: absent */
 };
 
 /*
@@ -45,7 +45,7 @@ int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
 		      const struct type_names *names, struct kernel_function *function,
 		      struct error *err);
 
-/* The same with the BTF of the running kernel. */
+/* kernel_types_pick() from the running kernel's BTF. */
 int kernel_types_read(struct strbuf *out, const struct type_names *names,
 		      struct kernel_function *function, struct error *err);
 

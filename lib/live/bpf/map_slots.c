@@ -8,12 +8,12 @@
 
 #include "lib/base/alloc.h"
 
-/* As many as wait at once. */
+/* Threads that wait at the same time. */
 #define THREADS_MAX 16
 
 struct worker {
 	struct map_slot_filler *filler;
-	size_t first; /* of the slots that it fills: this one, and every so many from there on */
+	size_t first; /* it fills this slot and every worker_count-th after it */
 	pthread_t thread;
 	bool is_running;
 };

@@ -41,7 +41,9 @@ static int fill_filter(struct prof_bpf *skeleton, const struct filter *f, struct
 	return code ? error_set(err, code, "set up the filters") : 0;
 }
 
-/* Works out what the namespace's inode alone does not tell: see find_self. */
+/*
+ * Finds the depth of the pid namespace, which its inode does not tell; see bpf/probes/self.bpf.c.
+ */
 static int find_self(struct prof_bpf *skeleton, struct error *err)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
@@ -50,7 +52,7 @@ static int find_self(struct prof_bpf *skeleton, struct error *err)
 	return code ? error_set(err, code, "find the depth of the pid namespace") : 0;
 }
 
-/* Where libbpf has not done it. */
+/* Attaches an iterator that libbpf has not attached. */
 static int attach_iterator(const struct bpf_program *program, struct bpf_link **link)
 {
 	if (*link)
@@ -129,7 +131,7 @@ int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct erro
 	return code ? error_set(err, code, "enter pid %u into the filter", pid) : 0;
 }
 
-/* Runs an iterator over all tasks; what it writes goes to `out`, where that is not NULL. */
+/* Runs an iterator over all tasks. Appends its output to `out`, unless NULL. */
 static int run_iterator(const struct bpf_link *link, struct strbuf *out)
 {
 	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(link));
@@ -138,7 +140,7 @@ static int run_iterator(const struct bpf_link *link, struct strbuf *out)
 
 	if (fd < 0)
 		return fd;
-	/* Nothing read does not mean that it was the end while programs run into each other. */
+	/* EAGAIN is not the end: programs that interrupt each other cause it. */
 	while ((size = read(fd, piece, sizeof(piece))) != 0) {
 		if (size < 0 && errno != EAGAIN && errno != EINTR)
 			return -errno;
@@ -148,7 +150,7 @@ static int run_iterator(const struct bpf_link *link, struct strbuf *out)
 	return 0;
 }
 
-/* A child may have a lower number than its parent, or come meanwhile: until there is none left. */
+/* Repeats until no task is entered: a child may have a lower pid than its parent, or be new. */
 static int enter_tasks(struct programs *p)
 {
 	const volatile uint32_t *entered = &p->running->bss->entered_tasks;
@@ -193,8 +195,7 @@ void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_sp
 {
 	int fd = bpf_map__fd(p->skeleton->maps.unwind_spaces);
 
-	/* Without an entry its samples are counted as unknown: nothing else to do about a failure.
-	 */
+	/* Ignore failures: without an entry, stacks of the process stay unknown. */
 	if (space)
 		bpf_map_update_elem(fd, &pid, space, BPF_ANY);
 	else
@@ -223,7 +224,7 @@ bool programs_drain(struct programs *p)
 	struct epoll_event events[16];
 	bool is_complete = true;
 
-	/* What is known by now; whatever comes while rings are read is told again. */
+	/* Clear the known events; data that arrives while rings are read raises new ones. */
 	while (epoll_wait(p->epoll_fd, events, 16, 0) == 16)
 		;
 	vec_for_each(&p->rings, struct ring *, ring)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The BPF objects: what they are told before they are loaded, and the loading. */
+/* Configures and loads the BPF objects. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -26,7 +26,7 @@
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel. */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
 
-/* Their numbers are free again before the programs hear that they are gone. */
+/* Room for ended tasks whose pids are free already, but that are not freed yet. */
 #define DYING_TASKS 4096
 
 static int on_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -61,7 +61,7 @@ static uint32_t own_pid_namespace(void)
 }
 
 /*
- * As many processes and threads as there can be, those that are being freed included. pid_max alone
+ * Returns the maximum number of processes and threads, including tasks being freed. pid_max alone
  * is 4 million on most machines: tables of that size would take longer than all other loading, and
  * 64 MB each.
  */
@@ -89,7 +89,7 @@ static void configure_filter(struct prof_bpf *skeleton, const struct filter *f)
 	*(struct name_set *)&skeleton->rodata_shared->thread_names = f->thread_names;
 }
 
-/* Tables that have no use in this recording are as small as can be. */
+/* Sets the maps' sizes; maps unused in this recording get the minimum. */
 static int size_maps(const struct programs *p, const struct programs_options *options)
 {
 	const struct filter *filter = options->filter;
@@ -157,8 +157,8 @@ static int configure(const struct programs *p, const struct programs_options *op
 }
 
 /*
- * libbpf reads all types of the kernel where a program is attached by the number of one of them. So
- * iterators are another kind of program for it, until it hands them over to be loaded.
+ * Disguises an iterator as another kind of program until libbpf hands it over for loading: libbpf
+ * would read all types of the kernel to attach it by a type's number.
  */
 static int prepare_iterator(struct bpf_program *program, struct bpf_prog_load_opts *options,
 			    long iterator)
@@ -177,7 +177,7 @@ static int handle_iterators(struct programs *p)
 	return p->handler < 0 ? p->handler : 0;
 }
 
-/* Writes those of the kernel's types to the file that the skeleton was told to find them in. */
+/* Writes the needed kernel types to the file that the skeleton was given. */
 static int give_types(struct programs *p, int file, bool has_iterators, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf types = {0};
@@ -244,7 +244,7 @@ static int open_objects(struct programs *p, const struct programs_options *optio
 	return code;
 }
 
-/* The first one's maps are there when the others want them. */
+/* Loads the first object first, because the others use its maps. */
 static int load_objects(struct programs *p)
 {
 	int code = prof_bpf__load(p->skeleton);
@@ -258,7 +258,7 @@ static int load_objects(struct programs *p)
 	return code;
 }
 
-/* `types`: an empty file for those of the kernel's types that are needed; -1: libbpf finds them. */
+/* `types`: an empty file for the needed kernel types; -1: libbpf reads the kernel's own. */
 static int load(struct programs *p, const struct programs_options *options, int types,
 		struct error *err)
 {
@@ -299,7 +299,7 @@ int programs_load_objects(struct programs *p, const struct programs_options *opt
 		code = error_set(&first, -errno, "memfd_create");
 	else
 		code = load(p, options, types, &first);
-	/* Nothing is different where it is not allowed. */
+	/* A second try would fail, too. */
 	if (code == -EPERM)
 		return error_text(err, code, "%s", first.text);
 	if (!code)

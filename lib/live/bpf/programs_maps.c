@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The maps of maps: a ring for each CPU, and shards for unwind tables. */
+/* Makes the maps of maps: a ring for each CPU, and shards for unwind tables. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <sys/epoll.h>
@@ -19,7 +19,7 @@ static int make_ring(void *ctx, const struct map_slot *slot)
 	return ring_make(p->ring_bytes);
 }
 
-/* For maps like `inner`. */
+/* Makes a map of maps like `inner`. */
 static int make_outer(const char *name, uint32_t count, int inner)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .inner_map_fd = (uint32_t)inner);
@@ -30,7 +30,7 @@ static int make_outer(const char *name, uint32_t count, int inner)
 
 static int make_rings(struct programs *p, const struct programs_options *options)
 {
-	/* What the verifier knows of rings does not depend on their size. */
+	/* The verifier ignores the size of inner rings. */
 	_cleanup_close_ int like = ring_make((uint64_t)sysconf(_SC_PAGESIZE));
 	struct cpu_list online;
 	int code;
@@ -49,7 +49,7 @@ static int make_rings(struct programs *p, const struct programs_options *options
 	return 0;
 }
 
-/* The first shard is needed for every recording with tables, and is what all others are like. */
+/* The first shard is always needed with tables, and is the template for all others. */
 static int make_shards(struct programs *p)
 {
 	int first = shard_make(UNWIND_SHARD_BYTES);
@@ -63,8 +63,8 @@ static int make_shards(struct programs *p)
 }
 
 /*
- * Without tables the programs refer to the map all the same, and libbpf would make a whole shard
- * for it: some of its versions (1.5) crash when told that an inner map is smaller.
+ * The programs refer to the map even without tables. Left to itself, libbpf would make a whole
+ * shard for it; some versions (1.5) crash when told that an inner map is smaller.
  */
 static int make_no_shards(struct programs *p)
 {
@@ -123,7 +123,10 @@ static struct map_slot *find_ring(struct programs *p, uint32_t cpu)
 	return NULL;
 }
 
-/* Edges: a ring that is read is hardly ever empty, and its reader waits until much is in it. */
+/*
+ * Edge-triggered: a ring that is read is hardly ever empty, and its reader waits until it holds
+ * much data.
+ */
 static int watch_ring(struct programs *p, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
@@ -137,7 +140,7 @@ int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
 	struct ring ring;
 	int code;
 
-	/* A CPU that has come since. */
+	/* A CPU that came online later. */
 	if (!slot) {
 		vec_push(&p->slots, (struct map_slot){p->rings_fd, cpu, -1, 0});
 		slot = &vec_last(&p->slots);

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The length of a record, two flags in it, and where it lies, before its data. */
+/* Before the data of a record: its length with two flags, and its page offset. */
 #define HEADER_SIZE BPF_RINGBUF_HDR_SZ
 
 static size_t page_size(void)
@@ -14,7 +14,7 @@ static size_t page_size(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The page with the producer's position and the data, which is mapped twice. */
+/* Returns the size of the read-only area: the producer's page and the data, mapped twice. */
 static size_t readable_size(const struct ring *ring)
 {
 	return page_size() + 2 * ring->size;
@@ -67,9 +67,9 @@ void ring_close(struct ring *ring)
 struct ring_record {
 	const uint8_t *data;
 	uint32_t size;
-	bool is_busy; /* being written */
+	bool is_busy; /* still being written */
 	bool is_discarded;
-	unsigned long next; /* where the one behind it is */
+	unsigned long next; /* position of the next record */
 };
 
 static struct ring_record record_at(const struct ring *ring, unsigned long at)
@@ -101,7 +101,7 @@ static unsigned int drain(struct ring *ring, bool skips_busy, ring_record_fn *fn
 		if (!record.is_busy && !record.is_discarded)
 			fn(ctx, record.data, record.size);
 		at = record.next;
-		/* Room for others at once. */
+		/* Free the room at once. */
 		__atomic_store_n(ring->consumed, at, __ATOMIC_RELEASE);
 	}
 	return busy;

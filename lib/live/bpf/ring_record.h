@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records as they come out of the rings: those of the wire, and those of live_record.h. */
+/* Records from the rings: those of the wire and those of live_record.h. */
 #ifndef PROF_LIB_LIVE_BPF_RING_RECORD_H
 #define PROF_LIB_LIVE_BPF_RING_RECORD_H
 
@@ -8,7 +8,7 @@
 
 #include "bpf/live_record.h"
 
-/* As record_is_valid(), also for the kinds that never leave the recorder. */
+/* record_is_valid() that also accepts the kinds that never leave the recorder. */
 bool ring_record_is_valid(const struct rec *rec, size_t available);
 
 #endif

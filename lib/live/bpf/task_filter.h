@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which tasks a recording is about, in the form that the programs in the kernel evaluate. A task
- * passes when it meets every criterion; of several pids, names and so on, one. lib/live/process
- * fills it in.
+ * Criteria for the tasks to record, in the form that the programs in the kernel evaluate. A task
+ * must meet every criterion; it meets one if it matches any of its values (pids, names, ...).
+ * Filled in by lib/live/process.
  */
 #ifndef PROF_LIB_LIVE_BPF_TASK_FILTER_H
 #define PROF_LIB_LIVE_BPF_TASK_FILTER_H
@@ -15,17 +15,17 @@
 #include "lib/base/vec.h"
 #include "lib/live/machine/cpu_list.h"
 
-/* A zeroed struct lets everything pass. */
+/* A zeroed struct passes everything. */
 struct filter {
-	bool all; /* every process, not only those that are tracked */
-	bool include_self; /* with all: the recorder, too */
-	bool skip_children; /* of the processes that are tracked */
+	bool all; /* every process, not only tracked ones */
+	bool include_self; /* with `all`: also the recorder */
+	bool skip_children; /* do not track children of tracked processes */
 	uint32_t criteria; /* FILTER_… */
 	VEC(uint32_t) pids, tids, uids;
 	struct name_set process_names, thread_names;
 	VEC(uint64_t) cgroups; /* their ids */
-	uint32_t cgroup_hierarchy; /* of all of them; 0: version 2 */
-	struct cpu_list cpus; /* that are sampled; none: all */
+	uint32_t cgroup_hierarchy; /* hierarchy of all cgroups; 0: version 2 */
+	struct cpu_list cpus; /* to be sampled; empty: all */
 };
 
 #endif

@@ -10,7 +10,10 @@
 #include "lib/base/log.h"
 #include "lib/record/record.h"
 
-/* Programs, and functions of one, beyond this have their names from the kernel's list alone. */
+/*
+ * Limits on programs and functions per program; beyond them, names come from the kernel's list
+ * alone.
+ */
 #define MAX_PROGRAMS 1000
 #define MAX_FUNCTIONS 256
 
@@ -31,7 +34,7 @@ void kernel_code_send(struct module_registry *modules, record_sink_fn *sink, voi
 	sink(ctx, &map.rec);
 }
 
-/* The functions of a program, its own one first. */
+/* The functions of a program, its main one first. */
 struct program {
 	struct bpf_prog_info info;
 	uint64_t addrs[MAX_FUNCTIONS];
@@ -44,7 +47,7 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* The number of its functions whose place, size and tag are known. */
+/* Returns the number of functions with known address, size and tag. */
 static uint32_t read_program(int fd, struct program *p)
 {
 	uint32_t size = sizeof(p->info), count;
@@ -63,7 +66,7 @@ static uint32_t read_program(int fd, struct program *p)
 	return smaller(smaller(count, p->info.nr_prog_tags), MAX_FUNCTIONS);
 }
 
-/* As the kernel names it, but that it knows the whole name where this one is cut. */
+/* Uses the kernel's naming, except that the kernel knows names whole that are cut here. */
 static void name_function(const struct program *p, uint32_t number, char *name, size_t size)
 {
 	size_t used = (size_t)snprintf(name, size, "bpf_prog_");

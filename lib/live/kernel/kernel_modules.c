@@ -18,31 +18,31 @@
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
 
-/* Modules that are linked as they ought to have some five with code. */
+/* Normally linked modules have some five sections with code. */
 #define MAX_SECTIONS 32
-/* What has more functions that occur is named at the end, if it is still there. */
+/* Further functions are named at the end, if their module is still loaded. */
 #define MAX_ASKED 16384
 #define PAGE 4096
 
-/* Code that is known to be a function, or to be none. */
+/* A range known to be a function, or to be none. */
 struct known {
 	uint64_t start, end;
 };
 
-/* A module's code, or that which is dropped once the module has started. */
+/* A module's code, or its initial code, which is dropped after its start. */
 struct code_range {
 	char name[REC_LOADED_NAME_SIZE]; /* of the module */
 	uint64_t start, end;
-	uint64_t offset; /* of the start, from the module's base */
+	uint64_t offset; /* of `start` from the module's base */
 	uint32_t module_id;
-	bool is_initial; /* it is dropped */
-	bool is_told; /* where its sections are */
-	VEC(struct known) known; /* by start, apart from each other */
+	bool is_initial; /* dropped after the module's start */
+	bool is_told; /* its sections were sent */
+	VEC(struct known) known; /* ascending, not overlapping */
 };
 
 struct kernel_modules {
 	struct kernel_modules_options options;
-	VEC(struct code_range) rows; /* by start, apart from each other */
+	VEC(struct code_range) rows; /* ascending, not overlapping */
 	uint64_t listed; /* when the list was read */
 	unsigned int asked;
 };
@@ -65,7 +65,7 @@ void kernel_modules_free(struct kernel_modules *k)
 	free(k);
 }
 
-/* The last row that begins there or before; NULL: none. */
+/* Returns the last row that begins at or before `addr`; NULL: none. */
 static struct code_range *find_row(const struct kernel_modules *k, uint64_t addr)
 {
 	size_t low = vec_count_front(&k->rows, it, it->start <= addr);
@@ -73,7 +73,7 @@ static struct code_range *find_row(const struct kernel_modules *k, uint64_t addr
 	return low ? &k->rows.items[low - 1] : NULL;
 }
 
-/* What was there before is gone. */
+/* Inserts a row in place of those it overlaps. */
 static void insert_row(struct kernel_modules *k, const struct code_range *range)
 {
 	size_t kept = 0, at = 0;
@@ -158,8 +158,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * The size that is listed is that of all parts of the module, of which others than the code may be
- * elsewhere (from 6.4 on): where the next one begins, the code has ended.
+ * The listed size includes all parts of the module, and from 6.4 on other parts than the code may
+ * be elsewhere. So the code is taken to end where the next module begins.
  */
 static void end_before_next(struct kernel_modules *k)
 {
@@ -205,7 +205,10 @@ static void send_section(const struct kernel_modules *k, const struct code_range
 	k->options.sink(k->options.ctx, &rec->rec);
 }
 
-/* Where something else may be by now, only that is looked for which was there. */
+/*
+ * Does the section belong to this range of code: initial sections to initial code, others to the
+ * rest?
+ */
 static bool belongs(const struct code_range *code, const char *section)
 {
 	return strstr(section, "text") && text_starts_with(section, ".init") == code->is_initial;
@@ -250,7 +253,7 @@ static void add_range(struct kernel_modules *k, struct code_range *code, uint64_
 	insert_row(k, code);
 }
 
-/* Where it is and what it is called; false where the record says nothing that could be. */
+/* Takes address and name from the record. False: implausible. */
 static bool take_loaded(const struct rec_loaded *loaded, struct code_range *code)
 {
 	size_t size = strnlen(loaded->name, sizeof(loaded->name));
@@ -278,14 +281,14 @@ void kernel_modules_send_new(struct kernel_modules *k, const struct rec_loaded *
 	initial = code;
 	initial.is_initial = true;
 	initial.start = loaded->init_start;
-	/* Behind all else, as if it were there: apart from it in the file as well. */
+	/* Give initial code an offset after all other code, so that the two stay apart. */
 	initial.offset = (loaded->size + PAGE - 1) / PAGE * PAGE;
 	if (loaded->init_size &&
 	    !__builtin_add_overflow(initial.start, loaded->init_size, &initial.end))
 		add_range(k, &initial, time);
 }
 
-/* Behind all that begin there or before. */
+/* Returns the position after all ranges that begin at or before `addr`. */
 static size_t find_known(const struct code_range *code, uint64_t addr)
 {
 	return vec_count_front(&code->known, it, it->start <= addr);
@@ -306,7 +309,7 @@ static void send_symbol(const struct kernel_modules *k, const struct code_range 
 	k->options.sink(k->options.ctx, &rec->rec);
 }
 
-/* "[ext4]", or "[ext4 BUILD-ID]" where the kernel was built to say that. */
+/* Matches "[ext4]" and, depending on the kernel's configuration, "[ext4 BUILD-ID]". */
 static bool is_of_module(const struct kernel_symbol_text *symbol, const char *name)
 {
 	size_t size = strlen(name);
@@ -329,7 +332,7 @@ static void tell_symbol(struct kernel_modules *k, struct code_range *code, uint6
 		return;
 	k->asked++;
 	said = k->options.find_symbol(k->options.find_ctx, addr);
-	/* It may be another's, which took the place of code that was dropped. */
+	/* The symbol may belong to another module, loaded in place of dropped code. */
 	if (said && kernel_symbol_parse(&symbol, addr, said) && is_of_module(&symbol, code->name) &&
 	    symbol.start >= code->start && symbol.start < code->end) {
 		known = (struct known){symbol.start, symbol.start + symbol.size};
@@ -346,7 +349,7 @@ void kernel_modules_observe(struct kernel_modules *k, uint64_t addr, uint64_t ti
 {
 	struct code_range *row;
 
-	/* Most addresses are the image's, which is behind all modules or in front of them. */
+	/* Most addresses are in the image, which lies before or after all modules. */
 	if (!k->rows.count || addr < k->rows.items[0].start || addr >= vec_last(&k->rows).end)
 		return;
 	row = find_row(k, addr);
@@ -357,7 +360,7 @@ void kernel_modules_observe(struct kernel_modules *k, uint64_t addr, uint64_t ti
 	tell_symbol(k, row, addr, time);
 }
 
-/* Return addresses, which may be the next function's. */
+/* Return addresses may belong to the next function: look one byte before. */
 static void observe_chain(struct kernel_modules *k, const uint64_t *addrs, uint32_t depth,
 			  uint64_t time)
 {
@@ -372,7 +375,7 @@ static void observe_stack(struct kernel_modules *k, const struct rec_stack *stac
 	uint8_t kinds[KERNEL_DEPTH_MAX];
 	uint32_t depth;
 
-	/* The kernel's frames are the innermost ones, and always in the record itself. */
+	/* Kernel frames are innermost, and always in the record itself. */
 	body.depth = stack->kernel_depth < KERNEL_DEPTH_MAX ? stack->kernel_depth
 							    : KERNEL_DEPTH_MAX;
 	depth = stack_body_unpack(&body, 0, addrs, kinds);

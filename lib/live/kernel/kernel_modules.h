@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The modules that the kernel has loaded, as records. */
+/* Sends the kernel's loaded modules as records. */
 #ifndef PROF_LIB_LIVE_KERNEL_KERNEL_MODULES_H
 #define PROF_LIB_LIVE_KERNEL_KERNEL_MODULES_H
 
@@ -16,10 +16,10 @@ struct kernel_modules_options {
 	struct module_registry *registry;
 	record_sink_fn *sink;
 	void *ctx;
-	const char *dir; /* KERNEL_MODULES_DIR, but in tests */
+	const char *dir; /* KERNEL_MODULES_DIR, except in tests */
 	/*
-	 * What the kernel calls an address just now, as kernel_symbol_parse() reads it; valid until
-	 * the next call. NULL: it does not say. It may be NULL itself.
+	 * Returns the kernel's current text for an address, as kernel_symbol_parse() reads it,
+	 * valid until the next call. NULL: none. The function pointer may be NULL.
 	 */
 	const char *(*find_symbol)(void *ctx, uint64_t addr);
 	void *find_ctx;
@@ -31,24 +31,24 @@ struct kernel_modules *kernel_modules_new(const struct kernel_modules_options *o
 /* NULL is fine. */
 void kernel_modules_free(struct kernel_modules *k);
 /*
- * Sends those of a text as /proc/modules has it (NULL: none), at that time, each with its mapping.
- * Where addresses are hidden (kernel.kptr_restrict) there are none.
+ * Sends the modules in the text of /proc/modules (NULL: none), as of `time`, each with its mapping.
+ * Sends none if addresses are hidden (kernel.kptr_restrict).
  */
 void kernel_modules_send_list(struct kernel_modules *k, const char *text, uint64_t time);
-/* One that is loaded later, when it is; without effect where a list had it already. */
+/* Sends a module loaded later. No effect if a list had it already. */
 void kernel_modules_send_new(struct kernel_modules *k, const struct rec_loaded *loaded);
 /*
- * That address has occurred: what costs too much to be read of all modules is sent, as records of
- * that time. Once of each module where its sections are; once of each function its name, which
- * cannot be asked for any more when the module is gone.
+ * Notes that an address has occurred, and sends data too expensive to read for all modules, as
+ * records with `time`: once per module the places of its sections, once per function its name,
+ * which is lost when the module is unloaded.
  */
 void kernel_modules_observe(struct kernel_modules *k, uint64_t addr, uint64_t time);
-/* The same of all kernel addresses of a sample or a stack. */
+/* kernel_modules_observe() for all kernel addresses of a sample or stack. */
 void kernel_modules_observe_record(struct kernel_modules *k, const struct rec *rec, uint64_t time);
 
 /*
- * Base and build id of the running kernel's "[ext4]"; kind and path, which is borrowed, are set,
- * too. False where it has no such module, or hides its address.
+ * Finds base and build id of a module of the running kernel by its path, "[ext4]". Also sets kind
+ * and path, which is borrowed. False: no such module, or its address is hidden.
  */
 bool kernel_modules_find(const char *path, struct special_module *found);
 

@@ -14,17 +14,18 @@
 #include "lib/live/kernel/kernel_notes.h"
 #include "lib/record/record.h"
 
-/* _text stands near the beginning, behind the per-CPU symbols; the rest takes 30 ms to read. */
+/* _text is near the beginning, after the per-CPU symbols. Reading the rest takes 30 ms. */
 #define KALLSYMS_FIRST (16u << 10)
 #define KALLSYMS_MAX (1u << 20)
-/* 6.1 on arm64 lists only _stext, which is that far into the image; the linker aligns it so. */
+/* Offset of _stext in the image, aligned by the linker. 6.1 on arm64 does not list _text. */
 #define ARM64_IMAGE_HEADER (64u << 10)
 /*
- * Where the image's code ends costs a look at half the symbols, and little depends on it: no other
- * code lies this close behind, but modules, which are mapped on top.
+ * Upper bound for the image's size. The true end would cost reading half the symbols, and little
+ * depends on it: the only other code this close after the image is modules, which are mapped on
+ * top.
  */
 #define IMAGE_SIZE_MAX (256u << 20)
-/* Where x86-64 puts modules and BPF programs, whatever KASLR does to the image. */
+/* Start of modules and BPF programs on x86-64, independent of KASLR. */
 #define X86_64_MODULES 0xffffffffc0000000ull
 #define IMAGE_PATH "[kernel.kallsyms]"
 
@@ -99,7 +100,7 @@ static uint64_t image_end(uint64_t start)
 	return start < X86_64_MODULES && end > X86_64_MODULES ? X86_64_MODULES : end;
 }
 
-/* Where it is and of which build; false where addresses are hidden. */
+/* Finds the image's base and build id. False: addresses are hidden. */
 static bool find_image(struct special_module *image)
 {
 	*image = (struct special_module){.kind = MODULE_KERNEL, .path = IMAGE_PATH, .fd = -1};
@@ -136,7 +137,7 @@ bool kernel_space_send(struct module_registry *modules, record_sink_fn *sink, vo
 		.kind = MODULE_KERNEL_DYNAMIC, .path = "[kernel.dynamic]", .fd = -1};
 	const uint64_t upper_half = 1ull << 63;
 
-	/* The whole upper half first: what follows takes its place out of it. */
+	/* Map the whole upper half first; later mappings replace parts of it. */
 	dynamic.fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	send_map(&k, module_registry_add_special(modules, time, &dynamic), upper_half, UINT64_MAX,
 		 upper_half);

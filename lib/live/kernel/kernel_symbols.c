@@ -7,10 +7,10 @@
 #include "lib/base/text.h"
 #include "lib/live/bpf/programs.h"
 
-/* Each takes some microseconds; /proc/kallsyms takes 60 ms. */
+/* Each lookup takes some microseconds; reading /proc/kallsyms takes 60 ms. */
 #define MAX_ADDRESSES 16384
 
-/* The numbers behind the name: "+0x12/0x34", then the end or a blank. */
+/* Parses the numbers after the name: "+0x12/0x34", then the end or a blank. */
 static bool scan_extent(const char *at, uint64_t *offset, uint64_t *size)
 {
 	const char *end = at + strcspn(at, " ");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Those symbols of the kernel that cover addresses which occur, by the kernel's own search. */
+/* Kernel symbols for sampled addresses, looked up by the kernel. */
 #ifndef PROF_LIB_LIVE_KERNEL_KERNEL_SYMBOLS_H
 #define PROF_LIB_LIVE_KERNEL_KERNEL_SYMBOLS_H
 
@@ -9,18 +9,18 @@
 
 struct programs;
 
-/* What the kernel says of one of its addresses; texts are parts of what it said. */
+/* A parsed kernel symbol; strings point into the parsed text. */
 struct kernel_symbol_text {
 	uint64_t start, size;
 	const char *name;
 	size_t name_size;
-	const char *module; /* "[ext4]", terminated; NULL: the image's */
+	const char *module; /* "[ext4]", terminated; NULL: the kernel image */
 };
 
 /* *symbol is valid during the call only. */
 typedef void kernel_symbol_fn(void *ctx, const struct kernel_symbol_text *symbol);
 
-/* "name+0x12/0x34 [module]", said of that address; false where it is no symbol. */
+/* Parses `said`, the kernel's "name+0x12/0x34 [module]" for `addr`. False: not a symbol. */
 bool kernel_symbol_parse(struct kernel_symbol_text *symbol, uint64_t addr, const char *said);
 /* See recorder_find_symbols(). */
 bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_t count,

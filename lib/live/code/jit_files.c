@@ -17,31 +17,31 @@
 #include "lib/record/record.h"
 
 #define LOOK_NS 100000000ull
-/* At a dump that is still empty: what it tells is waited for from when it begins. */
+/* Interval for a dump that is still empty: stacks wait for it from its first record on. */
 #define LOOK_SOON_NS 20000000ull
 #define LOOK_MAX_NS 1600000000ull
-/* The rings wait while files are read. */
+/* Limits per file and round, because the rings wait while files are read. */
 #define LOOK_BYTES ((uint64_t)4 << 20)
 #define ROUND_BYTES ((uint64_t)16 << 20)
-/* Of one file, in all: some millions of pieces. */
+/* Total limit per file: some millions of pieces. */
 #define FILE_BYTES ((uint64_t)256 << 20)
 /*
- * Of records, from all files together: they wait in memory, and stay there until they have found
- * their frames. That is two million pieces with names of some length.
+ * Total limit for records from all files: they wait in memory until they have found their frames.
+ * Enough for two million pieces with names of moderate length.
  */
 #define RECORD_BYTES ((uint64_t)256 << 20)
-/* A process has a root, a map and a dump. */
+/* Each process takes three descriptors: root, map and dump. */
 #define HOLDERS_MAX (JIT_FILES_DESCRIPTORS / 3)
 
 struct jit_row {
 	struct live_process *owner;
-	size_t at; /* in the rows */
+	size_t at; /* index in the rows */
 	struct jit_process process;
 	bool is_holder; /* keeps its descriptors, so that files can be read after its end */
-	bool has_memory; /* there may be a map */
+	bool has_memory; /* it may have a map */
 	int root, map_fd, dump_fd; /* -1: none */
-	uint64_t map_size; /* when it was last read to its end */
-	uint64_t since; /* when that was: what is read next is not older */
+	uint64_t map_size; /* size when last read to its end */
+	uint64_t since; /* time of that read: code read next is not older */
 	uint64_t next_look, interval;
 	struct perf_map map;
 	struct jitdump dump;
@@ -51,21 +51,21 @@ struct jit_row {
 struct jit_files {
 	record_sink_fn *sink;
 	void *ctx;
-	jit_files_piece_fn *piece_fn; /* NULL: nobody asks */
+	jit_files_piece_fn *piece_fn; /* NULL: not wanted */
 	void *piece_ctx;
-	struct process_state state; /* a struct jit_row *, NULL: it is not looked after */
+	struct process_state state; /* a struct jit_row *; NULL: not followed */
 	VEC(struct jit_row *) rows;
 	uint32_t holders;
-	struct arch_clock clock; /* when recording began */
+	struct arch_clock clock; /* at the start of recording */
 	VEC(uint64_t) record;
-	uint64_t due; /* the next look of any */
-	struct jit_files_stats stats; /* of processes that are gone */
-	uint64_t record_bytes; /* that were sent */
-	/* The file that is being read. */
+	uint64_t due; /* time of the earliest next look */
+	struct jit_files_stats stats; /* of ended processes */
+	uint64_t record_bytes; /* bytes of sent records */
+	/* State for the file being read. */
 	struct live_process *owner;
 	uint64_t now, since;
-	uint64_t complete; /* what came before it is known; 0: all is */
-	bool has_left_out; /* something, for want of room */
+	uint64_t complete; /* events are known up to this time; 0: all */
+	bool has_left_out; /* a piece was left out for lack of room */
 };
 
 void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx)
@@ -117,7 +117,7 @@ static struct jit_row **row_of(const struct jit_files *j, struct live_process *p
 	return live_process_state(process, j->state);
 }
 
-/* NULL where the process is gone already. */
+/* NULL if the process is gone already. */
 static struct jit_row *get_row(struct jit_files *j, struct live_process *owner)
 {
 	struct jit_process process;
@@ -180,7 +180,7 @@ bool jit_files_memory(struct jit_files *j, struct live_process *process)
 	return is_first;
 }
 
-/* A child has what its parent has mapped, and may tell of its own. */
+/* A child has its parent's mappings, and may write files of its own. */
 static void inherit(void *ctx, struct live_process *child, struct live_process *parent)
 {
 	struct jit_files *j = ctx;
@@ -268,7 +268,7 @@ static bool is_full(const struct jit_files *j, struct jit_row *row, const struct
 	return true;
 }
 
-/* True: there is more. */
+/* True: the file has more. */
 static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, bool is_last)
 {
 	struct stat st;
@@ -283,13 +283,13 @@ static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 			return true;
 		row->map_size = (uint64_t)st.st_size;
 	}
-	/* Of a line that is not complete yet the code is there. */
+	/* The code of an incomplete line exists already. */
 	if (row->map.offset == row->map_size)
 		row->since = j->now;
 	return false;
 }
 
-/* An unlinked map can still grow, but where there is a new one that is read next. */
+/* Keeps reading an unlinked map, which may grow, until there is a new one. */
 static void renew_map(struct jit_row *row)
 {
 	struct stat st;
@@ -311,7 +311,7 @@ static bool read_dump(struct jit_files *j, struct jit_row *row, uint64_t budget)
 {
 	struct stat st;
 
-	/* Some write long after they have opened it: then there is nothing to wait for. */
+	/* Some programs write long after opening the dump: do not wait for an empty one. */
 	if (!row->dump.offset && (fstat(row->dump_fd, &st) || !st.st_size))
 		return false;
 	if (!row->dump.offset && j->piece_fn)
@@ -340,7 +340,7 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 	else if (row->interval < LOOK_NS ||
 		 row->map.stats.pieces + row->dump.stats.pieces != before)
 		row->interval = LOOK_NS;
-	/* As long as a dump's unwinding information is not read, stacks are guesses. */
+	/* Not for dumps: until their unwinding information is read, stacks are guesses. */
 	else if (row->interval < LOOK_MAX_NS && row->dump_fd < 0)
 		row->interval *= 2;
 	return has_more;
@@ -353,7 +353,7 @@ static void read_rest(struct jit_files *j, struct jit_row *row)
 		;
 }
 
-/* Its program ends, and with it what is in the files: they are read while its code is known. */
+/* Reads the files to their end before the program's code is forgotten. */
 static void end_program(void *ctx, struct live_process *process, uint64_t time)
 {
 	struct jit_files *j = ctx;

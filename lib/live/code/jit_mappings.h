@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which mappings tell of code that processes make: anonymous executable memory, and jitdumps. Perf
- * maps, dumps and roots are looked after from the first of these on.
+ * Finds the mappings that indicate generated code: anonymous executable memory, and jitdumps. Perf
+ * maps, dumps and roots are followed from the first of these on.
  */
 #ifndef PROF_LIB_LIVE_CODE_JIT_MAPPINGS_H
 #define PROF_LIB_LIVE_CODE_JIT_MAPPINGS_H
@@ -17,12 +17,12 @@
 struct jit_mappings {
 	const struct file_set *files; /* of the modules; borrowed */
 	struct jit_files *jit_files; /* borrowed */
-	const struct process_roots *roots; /* borrowed: where sources of made code are */
+	const struct process_roots *roots; /* borrowed; to find sources of generated code */
 	VEC(uint32_t) dumps; /* modules that are jitdumps, ascending */
 };
 
 void jit_mappings_release(struct jit_mappings *m);
-/* Modules come in the order of their numbers, each before what is mapped of it. */
+/* Takes modules in the order of their ids, each before its mappings. */
 void jit_mappings_module(struct jit_mappings *m, const struct rec_module *module);
 void jit_mappings_map(struct jit_mappings *m, struct live_process *process,
 		      const struct rec_map *map);

@@ -14,7 +14,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/live/machine/proc_status.h"
 
-/* Its numbers for a user are the real one, the effective one, … */
+/* Index in the "Uid" line: real, effective, … */
 #define EFFECTIVE 1
 
 int jit_process_read(struct jit_process *p, uint32_t pid)
@@ -25,8 +25,7 @@ int jit_process_read(struct jit_process *p, uint32_t pid)
 
 	if (!count || proc_status_numbers(status, "Uid", uids) <= EFFECTIVE)
 		return -ESRCH;
-	/* A process in another namespace has a number for each; the last is what it calls itself.
-	 */
+	/* A process has a pid in each namespace; the last is its own. */
 	*p = (struct jit_process){.pid = pid, .own_pid = pids[count - 1], .uid = uids[EFFECTIVE]};
 	return 0;
 }
@@ -56,7 +55,7 @@ int jit_process_open_file(const struct jit_process *p, int root, const char *pat
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENXIO;
-	/* Anybody may put files into /tmp, and, with mounts of its own, any of root's there. */
+	/* Anybody may put files into /tmp, and by own mounts any of root's files. */
 	if (st.st_uid != p->uid && (st.st_uid != 0 || !(st.st_mode & S_IROTH)))
 		return -EPERM;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);

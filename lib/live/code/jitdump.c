@@ -15,12 +15,12 @@
 #define PREFIX_SIZE 16
 #define LOAD_SIZE (PREFIX_SIZE + 40)
 #define SHORT_NAME 200
-/* What reading takes at least, in bytes, so that a budget is one of time. */
+/* Minimum cost of a read, in bytes, so that the budget limits time. */
 #define READ_COST 128
 #define ARCH_TIMESTAMP 1u
-/* A record with lines is read at once; one that is larger is left out. */
+/* Records with lines are read at once; larger ones are left out. */
 #define DEBUG_SIZE_MAX ((size_t)1 << 20)
-/* So is call frame information. */
+/* The same limit for call frame information. */
 #define UNWINDING_HEAD (PREFIX_SIZE + 24)
 #define UNWINDING_SIZE_MAX ((size_t)1 << 20)
 #define LINES_MAX 8192
@@ -34,7 +34,7 @@ enum jit_record {
 	JIT_CODE_UNWINDING_INFO,
 };
 
-/* A call of jitdump_read(). */
+/* State of a call of jitdump_read(). */
 struct reader {
 	struct jitdump *dump;
 	int fd;
@@ -62,7 +62,7 @@ void jitdump_release(struct jitdump *d)
 	index_release(&d->by_code_index);
 }
 
-/* True where all of it is there. */
+/* True if all `size` bytes were read. */
 static bool read_at(struct reader *r, uint64_t offset, void *data, size_t size)
 {
 	ssize_t got = offset > INT64_MAX ? -1 : pread(r->fd, data, size, (off_t)offset);
@@ -119,7 +119,7 @@ static void remember_code(struct jitdump *d, const struct jitdump_code *code)
 	vec_push(&d->codes, *code);
 }
 
-/* Writers have been seen to put garbage there. */
+/* Some writers put garbage there. */
 static bool is_path(const char *text, size_t size)
 {
 	for (size_t at = 0; at < size;) {
@@ -160,7 +160,7 @@ static bool add_line(struct lines *l, uint64_t offset, uint32_t line, const char
 	return true;
 }
 
-/* All lines of the code, or none: where one makes no sense the others are not to be relied on. */
+/* Takes all lines of the code, or none: if one is invalid, the others are unreliable. */
 static bool parse_lines(const struct jitdump *d, struct bytes *b, uint64_t code_size,
 			struct lines *l)
 {
@@ -204,7 +204,7 @@ static bool read_lines(struct reader *r, uint64_t offset, uint64_t code_size, st
 	return parse_lines(r->dump, &b, code_size, l);
 }
 
-/* CLOCK_MONOTONIC ns, 0 where that cannot be told. */
+/* Returns CLOCK_MONOTONIC ns; 0: unknown. */
 static uint64_t time_of(const struct reader *r, uint64_t timestamp)
 {
 	return r->dump->has_arch_times ? arch_clock_to_ns(r->first, &r->now, timestamp) : timestamp;
@@ -217,9 +217,9 @@ static void set_time(struct reader *r, uint64_t timestamp, struct code_piece *pi
 }
 
 /*
- * The .eh_frame in the record at `offset`: the specification has .eh_frame_hdr in front of it, all
- * that write it and perf have it behind. V8 writes a header alone where it has nothing to tell.
- * False where the record makes no sense.
+ * Reads the .eh_frame in the record at `offset`. The specification has .eh_frame_hdr before it;
+ * perf and all writers have it after. V8 writes only a header if it has nothing to describe. False:
+ * invalid record.
  */
 static bool read_eh_frame(struct reader *r, uint64_t offset, uint8_t **data, size_t *size)
 {
@@ -272,7 +272,7 @@ static void send_piece(struct reader *r, struct code_piece *piece, const struct 
 	r->fn(r->ctx, piece);
 }
 
-/* The record at `offset`, `size` bytes long: its name, and what it says of the code. */
+/* Reads the load record of `size` bytes at `offset`: the name and place of the code. */
 static bool read_load(struct reader *r, uint64_t offset, uint32_t size, char *name,
 		      struct code_piece *piece, uint64_t *code_index)
 {
@@ -282,7 +282,7 @@ static bool read_load(struct reader *r, uint64_t offset, uint32_t size, char *na
 
 	if (size <= LOAD_SIZE || !read_at(r, offset, data, wanted))
 		return false;
-	/* The machine code behind the name is of no use here. */
+	/* The machine code after the name is not needed. */
 	if (size > wanted && !memchr(data + LOAD_SIZE, 0, wanted - LOAD_SIZE)) {
 		wanted = size < sizeof(data) ? size : sizeof(data);
 		if (!read_at(r, offset, data, wanted))
@@ -338,7 +338,7 @@ static bool take_move(struct reader *r, const struct prefix *prefix)
 	bytes_skip(&b, 8);
 	code_index = bytes_u64(&b);
 	row = find_code(d, code_index);
-	/* What it was called stands where it was made, and need not be kept. */
+	/* Read the name again from the load record, so it need not be kept. */
 	if (row == INDEX_NONE || !read_load(r, d->codes.items[row].load,
 					    d->codes.items[row].load_size, name, &piece, &same))
 		return false;
@@ -381,7 +381,7 @@ static void take_record(struct reader *r, const struct prefix *prefix)
 		r->dump->stats.malformed++;
 }
 
-/* It would take away what stacks are yet to be finished with. */
+/* Would the move replace code that waiting stacks still need? */
 static bool comes_too_early(const struct reader *r, const struct prefix *prefix)
 {
 	uint64_t until = r->dump->moves_until;
@@ -389,7 +389,7 @@ static bool comes_too_early(const struct reader *r, const struct prefix *prefix)
 	return until && prefix->kind == JIT_CODE_MOVE && time_of(r, prefix->timestamp) > until;
 }
 
-/* False: it is not there yet, or will never be. */
+/* False: incomplete as yet, or broken. */
 static bool read_prefix(struct reader *r, uint64_t file_size, struct prefix *prefix)
 {
 	struct jitdump *d = r->dump;

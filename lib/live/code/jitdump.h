@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jitdumps: binary files to which a process appends a record for each piece of code it makes or
- * moves, with times, with the lines of its source and with its call frame information. The format
- * is that of tools/perf/Documentation/jitdump-specification.txt of the kernel.
+ * Reads jitdumps: binary files to which a process appends a record for each piece of code it makes
+ * or moves, with times, source lines and call frame information. See
+ * tools/perf/Documentation/jitdump-specification.txt of the kernel.
  */
 #ifndef PROF_LIB_LIVE_CODE_JITDUMP_H
 #define PROF_LIB_LIVE_CODE_JITDUMP_H
@@ -12,23 +12,23 @@
 #include "lib/live/machine/arch_clock.h"
 #include "lib/live/unwind/code_piece.h"
 
-/* Where in the file a piece of code is described. */
+/* Places in the file that describe a piece of code. */
 struct jitdump_code {
 	uint64_t code_index;
-	uint64_t load; /* its record … */
+	uint64_t load; /* its load record … */
 	uint32_t load_size; /* … in bytes */
-	uint64_t debug; /* the record with its lines, 0: none */
-	uint64_t unwinding; /* the one with its call frame information, 0: none */
+	uint64_t debug; /* record with its lines; 0: none */
+	uint64_t unwinding; /* record with its call frame information; 0: none */
 };
 
 struct jitdump {
-	uint64_t offset; /* up to where it was read */
-	uint64_t debug, debug_addr; /* the last record with lines: it comes before its code */
-	uint64_t unwinding; /* the last record of that kind: the next code is the one it is for */
-	bool has_arch_times; /* in ticks of the CPU's clock */
-	uint32_t line_shift; /* what addresses in lines have to be reduced by */
-	bool is_broken; /* no jitdump, or damaged: nothing more is read */
-	/* Up to the first move that is later than this; 0: all. What follows is read next time. */
+	uint64_t offset; /* read up to here */
+	uint64_t debug, debug_addr; /* the last record with lines; precedes its code */
+	uint64_t unwinding; /* the last such record; belongs to the next code */
+	bool has_arch_times; /* times are ticks of the CPU's clock */
+	uint32_t line_shift; /* to subtract from addresses in lines */
+	bool is_broken; /* not a jitdump, or damaged: stop reading */
+	/* Read up to the first move later than this, and the rest next time; 0: read all. */
 	uint64_t moves_until;
 	VEC(struct jitdump_code) codes;
 	struct index by_code_index;
@@ -38,8 +38,8 @@ struct jitdump {
 /* A zeroed struct has read nothing. */
 void jitdump_release(struct jitdump *d);
 /*
- * Reads what was appended since the last time, about `budget` bytes at most; true: there is more.
- * `clock` is for dumps with times of the CPU's clock.
+ * Reads the data appended since the last call, at most about `budget` bytes. True: there is more.
+ * `clock` converts the times of dumps that use the CPU's clock.
  */
 bool jitdump_read(struct jitdump *d, int fd, uint64_t budget, const struct arch_clock *clock,
 		  code_piece_fn *fn, void *ctx);

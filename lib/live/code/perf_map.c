@@ -48,7 +48,7 @@ static void take_line(struct perf_map *m, const char *line, size_t size, code_pi
 	fn(ctx, &piece);
 }
 
-/* Returns how many bytes were complete lines. */
+/* Takes all complete lines. Returns their bytes. */
 static size_t take_lines(struct perf_map *m, const char *text, size_t size, code_piece_fn *fn,
 			 void *ctx)
 {
@@ -65,7 +65,7 @@ static size_t take_lines(struct perf_map *m, const char *text, size_t size, code
 	return at;
 }
 
-/* Is what was read last still where it was? Else another file has taken the place. */
+/* Are the last bytes read still at their place? Else the file was replaced. */
 static bool is_same_file(const struct perf_map *m, int fd)
 {
 	char tail[PERF_MAP_TAIL];

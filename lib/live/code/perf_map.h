@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Perf maps: text files to which a process appends "START SIZE NAME\n" for each piece of code, in
- * hexadecimal. There are no times in them; what is later in the file replaces what it overlaps.
+ * Reads perf maps: text files to which a process appends "START SIZE NAME\n" for each piece of
+ * code, in hexadecimal. They have no times; later lines replace earlier code that they overlap.
  */
 #ifndef PROF_LIB_LIVE_CODE_PERF_MAP_H
 #define PROF_LIB_LIVE_CODE_PERF_MAP_H
@@ -11,18 +11,18 @@
 #define PERF_MAP_TAIL 64
 
 struct perf_map {
-	uint64_t offset; /* up to where it was read */
-	char tail[PERF_MAP_TAIL]; /* the last bytes before that, … */
-	size_t tail_size; /* … to know the file again */
-	bool is_inside_line; /* of one that is too long */
+	uint64_t offset; /* read up to here */
+	char tail[PERF_MAP_TAIL]; /* the last bytes read, … */
+	size_t tail_size; /* … to recognize the file */
+	bool is_inside_line; /* inside a line that is too long */
 	struct code_stats stats;
 };
 
-/* The line without its end; false: malformed. Sets start, size and name of *piece. */
+/* Parses a line without its end. Sets start, size and name of *piece. False: malformed. */
 bool perf_map_parse_line(const char *line, size_t size, struct code_piece *piece);
 /*
- * Reads what was appended since the last time, about `budget` bytes at most; true: there is more. A
- * file that was begun anew is read from its beginning. With is_last the last line needs no end. A
+ * Reads the data appended since the last call, at most about `budget` bytes. True: there is more.
+ * Reads a file that was started anew from its beginning. With is_last the last line needs no end. A
  * zeroed struct has read nothing.
  */
 bool perf_map_read(struct perf_map *m, int fd, uint64_t budget, bool is_last, code_piece_fn *fn,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the readers of perf maps and jitdumps find: one piece of code that a process made itself. */
+/* A piece of generated code, as found by the readers of perf maps and jitdumps. */
 #ifndef PROF_LIB_LIVE_UNWIND_CODE_PIECE_H
 #define PROF_LIB_LIVE_UNWIND_CODE_PIECE_H
 
@@ -15,12 +15,15 @@ struct code_piece {
 	uint64_t start, size;
 	const char *name; /* not terminated */
 	size_t name_size;
-	const struct rec_code_line *lines; /* by offset; file: where it begins in `files` */
+	const struct rec_code_line *lines; /* by offset; `file` is an offset in `files` */
 	size_t line_count;
 	const char *files; /* names, each terminated */
 	size_t files_size;
-	uint64_t moved_from; /* where it was until now; 0: it is new */
-	/* .eh_frame of the code as if it were behind it, at a multiple of 8; NULL: not told. */
+	uint64_t moved_from; /* its address until now; 0: new code */
+	/*
+	 * .eh_frame of the code, relocated to the next multiple of 8 after the code; NULL: none
+	 * given.
+	 */
 	const uint8_t *eh_frame;
 	size_t eh_frame_size;
 };
@@ -28,10 +31,10 @@ struct code_piece {
 /* Everything that *piece points to is valid during the call only. */
 typedef void code_piece_fn(void *ctx, const struct code_piece *piece);
 
-/* Names are cut there. */
+/* Longer names are cut. */
 #define CODE_NAME_MAX 4096
 
-/* What a reader did so far. */
+/* Totals of a reader. */
 struct code_stats {
 	uint64_t pieces;
 	uint64_t malformed; /* lines, or records */

@@ -23,7 +23,7 @@ void kernel_shards_release(struct kernel_shards *k)
 	vec_release(&k->fds);
 }
 
-/* A new map in the walker's array. Negative with errno set. */
+/* Adds a new map to the walker's array. Returns its descriptor, negative with errno set. */
 static int add_map(struct kernel_shards *k, uint32_t id)
 {
 	int fd = shard_make(UNWIND_SHARD_BYTES);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shards that the walker in the kernel reads: maps in its array, mapped into this process. */
+/* Shards for the kernel's walker: maps in its array, mapped into this process. */
 #ifndef PROF_LIB_LIVE_UNWIND_KERNEL_SHARDS_H
 #define PROF_LIB_LIVE_UNWIND_KERNEL_SHARDS_H
 
@@ -11,9 +11,9 @@ struct kernel_shards {
 	VEC(int) fds; /* by the shard's number; owned */
 };
 
-/* first_fd: of the shard that is number 0 in the array already, taken over; -1: there is none. */
+/* Takes over first_fd, the descriptor of shard 0 if it is in the array already; -1: it is not. */
 void kernel_shards_init(struct kernel_shards *k, int maps_fd, int first_fd);
-/* After the arena that has them. */
+/* Call after releasing the arena that uses the shards. */
 void kernel_shards_release(struct kernel_shards *k);
 struct shard_source kernel_shards_source(struct kernel_shards *k);
 

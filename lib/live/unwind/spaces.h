@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The address spaces of processes as the unwinder follows them: its state in each process. */
+/* The unwinder's state of each process: its address space. */
 #ifndef PROF_LIB_LIVE_UNWIND_SPACES_H
 #define PROF_LIB_LIVE_UNWIND_SPACES_H
 
@@ -15,14 +15,14 @@
 
 struct space {
 	struct mapping_table *mappings; /* held; NULL: none */
-	struct jit_code *code; /* held; NULL: it has told of none */
-	uint64_t oldest_copy; /* when the first was made that may still wait; 0: none does */
-	struct shard_piece piece; /* what the walker has; words 0: nothing */
-	uint32_t execs; /* seen so far */
-	uint32_t pending_exec; /* copies that may still wait for code to be told of */
-	uint32_t dirty_at; /* place in the list of dirty ones, from 1 on; 0: the walker knows all */
-	bool is_pending; /* some mapping waits for its table */
-	bool is_partial; /* of some code its jitdump does not tell how it is unwound */
+	struct jit_code *code; /* held; NULL: none described */
+	uint64_t oldest_copy; /* time of the oldest copy that may still wait; 0: none */
+	struct shard_piece piece; /* the walker's description; words 0: none */
+	uint32_t execs; /* execs seen so far */
+	uint32_t pending_exec; /* copies that may still wait for code descriptions */
+	uint32_t dirty_at; /* position in the dirty list, from 1 on; 0: not dirty */
+	bool is_pending; /* a mapping waits for its table */
+	bool is_partial; /* its jitdump lacks call frame information for some code */
 };
 
 struct spaces {
@@ -31,7 +31,7 @@ struct spaces {
 	VEC(struct live_process *) dirty;
 };
 
-/* The listener's state is a struct space. `ctx` is its. */
+/* The listener's state is a struct space; `ctx` is the listener's. */
 void spaces_init(struct spaces *s, struct live_processes *processes,
 		 const struct process_listener *listener, void *ctx);
 void spaces_release(struct spaces *s);
@@ -41,18 +41,17 @@ static inline struct space *spaces_of(const struct spaces *s, struct live_proces
 	return live_process_state(process, s->state);
 }
 
-/* Drops the mappings and takes the process out of the list of dirty ones; all else is the caller's.
- */
+/* Drops the mappings and removes the process from the dirty list. The caller releases the rest. */
 void spaces_forget(struct spaces *s, struct live_process *process);
-/* Puts it into the list of dirty ones, once. */
+/* Adds the process to the dirty list, once. */
 void spaces_mark_dirty(struct spaces *s, struct live_process *process);
-/* Those that wait for some file's table, too. */
+/* Marks the spaces that wait for a file's table dirty. */
 void spaces_mark_pending(struct spaces *s);
-/* None is dirty or waits for a table. */
+/* Is no space dirty or waiting for a table? */
 bool spaces_are_settled(const struct spaces *s);
-/* Notes that the tables of what processes have mapped are in use now. */
+/* Marks the tables of all mapped files as used at `now`. */
 void spaces_use_tables(const struct spaces *s, struct module_tables *tables, uint64_t now);
-/* The next dirty one, which is not dirty any more; NULL: none is left. */
+/* Takes the next process from the dirty list; NULL: none left. */
 struct live_process *spaces_next_dirty(struct spaces *s);
 
 #endif

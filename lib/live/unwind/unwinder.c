@@ -19,16 +19,19 @@
 #include "lib/unwind/native/native_tables.h"
 #include "lib/unwind/native/table_pool.h"
 
-/* Tables of files that nobody has mapped for so long are dropped, when it is looked after them. */
+/* Tables of files unmapped for UNUSED_NS are dropped; checked every EVICTION_NS. */
 #define UNUSED_NS 10000000000ull
 #define EVICTION_NS 5000000000ull
 /*
- * Code is told of after it was made: so many stacks wait for that after the last news. They wait
- * until the process tells of later code, or ends: writers keep back what does not fill a buffer.
+ * Code is described only after it was made, so up to this many stacks wait after the last
+ * description. They wait until the process describes later code or ends: writers keep back data
+ * that does not fill a buffer.
  */
 #define PENDING_EXEC_COPIES 512
 #define FOREVER_NS (1ull << 60)
-/* While tables are being compiled, what waits for them is described again for so much of the time.
+/*
+ * While tables are compiled, waiting spaces are described again only after this many times the
+ * duration of the last description.
  */
 #define DESCRIBE_SHARE 8
 #define SPACE_WORDS (sizeof(struct unwind_mapping) / 4)
@@ -38,17 +41,17 @@ struct unwinder {
 	struct kernel_shards shards;
 	struct native_tables tables;
 	struct table_pool *pool;
-	int event_fd; /* the pool's */
-	bool has_ready_tables; /* tables have come that nobody was told of */
+	int event_fd; /* for the pool's results */
+	bool has_ready_tables; /* new tables are not in any description yet */
 	uint64_t next_republish_ns;
 	struct deferred_unwind *deferred;
 	struct spaces spaces;
-	VEC(uint32_t) unsubmitted; /* modules that the pool had no room for */
+	VEC(uint32_t) unsubmitted; /* modules the pool had no room for */
 	struct native_space scratch;
 	const struct file_set *files;
-	uint64_t now; /* of the last round */
+	uint64_t now; /* time of the last round */
 	uint64_t stamp, refused, next_eviction_ns;
-	uint32_t serial; /* of the last description of an address space */
+	uint32_t serial; /* of the last address space description */
 };
 
 static bool read_file(void *ctx, uint32_t module, uint64_t offset, void *to, size_t size)
@@ -94,7 +97,7 @@ int unwinder_fd(const struct unwinder *u)
 	return u->event_fd;
 }
 
-/* False: there is no file, or it cannot be had. */
+/* Queues a file for compiling. False: no file, or no descriptor for it. */
 static bool submit(struct unwinder *u, uint32_t module_id, int fd)
 {
 	int copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
@@ -122,7 +125,7 @@ static void submit_again(struct unwinder *u)
 
 		if (submit(u, id, file_set_find(u->files, id)))
 			continue;
-		/* There is no file any more, nor a table. */
+		/* The file is gone, so there is no table. */
 		module_tables_store(&u->tables.modules, id, &none);
 		u->has_ready_tables = true;
 	}
@@ -139,7 +142,7 @@ void unwinder_module(struct unwinder *u, const struct rec_module *rec, int fd)
 	module_tables_add(&u->tables.modules, rec, is_pending ? TABLE_PENDING : TABLE_NONE);
 }
 
-/* A table that was dropped is needed again. */
+/* Compiles a dropped table again. */
 static void resubmit(struct unwinder *u, uint32_t module_id)
 {
 	struct module_table *table;
@@ -170,7 +173,7 @@ void unwinder_map(struct unwinder *u, struct live_process *process, const struct
 		spaces_mark_dirty(&u->spaces, process);
 }
 
-/* The parent tells of code that is in its own dump alone: nothing is pending in the child. */
+/* The child waits for no code: pending code is in the parent's dump alone. */
 static void on_process_fork(void *ctx, struct live_process *process,
 			    struct live_process *parent_process)
 {
@@ -187,7 +190,7 @@ static void on_process_fork(void *ctx, struct live_process *process,
 	child->is_partial = parent->is_partial;
 }
 
-/* Stacks of the process do not wait for code any more. */
+/* Ends the waiting of the process's stacks for code. */
 static void finish_all(struct unwinder *u, const struct live_process *process, struct space *space)
 {
 	if (!space->oldest_copy)
@@ -206,7 +209,7 @@ static void on_process_exec(void *ctx, struct live_process *process, uint64_t ti
 	space->execs++;
 	space->is_partial = false;
 	space->pending_exec = 0;
-	/* It has told everything. */
+	/* The old program describes no more code. */
 	finish_all(u, process, space);
 	jit_tables_drop(&u->tables.jit, steal(space->code));
 	if (space->mappings)
@@ -235,8 +238,8 @@ static void release_space(void *ctx, struct live_process *process)
 }
 
 /*
- * A process tells of its code in order of time: stacks that are older than this piece need no later
- * one, and may need what it takes the place of.
+ * A process describes its code in order of time. Stacks older than this piece need no later code,
+ * and may need the code that the piece replaces.
  */
 static void finish_older(struct unwinder *u, const struct live_process *process,
 			 struct space *space, const struct code_piece *piece)
@@ -250,7 +253,7 @@ static void finish_older(struct unwinder *u, const struct live_process *process,
 	space->oldest_copy = deferred_unwind_finish(u->deferred, process->pid, before, u->now);
 }
 
-/* False: no rows have changed. */
+/* False: no rows changed. */
 static bool add_code(struct unwinder *u, struct space *space, const struct code_piece *piece)
 {
 	const struct jit_piece own = {
@@ -304,12 +307,12 @@ static void describe(struct unwinder *u, struct space *space, uint64_t now)
 	native_tables_describe(&u->tables, space->mappings, space->code,
 			       space->pending_exec ? UNWIND_PENDING : 0, &u->scratch);
 	space->is_pending = u->scratch.is_pending;
-	/* The walker in the kernel knows words of 8 bytes alone: it finds no code, and copies. */
+	/* The kernel's walker supports only words of 8 bytes: with no mappings it copies. */
 	if (u->scratch.is_32bit)
 		vec_clear(&u->scratch.mappings.rows);
 }
 
-/* Gives the walker a new description; the one it had is garbage. */
+/* Gives the walker a new description and frees the old one later. */
 static void publish(struct unwinder *u, struct live_process *process, uint64_t now)
 {
 	struct space *space = spaces_of(&u->spaces, process);
@@ -335,8 +338,8 @@ static void publish(struct unwinder *u, struct live_process *process, uint64_t n
 }
 
 /*
- * Each table that comes may be one that any address space waits for: to describe them all again for
- * each one would take time in proportion to both.
+ * Any new table may be one that any address space waits for. Describing all spaces for each table
+ * would take time proportional to the product of both.
  */
 static void republish(struct unwinder *u)
 {
@@ -382,7 +385,7 @@ static void drop_table(struct unwinder *u, struct module_table *table, uint64_t 
 	table->rows = 0;
 }
 
-/* What no process has mapped for a while goes. */
+/* Drops the tables of files that no process has mapped for a while. */
 static void evict(struct unwinder *u, uint64_t now)
 {
 	if (now < u->next_eviction_ns)
@@ -448,7 +451,7 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 
 void unwinder_wait(struct unwinder *u, uint64_t max_ns)
 {
-	/* With others that wait for room, before there is nothing left to do. */
+	/* If files wait for room, return while the pool still has work. */
 	table_pool_wait(u->pool, u->unsubmitted.count ? TABLE_POOL_MAX / 2 : 0, max_ns);
 }
 

@@ -24,8 +24,8 @@
 #include "cmd/text/progress.h"
 #include "cmd/text/summary.h"
 #include "cmd/run/signals.h"
+#include "cmd/run/subject.h"
 #include "cmd/run/supervisor.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -167,30 +167,15 @@ static int arm_or_explain(struct pipeline *p, struct error *err)
 static void open_session(struct pipeline *p)
 {
 	const struct pipeline_options *options = p->options;
-	struct meta_subject subject = {0};
-	_cleanup_free_ char *name = NULL, *line = NULL;
 	_cleanup_(report_release) struct report report = {0};
+	_cleanup_(subject_release) struct subject subject;
 	struct recorder_info info;
 
-	if (options->argv) {
-		subject.name = meta_program_name(options->argv[0]);
-		subject.pid = (uint32_t)child_pid(p->child);
-		line = meta_command_line(options->argv);
-	} else if (options->targets) {
-		name = target_name(&options->targets->rows.items[0]);
-		subject.name = name;
-		subject.pid = (uint32_t)options->targets->rows.items[0].pid;
-		line = meta_target_lines(options->targets);
-	} else {
-		subject.name = "all processes";
-	}
-	subject.command_line = line ? line : options->filter_text;
-	if (line && options->live->no_arguments)
-		subject.command_line = subject.name;
+	subject_init(&subject, options, p->child ? child_pid(p->child) : 0);
 	recorder_get_info(p->recorder, &info);
 	p->profile = profile_new();
 	instrument_report_ask(&report, p->recorder, p->profile);
-	meta_fill(p->profile, &subject, options->live, &info, &report);
+	meta_fill(p->profile, &subject.meta, options->live, &info, &report);
 	p->session = session_new(p->profile);
 }
 
@@ -221,16 +206,8 @@ static int prepare(struct pipeline *p, struct error *err)
 static void show_begin(struct pipeline *p)
 {
 	const struct pipeline_options *options = p->options;
-	const struct targets *targets = options->targets;
-	_cleanup_free_ char *what = NULL;
+	_cleanup_free_ char *what = subject_heading(options, p->profile);
 
-	if (targets && targets->rows.count > 1)
-		what = xasprintf("%zu processes", targets->rows.count);
-	else if (targets)
-		what = xasprintf("%s (pid %d)", p->profile->meta.product,
-				 (int)targets->rows.items[0].pid);
-	else
-		what = xstrdup(options->filter->all ? "all processes" : p->profile->meta.product);
 	progress_init(&p->progress, options->output->quiet,
 		      options->front ? options->front->pid : 0);
 	progress_begin(&p->progress, what, options->live->duration_ns,
@@ -372,15 +349,6 @@ static int write_profile(struct pipeline *p, struct error *err)
 	return ret ? ret : outfile_commit(p->outputs.profile, err);
 }
 
-static enum outcome_subject subject_of(const struct pipeline_options *options)
-{
-	if (options->filter->criteria || options->filter->cpus.count)
-		return OUTCOME_OF_FILTERS;
-	if (options->filter->all)
-		return OUTCOME_OF_MACHINE;
-	return options->argv ? OUTCOME_OF_COMMAND : OUTCOME_OF_PROCESSES;
-}
-
 static int report(struct pipeline *p, struct error *err)
 {
 	const struct output_options *output = p->options->output;
@@ -389,7 +357,7 @@ static int report(struct pipeline *p, struct error *err)
 		.report = &p->report,
 		.counts = p->counts,
 		.unwind = p->options->live->unwind,
-		.subject = subject_of(p->options),
+		.subject = subject_kind(p->options),
 		.verbose = output->verbose,
 		.coverage = &p->coverage,
 		.leaves_addresses = output->no_symbols,
@@ -417,22 +385,6 @@ static int report(struct pipeline *p, struct error *err)
 	return outfile_commit(p->outputs.stats, err);
 }
 
-/* If there is nothing to write, says why. */
-static int check_found(const struct pipeline *p, struct error *err)
-{
-	const struct targets *targets = p->options->targets;
-
-	if (p->options->filter->criteria && !p->profile->stats.wanted_threads)
-		return error_text(err, -ENODATA, "nothing met the filters: no profile was written");
-	if (!targets || p->profile->threads.rows.count)
-		return 0;
-	if (targets->alive)
-		return error_text(err, -ENODATA,
-				  "the kernel shows no such process to BPF programs");
-	return error_text(err, -ESRCH, "%s ended before recording began",
-			  targets->rows.count == 1 ? "the process" : "all the processes");
-}
-
 /* Runs from the end of sampling to the finished files. */
 static int finish(struct pipeline *p, struct error *err)
 {
@@ -443,7 +395,7 @@ static int finish(struct pipeline *p, struct error *err)
 	supervisor_settle(&p->supervisor);
 	recorder_get_info(p->recorder, &info);
 	session_finish(p->session, info.end_ns);
-	ret = check_found(p, err);
+	ret = subject_check_found(p->options, p->profile, err);
 	if (ret)
 		return ret;
 	instrument_report_ask(&p->report, p->recorder, p->profile);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/subject.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/live/process/filter.h"
+#include "lib/live/process/targets.h"
+
+void subject_init(struct subject *s, const struct pipeline_options *options, pid_t child)
+{
+	struct meta_subject *meta = &s->meta;
+
+	*s = (struct subject){0};
+	if (options->argv) {
+		meta->name = meta_program_name(options->argv[0]);
+		meta->pid = (uint32_t)child;
+		s->command_line = meta_command_line(options->argv);
+	} else if (options->targets) {
+		s->name = target_name(&options->targets->rows.items[0]);
+		meta->name = s->name;
+		meta->pid = (uint32_t)options->targets->rows.items[0].pid;
+		s->command_line = meta_target_lines(options->targets);
+	} else {
+		meta->name = "all processes";
+	}
+	meta->command_line = s->command_line ? s->command_line : options->filter_text;
+	if (s->command_line && options->live->no_arguments)
+		meta->command_line = meta->name;
+}
+
+void subject_release(struct subject *s)
+{
+	free(s->name);
+	free(s->command_line);
+	*s = (struct subject){0};
+}
+
+char *subject_heading(const struct pipeline_options *options, const struct profile *profile)
+{
+	const struct targets *targets = options->targets;
+
+	if (targets && targets->rows.count > 1)
+		return xasprintf("%zu processes", targets->rows.count);
+	if (targets)
+		return xasprintf("%s (pid %d)", profile->meta.product,
+				 (int)targets->rows.items[0].pid);
+	return xstrdup(options->filter->all ? "all processes" : profile->meta.product);
+}
+
+enum outcome_subject subject_kind(const struct pipeline_options *options)
+{
+	if (options->filter->criteria || options->filter->cpus.count)
+		return OUTCOME_OF_FILTERS;
+	if (options->filter->all)
+		return OUTCOME_OF_MACHINE;
+	return options->argv ? OUTCOME_OF_COMMAND : OUTCOME_OF_PROCESSES;
+}
+
+int subject_check_found(const struct pipeline_options *options, const struct profile *profile,
+			struct error *err)
+{
+	const struct targets *targets = options->targets;
+
+	if (options->filter->criteria && !profile->stats.wanted_threads)
+		return error_text(err, -ENODATA, "nothing met the filters: no profile was written");
+	if (!targets || profile->threads.rows.count)
+		return 0;
+	if (targets->alive)
+		return error_text(err, -ENODATA,
+				  "the kernel shows no such process to BPF programs");
+	return error_text(err, -ESRCH, "%s ended before recording began",
+			  targets->rows.count == 1 ? "the process" : "all the processes");
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The subject of a recording in words: a command, running processes, the machine. */
+#ifndef PROF_CMD_RUN_SUBJECT_H
+#define PROF_CMD_RUN_SUBJECT_H
+
+#include <sys/types.h>
+
+#include "cmd/run/meta.h"
+#include "cmd/run/pipeline.h"
+#include "cmd/text/summary.h"
+
+struct subject {
+	struct meta_subject meta; /* strings borrowed from the options, and from below */
+	char *name, *command_line; /* owned; NULL: none */
+};
+
+/* Describes the subject; `child` is the pid of the command, used if the options have one. */
+void subject_init(struct subject *s, const struct pipeline_options *options, pid_t child);
+void subject_release(struct subject *s);
+
+static inline void subject_release_cleanup(struct subject *s)
+{
+	subject_release(s);
+}
+
+/* The subject as the progress line shows it; the caller frees. */
+char *subject_heading(const struct pipeline_options *options, const struct profile *profile);
+enum outcome_subject subject_kind(const struct pipeline_options *options);
+/* 0, or why there is nothing to write: -ENODATA or -ESRCH with err. */
+int subject_check_found(const struct pipeline_options *options, const struct profile *profile,
+			struct error *err);
+
+#endif

@@ -51,7 +51,7 @@ prof_cppflags := -D_GNU_SOURCE -I. -I$(BUILD)/gen -DPROF_VERSION='"$(VERSION)"'
 prof_cflags := -std=gnu11 $(OPT) -fno-omit-frame-pointer $(warnings)
 compile = $(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) $(prof_cflags) $(CFLAGS) $(sanitize_objects)
 link = $(CC) $(sysroot) $(CFLAGS) $(sanitize_objects) -pthread $(LDFLAGS)
-LIBS := -lbpf -ldw -lelf -lzstd -ljansson -lisal -liberty -lcap -llzma
+LIBS := -lbpf -ldw -lelf -lzstd -ljansson -lisal -liberty -lcap -llzma -lm
 bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(ARCH)) -I. \
 	$(if $(SYSROOT),-nostdlibinc) -isystem $(SYSROOT)/usr/include/$(triple) \
 	-isystem $(SYSROOT)/usr/include -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
@@ -98,7 +98,7 @@ workload_library := $(call programs,$(workload_library_src)).so
 workload_compat := $(if $(filter x86_64,$(ARCH)),$(call programs,$(workload_compat_src)))
 all_workloads := $(workloads) $(workloads_nofp) $(workload_static) $(workload_library) $(workload_compat)
 
-.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-readers check-fuzz check-checker check-scripts \
+.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-readers check-fuzz check-checker check-report check-scripts \
 	golden-accept e2e lint fuzz bench install uninstall clean help
 export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
@@ -209,7 +209,7 @@ $(workload_compat): $(BUILD)/%: %.c Makefile
 workloads: $(all_workloads) ## Build tests/workloads, the programs whose true profile is known
 fuzz-programs: $(fuzz)
 
-check: check-unit check-golden check-readers check-fuzz check-checker check-scripts ## Test what needs no root
+check: check-unit check-golden check-readers check-fuzz check-checker check-report check-scripts ## Test what needs no root
 
 check-unit: $(unit)
 	scripts/tap --label unit --jobs 2 $(unit)
@@ -227,6 +227,10 @@ check-fuzz: $(fuzz)
 
 check-checker:
 	scripts/tap --label checker --plain "python3 tests/check_profile.py --self-test"
+
+# The same figures as an independent reading of the same files.
+check-report: $(prof)
+	scripts/tap --label report "python3 tests/check_report.py $(prof) $(wildcard tests/golden/*/out.json)"
 
 check-scripts:
 	scripts/tap --label scripts tests/scripts/*.sh

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* prof info: what is in a profile, without its samples. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/run/profile_file.h"
 #include "cmd/text/coverage.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/identity.h"
-#include "lib/base/infile.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
-
-/* More text than a browser could load. */
-#define TEXT_MAX ((size_t)1 << 30)
 
 static const char name[] = "info";
 
@@ -220,58 +214,16 @@ static void show(const char *file, const struct format *format, const struct pro
 	}
 }
 
-static int read_file(const char *path, char **text, size_t *size, const char **label,
-		     struct error *err)
+static int inspect(const char *path)
 {
-	bool is_stdin = strcmp(path, "-") == 0;
-	_cleanup_close_ int fd = -1;
-
-	*label = is_stdin ? "standard input" : path;
-	fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-		      : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return error_set(err, -errno, "read %s", *label);
-	return infile_read(fd, *label, TEXT_MAX, text, size, err);
-}
-
-static int inspect(const char *path, struct error *err)
-{
-	_cleanup_free_ char *text = NULL;
-	struct import_counts counts = {0};
-	const struct format *format;
-	struct profile *p = NULL;
-	const char *label;
-	size_t size;
-	int ret = read_file(path, &text, &size, &label, err);
-
-	if (ret)
-		return ret;
-	format = format_of_text(text, size);
-	if (!format || !format->read)
-		return error_text(err, -EBADMSG, "%s: no profile of a format that can be read",
-				  label);
-	ret = format->read(&p, text, size, &counts, err);
-	if (ret)
-		return error_wrap(err, "%s", label);
-	show(label, format, p, &counts);
-	profile_free(p);
-	return 0;
-}
-
-/* Root reads nothing that the invoking user may not read. */
-static int inspect_as_owner(const char *path)
-{
-	struct identity owner = identity_of_invoker();
-	struct identity before = identity_assume_files(&owner);
+	struct profile_file file;
 	struct error err = {0};
-	int ret = before.failure;
 
-	if (ret)
-		error_set(&err, ret, "read files as user %u", owner.uid);
-	else
-		ret = inspect(path, &err);
-	identity_restore_files(&before);
-	return ret ? command_fail(name, EXIT_REFUSED, &err) : 0;
+	if (profile_file_load(&file, path, &err))
+		return command_fail(name, EXIT_REFUSED, &err);
+	show(file.label, file.format, file.profile, &file.counts);
+	profile_file_release(&file);
+	return 0;
 }
 
 static int run(int argc, char **argv)
@@ -292,7 +244,7 @@ static int run(int argc, char **argv)
 		error_text(&err, -EINVAL, "the name of the file must not be empty");
 	if (err.code)
 		return command_fail_usage(name, &err);
-	return inspect_as_owner(argv[optind]);
+	return inspect(argv[optind]);
 }
 
 const struct command command_info = {

@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* prof symbolize: add names to a profile that was written without them. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/run/lookup.h"
+#include "cmd/run/profile_file.h"
 #include "cmd/text/coverage.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/symbolize_run.h"
 #include "cmd/run/signals.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/infile.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/format/firefox/patch/patch.h"
 #include "symbolize/source_texts.h"
 
-/* More text than a browser could load. */
-#define TEXT_MAX ((size_t)1 << 30)
 /* Descriptors that are not for modules. */
 #define RESERVED_FILES 64
 
@@ -113,45 +110,32 @@ static int parse(int argc, char **argv, struct symbolize_command *c, struct erro
 	return ret ? ret : check(c, err);
 }
 
-/* A profile that is patched keeps its format. */
-static int check_format(const struct symbolize_command *c, const char *text, size_t size,
-			struct error *err)
+/* A profile that is patched keeps its format. Takes the text. */
+static int open_patch(struct symbolize_command *c, struct profile_file *file, struct error *err)
 {
-	const struct format *format = format_of_text(text, size);
+	int ret;
 
-	if (!format)
-		return error_text(err, -EBADMSG, "no profile of a format that can be read");
-	if (format != c->output.format)
-		return error_text(err, -EINVAL, "is of the format %s, and so is what is written",
-				  format->name);
-	return 0;
+	if (file->format != c->output.format)
+		return error_text(err, -EINVAL,
+				  "%s: is of the format %s, and so is what is written", file->label,
+				  file->format->name);
+	ret = patch_open(&c->patch, steal(file->text), file->size, err);
+	return ret ? error_wrap(err, "%s", file->label) : 0;
 }
 
 static int read_input(struct symbolize_command *c, struct error *err)
 {
-	bool is_stdin = strcmp(c->input, "-") == 0;
-	const char *name = is_stdin ? "standard input" : c->input;
-	_cleanup_close_ int fd = -1;
-	char *text;
-	size_t size;
+	struct profile_file file = {0};
+	_cleanup_close_ int fd = profile_file_open(&file, c->input, err);
 	int ret;
 
-	fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-		      : open(c->input, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
-		return error_set(err, -errno, "read %s", name);
+		return fd;
 	readers_add(&c->authors, lookup_reader(fd));
-	ret = infile_read(fd, name, TEXT_MAX, &text, &size, err);
-	if (ret)
-		return ret;
-	ret = check_format(c, text, size, err);
-	if (ret) {
-		free(text);
-		return error_wrap(err, "%s", name);
-	}
-	ret = patch_open(&c->patch, text, size, err);
-	if (ret)
-		error_wrap(err, "%s", name);
+	ret = profile_file_read(&file, fd, err);
+	if (!ret)
+		ret = open_patch(c, &file, err);
+	profile_file_release(&file);
 	return ret;
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of prof report. */
+#ifndef PROF_CMD_OPTIONS_REPORT_OPTIONS_H
+#define PROF_CMD_OPTIONS_REPORT_OPTIONS_H
+
+#include "cmd/text/query_listing.h"
+
+enum report_format {
+	REPORT_TEXT,
+	REPORT_JSON,
+	REPORT_CSV,
+	REPORT_MARKDOWN,
+	REPORT_FORMAT_COUNT,
+};
+
+struct report_options {
+	const char *path;
+	enum report_format format;
+	struct query_filter filter;
+	bool is_tree; /* else it is a table, and of `tree` only by counts */
+	struct query_tree_options tree;
+	struct query_listing_options listing;
+};
+
+/* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. */
+int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err);
+
+#endif

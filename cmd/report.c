@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* prof report: where the time of a profile was spent. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "cmd/command.h"
+#include "cmd/options/report_options.h"
+#include "cmd/run/pager.h"
+#include "cmd/run/profile_file.h"
+#include "cmd/text/profile_summary.h"
+#include "lib/base/cleanup.h"
+
+static const char name[] = "report";
+
+struct report_rows {
+	struct listing listing;
+	size_t left_out; /* because of the limit */
+	bool is_cut; /* a tree is deeper or larger than is shown */
+};
+
+static void make_table(const struct report_options *o, const struct query *q,
+		       struct report_rows *rows)
+{
+	struct query_table table;
+
+	query_table_make(&table, q, o->tree.by);
+	rows->left_out = query_listing_table(&rows->listing, q, &table, &o->listing);
+	query_table_release(&table);
+}
+
+static void make_tree(const struct report_options *o, const struct query *q,
+		      struct report_rows *rows)
+{
+	struct query_tree_options options = o->tree;
+	struct query_tree tree;
+
+	options.min_weight = (uint64_t)(o->listing.min_share * (double)q->weight + 0.999999);
+	query_tree_make(&tree, q, &options);
+	rows->left_out = query_listing_tree(&rows->listing, q, &tree, &o->listing);
+	rows->is_cut = tree.is_cut;
+	query_tree_release(&tree);
+}
+
+static void add_footer(const struct report_rows *rows, struct strbuf *out)
+{
+	if (rows->left_out)
+		strbuf_addf(out, "\n%zu more rows (--limit 0: all)\n", rows->left_out);
+	if (rows->is_cut)
+		strbuf_addf(out,
+			    "\nthe tree goes deeper than %d frames, or has too many: cut off\n",
+			    QUERY_TREE_DEPTH);
+}
+
+static void print_json(const struct report_options *o, const struct query *q,
+		       const struct profile_file *file, const struct report_rows *rows,
+		       struct strbuf *out)
+{
+	strbuf_adds(out, "{\"summary\": ");
+	profile_summary_json(q, &file->counts, out);
+	strbuf_addf(out, ",\n\"%s\": ", o->is_tree ? "tree" : "rows");
+	listing_print_json(&rows->listing, out);
+	strbuf_adds(out, "}\n");
+}
+
+static void print(const struct report_options *o, const struct query *q,
+		  const struct profile_file *file, const struct report_rows *rows,
+		  struct strbuf *out)
+{
+	switch (o->format) {
+	case REPORT_JSON:
+		print_json(o, q, file, rows, out);
+		break;
+	case REPORT_CSV:
+		listing_print_csv(&rows->listing, out);
+		break;
+	case REPORT_MARKDOWN:
+		listing_print_markdown(&rows->listing, out);
+		add_footer(rows, out);
+		break;
+	default:
+		profile_summary_text(q, &file->counts, out);
+		strbuf_addch(out, '\n');
+		listing_print_text(&rows->listing, pager_width(), out);
+		add_footer(rows, out);
+	}
+}
+
+static int check_unit(const struct report_options *o, const struct query *q, struct error *err)
+{
+	if (o->listing.unit != QUERY_UNIT_MS)
+		return 0;
+	if (q->event)
+		return error_text(err, -ENODATA, "--unit ms: samples of %s are no time",
+				  query_event_name(q->profile, q->event));
+	if (!q->profile->meta.interval_ns)
+		return error_text(err, -ENODATA, "--unit ms: the profile has no interval");
+	return 0;
+}
+
+static int report(const struct report_options *o, const struct profile_file *file,
+		  const struct query *q, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf out = {0};
+	struct report_rows rows = {0};
+	int ret = check_unit(o, q, err);
+
+	if (ret)
+		return ret;
+	if (!q->weight)
+		return error_text(err, -ENODATA, "%s: no sample that counts", file->label);
+	if (o->is_tree)
+		make_tree(o, q, &rows);
+	else
+		make_table(o, q, &rows);
+	if (o->tree.function && !rows.listing.depths.count) {
+		listing_release(&rows.listing);
+		return error_text(err, -ENODATA, "%s: no sample with the function %s", file->label,
+				  o->tree.function);
+	}
+	print(o, q, file, &rows, &out);
+	listing_release(&rows.listing);
+	if (o->format == REPORT_TEXT)
+		pager_print(strbuf_text(&out), out.size);
+	else
+		fwrite(strbuf_text(&out), 1, out.size, stdout);
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct report_options options;
+	struct profile_file file;
+	struct query query;
+	struct error err = {0};
+	int ret = report_options_parse(&options, argc, argv, &err);
+
+	if (ret == -ECANCELED)
+		return 0;
+	if (ret)
+		return command_fail_usage(name, &err);
+	if (profile_file_load(&file, options.path, &err))
+		return command_fail(name, EXIT_REFUSED, &err);
+	ret = query_select(&query, file.profile, &options.filter, &err);
+	if (!ret) {
+		ret = report(&options, &file, &query, &err) ? EXIT_REFUSED : 0;
+		query_release(&query);
+	} else {
+		/* An expression that is none is wrong whatever the file. */
+		ret = ret == -EINVAL ? EXIT_USAGE : EXIT_REFUSED;
+	}
+	profile_file_release(&file);
+	if (ret == EXIT_USAGE)
+		return command_fail_usage(name, &err);
+	return ret ? command_fail(name, ret, &err) : 0;
+}
+
+const struct command command_report = {
+	.name = name,
+	.summary = "show where the time of a profile was spent",
+	.run = run,
+};

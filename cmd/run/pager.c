@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/pager.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/identity.h"
+
+#define NOT_FOUND 127 /* what a shell exits with */
+
+size_t pager_width(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}
+
+/* NULL: none is wanted. */
+static const char *find_pager(void)
+{
+	const char *pager = getenv("PAGER"), *term = getenv("TERM");
+
+	if (!pager_width() || !identity_of_invoker().is_self)
+		return NULL;
+	if (!term || strcmp(term, "dumb") == 0)
+		return NULL;
+	if (!pager)
+		return "less";
+	return *pager && strcmp(pager, "cat") != 0 ? pager : NULL;
+}
+
+static bool print_by(const char *pager, const char *text, size_t size)
+{
+	FILE *pipe;
+	int status;
+
+	setenv("LESS", "FRX", 0);
+	pipe = popen(pager, "w");
+	if (!pipe)
+		return false;
+	/* It may be left before all is read. */
+	if (fwrite(text, 1, size, pipe) != size)
+		clearerr(pipe);
+	status = pclose(pipe);
+	return !(WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND);
+}
+
+void pager_print(const char *text, size_t size)
+{
+	const char *pager = find_pager();
+	void (*before)(int);
+	bool is_printed = false;
+
+	if (pager) {
+		fflush(stdout);
+		before = signal(SIGPIPE, SIG_IGN);
+		is_printed = print_by(pager, text, size);
+		signal(SIGPIPE, before);
+	}
+	if (!is_printed)
+		fwrite(text, 1, size, stdout);
+}

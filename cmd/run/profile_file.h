@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A profile that a user names on the command line: opened, read and understood. */
+#ifndef PROF_CMD_RUN_PROFILE_FILE_H
+#define PROF_CMD_RUN_PROFILE_FILE_H
+
+#include "lib/base/error.h"
+#include "lib/format/format.h"
+
+struct profile_file {
+	const char *label; /* the path, or "standard input" for "-"; borrowed */
+	char *text; /* inflated; owned */
+	size_t size;
+	const struct format *format; /* of the text, NULL: of none */
+	/* Set by profile_file_load() alone, which keeps no text. */
+	struct profile *profile;
+	struct import_counts counts;
+};
+
+/* A zeroed struct is empty, and so it is after a failure. */
+void profile_file_release(struct profile_file *f);
+/* Opens a path, or standard input for "-"; the descriptor is the caller's. Sets the label. */
+int profile_file_open(struct profile_file *f, const char *path, struct error *err);
+/* Reads the text of a descriptor that was opened so, and tells its format. */
+int profile_file_read(struct profile_file *f, int fd, struct error *err);
+/* All of it, as the invoking user: root reads nothing that the user may not read. */
+int profile_file_load(struct profile_file *f, const char *path, struct error *err);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/text/listing.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+/* Between two columns. */
+#define GAP 2
+/* A text is not cut to less. */
+#define TEXT_MIN 20
+#define ELLIPSIS "…"
+
+void listing_add_column(struct listing *l, const char *name, enum listing_type type)
+{
+	l->columns[l->column_count++] = (struct listing_column){.name = name, .type = type};
+}
+
+void listing_add_row(struct listing *l, unsigned int depth)
+{
+	vec_push(&l->depths, depth);
+}
+
+void listing_add_cell(struct listing *l, char *cell)
+{
+	vec_push(&l->cells, cell);
+}
+
+void listing_release(struct listing *l)
+{
+	vec_for_each(&l->cells, char **, cell)
+		free(*cell);
+	vec_release(&l->cells);
+	vec_release(&l->depths);
+}
+
+static const char *cell_at(const struct listing *l, size_t row, size_t column)
+{
+	return l->cells.items[row * l->column_count + column];
+}
+
+/* The cell as a line may have it; to be freed. */
+static char *printable(const struct listing *l, size_t row, size_t column)
+{
+	const char *cell = cell_at(l, row, column);
+	char *text = xstrdup(cell ? cell : "");
+
+	text_to_line(text);
+	if (l->columns[column].is_tree && l->depths.items[row]) {
+		char *indented = xasprintf("%*s%s", (int)l->depths.items[row], "", text);
+
+		free(text);
+		return indented;
+	}
+	return text;
+}
+
+/* Characters, of valid UTF-8. */
+static size_t width_of(const char *text)
+{
+	size_t width = 0;
+
+	for (; *text; text++)
+		width += (*text & 0xc0) != 0x80;
+	return width;
+}
+
+static void cut(char *text, size_t width)
+{
+	size_t at = 0;
+
+	if (width_of(text) <= width)
+		return;
+	for (; text[at] && width > 1; at++)
+		width -= (text[at + 1] & 0xc0) != 0x80;
+	/* Characters that are longer than one byte make room for it; what is cut is that long. */
+	if (strlen(text + at) >= strlen(ELLIPSIS))
+		memcpy(text + at, ELLIPSIS, strlen(ELLIPSIS) + 1);
+	else
+		text[at] = '\0';
+}
+
+static void measure(const struct listing *l, size_t *widths)
+{
+	for (size_t column = 0; column < l->column_count; column++)
+		widths[column] = width_of(l->columns[column].name);
+	for (size_t row = 0; row < l->depths.count; row++) {
+		for (size_t column = 0; column < l->column_count; column++) {
+			_cleanup_free_ char *text = printable(l, row, column);
+
+			if (width_of(text) > widths[column])
+				widths[column] = width_of(text);
+		}
+	}
+}
+
+/* The widest text gives way first. */
+static void fit(const struct listing *l, size_t width, size_t *widths)
+{
+	for (;;) {
+		size_t total = 1, widest = l->column_count;
+
+		for (size_t i = 0; i < l->column_count; i++) {
+			total += widths[i] + (i ? GAP : 0);
+			if (l->columns[i].type == LISTING_TEXT && widths[i] > TEXT_MIN &&
+			    (widest == l->column_count || widths[i] > widths[widest]))
+				widest = i;
+		}
+		if (total <= width || widest == l->column_count)
+			return;
+		widths[widest]--;
+	}
+}
+
+static void add_padding(struct strbuf *out, size_t count)
+{
+	while (count--)
+		strbuf_addch(out, ' ');
+}
+
+static void add_text_cell(const struct listing *l, size_t column, char *text, size_t width,
+			  struct strbuf *out)
+{
+	size_t own;
+
+	cut(text, width);
+	own = width_of(text);
+	strbuf_adds(out, column ? "  " : " ");
+	if (l->columns[column].type != LISTING_TEXT && own < width)
+		add_padding(out, width - own);
+	strbuf_adds(out, text);
+	if (l->columns[column].type == LISTING_TEXT && own < width && column + 1 < l->column_count)
+		add_padding(out, width - own);
+}
+
+static void end_line(struct strbuf *out)
+{
+	while (out->size && out->text[out->size - 1] == ' ')
+		out->size--;
+	strbuf_addch(out, '\n');
+}
+
+void listing_print_text(const struct listing *l, size_t width, struct strbuf *out)
+{
+	size_t widths[LISTING_COLUMNS_MAX];
+
+	measure(l, widths);
+	if (width)
+		fit(l, width, widths);
+	for (size_t column = 0; column < l->column_count; column++) {
+		_cleanup_free_ char *name = xstrdup(l->columns[column].name);
+
+		add_text_cell(l, column, name, widths[column], out);
+	}
+	end_line(out);
+	for (size_t row = 0; row < l->depths.count; row++) {
+		for (size_t column = 0; column < l->column_count; column++) {
+			_cleanup_free_ char *text = printable(l, row, column);
+
+			add_text_cell(l, column, text, widths[column], out);
+		}
+		end_line(out);
+	}
+}
+
+/* A code span, in which nothing is markup; bars would end the cell even there. */
+static void add_code(const char *text, struct strbuf *out)
+{
+	size_t run = 0, longest = 0;
+
+	for (const char *at = text; *at; at++) {
+		run = *at == '`' ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	for (size_t i = 0; i <= longest; i++)
+		strbuf_addch(out, '`');
+	strbuf_adds(out, longest ? " " : "");
+	for (; *text; text++) {
+		if (*text == '|')
+			strbuf_addch(out, '\\');
+		strbuf_addch(out, *text);
+	}
+	strbuf_adds(out, longest ? " " : "");
+	for (size_t i = 0; i <= longest; i++)
+		strbuf_addch(out, '`');
+}
+
+static void add_markdown_cell(const struct listing *l, size_t row, size_t column,
+			      struct strbuf *out)
+{
+	_cleanup_free_ char *text = printable(l, row, column);
+	unsigned int depth = l->columns[column].is_tree ? l->depths.items[row] : 0;
+
+	strbuf_addch(out, ' ');
+	/* Blanks at the beginning are not shown. */
+	for (unsigned int i = 0; i < depth; i++)
+		strbuf_adds(out, "&nbsp;");
+	if (l->columns[column].type != LISTING_TEXT)
+		strbuf_adds(out, text);
+	else if (text[depth])
+		add_code(text + depth, out);
+	strbuf_adds(out, " |");
+}
+
+void listing_print_markdown(const struct listing *l, struct strbuf *out)
+{
+	strbuf_adds(out, "|");
+	for (size_t column = 0; column < l->column_count; column++)
+		strbuf_addf(out, " %s |", l->columns[column].name);
+	strbuf_adds(out, "\n|");
+	for (size_t column = 0; column < l->column_count; column++)
+		strbuf_adds(out, l->columns[column].type == LISTING_TEXT ? " --- |" : " ---: |");
+	strbuf_addch(out, '\n');
+	for (size_t row = 0; row < l->depths.count; row++) {
+		strbuf_addch(out, '|');
+		for (size_t column = 0; column < l->column_count; column++)
+			add_markdown_cell(l, row, column, out);
+		strbuf_addch(out, '\n');
+	}
+}
+
+static void add_csv_text(const char *cell, struct strbuf *out)
+{
+	_cleanup_free_ char *text = xstrdup(cell);
+
+	text_to_line(text);
+	/* Spreadsheets would compute what begins so. */
+	if (*text && strchr("=+-@", *text))
+		strbuf_adds(out, "\"'");
+	else
+		strbuf_addch(out, '"');
+	for (const char *at = text; *at; at++) {
+		if (*at == '"')
+			strbuf_addch(out, '"');
+		strbuf_addch(out, *at);
+	}
+	strbuf_addch(out, '"');
+}
+
+void listing_print_csv(const struct listing *l, struct strbuf *out)
+{
+	strbuf_adds(out, l->is_tree ? "depth" : "");
+	for (size_t column = 0; column < l->column_count; column++)
+		strbuf_addf(out, "%s%s", column || l->is_tree ? "," : "", l->columns[column].name);
+	strbuf_addch(out, '\n');
+	for (size_t row = 0; row < l->depths.count; row++) {
+		if (l->is_tree)
+			strbuf_addf(out, "%u", l->depths.items[row]);
+		for (size_t column = 0; column < l->column_count; column++) {
+			const char *cell = cell_at(l, row, column);
+
+			strbuf_adds(out, column || l->is_tree ? "," : "");
+			if (cell && l->columns[column].type == LISTING_TEXT)
+				add_csv_text(cell, out);
+			else if (cell)
+				strbuf_adds(out, cell);
+		}
+		strbuf_addch(out, '\n');
+	}
+}
+
+/* Of a valid sequence. */
+static uint32_t decode(const unsigned char *text, size_t size)
+{
+	uint32_t code = size == 1 ? text[0] : text[0] & (0x7fu >> size);
+
+	for (size_t i = 1; i < size; i++)
+		code = code << 6 | (text[i] & 0x3f);
+	return code;
+}
+
+void listing_json_string(const char *text, struct strbuf *out)
+{
+	size_t left = text ? strlen(text) : 0;
+
+	if (!text) {
+		strbuf_adds(out, "null");
+		return;
+	}
+	strbuf_addch(out, '"');
+	while (left) {
+		size_t size = text_utf8_length(text, left);
+		uint32_t code = size ? decode((const unsigned char *)text, size) : 0xfffd;
+
+		if (code == '"' || code == '\\')
+			strbuf_addf(out, "\\%c", (char)code);
+		else if (code >= 0x20 && code < 0x7f)
+			strbuf_addch(out, (char)code);
+		else if (code < 0x10000)
+			strbuf_addf(out, "\\u%04x", code);
+		else
+			strbuf_addf(out, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10),
+				    0xdc00 + (code & 0x3ff));
+		text += size ? size : 1;
+		left -= size ? size : 1;
+	}
+	strbuf_addch(out, '"');
+}
+
+static void add_members(const struct listing *l, size_t row, struct strbuf *out)
+{
+	for (size_t column = 0; column < l->column_count; column++) {
+		const char *cell = cell_at(l, row, column);
+
+		strbuf_addf(out, "%s\"%s\": ", column ? ", " : "", l->columns[column].name);
+		if (cell && l->columns[column].type != LISTING_TEXT)
+			strbuf_adds(out, cell);
+		else
+			listing_json_string(cell, out);
+	}
+}
+
+/* Goes back from a row's depth to that of the next one. */
+static void close_rows(unsigned int from, unsigned int to, struct strbuf *out)
+{
+	for (; from > to; from--)
+		strbuf_adds(out, "]}");
+}
+
+void listing_print_json(const struct listing *l, struct strbuf *out)
+{
+	strbuf_addch(out, '[');
+	for (size_t row = 0; row < l->depths.count; row++) {
+		unsigned int depth = l->depths.items[row];
+		unsigned int before = row ? l->depths.items[row - 1] : depth;
+
+		/* The row before is open where this one is in it. */
+		if (row && l->is_tree && depth <= before)
+			close_rows(before + 1, depth, out);
+		strbuf_adds(out, row && (!l->is_tree || depth <= before) ? ",\n" : "\n");
+		strbuf_addch(out, '{');
+		add_members(l, row, out);
+		strbuf_adds(out, l->is_tree ? ", \"children\": [" : "}");
+	}
+	if (l->is_tree && l->depths.count)
+		close_rows(vec_last(&l->depths) + 1, 0, out);
+	strbuf_addch(out, ']');
+}

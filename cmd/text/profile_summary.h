@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What a profile is, and how far it can be trusted, in a few figures. */
+#ifndef PROF_CMD_TEXT_PROFILE_SUMMARY_H
+#define PROF_CMD_TEXT_PROFILE_SUMMARY_H
+
+#include "lib/base/strbuf.h"
+#include "lib/format/format.h"
+#include "lib/query/select.h"
+
+/* A line, safe to print; a second one where the file has what is not read. */
+void profile_summary_text(const struct query *q, const struct import_counts *counts,
+			  struct strbuf *out);
+/* A JSON object; null for what the profile does not say. */
+void profile_summary_json(const struct query *q, const struct import_counts *counts,
+			  struct strbuf *out);
+
+#endif

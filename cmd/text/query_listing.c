@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/text/query_listing.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+
+/* What a key says, in one column. */
+enum field {
+	FIELD_END,
+	FIELD_FUNCTION,
+	FIELD_MODULE,
+	FIELD_FILE,
+	FIELD_LINE_NUMBER,
+	FIELD_PLACE, /* file:line, for people */
+	FIELD_ADDRESS,
+	FIELD_PROCESS,
+	FIELD_PID,
+	FIELD_THREAD,
+	FIELD_TID,
+	FIELD_CATEGORY,
+	FIELD_COUNT,
+};
+
+static const struct {
+	const char *title, *key;
+	enum listing_type type;
+} fields[FIELD_COUNT] = {
+	[FIELD_FUNCTION] = {"FUNCTION", "function", LISTING_TEXT},
+	[FIELD_MODULE] = {"MODULE", "module", LISTING_TEXT},
+	[FIELD_FILE] = {"FILE", "file", LISTING_TEXT},
+	[FIELD_LINE_NUMBER] = {"LINE", "line", LISTING_NUMBER},
+	[FIELD_PLACE] = {"LINE", "place", LISTING_TEXT},
+	[FIELD_ADDRESS] = {"ADDRESS", "address", LISTING_TEXT},
+	[FIELD_PROCESS] = {"PROCESS", "process", LISTING_TEXT},
+	[FIELD_PID] = {"PID", "pid", LISTING_TEXT},
+	[FIELD_THREAD] = {"THREAD", "thread", LISTING_TEXT},
+	[FIELD_TID] = {"TID", "tid", LISTING_NUMBER},
+	[FIELD_CATEGORY] = {"CATEGORY", "category", LISTING_TEXT},
+};
+
+#define FIELDS_MAX 6
+
+/* For people, then for programs. */
+static const uint8_t shown[2][QUERY_BY_COUNT][FIELDS_MAX] = {
+	{
+		[QUERY_BY_FUNCTION] = {FIELD_FUNCTION, FIELD_MODULE, FIELD_PLACE},
+		[QUERY_BY_MODULE] = {FIELD_MODULE},
+		[QUERY_BY_FILE] = {FIELD_FILE, FIELD_MODULE},
+		[QUERY_BY_LINE] = {FIELD_FUNCTION, FIELD_MODULE, FIELD_PLACE},
+		[QUERY_BY_PROCESS] = {FIELD_PROCESS, FIELD_PID},
+		[QUERY_BY_THREAD] = {FIELD_THREAD, FIELD_TID, FIELD_PROCESS, FIELD_PID},
+		[QUERY_BY_CATEGORY] = {FIELD_CATEGORY},
+		[QUERY_BY_ADDRESS] = {FIELD_ADDRESS, FIELD_FUNCTION, FIELD_MODULE, FIELD_PLACE},
+	},
+	{
+		[QUERY_BY_FUNCTION] = {FIELD_FUNCTION, FIELD_MODULE, FIELD_FILE, FIELD_LINE_NUMBER},
+		[QUERY_BY_MODULE] = {FIELD_MODULE},
+		[QUERY_BY_FILE] = {FIELD_FILE, FIELD_MODULE},
+		[QUERY_BY_LINE] = {FIELD_FUNCTION, FIELD_MODULE, FIELD_FILE, FIELD_LINE_NUMBER},
+		[QUERY_BY_PROCESS] = {FIELD_PROCESS, FIELD_PID},
+		[QUERY_BY_THREAD] = {FIELD_THREAD, FIELD_TID, FIELD_PROCESS, FIELD_PID},
+		[QUERY_BY_CATEGORY] = {FIELD_CATEGORY},
+		[QUERY_BY_ADDRESS] = {FIELD_ADDRESS, FIELD_FUNCTION, FIELD_MODULE, FIELD_FILE,
+				      FIELD_LINE_NUMBER},
+	},
+};
+
+/* A row of a table or of a tree. */
+struct item {
+	const struct query_key *key;
+	uint32_t line;
+	uint64_t self, total;
+};
+
+struct filler {
+	struct listing *l;
+	const struct query *q;
+	const struct query_keys *keys;
+	const struct query_listing_options *options;
+};
+
+/* NULL for the empty text. */
+static char *copy_text(const struct filler *f, string_id id)
+{
+	return id == NO_STRING ? NULL : xstrdup(query_keys_text(f->keys, id));
+}
+
+static char *place(const struct filler *f, const struct item *item)
+{
+	const char *path = query_keys_text(f->keys, item->key->file);
+	const char *slash = strrchr(path, '/');
+
+	if (!*path)
+		return NULL;
+	path = slash && slash[1] ? slash + 1 : path;
+	return item->line ? xasprintf("%s:%" PRIu32, path, item->line) : xstrdup(path);
+}
+
+static char *function(const struct filler *f, const struct item *item)
+{
+	if (item->key->function == NO_STRING && f->options->for_people)
+		return xstrdup("(no frame)");
+	return copy_text(f, item->key->function);
+}
+
+static char *field_text(const struct filler *f, const struct item *item, enum field field)
+{
+	const struct query_key *key = item->key;
+
+	switch (field) {
+	case FIELD_FUNCTION:
+		return function(f, item);
+	case FIELD_MODULE:
+		return copy_text(f, key->module);
+	case FIELD_FILE:
+		return copy_text(f, key->file);
+	case FIELD_LINE_NUMBER:
+		return item->line ? xasprintf("%" PRIu32, item->line) : NULL;
+	case FIELD_PLACE:
+		return place(f, item);
+	case FIELD_ADDRESS:
+		return key->function == NO_STRING ? NULL : xasprintf("0x%" PRIx64, key->address);
+	case FIELD_PROCESS:
+		return copy_text(f, key->process);
+	case FIELD_PID:
+		return key->incarnation
+			       ? xasprintf("%" PRIu32 ".%" PRIu32, key->pid, key->incarnation)
+			       : xasprintf("%" PRIu32, key->pid);
+	case FIELD_THREAD:
+		return copy_text(f, key->thread);
+	case FIELD_TID:
+		return xasprintf("%" PRIu32, key->tid);
+	case FIELD_CATEGORY:
+		return copy_text(f, key->category);
+	default:
+		return NULL;
+	}
+}
+
+static double in_unit(const struct filler *f, double weight)
+{
+	if (f->options->unit == QUERY_UNIT_PERCENT)
+		return 100 * weight / (double)f->q->weight;
+	if (f->options->unit == QUERY_UNIT_MS)
+		return weight * (double)f->q->profile->meta.interval_ns / 1e6;
+	return weight;
+}
+
+static char *share(const struct filler *f, uint64_t weight)
+{
+	double value = in_unit(f, (double)weight), error = in_unit(f, query_error(f->q, weight));
+	struct strbuf text = {0};
+
+	if (f->options->unit == QUERY_UNIT_SAMPLES) {
+		strbuf_add_grouped(&text, weight);
+		strbuf_addf(&text, " ±%.0f", error);
+	} else {
+		strbuf_addf(&text, "%.1f ±%.1f %s", value, error,
+			    f->options->unit == QUERY_UNIT_MS ? "ms" : "%");
+	}
+	return strbuf_take(&text);
+}
+
+static char *number(double value)
+{
+	return xasprintf("%.10g", value);
+}
+
+static void add_weights(struct filler *f, const struct item *item)
+{
+	const uint64_t weights[] = {item->self, item->total};
+
+	for (int i = 0; i < 2; i++) {
+		if (f->options->for_people)
+			listing_add_cell(f->l, share(f, weights[i]));
+		else if (f->options->unit == QUERY_UNIT_SAMPLES)
+			listing_add_cell(f->l, xasprintf("%" PRIu64, weights[i]));
+		else
+			listing_add_cell(f->l, number(in_unit(f, (double)weights[i])));
+	}
+	for (int i = 0; i < 2 && !f->options->for_people; i++)
+		listing_add_cell(f->l, number(in_unit(f, query_error(f->q, weights[i]))));
+}
+
+static const uint8_t *fields_of(const struct filler *f)
+{
+	return shown[!f->options->for_people][f->keys->by];
+}
+
+static void add_weight_columns(struct filler *f)
+{
+	bool people = f->options->for_people;
+	enum listing_type type = people ? LISTING_SHARE : LISTING_NUMBER;
+
+	listing_add_column(f->l, people ? "SELF" : "self", type);
+	listing_add_column(f->l, people ? "TOTAL" : "total", type);
+	if (people)
+		return;
+	listing_add_column(f->l, "self_error", type);
+	listing_add_column(f->l, "total_error", type);
+}
+
+static void add_columns(struct filler *f)
+{
+	bool people = f->options->for_people;
+
+	if (people)
+		add_weight_columns(f);
+	for (const uint8_t *field = fields_of(f); *field; field++)
+		listing_add_column(f->l, people ? fields[*field].title : fields[*field].key,
+				   fields[*field].type);
+	if (people)
+		f->l->columns[2].is_tree = f->l->is_tree;
+	else
+		add_weight_columns(f);
+}
+
+static void add_item(struct filler *f, const struct item *item, uint32_t depth)
+{
+	listing_add_row(f->l, depth);
+	if (f->options->for_people)
+		add_weights(f, item);
+	for (const uint8_t *field = fields_of(f); *field; field++)
+		listing_add_cell(f->l, field_text(f, item, *field));
+	if (!f->options->for_people)
+		add_weights(f, item);
+}
+
+static bool has_room(const struct filler *f)
+{
+	return !f->options->limit || f->l->depths.count < f->options->limit;
+}
+
+size_t query_listing_table(struct listing *l, const struct query *q, const struct query_table *t,
+			   const struct query_listing_options *options)
+{
+	struct filler f = {l, q, &t->keys, options};
+	size_t left_out = 0;
+
+	add_columns(&f);
+	vec_for_each(&t->rows, const struct query_row *, row) {
+		const struct item item = {&t->keys.rows.items[row->key], row->line, row->self,
+					  row->total};
+
+		if ((double)row->total < options->min_share * (double)q->weight)
+			continue;
+		if (has_room(&f))
+			add_item(&f, &item, 0);
+		else
+			left_out++;
+	}
+	return left_out;
+}
+
+size_t query_listing_tree(struct listing *l, const struct query *q, const struct query_tree *t,
+			  const struct query_listing_options *options)
+{
+	struct filler f = {l, q, &t->keys, options};
+	size_t left_out = 0;
+
+	l->is_tree = true;
+	add_columns(&f);
+	for (uint32_t at = t->first_root; at != QUERY_NO_NODE; at = query_tree_next(t, at)) {
+		const struct query_node *node = &t->nodes.items[at];
+		const struct query_key *key = &t->keys.rows.items[node->key];
+		const struct item item = {key, key->line, node->self, node->total};
+
+		if (has_room(&f))
+			add_item(&f, &item, node->depth);
+		else
+			left_out++;
+	}
+	return left_out;
+}

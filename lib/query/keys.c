@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/keys.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+const char *const query_by_names[QUERY_BY_COUNT] = {
+	[QUERY_BY_FUNCTION] = "function", [QUERY_BY_MODULE] = "module",
+	[QUERY_BY_FILE] = "file",	  [QUERY_BY_LINE] = "line",
+	[QUERY_BY_PROCESS] = "process",	  [QUERY_BY_THREAD] = "thread",
+	[QUERY_BY_CATEGORY] = "category", [QUERY_BY_ADDRESS] = "address",
+};
+
+#define NOT_ASKED (UINT32_MAX - 1)
+#define EMPTY_KEY \
+	((struct query_key){NO_STRING, NO_STRING, NO_STRING, NO_STRING, NO_STRING, NO_STRING, 0, \
+			    0, 0, 0, 0})
+
+bool query_by_has_stacks(enum query_by by)
+{
+	return by != QUERY_BY_PROCESS && by != QUERY_BY_THREAD;
+}
+
+static bool key_equal(const void *table, uint32_t id, const void *key)
+{
+	return memcmp(&((const struct query_keys *)table)->rows.items[id], key,
+		      sizeof(struct query_key)) == 0;
+}
+
+/* It has no padding. */
+static uint32_t intern(struct query_keys *k, const struct query_key *key)
+{
+	uint64_t hash = hash_bytes(key, sizeof(*key), 0);
+	uint32_t id = index_find(&k->index, hash, key_equal, k, key);
+
+	_Static_assert(sizeof(*key) ==
+			       6 * sizeof(string_id) + 4 * sizeof(uint32_t) + sizeof(uint64_t),
+		       "keys are compared byte by byte");
+	if (id != INDEX_NONE)
+		return id;
+	id = (uint32_t)k->rows.count;
+	vec_push(&k->rows, *key);
+	index_add(&k->index, hash, id);
+	return id;
+}
+
+/* Rows of a file may have the same text under several ids. */
+static string_id text(struct query_keys *k, const struct profile *p, string_id id)
+{
+	size_t size = strings_size(&p->strings, id);
+
+	return size ? strings_intern_sized(&k->texts, strings_get(&p->strings, id), size)
+		    : NO_STRING;
+}
+
+static uint64_t address_of(const struct profile *p, const struct frame *frame)
+{
+	uint64_t address = frame->offset;
+
+	if (frame->module != NO_MODULE)
+		module_offset_to_rva(&p->modules.rows.items[frame->module], frame->offset,
+				     &address);
+	return address;
+}
+
+static void set_function(struct query_keys *k, const struct profile *p, const struct frame *frame,
+			 struct query_key *key)
+{
+	_cleanup_(strbuf_release) struct strbuf address = {0};
+	const struct func *func;
+
+	if (frame->module != NO_MODULE)
+		key->module = text(k, p, p->modules.rows.items[frame->module].name);
+	if (frame->func == NO_FUNC) {
+		strbuf_addf(&address, "0x%" PRIx64, address_of(p, frame));
+		key->function = strings_intern(&k->texts, strbuf_text(&address));
+		return;
+	}
+	func = &p->funcs.rows.items[frame->func];
+	key->function = text(k, p, func->name);
+	if (func->file != NO_SOURCE_FILE)
+		key->file = text(k, p, p->source_files.rows.items[func->file].path);
+}
+
+static uint32_t key_of_frame(struct query_keys *k, const struct profile *p,
+			     const struct frame *frame)
+{
+	struct query_key key = EMPTY_KEY;
+
+	set_function(k, p, frame, &key);
+	if (k->by == QUERY_BY_LINE || k->by == QUERY_BY_ADDRESS)
+		key.line = frame->line;
+	if (k->by == QUERY_BY_ADDRESS)
+		key.address = address_of(p, frame);
+	if (k->by == QUERY_BY_MODULE || k->by == QUERY_BY_FILE)
+		key.function = NO_STRING;
+	if (k->by == QUERY_BY_MODULE)
+		key.file = NO_STRING;
+	else if (k->by == QUERY_BY_FILE && key.file != NO_STRING)
+		key.module = NO_STRING;
+	return intern(k, &key);
+}
+
+static void make_of_frames(struct query_keys *k, const struct query *q)
+{
+	const struct profile *p = q->profile;
+	_cleanup_free_ uint32_t *known = xcalloc(p->frames.rows.count + 1, sizeof(*known));
+
+	for (size_t i = 0; i < p->frames.rows.count; i++)
+		known[i] = NOT_ASKED;
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		frame_id frame = p->stacks.rows.items[id].frame;
+
+		k->of_stacks[id] = QUERY_NO_KEY;
+		if (!q->is_shown[id])
+			continue;
+		if (known[frame] == NOT_ASKED)
+			known[frame] = key_of_frame(k, p, &p->frames.rows.items[frame]);
+		k->of_stacks[id] = known[frame];
+	}
+}
+
+static uint32_t key_of_category(struct query_keys *k, const struct profile *p,
+				struct frame_category category)
+{
+	_cleanup_(strbuf_release) struct strbuf name = {0};
+	struct query_key key = EMPTY_KEY;
+
+	query_category_name(p, category, &name);
+	if (name.size)
+		key.category = strings_intern(&k->texts, strbuf_text(&name));
+	return intern(k, &key);
+}
+
+static void make_of_categories(struct query_keys *k, const struct query *q)
+{
+	_cleanup_free_ uint32_t *known = xmalloc(sizeof(*known) << 16);
+
+	for (size_t i = 0; i < 1 << 16; i++)
+		known[i] = NOT_ASKED;
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		struct frame_category category = q->categories[id];
+		uint32_t *key = &known[category.category << 8 | category.subcategory];
+
+		k->of_stacks[id] = QUERY_NO_KEY;
+		if (!q->is_shown[id])
+			continue;
+		if (*key == NOT_ASKED)
+			*key = key_of_category(k, q->profile, category);
+		k->of_stacks[id] = *key;
+	}
+}
+
+static void make_of_threads(struct query_keys *k, const struct query *q)
+{
+	const struct profile *p = q->profile;
+
+	for (thread_id id = 0; id < p->threads.rows.count; id++) {
+		const struct profile_thread *thread = &p->threads.rows.items[id];
+		struct query_key key = EMPTY_KEY;
+
+		key.process = text(k, p, thread->process_name);
+		key.pid = thread->pid;
+		key.incarnation = thread->incarnation;
+		if (k->by == QUERY_BY_THREAD) {
+			key.thread = text(k, p, thread->name);
+			key.tid = thread->tid;
+		}
+		k->of_threads[id] = intern(k, &key);
+	}
+}
+
+void query_keys_make(struct query_keys *k, const struct query *q, enum query_by by)
+{
+	const struct profile *p = q->profile;
+
+	*k = (struct query_keys){.by = by};
+	if (!query_by_has_stacks(by)) {
+		k->of_threads = xcalloc(p->threads.rows.count + 1, sizeof(*k->of_threads));
+		make_of_threads(k, q);
+		return;
+	}
+	k->of_stacks = xcalloc(p->stacks.rows.count + 1, sizeof(*k->of_stacks));
+	if (by == QUERY_BY_CATEGORY)
+		make_of_categories(k, q);
+	else
+		make_of_frames(k, q);
+}
+
+void query_keys_release(struct query_keys *k)
+{
+	strings_release(&k->texts);
+	vec_release(&k->rows);
+	index_release(&k->index);
+	free(k->of_stacks);
+	free(k->of_threads);
+	*k = (struct query_keys){0};
+}
+
+uint32_t query_keys_nothing(struct query_keys *k)
+{
+	struct query_key key = EMPTY_KEY;
+
+	return intern(k, &key);
+}
+
+const char *query_keys_text(const struct query_keys *k, string_id id)
+{
+	return strings_get(&k->texts, id);
+}
+
+static int compare_texts(const struct query_keys *k, string_id a, string_id b)
+{
+	return a == b ? 0 : strcmp(query_keys_text(k, a), query_keys_text(k, b));
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b)
+{
+	const struct query_key *x = &k->rows.items[a], *y = &k->rows.items[b];
+	int order = compare_texts(k, x->function, y->function);
+
+	order = order ? order : compare_texts(k, x->category, y->category);
+	order = order ? order : compare_texts(k, x->process, y->process);
+	order = order ? order : compare_texts(k, x->thread, y->thread);
+	order = order ? order : compare_texts(k, x->module, y->module);
+	order = order ? order : compare_texts(k, x->file, y->file);
+	order = order ? order : compare_numbers(x->line, y->line);
+	order = order ? order : compare_numbers(x->address, y->address);
+	order = order ? order : compare_numbers(x->pid, y->pid);
+	order = order ? order : compare_numbers(x->incarnation, y->incarnation);
+	return order ? order : compare_numbers(x->tid, y->tid);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/select.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <math.h>
+#include <regex.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+/* Of functions, and of stacks with such a function. */
+enum {
+	IS_FOCUS = 1 << 0,
+	IS_IGNORED = 1 << 1,
+	IS_HIDDEN = 1 << 2,
+	IS_ROOT = 1 << 3,
+};
+
+struct selection {
+	struct query *q;
+	const struct query_filter *filter;
+	uint8_t *of_funcs; /* by func_id */
+	bool *keeps; /* by stack_id: samples of that stack count */
+	stack_id *shown; /* by stack_id: its innermost shown frame */
+};
+
+static int mark_matches(struct selection *s, const char *option, const char *expression,
+			uint8_t mark, struct error *err)
+{
+	const struct profile *p = s->q->profile;
+	regex_t regex;
+	char why[128];
+	int ret;
+
+	if (!expression)
+		return 0;
+	ret = regcomp(&regex, expression, REG_EXTENDED | REG_NOSUB);
+	if (ret) {
+		regerror(ret, &regex, why, sizeof(why));
+		return error_text(err, -EINVAL, "--%s %s: %s", option, expression, why);
+	}
+	for (size_t i = 0; i < p->funcs.rows.count; i++) {
+		const char *name = strings_get(&p->strings, p->funcs.rows.items[i].name);
+
+		if (regexec(&regex, name, 0, NULL, 0) == 0)
+			s->of_funcs[i] |= mark;
+	}
+	regfree(&regex);
+	return 0;
+}
+
+static void mark_roots(struct selection *s)
+{
+	const struct profile *p = s->q->profile;
+
+	for (size_t i = 0; s->filter->root && i < p->funcs.rows.count; i++) {
+		const char *name = strings_get(&p->strings, p->funcs.rows.items[i].name);
+
+		if (strcmp(name, s->filter->root) == 0)
+			s->of_funcs[i] |= IS_ROOT;
+	}
+}
+
+static int mark_functions(struct selection *s, struct error *err)
+{
+	int ret = mark_matches(s, "focus", s->filter->focus, IS_FOCUS, err);
+
+	if (!ret)
+		ret = mark_matches(s, "ignore", s->filter->ignore, IS_IGNORED, err);
+	if (!ret)
+		ret = mark_matches(s, "hide", s->filter->hide, IS_HIDDEN, err);
+	mark_roots(s);
+	return ret;
+}
+
+static const char *category_name(const struct profile *p, uint8_t category)
+{
+	if (p->categories.count)
+		return category < p->categories.count ? p->categories.items[category].name : "";
+	return category < CATEGORY_COUNT ? categories[category]->name : "";
+}
+
+/* NULL where the category has but one. */
+static const char *subcategory_name(const struct profile *p, struct frame_category of)
+{
+	if (p->categories.count) {
+		const struct profile_category *row = &p->categories.items[of.category];
+
+		return row->subcategories.count > 1 && of.subcategory < row->subcategories.count
+			       ? row->subcategories.items[of.subcategory]
+			       : NULL;
+	}
+	return categories[of.category]->subcategories[1]
+		       ? categories[of.category]->subcategories[of.subcategory]
+		       : NULL;
+}
+
+void query_category_name(const struct profile *p, struct frame_category category,
+			 struct strbuf *name)
+{
+	const char *text = category_name(p, category.category);
+	const char *more = *text ? subcategory_name(p, category) : NULL;
+
+	strbuf_adds(name, text);
+	if (more)
+		strbuf_addf(name, ": %s", more);
+}
+
+const char *query_event_name(const struct profile *p, uint8_t event)
+{
+	if (!event)
+		return "clock";
+	return event < p->events.rows.count
+		       ? strings_get(&p->strings, p->events.rows.items[event].name)
+		       : "";
+}
+
+static bool category_counts(const struct selection *s, struct frame_category category)
+{
+	const struct profile *p = s->q->profile;
+	const char *name = category_name(p, category.category);
+	_cleanup_(strbuf_release) struct strbuf full = {0};
+
+	if (!s->filter->include_idle && strcmp(name, "Idle") == 0)
+		return false;
+	if (!s->filter->category || fnmatch(s->filter->category, name, 0) == 0)
+		return true;
+	query_category_name(p, category, &full);
+	return fnmatch(s->filter->category, strbuf_text(&full), 0) == 0;
+}
+
+/* Asked once for each category, of which there are few. */
+static bool category_counts_known(const struct selection *s, struct frame_category category,
+				  int8_t *known)
+{
+	int8_t *answer = &known[category.category << 8 | category.subcategory];
+
+	if (*answer < 0)
+		*answer = category_counts(s, category);
+	return *answer;
+}
+
+/* Of a frame without a caller whose category is its caller's: the first of all. */
+static struct frame_category resolve_category(const struct query *q,
+					      const struct frame_category *of_frames, stack_id id)
+{
+	const struct stack *stack = &q->profile->stacks.rows.items[id];
+	struct frame_category category = of_frames[stack->frame];
+
+	if (category.category != CATEGORY_OF_CALLER)
+		return category;
+	return stack->parent == NO_STACK ? (struct frame_category){0, 0}
+					 : q->categories[stack->parent];
+}
+
+/* Files say it of all frames alike; what kind of frame it was, of few. */
+static bool is_kernel(const struct profile *p, struct frame_category category)
+{
+	return strcmp(category_name(p, category.category), "Kernel") == 0;
+}
+
+/* Callers come first. */
+static void look_at_stacks(struct selection *s)
+{
+	struct query *q = s->q;
+	const struct profile *p = q->profile;
+	const struct query_filter *filter = s->filter;
+	_cleanup_free_ struct frame_category *of_frames = categories_of_frames(p);
+	_cleanup_free_ uint8_t *marks = xcalloc(p->stacks.rows.count + 1, 1);
+	_cleanup_free_ int8_t *known = memset(xmalloc(1 << 16), -1, 1 << 16);
+
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		const struct stack *stack = &p->stacks.rows.items[id];
+		const struct frame *frame = &p->frames.rows.items[stack->frame];
+		bool is_outer = stack->parent == NO_STACK;
+		uint8_t own = frame->func == NO_FUNC ? 0 : s->of_funcs[frame->func];
+		uint8_t all = own | (is_outer ? 0 : marks[stack->parent]);
+
+		marks[id] = all;
+		q->categories[id] = resolve_category(q, of_frames, id);
+		q->parents[id] = is_outer ? NO_STACK : s->shown[stack->parent];
+		q->is_shown[id] = !(own & IS_HIDDEN) && (!filter->root || all & IS_ROOT) &&
+				  !(filter->no_kernel && is_kernel(p, q->categories[id]));
+		s->shown[id] = q->is_shown[id] ? id : q->parents[id];
+		s->keeps[id] = !(filter->focus && !(all & IS_FOCUS)) && !(all & IS_IGNORED) &&
+			       !(filter->root && !(all & IS_ROOT)) &&
+			       category_counts_known(s, q->categories[id], known);
+	}
+}
+
+/* "123", "123.1" or the name. */
+static bool is_named_so(const char *glob, const char *name, uint32_t id, uint32_t incarnation)
+{
+	char number[32];
+
+	if (!glob)
+		return true;
+	if (incarnation)
+		snprintf(number, sizeof(number), "%" PRIu32 ".%" PRIu32, id, incarnation);
+	else
+		snprintf(number, sizeof(number), "%" PRIu32, id);
+	return strcmp(glob, number) == 0 || fnmatch(glob, name, 0) == 0;
+}
+
+static void add_sample(struct selection *s, const struct sample *sample)
+{
+	struct query *q = s->q;
+	stack_id shown = sample->stack == NO_STACK ? NO_STACK : s->shown[sample->stack];
+	double weight = sample->weight;
+
+	if (shown == NO_STACK)
+		q->no_frame += sample->weight;
+	else
+		q->weights[shown] += sample->weight;
+	q->weight += sample->weight;
+	q->squares += q->event ? weight * weight : weight;
+	q->cpu_ns += sample->cpu_delta;
+	q->samples++;
+}
+
+static void add_thread(struct selection *s, thread_id id)
+{
+	const struct query_filter *filter = s->filter;
+	const struct profile *p = s->q->profile;
+	const struct profile_thread *thread = &p->threads.rows.items[id];
+	bool keeps_none = !filter->focus && !filter->root && !filter->category;
+	uint64_t before = s->q->weight;
+
+	if (!is_named_so(filter->process, strings_get(&p->strings, thread->process_name),
+			 thread->pid, thread->incarnation) ||
+	    !is_named_so(filter->thread, strings_get(&p->strings, thread->name), thread->tid, 0))
+		return;
+	vec_for_each(&thread->samples, const struct sample *, sample) {
+		uint64_t time = sample->time < p->meta.start_ns ? 0
+								: sample->time - p->meta.start_ns;
+
+		if (sample->event != s->q->event || time < filter->from || time >= filter->until)
+			continue;
+		if (sample->stack == NO_STACK ? keeps_none : s->keeps[sample->stack])
+			add_sample(s, sample);
+	}
+	s->q->thread_weights[id] = s->q->weight - before;
+}
+
+/* The event of the first sample that is of the clock, or else of the lowest number. */
+static uint8_t first_event(const struct profile *p)
+{
+	uint8_t first = UINT8_MAX;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->samples, const struct sample *, sample) {
+			if (!sample->event)
+				return 0;
+			if (sample->event < first)
+				first = sample->event;
+		}
+	}
+	return first == UINT8_MAX ? 0 : first;
+}
+
+static int find_event(struct query *q, const char *name, struct error *err)
+{
+	if (!name) {
+		q->event = first_event(q->profile);
+		return 0;
+	}
+	for (size_t i = 0; i < q->profile->events.rows.count || i == 0; i++) {
+		if (strcmp(query_event_name(q->profile, (uint8_t)i), name) == 0) {
+			q->event = (uint8_t)i;
+			return 0;
+		}
+	}
+	return error_text(err, -ENOENT, "--event %s: the profile has no such event", name);
+}
+
+int query_select(struct query *q, const struct profile *p, const struct query_filter *filter,
+		 struct error *err)
+{
+	size_t stacks = p->stacks.rows.count + 1;
+	_cleanup_free_ uint8_t *of_funcs = xcalloc(p->funcs.rows.count + 1, 1);
+	_cleanup_free_ bool *keeps = xcalloc(stacks, sizeof(*keeps));
+	_cleanup_free_ stack_id *shown = xcalloc(stacks, sizeof(*shown));
+	struct selection s = {q, filter, of_funcs, keeps, shown};
+	int ret;
+
+	*q = (struct query){
+		.profile = p,
+		.parents = xcalloc(stacks, sizeof(*q->parents)),
+		.is_shown = xcalloc(stacks, sizeof(*q->is_shown)),
+		.categories = xcalloc(stacks, sizeof(*q->categories)),
+		.weights = xcalloc(stacks, sizeof(*q->weights)),
+		.thread_weights = xcalloc(p->threads.rows.count + 1, sizeof(*q->thread_weights)),
+	};
+	ret = find_event(q, filter->event, err);
+	if (!ret)
+		ret = mark_functions(&s, err);
+	if (ret) {
+		query_release(q);
+		return ret;
+	}
+	look_at_stacks(&s);
+	for (thread_id id = 0; id < p->threads.rows.count; id++)
+		add_thread(&s, id);
+	return 0;
+}
+
+void query_release(struct query *q)
+{
+	free(q->parents);
+	free(q->is_shown);
+	free(q->categories);
+	free(q->weights);
+	free(q->thread_weights);
+	*q = (struct query){0};
+}
+
+double query_error(const struct query *q, uint64_t weight)
+{
+	double total = (double)q->weight, z = 1.959963984540054, share, count, middle, half;
+
+	if (!q->weight)
+		return 0;
+	share = (double)weight / total;
+	count = total * total / q->squares;
+	middle = (share + z * z / (2 * count)) / (1 + z * z / count);
+	half = z / (1 + z * z / count) *
+	       sqrt(share * (1 - share) / count + z * z / (4 * count * count));
+	return (half + fabs(middle - share)) * total;
+}

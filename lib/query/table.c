@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/table.h"
+
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+uint64_t *query_subtree_weights(const struct query *q)
+{
+	size_t count = q->profile->stacks.rows.count;
+	uint64_t *totals = xcalloc(count + 1, sizeof(*totals));
+
+	for (size_t i = count; i-- > 0;) {
+		totals[i] += q->weights[i];
+		if (q->is_shown[i] && q->parents[i] != NO_STACK)
+			totals[q->parents[i]] += totals[i];
+	}
+	return totals;
+}
+
+/* The stacks as they are walked: callers before what they call. */
+struct walk {
+	const struct query *q;
+	stack_id *first, *next; /* by stack_id: what it calls, its siblings; NO_STACK at the end */
+	stack_id root; /* the first of those without a caller */
+	uint32_t *keys; /* by stack_id; not owned */
+	uint32_t *depths; /* by key: how often it is on the way to where the walk is */
+};
+
+static void walk_init(struct walk *w, const struct query *q, const struct query_keys *keys)
+{
+	size_t count = q->profile->stacks.rows.count;
+
+	w->q = q;
+	w->first = xcalloc(count + 1, sizeof(*w->first));
+	w->next = xcalloc(count + 1, sizeof(*w->next));
+	w->root = NO_STACK;
+	w->keys = keys->of_stacks;
+	w->depths = xcalloc(keys->rows.count + 1, sizeof(*w->depths));
+	for (size_t i = 0; i < count; i++)
+		w->first[i] = NO_STACK;
+	for (size_t i = count; i-- > 0;) {
+		stack_id *list = q->parents[i] == NO_STACK ? &w->root : &w->first[q->parents[i]];
+
+		if (!q->is_shown[i])
+			continue;
+		w->next[i] = *list;
+		*list = (stack_id)i;
+	}
+}
+
+static void walk_release(struct walk *w)
+{
+	free(w->first);
+	free(w->next);
+	free(w->depths);
+}
+
+/* However deep they are: no recursion. */
+static stack_id walk_next(struct walk *w, stack_id at)
+{
+	if (w->first[at] != NO_STACK)
+		return w->first[at];
+	for (; at != NO_STACK; at = w->q->parents[at]) {
+		w->depths[w->keys[at]]--;
+		if (w->next[at] != NO_STACK)
+			return w->next[at];
+	}
+	return NO_STACK;
+}
+
+/* A key counts where it is met first on the way in: recursion adds nothing. */
+static void add_totals(struct query_table *t, const struct query *q, const uint64_t *subtrees)
+{
+	struct walk walk;
+
+	walk_init(&walk, q, &t->keys);
+	for (stack_id at = walk.root; at != NO_STACK; at = walk_next(&walk, at)) {
+		uint32_t key = walk.keys[at];
+
+		if (!walk.depths[key]++)
+			t->rows.items[key].total += subtrees[at];
+	}
+	walk_release(&walk);
+}
+
+/* A line of a key. */
+struct line_weight {
+	uint32_t key, line;
+	uint64_t self, total;
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct line_weight *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+static bool is_heavier(const struct line_weight *a, const struct line_weight *b)
+{
+	return a->self != b->self ? a->self > b->self : a->total > b->total;
+}
+
+/* `lines` are sorted: those of one line and key stand together. */
+static void choose_lines(struct query_table *t, struct line_weight *lines, size_t count)
+{
+	struct line_weight best = {0};
+
+	for (size_t i = 0; i < count;) {
+		struct line_weight sum = lines[i];
+
+		for (i++; i < count && !compare_lines(&sum, &lines[i]); i++) {
+			sum.self += lines[i].self;
+			sum.total += lines[i].total;
+		}
+		if (best.key != sum.key)
+			best = (struct line_weight){.key = sum.key};
+		if (!best.line || is_heavier(&sum, &best)) {
+			best = sum;
+			t->rows.items[sum.key].line = sum.line;
+		}
+	}
+}
+
+static void set_lines(struct query_table *t, const struct query *q, const uint64_t *subtrees)
+{
+	const struct profile *p = q->profile;
+	size_t frames = p->frames.rows.count;
+	_cleanup_free_ struct line_weight *of_frames = xcalloc(frames + 1, sizeof(*of_frames));
+	size_t count = 0;
+
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		struct line_weight *weight = &of_frames[p->stacks.rows.items[id].frame];
+
+		if (!q->is_shown[id] || !subtrees[id])
+			continue;
+		weight->key = t->keys.of_stacks[id];
+		weight->self += q->weights[id];
+		weight->total += subtrees[id];
+	}
+	for (size_t i = 0; i < frames; i++) {
+		const struct frame *frame = &p->frames.rows.items[i];
+		uint32_t own = frame->func == NO_FUNC ? 0 : p->funcs.rows.items[frame->func].line;
+
+		of_frames[i].line = own ? own : frame->line;
+		if (of_frames[i].total && of_frames[i].line)
+			of_frames[count++] = of_frames[i];
+	}
+	qsort(of_frames, count, sizeof(*of_frames), compare_lines);
+	choose_lines(t, of_frames, count);
+}
+
+static void add_stacks(struct query_table *t, const struct query *q)
+{
+	_cleanup_free_ uint64_t *subtrees = query_subtree_weights(q);
+
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		if (q->is_shown[id])
+			t->rows.items[t->keys.of_stacks[id]].self += q->weights[id];
+	}
+	add_totals(t, q, subtrees);
+	if (t->keys.by == QUERY_BY_FUNCTION)
+		set_lines(t, q, subtrees);
+}
+
+static void add_nothing(struct query_table *t, uint32_t key, uint64_t weight)
+{
+	if (key == t->rows.count)
+		vec_push(&t->rows, (struct query_row){.key = key});
+	t->rows.items[key].self += weight;
+	t->rows.items[key].total += weight;
+}
+
+static int compare_rows(const void *a, const void *b, void *keys)
+{
+	const struct query_row *x = a, *y = b;
+
+	if (x->self != y->self)
+		return x->self > y->self ? -1 : 1;
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return query_keys_compare(keys, x->key, y->key);
+}
+
+void query_table_make(struct query_table *t, const struct query *q, enum query_by by)
+{
+	size_t kept = 0;
+
+	*t = (struct query_table){0};
+	query_keys_make(&t->keys, q, by);
+	for (uint32_t key = 0; key < t->keys.rows.count; key++)
+		vec_push(&t->rows,
+			 (struct query_row){.key = key, .line = t->keys.rows.items[key].line});
+	if (query_by_has_stacks(by)) {
+		add_stacks(t, q);
+		if (q->no_frame)
+			add_nothing(t, query_keys_nothing(&t->keys), q->no_frame);
+	} else {
+		for (thread_id id = 0; id < q->profile->threads.rows.count; id++)
+			add_nothing(t, t->keys.of_threads[id], q->thread_weights[id]);
+	}
+	for (size_t i = 0; i < t->rows.count; i++) {
+		if (t->rows.items[i].total)
+			t->rows.items[kept++] = t->rows.items[i];
+	}
+	t->rows.count = kept;
+	if (kept)
+		qsort_r(t->rows.items, kept, sizeof(*t->rows.items), compare_rows, &t->keys);
+}
+
+void query_table_release(struct query_table *t)
+{
+	query_keys_release(&t->keys);
+	vec_release(&t->rows);
+}

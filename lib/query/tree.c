@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/radix.h"
+#include "lib/query/table.h"
+
+/* More than anyone looks at; a file could ask for the square of its size. */
+#define NODES_MAX (1u << 20)
+
+/* A stack on its way outwards: what it weighs, and in which node it is. */
+struct traveller {
+	stack_id at; /* the frame that is looked at next, or NO_STACK */
+	uint32_t node;
+	uint64_t weight;
+};
+
+struct travellers {
+	VEC(struct traveller) list;
+};
+
+/* By stack_id: does the stack end with that function, which is not called by itself? */
+static bool *find_outermost(const struct query_tree *t, const struct query *q, const char *name)
+{
+	size_t count = q->profile->stacks.rows.count;
+	bool *is_outermost = xcalloc(count + 1, sizeof(*is_outermost));
+	_cleanup_free_ bool *is_within = xcalloc(count + 1, sizeof(*is_within));
+
+	for (stack_id id = 0; id < count; id++) {
+		stack_id parent = q->parents[id];
+		const char *own;
+
+		if (!q->is_shown[id])
+			continue;
+		own = query_keys_text(&t->keys, t->keys.rows.items[t->keys.of_stacks[id]].function);
+		is_within[id] = parent != NO_STACK && is_within[parent];
+		is_outermost[id] = !is_within[id] && strcmp(own, name) == 0;
+		is_within[id] |= is_outermost[id];
+	}
+	return is_outermost;
+}
+
+static uint32_t add_node(struct query_tree *t, uint32_t parent, uint32_t key)
+{
+	vec_push(&t->nodes,
+		 (struct query_node){
+			 .key = key,
+			 .parent = parent,
+			 .first_child = QUERY_NO_NODE,
+			 .next_sibling = QUERY_NO_NODE,
+			 .depth = parent == QUERY_NO_NODE ? 0 : t->nodes.items[parent].depth + 1});
+	return (uint32_t)t->nodes.count - 1;
+}
+
+static bool node_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct query_node *a = &((const struct query_tree *)table)->nodes.items[id];
+	const struct query_node *b = key;
+
+	return a->parent == b->parent && a->key == b->key;
+}
+
+/* That of the parent where it would be too deep. */
+static uint32_t intern_node(struct query_tree *t, struct index *index, uint32_t parent,
+			    uint32_t key)
+{
+	const struct query_node wanted = {.parent = parent, .key = key};
+	uint64_t hash = hash_pair(parent, key);
+	uint32_t node = index_find(index, hash, node_equal, t, &wanted);
+
+	if (node != INDEX_NONE)
+		return node;
+	if (parent != QUERY_NO_NODE && t->nodes.items[parent].depth + 1 >= QUERY_TREE_DEPTH) {
+		t->is_cut = true;
+		return parent;
+	}
+	node = add_node(t, parent, key);
+	index_add(index, hash, node);
+	return node;
+}
+
+static void grow_inwards(struct query_tree *t, const struct query *q, const bool *roots)
+{
+	size_t count = q->profile->stacks.rows.count;
+	_cleanup_free_ uint32_t *nodes = xcalloc(count + 1, sizeof(*nodes));
+	struct index index = {0};
+
+	for (stack_id id = 0; id < count; id++) {
+		bool is_root = roots ? roots[id] : q->parents[id] == NO_STACK;
+		uint32_t parent;
+
+		nodes[id] = QUERY_NO_NODE;
+		if (!q->is_shown[id])
+			continue;
+		parent = is_root || q->parents[id] == NO_STACK ? QUERY_NO_NODE
+							       : nodes[q->parents[id]];
+		if (parent == QUERY_NO_NODE && !is_root)
+			continue;
+		nodes[id] = intern_node(t, &index, parent, t->keys.of_stacks[id]);
+		t->nodes.items[nodes[id]].self += q->weights[id];
+	}
+	for (size_t i = t->nodes.count; i-- > 0;) {
+		struct query_node *node = &t->nodes.items[i];
+
+		node->total += node->self;
+		if (node->parent != QUERY_NO_NODE)
+			t->nodes.items[node->parent].total += node->total;
+	}
+	index_release(&index);
+}
+
+/* Each goes a frame outwards; those of one node that come to one key are a node below it. */
+static void step(struct query_tree *t, const struct query *q, struct travellers *from,
+		 struct travellers *to)
+{
+	_cleanup_free_ struct radix_row *order = xcalloc(from->list.count + 1, sizeof(*order));
+	uint32_t node = QUERY_NO_NODE;
+
+	for (size_t i = 0; i < from->list.count; i++) {
+		const struct traveller *one = &from->list.items[i];
+
+		order[i].key = (uint64_t)one->node << 32 | t->keys.of_stacks[one->at];
+		order[i].value = (uint32_t)i;
+	}
+	radix_sort(order, from->list.count);
+	for (size_t i = 0; i < from->list.count; i++) {
+		struct traveller one = from->list.items[order[i].value];
+
+		if (i == 0 || order[i].key != order[i - 1].key)
+			node = add_node(t, one.node, (uint32_t)order[i].key);
+		t->nodes.items[node].total += one.weight;
+		one.at = q->parents[one.at];
+		one.node = node;
+		if (one.at != NO_STACK)
+			vec_push(&to->list, one);
+	}
+}
+
+/* What the nodes that they are in weigh is known now. */
+static void drop_light(const struct query_tree *t, struct travellers *all, uint64_t min_weight)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < all->list.count; i++) {
+		if (t->nodes.items[all->list.items[i].node].total >= min_weight)
+			all->list.items[kept++] = all->list.items[i];
+	}
+	all->list.count = kept;
+}
+
+static void grow_outwards(struct query_tree *t, const struct query *q, const bool *roots,
+			  uint64_t min_weight)
+{
+	_cleanup_free_ uint64_t *subtrees = query_subtree_weights(q);
+	struct travellers now = {0}, next = {0};
+
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		uint64_t weight = roots ? (roots[id] ? subtrees[id] : 0) : q->weights[id];
+
+		if (weight)
+			vec_push(&now.list, (struct traveller){id, QUERY_NO_NODE, weight});
+	}
+	for (int depth = 0; now.list.count; depth++) {
+		struct travellers done = now;
+
+		if (depth == QUERY_TREE_DEPTH || t->nodes.count >= NODES_MAX) {
+			t->is_cut = true;
+			break;
+		}
+		step(t, q, &now, &next);
+		drop_light(t, &next, min_weight);
+		now = next;
+		next = done;
+		vec_clear(&next.list);
+	}
+	for (size_t i = 0; !roots && i < t->nodes.count && !t->nodes.items[i].depth; i++)
+		t->nodes.items[i].self = t->nodes.items[i].total;
+	vec_release(&now.list);
+	vec_release(&next.list);
+}
+
+static int compare_nodes(const void *a, const void *b, void *tree)
+{
+	const struct query_tree *t = tree;
+	const struct query_node *x = &t->nodes.items[*(const uint32_t *)a];
+	const struct query_node *y = &t->nodes.items[*(const uint32_t *)b];
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return query_keys_compare(&t->keys, x->key, y->key);
+}
+
+static void link_nodes(struct query_tree *t, uint64_t min_weight)
+{
+	_cleanup_free_ uint32_t *order = xcalloc(t->nodes.count + 1, sizeof(*order));
+
+	for (uint32_t i = 0; i < t->nodes.count; i++)
+		order[i] = i;
+	if (t->nodes.count)
+		qsort_r(order, t->nodes.count, sizeof(*order), compare_nodes, t);
+	t->first_root = QUERY_NO_NODE;
+	for (size_t i = t->nodes.count; i-- > 0;) {
+		struct query_node *node = &t->nodes.items[order[i]];
+		uint32_t *list = node->parent == QUERY_NO_NODE
+					 ? &t->first_root
+					 : &t->nodes.items[node->parent].first_child;
+
+		if (!node->total || node->total < min_weight)
+			continue;
+		node->next_sibling = *list;
+		*list = order[i];
+	}
+}
+
+void query_tree_make(struct query_tree *t, const struct query *q,
+		     const struct query_tree_options *options)
+{
+	bool of_one = options->kind == QUERY_TREE_CALLERS || options->kind == QUERY_TREE_CALLEES;
+	_cleanup_free_ bool *roots = NULL;
+
+	*t = (struct query_tree){0};
+	query_keys_make(&t->keys, q, options->by);
+	if (of_one)
+		roots = find_outermost(t, q, options->function);
+	if (options->kind == QUERY_TREE_PLAIN || options->kind == QUERY_TREE_CALLEES)
+		grow_inwards(t, q, roots);
+	else
+		grow_outwards(t, q, roots, options->min_weight);
+	link_nodes(t, options->min_weight);
+}
+
+void query_tree_release(struct query_tree *t)
+{
+	query_keys_release(&t->keys);
+	vec_release(&t->nodes);
+}
+
+uint32_t query_tree_next(const struct query_tree *t, uint32_t node)
+{
+	if (t->nodes.items[node].first_child != QUERY_NO_NODE)
+		return t->nodes.items[node].first_child;
+	for (; node != QUERY_NO_NODE; node = t->nodes.items[node].parent) {
+		if (t->nodes.items[node].next_sibling != QUERY_NO_NODE)
+			return t->nodes.items[node].next_sibling;
+	}
+	return QUERY_NO_NODE;
+}

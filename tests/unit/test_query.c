@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables and trees of a small profile, and of one that is as deep as it is large. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/query/table.h"
+#include "lib/query/tree.h"
+
+static frame_id add_frame(struct profile *p, const char *name)
+{
+	struct func func = {.name = strings_intern(&p->strings, name),
+			    .module = NO_MODULE,
+			    .file = NO_SOURCE_FILE,
+			    .is_named = true};
+	struct frame frame = {.module = NO_MODULE, .symbol = NO_SYMBOL, .line = 7};
+
+	frame.func = funcs_intern(&p->funcs, &func);
+	frame.offset = frame.func;
+	return frames_intern(&p->frames, &frame);
+}
+
+/* Each letter is a function, the outermost first. */
+static stack_id add_stack(struct profile *p, const char *letters)
+{
+	stack_id stack = NO_STACK;
+
+	for (; *letters; letters++) {
+		char name[] = {*letters, '\0'};
+
+		stack = stacks_intern(&p->stacks, stack, add_frame(p, name));
+	}
+	return stack;
+}
+
+static void add_sample(struct profile *p, uint64_t time, stack_id stack, uint32_t weight)
+{
+	struct sample sample = {.time = time, .stack = stack, .weight = weight, .cpu = NO_CPU};
+
+	if (!p->threads.rows.count)
+		threads_add(&p->threads,
+			    &(struct profile_thread){.pid = 1,
+						     .tid = 1,
+						     .name = strings_intern(&p->strings, "thread"),
+						     .process_name = NO_STRING,
+						     .process_label = NO_STRING,
+						     .arguments = NO_STRING});
+	profile_thread_add_sample(threads_get(&p->threads, 0), &sample);
+}
+
+static struct profile *small(void)
+{
+	struct profile *p = profile_new();
+
+	add_sample(p, 1, add_stack(p, "abab"), 4);
+	add_sample(p, 2, add_stack(p, "abc"), 3);
+	add_sample(p, 3, add_stack(p, "d"), 2);
+	add_sample(p, 4, NO_STACK, 1);
+	return p;
+}
+
+static struct query select_all(const struct profile *p, const struct query_filter *filter)
+{
+	struct error err = {0};
+	struct query q;
+
+	if (query_select(&q, p, filter, &err))
+		fail_msg("%s", err.text);
+	return q;
+}
+
+/* "b 4 7, c 3 3": name, self, total. */
+static void check_table(const struct query_filter *filter, const char *expected)
+{
+	struct profile *p = small();
+	struct query q = select_all(p, filter);
+	struct strbuf text = {0};
+	struct query_table t;
+
+	query_table_make(&t, &q, QUERY_BY_FUNCTION);
+	vec_for_each(&t.rows, const struct query_row *, row)
+		strbuf_addf(&text, "%s%s %d %d", text.size ? ", " : "",
+			    query_keys_text(&t.keys, t.keys.rows.items[row->key].function),
+			    (int)row->self, (int)row->total);
+	assert_string_equal(strbuf_text(&text), expected);
+	strbuf_release(&text);
+	query_table_release(&t);
+	query_release(&q);
+	profile_free(p);
+}
+
+static void test_table(void **state)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+
+	(void)state;
+	check_table(&filter, "b 4 7, c 3 3, d 2 2,  1 1, a 0 7");
+	filter.hide = "^b$";
+	check_table(&filter, "a 4 7, c 3 3, d 2 2,  1 1");
+	filter.hide = NULL;
+	filter.root = "b";
+	check_table(&filter, "b 4 7, c 3 3, a 0 4");
+	filter.root = NULL;
+	filter.focus = "c|d";
+	check_table(&filter, "c 3 3, d 2 2, a 0 3, b 0 3");
+	filter.ignore = "c";
+	check_table(&filter, "d 2 2");
+	filter = QUERY_FILTER_ALL;
+	filter.from = 2;
+	filter.until = 4;
+	check_table(&filter, "c 3 3, d 2 2, a 0 3, b 0 3");
+	filter = QUERY_FILTER_ALL;
+	filter.thread = "other*";
+	check_table(&filter, "");
+}
+
+/* "a(b(c))" with totals: "a7(b7(…" */
+static void check_tree(const struct query_tree_options *options, const char *expected)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = small();
+	struct query q = select_all(p, &filter);
+	struct strbuf text = {0};
+	struct query_tree t;
+
+	query_tree_make(&t, &q, options);
+	for (uint32_t at = t.first_root; at != QUERY_NO_NODE; at = query_tree_next(&t, at)) {
+		const struct query_node *node = &t.nodes.items[at];
+
+		strbuf_addf(&text, "%s%u%s%d", text.size ? " " : "", node->depth,
+			    query_keys_text(&t.keys, t.keys.rows.items[node->key].function),
+			    (int)node->total);
+	}
+	assert_string_equal(strbuf_text(&text), expected);
+	strbuf_release(&text);
+	query_tree_release(&t);
+	query_release(&q);
+	profile_free(p);
+}
+
+static void test_tree(void **state)
+{
+	struct query_tree_options options = {.kind = QUERY_TREE_PLAIN};
+
+	(void)state;
+	check_tree(&options, "0a7 1b7 2a4 3b4 2c3 0d2");
+	options.min_weight = 4;
+	check_tree(&options, "0a7 1b7 2a4 3b4");
+	options.min_weight = 0;
+	options.kind = QUERY_TREE_INVERTED;
+	check_tree(&options, "0b4 1a4 2b4 3a4 0c3 1b3 2a3 0d2");
+	options.min_weight = 3;
+	check_tree(&options, "0b4 1a4 2b4 3a4 0c3 1b3 2a3");
+	options.min_weight = 0;
+	options.function = "b";
+	options.kind = QUERY_TREE_CALLERS;
+	check_tree(&options, "0b7 1a7");
+	options.kind = QUERY_TREE_CALLEES;
+	check_tree(&options, "0b7 1a4 2b4 1c3");
+}
+
+/* Recursion without an end, with a sample at each depth. */
+static void test_deep(void **state)
+{
+	struct query_tree_options options = {.kind = QUERY_TREE_INVERTED};
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = profile_new();
+	frame_id frame = add_frame(p, "a");
+	stack_id stack = NO_STACK;
+	struct query_table table;
+	struct query_tree tree;
+	struct query q;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		stack = stacks_intern(&p->stacks, stack, frame);
+		add_sample(p, 1, stack, 1);
+	}
+	q = select_all(p, &filter);
+	query_table_make(&table, &q, QUERY_BY_FUNCTION);
+	assert_int_equal(table.rows.count, 1);
+	assert_int_equal(table.rows.items[0].total, 20000);
+	assert_int_equal(table.rows.items[0].line, 7);
+	query_table_release(&table);
+	for (options.kind = 0; options.kind <= QUERY_TREE_INVERTED; options.kind++) {
+		query_tree_make(&tree, &q, &options);
+		assert_true(tree.is_cut);
+		assert_int_equal(tree.nodes.count, QUERY_TREE_DEPTH);
+		assert_int_equal(tree.nodes.items[0].total, 20000);
+		query_tree_release(&tree);
+	}
+	query_release(&q);
+	profile_free(p);
+}
+
+static void test_error(void **state)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = profile_new();
+	struct error err = {0};
+	struct query q;
+
+	(void)state;
+	add_sample(p, 1, add_stack(p, "a"), 100);
+	q = select_all(p, &filter);
+	/* 0.5 → ±0.0962, 0.1 → 0.1744 - 0.1: Wilson's interval for 100 samples. */
+	assert_true(fabs(query_error(&q, 50) - 9.617) < 0.001);
+	assert_true(fabs(query_error(&q, 10) - 7.437) < 0.001);
+	query_release(&q);
+	filter.focus = "(";
+	assert_int_equal(query_select(&q, p, &filter, &err), -EINVAL);
+	filter = QUERY_FILTER_ALL;
+	filter.event = "none";
+	assert_int_equal(query_select(&q, p, &filter, &err), -ENOENT);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

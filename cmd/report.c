@@ -14,7 +14,7 @@ static const char name[] = "report";
 
 struct report_rows {
 	struct listing listing;
-	size_t left_out; /* because of the limit */
+	size_t left_out; /* rows beyond the limit */
 	bool is_cut; /* a tree is deeper or larger than is shown */
 };
 

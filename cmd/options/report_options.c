@@ -277,7 +277,7 @@ static int take_operand(struct report_options *o, const char *operand, struct er
 	return 0;
 }
 
-/* What was not given. */
+/* Sets defaults, and refuses what does not go together. */
 static int complete(struct report_options *o, struct error *err)
 {
 	o->listing.for_people = o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN;

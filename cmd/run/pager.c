@@ -12,7 +12,7 @@
 
 #include "lib/base/identity.h"
 
-#define NOT_FOUND 127 /* what a shell exits with */
+#define NOT_FOUND 127 /* status of a shell */
 
 size_t pager_width(void)
 {

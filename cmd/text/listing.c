@@ -263,7 +263,7 @@ void listing_print_csv(const struct listing *l, struct strbuf *out)
 	}
 }
 
-/* Of a valid sequence. */
+/* Takes a valid sequence. */
 static uint32_t decode(const unsigned char *text, size_t size)
 {
 	uint32_t code = size == 1 ? text[0] : text[0] & (0x7fu >> size);

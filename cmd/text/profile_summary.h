@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile is, and how far it can be trusted, in a few figures. */
+/* Summarizes a profile, and how far it can be trusted, in a few figures. */
 #ifndef PROF_CMD_TEXT_PROFILE_SUMMARY_H
 #define PROF_CMD_TEXT_PROFILE_SUMMARY_H
 

@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 
-/* What a key says, in one column. */
+/* Columns, each one thing that a key says. */
 enum field {
 	FIELD_END,
 	FIELD_FUNCTION,

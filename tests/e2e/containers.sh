@@ -26,8 +26,9 @@ libc=$(ldd "$workloads/shares" | grep -o '/[^ ]*libc\.so\.6')
 python3 brand.py "$jail$libc" 171
 named() { # NAME BYTE: it was the libc with that build id, and all is named
 	judge "$1: its own libc, and names" "$1.json.gz" "$2" <<'CODE'
-ids = {lib["name"]: lib["codeId"] for lib in p["libs"]}
-expect(ids.get("libc.so.6") == f"{int(args[0]):02x}" * 20, ids)
+# The program that enters the root may have been sampled in the machine's own libc, too.
+ids = [lib["codeId"] for lib in p["libs"] if lib["name"] == "libc.so.6"]
+expect(f"{int(args[0]):02x}" * 20 in ids, ids)
 expect(within("sixty") > 100, f"{within('sixty')} samples in sixty()")
 expect(within("__libc_start_main") > 0.9 * within("sixty"), "no __libc_start_main()")
 CODE

@@ -125,7 +125,7 @@ struct unwind_space {
 	__u32 at; /* first mapping, in words */
 	__u32 count;
 	__u32 execs; /* execs since the process was tracked; stale if it differs */
-	/* Of this description, not 0. A fork copies it, so two processes may share one. */
+	/* Number of this description, not 0. A fork copies it, so two processes may share one. */
 	__u32 serial;
 };
 

@@ -334,7 +334,7 @@ static __always_inline bool send_stack(void *ctx, struct task_struct *task,
 	if (!s || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
 		return false;
 	capture_user_stack(ctx, task, process, s, sample->rec.pid);
-	/* What is left is for samples. */
+	/* Takes a quarter of the room for copies at most; the rest is for samples. */
 	return place_stack(s, sample, ring, config.copy_bytes / 4);
 }
 

@@ -18,7 +18,7 @@
 #include "lib/base/radix.h"
 #include "lib/base/text.h"
 
-/* Where a stack of the profile is in the tree below a root. */
+/* Node of a stack of the profile in the tree below a root. */
 struct folded_place {
 	stack_id root, stack;
 	stack_id node;

@@ -16,7 +16,7 @@ struct export_options {
 	bool cpus; /* each CPU has a row with the samples of the clock that were taken there */
 };
 
-/* What a file has. The caller sets what the profile has; a format changes what it writes otherwise.
+/* Counts of a file. The caller sets the profile's; a format changes what it writes otherwise.
  */
 struct export_counts {
 	size_t threads; /* entries, those of other events with them, those of CPUs without */
@@ -26,7 +26,7 @@ struct export_counts {
 	uint64_t gap_rows; /* of samples: they only say that a thread did not run */
 };
 
-/* What a file may hold that a profile has no place for. */
+/* Parts of a file that a profile has no place for. */
 enum unread {
 	UNREAD_MARKERS,
 	UNREAD_COUNTERS, /* of processes without threads, or too many */
@@ -87,7 +87,7 @@ struct format {
 FORMATS(FORMAT_DECLARE)
 #undef FORMAT_DECLARE
 
-/* What is written where nothing else is asked for. */
+/* The format to write if no other is asked for. */
 #define FORMAT_DEFAULT (&format_firefox)
 
 /* The one of that name that can be written, or NULL. */

@@ -7,7 +7,7 @@
 
 #include "lib/languages/language.h"
 
-/* What runs the function, from the slowest to the fastest, or what else the code is. */
+/* Tiers that run a function, from the slowest to the fastest, then other kinds of code. */
 enum tier {
 	TIER_OTHER,
 	TIER_INTERPRETER,

@@ -53,7 +53,7 @@ extern const struct language *const languages[LANGUAGE_COUNT];
 enum language_id language_of_library(const char *name);
 /* By the name of a process; LANGUAGE_NONE: no runtime that is known by its program. */
 enum language_id language_of_program(const char *name);
-/* What addresses in the lines of a jitdump have to be reduced by. */
+/* Returns the number to subtract from addresses in the lines of a jitdump. */
 uint32_t language_dump_line_shift(uint32_t mark);
 
 #endif

@@ -35,7 +35,7 @@ struct machine;
 struct recorder_options;
 struct tracker;
 
-/* What the recorder lends its instruments. All is borrowed, and outlives them. */
+/* Parts of the recorder that instruments use. All are borrowed and outlive the instruments. */
 struct live {
 	const struct recorder_options *options;
 	const struct instrument_settings *settings;
@@ -110,7 +110,7 @@ static inline uint32_t instrument_new_schema(struct live *live)
 /* All there are, in the order in which they are asked; ends with NULL. */
 extern const struct instrument *const instruments[];
 
-/* What the options of all instruments were set to. */
+/* Settings of all instruments, made by their options. */
 struct instrument_settings {
 	void *rows[INSTRUMENTS_MAX];
 };

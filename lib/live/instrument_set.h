@@ -13,7 +13,7 @@ struct instrument_set {
 	void *taker_states[LIVE_REC_END - REC_LIVE];
 };
 
-/* Of each function: see struct instrument. `live` is set already, but for what comes later. */
+/* See struct instrument for each function. `live` is set already, but for what comes later. */
 int instrument_set_configure(struct instrument_set *s, struct programs_options *programs,
 			     struct error *err);
 void instrument_set_release(struct instrument_set *s);

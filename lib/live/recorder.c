@@ -256,7 +256,7 @@ static void close_instruments(void *ctx, const struct live_cpu *cpu)
 	throttling_forget(&r->throttling, cpu->id, clock_monotonic_ns());
 }
 
-/* What may be refused before anything is loaded, and what the programs are to do. */
+/* Does what may be refused before anything is loaded, and decides what the programs do. */
 static int configure(struct recorder *r, struct programs_options *programs, struct error *err)
 {
 	const struct cpu_list *possible = &r->counters.possible;

@@ -11,7 +11,7 @@
 
 #include "lib/base/vec.h"
 
-/* What has become of an event's records: the recorder does not see that. */
+/* Fate of an event's records: the recorder does not see it. */
 struct event_tally {
 	uint64_t samples; /* in the profile */
 	uint64_t weight; /* occurrences that these stand for */

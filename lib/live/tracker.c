@@ -61,7 +61,7 @@ static void take_map(struct tracker *t, const struct rec_map *map)
 		unwinder_map(t->unwinder, process, map);
 }
 
-/* What user space itself has to say; code files and the walker want to know of it as well. */
+/* Passes on records made in user space; code files and the walker hear of them as well. */
 static void sink(void *ctx, const struct rec *rec)
 {
 	struct tracker *t = ctx;
@@ -309,7 +309,7 @@ static void send_mapping(struct tracker *t, const struct map_event *event)
 	sink(t, &map.rec);
 }
 
-/* What a process does that is followed. */
+/* Takes an event of a process that is followed. */
 static void take_own(struct tracker *t, struct live_process *process, const struct map_event *event)
 {
 	t->had_own_events = true;

@@ -25,7 +25,7 @@ struct frame {
 	uint8_t kind; /* enum profile_frame_kind */
 	uint8_t language; /* enum language_id: its category is the frame's */
 	uint8_t tier; /* of the compiler: a subcategory of the language's category */
-	/* Where the profile has categories of its own; else 0. */
+	/* Used if the profile has categories of its own; else 0. */
 	uint8_t category, subcategory;
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Which part of the kernel a function belongs to, told from its name and its source file. */
+/* Tells the part of the kernel that a function belongs to by its name and its source file. */
 #ifndef PROF_LIB_PROFILE_KERNEL_SUBSYSTEMS_H
 #define PROF_LIB_PROFILE_KERNEL_SUBSYSTEMS_H
 
 #include <stdint.h>
 
-/* Of a function that says nothing: it serves several parts, or is not known. */
+/* A function that tells nothing: it serves several parts, or is not known. */
 #define KERNEL_SUBSYSTEM_ANY 0xfe
 
 struct kernel_subsystems;

@@ -24,7 +24,7 @@ enum field_type {
 	FIELD_TYPE_COUNT,
 };
 
-/* Where front-ends show markers. */
+/* Places in which front-ends show markers. */
 enum {
 	SHOWN_IN_CHART = 1 << 0,
 	SHOWN_IN_TABLE = 1 << 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a row of a table, or a node of a tree, stands for. */
+/* The thing that a row of a table, or a node of a tree, stands for. */
 #ifndef PROF_LIB_QUERY_KEYS_H
 #define PROF_LIB_QUERY_KEYS_H
 

@@ -12,7 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
-/* Of functions, and of stacks with such a function. */
+/* Flags of functions, and of stacks with such a function. */
 enum {
 	IS_FOCUS = 1 << 0,
 	IS_IGNORED = 1 << 1,
@@ -144,7 +144,7 @@ static bool category_counts_known(const struct selection *s, struct frame_catego
 	return *answer;
 }
 
-/* Of a frame without a caller whose category is its caller's: the first of all. */
+/* Uses the first category for a frame that takes its caller's and has no caller. */
 static struct frame_category resolve_category(const struct query *q,
 					      const struct frame_category *of_frames, stack_id id)
 {

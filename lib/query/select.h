@@ -31,7 +31,7 @@ struct query_filter {
 
 #define QUERY_FILTER_ALL ((struct query_filter){.until = UINT64_MAX})
 
-/* What is selected. Arrays are owned. */
+/* The selection. Arrays are owned. */
 struct query {
 	const struct profile *profile;
 	uint8_t event;

@@ -140,7 +140,7 @@ static void step(struct query_tree *t, const struct query *q, struct travellers 
 	}
 }
 
-/* What the nodes that they are in weigh is known now. */
+/* Drops those in light nodes; the weights of all nodes are known now. */
 static void drop_light(const struct query_tree *t, struct travellers *all, uint64_t min_weight)
 {
 	size_t kept = 0;

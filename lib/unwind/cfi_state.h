@@ -10,7 +10,7 @@
 #include "lib/unwind/expression.h"
 #include "lib/unwind/rule_words.h"
 
-/* What CFI says about the caller's stack pointer. */
+/* The caller's stack pointer as CFI describes it. */
 enum cfi_sp {
 	CFI_SP_IS_CFA, /* the usual case */
 	CFI_SP_SAVED, /* in memory, at sp_reg + sp_offset words */

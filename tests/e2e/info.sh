@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What prof info says of a profile, and of what is none.
+# Output of prof info for a profile, and its refusal of other files.
 . "$(dirname "$0")/lib.sh"
 
 says() { # LABEL: what stands behind it

@@ -26,7 +26,7 @@ void record_text_read(struct record_text *t, unsigned int kind);
 /* Prints a valid record, without a newline. */
 void record_text_print(struct strbuf *out, const struct rec *rec);
 
-/* What the forms of single kinds are made of: one field each. */
+/* Parts of the forms of single kinds: one field each. */
 void text_flags(struct record_text *t, const struct event_word *words);
 void text_number(struct record_text *t, const char *key, void *member, size_t size,
 		 uint64_t otherwise);

@@ -5,9 +5,9 @@
 
 #include <sys/types.h>
 
-/* Until it waits for something, or has ended. */
+/* Waits until the process waits for something, or has ended. */
 void process_await_sleep(pid_t pid);
-/* Until it has ended; a zombie has. */
+/* Waits until the process has ended; a zombie has. */
 void process_await_end(pid_t pid);
 
 #endif

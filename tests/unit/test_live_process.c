@@ -49,7 +49,7 @@ static void note(const char *format, ...)
 	va_end(args);
 }
 
-/* What was noted since the last time. */
+/* Returns what was noted since the last call. */
 static const char *notes(void)
 {
 	static char last[sizeof(seen)];

@@ -190,7 +190,7 @@ static void damage_is_refused(void **state)
 	expect_refusal("\"threads\":[", "\"threads\":[7,", -EBADMSG, "threads[0]");
 }
 
-/* Of others' files columns may be missing that say nothing. */
+/* Files of other writers may lack columns that say nothing. */
 static void missing_columns_say_nothing(void **state)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *a = NULL, *b = NULL, *c = NULL;
@@ -241,7 +241,7 @@ static void views_are_folded_back(void **state)
 	profile_free(p);
 }
 
-/* What version 70 says of counters, in place of "counters":[]. */
+/* Counters as in version 70, in place of "counters":[]. */
 static struct profile *read_counters(const char *counters, struct import_counts *counts)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *changed = NULL;

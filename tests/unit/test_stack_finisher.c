@@ -44,7 +44,7 @@
 #define NOINLINE __attribute__((noinline, noclone, optimize("omit-frame-pointer")))
 #endif
 
-/* What the program leaves, in memory that both have. */
+/* Results of the program, in memory that both share. */
 struct legacy {
 	uint64_t pc, sp, general[32];
 	uint64_t stack[STACK_MAX / 8]; /* from RED_ZONE below sp on */
@@ -165,7 +165,7 @@ static NOINLINE void run(int depth)
 	sink += (unsigned int)values[0];
 }
 
-/* What is done with that. */
+/* Everything that a stack finisher needs. */
 struct fixture {
 	struct native_tables tables;
 	struct table_pool *pool;

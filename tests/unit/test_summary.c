@@ -53,7 +53,7 @@ static struct profile *small_profile(void)
 	return p;
 }
 
-/* What instruments say, in turn. */
+/* Rows of the instruments, in turn. */
 static struct report said;
 
 static struct outcome outcome_of(const struct profile *p)
@@ -221,7 +221,7 @@ static void every_cause_is_a_sample_or_an_event(void **state)
 	assert_string_equal(strbuf_text(&events), "event 1, mapping 1, tracking 1");
 }
 
-/* What summary_print() prints; stderr is back afterwards. */
+/* Returns what summary_print() prints; restores stderr. */
 static char *summary_of(const struct outcome *outcome, bool quiet)
 {
 	int fd = memfd_create("stderr", MFD_CLOEXEC), saved = dup(STDERR_FILENO);

@@ -85,7 +85,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What the kernel's programs tell. */
+/* Records of the kernel's programs. */
 static void fork_process(uint32_t pid, uint32_t parent_pid, uint64_t time)
 {
 	struct rec_fork fork = {.parent_pid = parent_pid, .parent_tid = parent_pid};
@@ -108,7 +108,7 @@ static void exit_process(uint32_t pid, uint64_t time)
 	exit_thread(pid, pid, time, EXIT_PROCESS);
 }
 
-/* What is in mapping rings. */
+/* Events in mapping rings. */
 static void tell(enum map_event_kind kind, uint32_t pid, uint64_t time)
 {
 	const struct map_event event = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the walker is told of processes, by what they map. */
+/* Descriptions that the walker gets of processes, by their mappings. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the walker is told of processes that fork, execute programs and end. */
+/* Descriptions that the walker gets of processes that fork, execute programs and end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -54,7 +54,7 @@ void add_code_module(struct unwinder_fixture *f, uint32_t id, bool has_file);
 void map_code(struct unwinder_fixture *f, uint32_t pid, uint64_t at, uint32_t module);
 /* Rounds, far enough apart that what was given back can be used again. */
 void flush_unwinder(struct unwinder_fixture *f, unsigned int rounds);
-/* What the walker was told last of the process. */
+/* The last description of the process that the walker got. */
 const struct unwind_space *told_space(const struct unwinder_fixture *f, uint32_t pid);
 
 #endif

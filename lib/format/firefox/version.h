@@ -5,7 +5,7 @@
 
 /* The processed format's that is written, and the newest that is read. */
 #define FIREFOX_FORMAT_VERSION 70
-/* Of the format that processed profiles come from; nobody looks at it. */
+/* Version of the format that processed profiles are made from; no reader uses it. */
 #define FIREFOX_GECKO_VERSION 36
 
 #endif

@@ -12,7 +12,7 @@ static void cpu_close(struct cpu_set *set, struct live_cpu *cpu)
 	map_ring_free(steal(cpu->map_ring));
 }
 
-/* What is not sampled still tells of forks and mappings. */
+/* CPUs that are not sampled still report forks and mappings. */
 static int cpu_open(struct cpu_set *set, struct live_cpu *cpu, struct error *err)
 {
 	int code = map_ring_open(&cpu->map_ring, cpu->id, err);

@@ -25,7 +25,7 @@ struct live_cpu {
 	struct map_ring *map_ring; /* NULL: offline */
 };
 
-/* What else is opened and closed on a CPU that is sampled. */
+/* Callbacks that open and close everything else on a sampled CPU. */
 struct cpu_hooks {
 	int (*open)(void *ctx, const struct live_cpu *cpu, struct error *err);
 	void (*close)(void *ctx, const struct live_cpu *cpu);

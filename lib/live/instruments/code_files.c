@@ -49,7 +49,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	report_integer(r, NULL, "code_malformed", code.malformed);
 	report_integer(r, NULL, "code_cut", code.cut);
 	report_panel(&code, r);
-	/* What comes behind has no names. */
+	/* Code described behind the cut has no names. */
 	if (code.cut)
 		report_warning(
 			r,

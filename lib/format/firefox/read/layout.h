@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where in the text of a processed profile its parts stand: the shared tables, what meta says, and
+ * Places of the parts of a processed profile in its text: the shared tables, what meta says, and
  * the lists that readers walk through themselves. The one place that knows the versions of the
  * format: both reading into a profile and patching a text start here.
  */

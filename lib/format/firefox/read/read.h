@@ -9,12 +9,12 @@
  * As struct format has it. Versions 60 to 70, of any writer. Rows of events that prof made of a
  * thread's samples become part of them again, those of CPUs tell where each was taken.
  *
- * What prof writes is read whole, but for these:
+ * Reads all that prof writes, but for these:
  *	stacks as fields of markers	are texts in the file, and stay texts
  *	counters of the machine		become counters of the first process, whose row they had
  *	several threads of one tid	are all of that tid
  *
- * Of what others write, this is counted in `counts` and not kept:
+ * Counts these parts of other writers' files in `counts` and does not keep them:
  *	markers		halves of intervals; those without a schema in the file
  *	their fields	lists, tables, flows, times in other units, values of another type
  *	samples		event delays, arguments; allocations; weights that are no counts

@@ -12,7 +12,7 @@ struct field_draft {
 	bool is_row; /* of stringArray, is its value */
 };
 
-/* Of others' formats for texts and numbers the value is kept, and not how it is shown. */
+/* Keeps the values of other writers' text and number formats, but not how they are shown. */
 static const struct field_format {
 	const char *name;
 	enum field_type type;
@@ -178,7 +178,7 @@ struct drafts {
 	VEC(struct draft) rows;
 };
 
-/* Of a row of the file's; fails where it leads nowhere. */
+/* Reads the index of one of `count` rows; -1: null. Fails if there is no such row. */
 static int64_t read_index(struct json_cursor *s, size_t count)
 {
 	int64_t row = 0;

@@ -143,7 +143,7 @@ static void read_units(struct import *r, struct json_cursor *s)
 	}
 }
 
-/* What the writer makes of the tables or always says, and what others read on their own. */
+/* Keys that the writer derives from tables or always writes, and those that are read elsewhere. */
 static bool is_derived(const struct json_cursor *s, struct span key)
 {
 	static const char *const keys[] = {"version",

@@ -62,7 +62,7 @@ static void add_modules(struct import *r)
 	}
 }
 
-/* Of several files of one name, the first: they are told apart by what a profile does not have. */
+/* Takes the first of several files of one name: a profile lacks what tells them apart. */
 static void add_sources(struct import *r)
 {
 	const struct table *t = &r->layout.sources;
@@ -171,7 +171,7 @@ static int add_symbols(struct import *r, struct error *err)
 	return ret;
 }
 
-/* What the file's categories say of a frame besides. */
+/* Properties of a frame that the file's categories tell. */
 struct category_meaning {
 	uint8_t kind, language; /* enum profile_frame_kind; enum language_id */
 	int guess; /* the subcategory of guesses; -1: none */

@@ -7,7 +7,7 @@
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/internal.h"
 
-/* Of ids that are no numbers. */
+/* Marks an id that is a word in the file. */
 #define NAMED_ID (1u << 31)
 
 /* A row of "threads", which may be a view of a thread. */

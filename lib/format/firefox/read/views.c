@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What views say of the samples that threads have. */
+/* Adds what the views tell about the samples of threads. */
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/radix.h"

@@ -73,7 +73,7 @@ static inline bool firefox_row_has_samples(const struct firefox_row *row)
 	return row->events >> row->event & 1;
 }
 
-/* Where samples are put together; a zeroed one is empty. */
+/* Samples being put together; a zeroed one is empty. */
 struct sample_buffer {
 	VEC(struct sample) samples;
 	VEC(struct radix_row) times;

@@ -110,7 +110,7 @@ static void count_programs(struct folder *f)
 	}
 }
 
-/* What is alone, and what is too much. */
+/* Gathers groups of one thread, and those beyond PROGRAMS_MAX. */
 static void gather_others(struct folder *f)
 {
 	struct group *groups = f->groups.items;

@@ -156,7 +156,7 @@ void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t
 /* Before positions of categories are known: those that markers name occur in the file. */
 void firefox_use_marker_categories(struct firefox *f);
 
-/* Where the markers of a row are put together; a zeroed one is empty. */
+/* Markers of a row being put together; a zeroed one is empty. */
 struct marker_list {
 	VEC(struct marker) markers;
 };

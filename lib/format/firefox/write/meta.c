@@ -150,7 +150,7 @@ static json_t *categories_value(const struct firefox *f)
 	return list;
 }
 
-/* As front-ends call them. A stack is written as the names of its functions. */
+/* Names of field formats in the file. A stack is written as the names of its functions. */
 static const char *const field_formats[FIELD_TYPE_COUNT] = {
 	[FIELD_STRING] = "unique-string",
 	[FIELD_INTEGER] = "integer",

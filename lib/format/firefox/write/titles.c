@@ -37,7 +37,7 @@ static int compare_rows(const void *a, const void *b)
 	return result ? result : compare_u64((uintptr_t)left->row, (uintptr_t)right->row);
 }
 
-/* Where the group that begins at row i ends. */
+/* Returns the end of the group that begins at row i. */
 static size_t group_end(const struct keyed_rows *k, size_t i)
 {
 	const struct keyed_row *first = &k->rows.items[i];

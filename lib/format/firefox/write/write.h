@@ -5,7 +5,7 @@
 
 #include "lib/format/format.h"
 
-/* As struct format has it. */
+/* The write() of struct format. */
 int firefox_write(const struct profile *p, const struct export_options *options,
 		  struct outfile *out, struct export_counts *counts, struct error *err);
 

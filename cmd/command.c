@@ -56,6 +56,16 @@ static void print_line(const char *prefix, const char *text)
 	log_write(line);
 }
 
+int command_take_file(const char **file, const char *operand, struct error *err)
+{
+	if (*file)
+		return error_text(err, -EINVAL, "more than one file: %s and %s", *file, operand);
+	if (!*operand)
+		return error_text(err, -EINVAL, "the name of the file must not be empty");
+	*file = operand;
+	return 0;
+}
+
 void command_say(const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;

@@ -39,6 +39,12 @@ struct command {
 int options_next(int argc, char **argv, const char *shorts, const struct option *longs,
 		 struct error *err);
 
+/*
+ * Sets *file to the only operand of a command; -EINVAL with err if it is set already, or if the
+ * operand is empty.
+ */
+int command_take_file(const char **file, const char *operand, struct error *err);
+
 /* Writes "prof: text" to stderr in one write; names in it are made safe to print. */
 void command_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Writes "prof NAME: text" in the same way, without a limit of length. */

@@ -68,16 +68,6 @@ static void print_help(void)
 	       "Exit status: 0, 125 where a file refuses, 2 for wrong use.\n");
 }
 
-static int take_operand(struct symbolize_command *c, const char *operand, struct error *err)
-{
-	if (c->input)
-		return error_text(err, -EINVAL, "more than one file: %s and %s", c->input, operand);
-	if (!*operand)
-		return error_text(err, -EINVAL, "the name of the file must not be empty");
-	c->input = operand;
-	return 0;
-}
-
 static int check(struct symbolize_command *c, struct error *err)
 {
 	if (!c->input)
@@ -105,7 +95,7 @@ static int parse(int argc, char **argv, struct symbolize_command *c, struct erro
 		if (opt != -1)
 			ret = output_options_set(&c->output, opt, optarg, err);
 		else if (optind < argc)
-			ret = take_operand(c, argv[optind++], err);
+			ret = command_take_file(&c->input, argv[optind++], err);
 	}
 	return ret ? ret : check(c, err);
 }

@@ -267,16 +267,6 @@ static int set_option(struct report_options *o, int option, const char *value, s
 	}
 }
 
-static int take_operand(struct report_options *o, const char *operand, struct error *err)
-{
-	if (o->path)
-		return error_text(err, -EINVAL, "more than one file: %s and %s", o->path, operand);
-	if (!*operand)
-		return error_text(err, -EINVAL, "the name of the file must not be empty");
-	o->path = operand;
-	return 0;
-}
-
 /* Sets defaults, and refuses what does not go together. */
 static int complete(struct report_options *o, struct error *err)
 {
@@ -319,7 +309,7 @@ int report_options_parse(struct report_options *o, int argc, char **argv, struct
 		if (opt != -1)
 			ret = set_option(o, opt, optarg, err);
 		else if (optind < argc)
-			ret = take_operand(o, argv[optind++], err);
+			ret = command_take_file(&o->path, argv[optind++], err);
 	}
 	return ret ? ret : complete(o, err);
 }

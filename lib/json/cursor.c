@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
 void json_cursor_init(struct json_cursor *s, const char *text, size_t size)
 {
 	*s = (struct json_cursor){.text = text, .size = size};
@@ -434,6 +437,17 @@ bool json_cursor_string(struct json_cursor *s, struct strbuf *text)
 			return false;
 	}
 	return true;
+}
+
+char *json_cursor_text(struct json_cursor *s)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (json_cursor_peek(s) == '"')
+		json_cursor_string(s, &text);
+	else
+		json_cursor_skip(s);
+	return xstrdup(strbuf_text(&text));
 }
 
 bool json_cursor_end(struct json_cursor *s)

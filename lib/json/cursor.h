@@ -77,6 +77,8 @@ bool json_cursor_null(struct json_cursor *s);
  * Reads a string as UTF-8, replacing the content of `text`; half a surrogate pair becomes U+FFFD.
  */
 bool json_cursor_string(struct json_cursor *s, struct strbuf *text);
+/* Copies a string up to its first NUL; the caller frees. Skips any other value, and copies "". */
+char *json_cursor_text(struct json_cursor *s);
 /* True if nothing but white space follows. */
 bool json_cursor_end(struct json_cursor *s);
 

@@ -45,9 +45,7 @@ struct import {
 	VEC(struct cpu_view) cpus;
 };
 
-/* A string as its value; one that is none is skipped, and is "". To be freed. */
-char *import_text(struct json_cursor *s);
-/* The same as one of the profile's strings. */
+/* Reads a string as json_cursor_text() does, as one of the profile's strings. */
 string_id import_string(struct import *r, struct json_cursor *s);
 /* Milliseconds as ns; below 0, and what is no number, 0. */
 uint64_t import_time(struct json_cursor *s);

@@ -129,18 +129,6 @@ static int read_meta(struct layout *l, struct error *err)
 	return l->version ? check_version(l, err) : no_profile(err);
 }
 
-static char *read_text(struct json_cursor *s)
-{
-	_cleanup_(strbuf_release) struct strbuf text = {0};
-
-	if (json_cursor_peek(s) == '"')
-		json_cursor_string(s, &text);
-	else
-		json_cursor_skip(s);
-	/* A file name ends where a NUL is. */
-	return xstrdup(strbuf_text(&text));
-}
-
 static void read_build_id(struct layout_lib *lib, const char *text)
 {
 	size_t size = strlen(text) / 2;
@@ -191,7 +179,7 @@ static void read_lib(struct layout *l, struct json_cursor *s)
 							    : NULL;
 
 		if (to && !*to)
-			*to = read_text(s);
+			*to = json_cursor_text(s);
 		else
 			json_cursor_skip(s);
 	}

@@ -7,20 +7,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/read/internal.h"
 
-char *import_text(struct json_cursor *s)
-{
-	_cleanup_(strbuf_release) struct strbuf text = {0};
-
-	if (json_cursor_peek(s) == '"')
-		json_cursor_string(s, &text);
-	else
-		json_cursor_skip(s);
-	return xstrdup(strbuf_text(&text));
-}
-
 string_id import_string(struct import *r, struct json_cursor *s)
 {
-	_cleanup_free_ char *text = import_text(s);
+	_cleanup_free_ char *text = json_cursor_text(s);
 
 	return strings_intern(&r->profile->strings, text);
 }

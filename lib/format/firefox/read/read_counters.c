@@ -116,7 +116,7 @@ static void read_display(struct import *r, struct json_cursor *s, struct draft *
 	draft->is_drawn = true;
 	while (json_cursor_member(s, &list, &key)) {
 		if (span_is(s, key, "graphType")) {
-			_cleanup_free_ char *type = import_text(s);
+			_cleanup_free_ char *type = json_cursor_text(s);
 
 			counter->graph = strcmp(type, "line-rate") == 0 ? COUNTER_RATE
 									: COUNTER_LEVEL;

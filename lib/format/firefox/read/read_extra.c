@@ -56,7 +56,7 @@ static char *read_value(struct json_cursor *s)
 	struct span value;
 
 	if (json_cursor_peek(s) == '"')
-		return import_text(s);
+		return json_cursor_text(s);
 	json_cursor_value(s, &value);
 	return xstrndup(s->text + value.start, value.end - value.start);
 }
@@ -100,7 +100,7 @@ static void read_section(struct import *r, struct json_cursor *s)
 	/* The label may stand behind the entries. */
 	while (json_cursor_member(s, &list, &key)) {
 		if (span_is(s, key, "label") && !label) {
-			label = import_text(s);
+			label = json_cursor_text(s);
 			continue;
 		}
 		json_cursor_value(s, &value);

@@ -35,7 +35,7 @@ static const struct field_format {
 
 static void read_format(struct import *r, struct json_cursor *s, struct field_draft *field)
 {
-	_cleanup_free_ char *name = import_text(s);
+	_cleanup_free_ char *name = json_cursor_text(s);
 
 	for (size_t i = 0; i < sizeof(field_formats) / sizeof(*field_formats); i++) {
 		if (strcmp(name, field_formats[i].name) != 0)
@@ -105,7 +105,7 @@ static uint32_t read_places(struct json_cursor *s)
 	if (json_cursor_peek(s) != '[')
 		return !json_cursor_skip(s);
 	while (json_cursor_element(s, &list)) {
-		_cleanup_free_ char *place = import_text(s);
+		_cleanup_free_ char *place = json_cursor_text(s);
 
 		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
 			shown |= strcmp(place, places[i]) == 0 ? 1u << i : 0;

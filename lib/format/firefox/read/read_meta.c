@@ -34,7 +34,7 @@ static bool read_text(struct import *r, struct json_cursor *s, struct span key)
 
 		if (!span_is(s, key, texts[i].key) || *to || json_cursor_peek(s) != '"')
 			continue;
-		*to = import_text(s);
+		*to = json_cursor_text(s);
 		return true;
 	}
 	return false;
@@ -87,7 +87,7 @@ static void read_list(struct json_cursor *s, struct import *r,
 		return;
 	}
 	while (json_cursor_element(s, &list))
-		take(r, import_text(s));
+		take(r, json_cursor_text(s));
 }
 
 static void take_feature(struct import *r, char *text)
@@ -134,7 +134,7 @@ static void read_units(struct import *r, struct json_cursor *s)
 	}
 	while (json_cursor_member(s, &list, &key)) {
 		if (span_is(s, key, "threadCPUDelta")) {
-			_cleanup_free_ char *unit = import_text(s);
+			_cleanup_free_ char *unit = json_cursor_text(s);
 
 			r->cpu_time_unit = !strcmp(unit, "ns") ? 1 : !strcmp(unit, "µs") ? 1000 : 0;
 		} else {
@@ -218,7 +218,7 @@ static void read_subcategories(struct json_cursor *s, struct profile_category *c
 	struct json_cursor_list list = {0};
 
 	while (json_cursor_element(s, &list))
-		vec_push(&category->subcategories, import_text(s));
+		vec_push(&category->subcategories, json_cursor_text(s));
 }
 
 static void read_category(struct import *r, struct json_cursor *s)
@@ -229,9 +229,9 @@ static void read_category(struct import *r, struct json_cursor *s)
 
 	while (json_cursor_member(s, &list, &key)) {
 		if (span_is(s, key, "name") && !category.name)
-			category.name = import_text(s);
+			category.name = json_cursor_text(s);
 		else if (span_is(s, key, "color") && !category.color)
-			category.color = import_text(s);
+			category.color = json_cursor_text(s);
 		else if (span_is(s, key, "subcategories") && !category.subcategories.count &&
 			 json_cursor_peek(s) == '[')
 			read_subcategories(s, &category);

@@ -105,7 +105,7 @@ static void skip_column(struct sample_reader *of, struct span key)
 	uint64_t *unread = of->reader->counts->unread;
 
 	if (span_is(of->s, key, "weightType")) {
-		_cleanup_free_ char *type = import_text(of->s);
+		_cleanup_free_ char *type = json_cursor_text(of->s);
 
 		unread[UNREAD_WEIGHTS] += *type && strcmp(type, "samples") != 0;
 	} else if (json_cursor_peek(of->s) == '[') {

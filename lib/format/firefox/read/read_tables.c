@@ -82,7 +82,7 @@ static void add_sources(struct import *r)
 		r->counts->unread[UNREAD_SOURCES] += files->rows.count == before;
 		if (!column || !json_cursor_element(&s, &list) || json_cursor_null(&s))
 			continue;
-		text = import_text(&s);
+		text = json_cursor_text(&s);
 		if (files->rows.count == before || !*text)
 			free(text);
 		else

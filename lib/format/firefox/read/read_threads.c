@@ -58,7 +58,7 @@ static char *read_id(struct json_cursor *s)
 	struct span value;
 
 	if (json_cursor_peek(s) == '"')
-		return import_text(s);
+		return json_cursor_text(s);
 	json_cursor_value(s, &value);
 	return xstrndup(s->text + value.start, value.end - value.start);
 }
@@ -118,7 +118,7 @@ static bool read_head(struct import *r, struct json_cursor *s, struct span key, 
 	else if (span_is(s, key, "isMainThread"))
 		row->thread.is_main = import_skip(s);
 	else if (span_is(s, key, "profView") && !row->view)
-		row->view = import_text(s);
+		row->view = json_cursor_text(s);
 	else
 		return read_life(r, s, key, &row->thread);
 	return true;

@@ -11,25 +11,8 @@
 #ifndef PROF_BPF_RECORD_H
 #define PROF_BPF_RECORD_H
 
-#include <linux/types.h>
-
-enum rec_kind {
-	REC_NONE,
-#define RECORD(kind, ...) REC_##kind,
-#include "bpf/record.def"
-#undef RECORD
-	REC_KIND_COUNT,
-};
-
-struct rec {
-	__u16 words; /* size of the whole record in units of 8 bytes */
-	__u8 kind; /* enum rec_kind */
-	__u8 flags; /* meaning depends on the kind */
-	__u16 cpu; /* the CPU that wrote it */
-	__u16 weight; /* samples: timer ticks it stands for; else 0 */
-	__u64 time;
-	__u32 pid, tid;
-};
+#include "bpf/record_head.h"
+#include "bpf/wait_record.h"
 
 /*
  * rec.flags of REC_FORK, REC_NAME and REC_EXIT: the filters' verdict on the task at that time. A
@@ -40,7 +23,6 @@ enum {
 	REC_UNSAMPLED = 1 << 7, /* this thread is not sampled; others of its process may be */
 };
 
-#define REC_MAX_WORDS 0xffff
 #define REC_NAME_SIZE 16 /* TASK_COMM_LEN */
 #define REC_BUILD_ID_MAX 20
 
@@ -54,22 +36,6 @@ enum frame_kind {
 	FRAME_GUESS, /* user code, by scanning the stack for return addresses */
 	FRAME_SIGNAL, /* interrupted by a signal: its address is a pc, not a return address */
 	FRAME_KIND_COUNT,
-};
-
-/* rec.flags of REC_SAMPLE */
-enum {
-	SAMPLE_LEAF_KERNEL = 1 << 0, /* leaf is a kernel address */
-	SAMPLE_NO_STACK = 1 << 1, /* no frames besides the leaf; stack_id is unused */
-	SAMPLE_KERNEL_THREAD = 1 << 2, /* the task has no user side */
-	SAMPLE_EXITING = 1 << 3, /* the task's address space is being torn down or replaced */
-	SAMPLE_NO_LEAF = 1 << 4, /* the innermost pc is unknown, too; leaf is 0 */
-};
-
-struct rec_sample {
-	struct rec rec;
-	__u64 leaf; /* innermost pc, exactly as interrupted */
-	__u32 stack_id; /* of the REC_STACK with the leaf's callers */
-	__u32 cpu_time; /* the thread's CPU time so far: low 32 bits of (ns >> 4) */
 };
 
 /* An occurrence of an event other than the clock. */
@@ -190,7 +156,7 @@ enum {
 struct rec_exit {
 	struct rec rec;
 	__u32 status; /* as wait(2) reports it */
-	__u32 reserved;
+	__u32 cpu_time; /* as in struct rec_sample; 0: unknown */
 };
 
 /* rec.flags of REC_MAP */
@@ -287,10 +253,13 @@ enum lost_cause {
 	LOST_CAUSE_COUNT,
 };
 
+#define LOST_WAITS 0xffffffffu /* rec_lost.event */
+
 struct rec_lost {
 	struct rec rec; /* rec.cpu: where; pid and tid 0 */
 	__u32 cause; /* enum lost_cause */
-	__u32 event; /* 0: count is clock ticks; else occurrences of this event */
+	/* 0: count is clock ticks; LOST_WAITS: sampled waits; else occurrences of this event */
+	__u32 event;
 	__u64 count;
 };
 

@@ -160,7 +160,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	rec->rec.flags = BPF_CORE_READ(task, signal, live.counter) == 0 ? EXIT_PROCESS : 0;
 	rec->rec.flags |= match_flags(task, ids, &rec->rec, task->comm);
 	rec->status = BPF_CORE_READ(task, exit_code);
-	rec->reserved = 0;
+	rec->cpu_time = BPF_CORE_READ(task, se.sum_exec_runtime) >> 4;
 	emit_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -130,6 +130,16 @@ static bool marker_holds(const struct rec_marker *rec)
 	       (rec->stack_count || !(rec->rec.flags & MARKER_CAUSE));
 }
 
+static bool wait_holds(const struct rec_wait *rec)
+{
+	return rec->reason.state < WAIT_STATE_COUNT && rec->start <= rec->sample.rec.time;
+}
+
+static bool resumed_holds(const struct rec_resumed *rec)
+{
+	return rec->reason.state < WAIT_STATE_COUNT && rec->start <= rec->rec.time;
+}
+
 static size_t stack_record_size(const struct rec_stack *rec)
 {
 	return sizeof(*rec) + stack_record_body_size(stack_record_depth(rec), rec->run_count);

@@ -19,16 +19,6 @@ static const struct event_word frame_kinds[] = {
 	[FRAME_KIND_COUNT] = {"unheard-of", UINT8_MAX}, {NULL, 0},
 };
 
-/* cpu-time=1ms: the wire has the low half of 16 ns units */
-void text_cpu_time(struct record_text *t, struct rec_sample *rec)
-{
-	uint64_t ns = (uint64_t)rec->cpu_time << 4;
-
-	text_time(t, "cpu-time", 0, &ns);
-	if (t->line)
-		rec->cpu_time = (uint32_t)(ns >> 4);
-}
-
 static void read_frames(struct record_text *t, struct rec_stack *rec)
 {
 	uint64_t addrs[DEPTH_MAX];

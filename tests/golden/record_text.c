@@ -41,6 +41,11 @@ static const struct event_word exit_flags[] = {
 	{"unsampled", REC_UNSAMPLED},
 	{NULL, 0},
 };
+static const struct event_word run_flags[] = {
+	{"sampled", RUN_SAMPLED},
+	{"queue-unknown", RUN_QUEUE_UNKNOWN},
+	{NULL, 0},
+};
 static const struct event_word arguments_flags[] = {
 	{"cut", ARGUMENTS_CUT},
 	{"folder-cut", FOLDER_CUT},
@@ -206,6 +211,15 @@ void text_time(struct record_text *t, const char *key, uint64_t base, uint64_t *
 		text_print(t, " %s=%" PRIu64 "ns", key, *member - base);
 }
 
+void text_cpu_time(struct record_text *t, const char *key, uint32_t *member)
+{
+	uint64_t ns = (uint64_t)*member << 4;
+
+	text_time(t, key, 0, &ns);
+	if (t->line)
+		*member = (uint32_t)(ns >> 4);
+}
+
 void text_name(struct record_text *t, const char *key, char *name, size_t size)
 {
 	char *text = t->line ? event_line_text(t->line, key) : NULL;
@@ -239,6 +253,7 @@ void text_tail(struct record_text *t, const char *key, void *member, size_t size
 	text_word(t, key, &r->member, sizeof(r->member), words, otherwise);
 #define TIME(key, member) text_time(t, key, EVENTS_START_NS, (uint64_t *)&r->member);
 #define DURATION(key, member) text_time(t, key, 0, (uint64_t *)&r->member);
+#define CPU_TIME(key, member) text_cpu_time(t, key, &r->member);
 #define NAME(key, member) text_name(t, key, r->member, sizeof(r->member));
 #define TAIL(key, member) text_tail(t, key, &r->member, sizeof(r->member));
 #define SPECIAL(name) text_##name(t, r);

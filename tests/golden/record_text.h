@@ -35,6 +35,8 @@ void text_word(struct record_text *t, const char *key, void *member, size_t size
 	       const struct event_word *words, uint32_t otherwise);
 /* Nanoseconds after `base`. */
 void text_time(struct record_text *t, const char *key, uint64_t base, uint64_t *member);
+/* cpu-time=1ms: the wire has the low half of 16 ns units. */
+void text_cpu_time(struct record_text *t, const char *key, uint32_t *member);
 void text_name(struct record_text *t, const char *key, char *name, size_t size);
 /* A text at the end; `member` is its size. */
 void text_tail(struct record_text *t, const char *key, void *member, size_t size);
@@ -48,7 +50,6 @@ void text_print(struct record_text *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Forms of single kinds. */
-void text_cpu_time(struct record_text *t, struct rec_sample *rec);
 void text_frames(struct record_text *t, struct rec_stack *rec);
 void text_mapped_module(struct record_text *t, struct rec_map *rec);
 void text_build_id(struct record_text *t, struct rec_module *rec);
@@ -58,5 +59,9 @@ void text_schema(struct record_text *t, struct rec_schema *rec);
 void text_marker(struct record_text *t, struct rec_marker *rec);
 void text_counter_info(struct record_text *t, struct rec_counter_info *rec);
 void text_arguments(struct record_text *t, struct rec_arguments *rec);
+void text_wait_start(struct record_text *t, struct rec_wait *rec);
+void text_wait_reason(struct record_text *t, struct rec_wait *rec);
+void text_resumed_start(struct record_text *t, struct rec_resumed *rec);
+void text_resumed_reason(struct record_text *t, struct rec_resumed *rec);
 
 #endif

@@ -243,6 +243,30 @@ static void a_counter_must_hold_what_it_announces(void **state)
 	assert_false(record_is_valid(&info->rec, sizeof(buffer)));
 }
 
+static void a_wait_has_a_state_and_begins_before_its_stack_is_taken(void **state)
+{
+	struct rec_wait *wait = (struct rec_wait *)make(REC_WAIT, sizeof(*wait));
+	struct rec_resumed *resumed;
+
+	(void)state;
+	wait->start = wait->sample.rec.time;
+	wait->reason.state = WAIT_STATE_COUNT - 1;
+	assert_true(record_is_valid(&wait->sample.rec, sizeof(buffer)));
+	wait->reason.state++;
+	assert_false(record_is_valid(&wait->sample.rec, sizeof(buffer)));
+	wait->reason.state = 0;
+	wait->start++;
+	assert_false(record_is_valid(&wait->sample.rec, sizeof(buffer)));
+	resumed = (struct rec_resumed *)make(REC_RUN, sizeof(*resumed));
+	resumed->start = resumed->rec.time;
+	assert_true(record_is_valid(&resumed->rec, sizeof(buffer)));
+	resumed->reason.state = WAIT_STATE_COUNT;
+	assert_false(record_is_valid(&resumed->rec, sizeof(buffer)));
+	resumed->reason.state = 0;
+	resumed->start++;
+	assert_false(record_is_valid(&resumed->rec, sizeof(buffer)));
+}
+
 static void causes_have_the_names_of_the_statistics(void **state)
 {
 	(void)state;
@@ -264,6 +288,7 @@ int main(void)
 		cmocka_unit_test(a_schema_is_built_with_its_texts_in_order),
 		cmocka_unit_test(a_marker_must_hold_what_it_announces),
 		cmocka_unit_test(a_counter_must_hold_what_it_announces),
+		cmocka_unit_test(a_wait_has_a_state_and_begins_before_its_stack_is_taken),
 		cmocka_unit_test(causes_have_the_names_of_the_statistics),
 	};
 

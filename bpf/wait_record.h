@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Records of threads off the CPU. See record.h. */
+#ifndef PROF_BPF_WAIT_RECORD_H
+#define PROF_BPF_WAIT_RECORD_H
+
+#include "bpf/record_head.h"
+
+/*
+ * Why a thread left the CPU: its state, without the kernel's bits for signals, freezing and
+ * frozen mounts.
+ */
+enum wait_state {
+	WAIT_RUNNABLE, /* preempted, or it yielded: waits for a CPU alone */
+	WAIT_SLEEPING, /* interruptible */
+	WAIT_UNINTERRUPTIBLE, /* counts as load: disk, page fault, lock of the kernel, vfork */
+	WAIT_IDLE, /* uninterruptible, but no load: kernel threads without work */
+	WAIT_STOPPED,
+	WAIT_TRACED,
+	WAIT_DEAD, /* no wait: the thread has left its last CPU */
+	WAIT_OTHER, /* parked, new: kernel threads */
+	WAIT_STATE_COUNT,
+};
+
+/* wait_reason.flags */
+enum {
+	WAIT_IO = 1 << 0, /* the kernel counts it as waiting for I/O; io_uring_enter always is */
+	WAIT_COMPAT = 1 << 1, /* call is of the table of 32-bit programs */
+};
+
+struct wait_reason {
+	/*
+	 * Number of the system call the thread is in, -1 if none: it was preempted or waits for a
+	 * page in user code. A fault inside a call shows the call; only frames tell.
+	 */
+	__s32 call;
+	__u8 state; /* enum wait_state */
+	__u8 flags; /* WAIT_IO, WAIT_COMPAT */
+	__u16 reserved;
+};
+
+/*
+ * A wait of this length or longer counts its length, however likely it was to be sampled: it is
+ * either sampled, or its thread is visited while it waits, or its REC_RUN tells of it.
+ */
+#define WAIT_CERTAIN_NS 50000000ull
+
+/*
+ * Where a thread waits: taken as it leaves the CPU, or while it waits already. A thread that left
+ * the CPU for good is told with WAIT_DEAD, without a stack, and with the thread's whole CPU time;
+ * its REC_EXIT comes before.
+ *
+ * A wait may have two of them, with the same `start`: one by chance, then one of a visit. It ends
+ * with the thread's next REC_RUN. If that was lost, the wait ended at an unknown time before the
+ * thread's next REC_SAMPLE, REC_EVENT, REC_EXIT or REC_WAIT with another start; at the end of the
+ * recording it may still go on. Short waits that were not sampled have no record.
+ */
+struct rec_wait {
+	/*
+	 * As for REC_SAMPLE, except that weight is 0; rec.time is when the stack was taken. rec.cpu
+	 * is the CPU that wrote it, which for a visit is not the thread's.
+	 */
+	struct rec_sample sample;
+	/*
+	 * CLOCK_MONOTONIC ns when it left the CPU, at most rec.time, which it equals unless the
+	 * thread was visited; 0: before the recording or before the thread was known.
+	 */
+	__u64 start;
+	/*
+	 * Chance with which it was sampled, in units of 2^-32: it stands for waits of its length
+	 * divided by this, in the same thread. 0: it stands for itself alone.
+	 */
+	__u32 chance;
+	__u32 reserved;
+	struct wait_reason reason;
+};
+
+/* rec.flags of REC_RUN */
+enum {
+	RUN_SAMPLED = 1 << 0, /* the wait has a REC_WAIT that was sampled as the thread left */
+	RUN_QUEUE_UNKNOWN = 1 << 1, /* the kernel does not tell `queued` */
+};
+
+/*
+ * A thread runs again, on rec.cpu since rec.time, after a wait that was sampled or long: at least
+ * two intervals of the clock, or WAIT_CERTAIN_NS.
+ */
+struct rec_resumed {
+	struct rec rec;
+	__u64 start; /* as in struct rec_wait */
+	__u64 queued; /* ns of rec.time - start in which it was runnable and waited for a CPU */
+	__u32 cpu_time; /* as in struct rec_sample; the same as when it left */
+	__u32 chance; /* as in struct rec_wait; with RUN_SAMPLED only */
+	struct wait_reason reason; /* as when it left */
+};
+
+_Static_assert(sizeof(struct wait_reason) == 8, "wire format");
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits as text. */
+#include "tests/golden/events.h"
+#include "tests/golden/record_text.h"
+
+static const struct event_word states[] = {
+	{"runnable", WAIT_RUNNABLE},
+	{"sleeping", WAIT_SLEEPING},
+	{"uninterruptible", WAIT_UNINTERRUPTIBLE},
+	{"idle", WAIT_IDLE},
+	{"stopped", WAIT_STOPPED},
+	{"traced", WAIT_TRACED},
+	{"dead", WAIT_DEAD},
+	{"other", WAIT_OTHER},
+	{"unheard-of", UINT8_MAX},
+	{NULL, 0},
+};
+
+/* waited=1ms: the record's time is so long after the start; start=unknown: before the recording */
+static void text_start(struct record_text *t, uint64_t *start)
+{
+	static const struct event_word words[] = {{"unknown", 1}, {NULL, 0}};
+	const uint64_t time = ((const struct rec *)t->record)->time;
+	uint64_t waited = time - *start;
+
+	if (t->line && event_line_word(t->line, "start", words, 0)) {
+		*start = 0;
+	} else if (t->line) {
+		text_time(t, "waited", 0, &waited);
+		*start = time - waited;
+	} else if (!*start) {
+		text_print(t, " start=unknown");
+	} else {
+		text_time(t, "waited", 0, &waited);
+	}
+}
+
+/* state=sleeping call=230 io=yes compat=yes; without a call: -1 */
+static void text_reason(struct record_text *t, struct wait_reason *reason)
+{
+	static const struct event_word no[] = {{"no", 0}, {"yes", 1}, {NULL, 0}};
+	uint8_t io = (reason->flags & WAIT_IO) != 0, compat = (reason->flags & WAIT_COMPAT) != 0;
+	int64_t call = t->line ? -1 : reason->call;
+
+	text_word(t, "state", &reason->state, sizeof(reason->state), states, WAIT_SLEEPING);
+	text_signed(t, "call", &call);
+	text_word(t, "io", &io, sizeof(io), no, 0);
+	text_word(t, "compat", &compat, sizeof(compat), no, 0);
+	if (!t->line)
+		return;
+	reason->call = (int32_t)call;
+	reason->flags = (uint8_t)((io ? WAIT_IO : 0) | (compat ? WAIT_COMPAT : 0));
+}
+
+void text_wait_start(struct record_text *t, struct rec_wait *rec)
+{
+	text_start(t, (uint64_t *)&rec->start);
+}
+
+void text_wait_reason(struct record_text *t, struct rec_wait *rec)
+{
+	text_reason(t, &rec->reason);
+}
+
+void text_resumed_start(struct record_text *t, struct rec_resumed *rec)
+{
+	text_start(t, (uint64_t *)&rec->start);
+}
+
+void text_resumed_reason(struct record_text *t, struct rec_resumed *rec)
+{
+	text_reason(t, &rec->reason);
+}

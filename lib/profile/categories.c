@@ -44,13 +44,14 @@ const struct category_row *const categories[CATEGORY_COUNT] = {
 };
 #undef LANGUAGE
 
-/* What was found out about modules and functions, of which there are fewer than frames. */
+/* Findings by module and by function, of which there are fewer than frames. */
 struct classes {
 	const struct profile *profile;
 	struct kernel_subsystems *subsystems;
 	uint8_t *modules; /* enum user_subcategory by module_id */
 	uint8_t *funcs; /* enum kernel_subcategory by func_id, or KERNEL_SUBSYSTEM_ANY */
-	bool *has_kernel_caller; /* by frame_id: in each stack with it */
+	/* By frame_id: every stack with the frame has a kernel frame above it. */
+	bool *has_kernel_caller;
 };
 
 static bool starts_with_one_of(const char *name, const char *const *prefixes)
@@ -64,7 +65,7 @@ static bool starts_with_one_of(const char *name, const char *const *prefixes)
 
 static bool is_c_library(const char *name)
 {
-	/* As older releases of glibc named them: "libm-2.31.so". */
+	/* Includes names of older glibc releases: "libm-2.31.so". */
 	static const char *const prefixes[] = {
 		"libc.so",    "libc-2.",       "libc.musl-",   "ld-linux", "ld-musl-",
 		"ld-2.",      "ld.so",	       "libm.so",      "libm-2.",  "libmvec.",
@@ -74,7 +75,7 @@ static bool is_c_library(const char *name)
 	return starts_with_one_of(name, prefixes);
 }
 
-/* By name, as nothing else tells a library from a program that can be placed anywhere. */
+/* A name is all that tells a library from a position-independent program. */
 static bool is_library(const char *name)
 {
 	return strstr(name, ".so.") || text_ends_with(name, ".so") ||
@@ -93,7 +94,7 @@ static uint8_t class_of_module(const struct profile *p, const struct module *mod
 	return is_library(name) ? USER_LIBRARY : USER_PROGRAM;
 }
 
-/* Frames that nobody has tried to name may still get one from others. */
+/* Frames that no symbolizer has been asked about may still get a name from a reader. */
 static bool is_nameless(const struct profile *p, const struct frame *frame)
 {
 	return frame->func != NO_FUNC && !p->funcs.rows.items[frame->func].is_named;
@@ -114,7 +115,7 @@ static uint8_t user_subcategory(struct classes *c, const struct frame *frame)
 	return *class != USER_JIT && is_nameless(p, frame) ? USER_UNNAMED : *class;
 }
 
-/* The name of a module says which part of the kernel it is where its functions' do not. */
+/* Falls back to the name of the module if the function's name does not tell the subsystem. */
 static uint8_t area_of_func(const struct classes *c, const struct func *func)
 {
 	const struct profile *p = c->profile;

@@ -16,7 +16,7 @@ counter_id profile_counters_add(struct profile_counters *c, const struct counter
 	return (counter_id)(c->rows.count - 1);
 }
 
-/* Deltas of a hostile stream may overflow; what comes of that is meaningless, but defined. */
+/* Deltas of a hostile stream may overflow: the sum is then meaningless, but defined. */
 static int64_t add(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);

@@ -9,8 +9,8 @@
 #define COUNTERS_MAX (1u << 16)
 
 enum counter_graph {
-	COUNTER_LEVEL, /* the sum so far is what is shown: memory */
-	COUNTER_RATE, /* how much in a time: bytes read */
+	COUNTER_LEVEL, /* shown as the running sum: memory */
+	COUNTER_RATE, /* shown as the amount per time: bytes read */
 	COUNTER_GRAPH_COUNT,
 };
 
@@ -19,15 +19,15 @@ struct counter_sample {
 	int64_t delta; /* since the sample before */
 };
 
-/* Strings: NO_STRING where there is none. */
+/* Strings are NO_STRING if there is none. */
 struct counter {
-	uint32_t pid, incarnation; /* of its process, as of its threads; pid 0: the machine */
+	uint32_t pid, incarnation; /* of its process, as in its threads; pid 0: the machine */
 	string_id name, category, description;
-	string_id label; /* of what it counts: "Memory" */
-	string_id unit; /* "bytes", "pWh", "percent"; or any other word */
-	string_id color; /* one that the front-end has for graphs */
+	string_id label; /* name of the counter: "Memory" */
+	string_id unit; /* "bytes", "pWh", "percent" or any other word */
+	string_id color; /* one of the front-end's graph colours */
 	uint8_t graph; /* enum counter_graph */
-	VEC(struct counter_sample) samples; /* no two at one time; ascending */
+	VEC(struct counter_sample) samples; /* ascending, at most one per time */
 };
 
 struct profile_counters {
@@ -35,9 +35,9 @@ struct profile_counters {
 };
 
 void profile_counters_release(struct profile_counters *c);
-/* Takes over like->samples. NO_COUNTER: there are too many. */
+/* Takes ownership of like->samples. Returns NO_COUNTER if there are too many counters. */
 counter_id profile_counters_add(struct profile_counters *c, const struct counter *like);
-/* Puts it where its time belongs; mostly that is the end. What is of one time is one sample. */
+/* Inserts in order of time, mostly at the end. Adds to the sample of the same time, if any. */
 void counter_add_sample(struct counter *counter, uint64_t time, int64_t delta);
 
 #endif

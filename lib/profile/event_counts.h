@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The events besides the clock that were sampled, by the number that the recording gives them. */
+/* Sampled events other than the clock, by the number that the recording gives them. */
 #ifndef PROF_LIB_PROFILE_EVENT_COUNTS_H
 #define PROF_LIB_PROFILE_EVENT_COUNTS_H
 
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
 
-/* More than any recorder gives; what a file claims beyond is not believed. */
+/* More than any recorder numbers. Higher numbers in a file are rejected. */
 #define EVENT_COUNTS_MAX 64
 
 struct event_count {
 	string_id name; /* NO_STRING: not known */
 	uint64_t samples; /* in the profile */
-	uint64_t weight; /* occurrences that they stand for */
-	uint64_t lost; /* occurrences that are known to be missing */
+	uint64_t weight; /* occurrences that the samples stand for */
+	uint64_t lost; /* occurrences known to be missing */
 	uint64_t throttled, throttled_ns; /* as in struct cpu_losses, summed over all CPUs */
 };
 
@@ -22,7 +22,10 @@ struct event_counts {
 };
 
 void event_counts_release(struct event_counts *c);
-/* The row of that number, made where it is new; NULL beyond EVENT_COUNTS_MAX. Valid until then. */
+/*
+ * Returns the row of that number, added if new; NULL from EVENT_COUNTS_MAX on. Valid until the next
+ * call.
+ */
 struct event_count *event_counts_get(struct event_counts *c, uint32_t number);
 
 #endif

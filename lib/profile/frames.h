@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames: a place in a module, before and after it is named. */
+/* Frames: places in modules, with or without a name. */
 #ifndef PROF_LIB_PROFILE_FRAMES_H
 #define PROF_LIB_PROFILE_FRAMES_H
 
@@ -7,7 +7,7 @@
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
 
-/* lib/session makes them of the kinds on the wire. */
+/* lib/session translates the kinds on the wire to these. */
 enum profile_frame_kind {
 	PROFILE_FRAME_NATIVE,
 	PROFILE_FRAME_KERNEL,
@@ -18,14 +18,14 @@ enum profile_frame_kind {
 struct frame {
 	module_id module; /* NO_MODULE: offset is a plain address */
 	func_id func; /* NO_FUNC until named */
-	uint64_t offset; /* in the file; already minus one for return addresses */
-	symbol_id symbol; /* native symbol that covers it, or NO_SYMBOL */
+	uint64_t offset; /* in the file; return addresses are already minus one */
+	symbol_id symbol; /* native symbol that covers the frame, or NO_SYMBOL */
 	uint32_t line; /* 0: unknown */
-	uint16_t inline_depth; /* 0: the physical function, the outermost */
+	uint16_t inline_depth; /* 0: the physical (outermost) function */
 	uint8_t kind; /* enum profile_frame_kind */
-	uint8_t language; /* enum language_id: its category is the frame's */
-	uint8_t tier; /* of the compiler: a subcategory of the language's category */
-	/* Used if the profile has categories of its own; else 0. */
+	uint8_t language; /* enum language_id, which gives the category */
+	uint8_t tier; /* of the compiler; gives the subcategory */
+	/* Used if the profile has categories of its own, else 0. */
 	uint8_t category, subcategory;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions, the native symbols that cover their machine code, and the source files they come from.
- * A function is one row of the call tree: one per (name, module, source file), and of scripts,
- * where many have no name, per place in the file.
+ * Functions, the native symbols that cover their machine code, and their source files. A function
+ * is one row of the call tree: one per (name, module, source file). In scripts, where many
+ * functions are anonymous, the place in the file counts, too.
  */
 #ifndef PROF_LIB_PROFILE_FUNCS_H
 #define PROF_LIB_PROFILE_FUNCS_H
@@ -17,9 +17,9 @@ struct func {
 	string_id name;
 	module_id module; /* or NO_MODULE */
 	source_file_id file; /* or NO_SOURCE_FILE */
-	uint32_t line, column; /* where a script defines it; 0: unknown */
+	uint32_t line, column; /* of the definition in a script; 0: unknown */
 	bool is_js; /* JavaScript */
-	bool is_named; /* false: name is an address or fun_<hex>, made up for want of a better */
+	bool is_named; /* false: name is synthetic, an address or fun_<hex> */
 };
 
 struct symbol {
@@ -41,7 +41,7 @@ struct symbols {
 
 struct source_file {
 	string_id path;
-	char *text; /* what is in the file, owned; NULL: not known */
+	char *text; /* contents, owned; NULL: not known */
 	size_t size;
 };
 
@@ -55,12 +55,12 @@ void funcs_release(struct funcs *f);
 func_id funcs_intern(struct funcs *f, const struct func *func);
 
 void symbols_release(struct symbols *s);
-/* Identity is (module, rva): the first name and size stay. */
+/* Identity is (module, rva). The first name and size are kept. */
 symbol_id symbols_intern(struct symbols *s, const struct symbol *symbol);
 
 void source_files_release(struct source_files *s);
 source_file_id source_files_intern(struct source_files *s, string_id path);
-/* Takes over the text (from malloc) of a file that has none yet. */
+/* Takes ownership of the text (from malloc) of a file that has none yet. */
 void source_files_set_text(struct source_files *s, source_file_id id, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Row ids of the profile's tables. Ids, not pointers, cross rooms; rows never move ids. */
+/* Row ids of the profile's tables. Ids, not pointers, cross rooms. A row never changes its id. */
 #ifndef PROF_LIB_PROFILE_IDS_H
 #define PROF_LIB_PROFILE_IDS_H
 

@@ -15,8 +15,8 @@
 #define NO_ROW UINT16_MAX
 
 /*
- * Names without leading underscores and without what compilers append behind a dot; those with a
- * star at the end begin so. Among all that fit the longest one is right.
+ * Names without leading underscores and without the suffixes that compilers append after a dot. A
+ * final star matches any rest. The longest match wins.
  */
 static const char syscall_names[] =
 	"arm64_compat_sys_* arm64_sys_* do_SYSENTER_32 do_el0_svc* do_fast_syscall_32 "
@@ -141,7 +141,7 @@ static const char bpf_names[] =
 static const struct subsystem {
 	const char *names;
 	uint8_t id; /* enum kernel_subcategory */
-	bool is_entry; /* a way into the kernel, and not a part of it */
+	bool is_entry; /* a way into the kernel, not a subsystem */
 } subsystems[] = {
 	{syscall_names, KERNEL_SYSCALL, true},	   {fault_names, KERNEL_FAULT, true},
 	{interrupt_names, KERNEL_INTERRUPT, true}, {scheduler_names, KERNEL_SCHEDULER, false},
@@ -149,7 +149,7 @@ static const struct subsystem {
 	{network_names, KERNEL_NETWORK, false},	   {bpf_names, KERNEL_BPF, false},
 };
 
-/* Directories of the source, wherever the kernel was built; of several the last one counts. */
+/* Source directories, wherever the kernel was built. The last match in a path wins. */
 static const struct directory {
 	const char *path;
 	uint8_t subsystem;
@@ -180,7 +180,7 @@ struct pattern {
 
 struct kernel_subsystems {
 	VEC(struct pattern) patterns;
-	uint16_t first[LETTERS]; /* of the patterns with that first letter */
+	uint16_t first[LETTERS]; /* of the patterns that begin with that letter */
 };
 
 static void add_names(struct kernel_subsystems *a, const struct subsystem *subsystem)
@@ -223,7 +223,7 @@ void kernel_subsystems_free(struct kernel_subsystems *a)
 	free(a);
 }
 
-/* The subsystem of the longest pattern that fits, a whole name before its beginning; or NULL. */
+/* Returns the subsystem of the longest match; a whole name wins over a prefix. NULL: none. */
 static const struct subsystem *find_name(const struct kernel_subsystems *a, const char *name,
 					 bool is_entry)
 {
@@ -263,7 +263,7 @@ static uint8_t area_of_file(const char *file)
 	return subsystem;
 }
 
-/* Copies at most MAX_NAME - 2 bytes of the name, up to the first of those that end it. */
+/* Copies at most MAX_NAME - 2 bytes of the name, up to the first byte in `ends`. */
 static void copy_name(char *copy, const char *name, const char *ends)
 {
 	size_t size = strcspn(name, ends);

@@ -42,7 +42,7 @@ bool module_is_kernel(const struct module *m)
 	       m->kind == PROFILE_MODULE_KERNEL_DYNAMIC;
 }
 
-/* The number of symbols that begin there or before. */
+/* Returns the number of symbols that begin at or before the offset. */
 static size_t count_symbols_until(const struct module *m, uint64_t offset)
 {
 	return vec_count_front(&m->symbols, it, it->offset <= offset);
@@ -76,7 +76,7 @@ bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva
 		*rva = offset;
 		return true;
 	}
-	/* The page where two segments meet is in both; code is what the executable one says. */
+	/* Two segments may share a page. The executable one decides what is code. */
 	vec_for_each(&m->segments, const struct module_segment *, segment) {
 		if (offset < segment->file_offset ||
 		    offset - segment->file_offset >= segment->file_size)

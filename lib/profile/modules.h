@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files (and pseudo files) that frames lie in. Addresses come in three kinds: a virtual address
- * in a process; a file offset, which is what frames hold; and the RVA, the virtual address that the
- * ELF file gives the byte minus that of its first PT_LOAD, which is what profiles and debug
- * information are asked with.
+ * The files (and pseudo files) that frames lie in. There are three kinds of addresses: virtual
+ * addresses in a process; file offsets, which frames hold; and RVAs, which profiles and debug
+ * information are looked up by. An RVA is the byte's virtual address in the ELF file minus that of
+ * the first PT_LOAD.
  */
 #ifndef PROF_LIB_PROFILE_MODULES_H
 #define PROF_LIB_PROFILE_MODULES_H
@@ -25,12 +25,12 @@ enum profile_module_kind {
 	PROFILE_MODULE_KIND_COUNT,
 };
 
-/* What became of the search for debug information; see symbol_reason.h for what each says. */
+/* Outcome of the search for debug information; symbol_reason.h has the texts. */
 enum symbol_reason {
-	SYMBOLS_UNASKED, /* also: the search was stopped before */
+	SYMBOLS_UNASKED, /* also if the search was stopped early */
 	SYMBOLS_FOUND,
 	SYMBOLS_STRIPPED,
-	SYMBOLS_NO_LINES, /* not stripped, but without debug information and any trace of it */
+	SYMBOLS_NO_LINES, /* not stripped, but no trace of debug information */
 	SYMBOLS_NO_DEBUG_FILE,
 	SYMBOLS_BUILD_ID_MISMATCH,
 	SYMBOLS_CRC_MISMATCH,
@@ -39,9 +39,9 @@ enum symbol_reason {
 	SYMBOLS_UNREADABLE,
 	SYMBOLS_NOT_THEIRS, /* the recorded users may not read it */
 	SYMBOLS_DELETED,
-	SYMBOLS_NOT_HERE, /* where a profile is completed later */
-	SYMBOLS_OTHER_BUILD, /* likewise: what is there now is not what was recorded */
-	SYMBOLS_NO_BUILD_ID, /* likewise */
+	SYMBOLS_NOT_HERE, /* prof symbolize: the file is not on this machine */
+	SYMBOLS_OTHER_BUILD, /* likewise, the file here is not the one recorded */
+	SYMBOLS_NO_BUILD_ID, /* likewise, no build id was recorded */
 	SYMBOLS_TOO_LARGE,
 	SYMBOLS_DAMAGED,
 	SYMBOLS_DOWNLOAD_FAILED,
@@ -59,13 +59,13 @@ struct module_segment {
 
 #define MODULE_SECTION_NAME 32
 
-/* Where a section with code of a loaded kernel module is; its file does not say. */
+/* Address of a code section of a loaded kernel module. Its file does not tell it. */
 struct module_section {
 	char name[MODULE_SECTION_NAME]; /* terminated */
 	uint64_t offset; /* from the module's base */
 };
 
-/* What the kernel called a function of its module while it was there. */
+/* A kernel module's function, as the kernel listed it while the module was loaded. */
 struct module_symbol {
 	uint64_t offset, size; /* from the module's base */
 	char *name; /* owned */
@@ -73,21 +73,22 @@ struct module_symbol {
 
 struct module {
 	enum profile_module_kind kind;
-	uint32_t file_key; /* under which the source's file_set holds it; UINT32_MAX: nowhere */
+	uint32_t file_key; /* key in the source's file_set; UINT32_MAX: not there */
 	uint8_t build_id[20];
 	uint8_t build_id_size; /* 0: none */
 	uint16_t machine; /* e_machine, 0: unknown */
 	string_id path; /* as the process sees it */
 	string_id name; /* the last component, or "[vdso]" */
-	bool was_deleted; /* the path ends with PATH_DELETED, which the kernel added */
+	bool was_deleted; /* path ends with PATH_DELETED, appended by the kernel */
 	uint64_t base; /* kernel modules: load address */
-	uint32_t pid; /* of MODULE_ANON: whose; else 0 */
+	uint32_t pid; /* MODULE_ANON: its process; else 0 */
 	VEC(struct module_segment) segments; /* PT_LOADs in file order */
 	VEC(struct module_section) sections; /* of a kernel module; empty: not known */
-	VEC(struct module_symbol) symbols; /* likewise, those that were asked for; by offset */
-	struct readers users; /* the real ids of all processes with frames in it */
-	enum symbol_reason reason; /* why its frames have no names or lines, or SYMBOLS_FOUND */
-	string_id debug_file; /* where its debug information was; NO_STRING: itself or nowhere */
+	VEC(struct module_symbol) symbols; /* likewise; only those that were asked for, by offset */
+	struct readers users; /* real ids of all processes with frames in the module */
+	enum symbol_reason reason; /* why frames lack names or lines, or SYMBOLS_FOUND */
+	/* File with the debug information. NO_STRING: the module itself, or none. */
+	string_id debug_file;
 };
 
 struct modules {
@@ -95,24 +96,26 @@ struct modules {
 };
 
 void modules_release(struct modules *m);
-/* A new row; the segments are the caller's to push onto modules_get(). */
+/* Always adds a row. The caller pushes the segments onto modules_get(). */
 module_id modules_add(struct modules *m, enum profile_module_kind kind, string_id path,
 		      string_id name);
 struct module *modules_get(struct modules *m, module_id id);
 bool module_is_kernel(const struct module *m);
-/* A symbol of that extent; the name, which needs not be terminated, is copied. */
+/* Adds a symbol. Copies the name, which need not be terminated. */
 void module_add_symbol(struct module *m, uint64_t offset, uint64_t size, const char *name,
 		       size_t name_size);
-/* The one that covers the offset, or NULL. */
+/* Returns the symbol that covers the offset, or NULL. */
 const struct module_symbol *module_find_symbol(const struct module *m, uint64_t offset);
 /*
- * File offset → RVA, by the executable PT_LOAD that covers it, else any that does. Modules without
- * segments (kernel, vdso, anonymous memory): the offset itself. False where no segment covers it.
+ * Converts a file offset to an RVA, by the executable PT_LOAD that covers it, else by any that
+ * does. Modules without segments (kernel, vdso, anonymous memory): the offset itself. Returns false
+ * if no segment covers the offset.
  */
 bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva);
 /*
- * Bytes of the module from that RVA on, to the end of its segment: no function is larger, whatever
- * symbols and debug information say. At most MODULE_CODE_MAX, which it is outside of all segments.
+ * Returns the number of bytes from the RVA to the end of its segment, which bounds functions
+ * whatever symbols and debug information claim. At most MODULE_CODE_MAX, which is the result
+ * outside of all segments.
  */
 #define MODULE_CODE_MAX ((uint64_t)1 << 40)
 uint64_t module_bytes_from(const struct module *m, uint64_t rva);

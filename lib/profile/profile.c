@@ -117,7 +117,7 @@ size_t profile_process_count(const struct profile *p)
 {
 	size_t count = 0;
 
-	/* Every process has exactly one. */
+	/* Every process has exactly one main thread. */
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row)
 		count += row->is_main;
 	return count;

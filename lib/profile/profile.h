@@ -20,15 +20,15 @@
 
 #define PROFILE_LOST_CAUSES 8
 
-/* A line of "Show more" in the front-end's info panel. */
+/* An entry of "Show more" in the front-end's info panel. */
 struct profile_extra {
 	char *section, *label, *value; /* owned */
 	const char *format; /* a marker format: "string", "integer", "bytes", "percentage"… */
 };
 
-/* A category of frames as a file has it. Strings are owned. */
+/* A frame category as a file defines it. Strings are owned. */
 struct profile_category {
-	char *name, *color; /* the colour is one of the front-end's */
+	char *name, *color; /* one of the front-end's colours */
 	VEC(char *) subcategories;
 };
 
@@ -43,52 +43,52 @@ struct profile_meta {
 	uint32_t root_pid; /* of the command, or of the process attached to; 0: there is none */
 	uint32_t physical_cpus, logical_cpus; /* 0: unknown */
 	uint64_t memory_bytes;
-	uint64_t start_ns; /* CLOCK_MONOTONIC when sampling was armed: zero of the file */
-	uint64_t start_realtime_ns; /* Unix epoch, the same moment */
+	uint64_t start_ns; /* CLOCK_MONOTONIC when sampling was armed; time 0 of the file */
+	uint64_t start_realtime_ns; /* the same moment since the Unix epoch */
 	uint64_t end_ns; /* CLOCK_MONOTONIC when sampling ended */
-	uint64_t interval_ns; /* nominal time between two samples */
+	uint64_t interval_ns; /* nominal time between samples */
 	uint64_t duration_limit_ns; /* -d, 0: none */
-	uint64_t buffer_bytes; /* all rings together */
+	uint64_t buffer_bytes; /* sum over all rings */
 	bool symbolicated;
 	VEC(char *) features; /* "stackwalk", "cpu-clock", … */
-	VEC(char *) filters; /* what was recorded: thread filters, here the command */
+	VEC(char *) filters; /* thread filters, here the command */
 	VEC(struct profile_extra) extra;
 };
 
 struct profile_stats {
 	uint64_t cpu_samples; /* timer ticks that became samples */
 	uint64_t user_stacks; /* samples with at least one user frame */
-	/* Each of these ticks is in exactly one class, by how the user side of its stack ended. */
+	/* Each of these ticks is in exactly one class, by the end of the user side of its stack. */
 	uint64_t whole; /* at the outermost frame */
 	uint64_t truncated; /* at a depth limit */
-	uint64_t broken; /* at a frame whose caller could not be found */
-	uint64_t unknown; /* where nothing tells */
-	uint64_t kernel_only; /* there is none: a kernel thread */
-	uint64_t exiting; /* there is none any more */
-	uint64_t guessed; /* among all of them: with a frame that is a guess */
-	uint64_t finished_later; /* likewise: finished in user space, from a copy */
-	uint64_t unknown_kinds; /* likewise: without frames whose kind is not known */
+	uint64_t broken; /* at a frame whose caller was not found */
+	uint64_t unknown; /* unknown where */
+	uint64_t kernel_only; /* no user side: a kernel thread */
+	uint64_t exiting; /* no user side any more */
+	uint64_t guessed; /* of all these: with a guessed frame */
+	uint64_t finished_later; /* likewise: finished in user space from a copy */
+	uint64_t unknown_kinds; /* likewise: without the frames of unknown kinds */
 	uint64_t compat; /* likewise: of 32-bit programs */
-	uint64_t compat_unknown; /* among those and the unknown ones */
+	uint64_t compat_unknown; /* of those, in `unknown` */
 	uint64_t lost[PROFILE_LOST_CAUSES]; /* by enum lost_cause */
-	uint64_t wanted_threads; /* records and samples of threads that the filters let pass */
-	uint64_t late_records; /* records that came out of order and were kept */
-	uint64_t lost_markers; /* without a schema that could be taken */
-	uint64_t lost_marker_values; /* not of the schema; stacks that never came */
-	uint64_t lost_counter_values; /* of counters that nobody described */
+	uint64_t wanted_threads; /* records and samples of threads that pass the filters */
+	uint64_t late_records; /* records out of order, which were kept */
+	uint64_t lost_markers; /* without a schema that could be stored */
+	uint64_t lost_marker_values; /* values that do not fit the schema; stacks that never came */
+	uint64_t lost_counter_values; /* of counters without a description */
 };
 
-/* What was lost on a CPU, or kept from it. */
+/* Losses and throttling of one CPU. */
 struct cpu_losses {
 	uint16_t cpu;
 	uint64_t samples; /* of the clock */
 	uint64_t events; /* about processes and mappings */
-	uint64_t throttled, throttled_ns; /* how often the clock was stopped, and how long */
+	uint64_t throttled, throttled_ns; /* number and length of pauses of the clock */
 };
 
 struct profile {
 	struct profile_meta meta;
-	VEC(struct profile_category) categories; /* in place of those of categories.h; or empty */
+	VEC(struct profile_category) categories; /* replace those of categories.h; may be empty */
 	struct strings strings;
 	struct modules modules;
 	struct frames frames;
@@ -99,8 +99,8 @@ struct profile {
 	struct threads threads;
 	struct markers markers; /* schemas and values; the markers themselves are in threads */
 	struct profile_counters counters;
-	struct event_counts events; /* besides the clock */
-	VEC(struct cpu_losses) cpu_losses; /* ascending; CPUs without any are left out */
+	struct event_counts events; /* events other than the clock */
+	VEC(struct cpu_losses) cpu_losses; /* ascending; CPUs without losses are left out */
 	struct profile_stats stats;
 };
 
@@ -109,13 +109,13 @@ void profile_free(struct profile *p);
 /* Copies section, label and value. */
 void profile_add_extra(struct profile *p, const char *section, const char *label,
 		       const char *format, const char *value);
-/* Rows of the frame table whose function has a real name (not an address, not fun_…). */
+/* Number of frames whose function has a real name (not an address, not fun_…). */
 size_t profile_named_frames(const struct profile *p);
-/* Rows whose function is fun_…: that there is one is known from call frame information. */
+/* Number of frames whose function is fun_…: known only from call frame information. */
 size_t profile_fde_frames(const struct profile *p);
-/* Samples over all threads. */
+/* Number of samples of all threads. */
 uint64_t profile_sample_count(const struct profile *p);
-/* Distinct (pid, incarnation) over all threads. */
+/* Number of distinct (pid, incarnation) of all threads. */
 size_t profile_process_count(const struct profile *p);
 
 #endif

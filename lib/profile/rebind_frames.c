@@ -3,7 +3,7 @@
 
 #include "lib/base/alloc.h"
 
-/* The latest answer about an old stack; samples come by thread, and mostly in order of time. */
+/* The latest answer for an old stack. Samples come by thread and mostly in order of time. */
 struct node {
 	struct rebind_span span; /* empty: none yet */
 	stack_id stack; /* the new one */
@@ -45,7 +45,7 @@ static void resolve_node(struct rebinding *r, stack_id old, uint64_t time)
 	r->nodes[old] = node;
 }
 
-/* A loop and no recursion: stacks are as deep as others make them. */
+/* No recursion: stacks are as deep as untrusted input makes them. */
 static stack_id resolve(struct rebinding *r, stack_id old, uint64_t time)
 {
 	vec_clear(&r->path);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the same address stood for different code at different times: gives each sample the frames
- * of its own time. Like expand_inlines.h, it rewrites tables and leaves the knowledge to others.
+ * Gives each sample the frames of its own time where an address held different code at different
+ * times. Rewrites tables, as expand_inlines.h does, and leaves the knowledge to the caller.
  */
 #ifndef PROF_LIB_PROFILE_REBIND_FRAMES_H
 #define PROF_LIB_PROFILE_REBIND_FRAMES_H
 
 #include "lib/profile/profile.h"
 
-/* When something holds, [from, to). */
+/* Validity of an answer, [from, to). */
 struct rebind_span {
 	uint64_t from, to;
 };
 
 /*
- * Replaces *frame by what it is at `time`, and says for which times, that one among them, this is
- * the answer. Called with *span as always. It may intern functions and strings.
+ * Replaces *frame by what it is at `time`, and narrows *span to the times for which this holds;
+ * `time` stays inside. *span is everything on entry. May intern functions and strings.
  */
 typedef void rebind_fn(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span);
 
 /*
- * Rewrites frames, stacks, and the stacks of samples and markers. Rows that none of them uses are
- * gone afterwards.
+ * Rewrites frames, stacks, and the stacks of samples and markers. Drops rows that none of them
+ * uses.
  */
 void rebind_frames_apply(struct profile *p, rebind_fn *at, void *ctx);
 

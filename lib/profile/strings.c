@@ -25,7 +25,7 @@ static bool string_equal(const void *table, uint32_t id, const void *key)
 	       !memcmp(s->text.items + row->offset, wanted->text, wanted->size);
 }
 
-/* NULL may stand for nothing, but not in memcmp(). */
+/* memcmp() must not get the NULL of an empty string. */
 static struct string_key key_of(const char *text, size_t size)
 {
 	return (struct string_key){size ? text : "", size};
@@ -52,7 +52,7 @@ string_id strings_intern_list(struct strings *s, const char *text, size_t size)
 		.size = (uint32_t)key.size,
 		.hash = (uint32_t)hash,
 	};
-	/* A part of one of our own strings may be interned, and growing moves them. */
+	/* `text` may be part of an interned string, which growing moves. */
 	uintptr_t inside = (uintptr_t)text - (uintptr_t)s->text.items;
 	bool is_own = s->text.items && inside < s->text.count;
 

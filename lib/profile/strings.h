@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Interned strings: arbitrary bytes without NUL; the format makes them valid UTF-8. */
+/* Interned strings: arbitrary bytes without NUL. Formats convert them to valid UTF-8. */
 #ifndef PROF_LIB_PROFILE_STRINGS_H
 #define PROF_LIB_PROFILE_STRINGS_H
 
@@ -16,7 +16,7 @@ struct string_row {
 };
 
 struct strings {
-	VEC(char) text; /* all of them, each terminated */
+	VEC(char) text; /* all strings, each terminated */
 	VEC(struct string_row) rows;
 	struct index index;
 };
@@ -24,11 +24,11 @@ struct strings {
 void strings_release(struct strings *s);
 string_id strings_intern(struct strings *s, const char *text);
 string_id strings_intern_sized(struct strings *s, const char *text, size_t size);
-/* Several texts, each terminated, as one row: not for what is to be shown as it is. */
+/* Interns several terminated texts as one row. Not for display. */
 string_id strings_intern_list(struct strings *s, const char *text, size_t size);
-/* The id of a text that is there, else NO_STRING. */
+/* Returns the id of an existing string, else NO_STRING. */
 string_id strings_find(const struct strings *s, const char *text, size_t size);
-/* Valid until the next intern. "" for NO_STRING. */
+/* Valid until the next intern. Returns "" for NO_STRING. */
 const char *strings_get(const struct strings *s, string_id id);
 size_t strings_size(const struct strings *s, string_id id);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/threads.h"
 
-/* Recordings have millions of them. */
+/* Recordings have millions of samples. */
 _Static_assert(sizeof(struct sample) == 24, "grown");
 
 void threads_release(struct threads *t)
@@ -43,7 +43,7 @@ void profile_thread_add_sample(struct profile_thread *row, const struct sample *
 	row->samples.items[at] = *sample;
 }
 
-/* The last tick before that sample, or NULL. */
+/* Returns the last tick before that sample, or NULL. */
 static struct sample *tick_before(struct sample *samples, size_t at)
 {
 	while (at-- > 0) {

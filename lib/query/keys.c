@@ -30,7 +30,7 @@ static bool key_equal(const void *table, uint32_t id, const void *key)
 		      sizeof(struct query_key)) == 0;
 }
 
-/* It has no padding. */
+/* struct query_key has no padding, so it is hashed as bytes. */
 static uint32_t intern(struct query_keys *k, const struct query_key *key)
 {
 	uint64_t hash = hash_bytes(key, sizeof(*key), 0);
@@ -47,7 +47,7 @@ static uint32_t intern(struct query_keys *k, const struct query_key *key)
 	return id;
 }
 
-/* Rows of a file may have the same text under several ids. */
+/* Rows of a file may hold the same text under several ids. */
 static string_id text(struct query_keys *k, const struct profile *p, string_id id)
 {
 	size_t size = strings_size(&p->strings, id);

@@ -24,7 +24,7 @@ struct selection {
 	struct query *q;
 	const struct query_filter *filter;
 	uint8_t *of_funcs; /* by func_id */
-	bool *keeps; /* by stack_id: samples of that stack count */
+	bool *keeps; /* by stack_id: its samples count */
 	stack_id *shown; /* by stack_id: its innermost shown frame */
 };
 
@@ -84,7 +84,7 @@ static const char *category_name(const struct profile *p, uint8_t category)
 	return category < CATEGORY_COUNT ? categories[category]->name : "";
 }
 
-/* NULL where the category has but one. */
+/* Returns NULL if the category has only one. */
 static const char *subcategory_name(const struct profile *p, struct frame_category of)
 {
 	if (p->categories.count) {
@@ -133,7 +133,7 @@ static bool category_counts(const struct selection *s, struct frame_category cat
 	return fnmatch(s->filter->category, strbuf_text(&full), 0) == 0;
 }
 
-/* Asked once for each category, of which there are few. */
+/* One evaluation per category, of which there are few. */
 static bool category_counts_known(const struct selection *s, struct frame_category category,
 				  int8_t *known)
 {
@@ -144,7 +144,7 @@ static bool category_counts_known(const struct selection *s, struct frame_catego
 	return *answer;
 }
 
-/* Uses the first category for a frame that takes its caller's and has no caller. */
+/* The first category replaces that of a caller that does not exist. */
 static struct frame_category resolve_category(const struct query *q,
 					      const struct frame_category *of_frames, stack_id id)
 {
@@ -157,14 +157,14 @@ static struct frame_category resolve_category(const struct query *q,
 					 : q->categories[stack->parent];
 }
 
-/* Files say it of all frames alike; what kind of frame it was, of few. */
+/* Files give each frame a category; few give the kind of frame. */
 static bool is_kernel(const struct profile *p, struct frame_category category)
 {
 	return strcmp(category_name(p, category.category), "Kernel") == 0;
 }
 
 /* Callers come first. */
-static void look_at_stacks(struct selection *s)
+static void mark_stacks(struct selection *s)
 {
 	struct query *q = s->q;
 	const struct profile *p = q->profile;
@@ -192,7 +192,7 @@ static void look_at_stacks(struct selection *s)
 	}
 }
 
-/* "123", "123.1" or the name. */
+/* Matches "123", "123.1" or the name. */
 static bool is_named_so(const char *glob, const char *name, uint32_t id, uint32_t incarnation)
 {
 	char number[32];
@@ -246,7 +246,7 @@ static void add_thread(struct selection *s, thread_id id)
 	s->q->thread_weights[id] = s->q->weight - before;
 }
 
-/* The event of the first sample that is of the clock, or else of the lowest number. */
+/* Returns the clock if it has a sample, else the lowest event with one. */
 static uint8_t first_event(const struct profile *p)
 {
 	uint8_t first = UINT8_MAX;
@@ -302,7 +302,7 @@ int query_select(struct query *q, const struct profile *p, const struct query_fi
 		query_release(q);
 		return ret;
 	}
-	look_at_stacks(&s);
+	mark_stacks(&s);
 	for (thread_id id = 0; id < p->threads.rows.count; id++)
 		add_thread(&s, id);
 	return 0;

@@ -19,13 +19,13 @@ uint64_t *query_subtree_weights(const struct query *q)
 	return totals;
 }
 
-/* The stacks as they are walked: callers before what they call. */
+/* Stacks in the order of the walk: callers before callees. */
 struct walk {
 	const struct query *q;
-	stack_id *first, *next; /* by stack_id: what it calls, its siblings; NO_STACK at the end */
-	stack_id root; /* the first of those without a caller */
+	stack_id *first, *next; /* by stack_id: first callee, next sibling; NO_STACK at the end */
+	stack_id root; /* first stack without a caller */
 	uint32_t *keys; /* by stack_id; not owned */
-	uint32_t *depths; /* by key: how often it is on the way to where the walk is */
+	uint32_t *depths; /* by key: how often it occurs on the path to the current stack */
 };
 
 static void walk_init(struct walk *w, const struct query *q, const struct query_keys *keys)
@@ -57,7 +57,7 @@ static void walk_release(struct walk *w)
 	free(w->depths);
 }
 
-/* However deep they are: no recursion. */
+/* Works without recursion, whatever the depth. */
 static stack_id walk_next(struct walk *w, stack_id at)
 {
 	if (w->first[at] != NO_STACK)
@@ -70,7 +70,7 @@ static stack_id walk_next(struct walk *w, stack_id at)
 	return NO_STACK;
 }
 
-/* A key counts where it is met first on the way in: recursion adds nothing. */
+/* Adds each key where the path first meets it: recursion adds nothing. */
 static void add_totals(struct query_table *t, const struct query *q, const uint64_t *subtrees)
 {
 	struct walk walk;
@@ -85,7 +85,7 @@ static void add_totals(struct query_table *t, const struct query *q, const uint6
 	walk_release(&walk);
 }
 
-/* A line of a key. */
+/* Weight of one line of a key. */
 struct line_weight {
 	uint32_t key, line;
 	uint64_t self, total;
@@ -105,7 +105,7 @@ static bool is_heavier(const struct line_weight *a, const struct line_weight *b)
 	return a->self != b->self ? a->self > b->self : a->total > b->total;
 }
 
-/* `lines` are sorted: those of one line and key stand together. */
+/* `lines` are sorted, so equal keys and lines are adjacent. */
 static void choose_lines(struct query_table *t, struct line_weight *lines, size_t count)
 {
 	struct line_weight best = {0};

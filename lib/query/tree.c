@@ -9,12 +9,12 @@
 #include "lib/base/radix.h"
 #include "lib/query/table.h"
 
-/* More than anyone looks at; a file could ask for the square of its size. */
+/* More than anyone reads. A file could ask for the square of its size. */
 #define NODES_MAX (1u << 20)
 
-/* A stack on its way outwards: what it weighs, and in which node it is. */
+/* A stack on its way outwards, with its weight and current node. */
 struct traveller {
-	stack_id at; /* the frame that is looked at next, or NO_STACK */
+	stack_id at; /* next frame to take, or NO_STACK */
 	uint32_t node;
 	uint64_t weight;
 };
@@ -23,7 +23,7 @@ struct travellers {
 	VEC(struct traveller) list;
 };
 
-/* By stack_id: does the stack end with that function, which is not called by itself? */
+/* By stack_id: true if the stack ends with the function at its outermost call. */
 static bool *find_outermost(const struct query_tree *t, const struct query *q, const char *name)
 {
 	size_t count = q->profile->stacks.rows.count;
@@ -64,7 +64,7 @@ static bool node_equal(const void *table, uint32_t id, const void *key)
 	return a->parent == b->parent && a->key == b->key;
 }
 
-/* That of the parent where it would be too deep. */
+/* Returns the parent if the node would be too deep. */
 static uint32_t intern_node(struct query_tree *t, struct index *index, uint32_t parent,
 			    uint32_t key)
 {
@@ -113,7 +113,9 @@ static void grow_inwards(struct query_tree *t, const struct query *q, const bool
 	index_release(&index);
 }
 
-/* Each goes a frame outwards; those of one node that come to one key are a node below it. */
+/*
+ * Moves each traveller one frame outwards. Travellers of one node with the same key share a child.
+ */
 static void step(struct query_tree *t, const struct query *q, struct travellers *from,
 		 struct travellers *to)
 {
@@ -140,7 +142,7 @@ static void step(struct query_tree *t, const struct query *q, struct travellers 
 	}
 }
 
-/* Drops those in light nodes; the weights of all nodes are known now. */
+/* Drops travellers in light nodes, once the weights of all nodes are known. */
 static void drop_light(const struct query_tree *t, struct travellers *all, uint64_t min_weight)
 {
 	size_t kept = 0;

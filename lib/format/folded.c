@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collapsed stacks of flame graphs: a line for each distinct stack, its frames from the
- * outermost one on with ';' between them, a blank, the weight in ticks of the clock. The process is
- * the outermost frame; the thread is the next one where it is called otherwise. Samples of other
- * events are left out: one number a line cannot say what it counts.
+ * Collapsed stacks for flame graphs: a line per distinct stack, its frames from the outermost on
+ * with ';' between them, a blank, the weight in ticks of the clock. The process is the outermost
+ * frame, followed by the thread if its name differs. Samples of other events are left out: a line
+ * has room for one number without a unit.
  */
 #include "lib/format/format.h"
 
@@ -18,29 +18,29 @@
 #include "lib/base/radix.h"
 #include "lib/base/text.h"
 
-/* Node of a stack of the profile in the tree below a root. */
+/* Maps a stack of the profile to its node below a root. */
 struct folded_place {
 	stack_id root, stack;
 	stack_id node;
 };
 
 struct folded_node {
-	uint64_t weight; /* of the samples that end there */
-	stack_id first_child, next_sibling; /* in the order of the file, or NO_STACK */
+	uint64_t weight; /* of samples that end there */
+	stack_id first_child, next_sibling; /* in order of the file, or NO_STACK */
 };
 
 struct folded {
 	const struct profile *profile;
 	struct strings labels;
-	string_id *frame_labels; /* by frame_id; NO_STRING until it is asked for */
-	struct stacks tree; /* its frames are labels, its roots processes */
-	VEC(struct folded_node) nodes; /* by the ids of tree */
+	string_id *frame_labels; /* by frame_id; NO_STRING: not made yet */
+	struct stacks tree; /* frames are labels, roots are processes */
+	VEC(struct folded_node) nodes; /* by id in tree */
 	VEC(struct folded_place) places;
 	struct index place_index;
-	VEC(stack_id) path; /* of find_node() */
+	VEC(stack_id) path; /* scratch space of find_node() */
 };
 
-/* Readers would take "worker 5" and the weight behind it for two weights. */
+/* Readers would take "worker 5" and the weight after it for two weights. */
 static void join_last_number(struct strbuf *label)
 {
 	size_t at = label->size;
@@ -51,7 +51,7 @@ static void join_last_number(struct strbuf *label)
 		label->text[at - 1] = '_';
 }
 
-/* Names are foreign: what ends a line or a frame would forge others. */
+/* Names are untrusted: a line end or ';' in one could forge stacks or frames. */
 static string_id intern_label(struct folded *f, struct strbuf *label)
 {
 	text_to_line(label->text);
@@ -73,7 +73,7 @@ static string_id name_label(struct folded *f, string_id name, const char *fallba
 	return intern_label(f, &label);
 }
 
-/* The same address in another file is another place. */
+/* Tells equal addresses in different files apart. */
 static void add_module(const struct module *module, const struct strings *strings,
 		       struct strbuf *label)
 {
@@ -137,7 +137,7 @@ static uint32_t find_place(const struct folded *f, stack_id root, stack_id stack
 	return index_find(&f->place_index, hash_pair(root, stack), place_equal, f, &wanted);
 }
 
-/* Outwards to a frame that the tree has already, and back. */
+/* Walks outwards to a stack that the tree has, then adds the nodes on the way back. */
 static stack_id find_node(struct folded *f, stack_id root, stack_id stack)
 {
 	const struct stack *stacks = f->profile->stacks.rows.items;
@@ -195,7 +195,7 @@ static int compare_labels(const void *a, const void *b)
 		      ((const struct folded_label *)b)->text);
 }
 
-/* The place of each label in the order of their bytes. */
+/* Rank of each label in byte order. */
 static uint32_t *rank_labels(const struct strings *labels)
 {
 	VEC(struct folded_label) sorted = {0};
@@ -210,7 +210,7 @@ static uint32_t *rank_labels(const struct strings *labels)
 	return ranks;
 }
 
-/* Siblings by label. The first of the roots. */
+/* Links siblings in order of labels. Returns the first root. */
 static stack_id link_nodes(struct folded *f)
 {
 	_cleanup_free_ uint32_t *ranks = rank_labels(&f->labels);
@@ -245,7 +245,7 @@ static void write_node(const struct folded *f, stack_id node, struct strbuf *sta
 	outfile_write(out, weight, (size_t)size);
 }
 
-/* Down the tree and up again, however deep it is; `stack` is the text so far. */
+/* Walks the tree without recursion, whatever its depth; `stack` is the text so far. */
 static void write_tree(const struct folded *f, stack_id node, struct outfile *out)
 {
 	_cleanup_(strbuf_release) struct strbuf stack = {0};
@@ -277,7 +277,7 @@ static int folded_write(const struct profile *p, const struct export_options *op
 	size_t frames = p->frames.rows.count;
 	struct folded f = {.profile = p};
 
-	/* Nothing that these are about is in such a file. */
+	/* Such a file has nothing that options or counts are about. */
 	(void)options;
 	(void)counts;
 	if (!p->threads.rows.count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The formats that a profile can be read from and written in. A format is one file and one row of
- * FORMATS: all else finds it by its name, by that of a file, or by what a file holds.
+ * Formats that profiles are read from and written in. A format is one file and one row of FORMATS;
+ * everything else finds it by its own name, a file's name, or content.
  */
 #ifndef PROF_LIB_FORMAT_FORMAT_H
 #define PROF_LIB_FORMAT_FORMAT_H
@@ -12,34 +12,35 @@
 #include "lib/profile/profile.h"
 
 struct export_options {
-	bool all_threads; /* none shares its row with others, however many there are */
-	bool cpus; /* each CPU has a row with the samples of the clock that were taken there */
+	bool all_threads; /* each thread has its own row, however many there are */
+	bool cpus; /* adds a row for each CPU with the clock's samples taken there */
 };
 
-/* Counts of a file. The caller sets the profile's; a format changes what it writes otherwise.
+/*
+ * Counts of a file's contents. The caller sets those of the profile; a format changes what it
+ * writes differently.
  */
 struct export_counts {
-	size_t threads; /* entries, those of other events with them, those of CPUs without */
+	size_t threads; /* entries, including those of other events, without those of CPUs */
 	size_t processes;
-	size_t folded_threads,
-		folded_rows; /* threads without an entry of their own; what they share */
-	uint64_t gap_rows; /* of samples: they only say that a thread did not run */
+	size_t folded_threads, folded_rows; /* threads without an own entry; entries they share */
+	uint64_t gap_rows; /* samples that only say that a thread did not run */
 };
 
-/* Parts of a file that a profile has no place for. */
+/* Parts of a file without a place in a profile. */
 enum unread {
 	UNREAD_MARKERS,
-	UNREAD_COUNTERS, /* of processes without threads, or too many */
+	UNREAD_COUNTERS, /* of processes without threads, or too many counters */
 	UNREAD_COUNTER_VALUES, /* fractions, numbers of changes */
-	UNREAD_ALLOCATIONS, /* samples of those */
-	UNREAD_SAMPLES, /* of more events than a profile can have */
-	UNREAD_WEIGHTS, /* that are no counts */
-	UNREAD_CPU_TIMES, /* in another unit than time */
+	UNREAD_ALLOCATIONS, /* samples of allocations */
+	UNREAD_SAMPLES, /* more events than a profile can have */
+	UNREAD_WEIGHTS, /* weights that are not counts */
+	UNREAD_CPU_TIMES, /* units other than time */
 	UNREAD_SAMPLE_VALUES, /* delays, arguments */
 	UNREAD_FRAME_VALUES, /* columns in source files, windows, places before compilation */
-	UNREAD_BUILD_IDS, /* of which only the start is known */
-	UNREAD_SOURCES, /* of a name that another one has, too */
-	UNREAD_MEMBERS, /* whole parts that are not known, or known to be of no use */
+	UNREAD_BUILD_IDS, /* known only in part */
+	UNREAD_SOURCES, /* several files with one name */
+	UNREAD_MEMBERS, /* unknown or useless members */
 	UNREAD_KIND_COUNT,
 };
 
@@ -47,39 +48,39 @@ enum unread {
 extern const char *const unread_names[UNREAD_KIND_COUNT];
 
 struct import_counts {
-	uint64_t gap_rows; /* as in struct export_counts; a profile has none */
+	uint64_t gap_rows; /* as in struct export_counts; left out of the profile */
 	uint64_t unread[UNREAD_KIND_COUNT];
 };
 
 struct format {
 	const char *name; /* as --format takes it */
-	/* How names of such files end, without ".gz"; NULL-terminated. Such a file is plain. */
+	/* Endings of file names without ".gz", NULL-terminated. Such files are plain. */
 	const char *const *suffixes;
-	bool is_plain; /* also under all other names but those that end in ".gz" */
+	bool is_plain; /* plain under every name but those that end in ".gz" */
 	/*
-	 * May this be the text of such a file? Cheap: reading it tells for sure. NULL: nothing
-	 * reads such files.
+	 * Tells cheaply whether the text may be such a file; only reading it is certain. NULL:
+	 * cannot be read.
 	 */
 	bool (*matches)(const char *text, size_t size);
 	/*
-	 * A new profile, to be freed, of a text that matches(), which is untrusted: memory is
-	 * bounded by a multiple of its size. -EBADMSG where it is damaged, -ENOTSUP where it is of
-	 * a version that is not understood. Rows are those of the file, which interning does not
-	 * find. `counts` may be NULL. NULL: it can only be written.
+	 * Makes a new profile, owned by the caller, from text that matches(). The text is
+	 * untrusted: memory is bounded by a multiple of its size. Returns -EBADMSG if damaged,
+	 * -ENOTSUP for an unknown version. Rows are those of the file, which interning does not
+	 * find. `counts` may be NULL. NULL: cannot be read.
 	 */
 	int (*read)(struct profile **p, const char *text, size_t size, struct import_counts *counts,
 		    struct error *err);
 	/*
-	 * Streams the profile; write failures stay in `out` for outfile_commit(). `options` and
-	 * `counts` may be NULL. NULL: it can only be read.
+	 * Streams the profile. Write failures stay in `out` for outfile_commit(). `options` and
+	 * `counts` may be NULL. NULL: cannot be written.
 	 */
 	int (*write)(const struct profile *p, const struct export_options *options,
 		     struct outfile *out, struct export_counts *counts, struct error *err);
 };
 
 /*
- * All formats, in the order in which they are asked about a content. The row NAME is the variable
- * format_NAME of that format's own file.
+ * All formats, in the order in which they are offered a content. ROW(NAME) stands for the variable
+ * format_NAME in that format's own file.
  */
 #define FORMATS(ROW) ROW(firefox) ROW(folded)
 
@@ -87,18 +88,18 @@ struct format {
 FORMATS(FORMAT_DECLARE)
 #undef FORMAT_DECLARE
 
-/* The format to write if no other is asked for. */
+/* Written if no other format is asked for. */
 #define FORMAT_DEFAULT (&format_firefox)
 
-/* The one of that name that can be written, or NULL. */
+/* Returns the writable format of that name, or NULL. */
 const struct format *format_find(const char *name);
-/* Likewise by the end of a file's name. */
+/* Returns the writable format for a file's name, or NULL. */
 const struct format *format_of_path(const char *path);
-/* By content, whether it can be written or not; NULL where it is that of none. */
+/* Returns the format of a content, writable or not; NULL: unknown. */
 const struct format *format_of_text(const char *text, size_t size);
-/* Is a file of that name compressed? "-": standard output. */
+/* Tells whether a file of that name is compressed. "-" is standard output. */
 bool format_is_compressed(const struct format *format, const char *path);
-/* Appends the names of all that can be written: "firefox, …". */
+/* Appends the names of all writable formats: "firefox, …". */
 void format_list(struct strbuf *names);
 
 #endif

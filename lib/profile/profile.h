@@ -51,7 +51,7 @@ struct profile_meta {
 	uint64_t buffer_bytes; /* sum over all rings */
 	bool symbolicated;
 	VEC(char *) features; /* "stackwalk", "cpu-clock", … */
-	VEC(char *) filters; /* thread filters, here the command */
+	VEC(char *) filters; /* the front-end's thread filters; holds the command */
 	VEC(struct profile_extra) extra;
 };
 

@@ -9,7 +9,7 @@ enum query_tree_kind {
 	QUERY_TREE_PLAIN, /* roots are outermost functions, children their callees */
 	QUERY_TREE_INVERTED, /* roots are functions that were sampled, children their callers */
 	QUERY_TREE_CALLERS, /* inverted for one function, with the weight of all its callees */
-	QUERY_TREE_CALLEES, /* the root is one function */
+	QUERY_TREE_CALLEES, /* roots are the function */
 };
 
 /* Deeper nodes are left out. Their weight is counted in their ancestors. */

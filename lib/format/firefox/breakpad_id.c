@@ -6,14 +6,14 @@
 
 #include "lib/base/index.h"
 
-/* The first three numbers are little-endian. */
+/* The first three fields of a GUID are little-endian. */
 void breakpad_id_format(char text[BREAKPAD_ID_SIZE + 1], const uint8_t id[16])
 {
 	static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
 
 	for (int i = 0; i < 16; i++)
 		snprintf(text + 2 * i, 3, "%02X", id[order[i]]);
-	/* The age, which ELF files do not have. */
+	/* The age, absent from ELF files. */
 	strcpy(text + 32, "0");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of builds of libs, as front-ends and their symbol servers have them. */
+/* Breakpad ids: names of builds of libs, as front-ends and symbol servers use them. */
 #ifndef PROF_LIB_FORMAT_FIREFOX_BREAKPAD_ID_H
 #define PROF_LIB_FORMAT_FIREFOX_BREAKPAD_ID_H
 
@@ -10,7 +10,10 @@
 
 /* The first 16 bytes of a build id as a GUID. */
 void breakpad_id_format(char text[BREAKPAD_ID_SIZE + 1], const uint8_t id[16]);
-/* Without a build id the path stands for it; `salt` tells files apart that share their path. */
+/*
+ * Makes an id from the path, for a file without a build id. `salt` tells files with equal paths
+ * apart.
+ */
 void breakpad_id_invent(char text[BREAKPAD_ID_SIZE + 1], const char *path, size_t size,
 			uint64_t salt);
 

@@ -6,7 +6,7 @@
 #include "lib/format/firefox/read/read.h"
 #include "lib/format/firefox/write/write.h"
 
-/* Any JSON object: which one it is takes more than a look. */
+/* Accepts any JSON object: only reading it tells which kind it is. */
 static bool firefox_matches(const char *text, size_t size)
 {
 	size_t at = 0;

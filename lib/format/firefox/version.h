@@ -3,9 +3,9 @@
 #ifndef PROF_LIB_FORMAT_FIREFOX_VERSION_H
 #define PROF_LIB_FORMAT_FIREFOX_VERSION_H
 
-/* The processed format's that is written, and the newest that is read. */
+/* Version of the processed format: the one written, and the newest one read. */
 #define FIREFOX_FORMAT_VERSION 70
-/* Version of the format that processed profiles are made from; no reader uses it. */
+/* Version of the Gecko format that processed profiles derive from; no reader uses it. */
 #define FIREFOX_GECKO_VERSION 36
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names tell which part of the kernel code belongs to: its frames get their subcategories late. */
+/* Kernel frames get their subcategories late: a function's name tells its subsystem. */
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/patch/internal.h"
 
@@ -15,7 +15,7 @@ static bool is_text(struct json_cursor *s, const char *wanted)
 	return json_cursor_string(s, &text) && wanted && strcmp(strbuf_text(&text), wanted) == 0;
 }
 
-/* A list of these texts, and no more. */
+/* Tells whether the value at the cursor is a list of exactly these texts. */
 static bool are_texts(struct json_cursor *s, const char *const *wanted)
 {
 	struct json_cursor_list list = {0};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the files of this room, and for nobody else. "Position" is an index into a table of the
- * file as it will be; "row" one into a table of the file as it was.
+ * Private to this room. A "position" is an index into a table of the new file, a "row" one into a
+ * table of the old file.
  *
- *	patch.c		the unnamed frames as a profile
- *	references.c	where threads refer to stacks and strings
- *	merge.c		names as new rows of the tables
- *	categories.c	kernel code by the part of it that it belongs to
- *	renumber.c	what is not used any more; strings and stacks by their new positions
- *	write.c		the text with its new parts
- *	write_extra.c	one of them
+ *	patch.c		makes a profile of the unnamed frames
+ *	references.c	finds the references to stacks and strings in threads
+ *	merge.c		makes new rows from names
+ *	categories.c	subcategories of kernel code
+ *	renumber.c	drops unused rows, and gives strings and stacks new positions
+ *	write.c		writes the text with its new parts
+ *	write_extra.c	writes meta.extra
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_PATCH_INTERNAL_H
 #define PROF_LIB_FORMAT_FIREFOX_PATCH_INTERNAL_H
@@ -28,14 +28,14 @@ enum reference_kind {
 	REFERENCE_STRINGS,
 };
 
-/* A place in the text that refers to a stack or a string by its index. */
+/* A place in the text that holds the index of a stack or a string. */
 struct reference {
 	struct span at;
 	enum reference_kind kind;
 };
 
 struct func_draft {
-	uint32_t from; /* the row it takes all else from */
+	uint32_t from; /* row that the other columns are copied from */
 	int64_t name, resource, source; /* cells; name is a string's position */
 };
 
@@ -46,14 +46,14 @@ struct frame_draft {
 };
 
 struct symbol_draft {
-	uint32_t from; /* or NO_ROW: it is new */
+	uint32_t from; /* or NO_ROW: new */
 	int64_t lib, address, name, size;
 };
 
 struct source_draft {
 	uint32_t from; /* or NO_ROW */
 	int64_t name;
-	source_file_id file; /* whose text it gets, or NO_SOURCE_FILE */
+	source_file_id file; /* file whose text it gets, or NO_SOURCE_FILE */
 };
 
 struct stack_draft {
@@ -62,23 +62,23 @@ struct stack_draft {
 	uint32_t parent; /* a position or NO_POSITION */
 };
 
-/* The functions inlined into that of a frame: positions in frames, outermost first. */
+/* The functions inlined into a frame's function: positions in frames, outermost first. */
 struct extra_frames {
 	uint32_t first, count;
 };
 
 struct patch {
 	struct layout layout;
-	char *text; /* of the whole file */
+	char *text; /* the whole file */
 	struct profile *profile;
 	struct cells cells;
-	VEC(struct reference) references; /* as they stand in the text */
-	VEC(string_id) string_ids; /* by row of stringArray; in the profile's table */
+	VEC(struct reference) references; /* in order of the text */
+	VEC(string_id) string_ids; /* ids in the profile's table by row of stringArray */
 	VEC(uint32_t) string_positions; /* by string_id; NO_POSITION: not in the file */
-	VEC(string_id) new_strings; /* behind those of the file */
-	module_id *lib_modules; /* by lib; NO_MODULE where no unnamed frame lies in it */
+	VEC(string_id) new_strings; /* appended to those of the file */
+	module_id *lib_modules; /* by lib; NO_MODULE if no unnamed frame lies in it */
 	VEC(uint32_t) module_libs; /* by module */
-	VEC(uint32_t) unnamed; /* rows of frames; each is a sample of the profile's only thread */
+	VEC(uint32_t) unnamed; /* rows of frames, one per sample of the profile's only thread */
 
 	/* merge.c */
 	VEC(struct frame_draft) frames;
@@ -87,26 +87,32 @@ struct patch {
 	VEC(struct source_draft) sources;
 	struct index func_index, symbol_index, source_index;
 	struct extra_frames *extras; /* by row of frames */
-	struct frame_category *categories; /* by frame of the profile; NULL: the file has others */
-	int kernel_category; /* a row of the file's, where there are `categories` */
+	/* By frame of the profile; NULL: the file has categories of its own. */
+	struct frame_category *categories;
+	int kernel_category; /* row of the file's categories, if `categories` is set */
 
 	/* renumber.c */
 	VEC(struct stack_draft) stacks;
-	uint32_t *stack_positions; /* by row; NULL: they stay */
-	uint32_t *string_map; /* by position before: after, or NO_POSITION; NULL: they stay */
+	uint32_t *stack_positions; /* by row; NULL: unchanged */
+	uint32_t *string_map; /* new position by old, or NO_POSITION; NULL: unchanged */
 };
 
-/* The string's position, behind all others where the file does not have it yet. */
+/* Returns the string's position; appends the string if the file does not have it. */
 uint32_t patch_string(struct patch *r, string_id id);
 
-/* references.c: all that there are. What is no list of threads is an error. */
+/* references.c: finds all references. Fails if the threads are not a list. */
 int patch_find_references(struct patch *r, struct error *err);
-/* categories.c: which of the file's is the kernel's, as prof gives it; -1: none. */
+/* categories.c: row of the file's kernel category, if it is like prof's; else -1. */
 int patch_kernel_category(const struct patch *r);
-/* renumber.c: once the drafts are complete. `had_use` by row of funcs: by a frame that changed. */
+/*
+ * renumber.c: call it when the drafts are complete. `had_use` by row of funcs: used by a frame that
+ * changed.
+ */
 void patch_drop_unused(struct patch *r, const bool *had_use);
 void patch_stacks(struct patch *r);
-/* write_extra.c: the value of meta.extra; an entry of the profile's takes the place of its equal.
+/*
+ * write_extra.c: writes the value of meta.extra. The profile's entries replace those of the file
+ * with the same section and label.
  */
 void patch_extra(const struct patch *r, struct jsonw *w);
 

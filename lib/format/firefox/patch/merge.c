@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known now about unnamed frames, as rows of the file's tables. */
+/* Answers about unnamed frames become rows of the file's tables. */
 #include <inttypes.h>
 
 #include "lib/base/alloc.h"
@@ -68,8 +68,8 @@ static uint32_t intern_source(struct patch *r, const struct source_draft *source
 }
 
 /*
- * The rows of the file. A row that another one equals keeps its position, but is not found again:
- * so it is pushed here and not interned.
+ * Copies the rows of the file. Rows that equal an earlier one keep their position but must not be
+ * found again, so they are pushed and not interned.
  */
 static void begin_drafts(struct patch *r)
 {
@@ -154,12 +154,12 @@ static int64_t find_source(struct patch *r, source_file_id file)
 		return CELL_NULL;
 	draft.name = patch_string(r, source->path);
 	position = intern_source(r, &draft);
-	/* Also where the file names it already. */
+	/* Also set if the file names the source already. */
 	r->sources.items[position].file = file;
 	return position;
 }
 
-/* `from`: the function that the frame had, which knows its resource. */
+/* `from`: the frame's previous function, from which the resource is taken. */
 static int64_t find_func(struct patch *r, func_id id, uint32_t from)
 {
 	const struct func *func = &r->profile->funcs.rows.items[id];
@@ -173,7 +173,7 @@ static int64_t find_func(struct patch *r, func_id id, uint32_t from)
 	return intern_func(r, &draft);
 }
 
-/* Does it say more than the address that stands there already? */
+/* Tells whether the answer says more than the address that is there already. */
 static bool is_table_ready(const struct patch *r, const struct frame *frame, size_t depth)
 {
 	const struct func *func = &r->profile->funcs.rows.items[frame->func];
@@ -202,7 +202,7 @@ static void find_chain(const struct profile *p, stack_id stack, struct chain *ch
 	}
 }
 
-/* Only what the names have to say; all else was known when the file was written. */
+/* Changes only what names can tell; everything else was known when the file was written. */
 static void categorize(const struct patch *r, frame_id id, struct frame_draft *draft)
 {
 	const struct frame_category *category = r->categories ? &r->categories[id] : NULL;
@@ -213,7 +213,7 @@ static void categorize(const struct patch *r, frame_id id, struct frame_draft *d
 	draft->subcategory = is_table_ready ? category->subcategory : CELL_KEEP;
 }
 
-/* The physical function takes the row; those that are inlined follow behind all. */
+/* The physical function replaces the row; inlined ones are appended to the table. */
 static void apply_chain(struct patch *r, uint32_t row, const struct chain *chain)
 {
 	const struct frames *frames = &r->profile->frames;

@@ -31,7 +31,7 @@ static int read_strings(struct patch *r, struct error *err)
 		id = strings_intern_sized(&r->profile->strings, strbuf_text(&text), text.size);
 		vec_push(&r->string_ids, id);
 		position = position_of(r, id);
-		/* The first one, where a file has a string twice. */
+		/* Use the first one if the file has a string twice. */
 		if (*position == NO_POSITION)
 			*position = row;
 	}
@@ -85,7 +85,7 @@ static bool has_made_up_name(const struct patch *r, size_t row)
 	return cells_is_synthetic(strings_get(&r->profile->strings, name));
 }
 
-/* A place in the code of a lib: not inlined there. */
+/* Tells whether the frame is a place in the code of a lib and not inlined. */
 static bool is_place(const struct patch *r, size_t row)
 {
 	const struct cells *c = &r->cells;
@@ -109,7 +109,7 @@ size_t patch_named_before(const struct patch *r, module_id module)
 	return count;
 }
 
-/* Each unnamed frame is a stack of its own, which a sample keeps hold of over the expansion. */
+/* Makes a stack and a sample of each unnamed frame, so that it survives the expansion. */
 static void collect_unnamed(struct patch *r)
 {
 	struct profile *p = r->profile;

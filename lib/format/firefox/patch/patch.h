@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completes a processed profile that somebody wrote earlier, perhaps another tool on another
- * machine: its unnamed frames become a profile that can be symbolized; what comes of them is put
- * back into the text, of which all else stays byte for byte as it was.
- *
- * This works on the text and the places of its parts (layout.h), and not on a struct profile: what
- * is read into one and written again has lost what a profile has no place for, and is ordered and
- * spelled as prof does it. Here, bytes that are not touched stay, so that another tool's profile
- * is still that tool's, but with names.
- *
- *	patch_open() ─► patch_profile() ─► symbolize_profile() ─► patch_apply() ─► patch_write()
+ * Adds names to a processed profile that was written earlier, perhaps by another tool on another
+ * machine. The unnamed frames become a profile that can be symbolized. The results are put back
+ * into the text; all other bytes stay as they were.
+ * | This works on the text and the places of its parts (layout.h) instead of a struct profile: a
+ * file that is read into one and written again loses what struct profile has no place for, and
+ * takes on prof's order and spelling.
+ * | patch_open() ─► patch_profile() ─► symbolize_profile() ─► patch_apply() ─► patch_write()
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_H
 #define PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_H
@@ -21,40 +18,40 @@
 struct patch;
 
 /*
- * Takes the text (from malloc) over, also on failure. -EBADMSG where it is no processed profile, or
- * a damaged one; -ENOTSUP where it is of a version that is not understood. It is untrusted: memory
- * is bounded by a multiple of its size.
+ * Takes ownership of the text (from malloc), also on failure. Returns -EBADMSG if it is not a
+ * processed profile or damaged, -ENOTSUP for an unknown version. The text is untrusted: memory is
+ * bounded by a multiple of its size.
  */
 int patch_open(struct patch **out, char *text, size_t size, struct error *err);
-/* NULL is fine. */
+/* Accepts NULL. */
 void patch_free(struct patch *r);
 
 /*
- * The frames whose function is an address or fun_<hex>. Modules are the libs they lie in, without
- * segments: offsets are RVAs, whose files are the caller's to find. Borrowed.
+ * Returns the frames whose function is an address or fun_<hex>, as a profile. Its modules are their
+ * libs, without segments: offsets are RVAs, and the caller finds the files. Borrowed.
  */
 struct profile *patch_profile(struct patch *r);
-/* Where else the file of a module may be; "" where nothing is said. */
+/* Another path for the file of a module, or "". */
 const char *patch_debug_path(const struct patch *r, module_id module);
 
-/* Frames of a module that have a name in the file, given by the recorder or by an earlier run. */
+/* Number of the module's frames that had a name in the file already. */
 size_t patch_named_before(const struct patch *r, module_id module);
 
-/* "Linux 6.1.0 x86_64", where it was recorded; to be freed, "" where nothing is said. */
+/* Returns where it was recorded, "Linux 6.1.0 x86_64" or ""; free it. */
 char *patch_os(const struct patch *r);
 
 struct patch_counts {
-	size_t unnamed; /* frames of the file, as it was, that were asked about */
-	size_t named; /* of those, now: with a real name */
-	size_t all, all_named; /* frames of the file, as it will be */
-	size_t all_fde; /* of these, the ones whose function is fun_… */
+	size_t unnamed; /* frames asked about, in the old file */
+	size_t named; /* of those, frames that now have a real name */
+	size_t all, all_named; /* frames of the new file */
+	size_t all_fde; /* of these, frames whose function is fun_… */
 };
 
-/* Takes over what is known now about the frames of patch_profile(). Once. */
+/* Stores the names that the frames of patch_profile() have now. Call once. */
 void patch_apply(struct patch *r, struct patch_counts *counts);
 /*
- * Writes the whole, with meta.symbolicated and the entries of meta.extra as patch_profile() has
- * them: one that the file has already is replaced. Failures stay in `out`.
+ * Writes the file, with meta.symbolicated and the entries of meta.extra as in patch_profile(); they
+ * replace equal entries of the file. Failures stay in `out`.
  */
 void patch_write(struct patch *r, struct outfile *out);
 

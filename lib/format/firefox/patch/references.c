@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* What in the threads of a profile refers to the shared tables. */
+/* Finds the references from threads to the shared tables. */
 #include <errno.h>
 
 #include "lib/format/firefox/patch/internal.h"
 
-/* So that hostile schemas cannot cost more than the markers themselves. */
+/* Bounds the cost of hostile schemas by that of the markers. */
 #define SCHEMAS_MAX 500
 #define FIELDS_MAX 2000
 
 struct string_field {
-	struct span type, key; /* as they are spelled, in quotes or without, alike */
+	struct span type, key; /* exactly as spelled, with or without quotes */
 };
 
 struct walk {
 	struct patch *patch;
 	struct layout *layout;
 	struct json_cursor s;
-	VEC(struct span) types; /* that have a schema */
-	VEC(struct string_field) fields; /* of markers, that hold indexes of strings */
+	VEC(struct span) types; /* types with a schema */
+	VEC(struct string_field) fields; /* fields of markers that hold indexes of strings */
 };
 
 static bool span_equal(const struct json_cursor *s, struct span a, struct span b)
@@ -26,7 +26,7 @@ static bool span_equal(const struct json_cursor *s, struct span a, struct span b
 	       !memcmp(s->text + a.start, s->text + b.start, a.end - a.start);
 }
 
-/* A string's text without its quotes; escapes stay as they are. */
+/* Returns a string's text without its quotes; escapes stay as they are. */
 static bool read_raw_string(struct json_cursor *s, struct span *inside)
 {
 	if (json_cursor_peek(s) != '"') {
@@ -80,7 +80,7 @@ static void read_fields(struct walk *w, struct span fields, struct span type)
 		read_field(w, type);
 }
 
-/* Name and fields come in any order. */
+/* Name and fields may come in any order. */
 static void read_schema(struct walk *w)
 {
 	struct json_cursor_list list = {0};
@@ -132,7 +132,7 @@ static size_t index_count(const struct walk *w, enum reference_kind kind)
 	return is_stack ? w->layout->stacks.length : w->layout->string_count;
 }
 
-/* An index, or null; all else is a failure, as it would lead nowhere. */
+/* Fails for all but an index in range or null. */
 static void check_index(struct walk *w, size_t count)
 {
 	int64_t value;
@@ -168,7 +168,7 @@ static void add_indexes(struct walk *w, enum reference_kind kind)
 	vec_push(&w->patch->references, reference);
 }
 
-/* An object whose "stack" refers to stacks: one, or a list with one for each sample. */
+/* Walks an object whose "stack" refers to stacks: one, or a list with one per sample. */
 static void walk_stack(struct walk *w, enum reference_kind kind)
 {
 	struct json_cursor_list list = {0};
@@ -219,7 +219,7 @@ static void walk_field(struct walk *w, struct span type, struct span key)
 		json_cursor_skip(&w->s);
 }
 
-/* The type tells what the other fields are, but may stand behind them. */
+/* The type decides how the other fields are read, but may come after them. */
 static void walk_data(struct walk *w)
 {
 	struct span value, key, type = {0};
@@ -301,7 +301,7 @@ static void walk_thread(struct walk *w)
 		} else if (span_is(&w->s, key, "markers")) {
 			walk_markers(w);
 		} else {
-			/* What is neither number nor list cannot be an index. */
+			/* An index can only be a number or in a list. */
 			if (!strchr("\"tfn", c) && !is_known(&w->s, key, others))
 				w->layout->has_unknown = true;
 			json_cursor_skip(&w->s);

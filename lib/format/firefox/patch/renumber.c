@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows that come and go move others: their new positions. */
+/* New positions for rows that move because others come and go. */
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/patch/internal.h"
 
-/* Functions that were addresses only; those that were unused from the beginning stay. */
+/* Drops functions that were only addresses; functions that were unused from the beginning stay. */
 static bool drop_funcs(struct patch *r, const bool *had_use, bool *dropped_names)
 {
 	size_t count = r->funcs.count, kept = 0;
@@ -54,7 +54,7 @@ static void keep_reference(const struct patch *r, const struct reference *refere
 	}
 }
 
-/* `dropped` by position: the names of functions that went; some have other uses. */
+/* `dropped` by position: names of dropped functions. Keeps the names with other uses. */
 static void keep_used_strings(const struct patch *r, bool *dropped)
 {
 	const struct layout *l = &r->layout;
@@ -80,7 +80,7 @@ void patch_drop_unused(struct patch *r, const bool *had_use)
 	_cleanup_free_ bool *dropped = xcalloc(count + 1, sizeof(*dropped));
 	uint32_t position = 0;
 
-	/* Where something may refer to strings that nobody here knows of, they all stay. */
+	/* Unknown parts may refer to strings, so all strings stay. */
 	if (!drop_funcs(r, had_use, dropped) || r->layout.has_unknown)
 		return;
 	keep_used_strings(r, dropped);

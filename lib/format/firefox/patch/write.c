@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text as it was, but for the parts that changed. */
+/* Writes the text with its changed parts replaced. */
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
@@ -7,7 +7,7 @@
 #include "lib/format/firefox/patch/internal.h"
 
 struct edit {
-	struct span at; /* replaced by what is written; empty: nothing is */
+	struct span at; /* range to replace; empty: insert */
 	void (*write)(struct patch *r, struct jsonw *w, const struct edit *edit);
 	const struct reference *reference;
 };
@@ -54,7 +54,7 @@ static void write_reference(struct patch *r, struct jsonw *w, const struct edit 
 	jsonw_array_end(w);
 }
 
-/* A column of a draft's field. */
+/* A column from one field of the drafts. */
 #define CELLS(rows, type, row, value) \
 	({ \
 		int64_t *cells_ = xreallocarray(NULL, (rows)->count + 1, sizeof(*cells_)); \
@@ -177,7 +177,7 @@ static void write_resources(struct patch *r, struct jsonw *w, const struct edit 
 	table_write(t, &r->layout.cursor, &rows, w);
 }
 
-/* Only where the file has no text of it. */
+/* Writes a source file's text if there is a new one. */
 static bool write_content(void *ctx, struct jsonw *w, size_t row)
 {
 	struct patch *r = ctx;
@@ -193,7 +193,7 @@ static bool write_content(void *ctx, struct jsonw *w, size_t row)
 	return true;
 }
 
-/* Rows whose text is in the file already keep it. */
+/* Keeps the text of rows that have one in the file. */
 static void keep_contents(struct patch *r)
 {
 	const struct column *column = table_column(&r->layout.sources, &r->layout.cursor,
@@ -279,7 +279,7 @@ static void insert_symbolicated(struct patch *r, struct jsonw *w, const struct e
 	jsonw_raw(w, ",", 1);
 }
 
-/* Where all is named, front-ends need not offer to ask others. */
+/* Tells front-ends not to offer symbolication if everything is named. */
 static void insert_not_supported(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	jsonw_key(w, "symbolicationNotSupported");
@@ -309,7 +309,7 @@ static void add_edit(struct edits *edits, struct span at,
 static void add_meta_edits(const struct patch *r, struct edits *edits)
 {
 	const struct layout *l = &r->layout;
-	/* Behind its bracket; it has members, at least its version. */
+	/* Insert right after the bracket. meta is never empty: it has its version. */
 	struct span front = {l->meta.start + 1, l->meta.start + 1};
 	bool has_extra = r->profile->meta.extra.count;
 
@@ -379,7 +379,7 @@ void patch_write(struct patch *r, struct outfile *out)
 	jsonw_init(&w, out);
 	vec_for_each(&edits.rows, const struct edit *, edit) {
 		jsonw_raw(&w, text + at, edit->at.start - at);
-		/* The comma in front of it, if any, is in the text. */
+		/* The text before has the comma, if one is needed. */
 		w.is_first = true;
 		edit->write(r, &w, edit);
 		at = edit->at.end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* meta.extra, "Show more" in the front-end: what the file says already and what is said anew. */
+/* meta.extra, "Show more" in the front-end: the file's entries merged with new ones. */
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -33,7 +33,7 @@ static void write_entry(struct extra_writer *x, size_t row)
 	jsonw_object_end(w);
 }
 
-/* The rows of this section that are not written yet. */
+/* Writes the rows of this section that are not written yet. */
 static void write_entries(struct extra_writer *x, const char *section)
 {
 	for (size_t i = 0; i < x->profile->meta.extra.count; i++) {
@@ -49,7 +49,7 @@ static void write_raw(struct extra_writer *x, const struct json_cursor *s, struc
 	jsonw_raw(x->w, s->text + span.start, span.end - span.start);
 }
 
-/* The label of a section or of an entry, "" where it has none. */
+/* Reads the label of a section or an entry, "" if it has none. */
 static void read_label(const struct json_cursor *of, struct span object, struct strbuf *label)
 {
 	struct json_cursor s = json_cursor_within(of, object);
@@ -67,7 +67,7 @@ static void read_label(const struct json_cursor *of, struct span object, struct 
 	}
 }
 
-/* The row that takes the place of the file's entry; -1: none does. */
+/* Returns the row that replaces the file's entry, or -1. */
 static ssize_t find_entry(const struct extra_writer *x, const char *section, const char *label)
 {
 	for (size_t i = 0; i < x->profile->meta.extra.count; i++) {

@@ -6,14 +6,14 @@
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
 
-/* No value stands for a column that is missing. */
+/* The column has no default. */
 #define NONE (INT64_MIN + 2)
 
 struct wanted_column {
 	const struct table *table;
 	const char *name;
 	struct cell_range range;
-	int64_t missing; /* in place of the column; NONE: it is always needed */
+	int64_t missing; /* value of a missing column; NONE: the column is required */
 	int64_t **cells;
 };
 
@@ -41,7 +41,7 @@ static int64_t *new_cells(size_t count, int64_t value)
 	return cells;
 }
 
-/* The first column of a table is always needed: it bounds the length by that of the text. */
+/* A table's first column is always required: its text bounds the table's length. */
 static int read_columns(const struct layout *l, const struct wanted_column *columns, size_t count,
 			bool needed, struct error *err)
 {

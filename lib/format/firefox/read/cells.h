@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The columns of the shared tables that tell what frames are, as numbers, each within what it may
- * be; versions that tell it in other columns look the same here.
+ * The columns of the shared tables that describe frames, as range-checked numbers. All versions of
+ * the format look alike here.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_READ_CELLS_H
 #define PROF_LIB_FORMAT_FIREFOX_READ_CELLS_H
@@ -19,13 +19,13 @@ struct cells {
 };
 
 /*
- * Reads into a zeroed one. -EBADMSG where a column leads nowhere or is missing; unless all are
- * `needed`, one that is missing has a value that says nothing. Release it, also after a failure.
+ * Fills a zeroed struct. Returns -EBADMSG if a column is invalid or a required one is missing.
+ * Unless `needed`, missing columns get neutral values. Release it even after a failure.
  */
 int cells_read(struct cells *c, const struct layout *l, bool needed, struct error *err);
 void cells_release(struct cells *c);
 
-/* Does the name stand for an unknown function: 0x<hex> or fun_<hex>? */
+/* Tells whether the name stands for an unknown function: 0x<hex> or fun_<hex>. */
 bool cells_is_synthetic(const char *name);
 
 #endif

@@ -9,10 +9,10 @@
 #include "lib/base/text.h"
 #include "lib/format/firefox/breakpad_id.h"
 
-/* More than any system has files. */
+/* More files than any system has. */
 #define LIBS_MAX 1000000
 
-/* Files of one path that are told apart by what is made up for them. */
+/* Files with one path that are told apart by invented ids. */
 #define SAME_PATH_MAX 16
 
 struct parts {
@@ -48,12 +48,12 @@ static void add_other(struct layout *l, struct span key, struct span value)
 	static const char *const known[] = {"pages", "profilerOverhead", "profilingLog",
 					    "profileGatheringLog", NULL};
 
-	/* Neither [] nor null. */
+	/* Neither [] nor null counts. */
 	l->other_count += value.end - value.start > strlen("null");
 	l->has_unknown |= !is_one_of(&l->cursor, key, known);
 }
 
-/* The whole text is looked through here: later on, parts of it are known to be valid. */
+/* Validates the whole text; later readers of its parts rely on that. */
 static int find_parts(struct layout *l, struct parts *parts, struct error *err)
 {
 	struct json_cursor *s = &l->cursor;
@@ -123,7 +123,7 @@ static int read_meta(struct layout *l, struct error *err)
 		else if (span_is(&s, key, "markerSchema"))
 			l->schemas = value;
 	}
-	/* It is written anew: beside one that stays there would be two. */
+	/* meta.extra is written anew, and must not be there twice. */
 	if (is_there(l->extra) && s.text[l->extra.start] != '[')
 		return error_text(err, -EBADMSG, "meta.extra is no list");
 	return l->version ? check_version(l, err) : no_profile(err);
@@ -146,7 +146,7 @@ static void read_build_id(struct layout_lib *lib, const char *text)
 	lib->build_id_size = (uint8_t)size;
 }
 
-/* prof makes one up for files without a build id. */
+/* Tells a real build id from one that prof invented for a file without one. */
 static bool is_build_id(const char *breakpad_id, const char *path)
 {
 	char invented[BREAKPAD_ID_SIZE + 1];
@@ -226,7 +226,7 @@ static int read_strings(struct layout *l, struct json_cursor *s, struct error *e
 	return s->failed ? error_text(err, -EBADMSG, "shared.stringArray is no list") : 0;
 }
 
-/* Columns that are known to hold something else than indexes of strings, or are renumbered. */
+/* Columns that do not hold indexes of strings, or that are renumbered. */
 static const char *const plain_columns[] = {
 	"address",	"category",	 "columnNumber",  "column",	  "content",
 	"filename",	"frame",	 "func",	  "functionSize", "host",
@@ -308,7 +308,7 @@ static int read_shared(struct layout *l, struct span shared, struct error *err)
 
 enum profile_module_kind layout_lib_kind(const struct layout_lib *lib)
 {
-	/* A file may be called like the kernel, which has no path. */
+	/* Pseudo files have no path; a real file may have the same name. */
 	if (lib->name[0] != '[' || lib->path[0] == '/')
 		return PROFILE_MODULE_FILE;
 	if (strcmp(lib->name, "[vdso]") == 0)

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* A processed profile as a struct profile. */
+/* Reads a processed profile as a struct profile. */
 #ifndef PROF_LIB_FORMAT_FIREFOX_READ_READ_H
 #define PROF_LIB_FORMAT_FIREFOX_READ_READ_H
 
 #include "lib/format/format.h"
 
 /*
- * As struct format has it. Versions 60 to 70, of any writer. Rows of events that prof made of a
- * thread's samples become part of them again, those of CPUs tell where each was taken.
+ * Implements read() of struct format for versions 60 to 70 of any writer. Rows of events that prof
+ * made of a thread's samples are merged back into them; rows of CPUs tell where each was taken.
  *
- * Reads all that prof writes, but for these:
- *	stacks as fields of markers	are texts in the file, and stay texts
- *	counters of the machine		become counters of the first process, whose row they had
- *	several threads of one tid	are all of that tid
+ * Reads everything that prof writes, except:
+ *	stacks as fields of markers	stay the texts that they are in the file
+ *	counters of the machine		go to the first process, whose row they had
+ *	several threads of one tid	all keep that tid
  *
- * Counts these parts of other writers' files in `counts` and does not keep them:
- *	markers		halves of intervals; those without a schema in the file
- *	their fields	lists, tables, flows, times in other units, values of another type
- *	samples		event delays, arguments; allocations; weights that are no counts
+ * Counts these parts of other writers' files in `counts` and drops them:
+ *	markers		halves of intervals; markers without a schema in the file
+ *	fields		lists, tables, flows, times in other units, values of another type
+ *	samples		event delays, arguments; allocations; weights that are not counts
  *	frames		column, innerWindowID, originalLocation
- *	counters	changes ("number"), fractions; those of processes without a thread
- *	libs		build ids of which only the start is known, as a breakpadId has it
+ *	counters	changes ("number"), fractions; counters of processes without a thread
+ *	libs		build ids known only in part, from a breakpadId
  *	other parts	of the file, of meta, of threads, and of schemas
  *
- * Nor is this kept, and nothing counts it: formats of fields that are texts or numbers alike (url,
+ * Drops these without counting them: formats of fields that are all texts or all numbers (url,
  * file-path, pid, …), tooltips and places of counters, types of processes, relevantForJS, hosts and
  * originalLocation of functions, ids and source maps of source files.
  */

@@ -9,7 +9,7 @@ struct counter_rows {
 	VEC(struct counter_sample) rows;
 };
 
-/* A counter of the file, until its process is known to be there. */
+/* A counter of the file, until its process is known. */
 struct draft {
 	struct counter counter;
 	struct counter_rows samples;
@@ -42,7 +42,7 @@ static void read_count(struct import *r, struct json_cursor *s, struct import_cl
 		r->counts->unread[UNREAD_COUNTER_VALUES]++;
 }
 
-/* How often it changed meanwhile. */
+/* Skips the number of changes, which is counted as unread. */
 static void skip_number(struct import *r, struct json_cursor *s, struct import_clock *clock,
 			struct counter_sample *sample)
 {
@@ -51,7 +51,7 @@ static void skip_number(struct import *r, struct json_cursor *s, struct import_c
 	r->counts->unread[UNREAD_COUNTER_VALUES] += import_skip(s);
 }
 
-/* Whichever column comes first makes the rows. */
+/* Makes the rows from whichever column comes first. */
 static void read_column(struct import *r, struct json_cursor *s, read_value_fn *read,
 			struct counter_rows *samples)
 {
@@ -102,7 +102,7 @@ static void read_samples(struct import *r, struct json_cursor *s, struct counter
 	}
 }
 
-/* How it is drawn; rows of tooltips, orders and marker tracks are the writer's. */
+/* Reads how the counter is drawn. Tooltips, order and marker tracks are up to the writer. */
 static void read_display(struct import *r, struct json_cursor *s, struct draft *draft)
 {
 	struct counter *counter = &draft->counter;
@@ -132,7 +132,7 @@ static void read_display(struct import *r, struct json_cursor *s, struct draft *
 	}
 }
 
-/* The front-end once drew them by their categories alone. */
+/* Chooses the graph by category, as older front-ends did. */
 static void draw(struct import *r, struct counter *counter)
 {
 	static const struct {
@@ -173,7 +173,7 @@ static void read_member(struct import *r, struct json_cursor *s, struct span key
 	} else if (span_is(s, key, "display")) {
 		read_display(r, s, draft);
 	} else if (span_is(s, key, "mainThreadIndex")) {
-		json_cursor_skip(s); /* It says the same as the pid. */
+		json_cursor_skip(s); /* Redundant: the pid says the same. */
 	} else {
 		r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
 	}
@@ -189,7 +189,7 @@ static bool has_process(const struct profile *p, const struct counter *counter)
 	return false;
 }
 
-/* Times ascend. */
+/* Checks that times ascend. */
 static void add_counter(struct import *r, struct draft *draft)
 {
 	uint64_t start = r->profile->meta.start_ns, before = 0;

@@ -5,7 +5,7 @@
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/internal.h"
 
-/* In the program for as long as it runs, unlike those of a file. "string" where it is none. */
+/* Returns a static string, unlike those of a file; "string" for unknown formats. */
 static const char *find_format(const char *format)
 {
 	static const char *const formats[] = {"integer",     "bytes",		"percentage",
@@ -21,7 +21,7 @@ static const char *find_format(const char *format)
 	return "string";
 }
 
-/* The writer says these about every profile. */
+/* The writer adds these to every profile. */
 static bool is_counted(const char *section, const char *label)
 {
 	static const char *const labels[] = {"Samples", "Threads",	"Processes",
@@ -50,7 +50,7 @@ static void add_entry(struct import *r, const char *section, const char *label, 
 		profile_add_extra(r->profile, section, label, find_format(format), value);
 }
 
-/* A number is as it is written. */
+/* Keeps the spelling of numbers. */
 static char *read_value(struct json_cursor *s)
 {
 	struct span value;
@@ -97,7 +97,7 @@ static void read_section(struct import *r, struct json_cursor *s)
 		json_cursor_skip(s);
 		return;
 	}
-	/* The label may stand behind the entries. */
+	/* The label may come after the entries. */
 	while (json_cursor_member(s, &list, &key)) {
 		if (span_is(s, key, "label") && !label) {
 			label = json_cursor_text(s);

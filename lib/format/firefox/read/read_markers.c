@@ -9,14 +9,14 @@ enum { PHASE_INSTANT, PHASE_INTERVAL };
 
 struct field_draft {
 	struct schema_field field;
-	bool is_row; /* of stringArray, is its value */
+	bool is_row; /* the value is an index of stringArray */
 };
 
-/* Keeps the values of other writers' text and number formats, but not how they are shown. */
+/* Text and number formats of other writers: their values are kept, their display is not. */
 static const struct field_format {
 	const char *name;
 	enum field_type type;
-	bool is_row; /* of stringArray */
+	bool is_row; /* the value is an index of stringArray */
 } field_formats[] = {
 	{"unique-string", FIELD_STRING, true},
 	{"string", FIELD_STRING, false},
@@ -47,7 +47,7 @@ static void read_format(struct import *r, struct json_cursor *s, struct field_dr
 	r->counts->unread[UNREAD_MEMBERS]++;
 }
 
-/* False: its values cannot be held. */
+/* Returns false if a profile has no place for its values. */
 static bool read_field(struct import *r, struct json_cursor *s, struct field_draft *draft)
 {
 	struct schema_field *field = &draft->field;
@@ -166,7 +166,7 @@ void import_schemas(struct import *r)
 		read_schema(r, &s);
 }
 
-/* A marker of a thread, until its schema is known. */
+/* A marker of a thread whose schema is not known yet. */
 struct draft {
 	string_id name, category;
 	uint64_t start, end; /* since the start of the file */
@@ -200,7 +200,7 @@ static void read_value(struct import *r, struct json_cursor *s, struct span key,
 		draft->name = row < 0 ? NO_STRING : r->strings[row];
 	} else if (span_is(s, key, "category")) {
 		row = read_index(s, UINT8_MAX);
-		/* The default one is none in particular. */
+		/* The default category means none. */
 		if (row > 0 && (size_t)row < r->profile->categories.count)
 			draft->category = strings_intern(&r->profile->strings,
 							 r->profile->categories.items[row].name);
@@ -217,7 +217,7 @@ static void read_value(struct import *r, struct json_cursor *s, struct span key,
 	}
 }
 
-/* Whichever column comes first makes the rows. */
+/* Makes the rows from whichever column comes first. */
 static void read_column(struct import *r, struct json_cursor *s, struct span key,
 			struct drafts *drafts)
 {
@@ -272,7 +272,7 @@ static string_id read_string_value(struct import *r, struct json_cursor *s, bool
 		row = read_index(s, r->layout.string_count);
 		return row < 0 ? NO_STRING : r->strings[row];
 	}
-	/* Anything else is a text as it is spelled. */
+	/* Other values become texts as they are spelled. */
 	json_cursor_value(s, &value);
 	return strings_intern_sized(&r->profile->strings, s->text + value.start,
 				    value.end - value.start);
@@ -326,7 +326,7 @@ static void read_data(struct import *r, struct json_cursor *s, struct marker *ma
 	}
 }
 
-/* NO_SCHEMA: the file has none for it. */
+/* Returns NO_SCHEMA if the file has no schema for the marker. */
 static schema_id find_schema(struct import *r, struct json_cursor data)
 {
 	struct json_cursor_list list = {0};
@@ -345,7 +345,7 @@ static schema_id find_schema(struct import *r, struct json_cursor data)
 	return schema;
 }
 
-/* Halves of intervals, and markers without a schema, are none that a profile could have. */
+/* Rejects halves of intervals and markers without a schema: a profile has no place for them. */
 static bool add_marker(struct import *r, const struct draft *draft, struct profile_thread *thread)
 {
 	struct json_cursor data = json_cursor_within(&r->layout.cursor, draft->data);

@@ -7,10 +7,10 @@
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/internal.h"
 
-/* Positions of categories take a byte, of which one value means none. */
+/* Positions of categories take a byte, and one value means none. */
 #define CATEGORIES_MAX UINT8_MAX
 
-/* Times that only meta has, ns; 0: not said. */
+/* Times that only meta has, ns; 0: missing. */
 struct meta_times {
 	uint64_t start, end; /* since the Unix epoch */
 	uint64_t duration;
@@ -40,7 +40,7 @@ static bool read_text(struct import *r, struct json_cursor *s, struct span key)
 	return false;
 }
 
-/* 0 where it is none; a fraction is cut off. */
+/* Reads 0 for values that are not numbers; cuts off fractions. */
 static uint64_t read_count(struct json_cursor *s)
 {
 	struct span value;
@@ -114,9 +114,9 @@ static void read_configuration(struct import *r, struct json_cursor *s)
 			read_list(s, r, take_feature);
 		else if (span_is(s, key, "threads"))
 			read_list(s, r, take_filter);
-		else if (span_is(s, key, "capacity")) /* in entries of 8 bytes */
+		else if (span_is(s, key, "capacity")) /* entries of 8 bytes */
 			r->profile->meta.buffer_bytes = 8 * read_count(s);
-		else if (span_is(s, key, "duration")) /* in seconds */
+		else if (span_is(s, key, "duration")) /* seconds */
 			r->profile->meta.duration_limit_ns = 1000 * import_time(s);
 		else
 			r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
@@ -143,7 +143,7 @@ static void read_units(struct import *r, struct json_cursor *s)
 	}
 }
 
-/* Keys that the writer derives from tables or always writes, and those that are read elsewhere. */
+/* Keys that the writer derives from tables or always writes, or that are read elsewhere. */
 static bool is_derived(const struct json_cursor *s, struct span key)
 {
 	static const char *const keys[] = {"version",
@@ -189,8 +189,8 @@ static void read_member(struct import *r, struct json_cursor *s, struct span key
 }
 
 /*
- * Wall clock times are rounded to what a double holds of them. Both ends together tell more: the
- * start is what fits the end, too.
+ * Wall clock times are rounded to the precision of a double. Both ends narrow it down: the start
+ * must fit the end, too.
  */
 static uint64_t find_start(const struct meta_times *times)
 {

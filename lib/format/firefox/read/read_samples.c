@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples, straight from the columns into rows: whichever column comes first makes the rows, the
- * others fill them in.
+ * Samples, read from the columns straight into rows: the first column makes the rows, the others
+ * fill them in.
  */
 #include <errno.h>
 
@@ -13,7 +13,7 @@ struct sample_reader {
 	struct import *reader;
 	struct json_cursor *s;
 	struct sample_list *samples;
-	struct import_clock clock; /* of timeDeltas */
+	struct import_clock clock; /* time so far, from timeDeltas */
 	bool has_stacks, has_times, has_weights, has_cpu_times;
 };
 
@@ -98,7 +98,7 @@ static int read_column(struct sample_reader *of, read_value_fn *read, bool *is_k
 	return 0;
 }
 
-/* Other columns, and other types of weights, are counted. */
+/* Counts other columns and other types of weights as unread. */
 static void skip_column(struct sample_reader *of, struct span key)
 {
 	struct json_cursor_list list = {0};
@@ -140,7 +140,7 @@ static int read_member(struct sample_reader *of, struct span key, struct error *
 	return 0;
 }
 
-/* Rows that stand for nothing go; what CPU time they have is their successor's. */
+/* Drops rows that stand for nothing; the next row gets their CPU time. */
 static void finish(struct sample_reader *of)
 {
 	struct sample *rows = of->samples->rows.items;

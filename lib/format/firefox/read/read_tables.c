@@ -8,7 +8,7 @@
 #include "lib/format/firefox/read/internal.h"
 #include "lib/profile/categories.h"
 
-/* No front-end counts further. */
+/* Largest line or column in front-ends. */
 #define PLACE_MAX INT32_MAX
 
 static int read_strings(struct import *r, struct error *err)
@@ -62,7 +62,7 @@ static void add_modules(struct import *r)
 	}
 }
 
-/* Takes the first of several files of one name: a profile lacks what tells them apart. */
+/* Takes only the first of several files with one name: a profile cannot tell them apart. */
 static void add_sources(struct import *r)
 {
 	const struct table *t = &r->layout.sources;
@@ -90,7 +90,7 @@ static void add_sources(struct import *r)
 	}
 }
 
-/* A column of numbers that may be missing. */
+/* Reads a column of numbers, which may be missing. */
 static int read_optional(const struct import *r, const struct table *t, const char *name,
 			 int64_t max, int64_t **cells, struct error *err)
 {
@@ -99,13 +99,13 @@ static int read_optional(const struct import *r, const struct table *t, const ch
 	return table_read_cells(t, &r->layout.cursor, name, &range, false, cells, err);
 }
 
-/* 0: it says nothing. */
+/* 0: missing. */
 static uint32_t cell_or_0(const int64_t *cells, size_t row)
 {
 	return cells && cells[row] > 0 ? (uint32_t)cells[row] : 0;
 }
 
-/* The lib that a function's code is in; what is inlined has that of the frame, too. */
+/* Finds the lib with each function's code. An inlined function is in the lib of its frame. */
 static module_id *find_func_modules(const struct import *r)
 {
 	const struct cells *c = &r->cells;
@@ -171,10 +171,10 @@ static int add_symbols(struct import *r, struct error *err)
 	return ret;
 }
 
-/* Properties of a frame that the file's categories tell. */
+/* Properties of frames that follow from the file's categories. */
 struct category_meaning {
 	uint8_t kind, language; /* enum profile_frame_kind; enum language_id */
-	int guess; /* the subcategory of guesses; -1: none */
+	int guess; /* subcategory of guesses; -1: none */
 };
 
 static struct category_meaning find_meaning(const struct profile_category *category)
@@ -216,7 +216,7 @@ static void categorize(const struct import *r, const struct category_meaning *me
 		frame->tier = frame->subcategory;
 }
 
-/* Columns of frames beside those of struct cells; NULL: missing. */
+/* Columns of frames that are not in struct cells; NULL: missing. */
 struct frame_cells {
 	int64_t *symbol, *line, *category, *subcategory;
 };

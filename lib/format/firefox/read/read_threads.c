@@ -7,22 +7,22 @@
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/internal.h"
 
-/* Marks an id that is a word in the file. */
+/* Marks ids that are words in the file. */
 #define NAMED_ID (1u << 31)
 
-/* A row of "threads", which may be a view of a thread. */
+/* An entry of "threads": a thread or a view of one. */
 struct row {
 	struct profile_thread thread;
 	struct sample_list samples;
 	struct span markers;
-	char *view; /* owned; NULL: it is a thread */
-	char *tid; /* owned; as it is spelled */
+	char *view; /* kind of view, owned; NULL: a thread */
+	char *tid; /* owned; as spelled */
 };
 
 struct process {
 	uint32_t pid, incarnation;
 	bool is_folded;
-	thread_id first, main; /* main: NO_THREAD while there is none */
+	thread_id first, main; /* main: NO_THREAD until one is found */
 };
 
 struct processes {
@@ -52,7 +52,7 @@ static uint32_t parse_id(struct import *r, const char *text, uint32_t *again)
 	return (uint32_t)id;
 }
 
-/* A string's text, or a number as it is spelled. */
+/* Returns a string's text, or a number as spelled. */
 static char *read_id(struct json_cursor *s)
 {
 	struct span value;
@@ -85,7 +85,7 @@ static void read_ids(struct import *r, struct json_cursor *s, struct span key, s
 	row->tid = steal(text);
 }
 
-/* Null: still there when recording ended. */
+/* Null: alive when recording ended. */
 static uint64_t read_end(struct import *r, struct json_cursor *s)
 {
 	return json_cursor_null(s) ? 0 : r->profile->meta.start_ns + import_time(s);
@@ -124,7 +124,7 @@ static bool read_head(struct import *r, struct json_cursor *s, struct span key, 
 	return true;
 }
 
-/* The rows of a table; 0 where it is none. */
+/* Returns the number of rows of a table; 0 if it is not a table. */
 static uint64_t read_length(struct json_cursor *s)
 {
 	struct json_cursor_list list = {0};
@@ -164,7 +164,7 @@ static int read_member(struct import *r, struct json_cursor *s, struct span key,
 	return 0;
 }
 
-/* "worker (page-faults)" → "page-faults"; NULL: it has not that form. To be freed. */
+/* "worker (page-faults)" → "page-faults"; NULL for other titles. Free the result. */
 static char *event_name(const struct import *r, string_id title)
 {
 	const char *text = strings_get(&r->profile->strings, title);
@@ -175,7 +175,7 @@ static char *event_name(const struct import *r, string_id title)
 	return xstrndup(open + 1, strlen(open) - 2);
 }
 
-/* The thread that an event's row is of: the one before, of the same ids. */
+/* The thread of an event's row: the previous thread with the same ids. */
 static struct profile_thread *find_owner(struct import *r, const struct row *row)
 {
 	struct threads *threads = &r->profile->threads;
@@ -257,7 +257,7 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 		is_folded_back = keep_cpu(r, &row);
 	if (is_folded_back)
 		return 0;
-	/* Views have none. */
+	/* Views have no markers. */
 	ret = import_markers(r, row.markers, &row.thread, err);
 	add_thread(r, &row);
 	return ret;
@@ -270,7 +270,7 @@ static bool process_equal(const void *table, uint32_t id, const void *key)
 	return a->pid == b->pid && a->incarnation == b->incarnation && a->is_folded == b->is_folded;
 }
 
-/* Each process has exactly one main thread: the first that is one, else its first. */
+/* Gives each process exactly one main thread: the first one marked so, else its first thread. */
 static void settle_mains(struct import *r)
 {
 	struct threads *threads = &r->profile->threads;
@@ -323,7 +323,7 @@ int import_threads(struct import *r, struct error *err)
 		return ret;
 	}
 	settle_mains(r);
-	/* The file begins with the process that was recorded, or it has none. */
+	/* The recorded process, if there is one, comes first. */
 	if (!threads->rows.items[0].incarnation)
 		r->profile->meta.root_pid = threads->rows.items[0].pid;
 	return 0;

@@ -145,7 +145,7 @@ size_t table_count_values(const struct table *t, const struct json_cursor *s, co
 	return count;
 }
 
-/* Where each value of a column stands. */
+/* Returns the place of each value of a column. */
 static struct span *find_cells(const struct table *t, const struct json_cursor *s,
 			       const struct column *column)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds what the views tell about the samples of threads. */
+/* Adds the contents of views to the samples of their threads. */
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/radix.h"
 #include "lib/format/firefox/read/internal.h"
 
-/* In front of the events among a recording's features: "stackwalk", "cpu", and the clock. */
+/* Number of features before the events: "stackwalk", "cpu", and the clock. */
 #define FEATURES_BEFORE_EVENTS 3
-/* Looked at of those of one time, so that a file of equal times costs no more than others. */
+/* Samples searched per time, so that a file of equal times costs no more than others. */
 #define SAME_TIME_MAX 64
 
-/* Numbers are those of the recording, where its features tell them. */
+/* Numbers events as the recording did, if its features tell. */
 static void find_events(struct import *r)
 {
 	const struct profile_meta *meta = &r->profile->meta;
@@ -57,7 +57,7 @@ void import_add_event(struct import *r, struct profile_thread *thread,
 			continue;
 		}
 		items[at - 1] = *sample;
-		/* It was made of the event's rate, to be drawn. */
+		/* Derived from the event's rate, for drawing only. */
 		items[at - 1].cpu_delta = 0;
 		items[at - 1].event = event;
 		count->samples++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Value of "counters": each with the row of its process, and how it is drawn. */
+/* Writes "counters": each with the row of its process, and how it is drawn. */
 #include "lib/format/firefox/write/internal.h"
 
-/* Front-ends order tracks of counters by it. */
+/* Position among the tracks of counters in front-ends. */
 #define SORT_WEIGHT 50
 
 static bool is_graph_color(const char *name)
@@ -37,7 +37,10 @@ static bool has_process(const struct firefox *f, const struct firefox_row *row,
 	return false;
 }
 
-/* That of the process's main thread, of the machine the first; NULL: the process has none. */
+/*
+ * Returns the row of the process's main thread, for the machine the first row; NULL: the process
+ * has no row.
+ */
 static const struct firefox_row *find_row(const struct firefox *f, const struct counter *counter)
 {
 	if (!counter->pid)

@@ -11,20 +11,20 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 
-#define TEXT_MAX 24 /* bytes; a title is to be read at a glance */
+#define TEXT_MAX 24 /* bytes; titles are read at a glance */
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* An argument, and how many command lines have it. */
+/* An argument and the number of command lines that contain it. */
 struct word {
 	const char *text;
 	uint32_t count;
-	uint32_t last_line; /* that had it, plus 1 */
+	uint32_t last_line; /* last line that contained it, plus 1 */
 };
 
 struct words {
 	VEC(struct word) rows;
 	struct index index;
-	uint32_t line_count; /* whose arguments are known */
+	uint32_t line_count; /* lines with known arguments */
 };
 
 static bool equal_text(const void *table, uint32_t id, const void *key)
@@ -58,7 +58,7 @@ static void count_word(struct words *w, const char *text, uint32_t line)
 	word->last_line = line + 1;
 }
 
-/* The argument behind `text`; NULL: there is none. The first call gives the program. */
+/* Returns the argument after `text`, or NULL. The first call gives the program. */
 static const char *next_argument(const struct command_line *line, const char *text)
 {
 	const char *next = text ? text + strlen(text) + 1 : line->list;
@@ -82,7 +82,10 @@ static bool is_folder_itself(const char *text)
 	return strcmp(text, ".") == 0 || strcmp(text, "..") == 0;
 }
 
-/* The first argument that at most `limit` lines have; NULL: there is none but options. */
+/*
+ * Returns the first argument that at most `limit` lines contain, but no option: the first of those
+ * goes to *option. NULL: none.
+ */
 static const char *choose_among(const struct words *w, const struct command_line *line,
 				uint32_t limit, const char **option)
 {
@@ -105,14 +108,14 @@ static const char *choose(const struct words *w, const struct command_line *line
 
 	if (!line->size)
 		return NULL;
-	/* What most lines have says little of this one. */
+	/* An argument that most lines share says little. */
 	argument = choose_among(w, line, w->line_count / 2, &option);
 	if (!argument)
 		argument = choose_among(w, line, w->line_count - 1, &option);
 	return argument ? argument : option;
 }
 
-/* Not in the middle of a character. */
+/* Clips between characters. */
 static size_t clip_end(const char *text, size_t size)
 {
 	while (size && ((unsigned char)text[size] & 0xc0) == 0x80)
@@ -132,7 +135,7 @@ static bool is_path(const char *text)
 	return *text != '-' && strchr(text, '/') && !text[strcspn(text, " \t\n")];
 }
 
-/* The name in a path and the last `folders` folders; of other texts, the beginning. */
+/* Appends a path's name with its last `folders` folders; of other texts, the beginning. */
 static void shorten(struct strbuf *out, const char *text, unsigned int folders)
 {
 	size_t size = strlen(text), start;
@@ -175,7 +178,7 @@ static int compare_choices(const void *a, const void *b)
 	return result ? result : (left->line > right->line) - (left->line < right->line);
 }
 
-/* "util.c" of two folders: "a/util.c" and "b/util.c" */
+/* Resolves "util.c" of two folders to "a/util.c" and "b/util.c". */
 static void lengthen_equals(struct choice *choices, size_t count)
 {
 	if (count > 1)

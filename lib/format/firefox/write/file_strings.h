@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The strings of a file: those of the profile, by their ids, and the ones that only the file has,
- * such as titles, with ids behind them. The profile stays as it is.
+ * The strings of a file: those of the profile under their ids, then strings of the file alone, such
+ * as titles. The profile does not change.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_FILE_STRINGS_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_FILE_STRINGS_H
@@ -14,11 +14,11 @@ struct file_strings {
 };
 
 void file_strings_release(struct file_strings *t);
-/* Ids are below this. */
+/* Upper bound of ids. */
 size_t file_strings_count(const struct file_strings *t);
 string_id file_strings_intern(struct file_strings *t, const char *text);
 string_id file_strings_intern_sized(struct file_strings *t, const char *text, size_t size);
-/* Valid until the next intern. "" for NO_STRING. */
+/* Valid until the next intern. Returns "" for NO_STRING. */
 const char *file_strings_get(const struct file_strings *t, string_id id);
 size_t file_strings_size(const struct file_strings *t, string_id id);
 

@@ -96,7 +96,7 @@ static bool is_root(const struct firefox_rows *r, const struct firefox_row *row)
 	return root && row->pid == root && !row->incarnation;
 }
 
-/* By id in the end, so that the order never depends on the sort. */
+/* Compares ids last, so that the order never depends on the sort. */
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
 	const struct firefox_row *left = a, *right = b;
@@ -181,7 +181,7 @@ static bool is_on_cpu(const struct sample *sample)
 	return !sample->event && sample->cpu != NO_CPU;
 }
 
-/* How many samples of the clock each CPU has. */
+/* Counts the clock's samples of each CPU. */
 static void count_cpus(const struct firefox_rows *r, size_t *counts)
 {
 	vec_for_each(&r->profile->threads.rows, const struct profile_thread *, thread) {
@@ -192,7 +192,7 @@ static void count_cpus(const struct firefox_rows *r, size_t *counts)
 	}
 }
 
-/* Those of one CPU side by side: next[cpu] is where the next one goes. */
+/* Groups samples by CPU: next[cpu] is the place of its next one. */
 static void list_cpu_samples(struct firefox_rows *r, size_t *next)
 {
 	const struct threads *threads = &r->profile->threads;

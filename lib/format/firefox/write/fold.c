@@ -5,7 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 
-/* Programs beyond, and those of which there was only one thread, share a row. */
+/* Further programs share a row, with those that had only one thread. */
 #define PROGRAMS_MAX 100
 #define NO_GROUP UINT32_MAX
 #define NO_ROW SIZE_MAX
@@ -19,11 +19,11 @@ struct group {
 struct folder {
 	struct firefox_rows *rows;
 	struct file_strings *strings;
-	size_t *mains; /* by row: the main thread of its process, or NO_ROW */
+	size_t *mains; /* by row: main thread of its process, or NO_ROW */
 	bool *is_kept; /* by row */
 	uint32_t *group_of; /* by row; NO_GROUP: it is kept */
 	size_t kept;
-	VEC(struct group) groups; /* the first has what belongs to no other */
+	VEC(struct group) groups; /* the first holds what belongs to no other */
 	struct index by_program;
 };
 
@@ -46,7 +46,7 @@ static void find_mains(struct folder *f)
 	}
 }
 
-/* A thread, and the main thread of its process. */
+/* Keeps a thread and the main thread of its process. */
 static void keep(struct folder *f, size_t row)
 {
 	size_t main = f->mains[row];
@@ -64,7 +64,7 @@ static bool is_short_lived(const struct folder *f, const struct firefox_row *row
 	return !row->is_folded && row->start > f->rows->profile->meta.start_ns && row->end;
 }
 
-/* In order of the file, so that nothing depends on ids. */
+/* Goes by order of the file, so that nothing depends on ids. */
 static void choose_kept(struct folder *f, size_t max)
 {
 	size_t rows = f->rows->list.count, count = 0;
@@ -110,8 +110,8 @@ static void count_programs(struct folder *f)
 	}
 }
 
-/* Gathers groups of one thread, and those beyond PROGRAMS_MAX. */
-static void gather_others(struct folder *f)
+/* Merges groups of one thread, and those beyond PROGRAMS_MAX. */
+static void merge_small_groups(struct folder *f)
 {
 	struct group *groups = f->groups.items;
 	size_t programs = 0;
@@ -127,7 +127,7 @@ static void gather_others(struct folder *f)
 
 		if (*id == NO_GROUP || groups[*id].count)
 			continue;
-		/* One that is alone even among those keeps its row. */
+		/* A single thread keeps its row. */
 		*id = groups[OTHERS].count > 1 ? OTHERS : NO_GROUP;
 	}
 	if (groups[OTHERS].count == 1)
@@ -144,7 +144,7 @@ static string_id name_group(struct folder *f, const struct group *group)
 	return file_strings_intern(f->strings, name);
 }
 
-/* A group's row, as that of its first thread. */
+/* Initializes a group's row from its first thread. */
 static void begin_group(struct folder *f, struct firefox_row *row, const struct group *group)
 {
 	row->kind = ROW_FOLDED;
@@ -164,7 +164,7 @@ static void add_member(struct firefox_row *to, const struct firefox_row *from)
 	to->count += from->count;
 }
 
-/* One row for all of a group; their threads go to `members`. */
+/* Makes one row of a group, whose threads go to `members`. */
 static struct firefox_row fold_group(struct folder *f, uint32_t id, thread_id *members,
 				     size_t *used)
 {
@@ -250,7 +250,7 @@ struct fold_counts fold_rows(struct firefox_rows *r, struct file_strings *string
 	find_mains(&f);
 	choose_kept(&f, max);
 	count_programs(&f);
-	gather_others(&f);
+	merge_small_groups(&f);
 	counts = fold_groups(&f);
 	folder_release(&f);
 	firefox_rows_sort(r);

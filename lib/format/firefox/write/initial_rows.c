@@ -3,7 +3,7 @@
 
 #define VISIBLE_THREADS 15
 
-/* A thread is shown inside its process, whose track is that of its main thread. */
+/* Threads are shown inside their process, which is the track of its main thread. */
 static size_t main_position(const struct firefox_rows *r, size_t position)
 {
 	const struct firefox_row *rows = r->list.items, *row = &rows[position];
@@ -28,7 +28,7 @@ static uint64_t weight_of(const struct firefox_rows *r, const struct firefox_row
 	return weight;
 }
 
-/* Other events' rows are seen where their thread is; of each event the one with the most, too. */
+/* Shows events' rows with their thread, and of each event the row with the most samples. */
 static void show_events(const struct firefox_rows *r, bool *is_visible)
 {
 	uint64_t most[EVENT_COUNTS_MAX] = {0}, weight;
@@ -40,7 +40,7 @@ static void show_events(const struct firefox_rows *r, bool *is_visible)
 
 		if (row->kind != ROW_EVENT) {
 			owner = i;
-			/* Rows of CPUs are there only on request. */
+			/* Rows of CPUs exist only on request. */
 			is_visible[i] |= row->kind == ROW_CPU;
 			continue;
 		}
@@ -70,7 +70,7 @@ size_t initial_rows(const struct firefox_rows *r, bool *is_visible)
 		for (; count < VISIBLE_THREADS && count < rows; count++)
 			busiest[count] = (uint32_t)count;
 	}
-	/* The root process, which is the first, is seen whatever it did. */
+	/* The root process comes first and is always shown. */
 	is_visible[0] = true;
 	for (size_t i = 0; i < count; i++) {
 		is_visible[busiest[i]] = true;

@@ -6,8 +6,8 @@
 #include "lib/format/firefox/write/firefox_rows.h"
 
 /*
- * Sets is_visible[i], all false before, for the busiest rows and their main threads; without a
- * sample, for the first rows. There is at least one row. Returns the row to select.
+ * Sets is_visible[i], initially false, for the busiest rows and their main threads; without
+ * samples, for the first rows. Needs at least one row. Returns the row to select.
  */
 size_t initial_rows(const struct firefox_rows *r, bool *is_visible);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Modules as the file lists them. What symbolizes later finds a lib by (debug name, breakpad id):
- * the pair must be unique, and the name must not contain a slash.
+ * Modules become libs. Symbolizers find a lib by (debug name, breakpad id), so the pair must be
+ * unique, and the name must not contain a slash.
  */
 #include "lib/format/firefox/write/internal.h"
 
@@ -55,7 +55,7 @@ static uint32_t find_lib(const struct firefox *f, const struct firefox_lib *lib)
 	return index_find(&f->lib_index, lib_hash(lib), lib_equal, f, lib);
 }
 
-/* Two modules of one name and build id (a file and its copy in a container) are one lib. */
+/* Makes one lib of modules with equal name and build id (a file and its copy in a container). */
 static uint32_t intern_lib(struct firefox *f, module_id id)
 {
 	const struct module *module = &f->profile->modules.rows.items[id];
@@ -80,7 +80,7 @@ static uint32_t intern_lib(struct firefox *f, module_id id)
 	position = (uint32_t)f->libs.count;
 	vec_push(&f->libs, lib);
 	index_add(&f->lib_index, lib_hash(&lib), position);
-	/* Each lib is a resource, whose name is one of the strings. */
+	/* Each lib becomes a resource, which needs its name as a string. */
 	firefox_string(f, lib.name);
 	return position;
 }

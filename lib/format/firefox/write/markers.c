@@ -8,12 +8,14 @@
 
 enum { PHASE_INSTANT, PHASE_INTERVAL };
 
-/* Frames of a stack that a field names; the front-end shows the rest of a cause alone. */
+/*
+ * Most frames written for a stack in a field. The front-end shows the whole stack of a cause only.
+ */
 #define STACK_TEXT_DEPTH 16
-/* The front-end takes 256 categories in all. */
+/* The front-end has room for 256 categories in all. */
 #define OWN_CATEGORIES_MAX 200
 
-/* The category of that name which frames may have, too, or CATEGORY_COUNT. */
+/* Returns the category of frames with that name, or CATEGORY_COUNT. */
 static size_t find_category(const struct firefox *f, string_id name)
 {
 	const char *text = file_strings_get(&f->file_strings, name);
@@ -79,7 +81,7 @@ static uint32_t category_position(const struct firefox *f, string_id name)
 	return f->category_positions[common < CATEGORY_COUNT ? common : CATEGORY_OTHER];
 }
 
-/* "read ← copy ← main": front-ends have no way to show a stack as a field. */
+/* Formats a stack as "read ← copy ← main": front-ends cannot show a stack in a field. */
 static uint32_t stack_text(struct firefox *f, stack_id id)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -121,7 +123,7 @@ static void write_value(struct firefox *f, struct jsonw *w, const struct marker_
 		jsonw_ms(w, firefox_time(f, value->number));
 		break;
 	case FIELD_PERCENTAGE:
-		/* A million is 1 here, as it is of nanoseconds in milliseconds. */
+		/* Millionths become fractions by the same division as ns become ms. */
 		jsonw_ms(w, value->number);
 		break;
 	default:
@@ -196,7 +198,7 @@ static void write_times(const struct firefox *f, struct jsonw *w, const struct m
 		       jsonw_format_u64(at, is_interval(marker) ? PHASE_INTERVAL : PHASE_INSTANT));
 }
 
-/* Those of a row's threads; views have none. */
+/* Lists the markers of a row's threads; views have none. */
 static void list_markers(const struct firefox *f, const struct firefox_row *row,
 			 struct marker_list *list)
 {

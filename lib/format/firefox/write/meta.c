@@ -12,7 +12,7 @@
 #include "lib/format/firefox/write/initial_rows.h"
 #include "lib/profile/categories.h"
 
-/* Enough for a wall clock in ms to the µs, and 0.1 stays 0.1. */
+/* 16 digits hold a wall clock in ms to the µs, and 0.1 stays 0.1. */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(16))
 
 static json_t *text_value(const char *text, size_t size)
@@ -28,7 +28,7 @@ static json_t *cstring_value(const char *text)
 	return text_value(text, strlen(text));
 }
 
-/* A string of the profile's table. */
+/* Makes a value of a string of the profile. */
 static json_t *string_value(const struct firefox *f, string_id id)
 {
 	const struct file_strings *strings = &f->file_strings;
@@ -46,7 +46,7 @@ static json_t *count_value(uint64_t count)
 	return json_integer((json_int_t)count);
 }
 
-/* What is not known is left out. */
+/* Leaves out unknown values. */
 static void set_text(json_t *object, const char *key, const char *text)
 {
 	if (text && *text)
@@ -91,7 +91,7 @@ static void set_times(const struct firefox *f, json_t *meta)
 
 static void set_machine(const struct profile_meta *from, json_t *meta)
 {
-	/* No toolkit: with one, front-ends show the first word of oscpu only. */
+	/* No "toolkit": with one, front-ends show only the first word of oscpu. */
 	set_text(meta, "oscpu", from->os);
 	set_text(meta, "abi", from->abi);
 	set_text(meta, "CPUName", from->cpu_name);
@@ -150,7 +150,7 @@ static json_t *categories_value(const struct firefox *f)
 	return list;
 }
 
-/* Names of field formats in the file. A stack is written as the names of its functions. */
+/* Names of field formats in the file. Stacks are written as text. */
 static const char *const field_formats[FIELD_TYPE_COUNT] = {
 	[FIELD_STRING] = "unique-string",
 	[FIELD_INTEGER] = "integer",
@@ -237,7 +237,7 @@ static json_t *configuration_value(const struct profile_meta *from)
 			    strings_value(from->filters.items, from->filters.count));
 	json_object_set_new(value, "features",
 			    strings_value(from->features.items, from->features.count));
-	/* In entries of 8 bytes, as the front-end counts them. */
+	/* Front-ends expect entries of 8 bytes. */
 	json_object_set_new(value, "capacity", count_value(from->buffer_bytes / 8));
 	if (from->duration_limit_ns)
 		json_object_set_new(value, "duration",
@@ -245,7 +245,7 @@ static json_t *configuration_value(const struct profile_meta *from)
 	return value;
 }
 
-/* The entries of the section with this label, which is added where it is new. */
+/* Returns the entries of the section with this label, added if new. */
 static json_t *find_section(json_t *sections, const char *label)
 {
 	json_t *section, *wanted = cstring_value(label);
@@ -270,7 +270,7 @@ static void add_value(json_t *sections, const char *section, const char *label, 
 					format, "value", value));
 }
 
-/* Formats of texts need a string, all others a number: what is none becomes a text. */
+/* Formats of texts need a string, all others a number. A value that does not fit becomes a text. */
 static void add_entry(json_t *sections, const struct profile_extra *extra)
 {
 	static const char *const texts[] = {"string", "sanitized-string", "url", "file-path"};
@@ -316,7 +316,7 @@ static json_t *extra_value(const struct firefox *f)
 			  cstring_value(p->meta.distribution));
 	vec_for_each(&p->meta.extra, const struct profile_extra *, extra)
 		add_entry(sections, extra);
-	/* At the end, where they are also in a file that was read and is written again. */
+	/* Comes last, where it also is in a file that was read and is written again. */
 	if (f->counts->folded_threads) {
 		add_count(sections, "Short-lived threads without a row of their own",
 			  f->counts->folded_threads);
@@ -340,7 +340,7 @@ static void set_initial_threads(const struct firefox *f, json_t *meta)
 	json_object_set_new(meta, "initialSelectedThreads", json_pack("[I]", (json_int_t)selected));
 }
 
-/* The front-end tells stacks of scripts from native ones only where there are both. */
+/* Front-ends tell scripts' stacks from native ones only if there are both. */
 static bool has_scripts(const struct profile *p)
 {
 	vec_for_each(&p->funcs.rows, const struct func *, func) {
@@ -367,10 +367,10 @@ void firefox_write_meta(struct firefox *f, struct jsonw *w)
 	json_object_set_new(meta, "processType", count_value(0));
 	json_object_set_new(meta, "stackwalk", count_value(1));
 	json_object_set_new(meta, "symbolicated", json_boolean(from->symbolicated));
-	/* All that can be named is: nobody else need be asked. */
+	/* Nothing is left for a symbol server. */
 	if (from->symbolicated)
 		json_object_set_new(meta, "symbolicationNotSupported", json_true());
-	/* Without one front-ends take the file for one of a browser under development. */
+	/* Without a channel, front-ends assume a browser under development. */
 	json_object_set_new(meta, "updateChannel", json_string("release"));
 	json_object_set_new(meta, "sourceCodeIsNotOnSearchfox", json_true());
 	json_object_set_new(meta, "usesOnlyOneStackType", json_boolean(!has_scripts(f->profile)));

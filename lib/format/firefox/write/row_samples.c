@@ -17,7 +17,7 @@ static void copy_event(struct sample_buffer *b, const struct profile_thread *thr
 	}
 }
 
-/* By time; those of one time as they are. */
+/* Sorts by time; keeps the order of equal times. */
 static void sort_samples(struct sample_buffer *b)
 {
 	size_t count = b->samples.count;
@@ -38,8 +38,8 @@ static void sort_samples(struct sample_buffer *b)
 }
 
 /*
- * What a tick says of its CPU is that it was busy for as long as a tick stands for. The thread's
- * own delta also has what it used on other CPUs, and is 0 where a thread is new.
+ * Time that a tick stands for, during which its CPU was busy. The thread's own delta does not fit:
+ * it includes time on other CPUs, and is 0 for a new thread.
  */
 static uint32_t busy_ns(uint64_t interval, uint32_t weight)
 {
@@ -69,7 +69,7 @@ struct sample_run firefox_row_samples(const struct firefox_rows *r, const struct
 	const struct profile_thread *threads = r->profile->threads.rows.items;
 	const thread_id *members = r->members.items + row->first;
 
-	/* Nearly always: no other events, no copy. */
+	/* Common case: no other events, so no copy. */
 	if (row->kind != ROW_CPU && row->count == 1 && row->events == 1ull << row->event)
 		return (struct sample_run){threads[*members].samples.items,
 					   threads[*members].samples.count};

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread's samples as the file has them. Front-ends draw a stack until the thread's next sample,
- * however far away that is: rows without a stack end it where the thread was off the CPU.
+ * Writes a thread's samples. Front-ends draw a stack until the thread's next sample, however late
+ * that is, so rows without a stack mark where the thread was off the CPU.
  */
 #include "lib/format/firefox/write/internal.h"
 
-/* Times count from the start of the file. */
+/* Times are relative to the start of the file. */
 struct filler {
 	struct firefox_samples *out;
 	uint64_t interval;
-	uint64_t edge; /* how far a row of a gap is from the sample beside it */
-	uint64_t peak; /* of a row of events: of their rate; 0: it has CPU time */
+	uint64_t edge; /* distance of a gap's row from the sample beside it */
+	uint64_t peak; /* rows of events: the highest rate; 0: rows have CPU time */
 };
 
-/* The first three digits of an interval, as a time that takes few characters. */
+/* Rounds an interval down to three digits, so that times take few characters. */
 static uint64_t edge_of(uint64_t interval)
 {
 	uint64_t unit = 1;
@@ -29,13 +29,13 @@ static void add_gap_row(struct filler *f, uint64_t time)
 	f->out->gap_rows++;
 }
 
-/* How long before the sample a row stands that ends a gap: the CPU time is all behind it. */
+/* Distance from the row that ends a gap to its sample: the sample's CPU time fits in between. */
 static uint64_t end_of_gap(const struct filler *f, const struct sample *sample)
 {
 	return !f->peak && sample->cpu_delta > f->edge ? sample->cpu_delta : f->edge;
 }
 
-/* What is before a thread's first sample: it has not run since it began. */
+/* Marks the time before a thread's first sample, in which it has not run. */
 static void add_first_gap(struct filler *f, uint64_t begin, struct sample *sample)
 {
 	uint64_t passed = sample->time - begin, used;
@@ -46,14 +46,14 @@ static void add_first_gap(struct filler *f, uint64_t begin, struct sample *sampl
 	if (sample->cpu_delta > passed)
 		sample->cpu_delta = (uint32_t)passed;
 	used = end_of_gap(f, sample);
-	/* Where the sample has no CPU time, nothing is drawn before it anyway. */
+	/* A sample without CPU time draws nothing before it. */
 	if (passed > 2 * f->interval && passed > used && (f->peak || sample->cpu_delta))
 		add_gap_row(f, sample->time - used);
 }
 
 /*
- * Time off the CPU between two samples. A thread that used CPU time all along has lost samples: it
- * is not taken for one that slept.
+ * Marks time off the CPU between two samples. A thread that used CPU time all along has lost
+ * samples; it did not sleep.
  */
 static void add_gap(struct filler *f, uint64_t before, const struct sample *sample)
 {
@@ -99,7 +99,7 @@ void firefox_find_peaks(struct firefox *f)
 	sample_buffer_release(&buffer);
 }
 
-/* Of the time since the row before: as much as the event's rate is of the highest one. */
+/* Share of the time since the previous row: the event's rate relative to its highest. */
 static uint32_t rate_as_cpu_time(uint64_t passed, uint64_t weight, uint64_t peak)
 {
 	double share = (double)weight / (double)peak;
@@ -117,7 +117,7 @@ static void add_sample(struct filler *f, struct sample sample, uint64_t event_we
 			out->rows.count ? rate_as_cpu_time(sample.time - vec_last(&out->rows).time,
 							   event_weight, f->peak)
 					: 0;
-	/* Without weights a row that has no stack would be taken for one of a gap. */
+	/* Without weights, a sample without a stack would look like a gap. */
 	out->has_weights |= sample.weight != 1 || sample.stack == NO_STACK;
 	vec_push(&out->rows, sample);
 }
@@ -142,7 +142,7 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 		struct sample sample = run.items[i];
 
 		sample.time = firefox_time(f, sample.time);
-		/* A time that is not in order becomes that of the sample before it. */
+		/* A time out of order is raised to that of the sample before. */
 		if (sample.time < before)
 			sample.time = before;
 		if (i)

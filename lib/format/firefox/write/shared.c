@@ -43,7 +43,7 @@ static void write_false(struct jsonw *w, const char *key, size_t count)
 	jsonw_column_end(w, at);
 }
 
-/* Lines and columns count from 1, and 0 is unknown. */
+/* Lines and columns count from 1; 0 is unknown. */
 static char *format_place(char *at, uint32_t place)
 {
 	return place ? jsonw_format_u64(at, place) : jsonw_format_null(at);
@@ -58,7 +58,7 @@ static void write_stacks(const struct firefox *f, struct jsonw *w)
 	table_begin(w, "stackTable");
 	FIREFOX_COLUMN(w, "frame", &stacks->rows, struct stack, row, end,
 		       jsonw_format_u64(end, row->frame));
-	/* How far it is to the parent; a root has 0. */
+	/* Distance to the parent; 0 for a root. */
 	at = jsonw_column_begin(w, "prefixOffset");
 	vec_for_each(&stacks->rows, const struct stack *, row) {
 		at = jsonw_column_room(w, at);
@@ -70,7 +70,7 @@ static void write_stacks(const struct firefox *f, struct jsonw *w)
 	table_end(w, stacks->rows.count);
 }
 
-/* Without a category of its own a frame has that of the frame that called it. */
+/* A frame without a category of its own has that of its caller. */
 static bool has_category(const struct firefox_frame *frame)
 {
 	return frame->category.category != CATEGORY_OF_CALLER;
@@ -165,7 +165,7 @@ static void write_resources(struct firefox *f, struct jsonw *w)
 	table_end(w, count);
 }
 
-/* Texts may be large: no column of the fast kind. */
+/* Texts may be large, so this is not a fast column. */
 static void write_contents(const struct firefox *f, struct jsonw *w)
 {
 	const struct source_file *files = f->profile->source_files.rows.items;
@@ -197,7 +197,7 @@ static void write_sources(const struct firefox *f, struct jsonw *w)
 	write_contents(f, w);
 	table_end(w, count);
 
-	/* Places that a source map leads to: native code has none. */
+	/* Targets of source maps, which native code does not have. */
 	table_begin(w, "sourceLocationTable");
 	write_nulls(w, "source", 0);
 	write_nulls(w, "line", 0);
@@ -225,7 +225,7 @@ void firefox_write_shared(struct firefox *f, struct jsonw *w)
 	write_symbols(f, w);
 	write_resources(f, w);
 	write_sources(f, w);
-	/* Last: whoever writes before may still use a string. */
+	/* Strings come last: all other writers may add some. */
 	write_strings(f, w);
 	jsonw_object_end(w);
 }

@@ -21,7 +21,7 @@ string_id firefox_clean(struct firefox *f, string_id id)
 	return file_strings_intern_sized(strings, strbuf_text(&clean), clean.size);
 }
 
-/* The position of a string may be asked for before and after the profile got more of them. */
+/* Works for ids from before and after the profile got more strings. */
 static uint32_t *string_position(struct firefox *f, string_id id)
 {
 	size_t known = f->string_positions.count, needed = file_strings_count(&f->file_strings);
@@ -49,7 +49,7 @@ uint32_t firefox_string(struct firefox *f, string_id id)
 		vec_push(&f->strings, clean);
 		*string_position(f, clean) = position;
 	}
-	/* Remembered for the unclean one too. */
+	/* Cached for the unclean string, too. */
 	if (id != NO_STRING)
 		*string_position(f, id) = position;
 	return position;
@@ -95,7 +95,7 @@ static bool symbol_equal(const void *table, uint32_t id, const void *key)
 	return row->lib == wanted->lib && row->address == wanted->address;
 }
 
-/* Two modules may have become one lib: the first symbol at an address is the one that stays. */
+/* Two modules may have become one lib. The first symbol at an address is kept. */
 static uint32_t intern_symbol(struct firefox *f, const struct symbol *symbol, int32_t lib)
 {
 	struct firefox_symbol row = {
@@ -115,7 +115,7 @@ static uint32_t intern_symbol(struct firefox *f, const struct symbol *symbol, in
 	return position;
 }
 
-/* The symbol that covers the frame's address, as the file demands it of every native symbol. */
+/* The file requires that a frame's native symbol covers its address. */
 static uint32_t find_symbol(struct firefox *f, symbol_id id, const struct firefox_frame *frame)
 {
 	const struct symbol *symbol;
@@ -147,8 +147,8 @@ static bool func_equal(const void *table, uint32_t id, const void *key)
 }
 
 /*
- * Functions that differ in the profile may be the same one here: of modules that no lib stands for,
- * or with names that differ in invalid bytes only.
+ * Functions that differ in the profile may be equal here: their modules have no lib, or their names
+ * differ in invalid bytes only.
  */
 static uint32_t intern_func(struct firefox *f, const struct firefox_func *func)
 {
@@ -164,7 +164,7 @@ static uint32_t intern_func(struct firefox *f, const struct firefox_func *func)
 	return position;
 }
 
-/* The function of a frame that was never named is its address. */
+/* The name of a nameless function: its frame's address. */
 static uint32_t address_name(struct firefox *f, const struct frame *frame)
 {
 	uint64_t address = frame->offset;
@@ -208,7 +208,7 @@ static uint32_t find_func(struct firefox *f, const struct frame *frame)
 	return position;
 }
 
-/* Code that no file holds has neither lib nor address; an address must fit into 31 bits. */
+/* Code outside of files has neither lib nor address. Addresses must fit into 31 bits. */
 static void place_frame(struct firefox *f, const struct frame *frame, struct firefox_frame *row)
 {
 	const struct module *module;
@@ -227,12 +227,12 @@ static void place_frame(struct firefox *f, const struct frame *frame, struct fir
 	row->address = (int32_t)rva;
 }
 
-/* The file has those that occur, and the one of what has none: it must not be missing. */
+/* Assigns positions to used categories and to the default one, which must not be missing. */
 static void place_categories(struct firefox *f)
 {
 	uint8_t position = 0;
 
-	/* The profile's own are all in the file. */
+	/* All categories of the profile's own are written. */
 	for (size_t i = 0; i < f->profile->categories.count; i++)
 		f->category_positions[i] = (uint8_t)i;
 	if (f->profile->categories.count)
@@ -277,7 +277,7 @@ void firefox_tables_init(struct firefox *f)
 		row->symbol = find_symbol(f, frames->rows.items[i].symbol, row);
 	}
 	place_categories(f);
-	/* Only now it is known of every module whether it is a lib. */
+	/* Only now all frames have told whether their module is a lib. */
 	for (size_t i = 0; i < count; i++)
 		f->frames.items[i].func = find_func(f, &frames->rows.items[i]);
 }

@@ -8,7 +8,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/profile/categories.h"
 
-/* How often a thread id came before: kernels use them again, and the file wants them unique. */
+/* Counts the uses of a thread id. Kernels reuse ids; the file needs unique ones. */
 struct tid_use {
 	uint32_t tid, count;
 };
@@ -36,7 +36,7 @@ static uint32_t count_tid(struct tid_uses *uses, uint32_t tid)
 	return 0;
 }
 
-/* "123", and "123.1" for the next that has the number. */
+/* "123", and "123.1" for the next with the number. */
 static void format_id(char text[24], uint32_t id, uint32_t again)
 {
 	if (again)
@@ -60,7 +60,7 @@ static void write_name(const struct firefox *f, struct jsonw *w, const char *key
 	jsonw_cstring(w, text);
 }
 
-/* Start and end as times in the file; an end of 0 is still to come. */
+/* Writes start and end as times in the file; an end of 0 is left open. */
 static void write_life(const struct firefox *f, struct jsonw *w, const char *start_key,
 		       uint64_t start, const char *end_key, uint64_t end)
 {
@@ -73,7 +73,7 @@ static void write_life(const struct firefox *f, struct jsonw *w, const char *sta
 		jsonw_null(w);
 }
 
-/* "nginx (1a2b3c4d5e6f)": the front-end shows this beside the pid. */
+/* "nginx (1a2b3c4d5e6f)": shown beside the pid. */
 static void write_process_name(struct firefox *f, struct jsonw *w, const struct firefox_row *row)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -97,7 +97,7 @@ void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct firefox_row *ro
 		strcat(text, "+");
 }
 
-/* Those of CPUs are none that a process or thread could have. */
+/* Rows of CPUs need ids that no process or thread can have. */
 static void write_ids(struct jsonw *w, const struct firefox_row *row, uint32_t tid_again)
 {
 	bool is_cpu = row->kind == ROW_CPU;
@@ -119,7 +119,7 @@ static void write_ids(struct jsonw *w, const struct firefox_row *row, uint32_t t
 		jsonw_u64(w, row->tid);
 }
 
-/* Front-ends put processes of the type "default" first, and sort several of them anew. */
+/* Front-ends put processes of the type "default" first; if there are several, they re-sort them. */
 static bool is_of_root(const struct firefox *f, const struct firefox_row *row)
 {
 	const struct firefox_row *root = f->rows.list.items;
@@ -128,7 +128,7 @@ static bool is_of_root(const struct firefox *f, const struct firefox_row *row)
 	       row->incarnation == root->incarnation;
 }
 
-/* Readers tell by it what is no thread. */
+/* Marks rows that are not threads for readers. */
 static void write_view(struct jsonw *w, const struct firefox_row *row)
 {
 	static const char *const names[] = {
@@ -164,7 +164,7 @@ static void write_head(struct firefox *f, struct jsonw *w, const struct firefox_
 	jsonw_bool(w, true);
 }
 
-/* Differences of whole nanoseconds, so that no rounding adds up. */
+/* Writes differences of whole nanoseconds, so that rounding errors do not add up. */
 static void write_time_deltas(struct jsonw *w, const struct firefox_samples *samples)
 {
 	uint64_t previous = 0;
@@ -178,7 +178,7 @@ static void write_time_deltas(struct jsonw *w, const struct firefox_samples *sam
 	jsonw_column_end(w, at);
 }
 
-/* Front-ends show times only where there is no column of weights. */
+/* Front-ends show times only if there is no column of weights. */
 static void write_weights(struct jsonw *w, const struct firefox_samples *samples)
 {
 	if (!samples->has_weights) {

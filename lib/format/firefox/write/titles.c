@@ -11,7 +11,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/format/firefox/write/distinct_argument.h"
 
-/* Rows that are to be compared: those with equal keys stand side by side. */
+/* Rows to compare, sorted by key. */
 struct keyed_row {
 	uint64_t key;
 	string_id name;
@@ -77,7 +77,7 @@ static void name_processes(const struct keyed_row *rows, size_t count, struct fi
 	}
 }
 
-/* Each process has one main thread: that row gets the process's title. */
+/* Gives a process's title to the row of its main thread. */
 static void compare_processes(struct firefox_rows *r, struct file_strings *strings)
 {
 	struct keyed_rows mains = {0};
@@ -100,7 +100,7 @@ static uint64_t process_key(const struct firefox_row *row)
 	return (uint64_t)row->pid << 32 | row->incarnation;
 }
 
-/* The main thread is called like its process; of the others, those of one name get their tids. */
+/* Names the main thread after its process, and adds tids to other threads with equal names. */
 static void name_threads(const struct keyed_row *rows, size_t count, struct file_strings *strings)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -118,7 +118,7 @@ static void name_threads(const struct keyed_row *rows, size_t count, struct file
 	}
 }
 
-/* All rows of a process are sorted together: its title is known from its main thread. */
+/* Copies the title of the main thread to all rows of a process, which are sorted together. */
 static void spread_process(const struct keyed_row *rows, size_t count)
 {
 	const struct firefox_row *main_row = NULL;

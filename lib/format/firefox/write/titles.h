@@ -8,7 +8,7 @@
 
 #include "lib/format/firefox/write/firefox_rows.h"
 
-/* Gives titles to rows of threads, among which there is no view yet. */
+/* Sets the titles of rows of threads. Call it before views are added. */
 void title_rows(struct firefox_rows *r, struct file_strings *strings);
 
 #endif

@@ -23,10 +23,10 @@ static void write_profile(struct firefox *f, struct jsonw *w)
 	jsonw_object_end(w);
 }
 
-/* More of them cost a browser a gigabyte. */
+/* More rows cost a browser a gigabyte. */
 #define THREADS_MAX 500
 
-/* From the threads of the profile to the rows of the file. */
+/* Makes the rows of the file from the threads of the profile. */
 static void make_rows(struct firefox *f, const struct export_options *options)
 {
 	struct fold_counts folded = {0};

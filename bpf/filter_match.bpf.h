@@ -89,7 +89,7 @@ struct cgroup_search {
 	__u32 found;
 };
 
-static long look_at_cgroup(__u32 i, void *ctx)
+static long check_cgroup(__u32 i, void *ctx)
 {
 	struct cgroup_search *search = ctx;
 	/* A separate variable: CO-RE relocates accesses to kernel types only. */
@@ -110,7 +110,7 @@ static __always_inline bool matches_cgroup(struct task_struct *task)
 
 	if (known)
 		return *known;
-	bpf_loop(CGROUP_DEPTH_MAX, look_at_cgroup, &search, 0);
+	bpf_loop(CGROUP_DEPTH_MAX, check_cgroup, &search, 0);
 	bpf_map_update_elem(&known_cgroups, &id, &search.found, BPF_ANY);
 	return search.found;
 }

@@ -27,8 +27,8 @@ enum {
 #define REC_BUILD_ID_MAX 20
 
 /*
- * How the pc of a frame was found. Only the first four are written today. The wire has one byte per
- * frame so that interpreter and label frames can take their place in walk order.
+ * Tells how the pc of a frame was found. Only the first four are written today. The wire has one
+ * byte per frame so that interpreter and label frames can take their place in walk order.
  */
 enum frame_kind {
 	FRAME_NATIVE, /* user code, by unwinding */
@@ -51,7 +51,7 @@ enum {
 	STACK_TRUNCATED = 1 << 0, /* outermost frames are missing: a depth limit was reached */
 	/* The leaf was in the kernel, so the first user address is a pc, not a return address. */
 	STACK_USER_PC = 1 << 1,
-	/* How the user side ended; none of these if there is no user side. */
+	/* End of the user side; none of these if there is no user side. */
 	STACK_WHOLE = 1 << 2, /* at the outermost frame */
 	STACK_BROKEN = 1 << 3, /* at a frame without a known caller */
 	STACK_UNKNOWN = 1 << 4, /* at code that was not known yet */

@@ -83,7 +83,7 @@ struct stack_scratch {
 	/* The walker's. */
 	bpf_user_pt_regs_t regs;
 	struct walk_frame frame;
-	__u64 top_pc, top_sp; /* where the walk began */
+	__u64 top_pc, top_sp; /* start of the walk */
 	__u64 block; /* block of the last frame, see STACK_BLOCK_SHIFT */
 	struct unwind_space space;
 	struct unwind_mapping mapping; /* the mapping found last */

@@ -76,19 +76,19 @@ const volatile __u32 signal_schema = 0;
 bool signals_enabled = false;
 __u64 signals_delivered = 0, signals_lost = 0;
 
-/* The kernel's is laid out as user space has it. */
+/* The kernel's struct has the layout of user space. */
 struct signal_info {
 	__s32 signal, error, code, padding;
-	__u32 pid; /* where the code says that there is one */
+	__u32 pid; /* valid only with some codes */
 };
 
-/* Pids and tgids as the initial pid namespace has them, `sender` as siginfo has it. */
+/* Pids and tgids in the initial pid namespace; `sender` as in siginfo. */
 struct sending {
 	__u32 tgid, signal, sender;
 };
 
 struct sender {
-	__u32 pid; /* as in the recorder's pid namespace */
+	__u32 pid; /* in the recorder's pid namespace */
 	char name[TEXT_MAX];
 };
 
@@ -121,7 +121,8 @@ enum {
 };
 
 struct signal_marker {
-	__u64 head[sizeof(struct rec_marker) / 8]; /* that one ends with an array */
+	/* A struct rec_marker, which cannot be embedded: it ends with an array. */
+	__u64 head[sizeof(struct rec_marker) / 8];
 	struct rec_value values[FIELD_COUNT];
 	struct rec_marker_stack stack;
 	char name[TEXT_MAX], sender[TEXT_MAX], origin[TEXT_MAX];

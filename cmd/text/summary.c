@@ -117,7 +117,7 @@ static void warn_of_hidden_kernel(const struct outcome *outcome)
 {
 	struct error err = {0};
 
-	if (has_nameless_kernel_frames(outcome->profile) && features_explain_kernel_names(&err))
+	if (has_nameless_kernel_frames(outcome->profile) && features_explain_kernel_symbols(&err))
 		log_warn("%s%s%s", err.text, err.hint[0] ? "; " : "", err.hint);
 }
 

@@ -14,22 +14,22 @@
 #include "lib/base/vec.h"
 
 #define NO_ROW UINT32_MAX
-/* Containers, more or less. */
+/* Roughly the number of containers. */
 #define MAX_ROOTS 256
-/* Ids count up from 0; one that does not is nothing to make a table for. */
+/* Ids count up from 0. A larger one is damage, for which no table should grow. */
 #define MAX_ROOT_ID (1u << 24)
 
-/* What was closed for want of room and can be opened again; the rest of them is forgotten. */
+/* Closed files that can be opened again. Further ones are forgotten. */
 #define MAX_CLOSED (1u << 17)
 
 /*
- * Rows stay where they are, so that the index holds; they are chained by age with others of their
- * owner, or as free ones.
+ * Rows stay in place, so that the index stays valid. They are chained by age, per owner or as free
+ * rows.
  */
 struct file {
 	uint32_t id;
 	int fd;
-	uint32_t owner; /* row in owners; NO_OWNER: it is everybody's */
+	uint32_t owner; /* row in owners; NO_OWNER: shared */
 	uint32_t older, newer;
 };
 
@@ -42,7 +42,7 @@ struct closed_file {
 	struct reopen how;
 };
 
-/* Mounts are told apart, too: what is mounted below differs. */
+/* Roots with different mounts differ, because so do the files below them. */
 struct root {
 	uint64_t mount, inode;
 	int fd;
@@ -105,7 +105,7 @@ static struct ages *ages_of(struct file_set *files, uint32_t owner)
 	return owner == NO_OWNER ? &files->shared : &files->ages.items[owner];
 }
 
-/* As the youngest of its owner's. */
+/* Links the row as its owner's youngest. */
 static void link_row(struct file_set *files, uint32_t row)
 {
 	struct file *file = &files->files.items[row];
@@ -146,7 +146,7 @@ static uint32_t add_owner(struct file_set *files, uint32_t pid)
 	return owner;
 }
 
-/* Closes it. */
+/* Closes the file. */
 static void remove_row(struct file_set *files, uint32_t row)
 {
 	struct file *file = &files->files.items[row];
@@ -160,7 +160,10 @@ static void remove_row(struct file_set *files, uint32_t row)
 	files->free_row = row;
 }
 
-/* The process with most loses first, then all of them what none has used for longest. */
+/*
+ * The process with most files loses its oldest one; shared files come last, least recently used
+ * first.
+ */
 static uint32_t choose_victim(const struct file_set *files)
 {
 	uint32_t owner = owner_counts_largest(&files->owners);
@@ -227,7 +230,7 @@ static void add(struct file_set *files, uint32_t id, uint32_t owner, int fd)
 	index_add(&files->by_id, hash_u64(id), row);
 }
 
-/* Makes room. False: there is none at all, and fd is closed. */
+/* Makes room. Returns false if there is none at all; fd is then closed. */
 static bool prepare(struct file_set *files, uint32_t id, int fd)
 {
 	uint32_t row = find_row(files, id);
@@ -324,7 +327,7 @@ int file_set_find(const struct file_set *files, uint32_t id)
 	return row == INDEX_NONE ? -1 : files->files.items[row].fd;
 }
 
-/* 1 + the row of that folder, which is new where it is none of those before; 0: no room. */
+/* Returns 1 + the row of that folder, added if new; 0: no room. */
 static uint32_t take_root(struct file_set *files, int fd, bool *is_new)
 {
 	struct root root = {.fd = fd};

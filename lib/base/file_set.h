@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open descriptors by number (of a module), held so that a file can be read after its name or its
- * process is gone. The soft limit of descriptors is raised to the hard one. Where that is reached,
- * the process that has most files for itself loses its oldest one; what several processes have
- * comes last, that which none has used for longest first. It is counted.
+ * Open descriptors by number (of a module), kept so that a file can be read after its name or its
+ * process is gone. Raises the soft limit of descriptors to the hard one. At the limit, the process
+ * with most files of its own loses its oldest one; files shared by processes come last, least
+ * recently used first. Closed files are counted.
  */
 #ifndef PROF_LIB_BASE_FILE_SET_H
 #define PROF_LIB_BASE_FILE_SET_H
@@ -19,38 +19,43 @@ struct file_set;
  * `reserve` descriptors for other uses.
  */
 struct file_set *file_set_new(unsigned int reserve);
-/* Closes them all. NULL is fine. */
+/* Closes all descriptors. Accepts NULL. */
 void file_set_free(struct file_set *files);
-/* Takes the descriptor over. An earlier one of that id is closed. It is no process's. */
+/*
+ * Takes ownership of the descriptor, which belongs to no process. Closes an earlier one with that
+ * id.
+ */
 void file_set_add(struct file_set *files, uint32_t id, int fd);
-/* The same of a file that this process has mapped. */
+/* Does the same for a file that this process has mapped. */
 void file_set_add_for(struct file_set *files, uint32_t id, uint32_t pid, int fd);
-/* A process has mapped it (again): one more makes it everybody's. */
+/* A process has mapped the file (again). A file of two processes is shared. */
 void file_set_use(struct file_set *files, uint32_t id, uint32_t pid);
 /*
- * From now on only these are needed, in ascending order. Where some had to be closed, closes others
- * instead and opens them again, by path and identity: see reopen.h. Else does nothing.
+ * Declares that only these files are needed from now on, in ascending order. If some had to be
+ * closed, closes others and opens them again, by path and identity: see reopen.h.
  */
 void file_set_need(struct file_set *files, const uint32_t *ids, size_t count);
-/* Borrowed descriptor, or -1: never had one, or closed for want of room. */
+/* Returns a borrowed descriptor; -1: never added, or closed for lack of room. */
 int file_set_find(const struct file_set *files, uint32_t id);
 /*
- * The root folder of the process in which the file of that number was met, held so that other files
- * can be looked for there after the process is gone. Takes the descriptor over; each folder is kept
- * once, and only some hundred of them. True where it was not kept before.
+ * Keeps the root folder of a process, under the id of a file found there, to look for other files
+ * after the process is gone. Takes ownership of the descriptor. Each folder is kept once, and only
+ * some hundred of them. Returns true if it was not kept before.
  */
 bool file_set_add_root(struct file_set *files, uint32_t id, int fd);
-/* Borrowed descriptor, or 0: none was added. */
+/* Returns a borrowed descriptor; 0: none was added. */
 int file_set_find_root(const struct file_set *files, uint32_t id);
-/* The same of a process, by its pid, for what lies in no file; a later one of that pid counts. */
+/* The same by pid, for code outside of files. A later process with the pid replaces it. */
 bool file_set_add_process_root(struct file_set *files, uint32_t pid, int fd);
 int file_set_find_process_root(const struct file_set *files, uint32_t pid);
-/* Takes over a descriptor that is only to be kept open. */
+/* Takes ownership of a descriptor, only to keep it open. */
 void file_set_hold(struct file_set *files, int fd);
-/* A hard limit of open files that is above ours by that many: a power of two, 4096 at least. */
+/*
+ * Returns a hard limit of open files with room for that many more: a power of two, at least 4096.
+ */
 #define FILE_LIMIT_MAX (1u << 30)
 uint32_t file_set_limit_wanted(uint32_t missing);
-/* How many were closed for want of room. */
+/* Returns the number of files closed for lack of room. */
 uint32_t file_set_dropped(const struct file_set *files);
 
 #endif

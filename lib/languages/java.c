@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* HotSpot: names are signatures, "int W.fib(int)", as other languages have them. */
+/* HotSpot: names are signatures such as "int W.fib(int)", which do not tell the language. */
 #include "lib/languages/language.h"
 
 static const char *const tiers[] = {"Other", NULL};

@@ -42,7 +42,7 @@ static const struct {
 	{"Handler:", TIER_OTHER, false},
 };
 
-/* How V8 marks the tier; false: it is part of the name. */
+/* Maps V8's mark of the tier. Returns false if the character is part of the name. */
 static bool tier_of_mark(char mark, uint8_t *tier)
 {
 	switch (mark) {
@@ -97,8 +97,8 @@ static bool begins_file(const char *text, size_t size)
 }
 
 /*
- * Both the name of a function and that of its file can have spaces in them. A file that looks like
- * one decides, else the first space.
+ * Names of functions and files may both contain spaces. Splits before the part that looks like a
+ * file, else at the first space.
  */
 static const char *find_file(const char *text, size_t size)
 {
@@ -158,7 +158,7 @@ const struct language language_javascript = {
 	.parse_name = parse_name,
 	.program = "node",
 	.remedy = "start node with --perf-basic-prof",
-	/* Addresses are as they become when the dump is made into ELF files: behind a header. */
+	/* Addresses include the header of the ELF file that a dump is made into. */
 	.dump_mark = 0xdeadbeef,
 	.dump_line_shift = 0x40,
 };

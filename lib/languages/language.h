@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Languages whose compilers run with the program: how their code is shown, how it is called, and by
- * what it is known. A language is one file and one row of languages.def.
+ * Languages whose compilers run inside the program: how their code is shown and named, and how it
+ * is recognized. A language is one file and one row of languages.def.
  */
 #ifndef PROF_LIB_LANGUAGES_LANGUAGE_H
 #define PROF_LIB_LANGUAGES_LANGUAGE_H
@@ -9,14 +9,14 @@
 #include "lib/languages/code_name.h"
 
 enum language_id {
-	LANGUAGE_NONE, /* any other, or not known */
+	LANGUAGE_NONE, /* any other or unknown */
 #define LANGUAGE(NAME, name) LANGUAGE_##NAME,
 #include "lib/languages/languages.def"
 #undef LANGUAGE
 	LANGUAGE_COUNT,
 };
 
-/* A category of frames as profiles have it. */
+/* A category of frames in a profile. */
 struct category_row {
 	const char *name;
 	const char *color; /* one of the front-end's */
@@ -26,18 +26,21 @@ struct category_row {
 struct language {
 	struct category_row category; /* its subcategories are the tiers of the runtime */
 	/*
-	 * Any bytes. False, without a change: the text has not the language's form. Sets a tier,
-	 * and of the rest what the text tells besides the name, which is the whole text before.
-	 * NULL: names do not tell.
+	 * Parses any bytes. Returns false, without a change, if the text does not have the
+	 * language's form. *out holds the whole text as name; sets the tier, and other members that
+	 * the text tells. NULL: names tell nothing.
 	 */
 	bool (*parse_name)(struct code_name *out, const char *text, size_t size);
-	/* The file name of the runtime where it is a library and names do not tell; else NULL. */
+	/* File name of the runtime's library, if names tell nothing; else NULL. */
 	const char *library;
-	/* Program names begin with `program` where that is the runtime; `remedy` names its code. */
+	/*
+	 * Beginning of the names of programs that are the runtime; `remedy` tells how to name its
+	 * code.
+	 */
 	const char *program, *remedy;
 	/*
-	 * The field of a jitdump's header that the format leaves unused, and what the runtime adds
-	 * to addresses in the dump's lines. A mark of 0 is none.
+	 * Value of the header field that the jitdump format leaves unused, and what the runtime
+	 * adds to addresses in lines. A mark of 0: none.
 	 */
 	uint32_t dump_mark, dump_line_shift;
 };
@@ -49,9 +52,9 @@ struct language {
 /* By enum language_id; LANGUAGE_NONE has no row. */
 extern const struct language *const languages[LANGUAGE_COUNT];
 
-/* By the name of a mapped file, without folders; LANGUAGE_NONE: no runtime. */
+/* Looks up the name of a mapped file, without folders; LANGUAGE_NONE: no runtime. */
 enum language_id language_of_library(const char *name);
-/* By the name of a process; LANGUAGE_NONE: no runtime that is known by its program. */
+/* Looks up the name of a process; LANGUAGE_NONE: no known runtime. */
 enum language_id language_of_program(const char *name);
 /* Returns the number to subtract from addresses in the lines of a jitdump. */
 uint32_t language_dump_line_shift(uint32_t mark);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the probes behind lib/live/features.h share. Of the features*.c alone. */
+/* Shared by the probes behind lib/live/features.h. Private to features*.c. */
 #ifndef PROF_LIB_LIVE_FEATURE_PROBE_H
 #define PROF_LIB_LIVE_FEATURE_PROBE_H
 
@@ -7,11 +7,11 @@
 
 #include "lib/live/features.h"
 
-/* What several rows need to know. */
+/* Facts that several probes need. */
 struct machine {
 	uint64_t capabilities;
-	int64_t paranoid; /* -2: there is no such file */
-	uint32_t cpu; /* one that is online */
+	int64_t paranoid; /* -2: no such file */
+	uint32_t cpu; /* an online one */
 	int perf_code; /* of a trial of perf_event_open(): 0 or a negative errno */
 };
 
@@ -22,7 +22,7 @@ void feature_hint(struct feature *f, const char *fmt, ...) __attribute__((format
 /* features_privileges.c */
 uint64_t machine_read_capabilities(void);
 bool machine_has_capability(const struct machine *m, unsigned int capability);
-/* How to become more privileged than this process is. */
+/* Sets the hint how to gain the missing privileges. */
 void feature_hint_privilege(struct feature *f);
 void feature_probe_capabilities(struct machine *m, struct feature *f);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whatever can be tried is tried: reading a sysctl or a capability only explains why a trial
- * failed, since containers, security modules and seccomp filters refuse without telling.
+ * Probes try things wherever possible. Sysctls and capabilities only explain failed trials, because
+ * containers, security modules and seccomp filters refuse without telling.
  */
 #include "lib/live/feature_probe.h"
 
@@ -27,9 +27,9 @@
 
 #define KERNEL_MAJOR_MIN 6
 #define KERNEL_MINOR_MIN 1
-/* The highest value of perf_event_paranoid at which CAP_PERFMON suffices. Debian adds 3. */
+/* The highest perf_event_paranoid with which CAP_PERFMON suffices. Debian adds level 3. */
 #define PARANOID_MAX 2
-#define KALLSYMS_LOOK (1u << 20)
+#define KALLSYMS_START_BYTES (1u << 20)
 #define SMALL_FILE_MAX 4096
 
 void feature_set(struct feature *f, enum feature_status status, const char *fmt, ...)
@@ -118,7 +118,7 @@ static void probe_paranoid(struct machine *m, struct feature *f)
 		feature_set(f, FEATURE_MISSING, "the kernel has no perf events");
 		feature_hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
 	} else if (m->paranoid <= PARANOID_MAX || !m->perf_code) {
-		/* Only some distributions' kernels know values above 2. */
+		/* Only kernels of some distributions implement values above 2. */
 		feature_set(f, FEATURE_OK, "%d", (int)m->paranoid);
 	} else {
 		feature_set(
@@ -129,7 +129,7 @@ static void probe_paranoid(struct machine *m, struct feature *f)
 	}
 }
 
-/* The two things that recording needs of bpf(2): a ring, and a program for a perf event. */
+/* Tries the two uses of bpf(2): a ring, and a program for a perf event. */
 static int try_bpf(const char **what)
 {
 	static const struct bpf_insn insns[] = {
@@ -180,13 +180,13 @@ static int try_perf_event(uint32_t cpu)
 	return fd < 0 ? fd : 0;
 }
 
-/* The addresses themselves tell; the sysctl only does for some readers. */
+/* Tests the addresses themselves: the sysctl does not decide for every reader. */
 static bool kernel_addresses_visible(void)
 {
-	_cleanup_free_ char *text = text_read_file("/proc/kallsyms", KALLSYMS_LOOK, NULL);
+	_cleanup_free_ char *text = text_read_file("/proc/kallsyms", KALLSYMS_START_BYTES, NULL);
 	const char *line = text;
 
-	/* The first ones may be offsets of per-CPU variables, which are near 0 anyway. */
+	/* The first addresses may be offsets of per-CPU variables, which are always near 0. */
 	while (line && *line) {
 		if (strtoull(line, NULL, 16) >> 32)
 			return true;
@@ -206,7 +206,7 @@ static void probe_kptr(struct machine *m, struct feature *f)
 		feature_set(f, FEATURE_OK, "%d, addresses are visible", (int)restricted);
 		return;
 	}
-	/* Above 0, also root needs CAP_SYSLOG; above 1, nobody is shown any. */
+	/* Above 0, root needs CAP_SYSLOG, too; above 1, nobody sees addresses. */
 	feature_set(f, FEATURE_NOTE, "%d: kernel functions stay without names", (int)restricted);
 	if (restricted > 1)
 		feature_hint(f, "run: sudo sysctl kernel.kptr_restrict=1");
@@ -231,7 +231,7 @@ static void probe_files(struct machine *m, struct feature *f)
 	}
 }
 
-/* In this order, since the first that is missing explains why those after it are. */
+/* In this order, because the first failure explains those after it. */
 static const struct instrument_check probes[] = {
 	{.name = "kernel", .run = probe_kernel},
 	{.name = "btf", .run = probe_btf},
@@ -260,7 +260,7 @@ static void run_probe(struct probing *p, const struct instrument_check *check)
 	run_followers(p, check->name);
 }
 
-/* The instruments' own that stand behind that one. */
+/* Runs the instruments' checks that belong after that line. */
 static void run_followers(struct probing *p, const char *name)
 {
 	for (size_t i = 0; instruments[i]; i++) {
@@ -317,7 +317,7 @@ int features_explain(struct error *err)
 	return 0;
 }
 
-int features_explain_kernel_names(struct error *err)
+int features_explain_kernel_symbols(struct error *err)
 {
 	struct machine m = {.capabilities = machine_read_capabilities()};
 	struct feature f = {.name = "kptr_restrict"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this process may do, and how it comes to be allowed the rest. See capabilities(7). */
+/* Privileges of this process, and how it can get the missing ones. See capabilities(7). */
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ bool machine_has_capability(const struct machine *m, unsigned int capability)
 	return m->capabilities & (UINT64_C(1) << capability);
 }
 
-/* Where root of a user namespace has every capability, and yet none that counts here. */
+/* Root of a user namespace has every capability there, but none that counts here. */
 static bool in_user_namespace(void)
 {
 	_cleanup_free_ char *map = text_read_file("/proc/self/uid_map", SMALL_FILE_MAX, NULL);
@@ -38,7 +38,7 @@ static bool in_user_namespace(void)
 	return inside != 0 || outside != 0 || count != UINT32_MAX;
 }
 
-/* What recording takes; `without`: what is missing where it is, NULL: the recording. */
+/* Capabilities that recording needs. `without`: effect of lacking one; NULL: no recording. */
 static const struct {
 	unsigned int number;
 	const char *name, *without;
@@ -62,7 +62,7 @@ static void hint_setcap(struct feature *f)
 
 	for (size_t i = 0; i < CAPABILITY_COUNT; i++)
 		strbuf_addf(&list, "%scap_%s", i ? "," : "", capabilities[i].name);
-	/* What is longer than that, its caller knows better than to have it repeated. */
+	/* A user who installed prof at a longer path knows it. */
 	if (size <= 0 || (size_t)size >= sizeof(path))
 		size = snprintf(path, sizeof(path), "PROF");
 	quote_word(&program, path, (size_t)size);
@@ -83,7 +83,10 @@ void feature_hint_privilege(struct feature *f)
 				"CHECKPOINT_RESTORE");
 }
 
-/* CAP_SYS_ADMIN is what CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE were split off from. */
+/*
+ * CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE were split off CAP_SYS_ADMIN, which still
+ * includes them.
+ */
 static bool may(const struct machine *m, unsigned int capability)
 {
 	return machine_has_capability(m, capability) ||
@@ -110,7 +113,7 @@ void feature_probe_capabilities(struct machine *m, struct feature *f)
 		if (!without)
 			f->status = FEATURE_MISSING;
 		else if (f->status == FEATURE_MISSING)
-			break; /* more than enough to say */
+			break; /* a missing capability was named already */
 		else
 			f->status = FEATURE_NOTE;
 		strbuf_addf(&missing, "%scap_%s", missing.size ? ", " : "", capabilities[i].name);

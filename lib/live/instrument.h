@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An instrument is a source of records on the live machine: one file in lib/live/instruments, one
- * row in instruments.c, and, where the kernel has to be asked, one BPF probe. All that is its own
- * stands in that file: options and their help, what it counts and says, what `prof check` tries.
+ * row in instruments.c and, if the kernel has to help, one BPF probe. The file has everything about
+ * the instrument: options and their help, counts and reports, and what `prof check` tries.
  *
- *	configure()   before the BPF programs are loaded: refuse, or tell them what to do
- *	attach()      they are loaded, nothing runs yet
- *	open_cpu()    for each CPU that is online, and for those that come later
- *	announce()    the first records
+ *	configure()   before the BPF programs are loaded: refuse, or configure them
+ *	attach()      the programs are loaded, nothing runs yet
+ *	open_cpu()    for each online CPU, also for those that come later
+ *	announce()    send the first records
  *	enable()      recording begins or ends
- *	take()        records of its own, between
- *	count()       now and then, and at the end: losses become records
- *	report()      what it came to
+ *	take()        during recording: records of its own kinds
+ *	count()       now and then, and at the end: report losses as records
+ *	report()      totals
  */
 #ifndef PROF_LIB_LIVE_INSTRUMENT_H
 #define PROF_LIB_LIVE_INSTRUMENT_H
@@ -39,25 +39,28 @@ struct tracker;
 struct live {
 	const struct recorder_options *options;
 	const struct instrument_settings *settings;
-	const struct cpu_list *only; /* CPUs that are sampled; none: all */
+	const struct cpu_list *only; /* CPUs that are sampled; empty: all */
 	struct file_set *files;
 	struct throttling *throttling;
 	struct counter_reader *counters;
-	struct programs *programs; /* from attach() on */
-	struct tracker *tracker; /* from announce() on */
-	uint64_t interval_ns; /* of the clock, who sets it in configure(): the first one does */
-	uint32_t schema_count; /* of markers; see instrument_new_schema() */
-	record_sink_fn *sink; /* into the stream */
+	struct programs *programs; /* available from attach() on */
+	struct tracker *tracker; /* available from announce() on */
+	uint64_t interval_ns; /* of the clock, which sets it in configure(), before all others */
+	uint32_t schema_count; /* number of marker schemas; see instrument_new_schema() */
+	record_sink_fn *sink; /* leads into the stream */
 	void *ctx;
 };
 
 struct instrument_option {
 	const char *name; /* "frequency" */
 	char letter; /* 'F'; 0: none */
-	const char *argument; /* "HZ"; NULL: it takes none */
+	const char *argument; /* "HZ"; NULL: no argument */
 	const char *help; /* one line */
-	const char *after; /* the option that it follows in --help; NULL: the row before, or none */
-	/* `settings` is the instrument's; the value is borrowed. 0 or -EINVAL with err. */
+	const char *after; /* option that it follows in --help; NULL: the row before, or none */
+	/*
+	 * Stores a value in the instrument's `settings`; the value is borrowed. Returns 0, or
+	 * -EINVAL with err.
+	 */
 	int (*set)(void *settings, const char *value, struct error *err);
 };
 
@@ -66,40 +69,42 @@ struct instrument_option {
 /* A line of `prof check`. */
 struct instrument_check {
 	const char *name;
-	const char *after; /* the line that it follows */
+	const char *after; /* line that it follows */
 	void (*run)(struct machine *m, struct feature *f);
 };
 
-/* All functions but create() and destroy() may be NULL. Those that may fail return 0 or -errno. */
+/*
+ * All functions but create() and destroy() may be NULL. Functions with a code return 0 or -errno.
+ */
 struct instrument {
 	const char *name;
-	const struct instrument_option *options; /* up to one without a name; NULL: none */
+	const struct instrument_option *options; /* ends with a row without a name; NULL: none */
 	const struct instrument_check *checks; /* likewise */
-	size_t settings_size; /* of what the options set, zeroed before */
-	uint64_t takes; /* INSTRUMENT_TAKES(…) of live_record.h: what take() makes others of */
+	size_t settings_size; /* size of what the options set; zeroed at first */
+	uint64_t takes; /* INSTRUMENT_TAKES(…) of the kinds in live_record.h that take() replaces */
 
-	/* After the last option: what does not go together. */
+	/* Rejects contradicting options, once all are set. */
 	int (*judge)(const void *settings, struct error *err);
-	/* Is it asked for? NULL: always. */
+	/* Tells whether the instrument is asked for. NULL: always. */
 	bool (*is_wanted)(const void *settings);
-	/* The state that all others take. `settings` are borrowed as long as it is there. */
+	/* Makes the state that all other functions get. Borrows `settings` for its lifetime. */
 	void *(*create)(struct live *live, const void *settings);
 	void (*destroy)(void *state);
 	int (*configure)(void *state, struct programs_options *programs, struct error *err);
 	int (*attach)(void *state, struct error *err);
-	/* Everything on that CPU, or nothing. It may have been there before. */
+	/* Opens everything on that CPU, or nothing. The CPU may have been there before. */
 	int (*open_cpu)(void *state, const struct live_cpu *cpu, struct error *err);
 	void (*close_cpu)(void *state, const struct live_cpu *cpu);
 	void (*announce)(void *state, uint64_t time);
-	/* Everything that can be disabled is, whatever fails. */
+	/* Disables everything it can, even after a failure. */
 	int (*enable)(void *state, bool enable, struct error *err);
 	void (*take)(void *state, const struct rec *rec);
 	void (*count)(void *state, uint64_t time);
-	/* May be called at any time after configure(). */
+	/* Works at any time after configure(). */
 	void (*report)(const void *state, const struct record_tally *tally, struct report *report);
 };
 
-/* An id that no other schema of the recording has: from create() on. */
+/* Returns a schema id that is unique in the recording. Works from create() on. */
 static inline uint32_t instrument_new_schema(struct live *live)
 {
 	return live->schema_count++;
@@ -107,22 +112,24 @@ static inline uint32_t instrument_new_schema(struct live *live)
 
 #define INSTRUMENTS_MAX 32
 
-/* All there are, in the order in which they are asked; ends with NULL. */
+/* All instruments in calling order; ends with NULL. */
 extern const struct instrument *const instruments[];
 
-/* Settings of all instruments, made by their options. */
+/* Settings of all instruments, set by their options. */
 struct instrument_settings {
 	void *rows[INSTRUMENTS_MAX];
 };
 
 void instrument_settings_init(struct instrument_settings *s);
 void instrument_settings_release(struct instrument_settings *s);
-/* Those of one of the rows. */
+/* Returns the settings of an instrument. */
 void *instrument_settings_of(const struct instrument_settings *s, const struct instrument *i);
-/* The first failure of all instruments' judge(). */
+/* Returns the first failure of all judge() functions. */
 int instrument_settings_judge(const struct instrument_settings *s, struct error *err);
 
-/* The option with that number, from 0 on, over all rows, and whose it is; NULL: there are no more.
+/*
+ * Returns the option with that number, counted from 0 over all instruments, and its owner; NULL
+ * after the last.
  */
 const struct instrument_option *instrument_option_at(size_t number,
 						     const struct instrument **owner);

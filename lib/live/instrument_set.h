@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The instruments of one recording: those that are asked for, walked in the table's order. */
+/* The instruments of one recording: those that are asked for, in the table's order. */
 #ifndef PROF_LIB_LIVE_INSTRUMENT_SET_H
 #define PROF_LIB_LIVE_INSTRUMENT_SET_H
 
@@ -13,19 +13,21 @@ struct instrument_set {
 	void *taker_states[LIVE_REC_END - REC_LIVE];
 };
 
-/* See struct instrument for each function. `live` is set already, but for what comes later. */
+/*
+ * struct instrument describes each function. Set `live` before, except for members that come later.
+ */
 int instrument_set_configure(struct instrument_set *s, struct programs_options *programs,
 			     struct error *err);
 void instrument_set_release(struct instrument_set *s);
 int instrument_set_attach(struct instrument_set *s, struct error *err);
-/* On a failure all of them are closed there. */
+/* Opens all instruments on the CPU, or none. */
 int instrument_set_open_cpu(struct instrument_set *s, const struct live_cpu *cpu,
 			    struct error *err);
 void instrument_set_close_cpu(struct instrument_set *s, const struct live_cpu *cpu);
 void instrument_set_announce(struct instrument_set *s, uint64_t time);
-/* The first failure; the others are enabled, or disabled, all the same. */
+/* Enables or disables all. Returns the first failure, but goes on. */
 int instrument_set_enable(struct instrument_set *s, bool enable, struct error *err);
-/* True: the record is none of the stream's, and goes no further. */
+/* Returns true if an instrument took the record, which then goes no further. */
 bool instrument_set_take(struct instrument_set *s, const struct rec *rec);
 void instrument_set_count(struct instrument_set *s, uint64_t time);
 void instrument_set_report(const struct instrument_set *s, const struct record_tally *tally,

@@ -5,7 +5,7 @@
 #include "lib/base/alloc.h"
 #include "lib/live/instrument.h"
 
-/* The clock comes first, as others ask for its interval. */
+/* The clock comes first, because others use its interval. */
 #define ROWS(row) \
 	row(clock) row(events) row(tasks) row(modules) row(mappings) row(code_files) row(signals)
 

@@ -12,17 +12,17 @@
 
 struct found {
 	uint32_t pid;
-	uint64_t since; /* from then on its events are in the rings */
+	uint64_t since; /* time from which its events are in the rings */
 };
 
 struct run {
 	const struct proc_walk *scan;
-	uint64_t time; /* of all records about it: before anything that the rings tell */
+	uint64_t time; /* of all records made here; before everything in the rings */
 	VEC(struct found) processes;
-	unsigned int refused; /* of them, to be looked into */
+	unsigned int refused; /* processes that this process may not inspect */
 };
 
-/* What cannot become wanted later need not be known. */
+/* Processes that can never match the filter are not followed. */
 static bool is_followed(const struct filter *filter, const struct rec *rec)
 {
 	return !(rec->flags & REC_OUTSIDE) || filter->criteria & ~FILTER_PID;
@@ -38,14 +38,14 @@ static void on_found(void *ctx, const void *data, size_t size)
 	memcpy(&name, data, sizeof(name));
 	if (!is_followed(run->scan->filter, &name.rec))
 		return;
-	/* Those of the kernel have nothing mapped, and live nowhere. */
+	/* Kernel threads have no mappings and no container. */
 	if (name.rec.pid == name.rec.tid && !(name.rec.flags & NAME_KERNEL_THREAD))
 		vec_push(&run->processes, (struct found){name.rec.pid, name.rec.time});
 	name.rec.time = run->time;
 	run->scan->sink(run->scan->ctx, &name.rec);
 }
 
-/* One that is gone by now is no failure, nor is one that may be sampled, but not be looked into. */
+/* Ignores processes that have ended, and those that may be sampled but not inspected. */
 static int add_process(struct run *run, const struct found *process, struct error *err)
 {
 	int code = tracker_add(run->scan->tracker, process->pid, process->since, run->time, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes that run already when recording begins: who they are, and what they have mapped. */
+/* Finds the processes that exist when recording begins: their names and mappings. */
 #ifndef PROF_LIB_LIVE_PROC_WALK_H
 #define PROF_LIB_LIVE_PROC_WALK_H
 
@@ -9,17 +9,17 @@
 #include "lib/live/bpf/programs.h"
 #include "lib/live/tracker.h"
 
-/* All is borrowed. */
+/* All members are borrowed. */
 struct proc_walk {
 	struct programs *programs;
 	struct tracker *tracker;
 	const struct filter *filter;
-	bool no_arguments; /* what they were executed with is not told */
+	bool no_arguments; /* do not send their arguments */
 	record_sink_fn *sink;
 	void *ctx;
 };
 
-/* Enters them into the filter and the tracker, and sends their names. */
+/* Enters them into filter and tracker, and sends their names. */
 int proc_walk_run(const struct proc_walk *scan, struct error *err);
 
 #endif

@@ -18,24 +18,24 @@
 #include "lib/live/machine/ring_size.h"
 #include "lib/record/record.h"
 
-/* What a pass takes apart from rings and mapped files: pipes, events, the output. */
+/* Descriptors for other purposes than rings and mapped files: pipes, events, the output. */
 #define RESERVED_DESCRIPTORS (64 + JIT_FILES_DESCRIPTORS)
 /* All tables of a machine with some 30 processes take 1 to 3 MB. */
 #define DEFAULT_UNWIND_BYTES (512ull << 20)
 #define POLL_MS 100
 /*
- * Where the kernel throttles, it says so at each of its own ticks: not each is worth a round. And
- * who is writing a record may be waiting for this CPU.
+ * While it throttles, the kernel reports so at each of its own ticks, too often for a round each.
+ * And the writer of an unfinished record may be waiting for this CPU.
  */
 #define PAUSE_MS 5
-/* Nobody is waited for any longer. */
+/* Longest time that an unfinished record holds back others. */
 #define HOLD_MAX_NS 1000000000ull
-/* Where only processes that are none of ours have mapped anything for so long, they can wait. */
+/* After this long without an event of a tracked process, poll mapping rings less often. */
 #define QUIET_NS 100000000ull
 #define QUIET_PAUSE_MS 10
 /*
- * How often, and how long, it is looked after tables before sampling begins. Of code that is
- * sampled before its table is there, stacks are copied.
+ * Interval and limit of waiting for unwind tables before sampling begins. Stacks in code without a
+ * table are copied.
  */
 #define WARM_UP_ROUND_NS 10000000ull
 #define WARM_UP_MAX_NS 3000000000ull
@@ -99,8 +99,8 @@ static void report_losses(struct recorder *r, uint64_t now)
 }
 
 /*
- * What is behind a record that is still being written cannot be read yet; what is younger in other
- * rings waits for it, for some time.
+ * Records behind an unfinished one cannot be read yet. Later ones in other rings wait for it, but
+ * not forever.
  */
 static void hold(struct recorder *r, uint64_t now)
 {
@@ -124,8 +124,8 @@ static void on_left(void *ctx, uint32_t cpu, unsigned int count)
 }
 
 /*
- * Everything that is in the rings, into the merge. Mapping rings are read first and looked at last:
- * whatever forked a process whose mapping is reported is in the other rings by then.
+ * Moves everything from the rings into the merge. Mapping rings are read first but handled last: by
+ * then, the other rings have delivered the fork of every process with a mapping.
  */
 static void run_round(struct recorder *r)
 {
@@ -156,7 +156,7 @@ static void run_round(struct recorder *r)
 	}
 }
 
-/* Between rounds: it changes which rings there are. */
+/* Runs between rounds, because it changes the set of rings. */
 static void refresh_cpus(struct recorder *r)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -256,7 +256,7 @@ static void close_instruments(void *ctx, const struct live_cpu *cpu)
 	throttling_forget(&r->throttling, cpu->id, clock_monotonic_ns());
 }
 
-/* Does what may be refused before anything is loaded, and decides what the programs do. */
+/* Does everything that may be refused before loading, and configures the programs. */
 static int configure(struct recorder *r, struct programs_options *programs, struct error *err)
 {
 	const struct cpu_list *possible = &r->counters.possible;
@@ -352,7 +352,7 @@ void recorder_free(struct recorder *r)
 		return;
 	cpu_set_release(&r->cpus);
 	tracker_free(r->tracker);
-	/* It closes what instruments have loaded. */
+	/* Closes what instruments have loaded. */
 	programs_free(r->programs);
 	instrument_set_release(&r->instruments);
 	wakeup_release(&r->wakeup);
@@ -363,7 +363,7 @@ void recorder_free(struct recorder *r)
 	free(r);
 }
 
-/* What executes a program is not what is asked for yet: what it is by then, its exec tells. */
+/* Flags until the exec: the process matches no filter yet, and the exec evaluates them anew. */
 static uint8_t pending_exec_flags(const struct filter *filter)
 {
 	uint8_t flags = filter->criteria ? REC_UNSAMPLED : 0;
@@ -397,13 +397,13 @@ static int scan(struct recorder *r, struct error *err)
 	return proc_walk_run(&scan, err);
 }
 
-/* Until the walker knows all processes. Meanwhile events are taken out of the rings. */
+/* Waits until the walker knows all processes. Empties the rings meanwhile. */
 static void warm_up(struct recorder *r)
 {
 	uint64_t end = clock_monotonic_ns() + WARM_UP_MAX_NS;
 
 	run_round(r);
-	/* Nobody takes records out of the merge yet. */
+	/* Nobody takes records out of the merge yet, so its size is limited. */
 	while (!tracker_is_warm(r->tracker) && clock_monotonic_ns() < end &&
 	       merge_size(r->merge) < WARM_UP_MAX_BYTES) {
 		tracker_wait(r->tracker, WARM_UP_ROUND_NS);

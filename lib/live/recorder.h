@@ -25,69 +25,69 @@ struct recorder;
 struct filter;
 struct instrument_settings;
 
-/* How user stacks are found. */
+/* Methods to find user stacks. */
 enum recorder_unwind {
-	RECORDER_UNWIND_AUTO, /* call frame information, else frame pointers, else a guess */
-	RECORDER_UNWIND_CFI, /* call frame information alone */
-	RECORDER_UNWIND_FP, /* frame pointers alone */
-	RECORDER_UNWIND_NONE, /* no user frames but the leaf */
+	RECORDER_UNWIND_AUTO, /* call frame information, else frame pointers, else guesses */
+	RECORDER_UNWIND_CFI, /* call frame information only */
+	RECORDER_UNWIND_FP, /* frame pointers only */
+	RECORDER_UNWIND_NONE, /* only the leaf of user frames */
 };
 
 struct recorder_options {
-	const struct instrument_settings *instruments; /* borrowed while the recorder is there */
+	const struct instrument_settings *instruments; /* borrowed until recorder_free() */
 	uint64_t ring_bytes; /* per CPU; 0: the default; rounded up to a power of two */
 	enum recorder_unwind unwind;
-	uint64_t unwind_bytes; /* ceiling for unwind tables in the kernel; 0: the default */
-	bool keep_mounts; /* of processes in namespaces of their own, until the recorder goes */
-	bool no_arguments; /* what processes are executed with is not recorded */
-	const struct filter *filter; /* borrowed while the recorder is there */
-	uint32_t targets; /* how many processes that run already will be tracked, at most */
+	uint64_t unwind_bytes; /* limit for unwind tables in the kernel; 0: the default */
+	bool keep_mounts; /* of processes in other mount namespaces, until the recorder is freed */
+	bool no_arguments; /* do not record arguments of programs */
+	const struct filter *filter; /* borrowed until recorder_free() */
+	uint32_t targets; /* maximum number of running processes that will be tracked */
 };
 
-/* A failure carries a hint with the command that mends it, wherever there is one. */
+/* A failure carries a hint with the command that fixes it, if there is one. */
 int recorder_new(struct recorder **out, const struct recorder_options *options, struct error *err);
 void recorder_free(struct recorder *r);
 
 /*
- * Records this process and all its descendants, those that are there already and those to come.
- * With `from_exec`, not before its next exec: nothing of what it runs until then is sampled.
+ * Records the process and all its descendants, present and future. With `from_exec`, recording
+ * starts at its next exec: nothing before that is sampled.
  */
 int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err);
 /*
- * Looks at what the tracked processes are and have mapped, waits until their unwind tables are
- * there, and begins to sample. From now on the rings want to be drained.
+ * Reads names and mappings of the tracked processes, waits for their unwind tables, and starts
+ * sampling. Drain the rings from then on.
  */
 int recorder_arm(struct recorder *r, struct error *err);
-/* Ends sampling at once. Idempotent. */
+/* Ends sampling at once. May be called again. */
 void recorder_stop(struct recorder *r);
 
-/* source_next() returns SOURCE_IDLE when fd is readable, at the latest 100 ms after the last time.
- */
+/* Makes source_next() return SOURCE_IDLE when fd is readable, at most 100 ms later. */
 int recorder_watch(struct recorder *r, int fd, struct error *err);
 /* Owned by the recorder. */
 struct source *recorder_source(struct recorder *r);
 
 /*
- * Asks the kernel what it calls these addresses of its own (ascending), and gives each symbol to
- * `fn`. /proc/kallsyms takes longer to read than most recordings take to be finished. False: the
- * kernel does not say, or there are so many that reading all is as good; what was given is not all.
+ * Asks the kernel for the symbols of these addresses (kernel addresses, ascending), and passes each
+ * to `fn`. Reading /proc/kallsyms would take longer than most recordings take to finish. Returns
+ * false, possibly after passing some, if the kernel does not answer or reading all symbols costs no
+ * more.
  */
 bool recorder_find_symbols(struct recorder *r, const uint64_t *addrs, size_t count,
 			   kernel_symbol_fn *fn, void *ctx);
 
-/* For the profile's meta. */
+/* Facts for the profile's meta. */
 struct recorder_info {
 	uint32_t cpu_count; /* CPUs that are sampled */
 	uint64_t interval_ns; /* nominal */
 	uint64_t ring_bytes; /* capacity of all rings */
-	uint64_t start_ns, start_realtime_ns; /* when it was armed */
-	uint64_t end_ns; /* when sampling ended, 0 before */
-	uint64_t written_bytes; /* into the rings so far, without the kernel's headers */
-	uint32_t dropped_files; /* descriptors closed for want of room */
-	uint64_t backlog_bytes; /* the most of records that waited to be put in order */
+	uint64_t start_ns, start_realtime_ns; /* when sampling was armed */
+	uint64_t end_ns; /* when sampling ended; 0: not yet */
+	uint64_t written_bytes; /* bytes in the rings so far, without the kernel's headers */
+	uint32_t dropped_files; /* descriptors closed for lack of room */
+	uint64_t backlog_bytes; /* maximum of bytes waiting to be sorted */
 };
 void recorder_get_info(const struct recorder *r, struct recorder_info *info);
-/* Appends what the instruments say, given what has become of their records. */
+/* Appends the instruments' reports. The tally is the fate of their records. */
 void recorder_report(const struct recorder *r, const struct record_tally *tally,
 		     struct report *report);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What recorder*.c share. */
+/* Shared by recorder*.c. */
 #ifndef PROF_LIB_LIVE_RECORDER_INTERNAL_H
 #define PROF_LIB_LIVE_RECORDER_INTERNAL_H
 
@@ -15,15 +15,15 @@
 
 enum recorder_phase {
 	PHASE_RUNNING,
-	PHASE_STOPPED, /* sampling has ended, the rings are still to be drained */
+	PHASE_STOPPED, /* sampling has ended, the rings are not drained yet */
 	PHASE_DRAINED,
 };
 
 struct recorder {
-	struct source source; /* first: a source is turned back into its recorder */
+	struct source source; /* first member: a source is cast back to its recorder */
 	struct recorder_options options;
 	enum recorder_phase phase;
-	bool idle_given; /* the caller has had its turn since the last round */
+	bool idle_given; /* the caller got control since the last round */
 	struct wakeup wakeup;
 	struct programs *programs;
 	struct cpu_set cpus;
@@ -32,11 +32,11 @@ struct recorder {
 	struct throttling throttling;
 	struct merge *merge;
 	struct tracker *tracker;
-	bool has_to_walk_proc; /* something that runs already is to be tracked */
-	bool is_behind; /* events wait for the next round: no time to sleep */
-	bool wants_pause; /* the last round says that another at once is not worth it */
-	uint64_t round_ns; /* when the last round began … */
-	uint64_t complete_ns; /* … and the last one that could read everything */
+	bool has_to_walk_proc; /* some running process is to be tracked */
+	bool is_behind; /* events wait for the next round: do not sleep */
+	bool wants_pause; /* the last round found that another one at once is useless */
+	uint64_t round_ns; /* start of the last round */
+	uint64_t complete_ns; /* start of the last round that could read everything */
 	uint64_t next_housekeeping_ns, next_refresh_ns, quiet_ns;
 	uint64_t start_ns, start_realtime_ns, end_ns;
 	uint64_t invalid_records;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What instruments say of a recording, as data that cmd prints: lines of the summary, keys of
- * --stats, rows of the front-end's info panel. Rows of instruments stand between those of others,
- * so a row says which one it follows; without that it follows the row that was added before it.
+ * Reports of instruments on a recording, as data that cmd prints: lines of the summary, keys of
+ * --stats, rows of the front-end's info panel. Each row names the row that it follows; without a
+ * name it follows the row added before it.
  */
 #ifndef PROF_LIB_LIVE_REPORT_H
 #define PROF_LIB_LIVE_REPORT_H
@@ -11,17 +11,19 @@
 
 #include "lib/base/vec.h"
 
-/* Fate of an event's records: the recorder does not see it. */
+/* Fate of an event's records, which the recorder does not see. */
 struct event_tally {
 	uint64_t samples; /* in the profile */
-	uint64_t weight; /* occurrences that these stand for */
+	uint64_t weight; /* occurrences that they stand for */
 	uint64_t lost;
-	uint64_t throttled, throttled_ns; /* how often the kernel stopped it, and for how long */
+	/* Number and length of the kernel's pauses of the event. */
+	uint64_t throttled, throttled_ns;
 };
 
 struct record_tally {
-	uint64_t ticks; /* of the clock: in the profile, or known lost */
-	uint64_t throttled_ticks; /* that never came, as the kernel had stopped the clock */
+	uint64_t ticks; /* of the clock: in the profile, or known to be lost */
+	/* Ticks that never came because the kernel had stopped the clock. */
+	uint64_t throttled_ticks;
 	const struct event_tally *events; /* by number */
 	uint32_t event_count;
 };
@@ -34,32 +36,31 @@ enum report_type {
 	REPORT_OBJECT, /* no value: an object that may stay empty */
 };
 
-/* A key of --stats: of its top level, or of an object there, or of an object in that. */
+/* A key of --stats at the top level, in an object, or in a member of an object. */
 struct report_stat {
-	const char *after; /* NULL: behind the row before */
-	const char *object, *member,
-		*key; /* borrowed; object and member: NULL where there is none */
+	const char *after; /* NULL: the row before */
+	const char *object, *member, *key; /* borrowed; object and member may be NULL */
 	enum report_type type;
 	uint64_t integer;
 	double real;
 	char *text;
 };
 
-/* A row of the info panel, as profile_add_extra() takes them. */
+/* A row of the info panel, for profile_add_extra(). */
 struct report_extra {
-	const char *after; /* a label; NULL: behind the row before */
+	const char *after; /* a label; NULL: the row before */
 	const char *section, *label, *format; /* borrowed */
 	char *text;
 };
 
-/* Zeroed it is empty. */
+/* Zeroed is empty. */
 struct report {
-	VEC(char *) features; /* of the profile's meta: what it was recorded with */
-	VEC(char *) lines; /* of the summary */
+	VEC(char *) features; /* for the profile's meta: what it was recorded with */
+	VEC(char *) lines; /* for the summary */
 	VEC(char *) warnings;
 	VEC(struct report_stat) stats;
 	VEC(struct report_extra) extras;
-	const char *object, *member; /* where the next stats go */
+	const char *object, *member; /* object for the next stats */
 };
 
 void report_release(struct report *r);
@@ -69,12 +70,12 @@ static inline void report_release_cleanup(struct report *r)
 	report_release(r);
 }
 
-/* Text is copied. */
+/* Copies the text. */
 void report_feature(struct report *r, const char *name);
 void report_line(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void report_warning(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The stats that follow are in this object, or in that member of it; NULL: at the top again. */
+/* Puts later stats into this object, or this member of it; NULL: back to the top level. */
 void report_enter(struct report *r, const char *object, const char *member);
 void report_object(struct report *r, const char *after, const char *key);
 void report_integer(struct report *r, const char *after, const char *key, uint64_t value);

@@ -21,21 +21,24 @@
 #include "lib/live/perf/event_queue.h"
 #include "lib/record/record.h"
 
-/* What the kernel makes beyond this has its name from its list alone, if it is still there then. */
+/*
+ * Further code that the kernel generates gets names only from the kernel's list, if it still exists
+ * at the end.
+ */
 #define MAX_KERNEL_CODE 10000
 
 struct tracker {
 	struct tracker_options options;
 	struct module_registry *modules;
 	struct kernel_modules *kernel_modules;
-	bool is_kernel_shown; /* where its code is, and is not to be hidden */
-	struct unwinder *unwinder; /* NULL: stacks are not unwound by tables */
+	bool is_kernel_shown; /* the kernel's addresses are visible */
+	struct unwinder *unwinder; /* NULL: no unwinding by tables */
 	struct live_processes *processes;
 	struct process_roots roots;
 	struct jit_files *jit_files;
 	struct jit_mappings jit_mappings;
-	uint64_t now; /* of the round */
-	bool had_own_events; /* since somebody asked */
+	uint64_t now; /* time of the round */
+	bool had_own_events; /* since the last tracker_had_own_events() */
 	struct container_watch containers;
 	struct event_queue queue;
 	unsigned int kernel_code_count;
@@ -61,7 +64,7 @@ static void take_map(struct tracker *t, const struct rec_map *map)
 		unwinder_map(t->unwinder, process, map);
 }
 
-/* Passes on records made in user space; code files and the walker hear of them as well. */
+/* Passes on records made in user space, also to code files and the walker. */
 static void sink(void *ctx, const struct rec *rec)
 {
 	struct tracker *t = ctx;
@@ -233,7 +236,7 @@ void tracker_map_event(void *tracker, const struct map_event *event)
 	event_queue_add(&t->queue, event, NULL);
 }
 
-/* Forks and exits take their turn among the mappings, which may be in other rings. */
+/* Sorts forks and exits among the mappings, which may be in other rings. */
 static void add_event(struct tracker *t, enum map_event_kind kind, const struct rec *rec,
 		      uint32_t parent_pid)
 {
@@ -248,7 +251,7 @@ static void add_event(struct tracker *t, enum map_event_kind kind, const struct 
 	event_queue_add(&t->queue, &event, NULL);
 }
 
-/* A process that /proc has told of since is where it was found then. */
+/* Skips processes that /proc described after this record: their container is the later one. */
 static void send_container(struct tracker *t, const struct rec *rec)
 {
 	const struct live_process *process = live_processes_find(t->processes, rec->pid,
@@ -309,7 +312,7 @@ static void send_mapping(struct tracker *t, const struct map_event *event)
 	sink(t, &map.rec);
 }
 
-/* Takes an event of a process that is followed. */
+/* Handles an event of a followed process. */
 static void take_own(struct tracker *t, struct live_process *process, const struct map_event *event)
 {
 	t->had_own_events = true;
@@ -321,7 +324,7 @@ static void take_own(struct tracker *t, struct live_process *process, const stru
 	}
 }
 
-/* Begins or ends a life. */
+/* Handles the start or end of a process. */
 static bool take_life(struct tracker *t, const struct map_event *event)
 {
 	if (event->kind == MAP_EVENT_EXIT) {
@@ -356,7 +359,7 @@ static void take_turn(void *ctx, const struct map_event *event, struct rec_copy 
 	}
 }
 
-/* Exits can wait: nothing that is sampled depends on them. */
+/* Exits can wait: no sample depends on them. */
 static bool is_behind(const struct tracker *t)
 {
 	vec_for_each(&t->queue.rows, const struct queued_event *, queued) {
@@ -369,7 +372,7 @@ static bool is_behind(const struct tracker *t)
 bool tracker_handle(struct tracker *t, uint64_t complete)
 {
 	event_queue_take(&t->queue, complete, take_turn, t);
-	/* It tells the unwinder of code. */
+	/* Passes code to the unwinder. */
 	jit_files_poll(t->jit_files, t->now, complete);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, t->now, false);

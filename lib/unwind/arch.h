@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the table compiler must know about a machine. All differences between machines are in this
- * struct.
- */
+/* Facts about a machine that the table compiler needs: everything in which machines differ. */
 #ifndef PROF_LIB_UNWIND_ARCH_H
 #define PROF_LIB_UNWIND_ARCH_H
 

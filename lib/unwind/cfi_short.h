@@ -56,7 +56,7 @@ struct cfi_run {
 	struct bytes program;
 	const struct unwind_arch *arch;
 	const struct cie *cie;
-	const struct cfi_state *initial; /* what DW_CFA_restore restores */
+	const struct cfi_state *initial; /* state that DW_CFA_restore restores */
 	struct rows *rows; /* NULL while running a CIE */
 	uint64_t loc, limit;
 	bool changed; /* the state may have changed since the last row */

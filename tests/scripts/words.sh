@@ -41,7 +41,7 @@ judges "Python: documentation" a.py $'def a():\n    """What it is."""' "2:"
 judges "Python: a string" a.py $'a = "# What it is."\nb = """Where"""' ""
 judges "a script by its first line" a $'#!/usr/bin/env python3\n# Of it.' "2:"
 judges "other files" a.txt '/* Of it. */' ""
-judges "words: in comments" a.c '/* Counts shards. */' '1: "shards" is now table_arena'
+judges "words: in comments" a.c '/* Counts memos. */' '1: "memos" is now cache'
 judges "words: in names" a.c 'int find_ledger_row;' '1: find_ledger_row: ledger is now tick_stats'
 judges "words: fine in a sentence" a.c '/* Gives up no more. Complain. */' ""
 judges "words: parts of others" a.c 'int newsletter, memory;' ""

@@ -179,8 +179,8 @@ static uint32_t pick(struct picker *p, uint32_t number)
 }
 
 /* Notes the offset of each type and picks those with one of the names. */
-static void look_through(struct picker *p, const struct type_names *names,
-			 struct kernel_function *function)
+static void scan_types(struct picker *p, const struct type_names *names,
+		       struct kernel_function *function)
 {
 	struct bytes b = p->types;
 	VEC(uint32_t) found = {0};
@@ -386,7 +386,7 @@ int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
 
 	p.failed = !open_sections(&p, btf, size);
 	if (!p.failed)
-		look_through(&p, names, function);
+		scan_types(&p, names, function);
 	if (!p.failed)
 		copy_types(&p);
 	is_done = !p.failed;

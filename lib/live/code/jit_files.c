@@ -16,12 +16,12 @@
 #include "lib/live/code/perf_map.h"
 #include "lib/record/record.h"
 
-#define LOOK_NS 100000000ull
+#define POLL_NS 100000000ull
 /* Interval for a dump that is still empty: stacks wait for it from its first record on. */
-#define LOOK_SOON_NS 20000000ull
-#define LOOK_MAX_NS 1600000000ull
+#define POLL_SOON_NS 20000000ull
+#define POLL_MAX_NS 1600000000ull
 /* Limits per file and round, because the rings wait while files are read. */
-#define LOOK_BYTES ((uint64_t)4 << 20)
+#define POLL_BYTES ((uint64_t)4 << 20)
 #define ROUND_BYTES ((uint64_t)16 << 20)
 /* Total limit per file: some millions of pieces. */
 #define FILE_BYTES ((uint64_t)256 << 20)
@@ -42,7 +42,7 @@ struct jit_row {
 	int root, map_fd, dump_fd; /* -1: none */
 	uint64_t map_size; /* size when last read to its end */
 	uint64_t since; /* time of that read: code read next is not older */
-	uint64_t next_look, interval;
+	uint64_t next_poll, interval;
 	struct perf_map map;
 	struct jitdump dump;
 	bool is_cut;
@@ -58,7 +58,7 @@ struct jit_files {
 	uint32_t holders;
 	struct arch_clock clock; /* at the start of recording */
 	VEC(uint64_t) record;
-	uint64_t due; /* time of the earliest next look */
+	uint64_t due; /* time of the earliest next poll */
 	struct jit_files_stats stats; /* of ended processes */
 	uint64_t record_bytes; /* bytes of sent records */
 	/* State for the file being read. */
@@ -134,7 +134,7 @@ static struct jit_row *get_row(struct jit_files *j, struct live_process *owner)
 	row->at = j->rows.count;
 	row->process = process;
 	row->root = row->map_fd = row->dump_fd = -1;
-	row->interval = LOOK_NS;
+	row->interval = POLL_NS;
 	row->is_holder = j->holders < HOLDERS_MAX;
 	if (row->is_holder) {
 		j->holders++;
@@ -197,7 +197,7 @@ void jit_files_dump(struct jit_files *j, struct live_process *process, int fd)
 	if (!row || row->dump_fd >= 0 || fd < 0)
 		return;
 	row->dump_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	row->next_look = j->due = 0;
+	row->next_poll = j->due = 0;
 }
 
 static void on_piece(void *ctx, const struct code_piece *piece)
@@ -336,12 +336,12 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 		has_more |= read_dump(j, row, budget);
 	row->is_cut |= j->has_left_out;
 	if (row->dump_fd >= 0 && !row->dump.offset)
-		row->interval = LOOK_SOON_NS;
-	else if (row->interval < LOOK_NS ||
+		row->interval = POLL_SOON_NS;
+	else if (row->interval < POLL_NS ||
 		 row->map.stats.pieces + row->dump.stats.pieces != before)
-		row->interval = LOOK_NS;
+		row->interval = POLL_NS;
 	/* Not for dumps: until their unwinding information is read, stacks are guesses. */
-	else if (row->interval < LOOK_MAX_NS && row->dump_fd < 0)
+	else if (row->interval < POLL_MAX_NS && row->dump_fd < 0)
 		row->interval *= 2;
 	return has_more;
 }
@@ -349,7 +349,7 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 static void read_rest(struct jit_files *j, struct jit_row *row)
 {
 	j->complete = 0;
-	while (read_row(j, row, LOOK_BYTES, true))
+	while (read_row(j, row, POLL_BYTES, true))
 		;
 }
 
@@ -393,19 +393,19 @@ void jit_files_poll(struct jit_files *j, uint64_t now, uint64_t complete)
 		return;
 	j->now = now;
 	j->complete = complete;
-	j->due = now + LOOK_MAX_NS;
+	j->due = now + POLL_MAX_NS;
 	vec_for_each(&j->rows, struct jit_row **, at) {
 		struct jit_row *row = *at;
 
-		if (row->next_look <= now && left) {
-			uint64_t budget = left < LOOK_BYTES ? left : LOOK_BYTES;
+		if (row->next_poll <= now && left) {
+			uint64_t budget = left < POLL_BYTES ? left : POLL_BYTES;
 			bool has_more = read_row(j, row, budget, false);
 
 			left -= has_more ? budget : 0;
-			row->next_look = has_more ? now : now + row->interval;
+			row->next_poll = has_more ? now : now + row->interval;
 		}
-		if (row->next_look < j->due)
-			j->due = row->next_look;
+		if (row->next_poll < j->due)
+			j->due = row->next_poll;
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clock: one sampling event on every CPU, hardware cycles or the CPU clock, whose ticks are the
+ * The clock: a sampling event on every CPU, hardware cycles or the CPU clock. Its ticks are the
  * samples of the profile.
  */
 #include <errno.h>
@@ -23,15 +23,15 @@
 #include "lib/live/instruments/events.h"
 #include "lib/live/perf/perf_event.h"
 
-/* No multiple of what timers commonly have, so that nothing runs in step with it. */
+/* Not a multiple of common timer rates, so that samples do not run in step with anything. */
 #define DEFAULT_HZ 999
-/* Beyond it a number of nanoseconds is none that a timer could be set to. */
+/* Periods of lower frequencies do not fit into a timer. */
 #define FREQUENCY_MIN_HZ 0.001
 #define NS_PER_MS 1e6
 
 struct clock_settings {
-	double frequency_hz; /* samples a second and CPU … */
-	uint64_t interval_ns; /* … or, where not 0, the time between two; both 0: the default */
+	double frequency_hz; /* samples per second and CPU … */
+	uint64_t interval_ns; /* … or, if not 0, the time between samples; both 0: the default */
 };
 
 struct clock_cpu {
@@ -43,9 +43,10 @@ struct clock {
 	struct live *live;
 	const struct clock_settings *settings;
 	struct sampling_event event;
-	VEC(struct clock_cpu) cpus; /* that were ever there */
+	VEC(struct clock_cpu) cpus; /* all CPUs that ever came online */
 	bool enabled;
-	uint64_t idle_ns; /* of all sampled CPUs; while it runs, the time at which it began */
+	/* Idle time of all sampled CPUs while enabled; until the end, the reading at the start. */
+	uint64_t idle_ns;
 	uint64_t start_ns, end_ns;
 };
 
@@ -58,8 +59,8 @@ static uint64_t max_sample_rate(void)
 }
 
 /*
- * Samples a second where nobody wishes anything; fewer, with a warning, where no more are allowed.
- * The kernel lowers its maximum where interrupts take long, and in virtual machines they do.
+ * Default frequency; lower, with a warning, if the kernel does not allow it. The kernel lowers its
+ * maximum if interrupts take long, which happens in virtual machines.
  */
 static double default_hz(void)
 {
@@ -98,7 +99,7 @@ static int first_online_cpu(uint32_t *cpu, struct error *err)
 	return 0;
 }
 
-/* Below this the hardware counter would need a period nobody can foresee. */
+/* Below this rate, a hardware counter would need an unpredictable period. */
 #define MIN_HARDWARE_HZ 1.0
 
 static int try_clock(const struct sampling_event *event, uint32_t cpu)
@@ -145,7 +146,7 @@ static int choose_cycles(struct sampling_event *event, double hz, uint32_t cpu, 
 	return error_no_hardware(err, "cycles", cpu);
 }
 
-/* Hardware cycles where they can be had, else the CPU clock: decided by trying, or by `wish`. */
+/* Chooses hardware cycles if available, else the CPU clock, by trial or by `wish`. */
 static int choose(struct sampling_event *event, const struct event_spec *wish,
 		  const struct clock_settings *settings, struct error *err)
 {
@@ -169,7 +170,7 @@ static int choose(struct sampling_event *event, const struct event_spec *wish,
 			return code;
 	}
 	event->clock = is_wished(wish, CLOCK_TASK) ? CLOCK_TASK : CLOCK_CPU;
-	event->frequency_hz = 0; /* a period in ns says exactly what was asked for */
+	event->frequency_hz = 0; /* a period in ns is exact */
 	code = try_clock(event, cpu);
 	return code ? error_set(err, code, "perf_event_open of the sampling event") : 0;
 }
@@ -268,8 +269,8 @@ static int enable(void *state, bool enable, struct error *err)
 }
 
 /*
- * Ticks that never came, though their CPU had something to do and was not throttled. An estimate:
- * it is what is left of those that were to come.
+ * Estimates the ticks that never came although the CPU was busy and not throttled: expected minus
+ * accounted ticks.
  */
 static uint64_t skipped_ticks(const struct clock *c, uint64_t known, uint64_t idle)
 {
@@ -284,8 +285,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 {
 	const struct clock *c = state;
 	const struct bpf_counters *sums = &c->live->counters->sums;
-	/* Only the CPU clock says beforehand how often it ticks. Hardware's are counted as they
-	 * come. */
+	/* Only the CPU clock has a predictable number of ticks. */
 	bool is_steady = c->event.clock == CLOCK_CPU && c->start_ns && c->end_ns;
 	uint64_t idle = sums->idle_ticks, skipped = 0;
 
@@ -365,7 +365,7 @@ static void check_rate_limit(struct machine *m, struct feature *f)
 	if (!rate) {
 		feature_set(f, FEATURE_NOTE, "unknown");
 	} else if (rate < DEFAULT_HZ) {
-		/* The kernel lowers it by itself where sampling took too much time. */
+		/* The kernel lowers it by itself if sampling took too much time. */
 		feature_set(f, FEATURE_NOTE, "%d Hz: less than the default of %d", (int)rate,
 			    DEFAULT_HZ);
 		feature_hint(f, "run: sudo sysctl kernel.perf_event_max_sample_rate=10000");

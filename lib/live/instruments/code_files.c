@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Perf maps and jitdumps, in which programs tell of code that they make: the tracker reads them. */
+/*
+ * Perf maps and jitdumps, in which programs describe code that they generate. The tracker reads
+ * them.
+ */
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
@@ -19,7 +22,7 @@ static void *create(struct live *live, const void *settings)
 	return c;
 }
 
-/* Rows of the panel, behind those of unwinding; nothing where there are no such files. */
+/* Adds rows to the panel behind those of unwinding, if there were such files. */
 static void report_panel(const struct jit_files_stats *code, struct report *r)
 {
 	static const char panel[] = "Code made at run time";
@@ -49,7 +52,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	report_integer(r, NULL, "code_malformed", code.malformed);
 	report_integer(r, NULL, "code_cut", code.cut);
 	report_panel(&code, r);
-	/* Code described behind the cut has no names. */
+	/* Code described after the cut has no names. */
 	if (code.cut)
 		report_warning(
 			r,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events besides the clock: their options, what is lost of them, and what they came to. */
+/* Events besides the clock: options, losses and totals. */
 #include "lib/live/instruments/events.h"
 
 #include <bpf/bpf.h>
@@ -19,9 +19,9 @@
 #include "lib/record/record.h"
 #include "events.skel.h"
 
-/* Each occurrence becomes a sample up to that many a second and CPU: it costs some percent. */
+/* Up to this rate per second and CPU, each occurrence becomes a sample: that costs some percent. */
 #define DEFAULT_RATE_HZ 10000
-/* A window has room for at least that many samples, so that a low rate is not a matter of luck. */
+/* Minimum of samples that fit a window, so that low rates do not depend on luck. */
 #define QUOTA_MIN 10
 #define WINDOW_NS 10000000ull
 #define NS_PER_SECOND 1e9
@@ -29,12 +29,12 @@
 struct event_set {
 	struct live *live;
 	struct event_list list; /* resolved */
-	struct events_bpf *skeleton; /* NULL: none besides the clock */
+	struct events_bpf *skeleton; /* NULL: no event besides the clock */
 	const struct cpu_list *possible;
 	struct event_fds fds; /* from attach() on */
 	struct event_state *states; /* by position in `possible` */
-	uint64_t *lost; /* that were reported, by event and position in `possible` */
-	/* Occurrences since the last sample, on all CPUs: too few for another one. */
+	uint64_t *lost; /* reported so far, by event and position in `possible` */
+	/* Occurrences on all CPUs since their last sample, too few for another. */
 	uint64_t left_over[EVENTS_MAX];
 };
 
@@ -150,7 +150,7 @@ static int enable(void *state, bool enable, struct error *err)
 	return event_fds_enable(&set->fds, enable, err);
 }
 
-/* Tells the name of each. */
+/* Sends a record with the name of each event. */
 static void announce(void *state, uint64_t time)
 {
 	const struct event_set *set = state;
@@ -192,7 +192,7 @@ static void count_event(struct event_set *set, uint32_t event, uint64_t time)
 	}
 }
 
-/* Tells what each event and CPU has lost since the last time. */
+/* Reports what each event lost on each CPU since the last call. */
 static void count(void *state, uint64_t time)
 {
 	struct event_set *set = state;
@@ -201,7 +201,7 @@ static void count(void *state, uint64_t time)
 		count_event(set, i, time);
 }
 
-/* How much of the time a counter counted: others may need the same hardware. */
+/* Share of the time in which a counter counted: events may compete for hardware. */
 static double running_share(const struct event_times *times)
 {
 	return times->enabled_ns ? (double)times->running_ns / (double)times->enabled_ns : 1;
@@ -292,7 +292,7 @@ static void check_tracefs(struct machine *m, struct feature *f)
 
 	(void)m;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		/* Not to be seen by others where only root may enter: then it is mounted. */
+		/* The mount exists, even if only root may enter it. */
 		if (access(paths[i], F_OK) == 0 || errno == EACCES) {
 			feature_set(f, FEATURE_OK, "mounted");
 			return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What processes and the kernel have mapped, and the unwind tables of it: the tracker sends that,
- * here is what is said of it.
+ * Mappings of processes and the kernel, and their unwind tables. The tracker sends the records;
+ * this reports on them.
  */
 #include <stdlib.h>
 
@@ -81,7 +81,7 @@ static const struct instrument_check checks[] = {
 	{0},
 };
 
-/* Copied stacks become stacks by the tables. */
+/* Copied stacks become stacks with the help of the tables. */
 const struct instrument instrument_mappings = {
 	.name = "mappings",
 	.checks = checks,

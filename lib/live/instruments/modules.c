@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Modules that the kernel loads meanwhile: the tracker makes mappings of what their probe tells. */
+/*
+ * Modules that the kernel loads during a recording: the tracker makes mappings from the probe's
+ * records.
+ */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -18,7 +21,7 @@ static int configure(void *state, struct programs_options *programs, struct erro
 {
 	(void)state;
 	(void)err;
-	/* A kernel without modules has no such tracepoint. */
+	/* Kernels without modules lack the tracepoint. */
 	if (access("/proc/modules", F_OK))
 		programs_leave_out(programs, "on_module");
 	return 0;

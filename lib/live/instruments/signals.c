@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals that are delivered to recorded threads: their BPF probe makes markers of them. */
+/* Signals delivered to recorded threads: the BPF probe makes markers of them. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "lib/record/schema_record.h"
 #include "signals.skel.h"
 
-/* With a terminator. */
+/* including the terminator */
 #define SIGNAL_NAME_SIZE sizeof(((struct signals_bpf__rodata *)NULL)->signal_names[0])
 
 struct signals_settings {
@@ -26,7 +26,7 @@ struct signals {
 	struct live *live;
 	struct signals_bpf *skeleton;
 	uint32_t schema;
-	uint64_t lost; /* that were reported */
+	uint64_t lost; /* reported so far */
 };
 
 static void *create(struct live *live, const void *settings)
@@ -44,7 +44,9 @@ static bool is_wanted(const void *settings)
 	return ((const struct signals_settings *)settings)->is_wanted;
 }
 
-/* "SIGTERM", "SIGRTMIN+3"; numbers of the kernel, of which the C library keeps two for itself. */
+/*
+ * Writes "SIGTERM" or "SIGRTMIN+3". Numbers are the kernel's; the C library reserves two of them.
+ */
 static void print_name(int number, char to[static SIGNAL_NAME_SIZE])
 {
 	const char *name = sigabbrev_np(number);
@@ -90,7 +92,7 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	return 0;
 }
 
-/* The fields in the order of their probe. */
+/* Fields in the order of the probe's. */
 static const struct schema_record schema = {
 	.name = "signal",
 	.label = "{marker.name} from {marker.data.sender} ({marker.data.pid}): "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of tasks, as their BPF probe tells it, and what programs are executed with. */
+/* Life of tasks and arguments of programs, as the BPF probe reports them. */
 #include <stdlib.h>
 
 #include "bpf/live_record.h"

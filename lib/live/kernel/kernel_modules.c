@@ -325,15 +325,15 @@ static void tell_symbol(struct kernel_modules *k, struct code_range *code, uint6
 	size_t at = find_known(code, addr);
 	struct known known = {addr, addr + 1};
 	struct kernel_symbol_text symbol;
-	const char *said;
+	const char *text;
 
 	if ((at && addr < code->known.items[at - 1].end) || !k->options.find_symbol ||
 	    k->asked >= MAX_ASKED)
 		return;
 	k->asked++;
-	said = k->options.find_symbol(k->options.find_ctx, addr);
+	text = k->options.find_symbol(k->options.find_ctx, addr);
 	/* The symbol may belong to another module, loaded in place of dropped code. */
-	if (said && kernel_symbol_parse(&symbol, addr, said) && is_of_module(&symbol, code->name) &&
+	if (text && kernel_symbol_parse(&symbol, addr, text) && is_of_module(&symbol, code->name) &&
 	    symbol.start >= code->start && symbol.start < code->end) {
 		known = (struct known){symbol.start, symbol.start + symbol.size};
 		send_symbol(k, code, &symbol, time);

@@ -24,19 +24,19 @@ static bool scan_extent(const char *at, uint64_t *offset, uint64_t *size)
 	return text_scan_hex(&at, end, size) && at == end;
 }
 
-bool kernel_symbol_parse(struct kernel_symbol_text *symbol, uint64_t addr, const char *said)
+bool kernel_symbol_parse(struct kernel_symbol_text *symbol, uint64_t addr, const char *text)
 {
-	const char *extent = strrchr(said, '+');
+	const char *extent = strrchr(text, '+');
 	const char *module = extent ? strchr(extent, ' ') : NULL;
 	uint64_t offset, size, end;
 
-	if (!extent || extent == said || !scan_extent(extent, &offset, &size) || offset > addr)
+	if (!extent || extent == text || !scan_extent(extent, &offset, &size) || offset > addr)
 		return false;
 	*symbol = (struct kernel_symbol_text){
 		.start = addr - offset,
 		.size = size,
-		.name = said,
-		.name_size = (size_t)(extent - said),
+		.name = text,
+		.name_size = (size_t)(extent - text),
 		.module = module ? module + 1 : NULL,
 	};
 	return offset < size && !__builtin_add_overflow(symbol->start, size, &end);
@@ -51,17 +51,17 @@ bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		struct kernel_symbol_text symbol;
-		const char *said;
+		const char *text;
 
 		if (addrs[i] < end)
 			continue;
-		said = programs_find_symbol(programs, addrs[i]);
-		if (!said) {
+		text = programs_find_symbol(programs, addrs[i]);
+		if (!text) {
 			log_debug("the kernel does not name its addresses: %m");
 			return false;
 		}
 		end = 0;
-		if (!kernel_symbol_parse(&symbol, addrs[i], said))
+		if (!kernel_symbol_parse(&symbol, addrs[i], text))
 			continue;
 		end = symbol.start + symbol.size;
 		fn(ctx, &symbol);

@@ -20,8 +20,8 @@ struct kernel_symbol_text {
 /* *symbol is valid during the call only. */
 typedef void kernel_symbol_fn(void *ctx, const struct kernel_symbol_text *symbol);
 
-/* Parses `said`, the kernel's "name+0x12/0x34 [module]" for `addr`. False: not a symbol. */
-bool kernel_symbol_parse(struct kernel_symbol_text *symbol, uint64_t addr, const char *said);
+/* Parses `text`, the kernel's "name+0x12/0x34 [module]" for `addr`. False: not a symbol. */
+bool kernel_symbol_parse(struct kernel_symbol_text *symbol, uint64_t addr, const char *text);
 /* See recorder_find_symbols(). */
 bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_t count,
 			 kernel_symbol_fn *fn, void *ctx);

@@ -41,7 +41,7 @@ void wakeup_wait(const struct wakeup *w, int timeout_ms, int pause_ms)
 {
 	struct epoll_event event;
 
-	/* Which it is does not matter: all are looked at. */
+	/* The descriptor does not matter: the caller polls all. */
 	if (epoll_wait(w->fd, &event, 1, timeout_ms) > 0 && pause_ms)
 		epoll_wait(w->others_fd, &event, 1, pause_ms);
 }

@@ -23,7 +23,8 @@ struct event_fd {
 };
 
 /*
- * How long an event was enabled, and was counted: hardware counters may be shared with other tools.
+ * Times in which an event was enabled and was counted. They differ if tools share hardware
+ * counters.
  */
 struct event_times {
 	uint64_t enabled_ns, running_ns; /* sums over CPUs */

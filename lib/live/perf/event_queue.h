@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events from many rings that wait for their turn: those of one round, and those of the round
- * before that were too young for it.
- *
- * They cannot wait in lib/record/merge instead: handling them makes records that merge has to put
- * in order, so they must be handled up to this round's clock while merge gives out records only up
- * to the clock of the round before.
+ * Sorts events from many rings: those of this round, and those of the previous round that were too
+ * young for it.
+ * | lib/record/merge cannot do this: handling these events makes records that merge has to sort, so
+ * events are handled up to this round's clock, while merge gives out records only up to the clock
+ * of the previous round.
  */
 #ifndef PROF_LIB_LIVE_PERF_EVENT_QUEUE_H
 #define PROF_LIB_LIVE_PERF_EVENT_QUEUE_H
@@ -21,8 +20,8 @@
 struct queued_event {
 	struct map_event event;
 	uint64_t number; /* in the order of event_queue_add() */
-	size_t path; /* in `paths`; valid where event.path is not NULL */
-	struct rec_copy *copy; /* instead of an event; owned */
+	size_t path; /* in `paths`; valid if event.path is not NULL */
+	struct rec_copy *copy; /* replaces the event; owned */
 };
 
 struct event_queue {
@@ -32,14 +31,15 @@ struct event_queue {
 };
 
 void event_queue_release(struct event_queue *t);
-/* Copies the event. `copy` is taken; of such an event it has only the time and the pid. */
+/* Copies the event. Takes ownership of `copy`; the event then has only its time and pid. */
 void event_queue_add(struct event_queue *t, const struct map_event *event, struct rec_copy *copy);
 
-/* The event is valid during the call, the copy (or NULL) is the callee's. It must not add events.
+/*
+ * The event is valid during the call; the callee owns the copy (or NULL). It must not add events.
  */
 typedef void event_queue_fn(void *ctx, const struct map_event *event, struct rec_copy *copy);
 
-/* Those that are older than `before`, in order of time, then of event_queue_add(). */
+/* Passes events older than `before`, in order of time, then of event_queue_add(). */
 void event_queue_take(struct event_queue *t, uint64_t before, event_queue_fn *fn, void *ctx);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How every record begins, and samples, which other records contain. See record.h. */
+/* The beginning of every record, and samples, which other records contain. See record.h. */
 #ifndef PROF_BPF_RECORD_HEAD_H
 #define PROF_BPF_RECORD_HEAD_H
 

@@ -45,7 +45,7 @@ struct wait_reason {
 #define WAIT_CERTAIN_NS 50000000ull
 
 /*
- * Where a thread waits: taken as it leaves the CPU, or while it waits already. A thread that left
+ * The stack of a waiting thread, taken as it leaves the CPU or while it waits. A thread that left
  * the CPU for good is told with WAIT_DEAD, without a stack, and with the thread's whole CPU time;
  * its REC_EXIT comes before.
  *
@@ -56,7 +56,7 @@ struct wait_reason {
  */
 struct rec_wait {
 	/*
-	 * As for REC_SAMPLE, except that weight is 0; rec.time is when the stack was taken. rec.cpu
+	 * Like REC_SAMPLE, except that weight is 0; rec.time is when the stack was taken. rec.cpu
 	 * is the CPU that wrote it, which for a visit is not the thread's.
 	 */
 	struct rec_sample sample;

@@ -9,7 +9,7 @@
 
 #include "lib/unwind/compile.h"
 
-/* Where the sections and the code of a test are. */
+/* Addresses of a test's sections and code. */
 #define CFI_VADDR 0x10000
 #define HDR_VADDR 0x8000
 #define CODE_START 0x1000
@@ -18,7 +18,7 @@
 struct cfi_bytes {
 	uint8_t data[65536];
 	size_t size;
-	size_t entry; /* where the entry that is open has its length */
+	size_t entry; /* position of the open entry's length */
 };
 
 void put_u8(struct cfi_bytes *b, unsigned int value);
@@ -30,21 +30,23 @@ void put_sleb(struct cfi_bytes *b, int64_t value);
 void put_bytes(struct cfi_bytes *b, const void *bytes, size_t size);
 #define put_text(b, text) put_bytes(b, text, sizeof(text) - 1)
 
-/* .eh_frame entries: length, id; put_end() sets the length, and pads nothing. */
+/* Entries of .eh_frame: length, id. put_end() sets the length and adds no padding. */
 size_t put_cie(struct cfi_bytes *b);
 size_t put_fde(struct cfi_bytes *b, size_t cie);
 void put_end(struct cfi_bytes *b);
-/* The usual ones: version 1, "zR", pcrel|sdata4; CFA = sp + 8 or + 0, x86-64's return address. */
+/* The usual CIEs: version 1, "zR", pcrel|sdata4; CFA = sp + 8 or + 0, x86-64's return address. */
 size_t put_usual_cie(struct cfi_bytes *b, const struct unwind_arch *arch);
-/* An FDE of such a CIE with that program. */
+/* An FDE of such a CIE, with that program. */
 size_t put_usual_fde(struct cfi_bytes *b, size_t cie, uint64_t start, uint64_t size,
 		     const void *program, size_t program_size);
 
-/* A sorted table of FDEs with `count` as its size; each entry is then put by put_hdr_entry(). */
+/* A sorted table of FDEs of size `count`; put each entry with put_hdr_entry(). */
 void put_hdr(struct cfi_bytes *b, unsigned int count);
 void put_hdr_entry(struct cfi_bytes *b, uint64_t start, size_t fde);
 
-/* One compilation; zero it, set what differs from x86-64's .eh_frame without a header. */
+/*
+ * Input of a compilation. Zero it, then set what differs from x86-64's .eh_frame without a header.
+ */
 struct cfi_fixture {
 	const struct unwind_arch *arch;
 	struct cfi_bytes section, hdr;
@@ -57,23 +59,23 @@ struct cfi_fixture {
 
 struct cfi_fixture *cfi_fixture_new(void);
 /*
- * One of x86-64 with three FDEs of 64 bytes, at 0x1300, 0x1100 and 0x1200 in this order, and a
- * linker's table that lists the first `listed` in order of address. Their CFAs are rsp + 48,
- * 16, 32.
+ * A fixture of x86-64 with three FDEs of 64 bytes, at 0x1300, 0x1100 and 0x1200 in this order, and
+ * a linker's table that lists the first `listed` in order of address. Their CFAs are rsp + 48, 16,
+ * 32.
  */
 struct cfi_fixture *cfi_fixture_three(unsigned int listed);
-/* An FDE with CFA = rsp + offset, to tell it from others. */
+/* Puts an FDE with CFA = rsp + offset, which tells it from others. */
 size_t cfi_fixture_put_fde(struct cfi_fixture *f, size_t cie, uint64_t start, uint64_t size,
 			   unsigned int offset);
 void cfi_fixture_free(struct cfi_fixture *f);
 /*
- * Compiles copies that end where their heap blocks end. The result of compile_table(); aborts where
- * the table is none that the walker could use.
+ * Compiles copies that end where their heap blocks end. Returns the result of compile_table();
+ * aborts if the walker could not use the table.
  */
 int cfi_fixture_compile(struct cfi_fixture *f);
-/* The rule at that vaddr, by the fixture's table. */
+/* Returns the rule at that vaddr, by the fixture's table. */
 struct unwind_rule cfi_fixture_rule(const struct cfi_fixture *f, uint64_t vaddr);
-/* Its offset; -1 where there is no rule. */
+/* Returns the rule's offset; -1 without a rule. */
 int cfi_fixture_offset(const struct cfi_fixture *f, uint64_t vaddr);
 
 #endif

@@ -24,7 +24,7 @@ const char *const cfi_verdict_names[CFI_VERDICT_COUNT] = {
 	[CFI_REFERENCE_FAILED] = "reference_failed",
 };
 
-/* What a rule gives for one frame. */
+/* Result of a rule for one frame. */
 struct outcome {
 	bool has_rule, is_end, is_signal_frame;
 	bool has_fp, has_base;
@@ -49,7 +49,7 @@ static uint64_t memory_at(uint64_t addr)
 	return hash_u64(addr ^ 0x5bd1e995);
 }
 
-/* The machine at that pc, by DWARF's numbers. */
+/* A register of the machine at that pc, by DWARF number. */
 static uint64_t dwarf_value(const struct unwind_arch *arch, uint64_t reg, uint64_t pc)
 {
 	return reg == arch->ra_column && !arch->ra_is_register ? pc : register_value(reg);
@@ -214,7 +214,7 @@ static void evaluate_op(struct evaluation *e, const Dwarf_Op *op)
 	}
 }
 
-/* The value that the operations give, of a register or of the CFA. */
+/* Evaluates operations to the value of a register or the CFA. */
 static bool evaluate(const struct unwind_arch *arch, const Dwarf_Op *ops, size_t count, uint64_t pc,
 		     const uint64_t *cfa, uint64_t *value)
 {
@@ -238,7 +238,7 @@ static enum reference_register reference_value(const struct comparer *c, Dwarf_F
 
 	if (dwarf_frame_register(frame, reg, memory, &ops, &count) != 0)
 		return REFERENCE_FAILED;
-	/* libdw takes rbx for a register that calls clobber; the ABI says that they preserve it. */
+	/* libdw assumes that calls clobber rbx; by the ABI they preserve it. */
 	if (count == 0 && ops == memory &&
 	    !(reg == c->arch->base && c->arch == &unwind_arch_x86_64))
 		return REFERENCE_UNDEFINED;
@@ -249,7 +249,7 @@ static enum reference_register reference_value(const struct comparer *c, Dwarf_F
 	return evaluate(c->arch, ops, count, pc, &cfa, value) ? REFERENCE_KNOWN : REFERENCE_FAILED;
 }
 
-/* False where libdw has no FDE. */
+/* Returns false if libdw has no FDE. */
 static bool reference_outcome(const struct comparer *c, uint64_t pc, struct outcome *o)
 {
 	enum reference_register ra;
@@ -259,7 +259,7 @@ static bool reference_outcome(const struct comparer *c, uint64_t pc, struct outc
 
 	*o = (struct outcome){0};
 	if (!c->cfi || dwarf_cfi_addrframe(c->cfi, pc, &frame) != 0)
-		/* 4.2 of libdw's errors: no FDE; others are its failure to read one. */
+		/* 4.2 of libdw's errors: no FDE; other errors are failures to read one. */
 		return false;
 	dwarf_frame_info(frame, NULL, NULL, &o->is_signal_frame);
 	if (dwarf_frame_cfa(frame, &ops, &count) == 0 && count > 0 &&
@@ -277,7 +277,7 @@ static bool reference_outcome(const struct comparer *c, uint64_t pc, struct outc
 	return true;
 }
 
-/* What differs, or NULL. */
+/* Returns the name of a difference, or NULL. */
 static const char *difference(const struct outcome *own, const struct outcome *reference)
 {
 	if (own->is_end != reference->is_end)
@@ -309,7 +309,7 @@ static enum cfi_verdict judge(const struct comparer *c, uint64_t pc, const char 
 		return CFI_EQUAL;
 	if (!is_known)
 		return CFI_STUB;
-	/* The kernel's layout of its frames, whatever the CFI says. */
+	/* Signal frames have the kernel's layout, whatever the CFI says. */
 	if (own.is_signal_frame && c->arch->signal_rule)
 		return CFI_STUB;
 	if (!own.has_rule && !reference.has_rule)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares a compiled table with what libdw says of the same file. Both are asked for every row, at
- * its first and at its last byte, on a machine whose registers and memory are arbitrary numbers:
- * what counts is the caller's CFA, pc and registers that come out, not how a rule is written.
+ * Compares a compiled table with libdw's reading of the same file. Both are asked for every row, at
+ * its first and its last byte, on a machine with arbitrary registers and memory. Compared are the
+ * caller's CFA, pc and registers, not the form of the rules.
  */
 #ifndef PROF_TESTS_UNIT_CFI_REFERENCE_H
 #define PROF_TESTS_UNIT_CFI_REFERENCE_H
@@ -16,10 +16,10 @@
 enum cfi_verdict {
 	CFI_EQUAL,
 	CFI_DIFFERENT, /* another CFA, pc, register or kind of frame */
-	CFI_UNSUPPORTED, /* ours has no rule, libdw has */
-	CFI_REG_UNSUPPORTED, /* all is equal but that ours does not know rbp or rbx */
-	CFI_STUB, /* ours has a rule of its own, mostly where libdw has no FDE */
-	CFI_REFERENCE_FAILED, /* libdw finds an FDE and cannot read it; ours has no rule either */
+	CFI_UNSUPPORTED, /* libdw has a rule, we have none */
+	CFI_REG_UNSUPPORTED, /* equal, except that we do not know rbp or rbx */
+	CFI_STUB, /* we have a rule of our own, mostly where libdw has no FDE */
+	CFI_REFERENCE_FAILED, /* libdw finds an FDE but cannot read it; we have no rule either */
 	CFI_VERDICT_COUNT,
 };
 
@@ -31,14 +31,17 @@ struct cfi_difference {
 
 struct cfi_comparison {
 	uint64_t counts[CFI_VERDICT_COUNT];
-	/* Called for everything that is not equal; may be NULL. */
+	/* Called for each difference; may be NULL. */
 	void (*report)(void *context, const struct cfi_difference *difference);
 	void *context;
 };
 
 extern const char *const cfi_verdict_names[CFI_VERDICT_COUNT];
 
-/* Adds a file to the comparison. Negative errno where it is no ELF file of our machines. */
+/*
+ * Adds a file to the comparison. Returns a negative errno if it is not an ELF file of a supported
+ * machine.
+ */
 int cfi_compare(int fd, struct cfi_comparison *comparison, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile that a test fills, and what the format makes of it. */
+/* A profile that a test fills, and the file that the format makes of it. */
 #ifndef PROF_TESTS_UNIT_EXPORT_FIXTURE_H
 #define PROF_TESTS_UNIT_EXPORT_FIXTURE_H
 
@@ -25,19 +25,19 @@ int export_teardown(void **state);
 string_id export_intern(struct exported *f, const char *text);
 func_id export_add_func(struct exported *f, module_id module, const char *name, const char *file);
 frame_id export_add_frame(struct exported *f, module_id module, func_id func, uint64_t offset);
-/* Starts with the recording; the main thread where pid == tid. */
+/* Adds a thread that lives from the start of the recording; a main thread if pid == tid. */
 struct profile_thread *export_add_thread(struct exported *f, uint32_t pid, uint32_t tid,
 					 const char *name);
 /* `time` counts from the start of the recording. */
 void export_add_sample(struct profile_thread *row, uint64_t time, stack_id stack, uint32_t cpu);
 
-/* Exports and parses what came out. */
+/* Exports the profile and parses the result. */
 json_t *export_run(struct exported *f);
-/* The value at "a.b.0.c"; the test fails where there is none. */
+/* Returns the value at "a.b.0.c"; fails the test if there is none. */
 json_t *export_at(json_t *value, const char *path);
-/* The value at the path is this JSON. */
+/* Expects this JSON at the path. */
 void export_expect(json_t *root, const char *path, const char *json);
-/* Row `row` of the column is the string with this text. */
+/* Expects the string with this text in row `row` of the column. */
 void export_expect_text(json_t *root, const char *column, size_t row, const char *text);
 
 #endif

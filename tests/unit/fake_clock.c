@@ -12,7 +12,7 @@
 
 #define NS_PER_MS 1000000ull
 #define NS_PER_SECOND (1000 * NS_PER_MS)
-/* Anything but 0, which the code under test may take for "not yet". */
+/* Not 0, which the code under test may take for "not yet". */
 #define START_NS (1000 * NS_PER_SECOND)
 
 /* Other threads of the code under test read the clock, too. */
@@ -42,7 +42,7 @@ void fake_clock_pass(uint64_t ns)
 	now_ns += ns;
 }
 
-/* The replacements prevail over those of libc, as the program itself defines them. */
+/* Definitions in the program replace those of libc. */
 int clock_gettime(clockid_t id, struct timespec *time)
 {
 	uint64_t now = now_ns;
@@ -66,7 +66,7 @@ static int really_epoll_wait(int fd, struct epoll_event *events, int count, int 
 	return (int)syscall(SYS_epoll_pwait, fd, events, count, timeout_ms, NULL, 8);
 }
 
-/* After a look at what is ready: its result, or that of a wait that is over. */
+/* Tells whether a wait is over, given its first result. */
 static bool is_over(int ready, int timeout_ms)
 {
 	if (ready || timeout_ms == 0)

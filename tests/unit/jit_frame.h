@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* .eh_frame of code made at run time, for tests, as it comes in jitdumps. */
+/* .eh_frame of generated code, as jitdumps contain it. */
 #ifndef PROF_TESTS_UNIT_JIT_FRAME_H
 #define PROF_TESTS_UNIT_JIT_FRAME_H
 
@@ -19,8 +19,8 @@
 #endif
 
 /*
- * For code of `size` bytes that makes a frame, of `frame` bytes with the return address, in its
- * first four bytes, and never leaves it.
+ * Describes code of `size` bytes whose first four bytes make a frame of `frame` bytes, including
+ * the return address, and which never leaves it.
  */
 static inline void jit_frame_make(uint8_t to[JIT_FRAME_SIZE], uint32_t size, uint8_t frame)
 {

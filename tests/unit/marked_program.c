@@ -25,7 +25,7 @@ struct expected {
 	struct location chain[MAX_DEPTH];
 };
 
-/* As they stand in the sources. */
+/* As in the sources. */
 static const struct expected expectations[] = {
 	{"mark_one_inner",
 	 3,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The test program as a module to be symbolized, with functions inlined in one another at places
- * and lines that it knows of itself.
+ * The test program as a module to symbolize. Its functions are inlined in one another at places and
+ * lines that it knows itself.
  */
 #ifndef PROF_TESTS_UNIT_OWN_PROGRAM_H
 #define PROF_TESTS_UNIT_OWN_PROGRAM_H
@@ -26,18 +26,20 @@ extern int own_lines[LINE_COUNT];
 #define OWN_FILE "tests/unit/own_program.c"
 
 int own_outer(int n);
-/* One function under names of different worth; own_best_name is the one to be shown. */
+/* One function under names of different quality; own_best_name is the best. */
 int own_best_name(int n);
 int __own_best_name(int n);
 
-/* A module without strings, with this program's build id and segments. Its segments are owned. */
+/*
+ * Returns a module without strings, with this program's build id and segments. Free its segments.
+ */
 struct module own_module(void);
-/* Freshly opened, the caller's to close. */
+/* Opens the program's file. Close the descriptor. */
 int own_fd(void);
 uint64_t own_rva(const void *addr);
 uint64_t own_file_offset(const void *addr);
 
-/* One answer from one symbolizer that is opened for it; the symbolizer is left in *s. */
+/* Returns one answer of a symbolizer that is opened for it and left in *s. */
 struct answer ask_one(const struct symbolizer_ops *ops, const struct symbolizer_input *input,
 		      uint64_t rva, struct symbolizer **s);
 

@@ -10,7 +10,7 @@
 
 #define PAUSE_US 1000
 
-/* As /proc/PID/stat has it: 'Z' also for what is gone. */
+/* State as in /proc/PID/stat; 'Z' also for a process that is gone. */
 static char state_of(pid_t pid)
 {
 	_cleanup_free_ char *stat = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waits for what another process does, however long that takes. */
+/* Waits for another process, however long it takes. */
 #ifndef PROF_TESTS_UNIT_PROCESS_STATE_H
 #define PROF_TESTS_UNIT_PROCESS_STATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A folder of its own for a test that has other programs make files, removed with all in it. */
+/* A folder for files that other programs make for a test. Removed with its contents. */
 #ifndef PROF_TESTS_UNIT_SCRATCH_H
 #define PROF_TESTS_UNIT_SCRATCH_H
 
@@ -12,15 +12,15 @@ struct scratch {
 
 void scratch_init(struct scratch *s);
 void scratch_release(struct scratch *s);
-/* A shell's command in that folder, $SRC being the repository's; it must succeed. */
+/* Runs a shell command in the folder, with $SRC set to the repository. It must succeed. */
 void scratch_run(const struct scratch *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* "DIR/name"; the caller's to free. */
+/* Returns "DIR/name"; free it. */
 char *scratch_path(const struct scratch *s, const char *name);
-/* A new descriptor for reading. */
+/* Opens a file of the folder for reading. */
 int scratch_open(const struct scratch *s, const char *name);
 
-/* RVA of a symbol of an ELF file in it. */
+/* Returns the RVA of a symbol in an ELF file of the folder. */
 uint64_t scratch_rva(const struct scratch *s, const char *name, const char *symbol);
 
 #endif

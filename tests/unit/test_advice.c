@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which module without names costs most, and what gives it names. */
+/* Advice names the nameless module that costs most, and what would name it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ static void the_worst_is_named(void **state)
 	profile_free(s.p);
 }
 
-static void little_is_not_said(void **state)
+static void little_is_not_advised(void **state)
 {
 	struct scene s;
 
@@ -187,7 +187,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_worst_is_named),
-		cmocka_unit_test(little_is_not_said),
+		cmocka_unit_test(little_is_not_advised),
 		cmocka_unit_test(other_events_tell_nothing_of_time),
 		cmocka_unit_test(code_made_at_run_time),
 		cmocka_unit_test(packages_are_those_of_the_distribution),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens when memory runs out: seen from outside, in a child. */
+/* Out of memory, observed from the outside in a child. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #include "lib/base/alloc.h"
 
-/* The child's stderr and its wait status. */
+/* Returns the child's wait status and its stderr. */
 static int run_out_of_memory(char *text, size_t size)
 {
 	size_t used = 0;

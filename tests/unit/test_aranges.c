@@ -36,7 +36,7 @@ static void add(uint64_t value, size_t size)
 	strbuf_add(&section, &value, size);
 }
 
-/* With so many bytes behind the size; of 32-bit DWARF and 64-bit addresses. */
+/* Puts that many bytes behind the size; 32-bit DWARF, 64-bit addresses. */
 static void add_header(uint32_t size, uint32_t unit)
 {
 	add(size, 4);
@@ -44,7 +44,7 @@ static void add_header(uint32_t size, uint32_t unit)
 	add(unit, 4);
 	add(8, 1);
 	add(0, 1);
-	add(0, 4); /* up to where pairs are aligned */
+	add(0, 4); /* padding up to aligned pairs */
 }
 
 static void add_pair(uint64_t start, uint64_t size)
@@ -57,7 +57,7 @@ static void add_pair(uint64_t start, uint64_t size)
 static const char *read_all(void)
 {
 	static char text[512];
-	/* Bytes of their own, so that nothing behind them is read unnoticed. */
+	/* A block of exact size, so that sanitizers see reads beyond it. */
 	uint8_t *copy = malloc(section.size + 1);
 	const struct debug_section s = {copy, section.size};
 	size_t used = 0;
@@ -98,7 +98,7 @@ static void test_sets(void **state)
 static void test_other_forms(void **state)
 {
 	(void)state;
-	/* 64-bit DWARF: 24 bytes of header, and then pairs at a multiple of 16. */
+	/* 64-bit DWARF: 24 bytes of header, pairs at multiples of 16. */
 	add(UINT32_MAX, 4);
 	add(20 + 2 * 16, 8);
 	add(2, 2);
@@ -108,7 +108,7 @@ static void test_other_forms(void **state)
 	add(0, 8);
 	add_pair(0x1000, 0x10);
 	add_pair(0, 0);
-	/* 32-bit addresses: 12 bytes of header, and 4 to a multiple of 8. */
+	/* 32-bit addresses: 12 bytes of header, 4 up to a multiple of 8. */
 	add(12 + 2 * 8, 4);
 	add(2, 2);
 	add(0x50, 4);
@@ -121,7 +121,7 @@ static void test_other_forms(void **state)
 	assert_string_equal(read_all(), "2000-2008:50 1000-1010:123456789a ");
 }
 
-/* Linkers keep an inline function of the first unit that has it, whatever the order of sets. */
+/* Linkers keep an inline function from its first unit, whatever the order of sets. */
 static void test_same_code(void **state)
 {
 	struct segments segments = {0};
@@ -138,7 +138,7 @@ static void test_same_code(void **state)
 	segments_release(&segments);
 }
 
-/* A set that nobody can read does not keep others from being read. */
+/* An unreadable set does not hide the others. */
 static void test_sets_that_are_left_out(void **state)
 {
 	static const struct {
@@ -174,7 +174,7 @@ static void test_damaged_ranges(void **state)
 	add_pair(UINT64_MAX, 2); /* beyond the last address */
 	add_pair(0x2000, 0x10);
 	add_pair(0, 0);
-	add_pair(0x3000, 0x10); /* behind the end */
+	add_pair(0x3000, 0x10); /* behind the end of the section */
 	assert_string_equal(read_all(), "2000-2010:40 ");
 }
 

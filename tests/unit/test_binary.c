@@ -15,7 +15,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/binary/binary.h"
 
-/* The smallest file with everything that is read: two PT_LOADs and a note with a build id. */
+/*
+ * The smallest file with everything that the reader needs: two PT_LOADs and a note with a build id.
+ */
 struct image {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[3];
@@ -174,7 +176,7 @@ static void build_ids_of_other_sizes(void **state)
 	binary_summary_release(&s);
 }
 
-/* As Go's linker makes them: its own note in a segment, the GNU one in a section alone. */
+/* Layout of Go's linker: its own note is in a segment, GNU's only in a section. */
 struct go_image {
 	struct image image;
 	struct {
@@ -210,7 +212,7 @@ static struct go_image make_go_image(void)
 	return go;
 }
 
-/* By both ways of reading a file. */
+/* Reads the file in both ways. */
 static void expect_id(const struct go_image *go, uint8_t id[BUILD_ID_MAX])
 {
 	_cleanup_close_ int fd = file_of(go, sizeof(*go));
@@ -237,7 +239,7 @@ static void build_ids_of_go(void **state)
 	(void)state;
 	expect_id(&go, gnu);
 	assert_memory_equal(gnu, go.image.note.desc, BUILD_ID_MAX);
-	/* Older ones have their own alone: another for each build. */
+	/* Older linkers write only their own note, which differs in each build. */
 	go.sections[1].sh_type = SHT_PROGBITS;
 	expect_id(&go, first);
 	assert_memory_not_equal(first, gnu, BUILD_ID_MAX);

@@ -55,7 +55,7 @@ static void facts_about_a_file(void **state)
 	opened_close(&o);
 }
 
-/* The whole of a small file. */
+/* Reads the whole of a small file. */
 static size_t read_file(const char *path, char *data, size_t room)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -105,7 +105,7 @@ static void what_is_no_regular_elf_file_is_refused(void **state)
 	binary_free(NULL);
 }
 
-/* The seed with its last section name running to the end of the table. */
+/* The seed, with its last section name running to the end of the table. */
 static void unterminated_section_names_are_refused(void **state)
 {
 	_cleanup_close_ int copy = memfd_create("copy", MFD_CLOEXEC);

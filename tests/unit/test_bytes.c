@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The cursor over untrusted bytes. Inputs lie at the end of heap blocks, for the sanitizers' sake.
+/*
+ * The cursor over untrusted bytes. Inputs lie at the end of heap blocks, so that sanitizers see
+ * reads beyond them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +59,7 @@ static void test_short_integers_fail(void **state)
 			assert_int_equal(read_integer(&b, size), 0);
 			assert_true(b.failed);
 			assert_int_equal(bytes_left(&b), 0);
-			/* What would still fit is not given out either. */
+			/* After a failure, even reads that would fit fail. */
 			assert_int_equal(bytes_u8(&b), 0);
 			assert_null(bytes_take(&b, 0));
 			free(data);
@@ -173,7 +175,7 @@ static void test_take_and_skip(void **state)
 	assert_false(b.failed);
 	bytes_skip(&b, 1);
 	assert_true(b.failed);
-	/* Sizes that would wrap around. */
+	/* Sizes that would overflow. */
 	bytes_init(&b, counting, sizeof(counting));
 	bytes_u8(&b);
 	assert_null(bytes_take(&b, SIZE_MAX));
@@ -201,7 +203,7 @@ static void test_seek_and_align(void **state)
 	bytes_seek(&b, 13);
 	bytes_align(&b, 8);
 	assert_true(b.failed);
-	/* Failed stays failed. */
+	/* A failed cursor stays failed. */
 	bytes_seek(&b, 0);
 	assert_true(b.failed);
 	assert_int_equal(bytes_u8(&b), 0);

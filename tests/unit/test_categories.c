@@ -35,7 +35,7 @@ static module_id add_module(enum profile_module_kind kind, const char *path)
 			   strings_intern(&p->strings, slash ? slash + 1 : path));
 }
 
-/* A frame of a function with that name; NULL: of none. */
+/* Adds a frame of a function with that name; NULL: without a function. */
 static frame_id add_frame(module_id module, const char *func, uint8_t kind, bool is_named)
 {
 	struct frame frame = {
@@ -179,7 +179,10 @@ static void kernel_helpers_have_that_of_their_caller(void **state)
 	check(copy, NULL, NULL);
 	check(nameless, NULL, NULL);
 	check(own, "Kernel", "Files");
-	/* Once it is seen without a caller in the kernel, it is not of anybody's category. */
+	/*
+	 * One stack without a kernel caller suffices: the frame no longer has its caller's
+	 * category.
+	 */
 	stacks_intern(&p->stacks, NO_STACK, nameless);
 	stacks_intern(&p->stacks, 0, copy);
 	check(nameless, "Kernel", "Other");

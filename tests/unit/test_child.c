@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that is recorded: how it starts, what it inherits, how it ends. */
+/* The recorded command: how it starts, what it inherits, how it ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -84,7 +84,7 @@ static void it_waits_until_it_is_told(void **state)
 	assert_int_equal(child_poll(c, &status), CHILD_RUNNING);
 	assert_int_equal(child_execute(c, NULL), 0);
 	assert_int_equal(WEXITSTATUS(wait_status_of(c)), 1);
-	/* Asked again it says the same; its pid may be another's by now. */
+	/* Later polls say the same; the pid may be another process's by now. */
 	assert_int_equal(child_poll(c, &status), CHILD_EXITED);
 	assert_int_equal(WEXITSTATUS(status), 1);
 	assert_int_equal(child_kill(c, SIGKILL), -ESRCH);
@@ -111,7 +111,7 @@ static void write_script(char *path, const char *text)
 	close(fd);
 }
 
-static void what_cannot_be_executed_is_said_as_a_shell_would(void **state)
+static void failed_execs_read_like_a_shells(void **state)
 {
 	char bad[] = "/tmp/test_child.XXXXXX", expected[128];
 
@@ -175,7 +175,7 @@ static void signals_are_given_back(void **state)
 	status = text_read_fd(fd, 1 << 16, NULL);
 	assert_non_null(status);
 	assert_int_equal(status_field(status, "SigBlk:"), 1u << (SIGUSR1 - 1));
-	/* The C library's own two are ignored in whatever posix_spawn() has started. */
+	/* posix_spawn() leaves the C library's own two signals ignored. */
 	assert_int_equal(status_field(status, "SigIgn:") & ~(3ull << 31), 1u << (SIGINT - 1));
 }
 
@@ -188,7 +188,7 @@ static void it_inherits_no_descriptor(void **state)
 	FILE *plain;
 
 	(void)state;
-	/* What any command gets that is started from here: the tester may have open files, too. */
+	/* Descriptors of any command started here: the tester may have open files, too. */
 	plain = popen(list, "re");
 	assert_non_null(plain);
 	assert_non_null(fgets(expected, sizeof(expected), plain));
@@ -291,7 +291,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(its_status_is_told),
 		cmocka_unit_test(it_waits_until_it_is_told),
-		cmocka_unit_test(what_cannot_be_executed_is_said_as_a_shell_would),
+		cmocka_unit_test(failed_execs_read_like_a_shells),
 		cmocka_unit_test(a_script_without_interpreter_is_run_by_the_shell),
 		cmocka_unit_test(signals_are_given_back),
 		cmocka_unit_test(it_inherits_no_descriptor),

@@ -39,7 +39,7 @@ static void add_frame(struct profile *p, module_id module, const char *name, boo
 	};
 
 	frames_intern(&p->frames, &frame);
-	/* What is inlined there makes no second place of it. */
+	/* A function inlined there does not make it a second place. */
 	frame.inline_depth = 1;
 	frames_intern(&p->frames, &frame);
 }
@@ -77,7 +77,7 @@ static void modules_are_counted(void **state)
 	profile_free(p);
 }
 
-/* A profile that others wrote may have such a lib; a label in one must not be empty. */
+/* Profiles of other writers may have such a lib; its label must not be empty. */
 static void an_empty_name_is_told(void **state)
 {
 	struct profile *p = profile_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of CPUs: what is on them, where they stand, and that nothing counts them. */
+/* Rows of CPUs: their samples and their order, and that totals ignore them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #define MS 1000000ull
 
-/* Stacks are numbers here, by which samples are told apart. */
+/* Stacks are numbers here, which identify samples. */
 static void tick(struct exported *f, uint64_t time, uint16_t cpu, thread_id thread, uint32_t weight,
 		 stack_id stack)
 {
@@ -29,7 +29,7 @@ static void tick(struct exported *f, uint64_t time, uint16_t cpu, thread_id thre
 	profile_thread_add_sample(threads_get(&f->p->threads, thread), &sample);
 }
 
-/* Three threads that are moved about, and an event, which is on no row of a CPU. */
+/* Three threads that migrate, and an event, which is in no row of a CPU. */
 static void fill_two_cpus(struct exported *f)
 {
 	struct sample event = {
@@ -85,7 +85,7 @@ static void a_cpu_has_what_ran_there(void **state)
 
 	fill_two_cpus(f);
 	view(&v, f);
-	/* None for CPUs without a sample; they are last, by number. */
+	/* CPUs without samples have no row. Rows of CPUs come last, by number. */
 	assert_int_equal(v.rows.list.count, 5);
 	expect_title(&v, 3, "CPUs", "CPU 1");
 	expect_title(&v, 4, "CPUs", "CPU 3");

@@ -18,13 +18,13 @@
 #include "symbolize/debuginfo/debug_file.h"
 #include "tests/unit/own_program.h"
 
-/* A folder with .build-id/xx in it, and the path of the debug file of this program there. */
+/* A folder with .build-id/xx, and the path of this program's debug file there. */
 struct place {
 	char *dir, *ids, *sub, *file;
 	const char *dirs[3];
 };
 
-/* With symbols and debug information. */
+/* A file with symbols and debug information. */
 #define BUILD_OF_OTHERS "tests/fuzz/corpus/dwarf/scopes-gcc-dwarf5"
 
 static void place_init(struct place *p)
@@ -165,7 +165,7 @@ static void what_is_no_elf_file_is_refused(void **state)
 
 	(void)state;
 	place_init(&p);
-	/* Whoever opens this for reading waits for a writer. */
+	/* Opening a FIFO for reading would wait for a writer. */
 	assert_int_equal(mkfifo(p.file, 0600), 0);
 	assert_int_equal(try_open(&p, &f), -ENOENT);
 	assert_int_equal(unlink(p.file), 0);

@@ -33,7 +33,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The build id of `file` as xx/yyy, in $ID. */
+/* Puts the build id of `file` into $ID as xx/yyy. */
 #define BUILD_ID_OF(file) "ID=$(readelf -n " file " | sed -n 's,.*Build ID: \\(..\\),\\1/,p')"
 
 static void in_itself(void **state)
@@ -64,7 +64,7 @@ static void by_build_id(void **state)
 	assert_true(marked_has_symbols(s, &m));
 }
 
-/* What an image is linked like counts, not what is in it. */
+/* The image's link layout counts, not its contents. */
 static void the_kernel(void **state)
 {
 	const struct scratch *s = *state;
@@ -72,7 +72,7 @@ static void the_kernel(void **state)
 	const char *const dirs[] = {dir, NULL};
 	struct marked m = {.name = "whole", .is_kernel = true};
 
-	/* Its descriptor is none of an ELF file's, and is not looked into. */
+	/* The descriptor is not that of an ELF file, and is never read. */
 	assert_int_equal(marked_check(s, &m), SYMBOLS_KERNEL_NO_DEBUG_FILE);
 	scratch_run(s, BUILD_ID_OF("whole") "; mkdir -p kernel-ids/.build-id/${ID%%/*} && "
 					    "cp whole kernel-ids/.build-id/$ID.debug");
@@ -93,11 +93,11 @@ static void by_link(void **state)
 	assert_true(marked_has_symbols(s, &m));
 	scratch_run(s, "mkdir -p .debug && mv whole.debug .debug");
 	assert_int_equal(marked_check(s, &m), SYMBOLS_FOUND);
-	/* A file of that name from another build. */
+	/* A file of the same name from another build. */
 	scratch_run(s, "gcc -O1 -g " MARKED_LINK " " MARKED_SOURCES " -o .debug/whole.debug");
 	assert_int_equal(marked_check(s, &m), SYMBOLS_BUILD_ID_MISMATCH);
 	assert_false(marked_has_symbols(s, &m));
-	/* No ELF file; nothing that can be opened for reading. */
+	/* Not an ELF file; not even a readable one. */
 	scratch_run(s, "echo text >.debug/whole.debug");
 	assert_int_equal(marked_check(s, &m), SYMBOLS_UNREADABLE);
 	scratch_run(s, "rm -f .debug/whole.debug && mkfifo .debug/whole.debug");
@@ -118,7 +118,7 @@ static void by_checksum(void **state)
 	scratch_run(s, "rm -rf .debug");
 }
 
-/* It has its functions' names, so that it is not called stripped. */
+/* Has functions' names, so it does not count as stripped. */
 static void without_lines(void **state)
 {
 	const struct scratch *s = *state;
@@ -153,7 +153,7 @@ static void in_another_root(void **state)
 	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_DEBUG_FILE);
 	m.root = root;
 	assert_int_equal(marked_check(s, &m), SYMBOLS_FOUND);
-	/* A link that would lead out ends inside, where there is no such file. */
+	/* The link leads nowhere inside the root, though outside it would lead to the file. */
 	scratch_run(s, "rm root/app/bin/.debug/whole.debug && "
 		       "ln -s $PWD/aside/whole.debug root/app/bin/.debug/whole.debug");
 	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_DEBUG_FILE);
@@ -206,7 +206,7 @@ static void shared_by_dwz(void **state)
 	scratch_run(s, BUILD_ID_OF("dwz-a") "; mkdir -p dwz-ids/.build-id/${ID%%/*} && "
 					    "cp a.debug dwz-ids/.build-id/$ID.debug");
 	assert_int_equal(marked_check(s, &m), SYMBOLS_FOUND);
-	/* By its own build id instead of the path. */
+	/* Found by its own build id instead of the path. */
 	scratch_run(
 		s,
 		BUILD_ID_OF(
@@ -218,7 +218,7 @@ static void shared_by_dwz(void **state)
 	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_SHARED_PART);
 }
 
-/* Two compilers' DWARF of different versions has nothing in common but strings. */
+/* DWARF of two compilers and versions has nothing in common but strings. */
 static void strings_shared_by_dwz(void **state)
 {
 	const struct scratch *s = *state;

@@ -56,7 +56,7 @@ static void check_compressed(const struct scratch *scratch, const char *how, con
 	struct debug_sections plain, compressed;
 	_cleanup_close_ int fd = -1;
 
-	/* Large enough for every section to be worth it. */
+	/* Large enough that compressing each section pays. */
 	scratch_run(scratch,
 		    "gcc -g -O2 -c $SRC/symbolize/dwarf/dwarf_names.c -I $SRC -D_GNU_SOURCE "
 		    "-o big.o && gcc -shared -nostdlib big.o -Wl,--unresolved-symbols="
@@ -77,7 +77,7 @@ static void all_compressions_give_the_same(void **state)
 	check_compressed(*state, "zstd", "zstd");
 }
 
-/* A part of it is right once it was asked for, and what nobody asked for is not there. */
+/* Parts that were asked for are unpacked, others are not. */
 static void parts_are_unpacked_when_they_are_needed(void **state)
 {
 	const struct scratch *scratch = *state;
@@ -98,7 +98,7 @@ static void parts_are_unpacked_when_they_are_needed(void **state)
 	assert_int_equal(zeros, some->size);
 	assert_true(debug_sections_need(&lazy, DEBUG_INFO, 1000));
 	assert_memory_equal(some->data, all->data, 1000);
-	/* All others are there at once; what there is not cannot be. */
+	/* Other sections are there at once, except those that do not exist. */
 	assert_memory_equal(lazy.view.at[DEBUG_ABBREV].data, plain.view.at[DEBUG_ABBREV].data,
 			    plain.view.at[DEBUG_ABBREV].size);
 	assert_true(debug_sections_need(&lazy, DEBUG_TYPES, 0));
@@ -167,7 +167,7 @@ static void damage_is_found(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		const size_t size_at = offsetof(Elf64_Chdr, ch_size);
 
-		/* Becomes a terabyte; more than there is; less. */
+		/* Sizes: a terabyte; more than there is; less. */
 		check_damaged(*state, names[i], size_at, 1ull << 40, 8, -EFBIG);
 		check_damaged(*state, names[i], size_at, 4000000, 8, -ENOEXEC);
 		check_damaged(*state, names[i], size_at, 10, 8, -ENOEXEC);
@@ -192,7 +192,7 @@ static void strings_end_in_their_section(void **state)
 	debug_sections_release(&s);
 }
 
-/* By the section headers, each of the sections is the view's own bytes. */
+/* Checks that the section headers lead to the view's own bytes. */
 static void check_image(Elf *elf, const struct debug_view *view)
 {
 	Elf_Scn *scn = NULL;
@@ -243,7 +243,7 @@ static void handles_read_the_bytes_where_they_are(void **state)
 	debug_sections_release(&s);
 }
 
-/* Of every kind, with sections in the program, on the heap and on the stack. */
+/* Sections of every kind: in the program, on the heap, on the stack. */
 static void sections_anywhere_in_memory(void **state)
 {
 	static const uint8_t in_program[] = {0};

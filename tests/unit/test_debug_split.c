@@ -28,7 +28,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* In a folder of its own; the .dwo files lie where the compiler put them. */
+/* Builds in a folder; the .dwo files lie where the compiler puts them. */
 static void build(const struct scratch *s, const char *dir, const char *compiler)
 {
 	scratch_run(s,
@@ -44,10 +44,10 @@ static void check_places(const struct scratch *s, const char *compiler)
 
 	build(s, "d", compiler);
 	assert_int_equal(marked_check(s, &m), SYMBOLS_FOUND);
-	/* The program alone has moved: the folder is that of the compilation. */
+	/* Only the program has moved: the files are in the folder of compilation. */
 	scratch_run(s, "rm -rf elsewhere && mkdir elsewhere && mv d/split elsewhere");
 	assert_int_equal(marked_check(s, &moved), SYMBOLS_FOUND);
-	/* Both have moved: beside the program. */
+	/* Both have moved: the files are beside the program. */
 	scratch_run(s, "mv d/*.dwo elsewhere");
 	assert_int_equal(marked_check(s, &moved), SYMBOLS_FOUND);
 	scratch_run(s, "rm elsewhere/*one.dwo");
@@ -73,7 +73,7 @@ static void files_of_another_build(void **state)
 	scratch_run(s, "cp other/*.dwo d");
 	assert_int_equal(marked_check(s, &(struct marked){.name = "d/split"}),
 			 SYMBOLS_NO_SPLIT_UNITS);
-	/* What is beside the program is older, what is where it was compiled is right. */
+	/* The file beside the program is older; the one in the folder of compilation is right. */
 	build(s, "d", "gcc -g -gsplit-dwarf");
 	scratch_run(s, "rm -rf elsewhere; mkdir elsewhere; mv d/split elsewhere; "
 		       "cp other/*.dwo elsewhere");
@@ -109,7 +109,7 @@ static void packages(void **state)
 	check_package(*state, "clang -gdwarf-4 -gsplit-dwarf", "llvm-dwp -e split -o split.dwp");
 }
 
-/* As binutils before 2.45 package DWARF 5: all the units, and an index that knows none. */
+/* Packages of DWARF 5 by binutils before 2.45 have all units, but an empty index. */
 static void a_package_with_an_empty_index(void **state)
 {
 	const struct scratch *s = *state;
@@ -172,7 +172,7 @@ static void damaged_indexes(void **state)
 	index = good;
 	index.kinds[0] = 2;
 	assert_false(unit_index_find(&package, 7, &unit));
-	/* Full, so that the search for what is not in it comes around. */
+	/* A full table, so that the search for a missing unit comes around. */
 	index = good;
 	index.row_numbers[0] = 1;
 	assert_false(unit_index_find(&package, 9, &unit));
@@ -215,7 +215,7 @@ static void check_ranges(const uint8_t *data, size_t size, uint16_t version,
 #define RANGES(...) \
 	(const struct range[]){__VA_ARGS__}, \
 		sizeof((const struct range[]){__VA_ARGS__}) / sizeof(struct range)
-/* Length, version, sizes, one list, which starts behind its offset. */
+/* Length, version, sizes, one list, which begins behind its offset. */
 #define LISTS 0xff, 0, 0, 0, 5, 0, 8, 0, 1, 0, 0, 0, 4, 0, 0, 0
 
 static void lists_of_ranges(void **state)

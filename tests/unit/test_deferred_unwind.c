@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copied stacks: when they are finished, with which mappings, and as which records. */
+/* Copied stacks: when they are finished, by which mappings, and into which records. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,10 +16,10 @@
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
 
-#define CODE 0x400000ull /* a page of code, of a file that has it at vaddr 0x1000 */
+#define CODE 0x400000ull /* a page of code in a file, at vaddr 0x1000 */
 #define VADDR 0x1000u
 #define CALLER (CODE + 0x20) /* in functions with frames of 16 bytes */
-#define ROOT (CODE + 0x210) /* in the one where stacks end */
+#define ROOT (CODE + 0x210) /* in the function where stacks end */
 #define SP 0x7ffe00000000ull
 #define STACK_WORDS 8
 #define PID 7
@@ -117,7 +117,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Two frames of 16 bytes, then ROOT's. */
+/* Two frames of 16 bytes, then the frame of ROOT. */
 static struct rec_copy *make_copy(uint32_t id, uint16_t kernel_depth, uint32_t stack_words)
 {
 	size_t size = sizeof(struct rec_copy) + (kernel_depth + stack_words) * 8;
@@ -150,7 +150,7 @@ static const struct rec_stack *only_stack(const struct fixture *f)
 	return f->sent.items[0];
 }
 
-/* The frames of the stack that was looked at last. */
+/* The frames of the stack checked last. */
 static uint64_t addrs[8];
 static uint8_t kinds[8];
 
@@ -202,7 +202,10 @@ static void at_the_end_nothing_waits(void **state)
 	assert_int_equal(only_stack(f)->user_depth, 0);
 }
 
-/* The kernel's walker knows no words of 4 bytes: all stacks of such a program are finished here. */
+/*
+ * The kernel's walker does not know words of 4 bytes: all stacks of such a program are finished
+ * here.
+ */
 static void a_32bit_program_has_words_of_4_bytes(void **state)
 {
 	struct fixture *f = *state;
@@ -211,7 +214,7 @@ static void a_32bit_program_has_words_of_4_bytes(void **state)
 
 	f->tables.modules.rows.items[0].machine = EM_386;
 	store_table(f, 0);
-	/* A frame of 16 bytes, then one by the frame pointer, which is x86-64's register 6. */
+	/* A frame of 16 bytes, then one found by the frame pointer, x86-64's register 6. */
 	f->rules[UNWIND_RULE_FIRST].cfa_reg = UNWIND_REG_FP;
 	copy->general[6] = SP & UINT32_MAX;
 	copy->sp = SP & UINT32_MAX;
@@ -242,7 +245,7 @@ static void what_is_mapped_later_does_not_count(void **state)
 	struct fixture *f = *state;
 
 	add_copy(f, 1);
-	/* Another file takes the place, whose table never comes. */
+	/* Another file takes its place, but its table never comes. */
 	add_module(f, 1);
 	map(f, CODE, 1, 2);
 	add_copy(f, 2);
@@ -251,7 +254,7 @@ static void what_is_mapped_later_does_not_count(void **state)
 	expect_whole(only_stack(f), 1);
 }
 
-/* Each has its own process's mappings, although one description is kept for several copies. */
+/* Each stack has its own process's mappings, although several copies share a description. */
 static void copies_of_several_processes_do_not_mix(void **state)
 {
 	struct fixture *f = *state;
@@ -333,7 +336,7 @@ static void what_waits_is_bounded(void **state)
 		copy->stack_id = i + 1;
 		deferred_unwind_add(f->deferred, copy, f->mappings, NULL, 0, 1500 + i);
 	}
-	/* The oldest ones go, with what is known: nothing is lost. */
+	/* The oldest copies are finished early, by what is known: nothing is lost. */
 	assert_in_range(f->sent.count, 2 * some / 3, some - some / 6);
 	for (uint32_t i = 0; i < f->sent.count; i++) {
 		assert_int_equal(f->sent.items[i]->stack_id, i + 1);
@@ -344,7 +347,7 @@ static void what_waits_is_bounded(void **state)
 	deferred_unwind_flush(f->deferred, 9000, false);
 	assert_int_equal(f->sent.count, some);
 	assert_int_equal(f->sent.items[some - 1]->rec.flags, STACK_WHOLE | STACK_LATER);
-	/* Now their room is there for others, whose table never comes. */
+	/* Their room goes to copies whose table never comes. */
 	add_module(f, 1);
 	map(f, CODE, 1, 2);
 	for (uint32_t i = 0; i < some / 4; i++)
@@ -353,7 +356,7 @@ static void what_waits_is_bounded(void **state)
 	free(copy);
 }
 
-/* Each of them holds what was mapped at its time, which may be large, and different each time. */
+/* Each copy holds the mappings of its time, which may be large and different each time. */
 static void so_are_the_mappings_that_they_hold(void **state)
 {
 	const uint32_t rows = 30000,

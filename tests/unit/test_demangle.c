@@ -31,7 +31,7 @@ static void cplusplus(void **state)
 	check("_ZNKSt6vectorIiSaIiEE4sizeEv", "std::vector<int, std::allocator<int> >::size");
 	check("_ZL3foov", "foo");
 	check("_ZN12_GLOBAL__N_13fooEi", "(anonymous namespace)::foo");
-	/* With its return type, which is none of its name. */
+	/* A mangled return type is not part of the name. */
 	check("_Z5twiceIiET_S0_", "twice<int>");
 	check("_ZN1BC1Ei", "B::B");
 	check("_ZN1BD2Ev", "B::~B");
@@ -48,7 +48,7 @@ static void copies_have_the_name_of_the_function(void **state)
 	check("_Z3foov.llvm.1234", "foo");
 	check("_RNvCs1234_7mycrate3foo.llvm.1234", "mycrate::foo");
 	check("_Z3fooi.constprop.0@plt", "foo@plt");
-	/* Of C they stay: nothing tells what else they could be. */
+	/* Suffixes of C names stay: nothing tells what else they could be. */
 	check("foo.constprop.0", NULL);
 }
 
@@ -83,7 +83,7 @@ static void rust(void **state)
 	check("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
 	check("_ZN4core3fmt17h0123456789abcdefE.llvm.1234", "core::fmt");
 	check("_RNvCs1234_7mycrate3foo", "mycrate::foo");
-	/* No hash: a C++ function of that odd name. */
+	/* Not a hash: a C++ function of that odd name. */
 	check("_ZN4core3fmt17h0123456789abcdegE", "core::fmt::h0123456789abcdeg");
 }
 
@@ -97,7 +97,7 @@ static void stubs(void **state)
 	check("@plt", NULL);
 }
 
-/* They stay as their compilers wrote them. */
+/* Names of other languages stay as their compilers wrote them. */
 static void other_languages(void **state)
 {
 	(void)state;
@@ -136,7 +136,7 @@ static void overlong_names_are_left_alone(void **state)
 	check(name, "f");
 }
 
-/* Each argument is twice as long as the one before: without a limit this is a terabyte. */
+/* Each argument doubles the one before: without a limit, this is a terabyte. */
 static void exploding_names_are_given_up(void **state)
 {
 	const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";

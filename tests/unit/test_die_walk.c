@@ -16,7 +16,7 @@
 #include "tests/unit/own_program.h"
 
 static const uint8_t abbreviations[] = {
-	/* 1: a unit; its name in the entry, and a constant that is in none */
+	/* 1: a unit, with its name in the entry and a constant in none */
 	1,
 	DW_TAG_compile_unit,
 	1,
@@ -28,7 +28,7 @@ static const uint8_t abbreviations[] = {
 	0x7f,
 	0,
 	0,
-	/* 2: a namespace that says where it ends */
+	/* 2: a namespace that tells its end */
 	2,
 	DW_TAG_namespace,
 	1,
@@ -36,7 +36,7 @@ static const uint8_t abbreviations[] = {
 	DW_FORM_ref4,
 	0,
 	0,
-	/* 3: a function from an address to another */
+	/* 3: a function, by first and last address */
 	3,
 	DW_TAG_subprogram,
 	0,
@@ -48,7 +48,7 @@ static const uint8_t abbreviations[] = {
 	DW_FORM_addr,
 	0,
 	0,
-	/* 4: one of a size, with something inside */
+	/* 4: a function by size, with children */
 	4,
 	DW_TAG_subprogram,
 	1,
@@ -60,7 +60,7 @@ static const uint8_t abbreviations[] = {
 	DW_FORM_exprloc,
 	0,
 	0,
-	/* 5: one in several ranges */
+	/* 5: a function in several ranges */
 	5,
 	DW_TAG_subprogram,
 	0,
@@ -68,7 +68,7 @@ static const uint8_t abbreviations[] = {
 	DW_FORM_sec_offset,
 	0,
 	0,
-	/* 6: a declaration, of a form that nobody knows */
+	/* 6: a declaration with an unknown form */
 	6,
 	DW_TAG_subprogram,
 	0,
@@ -76,7 +76,7 @@ static const uint8_t abbreviations[] = {
 	0x7f,
 	0,
 	0,
-	/* The code that comes next is not 7. */
+	/* The next code is not 7. */
 	9,
 	DW_TAG_variable,
 	0,
@@ -100,7 +100,7 @@ static void add(struct made_unit *u, uint64_t value, size_t size)
 	strbuf_add(&u->bytes, &value, size);
 }
 
-/* DWARF 5; returns where the root is. */
+/* DWARF 5; returns the place of the root. */
 static size_t begin_unit(struct made_unit *u)
 {
 	add(u, 0, 4);
@@ -116,7 +116,7 @@ static size_t begin_unit(struct made_unit *u)
 static void add_entries(struct made_unit *u)
 {
 	add(u, 2, 1);
-	add(u, 12 + 3 + 5 + 20 + 7, 4); /* the entry behind what is inside */
+	add(u, 12 + 3 + 5 + 20 + 7, 4); /* the entry behind its children */
 	add(u, 3, 1);
 	add(u, 0x81, 2); /* 129 with the next byte, a line */
 	u->bytes.text[u->bytes.size - 1] = 1;
@@ -146,11 +146,13 @@ static void end_unit(struct made_unit *u)
 	memcpy(u->bytes.text, &size, sizeof(size));
 }
 
-/* "tag@depth start-end" of each entry; '!' where ranges have to be looked up, '>' left out. */
+/*
+ * Formats each entry as "tag@depth start-end"; '!' marks ranges to look up, '>' skipped children.
+ */
 static const char *walk(struct made_unit *u, size_t root, int left_out)
 {
 	static char text[512];
-	/* Bytes of their own, so that nothing behind them is read unnoticed. */
+	/* A block of exact size, so that sanitizers see reads beyond it. */
 	uint8_t *copy = malloc(u->bytes.size);
 	struct debug_view view = {0};
 	struct die_walk w;
@@ -194,14 +196,17 @@ static void test_entries(void **state)
 	end_unit(&u);
 	assert_string_equal(walk(&u, root, 0),
 			    "39@0 2e@1 1000-1010 34@0 2e@0 2000-2020 34@1 2e@0! ");
-	/* By what it says of its end, which here leaves out more, and by going to it. */
+	/*
+	 * Skips children by the end that the entry tells, which leaves out more here, and by
+	 * walking.
+	 */
 	assert_string_equal(walk(&u, root, DW_TAG_namespace), "39@0 2e@0 2000-2020 34@1 2e@0! ");
 	assert_string_equal(walk(&u, root, DW_TAG_subprogram),
 			    "39@0 2e@1 1000-1010 34@0 2e@0 2000-2020 2e@0! ");
 	release(&u);
 }
 
-/* A prefix of a unit gives a prefix of its entries. */
+/* A prefix of a unit yields a prefix of its entries. */
 static void test_cut_off(void **state)
 {
 	struct made_unit u = {0};
@@ -234,15 +239,15 @@ static void test_damaged(void **state)
 	(void)state;
 	add(&u, 5, 1);
 	add(&u, 0x40, 4);
-	add(&u, 6, 1); /* nobody knows how long this is */
+	add(&u, 6, 1); /* a form of unknown length */
 	add(&u, 5, 1);
 	add(&u, 0x40, 4);
 	end_unit(&u);
 	assert_string_equal(walk(&u, root, 0), "2e@0! ");
-	/* An entry that nothing describes. */
+	/* An entry without a description. */
 	u.bytes.text[root + 3 + 5] = 8;
 	assert_string_equal(walk(&u, root, 0), "2e@0! ");
-	/* No abbreviations, and a header that is none. */
+	/* No abbreviations, then an invalid header. */
 	view.at[DEBUG_INFO] = (struct debug_section){(const uint8_t *)u.bytes.text, u.bytes.size};
 	assert_false(die_walk_open(&w, &u.cache, &view, view.at[DEBUG_INFO].data, &u.budget));
 	view.at[DEBUG_ABBREV] = (struct debug_section){abbreviations, sizeof(abbreviations)};
@@ -256,7 +261,7 @@ struct compared {
 	size_t count;
 };
 
-/* The walk comes to the same entries as libdw does, level by level. */
+/* Compares with libdw's entries, level by level. */
 static void compare_children(struct compared *c, Dwarf_Die *parent, unsigned int depth)
 {
 	Dwarf_Die die;

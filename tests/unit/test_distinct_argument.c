@@ -45,10 +45,10 @@ static void the_first_that_differs(void **state)
 	check(LIST("cc1|-quiet|src/parse.c|-o|/tmp/1.s", "cc1|-quiet|src/scan.c|-o|/tmp/2.s"),
 	      LIST("parse.c", "scan.c"));
 	check(LIST("python3|a.py|x", "python3|a.py|y"), LIST("x", "y"));
-	/* One may have more options than the other. */
+	/* The number of options may differ. */
 	check(LIST("cc|-DX|-c|a.c", "cc|-c|b.c"), LIST("a.c", "b.c"));
 	check(LIST("sleep|1", "sleep|2", "sleep|3", "sleep|1"), LIST("1", "2", "3", "1"));
-	/* What most have tells little, a folder itself nothing. */
+	/* An argument of most lines tells little, a folder nothing. */
 	check(LIST("cc1|-I|common|a.c", "cc1|-I|common|b.c", "cc1|-I|common|c.c", "cc1|-I|.|d.c"),
 	      LIST("a.c", "b.c", "c.c", "d.c"));
 }
@@ -93,7 +93,7 @@ static void long_ones_are_shortened(void **state)
 	      LIST("…ith_quite_a_long_name.c", "b"));
 	check(LIST("sh|-c|cd /tmp/x && make a lot of things", "sh|-c|x"),
 	      LIST("cd /tmp/x && make a lot…", "x"));
-	/* No half characters. */
+	/* No parts of characters. */
 	check(LIST("sh|éééééééééééééééé", "sh|x"), LIST("ééééééééééé…", "x"));
 	check(LIST("sh|a/éééééééééééééééé", "sh|x"), LIST("…ééééééééééé", "x"));
 	check(LIST("sh|a\nb\x1b", "sh|x"), LIST("a?b?", "x"));

@@ -120,7 +120,7 @@ static void files_without_dwarf(void **state)
 	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), -ENOENT);
 }
 
-/* RVA of a label in a file that was compiled from tests/fuzz/seeds/scopes.cc. */
+/* Returns the RVA of a label in a file compiled from tests/fuzz/seeds/scopes.cc. */
 static uint64_t mark_in(int fd, const char *name)
 {
 	struct binary_symbols symbols = {0};
@@ -169,7 +169,7 @@ static void check_mark(const char *path, const char *const *debug_dirs, const ch
 static void check_gcc_scopes_with(const char *path, const char *const *dirs)
 {
 	CHECK_MARK(path, dirs, "mark_get", {"_start", 50}, {"_ZN5outer3BoxIiE3getEv", 11});
-	/* GCC gives no linkage names to what no other file can see. */
+	/* GCC gives no linkage names to functions that other files cannot see. */
 	CHECK_MARK(path, dirs, "mark_lambda", {"in_lambda::{lambda}::operator()", 39});
 	CHECK_MARK(path, dirs, "mark_twice", {"in_lambda::{lambda}::operator()", 40},
 		   {"twice_hidden", 33}, {"(anonymous namespace)::Hidden::twice", 23});
@@ -189,7 +189,7 @@ static void scopes_of_gcc(void **state)
 	check_gcc_scopes(GCC "-types");
 }
 
-/* It is in a type without a name, too, and its own name is not "operator()" alone. */
+/* Its type has no name, either, and its own name is more than "operator()". */
 static void generic_lambdas(void **state)
 {
 	const char *path = "tests/fuzz/corpus/dwarf/generic-lambda-gcc";
@@ -219,7 +219,7 @@ static void scopes_of_clang(void **state)
 		   {"_ZL12twice_hiddeni", 33}, {"_ZN12_GLOBAL__N_16Hidden5twiceEv", 23});
 }
 
-/* The folder .build-id/xx, and in it a link to the file by its build id. */
+/* The folder .build-id/xx, with a link to the file under its build id. */
 struct debug_dir {
 	char dir[32], *ids, *sub, *link;
 };
@@ -270,13 +270,13 @@ static void parts_shared_by_several_files(void **state)
 	check_gcc_scopes_with(DWZ, dirs);
 	debug_dir_release(&d);
 	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), -ENOENT);
-	/* The file names the other one, which lies beside it. */
+	/* The file names the shared one, which lies beside it. */
 	input.path = DWZ;
 	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), 0);
 	s->ops->free(s);
 }
 
-/* Damaged, or made by something strange. */
+/* Damaged, or written by a strange tool. */
 static void an_empty_name_is_none(void **state)
 {
 	_cleanup_close_ int seed = open(GCC "-dwarf5", O_RDONLY | O_CLOEXEC);
@@ -300,7 +300,7 @@ static void an_empty_name_is_none(void **state)
 	s->ops->free(s);
 }
 
-/* A few bytes that claim to become a terabyte. */
+/* A few bytes that claim to unpack to a terabyte. */
 static void sections_that_would_fill_memory(void **state)
 {
 	_cleanup_close_ int seed = open(GCC "-compressed", O_RDONLY | O_CLOEXEC);

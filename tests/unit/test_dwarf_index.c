@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* That only those units are looked at which are hit makes no difference to any answer. */
+/* Answers are the same whether all units are read or only those that addresses hit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "tests/unit/own_program.h"
 #include "tests/unit/scratch.h"
 
-/* Addresses all over the code of this program. */
+/* Addresses spread over the code of this program. */
 #define COUNT 4000
 #define STEP 31
 
@@ -51,7 +51,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Each `step`-th of the addresses. */
+/* Asks for each `step`-th address. */
 static void ask(struct asked *asked, const char *name, size_t first, size_t step)
 {
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
@@ -125,7 +125,7 @@ static void units_are_unpacked_as_far_as_they_are_needed(void **state)
 	forget(&plain);
 }
 
-/* An address that none of them claims makes all of them known, which changes none of the others. */
+/* An address outside of all units makes all of them read, which changes no other answer. */
 static void all_units_after_some(void **state)
 {
 	struct answer nothing = {0}, again[COUNT] = {{0}};
@@ -143,7 +143,7 @@ static void all_units_after_some(void **state)
 	forget(&plain);
 }
 
-/* Lets each third set say that its unit begins somewhere else. */
+/* Makes each third set claim another start of its unit. */
 static void spoil(const char *name)
 {
 	_cleanup_free_ char *path = scratch_path(&scratch, name);

@@ -40,7 +40,7 @@ static int count_fds(void)
 	return count;
 }
 
-/* As they are, with any number of descriptors. */
+/* Sends bytes as they are, with any number of descriptors. */
 static void send_raw(int socket, const void *data, size_t size, size_t count)
 {
 	union {
@@ -107,7 +107,7 @@ static void test_descriptors(void **state)
 	pair_release(&p);
 }
 
-/* Nothing of them stays open. */
+/* No descriptor of a malformed message stays open. */
 static void test_malformed(void **state)
 {
 	struct elevation_message message = {.kind = ELEVATION_START, .value = 1}, got;
@@ -121,10 +121,10 @@ static void test_malformed(void **state)
 		{&message, sizeof(message) - 1, 0, taken},
 		{&message, 1, 1, taken},
 		{longer, sizeof(longer), 0, taken},
-		{&message, sizeof(message), 0, taken}, /* fewer than said */
-		{&message, sizeof(message), 2, taken}, /* more than said */
-		{&message, sizeof(message), 32, taken}, /* more than there is room for */
-		{&message, sizeof(message), 1, NULL}, /* none may come */
+		{&message, sizeof(message), 0, taken}, /* fewer than announced */
+		{&message, sizeof(message), 2, taken}, /* more than announced */
+		{&message, sizeof(message), 32, taken}, /* more than fit */
+		{&message, sizeof(message), 1, NULL}, /* none expected */
 	};
 	struct pair p;
 
@@ -173,7 +173,7 @@ static void test_environment(void **state)
 		assert_string_equal(merged[i], wanted[i]);
 	assert_null(merged[5]);
 	user_env_free(merged);
-	/* Whatever started this test, it is not sudo of a user that there is not. */
+	/* No sudo started this test for a user that does not exist. */
 	assert_null(user_env_of_caller(0xfffffffe));
 }
 

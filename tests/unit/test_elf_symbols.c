@@ -16,7 +16,7 @@
 #include "lib/binary/vdso.h"
 #include "tests/unit/own_program.h"
 
-/* A file with two code sections, one data section and whatever symbols a test likes. */
+/* A file with two code sections, one data section and any symbols. */
 struct image {
 	Elf64_Ehdr header;
 	Elf64_Phdr segment;
@@ -164,7 +164,7 @@ static void no_symbol_reaches_out_of_its_section(void **state)
 	check(&w, 0x1100, "long", 0x1100, 0xf00);
 	check(&w, 0x1fff, "long", 0x1100, 0xf00);
 	check(&w, 0x2fff, "longer", 0x2100, 0xf00);
-	/* Nor does a section reach as far as it says. */
+	/* Sections end with the file, too, whatever their size says. */
 	w.image.sections[MORE_CODE].sh_size = UINT64_MAX / 2;
 	check(&w, 0x2fff, "longer", 0x2100, BINARY_SYMBOL_MAX - 0x100);
 }

@@ -48,7 +48,7 @@ static void test_wrap_goes_in_front(void **state)
 	assert_int_equal(error_wrap(&err, "record %d", 7), -EACCES);
 	assert_string_equal(err.text, "record 7: open f: Permission denied");
 	assert_string_equal(err.hint, "run: chmod");
-	/* A text of its own as an argument. */
+	/* The error's own text as an argument. */
 	assert_int_equal(error_text(&err, -EIO, "again: %s", err.text), -EIO);
 	assert_string_equal(err.text, "again: record 7: open f: Permission denied");
 }
@@ -87,7 +87,7 @@ static void test_nobody_wants_to_know(void **state)
 	error_hint(NULL, "x");
 }
 
-/* What the log writes to stderr while say() runs. */
+/* Captures what the log writes to stderr while say() runs. */
 static void capture(void (*say)(void), char *text, size_t size)
 {
 	int fds[2], saved = dup(STDERR_FILENO);

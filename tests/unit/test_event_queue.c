@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of several rings: their order, and that what waits is no more than what has not come yet.
- */
+/* Events of several rings: their order, and that only events still too young are kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +75,7 @@ static void paths_do_not_pile_up_where_some_turn_is_always_left(void **state)
 		assert_string_equal(take(&t, time), time > 1 ? wanted : "");
 	}
 	assert_int_equal(t.rows.count, 1);
-	/* 20 MB of them came. */
+	/* 20 MB of paths went through. */
 	assert_in_range(t.paths.capacity, sizeof(path), 4u << 20);
 	event_queue_release(&t);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What -e takes, and how occurrences are thinned out. */
+/* The argument of -e, and how occurrences are thinned out. */
 #include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,7 +143,7 @@ static void limits_follow_the_settings(void **state)
 	assert_int_equal(limits[1].window_ns, 10000000);
 	assert_int_equal(limits[2].window_ns, 0);
 	assert_int_equal(limits[2].period, 5);
-	/* Not less than a few in a window, which becomes longer instead. */
+	/* A window takes at least a few samples: it becomes longer instead. */
 	assert_int_equal(limits[3].quota, 10);
 	assert_int_equal(limits[3].window_ns, 500000000);
 	assert_true(limits[4].is_measured);

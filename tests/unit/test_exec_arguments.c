@@ -34,7 +34,7 @@ static int forget(void **state)
 	return 0;
 }
 
-/* `list` and `folder` are literals: their terminators belong to them. */
+/* `list` and `folder` are literals, whose terminators count. */
 static void send(const char *folder, size_t folder_size, const char *list, size_t size,
 		 uint8_t flags)
 {
@@ -110,7 +110,7 @@ static void running_processes_are_looked_at(void **state)
 	assert_memory_equal(sent->text, folder, sent->folder_size);
 	assert_non_null(strstr(sent->text + sent->folder_size, "test_exec_arguments"));
 	assert_non_null(strstr(line, "test_exec_arguments"));
-	/* No process has that number. */
+	/* No process has that pid. */
 	forget(NULL);
 	exec_arguments_send_running(0x7fffffff, 5, keep, NULL);
 	assert_null(sent);

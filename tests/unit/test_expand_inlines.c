@@ -12,7 +12,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/profile/expand_inlines.h"
 
-/* A module with one segment that its file offsets are 0x1000 too low for. */
+/* A module with one segment: its vaddrs are file offsets plus 0x1000. */
 static module_id module;
 
 static int setup(void **state)
@@ -59,7 +59,7 @@ static struct frame_name name(struct profile *p, const char *func, const char *f
 	};
 }
 
-/* "main outer inner(1)": functions outermost first, with inline depths that are not 0. */
+/* "main outer inner(1)": functions outermost first, with inline depths other than 0. */
 static void expect_stack(struct profile *p, size_t sample, const char *expected)
 {
 	stack_id id = p->threads.rows.items[0].samples.items[sample].stack;

@@ -62,7 +62,7 @@ static void test_finds_and_replaces(void **state)
 	assert_int_equal(file_set_find(files, 7), third);
 	assert_false(is_open(first));
 	assert_int_equal(file_set_dropped(files), 0);
-	/* No descriptor: the earlier one is closed all the same. */
+	/* Without a descriptor, too, the earlier one is closed. */
 	file_set_add(files, 7, -1);
 	assert_int_equal(file_set_find(files, 7), -1);
 	assert_false(is_open(third));
@@ -86,12 +86,12 @@ static void test_closes_the_oldest(void **state)
 	assert_int_equal(file_set_dropped(files), 1);
 	assert_int_equal(file_set_find(files, 1), -1);
 	assert_int_equal(file_set_find(files, 0), fds[0]);
-	/* One in the middle goes, then there is room for one. */
+	/* A file in the middle goes, which makes room for one. */
 	file_set_add(files, 3, -1);
 	file_set_add(files, 5, fds[5] = open_null());
 	assert_int_equal(file_set_dropped(files), 1);
 	assert_int_equal(file_set_find(files, 2), fds[2]);
-	/* The youngest goes and comes again. */
+	/* The youngest file goes and comes back. */
 	file_set_add(files, 5, -1);
 	file_set_add(files, 5, fds[5] = open_null());
 	assert_int_equal(file_set_dropped(files), 1);
@@ -109,7 +109,7 @@ static void test_closes_the_oldest(void **state)
 	assert_false(is_open(fds[996]));
 }
 
-/* One that maps many loses its own, not those of others, whoever came first. */
+/* A process with many files loses its own, not those of others, whatever the order. */
 static void who_has_most_loses_first(void **state)
 {
 	struct file_set *files = file_set_new(HARD_LIMIT - 8);
@@ -128,15 +128,15 @@ static void who_has_most_loses_first(void **state)
 	assert_true(file_set_find(files, 999) >= 0);
 	assert_true(file_set_find(files, 995) >= 0);
 	assert_int_equal(file_set_find(files, 994), -1);
-	/* It has the most, though another one asks for room. */
+	/* The process with most files loses one, though another asks for room. */
 	file_set_add_for(files, 3, 13, open_null());
 	assert_true(file_set_find(files, 3) >= 0);
 	assert_int_equal(file_set_find(files, 995), -1);
-	/* The number of a process that has none left is another's. */
+	/* The row of a process without files is used again. */
 	file_set_add(files, 2, -1);
 	file_set_add_for(files, 4, 14, open_null());
 	assert_true(file_set_find(files, 4) >= 0);
-	/* Its own use of a file does not share it. */
+	/* A process does not share a file with itself. */
 	file_set_use(files, 999, 20);
 	for (uint32_t id = 1000; id < 1010; id++)
 		file_set_add_for(files, id, 21, open_null());

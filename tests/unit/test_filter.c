@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which tasks are wanted: patterns for names, control groups, numbers. */
+/* Filters for tasks: patterns for names, control groups, numbers. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,14 +104,14 @@ static void one_of_several_is_enough(void **state)
 	assert_true(matches(&set, "eta"));
 	assert_true(matches(&set, "theta-theta-the"));
 	assert_true(matches(&set, "kappa"));
-	/* Nothing runs over from one pattern into the next. */
+	/* Matches do not run from one pattern into the next. */
 	assert_false(matches(&set, "alphabeta"));
 	assert_false(matches(&set, "alph"));
 	assert_false(matches(&set, "iotakappa"));
 	assert_false(matches(&set, ""));
 }
 
-static void what_is_too_much_is_said(void **state)
+static void too_much_is_refused(void **state)
 {
 	struct name_set set = {0};
 	struct error err = {0};
@@ -220,7 +220,7 @@ int main(void)
 		cmocka_unit_test(long_names_are_cut_as_the_kernel_does),
 		cmocka_unit_test(patterns_are_those_of_a_shell),
 		cmocka_unit_test(one_of_several_is_enough),
-		cmocka_unit_test(what_is_too_much_is_said),
+		cmocka_unit_test(too_much_is_refused),
 		cmocka_unit_test(hierarchies_are_found),
 		cmocka_unit_test(what_is_no_control_group_is_refused),
 		cmocka_unit_test(a_thread_brings_its_process),

@@ -81,7 +81,7 @@ static void test_unnamed(void **state)
 	assert_null(json_object_get(export_at(root, "meta"), "symbolicationNotSupported"));
 }
 
-/* Of two processes that were there at the beginning, the recorded one need not be the busiest. */
+/* The recorded process is the root, even if another is busier. */
 static void test_root(void **state)
 {
 	struct exported *f = *state;
@@ -106,7 +106,7 @@ static void test_root(void **state)
 	assert_null(json_object_get(export_at(root, "threads.0"), "profView"));
 }
 
-/* Without a recorded process, as where it has ended before: the first. */
+/* Without a recorded process, which may have ended before, the first is the root. */
 static void test_no_root(void **state)
 {
 	struct exported *f = *state;
@@ -147,7 +147,7 @@ static void test_threads(void **state)
 	struct profile_thread *row;
 	json_t *root;
 
-	/* The second process of a pid, an earlier start, a thread whose end is known. */
+	/* The second process with a pid, which starts earlier, and a thread with a known end. */
 	row = export_add_thread(f, 10, 10, "late");
 	row->start = row->process_start = START_NS + 1500000;
 	row->incarnation = 1;
@@ -207,7 +207,7 @@ static void test_samples(void **state)
 	export_expect(root, "libs", "[]");
 }
 
-/* Readings of the CPU time come late: no interval holds more than it lasts. */
+/* Readings of CPU time come late: no interval holds more than its length. */
 static void test_cpu_deltas(void **state)
 {
 	static const uint32_t deltas[] = {0, 1000, 4200000000u, 4294967295u};
@@ -254,7 +254,7 @@ static void test_markers(void **state)
 	assert_int_equal(json_array_size(export_at(root, "meta.markerSchema")), OWN_MARKER_COUNT);
 }
 
-/* 20 processes of two threads, of which only the workers do anything. */
+/* 20 processes of two threads; only the workers do anything. */
 static void test_initial_threads(void **state)
 {
 	struct exported *f = *state;
@@ -269,7 +269,7 @@ static void test_initial_threads(void **state)
 	root = export_run(f);
 	visible = export_at(root, "meta.initialVisibleThreads");
 	export_expect(root, "meta.initialSelectedThreads", "[3]");
-	/* The first process is there, too, which is the least busy. */
+	/* Includes the first process, which is the least busy. */
 	assert_int_equal(json_array_size(visible), 31);
 	export_expect(visible, "0", "0");
 	export_expect(visible, "1", "2");

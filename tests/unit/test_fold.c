@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Short-lived threads that share rows: which do, and that nothing is lost by it. */
+/* Short-lived threads that share rows: which ones do, and that nothing is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #define MS 1000000ull
 
-/* A process of one thread that came after `ms`, lived for 5 ms and used `cpu` ns. */
+/* Adds a process of one thread that began after `ms`, lived for 5 ms and used `cpu` ns. */
 static struct profile_thread *add(struct exported *f, uint32_t pid, const char *name, uint64_t ms,
 				  uint32_t cpu)
 {
@@ -28,7 +28,7 @@ static struct profile_thread *add(struct exported *f, uint32_t pid, const char *
 	return row;
 }
 
-/* The rows that are left of the profile's threads. */
+/* Rows left of the profile's threads. */
 struct folded {
 	struct firefox_rows rows;
 	struct file_strings file_strings;
@@ -111,7 +111,7 @@ static void the_rest_is_folded_by_program(void **state)
 	assert_true(has_pid(&folded, 5) && has_pid(&folded, 13));
 
 	row = find(&folded, "cc × 3, short-lived");
-	/* Of the first of them. */
+	/* The row begins as that of the first thread. */
 	assert_int_equal(row->pid, 12);
 	assert_true(row->is_main && row->is_folded);
 	assert_int_equal(row->start, EXPORT_START_NS + 6 * MS);
@@ -123,7 +123,7 @@ static void the_rest_is_folded_by_program(void **state)
 	release(&folded);
 }
 
-/* Those that were there before or are there still, as much as that may be. */
+/* Threads that were there before, or still are, keep their rows, even beyond the limit. */
 static void long_lived_threads_keep_their_rows(void **state)
 {
 	struct exported *f = *state;
@@ -155,7 +155,7 @@ static void main_threads_stay_with_their_others(void **state)
 		row->tid = pid + 1;
 		row->is_main = false;
 	}
-	/* One place is left: the busiest worker takes it, and its main thread comes with it. */
+	/* One row is left: the busiest worker takes it, and its main thread comes along. */
 	fold(&folded, f->p, 2);
 	assert_int_equal(folded.counts.threads, 4);
 	assert_int_equal(folded.rows.list.count, 4);
@@ -166,7 +166,7 @@ static void main_threads_stay_with_their_others(void **state)
 	release(&folded);
 }
 
-/* The only one of its program would not save a row. */
+/* Folding the only process of a program would save no row. */
 static void single_programs_share_a_row(void **state)
 {
 	struct exported *f = *state;
@@ -197,7 +197,7 @@ static void one_alone_keeps_its_row(void **state)
 	release(&folded);
 }
 
-/* A file that was read may have some; nothing more is known of their threads. */
+/* Folded rows of a file that was read stay; nothing more is known of their threads. */
 static void rows_that_were_folded_before_stay(void **state)
 {
 	struct exported *f = *state;
@@ -262,7 +262,7 @@ static void their_events_go_along(void **state)
 	release(&folded);
 }
 
-/* As it is in the file: ids that no thread has, and gaps of the whole row. */
+/* Checks the file: ids that no thread has, and gaps of the whole row. */
 static json_t *run_with_folded_rows(struct exported *f)
 {
 	export_add_thread(f, 5, 5, "make");
@@ -296,7 +296,7 @@ static void a_file_with_folded_rows(void **state)
 	export_expect(root, "meta.extra.0.entries.7.value", "101");
 }
 
-/* What is folded is not folded further, and it is said in the same place how much it was. */
+/* Folded rows are not folded again, and their number is still told in the same place. */
 static void such_a_file_read_and_written_again(void **state)
 {
 	struct exported *f = *state;

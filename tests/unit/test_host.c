@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the machine says about itself, and lists of CPUs. */
+/* Descriptions of the machine, and lists of CPUs. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

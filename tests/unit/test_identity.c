@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who the invoking user is; as root, also what a switched thread may still do. */
+/* The invoking user; as root, also what a switched thread may still do. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,7 +111,7 @@ static void check_assumed(const struct identity *who)
 	assert_int_equal(setfsgid((gid_t)-1), who->gid);
 	assert_int_equal(geteuid(), 0);
 	assert_int_equal(getegid(), 0);
-	/* Nobody's user without an entry has its main group and none of root's. */
+	/* A user without an entry has the main group, and none of root's. */
 	assert_int_equal(getgroups(64, groups), 1);
 	assert_int_equal(groups[0], who->gid);
 	assert_int_equal(open(name, O_RDONLY | O_CLOEXEC), -1);
@@ -130,7 +130,7 @@ static void check_assumed(const struct identity *who)
 
 static void test_another_user(void **state)
 {
-	/* Ids that the usual user namespaces have. */
+	/* Ids that common user namespaces have. */
 	struct identity who = {.uid = 54321, .gid = 43210};
 
 	(void)state;
@@ -139,12 +139,12 @@ static void test_another_user(void **state)
 		return;
 	}
 	check_assumed(&who);
-	/* With root's own supplementary group, which must not open anything to the user. */
+	/* Root's own supplementary group, which must not open anything to the user. */
 	assert_int_equal(setgroups(1, &(gid_t){0}), 0);
 	check_assumed(&who);
 }
 
-/* In a child: somebody with a capability that the program's file gives. */
+/* Runs in a child as a user with a capability that the program's file gives. */
 static int work_with_capability(const char *name)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

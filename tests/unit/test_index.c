@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The hash index against a plain table, and what the hash function must do. */
+/* The hash index against a plain table, and properties of the hash function. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +100,7 @@ static void test_against_model(void **state)
 	check_against_model(no_hash);
 }
 
-/* Keys such as page addresses are fine as hashes: no row is looked at in vain, no probe is long. */
+/* Hashes may be keys such as page addresses: probes stay short, and no row is compared in vain. */
 static void check_spread(unsigned int shift)
 {
 	enum { ROWS = 100000 };
@@ -150,7 +150,7 @@ static void check_distinct(uint64_t *hashes, size_t count)
 		assert_int_not_equal(hashes[i - 1], hashes[i]);
 }
 
-/* All strings of up to two bytes, and zeros of every length: the cases that weak tails mix up. */
+/* All strings of up to two bytes, and zeros of every length: cases that weak tails mix up. */
 static void test_hash_of_short_strings(void **state)
 {
 	size_t count = 0;
@@ -169,7 +169,7 @@ static void test_hash_of_short_strings(void **state)
 	free(hashes);
 }
 
-/* Every single bit of every length counts, wherever the bytes lie, and nothing past them does. */
+/* Every bit of every length counts, at any alignment, and no bit past the end does. */
 static void test_hash_sees_every_bit(void **state)
 {
 	(void)state;

@@ -17,7 +17,7 @@
 #include "lib/base/infile.h"
 #include "lib/base/outfile.h"
 
-/* Several of the reader's chunks, that compress to more than one. */
+/* Several of the reader's chunks, which compress to more than one. */
 #define LARGE 3000000
 
 static char *large_text(void)
@@ -95,7 +95,7 @@ static void limits_hold(void **state)
 	}
 }
 
-static void damage_is_said(void **state)
+static void damage_is_reported(void **state)
 {
 	int fd = packed("some text", 9, true);
 	off_t size = lseek(fd, 0, SEEK_END);
@@ -132,7 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_written_is_read),
 		cmocka_unit_test(limits_hold),
-		cmocka_unit_test(damage_is_said),
+		cmocka_unit_test(damage_is_reported),
 		cmocka_unit_test(members_add_up),
 	};
 

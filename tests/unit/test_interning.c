@@ -66,7 +66,7 @@ static void many_strings_keep_their_ids(void **state)
 	assert_int_equal(s->rows.count, 50000);
 }
 
-/* Also at the moment when the text moves. */
+/* Holds at the moment when the text moves, too. */
 static void a_part_of_a_string_can_be_interned(void **state)
 {
 	struct strings *s = &((struct profile *)*state)->strings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* This process is the one that is looked after: it writes maps of code that it does not have. */
+/* This process plays the recorded one: it writes maps of code that it does not have. */
 #include "lib/live/code/jit_files.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static struct live_process *process(uint32_t pid)
 	return live_processes_add(processes, pid, 0);
 }
 
-/* It exits, and nothing more can come about it. */
+/* Ends the process, past all late events. */
 static void end_process(uint32_t pid, uint64_t time)
 {
 	live_processes_exit(processes, pid, time);
@@ -106,8 +106,8 @@ static void append(const char *text)
 	close(fd);
 }
 
-/* What a look some time later finds. */
-static const char *look(void)
+/* Returns what a poll finds some time later. */
+static const char *poll_later(void)
 {
 	now += 2 * SECOND;
 	memset(seen, 0, sizeof(seen));
@@ -128,7 +128,7 @@ static void count(void *ctx, const struct rec *rec)
 	*(uint64_t *)ctx += record_size(rec);
 }
 
-/* As short as lines can be, so that each becomes ten times as much. */
+/* Lines as short as possible, so that each record is ten times as long. */
 static void what_all_maps_become_is_bounded(void **state)
 {
 	const size_t lines = 5 << 20;
@@ -161,18 +161,18 @@ static void a_map_that_comes_and_grows(void **state)
 
 	(void)state;
 	append("1000 10 nobody asked\n");
-	assert_string_equal(look(), "");
+	assert_string_equal(poll_later(), "");
 	unlink(path);
 	jit_files_memory(files, process(own_pid));
-	assert_string_equal(look(), "");
+	assert_string_equal(poll_later(), "");
 	append("1000 10 a\nrubbish\n20");
-	assert_string_equal(look(), "7000000000 0 1000+10 a\n");
-	assert_string_equal(look(), "");
+	assert_string_equal(poll_later(), "7000000000 0 1000+10 a\n");
+	assert_string_equal(poll_later(), "");
 	append("00 20 b\n");
-	/* It was there, in part, at once. */
-	assert_string_equal(look(), "11000000000 0 2000+20 b\n");
+	/* Part of it was there at once. */
+	assert_string_equal(poll_later(), "11000000000 0 2000+20 b\n");
 	append("3000 30 c");
-	assert_string_equal(look(), "");
+	assert_string_equal(poll_later(), "");
 	assert_string_equal(finish(), "15000000000 11000000000 3000+30 c\n");
 	jit_files_get_stats(files, &stats);
 	assert_int_equal(stats.maps, 1);
@@ -189,15 +189,15 @@ static void a_map_that_is_unlinked(void **state)
 	(void)state;
 	append("1000 10 a\n");
 	jit_files_memory(files, process(own_pid));
-	assert_string_equal(look(), "3000000000 0 1000+10 a\n");
+	assert_string_equal(poll_later(), "3000000000 0 1000+10 a\n");
 	fd = open(path, O_WRONLY | O_APPEND);
 	unlink(path);
 	assert_int_equal(write(fd, "2000 20 b\n", 10), 10);
 	close(fd);
-	assert_string_equal(look(), "5000000000 3000000000 2000+20 b\n");
+	assert_string_equal(poll_later(), "5000000000 3000000000 2000+20 b\n");
 	append("3000 30 another\n");
-	look();
-	assert_string_equal(look(), "9000000000 7000000000 3000+30 another\n");
+	poll_later();
+	assert_string_equal(poll_later(), "9000000000 7000000000 3000+30 another\n");
 }
 
 static void another_program_has_another_map(void **state)
@@ -205,13 +205,13 @@ static void another_program_has_another_map(void **state)
 	(void)state;
 	append("1000 10 a\n");
 	jit_files_memory(files, process(own_pid));
-	assert_string_equal(look(), "3000000000 0 1000+10 a\n");
+	assert_string_equal(poll_later(), "3000000000 0 1000+10 a\n");
 	append("2000 20 b\n");
 	memset(seen, 0, sizeof(seen));
 	live_processes_exec(processes, process(own_pid), 4 * SECOND);
 	assert_string_equal(seen, "4000000000 3000000000 2000+20 b\n");
 	append("3000 30 c\n");
-	assert_string_equal(look(), "");
+	assert_string_equal(poll_later(), "");
 	unlink(path);
 	append("4000 40 d\n");
 	jit_files_memory(files, process(own_pid));
@@ -233,7 +233,7 @@ static void a_dump_that_is_mapped(void **state)
 	jit_files_dump(files, process(own_pid), fd);
 	jitdump_write_lines(fd, 0x1000, lines, 2);
 	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
-	assert_string_equal(look(), "3000000000 =5 1000+20 a 0:7:a.c 8:8:b.c\n");
+	assert_string_equal(poll_later(), "3000000000 =5 1000+20 a 0:7:a.c 8:8:b.c\n");
 	jitdump_write_load(fd, 6, 0x2000, 0x20, 2, "b");
 	close(fd);
 	assert_string_equal(finish(), "5000000000 =6 2000+20 b\n");
@@ -260,11 +260,11 @@ static void a_child_may_have_a_map(void **state)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", child);
 	append("1000 10 a\n");
 	live_processes_fork(processes, (uint32_t)child, own_pid, SECOND);
-	assert_string_equal(look(), "");
+	assert_string_equal(poll_later(), "");
 	jit_files_memory(files, process(own_pid));
 	live_processes_fork(processes, (uint32_t)child, own_pid, 2 * SECOND);
 	own_pid = (uint32_t)child;
-	assert_string_equal(look(), "5000000000 0 1000+10 a\n");
+	assert_string_equal(poll_later(), "5000000000 0 1000+10 a\n");
 	close(pipe_fds[1]);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
@@ -288,12 +288,12 @@ static void processes_that_are_gone(void **state)
 	struct jit_process gone;
 
 	(void)state;
-	/* More than any kernel has. */
+	/* A pid that no kernel gives. */
 	assert_int_equal(jit_process_read(&gone, 0x7fffffff), -ESRCH);
 	jit_files_memory(files, process(0x7fffffff));
 	live_processes_exec(processes, process(0x7fffffff), now);
 	end_process(0x7fffffff, now);
-	assert_string_equal(look(), "");
+	assert_string_equal(poll_later(), "");
 	assert_string_equal(finish(), "");
 }
 
@@ -329,7 +329,7 @@ static void only_regular_files_of_its_own(void **state)
 	other = self;
 	other.uid = self.uid + 1;
 	assert_int_equal(jit_process_open_file(&other, root, "map"), -EPERM);
-	/* What everybody may read is fine where it is root's. */
+	/* Root's files are fine if everybody may read them. */
 	assert_int_equal(fchmodat(root, "map", 0604, 0), 0);
 	fd = jit_process_open_file(&other, root, "map");
 	if (self.uid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of code that processes make themselves: where they are, and what the walker is told. */
+/* Rows of generated code: where they are, and how the walker's description changes. */
 #include "lib/unwind/native/jit_tables.h"
 
 #include <setjmp.h>
@@ -32,7 +32,7 @@ struct fixture {
 	struct rule_store *store;
 	const struct unwind_rule *rules;
 	struct jit_tables tables;
-	struct jit_code *code[PROCESSES]; /* NULL: it has told nothing */
+	struct jit_code *code[PROCESSES]; /* NULL: nothing described */
 	struct unwind_mappings mappings;
 };
 
@@ -64,7 +64,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Code whose frame has `frame` bytes from its fourth byte on; 0: nothing is told of it. */
+/* Adds code with a frame of `frame` bytes from its fourth byte on; 0: without a description. */
 static bool add(struct fixture *f, enum process process, uint64_t start, uint32_t size,
 		uint8_t frame, uint64_t moved_from)
 {
@@ -79,7 +79,7 @@ static bool add(struct fixture *f, enum process process, uint64_t start, uint32_
 	return jit_tables_add(&f->tables, &f->code[process], &piece);
 }
 
-/* Describes a mapping of all the code; what is told has no holes. */
+/* Describes a mapping of all the code, without holes. */
 static void describe(struct fixture *f, enum process process)
 {
 	uint64_t at = MEMORY;
@@ -106,7 +106,7 @@ static const struct unwind_mapping *find_mapping(struct fixture *f, uint64_t add
 	return NULL;
 }
 
-/* How far the CFA is above the stack pointer there, as the walker sees it; -1: it knows nothing. */
+/* Returns the CFA's distance from the stack pointer, as the walker finds it; -1: unknown. */
 static int cfa(struct fixture *f, uint64_t addr)
 {
 	const struct unwind_mapping *m = find_mapping(f, addr);
@@ -136,10 +136,10 @@ static void rows_of_a_piece(void **state)
 	assert_int_equal(cfa(f, CODE + 7 + SIZE), 32);
 	assert_int_equal(cfa(f, CODE + 8 + SIZE), -1);
 	assert_int_equal(f->tables.pieces, 1);
-	/* Nobody else has it. */
+	/* No other process has it. */
 	describe(f, CHILD);
 	assert_int_equal(f->mappings.rows.count, 1);
-	/* What has a table is left alone. */
+	/* Mappings with a table stay as they are. */
 	f->mappings.rows.items[0].flags = UNWIND_PENDING;
 	jit_tables_describe(&f->tables, f->code[PARENT], 0, &f->mappings);
 	assert_int_equal(f->mappings.rows.count, 1);
@@ -161,7 +161,7 @@ static void code_in_place_of_other_code(void **state)
 	assert_int_equal(cfa(f, CODE + SIZE - 1), 32);
 	assert_int_equal(cfa(f, CODE + SIZE + 4), -1);
 	assert_int_equal(cfa(f, CODE + 2 * SIZE), 32);
-	/* Nothing was known there. */
+	/* Nothing was known there before. */
 	assert_false(add(f, PARENT, CODE + 0x50000, SIZE, 0, 0));
 }
 
@@ -174,7 +174,7 @@ static void code_that_moves(void **state)
 	describe(f, PARENT);
 	assert_int_equal(cfa(f, CODE + 4), -1);
 	assert_int_equal(cfa(f, CODE + 0x20004), 32);
-	/* Less far than it is long. */
+	/* Moved by less than its length. */
 	assert_true(add(f, PARENT, CODE + 0x20008, SIZE, 32, CODE + 0x20000));
 	describe(f, PARENT);
 	assert_int_equal(cfa(f, CODE + 0x20004), -1);
@@ -199,7 +199,7 @@ static void a_piece_in_several_regions(void **state)
 	assert_int_equal(cfa(f, CODE + 0x30002), -1);
 }
 
-/* What comes once writes one region again, however many there are. */
+/* Adding one piece rewrites one region, however many there are. */
 static void other_regions_stay_where_they_are(void **state)
 {
 	struct fixture *f = *state;
@@ -249,7 +249,7 @@ static void what_cannot_be_believed(void **state)
 				  .eh_frame = eh_frame,
 				  .eh_frame_size = sizeof(eh_frame)};
 
-	/* For code of another size, so elsewhere. */
+	/* Describes code of another size, and so elsewhere. */
 	jit_frame_make(eh_frame, SIZE + 0x100, 32);
 	assert_false(jit_tables_add(&f->tables, &f->code[PARENT], &piece));
 	assert_int_equal(f->tables.malformed, 1);
@@ -265,7 +265,7 @@ static void memory_is_bounded(void **state)
 	struct fixture *f = *state;
 	uint64_t bytes;
 
-	/* A row for each four bytes, the same never twice. */
+	/* A row per four bytes, never the same twice. */
 	for (uint64_t i = 0; i < 0x10000 / 8; i++)
 		add(f, PARENT, CODE + i * 8, 8, (uint8_t)(i % 2 ? 32 : 48), 0);
 	assert_int_equal(f->tables.refused, 1);
@@ -274,7 +274,7 @@ static void memory_is_bounded(void **state)
 	assert_false(add(f, PARENT, CODE + 0x20000, SIZE, 32, 0));
 	assert_int_equal(f->tables.refused, 2);
 	assert_int_equal(f->tables.bytes, bytes);
-	/* Nor is there any in the shards. */
+	/* The shards have no room either. */
 	f->arena.max_bytes = 0;
 	describe(f, PARENT);
 	assert_int_equal(f->mappings.rows.count, 1);

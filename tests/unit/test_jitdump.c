@@ -88,7 +88,7 @@ static void only_what_is_new(void **state)
 	assert_true(last_is_exact);
 }
 
-/* A record is written in parts; its first are there before its last. */
+/* Records are written in parts: the first part is there before the last. */
 static void records_that_are_not_complete(void **state)
 {
 	char copy[4096];
@@ -119,15 +119,14 @@ static void code_that_moves(void **state)
 	jitdump_write_load(fd, 5, 0x1000, 0x20, 42, "a");
 	jitdump_write_move(fd, 6, 0x1000, 0x8000, 0x20, 42);
 	jitdump_write_move(fd, 7, 0x8000, 0x9000, 0x20, 42);
-	/* Nobody knows of it. */
+	/* A move of unknown code. */
 	jitdump_write_move(fd, 8, 0x8000, 0x9000, 0x20, 43);
 	assert_string_equal(read_more(), "5 1000+20 a 8:7:a.c\n6 8000+20 a 8:7:a.c from 1000\n"
 					 "7 9000+20 a 8:7:a.c from 8000\n");
 	assert_int_equal(dump.stats.malformed, 1);
 }
 
-/* What is sampled at the old place may not be known yet, so that the move waits, and what follows.
- */
+/* A move waits, with everything after it, while samples at the old place may still come. */
 static void moves_that_come_too_early(void **state)
 {
 	(void)state;
@@ -264,7 +263,7 @@ static void records_that_make_no_sense(void **state)
 	assert_int_equal(dump.stats.malformed, 5);
 	jitdump_write_load(fd, 6, 0x1000, 0x20, 1, "fine");
 	assert_string_equal(read_more(), "6 1000+20 fine\n");
-	/* Where it goes on cannot be known. */
+	/* The place of the next record is unknown. */
 	assert_int_equal(write(fd, "\0\0\0\0\x0f\0\0\0\0\0\0\0\0\0\0\0", 16), 16);
 	jitdump_write_load(fd, 6, 0x1000, 0x20, 1, "fine");
 	assert_string_equal(read_more(), "");
@@ -295,13 +294,13 @@ static void long_names_are_cut(void **state)
 	assert_int_equal(dump.stats.pieces, 1);
 }
 
-/* Times of the CPU's own clock become those of everybody. */
+/* Times of the CPU's clock are converted to CLOCK_MONOTONIC. */
 static void times_of_the_cpu(void **state)
 {
 	struct arch_clock moment, later;
 
 	(void)state;
-	/* Far enough apart that the rounding does not matter, however long that takes. */
+	/* Far enough apart that rounding does not matter, however long it takes. */
 	do
 		arch_clock_read(&moment);
 	while (moment.ns < began.ns + 1000000);

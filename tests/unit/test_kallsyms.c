@@ -173,7 +173,7 @@ static void symbolizer_counts_from_the_module(void **state)
 	assert_string_equal(answers[1].func, "last");
 	assert_int_equal(answers[1].func_start, 0x80);
 	s->ops->free(s);
-	/* What comes before the module is not the module's. */
+	/* Symbols before the module belong to others. */
 	module.base = 0xffffffffc0000800;
 	assert_int_equal(symbolizer_kernel.open(&s, &input, NULL), 0);
 	memset(answers, 0, sizeof(answers));
@@ -196,7 +196,7 @@ static const char *name_at(const struct symbolizer_input *input, uint64_t rva)
 	return name;
 }
 
-/* They may be gone by the end, and something else be where they were. */
+/* A module may be gone at the end, with another in its place. */
 static void modules_keep_the_names_they_had(void **state)
 {
 	struct module module = {.kind = PROFILE_MODULE_KERNEL_MODULE, .base = 0xffffffffc0001000};
@@ -252,7 +252,7 @@ static void code_of_the_kernel_keeps_the_name_it_had(void **state)
 	input.kernel_symbols = k;
 	check_own(&input, name, 0);
 	kernel_table_free(k);
-	/* It is still there, under its whole name. */
+	/* Still loaded, under its whole name. */
 	assert_int_equal(parse("ffffffffc0000000 t bpf_prog_0123456789abcdef_short_name_and_more\n"
 			       "ffffffffc0000100 t next\t[bpf]\n",
 			       &k),

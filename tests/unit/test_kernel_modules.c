@@ -15,7 +15,7 @@
 #include "lib/record/stack_record.h"
 #include "tests/unit/scratch.h"
 
-/* Newest first, as the kernel has it; c has no address that we may know. */
+/* Newest first, as the kernel lists them; the address of c is hidden. */
 #define LIST \
 	"b 8192 0 - Live 0xffffffffc0003000 (OE)\n" \
 	"a_1 40960 1 b, Live 0xffffffffc0001000\n" \
@@ -37,7 +37,7 @@ struct collected {
 	size_t module_count;
 	char sections[512]; /* "MODULE NAME OFFSET TIME\n" each */
 	char symbols[512]; /* "MODULE NAME OFFSET SIZE TIME\n" each */
-	const char *said; /* what the kernel says of whatever it is asked about */
+	const char *answer; /* the kernel's answer to every question */
 	unsigned int asked;
 };
 
@@ -75,7 +75,7 @@ static const char *find_symbol(void *ctx, uint64_t addr)
 
 	(void)addr;
 	c->asked++;
-	return c->said;
+	return c->answer;
 }
 
 static void new_modules(struct collected *c)
@@ -134,7 +134,7 @@ static void check_map(const struct collected *c, size_t row, const char *path, u
 	assert_int_equal(c->maps.items[row].file_offset, 0);
 }
 
-/* The size is that of code and data, which may be apart: it must not reach into the next one. */
+/* Sizes include code and data, which may be apart: a module must not reach into the next. */
 static void each_module_has_its_place(void **state)
 {
 	struct collected *c = *state;
@@ -162,7 +162,7 @@ static void sections_are_told_when_they_are_needed(void **state)
 	kernel_modules_observe(c->modules, UINT64_MAX, 6);
 	assert_string_equal(c->sections, "");
 	kernel_modules_observe(c->modules, BASE + 0x2fff, 7);
-	/* Folders have no order. */
+	/* Folders are unordered. */
 	first = strstr(c->sections, "0 .text 40 7\n");
 	assert_non_null(first);
 	assert_non_null(strstr(c->sections, "0 .exit.text 800 7\n"));
@@ -172,7 +172,7 @@ static void sections_are_told_when_they_are_needed(void **state)
 	assert_null(strstr(c->sections, " 8\n"));
 }
 
-static void saw(struct collected *c, struct rec *rec, bool is_expected)
+static void observe(struct collected *c, struct rec *rec, bool is_expected)
 {
 	c->sections[0] = '\0';
 	kernel_modules_free(c->modules);
@@ -195,20 +195,20 @@ static void all_addresses_of_the_kernel_count(void **state)
 	} copy = {.copy = {.kernel_depth = 1, .stack_size = 8}};
 
 	record_init(&sample.rec, REC_SAMPLE, sizeof(sample), 1, 2, 3);
-	saw(c, &sample.rec, false);
+	observe(c, &sample.rec, false);
 	sample.rec.flags = SAMPLE_LEAF_KERNEL;
-	saw(c, &sample.rec, true);
-	saw(c, &stack->rec, false);
+	observe(c, &sample.rec, true);
+	observe(c, &stack->rec, false);
 	free(stack);
 	addrs[1] = BASE + 0x1010;
 	stack = stack_record_new(addrs, kinds, 2, 1);
-	saw(c, &stack->rec, true);
+	observe(c, &stack->rec, true);
 	free(stack);
 	record_init(&copy.copy.rec, REC_COPY, sizeof(struct rec_copy) + 16, 1, 2, 3);
 	copy.copy.body[1] = BASE + 0x1010;
-	saw(c, &copy.copy.rec, false);
+	observe(c, &copy.copy.rec, false);
 	copy.copy.body[0] = BASE + 0x1010;
-	saw(c, &copy.copy.rec, true);
+	observe(c, &copy.copy.rec, true);
 }
 
 static void functions_are_named_while_they_are_there(void **state)
@@ -216,16 +216,16 @@ static void functions_are_named_while_they_are_there(void **state)
 	struct collected *c = *state;
 
 	kernel_modules_send_list(c->modules, LIST, 5);
-	c->said = "a_func+0x10/0x100 [a_1]";
+	c->answer = "a_func+0x10/0x100 [a_1]";
 	kernel_modules_observe(c->modules, BASE + 0x1110, 7);
 	assert_string_equal(c->symbols, "0 a_func 100 100 7\n");
-	/* The rest of it is known, too. */
+	/* The rest of the function is known, too. */
 	kernel_modules_observe(c->modules, BASE + 0x1100, 8);
 	kernel_modules_observe(c->modules, BASE + 0x11ff, 8);
 	assert_int_equal(c->asked, 1);
-	c->said = "before+0x0/0x10 [a_1]";
+	c->answer = "before+0x0/0x10 [a_1]";
 	kernel_modules_observe(c->modules, BASE + 0x1000, 8);
-	c->said = "between+0x1/0x10 [a_1]";
+	c->answer = "between+0x1/0x10 [a_1]";
 	kernel_modules_observe(c->modules, BASE + 0x1051, 9);
 	assert_string_equal(c->symbols, "0 a_func 100 100 7\n0 before 0 10 8\n"
 					"0 between 50 10 9\n");
@@ -245,13 +245,13 @@ static void what_the_kernel_says_of_others_is_not_taken(void **state)
 
 	kernel_modules_send_list(c->modules, LIST, 5);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		c->said = texts[i];
+		c->answer = texts[i];
 		kernel_modules_observe(c->modules, BASE + 0x1100 + i, 7);
-		/* Nor is it asked for again. */
+		/* A second time, the kernel is not asked. */
 		kernel_modules_observe(c->modules, BASE + 0x1100 + i, 7);
 		assert_int_equal(c->asked, i + 1);
 	}
-	c->said = NULL;
+	c->answer = NULL;
 	kernel_modules_observe(c->modules, BASE + 0x1200, 7);
 	assert_string_equal(c->symbols, "");
 }
@@ -274,10 +274,10 @@ static void modules_that_come_later(void **state)
 	kernel_modules_send_list(c->modules, LIST, 5);
 	vec_clear(&c->maps);
 	c->sections[0] = '\0';
-	/* It was in the list: nothing is new. */
+	/* Already in the list: nothing new. */
 	load(c, "a_1", BASE + 0x1000, 0, 4);
 	assert_int_equal(c->maps.count, 0);
-	/* Its code, and what is dropped when it has started, behind it in the file. */
+	/* Code, and initial code that is dropped after the start and lies behind it in the file. */
 	load(c, "a_1", BASE + 0x1000, BASE + 0x20000, 8);
 	assert_int_equal(c->module_count, 4);
 	assert_int_equal(c->maps.count, 2);
@@ -287,18 +287,18 @@ static void modules_that_come_later(void **state)
 	assert_int_equal(c->maps.items[1].file_offset, 0x2000);
 	assert_int_equal(c->maps.items[1].module_id, 3);
 	assert_non_null(strstr(c->sections, "3 .text 40 8\n"));
-	c->said = "early+0x4/0x8 [a_1]";
+	c->answer = "early+0x4/0x8 [a_1]";
 	kernel_modules_observe(c->modules, BASE + 0x20014, 9);
 	assert_string_equal(c->symbols, "3 early 2010 8 9\n");
-	/* What takes the place of another module, and of what that has dropped. */
+	/* A module in place of another, and of the initial code that it dropped. */
 	load(c, "z", BASE + 0x1800, 0, 10);
 	load(c, "y", BASE + 0x1f000, 0, 11);
 	c->symbols[0] = '\0';
-	c->said = "func+0x0/0x8 [y]";
+	c->answer = "func+0x0/0x8 [y]";
 	kernel_modules_observe(c->modules, BASE + 0x20010, 12);
-	c->said = "func+0x0/0x8 [z]";
+	c->answer = "func+0x0/0x8 [z]";
 	kernel_modules_observe(c->modules, BASE + 0x1810, 12);
-	c->said = "func+0x0/0x8 [a_1]";
+	c->answer = "func+0x0/0x8 [a_1]";
 	kernel_modules_observe(c->modules, BASE + 0x17f0, 12);
 	assert_string_equal(c->symbols, "5 func 1010 8 12\n4 func 10 8 12\n3 func 7f0 8 12\n");
 }

@@ -58,7 +58,7 @@ static void any_order_will_do(void **state)
 
 	(void)state;
 	add(t, 0x900, 0x10, "last", NULL);
-	/* It is said to reach into the next. */
+	/* Claims to reach into the next. */
 	add(t, 0x100, 0x100, "long", NULL);
 	add(t, 0x180, 0x80, "next", NULL);
 	add(t, 0x180, 0x80, "__pfx_next", NULL);

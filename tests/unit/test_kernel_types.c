@@ -40,11 +40,11 @@ static struct btf_header *make_whole(void)
 
 static struct kernel_function function = {.name = "attach"};
 
-/* By up to two names. */
+/* Picks up to two names. */
 static int pick(const char *name, const char *other)
 {
 	struct type_names names = {0};
-	/* Bytes of their own, so that nothing behind them is read unnoticed. */
+	/* A block of exact size, so that sanitizers see reads beyond it. */
 	void *copy = malloc(whole.size);
 	int ret;
 
@@ -67,7 +67,7 @@ static const char *picked_text(uint32_t offset)
 	return picked.text + header->hdr_len + header->str_off + offset;
 }
 
-/* What stands behind a type, as text; returns its size. */
+/* Prints the data behind a type; returns its size. */
 static size_t describe_rest(char *to, size_t room, uint32_t info, const uint32_t *rest)
 {
 	uint32_t count = BTF_INFO_VLEN(info);
@@ -100,7 +100,7 @@ static size_t describe_rest(char *to, size_t room, uint32_t info, const uint32_t
 	}
 }
 
-/* All that was picked, a line each: number, kind, name, size or type, what stands behind. */
+/* Lists the picked types, a line each: number, kind, name, size or type, data. */
 static const char *picked_types(void)
 {
 	static char lines[4096];
@@ -140,14 +140,14 @@ static void test_structs(void **state)
 	add_member("x", number, 32);
 	make_whole();
 	assert_int_equal(pick("wanted", NULL), 0);
-	/* In what is picked pointers lead nowhere, and nothing is there that is not needed. */
+	/* Picked pointers lead nowhere, and nothing unneeded is picked. */
 	assert_string_equal(picked_types(), "1 4 wanted 16 in:2@0 p:3@40 x:4@20\n"
 					    "2 4 inner 4 x:4@0\n"
 					    "3 2  0\n"
 					    "4 1 int 4\n");
 }
 
-/* Types that are made of others in every way, and of nothing but values. */
+/* Types that contain others in every way, and types of values alone. */
 static void test_other_kinds(void **state)
 {
 	uint32_t number, array, nameless, large, named, qualified;
@@ -253,7 +253,7 @@ static void test_names(void **state)
 			    "1 4 task___old 1\n2 4 task___very_new 2\n3 4 task 3\n");
 	assert_int_equal(pick("___task", "a"), 0);
 	assert_string_equal(picked_types(), "1 4 ___task 7\n2 4 a 8\n");
-	/* No name at all is none of a type. */
+	/* An empty name is not a type's. */
 	assert_int_equal(pick("", "missing"), 0);
 	assert_string_equal(picked_types(), "");
 }
@@ -271,7 +271,7 @@ static void test_names_are_a_set(void **state)
 	type_names_release(&names);
 }
 
-/* None of these can be, but each has to come to an end. */
+/* None of these can exist, but each must terminate. */
 static void test_circles(void **state)
 {
 	uint32_t self;
@@ -286,7 +286,7 @@ static void test_circles(void **state)
 	assert_string_equal(picked_types(), "1 4 self 4 itself:1@0\n2 8 round 3\n3 10  2\n");
 }
 
-/* Strings are copied once, however often they are used. */
+/* Strings are copied once, however often they occur. */
 static void test_strings(void **state)
 {
 	const struct btf_header *header;
@@ -305,7 +305,7 @@ static void test_strings(void **state)
 	assert_int_equal(pick("wanted", NULL), 0);
 	header = (const void *)picked.text;
 	assert_int_equal(header->str_len, sizeof("\0wanted\0a\0int"));
-	/* Those that begin within one another would become more than there is. */
+	/* Strings that overlap would become longer than the section. */
 	teardown(NULL);
 	setup(NULL);
 	number = add_int("int", 4);
@@ -329,7 +329,7 @@ static void add_something(void)
 	add_member("x", number, 0);
 }
 
-/* A header that is as it should be but for this. */
+/* A good header except for this change. */
 #define refuses_header(change) \
 	do { \
 		struct btf_header *header = make_whole(); \
@@ -356,7 +356,7 @@ static void test_headers(void **state)
 	refuses_header(whole.size = sizeof(*header) - 1);
 }
 
-/* A later format may have more in front of the types. */
+/* Later formats may have more in the header. */
 static void test_longer_header(void **state)
 {
 	struct strbuf longer = {0};
@@ -374,7 +374,7 @@ static void test_longer_header(void **state)
 	assert_string_equal(picked_types(), "1 4 wanted 4 x:2@0\n2 1 int 4\n");
 }
 
-/* One that is as it should be but for this. */
+/* A type that is good except for one thing. */
 static void refuses(uint32_t name, uint32_t info, uint32_t last)
 {
 	teardown(NULL);
@@ -391,14 +391,14 @@ static void refuses(uint32_t name, uint32_t info, uint32_t last)
 static void test_damaged_types(void **state)
 {
 	(void)state;
-	refuses(0, 20u << 24, 0); /* a kind that nobody knows */
+	refuses(0, 20u << 24, 0); /* an unknown kind */
 	refuses(0, 0, 0);
 	refuses(0, BTF_KIND_PTR << 24 | 1u << 16, 0); /* bits without a meaning */
 	refuses(0, BTF_KIND_PTR << 24 | 1u << 29, 0);
 	refuses(0, BTF_KIND_STRUCT << 24 | 1, 4); /* without its member */
 	refuses(0, BTF_KIND_INT << 24, 4);
 	refuses(1000, BTF_KIND_STRUCT << 24, 4); /* a name behind all strings */
-	refuses(UINT32_MAX, BTF_KIND_TYPEDEF << 24, 4); /* of a type that is not there */
+	refuses(UINT32_MAX, BTF_KIND_TYPEDEF << 24, 4); /* of a type that does not exist */
 	refuses(UINT32_MAX, BTF_KIND_TYPEDEF << 24, UINT32_MAX);
 }
 
@@ -414,7 +414,7 @@ static void test_functions_as_values(void **state)
 	assert_int_equal(pick("wanted", NULL), -ENOEXEC);
 }
 
-/* Cut off anywhere it is refused. */
+/* Every truncation is refused. */
 static void test_every_length(void **state)
 {
 	(void)state;

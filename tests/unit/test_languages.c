@@ -14,10 +14,10 @@ static const struct {
 	const char *text, *name, *file;
 	uint32_t line, column;
 	uint8_t language;
-	const char *tier; /* NULL: no language's */
+	const char *tier; /* NULL: no language */
 	bool is_js;
 } cases[] = {
-	/* V8 as it is, and as it was */
+	/* V8, current and older */
 	{"JS:*fib /tmp/w.js:1:13", "fib", "/tmp/w.js", 1, 13, JS, "Optimized", true},
 	{"JS:~fib /tmp/w.js:1:13", "fib", "/tmp/w.js", 1, 13, JS, "Interpreter", true},
 	{"JS:^fib /tmp/w.js:1:13", "fib", "/tmp/w.js", 1, 13, JS, "Baseline", true},
@@ -37,11 +37,11 @@ static const struct {
 	{"JS:*a b file.js:4:5", "a", "b file.js", 4, 5, JS, "Optimized", true},
 	{"JS:*f webpack-internal:///./a.js:4:5", "f", "webpack-internal:///./a.js", 4, 5, JS,
 	 "Optimized", true},
-	/* Numbers that are none */
+	/* Numbers that are not a place */
 	{"JS:*f /w.js:1234567890:1", "f", "/w.js:1234567890", 1, 0, JS, "Optimized", true},
 	{"JS:*f /w.js:", "f", "/w.js:", 0, 0, JS, "Optimized", true},
 	{"JS:*f 1:2", "f", "1", 2, 0, JS, "Optimized", true},
-	/* Not functions of a script: what they are is in the name. */
+	/* Code that is no function of a script: its name tells what it is. */
 	{"Builtin:ArrayMap", "Builtin:ArrayMap", NULL, 0, 0, JS, "Builtin", false},
 	{"BytecodeHandler:Add", "BytecodeHandler:Add", NULL, 0, 0, JS, "Interpreter", false},
 	{"RegExp:a b:1", "RegExp:a b:1", NULL, 0, 0, JS, "RegExp", false},
@@ -85,7 +85,7 @@ static void texts_of_compilers(void **state)
 	}
 }
 
-/* Every beginning of them, in memory that ends there: a sanitizer sees what reads beyond it. */
+/* Every prefix, in memory that ends there: sanitizers see reads beyond it. */
 static void texts_that_end_anywhere(void **state)
 {
 	(void)state;
@@ -114,7 +114,7 @@ static void rows_are_whole(void **state)
 		assert_non_null(language->category.color);
 		assert_string_equal(language->category.subcategories[0], "Other");
 		assert_int_equal(language->program != NULL, language->remedy != NULL);
-		/* Its code is known by one or the other. */
+		/* Either tells the language of its code. */
 		assert_true(language->parse_name || language->library);
 	}
 	assert_null(languages[LANGUAGE_NONE]);

@@ -98,7 +98,7 @@ struct shape {
 	bool is_64bit;
 };
 
-/* The table with that program. */
+/* Builds the table of that program. */
 static void build(struct strbuf *out, struct shape shape, const struct strbuf *program)
 {
 	static const uint8_t counts[] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
@@ -149,7 +149,7 @@ static void read_program(struct line_table *t, struct shape shape, struct strbuf
 
 	build(&section, shape, program);
 	read_from(t, &section, section.size);
-	/* Names are the sections'; those of old tables are gone now. */
+	/* Names point into the sections; those of old tables are freed by now. */
 	strbuf_release(&section);
 	strbuf_release(program);
 }
@@ -243,7 +243,7 @@ static void directories_and_files(void **state)
 	strbuf_release(&section);
 }
 
-/* Sequences in any order, rows in any order, and the last of several for one address. */
+/* Sequences and rows in any order; the last row for an address wins. */
 static void order(void **state)
 {
 	static const uint8_t address_100[] = {0, 5, DW_LNE_set_address, 0, 1, 0, 0};
@@ -260,7 +260,7 @@ static void order(void **state)
 	strbuf_add(&program, copy, sizeof(copy));
 	ADD(&program, DW_LNS_advance_pc, 0x10);
 	finish(&program);
-	/* Without an end it is none. */
+	/* A sequence without an end does not count. */
 	strbuf_add(&program, address_100, sizeof(address_100));
 	ADD(&program, SPECIAL(2, 7));
 	read_program(&t, (struct shape){5, 12, 1, false}, &program);

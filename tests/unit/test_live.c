@@ -74,11 +74,11 @@ static void the_kernel_image_is_found(void **state)
 						 "ffffca42fae10000 T __irqentry_text_start\n"
 						 "ffffca42fae10010 t more\n"),
 			 0xffffca42fae00000);
-	/* More may follow at that address. */
+	/* The image may have more symbols at that address. */
 	assert_int_equal(kernel_space_find_image("ffffffff81000000 T _stext\n"), 0);
 }
 
-/* The mapping of this very program that is executed, as /proc/self/maps has it. */
+/* The executable mapping of this program in /proc/self/maps. */
 static char *own_text_mapping(struct proc_map *map)
 {
 	char *text = text_read_file("/proc/self/maps", 1 << 20, NULL), *at = text;
@@ -93,7 +93,7 @@ static char *own_text_mapping(struct proc_map *map)
 	return NULL;
 }
 
-/* Both ways say the same, where the kernel can be asked: of it, and of memory without a file. */
+/* Both ways list the same, if the kernel can be asked: this program, and memory without a file. */
 static void executable_mappings_are_listed(void **state)
 {
 	void *anonymous = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -192,7 +192,7 @@ static bool has_layers(const char *path)
 	return fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC;
 }
 
-/* By its path alone: nothing is mapped there any more. */
+/* Finds the file by its path alone, as nothing is mapped there any more. */
 static void what_took_the_place_of_the_file_is_another(void **state)
 {
 	char dir[] = "/tmp/prof-test-XXXXXX", path[64], other[64], folder[64];
@@ -213,7 +213,7 @@ static void what_took_the_place_of_the_file_is_another(void **state)
 	file.device++;
 	assert_int_equal(try_open(&file), has_layers(path) ? 0 : -ESTALE);
 	file.device--;
-	/* A link to the very file, in the place of it or of its folder. */
+	/* A link to the very file, in its place or its folder's. */
 	assert_int_equal(rename(path, other), 0);
 	assert_int_equal(symlink(other, path), 0);
 	assert_int_equal(try_open(&file), -ELOOP);
@@ -246,7 +246,7 @@ static void a_fifo_is_never_opened(void **state)
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/fifo", dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	/* Opening it for reading would block for ever. */
+	/* Opening it for reading would block. */
 	assert_int_equal(mapped_file_open(&file, &identity, &summary), -ENXIO);
 	unlink(path);
 	rmdir(dir);
@@ -294,12 +294,12 @@ static void a_scan_finds_this_process(void **state)
 	assert_string_equal(c.main_name, "test_live");
 	assert_true(c.own_file);
 	assert_true(c.maps >= c.modules);
-	/* The second time every file is known already. */
+	/* Every file is known the second time. */
 	c.modules = 0;
 	assert_int_equal(proc_walk_maps(modules, &cache, collect, &c, (uint32_t)getpid(), 2, NULL),
 			 0);
 	assert_int_equal(c.modules, 0);
-	/* A file of another view is another one, and found by what it is. */
+	/* A file seen in another view counts as another, and is identified by its contents. */
 	assert_in_range(cache.rows.count, 2, 100);
 	identity_cache_release(&cache);
 	module_registry_free(modules);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lives of processes: what listeners are told, and what becomes of the states that they keep.
- */
+/* Lives of processes: the calls of listeners, and the states that they keep. */
 #include "lib/live/process/live_process.h"
 
 #include <setjmp.h>
@@ -13,7 +12,7 @@
 
 #include "lib/base/alloc.h"
 
-/* What two listeners keep: a number that children inherit, and memory of each process's own. */
+/* State of two listeners: a number that children inherit, and memory of each process's own. */
 struct number {
 	uint32_t value, execs;
 };
@@ -171,7 +170,7 @@ static void a_life(void **state)
 	child = find(8, 10);
 	assert_int_equal(number_of(child)->value, 70);
 	assert_string_equal(memory_of(child)->text, "seven");
-	/* What the child does is its own affair. */
+	/* The child's state is separate. */
 	number_of(child)->value = 80;
 	live_processes_exec(processes, child, 20);
 	assert_string_equal(notes(), "k:exec 8@20 ");
@@ -182,7 +181,9 @@ static void a_life(void **state)
 	rounds(2, 40);
 	assert_string_equal(notes(), "");
 	rounds(1, 50);
-	/* Those who read come before those who let go, whoever was added first. */
+	/*
+	 * Listeners that read come before those that release, whatever the order of registration.
+	 */
 	assert_string_equal(notes(), "r:read seven k:exit 8@50=80 ");
 	assert_null(find(8, 60));
 	assert_non_null(find(7, 60));
@@ -197,7 +198,7 @@ static void events_from_before_an_exit_find_the_process(void **state)
 	live_processes_exit(processes, 7, 30);
 	rounds(2, 40);
 	assert_ptr_equal(find(7, 25), process);
-	/* It forked, which is known only now. */
+	/* Its fork is reported only now. */
 	live_processes_fork(processes, 8, 7, 20);
 	rounds(1, 50);
 	assert_null(find(7, 25));
@@ -227,7 +228,7 @@ static void a_pid_that_is_used_again(void **state)
 	live_processes_fork(processes, 7, 1, 40);
 	assert_string_equal(notes(), "r:read seven k:exit 7@40=70 k:fork 7<1 ");
 	assert_int_equal(number_of(find(7, 40))->value, 10);
-	/* What the first one did is none of the second's, and does not end it. */
+	/* Events of the first process neither reach nor end the second. */
 	assert_null(find(7, 39));
 	live_processes_exit(processes, 7, 30);
 	rounds(5, 50);
@@ -250,7 +251,7 @@ static void an_exit_that_was_lost(void **state)
 	add(7, 0, 70, "seven");
 	live_processes_fork(processes, 7, 1, 40);
 	assert_string_equal(notes(), "r:read seven k:exit 7@40=70 k:fork 7<1 ");
-	/* Its own child has the pid of a process that exited long ago, too. */
+	/* Its own child gets the pid of a process that exited long ago. */
 	live_processes_fork(processes, 1, 7, 50);
 	assert_string_equal(notes(), "r:read one k:exit 1@50=10 k:fork 1<7 ");
 	assert_int_equal(number_of(find(1, 50))->value, 10);
@@ -269,7 +270,7 @@ static void a_child_of_someone_unknown(void **state)
 	assert_string_equal(notes(), "k:fork 9<0 ");
 }
 
-/* The fork is told of after /proc was read: of the child, or of its parent alone. */
+/* A fork is reported after /proc was read for the child, or for the parent alone. */
 static void forks_while_proc_is_read(void **state)
 {
 	(void)state;
@@ -281,7 +282,7 @@ static void forks_while_proc_is_read(void **state)
 	assert_null(find(8, 109));
 	live_processes_fork(processes, 9, 7, 90);
 	assert_int_equal(number_of(find(9, 90))->value, 70);
-	/* The child exited before it was known that it had begun. */
+	/* The child's exit is reported before its start. */
 	live_processes_exit(processes, 9, 95);
 	rounds(3, 200);
 	assert_string_equal(notes(), "k:fork 9<7 r:read seven k:exit 9@200=70 ");
@@ -296,7 +297,7 @@ static void one_that_is_there_already_stays(void **state)
 	assert_ptr_equal(live_processes_add(processes, 7, 50), process);
 	assert_ptr_equal(find(7, 10), process);
 	assert_int_equal(number_of(process)->value, 70);
-	/* But for one that has exited. */
+	/* Except for a process that has exited. */
 	live_processes_exit(processes, 7, 60);
 	live_processes_add(processes, 7, 70);
 	assert_string_equal(notes(), "r:read seven k:exit 7@70=70 ");
@@ -305,7 +306,7 @@ static void one_that_is_there_already_stays(void **state)
 	assert_int_equal(number_of(find(7, 70))->value, 0);
 }
 
-/* The child uses its parent's memory until its exec, which is the child's alone. */
+/* The child uses its parent's memory until its exec, which affects only the child. */
 static void a_vfork(void **state)
 {
 	(void)state;
@@ -339,7 +340,7 @@ static void rows_stay_where_they_are_and_are_used_again(void **state)
 	while ((process = live_processes_next(processes, &rows)))
 		count += process->pid;
 	assert_int_equal(count, 1);
-	/* What is held does not grow with what ever ran. */
+	/* Rows do not grow with the number of processes that ever ran. */
 	assert_in_range(rows, 1, 128);
 	assert_int_equal(live_texts, 1);
 }

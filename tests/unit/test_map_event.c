@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records as the kernel writes them into mapping rings. */
+/* Records of mapping rings, as the kernel writes them. */
 #include "lib/live/perf/map_event.h"
 
 #include <linux/perf_event.h>
@@ -81,7 +81,7 @@ static void put_code(struct record *r, size_t extra)
 	end(r);
 }
 
-/* The kernel makes the record larger for each further listener; the rest is what was there. */
+/* The kernel enlarges the record for each further listener, and leaves garbage there. */
 static void code_has_its_time_however_many_listen(void **state)
 {
 	(void)state;

@@ -42,7 +42,7 @@ static bool map(struct fixture *f, uint64_t start, uint64_t end, uint64_t offset
 	return mapping_table_insert(&f->t, &m, ++f->stamp);
 }
 
-/* The rows are exactly these. */
+/* Expects exactly these rows. */
 static void expect_rows(const struct mapping_table *t, const struct mapping *rows, size_t count)
 {
 	assert_int_equal(t->rows.count, count);
@@ -112,7 +112,7 @@ static void replaces_exactly(void **state)
 	map(f, 0x2000, 0x3000, 0, 2);
 	map(f, 0x1000, 0x2000, 0, 3);
 	EXPECT_ROWS(f->t, {0x1000, 0x2000, 0, 3}, {0x2000, 0x3000, 0, 2});
-	/* The same file further on in it is another mapping. */
+	/* Another part of the same file is another mapping. */
 	map(f, 0x1000, 0x2000, 0x8000, 3);
 	EXPECT_ROWS(f->t, {0x1000, 0x2000, 0x8000, 3}, {0x2000, 0x3000, 0, 2});
 }
@@ -166,13 +166,13 @@ static void shares_until_one_changes(void **state)
 
 	mapping_table_drop(child);
 
-	/* Alone again: it changes in place. */
+	/* The only holder again: it changes in place. */
 	before = f->t;
 	map(f, 0x1000, 0x2000, 0, 3);
 	assert_ptr_equal(before, f->t);
 }
 
-/* Against a plain array with one cell a page. */
+/* Compares with a plain array of one cell per page. */
 static void random_maps_match_a_model(void **state)
 {
 	enum { PAGES = 64, STEPS = 4000 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of markers and counters is kept, and what is counted as lost; see golden cases for the rest.
- */
+/* Markers and counters: which are kept, and which count as lost. Golden cases cover the rest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +82,7 @@ static void values_are_found_by_their_keys(void **state)
 	assert_int_equal(row->markers.count, 2);
 	assert_int_equal(value_by_key(f, &row->markers.items[0], "size")->number, 4096);
 	assert_int_not_equal(value_by_key(f, &row->markers.items[0], "holder")->stack, NO_STACK);
-	/* That of the other never came. It is no lost sample. */
+	/* The other's stack never came, which is not a lost sample. */
 	assert_int_equal(value_by_key(f, &row->markers.items[1], "holder")->stack, NO_STACK);
 	assert_int_equal(f->p->stats.lost_marker_values, 1);
 	assert_int_equal(f->p->stats.lost[LOST_STACK], 0);
@@ -105,7 +104,7 @@ static void what_does_not_fit_is_counted(void **state)
 	feed_end(f, 10 * MS);
 	assert_int_equal(fed_thread(f, 10, 0, 10)->markers.count, 1);
 	assert_int_equal(f->p->stats.lost_markers, 2);
-	/* The size, and the stack. */
+	/* Both the size and the stack. */
 	assert_int_equal(f->p->stats.lost_marker_values, 2);
 	assert_int_equal(f->p->stats.lost_counter_values, 1);
 }

@@ -24,7 +24,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* cpu tells records of one time apart. */
+/* The cpu tells records of equal times apart. */
 static void add(struct merge *m, uint64_t time, uint16_t cpu)
 {
 	struct rec rec;
@@ -63,7 +63,7 @@ static void gives_what_is_older_than_the_round_before(void **state)
 	assert_null(merge_next(m));
 }
 
-/* A ring could not be read to its end in two rounds. */
+/* A ring cannot be read to its end in two rounds. */
 static void held_records_wait_for_those_before_them(void **state)
 {
 	struct merge *m = *state;
@@ -79,7 +79,7 @@ static void held_records_wait_for_those_before_them(void **state)
 	merge_hold_watermark(m);
 	assert_null(merge_next(m));
 	assert_int_equal(merge_size(m), 2 * sizeof(struct rec));
-	/* By then it can. */
+	/* Now it can. */
 	merge_begin_round(m, 400);
 	add(m, 140, 1);
 	add(m, 240, 1);
@@ -138,7 +138,7 @@ static void keeps_late_records(void **state)
 	add(m, 50, 0);
 	merge_begin_round(m, 200);
 	expect(m, 50, 0);
-	add(m, 50, 1); /* as young as what went out: in order still */
+	add(m, 50, 1); /* as young as the last record passed on: still in order */
 	add(m, 20, 2);
 	expect(m, 20, 2);
 	expect(m, 50, 1);
@@ -184,7 +184,7 @@ static void keeps_whole_records_of_any_size(void **state)
 	}
 }
 
-/* Many rounds over many rings against a plain count: nothing lost, nothing twice, all in order. */
+/* Many rounds over many rings against a plain count: no loss, no duplicate, all in order. */
 static void long_runs_stay_complete_and_ordered(void **state)
 {
 	enum { ROUNDS = 300, RINGS = 7, EACH = 90 };

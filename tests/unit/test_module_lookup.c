@@ -49,7 +49,7 @@ static int teardown(void **state)
 	return system(command);
 }
 
-/* A copy of the file at that place of the folder; to be freed. */
+/* Copies the file to that place of the folder; free the result. */
 static char *put(const char *place)
 {
 	_cleanup_free_ char *command = xasprintf("install -D -m 600 " SEED " '%s/%s'", folder,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Unwind tables in shards: room, chunks, and what the walker is told of a mapping. */
+/* Unwind tables in shards: room, chunks, and the walker's description of a mapping. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "lib/unwind/native/module_tables.h"
 #include "lib/record/record.h"
 
-/* Rules are looked up here, stacks are not. */
+/* These tests look up rules, not stacks. */
 #define walk_word(frame) ((void)(frame), 8)
 #define walk_read_word(frame, to, addr) ((void)(frame), (void)(to), (void)(addr), -1)
 #define walk_read_pair(frame, to, addr) walk_read_word(frame, to, addr)
@@ -53,7 +53,7 @@ static void pieces_are_aligned_and_come_back(void **state)
 		assert_int_equal(pieces[i].at % 16, 0);
 		assert_int_equal(pieces[i].words, 32);
 	}
-	/* Given back in an order that touches no neighbour, one, and both. */
+	/* Freed in an order that touches no neighbour, then one, then both. */
 	table_arena_free(&f.arena, &pieces[0]);
 	table_arena_free(&f.arena, &pieces[2]);
 	assert_int_equal(f.arena.rows.items[0].holes.count, 3);
@@ -79,7 +79,7 @@ static void the_ceiling_holds(void **state)
 	teardown(&f);
 }
 
-/* A table of `pages` pages with `rows` rows each; the rule of a row says where it is. */
+/* A table of `pages` pages with `rows` rows each; a row's rule tells its place. */
 static void make_table(struct unwind_table *table, uint32_t pages, uint32_t rows)
 {
 	*table = (struct unwind_table){.start = 0x1000, .page_count = pages};
@@ -151,7 +151,7 @@ static void every_row_is_found_again_across_chunks(void **state)
 	for (uint32_t page = 1; page < pages; page += 3) {
 		uint64_t addr = mapping.start + (uint64_t)page * UNWIND_PAGE_SIZE;
 
-		/* Before the first row of a page, the last of the page before it holds. */
+		/* Before the first row of a page, the last row of the previous page holds. */
 		assert_int_equal(rule_at(&f, &mappings, addr + 7),
 				 (uint16_t)((page - 1) * 7 + rows - 1 + 2));
 		assert_int_equal(rule_at(&f, &mappings, addr + 8), (uint16_t)(page * 7 + 2));
@@ -205,7 +205,7 @@ static void a_table_without_room_is_counted(void **state)
 	assert_int_equal(f.tables.rows.items[0].state, TABLE_NONE);
 	assert_int_equal(f.tables.rows.items[0].rows, 0);
 	assert_int_equal(f.tables.too_large, 1);
-	/* Whatever leads to the program's entry, it is known there that the stack ends. */
+	/* The stack ends at the program's entry, however it is reached. */
 	module_tables_describe(&f.tables, &mapping, &mappings);
 	assert_int_equal(mappings.rows.count, 1);
 	assert_int_equal(mappings.rows.items[0].flags, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose processes have frames in a module, and which files those can read. */
+/* Users whose processes have frames in a module, and the files that they can read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +115,7 @@ static void make_folder(struct folder *f)
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(symlink(f->file, f->link), 0);
-	/* Whatever the umask. */
+	/* Independent of the umask. */
 	assert_int_equal(chmod(f->path, 0755), 0);
 	assert_int_equal(chmod(f->file, 0644), 0);
 }
@@ -127,7 +127,7 @@ static void remove_folder(const struct folder *f)
 	rmdir(f->path);
 }
 
-/* As everybody is asked who cannot be switched to, and as whom root can. */
+/* Checks both ways: for users whom root cannot switch to, and for those whom it can. */
 static void expect_open(const struct readers *readers, const char *path, bool is_open)
 {
 	int fd = readers_open(readers, 0, path);
@@ -198,8 +198,8 @@ static void links_of_proc_lead_nowhere(void **state)
 }
 
 /*
- * In a child: root that has become a user, and has kept the capability to switch ids and that to
- * read everything, as a program's file can give them. The kernel would leave it the latter.
+ * Runs in a child: root becomes a user, but keeps the capabilities to switch ids and to read
+ * everything, as a program's file can give them. The kernel would leave it the latter.
  */
 static int open_as_user(const char *path)
 {
@@ -210,7 +210,7 @@ static int open_as_user(const char *path)
 	int refused, alone;
 
 	readers_add(&other, (struct reader){54322, 43210});
-	/* Its groups are nobody else's. */
+	/* Its groups are no other user's. */
 	if (setgroups(1, &(gid_t){0}) || prctl(PR_SET_KEEPCAPS, 1) ||
 	    setresuid(54321, 54321, 54321) || syscall(SYS_capset, &header, data))
 		return 1;
@@ -229,7 +229,7 @@ static void capabilities_are_not_the_readers(void **state)
 	if (geteuid())
 		return;
 	make_folder(&f);
-	/* Of root's group. */
+	/* Readable by root's group. */
 	assert_int_equal(chmod(f.file, 0640), 0);
 	child = fork();
 	if (!child)

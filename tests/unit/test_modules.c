@@ -21,7 +21,7 @@ static void segments_say_where_an_offset_lies(void **state)
 	struct module *m = modules_get(modules, id);
 	uint64_t rva;
 
-	/* As gold makes them: the second begins in the page where the first ends. */
+	/* Layout of gold: the second segment begins in the page where the first ends. */
 	vec_push(&m->segments, (struct module_segment){0x0, 0x1200, 0x400000, false});
 	vec_push(&m->segments, (struct module_segment){0x1100, 0x900, 0x402100, true});
 	assert_true(module_offset_to_rva(m, 0x10, &rva));
@@ -53,7 +53,7 @@ static void without_segments_the_offset_is_the_rva(void **state)
 	assert_int_equal(m->file_key, UINT32_MAX);
 }
 
-static void reasons_are_said_in_words(void **state)
+static void reasons_have_texts(void **state)
 {
 	struct module m = {.build_id = {0x1a, 0x02}, .build_id_size = 2};
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -138,7 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(segments_say_where_an_offset_lies),
 		TEST(without_segments_the_offset_is_the_rva),
-		cmocka_unit_test(reasons_are_said_in_words),
+		cmocka_unit_test(reasons_have_texts),
 		TEST(names_come_from_paths),
 		TEST(a_file_may_be_called_deleted),
 		TEST(the_newest_module_of_an_id_wins),

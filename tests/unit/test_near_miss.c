@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Typing mistakes, and the messages that say what was meant. */
+/* Typing mistakes, and messages that suggest what was meant. */
 #include <getopt.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Command lines: what is taken, what is refused, and how the refusal reads. */
+/* Command lines: what is accepted, what is refused, and how the message reads. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -136,7 +136,7 @@ static void what_excludes_each_other_is_refused(void **state)
 	live_options_release(&o);
 }
 
-/* Those of instruments are taken, and shown, as if they stood in the same table. */
+/* Options of instruments are parsed and shown like those of the table itself. */
 static void every_option_is_in_the_help(void **state)
 {
 	static const struct option none[] = {{0}};
@@ -248,7 +248,7 @@ static const struct option longs[] = {
 	{0},
 };
 
-/* The text of the first option's failure, or "" where it is none. */
+/* Returns the text of the first option's failure, or "". */
 static const char *first_failure(const char *one, const char *two)
 {
 	static struct error err;
@@ -256,7 +256,7 @@ static const char *first_failure(const char *one, const char *two)
 	char *argv[] = {"record", (char *)one, (char *)two, NULL};
 
 	err = (struct error){0};
-	optind = 0; /* begins anew, as getopt(3) has it */
+	optind = 0; /* restarts getopt(3) */
 	live_options_getopt(&table, "+:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h", longs);
 	if (options_next(two ? 3 : 2, argv, strbuf_text(&table.shorts), table.longs.items, &err) ==
 	    '?')
@@ -277,7 +277,7 @@ static void wrong_options_are_named_as_written(void **state)
 	assert_string_equal(first_failure("--nothing", "x"), "unknown option --nothing");
 	assert_string_equal(first_failure("--kill=1", "x"), "--kill: takes no value");
 	assert_string_equal(first_failure("--quiet=1", "x"), "--quiet: takes no value");
-	/* Options of the command are its own. */
+	/* Options after the command are the command's. */
 	assert_string_equal(first_failure("ls", "--nothing"), "");
 	assert_int_equal(optind, 1);
 	assert_string_equal(first_failure("--", "--nothing"), "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Results on disk: what is in them, and what is left where writing fails. */
+/* Results on disk: their contents, and what is left if writing fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void test_mode_whatever_the_umask(void **state)
 	}
 }
 
-/* Every boundary of the buffers, in parts of every kind of size. */
+/* Every boundary of the buffers, in pieces of all kinds of sizes. */
 static void test_plain_of_any_size(void **state)
 {
 	static const size_t sizes[] = {0, 1, 65535, 65536, 65537, 131072, 1000003};
@@ -94,7 +94,10 @@ static void test_plain_of_any_size(void **state)
 	free(data);
 }
 
-/* gzip(1) is not the library that wrote it. A second member would show up as a second header. */
+/*
+ * Uses gzip(1), which is independent of the library that wrote the file. A second member would show
+ * as a second header.
+ */
 static void check_gzip(const char *data, size_t size)
 {
 	struct outfile *f = open_file("p.gz", true);
@@ -110,7 +113,7 @@ static void check_gzip(const char *data, size_t size)
 	assert_int_equal(outfile_size(f), file_size);
 	outfile_free(f);
 	assert_memory_equal(file, "\x1f\x8b\x08", 3);
-	/* The trailer counts what its member holds: here that is everything. */
+	/* The trailer counts its member, which here is everything. */
 	memcpy(&plain_size, file + file_size - 4, sizeof(plain_size));
 	assert_int_equal(plain_size, size);
 	free(file);
@@ -154,7 +157,7 @@ static void test_no_space_on_device(void **state)
 	free(data);
 }
 
-/* A limit of the file's size stands for a full disk. The failure may come as late as the commit. */
+/* A limit of the file size stands for a full disk. The failure may come as late as the commit. */
 static void check_full(size_t size, bool gzip)
 {
 	struct outfile *f;
@@ -214,13 +217,12 @@ static void test_reader_went_away(void **state)
 	outfile_write(f, "abc", 3);
 	assert_int_equal(outfile_commit(f, &err), -EPIPE);
 	assert_string_equal(err.text, "write -: Broken pipe");
-	/* Taken over, so closed. */
+	/* Taken over, and so closed. */
 	assert_int_equal(fcntl(fds[1], F_GETFD), -1);
 	outfile_free(f);
 }
 
-/* In a child: signals to the parent whenever it waits, then reads; ends with 0 if it got the data.
- */
+/* In a child: signals the parent whenever it waits, then reads; exits with 0 if it got the data. */
 static pid_t start_slow_reader(const int *fds, const char *data, size_t size)
 {
 	pid_t reader = fork();
@@ -240,7 +242,7 @@ static pid_t start_slow_reader(const int *fds, const char *data, size_t size)
 	_exit(!got || got_size != size || memcmp(got, data, size));
 }
 
-/* A pipe of one page, so that no write is ever whole; also one that somebody made non-blocking. */
+/* A pipe of one page, so that no write is ever complete; also a non-blocking one. */
 static void check_slow_reader(int pipe_flags)
 {
 	enum { SIZE = 1 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Results on disk: under which name, in which folder, as which user. */
+/* Results on disk: their name, folder and user. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void test_link_is_replaced(void **state)
 	assert_true(S_ISREG(st.st_mode));
 	check_content("target", "precious", 8);
 	check_content("p", "x", 1);
-	/* One that leads nowhere, too. */
+	/* A link that leads nowhere, too. */
 	assert_int_equal(symlink("nowhere", "q"), 0);
 	commit(open_file("q", false));
 	assert_int_equal(access("nowhere", F_OK), -1);
@@ -81,8 +81,7 @@ static void test_refusals(void **state)
 	snprintf(text, sizeof(text), "write %s: File name too long", name);
 	check_refused(name, -ENAMETOOLONG, text);
 	assert_int_equal(count_names(), 3);
-	/* A link is replaced, whatever it leads to; the longest name has a temporary one as well.
-	 */
+	/* A link is replaced, wherever it leads; the longest name, too, has a temporary file. */
 	commit(open_file("link", false));
 	name[NAME_MAX] = '\0';
 	commit(open_file(name, false));
@@ -91,7 +90,7 @@ static void test_refusals(void **state)
 
 static void test_folder_without_permission(void **state)
 {
-	/* As root through /proc, where nobody can create anything. */
+	/* Root tests with /proc, where nobody can create anything. */
 	bool is_root = !geteuid();
 
 	(void)state;
@@ -124,7 +123,7 @@ static void test_fifo_is_written_directly(void **state)
 	assert_int_equal(count_names(), 1);
 }
 
-/* With root's help, as another user: where everybody may put files somebody has put a FIFO. */
+/* Run by root for another user: in a folder where everybody may write, somebody has put a FIFO. */
 static void test_fifo_of_another_user(void **state)
 {
 	struct identity user = identity_of_invoker();
@@ -141,7 +140,7 @@ static void test_fifo_of_another_user(void **state)
 	check_refused_as(user, "shared/p", -EPERM, "write shared/p: it is another user's FIFO");
 	assert_int_equal(stat("shared/p", &st), 0);
 	assert_true(S_ISFIFO(st.st_mode));
-	/* What the folder's owner has there is meant to be there. */
+	/* Files of the folder's owner are trusted. */
 	assert_int_equal(chown("shared", 54321, 54321), 0);
 	reader = open("shared/p", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	commit(open_file("shared/p", false));
@@ -186,7 +185,7 @@ static void test_device_is_written_directly(void **state)
 	assert_true(S_ISCHR(st.st_mode));
 }
 
-/* /dev/stdout and shells' >(command) are such links. */
+/* /dev/stdout and a shell's >(command) are such links. */
 static void test_link_to_descriptor_is_followed(void **state)
 {
 	char path[64], buf[16];
@@ -224,7 +223,7 @@ static void test_folder_is_swapped_meanwhile(void **state)
 	assert_int_equal(mkdir("a", 0700), 0);
 	commit(f);
 	check_content("b/p", "x", 1);
-	/* Empty. */
+	/* An empty folder. */
 	assert_int_equal(rmdir("a"), 0);
 }
 
@@ -241,7 +240,7 @@ static void test_rename_that_fails(void **state)
 	assert_int_equal(count_names(), 1);
 }
 
-/* The file is that user's own doing: its folder decides, not what root may do. */
+/* The file is the user's own: the folder's permissions decide, not root's. */
 static void check_as_user(struct identity user)
 {
 	struct outfile_options options = {.path = "mine/p", .fd = -1, .owner = user};
@@ -259,7 +258,9 @@ static void check_as_user(struct identity user)
 	assert_int_equal(stat("mine/p", &st), 0);
 	assert_int_equal(st.st_uid, user.uid);
 	assert_int_equal(st.st_gid, user.gid);
-	/* In a folder like /tmp another's file cannot be replaced; that must be said at once. */
+	/*
+	 * Another user's file in a folder like /tmp cannot be replaced, which is reported at once.
+	 */
 	assert_int_equal(mkdir("shared", 0700), 0);
 	assert_int_equal(chmod("shared", 01777), 0);
 	put_file("shared/p", "root's");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Results that have no name until they are complete, and what is done where there is no such thing.
- */
+/* Results without a name until they are complete, and the fallback without unnamed files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,10 +22,12 @@
 
 #include "tests/unit/outfile_fixture.h"
 
-/* O_TMPFILE without what it shares with O_DIRECTORY. */
+/* O_TMPFILE minus the bits it shares with O_DIRECTORY. */
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 
-/* From now on this process's system call fails so, where `flags` is 0 or met by its third argument.
+/*
+ * Makes a system call of this process fail from now on, if `flags` is 0 or set in its third
+ * argument.
  */
 static void refuse(long number, uint32_t flags, int code)
 {
@@ -50,7 +51,7 @@ static void refuse(long number, uint32_t flags, int code)
 	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
-/* A filter cannot be taken off again, so each test of one has a process of its own. */
+/* A filter cannot be removed again, so each test of one has its own process. */
 static void in_child(void (*check)(void))
 {
 	pid_t child = fork();
@@ -132,7 +133,7 @@ static void test_with_such_files(void **state)
 	in_child(write_twice);
 }
 
-/* As the kernel does it to a program that takes too much memory. */
+/* Dies as a program does that the kernel kills for its use of memory. */
 static void die(void)
 {
 	struct outfile *f = open_file("p", false), *g = open_file("q", true);

@@ -55,7 +55,7 @@ static char *written(struct patch *r)
 	return text;
 }
 
-/* The frame at this RVA. */
+/* Returns the frame at this RVA. */
 static frame_id frame_at(struct profile *p, uint64_t rva)
 {
 	for (frame_id i = 0; i < p->frames.rows.count; i++) {
@@ -66,8 +66,7 @@ static frame_id frame_at(struct profile *p, uint64_t rva)
 	return NO_FRAME;
 }
 
-/* 0x10: outer() in a.c; 0x20: inner() inlined in outer(); 0x40, which is called fun_40:
- * `real_name`. */
+/* 0x10: outer() in a.c; 0x20: inner() inlined in outer(); 0x40, named fun_40: `real_name`. */
 static void answer(struct profile *p, const char *real_name)
 {
 	string_id outer = strings_intern(&p->strings, "outer");
@@ -166,11 +165,11 @@ static void check_completed(json_t *root)
 	assert_string_equal(string_at(root, json_integer_value(json_object_get(data, "s"))),
 			    "0x30");
 	assert_string_equal(string_at(root, json_integer_value(json_array_get(names, 1))), "mark");
-	/* The symbol that was called fun_40 has its name and size now, and is still the first. */
+	/* The symbol named fun_40 now has its name and size, and is still the first. */
 	assert_string_equal(string_at(root, cell(root, "nativeSymbols", "name", 0)), "real");
 	assert_int_equal(cell(root, "nativeSymbols", "functionSize", 0), 8);
 	assert_int_equal(json_array_size(column(root, "nativeSymbols", "name")), 2);
-	/* Addresses that are no names any more are gone, whatever is still used is not. */
+	/* Addresses that are no longer names are gone; everything still used remains. */
 	for (size_t i = 0; i < 9; i++) {
 		const char *text = string_at(root, (json_int_t)i);
 
@@ -208,7 +207,7 @@ static void frames_are_named(void **state)
 		root = json_loads(after, 0, NULL);
 		assert_non_null(root);
 		check_completed(root);
-		/* What has nothing to do with names is the same text. */
+		/* Text that has nothing to do with names is unchanged. */
 		assert_non_null(strstr(after, "\"timeDeltas\":[1,1,1,1],\"weight\":null"));
 		assert_non_null(strstr(after, "\"startTime\":1.5,\"symbolicated\":true,"));
 		assert_string_equal(after + strlen(after) - 16, "},\"counters\":[]}");
@@ -227,7 +226,7 @@ static char *replace(char *text, const char *from, const char *to)
 	return whole;
 }
 
-/* A file has the categories that occur in it: the kernel's need not be the third. */
+/* A file has the categories that occur in it, so the kernel's may not be the third. */
 static void kernel_code_gets_its_part_of_the_kernel(void **state)
 {
 	static const char kernel[] =
@@ -258,7 +257,7 @@ static void kernel_code_gets_its_part_of_the_kernel(void **state)
 		after = written(r);
 		root = json_loads(after, 0, NULL);
 		assert_non_null(root);
-		/* The fourth round has a file without any. */
+		/* The fourth round has a file without a kernel category. */
 		assert_int_equal(cell(root, "frameTable", "category", 4),
 				 position < 3 ? position : 0);
 		assert_int_equal(cell(root, "frameTable", "subcategory", 4),
@@ -275,7 +274,7 @@ static void named_files_need_no_server(void **state)
 	struct patch *r;
 
 	(void)state;
-	/* What was complete there is not here, where files are missing. */
+	/* Complete when it was written, but files are missing here. */
 	text = replace(text, "\"interval\":1", "\"symbolicationNotSupported\":true,\"interval\":1");
 	assert_int_equal(open_text(&r, text, NULL), 0);
 	patch_apply(r, &counts);
@@ -305,7 +304,7 @@ static void unnamed_files_stay_as_they_are(void **state)
 	patch_free(r);
 }
 
-/* Somebody may count on strings where nobody knows: they keep their places. */
+/* Unknown parts may refer to strings, so these keep their places. */
 static void unknown_parts_keep_all_strings(void **state)
 {
 	_cleanup_free_ char *text = seed("unknown-parts.json");
@@ -351,7 +350,7 @@ static void entries_are_replaced_by_label(void **state)
 	patch_free(r);
 }
 
-/* One part of a good file is replaced. */
+/* Replaces one part of a good file. */
 static void expect_refusal(const char *from, const char *to, int code, const char *message)
 {
 	_cleanup_free_ char *text = seed("version-70.json");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples that wait for their stacks: how many, with what, and what becomes of the others. */
+/* Samples that wait for their stacks: how many, with what, and what happens to the others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void their_number_is_bounded(void **state)
 	assert_int_equal(leave(&p, 7),
 			 PENDING_SAMPLES_MAX / 1000 + (PENDING_SAMPLES_MAX % 1000 > 7));
 	assert_int_equal(leave(&p, 7), 0);
-	/* There is room again, the same as before. */
+	/* There is as much room as before. */
 	assert_true(wait_for(&p, 5000, mappings));
 	assert_int_equal(p.rows.count, PENDING_SAMPLES_MAX);
 	assert_int_equal(leave(&p, 5000), 1);
@@ -62,7 +62,7 @@ static void their_number_is_bounded(void **state)
 	mapping_table_drop(mappings);
 }
 
-/* Each of them holds what was mapped at its time, which may be large, and different each time. */
+/* Each sample holds the mappings of its time, which may be large and different each time. */
 static void so_is_what_they_hold(void **state)
 {
 	struct mapping_table *mappings = mapping_table_new();
@@ -74,7 +74,7 @@ static void so_is_what_they_hold(void **state)
 	(void)state;
 	fill(&mappings, 10000, &stamp);
 	size = 10000 * sizeof(struct mapping);
-	/* Of one and the same only one is there. */
+	/* Equal mappings are held once. */
 	while (wait_for(&p, 1, mappings) && wait_for(&p, 2, mappings)) {
 		struct mapping more = {.start = 0xffff0000 + count, .end = 0xffff0001 + count};
 

@@ -52,7 +52,7 @@ static void append(const char *text)
 	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-/* What was new. */
+/* Returns the new pieces. */
 static const char *read_more(bool is_last)
 {
 	seen[0] = 0;
@@ -142,7 +142,7 @@ static void a_file_that_is_begun_anew(void **state)
 	lseek(fd, 0, SEEK_SET);
 	append("1000 10 c\n");
 	assert_string_equal(read_more(false), "1000+10 c\n");
-	/* It need not be shorter. */
+	/* A new file need not be shorter. */
 	assert_int_equal(ftruncate(fd, 0), 0);
 	lseek(fd, 0, SEEK_SET);
 	append("7000 10 d\n8000 10 e\n9000 10 f\n");

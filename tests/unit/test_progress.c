@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is shown on a terminal while prof works, and what is not. */
+/* Progress on a terminal: what prof shows while it works, and what it does not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void screen_close(struct screen *s)
 	close(s->master);
 }
 
-/* What was written since. */
+/* Returns what was written since the last call. */
 static const char *screen_read(struct screen *s)
 {
 	struct pollfd fd = {.fd = s->master, .events = POLLIN};
@@ -122,7 +122,7 @@ static void recording_has_a_line_of_its_own(void **state)
 	fake_clock_pass(1 * MS);
 	progress_recording(&p, 1234567, 1, false);
 	assert_string_equal(screen_read(&s), BLANKS ERASE "prof: 1 s, 1,234,567 samples, 1 lost");
-	/* Once a second. */
+	/* At most once a second. */
 	fake_clock_pass(999 * MS);
 	progress_recording(&p, 1234568, 1, false);
 	assert_string_equal(screen_read(&s), "");
@@ -135,7 +135,7 @@ static void recording_has_a_line_of_its_own(void **state)
 	screen_close(&s);
 }
 
-/* Its own output is not disturbed. */
+/* The command's output is not disturbed. */
 static void a_command_keeps_the_terminal(void **state)
 {
 	struct progress p;
@@ -150,7 +150,7 @@ static void a_command_keeps_the_terminal(void **state)
 	progress_recording(&p, 5, 0, false);
 	progress_erase(&p);
 	assert_string_equal(screen_read(&s), "");
-	/* A Ctrl-C that does not end it is said once, after a while. */
+	/* A Ctrl-C that does not end the command is mentioned once, after a while. */
 	progress_recording(&p, 5, 0, true);
 	fake_clock_pass(499 * MS);
 	progress_recording(&p, 5, 0, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables and trees of a small profile, and of one that is as deep as it is large. */
+/* Tables and trees of a small profile, and of one as deep as it is large. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -166,7 +166,7 @@ static void test_tree(void **state)
 	check_tree(&options, "0b7 1a4 2b4 1c3");
 }
 
-/* Recursion without an end, with a sample at each depth. */
+/* Endless recursion, with a sample at each depth. */
 static void test_deep(void **state)
 {
 	struct query_tree_options options = {.kind = QUERY_TREE_INVERTED};

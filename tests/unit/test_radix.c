@@ -18,7 +18,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-/* Numbers of so many bits, of which many are the same; `value` is their order before. */
+/* Sorts numbers of so many bits, with many equal ones; `value` is their previous order. */
 static void check(size_t count, unsigned int bits, uint64_t high)
 {
 	struct radix_row *rows = xmalloc((count + 1) * sizeof(*rows));

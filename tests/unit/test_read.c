@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles that others wrote, of each version that is read. */
+/* Profiles of other writers, in each version that is read. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static char *seed(const char *name)
 	return text;
 }
 
-/* The first `before` in the text is `after`. */
+/* Replaces the first `before` in the text by `after`. */
 static char *replaced(const char *text, const char *before, const char *after)
 {
 	const char *at = strstr(text, before);
@@ -45,7 +45,7 @@ static struct profile *read_text(const char *text, struct import_counts *counts)
 	return p;
 }
 
-/* "outer;inner", as the names of its functions. */
+/* Expects functions with these names, as "outer;inner". */
 static void check_stack(const struct profile *p, stack_id id, const char *expected)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -106,7 +106,7 @@ static void versions_say_the_same(void **state)
 	}
 }
 
-/* The samples of version 70 in other columns. */
+/* Reads the samples of version 70 in other columns. */
 static struct profile *read_samples(const char *columns, struct import_counts *counts)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *with_units = NULL, *changed = NULL;
@@ -133,7 +133,7 @@ static void columns_have_many_forms(void **state)
 	assert_int_equal(samples[0].time, 500000);
 	assert_int_equal(samples[0].weight, 2);
 	assert_int_equal(samples[0].cpu_delta, 5000);
-	/* Nothing is known of its stack, but it weighs something. */
+	/* Its stack is unknown, but it has a weight. */
 	assert_int_equal(samples[1].stack, NO_STACK);
 	assert_int_equal(samples[1].time, 10000000);
 	/* Times ascend. */
@@ -172,7 +172,7 @@ static void expect_refusal(const char *before, const char *after, int code, cons
 	assert_int_equal(format_firefox.read(&p, changed, strlen(changed), NULL, &err), code);
 	if (!strstr(err.text, message))
 		fail_msg("%s", err.text);
-	/* Nor is it a success where nobody asks why. */
+	/* Fails without an error to fill, too. */
 	assert_int_equal(format_firefox.read(&p, changed, strlen(changed), NULL, NULL), code);
 }
 
@@ -190,7 +190,7 @@ static void damage_is_refused(void **state)
 	expect_refusal("\"threads\":[", "\"threads\":[7,", -EBADMSG, "threads[0]");
 }
 
-/* Files of other writers may lack columns that say nothing. */
+/* Files of other writers may lack columns without information. */
 static void missing_columns_say_nothing(void **state)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *a = NULL, *b = NULL, *c = NULL;
@@ -241,7 +241,7 @@ static void views_are_folded_back(void **state)
 	profile_free(p);
 }
 
-/* Counters as in version 70, in place of "counters":[]. */
+/* Reads counters of version 70 in place of "counters":[]. */
 static struct profile *read_counters(const char *counters, struct import_counts *counts)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *changed = NULL;
@@ -274,7 +274,7 @@ static void counters_are_read(void **state)
 	(void)state;
 	assert_int_equal(p->counters.rows.count, 2);
 	assert_int_equal(counts.unread[UNREAD_COUNTERS], 1);
-	/* One that is no whole number, and three of changes. */
+	/* One fraction, and three numbers of changes. */
 	assert_int_equal(counts.unread[UNREAD_COUNTER_VALUES], 4);
 	assert_int_equal(rows[0].pid, 1);
 	assert_int_equal(rows[0].graph, COUNTER_RATE);
@@ -315,7 +315,7 @@ static const char *text_of(const struct profile *p, uint32_t field)
 	return strings_get(&p->strings, value_of(p, field)->string);
 }
 
-/* Fields as other writers have them: texts in place, numbers as large as they are. */
+/* Fields of other writers: texts in place, numbers of any size. */
 static void fields_have_many_forms(void **state)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *with_fields = NULL, *changed = NULL;
@@ -335,12 +335,12 @@ static void fields_have_many_forms(void **state)
 	p = read_text(changed, &counts);
 	assert_string_equal(text_of(p, 0), "0x30");
 	assert_string_equal(text_of(p, 1), "text");
-	/* No row of the strings: a number in place of a text. */
+	/* Not a row of the strings: a number in place of a text. */
 	assert_string_equal(text_of(p, 2), "99");
 	assert_int_equal(value_of(p, 3)->number, 9007199254740993);
 	assert_int_equal(value_of(p, 4)->number, 1500000);
 	assert_int_equal(value_of(p, 5)->type, FIELD_NONE);
-	/* The format of f, its value, and that of e. */
+	/* The format of f and its value, and the format of e. */
 	assert_int_equal(counts.unread[UNREAD_MEMBERS], 3);
 	profile_free(p);
 }

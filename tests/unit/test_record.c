@@ -15,7 +15,7 @@
 
 static uint64_t buffer[512];
 
-/* A record of that kind which is just large enough. */
+/* Makes a record of that kind that is just large enough. */
 static struct rec *make(enum rec_kind kind, size_t size)
 {
 	struct rec *rec = (struct rec *)buffer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are not linked yet, which is what kernel modules are. */
+/* Files that are not linked yet, such as kernel modules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "symbolize/symbolizer.h"
 #include "tests/unit/marked_program.h"
 
-/* As the kernel's own build does it: units become one file whose sections have no addresses. */
+/* Imitates the kernel's build: units become one file whose sections have no addresses. */
 #define BUILD_MODULE(compiler, linker, flags, name) \
 	compiler " -O2 " flags " -c " MARKED_SOURCES " && " linker \
 		 " -r --build-id=sha1 one.o two.o -o " name
@@ -66,7 +66,7 @@ static void lines_of_compressed_sections(void **state)
 {
 	check_build(*state, "objcopy --compress-debug-sections=zlib my-module.ko built.ko");
 	check_build(*state, "objcopy --compress-debug-sections=zstd my-module.ko built.ko");
-	/* What distributions split off has the headers of the sections that stay behind. */
+	/* Debug files of distributions keep the headers of the removed sections. */
 	check_build(*state, "objcopy --only-keep-debug my-module.ko built.ko");
 }
 
@@ -86,7 +86,7 @@ static void kernel_modules_by_name(void **state)
 {
 	const struct scratch *s = *state;
 
-	/* The kernel writes "_" for "-"; what somebody has built themselves may be called so. */
+	/* The kernel writes "_" for "-"; a module that somebody built may really have that name. */
 	check_in_dir(s, "cp my-module.ko dir/my_module.ko", SYMBOLS_FOUND);
 	check_in_dir(s, "cp my-module.ko dir/my_module.ko.debug", SYMBOLS_FOUND);
 	check_in_dir(s, "xz -c my-module.ko >dir/my_module.ko.xz", SYMBOLS_FOUND);
@@ -99,7 +99,7 @@ static void kernel_modules_by_name(void **state)
 		     SYMBOLS_FOUND);
 }
 
-/* As packages of distributions unpack: below the kernel's release, somewhere in there. */
+/* Layout of unpacked packages of distributions: somewhere below the kernel's release. */
 static void kernel_modules_below_the_release(void **state)
 {
 	const struct scratch *s = *state;
@@ -113,7 +113,7 @@ static void kernel_modules_below_the_release(void **state)
 		"mkdir -p dir/usr/lib/debug/lib/modules/$(uname -r)/a && "
 		"cp my-module.ko dir/usr/lib/debug/lib/modules/$(uname -r)/a/my-module.ko.debug",
 		SYMBOLS_FOUND);
-	/* Links may lead anywhere: into the sources of the kernel, mostly. */
+	/* Links may lead anywhere, mostly into the kernel's sources. */
 	check_in_dir(s,
 		     "mkdir -p dir/lib/modules/$(uname -r) dir/elsewhere && "
 		     "cp my-module.ko dir/elsewhere && "
@@ -138,7 +138,7 @@ static void what_is_not_the_module(void **state)
 	check_in_dir(s, "cp my-module.ko dir/my_module.kooo", SYMBOLS_KERNEL_NO_DEBUG_FILE);
 }
 
-/* Where the kernel has put them counts, not where it would usually do that. */
+/* The actual addresses count, not the kernel's usual placement. */
 static void sections_that_were_loaded_elsewhere(void **state)
 {
 	const struct scratch *s = *state;
@@ -171,12 +171,12 @@ static void code_that_is_dropped_has_no_place(void **state)
 		    "__attribute__((section(\".text.a\"), aligned(16))) void a(void) {}"
 		    "' >placed.c && gcc -O2 -c placed.c -o placed.ko",
 		    "%s");
-	/* In the order of the file, as their alignment wants it; .text has no bytes. */
+	/* In order of the file, as alignment demands; .text has no bytes. */
 	assert_true(scratch_rva(s, "placed.ko", "early") > UINT64_C(1) << 61);
 	assert_int_equal(scratch_rva(s, "placed.ko", "a") - scratch_rva(s, "placed.ko", "b"), 16);
 }
 
-/* Every address of the functions. */
+/* Lists every address of the functions. */
 static void list_addresses(int fd, FILE *out)
 {
 	struct binary_symbols symbols = {0};
@@ -192,7 +192,7 @@ static void list_addresses(int fd, FILE *out)
 	binary_free(b);
 }
 
-/* As addr2line prints it: innermost first. */
+/* Prints like addr2line: innermost first. */
 static void print_chain(const struct answer *answer, uint64_t addr, FILE *out)
 {
 	fprintf(out, "0x%016" PRIx64 "\n", addr);

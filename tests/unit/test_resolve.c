@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A stack that goes on like another resolves to the same whether that one has been resolved. */
+/*
+ * A stack that continues another one resolves to the same frames whether the other was resolved
+ * before or not.
+ */
 #include "lib/session/resolve.h"
 
 #include <setjmp.h>
@@ -17,8 +20,7 @@
 #define OWN_MAX 6
 #define UNKNOWN_KIND 200
 
-/* Code is at 0x1000 to 0x5000 in one module, at 0x8000 in memory without a file, and nowhere else.
- */
+/* Code is at 0x1000 to 0x5000 in a module, and at 0x8000 in memory without a file, nowhere else. */
 #define CODE_END 0x9000
 
 static uint32_t next_random(uint32_t *seed)
@@ -27,7 +29,7 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed >> 16;
 }
 
-/* A resolver with the stacks that the seed makes, each of which may go on like an earlier one. */
+/* A resolver with the seed's stacks, each of which may continue an earlier one. */
 static void make(struct resolver *r, struct profile *profile, uint32_t seed)
 {
 	resolver_init(r, profile);
@@ -91,7 +93,7 @@ static void assert_same_stacks(const struct profile *a, stack_id x, const struct
 	assert_int_equal(x, y);
 }
 
-/* Alone in a resolver that has resolved nothing else. */
+/* Resolves it in a resolver that has resolved nothing else. */
 static stack_id resolve_alone(struct profile *profile, uint32_t seed, raw_stack_id id,
 			      const struct mapping_table *mappings, struct stack_extent *extent)
 {
@@ -168,7 +170,7 @@ static void frames_of_unknown_kinds_are_left_out(void **state)
 
 	(void)state;
 	stack = resolve_one(&r, profile, addrs, kinds, 0, 6, &extent);
-	/* The stack ends at native code that lies nowhere, and at nothing else. */
+	/* The stack ends at native code outside of mappings, and only there. */
 	assert_int_equal(extent.user_depth, 4);
 	assert_int_equal(extent.unknown_depth, 2);
 	assert_true(extent.has_user_frame);
@@ -182,7 +184,7 @@ static void frames_of_unknown_kinds_are_left_out(void **state)
 	profile_free(profile);
 }
 
-/* The kernel's part of a stack has no code of the process, nor the process's any of the kernel. */
+/* The kernel's part of a stack has no process code, and the process's part no kernel code. */
 static void kinds_in_the_wrong_part_are_unknown(void **state)
 {
 	const uint64_t addrs[] = {0x1001, 0xffffffff81000001, 0xffffffff81000001};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a ring that is written meanwhile, in memory that looks like one. */
+/* Reads a ring that is written meanwhile, in memory that imitates one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct fixture {
 	uint8_t data[2 * SIZE] __attribute__((aligned(8)));
 	uint32_t seen[SIZE];
 	size_t count;
-	uint32_t more; /* so many are written while one is read */
+	uint32_t more; /* records written while one is read */
 };
 
 static int setup(void **state)
@@ -55,7 +55,7 @@ static void put(struct fixture *f, unsigned long at, const void *bytes, size_t s
 	}
 }
 
-/* A record of two words, the first of which is the number. */
+/* Writes a record of two words, the first of which is the number. */
 static unsigned long write_record(struct fixture *f, uint32_t number, uint32_t flags)
 {
 	const uint32_t words[] = {12 | flags, 0, number, 0, ~number, 0};
@@ -87,7 +87,7 @@ static void all_is_handed_over_in_order_and_once(void **state)
 
 	ring_drain(&f->ring, see, f);
 	assert_int_equal(f->count, 0);
-	/* Around the end of the ring some times: 24 does not divide its size. */
+	/* Goes around the ring some times: 24 does not divide its size. */
 	for (unsigned int round = 0; round < 50; round++) {
 		for (unsigned int i = 0; i < 30; i++)
 			write_record(f, number++, 0);
@@ -158,7 +158,7 @@ static void what_comes_meanwhile_is_for_the_next_time(void **state)
 		write_record(f, i, 0);
 	f->more = 1;
 	ring_drain(&f->ring, see, f);
-	/* Else a fast writer would keep its reader for ever. */
+	/* Otherwise a fast writer would keep its reader busy forever. */
 	assert_int_equal(f->count, 10);
 	f->more = 0;
 	ring_drain(&f->ring, see, f);

@@ -24,7 +24,7 @@ static const struct {
 
 static uint64_t buffer[512];
 
-/* A record of that kind which is just large enough. */
+/* Makes a record of that kind that is just large enough. */
 static struct rec *make(unsigned int kind, size_t size)
 {
 	struct rec *rec = (struct rec *)buffer;

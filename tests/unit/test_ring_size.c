@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How large the ring of a CPU is, by wish and by rate. */
+/* The size of a CPU's ring, by wish and by rate. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The order of rows, and which of them are the busiest. */
+/* The order of rows, and the busiest ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +70,7 @@ static void expect_order(struct ordered *o, uint32_t root, const thread_id *expe
 static void processes_by_start_then_main_thread_then_start(void **state)
 {
 	struct ordered *o = *state;
-	/* As they are expected; added in another order below. */
+	/* In expected order; added in another one below. */
 	thread_id expected[8];
 
 	expected[4] = add(o, 20, 0, 22, 100, 200);
@@ -84,7 +84,7 @@ static void processes_by_start_then_main_thread_then_start(void **state)
 	expect_order(o, 0, expected, 8);
 }
 
-/* Two processes that start together do not mix. */
+/* Processes that start together do not mix. */
 static void processes_stay_together(void **state)
 {
 	struct ordered *o = *state;
@@ -127,7 +127,7 @@ static void the_root_is_first_whenever_it_began(void **state)
 	expected[3] = add(o, 4, 0, 4, 10, 10);
 	expected[1] = add(o, 9, 0, 8, 20, 25);
 	expected[0] = add(o, 9, 0, 9, 20, 20);
-	/* The number, once more. */
+	/* The same pid again. */
 	expected[4] = add(o, 9, 1, 9, 30, 30);
 	expect_order(o, 9, expected, 5);
 }
@@ -152,7 +152,7 @@ static void busiest_are_those_with_most_cpu_time(void **state)
 		thread_id id = add(o, 10 - i, 0, 10 - i, 10 - i, 10 - i);
 
 		use_cpu(o, id, cpu[5 - i]);
-		/* The busiest has no sample of the clock. */
+		/* The busiest thread has no sample of the clock. */
 		if (cpu[5 - i] == 100)
 			threads_get(&o->p->threads, id)->samples.items[0].event = 1;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows where a thread did not run, and how much other events than the clock look like. */
+/* Rows where a thread did not run, and how events other than the clock are drawn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void a_gap_has_a_row_at_either_end(void **state)
 
 	export_add_sample(row, 1 * MS, stack, 0);
 	export_add_sample(row, 2 * MS, stack, MS);
-	/* Twice the interval is none yet. */
+	/* Twice the interval is not a gap yet. */
 	export_add_sample(row, 4 * MS, stack, MS);
 	export_add_sample(row, 54 * MS, stack, MS / 2);
 	export_add_sample(row, 55 * MS, stack, MS);
@@ -47,13 +47,13 @@ static void a_gap_has_a_row_at_either_end(void **state)
 	expect(f, 0, "stack", "[0,0,0,null,null,0,0]");
 	expect(f, 0, "timeDeltas", "[1,1,2,1,48,1,1]");
 	expect(f, 0, "threadCPUDelta", "[0,1000000,1000000,0,0,500000,1000000]");
-	/* Else front-ends show no times. */
+	/* With weights, front-ends show no times. */
 	expect(f, 0, "weight", "null");
 	expect(f, 0, "length", "7");
 	assert_int_equal(f->counts.gap_rows, 2);
 }
 
-/* A row with 0 weight where there must be a column: sums stay as they are. */
+/* With a column of weights, rows of gaps weigh 0, so sums stay the same. */
 static void rows_of_gaps_weigh_nothing(void **state)
 {
 	struct exported *f = *state;
@@ -68,7 +68,7 @@ static void rows_of_gaps_weigh_nothing(void **state)
 	expect(f, 0, "threadCPUDelta", "[0,0,0,1000000]");
 }
 
-/* A sample that has no stack is one all the same. */
+/* A sample without a stack is still a sample. */
 static void samples_without_stack_are_no_gap(void **state)
 {
 	struct exported *f = *state;
@@ -82,7 +82,7 @@ static void samples_without_stack_are_no_gap(void **state)
 	assert_int_equal(f->counts.gap_rows, 2);
 }
 
-/* Its samples were lost, as its CPU time shows. */
+/* Its CPU time shows that samples were lost. */
 static void a_thread_that_ran_has_no_gap(void **state)
 {
 	struct exported *f = *state;
@@ -91,7 +91,7 @@ static void a_thread_that_ran_has_no_gap(void **state)
 
 	export_add_sample(row, 1 * MS, stack, 0);
 	export_add_sample(row, 11 * MS, stack, 9 * MS);
-	/* Half of the time: it ran before the second sample for all that anyone knows. */
+	/* Half of the time: as far as anyone knows, it ran before the second sample. */
 	export_add_sample(row, 31 * MS, stack, 10 * MS);
 	export_run(f);
 	expect(f, 0, "stack", "[0,0,null,null,0]");
@@ -123,7 +123,7 @@ static void a_thread_begins_with_a_row(void **state)
 	expect(f, 3, "timeDeltas", "[21]");
 }
 
-/* The time since then is what the CPU was idle for. */
+/* The CPU was idle before the time that the first ticks stand for. */
 static void a_cpu_that_was_idle_first(void **state)
 {
 	struct exported *f = *state;
@@ -131,7 +131,7 @@ static void a_cpu_that_was_idle_first(void **state)
 	stack_id stack = a_stack(f);
 
 	f->options.cpus = true;
-	/* What two ticks stand for began before the recording. */
+	/* The time that two ticks stand for began before the recording. */
 	export_add_sample(row, 3 * MS / 2, stack, MS);
 	row->samples.items[0].cpu = 1;
 	row->samples.items[0].weight = 2;
@@ -143,7 +143,7 @@ static void a_cpu_that_was_idle_first(void **state)
 	expect(f, 2, "threadCPUDelta", "[0,1500000]");
 }
 
-/* Short numbers, whatever the rate; never so long that the CPU time does not fit in. */
+/* Round numbers at any rate, but never so long that the CPU time does not fit. */
 static void edges_are_round(void **state)
 {
 	struct exported *f = *state;
@@ -158,7 +158,7 @@ static void edges_are_round(void **state)
 	expect(f, 0, "timeDeltas", "[1,1,18,1,1,17.998999,1.001001]");
 }
 
-/* Also where the interval's digits go on with a 9. */
+/* Holds if the interval's next digits are nines, too. */
 static void the_shortest_gap_has_rows(void **state)
 {
 	struct exported *f = *state;
@@ -180,14 +180,17 @@ static void add_event(struct profile_thread *row, uint64_t time, stack_id stack,
 	vec_last(&row->samples).weight = weight;
 }
 
-/* As high as the rate is, the highest of that event being 100 %. */
+/* Drawn relative to the event's highest rate, which is 100 %. */
 static void events_are_drawn_by_their_rate(void **state)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "make");
 	stack_id stack = a_stack(f);
 
-	/* Four within an interval, then one, then two; the clock's between them have their row. */
+	/*
+	 * Four within an interval, then one, then two; the clock's samples between them are in
+	 * their own row.
+	 */
 	for (uint64_t i = 0; i < 4; i++) {
 		add_event(row, MS / 2 + i * MS / 4, stack, 1, 1);
 		export_add_sample(row, MS / 2 + i * MS / 4, NO_STACK, 0);
@@ -203,7 +206,7 @@ static void events_are_drawn_by_their_rate(void **state)
 	expect(f, 1, "weight", "[1,1,1,1,0,0,1,2]");
 }
 
-/* Rows of one event are drawn to one scale, those of another to their own. */
+/* Each event has its own scale, common to its rows. */
 static void events_have_a_scale_each(void **state)
 {
 	struct exported *f = *state;

@@ -50,7 +50,7 @@ static void values_of_options(void **state)
 	check("a|--ACCESS-KEYS=x", "a|--ACCESS-KEYS=***");
 	check("openssl|-passin|pass:x", "openssl|-passin|***");
 	check("a|--password=", "a|--password=***");
-	/* The last one: there is no value. */
+	/* The last argument has no value behind it. */
 	check("a|--password", "a|--password");
 }
 
@@ -120,7 +120,7 @@ static void letters_of_known_programs(void **state)
 	check("sh|-c|tool --password x; other", "sh|-c|tool --password ***");
 }
 
-/* What a server writes there as its title is one argument. */
+/* A server's title is a single argument. */
 static void titles_are_one_argument(void **state)
 {
 	(void)state;

@@ -66,7 +66,7 @@ static void inner_ranges_win_and_outer_ones_go_on(void **state)
 	segments_release(&s);
 }
 
-/* What segments_find() promises, said as slowly and plainly as possible. */
+/* Implements the contract of segments_find() in the plainest way. */
 static uint32_t find_slowly(const struct interval *rows, size_t count, uint64_t at)
 {
 	const struct interval *best = NULL;

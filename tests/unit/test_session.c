@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples: where their addresses lie, when their stacks arrive, what is counted. */
+/* Samples: their mappings, stacks that come late, and what is counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static void return_addresses_are_one_too_high(void **state)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0xf101, 0x1101, 0x1180, 0x1200, 0x1301, 0};
-	/* Inside of what a signal interrupted is the trampoline, which nobody called. */
+	/* The caller of the interrupted function follows the trampoline, which nobody called. */
 	const uint8_t kinds[] = {FRAME_KERNEL, FRAME_NATIVE, FRAME_NATIVE,
 				 FRAME_SIGNAL, FRAME_GUESS,  99};
 	const struct profile_thread *row;
@@ -132,14 +132,14 @@ static void sections_belong_to_their_module(void **state)
 static void a_chain_ends_where_it_leaves_code(void **state)
 {
 	struct fed *f = *state;
-	/* The call at the very end of a mapping returns to where nothing is, and is code. */
+	/* A call at the very end of a mapping returns to an address outside, and is still code. */
 	const uint64_t addrs[] = {0x1101, 0x2000, 0x2001, 0x1201, 0}, data[] = {0x9000, 0x1201};
 
 	feed_stack(f, MS, 1, 0, addrs, 0, 5, NULL);
 	feed_stack(f, MS, 2, 0, data, 0, 2, NULL);
 	feed_sample(f, MS, 10, 10, 0, 0x1001, 1, 0);
 	feed_sample(f, MS, 10, 10, SAMPLE_LEAF_KERNEL, 0xf001, 2, 0);
-	/* Of a process without any mapping nothing can be told. */
+	/* Without any mapping of the process, frames stay unknown. */
 	feed_sample(f, MS, 12, 12, 0, 0x1001, 1, 0);
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "app+0xfff app+0x100 app+0x1");
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "k:[kernel]+0x1");
@@ -248,7 +248,7 @@ static void a_stack_that_never_comes_is_a_loss(void **state)
 	assert_int_equal(f->p->stats.lost[LOST_STACK], 1);
 	assert_int_equal(f->p->stats.cpu_samples, 2);
 	assert_int_equal(row->samples.count, 2);
-	/* Its CPU time is not lost. */
+	/* Keeps the CPU time. */
 	assert_int_equal(row->samples.items[1].cpu_delta, 3 * MS);
 	assert_int_equal(cpu_ns(row), 3 * MS);
 }
@@ -304,7 +304,7 @@ static void the_newest_stack_of_an_id_wins(void **state)
 static void cpu_time_is_unwrapped(void **state)
 {
 	struct fed *f = *state;
-	const uint64_t wrap = 1ull << 36; /* where 32 bits of ns >> 4 begin again */
+	const uint64_t wrap = 1ull << 36; /* wrap-around of 32 bits of ns >> 4 */
 	const uint64_t long_time = 1ull << 34;
 	const uint64_t cpu[] = {wrap - 160, wrap + 320, wrap + 160, wrap + 480,
 				wrap + 480 + long_time};
@@ -322,7 +322,7 @@ static void cpu_time_is_unwrapped(void **state)
 
 static void cpu_time_that_catches_up_was_used_before(void **state)
 {
-	/* A reading that is old, then one that has caught up: 48 ns cannot pass in 16. */
+	/* An old reading, then one that has caught up: 48 ns do not fit into 16. */
 	static const uint64_t cpu[] = {0, 16, 16, 16, 64, 80};
 	static const uint32_t deltas[] = {0, 16, 16, 16, 16, 16};
 	struct fed *f = *state;

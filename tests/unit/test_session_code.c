@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Code that processes make themselves: what an address is called by process and time. */
+/* Generated code: the name of an address by process and time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void begin(struct fed *f, uint32_t pid)
 	feed_map(f, 0, pid, 0x1000, 0x9000, 0, NO_REC_MODULE);
 }
 
-/* The function of sample `index`'s innermost frame; NULL: it has none. */
+/* Returns the function of sample `index`'s innermost frame; NULL: none. */
 static const char *leaf_name(struct fed *f, uint32_t pid, size_t index)
 {
 	const struct profile_thread *row = fed_thread(f, pid, 0, pid);
@@ -71,7 +71,7 @@ static void by_the_time_of_the_sample(void **state)
 	feed_code(f, 7, 10, 2, EXACT, 0x2000, 0x10, "a");
 	feed_code(f, 7, 10, 4, EXACT, 0x2008, 0x10, "b");
 	feed_code(f, 7, 10, 5, EXACT, 0x2000, 0x8, "beside");
-	/* Told in another order than it happened. */
+	/* Described in another order than it happened. */
 	feed_code(f, 7, 10, 3, EXACT, 0x1ff0, 0x20, "c");
 	feed_end(f, 8);
 	assert_null(leaf_name(f, 10, 0));
@@ -92,7 +92,7 @@ static void maps_without_times(void **state)
 	feed_leaf(f, 3, 10, 10, 0x2000);
 	feed_leaf(f, 3, 10, 10, 0x200f);
 	feed_leaf(f, 3, 10, 10, 0x2010);
-	/* Noticed late: it was there before, as far as anybody knows. */
+	/* Noticed late: as far as anybody knows, it was there before. */
 	feed_code(f, 4, 10, 2, false, 0x2000, 0x10, "a");
 	feed_code(f, 4, 10, 2, false, 0x2000, 0x10, "b");
 	feed_end(f, 5);
@@ -111,7 +111,7 @@ static void of_another_program_or_process(void **state)
 	feed_code(f, 2, 10, 0, false, 0x2000, 0x10, "a");
 	feed_fork(f, 3, 11, 11, 10, "child");
 	feed_leaf(f, 4, 11, 11, 0x2000);
-	/* The parent's, but only what it had then. */
+	/* The parent's code, as of the fork. */
 	feed_leaf(f, 5, 11, 11, 0x3000);
 	feed_code(f, 5, 10, 4, EXACT, 0x3000, 0x10, "later");
 	feed_name(f, 6, 10, 10, NAME_NEW_SPACE, "");
@@ -132,7 +132,7 @@ static void of_another_program_or_process(void **state)
 	assert_int_equal(anon_reason(f, 12), SYMBOLS_NO_CODE_MAP);
 }
 
-/* One stack on the wire, different ones in the profile; and the other way round. */
+/* One stack on the wire becomes several in the profile, and the other way round. */
 static void whole_stacks(void **state)
 {
 	static const uint64_t addrs[] = {0x2001, 0x3001, 0x8001};
@@ -152,13 +152,13 @@ static void whole_stacks(void **state)
 	assert_int_equal(row->samples.items[0].stack, row->samples.items[1].stack);
 	assert_int_not_equal(row->samples.items[1].stack, row->samples.items[2].stack);
 	assert_int_equal(row->samples.items[2].stack, row->samples.items[3].stack);
-	/* The outermost frame is shared; what is used by no sample is gone. */
+	/* The outermost frame is shared; rows without samples are gone. */
 	assert_int_equal(f->p->stacks.rows.count, 7);
 	assert_int_equal(f->p->frames.rows.count, 5);
 	assert_int_equal(f->p->funcs.rows.count, 3);
 }
 
-/* Absurd maps end in frames without a name, soon. */
+/* Absurd maps end in nameless frames, soon. */
 static void maps_that_overlap_without_end(void **state)
 {
 	struct fed *f = *state;

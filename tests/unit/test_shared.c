@@ -22,7 +22,7 @@ static module_id add_module(struct exported *f, enum profile_module_kind kind, c
 	return modules_add(&f->p->modules, kind, export_intern(f, path), export_intern(f, name));
 }
 
-/* A file whose code lies at file offset 0x1000 and RVA 0x2000. */
+/* A file with code at file offset 0x1000 and RVA 0x2000. */
 static module_id add_file(struct exported *f, const char *path, const char *name, bool has_build_id)
 {
 	module_id id = add_module(f, PROFILE_MODULE_FILE, path, name);
@@ -124,7 +124,7 @@ static void test_libs_are_unique(void **state)
 	}
 }
 
-/* Strings that become the same text are one, and so are the functions and files they name. */
+/* Strings with equal text become one, and so do their functions and files. */
 static void test_strings_become_one(void **state)
 {
 	static const char *const names[] = {"f\xff", "f\xfe", "f" FFFD, "\"\n\\"};

@@ -29,7 +29,7 @@ static int setup(void **state)
 
 	strcpy(f->folder, "/tmp/test_sources.XXXXXX");
 	assert_non_null(mkdtemp(f->folder));
-	/* What is outside a root is for everybody. */
+	/* The rest of the path is open to everybody. */
 	assert_int_equal(chmod(f->folder, 0755), 0);
 	f->p = profile_new();
 	f->files = file_set_new(16);
@@ -62,7 +62,7 @@ static void write_file(struct fixture *f, const char *name, const char *text, si
 	close(fd);
 }
 
-/* `frames` frames of a function in that file of the folder; an absolute path stays one. */
+/* Adds `frames` frames of a function in that file of the folder; absolute paths stay absolute. */
 static source_file_id name_file(struct fixture *f, module_id module, const char *name,
 				unsigned int frames)
 {
@@ -205,7 +205,7 @@ static module_id add_module(struct fixture *f, enum profile_module_kind kind, ui
 	return id;
 }
 
-/* In the fixture's folder are two roots; paths in them are as long as those out here. */
+/* Two roots in the fixture's folder; paths in them are as long as those outside. */
 static void in_the_root_of_the_process(void **state)
 {
 	struct fixture *f = *state;
@@ -237,7 +237,7 @@ static void in_the_root_of_the_process(void **state)
 	script = name_file(f, made, "/src/app.py", 1);
 	collect(f, 100, 1000);
 	assert_string_equal(text_of(f, inside), "in\n");
-	/* It may be built out here. */
+	/* The program may have been built outside. */
 	assert_string_equal(text_of(f, outside), "out\n");
 	assert_null(text_of(f, linked));
 	assert_null(text_of(f, climbing));
@@ -246,7 +246,7 @@ static void in_the_root_of_the_process(void **state)
 	assert_int_equal(f->stats.files[SOURCE_MISSING], 2);
 }
 
-/* A file of the same path out here is another one. */
+/* A file of the same path outside is a different one. */
 static void what_is_in_the_root_comes_first(void **state)
 {
 	struct fixture *f = *state;

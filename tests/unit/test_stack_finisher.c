@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stack of a program that has ended: what it noted of itself (registers, a copy of its stack,
- * its mappings) and the files that it ran are all that there is. The C compiler's own unwinder,
- * asked while the program lived, says what is right.
+ * Finishes the stack of a program that has ended, from what it noted about itself (registers, a
+ * copy of its stack, its mappings) and the files that it ran. The reference is the C compiler's own
+ * unwinder, asked while the program lived.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,9 +48,9 @@
 struct legacy {
 	uint64_t pc, sp, general[32];
 	uint64_t stack[STACK_MAX / 8]; /* from RED_ZONE below sp on */
-	size_t stack_size; /* 0: it did not come that far */
+	size_t stack_size; /* 0: the program did not come that far */
 	char maps[MAPS_MAX];
-	/* From the function that looked on. */
+	/* From the function that took the stack. */
 	void *reference[DEPTH];
 	int reference_depth;
 };
@@ -77,7 +77,7 @@ static void save_regs(const ucontext_t *context)
 #endif
 }
 
-/* Word by word: what a sanitizer has between variables is copied as well. */
+/* Copies word by word, because sanitizers guard the gaps between variables. */
 __attribute__((no_sanitize("address"))) static void save_stack(uint64_t end)
 {
 	const volatile uint64_t *from = (const uint64_t *)(uintptr_t)(legacy->sp - RED_ZONE);
@@ -99,7 +99,7 @@ static void save_maps(void)
 	close(fd);
 }
 
-/* The end of the memory that the stack pointer is in. */
+/* Returns the end of the memory that the stack pointer is in. */
 static uint64_t find_stack_end(void)
 {
 	_cleanup_free_ char *text = xstrdup(legacy->maps);
@@ -115,7 +115,7 @@ static uint64_t find_stack_end(void)
 	return legacy->sp;
 }
 
-static NOINLINE void look_around(void)
+static NOINLINE void take_stack(void)
 {
 	ucontext_t context;
 
@@ -134,19 +134,19 @@ static NOINLINE unsigned int recurse(int depth)
 	for (unsigned int i = 0; i < 7; i++)
 		values[i] = (unsigned int)depth * i + sink;
 	if (depth == 0)
-		look_around();
+		take_stack();
 	else
 		sink += recurse(depth - 1);
 	return values[depth % 7] + values[sink & 3];
 }
 
-static void look_in_handler(int number)
+static void take_in_handler(int number)
 {
 	(void)number;
 	recurse(3);
 }
 
-/* Through the C library, which is built as distributions build. */
+/* Called by the C library, which distributions build their own way. */
 static int compare_and_raise(const void *a, const void *b)
 {
 	if (!legacy->stack_size)
@@ -232,7 +232,7 @@ static void make_copy(struct fixture *f)
 	memcpy(copy->body + 1, legacy->stack, legacy->stack_size);
 }
 
-/* The program runs, and ends. */
+/* Runs the program to its end. */
 static void run_program(void)
 {
 	pid_t pid = fork();
@@ -240,7 +240,7 @@ static void run_program(void)
 
 	assert_true(pid >= 0);
 	if (!pid) {
-		signal(SIGUSR1, look_in_handler);
+		signal(SIGUSR1, take_in_handler);
 		run(RECURSION);
 		_exit(0);
 	}
@@ -306,7 +306,7 @@ static void take_tables(struct fixture *f)
 	}
 }
 
-/* The frames of the reference behind look_around() are ours, to the last. */
+/* Expects the frames of the reference above take_stack(), to the last. */
 static void check_stack(const struct rec_stack *stack)
 {
 	struct stack_body body = stack_record_body(stack);
@@ -381,7 +381,7 @@ static void it_waits_for_the_tables(void **state)
 	deferred_unwind_free(deferred);
 }
 
-/* Reads where the file says that the code is. */
+/* Reads code from the file. */
 static bool read_file(void *ctx, uint32_t module, uint64_t offset, void *to, size_t size)
 {
 	const struct fixture *f = ctx;
@@ -389,7 +389,7 @@ static bool read_file(void *ctx, uint32_t module, uint64_t offset, void *to, siz
 	return pread(f->fds.items[module], to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Without tables the stack is searched, for what follows a call. */
+/* Without tables, the stack is searched for return addresses. */
 static void without_tables_calls_are_guessed_at(void **state)
 {
 	struct fixture *f = *state;

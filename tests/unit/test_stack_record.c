@@ -23,7 +23,7 @@ static const uint8_t kinds[DEPTH] = {
 	FRAME_SIGNAL, FRAME_NATIVE, FRAME_NATIVE,
 };
 
-/* The frames from `first` on, as a stack that goes on like another. */
+/* Makes a stack of the frames from `first` on that continues another one. */
 static struct rec_stack *make(unsigned int first, unsigned int depth, uint32_t id, uint32_t outer)
 {
 	unsigned int kernel_depth = first < 2 ? 2 - first : 0;
@@ -43,7 +43,9 @@ static void frames_are_what_they_were(void **state)
 
 	(void)state;
 	assert_true(record_is_valid(&rec->rec, record_size(&rec->rec)));
-	/* The kernel's two are one, everywhere else the kind or the upper half changes. */
+	/*
+	 * The kernel's two frames are one run; everywhere else, the kind or the upper half changes.
+	 */
 	assert_int_equal(rec->run_count, DEPTH - 1);
 	for (unsigned int skip = 0; skip <= DEPTH + 1; skip++) {
 		uint64_t got_addrs[DEPTH];
@@ -95,12 +97,12 @@ static void a_stack_goes_on_through_others(void **state)
 	raw_stack_unpack(&s, &s.rows.items[id], got_addrs, got_kinds);
 	assert_memory_equal(got_addrs, addrs, sizeof(addrs));
 	assert_memory_equal(got_kinds, kinds, sizeof(kinds));
-	/* 0 1 2 3, and what is left of 1 2 3 4 5 6 without five: a frame of the first one. */
+	/* 0 1 2 3, and the rest of 1 2 3 4 5 6 without its first five: a frame of the first one. */
 	id = add(&s, 0, 4, 13, 11, 5);
 	assert_int_equal(s.rows.items[id].depth, 5);
 	raw_stack_unpack(&s, &s.rows.items[id], got_addrs, got_kinds);
 	assert_true(got_addrs[4] == addrs[6]);
-	/* Once more the same: the same row, whatever it is called. */
+	/* The same stack again gets the same row, whatever its id. */
 	assert_int_equal(add(&s, 0, 4, 14, 11, 5), id);
 	assert_int_not_equal(add(&s, 0, 4, 15, 11, 4), id);
 	assert_int_equal(add(&s, 0, 4, 16, 99, 0), NO_RAW_STACK);

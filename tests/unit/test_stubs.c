@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stubs of real linkers, which tests/fuzz/make-seeds has called. */
+/* Stubs of real linkers, which tests/fuzz/make-seeds runs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 
 struct expected {
 	uint64_t vaddr, size;
-	const char *name; /* NULL: a function is chosen at run time */
+	const char *name; /* NULL: the function is chosen at run time */
 };
 
 static void check(const char *path, const struct expected *expected, size_t count)
@@ -68,7 +68,7 @@ static void of_x86_64(void **state)
 	CHECK("static", {0x400140, 8, NULL});
 }
 
-/* .plt, which only gives numbers, .plt.got and .plt.sec */
+/* .plt, which only has numbers, .plt.got and .plt.sec */
 static void of_x86_64_with_landing_pads(void **state)
 {
 	(void)state;
@@ -107,7 +107,7 @@ static void answers_say_where_stubs_lead(void **state)
 	assert_int_equal(answer.func_size, 16);
 	assert_false(answer.is_synthetic);
 	s->ops->free(s);
-	/* Nothing names what is chosen but where the function is that chooses. */
+	/* The only name for a function chosen at run time is the place of its chooser. */
 	answer = ask_one(&symbolizer_elf, &input, 0x3a0, &s);
 	assert_memory_equal(answer.func, "fun_", 4);
 	assert_true(strstr(answer.func, "@plt"));
@@ -174,7 +174,7 @@ static void functions_without_a_name(void **state)
 	assert_int_equal(answer.func_start, start);
 	assert_true(rva - start < answer.func_size && answer.func_size < 4096);
 	assert_true(answer.is_synthetic);
-	/* A symbol that is said to reach that far by nothing but the lack of another one. */
+	/* A symbol reaches that far only because there is no other one. */
 	s->ops->lookup(s, &rva, 1, &guessed);
 	assert_string_equal(guessed.func, name);
 	guessed = (struct answer){.func = "own", .func_start = start, .is_reach_guessed = true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What scripts and people are told of a recording, and of a machine that cannot record. */
+/* Reports of a recording, for scripts and for people, and of a machine that cannot record. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "lib/live/features.h"
 #include "lib/live/instrument.h"
 
-/* Two threads of one process; three samples; one of two frames has a name. */
+/* Two threads of one process, three samples, two frames of which one has a name. */
 static struct profile *small_profile(void)
 {
 	struct profile *p = profile_new();
@@ -53,15 +53,15 @@ static struct profile *small_profile(void)
 	return p;
 }
 
-/* Rows of the instruments, in turn. */
-static struct report said;
+/* Rows of the instruments, in order. */
+static struct report instrument_rows;
 
 static struct outcome outcome_of(const struct profile *p)
 {
 	return (struct outcome){
 		.profile = p,
 		.counts = {.threads = p->threads.rows.count, .processes = 1},
-		.report = &said,
+		.report = &instrument_rows,
 		.info = {.cpu_count = 2,
 			 .interval_ns = 1001001,
 			 .start_ns = 1000000000,
@@ -157,14 +157,14 @@ static void instruments_have_keys_between_others(void **state)
 	char order[512] = "";
 
 	(void)state;
-	report_integer(&said, "processes", "idle_ticks", 7);
-	report_integer(&said, NULL, "other_ticks", 8);
-	report_object(&said, "cpu_losses", "events");
-	report_enter(&said, "events", "page-faults");
-	report_ms(&said, NULL, "throttled_ms", 1234567);
-	report_real(&said, NULL, "running", 0.5);
-	report_enter(&said, NULL, NULL);
-	report_text(&said, "other_ticks", "event", "cpu-clock");
+	report_integer(&instrument_rows, "processes", "idle_ticks", 7);
+	report_integer(&instrument_rows, NULL, "other_ticks", 8);
+	report_object(&instrument_rows, "cpu_losses", "events");
+	report_enter(&instrument_rows, "events", "page-faults");
+	report_ms(&instrument_rows, NULL, "throttled_ms", 1234567);
+	report_real(&instrument_rows, NULL, "running", 0.5);
+	report_enter(&instrument_rows, NULL, NULL);
+	report_text(&instrument_rows, "other_ticks", "event", "cpu-clock");
 	root = stats_of(&outcome);
 	json_object_foreach(root, key, value)
 	{
@@ -178,8 +178,8 @@ static void instruments_have_keys_between_others(void **state)
 	assert_true(json_real_value(json_object_get(page_faults, "throttled_ms")) == 1.234);
 	assert_true(json_real_value(json_object_get(page_faults, "running")) == 0.5);
 	json_decref(root);
-	report_release(&said);
-	said = (struct report){0};
+	report_release(&instrument_rows);
+	instrument_rows = (struct report){0};
 	profile_free(p);
 }
 
@@ -257,7 +257,7 @@ static void the_summary_is_short(void **state)
 	verbose = summary_of(&outcome, false);
 	assert_non_null(strstr(verbose, "prof: stacks: 100.0 % whole (100.0 % with guesses, "
 					"100.0 % without frames of unknown kinds); 2 exiting\n"));
-	/* Losses are no chatter. */
+	/* Losses are reported even if quiet. */
 	quiet = summary_of(&outcome, true);
 	assert_non_null(strstr(quiet, "6 lost (ring-full 5, stack 1)"));
 	assert_null(strstr(quiet, "wrote"));
@@ -281,7 +281,7 @@ static void expect_no_line(const struct outcome *outcome, const char *part)
 		fail_msg("%s is in %s", part, text);
 }
 
-static void few_samples_are_said(void **state)
+static void few_samples_are_reported(void **state)
 {
 	struct profile *p = profile_new();
 	struct outcome outcome = outcome_of(p);
@@ -300,14 +300,14 @@ static void few_samples_are_said(void **state)
 	expect_line(&outcome, "prof: what the filters let pass was hardly on a CPU: ");
 	p->stats.cpu_samples = 4;
 	expect_no_line(&outcome, "hardly");
-	/* Lost ones were taken. */
+	/* Lost samples were taken. */
 	p->stats.cpu_samples = 0;
 	p->stats.lost[LOST_STACK] = 4;
 	expect_no_line(&outcome, "hardly");
 	profile_free(p);
 }
 
-static void stacks_that_are_not_whole_are_said(void **state)
+static void incomplete_stacks_are_reported(void **state)
 {
 	struct profile *p = profile_new();
 	struct outcome outcome = outcome_of(p);
@@ -327,7 +327,7 @@ static void stacks_that_are_not_whole_are_said(void **state)
 	profile_free(p);
 }
 
-static void what_was_cut_or_left_is_said(void **state)
+static void cuts_and_leftovers_are_reported(void **state)
 {
 	struct profile *p = profile_new();
 	struct outcome outcome = outcome_of(p);
@@ -344,16 +344,16 @@ static void what_was_cut_or_left_is_said(void **state)
 	outcome.symbolizing_was_cut = true;
 	expect_line(&outcome, "prof: a signal has cut naming short: 'prof symbolize' names the "
 			      "rest\n");
-	report_warning(&said, "%d perf maps are too large and read in part", 2);
-	report_line(&said, "events: page-faults %d in 1 sample", 3);
+	report_warning(&instrument_rows, "%d perf maps are too large and read in part", 2);
+	report_line(&instrument_rows, "events: page-faults %d in 1 sample", 3);
 	expect_line(&outcome, "prof: warning: 2 perf maps are too large and read in part\n");
 	expect_line(&outcome, "prof: events: page-faults 3 in 1 sample\n");
-	/* Warnings are said in any case. */
+	/* Warnings are printed even if quiet. */
 	quiet = summary_of(&outcome, true);
 	assert_non_null(strstr(quiet, "read in part"));
 	assert_null(strstr(quiet, "events"));
-	report_release(&said);
-	said = (struct report){0};
+	report_release(&instrument_rows);
+	instrument_rows = (struct report){0};
 	outcome.path = "\xe2\x80\xaegpj\x9b.json";
 	expect_line(&outcome, "prof: wrote ?gpj?.json (1.2 kB)\n");
 	profile_free(p);
@@ -371,7 +371,7 @@ static void nothing_missing_is_quiet(void **state)
 	profile_free(p);
 }
 
-/* One that follows no other line would be left out. */
+/* A check that follows no other line would be left out. */
 static void each_check_of_an_instrument_is_a_line(void **state)
 {
 	struct feature features[FEATURES_MAX];
@@ -425,9 +425,9 @@ int main(void)
 		cmocka_unit_test(instruments_have_rows_in_the_panel),
 		cmocka_unit_test(every_cause_is_a_sample_or_an_event),
 		cmocka_unit_test(the_summary_is_short),
-		cmocka_unit_test(few_samples_are_said),
-		cmocka_unit_test(stacks_that_are_not_whole_are_said),
-		cmocka_unit_test(what_was_cut_or_left_is_said),
+		cmocka_unit_test(few_samples_are_reported),
+		cmocka_unit_test(incomplete_stacks_are_reported),
+		cmocka_unit_test(cuts_and_leftovers_are_reported),
 		cmocka_unit_test(nothing_missing_is_quiet),
 		cmocka_unit_test(each_check_of_an_instrument_is_a_line),
 		cmocka_unit_test(what_is_missing_has_a_cure),

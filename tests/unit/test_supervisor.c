@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When a recording ends, and what prof then exits with. */
+/* The end of a recording, and prof's exit status. */
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 #define NS_PER_MS 1000000ull
 /* A duration that is over soon; how soon does not matter. */
 #define SHORT_NS (30 * NS_PER_MS)
-/* Two signals that far apart are two. */
+/* Signals this far apart count as two. */
 #define BETWEEN_KEYS_NS (100 * NS_PER_MS)
 
 struct setup {
@@ -28,8 +28,8 @@ struct setup {
 };
 
 /*
- * The script says something once it is ready, and then keeps quiet. The clock stands still until a
- * wait of the supervisor has used up one of `timeouts`, or the test moves it.
+ * The script prints a line once it is ready, then nothing. The clock stands still until one of the
+ * supervisor's waits has used up a timeout, or the test moves it.
  */
 static void start(struct setup *t, const char *script, uint64_t duration_ns, bool kill_at_end,
 		  unsigned int timeouts)
@@ -76,7 +76,7 @@ static void end(struct setup *t)
 	signals_release(&t->signals);
 }
 
-/* As the recording does: waits on the three descriptors. */
+/* Waits on the three descriptors, as a recording does. */
 static void until_stopped(struct setup *t)
 {
 	struct pollfd fds[] = {
@@ -213,7 +213,7 @@ static void an_immediate_repetition_is_one_signal(void **state)
 	kill(getpid(), SIGINT);
 	fake_clock_pass(BETWEEN_KEYS_NS / 4);
 	assert_false(supervisor_finish_now(&t.supervisor));
-	/* Another signal of the same sender is none. */
+	/* A second signal of the same sender does not count. */
 	kill(getpid(), SIGTERM);
 	assert_true(supervisor_finish_now(&t.supervisor));
 	end(&t);

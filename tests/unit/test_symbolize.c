@@ -98,7 +98,7 @@ struct level {
 	const char *name, *file;
 };
 
-/* The innermost frame of a sample is level 0, as in a stack trace. */
+/* Level 0 is the innermost frame, as in a stack trace. */
 static struct level level_of(struct fixture *f, size_t sample, size_t level)
 {
 	const struct profile *p = f->p;
@@ -150,7 +150,7 @@ static void own_frames_become_chains(void **state)
 	own = add_own_module(&f);
 	add_sample(&f, own, own_file_offset(own_mark_inner), PROFILE_FRAME_NATIVE);
 	add_sample(&f, own, own_file_offset(own_mark_outer), PROFILE_FRAME_NATIVE);
-	/* The same place by another way of unwinding is a frame of its own. */
+	/* The same place found in another way is a frame of its own. */
 	add_sample(&f, own, own_file_offset(own_mark_outer), PROFILE_FRAME_GUESS);
 	symbolize_profile(f.p, &f.options);
 
@@ -165,7 +165,7 @@ static void own_frames_become_chains(void **state)
 	check_level(&f, 1, 0, "own_outer", own_lines[LINE_OUTER]);
 	check_level(&f, 2, 0, "own_outer", own_lines[LINE_OUTER]);
 	assert_int_equal(level_of(&f, 2, 0).frame->kind, PROFILE_FRAME_GUESS);
-	/* One function, however many frames are in it; one symbol under all of its levels. */
+	/* One function for all its frames, one symbol under all of their levels. */
 	assert_int_equal(level_of(&f, 0, 2).frame->func, level_of(&f, 1, 0).frame->func);
 	assert_int_equal(f.p->symbols.rows.count, 1);
 	assert_int_equal(level_of(&f, 0, 0).frame->symbol, 0);
@@ -204,7 +204,7 @@ static void kernel_frames_of_all_kinds(void **state)
 	assert_string_equal(level_of(&f, 2, 0).name, "bpf_prog_12_foo");
 	assert_string_equal(level_of(&f, 3, 0).name, "elsewhere");
 	assert_true(level_of(&f, 3, 0).func->is_named);
-	/* Symbols are listed with the module that they are in. */
+	/* Symbols are listed with their module. */
 	assert_int_equal(level_of(&f, 3, 0).frame->symbol, NO_SYMBOL);
 	assert_int_equal(f.p->symbols.rows.count, 3);
 	assert_int_equal(f.p->symbols.rows.items[1].rva, 0x100);
@@ -267,7 +267,7 @@ static void what_is_named_before_a_stop_stays(void **state)
 	own = add_own_module(&f);
 	add_sample(&f, kernel, 0x10, PROFILE_FRAME_KERNEL);
 	add_sample(&f, own, own_file_offset(own_mark_outer), PROFILE_FRAME_NATIVE);
-	/* Asked before each module and before each batch of its addresses. */
+	/* Asked before each module and each batch of its addresses. */
 	f.stop_after = 2;
 	symbolize_profile(f.p, &f.options);
 
@@ -289,7 +289,7 @@ static void more_addresses_than_fit_into_one_batch(void **state)
 	own_outer(1);
 	fixture_init(&f);
 	own = add_own_module(&f);
-	/* Descending, and with addresses that no function covers. */
+	/* Descending, with addresses outside of functions. */
 	for (int i = 999; i >= 0; i--)
 		add_sample(&f, own, own_file_offset(own_mark_outer) + (uint64_t)i * 8,
 			   PROFILE_FRAME_NATIVE);
@@ -322,7 +322,7 @@ static void name_in_threads(struct fixture *f, unsigned int threads)
 	symbolize_profile(f->p, &f->options);
 }
 
-/* One module is so large that it is named in parts. */
+/* One module is large enough to be named in parts. */
 static void the_number_of_threads_changes_nothing(void **state)
 {
 	struct fixture one, many;

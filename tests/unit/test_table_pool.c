@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables that several threads compile are those that one makes, with rules that all share. */
+/* Tables compiled by several threads equal those of one thread, and all share rules. */
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Two that are different: this program, and the C library as it is loaded. */
+/* Two different files: this program, and the C library in use. */
 static int open_file(uint32_t id)
 {
 	int fd = open(id % 2 ? "/proc/self/exe" : "/lib64/ld-linux-x86-64.so.2",
@@ -63,7 +63,7 @@ static int open_file(uint32_t id)
 	return fd;
 }
 
-/* The same with nothing behind it, so that it is large. */
+/* The same file, large because of zeros at its end. */
 static int open_large_file(uint32_t id)
 {
 	int fd = open_file(id), copy = memfd_create("large", MFD_CLOEXEC);
@@ -130,7 +130,7 @@ static size_t rules_here(void)
 	unwind_table_release(&table);
 	vec_for_each(&others.rows, const struct unwind_rule *, rule)
 		unwind_rules_intern(&rules, rule);
-	/* That of no rule is all zero. */
+	/* Row 0, for no rule, is all zero. */
 	count = rules.rows.count - 1;
 	unwind_rules_release(&rules);
 	unwind_rules_release(&others);
@@ -159,11 +159,11 @@ static void every_file_has_its_table(void **state)
 	}
 	assert_int_equal(count, FILES);
 	assert_true(table_pool_is_empty(f->pool));
-	/* Each rule has one number, whichever threads met it. */
+	/* Each rule has one number, whatever thread met it. */
 	assert_int_equal(used_rules(f), rules_here());
 }
 
-/* Results that nobody takes leave no room, either. */
+/* Results that nobody takes use up room, too. */
 static void there_is_room_for_so_many(void **state)
 {
 	struct fixture *f = *state;
@@ -220,7 +220,7 @@ static void the_end_does_not_wait_for_what_is_queued(void **state)
 	assert_true(table_pool_wait(f->pool, 0, FOREVER_NS));
 	for (uint32_t id = 0; id < FILES; id++)
 		table_pool_submit(f->pool, id, open_file(id));
-	/* Released by teardown(), with whatever is there by then. */
+	/* Released by teardown(), whatever is in it by then. */
 }
 
 int main(void)

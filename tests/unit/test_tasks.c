@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lives of processes and threads: what fork, name and exit records make of them. */
+/* Lives of processes and threads, by their fork, name and exit records. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,10 +31,10 @@ static void what_ran_already_starts_with_the_recording(void **state)
 
 	feed_name(f, 50, 10, 10, NAME_SCAN, "main");
 	feed_name(f, 50, 10, 11, NAME_SCAN, "worker");
-	/* A thread that does something before the scan comes to it. */
+	/* A thread with a sample before the scan reaches it. */
 	feed_leaf(f, 60, 20, 21, 0x10);
 	feed_name(f, 70, 20, 21, NAME_SCAN, "late");
-	/* One that began for certain. */
+	/* A thread whose start is certain. */
 	feed_fork(f, 80, 30, 30, 10, "child");
 	feed_name(f, 90, 30, 30, NAME_SCAN, "child2");
 	feed_name(f, 90, 30, 31, NAME_SCAN, "thread");
@@ -134,7 +134,7 @@ static void only_the_living_execute_and_make_threads(void **state)
 	feed_name(f, 20, 10, 10, NAME_EXEC, "again");
 	feed_fork(f, 20, 11, 21, 11, "thread");
 	feed_name(f, 20, 12, 12, NAME_NEW_SPACE, "");
-	/* What is read from /proc may be late. */
+	/* Readings of /proc may be late. */
 	feed_exit(f, 20, 13, 13, EXIT_PROCESS);
 	feed_name(f, 30, 13, 13, NAME_SCAN, "late");
 	feed_map(f, 30, 13, 0x1000, 0x2000, 0, 0);
@@ -247,7 +247,7 @@ static void a_thread_that_executes_becomes_the_leader(void **state)
 	row = fed_thread(f, 10, 0, 10);
 	expect_times(row, 10, 0);
 	expect_times(fed_thread(f, 10, 0, 11), 20, 31);
-	/* The CPU time was another thread's before. */
+	/* Earlier CPU time was another thread's. */
 	assert_int_equal(row->samples.items[1].cpu_delta, 0);
 }
 
@@ -287,8 +287,8 @@ static void every_process_has_one_main_thread(void **state)
 
 	feed_leaf(f, 10, 10, 11, 0x10);
 	feed_exit(f, 20, 20, 21, 0);
-	feed_fork(f, 30, 30, 30, 30, "odd"); /* a leader as a thread of its own: rubbish */
-	feed_fork(f, 30, 40, 41, 1, "odd"); /* a process whose leader has another tid: rubbish */
+	feed_fork(f, 30, 30, 30, 30, "odd"); /* a leader as its own thread: garbage */
+	feed_fork(f, 30, 40, 41, 1, "odd"); /* a process whose leader has another tid: garbage */
 	feed_map(f, 30, 50, 0x1000, 0x2000, 0, 0);
 	feed_end(f, 40);
 	vec_for_each(&f->p->threads.rows, const struct profile_thread *, row) {

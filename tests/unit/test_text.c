@@ -82,8 +82,7 @@ static void test_to_double(void **state)
 {
 	(void)state;
 	check_doubles();
-	/* With a decimal comma, where the machine has such a locale; the parser asks for its own.
-	 */
+	/* A locale with a decimal comma, if the machine has one: the parser uses its own. */
 	setlocale(LC_ALL, "de_DE.UTF-8");
 	check_doubles();
 	setlocale(LC_ALL, "C");
@@ -122,7 +121,7 @@ static void test_scan(void **state)
 	assert_true(text_scan_hex(&at, end, &value));
 	assert_int_equal(value, 0x7f00ab);
 	assert_ptr_equal(at, line + 6);
-	/* Neither sign nor anything else in front, and then nothing moves. */
+	/* A sign or anything else in front is refused, and nothing moves. */
 	assert_false(text_scan_hex(&at, end, &value));
 	assert_ptr_equal(at, line + 6);
 	at++;
@@ -132,7 +131,7 @@ static void test_scan(void **state)
 	at++;
 	assert_false(text_scan_hex(&at, end, &value));
 	assert_int_equal(*at, '1');
-	/* The end is the end, though digits follow. */
+	/* Stops at the end, though digits follow. */
 	assert_true(text_scan_hex(&at, at + 4, &value));
 	assert_int_equal(value, 0x1122);
 	assert_false(text_scan_hex(&at, at, &value));
@@ -177,7 +176,7 @@ static void test_utf8_of_every_code_point(void **state)
 	}
 }
 
-/* Counting what passes finds overlong forms and stray bytes: there are just so many code points. */
+/* Counts what passes: overlong forms and stray bytes would change the number of code points. */
 static void test_utf8_of_every_three_bytes(void **state)
 {
 	uint32_t counts[4] = {0};
@@ -201,7 +200,7 @@ static void test_utf8_of_four_bytes(void **state)
 
 	(void)state;
 	for (uint32_t bits = 0; bits < 1u << 20; bits++) {
-		/* All lead and second bytes; the third and fourth around their bounds. */
+		/* All lead and second bytes; third and fourth bytes around their bounds. */
 		static const uint8_t edges[] = {0x7f, 0x80, 0xbf, 0xc0};
 		char text[4] = {(char)(bits >> 12), (char)(bits >> 4), (char)edges[bits >> 2 & 3],
 				(char)edges[bits & 3]};
@@ -230,7 +229,7 @@ static void check_line(const char *text, const char *wanted)
 	assert_string_equal(line, wanted);
 }
 
-/* Nothing that a terminal obeys, or that makes a name look like another one. */
+/* Nothing that a terminal obeys, or that makes a name look like another. */
 static void test_to_line_of_format_characters(void **state)
 {
 	(void)state;
@@ -249,7 +248,7 @@ static void test_to_line_of_format_characters(void **state)
 	check_line("", "");
 }
 
-/* A folder of /proc says size 0; its files come in pieces. */
+/* Files in /proc have size 0 and come in pieces. */
 static void test_read_file(void **state)
 {
 	size_t size = 77;
@@ -273,7 +272,7 @@ static void test_read_file(void **state)
 	assert_int_equal(errno, EISDIR);
 }
 
-/* More than one growth, and a limit of no round size. */
+/* More than one growth, and an odd limit. */
 static void test_read_fd_of_a_large_file(void **state)
 {
 	FILE *file = tmpfile();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When the kernel did not sample: pairs of events become intervals, by event and CPU. */
+/* Times without sampling: pairs of events become intervals, by event and CPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static void each_event_has_its_own_intervals(void **state)
 	expect_row(&seen.rows[0], 2, 3, 1200, 1500);
 	expect_row(&seen.rows[1], 0, 3, 1000, 1600);
 	expect_row(&seen.rows[2], 0, 3, 1700, 1900);
-	/* What is not sampled at the end will not be again. */
+	/* An event that is stopped at the end stays stopped. */
 	throttling_finish(&t, 2000);
 	assert_int_equal(seen.count, 4);
 	expect_row(&seen.rows[3], 0, 5, 1100, 2000);
@@ -85,12 +85,12 @@ static void halves_of_pairs_are_no_intervals(void **state)
 	take(&t, MAP_EVENT_THROTTLED, 99, 950);
 	take(&t, MAP_EVENT_SAMPLED, 99, 960);
 	assert_int_equal(seen.count, 0);
-	/* The record in between was lost: it was throttled, nobody knows for how long. */
+	/* A record in between was lost: the duration is unknown. */
 	take(&t, MAP_EVENT_THROTTLED, 70, 1000);
 	take(&t, MAP_EVENT_THROTTLED, 70, 5000);
 	assert_int_equal(seen.count, 1);
 	expect_row(&seen.rows[0], 0, 1, 1000, 1000);
-	/* A clock that goes back makes no interval of 500 years. */
+	/* A clock that goes back does not make an interval of 500 years. */
 	take(&t, MAP_EVENT_SAMPLED, 70, 4000);
 	assert_int_equal(seen.count, 2);
 	expect_row(&seen.rows[1], 0, 1, 5000, 5000);
@@ -131,7 +131,7 @@ static void a_cpu_that_goes_ends_its_intervals(void **state)
 	throttling_finish(&t, 1500);
 	assert_int_equal(seen.count, 2);
 	expect_row(&seen.rows[1], 0, 2, 1000, 1500);
-	/* Rows are used again when it comes back, with other numbers of the kernel's. */
+	/* Rows of closed events are used again for new ids. */
 	for (uint64_t id = 100; id < 200; id++) {
 		throttling_add(&t, id, 0, 1);
 		take(&t, MAP_EVENT_THROTTLED, id, 2000);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ticks: each in exactly one class, whatever the records say and however they come.
- */
+/* Ticks: each is in exactly one class, whatever the records say and in any order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +19,7 @@ static uint64_t sum_of_classes(const struct profile_stats *stats)
 	       stats->kernel_only + stats->exiting;
 }
 
-/* Where the ticks of such a sample are entered. */
+/* Expects the ticks of such a sample in this class. */
 static void expect_class(unsigned int sample_flags, unsigned int stack_flags, bool is_cut,
 			 size_t class)
 {
@@ -128,7 +127,7 @@ static void the_stack_that_arrives_decides(void **state)
 	assert_int_equal(stats->broken, 1);
 	assert_int_equal(stats->finished_later, 3);
 	assert_int_equal(stats->guessed, 1);
-	/* The same id again: those that have been entered stay where they are. */
+	/* The same id again: ticks entered before stay where they are. */
 	feed_stack(f, 7 * MS, 5, STACK_TRUNCATED, addrs, 0, 2, NULL);
 	feed_sample(f, 8 * MS, 10, 10, 0, 0x1001, 5, 0);
 	assert_int_equal(stats->truncated, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of several rings, in the order in which they are read, and the lives that they tell of. */
+/* Events of several rings, in the order of reading, and the lives that they describe. */
 #include "lib/live/tracker.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/record/record.h"
 
-/* More than any kernel has: what is asked of /proc finds nothing. */
+/* A pid that no kernel gives: /proc has nothing about it. */
 #define PID 0x40000007u
 #define CHILD (PID + 1)
 #define THREAD (PID + 2)
@@ -85,7 +85,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Records of the kernel's programs. */
+/* Feeds records of the kernel's programs. */
 static void fork_process(uint32_t pid, uint32_t parent_pid, uint64_t time)
 {
 	struct rec_fork fork = {.parent_pid = parent_pid, .parent_tid = parent_pid};
@@ -108,7 +108,7 @@ static void exit_process(uint32_t pid, uint64_t time)
 	exit_thread(pid, pid, time, EXIT_PROCESS);
 }
 
-/* Events in mapping rings. */
+/* Feeds events of mapping rings. */
 static void tell(enum map_event_kind kind, uint32_t pid, uint64_t time)
 {
 	const struct map_event event = {
@@ -124,7 +124,7 @@ static void tell(enum map_event_kind kind, uint32_t pid, uint64_t time)
 	tracker_map_event(tracker, &event);
 }
 
-/* Ends a round that began at the time `now`; what is noted then. */
+/* Ends a round that began at the time `now`; returns what was noted. */
 static const char *finish_round(uint64_t now)
 {
 	static char last[sizeof(seen)];
@@ -149,7 +149,7 @@ static void rings_are_read_in_any_order(void **state)
 	finish_round(200);
 	assert_string_equal(finish_round(300), "exit+1@300 ");
 	assert_false(tracker_had_own_events(tracker));
-	/* It is gone. */
+	/* The process is gone. */
 	tell(MAP_EVENT_MAP, CHILD, 310);
 	assert_string_equal(finish_round(400), "");
 }
@@ -161,7 +161,7 @@ static void what_is_too_young_waits(void **state)
 	assert_true(tracker_handle(tracker, 100));
 	tell(MAP_EVENT_MAP, CHILD, 160);
 	assert_string_equal(finish_round(200), "fork+1@150 map+1@160 ");
-	/* No one waits for an exit, but it is not forgotten. */
+	/* An exit may wait, but is not forgotten. */
 	exit_process(CHILD, 250);
 	assert_false(tracker_handle(tracker, 210));
 	finish_round(300);
@@ -169,8 +169,7 @@ static void what_is_too_young_waits(void **state)
 	assert_string_equal(finish_round(500), "exit+1@500 ");
 }
 
-/* A grandchild's record may be in a ring that is read before the child's, or the child's is lost.
- */
+/* A grandchild's record may be read before the child's, or the child's is lost. */
 static void a_child_is_read_of_before_its_parent(void **state)
 {
 	(void)state;
@@ -200,7 +199,7 @@ static void a_pid_is_used_again_within_a_round(void **state)
 	assert_string_equal(finish_round(1100), "map+1@1000 ");
 }
 
-/* The kernel lets the other threads exit, the leader too, and gives its number to the caller. */
+/* The kernel ends the other threads, even the leader, and gives the leader's tid to the caller. */
 static void a_thread_executes_a_program(void **state)
 {
 	(void)state;
@@ -224,7 +223,7 @@ static void threads_are_no_processes(void **state)
 	assert_false(tracker_had_own_events(tracker));
 }
 
-/* It shares its parent's memory until its exec, and tells of nothing before. */
+/* The child shares its parent's memory until its exec, and reports nothing before. */
 static void a_vfork(void **state)
 {
 	(void)state;

@@ -13,7 +13,7 @@
 #include "lib/base/strbuf.h"
 
 #define SIZE ((size_t)1 << 20)
-/* The most that a block takes which is not compressed. */
+/* Maximum size of an uncompressed block. */
 #define BLOCK 65535
 
 static uint8_t plain[SIZE], out[SIZE];
@@ -80,7 +80,7 @@ static void test_in_steps(void **state)
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		assert_int_equal(unpacker_run(u, steps[i], NULL), 0);
 		done = steps[i] > done ? steps[i] : done;
-		/* What was not asked for is not there. */
+		/* Parts that were not asked for are missing. */
 		assert_int_equal(unpacker_done(u), done);
 		assert_memory_equal(out, plain, done);
 		assert_true(done == SIZE || !out[done]);
@@ -95,7 +95,7 @@ static void check_damaged(size_t size, size_t out_size, size_t fine, size_t unti
 
 	assert_int_equal(unpacker_run(u, fine, NULL), 0);
 	assert_int_equal(unpacker_run(u, until, NULL), -ENOEXEC);
-	/* From then on always, also what was there. */
+	/* Fails from then on, also for parts that were there. */
 	assert_int_equal(unpacker_run(u, fine, NULL), -ENOEXEC);
 	assert_int_equal(unpacker_run(u, until, NULL), -ENOEXEC);
 	unpacker_free(u);
@@ -104,14 +104,14 @@ static void check_damaged(size_t size, size_t out_size, size_t fine, size_t unti
 static void test_damage(void **state)
 {
 	(void)state;
-	/* Cut off; less than it should be; more. */
+	/* Cut off; too small; too large. */
 	check_damaged(SIZE / 2, SIZE, 1000, SIZE - 1);
 	check_damaged(packed.size, SIZE + 1, SIZE, SIZE + 1);
 	check_damaged(packed.size, SIZE - 1, 1000, SIZE - 1);
-	/* The sum at its end is found wrong with the last byte. */
+	/* The checksum at the end fails with the last byte. */
 	packed.text[packed.size - 1] ^= 1;
 	check_damaged(packed.size, SIZE, SIZE - 1, SIZE);
-	/* A block of another kind than there is, which may be seen from some way off. */
+	/* A block type that does not exist, which may be noticed early. */
 	packed.text[2 + 8 * (5 + BLOCK)] = 6;
 	check_damaged(packed.size, SIZE, 4 * BLOCK, 8 * BLOCK + 10);
 }

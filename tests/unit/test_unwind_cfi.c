@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The instructions of CFI, one after another, and the expressions that rules can tell. */
+/* The instructions of CFI, one by one, and the expressions that rules can express. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,14 +12,14 @@
 
 #include "tests/unit/cfi_bytes.h"
 
-/* The code of the FDE that each case is about; its rule is asked at START + 16. */
+/* Code of the FDE of each case; its rule is looked up at START + 16. */
 #define START 0x1100
 #define SIZE 64
 
 #define KINDS(ra, fp, base) (UNWIND_##ra | UNWIND_##fp << 2 | UNWIND_##base << 4)
-/* Versions of clang-format differ about braces in macros. */
+/* Versions of clang-format disagree about braces in macros. */
 /* clang-format off */
-/* CFA = reg + offset, return address at CFA - 8, nothing else changed. */
+/* CFA = reg + offset, return address at CFA - 8, nothing else changes. */
 #define CFA(reg, offset) \
 	{ \
 		.cfa_kind = UNWIND_CFA_REG, .cfa_reg = UNWIND_REG_##reg, .cfa_offset = (offset), \
@@ -318,7 +318,7 @@ static void assert_rule(const char *what, struct unwind_rule rule, struct unwind
 	fail();
 }
 
-/* One FDE whose program comes into force after 16 bytes. */
+/* Compiles one FDE whose program takes effect after 16 bytes. */
 static void compile_case(struct cfi_fixture *f, const struct op_case *c)
 {
 	struct cfi_bytes program = {0};
@@ -370,7 +370,7 @@ static void instructions_of_arm64(void **state)
 	CHECK_CASES(aarch64_cases, &unwind_arch_aarch64);
 }
 
-/* Every way to advance, by 4 each: rules CFA = rsp + 8, 16, 24 … follow. */
+/* All ways to advance, by 4 each: rules CFA = rsp + 8, 16, 24 … follow. */
 static void advances(void **state)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
@@ -381,7 +381,7 @@ static void advances(void **state)
 	put_text(&p, "\x44\x0e\x10\x02\x04\x0e\x18\x03\x04\x00\x0e\x20\x04\x04\x00\x00\x00\x0e\x28"
 		     "\x1d\x04\x00\x00\x00\x00\x00\x00\x00\x0e\x30\x01");
 	cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
-	/* DW_CFA_set_loc, relative to itself: 17 bytes are in front of the program. */
+	/* DW_CFA_set_loc, relative to itself: 17 bytes come before the program. */
 	put_u32(&p, START + 24 - (CFI_VADDR + f->section.size + 17 + p.size));
 	put_text(&p, "\x0e\x38\x40\x0e\x40");
 	put_usual_fde(&f->section, cie, START, SIZE, p.data, p.size);
@@ -392,14 +392,14 @@ static void advances(void **state)
 		assert_int_equal(cfi_fixture_rule(f, START + 4 * (uint64_t)i + 3).cfa_offset,
 				 8 + 8 * i);
 	}
-	/* Advancing by nothing changes the row that is there. */
+	/* Advancing by 0 changes the current row. */
 	assert_int_equal(cfi_fixture_rule(f, START + 24).cfa_offset, 64);
 	assert_int_equal(f->table.stats.malformed, 0);
 	assert_int_equal(f->table.stats.rows, 9);
 	cfi_fixture_free(f);
 }
 
-/* What follows the end of the FDE's code is not run, however far the program goes. */
+/* Instructions past the end of the FDE's code are not run, however far the program goes. */
 static void advances_beyond_the_end(void **state)
 {
 	static const struct op_case cases[] = {
@@ -424,7 +424,7 @@ static void advances_beyond_the_end(void **state)
 	CHECK_CASES(malformed, &unwind_arch_x86_64);
 }
 
-/* States that are remembered have a limit; what is beyond is no rule, rather than a wrong one. */
+/* Remembered states are limited; beyond, there is no rule instead of a wrong one. */
 static void remembered_states_are_bounded(void **state)
 {
 	(void)state;
@@ -462,7 +462,7 @@ static void signal_frames(void **state)
 		put_uleb(&f->section, 1);
 		put_u8(&f->section, 0x1b);
 		put_end(&f->section);
-		/* CFA = x29 + 0 is what the vDSO of old arm64 kernels said. */
+		/* CFA = x29 + 0 occurs in the vDSO of old arm64 kernels. */
 		put_usual_fde(&f->section, cie, START, SIZE, "\x0c\x1d\x00\x0c\x06\x10",
 			      i == 0 ? 6 : 3);
 		assert_int_equal(cfi_fixture_compile(f), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CIEs, FDEs and the linker's table of them: encodings, versions, order, and what is broken. */
+/* CIEs, FDEs and the linker's table of them: encodings, versions, order, and damage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #define START 0x1100
 #define SIZE 64
 
-/* The head of a CIE; put what belongs to its augmentation, then the rest. */
+/* The head of a CIE; put the data of its augmentation, then the rest. */
 static size_t put_cie_head(struct cfi_bytes *b, unsigned int version, const char *augmentation)
 {
 	size_t cie = put_cie(b);
@@ -38,7 +38,7 @@ static void put_cie_program(struct cfi_bytes *b)
 	put_end(b);
 }
 
-/* Does the one FDE of the fixture cover its code, and nothing else? */
+/* Expects the fixture's FDE to cover exactly its code. */
 static void assert_covered(struct cfi_fixture *f)
 {
 	assert_int_equal(cfi_fixture_compile(f), 0);
@@ -103,7 +103,7 @@ static struct cfi_fixture *fixture_of_encoding(unsigned int encoding)
 static void pointer_encodings(void **state)
 {
 	static const uint8_t absolute[] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x09, 0x0a, 0x0b, 0x0c};
-	/* Two bytes do not reach from here to the code. */
+	/* Two bytes do not reach the code from here. */
 	static const uint8_t relative[] = {0x10, 0x14, 0x19, 0x1b, 0x1c};
 	static const uint8_t refused[] = {0x05, 0x0d, 0x0f, 0x1d, 0x20, 0x2b, 0x30,
 					  0x3b, 0x40, 0x50, 0x80, 0x9b, 0xff};
@@ -137,7 +137,7 @@ static struct cfi_fixture *fixture_of_augmentation(unsigned int version, const c
 		put_u64(b, SIZE);
 	}
 	if (letters[0] == 'z')
-		put_text(b, "\x02\xff\xff"); /* what it says is passed over */
+		put_text(b, "\x02\xff\xff"); /* its data is skipped */
 	put_end(b);
 	return f;
 }
@@ -150,7 +150,7 @@ static void augmentations(void **state)
 	(void)state;
 	assert_covered(AUGMENTED(1, "", ""));
 	assert_covered(AUGMENTED(1, "z", ""));
-	assert_covered(AUGMENTED(1, "S", "")); /* as GNU as writes it into .debug_frame */
+	assert_covered(AUGMENTED(1, "S", "")); /* as GNU as writes .debug_frame */
 	assert_covered(AUGMENTED(1, "eh", ""));
 	assert_covered(AUGMENTED(1, "zR", "\x1b"));
 	assert_covered(AUGMENTED(1, "zR", "\x1b and more than its letters need"));
@@ -217,14 +217,14 @@ static void versions(void **state)
 	assert_refused(fixture_of_factors(1, CIE_MAX_FACTOR + 1));
 }
 
-/* DWARF of 32 and of 64 bits; ids of .debug_frame are offsets in the section. */
+/* 32-bit and 64-bit DWARF; ids in .debug_frame are offsets in the section. */
 static struct cfi_fixture *debug_frame(bool is_64bit)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	struct cfi_bytes *b = &f->section;
 
 	f->is_debug_frame = true;
-	put_text(b, "\0\0\0\0"); /* padding, and no end, here */
+	put_text(b, "\0\0\0\0"); /* padding, which is no terminator here */
 	for (int i = 0; i < 2; i++) {
 		size_t length_at = b->size + (is_64bit ? 4 : 0), body;
 		uint64_t id = i == 0 ? UINT64_MAX : 4;
@@ -252,7 +252,7 @@ static void debug_frames(void **state)
 	assert_covered(debug_frame(true));
 }
 
-/* In .eh_frame, a length of 8 bytes leaves the id at 4. */
+/* In .eh_frame, a length of 8 bytes leaves the id at 4 bytes. */
 static void eh_frame_of_64_bits(void **state)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
@@ -312,7 +312,7 @@ static void a_table_of_wide_entries(void **state)
 	assert_three(f);
 }
 
-/* What cannot be used is not: the section itself has all that is needed. */
+/* Unusable tables are ignored: the section has everything needed. */
 static void tables_that_are_ignored(void **state)
 {
 	struct cfi_fixture *f;
@@ -324,7 +324,7 @@ static void tables_that_are_ignored(void **state)
 		assert_three(f);
 	}
 	f = cfi_fixture_three(3);
-	f->hdr.data[8]++; /* more entries than there are */
+	f->hdr.data[8]++; /* more entries than exist */
 	assert_three(f);
 	f = cfi_fixture_three(3);
 	memset(f->hdr.data + 8, 0xff, 4);
@@ -340,7 +340,7 @@ static void tables_that_are_ignored(void **state)
 	f->hdr.data[12 + 16 + 7] = 0x7f; /* leads out of the section */
 	assert_three(f);
 	f = cfi_fixture_three(3);
-	f->hdr.data[12 + 16]++; /* another start than the FDE has */
+	f->hdr.data[12 + 16]++; /* differs from the FDE's start */
 	assert_three(f);
 	for (size_t size = 0; size < 12 + 3 * 8; size++) {
 		f = cfi_fixture_three(3);
@@ -349,7 +349,7 @@ static void tables_that_are_ignored(void **state)
 	}
 }
 
-/* Eight FDEs, and a table of entries with the starts and the places of those. */
+/* Eight FDEs, and a table with their starts and places. */
 static struct cfi_fixture *fixture_of_order(const char *starts, const char *places)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
@@ -365,7 +365,7 @@ static struct cfi_fixture *fixture_of_order(const char *starts, const char *plac
 	return f;
 }
 
-/* An entry that is wrong between those that are looked at first costs its FDE alone. */
+/* A wrong entry between those that are checked first costs only its own FDE. */
 static void a_table_with_a_wrong_entry(void **state)
 {
 	struct cfi_fixture *f = fixture_of_order("01234567", "01134567");
@@ -398,17 +398,17 @@ static void overlaps_and_gaps(void **state)
 
 	(void)state;
 	cfi_fixture_put_fde(f, cie, 0x1100, 0x100, 16);
-	cfi_fixture_put_fde(f, cie, 0x1180, 0x20, 32); /* inside the one before */
+	cfi_fixture_put_fde(f, cie, 0x1180, 0x20, 32); /* inside the previous one */
 	cfi_fixture_put_fde(f, cie, 0x1180, 0x40, 48); /* at the same place */
-	cfi_fixture_put_fde(f, cie, 0x1200, 0x00, 64); /* nothing */
+	cfi_fixture_put_fde(f, cie, 0x1200, 0x00, 64); /* empty */
 	cfi_fixture_put_fde(f, cie, 0x1240, 0x40, 80);
-	cfi_fixture_put_fde(f, cie, 0x1280, 0x40, 80); /* as the one before, and next to it */
-	cfi_fixture_put_fde(f, cie, 0x0ff0, 0x40, 96); /* no code there */
+	cfi_fixture_put_fde(f, cie, 0x1280, 0x40, 80); /* like the previous one */
+	cfi_fixture_put_fde(f, cie, 0x0ff0, 0x40, 96); /* without code */
 	cfi_fixture_put_fde(f, cie, CODE_END - 0x10, 0x40, 96);
 	assert_int_equal(cfi_fixture_compile(f), 0);
 	assert_int_equal(cfi_fixture_offset(f, 0x117f), 16);
 	assert_int_equal(cfi_fixture_offset(f, 0x1180), 32);
-	/* As who searches by start finds it: the outer one does not come back. */
+	/* A search by start does not come back to the outer FDE. */
 	assert_int_equal(cfi_fixture_offset(f, 0x11a0), -1);
 	assert_int_equal(cfi_fixture_offset(f, 0x1200), -1);
 	assert_int_equal(cfi_fixture_offset(f, 0x1240), 80);
@@ -424,7 +424,7 @@ static void overlaps_and_gaps(void **state)
 	cfi_fixture_free(f);
 }
 
-/* FDEs whose CIE is themselves, an FDE, in front of the section, or far outside. */
+/* CIEs that are the FDE itself, another FDE, in front of the section, or far outside. */
 static void cies_that_are_none(void **state)
 {
 	(void)state;
@@ -441,7 +441,7 @@ static void cies_that_are_none(void **state)
 		put_uleb(b, 0);
 		put_end(b);
 		assert_int_equal(cfi_fixture_compile(f), 0);
-		assert_int_equal(f->table.stats.malformed, 2); /* the CIE, and the FDE */
+		assert_int_equal(f->table.stats.malformed, 2); /* the CIE and the FDE */
 		assert_int_equal(cfi_fixture_offset(f, START), -1);
 		cfi_fixture_free(f);
 	}
@@ -453,7 +453,7 @@ static void ranges_that_wrap_around(void **state)
 	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
 
 	(void)state;
-	cfi_fixture_put_fde(f, cie, 0x1100, 0xffffff00, 16); /* is negative */
+	cfi_fixture_put_fde(f, cie, 0x1100, 0xffffff00, 16); /* negative */
 	cfi_fixture_put_fde(f, cie, 0x1200, 0x10, 32);
 	assert_int_equal(cfi_fixture_compile(f), 0);
 	assert_int_equal(f->table.stats.malformed, 1);

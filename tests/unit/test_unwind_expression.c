@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Expressions in CFI by themselves: what becomes of two registers. */
+/* Expressions of CFI alone: their results for two registers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static void check_element(struct expression e, int64_t before, int64_t after)
 	assert_int_equal(e.after, after);
 }
 
-/* As OpenSSL's Montgomery multiplication has it, and the same said in other ways. */
+/* The expression of OpenSSL's Montgomery multiplication, and the same in other ways. */
 static void element_of_array(void **state)
 {
 	(void)state;
@@ -44,7 +44,9 @@ static void element_of_array(void **state)
 static void no_element_of_array(void **state)
 {
 	(void)state;
-	/* Elements of 4 bytes; an index that is not the register's value; one that is the pc. */
+	/*
+	 * Elements of 4 bytes; an index other than the register's value; an index that is the pc.
+	 */
 	assert_int_equal(RECOGNIZE("\x77\x08\x79\x00\x34\x1e\x22\x06").kind, EXPRESSION_OTHER);
 	assert_int_equal(RECOGNIZE("\x77\x08\x79\x01\x38\x1e\x22\x06").kind, EXPRESSION_OTHER);
 	assert_int_equal(RECOGNIZE("\x77\x08\x80\x00\x38\x1e\x22\x06").kind, EXPRESSION_OTHER);

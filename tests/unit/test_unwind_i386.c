@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* 32-bit programs: their files, their call frame information, their stacks of words of 4 bytes. */
+/* 32-bit programs: their files, call frame information, and stacks of 4-byte words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 #define FUNC 0x1100
 #define FUNC_SIZE 64
 
-/* "zR" with that encoding of pointers; CFA = esp + 4, the return address there. */
+/* "zR" with that encoding of pointers; CFA = esp + 4, with the return address there. */
 static size_t put_i386_cie(struct cfi_bytes *b, const char *augmentation, uint8_t encoding)
 {
 	size_t cie = put_cie(b);
@@ -80,7 +80,7 @@ static void offsets_count_words_of_4_bytes(void **state)
 	assert_int_equal(rule.base_offset, -3);
 	assert_int_equal(cfi_fixture_rule(f, FUNC + FUNC_SIZE).cfa_kind, UNWIND_CFA_NONE);
 	cfi_fixture_free(f);
-	/* The factor of 64-bit machines: the same bytes are two words. */
+	/* With the factor of 64-bit machines, the same bytes are two words. */
 	f = cfi_fixture_new();
 	f->arch = &unwind_arch_i386;
 	put_i386_fde(&f->section, put_i386_cie(&f->section, "zR", 0), "\x11\x05\x02\x2f\x03\x01",
@@ -91,7 +91,7 @@ static void offsets_count_words_of_4_bytes(void **state)
 	cfi_fixture_free(f);
 }
 
-/* What GCC aligns a frame with, binutils' stubs, and the kernel's trampoline of signals. */
+/* Frames aligned by GCC, stubs of binutils, and the kernel's signal trampoline. */
 static void expressions(void **state)
 {
 	struct cfi_fixture *f = COMPILE("zR", "\x0f\x03\x75\x7c\x06\x10\x05\x02\x75\x00");
@@ -118,7 +118,7 @@ static void expressions(void **state)
 	cfi_fixture_free(f);
 }
 
-/* A CIE of .debug_frame that says how large addresses are. */
+/* A CIE of .debug_frame with a size of addresses. */
 static void another_size_of_addresses_is_malformed(void **state)
 {
 	(void)state;
@@ -182,7 +182,7 @@ static void a_file_of_class_32(void **state)
 	assert_int_equal(table.entry, 0x1234);
 	assert_int_equal(rules.rows.items[unwind_table_find(&table, FUNC)].cfa_offset, 12);
 	unwind_table_release(&table);
-	/* As x32 has it: registers of 64 bits, a file of 32. */
+	/* x32: 64-bit registers, a 32-bit file. */
 	head.e_machine = EM_X86_64;
 	assert_true(pwrite(fd, &head, sizeof(head), 0) > 0);
 	assert_int_not_equal(unwind_table_compile(fd, &rules, NULL, &table, NULL), 0);
@@ -216,7 +216,7 @@ static void the_kernels_image_for_32_bit_programs(void **state)
 	unwind_rules_release(&rules);
 }
 
-/* Of the world's words, two halves. */
+/* Stores two halves of the world's words. */
 static void store_narrow(struct world *w, int at, uint64_t value)
 {
 	uint32_t word = (uint32_t)(value - WORLD_CODE);
@@ -234,7 +234,7 @@ static bool read_narrow_code(void *ctx, uint64_t addr, void *to, size_t size)
 	return true;
 }
 
-/* The world's addresses have more than 32 bits: a narrow one is that of a mapping near 0. */
+/* Addresses of the world have more than 32 bits: a narrow one is in a mapping near 0. */
 static void walks(void **state)
 {
 	struct world *w = *state;
@@ -260,12 +260,12 @@ static void walks(void **state)
 	store_narrow(w, 0, RET(1));
 	store_narrow(w, 12, RET(2));
 	EXPECT(w, STACK_WHOLE, RET(1) - WORLD_CODE, RET(2) - WORLD_CODE);
-	/* Without a rule, by frame pointers: two words of 4 bytes. */
+	/* By frame pointers, without a rule: two words of 4 bytes. */
 	world_set_rule(w, 1, (struct unwind_rule){0});
 	world_set_reg(w, 5, WORLD_SP + 20);
 	store_narrow(w, 24, RET(2));
 	EXPECT(w, STACK_WHOLE, RET(1) - WORLD_CODE, RET(2) - WORLD_CODE);
-	/* And by a scan, which finds words that are no multiple of 8 away. */
+	/* By a scan, which finds words at distances that are not multiples of 8. */
 	world_set_reg(w, 5, 0);
 	store_narrow(w, 24, 0);
 	store_narrow(w, 36, RET(2));

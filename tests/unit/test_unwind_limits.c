@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CFI that is broken, or made to keep its reader busy: it costs rows, and neither time nor memory.
+/*
+ * CFI that is broken, or made to keep its reader busy: it costs rows, but neither time nor memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@
 
 #include "tests/unit/cfi_bytes.h"
 
-/* Cut anywhere, the FDEs in front of the cut are there, and nothing else is. */
+/* Cut anywhere: the FDEs before the cut are there, and nothing else. */
 static void cut_sections(void **state)
 {
 	const size_t fde_size = 19, terminator_size = 4;
@@ -39,7 +40,7 @@ static void cut_sections(void **state)
 	}
 }
 
-/* Any byte may be any other one. Nothing may crash, and what is read must lie in the bounds. */
+/* Any byte may have any value. Nothing may crash, and results must be within bounds. */
 static void changed_bytes(void **state)
 {
 	(void)state;
@@ -63,8 +64,8 @@ static void changed_bytes(void **state)
 }
 
 /*
- * FDEs inside of FDEs, each of which reaches to the end of the section: run one by one they would
- * take time in proportion to the square of its size.
+ * FDEs inside of FDEs, each reaching to the end of the section: run one by one, they would take
+ * time proportional to the square of its size.
  */
 static void programs_that_overlap(void **state)
 {
@@ -108,8 +109,8 @@ static void a_table_that_repeats_itself(void **state)
 }
 
 /*
- * CIEs inside of CIEs, one for each FDE: the program of each skips the head of the next one and
- * reaches to the end of the section.
+ * CIEs inside of CIEs, one per FDE: the program of each skips the head of the next and reaches to
+ * the end of the section.
  */
 static void initial_instructions_that_overlap(void **state)
 {
@@ -124,12 +125,12 @@ static void initial_instructions_that_overlap(void **state)
 		put_text(b, "\x01\x00\x01\x78\x10\x0c\x07\x08");
 		put_text(b, "\x16\x0c\x0d"); /* DW_CFA_val_expression r12, 13 bytes */
 	}
-	/* The last one skips all FDEs, each of 24 bytes. */
+	/* The last one skips all FDEs of 24 bytes each. */
 	b->size--;
 	put_uleb(b, 24 * count);
 	fdes = b->size;
 	for (unsigned int i = 0; i < count; i++) {
-		/* Those that are looked at before the table is believed share one. */
+		/* FDEs that are checked before the table is trusted share one. */
 		put_fde(b, cies[i == count / 2 || i == count - 1 ? 0 : i]);
 		put_u64(b, 0x1100 + 16 * i);
 		put_u64(b, 16);
@@ -145,14 +146,14 @@ static void initial_instructions_that_overlap(void **state)
 	for (unsigned int i = 0; i < count; i++)
 		put_hdr_entry(&f->hdr, 0x1100 + 16 * i, fdes + 24 * (size_t)i);
 	assert_int_equal(cfi_fixture_compile(f), 0);
-	/* The first ones are as good as any; those whose turn would be too much are not. */
+	/* The first ones are as good as any; those beyond the budget have no rule. */
 	assert_int_equal(cfi_fixture_offset(f, 0x1100), 8);
 	assert_true(f->table.stats.fdes <= 5);
 	assert_true(f->table.stats.malformed > 300);
 	cfi_fixture_free(f);
 }
 
-/* One file does not use up the rules of all others; what it has beyond that is a counted gap. */
+/* A file cannot use up the rules of others; its excess is counted as gaps. */
 static void rules_of_one_file_are_bounded(void **state)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
@@ -177,7 +178,7 @@ static void rules_of_one_file_are_bounded(void **state)
 	cfi_fixture_free(f);
 }
 
-/* Two FDEs that far from each other, in one part of code or in two. */
+/* Two FDEs this far apart, in one part of code or in two. */
 static int compile_distant(struct cfi_fixture *f, uint64_t distance, bool is_one)
 {
 	struct cfi_bytes *b = &f->section;
@@ -197,7 +198,7 @@ static int compile_distant(struct cfi_fixture *f, uint64_t distance, bool is_one
 	return cfi_fixture_compile(f);
 }
 
-/* Pages are a matter of distance, not of the number of FDEs: what is no code is not for free. */
+/* The number of pages depends on distance, not on the number of FDEs: gaps are not free. */
 static void distant_code_is_refused(void **state)
 {
 	static const struct {

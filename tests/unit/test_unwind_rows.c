@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows, pages and rules of a table; what is known of code without CFI. */
+/* Rows, pages and rules of a table; rules for code without CFI. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ struct plain_row {
 	uint16_t rule;
 };
 
-/* What the rows say, read from front to back. */
+/* Reads the rows from front to back. */
 static uint16_t plain_find(const struct plain_row *rows, size_t count, uint64_t end, uint64_t vaddr)
 {
 	uint16_t rule = UNWIND_RULE_NONE;
@@ -180,7 +180,7 @@ static void stubs_of_x86_64(void **state)
 	cfi_fixture_free(f);
 }
 
-/* What an FDE says is believed; stubs are for gaps, and for what is in front and behind. */
+/* FDEs win; stubs fill gaps, and the space in front and behind. */
 static void stubs_between_fdes(void **state)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
@@ -194,7 +194,7 @@ static void stubs_between_fdes(void **state)
 	ADD_STUB(f, STUB_PLT_JUMPS, 0x1188, "\xff\x25\x01\x02\x03\x04\x66\x90");
 	ADD_STUB(f, STUB_PLT_JUMPS, 0x1300, "\xff\x25\x01\x02\x03\x04\x66\x90");
 	stubs_sort(&f->stubs);
-	assert_int_equal(f->stubs.rows.count, 9); /* one ends where the next one begins */
+	assert_int_equal(f->stubs.rows.count, 9); /* adjacent to the next one */
 	cfi_fixture_put_fde(f, cie, 0x1080, 0x100, 32);
 	cfi_fixture_put_fde(f, cie, 0x1200, 0x10, 48);
 	assert_int_equal(cfi_fixture_compile(f), 0);
@@ -259,7 +259,7 @@ static void stubs_of_arm64(void **state)
 	cfi_fixture_free(f);
 }
 
-/* Leaves in front of the trampoline, then the same with a function that has a frame. */
+/* Leaf functions before the trampoline, then the same with a function that has a frame. */
 static void vdso_of_arm64(void **state)
 {
 	static const uint32_t frames[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs of CFI have the same rows whether they are run by words or byte by byte. */
+/* CFI programs yield the same rows whether they are run by words or byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,14 +15,14 @@
 #define START 0x1100
 #define SIZE 3000
 
-/* The same each time. */
+/* Repeatable. */
 static uint32_t next_random(uint32_t *seed)
 {
 	*seed = *seed * 1664525u + 1013904223u;
 	return *seed >> 16;
 }
 
-/* Instructions as they begin; what follows is as random as the one after it. "": DW_CFA_nop */
+/* First bytes of instructions; random bytes follow. "": DW_CFA_nop */
 static const char *const pieces[] = {
 	"",	    "\x41",	"\x44",		"\x7f",		"\x40",	    "\x0e\x10",
 	"\x0e\x30", "\x0e\x88", "\x0e\x90\x01", "\x0e\x90\x81", "\x0e",	    "\x86\x02",
@@ -46,7 +46,7 @@ static void put_program(struct cfi_bytes *b, uint32_t *seed)
 		put_u8(b, 0);
 }
 
-/* A CIE of nobody, the first byte of whose length would be an instruction, too. */
+/* A CIE without FDEs, whose length's first byte would be an instruction, too. */
 static void put_what_follows(struct cfi_bytes *b, uint32_t length)
 {
 	put_u32(b, length);
@@ -54,7 +54,7 @@ static void put_what_follows(struct cfi_bytes *b, uint32_t length)
 		put_u8(b, 0);
 }
 
-/* Of one program: with nothing of the section behind it, it is run byte by byte. */
+/* Compiles one program; without anything behind it in the section, it is run byte by byte. */
 static struct cfi_fixture *compile(uint32_t seed, const struct unwind_arch *arch, bool at_the_end)
 {
 	static const uint8_t lengths[] = {0x0a, 0x0b, 0x0e, 0x44, 0x86, 0x10};
@@ -102,12 +102,12 @@ static void both_ways_give_the_same_rows(void **state)
 		cfi_fixture_free(bytes);
 		cfi_fixture_free(words);
 	}
-	/* Neither are all of them broken nor none. */
+	/* Some are broken, some are not. */
 	assert_in_range(malformed, 4000, 16000);
 	assert_in_range(rows, 40000, SIZE_MAX);
 }
 
-/* DW_CFA_restore_state, as the length of what follows reads, is not of the program any more. */
+/* DW_CFA_restore_state, the first byte of the next length, is outside of the program. */
 static void a_program_ends_with_an_advance(void **state)
 {
 	static const char program[] = "\x0e\x20\x0a\x0e\x30\x44";

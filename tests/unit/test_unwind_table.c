@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of whole files: where an ELF file has its CFI, and whether libdw says the same of it. */
+/* Tables of whole files: where an ELF file has its CFI, and whether libdw agrees. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,9 @@ enum { SECTION_NULL, SECTION_NAMES, SECTION_CFI, SECTION_HDR, SECTION_COUNT };
 
 static const char names[] = "\0.shstrtab\0.eh_frame\0.eh_frame_hdr\0.debug_frame\0.init";
 
-/* vaddrs are those of the fixture: .eh_frame_hdr at 0x8000, .eh_frame at 0x10000, mapped as one. */
+/*
+ * vaddrs are those of the fixture: .eh_frame_hdr at 0x8000, .eh_frame at 0x10000, mapped together.
+ */
 struct image {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[3];
@@ -121,7 +123,7 @@ static struct compiled compile_bytes(const void *data, size_t size)
 	return compile_fd(fd);
 }
 
-/* The fixture's three FDEs, or nothing. */
+/* Expects the fixture's three FDEs, or nothing. */
 static void check_image(struct image *image, uint64_t fdes)
 {
 	struct compiled c = compile_bytes(image, sizeof(*image));
@@ -146,7 +148,7 @@ static void by_section_and_by_segment(void **state)
 	(void)state;
 	check_image(image, 3);
 	image = make_image();
-	image->header.e_shoff = 0; /* as stripped of its section headers */
+	image->header.e_shoff = 0; /* like a file stripped of its section headers */
 	check_image(image, 3);
 	image = make_image();
 	image->header.e_shstrndx = 77;
@@ -169,7 +171,7 @@ static void by_section_and_by_segment(void **state)
 	image->segments[0].p_flags = PF_R; /* no code, no rows */
 	check_image(image, 0);
 	image = make_image();
-	image->sections[SECTION_CFI].sh_type = SHT_NOBITS; /* as in a file of debug information */
+	image->sections[SECTION_CFI].sh_type = SHT_NOBITS; /* like a debug file */
 	image->segments[2].p_type = PT_NULL;
 	image->sections[SECTION_HDR].sh_type = SHT_NOBITS;
 	check_image(image, 0);
@@ -192,13 +194,13 @@ static void debug_frame_where_there_is_nothing_else(void **state)
 	image->sections[SECTION_HDR].sh_offset += 512;
 	image->sections[SECTION_HDR].sh_size = sizeof(debug_frame);
 	image->segments[2].p_type = PT_NULL;
-	/* An .eh_frame that only crtend.o wrote. */
+	/* An .eh_frame written by crtend.o alone. */
 	memset(image->cfi, 0, 4);
 	image->sections[SECTION_CFI].sh_size = 4;
 	check_image(image, 1);
 }
 
-/* .init is a function without an FDE, where there is code. */
+/* .init is a function without an FDE, if there is code. */
 static void stubs_by_section(void **state)
 {
 	static const char init[] = "\x48\x83\xec\x08\x48\x83\xc4\x08\xc3";
@@ -258,7 +260,7 @@ static void what_is_no_file_for_us(void **state)
 	free(image);
 }
 
-/* A file of that many bytes, of which only the beginning is there. */
+/* A file that claims this many bytes but has only the beginning. */
 static void a_section_of_giant_size(void **state)
 {
 	struct image *image = make_image();
@@ -269,7 +271,7 @@ static void a_section_of_giant_size(void **state)
 	image->sections[SECTION_CFI].sh_size = 1ull << 40;
 	assert_int_equal(write(fd, image, sizeof(*image)), sizeof(*image));
 	c = compile_fd(fd);
-	assert_int_equal(c.ret, 0); /* cut where the file ends */
+	assert_int_equal(c.ret, 0); /* cut at the end of the file */
 	assert_int_equal(c.table.stats.fdes, 3);
 	release(&c);
 	assert_int_equal(ftruncate(fd, 1ll << 40), 0);
@@ -280,7 +282,7 @@ static void a_section_of_giant_size(void **state)
 	free(image);
 }
 
-/* What a segment says of its size is believed as far as there are bytes. */
+/* A segment's size is believed as far as the file has bytes. */
 static void a_segment_of_giant_size(void **state)
 {
 	struct image *image = make_image();
@@ -328,7 +330,7 @@ static void compare_file(const char *path, uint64_t min_places)
 	assert_true(counts[CFI_EQUAL] >= min_places);
 	assert_int_equal(counts[CFI_DIFFERENT], 0);
 	assert_int_equal(counts[CFI_REFERENCE_FAILED], 0);
-	/* One place in a thousand at most, and there are far fewer. */
+	/* The limit is one place in a thousand; there are far fewer. */
 	assert_true((counts[CFI_UNSUPPORTED] + counts[CFI_REG_UNSUPPORTED]) * 1000 <=
 		    counts[CFI_EQUAL]);
 }
@@ -346,7 +348,7 @@ static void real_files_as_libdw_reads_them(void **state)
 #endif
 }
 
-/* How many rules there are that have this shape. */
+/* Counts rules of this shape. */
 static unsigned int count_rules(const struct compiled *c, uint8_t kind, int reg, uint8_t flags)
 {
 	unsigned int count = 0;
@@ -381,7 +383,7 @@ static void rules_that_matter(void **state)
 	assert_int_equal(count_rules(&c, UNWIND_CFA_DEREF, UNWIND_REG_SP, UNWIND_SIGNAL_FRAME), 1);
 	assert_true(count_rules(&c, UNWIND_CFA_PLT, UNWIND_REG_SP, 0) > 0);
 	release(&c);
-	/* _dl_runtime_resolve rests on rbx, ciphers on whatever is free. */
+	/* _dl_runtime_resolve uses rbx, ciphers any free register. */
 	c = compile_path("/lib64/ld-linux-x86-64.so.2");
 	assert_true(count_rules(&c, UNWIND_CFA_REG, UNWIND_REG_BASE, 0) > 0);
 	release(&c);

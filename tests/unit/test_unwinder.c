@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptions that the walker gets of processes, by their mappings. */
+/* Descriptions of processes that the walker gets, by their mappings. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,12 +40,12 @@ static void a_mapping_comes_with_its_table(void **state)
 	assert_true(stats.rows > 1000);
 	assert_int_equal(stats.refused, 0);
 	assert_int_equal(stats.table_bytes, UNWIND_SHARD_BYTES);
-	/* The rules are there for the walker, the fixed ones too. */
+	/* The rules are there for the walker, fixed ones included. */
 	assert_int_equal(f->options.walker.rules[UNWIND_RULE_END].cfa_kind, UNWIND_CFA_END);
 	for (uint32_t i = UNWIND_RULE_FIRST; i < UNWIND_RULES_MAX; i++)
 		told += f->options.walker.rules[i].cfa_kind == UNWIND_CFA_REG;
 	assert_true(told > 10);
-	/* Nothing has changed: nothing is told. */
+	/* Nothing has changed, so nothing is sent. */
 	flush_unwinder(f, 3);
 	assert_int_equal(f->told[0].times, 1);
 	map_code(f, PID, CODE, 0);
@@ -64,7 +64,7 @@ static void add_small_module(struct unwinder_fixture *f, uint32_t id)
 	free(rec);
 }
 
-/* Each file that waits takes a descriptor: most wait without. */
+/* Each file that waits takes a descriptor, so most wait without. */
 static void more_files_than_may_wait_at_a_time(void **state)
 {
 	const uint32_t count = 3 * TABLE_POOL_MAX;
@@ -78,7 +78,7 @@ static void more_files_than_may_wait_at_a_time(void **state)
 	map_code(f, PID, CODE, count - 1);
 	highest = fcntl(lowest, F_DUPFD_CLOEXEC, lowest + (int)count);
 	assert_in_range(highest, lowest + (int)count, lowest + (int)count + 1 + TABLE_POOL_MAX);
-	/* Nobody waits for the worker, which goes on by itself. */
+	/* The worker goes on without anybody waiting for it. */
 	for (tables(f, &stats); stats.tables < TABLE_POOL_MAX; tables(f, &stats))
 		unwinder_flush(f->u, f->now, false);
 	flush_unwinder(f, 1);
@@ -121,7 +121,7 @@ static void one_table_for_all_processes(void **state)
 	assert_int_equal(stats.tables, 1);
 }
 
-/* A child may have been given the same in the kernel, which is known only some rounds later. */
+/* A child may have got a copy in the kernel, which is known only some rounds later. */
 static void old_descriptions_stay_for_a_while(void **state)
 {
 	struct unwinder_fixture *f = *state;
@@ -190,14 +190,14 @@ static void unused_tables_go_and_come_back(void **state)
 	assert_int_equal(told_space(f, PID + 1)->count, 1);
 }
 
-/* Each table may be one that the process waits for, but it is not told of each by itself. */
+/* The process may wait for each of the tables, but is not described again for each. */
 static void many_tables_are_told_of_at_once(void **state)
 {
 	const uint32_t modules = 300;
 	struct unwinder_fixture *f = *state;
 	struct unwinder_stats stats;
 
-	/* Far longer than it takes to compile all of these: no time passes for that. */
+	/* Far longer than compiling all of these takes: no time passes for that. */
 	f->telling_takes_ns = SECOND / 1000;
 	fake_clock_start(0);
 	for (uint32_t id = 0; id < modules; id++) {
@@ -215,7 +215,7 @@ static void many_tables_are_told_of_at_once(void **state)
 	tables(f, &stats);
 	assert_int_equal(stats.tables, modules);
 	assert_int_equal(told_space(f, PID)->count, modules);
-	/* Of the mappings, and of all tables. */
+	/* Once for the mappings, once for all tables. */
 	assert_int_equal(f->told[0].times, 2);
 }
 
@@ -227,7 +227,7 @@ static void a_file_without_code_is_no_obstacle(void **state)
 
 	unwinder_module(f->u, rec, fd);
 	map_code(f, PID, CODE, 0);
-	/* Of a module that nobody has told of. */
+	/* Code of an unknown module. */
 	map_code(f, PID + 1, CODE, 9);
 	map_code(f, PID + 2, CODE, NO_REC_MODULE);
 	flush_unwinder(f, 1);

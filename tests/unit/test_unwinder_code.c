@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Code made at run time: what the walker is told of it, and how stacks wait for it. */
+/* Generated code: its descriptions for the walker, and stacks that wait for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,11 +30,11 @@ struct fixture {
 	struct unwinder *u;
 	struct file_set *files;
 	struct unwind_rule *rules;
-	unsigned int times; /* that something was told of PID or CHILD */
-	struct unwind_space space; /* told last */
+	unsigned int times; /* number of descriptions of PID or CHILD */
+	struct unwind_space space; /* last description */
 	uint64_t now;
 	unsigned int sent;
-	uint64_t caller; /* in the last stack; 0: none was found */
+	uint64_t caller; /* in the last stack; 0: not found */
 };
 
 static void set_space(void *ctx, uint32_t pid, const struct unwind_space *space)
@@ -70,7 +70,7 @@ static void exec_process(struct fixture *f, uint32_t pid)
 	live_processes_exec(f->processes, process(f, pid), f->now);
 }
 
-/* It exits, and nothing more can come about it. */
+/* Ends the process, past all late events. */
 static void end_process(struct fixture *f, uint32_t pid)
 {
 	live_processes_exit(f->processes, pid, f->now);
@@ -120,7 +120,7 @@ static void flush(struct fixture *f, uint64_t after_ns)
 	unwinder_flush(f->u, f->now, false);
 }
 
-/* Made, or moved, at that time; 0: it does not say when. */
+/* Describes code made or moved at that time; 0: unknown time. */
 static void tell_code_at(struct fixture *f, uint64_t start, uint64_t moved_from, uint64_t since)
 {
 	uint8_t eh_frame[JIT_FRAME_SIZE];
@@ -143,7 +143,7 @@ static void tell_code(struct fixture *f, uint64_t start, uint64_t moved_from)
 	tell_code_at(f, start, moved_from, f->now);
 }
 
-/* A stack in the piece of code that begins there, whose caller is in the same memory. */
+/* Copies a stack in the piece of code that begins there, with a caller in the same memory. */
 static void copy(struct fixture *f, uint32_t pid, uint64_t start)
 {
 	const size_t size = sizeof(struct rec_copy) + STACK_WORDS * 8;
@@ -188,15 +188,15 @@ static void stacks_wait_until_code_is_told_of(void **state)
 	copy(f, PID, PIECE);
 	flush(f, SECOND / 10);
 	assert_int_equal(f->sent, 0);
-	/* It was made before, and nothing says that there is no more to come. */
+	/* The code was made before, but more may follow. */
 	tell_code_at(f, PIECE, 0, SECOND);
 	flush(f, 10 * SECOND);
 	assert_int_equal(f->sent, 0);
-	/* What comes next was made later. */
+	/* The next piece was made later. */
 	tell_code(f, PIECE + 0x2000, 0);
 	assert_int_equal(f->sent, 1);
 	assert_int_equal(f->caller, CODE + 0x10);
-	/* It is elsewhere now. */
+	/* The code has moved. */
 	tell_code(f, PIECE + 0x1000, PIECE);
 	copy(f, PID, PIECE);
 	copy(f, PID, PIECE + 0x1000);
@@ -206,7 +206,7 @@ static void stacks_wait_until_code_is_told_of(void **state)
 	assert_int_equal(f->caller, CODE + 0x10);
 }
 
-/* All that is new in a dump is read at once: what was made, was sampled, and moved since. */
+/* Everything new in a dump is read at once: code that was made, sampled, and moved since. */
 static void stacks_of_before_a_move_have_the_rows_of_the_old_place(void **state)
 {
 	struct fixture *f = *state;
@@ -229,7 +229,7 @@ static void stacks_of_before_a_move_have_the_rows_of_the_old_place(void **state)
 	assert_int_equal(f->caller, CODE + 0x10);
 }
 
-/* Where nothing says when, whatever waits is older. */
+/* Without times, every waiting stack is older. */
 static void a_move_without_a_time(void **state)
 {
 	struct fixture *f = *state;
@@ -272,7 +272,7 @@ static void a_child_has_its_parent_s_code(void **state)
 	assert_int_equal(f->caller, CODE + 0x10);
 }
 
-/* Code that is never told of is not waited for again and again. */
+/* A process that never describes its code is not waited for again and again. */
 static void only_some_stacks_wait_in_vain(void **state)
 {
 	struct fixture *f = *state;
@@ -291,7 +291,7 @@ static void only_some_stacks_wait_in_vain(void **state)
 	copy(f, PID, PIECE);
 	flush(f, 1);
 	assert_int_equal(f->sent, 1);
-	/* That it tells of some gives hope for more. */
+	/* Describing some code gives hope for more. */
 	tell_code(f, PIECE, 0);
 	assert_int_equal(f->sent, count + 1);
 	copy(f, PID, PIECE);
@@ -299,7 +299,7 @@ static void only_some_stacks_wait_in_vain(void **state)
 	assert_int_equal(f->sent, count + 1);
 }
 
-/* What is not told of, then, has frame pointers. */
+/* Code without a description is unwound by frame pointers. */
 static void where_not_all_code_is_told_of_nothing_waits(void **state)
 {
 	struct code_piece piece = {.start = PIECE + 0x1000, .size = PIECE_SIZE};

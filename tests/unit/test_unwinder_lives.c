@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptions that the walker gets of processes that fork, execute programs and end. */
+/* Descriptions of processes that fork, execute programs and end, as the walker gets them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static void a_child_has_what_its_parent_had(void **state)
 	assert_int_equal(told_space(f, PID)->execs, 1);
 	assert_int_equal(told_space(f, PID + 1)->count, 2);
 	assert_int_equal(told_space(f, PID + 1)->execs, 0);
-	/* What the child does is its own affair. */
+	/* The child's state is separate. */
 	exec_process(f, PID + 1);
 	flush_unwinder(f, 1);
 	assert_int_equal(told_space(f, PID + 1)->count, 0);
@@ -62,7 +62,7 @@ static void after_the_end_nothing_is_left(void **state)
 	end_process(f, PID);
 	flush_unwinder(f, 2);
 	assert_false(f->told[0].is_there);
-	/* In one round: a process that ends before it was told of, and the next of that number. */
+	/* In one round: a process ends before it was described, and the pid is used again. */
 	exec_process(f, PID + 1);
 	map_code(f, PID + 1, CODE, 0);
 	end_process(f, PID + 1);
@@ -72,7 +72,7 @@ static void after_the_end_nothing_is_left(void **state)
 	assert_int_equal(told_space(f, PID + 1)->count, 1);
 }
 
-/* Nothing is told of it afterwards, and what others have to be told of is. */
+/* Nothing is sent about it afterwards; descriptions of others are. */
 static void one_ends_before_it_was_told_of(void **state)
 {
 	struct unwinder_fixture *f = *state;
@@ -91,7 +91,10 @@ static void one_ends_before_it_was_told_of(void **state)
 	assert_true(unwinder_is_settled(f->u));
 }
 
-/* The exit of the first one was lost, or is not certain yet, and the walker was told of it. */
+/*
+ * The exit of the first process was lost, or is not certain yet, and the walker had its
+ * description.
+ */
 static void a_pid_that_is_used_again(void **state)
 {
 	struct unwinder_fixture *f = *state;
@@ -110,7 +113,7 @@ static void a_pid_that_is_used_again(void **state)
 	assert_int_equal(told_space(f, PID)->count, 1);
 }
 
-/* Its stack still waits for a table when another process has the pid. */
+/* The stack still waits for a table when another process has the pid. */
 static void a_copy_outlives_its_process(void **state)
 {
 	struct unwinder_fixture *f = *state;
@@ -127,7 +130,7 @@ static void a_copy_outlives_its_process(void **state)
 	live_processes_fork(f->processes, PID, PID + 1, f->now);
 	flush_unwinder(f, 1);
 	assert_int_equal(f->sent.count, 1);
-	/* As a_copy_is_finished_when_its_table_is_there(): by what the first one had mapped. */
+	/* As in a_copy_is_finished_when_its_table_is_there(): by the first process's mappings. */
 	assert_int_equal(f->sent.items[0]->rec.flags, STACK_LATER | STACK_BROKEN);
 	assert_int_equal(told_space(f, PID)->count, 0);
 	free(copy);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What people are told of stacks: shares, and none of what is zero. */
+/* Reports on unwinding: shares, without lines that are zero. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static void expect_line(enum recorder_unwind method, const struct profile_stats 
 	assert_string_equal(strbuf_text(&line), text);
 }
 
-static void only_what_is_there_is_said(void **state)
+static void zeros_are_not_reported(void **state)
 {
 	struct profile_stats stats = {0};
 
@@ -54,7 +54,7 @@ static void only_what_is_there_is_said(void **state)
 	expect_line(RECORDER_UNWIND_AUTO, &stats,
 		    "90.0 % whole (90.0 % finished later), 10.0 % unknown; 99 of 32-bit programs: "
 		    "leaf only");
-	/* The kernel follows the frame pointers of such a program, too. */
+	/* The kernel follows the program's frame pointers, too. */
 	expect_line(RECORDER_UNWIND_FP, &stats, "by frame pointers");
 }
 
@@ -91,7 +91,7 @@ static void methods_that_do_not_know_claim_nothing(void **state)
 	expect_line(RECORDER_UNWIND_NONE, &stats, "");
 }
 
-/* The value under a label of the info panel; NULL: there is none. */
+/* Returns the value under a label of the info panel, or NULL. */
 static const char *extra(const struct profile *p, const char *label, const char *format)
 {
 	const char *value = NULL;
@@ -147,7 +147,7 @@ static void no_share_of_nothing(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_what_is_there_is_said),
+		cmocka_unit_test(zeros_are_not_reported),
 		cmocka_unit_test(all_means_all_and_something_is_more_than_nothing),
 		cmocka_unit_test(what_cannot_be_whole_is_not_counted_in),
 		cmocka_unit_test(methods_that_do_not_know_claim_nothing),

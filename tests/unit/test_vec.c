@@ -108,7 +108,7 @@ static void test_strbuf_is_always_terminated(void **state)
 	assert_null(s.text);
 }
 
-/* Every length around the sizes at which the text moves. */
+/* Every length around the sizes at which the text grows. */
 static void test_strbuf_addf_of_any_length(void **state)
 {
 	(void)state;

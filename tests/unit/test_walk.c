@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One step of the walker by each kind of rule, and where stacks end. */
+/* One step of the walker for each kind of rule, and the ends of stacks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void saved_frame_pointer(void **state)
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
 }
 
-/* The resolver of the dynamic linker: its CFA rests on rbx, which it called others with. */
+/* The dynamic linker's resolver: its CFA is based on rbx, which it passed on to others. */
 static void saved_base(void **state)
 {
 	struct world *w = *state;
@@ -71,7 +71,7 @@ static void saved_base(void **state)
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
 }
 
-/* AES-GCM: the function whose CFA rests on a scratch register calls helpers of its own. */
+/* AES-GCM: the function's CFA is based on a scratch register, and it calls helpers of its own. */
 static void other_register(void **state)
 {
 	struct world *w = *state;
@@ -90,7 +90,7 @@ static void other_register(void **state)
 	EXPECT_NONE(w, STACK_BROKEN);
 }
 
-/* Behind a frame that was found without CFI, registers may be anything. */
+/* After a frame found without CFI, registers may be anything. */
 static void other_register_is_forgotten(void **state)
 {
 	struct world *w = *state;
@@ -106,7 +106,7 @@ static void other_register_is_forgotten(void **state)
 	EXPECT(w, STACK_BROKEN, RET(1));
 }
 
-/* A realigned stack: the CFA is in memory, saved registers are relative to rbp. */
+/* A realigned stack: the CFA is in memory, and saved registers are relative to rbp. */
 static void dereferenced(void **state)
 {
 	struct world *w = *state;
@@ -141,7 +141,7 @@ static void dereferenced(void **state)
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2), RET(3));
 }
 
-/* Assembler that allocates an array of r9 words has its caller's sp behind that. */
+/* Assembler that allocates an array of r9 words has its caller's sp behind it. */
 static void indexed(void **state)
 {
 	struct world *w = *state;
@@ -156,7 +156,7 @@ static void indexed(void **state)
 	world_store(w, 8 + 16 * 8, WORLD_SP + 392);
 	world_store(w, 392, RET(1));
 	EXPECT(w, STACK_WHOLE, RET(1));
-	world_set_reg(w, X86_R9, UINT64_MAX - 1); /* to what is below sp */
+	world_set_reg(w, X86_R9, UINT64_MAX - 1); /* below sp */
 	world_store(w, -8, WORLD_SP + 392);
 	EXPECT(w, STACK_WHOLE, RET(1));
 	w->target.methods = UNWIND_BY_CFI;
@@ -167,7 +167,7 @@ static void indexed(void **state)
 	EXPECT_NONE(w, STACK_BROKEN);
 }
 
-/* What saved registers are relative to need not be what the CFA rests on. */
+/* Saved registers may be relative to another register than the CFA. */
 static void saved_relative_to_another_register(void **state)
 {
 	struct world *w = *state;
@@ -217,18 +217,18 @@ static struct unwind_rule signal_rule(void)
 	};
 }
 
-/* Handler, its return to the trampoline, and code that was interrupted at its first byte. */
+/* A handler, its return to the trampoline, and code interrupted at its first byte. */
 static void interrupted_by_signal(void **state)
 {
 	struct world *w = *state;
 
 	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
 	world_set_rule(w, 1, signal_rule());
-	world_set_rule(w, 2, END); /* never: the function before the interrupted one */
+	world_set_rule(w, 2, END); /* unused: the function before the interrupted one */
 	world_set_rule(w, 3, SIMPLE(UNWIND_REG_SP, 8));
 	world_set_rule(w, 4, FRAMED);
 	world_set_rule(w, 5, END);
-	world_store(w, 0, START(1) + 1); /* the trampoline's first byte belongs to it, too */
+	world_store(w, 0, START(1) + 1); /* also the trampoline's first byte */
 	world_store(w, 8 + 15 * 8, WORLD_SP + 640);
 	world_store(w, 8 + 20 * 8, WORLD_SP + 560);
 	world_store(w, 8 + 21 * 8, START(3));
@@ -240,7 +240,7 @@ static void interrupted_by_signal(void **state)
 	assert_int_equal(w->kinds[2], FRAME_NATIVE);
 }
 
-/* A handler on a stack of its own, above the one that was interrupted. */
+/* A handler on its own stack, above the interrupted one. */
 static void signal_on_another_stack(void **state)
 {
 	struct world *w = *state;
@@ -256,7 +256,7 @@ static void signal_on_another_stack(void **state)
 	EXPECT(w, STACK_WHOLE, RET(1), IN(3), RET(4));
 }
 
-/* The registers of the interrupted code are not those of the handler. */
+/* The interrupted code's registers are not the handler's. */
 static void signal_forgets_registers(void **state)
 {
 	struct world *w = *state;
@@ -317,13 +317,13 @@ static void link_register(void **state)
 	world_store(w, 0, WORLD_SP + 99);
 	world_store(w, 8, RET(2));
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
-	/* A caller's is not in the register any more: the call has overwritten it. */
+	/* The register no longer has the caller's: the call has overwritten it. */
 	world_set_rule(w, 1, link_register_rule(16));
 	w->target.methods = UNWIND_BY_CFI;
 	EXPECT(w, STACK_BROKEN, RET(1));
 }
 
-/* What was interrupted has its link register in the signal frame, below sp and pc. */
+/* Interrupted code has its link register in the signal frame, below sp and pc. */
 static void link_register_behind_signal(void **state)
 {
 	struct world *w = *state;
@@ -354,13 +354,13 @@ static void signed_return_address(void **state)
 	world_set_rule(w, 1, END);
 	world_store(w, 8, RET(1) | 0x2a5ull << 48);
 	EXPECT(w, STACK_WHOLE, RET(1));
-	/* By frame pointers, too. */
+	/* The same by frame pointers. */
 	world_set_rule(w, 0, (struct unwind_rule){0});
 	world_set_reg(w, ARM_X29, WORLD_SP);
 	EXPECT(w, STACK_WHOLE, RET(1));
 }
 
-/* At the end of a function its saved registers are below sp, where a copy has nothing. */
+/* At the end of a function, its saved registers are below sp, where a copy has nothing. */
 static void unreadable_register_is_unknown(void **state)
 {
 	struct world *w = *state;
@@ -375,7 +375,7 @@ static void unreadable_register_is_unknown(void **state)
 	world_store(w, 8, RET(2));
 	world_set_reg(w, X86_RBP, WORLD_SP + 100);
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
-	/* Who needs it does not get what it was in the callee. */
+	/* A frame that needs the register does not get the callee's. */
 	world_set_rule(w, 1, FRAMED);
 	EXPECT(w, STACK_BROKEN, RET(1));
 }
@@ -395,7 +395,7 @@ static void unknown_register(void **state)
 	EXPECT(w, STACK_BROKEN, RET(1));
 }
 
-/* Rows of one page, of earlier pages, and none. */
+/* Rows of the page, of earlier pages, and none. */
 static void rules_are_found(void **state)
 {
 	struct world *w = *state;
@@ -412,8 +412,7 @@ static void rules_are_found(void **state)
 		w->regs.pc = START(n + 1) - 1;
 		EXPECT(w, STACK_BROKEN, 0x1234);
 	}
-	/* A page without rows continues the one before; so does what is in front of its first row.
-	 */
+	/* A page without rows, like the space before a first row, continues the previous page. */
 	w->words[2] = w->words[1];
 	world_store(w, 8 * 3, 0x4321);
 	w->regs.pc = START(4);
@@ -422,7 +421,7 @@ static void rules_are_found(void **state)
 	w->regs.pc = START(12) + 7;
 	world_store(w, 8 * 11, 0x5678);
 	EXPECT(w, STACK_BROKEN, 0x5678);
-	/* The mapping reaches beyond its table. */
+	/* The mapping extends beyond its table. */
 	w->mappings[0].table_start += UNWIND_PAGE_SIZE;
 	w->regs.pc = START(3);
 	EXPECT_NONE(w, STACK_BROKEN);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What arm64 has of its own: frames that are known by the pair of registers in them and not by
- * their end, assembler that returns to the link register, a resolver whose CFI is wrong.
+ * Peculiarities of arm64: frames known by their pair of registers and not by their end, assembler
+ * that returns to the link register, and a resolver with wrong CFI.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static int setup(void **state)
 	return code;
 }
 
-/* From a caller that is known by its pair alone, exact steps go on. */
+/* After a caller known by its pair alone, steps are exact again. */
 static void cfa_by_pair(void **state)
 {
 	struct world *w = *state;
@@ -54,14 +54,14 @@ static void cfa_by_pair(void **state)
 	/* Function 1 has its pair 16 bytes above its sp, which is not known. */
 	store_pair(w, 160, WORLD_SP + 900, RET(2));
 	world_set_rule(w, 1, pair_at(96, 16));
-	/* Function 2 saves no x29: its CFA rests on the exact end of function 1's frame. */
+	/* Function 2 does not save x29: its CFA is the exact end of function 1's frame. */
 	world_set_rule(w, 2, no_pair);
 	world_store(w, 160 - 16 + 96 + 16 - 8, RET(3));
 	world_set_rule(w, 3, END);
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2), RET(3));
 }
 
-/* What saves x29 apart from the return address need not have made it point there. */
+/* A function that saves x29 apart from the return address need not have made it a frame pointer. */
 static void no_cfa_without_pair(void **state)
 {
 	struct world *w = *state;
@@ -78,7 +78,10 @@ static void no_cfa_without_pair(void **state)
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
 }
 
-/* Assembler with a frame of its own: the link register is still right, the frame pointer better. */
+/*
+ * Assembler with a frame of its own: the link register is still right, but the frame pointer is
+ * better.
+ */
 static void assembler_with_frame(void **state)
 {
 	struct world *w = *state;
@@ -93,7 +96,7 @@ static void assembler_with_frame(void **state)
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
 }
 
-/* Without a frame, its caller's sp is not known, but where its caller's pair is. */
+/* Without a frame, the caller's sp is unknown, but the place of its pair is known. */
 static void assembler_without_frame(void **state)
 {
 	struct world *w = *state;
@@ -107,7 +110,7 @@ static void assembler_without_frame(void **state)
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
 }
 
-/* It has called: the link register is its own, and what is called first is found by the frame. */
+/* The function has made a call: the link register is its own, and the frame gives the caller. */
 static void assembler_that_has_called(void **state)
 {
 	struct world *w = *state;
@@ -119,7 +122,7 @@ static void assembler_that_has_called(void **state)
 	EXPECT(w, STACK_WHOLE, RET(1));
 }
 
-/* Not of any other frame: a call has written to the register since. */
+/* Only for the leaf: in other frames, a call has overwritten the register. */
 static void link_register_of_caller(void **state)
 {
 	struct world *w = *state;
@@ -131,7 +134,7 @@ static void link_register_of_caller(void **state)
 	EXPECT(w, STACK_BROKEN, ANON(2));
 }
 
-/* glibc's _dl_runtime_resolve: what the PLT has pushed is above what its CFI calls the CFA. */
+/* glibc's _dl_runtime_resolve: the words that the PLT pushed are above its CFI's CFA. */
 static void resolver(void **state)
 {
 	struct world *w = *state;
@@ -144,7 +147,7 @@ static void resolver(void **state)
 	store_pair(w, 240, WORLD_SP + 900, RET(2));
 	world_set_rule(w, 1, pair_at(48, 16));
 	world_set_rule(w, 2, END);
-	/* Where the CFA would have it. */
+	/* At the place that the CFA implies. */
 	world_store(w, 208 + 24, RET(3));
 	world_set_rule(w, 3, END);
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
@@ -155,7 +158,7 @@ static void own_mask(void **state)
 	uint64_t mask = walk_own_pc_mask();
 
 	(void)state;
-	/* Of this program, nothing goes. */
+	/* This program's addresses are left whole. */
 	assert_int_equal((uintptr_t)&own_mask & mask, (uintptr_t)&own_mask);
 	assert_int_equal(mask & 0xfffffffffull, 0xfffffffffull);
 }

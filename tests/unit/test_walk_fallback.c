@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The walker where CFI does not lead on: how it goes on, how it ends, and what it calls that. */
+/* The walker without CFI: how it goes on, how stacks end, and which flags it sets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #define X86_RBP 6
 #define ARM_X29 29
 #define ARM_X30 30
-#define CALL "\xe8\0\0\0\0" /* call, of x86-64 */
+#define CALL "\xe8\0\0\0\0" /* call, on x86-64 */
 
 static void link_pair(struct world *w, int at, int next, uint64_t pc)
 {
@@ -28,7 +28,7 @@ static void outermost_frame(void **state)
 	EXPECT_NONE(w, STACK_WHOLE);
 }
 
-/* An entry without CFI is where a program begins; a library has ordinary functions there. */
+/* Code without CFI at the entry starts a program; in a library it is an ordinary function. */
 static void entry(void **state)
 {
 	struct world *w = *state;
@@ -41,14 +41,14 @@ static void entry(void **state)
 	world_set_rule(w, 4, SIMPLE(UNWIND_REG_SP, 8));
 	world_set_rule(w, 5, END);
 	EXPECT(w, STACK_WHOLE, RET(4), RET(5));
-	/* What lies further behind is not the entry. */
+	/* Later code is not the entry. */
 	world_set_rule(w, 4, (struct unwind_rule){0});
 	w->mappings[0].entry -= 64;
 	w->target.methods = UNWIND_BY_CFI;
 	EXPECT(w, STACK_BROKEN, RET(4));
 }
 
-/* Go has 0 in place of the outermost frame's return address; so says the ABI of frame pointers. */
+/* Go has 0 as the outermost frame's return address; the ABI of frame pointers demands it. */
 static void no_return_address(void **state)
 {
 	struct world *w = *state;
@@ -74,7 +74,7 @@ static void cfa_must_grow(void **state)
 		world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, offset));
 		EXPECT(w, STACK_BROKEN, RET(1));
 	}
-	/* The top frame may have nothing on the stack, but not less. */
+	/* The top frame may have an empty stack, but not a negative one. */
 	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, -8));
 	EXPECT_NONE(w, STACK_BROKEN);
 	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 0));
@@ -96,7 +96,7 @@ static void unreadable_stack(void **state)
 	EXPECT_NONE(w, STACK_BROKEN);
 }
 
-/* What goes on behind the copy was cut off; nothing else in the copy is its caller. */
+/* The stack behind the copy was cut off; no other word in the copy is its caller. */
 static void end_of_copy(void **state)
 {
 	struct world *w = *state;
@@ -107,7 +107,7 @@ static void end_of_copy(void **state)
 	world_set_reg(w, X86_RBP, WORLD_SP);
 	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, room + 8));
 	EXPECT_NONE(w, STACK_TRUNCATED);
-	/* The last word that there is. */
+	/* The last word of the stack. */
 	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, room));
 	world_set_rule(w, 2, END);
 	world_store(w, room - 8, RET(2));
@@ -139,7 +139,7 @@ static void end_of_frame_pointers(void **state)
 	world_set_reg(w, X86_RBP, WORLD_SP + 32);
 	link_pair(w, 32, 0, ANON(1));
 	EXPECT(w, STACK_WHOLE, ANON(1));
-	/* By itself, 0 in rbp means nothing. */
+	/* 0 in rbp means nothing by itself. */
 	world_set_reg(w, X86_RBP, 0);
 	EXPECT_NONE(w, STACK_BROKEN);
 }
@@ -180,13 +180,13 @@ static void arm64_frame_pointers(void **state)
 	world_set_reg(w, ARM_X29, WORLD_SP + 32);
 	link_pair(w, 32, 160, RET(1));
 	link_pair(w, 160, 320, RET(2));
-	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 48)); /* leads nowhere, and is not tried */
+	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 48)); /* leads nowhere; not tried */
 	world_set_rule(w, 2, END);
 	world_store(w, 88, RET(3));
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
 }
 
-/* Code without CFI that has called nothing yet. */
+/* Code without CFI that has not called anything yet. */
 static void arm64_link_register(void **state)
 {
 	struct world *w = *state;
@@ -198,7 +198,7 @@ static void arm64_link_register(void **state)
 	world_set_rule(w, 1, END);
 	link_pair(w, 32, 0, RET(2));
 	EXPECT(w, STACK_WHOLE, RET(1));
-	/* It has: the register points into its own code. */
+	/* It has called: the register points into its own code. */
 	world_set_reg(w, ARM_X30, ANON(2));
 	world_set_rule(w, 2, END);
 	EXPECT(w, STACK_WHOLE, RET(2));
@@ -209,7 +209,7 @@ static void by_scan(void **state)
 	struct world *w = *state;
 
 	world_store(w, 0, 0x1234);
-	world_store(w, 8, RET(5)); /* code, but nothing is called there */
+	world_store(w, 8, RET(5)); /* code, but not behind a call */
 	world_store(w, 16, RET(1));
 	world_put_code_before(w, RET(1), CALL, 5);
 	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 8));
@@ -295,7 +295,7 @@ static void calls_of_arm64(void **state)
 	check_encodings(w, encodings, sizeof(encodings) / sizeof(encodings[0]));
 }
 
-/* A system call may be the last instruction of a function: the pc is behind it then. */
+/* A system call may be a function's last instruction, with the pc behind it. */
 static void pc_behind_function(void **state)
 {
 	struct world *w = *state;
@@ -329,7 +329,7 @@ static void no_more_room(void **state)
 	EXPECT_NONE(w, STACK_TRUNCATED);
 }
 
-/* Nothing is known of the place; or only of what called it. */
+/* Nothing is known of the place, or only of its caller. */
 static void unknown_or_broken(void **state)
 {
 	const uint64_t nowhere[] = {0,
@@ -352,7 +352,7 @@ static void unknown_or_broken(void **state)
 	EXPECT_NONE(w, STACK_UNKNOWN);
 }
 
-/* While a table is being compiled, frames are not guessed by other means. */
+/* Frames are not guessed while a table is being compiled. */
 static void pending_table(void **state)
 {
 	struct world *w = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walker on the stack of this very program, with tables compiled of the files that it runs: in
- * functions of its own and of the C library, behind signals, and wherever a timer interrupts it.
- * The C compiler's own unwinder says what is right.
+ * The walker on this program's own stack, with tables of the files that it runs: in its own
+ * functions and those of the C library, behind signals, and wherever a timer interrupts. The C
+ * compiler's own unwinder is the reference.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@
 #define RECURSION 50
 #define RED_ZONE 128
 #define INTERRUPTS 300
-/* Of interrupts, so many in a thousand may be in code that nobody can unwind. */
+/* Per thousand interrupts, this many may be in code that cannot be unwound. */
 #define BROKEN_PER_MILLE 10
 
 #if defined(__clang__)
@@ -43,7 +43,7 @@
 #define NO_FRAME_POINTER __attribute__((noinline, noclone, optimize("omit-frame-pointer")))
 #endif
 
-/* The thread sanitizer calls handlers itself, later, and not where the signal came. */
+/* The thread sanitizer calls handlers itself, later than the signal. */
 #if defined(__SANITIZE_THREAD__)
 static const bool handlers_interrupt = false;
 #else
@@ -53,20 +53,20 @@ static const bool handlers_interrupt = true;
 static struct walk_tables tables;
 static uint64_t stack_end;
 
-/* What one look at the own stack gave. */
-struct look {
+/* Stacks of this program, taken at one place. */
+struct observation {
 	uint64_t addrs[DEPTH];
 	uint8_t kinds[DEPTH];
 	struct walk_path path;
 	uint64_t pc;
-	/* By the compiler's unwinder, from the function that looked on. */
+	/* By the compiler's unwinder, from the function that took the stack. */
 	void *reference[DEPTH];
 	int reference_depth;
 };
 
-static struct look look;
+static struct observation observed;
 
-/* Where calls really return to, as the functions themselves know it; innermost first. */
+/* Return addresses that functions noted themselves; innermost first. */
 static uint64_t returns[DEPTH];
 static size_t return_count;
 static volatile unsigned int sink;
@@ -90,7 +90,7 @@ static void load_regs(const ucontext_t *context, struct walk_regs *regs)
 #endif
 }
 
-/* Everything lies where it is: nothing is copied, and what the walker reads is in use. */
+/* Walks in place: nothing is copied, and the stack is in use. */
 static void walk(const ucontext_t *context)
 {
 	struct walk_target target = {
@@ -107,44 +107,46 @@ static void walk(const ucontext_t *context)
 	target.stack_start = regs.sp - RED_ZONE;
 	target.stack = (const uint8_t *)(uintptr_t)target.stack_start;
 	target.stack_size = stack_end - target.stack_start;
-	look.pc = regs.pc;
-	look.path = (struct walk_path){.addrs = look.addrs, .kinds = look.kinds, .capacity = DEPTH};
-	walk_stack(&target, &regs, &look.path);
+	observed.pc = regs.pc;
+	observed.path = (struct walk_path){
+		.addrs = observed.addrs, .kinds = observed.kinds, .capacity = DEPTH};
+	walk_stack(&target, &regs, &observed.path);
 }
 
-/* Both unwinders, from here on. */
-static NOINLINE void look_around(void)
+/* Runs both unwinders from here on. */
+static NOINLINE void take_stacks(void)
 {
 	ucontext_t context;
 
-	look.reference_depth = backtrace(look.reference, DEPTH);
+	observed.reference_depth = backtrace(observed.reference, DEPTH);
 	getcontext(&context);
 	walk(&context);
 	sink++;
 }
 
-/* The frames of the reference behind look_around() are ours, to the last. */
+/* Expects the frames of the reference above take_stacks(), to the last. */
 static void check_frames(void)
 {
 	int first = 0;
 
-	assert_int_equal(look.path.flags, STACK_WHOLE);
-	assert_true(look.path.depth > 1);
-	while (first < look.reference_depth && (uint64_t)look.reference[first] != look.addrs[0])
+	assert_int_equal(observed.path.flags, STACK_WHOLE);
+	assert_true(observed.path.depth > 1);
+	while (first < observed.reference_depth &&
+	       (uint64_t)observed.reference[first] != observed.addrs[0])
 		first++;
-	assert_in_range(first, 1, 3); /* look_around() itself; under sanitizers, backtrace(), too */
-	assert_int_equal(look.path.depth, look.reference_depth - first);
-	for (uint32_t i = 0; i < look.path.depth; i++)
-		assert_int_equal(look.addrs[i], look.reference[first + (int)i]);
+	assert_in_range(first, 1, 3); /* take_stacks() itself; under sanitizers, backtrace(), too */
+	assert_int_equal(observed.path.depth, observed.reference_depth - first);
+	for (uint32_t i = 0; i < observed.path.depth; i++)
+		assert_int_equal(observed.addrs[i], observed.reference[first + (int)i]);
 }
 
-/* What the functions noted themselves is there, in order, though not without gaps. */
+/* Expects the noted return addresses in order, possibly with gaps. */
 static void check_returns(void)
 {
 	size_t found = 0;
 
-	for (uint32_t i = 0; i < look.path.depth && found < return_count; i++)
-		found += look.addrs[i] == returns[return_count - 1 - found];
+	for (uint32_t i = 0; i < observed.path.depth && found < return_count; i++)
+		found += observed.addrs[i] == returns[return_count - 1 - found];
 	assert_int_equal(found, return_count);
 }
 
@@ -152,7 +154,7 @@ static void check_returns(void)
 	(returns[return_count++] = \
 		 (uint64_t)(uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)))
 
-static NO_FRAME_POINTER unsigned int recurse(int depth, void (*look_now)(void))
+static NO_FRAME_POINTER unsigned int recurse(int depth, void (*take_now)(void))
 {
 	unsigned int values[7];
 
@@ -160,9 +162,9 @@ static NO_FRAME_POINTER unsigned int recurse(int depth, void (*look_now)(void))
 	for (unsigned int i = 0; i < 7; i++)
 		values[i] = (unsigned int)depth * i + sink;
 	if (depth == 0)
-		look_now();
+		take_now();
 	else
-		sink += recurse(depth - 1, look_now);
+		sink += recurse(depth - 1, take_now);
 	return values[depth % 7] + values[sink & 3];
 }
 
@@ -170,13 +172,13 @@ static void recursion(void **state)
 {
 	(void)state;
 	return_count = 0;
-	recurse(RECURSION, look_around);
+	recurse(RECURSION, take_stacks);
 	assert_int_equal(return_count, RECURSION + 1);
 	check_frames();
 	check_returns();
 }
 
-/* Frames whose size is not known before they run: their CFA rests on the frame pointer. */
+/* Frames of variable size: their CFA is based on the frame pointer. */
 static NOINLINE int with_variable_frame(int depth, size_t size)
 {
 	char array[size];
@@ -186,7 +188,7 @@ static NOINLINE int with_variable_frame(int depth, size_t size)
 	memset(array, depth, size);
 	memset(allocated, depth, size * 2);
 	if (depth == 0)
-		look_around();
+		take_stacks();
 	else
 		sink += (unsigned int)with_variable_frame(depth - 1, size + 13);
 	return array[size / 2] + allocated[size];
@@ -205,7 +207,7 @@ struct wide {
 	int numbers[16];
 } __attribute__((aligned(64)));
 
-/* Realigned stacks: the CFA is what memory says. */
+/* Realigned stacks: the CFA is in memory. */
 static NOINLINE int with_aligned_frame(int depth, const struct wide *above)
 {
 	struct wide own = *above;
@@ -214,7 +216,7 @@ static NOINLINE int with_aligned_frame(int depth, const struct wide *above)
 	own.numbers[depth & 15] += depth;
 	__asm__ volatile("" : : "r"(&own) : "memory");
 	if (depth == 0)
-		look_around();
+		take_stacks();
 	else
 		sink += (unsigned int)with_aligned_frame(depth - 1, &own);
 	return own.numbers[3];
@@ -231,30 +233,30 @@ static void aligned_frames(void **state)
 	check_returns();
 }
 
-static int compare_and_look(const void *a, const void *b)
+static int compare_and_take(const void *a, const void *b)
 {
 	NOTE_RETURN();
 	if (return_count < 8)
-		recurse(3, look_around);
+		recurse(3, take_stacks);
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Through the C library, which is built as distributions build. */
+/* Called by the C library, which distributions build their own way. */
 static void callback_of_library(void **state)
 {
 	int values[] = {3, 1, 2};
 
 	(void)state;
 	return_count = 0;
-	qsort(values, 3, sizeof(values[0]), compare_and_look);
+	qsort(values, 3, sizeof(values[0]), compare_and_take);
 	assert_int_equal(values[0], 1);
 	check_frames();
 }
 
-static void look_in_handler(int number)
+static void take_in_handler(int number)
 {
 	(void)number;
-	recurse(2, look_around);
+	recurse(2, take_stacks);
 }
 
 static void raise_signal(void)
@@ -266,8 +268,8 @@ static int count_kind(uint8_t kind)
 {
 	int count = 0;
 
-	for (uint32_t i = 0; i < look.path.depth; i++)
-		count += look.kinds[i] == kind;
+	for (uint32_t i = 0; i < observed.path.depth; i++)
+		count += observed.kinds[i] == kind;
 	return count;
 }
 
@@ -282,7 +284,7 @@ static void through_signal(void **state)
 {
 	(void)state;
 	return_count = 0;
-	install(SIGUSR1, look_in_handler);
+	install(SIGUSR1, take_in_handler);
 	recurse(RECURSION, raise_signal);
 	check_frames();
 	check_returns();
@@ -301,7 +303,7 @@ static void through_two_signals(void **state)
 	(void)state;
 	return_count = 0;
 	install(SIGUSR1, raise_another);
-	install(SIGUSR2, look_in_handler);
+	install(SIGUSR2, take_in_handler);
 	recurse(5, raise_signal);
 	check_frames();
 	check_returns();
@@ -309,31 +311,33 @@ static void through_two_signals(void **state)
 		assert_int_equal(count_kind(FRAME_SIGNAL), 2);
 }
 
-/* What a timer found: only counted in the handler. */
+/* Results of a timer's interrupts; the handler only counts. */
 static struct {
 	int interrupts, whole, wrong, unseen;
 	uint64_t wrong_pc;
 } found;
 
-/* The reference goes through handler and trampoline first, and may not get far from there. */
+/* The reference must first pass handler and trampoline, and may not get far. */
 static void compare_interrupted(int number, siginfo_t *info, void *context)
 {
 	int first = 0;
 
 	(void)number, (void)info;
-	look.reference_depth = backtrace(look.reference, DEPTH);
+	observed.reference_depth = backtrace(observed.reference, DEPTH);
 	walk(context);
-	while (first < look.reference_depth && (uint64_t)look.reference[first] != look.pc)
+	while (first < observed.reference_depth &&
+	       (uint64_t)observed.reference[first] != observed.pc)
 		first++;
 	found.interrupts++;
-	found.unseen += first == look.reference_depth;
-	found.whole += look.path.flags == STACK_WHOLE;
+	found.unseen += first == observed.reference_depth;
+	found.whole += observed.path.flags == STACK_WHOLE;
 	first++;
-	for (uint32_t i = 0; i < look.path.depth && first + (int)i < look.reference_depth; i++) {
-		if ((uint64_t)look.reference[first + (int)i] == look.addrs[i])
+	for (uint32_t i = 0; i < observed.path.depth && first + (int)i < observed.reference_depth;
+	     i++) {
+		if ((uint64_t)observed.reference[first + (int)i] == observed.addrs[i])
 			continue;
 		found.wrong++;
-		found.wrong_pc = look.pc;
+		found.wrong_pc = observed.pc;
 		return;
 	}
 }
@@ -433,7 +437,7 @@ static int load_tables(void **state)
 
 	(void)state;
 	/* The first call loads the unwinder's library. */
-	look.reference_depth = backtrace(look.reference, DEPTH);
+	observed.reference_depth = backtrace(observed.reference, DEPTH);
 	find_stack();
 	walk_tables_init(&tables);
 	text = at = read_own_maps();

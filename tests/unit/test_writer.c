@@ -52,7 +52,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Everything that was written. */
+/* Returns everything that was written. */
 static const char *finish(struct fixture *f)
 {
 	struct error err = {0};
@@ -66,7 +66,7 @@ static const char *finish(struct fixture *f)
 	return f->text;
 }
 
-/* The next value of a comma-separated list, as a string of its own. */
+/* Cuts the next value off a comma-separated list. */
 static const char *next_value(char **at)
 {
 	const char *value = strsep(at, ",");
@@ -240,13 +240,13 @@ static void check_string(void **state, const char *text, size_t size, const char
 	struct fixture *f;
 	bool is_clean = jsonw_is_clean(text, size);
 
-	/* A fixture a string: the one of the test itself is not used. */
+	/* One fixture per string; the test's own is unused. */
 	assert_int_equal(setup((void **)&f), 0);
 	jsonw_string(&f->w, text, size);
 	assert_string_equal(finish(f), expected);
 	teardown((void **)&f);
 
-	/* What jsonw_string() writes is the same after jsonw_clean(). */
+	/* jsonw_clean() changes nothing in what jsonw_string() writes. */
 	jsonw_clean(&clean, text, size);
 	assert_true(jsonw_is_clean(strbuf_text(&clean), clean.size));
 	assert_int_equal(is_clean, clean.size == size && !memcmp(strbuf_text(&clean), text, size));
@@ -283,7 +283,10 @@ static void test_utf8(void **state)
 	CHECK_STRING("\xe2\x82\xac", "\"\xe2\x82\xac\"");
 	CHECK_STRING("\xf0\x9f\x98\x80!", "\"\xf0\x9f\x98\x80!\"");
 	CHECK_STRING("\xf4\x8f\xbf\xbf", "\"\xf4\x8f\xbf\xbf\"");
-	/* A stray continuation, a cut sequence, an overlong one, a surrogate, beyond U+10FFFF. */
+	/*
+	 * A stray continuation, a cut sequence, an overlong one, a surrogate, a code point beyond
+	 * U+10FFFF.
+	 */
 	CHECK_STRING("a\x80z", "\"a" FFFD "z\"");
 	CHECK_STRING("abcdefg\xe2\x82", "\"abcdefg" FFFD FFFD "\"");
 	CHECK_STRING("\xc0\xaf", "\"" FFFD FFFD "\"");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* BTF, put together by hand: one at a time, from type_bytes_begin() to type_bytes_end(). */
+/* BTF made by hand: one at a time, from type_bytes_begin() to type_bytes_end(). */
 #ifndef PROF_TESTS_UNIT_TYPE_BYTES_H
 #define PROF_TESTS_UNIT_TYPE_BYTES_H
 
@@ -10,17 +10,20 @@
 
 void type_bytes_begin(void);
 void type_bytes_end(void);
-/* All of it, as it is by now; the header may be changed. */
+/* Returns the BTF so far; the header may be changed. */
 struct btf_header *type_bytes_finish(struct strbuf *whole);
 
 void add_u32(uint32_t value);
-/* Where the string is; 0 for an empty one. */
+/* Returns the string's offset; 0 for an empty one. */
 uint32_t add_text(const char *name);
-/* Its number. `info` is all but the kind; `last` is the size, or the type that it refers to. */
+/*
+ * Returns the type's number. `info` is all but the kind; `last` is the size, or the type referred
+ * to.
+ */
 uint32_t add_type(const char *name, uint32_t kind, uint32_t info, uint32_t last);
 uint32_t add_int(const char *name, uint32_t size);
 uint32_t add_array(uint32_t type, uint32_t index_type, uint32_t count);
-/* Before as many members as it is said to have. */
+/* Adds a struct; add its members next. */
 uint32_t add_struct(const char *name, uint32_t count, uint32_t size);
 void add_member(const char *name, uint32_t type, uint32_t bit_offset);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An unwinder, processes that it follows, and what it tells a walker and the stream; all asserting.
+/*
+ * An unwinder with the processes that it follows, and what it sends to the walker and the stream;
+ * every function asserts.
  */
 #ifndef PROF_TESTS_UNIT_UNWINDER_FIXTURE_H
 #define PROF_TESTS_UNIT_UNWINDER_FIXTURE_H
@@ -30,31 +32,31 @@ struct unwinder_fixture {
 	struct file_set *files;
 	struct told told[PIDS]; /* by pid - PID */
 	uint64_t now;
-	uint64_t telling_takes_ns; /* of the fake clock */
+	uint64_t telling_takes_ns; /* duration of a description, by the fake clock */
 	VEC(struct rec_stack *) sent; /* owned */
 };
 
 void start_unwinder(struct unwinder_fixture *f, uint64_t max_bytes);
 void stop_unwinder(struct unwinder_fixture *f);
-/* The same around a test, whose state is the fixture. */
+/* Set up and tear down a test whose state is the fixture. */
 int set_up_unwinder(void **state);
 int tear_down_unwinder(void **state);
 #define WITH_UNWINDER(test) \
 	cmocka_unit_test_setup_teardown(test, set_up_unwinder, tear_down_unwinder)
 
-/* The process with that pid, which lives from now on where there is none. */
+/* Returns the process with that pid, added if new. */
 struct live_process *process_of(struct unwinder_fixture *f, uint32_t pid);
 void exec_process(struct unwinder_fixture *f, uint32_t pid);
-/* It exits, and nothing more can come about it. */
+/* Ends the process, past all late events. */
 void end_process(struct unwinder_fixture *f, uint32_t pid);
-/* A module with one segment of CODE_SIZE. Free it. */
+/* Makes a module with one segment of CODE_SIZE. Free it. */
 struct rec_module *make_code_module(uint32_t id);
-/* This program as a module, whose code is taken to be at offset 0 in it; or none. */
+/* Adds this program as a module whose code begins at offset 0; or a module without a file. */
 void add_code_module(struct unwinder_fixture *f, uint32_t id, bool has_file);
 void map_code(struct unwinder_fixture *f, uint32_t pid, uint64_t at, uint32_t module);
-/* Rounds, far enough apart that what was given back can be used again. */
+/* Runs rounds, far enough apart that freed memory can be used again. */
 void flush_unwinder(struct unwinder_fixture *f, unsigned int rounds);
-/* The last description of the process that the walker got. */
+/* Returns the last description of the process that the walker got. */
 const struct unwind_space *told_space(const struct unwinder_fixture *f, uint32_t pid);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small world to walk in: functions of 256 bytes with a rule each, in one mapping with a table,
- * and executable memory without one; a stack; all of it made by hand.
+ * A small handmade world to walk in: functions of 256 bytes with a rule each, in one mapping with a
+ * table; executable memory without a table; a stack.
  */
 #ifndef PROF_TESTS_UNIT_WALK_FIXTURE_H
 #define PROF_TESTS_UNIT_WALK_FIXTURE_H
@@ -20,12 +20,12 @@
 #define WORLD_ANON 0x7f0000800000ull
 #define WORLD_STACK 0x7ffe00000000ull
 #define WORLD_STACK_WORDS 1024
-#define WORLD_SP_WORD 64 /* where sp is at first: there is memory below */
+#define WORLD_SP_WORD 64 /* initial sp; memory continues below */
 #define WORLD_SP (WORLD_STACK + WORLD_SP_WORD * 8)
 #define WORLD_DEPTH 64
 #define WORLD_PAGES (WORLD_FUNCS * WORLD_FUNC_SIZE / UNWIND_PAGE_SIZE)
 
-/* A pc in function n, and what a call in it returns to. */
+/* A pc in function n, and the address to which its call returns. */
 #define IN(n) (WORLD_CODE + WORLD_FUNC_SIZE * (n) + 16)
 #define RET(n) (WORLD_CODE + WORLD_FUNC_SIZE * (n) + 32)
 /* The first byte of function n: the byte before is in another function. */
@@ -33,7 +33,7 @@
 #define ANON(n) (WORLD_ANON + 32 * (n))
 
 #define KINDS(ra, fp, base) ((ra) | (fp) << 2 | (base) << 4)
-/* What most functions have: the return address below the CFA, fp and base as they were. */
+/* The rule of most functions: the return address below the CFA, fp and base unchanged. */
 #define SIMPLE(reg, offset) \
 	((struct unwind_rule){.cfa_kind = UNWIND_CFA_REG, \
 			      .cfa_reg = (reg), \
@@ -54,7 +54,7 @@ struct world {
 	struct walk_target target;
 	struct walk_regs regs;
 	struct unwind_mapping mappings[2]; /* functions; memory without a table */
-	struct unwind_rule rules[UNWIND_RULE_FIRST + WORLD_FUNCS]; /* at first, none */
+	struct unwind_rule rules[UNWIND_RULE_FIRST + WORLD_FUNCS]; /* all zero at first */
 	uint32_t words[64];
 	struct walk_shard shard;
 	uint64_t stack[WORLD_STACK_WORDS];
@@ -64,14 +64,14 @@ struct world {
 	struct walk_path path;
 };
 
-/* cmocka: a fresh world for each test, its pc in function 0. */
+/* cmocka: makes a fresh world for each test, with the pc in function 0. */
 int world_setup(void **state);
 int world_teardown(void **state);
 void world_set_rule(struct world *w, uint32_t func, struct unwind_rule rule);
-/* The word that many bytes from WORLD_SP. */
+/* Stores a word that many bytes from WORLD_SP. */
 void world_store(struct world *w, int offset, uint64_t value);
 void world_set_reg(struct world *w, uint32_t dwarf_reg, uint64_t value);
-/* Puts bytes in front of an address of the functions. */
+/* Puts bytes before an address of the functions. */
 void world_put_code_before(struct world *w, uint64_t addr, const char *bytes, size_t size);
 void world_walk(struct world *w);
 /* Walks, and compares flags and addresses. */

@@ -72,7 +72,7 @@ bool walk_tables_vaddr(const struct walk_tables *t, uint32_t module, uint64_t of
 
 	for (size_t i = 0; i < summary->segment_count; i++) {
 		const struct binary_segment *segment = &summary->segments[i];
-		/* A mapping begins at a page boundary, which may lie before the segment does. */
+		/* Mappings begin at page boundaries, possibly before their segment. */
 		uint64_t start = segment->file_offset & ~4095ull;
 
 		if (!segment->executable || offset < start ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unwind tables of files in plain memory, for the walker outside the kernel: a shard a file, laid
- * out as a recording lays them out.
+ * Unwind tables of files in plain memory, for the walker outside the kernel: one shard per file,
+ * laid out as in a recording.
  */
 #ifndef PROF_TESTS_UNIT_WALK_TABLES_H
 #define PROF_TESTS_UNIT_WALK_TABLES_H
@@ -26,22 +26,27 @@ struct walk_module {
 struct walk_tables {
 	struct unwind_rules rules;
 	VEC(struct walk_module) modules;
-	VEC(struct walk_shard) shards; /* a module's has its number; the words are owned */
+	VEC(struct walk_shard) shards; /* a module's index is its number; the words are owned */
 	VEC(struct unwind_mapping) mappings; /* of walk_tables_describe() */
 };
 
 void walk_tables_init(struct walk_tables *t);
 void walk_tables_release(struct walk_tables *t);
-/* Takes fd, in any case. The module's number; without a table where the file has none. */
+/*
+ * Takes ownership of fd in any case. Returns the module's number; adds no table if the file has
+ * none.
+ */
 uint32_t walk_tables_add(struct walk_tables *t, int fd);
-/* vaddr of a file offset, by the executable segment that covers it. */
+/* Returns the vaddr of a file offset, by the executable segment that covers it. */
 bool walk_tables_vaddr(const struct walk_tables *t, uint32_t module, uint64_t offset,
 		       uint64_t *vaddr);
 /* Fills t->mappings; mapping.module is a module's number, or MAPPING_ANON. */
 void walk_tables_describe(struct walk_tables *t, const struct mapping_table *mappings);
-/* Everything of the target but the copied memory and the code. Valid until something is added. */
+/*
+ * Sets everything in the target but the copied memory and the code. Valid until something is added.
+ */
 void walk_tables_target(const struct walk_tables *t, struct walk_target *target);
-/* The rule for an address, as the walker finds it; NULL: none of the mappings holds it. */
+/* Returns the rule for an address, as the walker finds it; NULL: outside of all mappings. */
 const struct unwind_rule *walk_tables_rule(const struct walk_tables *t, uint64_t addr,
 					   const struct unwind_mapping **mapping);
 

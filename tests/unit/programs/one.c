@@ -19,7 +19,7 @@ FUNCTION void one_outer(volatile int *n)
 	one_middle(n);
 }
 
-/* Another section: the unit has no single range. */
+/* Another section, so that the unit has no single range. */
 __attribute__((section(".text.apart"))) FUNCTION void one_apart(volatile int *n)
 {
 	if (*n > 10)

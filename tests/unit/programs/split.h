@@ -3,7 +3,7 @@
 #ifndef PROF_TESTS_UNIT_PROGRAMS_SPLIT_H
 #define PROF_TESTS_UNIT_PROGRAMS_SPLIT_H
 
-/* A compiler may copy the code that it is in; the first copy is the one marked. */
+/* A compiler may copy the code around it; the first copy gets the mark. */
 #define MARK(name) __asm__ volatile(".ifndef " #name "\n.globl " #name "\n" #name ":\n.endif\nnop")
 #define INLINED static inline __attribute__((always_inline))
 #define FUNCTION __attribute__((noinline, used))

@@ -11,7 +11,7 @@ INLINED int two_inner(volatile int *n)
 	return *n;
 }
 
-/* A cold half makes the inlined call fall into several ranges. */
+/* The cold half makes the inlined call fall into several ranges. */
 FUNCTION int two_outer(volatile int *n)
 {
 	int sum = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# prof: `make help` lists the targets. Products only in build/ (build-SAN/, build-ARCH/, build-fuzz/).
+# prof: `make help` lists the targets. Writes only to build/ (build-SAN/, build-ARCH/, build-fuzz/).
 
 VERSION := 0.1
 HOST_ARCH := $(subst aarch64,arm64,$(shell uname -m))
@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # Sanitizers, as -fsanitize takes them: SAN=address,undefined. Each set has a build directory.
 SAN ?=
-# Where the headers and libraries of a foreign ARCH are.
+# Root of the headers and libraries of a foreign ARCH.
 SYSROOT ?=
 
 comma := ,
@@ -28,22 +28,22 @@ ifneq ($(filter default undefined,$(origin AR)),)
 AR := $(if $(foreign),$(triple)-ar,ar)
 endif
 CLANG ?= clang
-# Debian keeps it where a user's PATH does not look; what Ubuntu has there runs only where it was made
-# for the running kernel, and the programs that it looks for run everywhere.
+# Debian keeps it outside of a user's PATH. Ubuntu's wrapper works only on the kernel that it was
+# made for, but the programs that it looks for run everywhere.
 BPFTOOL ?= $(or $(shell for b in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/bpftool; do \
 	"$$b" version >/dev/null 2>&1 && echo "$$b" && break; done),bpftool)
 
-# A short line a step; V=1 shows the commands, -s nothing.
+# A short line per step; V=1 shows the commands, -s nothing.
 Q := $(if $(V),,@)
 say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n' $(1) $@)
 
-# What the project needs whatever CFLAGS, CPPFLAGS and LDFLAGS a builder gives.
-# Sanitized code takes twice as long to compile at -O2, and finds no more.
+# Needed whatever CFLAGS, CPPFLAGS and LDFLAGS a builder gives. Sanitized code takes twice as long
+# to compile at -O2, and finds no more.
 OPT ?= $(if $(SAN),-O1,-O2)
 CFLAGS ?= -g
 warnings := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes $(if $(WERROR),-Werror)
 sysroot := $(if $(SYSROOT),--sysroot=$(SYSROOT))
-# clang's fuzzer brings a main() along where it is linked, and only there.
+# clang's fuzzer brings a main(), which must only be linked into fuzz targets.
 fuzzer := $(filter fuzzer,$(subst $(comma), ,$(SAN)))
 sanitize := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
 sanitize_objects := $(subst fuzzer,fuzzer-no-link,$(sanitize))
@@ -56,11 +56,11 @@ bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(
 	$(if $(SYSROOT),-nostdlibinc) -isystem $(SYSROOT)/usr/include/$(triple) \
 	-isystem $(SYSROOT)/usr/include -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
 
-# Commands are in the library, too, so that their parts can be tested: prof adds main() alone.
+# Commands are in the library, so that tests can link their parts: prof adds only main().
 lib_src := $(filter-out cmd/main.c,$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
-# What every recording needs is one BPF object; each other probe is an object of its own, loaded where
-# it is asked for. All have what lies in bpf/ itself, the maps first.
+# Every recording needs one BPF object; each other probe is an object of its own, loaded on demand.
+# All contain the files directly in bpf/, with the maps first.
 core_probes := clock modules program_arguments self symbols tasks
 bpf_shared_src := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(sort $(wildcard bpf/*.bpf.c)))
 bpf_core_src := $(bpf_shared_src) $(core_probes:%=bpf/probes/%.bpf.c)
@@ -89,12 +89,13 @@ fuzz := $(call programs,$(fuzz_src))
 e2e_programs := $(call programs,$(e2e_src))
 bench := $(call programs,$(bench_src))
 workloads := $(call programs,$(workload_src))
-# Those whose stacks must be whole without frame pointers, too.
+# Workloads whose stacks must be whole without frame pointers, too.
 workloads_nofp := $(addprefix $(BUILD)/tests/workloads/nofp/,dlopen fork_exec handler jit_frames no_cfi recursion threads)
-# What a program without a dynamic linker calls through stubs is chosen when it starts.
+# A program without a dynamic linker chooses some functions when it starts, and calls them through
+# stubs.
 workload_static := $(BUILD)/tests/workloads/static/calls
 workload_library := $(call programs,$(workload_library_src)).so
-# A 32-bit program, which a compiler for x86-64 makes without anything else.
+# A 32-bit program that needs only a compiler for x86-64.
 workload_compat := $(if $(filter x86_64,$(ARCH)),$(call programs,$(workload_compat_src)))
 all_workloads := $(workloads) $(workloads_nofp) $(workload_static) $(workload_library) $(workload_compat)
 
@@ -120,7 +121,7 @@ $(BUILD)/%.o: %.c Makefile
 	$(call say,CC)
 	$(Q)$(compile) -MMD -MP -c -o $@ $<
 
-# The first time there is no .d file yet that says who includes a skeleton; only lib/live may.
+# At first no .d file tells who includes a skeleton; only lib/live may.
 $(filter $(BUILD)/lib/live/%,$(call objects,$(lib_src))): | $(skeletons)
 
 $(BUILD)/%.bpf.o: %.bpf.c Makefile
@@ -146,7 +147,8 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 
 tests: $(unit) $(golden) $(readers) $(fuzz) $(e2e_programs) $(all_workloads) ## Build what check and e2e run
 
-# Unit tests, golden, fuzz and bench programs link what prof links: sanitizers hold for them too.
+# Unit tests, golden, fuzz and bench programs link the same library as prof: sanitizers cover it
+# there, too.
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(unit_helper_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS) -lcmocka
@@ -176,8 +178,8 @@ $(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $(filter %.o,$^) $(libprof) $(LIBS)
 
-# What is recorded is no part of prof: the same code whatever BUILD, with lines; with frame pointers,
-# and, in nofp/ and in libraries, without, as distributions build.
+# Recorded programs are no part of prof: built the same whatever BUILD, with lines and with frame
+# pointers; in nofp/ and in libraries without, as distributions build.
 workload_cflags := -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-optimize-sibling-calls -I. $(warnings)
 build_workload = $(CC) $(sysroot) $(workload_cflags) -MMD -MP -MF $@.d -o $@ $<
 $(workloads): $(BUILD)/%: %.c Makefile
@@ -217,18 +219,18 @@ check-unit: $(unit)
 check-golden: $(golden)
 	BUILD=$(BUILD) tests/golden/run
 
-# What prof reads, beside what a reader of another kind reads.
+# Compares prof's reading with that of an independent reader.
 check-readers: $(readers)
 	BUILD=$(BUILD) tests/readers/run
 
-# A reader of untrusted bytes gets everything that ever broke it, and its seeds.
+# Readers of untrusted bytes get their seeds, and everything that ever broke them.
 check-fuzz: $(fuzz)
 	scripts/tap --label fuzz --plain $(foreach f,$(fuzz),"$(f) tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(f)))")
 
 check-checker:
 	scripts/tap --label checker --plain "python3 tests/check_profile.py --self-test"
 
-# The same figures as an independent reading of the same files.
+# Compares figures with an independent reading of the same files.
 check-report: $(prof)
 	scripts/tap --label report "python3 tests/check_report.py $(prof) $(wildcard tests/golden/*/out.json)"
 
@@ -250,7 +252,7 @@ fuzz: ## Build the fuzz targets with clang's fuzzer into build-fuzz/ (run them: 
 bench: $(prof) $(bench) $(workloads) $(workloads_nofp) ## Measure against perf and against floors (root)
 	BUILD=$(BUILD) PROF=$(prof) scripts/bench $(BENCH_ARGS)
 
-# As a word of the shell, whatever is in it.
+# Quotes any text as a word of the shell.
 installed = '$(subst ','\'',$(DESTDIR)$(PREFIX)/$(1))'
 man_page = share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p))
 install: $(prof) ## Install prof and its man pages (PREFIX=/usr/local DESTDIR=)

@@ -51,7 +51,7 @@ INDEX_FORMATS = profile_rules.INDEX_FORMATS
 
 
 class ProfileError(Exception):
-    """The file is not a profile at all, or not in the only container that browsers read."""
+    """The file is not a profile, or not in the only container that browsers read."""
 
 
 # Reading ---------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class _Stacks:
                     break
                 node -= offset
             known.reverse()
-            # A frame without a category has that of its caller.
+            # A frame without a category has its caller's.
             for i in range(1, len(known)):
                 if known[i]["category"] is None:
                     known[i] = {**known[i], "category": known[i - 1]["category"],

@@ -94,7 +94,7 @@ def valid_profile():
     return {"meta": meta, "libs": libs, "shared": shared, "threads": threads}
 
 
-# What is broken (as statements on p, the profile), and what the checker must say about it.
+# The fault (as statements on p, the profile), and the checker's expected message.
 BREAKAGES = [
     ("del p['meta']", "profile.meta is missing"),
     ("p['meta']['preprocessedProfileVersion'] = 69", "preprocessedProfileVersion is not 70"),
@@ -278,7 +278,7 @@ def _containers(text):
 
 
 def _reading():
-    """The functions that tests look at profiles with; yields what is wrong."""
+    """Checks the functions that tests read profiles with; yields what is wrong."""
     p = valid_profile()
     rows = list(check_profile.samples(p))
     expected = [("make", 0.5, 1), ("make", 1.500001, 1), ("make", 2.500001, 1),
@@ -316,7 +316,7 @@ def _reading():
 
 
 def _paths(value, path=()):
-    """Where every value inside this one is, as keys to follow."""
+    """Places of all values inside this one, as keys to follow."""
     keys = value if isinstance(value, dict) else range(len(value)) \
         if isinstance(value, list) else ()
     for key in keys:
@@ -325,7 +325,7 @@ def _paths(value, path=()):
 
 
 def _rubbish():
-    """The checker says what is wrong with rubbish, it does not fall over it; yields where it did."""
+    """The checker reports garbage and does not crash on it; yields its crashes."""
     for path in _paths(valid_profile()):
         for wrong in (None, -1, 10**30, "x", [], {}):
             profile = valid_profile()

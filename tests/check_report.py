@@ -112,7 +112,7 @@ def threads(prof, path, stacks):
 
 
 def printable(prof, path):
-    """Nothing in a file steers a terminal, whatever the format."""
+    """No text of a file steers a terminal, in any format."""
     for name in ("text", "json", "csv", "markdown"):
         for options in ((), ("--tree",), ("--by", "thread")):
             done = subprocess.run([prof, "report", "--format", name, *options, path],

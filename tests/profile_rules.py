@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a processed profile of format version 70 must be like; used through check_profile."""
+"""Rules for processed profiles of format version 70; used through check_profile."""
 
 import collections
 import itertools
@@ -36,7 +36,7 @@ def _is_text(value):
 
 
 class _Rule:
-    """What the values of a column must be."""
+    """Rules for the values of a column."""
 
     def __init__(self, what, holds):
         self.what, self.holds = what, holds
@@ -139,7 +139,7 @@ class _Check:
         if p["meta"].get("preprocessedProfileVersion") != VERSION:
             self.say(f"meta.preprocessedProfileVersion is not {VERSION}")
             return
-        # What follows looks things up in what went before.
+        # Later rules rely on those before.
         if self.meta() and self.libs() and self.shared():
             if self.threads():
                 self.processes()
@@ -179,7 +179,7 @@ class _Check:
                 self.field("meta", meta, key, _integer(1))
         if not good:
             return False
-        # What has its names need not be sent anywhere for them.
+        # A profile with names need not be sent anywhere for them.
         if meta.get("symbolicationNotSupported", False) is not meta["symbolicated"]:
             self.say("meta.symbolicationNotSupported is not what meta.symbolicated is")
         if meta["profilingEndTime"] < meta["profilingStartTime"]:
@@ -426,7 +426,7 @@ class _Check:
                 self.say(f"libs[{i}] is used by no frame")
 
     def used_categories(self, column, categories):
-        """Only those that occur, and the grey one, which stands for what has none."""
+        """Only categories that occur, and the grey one for frames without a category."""
         for i, category in enumerate(categories):
             if category["color"] != "grey" and i not in column:
                 self.say(f"meta.categories[{i}], {category['name']}, is used by no frame")
@@ -492,7 +492,7 @@ class _Check:
         return good
 
     def view(self, where, thread):
-        """Rows with what other rows have, too, or with what several threads have, say so."""
+        """Rows with samples of other rows, or of several threads, say so."""
         view = thread.get("profView")
         if "profView" in thread and view not in VIEWS:
             self.say(f"{where}.profView = {_short(view)} is none of {', '.join(VIEWS)}")
@@ -504,7 +504,7 @@ class _Check:
             self.say(f"{where} is a main thread and a row of an event")
 
     def event_rows(self):
-        """Samples of another event are right behind the thread that they are of."""
+        """The row of an event is right behind that of its thread."""
         owner = None
         for i, thread in enumerate(self.profile["threads"]):
             if thread.get("profView") != "event":
@@ -515,7 +515,7 @@ class _Check:
                 self.say(f"threads[{i}] is called {thread['name']}, not after {owner['name']}")
 
     def cpu_rows(self):
-        """What is in the row of a CPU is in that of a thread, too."""
+        """Samples in the row of a CPU are in that of a thread, too."""
         counts = collections.Counter()
         for i, thread in enumerate(self.profile["threads"]):
             table, view = thread["samples"], thread.get("profView")
@@ -557,7 +557,7 @@ class _Check:
                 self.say(f"{where}.weight[{i}] is 0 in a row with a stack")
 
     def gaps(self, where, table, thread):
-        """Where a thread was off the CPU for long, its last stack ends."""
+        """A stack ends where its thread was off the CPU for long."""
         times, interval = sample_times_ns(table), self.profile["meta"]["interval"] * 1e6
         for i in range(1, len(times)):
             passed, used = times[i] - times[i - 1], table["threadCPUDelta"][i]
@@ -569,7 +569,7 @@ class _Check:
             self.say(f"{where} begins long after the thread, without a row that says so")
 
     def sample_times(self, where, table, thread):
-        """Ascending, within the thread's life; no more CPU time between two than time passed."""
+        """Ascending, within the thread's life; no more CPU time between two samples than time passed."""
         times = sample_times_ns(table)
         unit = self.profile["meta"]["sampleUnits"].get("threadCPUDelta")
         unit = 1 if unit == "ns" else 1000
@@ -577,7 +577,7 @@ class _Check:
         for i in range(1, len(times)):
             if times[i] < times[i - 1]:
                 self.say(f"{where}.time[{i}] is before the one before it")
-            # What several threads did at one time takes more.
+            # Several threads together may take more.
             elif thread.get("profView") != "folded" and deltas[i] * unit > times[i] - times[i - 1]:
                 self.say(f"{where}.threadCPUDelta[{i}] is more than the time that passed")
         if not times:
@@ -665,7 +665,7 @@ class _Check:
             done.add(pid)
             if thread["isMainThread"] != (pid != "cpus"):
                 self.say(f"{where} comes first in process {pid} but is not its main thread")
-            # The rows of CPUs are no process, have no main thread, and come last.
+            # Rows of CPUs are no process, have no main thread, and come last.
             if before is not None and before["pid"] == "cpus":
                 self.say(f"{where} is behind the rows of CPUs")
             elif before is not None and pid != "cpus" and before["pid"] != root and \
@@ -693,7 +693,7 @@ def sample_times_ns(table):
 
 
 def gap_rows(table):
-    """By row of the samples: does it stand for nothing, but says that the thread did not run?"""
+    """By row of the samples: True if it only says that the thread did not run."""
     weights = table["weight"] or [0] * table["length"]
     return [stack is None and not weight for stack, weight in zip(table["stack"], weights)]
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled tables are read by the walker alone, and where it has them; tests look into their own.
+/*
+ * Finds rules in compiled tables for tests. The walker alone reads tables otherwise, in its own
+ * memory.
  */
 #ifndef PROF_TESTS_UNWIND_TABLE_FIND_H
 #define PROF_TESTS_UNWIND_TABLE_FIND_H
 
 #include "lib/unwind/unwind_table.h"
 
-/* The rule that holds at that vaddr, as the walker finds it. */
+/* Returns the rule that holds at that vaddr, as the walker finds it. */
 static inline uint16_t unwind_table_find(const struct unwind_table *table, uint64_t vaddr)
 {
 	uint64_t page = (vaddr - table->start) >> UNWIND_PAGE_SHIFT;
@@ -17,8 +19,10 @@ static inline uint16_t unwind_table_find(const struct unwind_table *table, uint6
 		return UNWIND_RULE_NONE;
 	first = table->index.items[page];
 	count = table->index.items[page + 1] - first;
-	/* How many rows of the page begin at or below; the one before the page's first is right
-	 * where none does. */
+	/*
+	 * Counts the page's rows at or below; the row before the page's first holds if there are
+	 * none.
+	 */
 	while (count) {
 		uint32_t half = count / 2;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* walk_find_rule() for those who walk no stack. */
+/* walk_find_rule() for code that walks no stack. */
 #ifndef PROF_TESTS_WALK_FIND_RULE_H
 #define PROF_TESTS_WALK_FIND_RULE_H
 
 #include <stdint.h>
 
-/* As the walker in the kernel does it, memory apart, which a search for rules does not read. */
+/* Replaces the walker's memory access, which a search for rules does not need. */
 #define walk_word(frame) ((void)(frame), 8)
 #define walk_read_word(frame, to, addr) ((void)(frame), (void)(to), (void)(addr), -1)
 #define walk_read_pair(frame, to, addr) walk_read_word(frame, to, addr)

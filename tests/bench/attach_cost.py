@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What starting costs, by threads of the target and by what the machine runs, and what the recorder
-itself takes.
+"""Measures the cost of starting, by the target's threads and the machine's processes, and the CPU
+time of the recorder.
 
     attach_cost.py [-d SECONDS] [--rounds N] [--only threads|scenes|share]
                    [THREADS...]
@@ -103,7 +103,7 @@ def attach(folder, threads, rounds):
 
 
 def start_time(rounds):
-    """Of prof record -a: milliseconds, those of CPU time, MiB."""
+    """Starts prof record -a; returns milliseconds, milliseconds of CPU time, MiB."""
     found = []
     for _ in range(rounds):
         ready, write = os.pipe()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a program with many threads loses while it is recorded: by prof attach, and by perf record -g.
+"""Measures how much recording slows a program with many threads: prof attach and perf record -g.
 
     attach_slowdown.py [--pairs N] [--frequency HZ] [--pieces N] [THREADS...]   default 1000
 
@@ -56,7 +56,7 @@ def under_prof(target, folder, frequency):
 
 
 def perf_once(target, folder, frequency):
-    """None where it failed by itself."""
+    """Returns None if the tool failed by itself."""
     control, tell = os.pipe()
     hear, acknowledge = os.pipe()
     log = os.path.join(folder, "perf.log")
@@ -81,7 +81,7 @@ def perf_once(target, folder, frequency):
 
 
 def under_perf(target, folder, frequency):
-    # It aborts now and then where somebody else's BPF programs come and go meanwhile.
+    # It aborts now and then if other BPF programs come and go meanwhile.
     for _ in range(20):
         result = perf_once(target, folder, frequency)
         if result:

@@ -4,8 +4,8 @@
  *
  *	bench_cfi_compare [-v] [FILE…]
  *
- * Prints "metric value unit" lines, with -v also a line per place that is not equal. Files that are
- * no ELF files are passed over. Exit status 1 where anything is different.
+ * Prints "metric value unit" lines, with -v also a line per difference. Skips files that are not
+ * ELF. Exit status 1 if there is a difference.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How fast a profile becomes a file: bench_export [SAMPLES [STACKS [FILE]]], by default 2000000 and
- * 200000. Compared with two floors: the same number of bytes written without being formatted, and
- * the same columns built and dumped as a tree. FILE keeps the profile, to look at it.
+ * Measures how fast a profile becomes a file: bench_export [SAMPLES [STACKS [FILE]]], by default
+ * 2000000 and 200000. The two floors are writing the same number of bytes without formatting, and
+ * building and dumping the same columns as a tree. Keeps the profile in FILE.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -52,7 +52,7 @@ static void add_modules(struct profile *p)
 	}
 }
 
-/* Four frames a function, names as long as those of C++ are. */
+/* Four frames per function, and names as long as those of C++. */
 static void add_frames(struct profile *p, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -140,7 +140,7 @@ static struct profile *build(uint64_t samples, uint32_t stacks)
 	return p;
 }
 
-/* NULL: what is written goes nowhere. */
+/* NULL: output is discarded. */
 static struct outfile *open_out(const char *path, bool gzip)
 {
 	struct outfile_options options = {
@@ -148,7 +148,7 @@ static struct outfile *open_out(const char *path, bool gzip)
 	struct error err = {0};
 	struct outfile *out;
 
-	/* As a descriptor: that is only ever written to, whatever bears the name. */
+	/* A descriptor is only ever written to, whatever its name leads to. */
 	if (!path)
 		options.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (outfile_open(&out, &options, &err) < 0) {
@@ -158,7 +158,7 @@ static struct outfile *open_out(const char *path, bool gzip)
 	return out;
 }
 
-/* Bytes of the file. */
+/* Returns the bytes of the file. */
 static uint64_t close_out(struct outfile *out)
 {
 	struct error err = {0};
@@ -185,7 +185,7 @@ static uint64_t export_to(struct profile *p, const char *path, bool gzip)
 	return close_out(out);
 }
 
-/* CPU time of the fastest of some rounds: the noise of a machine only ever adds. */
+/* CPU time of the fastest of several rounds: noise only ever adds. */
 static double export_seconds(struct profile *p, bool gzip, uint64_t *size)
 {
 	uint64_t best = UINT64_MAX;
@@ -200,7 +200,7 @@ static double export_seconds(struct profile *p, bool gzip, uint64_t *size)
 	return (double)best / 1e9;
 }
 
-/* The same number of bytes, already formatted. */
+/* Writes the same number of bytes, already formatted. */
 static double copy_seconds(uint64_t size)
 {
 	static char block[64 * 1024];
@@ -231,7 +231,7 @@ static int count_bytes(const char *data, size_t size, void *ctx)
 	return 0;
 }
 
-/* MB/s of the samples of one thread as a tree. */
+/* MB/s when the samples of one thread become a tree. */
 static double tree_rate(const struct profile *p)
 {
 	const struct profile_thread *row = &p->threads.rows.items[0];
@@ -256,7 +256,7 @@ static double tree_rate(const struct profile *p)
 	return (double)size * 1e3 / (double)(clock_process_cpu_ns() - start);
 }
 
-/* A line "VmRSS:  123 kB" of /proc/self/status, in MB. */
+/* Returns a line "VmRSS:  123 kB" of /proc/self/status, in MB. */
 static double memory_mb(const char *key)
 {
 	_cleanup_free_ char *status = text_read_file("/proc/self/status", 1 << 16, NULL);
@@ -265,13 +265,13 @@ static double memory_mb(const char *key)
 	return line ? strtod(line + strlen(key), NULL) / 1e3 : 0;
 }
 
-/* How much more memory is held at most while the profile is written. */
+/* Maximum of additional memory while the profile is written. */
 static double export_memory_mb(struct profile *p)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/self/clear_refs", "w");
 	double before = memory_mb("VmRSS:");
 
-	/* Sets the high-water mark back to what is held now. */
+	/* Resets the high-water mark. */
 	if (file) {
 		fputs("5", file);
 		fflush(file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What loading the BPF programs costs, with each way of unwinding: the medians of several runs, by
+ * Measures the loading of BPF programs for each way of unwinding: the medians of several runs, by
  * the clock and in CPU time, which neighbours change less. Needs root.
  *
  *	bench_load [RUNS]

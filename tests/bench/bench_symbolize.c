@@ -46,7 +46,7 @@ static module_id add_module(struct profile *p, struct file_set *files, const cha
 	return id;
 }
 
-/* One sample for each address, in their order. */
+/* Adds one sample per address, in order. */
 static void add_samples(struct profile *p, module_id id, const struct addresses *addresses)
 {
 	const struct module *module = modules_get(&p->modules, id);
@@ -56,7 +56,7 @@ static void add_samples(struct profile *p, module_id id, const struct addresses 
 		struct frame frame = {.module = id, .func = NO_FUNC, .symbol = NO_SYMBOL};
 		frame_id row;
 
-		/* A relocatable file: the place in .text. */
+		/* A relocatable file: an offset in .text. */
 		if (!module->segments.count)
 			frame.offset = *addr;
 		vec_for_each(&module->segments, const struct module_segment *, s) {
@@ -70,7 +70,7 @@ static void add_samples(struct profile *p, module_id id, const struct addresses 
 	threads_add(&p->threads, &thread);
 }
 
-/* As llvm-symbolizer prints it: innermost function first, each with its file and line. */
+/* Prints like llvm-symbolizer: innermost function first, each with file and line. */
 static void print_chain(const struct profile *p, stack_id id)
 {
 	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {
@@ -117,7 +117,7 @@ static void read_addresses(struct addresses *addresses)
 		vec_push(&addresses->rows, addr);
 }
 
-/* Spread over the code from main() on, which is followed by most of the program. */
+/* Spreads over the code from main() on, after which comes most of the program. */
 static void choose_addresses(struct addresses *addresses)
 {
 	extern const char __executable_start[], etext[], main_start[] __asm__("main");

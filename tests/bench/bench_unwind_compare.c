@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Are the frames right? Samples programs with registers and stacks, walks each sample by our walker
+ * Checks frames: samples programs with registers and stacks, walks each sample by our walker
  * and by libdw, and compares the two frame by frame.
  *
  *	bench_unwind_compare [-F HZ] [-d SECONDS] [-n CLASSES] [COMMAND [ARG…]]
@@ -28,8 +28,8 @@
 struct counts {
 	uint64_t samples, lost, not_compared;
 	uint64_t verdicts[VERDICT_COUNT];
-	uint64_t frames, equal_frames; /* libdw's, and those of them that are ours, too */
-	uint64_t guesses; /* of our frames that are libdw's */
+	uint64_t frames, equal_frames; /* libdw's frames, and those that we find, too */
+	uint64_t guesses; /* of our frames that equal libdw's */
 	uint64_t whole, libdw_whole, both_whole;
 };
 
@@ -37,7 +37,7 @@ struct compare {
 	struct walk_spaces spaces;
 	struct walk_classes classes;
 	struct counts counts;
-	const struct walk_space *space; /* of the sample at hand */
+	const struct walk_space *space; /* of the current sample */
 	uint64_t ours[USER_DEPTH_MAX], theirs[USER_DEPTH_MAX];
 	uint8_t kinds[USER_DEPTH_MAX];
 	bool is_pc[USER_DEPTH_MAX];
@@ -69,7 +69,7 @@ static void walk_ours(struct compare *c, const struct perf_item *item, struct wa
 	walk_stack(&target, &item->regs, path);
 }
 
-/* libdw counts the return from the handler among what is no return address, we do not. */
+/* libdw does not count the return from the handler as a return address; we do. */
 static bool is_pc(const struct walk_path *path, uint32_t i)
 {
 	return path->kinds[i] == FRAME_SIGNAL ||

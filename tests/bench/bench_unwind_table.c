@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What compiling unwind tables costs, in CPU time.
+ * Measures the CPU time of compiling unwind tables.
  *
  *	bench_unwind_table [FILE…]
  *

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""prof beside `perf record -g` with `perf script`, and samply, in one run, on the same programs.
+"""Compares prof with `perf record -g` and `perf script`, and with samply, on the same programs.
 
     compare.py [--pairs N] [--frequency HZ] [WORKLOAD...]   WORKLOAD: c, python, make; default all
 
 Each round runs the program alone and under each tool, in turns, so that a change of the machine's
-speed meets all alike; samply takes part where it is in $PATH. Printed are medians over the rounds:
+speed affects all alike; samply takes part if it is in $PATH. Prints medians over the rounds:
 
     target CPU    CPU time of the program, relative to running alone in the same round
     tool CPU      CPU time of the recorder itself; prof names and writes the profile in it,
@@ -62,7 +62,7 @@ def workloads(folder):
 
 
 def run(command, log, failures=()):
-    """CPU and wall seconds of a command and all that it waited for; (None, None) if it failed so."""
+    """CPU and wall seconds of a command and its children; (None, None) if it failed in that way."""
     start = time.monotonic()
     with open(log, "w", encoding="utf-8") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, cwd=os.path.dirname(log))
@@ -117,7 +117,7 @@ def run_prof(command, folder, frequency):
 def run_perf(command, folder, frequency):
     cpu, data = os.path.join(folder, "cpu"), os.path.join(folder, "perf.data")
     log = os.path.join(folder, "log")
-    # It aborts now and then where somebody else's BPF programs come and go meanwhile.
+    # It aborts now and then if other BPF programs come and go meanwhile.
     total = run_often(["perf", "record", "-F", frequency, "-g", "-o", data, "--",
                        *timed(command, cpu)], log, -signal.SIGABRT)
     with open(log, encoding="utf-8", errors="replace") as file:
@@ -133,7 +133,7 @@ def run_perf(command, folder, frequency):
 
 
 def run_samply(command, folder, frequency):
-    """The program says itself when it ended."""
+    """The program prints the time of its end."""
     cpu, ended = os.path.join(folder, "cpu"), os.path.join(folder, "ended")
     program = [*timed(command, cpu)]
     program[2] += '; date +%s.%N >"$0"'

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does a recording cost more the longer it takes? By what its memory and its CPU time grow.
+"""Measures whether a recording costs more the longer it takes: growth of memory and CPU time.
 
     growth.py [-d SECONDS] [--rate N] [long|lives]   default: both, a minute each, 100 a second
 
@@ -111,7 +111,7 @@ def long(folder, seconds, _rate):
 
 
 def tree_cpu_seconds(pid):
-    """Of a process, its children, and those that it has waited for."""
+    """CPU seconds of a process, its children, and those that it has waited for."""
     with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     total = sum(int(field) for field in fields[11:15]) / TICKS

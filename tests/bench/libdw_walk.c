@@ -8,13 +8,13 @@
 
 #include "lib/base/alloc.h"
 
-/* libdw wants numbers of a process and a thread; they are ours alone. */
+/* libdw needs ids of a process and a thread; any will do. */
 #define SOME_PID 1
 
 struct libdw_space {
 	Dwfl *dwfl;
 	bool is_arm64;
-	/* Of the walk at hand. */
+	/* State of the current walk. */
 	const struct walk_regs *regs;
 	const uint8_t *stack;
 	size_t stack_size;
@@ -29,7 +29,7 @@ static int no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr
 	return -1;
 }
 
-/* Both read the same files, and those alone. */
+/* Both walkers read the same files, and no others. */
 static int no_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 			const char *file_name, const char *link, GElf_Word crc, char **found)
 {

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Are the names of functions those of the symbol table, of addr2line and of llvm-symbolizer?
+"""Compares names of functions with the symbol table, addr2line and llvm-symbolizer.
 
     names_compare.py FILE [COUNT]
 
-Asks for COUNT (20,000) addresses spread over the executable sections of FILE, an ELF file. the symbol
-table is the truth: a name is right where it is one of those of the innermost symbol around the
-address; a fun_<hex> or name@plt, where no symbol is around it. The others may choose another one of
-several names of a function, or say the name of what is in front of a gap: both are counted.
-Exit status: 0 where no name is wrong.
+Asks for COUNT (20,000) addresses spread over the executable sections of FILE, an ELF file. The symbol
+table is the truth: a name is right if it is one of those of the innermost symbol around the
+address; a fun_<hex> or name@plt is right if there is no symbol. The other tools may choose another
+name of a function, or name the code before a gap: both are counted. Exit status: 0 if no name is
+wrong.
 """
 
 import bisect
@@ -86,7 +86,7 @@ def ours_of(path, addresses, text):
 
 
 def addr2line(path, text):
-    """Of each address the outermost function, which comes last."""
+    """Returns the outermost function of each address, which comes last."""
     found = []
     for line in run(["addr2line", "-aif", "-e", path], text).splitlines():
         if line.startswith("0x"):
@@ -118,7 +118,7 @@ class Truth:
         self.widest = max([s[0] for s in self.symbols.values()], default=0)
 
     def names_at(self, address):
-        """Of the innermost sized symbol around it, and whether there is one; all spellings."""
+        """Returns all spellings of the innermost sized symbol around it, and whether there is one."""
         i = bisect.bisect_right(self.starts, address)
         while i and address - self.starts[i - 1] <= self.widest:
             size, names, _ = self.symbols[self.starts[i - 1]]

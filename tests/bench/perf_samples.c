@@ -19,9 +19,9 @@
 
 #define RING_BYTES ((size_t)16 << 20)
 #define ROUND_MS 20
-/* A record has no more than 65,535 bytes; the kernel makes the stack smaller until it fits. */
+/* A record has at most 65,535 bytes; the kernel shrinks the stack until it fits. */
 #define STACK_BYTES 65528
-#define SAMPLE_ID_SIZE 16 /* pid, tid, time: behind all records but samples */
+#define SAMPLE_ID_SIZE 16 /* pid, tid, time: at the end of all records but samples */
 
 struct ring {
 	int fd;
@@ -41,7 +41,7 @@ struct perf_samples {
 	VEC(struct record) records;
 };
 
-/* Places of perf's registers by DWARF number; then sp and pc. */
+/* perf's register numbers by DWARF number; then sp and pc. */
 #if defined(__x86_64__)
 static const uint8_t dwarf_regs[] = {
 	PERF_REG_X86_AX,  PERF_REG_X86_DX,  PERF_REG_X86_CX,  PERF_REG_X86_BX,
@@ -108,7 +108,7 @@ static int open_rings(struct perf_samples *s, uint32_t hz, struct error *err)
 		struct ring ring = {.fd = open_event(s->pid, (uint32_t)cpu, hz)};
 
 		if (ring.fd == -ENODEV)
-			continue; /* a CPU that is not online */
+			continue; /* the CPU is not online */
 		if (ring.fd < 0)
 			return error_set(err, ring.fd, "perf_event_open on CPU %ld", cpu);
 		ring.control = mmap(NULL, page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -125,7 +125,7 @@ static int open_rings(struct perf_samples *s, uint32_t hz, struct error *err)
 	return 0;
 }
 
-/* A child that waits for `go` to be closed, then becomes the command. */
+/* Starts a child that waits for `go` to be closed, then becomes the command. */
 static pid_t start_child(char *const argv[], int go[2])
 {
 	pid_t pid = fork();
@@ -135,7 +135,7 @@ static pid_t start_child(char *const argv[], int go[2])
 		return pid;
 	setpgid(0, 0);
 	close(go[1]);
-	/* The figures are on stdout, and nothing else. */
+	/* Only figures may go to stdout. */
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	while (read(go[0], &none, 1) > 0)
 		;
@@ -181,7 +181,7 @@ void perf_samples_free(struct perf_samples *s)
 	free(s);
 }
 
-/* Where a record has its time; false for one that has none or is of no interest. */
+/* Finds the time in a record. Returns false if it has none or is of no interest. */
 static bool find_time(const struct perf_event_header *header, const uint8_t *record, uint64_t *time)
 {
 	size_t at = header->type == PERF_RECORD_SAMPLE ? sizeof(*header) + 8 : header->size - 8u;
@@ -232,7 +232,7 @@ static int compare(const void *a, const void *b)
 	return left->at < right->at ? -1 : left->at > right->at;
 }
 
-/* False: the task has no user side any more, or never had one. */
+/* Returns false if the task has no user side, or no longer has one. */
 static bool parse_sample(struct bytes *b, struct perf_item *item)
 {
 	uint64_t mask = reg_mask(), values[64] = {0}, size;

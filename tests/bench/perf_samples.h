@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples of a program and of all that it starts, with registers and a copy of the stack, by perf
- * events of our own and nothing else of the project's.
+ * Samples of a program and its descendants, with registers and a copy of the stack. Uses perf
+ * events directly, independent of the rest of the project.
  */
 #ifndef PROF_TESTS_BENCH_PERF_SAMPLES_H
 #define PROF_TESTS_BENCH_PERF_SAMPLES_H
@@ -17,9 +17,9 @@
 enum perf_item_kind {
 	PERF_ITEM_SAMPLE,
 	PERF_ITEM_MAP, /* executable memory */
-	PERF_ITEM_FORK, /* of a process, not of a thread */
+	PERF_ITEM_FORK, /* a process, not a thread */
 	PERF_ITEM_EXEC, /* the address space is replaced */
-	PERF_ITEM_EXIT, /* of a process's thread, the leader */
+	PERF_ITEM_EXIT, /* a process's leader */
 	PERF_ITEM_LOST,
 };
 
@@ -30,7 +30,7 @@ struct perf_item {
 	struct walk_regs regs;
 	const uint8_t *stack;
 	size_t stack_size;
-	bool is_full; /* the stack may go on where the copy ends */
+	bool is_full; /* the stack may continue behind the copy */
 	/* PERF_ITEM_MAP */
 	uint64_t start, size, file_offset;
 	const char *path;
@@ -39,14 +39,14 @@ struct perf_item {
 
 struct perf_samples;
 
-/* Starts the command; it is sampled from its exec on, that often in a second of CPU time. */
+/* Starts the command. Samples it from its exec on, this often per second of CPU time. */
 int perf_samples_start(struct perf_samples **out, char *const argv[], uint32_t hz,
 		       struct error *err);
 pid_t perf_samples_pid(const struct perf_samples *s);
-/* Waits a moment, then hands over what has come, in order of time. Items die with the call. */
+/* Waits a moment, then passes on new items in order of time. They are valid during the call. */
 void perf_samples_drain(struct perf_samples *s, void (*fn)(void *ctx, const struct perf_item *item),
 			void *ctx);
-/* Does not wait for the program, nor stop it. */
+/* Neither waits for the program nor stops it. */
 void perf_samples_free(struct perf_samples *s);
 
 #endif

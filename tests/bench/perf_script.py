@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""From the end of a recording to names with inlined functions: prof beside `perf script`.
+"""Measures the time from the end of a recording to names with inlined functions: prof and perf script.
 
     perf_script.py [--frequency HZ] [--rounds N] [-- COMMAND...]
 
@@ -68,7 +68,7 @@ def script(data, *more):
 
 
 def run_perf(command, folder, frequency):
-    """perf 6.1 aborts where somebody else's BPF programs are there meanwhile."""
+    """perf 6.1 aborts if other BPF programs exist meanwhile."""
     data = os.path.join(folder, "perf.data")
     for _ in range(ATTEMPTS):
         done = subprocess.run(["perf", "record", "-q", "-B", "-N", "--no-bpf-event", "-F",

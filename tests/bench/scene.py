@@ -6,9 +6,9 @@ import shutil
 import subprocess
 import sys
 
-# Of a size as most libraries have.
+# A common size of libraries.
 SMALLEST, LARGEST = 20 << 10, 2 << 20
-NOTE = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"  # of a build id of 20 bytes
+NOTE = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"  # the head of a note with a build id of 20 bytes
 
 
 def libraries():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a recording costs besides its samples: until it is armed, and in all.
+"""Measures the cost of a recording besides its samples: until it is armed, and in total.
 
     start_cost.py [--rounds N] [--seconds S] [PROF...]
 
@@ -30,7 +30,7 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
 WORKLOADS = os.path.join(BUILD, "tests/workloads")
 PROCESSES = 30
-# Of several programs, each with its own libraries.
+# Several programs, each with its own libraries.
 IDLERS = (["sleep", "1000"], ["/usr/bin/python3", "-c", "import time; time.sleep(1000)"],
           ["perl", "-e", "sleep 1000"], ["bash", "-c", "read"], ["tail", "-f", "/dev/null"])
 COLUMNS = ("armed ms", "armed CPU", "CPU", "finish ms")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Are files and lines, inlined calls included, the same as llvm-symbolizer's, and the names?
+"""Compares names, files and lines, inlined calls included, with llvm-symbolizer's.
 
     symbolize_compare.py FILE [COUNT]
 
@@ -102,7 +102,7 @@ def is_same_name(ours, theirs, full):
 
 
 def is_same(ours, theirs):
-    # Where the build hid its directory, llvm puts two relative paths in front of one another.
+    # If the build hid its directory, llvm joins two relative paths.
     return len(ours) == len(theirs) and all(
         x[1] == y[1] and (x[0] == y[0] or
                           (not x[0].startswith("/") and y[0].endswith(x[0].lstrip("./"))))
@@ -122,7 +122,7 @@ def main():
     theirs, their_cpu, their_memory = measure(
         ["llvm-symbolizer", f"--obj={file_with_dwarf(path)}", "--inlines", "--no-demangle",
          "--addresses"], text)
-    # Not before: a child starts with what its parent has, and counts that as its own.
+    # Not before: a child starts with its parent's memory, and counts that as its own.
     ours, theirs = answers(ours.read()), answers(theirs.read())
     different = [a for a in addresses if not is_same(ours[a][0], theirs[a][0])]
     for address in different[:5]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Are the frames right? bench_unwind_compare over many programs, as one table.
+"""Checks frames: bench_unwind_compare over many programs, as one table.
 
     unwind_compare.py [-d SECONDS] [-F HZ] [-v] [PROGRAM...]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a sample costs in the kernel, by depth of the stack.
+"""Measures the cost of a sample in the kernel, by depth of the stack.
 
 usage: unwind_cost.py [--rounds N]
 

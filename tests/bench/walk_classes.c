@@ -69,7 +69,7 @@ static const char *end_name(const struct walk_path *path)
 	return path->flags & STACK_UNKNOWN ? "unknown" : "broken";
 }
 
-/* How either goes on from the last frame that is the same. */
+/* Appends how each walk continues after the last common frame. */
 static void add_next(struct strbuf *to, const struct walk_difference *d)
 {
 	static const char *const kinds[] = {
@@ -97,7 +97,7 @@ static void add_next(struct strbuf *to, const struct walk_difference *d)
 		strbuf_adds(to, " (below sp)");
 }
 
-/* The address of the last frame that is the same, for a search of its function and rule. */
+/* Address of the last common frame, to look up its function and rule. */
 static uint64_t last_common(const struct walk_difference *d, bool *is_return)
 {
 	*is_return = d->common && d->ours->kinds[d->common - 1] != FRAME_SIGNAL;

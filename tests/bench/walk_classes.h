@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What two walks of one stack disagree on, gathered by where and how they part. */
+/* Differences between two walks of a stack, collected by where and how they part. */
 #ifndef PROF_TESTS_BENCH_WALK_CLASSES_H
 #define PROF_TESTS_BENCH_WALK_CLASSES_H
 
@@ -11,18 +11,18 @@
 
 enum walk_verdict {
 	VERDICT_EQUAL,
-	VERDICT_LONGER, /* ours goes on where libdw has stopped */
+	VERDICT_LONGER, /* ours goes on where libdw stops */
 	VERDICT_SHORTER,
 	VERDICT_DIFFERENT,
-	VERDICT_OTHER_KIND, /* the same addresses, but which of them were interrupted */
+	VERDICT_OTHER_KIND, /* equal addresses, but other frames were interrupted */
 	VERDICT_COUNT,
 };
 
 extern const char *const walk_verdict_names[VERDICT_COUNT];
 
 struct walk_difference {
-	enum walk_verdict verdict; /* VERDICT_EQUAL: only how the walks end is different */
-	uint32_t common; /* frames that are the same */
+	enum walk_verdict verdict; /* VERDICT_EQUAL: only the ends of the walks differ */
+	uint32_t common; /* number of equal frames */
 	const struct walk_path *ours;
 	const struct libdw_path *theirs;
 	const struct perf_item *item;
@@ -32,7 +32,7 @@ struct walk_difference {
 struct walk_class {
 	char *text;
 	char *example; /* the first one */
-	uint64_t samples, frames; /* frames: of libdw that are not ours */
+	uint64_t samples, frames; /* frames: of libdw, missing in ours */
 };
 
 struct walk_classes {

@@ -118,7 +118,7 @@ void walk_spaces_apply(struct walk_spaces *s, const struct perf_item *item)
 	}
 }
 
-/* libdw cannot have one file at several places: the first one counts. */
+/* libdw cannot map a file at several places: the first one counts. */
 static bool is_first_of_file(const struct mapping_table *mappings, const struct mapping *mapping)
 {
 	if (mapping->module == MAPPING_ANON)

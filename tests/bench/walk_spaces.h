@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Address spaces of sampled processes, made ready for the walker and for libdw. */
+/* Address spaces of sampled processes, prepared for the walker and for libdw. */
 #ifndef PROF_TESTS_BENCH_WALK_SPACES_H
 #define PROF_TESTS_BENCH_WALK_SPACES_H
 
@@ -14,12 +14,12 @@
 struct walk_space {
 	uint32_t pid;
 	struct mapping_table *mappings;
-	struct libdw_space *libdw; /* NULL: not made yet, or there is nothing that it can walk */
+	struct libdw_space *libdw; /* NULL: not made yet, or libdw cannot walk it */
 	uint64_t libdw_files; /* hash of the mappings that it was made of */
 };
 
 struct walk_spaces {
-	struct walk_tables tables; /* of all files; its mappings are those of one space */
+	struct walk_tables tables; /* tables of all files; mappings of one space */
 	VEC(char *) paths; /* by module */
 	VEC(struct walk_space) rows;
 	uint64_t stamp, described;
@@ -27,14 +27,14 @@ struct walk_spaces {
 
 void walk_spaces_init(struct walk_spaces *s);
 void walk_spaces_release(struct walk_spaces *s);
-/* Everything but samples. */
+/* Applies everything but samples. */
 void walk_spaces_apply(struct walk_spaces *s, const struct perf_item *item);
-/* The space with tables and libdw up to date; NULL: nothing is known of it. */
+/* Returns the space with its tables and libdw's state up to date; NULL: unknown. */
 struct walk_space *walk_spaces_prepare(struct walk_spaces *s, uint32_t pid);
-/* The name of the file there, "[anon]", or "[nothing]". */
+/* Returns the name of the file there, "[anon]", or "[nothing]". */
 const char *walk_spaces_path(const struct walk_spaces *s, const struct walk_space *space,
 			     uint64_t addr);
-/* Code, from the file or else from the living process. */
+/* Reads code from the file, else from the living process. */
 bool walk_spaces_read_code(const struct walk_spaces *s, const struct walk_space *space,
 			   uint64_t addr, void *to, size_t size);
 

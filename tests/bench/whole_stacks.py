@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How many stacks reach the root, and how many bytes a sample takes on its way to user space.
+"""Counts the stacks that reach the root, and the bytes per sample on the way to user space.
 
     whole_stacks.py [-d SECONDS] [-F HZ] [PROGRAM...]
 

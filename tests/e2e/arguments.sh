@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What programs are executed with: in the markers of their execs, in the titles of rows, and in what
-# the profile is about. Secrets are masked, and --no-arguments leaves all of it out.
+# Arguments of executed programs: in the markers of execs, in the titles of rows, and in the
+# profile's subject. Secrets are masked, and --no-arguments leaves everything out.
 . "$(dirname "$0")/lib.sh"
 
 mkdir -p deep/er/src
@@ -9,7 +9,7 @@ folder=$(cd -P deep/er && pwd)
 for name in parse scan; do
 	echo "int $name(int x) { return x + 1; }" >"deep/er/src/$name.c"
 done
-# No ccache: what runs, and with what, is to be known.
+# No ccache: the test must know which programs run, with which arguments.
 cat >deep/er/Makefile <<'MAKEFILE'
 all: parse.o scan.o
 %.o: src/%.c
@@ -34,7 +34,7 @@ expect(all(name == process for name, process in titles), titles)
 expect(p["meta"]["arguments"] == "make -j2 -C deep/er", p["meta"]["arguments"])
 CODE
 
-# A command line of its own for each way of writing one; the loop is in one process.
+# A separate command line for each way of writing one; the loop is in one process.
 cat >secrets.sh <<'SCRIPT'
 /bin/true --password=HIDDEN1 --api-key HIDDEN2 https://me:HIDDEN3@host/ ok-1
 PGPASSWORD=HIDDEN0 env TOKEN=HIDDEN4 /bin/true "two words" $'a\nb' $'\xff' ok-2
@@ -55,7 +55,7 @@ expect("'two words' $'a\\nb' '\ufffd' ok-2" in lines, lines)
 expect("--token '***'" in p["meta"]["arguments"], p["meta"]["arguments"])
 CODE
 
-# More than fits into a record.
+# More than a record holds.
 record long 0 -- /bin/true "$(printf 'x%.0s' {1..5000})" last
 judge "long ones are cut, and that is seen" long.json.gz <<'CODE'
 strings = p["shared"]["stringArray"]
@@ -102,7 +102,7 @@ expect(p["meta"]["arguments"] == "all processes with --comm spin,other --uid 0",
 expect({"spin 100", "spin 101"} <= {t["name"] for t in p["threads"]}, p["meta"])
 CODE
 
-# Threads of one name.
+# Threads with equal names.
 record threads 0 -- "$(python3 -c 'import sys; print(sys.executable)')" -c '
 import threading, time
 def burn():

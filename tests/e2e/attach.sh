@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# prof attach: processes that run already, with all that is theirs.
+# prof attach: running processes, with everything that belongs to them.
 . "$(dirname "$0")/lib.sh"
 
 start "$workloads/threads" 60
@@ -25,7 +25,7 @@ CODE
 is "no stack waited for its tables" "$(stat_of threads unknown) $(stat_of threads finished_later)" \
 	"0 0"
 
-# In the middle of everything: the process is never stopped.
+# The process is never stopped, whatever it is doing.
 begin state attach -p "$threads" -d 0.3
 like "the process runs, and nobody traces it" \
 	"$(grep -E '^(State|TracerPid)' "/proc/$threads/status" | tr '\n' ' ')" \
@@ -47,7 +47,7 @@ refuses "--thread that nothing meets" 125 'filters' \
 	"$PROF" attach -p "$threads" --thread nobody -d 0.2
 kill "$threads"
 
-# A child from before and a child from during the recording, which ends with the parent.
+# A child from before the recording and one from during it, which ends with the parent.
 mkfifo lines ready
 exec 3<>lines 4<>ready
 start "$workloads/family" <lines >ready
@@ -84,7 +84,7 @@ kill "$started"
 finish alone 0
 judge "--no-children" alone.json.gz <<<'expect([t["name"] for t in p["threads"]] == ["parent"], check_profile.thread_names(p))'
 
-# Several, by different ways.
+# Several processes, chosen in different ways.
 start "$workloads/spin" ignore 60 >/dev/null
 one=$started
 start "$workloads/spin" die 60 >/dev/null
@@ -102,7 +102,7 @@ expect(len(p["threads"]) == 3, check_profile.thread_names(p))
 CODE
 kill "$two" "$started"
 
-# Ends.
+# Ends of recordings.
 begin int attach -p "$one"
 kill -INT "$recorder"
 finish int 0
@@ -137,14 +137,14 @@ for wrong in "" "-p x" "-p 0" "-p 1,,2" "-p $started surplus" "-p $started --thr
 	refuses "prof attach $wrong" 2 '.' "$PROF" attach $wrong
 done
 
-# A script is told by a descriptor, too.
+# A descriptor tells a script, too.
 exec 5> >(cat >told)
 run "$PROF" attach -p "$started" -d 0.2 --ready-fd 5 -o told.json.gz
 exec 5>&-
 ok "--ready-fd" wait_until grep -qx ready told
 kill "$started"
 
-# Where pids are others than the kernel's.
+# A pid namespace, where pids differ from the kernel's.
 cat >inside.sh <<'CODE'
 "$1/threads" 60 &
 threads=$!
@@ -181,7 +181,7 @@ expect(all(int(t["pid"]) < 200 for t in p["threads"]), check_profile.thread_name
 CODE
 done
 
-# A process that ends while prof waits for the reader of its FIFO.
+# A process ends while prof waits for the reader of its FIFO.
 mkfifo late
 start sleep 100
 "$PROF" attach -p "$started" -o late.json.gz --ready-file late 2>late.err &

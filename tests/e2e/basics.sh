@@ -37,14 +37,14 @@ mkdir made
 for i in 1 2 3 4 5 6; do
 	printf '#include <stdio.h>\n#include <stdlib.h>\nint f%d(void) { return puts("%d"); }\n' $i $i >made/f$i.c
 done
-# Compilers that a cache stands in for would be other processes.
+# With a cache, other processes would stand in for the compilers.
 export CCACHE_DISABLE=1
 printf 'all: f1.o f2.o f3.o f4.o f5.o f6.o\n' >made/Makefile
 record make 0 -- make -s -j2 -C made
 judge "make -j2: every process of the tree, in order of start" make.json.gz <<'CODE'
 names = [t["processName"] for t in p["threads"] if t["isMainThread"]]
 expect(names[0] == "make", names)
-# Those of one name are told apart by the file that they are about.
+# Processes with equal names are told apart by the file that they work on.
 for title in [f"cc1 f{i}.c" for i in range(1, 7)] + [f"as f{i}.o" for i in range(1, 7)]:
     expect(names.count(title) == 1, f"{names.count(title)} times {title} in {names}")
 starts = [t["processStartupTime"] for t in p["threads"] if t["isMainThread"]]
@@ -71,7 +71,7 @@ expect(any(lib["path"].endswith('/with blank "quotes" é') for lib in p["libs"])
 CODE
 
 is "no temporary files are left" "$(leftovers .)" ""
-# The kernel adds " (deleted)" to the path of a file that is gone, and a file may be called so.
+# The kernel adds " (deleted)" to the path of a deleted file, but a file's name may end so, too.
 cp "$workloads/shares" 'stays (deleted)'
 record called 0 -- './stays (deleted)' 0.3
 judge "a file is called what it is called" called.json.gz <<'CODE'

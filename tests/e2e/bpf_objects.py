@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bpf_objects.py there|freed FILE: are all objects of FILE ("KIND ID" lines: prog, map or link; others
-are passed over) in the kernel, or none of them? Exit status 0: so it is. Asks the kernel itself:
+"""bpf_objects.py there|freed FILE: checks that all objects of FILE ("KIND ID" lines: prog, map or
+link; others are skipped) are in the kernel, or none. Exit status 0 if so. Asks the kernel itself:
 bpftool's answer about some links differs between versions. See bpf(2)."""
 
 import ctypes

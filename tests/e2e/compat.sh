@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A 32-bit program on a 64-bit kernel: its stacks are whole, with names, lines and inlined functions
-# of its file, through a signal handler, too.
+# from its file, also through a signal handler.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 if [ "$(uname -m)" != x86_64 ]; then
-	# There is no other machine whose 32-bit programs have call frame information, so none is built.
+	# Only x86-64 has 32-bit programs with call frame information; elsewhere, none is built.
 	ok "no 32-bit program was built" test ! -e "$workloads/compat"
 	record native 0 -- "$workloads/shares" 0.3
 	is "no stack is one of a 32-bit program" "$(stat_of native compat)" 0

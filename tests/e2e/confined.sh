@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A recorder that may use little of a CPU, or only one of several: the recording is complete, or what
-# it lost is counted to the tick, and stacks stay whole. The recorded program is not confined.
+# A recorder with little CPU time, or with one CPU of several: the recording is complete, or losses
+# are counted to the tick, and stacks stay whole. The recorded program is not confined.
 . "$(dirname "$0")/lib.sh"
 
 head -c 3000000 /dev/urandom >data
@@ -12,8 +12,8 @@ load="gzip -1 -c data >/dev/null
 last_cpu=$(grep -o '[0-9]*$' /sys/devices/system/cpu/online)
 mkfifo go
 
-# Records $load, a tick each NS, with the recorder started by COMMAND. $at_begin is called before
-# $load runs, $at_end before prof names anything.
+# Records $load, a tick each NS, with the recorder started by COMMAND. Calls $at_begin before $load
+# runs, $at_end before prof names anything.
 at_begin=: at_end=:
 confined() { # NAME NS COMMAND OPTION...
 	local name=$1 ns=$2 prof=$PROF
@@ -51,12 +51,12 @@ expect(stats["whole"] >= 0.99 * can_be_whole, stats)
 CODE
 }
 
-# On the CPU where it may run, others want to run as well.
+# Other processes compete for the recorder's only CPU.
 start taskset -c "$last_cpu" "$workloads/spin"
 confined affinity 200000 "exec taskset -c $last_cpu"
 is_complete affinity
 
-# A control group, of whichever version has that controller: $group and $version.
+# Makes a control group, in the version that has the controller: $group and $version.
 make_group() { # CONTROLLER
 	local folder
 	version=1
@@ -86,7 +86,7 @@ at_end='set_quota 1000 1000'
 at_begin='set_quota 10 100'
 confined quota 200000 "$enter"
 is_complete quota
-# So little at a time that rings overflow meanwhile: that is counted.
+# With this little CPU time at once, rings overflow: that is counted.
 at_begin='set_quota 1 1000'
 confined small-quota 50000 "$enter" --ring-size 64K --no-symbols
 ok "small-quota: the recorder had to wait" grep -q '^nr_throttled [1-9]' "$group/cpu.stat"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --sources of programs with a root of their own: theirs come first, also when they are gone by the
-# end, and nothing of what is outside is reached through them.
+# --sources for programs in their own root: files of the root come first, even if they are gone at
+# the end, and nothing outside is reached through them.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
@@ -35,7 +35,7 @@ CODE
 done
 gcc -O1 -g -static -o program "$tmp/app/main.c"
 
-# The same paths inside, with other text; one leads out, one is not for everybody, one is not there.
+# The same paths inside, with other text: one leads out, one is private, one is missing.
 jail=$tmp/jail
 mkdir -p "$jail$tmp/app" "$jail/proc"
 cp program "$jail/program"
@@ -66,7 +66,7 @@ record root 0 --sources -- chroot "$jail" /program
 sources "in a root: what is there, and nothing behind a link" root.json.gz "$inside"'
 expect("Inside" in texts["secret.h"], texts["secret.h"])'
 
-# Nobody can reach these any more when the program has ended.
+# Unreachable once the program has ended.
 mkdir mounted
 cat >private <<'SHELL'
 mount -t tmpfs tmpfs mounted && cp -a jail/. mounted/ && chroot mounted /program
@@ -74,7 +74,7 @@ SHELL
 record private 0 --sources -- unshare --mount sh private
 sources "in a file system of its own, gone by now" private.json.gz "$inside"
 
-# The same root, where something is mounted over the sources: another mount namespace is enough.
+# The same root with a mount over the sources: a mount namespace suffices.
 cat >over <<'SHELL'
 mount -t tmpfs tmpfs app && cp "$1/app/"* app/ && exec ./program
 SHELL
@@ -82,7 +82,7 @@ record over 0 --sources -- unshare --mount sh over "$jail$tmp"
 sources "in a mount namespace of its own" over.json.gz '
 expect("unsigned sum" in texts["main.c"] and "Inside" in texts["part.h"], texts)'
 
-# Code that a just-in-time compiler made lies in no file whose root could be known.
+# Generated code lies in no file whose root could be known.
 cat >script <<'SHELL'
 mount -t tmpfs tmpfs app && printf '%s\n' "$1" >app/script.js && exec node --perf-basic-prof app/script.js
 SHELL
@@ -92,7 +92,7 @@ record node 0 --sources -- unshare --mount sh script "$code"
 sources "a script in a mount namespace of its own" node.json.gz '
 expect("function burn" in (texts.get("script.js") or ""), sorted(texts))'
 
-# Under sudo: what is not for everybody is not for the user.
+# Under sudo, the user does not get private files.
 user=prof-csrc-$$
 at_exit+=("userdel $user 2>/dev/null")
 useradd --no-create-home "$user"

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Programs in containers, or in what containers are made of: namespaces, roots and control groups of
-# their own.
+# Programs in containers, or in parts of one: namespaces, roots and control groups.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 
-# A root with a libc that nobody else has: another build id, and nothing on this machine is it.
+# A root with a libc of its own: another build id, which no file of this machine has.
 jail=$tmp/jail
 mkdir -p "$jail/proc" "$jail/dev" "$jail/tmp"
 cp "$workloads/shares" "$jail/shares"
@@ -26,7 +25,7 @@ libc=$(ldd "$workloads/shares" | grep -o '/[^ ]*libc\.so\.6')
 python3 brand.py "$jail$libc" 171
 named() { # NAME BYTE: it was the libc with that build id, and all is named
 	judge "$1: its own libc, and names" "$1.json.gz" "$2" <<'CODE'
-# The program that enters the root may have been sampled in the machine's own libc, too.
+# The program that enters the root may have been sampled in the machine's libc, too.
 ids = [lib["codeId"] for lib in p["libs"] if lib["name"] == "libc.so.6"]
 expect(f"{int(args[0]):02x}" * 20 in ids, ids)
 expect(within("sixty") > 100, f"{within('sixty')} samples in sixty()")
@@ -36,7 +35,7 @@ CODE
 record root 0 -- chroot "$jail" /shares 0.4
 named root 171
 
-# What is only there while the program runs, and cannot be reached from outside by any path.
+# Files that exist only while the program runs, and no path leads to them from outside.
 mkdir mounted
 cat >private <<'SHELL'
 mount -t tmpfs tmpfs mounted && cp -a jail/. mounted/ && chroot mounted /shares 0.4
@@ -44,7 +43,7 @@ SHELL
 record private 0 -- unshare --mount sh private
 named private 171
 
-# The mapped file of an overlay has the inode of the layer below.
+# A mapping of an overlay has the inode of the layer below.
 mkdir merged
 cat >layers <<'SHELL'
 mount -t tmpfs tmpfs mounted && mkdir mounted/upper mounted/work &&
@@ -59,7 +58,7 @@ record deleted 0 -- sh -c './gone 0.5 & until readlink /proc/$!/exe | grep -q go
 judge "deleted while it runs: names" deleted.json.gz \
 	<<<'expect(within("sixty") > 100, within("sixty"))'
 
-# The root of a process is its own business: a link in it never leads out.
+# Links inside a process's root never lead out.
 mkdir -p "$jail/data"
 printf 'precious' >"$tmp/secret"
 ln -s "$tmp/secret" "$jail/data/link"
@@ -97,7 +96,7 @@ paths = {p["shared"]["stringArray"][data["path"]] for t in p["threads"]
 expect(any(path.endswith(f"/docker/{args[0]}") for path in paths), paths)
 CODE
 
-# Whatever the recorder itself may run on, all CPUs are recorded.
+# All CPUs are recorded, whatever CPUs the recorder may use.
 if [ "$(nproc)" -gt 1 ]; then
 	run taskset -c 0 "$PROF" record -q -o pinned.json.gz --stats pinned.stats -- \
 		taskset -c 1 "$workloads/shares" 0.4

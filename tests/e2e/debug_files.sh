@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Names and lines of programs whose debug information is elsewhere: beside them, in a folder by
-# build id, in a container's own root, split, packaged, on a server.
+# Names and lines of programs with separate debug information: next to them, in a folder by build
+# id, in a container's root, split, packaged, on a server.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
@@ -82,7 +82,7 @@ rm bin/*.dwo
 record unsplit 0 -- bin/split
 without_lines "split units that are missing" unsplit
 
-# A root of its own, which nobody can look into once the process is gone.
+# A root that nobody can enter once the process is gone.
 compile static -static
 objcopy --only-keep-debug static static.debug
 mkdir -p prepared/app/.debug jail
@@ -98,7 +98,7 @@ record mounted 0 -- unshare -m sh -c '
 	mount -t tmpfs none jail && cp -r prepared/. jail && exec chroot jail /app/bare'
 whole "by build id, in a root that is gone" mounted
 
-# A server, which looks through its folder and then answers.
+# A server that searches its folder before it answers.
 mkdir served
 cp whole.debug served
 port=$((20000 + $$ % 20000))
@@ -121,7 +121,7 @@ whole "from the cache, without the server" offline
 rm -r "$HOME/.cache"
 record nobody 0 -- bin/bare
 without_lines "a server that is not there: recorded all the same" nobody
-# One that takes connections and never answers: Ctrl-C ends the wait.
+# A server that accepts connections but never answers: Ctrl-C ends the wait.
 python3 -c '
 import socket, sys, time
 s = socket.create_server(("127.0.0.1", int(sys.argv[1])))

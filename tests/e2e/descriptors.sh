@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# More files are mapped than descriptors can be held: the process that maps them loses its own, and
-# nobody else's names.
+# More files are mapped than descriptors are available: the process that maps them loses its own,
+# and the names of others stay.
 . "$(dirname "$0")/lib.sh"
 
 cp "$workloads/spin" first
@@ -20,8 +20,8 @@ while time.monotonic() < end:
     pass
 CODE
 mkdir hoard
-# The first one's file is gone by the time it would have to be opened again; the second one is too
-# many processes' for anybody to lose it.
+# The first file is gone when it should be opened again; the second is shared by too many processes
+# to be closed.
 cat >run.sh <<'SHELL'
 ./first die 1.5 & spins=$!
 while ! grep -q /first "/proc/$spins/maps"; do sleep 0.01; done

@@ -3,7 +3,7 @@
 # Recordings by a user without privileges, on a terminal: prof asks sudo for a recorder.
 . "$(dirname "$0")/lib.sh"
 
-# Where others may reach it: the source may lie in somebody's home.
+# A folder that others can reach: the source may be in somebody's home.
 cp "$PROF" prof
 cp "$workloads/shares" shares
 chmod 755 prof shares
@@ -40,7 +40,7 @@ is_valid() { # FILE
 }
 cd home || exit 1
 
-# What the command sees is what it sees without prof.
+# The command's environment is the same as without prof.
 cat >see.sh <<'SHELL'
 id
 pwd
@@ -99,7 +99,7 @@ on_terminal "$prof" record -q --ready-fd 77 -o x.json.gz -- touch started
 is "--ready-fd that is closed: exit status" "$status" 125
 like "--ready-fd that is closed: says so" "$out" 'ready-fd 77: not open for writing'
 
-# What cannot be run.
+# Commands that cannot be run.
 for case in 127:no-such-tool:'no-such-tool: command not found' 126:./see.sh:'see.sh: Permission denied'; do
 	IFS=: read -r wanted tool text <<<"$case"
 	on_terminal "$prof" record -q -o none.json.gz -- "$tool"
@@ -126,7 +126,8 @@ on_terminal "$prof" record -q -a -o all.json.gz -- sh -c 'exit 3'
 is "-a with a command: its exit status" "$status" 3
 kill "$started"
 
-# In the background, into NAME.json.gz, until it has begun; $driver is what stands for the user.
+# Begins in the background, into NAME.json.gz; returns when recording has begun. $driver plays the
+# user.
 begin_on_terminal() { # NAME ARGUMENT...
 	local name=$1
 	shift
@@ -141,7 +142,7 @@ finish_on_terminal() { # NAME
 	status=$?
 	out=$(<"$tmp/$1.out")
 }
-# The pid of the front end, or of the helper, that records into NAME.json.gz.
+# Prints the pid of the front end, or of the helper, that records into NAME.json.gz.
 half() { # front|helper NAME
 	local process line wanted=0
 	[ "$1" = front ] || wanted=1
@@ -165,7 +166,7 @@ talk=('begun' '\x03')
 on_terminal "$prof" record -q -o once.json.gz -- sh patient.sh
 is "Ctrl-C: the command decides" "$status ${out//$'\n'/ }" "5 begun ^Cinterrupted over"
 is_valid once.json.gz
-# The second when prof says that it has the first.
+# The second Ctrl-C follows when prof says that it has the first.
 talk=('begun' '\x03' 'once more ends it now' '\x03')
 on_terminal "$prof" record -o twice.json.gz -- \
 	sh -c 'trap "echo interrupted" INT; echo begun; while :; do sleep 1; done'
@@ -233,7 +234,7 @@ ok "prof is killed: the recorder writes what there is" wait_until test -e alone.
 is_valid alone.json.gz
 ok "prof is killed: the command goes on" kill "$(<pid)"
 
-# Passwords. Nothing is kept from one to the next.
+# Passwords. Nothing is remembered for the next time.
 sudoers "$user ALL=(ALL) ALL"
 talk=('[Pp]assword[^\n]*: ' 'right one\n')
 on_terminal sh -c "$prof record -o asked.json.gz -- sh -c 'id -u; exit 4'; echo \$?
@@ -261,11 +262,11 @@ like "sudo that remembers nothing: what to do" "$out" "run: sudo $prof record -o
 talk=()
 ok "nothing was started or written" sh -c '! ls started x.json.gz 2>/dev/null'
 
-# Where sudo cannot be asked.
+# Cases in which sudo cannot be asked.
 sudoers "$free"
 refuses "no terminal" 125 "^[^"$'\n'"]*run: sudo $prof record -o x.json.gz -- touch 'a b' started\$" \
 	as_user "$prof" record -o x.json.gz -- touch 'a b' started
-# What is printed of the arguments looks like nothing else: here, what follows it from right to left.
+# Printed arguments cannot pose as anything else: here, text after them runs from right to left.
 run as_user "$prof" record -o x.json.gz -- touch $'a\xe2\x80\xaeb' started
 is "a name with an invisible character: exit status" "$status" 125
 like "a name with an invisible character: without it" "$err" "'?a\?+b'? started"
@@ -281,7 +282,7 @@ is "--as-root: exit status" "$status" 125
 like "--as-root: what to do" "$out" "run: sudo $prof record --as-root"
 ok "nothing was started or written" sh -c '! ls started x.json.gz 2>/dev/null'
 
-# The helper serves nobody but the front end of the user for whom sudo runs it.
+# The helper serves only the front end of the user for whom sudo runs it.
 refuses "the helper: started by root" 125 'only prof itself' \
 	"$prof" --record-for-front-end record -o x.json.gz -- touch started
 refuses "the helper: no socket" 125 'only prof itself' \
@@ -304,7 +305,7 @@ descriptors that do not exist:talk to the front end
 CASES
 ok "nothing was started or written" sh -c '! ls started x.json.gz false.json.gz 2>/dev/null'
 
-# Debug files are downloaded by the user, whose environment names servers and cache.
+# Debug files are downloaded by the user, whose environment names servers and the cache.
 build_id=$(readelf -n "$tmp/shares" | sed -n 's/.*Build ID: //p')
 mkdir -p "served/buildid/$build_id"
 objcopy --only-keep-debug "$tmp/shares" "served/buildid/$build_id/debuginfo"

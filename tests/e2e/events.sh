@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Other events than the clock: how many there are is known, and which functions they occur in. The
-# kernel's own count begins with the fork and ends before the exit.
+# Events other than the clock: their number and functions are known. The kernel's own count begins
+# with the fork and ends before the exit.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
-# Not every machine has it mounted; prof says how, which is checked below.
+# Not mounted on every machine; prof tells how, which is tested below.
 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
 workload=$workloads/events
 
@@ -21,8 +21,8 @@ expect(all(event["lost"] == event["left_over"] == 0 for event in stats["events"]
 expect(within("touch_pages", thread("events (page-faults)")) == 3000, "touched pages")
 expect(within("open_files", thread("opener (syscalls:sys_enter_openat)")) == 700, "opened files")
 switches = within("sleep_often", thread("events (context-switches)"))
-# A sleep that is over before the CPU was given to another is no switch. How many there were exactly
-# the kernel tells below.
+# A sleep that ends before another task gets the CPU is not a switch. The kernel tells the exact
+# number below.
 expect(90 <= switches <= 150, f"{switches} switches in 100 sleeps")
 CODE
 judge "as many as the kernel counts" exact.json.gz exact.stats "$(<counts)" <<'CODE'
@@ -83,7 +83,7 @@ ok "/freq: hardly more samples than that" test "$(python3 -c '
 import json
 print(json.load(open("rarely.stats"))["events"]["page-faults"]["samples"])')" -lt 500
 
-# The clock stays what it is beside them, and is what it is told to be.
+# The clock is independent of events, and is the one asked for.
 for clock in cpu-clock task-clock; do
 	record $clock 0 -e page-faults,$clock -- "$workloads/shares" 0.5
 	is "-e $clock: the clock" "$(stat_of $clock event)" $clock
@@ -95,7 +95,7 @@ judge "a second clock is an event like others, in ns" both.json.gz <<'CODE'
 ns = sum(w for _, _, w, _ in samples(thread("shares (task-clock)")))
 expect(abs(ns / 5e8 - 1) < 0.1, f"{ns} ns")
 CODE
-# Where the machine has counters it takes them; where not it says so.
+# Uses the machine's counters; without any, prof says so.
 run "$PROF" record -q -e cycles,instructions -o pmu.json --stats pmu.stats -- true
 if "$PROF" check | grep -q 'pmu.*hardware cycles'; then
 	is "cycles: recorded where there are counters" "$status $(stat_of pmu event)" "0 cycles"

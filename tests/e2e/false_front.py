@@ -62,7 +62,7 @@ if greeting and greeting == message(HELLO, 0):
     start = message(START, which)
     if case == "half a message":
         start = start[:100]
-    elif case == "fewer descriptors than said":
+    elif case == "fewer descriptors than reply":
         start = message(START, which | COMMAND)
     elif case == "descriptors that do not exist":
         start = message(START, which | 1 << 20)
@@ -72,6 +72,6 @@ if greeting and greeting == message(HELLO, 0):
             pass
     except OSError:
         pass
-said = helper.communicate()[1]
+reply = helper.communicate()[1]
 own.kill()
-print(helper.returncode, said)
+print(helper.returncode, reply)

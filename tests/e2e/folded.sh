@@ -3,7 +3,7 @@
 # Collapsed stacks of a real program, by --format and by the name of the file.
 . "$(dirname "$0")/lib.sh"
 
-weight_of() { # FILE REGEX: how many ticks the lines stand for that match it
+weight_of() { # FILE REGEX: ticks of the lines that match
 	awk -v regex="$2" '$0 ~ regex { sum += $NF } END { print sum + 0 }' "$1"
 }
 is_folded() { # FILE

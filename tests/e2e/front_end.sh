@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What front-ends make of a profile: when threads ran, what stands first, what they offer.
+# Front-ends' view of a profile: when threads ran, what comes first, what they offer.
 . "$(dirname "$0")/lib.sh"
 
-# How long a thread's stacks are drawn: each up to the next row.
+# Time for which a thread's stacks are drawn: each until the next row.
 traced=$(
 	cat <<'CODE'
 def traced_ms(t):

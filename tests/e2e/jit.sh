@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Code that a program makes while it runs: named by its perf map or its jitdump, which may be gone by
-# the end. The program is Debian's node.
+# Generated code, named by perf map or jitdump, even if those are gone at the end. The program is
+# Debian's node.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
-# What is called stays a function of its own.
+# Keeps called functions from being inlined.
 node=(/usr/bin/node --no-turbo-inlining)
 # Node tells columns from version 20 on.
 column=$(/usr/bin/node -p 'Number(process.versions.node.split(".")[0]) < 20 ? "None" : "15"')
@@ -23,7 +23,7 @@ CODE
 at_exit+=("rm -f /tmp/perf-\"\$pid\".map")
 pid=none
 
-# What is recorded of the script, in any tier; at least half of the time it is in optimized code.
+# Recorded functions of the script, in any tier; optimized code has at least half of the time.
 names_script() { # NAME
 	judge "$1: functions of the script, by file and line, in JavaScript's category" \
 		"$1.json.gz" "$1.stats" "$PWD/burn.js" "$column" <<'CODE'
@@ -86,7 +86,7 @@ record unlinked 0 --as-root -- "${node[@]}" --perf-basic-prof burn.js 700 /tmp/p
 names_script unlinked
 is "unlinked: it is not there any more" "$(ls /tmp/perf-"${out%% *}".map 2>/dev/null)" ""
 
-# In namespaces of its own it has another pid, and another /tmp.
+# In its own namespaces, it has another pid and another /tmp.
 record namespaces 0 --as-root -- unshare --mount --pid --fork --mount-proc sh -c \
 	"mkdir -p /run/user && mount -t tmpfs none /run/user && cp burn.js /run/user &&
 	mount -t tmpfs none /tmp && ${node[*]} --perf-basic-prof /run/user/burn.js 700"
@@ -97,7 +97,7 @@ expect(len(found) > 200, f"{len(found)} samples")
 expect(all(f["category"] == "JavaScript" for f in found), "category")
 CODE
 
-# Whoever may write to /tmp could name another's code, or have prof read what it should not.
+# Anyone who can write to /tmp could name another user's code, or make prof read private files.
 cat >trap.py <<'CODE'
 import mmap
 import os

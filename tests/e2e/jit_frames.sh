@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Stacks through code that was made at run time, and whose jitdump says how it is unwound: neither
-# its frame pointer leads on nor what looks like a return address in its frame. It runs some time
-# after the dump has told of it.
+# Stacks through generated code whose jitdump describes its unwinding: its frame pointer leads
+# nowhere, and its frame holds a false return address. The code runs some time after the dump has
+# described it.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
@@ -32,7 +32,7 @@ expect(stats["guessed"] == 0 and stats["whole"] == can_be_whole > 1200, stats)
 expect(stats["code_pieces"] == stats["code_unwound"] == 2 and stats["code_malformed"] == 0, stats)
 CODE
 done
-# What is told at the end alone: the stacks wait, and those of before the move have the old place.
+# Described only at the end: stacks wait, and those from before the move have the old place.
 record kept 0 --as-root -F 300 -- "$workloads/nofp/jit_frames" 100 kept
 judge "code that its process tells of at its end: no stack is a guess" kept.json.gz kept.stats <<'CODE'
 import json

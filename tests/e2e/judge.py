@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: MIT
 """Judges a recorded profile: judge.py FILE [ARGUMENT...] <CODE
 
-Runs the Python code with these at hand; fails where an expectation is not met, or where the
-profile is not valid:
+Runs the Python code with these names; fails if an expectation is not met or the profile is not
+valid:
 
     p, args                 the profile, the arguments
-    expect(holds, text)     notes text where it does not hold
-    thread(name)            the only thread with this name; fails where there is another
+    expect(holds, text)     notes text unless it holds
+    thread(name)            the only thread with this name; fails if there is another
     threads_of(pid)         of a process, a number
     samples(thread=None)    [(thread, time in ms, weight, frames)], frames outermost first
     own(function, thread)   weight of the samples whose innermost frame has this name
-    within(function, thread)  … that have it anywhere
-    near(count, of, share)  is count what `of` independent trials give? (5 sigma, 1 in 2 million)
+    within(function, thread)  the same, with the function anywhere in the stack
+    near(count, of, share)  count is a plausible result of `of` independent trials (5 sigma, 1 in 2 million)
     cpu_ms(thread)          sum of its threadCPUDelta
-    at_least(ms, function)  has it the ticks of that CPU time, but those that the recording says it missed?
+    at_least(ms, function)  it has the ticks of that CPU time, minus those known to be missed
     spent(ms, function, *threads)  are there as many samples in it as that CPU time has ticks? As near
                             as the recording and the kernel say that it can be; for record()
 """
@@ -61,7 +61,7 @@ class Judge:
                    if any(frame["name"] == function for frame in frames))
 
     def near(self, count, of, share):
-        # One more on each side: the timer's phase at the beginning and at the end.
+        # One more on each side: the timer's phase at begin and end.
         self.expect(abs(count - of * share) <= 5 * math.sqrt(of * share * (1 - share)) + 2,
                     f"{count} of {of}, expected a share of {share}")
 
@@ -86,11 +86,11 @@ class Judge:
             times = [time for time, _ in found]
             count += sum(weight for _, weight in found)
             runs += 1 + sum(b - a > 1.5 * interval for a, b in zip(times, times[1:]))
-        # Wherever another thread takes over, it is chance whether the next tick is still this one's:
-        # 5 sigma of that, and one tick more at the beginning and at the end.
+        # Whenever another thread takes over, chance decides who gets the next tick: 5 sigma of
+        # that, and one tick more at begin and end.
         chance = 2.5 * math.sqrt(runs) + 2
-        # Time that is taken from a CPU is not the thread's, but its tick comes all the same, late.
-        # The kernel's accounts have steps of 10 ms.
+        # Time stolen from a CPU is not the thread's, but its tick still comes, late. The kernel's
+        # accounts have steps of 10 ms.
         late = (after - before + 10) / interval
         low = ms / interval - stats["skipped_ticks"] - stats["lost"] - chance
         high = ms / interval + late + chance

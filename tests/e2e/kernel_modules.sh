@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Kernel modules, whose files are not linked: functions, lines and inlined calls of theirs. Here is
-# no kernel that loads any, so a profile is made that has such a lib, to be named afterwards.
+# Kernel modules, which are unlinked files: their functions, lines and inlined calls. No kernel here
+# loads any, so a profile with such a lib is made and named afterwards.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 
-# Two sections with code, one of which the kernel drops, as modules have it.
+# Two sections with code, one of which the kernel drops after the start, as in real modules.
 cat >prof_mod.c <<'CODE'
 static inline __attribute__((always_inline)) void inner(volatile int *n)
 {
@@ -35,8 +35,8 @@ gcc -O2 -g -c prof_mod.c -o prof_mod.o
 ld -r --build-id=sha1 prof_mod.o -o prof_mod.ko
 id=$(readelf -n prof_mod.ko | sed -n 's/.*Build ID: //p')
 
-# The places in a program's code that a recording has become the module's, byte for byte from its
-# start on; it has more of them than the module has bytes.
+# Places of a recorded program's code become the module's, byte for byte from its start; there are
+# more of them than the module has bytes.
 record code 0 --no-symbols -- python3 -c 'import json, email.message, http.client'
 size() { # SECTION
 	readelf -SW prof_mod.ko | sed -n "s/^ *\[ *[0-9]*\] \\$1 *PROGBITS *[0-9a-f]* [0-9a-f]* \([0-9a-f]*\).*/0x\1/p"

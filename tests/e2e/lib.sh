@@ -2,18 +2,18 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # what it sets is for those who source it
 #
-# For the scripts of this folder, which source it: TAP, and running prof. It changes into a folder
-# of its own, $tmp, which is removed at the end.
+# Sourced by the scripts of this folder: TAP, and running prof. Changes into a new folder, $tmp,
+# which is removed at the end.
 set -u
 export PYTHONDONTWRITEBYTECODE=1 LC_ALL=C
-# Run by sudo, too, it is root who records here, unless a script says otherwise.
+# Root is the recording user here even under sudo, unless a script says otherwise.
 unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 1
 PROF=$(realpath "${PROF:-build/prof}")
 workloads=$(realpath "${BUILD:-build}/tests/workloads")
 tmp=$(mktemp -d /tmp/prof-e2e.XXXXXX)
-# Other users must be able to reach what a test puts there for them.
+# Other users must be able to reach files that a test makes for them.
 chmod 755 "$tmp"
 cd "$tmp" || exit 1
 
@@ -76,7 +76,7 @@ done_testing() {
 	echo "1..$test_count"
 }
 
-# Waits for COMMAND to succeed. Only what never will takes two minutes.
+# Waits for COMMAND to succeed. Only a lasting failure takes two minutes.
 wait_until() { # COMMAND...
 	local i
 	for ((i = 0; i < 6000; i++)); do
@@ -88,7 +88,7 @@ wait_until() { # COMMAND...
 	echo "# waited in vain for: $*"
 	return 1
 }
-# CPU time that all threads of a process have used, in the kernel's ticks of 10 ms or so.
+# Prints the CPU time of all threads of a process, in the kernel's ticks of some 10 ms.
 cpu_ticks() { # PID
 	local text
 	text=$(<"/proc/$1/stat") || return
@@ -99,16 +99,16 @@ cpu_ticks() { # PID
 has_used() { # PID TICKS
 	[ "$(cpu_ticks "$1")" -ge "$2" ]
 }
-# Waits until a process has used so much CPU time more.
+# Waits until a process has used this much more CPU time.
 work_on() { # PID MS
 	wait_until has_used "$1" $(($(cpu_ticks "$1") + $2 * $(getconf CLK_TCK) / 1000))
 }
 is_gone() { # PID
-	# A zombie has ended, too.
+	# A zombie has ended.
 	! grep -q '^State:[[:space:]]*[^Z[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
-# Runs a command: $status, what it said in $out and $err.
+# Runs a command; sets $status, $out and $err.
 run() { # COMMAND...
 	"$@" >"$tmp/.out" 2>"$tmp/.err"
 	status=$?
@@ -119,15 +119,14 @@ sanitizers_are_silent() {
 	! grep -E 'Sanitizer|runtime error:' "$tmp/.err"
 }
 
-# Time in which CPUs ran nothing of this machine though they had something to run, or served
-# interrupts, in ms: the kernel's accounts of steal, irq and softirq.
+# Time in ms in which CPUs had work but ran nothing of this machine, or served interrupts: the
+# kernel's accounts of steal, irq and softirq.
 taken_ms() {
 	awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { print ($7 + $8 + $9) * 1000 / hz }' /proc/stat
 }
 
-# Records into NAME.json.gz with NAME.stats beside it, and in NAME.taken what was taken from the CPUs
-# meanwhile; a test of its own that this exits with STATUS and leaves a valid profile, with each tick
-# in its place.
+# Records into NAME.json.gz, with NAME.stats, and the time taken from CPUs in NAME.taken. Is a test
+# itself: prof exits with STATUS and leaves a valid profile, with each tick in its place.
 record() { # NAME STATUS ARGUMENT...
 	local name=$1 wanted=$2 problems taken
 	shift 2
@@ -148,13 +147,13 @@ stat_of() { # NAME KEY
 		"$1.stats" "$2"
 }
 
-# Runs Python from stdin on a profile; see judge.py for what it has at hand.
+# Runs Python from stdin on a profile; judge.py tells which names it has.
 judge() { # DESCRIPTION FILE [ARGUMENT...]
 	ok "$1" python3 "$root/tests/e2e/judge.py" "${@:2}"
 }
 
-# A refusal: this status, one to three lines on stderr, one of which matches; nothing was started,
-# and nothing was written. The command to record is to be `touch started`.
+# Expects a refusal: this status, one to three lines on stderr, one of which matches; nothing was
+# started or written. The command to record must be `touch started`.
 refuses() { # DESCRIPTION STATUS REGEX COMMAND...
 	local description=$1 wanted=$2 regex=$3 lines why='' before
 	shift 3
@@ -175,20 +174,20 @@ refuses() { # DESCRIPTION STATUS REGEX COMMAND...
 		fail "$description" "$why$err"
 	fi
 }
-# Names of temporary files in FOLDER that were not renamed or removed.
+# Lists temporary files in FOLDER that were neither renamed nor removed.
 leftovers() { # FOLDER...
 	find "$@" -maxdepth 1 -name '.?*.??????'
 }
 
-# Runs a command in the background that is ended with the script; $started is its pid.
+# Runs a command in the background that ends with the script; $started is its pid.
 start() { # COMMAND...
-	# What the shell would give a command in the background is /dev/null.
+	# The shell's default for background commands would be /dev/null.
 	"$@" <&0 &
 	started=$!
 	at_exit+=("kill $started 2>/dev/null")
 }
-# Begins a recording by that command of prof in the background, into NAME.json.gz, and returns once
-# it has begun; $recorder is prof.
+# Begins a recording in the background with that command of prof, into NAME.json.gz. Returns when it
+# has begun; $recorder is prof.
 begin() { # NAME COMMAND ARGUMENT...
 	local name=$1 command=$2
 	shift 2
@@ -198,7 +197,7 @@ begin() { # NAME COMMAND ARGUMENT...
 	recorder=$!
 	wait_until test -e "$name.ready" || diagnose "$(<"$name.err")"
 }
-# Waits for its end; a test of its own, as record() is one.
+# Waits for the end of a recording; a test like record().
 finish() { # NAME STATUS
 	local problems
 	wait "$recorder"

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Loads all BPF objects with every combination of the switches that the verifier sees as constants
- * (bpf/config.h): each decides which code is there at all, and thus whether a kernel takes it.
- * Prints a line for each combination: the switches, then how many instructions the verifier went
- * through for each program and for all of them. Fails where a kernel refuses one.
+ * (bpf/config.h): each decides which code exists, and so whether a kernel accepts it. Prints a line
+ * for each combination: the switches, then the instructions that the verifier processed for each
+ * program and in total. Fails if a kernel refuses one.
  *
- * With --types: loads them once as libbpf does it, with all types of the kernel, and once with
- * those that prof picks. Fails where that makes a difference to any instruction, and says to how
- * many it makes none.
+ * With --types: loads them once with all types of the kernel, as libbpf does, and once with prof's
+ * selection. Fails if any instruction differs, and prints the number of equal ones.
  *
- * With --bytes: runs the program that tells of a loaded module, and fails unless the bytes that it
- * counts are those that are in the ring. Few kernels of test machines can load a module.
+ * With --bytes: runs the program that reports loaded modules, and fails unless it counts the bytes
+ * that it puts into the ring. Few kernels of test machines can load a module.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -56,7 +55,7 @@ static int print_message(enum libbpf_print_level level, const char *fmt, va_list
 	return level == LIBBPF_WARN ? vfprintf(stderr, fmt, args) : 0;
 }
 
-/* One that names can meet or not: else there is nothing behind it for the verifier to look at. */
+/* A set that names may match or not: otherwise the verifier could skip the code behind it. */
 static void configure_names(struct name_set *set)
 {
 	set->starts[0] = set->starts[1] = 1;
@@ -75,7 +74,7 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	config->copy_bytes = c->has_copies ? 1 << 19 : 0;
 	config->unwind = methods[c->method].flags;
 	config->record_all = c->record_all;
-	/* With every filter that there is, and control groups of either version. */
+	/* All filters, and control groups of either version. */
 	config->filter = c->record_all ? ~0u : 0;
 	config->cgroup_hierarchy = c->has_copies;
 	config->arguments = c->has_copies;
@@ -83,7 +82,7 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	configure_names((struct name_set *)&skeleton->rodata_shared->process_names);
 	configure_names((struct name_set *)&skeleton->rodata_shared->thread_names);
 	config->full_bytes = 1 << 19;
-	/* A kernel without modules has no such tracepoint. */
+	/* Kernels without modules lack the tracepoint. */
 	bpf_program__set_autoload(skeleton->progs.on_module, access("/proc/modules", F_OK) == 0);
 	bpf_map__set_max_entries(skeleton->maps.rings, 1);
 	bpf_map__set_max_entries(skeleton->maps.tracked, TABLE_SIZE);
@@ -91,10 +90,10 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	bpf_map__set_max_entries(skeleton->maps.unwind_spaces, TABLE_SIZE);
 }
 
-/* All objects: the one that every recording has, then the others, which share its maps. */
+/* All objects: first the one of every recording, then the others, which share its maps. */
 struct objects {
 	struct prof_bpf *first;
-	VEC(struct bpf_object *) rows; /* the first one among them */
+	VEC(struct bpf_object *) rows; /* the first object is among them */
 };
 
 static void objects_close(struct objects *o)
@@ -106,7 +105,7 @@ static void objects_close(struct objects *o)
 	*o = (struct objects){0};
 }
 
-/* Those that were built beside this program. */
+/* Opens the objects that were built beside this program. */
 static int open_others(struct objects *o, const struct bpf_object_open_opts *options)
 {
 	char pattern[PATH_MAX + 32] = {0};
@@ -196,10 +195,10 @@ static int try_combination(const struct combination *c)
 	return ret;
 }
 
-/* -1, with a reason on stderr, where that fails. */
+/* Returns -1 after a failure, with a reason on stderr. */
 static int load_open(struct objects *o)
 {
-	/* Everything that reads the kernel is there. */
+	/* Enables everything that reads the kernel. */
 	const struct combination all = {.has_copies = true, .in_namespace = true};
 
 	configure(o->first, &all);
@@ -232,7 +231,7 @@ static int load_with_picked(struct objects *o, const struct objects *whole)
 	return ret;
 }
 
-/* Where maps are named, their descriptors differ. */
+/* Descriptors of maps differ between loads. */
 static bool same_instruction(const struct bpf_insn *a, const struct bpf_insn *b)
 {
 	bool is_map = a->code == (BPF_LD | BPF_IMM | BPF_DW) &&
@@ -242,7 +241,7 @@ static bool same_instruction(const struct bpf_insn *a, const struct bpf_insn *b)
 	       a->off == b->off && (is_map || a->imm == b->imm);
 }
 
-/* How many are the same, or -1. */
+/* Returns the number of equal instructions, or -1. */
 static long compare_programs(const struct bpf_program *a, const struct bpf_program *b)
 {
 	size_t count = bpf_program__insn_cnt(a);
@@ -259,7 +258,7 @@ static long compare_programs(const struct bpf_program *a, const struct bpf_progr
 	return (long)count;
 }
 
-/* How many instructions of two objects are the same, or -1. */
+/* Returns the number of equal instructions of two objects, or -1. */
 static long compare_objects(const struct bpf_object *a, const struct bpf_object *b)
 {
 	struct bpf_program *left = NULL, *right = NULL;
@@ -306,7 +305,7 @@ static void add_bytes(void *ctx, const void *data, size_t size)
 	*bytes += size;
 }
 
-/* Runs it on CPU 0 for a module that is nowhere: nothing of it can be read. */
+/* Runs it on CPU 0 for a module at an invalid address: nothing of it can be read. */
 static int run_on_module(const struct prof_bpf *skeleton)
 {
 	uint64_t module[1] = {0};
@@ -316,7 +315,7 @@ static int run_on_module(const struct prof_bpf *skeleton)
 	return bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.on_module), &run);
 }
 
-/* Of CPU 0. */
+/* Counted on CPU 0. */
 static uint64_t counted_bytes(const struct prof_bpf *skeleton)
 {
 	int cpus = libbpf_num_possible_cpus();

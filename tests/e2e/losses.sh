@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A recorder that does not get to read its buffers for a second loses nothing by default; what is
-# lost in smaller ones, or not sampled as the kernel allows no more, is counted by CPU and time, and
-# is shown.
+# A recorder that cannot read its buffers for a second loses nothing by default. Losses in smaller
+# buffers, and samples that the kernel does not allow, are counted by CPU and time, and shown.
 . "$(dirname "$0")/lib.sh"
 
-# Records COMMAND, which writes its pid into ./begun once it runs, and stops the recorder for SECONDS
-# after that, or until the command has ended. ./resumed is there when the recorder runs again.
+# Records COMMAND, which writes its pid into ./begun when it runs, then stops the recorder for
+# SECONDS or until the command has ended. ./resumed exists when the recorder runs again. Leaves
 # NAME.json.gz, NAME.stats, NAME.err.
 stalled() { # NAME SECONDS|end OPTION... -- COMMAND
 	local name=$1 seconds=$2 recorder pid
@@ -64,14 +63,14 @@ expect(all(reason == "ring-full" for _, _, reason, *_ in found), found)
 CODE
 like "small: the summary says so" "$(<small.err)" ' lost \(ring-full [0-9]+\)'
 
-# The kernel samples no more often than its limit allows, which is lowered here while it does. Not as
-# far as to disturb others who sample on this machine.
+# The kernel samples no more often than its limit, which this lowers meanwhile, but not so far that
+# it disturbs others who sample on this machine.
 limit=/proc/sys/kernel/perf_event_max_sample_rate
 at_exit+=("echo $(<$limit) >$limit")
 for name in before meanwhile after; do
 	cp "$workloads/threads" $name
 done
-# Records at more than that, into NAME.json.gz. What it says is at an end before or begins after.
+# Records at a higher rate, into NAME.json.gz. The limit is lowered only while ./meanwhile runs.
 throttled() { # NAME OPTION...
 	local name=$1 had
 	shift
@@ -104,7 +103,7 @@ rows = {name: next(t for t in p["threads"] if t["processName"] == name and t["is
 begin, end = rows["before"]["unregisterTime"], rows["after"]["registerTime"]
 found = [(start, stop, data) for _, name, start, stop, data in check_profile.markers(p)
          if name == "throttled"]
-# What is busy for moments between which its CPU's tick rests is throttled now and then at any limit.
+# A CPU whose tick rests between short bursts of work is throttled now and then at any limit.
 meant = [data["count"] for start, stop, data in found if start < end and stop > begin]
 expect(sum(meant) > 0.8 * sum(data["count"] for *_, data in found), (begin, end, found))
 expect(all(start < stop for start, stop, _ in found), found)
@@ -114,7 +113,7 @@ for number, cpu in cpus.items():
     times = [data["count"] for _, _, data in found if data["cpu"] == number]
     expect(sum(times) == cpu["throttled"], (times, cpu))
     expect(cpu["throttled_ms"] < end - begin, (cpu, begin, end))
-# What was busy may have moved from CPU to CPU.
+# Busy tasks may have moved between CPUs.
 expect(sum(cpu["throttled"] for cpu in cpus.values()) > 10, cpus)
 expect(sum(cpu["throttled_ms"] for cpu in cpus.values()) > 0.2 * (end - begin), (cpus, begin, end))
 expect({data["event"] for _, _, data in found} == {"clock"}, found)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a recording tells people: what is wrong with it and what to do, on a terminal and without one.
+# Messages of a recording: what is wrong and what to do, with and without a terminal.
 . "$(dirname "$0")/lib.sh"
 
 record short 0 -- sleep 0.01
@@ -9,7 +9,7 @@ record long 0 -- "$workloads/shares" 0.3
 unlike "one that was" "$err" 'hardly'
 like "one plain line on stacks" "$err" $'\nprof: stacks: [0-9.]+ % whole\n'
 
-# It goes on: its pid is said, so that it can be ended.
+# The command goes on: prof prints its pid, so that it can be ended.
 record left 0 -d 0.2 -- sleep 60
 like "-d: the command still runs, with its pid" "$err" 'still runs, its pid is [0-9]+; --kill'
 pid=$(sed -n 's/.*its pid is \([0-9]*\);.*/\1/p' <<<"$err")
@@ -18,7 +18,7 @@ kill "$pid"
 record ended 0 -d 0.2 --kill -- sleep 60
 unlike "--kill: it does not" "$err" 'still runs'
 
-# Losses: the recorder does not get to read a small ring until the command has ended.
+# Losses: the recorder cannot read a small ring until the command has ended.
 stall() { # NAME OPTION... -- COMMAND
 	local name=$1 pid
 	shift
@@ -42,7 +42,7 @@ judge "and the profile is kept" lossy.json.gz <<<'expect(p["threads"], "no threa
 record lossless 3 --fail-on-loss -- sh -c 'exit 3'
 is "without losses the status is the command's" "$(stat_of lossless exit_status)" 3
 
-# Out of memory: the recorder may have no more than it has, and is told of ever more.
+# Out of memory: the recorder gets no more than it has, and ever more records.
 echo old >kept.json.gz
 # shellcheck disable=SC2016 # for the inner shell
 begin kept record -- sh -c 'for i in $(seq 400); do /bin/true; done; sleep 0.2; echo done >by-command'

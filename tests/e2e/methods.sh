@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --unwind: what each method finds, and what it says of what it does not.
+# --unwind: the stacks of each method, and its report on what is missing.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 nofp=$workloads/nofp
 
-# For judge(): the file of --stats, what its "Unwinding" in the info panel says, and the samples of
-# the function that a workload burns in. What comes before that, ld.so, takes its own time.
+# For judge(): the file of --stats, "Unwinding" in the info panel, and the samples of the function
+# that a workload burns in. Time before that, in ld.so, does not count.
 stats_code='
 import json
 stats = json.load(open(args[0]))
@@ -26,7 +26,7 @@ judge_stats() { # DESCRIPTION NAME <CODE
 	judge "$1" "$2.json.gz" "$2.stats" < <(echo "$stats_code" && cat)
 }
 for method in auto cfi fp none; do
-	# Code without CFI that has the frame pointer changed, and code with CFI below it.
+	# Code without CFI that changes the frame pointer, and code with CFI below it.
 	record $method 0 -v --unwind=$method -- "$nofp/no_cfi"
 	judge "$method: the method in meta" $method.json.gz unwind-$method \
 		<<<'expect(args[0] in p["meta"]["configuration"]["features"], p["meta"]["configuration"])'
@@ -87,7 +87,7 @@ judge_stats "cfi: a program of the distribution needs nothing else" tables <<'CO
 expect(stats["whole"] >= 0.99 * can_be_whole > 100 and stats["guessed"] == 0, stats)
 CODE
 
-# Half of a shard is no room for the tables of this program; it has frame pointers.
+# Half of a shard has no room for this program's tables; it has frame pointers.
 record roomy 0 -- "$workloads/many_rows"
 judge_stats "a program with a million rows: they are used" roomy <<'CODE'
 expect(stats["unwind_rows"] > 1000000 and stats["unwind_bytes"] > 4 << 20, stats)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Names and categories where nothing but the ELF file, or the kernel's list, can tell them.
+# Names and categories that only the ELF file or the kernel's list can tell.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 
-# For judge(): the functions of the frames of one name's file, with how many samples they are in.
+# For judge(): functions of the frames in a file, with the number of their samples.
 names_code='
 import collections
 import re
@@ -23,7 +23,7 @@ judge_names() { # DESCRIPTION FILE [ARGUMENT...] <CODE
 	judge "$@" < <(echo "$names_code" && cat)
 }
 
-# Some CPUs are hardly ever interrupted in a stub: many ticks.
+# Many ticks, because some CPUs are hardly ever interrupted in a stub.
 record calls 0 -F 19999 -- "$workloads/calls"
 judge_names "stubs have the name of what they lead to" calls.json.gz <<'CODE'
 found = leaves("calls")
@@ -86,7 +86,7 @@ found = [leaf for _, leaf in kernel_entries() if re.fullmatch("bpf_prog_[0-9a-f]
 expect(len(found) > 200 and all(leaf["subcategory"] == "BPF" for leaf in found), len(found))
 CODE
 
-# As if the kernel hid its addresses: in a mount namespace, so that nobody else is affected.
+# Hides the kernel's addresses, in a mount namespace, so that nobody else is affected.
 sed 's/^[0-9a-f]*/0000000000000000/' /proc/kallsyms >hidden
 echo 2 >restricted
 hide='mount --bind hidden /proc/kallsyms && mount --bind restricted /proc/sys/kernel/kptr_restrict'

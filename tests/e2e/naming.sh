@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What has no name says why: on stderr with -v, and in the profile.
+# Reasons for missing names: on stderr with -v, and in the profile.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 
-# Symbols N: the line about a module in the profile's "Symbols"
+# symbols N: the line about a module in the profile's "Symbols"
 cat >symbols.py <<'CODE'
 section = next(s for s in p["meta"]["extra"] if s["label"] == "Symbols")
 lines = {entry["label"]: entry["value"] for entry in section["entries"]}
@@ -60,7 +60,7 @@ judge "kernel and all other files say for what machine they are" unasked.json.gz
 expect(p["libs"] and all(lib["arch"] for lib in p["libs"]), p["libs"])
 CODE
 
-# The same where a profile is completed.
+# The same when a profile is completed.
 run "$PROF" symbolize -v unasked.json.gz -o done.json.gz
 like "symbolize -v: the same table" "$(table_line whole)" '^([0-9]+) +([0-9]+) +[0-9]+  whole$'
 judge "and in the profile, in the place of what was there" done.json.gz whole \

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Runs a command on a terminal of its own, as another user, and types what is to be typed.
+"""Runs a command on a terminal of its own, as another user, and types for that user.
 
     on_terminal.py USER [REGEX TEXT]... -- COMMAND [ARGUMENT]...
 
-When REGEX occurs in what was shown since the last one, TEXT is typed (Python's escapes are
-understood). All that is shown goes to stdout, without carriage returns; the exit status is the
+Types TEXT (with Python's escapes) when REGEX occurs in the output since the last match. All
+output goes to stdout, without carriage returns; the exit status is the
 command's. Standard input other than a terminal is the command's, too, where STDIN=keep is set.
 """
 import os
@@ -23,11 +23,11 @@ talk = sys.argv[2:cut]
 talk = [(re.compile(talk[i].encode()), talk[i + 1].encode().decode("unicode_escape").encode())
         for i in range(0, len(talk), 2)]
 command = sys.argv[cut + 1:]
-# Only what hangs takes that long.
+# Only a hang takes this long.
 deadline = time.monotonic() + 600
 kept = os.dup(0) if os.environ.pop("STDIN", "") == "keep" else -1
 
-# Before the terminal is made, which belongs to that user then.
+# Before the terminal is made, which belongs to that user afterwards.
 os.initgroups(user.pw_name, user.pw_gid)
 os.setresgid(user.pw_gid, user.pw_gid, user.pw_gid)
 os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)
@@ -42,7 +42,7 @@ if pid == 0:
 
 seen, ended = b"", None
 while time.monotonic() < deadline:
-    # What goes on without the command may keep the terminal open.
+    # Descendants that outlive the command may keep the terminal open.
     ended = ended or os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if not select.select([terminal], [], [], 0 if ended else 0.05)[0]:
         if ended:
@@ -57,7 +57,7 @@ while time.monotonic() < deadline:
     os.write(1, data.replace(b"\r\n", b"\n"))
     seen += data
     if talk and talk[0][0].search(seen):
-        # Whoever asks for a password discards what was typed before the echo is off.
+        # Programs that ask for a password discard text typed before the echo is off.
         while b"assword" in talk[0][0].pattern and termios.tcgetattr(terminal)[3] & termios.ECHO:
             time.sleep(0.01)
         os.write(terminal, talk.pop(0)[1])

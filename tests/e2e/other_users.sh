@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a recorded program names is read as its user can read it, whoever records: no text of another
-# user's file gets into a profile, by whatever name the program has for it.
+# Files that a recorded program names are read with its user's permissions, whoever records: no text
+# of another user's file gets into a profile, under any name.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 
-# Users need no name; these are nobody's.
+# Ids without a name in the user database.
 eve=61931 bob=61932
 as() { # USER COMMAND...
 	local id=$1
@@ -24,7 +24,7 @@ printf '%s\n' "$secret" >bob/key
 chown $bob:$bob bob/key
 chmod 600 secret bob/key
 
-# A program whose debug information calls its function's file that.
+# Builds a program whose debug information gives its function that file.
 program() { # FILE NAMED
 	cat >"$1.in.c" <<CODE
 #include <unistd.h>
@@ -73,7 +73,7 @@ record own 0 --sources -- ./spins
 sources "root's own program has it" own.json.gz '
 expect(texts["x.c"] == "precious\n", texts)'
 
-# Named later: whose the program's file is, and who wrote the profile, tells who may read it.
+# Named later: the owners of the program's file and of the profile decide who may read it.
 cp spins hers
 chown $eve hers
 record later 0 --no-symbols -- setpriv --reuid $eve --regid $eve --clear-groups "$tmp/hers"
@@ -89,7 +89,7 @@ done
 sources "named later: a profile of hers" plain-hers-named.json.gz "$absent"
 sources "named later: all is root's" plain-named.json.gz 'expect(texts["x.c"] == "precious\n", texts)'
 
-# In a mount namespace of one's own one can have any file under any name.
+# In a mount namespace of their own, users can have any file under any name.
 rm eve/x.c
 as $eve touch eve/x.c
 cat >bind <<SHELL
@@ -100,7 +100,7 @@ record bind 0 --sources -- setpriv --reuid $eve --regid $eve --clear-groups unsh
 sources "a mount in a user namespace" bind.json.gz "$absent"
 like "a mount: it says that the text was left out" "$err" "$left_out"
 
-# For whom it is recorded may read it; who runs it may not.
+# The user who records may read it; the user who runs it may not.
 rm eve/x.c
 ln -s "$tmp/bob/key" eve/x.c
 start setpriv --reuid $eve --regid $eve --clear-groups sh -c "while :; do $tmp/spins; done"
@@ -119,20 +119,20 @@ sources "what she may read, while she runs it" alone.json.gz 'expect(texts["x.c"
 record both 0 --sources -- sh -c "$hers; $his"
 sources "what one of two users may not read" both.json.gz 'expect(not texts["x.c"], texts)'
 
-# Who it is can change without another program.
+# The user can change without another program.
 rm eve/x.c
 ln -s "$tmp/secret" eve/x.c
 record changes 0 --sources -- ./spins s
 sources "a program that gives its rights up" changes.json.gz "$absent"
 
-# What this process has open is not a way round folders.
+# Descriptors of this process are no way around permissions of folders.
 mkdir -m 700 closed
 printf '%s\n' "$secret" >closed/open
 ln -sfn "/proc/self/cwd/closed/open" eve/x.c
 record magic 0 --sources -- ./spins
 sources "no link of /proc" magic.json.gz "$absent"
 
-# Code made at run time names its files, too.
+# Generated code names its files, too.
 cat >eve/script.js <<'CODE'
 const fs = require("fs");
 function burn(n) { let x = 1; for (let i = 0; i < n; i++) x = (x * 48271) % 2147483647; return x; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Where the profile goes, and what becomes of what was there.
+# The place of the profile, and the fate of an earlier file.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
@@ -93,7 +93,7 @@ like "/dev/full: and says why" "$err" 'No space left'
 run "$PROF" record --stats /dev/full -o x.json.gz -- true
 is "/dev/full for --stats: it fails" "$status" 125
 
-# A disk that fills up: what was there stays, nothing else does.
+# A full disk: the earlier file stays, and nothing else does.
 # shellcheck disable=SC2016 # for the inner shell
 unshare -m bash -c '
 	mount -t tmpfs -o size=16k none folder || exit 77
@@ -109,8 +109,8 @@ ok "a full disk: in three lines at most" test "$(wc -l <full.err)" -le 3
 is "a full disk: the old file stays" "$(cat full.kept)" old
 is "a full disk: nothing else is left" "$(cat full.left)" folder/full.json
 
-# A recorder that is killed leaves nothing behind; where the file system has no files without a
-# name, what it had begun.
+# A killed recorder leaves nothing behind; on a file system without unnamed files, the part it had
+# written.
 killed() { # FOLDER
 	local child
 	echo old >"$1/old.json.gz"

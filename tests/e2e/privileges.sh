@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Without privileges, and as root for somebody else by sudo.
+# Recording without privileges, and as root for another user by sudo.
 . "$(dirname "$0")/lib.sh"
 
-# Where others may reach it: the source may lie in somebody's home.
+# A folder that others can reach: the source may be in somebody's home.
 cp "$PROF" prof
 cp "$workloads/shares" shares
 chmod 755 prof shares
@@ -32,7 +32,7 @@ run as_user "$prof" check --json
 is "prof check --json: exit status without privileges" "$status" 1
 ok "prof check --json: JSON" python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$tmp/.out"
 
-# Under sudo the command is run as who called it, and the profile is theirs.
+# Under sudo, the command runs as the caller, who owns the profile.
 echo "$user ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/$user
 chmod 440 /etc/sudoers.d/$user
 refuses "a folder of root's" 125 'ermission denied' \
@@ -52,7 +52,7 @@ is "sudo: whose profile" "$(stat -c '%u %g %a' sudo.json.gz)" "$uid $gid 600"
 is "sudo: whose --stats" "$(stat -c '%u %g' sudo.stats)" "$uid $gid"
 judge "sudo: the profile" sudo.json.gz <<<'expect(p["threads"][0]["name"] == "sh", p["threads"][0])'
 
-# The environment is the caller's, as if sudo had not been there.
+# The environment is the caller's, as without sudo.
 mkdir "$tmp/tools"
 # shellcheck disable=SC2016 # for the inner shell
 printf '#!/bin/sh\necho "$MARK $OTHER $LD_LIBRARY_PATH $PATH"\nexit 3\n' >"$tmp/tools/mytool"
@@ -95,7 +95,7 @@ is "SUDO_UID that is no number: root" "$out" 0
 run env SUDO_UID=0 SUDO_GID=0 "$prof" record -q -o zero.json.gz -- id -u
 is "SUDO_UID=0: root" "$out" 0
 
-# By file capabilities: what `prof check` says to do is done, and suffices.
+# File capabilities: the advice of `prof check` suffices.
 run as_user "$prof" check
 setcap=$(grep -o 'setcap [^ ]* [^ ]*' <<<"$out" | head -1)
 like "prof check: the command that grants what is missing" "$setcap" "^setcap cap_bpf.* $prof\$"
@@ -121,7 +121,7 @@ expect(any(name.startswith("_PyEval") or name.startswith("Py") for name in found
 expect(any("page_fault" in name or "syscall" in name for name in found), found)
 CODE
 is "file capabilities: whose profile" "$(stat -c '%u %a' capabilities.json.gz)" "$uid 600"
-# What the file may read is for what the processes have mapped, and for nothing that its user names.
+# The program's right to read files is for mapped files, not for files that its user names.
 mkdir -m 700 "$tmp/secret"
 echo '/* precious */' >"$tmp/secret/secret.c"
 cp capabilities.json.gz "$tmp/secret/profile.json.gz"
@@ -142,8 +142,8 @@ rm -f names-secret* sources.json
 setcap cap_bpf=ep "$prof"
 refuses "one capability is missing: which, and what to do" 125 'cap_perfmon.*setcap' \
 	as_user "$prof" record -o x.json.gz -- touch started
-# Whoever may sample all processes may not look into all of them where /proc hides others' (or, on
-# older kernels, anyway).
+# A user who may sample all processes may not inspect all of them if /proc hides others' processes
+# (or, on older kernels, anyway).
 setcap cap_bpf,cap_perfmon=ep "$prof"
 # shellcheck disable=SC2016 # for the inner shell
 run unshare -m sh -c 'mount -t proc -o hidepid=1 proc /proc && exec "$@"' sh \
@@ -154,7 +154,7 @@ judge "file capabilities: -a: they are listed" all.json.gz \
 	<<<'expect(len({t["pid"] for t in p["threads"]}) > 5, check_profile.thread_names(p))'
 setcap -r "$prof"
 
-# Root of a container has only some. What recording does not take is given up at once.
+# Root of a container has only some privileges. Those not needed are dropped at once.
 cd "$tmp" || exit 1
 bounds=-all,+bpf,+perfmon,+sys_ptrace,+dac_read_search,+checkpoint_restore,+syslog
 run unshare --pid --fork --mount-proc setpriv --bounding-set=$bounds \

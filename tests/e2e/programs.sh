@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The kernel takes the BPF programs, whatever is switched on and off in them, without much work.
+# The kernel accepts the BPF programs, with any switches, without much work.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
@@ -10,7 +10,7 @@ is "every combination of the switches loads" "$status" 0
 diagnose "$err"
 diagnose "$out"
 is "there are as many combinations as there should be" "$(wc -l <<<"$out")" 32
-# The largest number of instructions that were verified for one program, and which.
+# Prints the largest number of instructions verified for one program, and its name.
 read -r count name <<<"$(grep -o '[a-z_]* [0-9]*' <<<"${out//: /$'\n'}" |
 	awk '/^(on|find)_/ { print $2, $1 }' | sort -n | tail -1)"
 # The aim is 10,000; with every switch on, older verifiers need a little more.
@@ -26,7 +26,7 @@ run "$(dirname "$workloads")/e2e/load_programs" --bytes
 is "what is told of a loaded module is counted: $out" "$status" 0
 diagnose "$err"
 
-# A bit that has no meaning yet: libbpf does not mind, we do not know what it would say.
+# A bit without a meaning yet: libbpf accepts it, but we do not know what it would mean.
 python3 - <<'PYTHON'
 import struct
 btf = bytearray(open("/sys/kernel/btf/vmlinux", "rb").read())

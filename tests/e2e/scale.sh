@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Many of everything: recorders at once, mappings, processes, threads. What a single thread does
-# (exec from one that does not lead, a pid that comes again, new names) is told by the golden tests
-# exec-from-thread, pid-reuse and rename, and by tasks.sh.
+# Many of everything at once: recorders, mappings, processes, threads. Single threads' cases (exec
+# from a thread that does not lead, reuse of a pid, new names) are in the golden tests
+# exec-from-thread, pid-reuse and rename, and in tasks.sh.
 . "$(dirname "$0")/lib.sh"
 
-# What a recorder has in the kernel, a line for each: KIND ID for programs, maps and links, and
+# Lists a recorder's kernel objects, one per line: KIND ID for programs, maps and links, and
 # "perf_event" for those.
 kernel_objects() { # PID
 	sed -nE 's/^(prog|map|link)_id:[[:space:]]*([0-9]+)$/\1 \2/p' "/proc/$1/fdinfo/"* 2>/dev/null
@@ -18,11 +18,11 @@ objects_are() { # there|freed FILE of kernel_objects
 	python3 "$root/tests/e2e/bpf_objects.py" "$@"
 }
 rss_kib() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; } # PID
-# Of the whole machine, threads included: others may run here, too.
+# Counts threads of the whole machine: others may run here, too.
 fork_count() { awk '/^processes/ { print $2 }' /proc/stat; }
 pinned() { find /sys/fs/bpf -mindepth 1 2>/dev/null | sort; }
 
-# Ten at once: five of the whole machine and five of a command, one of which is killed.
+# Ten at once: five record the whole machine and five a command, one of which is killed.
 cp "$workloads/fork_exec" other-name
 pinned >pinned.before
 whole=(all-1 all-2 all-3 all-4 all-5)
@@ -34,7 +34,7 @@ declare -A commands=(
 )
 declare -A recorders
 for name in "${whole[@]}"; do
-	# What else comes and goes on this machine may be so much that rows are shared.
+	# Other processes of this machine may be so many that rows are shared.
 	begin "$name" record -a -F 99 --no-symbols --all-threads
 	recorders[$name]=$recorder
 done
@@ -138,12 +138,12 @@ expect(not wrong, (len(wrong), wrong[:3]))
 expect(len(seen) > 20, len(seen))
 CODE
 
-# Processes that come and go quickly.
+# Short-lived processes.
 cp /bin/true brief-one
 begin storm record -a --no-symbols --all-threads -F 99
 "$workloads/many_processes" 300 100 ./brief-one >pids
-# What waits to be read is memory, too, and more of it the busier the machine is. But what a process
-# leaves behind would come to more with each storm.
+# Waiting records take memory, too, and more of it on a busier machine. But leftovers of processes
+# would add up with each storm.
 for ((i = 0; i < 5; i++)); do
 	before=$(rss_kib "$recorder") forks=$(fork_count)
 	"$workloads/many_processes" 300 100 ./brief-one >>pids
@@ -163,7 +163,7 @@ expect(len([t for t in p["threads"] if t["name"] == "brief-one"]) == len(started
 expect(all(0 < t["registerTime"] <= t["unregisterTime"] for t in found.values()), "lives")
 CODE
 
-# One thread, and 10,000: what the recorder has in the kernel, and its memory.
+# Kernel objects and memory of the recorder, for one thread and for 10,000.
 declare -A cost memory
 for count in 1 10000; do
 	start "$workloads/many_threads" "$count" >ready
@@ -181,7 +181,7 @@ for count in 1 10000; do
 		"threads-$count.json.gz" "$count" <<'CODE'
 names = [t["name"] for t in p["threads"]]
 expect(len(names) == int(args[0]), len(names))
-# Threads of one name are told apart by their tids.
+# Threads with equal names are told apart by their tids.
 sleepers = [name for name in names if name.split()[0] == "sleeper"]
 expect(len(sleepers) == int(args[0]) - 1, len(sleepers))
 expect(len({t["tid"] for t in p["threads"]}) == len(names), "tids")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# How often, how long, on which CPUs; what --stats says of it.
+# Rate, duration and CPUs, and the report of --stats on them.
 . "$(dirname "$0")/lib.sh"
 
 count_near() { # NAME COUNT MS
@@ -20,7 +20,7 @@ judge "-i: the interval in the profile" ms.json.gz \
 record fast 0 -F 10000 -- "$workloads/shares" 0.5
 count_near fast 5000 500
 
-# The recorder may be bound to one CPU, what it records may not.
+# The recorder may be bound to a CPU; the recorded processes are not.
 last_cpu=$(($(getconf _NPROCESSORS_ONLN) - 1))
 prof=$PROF
 printf '#!/bin/sh\nexec taskset -c 0 "%s" "$@"\n' "$prof" >bound-prof
@@ -30,7 +30,7 @@ record cpus 0 -- taskset -c $last_cpu "$workloads/shares" 0.4
 PROF=$prof
 count_near cpus 400 400
 
-# A row for each CPU: what is bound to one is there, and nothing is counted twice.
+# A row per CPU: tasks bound to one are in it, and nothing is counted twice.
 record per_cpu 0 --per-cpu -- taskset -c $last_cpu "$workloads/shares" 0.4
 judge "--per-cpu: what is bound to a CPU is on its row" per_cpu.json.gz $last_cpu per_cpu.stats <<'CODE'
 import json
@@ -103,7 +103,8 @@ expect(stats["ring_bytes"] > 40 * stats["samples"], stats)
 expect(stats["recorder_cpu_ms"] > 0 and stats["finish_ms"] > 0, stats)
 CODE
 
-# More threads than CPUs, more samples than a small ring can hold: either all or a count of the rest.
+# More threads than CPUs, more samples than a small ring holds: either all are there, or the rest is
+# counted.
 record small 0 -F 20000 --ring-size 64K -- "$workloads/threads" 0.5
 judge "a small ring: what is missing is counted" small.json.gz small.stats <<'CODE'
 import json
@@ -112,7 +113,7 @@ total = stats["cpu_samples"] + stats["lost"]
 expect(abs(total / 10000 - 1) < 0.1, f"{stats['cpu_samples']} + {stats['lost']} of 10000")
 CODE
 
-# On a terminal, one line that is erased; nowhere else.
+# On a terminal, one line that is erased; elsewhere nothing.
 on_terminal() { # TERM
 	TERM=$1 script -qec "'$PROF' record -o terminal.json.gz -- '$workloads/shares' 1.5 >out" /dev/null
 }

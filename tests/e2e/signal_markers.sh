@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --signals: how many signals there are, who sends them, and what they interrupt is known.
+# --signals: the numbers of signals, their senders and the interrupted functions are known.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# SIGINT and SIGTERM: to prof alone, from a terminal, inherited as ignored.
+# SIGINT and SIGTERM: sent to prof alone, from a terminal, inherited as ignored.
 . "$(dirname "$0")/lib.sh"
 # Background jobs of a script ignore SIGINT, unless it has job control.
 set -m
 mkfifo ready
 
-# Starts a recording of `spin ARGUMENTS` and returns when that spins; $recorder is prof. What started the
-# tests may itself have been a background job.
+# Starts a recording of `spin ARGUMENTS`, and returns when spin works; $recorder is prof. The tests
+# themselves may be run by a background job.
 start() { # NAME ARGUMENTS
 	env --default-signal=INT "$PROF" record -o "$1.json.gz" --stats "$1.stats" -- \
 		sh -c "echo \$\$ >$1.pid; exec '$workloads/spin' $2" >ready 2>"$1.err" &
@@ -31,13 +31,13 @@ kill -TERM "$recorder"
 finish term 143
 judge "term: what was recorded" term.json.gz <<<'at_least(200, "spinning")'
 
-# prof waits for it a second long, in which it needs next to nothing of a CPU.
+# prof waits a second for the command, and needs hardly any CPU time meanwhile.
 start own 'finish 30 1'
 kill -INT "$recorder"
 finish own 3
 judge "own: what was recorded" own.json.gz <<<'at_least(200, "spinning")'
 
-# It would use up that second, if it had the CPU for itself.
+# Alone on a CPU, a busy loop would use up that second.
 start slow 'finish 30 3000'
 kill -INT "$recorder"
 finish slow 130
@@ -53,7 +53,7 @@ ok "stubborn: prof does not wait for its end: the command goes on" kill -0 "$(<s
 kill -KILL "$(<stubborn.pid)"
 judge "stubborn: what was recorded" stubborn.json.gz <<<'at_least(200, "spinning")'
 
-# A background job of CI: SIGINT ignored from the start, in prof and in the command.
+# A background job, as in CI: SIGINT is ignored from the start, in prof and in the command.
 (
 	trap '' INT
 	exec "$PROF" record -o ci.json.gz --stats ci.stats -- sh -c "echo \$\$ >ci.pid
@@ -71,7 +71,7 @@ with=$out
 run grep -E 'Sig(Ign|Blk)' /proc/self/status
 is "signals are ignored and blocked as without prof" "$with" "$out"
 
-# At a terminal Ctrl-C reaches both.
+# Ctrl-C on a terminal reaches both.
 cat >terminal.py <<'CODE'
 import os
 import pty
@@ -82,7 +82,7 @@ pid, terminal = pty.fork()
 if pid == 0:
     os.execv(command[0], command)
 output = b""
-# The next key only when the last one has arrived.
+# The next key follows when the last one has arrived.
 for text in (b"ready", b"once more ends it now")[:presses]:
     while text not in output:
         output += os.read(terminal, 4096)
@@ -106,7 +106,7 @@ run python3 terminal.py 2 "$PROF" record -o tty2.json.gz -- \
 is "Ctrl-C twice: exit status" "$status" 130
 kill -KILL "$(<tty2.pid)" 2>/dev/null
 judge "Ctrl-C twice: recording ended with the second" tty2.json.gz <<'CODE'
-# Half a second lies between the two; the command would use up half a minute.
+# Half a second between the two; the command alone would take half a minute.
 last = max(time for _, time, _, _ in samples())
 expect(last > 500, f"last sample at {last} ms")
 expect(len(samples()) < 20000, f"{len(samples())} samples")

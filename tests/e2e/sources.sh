@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --sources: the text of source files travels in the profile, as far as the user may read it.
+# --sources: the profile contains the source files that the user may read.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 
-# A program of two files and a half.
+# A program of two and a half files.
 mkdir project
 cat >project/main.c <<'CODE'
 #include "twice.h"
@@ -52,7 +52,7 @@ sources "with it, all three are there, byte by byte" all.json.gz '
 for name in ("main.c", "twice.h", "secret.h"):
     expect(texts.get(name) == open("project/" + name).read(), (name, texts.get(name)))'
 
-# Newer than the program; no regular file any more; too large; no source code.
+# Newer than the program; not a regular file; too large; not source code.
 touch -d '+1 minute' project/main.c
 rm project/twice.h
 mkfifo project/twice.h
@@ -67,7 +67,7 @@ printf 'a\0b' >project/secret.h
 record zero 0 --sources -- project/program
 like "bytes that are no text" "$err" '1 no source code'
 
-# Debug information may name whatever it likes.
+# Debug information may name any file.
 sed -i 's/secret.h/secret/' project/main.c
 rm project/twice.h
 : >project/twice.h
@@ -88,7 +88,7 @@ record named 0 --sources -- project/named
 sources "a name that no source file has" named.json.gz '
 expect("secret" in texts and texts["main.c"] and not texts["secret"], texts)'
 
-# Under sudo: what the user may not read, root may not read for them.
+# Under sudo, root does not read for the user what the user may not read.
 user=prof-src-$$
 at_exit+=("userdel $user 2>/dev/null")
 useradd --no-create-home "$user"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A recorder that gets no CPU time for long, or hardly any: what the rings hold is not lost, what they
-# do not hold is counted to the tick, and what waits in the recorder is bounded by what they hold.
+# A recorder with long pauses, or hardly any CPU time: the rings' contents are not lost, further
+# records are counted to the tick, and the recorder's backlog is bounded by the rings' size.
 . "$(dirname "$0")/lib.sh"
 
 ring_kib=32768
 cpus=$(getconf _NPROCESSORS_ONLN)
 
-# Has a process used up 10 ms of a CPU since it had used up that many, or nothing more to do?
+# True if a process has used 10 ms of CPU time since it had used this much, or is idle.
 has_run() { # PID NS
 	local used
 	read -r used _ <"/proc/$1/schedstat" || return 0
@@ -16,8 +16,8 @@ has_run() { # PID NS
 has_worked() { # PID TICKS
 	is_gone "$1" || has_used "$1" "$2"
 }
-# Lets PID run for 10 ms of CPU time now and then, until FILE has something in it: each 0.2 s, or each
-# 500 ms that WORKER uses up.
+# Lets PID run for 10 ms of CPU time now and then until FILE is not empty: each 0.2 s, or each 500
+# ms that WORKER uses.
 starve() { # PID FILE [WORKER]
 	local used
 	while [ ! -s "$2" ] && kill -STOP "$1"; do
@@ -40,12 +40,12 @@ expect(stats["lost"] == 0, stats["lost_by"])
 expect(sum(stats["lost_events"].values()) == 0, stats["lost_events"])
 expect(stats["cpu_samples"] > 1000, stats["cpu_samples"])
 CODE
-	# What a round left, and what the next brought, are there at once.
+	# The leftovers of a round and the contents of the next are there at once.
 	ok "$1: what waited was no more than the rings hold, twice" \
 		test "$(stat_of "$1" backlog_bytes)" -le $((2 * $2))
 }
 
-# Not for longer than that takes: the mappings of all other processes have to wait, too.
+# Only this long: the mappings of all other processes have to wait, too.
 start "$workloads/deep" 3
 begin stopped attach -F 999 --ring-size ${ring_kib}K -p "$started"
 kill -STOP "$recorder"
@@ -68,7 +68,7 @@ starve "$recorder" ended
 finish now-and-then 0
 nothing_is_lost now-and-then $((cpus * 2048 * 1024))
 
-# Many processes, none of which is known when its stacks come.
+# Many processes, all unknown when their stacks come.
 rm -f ended
 # shellcheck disable=SC2016 # for the inner shell
 start sh -c 'read _ <go; i=0; while [ $i -lt 400 ]; do /bin/true; "$0" </dev/null >/dev/null; i=$((i + 1)); done
@@ -85,7 +85,7 @@ expect(sum(stats["lost_events"].values()) == 0, stats["lost_events"])
 expect(stats["processes"] >= 801, stats["processes"])
 CODE
 
-# Too little room for so long: found and lost are as many as the kernel samples by itself.
+# Rings too small for this long: found and lost samples add up to the kernel's own count.
 rm -f ticks begun
 mkfifo begun
 "$PROF" record -q -i 0.1 --ring-size 64K -o small.json.gz --stats small.stats -- \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The exit status is the command's own, and the command runs as it would without prof.
+# The exit status is the command's, and the command runs as it would without prof.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Takes the names out of a profile, as if it had been recorded with --no-symbols.
+"""Removes the names from a profile, as if it had been recorded with --no-symbols.
 
     strip_names.py FILE OUT     frames in a lib become addresses, inlined ones go
 """
@@ -28,7 +28,7 @@ def strip(p):
     shared = p["shared"]
     frames, funcs, stacks, strings = (shared[name] for name in (
         "frameTable", "funcTable", "stackTable", "stringArray"))
-    # Stacks without the nodes of inlined frames: such a node becomes the one it is inlined in.
+    # Stacks without nodes of inlined frames, which become the nodes they are inlined in.
     new_of, kept = {}, []
     parents = {}
     for i, (frame, offset) in enumerate(zip(stacks["frame"], stacks["prefixOffset"])):
@@ -42,7 +42,7 @@ def strip(p):
             kept.append(key)
         new_of[i] = parents[key]
     forget_areas(p)
-    # Frames that are left, each with a function of its own that is its address.
+    # The remaining frames, each with a function that is its address.
     rows = [i for i, depth in enumerate(frames["inlineDepth"]) if depth == 0]
     frame_of = {row: i for i, row in enumerate(rows)}
     keep_rows(frames, rows)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# prof symbolize: a profile without names gets those that a recording with names has.
+# prof symbolize: a profile without names gets the names of a recording with names.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
@@ -11,14 +11,15 @@ strip_names() {
 	python3 "$root/tests/e2e/strip_names.py" "$@"
 }
 
-# Every sample of two files has the same frames; all else but tables and their order, too.
+# All samples of two files have equal frames, and everything else but tables and their order is
+# equal, too.
 cat >same.py <<'CODE'
 other = check_profile.load(args[0])
 keys = ("name", "file", "line", "lib", "inlineDepth", "address", "symbol")
 
 
 def frame(f):
-    # What user code is part of is known without names, but not whether it will get one.
+    # The kind of user code is known without names, but not whether it will get one.
     category = (f["category"], f["subcategory"]) if f["category"] == "Kernel" else None
     return tuple(f[key] for key in keys) + (category,)
 
@@ -75,7 +76,7 @@ run "$PROF" symbolize place.json.gz -o again.json.gz
 is "nothing is left to do: the same again" "$(zcat again.json.gz | md5sum)" \
 	"$(zcat place.json.gz | md5sum)"
 
-# On another machine the files are elsewhere, or nowhere, or others.
+# On another machine, files may be elsewhere, missing, or different.
 mv bin/inlines moved
 run "$PROF" symbolize unnamed.json.gz -o gone.json
 judge "without the file: still to be completed" gone.json <<'CODE'
@@ -100,7 +101,7 @@ for way in by-id by-name root debug; do
 		"$(zcat place.json.gz | md5sum)"
 done
 
-# A build id that no segment holds, only a section, as Go's linker leaves it.
+# A build id in a section outside of segments, as Go's linker writes it.
 python3 - moved bin/sections <<'CODE'
 import struct, sys
 data = bytearray(open(sys.argv[1], "rb").read())
@@ -118,7 +119,7 @@ judge "named later by a build id that only a section holds" sections.json.gz <<'
 expect(own("inner") > 0.9 * sum(s[2] for s in samples()), own("inner"))
 CODE
 
-# A file may be called like the kernel or the vDSO.
+# A file may be named like the kernel or the vDSO.
 for name in '[kernel.kallsyms]' '[vdso]'; do
 	cp moved "bin/$name"
 	record called 0 --no-symbols -- "bin/$name"
@@ -128,7 +129,7 @@ expect(own("inner") > 0.9 * sum(s[2] for s in samples()), own("inner"))
 CODE
 done
 
-# A second run, where a file is gone that could name a part of its frames, says what the first did.
+# A second run without a file that could name some frames keeps the first run's names.
 cp moved bin/stays
 cp "$workloads/spin" bin/goes
 strip --keep-symbol=spinning bin/goes
@@ -146,7 +147,7 @@ run "$PROF" symbolize -o second.json.gz first.json.gz
 like "the first run says how many are named" "$(said first.json.gz)" 'frames named'
 is "a second run says the same" "$(said second.json.gz)" "$(said first.json.gz)"
 
-# A kernel that does not run here: by its image, by its System.map.
+# A kernel that does not run here: by its image, or by its System.map.
 python3 - bare.json >foreign.json <<'CODE'
 import json, sys
 p = json.load(open(sys.argv[1], encoding="utf-8"))
@@ -183,7 +184,7 @@ ld -T kernel.lds --build-id=0x1111111111111111111111111111111111111111 -o dirs/i
 run "$PROF" symbolize foreign.json --debug-dir dirs/map --debug-dir dirs/image -o foreign-image.json
 judge "better by its image, of its build id" foreign-image.json image_text <kernel.py
 
-# What is no such profile.
+# Files that are no processed profiles.
 refuses_file() { # DESCRIPTION REGEX FILE
 	refuses "$1" 125 "$2" "$PROF" symbolize "$3" -o out.json
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# prof record -a: the whole machine, and what of it.
+# prof record -a: the whole machine, or selected parts.
 . "$(dirname "$0")/lib.sh"
 
 start "$workloads/threads" 100
@@ -9,7 +9,7 @@ start setpriv --reuid 65534 --clear-groups "$workloads/spin" die 100 >/dev/null
 spin=$started
 wait_until grep -qx spin "/proc/$spin/comm"
 
-# All names of a machine take their time, and are not what this is about.
+# Naming a whole machine takes long, and is not tested here.
 begin all record -a --no-symbols
 start "$workloads/spin" die 100 >/dev/null
 later=$started
@@ -43,7 +43,7 @@ expect(within("spinning") > 5, within("spinning"))
 CODE
 ok "ticks that are no samples are counted" test "$(stat_of command other_ticks)" -gt 0
 
-# Each filter, with what it lets pass.
+# Each filter, and the tasks that it passes.
 filtered() { # NAME NAMES ARGUMENT...
 	local name=$1 wanted=$2
 	shift 2
@@ -61,7 +61,7 @@ tid=$(grep -lx worker-b /proc/"$threads"/task/*/comm | cut -d/ -f5)
 filtered tid "threads worker-a worker-b" --tid "$tid" --comm 'th[r]eads' --uid root
 judge "tid: only that one is sampled" tid.json.gz <<<'expect({t["name"] for t in p["threads"] if samples(t)} == {"worker-b"}, check_profile.thread_names(p))'
 
-# Control groups of whichever version there is.
+# Control groups of every version present.
 groups=0
 try_group() { # NAME FOLDER PATH
 	mkdir "$2/prof-test" 2>/dev/null && mkdir "$2/prof-test/below" 2>/dev/null || return
@@ -80,7 +80,7 @@ version1=$(awk '$3 == "cgroup" && $4 ~ /pids|freezer|memory/ { print $2; exit }'
 [ -z "$version1" ] || try_group version-1 "$version1" "$version1/prof-test"
 ok "control groups were tried" test "$groups" -gt 0
 
-# On one CPU of several.
+# One CPU of several.
 cpu=$(grep -o '[0-9]*$' /sys/devices/system/cpu/online)
 taskset -pc "$cpu" "$spin" >/dev/null
 begin cpu record -a -d 0.4 --cpu "$cpu" --pid "$spin,$threads"

@@ -24,13 +24,14 @@ names = [t["name"] for t in p["threads"]]
 expect(sorted(names) == sorted(["short_threads"] + [f"short-{i}" for i in range(40)]), names)
 last = -20
 every = [thread(f"short-{i}") for i in range(40)]
-# Each is waited for before the next begins. The kernel tells the waiter so before the thread is gone.
+# Each thread is joined before the next begins. The kernel tells the waiter before the thread is
+# gone.
 for t in every:
     spent(20, "short_life", t)
     expect(t["unregisterTime"] - t["registerTime"] >= 19.9, f"{t['name']}: lived too short")
     expect(t["registerTime"] >= last + 20, f"{t['name']} began before the last one had run")
     last = t["registerTime"]
-# A thread may wait long for a CPU on which to end, but few do: each has the next one's whole life.
+# A thread may wait long for a CPU to end on, but few do: each has the next one's whole life.
 in_time = sum(t["unregisterTime"] <= later["registerTime"] for t, later in zip(every, every[2:]))
 expect(in_time >= 20, f"{in_time} of 38 ended in time")
 spent(40 * 20, "short_life", *every)
@@ -44,7 +45,7 @@ expect(names.count("true") == 300, f"{names.count('true')} times true")
 expect(names.count("bash") + names.count("seq") == 2, [n for n in names if n != "true"])
 CODE
 
-# What runs before the exec is prof itself: none of it.
+# Before the exec, the process runs prof itself, which must not be in the profile.
 record first 0 -- "$workloads/shares" 0.2
 judge "the command is recorded from its exec on" first.json.gz <<'CODE'
 expect(len(p["threads"]) == 1, check_profile.thread_names(p))
@@ -59,14 +60,14 @@ expect([t["pid"] for t in p["threads"]][0] == args[0], check_profile.thread_name
 expect(int(args[0]) < 100, args[0])
 expect(within("sixty", thread("shares")) > 100, "no sixty()")
 CODE
-# A thread that has given its pid back still runs for a moment.
+# A thread that has given back its pid still runs for a moment.
 run unshare -pf --mount-proc "$PROF" record -F 10000 -o ends.json.gz -- "$workloads/short_threads" 300 1
 judge "in a pid namespace: threads that end keep their tid" ends.json.gz <<'CODE'
 expect(len(p["threads"]) == 301, f"{len(p['threads'])} threads")
 expect(all(t["tid"] > 0 for t in p["threads"]), [t["name"] for t in p["threads"] if t["tid"] <= 0])
 CODE
 
-# Two at once, which see nothing of each other.
+# Two recordings at once, which do not see each other.
 at_once() { # NAME COMMAND...
 	tmp=$tmp/$1.at-once
 	mkdir "$tmp"
@@ -92,7 +93,7 @@ for name, function, ms in (("threads", "main_work", 50), ("worker-a", "work_a", 
     spent(ms, function, thread(name))
 CODE
 
-# A program that is gone when it is to be named: deleted while it runs.
+# A program that is gone when it is named: deleted while it runs.
 cp "$workloads/spin" deleted
 mkfifo ready
 record gone 0 -- bash -c './deleted die 0.3 >ready & read -r _ <ready; rm deleted; wait'

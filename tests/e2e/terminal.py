@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Runs a command with a terminal of its own, 80 columns wide, and prints what it shows there as one
-# Python string; its exit status is the command's.
+# Runs a command on a terminal of its own, 80 columns wide, and prints its output as one Python
+# string. The exit status is the command's.
 #
 #     terminal.py COMMAND...        INTERRUPT: text after which Ctrl-C is typed, once
 import os

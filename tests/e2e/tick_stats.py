@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tick_stats.py STATS PROFILE: do the ticks balance, and hold for the profile? Prints what
+"""tick_stats.py STATS PROFILE: checks that ticks balance and match the profile. Prints what
 does not."""
 
 import json
@@ -15,14 +15,14 @@ CLASSES = "whole truncated broken unknown kernel_only exiting".split()
 
 
 def problems(stats, profile):
-    # What is on rows of CPUs is there already, in threads.
+    # Rows of CPUs repeat samples of threads.
     profile["threads"] = [t for t in profile["threads"] if t["pid"] != "cpus"]
     classes = sum(stats[name] for name in CLASSES)
     if classes != stats["cpu_samples"]:
         yield f"{classes} ticks in classes, {stats['cpu_samples']} samples"
     if stats["lost"] != sum(stats["lost_by"].values()):
         yield f"{stats['lost']} lost, by cause {stats['lost_by']}"
-    # Other events than the clock have rows of their own.
+    # Events other than the clock have their own rows.
     ticks = sum(check_profile.total_weight(profile, thread) for thread in profile["threads"]
                 if check_profile.view(thread) != "event")
     if ticks != stats["cpu_samples"]:

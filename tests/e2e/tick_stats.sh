@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every tick of the timer is somewhere: as many as others count, whatever becomes of them. That the
-# classes add up is part of every record().
+# Every tick of the timer is accounted for, whatever happens to it: the number is that of other
+# counts. record() always checks that the classes add up.
 . "$(dirname "$0")/lib.sh"
 
 # Ticks of a recording, found and lost.
@@ -22,15 +22,15 @@ load="gzip -1 -c data >/dev/null
 	'$workloads/syscalls'
 	'$workloads/fork_exec' ./other-name"
 
-# The kernel's own samples of the same run: one every 200 µs of its CPU time. That often, because a
-# CPU may have others to serve, in slices of some milliseconds.
+# The kernel's own samples of the same run: one per 200 µs of its CPU time. That often, because a
+# CPU may serve others in slices of some milliseconds.
 last_cpu=$(($(getconf _NPROCESSORS_ONLN) - 1))
 record pinned 0 -i 0.2 -- "$workloads/count_ticks" ticks 200000 taskset -c $last_cpu bash -c "$load"
 ticks_are "on one CPU: as many ticks as the kernel samples" pinned "$(<ticks)" 2
 record free 0 -i 0.2 -- "$workloads/count_ticks" ticks 200000 bash -c "$load"
 ticks_are "on any CPU: as many ticks as the kernel samples" free "$(<ticks)" 2
 
-# The kernel's accounting, and many processes, each shorter than the time between two ticks.
+# The kernel's accounting, for many processes shorter than a tick.
 # shellcheck disable=SC2016 # for the inner shell
 short='TIMEFORMAT="%U %S"; time { for ((i = 0; i < 400; i++)); do /bin/true; done; "$0" 1.2; }'
 record short 0 -i 0.2 -- bash -c "{ $short; } 2>times" "$workloads/threads"

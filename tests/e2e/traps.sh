@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Another user's program that puts links, FIFOs, devices and mounts where the recorder looks: nothing
-# of what they lead to is in the profile, and nothing holds the recorder.
+# Links, FIFOs, devices and mounts that another user's program puts in the recorder's way: nothing
+# behind them gets into the profile, and nothing blocks the recorder.
 . "$(dirname "$0")/lib.sh"
 
 user=nobody
@@ -15,7 +15,7 @@ chown $user theirs
 chmod 1777 shared
 mkfifo go gone
 
-# Waits for the recorder, which nothing must hold.
+# Waits for the recorder, which nothing may block.
 ends() { # NAME
 	wait_until is_gone "$recorder" || kill -KILL "$recorder"
 	finish "$1" 0
@@ -24,7 +24,7 @@ nothing_of_it() { # NAME
 	ok "$1: nothing of it" sh -c "zcat $1.json.gz >text && ! grep -q precious text"
 }
 
-# Maps of code. COMMAND finds $map, $pid, and a secret one that would name all the code.
+# Perf maps. COMMAND gets $map, $pid, and a secret map that would name all the code.
 program=$workloads/anon_code
 map_trap() { # NAME RUNNER COMMAND
 	local name=$1 address size
@@ -73,9 +73,9 @@ map_traps() {
 	map_trap map-mounted "unshare --mount setpriv --reuid=$uid" \
 		'touch $map; nsenter -t $pid --mount mount --bind "$tmp/secret/map" $map'
 	nothing_of_it map-mounted
-	# A lease makes whoever opens the file wait until it is given up.
+	# A lease blocks everyone who opens the file until it is given up.
 	map_trap map-lease as_user 'cp -p theirs/map $map; lease $map'
-	# In a root of its own, links are followed there.
+	# Links in a process's own root are followed inside it.
 	program=/anon_code
 	map_trap map-jail "chroot jail" 'mkdir jail/tmp; cp theirs/map jail/tmp/perf-$pid.map
 		chown root jail/tmp/perf-$pid.map'
@@ -91,8 +91,8 @@ build_static() { # OUTPUT SOURCE FLAG...
 build_static jail/anon_code "$root/tests/workloads/anon_code.c"
 map_traps
 
-# The path of a program that is gone when the recorder comes to look at it: the recorder is stopped
-# while it runs. Nothing but the path tells which file it was.
+# The path of a program that is gone when the recorder looks at it: the recorder is stopped while
+# the program runs, so only the path tells the file.
 sed 's/sixty/own_code/' "$root/tests/workloads/shares.c" >own.c
 sed 's/sixty/precious/' "$root/tests/workloads/shares.c" >secret/own.c
 build_static own own.c -Wl,--build-id=none
@@ -134,7 +134,7 @@ path_traps() {
 }
 path_traps
 
-# While it runs, the mapping leads to the file, whatever has its path by now.
+# While the program runs, the mapping leads to the file, whatever took its path.
 cp own place/own
 # shellcheck disable=SC2016 # for the inner shell
 record deleted 0 -- sh -c 'place/own 0.3 & while ! grep -q place/own /proc/$!/maps; do :; done
@@ -142,14 +142,15 @@ record deleted 0 -- sh -c 'place/own 0.3 & while ! grep -q place/own /proc/$!/ma
 own_code_is_named deleted
 nothing_of_it deleted
 
-# Debug files, beside the program and by build id. They are read as the invoking user may.
+# Debug files, next to the program and by build id. They are read with the invoking user's
+# permissions.
 build_static bare own.c -Wl,--build-id
 sed 's/sixty/own_code/; s/burn_ms/precious/' "$root/tests/workloads/shares.c" >secret/lines.c
 objcopy --only-keep-debug bare debug
 objcopy --strip-all --add-gnu-debuglink=debug bare stripped
 id=$(readelf -n bare | sed -n 's/.*Build ID: //p')
 by_id=usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
-# COMMAND puts something in the place of a debug file, $@ is the program.
+# COMMAND replaces a debug file by a trap, $@ is the program.
 debug_trap() { # NAME COMMAND OPTION... -- PROGRAM
 	local name=$1 command=$2
 	shift 2
@@ -195,7 +196,7 @@ debug_traps() {
 }
 debug_traps
 
-# Where the profile is to be written everybody may put files.
+# The profile goes to a folder in which everybody may write.
 as_user mkfifo shared/fifo.json
 as_user ln -s "$tmp/secret/own.c" shared/link.json
 before=$(<secret/own.c)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Whole user stacks of what was built without frame pointers: programs of the distribution, and
-# workloads whose true stacks are known.
+# Whole user stacks without frame pointers: programs of the distribution, and workloads whose true
+# stacks are known.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 nofp=$workloads/nofp
 
-# Ticks of a class and of those that can be whole, as Python sees them in judge().
+# Ticks of a class, and ticks that can be whole, as Python expressions for judge().
 stats_code='
 import json
 stats = json.load(open(args[0]))
@@ -23,8 +23,8 @@ expect(stats["whole"] * 100 >= float(args[1]) * can_be_whole, stats)'
 # Data that takes a second or two to compress.
 head -c 12000000 <(cat /usr/bin/python3 /usr/bin/perl /lib/*-linux-gnu/libc.so.6 /usr/bin/bash) >data
 
-# A whole stack ends where the kernel or clone() let the thread begin. For main threads that is the
-# program's entry, or that of the dynamic linker, which runs first.
+# A whole stack ends where the kernel or clone() started the thread. Main threads start at the
+# program's entry, or at that of the dynamic linker, which runs first.
 ends_at_entry() { # NAME PROGRAM
 	judge "$1: whole stacks end in _start" "$1.json.gz" "$1.stats" "$2" <<<"$stats_code"'
 import os
@@ -75,8 +75,8 @@ for name, function in (("worker-a", "work_a"), ("worker-b", "work_b")):
     expect(len(found) > 200 and right >= 0.99 * len(found), f"{name}: {right} of {len(found)}")
 CODE
 
-# What was sampled before its table was there comes as a copy of 16 KB of stack, which such a stack
-# does not fit into: it counts as cut off, and as finished later. How many do is the machine's affair.
+# Samples from before a table was ready come as copies of 16 KB of stack. Such a stack does not fit:
+# it counts as truncated, and as finished later. Their number depends on the machine.
 record deep 0 -- "$nofp/recursion" 600
 judge "600 calls deep: the stacks are whole" deep.json.gz deep.stats <<<"$stats_code"'
 expect(can_be_whole > 200, f"only {can_be_whole} samples")
@@ -106,7 +106,7 @@ found = [frames for _, _, _, frames in samples(thread("handler"))
          if any(f["name"] == "in_handler" for f in frames)]
 right = 0
 for frames in found:
-    # What burns is inlined: of each function, only itself.
+    # The burning code is inlined: each function counts only itself.
     frames = [f for f in frames if f["inlineDepth"] == 0]
     names = [f["name"] for f in frames]
     at = names.index("main") if "main" in names else 0
@@ -133,7 +133,7 @@ for name, function in (("fork_exec", "parent_work"), ("only-forked", "forked_wor
     expect(len(found) > 100 and right >= 0.99 * len(found), f"{name}: {right} of {len(found)}")
 CODE
 
-# Copies of a library that nothing takes for each other: each has a build id of its own.
+# Copies of a library that cannot be confused: each has its own build id.
 mkdir libraries
 python3 - "$workloads/library.so" libraries 40 <<'CODE'
 import struct

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Wrong use: one clear line, a hint, and nothing happens.
+# Wrong usage: one clear line, a hint, and no effect.
 . "$(dirname "$0")/lib.sh"
 wrong() { # REGEX ARGUMENT...
 	local regex=$1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of code as runtimes write them: by each language's parser, and by all in turn. */
+/* Names of code as runtimes write them, for each language's parser and for all in turn. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static void check(const struct code_name *name, uint8_t language, const char *te
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Memory that ends with the text. */
+	/* Ends with the text, so that sanitizers see reads beyond it. */
 	char *text = malloc(size + !size);
 	struct code_name name;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program, and a file that its debug information is in besides: what dwz moved out of it, its
- * split units, or a package of them. The first four bytes say how long the program is. The other
- * file has all the names by which the seeds look for one, in a folder that is the root of both.
+ * A program, and another file with debug information of it: its part moved out by dwz, its split
+ * units, or a package of those. The first four bytes are the program's size. The other file has all
+ * names under which the seeds look for one, in a folder that is the root of both.
  */
 #include <fcntl.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the process that talks to servers may answer: packets, each behind two bytes, the first of
- * which says whether it is cut short, and the second what comes along with it.
+ * Answers of the process that talks to servers: packets, each after two bytes. The first says
+ * whether the packet is truncated, the second what comes with it.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 #define PACKETS_MAX 32
 
-/* A regular file, a folder, one that cannot be read, or none. */
+/* Opens a regular file, a folder, an unreadable file, or nothing. */
 static int open_gift(uint8_t kind)
 {
 	switch (kind & 3) {
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		abort();
 	send_all(ends[1], data, size);
-	/* Whoever waits for more sees the end. */
+	/* Readers that wait for more see the end. */
 	shutdown(ends[1], SHUT_WR);
 	options.socket = ends[0];
 	f = debug_fetcher_new(&options);

@@ -4,7 +4,7 @@
 #include "lib/binary/debug_link.h"
 #include "tests/fuzz/input.h"
 
-/* The first byte chooses what the rest is: a section, or a whole file. */
+/* The first byte tells whether the rest is a section or a whole file. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct debug_link link;

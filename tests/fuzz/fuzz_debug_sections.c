@@ -2,7 +2,7 @@
 #include "lib/binary/debug_sections.h"
 #include "tests/fuzz/input.h"
 
-/* Reads every byte that is handed out, once for each reader of it. */
+/* Reads every byte that is handed out, once per reader. */
 static uint64_t touch(const struct debug_view *view)
 {
 	uint64_t sum = 0;
@@ -19,7 +19,7 @@ static uint64_t touch(const struct debug_view *view)
 	return sum;
 }
 
-/* A part at a time; what is not packed is there at once. */
+/* Reads part by part; data that is not packed is there at once. */
 static uint64_t touch_lazily(int fd)
 {
 	struct debug_sections s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as .eh_frame_hdr and .eh_frame, without an ELF file around them: a byte of flags, two
- * bytes with the size of the former, then both.
+ * Any bytes as .eh_frame_hdr and .eh_frame, without an ELF file: a byte of flags, two bytes with
+ * the size of the former, then both.
  */
 #include <string.h>
 
@@ -13,11 +13,11 @@
 
 enum { IS_ARM64 = 1, IS_DEBUG_FRAME = 2, HAS_STUBS = 4, IS_I386 = 8 };
 
-/* As tests/fuzz/make-seeds links the seeds. */
+/* Addresses at which tests/fuzz/make-seeds links the seeds. */
 #define HDR_VADDR 0x8000
 #define CFI_VADDR 0x10000
 
-/* A copy of its own, so that a sanitizer sees what is read behind it. */
+/* A block of exact size, so that sanitizers see reads beyond it. */
 static struct cfi_section take_section(struct bytes *b, size_t size, uint64_t vaddr)
 {
 	struct cfi_section section = {.size = size, .vaddr = vaddr};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as an ELF file, through all that is done to one: what a recording asks, then names. */
+/*
+ * Any bytes as an ELF file, through everything that reads one: a recording's questions, then names.
+ */
 #include <stdbool.h>
 
 #include "lib/binary/binary.h"

@@ -5,7 +5,7 @@
 #include "symbolize/symbolizer.h"
 #include "tests/fuzz/input.h"
 
-/* The seeds' code lies there. */
+/* The seeds' code lies below. */
 #define RVAS 1024
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 #include "lib/unwind/fde_ranges.h"
 #include "tests/fuzz/input.h"
 
-/* The seeds' code lies there. */
+/* The seeds' code lies below. */
 #define RVAS 0x3000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

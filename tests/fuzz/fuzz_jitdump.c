@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A jitdump: read in one go and record by record it says the same; what comes of its call frame
- * information is a description that the walker can rely on.
+ * A jitdump: reading it at once and record by record gives the same; descriptions made from its
+ * call frame information are safe for the walker.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	}
 }
 
-/* What the walker is told covers everything, and lies where it says. */
+/* The walker's mappings cover everything, in the places that they name. */
 static void check_mappings(const struct table_arena *arena)
 {
 	struct unwind_mappings all = {0};
@@ -66,7 +66,7 @@ static void check_mappings(const struct table_arena *arena)
 		if (!(m->flags & UNWIND_HAS_TABLE))
 			continue;
 		require(m->shard < arena->rows.count && m->rows_at < UNWIND_SHARD_WORDS);
-		/* Where it leads the walker is in the table. */
+		/* The walker stays within the table. */
 		walk_find_rule(m, arena->rows.items[m->shard].words, UNWIND_SHARD_WORDS,
 			       m->start - m->bias);
 	}
@@ -74,7 +74,7 @@ static void check_mappings(const struct table_arena *arena)
 	vec_release(&all.rows);
 }
 
-/* One store for all inputs: it is large. */
+/* One store for all inputs, because it is large. */
 static struct rule_store *get_store(void)
 {
 	static struct rule_store *store;

@@ -20,13 +20,13 @@ static int pick(struct strbuf *out, const void *data, size_t size)
 	return ret;
 }
 
-/* What is picked is a BTF, from which the same picks everything. */
+/* The result is a BTF, and picking the same names from it yields all of it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct strbuf first = {0}, second = {0};
 
 	if (pick(&first, data, size) == 0) {
-		/* No more types and strings than there are; the two may overlap. */
+		/* At most as many types and strings as in the input; the two may overlap. */
 		if (first.size > 2 * size)
 			abort();
 		if (pick(&second, first.text, first.size) || first.size != second.size ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Completes whatever is a profile, with made-up names; what comes out must be a profile again. */
+/* Completes any profile with invented names; the result must be a profile again. */
 #include <string.h>
 
 #include "lib/base/alloc.h"
@@ -12,7 +12,7 @@ static string_id intern(struct profile *p, const char *text)
 	return strings_intern(&p->strings, text);
 }
 
-/* Every other frame, with as many inlined functions as its number says. */
+/* Answers for every other frame, with as many inlined functions as its number. */
 static void answer(struct profile *p)
 {
 	struct frame_name chain[3] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A perf map, and what its names are made of. Read in one go and in pieces it says the same. */
+/* A perf map, and the names in it. Reading it at once and in pieces gives the same. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static void require(bool condition)
 		abort();
 }
 
-/* The name in memory that ends with it. */
+/* Parses the name in memory that ends with it. */
 static void parse_name(const char *text, size_t size)
 {
 	char *copy = malloc(size);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel's files say, and processes can put into their names. The first byte says which.
+/*
+ * Contents of the kernel's files, into which processes can put their names. The first byte selects
+ * the file.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -57,7 +59,7 @@ static void take(void *ctx, const struct rec *rec)
 		abort();
 	if (rec->kind != REC_MAP)
 		return;
-	/* In order, and none in another. */
+	/* In ascending order. */
 	if (map->start < *last || map->end < map->start)
 		abort();
 	*last = map->end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads whatever is a profile and writes it: a file that prof itself could have written. Such a
- * file, read and written again, equals itself.
+ * Reads any profile and writes it: prof itself could have written the result. That file, read and
+ * written again, stays the same.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "lib/format/format.h"
 #include "tests/fuzz/input.h"
 
-/* Rows lead to rows. */
+/* References between rows are valid. */
 static void check(const struct profile *p)
 {
 	stack_id id = 0;
@@ -34,7 +34,7 @@ static void check(const struct profile *p)
 	}
 }
 
-/* Terminated, to be freed. */
+/* Returns the terminated text; free it. */
 static char *write_to_memory(const struct profile *p, size_t *size)
 {
 	int fd = memfd_create("output", MFD_CLOEXEC);
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t foreign_size, first_size, second_size;
 	struct profile *p;
 
-	/* At its end, so that reading beyond is found. */
+	/* Ends with the text, so that sanitizers see reads beyond it. */
 	input = xmalloc(size + 1);
 	memcpy(input, data, size);
 	if (format_firefox.read(&p, input, size, &counts, NULL)) {
@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free(input);
 	foreign = write_to_memory(p, &foreign_size);
 	profile_free(p);
-	/* Sums of the first file may be of values that do not fit into its format. */
+	/* Sums of the first file may not fit into its own format. */
 	first = write_again(foreign, foreign_size, &first_size);
 	free(foreign);
 	second = write_again(first, first_size, &second_size);

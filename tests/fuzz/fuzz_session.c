@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a stream of records: through the merge, into a session, then with made-up answers
- * through the expansion. What comes out must be a profile that exporters can rely on.
+ * Any bytes as a stream of records: through the merge into a session, then with invented answers
+ * through the expansion. The result must be a profile that exporters can rely on.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ static void require(bool condition)
 		abort();
 }
 
-/* Where no record begins, the next word may be one: a fuzzer finds its way faster. */
+/* Words that begin no record are skipped, which helps the fuzzer. */
 static void add_records(struct merge *m, const uint64_t *words, size_t count)
 {
 	for (size_t at = 0; at < count;) {
@@ -118,7 +118,7 @@ static void check_counters(const struct profile *p)
 	}
 }
 
-/* Each tick in one class, and each in the profile; likewise what is counted of other events. */
+/* Each tick is in one class, and each in the profile; the same for counts of other events. */
 static void check_ticks(const struct profile *p)
 {
 	const struct profile_stats *stats = &p->stats;
@@ -163,7 +163,7 @@ static void check_profile(const struct profile *p)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t count = size / 8, records;
-	/* Aligned, and no larger than it says: so that reading beyond it is seen. */
+	/* Aligned and of exact size, so that sanitizers see reads beyond it. */
 	_cleanup_free_ uint64_t *words = xmalloc(count * 8 + !count);
 	struct profile *p = profile_new();
 	struct merge *m = merge_new();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Paths of source files, one a line, as debug information names them, seen from the root of a
- * process: whatever they are, no more is read than what the root holds. The root has links that
- * lead out of it, to a file that only this program may read.
+ * Paths of source files, one per line, as debug information has them, in the root of a process.
+ * Whatever they are, nothing outside the root is read. The root has links to the outside, to a file
+ * that only this program may read.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (root < 0)
 		make_folder();
 	modules_get(&p->modules, module)->file_key = 1;
-	/* Somebody who may read nothing that is not for everybody. */
+	/* A user who may only read files open to everybody. */
 	readers_add(&modules_get(&p->modules, module)->users, (struct reader){65533, 65533});
 	file_set_add_root(files, 1, fcntl(root, F_DUPFD_CLOEXEC, 0));
 	options.files = files;

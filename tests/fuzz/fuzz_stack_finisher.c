@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any copy of registers and stack, of a process that has anything mapped: a stack record that is
- * valid, within its bounds, and says how it ended; and the same one each time.
+ * Any copy of registers and stack, in a process with any mappings: yields a valid stack record
+ * within its bounds that tells how it ended, and always the same one.
  */
 #include <elf.h>
 #include <stdint.h>
@@ -56,7 +56,7 @@ static void add_module(struct native_tables *t, uint32_t id, uint16_t machine)
 	free(rec);
 }
 
-/* A row for every 64 bytes, by rules of several kinds in turn. */
+/* Stores a row per 64 bytes, with rules of several kinds in turn. */
 static void store_table(struct native_tables *t, uint32_t id)
 {
 	static const struct unwind_rule kinds[] = {
@@ -105,7 +105,7 @@ static void store_table(struct native_tables *t, uint32_t id)
 	unwind_table_release(&table);
 }
 
-/* One for all inputs of a machine. */
+/* One per machine, for all inputs. */
 static struct native_tables *get_tables(bool is_arm64)
 {
 	static struct native_tables machines[2];
@@ -143,7 +143,7 @@ static void read_mappings(struct input *in, struct bytes *b)
 	}
 }
 
-/* Only its sizes are right: the first bytes are the header. */
+/* Corrects only the sizes: the first bytes are the header. */
 static void read_copy(struct input *in, struct bytes *b)
 {
 	struct rec_copy head = {0};

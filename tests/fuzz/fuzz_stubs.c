@@ -13,8 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (binary_open(&b, fd, NULL) == 0) {
 		binary_find_stubs(b, &stubs);
-		/* In order, not on top of one another, of terminated names, and each leads to
-		 * something. */
+		/* Ascending, not overlapping, with terminated names, and each leads somewhere. */
 		vec_for_each(&stubs.rows, const struct binary_stub *, stub) {
 			if (stub->vaddr < end || !stub->size ||
 			    stub->size > UINT64_MAX - stub->vaddr ||

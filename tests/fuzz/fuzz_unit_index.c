@@ -68,7 +68,7 @@ static void check_aranges(const uint8_t *data, size_t size)
 	aranges_release(&aranges);
 }
 
-/* An id or number, then a section. */
+/* An id or a number, then a section. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint64_t id;

@@ -8,7 +8,7 @@
 
 #define MAX_SIZE ((size_t)1 << 20)
 
-/* In steps the same comes out as at once. */
+/* Unpacking in steps gives the same as at once. */
 static void check_steps(const uint8_t *data, size_t size, const uint8_t *all, size_t wanted,
 			bool is_whole)
 {
@@ -26,7 +26,9 @@ static void check_steps(const uint8_t *data, size_t size, const uint8_t *all, si
 	free(out);
 }
 
-/* What a file says it is; and, as sections are, by a header: 'z' or 's', and the size in 3 bytes.
+/*
+ * Unpacks by the file's own claim, and by a header as sections have it: 'z' or 's', and the size in
+ * 3 bytes.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

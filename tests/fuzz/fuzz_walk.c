@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as unwind tables, rules, registers, stack and code: the walker must end, within its
- * bounds, and say how. What user space promises the walker holds here, too: mappings ascend, the
- * size of a shard is a power of two. Nothing else does.
+ * Any bytes as unwind tables, rules, registers, stack and code: the walker must end within its
+ * bounds, and tell how. Guarantees of user space hold here, too: mappings ascend, and a shard's
+ * size is a power of two. Nothing else holds.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void require(bool condition)
 		abort();
 }
 
-/* An address near the mappings, near the stack, or anywhere: two bytes lead to most of them. */
+/* Reads an address near the mappings, near the stack, or anywhere; mostly takes two bytes. */
 static uint64_t read_addr(struct bytes *b)
 {
 	uint16_t value = bytes_u16(b);
@@ -68,7 +68,7 @@ static void read_mappings(struct input *in, struct bytes *b)
 		m->rows_at = bytes_u8(b);
 		m->page_count = bytes_u8(b);
 		m->flags = bytes_u8(b);
-		/* Numbers as they can only be by mistake. */
+		/* Numbers that only occur by mistake. */
 		if (m->flags & 4)
 			m->index_at = bytes_u32(b);
 		if (m->flags & 8)
@@ -90,7 +90,7 @@ static void read_rules(struct input *in, struct bytes *b)
 
 		if (rule)
 			memcpy(&in->rules[i], rule, sizeof(in->rules[i]));
-		/* Most kinds that a byte can have are none. */
+		/* Most values of a byte are no kind. */
 		in->rules[i].cfa_kind %= 6;
 	}
 	in->target.rules = in->rules;
@@ -117,7 +117,7 @@ static void read_regs(struct input *in, struct bytes *b)
 		in->regs.general[i] = read_addr(b);
 }
 
-/* A copy of its own: a sanitizer sees what is read behind its end. */
+/* A block of exact size, so that sanitizers see reads beyond it. */
 static uint8_t *read_stack(struct input *in, struct bytes *b)
 {
 	size_t size = bytes_left(b) < STACK_MAX ? bytes_left(b) : STACK_MAX;
@@ -152,7 +152,7 @@ static void check(const struct walk_path *path)
 			path->kinds[i] == FRAME_GUESS);
 		guessed |= path->kinds[i] == FRAME_GUESS;
 	}
-	/* The one that there was no room for may be the guess. */
+	/* The frame without room may be the guess. */
 	require(!guessed || path->flags & STACK_GUESSED);
 }
 

@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The caller's to close. */
+/* Returns a descriptor; close it. */
 static inline int input_open(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("input", MFD_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks a symbolizer for many addresses at once, and reads whatever its answers refer to. */
+/* Asks a symbolizer for many addresses at once, and reads everything that its answers refer to. */
 #ifndef PROF_TESTS_FUZZ_NAME_ALL_H
 #define PROF_TESTS_FUZZ_NAME_ALL_H
 
@@ -8,10 +8,10 @@
 
 #include "symbolize/symbolizer.h"
 
-/* The seeds' code lies there. */
+/* The seeds' code lies below. */
 #define NAME_ALL_RVAS 1024
 
-/* Its size; what has no name has none at all. */
+/* Returns the name's size; 0 for no name. */
 static inline size_t name_all_touch_name(const char *name)
 {
 	if (name && !name[0])
@@ -30,7 +30,7 @@ static inline size_t name_all_touch(const struct answer *answer)
 	return sum;
 }
 
-/* How many addresses had a function or a line. */
+/* Returns the number of addresses with a function or a line. */
 static inline size_t name_all(const struct symbolizer_ops *ops,
 			      const struct symbolizer_input *input)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The main() of a fuzz target without a fuzzer: feeds it every file that is named, and every file
- * in the folders that are named. Fails where there was nothing to feed.
+ * main() of a fuzz target without a fuzzer: feeds it every named file, and every file in the named
+ * folders. Fails if there are none.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static int replay_file(const char *path, size_t size)
 {
 	FILE *file = fopen(path, "rb");
-	/* Exactly as large as the input: a sanitizer sees the first byte that is read behind it. */
+	/* Exactly as large as the input, so that sanitizers see reads beyond it. */
 	uint8_t *data = malloc(size ? size : 1);
 
 	if (!file || !data || fread(data, 1, size, file) != size) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every unwind table must be, whatever it was compiled from: the walker relies on it. */
+/* Properties of every unwind table, which the walker relies on. */
 #ifndef PROF_TESTS_FUZZ_TABLE_CHECK_H
 #define PROF_TESTS_FUZZ_TABLE_CHECK_H
 
@@ -42,7 +42,7 @@ static inline void check_rule(const struct unwind_rule *rule)
 	require(UNWIND_AT_REG_BASE(rule->kinds) <= UNWIND_AT_REG_LAST);
 }
 
-/* `size` is that of the input: no table has more rows than it has bytes, but for stubs. */
+/* `size` is the input's: a table has at most as many rows as that, apart from stubs. */
 static inline void check_table(const struct unwind_table *table, const struct unwind_rules *rules,
 			       size_t size)
 {

@@ -79,7 +79,7 @@ int events_parse(struct events *e, const char *text, struct error *err)
 	struct event_line line;
 	int number = 0;
 
-	/* Answers point into it. */
+	/* Answers refer to it. */
 	vec_push(&e->texts, copy);
 	for (char *at; (at = strsep(&rest, "\n"));) {
 		number++;

@@ -51,9 +51,9 @@ struct events_name {
 	uint32_t line;
 };
 
-/* Texts live as long as the events. */
+/* Texts are valid as long as the events. */
 struct events_answer {
-	const char *module; /* its name; NULL: none */
+	const char *module; /* the module's name; NULL: none */
 	uint64_t offset;
 	const char *symbol; /* NULL: none */
 	uint64_t symbol_start, symbol_size;
@@ -62,25 +62,26 @@ struct events_answer {
 };
 
 struct events {
-	VEC(uint64_t) words; /* the records, one after the other */
+	VEC(uint64_t) words; /* records, one after the other */
 	VEC(struct events_answer) answers;
 	VEC(char *) texts;
 	uint64_t end_ns;
 	bool cpus;
 };
 
-/* -EINVAL names the line. Release *e in any case. */
+/* Returns -EINVAL naming the line. Release *e in any case. */
 int events_parse(struct events *e, const char *text, struct error *err);
 void events_release(struct events *e);
 static inline void events_release_cleanup(struct events *e)
 {
 	events_release(e);
 }
-/* Does each valid record, printed as text and read again, equal itself? -EINVAL shows one that does
- * not.
+/*
+ * Checks that each valid record equals itself after being printed and read again. Returns -EINVAL
+ * showing one that does not.
  */
 int events_check_text(const struct events *e, struct error *err);
-/* The record at *word, which advances; NULL after the last. */
+/* Returns the record at *word and advances; NULL after the last. */
 const struct rec *events_next(const struct events *e, size_t *word);
 
 #endif

@@ -22,7 +22,7 @@
 
 #define FILE_MAX (1u << 20)
 
-/* Nothing in here may depend on the machine or the day. */
+/* Must not depend on the machine or the day. */
 static struct profile *new_profile(void)
 {
 	struct profile *p = profile_new();
@@ -119,13 +119,13 @@ static int write_as(const struct format *format, const struct profile *p, bool c
 	return result;
 }
 
-/* Without a path to stdout. */
+/* Exports to a path, or to stdout without one. */
 static int export(const struct profile *p, bool cpus, const char *path, struct error *err)
 {
 	return write_as(&format_firefox, p, cpus, path, err);
 }
 
-/* Beside the file `path`. */
+/* Exports next to the file `path`. */
 static int export_others(const struct profile *p, bool cpus, const char *path, struct error *err)
 {
 #define FORMAT_ROW(name) &format_##name,
@@ -149,7 +149,7 @@ static int run(const struct events *events, const char *output, struct error *er
 	size_t word = 0;
 	int result;
 
-	/* As readers do: what is not valid goes no further. */
+	/* Invalid records go no further, as with real readers. */
 	while ((rec = events_next(events, &word))) {
 		if (record_is_valid(rec, record_size(rec)))
 			session_feed(session, rec);
@@ -171,7 +171,7 @@ static int write_records(const struct events *events)
 	return fwrite(events->words.items, 8, count, stdout) == count && !fflush(stdout) ? 0 : -1;
 }
 
-/* Failures are printed. */
+/* Prints failures. */
 static int run_file(const char *path, const char *output, bool records)
 {
 	_cleanup_free_ char *text = text_read_file(path, FILE_MAX, NULL);
@@ -224,7 +224,7 @@ static int read_again(const char *text, size_t size, const char *path, struct er
 	return result;
 }
 
-/* A profile that was read and written again equals itself. */
+/* Checks that a profile equals itself after being read and written again. */
 static int check_again(const char *path, const char *again)
 {
 	_cleanup_free_ char *text = text_read_file(path, FILE_MAX, NULL), *other = NULL;

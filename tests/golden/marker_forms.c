@@ -17,7 +17,7 @@ static const char *const places[] = {
 	"chart", "table", "overview", "memory", "ipc", "file-io", "network", NULL,
 };
 
-/* The parts of a:b:c; those that are missing are empty. */
+/* Cuts a:b:c into its parts; missing ones are empty. */
 static void split(char *text, char separator, char *parts[PARTS_MAX])
 {
 	static char nothing[1];
@@ -32,7 +32,7 @@ static void split(char *text, char separator, char *parts[PARTS_MAX])
 	}
 }
 
-/* A number stands for a type that there is not. */
+/* A number stands for a type that does not exist. */
 static uint8_t parse_type(struct record_text *t, const char *text)
 {
 	uint64_t number = 0;

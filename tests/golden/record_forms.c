@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fields whose text one kind of record has for itself. */
+/* Forms of fields that only one kind of record has. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -104,7 +104,7 @@ void text_build_id(struct record_text *t, struct rec_module *rec)
 	}
 }
 
-/* Cuts numbers off the front of a:b:c; returns the rest, or NULL where there are not as many. */
+/* Cuts numbers off the front of a:b:c; returns the rest, or NULL if there are too few. */
 static char *cut_numbers(char *text, uint64_t *numbers, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records as text and back, by the fields that bpf/record.def gives them. One description serves
- * both ways: each call takes a field from the line into the record, or prints it.
+ * Converts records to text and back, by their fields in bpf/record.def. One description serves both
+ * directions: each call takes a field from the line into the record, or prints it.
  */
 #ifndef PROF_TESTS_GOLDEN_RECORD_TEXT_H
 #define PROF_TESTS_GOLDEN_RECORD_TEXT_H
@@ -13,15 +13,15 @@
 #define RECORD_TEXT_SIZE_MAX 8192
 
 struct record_text {
-	struct event_line *line; /* what is read; NULL: the record is printed */
-	struct strbuf out; /* what was printed */
-	uint8_t *record; /* read into: zeros, RECORD_TEXT_SIZE_MAX bytes */
-	size_t size; /* of what there is of it so far */
+	struct event_line *line; /* line to read; NULL: print the record */
+	struct strbuf out; /* printed text */
+	uint8_t *record; /* record to fill: RECORD_TEXT_SIZE_MAX zeroed bytes */
+	size_t size; /* bytes of the record so far */
 };
 
-/* REC_NONE: there is no such kind. */
+/* Returns REC_NONE for an unknown kind. */
 unsigned int record_text_kind(const char *name);
-/* Reads the line's fields into t->record. Problems are the line's. */
+/* Reads the line's fields into t->record. Reports problems in the line. */
 void record_text_read(struct record_text *t, unsigned int kind);
 /* Prints a valid record, without a newline. */
 void record_text_print(struct strbuf *out, const struct rec *rec);
@@ -33,18 +33,18 @@ void text_number(struct record_text *t, const char *key, void *member, size_t si
 void text_signed(struct record_text *t, const char *key, int64_t *member);
 void text_word(struct record_text *t, const char *key, void *member, size_t size,
 	       const struct event_word *words, uint32_t otherwise);
-/* Nanoseconds after `base`. */
+/* Time in ns after `base`. */
 void text_time(struct record_text *t, const char *key, uint64_t base, uint64_t *member);
 /* cpu-time=1ms: the wire has the low half of 16 ns units. */
 void text_cpu_time(struct record_text *t, const char *key, uint32_t *member);
 void text_name(struct record_text *t, const char *key, char *name, size_t size);
-/* A text at the end; `member` is its size. */
+/* A text at the end of the record; `member` is its size. */
 void text_tail(struct record_text *t, const char *key, void *member, size_t size);
-/* Bytes at the end: adds these, or skips as many. Returns them, or NULL where they are too many. */
+/* Appends these bytes, or skips as many. Returns them; NULL if there are too many. */
 void *text_add(struct record_text *t, const void *bytes, size_t size);
-/* Escapes what separates items and fields. */
+/* Escapes separators of items and fields. */
 void text_print_item(struct record_text *t, const char *before, const char *bytes, size_t size);
-/* " key=bytes", likewise. */
+/* Prints " key=bytes", escaped in the same way. */
 void text_print_bytes(struct record_text *t, const char *key, const char *bytes, size_t size);
 void text_print(struct record_text *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

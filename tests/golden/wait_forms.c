@@ -16,7 +16,7 @@ static const struct event_word states[] = {
 	{NULL, 0},
 };
 
-/* waited=1ms: the record's time is so long after the start; start=unknown: before the recording */
+/* waited=1ms: the wait began that long before the record; start=unknown: before the recording */
 static void text_start(struct record_text *t, uint64_t *start)
 {
 	static const struct event_word words[] = {{"unknown", 1}, {NULL, 0}};

@@ -14,7 +14,7 @@ import subprocess
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LARGEST = 100 << 20
 
-# What differs in its language, linker, age or size; the first that is there of each line.
+# Files that differ in language, linker, age or size; the first one found of each line.
 WANTED = """
 /lib/*-linux-gnu/libc.so.6
 /usr/lib/*-linux-gnu/libstdc++.so.6
@@ -39,8 +39,8 @@ WANTED = """
 /usr/lib32/libc.a
 """
 
-# NAME, the file that is damaged, what makes the folder: $S is the source tree. The program that a
-# profile refers to is `main`, or else the damaged file itself.
+# NAME, the file to damage, the commands that make the folder: $S is the source tree. The program
+# that a profile refers to is `main`, or else the damaged file itself.
 MADE = (
     ("gcc-dwarf5", "main", "gcc -g -O2 -I $S -D_GNU_SOURCE -o main $S/tests/workloads/inlines.c"),
     ("gcc-dwarf4", "main", "gcc -gdwarf-4 -O2 -I $S -D_GNU_SOURCE -o main $S/tests/workloads/tour.c -lm"),
@@ -92,7 +92,7 @@ MADE = (
 
 @dataclasses.dataclass
 class Elf:
-    """What of a file tells where to damage it."""
+    """Parts of a file that tell where to damage it."""
     sections: dict   # name: [(offset, size)]
     tables: list     # (offset, size) of the header, the segments' and the sections' table
     build_id: str

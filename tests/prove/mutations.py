@@ -58,7 +58,7 @@ def damage_elf(case, rng):
             name = rng.choice(names) if names else "headers"
             places = case.elf.sections.get(name, case.elf.tables)
         start, size = rng.choice(places)
-        # Where a section begins it says most about what follows.
+        # The beginning of a section says most about the rest.
         if rng.random() < 0.4:
             size = min(size, 64)
         size = min(size, len(data) - start)

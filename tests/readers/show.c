@@ -14,7 +14,7 @@
 #include "lib/format/format.h"
 
 #define FILE_MAX ((size_t)1 << 30)
-/* Set in ids that are no numbers: the rest is a string. */
+/* Set in ids that are not numbers: the rest is a string. */
 #define NAMED_ID (1u << 31)
 
 struct lines {
@@ -26,7 +26,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Prints and empties them. */
+/* Prints the lines and empties the list. */
 static void print_sorted(struct lines *lines)
 {
 	if (lines->rows.count)
@@ -78,7 +78,7 @@ static int compare_weighed(const void *a, const void *b)
 	return strcmp(((const struct weighed *)a)->line, ((const struct weighed *)b)->line);
 }
 
-/* Stacks of the same names are one. */
+/* Merges stacks with equal names. */
 static void print_stacks(const struct profile *p, const struct profile_thread *thread)
 {
 	size_t count = thread->samples.count, row = 0;
@@ -186,7 +186,7 @@ static void print_counters(const struct profile *p)
 	}
 }
 
-/* NULL: the reason was printed. */
+/* Returns NULL after printing the reason. */
 static struct profile *read_file(const char *path, struct import_counts *counts)
 {
 	size_t size = 0;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# scripts/deps chooses the packages of each distribution, against a made-up apt.
+# scripts/deps chooses the packages of each distribution, by a fake apt.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# Nothing is installed; $ABSENT are the packages that the distribution does not have.
+# Nothing is installed; $ABSENT are packages that the distribution lacks.
 mkdir "$tmp/bin"
 printf '#!/bin/sh\nexit 1\n' >"$tmp/bin/dpkg-query"
 cat >"$tmp/bin/apt-cache" <<'SH'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# scripts/tap counts what programs say, and names those that pass only when they are run again.
+# scripts/tap counts the results of programs, and names those that pass only when run again.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 tmp=$(mktemp -d)
@@ -24,7 +24,7 @@ program short <<<'echo "ok 1 - a"; echo "1..2"'
 program dies <<<'echo "ok 1 - a"; echo "1..1"; kill -9 $$'
 program lies <<<'echo "ok 1 - a"; echo "1..1"; exit 3'
 program hangs <<<'exec sleep 600'
-# Each fails the first time only; $0 is where it is.
+# Each fails only the first time; $0 tells where it is.
 for name in unsteady too; do
 	# shellcheck disable=SC2016 # for the inner shell
 	program $name <<<'[ -e "$0.ran" ] || printf "not "; echo "ok 1 - a"; echo "1..1"; : >"$0.ran"'

@@ -46,7 +46,7 @@ judges "words: in names" a.c 'int find_ledger_row;' '1: find_ledger_row: ledger 
 judges "words: fine in a sentence" a.c '/* Gives up no more. Complain. */' ""
 judges "words: parts of others" a.c 'int newsletter, memory;' ""
 
-# A folder that is gone would pass for ever.
+# A folder that no longer exists must not pass.
 count=$((count + 1))
 scripts/check-words "$tmp" gone >/dev/null && printf 'not '
 echo "ok $count - a folder that is gone"

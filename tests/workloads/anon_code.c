@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * anon_code SECONDS: makes code in anonymous memory, says "PID ADDRESS SIZE" of it (in hexadecimal,
- * but for the pid), and once it is answered with a line runs it for so much CPU time.
+ * anon_code SECONDS: makes code in anonymous memory, prints "PID ADDRESS SIZE" (in hexadecimal,
+ * except the pid), and after a line of input runs the code for that much CPU time.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bpf_run: 400 ms in a BPF program named prof_test, which is gone when this ends (root). */
+/* bpf_run: spends 400 ms in a BPF program named prof_test, which is gone at the end (root). */
 #include <linux/bpf.h>
 #include <unistd.h>
 

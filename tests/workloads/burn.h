@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Using up CPU time, exactly: measured by the thread's own clock, so that neither another process
- * nor a slow machine changes the shares. Inlined, so that the time is spent in the function that
- * calls it.
+ * Uses an exact amount of CPU time, by the thread's own clock, so that neither other processes nor
+ * slow machines change the shares. Inlined, so that the caller's function gets the time.
  */
 #ifndef PROF_TESTS_WORKLOADS_BURN_H
 #define PROF_TESTS_WORKLOADS_BURN_H
@@ -11,7 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* Neither inlined, nor copied, nor merged with another function that does the same. */
+/* Prevents inlining, copying, and merging with equal functions. */
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else
@@ -20,8 +19,8 @@
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /*
- * A system call from the very function: libc's wrappers have no frame of their own, and one that
- * walks frame pointers does not see who called them.
+ * Makes a system call directly from the function: wrappers of libc have no frame, so a frame
+ * pointer walk would miss their caller.
  */
 static ALWAYS_INLINE long raw_syscall(long number, long a, long b, long c)
 {
@@ -54,7 +53,10 @@ static ALWAYS_INLINE uint64_t thread_cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Some 20 µs of arithmetic: the clock, a system call, is then a small part of it. */
+/*
+ * Does some 20 µs of arithmetic, so that reading the clock, a system call, costs little in
+ * comparison.
+ */
 static ALWAYS_INLINE void burn_a_little(void)
 {
 	uint64_t x = 88172645463325252;
@@ -63,7 +65,7 @@ static ALWAYS_INLINE void burn_a_little(void)
 		x ^= x << 13;
 		x ^= x >> 7;
 		x ^= x << 17;
-		/* The value is needed, the compiler must believe. */
+		/* Makes the compiler believe that the value is used. */
 		__asm__ volatile("" : "+r"(x));
 	}
 }

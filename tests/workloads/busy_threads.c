@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy_threads THREADS PIECES: threads in a ring, two for each CPU at work at a time: who has done
- * 20 µs of work lets the next one go on. Says "ready" when all are there, and for each line on
- * standard input does so many pieces and says how many ns of time and of CPU time they took. For
- * benchmarks: what a recorder adds where threads change all the time.
+ * busy_threads THREADS PIECES: threads in a ring, two per CPU at work at a time. A thread that has
+ * done 20 µs of work starts the next. Prints "ready" when all exist; for each line of input does
+ * that many pieces, and prints how many ns of time and of CPU time they took. For benchmarks: cost
+ * of a recorder if threads change all the time.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -16,7 +16,7 @@
 #include "tests/workloads/burn.h"
 
 static int thread_count;
-static sem_t *turns, all_done;
+static sem_t *starts, all_done;
 static atomic_long pieces_left;
 static atomic_int working;
 
@@ -25,11 +25,11 @@ static NOINLINE void piece_of_work(void)
 	burn_a_little();
 }
 
-/* Each token that is out of work ends here. */
+/* Every token without work ends here. */
 static void pass_on(int next)
 {
 	if (atomic_fetch_sub(&pieces_left, 1) > 0)
-		sem_post(&turns[next]);
+		sem_post(&starts[next]);
 	else if (atomic_fetch_sub(&working, 1) == 1)
 		sem_post(&all_done);
 }
@@ -39,7 +39,7 @@ static void *run(void *arg)
 	int number = (int)(intptr_t)arg;
 
 	for (;;) {
-		sem_wait(&turns[number]);
+		sem_wait(&starts[number]);
 		piece_of_work();
 		pass_on((number + 1) % thread_count);
 	}
@@ -62,7 +62,7 @@ static void do_pieces(long count)
 	pieces_left = count - tokens;
 	working = tokens;
 	for (int i = 0; i < tokens; i++)
-		sem_post(&turns[(long)i * thread_count / tokens]);
+		sem_post(&starts[(long)i * thread_count / tokens]);
 	sem_wait(&all_done);
 	printf("%ld %ld\n", now_ns(CLOCK_MONOTONIC) - start,
 	       now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu);
@@ -79,11 +79,11 @@ int main(int argc, char **argv)
 	if (thread_count < 1 || pieces < 1 || pthread_attr_init(&attributes) ||
 	    pthread_attr_setstacksize(&attributes, 65536) || sem_init(&all_done, 0, 0))
 		return 2;
-	turns = calloc((size_t)thread_count, sizeof(*turns));
-	if (!turns)
+	starts = calloc((size_t)thread_count, sizeof(*starts));
+	if (!starts)
 		return 1;
 	for (int i = 0; i < thread_count; i++) {
-		if (sem_init(&turns[i], 0, 0) ||
+		if (sem_init(&starts[i], 0, 0) ||
 		    pthread_create(&thread, &attributes, run, (void *)(intptr_t)i)) {
 			perror("pthread_create");
 			return 1;

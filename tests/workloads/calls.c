@@ -12,7 +12,10 @@ static NOINLINE unsigned long call_often(void)
 	unsigned long sum = 0;
 
 	for (int i = 0; i < 100000; i++) {
-		/* A function, whatever the header makes of it; and a text that may have changed. */
+		/*
+		 * Calls the function even if the header has a macro, with a text that may have
+		 * changed.
+		 */
 		sum += (unsigned long)(isalpha)(i & 127);
 		__asm__ volatile("" : "+m"(text));
 		sum += strlen(text);

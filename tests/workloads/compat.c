@@ -19,7 +19,7 @@ struct action {
 	void (*restorer)(void);
 };
 
-/* The kernel's own trampoline brings handlers back, where no restorer is named. */
+/* Without a restorer, handlers return through the kernel's own trampoline. */
 static inline long call(long number, long a, const void *b)
 {
 	long result;
@@ -56,7 +56,7 @@ static NOINLINE void left(long us)
 	burn_us(us / 2);
 }
 
-/* Its frame is aligned, so that its CFA is in memory. */
+/* Has an aligned frame, so that its CFA is in memory. */
 static NOINLINE void right(long us)
 {
 	_Alignas(64) volatile long spent[16];
@@ -96,7 +96,7 @@ __attribute__((used)) int run(int argc, char **argv)
 	return 0;
 }
 
-/* As the ABI has it: argc and argv are on the stack, which is aligned for the call. */
+/* At entry, argc and argv are on the stack; the ABI wants it aligned for the call. */
 __asm__(".globl _start\n"
 	".type _start, @function\n"
 	"_start:\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count_ticks FILE NS COMMAND [ARGUMENT]...: runs COMMAND and writes to FILE how often a timer
- * ticked that runs while COMMAND and its descendants do, every NS of CPU time: the kernel's own
- * sampling, with nothing of prof in it. Exit status: COMMAND's, or 125.
+ * count_ticks FILE NS COMMAND [ARGUMENT]...: runs COMMAND, and writes to FILE the number of ticks
+ * of a timer that runs while COMMAND and its descendants do, every NS of CPU time. This is the
+ * kernel's own sampling, without prof. Exit status: COMMAND's, or 125.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -18,13 +18,13 @@
 #define CPUS_MAX 256
 #define DATA_BYTES (1u << 20)
 
-/* What a record of this event looks like, a sample or a loss. */
+/* Layout of this event's records: samples and losses. */
 struct record {
 	struct perf_event_header header;
 	uint64_t id, lost; /* of PERF_RECORD_LOST */
 };
 
-/* The ring of one CPU, which is read once at the end; NULL: it is offline. */
+/* The ring of a CPU, read once at the end; NULL: offline. */
 static struct perf_event_mmap_page *open_ring(pid_t pid, int cpu, uint64_t period)
 {
 	struct perf_event_attr attr = {

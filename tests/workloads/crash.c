@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* crash: 100 ms in before_crash(), then a write to where nothing is. */
+/* crash: 100 ms in before_crash(), then a write to an unmapped address. */
 #include <sys/resource.h>
 
 #include "tests/workloads/burn.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deep SECONDS: calls itself 100 to 600 deep, along another path of functions each time, so that
- * hardly two stacks are alike, on as many threads as there are CPUs.
+ * deep SECONDS: recurses 100 to 600 deep, through other functions each time, so that hardly two
+ * stacks are equal, on as many threads as there are CPUs.
  */
 #include <pthread.h>
 #include <stdint.h>

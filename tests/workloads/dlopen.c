@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlopen keep|close MS LIBRARY...: loads one library after the other, copies of library.so, and
- * lets each use up MS of CPU time at once. With "close" it is unloaded before the next one, which
- * then is where it was.
+ * dlopen keep|close MS LIBRARY...: loads libraries one after the other, copies of library.so, and
+ * lets each use MS of CPU time at once. With "close", unloads each before the next, which then
+ * takes its place.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events PAGES OPENS SLEEPS FILE: touches so many new pages in touch_pages() on the main thread,
- * opens a file so often in open_files() on a thread "opener", and then sleeps so often in
- * sleep_often(). Into FILE: page faults and context switches of the whole process.
+ * events PAGES OPENS SLEEPS FILE: touches PAGES new pages in touch_pages() on the main thread,
+ * opens a file OPENS times in open_files() on a thread "opener", then sleeps SLEEPS times in
+ * sleep_often(). Writes page faults and context switches of the whole process to FILE.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ __attribute__((noinline)) static void open_files(long count)
 			abort();
 		close(fd);
 	}
-	sink = 1; /* a call at the end would leave no frame of this function */
+	sink = 1; /* without a tail call, so that this function keeps its frame */
 }
 
 __attribute__((noinline)) static void sleep_often(long count)
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 
 	if (argc != 5)
 		return 2;
-	/* So short a program is over before its code is known: stacks would come as copies. */
+	/* A shorter program would end before its code is known: stacks would come as copies. */
 	usleep(300000);
 	pages = atol(argv[1]);
 	memory = mmap(NULL, (size_t)(pages + 1) * PAGE, PROT_READ | PROT_WRITE,

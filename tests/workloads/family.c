@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * family: a process with a child that burns from before "ready" is said, and that makes another
- * child for each line of standard input. Names: "parent", "elder", "younger-0" …; all end with it,
- * at the end of input.
+ * family: a process with a child that burns even before "ready" is printed, and another child for
+ * each line of input. Names: "parent", "elder", "younger-0" …; all end with the parent, at the end
+ * of input.
  */
 #include <signal.h>
 #include <stdio.h>

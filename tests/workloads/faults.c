@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* faults: 400 ms, nearly all of it in the kernel, by page faults in touch_pages(). */
+/* faults: 400 ms, nearly all in the kernel, by page faults in touch_pages(). */
 #include <sys/mman.h>
 
 #include "tests/workloads/burn.h"

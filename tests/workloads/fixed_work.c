@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fixed_work [ROUNDS]: the same work whatever it costs, 30 calls deep; 1000 rounds are some
- * seconds. For benchmarks: its CPU time tells what a recorder adds.
+ * fixed_work [ROUNDS]: a fixed amount of work, 30 calls deep; 1000 rounds take some seconds. For
+ * benchmarks: its CPU time tells what a recorder adds.
  */
 #include <stdlib.h>
 

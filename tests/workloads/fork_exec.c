@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork_exec PROGRAM: a child that renames itself to "only-forked" and burns in forked_work(), and
- * one that executes PROGRAM, a copy of this one, with "executed", and burns in executed_work().
- * Each of them, and the parent in parent_work(), uses up 200 ms.
+ * fork_exec PROGRAM: starts a child that renames itself to "only-forked" and burns in
+ * forked_work(), and a child that executes PROGRAM, a copy of this one, with "executed", and burns
+ * in executed_work(). Each of them, and the parent in parent_work(), uses 200 ms.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handler [alt]: a signal interrupts interrupted(), and on_signal() uses up 300 ms in in_handler();
+ * handler [alt]: a signal interrupts interrupted(), and on_signal() uses 300 ms in in_handler();
  * with "alt" on a stack of its own.
  */
 #include <signal.h>
@@ -26,7 +26,7 @@ static void on_signal(int signal)
 	is_done = 1;
 }
 
-/* No call in here: the signal comes at an instruction that is not behind one. */
+/* Makes no call: the signal comes at an instruction that is not behind one. */
 static NOINLINE void interrupted(void)
 {
 	while (!is_done)
@@ -35,7 +35,7 @@ static NOINLINE void interrupted(void)
 
 int main(int argc, char **argv)
 {
-	/* After 50 ms of CPU time in user code: a recorder knows the program by then. */
+	/* After 50 ms of CPU time in user code, when a recorder knows the program. */
 	const struct itimerval soon = {.it_value.tv_usec = 50000};
 	struct sigaction action = {.sa_handler = on_signal};
 	stack_t stack = {.ss_size = STACK_BYTES};

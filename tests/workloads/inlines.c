@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inlines: 400 ms in outer(), into which middle() is inlined, into which inner() is. The lines
- * that a profile must name are marked.
+ * inlines: 400 ms in outer(), into which middle() is inlined, into which inner() is inlined. Marks
+ * the lines that a profile must name.
  */
 #include "tests/workloads/burn.h"
 
@@ -25,7 +25,7 @@ static ALWAYS_INLINE void middle(void)
 static NOINLINE void outer(void)
 {
 	middle(); /* outer: call */
-	/* Nothing of the loop may end the function: a call in tail position would hide it. */
+	/* Prevents a tail call, which would hide this function. */
 	__asm__ volatile("");
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes code that keeps no frame pointer and has, where its frame begins, something like a return
- * address; says in jit-PID.dump how it is unwound, calls it, moves it, calls it there, and has a
- * child call it. `jit_frames MS`: before that, and whenever it has told of code, it gives a
- * recorder so much CPU time to see the dump. `jit_frames MS kept` tells of nothing before its end,
- * as CPython does of what does not fill a buffer; its times are right all the same.
+ * Generates code without a frame pointer, with a false return address where its frame begins.
+ * Describes its unwinding in jit-PID.dump, calls it, moves it, calls it there, and has a child call
+ * it. `jit_frames MS`: before that, and after each description, spends this much CPU time, so that
+ * a recorder sees the dump. `jit_frames MS kept` writes no description before its end, as CPython
+ * does with data that does not fill a buffer; its times are right nevertheless.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -60,7 +60,7 @@ static const uint32_t code[] = {
 #define FDE_SIZE 28
 #define HDR_SIZE 20
 
-static bool keeps; /* the dump back until the end */
+static bool keeps; /* keeps the dump back until the end */
 
 typedef void made_fn(void (*callee)(void), const void *lure);
 
@@ -89,7 +89,7 @@ static FILE *open_dump(void)
 		return NULL;
 	fwrite(head, sizeof(head), 1, dump);
 	fflush(dump);
-	/* By this it is found. */
+	/* Recorders find the dump by this mapping. */
 	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0) == MAP_FAILED)
 		return NULL;
 	return dump;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library: library_work() uses up CPU time in library_inner(). */
+/* A library: library_work() uses CPU time in library_inner(). */
 #include "tests/workloads/burn.h"
 
 void library_work(double ms);
@@ -14,6 +14,6 @@ void library_work(double ms)
 {
 	int result = library_inner(ms);
 
-	/* What comes after the call keeps it from being a jump. */
+	/* Prevents a tail call. */
 	__asm__ volatile("" : "+r"(result));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_libraries FILE...: loads all of them, copies of library.so, says "ready", then lets one
- * after the other use up 1 ms of CPU time in library_work(), again and again.
+ * many_libraries FILE...: loads all of them, copies of library.so, prints "ready", then lets one
+ * after the other use 1 ms of CPU time in library_work(), again and again.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_mappings PROCESSES EACH FILE...: has so many children, each of which maps the segments of
- * EACH of the ELF files as a dynamic linker would. The first begins with the first file, the next
- * one where that ended. Says "ready" when all have them, then sleeps, as they do.
+ * many_mappings PROCESSES EACH FILE...: starts PROCESSES children, each of which maps the segments
+ * of EACH of the ELF files as a dynamic linker would. The first child begins with the first file,
+ * each next one with the file after the previous child's last. Prints "ready" when all have them,
+ * then sleeps, as the children do.
  */
 #include <elf.h>
 #include <fcntl.h>

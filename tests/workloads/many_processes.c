@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_processes COUNT PER_SECOND PROGRAM: starts PROGRAM so many times by fork and exec, at that
- * rate, whether the one before has ended or not, and prints the pid of each. What is late because
- * the machine is busy comes at once.
+ * many_processes COUNT PER_SECOND PROGRAM: starts PROGRAM COUNT times by fork and exec, at that
+ * rate, whether the previous one has ended or not, and prints the pid of each. Catches up at once
+ * if a busy machine delays it.
  */
 #include <stdio.h>
 #include <stdlib.h>

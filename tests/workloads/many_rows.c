@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_rows: 300 ms in burning(). The program has more call frame information than one shard of
- * unwind tables holds, about a function that nobody calls.
+ * many_rows: 300 ms in burning(). The program has more call frame information than a shard of
+ * unwind tables holds, for a function that nobody calls.
  */
 #include "tests/workloads/burn.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_threads COUNT: has so many threads, main included. They sleep, but for main, which says
- * "ready" when all are there and then works in main_work().
+ * many_threads COUNT: has COUNT threads including main. They sleep, except main, which prints
+ * "ready" when all exist and then works in main_work().
  */
 #include <limits.h>
 #include <pthread.h>

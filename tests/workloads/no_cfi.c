@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * no_cfi: 300 ms in without_cfi(), which says nothing about its frame and uses the frame pointer as
- * a counter, called by calling(). Only a scan of the stack finds the caller, and finds it at once:
- * what lies in front of it is no address.
+ * no_cfi: 300 ms in without_cfi(), which has no CFI and uses the frame pointer as a counter, called
+ * by calling(). Only a scan of the stack finds the caller, and finds it at once, as no other
+ * address comes before.
  */
 #include "tests/workloads/burn.h"
 
-void without_cfi(unsigned long turns);
+void without_cfi(unsigned long rounds);
 
 #if defined(__x86_64__)
 __asm__(".text\n"

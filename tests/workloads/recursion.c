@@ -19,7 +19,7 @@ static NOINLINE int recurse(int depth)
 		below = recurse(depth - 1);
 	else
 		bottom();
-	/* What comes after the call keeps it from being a jump or a loop. */
+	/* Prevents a tail call and a loop. */
 	__asm__ volatile("" : "+r"(below));
 	return below + 1;
 }

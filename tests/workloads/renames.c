@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * renames ROUNDS: one thread burns 100 ms each as "loud" in loud_work() and as "quiet" in
- * quiet_work(), by turns; main sleeps.
+ * renames ROUNDS: one thread burns 100 ms at a time, in turn as "loud" in loud_work() and as
+ * "quiet" in quiet_work(); main sleeps.
  */
 #include <pthread.h>
 #include <stdlib.h>

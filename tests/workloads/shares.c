@@ -22,7 +22,7 @@ static NOINLINE void ten(double ms)
 int main(int argc, char **argv)
 {
 	double ms = argc > 1 ? strtod(argv[1], NULL) * 1000 : 2000;
-	/* Many short turns, which are no multiple of a timer tick. */
+	/* Many short turns, which are not multiples of a timer tick. */
 	int rounds = (int)(ms / 37.3) + 1;
 
 	for (int i = 0; i < rounds; i++) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* short_threads [COUNT [MS]]: one thread after the other, "short-0" …, each of which lives MS. */
+/*
+ * short_threads [COUNT [MS]]: threads one after the other, "short-0" …, each of which lives for MS.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

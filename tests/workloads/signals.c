@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals: gets signals whose number, sender and place are known. A child sends it 5 times SIGUSR1
- * and ends; then 3 times SIGUSR2 by raise(), once SIGSEGV by reading where nothing is, 4 times
- * SIGALRM from a timer. Each one comes before the next is made. Prints its pid and the child's.
+ * signals: gets signals with known number, sender and place. A child sends it SIGUSR1 5 times and
+ * ends; then it gets SIGUSR2 3 times by raise(), SIGSEGV once by reading an unmapped address, and
+ * SIGALRM 4 times from a timer. Each arrives before the next is made. Prints its pid and the
+ * child's.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -32,7 +33,7 @@ static void on_fault(int signal)
 	siglongjmp(after_fault, 1);
 }
 
-/* Sends each signal when the one before has come. */
+/* Sends each signal after the arrival of the previous one. */
 static void send(int target)
 {
 	char one;
@@ -41,7 +42,7 @@ static void send(int target)
 		if (read(go[0], &one, 1) != 1 || kill(target, SIGUSR1))
 			_exit(1);
 	}
-	/* Its end shall not come before the last one. */
+	/* Ends only after the last signal has arrived. */
 	if (read(go[0], &one, 1) != 1)
 		_exit(1);
 	_exit(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spin [MODE [SECONDS [MS]]]: burns in spinning(), SECONDS (60) of CPU time, and says "ready" when
- * it has used up 200 ms of it. MODE is
+ * spin [MODE [SECONDS [MS]]]: burns in spinning(), SECONDS (60) of CPU time, and prints "ready"
+ * after 200 ms of it. MODE is one of
  *	die	a SIGINT or SIGTERM kills it
  *	ignore	SIGINT does nothing
  *	finish	SIGINT or SIGTERM lets it burn MS (300) more, in finishing(), and
@@ -22,7 +22,7 @@ static void on_signal(int signal)
 	is_signalled = 1;
 }
 
-/* For so long in all, what it used up before included. */
+/* Burns until the total, including earlier CPU time, is reached. */
 static NOINLINE void spinning(double seconds)
 {
 	uint64_t end = (uint64_t)(seconds * 1e9);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* syscalls: 400 ms, nearly all of it in the kernel, by read() in read_zeros(). */
+/* syscalls: 400 ms, nearly all in the kernel, by read() in read_zeros(). */
 #include <fcntl.h>
 
 #include "tests/workloads/burn.h"

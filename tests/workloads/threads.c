@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads [SECONDS]: main uses up 10 % of the CPU time in main_work(), the thread "worker-a" 30 %
- * in work_a(), the thread "worker-b" 60 % in work_b().
+ * threads [SECONDS]: main uses 10 % of the CPU time in main_work(), the thread "worker-a" 30 % in
+ * work_a(), the thread "worker-b" 60 % in work_b().
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tour: a good second of work with something to see in every part of a profile: three threads with
- * names, a child process, recursion, inlined functions, system calls, and pauses.
+ * tour: a second of work with something to see in every part of a profile: three named threads, a
+ * child process, recursion, inlined functions, system calls, and pauses.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -107,7 +107,7 @@ static ALWAYS_INLINE uint8_t *put_suffix(uint8_t *at, const struct word *word, i
 	return at;
 }
 
-/* What a word shares with the one before is not stored. */
+/* Stores only the part in which a word differs from the previous one. */
 static NOINLINE void pack_words(struct batch *batch)
 {
 	uint8_t *at = put_suffix(batch->packed, &batch->words[0], 0);

@@ -81,9 +81,9 @@ def cc1plus(source):
     """The compiler itself as g++ would start it, or None."""
     if not shutil.which("g++"):
         return None
-    said = subprocess.run(["g++", "-###", "-O2", "-S", "-o", "/dev/null", source],
+    output = subprocess.run(["g++", "-###", "-O2", "-S", "-o", "/dev/null", source],
                           stderr=subprocess.PIPE, check=False, text=True).stderr
-    line = next((line for line in said.splitlines() if "cc1plus" in line.split(" -")[0]), None)
+    line = next((line for line in output.splitlines() if "cc1plus" in line.split(" -")[0]), None)
     return shlex.split(line) if line else None
 
 
@@ -126,10 +126,10 @@ def short_lived(folder):
     small = os.path.join(folder, "small")
     with open(data, "rb") as file, open(small, "wb") as out:
         out.write(file.read(3 << 20))
-    turns = [f"gzip -9 -c {small} >/dev/null", f"xz -T1 -1 -c {small} >/dev/null",
+    steps = [f"gzip -9 -c {small} >/dev/null", f"xz -T1 -1 -c {small} >/dev/null",
              "python3 -c 'for i in range(400): sorted(str(j) for j in range(900))'",
              "perl -e 'for (1 .. 500) { my @a = sort map { $_ * 7919 % 503 } 1 .. 999 }'"]
     return {
         "make": forever(f"make -s -B -j2 -C {make_tree(folder)}"),
-        "loop": forever("; ".join(turns)),
+        "loop": forever("; ".join(steps)),
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Types of all kinds, as a kernel's could be, for BTF. */
+/* Types of all kinds that a kernel may have, for BTF. */
 #define TAG(text) __attribute__((btf_type_tag(text)))
 
 typedef unsigned int u32;

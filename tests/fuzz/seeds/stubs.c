@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of functions elsewhere, one of which has its address taken, and of one chosen at run time.
+/*
+ * Calls functions elsewhere, one of which also has its address taken, and one chosen at run time.
  */
 extern int first(int n), second(int n), _ZN5third6methodEi(int n);
 

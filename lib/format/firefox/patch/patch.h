@@ -3,10 +3,12 @@
  * Adds names to a processed profile that was written earlier, perhaps by another tool on another
  * machine. The unnamed frames become a profile that can be symbolized. The results are put back
  * into the text; all other bytes stay as they were.
- * | This works on the text and the places of its parts (layout.h) instead of a struct profile: a
- * file that is read into one and written again loses what struct profile has no place for, and
- * takes on prof's order and spelling.
- * | patch_open() ─► patch_profile() ─► symbolize_profile() ─► patch_apply() ─► patch_write()
+ *
+ * This works on the text and the places of its parts (layout.h) instead of a struct profile: a file
+ * that is read into one and written again loses what struct profile has no place for, and takes on
+ * prof's order and spelling.
+ *
+ *	patch_open() ─► patch_profile() ─► symbolize_profile() ─► patch_apply() ─► patch_write()
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_H
 #define PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_H

@@ -125,6 +125,10 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 } CORE;
 
+struct thread_struct {
+	unsigned long fsbase; /* x86-64 */
+} CORE;
+
 struct task_struct {
 	unsigned int flags;
 	struct sched_entity se;
@@ -145,6 +149,7 @@ struct task_struct {
 	const struct cred *cred;
 	struct fs_struct *fs;
 	struct css_set *cgroups;
+	struct thread_struct thread;
 } CORE;
 
 enum mod_mem_type {

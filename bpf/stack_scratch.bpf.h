@@ -26,12 +26,21 @@ extern const volatile struct bpf_config config;
 #define IS_ARM64 0
 #endif
 
+/* Returns the address that the current task's thread-local variables are relative to; 0: unknown. */
+static __always_inline __u64 current_thread_pointer(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return IS_ARM64 ? 0 : BPF_CORE_READ(task, thread.fsbase);
+}
+
 /* User space walks the stacks of 32-bit programs, so support for them costs nothing here. */
 #define walk_word(frame) 8
 #define walk_read_word(frame, to, addr) bpf_probe_read_user(to, 8, (const void *)(addr))
 #define walk_read_pair(frame, to, addr) bpf_probe_read_user(to, 16, (const void *)(addr))
 #define walk_is_arm64(frame) IS_ARM64
 #define walk_pc_mask(frame) (IS_ARM64 ? config.user_pc_mask : ~0ull)
+#define walk_thread_pointer(frame) current_thread_pointer()
 #include "bpf/walk.h"
 
 #define DEPTH_MAX (KERNEL_DEPTH_MAX + USER_DEPTH_MAX)

@@ -144,6 +144,19 @@ __noinline int unwind_step(struct stack_scratch *s)
 	return WALK_STEPPED;
 }
 
+/* Steps to a frame on another stack. */
+__noinline int unwind_to_other_stack(struct stack_scratch *s)
+{
+	int result;
+
+	if (!s)
+		return WALK_BAD_READ;
+	result = walk_find_other_stack(&s->frame, &s->rule, &s->caller);
+	if (result == WALK_STEPPED)
+		unwind_leave(s);
+	return result;
+}
+
 __noinline int unwind_by_link_register(struct stack_scratch *s)
 {
 	__u64 pc, start, ra;
@@ -263,6 +276,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	if (!walk_needs_sp_alone(&s->frame, &s->rule))
 		unwind_load_needed(s);
 	result = unwind_step(s);
+	if (result == WALK_NO_RULE && s->rule.cfa_kind != UNWIND_CFA_NONE)
+		result = unwind_to_other_stack(s);
 	if (result == WALK_END ||
 	    (result == WALK_NO_RULE && walk_is_chain_end(&s->frame, &s->mapping))) {
 		s->stack_flags |= STACK_WHOLE;

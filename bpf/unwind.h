@@ -43,7 +43,31 @@ enum unwind_cfa_kind {
 	/* *(reg + (index + deref) * word) + offset, index the register UNWIND_INDEX_REG(flags) */
 	UNWIND_CFA_INDEXED,
 	UNWIND_CFA_PLT, /* reg + (1 + ((pc & 15) >= offset)) * word: lazy binding stubs of x86 */
+	/*
+	 * From here on: the caller's frame is on another stack. Words of such a rule that nothing
+	 * else uses say where to look.
+	 */
+	UNWIND_CFA_OTHER_STACK, /* fp + offset */
+	/*
+	 * Go: the goroutine's saved sp + offset, for code that its thread runs on the system stack;
+	 * cfa_deref is the place of "g" in words from the thread pointer, and base_offset packs
+	 * places in Go's structures: GO_M_AT, GO_CURG_AT, GO_SP_AT. With UNWIND_SAME as ra, the pc
+	 * is the goroutine's saved one.
+	 */
+	UNWIND_CFA_GOROUTINE,
+	/*
+	 * Go: upper end of the goroutine's stack - depth + offset, both in this frame at sp:
+	 * goroutine at word base_offset, depth at word cfa_deref. Goroutine 0: the word of the depth
+	 * is the sp instead.
+	 */
+	UNWIND_CFA_GO_DEPTH,
 };
+
+/* Places in words: of m in a goroutine, of its saved sp there, of the current goroutine in m. */
+#define GO_M_AT(packed) ((packed) & 15)
+#define GO_SP_AT(packed) ((packed) >> 4 & 31)
+#define GO_CURG_AT(packed) ((packed) >> 9 & 127)
+#define GO_PACK(m, sp, curg) ((m) | (sp) << 4 | (curg) << 9)
 
 /*
  * Place of the caller's value of a register. For ra, UNWIND_SAME means the register ra_offset (enum

@@ -9,6 +9,7 @@
  *	walk_word(frame)			bytes of a word: 4 or 8
  *	walk_is_arm64(frame)			is the target an arm64 machine?
  *	walk_pc_mask(frame)			bits of a return address that are not its signature
+ *	walk_thread_pointer(frame)		address that thread-local variables are relative to
  *
  * All input comes from the target and may be wrong. A step reports what it could not read, and
  * never takes it for the end of the stack.
@@ -59,7 +60,7 @@ struct walk_frame {
 enum walk_result {
 	WALK_STEPPED, /* found the caller */
 	WALK_END, /* the frame was the outermost one */
-	WALK_NO_RULE, /* no CFI for this pc */
+	WALK_NO_RULE, /* no CFI for this pc, or a rule for walk_find_other_stack() */
 	WALK_UNKNOWN_REG, /* the CFA needs a register that is unknown here */
 	WALK_BAD_CFA, /* the stack would not shrink */
 	WALK_BAD_READ, /* the stack could not be read */
@@ -205,7 +206,8 @@ walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, str
 	__u32 is_signal = rule->flags & UNWIND_SIGNAL_FRAME;
 	enum walk_result result;
 
-	if (rule->cfa_kind == UNWIND_CFA_NONE)
+	/* One comparison: UNWIND_CFA_NONE, which is 0, becomes the largest. */
+	if ((__u8)(rule->cfa_kind - 1) >= UNWIND_CFA_OTHER_STACK - 1)
 		return WALK_NO_RULE;
 	if (rule->cfa_kind == UNWIND_CFA_END)
 		return WALK_END;
@@ -232,6 +234,74 @@ walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, str
 	to->pc = pc;
 	to->ra_at = at;
 	return WALK_STEPPED;
+}
+
+/*
+ * Finds where the thread's goroutine has left its stack for the system stack: to->cfa becomes its sp
+ * and to->pc its pc. 0: the thread runs no goroutine; -1: unreadable or inconsistent.
+ */
+WALK_INLINE int walk_goroutine(const struct walk_frame *f, const struct unwind_rule *rule,
+			       struct walk_caller *to)
+{
+	__u64 g, m, current, own_m, saved[2], bounds[2], thread = walk_thread_pointer(f);
+	__u32 packed = (__u16)rule->base_offset;
+
+	if (!thread || walk_read_word(f, &g, thread + (__s64)rule->cfa_deref * 8) ||
+	    walk_read_word(f, &m, g + GO_M_AT(packed) * 8) ||
+	    walk_read_word(f, &current, m + GO_CURG_AT(packed) * 8))
+		return -1;
+	if (!current)
+		return 0;
+	if (walk_read_word(f, &own_m, current + GO_M_AT(packed) * 8) || own_m != m ||
+	    walk_read_pair(f, saved, current + GO_SP_AT(packed) * 8) ||
+	    walk_read_pair(f, bounds, current) || saved[0] <= bounds[0] || saved[0] > bounds[1])
+		return -1;
+	to->cfa = saved[0];
+	to->pc = saved[1];
+	return 1;
+}
+
+/* Finds the sp that Go's asmcgocall came from, in its frame on the system stack: to->cfa. */
+WALK_INLINE int walk_go_depth(const struct walk_frame *f, const struct unwind_rule *rule,
+			      struct walk_caller *to)
+{
+	__u64 g, depth, bounds[2];
+
+	if (walk_read_word(f, &g, f->sp + (__s64)rule->base_offset * 8) ||
+	    walk_read_word(f, &depth, f->sp + (__s64)rule->cfa_deref * 8))
+		return -1;
+	to->cfa = depth;
+	if (!g)
+		return 1;
+	if (walk_read_pair(f, bounds, g) || depth > bounds[1] - bounds[0])
+		return -1;
+	to->cfa = bounds[1] - depth;
+	return 1;
+}
+
+/*
+ * Does what walk_find_caller() does for rules that lead to another stack, of which nobody knows
+ * whether it lies above or below. fp must be loaded.
+ */
+WALK_INLINE enum walk_result walk_find_other_stack(const struct walk_frame *f,
+						   const struct unwind_rule *rule,
+						   struct walk_caller *to)
+{
+	int found = 1;
+
+	to->cfa = f->fp;
+	if (rule->cfa_kind == UNWIND_CFA_GOROUTINE)
+		found = walk_goroutine(f, rule, to);
+	else if (rule->cfa_kind == UNWIND_CFA_GO_DEPTH)
+		found = walk_go_depth(f, rule, to);
+	if (found <= 0)
+		return found ? WALK_BAD_READ : WALK_END;
+	to->cfa += (__s64)rule->cfa_offset;
+	to->ra_at = to->cfa + (__s64)rule->ra_offset * 8;
+	/* A goroutine whose stack is being moved has its pc beside its sp alone. */
+	if (UNWIND_RA_KIND(rule->kinds) == UNWIND_AT_CFA && walk_read_word(f, &to->pc, to->ra_at))
+		return WALK_BAD_READ;
+	return to->pc ? WALK_STEPPED : WALK_END;
 }
 
 WALK_INLINE void walk_to_caller(struct walk_frame *f, const struct unwind_rule *rule,

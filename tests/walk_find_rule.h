@@ -11,6 +11,7 @@
 #define walk_read_pair(frame, to, addr) walk_read_word(frame, to, addr)
 #define walk_is_arm64(frame) ((void)(frame), 0)
 #define walk_pc_mask(frame) ((void)(frame), UINT64_MAX)
+#define walk_thread_pointer(frame) ((void)(frame), 0)
 #include "bpf/walk.h"
 
 #endif

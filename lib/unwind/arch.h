@@ -10,6 +10,8 @@
 #include "lib/unwind/rule_words.h"
 #include "lib/unwind/stubs.h"
 
+struct go_arch;
+
 struct unwind_arch {
 	uint16_t machine; /* e_machine */
 	uint8_t ra_column; /* DWARF number of the return address */
@@ -22,8 +24,10 @@ struct unwind_arch {
 	const struct unwind_rule *signal_rule;
 	struct unwind_rule initial; /* the rule before a CIE's first instruction */
 	void (*add_stub)(struct stubs *stubs, const struct stub_code *code);
+	const struct go_arch *go; /* NULL: no rows for Go programs */
 };
 
+extern const struct go_arch go_arch_x86_64;
 extern const struct unwind_arch unwind_arch_x86_64, unwind_arch_aarch64, unwind_arch_i386;
 
 /* NULL if the machine is not supported. */

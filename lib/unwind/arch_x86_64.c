@@ -82,4 +82,5 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	/* The CIE of some assembler code omits the place of the return address. */
 	.initial = {.kinds = UNWIND_AT_CFA, .ra_offset = -1},
 	.add_stub = add_stub,
+	.go = &go_arch_x86_64,
 };

@@ -164,9 +164,20 @@ static int read_header(struct cfi_file *file, struct header *header, struct erro
 	return 0;
 }
 
+/* Returns 0 for an alignment that makes no sense. */
+static uint64_t align_up(uint64_t size, uint64_t alignment)
+{
+	if (!alignment)
+		alignment = 1;
+	if (alignment & (alignment - 1) || size > UINT64_MAX - alignment)
+		return 0;
+	return (size + alignment - 1) & ~(alignment - 1);
+}
+
 static void add_segment(struct cfi_file *file, struct bytes *b)
 {
 	uint32_t type = bytes_u32(b), flags = 0;
+	uint64_t memory, alignment;
 	struct file_range range;
 
 	if (!file->is_32bit)
@@ -175,10 +186,12 @@ static void add_segment(struct cfi_file *file, struct bytes *b)
 	range.vaddr = read_word(file, b);
 	read_word(file, b); /* the physical address */
 	range.size = read_word(file, b);
-	read_word(file, b); /* the size in memory */
+	memory = read_word(file, b);
 	if (file->is_32bit)
 		flags = bytes_u32(b);
-	read_word(file, b); /* the alignment */
+	alignment = read_word(file, b);
+	if (type == PT_TLS && !b->failed)
+		file->tls_size = align_up(memory, alignment);
 	/* Count only bytes in the file: a segment may ask for any amount of memory. */
 	if (range.offset > file->size)
 		return;
@@ -250,6 +263,12 @@ static void note_section(struct cfi_file *file, const struct section *section, c
 		{".init", &file->init},
 		{".fini", &file->fini},
 		{".text", &file->text},
+		{".go.buildinfo", &file->go_build_info},
+		{".gopclntab", &file->go_functions},
+		{".data.rel.ro.gopclntab", &file->go_functions},
+		{".go.module", &file->go_module},
+		{".data.rel.ro", &file->relro},
+		{".rela.dyn", &file->relocations},
 	};
 
 	bool is_packed = section->flags & SHF_COMPRESSED;

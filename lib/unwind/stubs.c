@@ -55,13 +55,24 @@ static int compare(const void *a, const void *b)
 	return (left->rule.cfa_kind != UNWIND_CFA_NONE) - (right->rule.cfa_kind != UNWIND_CFA_NONE);
 }
 
+/* Rows of Go programs are many, and in order. */
+static bool is_sorted(const struct stubs *stubs)
+{
+	for (size_t i = 1; i < stubs->rows.count; i++) {
+		if (compare(&stubs->rows.items[i - 1], &stubs->rows.items[i]) > 0)
+			return false;
+	}
+	return true;
+}
+
 void stubs_sort(struct stubs *stubs)
 {
 	size_t count = 0;
 
 	if (!stubs->rows.count)
 		return;
-	vec_sort(&stubs->rows, compare);
+	if (!is_sorted(stubs))
+		vec_sort(&stubs->rows, compare);
 	for (size_t i = 0; i < stubs->rows.count; i++) {
 		/* The last row at an address holds. */
 		if (count && stubs->rows.items[count - 1].vaddr == stubs->rows.items[i].vaddr)

@@ -9,6 +9,7 @@
 #include "lib/unwind/cfi_data.h"
 #include "lib/unwind/cfi_file.h"
 #include "lib/unwind/compile.h"
+#include "lib/unwind/go_rows.h"
 #include "lib/unwind/stubs.h"
 
 /* Maximum size of a .text searched as a whole: for the vDSO's. */
@@ -71,7 +72,7 @@ static void add_stub(struct stubs *stubs, const struct cfi_file *file, enum stub
 	stubs_add(stubs, file->arch, &code);
 }
 
-static void add_stubs(struct stubs *stubs, const struct cfi_file *file)
+static void add_stubs(struct stubs *stubs, struct cfi_file *file)
 {
 	add_stub(stubs, file, STUB_PLT, &file->plt, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_PLT_JUMPS, &file->plt_sec, MAX_STUB_SIZE);
@@ -79,6 +80,11 @@ static void add_stubs(struct stubs *stubs, const struct cfi_file *file)
 	add_stub(stubs, file, STUB_INIT_FINI, &file->init, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_INIT_FINI, &file->fini, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_TEXT, &file->text, MAX_SMALL_TEXT);
+	/* The rows of Go's functions say more than its .debug_frame. */
+	if (go_rows_add(stubs, file)) {
+		file->debug_frame.size = 0;
+		file->packed_debug_frame = false;
+	}
 	stubs_sort(stubs);
 }
 

@@ -12,12 +12,14 @@ static int read_words(const struct walk_frame *frame, __u64 *to, uint64_t addr, 
 static uint32_t word_size(const struct walk_frame *frame);
 static bool is_arm64(const struct walk_frame *frame);
 static uint64_t pc_mask(const struct walk_frame *frame);
+static uint64_t thread_pointer(const struct walk_frame *frame);
 
 #define walk_word(frame) word_size(frame)
 #define walk_read_word(frame, to, addr) read_words(frame, to, addr, 1)
 #define walk_read_pair(frame, to, addr) read_words(frame, to, addr, 2)
 #define walk_is_arm64(frame) is_arm64(frame)
 #define walk_pc_mask(frame) pc_mask(frame)
+#define walk_thread_pointer(frame) thread_pointer(frame)
 #include "bpf/walk.h"
 
 struct walk {
@@ -73,6 +75,11 @@ static uint64_t pc_mask(const struct walk_frame *frame)
 	uint64_t mask = ((const struct walk *)frame)->target->pc_mask;
 
 	return mask ? mask : UINT64_MAX;
+}
+
+static uint64_t thread_pointer(const struct walk_frame *frame)
+{
+	return ((const struct walk *)frame)->target->thread_pointer;
 }
 
 static bool find_mapping(struct walk *w, uint64_t addr)
@@ -205,6 +212,8 @@ static bool step(struct walk *w)
 	w->left_copy = false;
 	walk_load_needed(&w->frame, &w->rule);
 	result = walk_find_caller(&w->frame, &w->rule, &caller);
+	if (result == WALK_NO_RULE && w->rule.cfa_kind != UNWIND_CFA_NONE)
+		result = walk_find_other_stack(&w->frame, &w->rule, &caller);
 	if (result == WALK_END ||
 	    (result == WALK_NO_RULE && walk_is_chain_end(&w->frame, &w->mapping)))
 		return end(w, STACK_WHOLE);

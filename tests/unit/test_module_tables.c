@@ -19,6 +19,7 @@
 #define walk_read_pair(frame, to, addr) walk_read_word(frame, to, addr)
 #define walk_is_arm64(frame) ((void)(frame), 0)
 #define walk_pc_mask(frame) ((void)(frame), ~0ull)
+#define walk_thread_pointer(frame) ((void)(frame), 0)
 #include "bpf/walk.h"
 
 #define PAGE_SIZE 4096u

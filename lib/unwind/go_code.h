@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of Go's runtime that change stacks, recognised by name, and read for where they do
+ * so. Private to Go's rows. All code is untrusted.
+ */
+#ifndef PROF_LIB_UNWIND_GO_CODE_H
+#define PROF_LIB_UNWIND_GO_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/unwind/stubs.h"
+
+struct cfi_file;
+
+/* The code of a function, of which some bytes may be missing at the end. */
+struct go_code {
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t vaddr;
+};
+
+/* Places of Go's structures, read from the code of systemstack; in words. */
+struct go_layout {
+	bool is_known;
+	int16_t tls; /* of g, from the thread pointer */
+	uint16_t packed; /* GO_PACK() */
+};
+
+struct go_function {
+	struct go_code code;
+	const char *name;
+	bool writes_sp;
+	/*
+	 * The function's rows: those of the stubs from number `first` on, which begins at the
+	 * function's start. The others begin where the frame's size changes.
+	 */
+	struct stubs *rows;
+	size_t first;
+};
+
+/* A machine's part of Go's rows. */
+struct go_arch {
+	/* Returns the rule of a frame of `size` bytes. */
+	struct unwind_rule (*frame)(uint64_t size, bool saves_fp);
+	/* Does this function save its caller's frame pointer where compiled ones do? */
+	bool (*saves_fp)(const struct go_code *code);
+	/* Reads places from the code of systemstack; `file` answers where thread-locals are. */
+	void (*read_layout)(struct go_layout *layout, const struct go_code *code,
+			    const struct cfi_file *file);
+	/* Changes the rows of a function that is not an ordinary one. */
+	void (*mend_rows)(const struct go_function *function, const struct go_layout *layout);
+};
+
+/*
+ * Returns the addend of the relocation (ELF gABI, Rela) of a word, and its type; 0: there is none.
+ */
+uint64_t go_relocated_word(const struct cfi_file *file, uint64_t vaddr, uint32_t *type);
+/* Replaces the rules of a function's rows from one offset up to another. */
+void go_replace(const struct go_function *function, size_t from, size_t to,
+		struct unwind_rule rule);
+/* Returns the rule in force at an offset. */
+struct unwind_rule go_rule_at(const struct go_function *function, size_t offset);
+
+#endif

@@ -237,8 +237,8 @@ walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, str
 }
 
 /*
- * Finds where the thread's goroutine has left its stack for the system stack: to->cfa becomes its sp
- * and to->pc its pc. 0: the thread runs no goroutine; -1: unreadable or inconsistent.
+ * Finds where the thread's goroutine has left its stack for the system stack: to->cfa becomes its
+ * sp and to->pc its pc. 0: the thread runs no goroutine; -1: unreadable or inconsistent.
  */
 WALK_INLINE int walk_goroutine(const struct walk_frame *f, const struct unwind_rule *rule,
 			       struct walk_caller *to)

@@ -53,10 +53,6 @@ struct go_arch {
 	void (*mend_rows)(const struct go_function *function, const struct go_layout *layout);
 };
 
-/*
- * Returns the addend of the relocation (ELF gABI, Rela) of a word, and its type; 0: there is none.
- */
-uint64_t go_relocated_word(const struct cfi_file *file, uint64_t vaddr, uint32_t *type);
 /* Replaces the rules of a function's rows from one offset up to another. */
 void go_replace(const struct go_function *function, size_t from, size_t to,
 		struct unwind_rule rule);

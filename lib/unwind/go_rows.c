@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/unwind/go_rows.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
-#include "lib/binary/pclntab.h"
 #include "lib/unwind/go_code.h"
+#include "lib/unwind/go_file.h"
 
-/* Larger tables are ignored; that of a program with 100 MB of code has some 60 MB. */
-#define MAX_TABLE_SIZE (256u << 20)
-#define MAX_RELOCATIONS_SIZE (64u << 20)
 /* Bytes read of a function of the runtime; the largest of them has some 400. */
 #define MAX_CODE_SIZE 1024
-/* Place of the address of Go's code in .go.module (struct moduledata), since Go 1.26. */
-#define MODULE_TEXT_AT 176
-/* The linker aligns the table to 32 bytes, or 8 since Go 1.26. */
-#define TABLE_ALIGNMENT 8
 
 struct go_rows {
 	const struct cfi_file *file;
@@ -30,74 +20,6 @@ struct go_rows {
 	struct unwind_rule ordinary; /* the last rule of a frame, and its size */
 	uint64_t ordinary_size;
 };
-
-uint64_t go_relocated_word(const struct cfi_file *file, uint64_t vaddr, uint32_t *type)
-{
-	_cleanup_free_ uint8_t *data = NULL;
-	struct file_range range = file->relocations;
-	struct bytes b;
-	size_t size;
-
-	if (!range.size || range.size > MAX_RELOCATIONS_SIZE ||
-	    cfi_file_read(file, &range, &data, &size, NULL) != 0)
-		return 0;
-	bytes_init(&b, data, size);
-	while (bytes_left(&b) >= sizeof(Elf64_Rela)) {
-		uint64_t at = bytes_u64(&b), info = bytes_u64(&b), addend = bytes_u64(&b);
-
-		if (at != vaddr)
-			continue;
-		*type = ELF64_R_TYPE(info);
-		return addend;
-	}
-	return 0;
-}
-
-static uint64_t read_u64(const struct cfi_file *file, const struct file_range *from, uint64_t at)
-{
-	struct file_range range = {.offset = from->offset + at, .size = 8};
-	_cleanup_free_ uint8_t *data = NULL;
-	uint64_t value = 0;
-	size_t size;
-
-	if (at > from->size || from->size - at < 8 ||
-	    cfi_file_read(file, &range, &data, &size, NULL) != 0 || size != 8)
-		return 0;
-	memcpy(&value, data, sizeof(value));
-	return value;
-}
-
-/* Returns the vaddr of Go's code; position-independent programs may tell it by relocation alone. */
-static uint64_t find_text(const struct cfi_file *file, const struct pclntab *table,
-			  uint64_t table_vaddr)
-{
-	uint64_t text = table->text;
-	uint32_t type;
-
-	if (!text)
-		text = read_u64(file, &file->go_module, MODULE_TEXT_AT);
-	if (!text && file->go_module.size)
-		text = go_relocated_word(file, file->go_module.vaddr + MODULE_TEXT_AT, &type);
-	if (!text)
-		text = go_relocated_word(file, table_vaddr + PCLNTAB_TEXT_AT, &type);
-	return text ? text : file->text.vaddr;
-}
-
-/* Does all the code of the table lie in one executable range? */
-static bool is_code(const struct go_rows *go)
-{
-	struct pclntab_function first, last;
-
-	if (!pclntab_function(&go->table, 0, &first) ||
-	    !pclntab_function(&go->table, go->table.count - 1, &last))
-		return false;
-	vec_for_each(&go->file->code, const struct code_range *, code) {
-		if (go->text >= code->start && go->text < code->end &&
-		    last.end <= code->end - go->text && first.start <= last.end)
-			return true;
-	}
-	return false;
-}
 
 static void read_code(const struct go_rows *go, const struct pclntab_function *function,
 		      uint8_t bytes[MAX_CODE_SIZE], struct go_code *code)
@@ -153,8 +75,7 @@ static void add_frames(struct go_rows *go, const struct pclntab_function *functi
 static bool is_special(const struct pclntab_function *function)
 {
 	static const char *const names[] = {"runtime.execute", "runtime.sigpanic",
-					    "runtime.asyncPreempt",
-					    "runtime.sigreturn__sigaction",
+					    "runtime.asyncPreempt", "runtime.sigreturn__sigaction",
 					    "runtime.sigreturn"};
 
 	if (function->flags & (PCLNTAB_TOP_FRAME | PCLNTAB_WRITES_SP))
@@ -198,8 +119,7 @@ static void split_row(const struct go_function *function, size_t offset)
 	stubs->rows.items[at] = added;
 }
 
-void go_replace(const struct go_function *function, size_t from, size_t to,
-		struct unwind_rule rule)
+void go_replace(const struct go_function *function, size_t from, size_t to, struct unwind_rule rule)
 {
 	split_row(function, from);
 	if (to < function->code.size)
@@ -266,38 +186,17 @@ static void add_all(struct go_rows *go)
 	stubs_add_row(go->stubs, go->text + end, (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE});
 }
 
-/* Finds the table in a section that the system's linker has put it in. */
-static bool find_table(const uint8_t *data, size_t size, size_t *at)
-{
-	for (*at = 0; *at + PCLNTAB_HEADER_SIZE <= size; *at += TABLE_ALIGNMENT) {
-		if (pclntab_is_header(data + *at))
-			return true;
-	}
-	return false;
-}
-
-static bool add_from(struct go_rows *go, const struct file_range *range)
-{
-	_cleanup_free_ uint8_t *data = NULL;
-	size_t size, at;
-
-	if (!range->size || range->size > MAX_TABLE_SIZE ||
-	    cfi_file_read(go->file, range, &data, &size, NULL) != 0 ||
-	    !find_table(data, size, &at) || !pclntab_init(&go->table, data + at, size - at))
-		return false;
-	go->text = find_text(go->file, &go->table, range->vaddr + at);
-	if (!is_code(go))
-		return false;
-	add_all(go);
-	return true;
-}
-
 bool go_rows_add(struct stubs *stubs, const struct cfi_file *file)
 {
 	struct go_rows go = {.file = file, .arch = file->arch->go, .stubs = stubs};
+	struct go_file found;
 
-	go.ordinary_size = UINT64_MAX;
-	if (!go.arch || !file->go_build_info.size)
+	if (!go.arch || !go_file_find(&found, file))
 		return false;
-	return add_from(&go, &file->go_functions) || add_from(&go, &file->relro);
+	go.table = found.table;
+	go.text = found.text;
+	go.ordinary_size = UINT64_MAX;
+	add_all(&go);
+	go_file_release(&found);
+	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows for the code of Go programs, from the sizes of frames in Go's table of functions
- * (lib/binary/pclntab.h), which stripped programs have, too. Go's CFI, where it is there at all, says
+ * (lib/binary/pclntab.h), which stripped programs have, too. Go's CFI, if it is there at all, says
  * neither where the frame pointer is saved nor how the runtime goes from one stack to another.
  */
 #ifndef PROF_LIB_UNWIND_GO_ROWS_H

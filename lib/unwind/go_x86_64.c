@@ -9,6 +9,7 @@
 #include "lib/unwind/arch.h"
 #include "lib/unwind/cfi_file.h"
 #include "lib/unwind/go_code.h"
+#include "lib/unwind/go_file.h"
 
 #define WORD 8
 /* Places of saved registers in the frame of a signal, in words (struct ucontext of Linux). */
@@ -270,14 +271,15 @@ static void mend_systemstack(const struct go_function *function, const struct go
 		return;
 	}
 	own = go_rule_at(function, leave);
-	go_replace(function, leave, back,
-		   has_saved_fp(own) ? by_frame_pointer() :
-				       by_goroutine(own, own.cfa_offset, layout));
+	if (has_saved_fp(own))
+		go_replace(function, leave, back, by_frame_pointer());
+	else
+		go_replace(function, leave, back, by_goroutine(own, own.cfa_offset, layout));
 }
 
 /*
- * Returns the word of "mov %reg,slot(%rsp)" or "movq $0,slot(%rsp)", and sets the instruction's end;
- * -1: it is neither.
+ * Returns the word of "mov %reg,slot(%rsp)" or "movq $0,slot(%rsp)", and sets the instruction's
+ * end; -1: it is neither.
  */
 static int slot_of(const struct go_code *code, size_t at, size_t *end)
 {
@@ -351,22 +353,26 @@ static void mend_asmcgocall(const struct go_function *function, const struct go_
 }
 
 /* The kernel returns here twice: what the new thread runs has no caller. */
-static void mend_clone(const struct go_function *function)
+static void mend_clone(const struct go_function *function, const struct go_layout *layout)
 {
 	size_t at = find_code(&function->code, 0, "\x0f\x05");
 
+	(void)layout;
 	if (at != NOT_FOUND)
 		at = find_code(&function->code, at, "\xc3");
 	if (at != NOT_FOUND)
 		go_replace(function, at + 1, SIZE_MAX, end_rule);
 }
 
-/* What a signal handler returns to: its row begins a byte early, for the address is looked up as a
- * return address is. */
-static void mend_sigreturn(const struct go_function *function)
+/*
+ * A signal handler returns here. The row begins a byte early, because the address is looked up as a
+ * return address is.
+ */
+static void mend_sigreturn(const struct go_function *function, const struct go_layout *layout)
 {
 	struct stub_row *row = &function->rows->rows.items[function->first];
 
+	(void)layout;
 	*row = (struct stub_row){
 		.vaddr = function->code.vaddr - 1,
 		.rule = {.cfa_kind = UNWIND_CFA_DEREF,
@@ -383,8 +389,9 @@ static void mend_sigreturn(const struct go_function *function)
 }
 
 /* Functions that a signal handler makes the interrupted code call: the "caller" is at a pc. */
-static void mend_injected(const struct go_function *function)
+static void mend_injected(const struct go_function *function, const struct go_layout *layout)
 {
+	(void)layout;
 	for (size_t i = function->first; i < function->rows->rows.count; i++)
 		function->rows->rows.items[i].rule.flags |= UNWIND_SIGNAL_FRAME;
 }
@@ -398,59 +405,65 @@ static void mend_one_way(const struct go_function *function, const struct unwind
 		go_replace(function, leave, SIZE_MAX, *rule);
 }
 
+static void mend_morestack(const struct go_function *function, const struct go_layout *layout)
+{
+	/* The saved sp is the caller's, without morestack's own return address. */
+	struct unwind_rule rule = by_goroutine(frame(0, false), 0, layout);
+
+	rule.kinds &= ~3;
+	mend_one_way(function, &rule);
+}
+
+static void mend_end(const struct go_function *function, const struct go_layout *layout)
+{
+	(void)layout;
+	go_replace(function, 0, SIZE_MAX, end_rule);
+}
+
+static void mend_switch_to_other(const struct go_function *function, const struct go_layout *layout)
+{
+	(void)layout;
+	mend_one_way(function, &end_rule);
+}
+
+static void mend_nothing(const struct go_function *function, const struct go_layout *layout)
+{
+	(void)function;
+	(void)layout;
+}
+
 static void mend_rows(const struct go_function *function, const struct go_layout *layout)
 {
 	static const struct {
 		const char *name;
-		enum { END, ONE_WAY, SYSTEMSTACK, MORESTACK, ASMCGOCALL, CLONE, SIGRETURN, INJECTED,
-		       ORDINARY } kind;
+		void (*mend)(const struct go_function *function, const struct go_layout *layout);
 	} known[] = {
-		{"runtime.goexit", END},
-		{"runtime.rt0_go", END},
-		{"runtime.mstart", END},
-		{"runtime.execute", END},
-		{"runtime.mcall", ONE_WAY},
-		{"runtime.gogo", ONE_WAY},
-		{"gogo", ONE_WAY},
-		{"runtime.systemstack", SYSTEMSTACK},
-		{"runtime.morestack", MORESTACK},
-		{"runtime.asmcgocall", ASMCGOCALL},
-		{"runtime.clone", CLONE},
-		{"runtime.sigreturn__sigaction", SIGRETURN},
-		{"runtime.sigreturn", SIGRETURN}, /* before Go 1.20 */
-		{"runtime.asyncPreempt", INJECTED},
-		{"runtime.sigpanic", INJECTED},
-		{"runtime.sigtramp", ORDINARY},
+		{"runtime.goexit", mend_end},
+		{"runtime.rt0_go", mend_end},
+		{"runtime.mstart", mend_end},
+		{"runtime.execute", mend_end},
+		{"runtime.mcall", mend_switch_to_other},
+		{"runtime.gogo", mend_switch_to_other},
+		{"gogo", mend_switch_to_other},
+		{"runtime.systemstack", mend_systemstack},
+		{"runtime.morestack", mend_morestack},
+		{"runtime.asmcgocall", mend_asmcgocall},
+		{"runtime.clone", mend_clone},
+		{"runtime.sigreturn__sigaction", mend_sigreturn},
+		{"runtime.sigreturn", mend_sigreturn}, /* before Go 1.20 */
+		{"runtime.asyncPreempt", mend_injected},
+		{"runtime.sigpanic", mend_injected},
+		{"runtime.sigtramp", mend_nothing}, /* leads to sigreturn */
 	};
-	struct unwind_rule rule;
-	int kind = -1;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && kind < 0; i++) {
-		if (strcmp(function->name, known[i].name) == 0)
-			kind = (int)known[i].kind;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(function->name, known[i].name) == 0) {
+			known[i].mend(function, layout);
+			return;
+		}
 	}
-	if (kind == END) {
-		go_replace(function, 0, SIZE_MAX, end_rule);
-	} else if (kind == ONE_WAY) {
-		mend_one_way(function, &end_rule);
-	} else if (kind == SYSTEMSTACK) {
-		mend_systemstack(function, layout);
-	} else if (kind == MORESTACK) {
-		/* The saved sp is the caller's, without morestack's own return address. */
-		rule = by_goroutine(frame(0, false), 0, layout);
-		rule.kinds &= ~3;
-		mend_one_way(function, &rule);
-	} else if (kind == ASMCGOCALL) {
-		mend_asmcgocall(function, layout);
-	} else if (kind == CLONE) {
-		mend_clone(function);
-	} else if (kind == SIGRETURN) {
-		mend_sigreturn(function);
-	} else if (kind == INJECTED) {
-		mend_injected(function);
-	} else if (kind != ORDINARY && function->writes_sp) {
+	if (function->writes_sp)
 		mend_round_trip(function);
-	}
 }
 
 const struct go_arch go_arch_x86_64 = {

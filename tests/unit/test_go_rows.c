@@ -28,15 +28,13 @@
  */
 #define FUNCTION(name, label, end, flags, sizes) \
 	".pushsection .gopclntab, \"aw\"\n" \
-	".subsection 1\n" \
-	label "_name: .asciz \"" name "\"\n" \
-	".subsection 2\n" \
-	label "_sizes: " sizes "\n.byte 0\n" \
+	".subsection 1\n" label "_name: .asciz \"" name "\"\n" \
+	".subsection 2\n" label "_sizes: " sizes "\n.byte 0\n" \
 	".subsection 3\n" \
 	".long " label " - go_text, " label "_record - go_functions\n" \
 	".subsection 4\n" \
-	".balign 4\n" \
-	label "_record: .long " label " - go_text, " label "_name - go_names, 0, 0\n" \
+	".balign 4\n" label "_record: .long " label " - go_text, " label \
+	"_name - go_names, 0, 0\n" \
 	".long " label "_sizes - go_values, 0, 0, 0, 0, 0\n" \
 	".byte 0, " flags ", 0, 0\n" \
 	".popsection\n"
@@ -95,18 +93,18 @@ __asm__(".pushsection .go.buildinfo, \"a\"\n.quad 0\n.popsection\n"
 	"go_systemstack_return: mov 72(%rax), %rsp\n"
 	"go_systemstack_back: pop %rbp\n"
 	"1: ret\n"
-	"go_systemstack_end:\n"
-	FUNCTION("runtime.systemstack", "go_systemstack", "go_systemstack_end", "6",
-		 SIZE(FIRST_0, "go_systemstack", "0b") SIZE(MORE_8, "0b", "1b")
-			 SIZE(LESS_8, "1b", "go_systemstack_end"))
+	"go_systemstack_end:\n" FUNCTION("runtime.systemstack", "go_systemstack",
+					 "go_systemstack_end", "6",
+					 SIZE(FIRST_0, "go_systemstack", "0b")
+						 SIZE(MORE_8, "0b", "1b")
+							 SIZE(LESS_8, "1b", "go_systemstack_end"))
 	/* Grows the goroutine's stack, from the system stack. */
 	"go_morestack: mov (%rsp), %rax\n"
 	"mov 72(%rbx), %rsp\n"
 	"go_morestack_left: call go_plain\n"
 	"ret\n"
-	"go_morestack_end:\n"
-	FUNCTION("runtime.morestack", "go_morestack", "go_morestack_end", "6",
-		 SIZE(FIRST_0, "go_morestack", "go_morestack_end"))
+	"go_morestack_end:\n" FUNCTION("runtime.morestack", "go_morestack", "go_morestack_end", "6",
+				       SIZE(FIRST_0, "go_morestack", "go_morestack_end"))
 	/* Calls C, on the system stack. */
 	"go_asmcgocall: push %rbp\n"
 	"0: mov %rsp, %rbp\n"
@@ -120,10 +118,11 @@ __asm__(".pushsection .go.buildinfo, \"a\"\n.quad 0\n.popsection\n"
 	"mov %rsi, %rsp\n"
 	"go_asmcgocall_back: pop %rbp\n"
 	"1: ret\n"
-	"go_asmcgocall_end:\n"
-	FUNCTION("runtime.asmcgocall", "go_asmcgocall", "go_asmcgocall_end", "6",
-		 SIZE(FIRST_0, "go_asmcgocall", "0b") SIZE(MORE_8, "0b", "1b")
-			 SIZE(LESS_8, "1b", "go_asmcgocall_end"))
+	"go_asmcgocall_end:\n" FUNCTION("runtime.asmcgocall", "go_asmcgocall", "go_asmcgocall_end",
+					"6",
+					SIZE(FIRST_0, "go_asmcgocall", "0b")
+						SIZE(MORE_8, "0b", "1b")
+							SIZE(LESS_8, "1b", "go_asmcgocall_end"))
 	/* Writes sp in a way of its own. */
 	"go_vdso: push %rbp\n"
 	"0: mov %rsp, %rbp\n"
@@ -133,37 +132,47 @@ __asm__(".pushsection .go.buildinfo, \"a\"\n.quad 0\n.popsection\n"
 	"mov %r12, %rsp\n"
 	"go_vdso_back: pop %rbp\n"
 	"1: ret\n"
-	"go_vdso_end:\n"
-	FUNCTION("runtime.nanotime1", "go_vdso", "go_vdso_end", "6",
-		 SIZE(FIRST_0, "go_vdso", "0b") SIZE(MORE_8, "0b", "1b")
-			 SIZE(LESS_8, "1b", "go_vdso_end"))
+	"go_vdso_end:\n" FUNCTION("runtime.nanotime1", "go_vdso", "go_vdso_end", "6",
+				  SIZE(FIRST_0, "go_vdso", "0b") SIZE(MORE_8, "0b", "1b")
+					  SIZE(LESS_8, "1b", "go_vdso_end"))
 	/* Gives the goroutine up. */
 	"go_mcall: mov 72(%rsi), %rsp\n"
 	"go_mcall_left: call *%rdi\n"
-	"go_mcall_end:\n"
-	FUNCTION("runtime.mcall", "go_mcall", "go_mcall_end", "6",
-		 SIZE(FIRST_0, "go_mcall", "go_mcall_end"))
-	"go_goexit: nop\n"
-	"nop\n"
-	"go_goexit_end:\n"
-	FUNCTION("runtime.goexit", "go_goexit", "go_goexit_end", "5",
-		 SIZE(FIRST_0, "go_goexit", "go_goexit_end"))
-	"go_padding: int3\n" /* as the linker has it */
-	"go_sigreturn: mov $15, %eax\n"
-	"syscall\n"
-	"go_sigreturn_end:\n"
-	FUNCTION("runtime.sigreturn__sigaction", "go_sigreturn", "go_sigreturn_end", "4",
-		 SIZE(FIRST_0, "go_sigreturn", "go_sigreturn_end"))
-	"go_sigpanic: nop\n"
-	"go_sigpanic_end:\n"
-	FUNCTION("runtime.sigpanic", "go_sigpanic", "go_sigpanic_end", "0",
-		 SIZE(FIRST_0, "go_sigpanic", "go_sigpanic_end"))
-	"go_text_end: nop\n"
-	".popsection\n"
-	".pushsection .gopclntab, \"aw\"\n"
-	".subsection 3\n"
-	"go_functions_end: .long go_text_end - go_text\n"
-	".popsection\n");
+	"go_mcall_end:\n" FUNCTION(
+		"runtime.mcall", "go_mcall", "go_mcall_end", "6",
+		SIZE(FIRST_0, "go_mcall",
+		     "go_mcall_end")) "go_goexit: nop\n"
+				      "nop\n"
+				      "go_goexit_end:\n" FUNCTION(
+					      "runtime.goexit", "go_goexit", "go_goexit_end", "5",
+					      SIZE(FIRST_0, "go_goexit",
+						   "go_goexit_end")) "go_padding: int3\n" /* as the
+											     linker
+											     has it
+											   */
+								     "go_sigreturn: mov $15, %eax\n"
+								     "syscall\n"
+								     "go_sigreturn_end:\n" FUNCTION(
+									     "runtime.sigreturn__sigaction",
+									     "go_sigreturn",
+									     "go_sigreturn_end",
+									     "4",
+									     SIZE(FIRST_0,
+										  "go_sigreturn",
+										  "go_sigreturn_end")) "go_sigpanic: nop\n"
+												       "go_sigpanic_end:\n" FUNCTION(
+													       "runtime.sigpanic",
+													       "go_sigpanic",
+													       "go_sigpanic_end",
+													       "0",
+													       SIZE(FIRST_0,
+														    "go_sigpanic",
+														    "go_sigpanic_end")) "go_text_end: nop\n"
+																	".popsection\n"
+																	".pushsection .gopclntab, \"aw\"\n"
+																	".subsection 3\n"
+																	"go_functions_end: .long go_text_end - go_text\n"
+																	".popsection\n");
 
 #define LABEL(name) extern const char name[]
 LABEL(go_plain);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/unwind/go_file.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
+
+/* Larger tables are ignored; that of a program with 100 MB of code has some 60 MB. */
+#define MAX_TABLE_SIZE (256u << 20)
+#define MAX_RELOCATIONS_SIZE (64u << 20)
+/* Place of the address of Go's code in .go.module (struct moduledata), since Go 1.26. */
+#define MODULE_TEXT_AT 176
+/* The linker aligns the table to 32 bytes, or 8 since Go 1.26. */
+#define TABLE_ALIGNMENT 8
+
+uint64_t go_relocated_word(const struct cfi_file *file, uint64_t vaddr, uint32_t *type)
+{
+	_cleanup_free_ uint8_t *data = NULL;
+	struct file_range range = file->relocations;
+	struct bytes b;
+	size_t size;
+
+	if (!range.size || range.size > MAX_RELOCATIONS_SIZE ||
+	    cfi_file_read(file, &range, &data, &size, NULL) != 0)
+		return 0;
+	bytes_init(&b, data, size);
+	while (bytes_left(&b) >= sizeof(Elf64_Rela)) {
+		uint64_t at = bytes_u64(&b), info = bytes_u64(&b), addend = bytes_u64(&b);
+
+		if (at != vaddr)
+			continue;
+		*type = ELF64_R_TYPE(info);
+		return addend;
+	}
+	return 0;
+}
+
+static uint64_t read_u64(const struct cfi_file *file, const struct file_range *from, uint64_t at)
+{
+	struct file_range range = {.offset = from->offset + at, .size = 8};
+	_cleanup_free_ uint8_t *data = NULL;
+	uint64_t value = 0;
+	size_t size;
+
+	if (at > from->size || from->size - at < 8 ||
+	    cfi_file_read(file, &range, &data, &size, NULL) != 0 || size != 8)
+		return 0;
+	memcpy(&value, data, sizeof(value));
+	return value;
+}
+
+/* Returns the vaddr of Go's code; position-independent programs may tell it by relocation alone. */
+static uint64_t find_text(const struct cfi_file *file, const struct pclntab *table,
+			  uint64_t table_vaddr)
+{
+	uint64_t text = table->text;
+	uint32_t type;
+
+	if (!text)
+		text = read_u64(file, &file->go_module, MODULE_TEXT_AT);
+	if (!text && file->go_module.size)
+		text = go_relocated_word(file, file->go_module.vaddr + MODULE_TEXT_AT, &type);
+	if (!text)
+		text = go_relocated_word(file, table_vaddr + PCLNTAB_TEXT_AT, &type);
+	return text ? text : file->text.vaddr;
+}
+
+/* Does all the code of the table lie in one executable range? */
+static bool is_code(const struct go_file *go, const struct cfi_file *file)
+{
+	struct pclntab_function first, last;
+
+	if (!pclntab_function(&go->table, 0, &first) ||
+	    !pclntab_function(&go->table, go->table.count - 1, &last))
+		return false;
+	vec_for_each(&file->code, const struct code_range *, code) {
+		if (go->text >= code->start && go->text < code->end &&
+		    last.end <= code->end - go->text && first.start <= last.end)
+			return true;
+	}
+	return false;
+}
+
+/* Finds the table in a section that the system's linker has put it in. */
+static bool find_table(const uint8_t *data, size_t size, size_t *at)
+{
+	for (*at = 0; *at + PCLNTAB_HEADER_SIZE <= size; *at += TABLE_ALIGNMENT) {
+		if (pclntab_is_header(data + *at))
+			return true;
+	}
+	return false;
+}
+
+static bool find_in(struct go_file *go, const struct cfi_file *file, const struct file_range *range)
+{
+	size_t size, at;
+
+	if (!range->size || range->size > MAX_TABLE_SIZE ||
+	    cfi_file_read(file, range, &go->data, &size, NULL) != 0 ||
+	    !find_table(go->data, size, &at) || !pclntab_init(&go->table, go->data + at, size - at))
+		return false;
+	go->text = find_text(file, &go->table, range->vaddr + at);
+	return is_code(go, file);
+}
+
+bool go_file_find(struct go_file *go, const struct cfi_file *file)
+{
+	const struct file_range *const places[] = {&file->go_functions, &file->relro};
+
+	*go = (struct go_file){0};
+	for (size_t i = 0; file->go_build_info.size && i < 2; i++) {
+		if (find_in(go, file, places[i]))
+			return true;
+		go_file_release(go);
+	}
+	return false;
+}
+
+void go_file_release(struct go_file *go)
+{
+	free(go->data);
+	*go = (struct go_file){0};
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the table of functions of a Go program, and the address that it counts from. */
+#ifndef PROF_LIB_UNWIND_GO_FILE_H
+#define PROF_LIB_UNWIND_GO_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/binary/pclntab.h"
+#include "lib/unwind/cfi_file.h"
+
+struct go_file {
+	struct pclntab table;
+	uint64_t text; /* vaddr of the start of Go's code */
+	uint8_t *data; /* the section that holds the table; owned */
+};
+
+/*
+ * Finds the table by its section, or by its first bytes in .data.rel.ro, where the system's linker
+ * puts it. False: no Go program, one of an older version than Go 1.18, or a damaged one; nothing is
+ * to be released then.
+ */
+bool go_file_find(struct go_file *go, const struct cfi_file *file);
+void go_file_release(struct go_file *go);
+/*
+ * Returns the addend of the relocation (ELF gABI, Rela) of a word, and its type; 0: there is none.
+ */
+uint64_t go_relocated_word(const struct cfi_file *file, uint64_t vaddr, uint32_t *type);
+
+#endif

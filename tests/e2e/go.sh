@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Go programs: stacks across the stacks that Go's runtime changes, judged by the disassembly.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+export GOCACHE=$tmp/cache GO111MODULE=off GOFLAGS='' GOTOOLCHAIN=local
+build() { # NAME FOLDER OPTION...
+	local name=$1 folder=$2
+	shift 2
+	(cd "$root/tests/workloads/go/$folder" && go build -o "$tmp/$name" "$@" .)
+}
+# For judge(): the file of --stats. Only a stack that was copied before the program's tables were
+# there may end early, or go on by a guess.
+stats_code='
+import json
+stats = json.load(open(args[0]))
+early = stats["broken"] + stats["unknown"]
+expect(stats["user_stacks"] > 50, stats)
+expect(early <= stats["finished_later"] and early + stats["whole"] + stats["truncated"] ==
+       stats["user_stacks"], stats)
+expect(stats["guessed"] <= stats["finished_later"], stats)
+'
+stacks_are_whole() { # NAME [CODE]
+	judge "$1: stacks are whole" "$1.json.gz" "$1.stats" <<<"$stats_code${2-}"
+}
+# Every return address follows a call, of the function that the callee's address is in.
+calls_are_true() { # NAME PROGRAM
+	local vaddr
+	vaddr=$(readelf -lW "$2" | awk '$1 == "LOAD" { print $3; exit }')
+	ok "$1: all edges are calls" python3 - "$root/tests/e2e" "$1.json.gz" "$2" "$vaddr" <<'CODE'
+import sys
+sys.path.insert(0, sys.argv[1])
+import go_edges
+edges, wrong = go_edges.judge(sys.argv[2], sys.argv[3], int(sys.argv[4], 16))
+print(f"{edges} edges, wrong: {dict(wrong)}")
+sys.exit(edges < 500 or bool(wrong))
+CODE
+}
+
+ok "a program without C" build runtime runtime
+ok "a program with C" build cgo cgo
+ok "a stripped, position-independent one" build bare runtime -ldflags='-s -w' -buildmode=pie
+for way in gc sort chan panic callers grow; do
+	record $way 0 -- ./runtime $way 0.5
+	stacks_are_whole $way
+	calls_are_true $way ./runtime
+done
+record recurse 0 -- ./runtime recurse 0.5
+stacks_are_whole recurse 'expect(stats["truncated"] > 0, stats)'
+record cgo 0 -- ./cgo 0.5
+stacks_are_whole cgo '
+nested = [[f["name"] for f in frames] for _, _, _, frames in samples()]
+expect(any(names.count("goAgain") > 2 or names.count("main.goAgain") > 2 for names in nested),
+       "Go below C below Go")
+'
+calls_are_true cgo ./cgo
+record bare 0 -- ./bare grow 0.5
+stacks_are_whole bare
+done_testing

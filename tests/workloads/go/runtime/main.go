@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+// Keeps Go's runtime busy in the way that its argument names, for as many seconds as the next says:
+// collecting garbage, growing stacks, changing goroutines, panicking, unwinding.
+package main
+
+import (
+	"os"
+	"runtime"
+	"sort"
+	"strconv"
+	"time"
+)
+
+type tree struct{ l, r *tree }
+
+//go:noinline
+func build(n int) *tree {
+	if n == 0 {
+		return &tree{}
+	}
+	return &tree{build(n - 1), build(n - 1)}
+}
+
+func gc(until time.Time) {
+	for time.Now().Before(until) {
+		build(12)
+	}
+}
+
+func sorts(until time.Time) {
+	for time.Now().Before(until) {
+		a := make([]int, 20000)
+		for i := range a {
+			a[i] = (i * 7919) % 20011
+		}
+		sort.Slice(a, func(i, j int) bool { return a[i] < a[j] })
+	}
+}
+
+func channels(until time.Time) {
+	c := make(chan int)
+	d := make(chan int)
+	go func() {
+		for x := range c {
+			d <- x + 1
+		}
+		close(d)
+	}()
+	for time.Now().Before(until) {
+		for i := 0; i < 1000; i++ {
+			c <- i
+			<-d
+		}
+	}
+	close(c)
+}
+
+//go:noinline
+func thrower(n int) {
+	if n == 0 {
+		panic("x")
+	}
+	defer func() {}()
+	thrower(n - 1)
+}
+
+func panics(until time.Time) {
+	for time.Now().Before(until) {
+		func() {
+			defer func() { recover() }()
+			thrower(20)
+		}()
+	}
+}
+
+//go:noinline
+func callersDeep(n int, pcs []uintptr) int {
+	if n == 0 {
+		return runtime.Callers(0, pcs)
+	}
+	return callersDeep(n-1, pcs) + 1
+}
+
+func callers(until time.Time) {
+	pcs := make([]uintptr, 100)
+	for time.Now().Before(until) {
+		callersDeep(30, pcs)
+	}
+}
+
+//go:noinline
+func recurse(n int) int {
+	if n == 0 {
+		return 1
+	}
+	var pad [4]int
+	pad[n%4] = n
+	return recurse(n-1) + pad[(n+1)%4]
+}
+
+func recursion(until time.Time, depth int) {
+	for time.Now().Before(until) {
+		done := make(chan int)
+		go func() { done <- recurse(depth) }()
+		<-done
+	}
+}
+
+func main() {
+	secs, _ := strconv.ParseFloat(os.Args[2], 64)
+	until := time.Now().Add(time.Duration(secs * 1e9))
+	switch os.Args[1] {
+	case "gc":
+		gc(until)
+	case "sort":
+		sorts(until)
+	case "chan":
+		channels(until)
+	case "panic":
+		panics(until)
+	case "callers":
+		callers(until)
+	case "recurse":
+		recursion(until, 20000)
+	case "grow":
+		recursion(until, 100)
+	}
+}

@@ -26,7 +26,8 @@ extern const volatile struct bpf_config config;
 #define IS_ARM64 0
 #endif
 
-/* Returns the address that the current task's thread-local variables are relative to; 0: unknown. */
+/* Returns the address that the current task's thread-local variables are relative to; 0: unknown.
+ */
 static __always_inline __u64 current_thread_pointer(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -57,14 +57,14 @@ enum unwind_cfa_kind {
 	UNWIND_CFA_GOROUTINE,
 	/*
 	 * Go: upper end of the goroutine's stack - depth + offset, both in this frame at sp:
-	 * goroutine at word base_offset, depth at word cfa_deref. Goroutine 0: the word of the depth
-	 * is the sp instead.
+	 * goroutine at word base_offset, depth at word cfa_deref. Goroutine 0: the word of the
+	 * depth is the sp instead.
 	 */
 	UNWIND_CFA_GO_DEPTH,
 };
 
 /* Places in words: of m in a goroutine, of its saved sp there, of the current goroutine in m. */
-#define GO_M_AT(packed) ((packed) & 15)
+#define GO_M_AT(packed) ((packed)&15)
 #define GO_SP_AT(packed) ((packed) >> 4 & 31)
 #define GO_CURG_AT(packed) ((packed) >> 9 & 127)
 #define GO_PACK(m, sp, curg) ((m) | (sp) << 4 | (curg) << 9)

@@ -24,7 +24,7 @@ struct walk_target {
 	bool is_arm64;
 	bool is_32bit; /* words have 4 bytes; else 8 */
 	uint64_t pc_mask; /* bits of a return address that are not its signature; 0: all */
-	uint64_t thread_pointer; /* where thread-local variables are; 0: unknown */
+	uint64_t thread_pointer; /* base of thread-local variables; 0: unknown */
 	uint32_t methods; /* UNWIND_BY_CFI, UNWIND_BY_FRAME_POINTER, UNWIND_BY_SCAN */
 	const struct unwind_mapping *mappings; /* ascending */
 	size_t mapping_count;

@@ -232,7 +232,7 @@ check-checker:
 
 # Compares figures with an independent reading of the same files.
 check-report: $(prof)
-	scripts/tap --label report "python3 tests/check_report.py $(prof) $(wildcard tests/golden/*/out.json)"
+	scripts/tap --label report "python3 tests/check_report.py $(prof) $(wildcard tests/golden/*/out.json tests/readers/files/*.json)"
 
 check-scripts:
 	scripts/tap --label scripts tests/scripts/*.sh

@@ -7,8 +7,12 @@
 #include "cmd/options/report_options.h"
 #include "cmd/run/pager.h"
 #include "cmd/run/profile_file.h"
+#include "cmd/text/annotation.h"
+#include "cmd/text/marker_listing.h"
 #include "cmd/text/profile_summary.h"
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 
 static const char name[] = "report";
 
@@ -51,13 +55,20 @@ static void add_footer(const struct report_rows *rows, struct strbuf *out)
 			    QUERY_TREE_DEPTH);
 }
 
+static const char *rows_name(const struct report_options *o)
+{
+	if (o->markers)
+		return "markers";
+	return o->annotate ? "lines" : o->is_tree ? "tree" : "rows";
+}
+
 static void print_json(const struct report_options *o, const struct query *q,
 		       const struct profile_file *file, const struct report_rows *rows,
 		       struct strbuf *out)
 {
 	strbuf_adds(out, "{\"summary\": ");
 	profile_summary_json(q, &file->counts, out);
-	strbuf_addf(out, ",\n\"%s\": ", o->is_tree ? "tree" : "rows");
+	strbuf_addf(out, ",\n\"%s\": ", rows_name(o));
 	listing_print_json(&rows->listing, out);
 	strbuf_adds(out, "}\n");
 }
@@ -97,28 +108,91 @@ static int check_unit(const struct report_options *o, const struct query *q, str
 	return 0;
 }
 
+static void print_file(const struct report_options *o, const struct query *q,
+		       const struct annotation_file *file, struct strbuf *out)
+{
+	_cleanup_free_ char *heading =
+		xasprintf("%s%s%s: %s", o->annotate, file->module ? " in " : "",
+			  file->module ? file->module : "",
+			  file->path ? file->path : "no source file is known");
+	struct listing listing = {0};
+
+	text_to_line(heading);
+	annotation_list_file(&listing, file, q, &o->listing);
+	if (o->format == REPORT_MARKDOWN) {
+		listing_markdown_code(heading, out);
+		strbuf_adds(out, "\n\n");
+		listing_print_markdown(&listing, out);
+	} else {
+		strbuf_addf(out, "\n%s\n", heading);
+		if (file->path && !file->text)
+			strbuf_adds(out, "(its text is neither in the profile nor here)\n");
+		if (file->is_changed)
+			strbuf_adds(out, "(changed since the recording: lines may be others)\n");
+		listing_print_text(&listing, pager_width(), out);
+	}
+	listing_release(&listing);
+}
+
+static int annotate(const struct report_options *o, const struct profile_file *file,
+		    const struct query *q, struct strbuf *out, struct error *err)
+{
+	struct report_rows rows = {0};
+	struct annotation a;
+
+	annotation_make(&a, q, o->annotate);
+	if (!a.files.count)
+		return error_text(err, -ENODATA, "%s: no sample with the function %s", file->label,
+				  o->annotate);
+	if (o->format == REPORT_TEXT)
+		profile_summary_text(q, &file->counts, out);
+	if (o->listing.for_people) {
+		vec_for_each(&a.files, const struct annotation_file *, row)
+			print_file(o, q, row, out);
+	} else {
+		annotation_list(&rows.listing, &a, q, &o->listing);
+		print(o, q, file, &rows, out);
+	}
+	listing_release(&rows.listing);
+	annotation_release(&a);
+	return 0;
+}
+
+static int list(const struct report_options *o, const struct profile_file *file,
+		const struct query *q, struct strbuf *out, struct error *err)
+{
+	struct report_rows rows = {0};
+	int ret = 0;
+
+	if (o->markers)
+		rows.left_out = marker_listing(&rows.listing, file->profile, &o->filter,
+					       &o->listing);
+	else if (o->is_tree)
+		make_tree(o, q, &rows);
+	else
+		make_table(o, q, &rows);
+	if (o->tree.function && !rows.listing.depths.count)
+		ret = error_text(err, -ENODATA, "%s: no sample with the function %s", file->label,
+				 o->tree.function);
+	else
+		print(o, q, file, &rows, out);
+	listing_release(&rows.listing);
+	return ret;
+}
+
 static int report(const struct report_options *o, const struct profile_file *file,
 		  const struct query *q, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf out = {0};
-	struct report_rows rows = {0};
 	int ret = check_unit(o, q, err);
 
 	if (ret)
 		return ret;
-	if (!q->weight)
+	if (!q->weight && !o->markers)
 		return error_text(err, -ENODATA, "%s: no sample that counts", file->label);
-	if (o->is_tree)
-		make_tree(o, q, &rows);
-	else
-		make_table(o, q, &rows);
-	if (o->tree.function && !rows.listing.depths.count) {
-		listing_release(&rows.listing);
-		return error_text(err, -ENODATA, "%s: no sample with the function %s", file->label,
-				  o->tree.function);
-	}
-	print(o, q, file, &rows, &out);
-	listing_release(&rows.listing);
+	ret = o->annotate ? annotate(o, file, q, &out, err) : list(o, file, q, &out, err);
+	if (ret)
+		return ret;
 	if (o->format == REPORT_TEXT)
 		pager_print(strbuf_text(&out), out.size);
 	else

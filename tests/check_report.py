@@ -6,33 +6,32 @@
 """
 
 import collections
+import concurrent.futures
 import json
 import math
+import os
 import re
 import subprocess
 import sys
 
-import check_profile
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "readers"))
+
+import show  # noqa: E402
+import stacks as reading  # noqa: E402
 
 FIELDS = {"function": ("name", "lib", "file"), "module": ("lib",), "category": ("category",),
           "line": ("name", "lib", "file", "line")}
-KEYS = {"function": ("function", "module", "file"), "module": ("module",),
-        "category": ("category",), "line": ("function", "module", "file", "line")}
+KEYS = {"function": ("function", "module", "file"), "module": ("module",), "file": ("file", "module"),
+        "category": ("category",), "line": ("function", "module", "file", "line"),
+        "address": ("address", "function", "module", "file", "line")}
 
 
-def label(profile, frame):
-    rows = {c["name"]: c for c in profile["meta"]["categories"]}
-    if len(rows[frame["category"]]["subcategories"]) < 2:
-        return frame["category"]
-    return f"{frame['category']}: {frame['subcategory']}"
-
-
-def stacks_of(profile):
-    """(thread, time, weight, frames from the outermost on) of each sample of the clock."""
-    for thread, time, weight, frames in check_profile.samples(profile):
-        if check_profile.view(thread) in ("cpu", "event") or not weight:
-            continue
-        yield thread, time, weight, [{**f, "category": label(profile, f)} for f in frames]
+def key_of(frame, by):
+    if by == "file":
+        return (frame.file, None if frame.file else frame.lib)
+    if by == "address":
+        return (frame.address, frame.name, frame.lib, frame.file, frame.line)
+    return tuple(getattr(frame, field) for field in FIELDS[by])
 
 
 def error(weight, total, z=1.959963984540054):
@@ -42,26 +41,25 @@ def error(weight, total, z=1.959963984540054):
     return (half / (1 + z * z / total) + abs(middle - share)) * total
 
 
-def table(stacks, by):
+def table(samples, by):
     """{key: [self, total]}, and the weight of all."""
     rows, total = collections.defaultdict(lambda: [0, 0]), 0
-    for _, _, weight, frames in stacks:
-        keys = [tuple(f[field] or None for field in FIELDS[by]) for f in frames]
-        keys = keys or [(None,) * len(FIELDS[by])]
-        rows[keys[-1]][0] += weight
+    for sample in samples:
+        keys = [key_of(frame, by) for frame in sample.frames] or [(None,) * len(KEYS[by])]
+        rows[keys[-1]][0] += sample.weight
         for key in set(keys):
-            rows[key][1] += weight
-        total += weight
+            rows[key][1] += sample.weight
+        total += sample.weight
     return rows, total
 
 
-def tree(stacks, inverted):
+def tree(samples, inverted):
     rows = collections.Counter()
-    for _, _, weight, frames in stacks:
-        path = [(f["name"], f["lib"] or None, f["file"] or None) for f in frames]
+    for sample in samples:
+        path = [key_of(frame, "function") for frame in sample.frames]
         path = path[::-1] if inverted else path
         for depth in range(1, len(path) + 1):
-            rows[tuple(path[:depth])] += weight
+            rows[tuple(path[:depth])] += sample.weight
     return rows
 
 
@@ -82,10 +80,17 @@ def run(prof, path, *options):
     return json.loads(done.stdout)
 
 
-def compare_table(prof, path, stacks, by, *options):
+def key_of_row(row, by):
+    key = tuple(row[k] for k in KEYS[by])
+    if by != "address" or key[0] is None:
+        return key
+    return (int(key[0], 16), *key[1:])
+
+
+def compare_table(prof, path, samples, by, *options):
     got = run(prof, path, "--by", by, *options)
-    wanted, total = table(stacks, by)
-    rows = {tuple(r[k] for k in KEYS[by]): [r["self"], r["total"]] for r in got["rows"]}
+    wanted, total = table(samples, by)
+    rows = {key_of_row(r, by): [r["self"], r["total"]] for r in got["rows"]}
     if rows != wanted or len(rows) != len(got["rows"]) or got["summary"]["weight"] != total:
         raise ValueError(f"by {by} {options}: {rows}, and read here {dict(wanted)}")
     for row in got["rows"]:
@@ -94,27 +99,60 @@ def compare_table(prof, path, stacks, by, *options):
                 raise ValueError(f"by {by}: error of {which}: {row}")
 
 
-def compare_tree(prof, path, stacks, *options):
+def compare_tree(prof, path, samples, *options):
     got = run(prof, path, *options, "--min", "0")
-    rows, wanted = dict(paths(got["tree"])), tree(stacks, "--inverted" in options)
+    rows, wanted = dict(paths(got["tree"])), tree(samples, "--inverted" in options)
     if rows != wanted:
         raise ValueError(f"{options}: {rows}, and read here {dict(wanted)}")
 
 
-def threads(prof, path, stacks):
-    wanted = collections.Counter()
-    for thread, _, weight, _ in stacks:
-        wanted[thread["name"], str(thread["pid"]), str(thread["tid"]).partition(".")[0]] += weight
+def threads(prof, path, samples):
+    wanted, processes = collections.Counter(), collections.Counter()
+    for thread, _, weight, _, _ in samples:
+        pid = ".".join(p for p in show.process_id(thread["pid"]) if p != "0")
+        tid = show.process_id(thread["tid"])[0]
+        wanted[thread["name"], pid, tid] += weight
+        processes[pid] += weight
     got = {(r["thread"], r["pid"], str(r["tid"])): r["total"]
            for r in run(prof, path, "--by", "thread")["rows"]}
     if got != wanted:
         raise ValueError(f"by thread: {got}, and read here {dict(wanted)}")
+    got = {r["pid"]: r["total"] for r in run(prof, path, "--by", "process")["rows"]}
+    if got != processes:
+        raise ValueError(f"by process: {got}, and read here {dict(processes)}")
 
 
-def printable(prof, path):
+def markers(prof, path, reader, samples):
+    """The list of markers; and what was sampled during those that last."""
+    rows = run(prof, path, "--markers")["markers"]
+    got = sorted((r["marker"], round(r["start"] * 1e9), round((r["start"] + r["duration"]) * 1e9))
+                 for r in rows)
+    wanted = sorted(reader.marks())
+    if got != wanted:
+        raise ValueError(f"markers: {got}, and read here {wanted}")
+    lasting = {name for name, start, end in wanted if end > start and not set(name) & set("*?[\\")}
+    for name in lasting:
+        during = [s for s in samples if any(start <= s.time < end for other, start, end in wanted
+                                            if other == name)]
+        compare_table(prof, path, during, "function", "--during", name)
+
+
+def annotate(prof, path, samples, name):
+    got = run(prof, path, "--annotate", name)
+    wanted = collections.defaultdict(lambda: [0, 0])
+    for key, weights in table(samples, "line")[0].items():
+        if key[0] == name:
+            wanted[key[1:]] = weights
+    rows = {(r["module"], r["file"], r["line"]): [r["self"], r["total"]] for r in got["lines"]}
+    if rows != wanted:
+        raise ValueError(f"--annotate {name}: {rows}, and read here {dict(wanted)}")
+
+
+def printable(prof, path, leaf):
     """No text of a file steers a terminal, in any format."""
     for name in ("text", "json", "csv", "markdown"):
-        for options in ((), ("--tree",), ("--by", "thread")):
+        kinds = ((), ("--tree",), ("--by", "thread"), ("--markers",), ("--annotate", leaf))
+        for options in kinds if name == "text" else ((), ("--markers",)):
             done = subprocess.run([prof, "report", "--format", name, *options, path],
                                   capture_output=True, check=False)
             text = done.stdout.decode()
@@ -122,39 +160,64 @@ def printable(prof, path):
                 raise ValueError(f"--format {name} {options}: {text!r}")
 
 
+def filtered(prof, path, samples, leaf):
+    name = "^" + "".join("[" + c + "]" if c.isalnum() else "." for c in leaf) + "$"
+    having = [s for s in samples if any(f.name == leaf for f in s.frames)]
+    compare_table(prof, path, having, "function", "--focus", name)
+    compare_table(prof, path, [s for s in samples if s not in having], "function", "--ignore", name)
+    compare_table(prof, path, [without(s, lambda f: f.name == leaf) for s in samples],
+                  "function", "--hide", name)
+    compare_table(prof, path, [s for s in samples if s.time >= 2000000], "function",
+                  "--time", "0.002..")
+    compare_table(prof, path, [without(s, lambda f: f.category.startswith("Kernel"))
+                               for s in samples], "function", "--no-kernel")
+    category = next((s.frames[-1].category for s in samples if s.frames), None)
+    if category and not set(category) & set("*?[\\"):
+        compare_table(prof, path, [s for s in samples if s.frames and
+                                   s.frames[-1].category == category],
+                      "function", "--category", category)
+
+
+def without(sample, hidden):
+    return sample._replace(frames=tuple(f for f in sample.frames if not hidden(f)))
+
+
 def compare(prof, path):
-    printable(prof, path)
-    stacks = list(stacks_of(check_profile.load(path)))
-    if not stacks:
+    reader = reading.Reader(path)
+    samples = list(reader.clock())
+    leaf = next((s.frames[-1].name for s in samples if s.frames), "-")
+    printable(prof, path, leaf)
+    markers(prof, path, reader, samples)
+    if not samples:
         # Then those of another event count.
         return
-    for by in FIELDS:
-        compare_table(prof, path, stacks, by)
-    threads(prof, path, stacks)
-    compare_tree(prof, path, stacks, "--tree")
-    compare_tree(prof, path, stacks, "--inverted")
-    leaf = next((f[-1]["name"] for _, _, _, f in stacks if f), "-")
-    name = "^" + "".join("[" + c + "]" if c.isalnum() else "." for c in leaf) + "$"
-    having = [s for s in stacks if any(f["name"] == leaf for f in s[3])]
-    compare_table(prof, path, having, "function", "--focus", name)
-    compare_table(prof, path, [s for s in stacks if s not in having], "function", "--ignore", name)
-    compare_table(prof, path, [(*s[:3], [f for f in s[3] if f["name"] != leaf]) for s in stacks],
-                  "function", "--hide", name)
-    compare_table(prof, path, [s for s in stacks if s[1] >= 2], "function", "--time", "0.002..")
-    compare_table(prof, path, [(*s[:3], [f for f in s[3] if not f["category"].startswith("Kernel")])
-                               for s in stacks], "function", "--no-kernel")
+    for by in KEYS:
+        compare_table(prof, path, samples, by)
+    compare_table(prof, path, list(reader.clock(waits=True)), "function", "--include-idle")
+    threads(prof, path, samples)
+    compare_tree(prof, path, samples, "--tree")
+    compare_tree(prof, path, samples, "--inverted")
+    if leaf != "-":
+        annotate(prof, path, samples, leaf)
+        filtered(prof, path, samples, leaf)
+
+
+def judge(prof, path):
+    try:
+        compare(prof, path)
+        return path, None
+    except ValueError as e:
+        return path, str(e)
 
 
 def main(prof, files):
     failed = 0
-    for number, path in enumerate(files, 1):
-        try:
-            compare(prof, path)
-            print(f"ok {number} - report of {path}")
-        except ValueError as e:
-            failed += 1
-            print(f"# {e}"[:4000].replace("\n", "\n# "))
-            print(f"not ok {number} - report of {path}")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for number, (path, why) in enumerate(pool.map(lambda p: judge(prof, p), files), 1):
+            if why:
+                failed += 1
+                print(f"# {why}"[:4000].replace("\n", "\n# "))
+            print(f"{'not ' if why else ''}ok {number} - report of {path}")
     print(f"1..{len(files)}")
     return 1 if failed or not files else 0
 

@@ -17,6 +17,8 @@ static const char help_before_formats[] =
 static const char help_after_formats[] =
 	";\n"
 	"                         else what the name of FILE says\n"
+	"  --report               print the ten heaviest functions at the end; a profile is kept\n"
+	"                         only with --output or --format\n"
 	"  --stats FILE           write what was recorded and lost as JSON\n"
 	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
 	"  --no-symbols           leave addresses without names\n"
@@ -71,6 +73,7 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 
 	switch (opt) {
 	case 'o':
+		o->path_is_set = true;
 		return set_name("--output", value, &o->path, err);
 	case OPT_FORMAT:
 		return set_format(o, value, err);
@@ -93,6 +96,9 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 	case OPT_FAIL_ON_LOSS:
 		o->fail_on_loss = true;
 		return 0;
+	case OPT_REPORT:
+		o->report = true;
+		return 0;
 	case 'v':
 		o->verbose++;
 		return 0;
@@ -106,13 +112,14 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 
 int output_options_check(struct output_options *o, struct error *err)
 {
+	o->no_file = o->report && !o->path_is_set && !o->format;
 	if (!o->format)
 		o->format = format_of_path(o->path);
 	if (!o->format)
 		o->format = FORMAT_DEFAULT;
 	if (o->stats_path && strcmp(o->stats_path, "-") == 0)
 		return error_text(err, -EINVAL, "--stats -: must be a file");
-	if (o->stats_path && strcmp(o->stats_path, o->path) == 0)
+	if (o->stats_path && !o->no_file && strcmp(o->stats_path, o->path) == 0)
 		return error_text(err, -EINVAL, "--stats and --output name the same file: %s",
 				  o->path);
 	if (o->sources && o->no_symbols)
@@ -169,6 +176,9 @@ int output_open(const struct output_options *o, const struct identity *owner, st
 		.owner = *owner,
 	};
 
+	*out = NULL;
+	if (o->no_file)
+		return 0;
 	if (output_is_stdout(o)) {
 		if (check_stdout(err))
 			return -EINVAL;

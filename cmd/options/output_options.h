@@ -13,6 +13,7 @@
 
 struct output_options {
 	const char *path; /* "-": standard output */
+	bool path_is_set; /* by --output */
 	const char *stats_path; /* NULL: none */
 	const struct format *format; /* never NULL after output_options_check() */
 	VEC(const char *) debug_dirs;
@@ -20,6 +21,8 @@ struct output_options {
 	bool all_threads;
 	bool sources;
 	bool fail_on_loss;
+	bool report; /* print the heaviest functions at the end */
+	bool no_file; /* the profile is not kept; set by output_options_check() */
 	bool quiet;
 	unsigned int verbose;
 };
@@ -32,6 +35,7 @@ enum {
 	OPT_ALL_THREADS,
 	OPT_SOURCES,
 	OPT_FAIL_ON_LOSS,
+	OPT_REPORT,
 	OPT_OUTPUT_END,
 };
 
@@ -46,6 +50,7 @@ enum {
 	{"all-threads", no_argument, NULL, OPT_ALL_THREADS}, \
 	{"sources", no_argument, NULL, OPT_SOURCES}, \
 	{"fail-on-loss", no_argument, NULL, OPT_FAIL_ON_LOSS}, \
+	{"report", no_argument, NULL, OPT_REPORT}, \
 	{"verbose", no_argument, NULL, 'v'}, \
 	{"quiet", no_argument, NULL, 'q'}
 /* clang-format on */
@@ -63,7 +68,7 @@ int output_options_check(struct output_options *o, struct error *err);
 bool output_is_stdout(const struct output_options *o);
 /* Warns of folders of --debug-dir that this user cannot read. */
 void output_check_debug_dirs(const struct output_options *o, const struct identity *owner);
-/* Opens the file at `path` as that user; refuses a terminal. */
+/* Opens the file at `path` as that user; refuses a terminal. *out is NULL with no_file. */
 int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,
 		struct error *err);
 

@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cmd/command.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
+#include "cmd/options/query_options.h"
 #include "lib/base/text.h"
 
 #define DEFAULT_PATH "profile.json.gz"
@@ -16,7 +14,6 @@
 #define TREE_LIMIT 200
 #define TREE_MIN_PERCENT 0.5
 #define UNSET SIZE_MAX
-#define SECONDS_MAX 1e9
 
 enum {
 	OPTION_BY = 256,
@@ -24,17 +21,8 @@ enum {
 	OPTION_INVERTED,
 	OPTION_CALLERS,
 	OPTION_CALLEES,
-	OPTION_PROCESS,
-	OPTION_THREAD,
-	OPTION_EVENT,
-	OPTION_CATEGORY,
-	OPTION_TIME,
-	OPTION_FOCUS,
-	OPTION_IGNORE,
-	OPTION_HIDE,
-	OPTION_ROOT,
-	OPTION_NO_KERNEL,
-	OPTION_INCLUDE_IDLE,
+	OPTION_ANNOTATE,
+	OPTION_MARKERS,
 	OPTION_MIN,
 	OPTION_LIMIT,
 	OPTION_UNIT,
@@ -47,17 +35,9 @@ static const struct option longs[] = {
 	{"inverted", no_argument, NULL, OPTION_INVERTED},
 	{"callers", required_argument, NULL, OPTION_CALLERS},
 	{"callees", required_argument, NULL, OPTION_CALLEES},
-	{"process", required_argument, NULL, OPTION_PROCESS},
-	{"thread", required_argument, NULL, OPTION_THREAD},
-	{"event", required_argument, NULL, OPTION_EVENT},
-	{"category", required_argument, NULL, OPTION_CATEGORY},
-	{"time", required_argument, NULL, OPTION_TIME},
-	{"focus", required_argument, NULL, OPTION_FOCUS},
-	{"ignore", required_argument, NULL, OPTION_IGNORE},
-	{"hide", required_argument, NULL, OPTION_HIDE},
-	{"root", required_argument, NULL, OPTION_ROOT},
-	{"no-kernel", no_argument, NULL, OPTION_NO_KERNEL},
-	{"include-idle", no_argument, NULL, OPTION_INCLUDE_IDLE},
+	QUERY_LONG_OPTIONS,
+	{"annotate", required_argument, NULL, OPTION_ANNOTATE},
+	{"markers", no_argument, NULL, OPTION_MARKERS},
 	{"min", required_argument, NULL, OPTION_MIN},
 	{"limit", required_argument, NULL, OPTION_LIMIT},
 	{"unit", required_argument, NULL, OPTION_UNIT},
@@ -80,50 +60,27 @@ static void print_help(void)
 	       "  --inverted             the same from where samples were taken, to the callers\n"
 	       "  --callers NAME         what calls a function\n"
 	       "  --callees NAME         what a function calls\n"
+	       "  --annotate NAME        source lines of a function\n"
+	       "  --markers              list markers (those of --process, --thread, --time)\n"
 	       "  --min PERCENT          leave out what has less in total (trees: 0.5)\n"
 	       "  --limit COUNT          rows, 0 for all (text, markdown: 40, trees: 200)\n"
 	       "  --unit UNIT            percent (default), ms, samples (default of json and csv)\n"
 	       "  --format NAME          text (default), json, csv, markdown\n"
 	       "  -h, --help             show this and exit\n"
 	       "\n"
-	       "Samples that count:\n"
-	       "  --process GLOB         of processes of that name or pid\n"
-	       "  --thread GLOB          of threads of that name or tid\n"
-	       "  --event NAME           of that event; without, those of the clock\n"
-	       "  --category GLOB        of code of that category: 'Kernel', 'Kernel: Files'\n"
-	       "  --time A..B            from second A to second B; one of both may be missing\n"
-	       "  --focus RE             with such a function in their stack\n"
-	       "  --ignore RE            without any\n"
-	       "  --include-idle         of idle CPUs, too\n"
-	       "\n"
-	       "Frames that are shown:\n"
-	       "  --hide RE              leave such functions out: their callers get the weight\n"
-	       "  --root NAME            let stacks begin with that function\n"
-	       "  --no-kernel            leave the kernel's out\n"
+	       "%s"
 	       "\n"
 	       "FILE is a profile, compressed or not (profile.json.gz); - is stdin.\n"
-	       "Exit status: 0, 125 where the file refuses, 2 for wrong use.\n");
-}
-
-static int choose(const char *option, const char *value, const char *const *names, size_t count,
-		  struct error *err)
-{
-	_cleanup_(strbuf_release) struct strbuf all = {0};
-
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(value, names[i]) == 0)
-			return (int)i;
-		strbuf_addf(&all, "%s%s", i ? ", " : "", names[i]);
-	}
-	return error_text(err, -EINVAL, "--%s %s: must be one of %s", option, value,
-			  strbuf_text(&all));
+	       "Exit status: 0, 125 where the file refuses, 2 for wrong use.\n",
+	       query_options_help);
 }
 
 static int set_by(struct report_options *o, const char *value, struct error *err)
 {
-	int by = choose("by", value, query_by_names, QUERY_BY_COUNT, err);
+	int by = query_options_choose("by", value, query_by_names, QUERY_BY_COUNT, err);
 
 	o->tree.by = by < 0 ? QUERY_BY_FUNCTION : (enum query_by)by;
+	o->by_is_set = true;
 	return by < 0 ? by : 0;
 }
 
@@ -140,45 +97,6 @@ static int set_tree(struct report_options *o, enum query_tree_kind kind, const c
 	return 0;
 }
 
-static int parse_seconds(const char *text, uint64_t *ns)
-{
-	double seconds;
-
-	if (!text_to_double(text, &seconds) || seconds < 0 || seconds > SECONDS_MAX)
-		return -EINVAL;
-	*ns = (uint64_t)(seconds * 1e9 + 0.5);
-	return 0;
-}
-
-static int set_time(struct report_options *o, const char *value, struct error *err)
-{
-	const char *dots = strstr(value, "..");
-	_cleanup_free_ char *from = dots ? xstrndup(value, (size_t)(dots - value)) : NULL;
-	const char *until = dots ? dots + 2 : "";
-
-	if (!dots || (!*from && !*until) || (*from && parse_seconds(from, &o->filter.from)) ||
-	    (*until && parse_seconds(until, &o->filter.until)))
-		return error_text(err, -EINVAL, "--time %s: must be two times in seconds, A..B",
-				  value);
-	if (o->filter.from >= o->filter.until)
-		return error_text(err, -EINVAL, "--time %s: ends before it begins", value);
-	return 0;
-}
-
-static int set_min(struct report_options *o, const char *value, struct error *err)
-{
-	size_t size = strlen(value);
-	_cleanup_free_ char *number = xstrndup(value,
-					       size && value[size - 1] == '%' ? size - 1 : size);
-	double percent;
-
-	if (!text_to_double(number, &percent) || percent < 0 || percent > 100)
-		return error_text(err, -EINVAL, "--min %s: must be a share, 0 to 100 percent",
-				  value);
-	o->listing.min_share = percent / 100;
-	return 0;
-}
-
 static int set_limit(struct report_options *o, const char *value, struct error *err)
 {
 	uint64_t limit;
@@ -191,7 +109,7 @@ static int set_limit(struct report_options *o, const char *value, struct error *
 
 static int set_unit(struct report_options *o, const char *value, struct error *err)
 {
-	int unit = choose("unit", value, unit_names, 3, err);
+	int unit = query_options_choose("unit", value, unit_names, 3, err);
 
 	o->listing.unit = (enum query_unit)unit;
 	return unit < 0 ? unit : 0;
@@ -199,44 +117,18 @@ static int set_unit(struct report_options *o, const char *value, struct error *e
 
 static int set_format(struct report_options *o, const char *value, struct error *err)
 {
-	int format = choose("format", value, format_names, REPORT_FORMAT_COUNT, err);
+	int format = query_options_choose("format", value, format_names, REPORT_FORMAT_COUNT, err);
 
 	o->format = (enum report_format)format;
 	return format < 0 ? format : 0;
 }
 
-static const char **filter_text(struct query_filter *filter, int option)
-{
-	switch (option) {
-	case OPTION_PROCESS:
-		return &filter->process;
-	case OPTION_THREAD:
-		return &filter->thread;
-	case OPTION_EVENT:
-		return &filter->event;
-	case OPTION_CATEGORY:
-		return &filter->category;
-	case OPTION_FOCUS:
-		return &filter->focus;
-	case OPTION_IGNORE:
-		return &filter->ignore;
-	case OPTION_HIDE:
-		return &filter->hide;
-	case OPTION_ROOT:
-		return &filter->root;
-	default:
-		return NULL;
-	}
-}
-
 static int set_option(struct report_options *o, int option, const char *value, struct error *err)
 {
-	const char **text = filter_text(&o->filter, option);
+	int ret = query_options_set(&o->filter, option, value, err);
 
-	if (text) {
-		*text = value;
-		return 0;
-	}
+	if (ret != -ENOENT)
+		return ret;
 	switch (option) {
 	case OPTION_BY:
 		return set_by(o, value, err);
@@ -248,16 +140,14 @@ static int set_option(struct report_options *o, int option, const char *value, s
 		return set_tree(o, QUERY_TREE_CALLERS, value, err);
 	case OPTION_CALLEES:
 		return set_tree(o, QUERY_TREE_CALLEES, value, err);
-	case OPTION_TIME:
-		return set_time(o, value, err);
-	case OPTION_NO_KERNEL:
-		o->filter.no_kernel = true;
+	case OPTION_ANNOTATE:
+		o->annotate = value;
 		return 0;
-	case OPTION_INCLUDE_IDLE:
-		o->filter.include_idle = true;
+	case OPTION_MARKERS:
+		o->markers = true;
 		return 0;
 	case OPTION_MIN:
-		return set_min(o, value, err);
+		return query_options_share("min", value, &o->listing.min_share, err);
 	case OPTION_LIMIT:
 		return set_limit(o, value, err);
 	case OPTION_UNIT:
@@ -267,9 +157,37 @@ static int set_option(struct report_options *o, int option, const char *value, s
 	}
 }
 
+/* Refuses what says nothing about markers. */
+static int check_markers(const struct report_options *o, struct error *err)
+{
+	const struct query_filter *f = &o->filter;
+
+	if (o->is_tree || o->annotate || o->by_is_set || (int)o->listing.unit >= 0 ||
+	    o->listing.min_share >= 0)
+		return error_text(err, -EINVAL, "--markers: is a list, without weights");
+	if (f->event || f->category || f->during || f->focus || f->ignore || f->hide || f->root ||
+	    f->no_kernel || f->include_idle)
+		return error_text(err, -EINVAL,
+				  "--markers: only --process, --thread and --time select them");
+	return 0;
+}
+
+static int check_annotate(const struct report_options *o, struct error *err)
+{
+	if (o->is_tree || o->by_is_set)
+		return error_text(err, -EINVAL, "--annotate: is a table of its own, by line");
+	if (o->listing.min_share >= 0 || o->listing.limit != UNSET)
+		return error_text(err, -EINVAL, "--annotate: shows all lines");
+	return 0;
+}
+
 /* Sets defaults, and refuses what does not go together. */
 static int complete(struct report_options *o, struct error *err)
 {
+	int ret = o->markers ? check_markers(o, err) : o->annotate ? check_annotate(o, err) : 0;
+
+	if (ret)
+		return ret;
 	o->listing.for_people = o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN;
 	if (o->is_tree && !query_by_has_stacks(o->tree.by))
 		return error_text(err, -EINVAL, "--by %s: stacks are not made of those",

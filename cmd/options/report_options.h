@@ -18,6 +18,9 @@ struct report_options {
 	enum report_format format;
 	struct query_filter filter;
 	bool is_tree; /* else it is a table, and of `tree` only by counts */
+	bool by_is_set; /* --by was given */
+	bool markers; /* a list of those instead */
+	const char *annotate; /* NULL, or the function whose lines are shown instead */
 	struct query_tree_options tree;
 	struct query_listing_options listing;
 };

@@ -19,6 +19,7 @@
 #include "cmd/text/loss_counts.h"
 #include "cmd/run/meta.h"
 #include "cmd/text/coverage.h"
+#include "cmd/text/heaviest.h"
 #include "cmd/run/outputs.h"
 #include "cmd/run/privileges.h"
 #include "cmd/text/progress.h"
@@ -344,6 +345,8 @@ static int write_profile(struct pipeline *p, struct error *err)
 
 	p->counts.threads = p->profile->threads.rows.count;
 	p->counts.processes = profile_process_count(p->profile);
+	if (!p->outputs.profile)
+		return 0;
 	ret = format->write(p->profile, &options, p->outputs.profile, &p->counts, err);
 
 	return ret ? ret : outfile_commit(p->outputs.profile, err);
@@ -365,8 +368,8 @@ static int report(struct pipeline *p, struct error *err)
 		.left_running = p->child && !p->supervisor.child_ended ? child_pid(p->child) : 0,
 		.may_kill = p->supervisor.reason == STOP_DURATION,
 		.sources = output->sources ? &p->sources : NULL,
-		.path = output->path,
-		.file_bytes = outfile_size(p->outputs.profile),
+		.path = output->no_file ? NULL : output->path,
+		.file_bytes = output->no_file ? 0 : outfile_size(p->outputs.profile),
 		.finish_ns = clock_monotonic_ns() - p->supervisor.stop_ns,
 		.recorder_cpu_ns = clock_process_cpu_ns(),
 		.exit_status = p->status ? p->status : supervisor_exit_status(&p->supervisor),
@@ -377,6 +380,8 @@ static int report(struct pipeline *p, struct error *err)
 	if (is_lossy)
 		outcome.exit_status = EXIT_REFUSED;
 	summary_print(&outcome, output->quiet);
+	if (output->report)
+		heaviest_print(p->profile);
 	if (is_lossy)
 		p->status = summary_fail_on_loss(p->options->command);
 	if (!p->outputs.stats)

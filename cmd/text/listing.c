@@ -12,7 +12,7 @@
 /* Between two columns. */
 #define GAP 2
 /* A text is not cut to less. */
-#define TEXT_MIN 20
+#define TEXT_MIN 12
 #define ELLIPSIS "…"
 
 void listing_add_column(struct listing *l, const char *name, enum listing_type type)
@@ -168,7 +168,7 @@ void listing_print_text(const struct listing *l, size_t width, struct strbuf *ou
 }
 
 /* A code span, in which nothing is markup; bars would end the cell even there. */
-static void add_code(const char *text, struct strbuf *out)
+void listing_markdown_code(const char *text, struct strbuf *out)
 {
 	size_t run = 0, longest = 0;
 
@@ -202,7 +202,7 @@ static void add_markdown_cell(const struct listing *l, size_t row, size_t column
 	if (l->columns[column].type != LISTING_TEXT)
 		strbuf_adds(out, text);
 	else if (text[depth])
-		add_code(text + depth, out);
+		listing_markdown_code(text + depth, out);
 	strbuf_adds(out, " |");
 }
 
@@ -273,6 +273,16 @@ static uint32_t decode(const unsigned char *text, size_t size)
 	return code;
 }
 
+/* Bytes at the beginning that are the same within a JSON string. */
+static size_t plain_length(const char *text)
+{
+	size_t size = 0;
+
+	while (text[size] >= 0x20 && text[size] < 0x7f && text[size] != '"' && text[size] != '\\')
+		size++;
+	return size;
+}
+
 void listing_json_string(const char *text, struct strbuf *out)
 {
 	size_t left = text ? strlen(text) : 0;
@@ -283,13 +293,20 @@ void listing_json_string(const char *text, struct strbuf *out)
 	}
 	strbuf_addch(out, '"');
 	while (left) {
-		size_t size = text_utf8_length(text, left);
-		uint32_t code = size ? decode((const unsigned char *)text, size) : 0xfffd;
+		size_t plain = plain_length(text);
+		size_t size;
+		uint32_t code;
+
+		strbuf_add(out, text, plain);
+		text += plain;
+		left -= plain;
+		if (!left)
+			break;
+		size = text_utf8_length(text, left);
+		code = size ? decode((const unsigned char *)text, size) : 0xfffd;
 
 		if (code == '"' || code == '\\')
 			strbuf_addf(out, "\\%c", (char)code);
-		else if (code >= 0x20 && code < 0x7f)
-			strbuf_addch(out, (char)code);
 		else if (code < 0x10000)
 			strbuf_addf(out, "\\u%04x", code);
 		else
@@ -306,7 +323,9 @@ static void add_members(const struct listing *l, size_t row, struct strbuf *out)
 	for (size_t column = 0; column < l->column_count; column++) {
 		const char *cell = cell_at(l, row, column);
 
-		strbuf_addf(out, "%s\"%s\": ", column ? ", " : "", l->columns[column].name);
+		strbuf_adds(out, column ? ", \"" : "\"");
+		strbuf_adds(out, l->columns[column].name);
+		strbuf_adds(out, "\": ");
 		if (cell && l->columns[column].type != LISTING_TEXT)
 			strbuf_adds(out, cell);
 		else

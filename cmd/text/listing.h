@@ -42,6 +42,8 @@ void listing_release(struct listing *l);
 /* Columns; width 0: as wide as they are, else texts are cut so that lines fit, if they can. */
 void listing_print_text(const struct listing *l, size_t width, struct strbuf *out);
 void listing_print_markdown(const struct listing *l, struct strbuf *out);
+/* A code span; the text must be safe to print. */
+void listing_markdown_code(const char *text, struct strbuf *out);
 /* RFC 4180, but lines end with a newline alone; trees have a column "depth" first. */
 void listing_print_csv(const struct listing *l, struct strbuf *out);
 /* An array of objects, of trees with a member "children" each. */

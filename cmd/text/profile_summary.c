@@ -68,6 +68,29 @@ static void add_unread(const struct import_counts *counts, struct strbuf *out)
 		strbuf_addch(out, '\n');
 }
 
+static const char *const wait_texts[QUERY_WAIT_COUNT] = {
+	[QUERY_IDLE] = "idle",
+	[QUERY_BLOCKED] = "blocked",
+	[QUERY_RUNNABLE] = "waited for a CPU",
+};
+
+static double wait_seconds(const struct query *q, int wait)
+{
+	return (double)q->waits[wait] * (double)q->profile->meta.interval_ns / 1e9;
+}
+
+/* Waits are in intervals of the clock. */
+static void add_waits(const struct query *q, struct strbuf *out)
+{
+	static const uint8_t order[] = {QUERY_BLOCKED, QUERY_RUNNABLE, QUERY_IDLE};
+
+	for (size_t i = 0; i < sizeof(order) && !q->event; i++) {
+		if (q->waits[order[i]])
+			strbuf_addf(out, ", %s %.3f s", wait_texts[order[i]],
+				    wait_seconds(q, order[i]));
+	}
+}
+
 void profile_summary_text(const struct query *q, const struct import_counts *counts,
 			  struct strbuf *out)
 {
@@ -95,6 +118,7 @@ void profile_summary_text(const struct query *q, const struct import_counts *cou
 	strbuf_addf(out, ", %.1f %% named", 100 * s.named);
 	if (q->cpu_ns)
 		strbuf_addf(out, "; ran %.3f s", (double)q->cpu_ns / 1e9);
+	add_waits(q, out);
 	strbuf_addch(out, '\n');
 	add_unread(counts, out);
 }
@@ -120,8 +144,12 @@ void profile_summary_json(const struct query *q, const struct import_counts *cou
 		strbuf_addf(out, ", \"whole\": %.10g", s.whole);
 	else
 		strbuf_adds(out, ", \"whole\": null");
-	strbuf_addf(out, ", \"named\": %.10g, \"cpu_ms\": %.10g, \"not_read\": {", s.named,
+	strbuf_addf(out, ", \"named\": %.10g, \"cpu_ms\": %.10g, ", s.named,
 		    (double)q->cpu_ns / 1e6);
+	strbuf_addf(out, "\"blocked_ms\": %.10g, \"runnable_ms\": %.10g, \"idle_ms\": %.10g, ",
+		    1e3 * wait_seconds(q, QUERY_BLOCKED), 1e3 * wait_seconds(q, QUERY_RUNNABLE),
+		    1e3 * wait_seconds(q, QUERY_IDLE));
+	strbuf_adds(out, "\"not_read\": {");
 	for (size_t i = 0; i < UNREAD_KIND_COUNT; i++) {
 		if (counts->unread[i])
 			strbuf_addf(out, "%s\"%s\": %" PRIu64, is_first ? "" : ", ",

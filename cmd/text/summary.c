@@ -223,7 +223,9 @@ void summary_print(const struct outcome *outcome, bool quiet)
 	print_sources(outcome);
 	print_advice(outcome);
 	text_format_bytes(size, sizeof(size), outcome->file_bytes);
-	command_say("wrote %s (%s)", is_stdout(outcome) ? "standard output" : outcome->path, size);
+	if (outcome->path)
+		command_say("wrote %s (%s)", is_stdout(outcome) ? "standard output" : outcome->path,
+			    size);
 	if (outcome->left_running)
 		command_say("the command still runs, its pid is %d%s", (int)outcome->left_running,
 			    outcome->may_kill ? "; --kill would have ended it" : "");

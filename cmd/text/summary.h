@@ -37,7 +37,7 @@ struct outcome {
 	pid_t left_running; /* pid of a command that goes on; 0: ended, or none */
 	bool may_kill; /* --kill would have ended it */
 	const struct sources_stats *sources; /* NULL: not asked for */
-	const char *path; /* path of the profile; "-": standard output */
+	const char *path; /* path of the profile; "-": standard output; NULL: none is kept */
 	uint64_t file_bytes;
 	uint64_t finish_ns; /* from the end of the command to the finished file */
 	uint64_t recorder_cpu_ns;

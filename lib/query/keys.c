@@ -173,6 +173,30 @@ static void make_of_threads(struct query_keys *k, const struct query *q)
 	}
 }
 
+struct ranked_text {
+	const char *text;
+	string_id id;
+};
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(((const struct ranked_text *)a)->text, ((const struct ranked_text *)b)->text);
+}
+
+/* Sorts the texts once, so that rows are compared by numbers. */
+static void rank_texts(struct query_keys *k)
+{
+	size_t count = k->texts.rows.count;
+	_cleanup_free_ struct ranked_text *sorted = xcalloc(count + 1, sizeof(*sorted));
+
+	k->ranks = xcalloc(count + 1, sizeof(*k->ranks));
+	for (string_id i = 0; i < count; i++)
+		sorted[i] = (struct ranked_text){strings_get(&k->texts, i), i};
+	qsort(sorted, count, sizeof(*sorted), compare_texts);
+	for (size_t i = 0; i < count; i++)
+		k->ranks[sorted[i].id] = (uint32_t)i + 1;
+}
+
 void query_keys_make(struct query_keys *k, const struct query *q, enum query_by by)
 {
 	const struct profile *p = q->profile;
@@ -181,18 +205,20 @@ void query_keys_make(struct query_keys *k, const struct query *q, enum query_by 
 	if (!query_by_has_stacks(by)) {
 		k->of_threads = xcalloc(p->threads.rows.count + 1, sizeof(*k->of_threads));
 		make_of_threads(k, q);
-		return;
+	} else {
+		k->of_stacks = xcalloc(p->stacks.rows.count + 1, sizeof(*k->of_stacks));
+		if (by == QUERY_BY_CATEGORY)
+			make_of_categories(k, q);
+		else
+			make_of_frames(k, q);
 	}
-	k->of_stacks = xcalloc(p->stacks.rows.count + 1, sizeof(*k->of_stacks));
-	if (by == QUERY_BY_CATEGORY)
-		make_of_categories(k, q);
-	else
-		make_of_frames(k, q);
+	rank_texts(k);
 }
 
 void query_keys_release(struct query_keys *k)
 {
 	strings_release(&k->texts);
+	free(k->ranks);
 	vec_release(&k->rows);
 	index_release(&k->index);
 	free(k->of_stacks);
@@ -212,9 +238,9 @@ const char *query_keys_text(const struct query_keys *k, string_id id)
 	return strings_get(&k->texts, id);
 }
 
-static int compare_texts(const struct query_keys *k, string_id a, string_id b)
+static uint32_t rank(const struct query_keys *k, string_id id)
 {
-	return a == b ? 0 : strcmp(query_keys_text(k, a), query_keys_text(k, b));
+	return id == NO_STRING ? 0 : k->ranks[id];
 }
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -225,13 +251,14 @@ static int compare_numbers(uint64_t a, uint64_t b)
 int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b)
 {
 	const struct query_key *x = &k->rows.items[a], *y = &k->rows.items[b];
-	int order = compare_texts(k, x->function, y->function);
+	const string_id texts[][2] = {
+		{x->function, y->function}, {x->category, y->category}, {x->process, y->process},
+		{x->thread, y->thread},	    {x->module, y->module},	{x->file, y->file},
+	};
+	int order = 0;
 
-	order = order ? order : compare_texts(k, x->category, y->category);
-	order = order ? order : compare_texts(k, x->process, y->process);
-	order = order ? order : compare_texts(k, x->thread, y->thread);
-	order = order ? order : compare_texts(k, x->module, y->module);
-	order = order ? order : compare_texts(k, x->file, y->file);
+	for (size_t i = 0; !order && i < sizeof(texts) / sizeof(texts[0]); i++)
+		order = compare_numbers(rank(k, texts[i][0]), rank(k, texts[i][1]));
 	order = order ? order : compare_numbers(x->line, y->line);
 	order = order ? order : compare_numbers(x->address, y->address);
 	order = order ? order : compare_numbers(x->pid, y->pid);

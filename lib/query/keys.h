@@ -34,6 +34,7 @@ struct query_key {
 struct query_keys {
 	enum query_by by;
 	struct strings texts;
+	uint32_t *ranks; /* by string_id: their places in the order of their bytes */
 	VEC(struct query_key) rows;
 	struct index index;
 	uint32_t *of_stacks; /* by stack_id, QUERY_NO_KEY for hidden frames; unused for threads */

@@ -11,6 +11,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/query/spans.h"
 
 /* Flags of functions, and of stacks with such a function. */
 enum {
@@ -20,11 +21,16 @@ enum {
 	IS_ROOT = 1 << 3,
 };
 
+/* Set where samples of a wait count. */
+#define WAIT_COUNTS 0x80
+
 struct selection {
 	struct query *q;
 	const struct query_filter *filter;
 	uint8_t *of_funcs; /* by func_id */
-	bool *keeps; /* by stack_id: its samples count */
+	struct query_spans *spans; /* of filter->during */
+	bool *keeps; /* by stack_id: its samples count, unless they are of waits */
+	uint8_t *waits; /* by stack_id: enum query_wait, with WAIT_COUNTS */
 	stack_id *shown; /* by stack_id: its innermost shown frame */
 };
 
@@ -122,26 +128,42 @@ const char *query_event_name(const struct profile *p, uint8_t event)
 static bool category_counts(const struct selection *s, struct frame_category category)
 {
 	const struct profile *p = s->q->profile;
-	const char *name = category_name(p, category.category);
 	_cleanup_(strbuf_release) struct strbuf full = {0};
 
-	if (!s->filter->include_idle && strcmp(name, "Idle") == 0)
-		return false;
-	if (!s->filter->category || fnmatch(s->filter->category, name, 0) == 0)
+	if (!s->filter->category ||
+	    fnmatch(s->filter->category, category_name(p, category.category), 0) == 0)
 		return true;
 	query_category_name(p, category, &full);
 	return fnmatch(s->filter->category, strbuf_text(&full), 0) == 0;
 }
 
-/* One evaluation per category, of which there are few. */
-static bool category_counts_known(const struct selection *s, struct frame_category category,
-				  int8_t *known)
+static uint8_t wait_of_category(const struct selection *s, struct frame_category category)
 {
-	int8_t *answer = &known[category.category << 8 | category.subcategory];
+	static const char *const names[QUERY_WAIT_COUNT] = {"", "Idle", "Blocked", "Runnable"};
+	const char *name = category_name(s->q->profile, category.category);
+	uint8_t wait = QUERY_WAIT_COUNT - 1;
 
-	if (*answer < 0)
-		*answer = category_counts(s, category);
-	return *answer;
+	while (wait && strcmp(name, names[wait]) != 0)
+		wait--;
+	return wait && (s->filter->include_idle || s->filter->category) ? wait | WAIT_COUNTS : wait;
+}
+
+/* Answers about a category, evaluated once for each. */
+struct category_answer {
+	bool is_known, counts;
+	uint8_t wait;
+};
+
+static const struct category_answer *ask_category(const struct selection *s,
+						  struct frame_category category,
+						  struct category_answer *known)
+{
+	struct category_answer *answer = &known[category.category << 8 | category.subcategory];
+
+	if (!answer->is_known)
+		*answer = (struct category_answer){true, category_counts(s, category),
+						   wait_of_category(s, category)};
+	return answer;
 }
 
 /* The first category replaces that of a caller that does not exist. */
@@ -171,7 +193,7 @@ static void mark_stacks(struct selection *s)
 	const struct query_filter *filter = s->filter;
 	_cleanup_free_ struct frame_category *of_frames = categories_of_frames(p);
 	_cleanup_free_ uint8_t *marks = xcalloc(p->stacks.rows.count + 1, 1);
-	_cleanup_free_ int8_t *known = memset(xmalloc(1 << 16), -1, 1 << 16);
+	_cleanup_free_ struct category_answer *known = xcalloc(1 << 16, sizeof(*known));
 
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
 		const struct stack *stack = &p->stacks.rows.items[id];
@@ -179,16 +201,18 @@ static void mark_stacks(struct selection *s)
 		bool is_outer = stack->parent == NO_STACK;
 		uint8_t own = frame->func == NO_FUNC ? 0 : s->of_funcs[frame->func];
 		uint8_t all = own | (is_outer ? 0 : marks[stack->parent]);
+		const struct category_answer *answer;
 
 		marks[id] = all;
 		q->categories[id] = resolve_category(q, of_frames, id);
+		answer = ask_category(s, q->categories[id], known);
+		s->waits[id] = answer->wait;
 		q->parents[id] = is_outer ? NO_STACK : s->shown[stack->parent];
 		q->is_shown[id] = !(own & IS_HIDDEN) && (!filter->root || all & IS_ROOT) &&
 				  !(filter->no_kernel && is_kernel(p, q->categories[id]));
 		s->shown[id] = q->is_shown[id] ? id : q->parents[id];
 		s->keeps[id] = !(filter->focus && !(all & IS_FOCUS)) && !(all & IS_IGNORED) &&
-			       !(filter->root && !(all & IS_ROOT)) &&
-			       category_counts_known(s, q->categories[id], known);
+			       !(filter->root && !(all & IS_ROOT)) && answer->counts;
 	}
 }
 
@@ -206,19 +230,33 @@ static bool is_named_so(const char *glob, const char *name, uint32_t id, uint32_
 	return strcmp(glob, number) == 0 || fnmatch(glob, name, 0) == 0;
 }
 
+bool query_selects_thread(const struct profile *p, const struct profile_thread *thread,
+			  const struct query_filter *filter)
+{
+	return is_named_so(filter->process, strings_get(&p->strings, thread->process_name),
+			   thread->pid, thread->incarnation) &&
+	       is_named_so(filter->thread, strings_get(&p->strings, thread->name), thread->tid, 0);
+}
+
 static void add_sample(struct selection *s, const struct sample *sample)
 {
 	struct query *q = s->q;
 	stack_id shown = sample->stack == NO_STACK ? NO_STACK : s->shown[sample->stack];
+	uint8_t wait = sample->stack == NO_STACK ? QUERY_RUNS : s->waits[sample->stack];
 	double weight = sample->weight;
+
+	q->cpu_ns += sample->cpu_delta;
+	if (wait)
+		q->waits[wait & ~WAIT_COUNTS] += sample->weight;
+	if (wait && !(wait & WAIT_COUNTS))
+		return;
 
 	if (shown == NO_STACK)
 		q->no_frame += sample->weight;
 	else
 		q->weights[shown] += sample->weight;
 	q->weight += sample->weight;
-	q->squares += q->event ? weight * weight : weight;
-	q->cpu_ns += sample->cpu_delta;
+	q->squares += q->event || wait ? weight * weight : weight;
 	q->samples++;
 }
 
@@ -229,16 +267,17 @@ static void add_thread(struct selection *s, thread_id id)
 	const struct profile_thread *thread = &p->threads.rows.items[id];
 	bool keeps_none = !filter->focus && !filter->root && !filter->category;
 	uint64_t before = s->q->weight;
+	size_t span = 0;
 
-	if (!is_named_so(filter->process, strings_get(&p->strings, thread->process_name),
-			 thread->pid, thread->incarnation) ||
-	    !is_named_so(filter->thread, strings_get(&p->strings, thread->name), thread->tid, 0))
+	if (!query_selects_thread(p, thread, filter))
 		return;
 	vec_for_each(&thread->samples, const struct sample *, sample) {
 		uint64_t time = sample->time < p->meta.start_ns ? 0
 								: sample->time - p->meta.start_ns;
 
 		if (sample->event != s->q->event || time < filter->from || time >= filter->until)
+			continue;
+		if (filter->during && !query_spans_have(s->spans, sample->time, &span))
 			continue;
 		if (sample->stack == NO_STACK ? keeps_none : s->keeps[sample->stack])
 			add_sample(s, sample);
@@ -284,7 +323,9 @@ int query_select(struct query *q, const struct profile *p, const struct query_fi
 	_cleanup_free_ uint8_t *of_funcs = xcalloc(p->funcs.rows.count + 1, 1);
 	_cleanup_free_ bool *keeps = xcalloc(stacks, sizeof(*keeps));
 	_cleanup_free_ stack_id *shown = xcalloc(stacks, sizeof(*shown));
-	struct selection s = {q, filter, of_funcs, keeps, shown};
+	_cleanup_free_ uint8_t *waits = xcalloc(stacks, 1);
+	_cleanup_(query_spans_release) struct query_spans spans = {0};
+	struct selection s = {q, filter, of_funcs, &spans, keeps, waits, shown};
 	int ret;
 
 	*q = (struct query){
@@ -296,6 +337,8 @@ int query_select(struct query *q, const struct profile *p, const struct query_fi
 		.thread_weights = xcalloc(p->threads.rows.count + 1, sizeof(*q->thread_weights)),
 	};
 	ret = find_event(q, filter->event, err);
+	if (!ret)
+		ret = query_spans_find(&spans, p, filter->during, err);
 	if (!ret)
 		ret = mark_functions(&s, err);
 	if (ret) {

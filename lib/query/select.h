@@ -24,11 +24,22 @@ struct query_filter {
 	/* Glob for the innermost frame's category: "Kernel" or "Kernel: Files". */
 	const char *category;
 	uint64_t from, until; /* ns since the profile's start, [from, until) */
+	const char *during; /* a glob: keep samples taken during such a marker of any thread */
 	const char *focus, *ignore; /* keep, or drop, samples with such a function in their stack */
 	const char *hide; /* functions to leave out of stacks; callers get their weight */
 	const char *root; /* function at which stacks begin */
 	bool no_kernel; /* hide the kernel's frames */
-	bool include_idle; /* keep samples of the category "Idle" */
+	/* Keep samples of waits; without it, only those of the categories in `category`. */
+	bool include_idle;
+};
+
+/* Kinds of waits, by the category of a sample's innermost frame. */
+enum query_wait {
+	QUERY_RUNS, /* no wait */
+	QUERY_IDLE, /* for work: a sleep, a poll; or an idle CPU */
+	QUERY_BLOCKED, /* for a lock, a disk, another process */
+	QUERY_RUNNABLE, /* for a CPU */
+	QUERY_WAIT_COUNT,
 };
 
 #define QUERY_FILTER_ALL ((struct query_filter){.until = UINT64_MAX})
@@ -48,13 +59,18 @@ struct query {
 	double squares; /* sum of the squares of the samples' weights */
 	uint64_t samples; /* number of samples with any weight */
 	uint64_t cpu_ns; /* sum of their CPU time */
+	/* Weights of the samples of waits that meet all other conditions, kept or not. */
+	uint64_t waits[QUERY_WAIT_COUNT];
 };
 
-/* Returns -EINVAL for an invalid expression, -ENOENT if the profile has no such event. */
+/* Returns -EINVAL for an invalid expression, -ENOENT if the profile has no such event or marker. */
 int query_select(struct query *q, const struct profile *p, const struct query_filter *filter,
 		 struct error *err);
 void query_release(struct query *q);
 
+/* True if the thread meets the conditions on process and thread. */
+bool query_selects_thread(const struct profile *p, const struct profile_thread *thread,
+			  const struct query_filter *filter);
 /* Appends the category for display: "Kernel: Files", or "Idle" if it has no subcategory. */
 void query_category_name(const struct profile *p, struct frame_category category,
 			 struct strbuf *name);

@@ -199,20 +199,22 @@ static int compare_nodes(const void *a, const void *b, void *tree)
 static void link_nodes(struct query_tree *t, uint64_t min_weight)
 {
 	_cleanup_free_ uint32_t *order = xcalloc(t->nodes.count + 1, sizeof(*order));
+	size_t count = 0;
 
-	for (uint32_t i = 0; i < t->nodes.count; i++)
-		order[i] = i;
-	if (t->nodes.count)
-		qsort_r(order, t->nodes.count, sizeof(*order), compare_nodes, t);
+	for (uint32_t i = 0; i < t->nodes.count; i++) {
+		const struct query_node *node = &t->nodes.items[i];
+
+		if (node->total && node->total >= min_weight)
+			order[count++] = i;
+	}
+	qsort_r(order, count, sizeof(*order), compare_nodes, t);
 	t->first_root = QUERY_NO_NODE;
-	for (size_t i = t->nodes.count; i-- > 0;) {
+	for (size_t i = count; i-- > 0;) {
 		struct query_node *node = &t->nodes.items[order[i]];
 		uint32_t *list = node->parent == QUERY_NO_NODE
 					 ? &t->first_root
 					 : &t->nodes.items[node->parent].first_child;
 
-		if (!node->total || node->total < min_weight)
-			continue;
 		node->next_sibling = *list;
 		*list = order[i];
 	}

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "lib/base/alloc.h"
 #include "lib/query/table.h"
 #include "lib/query/tree.h"
 
@@ -200,6 +201,76 @@ static void test_deep(void **state)
 	profile_free(p);
 }
 
+/* A frame of a wait is the innermost one. */
+static void test_waits(void **state)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = profile_new();
+	stack_id stack = add_stack(p, "ab");
+	struct query q;
+
+	(void)state;
+	vec_push(&p->categories, (struct profile_category){.name = xstrdup("User")});
+	vec_push(&p->categories, (struct profile_category){.name = xstrdup("Blocked")});
+	vec_push(&p->categories, (struct profile_category){.name = xstrdup("Idle")});
+	p->frames.rows.items[p->stacks.rows.items[stack].frame].category = 1;
+	add_sample(p, 1, add_stack(p, "a"), 5);
+	add_sample(p, 2, stack, 40);
+	q = select_all(p, &filter);
+	assert_int_equal(q.weight, 5);
+	assert_int_equal(q.waits[QUERY_BLOCKED], 40);
+	query_release(&q);
+	filter.include_idle = true;
+	q = select_all(p, &filter);
+	assert_int_equal(q.weight, 45);
+	/* One row, however much it weighs. */
+	assert_true(q.squares == 5 + 1600);
+	query_release(&q);
+	filter.include_idle = false;
+	filter.category = "Blocked";
+	q = select_all(p, &filter);
+	assert_int_equal(q.weight, 40);
+	query_release(&q);
+	profile_free(p);
+}
+
+static void add_marker(struct profile *p, const char *name, uint64_t start, uint64_t end)
+{
+	struct marker marker = {
+		.start = start, .end = end, .name = strings_intern(&p->strings, name)};
+
+	vec_push(&threads_get(&p->threads, 0)->markers, marker);
+}
+
+static void test_during(void **state)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = small();
+	struct error err = {0};
+	struct query q;
+
+	(void)state;
+	add_marker(p, "load", 3, 4);
+	add_marker(p, "loud", 1, 2);
+	add_marker(p, "loud", 1, 3);
+	add_marker(p, "moment", 2, 2);
+	filter.during = "loud";
+	q = select_all(p, &filter);
+	assert_int_equal(q.weight, 7);
+	query_release(&q);
+	filter.during = "lo*";
+	q = select_all(p, &filter);
+	assert_int_equal(q.weight, 9);
+	query_release(&q);
+	filter.during = "moment";
+	assert_int_equal(query_select(&q, p, &filter, &err), -ENOENT);
+	assert_string_equal(err.text, "--during moment: such markers are moments and do not last");
+	filter.during = "none";
+	assert_int_equal(query_select(&q, p, &filter, &err), -ENOENT);
+	assert_string_equal(err.text, "--during none: the profile has no such marker");
+	profile_free(p);
+}
+
 static void test_error(void **state)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;
@@ -225,10 +296,9 @@ static void test_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_error),
+		cmocka_unit_test(test_table),  cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_deep),   cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_during), cmocka_unit_test(test_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

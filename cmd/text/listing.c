@@ -77,11 +77,10 @@ static void cut(char *text, size_t width)
 		return;
 	for (; text[at] && width > 1; at++)
 		width -= (text[at + 1] & 0xc0) != 0x80;
-	/* Characters that are longer than one byte make room for it; what is cut is that long. */
-	if (strlen(text + at) >= strlen(ELLIPSIS))
-		memcpy(text + at, ELLIPSIS, strlen(ELLIPSIS) + 1);
-	else
-		text[at] = '\0';
+	/* It takes the bytes of what is cut, and those of more characters where these are few. */
+	while (at && (strlen(text + at) < strlen(ELLIPSIS) || (text[at] & 0xc0) == 0x80))
+		at--;
+	memcpy(text + at, ELLIPSIS, strlen(ELLIPSIS) + 1);
 }
 
 static void measure(const struct listing *l, size_t *widths)

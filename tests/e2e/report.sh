@@ -67,7 +67,7 @@ on_terminal() { # PAGER COMMAND...
 on_terminal ./shout ./prof-for-all report long.json
 like "on a terminal: the pager shows it" "$out" 'SAMPLES OF CLOCK'
 on_terminal cat ./prof-for-all report long.json
-like "a long name is cut there" "$out" 'sixty_\?\]0;title\?[a-z_]*…'
+like "a long name is cut there" "$out" 'sixty_\?\]0;[a-z?_]*…'
 ok "lines of the table fit the terminal" python3 -c '
 for line in open(".out", encoding="utf-8").read().split("\n")[2:]:
     assert len(line) <= 80, line'

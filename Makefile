@@ -67,6 +67,7 @@ bpf_core_src := $(bpf_shared_src) $(core_probes:%=bpf/probes/%.bpf.c)
 own_probes := $(filter-out $(core_probes),$(patsubst bpf/probes/%.bpf.c,%,$(sort $(wildcard bpf/probes/*.bpf.c))))
 unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))
+machine_src := $(wildcard tests/machine/*.c)
 golden_src := $(wildcard tests/golden/*.c)
 readers_src := tests/readers/show.c
 fuzz_src := $(wildcard tests/fuzz/fuzz_*.c)
@@ -153,6 +154,14 @@ $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(unit_h
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS) -lcmocka
 
+# The recorder on a machine that is not there: the linker diverts the calls that reach the real one.
+machine := $(call objects,$(machine_src)) tests/machine/calls.opts
+$(call objects,$(machine_src)): | $(skeletons)
+$(BUILD)/tests/unit/test_recorder_%: $(BUILD)/tests/unit/test_recorder_%.o \
+		$(call objects,$(unit_helper_src)) $(machine) $(libprof)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $(patsubst %.opts,@%.opts,$^) $(LIBS) -lcmocka
+
 $(BUILD)/tests/golden/golden: $(call objects,$(golden_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS)
@@ -164,7 +173,10 @@ $(readers): $(call objects,$(readers_src)) $(libprof)
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o \
 		$(if $(fuzzer),,$(BUILD)/tests/fuzz/replay.o) $(libprof)
 	$(call say,LINK)
-	$(Q)$(link) $(if $(fuzzer),-fsanitize=fuzzer) -o $@ $^ $(LIBS)
+	$(Q)$(link) $(if $(fuzzer),-fsanitize=fuzzer) -o $@ \
+		$(patsubst %.opts,@%.opts,$(filter-out $(libprof),$^)) $(libprof) $(LIBS)
+
+$(BUILD)/tests/fuzz/fuzz_recorder: $(machine) $(call objects,tests/unit/fake_clock.c)
 
 $(call objects,$(e2e_src)): | $(skeletons)
 $(e2e_programs): $(BUILD)/%: $(BUILD)/%.o $(libprof)

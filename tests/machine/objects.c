@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * BPF objects: libbpf opens them as ever, which takes no privilege; nothing is loaded, but maps and
+ * programs get descriptors.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/vec.h"
+#include "tests/machine/internal.h"
+
+int __real_bpf_object__open_skeleton(struct bpf_object_skeleton *s,
+				     const struct bpf_object_open_opts *opts);
+void __real_bpf_object__destroy_skeleton(struct bpf_object_skeleton *s);
+int __real_memfd_create(const char *name, unsigned int flags);
+
+int __wrap_bpf_object__open_skeleton(struct bpf_object_skeleton *s,
+				     const struct bpf_object_open_opts *opts);
+int __wrap_bpf_object__load_skeleton(struct bpf_object_skeleton *s);
+int __wrap_bpf_object__attach_skeleton(struct bpf_object_skeleton *s);
+void __wrap_bpf_object__destroy_skeleton(struct bpf_object_skeleton *s);
+int __wrap_bpf_map__fd(const struct bpf_map *map);
+int __wrap_bpf_map__reuse_fd(struct bpf_map *map, int fd);
+int __wrap_bpf_program__fd(const struct bpf_program *program);
+struct bpf_link *__wrap_bpf_program__attach_iter(const struct bpf_program *program,
+						 const struct bpf_iter_attach_opts *opts);
+int __wrap_bpf_link__fd(const struct bpf_link *link);
+int __wrap_bpf_link_create(int program, int target, enum bpf_attach_type type,
+			   const struct bpf_link_create_opts *opts);
+int __wrap_bpf_iter_create(int link);
+int __wrap_bpf_prog_test_run_opts(int program, struct bpf_test_run_opts *opts);
+int __wrap_bpf_prog_load(enum bpf_prog_type type, const char *name, const char *license,
+			 const struct bpf_insn *insns, size_t count,
+			 const struct bpf_prog_load_opts *opts);
+int __wrap_bpf_prog_get_next_id(__u32 id, __u32 *next);
+int __wrap_bpf_prog_get_fd_by_id(__u32 id);
+int __wrap_bpf_obj_get_info_by_fd(int fd, void *info, __u32 *size);
+int __wrap_libbpf_register_prog_handler(const char *section, enum bpf_prog_type type,
+					enum bpf_attach_type attach,
+					const struct libbpf_prog_handler_opts *opts);
+int __wrap_libbpf_unregister_prog_handler(int handler);
+
+/* A map or a program of an object. */
+struct part {
+	const void *part;
+	int fd;
+	bool is_shared; /* the descriptor is somebody else's */
+};
+
+/* The iterators' links, which libbpf does not get to see. */
+struct fake_link {
+	char program[32];
+};
+
+static VEC(struct part) parts;
+static VEC(struct bpf_object_skeleton *) skeletons;
+
+void objects_stop(void)
+{
+	vec_release(&parts);
+	vec_release(&skeletons);
+}
+
+static int fail(int code)
+{
+	errno = -code;
+	return code;
+}
+
+int __wrap_bpf_object__open_skeleton(struct bpf_object_skeleton *s,
+				     const struct bpf_object_open_opts *opts)
+{
+	int code = machine_judge("open_skeleton");
+
+	if (code)
+		return fail(code);
+	vec_push(&skeletons, s);
+	return __real_bpf_object__open_skeleton(s, opts);
+}
+
+int __wrap_bpf_object__attach_skeleton(struct bpf_object_skeleton *s)
+{
+	int code = machine_judge("attach");
+
+	(void)s;
+	return code ? fail(code) : 0;
+}
+
+static struct part *find_part(const void *which)
+{
+	vec_for_each(&parts, struct part *, part) {
+		if (part->part == which)
+			return part;
+	}
+	return NULL;
+}
+
+static void close_part(const void *which)
+{
+	struct part *part = find_part(which);
+
+	if (!part)
+		return;
+	if (!part->is_shared)
+		close(part->fd);
+	*part = parts.items[--parts.count];
+}
+
+static void free_links(struct bpf_object_skeleton *s)
+{
+	for (int i = 0; i < s->prog_cnt; i++) {
+		const char *row = (const char *)s->progs + (size_t)i * (size_t)s->prog_skel_sz;
+		struct bpf_link **link = ((const struct bpf_prog_skeleton *)row)->link;
+
+		free(*link);
+		*link = NULL;
+	}
+}
+
+void __wrap_bpf_object__destroy_skeleton(struct bpf_object_skeleton *s)
+{
+	struct bpf_program *program;
+	struct bpf_map *map;
+
+	if (s && *s->obj) {
+		bpf_object__for_each_map(map, *s->obj) close_part(map);
+		bpf_object__for_each_program(program, *s->obj) close_part(program);
+	}
+	if (s && s->progs)
+		free_links(s);
+	vec_for_each(&skeletons, struct bpf_object_skeleton **, row) {
+		if (*row == s)
+			*row = NULL;
+	}
+	__real_bpf_object__destroy_skeleton(s);
+}
+
+static int add_part(const void *which, enum descriptor_kind kind, const char *name, size_t memory)
+{
+	const struct part *part = find_part(which);
+	struct descriptor *d;
+
+	if (part)
+		return part->fd;
+	d = descriptor_new(kind, memory);
+	if (!d)
+		return -errno;
+	strncpy(d->name, name, sizeof(d->name) - 1);
+	vec_push(&parts, (struct part){which, d->fd, false});
+	return d->fd;
+}
+
+static int add_map(const struct bpf_map *map)
+{
+	return add_part(map, DESCRIPTOR_MAP, bpf_map__name(map),
+			(size_t)bpf_map__value_size(map) * bpf_map__max_entries(map));
+}
+
+static int add_program(const struct bpf_program *program)
+{
+	return add_part(program, DESCRIPTOR_OTHER, bpf_program__name(program), 0);
+}
+
+/* Maps and programs get their descriptors. */
+int __wrap_bpf_object__load_skeleton(struct bpf_object_skeleton *s)
+{
+	int code = machine_judge("load");
+	struct bpf_program *program;
+	struct bpf_map *map;
+
+	if (code)
+		return fail(code);
+	bpf_object__for_each_map(map, *s->obj) code = code < 0 ? code : add_map(map);
+	bpf_object__for_each_program(program, *s->obj) code = code < 0 ? code
+								       : add_program(program);
+	return code < 0 ? fail(code) : 0;
+}
+
+int __wrap_bpf_map__fd(const struct bpf_map *map)
+{
+	const struct part *part = find_part(map);
+
+	return part ? part->fd : -EBADF;
+}
+
+int __wrap_bpf_map__reuse_fd(struct bpf_map *map, int fd)
+{
+	int code = machine_judge("bpf_map__reuse_fd");
+
+	if (code)
+		return fail(code);
+	vec_push(&parts, (struct part){map, fd, true});
+	return 0;
+}
+
+int __wrap_bpf_program__fd(const struct bpf_program *program)
+{
+	const struct part *part = find_part(program);
+
+	return part ? part->fd : -ENOENT;
+}
+
+struct bpf_link *__wrap_bpf_program__attach_iter(const struct bpf_program *program,
+						 const struct bpf_iter_attach_opts *opts)
+{
+	int code = machine_judge("attach_iter");
+	struct fake_link *link;
+
+	(void)opts;
+	errno = -code;
+	if (code)
+		return NULL;
+	link = calloc(1, sizeof(*link));
+	strncpy(link->program, bpf_program__name(program), sizeof(link->program) - 1);
+	return (struct bpf_link *)link;
+}
+
+/* An iterator needs no descriptor of its own: 1 lists the tasks, 0 enters them. */
+int __wrap_bpf_link__fd(const struct bpf_link *link)
+{
+	return strcmp(((const struct fake_link *)link)->program, "list_tasks") == 0;
+}
+
+int __wrap_bpf_iter_create(int link)
+{
+	int code = machine_judge("bpf_iter_create"), fd;
+
+	if (code)
+		return fail(code);
+	fd = __real_memfd_create("tasks", MFD_CLOEXEC);
+	if (fd >= 0 && link)
+		machine_list_tasks(fd);
+	else
+		machine_enter_tasks();
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET);
+	return fd < 0 ? -errno : fd;
+}
+
+int __wrap_bpf_link_create(int program, int target, enum bpf_attach_type type,
+			   const struct bpf_link_create_opts *opts)
+{
+	int code = machine_judge("bpf_link_create");
+	struct descriptor *event = descriptor_find(target), *d;
+
+	(void)program;
+	(void)type;
+	(void)opts;
+	if (code)
+		return fail(code);
+	d = descriptor_new(DESCRIPTOR_OTHER, 0);
+	if (!d)
+		return -errno;
+	if (event)
+		event->has_program = true;
+	strcpy(d->name, "link");
+	return d->fd;
+}
+
+void *machine_variables(const char *object)
+{
+	vec_for_each(&skeletons, struct bpf_object_skeleton **, row) {
+		for (int i = 0; *row && i < (*row)->map_cnt; i++) {
+			const char *at = (const char *)(*row)->maps +
+					 (size_t)i * (size_t)(*row)->map_skel_sz;
+			const struct bpf_map_skeleton *map = (const struct bpf_map_skeleton *)at;
+
+			if (strcmp((*row)->name, object) == 0 && strstr(map->name, ".bss"))
+				return *map->mmaped;
+		}
+	}
+	return NULL;
+}
+
+int __wrap_bpf_prog_test_run_opts(int fd, struct bpf_test_run_opts *opts)
+{
+	int code = machine_judge("bpf_prog_test_run");
+	struct descriptor *d = descriptor_find(fd);
+
+	(void)opts;
+	if (code)
+		return fail(code);
+	if (d && strcmp(d->name, "find_symbol") == 0)
+		machine_find_symbol();
+	return 0;
+}
+
+int __wrap_bpf_prog_load(enum bpf_prog_type type, const char *name, const char *license,
+			 const struct bpf_insn *insns, size_t count,
+			 const struct bpf_prog_load_opts *opts)
+{
+	int code = machine_judge("bpf_prog_load");
+	struct descriptor *d;
+
+	(void)type;
+	(void)name;
+	(void)license;
+	(void)insns;
+	(void)count;
+	(void)opts;
+	if (code)
+		return fail(code);
+	d = descriptor_new(DESCRIPTOR_OTHER, 0);
+	return d ? d->fd : -errno;
+}
+
+int __wrap_bpf_prog_get_next_id(__u32 id, __u32 *next)
+{
+	(void)id;
+	(void)next;
+	return fail(-ENOENT);
+}
+
+int __wrap_bpf_prog_get_fd_by_id(__u32 id)
+{
+	(void)id;
+	return fail(-ENOENT);
+}
+
+int __wrap_bpf_obj_get_info_by_fd(int fd, void *info, __u32 *size)
+{
+	(void)fd;
+	(void)info;
+	(void)size;
+	return fail(-ENOENT);
+}
+
+int __wrap_libbpf_register_prog_handler(const char *section, enum bpf_prog_type type,
+					enum bpf_attach_type attach,
+					const struct libbpf_prog_handler_opts *opts)
+{
+	int code = machine_judge("register_handler");
+
+	(void)section;
+	(void)type;
+	(void)attach;
+	(void)opts;
+	return code ? fail(code) : 1;
+}
+
+int __wrap_libbpf_unregister_prog_handler(int handler)
+{
+	(void)handler;
+	return 0;
+}

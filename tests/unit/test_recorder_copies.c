@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks that were copied because their tables were not there yet, and come late. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/record/stack_record.h"
+#include "tests/machine/machine.h"
+#include "tests/machine/recording.h"
+#include "tests/machine/tasks.h"
+#include "tests/unit/fake_clock.h"
+
+#define PID FIRST_PID
+#define CHILD (FIRST_PID + 1)
+
+static struct recording recording;
+
+static int setup(void **state)
+{
+	(void)state;
+	machine_start("0-1");
+	task_start(PID, "sh");
+	recording_init(&recording);
+	recording.options.unwind = RECORDER_UNWIND_AUTO;
+	if (recording_begin(&recording, PID, true))
+		return -1;
+	task_exec(0, PID, "app", 0x10000, "/bin/app");
+	recording_rounds(&recording, 2);
+	recording_text(&recording);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	recording_release(&recording);
+	return machine_stop() ? -1 : 0;
+}
+
+/* It comes after its sample, which waits for it. */
+static void a_copy_becomes_a_stack(void **state)
+{
+	(void)state;
+	assert_int_equal(task_tick_copied(1, PID, PID, 0x10001), TICK_SENT);
+	recording_rounds(&recording, 6);
+	assert_string_equal(recording_text(&recording), "sample+0:10001 later+0");
+}
+
+static void a_copy_waits_behind_an_unfinished_record(void **state)
+{
+	struct ring_place place;
+
+	(void)state;
+	assert_int_equal(task_tick_slowly(1, PID, PID, 1, &place), TICK_SENT);
+	assert_int_equal(task_tick_copied(1, PID, PID, 0x10001), TICK_SENT);
+	assert_int_equal(task_tick(0, PID, PID, 2, NULL, 0), TICK_SENT);
+	recording_rounds(&recording, 4);
+	assert_string_equal(recording_text(&recording), "");
+	ring_finish(&place);
+	recording_rounds(&recording, 6);
+	assert_string_equal(recording_text(&recording),
+			    "sample+0:1 sample+0:10001 sample+0:2 later+0");
+	assert_int_equal(recording.late, 0);
+}
+
+/* The process has ended by then, and another one has its number. */
+static void a_copy_of_one_that_is_gone(void **state)
+{
+	(void)state;
+	task_fork(0, PID, CHILD);
+	assert_int_equal(task_tick_copied(1, CHILD, CHILD, 0x10001), TICK_SENT);
+	task_exit(0, CHILD, CHILD);
+	task_fork(1, PID, CHILD);
+	task_exec(1, CHILD, "other", 0x20000, "/bin/other");
+	assert_int_equal(task_tick_copied(0, CHILD, CHILD, 0x20001), TICK_SENT);
+	recording_rounds(&recording, 6);
+	assert_string_equal(recording_text(&recording),
+			    "fork+1 sample+1:10001 exit+1 fork+1 space+1 map+1:20000 "
+			    "exec+1:other sample+1:20001 later+1 later+1");
+}
+
+static unsigned int count_words(const char *word)
+{
+	const char *at = strbuf_text(&recording.text);
+	unsigned int count = 0;
+
+	for (; (at = strstr(at, word)); at++)
+		count++;
+	return count;
+}
+
+static void in_the_end_none_is_missing(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 20; i++)
+		assert_int_equal(task_tick_copied(i % 2, PID, PID, 0x10001), TICK_SENT);
+	recording_end(&recording);
+	assert_int_equal(count_words("sample+0:10001"), 20);
+	assert_int_equal(count_words("later+0"), 20);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(a_copy_becomes_a_stack),
+		CASE(a_copy_waits_behind_an_unfinished_record),
+		CASE(a_copy_of_one_that_is_gone),
+		CASE(in_the_end_none_is_missing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

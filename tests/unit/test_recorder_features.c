@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* `prof check`, and what it says where a recording was refused: one row and one hint for each. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/live/features.h"
+#include "tests/machine/machine.h"
+
+#define SETCAP \
+	"run prof with sudo, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace," \
+	"cap_dac_read_search,cap_checkpoint_restore,cap_syslog,cap_ipc_lock+ep /usr/bin/prof"
+#define CONTAINER \
+	"in a container: start it with --privileged, or with --cap-add for BPF, PERFMON, " \
+	"SYS_PTRACE, SYSLOG, DAC_READ_SEARCH, CHECKPOINT_RESTORE"
+
+static int setup(void **state)
+{
+	(void)state;
+	machine_start("0-1");
+	machine_link_file("/proc/self/exe", "/usr/bin/prof");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return machine_stop() ? -1 : 0;
+}
+
+static void expect(const char *name, enum feature_status status, const char *detail,
+		   const char *hint)
+{
+	struct feature features[FEATURES_MAX];
+	size_t count = features_probe(features, FEATURES_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(features[i].name, name) != 0)
+			continue;
+		assert_string_equal(features[i].detail, detail);
+		assert_string_equal(features[i].hint, hint);
+		assert_int_equal(features[i].status, status);
+		return;
+	}
+	fail_msg("no row %s", name);
+}
+
+/* The reason that a refused recording gives. */
+static void expect_reason(const char *text, const char *hint)
+{
+	struct error err = {0};
+
+	assert_int_equal(features_explain(&err), -EPERM);
+	assert_string_equal(err.text, text);
+	assert_string_equal(err.hint, hint);
+}
+
+static void a_machine_that_can_record(void **state)
+{
+	struct feature features[FEATURES_MAX];
+	size_t count = features_probe(features, FEATURES_MAX);
+	struct error err = {0};
+
+	(void)state;
+	assert_in_range(count, 12, FEATURES_MAX);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_not_equal(features[i].status, FEATURE_MISSING);
+		if (strcmp(features[i].name, "pmu") != 0)
+			assert_int_equal(features[i].status, FEATURE_OK);
+	}
+	assert_int_equal(features_explain(&err), 0);
+	assert_int_equal(features_probe(features, 3), 3);
+}
+
+static void old_kernels_are_refused(void **state)
+{
+	(void)state;
+	expect("kernel", FEATURE_OK, "6.6.0-machine", "");
+	machine_settings.release = "6.1.0-18-amd64";
+	expect("kernel", FEATURE_OK, "6.1.0-18-amd64", "");
+	machine_settings.release = "7.0.0";
+	expect("kernel", FEATURE_OK, "7.0.0", "");
+	machine_settings.release = "6.0.9";
+	expect("kernel", FEATURE_MISSING, "6.0.9 is too old: Linux 6.1 or newer is needed",
+	       "boot a newer kernel");
+	machine_settings.release = "5.15.0";
+	expect_reason("cannot record: kernel: 5.15.0 is too old: Linux 6.1 or newer is needed",
+		      "boot a newer kernel");
+	machine_settings.release = "next";
+	expect("kernel", FEATURE_NOTE, "its version is unknown", "");
+}
+
+static void types_are_needed(void **state)
+{
+	(void)state;
+	machine_remove_file("/sys/kernel/btf/vmlinux");
+	expect_reason("cannot record: btf: /sys/kernel/btf/vmlinux: No such file or directory",
+		      "boot a kernel with CONFIG_DEBUG_INFO_BTF=y");
+	machine_remove_file("/sys/kernel");
+	expect_reason("cannot record: btf: /sys/kernel/btf/vmlinux: No such file or directory",
+		      "run: mount -t sysfs sysfs /sys");
+}
+
+static void a_locked_kernel_is_refused(void **state)
+{
+	(void)state;
+	machine_write_file("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+	expect("lockdown", FEATURE_OK, "not in the way", "");
+	machine_write_file("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
+	expect_reason("cannot record: lockdown: the kernel is locked down (confidentiality): BPF "
+		      "may not read it",
+		      "boot with lockdown=integrity");
+}
+
+static void not_privileged(void **state)
+{
+	(void)state;
+	machine_settings.uid = 1000;
+	machine_write_file("/proc/self/status", "Name:\tprof\nCapEff:\t0000000000000000\n");
+	expect("capabilities", FEATURE_MISSING, "not privileged: missing cap_bpf, cap_perfmon",
+	       SETCAP);
+	/* CAP_PERFMON and CAP_BPF suffice; what is missing costs something. */
+	machine_write_file("/proc/self/status", "Name:\tprof\nCapEff:\t000000c000000000\n");
+	expect("capabilities", FEATURE_NOTE,
+	       "missing cap_sys_ptrace (other users' processes stay without names), "
+	       "cap_dac_read_search (files that others may not read stay unread), "
+	       "cap_checkpoint_restore (deleted files stay unread), cap_syslog (kernel functions "
+	       "stay without names), cap_ipc_lock (one recording at a time)",
+	       SETCAP);
+	/* CAP_SYS_ADMIN has been all of them. */
+	machine_write_file("/proc/self/status", "Name:\tprof\nCapEff:\t0000000400280004\n");
+	expect("capabilities", FEATURE_NOTE, "missing cap_ipc_lock (one recording at a time)",
+	       SETCAP);
+	machine_settings.uid = 0;
+	machine_write_file("/proc/self/status", "Name:\tprof\nCapEff:\t0000000000000000\n");
+	expect("capabilities", FEATURE_MISSING, "not privileged: missing cap_bpf, cap_perfmon",
+	       CONTAINER);
+	machine_write_file("/proc/self/uid_map", "0 1000 1\n");
+	expect("capabilities", FEATURE_MISSING, "not privileged: missing cap_bpf, cap_perfmon",
+	       "run prof as root of the machine, outside of the user namespace");
+}
+
+static void perf_events_that_are_refused(void **state)
+{
+	(void)state;
+	machine_refuse("perf_event_open", 0, -EACCES);
+	machine_write_file("/proc/sys/kernel/perf_event_paranoid", "4\n");
+	expect("perf_event_paranoid", FEATURE_MISSING,
+	       "4: above 2 even CAP_PERFMON does not suffice, it takes CAP_SYS_ADMIN",
+	       "run: sudo sysctl kernel.perf_event_paranoid=2");
+	machine_write_file("/proc/sys/kernel/perf_event_paranoid", "2\n");
+	expect("perf_event_paranoid", FEATURE_OK, "2", "");
+	expect("perf_event", FEATURE_MISSING, "perf_event_open: Permission denied", CONTAINER);
+	expect("pmu", FEATURE_NOTE, "not tried: perf_event_open() is refused", "");
+	expect("rings", FEATURE_NOTE, "not tried: perf_event_open() is refused", "");
+	machine_refuse_nothing();
+	machine_refuse("perf_event_open", 0, -ENOSYS);
+	expect("perf_event", FEATURE_MISSING, "perf_event_open: Function not implemented",
+	       "boot a kernel with CONFIG_PERF_EVENTS=y");
+	machine_remove_file("/proc/sys/kernel/perf_event_paranoid");
+	expect("perf_event_paranoid", FEATURE_MISSING, "the kernel has no perf events",
+	       "boot a kernel with CONFIG_PERF_EVENTS=y");
+}
+
+static void bpf_that_is_refused(void **state)
+{
+	(void)state;
+	machine_refuse("bpf_map_create", 0, -EPERM);
+	expect("bpf", FEATURE_MISSING, "loading a ring buffer: Operation not permitted", CONTAINER);
+	machine_refuse_nothing();
+	machine_refuse("bpf_prog_load", 0, -EINVAL);
+	expect("bpf", FEATURE_MISSING, "loading a program: Invalid argument",
+	       "boot a newer kernel");
+	machine_refuse_nothing();
+	machine_refuse("bpf_map_create", 0, -ENOSYS);
+	expect_reason("cannot record: bpf: loading a ring buffer: Function not implemented",
+		      "boot a kernel with CONFIG_BPF_SYSCALL=y");
+}
+
+static void rings_that_are_refused(void **state)
+{
+	(void)state;
+	machine_refuse("mmap", 0, -EPERM);
+	expect("rings", FEATURE_MISSING,
+	       "map the ring of mapping events of CPU 0: Operation not permitted",
+	       "run: sysctl kernel.perf_event_mlock_kb=516");
+}
+
+static void low_rates_are_noted(void **state)
+{
+	(void)state;
+	expect("sample rate", FEATURE_OK, "at most 100000 Hz", "");
+	machine_write_file("/proc/sys/kernel/perf_event_max_sample_rate", "250\n");
+	expect("sample rate", FEATURE_NOTE, "250 Hz: less than the default of 999",
+	       "run: sudo sysctl kernel.perf_event_max_sample_rate=10000");
+	machine_remove_file("/proc/sys/kernel/perf_event_max_sample_rate");
+	expect("sample rate", FEATURE_NOTE, "unknown", "");
+}
+
+static void what_recording_can_do_without(void **state)
+{
+	(void)state;
+	expect("pmu", FEATURE_NOTE, "no hardware counters: cpu-clock is used instead of cycles",
+	       "");
+	machine_settings.has_pmu = true;
+	expect("pmu", FEATURE_OK, "hardware cycles", "");
+	expect("tracefs", FEATURE_OK, "mounted", "");
+	machine_remove_file("/sys/kernel/tracing");
+	expect("tracefs", FEATURE_NOTE, "not mounted; recording does not need it",
+	       "run: sudo mount -t tracefs tracefs /sys/kernel/tracing");
+	machine_write_file("/sys/kernel/debug/tracing/events/x", "");
+	expect("tracefs", FEATURE_OK, "mounted", "");
+	expect("open files", FEATURE_OK, "at most 65536 open files", "");
+	machine_settings.files_max = 1024;
+	expect("open files", FEATURE_NOTE, "at most 1024 open files: names may be missing",
+	       "run: ulimit -Hn 4096");
+}
+
+static void names_of_the_kernel(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	expect("kptr_restrict", FEATURE_OK, "0, addresses are visible", "");
+	assert_int_equal(features_explain_kernel_symbols(&err), 0);
+	machine_write_file("/proc/kallsyms", "0000000000000000 T _text\n");
+	machine_write_file("/proc/sys/kernel/kptr_restrict", "2\n");
+	expect("kptr_restrict", FEATURE_NOTE, "2: kernel functions stay without names",
+	       "run: sudo sysctl kernel.kptr_restrict=1");
+	machine_write_file("/proc/sys/kernel/kptr_restrict", "1\n");
+	expect("kptr_restrict", FEATURE_NOTE, "1: kernel functions stay without names", "");
+	machine_write_file("/proc/self/status", "Name:\tprof\nCapEff:\t000000c000000000\n");
+	assert_int_equal(features_explain_kernel_symbols(&err), -EPERM);
+	assert_string_equal(err.text, "kernel functions have no names: kernel.kptr_restrict is 1");
+	assert_string_equal(err.hint, CONTAINER);
+}
+
+static void nothing_can_be_read(void **state)
+{
+	struct feature features[FEATURES_MAX];
+
+	(void)state;
+	machine_remove_file("/proc/self");
+	machine_remove_file("/proc");
+	machine_remove_file("/sys");
+	assert_in_range(features_probe(features, FEATURES_MAX), 12, FEATURES_MAX);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(a_machine_that_can_record),
+		CASE(old_kernels_are_refused),
+		CASE(types_are_needed),
+		CASE(a_locked_kernel_is_refused),
+		CASE(not_privileged),
+		CASE(perf_events_that_are_refused),
+		CASE(bpf_that_is_refused),
+		CASE(rings_that_are_refused),
+		CASE(low_rates_are_noted),
+		CASE(what_recording_can_do_without),
+		CASE(names_of_the_kernel),
+		CASE(nothing_can_be_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

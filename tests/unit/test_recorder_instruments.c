@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Instruments: what they open, announce, count and report. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/record/record.h"
+#include "tests/machine/machine.h"
+#include "tests/machine/recording.h"
+#include "tests/machine/tasks.h"
+#include "tests/unit/fake_clock.h"
+
+#define PID FIRST_PID
+#define SECOND_NS 1000000000ull
+
+static struct recording recording;
+static unsigned int announced; /* names of events and schemas */
+
+static void count_announced(void *ctx, const struct rec *rec)
+{
+	(void)ctx;
+	announced += rec->kind == REC_EVENT_NAME || rec->kind == REC_SCHEMA;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	announced = 0;
+	machine_start("0-1");
+	task_start(PID, "sh");
+	recording_init(&recording);
+	recording.on_record = count_announced;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	recording_release(&recording);
+	return machine_stop() ? -1 : 0;
+}
+
+static void begin(void)
+{
+	assert_int_equal(recording_begin(&recording, PID, true), 0);
+	task_exec(0, PID, "app", 0x10000, "/bin/app");
+	recording_rounds(&recording, 2);
+	recording_text(&recording);
+}
+
+static const struct report_stat *find_stat(const struct report *report, const char *object,
+					   const char *member, const char *key)
+{
+	vec_for_each(&report->stats, const struct report_stat *, row) {
+		if (strcmp(row->key, key) == 0 &&
+		    (object ? row->object && strcmp(row->object, object) == 0 : !row->object) &&
+		    (member ? row->member && strcmp(row->member, member) == 0 : !row->member))
+			return row;
+	}
+	fail_msg("no key %s", key);
+	return NULL;
+}
+
+static uint64_t number(const struct report *report, const char *key)
+{
+	return find_stat(report, NULL, NULL, key)->integer;
+}
+
+static void the_cpu_clock_says_what_it_left_out(void **state)
+{
+	_cleanup_(report_release) struct report report = {0};
+	struct record_tally tally = {.ticks = 300, .throttled_ticks = 50};
+
+	(void)state;
+	recording_set(&recording, "interval", "10");
+	begin();
+	/* Half of a second, of which each CPU was idle for 40 ticks of 10 ms. */
+	machine_write_file("/proc/stat", "cpu  0 0 0 80 0\ncpu0 0 0 0 40 0\ncpu1 0 0 0 30 10\n");
+	machine_counters(0)->other_ticks = 7;
+	fake_clock_pass(5 * SECOND_NS);
+	recording_end(&recording);
+	recorder_report(recording.recorder, &tally, &report);
+	assert_string_equal(report.features.items[0], "cpu-clock");
+	assert_int_equal(number(&report, "idle_ticks"), 80);
+	assert_int_equal(number(&report, "other_ticks"), 7);
+	/* 2 CPUs, 5 s and what the rounds took, less all those that are known of. */
+	assert_in_range(number(&report, "skipped_ticks"), 1000 - 300 - 50 - 7 - 80, 650);
+	assert_int_equal(report.warnings.count, 0);
+}
+
+static void cycles_are_preferred(void **state)
+{
+	_cleanup_(report_release) struct report report = {0};
+	struct record_tally tally = {0};
+
+	(void)state;
+	machine_settings.has_pmu = true;
+	begin();
+	recording_end(&recording);
+	recorder_report(recording.recorder, &tally, &report);
+	assert_string_equal(report.features.items[0], "cycles");
+	assert_int_equal(number(&report, "skipped_ticks"), 0);
+}
+
+static void a_clock_that_is_asked_for(void **state)
+{
+	_cleanup_(report_release) struct report report = {0};
+	struct record_tally tally = {0};
+
+	(void)state;
+	machine_settings.has_pmu = true;
+	recording_set(&recording, "event", "task-clock");
+	begin();
+	recorder_report(recording.recorder, &tally, &report);
+	assert_string_equal(report.features.items[0], "task-clock");
+}
+
+static void fewer_samples_than_by_default(void **state)
+{
+	struct recorder_info info;
+
+	(void)state;
+	machine_write_file("/proc/sys/kernel/perf_event_max_sample_rate", "250\n");
+	begin();
+	recorder_get_info(recording.recorder, &info);
+	assert_int_equal(info.interval_ns, 4000000);
+}
+
+static void events_are_opened_named_and_counted(void **state)
+{
+	_cleanup_(report_release) struct report report = {0};
+	const struct event_tally events[] = {{0}, {.samples = 3, .weight = 30, .lost = 2}};
+	struct record_tally tally = {.events = events, .event_count = 2};
+	const struct report_stat *running;
+
+	(void)state;
+	machine_settings.has_pmu = true;
+	machine_write_file("/sys/kernel/tracing/events/sched/sched_switch/id", "300\n");
+	recording_set(&recording, "event",
+		      "instructions,page-faults/freq=100,tracepoint:sched_switch");
+	begin();
+	assert_int_equal(announced, 3);
+	/* The mapping event, the clock, two events; and on one CPU the tracepoint. */
+	assert_int_equal(machine_events_on(0) + machine_events_on(1), 9);
+	machine_event_state(1, 0)->lost = 2;
+	machine_event_state(2, 1)->pending = 5;
+	fake_clock_pass(SECOND_NS);
+	recording_rounds(&recording, 3);
+	assert_string_equal(recording_text(&recording), "lost:ring-full=2");
+	/* The tracepoint stays when the second CPU goes. */
+	machine_set_online("0");
+	fake_clock_pass(SECOND_NS);
+	recording_rounds(&recording, 2);
+	assert_int_equal(machine_events_on(0) + machine_events_on(1), 5);
+	recording_end(&recording);
+	recorder_report(recording.recorder, &tally, &report);
+	assert_int_equal(find_stat(&report, "events", "instructions", "weight")->integer, 30);
+	assert_int_equal(find_stat(&report, "events", "page-faults", "left_over")->integer, 5);
+	running = find_stat(&report, "events", "instructions", "running");
+	assert_true(running->real > 0.49 && running->real < 0.51);
+	assert_non_null(strstr(report.lines.items[0], "instructions 30 in 3 samples, 2 lost"));
+	assert_non_null(strstr(report.lines.items[0], "counted 50.0 % of the time"));
+}
+
+/* Old kernels tell less, and so do events whose times cannot be read. */
+static void what_is_not_known_of_events(void **state)
+{
+	(void)state;
+	machine_settings.has_old_events = true;
+	recording_set(&recording, "event", "page-faults");
+	begin();
+	machine_throttle(0, machine_clock_id(0));
+	machine_throttle(0, 12345);
+	machine_refuse("read", 0, -EIO);
+	recording_end(&recording);
+	assert_string_equal(recording_text(&recording), "");
+}
+
+static void the_kernel_stops_an_event(void **state)
+{
+	(void)state;
+	begin();
+	machine_throttle(0, machine_clock_id(0));
+	/* The end of the first was lost: for how long it was, nobody knows. */
+	machine_throttle(0, machine_clock_id(0));
+	fake_clock_pass(3000000);
+	machine_unthrottle(0, machine_clock_id(0));
+	machine_unthrottle(0, machine_clock_id(0));
+	recording_rounds(&recording, 2);
+	assert_string_equal(recording_text(&recording), "throttled:0=0 throttled:0=3000001");
+}
+
+static void signals_are_counted(void **state)
+{
+	_cleanup_(report_release) struct report report = {0};
+	struct record_tally tally = {0};
+
+	(void)state;
+	recording_set(&recording, "signals", "");
+	begin();
+	assert_int_equal(announced, 1);
+	machine_count_signals(5, 2);
+	fake_clock_pass(SECOND_NS);
+	recording_rounds(&recording, 3);
+	assert_string_equal(recording_text(&recording), "lost:event=2");
+	machine_count_signals(6, 2);
+	recording_end(&recording);
+	assert_string_equal(recording_text(&recording), "");
+	recorder_report(recording.recorder, &tally, &report);
+	assert_int_equal(find_stat(&report, "signals", NULL, "delivered")->integer, 6);
+	assert_string_equal(report.lines.items[0], "signals: 6, 2 lost");
+}
+
+static void unwinding_is_reported(void **state)
+{
+	_cleanup_(report_release) struct report report = {0};
+	struct record_tally tally = {0};
+
+	(void)state;
+	recording.options.unwind = RECORDER_UNWIND_AUTO;
+	begin();
+	machine_counters(1)->skipped_copies = 4;
+	machine_counters(0)->skipped_arguments = 3;
+	recording_end(&recording);
+	recorder_report(recording.recorder, &tally, &report);
+	assert_int_equal(number(&report, "copies_skipped"), 4);
+	assert_int_equal(number(&report, "arguments_skipped"), 3);
+	assert_int_equal(number(&report, "unwind_refused"), 0);
+}
+
+/* A kernel without modules has no event for them: the program is not loaded. */
+static void no_modules(void **state)
+{
+	(void)state;
+	machine_remove_file("/proc/modules");
+	begin();
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(the_cpu_clock_says_what_it_left_out),
+		CASE(cycles_are_preferred),
+		CASE(a_clock_that_is_asked_for),
+		CASE(fewer_samples_than_by_default),
+		CASE(events_are_opened_named_and_counted),
+		CASE(what_is_not_known_of_events),
+		CASE(the_kernel_stops_an_event),
+		CASE(signals_are_counted),
+		CASE(unwinding_is_reported),
+		CASE(no_modules),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* Forks, execs, mappings and exits in the rings of several CPUs; what is lost of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/machine/machine.h"
+#include "tests/machine/recording.h"
+#include "tests/machine/tasks.h"
+
+#define PID FIRST_PID
+#define CHILD (FIRST_PID + 1)
+#define THREAD (FIRST_PID + 2)
+#define OTHER (FIRST_PID + 3)
+
+static struct recording recording;
+
+static int prepare(void **state)
+{
+	(void)state;
+	machine_start("0-2");
+	task_start(PID, "sh");
+	task_start(OTHER, "other");
+	recording_init(&recording);
+	return 0;
+}
+
+static int setup(void **state)
+{
+	prepare(state);
+	if (recording_begin(&recording, PID, true))
+		return -1;
+	task_exec(0, PID, "app", 0x10000, "/bin/app");
+	recording_rounds(&recording, 2);
+	recording_text(&recording);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	recording_release(&recording);
+	return machine_stop() ? -1 : 0;
+}
+
+static void expect(const char *text)
+{
+	recording_rounds(&recording, 2);
+	assert_string_equal(recording_text(&recording), text);
+	assert_int_equal(recording.late, 0);
+}
+
+static void nothing_is_recorded_before_the_exec(void **state)
+{
+	(void)state;
+	assert_int_equal(recording_begin(&recording, PID, true), 0);
+	recording_rounds(&recording, 2);
+	assert_string_equal(recording_text(&recording), "found+0:sh");
+	assert_int_equal(task_tick(0, PID, PID, 1, NULL, 0), TICK_OTHER);
+	task_rename(0, PID, PID, "mine");
+	expect("");
+	task_exec(1, PID, "app", 0x10000, "/bin/app");
+	assert_int_equal(task_tick(0, PID, PID, 0x10001, NULL, 0), TICK_SENT);
+	expect("space+0 map+0:10000 exec+0:app sample+0:10001");
+}
+
+static void a_child_forks_and_executes(void **state)
+{
+	(void)state;
+	task_fork(2, PID, CHILD);
+	task_tick(1, CHILD, CHILD, 0x10001, NULL, 0);
+	task_begin_exec(0, CHILD);
+	task_tick(2, CHILD, CHILD, 0x10002, NULL, 0);
+	task_map(1, CHILD, 0x20000, 0x1000, "/bin/child");
+	task_map(0, CHILD, 0x30000, 0x1000, "/lib/ld.so");
+	task_tick(2, CHILD, CHILD, 0x30001, NULL, 0);
+	task_end_exec(1, CHILD, "child");
+	task_tick(0, CHILD, CHILD, 0x20001, NULL, 0);
+	task_exit(1, CHILD, CHILD);
+	expect("fork+1 sample+1:10001 space+1 sample+1:10002 map+1:20000 map+1:30000 "
+	       "sample+1:30001 exec+1:child sample+1:20001 exit+1");
+}
+
+/* Mappings are those of the process that has the number at the time. */
+static void a_pid_is_used_again(void **state)
+{
+	(void)state;
+	task_fork(2, PID, CHILD);
+	task_exec(2, CHILD, "first", 0x20000, "/bin/first");
+	task_exit(2, CHILD, CHILD);
+	task_fork(0, PID, CHILD);
+	task_exec(1, CHILD, "second", 0x30000, "/bin/second");
+	task_tick(0, CHILD, CHILD, 0x30001, NULL, 0);
+	expect("fork+1 space+1 map+1:20000 exec+1:first exit+1 "
+	       "fork+1 space+1 map+1:30000 exec+1:second sample+1:30001");
+}
+
+/* A number that somebody has whom nobody records. */
+static void a_stranger_takes_the_number(void **state)
+{
+	(void)state;
+	task_fork(2, PID, CHILD);
+	task_exit(1, CHILD, CHILD);
+	expect("fork+1 exit+1");
+	recording_rounds(&recording, 3);
+	task_fork(0, OTHER, CHILD);
+	task_exec(1, CHILD, "stranger", 0x30000, "/bin/stranger");
+	assert_int_equal(task_tick(0, CHILD, CHILD, 0x30001, NULL, 0), TICK_OTHER);
+	expect("");
+}
+
+static void threads_live_in_their_process(void **state)
+{
+	(void)state;
+	task_clone(1, PID, THREAD);
+	task_rename(2, PID, THREAD, "worker");
+	task_tick(0, PID, THREAD, 0x10001, NULL, 0);
+	task_map(1, PID, 0x20000, 0x1000, "/lib/x.so");
+	task_exit(2, PID, THREAD);
+	expect("fork+0/2 name+0/2:worker sample+0/2:10001 map+0:20000 exit+0/2");
+	/* The others end when one executes a program, which then has the process's number. */
+	task_clone(1, PID, THREAD);
+	task_begin_exec(2, PID);
+	task_end_exec(2, PID, "again");
+	assert_int_equal(task_tick(0, PID, THREAD, 0x10001, NULL, 0), TICK_OTHER);
+	expect("fork+0/2 space+0 exec+0:again");
+}
+
+static void others_map_what_they_like(void **state)
+{
+	(void)state;
+	task_map(0, OTHER, 0x20000, 0x1000, "/lib/x.so");
+	task_exec(1, OTHER, "elsewhere", 0x20000, "/bin/elsewhere");
+	task_tick(0, OTHER, OTHER, 0x20001, NULL, 0);
+	expect("");
+	assert_int_equal(machine_counters(0)->other_ticks, 1);
+}
+
+static void lost_mappings_are_counted(void **state)
+{
+	unsigned int written = 0;
+
+	(void)state;
+	while (task_map(1, OTHER, 0x20000, 0x1000, "/lib/x.so"))
+		written++;
+	assert_in_range(written, 3000, 4000);
+	/* The ring is full: the second is lost, too. */
+	assert_false(task_map(1, PID, 0x20000, 0x1000, "/lib/x.so"));
+	recording_round(&recording);
+	assert_true(task_map(1, PID, 0x30000, 0x1000, "/lib/x.so"));
+	expect("lost:mapping=2 map+0:30000");
+}
+
+static void a_mapping_ring_goes_round(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 10; i++) {
+		for (unsigned int k = 0; k < 2000; k++)
+			assert_true(task_map(1, OTHER, 0x20000, 0x1000, "/lib/x.so"));
+		assert_true(task_map(1, PID, 0x20000, 0x1000, "/lib/x.so"));
+		expect("map+0:20000");
+	}
+}
+
+static void what_the_kernel_makes_is_told(void **state)
+{
+	(void)state;
+	machine_make_code(1, 0xffffffffc0001000, 64, "bpf_prog_1234_x");
+	task_tick(0, PID, PID, 0xffffffffc0001010, NULL, 0);
+	expect("sample+0:ffffffffc0001010");
+}
+
+/* Running already: their threads and mappings come from /proc, events after that from the rings. */
+static void processes_that_run_already(void **state)
+{
+	(void)state;
+	machine_write_file("/proc/1073741824/maps", "10000-20000 r-xp 00000000 08:00 1 /bin/app\n"
+						    "20000-30000 rw-p 00000000 00:00 0 \n"
+						    "30000-31000 r-xp 00000000 00:00 0 \n");
+	task_clone(0, PID, THREAD);
+	assert_int_equal(recording_begin(&recording, PID, false), 0);
+	expect("found+0:sh found+0/2:sh map+0:10000 map+0:30000");
+	assert_int_equal(task_tick(0, PID, THREAD, 0x10001, NULL, 0), TICK_SENT);
+	task_map(0, PID, 0x40000, 0x1000, "/lib/x.so");
+	expect("sample+0/2:10001 map+0:40000");
+}
+
+/* The end of a process is no failure. */
+static void a_process_ends_before_it_is_looked_at(void **state)
+{
+	(void)state;
+	machine_remove_file("/proc/1073741824");
+	assert_int_equal(recording_begin(&recording, PID, false), 0);
+	expect("found+0:sh");
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define FRESH(name) cmocka_unit_test_setup_teardown(name, prepare, teardown)
+	const struct CMUnitTest tests[] = {
+		FRESH(nothing_is_recorded_before_the_exec),
+		CASE(a_child_forks_and_executes),
+		CASE(a_pid_is_used_again),
+		CASE(a_stranger_takes_the_number),
+		CASE(threads_live_in_their_process),
+		CASE(others_map_what_they_like),
+		CASE(lost_mappings_are_counted),
+		CASE(a_mapping_ring_goes_round),
+		CASE(what_the_kernel_makes_is_told),
+		FRESH(processes_that_run_already),
+		FRESH(a_process_ends_before_it_is_looked_at),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -134,28 +134,54 @@ static int watch_ring(struct programs *p, int fd)
 	return epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
+/*
+ * Gives the CPU's ring to the programs, unless they have it: of CPUs that come online later, and of
+ * those whose ring could not be made or mapped before.
+ */
+static int fill_slot(struct programs *p, uint32_t cpu, int *fd)
 {
 	struct map_slot *slot = find_ring(p, cpu);
-	struct ring ring;
-	int code;
 
-	/* A CPU that came online later. */
 	if (!slot) {
 		vec_push(&p->slots, (struct map_slot){p->rings_fd, cpu, -1, 0});
 		slot = &vec_last(&p->slots);
-		map_slots_wait(map_slots_fill(slot, 1, make_ring, p));
 	}
-	code = slot->code;
-	if (!code)
-		code = ring_open(&ring, steal_fd(&slot->fd), p->ring_bytes);
+	if (slot->code || slot->fd < 0)
+		map_slots_wait(map_slots_fill(slot, 1, make_ring, p));
+	*fd = slot->code ? -1 : steal_fd(&slot->fd);
+	return slot->code;
+}
+
+/* Reads the ring from now on. Takes over the descriptor. */
+static int open_ring(struct programs *p, uint32_t cpu, int fd, struct error *err)
+{
+	struct ring ring;
+	int code = ring_open(&ring, fd, p->ring_bytes);
+
+	if (code)
+		return error_set(err, code, "map the ring of CPU %u", cpu);
+	ring.cpu = cpu;
+	code = watch_ring(p, ring.fd);
+	if (code) {
+		ring_close(&ring);
+		return error_set(err, code, "watch the ring of CPU %u", cpu);
+	}
+	vec_push(&p->rings, ring);
+	return 0;
+}
+
+int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
+{
+	int fd, code = fill_slot(p, cpu, &fd);
+
 	if (code)
 		return error_set(err, code, "create a ring of %llu bytes for CPU %u",
 				 (unsigned long long)p->ring_bytes, cpu);
-	ring.cpu = cpu;
-	vec_push(&p->rings, ring);
-	code = watch_ring(p, ring.fd);
-	return code ? error_set(err, code, "watch the ring of CPU %u", cpu) : 0;
+	code = open_ring(p, cpu, fd, err);
+	/* Without a ring, the programs count what they lose; nobody would read this one. */
+	if (code)
+		bpf_map_delete_elem(p->rings_fd, &cpu);
+	return code;
 }
 
 int programs_unwind_shards_fd(const struct programs *p)

@@ -89,7 +89,6 @@ static int make_unwinder(struct tracker *t, struct error *err)
 			{
 				.rules = programs_unwind_rules(options->programs),
 				.shards_fd = programs_unwind_shards_fd(options->programs),
-				.first_shard_fd = programs_take_shard(options->programs),
 				.set_space = set_space,
 				.ctx = options->programs,
 			},
@@ -103,6 +102,7 @@ static int make_unwinder(struct tracker *t, struct error *err)
 
 	if (!unwinder.walker.rules)
 		return error_set(err, -errno, "map the unwind rules");
+	unwinder.walker.first_shard_fd = programs_take_shard(options->programs);
 	return unwinder_new(&t->unwinder, &unwinder, err);
 }
 

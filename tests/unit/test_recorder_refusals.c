@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* Refusals of a recording: each is one error, and nothing is left open. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/live/kernel/kernel_symbols.h"
+#include "tests/machine/machine.h"
+#include "tests/machine/recording.h"
+#include "tests/machine/tasks.h"
+
+#define PID FIRST_PID
+
+static struct recording recording;
+
+static int setup(void **state)
+{
+	(void)state;
+	machine_start("0-1");
+	task_start(PID, "sh");
+	recording_init(&recording);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	recording_release(&recording);
+	return machine_stop() ? -1 : 0;
+}
+
+/* The next recording is refused with this text, and hint if there is one. */
+static void expect(uint32_t pid, bool from_exec, int code, const char *text, const char *hint)
+{
+	assert_int_equal(recording_begin(&recording, pid, from_exec), code);
+	assert_int_equal(recording.err.code, code);
+	assert_string_equal(recording.err.text, text);
+	assert_string_equal(recording.err.hint, hint);
+	recorder_free(recording.recorder);
+	recording.recorder = NULL;
+	recording.err = (struct error){0};
+	assert_int_equal(machine_events_on(0), 0);
+	assert_int_equal(machine_events_on(1), 0);
+	machine_refuse_nothing();
+}
+
+struct refusal {
+	const char *call;
+	unsigned int nth;
+	int code;
+	const char *text;
+	const char *hint;
+};
+
+static void calls_that_fail(void **state)
+{
+	/* Without a PMU the sampling event is tried as cycles first, then as the CPU clock. */
+	static const struct refusal refusals[] = {
+		{"perf_event_open", 0, -EACCES,
+		 "perf_event_open of the sampling event: Permission denied", ""},
+		{"perf_event_open", 3, -EMFILE,
+		 "perf_event_open of mapping events on CPU 0: Too many open files", ""},
+		{"perf_event_open", 6, -EMFILE,
+		 "perf_event_open of the sampling event on CPU 1: Too many open files", ""},
+		{"epoll_create", 1, -EMFILE, "epoll_create: Too many open files", ""},
+		{"epoll_create", 2, -EMFILE, "watch rings: Too many open files", ""},
+		{"epoll_create", 3, -EMFILE, "watch rings: Too many open files", ""},
+		{"epoll_ctl", 1, -ENOSPC, "watch the ring of CPU 0: No space left on device", ""},
+		{"epoll_ctl", 4, -ENOSPC, "watch rings: No space left on device", ""},
+		{"bpf_map_create", 0, -EPERM, "create BPF maps: Operation not permitted", ""},
+		{"bpf_map_create", 2, -ENOMEM, "create BPF maps: Cannot allocate memory", ""},
+		{"bpf_map_create", 3, -ENOMEM, "create BPF maps: Cannot allocate memory", ""},
+		{"bpf_map_create", 4, -ENOMEM, "create BPF maps: Cannot allocate memory", ""},
+		{"update:rings", 0, -ENOMEM,
+		 "create a ring of 65536 bytes for CPU 0: Cannot allocate memory", ""},
+		{"open_skeleton", 0, -ENOMEM, "open the BPF objects: Cannot allocate memory", ""},
+		{"register_handler", 0, -ENOMEM, "", ""},
+		{"bpf_map__reuse_fd", 0, -EINVAL, "configure the BPF objects: Invalid argument",
+		 ""},
+		{"load", 0, -EPERM, "load the BPF programs: Operation not permitted", ""},
+		{"load", 0, -EINVAL, "load the BPF programs: Invalid argument", ""},
+		{"bpf_prog_test_run", 1, -EPERM,
+		 "find the depth of the pid namespace: Operation not permitted", ""},
+		{"attach", 1, -ENOENT, "attach the BPF programs: No such file or directory", ""},
+		{"mmap", 1, -ENOMEM, "map the ring of CPU 0: Cannot allocate memory", ""},
+		{"mmap", 2, -ENOMEM, "map the ring of CPU 0: Cannot allocate memory", ""},
+		{"mmap", 3, -EPERM,
+		 "map the ring of mapping events of CPU 0: Operation not permitted",
+		 "run: sysctl kernel.perf_event_mlock_kb=516"},
+		{"ioctl", 1, -EEXIST, "attach the sampler to the sampling event: File exists", ""},
+		{"ioctl", 8, -EINVAL, "enable sampling on CPU 1: Invalid argument", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		const struct refusal *row = &refusals[i];
+
+		if (!row->text[0])
+			continue;
+		machine_refuse(row->call, row->nth, row->code);
+		expect(PID, true, row->code, row->text, row->hint);
+	}
+}
+
+/* Recording tasks that run already takes more. */
+static void calls_for_running_tasks_that_fail(void **state)
+{
+	static const struct refusal refusals[] = {
+		{"attach", 2, -ENOENT, "attach the BPF programs: No such file or directory", ""},
+		{"attach_iter", 1, -ENOENT, "attach the BPF programs: No such file or directory",
+		 ""},
+		{"attach_iter", 2, -ENOENT, "attach the BPF programs: No such file or directory",
+		 ""},
+		{"bpf_iter_create", 1, -EMFILE,
+		 "list the tasks that run already: Too many open files", ""},
+		{"bpf_iter_create", 2, -EMFILE,
+		 "list the tasks that run already: Too many open files", ""},
+		{"update:wanted", 1, -E2BIG,
+		 "enter pid 1073741824 into the filter: Argument list too long", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		const struct refusal *row = &refusals[i];
+
+		machine_refuse(row->call, row->nth, row->code);
+		expect(PID, false, row->code, row->text, row->hint);
+	}
+}
+
+static void files_that_are_missing(void **state)
+{
+	(void)state;
+	expect(PID + 1, true, -ESRCH, "no process with pid 1073741825", "");
+	machine_write_file("/sys/devices/system/cpu/possible", "0-70000\n");
+	expect(PID, true, -EINVAL, "read the list of possible CPUs: Invalid argument", "");
+	machine_remove_file("/sys/devices/system/cpu/possible");
+	expect(PID, true, -ENOENT, "read the list of possible CPUs: No such file or directory", "");
+	machine_write_file("/sys/devices/system/cpu/possible", "0-1\n");
+	machine_write_file("/sys/devices/system/cpu/online", "\n");
+	expect(PID, true, -EINVAL, "read the list of online CPUs: Invalid argument", "");
+	machine_remove_file("/sys/devices/system/cpu/online");
+	expect(PID, true, -ENOENT, "read the list of online CPUs: No such file or directory", "");
+}
+
+/* Without the small set of types, libbpf reads them all; only what fails then is an error. */
+static void types_that_are_missing(void **state)
+{
+	(void)state;
+	machine_write_file("/sys/kernel/btf/vmlinux", "no types");
+	assert_int_equal(recording_begin(&recording, PID, false), 0);
+	assert_int_equal(machine_call_count("load"), 2);
+	teardown(state);
+	setup(state);
+	machine_remove_file("/sys/kernel/btf/vmlinux");
+	machine_refuse("load", 0, -ESRCH);
+	expect(PID, true, -ESRCH, "load the BPF programs: No such process", "");
+	teardown(state);
+	setup(state);
+	/* The kernel's verifier may take what it refused with the small set. */
+	machine_refuse("load", 1, -EINVAL);
+	assert_int_equal(recording_begin(&recording, PID, true), 0);
+	teardown(state);
+	setup(state);
+	machine_refuse("memfd_create", 1, -EMFILE);
+	assert_int_equal(recording_begin(&recording, PID, true), 0);
+	teardown(state);
+	setup(state);
+	machine_refuse("register_handler", 1, -ENOMEM);
+	assert_int_equal(recording_begin(&recording, PID, false), 0);
+	assert_string_equal(machine_refused_call(), "register_handler");
+}
+
+static void not_allowed_is_not_tried_again(void **state)
+{
+	(void)state;
+	machine_refuse("load", 0, -EPERM);
+	expect(PID, true, -EPERM, "load the BPF programs: Operation not permitted", "");
+	assert_int_equal(machine_call_count("load"), 1);
+	machine_refuse("load", 0, -EINVAL);
+	expect(PID, true, -EINVAL, "load the BPF programs: Invalid argument", "");
+	assert_int_equal(machine_call_count("load"), 3);
+}
+
+static void a_rate_that_is_too_high(void **state)
+{
+	(void)state;
+	recording_set(&recording, "frequency", "200000");
+	expect(PID, true, -EINVAL, "200000 Hz is above this machine's maximum of 100000 Hz",
+	       "use -F 100000, or run: sysctl kernel.perf_event_max_sample_rate=200000");
+	/* Without a known limit, the kernel decides. */
+	machine_remove_file("/proc/sys/kernel/perf_event_max_sample_rate");
+	assert_int_equal(recording_begin(&recording, PID, true), 0);
+}
+
+static void counters_that_are_missing(void **state)
+{
+	(void)state;
+	recording_set(&recording, "event", "cycles");
+	expect(PID, true, -ENOENT,
+	       "cycles: this machine has no hardware counters; use cpu-clock or leave -e away", "");
+	machine_settings.has_pmu = true;
+	recording_set(&recording, "event", "branches");
+	/* cycles is tried, then opened; the second event of CPU 0 is that of branches. */
+	machine_refuse("perf_event_open", 4, -EOPNOTSUPP);
+	expect(PID, true, -ENOENT, "branches: this machine's CPUs do not count it", "");
+	machine_refuse("perf_event_open", 4, -EBUSY);
+	expect(PID, true, -EBUSY, "perf_event_open of branches on CPU 0: Device or resource busy",
+	       "");
+	machine_refuse("bpf_link_create", 1, -EPERM);
+	expect(PID, true, -EPERM, "attach a program to branches: Operation not permitted", "");
+	machine_refuse("ioctl", 0, -EPERM);
+	expect(PID, true, -EPERM,
+	       "attach the sampler to the sampling event: Operation not permitted", "");
+}
+
+static void a_clock_that_is_too_slow(void **state)
+{
+	(void)state;
+	machine_settings.has_pmu = true;
+	recording_set(&recording, "event", "cycles");
+	recording_set(&recording, "frequency", "0.5");
+	expect(PID, true, -ERANGE, "cycles: at least 1 a second can be had", "");
+}
+
+static void tracepoints_that_are_missing(void **state)
+{
+	(void)state;
+	recording_set(&recording, "event", "sched:sched_switch");
+	expect(PID, true, -ENOENT, "sched:sched_switch: this kernel has no such tracepoint",
+	       "they are listed by: ls /sys/kernel/tracing/events/sched");
+	machine_write_file("/sys/kernel/tracing/events/sched/sched_switch/id", "300\n");
+	machine_refuse("bpf_link_create", 1, -EINVAL);
+	expect(PID, true, -EINVAL, "sched:sched_switch: this is a probe and not a tracepoint", "");
+	machine_remove_file("/sys/kernel/tracing");
+	expect(PID, true, -ENOENT, "tracepoints need tracefs, which is not mounted",
+	       "run: mount -t tracefs tracefs /sys/kernel/tracing");
+}
+
+static void filters_that_do_not_fit(void **state)
+{
+	static const char *const maps[] = {"update:wanted", "update:wanted_tids",
+					   "update:wanted_cgroups"};
+	uint32_t ids[] = {PID};
+	uint64_t group = 7;
+
+	(void)state;
+	vec_push(&recording.filter.pids, ids[0]);
+	vec_push(&recording.filter.tids, ids[0]);
+	vec_push(&recording.filter.cgroups, group);
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+		machine_refuse(maps[i], 1, -E2BIG);
+		expect(PID, true, -E2BIG, "set up the filters: Argument list too long", "");
+	}
+	assert_int_equal(recording_begin(&recording, PID, true), 0);
+}
+
+static void tables_that_cannot_be_kept(void **state)
+{
+	(void)state;
+	recording.options.unwind = RECORDER_UNWIND_AUTO;
+	machine_refuse("mmap", 1, -ENOMEM);
+	expect(PID, true, -ENOMEM, "map the unwind rules: Cannot allocate memory", "");
+	machine_refuse("bpf_map_create", 1, -ENOMEM);
+	expect(PID, true, -ENOMEM, "create BPF maps: Cannot allocate memory", "");
+	machine_refuse("bpf_map_create", 2, -ENOMEM);
+	expect(PID, true, -ENOMEM, "create BPF maps: Cannot allocate memory", "");
+}
+
+static void more_to_watch_than_may_be(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(recording_begin(&recording, PID, true), 0);
+	assert_int_equal(recorder_watch(recording.recorder, -1, &err), -EBADF);
+	assert_string_equal(err.text, "watch a descriptor: Bad file descriptor");
+}
+
+static void give_symbol(void *ctx, const struct kernel_symbol_text *symbol)
+{
+	assert_int_equal(symbol->size, 0x100);
+	(*(unsigned int *)ctx)++;
+}
+
+static void names_that_the_kernel_keeps(void **state)
+{
+	const uint64_t addrs[] = {0xffffffff81000010, 0xffffffff81000020, 0xffffffff81000100};
+	unsigned int count = 0;
+
+	(void)state;
+	assert_int_equal(recording_begin(&recording, PID, true), 0);
+	assert_true(recorder_find_symbols(recording.recorder, addrs, 3, give_symbol, &count));
+	assert_int_equal(count, 2);
+	machine_refuse("bpf_prog_test_run", 1, -EPERM);
+	assert_false(recorder_find_symbols(recording.recorder, addrs, 3, give_symbol, &count));
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(calls_that_fail),
+		CASE(calls_for_running_tasks_that_fail),
+		CASE(files_that_are_missing),
+		CASE(types_that_are_missing),
+		CASE(not_allowed_is_not_tried_again),
+		CASE(a_rate_that_is_too_high),
+		CASE(counters_that_are_missing),
+		CASE(a_clock_that_is_too_slow),
+		CASE(tracepoints_that_are_missing),
+		CASE(filters_that_do_not_fit),
+		CASE(tables_that_cannot_be_kept),
+		CASE(more_to_watch_than_may_be),
+		CASE(names_that_the_kernel_keeps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

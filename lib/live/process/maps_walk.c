@@ -57,6 +57,8 @@ int proc_walk_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint8_t flags,
 	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
 	_cleanup_free_ char *comm = text_read_file(path, COMM_MAX, &size);
 
+	if (!comm && errno != ENOENT && errno != ESRCH)
+		return error_set(err, -errno, "read the name of pid %u", pid);
 	if (!comm)
 		return error_text(err, -ESRCH, "no process with pid %u", pid);
 	if (size && comm[size - 1] == '\n')

@@ -432,17 +432,22 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 		.read_file = read_file,
 		.ctx = u,
 	};
+	int code = 0;
 
 	u->walker = options->walker;
 	u->files = options->files;
 	init_tables(u, options->max_bytes);
 	spaces_init(&u->spaces, options->processes, &listener, u);
 	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (u->event_fd >= 0)
+	if (u->event_fd < 0)
+		code = error_set(err, -errno, "eventfd");
+	if (!code)
 		u->pool = table_pool_new(u->tables.rules, u->event_fd);
-	if (!u->pool) {
+	if (!code && !u->pool)
+		code = error_set(err, -EAGAIN, "start the threads that compile unwind tables");
+	if (code) {
 		unwinder_free(u);
-		return error_set(err, -EAGAIN, "start the threads that compile unwind tables");
+		return code;
 	}
 	u->deferred = deferred_unwind_new(&finisher, options->sink, options->ctx);
 	*out = u;

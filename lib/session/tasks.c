@@ -103,10 +103,15 @@ static void end_threads(struct tasks *t, process_id process, uint64_t time, thre
 static void end_process(struct tasks *t, process_id id, uint64_t time)
 {
 	struct process *process = process_at(t, id);
+	thread_id thread = process->last_thread;
 
 	end_threads(t, id, time, NO_THREAD);
 	process->has_ended = true;
 	process->end = time > process->start ? time : process->start;
+	for (; thread != NO_THREAD; thread = t->threads.rows.items[thread].next) {
+		if (row_at(t, thread)->end > process->end)
+			process->end = row_at(t, thread)->end;
+	}
 }
 
 /* Adds a marker whose only value is a name, in the first field. */

@@ -81,6 +81,9 @@ void thread_end(struct thread_table *t, thread_id id, uint64_t time)
 
 	t->rows.items[id].has_ended = true;
 	row->end = time > row->start ? time : row->start;
+	/* The record of the exit may be late. */
+	if (row->samples.count && vec_last(&row->samples).time > row->end)
+		row->end = vec_last(&row->samples).time;
 }
 
 void thread_seen(struct thread_table *t, thread_id id, uint64_t time)

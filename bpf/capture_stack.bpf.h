@@ -191,7 +191,7 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 	else
 		s->leaf = s->frame.pc;
 	if (find_space(task, process, s, pid))
-		bpf_loop(USER_DEPTH_MAX, unwind_turn, &loop, 0);
+		bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, unwind_turn, &loop, 0);
 	else
 		s->stack_flags |= STACK_UNKNOWN;
 	/* The loop used up its turns. */

@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "bpf/wait_record.h"
+
 /* Maximum depth of a sample's stack. The kernel part is perf_event_max_stack's default. */
 #define KERNEL_DEPTH_MAX 127
 #define USER_DEPTH_MAX 1088
@@ -104,13 +106,38 @@ struct bpf_config {
 	__u32 record_all; /* every process, regardless of its parent */
 	__u32 skip_children; /* do not track the children of tracked processes */
 	__u32 arguments; /* send a REC_EXEC after each exec */
+	__u32 waits; /* record what threads wait for */
+	__u32 wait_quota; /* stacks of waits per window and CPU; 0: all */
 	__u32 reserved;
+	__u64 wait_window_ns;
+	__u64 wait_long_ns; /* send a REC_RUN after each wait of this length or longer */
 };
 
 /* Argument and result of find_symbol: a kernel address and the kernel's description of it. */
 struct symbol_query {
 	__u64 addr;
 	char text[640]; /* "name+0x12/0x34 [module]"; a number for an address without a symbol */
+};
+
+/* Maximum number of user frames of a wait: the kernel holds a lock of the CPU meanwhile. */
+#define WAIT_DEPTH_MAX 256
+
+/* The attach cookie of on_tick for the event of context switches. */
+#define SWITCH_COOKIE 1
+
+/* One per CPU: the running thread's arrival, and which waits become samples. */
+struct switch_state {
+	__u64 last; /* when this CPU switched last, ns; 0: never */
+	__u32 is_fresh; /* the running thread's arrival is not dealt with yet */
+	__u32 taken; /* stacks in this window */
+	__u64 window; /* its start, ns */
+	__u64 scale; /* chance of a wait by the thread's mean wait, see choose_wait() */
+	__u64 expected; /* sum of the chances in this window, in units of 2^-32 */
+	__u64 waits; /* of recorded threads */
+	__u64 sampled, lost; /* stacks of waits; lost: the ring had no room */
+	__u32 chance_min; /* in units of 2^-32; 0: all were certain */
+	__u32 reserved;
+	struct rec_wait wait; /* being sent */
 };
 
 /* One per CPU; only the programs on that CPU add to it. */

@@ -56,6 +56,16 @@ struct signal_struct {
 
 struct sched_entity {
 	__u64 sum_exec_runtime;
+	unsigned char sched_delayed;
+} CORE;
+
+struct sched_info {
+	unsigned long long run_delay;
+} CORE;
+
+struct thread_info {
+	unsigned long flags;
+	__u32 status;
 } CORE;
 
 struct mm_struct {
@@ -130,10 +140,14 @@ struct thread_struct {
 } CORE;
 
 struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
 	unsigned int flags;
+	int on_rq;
 	struct sched_entity se;
 	int exit_code;
 	unsigned int in_execve : 1;
+	unsigned int in_iowait : 1;
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
@@ -150,6 +164,7 @@ struct task_struct {
 	struct fs_struct *fs;
 	struct css_set *cgroups;
 	struct thread_struct thread;
+	struct sched_info sched_info;
 } CORE;
 
 enum mod_mem_type {

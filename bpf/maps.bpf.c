@@ -6,6 +6,7 @@
 #include "bpf/ring.bpf.h"
 #include "bpf/shared.bpf.h"
 #include "bpf/tables.bpf.h"
+#include "bpf/wait.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -26,6 +27,7 @@ struct tracked tracked SEC(".maps");
 struct wanted wanted SEC(".maps");
 struct pending_exec pending_exec SEC(".maps");
 struct own_tids own_tids SEC(".maps");
+struct wait_rows wait_rows SEC(".maps");
 struct wanted_tids wanted_tids SEC(".maps");
 struct wanted_cgroups wanted_cgroups SEC(".maps");
 struct known_cgroups known_cgroups SEC(".maps");

@@ -78,11 +78,14 @@ static __always_inline __u32 emit_stack(struct stack_scratch *s, void *ring)
 
 /*
  * Sends the leaf's callers and completes the sample. False: no room. Copies may take `copy_bytes`
- * per window.
+ * per window. A global function, so the verifier checks it once for all callers.
  */
-static __always_inline bool place_stack(struct stack_scratch *s, struct rec_sample *sample,
-					void *ring, __u32 copy_bytes)
+__noinline bool place_stack(struct stack_scratch *s, struct rec_sample *sample, __u32 copy_bytes)
 {
+	void *ring = own_ring();
+
+	if (!s || !sample || !ring)
+		return false;
 	sample->rec.flags = s->sample_flags;
 	sample->leaf = s->leaf;
 	sample->stack_id = 0;

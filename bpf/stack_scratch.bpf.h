@@ -78,6 +78,7 @@ struct stack_scratch {
 	__u64 sum; /* of all user frames */
 	__u32 kernel_depth, user_depth; /* excluding the leaf */
 	__u32 end_depth; /* user frames up to the last in a new block, see config.h */
+	__u32 depth_limit; /* set before: user frames at most; 0: USER_DEPTH_MAX */
 	__u8 sample_flags, stack_flags;
 	struct rec like; /* header shared by the sample and its stack record */
 	/* Variables of loops: the verifier does not follow values in map memory. */

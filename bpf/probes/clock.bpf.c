@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Samples the running task and its stack at each tick of the clock. */
+/*
+ * Samples the running task and its stack at each tick of the clock, and where threads leave the
+ * CPU.
+ */
 #include "bpf/filter.bpf.h"
 #include "bpf/emit.bpf.h"
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/stack_emit.bpf.h"
+#include "bpf/switch.bpf.h"
 #include "bpf/user.bpf.h"
 
 /*
@@ -60,7 +64,7 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	sample.rec.weight = 1;
 	capture_interrupted(ctx, s, process, sample.rec.pid);
 	sample.cpu_time = task_cpu_time(task, s, sample.rec.time) >> 4;
-	if (!place_stack(s, &sample, ring, config.copy_bytes)) {
+	if (!place_stack(s, &sample, config.copy_bytes)) {
 		__sync_fetch_and_add(&count->lost_samples, 1);
 		return;
 	}
@@ -77,6 +81,10 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	struct stack_scratch *s;
 	__u32 zero = 0;
 
+	if (config.waits && bpf_get_attach_cookie(ctx) == SWITCH_COOKIE) {
+		on_switch(ctx, task);
+		return 0;
+	}
 	if (!count)
 		return 0;
 	if (!task->pid) {
@@ -88,6 +96,8 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		__sync_fetch_and_add(&count->other_ticks, 1);
 		return 0;
 	}
+	if (config.waits)
+		note_arrival(task);
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (s)
 		send_sample(ctx, task, process, s, count);

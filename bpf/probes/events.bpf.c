@@ -82,7 +82,7 @@ static __always_inline bool write_event(void *ctx, bool is_interrupted, struct t
 	else
 		capture_stack(ctx, false, task, process, s, head->pid);
 	/* Events get a quarter of the copies, the clock the rest. */
-	if (!place_stack(s, &rec->sample, ring, config.copy_bytes / 4) ||
+	if (!place_stack(s, &rec->sample, config.copy_bytes / 4) ||
 	    !emit_output(count, ring, rec, sizeof(*rec), ring_flags(ring)))
 		return false;
 	return true;

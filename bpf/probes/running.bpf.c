@@ -8,6 +8,7 @@
 #include "bpf/filter_match.bpf.h"
 #include "bpf/record.h"
 #include "bpf/track.bpf.h"
+#include "bpf/wait.bpf.h"
 
 __u32 entered_tasks = 0; /* number of processes enter_tasks has entered so far */
 
@@ -74,6 +75,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 	if (task->flags & PF_KTHREAD)
 		name.rec.flags |= NAME_KERNEL_THREAD;
 	remember_tid(ids, name.rec.tid);
+	enter_wait_row(task, ids.pid, 0, true);
 	bpf_probe_read_kernel_str(name.name, sizeof(name.name), task->comm);
 	bpf_seq_write(ctx->meta->seq, &name, sizeof(name));
 	return 0;

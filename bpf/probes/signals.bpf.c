@@ -336,7 +336,7 @@ static __always_inline bool send_stack(void *ctx, struct task_struct *task,
 		return false;
 	capture_user_stack(ctx, task, process, s, sample->rec.pid);
 	/* Takes a quarter of the room for copies at most; the rest is for samples. */
-	return place_stack(s, sample, ring, config.copy_bytes / 4);
+	return place_stack(s, sample, config.copy_bytes / 4);
 }
 
 /* The kernel delivers signals with interrupts disabled. */

@@ -7,7 +7,8 @@
 
 /* The clock comes first, because others use its interval. */
 #define ROWS(row) \
-	row(clock) row(events) row(tasks) row(modules) row(mappings) row(code_files) row(signals)
+	row(clock) row(events) row(tasks) row(modules) row(mappings) row(code_files) row(waits) \
+		row(signals)
 
 #define DECLARE(name) extern const struct instrument instrument_##name;
 #define POINTER(name) &instrument_##name,

@@ -47,7 +47,7 @@ static const struct {
 
 struct combination {
 	size_t method;
-	bool has_copies, in_namespace, record_all;
+	bool has_copies, in_namespace, record_all, has_waits;
 };
 
 static int print_message(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -79,6 +79,9 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	config->cgroup_hierarchy = c->has_copies;
 	config->arguments = c->has_copies;
 	config->uid_count = 1;
+	config->waits = c->has_waits;
+	config->wait_quota = 200;
+	config->wait_window_ns = config->wait_long_ns = 100000000;
 	configure_names((struct name_set *)&skeleton->rodata_shared->process_names);
 	configure_names((struct name_set *)&skeleton->rodata_shared->thread_names);
 	config->full_bytes = 1 << 19;
@@ -87,6 +90,7 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	bpf_map__set_max_entries(skeleton->maps.rings, 1);
 	bpf_map__set_max_entries(skeleton->maps.tracked, TABLE_SIZE);
 	bpf_map__set_max_entries(skeleton->maps.own_tids, TABLE_SIZE);
+	bpf_map__set_max_entries(skeleton->maps.wait_rows, TABLE_SIZE);
 	bpf_map__set_max_entries(skeleton->maps.unwind_spaces, TABLE_SIZE);
 }
 
@@ -181,8 +185,8 @@ static int try_combination(const struct combination *c)
 	struct objects o;
 	int ret = objects_open(&o, NULL);
 
-	printf("unwind %s copies %d namespace %d all %d:", methods[c->method].name, c->has_copies,
-	       c->in_namespace, c->record_all);
+	printf("unwind %s copies %d namespace %d all %d waits %d:", methods[c->method].name,
+	       c->has_copies, c->in_namespace, c->record_all, c->has_waits);
 	if (!ret) {
 		configure(o.first, c);
 		ret = objects_load(&o);
@@ -364,12 +368,13 @@ int main(int argc, char **argv)
 		return compare_bytes();
 	if (argc > 1)
 		return strcmp(argv[1], "--types") == 0 ? compare_types() : 2;
-	for (unsigned int i = 0; i < METHOD_COUNT * 8; i++) {
+	for (unsigned int i = 0; i < METHOD_COUNT * 16; i++) {
 		struct combination c = {
-			.method = i / 8,
+			.method = i / 16,
 			.has_copies = i & 1,
 			.in_namespace = i & 2,
 			.record_all = i & 4,
+			.has_waits = i & 8,
 		};
 
 		ret |= try_combination(&c);

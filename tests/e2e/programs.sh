@@ -9,7 +9,7 @@ run "$(dirname "$workloads")/e2e/load_programs"
 is "every combination of the switches loads" "$status" 0
 diagnose "$err"
 diagnose "$out"
-is "there are as many combinations as there should be" "$(wc -l <<<"$out")" 32
+is "there are as many combinations as there should be" "$(wc -l <<<"$out")" 64
 # Prints the largest number of instructions verified for one program, and its name.
 read -r count name <<<"$(grep -o '[a-z_]* [0-9]*' <<<"${out//: /$'\n'}" |
 	awk '/^(on|find)_/ { print $2, $1 }' | sort -n | tail -1)"

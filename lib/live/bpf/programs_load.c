@@ -101,6 +101,7 @@ static int size_maps(const struct programs *p, const struct programs_options *op
 	} sizes[] = {
 		{p->skeleton->maps.tracked, limit},
 		{p->skeleton->maps.own_tids, own_pid_namespace() ? limit : 1},
+		{p->skeleton->maps.wait_rows, options->config.waits ? limit : 1},
 		{p->skeleton->maps.unwind_spaces, by_cfi ? limit : 1},
 		{p->skeleton->maps.unwind_rules, by_cfi ? UNWIND_RULES_MAX : 1},
 		{p->skeleton->maps.wanted, options->targets + (uint32_t)filter->pids.count + 1},

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Remembers the waits of recorded threads. */
+#ifndef PROF_BPF_WAIT_BPF_H
+#define PROF_BPF_WAIT_BPF_H
+
+#include "bpf/filter.bpf.h"
+#include "bpf/record.h"
+
+/* task_struct.__state */
+#define TASK_INTERRUPTIBLE 0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_STOPPED 0x4
+#define TASK_TRACED 0x8
+#define TASK_DEAD 0x80
+#define TASK_NOLOAD 0x400
+
+/* Bits of struct thread_info that mark a system call of a 32-bit program, by architecture. */
+#define X86_TS_COMPAT 0x2
+#define ARM64_TIF_32BIT (1ul << 22)
+
+/* A recorded thread. Only programs on the thread's own CPU write to it, but for `visited`. */
+struct wait_row {
+	__u64 born; /* its start time: tells it from a later thread with the same pid */
+	__u64 left; /* when it last left the CPU, ns; 0: before it was known */
+	__u64 visited; /* number of its switches when it was visited last, see sleepers.bpf.c */
+	__u64 run_delay; /* ns it had waited for CPUs when it left */
+	struct wait_reason reason; /* for which it left */
+	__u32 mean; /* length of its waits, recent ones above all, in WAIT_MEAN_NS */
+	__u32 chance; /* as in struct rec_wait */
+	__u32 cpu_time; /* likewise, when it left */
+	__u8 is_off; /* it left and has not arrived again, as far as is known */
+	__u8 is_sampled; /* the wait has a REC_WAIT */
+};
+
+#define WAIT_MEAN_SHIFT 8
+#define WAIT_MEAN_NS (1u << WAIT_MEAN_SHIFT)
+#define WAIT_MEAN_MAX (1u << 23) /* 2 s */
+#define WAIT_MEAN_FIRST (1000000 / WAIT_MEAN_NS) /* of a thread that has not waited yet: 1 ms */
+
+/*
+ * Recorded threads by pid of the initial pid namespace. Made when a thread is forked or found, and
+ * only looked up in a context switch, where memory cannot be had. A thread without one is not
+ * recorded.
+ */
+struct wait_rows {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1); /* the maximum number of tasks, set by user space */
+	__type(key, __u32);
+	__type(value, struct wait_row);
+};
+
+extern struct wait_rows wait_rows SEC(".maps");
+
+/* Makes the row of a thread; `left` and `is_off` as in it. */
+static __always_inline void enter_wait_row(struct task_struct *task, __u32 pid, __u64 left,
+					   bool is_off)
+{
+	struct wait_row row = {
+		.born = BPF_CORE_READ(task, start_time),
+		.left = left,
+		.is_off = is_off,
+		.mean = WAIT_MEAN_FIRST,
+		.reason = {.call = -1, .state = WAIT_RUNNABLE},
+	};
+
+	if (config.waits)
+		bpf_map_update_elem(&wait_rows, &pid, &row, BPF_ANY);
+}
+
+/* NULL: the thread is not recorded. */
+static __always_inline struct wait_row *find_wait_row(struct task_struct *task)
+{
+	__u32 pid = task->pid;
+	struct wait_row *row = bpf_map_lookup_elem(&wait_rows, &pid);
+
+	return row && row->born == task->start_time ? row : NULL;
+}
+
+static __always_inline void forget_wait_row(struct task_struct *task, __u32 pid)
+{
+	struct wait_row *row = config.waits ? bpf_map_lookup_elem(&wait_rows, &pid) : NULL;
+
+	if (row && row->born == BPF_CORE_READ(task, start_time))
+		bpf_map_delete_elem(&wait_rows, &pid);
+}
+
+/* Is it on a run queue? One that is only to be taken from there does not count. */
+static __always_inline bool is_queued(struct task_struct *task)
+{
+	return task->on_rq &&
+	       !(bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed);
+}
+
+/* The state of a task that is off the CPU, or about to leave it. */
+static __always_inline __u8 wait_state_of(struct task_struct *task)
+{
+	__u32 state = task->__state;
+
+	if (state & TASK_DEAD)
+		return WAIT_DEAD;
+	/* A task may be preempted between changing its state and leaving. */
+	if (!state || is_queued(task))
+		return WAIT_RUNNABLE;
+	if (state & TASK_UNINTERRUPTIBLE)
+		return state & TASK_NOLOAD ? WAIT_IDLE : WAIT_UNINTERRUPTIBLE;
+	if (state & TASK_INTERRUPTIBLE)
+		return WAIT_SLEEPING;
+	if (state & TASK_STOPPED)
+		return WAIT_STOPPED;
+	return state & TASK_TRACED ? WAIT_TRACED : WAIT_OTHER;
+}
+
+struct pt_regs___call {
+	unsigned long orig_ax;
+	int syscallno;
+} CORE;
+
+/* The system call that the task is in; -1: none. */
+static __always_inline __s32 wait_call_of(struct task_struct *task)
+{
+	struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(task);
+
+	if (task->flags & PF_KTHREAD)
+		return -1;
+	return bpf_core_field_exists(regs->orig_ax) ? (__s32)regs->orig_ax : regs->syscallno;
+}
+
+static __always_inline bool is_compat(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->thread_info.status))
+		return task->thread_info.status & X86_TS_COMPAT;
+	return task->thread_info.flags & ARM64_TIF_32BIT;
+}
+
+/* `task` is the current one or an iterator's. */
+static __always_inline void set_wait_reason(struct wait_reason *reason, struct task_struct *task)
+{
+	reason->state = wait_state_of(task);
+	reason->call = wait_call_of(task);
+	reason->flags = is_compat(task) ? WAIT_COMPAT : 0;
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		reason->flags |= WAIT_IO;
+	reason->reserved = 0;
+}
+
+#endif

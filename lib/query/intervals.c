@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/intervals.h"
+
+#include <math.h>
+
+#include "lib/query/distributions.h"
+
+struct moments {
+	double mean;
+	double variance; /* of the mean; NAN for a single value */
+};
+
+struct interval interval_of(double estimate, double error, double df, double alpha)
+{
+	struct interval i = {
+		.estimate = estimate,
+		.low = -INFINITY,
+		.high = INFINITY,
+		.error = error,
+		.df = df,
+		.p = 1,
+	};
+	double half;
+
+	if (!(df > 0) || !isfinite(error) || !isfinite(estimate)) {
+		i.df = 0;
+		i.error = NAN;
+		return i;
+	}
+	half = student_quantile(1 - alpha / 2, df) * error;
+	i.low = estimate - half;
+	i.high = estimate + half;
+	if (error > 0)
+		i.p = 2 * student_tail(fabs(estimate) / error, df);
+	else
+		i.p = estimate == 0 ? 1 : 0;
+	return i;
+}
+
+static double as_it_is(double value)
+{
+	return value;
+}
+
+/* Moments of the values on a scale: their logarithms, or themselves. */
+static struct moments moments_of(struct sample_values values, double (*scale)(double))
+{
+	struct moments m = {.variance = NAN};
+	double squares = 0;
+
+	for (size_t i = 0; i < values.count; i++)
+		m.mean += scale(values.items[i]) / (double)values.count;
+	for (size_t i = 0; i < values.count; i++)
+		squares += pow(scale(values.items[i]) - m.mean, 2);
+	if (values.count > 1)
+		m.variance = squares / (double)(values.count - 1) / (double)values.count;
+	return m;
+}
+
+struct interval interval_paired(struct sample_values a, struct sample_values b, double alpha)
+{
+	double mean = 0, squares = 0, count = (double)a.count;
+
+	for (size_t i = 0; i < a.count; i++)
+		mean += log(b.items[i] / a.items[i]) / count;
+	for (size_t i = 0; i < a.count; i++)
+		squares += pow(log(b.items[i] / a.items[i]) - mean, 2);
+	return interval_of(mean, sqrt(squares / (count - 1) / count), count - 1, alpha);
+}
+
+/* Welch's; each variance is that of a mean. */
+static double welch_df(double a, size_t a_count, double b, size_t b_count)
+{
+	double sum = a + b;
+
+	/* Without any variance, the most that there can be. */
+	if (sum == 0)
+		return (double)(a_count + b_count) - 2;
+	return sum * sum / (a * a / ((double)a_count - 1) + b * b / ((double)b_count - 1));
+}
+
+struct interval interval_unpaired(struct sample_values a, struct sample_values b, double alpha)
+{
+	struct moments x = moments_of(a, log), y = moments_of(b, log);
+
+	return interval_of(y.mean - x.mean, sqrt(x.variance + y.variance),
+			   welch_df(x.variance, a.count, y.variance, b.count), alpha);
+}
+
+static double residual_variance(struct sample_values a, struct sample_values b, double ratio)
+{
+	double squares = 0, count = (double)a.count;
+
+	for (size_t i = 0; i < a.count; i++)
+		squares += pow(b.items[i] - ratio * a.items[i], 2);
+	return squares / (count - 1) / count;
+}
+
+struct interval interval_of_ratio(struct sample_values a, struct sample_values b, bool is_paired,
+				  double alpha)
+{
+	struct moments x = moments_of(a, as_it_is), y = moments_of(b, as_it_is);
+	double ratio = y.mean / x.mean, scaled = ratio * ratio * x.variance;
+
+	if (!(x.mean > 0))
+		return interval_of(y.mean > 0 ? INFINITY : 0, NAN, 0, alpha);
+	if (is_paired)
+		return interval_of(ratio - 1, sqrt(residual_variance(a, b, ratio)) / x.mean,
+				   (double)a.count - 1, alpha);
+	return interval_of(ratio - 1, sqrt(scaled + y.variance) / x.mean,
+			   welch_df(scaled, a.count, y.variance, b.count), alpha);
+}
+
+struct interval interval_from_log(struct interval log)
+{
+	log.estimate = expm1(log.estimate);
+	log.low = expm1(log.low);
+	log.high = expm1(log.high);
+	return log;
+}
+
+static double half_width(double deviation, size_t count, bool is_paired, double alpha)
+{
+	double df = (double)(is_paired ? count - 1 : 2 * (count - 1));
+
+	return student_quantile(1 - alpha / 2, df) * deviation / sqrt((double)count);
+}
+
+size_t interval_runs_wanted(const struct interval *i, size_t count, bool is_paired, double distance,
+			    double alpha, size_t max)
+{
+	double deviation = i->error * sqrt((double)count);
+	size_t too_few = count, enough = max;
+
+	if (!(i->df > 0) || !(distance > 0) || max <= count ||
+	    half_width(deviation, max, is_paired, alpha) >= distance)
+		return 0;
+	while (enough - too_few > 1) {
+		size_t middle = too_few + (enough - too_few) / 2;
+
+		if (half_width(deviation, middle, is_paired, alpha) < distance)
+			enough = middle;
+		else
+			too_few = middle;
+	}
+	return enough;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How much larger quantities of one side's runs are than those of the other's, with what is known of
+ * the error. Values are positive, one a run.
+ */
+#ifndef PROF_LIB_QUERY_INTERVALS_H
+#define PROF_LIB_QUERY_INTERVALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sample_values {
+	const double *items; /* borrowed */
+	size_t count;
+};
+
+/* Infinite limits, and p = 1, where nothing can be said of the error. */
+struct interval {
+	double estimate, low, high;
+	double error; /* standard error, of the scale on which the interval is symmetric */
+	double df; /* degrees of freedom; 0: there are none */
+	double p; /* two-sided, of no difference */
+};
+
+/* Estimate, standard error and degrees of freedom, completed: limits with an error of alpha. */
+struct interval interval_of(double estimate, double error, double df, double alpha);
+/* The mean of ln b - ln a over pairs, by Student's t. Counts are equal. */
+struct interval interval_paired(struct sample_values a, struct sample_values b, double alpha);
+/* The difference of the means of ln b and ln a, by Welch's t. */
+struct interval interval_unpaired(struct sample_values a, struct sample_values b, double alpha);
+/*
+ * The ratio of the mean of b to that of a, minus 1. Values may be 0, but not all of a: then the
+ * estimate is infinite. Paired: the residuals b - ratio * a of each pair tell the error.
+ */
+struct interval interval_of_ratio(struct sample_values a, struct sample_values b, bool is_paired,
+				  double alpha);
+/* The same of logarithms as shares: 0.05 for 5 % more. */
+struct interval interval_from_log(struct interval log);
+/*
+ * The number of runs, or pairs, at which an interval like this of `count` ones, unpaired: a side,
+ * would be narrower than `distance` to each side. 0: more than `max`.
+ */
+size_t interval_runs_wanted(const struct interval *i, size_t count, bool is_paired,
+			    double distance, double alpha, size_t max);
+
+#endif

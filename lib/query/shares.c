@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/shares.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/query/distributions.h"
+
+/*
+ * The common dispersion never outweighs so many degrees of freedom: noise is not the same in all
+ * functions, and a few rows say little of how much it differs.
+ */
+#define PRIOR_DF_MAX 20
+/* A slope of 1 is a noise of 100 %. */
+#define SLOPE_MAX 1e4
+#define BISECTIONS 100
+
+struct totals {
+	double weights[SIDE_COUNT]; /* of all samples */
+	double all; /* of both */
+	double per_run;
+	double df; /* between runs, of all sides; 0: there are none */
+};
+
+static double sum(const double *values, size_t count)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < count; i++)
+		total += values[i];
+	return total;
+}
+
+static struct totals totals_of(const struct share_runs *runs)
+{
+	size_t count = runs->counts[SIDE_A] + runs->counts[SIDE_B];
+	struct totals t = {.df = (double)count - SIDE_COUNT};
+
+	for (int side = 0; side < SIDE_COUNT; side++)
+		t.weights[side] = sum(runs->weights[side], runs->counts[side]);
+	t.all = t.weights[SIDE_A] + t.weights[SIDE_B];
+	t.per_run = t.all / (double)count;
+	return t;
+}
+
+/* The variance of a sample of the row, were it binomial: with the share that both sides have. */
+static double unit_variance(const struct share_row *row, const struct totals *t)
+{
+	double share = (row->shares[SIDE_A] * t->weights[SIDE_A] +
+			row->shares[SIDE_B] * t->weights[SIDE_B]) /
+		       t->all;
+
+	return share * (1 - share);
+}
+
+/* Pearson's: squared deviations of runs from their side's share, in binomial variances. */
+static double own_dispersion(const struct share_row *row, const struct share_runs *runs,
+			     const struct totals *t)
+{
+	double unit = unit_variance(row, t), squares = 0;
+
+	if (t->df < 1)
+		return NAN;
+	if (unit <= 0)
+		return 0;
+	for (int side = 0; side < SIDE_COUNT; side++) {
+		for (size_t i = 0; i < runs->counts[side]; i++) {
+			double all = runs->weights[side][i];
+			double difference = row->weights[side][i] - all * row->shares[side];
+
+			squares += difference * difference / (all * unit);
+		}
+	}
+	return squares / t->df;
+}
+
+/*
+ * Noise in proportion to a function's time shows the more, the more samples it has: a common
+ * dispersion is a line over those.
+ */
+static double common_dispersion(const struct share_row *row, const struct totals *t, double slope)
+{
+	return 1 + slope * t->per_run * unit_variance(row, t);
+}
+
+/* How much, on average, dispersions exceed a line with that slope. */
+static double mean_excess(const struct share_row *rows, size_t count, const struct totals *t,
+			  double slope)
+{
+	double excess = 0;
+
+	for (size_t i = 0; i < count; i++)
+		excess += rows[i].own_dispersion / common_dispersion(&rows[i], t, slope) - 1;
+	return excess / (double)count;
+}
+
+static double common_slope(const struct share_row *rows, size_t count, const struct totals *t)
+{
+	double low = 0, high = SLOPE_MAX;
+
+	if (mean_excess(rows, count, t, 0) <= 0)
+		return 0;
+	for (int i = 0; i < BISECTIONS; i++) {
+		double middle = (low + high) / 2;
+
+		if (mean_excess(rows, count, t, middle) > 0)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (low + high) / 2;
+}
+
+/*
+ * The prior's degrees of freedom, by the spread of the logarithms: what goes beyond that of chi
+ * squared is how much dispersions really differ.
+ */
+static double prior_df(const struct share_row *rows, size_t count, const struct totals *t,
+		       double slope)
+{
+	double mean = 0, squares = 0, excess, df;
+	size_t used = 0;
+
+	/* Rows without any deviation are of few samples, and say nothing of the spread. */
+	for (size_t i = 0; i < count; i++) {
+		double ratio = rows[i].own_dispersion / common_dispersion(&rows[i], t, slope);
+		double before = mean;
+
+		if (!(ratio > 0))
+			continue;
+		used++;
+		mean += (log(ratio) - mean) / (double)used;
+		squares += (log(ratio) - before) * (log(ratio) - mean);
+	}
+	if (used < 2)
+		return 0;
+	excess = squares / (double)(used - 1) - trigamma(t->df / 2);
+	if (excess <= 0)
+		return PRIOR_DF_MAX;
+	df = 2 * trigamma_inverse(excess);
+	return df < PRIOR_DF_MAX ? df : PRIOR_DF_MAX;
+}
+
+static void set_dispersion(struct share_row *row, const struct totals *t,
+			   const struct share_prior *prior)
+{
+	double common = common_dispersion(row, t, prior->slope);
+	double df = t->df + prior->df;
+
+	row->dispersion = common;
+	row->df = DISTRIBUTION_DF_MAX;
+	if (t->df >= 1) {
+		row->dispersion = (prior->df * common + t->df * row->own_dispersion) / df;
+		row->df = df;
+	}
+	if (row->dispersion < 1)
+		row->dispersion = 1;
+}
+
+static void test_row(struct share_row *row, const struct totals *t, double alpha)
+{
+	double inverse = 1 / t->weights[SIDE_A] + 1 / t->weights[SIDE_B];
+	double error = sqrt(row->dispersion * unit_variance(row, t) * inverse);
+	double half = student_quantile(1 - alpha / 2, row->df) * error;
+
+	row->estimate = row->shares[SIDE_B] - row->shares[SIDE_A];
+	row->low = row->estimate - half;
+	row->high = row->estimate + half;
+	row->p = error > 0 ? 2 * student_tail(fabs(row->estimate) / error, row->df) : 1;
+}
+
+void shares_compare(struct share_row *rows, size_t count, const struct share_runs *runs,
+		    double noise, double alpha, struct share_prior *prior)
+{
+	struct totals t = totals_of(runs);
+
+	for (size_t i = 0; i < count; i++) {
+		for (int side = 0; side < SIDE_COUNT; side++)
+			rows[i].shares[side] = sum(rows[i].weights[side], runs->counts[side]) /
+					       t.weights[side];
+		rows[i].own_dispersion = own_dispersion(&rows[i], runs, &t);
+	}
+	*prior = (struct share_prior){.slope = noise * noise};
+	if (t.df >= 1 && count) {
+		prior->slope = common_slope(rows, count, &t);
+		prior->df = prior_df(rows, count, &t, prior->slope);
+	}
+	for (size_t i = 0; i < count; i++) {
+		set_dispersion(&rows[i], &t, prior);
+		test_row(&rows[i], &t, alpha);
+	}
+	shares_adjust(rows, count);
+}
+
+static int compare_p(const void *a, const void *b)
+{
+	const struct share_row *x = *(struct share_row *const *)a;
+	const struct share_row *y = *(struct share_row *const *)b;
+
+	return (x->p > y->p) - (x->p < y->p);
+}
+
+void shares_adjust(struct share_row *rows, size_t count)
+{
+	_cleanup_free_ struct share_row **order = xcalloc(count + 1, sizeof(struct share_row *));
+	double least = 0;
+
+	for (size_t i = 0; i < count; i++)
+		order[i] = &rows[i];
+	qsort(order, count, sizeof(*order), compare_p);
+	for (size_t i = 0; i < count; i++) {
+		double adjusted = order[i]->p * (double)(count - i);
+
+		if (adjusted > least)
+			least = adjusted < 1 ? adjusted : 1;
+		order[i]->adjusted_p = least;
+	}
+}

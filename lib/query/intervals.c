@@ -87,12 +87,15 @@ struct interval interval_unpaired(struct sample_values a, struct sample_values b
 			   welch_df(x.variance, a.count, y.variance, b.count), alpha);
 }
 
+/* The variance of the mean of b - ratio * a over pairs. */
 static double residual_variance(struct sample_values a, struct sample_values b, double ratio)
 {
-	double squares = 0, count = (double)a.count;
+	double mean = 0, squares = 0, count = (double)a.count;
 
 	for (size_t i = 0; i < a.count; i++)
-		squares += pow(b.items[i] - ratio * a.items[i], 2);
+		mean += (b.items[i] - ratio * a.items[i]) / count;
+	for (size_t i = 0; i < a.count; i++)
+		squares += pow(b.items[i] - ratio * a.items[i] - mean, 2);
 	return squares / (count - 1) / count;
 }
 
@@ -109,6 +112,18 @@ struct interval interval_of_ratio(struct sample_values a, struct sample_values b
 				   (double)a.count - 1, alpha);
 	return interval_of(ratio - 1, sqrt(scaled + y.variance) / x.mean,
 			   welch_df(scaled, a.count, y.variance, b.count), alpha);
+}
+
+struct interval interval_of_difference(struct sample_values a, struct sample_values b,
+				       bool is_paired, double alpha)
+{
+	struct moments x = moments_of(a, as_it_is), y = moments_of(b, as_it_is);
+
+	if (is_paired)
+		return interval_of(y.mean - x.mean, sqrt(residual_variance(a, b, 1)),
+				   (double)a.count - 1, alpha);
+	return interval_of(y.mean - x.mean, sqrt(x.variance + y.variance),
+			   welch_df(x.variance, a.count, y.variance, b.count), alpha);
 }
 
 struct interval interval_from_log(struct interval log)

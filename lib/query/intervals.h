@@ -34,7 +34,10 @@ struct interval interval_unpaired(struct sample_values a, struct sample_values b
  */
 struct interval interval_of_ratio(struct sample_values a, struct sample_values b, bool is_paired,
 				  double alpha);
-/* The same of logarithms as shares: 0.05 for 5 % more. */
+/* The difference of the means of b and a, which may be 0, by Student's or Welch's t. */
+struct interval interval_of_difference(struct sample_values a, struct sample_values b,
+				       bool is_paired, double alpha);
+/* An interval of a difference of logarithms, as one of the share: 0.05 for 5 % more. */
 struct interval interval_from_log(struct interval log);
 /*
  * The number of runs, or pairs, at which an interval like this of `count` ones, unpaired: a side,

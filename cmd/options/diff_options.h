@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of prof diff. */
+#ifndef PROF_CMD_OPTIONS_DIFF_OPTIONS_H
+#define PROF_CMD_OPTIONS_DIFF_OPTIONS_H
+
+#include "lib/query/comparison.h"
+#include "lib/query/gate.h"
+
+/* Values are borrowed. */
+struct diff_options {
+	struct comparison_options comparison;
+	struct gate gate;
+	struct {
+		VEC(const char *) paths;
+	} sides[SIDE_COUNT]; /* none of B: the file of A has both */
+	const char *base; /* the variant that is A; NULL: the one that ran first */
+	const char *json_path, *markdown_path, *output_path; /* NULL: none */
+	size_t limit; /* rows; 0: all */
+	bool strict; /* what is inconclusive has an exit status of its own */
+	bool force;
+};
+
+/* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. Release always. */
+int diff_options_parse(struct diff_options *o, int argc, char **argv, struct error *err);
+void diff_options_release(struct diff_options *o);
+
+#endif

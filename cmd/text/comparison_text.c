@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/text/comparison_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cmd/text/listing.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+/* Markdown: so that all stays within COMPARISON_MARKDOWN_LINES. */
+#define MARKDOWN_ROWS 12
+#define MARKDOWN_RULES 6
+#define MARKDOWN_WARNINGS 5
+
+static void add_safe(struct strbuf *out, const char *text)
+{
+	_cleanup_free_ char *copy = xstrdup(text);
+
+	text_to_line(copy);
+	strbuf_adds(out, copy);
+}
+
+/* "+4.6 % (+3.1 … +6.2)"; without limits where nothing is known of the error. */
+static void add_percent(struct strbuf *out, const struct interval *i)
+{
+	if (!isfinite(i->estimate)) {
+		strbuf_adds(out, "from nothing");
+		return;
+	}
+	strbuf_addf(out, "%+.1f %%", 100 * i->estimate);
+	if (isfinite(i->low) && isfinite(i->high))
+		strbuf_addf(out, " (%+.1f … %+.1f)", 100 * i->low, 100 * i->high);
+}
+
+static void add_runs(struct strbuf *out, const struct comparison *c)
+{
+	if (c->is_single)
+		strbuf_adds(out, "one run a side");
+	else if (c->is_paired)
+		strbuf_addf(out, "%zu pairs", c->runs[SIDE_A]);
+	else
+		strbuf_addf(out, "%zu and %zu runs", c->runs[SIDE_A], c->runs[SIDE_B]);
+}
+
+static const char *verdict_word(const struct comparison_text *t)
+{
+	const struct comparison *c = t->comparison;
+
+	if (t->results->verdict == VERDICT_REGRESSION)
+		return c->total.low > 0 ? "Slower" : "Slower in part";
+	if (c->total.low > 0)
+		return "Slower";
+	if (c->total.high < 0)
+		return "Faster";
+	return t->results->verdict == VERDICT_PASSED ? "Not slower" : "Inconclusive";
+}
+
+void comparison_headline(const struct comparison_text *t, struct strbuf *out)
+{
+	strbuf_addf(out, "%s: %s ", verdict_word(t), t->is_wall ? "wall time" : "CPU");
+	add_percent(out, &t->comparison->total);
+	strbuf_adds(out, ", ");
+	add_runs(out, t->comparison);
+}
+
+/* "total=2%: passed", with what decides. */
+static void add_rule(struct strbuf *out, const struct comparison *c,
+		     const struct gate_result *result)
+{
+	const struct gate_rule *rule = result->rule;
+	const char *name = rule->kind == GATE_TOTAL ? "total"
+			   : rule->kind == GATE_ANY ? "any"
+						    : rule->name;
+
+	add_safe(out, name);
+	strbuf_addf(out, "=%.6g%%: %s", 100 * rule->margin, verdict_names[result->verdict]);
+	if (rule->kind == GATE_NAME && !result->row)
+		strbuf_adds(out, ": there is no such row, or it has too few samples");
+	if (result->row) {
+		strbuf_adds(out, ": ");
+		if (rule->kind == GATE_ANY) {
+			add_safe(out, result->row->name);
+			strbuf_addch(out, ' ');
+		}
+		add_percent(out, &result->row->ratio);
+	}
+	if (result->verdict != VERDICT_INCONCLUSIVE)
+		return;
+	if (result->more_runs)
+		strbuf_addf(out, "; about %zu more %s would decide", result->more_runs,
+			    c->is_paired ? "pairs" : "runs a side");
+	else if (c->is_single)
+		strbuf_adds(out, "; runs that are repeated would tell the noise");
+}
+
+static char *format(const char *fmt, double value)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), fmt, value); /* NOLINT: the formats are this file's */
+	return xstrdup(text);
+}
+
+static char *p_cell(double p)
+{
+	return p < 0.001 ? xstrdup("<0.001") : format("%.3f", p);
+}
+
+/* Shares, their difference with its limits, and the time that this is in a run. */
+static void add_row(struct listing *l, const struct comparison_row *row)
+{
+	_cleanup_(strbuf_release) struct strbuf change = {0};
+
+	strbuf_addf(&change, "%+.1f (%+.1f … %+.1f)", 100 * row->share.estimate,
+		    100 * row->share.low, 100 * row->share.high);
+	listing_add_row(l, 0);
+	listing_add_cell(l, xstrdup(row->differs ? "*" : ""));
+	listing_add_cell(l, format("%.1f %%", 100 * row->share.shares[SIDE_A]));
+	listing_add_cell(l, format("%.1f %%", 100 * row->share.shares[SIDE_B]));
+	listing_add_cell(l, strbuf_take(&change));
+	listing_add_cell(l, p_cell(row->share.adjusted_p));
+	listing_add_cell(l, format(fabs(row->difference.estimate) < 10 ? "%+.2f" : "%+.0f",
+				   row->difference.estimate));
+	listing_add_cell(l, xstrdup(comparison_mark_names[row->mark]));
+	listing_add_cell(l, xstrdup(row->name));
+	listing_add_cell(l, row->module ? xstrdup(row->module) : NULL);
+}
+
+static const char *title_of(enum query_by by)
+{
+	static const char *const titles[QUERY_BY_COUNT] = {
+		[QUERY_BY_FUNCTION] = "FUNCTION", [QUERY_BY_MODULE] = "MODULE",
+		[QUERY_BY_FILE] = "FILE",	  [QUERY_BY_LINE] = "FUNCTION:LINE",
+		[QUERY_BY_PROCESS] = "PROCESS",	  [QUERY_BY_THREAD] = "THREAD",
+		[QUERY_BY_CATEGORY] = "CATEGORY", [QUERY_BY_ADDRESS] = "ADDRESS",
+	};
+
+	return titles[by];
+}
+
+static size_t make_table(const struct comparison_text *t, struct listing *l)
+{
+	const struct comparison *c = t->comparison;
+	size_t count = c->rows.count;
+
+	listing_add_column(l, "", LISTING_SHARE);
+	listing_add_column(l, "A", LISTING_SHARE);
+	listing_add_column(l, "B", LISTING_SHARE);
+	listing_add_column(l, "DIFFERENCE", LISTING_SHARE);
+	listing_add_column(l, "P", LISTING_SHARE);
+	listing_add_column(l, "MS A RUN", LISTING_SHARE);
+	listing_add_column(l, "", LISTING_TEXT);
+	listing_add_column(l, title_of(t->by), LISTING_TEXT);
+	listing_add_column(l, "IN", LISTING_TEXT);
+	if (t->limit && count > t->limit)
+		count = t->limit;
+	for (size_t i = 0; i < count; i++)
+		add_row(l, &c->rows.items[i]);
+	return c->rows.count - count;
+}
+
+static void add_side(struct strbuf *out, const struct comparison_text *t, int side)
+{
+	size_t runs = t->comparison->runs[side];
+
+	strbuf_addf(out, "%c: ", side == SIDE_A ? 'A' : 'B');
+	add_safe(out, t->names[side]);
+	strbuf_addf(out, ", %zu run%s of %.1f ms\n", runs, runs == 1 ? "" : "s",
+		    t->comparison->ms[side]);
+}
+
+/* What limits everything that is said. */
+static void add_caveats(struct strbuf *out, const struct comparison_text *t, const char *before)
+{
+	const struct comparison *c = t->comparison;
+
+	if (c->is_single)
+		strbuf_addf(out, "%sOne run a side: the error of sampling is all that is known\n",
+			    before);
+	else if (!c->is_paired)
+		strbuf_addf(out,
+			    "%sThe runs were not interleaved in pairs: drift of the machine is not "
+			    "excluded\n",
+			    before);
+	if (c->is_by_samples)
+		strbuf_addf(out, "%sWithout CPU times: those that samples stand for\n", before);
+}
+
+void comparison_print_text(const struct comparison_text *t, size_t width, struct strbuf *out)
+{
+	const struct comparison *c = t->comparison;
+	struct listing l = {0};
+	size_t left_out = make_table(t, &l);
+
+	add_side(out, t, SIDE_A);
+	add_side(out, t, SIDE_B);
+	comparison_headline(t, out);
+	strbuf_addch(out, '\n');
+	vec_for_each(&t->results->rows, const struct gate_result *, result) {
+		if (!result->rule)
+			continue;
+		add_rule(out, c, result);
+		strbuf_addch(out, '\n');
+	}
+	add_caveats(out, t, "");
+	if (c->looks > 1)
+		strbuf_addf(out, "Looked %" PRIu32 " times: limits with an error of %.3g %%\n",
+			    c->looks, 100 * c->alpha);
+	strbuf_addch(out, '\n');
+	if (c->rows.count)
+		listing_print_text(&l, width, out);
+	if (left_out)
+		strbuf_addf(out, "\n%zu more rows (--limit 0: all)\n", left_out);
+	listing_release(&l);
+}
+
+static const char *symbol(enum verdict verdict)
+{
+	static const char *const symbols[VERDICT_COUNT] = {
+		[VERDICT_PASSED] = "✅",
+		[VERDICT_INCONCLUSIVE] = "❔",
+		[VERDICT_REGRESSION] = "❌",
+	};
+
+	return symbols[verdict];
+}
+
+/* Plain text within markdown: nothing of a name is markup. */
+static void add_plain(struct strbuf *out, const char *text)
+{
+	_cleanup_free_ char *copy = xstrdup(text);
+
+	text_to_line(copy);
+	for (const char *at = copy; *at; at++) {
+		if (strchr("\\`*_{}[]()<>#+-.!|~&@:", *at))
+			strbuf_addf(out, "&#%d;", *at);
+		else
+			strbuf_addch(out, *at);
+	}
+}
+
+static void add_markdown_table(const struct comparison_text *t, struct strbuf *out)
+{
+	const struct comparison *c = t->comparison;
+	struct listing l = {0};
+	size_t count = 0;
+
+	listing_add_column(&l, "function", LISTING_TEXT);
+	listing_add_column(&l, "A → B", LISTING_SHARE);
+	listing_add_column(&l, "a run", LISTING_SHARE);
+	listing_add_column(&l, "", LISTING_SHARE);
+	vec_for_each(&c->rows, const struct comparison_row *, row) {
+		if (!row->differs || count++ >= MARKDOWN_ROWS)
+			continue;
+		listing_add_row(&l, 0);
+		listing_add_cell(&l, xstrdup(row->name));
+		listing_add_cell(&l, xasprintf("%.1f → %.1f %%", 100 * row->share.shares[SIDE_A],
+					       100 * row->share.shares[SIDE_B]));
+		listing_add_cell(&l, xasprintf(fabs(row->difference.estimate) < 10 ? "%+.2f ms"
+										   : "%+.0f ms",
+					       row->difference.estimate));
+		listing_add_cell(&l, xstrdup(comparison_mark_names[row->mark]));
+	}
+	if (count)
+		listing_print_markdown(&l, out);
+	else
+		strbuf_adds(out, "No row differs by more than the noise.\n");
+	if (count > MARKDOWN_ROWS)
+		strbuf_addf(out, "\n%zu more\n", count - MARKDOWN_ROWS);
+	listing_release(&l);
+}
+
+static void add_markdown_rules(const struct comparison_text *t, struct strbuf *out)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	size_t count = 0;
+
+	vec_for_each(&t->results->rows, const struct gate_result *, result) {
+		if (!result->rule || count++ >= MARKDOWN_RULES)
+			continue;
+		strbuf_reset(&text);
+		add_rule(&text, t->comparison, result);
+		strbuf_addf(out, "- %s ", symbol(result->verdict));
+		add_plain(out, strbuf_text(&text));
+		strbuf_addch(out, '\n');
+	}
+	if (count)
+		strbuf_addch(out, '\n');
+}
+
+void comparison_print_markdown(const struct comparison_text *t, struct strbuf *out)
+{
+	size_t warnings = 0;
+
+	strbuf_addf(out, "%s **", symbol(t->results->verdict));
+	comparison_headline(t, out);
+	strbuf_adds(out, "**\n\n");
+	add_markdown_rules(t, out);
+	add_markdown_table(t, out);
+	strbuf_addch(out, '\n');
+	add_caveats(out, t, "- ");
+	vec_for_each(&t->comparable->warnings, char *const *, warning) {
+		if (warnings++ >= MARKDOWN_WARNINGS)
+			break;
+		strbuf_adds(out, "- ");
+		add_plain(out, *warning);
+		strbuf_addch(out, '\n');
+	}
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Says what became of a comparison: for people, for a job's summary, for programs. */
+#ifndef PROF_CMD_TEXT_COMPARISON_TEXT_H
+#define PROF_CMD_TEXT_COMPARISON_TEXT_H
+
+#include "lib/base/strbuf.h"
+#include "lib/query/comparable.h"
+#include "lib/query/comparison.h"
+#include "lib/query/gate.h"
+
+/* Lines of the job summary, at most. */
+#define COMPARISON_MARKDOWN_LINES 30
+
+struct comparison_text {
+	const struct comparison *comparison;
+	const struct comparable *comparable;
+	const struct gate *gate;
+	const struct gate_results *results;
+	const char *names[SIDE_COUNT]; /* files or variants; untrusted */
+	enum query_by by;
+	bool is_wall;
+	size_t limit; /* rows; 0: all */
+};
+
+/* "CPU +4.6 % (+3.1 … +6.2), 10 pairs", with "Slower: " or the like before. */
+void comparison_headline(const struct comparison_text *t, struct strbuf *out);
+/* width: columns of the terminal; 0: it is none. */
+void comparison_print_text(const struct comparison_text *t, size_t width, struct strbuf *out);
+void comparison_print_markdown(const struct comparison_text *t, struct strbuf *out);
+/* An object, as prof-diff(1) describes it. */
+void comparison_print_json(const struct comparison_text *t, struct strbuf *out);
+
+#endif

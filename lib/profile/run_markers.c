@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/profile/run_markers.h"
+
+#include <string.h>
+
+enum run_field {
+	RUN_ITERATION,
+	RUN_VARIANT,
+	RUN_STATUS,
+	RUN_WALL,
+	RUN_CPU,
+	RUN_LOOKS,
+	RUN_SEED,
+	RUN_FIELD_COUNT,
+};
+
+static const char schema_name[] = "run";
+static const char label[] = "run {marker.data.iteration} {marker.data.variant}";
+
+static const struct {
+	const char *key, *label;
+	enum field_type type;
+} fields[RUN_FIELD_COUNT] = {
+	[RUN_ITERATION] = {"iteration", "Iteration", FIELD_INTEGER},
+	[RUN_VARIANT] = {"variant", "Variant", FIELD_STRING},
+	[RUN_STATUS] = {"status", "Exit status", FIELD_INTEGER},
+	[RUN_WALL] = {"wall", "Wall time", FIELD_DURATION},
+	[RUN_CPU] = {"cpu", "CPU time", FIELD_DURATION},
+	[RUN_LOOKS] = {"looks", "Looks", FIELD_INTEGER},
+	[RUN_SEED] = {"seed", "Seed of the order", FIELD_INTEGER},
+};
+
+static schema_id intern_schema(struct profile *p)
+{
+	string_id text = strings_intern(&p->strings, label);
+	struct schema_field rows[RUN_FIELD_COUNT];
+	struct schema schema = {
+		.name = strings_intern(&p->strings, schema_name),
+		.chart_label = text,
+		.table_label = text,
+		.tooltip_label = text,
+		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
+		.field_count = RUN_FIELD_COUNT,
+	};
+
+	for (size_t i = 0; i < RUN_FIELD_COUNT; i++)
+		rows[i] = (struct schema_field){
+			.key = strings_intern(&p->strings, fields[i].key),
+			.label = strings_intern(&p->strings, fields[i].label),
+			.type = (uint8_t)fields[i].type,
+		};
+	return schemas_intern(&p->markers.schemas, &schema, rows);
+}
+
+static struct marker_value duration(uint64_t ns)
+{
+	return (struct marker_value){.type = FIELD_DURATION, .number = ns};
+}
+
+void run_marker_add(struct profile *p, thread_id thread, const struct run_marker *run)
+{
+	schema_id schema = intern_schema(p);
+	struct marker marker;
+
+	if (schema == NO_SCHEMA)
+		return;
+	marker = markers_make(&p->markers, schema, run->start, run->end);
+	*marker_value(&p->markers, &marker, RUN_ITERATION) = marker_integer(run->iteration);
+	*marker_value(&p->markers, &marker, RUN_STATUS) = marker_integer(run->status);
+	*marker_value(&p->markers, &marker, RUN_WALL) = duration(run->end - run->start);
+	*marker_value(&p->markers, &marker, RUN_CPU) = duration(run->cpu_ns);
+	if (run->variant != NO_STRING)
+		*marker_value(&p->markers, &marker, RUN_VARIANT) = marker_string(run->variant);
+	if (run->looks > 1)
+		*marker_value(&p->markers, &marker, RUN_LOOKS) = marker_integer(run->looks);
+	if (run->seed)
+		*marker_value(&p->markers, &marker, RUN_SEED) =
+			marker_integer((int64_t)run->seed);
+	vec_push(&threads_get(&p->threads, thread)->markers, marker);
+}
+
+/* The value of a field by its key: a file may have them in another order. NULL: it has none. */
+static const struct marker_value *find_value(const struct profile *p, const struct marker *marker,
+					     enum run_field field)
+{
+	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
+	string_id key = strings_find(&p->strings, fields[field].key, strlen(fields[field].key));
+	uint32_t number = schema_find_field(&p->markers.schemas, schema, key);
+	const struct marker_value *value;
+
+	if (number == schema->field_count)
+		return NULL;
+	value = marker_value(&p->markers, marker, number);
+	return value->type == fields[field].type ? value : NULL;
+}
+
+static uint64_t find_number(const struct profile *p, const struct marker *marker,
+			    enum run_field field)
+{
+	const struct marker_value *value = find_value(p, marker, field);
+
+	return value && (int64_t)value->number > 0 ? value->number : 0;
+}
+
+static uint32_t find_small(const struct profile *p, const struct marker *marker,
+			   enum run_field field)
+{
+	uint64_t number = find_number(p, marker, field);
+
+	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+bool run_marker_read(const struct profile *p, const struct marker *marker, struct run_marker *run)
+{
+	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
+	const struct marker_value *variant;
+
+	if (strcmp(strings_get(&p->strings, schema->name), schema_name) != 0 ||
+	    !find_value(p, marker, RUN_ITERATION) || !find_value(p, marker, RUN_WALL))
+		return false;
+	variant = find_value(p, marker, RUN_VARIANT);
+	*run = (struct run_marker){
+		.start = marker->start,
+		.end = marker->end,
+		.iteration = find_small(p, marker, RUN_ITERATION),
+		.variant = variant ? variant->string : NO_STRING,
+		.status = find_small(p, marker, RUN_STATUS),
+		.cpu_ns = find_number(p, marker, RUN_CPU),
+		.looks = find_small(p, marker, RUN_LOOKS),
+		.seed = find_number(p, marker, RUN_SEED),
+	};
+	if (!run->looks)
+		run->looks = 1;
+	return true;
+}

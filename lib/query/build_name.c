@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/build_name.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Of a Rust function: "::h" and so many hexadecimal digits. */
+#define HASH_DIGITS 16
+
+static const char clone[] = " [clone ";
+
+static bool ends_with(const char *name, size_t size, const char *suffix)
+{
+	size_t length = strlen(suffix);
+
+	return size > length && memcmp(name + size - length, suffix, length) == 0;
+}
+
+/* The size of "parse" of "parse.isra.0" or "parse.cold"; that given where there is no such end. */
+static size_t without_suffix(const char *name, size_t size)
+{
+	static const char *const numbered[] = {".constprop", ".isra", ".part",
+					       ".cold",	     ".llvm", ".lto_priv"};
+	size_t end = size;
+
+	if (ends_with(name, size, ".cold"))
+		return size - strlen(".cold");
+	while (end && isdigit((unsigned char)name[end - 1]))
+		end--;
+	if (end == size || !end || name[end - 1] != '.')
+		return size;
+	end--;
+	for (size_t i = 0; i < sizeof(numbered) / sizeof(numbered[0]); i++) {
+		if (ends_with(name, end, numbered[i]))
+			return end - strlen(numbered[i]);
+	}
+	return size;
+}
+
+static size_t without_hash(const char *name, size_t size)
+{
+	size_t digits = 0;
+
+	while (digits < size && isxdigit((unsigned char)name[size - 1 - digits]))
+		digits++;
+	if (digits != HASH_DIGITS || !ends_with(name, size - digits, "::h"))
+		return size;
+	return size - digits - strlen("::h");
+}
+
+/* As demanglers put it: "parse [clone .isra.0] [clone .cold]". */
+static size_t without_clone(const char *name, size_t size)
+{
+	size_t at = size;
+
+	if (!size || name[size - 1] != ']')
+		return size;
+	while (at && name[at - 1] != '[')
+		at--;
+	if (at < 2 || size - at + 2 < strlen(clone) ||
+	    memcmp(name + at - 2, clone, strlen(clone)) != 0)
+		return size;
+	return at > 2 ? at - 2 : size;
+}
+
+size_t build_name_size(const char *name)
+{
+	size_t size = strlen(name), before;
+
+	do {
+		before = size;
+		size = without_clone(name, size);
+		size = without_suffix(name, size);
+		size = without_hash(name, size);
+	} while (size != before);
+	return size;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/gate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+/* Nobody waits for more. */
+#define MORE_RUNS_MAX 10000
+
+const char *const verdict_names[VERDICT_COUNT] = {
+	[VERDICT_PASSED] = "passed",
+	[VERDICT_INCONCLUSIVE] = "inconclusive",
+	[VERDICT_REGRESSION] = "regression",
+};
+
+void gate_release(struct gate *g)
+{
+	vec_for_each(&g->rules, struct gate_rule *, rule)
+		free(rule->name);
+	vec_release(&g->rules);
+}
+
+/* "NAME=2%" → its rule. False: it has no such form. */
+static bool parse_rule(const char *text, struct gate_rule *rule)
+{
+	const char *equals = strrchr(text, '=');
+	size_t size = equals ? strlen(equals + 1) : 0;
+	_cleanup_free_ char *number = NULL;
+	double percent;
+
+	if (!equals || equals == text || !size)
+		return false;
+	number = xstrndup(equals + 1, equals[size] == '%' ? size - 1 : size);
+	if (!text_to_double(number, &percent) || percent < 0 || percent > 1e6)
+		return false;
+	*rule = (struct gate_rule){.kind = GATE_NAME, .margin = percent / 100};
+	rule->name = xstrndup(text, (size_t)(equals - text));
+	if (strcmp(rule->name, "total") == 0)
+		rule->kind = GATE_TOTAL;
+	else if (strcmp(rule->name, "any") == 0)
+		rule->kind = GATE_ANY;
+	return true;
+}
+
+int gate_parse(struct gate *g, const char *text, struct error *err)
+{
+	const char *start = text, *end = text;
+
+	/* A name may have commas in it: then what comes before the first one is no rule. */
+	while (*start) {
+		_cleanup_free_ char *piece = NULL;
+		struct gate_rule rule;
+
+		end += strcspn(end, ",");
+		piece = xstrndup(start, (size_t)(end - start));
+		if (parse_rule(piece, &rule)) {
+			vec_push(&g->rules, rule);
+			start = *end ? end + 1 : end;
+		} else if (!*end) {
+			break;
+		}
+		end = *end ? end + 1 : end;
+	}
+	if (*start || end == text || end[-1] == ',')
+		return error_text(err, -EINVAL,
+				  "--gate %s: must be NAME=PERCENT, with commas between; NAME is "
+				  "total, any, or that of a function",
+				  text);
+	return 0;
+}
+
+static enum verdict judge(const struct interval *i, double margin)
+{
+	if (i->low > 0 && i->estimate >= margin)
+		return VERDICT_REGRESSION;
+	return i->high < margin ? VERDICT_PASSED : VERDICT_INCONCLUSIVE;
+}
+
+/* The larger side's count: pairs, or runs a side. */
+static size_t count_of(const struct comparison *c)
+{
+	return c->runs[SIDE_A] > c->runs[SIDE_B] ? c->runs[SIDE_A] : c->runs[SIDE_B];
+}
+
+/*
+ * How many more would shrink the interval enough, were the estimate right: to above 0, or to below
+ * the margin. The interval is symmetric on the scale of `distance`.
+ */
+static size_t count_more(const struct comparison *c, const struct interval *i, double distance)
+{
+	size_t count = count_of(c);
+	size_t wanted;
+
+	if (c->is_single)
+		return 0;
+	wanted = interval_runs_wanted(i, count, c->is_paired, distance, c->alpha, MORE_RUNS_MAX);
+	return wanted > count ? wanted - count : 0;
+}
+
+static struct gate_result judge_total(const struct comparison *c, double margin)
+{
+	const struct interval *i = &c->total;
+	struct gate_result result = {.verdict = judge(i, margin)};
+
+	if (result.verdict == VERDICT_INCONCLUSIVE)
+		result.more_runs = count_more(c, i,
+					      i->estimate >= margin && i->estimate > 0
+						      ? log1p(i->estimate)
+						      : log1p(margin) - log1p(i->estimate));
+	return result;
+}
+
+/* Statements about several rows need what is said of rows to hold for all of them. */
+static struct gate_result judge_row(const struct comparison *c, const struct comparison_row *row,
+				    double margin, bool is_one_of_many)
+{
+	const struct interval *i = &row->ratio;
+	struct gate_result result = {.row = row, .verdict = judge(i, margin)};
+	bool is_slower = row->differs && row->share.estimate > 0;
+
+	/* Nothing is a share of no time at all. */
+	if (row->mark == COMPARISON_NEW && is_slower && !c->is_single)
+		result.verdict = VERDICT_REGRESSION;
+	else if (result.verdict == VERDICT_REGRESSION && is_one_of_many && !is_slower)
+		result.verdict = VERDICT_INCONCLUSIVE;
+	if (result.verdict == VERDICT_INCONCLUSIVE && isfinite(i->estimate))
+		result.more_runs = count_more(
+			c, i, i->estimate >= margin ? i->estimate : margin - i->estimate);
+	return result;
+}
+
+static bool has_own_rule(const struct gate *g, const struct comparison_row *row)
+{
+	vec_for_each(&g->rules, const struct gate_rule *, rule) {
+		if (rule->kind == GATE_NAME && strcmp(rule->name, row->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The row with the worst verdict, and of those with the most time more. */
+static struct gate_result judge_any(const struct gate *g, const struct comparison *c,
+				    double margin)
+{
+	struct gate_result worst = {.verdict = VERDICT_PASSED};
+
+	vec_for_each(&c->rows, const struct comparison_row *, row) {
+		struct gate_result result;
+
+		if (has_own_rule(g, row))
+			continue;
+		result = judge_row(c, row, margin, true);
+		if (!worst.row || result.verdict > worst.verdict ||
+		    (result.verdict == worst.verdict &&
+		     row->difference.estimate > worst.row->difference.estimate))
+			worst = result;
+	}
+	return worst;
+}
+
+static struct gate_result judge_name(const struct comparison *c, const struct gate_rule *rule)
+{
+	const struct comparison_row *row = comparison_find(c, rule->name);
+
+	if (!row)
+		return (struct gate_result){.verdict = VERDICT_INCONCLUSIVE};
+	return judge_row(c, row, rule->margin, false);
+}
+
+static void add(struct gate_results *results, struct gate_result result,
+		const struct gate_rule *rule)
+{
+	result.rule = rule;
+	vec_push(&results->rows, result);
+	if (result.verdict > results->verdict)
+		results->verdict = result.verdict;
+}
+
+void gate_judge(const struct gate *g, const struct comparison *c, struct gate_results *results)
+{
+	*results = (struct gate_results){0};
+	if (!g->rules.count)
+		add(results, judge_total(c, 0), NULL);
+	vec_for_each(&g->rules, const struct gate_rule *, rule) {
+		if (rule->kind == GATE_TOTAL)
+			add(results, judge_total(c, rule->margin), rule);
+		else if (rule->kind == GATE_ANY)
+			add(results, judge_any(g, c, rule->margin), rule);
+		else
+			add(results, judge_name(c, rule), rule);
+	}
+}
+
+void gate_results_release(struct gate_results *results)
+{
+	vec_release(&results->rows);
+}

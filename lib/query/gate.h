@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Judges a comparison: is B slower by a margin or more? */
+#ifndef PROF_LIB_QUERY_GATE_H
+#define PROF_LIB_QUERY_GATE_H
+
+#include "lib/query/comparison.h"
+
+/* In the order in which the worst one counts. */
+enum verdict {
+	VERDICT_PASSED, /* not slower by the margin */
+	VERDICT_INCONCLUSIVE, /* the runs do not tell */
+	VERDICT_REGRESSION, /* slower, and by the margin as far as is known */
+	VERDICT_COUNT,
+};
+
+/* "passed", … */
+extern const char *const verdict_names[VERDICT_COUNT];
+
+enum gate_kind {
+	GATE_TOTAL, /* whole runs */
+	GATE_ANY, /* every row for which there is no rule of its own */
+	GATE_NAME, /* one row */
+};
+
+struct gate_rule {
+	enum gate_kind kind;
+	char *name; /* of GATE_NAME; owned */
+	double margin; /* 0.02: 2 % of the time that it takes in A */
+};
+
+struct gate {
+	VEC(struct gate_rule) rules; /* none: total, with a margin of 0 */
+};
+
+/* What became of a rule. */
+struct gate_result {
+	const struct gate_rule *rule; /* NULL: that of a gate without rules */
+	enum verdict verdict;
+	const struct comparison_row *row; /* that decides; NULL: whole runs, or there is none */
+	/* How many more runs a side, or pairs, would decide; 0: not known, or beyond all measure. */
+	size_t more_runs;
+};
+
+struct gate_results {
+	VEC(struct gate_result) rows;
+	enum verdict verdict; /* the worst */
+};
+
+void gate_release(struct gate *g);
+/* "total=2%,parse_header=10%,any=5%"; adds its rules. -EINVAL with err. */
+int gate_parse(struct gate *g, const char *text, struct error *err);
+/* Results borrow rows and rules. */
+void gate_judge(const struct gate *g, const struct comparison *c, struct gate_results *results);
+void gate_results_release(struct gate_results *results);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/runs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/profile/run_markers.h"
+
+static int compare_runs(const void *a, const void *b)
+{
+	const struct query_run *x = a, *y = b;
+
+	if (x->began_ns != y->began_ns)
+		return x->began_ns > y->began_ns ? 1 : -1;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+static uint64_t since_start(const struct profile *p, uint64_t time)
+{
+	return time > p->meta.start_ns ? time - p->meta.start_ns : 0;
+}
+
+static void add_marked(struct query_runs *r, const struct profile *p, const struct run_marker *run)
+{
+	struct query_run row = {
+		.profile = p,
+		.from = since_start(p, run->start),
+		.until = since_start(p, run->end),
+		.wall_ns = run->end > run->start ? run->end - run->start : 0,
+		.variant = run->variant,
+		.status = run->status,
+		.looks = run->looks,
+		.is_marked = true,
+	};
+
+	if (p->meta.start_realtime_ns)
+		row.began_ns = p->meta.start_realtime_ns + row.from;
+	vec_push(&r->rows, row);
+}
+
+static void add_whole(struct query_runs *r, const struct profile *p)
+{
+	vec_push(&r->rows, (struct query_run){
+				   .profile = p,
+				   .until = UINT64_MAX,
+				   .began_ns = p->meta.start_realtime_ns,
+				   .wall_ns = since_start(p, p->meta.end_ns),
+				   .variant = NO_STRING,
+				   .looks = 1,
+			   });
+}
+
+int query_runs_find(struct query_runs *r, const struct profile *p, struct error *err)
+{
+	size_t before = r->rows.count;
+	struct run_marker run;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->markers, const struct marker *, marker) {
+			if (!run_marker_read(p, marker, &run))
+				continue;
+			if (r->rows.count >= QUERY_RUNS_MAX)
+				return error_text(err, -E2BIG, "more than %d runs", QUERY_RUNS_MAX);
+			add_marked(r, p, &run);
+		}
+	}
+	if (r->rows.count == before)
+		add_whole(r, p);
+	else
+		qsort(r->rows.items + before, r->rows.count - before, sizeof(*r->rows.items),
+		      compare_runs);
+	return 0;
+}
+
+const char *query_run_variant(const struct query_run *run)
+{
+	return strings_get(&run->profile->strings, run->variant);
+}
+
+/* The name of the variant that is not `base`; NULL where there is none, or several. */
+static const char *other_variant(const struct query_runs *r, const char *base)
+{
+	const char *other = NULL;
+
+	vec_for_each(&r->rows, const struct query_run *, run) {
+		const char *variant = query_run_variant(run);
+
+		if (strcmp(variant, base) == 0)
+			continue;
+		if (other && strcmp(variant, other) != 0)
+			return NULL;
+		other = variant;
+	}
+	return other;
+}
+
+int query_runs_split(struct query_runs *r, const char *base, struct query_runs *a,
+		     struct query_runs *b, struct error *err)
+{
+	if (!r->rows.count)
+		return error_text(err, -ENODATA, "no run");
+	if (!base)
+		base = query_run_variant(&r->rows.items[0]);
+	if (!*base || !other_variant(r, base))
+		return error_text(err, -ENODATA,
+				  "the runs are not those of two variants: name two files, or "
+				  "record with --variant");
+	vec_for_each(&r->rows, const struct query_run *, run) {
+		if (strcmp(query_run_variant(run), base) == 0)
+			vec_push(&a->rows, *run);
+		else
+			vec_push(&b->rows, *run);
+	}
+	if (!a->rows.count)
+		return error_text(err, -ENODATA, "no variant is called %s", base);
+	return 0;
+}
+
+bool query_runs_are_pairs(struct query_runs *a, struct query_runs *b)
+{
+	size_t count = a->rows.count;
+
+	vec_sort(&a->rows, compare_runs);
+	vec_sort(&b->rows, compare_runs);
+	if (count != b->rows.count || count < 2)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		const struct query_run *x = &a->rows.items[i], *y = &b->rows.items[i];
+
+		if (!x->began_ns || !y->began_ns)
+			return false;
+		if (i + 1 < count && (compare_runs(x, y + 1) > 0 || compare_runs(y, x + 1) > 0))
+			return false;
+	}
+	return true;
+}
+
+void query_runs_release(struct query_runs *r)
+{
+	vec_release(&r->rows);
+}

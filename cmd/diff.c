@@ -9,6 +9,7 @@
 #include "cmd/run/pager.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/text/comparison_text.h"
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/outfile.h"
 
@@ -47,13 +48,21 @@ static void diff_release(struct diff *d)
 static int load(struct diff *d, const char *path, struct query_runs *runs, struct error *err)
 {
 	struct profile_file file;
+	size_t killed;
 	int ret = profile_file_load(&file, path, err);
 
 	if (ret)
 		return ret;
 	vec_push(&d->files.list, file);
 	ret = query_runs_find(runs, file.profile, err);
-	return ret ? error_wrap(err, "%s", file.label) : 0;
+	if (ret)
+		return error_wrap(err, "%s", file.label);
+	killed = query_runs_drop_killed(runs);
+	if (killed)
+		vec_push(&d->comparable.warnings,
+			 xasprintf("%s: %zu runs were ended by a signal and are left out",
+				   file.label, killed));
+	return runs->rows.count ? 0 : error_text(err, -ENODATA, "%s: no run", file.label);
 }
 
 static int load_variants(struct diff *d, const char *path, struct error *err)

@@ -5,6 +5,7 @@
 
 #include "cmd/command.h"
 #include "cmd/options/filter_options.h"
+#include "cmd/options/iteration_options.h"
 #include "cmd/run/front_end.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
@@ -20,6 +21,7 @@ static const struct option longs[] = {
 	LIVE_LONG_OPTIONS,
 	COMMAND_LONG_OPTIONS,
 	FILTER_LONG_OPTIONS,
+	ITERATION_LONG_OPTIONS,
 	OUTPUT_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -30,6 +32,7 @@ struct record {
 	struct filter_options filter;
 	struct live_options live;
 	struct output_options output;
+	struct iteration_options iterations;
 	char **argv; /* of the command; NULL: there is none */
 };
 
@@ -48,6 +51,8 @@ static void print_help(void)
 	       "Recording:\n"
 	       "  -a, --all              all processes and the kernel's threads\n"
 	       "%s%s%s\n"
+	       "Comparable runs, for prof diff:\n"
+	       "%s\n"
 	       "With -a, only what meets all of these:\n"
 	       "%s\n"
 	       "Output:\n"
@@ -56,7 +61,8 @@ static void print_help(void)
 	       "\n"
 	       "Exit status: the command's own, 128 + n where signal n ended it, 125 where prof\n"
 	       "failed, 126 or 127 where the command could not be run, 2 for wrong use.\n",
-	       strbuf_text(&live), command_options_help, filter_options_help, system_options_help,
+	       strbuf_text(&live), command_options_help, filter_options_help,
+	       iteration_options_help, system_options_help,
 	       strbuf_text(&output));
 }
 
@@ -71,6 +77,8 @@ static int set(struct record *r, int opt, const char *value, struct error *err)
 	}
 	if (ret == -ENOENT)
 		ret = live_options_set(&r->live, opt, value, err);
+	if (ret == -ENOENT)
+		ret = iteration_options_set(&r->iterations, opt, value, err);
 	if (ret == -ENOENT)
 		ret = output_options_set(&r->output, opt, value, err);
 	return ret;
@@ -91,14 +99,23 @@ static int refuse_filters(const struct record *r, struct error *err)
 			  "runs already is recorded by 'prof attach', too");
 }
 
+static bool has_command(const struct record *r)
+{
+	return r->argv || r->iterations.variant_count;
+}
+
 static int check(struct record *r, struct error *err)
 {
 	int ret = live_options_check(&r->live, err);
 
 	if (!ret)
 		ret = output_options_check(&r->output, err);
+	if (!ret)
+		ret = iteration_options_check(&r->iterations, r->argv, err);
 	if (ret)
 		return ret;
+	if (r->filter.filter.all && r->iterations.is_used)
+		return error_text(err, -EINVAL, "--iterations: not with -a");
 	if (r->filter.filter.all) {
 		if (!r->argv && (r->live.kill || r->live.as_root))
 			return error_text(err, -EINVAL, "--kill and --as-root need a command");
@@ -106,7 +123,7 @@ static int check(struct record *r, struct error *err)
 	}
 	if (r->filter.is_limited)
 		return refuse_filters(r, err);
-	if (!r->argv)
+	if (!has_command(r))
 		return error_text(err, -EINVAL, "no command to record");
 	return 0;
 }
@@ -143,7 +160,8 @@ static int record(struct record *r, char **argv)
 		.output = &r->output,
 		.own_argv = argv,
 		.front = r->front,
-		.argv = r->argv,
+		.argv = iteration_options_argv(&r->iterations, r->argv),
+		.iterations = r->iterations.is_used ? &r->iterations : NULL,
 	};
 	_cleanup_free_ char *filter_text = NULL;
 	struct error err = {0};
@@ -177,6 +195,7 @@ static int run_for(struct front_end *front, int argc, char **argv)
 	live_options_release(&r.live);
 	filter_options_release(&r.filter);
 	output_options_release(&r.output);
+	iteration_options_release(&r.iterations);
 	return ret;
 }
 

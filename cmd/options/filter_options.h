@@ -37,6 +37,7 @@ enum {
 	OPT_THREAD,
 	OPT_INCLUDE_SELF,
 	OPT_EXCLUDE_SELF,
+	OPT_FILTER_END,
 };
 
 /* clang-format off */

@@ -113,6 +113,8 @@ static int check(struct front *f)
 			      "");
 	if (options->live->as_root)
 		return refuse(f, "--as-root needs root; run", "sudo ");
+	if (options->iterations)
+		return refuse(f, "--iterations needs root; the command runs as you; run", "sudo ");
 	if (!is_on_terminal())
 		return refuse(f, "recording needs root, and sudo is asked only on a terminal; run",
 			      "sudo ");

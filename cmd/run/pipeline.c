@@ -12,51 +12,20 @@
 
 #include "cmd/command.h"
 #include "cmd/run/elevate.h"
-#include "cmd/run/symbolize_run.h"
 #include "cmd/run/front_end.h"
-#include "cmd/run/kernel_symbol_list.h"
+#include "cmd/run/meta.h"
+#include "cmd/run/pipeline_internal.h"
+#include "cmd/run/privileges.h"
+#include "cmd/run/subject.h"
 #include "cmd/text/instrument_report.h"
 #include "cmd/text/loss_counts.h"
-#include "cmd/run/meta.h"
-#include "cmd/text/coverage.h"
-#include "cmd/text/heaviest.h"
-#include "cmd/run/outputs.h"
-#include "cmd/run/privileges.h"
-#include "cmd/text/progress.h"
-#include "cmd/text/summary.h"
-#include "cmd/run/signals.h"
-#include "cmd/run/subject.h"
-#include "cmd/run/supervisor.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/format/format.h"
-#include "lib/live/machine/child.h"
 #include "lib/live/features.h"
-#include "lib/live/recorder.h"
-#include "lib/session/session.h"
-#include "symbolize/source_texts.h"
 
 /* Poll child and signals at least every so many records. */
 #define RECORDS_PER_POLL 4096
-
-struct pipeline {
-	const struct pipeline_options *options;
-	struct identity owner; /* the invoking user */
-	struct outputs outputs;
-	struct progress progress;
-	struct signals signals;
-	struct supervisor supervisor;
-	struct child *child;
-	struct recorder *recorder;
-	struct profile *profile;
-	struct session *session;
-	struct export_counts counts;
-	struct report report; /* rows of the instruments */
-	struct coverage coverage;
-	struct sources_stats sources;
-	int status; /* status of prof's own failures after the command ran; 0: none */
-};
 
 static void pipeline_release(struct pipeline *p)
 {
@@ -65,10 +34,21 @@ static void pipeline_release(struct pipeline *p)
 	session_free(p->session);
 	profile_free(p->profile);
 	recorder_free(p->recorder);
-	child_free(p->child);
+	if (!p->options->iterations)
+		child_free(p->child);
+	iterations_release(&p->iterations);
 	supervisor_release(&p->supervisor);
 	signals_release(&p->signals);
 	outputs_release(&p->outputs);
+}
+
+static int fork_runs(struct pipeline *p, const struct child_options *child, struct error *err)
+{
+	int ret = iterations_fork(&p->iterations, p->options->iterations, child, err);
+
+	if (!ret)
+		p->child = iterations_current(&p->iterations)->child;
+	return ret;
 }
 
 static int fork_child(struct pipeline *p, struct error *err)
@@ -87,7 +67,8 @@ static int fork_child(struct pipeline *p, struct error *err)
 		return front_end_child(options->front, &p->child, err);
 	if (options->live->as_root)
 		child.identity.is_self = true;
-	return child_new(&p->child, &child, err);
+	return p->options->iterations ? fork_runs(p, &child, err)
+				      : child_new(&p->child, &child, err);
 }
 
 static int supervise(struct pipeline *p, struct error *err)
@@ -109,20 +90,26 @@ static int watch(struct pipeline *p, struct error *err)
 		ret = recorder_watch(p->recorder, p->supervisor.timer_fd, err);
 	if (!ret && p->options->front && !p->child)
 		ret = recorder_watch(p->recorder, front_end_fd(p->options->front), err);
-	if (!ret && p->child)
-		ret = recorder_watch(p->recorder, child_fd(p->child), err);
 	for (size_t i = 0; !ret && targets && i < targets->rows.count; i++)
 		ret = recorder_watch(p->recorder, targets->rows.items[i].fd, err);
 	return ret;
 }
 
+/* The command that is executed next; a run to warm up is not recorded. */
+static int track_child(struct pipeline *p, struct error *err)
+{
+	int ret = recorder_watch(p->recorder, child_fd(p->child), err);
+
+	if (ret || (p->options->iterations && !iterations_current(&p->iterations)->iteration))
+		return ret;
+	return recorder_track(p->recorder, child_pid(p->child), true, err);
+}
+
 static int track(struct pipeline *p, struct error *err)
 {
 	const struct targets *targets = p->options->targets;
-	int ret = 0;
+	int ret = p->child ? track_child(p, err) : 0;
 
-	if (p->child)
-		ret = recorder_track(p->recorder, child_pid(p->child), true, err);
 	for (size_t i = 0; !ret && targets && i < targets->rows.count; i++)
 		ret = recorder_track(p->recorder, targets->rows.items[i].pid, false, err);
 	return ret;
@@ -165,6 +152,13 @@ static int arm_or_explain(struct pipeline *p, struct error *err)
 	return ret;
 }
 
+static pid_t subject_pid(const struct pipeline *p)
+{
+	if (p->options->iterations)
+		return (pid_t)iterations_first(&p->iterations)->pid;
+	return p->child ? child_pid(p->child) : 0;
+}
+
 static void open_session(struct pipeline *p)
 {
 	const struct pipeline_options *options = p->options;
@@ -172,7 +166,7 @@ static void open_session(struct pipeline *p)
 	_cleanup_(subject_release) struct subject subject;
 	struct recorder_info info;
 
-	subject_init(&subject, options, p->child ? child_pid(p->child) : 0);
+	subject_init(&subject, options, subject_pid(p));
 	recorder_get_info(p->recorder, &info);
 	p->profile = profile_new();
 	instrument_report_ask(&report, p->recorder, p->profile);
@@ -216,6 +210,22 @@ static void show_begin(struct pipeline *p)
 				    progress_is_same_terminal(STDOUT_FILENO, STDERR_FILENO)));
 }
 
+/* Returns 0 or an exit status. */
+static int execute(struct pipeline *p, struct error *err)
+{
+	int ret;
+
+	if (!p->child)
+		return 0;
+	if (p->options->iterations)
+		iterations_current(&p->iterations)->start_ns = clock_monotonic_ns();
+	ret = child_execute(p->child, err);
+	if (!ret)
+		return 0;
+	progress_withdraw(&p->progress);
+	return ret == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
 /* Begins the recording, and executes the command if there is one. */
 static int begin(struct pipeline *p, struct error *err)
 {
@@ -224,11 +234,9 @@ static int begin(struct pipeline *p, struct error *err)
 	if (ret)
 		return EXIT_REFUSED;
 	show_begin(p);
-	ret = p->child ? child_execute(p->child, err) : 0;
-	if (ret) {
-		progress_withdraw(&p->progress);
-		return ret == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-	}
+	ret = execute(p, err);
+	if (ret)
+		return ret;
 	ret = supervisor_start(&p->supervisor, p->options->live->duration_ns, err);
 	return ret ? EXIT_REFUSED : 0;
 }
@@ -274,6 +282,22 @@ static void record(struct pipeline *p)
 	recording_failed(p, &err);
 }
 
+/* Records one run after the other. Returns 0 or an exit status: a command could not be executed. */
+static int record_all(struct pipeline *p, struct error *err)
+{
+	int fd = p->child ? child_fd(p->child) : -1, status;
+
+	for (record(p); iterations_advance(&p->iterations, &p->supervisor); record(p)) {
+		recorder_unwatch(p->recorder, fd);
+		p->child = p->supervisor.child;
+		fd = child_fd(p->child);
+		status = track_child(p, err) ? EXIT_REFUSED : execute(p, err);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
 /* Takes the records written before sampling ended, and none after. */
 static void drain(struct pipeline *p)
 {
@@ -291,128 +315,6 @@ static void drain(struct pipeline *p)
 		recording_failed(p, &err);
 }
 
-static bool finish_now(void *ctx)
-{
-	struct pipeline *p = ctx;
-
-	return supervisor_finish_now(&p->supervisor);
-}
-
-static void name_frames(struct pipeline *p)
-{
-	struct symbolize_run_options options = {
-		.output = p->options->output,
-		.files = recorder_source(p->recorder)->files,
-		.owner = &p->owner,
-		.fetcher = p->options->front ? steal_fd(&p->options->front->fetcher) : -1,
-		.should_stop = finish_now,
-		.ctx = p,
-		.front = p->options->front ? p->options->front->pid : 0,
-	};
-	struct kernel_table *symbols;
-
-	if (p->options->output->no_symbols)
-		return;
-	symbols = kernel_symbol_list_collect(p->profile, p->recorder);
-	options.kernel_symbols = symbols;
-	symbolize_run(p->profile, &options);
-	kernel_table_free(symbols);
-}
-
-static void add_sources(struct pipeline *p)
-{
-	struct sources_options options = {
-		.files = recorder_source(p->recorder)->files,
-		.owner = p->owner,
-		.file_bytes = SOURCES_FILE_BYTES,
-		.total_bytes = SOURCES_TOTAL_BYTES,
-	};
-
-	if (!p->options->output->sources)
-		return;
-	sources_collect(p->profile, &options, &p->sources);
-	sources_add_extra(p->profile, &p->sources);
-}
-
-static int write_profile(struct pipeline *p, struct error *err)
-{
-	const struct export_options options = {
-		.all_threads = p->options->output->all_threads,
-		.cpus = p->options->live->per_cpu,
-	};
-	const struct format *format = p->options->output->format;
-	int ret;
-
-	p->counts.threads = p->profile->threads.rows.count;
-	p->counts.processes = profile_process_count(p->profile);
-	if (!p->outputs.profile)
-		return 0;
-	ret = format->write(p->profile, &options, p->outputs.profile, &p->counts, err);
-
-	return ret ? ret : outfile_commit(p->outputs.profile, err);
-}
-
-static int report(struct pipeline *p, struct error *err)
-{
-	const struct output_options *output = p->options->output;
-	struct outcome outcome = {
-		.profile = p->profile,
-		.report = &p->report,
-		.counts = p->counts,
-		.unwind = p->options->live->unwind,
-		.subject = subject_kind(p->options),
-		.verbose = output->verbose,
-		.coverage = &p->coverage,
-		.leaves_addresses = output->no_symbols,
-		.symbolizing_was_cut = !output->no_symbols && !p->profile->meta.symbolicated,
-		.left_running = p->child && !p->supervisor.child_ended ? child_pid(p->child) : 0,
-		.may_kill = p->supervisor.reason == STOP_DURATION,
-		.sources = output->sources ? &p->sources : NULL,
-		.path = output->no_file ? NULL : output->path,
-		.file_bytes = output->no_file ? 0 : outfile_size(p->outputs.profile),
-		.finish_ns = clock_monotonic_ns() - p->supervisor.stop_ns,
-		.recorder_cpu_ns = clock_process_cpu_ns(),
-		.exit_status = p->status ? p->status : supervisor_exit_status(&p->supervisor),
-	};
-	bool is_lossy = output->fail_on_loss && !p->status && !losses_are_none(p->profile);
-
-	recorder_get_info(p->recorder, &outcome.info);
-	if (is_lossy)
-		outcome.exit_status = EXIT_REFUSED;
-	summary_print(&outcome, output->quiet);
-	if (output->report)
-		heaviest_print(p->profile);
-	if (is_lossy)
-		p->status = summary_fail_on_loss(p->options->command);
-	if (!p->outputs.stats)
-		return 0;
-	summary_write_stats(&outcome, p->outputs.stats);
-	return outfile_commit(p->outputs.stats, err);
-}
-
-/* Runs from the end of sampling to the finished files. */
-static int finish(struct pipeline *p, struct error *err)
-{
-	struct recorder_info info;
-	int ret;
-
-	drain(p);
-	supervisor_settle(&p->supervisor);
-	recorder_get_info(p->recorder, &info);
-	session_finish(p->session, info.end_ns);
-	ret = subject_check_found(p->options, p->profile, err);
-	if (ret)
-		return ret;
-	instrument_report_ask(&p->report, p->recorder, p->profile);
-	meta_finish(p->profile, p->options->live, &info, &p->report);
-	name_frames(p);
-	coverage_count(&p->coverage, p->profile);
-	coverage_add_extra(&p->coverage, p->profile);
-	add_sources(p);
-	ret = write_profile(p, err);
-	return ret ? ret : report(p, err);
-}
-
 static int run(struct pipeline *p)
 {
 	const char *command = p->options->command;
@@ -428,11 +330,15 @@ static int run(struct pipeline *p)
 	status = begin(p, &err);
 	if (status)
 		return command_fail(command, status, &err);
-	record(p);
+	status = record_all(p, &err);
+	if (status)
+		return command_fail(command, status, &err);
 	progress_erase(&p->progress);
-	if (finish(p, &err))
+	drain(p);
+	supervisor_settle(&p->supervisor);
+	if (pipeline_finish(p, &err))
 		return command_fail(command, EXIT_REFUSED, &err);
-	return p->status ? p->status : supervisor_exit_status(&p->supervisor);
+	return pipeline_exit_status(p);
 }
 
 int pipeline_run(const struct pipeline_options *options)

@@ -3,6 +3,7 @@
 #ifndef PROF_CMD_RUN_PIPELINE_H
 #define PROF_CMD_RUN_PIPELINE_H
 
+#include "cmd/options/iteration_options.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
 #include "lib/live/process/filter.h"
@@ -18,6 +19,7 @@ struct pipeline_options {
 	char *const *own_argv; /* arguments of prof itself, from the command on */
 	const char *filter_text; /* description of the filters; used without command and targets */
 	char *const *argv; /* command to run and record; NULL-terminated; NULL: none */
+	const struct iteration_options *iterations; /* how often; NULL: once */
 	struct front_end
 		*front; /* the front end that runs it and gets the status; NULL: this process */
 	struct targets *targets; /* running processes to record; NULL: none */

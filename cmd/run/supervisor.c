@@ -97,6 +97,14 @@ bool supervisor_poll(struct supervisor *s)
 	return s->reason != STOP_NOT_YET;
 }
 
+void supervisor_next(struct supervisor *s, struct child *child)
+{
+	s->child = child;
+	s->child_ended = false;
+	s->reason = STOP_NOT_YET;
+	s->stop_ns = 0;
+}
+
 void supervisor_abandon(struct supervisor *s)
 {
 	stop(s, STOP_ABANDONED);

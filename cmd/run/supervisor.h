@@ -46,6 +46,8 @@ void supervisor_release(struct supervisor *s);
 int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *err);
 /* Polls command, targets, signals and time. True once sampling is to end. */
 bool supervisor_poll(struct supervisor *s);
+/* Goes on with another child, once supervisor_poll() has said that the one before has ended. */
+void supervisor_next(struct supervisor *s, struct child *child);
 /* Ends the recording because it has failed. */
 void supervisor_abandon(struct supervisor *s);
 /*

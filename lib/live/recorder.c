@@ -441,6 +441,11 @@ int recorder_watch(struct recorder *r, int fd, struct error *err)
 	return code ? error_set(err, code, "watch a descriptor") : 0;
 }
 
+void recorder_unwatch(struct recorder *r, int fd)
+{
+	wakeup_remove(&r->wakeup, fd);
+}
+
 struct source *recorder_source(struct recorder *r)
 {
 	return &r->source;

@@ -4,7 +4,7 @@
  * event per online CPU, drains their rings, opens every file that a recorded process maps.
  *
  *	recorder_new()   everything that may be refused; nothing is sampled yet
- *	recorder_track() which processes
+ *	recorder_track() which processes; from their exec on, also later
  *	recorder_arm()   sampling begins
  *	source_next()    … records …
  *	recorder_stop()  sampling ends; source_next() gives what is left, then SOURCE_END
@@ -63,6 +63,8 @@ void recorder_stop(struct recorder *r);
 
 /* Makes source_next() return SOURCE_IDLE when fd is readable, at most 100 ms later. */
 int recorder_watch(struct recorder *r, int fd, struct error *err);
+/* Ends that. Closing the descriptor does, too, unless another process has it. */
+void recorder_unwatch(struct recorder *r, int fd);
 /* Owned by the recorder. */
 struct source *recorder_source(struct recorder *r);
 

@@ -6,6 +6,7 @@
 enum run_field {
 	RUN_ITERATION,
 	RUN_VARIANT,
+	RUN_VARIANT_NUMBER,
 	RUN_STATUS,
 	RUN_WALL,
 	RUN_CPU,
@@ -23,6 +24,7 @@ static const struct {
 } fields[RUN_FIELD_COUNT] = {
 	[RUN_ITERATION] = {"iteration", "Iteration", FIELD_INTEGER},
 	[RUN_VARIANT] = {"variant", "Variant", FIELD_STRING},
+	[RUN_VARIANT_NUMBER] = {"variantNumber", "Variant number", FIELD_INTEGER},
 	[RUN_STATUS] = {"status", "Exit status", FIELD_INTEGER},
 	[RUN_WALL] = {"wall", "Wall time", FIELD_DURATION},
 	[RUN_CPU] = {"cpu", "CPU time", FIELD_DURATION},
@@ -69,8 +71,11 @@ void run_marker_add(struct profile *p, thread_id thread, const struct run_marker
 	*marker_value(&p->markers, &marker, RUN_STATUS) = marker_integer(run->status);
 	*marker_value(&p->markers, &marker, RUN_WALL) = duration(run->end - run->start);
 	*marker_value(&p->markers, &marker, RUN_CPU) = duration(run->cpu_ns);
-	if (run->variant != NO_STRING)
+	if (run->variant != NO_STRING) {
 		*marker_value(&p->markers, &marker, RUN_VARIANT) = marker_string(run->variant);
+		*marker_value(&p->markers, &marker, RUN_VARIANT_NUMBER) =
+			marker_integer(run->variant_number);
+	}
 	if (run->looks > 1)
 		*marker_value(&p->markers, &marker, RUN_LOOKS) = marker_integer(run->looks);
 	if (run->seed)
@@ -124,6 +129,7 @@ bool run_marker_read(const struct profile *p, const struct marker *marker, struc
 		.end = marker->end,
 		.iteration = find_small(p, marker, RUN_ITERATION),
 		.variant = variant ? variant->string : NO_STRING,
+		.variant_number = find_small(p, marker, RUN_VARIANT_NUMBER),
 		.status = find_small(p, marker, RUN_STATUS),
 		.cpu_ns = find_number(p, marker, RUN_CPU),
 		.looks = find_small(p, marker, RUN_LOOKS),

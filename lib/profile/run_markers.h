@@ -11,6 +11,7 @@ struct run_marker {
 	uint64_t start, end; /* CLOCK_MONOTONIC ns, from before its exec to its end */
 	uint32_t iteration; /* from 1 on; of each variant there is a run with that number */
 	string_id variant; /* NO_STRING: there are none */
+	uint32_t variant_number; /* from 1 on, in the order in which they were given */
 	uint32_t status; /* of its exit, as a shell has it */
 	uint64_t cpu_ns; /* of the command and of those descendants that were waited for */
 	uint32_t looks; /* how often it may be asked whether the runs so far are enough; 1 or more */

@@ -7,6 +7,9 @@
 
 #include "lib/profile/run_markers.h"
 
+/* Exit statuses above are those of commands that a signal ended. */
+#define SIGNAL_BASE 128
+
 static int compare_runs(const void *a, const void *b)
 {
 	const struct query_run *x = a, *y = b;
@@ -29,6 +32,8 @@ static void add_marked(struct query_runs *r, const struct profile *p, const stru
 		.until = since_start(p, run->end),
 		.wall_ns = run->end > run->start ? run->end - run->start : 0,
 		.variant = run->variant,
+		.variant_number = run->variant_number,
+		.iteration = run->iteration,
 		.status = run->status,
 		.looks = run->looks,
 		.is_marked = true,
@@ -95,13 +100,45 @@ static const char *other_variant(const struct query_runs *r, const char *base)
 	return other;
 }
 
+static const char *first_variant(const struct query_runs *r)
+{
+	const struct query_run *first = &r->rows.items[0];
+
+	vec_for_each(&r->rows, const struct query_run *, run) {
+		if (run->variant_number < first->variant_number)
+			first = run;
+	}
+	return query_run_variant(first);
+}
+
+static int compare_iterations(const void *a, const void *b)
+{
+	const struct query_run *x = a, *y = b;
+
+	return (x->iteration > y->iteration) - (x->iteration < y->iteration);
+}
+
+/* Keeps the iterations that the other side has, too; it is sorted by them. */
+static void keep_common(struct query_runs *r, const struct query_runs *other)
+{
+	size_t kept = 0;
+
+	vec_for_each(&r->rows, const struct query_run *, run) {
+		size_t at = vec_count_front(&other->rows, it, it->iteration < run->iteration);
+
+		if (at < other->rows.count && other->rows.items[at].iteration == run->iteration)
+			r->rows.items[kept++] = *run;
+	}
+	r->rows.count = kept;
+}
+
 int query_runs_split(struct query_runs *r, const char *base, struct query_runs *a,
 		     struct query_runs *b, struct error *err)
 {
 	if (!r->rows.count)
 		return error_text(err, -ENODATA, "no run");
 	if (!base)
-		base = query_run_variant(&r->rows.items[0]);
+		base = first_variant(r);
 	if (!*base || !other_variant(r, base))
 		return error_text(err, -ENODATA,
 				  "the runs are not those of two variants: name two files, or "
@@ -114,6 +151,12 @@ int query_runs_split(struct query_runs *r, const char *base, struct query_runs *
 	}
 	if (!a->rows.count)
 		return error_text(err, -ENODATA, "no variant is called %s", base);
+	vec_sort(&a->rows, compare_iterations);
+	vec_sort(&b->rows, compare_iterations);
+	keep_common(a, b);
+	keep_common(b, a);
+	if (!a->rows.count)
+		return error_text(err, -ENODATA, "no iteration has runs of both variants");
 	return 0;
 }
 
@@ -134,6 +177,19 @@ bool query_runs_are_pairs(struct query_runs *a, struct query_runs *b)
 			return false;
 	}
 	return true;
+}
+
+size_t query_runs_drop_killed(struct query_runs *r)
+{
+	size_t kept = 0, dropped;
+
+	vec_for_each(&r->rows, const struct query_run *, run) {
+		if (run->status <= SIGNAL_BASE)
+			r->rows.items[kept++] = *run;
+	}
+	dropped = r->rows.count - kept;
+	r->rows.count = kept;
+	return dropped;
 }
 
 void query_runs_release(struct query_runs *r)

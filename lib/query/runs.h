@@ -17,6 +17,8 @@ struct query_run {
 	uint64_t began_ns; /* Unix epoch; 0: not known */
 	uint64_t wall_ns;
 	string_id variant; /* of the profile; NO_STRING: none */
+	uint32_t variant_number; /* in the order in which variants were given */
+	uint32_t iteration; /* 0 of a whole profile */
 	uint32_t status; /* of its exit; 0 of a whole profile */
 	uint32_t looks; /* see run_markers.h */
 	bool is_marked; /* else it is a whole profile */
@@ -29,11 +31,14 @@ struct query_runs {
 /* Appends the runs of a profile. -E2BIG: there are too many. */
 int query_runs_find(struct query_runs *r, const struct profile *p, struct error *err);
 /*
- * Moves the runs of a profile with two variants apart: those of the variant that ran first, or that
- * is called `base`, to `a`. -ENODATA: there is another number of variants.
+ * Moves the runs of a profile with two variants apart: those of the variant that was given first, or
+ * that is called `base`, to `a`. An iteration that was not finished is left out. -ENODATA: there is
+ * another number of variants.
  */
 int query_runs_split(struct query_runs *r, const char *base, struct query_runs *a,
 		     struct query_runs *b, struct error *err);
+/* Drops runs that a signal ended: they are of no known length. Returns how many. */
+size_t query_runs_drop_killed(struct query_runs *r);
 /* "" where it has none; valid as long as the profile. */
 const char *query_run_variant(const struct query_run *run);
 /*

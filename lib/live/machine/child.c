@@ -15,10 +15,12 @@
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -35,6 +37,8 @@ struct child {
 	bool executed; /* the command was told to execute */
 	bool collected;
 	int wait_status;
+	uint64_t cpu_before_ns; /* what this process's own code in it used until its exec */
+	uint64_t cpu_ns; /* once it is collected */
 };
 
 enum stage {
@@ -318,6 +322,21 @@ static int exec_error(const struct child *c, int code, struct error *err)
 	return error_set(err, -code, "%s", c->name);
 }
 
+static uint64_t cpu_clock_ns(pid_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+static uint64_t time_ns(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+}
+
 int child_execute(struct child *c, struct error *err)
 {
 	struct report report;
@@ -325,6 +344,7 @@ int child_execute(struct child *c, struct error *err)
 
 	if (c->keeper.execute)
 		return c->keeper.execute(c->keeper.ctx, err);
+	c->cpu_before_ns = cpu_clock_ns(c->pid);
 	do {
 		sent = send(c->socket, "", 1, MSG_NOSIGNAL);
 	} while (sent < 0 && errno == EINTR);
@@ -344,8 +364,11 @@ enum child_result child_poll(struct child *c, int *wait_status)
 			return CHILD_RUNNING;
 		c->collected = true;
 	} else if (!c->collected) {
-		pid_t got = waitpid(c->pid, &c->wait_status, WNOHANG);
+		struct rusage usage = {0};
+		pid_t got = wait4(c->pid, &c->wait_status, WNOHANG, &usage);
 
+		if (got == c->pid)
+			c->cpu_ns = time_ns(usage.ru_utime) + time_ns(usage.ru_stime);
 		if (got < 0 && errno == ECHILD)
 			c->wait_status = 0; /* collected elsewhere: status unknown */
 		else if (got != c->pid)
@@ -354,6 +377,11 @@ enum child_result child_poll(struct child *c, int *wait_status)
 	}
 	*wait_status = c->wait_status;
 	return CHILD_EXITED;
+}
+
+uint64_t child_cpu_ns(const struct child *c)
+{
+	return c->cpu_ns > c->cpu_before_ns ? c->cpu_ns - c->cpu_before_ns : 0;
 }
 
 int child_kill(struct child *c, int signal)

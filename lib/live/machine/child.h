@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "lib/base/error.h"
@@ -66,6 +67,11 @@ int child_fd(const struct child *c);
 int child_execute(struct child *c, struct error *err);
 /* Collects the child if it has ended; *wait_status as from wait(2). */
 enum child_result child_poll(struct child *c, int *wait_status);
+/*
+ * CPU time of a collected child from its exec on, with that of the descendants that were waited
+ * for; 0 of an adopted one.
+ */
+uint64_t child_cpu_ns(const struct child *c);
 /* Sends a signal. 0 or a negative errno; -ESRCH after the child was collected. */
 int child_kill(struct child *c, int signal);
 /* Kills and collects a child that was never executed; leaves a running or adopted one alone. */

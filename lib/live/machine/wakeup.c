@@ -32,6 +32,11 @@ int wakeup_add(struct wakeup *w, int fd)
 	return add(w->others_fd, fd);
 }
 
+void wakeup_remove(struct wakeup *w, int fd)
+{
+	epoll_ctl(w->others_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
 int wakeup_add_map_ring(struct wakeup *w, int fd)
 {
 	return add(w->fd, fd);

@@ -16,6 +16,8 @@ struct wakeup {
 int wakeup_open(struct wakeup *w);
 int wakeup_add(struct wakeup *w, int fd);
 int wakeup_add_map_ring(struct wakeup *w, int fd);
+/* Undoes wakeup_add(), for a descriptor that another process keeps open. */
+void wakeup_remove(struct wakeup *w, int fd);
 /* Works even after a failed wakeup_open(). */
 void wakeup_release(struct wakeup *w);
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/options/iteration_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/index.h"
+#include "lib/base/text.h"
+#include "lib/base/words.h"
+
+const char iteration_options_help[] =
+	"  --iterations N         run the command N times, into one profile; N..M with variants:\n"
+	"                         N times, or up to M times until the difference is plain\n"
+	"  --warmup N             run it N times before that, without recording it (0)\n"
+	"  --variant NAME=COMMAND twice, in place of a command: both in turns, in random order\n"
+	"  --seed N               of that order\n"
+	"  --keep-going           go on after a run that fails\n";
+
+static int parse_count(const char *text, uint32_t *count)
+{
+	uint64_t value;
+
+	if (!text_to_u64(text, 10, &value) || value > ITERATION_RUNS_MAX)
+		return -EINVAL;
+	*count = (uint32_t)value;
+	return 0;
+}
+
+static int set_iterations(struct iteration_options *o, const char *value, struct error *err)
+{
+	const char *dots = strstr(value, "..");
+	_cleanup_free_ char *min = dots ? xstrndup(value, (size_t)(dots - value)) : xstrdup(value);
+
+	if (parse_count(min, &o->min) || parse_count(dots ? dots + 2 : min, &o->max) || !o->min ||
+	    o->min > o->max)
+		return error_text(err, -EINVAL,
+				  "--iterations %s: must be a number of 1 to %d, or two, N..M",
+				  value, ITERATION_RUNS_MAX);
+	return 0;
+}
+
+static int set_variant(struct iteration_options *o, const char *value, struct error *err)
+{
+	const char *equals = strchr(value, '=');
+	struct iteration_variant *variant = &o->variants[o->variant_count];
+	char **argv;
+
+	if (!equals || equals == value)
+		return error_text(err, -EINVAL, "--variant %s: must be NAME=COMMAND", value);
+	if (o->variant_count == ITERATION_VARIANTS)
+		return error_text(err, -EINVAL, "--variant %s: there can be two", value);
+	argv = words_split(equals + 1);
+	if (!argv)
+		return error_text(err, -EINVAL, "--variant %s: no command, or a quote without end",
+				  value);
+	variant->name = xstrndup(value, (size_t)(equals - value));
+	variant->argv = argv;
+	o->variant_count++;
+	return 0;
+}
+
+static int set_seed(struct iteration_options *o, const char *value, struct error *err)
+{
+	uint64_t seed;
+
+	if (!text_to_u64(value, 10, &seed) || !seed || seed > UINT32_MAX)
+		return error_text(err, -EINVAL, "--seed %s: must be a number of 1 to %u", value,
+				  UINT32_MAX);
+	o->seed = (uint32_t)seed;
+	return 0;
+}
+
+int iteration_options_set(struct iteration_options *o, int opt, const char *value,
+			  struct error *err)
+{
+	if (opt < OPT_ITERATIONS || opt > OPT_KEEP_GOING)
+		return -ENOENT;
+	o->is_used = true;
+	switch (opt) {
+	case OPT_ITERATIONS:
+		return set_iterations(o, value, err);
+	case OPT_WARMUP:
+		if (parse_count(value, &o->warmup))
+			return error_text(err, -EINVAL,
+					  "--warmup %s: must be a number of up to %d", value,
+					  ITERATION_RUNS_MAX);
+		return 0;
+	case OPT_VARIANT:
+		return set_variant(o, value, err);
+	case OPT_SEED:
+		return set_seed(o, value, err);
+	default:
+		o->keep_going = true;
+		return 0;
+	}
+}
+
+static int check_variants(const struct iteration_options *o, char *const *argv, struct error *err)
+{
+	if (o->variant_count == 1)
+		return error_text(err, -EINVAL, "--variant: two are needed");
+	if (o->variant_count && argv)
+		return error_text(err, -EINVAL, "--variant: comes in place of a command");
+	if (o->variant_count && strcmp(o->variants[0].name, o->variants[1].name) == 0)
+		return error_text(err, -EINVAL, "--variant %s: another one has that name",
+				  o->variants[0].name);
+	if (!o->variant_count && o->min != o->max)
+		return error_text(err, -EINVAL,
+				  "--iterations %u..%u: needs two variants, whose difference "
+				  "decides when it is enough",
+				  o->min, o->max);
+	if (!o->variant_count && o->seed)
+		return error_text(err, -EINVAL, "--seed: needs two variants");
+	return 0;
+}
+
+int iteration_options_check(struct iteration_options *o, char *const *argv, struct error *err)
+{
+	int ret = o->is_used ? check_variants(o, argv, err) : 0;
+	uint32_t each = o->variant_count ? o->variant_count : 1;
+
+	if (ret || !o->is_used)
+		return ret;
+	if (!o->min)
+		return error_text(err, -EINVAL,
+				  "--warmup, --variant, --seed and --keep-going need --iterations");
+	if ((o->max + o->warmup) * each > ITERATION_RUNS_MAX)
+		return error_text(err, -EINVAL, "--iterations: more than %d runs together",
+				  ITERATION_RUNS_MAX);
+	if (!o->seed)
+		o->seed = (uint32_t)hash_u64(clock_realtime_ns()) | 1;
+	return 0;
+}
+
+char *const *iteration_options_argv(const struct iteration_options *o, char *const *argv)
+{
+	return o->variant_count ? o->variants[0].argv : argv;
+}
+
+void iteration_options_release(struct iteration_options *o)
+{
+	for (uint32_t i = 0; i < o->variant_count; i++) {
+		free(o->variants[i].name);
+		words_free(o->variants[i].argv);
+	}
+}
+
+uint32_t iteration_options_looks(const struct iteration_options *o)
+{
+	uint32_t looks = 1;
+
+	for (uint32_t at = o->min; at < o->max; at *= 2)
+		looks++;
+	return looks;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Options that have a command recorded several times, or two variants of it in turns. */
+#ifndef PROF_CMD_OPTIONS_ITERATION_OPTIONS_H
+#define PROF_CMD_OPTIONS_ITERATION_OPTIONS_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/options/filter_options.h"
+#include "lib/base/error.h"
+
+/* All runs together, as each waits as a process of its own until it is executed. */
+#define ITERATION_RUNS_MAX 1000
+#define ITERATION_VARIANTS 2
+
+struct iteration_variant {
+	char *name;
+	char **argv;
+};
+
+struct iteration_options {
+	uint32_t min, max; /* iterations; unequal: it is looked at between whether they are enough */
+	uint32_t warmup; /* runs of each variant before, which are not recorded */
+	/* Both owned; a command without variants is a single one without a name. */
+	struct iteration_variant variants[ITERATION_VARIANTS];
+	uint32_t variant_count;
+	uint32_t seed; /* of the order within each pair; never 0 after the check */
+	bool keep_going; /* after a run that fails */
+	bool is_used; /* an option was given */
+};
+
+enum {
+	OPT_ITERATIONS = OPT_FILTER_END,
+	OPT_WARMUP,
+	OPT_VARIANT,
+	OPT_SEED,
+	OPT_KEEP_GOING,
+};
+
+/* clang-format off */
+#define ITERATION_LONG_OPTIONS \
+	{"iterations", required_argument, NULL, OPT_ITERATIONS}, \
+	{"warmup", required_argument, NULL, OPT_WARMUP}, \
+	{"variant", required_argument, NULL, OPT_VARIANT}, \
+	{"seed", required_argument, NULL, OPT_SEED}, \
+	{"keep-going", no_argument, NULL, OPT_KEEP_GOING}
+/* clang-format on */
+
+extern const char iteration_options_help[];
+
+/* -ENOENT: not such an option; -EINVAL with err: a wrong value. Zeroed options are none. */
+int iteration_options_set(struct iteration_options *o, int opt, const char *value,
+			  struct error *err);
+/*
+ * Checks combinations and fills in defaults; argv is the command, NULL: none. Call after the last
+ * option. 0 or -EINVAL.
+ */
+int iteration_options_check(struct iteration_options *o, char *const *argv, struct error *err);
+/* The command to be named: that of the options, or of the first variant. */
+char *const *iteration_options_argv(const struct iteration_options *o, char *const *argv);
+void iteration_options_release(struct iteration_options *o);
+/* How often it is looked at whether the iterations so far are enough: at min, 2 min … max. */
+uint32_t iteration_options_looks(const struct iteration_options *o);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/iterations.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "cmd/command.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/index.h"
+#include "lib/profile/run_markers.h"
+#include "lib/query/comparison.h"
+#include "lib/query/intervals.h"
+
+static uint32_t variants_of(const struct iteration_options *o)
+{
+	return o->variant_count ? o->variant_count : 1;
+}
+
+static void add_runs(struct iterations *it, uint32_t iteration, bool is_reversed)
+{
+	uint32_t count = variants_of(it->options);
+
+	for (uint32_t i = 0; i < count; i++)
+		vec_push(&it->runs, (struct iteration_run){
+					    .iteration = iteration,
+					    .variant = is_reversed ? count - 1 - i : i,
+				    });
+}
+
+/* The order within each pair is random, so that nothing periodic meets one variant alone. */
+static void plan(struct iterations *it)
+{
+	const struct iteration_options *o = it->options;
+
+	for (uint32_t i = 0; i < o->warmup; i++)
+		add_runs(it, 0, false);
+	for (uint32_t i = 1; i <= o->max; i++)
+		add_runs(it, i, hash_pair(o->seed, i) >> 63);
+}
+
+int iterations_fork(struct iterations *it, const struct iteration_options *options,
+		    const struct child_options *like, struct error *err)
+{
+	it->options = options;
+	plan(it);
+	vec_for_each(&it->runs, struct iteration_run *, run) {
+		struct child_options child = *like;
+		int ret;
+
+		if (options->variant_count)
+			child.argv = options->variants[run->variant].argv;
+		ret = child_new(&run->child, &child, err);
+		if (ret)
+			return ret;
+		run->pid = (uint32_t)child_pid(run->child);
+	}
+	return 0;
+}
+
+void iterations_release(struct iterations *it)
+{
+	vec_for_each(&it->runs, struct iteration_run *, run)
+		child_free(run->child);
+	vec_release(&it->runs);
+}
+
+struct iteration_run *iterations_current(struct iterations *it)
+{
+	return &it->runs.items[it->current];
+}
+
+const struct iteration_run *iterations_first(const struct iterations *it)
+{
+	const struct iteration_run *run = it->runs.items;
+
+	while (!run->iteration)
+		run++;
+	return run;
+}
+
+static uint32_t shell_status(int wait_status)
+{
+	if (WIFSIGNALED(wait_status))
+		return EXIT_SIGNAL_BASE + (uint32_t)WTERMSIG(wait_status);
+	return WEXITSTATUS(wait_status);
+}
+
+static void end_run(struct iteration_run *run, const struct supervisor *supervisor)
+{
+	if (!supervisor->child_ended)
+		return;
+	run->end_ns = supervisor->stop_ns;
+	run->status = shell_status(supervisor->wait_status);
+	run->cpu_ns = child_cpu_ns(run->child);
+}
+
+/* CPU times of a variant's recorded runs so far, in the order of the iterations. */
+static struct sample_values times_of(const struct iterations *it, uint32_t variant, double *times)
+{
+	struct sample_values values = {times, 0};
+
+	for (size_t i = 0; i <= it->current; i++) {
+		const struct iteration_run *run = &it->runs.items[i];
+
+		/* A run without any time has no logarithm: take the least that can be. */
+		if (run->iteration && run->variant == variant)
+			times[values.count++] = run->cpu_ns ? (double)run->cpu_ns : 1;
+	}
+	return values;
+}
+
+static bool is_look(const struct iteration_options *o, uint32_t iteration)
+{
+	uint32_t at = o->min;
+
+	while (at < iteration)
+		at *= 2;
+	return at == iteration && iteration < o->max;
+}
+
+/* After the last run of an iteration: is the difference plain, with the error of a single look? */
+static bool is_decided(const struct iterations *it)
+{
+	const struct iteration_options *o = it->options;
+	const struct iteration_run *run = &it->runs.items[it->current];
+	_cleanup_free_ double *a = xcalloc(it->runs.count, sizeof(*a));
+	_cleanup_free_ double *b = xcalloc(it->runs.count, sizeof(*b));
+	struct interval i;
+
+	if (o->min == o->max || !run->iteration || !is_look(o, run->iteration) ||
+	    run[1].iteration == run->iteration)
+		return false;
+	i = interval_paired(times_of(it, 0, a), times_of(it, 1, b),
+			    COMPARISON_ALPHA / iteration_options_looks(o));
+	return i.low > 0 || i.high < 0;
+}
+
+bool iterations_advance(struct iterations *it, struct supervisor *supervisor)
+{
+	struct iteration_run *run;
+
+	if (!it->options)
+		return false;
+	run = iterations_current(it);
+	end_run(run, supervisor);
+	if (supervisor->reason != STOP_CHILD_ENDED || supervisor->interrupted ||
+	    (run->status && !it->options->keep_going) || it->current + 1 == it->runs.count ||
+	    is_decided(it))
+		return false;
+	child_free(run->child);
+	run->child = NULL;
+	it->current++;
+	supervisor_next(supervisor, iterations_current(it)->child);
+	return true;
+}
+
+int iterations_exit_status(const struct iterations *it, const struct supervisor *supervisor)
+{
+	if (it->options && it->options->keep_going && supervisor->reason == STOP_CHILD_ENDED &&
+	    !supervisor->interrupted)
+		return 0;
+	return supervisor_exit_status(supervisor);
+}
+
+/* The main thread of the process that was executed: the first one of that pid. */
+static thread_id find_thread(const struct profile *p, uint32_t pid)
+{
+	thread_id found = NO_THREAD;
+
+	for (thread_id id = 0; id < p->threads.rows.count; id++) {
+		const struct profile_thread *thread = &p->threads.rows.items[id];
+
+		if (thread->pid == pid && thread->is_main &&
+		    (found == NO_THREAD ||
+		     thread->incarnation < p->threads.rows.items[found].incarnation))
+			found = id;
+	}
+	return found;
+}
+
+/* It was forked with all others, but began to be the command's when it was executed. */
+static void begin_process(struct profile *p, thread_id main, uint64_t start)
+{
+	const struct profile_thread of = *threads_get(&p->threads, main);
+
+	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
+		if (thread->pid != of.pid || thread->incarnation != of.incarnation)
+			continue;
+		if (thread->process_start < start)
+			thread->process_start = start;
+		if (thread->start < start)
+			thread->start = start;
+	}
+}
+
+static void add_marker(const struct iterations *it, const struct iteration_run *run,
+		       struct profile *p)
+{
+	const struct iteration_options *o = it->options;
+	struct run_marker marker = {
+		.start = run->start_ns,
+		.end = run->end_ns,
+		.iteration = run->iteration,
+		.variant = NO_STRING,
+		.variant_number = run->variant + 1,
+		.status = run->status,
+		.cpu_ns = run->cpu_ns,
+		.looks = iteration_options_looks(o),
+		.seed = o->variant_count ? o->seed : 0,
+	};
+	thread_id thread = find_thread(p, run->pid);
+
+	if (thread == NO_THREAD)
+		return;
+	/* The kernel knows better when it ended than the recorder, who was told. */
+	if (p->threads.rows.items[thread].process_end > run->start_ns)
+		marker.end = p->threads.rows.items[thread].process_end;
+	if (o->variant_count)
+		marker.variant = strings_intern(&p->strings, o->variants[run->variant].name);
+	begin_process(p, thread, run->start_ns);
+	run_marker_add(p, thread, &marker);
+}
+
+void iterations_add_markers(const struct iterations *it, struct profile *p)
+{
+	vec_for_each(&it->runs, const struct iteration_run *, run) {
+		if (run->iteration && run->end_ns)
+			add_marker(it, run, p);
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runs of a recording, one after the other. All are forked at once, before anything changes this
+ * process, and wait; each is executed when the one before has ended. A command that is run once is
+ * none of these.
+ */
+#ifndef PROF_CMD_RUN_ITERATIONS_H
+#define PROF_CMD_RUN_ITERATIONS_H
+
+#include "cmd/options/iteration_options.h"
+#include "cmd/run/supervisor.h"
+#include "lib/base/vec.h"
+#include "lib/live/machine/child.h"
+#include "lib/profile/profile.h"
+
+struct iteration_run {
+	struct child *child; /* until it is collected */
+	uint32_t iteration; /* from 1 on; 0: a warm-up */
+	uint32_t variant; /* of the options */
+	uint32_t pid;
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC; end 0: it has not ended */
+	uint32_t status; /* as a shell has it */
+	uint64_t cpu_ns;
+};
+
+struct iterations {
+	const struct iteration_options *options; /* NULL: there are none */
+	VEC(struct iteration_run) runs; /* in the order in which they are executed */
+	size_t current;
+};
+
+/*
+ * Chooses the order, and forks all; `like` says how, but for the command: argv is that of options
+ * without variants.
+ */
+int iterations_fork(struct iterations *it, const struct iteration_options *options,
+		    const struct child_options *like, struct error *err);
+/* Kills those that were not executed. Zeroed it is empty. */
+void iterations_release(struct iterations *it);
+/* The run that is next, or goes on. */
+struct iteration_run *iterations_current(struct iterations *it);
+/* The first run that is recorded. */
+const struct iteration_run *iterations_first(const struct iterations *it);
+/*
+ * Takes note of the end of the current run, and says whether there is another: none after a failure,
+ * an interruption, or a look that decides. Then its child is the supervisor's.
+ */
+bool iterations_advance(struct iterations *it, struct supervisor *supervisor);
+/* The exit status, if nothing of prof's own fails. */
+int iterations_exit_status(const struct iterations *it, const struct supervisor *supervisor);
+/* Puts a marker of each recorded run that has ended into the finished profile. */
+void iterations_add_markers(const struct iterations *it, struct profile *p);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of a recording that is going on, for the files of the pipeline. */
+#ifndef PROF_CMD_RUN_PIPELINE_INTERNAL_H
+#define PROF_CMD_RUN_PIPELINE_INTERNAL_H
+
+#include "cmd/run/iterations.h"
+#include "cmd/run/outputs.h"
+#include "cmd/run/pipeline.h"
+#include "cmd/run/signals.h"
+#include "cmd/run/supervisor.h"
+#include "cmd/text/coverage.h"
+#include "cmd/text/progress.h"
+#include "lib/format/format.h"
+#include "lib/live/machine/child.h"
+#include "lib/live/recorder.h"
+#include "lib/session/session.h"
+#include "symbolize/source_texts.h"
+
+struct pipeline {
+	const struct pipeline_options *options;
+	struct identity owner; /* the invoking user */
+	struct outputs outputs;
+	struct progress progress;
+	struct signals signals;
+	struct supervisor supervisor;
+	struct child *child; /* the one that runs; of several runs, borrowed */
+	struct iterations iterations;
+	struct recorder *recorder;
+	struct profile *profile;
+	struct session *session;
+	struct export_counts counts;
+	struct report report; /* rows of the instruments */
+	struct coverage coverage;
+	struct sources_stats sources;
+	int status; /* status of prof's own failures after the command ran; 0: none */
+};
+
+/* Runs from the last record to the finished files. */
+int pipeline_finish(struct pipeline *p, struct error *err);
+/* Prof's exit status, once the command has ended. */
+int pipeline_exit_status(const struct pipeline *p);
+
+#endif

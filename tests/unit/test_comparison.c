@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs found in profiles and compared: matching, marks, gates, and how often noise is taken for more. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/profile/run_markers.h"
+#include "lib/query/build_name.h"
+#include "lib/query/comparison.h"
+#include "lib/query/gate.h"
+
+#define MS 1000000ull
+#define SECOND (1000 * MS)
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct comparison_options by_function = {
+	.filter = {.until = UINT64_MAX},
+	.noise = -1,
+};
+
+static struct profile *new_profile(void)
+{
+	struct profile *p = profile_new();
+
+	p->meta.start_ns = 5 * SECOND;
+	p->meta.end_ns = p->meta.start_ns + 1000 * SECOND;
+	p->meta.start_realtime_ns = 1700000000 * SECOND;
+	p->meta.interval_ns = MS;
+	threads_add(&p->threads, &(struct profile_thread){.pid = 1,
+							  .tid = 1,
+							  .is_main = true,
+							  .name = strings_intern(&p->strings, "t"),
+							  .process_name = NO_STRING,
+							  .process_label = NO_STRING,
+							  .arguments = NO_STRING});
+	return p;
+}
+
+static module_id add_module(struct profile *p, const char *name)
+{
+	string_id text = strings_intern(&p->strings, name);
+
+	for (module_id id = 0; id < p->modules.rows.count; id++) {
+		if (p->modules.rows.items[id].name == text)
+			return id;
+	}
+	return modules_add(&p->modules, PROFILE_MODULE_FILE, text, text);
+}
+
+static stack_id add_stack(struct profile *p, const char *module, const char *function, bool is_inlined)
+{
+	struct func func = {.name = strings_intern(&p->strings, function),
+			    .module = add_module(p, module),
+			    .file = NO_SOURCE_FILE,
+			    .is_named = true};
+	struct frame frame = {.module = func.module,
+			      .symbol = NO_SYMBOL,
+			      .inline_depth = is_inlined ? 1 : 0};
+
+	frame.func = funcs_intern(&p->funcs, &func);
+	frame.offset = frame.func;
+	return stacks_intern(&p->stacks, NO_STACK, frames_intern(&p->frames, &frame));
+}
+
+/* A second of the profile is a run: `at` is its number. */
+static void add_weight(struct profile *p, uint32_t at, stack_id stack, uint32_t ms)
+{
+	struct sample sample = {
+		.time = p->meta.start_ns + at * SECOND + MS,
+		.stack = stack,
+		.weight = ms,
+		.cpu_delta = ms * (uint32_t)MS,
+		.cpu = NO_CPU,
+	};
+
+	if (ms)
+		profile_thread_add_sample(threads_get(&p->threads, 0), &sample);
+}
+
+static void mark_run(struct profile *p, uint32_t at, struct run_marker run)
+{
+	run.start = p->meta.start_ns + at * SECOND;
+	run.end = run.start + SECOND;
+	run_marker_add(p, 0, &run);
+}
+
+static void mark_variant(struct profile *p, uint32_t at, const char *variant, uint32_t number,
+			 uint32_t iteration)
+{
+	mark_run(p, at,
+		 (struct run_marker){.iteration = iteration,
+				     .variant = strings_intern(&p->strings, variant),
+				     .variant_number = number});
+}
+
+static void names_of_builds(void **state)
+{
+	static const struct {
+		const char *name, *wanted;
+	} rows[] = {
+		{"parse", "parse"},
+		{"parse.constprop.0", "parse"},
+		{"parse.isra.0.cold", "parse"},
+		{"parse.part.12.isra.3", "parse"},
+		{"parse.llvm.123456789", "parse"},
+		{"parse [clone .isra.0]", "parse"},
+		{"parse [clone .constprop.0] [clone .cold]", "parse"},
+		{"a::b::h0123456789abcdef", "a::b"},
+		{"a::b::h0123456789abcdef.llvm.77", "a::b"},
+		{"a::h0123456789abcde", "a::h0123456789abcde"},
+		{"main.func1", "main.func1"},
+		{"main.1", "main.1"},
+		{"operator[]", "operator[]"},
+		{"[x]", "[x]"},
+		{".cold", ".cold"},
+		{".isra.0", ".isra.0"},
+		{" [clone .x]", " [clone .x]"},
+		{"::h0123456789abcdef", "::h0123456789abcdef"},
+		{"]", "]"},
+		{"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		_cleanup_free_ char *name = xstrndup(rows[i].name, build_name_size(rows[i].name));
+
+		assert_string_equal(name, rows[i].wanted);
+	}
+}
+
+/* Adds a run of each variant, the second first in every other iteration. */
+static void add_pair(struct profile *p, uint32_t iteration)
+{
+	uint32_t at = 2 * iteration, odd = iteration & 1;
+
+	mark_variant(p, at + odd, "old", 1, iteration);
+	mark_variant(p, at + !odd, "new", 2, iteration);
+}
+
+static void runs_of_variants(void **state)
+{
+	struct query_runs runs = {0}, a = {0}, b = {0};
+	struct profile *p = new_profile();
+	struct error err = {0};
+
+	(void)state;
+	for (uint32_t i = 1; i <= 3; i++)
+		add_pair(p, i);
+	mark_variant(p, 8, "new", 2, 4);
+	assert_int_equal(query_runs_find(&runs, p, &err), 0);
+	assert_int_equal(runs.rows.count, 7);
+	assert_int_equal(runs.rows.items[0].from, 2 * SECOND);
+	assert_int_equal(runs.rows.items[0].until, 3 * SECOND);
+	assert_int_equal(runs.rows.items[0].wall_ns, SECOND);
+	assert_int_equal(query_runs_split(&runs, NULL, &a, &b, &err), 0);
+	assert_string_equal(query_run_variant(&a.rows.items[0]), "old");
+	/* The iteration that has one run alone is left out. */
+	assert_int_equal(a.rows.count, 3);
+	assert_int_equal(b.rows.count, 3);
+	assert_true(query_runs_are_pairs(&a, &b));
+	a.rows.count = b.rows.count = 0;
+	assert_int_equal(query_runs_split(&runs, "new", &a, &b, &err), 0);
+	assert_string_equal(query_run_variant(&a.rows.items[0]), "new");
+	a.rows.count = b.rows.count = 0;
+	assert_int_equal(query_runs_split(&runs, "other", &a, &b, &err), -ENODATA);
+	query_runs_release(&runs);
+	query_runs_release(&a);
+	query_runs_release(&b);
+	profile_free(p);
+}
+
+static void runs_that_a_signal_ended_are_dropped(void **state)
+{
+	struct query_runs runs = {0};
+	struct profile *p = new_profile();
+	struct error err = {0};
+
+	(void)state;
+	mark_run(p, 1, (struct run_marker){.iteration = 1, .variant = NO_STRING, .status = 1});
+	mark_run(p, 2, (struct run_marker){.iteration = 2, .variant = NO_STRING, .status = 130});
+	assert_int_equal(query_runs_find(&runs, p, &err), 0);
+	assert_int_equal(query_runs_drop_killed(&runs), 1);
+	assert_int_equal(runs.rows.count, 1);
+	assert_int_equal(runs.rows.items[0].status, 1);
+	query_runs_release(&runs);
+	profile_free(p);
+}
+
+static void blocks_of_runs_are_no_pairs(void **state)
+{
+	struct query_runs a = {0}, b = {0};
+
+	(void)state;
+	for (uint64_t i = 0; i < 4; i++) {
+		vec_push(&a.rows, (struct query_run){.began_ns = 100 + i});
+		vec_push(&b.rows, (struct query_run){.began_ns = 200 + i});
+	}
+	assert_false(query_runs_are_pairs(&a, &b));
+	for (uint64_t i = 0; i < 4; i++) {
+		a.rows.items[i].began_ns = 100 + 10 * i + 3 * (i & 1);
+		b.rows.items[i].began_ns = 101 + 10 * i;
+	}
+	assert_true(query_runs_are_pairs(&a, &b));
+	a.rows.items[2].began_ns = 0;
+	assert_false(query_runs_are_pairs(&a, &b));
+	query_runs_release(&a);
+	query_runs_release(&b);
+}
+
+/* Compares runs of two profiles, which must be possible. */
+static void compare(struct comparison *c, const struct profile *a, const struct profile *b,
+		    const struct comparison_options *options)
+{
+	struct query_runs x = {0}, y = {0};
+	struct error err = {0};
+
+	assert_int_equal(query_runs_find(&x, a, &err), 0);
+	assert_int_equal(query_runs_find(&y, b, &err), 0);
+	assert_int_equal(comparison_make(c, &x, &y, options, &err), 0);
+	query_runs_release(&x);
+	query_runs_release(&y);
+}
+
+static void functions_match_between_builds(void **state)
+{
+	struct profile *a = new_profile(), *b = new_profile();
+	const struct comparison_row *row;
+	struct comparison c;
+
+	(void)state;
+	add_weight(a, 0, add_stack(a, "old", "parse", false), 100);
+	add_weight(a, 0, add_stack(a, "old", "gone", false), 50);
+	add_weight(a, 0, add_stack(a, "old", "small", false), 40);
+	add_weight(a, 0, add_stack(a, "libc", "parse", false), 30);
+	add_weight(b, 0, add_stack(b, "new", "parse.constprop.0", false), 60);
+	add_weight(b, 0, add_stack(b, "new", "parse.cold", false), 40);
+	add_weight(b, 0, add_stack(b, "new", "fresh", false), 50);
+	add_weight(b, 0, add_stack(b, "new", "small", true), 40);
+	add_weight(b, 0, add_stack(b, "libc", "parse", false), 30);
+	compare(&c, a, b, &by_function);
+	assert_int_equal(c.rows.count, 5);
+	assert_true(c.is_single && !c.is_paired && c.total.estimate == 0);
+	vec_for_each(&c.rows, const struct comparison_row *, it) {
+		if (strcmp(it->name, "parse") == 0)
+			assert_true(fabs(it->ms[SIDE_A] - (it->module ? 30 : 100)) < 1e-9 &&
+				    fabs(it->ms[SIDE_B] - it->ms[SIDE_A]) < 1e-9);
+	}
+	row = comparison_find(&c, "gone");
+	assert_int_equal(row->mark, COMPARISON_GONE);
+	row = comparison_find(&c, "fresh");
+	assert_int_equal(row->mark, COMPARISON_NEW);
+	row = comparison_find(&c, "small");
+	assert_int_equal(row->mark, COMPARISON_INLINED);
+	assert_null(comparison_find(&c, "parse.cold"));
+	comparison_release(&c);
+	profile_free(a);
+	profile_free(b);
+}
+
+static void small_rows_are_left_out(void **state)
+{
+	struct profile *a = new_profile();
+	struct comparison c;
+
+	(void)state;
+	add_weight(a, 0, add_stack(a, "m", "large", false), 996);
+	add_weight(a, 0, add_stack(a, "m", "little", false), 4);
+	compare(&c, a, a, &by_function);
+	assert_int_equal(c.rows.count, 1);
+	assert_int_equal(c.left_out, 1);
+	comparison_release(&c);
+	profile_free(a);
+}
+
+static void a_run_without_samples_is_refused(void **state)
+{
+	struct query_runs x = {0}, y = {0};
+	struct profile *p = new_profile();
+	struct comparison c;
+	struct error err = {0};
+
+	(void)state;
+	add_weight(p, 1, add_stack(p, "m", "f", false), 10);
+	mark_run(p, 1, (struct run_marker){.iteration = 1, .variant = NO_STRING});
+	mark_run(p, 2, (struct run_marker){.iteration = 2, .variant = NO_STRING});
+	assert_int_equal(query_runs_find(&x, p, &err), 0);
+	assert_int_equal(query_runs_find(&y, p, &err), 0);
+	assert_int_equal(comparison_make(&c, &x, &y, &by_function, &err), -ENODATA);
+	query_runs_release(&x);
+	query_runs_release(&y);
+	profile_free(p);
+}
+
+/* One run a side: nothing is known of the noise, until it is assumed. */
+static void one_run_a_side_is_inconclusive(void **state)
+{
+	struct comparison_options assuming = by_function;
+	struct profile *a = new_profile(), *b = new_profile();
+	struct gate gate = {0};
+	struct gate_results results;
+	struct comparison c;
+
+	(void)state;
+	assuming.noise = 0.01;
+	add_weight(a, 0, add_stack(a, "m", "f", false), 1000);
+	add_weight(b, 0, add_stack(b, "m", "f", false), 1200);
+	compare(&c, a, b, &by_function);
+	gate_judge(&gate, &c, &results);
+	assert_int_equal(results.verdict, VERDICT_INCONCLUSIVE);
+	assert_int_equal(results.rows.items[0].more_runs, 0);
+	gate_results_release(&results);
+	comparison_release(&c);
+	compare(&c, a, b, &assuming);
+	gate_judge(&gate, &c, &results);
+	assert_int_equal(results.verdict, VERDICT_REGRESSION);
+	assert_true(fabs(log1p(c.total.high) - log(1.2) - 1.959963985 * 0.01 * sqrt(2)) < 1e-9);
+	gate_results_release(&results);
+	comparison_release(&c);
+	profile_free(a);
+	profile_free(b);
+}
+
+static void rules_of_a_gate(void **state)
+{
+	static const char *const wrong[] = {"", "total", "total=", "=2%", "total=x", "total=2%,",
+					    "total=-1%", "a,b", ",total=2%x", "total=2%,b"};
+	struct error err = {0};
+	struct gate g = {0};
+
+	(void)state;
+	assert_int_equal(gate_parse(&g, "total=2%,f<a, b>=10,any=0.5%,a=b=3%", &err), 0);
+	assert_int_equal(g.rules.count, 4);
+	assert_int_equal(g.rules.items[0].kind, GATE_TOTAL);
+	assert_true(g.rules.items[0].margin == 0.02);
+	assert_int_equal(g.rules.items[1].kind, GATE_NAME);
+	assert_string_equal(g.rules.items[1].name, "f<a, b>");
+	assert_true(g.rules.items[1].margin == 0.1);
+	assert_int_equal(g.rules.items[2].kind, GATE_ANY);
+	assert_string_equal(g.rules.items[3].name, "a=b");
+	gate_release(&g);
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		g = (struct gate){0};
+		assert_int_equal(gate_parse(&g, wrong[i], &err), -EINVAL);
+		gate_release(&g);
+	}
+}
+
+/* A comparison as its gate sees it. */
+static struct comparison made_up(double estimate, double low, double high)
+{
+	struct comparison c = {
+		.runs = {10, 10},
+		.is_paired = true,
+		.alpha = COMPARISON_ALPHA,
+		.total = {.estimate = estimate, .low = low, .high = high, .error = 0.01, .df = 9},
+	};
+
+	return c;
+}
+
+static void verdicts(void **state)
+{
+	static const struct {
+		double estimate, low, high;
+		enum verdict at_0, at_2_percent;
+	} rows[] = {
+		{0.03, 0.01, 0.05, VERDICT_REGRESSION, VERDICT_REGRESSION},
+		{0.015, 0.005, 0.025, VERDICT_REGRESSION, VERDICT_INCONCLUSIVE},
+		{0.01, 0.005, 0.015, VERDICT_REGRESSION, VERDICT_PASSED},
+		{0.03, -0.01, 0.07, VERDICT_INCONCLUSIVE, VERDICT_INCONCLUSIVE},
+		{0, -0.01, 0.01, VERDICT_INCONCLUSIVE, VERDICT_PASSED},
+		{-0.03, -0.04, -0.02, VERDICT_PASSED, VERDICT_PASSED},
+		{0.03, -INFINITY, INFINITY, VERDICT_INCONCLUSIVE, VERDICT_INCONCLUSIVE},
+	};
+	struct error err = {0};
+	struct gate none = {0}, gate = {0};
+
+	(void)state;
+	gate_parse(&gate, "total=2%", &err);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct comparison c = made_up(rows[i].estimate, rows[i].low, rows[i].high);
+		struct gate_results results;
+
+		gate_judge(&none, &c, &results);
+		assert_int_equal(results.verdict, rows[i].at_0);
+		gate_results_release(&results);
+		gate_judge(&gate, &c, &results);
+		assert_int_equal(results.verdict, rows[i].at_2_percent);
+		if (rows[i].at_2_percent != VERDICT_INCONCLUSIVE)
+			assert_int_equal(results.rows.items[0].more_runs, 0);
+		gate_results_release(&results);
+	}
+	gate_release(&gate);
+}
+
+static struct comparison_row made_up_row(const char *name, double ratio, double error, bool differs)
+{
+	return (struct comparison_row){
+		.name = xstrdup(name),
+		.share = {.estimate = ratio},
+		.difference = {.estimate = ratio},
+		.ratio = {.estimate = ratio,
+			  .low = ratio - 2 * error,
+			  .high = ratio + 2 * error,
+			  .error = error,
+			  .df = 9},
+		.differs = differs,
+	};
+}
+
+static enum verdict judge_once(const struct comparison *c, const char *rules, const char *row)
+{
+	struct error err = {0};
+	struct gate gate = {0};
+	struct gate_results results;
+	enum verdict verdict;
+
+	assert_int_equal(gate_parse(&gate, rules, &err), 0);
+	gate_judge(&gate, c, &results);
+	verdict = results.verdict;
+	if (row)
+		assert_string_equal(results.rows.items[0].row->name, row);
+	gate_results_release(&results);
+	gate_release(&gate);
+	return verdict;
+}
+
+static void verdicts_of_rows(void **state)
+{
+	struct comparison c = made_up(0, -0.01, 0.01);
+
+	(void)state;
+	vec_push(&c.rows, made_up_row("slow", 0.2, 0.02, true));
+	vec_push(&c.rows, made_up_row("perhaps", 0.2, 0.05, false));
+	vec_push(&c.rows, made_up_row("same", 0, 0.001, false));
+	assert_int_equal(judge_once(&c, "slow=10%", "slow"), VERDICT_REGRESSION);
+	assert_int_equal(judge_once(&c, "slow=30%", "slow"), VERDICT_PASSED);
+	/* Asked for by its name, it needs not stand out from all others. */
+	assert_int_equal(judge_once(&c, "perhaps=10%", "perhaps"), VERDICT_REGRESSION);
+	assert_int_equal(judge_once(&c, "same=1%", "same"), VERDICT_PASSED);
+	assert_int_equal(judge_once(&c, "none=1%", NULL), VERDICT_INCONCLUSIVE);
+	assert_int_equal(judge_once(&c, "any=10%", "slow"), VERDICT_REGRESSION);
+	assert_int_equal(judge_once(&c, "any=10%,slow=40%", "perhaps"), VERDICT_INCONCLUSIVE);
+	assert_int_equal(judge_once(&c, "any=10%,slow=40%,perhaps=40%", "same"), VERDICT_PASSED);
+	comparison_release(&c);
+}
+
+/* A simulated machine: numbers by xorshift, always the same ones. */
+struct simulation {
+	uint64_t seed;
+	struct profile *sides[SIDE_COUNT];
+};
+
+static double uniform(struct simulation *s)
+{
+	s->seed ^= s->seed << 13;
+	s->seed ^= s->seed >> 7;
+	s->seed ^= s->seed << 17;
+	return ((double)(s->seed >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double gaussian(struct simulation *s)
+{
+	return sqrt(-2 * log(uniform(s))) * cos(2 * 3.141592653589793 * uniform(s));
+}
+
+/* Poisson's, for a few or very many. */
+static uint32_t count_of(struct simulation *s, double mean)
+{
+	double product = uniform(s), limit = exp(-mean);
+	uint32_t count = 0;
+
+	if (mean > 50) {
+		double value = mean + sqrt(mean) * gaussian(s) + 0.5;
+
+		return value > 0 ? (uint32_t)value : 0;
+	}
+	for (; product > limit; count++)
+		product *= uniform(s);
+	return count;
+}
+
+#define FUNCTIONS 60
+#define SLOW 3 /* has a share of 20 % */
+#define PAIRS 10
+#define TRIALS 120
+
+/*
+ * Runs of 60 functions, whose times vary by 3 to 8 % each and by 3 % together, sampled `ticks` times
+ * or so. In B, one takes `factor` as long.
+ */
+static void simulate(struct simulation *s, double ticks, double factor)
+{
+	double times[FUNCTIONS], noise[FUNCTIONS], sum = 0;
+
+	for (int i = 0; i < FUNCTIONS; i++) {
+		times[i] = 1.0 / (i + 1);
+		noise[i] = 0.03 + 0.05 * uniform(s);
+		sum += i == SLOW ? 0 : times[i];
+	}
+	times[SLOW] = sum / 4;
+	for (uint32_t run = 0; run < 2 * PAIRS; run++) {
+		/* ABBA: as good as at random. */
+		int side = (int)((run + run / 2) & 1);
+		struct profile *p = s->sides[side];
+		double all = exp(0.03 * gaussian(s));
+
+		mark_run(p, run, (struct run_marker){.iteration = run / 2 + 1, .variant = NO_STRING});
+		for (int i = 0; i < FUNCTIONS; i++) {
+			char name[] = {'f', (char)('0' + i / 10), (char)('0' + i % 10), '\0'};
+			double time = times[i] / (1.25 * sum) * all *
+				      exp(noise[i] * gaussian(s)) *
+				      (side == SIDE_B && i == SLOW ? factor : 1);
+
+			add_weight(p, run, add_stack(p, "m", name, false),
+				   count_of(s, ticks * time));
+		}
+	}
+}
+
+struct tally {
+	int regressions; /* verdicts */
+	int named; /* comparisons in which some row differs */
+	int found; /* in which the row does that is slower */
+};
+
+static struct tally repeat(uint64_t seed, int times, double ticks, double factor)
+{
+	struct simulation s = {.seed = seed};
+	struct tally tally = {0};
+
+	for (int i = 0; i < times; i++) {
+		const struct comparison_row *slow;
+		struct comparison c;
+		bool is_named = false;
+
+		s.sides[SIDE_A] = new_profile();
+		s.sides[SIDE_B] = new_profile();
+		simulate(&s, ticks, factor);
+		compare(&c, s.sides[SIDE_A], s.sides[SIDE_B], &by_function);
+		assert_true(c.is_paired);
+		vec_for_each(&c.rows, const struct comparison_row *, row)
+			is_named |= row->differs;
+		slow = comparison_find(&c, "f03");
+		tally.named += is_named;
+		tally.found += slow && slow->differs && slow->share.estimate > 0;
+		tally.regressions += c.total.low > 0;
+		comparison_release(&c);
+		profile_free(s.sides[SIDE_A]);
+		profile_free(s.sides[SIDE_B]);
+	}
+	return tally;
+}
+
+static void noise_is_not_taken_for_a_difference(void **state)
+{
+	static const double ticks[] = {150, 1000, 20000};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(ticks); i++) {
+		struct tally tally = repeat(7 + i, TRIALS, ticks[i], 1);
+
+		print_message("%g ticks: %d regressions, %d with a row\n", ticks[i],
+			      tally.regressions, tally.named);
+		assert_true(tally.named <= TRIALS / 20);
+		assert_true(tally.regressions <= TRIALS / 20);
+	}
+}
+
+static void a_slower_function_is_found(void **state)
+{
+	struct tally tally = repeat(3, 100, 2000, 1.25);
+
+	(void)state;
+	print_message("found %d of 100, regressions %d\n", tally.found, tally.regressions);
+	assert_true(tally.found >= 90);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_of_builds),
+		cmocka_unit_test(runs_of_variants),
+		cmocka_unit_test(runs_that_a_signal_ended_are_dropped),
+		cmocka_unit_test(blocks_of_runs_are_no_pairs),
+		cmocka_unit_test(functions_match_between_builds),
+		cmocka_unit_test(small_rows_are_left_out),
+		cmocka_unit_test(a_run_without_samples_is_refused),
+		cmocka_unit_test(one_run_a_side_is_inconclusive),
+		cmocka_unit_test(rules_of_a_gate),
+		cmocka_unit_test(verdicts),
+		cmocka_unit_test(verdicts_of_rows),
+		cmocka_unit_test(noise_is_not_taken_for_a_difference),
+		cmocka_unit_test(a_slower_function_is_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -100,7 +100,7 @@ workload_library := $(call programs,$(workload_library_src)).so
 workload_compat := $(if $(filter x86_64,$(ARCH)),$(call programs,$(workload_compat_src)))
 all_workloads := $(workloads) $(workloads_nofp) $(workload_static) $(workload_library) $(workload_compat)
 
-.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-readers check-fuzz check-checker check-report check-scripts \
+.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-readers check-fuzz check-checker check-report check-diff check-scripts \
 	golden-accept e2e lint fuzz bench install uninstall clean help
 export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
@@ -223,7 +223,7 @@ $(workload_compat): $(BUILD)/%: %.c Makefile
 workloads: $(all_workloads) ## Build tests/workloads, the programs whose true profile is known
 fuzz-programs: $(fuzz)
 
-check: check-unit check-golden check-readers check-fuzz check-checker check-report check-scripts ## Test what needs no root
+check: check-unit check-golden check-readers check-fuzz check-checker check-report check-diff check-scripts ## Test what needs no root
 
 check-unit: $(unit)
 	scripts/tap --label unit --jobs 2 $(unit)
@@ -246,11 +246,16 @@ check-checker:
 check-report: $(prof)
 	scripts/tap --label report "python3 tests/check_report.py $(prof) $(wildcard tests/golden/*/out.json tests/readers/files/*.json)"
 
+# What prof diff says of small profiles.
+check-diff: $(prof)
+	tests/diff/run $(prof)
+
 check-scripts:
 	scripts/tap --label scripts tests/scripts/*.sh
 
-golden-accept: $(golden) ## Take what the golden tests give now as right
+golden-accept: $(golden) $(prof) ## Take what the golden tests give now as right
 	BUILD=$(BUILD) tests/golden/run --accept
+	tests/diff/run --accept $(prof)
 
 e2e: $(prof) $(e2e_programs) $(all_workloads) ## Record real programs and judge the profiles (root)
 	BUILD=$(BUILD) PROF=$(prof) tests/e2e/run $(E2E)

@@ -156,6 +156,17 @@ bool iterations_advance(struct iterations *it, struct supervisor *supervisor)
 	return true;
 }
 
+void iterations_settle(struct iterations *it, const struct supervisor *supervisor)
+{
+	if (it->options && !iterations_current(it)->end_ns)
+		end_run(iterations_current(it), supervisor);
+}
+
+bool iterations_are_none(struct iterations *it)
+{
+	return it->options && !iterations_current(it)->iteration;
+}
+
 int iterations_exit_status(const struct iterations *it, const struct supervisor *supervisor)
 {
 	if (it->options && it->options->keep_going && supervisor->reason == STOP_CHILD_ENDED &&

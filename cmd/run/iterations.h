@@ -46,6 +46,10 @@ const struct iteration_run *iterations_first(const struct iterations *it);
  * an interruption, or a look that decides. Then its child is the supervisor's.
  */
 bool iterations_advance(struct iterations *it, struct supervisor *supervisor);
+/* Takes note of the end of the last run, which may have come after sampling has ended. */
+void iterations_settle(struct iterations *it, const struct supervisor *supervisor);
+/* Did it end while it warmed up? Then there is nothing in the recording. */
+bool iterations_are_none(struct iterations *it);
 /* The exit status, if nothing of prof's own fails. */
 int iterations_exit_status(const struct iterations *it, const struct supervisor *supervisor);
 /* Puts a marker of each recorded run that has ended into the finished profile. */

@@ -336,6 +336,13 @@ static int run(struct pipeline *p)
 	progress_erase(&p->progress);
 	drain(p);
 	supervisor_settle(&p->supervisor);
+	iterations_settle(&p->iterations, &p->supervisor);
+	status = pipeline_exit_status(p);
+	if (iterations_are_none(&p->iterations)) {
+		command_say_as(command, "it ended while it warmed up, with status %d: no profile",
+			       status);
+		return status;
+	}
 	if (pipeline_finish(p, &err))
 		return command_fail(command, EXIT_REFUSED, &err);
 	return pipeline_exit_status(p);

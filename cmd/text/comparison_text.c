@@ -66,23 +66,26 @@ void comparison_headline(const struct comparison_text *t, struct strbuf *out)
 	add_runs(out, t->comparison);
 }
 
+/* Appends a foreign name, so that it is nothing but text there. */
+typedef void add_name_fn(struct strbuf *out, const char *name);
+
 /* "total=2%: passed", with what decides. */
 static void add_rule(struct strbuf *out, const struct comparison *c,
-		     const struct gate_result *result)
+		     const struct gate_result *result, add_name_fn *add_name)
 {
 	const struct gate_rule *rule = result->rule;
 	const char *name = rule->kind == GATE_TOTAL ? "total"
 			   : rule->kind == GATE_ANY ? "any"
 						    : rule->name;
 
-	add_safe(out, name);
+	add_name(out, name);
 	strbuf_addf(out, "=%.6g%%: %s", 100 * rule->margin, verdict_names[result->verdict]);
 	if (rule->kind == GATE_NAME && !result->row)
 		strbuf_adds(out, ": there is no such row, or it has too few samples");
 	if (result->row) {
 		strbuf_adds(out, ": ");
 		if (rule->kind == GATE_ANY) {
-			add_safe(out, result->row->name);
+			add_name(out, result->row->name);
 			strbuf_addch(out, ' ');
 		}
 		add_percent(out, &result->row->ratio);
@@ -202,7 +205,7 @@ void comparison_print_text(const struct comparison_text *t, size_t width, struct
 	vec_for_each(&t->results->rows, const struct gate_result *, result) {
 		if (!result->rule)
 			continue;
-		add_rule(out, c, result);
+		add_rule(out, c, result, add_safe);
 		strbuf_addch(out, '\n');
 	}
 	add_caveats(out, t, "");
@@ -235,7 +238,7 @@ static void add_plain(struct strbuf *out, const char *text)
 
 	text_to_line(copy);
 	for (const char *at = copy; *at; at++) {
-		if (strchr("\\`*_{}[]()<>#+-.!|~&@:", *at))
+		if (strchr("\\`*_[]<>#.|~&@:", *at))
 			strbuf_addf(out, "&#%d;", *at);
 		else
 			strbuf_addch(out, *at);
@@ -275,16 +278,13 @@ static void add_markdown_table(const struct comparison_text *t, struct strbuf *o
 
 static void add_markdown_rules(const struct comparison_text *t, struct strbuf *out)
 {
-	_cleanup_(strbuf_release) struct strbuf text = {0};
 	size_t count = 0;
 
 	vec_for_each(&t->results->rows, const struct gate_result *, result) {
 		if (!result->rule || count++ >= MARKDOWN_RULES)
 			continue;
-		strbuf_reset(&text);
-		add_rule(&text, t->comparison, result);
 		strbuf_addf(out, "- %s ", symbol(result->verdict));
-		add_plain(out, strbuf_text(&text));
+		add_rule(out, t->comparison, result, add_plain);
 		strbuf_addch(out, '\n');
 	}
 	if (count)

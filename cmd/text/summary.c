@@ -20,6 +20,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/live/features.h"
+#include "lib/profile/run_markers.h"
 #include "lib/record/record.h"
 
 static void add_counted(struct strbuf *out, uint64_t count, const char *one, const char *many)
@@ -282,6 +283,38 @@ static void set_stacks(json_t *root, const struct outcome *outcome)
 	set_integer(root, "exiting", stats->exiting);
 }
 
+static json_t *run_object(const struct profile *p, const struct run_marker *run)
+{
+	json_t *object = json_object();
+
+	set_integer(object, "iteration", run->iteration);
+	if (run->variant != NO_STRING)
+		json_object_set_new(object, "variant",
+				    json_string(strings_get(&p->strings, run->variant)));
+	set_integer(object, "status", run->status);
+	set_ms(object, "wall_ms", run->end - run->start);
+	set_ms(object, "cpu_ms", run->cpu_ns);
+	return object;
+}
+
+/* Runs of a command that is recorded several times, as far as they have ended. */
+static void set_runs(json_t *root, const struct profile *p)
+{
+	struct run_marker run;
+	json_t *runs = NULL;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->markers, const struct marker *, marker) {
+			if (!run_marker_read(p, marker, &run))
+				continue;
+			runs = runs ? runs : json_array();
+			json_array_append_new(runs, run_object(p, &run));
+		}
+	}
+	if (runs)
+		json_object_set_new(root, "runs", runs);
+}
+
 void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 {
 	const struct profile *p = outcome->profile;
@@ -316,6 +349,7 @@ void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 	set_ms(root, "recorder_cpu_ms", outcome->recorder_cpu_ns);
 	set_ms(root, "finish_ms", outcome->finish_ns);
 	set_integer(root, "file_bytes", outcome->file_bytes);
+	set_runs(root, p);
 	set_integer(root, "exit_status", (uint64_t)outcome->exit_status);
 
 	all = instrument_report_stats(root, outcome->report);

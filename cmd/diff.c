@@ -60,8 +60,8 @@ static int load(struct diff *d, const char *path, struct query_runs *runs, struc
 	killed = query_runs_drop_killed(runs);
 	if (killed)
 		vec_push(&d->comparable.warnings,
-			 xasprintf("%s: left out, as a signal ended it: %zu of the runs", file.label,
-				   killed));
+			 xasprintf("%s: left out, as a signal ended it: %zu of the runs",
+				   file.label, killed));
 	return runs->rows.count ? 0 : error_text(err, -ENODATA, "%s: no run", file.label);
 }
 

@@ -62,8 +62,7 @@ static void print_help(void)
 	       "Exit status: the command's own, 128 + n where signal n ended it, 125 where prof\n"
 	       "failed, 126 or 127 where the command could not be run, 2 for wrong use.\n",
 	       strbuf_text(&live), command_options_help, filter_options_help,
-	       iteration_options_help, system_options_help,
-	       strbuf_text(&output));
+	       iteration_options_help, system_options_help, strbuf_text(&output));
 }
 
 /* -ENOENT: not an option of this command. */

@@ -6,14 +6,13 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "cmd/options/query_options.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 /* A page for people; programs get all rows. */
 #define ROWS_LIMIT 20
-/* Runs that vary by more tell nothing. */
-#define NOISE_PERCENT_MAX 100
 
 enum {
 	OPTION_BY = 256,
@@ -39,6 +38,7 @@ static const struct option longs[] = {
 	{"limit", required_argument, NULL, OPTION_LIMIT},
 	{"json", required_argument, NULL, OPTION_JSON},
 	{"markdown", required_argument, NULL, OPTION_MARKDOWN},
+	QUERY_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -57,7 +57,8 @@ static void print_help(void)
 	       "                         thread, category, address\n"
 	       "  --metric NAME          slower by: cpu (default), wall\n"
 	       "  --base NAME            the variant that is A; without, the one that ran first\n"
-	       "  --assume-noise PERCENT how much runs vary, where there is one a side\n"
+	       "  --assume-noise PERCENT\n"
+	       "                         how much runs vary, where there is one a side\n"
 	       "  --force                compare what cannot be compared\n"
 	       "  --limit COUNT          rows, 0 for all (20)\n"
 	       "  -h, --help             show this and exit\n"
@@ -70,28 +71,17 @@ static void print_help(void)
 	       "  --json FILE            all figures; - is stdout, in place of the text\n"
 	       "  --markdown FILE        a summary for a job, of at most 30 lines; likewise\n"
 	       "\n"
+	       "%s"
+	       "\n"
 	       "A, B and FILE are profiles, compressed or not; - is stdin.\n"
 	       "Exit status: 0 compared or passed, 1 regression, 3 inconclusive with --strict,\n"
-	       "125 where files refuse, 2 for wrong use.\n");
-}
-
-static int choose(const char *option, const char *value, const char *const *names, size_t count,
-		  struct error *err)
-{
-	_cleanup_(strbuf_release) struct strbuf all = {0};
-
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(value, names[i]) == 0)
-			return (int)i;
-		strbuf_addf(&all, "%s%s", i ? ", " : "", names[i]);
-	}
-	return error_text(err, -EINVAL, "--%s %s: must be one of %s", option, value,
-			  strbuf_text(&all));
+	       "125 where files refuse, 2 for wrong use.\n",
+	       query_options_help);
 }
 
 static int set_by(struct diff_options *o, const char *value, struct error *err)
 {
-	int by = choose("by", value, query_by_names, QUERY_BY_COUNT, err);
+	int by = query_options_choose("by", value, query_by_names, QUERY_BY_COUNT, err);
 
 	o->comparison.by = by < 0 ? QUERY_BY_FUNCTION : (enum query_by)by;
 	return by < 0 ? by : 0;
@@ -99,7 +89,7 @@ static int set_by(struct diff_options *o, const char *value, struct error *err)
 
 static int set_metric(struct diff_options *o, const char *value, struct error *err)
 {
-	int metric = choose("metric", value, metric_names, 2, err);
+	int metric = query_options_choose("metric", value, metric_names, 2, err);
 
 	o->comparison.is_wall = metric == 1;
 	return metric < 0 ? metric : 0;
@@ -107,16 +97,7 @@ static int set_metric(struct diff_options *o, const char *value, struct error *e
 
 static int set_noise(struct diff_options *o, const char *value, struct error *err)
 {
-	size_t size = strlen(value);
-	_cleanup_free_ char *number = xstrndup(value,
-					       size && value[size - 1] == '%' ? size - 1 : size);
-	double percent;
-
-	if (!text_to_double(number, &percent) || percent < 0 || percent > NOISE_PERCENT_MAX)
-		return error_text(err, -EINVAL, "--assume-noise %s: must be 0 to %d percent",
-				  value, NOISE_PERCENT_MAX);
-	o->comparison.noise = percent / 100;
-	return 0;
+	return query_options_share("assume-noise", value, &o->comparison.noise, err);
 }
 
 static int set_limit(struct diff_options *o, const char *value, struct error *err)
@@ -139,6 +120,10 @@ static int set_path(const char **path, const char *option, const char *value, st
 
 static int set_option(struct diff_options *o, int option, const char *value, struct error *err)
 {
+	int ret = query_options_set(&o->comparison.filter, option, value, err);
+
+	if (ret != -ENOENT)
+		return ret;
 	switch (option) {
 	case OPTION_BY:
 		return set_by(o, value, err);
@@ -212,6 +197,8 @@ static int complete(struct diff_options *o, bool is_divided, struct error *err)
 		return error_text(err, -EINVAL, "--json - and --markdown -: one of both");
 	if (o->strict && !o->gate.rules.count)
 		return error_text(err, -EINVAL, "--strict needs --gate");
+	if (o->comparison.filter.from || o->comparison.filter.until != UINT64_MAX)
+		return error_text(err, -EINVAL, "--time: runs have times of their own");
 	if (o->base && o->sides[SIDE_B].paths.count)
 		return error_text(err, -EINVAL, "--base is for one file with two variants");
 	return 0;

@@ -16,7 +16,7 @@ struct diff_options {
 	const char *base; /* the variant that is A; NULL: the one that ran first */
 	const char *json_path, *markdown_path, *output_path; /* NULL: none */
 	size_t limit; /* rows; 0: all */
-	bool strict; /* what is inconclusive has an exit status of its own */
+	bool strict; /* give an inconclusive result an exit status of its own */
 	bool force;
 };
 

@@ -15,7 +15,8 @@ const char iteration_options_help[] =
 	"  --iterations N         run the command N times, into one profile; N..M with variants:\n"
 	"                         N times, or up to M times until the difference is plain\n"
 	"  --warmup N             run it N times before that, without recording it (0)\n"
-	"  --variant NAME=COMMAND twice, in place of a command: both in turns, in random order\n"
+	"  --variant NAME=COMMAND\n"
+	"                         twice, in place of a command: both in turns, in random order\n"
 	"  --seed N               of that order\n"
 	"  --keep-going           go on after a run that fails\n";
 
@@ -84,9 +85,8 @@ int iteration_options_set(struct iteration_options *o, int opt, const char *valu
 		return set_iterations(o, value, err);
 	case OPT_WARMUP:
 		if (parse_count(value, &o->warmup))
-			return error_text(err, -EINVAL,
-					  "--warmup %s: must be a number of up to %d", value,
-					  ITERATION_RUNS_MAX);
+			return error_text(err, -EINVAL, "--warmup %s: must be a number of up to %d",
+					  value, ITERATION_RUNS_MAX);
 		return 0;
 	case OPT_VARIANT:
 		return set_variant(o, value, err);

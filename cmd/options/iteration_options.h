@@ -10,7 +10,7 @@
 #include "cmd/options/filter_options.h"
 #include "lib/base/error.h"
 
-/* All runs together, as each waits as a process of its own until it is executed. */
+/* Limits all runs together: each waits as a process of its own until it is executed. */
 #define ITERATION_RUNS_MAX 1000
 #define ITERATION_VARIANTS 2
 
@@ -20,9 +20,9 @@ struct iteration_variant {
 };
 
 struct iteration_options {
-	uint32_t min, max; /* iterations; unequal: it is looked at between whether they are enough */
-	uint32_t warmup; /* runs of each variant before, which are not recorded */
-	/* Both owned; a command without variants is a single one without a name. */
+	uint32_t min, max; /* iterations; unequal: looks decide how many */
+	uint32_t warmup; /* earlier runs of each variant, which are not recorded */
+	/* Owned; none for a command without variants. */
 	struct iteration_variant variants[ITERATION_VARIANTS];
 	uint32_t variant_count;
 	uint32_t seed; /* of the order within each pair; never 0 after the check */
@@ -60,7 +60,7 @@ int iteration_options_check(struct iteration_options *o, char *const *argv, stru
 /* The command to be named: that of the options, or of the first variant. */
 char *const *iteration_options_argv(const struct iteration_options *o, char *const *argv);
 void iteration_options_release(struct iteration_options *o);
-/* How often it is looked at whether the iterations so far are enough: at min, 2 min … max. */
+/* Returns the number of looks at whether the iterations are enough: after min, 2 min … max. */
 uint32_t iteration_options_looks(const struct iteration_options *o);
 
 #endif

@@ -29,7 +29,7 @@ static void add_runs(struct iterations *it, uint32_t iteration, bool is_reversed
 				    });
 }
 
-/* The order within each pair is random, so that nothing periodic meets one variant alone. */
+/* Orders each pair by chance, so that nothing periodic meets one variant alone. */
 static void plan(struct iterations *it)
 {
 	const struct iteration_options *o = it->options;
@@ -96,7 +96,7 @@ static void end_run(struct iteration_run *run, const struct supervisor *supervis
 	run->cpu_ns = child_cpu_ns(run->child);
 }
 
-/* CPU times of a variant's recorded runs so far, in the order of the iterations. */
+/* Stores the CPU times of a variant's recorded runs so far, in the order of the iterations. */
 static struct sample_values times_of(const struct iterations *it, uint32_t variant, double *times)
 {
 	struct sample_values values = {times, 0};
@@ -104,14 +104,14 @@ static struct sample_values times_of(const struct iterations *it, uint32_t varia
 	for (size_t i = 0; i <= it->current; i++) {
 		const struct iteration_run *run = &it->runs.items[i];
 
-		/* A run without any time has no logarithm: take the least that can be. */
+		/* Take the least time for a run without any, which has no logarithm. */
 		if (run->iteration && run->variant == variant)
 			times[values.count++] = run->cpu_ns ? (double)run->cpu_ns : 1;
 	}
 	return values;
 }
 
-static bool is_look(const struct iteration_options *o, uint32_t iteration)
+static bool is_due(const struct iteration_options *o, uint32_t iteration)
 {
 	uint32_t at = o->min;
 
@@ -120,7 +120,7 @@ static bool is_look(const struct iteration_options *o, uint32_t iteration)
 	return at == iteration && iteration < o->max;
 }
 
-/* After the last run of an iteration: is the difference plain, with the error of a single look? */
+/* True after the last run of an iteration if the difference is plain, with a look's own error. */
 static bool is_decided(const struct iterations *it)
 {
 	const struct iteration_options *o = it->options;
@@ -129,7 +129,7 @@ static bool is_decided(const struct iterations *it)
 	_cleanup_free_ double *b = xcalloc(it->runs.count, sizeof(*b));
 	struct interval i;
 
-	if (o->min == o->max || !run->iteration || !is_look(o, run->iteration) ||
+	if (o->min == o->max || !run->iteration || !is_due(o, run->iteration) ||
 	    run[1].iteration == run->iteration)
 		return false;
 	i = interval_paired(times_of(it, 0, a), times_of(it, 1, b),
@@ -175,7 +175,7 @@ int iterations_exit_status(const struct iterations *it, const struct supervisor 
 	return supervisor_exit_status(supervisor);
 }
 
-/* The main thread of the process that was executed: the first one of that pid. */
+/* Returns the main thread of the executed process: the first one of that pid. */
 static thread_id find_thread(const struct profile *p, uint32_t pid)
 {
 	thread_id found = NO_THREAD;
@@ -191,7 +191,7 @@ static thread_id find_thread(const struct profile *p, uint32_t pid)
 	return found;
 }
 
-/* It was forked with all others, but began to be the command's when it was executed. */
+/* Begins the process when it was executed: it was forked with all others, and waited. */
 static void begin_process(struct profile *p, thread_id main, uint64_t start)
 {
 	const struct profile_thread of = *threads_get(&p->threads, main);
@@ -225,7 +225,7 @@ static void add_marker(const struct iterations *it, const struct iteration_run *
 
 	if (thread == NO_THREAD)
 		return;
-	/* The kernel knows better when it ended than the recorder, who was told. */
+	/* Prefer the kernel's time of the end to that at which the recorder heard of it. */
 	if (p->threads.rows.items[thread].process_end > run->start_ns)
 		marker.end = p->threads.rows.items[thread].process_end;
 	if (o->variant_count)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runs of a recording, one after the other. All are forked at once, before anything changes this
- * process, and wait; each is executed when the one before has ended. A command that is run once is
- * none of these.
+ * Runs a command, or two variants, several times in one recording. All runs are forked at once,
+ * before anything changes this process, and wait; each is executed when the one before has ended.
  */
 #ifndef PROF_CMD_RUN_ITERATIONS_H
 #define PROF_CMD_RUN_ITERATIONS_H
@@ -30,27 +29,26 @@ struct iterations {
 };
 
 /*
- * Chooses the order, and forks all; `like` says how, but for the command: argv is that of options
- * without variants.
+ * Chooses the order and forks all runs as `like` says; variants have commands of their own.
  */
 int iterations_fork(struct iterations *it, const struct iteration_options *options,
 		    const struct child_options *like, struct error *err);
 /* Kills those that were not executed. Zeroed it is empty. */
 void iterations_release(struct iterations *it);
-/* The run that is next, or goes on. */
+/* Returns the run that is next, or goes on. */
 struct iteration_run *iterations_current(struct iterations *it);
-/* The first run that is recorded. */
+/* Returns the first run that is recorded. */
 const struct iteration_run *iterations_first(const struct iterations *it);
 /*
- * Takes note of the end of the current run, and says whether there is another: none after a failure,
- * an interruption, or a look that decides. Then its child is the supervisor's.
+ * Notes the end of the current run and goes on to the next one, whose child the supervisor gets.
+ * False if there is none: after a failure, an interruption, or a look that decides.
  */
 bool iterations_advance(struct iterations *it, struct supervisor *supervisor);
-/* Takes note of the end of the last run, which may have come after sampling has ended. */
+/* Notes the end of the last run, which may have come after sampling has ended. */
 void iterations_settle(struct iterations *it, const struct supervisor *supervisor);
-/* Did it end while it warmed up? Then there is nothing in the recording. */
+/* True if it ended while it warmed up: then there is nothing in the recording. */
 bool iterations_are_none(struct iterations *it);
-/* The exit status, if nothing of prof's own fails. */
+/* Returns the exit status, if nothing of prof's own fails. */
 int iterations_exit_status(const struct iterations *it, const struct supervisor *supervisor);
 /* Puts a marker of each recorded run that has ended into the finished profile. */
 void iterations_add_markers(const struct iterations *it, struct profile *p);

@@ -19,7 +19,7 @@ struct pipeline_options {
 	char *const *own_argv; /* arguments of prof itself, from the command on */
 	const char *filter_text; /* description of the filters; used without command and targets */
 	char *const *argv; /* command to run and record; NULL-terminated; NULL: none */
-	const struct iteration_options *iterations; /* how often; NULL: once */
+	const struct iteration_options *iterations; /* NULL: the command runs once */
 	struct front_end
 		*front; /* the front end that runs it and gets the status; NULL: this process */
 	struct targets *targets; /* running processes to record; NULL: none */

@@ -112,7 +112,7 @@ static char *p_cell(double p)
 	return p < 0.001 ? xstrdup("<0.001") : format("%.3f", p);
 }
 
-/* Shares, their difference with its limits, and the time that this is in a run. */
+/* Adds shares, their difference with its limits, and the time that this is in a run. */
 static void add_row(struct listing *l, const struct comparison_row *row)
 {
 	_cleanup_(strbuf_release) struct strbuf change = {0};
@@ -175,7 +175,7 @@ static void add_side(struct strbuf *out, const struct comparison_text *t, int si
 		    t->comparison->ms[side]);
 }
 
-/* What limits everything that is said. */
+/* Limits everything else that is said. */
 static void add_caveats(struct strbuf *out, const struct comparison_text *t, const char *before)
 {
 	const struct comparison *c = t->comparison;
@@ -262,9 +262,9 @@ static void add_markdown_table(const struct comparison_text *t, struct strbuf *o
 		listing_add_cell(&l, xstrdup(row->name));
 		listing_add_cell(&l, xasprintf("%.1f → %.1f %%", 100 * row->share.shares[SIDE_A],
 					       100 * row->share.shares[SIDE_B]));
-		listing_add_cell(&l, xasprintf(fabs(row->difference.estimate) < 10 ? "%+.2f ms"
-										   : "%+.0f ms",
-					       row->difference.estimate));
+		listing_add_cell(
+			&l, xasprintf(fabs(row->difference.estimate) < 10 ? "%+.2f ms" : "%+.0f ms",
+				      row->difference.estimate));
 		listing_add_cell(&l, xstrdup(comparison_mark_names[row->mark]));
 	}
 	if (count)

@@ -14,7 +14,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* What stands after the opening quote; false: it has no end. Leaves `at` behind the closing one. */
+/* Takes the text up to the closing quote and leaves `at` behind it; false if there is none. */
 static bool take_quoted(const char **at, char quote, struct strbuf *word)
 {
 	for (; **at && **at != quote; ++*at) {

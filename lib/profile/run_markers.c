@@ -73,14 +73,13 @@ void run_marker_add(struct profile *p, thread_id thread, const struct run_marker
 	*marker_value(&p->markers, &marker, RUN_CPU) = duration(run->cpu_ns);
 	if (run->variant != NO_STRING) {
 		*marker_value(&p->markers, &marker, RUN_VARIANT) = marker_string(run->variant);
-		*marker_value(&p->markers, &marker, RUN_VARIANT_NUMBER) =
-			marker_integer(run->variant_number);
+		*marker_value(&p->markers, &marker,
+			      RUN_VARIANT_NUMBER) = marker_integer(run->variant_number);
 	}
 	if (run->looks > 1)
 		*marker_value(&p->markers, &marker, RUN_LOOKS) = marker_integer(run->looks);
 	if (run->seed)
-		*marker_value(&p->markers, &marker, RUN_SEED) =
-			marker_integer((int64_t)run->seed);
+		*marker_value(&p->markers, &marker, RUN_SEED) = marker_integer((int64_t)run->seed);
 	vec_push(&threads_get(&p->threads, thread)->markers, marker);
 }
 

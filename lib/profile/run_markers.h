@@ -14,7 +14,7 @@ struct run_marker {
 	uint32_t variant_number; /* from 1 on, in the order in which they were given */
 	uint32_t status; /* of its exit, as a shell has it */
 	uint64_t cpu_ns; /* of the command and of those descendants that were waited for */
-	uint32_t looks; /* how often it may be asked whether the runs so far are enough; 1 or more */
+	uint32_t looks; /* number of times that may decide whether the runs are enough; 1 or more */
 	uint64_t seed; /* of the order of the variants; 0: they have none */
 };
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Of a Rust function: "::h" and so many hexadecimal digits. */
+/* Digits after the "::h" of a Rust function. */
 #define HASH_DIGITS 16
 
 static const char clone[] = " [clone ";
@@ -17,7 +17,7 @@ static bool ends_with(const char *name, size_t size, const char *suffix)
 	return size > length && memcmp(name + size - length, suffix, length) == 0;
 }
 
-/* The size of "parse" of "parse.isra.0" or "parse.cold"; that given where there is no such end. */
+/* Strips one end of "parse.isra.0" or "parse.cold". Returns the size that is left. */
 static size_t without_suffix(const char *name, size_t size)
 {
 	static const char *const numbered[] = {".constprop", ".isra", ".part",
@@ -49,7 +49,7 @@ static size_t without_hash(const char *name, size_t size)
 	return size - digits - strlen("::h");
 }
 
-/* As demanglers put it: "parse [clone .isra.0] [clone .cold]". */
+/* Strips what demanglers append: "parse [clone .isra.0] [clone .cold]". */
 static size_t without_clone(const char *name, size_t size)
 {
 	size_t at = size;

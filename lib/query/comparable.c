@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
 
-/* Of samples that are lost, it is not known what they would have been. */
+/* Nobody knows what lost samples would have been. */
 #define LOST_MAX 0.01
 /* Functions without a name match none of another build. */
 #define UNNAMED_MAX 0.1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Can two sides be compared at all, and what besides the program differs between them? */
+/* Judges whether two sides can be compared, and what differs besides the program. */
 #ifndef PROF_LIB_QUERY_COMPARABLE_H
 #define PROF_LIB_QUERY_COMPARABLE_H
 
@@ -8,7 +8,7 @@
 
 struct comparable {
 	VEC(char *) refusals; /* reasons against any comparison; owned */
-	VEC(char *) warnings; /* what may be the reason for a difference; owned */
+	VEC(char *) warnings; /* other possible reasons for a difference; owned */
 };
 
 /* Looks at the profiles of all runs; sides have one or more. */

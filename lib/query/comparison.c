@@ -12,8 +12,10 @@
 #include "lib/query/run_weights.h"
 
 const char *const comparison_mark_names[COMPARISON_MARK_COUNT] = {
-	[COMPARISON_PLAIN] = "",	   [COMPARISON_NEW] = "new",
-	[COMPARISON_GONE] = "gone",	   [COMPARISON_INLINED] = "inlined",
+	[COMPARISON_PLAIN] = "",
+	[COMPARISON_NEW] = "new",
+	[COMPARISON_GONE] = "gone",
+	[COMPARISON_INLINED] = "inlined",
 	[COMPARISON_OUTLINED] = "no longer inlined",
 };
 
@@ -171,8 +173,8 @@ static void assume_row(struct comparison_row *row, const struct comparison *c, d
 }
 
 /*
- * A share differs, too, because others do: where one function takes longer, all others have less. So
- * the time must differ as well, and in the same direction.
+ * A share differs, too, because others do: where one function takes longer, all others have less.
+ * So the time must differ as well, and in the same direction.
  */
 static bool row_differs(const struct comparison_row *row, const struct comparison *c, double noise)
 {

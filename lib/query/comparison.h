@@ -14,8 +14,8 @@
 /* The error of all that is said of a comparison. */
 #define COMPARISON_ALPHA 0.05
 /*
- * Rows with a smaller share of both sides together are not compared: the more rows, the less is said
- * of each.
+ * Rows with a smaller share of both sides together are not compared: the more rows, the less is
+ * said of each.
  */
 #define COMPARISON_MIN_SHARE 0.005
 
@@ -23,7 +23,8 @@ struct comparison_options {
 	struct query_filter filter; /* of samples and frames; its times are not used */
 	enum query_by by;
 	bool is_wall; /* "slower" is by wall time; else by CPU time */
-	/* With one run a side: how much runs are assumed to vary, 0.03 for 3 %; negative: unknown. */
+	/* With one run a side: how much runs are assumed to vary, 0.03 for 3 %; negative: unknown.
+	 */
 	double noise;
 };
 
@@ -48,7 +49,8 @@ struct comparison_row {
 	struct interval difference; /* of these */
 	struct interval ratio; /* of these, minus 1 */
 	enum comparison_mark mark;
-	/* The share differs whatever the other rows, and the time by itself in the same direction. */
+	/* The share differs whatever the other rows, and the time by itself in the same direction.
+	 */
 	bool differs;
 };
 
@@ -66,7 +68,8 @@ struct comparison {
 	double ms[SIDE_COUNT]; /* means of the times */
 	struct interval total; /* share by which B takes longer */
 	struct share_prior prior;
-	VEC(struct comparison_row) rows; /* those that differ first, then by their difference in ms */
+	VEC(struct comparison_row)
+	rows; /* those that differ first, then by their difference in ms */
 	size_t left_out; /* rows below the least share */
 };
 

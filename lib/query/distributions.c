@@ -16,37 +16,6 @@ double normal_tail(double z)
 	return 0.5 * erfc(z / M_SQRT2);
 }
 
-/* Solves tail(x) = q for a falling tail, 0 < q <= 1/2, x >= 0, by bisection: slow, and sure. */
-static double solve_tail(double (*tail)(double x, double df), double q, double df)
-{
-	double low = 0, high = 1;
-
-	while (tail(high, df) > q && high < DBL_MAX / 4)
-		high *= 2;
-	for (int i = 0; i < BISECTIONS_MAX; i++) {
-		double middle = low + (high - low) / 2;
-
-		if (middle <= low || middle >= high)
-			break;
-		if (tail(middle, df) > q)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low + (high - low) / 2;
-}
-
-static double normal_tail_of(double z, double df)
-{
-	(void)df;
-	return normal_tail(z);
-}
-
-double normal_quantile(double p)
-{
-	return p < 0.5 ? -solve_tail(normal_tail_of, p, 0) : solve_tail(normal_tail_of, 1 - p, 0);
-}
-
 /* Lentz's continued fraction; converges fast for x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double a, double b, double x)
 {
@@ -100,9 +69,29 @@ double student_tail(double t, double df)
 	return t < 0 ? 1 - tail : tail;
 }
 
+/* Solves student_tail(t, df) = q for 0 < q <= 1/2 by bisection: slow, and sure. */
+static double solve_student_tail(double q, double df)
+{
+	double low = 0, high = 1;
+
+	while (student_tail(high, df) > q && high < DBL_MAX / 4)
+		high *= 2;
+	for (int i = 0; i < BISECTIONS_MAX; i++) {
+		double middle = low + (high - low) / 2;
+
+		if (middle <= low || middle >= high)
+			break;
+		if (student_tail(middle, df) > q)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low + (high - low) / 2;
+}
+
 double student_quantile(double p, double df)
 {
-	return p < 0.5 ? -solve_tail(student_tail, p, df) : solve_tail(student_tail, 1 - p, df);
+	return p < 0.5 ? -solve_student_tail(p, df) : solve_student_tail(1 - p, df);
 }
 
 double trigamma(double x)

@@ -6,8 +6,6 @@
 /* Degrees of freedom from which on Student's t is taken as the normal distribution. */
 #define DISTRIBUTION_DF_MAX 1e7
 
-/* The value that a standard normal variable exceeds with probability 1 - p; 0 < p < 1. */
-double normal_quantile(double p);
 /* The probability of a standard normal variable above z. */
 double normal_tail(double z);
 /* The regularized incomplete beta function I_x(a, b); a, b > 0, 0 <= x <= 1. */

@@ -52,7 +52,7 @@ int gate_parse(struct gate *g, const char *text, struct error *err)
 {
 	const char *start = text, *end = text;
 
-	/* A name may have commas in it: then what comes before the first one is no rule. */
+	/* A name may have commas in it: up to the first one, it is no rule then. */
 	while (*start) {
 		_cleanup_free_ char *piece = NULL;
 		struct gate_rule rule;
@@ -89,8 +89,8 @@ static size_t count_of(const struct comparison *c)
 }
 
 /*
- * How many more would shrink the interval enough, were the estimate right: to above 0, or to below
- * the margin. The interval is symmetric on the scale of `distance`.
+ * Counts the runs that would shrink the interval to above 0, or to below the margin, were the
+ * estimate right. The interval is symmetric on the scale of `distance`.
  */
 static size_t count_more(const struct comparison *c, const struct interval *i, double distance)
 {
@@ -116,7 +116,7 @@ static struct gate_result judge_total(const struct comparison *c, double margin)
 	return result;
 }
 
-/* Statements about several rows need what is said of rows to hold for all of them. */
+/* Judges a row; one of many must also stand out from the others. */
 static struct gate_result judge_row(const struct comparison *c, const struct comparison_row *row,
 				    double margin, bool is_one_of_many)
 {
@@ -145,8 +145,7 @@ static bool has_own_rule(const struct gate *g, const struct comparison_row *row)
 }
 
 /* The row with the worst verdict, and of those with the most time more. */
-static struct gate_result judge_any(const struct gate *g, const struct comparison *c,
-				    double margin)
+static struct gate_result judge_any(const struct gate *g, const struct comparison *c, double margin)
 {
 	struct gate_result worst = {.verdict = VERDICT_PASSED};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges a comparison: is B slower by a margin or more? */
+/* Judges whether B is slower than A by a margin or more. */
 #ifndef PROF_LIB_QUERY_GATE_H
 #define PROF_LIB_QUERY_GATE_H
 
@@ -32,12 +32,13 @@ struct gate {
 	VEC(struct gate_rule) rules; /* none: total, with a margin of 0 */
 };
 
-/* What became of a rule. */
+/* The result of a rule. */
 struct gate_result {
 	const struct gate_rule *rule; /* NULL: that of a gate without rules */
 	enum verdict verdict;
-	const struct comparison_row *row; /* that decides; NULL: whole runs, or there is none */
-	/* How many more runs a side, or pairs, would decide; 0: not known, or beyond all measure. */
+	const struct comparison_row
+		*row; /* the one that decides; NULL: whole runs, or there is none */
+	/* Runs a side, or pairs, that would decide; 0: not known, or beyond all measure. */
 	size_t more_runs;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much larger quantities of one side's runs are than those of the other's, with what is known of
- * the error. Values are positive, one a run.
+ * Compares quantities of the runs of two sides: how much larger they are in B, with limits for the
+ * error. Values are positive, one a run.
  */
 #ifndef PROF_LIB_QUERY_INTERVALS_H
 #define PROF_LIB_QUERY_INTERVALS_H
@@ -43,7 +43,7 @@ struct interval interval_from_log(struct interval log);
  * The number of runs, or pairs, at which an interval like this of `count` ones, unpaired: a side,
  * would be narrower than `distance` to each side. 0: more than `max`.
  */
-size_t interval_runs_wanted(const struct interval *i, size_t count, bool is_paired,
-			    double distance, double alpha, size_t max);
+size_t interval_runs_wanted(const struct interval *i, size_t count, bool is_paired, double distance,
+			    double alpha, size_t max);
 
 #endif

@@ -31,7 +31,7 @@ struct gatherer {
 	uint32_t run;
 };
 
-/* What is summed up of a key in a run. */
+/* Sums of a key in a run. */
 struct key_sum {
 	uint64_t weight;
 	bool is_physical;
@@ -60,8 +60,8 @@ static string_id name_of_key(struct run_weights *w, const struct query_keys *k,
 		strbuf_adds(&name, query_keys_text(k, key->module));
 		break;
 	case QUERY_BY_FILE:
-		strbuf_adds(&name, query_keys_text(k, key->file != NO_STRING ? key->file
-									     : key->module));
+		strbuf_adds(&name,
+			    query_keys_text(k, key->file != NO_STRING ? key->file : key->module));
 		break;
 	case QUERY_BY_PROCESS:
 		strbuf_adds(&name, query_keys_text(k, key->process));

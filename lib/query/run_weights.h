@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each run weighs, as a whole and by rows that both sides have in common. */
+/* Weighs runs, as a whole and by rows that both sides have in common. */
 #ifndef PROF_LIB_QUERY_RUN_WEIGHTS_H
 #define PROF_LIB_QUERY_RUN_WEIGHTS_H
 
@@ -14,7 +14,7 @@ struct run_row {
 	double weight; /* of all runs */
 };
 
-/* Of one run: what a row weighs. */
+/* The weight of a row in one run. */
 struct run_weight {
 	uint32_t row;
 	uint32_t run; /* of its side */
@@ -24,8 +24,8 @@ struct run_weight {
 
 struct run_total {
 	double weight; /* of samples that count */
-	double cpu_ms; /* that they used, by their own account */
-	double sampled_ms; /* that they stand for */
+	double cpu_ms; /* CPU time that they used, by their own account */
+	double sampled_ms; /* time that they stand for */
 };
 
 struct run_weights {

@@ -31,9 +31,9 @@ struct query_runs {
 /* Appends the runs of a profile. -E2BIG: there are too many. */
 int query_runs_find(struct query_runs *r, const struct profile *p, struct error *err);
 /*
- * Moves the runs of a profile with two variants apart: those of the variant that was given first, or
- * that is called `base`, to `a`. An iteration that was not finished is left out. -ENODATA: there is
- * another number of variants.
+ * Moves the runs of a profile with two variants apart: those of the variant that was given first,
+ * or that is called `base`, to `a`. An iteration that was not finished is left out. -ENODATA: there
+ * is another number of variants.
  */
 int query_runs_split(struct query_runs *r, const char *base, struct query_runs *a,
 		     struct query_runs *b, struct error *err);

@@ -86,7 +86,7 @@ static double common_dispersion(const struct share_row *row, const struct totals
 	return 1 + slope * t->per_run * unit_variance(row, t);
 }
 
-/* How much, on average, dispersions exceed a line with that slope. */
+/* The average by which dispersions exceed a line with that slope. */
 static double mean_excess(const struct share_row *rows, size_t count, const struct totals *t,
 			  double slope)
 {

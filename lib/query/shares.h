@@ -17,7 +17,7 @@ enum side {
 	SIDE_COUNT,
 };
 
-/* What all rows have in common: weights of runs. Borrowed. */
+/* Weights of runs, which all rows have in common. Borrowed. */
 struct share_runs {
 	const double *weights[SIDE_COUNT]; /* of all samples of a run, by side and run; > 0 */
 	size_t counts[SIDE_COUNT]; /* runs, 1 or more */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs found in profiles and compared: matching, marks, gates, and how often noise is taken for more. */
+/* Runs found in profiles and compared: matching, marks, gates. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -13,93 +13,17 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/run_markers.h"
 #include "lib/query/build_name.h"
-#include "lib/query/comparison.h"
 #include "lib/query/gate.h"
-
-#define MS 1000000ull
-#define SECOND (1000 * MS)
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static const struct comparison_options by_function = {
-	.filter = {.until = UINT64_MAX},
-	.noise = -1,
-};
-
-static struct profile *new_profile(void)
-{
-	struct profile *p = profile_new();
-
-	p->meta.start_ns = 5 * SECOND;
-	p->meta.end_ns = p->meta.start_ns + 1000 * SECOND;
-	p->meta.start_realtime_ns = 1700000000 * SECOND;
-	p->meta.interval_ns = MS;
-	threads_add(&p->threads, &(struct profile_thread){.pid = 1,
-							  .tid = 1,
-							  .is_main = true,
-							  .name = strings_intern(&p->strings, "t"),
-							  .process_name = NO_STRING,
-							  .process_label = NO_STRING,
-							  .arguments = NO_STRING});
-	return p;
-}
-
-static module_id add_module(struct profile *p, const char *name)
-{
-	string_id text = strings_intern(&p->strings, name);
-
-	for (module_id id = 0; id < p->modules.rows.count; id++) {
-		if (p->modules.rows.items[id].name == text)
-			return id;
-	}
-	return modules_add(&p->modules, PROFILE_MODULE_FILE, text, text);
-}
-
-static stack_id add_stack(struct profile *p, const char *module, const char *function, bool is_inlined)
-{
-	struct func func = {.name = strings_intern(&p->strings, function),
-			    .module = add_module(p, module),
-			    .file = NO_SOURCE_FILE,
-			    .is_named = true};
-	struct frame frame = {.module = func.module,
-			      .symbol = NO_SYMBOL,
-			      .inline_depth = is_inlined ? 1 : 0};
-
-	frame.func = funcs_intern(&p->funcs, &func);
-	frame.offset = frame.func;
-	return stacks_intern(&p->stacks, NO_STACK, frames_intern(&p->frames, &frame));
-}
-
-/* A second of the profile is a run: `at` is its number. */
-static void add_weight(struct profile *p, uint32_t at, stack_id stack, uint32_t ms)
-{
-	struct sample sample = {
-		.time = p->meta.start_ns + at * SECOND + MS,
-		.stack = stack,
-		.weight = ms,
-		.cpu_delta = ms * (uint32_t)MS,
-		.cpu = NO_CPU,
-	};
-
-	if (ms)
-		profile_thread_add_sample(threads_get(&p->threads, 0), &sample);
-}
-
-static void mark_run(struct profile *p, uint32_t at, struct run_marker run)
-{
-	run.start = p->meta.start_ns + at * SECOND;
-	run.end = run.start + SECOND;
-	run_marker_add(p, 0, &run);
-}
+#include "tests/unit/comparison_fixture.h"
 
 static void mark_variant(struct profile *p, uint32_t at, const char *variant, uint32_t number,
 			 uint32_t iteration)
 {
-	mark_run(p, at,
-		 (struct run_marker){.iteration = iteration,
-				     .variant = strings_intern(&p->strings, variant),
-				     .variant_number = number});
+	comparison_mark_run(p, at,
+			    (struct run_marker){.iteration = iteration,
+						.variant = strings_intern(&p->strings, variant),
+						.variant_number = number});
 }
 
 static void names_of_builds(void **state)
@@ -149,7 +73,7 @@ static void add_pair(struct profile *p, uint32_t iteration)
 static void runs_of_variants(void **state)
 {
 	struct query_runs runs = {0}, a = {0}, b = {0};
-	struct profile *p = new_profile();
+	struct profile *p = comparison_profile_new();
 	struct error err = {0};
 
 	(void)state;
@@ -181,12 +105,14 @@ static void runs_of_variants(void **state)
 static void runs_that_a_signal_ended_are_dropped(void **state)
 {
 	struct query_runs runs = {0};
-	struct profile *p = new_profile();
+	struct profile *p = comparison_profile_new();
 	struct error err = {0};
 
 	(void)state;
-	mark_run(p, 1, (struct run_marker){.iteration = 1, .variant = NO_STRING, .status = 1});
-	mark_run(p, 2, (struct run_marker){.iteration = 2, .variant = NO_STRING, .status = 130});
+	comparison_mark_run(p, 1,
+			    (struct run_marker){.iteration = 1, .variant = NO_STRING, .status = 1});
+	comparison_mark_run(
+		p, 2, (struct run_marker){.iteration = 2, .variant = NO_STRING, .status = 130});
 	assert_int_equal(query_runs_find(&runs, p, &err), 0);
 	assert_int_equal(query_runs_drop_killed(&runs), 1);
 	assert_int_equal(runs.rows.count, 1);
@@ -216,37 +142,23 @@ static void blocks_of_runs_are_no_pairs(void **state)
 	query_runs_release(&b);
 }
 
-/* Compares runs of two profiles, which must be possible. */
-static void compare(struct comparison *c, const struct profile *a, const struct profile *b,
-		    const struct comparison_options *options)
-{
-	struct query_runs x = {0}, y = {0};
-	struct error err = {0};
-
-	assert_int_equal(query_runs_find(&x, a, &err), 0);
-	assert_int_equal(query_runs_find(&y, b, &err), 0);
-	assert_int_equal(comparison_make(c, &x, &y, options, &err), 0);
-	query_runs_release(&x);
-	query_runs_release(&y);
-}
-
 static void functions_match_between_builds(void **state)
 {
-	struct profile *a = new_profile(), *b = new_profile();
+	struct profile *a = comparison_profile_new(), *b = comparison_profile_new();
 	const struct comparison_row *row;
 	struct comparison c;
 
 	(void)state;
-	add_weight(a, 0, add_stack(a, "old", "parse", false), 100);
-	add_weight(a, 0, add_stack(a, "old", "gone", false), 50);
-	add_weight(a, 0, add_stack(a, "old", "small", false), 40);
-	add_weight(a, 0, add_stack(a, "libc", "parse", false), 30);
-	add_weight(b, 0, add_stack(b, "new", "parse.constprop.0", false), 60);
-	add_weight(b, 0, add_stack(b, "new", "parse.cold", false), 40);
-	add_weight(b, 0, add_stack(b, "new", "fresh", false), 50);
-	add_weight(b, 0, add_stack(b, "new", "small", true), 40);
-	add_weight(b, 0, add_stack(b, "libc", "parse", false), 30);
-	compare(&c, a, b, &by_function);
+	comparison_add_weight(a, 0, comparison_add_stack(a, "old", "parse", false), 100);
+	comparison_add_weight(a, 0, comparison_add_stack(a, "old", "gone", false), 50);
+	comparison_add_weight(a, 0, comparison_add_stack(a, "old", "small", false), 40);
+	comparison_add_weight(a, 0, comparison_add_stack(a, "libc", "parse", false), 30);
+	comparison_add_weight(b, 0, comparison_add_stack(b, "new", "parse.constprop.0", false), 60);
+	comparison_add_weight(b, 0, comparison_add_stack(b, "new", "parse.cold", false), 40);
+	comparison_add_weight(b, 0, comparison_add_stack(b, "new", "fresh", false), 50);
+	comparison_add_weight(b, 0, comparison_add_stack(b, "new", "small", true), 40);
+	comparison_add_weight(b, 0, comparison_add_stack(b, "libc", "parse", false), 30);
+	comparison_of(&c, a, b, &comparison_by_function);
 	assert_int_equal(c.rows.count, 5);
 	assert_true(c.is_single && !c.is_paired && c.total.estimate == 0);
 	vec_for_each(&c.rows, const struct comparison_row *, it) {
@@ -268,13 +180,13 @@ static void functions_match_between_builds(void **state)
 
 static void small_rows_are_left_out(void **state)
 {
-	struct profile *a = new_profile();
+	struct profile *a = comparison_profile_new();
 	struct comparison c;
 
 	(void)state;
-	add_weight(a, 0, add_stack(a, "m", "large", false), 996);
-	add_weight(a, 0, add_stack(a, "m", "little", false), 4);
-	compare(&c, a, a, &by_function);
+	comparison_add_weight(a, 0, comparison_add_stack(a, "m", "large", false), 996);
+	comparison_add_weight(a, 0, comparison_add_stack(a, "m", "little", false), 4);
+	comparison_of(&c, a, a, &comparison_by_function);
 	assert_int_equal(c.rows.count, 1);
 	assert_int_equal(c.left_out, 1);
 	comparison_release(&c);
@@ -284,17 +196,17 @@ static void small_rows_are_left_out(void **state)
 static void a_run_without_samples_is_refused(void **state)
 {
 	struct query_runs x = {0}, y = {0};
-	struct profile *p = new_profile();
+	struct profile *p = comparison_profile_new();
 	struct comparison c;
 	struct error err = {0};
 
 	(void)state;
-	add_weight(p, 1, add_stack(p, "m", "f", false), 10);
-	mark_run(p, 1, (struct run_marker){.iteration = 1, .variant = NO_STRING});
-	mark_run(p, 2, (struct run_marker){.iteration = 2, .variant = NO_STRING});
+	comparison_add_weight(p, 1, comparison_add_stack(p, "m", "f", false), 10);
+	comparison_mark_run(p, 1, (struct run_marker){.iteration = 1, .variant = NO_STRING});
+	comparison_mark_run(p, 2, (struct run_marker){.iteration = 2, .variant = NO_STRING});
 	assert_int_equal(query_runs_find(&x, p, &err), 0);
 	assert_int_equal(query_runs_find(&y, p, &err), 0);
-	assert_int_equal(comparison_make(&c, &x, &y, &by_function, &err), -ENODATA);
+	assert_int_equal(comparison_make(&c, &x, &y, &comparison_by_function, &err), -ENODATA);
 	query_runs_release(&x);
 	query_runs_release(&y);
 	profile_free(p);
@@ -303,23 +215,23 @@ static void a_run_without_samples_is_refused(void **state)
 /* One run a side: nothing is known of the noise, until it is assumed. */
 static void one_run_a_side_is_inconclusive(void **state)
 {
-	struct comparison_options assuming = by_function;
-	struct profile *a = new_profile(), *b = new_profile();
+	struct comparison_options assuming = comparison_by_function;
+	struct profile *a = comparison_profile_new(), *b = comparison_profile_new();
 	struct gate gate = {0};
 	struct gate_results results;
 	struct comparison c;
 
 	(void)state;
 	assuming.noise = 0.01;
-	add_weight(a, 0, add_stack(a, "m", "f", false), 1000);
-	add_weight(b, 0, add_stack(b, "m", "f", false), 1200);
-	compare(&c, a, b, &by_function);
+	comparison_add_weight(a, 0, comparison_add_stack(a, "m", "f", false), 1000);
+	comparison_add_weight(b, 0, comparison_add_stack(b, "m", "f", false), 1200);
+	comparison_of(&c, a, b, &comparison_by_function);
 	gate_judge(&gate, &c, &results);
 	assert_int_equal(results.verdict, VERDICT_INCONCLUSIVE);
 	assert_int_equal(results.rows.items[0].more_runs, 0);
 	gate_results_release(&results);
 	comparison_release(&c);
-	compare(&c, a, b, &assuming);
+	comparison_of(&c, a, b, &assuming);
 	gate_judge(&gate, &c, &results);
 	assert_int_equal(results.verdict, VERDICT_REGRESSION);
 	assert_true(fabs(log1p(c.total.high) - log(1.2) - 1.959963985 * 0.01 * sqrt(2)) < 1e-9);
@@ -331,8 +243,9 @@ static void one_run_a_side_is_inconclusive(void **state)
 
 static void rules_of_a_gate(void **state)
 {
-	static const char *const wrong[] = {"", "total", "total=", "=2%", "total=x", "total=2%,",
-					    "total=-1%", "a,b", ",total=2%x", "total=2%,b"};
+	static const char *const wrong[] = {"",		  "total",     "total=",    "=2%",
+					    "total=x",	  "total=2%,", "total=-1%", "a,b",
+					    ",total=2%x", "total=2%,b"};
 	struct error err = {0};
 	struct gate g = {0};
 
@@ -454,137 +367,6 @@ static void verdicts_of_rows(void **state)
 	comparison_release(&c);
 }
 
-/* A simulated machine: numbers by xorshift, always the same ones. */
-struct simulation {
-	uint64_t seed;
-	struct profile *sides[SIDE_COUNT];
-};
-
-static double uniform(struct simulation *s)
-{
-	s->seed ^= s->seed << 13;
-	s->seed ^= s->seed >> 7;
-	s->seed ^= s->seed << 17;
-	return ((double)(s->seed >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double gaussian(struct simulation *s)
-{
-	return sqrt(-2 * log(uniform(s))) * cos(2 * 3.141592653589793 * uniform(s));
-}
-
-/* Poisson's, for a few or very many. */
-static uint32_t count_of(struct simulation *s, double mean)
-{
-	double product = uniform(s), limit = exp(-mean);
-	uint32_t count = 0;
-
-	if (mean > 50) {
-		double value = mean + sqrt(mean) * gaussian(s) + 0.5;
-
-		return value > 0 ? (uint32_t)value : 0;
-	}
-	for (; product > limit; count++)
-		product *= uniform(s);
-	return count;
-}
-
-#define FUNCTIONS 60
-#define SLOW 3 /* has a share of 20 % */
-#define PAIRS 10
-#define TRIALS 120
-
-/*
- * Runs of 60 functions, whose times vary by 3 to 8 % each and by 3 % together, sampled `ticks` times
- * or so. In B, one takes `factor` as long.
- */
-static void simulate(struct simulation *s, double ticks, double factor)
-{
-	double times[FUNCTIONS], noise[FUNCTIONS], sum = 0;
-
-	for (int i = 0; i < FUNCTIONS; i++) {
-		times[i] = 1.0 / (i + 1);
-		noise[i] = 0.03 + 0.05 * uniform(s);
-		sum += i == SLOW ? 0 : times[i];
-	}
-	times[SLOW] = sum / 4;
-	for (uint32_t run = 0; run < 2 * PAIRS; run++) {
-		/* ABBA: as good as at random. */
-		int side = (int)((run + run / 2) & 1);
-		struct profile *p = s->sides[side];
-		double all = exp(0.03 * gaussian(s));
-
-		mark_run(p, run, (struct run_marker){.iteration = run / 2 + 1, .variant = NO_STRING});
-		for (int i = 0; i < FUNCTIONS; i++) {
-			char name[] = {'f', (char)('0' + i / 10), (char)('0' + i % 10), '\0'};
-			double time = times[i] / (1.25 * sum) * all *
-				      exp(noise[i] * gaussian(s)) *
-				      (side == SIDE_B && i == SLOW ? factor : 1);
-
-			add_weight(p, run, add_stack(p, "m", name, false),
-				   count_of(s, ticks * time));
-		}
-	}
-}
-
-struct tally {
-	int regressions; /* verdicts */
-	int named; /* comparisons in which some row differs */
-	int found; /* in which the row does that is slower */
-};
-
-static struct tally repeat(uint64_t seed, int times, double ticks, double factor)
-{
-	struct simulation s = {.seed = seed};
-	struct tally tally = {0};
-
-	for (int i = 0; i < times; i++) {
-		const struct comparison_row *slow;
-		struct comparison c;
-		bool is_named = false;
-
-		s.sides[SIDE_A] = new_profile();
-		s.sides[SIDE_B] = new_profile();
-		simulate(&s, ticks, factor);
-		compare(&c, s.sides[SIDE_A], s.sides[SIDE_B], &by_function);
-		assert_true(c.is_paired);
-		vec_for_each(&c.rows, const struct comparison_row *, row)
-			is_named |= row->differs;
-		slow = comparison_find(&c, "f03");
-		tally.named += is_named;
-		tally.found += slow && slow->differs && slow->share.estimate > 0;
-		tally.regressions += c.total.low > 0;
-		comparison_release(&c);
-		profile_free(s.sides[SIDE_A]);
-		profile_free(s.sides[SIDE_B]);
-	}
-	return tally;
-}
-
-static void noise_is_not_taken_for_a_difference(void **state)
-{
-	static const double ticks[] = {150, 1000, 20000};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(ticks); i++) {
-		struct tally tally = repeat(7 + i, TRIALS, ticks[i], 1);
-
-		print_message("%g ticks: %d regressions, %d with a row\n", ticks[i],
-			      tally.regressions, tally.named);
-		assert_true(tally.named <= TRIALS / 20);
-		assert_true(tally.regressions <= TRIALS / 20);
-	}
-}
-
-static void a_slower_function_is_found(void **state)
-{
-	struct tally tally = repeat(3, 100, 2000, 1.25);
-
-	(void)state;
-	print_message("found %d of 100, regressions %d\n", tally.found, tally.regressions);
-	assert_true(tally.found >= 90);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -599,8 +381,6 @@ int main(void)
 		cmocka_unit_test(rules_of_a_gate),
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(verdicts_of_rows),
-		cmocka_unit_test(noise_is_not_taken_for_a_difference),
-		cmocka_unit_test(a_slower_function_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parts [ROUNDS [FACTOR]]: the same work whatever it costs, in functions with 50, 20, 12, 10 and 8 % of
- * it; 100 rounds are some tenths of a second. The one with 20 % does FACTOR times as much.
+ * parts [ROUNDS [FACTOR]]: the same work whatever it costs, in functions with 50, 20, 12, 10 and 8
+ * % of it; 100 rounds are some tenths of a second. The one with 20 % does FACTOR times as much.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #define PART(name, percent) \
 	static NOINLINE uint64_t name(uint64_t x, double factor) \
 	{ \
-		int steps = (int)(10000 * (percent) * factor); \
+		int steps = (int)(10000 * (percent)*factor); \
 \
 		for (int i = 0; i < steps; i++) { \
 			x ^= x << 13; \

@@ -37,7 +37,7 @@ struct child {
 	bool executed; /* the command was told to execute */
 	bool collected;
 	int wait_status;
-	uint64_t cpu_before_ns; /* what this process's own code in it used until its exec */
+	uint64_t cpu_before_ns; /* used before its exec, by code of this process */
 	uint64_t cpu_ns; /* once it is collected */
 };
 

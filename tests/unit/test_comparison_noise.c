@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* How often noise is taken for a difference, and a difference is found: by simulation. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/comparison_fixture.h"
+
+/* A simulated machine: numbers by xorshift, always the same ones. */
+struct simulation {
+	uint64_t seed;
+	struct profile *sides[SIDE_COUNT];
+};
+
+static double uniform(struct simulation *s)
+{
+	s->seed ^= s->seed << 13;
+	s->seed ^= s->seed >> 7;
+	s->seed ^= s->seed << 17;
+	return ((double)(s->seed >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double gaussian(struct simulation *s)
+{
+	return sqrt(-2 * log(uniform(s))) * cos(2 * 3.141592653589793 * uniform(s));
+}
+
+/* Poisson's, for a few or very many. */
+static uint32_t count_of(struct simulation *s, double mean)
+{
+	double product = uniform(s), limit = exp(-mean);
+	uint32_t count = 0;
+
+	if (mean > 50) {
+		double value = mean + sqrt(mean) * gaussian(s) + 0.5;
+
+		return value > 0 ? (uint32_t)value : 0;
+	}
+	for (; product > limit; count++)
+		product *= uniform(s);
+	return count;
+}
+
+#define FUNCTIONS 60
+#define SLOW 3 /* has a share of 20 % */
+#define PAIRS 10
+#define TRIALS 120
+
+/*
+ * Runs of 60 functions, whose times vary by 3 to 8 % each and by 3 % together, sampled `ticks`
+ * times or so. In B, one takes `factor` as long.
+ */
+static void simulate(struct simulation *s, double ticks, double factor)
+{
+	double times[FUNCTIONS], noise[FUNCTIONS], sum = 0;
+
+	for (int i = 0; i < FUNCTIONS; i++) {
+		times[i] = 1.0 / (i + 1);
+		noise[i] = 0.03 + 0.05 * uniform(s);
+		sum += i == SLOW ? 0 : times[i];
+	}
+	times[SLOW] = sum / 4;
+	for (uint32_t run = 0; run < 2 * PAIRS; run++) {
+		/* ABBA: as good as at random. */
+		int side = (int)((run + run / 2) & 1);
+		struct profile *p = s->sides[side];
+		double all = exp(0.03 * gaussian(s));
+
+		comparison_mark_run(
+			p, run,
+			(struct run_marker){.iteration = run / 2 + 1, .variant = NO_STRING});
+		for (int i = 0; i < FUNCTIONS; i++) {
+			char name[] = {'f', (char)('0' + i / 10), (char)('0' + i % 10), '\0'};
+			double time = times[i] / (1.25 * sum) * all * exp(noise[i] * gaussian(s)) *
+				      (side == SIDE_B && i == SLOW ? factor : 1);
+
+			comparison_add_weight(p, run, comparison_add_stack(p, "m", name, false),
+					      count_of(s, ticks * time));
+		}
+	}
+}
+
+struct tally {
+	int regressions; /* verdicts */
+	int named; /* comparisons in which some row differs */
+	int found; /* in which the row does that is slower */
+};
+
+static struct tally repeat(uint64_t seed, int times, double ticks, double factor)
+{
+	struct simulation s = {.seed = seed};
+	struct tally tally = {0};
+
+	for (int i = 0; i < times; i++) {
+		const struct comparison_row *slow;
+		struct comparison c;
+		bool is_named = false;
+
+		s.sides[SIDE_A] = comparison_profile_new();
+		s.sides[SIDE_B] = comparison_profile_new();
+		simulate(&s, ticks, factor);
+		comparison_of(&c, s.sides[SIDE_A], s.sides[SIDE_B], &comparison_by_function);
+		assert_true(c.is_paired);
+		vec_for_each(&c.rows, const struct comparison_row *, row)
+			is_named |= row->differs;
+		slow = comparison_find(&c, "f03");
+		tally.named += is_named;
+		tally.found += slow && slow->differs && slow->share.estimate > 0;
+		tally.regressions += c.total.low > 0;
+		comparison_release(&c);
+		profile_free(s.sides[SIDE_A]);
+		profile_free(s.sides[SIDE_B]);
+	}
+	return tally;
+}
+
+static void noise_is_not_taken_for_a_difference(void **state)
+{
+	static const double ticks[] = {150, 1000, 20000};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(ticks); i++) {
+		struct tally tally = repeat(7 + i, TRIALS, ticks[i], 1);
+
+		print_message("%g ticks: %d regressions, %d with a row\n", ticks[i],
+			      tally.regressions, tally.named);
+		assert_true(tally.named <= TRIALS / 20);
+		assert_true(tally.regressions <= TRIALS / 20);
+	}
+}
+
+static void a_slower_function_is_found(void **state)
+{
+	struct tally tally = repeat(3, 100, 2000, 1.25);
+
+	(void)state;
+	print_message("found %d of 100, regressions %d\n", tally.found, tally.regressions);
+	assert_true(tally.found >= 90);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(noise_is_not_taken_for_a_difference),
+		cmocka_unit_test(a_slower_function_is_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

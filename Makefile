@@ -248,7 +248,7 @@ check-report: $(prof)
 
 # What prof diff says of small profiles.
 check-diff: $(prof)
-	tests/diff/run $(prof)
+	scripts/tap --label diff "tests/diff/run $(prof)"
 
 check-scripts:
 	scripts/tap --label scripts tests/scripts/*.sh

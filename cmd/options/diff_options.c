@@ -56,7 +56,7 @@ static void print_help(void)
 	       "  --by WHAT              rows: function (default), module, file, line, process,\n"
 	       "                         thread, category, address\n"
 	       "  --metric NAME          slower by: cpu (default), wall\n"
-	       "  --base NAME            the variant that is A; without, the one that ran first\n"
+	       "  --base NAME            the variant that is A; without, the one given first\n"
 	       "  --assume-noise PERCENT\n"
 	       "                         how much runs vary, where there is one a side\n"
 	       "  --force                compare what cannot be compared\n"
@@ -197,8 +197,6 @@ static int complete(struct diff_options *o, bool is_divided, struct error *err)
 		return error_text(err, -EINVAL, "--json - and --markdown -: one of both");
 	if (o->strict && !o->gate.rules.count)
 		return error_text(err, -EINVAL, "--strict needs --gate");
-	if (o->comparison.filter.from || o->comparison.filter.until != UINT64_MAX)
-		return error_text(err, -EINVAL, "--time: runs have times of their own");
 	if (o->base && o->sides[SIDE_B].paths.count)
 		return error_text(err, -EINVAL, "--base is for one file with two variants");
 	return 0;

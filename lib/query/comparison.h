@@ -20,7 +20,7 @@
 #define COMPARISON_MIN_SHARE 0.005
 
 struct comparison_options {
-	struct query_filter filter; /* of samples and frames; its times are not used */
+	struct query_filter filter; /* times count from the start of each run */
 	enum query_by by;
 	bool is_wall; /* "slower" is by wall time; else by CPU time */
 	/* With one run a side: how much runs are assumed to vary, 0.03 for 3 %; negative: unknown.

@@ -150,8 +150,11 @@ static int add_run(struct gatherer *g, const struct query_run *run, struct error
 	struct query q;
 	int ret;
 
-	filter.from = run->from;
+	/* Times of the filter are those of each run. */
+	filter.from = run->from + g->filter->from;
 	filter.until = run->until;
+	if (g->filter->until < run->until - run->from)
+		filter.until = run->from + g->filter->until;
 	ret = query_select(&q, run->profile, &filter, err);
 	if (ret)
 		return ret;

@@ -6,7 +6,7 @@
 set -m
 parts=$workloads/parts
 
-# What the runs of a recording's --stats say, one a line.
+# Prints an expression of each run in a recording's --stats, one a line.
 runs_of() { # NAME EXPRESSION
 	python3 -c 'import json, sys
 for run in json.load(open(sys.argv[1] + ".stats")).get("runs", []): print(*eval(sys.argv[2]), sep="")' "$1" "$2"
@@ -94,7 +94,7 @@ is "one: iterations in order" "$(tr -d ab <<<"$order" | uniq)" "$(seq 12)"
 is "again: the same order" "$(runs_of again 'run["iteration"], run["variant"]')" "$order"
 ok "other: another order" test "$(runs_of other 'run["iteration"], run["variant"]')" != "$order"
 
-# What is slower is found: twice the work in one function of five.
+# Finds what is slower: three times the work in one function of five.
 record slower 0 --iterations 6 --warmup 1 --variant "old=$parts 40" --variant "new=$parts 40 3"
 run "$PROF" diff --gate total=2%,fifth=10% --json diff.json slower.json.gz
 is "slower: status of the gate" "$status" 1

@@ -15,7 +15,7 @@ PAIRED_A = [412.1, 398.4, 405.9, 420.3, 401.2, 399.9, 415.0, 404.4]
 PAIRED_B = [430.5, 417.9, 421.0, 433.8, 425.1, 409.7, 431.2, 428.8]
 UNPAIRED_A = [1003.2, 998.1, 1010.5, 987.4, 1021.9]
 UNPAIRED_B = [1042.7, 1011.8, 1055.0]
-# Of two sides' runs: all samples, then those of each row.
+# Samples of two sides' runs: all, then those of each row.
 RUNS = [[1012, 987, 1044, 998, 1021], [1060, 1033, 1081, 1049]]
 ROWS = [
     [[203, 168, 252, 179, 230], [291, 255, 320, 272]],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How often noise is taken for a difference, and a difference is found: by simulation. */
+/* Simulates runs: noise is rarely taken for a difference, and a difference is found. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

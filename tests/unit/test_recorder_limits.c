@@ -140,7 +140,7 @@ static void descriptors_run_out(void **state)
 		const struct kind *kind = &kinds[i];
 		unsigned int open = count_descriptors();
 
-		for (unsigned int more = 0; more < 120; more += 3) {
+		for (unsigned int more = 0; more < 120; more += 4) {
 			bool is_recorded;
 
 			prepare(kind);
@@ -154,7 +154,7 @@ static void descriptors_run_out(void **state)
 			assert_int_equal(count_descriptors(), open);
 		}
 	}
-	assert_in_range(recorded, 10, 60);
+	assert_in_range(recorded, 10, 50);
 }
 
 /* Files are closed for room, the oldest first; the recording says how many. */
@@ -197,5 +197,7 @@ int main(void)
 		cmocka_unit_test(more_files_are_mapped_than_may_be_open),
 	};
 
+	/* Some hundred machines have the same files. */
+	machine_keep_files();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

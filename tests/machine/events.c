@@ -67,7 +67,27 @@ static int open_pidfd(uint32_t pid)
 	if (code)
 		return fail(code);
 	d = descriptor_new(DESCRIPTOR_OTHER, 0);
-	return d ? d->fd : -1;
+	if (!d)
+		return -1;
+	strcpy(d->name, "pidfd");
+	d->cpu = pid;
+	return d->fd;
+}
+
+static bool is_pidfd_of(const struct descriptor *d, uint32_t pid)
+{
+	return strcmp(d->name, "pidfd") == 0 && d->cpu == pid;
+}
+
+void machine_end_process(uint32_t pid)
+{
+	struct descriptor *d = descriptor_search(is_pidfd_of, pid);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	machine_remove_file(path);
+	if (d)
+		descriptors_wake(d);
 }
 
 /* No more may be read than were given. */

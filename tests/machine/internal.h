@@ -25,7 +25,7 @@ struct descriptor {
 	enum descriptor_kind kind;
 	int fd;
 	char name[32];
-	uint32_t cpu; /* of an event; of a ring, once it is that of a CPU */
+	uint32_t cpu; /* of an event; of a ring, once it is that of a CPU; of a pidfd, the pid */
 	uint64_t size; /* of a ring's data */
 	struct perf_event_attr attr;
 	bool enabled, has_program;

@@ -47,6 +47,7 @@ struct machine_settings {
 	uint32_t uid; /* effective */
 	uint64_t files_max; /* hard limit of open files */
 	bool has_old_events; /* throttling ids cannot be had */
+	uint32_t programs; /* BPF programs that others have loaded, of two functions each */
 };
 extern struct machine_settings machine_settings;
 
@@ -73,6 +74,9 @@ enum machine_pause {
 /* Called between two steps of the recorder; may move the clock and write to rings. */
 typedef void machine_pause_fn(void *ctx, enum machine_pause pause, uint32_t cpu);
 void machine_on_pause(machine_pause_fn *fn, void *ctx);
+
+/* Removes the folder of a process, and makes its pidfd readable. */
+void machine_end_process(uint32_t pid);
 
 /* Counters of the programs on a CPU, which the recorder reads. */
 struct bpf_counters *machine_counters(uint32_t cpu);

@@ -254,13 +254,19 @@ bool task_map(uint32_t cpu, uint32_t pid, uint64_t start, uint64_t size, const c
 	return send_map(cpu, pid, start, size, path, &nowhere);
 }
 
-bool task_map_file(uint32_t cpu, uint32_t pid, uint64_t start, const char *path)
+bool task_map_file_as(uint32_t cpu, uint32_t pid, uint64_t start, const char *path,
+		      const char *name)
 {
 	struct stat st;
 
 	if (stat(path, &st))
 		abort();
-	return send_map(cpu, pid, start, (uint64_t)st.st_size, path, &st);
+	return send_map(cpu, pid, start, (uint64_t)st.st_size, name, &st);
+}
+
+bool task_map_file(uint32_t cpu, uint32_t pid, uint64_t start, const char *path)
+{
+	return task_map_file_as(cpu, pid, start, path, path);
 }
 
 void task_rename(uint32_t cpu, uint32_t pid, uint32_t tid, const char *name)

@@ -29,6 +29,9 @@ void task_exec(uint32_t cpu, uint32_t pid, const char *name, uint64_t start, con
 bool task_map(uint32_t cpu, uint32_t pid, uint64_t start, uint64_t size, const char *path);
 /* The whole of a file that is. */
 bool task_map_file(uint32_t cpu, uint32_t pid, uint64_t start, const char *path);
+/* Likewise, with the name that the file has in the process's root. */
+bool task_map_file_as(uint32_t cpu, uint32_t pid, uint64_t start, const char *path,
+		      const char *name);
 void task_rename(uint32_t cpu, uint32_t pid, uint32_t tid, const char *name);
 /* tid == pid: the process's last thread, too. */
 void task_exit(uint32_t cpu, uint32_t pid, uint32_t tid);

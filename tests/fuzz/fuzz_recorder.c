@@ -236,6 +236,8 @@ static void check(const struct script *s)
 		check_thread(s, row, incarnations, &life);
 	}
 	check_losses(s, shown);
+	require(!s->recording.late || s->flags & WITH_HANGING,
+		"records come in order of time, but for those that were waited for in vain");
 }
 
 /* Maps of maps are filled without them, too, and sooner. Tables are not compiled without them. */

@@ -143,6 +143,33 @@ static void add_rows(struct gatherer *g, const struct query *q)
 	query_keys_release(&keys);
 }
 
+static bool has_waits(const struct query *q)
+{
+	uint64_t weight = 0;
+
+	for (int wait = QUERY_RUNS + 1; wait < QUERY_WAIT_COUNT; wait++)
+		weight += q->waits[wait];
+	return weight;
+}
+
+/* Adds the CPU time that samples of waits have: it was used before the wait, since the last tick.
+ */
+static int add_waits(struct query *q, struct query_filter *filter, struct error *err)
+{
+	struct query with_waits;
+	int ret;
+
+	if (filter->include_idle || !has_waits(q))
+		return 0;
+	filter->include_idle = true;
+	ret = query_select(&with_waits, q->profile, filter, err);
+	if (ret)
+		return ret;
+	q->cpu_ns = with_waits.cpu_ns;
+	query_release(&with_waits);
+	return 0;
+}
+
 static int add_run(struct gatherer *g, const struct query_run *run, struct error *err)
 {
 	struct query_filter filter = *g->filter;
@@ -158,6 +185,11 @@ static int add_run(struct gatherer *g, const struct query_run *run, struct error
 	ret = query_select(&q, run->profile, &filter, err);
 	if (ret)
 		return ret;
+	ret = add_waits(&q, &filter, err);
+	if (ret) {
+		query_release(&q);
+		return ret;
+	}
 	total.weight = (double)q.weight;
 	total.cpu_ms = (double)q.cpu_ns / 1e6;
 	total.sampled_ms = q.event ? 0

@@ -193,6 +193,35 @@ static void small_rows_are_left_out(void **state)
 	profile_free(a);
 }
 
+static void add_category(struct profile *p, const char *name)
+{
+	vec_push(&p->categories,
+		 (struct profile_category){.name = xstrdup(name), .color = xstrdup("grey")});
+}
+
+/* Waits are in no share; the CPU time that their samples bring along is the run's all the same. */
+static void waits_count_by_their_cpu_time_alone(void **state)
+{
+	struct profile *p = comparison_profile_new();
+	struct frame frame = {.module = NO_MODULE, .func = NO_FUNC, .symbol = NO_SYMBOL};
+	struct comparison c;
+
+	(void)state;
+	add_category(p, "User");
+	add_category(p, "Blocked");
+	frame.category = 1;
+	frame.offset = 7;
+	comparison_add_weight(p, 0, comparison_add_stack(p, "m", "f", false), 60);
+	comparison_add_weight(
+		p, 1, stacks_intern(&p->stacks, NO_STACK, frames_intern(&p->frames, &frame)), 40);
+	comparison_of(&c, p, p, &comparison_by_function);
+	assert_int_equal(c.rows.count, 1);
+	assert_true(c.rows.items[0].share.shares[SIDE_A] == 1);
+	assert_true(fabs(c.ms[SIDE_A] - 100) < 1e-9);
+	comparison_release(&c);
+	profile_free(p);
+}
+
 static void a_run_without_samples_is_refused(void **state)
 {
 	struct query_runs x = {0}, y = {0};
@@ -376,6 +405,7 @@ int main(void)
 		cmocka_unit_test(blocks_of_runs_are_no_pairs),
 		cmocka_unit_test(functions_match_between_builds),
 		cmocka_unit_test(small_rows_are_left_out),
+		cmocka_unit_test(waits_count_by_their_cpu_time_alone),
 		cmocka_unit_test(a_run_without_samples_is_refused),
 		cmocka_unit_test(one_run_a_side_is_inconclusive),
 		cmocka_unit_test(rules_of_a_gate),

@@ -10,6 +10,7 @@
 #include "cmd/command.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/text/coverage.h"
+#include "cmd/text/wait_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -86,6 +87,16 @@ static void show_meta(const struct profile *p)
 		line("Memory", "%s", memory);
 }
 
+static void show_waits(const struct profile *p)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	struct wait_sums sums = wait_sums_of(p);
+
+	wait_text_describe(&sums, wait_text_ran(p), p->meta.interval_ns, &text);
+	if (text.size)
+		line("Time", "%s", strbuf_text(&text));
+}
+
 static void show_samples(const struct profile *p)
 {
 	uint64_t counts[UINT8_MAX + 1] = {0}, weights[UINT8_MAX + 1] = {0}, without_stack = 0;
@@ -93,14 +104,15 @@ static void show_samples(const struct profile *p)
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		vec_for_each(&thread->samples, const struct sample *, sample) {
-			counts[sample->event]++;
+			counts[sample->event] += sample->weight != 0;
 			weights[sample->event] += sample->weight;
-			without_stack += sample->stack == NO_STACK;
+			without_stack += sample->weight && sample->stack == NO_STACK;
 		}
 	}
 	line("Processes", "%zu", profile_process_count(p));
 	line("Threads", "%zu", p->threads.rows.count);
 	line("Samples", "%" PRIu64 ", which stand for %" PRIu64 " ticks", counts[0], weights[0]);
+	show_waits(p);
 	if (without_stack)
 		line("Without a stack", "%" PRIu64, without_stack);
 	line("Frames", "%zu, %zu of them with a function's name", p->frames.rows.count,

@@ -11,6 +11,7 @@ MAX_REPEATS = 3  # problems of one kind that are spelled out
 
 COLORS = ("transparent purple green orange yellow lightblue blue brown magenta red lightred "
           "darkgrey grey").split()
+WAITS = ("Idle", "Blocked", "Runnable")
 DISPLAYS = ("marker-chart marker-table timeline-overview timeline-memory timeline-ipc "
             "timeline-fileio timeline-network").split()
 INDEX_FORMATS = ("unique-string", "flow-id", "terminating-flow-id")
@@ -544,14 +545,41 @@ class _Check:
                    _Rule("a type of weight", lambda v: v in ("samples", "tracing-ms", "bytes")))
         if self.table(where, table, rules, optional=("time", "timeDeltas")):
             self.sample_times(where, table, thread)
-            self.gap_rows(where, table)
+            self.gap_rows(where, table, thread.get("profView") == "folded")
             self.gaps(where, table, thread)
+            self.waits(where, table, thread)
 
-    def gap_rows(self, where, table):
-        """Rows that stand for nothing have neither weight nor CPU time."""
+    def is_wait(self, stack):
+        """Is the innermost frame a label that says what the thread waits for?"""
+        if stack is None:
+            return False
+        shared = self.profile["shared"]
+        category = shared["frameTable"]["category"][shared["stackTable"]["frame"][stack]]
+        return category is not None and \
+            self.profile["meta"]["categories"][category]["name"] in WAITS
+
+    def waits(self, where, table, thread):
+        """A wait is a label without a place, in a column of weights, and on no CPU."""
+        frames, stacks = self.profile["shared"]["frameTable"], self.profile["shared"]["stackTable"]
+        for i, stack in enumerate(table["stack"]):
+            if not self.is_wait(stack):
+                continue
+            frame = stacks["frame"][stack]
+            if frames["lib"][frame] != -1 or frames["address"][frame] != -1:
+                self.say(f"{where}[{i}] waits in a frame that has an address")
+            if table["weight"] is None:
+                self.say(f"{where} has a wait, and no weights")
+                return
+            if thread["pid"] == "cpus":
+                self.say(f"{where}[{i}] waits on a CPU")
+
+    def gap_rows(self, where, table, is_folded):
+        """Rows that stand for nothing have no weight. Only the last row of a thread, or of one of
+        the threads that share a row, may have CPU time that no sample has."""
         for i, is_gap in enumerate(gap_rows(table)):
             weight = 1 if table["weight"] is None else table["weight"][i]
-            if is_gap and table["threadCPUDelta"][i]:
+            is_last = i + 1 == len(table["stack"]) or is_folded
+            if is_gap and not is_last and table["threadCPUDelta"][i]:
                 self.say(f"{where}.threadCPUDelta[{i}] is not 0 in a row without a sample")
             if weight == 0 and table["stack"][i] is not None:
                 self.say(f"{where}.weight[{i}] is 0 in a row with a stack")
@@ -561,6 +589,9 @@ class _Check:
         times, interval = sample_times_ns(table), self.profile["meta"]["interval"] * 1e6
         for i in range(1, len(times)):
             passed, used = times[i] - times[i - 1], table["threadCPUDelta"][i]
+            if self.is_wait(table["stack"][i - 1]):
+                # It goes on until the thread uses CPU time again.
+                passed = passed if used else 0
             if table["stack"][i - 1] is not None and passed > 2 * interval + 1 and \
                     used + 1.01 * interval < passed:
                 self.say(f"{where}[{i}] comes {passed} ns after the stack before it: "

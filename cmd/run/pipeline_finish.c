@@ -10,9 +10,11 @@
 #include "cmd/text/instrument_report.h"
 #include "cmd/text/loss_counts.h"
 #include "cmd/text/summary.h"
+#include "cmd/text/wait_text.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/format/format.h"
+#include "lib/profile/wait_frames.h"
 
 static bool finish_now(void *ctx)
 {
@@ -132,8 +134,10 @@ int pipeline_finish(struct pipeline *p, struct error *err)
 	instrument_report_ask(&p->report, p->recorder, p->profile);
 	meta_finish(p->profile, p->options->live, &info, &p->report);
 	name_frames(p);
+	wait_frames_refine(p->profile);
 	coverage_count(&p->coverage, p->profile);
 	coverage_add_extra(&p->coverage, p->profile);
+	wait_text_add_extra(p->profile);
 	add_sources(p);
 	ret = write_profile(p, err);
 	return ret ? ret : report(p, err);

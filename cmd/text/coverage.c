@@ -31,8 +31,8 @@ void coverage_count(struct coverage *n, const struct profile *p)
 		struct module_coverage *row =
 			&rows[frame->module == NO_MODULE ? count : frame->module];
 
-		/* Inlined functions share the place of the outer one. */
-		if (frame->inline_depth)
+		/* Inlined functions share the place of the outer one; labels have none. */
+		if (frame->inline_depth || frame->kind == PROFILE_FRAME_LABEL)
 			continue;
 		row->frames++;
 		row->named += frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_named;

@@ -14,6 +14,7 @@
 #include "cmd/text/instrument_report.h"
 #include "cmd/text/loss_counts.h"
 #include "cmd/text/unwinding.h"
+#include "cmd/text/wait_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
@@ -184,6 +185,16 @@ static void print_counts(const struct outcome *outcome)
 	command_say("%s", strbuf_text(&line));
 }
 
+static void print_waits(const struct profile *p)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+	struct wait_sums sums = wait_sums_of(p);
+
+	wait_text_describe(&sums, wait_text_ran(p), p->meta.interval_ns, &line);
+	if (line.size)
+		command_say("%s", strbuf_text(&line));
+}
+
 static bool is_stdout(const struct outcome *outcome)
 {
 	return strcmp(outcome->path, "-") == 0;
@@ -218,6 +229,7 @@ void summary_print(const struct outcome *outcome, bool quiet)
 	if (quiet)
 		return;
 	print_counts(outcome);
+	print_waits(outcome->profile);
 	print_unwinding(outcome);
 	print_coverage(outcome);
 	print_lines(outcome->report);
@@ -334,6 +346,7 @@ void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 	set_integer(root, "processes", outcome->counts.processes);
 	set_integer(root, "ring_bytes", info->written_bytes);
 	set_stacks(root, outcome);
+	wait_text_set_stats(root, p);
 	set_integer(root, "frames", p->frames.rows.count);
 	set_integer(root, "named_frames", profile_named_frames(p));
 	set_integer(root, "fde_frames", profile_fde_frames(p));

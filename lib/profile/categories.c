@@ -29,17 +29,28 @@ static const char *const of_kernel[KERNEL_SUBCATEGORY_COUNT + 1] = {
 	[KERNEL_BPF] = "BPF",
 };
 
+static const char *const of_blocked[BLOCKED_SUBCATEGORY_COUNT + 1] = {
+	[BLOCKED_OTHER] = "Other",	[BLOCKED_LOCK] = "Lock", [BLOCKED_DISK] = "Disk",
+	[BLOCKED_FAULT] = "Page fault", [BLOCKED_PIPE] = "Pipe", [BLOCKED_SOCKET] = "Socket",
+	[BLOCKED_CHILD] = "Child",
+};
+static const char *const of_runnable[RUNNABLE_SUBCATEGORY_COUNT + 1] = {
+	[RUNNABLE_OTHER] = "Other",
+	[RUNNABLE_PREEMPTED] = "Preempted",
+	[RUNNABLE_QUEUED] = "Queued",
+};
+
 static const struct category_row other = {"Other", "grey", only_other};
 static const struct category_row user = {"User", "yellow", of_user};
 static const struct category_row kernel = {"Kernel", "orange", of_kernel};
 static const struct category_row idle = {"Idle", "transparent", only_other};
+static const struct category_row blocked = {"Blocked", "lightblue", of_blocked};
+static const struct category_row runnable = {"Runnable", "magenta", of_runnable};
 
 #define LANGUAGE(NAME, name) [CATEGORY_##NAME] = &language_##name.category,
 const struct category_row *const categories[CATEGORY_COUNT] = {
-	[CATEGORY_OTHER] = &other,
-	[CATEGORY_USER] = &user,
-	[CATEGORY_KERNEL] = &kernel,
-	[CATEGORY_IDLE] = &idle,
+	[CATEGORY_OTHER] = &other, [CATEGORY_USER] = &user,	  [CATEGORY_KERNEL] = &kernel,
+	[CATEGORY_IDLE] = &idle,   [CATEGORY_BLOCKED] = &blocked, [CATEGORY_RUNNABLE] = &runnable,
 #include "lib/languages/languages.def"
 };
 #undef LANGUAGE
@@ -207,7 +218,9 @@ static struct frame_category *find_categories(const struct profile *p)
 	for (size_t i = 0; i < count; i++) {
 		const struct frame *frame = &p->frames.rows.items[i];
 
-		if (frame->kind == PROFILE_FRAME_KERNEL)
+		if (frame->kind == PROFILE_FRAME_LABEL)
+			of[i] = (struct frame_category){frame->category, frame->subcategory};
+		else if (frame->kind == PROFILE_FRAME_KERNEL)
 			of[i] = kernel_category(&c, (frame_id)i);
 		else if (frame->language != LANGUAGE_NONE)
 			of[i] = language_category(frame);

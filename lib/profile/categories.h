@@ -14,9 +14,12 @@ enum category {
 	CATEGORY_OTHER, /* the default one: grey */
 	CATEGORY_USER,
 	CATEGORY_KERNEL,
+	/* Of waits; front-ends can hide a category of this name, and no other. */
 	CATEGORY_IDLE,
+	CATEGORY_BLOCKED,
+	CATEGORY_RUNNABLE,
 	/* A language's category is this plus its enum language_id. */
-	CATEGORY_BEFORE_LANGUAGES = CATEGORY_IDLE,
+	CATEGORY_BEFORE_LANGUAGES = CATEGORY_RUNNABLE,
 #define LANGUAGE(NAME, name) CATEGORY_##NAME,
 #include "lib/languages/languages.def"
 #undef LANGUAGE
@@ -49,6 +52,26 @@ enum kernel_subcategory {
 	KERNEL_NETWORK,
 	KERNEL_BPF,
 	KERNEL_SUBCATEGORY_COUNT,
+};
+
+/* Of CATEGORY_BLOCKED: what the thread waits for. */
+enum blocked_subcategory {
+	BLOCKED_OTHER,
+	BLOCKED_LOCK,
+	BLOCKED_DISK,
+	BLOCKED_FAULT, /* a page of memory */
+	BLOCKED_PIPE,
+	BLOCKED_SOCKET,
+	BLOCKED_CHILD,
+	BLOCKED_SUBCATEGORY_COUNT,
+};
+
+/* Of CATEGORY_RUNNABLE: why it does not run. */
+enum runnable_subcategory {
+	RUNNABLE_OTHER,
+	RUNNABLE_PREEMPTED, /* others run in its place */
+	RUNNABLE_QUEUED, /* its wait is over, and no CPU is free */
+	RUNNABLE_SUBCATEGORY_COUNT,
 };
 
 extern const struct category_row *const categories[CATEGORY_COUNT];

@@ -151,20 +151,6 @@ static stack_id *expand_stacks(struct expand_inlines *e)
 	return map;
 }
 
-static void renumber_stacks(struct profile *p, const stack_id *map)
-{
-	vec_for_each(&p->threads.rows, struct profile_thread *, row) {
-		vec_for_each(&row->samples, struct sample *, sample) {
-			if (sample->stack != NO_STACK)
-				sample->stack = map[sample->stack];
-		}
-	}
-	vec_for_each(&p->markers.values, struct marker_value *, value) {
-		if (value->type == FIELD_STACK && value->stack != NO_STACK)
-			value->stack = map[value->stack];
-	}
-}
-
 void expand_inlines_apply(struct expand_inlines *e)
 {
 	struct profile *p = e->profile;
@@ -175,12 +161,6 @@ void expand_inlines_apply(struct expand_inlines *e)
 
 	stack_id *map = expand_stacks(e);
 
-	renumber_stacks(p, map);
+	profile_replace_stacks(p, &e->frames, &e->stacks, map);
 	free(map);
-	frames_release(&p->frames);
-	stacks_release(&p->stacks);
-	p->frames = e->frames;
-	p->stacks = e->stacks;
-	e->frames = (struct frames){0};
-	e->stacks = (struct stacks){0};
 }

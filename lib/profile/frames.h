@@ -13,6 +13,7 @@ enum profile_frame_kind {
 	PROFILE_FRAME_KERNEL,
 	PROFILE_FRAME_GUESS,
 	PROFILE_FRAME_SIGNAL,
+	PROFILE_FRAME_LABEL, /* no code: says what the thread waits for */
 };
 
 struct frame {
@@ -25,7 +26,7 @@ struct frame {
 	uint8_t kind; /* enum profile_frame_kind */
 	uint8_t language; /* enum language_id, which gives the category */
 	uint8_t tier; /* of the compiler; gives the subcategory */
-	/* Used if the profile has categories of its own, else 0. */
+	/* Of labels, and of all frames if the profile has categories of its own; else 0. */
 	uint8_t category, subcategory;
 };
 

@@ -104,13 +104,46 @@ size_t profile_fde_frames(const struct profile *p)
 	return count;
 }
 
+void profile_replace_stacks(struct profile *p, struct frames *frames, struct stacks *stacks,
+			    const stack_id *map)
+{
+	vec_for_each(&p->threads.rows, struct profile_thread *, row) {
+		vec_for_each(&row->samples, struct sample *, sample) {
+			if (sample->stack != NO_STACK)
+				sample->stack = map[sample->stack];
+		}
+	}
+	vec_for_each(&p->markers.values, struct marker_value *, value) {
+		if (value->type == FIELD_STACK && value->stack != NO_STACK)
+			value->stack = map[value->stack];
+	}
+	frames_release(&p->frames);
+	stacks_release(&p->stacks);
+	p->frames = *frames;
+	p->stacks = *stacks;
+	*frames = (struct frames){0};
+	*stacks = (struct stacks){0};
+}
+
 uint64_t profile_sample_count(const struct profile *p)
 {
 	uint64_t count = 0;
 
-	vec_for_each(&p->threads.rows, const struct profile_thread *, row)
-		count += row->samples.count;
+	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
+		vec_for_each(&row->samples, const struct sample *, sample)
+			count += sample->weight != 0;
+	}
 	return count;
+}
+
+bool profile_is_wait(const struct profile *p, const struct sample *sample)
+{
+	const struct stack *stack;
+
+	if (sample->stack >= p->stacks.rows.count || sample->event)
+		return false;
+	stack = &p->stacks.rows.items[sample->stack];
+	return p->frames.rows.items[stack->frame].kind == PROFILE_FRAME_LABEL;
 }
 
 size_t profile_process_count(const struct profile *p)

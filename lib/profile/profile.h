@@ -55,6 +55,29 @@ struct profile_meta {
 	VEC(struct profile_extra) extra;
 };
 
+/* How the user side of a stack ended. */
+enum stack_class {
+	STACK_CLASS_WHOLE, /* at the outermost frame */
+	STACK_CLASS_TRUNCATED, /* at a depth limit */
+	STACK_CLASS_BROKEN, /* at a frame whose caller could not be found */
+	STACK_CLASS_UNKNOWN, /* where nothing tells */
+	STACK_CLASS_KERNEL_ONLY, /* there is none: a kernel thread */
+	STACK_CLASS_EXITING, /* there is none any more */
+	STACK_CLASS_COUNT,
+};
+
+/* Counts waits, and nothing of ticks. */
+struct wait_stats {
+	uint64_t sampled; /* records with a stack; each is in one of the classes, or lost */
+	uint64_t classes[STACK_CLASS_COUNT];
+	uint64_t lost_stacks; /* sampled ones whose stack never came */
+	uint64_t lost; /* sampled ones without a record */
+	uint64_t unended; /* nobody knows how long */
+	double count; /* estimate of all that were sampled or could have been */
+	uint32_t chance_min; /* lowest chance of being sampled, in 2^-32; 0: none by chance */
+	double estimated_ns, fitted_ns; /* time waited as sampled, and as in the profile */
+};
+
 struct profile_stats {
 	uint64_t cpu_samples; /* timer ticks that became samples */
 	uint64_t user_stacks; /* samples with at least one user frame */
@@ -76,6 +99,7 @@ struct profile_stats {
 	uint64_t lost_markers; /* without a schema that could be stored */
 	uint64_t lost_marker_values; /* values that do not fit the schema; stacks that never came */
 	uint64_t lost_counter_values; /* of counters without a description */
+	struct wait_stats waits;
 };
 
 /* Losses and throttling of one CPU. */
@@ -113,8 +137,16 @@ void profile_add_extra(struct profile *p, const char *section, const char *label
 size_t profile_named_frames(const struct profile *p);
 /* Number of frames whose function is fun_…: known only from call frame information. */
 size_t profile_fde_frames(const struct profile *p);
-/* Number of samples of all threads. */
+/*
+ * Takes over these tables instead of its own, and empties them; map: the new stack of each old one,
+ * for samples and markers.
+ */
+void profile_replace_stacks(struct profile *p, struct frames *frames, struct stacks *stacks,
+			    const stack_id *map);
+/* Number of samples of all threads, without those that stand for nothing. */
 uint64_t profile_sample_count(const struct profile *p);
+/* True if the thread waited then: the innermost frame is a label. */
+bool profile_is_wait(const struct profile *p, const struct sample *sample);
 /* Number of distinct (pid, incarnation) of all threads. */
 size_t profile_process_count(const struct profile *p);
 

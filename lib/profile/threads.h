@@ -14,8 +14,12 @@
 struct sample {
 	uint64_t time; /* CLOCK_MONOTONIC ns */
 	stack_id stack; /* NO_STACK: unknown */
-	uint32_t weight; /* ticks of the clock, or occurrences of the event */
-	/* CPU time since the thread's previous tick, ns, saturated; 0 for other events. */
+	/*
+	 * Ticks of the clock, or occurrences of the event; of a wait, ticks that it took. 0: it
+	 * only says what CPU time was used, and has no stack.
+	 */
+	uint32_t weight;
+	/* CPU time since the thread's previous row, ns, saturated; 0 for other events. */
 	uint32_t cpu_delta;
 	uint16_t cpu; /* it was taken on, or NO_CPU */
 	uint8_t event; /* 0: the clock; else a row of struct event_counts */

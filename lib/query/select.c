@@ -246,6 +246,8 @@ static void add_sample(struct selection *s, const struct sample *sample)
 	double weight = sample->weight;
 
 	q->cpu_ns += sample->cpu_delta;
+	if (!sample->weight)
+		return;
 	if (wait)
 		q->waits[wait & ~WAIT_COUNTS] += sample->weight;
 	if (wait && !(wait & WAIT_COUNTS))
@@ -292,9 +294,9 @@ static uint8_t first_event(const struct profile *p)
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		vec_for_each(&thread->samples, const struct sample *, sample) {
-			if (!sample->event)
+			if (sample->weight && !sample->event)
 				return 0;
-			if (sample->event < first)
+			if (sample->weight && sample->event < first)
 				first = sample->event;
 		}
 	}

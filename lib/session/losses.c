@@ -95,6 +95,8 @@ static string_id event_name(struct losses *l, uint32_t number)
 
 	if (!number)
 		return strings_intern(&l->profile->strings, "clock");
+	if (number == LOST_WAITS)
+		return strings_intern(&l->profile->strings, "waits");
 	if (event && event->name != NO_STRING)
 		return event->name;
 	return strings_intern(&l->profile->strings, "other events");
@@ -117,6 +119,10 @@ static void count_loss(struct losses *l, const struct rec_lost *rec, bool of_sam
 {
 	struct cpu_losses *cpu;
 
+	if (rec->event == LOST_WAITS) {
+		l->profile->stats.waits.lost += rec->count;
+		return;
+	}
 	if (rec->event) {
 		struct event_count *event = event_counts_get(&l->profile->events, rec->event);
 

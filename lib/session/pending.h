@@ -30,8 +30,9 @@ struct pending_sample {
 	uint64_t period;
 	/* For a marker's stack, which is no sample: number of the value it becomes, plus one. */
 	uint32_t marker_value;
+	uint32_t wait; /* for the stack of a wait, likewise: row of struct waits, plus one */
 	thread_id thread;
-	uint32_t cpu_delta;
+	uint32_t cpu_time; /* as in struct cpu_reading */
 	struct mapping_table *mappings; /* mappings of its process, held while it waits */
 };
 

@@ -145,6 +145,7 @@ static void fork_thread(struct tasks *t, const struct rec_fork *fork, uint64_t t
 	    is_late_introduction(t->threads.rows.items[id].origin, row_at(t, id)->start, time)) {
 		t->threads.rows.items[id].origin = TASK_FORKED;
 		row_at(t, id)->start = time;
+		cpu_clock_begin(&t->threads.rows.items[id].cpu, time);
 		if (row_at(t, id)->name == NO_STRING)
 			row_at(t, id)->name = name;
 		return;
@@ -207,6 +208,7 @@ static void introduce_late(struct tasks *t, process_id id, const struct rec_fork
 	process->parent = process_table_find(&t->processes, fork->parent_pid);
 	t->threads.rows.items[process->main_thread].origin = TASK_FORKED;
 	row_at(t, process->main_thread)->start = time;
+	cpu_clock_begin(&t->threads.rows.items[process->main_thread].cpu, time);
 	inherit_container(t, id, fork);
 	if (process->name == NO_STRING)
 		set_name(t, id, process->main_thread, name);
@@ -314,7 +316,7 @@ static void executed(struct tasks *t, process_id process, uint64_t time, string_
 	end_threads(t, process, time, id);
 	if (thread->has_ended) {
 		thread->has_ended = false;
-		thread->has_cpu_time = false;
+		cpu_clock_replace(&thread->cpu);
 	}
 	set_name(t, process, id, name);
 	process_at(t, process)->arguments = NO_STRING;
@@ -359,7 +361,7 @@ void tasks_name(struct tasks *t, const struct rec_name *rec)
 	set_name(t, process, thread, name);
 }
 
-void tasks_exit(struct tasks *t, const struct rec_exit *end)
+thread_id tasks_exit(struct tasks *t, const struct rec_exit *end)
 {
 	uint64_t time = tasks_time(t, end->rec.time);
 	process_id process = get_process(t, end->rec.pid, time);
@@ -370,6 +372,7 @@ void tasks_exit(struct tasks *t, const struct rec_exit *end)
 		thread_end(&t->threads, thread, time);
 	if (end->rec.flags & EXIT_PROCESS && !process_at(t, process)->has_ended)
 		end_process(t, process, time);
+	return thread;
 }
 
 void tasks_set_container(struct tasks *t, const struct rec_container *container)

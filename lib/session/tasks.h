@@ -23,7 +23,8 @@ void tasks_release(struct tasks *t);
 
 void tasks_fork(struct tasks *t, const struct rec_fork *fork);
 void tasks_name(struct tasks *t, const struct rec_name *name);
-void tasks_exit(struct tasks *t, const struct rec_exit *end);
+/* Returns the thread that ended. */
+thread_id tasks_exit(struct tasks *t, const struct rec_exit *end);
 void tasks_set_container(struct tasks *t, const struct rec_container *container);
 void tasks_user(struct tasks *t, const struct rec_user *user);
 /* Inserts into the mappings of the record's process. */

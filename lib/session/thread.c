@@ -61,10 +61,13 @@ thread_id thread_table_add(struct thread_table *t, struct process_table *process
 		.process = process,
 		.tid = tid,
 		.next = owner->last_thread,
+		.open_waits = NO_WAIT,
 		.origin = (uint8_t)origin,
 	};
 	thread_id id = threads_add(t->profile, &row);
 
+	if (origin == TASK_FORKED)
+		cpu_clock_begin(&thread.cpu, start);
 	vec_push(&t->rows, thread);
 	if (before != NO_THREAD)
 		index_remove(&t->by_tid, tid_hash(process, tid), before);
@@ -96,51 +99,20 @@ void thread_seen(struct thread_table *t, thread_id id, uint64_t time)
 		row->end = time;
 }
 
-uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint32_t cpu_time)
+uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_time)
 {
-	struct thread *thread = &t->rows.items[id];
-	uint64_t delta = 0;
-
-	if (thread->has_cpu_time) {
-		int32_t ticks = (int32_t)(cpu_time - thread->cpu_time);
-
-		if (ticks < 0)
-			return 0;
-		delta = (uint64_t)ticks << 4;
-	}
-	thread->has_cpu_time = true;
-	thread->cpu_time = cpu_time;
-	return delta > UINT32_MAX ? UINT32_MAX : (uint32_t)delta;
+	return cpu_clock_read(&t->rows.items[id].cpu, time, cpu_time);
 }
 
 void thread_table_finish(struct thread_table *t)
 {
-	for (thread_id id = 0; id < t->rows.count; id++) {
-		struct profile_thread *row = threads_get(t->profile, id);
-
-		samples_settle_cpu_deltas(row->samples.items, row->samples.count);
-	}
+	for (thread_id id = 0; id < t->rows.count; id++)
+		cpu_clock_settle(&t->rows.items[id].cpu, threads_get(t->profile, id));
 }
 
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample)
 {
 	profile_thread_add_sample(threads_get(t->profile, id), sample);
-}
-
-void thread_carry_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_delta)
-{
-	struct profile_thread *row = threads_get(t->profile, id);
-	size_t at = profile_thread_sample_after(row, time);
-
-	while (at < row->samples.count && row->samples.items[at].event)
-		at++;
-	if (at == row->samples.count)
-		return;
-
-	struct sample *next = &row->samples.items[at];
-	uint32_t room = UINT32_MAX - next->cpu_delta;
-
-	next->cpu_delta += cpu_delta < room ? cpu_delta : room;
 }
 
 void thread_add_marker(struct thread_table *t, thread_id id, const struct marker *marker)

@@ -11,14 +11,18 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/profile/threads.h"
+#include "lib/session/cpu_time.h"
 #include "lib/session/process.h"
+
+#define NO_WAIT UINT32_MAX
 
 struct thread {
 	process_id process;
 	uint32_t tid;
 	thread_id next; /* next in the same process, NO_THREAD: last */
-	uint32_t cpu_time; /* wire value of its last sample */
-	bool has_cpu_time;
+	struct cpu_clock cpu;
+	struct wait_rows *wait_rows; /* NULL: no wait has ended yet; see waits.h */
+	uint32_t open_waits; /* its first one there, NO_WAIT: none */
 	bool has_ended;
 	uint8_t origin; /* enum task_origin */
 };
@@ -42,17 +46,13 @@ void thread_end(struct thread_table *t, thread_id id, uint64_t time);
 /* Extends start and end of the thread to this time: it was alive then. */
 void thread_seen(struct thread_table *t, thread_id id, uint64_t time);
 
-/*
- * Returns the ns of CPU time since the thread's previous sample, from the wire's low 32 bits of ns
- * >> 4; 0 for the first sample and if the clock went back.
+/* Takes the wire's CPU time at `time`. Returns what the cpu_delta of a sample keeps until the end.
  */
-uint32_t thread_cpu_delta(struct thread_table *t, thread_id id, uint32_t cpu_time);
-/* Limits CPU time to the time that passed. Call once all samples are there. */
+uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_time);
+/* Gives samples their CPU time. Call once all samples are there. */
 void thread_table_finish(struct thread_table *t);
 /* Inserts the sample in order of time; nearly always at the end. */
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample);
-/* Carries the CPU time of a missing sample: the next tick of the thread, if any, gets it. */
-void thread_carry_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_delta);
 void thread_add_marker(struct thread_table *t, thread_id id, const struct marker *marker);
 
 #endif

@@ -8,24 +8,32 @@
  * its end, like those by frame pointers, is unknown. One marked whole with parts missing from the
  * profile is broken.
  */
-static uint64_t *find_class(struct profile_stats *stats, const struct tick_stats_entry *entry)
+enum stack_class tick_stats_class(const struct tick_stats_entry *entry)
 {
 	if (entry->sample_flags & SAMPLE_KERNEL_THREAD)
-		return &stats->kernel_only;
+		return STACK_CLASS_KERNEL_ONLY;
 	if (entry->sample_flags & SAMPLE_EXITING)
-		return &stats->exiting;
+		return STACK_CLASS_EXITING;
 	if (entry->stack_flags & STACK_TRUNCATED)
-		return &stats->truncated;
+		return STACK_CLASS_TRUNCATED;
 	if (entry->stack_flags & STACK_WHOLE)
-		return entry->is_cut ? &stats->broken : &stats->whole;
+		return entry->is_cut ? STACK_CLASS_BROKEN : STACK_CLASS_WHOLE;
 	if (entry->stack_flags & STACK_BROKEN)
-		return &stats->broken;
-	return &stats->unknown;
+		return STACK_CLASS_BROKEN;
+	return STACK_CLASS_UNKNOWN;
 }
 
 void tick_stats_count(struct profile_stats *stats, const struct tick_stats_entry *entry)
 {
-	uint64_t *class = find_class(stats, entry);
+	uint64_t *const counts[STACK_CLASS_COUNT] = {
+		[STACK_CLASS_WHOLE] = &stats->whole,
+		[STACK_CLASS_TRUNCATED] = &stats->truncated,
+		[STACK_CLASS_BROKEN] = &stats->broken,
+		[STACK_CLASS_UNKNOWN] = &stats->unknown,
+		[STACK_CLASS_KERNEL_ONLY] = &stats->kernel_only,
+		[STACK_CLASS_EXITING] = &stats->exiting,
+	};
+	uint64_t *class = counts[tick_stats_class(entry)];
 
 	stats->cpu_samples += entry->ticks;
 	*class += entry->ticks;

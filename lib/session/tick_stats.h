@@ -20,6 +20,8 @@ struct tick_stats_entry {
 	uint32_t ticks;
 };
 
+/* Classifies the stack of a tick, or of a wait. */
+enum stack_class tick_stats_class(const struct tick_stats_entry *entry);
 void tick_stats_count(struct profile_stats *stats, const struct tick_stats_entry *entry);
 
 #endif

@@ -16,6 +16,7 @@
 #include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/profile/expand_inlines.h"
+#include "lib/profile/wait_frames.h"
 #include "lib/session/session.h"
 #include "lib/record/record.h"
 #include "tests/golden/events.h"
@@ -157,6 +158,7 @@ static int run(const struct events *events, const char *output, struct error *er
 	session_finish(session, events->end_ns);
 	session_free(session);
 	name_frames(p, events);
+	wait_frames_refine(p);
 	result = export(p, events->cpus, output, err);
 	if (!result && output)
 		result = export_others(p, events->cpus, output, err);

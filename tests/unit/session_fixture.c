@@ -138,7 +138,7 @@ void feed_sample(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, unsig
 
 void feed_leaf(struct fed *f, uint64_t time, uint32_t pid, uint32_t tid, uint64_t leaf)
 {
-	feed_sample(f, time, pid, tid, SAMPLE_NO_STACK, leaf, 0, time);
+	feed_sample(f, time, pid, tid, SAMPLE_NO_STACK, leaf, 0, 0);
 }
 
 void feed_tick(struct fed *f, uint64_t time, uint16_t cpu, uint32_t tid, uint16_t ticks)

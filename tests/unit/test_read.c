@@ -129,7 +129,7 @@ static void columns_have_many_forms(void **state)
 	const struct sample *samples = p->threads.rows.items[0].samples.items;
 
 	(void)state;
-	assert_int_equal(p->threads.rows.items[0].samples.count, 3);
+	assert_int_equal(p->threads.rows.items[0].samples.count, 4);
 	assert_int_equal(samples[0].time, 500000);
 	assert_int_equal(samples[0].weight, 2);
 	assert_int_equal(samples[0].cpu_delta, 5000);
@@ -140,6 +140,10 @@ static void columns_have_many_forms(void **state)
 	assert_int_equal(samples[2].time, 10000000);
 	assert_int_equal(samples[2].weight, 2);
 	assert_int_equal(samples[2].cpu_delta, 2500);
+	/* The last row says until when the CPU time is known. */
+	assert_int_equal(samples[3].weight, 0);
+	assert_int_equal(samples[3].stack, NO_STACK);
+	assert_int_equal(samples[3].cpu_delta, 1000000);
 	assert_int_equal(counts.gap_rows, 1);
 	assert_int_equal(counts.unread[UNREAD_WEIGHTS], 2);
 	assert_int_equal(counts.unread[UNREAD_SAMPLE_VALUES], 3);

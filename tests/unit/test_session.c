@@ -314,6 +314,7 @@ static void cpu_time_is_unwrapped(void **state)
 
 	for (size_t i = 0; i < 5; i++)
 		feed_sample(f, times[i], 10, 10, SAMPLE_NO_STACK, 0x1001, 0, cpu[i]);
+	feed_end(f, times[4]);
 	row = fed_thread(f, 10, 0, 10);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(row->samples.items[i].cpu_delta, deltas[i]);

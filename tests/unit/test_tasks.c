@@ -247,8 +247,12 @@ static void a_thread_that_executes_becomes_the_leader(void **state)
 	row = fed_thread(f, 10, 0, 10);
 	expect_times(row, 10, 0);
 	expect_times(fed_thread(f, 10, 0, 11), 20, 31);
-	/* Earlier CPU time was another thread's. */
-	assert_int_equal(row->samples.items[1].cpu_delta, 0);
+	/* It began with none, which a row of its own says. What goes on was another thread's. */
+	assert_int_equal(row->samples.count, 3);
+	assert_int_equal(row->samples.items[0].weight, 0);
+	assert_int_equal(row->samples.items[0].time, SESSION_START_NS + 10);
+	assert_int_equal(row->samples.items[1].cpu_delta, 11);
+	assert_int_equal(row->samples.items[2].cpu_delta, 0);
 }
 
 static void renames_are_markers(void **state)

@@ -140,12 +140,15 @@ static int read_member(struct sample_reader *of, struct span key, struct error *
 	return 0;
 }
 
-/* Drops rows that stand for nothing; the next row gets their CPU time. */
+/*
+ * Drops rows that stand for nothing; the next row gets their CPU time. The first row and the last
+ * one stay: they say from when to when the CPU time is known.
+ */
 static void finish(struct sample_reader *of)
 {
 	struct sample *rows = of->samples->rows.items;
 	uint64_t before = 0, cpu_delta = 0;
-	size_t kept = 0;
+	size_t kept = 0, nulls = 0;
 
 	for (size_t i = 0; i < of->samples->rows.count; i++) {
 		struct sample sample = rows[i];
@@ -153,17 +156,20 @@ static void finish(struct sample_reader *of)
 		if (!of->has_weights)
 			sample.weight = sample.stack != NO_STACK;
 		cpu_delta += sample.cpu_delta;
-		if (!sample.weight)
+		if (!sample.weight && i && i + 1 < of->samples->rows.count)
 			continue;
+		if (!sample.weight)
+			sample.stack = NO_STACK;
 		if (sample.time < before)
 			sample.time = before;
 		before = sample.time;
 		sample.cpu_delta = saturate(cpu_delta);
 		cpu_delta = 0;
 		sample.time += of->reader->profile->meta.start_ns;
+		nulls += !sample.weight;
 		rows[kept++] = sample;
 	}
-	of->reader->counts->gap_rows += of->samples->rows.count - kept;
+	of->reader->counts->gap_rows += of->samples->rows.count - kept + nulls;
 	of->samples->rows.count = kept;
 }
 

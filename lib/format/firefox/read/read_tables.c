@@ -183,6 +183,10 @@ static struct category_meaning find_meaning(const struct profile_category *categ
 
 	if (strcmp(category->name, categories[CATEGORY_KERNEL]->name) == 0)
 		meaning.kind = PROFILE_FRAME_KERNEL;
+	for (size_t id = CATEGORY_IDLE; id <= CATEGORY_RUNNABLE; id++) {
+		if (strcmp(category->name, categories[id]->name) == 0)
+			meaning.kind = PROFILE_FRAME_LABEL;
+	}
 	for (uint8_t id = LANGUAGE_NONE + 1; id < LANGUAGE_COUNT; id++) {
 		if (strcmp(category->name, languages[id]->category.name) == 0)
 			meaning.language = id;
@@ -209,6 +213,8 @@ static void categorize(const struct import *r, const struct category_meaning *me
 	meanings += frame->category;
 	if (meanings->kind == PROFILE_FRAME_KERNEL)
 		frame->kind = PROFILE_FRAME_KERNEL;
+	else if (meanings->kind == PROFILE_FRAME_LABEL && frame->module == NO_MODULE)
+		frame->kind = PROFILE_FRAME_LABEL;
 	else if (meanings->guess == frame->subcategory)
 		frame->kind = PROFILE_FRAME_GUESS;
 	frame->language = meanings->language;

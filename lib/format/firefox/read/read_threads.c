@@ -190,6 +190,18 @@ static struct profile_thread *find_owner(struct import *r, const struct row *row
 		       : NULL;
 }
 
+/* Views have no rows that only say what CPU time was used. */
+static void drop_edges(struct sample_list *samples)
+{
+	size_t kept = 0;
+
+	vec_for_each(&samples->rows, const struct sample *, sample) {
+		if (sample->weight)
+			samples->rows.items[kept++] = *sample;
+	}
+	samples->rows.count = kept;
+}
+
 static bool fold_event(struct import *r, struct row *row)
 {
 	_cleanup_free_ char *name = event_name(r, row->thread.name);
@@ -198,6 +210,7 @@ static bool fold_event(struct import *r, struct row *row)
 
 	if (!name || !owner)
 		return false;
+	drop_edges(&row->samples);
 	event = import_event(r, name);
 	if (event)
 		import_add_event(r, owner, &row->samples, event);
@@ -216,6 +229,7 @@ static bool keep_cpu(struct import *r, struct row *row)
 	at += strlen("cpu");
 	if (!text_scan_decimal(&at, at + strlen(at), &cpu) || *at || cpu >= NO_CPU)
 		return false;
+	drop_edges(&row->samples);
 	vec_push(&r->cpus, (struct cpu_view){.cpu = (uint16_t)cpu, .samples = row->samples});
 	row->samples = (struct sample_list){0};
 	return true;
@@ -230,7 +244,8 @@ static void add_thread(struct import *r, struct row *row)
 	thread->samples.count = row->samples.rows.count;
 	thread->samples.capacity = row->samples.rows.capacity;
 	row->samples = (struct sample_list){0};
-	r->profile->stats.cpu_samples += thread->samples.count;
+	vec_for_each(&thread->samples, const struct sample *, sample)
+		r->profile->stats.cpu_samples += sample->weight != 0;
 	threads_add(&r->profile->threads, thread);
 }
 

@@ -5,14 +5,20 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/profile/wait_sums.h"
 
-static void sum_samples(struct firefox_row *row, const struct profile_thread *thread)
+static void sum_samples(struct firefox_row *row, const struct profile *p,
+			const struct profile_thread *thread)
 {
+	struct wait_sums waits = {0};
+
 	vec_for_each(&thread->samples, const struct sample *, sample) {
 		row->cpu_ns += sample->cpu_delta;
-		if (sample->event < EVENT_COUNTS_MAX)
+		wait_sums_add(&waits, p, sample);
+		if (sample->weight && sample->event < EVENT_COUNTS_MAX)
 			row->events |= 1ull << sample->event;
 	}
+	row->blocked = waits.blocked;
 }
 
 static void add_thread(struct firefox_rows *r, thread_id id)
@@ -39,7 +45,7 @@ static void add_thread(struct firefox_rows *r, thread_id id)
 		.count = 1,
 	};
 
-	sum_samples(&row, thread);
+	sum_samples(&row, r->profile, thread);
 	vec_push(&r->members, id);
 	vec_push(&r->list, row);
 }
@@ -251,7 +257,7 @@ void firefox_rows_add_cpus(struct firefox_rows *r, struct file_strings *strings)
 }
 
 struct busy {
-	uint64_t cpu_ns;
+	uint64_t cpu_ns, blocked;
 	uint32_t position;
 };
 
@@ -260,6 +266,8 @@ static int compare_busy(const void *a, const void *b)
 	const struct busy *left = a, *right = b;
 	int result = compare_u64(right->cpu_ns, left->cpu_ns);
 
+	if (!result)
+		result = compare_u64(right->blocked, left->blocked);
 	return result ? result : compare_u64(left->position, right->position);
 }
 
@@ -272,7 +280,7 @@ size_t firefox_rows_busiest(const struct firefox_rows *r, uint32_t *positions, s
 		const struct firefox_row *row = &r->list.items[i];
 
 		if (row->kind <= ROW_FOLDED && firefox_row_has_samples(row))
-			busy[count++] = (struct busy){row->cpu_ns, (uint32_t)i};
+			busy[count++] = (struct busy){row->cpu_ns, row->blocked, (uint32_t)i};
 	}
 	qsort(busy, count, sizeof(*busy), compare_busy);
 	if (count > max)

@@ -32,6 +32,7 @@ struct firefox_row {
 	uint64_t start, end; /* as in struct profile_thread */
 	uint64_t process_start, process_end;
 	uint64_t cpu_ns, process_cpu_ns; /* sum of the deltas, of the row and of its process */
+	uint64_t blocked; /* weight of its waits, but those in which it was idle or runnable */
 	uint64_t events; /* bit n: its threads have samples of event n */
 	size_t first, count; /* range in members; of ROW_CPU in cpu_samples */
 };
@@ -62,8 +63,8 @@ void firefox_rows_add_events(struct firefox_rows *r, struct file_strings *string
 /* Appends a row for each CPU with samples of the clock, by number. */
 void firefox_rows_add_cpus(struct firefox_rows *r, struct file_strings *strings);
 /*
- * Finds the `max` rows with the most CPU time, busiest first, except views and rows without
- * samples. Returns their number.
+ * Finds the `max` rows with the most CPU time, busiest first, then those that were blocked longest,
+ * except views and rows without samples. Returns their number.
  */
 size_t firefox_rows_busiest(const struct firefox_rows *r, uint32_t *positions, size_t max);
 

@@ -160,6 +160,7 @@ static void add_member(struct firefox_row *to, const struct firefox_row *from)
 	to->start = from->start < to->start ? from->start : to->start;
 	to->end = from->end > to->end ? from->end : to->end;
 	to->cpu_ns += from->cpu_ns;
+	to->blocked += from->blocked;
 	to->events |= from->events;
 	to->count += from->count;
 }

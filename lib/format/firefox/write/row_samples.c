@@ -17,6 +17,18 @@ static void copy_event(struct sample_buffer *b, const struct profile_thread *thr
 	}
 }
 
+/* Drops the rows at which threads begin: one would end the stack of another thread. */
+static void drop_beginnings(struct sample_buffer *b)
+{
+	size_t kept = 0;
+
+	vec_for_each(&b->samples, const struct sample *, sample) {
+		if (sample->weight || sample->cpu_delta)
+			b->samples.items[kept++] = *sample;
+	}
+	b->samples.count = kept;
+}
+
 /* Sorts by time; keeps the order of equal times. */
 static void sort_samples(struct sample_buffer *b)
 {
@@ -79,8 +91,10 @@ struct sample_run firefox_row_samples(const struct firefox_rows *r, const struct
 	} else {
 		for (size_t i = 0; i < row->count; i++)
 			copy_event(buffer, &threads[members[i]], row->event);
-		if (row->count > 1)
+		if (row->count > 1) {
+			drop_beginnings(buffer);
 			sort_samples(buffer);
+		}
 	}
 	return (struct sample_run){buffer->samples.items, buffer->samples.count};
 }

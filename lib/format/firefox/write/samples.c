@@ -7,6 +7,7 @@
 
 /* Times are relative to the start of the file. */
 struct filler {
+	const struct profile *profile;
 	struct firefox_samples *out;
 	uint64_t interval;
 	uint64_t edge; /* distance of a gap's row from the sample beside it */
@@ -23,10 +24,17 @@ static uint64_t edge_of(uint64_t interval)
 	return interval / unit * unit;
 }
 
+static void add_null_row(struct filler *f, uint64_t time, uint32_t cpu_delta)
+{
+	const struct sample row = {.time = time, .stack = NO_STACK, .cpu_delta = cpu_delta};
+
+	vec_push(&f->out->rows, row);
+	f->out->gap_rows++;
+}
+
 static void add_gap_row(struct filler *f, uint64_t time)
 {
-	vec_push(&f->out->rows, (struct sample){.time = time, .stack = NO_STACK});
-	f->out->gap_rows++;
+	add_null_row(f, time, 0);
 }
 
 /* Distance from the row that ends a gap to its sample: the sample's CPU time fits in between. */
@@ -35,14 +43,24 @@ static uint64_t end_of_gap(const struct filler *f, const struct sample *sample)
 	return !f->peak && sample->cpu_delta > f->edge ? sample->cpu_delta : f->edge;
 }
 
-/* Marks the time before a thread's first sample, in which it has not run. */
+static bool is_null(const struct sample *row)
+{
+	return row->stack == NO_STACK && !row->weight;
+}
+
+/*
+ * Marks the time before a thread's first sample, in which it has not run. It may have a row at its
+ * start already.
+ */
 static void add_first_gap(struct filler *f, uint64_t begin, struct sample *sample)
 {
 	uint64_t passed = sample->time - begin, used;
 
-	if (passed <= f->interval)
-		return;
-	add_gap_row(f, begin);
+	if (!f->out->rows.count) {
+		if (passed <= f->interval)
+			return;
+		add_gap_row(f, begin);
+	}
 	if (sample->cpu_delta > passed)
 		sample->cpu_delta = (uint32_t)passed;
 	used = end_of_gap(f, sample);
@@ -53,7 +71,7 @@ static void add_first_gap(struct filler *f, uint64_t begin, struct sample *sampl
 
 /*
  * Marks time off the CPU between two samples. A thread that used CPU time all along has lost
- * samples; it did not sleep.
+ * samples; it did not sleep. One that waits, and has used none since, still waits.
  */
 static void add_gap(struct filler *f, uint64_t before, const struct sample *sample)
 {
@@ -61,8 +79,11 @@ static void add_gap(struct filler *f, uint64_t before, const struct sample *samp
 
 	if (passed <= 2 * f->interval || passed <= f->edge + used)
 		return;
+	if (!sample->cpu_delta && profile_is_wait(f->profile, &vec_last(&f->out->rows)))
+		return;
 	add_gap_row(f, before + f->edge);
-	add_gap_row(f, sample->time - used);
+	if (sample->cpu_delta || !is_null(sample))
+		add_gap_row(f, sample->time - used);
 }
 
 /* Weight of the samples up to `at` that are at most an interval older. */
@@ -117,8 +138,12 @@ static void add_sample(struct filler *f, struct sample sample, uint64_t event_we
 			out->rows.count ? rate_as_cpu_time(sample.time - vec_last(&out->rows).time,
 							   event_weight, f->peak)
 					: 0;
-	/* Without weights, a sample without a stack would look like a gap. */
-	out->has_weights |= sample.weight != 1 || sample.stack == NO_STACK;
+	/*
+	 * Without weights, a sample without a stack would look like a gap, and a wait like time on
+	 * the CPU.
+	 */
+	out->has_weights |= sample.weight != 1 || sample.stack == NO_STACK ||
+			    profile_is_wait(f->profile, &sample);
 	vec_push(&out->rows, sample);
 }
 
@@ -126,13 +151,15 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 			  struct firefox_samples *out)
 {
 	struct filler filler = {
+		.profile = f->profile,
 		.out = out,
 		.interval = firefox_interval(f),
 		.edge = edge_of(firefox_interval(f)),
 		.peak = f->event_peaks[row->event],
 	};
 	struct sample_run run = firefox_row_samples(&f->rows, row, &out->buffer);
-	uint64_t before = firefox_time(f, row->start), weight = 0;
+	uint64_t begin = firefox_time(f, row->start), before = begin, weight = 0;
+	bool has_samples = false;
 	size_t first = 0;
 
 	vec_clear(&out->rows);
@@ -145,14 +172,18 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 		/* A time out of order is raised to that of the sample before. */
 		if (sample.time < before)
 			sample.time = before;
-		if (i)
+		if (has_samples)
 			add_gap(&filler, before, &sample);
-		else
-			add_first_gap(&filler, before, &sample);
+		else if (!is_null(&sample) || i)
+			add_first_gap(&filler, begin, &sample);
+		has_samples |= !is_null(&sample);
 		if (filler.peak)
 			weight_around(&run, filler.interval, i, &first, &weight);
 		before = sample.time;
-		add_sample(&filler, sample, weight);
+		if (is_null(&sample))
+			add_null_row(&filler, sample.time, sample.cpu_delta);
+		else
+			add_sample(&filler, sample, weight);
 	}
 }
 

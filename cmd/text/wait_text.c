@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/text/wait_text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+/* Subcategories with less than this share of the time blocked are not named. */
+#define NAMED_PERCENT 10
+#define NAMED_MAX 3
+
+static double seconds(uint64_t weight, uint64_t interval_ns)
+{
+	return (double)weight * (double)interval_ns / 1e9;
+}
+
+/* Two digits, or one after the point. */
+static int digits(double value)
+{
+	return value < 0.095 ? 3 : value < 0.95 ? 2 : 1;
+}
+
+static void add_seconds(struct strbuf *out, double value)
+{
+	strbuf_addf(out, "%.*f", digits(value), value);
+}
+
+/* Adds "(disk 2.9, lock 0.4)", the longest first. */
+static void add_reasons(const struct wait_sums *sums, uint64_t interval_ns, struct strbuf *out)
+{
+	bool is_named[BLOCKED_SUBCATEGORY_COUNT] = {[BLOCKED_OTHER] = true};
+	size_t before = out->size;
+
+	for (int i = 0; i < NAMED_MAX; i++) {
+		const char *name;
+		size_t most = BLOCKED_OTHER;
+
+		for (size_t j = 0; j < BLOCKED_SUBCATEGORY_COUNT; j++) {
+			if (!is_named[j] &&
+			    (is_named[most] || sums->blocked_by[j] > sums->blocked_by[most]))
+				most = j;
+		}
+		if (is_named[most] || sums->blocked_by[most] * 100 < sums->blocked * NAMED_PERCENT)
+			break;
+		is_named[most] = true;
+		name = categories[CATEGORY_BLOCKED]->subcategories[most];
+		strbuf_addf(out, "%s%c%s ", out->size == before ? " (" : ", ",
+			    tolower((unsigned char)*name), name + 1);
+		add_seconds(out, seconds(sums->blocked_by[most], interval_ns));
+	}
+	if (out->size != before)
+		strbuf_adds(out, ")");
+}
+
+void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t interval_ns,
+			struct strbuf *out)
+{
+	if (!sums->rows)
+		return;
+	strbuf_adds(out, "ran ");
+	add_seconds(out, (double)ran_ns / 1e9);
+	strbuf_adds(out, " s, blocked ");
+	add_seconds(out, seconds(sums->blocked, interval_ns));
+	strbuf_adds(out, " s");
+	add_reasons(sums, interval_ns, out);
+	if (sums->idle) {
+		strbuf_adds(out, ", idle ");
+		add_seconds(out, seconds(sums->idle, interval_ns));
+		strbuf_adds(out, " s");
+	}
+	strbuf_adds(out, ", waited for a CPU ");
+	add_seconds(out, seconds(sums->runnable, interval_ns));
+	strbuf_adds(out, " s");
+}
+
+uint64_t wait_text_ran(const struct profile *p)
+{
+	uint64_t ran = 0;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->samples, const struct sample *, sample)
+			ran += sample->cpu_delta;
+	}
+	return ran;
+}
+
+static double fitted_by(const struct wait_stats *stats)
+{
+	return stats->estimated_ns > 0 ? stats->fitted_ns / stats->estimated_ns - 1 : 0;
+}
+
+/* Chances on the wire are numbers of 32 bits; one that is sure is the largest. */
+static double chance(const struct wait_stats *stats)
+{
+	return stats->chance_min ? ((double)stats->chance_min + 1) / 4294967296.0 : 1;
+}
+
+static uint64_t to_ms(uint64_t weight, uint64_t interval_ns)
+{
+	return (uint64_t)(seconds(weight, interval_ns) * 1e3 + 0.5);
+}
+
+static void add_extra(struct profile *p, const char *label, const char *format, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.10g", value);
+	profile_add_extra(p, "Waits", label, format, text);
+}
+
+void wait_text_add_extra(struct profile *p)
+{
+	const struct wait_stats *stats = &p->stats.waits;
+	struct wait_sums sums = wait_sums_of(p);
+	uint64_t interval = p->meta.interval_ns;
+
+	if (!sums.rows)
+		return;
+	add_extra(p, "Waits", "integer", (double)(uint64_t)(stats->count + 0.5));
+	add_extra(p, "Waits with a stack", "integer", (double)stats->sampled);
+	add_extra(p, "Rows of waits", "integer", (double)sums.rows);
+	add_extra(p, "Blocked", "milliseconds", (double)to_ms(sums.blocked, interval));
+	add_extra(p, "Idle", "milliseconds", (double)to_ms(sums.idle, interval));
+	add_extra(p, "Waited for a CPU", "milliseconds", (double)to_ms(sums.runnable, interval));
+	add_extra(p, "Lowest chance of a stack", "percentage", chance(stats));
+	add_extra(p, "Fitted to the time off the CPU by", "percentage", fitted_by(stats));
+	add_extra(p, "Lost waits", "integer", (double)(stats->lost + stats->lost_stacks));
+}
+
+static void set_integer(json_t *root, const char *key, uint64_t value)
+{
+	json_object_set_new(root, key, json_integer((json_int_t)value));
+}
+
+static json_t *stacks_object(const struct wait_stats *stats)
+{
+	static const char *const names[STACK_CLASS_COUNT] = {
+		[STACK_CLASS_WHOLE] = "whole",
+		[STACK_CLASS_TRUNCATED] = "truncated",
+		[STACK_CLASS_BROKEN] = "broken",
+		[STACK_CLASS_UNKNOWN] = "unknown",
+		[STACK_CLASS_KERNEL_ONLY] = "kernel_only",
+		[STACK_CLASS_EXITING] = "exiting",
+	};
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < STACK_CLASS_COUNT; i++)
+		set_integer(object, names[i], stats->classes[i]);
+	set_integer(object, "lost", stats->lost_stacks);
+	return object;
+}
+
+void wait_text_set_stats(json_t *root, const struct profile *p)
+{
+	const struct wait_stats *stats = &p->stats.waits;
+	struct wait_sums sums = wait_sums_of(p);
+	uint64_t interval = p->meta.interval_ns;
+
+	set_integer(root, "waits", (uint64_t)(stats->count + 0.5));
+	set_integer(root, "waits_sampled", stats->sampled);
+	set_integer(root, "waits_lost", stats->lost);
+	set_integer(root, "waits_unended", stats->unended);
+	set_integer(root, "wait_rows", sums.rows);
+	set_integer(root, "idle_ms", to_ms(sums.idle, interval));
+	set_integer(root, "blocked_ms", to_ms(sums.blocked, interval));
+	set_integer(root, "runnable_ms", to_ms(sums.runnable, interval));
+	set_integer(root, "ran_ms", (wait_text_ran(p) + 500000) / 1000000);
+	json_object_set_new(root, "wait_chance_min", json_real(chance(stats)));
+	json_object_set_new(root, "wait_fit", json_real(1 + fitted_by(stats)));
+	json_object_set_new(root, "wait_stacks", stacks_object(stats));
+}

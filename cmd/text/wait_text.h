@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Describes how long threads ran and waited. */
+#ifndef PROF_CMD_TEXT_WAIT_TEXT_H
+#define PROF_CMD_TEXT_WAIT_TEXT_H
+
+#include <jansson.h>
+
+#include "lib/base/strbuf.h"
+#include "lib/profile/wait_sums.h"
+
+/*
+ * "ran 2.1 s, blocked 3.4 s (disk 2.9), waited for a CPU 0.2 s"; nothing without waits. Times of
+ * waiting are weights times interval_ns.
+ */
+void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t interval_ns,
+			struct strbuf *out);
+/* CPU time of all threads, ns. */
+uint64_t wait_text_ran(const struct profile *p);
+/* Adds the section "Waits" to the profile's info; nothing without waits. */
+void wait_text_add_extra(struct profile *p);
+/* Sets the keys of --stats that are about waits. */
+void wait_text_set_stats(json_t *root, const struct profile *p);
+
+#endif

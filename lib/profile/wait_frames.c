@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/profile/wait_frames.h"
+
+#include "lib/base/alloc.h"
+#include "lib/base/text.h"
+#include "lib/profile/categories.h"
+
+/* What a function of the kernel waits for. */
+enum meaning {
+	MEANS_NOTHING,
+	MEANS_IDLE,
+	MEANS_LOCK,
+	MEANS_DISK, /* or a page that is read from there */
+	MEANS_FAULT,
+	MEANS_PIPE,
+	MEANS_SOCKET,
+	MEANS_CHILD,
+	NOT_ASKED = UINT8_MAX,
+};
+
+/* By how names begin, the first that fits. */
+static const struct {
+	const char *prefix;
+	uint8_t meaning;
+} prefixes[] = {
+	{"futex_wait", MEANS_LOCK},
+	{"__futex_wait", MEANS_LOCK},
+	{"rwsem_down_", MEANS_LOCK},
+	{"__mutex_lock", MEANS_LOCK},
+	{"__ww_mutex_lock", MEANS_LOCK},
+	{"mutex_lock", MEANS_LOCK},
+	{"rt_mutex_slow", MEANS_LOCK},
+	{"__rt_mutex", MEANS_LOCK},
+	{"__down_", MEANS_LOCK},
+	{"percpu_rwsem_wait", MEANS_LOCK},
+	{"flock_lock_inode_wait", MEANS_LOCK},
+	{"posix_lock_inode_wait", MEANS_LOCK},
+	{"locks_lock_inode_wait", MEANS_LOCK},
+	{"do_lock_file_wait", MEANS_LOCK},
+	{"__do_semtimedop", MEANS_LOCK},
+	{"do_semtimedop", MEANS_LOCK},
+	{"pipe_", MEANS_PIPE},
+	{"anon_pipe_", MEANS_PIPE},
+	{"fifo_open", MEANS_PIPE},
+	{"wait_for_partner", MEANS_PIPE},
+	{"splice_from_pipe", MEANS_PIPE},
+	{"splice_to_pipe", MEANS_PIPE},
+	{"unix_", MEANS_SOCKET},
+	{"sk_wait_data", MEANS_SOCKET},
+	{"sk_stream_wait", MEANS_SOCKET},
+	{"inet_csk_", MEANS_SOCKET},
+	{"inet_wait_for_connect", MEANS_SOCKET},
+	{"__inet_stream_connect", MEANS_SOCKET},
+	{"__skb_wait_for_more_packets", MEANS_SOCKET},
+	{"tcp_", MEANS_SOCKET},
+	{"udp_", MEANS_SOCKET},
+	{"netlink_", MEANS_SOCKET},
+	{"vsock_", MEANS_SOCKET},
+	{"sock_", MEANS_SOCKET},
+	{"do_wait", MEANS_CHILD},
+	{"kernel_wait4", MEANS_CHILD},
+	{"wait_for_vfork_done", MEANS_CHILD},
+	{"do_epoll_wait", MEANS_IDLE},
+	{"ep_poll", MEANS_IDLE},
+	{"do_poll", MEANS_IDLE},
+	{"do_sys_poll", MEANS_IDLE},
+	{"do_select", MEANS_IDLE},
+	{"do_nanosleep", MEANS_IDLE},
+	{"hrtimer_nanosleep", MEANS_IDLE},
+	{"do_sigtimedwait", MEANS_IDLE},
+	{"sigsuspend", MEANS_IDLE},
+	{"io_schedule", MEANS_DISK},
+	{"submit_bio_wait", MEANS_DISK},
+	{"folio_wait_", MEANS_DISK},
+	{"wait_on_page_", MEANS_DISK},
+	{"jbd2_log_wait", MEANS_DISK},
+	{"jbd2_journal", MEANS_DISK},
+	{"xfs_log_force", MEANS_DISK},
+	{"__iomap_dio_rw", MEANS_DISK},
+	{"blk_mq_get_tag", MEANS_DISK},
+	{"rq_qos_wait", MEANS_DISK},
+	{"p9_client_rpc", MEANS_DISK},
+	{"nfs", MEANS_DISK},
+	{"fuse_", MEANS_DISK},
+	{"exc_page_fault", MEANS_FAULT},
+	{"asm_exc_page_fault", MEANS_FAULT},
+	{"do_user_addr_fault", MEANS_FAULT},
+	{"handle_mm_fault", MEANS_FAULT},
+	{"do_page_fault", MEANS_FAULT},
+	{"do_mem_abort", MEANS_FAULT},
+};
+
+static uint8_t find_meaning(const char *name)
+{
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		if (text_starts_with(name, prefixes[i].prefix))
+			return prefixes[i].meaning;
+	}
+	return MEANS_NOTHING;
+}
+
+static uint8_t meaning_of(const struct profile *p, const struct frame *frame, uint8_t *known)
+{
+	if (frame->func == NO_FUNC)
+		return MEANS_NOTHING;
+	if (known[frame->func] == NOT_ASKED)
+		known[frame->func] = find_meaning(
+			strings_get(&p->strings, p->funcs.rows.items[frame->func].name));
+	return known[frame->func];
+}
+
+/* The innermost function decides, except that pages of a fault come from the disk. */
+static uint8_t meaning_of_stack(const struct profile *p, stack_id id, uint8_t *known)
+{
+	uint8_t meaning, found = MEANS_NOTHING;
+
+	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {
+		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+
+		if (frame->kind != PROFILE_FRAME_KERNEL)
+			break;
+		meaning = meaning_of(p, frame, known);
+		if (meaning == MEANS_NOTHING || (found && meaning != MEANS_FAULT))
+			continue;
+		found = meaning;
+		if (found != MEANS_DISK)
+			break;
+	}
+	return found;
+}
+
+static func_id page_fault(struct profile *p)
+{
+	const struct func func = {
+		.name = strings_intern(&p->strings, "[page fault]"),
+		.module = NO_MODULE,
+		.file = NO_SOURCE_FILE,
+		.is_named = true,
+	};
+
+	return funcs_intern(&p->funcs, &func);
+}
+
+static void refine(struct profile *p, struct frame *label, uint8_t meaning)
+{
+	static const uint8_t subcategories[] = {
+		[MEANS_LOCK] = BLOCKED_LOCK,	 [MEANS_DISK] = BLOCKED_DISK,
+		[MEANS_FAULT] = BLOCKED_FAULT,	 [MEANS_PIPE] = BLOCKED_PIPE,
+		[MEANS_SOCKET] = BLOCKED_SOCKET, [MEANS_CHILD] = BLOCKED_CHILD,
+	};
+
+	if (meaning == MEANS_NOTHING)
+		return;
+	label->category = meaning == MEANS_IDLE ? CATEGORY_IDLE : CATEGORY_BLOCKED;
+	label->subcategory = meaning == MEANS_IDLE ? 0 : subcategories[meaning];
+	if (meaning == MEANS_FAULT)
+		label->func = page_fault(p);
+}
+
+static bool has_labels(const struct profile *p)
+{
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if (frame->kind == PROFILE_FRAME_LABEL)
+			return true;
+	}
+	return false;
+}
+
+void wait_frames_refine(struct profile *p)
+{
+	struct frames frames = {0};
+	struct stacks stacks = {0};
+	uint8_t *known;
+	stack_id *map;
+
+	if (!has_labels(p))
+		return;
+	known = memset(xmalloc(p->funcs.rows.count + 1), NOT_ASKED, p->funcs.rows.count + 1);
+	map = xcalloc(p->stacks.rows.count + 1, sizeof(*map));
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		const struct stack *stack = &p->stacks.rows.items[id];
+		struct frame frame = p->frames.rows.items[stack->frame];
+
+		if (frame.kind == PROFILE_FRAME_LABEL && frame.category != CATEGORY_RUNNABLE)
+			refine(p, &frame, meaning_of_stack(p, stack->parent, known));
+		map[id] = stacks_intern(&stacks,
+					stack->parent == NO_STACK ? NO_STACK : map[stack->parent],
+					frames_intern(&frames, &frame));
+	}
+	profile_replace_stacks(p, &frames, &stacks, map);
+	free(map);
+	free(known);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds what waits are for by the kernel's functions, once they have names. */
+#ifndef PROF_LIB_PROFILE_WAIT_FRAMES_H
+#define PROF_LIB_PROFILE_WAIT_FRAMES_H
+
+#include "lib/profile/profile.h"
+
+/*
+ * Gives labels the category that the kernel's frames below them tell: a system call says nothing of
+ * the file that it reads, and one that waits for a page of its argument's memory is a page fault.
+ * Labels without such frames stay. Rewrites frames, stacks, and the stacks of samples and markers.
+ */
+void wait_frames_refine(struct profile *p);
+
+#endif

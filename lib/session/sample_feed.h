@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples of all kinds, and what becomes of them once their stack is there: rows of threads, values
+ * of markers, waits.
+ */
+#ifndef PROF_LIB_SESSION_SAMPLE_FEED_H
+#define PROF_LIB_SESSION_SAMPLE_FEED_H
+
+#include "lib/session/losses.h"
+#include "lib/session/pending.h"
+#include "lib/session/resolve.h"
+#include "lib/session/tasks.h"
+#include "lib/session/waits.h"
+
+struct sample_feed {
+	struct profile *profile;
+	struct tasks *tasks;
+	struct losses *losses;
+	struct resolver resolver;
+	struct pending pending;
+	struct waits waits;
+};
+
+void sample_feed_init(struct sample_feed *f, struct tasks *tasks, struct losses *losses);
+/* Before tasks_release(). */
+void sample_feed_release(struct sample_feed *f);
+
+/* REC_SAMPLE, REC_STACK, REC_EVENT, REC_WAIT or REC_RUN. */
+void sample_feed_record(struct sample_feed *f, const struct rec *rec);
+/* `thread` is the one that ended. */
+void sample_feed_exit(struct sample_feed *f, thread_id thread, const struct rec_exit *rec);
+/* A marker_stack_fn of marker_feed.h; ctx: struct sample_feed. */
+void sample_feed_marker_stack(void *ctx, uint32_t value, const struct rec_marker_stack *stack);
+/* Samples that still wait for their stack are lost. */
+void sample_feed_finish(struct sample_feed *f, uint64_t end_ns);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* System calls by number, and what threads in them wait for. */
+#ifndef PROF_LIB_SESSION_SYSTEM_CALLS_H
+#define PROF_LIB_SESSION_SYSTEM_CALLS_H
+
+#include <stdint.h>
+
+enum system_call_table {
+	CALLS_X86_64,
+	CALLS_I386,
+	CALLS_ARM64,
+	CALLS_TABLE_COUNT,
+};
+
+enum call_wait {
+	CALL_WAIT_OTHER,
+	CALL_WAIT_IDLE, /* for time to pass, or for anything to happen */
+	CALL_WAIT_LOCK,
+	CALL_WAIT_DISK,
+	CALL_WAIT_PIPE,
+	CALL_WAIT_SOCKET,
+	CALL_WAIT_CHILD,
+};
+
+struct system_call {
+	const char *name;
+	int16_t numbers[CALLS_TABLE_COUNT]; /* -1: not in that table */
+	uint8_t waits_for; /* enum call_wait */
+};
+
+/* NULL: there is no such call, or it is newer than the table. */
+const struct system_call *system_call_find(enum system_call_table table, int32_t number);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/wait_labels.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/profile/categories.h"
+
+void wait_labels_init(struct wait_labels *l, struct profile *p)
+{
+	*l = (struct wait_labels){.profile = p};
+}
+
+static stack_id add_label(struct wait_labels *l, stack_id stack, const char *text,
+			  struct frame_category category)
+{
+	struct profile *p = l->profile;
+	const struct func func = {
+		.name = strings_intern(&p->strings, text),
+		.module = NO_MODULE,
+		.file = NO_SOURCE_FILE,
+		.is_named = true,
+	};
+	const struct frame frame = {
+		.module = NO_MODULE,
+		.func = funcs_intern(&p->funcs, &func),
+		.symbol = NO_SYMBOL,
+		.kind = PROFILE_FRAME_LABEL,
+		.category = category.category,
+		.subcategory = category.subcategory,
+	};
+
+	return stacks_intern(&p->stacks, stack, frames_intern(&p->frames, &frame));
+}
+
+/* By any program's file: all of a machine have one native table. */
+static enum system_call_table native_table(const struct profile *p)
+{
+	vec_for_each(&p->modules.rows, const struct module *, module) {
+		if (module->machine == EM_AARCH64)
+			return CALLS_ARM64;
+		if (module->machine == EM_X86_64)
+			break;
+	}
+	return CALLS_X86_64;
+}
+
+/* NULL: unknown, as are all calls of 32-bit programs but those of i386. */
+static const struct system_call *find_call(struct wait_labels *l, const struct wait_reason *reason)
+{
+	enum system_call_table table = native_table(l->profile);
+	uint32_t number = (uint32_t)reason->call;
+
+	if (reason->flags & WAIT_COMPAT) {
+		if (table != CALLS_X86_64)
+			return NULL;
+		table = CALLS_I386;
+	}
+	if (number >= WAIT_LABEL_CALLS)
+		return NULL;
+	if (!l->is_known[table][number]) {
+		l->calls[table][number] = system_call_find(table, reason->call);
+		l->is_known[table][number] = true;
+	}
+	return l->calls[table][number];
+}
+
+static struct frame_category blocked(enum blocked_subcategory subcategory)
+{
+	return (struct frame_category){CATEGORY_BLOCKED, (uint8_t)subcategory};
+}
+
+static struct frame_category idle(void)
+{
+	return (struct frame_category){CATEGORY_IDLE, 0};
+}
+
+/*
+ * The kernel says of io_uring_enter that it waits for I/O whatever it waits for. A call that waits
+ * for time or events is not interrupted by signals only while it is held up by something else.
+ */
+static struct frame_category category_of_call(const struct system_call *call,
+					      const struct wait_reason *reason)
+{
+	static const uint8_t subcategories[] = {
+		[CALL_WAIT_OTHER] = BLOCKED_OTHER, [CALL_WAIT_IDLE] = BLOCKED_OTHER,
+		[CALL_WAIT_LOCK] = BLOCKED_LOCK,   [CALL_WAIT_DISK] = BLOCKED_DISK,
+		[CALL_WAIT_PIPE] = BLOCKED_PIPE,   [CALL_WAIT_SOCKET] = BLOCKED_SOCKET,
+		[CALL_WAIT_CHILD] = BLOCKED_CHILD,
+	};
+	bool is_io = reason->flags & WAIT_IO;
+
+	if (!call)
+		return blocked(is_io ? BLOCKED_DISK : BLOCKED_OTHER);
+	if (strcmp(call->name, "io_uring_enter") == 0)
+		return blocked(BLOCKED_OTHER);
+	if (call->waits_for == CALL_WAIT_IDLE && reason->state == WAIT_SLEEPING)
+		return idle();
+	return blocked(is_io ? BLOCKED_DISK : subcategories[call->waits_for]);
+}
+
+static stack_id add_call(struct wait_labels *l, stack_id stack, const struct wait_reason *reason)
+{
+	const struct system_call *call = find_call(l, reason);
+	char text[64];
+
+	if (call)
+		snprintf(text, sizeof(text), "[%s]", call->name);
+	else
+		snprintf(text, sizeof(text), "[system call %" PRId32 "]", reason->call);
+	return add_label(l, stack, text, category_of_call(call, reason));
+}
+
+static stack_id add_kernel_thread(struct wait_labels *l, stack_id stack,
+				  const struct wait_reason *reason)
+{
+	struct frame_category category = idle();
+
+	if (reason->state == WAIT_UNINTERRUPTIBLE)
+		category = blocked(reason->flags & WAIT_IO ? BLOCKED_DISK : BLOCKED_OTHER);
+	return add_label(l, stack, "[kernel thread]", category);
+}
+
+stack_id wait_labels_add(struct wait_labels *l, stack_id stack, const struct wait_reason *reason,
+			 bool is_kernel_thread)
+{
+	if (reason->state == WAIT_RUNNABLE)
+		return add_label(l, stack, "[preempted]",
+				 (struct frame_category){CATEGORY_RUNNABLE, RUNNABLE_PREEMPTED});
+	if (reason->state == WAIT_STOPPED)
+		return add_label(l, stack, "[stopped]", blocked(BLOCKED_OTHER));
+	if (reason->state == WAIT_TRACED)
+		return add_label(l, stack, "[traced]", blocked(BLOCKED_OTHER));
+	if (is_kernel_thread)
+		return add_kernel_thread(l, stack, reason);
+	if (reason->call >= 0)
+		return add_call(l, stack, reason);
+	/* User code that makes no call waits for nothing else. */
+	return add_label(l, stack, "[page fault]", blocked(BLOCKED_FAULT));
+}
+
+stack_id wait_labels_add_queued(struct wait_labels *l, stack_id stack)
+{
+	return add_label(l, stack, "[queued]",
+			 (struct frame_category){CATEGORY_RUNNABLE, RUNNABLE_QUEUED});
+}

@@ -26,7 +26,8 @@ static void check(const struct profile *p)
 		uint64_t before = 0;
 
 		vec_for_each(&thread->samples, const struct sample *, sample) {
-			if (sample->time < before || !sample->weight ||
+			if (sample->time < before ||
+			    (!sample->weight && sample->stack != NO_STACK) ||
 			    (sample->stack != NO_STACK && sample->stack >= id))
 				abort();
 			before = sample->time;

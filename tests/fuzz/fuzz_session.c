@@ -10,6 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/profile/expand_inlines.h"
+#include "lib/profile/wait_frames.h"
 #include "lib/session/session.h"
 #include "lib/record/merge.h"
 #include "lib/record/record.h"
@@ -71,7 +72,8 @@ static void check_thread(const struct profile *p, const struct profile_thread *r
 	require(row->is_main == (row->pid == row->tid));
 	require(row->start >= p->meta.start_ns && (!row->end || row->end >= row->start));
 	vec_for_each(&row->samples, const struct sample *, sample) {
-		require(sample->time >= last && sample->weight);
+		require(sample->time >= last);
+		require(sample->weight || (sample->stack == NO_STACK && !sample->event));
 		require(sample->event < EVENT_COUNTS_MAX);
 		require(sample->stack == NO_STACK || sample->stack < p->stacks.rows.count);
 		last = sample->time;
@@ -128,7 +130,7 @@ static void check_ticks(const struct profile *p)
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
 		vec_for_each(&row->samples, const struct sample *, sample)
-			weights[sample->event] += sample->weight;
+			weights[sample->event] += profile_is_wait(p, sample) ? 0 : sample->weight;
 	}
 	require(classes == stats->cpu_samples && weights[0] == classes);
 	for (size_t i = 1; i < EVENT_COUNTS_MAX; i++)
@@ -138,9 +140,21 @@ static void check_ticks(const struct profile *p)
 		stats->unknown_kinds <= classes);
 }
 
+static void check_waits(const struct profile *p)
+{
+	const struct wait_stats *stats = &p->stats.waits;
+	uint64_t stacks = stats->lost_stacks;
+
+	for (size_t i = 0; i < STACK_CLASS_COUNT; i++)
+		stacks += stats->classes[i];
+	require(stacks == stats->sampled);
+	require(stats->count >= 0 && stats->fitted_ns >= 0 && stats->estimated_ns >= 0);
+}
+
 static void check_profile(const struct profile *p)
 {
 	check_ticks(p);
+	check_waits(p);
 	for (size_t i = 0; i < p->stacks.rows.count; i++) {
 		const struct stack *row = &p->stacks.rows.items[i];
 
@@ -182,8 +196,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	session_finish(s, p->meta.start_ns);
 	session_free(s);
 	merge_free(m);
-	require(profile_sample_count(p) <= records);
+	/* A wait has up to two rows, and two of the time in which it was queued. */
+	require(profile_sample_count(p) <= 4 * records);
 	name_frames(p);
+	wait_frames_refine(p);
 	check_profile(p);
 	profile_free(p);
 	return 0;

@@ -81,13 +81,14 @@ static int compare_weighed(const void *a, const void *b)
 /* Merges stacks with equal names. */
 static void print_stacks(const struct profile *p, const struct profile_thread *thread)
 {
-	size_t count = thread->samples.count, row = 0;
-	struct weighed *rows = xcalloc(count + 1, sizeof(*rows));
+	struct weighed *rows = xcalloc(thread->samples.count + 1, sizeof(*rows));
 	struct lines lines = {0};
+	size_t count = 0, row = 0;
 
-	for (size_t i = 0; i < count; i++)
-		rows[i] = (struct weighed){stack_line(p, &thread->samples.items[i]),
-					   thread->samples.items[i].weight};
+	vec_for_each(&thread->samples, const struct sample *, sample) {
+		if (sample->weight)
+			rows[count++] = (struct weighed){stack_line(p, sample), sample->weight};
+	}
 	qsort(rows, count, sizeof(*rows), compare_weighed);
 	while (row < count) {
 		size_t first = row;
@@ -105,14 +106,18 @@ static void print_stacks(const struct profile *p, const struct profile_thread *t
 
 static void print_samples(const struct profile *p, const struct profile_thread *thread)
 {
-	size_t count = thread->samples.count;
-	const struct sample *rows = thread->samples.items;
-	uint64_t start = p->meta.start_ns, cpu = 0;
+	uint64_t start = p->meta.start_ns, first = start, last = start, cpu = 0;
+	size_t count = 0;
 
-	for (size_t i = 0; i < count; i++)
-		cpu += rows[i].cpu_delta;
+	vec_for_each(&thread->samples, const struct sample *, sample) {
+		cpu += sample->cpu_delta;
+		if (!sample->weight)
+			continue;
+		first = count++ ? first : sample->time;
+		last = sample->time;
+	}
 	printf("samples %zu from %" PRIu64 " to %" PRIu64 ", CPU time %" PRIu64 "\n", count,
-	       count ? rows[0].time - start : 0, count ? rows[count - 1].time - start : 0, cpu);
+	       first - start, last - start, cpu);
 	print_stacks(p, thread);
 }
 

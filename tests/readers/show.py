@@ -65,14 +65,15 @@ class Reader:
         return result
 
     def samples(self, thread):
-        """(time, weight, stack, CPU time) of rows that stand for something."""
+        """(time, weight, stack, CPU time) of rows that stand for something, and of the last row,
+        whose weight may be 0."""
         table, last, cpu = thread["samples"], 0, 0
         weights = table.get("weight")
         deltas = table.get("threadCPUDelta") or [None] * len(table["stack"])
         for row, (time, stack) in enumerate(zip(times(table), table["stack"])):
             cpu += int(Decimal(deltas[row] or 0) * self.cpu_unit)
             weight = weights[row] if weights else int(stack is not None)
-            if weight:
+            if weight or row + 1 == len(table["stack"]):
                 last = max(last, time)
                 yield last, weight, () if stack is None else self.stacks[stack], cpu
                 cpu = 0
@@ -106,9 +107,11 @@ class Reader:
                 threads.append([thread, collections.Counter(), 0, 0])
             last = threads[-1]
             for time, weight, stack, cpu in self.samples(thread):
+                last[3] += 0 if event else cpu
+                if not weight:
+                    continue
                 last[1][event, stack] += weight
                 last[2] += 1
-                last[3] += 0 if event else cpu
                 marks.setdefault(len(threads), []).append(time)
         for number, (thread, stacks, count, cpu) in enumerate(threads, 1):
             yield "thread %s pid %s.%s tid %s" % (

@@ -14,7 +14,8 @@ enum category {
 	CATEGORY_OTHER, /* the default one: grey */
 	CATEGORY_USER,
 	CATEGORY_KERNEL,
-	/* Of waits; front-ends can hide a category of this name, and no other. */
+	/* The next three are of waits. Front-ends can hide a category of this name, and no other.
+	 */
 	CATEGORY_IDLE,
 	CATEGORY_BLOCKED,
 	CATEGORY_RUNNABLE,
@@ -54,7 +55,7 @@ enum kernel_subcategory {
 	KERNEL_SUBCATEGORY_COUNT,
 };
 
-/* Of CATEGORY_BLOCKED: what the thread waits for. */
+/* Subcategories of CATEGORY_BLOCKED: what the thread waits for. */
 enum blocked_subcategory {
 	BLOCKED_OTHER,
 	BLOCKED_LOCK,
@@ -66,7 +67,7 @@ enum blocked_subcategory {
 	BLOCKED_SUBCATEGORY_COUNT,
 };
 
-/* Of CATEGORY_RUNNABLE: why it does not run. */
+/* Subcategories of CATEGORY_RUNNABLE: why it does not run. */
 enum runnable_subcategory {
 	RUNNABLE_OTHER,
 	RUNNABLE_PREEMPTED, /* others run in its place */

@@ -26,7 +26,7 @@ struct frame {
 	uint8_t kind; /* enum profile_frame_kind */
 	uint8_t language; /* enum language_id, which gives the category */
 	uint8_t tier; /* of the compiler; gives the subcategory */
-	/* Of labels, and of all frames if the profile has categories of its own; else 0. */
+	/* Set for labels, and for all frames if the profile has categories of its own; else 0. */
 	uint8_t category, subcategory;
 };
 

@@ -55,14 +55,14 @@ struct profile_meta {
 	VEC(struct profile_extra) extra;
 };
 
-/* How the user side of a stack ended. */
+/* Ends of the user side of a stack. */
 enum stack_class {
 	STACK_CLASS_WHOLE, /* at the outermost frame */
 	STACK_CLASS_TRUNCATED, /* at a depth limit */
-	STACK_CLASS_BROKEN, /* at a frame whose caller could not be found */
-	STACK_CLASS_UNKNOWN, /* where nothing tells */
-	STACK_CLASS_KERNEL_ONLY, /* there is none: a kernel thread */
-	STACK_CLASS_EXITING, /* there is none any more */
+	STACK_CLASS_BROKEN, /* at a frame whose caller was not found */
+	STACK_CLASS_UNKNOWN, /* unknown where */
+	STACK_CLASS_KERNEL_ONLY, /* no user side: a kernel thread */
+	STACK_CLASS_EXITING, /* no user side any more */
 	STACK_CLASS_COUNT,
 };
 

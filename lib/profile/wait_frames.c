@@ -5,7 +5,7 @@
 #include "lib/base/text.h"
 #include "lib/profile/categories.h"
 
-/* What a function of the kernel waits for. */
+/* Things that functions of the kernel wait for. */
 enum meaning {
 	MEANS_NOTHING,
 	MEANS_IDLE,

@@ -121,7 +121,7 @@ static void sampled_waits_stand_for_the_others(void **state)
 	assert_in_range(weight_of(w, 1), 2000 - 200, 2000 + 200);
 }
 
-/* What another machine or an interrupt took is no wait. */
+/* Time that another machine or an interrupt took is no wait. */
 static void waits_that_are_all_known_are_not_fitted(void **state)
 {
 	struct waiting *w = *state;

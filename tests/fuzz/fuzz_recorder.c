@@ -206,8 +206,12 @@ static void check_thread(const struct script *s, const struct profile_thread *ro
 			 uint32_t *incarnations, uint32_t *lives)
 {
 	vec_for_each(&row->samples, const struct sample *, sample) {
-		const struct world_tick *tick = world_find_tick(&s->world, sample->time);
+		const struct world_tick *tick;
 
+		/* It only says what CPU time was used. */
+		if (!sample->weight)
+			continue;
+		tick = world_find_tick(&s->world, sample->time);
 		require(tick && sample->weight == 1, "a sample is of a tick");
 		require(tick->pid == row->pid && tick->tid == row->tid, "a tick is its thread's");
 		require(row->process_start <= tick->time, "a process is sampled after its start");

@@ -236,7 +236,8 @@ static void check(const struct script *s)
 	vec_for_each(&s->profile->threads.rows, const struct profile_thread *, row) {
 		uint32_t life = UINT32_MAX;
 
-		shown += row->samples.count;
+		vec_for_each(&row->samples, const struct sample *, sample)
+			shown += sample->weight != 0;
 		check_thread(s, row, incarnations, &life);
 	}
 	check_losses(s, shown);

@@ -34,11 +34,17 @@ def key_of(frame, by):
     return tuple(getattr(frame, field) for field in FIELDS[by])
 
 
-def error(weight, total, z=1.959963984540054):
-    share = weight / total
-    middle = (share + z * z / (2 * total)) / (1 + z * z / total)
-    half = z * math.sqrt(share * (1 - share) / total + z * z / 4 / total ** 2)
-    return (half / (1 + z * z / total) + abs(middle - share)) * total
+def squares(samples):
+    """A tick is a sample of its own, the row of a wait is one however long."""
+    return sum(s.weight ** (2 if s.frames and s.frames[-1].category.partition(":")[0]
+                            in reading.WAITS else 1) for s in samples)
+
+
+def error(weight, total, squared, z=1.959963984540054):
+    share, count = weight / total, total ** 2 / squared
+    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = z * math.sqrt(share * (1 - share) / count + z * z / 4 / count ** 2)
+    return (half / (1 + z * z / count) + abs(middle - share)) * total
 
 
 def table(samples, by):
@@ -93,9 +99,11 @@ def compare_table(prof, path, samples, by, *options):
     rows = {key_of_row(r, by): [r["self"], r["total"]] for r in got["rows"]}
     if rows != wanted or len(rows) != len(got["rows"]) or got["summary"]["weight"] != total:
         raise ValueError(f"by {by} {options}: {rows}, and read here {dict(wanted)}")
+    squared = squares(samples)
     for row in got["rows"]:
         for which in ("self", "total"):
-            if not math.isclose(row[which + "_error"], error(row[which], total), rel_tol=1e-6):
+            if not math.isclose(row[which + "_error"], error(row[which], total, squared),
+                                rel_tol=1e-6):
                 raise ValueError(f"by {by}: error of {which}: {row}")
 
 

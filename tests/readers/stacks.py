@@ -81,5 +81,6 @@ class Reader(show.Reader):
                 continue
             for time, weight, frames, cpu in self.samples(thread):
                 kind = frames[-1].category.partition(":")[0] if frames else ""
-                if waits or kind not in WAITS:
+                # The last row may only say what CPU time was used.
+                if weight and (waits or kind not in WAITS):
                     yield Sample(thread, time, weight, cpu, frames)

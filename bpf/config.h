@@ -133,6 +133,7 @@ struct switch_state {
 	__u64 window; /* its start, ns */
 	__u64 scale; /* chance of a wait by the thread's mean wait, see choose_wait() */
 	__u64 expected; /* sum of the chances in this window, in units of 2^-32 */
+	__u64 random; /* state of a generator; 0: not begun */
 	__u64 waits; /* of recorded threads */
 	__u64 sampled, lost; /* stacks of waits; lost: the ring had no room */
 	__u32 chance_min; /* in units of 2^-32; 0: all were certain */

@@ -42,10 +42,15 @@ static __always_inline struct switch_state *own_switch_state(void)
 }
 
 /* Scales chances so that as many stacks as allowed would have been expected in the last window. */
-static __always_inline void begin_wait_window(struct switch_state *st, __u64 now)
+__noinline int begin_wait_window(struct switch_state *st)
 {
-	__u64 factor = ((__u64)config.wait_quota << 32) / ((st->expected >> 16) | 1);
+	__u64 now = st ? st->last : 0, factor;
 
+	if (!st)
+		return 0;
+	if (!st->random)
+		st->random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
+	factor = ((__u64)config.wait_quota << 32) / ((st->expected >> 16) | 1);
 	if (!st->window || now - st->window >= 2 * config.wait_window_ns)
 		factor = FACTOR_MAX;
 	if (factor < FACTOR_MIN)
@@ -57,6 +62,19 @@ static __always_inline void begin_wait_window(struct switch_state *st, __u64 now
 		st->scale = SCALE_MAX;
 	st->window = now;
 	st->expected = st->taken = 0;
+	return 0;
+}
+
+/* An xorshift generator: calling the kernel's takes longer than all else that is decided here. */
+static __always_inline __u32 next_random(struct switch_state *st)
+{
+	__u64 x = st->random;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	st->random = x;
+	return x * 0x2545f4914f6cdd1dull >> 32;
 }
 
 /*
@@ -65,22 +83,22 @@ static __always_inline void begin_wait_window(struct switch_state *st, __u64 now
  * would hardly be seen beside one that always does. It never depends on this wait's own draw, so
  * sums of length / chance are unbiased.
  */
-static __always_inline bool choose_wait(struct switch_state *st, struct wait_row *row, __u64 now)
+static __always_inline bool choose_wait(struct switch_state *st, struct wait_row *row)
 {
 	__u64 chance;
 
 	row->chance = 0;
 	if (!config.wait_quota)
 		return true;
-	if (now - st->window >= config.wait_window_ns)
-		begin_wait_window(st, now);
+	if (st->last - st->window >= config.wait_window_ns)
+		begin_wait_window(st);
 	chance = row->mean * st->scale >> (SCALE_SHIFT - 32);
 	if (chance > CERTAIN)
 		chance = CERTAIN;
 	st->expected += chance;
 	if (chance < CERTAIN) {
 		row->chance = chance ? chance : 1;
-		if (bpf_get_prandom_u32() >= row->chance)
+		if (next_random(st) >= row->chance)
 			return false;
 	}
 	if (++st->taken >= config.wait_quota) {
@@ -116,18 +134,19 @@ static __always_inline void fill_wait(struct rec_wait *wait, const struct wait_r
 }
 
 /* The thread will not run again: tells all the CPU time that it has used. */
-static __always_inline void send_death(struct task_struct *task, const struct wait_row *row)
+__noinline int send_death(const struct wait_row *row)
 {
 	struct bpf_counters *count = own_counters();
 	struct rec_wait wait = {};
 	void *ring = own_ring();
 
-	if (!begin_wait_record(&wait.sample.rec, REC_WAIT, sizeof(wait), row->left) || !count ||
-	    !ring)
-		return;
+	if (!row || !begin_wait_record(&wait.sample.rec, REC_WAIT, sizeof(wait), row->left) ||
+	    !count || !ring)
+		return 0;
 	fill_wait(&wait, row);
 	wait.sample.rec.flags = SAMPLE_NO_STACK | SAMPLE_NO_LEAF | SAMPLE_EXITING;
 	emit_output(count, ring, &wait, sizeof(wait), BPF_RB_NO_WAKEUP);
+	return 0;
 }
 
 static __always_inline __u64 run_delay_of(struct task_struct *task)
@@ -135,32 +154,32 @@ static __always_inline __u64 run_delay_of(struct task_struct *task)
 	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
 }
 
-static __always_inline void send_run(struct task_struct *task, struct switch_state *st,
-				     const struct wait_row *row, __u64 length)
+/* Tells of the wait that ended when the current task arrived, at st->last. */
+__noinline int send_run(struct switch_state *st, const struct wait_row *row)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct bpf_counters *count = own_counters();
 	struct rec_resumed rec = {};
 	void *ring = own_ring();
 
-	if (!count || !begin_wait_record(&rec.rec, REC_RUN, sizeof(rec), st->last))
-		return;
+	if (!st || !row || !count || !begin_wait_record(&rec.rec, REC_RUN, sizeof(rec), st->last))
+		return 0;
 	rec.rec.flags = row->is_sampled ? RUN_SAMPLED : 0;
-	if (!bpf_core_field_exists(task->sched_info.run_delay))
-		rec.rec.flags |= RUN_QUEUE_UNKNOWN;
-	rec.start = row->left;
 	/* Without a start, nothing tells how much was queued since then. */
-	if (row->left)
-		rec.queued = run_delay_of(task) - row->run_delay;
-	else
+	if (!row->left || !bpf_core_field_exists(task->sched_info.run_delay))
 		rec.rec.flags |= RUN_QUEUE_UNKNOWN;
+	else
+		rec.queued = run_delay_of(task) - row->run_delay;
 	/* The run queue's clock is read at other moments. */
-	if (rec.queued > length)
-		rec.queued = length;
+	if (rec.queued > st->last - row->left)
+		rec.queued = st->last - row->left;
+	rec.start = row->left;
 	rec.cpu_time = row->cpu_time;
 	rec.chance = row->is_sampled ? row->chance : 0;
 	rec.reason = row->reason;
 	if (!ring || !emit_output(count, ring, &rec, sizeof(rec), BPF_RB_NO_WAKEUP))
 		st->lost++;
+	return 0;
 }
 
 static __always_inline void note_length(struct wait_row *row, __u64 length)
@@ -176,21 +195,18 @@ static __always_inline void note_length(struct wait_row *row, __u64 length)
 }
 
 /* The running thread has been on this CPU since st->last. */
-__noinline int end_wait(struct switch_state *st, struct wait_row *row)
+static __always_inline void end_wait(struct switch_state *st, struct wait_row *row)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 length;
+	__u64 length = st->last - row->left;
 
-	if (!st || !row || !row->is_off)
-		return 0;
-	length = st->last - row->left;
+	if (!row->is_off)
+		return;
 	row->is_off = 0;
 	if (row->left)
 		note_length(row, length);
 	if (row->is_sampled || !row->left || length >= config.wait_long_ns)
-		send_run(task, st, row, length);
+		send_run(st, row);
 	row->is_sampled = 0;
-	return 0;
 }
 
 /* At a tick: deals with the arrival of a thread that goes on running. */
@@ -207,19 +223,11 @@ static __always_inline void note_arrival(struct task_struct *task)
 		end_wait(st, row);
 }
 
-/*
- * The current task leaves the CPU. True: the wait becomes a sample, st->wait, without its stack
- * yet.
- */
-__noinline bool note_departure(struct switch_state *st, struct wait_row *row)
+/* The current task leaves the CPU now, at st->last. True: its wait becomes a sample. */
+static __always_inline bool note_departure(struct task_struct *task, struct switch_state *st,
+					   struct wait_row *row)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 now;
-
-	if (!st || !row)
-		return false;
-	now = st->last;
-	row->left = now;
+	row->left = st->last;
 	row->is_off = 1;
 	row->is_sampled = 0;
 	row->run_delay = run_delay_of(task);
@@ -227,15 +235,11 @@ __noinline bool note_departure(struct switch_state *st, struct wait_row *row)
 	set_wait_reason(&row->reason, task);
 	if (row->reason.state == WAIT_DEAD) {
 		row->chance = 0;
-		send_death(task, row);
+		send_death(row);
 		return false;
 	}
 	st->waits++;
-	if (!choose_wait(st, row, now) ||
-	    !begin_wait_record(&st->wait.sample.rec, REC_WAIT, sizeof(st->wait), now))
-		return false;
-	fill_wait(&st->wait, row);
-	return true;
+	return choose_wait(st, row);
 }
 
 /* False: the ring has no room. */
@@ -258,28 +262,29 @@ static __always_inline bool write_wait(struct bpf_perf_event_data *ctx, struct t
 	       emit_output(count, ring, wait, sizeof(*wait), ring_flags(ring));
 }
 
-/* Sends st->wait and the current task's stack. */
+/* Sends the wait that begins and the current task's stack. */
 static __always_inline void send_wait(struct bpf_perf_event_data *ctx, struct task_struct *task,
-				      struct switch_state *st)
+				      struct switch_state *st, struct wait_row *row)
 {
-	__u32 chance = st->wait.chance;
-	struct wait_row *row;
+	__u32 chance = row->chance;
 
+	if (!begin_wait_record(&st->wait.sample.rec, REC_WAIT, sizeof(st->wait), row->left))
+		return;
+	fill_wait(&st->wait, row);
 	if (!write_wait(ctx, task, &st->wait)) {
 		st->lost++;
 		return;
 	}
+	row->is_sampled = 1;
 	st->sampled++;
 	if (chance && (!st->chance_min || chance < st->chance_min))
 		st->chance_min = chance;
-	row = find_wait_row(task);
-	if (row)
-		row->is_sampled = 1;
 }
 
 /*
- * The current task leaves the CPU. Interrupts are disabled, and the run queue is locked. Calls all
- * functions itself: kernels before 6.6 allow only so much stack to a chain of calls.
+ * The current task leaves the CPU. Interrupts are disabled, and the run queue is locked. Calls few
+ * functions, and each itself: returning from one is dear, and kernels before 6.6 allow only so much
+ * stack to a chain of calls.
  */
 static __always_inline void on_switch(struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
@@ -293,8 +298,8 @@ static __always_inline void on_switch(struct bpf_perf_event_data *ctx, struct ta
 		end_wait(st, row);
 	st->is_fresh = 1;
 	st->last = bpf_ktime_get_ns();
-	if (row && note_departure(st, row))
-		send_wait(ctx, task, st);
+	if (row && note_departure(task, st, row))
+		send_wait(ctx, task, st, row);
 }
 
 #endif

@@ -76,8 +76,8 @@ SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct bpf_counters *count = own_counters();
 	struct tracked_process *process;
+	struct bpf_counters *count;
 	struct stack_scratch *s;
 	__u32 zero = 0;
 
@@ -85,6 +85,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		on_switch(ctx, task);
 		return 0;
 	}
+	count = own_counters();
 	if (!count)
 		return 0;
 	if (!task->pid) {

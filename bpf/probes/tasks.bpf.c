@@ -180,12 +180,36 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
+/*
+ * Tells all the CPU time of a thread that is gone, as its last context switch does where waits are
+ * recorded: the kernel's count is behind when a thread exits.
+ */
+static __always_inline void send_cpu_time(struct task_struct *task, struct task_ids ids)
+{
+	struct rec_wait *rec;
+
+	if (config.waits || !find_tracked(task, ids.tgid))
+		return;
+	rec = reserve_event(task, ids, REC_WAIT, sizeof(*rec));
+	if (!rec)
+		return;
+	rec->sample.rec.flags = SAMPLE_NO_STACK | SAMPLE_NO_LEAF | SAMPLE_EXITING;
+	rec->sample.leaf = 0;
+	rec->sample.stack_id = 0;
+	rec->sample.cpu_time = BPF_CORE_READ(task, se.sum_exec_runtime) >> 4;
+	rec->start = rec->sample.rec.time;
+	rec->chance = rec->reserved = 0;
+	rec->reason = (struct wait_reason){.call = -1, .state = WAIT_DEAD};
+	emit_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
 SEC("raw_tp/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
 	struct task_ids ids = copy_ids(task);
 	struct tracked_process *process;
 
+	send_cpu_time(task, ids);
 	forget_wait_row(task, ids.pid);
 	forget_tid(ids);
 	/* Only leaders have the process's pid. The pid may already belong to the next process. */

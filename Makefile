@@ -8,12 +8,14 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # Sanitizers, as -fsanitize takes them: SAN=address,undefined. Each set has a build directory.
 SAN ?=
+# COVERAGE=1 makes the product count for gcov which of its lines run. See `make coverage`.
+COVERAGE ?=
 # Root of the headers and libraries of a foreign ARCH.
 SYSROOT ?=
 
 comma := ,
 foreign := $(filter-out $(HOST_ARCH),$(ARCH))
-variant := $(if $(SAN),-$(subst $(comma),-,$(SAN)))$(addprefix -,$(foreign))
+variant := $(if $(COVERAGE),-coverage)$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(addprefix -,$(foreign))
 BUILD ?= build$(variant)
 ifeq ($(BUILD),)
 $(error BUILD is empty: products would go into the root of the file system)
@@ -39,7 +41,7 @@ say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n'
 
 # Needed whatever CFLAGS, CPPFLAGS and LDFLAGS a builder gives. Sanitized code takes twice as long
 # to compile at -O2, and finds no more.
-OPT ?= $(if $(SAN),-O1,-O2)
+OPT ?= $(if $(COVERAGE),-O0,$(if $(SAN),-O1,-O2))
 CFLAGS ?= -g
 warnings := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes $(if $(WERROR),-Werror)
 sysroot := $(if $(SYSROOT),--sysroot=$(SYSROOT))
@@ -47,10 +49,13 @@ sysroot := $(if $(SYSROOT),--sysroot=$(SYSROOT))
 fuzzer := $(filter fuzzer,$(subst $(comma), ,$(SAN)))
 sanitize := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
 sanitize_objects := $(subst fuzzer,fuzzer-no-link,$(sanitize))
+coverage_objects = $(if $(COVERAGE),$(if $(filter lib/% symbolize/% cmd/%,$<),--coverage -fprofile-update=atomic))
 prof_cppflags := -D_GNU_SOURCE -I. -I$(BUILD)/gen -DPROF_VERSION='"$(VERSION)"'
 prof_cflags := -std=gnu11 $(OPT) -fno-omit-frame-pointer $(warnings)
-compile = $(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) $(prof_cflags) $(CFLAGS) $(sanitize_objects)
-link = $(CC) $(sysroot) $(CFLAGS) $(sanitize_objects) -pthread $(LDFLAGS)
+compile = $(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) $(prof_cflags) $(CFLAGS) $(sanitize_objects) $(coverage_objects)
+coverage_exit := $(if $(COVERAGE),$(BUILD)/tests/coverage/exit.o)
+coverage_link := $(if $(COVERAGE),--coverage -Wl$(comma)--wrap=_exit $(coverage_exit))
+link = $(CC) $(sysroot) $(CFLAGS) $(sanitize_objects) $(coverage_link) -pthread $(LDFLAGS)
 LIBS := -lbpf -ldw -lelf -lzstd -ljansson -lisal -liberty -lcap -llzma -lm
 bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(ARCH)) -I. \
 	$(if $(SYSROOT),-nostdlibinc) -isystem $(SYSROOT)/usr/include/$(triple) \
@@ -71,6 +76,7 @@ machine_src := $(wildcard tests/machine/*.c)
 golden_src := $(wildcard tests/golden/*.c)
 readers_src := tests/readers/show.c
 fuzz_src := $(wildcard tests/fuzz/fuzz_*.c)
+cli_src := $(wildcard tests/cli/*.c)
 e2e_src := $(wildcard tests/e2e/*.c)
 bench_src := $(wildcard tests/bench/bench_*.c)
 workload_library_src := tests/workloads/library.c
@@ -87,6 +93,7 @@ unit := $(call programs,$(unit_src))
 golden := $(if $(golden_src),$(BUILD)/tests/golden/golden)
 readers := $(call programs,$(readers_src))
 fuzz := $(call programs,$(fuzz_src))
+cli_programs := $(call programs,$(cli_src))
 e2e_programs := $(call programs,$(e2e_src))
 bench := $(call programs,$(bench_src))
 workloads := $(call programs,$(workload_src))
@@ -100,8 +107,8 @@ workload_library := $(call programs,$(workload_library_src)).so
 workload_compat := $(if $(filter x86_64,$(ARCH)),$(call programs,$(workload_compat_src)))
 all_workloads := $(workloads) $(workloads_nofp) $(workload_static) $(workload_library) $(workload_compat)
 
-.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-readers check-fuzz check-checker check-report check-diff check-scripts \
-	golden-accept e2e lint fuzz bench install uninstall clean help
+.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-readers check-fuzz check-cli check-checker check-report check-diff \
+	check-scripts golden-accept e2e coverage lint fuzz bench install uninstall clean help
 export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -112,7 +119,8 @@ $(prof): $(call objects,$(cmd_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS)
 
-$(libprof): $(call objects,$(lib_src))
+# All programs that link the library have that object in their link command.
+$(libprof): $(call objects,$(lib_src)) | $(coverage_exit)
 	$(call say,AR)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
@@ -146,7 +154,7 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp
 	@mv $@.tmp $@
 
-tests: $(unit) $(golden) $(readers) $(fuzz) $(e2e_programs) $(all_workloads) ## Build what check and e2e run
+tests: $(unit) $(golden) $(readers) $(fuzz) $(cli_programs) $(e2e_programs) $(all_workloads) ## Build what check and e2e run
 
 # Unit tests, golden, fuzz and bench programs link the same library as prof: sanitizers cover it
 # there, too.
@@ -199,6 +207,12 @@ $(workloads): $(BUILD)/%: %.c Makefile
 	$(call say,CC)
 	$(Q)$(build_workload) -fno-omit-frame-pointer -pthread -lm
 
+# Not a part of prof, either.
+$(cli_programs): $(BUILD)/%: %.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(build_workload)
+
 $(workloads_nofp): $(BUILD)/tests/workloads/nofp/%: tests/workloads/%.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -223,7 +237,7 @@ $(workload_compat): $(BUILD)/%: %.c Makefile
 workloads: $(all_workloads) ## Build tests/workloads, the programs whose true profile is known
 fuzz-programs: $(fuzz)
 
-check: check-unit check-golden check-readers check-fuzz check-checker check-report check-diff check-scripts ## Test what needs no root
+check: check-unit check-golden check-readers check-fuzz check-cli check-checker check-report check-diff check-scripts ## Test what needs no root
 
 check-unit: $(unit)
 	scripts/tap --label unit --jobs 2 $(unit)
@@ -238,6 +252,10 @@ check-readers: $(readers)
 # Readers of untrusted bytes get their seeds, and everything that ever broke them.
 check-fuzz: $(fuzz)
 	scripts/tap --label fuzz --plain $(foreach f,$(fuzz),"$(f) tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(f)))")
+
+# Command lines that need no root.
+check-cli: $(prof) $(cli_programs)
+	BUILD=$(BUILD) PROF=$(prof) scripts/tap --label cli --jobs 2 tests/cli/*.sh
 
 check-checker:
 	scripts/tap --label checker --plain "python3 tests/check_profile.py --self-test"
@@ -259,6 +277,15 @@ golden-accept: $(golden) $(prof) ## Take what the golden tests give now as right
 
 e2e: $(prof) $(e2e_programs) $(all_workloads) ## Record real programs and judge the profiles (root)
 	BUILD=$(BUILD) PROF=$(prof) tests/e2e/run $(E2E)
+
+# Only counts matter here: failed tests are printed, and the rest runs. Programs that cannot write their
+# counts do not say so.
+coverage: ## Run tests with gcov, print what they run (build-coverage/; as root E2E=all or "basics names")
+	$(MAKE) COVERAGE=1 all tests
+	scripts/coverage --begin
+	-GCOV_ERROR_FILE=/dev/null $(MAKE) -s -k COVERAGE=1 check-unit check-golden check-readers check-fuzz check-cli check-report check-diff
+	$(if $(E2E),-GCOV_ERROR_FILE=/dev/null $(MAKE) -s COVERAGE=1 E2E="$(filter-out all,$(E2E))" e2e)
+	scripts/coverage
 
 lint: $(prof) ## Check style, sizes, the include law, scripts, man pages and --help
 	PROF=$(prof) scripts/tap --label lint scripts/lint

@@ -19,6 +19,9 @@ void feature_set(struct feature *f, enum feature_status status, const char *fmt,
 	__attribute__((format(printf, 3, 4)));
 void feature_hint(struct feature *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The hint for a kernel that has no memory. */
+#define HINT_MEMORY "stop other programs, or give prof's control group more memory"
+
 /* features_privileges.c */
 uint64_t machine_read_capabilities(void);
 bool machine_has_capability(const struct machine *m, unsigned int capability);

@@ -168,6 +168,8 @@ static void probe_bpf(struct machine *m, struct feature *f)
 		feature_hint_privilege(f);
 	else if (ret == -ENOSYS)
 		feature_hint(f, "boot a kernel with CONFIG_BPF_SYSCALL=y");
+	else if (ret == -ENOMEM)
+		feature_hint(f, HINT_MEMORY);
 	else
 		feature_hint(f, "boot a newer kernel");
 }

@@ -28,7 +28,8 @@ deadline = time.monotonic() + 600
 kept = os.dup(0) if os.environ.pop("STDIN", "") == "keep" else -1
 
 # Before the terminal is made, which belongs to that user afterwards.
-os.initgroups(user.pw_name, user.pw_gid)
+if os.geteuid() == 0:
+    os.initgroups(user.pw_name, user.pw_gid)
 os.setresgid(user.pw_gid, user.pw_gid, user.pw_gid)
 os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)
 pid, terminal = pty.fork()
@@ -41,12 +42,17 @@ if pid == 0:
     os.execvp(command[0], command)
 
 seen, ended = b"", None
+# A Ctrl-C at a prompt for a password, which sudo misses if it comes just before sudo reads.
+interrupt, typed_at = False, 0
 while time.monotonic() < deadline:
     # Descendants that outlive the command may keep the terminal open.
     ended = ended or os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if not select.select([terminal], [], [], 0 if ended else 0.05)[0]:
         if ended:
             break
+        if interrupt and time.monotonic() > typed_at + 1:
+            os.write(terminal, b"\x03")
+            typed_at = time.monotonic()
         continue
     try:
         data = os.read(terminal, 65536)
@@ -54,13 +60,16 @@ while time.monotonic() < deadline:
         break
     if not data:
         break
+    interrupt = interrupt and not data.strip()
     os.write(1, data.replace(b"\r\n", b"\n"))
     seen += data
     if talk and talk[0][0].search(seen):
         # Programs that ask for a password discard text typed before the echo is off.
         while b"assword" in talk[0][0].pattern and termios.tcgetattr(terminal)[3] & termios.ECHO:
             time.sleep(0.01)
-        os.write(terminal, talk.pop(0)[1])
+        regex, text = talk.pop(0)
+        os.write(terminal, text)
+        interrupt, typed_at = b"assword" in regex.pattern and text == b"\x03", time.monotonic()
         seen = b""
 else:
     os.kill(pid, signal.SIGKILL)

@@ -1,55 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Wrong usage: one clear line, a hint, and no effect.
+# Refusals of this machine, and the output of prof check: one clear line, a hint, and no effect. Usage
+# that is wrong on any machine is in tests/cli.
 . "$(dirname "$0")/lib.sh"
-wrong() { # REGEX ARGUMENT...
-	local regex=$1
-	shift
-	refuses "prof $*" 2 "$regex" "$PROF" "$@"
-}
-
-wrong 'nonsense' nonsense
-wrong 'command' record
-wrong 'command' record --
-wrong '--format nonsense: .*firefox' record --format nonsense -- touch started
-wrong '--nonsense' record --nonsense -- touch started
-wrong 'Y' record -Y -- touch started
-wrong 'frequency' record -F 0 -- touch started
-wrong 'frequency' record -F -5 -- touch started
-wrong 'frequency' record -F abc -- touch started
-wrong 'frequency' record -F 99x -- touch started
-wrong 'frequency' record -F '' -- touch started
-wrong 'frequency' record -F nan -- touch started
-wrong 'frequency' record -F inf -- touch started
-wrong 'interval' record -i 0 -- touch started
-wrong 'interval' record -i -1 -- touch started
-wrong 'interval' record -F 99 -i 1 -- touch started
-wrong 'duration' record -d 0 -- touch started
-wrong 'duration' record -d 1h -- touch started
-wrong 'kill' record --kill -- touch started
-wrong 'ring-size' record --ring-size 12Q -- touch started
-wrong 'cpu' record --cpu x -- touch started
-wrong 'cpu' record --cpu 3-0 -- touch started
-wrong 'cpu' attach -p 1 --cpu 0-
-wrong 'prof attach' record -p 1 -- touch started
-wrong 'runs already: prof attach -p 1' record -p 1
-wrong "did you mean 'record'" recrod -- touch started
-wrong "did you mean 'record'" help recrod
-wrong 'did you mean --output' record --ouput=x -- touch started
-wrong 'did you mean --json' check --jsn
-wrong '--unwind, --unwind-memory' record --unw fp -- touch started
-wrong 'prof record -- touch' touch started
-wrong 'stacks are always taken' record -g -- touch started
-wrong 'stacks are always taken' record --call-graph dwarf -- touch started
-wrong 'unexpected' version surplus
-wrong 'unexpected' help record surplus
-wrong "unknown command 'a\?\[31m\?b'" $'a\x9b[31m\xe2\x80\xaeb'
-wrong '1: .*--pid' attach 1
-wrong 'output' record -o '' -- touch started
-wrong 'o' record -o
-wrong 'nonsense' check --nonsense
-wrong '.' check surplus
-
 limit=$(</proc/sys/kernel/perf_event_max_sample_rate)
 refuses "a rate above the kernel's limit says what the limit is" 125 "$limit" \
 	"$PROF" record -F $((limit + 1)) -- touch started
@@ -72,34 +25,12 @@ done
 refuses "without /proc: what to do" 125 '/proc is not mounted.*mount -t proc' \
 	unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$PROF" record -- touch started
 
-for command in "" record check; do
-	# shellcheck disable=SC2086 # no word where there is none
-	run "$PROF" $command --help
-	is "prof $command --help: exit status" "$status" 0
-	like "prof $command --help: on stdout" "$out" '^Usage: prof'
-	is "prof $command --help: nothing on stderr" "$err" ""
-done
-# shellcheck disable=SC2016 # for the inner shell
-run bash -c '"$1" --help >&-' sh "$PROF"
-is "--help where stdout is closed: exit status" "$status" 125
-like "--help where stdout is closed: says so" "$err" 'standard output'
-for option in --version -V version; do
-	run "$PROF" $option
-	is "prof $option: exit status" "$status" 0
-	like "prof $option" "$out" '^prof [0-9]+\.[0-9]+'
-done
-run "$PROF"
-is "prof alone: exit status" "$status" 2
-like "prof alone: the help, on stdout" "$out" '^Usage: prof.*record  *run a command'
-is "prof alone: nothing on stderr" "$err" ""
-
 run "$PROF" check
 is "prof check: exit status where it can record" "$status" 0
 like "prof check: the verdict is the last line" "$out" $'\nprof can record here[^\n]*$'
 run "$PROF" check -q
 is "prof check -q: exit status" "$status" 0
 is "prof check -q: prints nothing" "$out$err" ""
-wrong 'exclude' check -q --json
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 cp "$PROF" prof-for-all && chmod 755 prof-for-all
 mkdir with-sudo without-sudo

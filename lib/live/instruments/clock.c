@@ -353,6 +353,8 @@ static void check_perf_event(struct machine *m, struct feature *f)
 	feature_set(f, FEATURE_MISSING, "perf_event_open: %s", strerror(-m->perf_code));
 	if (m->perf_code == -ENOSYS)
 		feature_hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
+	else if (m->perf_code == -ENOMEM)
+		feature_hint(f, HINT_MEMORY);
 	else
 		feature_hint_privilege(f);
 }

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Files that cannot be read or written: one clear line, and nothing is left behind. Needs no root.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+golden=$root/tests/golden
+cp "$golden/simple/out.json" profile.json
+gzip -k profile.json
+head -c 200 profile.json.gz >cut.json.gz
+head -c 200 profile.json >cut.json
+: >empty
+printf 'text\n' >text
+printf '{"a": 1}' >object.json
+printf '[]' >array.json
+printf '\x1f\x8b\x08\x00' >header.gz
+printf 'main;work 3\n' >stacks.folded
+sed 's/"preprocessedProfileVersion": *[0-9]*/"preprocessedProfileVersion":999/' profile.json >newer.json
+ln -s nowhere dangling
+ln -s loop loop
+mkdir folder
+long=$(printf 'x%.0s' {1..300})
+
+# Each command that reads a profile says the same of a file.
+unreadable() { # FILE REGEX
+	refuses "info $1" 125 "prof info: .*$2" "$PROF" info "$1"
+	refuses "report $1" 125 "prof report: .*$2" "$PROF" report "$1"
+	refuses "symbolize $1" 125 "prof symbolize: .*$2" "$PROF" symbolize "$1" -o out.json
+}
+unreadable nowhere 'nowhere: No such file'
+unreadable nowhere/x 'nowhere/x: No such file'
+unreadable text/x 'text/x: Not a directory'
+unreadable dangling 'dangling: No such file'
+unreadable loop 'loop: Too many levels'
+unreadable "$long" 'File name too long'
+unreadable folder 'folder: Is a directory'
+unreadable empty 'empty: no profile'
+unreadable text 'text: no profile of a format that can be read'
+unreadable object.json 'object.json: '
+unreadable array.json 'array.json: '
+unreadable stacks.folded 'stacks.folded: '
+unreadable cut.json 'cut.json: '
+unreadable cut.json.gz 'cut.json.gz: the gzip data is cut off'
+unreadable header.gz 'header.gz: '
+unreadable newer.json 'newer.json: version 999 .* is newer'
+unreadable /dev/null '/dev/null: no profile'
+unreadable /proc/self/mem 'Input/output error'
+unreadable - 'standard input: no profile' </dev/null
+# shellcheck disable=SC2016 # for the inner shell
+refuses "info -, and standard input is closed" 125 'standard input: ' \
+	bash -c '"$1" info - <&-' sh "$PROF"
+refuses "info -, and standard input is for writing only" 125 'standard input: Bad file descriptor' \
+	"$PROF" info - 0>>text
+
+# An escape sequence in a file's name, and in what is in the file, steers no terminal.
+printf -v hostile 'a\e[31mb'
+unreadable "$hostile" 'a\?\[31mb: No such file'
+
+unwritable() { # FILE REGEX
+	refuses "symbolize -o $1" 125 "prof symbolize: .*$2" "$PROF" symbolize profile.json -o "$1"
+}
+unwritable nowhere/out.json 'nowhere/out.json: the folder nowhere does not exist'
+unwritable text/out.json 'text/out.json: open the folder text: Not a directory'
+unwritable folder 'folder: Is a directory'
+unwritable folder/ 'folder/: Is a directory'
+unwritable "$long" 'File name too long'
+unwritable /proc/out.json '/proc/out.json: '
+unwritable /dev/full '/dev/full: No space left on device'
+# shellcheck disable=SC2016
+refuses "symbolize -o -, and standard output is closed" 125 'standard output is closed' \
+	bash -c '"$1" symbolize profile.json -o - >&-' sh "$PROF"
+# shellcheck disable=SC2016
+refuses "symbolize -o -, and standard output is full" 125 'No space left on device' \
+	bash -c '"$1" symbolize profile.json -o - >/dev/full' sh "$PROF"
+# shellcheck disable=SC2016
+refuses "symbolize where a file may have no more bytes" 125 'File too large' \
+	bash -c 'trap "" XFSZ; ulimit -f 1; exec "$1" symbolize profile.json -o out.json' sh "$PROF"
+refuses "symbolize into another format" 125 'profile.json: is of the format firefox' \
+	"$PROF" symbolize profile.json -o out.folded
+refuses "symbolize to a terminal" 125 'standard output is a terminal' python3 - "$PROF" <<'CODE'
+import os, pty, subprocess, sys
+_, terminal = pty.openpty()
+sys.exit(subprocess.run([sys.argv[1], "symbolize", "profile.json", "-o", "-"], stdout=terminal).returncode)
+CODE
+
+# Names folders that cannot be used, and does the rest.
+run "$PROF" symbolize --debug-dir nowhere --debug-dir text profile.json -o out.json
+is "folders of debug files that are none: exit status" "$status" 0
+like "folders of debug files that are none: said" "$err" '--debug-dir nowhere: No such file'
+like "folders of debug files that are none: each" "$err" '--debug-dir text: Not a directory'
+rm out.json
+run "$PROF" symbolize -q profile.json -o profile.json
+is "the same file: exit status" "$status" 0
+is "the same file: nothing is said" "$err" ""
+ok "the same file: a profile" "$PROF" info profile.json
+is "no temporary file is left" "$(leftovers .)" ""
+
+# A reader that goes away ends prof, as it ends others.
+# shellcheck disable=SC2016
+run bash -c 'set -o pipefail; "$1" symbolize -q "$2" -o - | true' sh "$PROF" "$golden/threads/out.json"
+like "a reader that goes away: no crash" "$status" '^(0|125|141)$'
+for file in "$golden"/{counters,markers,losses,containers,cpus}/out.json; do
+	run "$PROF" info "$file"
+	is "info of ${file#"$golden"/}" "$status$err" 0
+done
+run "$PROF" info "$golden/counters/out.json"
+like "info lists counters" "$out" $'\nCounters:\n  [^\n]* samples'
+done_testing

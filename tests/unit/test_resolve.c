@@ -204,12 +204,57 @@ static void kinds_in_the_wrong_part_are_unknown(void **state)
 	profile_free(profile);
 }
 
+/* The rest of a stack is unknown if the stack that it continues was lost. */
+static void a_stack_whose_continuation_is_unknown_is_refused(void **state)
+{
+	const uint64_t addrs[] = {0x1010, 0x1020};
+	const uint8_t kinds[] = {FRAME_NATIVE, FRAME_NATIVE};
+	_cleanup_free_ struct rec_stack *rec = stack_record_new(addrs, kinds, 0, 2);
+	struct profile *profile = profile_new();
+	struct resolver r;
+
+	(void)state;
+	resolver_init(&r, profile);
+	rec->stack_id = 2;
+	rec->prefix_id = 1;
+	assert_int_equal(raw_stacks_add(&r.raw, rec), NO_RAW_STACK);
+	assert_int_equal(raw_stacks_find(&r.raw, 2), NO_RAW_STACK);
+	rec->prefix_id = 0;
+	assert_int_not_equal(raw_stacks_add(&r.raw, rec), NO_RAW_STACK);
+	resolver_release(&r);
+	profile_free(profile);
+}
+
+/* Ids come again: the last stack of one is meant. */
+static void an_id_that_is_used_again_is_the_new_stack(void **state)
+{
+	const uint64_t addrs[] = {0x1010, 0x1020};
+	const uint8_t kinds[] = {FRAME_NATIVE, FRAME_NATIVE};
+	_cleanup_free_ struct rec_stack *one = stack_record_new(addrs, kinds, 0, 1);
+	_cleanup_free_ struct rec_stack *two = stack_record_new(addrs, kinds, 0, 2);
+	struct profile *profile = profile_new();
+	struct resolver r;
+	raw_stack_id first, second;
+
+	(void)state;
+	resolver_init(&r, profile);
+	one->stack_id = two->stack_id = 1;
+	first = raw_stacks_add(&r.raw, one);
+	second = raw_stacks_add(&r.raw, two);
+	assert_int_not_equal(first, second);
+	assert_int_equal(raw_stacks_find(&r.raw, 1), second);
+	resolver_release(&r);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_resolved_before_makes_no_difference),
 		cmocka_unit_test(frames_of_unknown_kinds_are_left_out),
 		cmocka_unit_test(kinds_in_the_wrong_part_are_unknown),
+		cmocka_unit_test(a_stack_whose_continuation_is_unknown_is_refused),
+		cmocka_unit_test(an_id_that_is_used_again_is_the_new_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

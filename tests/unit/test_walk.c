@@ -395,6 +395,19 @@ static void unknown_register(void **state)
 	EXPECT(w, STACK_BROKEN, RET(1));
 }
 
+/* Rules that lead from a frame to itself, or back, would be followed for ever. */
+static void the_stack_shrinks(void **state)
+{
+	struct world *w = *state;
+
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
+	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 0));
+	world_store(w, 0, RET(1));
+	EXPECT(w, STACK_BROKEN, RET(1));
+	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, -8));
+	EXPECT(w, STACK_BROKEN, RET(1));
+}
+
 /* Rows of the page, of earlier pages, and none. */
 static void rules_are_found(void **state)
 {
@@ -449,6 +462,7 @@ int main(void)
 		TEST(signed_return_address),
 		TEST(unreadable_register_is_unknown),
 		TEST(unknown_register),
+		TEST(the_stack_shrinks),
 		TEST(rules_are_found),
 	};
 

@@ -277,6 +277,27 @@ static void test_escapes(void **state)
 	CHECK_STRING(" !#[]~", "\" !#[]~\"");
 }
 
+/* Eight bytes are looked at at once, then those that are left. */
+static void test_escapes_anywhere(void **state)
+{
+	static const struct {
+		char c;
+		const char *escape;
+	} cases[] = {{'"', "\\\""}, {'\\', "\\\\"}, {'\n', "\\n"}, {'\x1f', "\\u001f"}};
+	char text[20], expected[64];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (int at = 0; at < (int)sizeof(text); at++) {
+			memset(text, 'a', sizeof(text));
+			text[at] = cases[i].c;
+			snprintf(expected, sizeof(expected), "\"%.*s%s%.*s\"", at,
+				 "aaaaaaaaaaaaaaaaaaaa", cases[i].escape,
+				 (int)sizeof(text) - at - 1, "aaaaaaaaaaaaaaaaaaaa");
+			check_string(state, text, sizeof(text), expected);
+		}
+	}
+}
+
 static void test_utf8(void **state)
 {
 	CHECK_STRING("\xc2\xb5s", "\"\xc2\xb5s\"");
@@ -387,6 +408,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ms_examples, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_structure, setup, teardown),
 		cmocka_unit_test(test_escapes),
+		cmocka_unit_test(test_escapes_anywhere),
 		cmocka_unit_test(test_utf8),
 		cmocka_unit_test_setup_teardown(test_columns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_boundaries, setup, teardown),

@@ -14,6 +14,7 @@
 static const struct symbolizer_ops *const for_files[] = {
 	&symbolizer_elf,
 	&symbolizer_dwarf,
+	&symbolizer_go,
 	&symbolizer_fde,
 	NULL,
 };

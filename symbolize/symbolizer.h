@@ -72,7 +72,7 @@ struct symbolizer {
 	const struct symbolizer_ops *ops;
 };
 
-extern const struct symbolizer_ops symbolizer_elf, symbolizer_dwarf, symbolizer_fde,
+extern const struct symbolizer_ops symbolizer_elf, symbolizer_dwarf, symbolizer_go, symbolizer_fde,
 	symbolizer_kernel;
 
 #endif

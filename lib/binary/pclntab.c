@@ -4,6 +4,10 @@
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
 #define ENTRY_SIZE 8 /* of a function in the table of functions */
+/* Numbers of a function's values and data that belong to inlined calls
+ * (src/internal/abi/symtab.go). */
+#define VALUES_OF_CALLS 2
+#define DATA_OF_CALLS 3
 
 static bool is_magic(uint32_t magic)
 {
@@ -45,7 +49,8 @@ bool pclntab_init(struct pclntab *table, const uint8_t *data, size_t size)
 	bytes_skip(&b, 8); /* number of files */
 	table->text = bytes_u64(&b);
 	table->names = bytes_u64(&b);
-	bytes_skip(&b, 16); /* compilation units, files */
+	table->units = bytes_u64(&b);
+	table->files = bytes_u64(&b);
 	table->values = bytes_u64(&b);
 	table->functions = bytes_u64(&b);
 	/* A further entry marks the end of the last function. */
@@ -77,11 +82,32 @@ static const char *name_at(const struct pclntab *table, uint32_t offset)
 	return name ? name : "";
 }
 
+/* Reads what follows a record's fixed part: places of more values and of the runtime's data. */
+static void read_further(struct bytes *b, uint32_t values, uint8_t data,
+			 struct pclntab_function *function)
+{
+	function->inlined_calls = 0;
+	function->call_tree = UINT32_MAX;
+	for (uint32_t i = 0; i < values && i <= VALUES_OF_CALLS; i++)
+		function->inlined_calls = bytes_u32(b);
+	if (values <= VALUES_OF_CALLS)
+		function->inlined_calls = 0;
+	else
+		bytes_skip(b, 4ull * (values - VALUES_OF_CALLS - 1));
+	if (data <= DATA_OF_CALLS)
+		return;
+	bytes_skip(b, 4 * DATA_OF_CALLS);
+	function->call_tree = bytes_u32(b);
+	if (b->failed)
+		function->call_tree = UINT32_MAX;
+}
+
 bool pclntab_function(const struct pclntab *table, uint32_t index,
 		      struct pclntab_function *function)
 {
 	struct bytes b = cursor_at(table, table->functions + (uint64_t)index * ENTRY_SIZE);
-	uint32_t record;
+	uint32_t record, value_count;
+	uint8_t data_count;
 
 	function->start = bytes_u32(&b);
 	record = bytes_u32(&b);
@@ -94,12 +120,20 @@ bool pclntab_function(const struct pclntab *table, uint32_t index,
 	function->name = name_at(table, bytes_u32(&b));
 	bytes_skip(&b, 8); /* size of arguments, deferred return */
 	function->frame = bytes_u32(&b);
-	bytes_skip(&b, 16); /* files, lines, number of further values, compilation unit */
+	function->file = bytes_u32(&b);
+	function->line = bytes_u32(&b);
+	value_count = bytes_u32(&b);
+	function->unit = bytes_u32(&b);
 	if (table->has_start_line)
 		bytes_skip(&b, 4);
 	bytes_skip(&b, 1); /* number of a function that the runtime knows */
 	function->flags = bytes_u8(&b);
-	return !b.failed;
+	bytes_skip(&b, 1);
+	data_count = bytes_u8(&b);
+	if (b.failed)
+		return false;
+	read_further(&b, value_count, data_count, function);
+	return true;
 }
 
 void pclntab_values_init(struct pclntab_values *values, const struct pclntab *table, uint32_t at)
@@ -131,4 +165,72 @@ bool pclntab_values_next(struct pclntab_values *values)
 	values->value = (int32_t)((uint32_t)values->value + change);
 	values->end += size * values->quantum;
 	return true;
+}
+
+int32_t pclntab_value_at(const struct pclntab *table, uint32_t at, uint64_t offset)
+{
+	struct pclntab_values values;
+
+	pclntab_values_init(&values, table, at);
+	while (pclntab_values_next(&values)) {
+		if (offset < values.end)
+			return values.value;
+	}
+	return -1;
+}
+
+/* Returns the start of a function, without its record; UINT64_MAX past the end. */
+static uint64_t start_of(const struct pclntab *table, uint32_t index)
+{
+	struct bytes b = cursor_at(table, table->functions + (uint64_t)index * ENTRY_SIZE);
+	uint32_t start = bytes_u32(&b);
+
+	return b.failed ? UINT64_MAX : start;
+}
+
+bool pclntab_find(const struct pclntab *table, uint64_t offset, struct pclntab_function *function)
+{
+	uint32_t low = 0, high = table->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (start_of(table, middle) <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && pclntab_function(table, low - 1, function) && offset >= function->start &&
+	       offset < function->end;
+}
+
+const char *pclntab_file(const struct pclntab *table, uint32_t unit, int32_t number)
+{
+	struct bytes b;
+	uint32_t offset;
+
+	if (number < 0)
+		return NULL;
+	b = cursor_at(table, table->units + ((uint64_t)unit + (uint32_t)number) * 4);
+	offset = bytes_u32(&b);
+	if (b.failed || offset == UINT32_MAX)
+		return NULL;
+	b = cursor_at(table, table->files + offset);
+	return bytes_cstr(&b);
+}
+
+size_t pclntab_call_size(const struct pclntab *table)
+{
+	return table->has_start_line ? 16 : 20;
+}
+
+void pclntab_call(const struct pclntab *table, const uint8_t *data, struct pclntab_call *call)
+{
+	struct bytes b;
+
+	bytes_init(&b, data, pclntab_call_size(table));
+	/* Before Go 1.20: parent, kind, file, line; since then: kind. */
+	bytes_skip(&b, table->has_start_line ? 4 : 12);
+	call->name = name_at(table, bytes_u32(&b));
+	call->parent_pc = bytes_u32(&b);
 }

@@ -26,7 +26,7 @@ struct pclntab {
 	uint8_t quantum; /* bytes of the smallest instruction */
 	uint32_t count; /* functions */
 	uint64_t text; /* vaddr, as the header has it; 0: not there */
-	uint64_t names, values, functions; /* offsets of parts */
+	uint64_t names, units, files, values, functions; /* offsets of parts */
 };
 
 /* Flags of a function (funcFlag in src/runtime/symtab.go). */
@@ -40,7 +40,20 @@ struct pclntab_function {
 	uint64_t start, end; /* from "text" */
 	const char *name; /* in the table; "" if unreadable */
 	uint32_t frame; /* of its frame sizes, for pclntab_values_init() */
+	uint32_t file, line; /* likewise, of numbers for pclntab_file() and of lines */
+	uint32_t inlined_calls; /* likewise, of numbers of inlined calls; 0: none */
+	uint32_t unit; /* its compilation unit, for pclntab_file() */
+	/* Place of its inlined calls from the module's "gofunc"; UINT32_MAX: none. */
+	uint32_t call_tree;
 	uint8_t flags;
+};
+
+/* An inlined call, as it stands in a program's read-only data. */
+#define PCLNTAB_CALL_SIZE_MAX 20
+
+struct pclntab_call {
+	const char *name; /* of the inlined function, in the table */
+	uint32_t parent_pc; /* offset in the function around it of code at the place of the call */
 };
 
 /* A value that changes along a function's code. */
@@ -60,6 +73,16 @@ bool pclntab_init(struct pclntab *table, const uint8_t *data, size_t size);
 bool pclntab_function(const struct pclntab *table, uint32_t index,
 		      struct pclntab_function *function);
 void pclntab_values_init(struct pclntab_values *values, const struct pclntab *table, uint32_t at);
+/* Returns the value that holds at an offset in a function; -1: none. */
+int32_t pclntab_value_at(const struct pclntab *table, uint32_t at, uint64_t offset);
+/* Finds the function around an offset from "text". False: none. */
+bool pclntab_find(const struct pclntab *table, uint64_t offset, struct pclntab_function *function);
+/* Returns the name of a file of a compilation unit; NULL: unknown. */
+const char *pclntab_file(const struct pclntab *table, uint32_t unit, int32_t number);
+/* Returns the bytes of an inlined call. */
+size_t pclntab_call_size(const struct pclntab *table);
+/* Reads an inlined call from that many bytes. */
+void pclntab_call(const struct pclntab *table, const uint8_t *data, struct pclntab_call *call);
 /* Reads the next value; the first holds from the function's start on. False: no more. */
 bool pclntab_values_next(struct pclntab_values *values);
 

@@ -11,8 +11,13 @@
 /* Larger tables are ignored; that of a program with 100 MB of code has some 60 MB. */
 #define MAX_TABLE_SIZE (256u << 20)
 #define MAX_RELOCATIONS_SIZE (64u << 20)
-/* Place of the address of Go's code in .go.module (struct moduledata), since Go 1.26. */
+/*
+ * Places in struct moduledata of Go's runtime: of the addresses of Go's code and of functions'
+ * data, the latter also before Go 1.20. Since Go 1.26 the structure has a section, .go.module.
+ */
 #define MODULE_TEXT_AT 176
+#define MODULE_GOFUNC_AT 320
+#define MODULE_GOFUNC_1_18_AT 304
 /* The linker aligns the table to 32 bytes, or 8 since Go 1.26. */
 #define TABLE_ALIGNMENT 8
 
@@ -102,7 +107,8 @@ static bool find_in(struct go_file *go, const struct cfi_file *file, const struc
 	    cfi_file_read(file, range, &go->data, &size, NULL) != 0 ||
 	    !find_table(go->data, size, &at) || !pclntab_init(&go->table, go->data + at, size - at))
 		return false;
-	go->text = find_text(file, &go->table, range->vaddr + at);
+	go->vaddr = range->vaddr + at;
+	go->text = find_text(file, &go->table, go->vaddr);
 	return is_code(go, file);
 }
 
@@ -117,6 +123,74 @@ bool go_file_find(struct go_file *go, const struct cfi_file *file)
 		go_file_release(go);
 	}
 	return false;
+}
+
+static uint64_t read_vaddr(const struct cfi_file *file, uint64_t vaddr)
+{
+	struct file_range range = cfi_file_find(file, vaddr);
+	uint32_t type;
+	uint64_t value = range.size ? read_u64(file, &range, 0) : 0;
+
+	return value ? value : go_relocated_word(file, vaddr, &type);
+}
+
+/* Finds the module's structure in a loaded part of the file: it begins with the table's address. */
+static uint64_t find_in_segment(const struct go_file *go, const struct cfi_file *file,
+				const struct file_range *segment)
+{
+	_cleanup_free_ uint8_t *data = NULL;
+	uint64_t first, text;
+	size_t size;
+
+	if (segment->size > MAX_TABLE_SIZE || cfi_file_read(file, segment, &data, &size, NULL) != 0)
+		return 0;
+	for (size_t at = 0; at + MODULE_GOFUNC_AT + 8 <= size; at += 8) {
+		memcpy(&first, data + at, sizeof(first));
+		if (first != go->vaddr)
+			continue;
+		memcpy(&text, data + at + MODULE_TEXT_AT, sizeof(text));
+		if (text == go->text)
+			return segment->vaddr + at;
+	}
+	return 0;
+}
+
+/* Finds it by its relocations: without them, position-independent programs may have zeros there. */
+static uint64_t find_by_relocation(const struct go_file *go, const struct cfi_file *file)
+{
+	_cleanup_free_ uint8_t *data = NULL;
+	struct file_range range = file->relocations;
+	struct bytes b;
+	size_t size;
+	uint32_t type;
+
+	if (!range.size || range.size > MAX_RELOCATIONS_SIZE ||
+	    cfi_file_read(file, &range, &data, &size, NULL) != 0)
+		return 0;
+	bytes_init(&b, data, size);
+	while (bytes_left(&b) >= sizeof(Elf64_Rela)) {
+		uint64_t at = bytes_u64(&b);
+
+		bytes_skip(&b, 8);
+		if (bytes_u64(&b) == go->vaddr &&
+		    go_relocated_word(file, at + MODULE_TEXT_AT, &type) == go->text)
+			return at;
+	}
+	return 0;
+}
+
+uint64_t go_file_data(const struct go_file *go, const struct cfi_file *file)
+{
+	uint64_t module = file->go_module.vaddr;
+
+	for (size_t i = 0; !module && i < file->segments.count; i++)
+		module = find_in_segment(go, file, &file->segments.items[i]);
+	if (!module)
+		module = find_by_relocation(go, file);
+	if (!module)
+		return 0;
+	return read_vaddr(file, module + (go->table.has_start_line ? MODULE_GOFUNC_AT
+								   : MODULE_GOFUNC_1_18_AT));
 }
 
 void go_file_release(struct go_file *go)

@@ -12,6 +12,7 @@
 struct go_file {
 	struct pclntab table;
 	uint64_t text; /* vaddr of the start of Go's code */
+	uint64_t vaddr; /* of the table */
 	uint8_t *data; /* the section that holds the table; owned */
 };
 
@@ -21,6 +22,11 @@ struct go_file {
  * to be released then.
  */
 bool go_file_find(struct go_file *go, const struct cfi_file *file);
+/*
+ * Returns "gofunc", the vaddr that the places of a function's data count from (struct moduledata of
+ * Go's runtime); 0: not found.
+ */
+uint64_t go_file_data(const struct go_file *go, const struct cfi_file *file);
 void go_file_release(struct go_file *go);
 /*
  * Returns the addend of the relocation (ELF gABI, Rela) of a word, and its type; 0: there is none.

@@ -57,4 +57,17 @@ expect(any(names.count("goAgain") > 2 or names.count("main.goAgain") > 2 for nam
 calls_are_true cgo ./cgo
 record bare 0 -- ./bare grow 0.5
 stacks_are_whole bare
+
+# Without symbols and DWARF.
+record names 0 -- ./bare inline 0.5
+judge "stripped: names, lines, inlined calls" names.json.gz \
+	"$(grep -n 'return x' "$root/tests/workloads/go/runtime/main.go" | cut -d: -f1)" <<'CODE'
+wanted = ["runtime.goexit", "runtime.main", "main.main", "main.inlines", "main.mixer", "main.mix"]
+found = [frames for _, _, _, frames in samples() if frames and frames[0]["name"] == "main.mix"]
+expect(len(found) > 50, f"{len(found)} samples in main.mix")
+outwards = [f["name"] for f in found[0]]
+expect(outwards[::-1] == wanted, outwards)
+expect({f["line"] for frames in found for f in frames[:1]} == {int(args[0])}, found[0][0])
+expect(found[0][0]["file"].endswith("go/runtime/main.go"), found[0][0])
+CODE
 done_testing

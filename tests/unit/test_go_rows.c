@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows for Go's functions. This program has a table of functions as Go's linker writes it, and code
- * with the shapes of Go's runtime on which rows depend. None of that code runs.
+ * with the shapes of Go's runtime.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,158 +21,10 @@
 #include "tests/unit/own_program.h"
 #include "tests/walk_find_rule.h"
 
-/*
- * Parts of the table are subsections: 0 header, 1 names, 2 values, 3 functions, 4 records. A
- * function's sizes are pairs of a difference (times two, plus one if negative, minus one) and the
- * bytes of code after which it ends to hold.
- */
-#define FUNCTION(name, label, end, flags, sizes) \
-	".pushsection .gopclntab, \"aw\"\n" \
-	".subsection 1\n" label "_name: .asciz \"" name "\"\n" \
-	".subsection 2\n" label "_sizes: " sizes "\n.byte 0\n" \
-	".subsection 3\n" \
-	".long " label " - go_text, " label "_record - go_functions\n" \
-	".subsection 4\n" \
-	".balign 4\n" label "_record: .long " label " - go_text, " label \
-	"_name - go_names, 0, 0\n" \
-	".long " label "_sizes - go_values, 0, 0, 0, 0, 0\n" \
-	".byte 0, " flags ", 0, 0\n" \
-	".popsection\n"
-#define SIZE(change, from, to) ".uleb128 " change ", " to " - " from "\n"
-/* From -1 on: 0 is a change of 1, 8 of 9. */
-#define FIRST_0 "2"
-#define MORE_8 "16"
-#define LESS_8 "15"
-#define MORE_32 "64"
-#define LESS_32 "63"
-
 #if defined(__x86_64__)
-__asm__(".pushsection .go.buildinfo, \"a\"\n.quad 0\n.popsection\n"
-	".pushsection .gopclntab, \"aw\"\n"
-	".balign 32\n"
-	"go_table: .long 0xfffffff1\n.byte 0, 0, 1, 8\n"
-	".quad (go_functions_end - go_functions) / 8, 0, go_text, go_names - go_table, 0, 0\n"
-	".quad go_values - go_table, go_functions - go_table\n"
-	".subsection 1\ngo_names: .byte 0\n"
-	".subsection 2\ngo_values: .byte 0\n"
-	".subsection 3\ngo_functions:\n"
-	".popsection\n"
-	".pushsection .text.go_rows, \"ax\"\n"
-	".globl go_text\n"
-	"go_text:\n"
-	/* An ordinary function. */
-	"go_plain: push %rbp\n"
-	"0: mov %rsp, %rbp\n"
-	"sub $32, %rsp\n"
-	"1: add $32, %rsp\n"
-	"2: pop %rbp\n"
-	"3: ret\n"
-	"go_plain_end:\n" FUNCTION("main.plain", "go_plain", "go_plain_end", "0",
-				   SIZE(FIRST_0, "go_plain", "0b") SIZE(MORE_8, "0b", "1b")
-					   SIZE(MORE_32, "1b", "2b") SIZE(LESS_32, "2b", "3b")
-						   SIZE(LESS_8, "3b", "go_plain_end"))
-	/* Assembler without a frame pointer. */
-	"go_bare: push %rax\n"
-	"0: pop %rax\n"
-	"1: ret\n"
-	"go_bare_end:\n" FUNCTION("main.bare", "go_bare", "go_bare_end", "4",
-				  SIZE(FIRST_0, "go_bare", "0b") SIZE(MORE_8, "0b", "1b")
-					  SIZE(LESS_8, "1b", "go_bare_end"))
-	/* Goes to the system stack and comes back. */
-	"go_systemstack: push %rbp\n"
-	"0: mov %rsp, %rbp\n"
-	"mov %fs:-24, %rax\n"
-	"mov 64(%rax), %rbx\n"
-	"cmp %rax, 176(%rbx)\n"
-	"go_systemstack_leave: mov 72(%rdx), %rsp\n"
-	"go_systemstack_left: call *%rdi\n"
-	"mov %fs:-24, %rax\n"
-	"mov 64(%rax), %rbx\n"
-	"mov 176(%rbx), %rax\n"
-	"mov %rax, %fs:-24\n"
-	"go_systemstack_return: mov 72(%rax), %rsp\n"
-	"go_systemstack_back: pop %rbp\n"
-	"1: ret\n"
-	"go_systemstack_end:\n" FUNCTION("runtime.systemstack", "go_systemstack",
-					 "go_systemstack_end", "6",
-					 SIZE(FIRST_0, "go_systemstack", "0b")
-						 SIZE(MORE_8, "0b", "1b")
-							 SIZE(LESS_8, "1b", "go_systemstack_end"))
-	/* Grows the goroutine's stack, from the system stack. */
-	"go_morestack: mov (%rsp), %rax\n"
-	"mov 72(%rbx), %rsp\n"
-	"go_morestack_left: call go_plain\n"
-	"ret\n"
-	"go_morestack_end:\n" FUNCTION("runtime.morestack", "go_morestack", "go_morestack_end", "6",
-				       SIZE(FIRST_0, "go_morestack", "go_morestack_end"))
-	/* Calls C, on the system stack. */
-	"go_asmcgocall: push %rbp\n"
-	"0: mov %rsp, %rbp\n"
-	"mov %rsp, %rdx\n"
-	"mov 72(%rsi), %rsp\n"
-	"go_asmcgocall_left: sub $16, %rsp\n"
-	"and $-16, %rsp\n"
-	"mov %rdi, 8(%rsp)\n"
-	"mov %rdi, (%rsp)\n"
-	"go_asmcgocall_stored: call *%rax\n"
-	"mov %rsi, %rsp\n"
-	"go_asmcgocall_back: pop %rbp\n"
-	"1: ret\n"
-	"go_asmcgocall_end:\n" FUNCTION("runtime.asmcgocall", "go_asmcgocall", "go_asmcgocall_end",
-					"6",
-					SIZE(FIRST_0, "go_asmcgocall", "0b")
-						SIZE(MORE_8, "0b", "1b")
-							SIZE(LESS_8, "1b", "go_asmcgocall_end"))
-	/* Writes sp in a way of its own. */
-	"go_vdso: push %rbp\n"
-	"0: mov %rsp, %rbp\n"
-	"mov %rsp, %r12\n"
-	"and $-16, %rsp\n"
-	"go_vdso_left: call *%rax\n"
-	"mov %r12, %rsp\n"
-	"go_vdso_back: pop %rbp\n"
-	"1: ret\n"
-	"go_vdso_end:\n" FUNCTION("runtime.nanotime1", "go_vdso", "go_vdso_end", "6",
-				  SIZE(FIRST_0, "go_vdso", "0b") SIZE(MORE_8, "0b", "1b")
-					  SIZE(LESS_8, "1b", "go_vdso_end"))
-	/* Gives the goroutine up. */
-	"go_mcall: mov 72(%rsi), %rsp\n"
-	"go_mcall_left: call *%rdi\n"
-	"go_mcall_end:\n" FUNCTION(
-		"runtime.mcall", "go_mcall", "go_mcall_end", "6",
-		SIZE(FIRST_0, "go_mcall",
-		     "go_mcall_end")) "go_goexit: nop\n"
-				      "nop\n"
-				      "go_goexit_end:\n" FUNCTION(
-					      "runtime.goexit", "go_goexit", "go_goexit_end", "5",
-					      SIZE(FIRST_0, "go_goexit",
-						   "go_goexit_end")) "go_padding: int3\n" /* as the
-											     linker
-											     has it
-											   */
-								     "go_sigreturn: mov $15, %eax\n"
-								     "syscall\n"
-								     "go_sigreturn_end:\n" FUNCTION(
-									     "runtime.sigreturn__sigaction",
-									     "go_sigreturn",
-									     "go_sigreturn_end",
-									     "4",
-									     SIZE(FIRST_0,
-										  "go_sigreturn",
-										  "go_sigreturn_end")) "go_sigpanic: nop\n"
-												       "go_sigpanic_end:\n" FUNCTION(
-													       "runtime.sigpanic",
-													       "go_sigpanic",
-													       "go_sigpanic_end",
-													       "0",
-													       SIZE(FIRST_0,
-														    "go_sigpanic",
-														    "go_sigpanic_end")) "go_text_end: nop\n"
-																	".popsection\n"
-																	".pushsection .gopclntab, \"aw\"\n"
-																	".subsection 3\n"
-																	"go_functions_end: .long go_text_end - go_text\n"
-																	".popsection\n");
+__asm__(".pushsection .text\n"
+	".include \"tests/fuzz/seeds/go.S\"\n"
+	".popsection\n");
 
 #define LABEL(name) extern const char name[]
 LABEL(go_plain);

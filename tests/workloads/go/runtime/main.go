@@ -107,6 +107,25 @@ func recursion(until time.Time, depth int) {
 	}
 }
 
+func mix(x int) int {
+	return x*7919%20011 + x%7
+}
+
+//go:noinline
+func mixer(n int) int {
+	sum := 0
+	for i := 0; i < n; i++ {
+		sum += mix(sum + i)
+	}
+	return sum
+}
+
+func inlines(until time.Time) {
+	for time.Now().Before(until) {
+		mixer(100000)
+	}
+}
+
 func main() {
 	secs, _ := strconv.ParseFloat(os.Args[2], 64)
 	until := time.Now().Add(time.Duration(secs * 1e9))
@@ -123,6 +142,8 @@ func main() {
 		callers(until)
 	case "recurse":
 		recursion(until, 20000)
+	case "inline":
+		inlines(until)
 	case "grow":
 		recursion(until, 100)
 	}

@@ -63,11 +63,11 @@ record names 0 -- ./bare inline 0.5
 judge "stripped: names, lines, inlined calls" names.json.gz \
 	"$(grep -n 'return x' "$root/tests/workloads/go/runtime/main.go" | cut -d: -f1)" <<'CODE'
 wanted = ["runtime.goexit", "runtime.main", "main.main", "main.inlines", "main.mixer", "main.mix"]
-found = [frames for _, _, _, frames in samples() if frames and frames[0]["name"] == "main.mix"]
+found = [frames for _, _, _, frames in samples() if frames and frames[-1]["name"] == "main.mix"]
 expect(len(found) > 50, f"{len(found)} samples in main.mix")
-outwards = [f["name"] for f in found[0]]
-expect(outwards[::-1] == wanted, outwards)
-expect({f["line"] for frames in found for f in frames[:1]} == {int(args[0])}, found[0][0])
-expect(found[0][0]["file"].endswith("go/runtime/main.go"), found[0][0])
+names = [f["name"] for f in found[0]]
+expect(names == wanted, names)
+expect({frames[-1]["line"] for frames in found} == {int(args[0])}, found[0][-1])
+expect(found[0][-1]["file"].endswith("go/runtime/main.go"), found[0][-1])
 CODE
 done_testing

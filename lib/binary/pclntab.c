@@ -3,9 +3,10 @@
 
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
+/* Longer names are not shown. Without a limit, a forged table would take its size squared. */
+#define NAME_SIZE_MAX 4096
 #define ENTRY_SIZE 8 /* of a function in the table of functions */
-/* Numbers of a function's values and data that belong to inlined calls
- * (src/internal/abi/symtab.go). */
+/* Numbers of the values and data of inlined calls (src/internal/abi/symtab.go). */
 #define VALUES_OF_CALLS 2
 #define DATA_OF_CALLS 3
 
@@ -77,8 +78,10 @@ static struct bytes cursor_at(const struct pclntab *table, uint64_t at)
 static const char *name_at(const struct pclntab *table, uint32_t offset)
 {
 	struct bytes b = cursor_at(table, table->names + offset);
-	const char *name = bytes_cstr(&b);
+	const char *name;
 
+	b = bytes_sub(&b, bytes_left(&b) < NAME_SIZE_MAX ? bytes_left(&b) : NAME_SIZE_MAX);
+	name = bytes_cstr(&b);
 	return name ? name : "";
 }
 
@@ -157,7 +160,8 @@ bool pclntab_values_next(struct pclntab_values *values)
 	if (!step && values->began)
 		return false;
 	size = bytes_uleb(&values->bytes);
-	if (values->bytes.failed || size > UINT32_MAX || step > UINT32_MAX)
+	/* A value of no code would let a forged table have far more of them than bytes. */
+	if (values->bytes.failed || !size || size > UINT32_MAX || step > UINT32_MAX)
 		return false;
 	values->began = true;
 	/* The lowest bit is the sign. */

@@ -107,7 +107,7 @@ workload_library := $(call programs,$(workload_library_src)).so
 workload_compat := $(if $(filter x86_64,$(ARCH)),$(call programs,$(workload_compat_src)))
 all_workloads := $(workloads) $(workloads_nofp) $(workload_static) $(workload_library) $(workload_compat)
 
-.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-readers check-fuzz check-cli check-checker check-report check-diff \
+.PHONY: all tests workloads fuzz-programs check check-unit check-golden check-readers check-fuzz check-cli check-checker check-report check-diff check-convert \
 	check-scripts golden-accept e2e coverage lint fuzz bench install uninstall clean help
 export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
@@ -237,7 +237,7 @@ $(workload_compat): $(BUILD)/%: %.c Makefile
 workloads: $(all_workloads) ## Build tests/workloads, the programs whose true profile is known
 fuzz-programs: $(fuzz)
 
-check: check-unit check-golden check-readers check-fuzz check-cli check-checker check-report check-diff check-scripts ## Test what needs no root
+check: check-unit check-golden check-readers check-fuzz check-cli check-checker check-report check-diff check-convert check-scripts ## Test what needs no root
 
 check-unit: $(unit)
 	scripts/tap --label unit --jobs 2 $(unit)
@@ -267,6 +267,10 @@ check-report: $(prof)
 # What prof diff says of small profiles.
 check-diff: $(prof)
 	scripts/tap --label diff "tests/diff/run $(prof)"
+
+# The same samples in each format as an independent reading of the profiles has them.
+check-convert: $(prof)
+	scripts/tap --label convert "python3 tests/check_convert.py $(prof) $(wildcard tests/golden/*/out.json tests/readers/files/*.json)"
 
 check-scripts:
 	scripts/tap --label scripts tests/scripts/*.sh

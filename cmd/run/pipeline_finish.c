@@ -14,6 +14,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/format/format.h"
+#include "lib/query/narrow.h"
 #include "lib/profile/wait_frames.h"
 
 static bool finish_now(void *ctx)
@@ -59,6 +60,27 @@ static void add_sources(struct pipeline *p)
 	sources_add_extra(p->profile, &p->sources);
 }
 
+/* Leaves waits out of formats without times, as prof report does. */
+static int write_as(struct pipeline *p, const struct format *format,
+		    const struct export_options *options, struct error *err)
+{
+	const struct profile *all = p->profile;
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct narrow_counts counts = {0};
+	struct profile *some;
+	int ret;
+
+	if (format->is_timeline)
+		return format->write(all, options, p->outputs.profile, &p->counts, err);
+	filter.all_events = true;
+	ret = narrow(&some, &all, 1, &filter, &counts, err);
+	if (ret)
+		return ret;
+	ret = format->write(some, options, p->outputs.profile, &p->counts, err);
+	profile_free(some);
+	return ret;
+}
+
 static int write_profile(struct pipeline *p, struct error *err)
 {
 	const struct export_options options = {
@@ -72,7 +94,7 @@ static int write_profile(struct pipeline *p, struct error *err)
 	p->counts.processes = profile_process_count(p->profile);
 	if (!p->outputs.profile)
 		return 0;
-	ret = format->write(p->profile, &options, p->outputs.profile, &p->counts, err);
+	ret = write_as(p, format, &options, err);
 
 	return ret ? ret : outfile_commit(p->outputs.profile, err);
 }

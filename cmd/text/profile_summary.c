@@ -54,7 +54,7 @@ static struct summary summarize(const struct query *q)
 	return s;
 }
 
-static void add_unread(const struct import_counts *counts, struct strbuf *out)
+void profile_summary_unread(const struct import_counts *counts, struct strbuf *out)
 {
 	size_t before = out->size;
 
@@ -64,8 +64,6 @@ static void add_unread(const struct import_counts *counts, struct strbuf *out)
 				    out->size == before ? "not read: " : ", ", counts->unread[i],
 				    unread_names[i]);
 	}
-	if (out->size != before)
-		strbuf_addch(out, '\n');
 }
 
 static const char *const wait_texts[QUERY_WAIT_COUNT] = {
@@ -96,6 +94,7 @@ void profile_summary_text(const struct query *q, const struct import_counts *cou
 {
 	const struct profile *p = q->profile;
 	struct summary s = summarize(q);
+	size_t before;
 	_cleanup_free_ char *title = xstrdup(p->meta.product ? p->meta.product : "profile");
 	_cleanup_free_ char *event = xstrdup(query_event_name(p, q->event));
 
@@ -120,7 +119,10 @@ void profile_summary_text(const struct query *q, const struct import_counts *cou
 		strbuf_addf(out, "; ran %.3f s", (double)q->cpu_ns / 1e9);
 	add_waits(q, out);
 	strbuf_addch(out, '\n');
-	add_unread(counts, out);
+	before = out->size;
+	profile_summary_unread(counts, out);
+	if (out->size != before)
+		strbuf_addch(out, '\n');
 }
 
 void profile_summary_json(const struct query *q, const struct import_counts *counts,

@@ -10,6 +10,8 @@
 /* A line, safe to print; a second one where the file has what is not read. */
 void profile_summary_text(const struct query *q, const struct import_counts *counts,
 			  struct strbuf *out);
+/* "not read: 2 markers, …" in a line; nothing if all was read. */
+void profile_summary_unread(const struct import_counts *counts, struct strbuf *out);
 /* A JSON object; null for what the profile does not say. */
 void profile_summary_json(const struct query *q, const struct import_counts *counts,
 			  struct strbuf *out);

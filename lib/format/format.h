@@ -12,6 +12,7 @@
 #include "lib/profile/profile.h"
 
 struct export_options {
+	const struct profile *base; /* flame graphs: show what differs from it; NULL: nothing */
 	bool all_threads; /* each thread has its own row, however many there are */
 	bool cpus; /* adds a row for each CPU with the clock's samples taken there */
 };
@@ -56,6 +57,7 @@ struct format {
 	const char *name; /* as --format takes it */
 	/* Endings of file names without ".gz", NULL-terminated. Such files are plain. */
 	const char *const *suffixes;
+	bool is_timeline; /* shows when a sample was taken, so that waits belong into it */
 	bool is_plain; /* plain under every name but those that end in ".gz" */
 	/*
 	 * Tells cheaply whether the text may be such a file; only reading it is certain. NULL:
@@ -82,7 +84,7 @@ struct format {
  * All formats, in the order in which they are offered a content. ROW(NAME) stands for the variable
  * format_NAME in that format's own file.
  */
-#define FORMATS(ROW) ROW(firefox) ROW(folded)
+#define FORMATS(ROW) ROW(speedscope) ROW(firefox) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
 FORMATS(FORMAT_DECLARE)

@@ -32,6 +32,8 @@ struct selection {
 	bool *keeps; /* by stack_id: its samples count, unless they are of waits */
 	uint8_t *waits; /* by stack_id: enum query_wait, with WAIT_COUNTS */
 	stack_id *shown; /* by stack_id: its innermost shown frame */
+	query_sample_fn *visit; /* NULL: nobody asks for samples */
+	void *ctx;
 };
 
 static int mark_matches(struct selection *s, const char *option, const char *expression,
@@ -238,7 +240,7 @@ bool query_selects_thread(const struct profile *p, const struct profile_thread *
 	       is_named_so(filter->thread, strings_get(&p->strings, thread->name), thread->tid, 0);
 }
 
-static void add_sample(struct selection *s, const struct sample *sample)
+static void add_sample(struct selection *s, thread_id thread, const struct sample *sample)
 {
 	struct query *q = s->q;
 	stack_id shown = sample->stack == NO_STACK ? NO_STACK : s->shown[sample->stack];
@@ -260,6 +262,8 @@ static void add_sample(struct selection *s, const struct sample *sample)
 	q->weight += sample->weight;
 	q->squares += q->event || wait ? weight * weight : weight;
 	q->samples++;
+	if (s->visit)
+		s->visit(s->ctx, q, thread, sample, shown);
 }
 
 static void add_thread(struct selection *s, thread_id id)
@@ -277,12 +281,14 @@ static void add_thread(struct selection *s, thread_id id)
 		uint64_t time = sample->time < p->meta.start_ns ? 0
 								: sample->time - p->meta.start_ns;
 
-		if (sample->event != s->q->event || time < filter->from || time >= filter->until)
+		if (sample->event != s->q->event && !filter->all_events)
+			continue;
+		if (time < filter->from || time >= filter->until)
 			continue;
 		if (filter->during && !query_spans_have(s->spans, sample->time, &span))
 			continue;
 		if (sample->stack == NO_STACK ? keeps_none : s->keeps[sample->stack])
-			add_sample(s, sample);
+			add_sample(s, id, sample);
 	}
 	s->q->thread_weights[id] = s->q->weight - before;
 }
@@ -321,13 +327,19 @@ static int find_event(struct query *q, const char *name, struct error *err)
 int query_select(struct query *q, const struct profile *p, const struct query_filter *filter,
 		 struct error *err)
 {
+	return query_select_each(q, p, filter, NULL, NULL, err);
+}
+
+int query_select_each(struct query *q, const struct profile *p, const struct query_filter *filter,
+		      query_sample_fn *visit, void *ctx, struct error *err)
+{
 	size_t stacks = p->stacks.rows.count + 1;
 	_cleanup_free_ uint8_t *of_funcs = xcalloc(p->funcs.rows.count + 1, 1);
 	_cleanup_free_ bool *keeps = xcalloc(stacks, sizeof(*keeps));
 	_cleanup_free_ stack_id *shown = xcalloc(stacks, sizeof(*shown));
 	_cleanup_free_ uint8_t *waits = xcalloc(stacks, 1);
 	_cleanup_(query_spans_release) struct query_spans spans = {0};
-	struct selection s = {q, filter, of_funcs, &spans, keeps, waits, shown};
+	struct selection s = {q, filter, of_funcs, &spans, keeps, waits, shown, visit, ctx};
 	int ret;
 
 	*q = (struct query){

@@ -29,6 +29,7 @@ struct query_filter {
 	const char *hide; /* functions to leave out of stacks; callers get their weight */
 	const char *root; /* function at which stacks begin */
 	bool no_kernel; /* hide the kernel's frames */
+	bool all_events; /* keep samples of all events; weights are then sums of unlike things */
 	/* Keep samples of waits; without it, only those of the categories in `category`. */
 	bool include_idle;
 };
@@ -66,6 +67,15 @@ struct query {
 /* Returns -EINVAL for an invalid expression, -ENOENT if the profile has no such event or marker. */
 int query_select(struct query *q, const struct profile *p, const struct query_filter *filter,
 		 struct error *err);
+/*
+ * Called with each sample that counts, thread by thread, and with its innermost shown frame or
+ * NO_STACK. What the query says of stacks is complete by then, the weights are not.
+ */
+typedef void query_sample_fn(void *ctx, const struct query *q, thread_id thread,
+			     const struct sample *sample, stack_id shown);
+/* The same, and visits the samples. */
+int query_select_each(struct query *q, const struct profile *p, const struct query_filter *filter,
+		      query_sample_fn *visit, void *ctx, struct error *err);
 void query_release(struct query *q);
 
 /* True if the thread meets the conditions on process and thread. */

@@ -18,6 +18,7 @@ static bool firefox_matches(const char *text, size_t size)
 
 const struct format format_firefox = {
 	.name = "firefox",
+	.is_timeline = true,
 	.suffixes = (const char *const[]){".json", NULL},
 	.matches = firefox_matches,
 	.read = firefox_read,

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* prof convert: a profile, or several as one, in another format. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "cmd/options/output_options.h"
+#include "cmd/options/query_options.h"
+#include "cmd/run/profile_file.h"
+#include "cmd/text/profile_summary.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/query/narrow.h"
+
+static const char name[] = "convert";
+
+enum {
+	OPTION_TO = 256,
+	OPTION_DIFF,
+};
+
+static const struct option longs[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"to", required_argument, NULL, OPTION_TO},
+	{"diff", required_argument, NULL, OPTION_DIFF},
+	QUERY_LONG_OPTIONS,
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+struct convert {
+	struct output_options output;
+	struct query_filter filter;
+	const char *base_path; /* of --diff, or NULL */
+	VEC(const char *) paths;
+	struct profile_file *files; /* by path */
+	struct profile_file base;
+};
+
+static void print_help(void)
+{
+	_cleanup_(strbuf_release) struct strbuf formats = {0};
+
+	format_list(&formats);
+	printf("Usage: prof convert [OPTION]... FILE... -o OUT\n"
+	       "Write a profile in another format; several become one, by wall clock.\n"
+	       "\n"
+	       "  -o, --output OUT       what to write; - is stdout\n"
+	       "  --to FORMAT            %s;\n"
+	       "                         else what the name of OUT says\n"
+	       "  --diff FILE            flame graphs: colours say what differs from that profile\n"
+	       "  -h, --help             show this and exit\n"
+	       "\n"
+	       "%s"
+	       "\n"
+	       "FILE is a profile, compressed or not; - is stdin.\n"
+	       "Exit status: 0, 125 where a file refuses, 2 for wrong use.\n",
+	       strbuf_text(&formats), query_options_help);
+}
+
+static int set_output(struct convert *c, const char *value, struct error *err)
+{
+	if (!*value)
+		return error_text(err, -EINVAL, "--output: the name must not be empty");
+	c->output.path = value;
+	return 0;
+}
+
+static int set_format(struct convert *c, const char *value, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf known = {0};
+
+	c->output.format = format_find(value);
+	if (c->output.format)
+		return 0;
+	format_list(&known);
+	return error_text(err, -EINVAL, "--to %s: no such format; known are: %s", value,
+			  strbuf_text(&known));
+}
+
+static int set(struct convert *c, int opt, const char *value, struct error *err)
+{
+	switch (opt) {
+	case 'o':
+		return set_output(c, value, err);
+	case OPTION_TO:
+		return set_format(c, value, err);
+	case OPTION_DIFF:
+		c->base_path = value;
+		return 0;
+	default:
+		return query_options_set(&c->filter, opt, value, err);
+	}
+}
+
+static bool is_flame_graph(const struct format *format)
+{
+	return format == &format_flamegraph || format == &format_html;
+}
+
+static int check(struct convert *c, struct error *err)
+{
+	int stdins = c->base_path && strcmp(c->base_path, "-") == 0;
+
+	if (!c->paths.count)
+		return error_text(err, -EINVAL, "no file to convert");
+	vec_for_each(&c->paths, const char **, path)
+		stdins += strcmp(*path, "-") == 0;
+	if (stdins > 1)
+		return error_text(err, -EINVAL, "standard input can be read only once");
+	if (!c->output.path)
+		return error_text(err, -EINVAL, "no file to write: --output is missing");
+	if (!c->output.format)
+		c->output.format = format_of_path(c->output.path);
+	if (!c->output.format)
+		return error_text(err, -EINVAL, "--output %s: the name tells no format: give --to",
+				  c->output.path);
+	if (c->base_path && !is_flame_graph(c->output.format))
+		return error_text(err, -EINVAL, "--diff: only flame graphs show a difference");
+	c->filter.all_events = !c->filter.event;
+	/* What shows when a thread waits, shows it. */
+	c->filter.include_idle |= c->output.format->is_timeline;
+	return 0;
+}
+
+/* -ECANCELED: --help was printed. */
+static int parse(struct convert *c, int argc, char **argv, struct error *err)
+{
+	int ret = 0;
+
+	while (!ret && optind < argc) {
+		int opt = options_next(argc, argv, "+:o:h", longs, err);
+
+		if (opt == 'h') {
+			print_help();
+			return -ECANCELED;
+		}
+		if (opt == '?')
+			return -EINVAL;
+		if (opt != -1) {
+			ret = set(c, opt, optarg, err);
+		} else if (optind < argc) {
+			if (!*argv[optind])
+				return error_text(err, -EINVAL,
+						  "the name of the file must not be empty");
+			vec_push(&c->paths, argv[optind++]);
+		}
+	}
+	return ret ? ret : check(c, err);
+}
+
+static void say_unread(const struct profile_file *file)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	profile_summary_unread(&file->counts, &line);
+	if (line.size)
+		command_say_as(name, "%s: %s", file->label, strbuf_text(&line));
+}
+
+static int load(struct convert *c, struct error *err)
+{
+	int ret = 0;
+
+	c->files = xcalloc(c->paths.count, sizeof(*c->files));
+	for (size_t i = 0; !ret && i < c->paths.count; i++) {
+		ret = profile_file_load(&c->files[i], c->paths.items[i], err);
+		if (!ret)
+			say_unread(&c->files[i]);
+	}
+	if (!ret && c->base_path)
+		ret = profile_file_load(&c->base, c->base_path, err);
+	return ret;
+}
+
+static int narrow_files(const struct convert *c, const struct profile_file *files, size_t count,
+			struct profile **out, struct error *err)
+{
+	_cleanup_free_ const struct profile **profiles = xcalloc(count, sizeof(*profiles));
+	struct narrow_counts counts = {0};
+	int ret;
+
+	for (size_t i = 0; i < count; i++)
+		profiles[i] = files[i].profile;
+	ret = narrow(out, profiles, count, &c->filter, &counts, err);
+	if (!ret && counts.lost_markers)
+		command_say_as(name,
+			       "%" PRIu64 " markers are left out: others have their schema's name",
+			       counts.lost_markers);
+	return ret;
+}
+
+static int write_out(const struct convert *c, const struct profile *p, const struct profile *base,
+		     struct error *err)
+{
+	const struct export_options options = {.all_threads = true, .base = base};
+	const struct identity owner = identity_of_invoker();
+	struct outfile *out = NULL;
+	int ret;
+
+	if (!profile_sample_count(p))
+		return error_text(err, -ENODATA, "no sample that counts");
+	ret = output_open(&c->output, &owner, &out, err);
+	if (!ret)
+		ret = c->output.format->write(p, &options, out, NULL, err);
+	if (!ret)
+		ret = outfile_commit(out, err);
+	outfile_free(out);
+	return ret;
+}
+
+static int convert(struct convert *c, struct error *err)
+{
+	struct profile *all = NULL, *base = NULL;
+	int ret = load(c, err);
+
+	if (!ret)
+		ret = narrow_files(c, c->files, c->paths.count, &all, err);
+	if (!ret && c->base_path)
+		ret = narrow_files(c, &c->base, 1, &base, err);
+	if (!ret)
+		ret = write_out(c, all, base, err);
+	if (all)
+		profile_free(all);
+	if (base)
+		profile_free(base);
+	for (size_t i = 0; c->files && i < c->paths.count; i++)
+		profile_file_release(&c->files[i]);
+	profile_file_release(&c->base);
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	struct convert c = {.filter = QUERY_FILTER_ALL};
+	struct error err = {0};
+	int ret = parse(&c, argc, argv, &err), status = 0;
+
+	if (ret == -ECANCELED) {
+		ret = 0;
+	} else if (ret) {
+		status = command_fail_usage(name, &err);
+	} else {
+		ret = convert(&c, &err);
+		if (ret)
+			status = command_fail(name, EXIT_REFUSED, &err);
+	}
+	free(c.files);
+	vec_release(&c.paths);
+	return status;
+}
+
+const struct command command_convert = {
+	.name = name,
+	.summary = "write a profile in another format, or several as one",
+	.run = run,
+};

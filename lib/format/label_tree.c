@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/label_tree.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/radix.h"
+#include "lib/base/text.h"
+
+/* Readers would take "worker 5" and the weight after it for two weights. */
+static void join_last_number(struct strbuf *label)
+{
+	size_t at = label->size;
+
+	while (at && strchr("0123456789.", label->text[at - 1]))
+		at--;
+	if (at && at < label->size && label->text[at - 1] == ' ')
+		label->text[at - 1] = '_';
+}
+
+/* Names are untrusted: a line end or ';' in one could forge stacks or frames. */
+static string_id intern_label(struct label_tree *t, struct strbuf *label)
+{
+	text_to_line(label->text);
+	label->size = strlen(label->text);
+	for (char *c = label->text; (c = strchr(c, ';'));)
+		*c = ':';
+	join_last_number(label);
+	return strings_intern_sized(&t->labels, label->text, label->size);
+}
+
+static string_id name_label(struct label_tree *t, string_id name, const char *fallback, uint32_t id)
+{
+	_cleanup_(strbuf_release) struct strbuf label = {0};
+
+	if (strings_size(&t->profile->strings, name))
+		strbuf_adds(&label, strings_get(&t->profile->strings, name));
+	else
+		strbuf_addf(&label, "%s %" PRIu32, fallback, id);
+	return intern_label(t, &label);
+}
+
+/* Tells equal addresses in different files apart. */
+static void add_module(const struct module *module, const struct strings *strings,
+		       struct strbuf *label)
+{
+	const char *name = strings_get(strings, module->name);
+
+	if (module_is_kernel(module) && *name != '[')
+		name = "kernel";
+	if (*name)
+		strbuf_addf(label, *name == '[' ? " %s" : " [%s]", name);
+}
+
+static string_id new_frame_label(struct label_tree *t, const struct frame *frame)
+{
+	const struct profile *p = t->profile;
+	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
+	const struct module *module = frame->module == NO_MODULE
+					      ? NULL
+					      : &p->modules.rows.items[frame->module];
+	_cleanup_(strbuf_release) struct strbuf label = {0};
+	uint64_t address = frame->offset;
+
+	if (module)
+		module_offset_to_rva(module, frame->offset, &address);
+	if (func && strings_size(&p->strings, func->name))
+		strbuf_adds(&label, strings_get(&p->strings, func->name));
+	else
+		strbuf_addf(&label, "0x%" PRIx64, address);
+	if (module && !(func && func->is_named))
+		add_module(module, &p->strings, &label);
+	return intern_label(t, &label);
+}
+
+static string_id frame_label(struct label_tree *t, frame_id id)
+{
+	if (t->frame_labels[id] == NO_STRING)
+		t->frame_labels[id] = new_frame_label(t, &t->profile->frames.rows.items[id]);
+	return t->frame_labels[id];
+}
+
+static stack_id intern_node(struct label_tree *t, stack_id parent, string_id label)
+{
+	stack_id node = stacks_intern(&t->tree, parent, label);
+
+	if (node == t->nodes.count)
+		vec_push(&t->nodes, (struct label_node){{0}, NO_STACK, NO_STACK});
+	return node;
+}
+
+static bool place_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct label_place *row = &((const struct label_tree *)table)->places.items[id];
+	const struct label_place *wanted = key;
+
+	return row->root == wanted->root && row->stack == wanted->stack;
+}
+
+static uint32_t find_place(const struct label_tree *t, stack_id root, stack_id stack)
+{
+	struct label_place wanted = {.root = root, .stack = stack};
+
+	return index_find(&t->place_index, hash_pair(root, stack), place_equal, t, &wanted);
+}
+
+/* Walks outwards to a stack that the tree has, then adds the nodes on the way back. */
+static stack_id find_node(struct label_tree *t, stack_id root, stack_id stack)
+{
+	const struct stack *stacks = t->profile->stacks.rows.items;
+	stack_id node = root;
+
+	for (; stack != NO_STACK; stack = stacks[stack].parent) {
+		uint32_t place = find_place(t, root, stack);
+
+		if (place != INDEX_NONE) {
+			node = t->places.items[place].node;
+			break;
+		}
+		vec_push(&t->path, stack);
+	}
+	while (t->path.count) {
+		stack = t->path.items[--t->path.count];
+		node = intern_node(t, node, frame_label(t, stacks[stack].frame));
+		index_add(&t->place_index, hash_pair(root, stack), (uint32_t)t->places.count);
+		vec_push(&t->places, (struct label_place){root, stack, node});
+	}
+	return node;
+}
+
+static stack_id find_root(struct label_tree *t, const struct profile_thread *thread)
+{
+	string_id process = name_label(t, thread->process_name, "pid", thread->pid);
+	string_id name = name_label(t, thread->name, "tid", thread->tid);
+	stack_id root = intern_node(t, NO_STACK, process);
+
+	return name == process ? root : intern_node(t, root, name);
+}
+
+static void add_samples(struct label_tree *t, const struct profile_thread *thread, int side)
+{
+	stack_id root = find_root(t, thread);
+
+	vec_for_each(&thread->samples, const struct sample *, sample) {
+		stack_id node;
+
+		if (sample->event)
+			continue;
+		node = find_node(t, root, sample->stack);
+		t->nodes.items[node].weight[side] += sample->weight;
+	}
+}
+
+void label_tree_add(struct label_tree *t, const struct profile *p, int side)
+{
+	size_t frames = p->frames.rows.count;
+
+	t->profile = p;
+	t->frame_labels = xmalloc((frames + 1) * sizeof(*t->frame_labels));
+	for (size_t i = 0; i < frames; i++)
+		t->frame_labels[i] = NO_STRING;
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread)
+		add_samples(t, thread, side);
+	free(t->frame_labels);
+	t->frame_labels = NULL;
+	vec_release(&t->places);
+	index_release(&t->place_index);
+	vec_release(&t->path);
+}
+
+struct ranked_label {
+	const char *text;
+	string_id id;
+};
+
+static int compare_labels(const void *a, const void *b)
+{
+	return strcmp(((const struct ranked_label *)a)->text,
+		      ((const struct ranked_label *)b)->text);
+}
+
+/* Rank of each label in byte order. */
+static uint32_t *rank_labels(const struct strings *labels)
+{
+	VEC(struct ranked_label) sorted = {0};
+	uint32_t *ranks = xcalloc(labels->rows.count + 1, sizeof(*ranks));
+
+	for (string_id i = 0; i < labels->rows.count; i++)
+		vec_push(&sorted, (struct ranked_label){strings_get(labels, i), i});
+	vec_sort(&sorted, compare_labels);
+	for (size_t i = 0; i < sorted.count; i++)
+		ranks[sorted.items[i].id] = (uint32_t)i;
+	vec_release(&sorted);
+	return ranks;
+}
+
+void label_tree_link(struct label_tree *t)
+{
+	_cleanup_free_ uint32_t *ranks = rank_labels(&t->labels);
+	VEC(struct radix_row) order = {0};
+
+	t->first_root = NO_STACK;
+	for (stack_id i = 0; i < t->nodes.count; i++)
+		vec_push(&order, (struct radix_row){ranks[t->tree.rows.items[i].frame], i});
+	if (order.count)
+		radix_sort(order.items, order.count);
+	for (size_t i = order.count; i-- > 0;) {
+		stack_id node = order.items[i].value, parent = t->tree.rows.items[node].parent;
+		stack_id *first = parent == NO_STACK ? &t->first_root
+						     : &t->nodes.items[parent].first_child;
+
+		t->nodes.items[node].next_sibling = *first;
+		*first = node;
+	}
+	vec_release(&order);
+}
+
+void label_tree_release(struct label_tree *t)
+{
+	strings_release(&t->labels);
+	stacks_release(&t->tree);
+	vec_release(&t->nodes);
+	*t = (struct label_tree){0};
+}
+
+const char *label_tree_text(const struct label_tree *t, stack_id node)
+{
+	return strings_get(&t->labels, t->tree.rows.items[node].frame);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks of a profile as a tree of labels, for formats that show nothing else. The process is the
+ * root; the thread follows if its name differs. Weights are ticks of the clock: samples of other
+ * events are left out, because a sum of both would mean nothing.
+ */
+#ifndef PROF_LIB_FORMAT_LABEL_TREE_H
+#define PROF_LIB_FORMAT_LABEL_TREE_H
+
+#include "lib/base/strbuf.h"
+#include "lib/profile/profile.h"
+
+/* Profiles that a tree holds beside each other. */
+#define LABEL_TREE_SIDES 2
+
+struct label_node {
+	uint64_t weight[LABEL_TREE_SIDES]; /* samples that end there, by side */
+	stack_id first_child, next_sibling; /* by label; NO_STACK at the end */
+};
+
+/* A node of a profile's stacks below a root of the tree. */
+struct label_place {
+	stack_id root, stack;
+	stack_id node;
+};
+
+struct label_tree {
+	struct strings labels; /* safe to print, without ';' */
+	struct stacks tree; /* its frames are labels; parents have lower ids */
+	VEC(struct label_node) nodes; /* by the ids of tree */
+	stack_id first_root; /* set by label_tree_link() */
+
+	/* Of the profile being added. */
+	const struct profile *profile;
+	string_id *frame_labels; /* by frame_id; NO_STRING until asked for */
+	VEC(struct label_place) places;
+	struct index place_index;
+	VEC(stack_id) path;
+};
+
+/* Adds all samples of the clock to one side. */
+void label_tree_add(struct label_tree *t, const struct profile *p, int side);
+/* Puts siblings in the order of their labels. Call once, after the last profile. */
+void label_tree_link(struct label_tree *t);
+void label_tree_release(struct label_tree *t);
+/* The label of a node; valid until the next profile is added. */
+const char *label_tree_text(const struct label_tree *t, stack_id node);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/protobuf.h"
+
+/* Wire types. */
+enum { VARINT = 0, DELIMITED = 2 };
+
+void protobuf_varint(struct strbuf *out, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		strbuf_addch(out, (char)(value | 0x80));
+	strbuf_addch(out, (char)value);
+}
+
+void protobuf_u64(struct strbuf *out, uint32_t field, uint64_t value)
+{
+	if (!value)
+		return;
+	protobuf_varint(out, (uint64_t)field << 3 | VARINT);
+	protobuf_varint(out, value);
+}
+
+void protobuf_element(struct strbuf *out, uint32_t field, const void *data, size_t size)
+{
+	protobuf_varint(out, (uint64_t)field << 3 | DELIMITED);
+	protobuf_varint(out, size);
+	strbuf_add(out, data, size);
+}
+
+void protobuf_bytes(struct strbuf *out, uint32_t field, const void *data, size_t size)
+{
+	if (size)
+		protobuf_element(out, field, data, size);
+}

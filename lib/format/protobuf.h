@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fields of protocol buffers, appended to bytes. Formats need few of them, written in one pass; a
+ * library would first build the whole message in memory.
+ */
+#ifndef PROF_LIB_FORMAT_PROTOBUF_H
+#define PROF_LIB_FORMAT_PROTOBUF_H
+
+#include "lib/base/strbuf.h"
+
+void protobuf_varint(struct strbuf *out, uint64_t value);
+/* Fields of value 0, which is the default, are left out. */
+void protobuf_u64(struct strbuf *out, uint32_t field, uint64_t value);
+/* A string, a message, or packed numbers; left out if it is empty. */
+void protobuf_bytes(struct strbuf *out, uint32_t field, const void *data, size_t size);
+/* Also if it is empty: an element of a repeated field. */
+void protobuf_element(struct strbuf *out, uint32_t field, const void *data, size_t size);
+
+#endif

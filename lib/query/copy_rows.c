@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/copy_rows.h"
+
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+#define NOT_COPIED (UINT32_MAX - 1)
+
+struct row_copier {
+	struct profile *into;
+	const struct profile *from;
+	/* By old ids: new ones, or NOT_COPIED. */
+	uint32_t *strings, *modules, *funcs, *symbols, *files, *schemas;
+	struct index modules_index; /* of the new profile's */
+	uint32_t categories[UINT8_MAX + 1]; /* likewise; subcategories are the same */
+};
+
+static uint32_t *new_map(size_t count)
+{
+	uint32_t *map = xmalloc((count + 1) * sizeof(*map));
+
+	for (size_t i = 0; i <= count; i++)
+		map[i] = NOT_COPIED;
+	return map;
+}
+
+struct row_copier *row_copier_new(struct profile *into, const struct profile *from)
+{
+	struct row_copier *c = xcalloc(1, sizeof(*c));
+
+	c->into = into;
+	c->from = from;
+	c->strings = new_map(from->strings.rows.count);
+	c->modules = new_map(from->modules.rows.count);
+	c->funcs = new_map(from->funcs.rows.count);
+	c->symbols = new_map(from->symbols.rows.count);
+	c->files = new_map(from->source_files.rows.count);
+	c->schemas = new_map(from->markers.schemas.rows.count);
+	for (size_t i = 0; i <= UINT8_MAX; i++)
+		c->categories[i] = NOT_COPIED;
+	return c;
+}
+
+void row_copier_free(struct row_copier *c)
+{
+	free(c->strings);
+	free(c->modules);
+	free(c->funcs);
+	free(c->symbols);
+	free(c->files);
+	free(c->schemas);
+	index_release(&c->modules_index);
+	free(c);
+}
+
+string_id row_copier_list(struct row_copier *c, string_id id)
+{
+	const struct strings *from = &c->from->strings;
+
+	if (id >= from->rows.count)
+		return NO_STRING;
+	if (c->strings[id] == NOT_COPIED)
+		c->strings[id] = strings_intern_list(&c->into->strings, strings_get(from, id),
+						     strings_size(from, id));
+	return c->strings[id];
+}
+
+string_id row_copier_string(struct row_copier *c, string_id id)
+{
+	return row_copier_list(c, id);
+}
+
+static module_id add_module(struct row_copier *c, const struct module *from)
+{
+	module_id id = modules_add(&c->into->modules, from->kind, row_copier_string(c, from->path),
+				   row_copier_string(c, from->name));
+	struct module *into = modules_get(&c->into->modules, id);
+
+	into->file_key = UINT32_MAX;
+	memcpy(into->build_id, from->build_id, sizeof(into->build_id));
+	into->build_id_size = from->build_id_size;
+	into->machine = from->machine;
+	into->was_deleted = from->was_deleted;
+	into->base = from->base;
+	into->pid = from->pid;
+	into->reason = from->reason;
+	into->debug_file = row_copier_string(c, from->debug_file);
+	vec_for_each(&from->segments, const struct module_segment *, segment)
+		vec_push(&into->segments, *segment);
+	vec_for_each(&from->sections, const struct module_section *, section)
+		vec_push(&into->sections, *section);
+	return id;
+}
+
+static bool module_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct module *row = &((const struct profile *)table)->modules.rows.items[id];
+	const struct module *wanted = key;
+
+	return row->kind == wanted->kind && row->path == wanted->path &&
+	       row->name == wanted->name && row->pid == wanted->pid && row->base == wanted->base &&
+	       row->build_id_size == wanted->build_id_size &&
+	       memcmp(row->build_id, wanted->build_id, sizeof(row->build_id)) == 0;
+}
+
+/* Files of several profiles are one if they have one name and one build id. */
+static module_id copy_module(struct row_copier *c, module_id id)
+{
+	struct profile *into = c->into;
+	struct module wanted;
+	uint64_t hash;
+	uint32_t found;
+
+	if (id == NO_MODULE || c->modules[id] != NOT_COPIED)
+		return id == NO_MODULE ? NO_MODULE : c->modules[id];
+	for (uint32_t i = c->modules_index.count; i < into->modules.rows.count; i++)
+		index_add(&c->modules_index,
+			  hash_pair(into->modules.rows.items[i].path,
+				    into->modules.rows.items[i].name),
+			  i);
+	wanted = c->from->modules.rows.items[id];
+	wanted.path = row_copier_string(c, wanted.path);
+	wanted.name = row_copier_string(c, wanted.name);
+	hash = hash_pair(wanted.path, wanted.name);
+	found = index_find(&c->modules_index, hash, module_equal, into, &wanted);
+	if (found == INDEX_NONE) {
+		found = add_module(c, &c->from->modules.rows.items[id]);
+		index_add(&c->modules_index, hash, found);
+	}
+	c->modules[id] = found;
+	return found;
+}
+
+static source_file_id copy_file(struct row_copier *c, source_file_id id)
+{
+	const struct source_file *from;
+
+	if (id == NO_SOURCE_FILE)
+		return NO_SOURCE_FILE;
+	from = &c->from->source_files.rows.items[id];
+	if (c->files[id] == NOT_COPIED) {
+		c->files[id] = source_files_intern(&c->into->source_files,
+						   row_copier_string(c, from->path));
+		if (from->text && !c->into->source_files.rows.items[c->files[id]].text)
+			source_files_set_text(&c->into->source_files, c->files[id],
+					      xstrndup(from->text, from->size), from->size);
+	}
+	return c->files[id];
+}
+
+static func_id copy_func(struct row_copier *c, func_id id)
+{
+	struct func row;
+
+	if (id == NO_FUNC || c->funcs[id] != NOT_COPIED)
+		return id == NO_FUNC ? NO_FUNC : c->funcs[id];
+	row = c->from->funcs.rows.items[id];
+	row.name = row_copier_string(c, row.name);
+	row.module = copy_module(c, row.module);
+	row.file = copy_file(c, row.file);
+	c->funcs[id] = funcs_intern(&c->into->funcs, &row);
+	return c->funcs[id];
+}
+
+static symbol_id copy_symbol(struct row_copier *c, symbol_id id)
+{
+	struct symbol row;
+
+	if (id == NO_SYMBOL || c->symbols[id] != NOT_COPIED)
+		return id == NO_SYMBOL ? NO_SYMBOL : c->symbols[id];
+	row = c->from->symbols.rows.items[id];
+	row.name = row_copier_string(c, row.name);
+	row.module = copy_module(c, row.module);
+	c->symbols[id] = symbols_intern(&c->into->symbols, &row);
+	return c->symbols[id];
+}
+
+schema_id row_copier_schema(struct row_copier *c, schema_id id)
+{
+	const struct schemas *from = &c->from->markers.schemas;
+	struct schema_field fields[SCHEMA_FIELDS_MAX];
+	struct schema row;
+
+	if (c->schemas[id] != NOT_COPIED)
+		return c->schemas[id];
+	row = *schemas_get(from, id);
+	for (uint32_t i = 0; i < row.field_count; i++) {
+		fields[i] = schema_fields(from, schemas_get(from, id))[i];
+		fields[i].key = row_copier_string(c, fields[i].key);
+		fields[i].label = row_copier_string(c, fields[i].label);
+	}
+	row.name = row_copier_string(c, row.name);
+	row.chart_label = row_copier_string(c, row.chart_label);
+	row.table_label = row_copier_string(c, row.table_label);
+	row.tooltip_label = row_copier_string(c, row.tooltip_label);
+	c->schemas[id] = schemas_intern(&c->into->markers.schemas, &row, fields);
+	return c->schemas[id];
+}
+
+static struct profile_category describe_category(const struct profile *p, uint8_t id)
+{
+	struct profile_category row = {0};
+
+	if (p->categories.count) {
+		const struct profile_category *from = &p->categories.items[id];
+
+		row.name = xstrdup(from->name);
+		row.color = xstrdup(from->color);
+		vec_for_each(&from->subcategories, char *const *, name)
+			vec_push(&row.subcategories, xstrdup(*name));
+		return row;
+	}
+	row.name = xstrdup(categories[id]->name);
+	row.color = xstrdup(categories[id]->color);
+	for (size_t i = 0; categories[id]->subcategories[i]; i++)
+		vec_push(&row.subcategories, xstrdup(categories[id]->subcategories[i]));
+	return row;
+}
+
+static bool is_same_category(const struct profile_category *a, const struct profile_category *b)
+{
+	if (strcmp(a->name, b->name) != 0 || a->subcategories.count != b->subcategories.count)
+		return false;
+	for (size_t i = 0; i < a->subcategories.count; i++) {
+		if (strcmp(a->subcategories.items[i], b->subcategories.items[i]) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void release_category(struct profile_category *row)
+{
+	free(row->name);
+	free(row->color);
+	vec_for_each(&row->subcategories, char **, name)
+		free(*name);
+	vec_release(&row->subcategories);
+}
+
+/* The default one is the first that is grey; categories beyond 255 are that, too. */
+static uint8_t copy_category(struct row_copier *c, uint8_t id)
+{
+	struct profile *into = c->into;
+	struct profile_category row;
+	size_t at = 0;
+
+	if (c->categories[id] != NOT_COPIED)
+		return (uint8_t)c->categories[id];
+	row = describe_category(c->from, id);
+	while (at < into->categories.count && !is_same_category(&into->categories.items[at], &row))
+		at++;
+	if (at == into->categories.count && at < CATEGORY_OF_CALLER)
+		vec_push(&into->categories, row);
+	else
+		release_category(&row);
+	c->categories[id] = at < CATEGORY_OF_CALLER ? (uint32_t)at : 0;
+	return (uint8_t)c->categories[id];
+}
+
+/* Is the frame of that stack inlined into that of its shown caller? */
+static bool is_inlined(const struct profile *p, const struct query *q, stack_id id)
+{
+	const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame], *caller;
+
+	if (q->parents[id] == NO_STACK || !frame->inline_depth)
+		return false;
+	caller = &p->frames.rows.items[p->stacks.rows.items[q->parents[id]].frame];
+	return caller->module == frame->module && caller->offset == frame->offset &&
+	       caller->inline_depth + 1 == frame->inline_depth;
+}
+
+static frame_id copy_frame(struct row_copier *c, const struct query *q, stack_id id, uint16_t depth)
+{
+	struct frame row = c->from->frames.rows.items[c->from->stacks.rows.items[id].frame];
+
+	row.category = copy_category(c, q->categories[id].category);
+	row.subcategory = q->categories[id].subcategory;
+	row.module = copy_module(c, row.module);
+	row.func = copy_func(c, row.func);
+	row.symbol = copy_symbol(c, row.symbol);
+	row.inline_depth = depth;
+	return frames_intern(&c->into->frames, &row);
+}
+
+stack_id *row_copier_stacks(struct row_copier *c, const struct query *q, bool *is_used)
+{
+	size_t count = c->from->stacks.rows.count;
+	stack_id *map = new_map(count);
+	_cleanup_free_ uint16_t *depths = xcalloc(count + 1, sizeof(*depths));
+
+	/* Front-ends need one that is grey. */
+	if (!c->into->categories.count && !c->from->categories.count)
+		copy_category(c, CATEGORY_OTHER);
+	for (size_t i = 0; i < c->from->categories.count && !c->into->categories.count; i++)
+		if (strcmp(c->from->categories.items[i].color, "grey") == 0)
+			copy_category(c, (uint8_t)i);
+	for (size_t i = count; i-- > 0;) {
+		if (is_used[i] && q->parents[i] != NO_STACK)
+			is_used[q->parents[i]] = true;
+	}
+	for (stack_id id = 0; id < count; id++) {
+		stack_id parent = q->parents[id];
+
+		map[id] = NO_STACK;
+		if (!is_used[id])
+			continue;
+		if (is_inlined(c->from, q, id))
+			depths[id] = depths[parent] + 1;
+		map[id] = stacks_intern(&c->into->stacks,
+					parent == NO_STACK ? NO_STACK : map[parent],
+					copy_frame(c, q, id, depths[id]));
+	}
+	return map;
+}

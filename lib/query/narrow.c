@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/narrow.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/query/copy_rows.h"
+
+struct narrowing {
+	struct profile *into;
+	struct row_copier *rows;
+	const struct profile *from;
+	const struct query_filter *filter;
+	uint64_t offset_ns; /* of its start in the new profile */
+	thread_id *threads; /* by thread_id; NO_THREAD: left out */
+	uint8_t events[UINT8_MAX + 1]; /* by event; UINT8_MAX: not asked yet */
+	bool *is_used; /* by stack_id */
+	size_t first_thread; /* rows before are of other profiles */
+	struct narrow_counts *counts;
+};
+
+static uint64_t time_in(const struct narrowing *n, uint64_t time)
+{
+	uint64_t start = n->from->meta.start_ns;
+
+	return (time < start ? 0 : time - start) + n->offset_ns;
+}
+
+/* How many processes of a pid the profiles before have. */
+static uint32_t used_incarnations(const struct narrowing *n, uint32_t pid)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < n->first_thread; i++) {
+		const struct profile_thread *row = &n->into->threads.rows.items[i];
+
+		if (row->pid == pid && row->incarnation >= count)
+			count = row->incarnation + 1;
+	}
+	return count;
+}
+
+static void add_thread(struct narrowing *n, thread_id id)
+{
+	const struct profile_thread *from = &n->from->threads.rows.items[id];
+	struct profile_thread row = {
+		.pid = from->pid,
+		.tid = from->tid,
+		.incarnation = from->incarnation + used_incarnations(n, from->pid),
+		.name = row_copier_string(n->rows, from->name),
+		.process_name = row_copier_string(n->rows, from->process_name),
+		.process_label = row_copier_string(n->rows, from->process_label),
+		.arguments = row_copier_list(n->rows, from->arguments),
+		.start = time_in(n, from->start),
+		.end = from->end ? time_in(n, from->end) : 0,
+		.process_start = time_in(n, from->process_start),
+		.process_end = from->process_end ? time_in(n, from->process_end) : 0,
+		.is_main = from->is_main,
+		.is_folded = from->is_folded,
+	};
+
+	n->threads[id] = threads_add(&n->into->threads, &row);
+}
+
+/* The new profile's number of an event; 0 for those that have no room. */
+static uint8_t event_in(struct narrowing *n, uint8_t event)
+{
+	string_id name;
+	size_t i = 1;
+
+	if (!event || event >= n->from->events.rows.count)
+		return 0;
+	if (n->events[event] != UINT8_MAX)
+		return n->events[event];
+	name = row_copier_string(n->rows, n->from->events.rows.items[event].name);
+	while (i < n->into->events.rows.count && n->into->events.rows.items[i].name != name)
+		i++;
+	if (i < EVENT_COUNTS_MAX)
+		event_counts_get(&n->into->events, (uint32_t)i)->name = name;
+	n->events[event] = i < EVENT_COUNTS_MAX ? (uint8_t)i : 0;
+	return n->events[event];
+}
+
+static void take_sample(void *ctx, const struct query *q, thread_id thread,
+			const struct sample *sample, stack_id shown)
+{
+	struct narrowing *n = ctx;
+	struct sample row = *sample;
+
+	(void)q;
+	row.event = event_in(n, sample->event);
+	if (sample->event && !row.event)
+		return;
+	row.time = time_in(n, sample->time);
+	row.stack = shown;
+	if (shown != NO_STACK)
+		n->is_used[shown] = true;
+	if (row.event) {
+		struct event_count *count = event_counts_get(&n->into->events, row.event);
+
+		count->samples++;
+		count->weight += row.weight;
+	} else {
+		n->into->stats.cpu_samples += row.weight;
+	}
+	vec_push(&threads_get(&n->into->threads, n->threads[thread])->samples, row);
+}
+
+static stack_id shown_stack(const struct query *q, stack_id stack)
+{
+	return stack == NO_STACK || q->is_shown[stack] ? stack : q->parents[stack];
+}
+
+static bool has_time(const struct narrowing *n, const struct marker *marker)
+{
+	uint64_t start = n->from->meta.start_ns;
+	uint64_t from = marker->start < start ? 0 : marker->start - start;
+	uint64_t until = marker->end < start ? 0 : marker->end - start;
+
+	return from < n->filter->until && until >= n->filter->from;
+}
+
+/* Marks the stacks of all markers that are kept. */
+static void use_markers(struct narrowing *n, const struct query *q)
+{
+	const struct markers *markers = &n->from->markers;
+
+	for (thread_id id = 0; id < n->from->threads.rows.count; id++) {
+		const struct profile_thread *thread = &n->from->threads.rows.items[id];
+
+		if (n->threads[id] == NO_THREAD)
+			continue;
+		vec_for_each(&thread->markers, const struct marker *, marker) {
+			const struct schema *schema = schemas_get(&markers->schemas,
+								  marker->schema);
+
+			for (uint32_t i = 0; has_time(n, marker) && i <= schema->field_count; i++) {
+				const struct marker_value *value = marker_value(markers, marker, i);
+				stack_id stack = value->type == FIELD_STACK
+							 ? shown_stack(q, value->stack)
+							 : NO_STACK;
+
+				if (stack != NO_STACK)
+					n->is_used[stack] = true;
+			}
+		}
+	}
+}
+
+static void add_marker(struct narrowing *n, const struct query *q, struct profile_thread *thread,
+		       const struct marker *from, const stack_id *stacks)
+{
+	struct profile *into = n->into;
+	schema_id schema = row_copier_schema(n->rows, from->schema);
+	uint32_t fields;
+	struct marker row;
+
+	if (schema == NO_SCHEMA) {
+		n->counts->lost_markers++;
+		return;
+	}
+	fields = schemas_get(&into->markers.schemas, schema)->field_count;
+	row = markers_make(&into->markers, schema, time_in(n, from->start), time_in(n, from->end));
+	row.name = row_copier_string(n->rows, from->name);
+	row.category = row_copier_string(n->rows, from->category);
+	row.cause_tid = from->cause_tid;
+	row.cause_time = from->cause_time ? time_in(n, from->cause_time) : 0;
+	for (uint32_t i = 0; i <= fields; i++) {
+		struct marker_value *value = marker_value(&into->markers, &row, i);
+
+		*value = *marker_value(&n->from->markers, from, i);
+		if (value->type == FIELD_STRING) {
+			value->string = row_copier_string(n->rows, value->string);
+		} else if (value->type == FIELD_STACK) {
+			stack_id shown = shown_stack(q, value->stack);
+
+			value->stack = shown == NO_STACK ? NO_STACK : stacks[shown];
+			value->time = value->time ? time_in(n, value->time) : 0;
+		} else if (value->type == FIELD_TIME) {
+			value->number = time_in(n, value->number);
+		}
+	}
+	vec_push(&thread->markers, row);
+}
+
+/* Gives samples their new stacks, and threads their markers. */
+static void finish_threads(struct narrowing *n, const struct query *q, const stack_id *stacks)
+{
+	for (thread_id id = 0; id < n->from->threads.rows.count; id++) {
+		const struct profile_thread *from = &n->from->threads.rows.items[id];
+		struct profile_thread *into;
+
+		if (n->threads[id] == NO_THREAD)
+			continue;
+		into = threads_get(&n->into->threads, n->threads[id]);
+		vec_for_each(&into->samples, struct sample *, sample) {
+			if (sample->stack != NO_STACK)
+				sample->stack = stacks[sample->stack];
+		}
+		vec_for_each(&from->markers, const struct marker *, marker) {
+			if (has_time(n, marker))
+				add_marker(n, q, into, marker, stacks);
+		}
+	}
+}
+
+static void add_counters(struct narrowing *n)
+{
+	const struct query_filter *f = n->filter;
+
+	if (f->process || f->thread || f->from || f->until != UINT64_MAX)
+		return;
+	vec_for_each(&n->from->counters.rows, const struct counter *, from) {
+		struct counter row = *from;
+
+		row.incarnation += row.pid ? used_incarnations(n, row.pid) : 0;
+		row.name = row_copier_string(n->rows, from->name);
+		row.category = row_copier_string(n->rows, from->category);
+		row.description = row_copier_string(n->rows, from->description);
+		row.label = row_copier_string(n->rows, from->label);
+		row.unit = row_copier_string(n->rows, from->unit);
+		row.color = row_copier_string(n->rows, from->color);
+		memset(&row.samples, 0, sizeof(row.samples));
+		vec_for_each(&from->samples, const struct counter_sample *, sample)
+			vec_push(&row.samples,
+				 (struct counter_sample){time_in(n, sample->time), sample->delta});
+		if (profile_counters_add(&n->into->counters, &row) == NO_COUNTER)
+			vec_release(&row.samples);
+	}
+}
+
+static int add_profile(struct narrowing *n, struct error *err)
+{
+	const struct profile *p = n->from;
+	_cleanup_free_ thread_id *threads = xcalloc(p->threads.rows.count + 1, sizeof(*threads));
+	_cleanup_free_ bool *is_used = xcalloc(p->stacks.rows.count + 1, sizeof(*is_used));
+	_cleanup_free_ stack_id *stacks = NULL;
+	struct query q;
+	int ret;
+
+	n->threads = threads;
+	n->is_used = is_used;
+	n->first_thread = n->into->threads.rows.count;
+	n->rows = row_copier_new(n->into, p);
+	memset(n->events, UINT8_MAX, sizeof(n->events));
+	for (thread_id id = 0; id < p->threads.rows.count; id++) {
+		threads[id] = NO_THREAD;
+		if (query_selects_thread(p, &p->threads.rows.items[id], n->filter))
+			add_thread(n, id);
+	}
+	ret = query_select_each(&q, p, n->filter, take_sample, n, err);
+	if (!ret) {
+		use_markers(n, &q);
+		stacks = row_copier_stacks(n->rows, &q, is_used);
+		finish_threads(n, &q, stacks);
+		add_counters(n);
+		query_release(&q);
+	}
+	row_copier_free(n->rows);
+	return ret;
+}
+
+static int check_intervals(const struct profile *const *profiles, size_t count, struct error *err)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (profiles[i]->meta.interval_ns != profiles[0]->meta.interval_ns)
+			return error_text(err, -EINVAL,
+					  "the profiles have other intervals: %.6g and %.6g ms",
+					  (double)profiles[0]->meta.interval_ns / 1e6,
+					  (double)profiles[i]->meta.interval_ns / 1e6);
+	}
+	return 0;
+}
+
+int narrow(struct profile **into, const struct profile *const *profiles, size_t count,
+	   const struct query_filter *filter, struct narrow_counts *counts, struct error *err)
+{
+	uint64_t start = UINT64_MAX;
+	struct narrowing n = {.filter = filter, .counts = counts};
+	int ret = check_intervals(profiles, count, err);
+
+	if (ret)
+		return ret;
+	n.into = profile_new();
+	for (size_t i = 0; i < count; i++) {
+		if (profiles[i]->meta.start_realtime_ns < start)
+			start = profiles[i]->meta.start_realtime_ns;
+	}
+	for (size_t i = 0; !ret && i < count; i++) {
+		n.from = profiles[i];
+		n.offset_ns = n.from->meta.start_realtime_ns - start;
+		row_copy_meta(n.into, n.from, n.offset_ns, i == 0, count == 1);
+		ret = add_profile(&n, err);
+	}
+	n.into->meta.start_realtime_ns = start;
+	if (ret)
+		profile_free(n.into);
+	else
+		*into = n.into;
+	return ret;
+}

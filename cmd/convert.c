@@ -120,7 +120,7 @@ static int check(struct convert *c, struct error *err)
 	if (c->base_path && !is_flame_graph(c->output.format))
 		return error_text(err, -EINVAL, "--diff: only flame graphs show a difference");
 	c->filter.all_events = !c->filter.event;
-	/* What shows when a thread waits, shows it. */
+	/* Formats with a time line show waits. */
 	c->filter.include_idle |= c->output.format->is_timeline;
 	return 0;
 }

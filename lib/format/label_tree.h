@@ -30,7 +30,7 @@ struct label_tree {
 	VEC(struct label_node) nodes; /* by the ids of tree */
 	stack_id first_root; /* set by label_tree_link() */
 
-	/* Of the profile being added. */
+	/* State of label_tree_add(). */
 	const struct profile *profile;
 	string_id *frame_labels; /* by frame_id; NO_STRING until asked for */
 	VEC(struct label_place) places;

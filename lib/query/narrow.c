@@ -28,7 +28,7 @@ static uint64_t time_in(const struct narrowing *n, uint64_t time)
 	return (time < start ? 0 : time - start) + n->offset_ns;
 }
 
-/* How many processes of a pid the profiles before have. */
+/* Counts the processes of a pid in the profiles before. */
 static uint32_t used_incarnations(const struct narrowing *n, uint32_t pid)
 {
 	uint32_t count = 0;

@@ -9,7 +9,7 @@
 #include "lib/query/select.h"
 
 struct narrow_counts {
-	uint64_t lost_markers; /* whose schema is another one in another profile */
+	uint64_t lost_markers; /* of a schema whose name another profile uses for another one */
 };
 
 /*

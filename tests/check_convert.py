@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "rea
 
 import stacks as reading  # noqa: E402
 
-# As names are made safe to print; what is not printable counts as one sign, however many it is.
+# Makes names safe to print; signs in a row that are not printable count as one.
 UNSAFE = re.compile("[^\\x20-\\x7e\\xa1-\\xac\\xae-\\u2009]+|\\?+")
 
 
@@ -199,7 +199,7 @@ def check_graph(path, samples):
         rows[(float(rect.get("y")) - 40) / 17] += weight
         got[plain(match[1])] = weight
     for stack, weight in wanted.items():
-        # As collapsed stacks have names; those that are addresses are followed by their file.
+        # Names are those of collapsed stacks; behind an address stands its file.
         name = re.sub(r" ([0-9.]+)$", r"_\1", stack[-1].replace(";", ":"))
         if 1200 * weight / total > 0.11 and not any(k == name or k.startswith(name + " [")
                                                     for k in got):

@@ -12,11 +12,7 @@
 
 /* In the order of asking. */
 static const struct symbolizer_ops *const for_files[] = {
-	&symbolizer_elf,
-	&symbolizer_dwarf,
-	&symbolizer_go,
-	&symbolizer_fde,
-	NULL,
+	&symbolizer_elf, &symbolizer_dwarf, &symbolizer_go, &symbolizer_fde, NULL,
 };
 static const struct symbolizer_ops *const for_kernel[] = {
 	&symbolizer_kernel,

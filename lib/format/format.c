@@ -35,28 +35,39 @@ const struct format *format_find(const char *name)
 	return NULL;
 }
 
-static bool ends_with_one_of(const char *path, size_t size, const char *const *suffixes)
+/* Returns the bytes of the longest of the suffixes that the path has; 0: it has none. */
+static size_t suffix_size(const char *path, size_t size, const char *const *suffixes)
 {
+	size_t longest = 0;
+
 	for (; *suffixes; suffixes++) {
 		size_t length = strlen(*suffixes);
 
-		if (size >= length && !memcmp(path + size - length, *suffixes, length))
-			return true;
+		if (length > longest && size >= length &&
+		    !memcmp(path + size - length, *suffixes, length))
+			longest = length;
 	}
-	return false;
+	return longest;
 }
 
+/* Takes the format with the longest suffix: ".speedscope.json" ends in ".json", too. */
 const struct format *format_of_path(const char *path)
 {
-	size_t size = strlen(path);
+	const struct format *found = NULL;
+	size_t size = strlen(path), longest = 0;
 
 	if (text_ends_with(path, COMPRESSED_SUFFIX))
 		size -= strlen(COMPRESSED_SUFFIX);
 	for (size_t i = 0; i < FORMAT_COUNT; i++) {
-		if (formats[i]->write && ends_with_one_of(path, size, formats[i]->suffixes))
-			return formats[i];
+		size_t length = formats[i]->write ? suffix_size(path, size, formats[i]->suffixes)
+						  : 0;
+
+		if (length > longest) {
+			longest = length;
+			found = formats[i];
+		}
 	}
-	return NULL;
+	return found;
 }
 
 const struct format *format_of_text(const char *text, size_t size)
@@ -70,7 +81,7 @@ const struct format *format_of_text(const char *text, size_t size)
 
 bool format_is_compressed(const struct format *format, const char *path)
 {
-	if (ends_with_one_of(path, strlen(path), format->suffixes))
+	if (suffix_size(path, strlen(path), format->suffixes))
 		return false;
 	return !format->is_plain || text_ends_with(path, COMPRESSED_SUFFIX);
 }

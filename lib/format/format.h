@@ -84,7 +84,7 @@ struct format {
  * All formats, in the order in which they are offered a content. ROW(NAME) stands for the variable
  * format_NAME in that format's own file.
  */
-#define FORMATS(ROW) ROW(speedscope) ROW(firefox) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
+#define FORMATS(ROW) ROW(firefox) ROW(speedscope) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
 FORMATS(FORMAT_DECLARE)

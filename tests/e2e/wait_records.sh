@@ -13,12 +13,14 @@ between() {
 }
 
 # Each round trip has two waits; some programs start it.
+# shellcheck disable=SC2016 # "$0" is the inner shell's
 record all 0 --off-cpu=all -- sh -c 'echo 2000 | "$0" 0' "$ping_pong"
 between "every wait is counted" "$(stat_of all waits)" 3900 8000
 is "and all are sampled" "$(stat_of all waits_sampled)" \
 	"$(($(stat_of all waits) - $(stat_of all waits_lost)))"
 is "with certainty" "$(stat_of all wait_chance_min)" 1.0
 
+# shellcheck disable=SC2016 # likewise
 record few 0 --off-cpu=100 -- sh -c 'echo 60000 | "$0" 0' "$ping_pong"
 between "many waits" "$(stat_of few waits)" 117000 200000
 between "of which few are sampled" "$(stat_of few waits_sampled)" 10 12000

@@ -105,7 +105,13 @@ typedef struct {
 	unsigned int val;
 } kuid_t;
 
+typedef struct {
+	unsigned int val;
+} kgid_t;
+
 struct cred {
+	kuid_t uid;
+	kgid_t gid;
 	kuid_t euid;
 } CORE;
 
@@ -143,6 +149,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
+	int on_cpu;
 	int on_rq;
 	struct sched_entity se;
 	int exit_code;

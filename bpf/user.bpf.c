@@ -4,9 +4,8 @@
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 
-__noinline bool user_is_told(struct tracked_process *process, struct rec *like)
+__noinline bool ids_are_told(struct tracked_process *process, struct rec *like, __u64 ids)
 {
-	__u64 ids = bpf_get_current_uid_gid();
 	struct bpf_counters *count;
 	struct rec_user *rec;
 
@@ -28,4 +27,9 @@ __noinline bool user_is_told(struct tracked_process *process, struct rec *like)
 	/* Remember only ids that are in the ring. */
 	process->user = ~ids;
 	return true;
+}
+
+__noinline bool user_is_told(struct tracked_process *process, struct rec *like)
+{
+	return ids_are_told(process, like, bpf_get_current_uid_gid());
 }

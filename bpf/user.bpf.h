@@ -16,5 +16,7 @@
  * without its user. A global function, so the verifier checks it once.
  */
 __noinline bool user_is_told(struct tracked_process *process, struct rec *like);
+/* user_is_told() for another task. `ids`: as bpf_get_current_uid_gid() gives them there. */
+__noinline bool ids_are_told(struct tracked_process *process, struct rec *like, __u64 ids);
 
 #endif

@@ -5,10 +5,10 @@
 #include "lib/base/alloc.h"
 #include "lib/live/instrument.h"
 
-/* The clock comes first, because others use its interval. */
+/* The clock comes first, because others use its interval. Sleepers are a part of waits. */
 #define ROWS(row) \
 	row(clock) row(events) row(tasks) row(modules) row(mappings) row(code_files) row(waits) \
-		row(signals)
+		row(sleepers) row(signals)
 
 #define DECLARE(name) extern const struct instrument instrument_##name;
 #define POINTER(name) &instrument_##name,

@@ -11,7 +11,18 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import check_profile  # noqa: E402
 
+WAITS = ("Idle", "Blocked", "Runnable")
 CLASSES = "whole truncated broken unknown kernel_only exiting".split()
+
+
+def is_wait(frames):
+    return bool(frames) and frames[-1]["category"] in WAITS
+
+
+def ticks_of(profile):
+    """[(weight, frames)] of the clock's ticks: neither of waits nor of other events"""
+    return [(weight, frames) for thread, _, weight, frames in check_profile.samples(profile)
+            if check_profile.view(thread) != "event" and not is_wait(frames)]
 
 
 def problems(stats, profile):
@@ -22,9 +33,8 @@ def problems(stats, profile):
         yield f"{classes} ticks in classes, {stats['cpu_samples']} samples"
     if stats["lost"] != sum(stats["lost_by"].values()):
         yield f"{stats['lost']} lost, by cause {stats['lost_by']}"
-    # Events other than the clock have their own rows.
-    ticks = sum(check_profile.total_weight(profile, thread) for thread in profile["threads"]
-                if check_profile.view(thread) != "event")
+    rows = ticks_of(profile)
+    ticks = sum(weight for weight, _ in rows)
     if ticks != stats["cpu_samples"]:
         yield f"{ticks} in the profile, not {stats['cpu_samples']}"
     for event, count in stats["events"].items():
@@ -36,9 +46,8 @@ def problems(stats, profile):
     for name in ("guessed", "finished_later", "unknown_kinds", "compat"):
         if not 0 <= stats[name] <= classes:
             yield f"{stats[name]} {name} of {classes}"
-    guesses = sum(weight for thread, _, weight, frames in check_profile.samples(profile)
-                  if check_profile.view(thread) != "event"
-                  and any(frame["subcategory"] == "Guess" for frame in frames))
+    guesses = sum(weight for weight, frames in rows
+                  if any(frame["subcategory"] == "Guess" for frame in frames))
     if guesses > stats["guessed"]:
         yield f"{guesses} with guesses in the profile, {stats['guessed']} counted"
 

@@ -38,6 +38,7 @@ struct programs_part {
 		    struct bpf_object_skeleton **out);
 	void (*close)(void *ctx); /* destroys the skeleton, if open */
 	void *ctx;
+	bool has_iterators; /* over tasks; its owner attaches them */
 };
 
 struct programs_options {

@@ -9,6 +9,8 @@
 #include "lib/live/bpf/map_slots.h"
 #include "lib/live/bpf/programs.h"
 
+#define PROGRAMS_HANDLERS 2
+
 struct open_part {
 	struct programs_part part;
 	struct bpf_object_skeleton *skeleton;
@@ -19,7 +21,7 @@ struct programs {
 	struct running_bpf *running; /* NULL: no scan for running tasks */
 	VEC(struct open_part) parts; /* the objects after the first, `running` included */
 	uint32_t iterator; /* BTF number of the function that task iterators attach to */
-	int handler; /* libbpf's handler for them, see programs_load.c; 0: none */
+	int handlers[PROGRAMS_HANDLERS]; /* libbpf's, for them: programs_load.c; 0: none */
 	int rings_fd, shards_fd; /* the maps of maps */
 	/*
 	 * Their contents: the first shard, if any, and a ring for each CPU that has ever been

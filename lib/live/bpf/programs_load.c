@@ -128,9 +128,19 @@ void programs_add_part(struct programs_options *options, const struct programs_p
 		options->parts[options->part_count++] = *part;
 }
 
-static bool has_iterators(const struct programs_options *options)
+/* Has it to know the tasks that run already? */
+static bool has_to_scan(const struct programs_options *options)
 {
 	return options->targets || options->filter->all;
+}
+
+static bool has_iterators(const struct programs_options *options)
+{
+	for (size_t i = 0; i < options->part_count; i++) {
+		if (options->parts[i].has_iterators)
+			return true;
+	}
+	return has_to_scan(options);
 }
 
 static int configure(const struct programs *p, const struct programs_options *options)
@@ -168,14 +178,33 @@ static int prepare_iterator(struct bpf_program *program, struct bpf_prog_load_op
 	return bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
 }
 
+static int prepare_sleepable_iterator(struct bpf_program *program,
+				      struct bpf_prog_load_opts *options, long iterator)
+{
+	options->prog_flags |= BPF_F_SLEEPABLE;
+	return prepare_iterator(program, options, iterator);
+}
+
 static int handle_iterators(struct programs *p)
 {
-	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)&p->iterator,
-		    .prog_prepare_load_fn = prepare_iterator);
+	static const struct {
+		const char *section;
+		libbpf_prog_prepare_load_fn_t prepare;
+	} kinds[PROGRAMS_HANDLERS] = {
+		{"iter/task", prepare_iterator},
+		{"iter.s/task", prepare_sleepable_iterator},
+	};
 
-	p->handler = libbpf_register_prog_handler("iter/task", BPF_PROG_TYPE_RAW_TRACEPOINT,
-						  BPF_TRACE_ITER, &options);
-	return p->handler < 0 ? p->handler : 0;
+	for (size_t i = 0; i < PROGRAMS_HANDLERS; i++) {
+		LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)&p->iterator,
+			    .prog_prepare_load_fn = kinds[i].prepare);
+
+		p->handlers[i] = libbpf_register_prog_handler(
+			kinds[i].section, BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_ITER, &options);
+		if (p->handlers[i] < 0)
+			return p->handlers[i];
+	}
+	return 0;
 }
 
 /* Writes the needed kernel types to the file that the skeleton was given. */
@@ -232,13 +261,14 @@ static int open_part(struct programs *p, const struct programs_part *part,
 static int open_objects(struct programs *p, const struct programs_options *options,
 			const struct bpf_object_open_opts *open)
 {
-	const struct programs_part running = {open_running, close_running, p};
+	const struct programs_part running = {
+		.open = open_running, .close = close_running, .ctx = p};
 	int code = 0;
 
 	p->skeleton = prof_bpf__open_opts(open);
 	if (!p->skeleton)
 		return -errno;
-	if (has_iterators(options))
+	if (has_to_scan(options))
 		code = open_part(p, &running, open);
 	for (size_t i = 0; i < options->part_count && !code; i++)
 		code = open_part(p, &options->parts[i], open);
@@ -316,7 +346,9 @@ void programs_free_objects(struct programs *p)
 		row->part.close(row->part.ctx);
 	vec_release(&p->parts);
 	prof_bpf__destroy(steal(p->skeleton));
-	if (p->handler > 0)
-		libbpf_unregister_prog_handler(p->handler);
-	p->handler = 0;
+	for (size_t i = 0; i < PROGRAMS_HANDLERS; i++) {
+		if (p->handlers[i] > 0)
+			libbpf_unregister_prog_handler(p->handlers[i]);
+		p->handlers[i] = 0;
+	}
 }

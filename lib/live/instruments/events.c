@@ -95,10 +95,14 @@ static void close_object(void *ctx)
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
 	struct event_set *set = state;
+	const struct programs_part part = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = set,
+	};
 
 	if (set->list.count > 1)
-		programs_add_part(programs,
-				  &(struct programs_part){open_object, close_object, set});
+		programs_add_part(programs, &part);
 	return event_list_resolve(&set->list, err);
 }
 

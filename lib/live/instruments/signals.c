@@ -87,8 +87,14 @@ static void close_object(void *ctx)
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
+	const struct programs_part part = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = state,
+	};
+
 	(void)err;
-	programs_add_part(programs, &(struct programs_part){open_object, close_object, state});
+	programs_add_part(programs, &part);
 	return 0;
 }
 

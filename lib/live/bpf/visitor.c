@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/bpf/visitor.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+
+/* Pauses in units of what a pass took. */
+#define SEARCH_PAUSES 500
+#define VISIT_PAUSES 50
+#define VISIT_PAUSE_MAX_NS 1000000000ull
+
+struct visitor {
+	visitor_pass_fn *pass;
+	void *ctx;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake, done;
+	bool is_finishing, is_done;
+	bool is_abandoned; /* its thread frees it */
+	uint32_t pids[VISITOR_PROCESSES_MAX];
+	size_t count;
+};
+
+uint64_t visitor_pause(const struct pass_cost *cost)
+{
+	uint64_t visits = cost->visit_ns * VISIT_PAUSES;
+	uint64_t pause = cost->search_ns * SEARCH_PAUSES;
+
+	pause += visits < VISIT_PAUSE_MAX_NS ? visits : VISIT_PAUSE_MAX_NS;
+	return pause > VISITOR_PAUSE_NS ? pause : VISITOR_PAUSE_NS;
+}
+
+static struct timespec time_in(uint64_t ns)
+{
+	uint64_t time = clock_monotonic_ns() + ns;
+
+	return (struct timespec){(time_t)(time / 1000000000), (long)(time % 1000000000)};
+}
+
+/* Waits for a condition, or for max_ns, whichever comes first. Call with the lock held. */
+static void wait_for(struct visitor *v, pthread_cond_t *cond, const bool *condition,
+		     uint64_t max_ns)
+{
+	struct timespec end = time_in(max_ns);
+
+	while (!*condition && pthread_cond_timedwait(cond, &v->lock, &end) != ETIMEDOUT)
+		;
+}
+
+static void release(struct visitor *v)
+{
+	pthread_cond_destroy(&v->wake);
+	pthread_cond_destroy(&v->done);
+	pthread_mutex_destroy(&v->lock);
+	free(v);
+}
+
+static void *work(void *ctx)
+{
+	struct pass_cost cost = {0};
+	struct visitor *v = ctx;
+	bool is_last, is_abandoned;
+
+	pthread_mutex_lock(&v->lock);
+	do {
+		uint32_t pids[VISITOR_PROCESSES_MAX];
+		size_t count;
+
+		wait_for(v, &v->wake, &v->is_finishing, visitor_pause(&cost));
+		is_last = v->is_finishing;
+		count = v->count;
+		memcpy(pids, v->pids, count * sizeof(*pids));
+		pthread_mutex_unlock(&v->lock);
+		cost = v->pass(v->ctx, pids, count, is_last);
+		pthread_mutex_lock(&v->lock);
+	} while (!is_last);
+	v->is_done = true;
+	is_abandoned = v->is_abandoned;
+	pthread_cond_signal(&v->done);
+	pthread_mutex_unlock(&v->lock);
+	if (is_abandoned)
+		release(v);
+	return NULL;
+}
+
+static void init_condition(pthread_cond_t *cond)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+/* Signals are for the main thread. */
+static int start_thread(struct visitor *v)
+{
+	sigset_t all, old;
+	int code;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	code = pthread_create(&v->thread, NULL, work, v);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return code;
+}
+
+struct visitor *visitor_start(visitor_pass_fn *pass, void *ctx)
+{
+	struct visitor *v = xcalloc(1, sizeof(*v));
+	int code;
+
+	v->pass = pass;
+	v->ctx = ctx;
+	pthread_mutex_init(&v->lock, NULL);
+	init_condition(&v->wake);
+	init_condition(&v->done);
+	code = start_thread(v);
+	if (!code)
+		return v;
+	release(v);
+	errno = code;
+	return NULL;
+}
+
+void visitor_set_processes(struct visitor *v, const uint32_t *pids, size_t count)
+{
+	pthread_mutex_lock(&v->lock);
+	memcpy(v->pids, pids, count * sizeof(*pids));
+	v->count = count;
+	pthread_mutex_unlock(&v->lock);
+}
+
+void visitor_finish(struct visitor *v)
+{
+	pthread_mutex_lock(&v->lock);
+	v->is_finishing = true;
+	pthread_cond_signal(&v->wake);
+	pthread_mutex_unlock(&v->lock);
+}
+
+bool visitor_wait(struct visitor *v, uint64_t max_ns)
+{
+	bool is_done;
+
+	pthread_mutex_lock(&v->lock);
+	wait_for(v, &v->done, &v->is_done, max_ns);
+	is_done = v->is_done;
+	pthread_mutex_unlock(&v->lock);
+	return is_done;
+}
+
+bool visitor_free(struct visitor *v, uint64_t max_ns)
+{
+	pthread_t thread;
+	bool is_done;
+
+	if (!v)
+		return true;
+	thread = v->thread;
+	visitor_finish(v);
+	pthread_mutex_lock(&v->lock);
+	wait_for(v, &v->done, &v->is_done, max_ns);
+	is_done = v->is_done;
+	v->is_abandoned = !is_done;
+	pthread_mutex_unlock(&v->lock);
+	if (!is_done) {
+		pthread_detach(thread);
+		return false;
+	}
+	pthread_join(thread, NULL);
+	release(v);
+	return true;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread that goes through the threads of tracked processes now and then, and visits those that
+ * are due. A visit waits for memory of its process, even forever, which must delay nothing else.
+ */
+#ifndef PROF_LIB_LIVE_BPF_VISITOR_H
+#define PROF_LIB_LIVE_BPF_VISITOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Going through more processes than this costs as much as going through all of the machine. */
+#define VISITOR_PROCESSES_MAX 64
+/* Minimum time from a pass to the next. */
+#define VISITOR_PAUSE_NS 50000000ull
+
+struct visitor;
+
+/* CPU time of a pass, ns. */
+struct pass_cost {
+	uint64_t search_ns; /* without visits */
+	uint64_t visit_ns;
+};
+
+/*
+ * Goes through the threads of these processes; count 0: of the whole machine. The last pass comes
+ * after visitor_finish(). Called in the visitor's thread.
+ */
+typedef struct pass_cost visitor_pass_fn(void *ctx, const uint32_t *pids, size_t count,
+					 bool is_last);
+
+/* Starts the thread, whose first pass comes after a pause. NULL with errno set. */
+struct visitor *visitor_start(visitor_pass_fn *pass, void *ctx);
+/* Sets the processes to go through: at most VISITOR_PROCESSES_MAX; 0: all of the machine. */
+void visitor_set_processes(struct visitor *v, const uint32_t *pids, size_t count);
+/* Asks for the last pass, at once. */
+void visitor_finish(struct visitor *v);
+/* Waits at most max_ns for the end of the last pass. True: it is over. */
+bool visitor_wait(struct visitor *v, uint64_t max_ns);
+/*
+ * Frees the visitor after its last pass, for which it waits at most max_ns. False: a visit still
+ * waits. The thread goes on using the context, and frees the visitor. NULL is fine.
+ */
+bool visitor_free(struct visitor *v, uint64_t max_ns);
+
+/*
+ * Returns ns until the next pass. Searching takes 0.2 % of a CPU at most. Visits take 2 %, but
+ * never delay the next pass by more than a second: each wait is visited once.
+ */
+uint64_t visitor_pause(const struct pass_cost *cost);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Part of the recording of waits: stacks of threads that sleep already when it begins, and of long
+ * waits that chance did not choose. See bpf/probes/sleepers.bpf.c.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/live/bpf/visitor.h"
+#include "lib/live/instrument.h"
+#include "lib/live/tracker.h"
+#include "sleepers.skel.h"
+
+/* Limit for the last pass: a visit may wait for memory of its process, even forever. */
+#define LAST_PASS_NS 1000000000ull
+/* Pause between two attempts when the ring has no room. */
+#define ROOM_MS 5
+#define NS_PER_MS 1000000ull
+
+struct sleepers {
+	struct live *live;
+	bool is_on; /* waits are recorded */
+	struct sleepers_bpf *skeleton;
+	struct visitor *visitor; /* NULL: recording has not begun */
+	bool is_stuck; /* a visit has not returned: its thread goes on using all this */
+	/* Written by the visitor's thread. */
+	uint64_t passes, search_ns;
+	int code; /* of the last pass that failed */
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct sleepers *s = xcalloc(1, sizeof(*s));
+
+	(void)settings;
+	s->live = live;
+	return s;
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct sleepers *s = ctx;
+
+	s->skeleton = sleepers_bpf__open_opts(options);
+	if (!s->skeleton)
+		return -errno;
+	*out = s->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct sleepers *s = ctx;
+
+	s->is_stuck |= !visitor_free(steal(s->visitor), LAST_PASS_NS);
+	if (!s->is_stuck)
+		sleepers_bpf__destroy(steal(s->skeleton));
+}
+
+static void destroy(void *state)
+{
+	struct sleepers *s = state;
+
+	if (!s->is_stuck)
+		free(s);
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	struct sleepers *s = state;
+	const struct programs_part part = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = s,
+		.has_iterators = true,
+	};
+
+	(void)err;
+	s->is_on = programs->config.waits;
+	if (s->is_on)
+		programs_add_part(programs, &part);
+	return 0;
+}
+
+/* Returns a descriptor to read, or a negative errno. */
+static int open_iterator(const struct sleepers *s, uint32_t pid)
+{
+	union bpf_iter_link_info info = {.task.pid = pid};
+	LIBBPF_OPTS(bpf_link_create_opts, options);
+	_cleanup_close_ int link = -1;
+	int fd;
+
+	if (pid) {
+		options.iter_info = &info;
+		options.iter_info_len = sizeof(info);
+	}
+	link = bpf_link_create(bpf_program__fd(s->skeleton->progs.visit_sleepers), 0,
+			       BPF_TRACE_ITER, &options);
+	if (link < 0)
+		return -errno;
+	fd = bpf_iter_create(link);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Visits the threads of a process that are due; 0: those of the machine. */
+static int search(const struct sleepers *s, uint32_t pid)
+{
+	const volatile struct sleepers_bpf__bss *shared = s->skeleton->bss;
+	uint64_t end = clock_monotonic_ns() + LAST_PASS_NS;
+	_cleanup_close_ int fd = open_iterator(s, pid);
+	char nothing;
+
+	if (fd < 0)
+		return fd;
+	while (read(fd, &nothing, 1) < 0) {
+		/* EAGAIN also comes after very many threads. */
+		if (errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (!shared->sleepers_lack_room)
+			continue;
+		if (shared->sleepers_final && clock_monotonic_ns() >= end)
+			return -ETIME;
+		poll(NULL, 0, ROOM_MS);
+	}
+	return 0;
+}
+
+static struct pass_cost pass(void *ctx, const uint32_t *pids, size_t count, bool is_last)
+{
+	struct sleepers *s = ctx;
+	volatile struct sleepers_bpf__bss *shared = s->skeleton->bss;
+	uint64_t cpu_ns = clock_thread_cpu_ns(), visit_ns = shared->sleepers_ns;
+	int code = 0;
+
+	shared->sleepers_final = is_last;
+	if (!count)
+		code = search(s, 0);
+	for (size_t i = 0; i < count; i++) {
+		int result = search(s, pids[i]);
+
+		code = result ? result : code;
+	}
+	s->code = code ? code : s->code;
+	visit_ns = shared->sleepers_ns - visit_ns;
+	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
+	s->passes++;
+	s->search_ns += cpu_ns > visit_ns ? cpu_ns - visit_ns : 0;
+	return (struct pass_cost){cpu_ns > visit_ns ? cpu_ns - visit_ns : 0, visit_ns};
+}
+
+static void set_processes(const struct sleepers *s)
+{
+	const struct live_processes *processes = tracker_processes(s->live->tracker);
+	uint32_t pids[VISITOR_PROCESSES_MAX], at = 0;
+	const struct live_process *process;
+	size_t count = 0;
+
+	while ((process = live_processes_next(processes, &at))) {
+		if (process->exit_round)
+			continue;
+		if (count == VISITOR_PROCESSES_MAX) {
+			count = 0;
+			break;
+		}
+		pids[count++] = process->pid;
+	}
+	visitor_set_processes(s->visitor, pids, count);
+}
+
+/* The last pass, too, may need the room that reading the rings makes. */
+static void finish(struct sleepers *s)
+{
+	uint64_t end = clock_monotonic_ns() + LAST_PASS_NS;
+
+	set_processes(s);
+	visitor_finish(s->visitor);
+	while (!visitor_wait(s->visitor, ROOM_MS * NS_PER_MS) && clock_monotonic_ns() < end)
+		programs_drain(s->live->programs);
+	s->is_stuck = !visitor_free(steal(s->visitor), 0);
+}
+
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct sleepers *s = state;
+
+	if (!enable && s->visitor)
+		finish(s);
+	if (!enable || !s->is_on)
+		return 0;
+	s->skeleton->bss->sleepers_since = clock_monotonic_ns();
+	s->visitor = visitor_start(pass, s);
+	if (!s->visitor)
+		return error_set(err, -errno, "start the thread that visits sleeping threads");
+	set_processes(s);
+	return 0;
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct sleepers *s = state;
+
+	(void)time;
+	if (s->visitor)
+		set_processes(s);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct sleepers *s = state;
+
+	(void)tally;
+	if (!s->is_on || !s->skeleton)
+		return;
+	report_integer(r, "waits_lost", "sleepers_visited", s->skeleton->bss->sleepers_visited);
+	report_integer(r, NULL, "sleepers_awake", s->skeleton->bss->sleepers_awake);
+	report_ms(r, NULL, "sleepers_visits_ms", s->skeleton->bss->sleepers_ns);
+	report_integer(r, NULL, "sleepers_passes", s->passes);
+	report_ms(r, NULL, "sleepers_search_ms", s->search_ns);
+	if (s->is_stuck)
+		report_warning(r, "the memory of a sleeping thread could not be read in time: some "
+				  "threads that slept all the time have no stack");
+	else if (s->code)
+		report_warning(r, "sleeping threads could not be visited: %s", strerror(-s->code));
+}
+
+const struct instrument instrument_sleepers = {
+	.name = "sleepers",
+	.create = create,
+	.destroy = destroy,
+	.configure = configure,
+	.enable = enable,
+	.count = count,
+	.report = report,
+};

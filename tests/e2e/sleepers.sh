@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Stacks of threads that sleep already when recording begins, or so long that chance need not choose
+# them.
+. "$(dirname "$0")/lib.sh"
+
+mkfifo ready
+exec 4<>ready
+start_ready() { # COMMAND...
+	local line
+	start "$@" >ready
+	read -r line <&4
+	: "$line"
+}
+
+start_ready "$workloads/deadlock"
+deadlock=$started
+begin deadlock attach --off-cpu=2000 -p "$deadlock" -d 1
+finish deadlock 0
+judge "dead-locked threads: stacks of all the time" deadlock.json.gz <<'CODE'
+length = p["meta"]["profilingEndTime"] - p["meta"]["profilingStartTime"]
+interval = p["meta"]["interval"]
+for name, function in (("first", "lock_first"), ("second", "lock_second")):
+    t = thread(name)
+    expect(p["threads"].index(t) in p["meta"]["initialVisibleThreads"], f"{name} is hidden")
+    weight = within(function, t)
+    expect(abs(weight * interval - length) < 0.02 * length, f"{name}: {weight} of {length / interval}")
+    expect(all(frames[0]["name"].startswith("clone") and any("futex" in f["name"] for f in frames)
+               for _, _, _, frames in samples(t)), name)
+expect(abs(within("main", thread("deadlock")) * interval - length) < 0.02 * length, "main")
+CODE
+
+begin short attach --off-cpu=2000 -p "$deadlock" -d 0.02
+finish short 0
+judge "threads that never woke have a stack, however short the recording" short.json.gz <<'CODE'
+for name, function in (("first", "lock_first"), ("second", "lock_second")):
+    expect(within(function, thread(name)) > 0, name)
+CODE
+
+kill -STOP "$deadlock"
+begin stopped attach --off-cpu=2000 -p "$deadlock" -d 0.2
+finish stopped 0
+judge "stopped threads" stopped.json.gz <<'CODE'
+expect(within("lock_first", thread("first")) > 0, "first")
+CODE
+begin frames attach --off-cpu=2000 -p "$deadlock" -d 0.2 --unwind fp
+finish frames 0
+judge "frame pointers lead through the copied stack" frames.json.gz <<'CODE'
+expect(within("first_thread", thread("first")) > 0, "first")
+expect(within("second_thread", thread("second")) > 0, "second")
+CODE
+kill -KILL "$deadlock"
+
+start_ready "$workloads/faulting"
+begin faulting attach --off-cpu=2000 -p "$started" -d 0.2
+finish faulting 0
+judge "a thread that waits for a page, at whose stack's end there is none either" faulting.json.gz <<'CODE'
+expect(within("touch_missing", thread("toucher")) > 0, "no stack")
+CODE
+kill -KILL "$started"
+
+start_ready "$workloads/many_threads" 2000
+begin many attach --off-cpu=2000 -p "$started" -d 0.5
+finish many 0
+kill -KILL "$started"
+is "all of 2,000 threads are visited, once" "$(stat_of many sleepers_visited)" 1999
+echo "# $(stat_of many sleepers_visits_ms) ms for the visits"
+
+# Chance chooses hardly anything, and a process never sleeps for long before it is another or none.
+record restless 0 --off-cpu=1 -- "$workloads/restless" 2
+judge "long waits of threads that die, or execute, meanwhile" restless.json.gz <<'CODE'
+stacks = [[f["name"] for f in frames] for _, _, _, frames in samples()]
+naps = [names for names in stacks if "nap" in names]
+nappers = ("first_napper", "second_napper", "third_napper")
+expect(len(naps) > 20, f"{len(naps)} naps")
+expect({name for names in naps for name in names} >= set(nappers), "a napper has no stack")
+expect(all(names[names.index("nap") - 1] in nappers for names in naps), "a nap without napper")
+expect(all(names[0].startswith("clone") for names in naps), "a stack is not whole")
+CODE
+like "they were visited" "$(stat_of restless sleepers_visited)" '^[1-9]'
+
+ok "no copy of a stack has parts of two waits" "$root/${BUILD:-build}/tests/e2e/torn_copies" 3000
+done_testing

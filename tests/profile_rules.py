@@ -591,7 +591,8 @@ class _Check:
             passed, used = times[i] - times[i - 1], table["threadCPUDelta"][i]
             if self.is_wait(table["stack"][i - 1]):
                 # It goes on until the thread uses CPU time again.
-                passed = passed if used else 0
+                same = table["stack"][i] == table["stack"][i - 1] and used < interval / 10
+                passed = passed if used and not same else 0
             if table["stack"][i - 1] is not None and passed > 2 * interval + 1 and \
                     used + 1.01 * interval < passed:
                 self.say(f"{where}[{i}] comes {passed} ns after the stack before it: "

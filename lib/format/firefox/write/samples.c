@@ -70,6 +70,20 @@ static void add_first_gap(struct filler *f, uint64_t begin, struct sample *sampl
 }
 
 /*
+ * True if a wait goes on until the sample. Its last row may have a little CPU time: the kernel
+ * counts some of a thread before the thread is switched in.
+ */
+static bool goes_on_waiting(const struct filler *f, const struct sample *sample)
+{
+	const struct sample *before = &vec_last(&f->out->rows);
+
+	if (!profile_is_wait(f->profile, before))
+		return false;
+	return !sample->cpu_delta ||
+	       (sample->stack == before->stack && sample->cpu_delta < f->interval / 10);
+}
+
+/*
  * Marks time off the CPU between two samples. A thread that used CPU time all along has lost
  * samples; it did not sleep. One that waits, and has used none since, still waits.
  */
@@ -79,7 +93,7 @@ static void add_gap(struct filler *f, uint64_t before, const struct sample *samp
 
 	if (passed <= 2 * f->interval || passed <= f->edge + used)
 		return;
-	if (!sample->cpu_delta && profile_is_wait(f->profile, &vec_last(&f->out->rows)))
+	if (goes_on_waiting(f, sample))
 		return;
 	add_gap_row(f, before + f->edge);
 	if (sample->cpu_delta || !is_null(sample))

@@ -170,21 +170,33 @@ static void feed_sample(struct sample_feed *f, const struct rec_sample *rec)
 	feed_pending(f, &pending);
 }
 
-/* A thread that is dead does not wait; it has its whole CPU time now. */
+/*
+ * Reads the whole CPU time of a thread that is dead. Such a record introduces nobody, and does not
+ * mean that the filters let the thread pass.
+ */
+static void feed_death(struct sample_feed *f, const struct rec_sample *sample)
+{
+	thread_id thread = tasks_known(f->tasks, &sample->rec);
+	uint32_t cpu;
+
+	if (thread == NO_THREAD)
+		return;
+	cpu = thread_read_cpu(&f->tasks->threads, thread, sample->rec.time, sample->cpu_time);
+	waits_seen(&f->waits, thread, sample->rec.time, &cpu);
+}
+
 static void feed_wait(struct sample_feed *f, const struct rec_wait *rec)
 {
 	const struct rec_sample *sample = &rec->sample;
-	thread_id thread = tasks_sampled(f->tasks, &sample->rec);
-	struct pending_sample pending = {.rec = *sample, .thread = thread};
+	struct pending_sample pending = {.rec = *sample};
 	uint32_t row;
 
 	if (rec->reason.state == WAIT_DEAD) {
-		pending.cpu_time = thread_read_cpu(&f->tasks->threads, thread, sample->rec.time,
-						   sample->cpu_time);
-		waits_seen(&f->waits, thread, sample->rec.time, &pending.cpu_time);
+		feed_death(f, sample);
 		return;
 	}
-	row = waits_begin(&f->waits, thread, rec);
+	pending.thread = tasks_sampled(f->tasks, &sample->rec);
+	row = waits_begin(&f->waits, pending.thread, rec);
 	if (row == NO_WAIT)
 		return;
 	pending.wait = row + 1;

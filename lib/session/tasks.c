@@ -410,6 +410,16 @@ process_id tasks_process(struct tasks *t, const struct rec *rec)
 	return get_process(t, rec->pid, tasks_time(t, rec->time));
 }
 
+/* Extends the lives of a process and its thread to a sign of life. */
+static void note_life(struct tasks *t, struct process *owner, thread_id thread, uint64_t time)
+{
+	thread_seen(&t->threads, thread, time);
+	if (time < owner->start)
+		owner->start = time;
+	if (owner->has_ended && time > owner->end)
+		owner->end = time;
+}
+
 thread_id tasks_sampled(struct tasks *t, const struct rec *rec)
 {
 	uint64_t time = tasks_time(t, rec->time);
@@ -419,11 +429,19 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec)
 
 	owner->was_wanted = true;
 	t->profile->stats.wanted_threads++;
-	thread_seen(&t->threads, thread, time);
-	if (time < owner->start)
-		owner->start = time;
-	if (owner->has_ended && time > owner->end)
-		owner->end = time;
+	note_life(t, owner, thread, time);
+	return thread;
+}
+
+thread_id tasks_known(struct tasks *t, const struct rec *rec)
+{
+	process_id process = process_table_find(&t->processes, rec->pid);
+	thread_id thread = NO_THREAD;
+
+	if (process != NO_PROCESS)
+		thread = thread_table_find(&t->threads, process, rec->tid);
+	if (thread != NO_THREAD)
+		note_life(t, process_at(t, process), thread, tasks_time(t, rec->time));
 	return thread;
 }
 

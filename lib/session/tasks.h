@@ -33,6 +33,11 @@ void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *map
 process_id tasks_process(struct tasks *t, const struct rec *rec);
 /* Returns the sampled task. If it was reported as ended before, moves its end. */
 thread_id tasks_sampled(struct tasks *t, const struct rec *rec);
+/*
+ * Returns the thread of a record that neither introduces it nor shows that the filters let it pass;
+ * NO_THREAD: unknown.
+ */
+thread_id tasks_known(struct tasks *t, const struct rec *rec);
 /* Gives every thread of the profile its final name and times. */
 void tasks_finish(struct tasks *t);
 

@@ -62,7 +62,7 @@ if greeting and greeting == message(HELLO, 0):
     start = message(START, which)
     if case == "half a message":
         start = start[:100]
-    elif case == "fewer descriptors than reply":
+    elif case == "fewer descriptors than said":
         start = message(START, which | COMMAND)
     elif case == "descriptors that do not exist":
         start = message(START, which | 1 << 20)

@@ -71,7 +71,7 @@ for name in "${whole[@]}"; do
 	finish "$name" 0
 done
 kill "$spin" 2>/dev/null
-is "ten at once: nothing is lost" "$(grep -h '"lost":' ./*.stats |
+is "ten at once: nothing is lost" "$(grep -h '^  "lost":' ./*.stats |
 	tr -d ' ,\n')" "$(printf '"lost":0%.0s' {1..9})"
 for name in "${!commands[@]}"; do
 	judge "ten at once: $name has its own processes alone" "$name.json.gz" "$name" <<'CODE'

@@ -12,7 +12,7 @@
 
 #include "lib/unwind/stubs.h"
 
-struct cfi_file;
+struct go_file;
 
 /* The code of a function, of which some bytes may be missing at the end. */
 struct go_code {
@@ -30,8 +30,6 @@ struct go_layout {
 
 struct go_function {
 	struct go_code code;
-	const char *name;
-	bool writes_sp;
 	/*
 	 * The function's rows: those of the stubs from number `first` on, which begins at the
 	 * function's start. The others begin where the frame's size changes.
@@ -40,17 +38,25 @@ struct go_function {
 	size_t first;
 };
 
+/* A function of Go's runtime that its frame's size does not tell everything of. */
+struct go_special {
+	const char *name;
+	/* Changes its rows; NULL: they are right. */
+	void (*mend)(const struct go_function *function, const struct go_layout *layout);
+};
+
 /* A machine's part of Go's rows. */
 struct go_arch {
 	/* Returns the rule of a frame of `size` bytes. */
 	struct unwind_rule (*frame)(uint64_t size, bool saves_fp);
 	/* Does this function save its caller's frame pointer where compiled ones do? */
 	bool (*saves_fp)(const struct go_code *code);
-	/* Reads places from the code of systemstack; `file` answers where thread-locals are. */
+	/* Reads places from the code of systemstack; `go` answers where thread-locals are. */
 	void (*read_layout)(struct go_layout *layout, const struct go_code *code,
-			    const struct cfi_file *file);
-	/* Changes the rows of a function that is not an ordinary one. */
-	void (*mend_rows)(const struct go_function *function, const struct go_layout *layout);
+			    struct go_file *go);
+	const struct go_special *specials; /* the last has no name */
+	/* Changes the rows of other functions that write the stack pointer. */
+	void (*mend_sp_writer)(const struct go_function *function);
 };
 
 /* Replaces the rules of a function's rows from one offset up to another. */

@@ -10,10 +10,13 @@
 #include "lib/unwind/cfi_file.h"
 
 struct go_file {
+	const struct cfi_file *file; /* borrowed */
 	struct pclntab table;
 	uint64_t text; /* vaddr of the start of Go's code */
 	uint64_t vaddr; /* of the table */
 	uint8_t *data; /* the section that holds the table; owned */
+	uint8_t *relocations; /* .rela.dyn, once a word of it was asked for; owned */
+	size_t relocations_size;
 };
 
 /*
@@ -26,11 +29,11 @@ bool go_file_find(struct go_file *go, const struct cfi_file *file);
  * Returns "gofunc", the vaddr that the places of a function's data count from (struct moduledata of
  * Go's runtime); 0: not found.
  */
-uint64_t go_file_data(const struct go_file *go, const struct cfi_file *file);
+uint64_t go_file_data(struct go_file *go);
 void go_file_release(struct go_file *go);
 /*
  * Returns the addend of the relocation (ELF gABI, Rela) of a word, and its type; 0: there is none.
  */
-uint64_t go_relocated_word(const struct cfi_file *file, uint64_t vaddr, uint32_t *type);
+uint64_t go_relocated_word(struct go_file *go, uint64_t vaddr, uint32_t *type);
 
 #endif

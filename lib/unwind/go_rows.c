@@ -11,80 +11,48 @@
 #define MAX_CODE_SIZE 1024
 
 struct go_rows {
-	const struct cfi_file *file;
+	struct go_file go;
 	const struct go_arch *arch;
 	struct stubs *stubs;
-	struct pclntab table;
-	uint64_t text; /* vaddr */
 	struct go_layout layout;
-	struct unwind_rule ordinary; /* the last rule of a frame, and its size */
-	uint64_t ordinary_size;
+	struct cfi_buffer buffer; /* the code of one function */
 };
 
-static void read_code(const struct go_rows *go, const struct pclntab_function *function,
-		      uint8_t bytes[MAX_CODE_SIZE], struct go_code *code)
+/* Reads a function's code, which is valid until the next one is read. */
+static struct go_code read_code(struct go_rows *r, const struct pclntab_function *function)
 {
-	uint64_t vaddr = go->text + function->start, size = function->end - function->start;
-	struct file_range range = cfi_file_find(go->file, vaddr);
-	struct cfi_buffer buffer = {0};
+	struct go_code code = {.vaddr = r->go.text + function->start};
+	uint64_t size = function->end - function->start;
+	struct file_range range = cfi_file_find(r->go.file, code.vaddr);
 
-	*code = (struct go_code){.bytes = bytes, .vaddr = vaddr};
 	if (range.size > size)
 		range.size = size;
 	if (range.size > MAX_CODE_SIZE)
 		range.size = MAX_CODE_SIZE;
-	if (cfi_file_read_into(go->file, &range, &buffer, &code->size, NULL) == 0)
-		memcpy(bytes, buffer.data, code->size);
-	free(buffer.data);
-}
-
-static struct unwind_rule frame_rule(struct go_rows *go, uint64_t size, bool saves_fp)
-{
-	if (size != go->ordinary_size || !saves_fp) {
-		struct unwind_rule rule = go->arch->frame(size, saves_fp);
-
-		if (!saves_fp)
-			return rule;
-		go->ordinary = rule;
-		go->ordinary_size = size;
-	}
-	return go->ordinary;
+	if (cfi_file_read_into(r->go.file, &range, &r->buffer, &code.size, NULL) != 0)
+		code.size = 0;
+	code.bytes = r->buffer.data;
+	return code;
 }
 
 /* Adds rows where the frame's size changes. */
-static void add_frames(struct go_rows *go, const struct pclntab_function *function, bool saves_fp)
+static void add_frames(struct go_rows *r, const struct pclntab_function *function, bool saves_fp)
 {
 	uint64_t at = function->start;
 	struct pclntab_values values;
 
-	pclntab_values_init(&values, &go->table, function->frame);
+	pclntab_values_init(&values, &r->go.table, function->frame);
 	while (at < function->end && pclntab_values_next(&values)) {
 		struct unwind_rule rule = {.cfa_kind = UNWIND_CFA_NONE};
 
 		if (values.value >= 0)
-			rule = frame_rule(go, (uint64_t)values.value, saves_fp);
-		stubs_add_row(go->stubs, go->text + at, rule);
+			rule = r->arch->frame((uint64_t)values.value, saves_fp);
+		stubs_add_row(r->stubs, r->go.text + at, rule);
 		at = function->start + values.end;
 	}
 	if (at < function->end)
-		stubs_add_row(go->stubs, go->text + at,
+		stubs_add_row(r->stubs, r->go.text + at,
 			      (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE});
-}
-
-/* Has the function rows that its frame's size does not tell? */
-static bool is_special(const struct pclntab_function *function)
-{
-	static const char *const names[] = {"runtime.execute", "runtime.sigpanic",
-					    "runtime.asyncPreempt", "runtime.sigreturn__sigaction",
-					    "runtime.sigreturn"};
-
-	if (function->flags & (PCLNTAB_TOP_FRAME | PCLNTAB_WRITES_SP))
-		return true;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(function->name, names[i]) == 0)
-			return true;
-	}
-	return false;
 }
 
 struct unwind_rule go_rule_at(const struct go_function *function, size_t offset)
@@ -133,70 +101,81 @@ void go_replace(const struct go_function *function, size_t from, size_t to, stru
 	}
 }
 
-static void add_function(struct go_rows *go, const struct pclntab_function *function)
+/* Returns the row for a function's name, or NULL. */
+static const struct go_special *find_special(const struct go_arch *arch,
+					     const struct pclntab_function *function)
 {
-	struct go_function special = {
-		.name = function->name,
-		.writes_sp = function->flags & PCLNTAB_WRITES_SP,
-		.rows = go->stubs,
-		.first = go->stubs->rows.count,
-	};
-	uint8_t bytes[MAX_CODE_SIZE];
-	bool is_named = is_special(function);
-	bool saves_fp = true;
-
-	if (is_named || function->flags & PCLNTAB_ASSEMBLER) {
-		read_code(go, function, bytes, &special.code);
-		saves_fp = go->arch->saves_fp(&special.code);
+	/* Nearly all other functions have no flag and another package. */
+	if (!(function->flags & PCLNTAB_WRITES_SP) && strncmp(function->name, "runtime.", 8) != 0)
+		return NULL;
+	for (const struct go_special *special = arch->specials; special->name; special++) {
+		if (strcmp(function->name, special->name) == 0)
+			return special;
 	}
-	add_frames(go, function, saves_fp);
-	if (is_named && go->stubs->rows.count > special.first)
-		go->arch->mend_rows(&special, &go->layout);
+	return NULL;
 }
 
-static void read_layout(struct go_rows *go)
+static void add_function(struct go_rows *r, const struct pclntab_function *function)
+{
+	const struct go_special *special = find_special(r->arch, function);
+	bool writes_sp = function->flags & PCLNTAB_WRITES_SP;
+	struct go_function mended = {.rows = r->stubs, .first = r->stubs->rows.count};
+	bool saves_fp = true;
+
+	if (special || writes_sp || function->flags & PCLNTAB_ASSEMBLER) {
+		mended.code = read_code(r, function);
+		saves_fp = r->arch->saves_fp(&mended.code);
+	}
+	add_frames(r, function, saves_fp);
+	if (r->stubs->rows.count == mended.first)
+		return;
+	if (special && special->mend)
+		special->mend(&mended, &r->layout);
+	else if (!special && writes_sp)
+		r->arch->mend_sp_writer(&mended);
+}
+
+static void read_layout(struct go_rows *r)
 {
 	struct pclntab_function function;
-	uint8_t bytes[MAX_CODE_SIZE];
 	struct go_code code;
 
-	for (uint32_t i = 0; i < go->table.count && !go->layout.is_known; i++) {
-		if (!pclntab_function(&go->table, i, &function) ||
+	for (uint32_t i = 0; i < r->go.table.count; i++) {
+		if (!pclntab_function(&r->go.table, i, &function) ||
 		    !(function.flags & PCLNTAB_WRITES_SP) ||
 		    strcmp(function.name, "runtime.systemstack") != 0)
 			continue;
-		read_code(go, &function, bytes, &code);
-		go->arch->read_layout(&go->layout, &code, go->file);
+		code = read_code(r, &function);
+		r->arch->read_layout(&r->layout, &code, &r->go);
+		return;
 	}
 }
 
 /* Adds the rows of all functions, whose starts must not decrease. */
-static void add_all(struct go_rows *go)
+static void add_all(struct go_rows *r)
 {
 	struct pclntab_function function;
 	uint64_t end = 0;
 
-	read_layout(go);
-	for (uint32_t i = 0; i < go->table.count; i++) {
-		if (!pclntab_function(&go->table, i, &function) || function.start < end)
+	read_layout(r);
+	for (uint32_t i = 0; i < r->go.table.count; i++) {
+		if (!pclntab_function(&r->go.table, i, &function) || function.start < end)
 			continue;
-		add_function(go, &function);
+		add_function(r, &function);
 		end = function.end;
 	}
-	stubs_add_row(go->stubs, go->text + end, (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE});
+	stubs_add_row(r->stubs, r->go.text + end,
+		      (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE});
 }
 
 bool go_rows_add(struct stubs *stubs, const struct cfi_file *file)
 {
-	struct go_rows go = {.file = file, .arch = file->arch->go, .stubs = stubs};
-	struct go_file found;
+	struct go_rows rows = {.arch = file->arch->go, .stubs = stubs};
 
-	if (!go.arch || !go_file_find(&found, file))
+	if (!rows.arch || !go_file_find(&rows.go, file))
 		return false;
-	go.table = found.table;
-	go.text = found.text;
-	go.ordinary_size = UINT64_MAX;
-	add_all(&go);
-	go_file_release(&found);
+	add_all(&rows);
+	free(rows.buffer.data);
+	go_file_release(&rows.go);
 	return true;
 }

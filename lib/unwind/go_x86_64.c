@@ -124,8 +124,8 @@ static bool saves_fp(const struct go_code *code)
  * Finds the next "mov g,%reg", of the thread-local variable; sets its offset from the thread
  * pointer. Position-independent code has the offset in a word that the dynamic linker fills in.
  */
-static size_t next_goroutine_read(const struct go_code *code, size_t from,
-				  const struct cfi_file *file, int64_t *offset)
+static size_t next_goroutine_read(const struct go_code *code, size_t from, struct go_file *go,
+				  int64_t *offset)
 {
 	size_t at = find_code(code, from, "\x64\x48\x8b"), load;
 	uint32_t type = 0;
@@ -148,12 +148,12 @@ static size_t next_goroutine_read(const struct go_code *code, size_t from,
 	}
 	if (!has(code, load, "\x48\x8b\x0d"))
 		return NOT_FOUND;
-	addend = go_relocated_word(file, code->vaddr + at + (uint64_t)read_i32(code, load + 3),
+	addend = go_relocated_word(go, code->vaddr + at + (uint64_t)read_i32(code, load + 3),
 				   &type);
 	/* A library that is loaded later has its variables elsewhere in each thread. */
-	if (type != R_X86_64_TPOFF64 || !file->tls_size)
+	if (type != R_X86_64_TPOFF64 || !go->file->tls_size)
 		return NOT_FOUND;
-	*offset = (int64_t)addend - (int64_t)file->tls_size;
+	*offset = (int64_t)addend - (int64_t)go->file->tls_size;
 	return at + 4;
 }
 
@@ -170,8 +170,7 @@ static bool read_m(const struct go_code *code, size_t at, int32_t *place)
  * Reads, in the part of systemstack that goes back to the goroutine, "mov g,%rax", "mov
  * m(%rax),%rbx", "mov curg(%rbx),%rax" and "mov sp(%rax),%rsp".
  */
-static void read_layout(struct go_layout *layout, const struct go_code *code,
-			const struct cfi_file *file)
+static void read_layout(struct go_layout *layout, const struct go_code *code, struct go_file *go)
 {
 	int32_t sp, m, curg, there;
 	int64_t tls;
@@ -180,7 +179,7 @@ static void read_layout(struct go_layout *layout, const struct go_code *code,
 	/* Before Go 1.21 the first sets rsp by way of rbx. */
 	if (at == NOT_FOUND)
 		return;
-	at = next_goroutine_read(code, at, file, &tls);
+	at = next_goroutine_read(code, at, go, &tls);
 	if (at == NOT_FOUND || !read_m(code, at, &m) || !has(code, at + 4, "\x48\x8b\x83"))
 		return;
 	curg = read_i32(code, at + 7);
@@ -426,49 +425,30 @@ static void mend_switch_to_other(const struct go_function *function, const struc
 	mend_one_way(function, &end_rule);
 }
 
-static void mend_nothing(const struct go_function *function, const struct go_layout *layout)
-{
-	(void)function;
-	(void)layout;
-}
-
-static void mend_rows(const struct go_function *function, const struct go_layout *layout)
-{
-	static const struct {
-		const char *name;
-		void (*mend)(const struct go_function *function, const struct go_layout *layout);
-	} known[] = {
-		{"runtime.goexit", mend_end},
-		{"runtime.rt0_go", mend_end},
-		{"runtime.mstart", mend_end},
-		{"runtime.execute", mend_end},
-		{"runtime.mcall", mend_switch_to_other},
-		{"runtime.gogo", mend_switch_to_other},
-		{"gogo", mend_switch_to_other},
-		{"runtime.systemstack", mend_systemstack},
-		{"runtime.morestack", mend_morestack},
-		{"runtime.asmcgocall", mend_asmcgocall},
-		{"runtime.clone", mend_clone},
-		{"runtime.sigreturn__sigaction", mend_sigreturn},
-		{"runtime.sigreturn", mend_sigreturn}, /* before Go 1.20 */
-		{"runtime.asyncPreempt", mend_injected},
-		{"runtime.sigpanic", mend_injected},
-		{"runtime.sigtramp", mend_nothing}, /* leads to sigreturn */
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (strcmp(function->name, known[i].name) == 0) {
-			known[i].mend(function, layout);
-			return;
-		}
-	}
-	if (function->writes_sp)
-		mend_round_trip(function);
-}
+static const struct go_special specials[] = {
+	{"runtime.goexit", mend_end},
+	{"runtime.rt0_go", mend_end},
+	{"runtime.mstart", mend_end},
+	{"runtime.execute", mend_end},
+	{"runtime.mcall", mend_switch_to_other},
+	{"runtime.gogo", mend_switch_to_other},
+	{"gogo", mend_switch_to_other},
+	{"runtime.systemstack", mend_systemstack},
+	{"runtime.morestack", mend_morestack},
+	{"runtime.asmcgocall", mend_asmcgocall},
+	{"runtime.clone", mend_clone},
+	{"runtime.sigreturn__sigaction", mend_sigreturn},
+	{"runtime.sigreturn", mend_sigreturn}, /* before Go 1.20 */
+	{"runtime.asyncPreempt", mend_injected},
+	{"runtime.sigpanic", mend_injected},
+	{"runtime.sigtramp", NULL}, /* leads to sigreturn */
+	{0},
+};
 
 const struct go_arch go_arch_x86_64 = {
 	.frame = frame,
 	.saves_fp = saves_fp,
 	.read_layout = read_layout,
-	.mend_rows = mend_rows,
+	.specials = specials,
+	.mend_sp_writer = mend_round_trip,
 };

@@ -53,7 +53,7 @@ static int go_names_open(struct symbolizer **out, const struct symbolizer_input 
 		return ret;
 	}
 	n->first_vaddr = n->file.segments.items[0].vaddr;
-	n->data = go_file_data(&n->go, &n->file);
+	n->data = go_file_data(&n->go);
 	*out = &n->base;
 	return 0;
 }

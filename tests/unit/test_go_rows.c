@@ -10,13 +10,16 @@
 
 #include <cmocka.h>
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/binary/pclntab.h"
+#include "lib/unwind/go_file.h"
 #include "lib/unwind/unwind_table.h"
 #include "tests/unit/own_program.h"
 #include "tests/walk_find_rule.h"
@@ -224,6 +227,38 @@ static void damaged_tables(void **state)
 	assert_false(pclntab_init(&table, data, PCLNTAB_HEADER_SIZE - 1));
 }
 
+/* Relocations of a position-independent program, behind some that look like the first of them. */
+static uint64_t data_behind(size_t decoys)
+{
+	static const uint64_t table = 0x7000, text = 0x1000, module = 0x9000, data = 0x5000;
+	_cleanup_close_ int fd = memfd_create("relocations", MFD_CLOEXEC);
+	const Elf64_Rela real[] = {{.r_offset = module, .r_addend = table},
+				   {.r_offset = module + 176, .r_addend = text},
+				   {.r_offset = module + 320, .r_addend = data}};
+	struct cfi_file file = {.fd = fd};
+	struct go_file go = {
+		.file = &file, .table.has_start_line = true, .vaddr = table, .text = text};
+	uint64_t found;
+
+	for (size_t i = 0; i < decoys; i++)
+		assert_int_equal(write(fd, &(Elf64_Rela){.r_offset = i * 8, .r_addend = table}, 24),
+				 24);
+	assert_int_equal(write(fd, real, sizeof(real)), sizeof(real));
+	file.size = file.relocations.size = decoys * 24 + sizeof(real);
+	found = go_file_data(&go);
+	go_file_release(&go);
+	return found;
+}
+
+/* Each candidate costs a search: a forged file has as many as it likes. */
+static void candidates_are_few(void **state)
+{
+	(void)state;
+	assert_int_equal(data_behind(0), 0x5000);
+	assert_int_equal(data_behind(7), 0x5000);
+	assert_int_equal(data_behind(1000), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -240,6 +275,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(signals_interrupt, set_up, tear_down),
 #endif
 		cmocka_unit_test(damaged_tables),
+		cmocka_unit_test(candidates_are_few),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,12 +6,14 @@
 
 #include "cmd/command.h"
 #include "cmd/options/diff_options.h"
+#include "cmd/options/output_options.h"
 #include "cmd/run/pager.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/text/comparison_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/outfile.h"
+#include "lib/query/join_sides.h"
 
 static const char name[] = "diff";
 
@@ -155,6 +157,62 @@ static int write_as(void (*print)(const struct comparison_text *t, struct strbuf
 	return 0;
 }
 
+static uint32_t greatest_divisor(uint32_t a, uint32_t b)
+{
+	while (b) {
+		uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Both sides weigh as if they had as many runs. */
+static int write_difference(const struct diff *d, const struct profile *p, struct error *err)
+{
+	uint32_t a = (uint32_t)d->sides[SIDE_A].rows.count;
+	uint32_t b = (uint32_t)d->sides[SIDE_B].rows.count, divisor = greatest_divisor(a, b);
+	const struct export_difference difference = {
+		.base = SIDE_A,
+		.thread = SIDE_B,
+		.base_weight = b / divisor,
+		.weight = a / divisor,
+	};
+	const struct export_options options = {.all_threads = true, .difference = &difference};
+	const struct output_options output = {
+		.path = d->options->output_path,
+		.format = FORMAT_DEFAULT,
+	};
+	const struct identity owner = identity_of_invoker();
+	struct outfile *out = NULL;
+	int ret = output_open(&output, &owner, &out, err);
+
+	if (!ret)
+		ret = FORMAT_DEFAULT->write(p, &options, out, NULL, err);
+	if (!ret)
+		ret = outfile_commit(out, err);
+	outfile_free(out);
+	return ret;
+}
+
+static int write_profile(struct diff *d, bool *has_stdout, struct error *err)
+{
+	const struct query_runs *const sides[] = {&d->sides[SIDE_A], &d->sides[SIDE_B]};
+	struct profile *p;
+	int ret;
+
+	if (!d->options->output_path)
+		return 0;
+	*has_stdout |= strcmp(d->options->output_path, "-") == 0;
+	ret = join_sides(&p, sides, d->names, &d->options->comparison.filter, err);
+	if (ret)
+		return ret;
+	ret = write_difference(d, p, err);
+	profile_free(p);
+	return ret;
+}
+
 static int print(struct diff *d, struct error *err)
 {
 	const struct diff_options *o = d->options;
@@ -174,6 +232,8 @@ static int print(struct diff *d, struct error *err)
 
 	if (!ret)
 		ret = write_as(comparison_print_markdown, &t, o->markdown_path, &has_stdout, err);
+	if (!ret)
+		ret = write_profile(d, &has_stdout, err);
 	if (ret || has_stdout)
 		return ret;
 	comparison_print_text(&t, pager_width(), &out);

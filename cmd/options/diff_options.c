@@ -10,6 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/format/format.h"
 
 /* A page for people; programs get all rows. */
 #define ROWS_LIMIT 20
@@ -28,6 +29,7 @@ enum {
 };
 
 static const struct option longs[] = {
+	{"output", required_argument, NULL, 'o'},
 	{"by", required_argument, NULL, OPTION_BY},
 	{"metric", required_argument, NULL, OPTION_METRIC},
 	{"base", required_argument, NULL, OPTION_BASE},
@@ -68,12 +70,14 @@ static void print_help(void)
 	       "  --strict               exit with 3 where the runs do not tell\n"
 	       "\n"
 	       "Output, besides the text:\n"
-	       "  --json FILE            all figures; - is stdout, in place of the text\n"
-	       "  --markdown FILE        a summary for a job, of at most 30 lines; likewise\n"
+	       "  -o, --output FILE      a profile with threads A, B, and their difference\n"
+	       "  --json FILE            all figures\n"
+	       "  --markdown FILE        a summary for a job, of at most 30 lines\n"
 	       "\n"
 	       "%s"
 	       "\n"
-	       "A, B and FILE are profiles, compressed or not; - is stdin.\n"
+	       "A, B and FILE are profiles, compressed or not; - is stdin. Of output - is stdout, in\n"
+	       "place of the text.\n"
 	       "Exit status: 0 compared or passed, 1 regression, 3 inconclusive with --strict,\n"
 	       "125 where files refuse, 2 for wrong use.\n",
 	       query_options_help);
@@ -143,6 +147,8 @@ static int set_option(struct diff_options *o, int option, const char *value, str
 		return 0;
 	case OPTION_LIMIT:
 		return set_limit(o, value, err);
+	case 'o':
+		return set_path(&o->output_path, "--output", value, err);
 	case OPTION_JSON:
 		return set_path(&o->json_path, "--json", value, err);
 	default:
@@ -153,6 +159,21 @@ static int set_option(struct diff_options *o, int option, const char *value, str
 static bool is_stdout(const char *path)
 {
 	return path && strcmp(path, "-") == 0;
+}
+
+static int check_output(const struct diff_options *o, struct error *err)
+{
+	const struct format *format = o->output_path ? format_of_path(o->output_path) : NULL;
+
+	if (is_stdout(o->json_path) + is_stdout(o->markdown_path) + is_stdout(o->output_path) > 1)
+		return error_text(err, -EINVAL, "standard output can get only one of the outputs");
+	if (format && format != FORMAT_DEFAULT)
+		return error_text(
+			err, -EINVAL,
+			"--output %s: only %s can have a difference; for flame graphs see "
+			"prof convert --diff",
+			o->output_path, FORMAT_DEFAULT->name);
+	return 0;
 }
 
 static size_t count_stdin(const struct diff_options *o)
@@ -193,13 +214,11 @@ static int complete(struct diff_options *o, bool is_divided, struct error *err)
 		return ret;
 	if (count_stdin(o) > 1)
 		return error_text(err, -EINVAL, "standard input can be read once");
-	if (is_stdout(o->json_path) && is_stdout(o->markdown_path))
-		return error_text(err, -EINVAL, "--json - and --markdown -: one of both");
 	if (o->strict && !o->gate.rules.count)
 		return error_text(err, -EINVAL, "--strict needs --gate");
 	if (o->base && o->sides[SIDE_B].paths.count)
 		return error_text(err, -EINVAL, "--base is for one file with two variants");
-	return 0;
+	return check_output(o, err);
 }
 
 static int take_file(struct diff_options *o, int side, const char *path, struct error *err)
@@ -232,7 +251,7 @@ int diff_options_parse(struct diff_options *o, int argc, char **argv, struct err
 			optind++;
 			continue;
 		}
-		opt = options_next(argc, argv, "+:h", longs, err);
+		opt = options_next(argc, argv, "+:o:h", longs, err);
 		if (opt == 'h') {
 			print_help();
 			return -ECANCELED;

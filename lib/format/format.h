@@ -11,8 +11,16 @@
 #include "lib/base/strbuf.h"
 #include "lib/profile/profile.h"
 
+/* Samples of `thread` weigh `weight` times, those of `base` count against them. */
+struct export_difference {
+	thread_id base, thread;
+	uint32_t base_weight, weight;
+};
+
 struct export_options {
 	const struct profile *base; /* flame graphs: show what differs from it; NULL: nothing */
+	/* firefox: adds a row of what one thread has more of than another; NULL: none */
+	const struct export_difference *difference;
 	bool all_threads; /* each thread has its own row, however many there are */
 	bool cpus; /* adds a row for each CPU with the clock's samples taken there */
 };

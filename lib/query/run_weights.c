@@ -172,16 +172,11 @@ static int add_waits(struct query *q, struct query_filter *filter, struct error 
 
 static int add_run(struct gatherer *g, const struct query_run *run, struct error *err)
 {
-	struct query_filter filter = *g->filter;
+	struct query_filter filter = query_run_filter(run, g->filter);
 	struct run_total total;
 	struct query q;
 	int ret;
 
-	/* Times of the filter are those of each run. */
-	filter.from = run->from + g->filter->from;
-	filter.until = run->until;
-	if (g->filter->until < run->until - run->from)
-		filter.until = run->from + g->filter->until;
 	ret = query_select(&q, run->profile, &filter, err);
 	if (ret)
 		return ret;

@@ -78,6 +78,17 @@ int query_runs_find(struct query_runs *r, const struct profile *p, struct error 
 	return 0;
 }
 
+struct query_filter query_run_filter(const struct query_run *run, const struct query_filter *filter)
+{
+	struct query_filter within = *filter;
+
+	within.from = run->from + filter->from;
+	within.until = run->until;
+	if (filter->until < run->until - run->from)
+		within.until = run->from + filter->until;
+	return within;
+}
+
 const char *query_run_variant(const struct query_run *run)
 {
 	return strings_get(&run->profile->strings, run->variant);

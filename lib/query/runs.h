@@ -7,6 +7,7 @@
 
 #include "lib/base/error.h"
 #include "lib/profile/profile.h"
+#include "lib/query/select.h"
 
 /* More than anyone waits for; a file could ask for more work than its size. */
 #define QUERY_RUNS_MAX 2000
@@ -39,6 +40,9 @@ int query_runs_split(struct query_runs *r, const char *base, struct query_runs *
 		     struct query_runs *b, struct error *err);
 /* Drops runs that a signal ended: they are of no known length. Returns how many. */
 size_t query_runs_drop_killed(struct query_runs *r);
+/* The filter with its times, which count from the start of each run, within that run. */
+struct query_filter query_run_filter(const struct query_run *run,
+				     const struct query_filter *filter);
 /* "" where it has none; valid as long as the profile. */
 const char *query_run_variant(const struct query_run *run);
 /*

@@ -11,6 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
+#include "lib/query/join_sides.h"
 #include "tests/fuzz/input.h"
 
 /* Each row has at least COMPARISON_MIN_SHARE of all. */
@@ -112,6 +113,32 @@ static void compare_by(struct query_runs *a, struct query_runs *b, enum query_by
 	comparison_release(&c);
 }
 
+/* Joins both sides; samples are in order of time. */
+static void join(const struct query_runs *a, const struct query_runs *b)
+{
+	const struct query_runs *const sides[] = {a, b};
+	const char *const names[] = {"a", "b"};
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p;
+
+	if (join_sides(&p, sides, names, &filter, NULL))
+		return;
+	if (p->threads.rows.count != SIDE_COUNT)
+		abort();
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		uint64_t before = 0;
+
+		vec_for_each(&thread->samples, const struct sample *, sample) {
+			if (sample->time < before)
+				abort();
+			if (sample->stack != NO_STACK && sample->stack >= p->stacks.rows.count)
+				abort();
+			before = sample->time;
+		}
+	}
+	profile_free(p);
+}
+
 static void compare(const struct profile *x, const struct profile *y)
 {
 	struct query_runs all = {0}, a = {0}, b = {0};
@@ -128,6 +155,8 @@ static void compare(const struct profile *x, const struct profile *y)
 			query_runs_find(&b, y, NULL);
 		for (int by = 0; a.rows.count && b.rows.count && by < QUERY_BY_COUNT; by++)
 			compare_by(&a, &b, (enum query_by)by, &gate);
+		if (a.rows.count && b.rows.count)
+			join(&a, &b);
 	}
 	gate_release(&gate);
 	query_runs_release(&all);

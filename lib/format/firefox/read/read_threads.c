@@ -144,16 +144,24 @@ static uint64_t read_length(struct json_cursor *s)
 	return length.millionths > 0 ? (uint64_t)length.millionths / 1000000 : 0;
 }
 
+static bool is_view(const struct row *row, const char *kind)
+{
+	return row->view && strcmp(row->view, kind) == 0;
+}
+
 static int read_member(struct import *r, struct json_cursor *s, struct span key, struct row *row,
 		       struct error *err)
 {
 	uint64_t *unread = r->counts->unread;
 
-	if (span_is(s, key, "samples") && json_cursor_peek(s) == '{')
+	/* Samples of a difference are those of other threads, with weights that no sample has. */
+	if (span_is(s, key, "samples") && is_view(row, "difference"))
+		json_cursor_skip(s);
+	else if (span_is(s, key, "samples") && json_cursor_peek(s) == '{')
 		return import_samples(r, s, &row->samples, err);
-	if (read_head(r, s, key, row))
+	else if (read_head(r, s, key, row))
 		return 0;
-	if (span_is(s, key, "markers"))
+	else if (span_is(s, key, "markers"))
 		json_cursor_value(s, &row->markers);
 	else if (span_is(s, key, "nativeAllocations") || span_is(s, key, "jsAllocations"))
 		unread[UNREAD_ALLOCATIONS] += read_length(s);
@@ -239,7 +247,7 @@ static void add_thread(struct import *r, struct row *row)
 {
 	struct profile_thread *thread = &row->thread;
 
-	thread->is_folded = row->view && strcmp(row->view, "folded") == 0;
+	thread->is_folded = is_view(row, "folded");
 	thread->samples.items = row->samples.rows.items;
 	thread->samples.count = row->samples.rows.count;
 	thread->samples.capacity = row->samples.rows.capacity;
@@ -257,7 +265,7 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 				     .arguments = NO_STRING}};
 	_cleanup_(row_release) struct row *released = &row;
 	struct json_cursor_list list = {0};
-	bool is_folded_back = false;
+	bool is_derived;
 	struct span key;
 	int ret = 0;
 
@@ -266,11 +274,13 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 		ret = read_member(r, s, key, &row, err);
 	if (ret)
 		return ret;
-	if (row.view && strcmp(row.view, "event") == 0)
-		is_folded_back = fold_event(r, &row);
-	else if (row.view && strcmp(row.view, "cpu") == 0)
-		is_folded_back = keep_cpu(r, &row);
-	if (is_folded_back)
+	if (is_view(&row, "event"))
+		is_derived = fold_event(r, &row);
+	else if (is_view(&row, "cpu"))
+		is_derived = keep_cpu(r, &row);
+	else
+		is_derived = is_view(&row, "difference");
+	if (is_derived)
 		return 0;
 	/* Views have no markers. */
 	ret = import_markers(r, row.markers, &row.thread, err);

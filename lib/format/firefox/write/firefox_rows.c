@@ -256,6 +256,26 @@ void firefox_rows_add_cpus(struct firefox_rows *r, struct file_strings *strings)
 	list_cpu_samples(r, counts);
 }
 
+void firefox_rows_add_difference(struct firefox_rows *r, struct file_strings *strings)
+{
+	string_id name = file_strings_intern(strings, "Difference");
+
+	vec_push(&r->list, (struct firefox_row){
+				   .kind = ROW_DIFFERENCE,
+				   .is_main = true,
+				   .name = name,
+				   .process_name = name,
+				   .process_label = NO_STRING,
+				   .arguments = NO_STRING,
+				   .title = name,
+				   .process_title = name,
+				   .start = r->profile->meta.start_ns,
+				   .process_start = r->profile->meta.start_ns,
+				   .end = r->profile->meta.end_ns,
+				   .process_end = r->profile->meta.end_ns,
+			   });
+}
+
 struct busy {
 	uint64_t cpu_ns, blocked;
 	uint32_t position;

@@ -19,6 +19,7 @@ enum row_kind {
 	ROW_FOLDED, /* several short-lived threads; see fold.h */
 	ROW_EVENT, /* samples of an event other than the clock */
 	ROW_CPU, /* clock samples of a CPU, which are in the rows of threads, too */
+	ROW_DIFFERENCE, /* samples of two threads, those of one against the other's */
 };
 
 struct firefox_row {
@@ -34,7 +35,7 @@ struct firefox_row {
 	uint64_t cpu_ns, process_cpu_ns; /* sum of the deltas, of the row and of its process */
 	uint64_t blocked; /* weight of its waits, but those in which it was idle or runnable */
 	uint64_t events; /* bit n: its threads have samples of event n */
-	size_t first, count; /* range in members; of ROW_CPU in cpu_samples */
+	size_t first, count; /* range in members; of ROW_CPU in cpu_samples; others have none */
 };
 
 struct sample_ref {
@@ -62,6 +63,8 @@ void firefox_rows_sort(struct firefox_rows *r);
 void firefox_rows_add_events(struct firefox_rows *r, struct file_strings *strings);
 /* Appends a row for each CPU with samples of the clock, by number. */
 void firefox_rows_add_cpus(struct firefox_rows *r, struct file_strings *strings);
+/* Appends the row of a difference, whose samples are elsewhere: difference.c. */
+void firefox_rows_add_difference(struct firefox_rows *r, struct file_strings *strings);
 /*
  * Finds the `max` rows with the most CPU time, busiest first, then those that were blocked longest,
  * except views and rows without samples. Returns their number.

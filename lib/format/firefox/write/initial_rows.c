@@ -40,8 +40,8 @@ static void show_events(const struct firefox_rows *r, bool *is_visible)
 
 		if (row->kind != ROW_EVENT) {
 			owner = i;
-			/* Rows of CPUs exist only on request. */
-			is_visible[i] |= row->kind == ROW_CPU;
+			/* Rows of CPUs, and of a difference, exist only on request. */
+			is_visible[i] |= row->kind == ROW_CPU || row->kind == ROW_DIFFERENCE;
 			continue;
 		}
 		is_visible[i] = is_visible[owner];
@@ -77,5 +77,5 @@ size_t initial_rows(const struct firefox_rows *r, bool *is_visible)
 		is_visible[main_position(r, busiest[i])] = true;
 	}
 	show_events(r, is_visible);
-	return busiest[0];
+	return vec_last(&r->list).kind == ROW_DIFFERENCE ? rows - 1 : busiest[0];
 }

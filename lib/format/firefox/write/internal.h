@@ -17,6 +17,7 @@
  *	markers.c	the markers of a row, by their schemas
  *	counters.c	counters, streamed
  *	samples.c	the samples of a row, with gaps where it did not run
+ *	difference.c	the samples of the row of a difference
  */
 /* clang-format on */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_INTERNAL_H
@@ -95,6 +96,7 @@ struct firefox {
 	/* Appended after them: categories that only markers use. */
 	VEC(struct firefox_category) marker_categories;
 	struct export_counts *counts;
+	const struct export_difference *difference; /* NULL: none */
 
 	VEC(string_id) strings;
 	VEC(uint32_t) string_positions; /* by string_id */
@@ -135,6 +137,9 @@ void firefox_find_peaks(struct firefox *f);
 void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row,
 			  struct firefox_samples *out);
 void firefox_samples_release(struct firefox_samples *s);
+
+/* Writes "samples" of the row of a difference. */
+void firefox_write_difference(const struct firefox *f, struct jsonw *w);
 
 /* Writes the values of "meta" and "libs". */
 void firefox_write_meta(struct firefox *f, struct jsonw *w);

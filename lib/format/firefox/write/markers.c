@@ -205,7 +205,7 @@ static void list_markers(const struct firefox *f, const struct firefox_row *row,
 	const struct profile_thread *threads = f->profile->threads.rows.items;
 
 	vec_clear(&list->markers);
-	if (row->kind == ROW_EVENT || row->kind == ROW_CPU)
+	if (row->kind >= ROW_EVENT)
 		return;
 	for (size_t i = 0; i < row->count; i++) {
 		thread_id id = f->rows.members.items[row->first + i];

@@ -91,29 +91,35 @@ void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct firefox_row *ro
 {
 	if (row->kind == ROW_CPU)
 		snprintf(text, FIREFOX_ID_SIZE, "cpus");
+	else if (row->kind == ROW_DIFFERENCE)
+		snprintf(text, FIREFOX_ID_SIZE, "difference");
 	else
 		format_id(text, row->pid, row->incarnation & ~FOLDED_INCARNATION);
 	if (row->is_folded)
 		strcat(text, "+");
 }
 
-/* Rows of CPUs need ids that no process or thread can have. */
+/* These need ids that no process or thread can have. */
+static bool is_no_thread(const struct firefox_row *row)
+{
+	return row->kind == ROW_CPU || row->kind == ROW_DIFFERENCE;
+}
+
 static void write_ids(struct jsonw *w, const struct firefox_row *row, uint32_t tid_again)
 {
-	bool is_cpu = row->kind == ROW_CPU;
 	char text[FIREFOX_ID_SIZE];
 
 	firefox_format_pid(text, row);
 	jsonw_key(w, "pid");
 	jsonw_cstring(w, text);
 	jsonw_key(w, "tid");
-	if (is_cpu)
+	if (row->kind == ROW_CPU)
 		snprintf(text, sizeof(text), "cpu%" PRIu32, row->tid);
-	else if (!row->is_folded)
+	else if (!row->is_folded && !is_no_thread(row))
 		format_id(text, row->tid, tid_again);
 	else if (row->event)
 		snprintf(text + strlen(text), 12, "%" PRIu32, (uint32_t)row->event);
-	if (is_cpu || row->is_folded || tid_again)
+	if (is_no_thread(row) || row->is_folded || tid_again)
 		jsonw_cstring(w, text);
 	else
 		jsonw_u64(w, row->tid);
@@ -124,8 +130,15 @@ static bool is_of_root(const struct firefox *f, const struct firefox_row *row)
 {
 	const struct firefox_row *root = f->rows.list.items;
 
-	return row->kind != ROW_CPU && row->pid == root->pid &&
-	       row->incarnation == root->incarnation;
+	return !is_no_thread(row) && row->pid == root->pid && row->incarnation == root->incarnation;
+}
+
+/* Front-ends draw a comparison by its samples, not by CPU time. */
+static const char *process_type(const struct firefox *f, const struct firefox_row *row)
+{
+	if (row->kind == ROW_DIFFERENCE)
+		return "comparison";
+	return is_of_root(f, row) ? "default" : "process";
 }
 
 /* Marks rows that are not threads for readers. */
@@ -135,6 +148,7 @@ static void write_view(struct jsonw *w, const struct firefox_row *row)
 		[ROW_FOLDED] = "folded",
 		[ROW_EVENT] = "event",
 		[ROW_CPU] = "cpu",
+		[ROW_DIFFERENCE] = "difference",
 	};
 
 	if (row->kind == ROW_THREAD)
@@ -149,7 +163,7 @@ static void write_head(struct firefox *f, struct jsonw *w, const struct firefox_
 	write_name(f, w, "name", row->title, "tid", row->tid);
 	write_process_name(f, w, row);
 	jsonw_key(w, "processType");
-	jsonw_cstring(w, is_of_root(f, row) ? "default" : "process");
+	jsonw_cstring(w, process_type(f, row));
 	jsonw_key(w, "isMainThread");
 	jsonw_bool(w, row->is_main);
 	write_view(w, row);
@@ -211,7 +225,7 @@ static void write_samples(struct jsonw *w, const struct firefox_samples *samples
 
 static uint32_t use_tid(struct tid_uses *uses, const struct firefox_row *row)
 {
-	return row->kind == ROW_CPU || row->is_folded ? 0 : count_tid(uses, row->tid);
+	return is_no_thread(row) || row->is_folded ? 0 : count_tid(uses, row->tid);
 }
 
 void firefox_write_threads(struct firefox *f, struct jsonw *w)
@@ -226,9 +240,13 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 			break;
 		jsonw_object_begin(w);
 		write_head(f, w, row, use_tid(&uses, row));
-		firefox_samples_fill(f, row, &samples);
-		f->counts->gap_rows += samples.gap_rows;
-		write_samples(w, &samples);
+		if (row->kind == ROW_DIFFERENCE) {
+			firefox_write_difference(f, w);
+		} else {
+			firefox_samples_fill(f, row, &samples);
+			f->counts->gap_rows += samples.gap_rows;
+			write_samples(w, &samples);
+		}
 		firefox_write_markers(f, w, row, &markers);
 		jsonw_object_end(w);
 	}

@@ -46,6 +46,9 @@ static void make_rows(struct firefox *f, const struct export_options *options)
 		f->counts->processes += row->is_main;
 	if (options->cpus)
 		firefox_rows_add_cpus(&f->rows, &f->file_strings);
+	f->difference = options->difference;
+	if (f->difference)
+		firefox_rows_add_difference(&f->rows, &f->file_strings);
 }
 
 int firefox_write(const struct profile *p, const struct export_options *options,

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes the row of a difference: the samples of two threads by time, those of the base with
+ * negative weights. Sums over functions are then what the other thread has more of.
+ */
+#include "lib/format/firefox/write/internal.h"
+
+struct difference_row {
+	uint64_t time; /* since the start of the file */
+	int64_t weight;
+	stack_id stack;
+};
+
+struct difference_rows {
+	VEC(struct difference_row) list;
+};
+
+static void add_sample(const struct firefox *f, struct difference_rows *rows,
+		       const struct sample *sample, int64_t weight)
+{
+	if (sample->weight)
+		vec_push(&rows->list, (struct difference_row){
+					      .time = firefox_time(f, sample->time),
+					      .weight = weight * sample->weight,
+					      .stack = sample->stack,
+				      });
+}
+
+static void merge(const struct firefox *f, struct difference_rows *rows)
+{
+	const struct export_difference *of = f->difference;
+	const struct profile_thread *base = &f->profile->threads.rows.items[of->base];
+	const struct profile_thread *thread = &f->profile->threads.rows.items[of->thread];
+	size_t i = 0, j = 0;
+
+	while (i < base->samples.count || j < thread->samples.count) {
+		if (j == thread->samples.count ||
+		    (i < base->samples.count &&
+		     base->samples.items[i].time < thread->samples.items[j].time))
+			add_sample(f, rows, &base->samples.items[i++], -(int64_t)of->base_weight);
+		else
+			add_sample(f, rows, &thread->samples.items[j++], of->weight);
+	}
+}
+
+static void write_times(struct jsonw *w, const struct difference_rows *rows)
+{
+	uint64_t before = 0;
+	char *at = jsonw_column_begin(w, "timeDeltas");
+
+	vec_for_each(&rows->list, const struct difference_row *, row) {
+		at = jsonw_column_room(w, at);
+		at = jsonw_column_next(jsonw_format_ms(at, row->time - before));
+		before = row->time;
+	}
+	jsonw_column_end(w, at);
+}
+
+void firefox_write_difference(const struct firefox *f, struct jsonw *w)
+{
+	struct difference_rows rows = {0};
+
+	merge(f, &rows);
+	jsonw_key(w, "samples");
+	jsonw_object_begin(w);
+	FIREFOX_COLUMN(w, "stack", &rows.list, struct difference_row, row, at,
+		       firefox_format_position(at, row->stack));
+	write_times(w, &rows);
+	FIREFOX_COLUMN(w, "weight", &rows.list, struct difference_row, row, at,
+		       jsonw_format_i64(at, row->weight));
+	jsonw_key(w, "weightType");
+	jsonw_cstring(w, "samples");
+	jsonw_key(w, "length");
+	jsonw_u64(w, rows.list.count);
+	jsonw_object_end(w);
+	vec_release(&rows.list);
+}

@@ -43,7 +43,8 @@ static void add_reasons(const struct wait_sums *sums, uint64_t interval_ns, stru
 			    (is_named[most] || sums->blocked_by[j] > sums->blocked_by[most]))
 				most = j;
 		}
-		if (is_named[most] || sums->blocked_by[most] * 100 < sums->blocked * NAMED_PERCENT)
+		if (is_named[most] || !sums->blocked_by[most] ||
+		    sums->blocked_by[most] * 100 < sums->blocked * NAMED_PERCENT)
 			break;
 		is_named[most] = true;
 		name = categories[CATEGORY_BLOCKED]->subcategories[most];

@@ -83,11 +83,33 @@ static void add_edge(struct profile_thread *row, uint64_t time, uint32_t cpu)
 	profile_thread_add_sample(row, &edge);
 }
 
+/*
+ * Had the thread used CPU time by the time of its first row? The kernel brings its count up to date
+ * now and then, so a later reading may tell more: in no time can be used more than has passed.
+ */
+static bool had_run(const struct cpu_clock *c, const struct profile_thread *row)
+{
+	uint64_t used = used_between(c->first.cpu, c->last.cpu), time = c->last.time;
+
+	for (size_t i = row->samples.count; i-- > 0;) {
+		const struct sample *sample = &row->samples.items[i];
+		uint64_t known = used_between(c->first.cpu, sample->cpu_delta);
+		uint64_t passed = time > sample->time ? time - sample->time : 0;
+
+		if (sample->event)
+			continue;
+		used = used > passed ? used - passed : 0;
+		if (known > used)
+			used = known;
+		time = sample->time;
+	}
+	return used;
+}
+
 static void add_edges(const struct cpu_clock *c, struct profile_thread *row)
 {
 	const struct sample *first = first_reading(row);
-	bool is_late = first && c->first.time < first->time &&
-		       used_between(c->first.cpu, first->cpu_delta);
+	bool is_late = first && c->first.time < first->time && had_run(c, row);
 	bool is_early = used_between(latest_in_rows(row, c->first.cpu), c->last.cpu);
 
 	if (is_late || (!first && is_early))

@@ -14,6 +14,12 @@ valid:
     within(function, thread)  the same, with the function anywhere in the stack
     near(count, of, share)  count is a plausible result of `of` independent trials (5 sigma, 1 in 2 million)
     cpu_ms(thread)          sum of its threadCPUDelta
+    told()                  {name: (wall, CPU time, time queued for a CPU, calls)} in ms, of the
+                            arguments that tests/workloads/spent.h prints
+    waited_ms(category, function=None, thread=None)
+                            time of waits of that category, in the function
+    about(got, wanted, sigma, what)
+                            5 sigma at most, and an interval, between them
     at_least(ms, function)  it has the ticks of that CPU time, minus those known to be missed
     spent(ms, function, *threads)  are there as many samples in it as that CPU time has ticks? As near
                             as the recording and the kernel say that it can be; for record()
@@ -101,6 +107,21 @@ class Judge:
     def cpu_ms(self, thread):
         units = {"ns": 1e6, "µs": 1e3, "ms": 1}[self.p["meta"]["sampleUnits"]["threadCPUDelta"]]
         return sum(delta or 0 for delta in thread["samples"]["threadCPUDelta"]) / units
+
+    def told(self):
+        words = sys.argv[2:]
+        return {name: (int(wall) / 1e6, int(cpu) / 1e6, int(queued) / 1e6, int(calls))
+                for name, wall, cpu, queued, calls in zip(*[iter(words)] * 5)}
+
+    def waited_ms(self, category, function=None, thread=None):
+        return self.p["meta"]["interval"] * sum(
+            weight for _, _, weight, frames in self.samples(thread)
+            if frames and frames[-1]["category"] == category and frames[-1]["name"][0] == "["
+            and (not function or any(frame["name"] == function for frame in frames)))
+
+    def about(self, got, wanted, sigma, what):
+        self.expect(abs(got - wanted) <= 5 * sigma + self.p["meta"]["interval"],
+                    f"{what}: {got:.1f} ms, in truth {wanted:.1f}, sigma {sigma:.1f}")
 
 
 def main():

@@ -86,14 +86,29 @@ static double common_dispersion(const struct share_row *row, const struct totals
 	return 1 + slope * t->per_run * unit_variance(row, t);
 }
 
-/* The average by which dispersions exceed a line with that slope. */
+/* The ratio to the common dispersion that chance alone exceeds once in a hundred rows. */
+static double ratio_limit(const struct totals *t)
+{
+	/* Wilson and Hilferty's approximation of chi squared. */
+	double variance = 2 / (9 * t->df);
+
+	return pow(1 - variance + student_quantile(0.99, DISTRIBUTION_DF_MAX) * sqrt(variance), 3);
+}
+
+/*
+ * The average by which dispersions exceed a line with that slope. A ratio counts up to a limit: one
+ * row that is far noisier than all others says nothing of these.
+ */
 static double mean_excess(const struct share_row *rows, size_t count, const struct totals *t,
 			  double slope)
 {
-	double excess = 0;
+	double excess = 0, limit = ratio_limit(t);
 
-	for (size_t i = 0; i < count; i++)
-		excess += rows[i].own_dispersion / common_dispersion(&rows[i], t, slope) - 1;
+	for (size_t i = 0; i < count; i++) {
+		double ratio = rows[i].own_dispersion / common_dispersion(&rows[i], t, slope);
+
+		excess += (ratio < limit ? ratio : limit) - 1;
+	}
 	return excess / (double)count;
 }
 
@@ -156,6 +171,9 @@ static void set_dispersion(struct share_row *row, const struct totals *t,
 		row->dispersion = (prior->df * common + t->df * row->own_dispersion) / df;
 		row->df = df;
 	}
+	/* A row that is noisier than others must not look less noisy because of them. */
+	if (row->dispersion < row->own_dispersion)
+		row->dispersion = row->own_dispersion;
 	if (row->dispersion < 1)
 		row->dispersion = 1;
 }

@@ -2,7 +2,7 @@
 /*
  * Shares of samples on two sides, each of several runs: which ones differ? A share's samples vary
  * between runs by more than a binomial distribution says. How much more, its dispersion, is
- * estimated between the runs of a side; as a few runs tell little of it, it is moved towards what
+ * estimated between the runs of a side; as a few runs tell little of it, it is raised towards what
  * the rows of the comparison have in common.
  */
 #ifndef PROF_LIB_QUERY_SHARES_H

@@ -72,7 +72,9 @@ def shares():
         units.append(unit)
         estimates.append(sides[1] - sides[0])
     own, units, estimates = map(np.array, (own, units, estimates))
-    excess = lambda slope: (own / (1 + slope * per_run * units)).mean() - 1
+    # Wilson and Hilferty's approximation of the ratio that one in a hundred exceeds.
+    limit = (1 - 2 / (9 * df) + stats.norm.ppf(0.99) * np.sqrt(2 / (9 * df))) ** 3
+    excess = lambda slope: np.minimum(own / (1 + slope * per_run * units), limit).mean() - 1
     slope = optimize.brentq(excess, 0, 100, xtol=1e-16, rtol=1e-15) if excess(0) > 0 else 0
     common = 1 + slope * per_run * units
     ratios = (own / common)[own > 0]
@@ -81,7 +83,7 @@ def shares():
     if spread > 0:
         prior = optimize.brentq(lambda d: special.polygamma(1, d / 2) - spread, 1e-6, 1e6)
         prior = min(prior, 20.0)
-    dispersion = np.maximum((prior * common + df * own) / (prior + df), 1)
+    dispersion = np.maximum((prior * common + df * own) / (prior + df), np.maximum(own, 1))
     error = np.sqrt(dispersion * units * (1 / totals[0] + 1 / totals[1]))
     p = 2 * stats.t.sf(abs(estimates) / error, prior + df)
     half = stats.t.ppf(1 - ALPHA / 2, prior + df) * error

@@ -18,9 +18,10 @@ static const volatile __u8 some_kinds[DEPTH_MAX + 8] = {
 		size_ > 0 ? (__u32)size_ / 8 : 0; \
 	})
 
-static __always_inline void capture_kernel(void *ctx, struct stack_scratch *s)
+/* Takes over the `count` kernel addresses that were stored from the leaf's word on. */
+static __always_inline void take_kernel(struct stack_scratch *s, __u32 count)
 {
-	__u32 depth = get_stack(ctx, s, HEADER_WORDS - 1, KERNEL_DEPTH_MAX + 1, 0) - 1;
+	__u32 depth = count - 1;
 
 	/*
 	 * An empty stack wraps to a large number here. 6.1's verifier understands this test, but
@@ -34,6 +35,11 @@ static __always_inline void capture_kernel(void *ctx, struct stack_scratch *s)
 	s->sample_flags |= SAMPLE_LEAF_KERNEL;
 	s->stack_flags |= STACK_USER_PC;
 	bpf_probe_read_kernel(s->kinds, depth, (const void *)some_kinds);
+}
+
+static __always_inline void capture_kernel(void *ctx, struct stack_scratch *s)
+{
+	take_kernel(s, get_stack(ctx, s, HEADER_WORDS - 1, KERNEL_DEPTH_MAX + 1, 0));
 }
 
 static long sum_user_frame(__u32 i, void *ctx)

@@ -122,22 +122,21 @@ struct symbol_query {
 /* Maximum number of user frames of a wait: the kernel holds a lock of the CPU meanwhile. */
 #define WAIT_DEPTH_MAX 256
 
-/* The attach cookie of on_tick for the event of context switches. */
-#define SWITCH_COOKIE 1
-
-/* One per CPU: the running thread's arrival, and which waits become samples. */
+/* One per CPU: which waits become samples. */
 struct switch_state {
-	__u64 last; /* when this CPU switched last, ns; 0: never */
-	__u32 is_fresh; /* the running thread's arrival is not dealt with yet */
-	__u32 taken; /* stacks in this window */
 	__u64 window; /* its start, ns */
 	__u64 scale; /* chance of a wait by the thread's mean wait, see choose_wait() */
 	__u64 expected; /* sum of the chances in this window, in units of 2^-32 */
 	__u64 random; /* state of a generator; 0: not begun */
+	__u32 taken; /* stacks in this window */
+	__u32 chance_min; /* in units of 2^-32; 0: all were certain */
 	__u64 waits; /* of recorded threads */
 	__u64 sampled, lost; /* stacks of waits; lost: the ring had no room */
-	__u32 chance_min; /* in units of 2^-32; 0: all were certain */
-	__u32 reserved;
+	/* The stack of a switch begins in code that calls programs: */
+	__u64 schedule; /* address in __schedule() that follows; 0: not found */
+	__u32 skip; /* number of frames before it */
+	__u32 searches; /* for it by name */
+	__u64 address; /* of a task, as a number */
 	struct rec_wait wait; /* being sent */
 };
 

@@ -54,13 +54,23 @@ struct signal_struct {
 	struct pid *pids[PIDTYPE_MAX];
 } CORE;
 
+struct rq {
+	__u64 clock;
+} CORE;
+
+struct cfs_rq {
+	struct rq *rq;
+} CORE;
+
 struct sched_entity {
 	__u64 sum_exec_runtime;
 	unsigned char sched_delayed;
+	struct cfs_rq *cfs_rq;
 } CORE;
 
 struct sched_info {
 	unsigned long long run_delay;
+	unsigned long long last_queued;
 } CORE;
 
 struct thread_info {

@@ -20,16 +20,14 @@
 
 /* A recorded thread. Only programs on the thread's own CPU write to it, but for `visited`. */
 struct wait_row {
-	__u64 born; /* its start time: tells it from a later thread with the same pid */
 	__u64 left; /* when it last left the CPU, ns; 0: before it was known */
-	__u64 visited; /* number of its switches when it was visited last, see sleepers.bpf.c */
 	__u64 run_delay; /* ns it had waited for CPUs when it left */
-	struct wait_reason reason; /* for which it left */
+	__u64 visited; /* number of its switches when it was visited last, see sleepers.bpf.c */
 	__u32 mean; /* length of its waits, recent ones above all, in WAIT_MEAN_NS */
 	__u32 chance; /* as in struct rec_wait */
-	__u32 cpu_time; /* likewise, when it left */
-	__u8 is_off; /* it left and has not arrived again, as far as is known */
+	__u8 is_off; /* it has left the CPU */
 	__u8 is_sampled; /* the wait has a REC_WAIT */
+	__u8 state; /* enum wait_state, when it left */
 };
 
 #define WAIT_MEAN_SHIFT 8
@@ -38,51 +36,39 @@ struct wait_row {
 #define WAIT_MEAN_FIRST (1000000 / WAIT_MEAN_NS) /* of a thread that has not waited yet: 1 ms */
 
 /*
- * Recorded threads by pid of the initial pid namespace. Made when a thread is forked or found, and
- * only looked up in a context switch, where memory cannot be had. A thread without one is not
+ * Recorded threads. A row is made when a thread is forked or found, and goes with the thread. In a
+ * context switch it is only looked up: memory cannot be had there. A thread without one is not
  * recorded.
  */
 struct wait_rows {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* the maximum number of tasks, set by user space */
-	__type(key, __u32);
+	__type(key, int);
 	__type(value, struct wait_row);
 };
 
 extern struct wait_rows wait_rows SEC(".maps");
 
-/* Makes the row of a thread; `left` and `is_off` as in it. */
-static __always_inline void enter_wait_row(struct task_struct *task, __u32 pid, __u64 left,
-					   bool is_off)
+/*
+ * Makes the row of a thread, unless it has one; `left` as in it. The task is off the CPU, or runs
+ * until its next switch.
+ */
+static __always_inline void enter_wait_row(struct task_struct *task, __u64 left)
 {
 	struct wait_row row = {
-		.born = BPF_CORE_READ(task, start_time),
 		.left = left,
-		.is_off = is_off,
+		.is_off = 1,
 		.mean = WAIT_MEAN_FIRST,
-		.reason = {.call = -1, .state = WAIT_RUNNABLE},
+		.state = WAIT_RUNNABLE,
 	};
 
-	if (config.waits)
-		bpf_map_update_elem(&wait_rows, &pid, &row, BPF_ANY);
+	bpf_task_storage_get(&wait_rows, task, &row, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
 /* NULL: the thread is not recorded. */
 static __always_inline struct wait_row *find_wait_row(struct task_struct *task)
 {
-	__u32 pid = task->pid;
-	struct wait_row *row = bpf_map_lookup_elem(&wait_rows, &pid);
-
-	return row && row->born == task->start_time ? row : NULL;
-}
-
-static __always_inline void forget_wait_row(struct task_struct *task, __u32 pid)
-{
-	struct wait_row *row = config.waits ? bpf_map_lookup_elem(&wait_rows, &pid) : NULL;
-
-	if (row && row->born == BPF_CORE_READ(task, start_time))
-		bpf_map_delete_elem(&wait_rows, &pid);
+	return bpf_task_storage_get(&wait_rows, task, NULL, 0);
 }
 
 /* Is it on a run queue? One that is only to be taken from there does not count. */
@@ -133,15 +119,21 @@ static __always_inline bool is_compat(struct task_struct *task)
 	return task->thread_info.flags & ARM64_TIF_32BIT;
 }
 
-/* `task` is the current one or an iterator's. */
-static __always_inline void set_wait_reason(struct wait_reason *reason, struct task_struct *task)
+/*
+ * Why a task is off the CPU, or about to leave it, or has just come back: all but its state stays
+ * the same until it runs.
+ */
+static __always_inline struct wait_reason wait_reason_of(struct task_struct *task, __u8 state)
 {
-	reason->state = wait_state_of(task);
-	reason->call = wait_call_of(task);
-	reason->flags = is_compat(task) ? WAIT_COMPAT : 0;
+	struct wait_reason reason = {
+		.call = wait_call_of(task),
+		.state = state,
+		.flags = is_compat(task) ? WAIT_COMPAT : 0,
+	};
+
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
-		reason->flags |= WAIT_IO;
-	reason->reserved = 0;
+		reason.flags |= WAIT_IO;
+	return reason;
 }
 
 #endif

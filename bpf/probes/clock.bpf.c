@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Samples the running task and its stack at each tick of the clock, and where threads leave the
- * CPU.
- */
+/* Samples the running task and its stack at each tick of the clock. */
 #include "bpf/filter.bpf.h"
 #include "bpf/emit.bpf.h"
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/stack_emit.bpf.h"
-#include "bpf/switch.bpf.h"
 #include "bpf/user.bpf.h"
 
 /*
@@ -76,16 +72,11 @@ SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct bpf_counters *count = own_counters();
 	struct tracked_process *process;
-	struct bpf_counters *count;
 	struct stack_scratch *s;
 	__u32 zero = 0;
 
-	if (config.waits && bpf_get_attach_cookie(ctx) == SWITCH_COOKIE) {
-		on_switch(ctx, task);
-		return 0;
-	}
-	count = own_counters();
 	if (!count)
 		return 0;
 	if (!task->pid) {
@@ -97,8 +88,6 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		__sync_fetch_and_add(&count->other_ticks, 1);
 		return 0;
 	}
-	if (config.waits)
-		note_arrival(task);
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (s)
 		send_sample(ctx, task, process, s, count);

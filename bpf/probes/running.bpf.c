@@ -75,7 +75,8 @@ int list_tasks(struct bpf_iter__task *ctx)
 	if (task->flags & PF_KTHREAD)
 		name.rec.flags |= NAME_KERNEL_THREAD;
 	remember_tid(ids, name.rec.tid);
-	enter_wait_row(task, ids.pid, 0, true);
+	if (config.waits)
+		enter_wait_row(task, 0);
 	bpf_probe_read_kernel_str(name.name, sizeof(name.name), task->comm);
 	bpf_seq_write(ctx->meta->seq, &name, sizeof(name));
 	return 0;

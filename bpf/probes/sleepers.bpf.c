@@ -55,16 +55,8 @@ static __always_inline void capture_kernel_of(struct task_struct *task, struct s
 {
 	long size = bpf_get_task_stack(task, s->words + HEADER_WORDS - 1,
 				       8 * (KERNEL_DEPTH_MAX + 1), 0);
-	__u32 depth = size > 0 ? (__u32)size / 8 - 1 : ~0u;
 
-	barrier_var(depth);
-	if (depth > KERNEL_DEPTH_MAX)
-		return;
-	s->leaf = s->words[HEADER_WORDS - 1];
-	s->kernel_depth = depth;
-	s->sample_flags |= SAMPLE_LEAF_KERNEL;
-	s->stack_flags |= STACK_USER_PC;
-	bpf_probe_read_kernel(s->kinds, depth, (const void *)some_kinds);
+	take_kernel(s, size > 0 ? (__u32)size / 8 : 0);
 }
 
 /*
@@ -228,9 +220,7 @@ static __always_inline bool emit_wait(struct stack_scratch *s, struct copy_scrat
 /* As bpf_get_current_uid_gid() gives them for the current task. */
 static __always_inline __u64 ids_of(struct task_struct *task)
 {
-	const struct cred *cred = task->cred;
-
-	return (__u64)BPF_CORE_READ(cred, gid.val) << 32 | BPF_CORE_READ(cred, uid.val);
+	return (__u64)BPF_CORE_READ(task, cred, gid.val) << 32 | BPF_CORE_READ(task, cred, uid.val);
 }
 
 /* False: the ring has no room. */
@@ -254,7 +244,7 @@ static __always_inline bool visit(struct task_struct *task, struct tracked_proce
 	order_loads();
 	size = capture_sleeper(task, s, c);
 	wait->sample.cpu_time = task->se.sum_exec_runtime >> 4;
-	set_wait_reason(&wait->reason, task);
+	wait->reason = wait_reason_of(task, wait_state_of(task));
 	/* The thread sleeps now, or else the next test tells. */
 	head->time = bpf_ktime_get_ns();
 	order_loads();

@@ -11,7 +11,6 @@
 #include "bpf/ring.bpf.h"
 #include "bpf/tables.bpf.h"
 #include "bpf/track.bpf.h"
-#include "bpf/wait.bpf.h"
 
 /* Reserves a record about the task in this CPU's ring. NULL: no room (counted). */
 static __always_inline void *reserve_event(struct task_struct *task, struct task_ids ids, __u8 kind,
@@ -72,8 +71,6 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		track(child, ids.tgid, BPF_CORE_READ(child, self_exec_id), 0,
 		      process ? process->cgroups : 0, process ? process->user : 0);
 	}
-	/* From now on it waits to run for the first time. */
-	enter_wait_row(child, ids.pid, bpf_ktime_get_ns(), true);
 	rec = reserve_event(child, ids, REC_FORK, sizeof(*rec));
 	if (!rec)
 		return 0;
@@ -110,16 +107,6 @@ static __always_inline __u8 send_name(struct task_struct *task, struct task_ids 
 	return matched;
 }
 
-/* The current thread is new here, or has taken over the pid of its process's first thread. */
-static __always_inline void enter_executing(__u32 pid)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct wait_row *row = find_wait_row(task);
-
-	if (!row || row->is_off)
-		enter_wait_row(task, pid, bpf_ktime_get_ns(), false);
-}
-
 SEC("raw_tp/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
@@ -137,8 +124,6 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0, cgroups, 0);
 		remember_tid(ids, tid);
 	}
-	if (config.waits)
-		enter_executing(ids.pid);
 	if (!process || process->cgroups != cgroups)
 		flags |= NAME_MOVED;
 	if (process)
@@ -210,7 +195,6 @@ int BPF_PROG(on_free, struct task_struct *task)
 	struct tracked_process *process;
 
 	send_cpu_time(task, ids);
-	forget_wait_row(task, ids.pid);
 	forget_tid(ids);
 	/* Only leaders have the process's pid. The pid may already belong to the next process. */
 	if (ids.pid != ids.tgid)

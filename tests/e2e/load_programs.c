@@ -90,7 +90,6 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	bpf_map__set_max_entries(skeleton->maps.rings, 1);
 	bpf_map__set_max_entries(skeleton->maps.tracked, TABLE_SIZE);
 	bpf_map__set_max_entries(skeleton->maps.own_tids, TABLE_SIZE);
-	bpf_map__set_max_entries(skeleton->maps.wait_rows, TABLE_SIZE);
 	bpf_map__set_max_entries(skeleton->maps.unwind_spaces, TABLE_SIZE);
 }
 
@@ -223,7 +222,7 @@ static int load_with_picked(struct objects *o, const struct objects *whole)
 	options.btf_custom_path = path;
 	vec_for_each(&whole->rows, struct bpf_object **, object)
 		type_names_add_all(&names, bpf_object__btf(*object));
-	if (kernel_types_read(&types, &names, NULL, &err))
+	if (kernel_types_read(&types, &names, NULL, 0, &err))
 		fprintf(stderr, "%s\n", err.text);
 	else if (write(file, types.text, types.size) == (ssize_t)types.size)
 		ret = objects_open(o, &options);

@@ -151,8 +151,7 @@ static int load(struct programs **out, struct sleepers_bpf **skeleton, const str
 	options.possible_cpus = possible.cpus[possible.count - 1] + 1;
 	programs_add_part(&options, &(struct programs_part){.open = open_object,
 							    .close = close_object,
-							    .ctx = skeleton,
-							    .has_iterators = true});
+							    .ctx = skeleton});
 	/* A kernel without modules has no such tracepoint. */
 	programs_leave_out(&options, "on_module");
 	code = programs_load(out, &options, on_record, NULL, err);

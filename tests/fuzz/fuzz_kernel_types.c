@@ -6,7 +6,7 @@
 
 static int pick(struct strbuf *out, const void *data, size_t size)
 {
-	struct kernel_function function = {.name = "use"};
+	struct attach_point points[] = {{.name = "use"}, {.name = "u32", .is_type = true}};
 	struct type_names names = {0};
 	int ret;
 
@@ -15,7 +15,7 @@ static int pick(struct strbuf *out, const void *data, size_t size)
 	type_names_add(&names, "atomic_t");
 	type_names_add(&names, "pid_type");
 	type_names_add(&names, "a");
-	ret = kernel_types_pick(out, data, size, &names, &function, NULL);
+	ret = kernel_types_pick(out, data, size, &names, points, 2, NULL);
 	type_names_release(&names);
 	return ret;
 }

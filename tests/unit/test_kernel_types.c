@@ -38,7 +38,7 @@ static struct btf_header *make_whole(void)
 	return type_bytes_finish(&whole);
 }
 
-static struct kernel_function function = {.name = "attach"};
+static struct attach_point function = {.name = "attach"};
 
 /* Picks up to two names. */
 static int pick(const char *name, const char *other)
@@ -53,7 +53,7 @@ static int pick(const char *name, const char *other)
 	if (other)
 		type_names_add(&names, other);
 	strbuf_reset(&picked);
-	ret = kernel_types_pick(&picked, copy, whole.size, &names, &function, NULL);
+	ret = kernel_types_pick(&picked, copy, whole.size, &names, &function, 1, NULL);
 	type_names_release(&names);
 	free(copy);
 	return ret;
@@ -233,6 +233,27 @@ static void test_functions(void **state)
 	make_whole();
 	assert_int_equal(pick("missing", NULL), 0);
 	assert_int_equal(function.number, 4);
+}
+
+/* A tracepoint is attached to by a type, and a function of the same name is something else. */
+static void test_tracepoints(void **state)
+{
+	uint32_t number, proto;
+
+	(void)state;
+	number = add_int("int", 4);
+	proto = add_type("", BTF_KIND_FUNC_PROTO, 0, number);
+	add_type("attach", BTF_KIND_FUNC, 0, proto);
+	make_whole();
+	function.number = 0;
+	function.is_type = true;
+	assert_int_equal(pick("missing", NULL), 0);
+	assert_int_equal(function.number, 0);
+	add_type("attach", BTF_KIND_TYPEDEF, 0, proto);
+	make_whole();
+	assert_int_equal(pick("missing", NULL), 0);
+	assert_int_equal(function.number, 4);
+	function.is_type = false;
 }
 
 static void test_names(void **state)
@@ -432,6 +453,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_other_kinds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kinds_that_are_passed_over, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_functions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tracepoints, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 		cmocka_unit_test(test_names_are_a_set),
 		cmocka_unit_test_setup_teardown(test_circles, setup, teardown),

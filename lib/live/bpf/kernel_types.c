@@ -178,9 +178,26 @@ static uint32_t pick(struct picker *p, uint32_t number)
 	return *new_number;
 }
 
+/* Sets the numbers of the attach points that have the type's name. */
+static void find_points(struct picker *p, const struct btf_type *type, struct attach_point *points,
+			size_t count)
+{
+	uint32_t kind = BTF_INFO_KIND(type->info);
+	const char *name;
+
+	if (!count || (kind != BTF_KIND_FUNC && kind != BTF_KIND_TYPEDEF))
+		return;
+	name = name_at(p, type->name_off);
+	for (size_t i = 0; i < count; i++) {
+		if (points[i].name && points[i].is_type == (kind == BTF_KIND_TYPEDEF) &&
+		    strcmp(points[i].name, name) == 0)
+			points[i].number = (uint32_t)p->at.count;
+	}
+}
+
 /* Notes the offset of each type and picks those with one of the names. */
 static void scan_types(struct picker *p, const struct type_names *names,
-		       struct kernel_function *function)
+		       struct attach_point *points, size_t point_count)
 {
 	struct bytes b = p->types;
 	VEC(uint32_t) found = {0};
@@ -203,9 +220,7 @@ static void scan_types(struct picker *p, const struct type_names *names,
 		if (is_type(BTF_INFO_KIND(type.info)) && type.name_off &&
 		    has_name(names, name_at(p, type.name_off), &hash))
 			vec_push(&found, (uint32_t)p->at.count);
-		if (function && BTF_INFO_KIND(type.info) == BTF_KIND_FUNC &&
-		    strcmp(function->name, name_at(p, type.name_off)) == 0)
-			function->number = (uint32_t)p->at.count;
+		find_points(p, &type, points, point_count);
 	}
 	p->failed |= b.failed;
 	if (p->at.count)
@@ -378,15 +393,15 @@ static bool open_sections(struct picker *p, const void *btf, size_t size)
 }
 
 int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
-		      const struct type_names *names, struct kernel_function *function,
-		      struct error *err)
+		      const struct type_names *names, struct attach_point *points,
+		      size_t point_count, struct error *err)
 {
 	struct picker p = {0};
 	bool is_done;
 
 	p.failed = !open_sections(&p, btf, size);
 	if (!p.failed)
-		scan_types(&p, names, function);
+		scan_types(&p, names, points, point_count);
 	if (!p.failed)
 		copy_types(&p);
 	is_done = !p.failed;
@@ -397,7 +412,7 @@ int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
 }
 
 int kernel_types_read(struct strbuf *out, const struct type_names *names,
-		      struct kernel_function *function, struct error *err)
+		      struct attach_point *points, size_t point_count, struct error *err)
 {
 	_cleanup_close_ int fd = open_regular(KERNEL_BTF);
 	_cleanup_free_ char *copy = NULL;
@@ -411,12 +426,13 @@ int kernel_types_read(struct strbuf *out, const struct type_names *names,
 	/* From 6.16 on without a copy. */
 	btf = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (btf != MAP_FAILED) {
-		ret = kernel_types_pick(out, btf, (size_t)st.st_size, names, function, err);
+		ret = kernel_types_pick(out, btf, (size_t)st.st_size, names, points, point_count,
+					err);
 		munmap(btf, (size_t)st.st_size);
 		return ret;
 	}
 	copy = text_read_fd(fd, BTF_BYTES_MAX, &size);
 	if (!copy)
 		return error_set(err, -errno, "read " KERNEL_BTF);
-	return kernel_types_pick(out, copy, size, names, function, err);
+	return kernel_types_pick(out, copy, size, names, points, point_count, err);
 }

@@ -7,6 +7,7 @@
 #ifndef PROF_LIB_LIVE_BPF_KERNEL_TYPES_H
 #define PROF_LIB_LIVE_BPF_KERNEL_TYPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,9 +29,10 @@ struct btf;
 void type_names_add_all(struct type_names *names, const struct btf *object);
 void type_names_release(struct type_names *names);
 
-/* A kernel function that a program can be attached to. */
-struct kernel_function {
-	const char *name;
+/* A function of the kernel, or the type of a tracepoint, that a program can be attached to. */
+struct attach_point {
+	const char *name; /* NULL: nobody asks */
+	bool is_type;
 	uint32_t number; /* in the kernel's BTF; 0: absent */
 };
 
@@ -39,14 +41,14 @@ struct kernel_function {
  * names, and all that they are made of: each stays as it is, but for pointers, which point to void.
  * -ENOEXEC where anything is not as this code expects it, be it damaged or of a later format.
  *
- * Sets the number of `function`, too; NULL: nobody asks.
+ * Sets the numbers of `points`, too.
  */
 int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
-		      const struct type_names *names, struct kernel_function *function,
-		      struct error *err);
+		      const struct type_names *names, struct attach_point *points,
+		      size_t point_count, struct error *err);
 
 /* kernel_types_pick() from the running kernel's BTF. */
 int kernel_types_read(struct strbuf *out, const struct type_names *names,
-		      struct kernel_function *function, struct error *err);
+		      struct attach_point *points, size_t point_count, struct error *err);
 
 #endif

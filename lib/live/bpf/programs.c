@@ -258,10 +258,3 @@ int programs_read_counters(struct programs *p, struct bpf_counters *counters)
 
 	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.counters), &zero, counters);
 }
-
-int programs_read_switch_states(struct programs *p, struct switch_state *states)
-{
-	uint32_t zero = 0;
-
-	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.switch_states), &zero, states);
-}

@@ -29,8 +29,8 @@ struct bpf_object_skeleton;
 
 /*
  * An additional object. It shares the first object's maps and configuration (bpf/shared.bpf.h), and
- * is loaded and attached with it. Programs that must wait until recording begins are attached by
- * their owner. May be opened again after being closed, if loading fails at first.
+ * is loaded and attached with it. Iterators, and programs that must wait until recording begins,
+ * are attached by their owner. May be opened again after being closed, if loading fails at first.
  */
 struct programs_part {
 	/* Opens its skeleton and sets its own variables. 0 or a negative errno. */
@@ -38,7 +38,6 @@ struct programs_part {
 		    struct bpf_object_skeleton **out);
 	void (*close)(void *ctx); /* destroys the skeleton, if open */
 	void *ctx;
-	bool has_iterators; /* over tasks; its owner attaches them */
 };
 
 struct programs_options {
@@ -107,6 +106,5 @@ typedef void ring_left_fn(void *ctx, uint32_t cpu, unsigned int count);
 void programs_drain_rest(struct programs *p, ring_left_fn *fn);
 /* Reads the counters of all possible CPUs; `counters` has room for them. */
 int programs_read_counters(struct programs *p, struct bpf_counters *counters);
-int programs_read_switch_states(struct programs *p, struct switch_state *states);
 
 #endif

@@ -6,10 +6,11 @@
 #include <bpf/libbpf.h>
 
 #include "lib/base/vec.h"
+#include "lib/live/bpf/kernel_types.h"
 #include "lib/live/bpf/map_slots.h"
 #include "lib/live/bpf/programs.h"
 
-#define PROGRAMS_HANDLERS 2
+#define PROGRAMS_HANDLERS 4
 
 struct open_part {
 	struct programs_part part;
@@ -20,8 +21,10 @@ struct programs {
 	struct prof_bpf *skeleton;
 	struct running_bpf *running; /* NULL: no scan for running tasks */
 	VEC(struct open_part) parts; /* the objects after the first, `running` included */
-	uint32_t iterator; /* BTF number of the function that task iterators attach to */
-	int handlers[PROGRAMS_HANDLERS]; /* libbpf's, for them: programs_load.c; 0: none */
+	/* Targets of programs in certain sections, and libbpf's handlers of these sections; 0:
+	 * none. */
+	struct attach_point points[PROGRAMS_HANDLERS];
+	int handlers[PROGRAMS_HANDLERS];
 	int rings_fd, shards_fd; /* the maps of maps */
 	/*
 	 * Their contents: the first shard, if any, and a ring for each CPU that has ever been

@@ -101,7 +101,6 @@ static int size_maps(const struct programs *p, const struct programs_options *op
 	} sizes[] = {
 		{p->skeleton->maps.tracked, limit},
 		{p->skeleton->maps.own_tids, own_pid_namespace() ? limit : 1},
-		{p->skeleton->maps.wait_rows, options->config.waits ? limit : 1},
 		{p->skeleton->maps.unwind_spaces, by_cfi ? limit : 1},
 		{p->skeleton->maps.unwind_rules, by_cfi ? UNWIND_RULES_MAX : 1},
 		{p->skeleton->maps.wanted, options->targets + (uint32_t)filter->pids.count + 1},
@@ -111,6 +110,8 @@ static int size_maps(const struct programs *p, const struct programs_options *op
 
 	if (!code)
 		code = bpf_map__reuse_fd(p->skeleton->maps.unwind_shards, p->shards_fd);
+	if (!code)
+		code = bpf_map__set_autocreate(p->skeleton->maps.wait_rows, options->config.waits);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !code; i++)
 		code = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
 	return code;
@@ -132,15 +133,6 @@ void programs_add_part(struct programs_options *options, const struct programs_p
 static bool has_to_scan(const struct programs_options *options)
 {
 	return options->targets || options->filter->all;
-}
-
-static bool has_iterators(const struct programs_options *options)
-{
-	for (size_t i = 0; i < options->part_count; i++) {
-		if (options->parts[i].has_iterators)
-			return true;
-	}
-	return has_to_scan(options);
 }
 
 static int configure(const struct programs *p, const struct programs_options *options)
@@ -168,61 +160,103 @@ static int configure(const struct programs *p, const struct programs_options *op
 }
 
 /*
- * Disguises an iterator as another kind of program until libbpf hands it over for loading: libbpf
- * would read all types of the kernel to attach it by a type's number.
+ * Disguises a program that attaches to something of the kernel's BTF as another kind until libbpf
+ * hands it over for loading: libbpf would read all types of the kernel to find the number.
  */
-static int prepare_iterator(struct bpf_program *program, struct bpf_prog_load_opts *options,
-			    long iterator)
+static int prepare_tracing(struct bpf_program *program, struct bpf_prog_load_opts *options,
+			   long point)
 {
-	options->attach_btf_id = *(const uint32_t *)iterator;
+	options->attach_btf_id = ((const struct attach_point *)point)->number;
 	return bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
 }
 
-static int prepare_sleepable_iterator(struct bpf_program *program,
-				      struct bpf_prog_load_opts *options, long iterator)
+static int prepare_sleepable(struct bpf_program *program, struct bpf_prog_load_opts *options,
+			     long point)
 {
 	options->prog_flags |= BPF_F_SLEEPABLE;
-	return prepare_iterator(program, options, iterator);
+	return prepare_tracing(program, options, point);
 }
 
-static int handle_iterators(struct programs *p)
+static int attach_tracing(const struct bpf_program *program, long point, struct bpf_link **link)
 {
-	static const struct {
-		const char *section;
-		libbpf_prog_prepare_load_fn_t prepare;
-	} kinds[PROGRAMS_HANDLERS] = {
-		{"iter/task", prepare_iterator},
-		{"iter.s/task", prepare_sleepable_iterator},
-	};
+	(void)point;
+	*link = bpf_program__attach_trace(program);
+	return *link ? 0 : -errno;
+}
 
+/* Sections, and what their programs attach to. */
+static const struct {
+	const char *section;
+	enum bpf_attach_type type;
+	libbpf_prog_prepare_load_fn_t prepare;
+	libbpf_prog_attach_fn_t attach; /* NULL: their owner does it */
+	struct attach_point point;
+} attach_points[PROGRAMS_HANDLERS] = {
+	{"iter/task", BPF_TRACE_ITER, prepare_tracing, NULL, {.name = "bpf_iter_task"}},
+	{"iter.s/task", BPF_TRACE_ITER, prepare_sleepable, NULL, {.name = "bpf_iter_task"}},
+	{"tp_btf/sched_switch",
+	 BPF_TRACE_RAW_TP,
+	 prepare_tracing,
+	 attach_tracing,
+	 {.name = "btf_trace_sched_switch", .is_type = true}},
+	{"tp_btf/sched_process_fork",
+	 BPF_TRACE_RAW_TP,
+	 prepare_tracing,
+	 attach_tracing,
+	 {.name = "btf_trace_sched_process_fork", .is_type = true}},
+};
+
+static int handle_sections(struct programs *p)
+{
 	for (size_t i = 0; i < PROGRAMS_HANDLERS; i++) {
-		LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)&p->iterator,
-			    .prog_prepare_load_fn = kinds[i].prepare);
+		LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)&p->points[i],
+			    .prog_prepare_load_fn = attach_points[i].prepare,
+			    .prog_attach_fn = attach_points[i].attach);
 
-		p->handlers[i] = libbpf_register_prog_handler(
-			kinds[i].section, BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_ITER, &options);
+		p->handlers[i] = libbpf_register_prog_handler(attach_points[i].section,
+							      BPF_PROG_TYPE_RAW_TRACEPOINT,
+							      attach_points[i].type, &options);
 		if (p->handlers[i] < 0)
 			return p->handlers[i];
 	}
 	return 0;
 }
 
+/* Asks for what the object's programs attach to. */
+static void add_points(struct programs *p, const struct bpf_object *object)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object)
+	{
+		for (size_t i = 0; i < PROGRAMS_HANDLERS; i++) {
+			if (strcmp(bpf_program__section_name(program), attach_points[i].section) ==
+			    0)
+				p->points[i] = attach_points[i].point;
+		}
+	}
+}
+
 /* Writes the needed kernel types to the file that the skeleton was given. */
-static int give_types(struct programs *p, int file, bool has_iterators, struct error *err)
+static int give_types(struct programs *p, int file, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf types = {0};
-	struct kernel_function iterator = {.name = "bpf_iter_task"};
 	struct type_names names = {0};
 	int code;
 
+	memset(p->points, 0, sizeof(p->points));
 	type_names_add_all(&names, bpf_object__btf(p->skeleton->obj));
-	vec_for_each(&p->parts, const struct open_part *, row)
+	vec_for_each(&p->parts, const struct open_part *, row) {
 		type_names_add_all(&names, bpf_object__btf(*row->skeleton->obj));
-	code = kernel_types_read(&types, &names, has_iterators ? &iterator : NULL, err);
+		add_points(p, *row->skeleton->obj);
+	}
+	code = kernel_types_read(&types, &names, p->points, PROGRAMS_HANDLERS, err);
 	type_names_release(&names);
-	p->iterator = iterator.number;
-	if (!code && has_iterators && !p->iterator)
-		code = error_text(err, -ENOENT, "the kernel's BTF has no %s", iterator.name);
+	for (size_t i = 0; i < PROGRAMS_HANDLERS && !code; i++) {
+		if (p->points[i].name && !p->points[i].number)
+			code = error_text(err, -ENOENT, "the kernel's BTF has no %s",
+					  p->points[i].name);
+	}
 	if (!code && write(file, types.text, types.size) != (ssize_t)types.size)
 		code = error_set(err, -EIO, "write the kernel's types");
 	return code;
@@ -300,15 +334,15 @@ static int load(struct programs *p, const struct programs_options *options, int 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
 	if (types >= 0)
 		open.btf_custom_path = path;
-	if (types >= 0 && has_iterators(options))
-		code = handle_iterators(p);
+	if (types >= 0)
+		code = handle_sections(p);
 	if (code)
 		return error_set(err, code, "register a handler of libbpf's");
 	code = open_objects(p, options, &open);
 	if (code)
 		return error_set(err, code, "open the BPF objects");
 	if (types >= 0)
-		code = give_types(p, types, has_iterators(options), err);
+		code = give_types(p, types, err);
 	if (code)
 		return code;
 	code = configure(p, options);

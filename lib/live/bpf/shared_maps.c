@@ -13,8 +13,10 @@ int share_maps(struct bpf_object *object, const struct bpf_object *loaded)
 		const struct bpf_map *shared = bpf_object__find_map_by_name(loaded,
 									    bpf_map__name(map));
 
-		if (shared && !code)
-			code = bpf_map__reuse_fd(map, bpf_map__fd(shared));
+		if (!shared || code)
+			continue;
+		code = bpf_map__autocreate(shared) ? bpf_map__reuse_fd(map, bpf_map__fd(shared))
+						   : bpf_map__set_autocreate(map, false);
 	}
 	return code;
 }

@@ -81,7 +81,6 @@ static int configure(void *state, struct programs_options *programs, struct erro
 		.open = open_object,
 		.close = close_object,
 		.ctx = s,
-		.has_iterators = true,
 	};
 
 	(void)err;

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Threads off the CPU: an event of each CPU's context switches, at which the program of the clock's
- * ticks runs, too. See bpf/switch.bpf.h.
- */
+/* Threads off the CPU: a program at each context switch, see bpf/probes/waits.bpf.c. */
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/option_value.h"
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/instrument.h"
-#include "lib/live/perf/perf_event.h"
 #include "lib/live/recorder.h"
 #include "lib/record/record.h"
+#include "waits.skel.h"
 
 /* Stacks a second and CPU. */
 #define DEFAULT_RATE_HZ 2000
@@ -41,17 +36,12 @@ struct waits_settings {
 	double rate_hz; /* 0: the default */
 };
 
-struct wait_cpu {
-	uint32_t id;
-	int fd; /* -1: offline */
-	int link; /* the program; -1 as fd */
-};
-
 struct waits {
 	struct live *live;
 	const struct waits_settings *settings;
-	bool is_on, is_enabled;
-	VEC(struct wait_cpu) cpus; /* all that were ever online */
+	bool is_on;
+	struct waits_bpf *skeleton;
+	struct bpf_link *link; /* the program at context switches; NULL: not recording */
 	const struct cpu_list *possible;
 	struct switch_state *states; /* as last read, by position in `possible` */
 	uint64_t *lost; /* stacks already reported as lost, likewise */
@@ -92,110 +82,72 @@ static void set_limits(const struct waits *w, struct bpf_config *config)
 	config->wait_window_ns = (uint64_t)(config->wait_quota * NS_PER_SECOND / hz);
 }
 
-static int configure(void *state, struct programs_options *programs, struct error *err)
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
 {
-	struct waits *w = state;
+	struct waits *w = ctx;
 
-	w->is_on = is_wanted(w);
-	/* A thread that runs on another CPU would look as if it waited. */
-	if (w->is_on && w->live->only->count)
-		return error_text(err, -EINVAL,
-				  "--off-cpu and --cpu exclude each other: waits are between CPUs");
-	if (w->is_on)
-		set_limits(w, &programs->config);
+	w->skeleton = waits_bpf__open_opts(options);
+	if (!w->skeleton)
+		return -errno;
+	bpf_program__set_autoattach(w->skeleton->progs.on_switch, false);
+	*out = w->skeleton->skeleton;
 	return 0;
 }
 
-static struct wait_cpu *find_cpu(struct waits *w, uint32_t id)
+static void close_object(void *ctx)
 {
-	vec_for_each(&w->cpus, struct wait_cpu *, cpu) {
-		if (cpu->id == id)
-			return cpu;
-	}
-	vec_push(&w->cpus, (struct wait_cpu){.id = id, .fd = -1, .link = -1});
-	return &vec_last(&w->cpus);
+	struct waits *w = ctx;
+
+	bpf_link__destroy(steal(w->link));
+	waits_bpf__destroy(steal(w->skeleton));
 }
 
-static void close_fds(struct wait_cpu *cpu)
-{
-	if (cpu->link >= 0)
-		close(cpu->link);
-	if (cpu->fd >= 0)
-		close(cpu->fd);
-	cpu->fd = cpu->link = -1;
-}
-
-static int enable_cpu(const struct wait_cpu *cpu, bool enable, struct error *err)
-{
-	unsigned long request = enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
-
-	if (cpu->fd < 0 || !ioctl(cpu->fd, request, 0))
-		return 0;
-	return error_set(err, -errno, "%s the event of context switches on CPU %u",
-			 enable ? "enable" : "disable", cpu->id);
-}
-
-static int open_event(const struct waits *w, struct wait_cpu *cpu, struct error *err)
-{
-	const struct perf_event_choice choice = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
-		.period = 1,
-	};
-	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = SWITCH_COOKIE);
-
-	cpu->fd = perf_event_open_choice(&choice, cpu->id);
-	if (cpu->fd < 0)
-		return error_set(err, cpu->fd, "perf_event_open of context switches on CPU %u",
-				 cpu->id);
-	cpu->link = bpf_link_create(programs_find(w->live->programs, "on_tick"), cpu->fd,
-				    BPF_PERF_EVENT, &options);
-	if (cpu->link < 0)
-		return error_set(err, -errno, "attach the sampler to context switches");
-	return w->is_enabled ? enable_cpu(cpu, true, err) : 0;
-}
-
-static int open_cpu(void *state, const struct live_cpu *live, struct error *err)
+static int configure(void *state, struct programs_options *programs, struct error *err)
 {
 	struct waits *w = state;
-	struct wait_cpu *cpu = find_cpu(w, live->id);
-	int code = w->is_on ? open_event(w, cpu, err) : 0;
+	const struct programs_part part = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = w,
+	};
 
-	if (code)
-		close_fds(cpu);
-	return code;
-}
-
-static void close_cpu(void *state, const struct live_cpu *live)
-{
-	close_fds(find_cpu(state, live->id));
+	(void)err;
+	w->is_on = is_wanted(w);
+	if (!w->is_on)
+		return 0;
+	set_limits(w, &programs->config);
+	programs_add_part(programs, &part);
+	return 0;
 }
 
 static void destroy(void *state)
 {
 	struct waits *w = state;
 
-	vec_for_each(&w->cpus, struct wait_cpu *, cpu)
-		close_fds(cpu);
-	vec_release(&w->cpus);
 	free(w->states);
 	free(w->lost);
 	free(w);
 }
 
+static int read_states(struct waits *w)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(bpf_map__fd(w->skeleton->maps.switch_states), &zero, w->states);
+}
+
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct waits *w = state;
-	int code = 0;
 
-	w->is_enabled = enable;
-	vec_for_each(&w->cpus, const struct wait_cpu *, cpu) {
-		int result = enable_cpu(cpu, enable, code ? NULL : err);
-
-		if (!code)
-			code = result;
-	}
-	return code;
+	if (!w->is_on)
+		return 0;
+	bpf_link__destroy(steal(w->link));
+	if (!enable)
+		return 0;
+	w->link = bpf_program__attach_trace(w->skeleton->progs.on_switch);
+	return w->link ? 0 : error_set(err, -errno, "attach the program to context switches");
 }
 
 /* Tells what each CPU has lost since the last time. */
@@ -203,7 +155,7 @@ static void count(void *state, uint64_t time)
 {
 	struct waits *w = state;
 
-	if (!w->is_on || programs_read_switch_states(w->live->programs, w->states))
+	if (!w->is_on || read_states(w))
 		return;
 	for (uint32_t i = 0; i < w->possible->count; i++) {
 		struct rec_lost rec = {.cause = LOST_RING_FULL, .event = LOST_WAITS};
@@ -289,8 +241,6 @@ const struct instrument instrument_waits = {
 	.create = create,
 	.destroy = destroy,
 	.configure = configure,
-	.open_cpu = open_cpu,
-	.close_cpu = close_cpu,
 	.enable = enable,
 	.count = count,
 	.report = report,

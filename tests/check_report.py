@@ -34,10 +34,23 @@ def key_of(frame, by):
     return tuple(getattr(frame, field) for field in FIELDS[by])
 
 
-def squares(samples):
-    """A tick is a sample of its own, the row of a wait is one however long."""
-    return sum(s.weight ** (2 if s.frames and s.frames[-1].category.partition(":")[0]
-                            in reading.WAITS else 1) for s in samples)
+def squares(samples, interval):
+    """A tick is a sample of its own. So is each interval of a wait whose rows stand for no more than
+    its own length; a wait that stands for others is one, however long."""
+    total, start = 0, None
+    for sample in samples:
+        weight, wait = sample.weight, (id(sample.thread), sample.frames)
+        if not sample.frames or \
+                sample.frames[-1].category.partition(":")[0] not in reading.WAITS:
+            total += weight
+        elif weight == 1:
+            start = (wait, sample.time)
+            total += 1
+        else:
+            known = ((sample.time - start[1]) / (interval * 1e6) + 1) / (weight + 1) \
+                if interval and start and start[0] == wait else 0
+            total += weight * (1 + (weight - 1) * (1 - min(known, 1)))
+    return total
 
 
 def error(weight, total, squared, z=1.959963984540054):
@@ -99,7 +112,7 @@ def compare_table(prof, path, samples, by, *options):
     rows = {key_of_row(r, by): [r["self"], r["total"]] for r in got["rows"]}
     if rows != wanted or len(rows) != len(got["rows"]) or got["summary"]["weight"] != total:
         raise ValueError(f"by {by} {options}: {rows}, and read here {dict(wanted)}")
-    squared = squares(samples)
+    squared = squares(samples, got["summary"].get("interval_ms"))
     for row in got["rows"]:
         for which in ("self", "total"):
             if not math.isclose(row[which + "_error"], error(row[which], total, squared),

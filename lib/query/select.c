@@ -34,6 +34,11 @@ struct selection {
 	stack_id *shown; /* by stack_id: its innermost shown frame */
 	query_sample_fn *visit; /* NULL: nobody asks for samples */
 	void *ctx;
+	struct {
+		thread_id thread;
+		stack_id stack;
+		uint64_t time;
+	} wait_start; /* the last first row of a wait that counts */
 };
 
 static int mark_matches(struct selection *s, const char *option, const char *expression,
@@ -240,6 +245,27 @@ bool query_selects_thread(const struct profile *p, const struct profile_thread *
 	       is_named_so(filter->thread, strings_get(&p->strings, thread->name), thread->tid, 0);
 }
 
+/*
+ * Returns what a row of a wait adds to the squares. A wait has a row of weight 1 at its start, and
+ * one with the rest at its end. If that stands for no more than the time between them, it is known
+ * as well as so many ticks are; if it stands for other waits, too, it is one sample of them.
+ */
+static double squares_of_wait(struct selection *s, thread_id thread, const struct sample *sample)
+{
+	double weight = sample->weight, interval = (double)s->q->profile->meta.interval_ns;
+	double known = 0;
+
+	if (sample->weight == 1) {
+		s->wait_start.thread = thread;
+		s->wait_start.stack = sample->stack;
+		s->wait_start.time = sample->time;
+		return 1;
+	}
+	if (s->wait_start.thread == thread && s->wait_start.stack == sample->stack && interval > 0)
+		known = ((double)(sample->time - s->wait_start.time) / interval + 1) / (weight + 1);
+	return weight * (1 + (weight - 1) * (1 - fmin(known, 1)));
+}
+
 static void add_sample(struct selection *s, thread_id thread, const struct sample *sample)
 {
 	struct query *q = s->q;
@@ -260,7 +286,10 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 	else
 		q->weights[shown] += sample->weight;
 	q->weight += sample->weight;
-	q->squares += q->event || wait ? weight * weight : weight;
+	if (wait)
+		q->squares += squares_of_wait(s, thread, sample);
+	else
+		q->squares += q->event ? weight * weight : weight;
 	q->samples++;
 	if (s->visit)
 		s->visit(s->ctx, q, thread, sample, shown);
@@ -339,7 +368,9 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 	_cleanup_free_ stack_id *shown = xcalloc(stacks, sizeof(*shown));
 	_cleanup_free_ uint8_t *waits = xcalloc(stacks, 1);
 	_cleanup_(query_spans_release) struct query_spans spans = {0};
-	struct selection s = {q, filter, of_funcs, &spans, keeps, waits, shown, visit, ctx};
+	struct selection s = {
+		q,     filter, of_funcs, &spans, keeps,
+		waits, shown,  visit,	 ctx,	 {.thread = NO_THREAD, .stack = NO_STACK}};
 	int ret;
 
 	*q = (struct query){

@@ -202,6 +202,34 @@ static void test_deep(void **state)
 }
 
 /* A frame of a wait is the innermost one. */
+/* Rows that stand for the time between them are no less exact than ticks. */
+static void test_error_of_waits(void **state)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = profile_new();
+	stack_id stack = add_stack(p, "a");
+	struct query q;
+
+	(void)state;
+	p->meta.interval_ns = 10;
+	vec_push(&p->categories, (struct profile_category){.name = xstrdup("User")});
+	vec_push(&p->categories, (struct profile_category){.name = xstrdup("Blocked")});
+	p->frames.rows.items[p->stacks.rows.items[stack].frame].category = 1;
+	add_sample(p, 100, stack, 1);
+	add_sample(p, 200, stack, 10);
+	filter.include_idle = true;
+	q = select_all(p, &filter);
+	assert_true(q.squares == 1 + 10);
+	query_release(&q);
+	/* A wait of 10 intervals that stands for two. */
+	add_sample(p, 300, stack, 1);
+	add_sample(p, 400, stack, 21);
+	q = select_all(p, &filter);
+	assert_true(q.squares == 1 + 10 + 1 + 21 * (1 + 20 * 0.5));
+	query_release(&q);
+	profile_free(p);
+}
+
 static void test_waits(void **state)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;
@@ -296,9 +324,10 @@ static void test_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),  cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_deep),   cmocka_unit_test(test_waits),
-		cmocka_unit_test(test_during), cmocka_unit_test(test_error),
+		cmocka_unit_test(test_table), cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_deep),  cmocka_unit_test(test_error_of_waits),
+		cmocka_unit_test(test_waits), cmocka_unit_test(test_during),
+		cmocka_unit_test(test_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

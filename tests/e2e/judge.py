@@ -108,8 +108,9 @@ class Judge:
         units = {"ns": 1e6, "µs": 1e3, "ms": 1}[self.p["meta"]["sampleUnits"]["threadCPUDelta"]]
         return sum(delta or 0 for delta in thread["samples"]["threadCPUDelta"]) / units
 
-    def told(self):
-        words = sys.argv[2:]
+    @staticmethod
+    def told(words=None):
+        words = sys.argv[2:] if words is None else words
         return {name: (int(wall) / 1e6, int(cpu) / 1e6, int(queued) / 1e6, int(calls))
                 for name, wall, cpu, queued, calls in zip(*[iter(words)] * 5)}
 

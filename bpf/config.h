@@ -36,6 +36,8 @@
 
 /* Maximum bytes copied of one stack; a multiple of a page. */
 #define COPY_BYTES_MAX (16u << 10)
+/* Likewise of the stack that a Go program's thread has left. */
+#define COPY_OTHER_MAX (8u << 10)
 /* In each window of this length, copies take at most config.copy_bytes of each ring. */
 #define COPY_WINDOW_NS 100000000ull
 

@@ -22,7 +22,8 @@
 _Static_assert((KERNEL_DEPTH_MAX & (KERNEL_DEPTH_MAX + 1)) == 0, "a mask of bits");
 
 #define COPY_HEADER_WORDS (sizeof(struct rec_copy) / 8)
-#define COPY_BODY_WORDS (KERNEL_DEPTH_MAX + COPY_BYTES_MAX / 8)
+#define COPY_STACKS_WORDS (KERNEL_DEPTH_MAX + COPY_BYTES_MAX / 8)
+#define COPY_BODY_WORDS (COPY_STACKS_WORDS + COPY_OTHER_MAX / 8)
 
 struct copy_scratch {
 	__u64 words[COPY_HEADER_WORDS + COPY_BODY_WORDS]; /* a struct rec_copy */
@@ -97,6 +98,49 @@ static __always_inline __u32 copy_stack(struct copy_scratch *c, __u32 at, __u64 
 	return done & ~7u;
 }
 
+/* Places of m in a g, and of the goroutine in an m up to Go 1.25 and since then; in words. */
+#define GO_M 6
+#define GO_CURG 24
+#define GO_CURG_1_26 23
+
+/*
+ * Copies what leads to the other stack of a Go program, and `at` a word of the copy that stack, of
+ * which it returns the bytes. No failure is looked for: what cannot be read is 0, and nothing can
+ * be read there. User space judges what it gets by the layout that it knows by then.
+ */
+__noinline int copy_go(struct copy_scratch *c, __u32 at)
+{
+	struct rec_copy *rec = (struct rec_copy *)c;
+	__u64 current, sp, size;
+	struct copied_go *go;
+
+	if (!c || at > COPY_STACKS_WORDS)
+		return 0;
+	go = &rec->go;
+	go->thread = current_thread_pointer();
+	/* arm64 has it in a register, and other machines below all other thread-local variables. */
+	go->g = rec->general[28];
+	if (!IS_ARM64)
+		bpf_probe_read_user(&go->g, 8, (const void *)(go->thread - 8));
+	bpf_probe_read_user(go->g_words, sizeof(go->g_words), (const void *)go->g);
+	go->m = go->g_words[GO_M];
+	bpf_probe_read_user(go->m_words, sizeof(go->m_words), (const void *)go->m);
+	current = go->m_words[GO_CURG];
+	if (!current)
+		current = go->m_words[GO_CURG_1_26];
+	/* The first word of m is the g of its system stack. */
+	go->other = current == go->g ? go->m_words[0] : current;
+	bpf_probe_read_user(go->other_words, sizeof(go->other_words), (const void *)go->other);
+	sp = go->other_words[COPIED_SP_AT];
+	size = go->other_words[1] - sp;
+	if (size > COPY_OTHER_MAX)
+		size = COPY_OTHER_MAX;
+	size &= ~7u;
+	if (bpf_probe_read_user(c->words + COPY_HEADER_WORDS + at, size, (const void *)sp))
+		return 0;
+	return size;
+}
+
 static __always_inline void fill_regs(struct rec_copy *rec, const struct stack_scratch *s)
 {
 	/* frame.other still holds the top frame's registers: steps leave them alone. */
@@ -114,7 +158,7 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct bpf_counters *count = own_counters();
-	__u32 zero = 0, depth, below, size, bytes;
+	__u32 zero = 0, depth, below, size, bytes, other;
 	struct copy_scratch *c = bpf_map_lookup_elem(&copies, &zero);
 	void *ring = own_ring();
 	struct rec_copy *rec;
@@ -130,10 +174,12 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 	depth = s->kernel_depth & KERNEL_DEPTH_MAX;
 	bpf_probe_read_kernel(c->words + COPY_HEADER_WORDS, depth * 8, s->words + HEADER_WORDS);
 	bytes = copy_stack(c, depth, s->top_sp - below, stack_bytes(task, s->top_sp - below));
-	size = sizeof(*rec) + depth * 8 + bytes;
-	if (bytes > COPY_BYTES_MAX || size > sizeof(c->words))
-		return 0;
 	rec = (struct rec_copy *)c->words;
+	fill_regs(rec, s);
+	other = copy_go(c, depth + bytes / 8);
+	size = sizeof(*rec) + depth * 8 + bytes + other;
+	if (bytes > COPY_BYTES_MAX || other > COPY_OTHER_MAX || size > sizeof(c->words))
+		return 0;
 	rec->rec = s->like;
 	rec->rec.kind = REC_COPY;
 	rec->rec.flags = s->sample_flags & SAMPLE_LEAF_KERNEL ? COPY_LEAF_KERNEL : 0;
@@ -143,7 +189,7 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 	rec->kernel_depth = depth;
 	rec->below_sp = below;
 	rec->stack_size = bytes;
-	fill_regs(rec, s);
+	rec->other_size = other;
 	if (!emit_output(count, ring, c->words, size, ring_flags(ring)))
 		return 0;
 	c->used += size;

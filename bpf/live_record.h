@@ -14,8 +14,9 @@
  * with `needed` as in record.def.
  */
 #define LIVE_RECORDS(LIVE_RECORD) \
-	LIVE_RECORD(COPY, rec_copy, 312, \
-		    sizeof(*r) + (size_t)r->kernel_depth * sizeof(__u64) + r->stack_size) \
+	LIVE_RECORD(COPY, rec_copy, 808, \
+		    sizeof(*r) + (size_t)r->kernel_depth * sizeof(__u64) + r->stack_size + \
+			    (size_t)r->other_size) \
 	LIVE_RECORD(LOADED, rec_loaded, 120, sizeof(*r)) \
 	LIVE_RECORD(EXEC, rec_exec, 32, rec_arguments_size(r->folder_size, r->arguments_size))
 
@@ -36,6 +37,22 @@ enum {
 		1 << 0, /* the sample's leaf is in the kernel: pc is its first user frame */
 };
 
+/* Words copied of Go's structures; its saved sp has this place in each goroutine. */
+#define COPIED_G_WORDS 16
+#define COPIED_M_WORDS 26
+#define COPIED_SP_AT 7
+
+/*
+ * Memory that leads to the stack that a thread of a Go program has left: "g", what the thread runs,
+ * its "m", the thread itself, and the goroutine or system stack that g is not. Zeros where the
+ * memory could not be read; words of anything in programs of other languages.
+ */
+struct copied_go {
+	__u64 thread; /* address that thread-local variables are relative to */
+	__u64 g, m, other; /* addresses */
+	__u64 g_words[COPIED_G_WORDS], m_words[COPIED_M_WORDS], other_words[COPIED_G_WORDS];
+};
+
 /*
  * Registers and a copied stack, from which user space makes the REC_STACK with this stack_id. Sent
  * in place of the REC_STACK while the kernel does not have the unwind tables of the sampled code
@@ -47,10 +64,11 @@ struct rec_copy {
 	__u16 kernel_depth;
 	__u16 below_sp; /* bytes below sp at which the copy begins */
 	__u32 stack_size; /* bytes copied; a multiple of 8 */
-	__u32 reserved2;
+	__u32 other_size; /* likewise, of the stack that was left, from go.other's saved sp on */
 	__u64 pc, sp;
 	__u64 general[32]; /* general registers by DWARF number */
-	__u64 body[]; /* kernel_depth return addresses, then the stack */
+	struct copied_go go;
+	__u64 body[]; /* kernel_depth return addresses, then the stack, then the other one */
 };
 
 #define EXEC_TEXT_MAX 992 /* bytes; the whole record is 1 KB at most */

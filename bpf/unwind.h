@@ -50,9 +50,9 @@ enum unwind_cfa_kind {
 	UNWIND_CFA_OTHER_STACK, /* fp + offset */
 	/*
 	 * Go: the goroutine's saved sp + offset, for code that its thread runs on the system stack;
-	 * cfa_deref is the place of "g" in words from the thread pointer, and base_offset packs
-	 * places in Go's structures: GO_M_AT, GO_CURG_AT, GO_SP_AT. With UNWIND_SAME as ra, the pc
-	 * is the goroutine's saved one.
+	 * "g" is the top frame's register cfa_reg or, if that is UNWIND_REG_SP, cfa_deref words
+	 * from the thread pointer; base_offset packs places in Go's structures: GO_M_AT,
+	 * GO_CURG_AT, GO_SP_AT. With UNWIND_SAME as ra, the pc is the goroutine's saved one.
 	 */
 	UNWIND_CFA_GOROUTINE,
 	/*

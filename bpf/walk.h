@@ -244,10 +244,16 @@ WALK_INLINE int walk_goroutine(const struct walk_frame *f, const struct unwind_r
 			       struct walk_caller *to)
 {
 	__u64 g, m, current, own_m, saved[2], bounds[2], thread = walk_thread_pointer(f);
-	__u32 packed = (__u16)rule->base_offset;
+	__u32 packed = (__u16)rule->base_offset, reg = rule->cfa_reg - UNWIND_REG_OTHER;
 
-	if (!thread || walk_read_word(f, &g, thread + (__s64)rule->cfa_deref * 8) ||
-	    walk_read_word(f, &m, g + GO_M_AT(packed) * 8) ||
+	if (reg < WALK_OTHER_REGS) {
+		if (!f->has_others)
+			return -1;
+		g = f->other[reg];
+	} else if (!thread || walk_read_word(f, &g, thread + (__s64)rule->cfa_deref * 8)) {
+		return -1;
+	}
+	if (walk_read_word(f, &m, g + GO_M_AT(packed) * 8) ||
 	    walk_read_word(f, &current, m + GO_CURG_AT(packed) * 8))
 		return -1;
 	if (!current)

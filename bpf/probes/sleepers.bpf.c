@@ -94,6 +94,8 @@ static __always_inline __u32 copy_of(struct task_struct *task, struct stack_scra
 	rec->kernel_depth = depth;
 	rec->below_sp = below;
 	rec->stack_size = bytes;
+	rec->other_size = 0;
+	rec->go.g = 0;
 	fill_regs(rec, s);
 	return sizeof(*rec) + depth * 8 + bytes;
 }

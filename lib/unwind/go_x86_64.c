@@ -38,7 +38,7 @@ static int32_t read_i32(const struct go_code *code, size_t at)
 	return (int32_t)value;
 }
 
-/* Returns the size of a memory operand's displacement; `modrm` has no SIB byte behind it. */
+/* Returns the size of a memory operand's displacement. */
 static size_t displacement_size(uint8_t modrm)
 {
 	return modrm >> 6 == 1 ? 1 : modrm >> 6 == 2 ? 4 : 0;
@@ -48,7 +48,9 @@ static int32_t displacement(const struct go_code *code, size_t at, uint8_t modrm
 {
 	size_t size = displacement_size(modrm);
 
-	return size == 4 ? read_i32(code, at) : size == 1 ? (int8_t)code->bytes[at] : 0;
+	if (size == 1)
+		return at < code->size ? (int8_t)code->bytes[at] : 0;
+	return size == 4 ? read_i32(code, at) : 0;
 }
 
 /*
@@ -66,15 +68,17 @@ static size_t next_sp_write(const struct go_code *code, size_t from, int32_t *pl
 		*place = -1;
 		if (code->bytes[at + 1] == 0x89 && (modrm & 0xc7) == 0xc4)
 			return end;
-		/* A base of 4 or 12 has a SIB byte. */
-		if (code->bytes[at + 1] != 0x8b || (modrm & 0x38) != 0x20 || (modrm & 7) == 4)
+		if (code->bytes[at + 1] != 0x8b || (modrm & 0x38) != 0x20)
 			continue;
 		if (modrm >> 6 == 3)
 			return end;
+		/* A base of 4 has a SIB byte, here of rsp itself; other such bases are not used. */
+		if ((modrm & 7) == 4 && code->bytes[end++] != 0x24)
+			continue;
+		*place = displacement(code, end, modrm);
 		end += displacement_size(modrm);
 		if (end > code->size)
 			break;
-		*place = displacement(code, at + 3, modrm);
 		return end;
 	}
 	return NOT_FOUND;

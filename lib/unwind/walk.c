@@ -26,24 +26,45 @@ struct walk {
 	struct walk_frame frame; /* first, because steps get a pointer to it alone */
 	const struct walk_target *target;
 	struct walk_path *path;
-	bool left_copy; /* this step read outside the copy, probably on the stack */
+	bool leaves_stack; /* this step leads to another stack */
+	bool left_copy; /* this step read outside the copy, probably on a stack */
 	struct unwind_mapping mapping; /* the mapping found last */
 	struct unwind_rule rule;
 };
+
+static bool read_piece(const struct walk_piece *piece, void *to, uint64_t addr, size_t size)
+{
+	uint64_t offset = addr - piece->start;
+
+	if (addr < piece->start || offset > piece->size || size > piece->size - offset)
+		return false;
+	memcpy(to, (const char *)piece->bytes + offset, size);
+	return true;
+}
+
+/* Is it probably an address of the stack that this piece is the inner end of? */
+static bool is_beyond(const struct walk_piece *piece, uint64_t addr)
+{
+	return piece->is_stack && addr >= piece->start &&
+	       addr - piece->start < piece->size + WALK_FRAME_SIZE_MAX;
+}
 
 static int read_stack(const struct walk_frame *frame, void *to, uint64_t addr, size_t size)
 {
 	struct walk *w = (struct walk *)frame;
 	const struct walk_target *t = w->target;
-	uint64_t offset = addr - t->stack_start;
+	const struct walk_piece stack = {t->stack_start, t->stack, t->stack_size, true};
+	bool left = w->leaves_stack || is_beyond(&stack, addr);
 
-	if (addr < t->stack_start || offset > t->stack_size || size > t->stack_size - offset) {
-		if (addr >= t->stack_start && offset < t->stack_size + WALK_FRAME_SIZE_MAX)
-			w->left_copy = true;
-		return -1;
+	if (read_piece(&stack, to, addr, size))
+		return 0;
+	for (size_t i = 0; i < t->piece_count; i++) {
+		if (read_piece(&t->pieces[i], to, addr, size))
+			return 0;
+		left |= is_beyond(&t->pieces[i], addr);
 	}
-	memcpy(to, t->stack + offset, size);
-	return 0;
+	w->left_copy |= left;
+	return -1;
 }
 
 static uint32_t word_size(const struct walk_frame *frame)
@@ -212,8 +233,11 @@ static bool step(struct walk *w)
 	w->left_copy = false;
 	walk_load_needed(&w->frame, &w->rule);
 	result = walk_find_caller(&w->frame, &w->rule, &caller);
-	if (result == WALK_NO_RULE && w->rule.cfa_kind != UNWIND_CFA_NONE)
+	if (result == WALK_NO_RULE && w->rule.cfa_kind != UNWIND_CFA_NONE) {
+		w->leaves_stack = true;
 		result = walk_find_other_stack(&w->frame, &w->rule, &caller);
+		w->leaves_stack = false;
+	}
 	if (result == WALK_END ||
 	    (result == WALK_NO_RULE && walk_is_chain_end(&w->frame, &w->mapping)))
 		return end(w, STACK_WHOLE);

@@ -20,6 +20,14 @@ struct walk_shard {
 	uint32_t size;
 };
 
+/* Copied memory beside the stack. */
+struct walk_piece {
+	uint64_t start; /* address */
+	const void *bytes;
+	size_t size;
+	bool is_stack; /* the inner end of one; the rest was not copied */
+};
+
 struct walk_target {
 	bool is_arm64;
 	bool is_32bit; /* words have 4 bytes; else 8 */
@@ -36,6 +44,8 @@ struct walk_target {
 	uint64_t stack_start;
 	const uint8_t *stack;
 	size_t stack_size;
+	const struct walk_piece *pieces; /* of other memory that rules may lead to */
+	size_t piece_count;
 	/* Reads code of the process, to look for calls; false: unreadable. NULL: no scan. */
 	bool (*read_code)(void *ctx, uint64_t addr, void *to, size_t size);
 	void *ctx;

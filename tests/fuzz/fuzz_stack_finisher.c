@@ -156,6 +156,7 @@ static void read_copy(struct input *in, struct bytes *b)
 	in->copy = xcalloc(1, sizeof(head) + body);
 	head.kernel_depth %= body / 8 + 1;
 	head.stack_size %= body - head.kernel_depth * 8u + 1;
+	head.other_size %= body - head.kernel_depth * 8u - head.stack_size + 1;
 	record_init(&in->copy->rec, REC_COPY, sizeof(head) + body, 1, head.rec.pid, head.rec.tid);
 	head.rec.words = in->copy->rec.words;
 	*in->copy = head;

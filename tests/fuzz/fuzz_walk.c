@@ -28,6 +28,7 @@ struct input {
 	struct unwind_mapping mappings[MAX_MAPPINGS];
 	struct unwind_rule rules[MAX_RULES];
 	struct walk_shard shard;
+	struct walk_piece piece;
 	const uint8_t *code;
 	size_t code_size;
 };
@@ -91,7 +92,7 @@ static void read_rules(struct input *in, struct bytes *b)
 		if (rule)
 			memcpy(&in->rules[i], rule, sizeof(in->rules[i]));
 		/* Most values of a byte are no kind. */
-		in->rules[i].cfa_kind %= 6;
+		in->rules[i].cfa_kind %= UNWIND_CFA_GO_DEPTH + 1;
 	}
 	in->target.rules = in->rules;
 	in->target.rule_count = count;
@@ -124,8 +125,16 @@ static uint8_t *read_stack(struct input *in, struct bytes *b)
 	uint8_t *stack = xmemdup(bytes_take(b, size), size);
 
 	in->target.stack_start = STACK_START;
+	in->target.thread_pointer = STACK_START + 256;
+	if (size >= sizeof(in->piece.start))
+		memcpy(&in->piece.start, stack, sizeof(in->piece.start));
+	in->piece.bytes = stack;
+	in->piece.size = size / 2;
+	in->piece.is_stack = true;
 	in->target.stack = stack;
 	in->target.stack_size = size;
+	in->target.pieces = &in->piece;
+	in->target.piece_count = 1;
 	return stack;
 }
 

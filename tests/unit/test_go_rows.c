@@ -44,6 +44,8 @@ LABEL(go_asmcgocall_stored);
 LABEL(go_asmcgocall_back);
 LABEL(go_vdso_left);
 LABEL(go_vdso_back);
+LABEL(go_aligned_left);
+LABEL(go_aligned_back);
 LABEL(go_mcall);
 LABEL(go_mcall_left);
 LABEL(go_goexit);
@@ -172,6 +174,8 @@ static void others_are_left_by_frame_pointer(void **state)
 
 	assert_int_equal(rule_at(f, go_vdso_left).cfa_kind, UNWIND_CFA_OTHER_STACK);
 	check_frame(f, go_vdso_back, 16, true);
+	assert_int_equal(rule_at(f, go_aligned_left).cfa_kind, UNWIND_CFA_OTHER_STACK);
+	check_frame(f, go_aligned_back, 32, true);
 }
 
 static void stacks_end(void **state)

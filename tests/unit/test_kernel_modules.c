@@ -191,7 +191,7 @@ static void all_addresses_of_the_kernel_count(void **state)
 	struct rec_stack *stack = stack_record_new(addrs, kinds, 2, 1);
 	union {
 		struct rec_copy copy;
-		uint64_t words[48];
+		uint64_t words[sizeof(struct rec_copy) / 8 + 2];
 	} copy = {.copy = {.kernel_depth = 1, .stack_size = 8}};
 
 	record_init(&sample.rec, REC_SAMPLE, sizeof(sample), 1, 2, 3);

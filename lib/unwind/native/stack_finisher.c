@@ -101,10 +101,27 @@ static void fill_regs_32bit(const struct rec_copy *copy, struct walk_regs *regs)
 		regs->general[i] = (uint32_t)copy->general[numbers[i]];
 }
 
+#define PIECES 5
+
+/* Describes the memory that was copied beside the stack. */
+static void describe_pieces(const struct rec_copy *copy, struct walk_piece pieces[PIECES])
+{
+	const struct copied_go *go = &copy->go;
+
+	pieces[0] = (struct walk_piece){go->thread - 8, &go->g, 8, false};
+	pieces[1] = (struct walk_piece){go->g, go->g_words, sizeof(go->g_words), false};
+	pieces[2] = (struct walk_piece){go->m, go->m_words, sizeof(go->m_words), false};
+	pieces[3] = (struct walk_piece){go->other, go->other_words, sizeof(go->other_words), false};
+	pieces[4] = (struct walk_piece){go->other_words[COPIED_SP_AT],
+					copy->body + copy->kernel_depth + copy->stack_size / 8,
+					copy->other_size, true};
+}
+
 static void walk(struct stack_finisher *f, const struct rec_copy *copy, struct walk_path *path)
 {
 	const struct native_tables *tables = f->options.tables;
 	struct walk_regs regs = {.pc = copy->pc, .sp = copy->sp};
+	struct walk_piece pieces[PIECES];
 	struct walk_target target = {
 		.is_arm64 = unwind_machine_is_arm64(&tables->machine),
 		.is_32bit = f->space.is_32bit,
@@ -119,10 +136,14 @@ static void walk(struct stack_finisher *f, const struct rec_copy *copy, struct w
 		.stack_start = copy->sp - copy->below_sp,
 		.stack = (const uint8_t *)(copy->body + copy->kernel_depth),
 		.stack_size = copy->stack_size,
+		.thread_pointer = copy->go.thread,
+		.pieces = pieces,
+		.piece_count = copy->go.g ? PIECES : 0,
 		.read_code = f->options.read_file ? read_code : NULL,
 		.ctx = f,
 	};
 
+	describe_pieces(copy, pieces);
 	if (target.is_32bit)
 		fill_regs_32bit(copy, &regs);
 	else

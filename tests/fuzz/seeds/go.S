@@ -164,6 +164,27 @@ go_vdso_2:
 go_vdso_end:
 	go_function go_vdso, runtime.nanotime1, 6, 0, go_vdso_1, 8, go_vdso_2, 0, go_vdso_end
 
+// Aligns its stack, and keeps its place there.
+	.globl go_aligned_left, go_aligned_back
+go_aligned:
+	push %rbp
+go_aligned_1:
+	mov %rsp, %rbp
+	sub $16, %rsp
+go_aligned_2:
+	mov %rsp, %rbx
+	and $-16, %rsp
+go_aligned_left:
+	mov %rbx, (%rsp)
+	call *%rax
+	mov (%rsp), %rsp
+go_aligned_back:
+	leave
+go_aligned_3:
+	ret
+go_aligned_end:
+	go_function go_aligned, runtime.callCgoMmap, 6, 0, go_aligned_1, 8, go_aligned_2, 24, go_aligned_3, 0, go_aligned_end
+
 // Gives the goroutine up.
 	.globl go_mcall, go_mcall_left
 go_mcall:

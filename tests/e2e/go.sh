@@ -40,6 +40,7 @@ CODE
 
 ok "a program without C" build runtime runtime
 ok "a program with C" build cgo cgo
+ok "one whose C threads call Go" build threads threads
 ok "a stripped, position-independent one" build bare runtime -ldflags='-s -w' -buildmode=pie
 for way in gc sort chan panic callers grow; do
 	record $way 0 -- ./runtime $way 0.5
@@ -55,6 +56,13 @@ expect(any(names.count("goAgain") > 2 or names.count("main.goAgain") > 2 for nam
        "Go below C below Go")
 ' C
 calls_are_true cgo ./cgo
+record threads 0 -- ./threads 0.5
+stacks_are_whole threads '
+called = [[f["name"] for f in frames] for _, _, _, frames in samples()]
+expect(any("run" in names and "main.goWork" in names and names.count("inC") > 1
+           for names in called), "Go below C below Go below C")
+' C
+calls_are_true threads ./threads
 record bare 0 -- ./bare grow 0.5
 stacks_are_whole bare
 

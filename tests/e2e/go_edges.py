@@ -98,6 +98,10 @@ class Stacks:
             stack for thread in data["threads"] for stack in thread["samples"]["stack"]
             if stack is not None)
         self.leave_out_guesses()
+        self.leaves = collections.Counter(self.count)
+        functions = shared["funcTable"]["name"]
+        self.strings = shared["stringArray"]
+        self.name = [functions[function] for function in self.frames["func"]]
         for row in range(len(self.frame) - 1, -1, -1):
             if self.parent[row] is not None:
                 self.count[self.parent[row]] += self.count[row]
@@ -113,6 +117,14 @@ class Stacks:
             guessed.append(name == "Guess" or (parent is not None and guessed[parent]))
             if guessed[row]:
                 self.count.pop(row, None)
+
+    def names(self, row):
+        """The names of the functions from a row outward."""
+        found = set()
+        while row is not None:
+            found.add(self.strings[self.name[self.frame[row]]])
+            row = self.parent[row]
+        return found
 
     def lib(self, frame):
         """Name of the frame's file; "" for the kernel's frames and those of no file."""
@@ -133,7 +145,11 @@ class Stacks:
 
 def judge(profile, path, first_vaddr):
     """Returns (edges, {why: count}) of the profile's stacks, weighted by samples."""
-    program = Program(path)
+    return judge_by(Program(path), profile, path, first_vaddr)
+
+
+def judge_by(program, profile, path, first_vaddr):
+    """judge() by another file's disassembly."""
     stacks = Stacks(profile)
     address = stacks.frames["address"]
     name = path.rsplit("/", 1)[-1]

@@ -361,6 +361,16 @@ void tasks_name(struct tasks *t, const struct rec_name *rec)
 	set_name(t, process, thread, name);
 }
 
+/* Extends the lives of a process and its thread to a sign of life. */
+static void note_life(struct tasks *t, struct process *owner, thread_id thread, uint64_t time)
+{
+	thread_seen(&t->threads, thread, time);
+	if (time < owner->start)
+		owner->start = time;
+	if (owner->has_ended && time > owner->end)
+		owner->end = time;
+}
+
 thread_id tasks_exit(struct tasks *t, const struct rec_exit *end)
 {
 	uint64_t time = tasks_time(t, end->rec.time);
@@ -368,7 +378,10 @@ thread_id tasks_exit(struct tasks *t, const struct rec_exit *end)
 	thread_id thread = get_thread(t, process, end->rec.tid, time);
 
 	note_filters(t, &end->rec);
-	if (!t->threads.rows.items[thread].has_ended)
+	/* The process may have ended it: the last two threads may both take themselves for that. */
+	if (t->threads.rows.items[thread].has_ended)
+		note_life(t, process_at(t, process), thread, time);
+	else
 		thread_end(&t->threads, thread, time);
 	if (end->rec.flags & EXIT_PROCESS && !process_at(t, process)->has_ended)
 		end_process(t, process, time);
@@ -408,16 +421,6 @@ void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *map
 process_id tasks_process(struct tasks *t, const struct rec *rec)
 {
 	return get_process(t, rec->pid, tasks_time(t, rec->time));
-}
-
-/* Extends the lives of a process and its thread to a sign of life. */
-static void note_life(struct tasks *t, struct process *owner, thread_id thread, uint64_t time)
-{
-	thread_seen(&t->threads, thread, time);
-	if (time < owner->start)
-		owner->start = time;
-	if (owner->has_ended && time > owner->end)
-		owner->end = time;
 }
 
 thread_id tasks_sampled(struct tasks *t, const struct rec *rec)

@@ -81,21 +81,24 @@ thread_id thread_table_add(struct thread_table *t, struct process_table *process
 void thread_end(struct thread_table *t, thread_id id, uint64_t time)
 {
 	struct profile_thread *row = threads_get(t->profile, id);
+	struct thread *thread = &t->rows.items[id];
 
-	t->rows.items[id].has_ended = true;
+	thread->has_ended = true;
 	row->end = time > row->start ? time : row->start;
-	/* The record of the exit may be late. */
-	if (row->samples.count && vec_last(&row->samples).time > row->end)
-		row->end = vec_last(&row->samples).time;
+	if (thread->seen > row->end)
+		row->end = thread->seen;
 }
 
 void thread_seen(struct thread_table *t, thread_id id, uint64_t time)
 {
 	struct profile_thread *row = threads_get(t->profile, id);
+	struct thread *thread = &t->rows.items[id];
 
 	if (time < row->start)
 		row->start = time;
-	if (t->rows.items[id].has_ended && time > row->end)
+	if (time > thread->seen)
+		thread->seen = time;
+	if (thread->has_ended && time > row->end)
 		row->end = time;
 }
 

@@ -23,6 +23,7 @@ struct thread {
 	struct cpu_clock cpu;
 	struct wait_rows *wait_rows; /* NULL: no wait has ended yet; see waits.h */
 	uint32_t open_waits; /* its first one there, NO_WAIT: none */
+	uint64_t seen; /* time of its latest sign of life */
 	bool has_ended;
 	uint8_t origin; /* enum task_origin */
 };
@@ -42,6 +43,7 @@ thread_id thread_table_find(const struct thread_table *t, process_id process, ui
 thread_id thread_table_add(struct thread_table *t, struct process_table *processes,
 			   process_id process, uint32_t tid, uint64_t start,
 			   enum task_origin origin);
+/* Ends the thread then, or at its latest sign of life: the record of its end may be late. */
 void thread_end(struct thread_table *t, thread_id id, uint64_t time);
 /* Extends start and end of the thread to this time: it was alive then. */
 void thread_seen(struct thread_table *t, thread_id id, uint64_t time);

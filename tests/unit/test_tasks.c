@@ -87,6 +87,29 @@ static void a_process_ends_with_its_last_thread(void **state)
 	assert_int_equal(fed_thread(f, 10, 0, 11)->incarnation, 0);
 }
 
+static void nothing_comes_after_the_end(void **state)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0x10};
+
+	feed_fork(f, 10, 10, 10, 1, "p");
+	/* This sample waits for its stack, and an older exit is late. */
+	feed_sample(f, 50, 10, 10, 0, 0x10, 7, 16);
+	feed_exit(f, 40, 10, 10, EXIT_PROCESS);
+	feed_stack(f, 55, 7, 0, addrs, 0, 1, NULL);
+	/* Both threads take themselves for the last. */
+	feed_fork(f, 60, 20, 20, 1, "q");
+	feed_fork(f, 60, 20, 21, 20, "q");
+	feed_exit(f, 70, 20, 20, EXIT_PROCESS);
+	feed_exit(f, 75, 20, 21, EXIT_PROCESS);
+	feed_end(f, 100);
+	assert_int_equal(vec_last(&fed_thread(f, 10, 0, 10)->samples).time, T0 + 50);
+	expect_times(fed_thread(f, 10, 0, 10), 10, 50);
+	expect_process_times(fed_thread(f, 10, 0, 10), 10, 50);
+	expect_times(fed_thread(f, 20, 0, 21), 60, 75);
+	expect_process_times(fed_thread(f, 20, 0, 20), 60, 75);
+}
+
 static void a_leader_that_exits_ends_nothing_else(void **state)
 {
 	struct fed *f = *state;
@@ -313,6 +336,7 @@ int main(void)
 		TEST(what_ran_already_starts_with_the_recording),
 		TEST(nothing_is_older_than_the_recording),
 		TEST(a_process_ends_with_its_last_thread),
+		TEST(nothing_comes_after_the_end),
 		TEST(a_leader_that_exits_ends_nothing_else),
 		TEST(a_pid_can_be_used_again),
 		TEST(only_the_living_execute_and_make_threads),

@@ -58,10 +58,13 @@ enum {
 
 #define NO_VALUE UINT8_MAX
 
+#define NO_SAMPLE UINT32_MAX
+
 /* All samples of a thread with that stack. */
 struct pprof_sample {
 	thread_id thread;
 	stack_id stack;
+	uint32_t next; /* of another thread with the same stack, or NO_SAMPLE */
 };
 
 struct pprof {
@@ -72,6 +75,8 @@ struct pprof {
 	stack_id *of_stacks; /* by stack_id: the row of locations */
 	stack_id *callers; /* by stack_id: the stack of the next location, or NO_STACK */
 	bool *is_whole; /* by row of locations: a location of its own */
+	uint32_t *first_samples; /* by stack_id, that of NO_STACK behind all: one, or NO_SAMPLE */
+	struct strbuf *labels; /* by thread_id: of its samples; empty until asked for */
 	struct stacks made_up; /* (module, name) of functions that are addresses */
 	uint64_t *limits; /* by module_id: behind the last address; 0: not used */
 	uint8_t value_of_event[UINT8_MAX + 1]; /* its first value */
@@ -79,7 +84,7 @@ struct pprof {
 	VEC(struct pprof_sample) samples;
 	VEC(uint64_t) values; /* value_count by sample */
 	struct index index;
-	struct strbuf message, inner; /* being built */
+	struct strbuf message, inner, head; /* being built */
 	struct outfile *out;
 };
 
@@ -100,11 +105,10 @@ static uint64_t string_of(struct pprof *w, string_id id)
 /* Writes the message that was built as an element of the profile. */
 static void emit(struct pprof *w, uint32_t field)
 {
-	struct strbuf head = {0};
-
-	protobuf_element(&head, field, w->message.text, w->message.size);
-	outfile_write(w->out, head.text, head.size);
-	strbuf_release(&head);
+	strbuf_reset(&w->head);
+	protobuf_head(&w->head, field, w->message.size);
+	outfile_write(w->out, w->head.text, w->head.size);
+	outfile_write(w->out, w->message.text, w->message.size);
 	strbuf_reset(&w->message);
 }
 
@@ -161,6 +165,14 @@ static void find_locations(struct pprof *w)
 		w->callers[id] = joins ? w->callers[stack->parent] : stack->parent;
 	}
 	w->is_whole = xcalloc(w->locations.rows.count + 1, sizeof(*w->is_whole));
+	w->first_samples = xmalloc((count + 1) * sizeof(*w->first_samples));
+	for (size_t i = 0; i <= count; i++)
+		w->first_samples[i] = NO_SAMPLE;
+}
+
+static uint32_t *first_sample(struct pprof *w, stack_id stack)
+{
+	return &w->first_samples[stack == NO_STACK ? w->profile->stacks.rows.count : stack];
 }
 
 static bool sample_equal(const void *table, uint32_t id, const void *key)
@@ -173,13 +185,14 @@ static bool sample_equal(const void *table, uint32_t id, const void *key)
 
 static uint64_t *values_of(struct pprof *w, thread_id thread, stack_id stack)
 {
-	const struct pprof_sample wanted = {thread, stack};
+	const struct pprof_sample wanted = {thread, stack, *first_sample(w, stack)};
 	uint64_t hash = hash_pair(thread, stack);
 	uint32_t id = index_find(&w->index, hash, sample_equal, w, &wanted);
 
 	if (id == INDEX_NONE) {
 		id = (uint32_t)w->samples.count;
 		vec_push(&w->samples, wanted);
+		*first_sample(w, stack) = id;
 		(void)vec_add_zeroed(&w->values, w->value_count);
 		index_add(&w->index, hash, id);
 	}
@@ -205,41 +218,84 @@ static void add_up(struct pprof *w)
 	}
 }
 
-static void add_label(struct pprof *w, const char *key, uint64_t number, uint64_t text)
+static void add_label(struct pprof *w, struct strbuf *labels, const char *key, uint64_t number,
+		      uint64_t text)
 {
 	struct strbuf label = {0};
 
 	protobuf_u64(&label, LABEL_KEY, text_id(w, key));
 	protobuf_u64(&label, LABEL_STR, text);
 	protobuf_u64(&label, LABEL_NUM, number);
-	protobuf_bytes(&w->message, SAMPLE_LABEL, label.text, label.size);
+	protobuf_bytes(labels, SAMPLE_LABEL, label.text, label.size);
 	strbuf_release(&label);
 }
 
-static void write_sample(struct pprof *w, const struct pprof_sample *sample, const uint64_t *values)
+static const struct strbuf *labels_of(struct pprof *w, thread_id id)
 {
-	const struct profile_thread *thread = &w->profile->threads.rows.items[sample->thread];
+	const struct profile_thread *thread = &w->profile->threads.rows.items[id];
+	struct strbuf *labels = &w->labels[id];
 
-	strbuf_reset(&w->inner);
-	for (stack_id at = sample->stack; at != NO_STACK; at = w->callers[at]) {
-		w->is_whole[w->of_stacks[at]] = true;
-		protobuf_varint(&w->inner, (uint64_t)w->of_stacks[at] + 1);
+	if (!labels->size) {
+		add_label(w, labels, "pid", thread->pid, 0);
+		add_label(w, labels, "tid", thread->tid, 0);
+		add_label(w, labels, "thread", 0, string_of(w, thread->name));
 	}
+	return labels;
+}
+
+/* Writes a sample whose locations are in w->inner. */
+static void write_sample(struct pprof *w, uint32_t number)
+{
+	const uint64_t *values = &w->values.items[number * w->value_count];
+	const struct strbuf *labels = labels_of(w, w->samples.items[number].thread);
+
 	protobuf_bytes(&w->message, SAMPLE_LOCATION_ID, w->inner.text, w->inner.size);
-	strbuf_reset(&w->inner);
+	strbuf_reset(&w->head);
 	for (size_t i = 0; i < w->value_count; i++)
-		protobuf_varint(&w->inner, values[i]);
-	protobuf_bytes(&w->message, SAMPLE_VALUE, w->inner.text, w->inner.size);
-	add_label(w, "pid", thread->pid, 0);
-	add_label(w, "tid", thread->tid, 0);
-	add_label(w, "thread", 0, string_of(w, thread->name));
+		protobuf_varint(&w->head, values[i]);
+	protobuf_bytes(&w->message, SAMPLE_VALUE, w->head.text, w->head.size);
+	strbuf_add(&w->message, labels->text, labels->size);
 	emit(w, PROFILE_SAMPLE);
 }
 
+static void write_samples_of(struct pprof *w, stack_id stack)
+{
+	uint32_t number = *first_sample(w, stack);
+
+	if (number == NO_SAMPLE)
+		return;
+	strbuf_reset(&w->inner);
+	for (stack_id at = stack; at != NO_STACK; at = w->callers[at])
+		protobuf_varint(&w->inner, (uint64_t)w->of_stacks[at] + 1);
+	for (; number != NO_SAMPLE; number = w->samples.items[number].next)
+		write_sample(w, number);
+}
+
+/* Goes by stack: all threads' samples have the same locations. */
 static void write_samples(struct pprof *w)
 {
-	for (size_t i = 0; i < w->samples.count && !outfile_failed(w->out); i++)
-		write_sample(w, &w->samples.items[i], &w->values.items[i * w->value_count]);
+	w->labels = xcalloc(w->profile->threads.rows.count + 1, sizeof(*w->labels));
+	for (stack_id stack = 0; stack < w->profile->stacks.rows.count; stack++) {
+		if (outfile_failed(w->out))
+			return;
+		write_samples_of(w, stack);
+	}
+	write_samples_of(w, NO_STACK);
+}
+
+/* Marks the locations of all samples; a caller's stack comes before those that it calls. */
+static void mark_locations(struct pprof *w)
+{
+	size_t count = w->profile->stacks.rows.count;
+	_cleanup_free_ bool *is_used = xcalloc(count + 1, sizeof(*is_used));
+
+	for (size_t i = count; i-- > 0;) {
+		if (!is_used[i] && w->first_samples[i] == NO_SAMPLE)
+			continue;
+		w->is_whole[w->of_stacks[i]] = true;
+		if (w->callers[i] != NO_STACK)
+			is_used[w->callers[i]] = true;
+	}
 }
 
 static uint64_t address_of(const struct profile *p, const struct frame *frame)
@@ -290,6 +346,7 @@ static void write_location(struct pprof *w, stack_id row)
 
 static void write_locations(struct pprof *w)
 {
+	mark_locations(w);
 	w->limits = xcalloc(w->profile->modules.rows.count + 1, sizeof(*w->limits));
 	for (stack_id row = 0; row < w->locations.rows.count && !outfile_failed(w->out); row++) {
 		if (w->is_whole[row])
@@ -387,11 +444,16 @@ static void release(struct pprof *w)
 	free(w->callers);
 	free(w->is_whole);
 	free(w->limits);
+	free(w->first_samples);
+	for (size_t i = 0; i < w->profile->threads.rows.count; i++)
+		strbuf_release(&w->labels[i]);
+	free(w->labels);
 	vec_release(&w->samples);
 	vec_release(&w->values);
 	index_release(&w->index);
 	strbuf_release(&w->message);
 	strbuf_release(&w->inner);
+	strbuf_release(&w->head);
 }
 
 static int pprof_write(const struct profile *p, const struct export_options *options,

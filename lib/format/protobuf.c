@@ -6,9 +6,13 @@ enum { VARINT = 0, DELIMITED = 2 };
 
 void protobuf_varint(struct strbuf *out, uint64_t value)
 {
+	char bytes[10];
+	size_t size = 0;
+
 	for (; value >= 0x80; value >>= 7)
-		strbuf_addch(out, (char)(value | 0x80));
-	strbuf_addch(out, (char)value);
+		bytes[size++] = (char)(value | 0x80);
+	bytes[size++] = (char)value;
+	strbuf_add(out, bytes, size);
 }
 
 void protobuf_u64(struct strbuf *out, uint32_t field, uint64_t value)
@@ -19,15 +23,16 @@ void protobuf_u64(struct strbuf *out, uint32_t field, uint64_t value)
 	protobuf_varint(out, value);
 }
 
-void protobuf_element(struct strbuf *out, uint32_t field, const void *data, size_t size)
+void protobuf_head(struct strbuf *out, uint32_t field, size_t size)
 {
 	protobuf_varint(out, (uint64_t)field << 3 | DELIMITED);
 	protobuf_varint(out, size);
-	strbuf_add(out, data, size);
 }
 
 void protobuf_bytes(struct strbuf *out, uint32_t field, const void *data, size_t size)
 {
-	if (size)
-		protobuf_element(out, field, data, size);
+	if (!size)
+		return;
+	protobuf_head(out, field, size);
+	strbuf_add(out, data, size);
 }

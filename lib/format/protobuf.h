@@ -13,7 +13,7 @@ void protobuf_varint(struct strbuf *out, uint64_t value);
 void protobuf_u64(struct strbuf *out, uint32_t field, uint64_t value);
 /* A string, a message, or packed numbers; left out if it is empty. */
 void protobuf_bytes(struct strbuf *out, uint32_t field, const void *data, size_t size);
-/* Also if it is empty: an element of a repeated field. */
-void protobuf_element(struct strbuf *out, uint32_t field, const void *data, size_t size);
+/* Adds what comes before the bytes of a string or message; an empty one may be an element. */
+void protobuf_head(struct strbuf *out, uint32_t field, size_t size);
 
 #endif

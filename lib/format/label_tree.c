@@ -62,14 +62,12 @@ static string_id new_frame_label(struct label_tree *t, const struct frame *frame
 					      ? NULL
 					      : &p->modules.rows.items[frame->module];
 	_cleanup_(strbuf_release) struct strbuf label = {0};
-	uint64_t address = frame->offset;
 
-	if (module)
-		module_offset_to_rva(module, frame->offset, &address);
 	if (func && strings_size(&p->strings, func->name))
 		strbuf_adds(&label, strings_get(&p->strings, func->name));
 	else
-		strbuf_addf(&label, "0x%" PRIx64, address);
+		strbuf_addf(&label, "0x%" PRIx64,
+			    modules_address(&p->modules, frame->module, frame->offset));
 	if (module && !(func && func->is_named))
 		add_module(module, &p->strings, &label);
 	return intern_label(t, &label);

@@ -300,12 +300,7 @@ static void mark_locations(struct pprof *w)
 
 static uint64_t address_of(const struct profile *p, const struct frame *frame)
 {
-	uint64_t address = frame->offset;
-
-	if (frame->module != NO_MODULE)
-		module_offset_to_rva(&p->modules.rows.items[frame->module], frame->offset,
-				     &address);
-	return address;
+	return modules_address(&p->modules, frame->module, frame->offset);
 }
 
 /* The number of a function: rows of the profile first, then those that are addresses. */

@@ -76,13 +76,10 @@ void expand_inlines_answer(struct expand_inlines *e, frame_id frame, symbol_id s
 /* The name of a nameless frame: its address. */
 static string_id address_name(struct profile *p, const struct frame *frame)
 {
-	uint64_t address = frame->offset;
 	char text[24];
 
-	if (frame->module != NO_MODULE)
-		module_offset_to_rva(modules_get(&p->modules, frame->module), frame->offset,
-				     &address);
-	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	snprintf(text, sizeof(text), "0x%" PRIx64,
+		 modules_address(&p->modules, frame->module, frame->offset));
 	return strings_intern(&p->strings, text);
 }
 

@@ -90,6 +90,15 @@ bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva
 	return true;
 }
 
+uint64_t modules_address(const struct modules *m, module_id id, uint64_t offset)
+{
+	uint64_t address = offset;
+
+	if (id != NO_MODULE)
+		module_offset_to_rva(&m->rows.items[id], offset, &address);
+	return address;
+}
+
 uint64_t module_bytes_from(const struct module *m, uint64_t rva)
 {
 	uint64_t most = 0;

@@ -113,6 +113,11 @@ const struct module_symbol *module_find_symbol(const struct module *m, uint64_t 
  */
 bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva);
 /*
+ * Returns the address that stands for code without a name: its RVA, else the offset. NO_MODULE: the
+ * offset is the address.
+ */
+uint64_t modules_address(const struct modules *m, module_id id, uint64_t offset);
+/*
  * Returns the number of bytes from the RVA to the end of its segment, which bounds functions
  * whatever symbols and debug information claim. At most MODULE_CODE_MAX, which is the result
  * outside of all segments.

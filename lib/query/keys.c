@@ -58,12 +58,7 @@ static string_id text(struct query_keys *k, const struct profile *p, string_id i
 
 static uint64_t address_of(const struct profile *p, const struct frame *frame)
 {
-	uint64_t address = frame->offset;
-
-	if (frame->module != NO_MODULE)
-		module_offset_to_rva(&p->modules.rows.items[frame->module], frame->offset,
-				     &address);
-	return address;
+	return modules_address(&p->modules, frame->module, frame->offset);
 }
 
 static void set_function(struct query_keys *k, const struct profile *p, const struct frame *frame,

@@ -167,13 +167,10 @@ static uint32_t intern_func(struct firefox *f, const struct firefox_func *func)
 /* The name of a nameless function: its frame's address. */
 static uint32_t address_name(struct firefox *f, const struct frame *frame)
 {
-	uint64_t address = frame->offset;
 	char text[24];
 
-	if (frame->module != NO_MODULE)
-		module_offset_to_rva(&f->profile->modules.rows.items[frame->module], frame->offset,
-				     &address);
-	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	snprintf(text, sizeof(text), "0x%" PRIx64,
+		 modules_address(&f->profile->modules, frame->module, frame->offset));
 	return firefox_string_of(f, text);
 }
 

@@ -51,36 +51,41 @@ static uint32_t intern(struct speedscope *w, const struct speedscope_frame *fram
 	return id;
 }
 
+static string_id text_of(struct speedscope *w, string_id id)
+{
+	return strings_intern(&w->strings, strings_get(&w->profile->strings, id));
+}
+
+static struct speedscope_frame make_frame(struct speedscope *w, const struct frame *frame)
+{
+	const struct profile *p = w->profile;
+	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
+	struct speedscope_frame row = {.file = NO_STRING};
+	char address[32];
+
+	if (func) {
+		row.name = text_of(w, func->name);
+		row.line = func->line;
+	} else {
+		snprintf(address, sizeof(address), "0x%" PRIx64,
+			 modules_address(&p->modules, frame->module, frame->offset));
+		row.name = strings_intern(&w->strings, address);
+	}
+	if (func && func->file != NO_SOURCE_FILE)
+		row.file = text_of(w, p->source_files.rows.items[func->file].path);
+	else if (frame->module != NO_MODULE)
+		row.file = text_of(w, p->modules.rows.items[frame->module].name);
+	return row;
+}
+
 static void make_frames(struct speedscope *w)
 {
 	const struct profile *p = w->profile;
-	char address[32];
 
 	w->of_frames = xcalloc(p->frames.rows.count + 1, sizeof(*w->of_frames));
 	for (frame_id id = 0; id < p->frames.rows.count; id++) {
-		const struct frame *frame = &p->frames.rows.items[id];
-		struct speedscope_frame row = {.file = NO_STRING};
+		struct speedscope_frame row = make_frame(w, &p->frames.rows.items[id]);
 
-		if (frame->func == NO_FUNC) {
-			snprintf(address, sizeof(address), "0x%" PRIx64, frame->offset);
-			row.name = strings_intern(&w->strings, address);
-		} else {
-			const struct func *func = &p->funcs.rows.items[frame->func];
-
-			row.name = strings_intern(&w->strings,
-						  strings_get(&p->strings, func->name));
-			row.line = func->line;
-			if (func->file != NO_SOURCE_FILE)
-				row.file = strings_intern(
-					&w->strings,
-					strings_get(&p->strings,
-						    p->source_files.rows.items[func->file].path));
-			else if (frame->module != NO_MODULE)
-				row.file = strings_intern(
-					&w->strings,
-					strings_get(&p->strings,
-						    p->modules.rows.items[frame->module].name));
-		}
 		w->of_frames[id] = intern(w, &row);
 	}
 }

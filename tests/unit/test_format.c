@@ -7,9 +7,12 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/format/format.h"
+#include "tests/unit/export_fixture.h"
 
 static void found_by_name(void **state)
 {
@@ -63,6 +66,59 @@ static void plain_by_suffix(void **state)
 	assert_false(format_is_compressed(&text, "-"));
 }
 
+/* Returns what the format makes of the profile, as text with its size. */
+static struct strbuf written_as(const struct format *format, const struct profile *p)
+{
+	struct outfile_options options = {.path = "memory", .owner = {.is_self = true}};
+	int fd = memfd_create("profile", MFD_CLOEXEC);
+	struct strbuf text = {0};
+	struct error err = {0};
+	struct outfile *out;
+	char buffer[4096];
+	ssize_t size;
+
+	options.fd = dup(fd);
+	assert_int_equal(outfile_open(&out, &options, &err), 0);
+	assert_int_equal(format->write(p, NULL, out, NULL, &err), 0);
+	assert_int_equal(outfile_commit(out, &err), 0);
+	outfile_free(out);
+	lseek(fd, 0, SEEK_SET);
+	while ((size = read(fd, buffer, sizeof(buffer))) > 0)
+		strbuf_add(&text, buffer, (size_t)size);
+	close(fd);
+	return text;
+}
+
+#define WRITTEN(name) &format_##name,
+/* All formats show the address at which the file's code is loaded. */
+static void nameless_code_has_the_same_address_everywhere(void **state)
+{
+	static const struct format *const formats[] = {FORMATS(WRITTEN)};
+	struct exported *f = *state;
+	module_id module = modules_add(&f->p->modules, PROFILE_MODULE_FILE,
+				       export_intern(f, "/lib/app"), export_intern(f, "app"));
+	struct module_segment segments[] = {
+		{.file_size = 0x1000, .vaddr = 0x400000},
+		{.file_offset = 0x1000, .file_size = 0x1000, .vaddr = 0x403000, .executable = true},
+	};
+	struct profile_thread *thread;
+	frame_id frame;
+
+	for (size_t i = 0; i < 2; i++)
+		vec_push(&modules_get(&f->p->modules, module)->segments, segments[i]);
+	frame = export_add_frame(f, module, NO_FUNC, 0x1abc);
+	thread = export_add_thread(f, 10, 10, "app");
+	export_add_sample(thread, 1000000, stacks_intern(&f->p->stacks, NO_STACK, frame), 0);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		struct strbuf text = written_as(formats[i], f->p);
+
+		print_message("%s\n", formats[i]->name);
+		assert_non_null(memmem(text.text, text.size, "0x3abc", 6));
+		assert_null(memmem(text.text, text.size, "0x1abc", 6));
+		strbuf_release(&text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -70,6 +126,8 @@ int main(void)
 		cmocka_unit_test(found_by_suffix),
 		cmocka_unit_test(found_by_content),
 		cmocka_unit_test(plain_by_suffix),
+		cmocka_unit_test_setup_teardown(nameless_code_has_the_same_address_everywhere,
+						export_setup, export_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

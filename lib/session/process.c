@@ -48,3 +48,13 @@ process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t sta
 	index_add(&t->by_pid, hash_u64(pid), id);
 	return id;
 }
+
+void process_set_container(struct process *process, struct strings *strings,
+			   const struct rec_container *container)
+{
+	if (container->ns_pid)
+		process->ns_pid = container->ns_pid;
+	process->cgroup = container->cgroup_size ? strings_intern_sized(strings, container->cgroup,
+									container->cgroup_size)
+						 : NO_STRING;
+}

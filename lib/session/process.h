@@ -5,10 +5,12 @@
 
 #include <stdbool.h>
 
+#include "bpf/record.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
 #include "lib/process/mapping.h"
+#include "lib/profile/strings.h"
 
 typedef uint32_t process_id;
 
@@ -59,5 +61,8 @@ process_id process_table_find(const struct process_table *t, uint32_t pid);
 /* Adds an incarnation of pid. Takes `mappings` over; the caller sets the threads. */
 process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t start,
 			     enum task_origin origin, struct mapping_table *mappings);
+/* Takes control group and pid namespace over. */
+void process_set_container(struct process *process, struct strings *strings,
+			   const struct rec_container *container);
 
 #endif

@@ -390,15 +390,9 @@ thread_id tasks_exit(struct tasks *t, const struct rec_exit *end)
 
 void tasks_set_container(struct tasks *t, const struct rec_container *container)
 {
-	struct process *process = process_at(
-		t, get_process(t, container->rec.pid, tasks_time(t, container->rec.time)));
+	process_id id = get_process(t, container->rec.pid, tasks_time(t, container->rec.time));
 
-	if (container->ns_pid)
-		process->ns_pid = container->ns_pid;
-	process->cgroup = container->cgroup_size
-				  ? strings_intern_sized(&t->profile->strings, container->cgroup,
-							 container->cgroup_size)
-				  : NO_STRING;
+	process_set_container(process_at(t, id), &t->profile->strings, container);
 }
 
 void tasks_user(struct tasks *t, const struct rec_user *user)

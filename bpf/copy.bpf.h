@@ -29,6 +29,9 @@ struct copy_scratch {
 	__u64 words[COPY_HEADER_WORDS + COPY_BODY_WORDS]; /* a struct rec_copy */
 	__u64 window; /* its start, ns */
 	__u32 used; /* bytes in this window */
+	/* Variables of copy_stack(): the verifier does not follow values in map memory. */
+	__u64 sp;
+	__u32 at, want, done;
 };
 
 struct copies {
@@ -74,28 +77,42 @@ static __always_inline __u32 below_sp(__u64 sp)
 	return (on_page < COPY_RED_ZONE ? on_page : COPY_RED_ZONE) & ~7u;
 }
 
+struct copy_loop {
+	struct copy_scratch *c;
+};
+
+static long copy_page(__u32 i, void *ctx)
+{
+	struct copy_scratch *c = ((struct copy_loop *)ctx)->c;
+	__u32 at = c->at, done = c->done, want = c->want;
+	__u32 size = COPY_PAGE - ((c->sp + done) & (COPY_PAGE - 1));
+
+	if (done >= want || done > COPY_BYTES_MAX - COPY_PAGE || at > KERNEL_DEPTH_MAX)
+		return 1;
+	if (size > want - done)
+		size = want - done;
+	/* Impossible, as the compiler knows; the verifier does not. */
+	barrier_var(size);
+	if (!size || size > COPY_PAGE)
+		return 1;
+	if (bpf_probe_read_user((void *)(c->words + COPY_HEADER_WORDS + at) + done, size,
+				(const void *)(c->sp + done)))
+		return 1;
+	c->done = done + size;
+	return 0;
+}
+
 /* Copies page by page up to the first unreadable one. Returns bytes, a multiple of 8. */
 static __always_inline __u32 copy_stack(struct copy_scratch *c, __u32 at, __u64 sp, __u32 want)
 {
-	__u32 done = 0;
+	struct copy_loop loop = {c};
 
-	for (int i = 0; i < 5; i++) {
-		__u32 size = COPY_PAGE - ((sp + done) & (COPY_PAGE - 1));
-
-		if (done >= want || done > COPY_BYTES_MAX - COPY_PAGE || at > KERNEL_DEPTH_MAX)
-			break;
-		if (size > want - done)
-			size = want - done;
-		/* Impossible, as the compiler knows; the verifier does not. */
-		barrier_var(size);
-		if (!size || size > COPY_PAGE)
-			break;
-		if (bpf_probe_read_user((void *)(c->words + COPY_HEADER_WORDS + at) + done, size,
-					(const void *)(sp + done)))
-			break;
-		done += size;
-	}
-	return done & ~7u;
+	c->sp = sp;
+	c->at = at;
+	c->want = want;
+	c->done = 0;
+	bpf_loop(COPY_BYTES_MAX / COPY_PAGE + 1, copy_page, &loop, 0);
+	return c->done & ~7u;
 }
 
 /* Places of m in a g, and of the goroutine in an m up to Go 1.25 and since then; in words. */

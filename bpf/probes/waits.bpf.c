@@ -85,37 +85,30 @@ static __always_inline __u64 run_delay_of(struct task_struct *task)
 }
 
 /*
- * run_delay_of() a task that is about to run: with the time since it was queued, which the kernel
- * adds in a moment.
+ * run_delay_of() a task that is about to run, by its address: with the time since it was queued,
+ * which the kernel adds in a moment.
  */
 static __always_inline __u64 last_run_delay_of(struct task_struct *task)
 {
-	__u64 delay = task->sched_info.run_delay, queued = task->sched_info.last_queued;
-	__u64 clock;
+	__u64 delay = BPF_CORE_READ(task, sched_info.run_delay);
+	__u64 queued = BPF_CORE_READ(task, sched_info.last_queued);
+	__u64 clock = queued ? BPF_CORE_READ(task, se.cfs_rq, rq, clock) : 0;
 
-	if (!queued)
-		return delay;
-	clock = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
 	return clock > queued ? delay + clock - queued : delay;
 }
 
-/* Tells of the wait that ends: `task` arrives on this CPU. */
-static __always_inline void send_run(struct task_struct *task, const struct wait_row *row,
-				     __u64 now)
+/* Tells of the wait of a task that arrives on this CPU; `reason`: the bytes of one. */
+__noinline int send_run(__u64 address, const struct wait_row *row, __u64 now, __u64 reason)
 {
+	struct task_struct *task = (struct task_struct *)address;
 	struct switch_state *st = own_switch_state();
 	struct bpf_counters *count = own_counters();
 	struct rec_resumed rec = {};
 	void *ring = own_ring();
-	__u64 address;
 
-	if (!st || !count)
-		return;
-	/* Read back, the address is a number to the verifier. */
-	*(volatile __u64 *)&st->address = (__u64)task;
-	address = *(volatile __u64 *)&st->address;
-	if (!begin_wait_record(address, &rec.rec, REC_RUN, sizeof(rec), now))
-		return;
+	if (!st || !count || !row ||
+	    !begin_wait_record(address, &rec.rec, REC_RUN, sizeof(rec), now))
+		return 0;
 	rec.rec.flags = row->is_sampled ? RUN_SAMPLED : 0;
 	/* Without a start, nothing tells how much was queued since then. */
 	if (!row->left || !knows_run_delay(task))
@@ -126,11 +119,36 @@ static __always_inline void send_run(struct task_struct *task, const struct wait
 	if (rec.queued > now - row->left)
 		rec.queued = now - row->left;
 	rec.start = row->left;
-	rec.cpu_time = task->se.sum_exec_runtime >> 4;
+	rec.cpu_time = BPF_CORE_READ(task, se.sum_exec_runtime) >> 4;
 	rec.chance = row->is_sampled ? row->chance : 0;
-	rec.reason = wait_reason_of(task, row->state);
+	*(__u64 *)&rec.reason = reason;
 	if (!ring || !emit_output(count, ring, &rec, sizeof(rec), BPF_RB_NO_WAKEUP))
 		st->lost++;
+	return 0;
+}
+
+/* Ends the wait of `task`, which arrives on this CPU. */
+static __always_inline void note_arrival(struct task_struct *task, struct wait_row *row, __u64 now)
+{
+	__u64 length;
+
+	/* Clocks of CPUs may differ a little. */
+	if (row->left > now)
+		row->left = now;
+	length = now - row->left;
+	if (row->left)
+		note_length(row, length);
+	if (row->is_sampled || !row->left || length >= config.wait_long_ns) {
+		struct wait_reason reason = wait_reason_of(task, row->state);
+		struct switch_state *st = own_switch_state();
+
+		if (!st)
+			return;
+		/* Read back, the address is a number to the verifier. */
+		*(volatile __u64 *)&st->address = (__u64)task;
+		send_run(*(volatile __u64 *)&st->address, row, now, *(__u64 *)&reason);
+	}
+	row->is_off = row->is_sampled = 0;
 }
 
 /* The current task leaves the CPU. True: its wait becomes a sample. */
@@ -150,38 +168,50 @@ static __always_inline bool note_departure(struct task_struct *task, struct swit
 	return choose_wait(st, row, now);
 }
 
-/* Does the address belong to __schedule()? */
-static __always_inline bool is_schedule(__u64 address)
+struct schedule_search {
+	struct stack_scratch *s;
+	__u64 address; /* to be found; 0: by name */
+	__u32 found; /* frames before it; SCHEDULE_FRAMES: none */
+};
+
+static long compare_frame(__u32 i, void *ctx)
 {
 	static const char format[] = "%ps";
-	__u64 arguments[] = {address};
+	struct schedule_search *search = ctx;
 	char text[16] = {};
+	__u64 address[1];
 
-	bpf_snprintf(text, sizeof(text), format, arguments, sizeof(arguments));
-	return *(__u64 *)text == *(const __u64 *)"__schedu" && text[8] == 'l' && text[9] == 'e';
+	if (i >= SCHEDULE_FRAMES)
+		return 1;
+	address[0] = search->s->words[HEADER_WORDS - 1 + i];
+	if (search->address) {
+		search->found = search->address == address[0] ? i : SCHEDULE_FRAMES;
+		return search->address == address[0];
+	}
+	bpf_snprintf(text, sizeof(text), format, address, sizeof(address));
+	if (*(const __u64 *)text != *(const __u64 *)"__schedu" || text[8] != 'l' || text[9] != 'e')
+		return 0;
+	search->found = i;
+	return 1;
 }
 
 /* Sets how many frames of the stack in s come before __schedule(). */
 __noinline int find_schedule(struct stack_scratch *s, struct switch_state *st)
 {
-	bool by_name;
+	struct schedule_search search = {.s = s, .found = SCHEDULE_FRAMES};
 
 	if (!s || !st)
 		return 0;
-	for (__u32 i = 0; i < SCHEDULE_FRAMES; i++) {
-		st->skip = i;
-		if (s->words[HEADER_WORDS - 1 + i] == st->schedule)
-			return 0;
+	search.address = st->schedule;
+	if (search.address)
+		bpf_loop(SCHEDULE_FRAMES, compare_frame, &search, 0);
+	if (search.found == SCHEDULE_FRAMES && st->searches++ < SCHEDULE_SEARCHES) {
+		search.address = 0;
+		bpf_loop(SCHEDULE_FRAMES, compare_frame, &search, 0);
+		if (search.found < SCHEDULE_FRAMES)
+			st->schedule = s->words[HEADER_WORDS - 1 + search.found];
 	}
-	st->skip = 0;
-	by_name = st->searches++ < SCHEDULE_SEARCHES;
-	for (__u32 i = 0; by_name && i < SCHEDULE_FRAMES; i++) {
-		if (!is_schedule(s->words[HEADER_WORDS - 1 + i]))
-			continue;
-		st->schedule = s->words[HEADER_WORDS - 1 + i];
-		st->skip = i;
-		break;
-	}
+	st->skip = search.found < SCHEDULE_FRAMES ? search.found : 0;
 	return 0;
 }
 
@@ -202,51 +232,79 @@ static __always_inline void capture_switch(void *ctx, struct stack_scratch *s,
 	take_kernel(s, count);
 }
 
-/* False: the ring has no room. */
-static __always_inline bool write_wait(void *ctx, struct task_struct *task, struct switch_state *st)
+/*
+ * Adds the user side to the stack that was begun, and sends it with the wait in st->wait. False:
+ * the ring has no room.
+ */
+static __always_inline bool write_wait(struct task_struct *task, struct stack_scratch *s,
+				       struct switch_state *st, struct wait_row *row)
 {
 	struct rec_wait *wait = &st->wait;
 	struct tracked_process *process = find_current(task);
 	struct bpf_counters *count = own_counters();
-	struct stack_scratch *s;
 	void *ring = own_ring();
-	__u32 zero = 0;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s || !count || !ring || is_filling(ring) || !user_is_told(process, &wait->sample.rec))
+	if (!count || !ring || is_filling(ring) || !user_is_told(process, &wait->sample.rec))
 		return false;
 	s->depth_limit = WAIT_DEPTH_MAX;
-	begin_stack(s);
-	capture_switch(ctx, s, st);
-	capture_user(ctx, false, task, process, s, wait->sample.rec.pid);
+	if (!(config.unwind & UNWIND_BY_KERNEL))
+		capture_user(NULL, false, task, process, s, wait->sample.rec.pid);
 	end_stack(s);
-	return place_stack(s, &wait->sample, config.copy_bytes / 4) &&
-	       emit_output(count, ring, wait, sizeof(*wait), ring_flags(ring));
+	if (!place_stack(s, &wait->sample, config.copy_bytes / 4))
+		return false;
+	/*
+	 * Taking the stack is part of this wait, but not of those that it stands for: let it begin
+	 * afterwards.
+	 */
+	if (row->chance)
+		wait->start = wait->sample.rec.time = row->left = bpf_ktime_get_ns();
+	return emit_output(count, ring, wait, sizeof(*wait), ring_flags(ring));
 }
 
-/* Sends the wait that begins and the current task's stack. */
-static __always_inline void send_wait(void *ctx, struct task_struct *task, struct switch_state *st,
-				      struct wait_row *row)
+/* Sends the wait that begins and the current task's stack; `reason`: as in send_run(). */
+__noinline int send_wait(struct stack_scratch *s, struct switch_state *st, struct wait_row *row,
+			 __u64 reason)
 {
-	struct rec_wait *wait = &st->wait;
-	__u32 chance = row->chance;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct rec_wait *wait;
 
+	if (!s || !st || !row)
+		return 0;
+	wait = &st->wait;
 	if (!begin_wait_record(bpf_get_current_task(), &wait->sample.rec, REC_WAIT, sizeof(*wait),
 			       row->left))
-		return;
+		return 0;
 	wait->sample.rec.flags = 0;
 	wait->sample.cpu_time = task->se.sum_exec_runtime >> 4;
 	wait->start = row->left;
-	wait->chance = chance;
-	wait->reason = wait_reason_of(task, row->state);
-	if (!write_wait(ctx, task, st)) {
+	wait->chance = row->chance;
+	*(__u64 *)&wait->reason = reason;
+	if (!write_wait(task, s, st, row)) {
 		st->lost++;
-		return;
+		return 0;
 	}
 	row->is_sampled = 1;
 	st->sampled++;
-	if (chance && (!st->chance_min || chance < st->chance_min))
-		st->chance_min = chance;
+	if (row->chance && (!st->chance_min || row->chance < st->chance_min))
+		st->chance_min = row->chance;
+	return 0;
+}
+
+/* Makes the wait that begins a sample. Only this function's kernel stack is that of the switch. */
+static __always_inline void sample_wait(void *ctx, struct task_struct *task,
+					struct switch_state *st, struct wait_row *row)
+{
+	struct wait_reason reason = wait_reason_of(task, row->state);
+	__u32 zero = 0;
+	struct stack_scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+
+	if (!s)
+		return;
+	begin_stack(s);
+	capture_switch(ctx, s, st);
+	if (config.unwind & UNWIND_BY_KERNEL)
+		capture_user(ctx, false, task, NULL, s, 0);
+	send_wait(s, st, row, *(__u64 *)&reason);
 }
 
 SEC("tp_btf/sched_switch")
@@ -254,16 +312,11 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *from, struct task
 {
 	struct wait_row *row = to->pid ? find_wait_row(to) : NULL;
 	struct switch_state *st;
-	__u64 now = 0, length;
+	__u64 now = 0;
 
 	if (row && row->is_off) {
 		now = bpf_ktime_get_ns();
-		length = now - row->left;
-		if (row->left)
-			note_length(row, length);
-		if (row->is_sampled || !row->left || length >= config.wait_long_ns)
-			send_run(to, row, now);
-		row->is_off = row->is_sampled = 0;
+		note_arrival(to, row, now);
 	}
 	row = from->pid ? find_wait_row(from) : NULL;
 	if (!row)
@@ -272,7 +325,7 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *from, struct task
 		now = bpf_ktime_get_ns();
 	st = own_switch_state();
 	if (st && note_departure(from, st, row, now))
-		send_wait(ctx, from, st, row);
+		sample_wait(ctx, from, st, row);
 	return 0;
 }
 

@@ -66,8 +66,10 @@ int programs_attach(struct programs *p, struct error *err)
 	struct running_bpf *running = p->running;
 	int code = prof_bpf__attach(p->skeleton);
 
-	vec_for_each(&p->parts, const struct open_part *, row)
-		code = code ? code : bpf_object__attach_skeleton(row->skeleton);
+	vec_for_each(&p->parts, const struct open_part *, row) {
+		if (!code && !row->part.is_late)
+			code = bpf_object__attach_skeleton(row->skeleton);
+	}
 	if (!code && running)
 		code = attach_iterator(running->progs.enter_tasks, &running->links.enter_tasks);
 	if (!code && running)
@@ -81,7 +83,7 @@ int programs_load(struct programs **out, const struct programs_options *options,
 	struct programs *p = xcalloc(1, sizeof(*p));
 	int code;
 
-	p->rings_fd = p->shards_fd = -1;
+	p->rings_fd = p->shards_fd = p->types_fd = -1;
 	p->ring_bytes = options->ring_bytes;
 	p->on_record = on_record;
 	p->ctx = ctx;

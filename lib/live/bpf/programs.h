@@ -38,6 +38,7 @@ struct programs_part {
 		    struct bpf_object_skeleton **out);
 	void (*close)(void *ctx); /* destroys the skeleton, if open */
 	void *ctx;
+	bool is_late; /* loaded by programs_load_late(), and not attached */
 };
 
 struct programs_options {
@@ -61,6 +62,9 @@ void programs_leave_out(struct programs_options *options, const char *name);
 int programs_load(struct programs **out, const struct programs_options *options,
 		  ring_record_fn *on_record, void *ctx, struct error *err);
 void programs_free(struct programs *p);
+
+/* Loads the late part with that context. On any thread, but on one at a time. */
+int programs_load_late(struct programs *p, const void *part_ctx);
 
 /* Gives a CPU its ring. Call before anything is sampled there. */
 int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err);

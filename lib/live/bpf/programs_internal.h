@@ -25,6 +25,7 @@ struct programs {
 	 * none. */
 	struct attach_point points[PROGRAMS_HANDLERS];
 	int handlers[PROGRAMS_HANDLERS];
+	int types_fd; /* the kernel's types, for late parts; -1: libbpf reads the kernel's own */
 	int rings_fd, shards_fd; /* the maps of maps */
 	/*
 	 * Their contents: the first shard, if any, and a ring for each CPU that has ever been

@@ -309,18 +309,32 @@ static int open_objects(struct programs *p, const struct programs_options *optio
 	return code;
 }
 
+static int load_part(struct programs *p, const struct open_part *row)
+{
+	int code = share_maps(*row->skeleton->obj, p->skeleton->obj);
+
+	return code ? code : bpf_object__load_skeleton(row->skeleton);
+}
+
 /* Loads the first object first, because the others use its maps. */
 static int load_objects(struct programs *p)
 {
 	int code = prof_bpf__load(p->skeleton);
 
 	vec_for_each(&p->parts, const struct open_part *, row) {
-		if (!code)
-			code = share_maps(*row->skeleton->obj, p->skeleton->obj);
-		if (!code)
-			code = bpf_object__load_skeleton(row->skeleton);
+		if (!code && !row->part.is_late)
+			code = load_part(p, row);
 	}
 	return code;
+}
+
+int programs_load_late(struct programs *p, const void *part_ctx)
+{
+	vec_for_each(&p->parts, const struct open_part *, row) {
+		if (row->part.is_late && row->part.ctx == part_ctx)
+			return load_part(p, row);
+	}
+	return -ENOENT;
 }
 
 /* `types`: an empty file for the needed kernel types; -1: libbpf reads the kernel's own. */
@@ -355,15 +369,15 @@ static int load(struct programs *p, const struct programs_options *options, int 
 int programs_load_objects(struct programs *p, const struct programs_options *options,
 			  struct error *err)
 {
-	_cleanup_close_ int types = memfd_create("types", MFD_CLOEXEC);
 	struct error first = {0};
 	int code;
 
 	libbpf_set_print(on_libbpf_message);
-	if (types < 0)
+	p->types_fd = memfd_create("types", MFD_CLOEXEC);
+	if (p->types_fd < 0)
 		code = error_set(&first, -errno, "memfd_create");
 	else
-		code = load(p, options, types, &first);
+		code = load(p, options, p->types_fd, &first);
 	/* A second try would fail, too. */
 	if (code == -EPERM)
 		return error_text(err, code, "%s", first.text);
@@ -385,4 +399,7 @@ void programs_free_objects(struct programs *p)
 			libbpf_unregister_prog_handler(p->handlers[i]);
 		p->handlers[i] = 0;
 	}
+	if (p->types_fd >= 0)
+		close(p->types_fd);
+	p->types_fd = -1;
 }

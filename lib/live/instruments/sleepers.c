@@ -14,8 +14,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/visitor.h"
 #include "lib/live/instrument.h"
+#include "lib/live/recorder.h"
 #include "lib/live/tracker.h"
 #include "sleepers.skel.h"
 
@@ -30,8 +32,10 @@ struct sleepers {
 	bool is_on; /* waits are recorded */
 	struct sleepers_bpf *skeleton;
 	struct visitor *visitor; /* NULL: recording has not begun */
+	bool may_sleep_already; /* some of the threads that are recorded */
 	bool is_stuck; /* a visit has not returned: its thread goes on using all this */
 	/* Written by the visitor's thread. */
+	bool is_loaded;
 	uint64_t passes, search_ns;
 	int code; /* of the last pass that failed */
 };
@@ -81,10 +85,12 @@ static int configure(void *state, struct programs_options *programs, struct erro
 		.open = open_object,
 		.close = close_object,
 		.ctx = s,
+		.is_late = true,
 	};
 
 	(void)err;
 	s->is_on = programs->config.waits;
+	s->may_sleep_already = s->live->options->targets || s->live->options->filter->all;
 	if (s->is_on)
 		programs_add_part(programs, &part);
 	return 0;
@@ -133,13 +139,34 @@ static int search(const struct sleepers *s, uint32_t pid)
 	return 0;
 }
 
+/*
+ * Loads the program before the first pass, so that a short recording need not. False: nobody is
+ * due, or the program cannot be loaded.
+ */
+static bool is_ready(struct sleepers *s, bool is_last)
+{
+	const volatile struct sleepers_bpf__bss *shared = s->skeleton->bss;
+
+	if (s->is_loaded)
+		return true;
+	if (is_last && !s->may_sleep_already &&
+	    clock_monotonic_ns() - shared->sleepers_since < WAIT_CERTAIN_NS)
+		return false;
+	s->code = programs_load_late(s->live->programs, s);
+	s->is_loaded = !s->code;
+	return s->is_loaded;
+}
+
 static struct pass_cost pass(void *ctx, const uint32_t *pids, size_t count, bool is_last)
 {
 	struct sleepers *s = ctx;
 	volatile struct sleepers_bpf__bss *shared = s->skeleton->bss;
-	uint64_t cpu_ns = clock_thread_cpu_ns(), visit_ns = shared->sleepers_ns;
+	uint64_t cpu_ns, visit_ns = shared->sleepers_ns;
 	int code = 0;
 
+	if (!is_ready(s, is_last))
+		return (struct pass_cost){0};
+	cpu_ns = clock_thread_cpu_ns();
 	shared->sleepers_final = is_last;
 	if (!count)
 		code = search(s, 0);

@@ -5,10 +5,12 @@
 #include "lib/base/alloc.h"
 #include "lib/live/instrument.h"
 
-/* The clock comes first, because others use its interval. Sleepers are a part of waits. */
+/*
+ * The clock comes first, because others use its interval. Sleepers and wakers are parts of waits.
+ */
 #define ROWS(row) \
 	row(clock) row(events) row(tasks) row(modules) row(mappings) row(code_files) row(waits) \
-		row(sleepers) row(signals)
+		row(sleepers) row(wakers) row(signals)
 
 #define DECLARE(name) extern const struct instrument instrument_##name;
 #define POINTER(name) &instrument_##name,

@@ -10,7 +10,7 @@
 #include "lib/live/bpf/map_slots.h"
 #include "lib/live/bpf/programs.h"
 
-#define PROGRAMS_HANDLERS 4
+#define PROGRAMS_HANDLERS 5
 
 struct open_part {
 	struct programs_part part;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Wakers, who end the waits of recorded threads: the BPF probe makes markers of them. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/live/instrument.h"
+#include "lib/record/record.h"
+#include "lib/record/schema_record.h"
+#include "wakers.skel.h"
+
+struct wakers_settings {
+	bool is_wanted;
+};
+
+struct wakers {
+	struct live *live;
+	struct wakers_bpf *skeleton;
+	uint32_t schema;
+	uint64_t lost; /* reported so far */
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct wakers *w = xcalloc(1, sizeof(*w));
+
+	(void)settings;
+	w->live = live;
+	w->schema = instrument_new_schema(live);
+	return w;
+}
+
+static bool is_wanted(const void *settings)
+{
+	return ((const struct wakers_settings *)settings)->is_wanted;
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct wakers *w = ctx;
+
+	w->skeleton = wakers_bpf__open_opts(options);
+	if (!w->skeleton)
+		return -errno;
+	w->skeleton->rodata->waker_schema = w->schema;
+	*out = w->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct wakers *w = ctx;
+
+	wakers_bpf__destroy(steal(w->skeleton));
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	const struct programs_part part = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = state,
+	};
+
+	if (!programs->config.waits)
+		return error_text(
+			err, -EINVAL,
+			"--wakers is about waits, and none are recorded: add --off-cpu=2000");
+	programs_add_part(programs, &part);
+	return 0;
+}
+
+/* Fields in the order of the probe's. */
+static const struct schema_record schema = {
+	.name = "woken",
+	.label = "woken by {marker.data.waker} ({marker.data.tid})",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE,
+	.fields = {{REC_FIELD_STRING, "waker", "Waker"},
+		   {REC_FIELD_INTEGER, "pid", "Waker's pid"},
+		   {REC_FIELD_INTEGER, "tid", "Waker's tid"},
+		   {REC_FIELD_STACK, "stack", "Waker's stack"}},
+};
+
+static void announce(void *state, uint64_t time)
+{
+	const struct wakers *w = state;
+	_cleanup_free_ struct rec_schema *rec = schema_record_new(&schema, w->schema, time);
+
+	w->live->sink(w->live->ctx, &rec->rec);
+}
+
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct wakers *w = state;
+
+	(void)err;
+	w->skeleton->bss->wakers_since = enable ? clock_monotonic_ns() : 0;
+	return 0;
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct wakers *w = state;
+	struct rec_lost rec = {.cause = LOST_EVENT, .count = w->skeleton->bss->wakers_lost};
+
+	rec.count -= w->lost;
+	if (!rec.count)
+		return;
+	w->lost += rec.count;
+	record_init(&rec.rec, REC_LOST, sizeof(rec), time, 0, 0);
+	w->live->sink(w->live->ctx, &rec.rec);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct wakers *w = state;
+	uint64_t told = w->skeleton->bss->wakers_told;
+	uint64_t lost = w->skeleton->bss->wakers_lost;
+
+	(void)tally;
+	report_feature(r, "wakers");
+	report_enter(r, "wakers", NULL);
+	report_integer(r, NULL, "told", told);
+	report_integer(r, NULL, "lost", lost);
+	report_enter(r, NULL, NULL);
+	report_line(r, "wakers: %" PRIu64 ", %" PRIu64 " lost", told, lost);
+}
+
+static int set_wanted(void *settings, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	((struct wakers_settings *)settings)->is_wanted = true;
+	return 0;
+}
+
+static const struct instrument_option options[] = {
+	{.name = "wakers",
+	 .help = "a marker for each long wait, with the stack of who ended it",
+	 .after = "no-off-cpu",
+	 .set = set_wanted},
+	{0},
+};
+
+const struct instrument instrument_wakers = {
+	.name = "wakers",
+	.options = options,
+	.settings_size = sizeof(struct wakers_settings),
+	.is_wanted = is_wanted,
+	.create = create,
+	.destroy = free,
+	.configure = configure,
+	.announce = announce,
+	.enable = enable,
+	.count = count,
+	.report = report,
+};

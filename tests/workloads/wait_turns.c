@@ -3,8 +3,8 @@
  *	wait_turns timer|pipe CPU TIMES SHORT_US LONG_US ROUNDS
  *
  * Waits TIMES times in short_wait(), then once in long_wait(), by turns, on that CPU: for timers,
- * or for thread "answer", which sleeps as long before it answers, unless that is 0. Prints a line
- * for both functions, as print_spent().
+ * or for thread "answer", which takes as long to answer: it sleeps, or works if that is less than
+ * a timer can measure. Prints a line for both functions, as print_spent().
  */
 #include <pthread.h>
 #include <sched.h>
@@ -18,6 +18,9 @@
 
 #include "tests/workloads/spent.h"
 
+/* The shortest time to sleep. */
+#define SLEEP_US 50
+
 static int there[2], back[2];
 static bool is_timer;
 
@@ -26,6 +29,14 @@ static ALWAYS_INLINE void sleep_us(int us)
 	const struct timespec time = {.tv_nsec = us * 1000l};
 
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+static ALWAYS_INLINE void work_us(int us)
+{
+	long long end = wall_ns() + us * 1000ll;
+
+	while (wall_ns() < end)
+		;
 }
 
 static ALWAYS_INLINE void wait_us(int us)
@@ -57,8 +68,10 @@ static void *answer(void *unused)
 	(void)unused;
 	pthread_setname_np(pthread_self(), "answer");
 	while (read(there[0], &us, sizeof(us)) == sizeof(us)) {
-		if (us)
+		if (us >= SLEEP_US)
 			sleep_us(us);
+		else
+			work_us(us);
 		if (write(back[1], "", 1) != 1)
 			exit(1);
 	}

@@ -113,8 +113,6 @@ static int check(struct front *f)
 			      "");
 	if (options->live->as_root)
 		return refuse(f, "--as-root needs root; run", "sudo ");
-	if (options->iterations)
-		return refuse(f, "--iterations needs root; the command runs as you; run", "sudo ");
 	if (!is_on_terminal())
 		return refuse(f, "recording needs root, and sudo is asked only on a terminal; run",
 			      "sudo ");
@@ -197,18 +195,18 @@ static int elevate(struct front *f)
 	return refuse(f, "run", "sudo ");
 }
 
-static int fork_command(struct front *f, struct error *err)
+static int fork_command(struct front *f, char *const *argv, struct error *err)
 {
 	const struct pipeline_options *options = f->options;
 	const struct child_options child = {
-		.argv = options->argv,
+		.argv = argv,
 		.identity = {.uid = getuid(), .gid = getgid(), .is_self = true},
 		.stdout_fd = output_is_stdout(options->output) ? STDERR_FILENO : -1,
 		.signal_mask = f->signals.inherited_mask,
 		.ignored_signals = f->signals.inherited_ignored,
 	};
 
-	return options->argv ? child_new(&f->child, &child, err) : 0;
+	return child_new(&f->child, &child, err);
 }
 
 /* Runs in the front end, because the user's environment names servers, proxies and the cache. */
@@ -256,7 +254,9 @@ static int hand_over(struct front *f, struct error *err)
 
 	if (f->options->live->ready_fd >= 0)
 		fcntl(f->options->live->ready_fd, F_SETFD, FD_CLOEXEC);
-	ret = fork_command(f, err);
+	/* Runs are forked one by one, when the helper asks for them. */
+	if (f->options->argv && !f->options->iterations)
+		ret = fork_command(f, f->options->argv, err);
 	if (ret)
 		return ret;
 	start_fetcher(f);
@@ -280,6 +280,36 @@ static void execute_command(struct front *f)
 	tell(f, message);
 }
 
+static char *const *argv_of(const struct front *f, uint32_t variant)
+{
+	const struct iteration_options *iterations = f->options->iterations;
+
+	if (!iterations || (variant && variant >= iterations->variant_count))
+		return NULL;
+	return iterations->variant_count ? iterations->variants[variant].argv : f->options->argv;
+}
+
+/* Forks the next run. One that was executed has ended before. */
+static void fork_next(struct front *f, uint32_t variant)
+{
+	struct elevation_message message = {.kind = ELEVATION_FORKED};
+	char *const *argv = argv_of(f, variant);
+	int fds[ELEVATION_FD_COUNT];
+	struct error err = {0};
+
+	child_free(f->child);
+	f->child = NULL;
+	f->executed = f->ended = false;
+	if (!argv)
+		error_text(&err, -EPROTO, "there is no such variant");
+	else if (fork_command(f, argv, &err))
+		f->child = NULL;
+	for (int i = 0; i < ELEVATION_FD_COUNT; i++)
+		fds[i] = i == ELEVATION_COMMAND && f->child ? child_fd(f->child) : -1;
+	snprintf(message.text, sizeof(message.text), "%s", err.text);
+	elevation_send(f->sudo.socket, &message, fds);
+}
+
 static void pass_signals(struct front *f)
 {
 	struct signal_event event;
@@ -299,7 +329,11 @@ static void poll_command(struct front *f)
 	if (!f->executed || f->ended || child_poll(f->child, &status) != CHILD_EXITED)
 		return;
 	f->ended = true;
-	tell(f, (struct elevation_message){.kind = ELEVATION_ENDED, .value = status});
+	tell(f, (struct elevation_message){
+			.kind = ELEVATION_ENDED,
+			.value = status,
+			.cpu_ns = child_cpu_ns(f->child),
+		});
 }
 
 /* Serves the helper until it has written. False if it died first. */
@@ -325,6 +359,8 @@ static bool serve(struct front *f, int *status)
 			return false;
 		if (message.kind == ELEVATION_READY && !f->executed) {
 			execute_command(f);
+		} else if (message.kind == ELEVATION_FORK) {
+			fork_next(f, (uint32_t)message.value);
 		} else if (message.kind == ELEVATION_DONE) {
 			*status = message.value & 0xff;
 			return true;

@@ -76,7 +76,8 @@ static int take_fds(struct msghdr *header, int *packed, size_t *count)
 static int unpack(const struct elevation_message *message, const int *packed, size_t count,
 		  int *fds)
 {
-	uint32_t which = message->kind == ELEVATION_START ? (uint32_t)message->value : 0;
+	bool has_fds = message->kind == ELEVATION_START || message->kind == ELEVATION_FORKED;
+	uint32_t which = has_fds ? (uint32_t)message->value : 0;
 	size_t next = 0;
 
 	if (which >> ELEVATION_FD_COUNT || (size_t)__builtin_popcount(which) != count ||

@@ -33,8 +33,10 @@ enum elevation_kind {
 	ELEVATION_READY,
 	ELEVATION_EXECUTED, /* value: 0, or a negative errno and text */
 	ELEVATION_SIGNAL, /* value: its number */
-	ELEVATION_ENDED, /* value: as from wait(2) */
+	ELEVATION_ENDED, /* value: as from wait(2); cpu_ns */
 	ELEVATION_DONE, /* value: exit status of prof */
+	ELEVATION_FORK, /* value: the variant of which a command is wanted, which then waits */
+	ELEVATION_FORKED, /* value: as of START; text: why there is none */
 };
 
 /* Descriptors in the order in which they are sent. */
@@ -42,7 +44,7 @@ enum elevation_fd {
 	ELEVATION_STDERR,
 	ELEVATION_STDOUT,
 	ELEVATION_FOLDER, /* the working directory */
-	ELEVATION_COMMAND, /* pidfd of the waiting command */
+	ELEVATION_COMMAND, /* pidfd of the waiting command; not of START with --iterations */
 	ELEVATION_READY_FD, /* descriptor of --ready-fd */
 	ELEVATION_FETCHER, /* socket of the process that downloads debug files */
 	ELEVATION_FD_COUNT,
@@ -52,7 +54,9 @@ struct elevation_message {
 	uint32_t kind;
 	int32_t value;
 	uint32_t from_terminal; /* of SIGNAL */
-	char text[512]; /* of EXECUTED; terminated */
+	uint32_t reserved;
+	uint64_t cpu_ns; /* of ENDED: as child_cpu_ns() */
+	char text[512]; /* of EXECUTED and FORKED; terminated */
 };
 
 /*

@@ -237,6 +237,7 @@ static void handle(struct front_end *f, const struct elevation_message *message)
 		break;
 	case ELEVATION_ENDED:
 		f->wait_status = message->value;
+		f->cpu_ns = message->cpu_ns;
 		f->ended = true;
 		break;
 	default:
@@ -281,7 +282,7 @@ static int fd_of(void *ctx)
 	return front_end_fd(ctx);
 }
 
-static bool has_ended(void *ctx, int *wait_status)
+static bool has_ended(void *ctx, int *wait_status, uint64_t *cpu_ns)
 {
 	struct front_end *f = ctx;
 
@@ -290,6 +291,7 @@ static bool has_ended(void *ctx, int *wait_status)
 	if (f->gone && pid_of(f->command_fd) < 0)
 		f->ended = true;
 	*wait_status = f->wait_status;
+	*cpu_ns = f->cpu_ns;
 	return f->ended;
 }
 
@@ -331,6 +333,46 @@ int front_end_child(struct front_end *f, struct child **out, struct error *err)
 		return error_set(err, -errno, "follow the command");
 	*out = child_adopt(f->command, pidfd, &keeper);
 	return 0;
+}
+
+/* Takes over the pidfd of a forked command. */
+static int take_command(struct front_end *f, const struct elevation_message *message, int *fds,
+			struct error *err)
+{
+	const struct identity user = identity_of_invoker();
+
+	for (int i = 0; i < ELEVATION_FD_COUNT; i++) {
+		if (i != ELEVATION_COMMAND && fds[i] >= 0)
+			close(fds[i]);
+	}
+	if (f->command_fd >= 0)
+		close(f->command_fd);
+	f->command_fd = fds[ELEVATION_COMMAND];
+	f->ended = false;
+	f->wait_status = 0;
+	f->cpu_ns = 0;
+	if (f->command_fd < 0)
+		return error_text(err, -EPROTO, "%s", message->text);
+	return check_command(f, &user, err);
+}
+
+int front_end_fork(struct front_end *f, uint32_t variant, struct child **out, struct error *err)
+{
+	struct elevation_message message = {.kind = ELEVATION_FORK, .value = (int32_t)variant};
+	int fds[ELEVATION_FD_COUNT];
+	int ret = elevation_send(f->socket, &message, NULL);
+
+	while (!ret) {
+		ret = elevation_receive(f->socket, &message, fds);
+		if (ret || message.kind == ELEVATION_FORKED)
+			break;
+		handle(f, &message);
+	}
+	if (ret)
+		return error_set(err, ret, "the front end is gone");
+	text_to_line(message.text);
+	ret = take_command(f, &message, fds, err);
+	return ret ? ret : front_end_child(f, out, err);
 }
 
 void front_end_finish(struct front_end *f, int status)

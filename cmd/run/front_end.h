@@ -25,6 +25,7 @@ struct front_end {
 	bool gone; /* end of file was seen */
 	bool ended; /* the command has ended, with this status: */
 	int wait_status;
+	uint64_t cpu_ns;
 	struct signal_event signals[FRONT_END_SIGNALS];
 	size_t signal_count;
 };
@@ -40,6 +41,8 @@ void front_end_release(struct front_end *f);
 void front_end_set_options(struct front_end *f, struct live_options *live);
 /* Returns the command, which waits in the front end. */
 int front_end_child(struct front_end *f, struct child **out, struct error *err);
+/* Has the front end fork a command of that variant, in place of the one before. */
+int front_end_fork(struct front_end *f, uint32_t variant, struct child **out, struct error *err);
 /* Readable when the front end has sent a message. */
 int front_end_fd(const struct front_end *f);
 /* Callback for struct signals; ctx is the front end. */

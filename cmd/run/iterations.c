@@ -40,11 +40,26 @@ static void plan(struct iterations *it)
 		add_runs(it, i, hash_pair(o->seed, i) >> 63);
 }
 
+static int fork_in_front(struct iterations *it, struct error *err)
+{
+	struct iteration_run *run = iterations_current(it);
+	int ret = front_end_fork(it->front, run->variant, &run->child, err);
+
+	if (ret)
+		run->child = NULL;
+	else
+		run->pid = (uint32_t)child_pid(run->child);
+	return ret;
+}
+
 int iterations_fork(struct iterations *it, const struct iteration_options *options,
-		    const struct child_options *like, struct error *err)
+		    const struct child_options *like, struct front_end *front, struct error *err)
 {
 	it->options = options;
+	it->front = front;
 	plan(it);
+	if (front)
+		return fork_in_front(it, err);
 	vec_for_each(&it->runs, struct iteration_run *, run) {
 		struct child_options child = *like;
 		int ret;
@@ -137,7 +152,7 @@ static bool is_decided(const struct iterations *it)
 	return i.low > 0 || i.high < 0;
 }
 
-bool iterations_advance(struct iterations *it, struct supervisor *supervisor)
+bool iterations_advance(struct iterations *it, struct supervisor *supervisor, struct error *err)
 {
 	struct iteration_run *run;
 
@@ -152,6 +167,8 @@ bool iterations_advance(struct iterations *it, struct supervisor *supervisor)
 	child_free(run->child);
 	run->child = NULL;
 	it->current++;
+	if (it->front && fork_in_front(it, err))
+		return false;
 	supervisor_next(supervisor, iterations_current(it)->child);
 	return true;
 }
@@ -236,6 +253,9 @@ static void add_marker(const struct iterations *it, const struct iteration_run *
 
 void iterations_add_markers(const struct iterations *it, struct profile *p)
 {
+	/* The front end had not forked it when recording began. */
+	if (it->front)
+		p->meta.root_pid = iterations_first(it)->pid;
 	vec_for_each(&it->runs, const struct iteration_run *, run) {
 		if (run->iteration && run->end_ns)
 			add_marker(it, run, p);

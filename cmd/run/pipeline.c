@@ -44,7 +44,8 @@ static void pipeline_release(struct pipeline *p)
 
 static int fork_runs(struct pipeline *p, const struct child_options *child, struct error *err)
 {
-	int ret = iterations_fork(&p->iterations, p->options->iterations, child, err);
+	int ret = iterations_fork(&p->iterations, p->options->iterations, child, p->options->front,
+				  err);
 
 	if (!ret)
 		p->child = iterations_current(&p->iterations)->child;
@@ -63,12 +64,12 @@ static int fork_child(struct pipeline *p, struct error *err)
 		.ignored_signals = p->signals.inherited_ignored,
 	};
 
-	if (options->front)
-		return front_end_child(options->front, &p->child, err);
 	if (options->live->as_root)
 		child.identity.is_self = true;
-	return p->options->iterations ? fork_runs(p, &child, err)
-				      : child_new(&p->child, &child, err);
+	if (options->iterations)
+		return fork_runs(p, &child, err);
+	return options->front ? front_end_child(options->front, &p->child, err)
+			      : child_new(&p->child, &child, err);
 }
 
 static int supervise(struct pipeline *p, struct error *err)
@@ -287,7 +288,8 @@ static int record_all(struct pipeline *p, struct error *err)
 {
 	int fd = p->child ? child_fd(p->child) : -1, status;
 
-	for (record(p); iterations_advance(&p->iterations, &p->supervisor); record(p)) {
+	*err = (struct error){0};
+	for (record(p); iterations_advance(&p->iterations, &p->supervisor, err); record(p)) {
 		recorder_unwatch(p->recorder, fd);
 		p->child = p->supervisor.child;
 		fd = child_fd(p->child);
@@ -295,7 +297,7 @@ static int record_all(struct pipeline *p, struct error *err)
 		if (status)
 			return status;
 	}
-	return 0;
+	return err->code ? EXIT_REFUSED : 0;
 }
 
 /* Takes the records written before sampling ended, and none after. */

@@ -21,7 +21,7 @@ message() { # NAME KIND VALUE
 	# shellcheck disable=SC2059 # escapes
 	{
 		printf "\\$(printf %o "$2")\0\0\0\\$(printf %o "$3")\0\0\0"
-		head -c 516 /dev/zero
+		head -c 528 /dev/zero
 	} >"fake/$1"
 }
 message hello 1 0

@@ -111,6 +111,30 @@ is "a folder of root's: exit status" "$status" 125
 like "a folder of root's: says why" "$out" 'ermission denied'
 ok "nothing was started or written" sh -c '! ls started none.json.gz /root/none.json.gz 2>/dev/null'
 
+# Several runs: the front end starts each, and tells its CPU time.
+on_terminal "$prof" record -q -o runs.json.gz --stats runs.stats --iterations 3 --warmup 1 \
+	--variant "a=sh -c 'echo a >>runs.log; exec $tmp/shares 0.2'" \
+	--variant "b=sh -c 'echo b >>runs.log; exec $tmp/shares 0.1'"
+is "runs: exit status" "$status" 0
+is "runs: all of them, as the user" "$(sort runs.log | uniq -c | tr -s ' ' | paste -sd,) \
+$(stat -c %u runs.log)" " 4 a, 4 b $uid"
+is_valid runs.json.gz
+ok "runs: their variants and times" python3 - <<'CODE'
+import json
+runs = json.load(open("runs.stats"))["runs"]
+assert sorted((run["iteration"], run["variant"]) for run in runs) == [
+    (i, variant) for i in (1, 2, 3) for variant in "ab"], runs
+assert all(run["status"] == 0 and run["wall_ms"] > 0 for run in runs), runs
+assert all(run["cpu_ms"] > 90 for run in runs), runs
+CODE
+run "$prof" diff runs.json.gz
+is "runs: can be compared" "$status" 0
+on_terminal "$prof" record -q -o runs.json.gz --iterations 3 -- sh -c 'echo x >>fail.log; exit 4'
+is "runs: the first failure is the last" "$status $(wc -l <fail.log)" "4 1"
+on_terminal "$prof" record -q -o none.json.gz --iterations 2 --variant a=true --variant b=./absent
+is "runs: one that cannot be executed" "$status" 127
+ok "runs: no file then" test ! -e none.json.gz
+
 # Without a command.
 start setpriv --reuid="$uid" --regid="$gid" --init-groups "$tmp/shares" 20
 on_terminal "$prof" attach -o attached.json.gz -d 0.5 -p "$started"

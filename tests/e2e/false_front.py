@@ -19,7 +19,7 @@ STDERR, STDOUT, COMMAND = 1, 2, 8
 
 
 def message(kind, value):
-    return struct.pack("=IiI512s", kind, value, 0, b"")
+    return struct.pack("=IiIIQ512s", kind, value, 0, 0, 0, b"")
 
 
 def become_user():

@@ -360,7 +360,7 @@ int child_execute(struct child *c, struct error *err)
 enum child_result child_poll(struct child *c, int *wait_status)
 {
 	if (c->keeper.has_ended && !c->collected) {
-		if (!c->keeper.has_ended(c->keeper.ctx, &c->wait_status))
+		if (!c->keeper.has_ended(c->keeper.ctx, &c->wait_status, &c->cpu_ns))
 			return CHILD_RUNNING;
 		c->collected = true;
 	} else if (!c->collected) {

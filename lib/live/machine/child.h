@@ -36,7 +36,7 @@ struct child_keeper {
 	void *ctx;
 	int (*fd)(void *ctx);
 	int (*execute)(void *ctx, struct error *err);
-	bool (*has_ended)(void *ctx, int *wait_status);
+	bool (*has_ended)(void *ctx, int *wait_status, uint64_t *cpu_ns);
 };
 
 enum child_result {
@@ -69,7 +69,7 @@ int child_execute(struct child *c, struct error *err);
 enum child_result child_poll(struct child *c, int *wait_status);
 /*
  * CPU time of a collected child from its exec on, with that of the descendants that were waited
- * for; 0 of an adopted one.
+ * for; of an adopted one as its keeper tells it.
  */
 uint64_t child_cpu_ns(const struct child *c);
 /* Sends a signal. 0 or a negative errno; -ESRCH after the child was collected. */

@@ -73,8 +73,8 @@ static int load_variants(struct diff *d, const char *path, struct error *err)
 	int ret = load(d, path, &runs, err);
 
 	if (!ret) {
-		ret = query_runs_split(&runs, d->options->base, &d->sides[SIDE_A],
-				       &d->sides[SIDE_B], err);
+		ret = query_runs_split(&runs, d->options->base, d->options->against,
+				       &d->sides[SIDE_A], &d->sides[SIDE_B], err);
 		if (ret)
 			error_wrap(err, "%s", d->files.list.items[0].label);
 	}

@@ -19,6 +19,7 @@ enum {
 	OPTION_BY = 256,
 	OPTION_METRIC,
 	OPTION_BASE,
+	OPTION_AGAINST,
 	OPTION_ASSUME_NOISE,
 	OPTION_FORCE,
 	OPTION_GATE,
@@ -33,6 +34,7 @@ static const struct option longs[] = {
 	{"by", required_argument, NULL, OPTION_BY},
 	{"metric", required_argument, NULL, OPTION_METRIC},
 	{"base", required_argument, NULL, OPTION_BASE},
+	{"against", required_argument, NULL, OPTION_AGAINST},
 	{"assume-noise", required_argument, NULL, OPTION_ASSUME_NOISE},
 	{"force", no_argument, NULL, OPTION_FORCE},
 	{"gate", required_argument, NULL, OPTION_GATE},
@@ -59,6 +61,7 @@ static void print_help(void)
 	       "                         thread, category, address\n"
 	       "  --metric NAME          slower by: cpu (default), wall\n"
 	       "  --base NAME            the variant that is A; without, the one given first\n"
+	       "  --against NAME         the variant that is B, where there are more than two\n"
 	       "  --assume-noise PERCENT\n"
 	       "                         how much runs vary, where there is one a side\n"
 	       "  --force                compare what cannot be compared\n"
@@ -135,6 +138,8 @@ static int set_option(struct diff_options *o, int option, const char *value, str
 		return set_metric(o, value, err);
 	case OPTION_BASE:
 		return set_path(&o->base, "--base", value, err);
+	case OPTION_AGAINST:
+		return set_path(&o->against, "--against", value, err);
 	case OPTION_ASSUME_NOISE:
 		return set_noise(o, value, err);
 	case OPTION_FORCE:
@@ -216,8 +221,9 @@ static int complete(struct diff_options *o, bool is_divided, struct error *err)
 		return error_text(err, -EINVAL, "standard input can be read once");
 	if (o->strict && !o->gate.rules.count)
 		return error_text(err, -EINVAL, "--strict needs --gate");
-	if (o->base && o->sides[SIDE_B].paths.count)
-		return error_text(err, -EINVAL, "--base is for one file with two variants");
+	if ((o->base || o->against) && o->sides[SIDE_B].paths.count)
+		return error_text(err, -EINVAL, "--%s is for one file with variants",
+				  o->base ? "base" : "against");
 	return check_output(o, err);
 }
 

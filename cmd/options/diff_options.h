@@ -13,7 +13,8 @@ struct diff_options {
 	struct {
 		VEC(const char *) paths;
 	} sides[SIDE_COUNT]; /* none of B: the file of A has both */
-	const char *base; /* the variant that is A; NULL: the one that ran first */
+	const char *base; /* the variant that is A; NULL: the one that was given first */
+	const char *against; /* the variant that is B; NULL: the only other one */
 	const char *json_path, *markdown_path, *output_path; /* NULL: none */
 	size_t limit; /* rows; 0: all */
 	bool strict; /* give an inconclusive result an exit status of its own */

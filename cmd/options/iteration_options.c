@@ -16,7 +16,7 @@ const char iteration_options_help[] =
 	"                         N times, or up to M times until the difference is plain\n"
 	"  --warmup N             run it N times before that, without recording it (0)\n"
 	"  --variant NAME=COMMAND\n"
-	"                         twice, in place of a command: both in turns, in random order\n"
+	"                         twice or more, in place of a command: in turns, in random order\n"
 	"  --seed N               of that order\n"
 	"  --keep-going           go on after a run that fails\n";
 
@@ -52,7 +52,8 @@ static int set_variant(struct iteration_options *o, const char *value, struct er
 	if (!equals || equals == value)
 		return error_text(err, -EINVAL, "--variant %s: must be NAME=COMMAND", value);
 	if (o->variant_count == ITERATION_VARIANTS)
-		return error_text(err, -EINVAL, "--variant %s: there can be two", value);
+		return error_text(err, -EINVAL, "--variant %s: there can be %d", value,
+				  ITERATION_VARIANTS);
 	argv = words_split(equals + 1);
 	if (!argv)
 		return error_text(err, -EINVAL, "--variant %s: no command, or a quote without end",
@@ -104,16 +105,21 @@ static int check_variants(const struct iteration_options *o, char *const *argv, 
 		return error_text(err, -EINVAL, "--variant: two are needed");
 	if (o->variant_count && argv)
 		return error_text(err, -EINVAL, "--variant: comes in place of a command");
-	if (o->variant_count && strcmp(o->variants[0].name, o->variants[1].name) == 0)
-		return error_text(err, -EINVAL, "--variant %s: another one has that name",
-				  o->variants[0].name);
-	if (!o->variant_count && o->min != o->max)
+	for (uint32_t i = 1; i < o->variant_count; i++) {
+		for (uint32_t k = 0; k < i; k++) {
+			if (strcmp(o->variants[i].name, o->variants[k].name) == 0)
+				return error_text(err, -EINVAL,
+						  "--variant %s: another one has that name",
+						  o->variants[i].name);
+		}
+	}
+	if (o->variant_count != 2 && o->min != o->max)
 		return error_text(err, -EINVAL,
 				  "--iterations %u..%u: needs two variants, whose difference "
 				  "decides when it is enough",
 				  o->min, o->max);
 	if (!o->variant_count && o->seed)
-		return error_text(err, -EINVAL, "--seed: needs two variants");
+		return error_text(err, -EINVAL, "--seed: needs --variant");
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 
 /* Limits all runs together: each waits as a process of its own until it is executed. */
 #define ITERATION_RUNS_MAX 1000
-#define ITERATION_VARIANTS 2
+#define ITERATION_VARIANTS 8
 
 struct iteration_variant {
 	char *name;
@@ -25,7 +25,7 @@ struct iteration_options {
 	/* Owned; none for a command without variants. */
 	struct iteration_variant variants[ITERATION_VARIANTS];
 	uint32_t variant_count;
-	uint32_t seed; /* of the order within each pair; never 0 after the check */
+	uint32_t seed; /* of the order within each iteration; never 0 after the check */
 	bool keep_going; /* after a run that fails */
 	bool is_used; /* an option was given */
 };

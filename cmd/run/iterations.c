@@ -18,26 +18,37 @@ static uint32_t variants_of(const struct iteration_options *o)
 	return o->variant_count ? o->variant_count : 1;
 }
 
-static void add_runs(struct iterations *it, uint32_t iteration, bool is_reversed)
+static void add_runs(struct iterations *it, uint32_t iteration)
 {
-	uint32_t count = variants_of(it->options);
-
-	for (uint32_t i = 0; i < count; i++)
-		vec_push(&it->runs, (struct iteration_run){
-					    .iteration = iteration,
-					    .variant = is_reversed ? count - 1 - i : i,
-				    });
+	for (uint32_t i = 0; i < variants_of(it->options); i++)
+		vec_push(&it->runs, (struct iteration_run){.iteration = iteration, .variant = i});
 }
 
-/* Orders each pair by chance, so that nothing periodic meets one variant alone. */
+/* Orders the runs of an iteration by chance, so that nothing periodic meets one variant alone. */
+static void shuffle(struct iterations *it, uint32_t iteration)
+{
+	uint32_t count = variants_of(it->options);
+	struct iteration_run *runs = it->runs.items + it->runs.count - count;
+
+	for (uint32_t i = count - 1; i > 0; i--) {
+		uint64_t chance = hash_pair(it->options->seed, (uint64_t)iteration << 32 | i) >> 32;
+		uint32_t other = (uint32_t)(chance * (i + 1) >> 32), variant = runs[i].variant;
+
+		runs[i].variant = runs[other].variant;
+		runs[other].variant = variant;
+	}
+}
+
 static void plan(struct iterations *it)
 {
 	const struct iteration_options *o = it->options;
 
 	for (uint32_t i = 0; i < o->warmup; i++)
-		add_runs(it, 0, false);
-	for (uint32_t i = 1; i <= o->max; i++)
-		add_runs(it, i, hash_pair(o->seed, i) >> 63);
+		add_runs(it, 0);
+	for (uint32_t i = 1; i <= o->max; i++) {
+		add_runs(it, i);
+		shuffle(it, i);
+	}
 }
 
 static int fork_in_front(struct iterations *it, struct error *err)

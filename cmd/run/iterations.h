@@ -28,7 +28,7 @@ struct iterations {
 	const struct iteration_options *options; /* NULL: there are none */
 	VEC(struct iteration_run) runs; /* in the order in which they are executed */
 	size_t current;
-	struct front_end *front; /* which forks each run when it is its turn; NULL: see below */
+	struct front_end *front; /* forks each run when it is its turn; NULL: all are forked */
 };
 
 /*

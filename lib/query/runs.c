@@ -94,21 +94,36 @@ const char *query_run_variant(const struct query_run *run)
 	return strings_get(&run->profile->strings, run->variant);
 }
 
-/* The name of the variant that is not `base`; NULL where there is none, or several. */
-static const char *other_variant(const struct query_runs *r, const char *base)
+/* Finds the variant that is not `base`. Several: the error names two of them. */
+static int find_other(const struct query_runs *r, const char *base, const char **other,
+		      struct error *err)
 {
-	const char *other = NULL;
-
+	*other = NULL;
 	vec_for_each(&r->rows, const struct query_run *, run) {
 		const char *variant = query_run_variant(run);
 
 		if (strcmp(variant, base) == 0)
 			continue;
-		if (other && strcmp(variant, other) != 0)
-			return NULL;
-		other = variant;
+		if (*other && strcmp(variant, *other) != 0)
+			return error_text(err, -ENODATA,
+					  "there are more than two variants: choose by --against "
+					  "%s or %s what is compared with %s",
+					  *other, variant, base);
+		*other = variant;
 	}
-	return other;
+	return *base && *other ? 0
+			       : error_text(err, -ENODATA,
+					    "the runs are not those of two variants: name two "
+					    "files, or record with --variant");
+}
+
+static bool has_variant(const struct query_runs *r, const char *name)
+{
+	vec_for_each(&r->rows, const struct query_run *, run) {
+		if (strcmp(query_run_variant(run), name) == 0)
+			return true;
+	}
+	return false;
 }
 
 static const char *first_variant(const struct query_runs *r)
@@ -143,25 +158,31 @@ static void keep_common(struct query_runs *r, const struct query_runs *other)
 	r->rows.count = kept;
 }
 
-int query_runs_split(struct query_runs *r, const char *base, struct query_runs *a,
-		     struct query_runs *b, struct error *err)
+int query_runs_split(struct query_runs *r, const char *base, const char *other,
+		     struct query_runs *a, struct query_runs *b, struct error *err)
 {
+	const char *only;
+
 	if (!r->rows.count)
 		return error_text(err, -ENODATA, "no run");
 	if (!base)
 		base = first_variant(r);
-	if (!*base || !other_variant(r, base))
-		return error_text(err, -ENODATA,
-				  "the runs are not those of two variants: name two files, or "
-				  "record with --variant");
+	if (!has_variant(r, base) || (other && !has_variant(r, other)))
+		return error_text(err, -ENODATA, "no variant is called %s",
+				  has_variant(r, base) ? other : base);
+	if (!other) {
+		int ret = find_other(r, base, &only, err);
+
+		if (ret)
+			return ret;
+		other = only;
+	}
 	vec_for_each(&r->rows, const struct query_run *, run) {
 		if (strcmp(query_run_variant(run), base) == 0)
 			vec_push(&a->rows, *run);
-		else
+		else if (strcmp(query_run_variant(run), other) == 0)
 			vec_push(&b->rows, *run);
 	}
-	if (!a->rows.count)
-		return error_text(err, -ENODATA, "no variant is called %s", base);
 	vec_sort(&a->rows, compare_iterations);
 	vec_sort(&b->rows, compare_iterations);
 	keep_common(a, b);

@@ -32,12 +32,12 @@ struct query_runs {
 /* Appends the runs of a profile. -E2BIG: there are too many. */
 int query_runs_find(struct query_runs *r, const struct profile *p, struct error *err);
 /*
- * Moves the runs of a profile with two variants apart: those of the variant that was given first,
- * or that is called `base`, to `a`. An iteration that was not finished is left out. -ENODATA: there
- * is another number of variants.
+ * Moves the runs of two variants of a profile apart: those of the variant that was given first, or
+ * that is called `base`, to `a`; those of the only other one, or that is called `other`, to `b`. An
+ * iteration that was not finished is left out. -ENODATA: there are no such variants.
  */
-int query_runs_split(struct query_runs *r, const char *base, struct query_runs *a,
-		     struct query_runs *b, struct error *err);
+int query_runs_split(struct query_runs *r, const char *base, const char *other,
+		     struct query_runs *a, struct query_runs *b, struct error *err);
 /* Drops runs that a signal ended: they are of no known length. Returns how many. */
 size_t query_runs_drop_killed(struct query_runs *r);
 /* The filter with its times, which count from the start of each run, within that run. */

@@ -135,6 +135,14 @@ def pairs(count, a, b, **fields):
     return runs
 
 
+def rounds(count, *variants):
+    """Variants in turns, each with its functions."""
+    rng = random.Random(4)
+    return [({"iteration": i, "variant": name, "variantNumber": number}, times(rng, functions))
+            for i in range(1, count + 1)
+            for number, (name, functions) in enumerate(variants, 1)]
+
+
 def main(folder):
     rng = random.Random(2)
     repeated = lambda count, functions: [
@@ -143,6 +151,7 @@ def main(folder):
     files = {
         "variants": profile(pairs(8, BASE, SLOWER)),
         "same": profile(pairs(8, BASE, BASE)),
+        "three": profile(rounds(6, ("one", BASE), ("two", BASE), ("three", SLOWER))),
         "looks": profile(pairs(5, BASE, SLOWER, looks=4)),
         "killed": profile(pairs(4, BASE, BASE) + [
             ({"iteration": 5, "variant": "base", "variantNumber": 1, "status": 130}, {"parse": 7})]),

@@ -94,6 +94,18 @@ is "one: iterations in order" "$(tr -d ab <<<"$order" | uniq)" "$(seq 12)"
 is "again: the same order" "$(runs_of again 'run["iteration"], run["variant"]')" "$order"
 ok "other: another order" test "$(runs_of other 'run["iteration"], run["variant"]')" != "$order"
 
+# More than two: all in each iteration; one of them is compared with another.
+run "$PROF" record -o three.json.gz --stats three.stats --iterations 8 --seed 5 \
+	--variant "a=$parts 5" --variant "b=$parts 5" --variant "c=$parts 5"
+is "three: status" "$status" 0
+order=$(runs_of three 'run["variant"]')
+is "three: each iteration has all" "$(paste -d '' - - - <<<"$order" | grep -c -v -E '(.).*\1')" 8
+ok "three: in several orders" test "$(paste -d '' - - - <<<"$order" | sort -u | wc -l)" -gt 2
+run "$PROF" diff three.json.gz
+is "three: which ones are to be compared" "$status" 125
+run "$PROF" diff --base b --against c three.json.gz
+is "three: these" "$status" 0
+
 # Finds what is slower: three times the work in one function of five.
 record slower 0 --iterations 6 --warmup 1 --variant "old=$parts 40" --variant "new=$parts 40 3"
 run "$PROF" diff --gate total=2%,fifth=10% --json diff.json slower.json.gz
@@ -116,6 +128,7 @@ is "looks: the error" "$(python3 -c 'import json; print(json.load(open("looks.js
 
 for arguments in '--iterations 0 -- true' '--iterations 5..3 -- true' '--iterations 3..5 -- true' \
 	'--iterations x -- true' '--warmup 3 -- true' '--iterations 3' '--iterations 2000 -- true' \
+	'--iterations 2..4 --variant a=true --variant b=false --variant c=true' \
 	'--iterations 2 --variant a=true' '--iterations 2 --variant a=true --variant a=false' \
 	'--iterations 2 --variant a=true --variant b=false true' '-a --iterations 2 -- true' \
 	'--iterations 2 --seed 3 -- true' '--iterations 2 --variant a= --variant b=true'; do

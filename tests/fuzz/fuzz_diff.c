@@ -149,7 +149,7 @@ static void compare(const struct profile *x, const struct profile *y)
 		query_runs_drop_killed(&all);
 		if (y)
 			a = all, all = (struct query_runs){0};
-		else if (query_runs_split(&all, NULL, &a, &b, NULL))
+		else if (query_runs_split(&all, NULL, NULL, &a, &b, NULL))
 			a.rows.count = 0;
 		if (y)
 			query_runs_find(&b, y, NULL);

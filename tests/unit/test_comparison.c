@@ -85,17 +85,17 @@ static void runs_of_variants(void **state)
 	assert_int_equal(runs.rows.items[0].from, 2 * SECOND);
 	assert_int_equal(runs.rows.items[0].until, 3 * SECOND);
 	assert_int_equal(runs.rows.items[0].wall_ns, SECOND);
-	assert_int_equal(query_runs_split(&runs, NULL, &a, &b, &err), 0);
+	assert_int_equal(query_runs_split(&runs, NULL, NULL, &a, &b, &err), 0);
 	assert_string_equal(query_run_variant(&a.rows.items[0]), "old");
 	/* The iteration that has one run alone is left out. */
 	assert_int_equal(a.rows.count, 3);
 	assert_int_equal(b.rows.count, 3);
 	assert_true(query_runs_are_pairs(&a, &b));
 	a.rows.count = b.rows.count = 0;
-	assert_int_equal(query_runs_split(&runs, "new", &a, &b, &err), 0);
+	assert_int_equal(query_runs_split(&runs, "new", NULL, &a, &b, &err), 0);
 	assert_string_equal(query_run_variant(&a.rows.items[0]), "new");
 	a.rows.count = b.rows.count = 0;
-	assert_int_equal(query_runs_split(&runs, "other", &a, &b, &err), -ENODATA);
+	assert_int_equal(query_runs_split(&runs, "other", NULL, &a, &b, &err), -ENODATA);
 	query_runs_release(&runs);
 	query_runs_release(&a);
 	query_runs_release(&b);

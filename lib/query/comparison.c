@@ -69,6 +69,17 @@ static int set_times(struct comparison *c, const struct query_runs *const *sides
 	return 0;
 }
 
+/* The standard error of the CPU time's log ratio. */
+static double cpu_error(const struct comparison *c, double noise)
+{
+	struct sample_values a = values_of(c->cpu_ms, c->runs, SIDE_A);
+	struct sample_values b = values_of(c->cpu_ms, c->runs, SIDE_B);
+	struct interval i = c->is_paired ? interval_paired(a, b, c->alpha)
+					 : interval_unpaired(a, b, c->alpha);
+
+	return c->is_single ? sqrt(2) * fmax(noise, 0) : i.error;
+}
+
 static void compare_times(struct comparison *c, double noise)
 {
 	struct sample_values a = values_of(c->times, c->runs, SIDE_A);
@@ -76,6 +87,7 @@ static void compare_times(struct comparison *c, double noise)
 	struct interval i = c->is_paired ? interval_paired(a, b, c->alpha)
 					 : interval_unpaired(a, b, c->alpha);
 
+	c->cpu_error = cpu_error(c, noise);
 	c->ms[SIDE_A] = mean(a);
 	c->ms[SIDE_B] = mean(b);
 	if (c->is_single)
@@ -173,16 +185,56 @@ static void assume_row(struct comparison_row *row, const struct comparison *c, d
 }
 
 /*
+ * The probability of such a difference in time where there is none: by the dispersion of the row's
+ * share, which tells more than the row's own few times, and the error of the CPU time.
+ */
+static double p_of_time(const struct comparison *c, const struct comparison_row *row)
+{
+	double cpu[SIDE_COUNT], share, variance = 0, error;
+
+	for (int side = 0; side < SIDE_COUNT; side++)
+		cpu[side] = mean(values_of(c->cpu_ms, c->runs, side));
+	share = (row->ms[SIDE_A] + row->ms[SIDE_B]) / (cpu[SIDE_A] + cpu[SIDE_B]);
+	for (int side = 0; side < SIDE_COUNT; side++) {
+		double weight = 0;
+
+		for (size_t i = 0; i < c->runs[side]; i++)
+			weight += c->all_weights[side][i];
+		variance += cpu[side] * cpu[side] / weight;
+	}
+	variance *= row->share.dispersion * share * (1 - share);
+	error = c->cpu_error * (row->ms[SIDE_A] + row->ms[SIDE_B]) / 2;
+	variance += error * error;
+	return variance > 0 ? 2 * student_tail(fabs(row->difference.estimate) / sqrt(variance),
+					       row->share.df)
+			    : 1;
+}
+
+/*
  * A share differs, too, because others do: where one function takes longer, all others have less.
  * So the time must differ as well, and in the same direction.
  */
-static bool row_differs(const struct comparison_row *row, const struct comparison *c, double noise)
+static bool row_differs(const struct comparison_row *row, const struct comparison *c, double time_p,
+			double noise)
 {
 	if (row->share.adjusted_p > c->alpha)
 		return false;
 	if (c->is_single && noise < 0)
 		return row->share.estimate * row->difference.estimate > 0;
+	if (time_p > c->alpha)
+		return false;
 	return row->share.estimate > 0 ? row->difference.low > 0 : row->difference.high < 0;
+}
+
+static void find_differing(struct comparison *c, double noise)
+{
+	_cleanup_free_ double *p = xcalloc(c->rows.count + 1, sizeof(*p));
+
+	for (size_t i = 0; i < c->rows.count; i++)
+		p[i] = p_of_time(c, &c->rows.items[i]);
+	holm_adjust(p, c->rows.count);
+	for (size_t i = 0; i < c->rows.count; i++)
+		c->rows.items[i].differs = row_differs(&c->rows.items[i], c, p[i], noise);
 }
 
 static void compare_ms(struct comparison *c, struct comparison_row *row, double noise)
@@ -205,7 +257,6 @@ static void compare_ms(struct comparison *c, struct comparison_row *row, double 
 		assume_row(row, c, noise);
 	for (int side = 0; side < SIDE_COUNT; side++)
 		free(ms[side]);
-	row->differs = row_differs(row, c, noise);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -241,6 +292,7 @@ static void compare(struct comparison *c, const struct run_weights *w,
 			it->mark = mark_of(&w->rows.items[i], &it->share);
 		compare_ms(c, it, o->noise);
 	}
+	find_differing(c, o->noise);
 	vec_sort(&c->rows, compare_rows);
 }
 

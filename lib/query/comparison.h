@@ -66,6 +66,7 @@ struct comparison {
 	double *all_weights[SIDE_COUNT]; /* by run: samples that count */
 	double *row_weights; /* those of rows: a row's of A, then of B */
 	double ms[SIDE_COUNT]; /* means of the times */
+	double cpu_error; /* of the CPU time's log ratio */
 	struct interval total; /* share by which B takes longer */
 	struct share_prior prior;
 	VEC(struct comparison_row)

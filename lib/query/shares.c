@@ -213,27 +213,42 @@ void shares_compare(struct share_row *rows, size_t count, const struct share_run
 	shares_adjust(rows, count);
 }
 
+struct ranked_p {
+	double p;
+	size_t number;
+};
+
 static int compare_p(const void *a, const void *b)
 {
-	const struct share_row *x = *(struct share_row *const *)a;
-	const struct share_row *y = *(struct share_row *const *)b;
+	const struct ranked_p *x = a, *y = b;
 
 	return (x->p > y->p) - (x->p < y->p);
 }
 
-void shares_adjust(struct share_row *rows, size_t count)
+void holm_adjust(double *p, size_t count)
 {
-	_cleanup_free_ struct share_row **order = xcalloc(count + 1, sizeof(struct share_row *));
+	_cleanup_free_ struct ranked_p *order = xcalloc(count + 1, sizeof(*order));
 	double least = 0;
 
 	for (size_t i = 0; i < count; i++)
-		order[i] = &rows[i];
+		order[i] = (struct ranked_p){p[i], i};
 	qsort(order, count, sizeof(*order), compare_p);
 	for (size_t i = 0; i < count; i++) {
-		double adjusted = order[i]->p * (double)(count - i);
+		double adjusted = order[i].p * (double)(count - i);
 
 		if (adjusted > least)
 			least = adjusted < 1 ? adjusted : 1;
-		order[i]->adjusted_p = least;
+		p[order[i].number] = least;
 	}
+}
+
+void shares_adjust(struct share_row *rows, size_t count)
+{
+	_cleanup_free_ double *p = xcalloc(count + 1, sizeof(*p));
+
+	for (size_t i = 0; i < count; i++)
+		p[i] = rows[i].p;
+	holm_adjust(p, count);
+	for (size_t i = 0; i < count; i++)
+		rows[i].adjusted_p = p[i];
 }

@@ -46,7 +46,9 @@ struct share_prior {
  */
 void shares_compare(struct share_row *rows, size_t count, const struct share_runs *runs,
 		    double noise, double alpha, struct share_prior *prior);
-/* Holm's adjustment: p of all rows → adjusted_p. */
+/* Holm's adjustment for the number of rows. */
+void holm_adjust(double *p, size_t count);
+/* The same: p of all rows → adjusted_p. */
 void shares_adjust(struct share_row *rows, size_t count);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "cmd/text/stats.h"
 #include "lib/base/cleanup.h"
 
 static void describe_throttling(uint64_t count, uint64_t duration_ns, struct strbuf *out)
@@ -29,15 +30,10 @@ void event_report_throttling(const struct profile *p, struct strbuf *out)
 	}
 }
 
-static void set_integer(json_t *object, const char *key, uint64_t value)
-{
-	json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
 static void set_throttled(json_t *object, uint64_t count, uint64_t duration_ns)
 {
-	set_integer(object, "throttled", count);
-	json_object_set_new(object, "throttled_ms", json_real((double)(duration_ns / 1000) / 1000));
+	stats_set(object, "throttled", count);
+	stats_set_ms(object, "throttled_ms", duration_ns);
 }
 
 json_t *event_report_cpus(const struct profile *p)
@@ -47,9 +43,9 @@ json_t *event_report_cpus(const struct profile *p)
 	vec_for_each(&p->cpu_losses, const struct cpu_losses *, row) {
 		json_t *cpu = json_object();
 
-		set_integer(cpu, "cpu", row->cpu);
-		set_integer(cpu, "lost", row->samples);
-		set_integer(cpu, "lost_events", row->events);
+		stats_set(cpu, "cpu", row->cpu);
+		stats_set(cpu, "lost", row->samples);
+		stats_set(cpu, "lost_events", row->events);
 		set_throttled(cpu, row->throttled, row->throttled_ns);
 		json_array_append_new(cpus, cpu);
 	}

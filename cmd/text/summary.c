@@ -13,6 +13,7 @@
 #include "cmd/text/event_report.h"
 #include "cmd/text/instrument_report.h"
 #include "cmd/text/loss_counts.h"
+#include "cmd/text/stats.h"
 #include "cmd/text/unwinding.h"
 #include "cmd/text/wait_text.h"
 #include "lib/base/alloc.h"
@@ -266,46 +267,35 @@ static json_t *losses_object(const struct profile_stats *stats, bool samples)
 	return object;
 }
 
-static void set_integer(json_t *root, const char *key, uint64_t value)
-{
-	json_object_set_new(root, key, json_integer((json_int_t)value));
-}
-
-/* Stores a time in ms with three decimals. */
-static void set_ms(json_t *root, const char *key, uint64_t ns)
-{
-	json_object_set_new(root, key, json_real((double)(ns / 1000) / 1000));
-}
-
 static void set_stacks(json_t *root, const struct outcome *outcome)
 {
 	const struct profile_stats *stats = &outcome->profile->stats;
 
 	json_object_set_new(root, "unwind", json_string(unwinding_name(outcome->unwind)));
-	set_integer(root, "user_stacks", stats->user_stacks);
-	set_integer(root, "whole", stats->whole);
-	set_integer(root, "finished_later", stats->finished_later);
-	set_integer(root, "guessed", stats->guessed);
-	set_integer(root, "unknown_kinds", stats->unknown_kinds);
-	set_integer(root, "compat", stats->compat);
-	set_integer(root, "truncated", stats->truncated);
-	set_integer(root, "broken", stats->broken);
-	set_integer(root, "unknown", stats->unknown);
-	set_integer(root, "kernel_only", stats->kernel_only);
-	set_integer(root, "exiting", stats->exiting);
+	stats_set(root, "user_stacks", stats->user_stacks);
+	stats_set(root, "whole", stats->whole);
+	stats_set(root, "finished_later", stats->finished_later);
+	stats_set(root, "guessed", stats->guessed);
+	stats_set(root, "unknown_kinds", stats->unknown_kinds);
+	stats_set(root, "compat", stats->compat);
+	stats_set(root, "truncated", stats->truncated);
+	stats_set(root, "broken", stats->broken);
+	stats_set(root, "unknown", stats->unknown);
+	stats_set(root, "kernel_only", stats->kernel_only);
+	stats_set(root, "exiting", stats->exiting);
 }
 
 static json_t *run_object(const struct profile *p, const struct run_marker *run)
 {
 	json_t *object = json_object();
 
-	set_integer(object, "iteration", run->iteration);
+	stats_set(object, "iteration", run->iteration);
 	if (run->variant != NO_STRING)
 		json_object_set_new(object, "variant",
 				    json_string(strings_get(&p->strings, run->variant)));
-	set_integer(object, "status", run->status);
-	set_ms(object, "wall_ms", run->end - run->start);
-	set_ms(object, "cpu_ms", run->cpu_ns);
+	stats_set(object, "status", run->status);
+	stats_set_ms(object, "wall_ms", run->end - run->start);
+	stats_set_ms(object, "cpu_ms", run->cpu_ns);
 	return object;
 }
 
@@ -334,36 +324,36 @@ void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 	json_t *root = json_object(), *all;
 	char *text;
 
-	set_integer(root, "samples", profile_sample_count(p));
-	set_integer(root, "gap_rows", outcome->counts.gap_rows);
-	set_integer(root, "cpu_samples", p->stats.cpu_samples);
-	set_integer(root, "lost", losses_count(&p->stats, true));
+	stats_set(root, "samples", profile_sample_count(p));
+	stats_set(root, "gap_rows", outcome->counts.gap_rows);
+	stats_set(root, "cpu_samples", p->stats.cpu_samples);
+	stats_set(root, "lost", losses_count(&p->stats, true));
 	json_object_set_new(root, "lost_by", losses_object(&p->stats, true));
 	json_object_set_new(root, "lost_events", losses_object(&p->stats, false));
 	json_object_set_new(root, "cpu_losses", event_report_cpus(p));
-	set_integer(root, "threads", outcome->counts.threads);
-	set_integer(root, "folded_threads", outcome->counts.folded_threads);
-	set_integer(root, "processes", outcome->counts.processes);
-	set_integer(root, "ring_bytes", info->written_bytes);
+	stats_set(root, "threads", outcome->counts.threads);
+	stats_set(root, "folded_threads", outcome->counts.folded_threads);
+	stats_set(root, "processes", outcome->counts.processes);
+	stats_set(root, "ring_bytes", info->written_bytes);
 	set_stacks(root, outcome);
 	wait_text_set_stats(root, p);
-	set_integer(root, "frames", p->frames.rows.count);
-	set_integer(root, "named_frames", profile_named_frames(p));
-	set_integer(root, "fde_frames", profile_fde_frames(p));
-	set_integer(root, "late_records", p->stats.late_records);
-	set_integer(root, "lost_markers", p->stats.lost_markers);
-	set_integer(root, "lost_marker_values", p->stats.lost_marker_values);
-	set_integer(root, "lost_counter_values", p->stats.lost_counter_values);
-	set_integer(root, "backlog_bytes", info->backlog_bytes);
-	set_integer(root, "dropped_files", info->dropped_files);
-	set_integer(root, "cpus", info->cpu_count);
-	set_ms(root, "interval_ms", info->interval_ns);
-	set_ms(root, "duration_ms", info->end_ns - info->start_ns);
-	set_ms(root, "recorder_cpu_ms", outcome->recorder_cpu_ns);
-	set_ms(root, "finish_ms", outcome->finish_ns);
-	set_integer(root, "file_bytes", outcome->file_bytes);
+	stats_set(root, "frames", p->frames.rows.count);
+	stats_set(root, "named_frames", profile_named_frames(p));
+	stats_set(root, "fde_frames", profile_fde_frames(p));
+	stats_set(root, "late_records", p->stats.late_records);
+	stats_set(root, "lost_markers", p->stats.lost_markers);
+	stats_set(root, "lost_marker_values", p->stats.lost_marker_values);
+	stats_set(root, "lost_counter_values", p->stats.lost_counter_values);
+	stats_set(root, "backlog_bytes", info->backlog_bytes);
+	stats_set(root, "dropped_files", info->dropped_files);
+	stats_set(root, "cpus", info->cpu_count);
+	stats_set_ms(root, "interval_ms", info->interval_ns);
+	stats_set_ms(root, "duration_ms", info->end_ns - info->start_ns);
+	stats_set_ms(root, "recorder_cpu_ms", outcome->recorder_cpu_ns);
+	stats_set_ms(root, "finish_ms", outcome->finish_ns);
+	stats_set(root, "file_bytes", outcome->file_bytes);
 	set_runs(root, p);
-	set_integer(root, "exit_status", (uint64_t)outcome->exit_status);
+	stats_set(root, "exit_status", (uint64_t)outcome->exit_status);
 
 	all = instrument_report_stats(root, outcome->report);
 	text = json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(15));

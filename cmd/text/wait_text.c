@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cmd/text/stats.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
@@ -131,11 +132,6 @@ void wait_text_add_extra(struct profile *p)
 	add_extra(p, "Lost waits", "integer", (double)(stats->lost + stats->lost_stacks));
 }
 
-static void set_integer(json_t *root, const char *key, uint64_t value)
-{
-	json_object_set_new(root, key, json_integer((json_int_t)value));
-}
-
 static json_t *stacks_object(const struct wait_stats *stats)
 {
 	static const char *const names[STACK_CLASS_COUNT] = {
@@ -149,8 +145,8 @@ static json_t *stacks_object(const struct wait_stats *stats)
 	json_t *object = json_object();
 
 	for (size_t i = 0; i < STACK_CLASS_COUNT; i++)
-		set_integer(object, names[i], stats->classes[i]);
-	set_integer(object, "lost", stats->lost_stacks);
+		stats_set(object, names[i], stats->classes[i]);
+	stats_set(object, "lost", stats->lost_stacks);
 	return object;
 }
 
@@ -160,15 +156,15 @@ void wait_text_set_stats(json_t *root, const struct profile *p)
 	struct wait_sums sums = wait_sums_of(p);
 	uint64_t interval = p->meta.interval_ns;
 
-	set_integer(root, "waits", (uint64_t)(stats->count + 0.5));
-	set_integer(root, "waits_sampled", stats->sampled);
-	set_integer(root, "waits_lost", stats->lost);
-	set_integer(root, "waits_unended", stats->unended);
-	set_integer(root, "wait_rows", sums.rows);
-	set_integer(root, "idle_ms", to_ms(sums.idle, interval));
-	set_integer(root, "blocked_ms", to_ms(sums.blocked, interval));
-	set_integer(root, "runnable_ms", to_ms(sums.runnable, interval));
-	set_integer(root, "ran_ms", (wait_text_ran(p) + 500000) / 1000000);
+	stats_set(root, "waits", (uint64_t)(stats->count + 0.5));
+	stats_set(root, "waits_sampled", stats->sampled);
+	stats_set(root, "waits_lost", stats->lost);
+	stats_set(root, "waits_unended", stats->unended);
+	stats_set(root, "wait_rows", sums.rows);
+	stats_set(root, "idle_ms", to_ms(sums.idle, interval));
+	stats_set(root, "blocked_ms", to_ms(sums.blocked, interval));
+	stats_set(root, "runnable_ms", to_ms(sums.runnable, interval));
+	stats_set(root, "ran_ms", (wait_text_ran(p) + 500000) / 1000000);
 	json_object_set_new(root, "wait_chance_min", json_real(chance(stats)));
 	json_object_set_new(root, "wait_fit", json_real(1 + fitted_by(stats)));
 	json_object_set_new(root, "wait_stacks", stacks_object(stats));

@@ -60,33 +60,13 @@ static void print_help(void)
 	       strbuf_text(&formats), query_options_help);
 }
 
-static int set_output(struct convert *c, const char *value, struct error *err)
-{
-	if (!*value)
-		return error_text(err, -EINVAL, "--output: the name must not be empty");
-	c->output.path = value;
-	return 0;
-}
-
-static int set_format(struct convert *c, const char *value, struct error *err)
-{
-	_cleanup_(strbuf_release) struct strbuf known = {0};
-
-	c->output.format = format_find(value);
-	if (c->output.format)
-		return 0;
-	format_list(&known);
-	return error_text(err, -EINVAL, "--to %s: no such format; known are: %s", value,
-			  strbuf_text(&known));
-}
-
 static int set(struct convert *c, int opt, const char *value, struct error *err)
 {
 	switch (opt) {
 	case 'o':
-		return set_output(c, value, err);
+		return output_options_set(&c->output, opt, value, err);
 	case OPTION_TO:
-		return set_format(c, value, err);
+		return output_options_set_format(&c->output, "--to", value, err);
 	case OPTION_DIFF:
 		c->base_path = value;
 		return 0;

@@ -107,16 +107,6 @@ static int set_noise(struct diff_options *o, const char *value, struct error *er
 	return query_options_share("assume-noise", value, &o->comparison.noise, err);
 }
 
-static int set_limit(struct diff_options *o, const char *value, struct error *err)
-{
-	uint64_t limit;
-
-	if (!text_to_u64(value, 10, &limit) || limit > SIZE_MAX)
-		return error_text(err, -EINVAL, "--limit %s: must be a number of rows", value);
-	o->limit = limit;
-	return 0;
-}
-
 static int set_path(const char **path, const char *option, const char *value, struct error *err)
 {
 	if (!*value)
@@ -151,7 +141,7 @@ static int set_option(struct diff_options *o, int option, const char *value, str
 		o->strict = true;
 		return 0;
 	case OPTION_LIMIT:
-		return set_limit(o, value, err);
+		return query_options_limit(value, &o->limit, err);
 	case 'o':
 		return set_path(&o->output_path, "--output", value, err);
 	case OPTION_JSON:

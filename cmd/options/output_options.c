@@ -54,7 +54,8 @@ static int set_name(const char *option, const char *value, const char **name, st
 	return 0;
 }
 
-static int set_format(struct output_options *o, const char *value, struct error *err)
+int output_options_set_format(struct output_options *o, const char *option, const char *value,
+			      struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf known = {0};
 
@@ -62,7 +63,7 @@ static int set_format(struct output_options *o, const char *value, struct error 
 	if (o->format)
 		return 0;
 	format_list(&known);
-	return error_text(err, -EINVAL, "--format %s: no such format; known are: %s", value,
+	return error_text(err, -EINVAL, "%s %s: no such format; known are: %s", option, value,
 			  strbuf_text(&known));
 }
 
@@ -76,7 +77,7 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 		o->path_is_set = true;
 		return set_name("--output", value, &o->path, err);
 	case OPT_FORMAT:
-		return set_format(o, value, err);
+		return output_options_set_format(o, "--format", value, err);
 	case OPT_STATS:
 		return set_name("--stats", value, &o->stats_path, err);
 	case OPT_DEBUG_DIR:

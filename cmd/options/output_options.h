@@ -62,6 +62,9 @@ void output_options_init(struct output_options *o);
 void output_options_release(struct output_options *o);
 /* As live_options_set(). Values are borrowed. */
 int output_options_set(struct output_options *o, int opt, const char *value, struct error *err);
+/* Sets the format by name; `option` is for the error, -EINVAL. */
+int output_options_set_format(struct output_options *o, const char *option, const char *value,
+			      struct error *err);
 /* Call after the last option. Afterwards debug_dirs.items is NULL-terminated (not counted). */
 int output_options_check(struct output_options *o, struct error *err);
 

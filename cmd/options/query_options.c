@@ -80,6 +80,16 @@ int query_options_share(const char *option, const char *value, double *share, st
 	return 0;
 }
 
+int query_options_limit(const char *value, size_t *limit, struct error *err)
+{
+	uint64_t number;
+
+	if (!text_to_u64(value, 10, &number) || number >= SIZE_MAX)
+		return error_text(err, -EINVAL, "--limit %s: must be a number of rows", value);
+	*limit = number;
+	return 0;
+}
+
 static const char **filter_text(struct query_filter *filter, int option)
 {
 	switch (option) {

@@ -49,5 +49,7 @@ int query_options_choose(const char *option, const char *value, const char *cons
 			 size_t count, struct error *err);
 /* "0.5", "0.5%" → 0.005; -EINVAL with err unless it is a share of 0 to 100 percent. */
 int query_options_share(const char *option, const char *value, double *share, struct error *err);
+/* The value of --limit, less than SIZE_MAX; -EINVAL with err. */
+int query_options_limit(const char *value, size_t *limit, struct error *err);
 
 #endif

@@ -97,16 +97,6 @@ static int set_tree(struct report_options *o, enum query_tree_kind kind, const c
 	return 0;
 }
 
-static int set_limit(struct report_options *o, const char *value, struct error *err)
-{
-	uint64_t limit;
-
-	if (!text_to_u64(value, 10, &limit) || limit >= UNSET)
-		return error_text(err, -EINVAL, "--limit %s: must be a number of rows", value);
-	o->listing.limit = limit;
-	return 0;
-}
-
 static int set_unit(struct report_options *o, const char *value, struct error *err)
 {
 	int unit = query_options_choose("unit", value, unit_names, 3, err);
@@ -149,7 +139,7 @@ static int set_option(struct report_options *o, int option, const char *value, s
 	case OPTION_MIN:
 		return query_options_share("min", value, &o->listing.min_share, err);
 	case OPTION_LIMIT:
-		return set_limit(o, value, err);
+		return query_options_limit(value, &o->listing.limit, err);
 	case OPTION_UNIT:
 		return set_unit(o, value, err);
 	default:

@@ -66,6 +66,28 @@ int command_take_file(const char **file, const char *operand, struct error *err)
 	return 0;
 }
 
+int command_parse(int argc, char **argv, const struct command_syntax *syntax, void *ctx,
+		  struct error *err)
+{
+	int ret = 0;
+
+	while (!ret && optind < argc) {
+		int opt = options_next(argc, argv, syntax->shorts, syntax->longs, err);
+
+		if (opt == 'h') {
+			syntax->print_help();
+			return -ECANCELED;
+		}
+		if (opt == '?')
+			return -EINVAL;
+		if (opt != -1)
+			ret = syntax->set(ctx, opt, optarg, err);
+		else if (optind < argc)
+			ret = syntax->take(ctx, argv[optind++], err);
+	}
+	return ret;
+}
+
 void command_say(const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;

@@ -45,6 +45,19 @@ int options_next(int argc, char **argv, const char *shorts, const struct option 
  */
 int command_take_file(const char **file, const char *operand, struct error *err);
 
+/* A command line of options and operands in any order. `ctx` goes to the functions. */
+struct command_syntax {
+	const char *shorts; /* as of options_next(); has 'h' */
+	const struct option *longs;
+	void (*print_help)(void);
+	int (*set)(void *ctx, int opt, const char *value, struct error *err);
+	int (*take)(void *ctx, const char *operand, struct error *err);
+};
+
+/* Parses all of it. -ECANCELED: --help was printed; -EINVAL with err: it is wrong. */
+int command_parse(int argc, char **argv, const struct command_syntax *syntax, void *ctx,
+		  struct error *err);
+
 /* Writes "prof: text" to stderr in one write; names in it are made safe to print. */
 void command_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Writes "prof NAME: text" in the same way, without a limit of length. */

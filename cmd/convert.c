@@ -60,8 +60,10 @@ static void print_help(void)
 	       strbuf_text(&formats), query_options_help);
 }
 
-static int set(struct convert *c, int opt, const char *value, struct error *err)
+static int set(void *ctx, int opt, const char *value, struct error *err)
 {
+	struct convert *c = ctx;
+
 	switch (opt) {
 	case 'o':
 		return output_options_set(&c->output, opt, value, err);
@@ -105,31 +107,23 @@ static int check(struct convert *c, struct error *err)
 	return 0;
 }
 
-/* -ECANCELED: --help was printed. */
-static int parse(struct convert *c, int argc, char **argv, struct error *err)
+static int take(void *ctx, const char *operand, struct error *err)
 {
-	int ret = 0;
+	struct convert *c = ctx;
 
-	while (!ret && optind < argc) {
-		int opt = options_next(argc, argv, "+:o:h", longs, err);
-
-		if (opt == 'h') {
-			print_help();
-			return -ECANCELED;
-		}
-		if (opt == '?')
-			return -EINVAL;
-		if (opt != -1) {
-			ret = set(c, opt, optarg, err);
-		} else if (optind < argc) {
-			if (!*argv[optind])
-				return error_text(err, -EINVAL,
-						  "the name of the file must not be empty");
-			vec_push(&c->paths, argv[optind++]);
-		}
-	}
-	return ret ? ret : check(c, err);
+	if (!*operand)
+		return error_text(err, -EINVAL, "the name of the file must not be empty");
+	vec_push(&c->paths, operand);
+	return 0;
 }
+
+static const struct command_syntax syntax = {
+	.shorts = "+:o:h",
+	.longs = longs,
+	.print_help = print_help,
+	.set = set,
+	.take = take,
+};
 
 static void say_unread(const struct profile_file *file)
 {
@@ -216,8 +210,10 @@ static int run(int argc, char **argv)
 {
 	struct convert c = {.filter = QUERY_FILTER_ALL};
 	struct error err = {0};
-	int ret = parse(&c, argc, argv, &err), status = 0;
+	int ret = command_parse(argc, argv, &syntax, &c, &err), status = 0;
 
+	if (!ret)
+		ret = check(&c, &err);
 	if (ret == -ECANCELED) {
 		ret = 0;
 	} else if (ret) {

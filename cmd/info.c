@@ -238,25 +238,37 @@ static int inspect(const char *path)
 	return 0;
 }
 
+static int set(void *ctx, int opt, const char *value, struct error *err)
+{
+	(void)ctx;
+	(void)value;
+	return error_text(err, -EINVAL, "option %d is unknown", opt);
+}
+
+static int take(void *ctx, const char *operand, struct error *err)
+{
+	return command_take_file(ctx, operand, err);
+}
+
+static const struct command_syntax syntax = {
+	.shorts = "+:h",
+	.longs = longs,
+	.print_help = print_help,
+	.set = set,
+	.take = take,
+};
+
 static int run(int argc, char **argv)
 {
+	const char *path = NULL;
 	struct error err = {0};
-	int opt = options_next(argc, argv, "+:h", longs, &err);
+	int ret = command_parse(argc, argv, &syntax, &path, &err);
 
-	if (opt == 'h') {
-		print_help();
+	if (ret == -ECANCELED)
 		return 0;
-	}
-	if (opt == -1 && optind >= argc)
-		error_text(&err, -EINVAL, "no file to look at");
-	else if (opt == -1 && optind + 1 < argc)
-		error_text(&err, -EINVAL, "more than one file: %s and %s", argv[optind],
-			   argv[optind + 1]);
-	else if (opt == -1 && !*argv[optind])
-		error_text(&err, -EINVAL, "the name of the file must not be empty");
-	if (err.code)
-		return command_fail_usage(name, &err);
-	return inspect(argv[optind]);
+	if (!ret && !path)
+		ret = error_text(&err, -EINVAL, "no file to look at");
+	return ret ? command_fail_usage(name, &err) : inspect(path);
 }
 
 const struct command command_info = {

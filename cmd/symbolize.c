@@ -77,26 +77,34 @@ static int check(struct symbolize_command *c, struct error *err)
 	return output_options_check(&c->output, err);
 }
 
-/* Options may follow the file. -ECANCELED: --help was printed. */
+static int set(void *ctx, int opt, const char *value, struct error *err)
+{
+	struct symbolize_command *c = ctx;
+
+	return output_options_set(&c->output, opt, value, err);
+}
+
+static int take(void *ctx, const char *operand, struct error *err)
+{
+	struct symbolize_command *c = ctx;
+
+	return command_take_file(&c->input, operand, err);
+}
+
+static const struct command_syntax syntax = {
+	.shorts = "+:" OUTPUT_SHORT_OPTIONS "h",
+	.longs = longs,
+	.print_help = print_help,
+	.set = set,
+	.take = take,
+};
+
 static int parse(int argc, char **argv, struct symbolize_command *c, struct error *err)
 {
-	int ret = 0;
+	int ret;
 
 	c->output.path = NULL;
-	while (!ret && optind < argc) {
-		int opt = options_next(argc, argv, "+:" OUTPUT_SHORT_OPTIONS "h", longs, err);
-
-		if (opt == 'h') {
-			print_help();
-			return -ECANCELED;
-		}
-		if (opt == '?')
-			return -EINVAL;
-		if (opt != -1)
-			ret = output_options_set(&c->output, opt, optarg, err);
-		else if (optind < argc)
-			ret = command_take_file(&c->input, argv[optind++], err);
-	}
+	ret = command_parse(argc, argv, &syntax, c, err);
 	return ret ? ret : check(c, err);
 }
 

@@ -113,8 +113,9 @@ static int set_format(struct report_options *o, const char *value, struct error 
 	return format < 0 ? format : 0;
 }
 
-static int set_option(struct report_options *o, int option, const char *value, struct error *err)
+static int set_option(void *ctx, int option, const char *value, struct error *err)
 {
+	struct report_options *o = ctx;
 	int ret = query_options_set(&o->filter, option, value, err);
 
 	if (ret != -ENOENT)
@@ -197,27 +198,29 @@ static int complete(struct report_options *o, struct error *err)
 	return 0;
 }
 
+static int take(void *ctx, const char *operand, struct error *err)
+{
+	struct report_options *o = ctx;
+
+	return command_take_file(&o->path, operand, err);
+}
+
+static const struct command_syntax syntax = {
+	.shorts = "+:h",
+	.longs = longs,
+	.print_help = print_help,
+	.set = set_option,
+	.take = take,
+};
+
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err)
 {
-	int ret = 0;
+	int ret;
 
 	*o = (struct report_options){
 		.filter = QUERY_FILTER_ALL,
 		.listing = {.unit = (enum query_unit) - 1, .min_share = -1, .limit = UNSET},
 	};
-	while (!ret && optind < argc) {
-		int opt = options_next(argc, argv, "+:h", longs, err);
-
-		if (opt == 'h') {
-			print_help();
-			return -ECANCELED;
-		}
-		if (opt == '?')
-			return -EINVAL;
-		if (opt != -1)
-			ret = set_option(o, opt, optarg, err);
-		else if (optind < argc)
-			ret = command_take_file(&o->path, argv[optind++], err);
-	}
+	ret = command_parse(argc, argv, &syntax, o, err);
 	return ret ? ret : complete(o, err);
 }

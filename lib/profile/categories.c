@@ -30,9 +30,10 @@ static const char *const of_kernel[KERNEL_SUBCATEGORY_COUNT + 1] = {
 };
 
 static const char *const of_blocked[BLOCKED_SUBCATEGORY_COUNT + 1] = {
-	[BLOCKED_OTHER] = "Other",	[BLOCKED_LOCK] = "Lock", [BLOCKED_DISK] = "Disk",
-	[BLOCKED_FAULT] = "Page fault", [BLOCKED_PIPE] = "Pipe", [BLOCKED_SOCKET] = "Socket",
-	[BLOCKED_CHILD] = "Child",
+	[BLOCKED_OTHER] = "Other", [BLOCKED_LOCK] = "Lock",
+	[BLOCKED_DISK] = "Disk",   [BLOCKED_FAULT] = "Page fault",
+	[BLOCKED_PIPE] = "Pipe",   [BLOCKED_SOCKET] = "Socket",
+	[BLOCKED_CHILD] = "Child", [BLOCKED_CONDITION] = "Condition",
 };
 static const char *const of_runnable[RUNNABLE_SUBCATEGORY_COUNT + 1] = {
 	[RUNNABLE_OTHER] = "Other",

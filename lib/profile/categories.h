@@ -64,6 +64,7 @@ enum blocked_subcategory {
 	BLOCKED_PIPE,
 	BLOCKED_SOCKET,
 	BLOCKED_CHILD,
+	BLOCKED_CONDITION, /* another thread's signal, post, arrival or end */
 	BLOCKED_SUBCATEGORY_COUNT,
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/wait_frames.h"
 
+#include <string.h>
+
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/profile/categories.h"
@@ -10,6 +12,8 @@ enum meaning {
 	MEANS_NOTHING,
 	MEANS_IDLE,
 	MEANS_LOCK,
+	MEANS_FUTEX, /* a lock, unless the program's functions tell */
+	MEANS_CONDITION,
 	MEANS_DISK, /* or a page that is read from there */
 	MEANS_FAULT,
 	MEANS_PIPE,
@@ -23,8 +27,8 @@ static const struct {
 	const char *prefix;
 	uint8_t meaning;
 } prefixes[] = {
-	{"futex_wait", MEANS_LOCK},
-	{"__futex_wait", MEANS_LOCK},
+	{"futex_wait", MEANS_FUTEX},
+	{"__futex_wait", MEANS_FUTEX},
 	{"rwsem_down_", MEANS_LOCK},
 	{"__mutex_lock", MEANS_LOCK},
 	{"__ww_mutex_lock", MEANS_LOCK},
@@ -90,6 +94,51 @@ static const struct {
 	{"do_mem_abort", MEANS_FAULT},
 };
 
+/* Innermost functions of a program that are looked at. */
+#define USER_FRAMES 12
+
+/* Functions of programs that wait for other things than a lock by the same call. */
+static const char *const conditions[] = {
+	"pthread_cond_", "__pthread_cond_", "___pthread_cond_", "cnd_",	     "pthread_barrier_",
+	"pthread_join",	 "pthread_clock",   "__pthread_clock",	"thrd_join", "sem_",
+	"__new_sem_",	 "runtime.note",
+};
+
+static bool is_condition(const char *name)
+{
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
+		if (text_starts_with(name, conditions[i]))
+			return true;
+	}
+	/* functions of Rust */
+	return strstr(name, "Condvar::wait") || strstr(name, "Parker::park");
+}
+
+/*
+ * Tells what a thread waits for by a futex, from its own functions, the innermost of which is that
+ * of `id`. Python's locks are made of a condition variable, and of semaphores.
+ */
+static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
+{
+	uint8_t meaning = MEANS_LOCK;
+
+	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
+		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+		const char *name;
+
+		id = p->stacks.rows.items[id].parent;
+		if (frame->func == NO_FUNC)
+			continue;
+		name = strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
+		if (text_starts_with(name, "take_gil") ||
+		    text_starts_with(name, "PyThread_acquire_lock"))
+			return MEANS_LOCK;
+		if (is_condition(name))
+			meaning = MEANS_CONDITION;
+	}
+	return meaning;
+}
+
 static uint8_t find_meaning(const char *name)
 {
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
@@ -109,7 +158,9 @@ static uint8_t meaning_of(const struct profile *p, const struct frame *frame, ui
 	return known[frame->func];
 }
 
-/* The innermost function decides, except that pages of a fault come from the disk. */
+/*
+ * The innermost function of the kernel decides, except that pages of a fault come from the disk.
+ */
 static uint8_t meaning_of_stack(const struct profile *p, stack_id id, uint8_t *known)
 {
 	uint8_t meaning, found = MEANS_NOTHING;
@@ -123,10 +174,10 @@ static uint8_t meaning_of_stack(const struct profile *p, stack_id id, uint8_t *k
 		if (meaning == MEANS_NOTHING || (found && meaning != MEANS_FAULT))
 			continue;
 		found = meaning;
-		if (found != MEANS_DISK)
+		if (found != MEANS_DISK && found != MEANS_FUTEX)
 			break;
 	}
-	return found;
+	return found == MEANS_FUTEX ? meaning_of_futex(p, id) : found;
 }
 
 static func_id page_fault(struct profile *p)
@@ -144,9 +195,10 @@ static func_id page_fault(struct profile *p)
 static void refine(struct profile *p, struct frame *label, uint8_t meaning)
 {
 	static const uint8_t subcategories[] = {
-		[MEANS_LOCK] = BLOCKED_LOCK,	 [MEANS_DISK] = BLOCKED_DISK,
-		[MEANS_FAULT] = BLOCKED_FAULT,	 [MEANS_PIPE] = BLOCKED_PIPE,
-		[MEANS_SOCKET] = BLOCKED_SOCKET, [MEANS_CHILD] = BLOCKED_CHILD,
+		[MEANS_LOCK] = BLOCKED_LOCK,	       [MEANS_DISK] = BLOCKED_DISK,
+		[MEANS_FAULT] = BLOCKED_FAULT,	       [MEANS_PIPE] = BLOCKED_PIPE,
+		[MEANS_SOCKET] = BLOCKED_SOCKET,       [MEANS_CHILD] = BLOCKED_CHILD,
+		[MEANS_CONDITION] = BLOCKED_CONDITION,
 	};
 
 	if (meaning == MEANS_NOTHING)

@@ -11,10 +11,20 @@
 #include "lib/base/cleanup.h"
 #include "lib/languages/language.h"
 #include "lib/profile/symbol_reason.h"
+#include "lib/profile/wait_sums.h"
 
 /* Too few samples to show where time was spent. */
 #define FEW_SAMPLES 3
+/* Intervals of waits that are worth a profile, though nothing ran. */
+#define MANY_WAITS 50
 #define NAMELESS_PERMILLE_MIN 50
+
+static bool has_many_waits(const struct profile *p)
+{
+	struct wait_sums sums = wait_sums_of(p);
+
+	return sums.blocked + sums.idle + sums.runnable >= MANY_WAITS;
+}
 
 void advice_on_samples(const struct outcome *outcome, struct strbuf *out)
 {
@@ -26,7 +36,8 @@ void advice_on_samples(const struct outcome *outcome, struct strbuf *out)
 	};
 	const struct profile_stats *stats = &outcome->profile->stats;
 
-	if (stats->cpu_samples > FEW_SAMPLES || losses_count(stats, true) > FEW_SAMPLES)
+	if (stats->cpu_samples > FEW_SAMPLES || losses_count(stats, true) > FEW_SAMPLES ||
+	    has_many_waits(outcome->profile))
 		return;
 	strbuf_addf(out, "%s: for more samples ", texts[outcome->subject]);
 	if (outcome->info.interval_ns)

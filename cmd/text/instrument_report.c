@@ -100,7 +100,9 @@ json_t *instrument_report_stats(json_t *own, const struct report *report)
 
 	json_object_foreach(own, key, value)
 	{
-		json_object_set(all, key, value);
+		/* An instrument has counted what is otherwise an estimate. */
+		if (!json_object_get(all, key))
+			json_object_set(all, key, value);
 		add_stats(all, report, key);
 	}
 	return all;

@@ -37,8 +37,8 @@ between "and all are sampled" "$(stat_of all waits_sampled)" "$((all - 4))" "$al
 is "with certainty" "$(stat_of all wait_chance_min)" 1.0
 
 counted few 60000 --off-cpu=100
-# Their number is the sum of what each sampled one stands for.
-between "many waits" "$(stat_of few waits)" "$((voluntary / 2))" "$((2 * (voluntary + others)))"
+between "of few samples, too, every wait is counted" "$(stat_of few waits)" "$((voluntary - 4))" \
+	"$((voluntary + others + 500))"
 between "of which few are sampled" "$(stat_of few waits_sampled)" 10 12000
 between "by a small chance" "$(stat_of few wait_chance_min)" 0 0.1
 is "none is lost" "$(stat_of few waits_lost)" 0

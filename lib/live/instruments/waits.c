@@ -3,11 +3,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/log.h"
 #include "lib/base/option_value.h"
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/instrument.h"
@@ -21,8 +24,11 @@
 #define QUOTA_MIN 10
 #define WINDOW_NS 100000000ull
 #define NS_PER_SECOND 1e9
-/* Until waits become rows of the profile. */
+/* Until every test of the recorder expects waits. */
 #define ON_BY_DEFAULT false
+/* Before this version of real-time kernels, rings may not be written to in a context switch. */
+#define REAL_TIME_MAJOR_MIN 6
+#define REAL_TIME_MINOR_MIN 12
 
 enum waits_mode {
 	WAITS_DEFAULT, /* recorded, but not system-wide, nor on some CPUs alone */
@@ -61,11 +67,23 @@ static void *create(struct live *live, const void *settings)
 
 static bool is_wanted(const struct waits *w)
 {
-	const struct waits_settings *s = w->settings;
+	const struct live *live = w->live;
 
-	if (s->mode == WAITS_DEFAULT)
-		return ON_BY_DEFAULT && !w->live->options->filter->all && !w->live->only->count;
-	return s->mode != WAITS_OFF;
+	if (w->settings->mode == WAITS_DEFAULT)
+		return ON_BY_DEFAULT && !live->options->filter->all && !live->only->count;
+	return w->settings->mode != WAITS_OFF;
+}
+
+static bool kernel_can(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	if (uname(&name) || !strstr(name.version, "PREEMPT_RT") ||
+	    sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return true;
+	return major > REAL_TIME_MAJOR_MIN ||
+	       (major == REAL_TIME_MAJOR_MIN && minor >= REAL_TIME_MINOR_MIN);
 }
 
 static void set_limits(const struct waits *w, struct bpf_config *config)
@@ -112,10 +130,17 @@ static int configure(void *state, struct programs_options *programs, struct erro
 		.ctx = w,
 	};
 
-	(void)err;
-	w->is_on = is_wanted(w);
-	if (!w->is_on)
+	if (!is_wanted(w))
 		return 0;
+	if (!kernel_can()) {
+		if (w->settings->mode != WAITS_DEFAULT)
+			return error_text(
+				err, -ENOTSUP,
+				"--off-cpu: real-time kernels before 6.12 cannot record waits");
+		log_warn("waits are not recorded: real-time kernels before 6.12 cannot do that");
+		return 0;
+	}
+	w->is_on = true;
 	set_limits(w, &programs->config);
 	programs_add_part(programs, &part);
 	return 0;
@@ -170,36 +195,20 @@ static void count(void *state, uint64_t time)
 	}
 }
 
-static struct switch_state sum_up(const struct waits *w)
-{
-	struct switch_state sum = {0};
-
-	for (uint32_t i = 0; i < w->possible->count; i++) {
-		const struct switch_state *s = &w->states[i];
-
-		sum.waits += s->waits;
-		sum.sampled += s->sampled;
-		sum.lost += s->lost;
-		if (s->chance_min && (!sum.chance_min || s->chance_min < sum.chance_min))
-			sum.chance_min = s->chance_min;
-	}
-	return sum;
-}
-
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
 	const struct waits *w = state;
-	struct switch_state sum = sum_up(w);
+	uint64_t waits = 0;
 
 	(void)tally;
 	if (!w->is_on)
 		return;
+	for (uint32_t i = 0; i < w->possible->count; i++)
+		waits += w->states[i].waits;
 	report_feature(r, "off-cpu");
-	report_integer(r, "events", "waits", sum.waits);
-	report_integer(r, NULL, "waits_sampled", sum.sampled);
-	report_integer(r, NULL, "waits_lost", sum.lost);
-	report_real(r, NULL, "wait_chance_min",
-		    sum.chance_min ? (double)sum.chance_min / (double)(1ull << 32) : 1);
+	/* With filters, threads of other processes and names are among these. */
+	if (!w->live->options->filter->criteria)
+		report_integer(r, "events", "waits", waits);
 }
 
 static int set_rate(void *settings, const char *value, struct error *err)

@@ -190,6 +190,7 @@ static void add_segment(struct cfi_file *file, struct bytes *b)
 	if (file->is_32bit)
 		flags = bytes_u32(b);
 	alignment = read_word(file, b);
+	file->has_interpreter |= type == PT_INTERP;
 	if (type == PT_TLS && !b->failed)
 		file->tls_size = align_up(memory, alignment);
 	/* Count only bytes in the file: a segment may ask for any amount of memory. */
@@ -264,6 +265,7 @@ static void note_section(struct cfi_file *file, const struct section *section, c
 		{".fini", &file->fini},
 		{".text", &file->text},
 		{".go.buildinfo", &file->go_build_info},
+		{".note.go.buildid", &file->go_build_info}, /* all that old plugins have */
 		{".gopclntab", &file->go_functions},
 		{".data.rel.ro.gopclntab", &file->go_functions},
 		{".go.module", &file->go_module},

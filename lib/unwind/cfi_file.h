@@ -48,6 +48,7 @@ struct cfi_file {
 	 */
 	struct file_range go_build_info, go_functions, go_module, relro, relocations;
 	uint64_t tls_size; /* of the file's thread-local variables, aligned */
+	bool has_interpreter; /* a program that is linked dynamically; libraries have none */
 };
 
 /*

@@ -24,6 +24,7 @@ struct go_code {
 /* Places of Go's structures, read from the code of systemstack; in words. */
 struct go_layout {
 	bool is_known;
+	uint8_t g_reg; /* enum unwind_reg of code's register with g; UNWIND_REG_SP: use tls */
 	int16_t tls; /* of g, from the thread pointer */
 	uint16_t packed; /* GO_PACK() */
 };

@@ -18,6 +18,9 @@
 #define UCONTEXT_RSP 20
 #define UCONTEXT_RIP 21
 
+/* Go's compiled code keeps g there (src/cmd/compile/abi-internal.md of Go's source). */
+#define G_REG (UNWIND_REG_OTHER + 14)
+
 #define NOT_FOUND SIZE_MAX
 
 static bool has_bytes(const struct go_code *code, size_t at, const char *bytes, size_t count)
@@ -126,7 +129,8 @@ static bool saves_fp(const struct go_code *code)
 
 /*
  * Finds the next "mov g,%reg", of the thread-local variable; sets its offset from the thread
- * pointer. Position-independent code has the offset in a word that the dynamic linker fills in.
+ * pointer, 0 if only the process tells it. Position-independent code has the offset in a word that
+ * the dynamic linker fills in.
  */
 static size_t next_goroutine_read(const struct go_code *code, size_t from, struct go_file *go,
 				  int64_t *offset)
@@ -154,10 +158,10 @@ static size_t next_goroutine_read(const struct go_code *code, size_t from, struc
 		return NOT_FOUND;
 	addend = go_relocated_word(go, code->vaddr + at + (uint64_t)read_i32(code, load + 3),
 				   &type);
-	/* A library that is loaded later has its variables elsewhere in each thread. */
-	if (type != R_X86_64_TPOFF64 || !go->file->tls_size)
+	if (type != R_X86_64_TPOFF64)
 		return NOT_FOUND;
-	*offset = (int64_t)addend - (int64_t)go->file->tls_size;
+	/* A program's variables are next to the thread pointer, a library's anywhere below. */
+	*offset = go->file->has_interpreter ? (int64_t)addend - (int64_t)go->file->tls_size : 0;
 	return at + 4;
 }
 
@@ -191,9 +195,10 @@ static void read_layout(struct go_layout *layout, const struct go_code *code, st
 		return;
 	if (m < 0 || m % WORD || m / WORD > 15 || sp < 0 || sp % WORD || sp / WORD > 31 ||
 	    curg < 0 || curg % WORD || curg / WORD > 127 || tls % WORD || tls < INT16_MIN ||
-	    tls >= 0)
+	    tls > 0)
 		return;
 	layout->is_known = true;
+	layout->g_reg = tls ? UNWIND_REG_SP : G_REG;
 	layout->tls = (int16_t)(tls / WORD);
 	layout->packed = (uint16_t)GO_PACK(m / WORD, sp / WORD, curg / WORD);
 }
@@ -218,7 +223,7 @@ static struct unwind_rule by_goroutine(struct unwind_rule own, int32_t offset,
 	if (!layout->is_known)
 		return (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE};
 	own.cfa_kind = UNWIND_CFA_GOROUTINE;
-	own.cfa_reg = UNWIND_REG_SP;
+	own.cfa_reg = layout->g_reg;
 	own.cfa_offset = offset;
 	own.cfa_deref = layout->tls;
 	own.base_offset = (int16_t)layout->packed;

@@ -148,7 +148,7 @@ __noinline int copy_go(struct copy_scratch *c, __u32 at)
 	/* The first word of m is the g of its system stack. */
 	go->other = current == go->g ? go->m_words[0] : current;
 	bpf_probe_read_user(go->other_words, sizeof(go->other_words), (const void *)go->other);
-	sp = go->other_words[COPIED_SP_AT];
+	sp = go->other_words[COPIED_SP_AT] - COPIED_BELOW_SP;
 	size = go->other_words[1] - sp;
 	if (size > COPY_OTHER_MAX)
 		size = COPY_OTHER_MAX;

@@ -41,6 +41,8 @@ enum {
 #define COPIED_G_WORDS 16
 #define COPIED_M_WORDS 26
 #define COPIED_SP_AT 7
+/* Bytes copied below that sp: on arm64 a frame keeps a word there. */
+#define COPIED_BELOW_SP 16
 
 /*
  * Memory that leads to the stack that a thread of a Go program has left: "g", what the thread runs,
@@ -64,7 +66,7 @@ struct rec_copy {
 	__u16 kernel_depth;
 	__u16 below_sp; /* bytes below sp at which the copy begins */
 	__u32 stack_size; /* bytes copied; a multiple of 8 */
-	__u32 other_size; /* likewise, of the stack that was left, from go.other's saved sp on */
+	__u32 other_size; /* likewise, of the stack that was left, from a little below its sp on */
 	__u64 pc, sp;
 	__u64 general[32]; /* general registers by DWARF number */
 	struct copied_go go;

@@ -264,6 +264,8 @@ WALK_INLINE int walk_goroutine(const struct walk_frame *f, const struct unwind_r
 		return -1;
 	to->cfa = saved[0];
 	to->pc = saved[1];
+	if (walk_is_arm64(f))
+		to->ra_at = current + (GO_SP_AT(packed) + 1) * 8;
 	return 1;
 }
 
@@ -303,11 +305,27 @@ WALK_INLINE enum walk_result walk_find_other_stack(const struct walk_frame *f,
 	if (found <= 0)
 		return found ? WALK_BAD_READ : WALK_END;
 	to->cfa += (__s64)rule->cfa_offset;
-	to->ra_at = to->cfa + (__s64)rule->ra_offset * 8;
 	/* A goroutine whose stack is being moved has its pc beside its sp alone. */
-	if (UNWIND_RA_KIND(rule->kinds) == UNWIND_AT_CFA && walk_read_word(f, &to->pc, to->ra_at))
-		return WALK_BAD_READ;
+	if (UNWIND_RA_KIND(rule->kinds) == UNWIND_AT_CFA) {
+		to->ra_at = to->cfa + (__s64)rule->ra_offset * 8;
+		if (walk_read_word(f, &to->pc, to->ra_at))
+			return WALK_BAD_READ;
+	}
 	return to->pc ? WALK_STEPPED : WALK_END;
+}
+
+/* arm64: finds the link register of interrupted code, see rule.flags. */
+WALK_INLINE void walk_link_to_caller(struct walk_frame *f, const struct unwind_rule *rule,
+				     __u64 ra_at)
+{
+	__s64 words = rule->cfa_kind == UNWIND_CFA_DEREF ? 0 : rule->cfa_deref;
+
+	if (ra_at) {
+		ra_at += (words ? words : -2) * 8;
+		walk_load(f, &f->ra, &ra_at);
+	} else if (!words || !walk_reg(f, UNWIND_REG_OTHER + (__u32)words, &f->ra)) {
+		f->ra = 0;
+	}
 }
 
 WALK_INLINE void walk_to_caller(struct walk_frame *f, const struct unwind_rule *rule,
@@ -319,10 +337,8 @@ WALK_INLINE void walk_to_caller(struct walk_frame *f, const struct unwind_rule *
 
 	walk_restore(f, rule, UNWIND_FP_KIND(kinds), rule->fp_offset, cfa, &fp, &fp_at);
 	walk_restore(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base, &base_at);
-	if (is_signal && walk_is_arm64(f) && ra_at) {
-		ra_at -= 16;
-		walk_load(f, &f->ra, &ra_at);
-	}
+	if (is_signal && walk_is_arm64(f))
+		walk_link_to_caller(f, rule, ra_at);
 	/* Always mask: rules say where the address is signed, but code without CFI cannot. */
 	f->pc = to->pc & walk_pc_mask(f);
 	f->sp = cfa;

@@ -27,7 +27,7 @@ struct unwind_arch {
 	const struct go_arch *go; /* NULL: no rows for Go programs */
 };
 
-extern const struct go_arch go_arch_x86_64;
+extern const struct go_arch go_arch_x86_64, go_arch_aarch64;
 extern const struct unwind_arch unwind_arch_x86_64, unwind_arch_aarch64, unwind_arch_i386;
 
 /* NULL if the machine is not supported. */

@@ -184,4 +184,5 @@ const struct unwind_arch unwind_arch_aarch64 = {
 	.signal_rule = &signal_rule,
 	.initial = {.kinds = UNWIND_SAME, .ra_offset = UNWIND_REG_RA},
 	.add_stub = add_stub,
+	.go = &go_arch_aarch64,
 };

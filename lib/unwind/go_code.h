@@ -46,12 +46,18 @@ struct go_special {
 	void (*mend)(const struct go_function *function, const struct go_layout *layout);
 };
 
+/* Place of what a function saves: the frame pointer and, on arm64, its return address. */
+struct go_saves {
+	bool is_saved; /* as compiled functions do */
+	uint16_t at; /* arm64: words from the CFA down to the return address; 0: the whole frame */
+};
+
 /* A machine's part of Go's rows. */
 struct go_arch {
 	/* Returns the rule of a frame of `size` bytes. */
-	struct unwind_rule (*frame)(uint64_t size, bool saves_fp);
-	/* Does this function save its caller's frame pointer where compiled ones do? */
-	bool (*saves_fp)(const struct go_code *code);
+	struct unwind_rule (*frame)(uint64_t size, struct go_saves saves);
+	/* Reads the code of a function of the assembler. */
+	struct go_saves (*saves)(const struct go_code *code);
 	/* Reads places from the code of systemstack; `go` answers where thread-locals are. */
 	void (*read_layout)(struct go_layout *layout, const struct go_code *code,
 			    struct go_file *go);

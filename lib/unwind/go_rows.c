@@ -36,7 +36,8 @@ static struct go_code read_code(struct go_rows *r, const struct pclntab_function
 }
 
 /* Adds rows where the frame's size changes. */
-static void add_frames(struct go_rows *r, const struct pclntab_function *function, bool saves_fp)
+static void add_frames(struct go_rows *r, const struct pclntab_function *function,
+		       struct go_saves saves)
 {
 	uint64_t at = function->start;
 	struct pclntab_values values;
@@ -46,7 +47,7 @@ static void add_frames(struct go_rows *r, const struct pclntab_function *functio
 		struct unwind_rule rule = {.cfa_kind = UNWIND_CFA_NONE};
 
 		if (values.value >= 0)
-			rule = r->arch->frame((uint64_t)values.value, saves_fp);
+			rule = r->arch->frame((uint64_t)values.value, saves);
 		stubs_add_row(r->stubs, r->go.text + at, rule);
 		at = function->start + values.end;
 	}
@@ -120,13 +121,13 @@ static void add_function(struct go_rows *r, const struct pclntab_function *funct
 	const struct go_special *special = find_special(r->arch, function);
 	bool writes_sp = function->flags & PCLNTAB_WRITES_SP;
 	struct go_function mended = {.rows = r->stubs, .first = r->stubs->rows.count};
-	bool saves_fp = true;
+	struct go_saves saves = {.is_saved = true};
 
 	if (special || writes_sp || function->flags & PCLNTAB_ASSEMBLER) {
 		mended.code = read_code(r, function);
-		saves_fp = r->arch->saves_fp(&mended.code);
+		saves = r->arch->saves(&mended.code);
 	}
-	add_frames(r, function, saves_fp);
+	add_frames(r, function, saves);
 	if (r->stubs->rows.count == mended.first)
 		return;
 	if (special && special->mend)

@@ -98,7 +98,7 @@ static size_t find(const struct go_code *code, size_t from, const char *bytes, s
 
 #define find_code(code, from, bytes) find(code, from, bytes, sizeof(bytes) - 1)
 
-static struct unwind_rule frame(uint64_t size, bool saves_fp)
+static struct unwind_rule frame(uint64_t size, struct go_saves saves)
 {
 	struct unwind_rule rule = {.cfa_kind = UNWIND_CFA_REG, .cfa_reg = UNWIND_REG_SP};
 
@@ -107,7 +107,7 @@ static struct unwind_rule frame(uint64_t size, bool saves_fp)
 	rule.cfa_offset = (int32_t)size + WORD;
 	rule.kinds = UNWIND_AT_CFA | UNWIND_UNKNOWN << 4;
 	rule.ra_offset = -1;
-	if (size >= WORD && saves_fp) {
+	if (size >= WORD && saves.is_saved) {
 		rule.kinds |= UNWIND_AT_CFA << 2;
 		rule.fp_offset = -2;
 	}
@@ -118,13 +118,15 @@ static struct unwind_rule frame(uint64_t size, bool saves_fp)
  * Compiled functions make a frame by "push %rbp; mov %rsp,%rbp", before Go 1.21 by "sub" and
  * "mov %rbp,size-8(%rsp)"; Go's assembler does likewise unless told not to.
  */
-static bool saves_fp(const struct go_code *code)
+static struct go_saves saves(const struct go_code *code)
 {
-	return find_code(code, 0, "\x55\x48\x89\xe5") != NOT_FOUND ||
-	       (find_code(code, 0, "\x48\x89\x6c\x24") != NOT_FOUND &&
-		find_code(code, 0, "\x48\x8d\x6c\x24") != NOT_FOUND) ||
-	       (find_code(code, 0, "\x48\x89\xac\x24") != NOT_FOUND &&
-		find_code(code, 0, "\x48\x8d\xac\x24") != NOT_FOUND);
+	return (struct go_saves){
+		.is_saved = find_code(code, 0, "\x55\x48\x89\xe5") != NOT_FOUND ||
+			    (find_code(code, 0, "\x48\x89\x6c\x24") != NOT_FOUND &&
+			     find_code(code, 0, "\x48\x8d\x6c\x24") != NOT_FOUND) ||
+			    (find_code(code, 0, "\x48\x89\xac\x24") != NOT_FOUND &&
+			     find_code(code, 0, "\x48\x8d\xac\x24") != NOT_FOUND),
+	};
 }
 
 /*
@@ -416,7 +418,7 @@ static void mend_one_way(const struct go_function *function, const struct unwind
 static void mend_morestack(const struct go_function *function, const struct go_layout *layout)
 {
 	/* The saved sp is the caller's, without morestack's own return address. */
-	struct unwind_rule rule = by_goroutine(frame(0, false), 0, layout);
+	struct unwind_rule rule = by_goroutine(frame(0, (struct go_saves){0}), 0, layout);
 
 	rule.kinds &= ~3;
 	mend_one_way(function, &rule);
@@ -456,7 +458,7 @@ static const struct go_special specials[] = {
 
 const struct go_arch go_arch_x86_64 = {
 	.frame = frame,
-	.saves_fp = saves_fp,
+	.saves = saves,
 	.read_layout = read_layout,
 	.specials = specials,
 	.mend_sp_writer = mend_round_trip,

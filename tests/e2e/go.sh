@@ -16,7 +16,7 @@ stats_code='
 import json
 stats = json.load(open(args[0]))
 early = stats["broken"] + stats["unknown"]
-expect(stats["user_stacks"] > 50, stats)
+expect(stats["user_stacks"] > 20, stats)
 expect(early <= stats["finished_later"] and early + stats["whole"] + stats["truncated"] ==
        stats["user_stacks"], stats)
 expect(stats["guessed"] <= (5 if "C" in args else 0), stats)
@@ -34,7 +34,7 @@ sys.path.insert(0, sys.argv[1])
 import go_edges
 edges, wrong = go_edges.judge(sys.argv[2], sys.argv[3], int(sys.argv[4], 16))
 print(f"{edges} edges, wrong: {dict(wrong)}")
-sys.exit(edges < 500 or bool(wrong))
+sys.exit(edges < 100 or bool(wrong))
 CODE
 }
 

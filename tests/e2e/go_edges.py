@@ -21,19 +21,22 @@ SEAMS = {"runtime.sigreturn", "runtime.sigreturn.abi0",
          "runtime.asyncPreempt", "runtime.asyncPreempt.abi0", "runtime.sigpanic",
          # The first function of a goroutine "returns" behind its first byte.
          "runtime.goexit", "runtime.goexit.abi0", "__restore_rt"}
+# Part of the vDSO that arm64's kernel has signal handlers return to.
+VDSO_SEAMS = {"__kernel_rt_sigreturn"}
 
 
 ANYWHERE = -1  # target of an indirect jump
+ARM64_JUMPS = re.compile(r"b$|b\.|br$|cbn?z$|tbn?z$")
 
 
 class Program:
-    """The instructions of a file, by address."""
+    """The instructions of a file, by address; of x86-64 or arm64."""
 
-    def __init__(self, path):
+    def __init__(self, path, objdump="objdump"):
         self.calls = {}  # address in a call -> target, or None
         self.starts = []
         self.tails = collections.defaultdict(set)  # function -> functions it jumps to
-        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path],
+        text = subprocess.run([objdump, "-d", "--no-show-raw-insn", path],
                               stdout=subprocess.PIPE, text=True, check=True).stdout
         call, function = None, None
         for line in text.splitlines():
@@ -49,10 +52,12 @@ class Program:
                 for address in range(call[0], at):
                     self.calls[address] = call[1]
             call = None
-            target = re.match(r"([0-9a-f]+) <", match[3])
-            if match[2].startswith("call"):
+            # The last operand; only compare-and-branch of arm64 has others.
+            target = re.search(r"(?:^|, )([0-9a-f]+) <", match[3])
+            if match[2].startswith("call") or match[2] in ("bl", "blr"):
                 call = (at, int(target[1], 16) if target else None)
-            elif match[2].startswith("j") and function is not None:
+            elif function is not None and (match[2].startswith("j") or
+                                           ARM64_JUMPS.match(match[2])):
                 self.tails[function].add(int(target[1], 16) if target else ANYWHERE)
         self.starts.sort()
 
@@ -163,9 +168,14 @@ def judge_by(program, profile, path, first_vaddr):
         is_own = stacks.lib(callee) == name
         callee_start, callee_name = program.function(address[callee] + first_vaddr) \
             if is_own else (None, stacks.lib(callee))
-        if callee_name in SEAMS or caller_name in SEAMS:
+        if callee_name in SEAMS or caller_name in SEAMS or \
+                stacks.strings[stacks.name[callee]] in VDSO_SEAMS:
             continue
         edges += count
+        # On arm64 this is as a signal's frame: its address and the caller's are behind the calls.
+        if at not in program.calls and \
+                "runtime.morestack" in (caller_name[:17], callee_name[:17]):
+            at -= 1
         if at not in program.calls:
             wrong[f"{caller_name} +{at - start:#x}: no call, below {callee_name}"] += count
             continue

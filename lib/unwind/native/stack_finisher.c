@@ -112,7 +112,7 @@ static void describe_pieces(const struct rec_copy *copy, struct walk_piece piece
 	pieces[1] = (struct walk_piece){go->g, go->g_words, sizeof(go->g_words), false};
 	pieces[2] = (struct walk_piece){go->m, go->m_words, sizeof(go->m_words), false};
 	pieces[3] = (struct walk_piece){go->other, go->other_words, sizeof(go->other_words), false};
-	pieces[4] = (struct walk_piece){go->other_words[COPIED_SP_AT],
+	pieces[4] = (struct walk_piece){go->other_words[COPIED_SP_AT] - COPIED_BELOW_SP,
 					copy->body + copy->kernel_depth + copy->stack_size / 8,
 					copy->other_size, true};
 }

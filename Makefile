@@ -64,12 +64,14 @@ bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(
 # Commands are in the library, so that tests can link their parts: prof adds only main().
 lib_src := $(filter-out cmd/main.c,$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
-# Every recording needs one BPF object; each other probe is an object of its own, loaded on demand.
+# Every recording needs one BPF object; each other probe, and what follows a runtime, is an object
+# of its own, loaded on demand.
 # All contain the files directly in bpf/, with the maps first.
 core_probes := clock modules program_arguments self symbols tasks
 bpf_shared_src := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(sort $(wildcard bpf/*.bpf.c)))
 bpf_core_src := $(bpf_shared_src) $(core_probes:%=bpf/probes/%.bpf.c)
 own_probes := $(filter-out $(core_probes),$(patsubst bpf/probes/%.bpf.c,%,$(sort $(wildcard bpf/probes/*.bpf.c))))
+bpf_runtimes := $(patsubst bpf/runtimes/%.bpf.c,%,$(sort $(wildcard bpf/runtimes/*.bpf.c)))
 unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))
 machine_src := $(wildcard tests/machine/*.c)
@@ -88,7 +90,7 @@ programs = $(patsubst %.c,$(BUILD)/%,$(1))
 
 prof := $(BUILD)/prof
 libprof := $(BUILD)/libprof.a
-skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,prof $(own_probes))
+skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,prof $(own_probes) $(bpf_runtimes))
 unit := $(call programs,$(unit_src))
 golden := $(if $(golden_src),$(BUILD)/tests/golden/golden)
 readers := $(call programs,$(readers_src))
@@ -140,6 +142,11 @@ $(BUILD)/%.bpf.o: %.bpf.c Makefile
 
 $(BUILD)/gen/prof.bpf.o: $(call objects,$(bpf_core_src))
 $(BUILD)/gen/%.bpf.o: $(call objects,$(bpf_shared_src)) $(BUILD)/bpf/probes/%.bpf.o
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(bpf_runtimes:%=$(BUILD)/gen/%.bpf.o): $(BUILD)/gen/%.bpf.o: $(call objects,$(bpf_shared_src)) $(BUILD)/bpf/runtimes/%.bpf.o
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)$(BPFTOOL) gen object $@ $^

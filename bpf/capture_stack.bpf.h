@@ -156,6 +156,9 @@ static __always_inline bool find_space(struct task_struct *task,
 	if (!space || !process || space->execs != task->self_exec_id - process->first_exec)
 		return false;
 	s->space = *space;
+#ifndef HAS_OWN_STACK_SCRATCH
+	s->runtime = space->runtime;
+#endif
 	return true;
 }
 
@@ -190,13 +193,17 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 {
 	struct loop loop = {.s = s};
 
+	bool is_known;
+
 	load_user_regs(ctx, is_interrupted, task, s);
 	begin_walk(s);
+	/* Before the first frame, of which it says whether its sp is noted. */
+	is_known = find_space(task, process, s, pid);
 	if (s->sample_flags & SAMPLE_LEAF_KERNEL)
 		unwind_push(s, FRAME_NATIVE);
 	else
 		s->leaf = s->frame.pc;
-	if (find_space(task, process, s, pid))
+	if (is_known)
 		bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, unwind_turn, &loop, 0);
 	else
 		s->stack_flags |= STACK_UNKNOWN;
@@ -226,6 +233,7 @@ static __always_inline void begin_stack(struct stack_scratch *s)
 	s->kernel_depth = s->user_depth = 0;
 	s->sample_flags = s->stack_flags = 0;
 	s->leaf = s->sum = 0;
+	s->runtime = s->managed_count = 0;
 }
 
 static __always_inline void end_stack(struct stack_scratch *s)

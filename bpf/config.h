@@ -110,7 +110,7 @@ struct bpf_config {
 	__u32 arguments; /* send a REC_EXEC after each exec */
 	__u32 waits; /* record what threads wait for */
 	__u32 wait_quota; /* stacks of waits per window and CPU; 0: all */
-	__u32 reserved;
+	__u32 interpreter_frames; /* keep the native frames of interpreters */
 	__u64 wait_window_ns;
 	__u64 wait_long_ns; /* send a REC_RUN after each wait of this length or longer */
 };
@@ -140,6 +140,28 @@ struct switch_state {
 	__u32 searches; /* for it by name */
 	__u64 address; /* of a task, as a number */
 	struct rec_wait wait; /* being sent */
+};
+
+/* Maximum number of files with a runtime. */
+#define RUNTIME_LAYOUTS_MAX 64
+/* Frames of a runtime in a stack. */
+#define MANAGED_MAX 1024
+
+/* One per CPU, of samples of processes with a runtime. */
+struct runtime_counters {
+	__u64 samples; /* taken over by a runtime's program */
+	__u64 missed; /* the program was not there yet */
+	__u64 threadless; /* the thread is not known to the runtime */
+	__u64 idle; /* the thread runs no function of it */
+	__u64 whole; /* all frames found, each in its place */
+	__u64 copied; /* sent with a copied stack, to be put in place in user space */
+	__u64 torn; /* frames missing: structures were being changed */
+	__u64 retried; /* whole after a torn group was left out */
+	__u64 unplaced; /* frames missing: no native frame holds them */
+	__u64 cut; /* too many frames */
+	__u64 sights; /* functions described */
+	__u64 lost_sights; /* the ring had no room */
+	__u64 clamped; /* instructions outside of their code */
 };
 
 /* One per CPU; only the programs on that CPU add to it. */

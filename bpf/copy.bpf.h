@@ -8,6 +8,7 @@
 
 #include "bpf/emit.bpf.h"
 #include "bpf/live_record.h"
+#include "bpf/runtime.bpf.h"
 #include "bpf/stack_scratch.bpf.h"
 
 #define COPY_PAGE 4096u
@@ -23,7 +24,10 @@ _Static_assert((KERNEL_DEPTH_MAX & (KERNEL_DEPTH_MAX + 1)) == 0, "a mask of bits
 
 #define COPY_HEADER_WORDS (sizeof(struct rec_copy) / 8)
 #define COPY_STACKS_WORDS (KERNEL_DEPTH_MAX + COPY_BYTES_MAX / 8)
-#define COPY_BODY_WORDS (COPY_STACKS_WORDS + COPY_OTHER_MAX / 8)
+/* Frames of a runtime in a copy; the others are left out. */
+#define COPY_MANAGED_MAX 256
+#define COPY_BOTH_WORDS (COPY_STACKS_WORDS + COPY_OTHER_MAX / 8)
+#define COPY_BODY_WORDS (COPY_BOTH_WORDS + COPY_MANAGED_MAX * sizeof(struct managed_frame) / 8)
 
 struct copy_scratch {
 	__u64 words[COPY_HEADER_WORDS + COPY_BODY_WORDS]; /* a struct rec_copy */
@@ -158,6 +162,25 @@ __noinline int copy_go(struct copy_scratch *c, __u32 at)
 	return size;
 }
 
+/* Copies the frames of the runtime behind `at` words of the body. Returns how many. */
+static __always_inline __u32 copy_managed(struct copy_scratch *c, const struct stack_scratch *s,
+					  __u32 at)
+{
+	struct runtime_scratch *m = s->managed_count ? own_runtime_scratch() : NULL;
+	__u32 count = s->managed_count;
+
+	if (!m || !count || at > COPY_BOTH_WORDS)
+		return 0;
+	if (count > COPY_MANAGED_MAX)
+		count = COPY_MANAGED_MAX;
+	barrier_var(count);
+	if (count > COPY_MANAGED_MAX ||
+	    bpf_probe_read_kernel(c->words + COPY_HEADER_WORDS + at,
+				  count * sizeof(struct managed_frame), m->frames))
+		return 0;
+	return count;
+}
+
 static __always_inline void fill_regs(struct rec_copy *rec, const struct stack_scratch *s)
 {
 	/* frame.other still holds the top frame's registers: steps leave them alone. */
@@ -175,7 +198,7 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct bpf_counters *count = own_counters();
-	__u32 zero = 0, depth, below, size, bytes, other;
+	__u32 zero = 0, depth, below, size, bytes, other, managed;
 	struct copy_scratch *c = bpf_map_lookup_elem(&copies, &zero);
 	void *ring = own_ring();
 	struct rec_copy *rec;
@@ -194,12 +217,15 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 	rec = (struct rec_copy *)c->words;
 	fill_regs(rec, s);
 	other = copy_go(c, depth + bytes / 8);
-	size = sizeof(*rec) + depth * 8 + bytes + other;
+	managed = copy_managed(c, s, depth + (bytes + other) / 8);
+	size = sizeof(*rec) + depth * 8 + bytes + other + managed * sizeof(struct managed_frame);
 	if (bytes > COPY_BYTES_MAX || other > COPY_OTHER_MAX || size > sizeof(c->words))
 		return 0;
 	rec->rec = s->like;
 	rec->rec.kind = REC_COPY;
 	rec->rec.flags = s->sample_flags & SAMPLE_LEAF_KERNEL ? COPY_LEAF_KERNEL : 0;
+	if (config.interpreter_frames)
+		rec->rec.flags |= COPY_KEEPS_INTERPRETER;
 	rec->rec.weight = 0;
 	rec->rec.words = size / 8;
 	rec->stack_id = id;
@@ -207,6 +233,7 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 	rec->below_sp = below;
 	rec->stack_size = bytes;
 	rec->other_size = other;
+	rec->managed_count = managed;
 	if (!emit_output(count, ring, c->words, size, ring_flags(ring)))
 		return 0;
 	c->used += size;

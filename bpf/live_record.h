@@ -14,11 +14,13 @@
  * with `needed` as in record.def.
  */
 #define LIVE_RECORDS(LIVE_RECORD) \
-	LIVE_RECORD(COPY, rec_copy, 808, \
+	LIVE_RECORD(COPY, rec_copy, 816, \
 		    sizeof(*r) + (size_t)r->kernel_depth * sizeof(__u64) + r->stack_size + \
-			    (size_t)r->other_size) \
+			    (size_t)r->other_size + \
+			    (size_t)r->managed_count * sizeof(struct managed_frame)) \
 	LIVE_RECORD(LOADED, rec_loaded, 120, sizeof(*r)) \
-	LIVE_RECORD(EXEC, rec_exec, 32, rec_arguments_size(r->folder_size, r->arguments_size))
+	LIVE_RECORD(EXEC, rec_exec, 32, rec_arguments_size(r->folder_size, r->arguments_size)) \
+	LIVE_RECORD(SIGHT, rec_sight, 112, sizeof(*r) + sight_body_size(r))
 
 /* The first live kind; the kinds of the wire are below it. */
 #define REC_LIVE 0xc0
@@ -35,6 +37,18 @@ enum live_rec_kind {
 enum {
 	COPY_LEAF_KERNEL =
 		1 << 0, /* the sample's leaf is in the kernel: pc is its first user frame */
+	COPY_KEEPS_INTERPRETER =
+		1 << 1, /* native frames stay beside the frames of a runtime that they run */
+};
+
+/* A frame of a runtime. */
+struct managed_frame {
+	__u64 position; /* as of FRAME_MANAGED */
+	/*
+	 * An address in the C frame of the call of the interpreter that runs a group of frames,
+	 * given by the group's innermost one; 0 in the others.
+	 */
+	__u64 place;
 };
 
 /* Words copied of Go's structures; its saved sp has this place in each goroutine. */
@@ -67,11 +81,21 @@ struct rec_copy {
 	__u16 below_sp; /* bytes below sp at which the copy begins */
 	__u32 stack_size; /* bytes copied; a multiple of 8 */
 	__u32 other_size; /* likewise, of the stack that was left, from a little below its sp on */
+	__u32 managed_count;
+	__u32 reserved;
 	__u64 pc, sp;
 	__u64 general[32]; /* general registers by DWARF number */
 	struct copied_go go;
-	__u64 body[]; /* kernel_depth return addresses, then the stack, then the other one */
+	/*
+	 * kernel_depth return addresses, then the stack, then the other one, then managed_count
+	 * frames
+	 */
+	__u64 body[];
 };
+
+#define rec_copy_managed(copy) \
+	((const struct managed_frame *)((copy)->body + (copy)->kernel_depth + \
+					(copy)->stack_size / 8 + (copy)->other_size / 8))
 
 #define EXEC_TEXT_MAX 992 /* bytes; the whole record is 1 KB at most */
 
@@ -87,6 +111,45 @@ struct rec_exec {
 	__u32 reserved;
 	char text[]; /* the folder, then the arguments, padded to 8 */
 };
+
+/* A piece of a sight's body: an object's text as it was in memory. */
+struct sight_text {
+	__u32 size; /* bytes in the body; less than the text has: see the flags */
+	__u32 length; /* of the text, in units of `width` bytes, as the object says */
+	__u8 width; /* bytes of a unit: 1, 2 or 4; 0: nothing is known of the text */
+	__u8 flags; /* SIGHT_… */
+	__u8 reserved[6];
+};
+
+enum {
+	SIGHT_CUT = 1 << 0, /* the text has more than there was room for */
+	SIGHT_UNREADABLE = 1 << 1, /* it could not be read; size is 0 */
+	SIGHT_ASCII = 1 << 2, /* units of 1 byte are ASCII, else Latin-1 */
+};
+
+#define SIGHT_NAME_MAX 256
+#define SIGHT_FILE_MAX 512
+#define SIGHT_LINES_MAX 4096
+
+/*
+ * A function of a runtime was seen for the first time in its process. Says what the function is, as
+ * far as that could be read just then. User space makes a REC_CODE of it, over the positions
+ * [position, position + units).
+ */
+struct rec_sight {
+	struct rec rec;
+	__u64 position;
+	__u64 code; /* address of the code object, to read it again */
+	__u64 identity; /* of the code object, see runtime_identity() */
+	__u32 units; /* positions, one for each unit of instructions, at least 1 */
+	__u32 first_line;
+	__u16 layout; /* number of the layout of its runtime */
+	__u16 reserved[3];
+	struct sight_text name, file, lines; /* in this order in the body, without padding */
+	char body[]; /* padded to 8 */
+};
+
+#define sight_body_size(r) ((size_t)(r)->name.size + (r)->file.size + (r)->lines.size)
 
 #define REC_LOADED_NAME_SIZE 64
 

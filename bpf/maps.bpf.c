@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The maps and variables that all programs share. Linked into each BPF object, see shared.bpf.h. */
 #include "bpf/program_arguments.bpf.h"
+#include "bpf/event_state.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/ring.bpf.h"
+#include "bpf/runtime.bpf.h"
 #include "bpf/shared.bpf.h"
 #include "bpf/tables.bpf.h"
 #include "bpf/wait.bpf.h"
@@ -20,6 +22,8 @@ __u32 own_tgid SHARED_VARIABLE = 0; /* in the initial pid namespace */
 __u32 cgroup_subsystem SHARED_VARIABLE = 0;
 /* See stack_emit.bpf.h. */
 __u32 last_stack_id SHARED_VARIABLE = 0;
+/* See runtimes/sight.bpf.h. */
+__u64 last_position SHARED_VARIABLE = MANAGED_POSITION_FIRST;
 
 struct rings rings SEC(".maps");
 struct counters counters SEC(".maps");
@@ -35,3 +39,9 @@ struct exec_scratches exec_scratches SEC(".maps");
 struct unwind_shards unwind_shards SEC(".maps");
 struct unwind_rules unwind_rules SEC(".maps");
 struct unwind_spaces unwind_spaces SEC(".maps");
+struct runtime_scratches runtime_scratches SEC(".maps");
+struct runtime_programs runtime_programs SEC(".maps");
+struct runtime_programs runtime_tracepoints SEC(".maps");
+struct runtime_layouts runtime_layouts SEC(".maps");
+struct runtime_counts runtime_counts SEC(".maps");
+struct event_states event_states SEC(".maps");

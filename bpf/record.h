@@ -27,16 +27,24 @@ enum {
 #define REC_BUILD_ID_MAX 20
 
 /*
- * Tells how the pc of a frame was found. Only the first four are written today. The wire has one
- * byte per frame so that interpreter and label frames can take their place in walk order.
+ * Tells how the pc of a frame was found. The wire has one byte per frame, so that frames of any
+ * kind can take their place in walk order.
  */
 enum frame_kind {
 	FRAME_NATIVE, /* user code, by unwinding */
 	FRAME_KERNEL,
 	FRAME_GUESS, /* user code, by scanning the stack for return addresses */
 	FRAME_SIGNAL, /* interrupted by a signal: its address is a pc, not a return address */
+	/*
+	 * Code of a runtime, such as Python's: the address is a position, in a space that the whole
+	 * recording has in common and in which no position is given twice. A REC_CODE names it.
+	 */
+	FRAME_MANAGED,
 	FRAME_KIND_COUNT,
 };
+
+/* Positions below it have no name: the one with the number of a runtime, one of its functions. */
+#define MANAGED_POSITION_FIRST 256
 
 /* An occurrence of an event other than the clock. */
 struct rec_event {
@@ -57,6 +65,8 @@ enum {
 	STACK_UNKNOWN = 1 << 4, /* at code that was not known yet */
 	STACK_GUESSED = 1 << 5, /* contains a FRAME_GUESS */
 	STACK_LATER = 1 << 6, /* unwound in user space, from a copy */
+	/* The leaf is the interpreter that runs the first frame, which stands for it. */
+	STACK_LEAF_REPLACED = 1 << 7,
 };
 
 /* Consecutive frames of one kind whose addresses have the same upper half. */
@@ -286,6 +296,12 @@ enum {
 	 * The code was made exactly at `since`; else `since` is a time when it was not yet known.
 	 */
 	CODE_EXACT = 1 << 0,
+	/*
+	 * Code of a runtime: start and offsets are positions, as of FRAME_MANAGED, and `since` is
+	 * unused. The name begins with its category and ":"; the first line is that of the
+	 * definition, at offset 0, before those of the code.
+	 */
+	CODE_MANAGED = 1 << 1,
 };
 
 /* The code from `offset` on belongs to this source line. */

@@ -97,6 +97,8 @@ struct stack_scratch {
 	__u64 top_pc, top_sp; /* start of the walk */
 	__u64 block; /* block of the last frame, see STACK_BLOCK_SHIFT */
 	struct unwind_space space;
+	__u32 runtime; /* enum runtime_kind of the process; 0: none, or its frames are not wanted */
+	__u32 managed_count; /* frames of the runtime that are not in the stack yet */
 	struct unwind_mapping mapping; /* the mapping found last */
 	struct unwind_rule rule;
 	struct walk_caller caller;

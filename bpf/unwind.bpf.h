@@ -8,6 +8,7 @@
 #define PROF_BPF_UNWIND_BPF_H
 
 #include "bpf/filter.bpf.h"
+#include "bpf/runtime.bpf.h"
 #include "bpf/stack_scratch.bpf.h"
 #include "bpf/tables.bpf.h"
 
@@ -234,6 +235,15 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 	return loop.found;
 }
 
+/* Notes where on the stack the frame begins. */
+static __always_inline void note_sp(const struct stack_scratch *s, __u32 i)
+{
+	struct runtime_scratch *m = own_runtime_scratch();
+
+	if (m && i < USER_DEPTH_MAX)
+		m->sps[i] = s->frame.sp | s->frame.by_fp;
+}
+
 /* Appends the frame's pc to the stack record. False: no room. */
 __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 {
@@ -253,6 +263,8 @@ __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 	s->kinds[at] = kind;
 	s->sums[user_depth] = s->sum = sum_frame(s->sum, pc, kind);
 	s->user_depth = user_depth + 1;
+	if (s->runtime)
+		note_sp(s, user_depth);
 	block = s->frame.sp >> STACK_BLOCK_SHIFT;
 	if (block != s->block) {
 		s->block = block;

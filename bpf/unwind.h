@@ -152,6 +152,10 @@ struct unwind_space {
 	__u32 execs; /* execs since the process was tracked; stale if it differs */
 	/* Number of this description, not 0. A fork copies it, so two processes may share one. */
 	__u32 serial;
+	__u32 runtime; /* enum runtime_kind; 0: none */
+	__u32 layout; /* of the runtime: number in runtime_layouts */
+	__u32 reserved;
+	__u64 runtime_bias; /* address - bias = vaddr of the file with the runtime */
 };
 
 _Static_assert(sizeof(struct unwind_row) == 4, "layout of tables");

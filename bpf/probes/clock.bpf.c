@@ -60,6 +60,7 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	sample.rec.weight = 1;
 	capture_interrupted(ctx, s, process, sample.rec.pid);
 	sample.cpu_time = task_cpu_time(task, s, sample.rec.time) >> 4;
+	go_to_runtime(ctx, &runtime_programs, s, &sample, sizeof(sample), config.copy_bytes);
 	if (!place_stack(s, &sample, config.copy_bytes)) {
 		__sync_fetch_and_add(&count->lost_samples, 1);
 		return;

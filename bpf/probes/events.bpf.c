@@ -7,18 +7,11 @@
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/capture_stack.bpf.h"
+#include "bpf/event_state.bpf.h"
 #include "bpf/filter_match.bpf.h"
+#include "bpf/runtime.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
-
-struct event_states {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, EVENTS_MAX);
-	__type(key, __u32);
-	__type(value, struct event_state);
-};
-
-struct event_states event_states SEC(".maps");
 
 /* Indexed by event number. */
 const volatile struct event_limit event_limits[EVENTS_MAX] = {};
@@ -81,6 +74,11 @@ static __always_inline bool write_event(void *ctx, bool is_interrupted, struct t
 		capture_interrupted(ctx, s, process, head->pid);
 	else
 		capture_stack(ctx, false, task, process, s, head->pid);
+	if (is_interrupted)
+		go_to_runtime(ctx, &runtime_programs, s, rec, sizeof(*rec), config.copy_bytes / 4);
+	else
+		go_to_runtime(ctx, &runtime_tracepoints, s, rec, sizeof(*rec),
+			      config.copy_bytes / 4);
 	/* Events get a quarter of the copies, the clock the rest. */
 	if (!place_stack(s, &rec->sample, config.copy_bytes / 4) ||
 	    !emit_output(count, ring, rec, sizeof(*rec), ring_flags(ring)))
@@ -114,10 +112,10 @@ static __always_inline void send_event(void *ctx, bool is_interrupted)
 		rec.period = take_event(e, &event_limits[event]);
 	if (!rec.period)
 		return;
-	if (write_event(ctx, is_interrupted, task, process, &rec))
-		e->samples++;
-	else
-		e->lost += rec.period;
+	/* Before the try: there is no way back from a runtime's program. */
+	e->samples++;
+	if (!write_event(ctx, is_interrupted, task, process, &rec))
+		lose_event(e, rec.period);
 }
 
 SEC("perf_event")

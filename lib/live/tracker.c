@@ -177,6 +177,13 @@ struct live_processes *tracker_processes(const struct tracker *t)
 	return t->processes;
 }
 
+bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks)
+{
+	if (t->unwinder)
+		unwinder_set_runtimes(t->unwinder, hooks);
+	return t->unwinder;
+}
+
 int tracker_fd(const struct tracker *t)
 {
 	return t->unwinder ? unwinder_fd(t->unwinder) : -1;

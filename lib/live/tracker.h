@@ -31,6 +31,8 @@ struct tracker_options {
 int tracker_new(struct tracker **out, const struct tracker_options *options, struct error *err);
 /* Accepts NULL. */
 void tracker_free(struct tracker *t);
+/* As unwinder_set_runtimes(). False: stacks are not unwound by tables, so there are none. */
+bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks);
 /* Readable when tracker_handle() has something to do; -1: never. */
 int tracker_fd(const struct tracker *t);
 

@@ -14,6 +14,7 @@ enum profile_frame_kind {
 	PROFILE_FRAME_GUESS,
 	PROFILE_FRAME_SIGNAL,
 	PROFILE_FRAME_LABEL, /* no code: says what the thread waits for */
+	PROFILE_FRAME_MANAGED, /* code of a runtime; offset is a position until it is named */
 };
 
 struct frame {

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/code_frames.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/runtime_layout.h"
 #include "lib/base/alloc.h"
 #include "lib/languages/language.h"
 #include "lib/session/code_versions.h"
+
+/* Stands for a function whose name nobody told. */
+#define NAME_LOST "(name lost)"
 
 /* The profile function of a code-table row. */
 struct code_func {
@@ -18,6 +25,7 @@ struct code_frames {
 	struct code_versions versions;
 	process_id *owners; /* by module: process of this anonymous memory, or NO_PROCESS */
 	struct code_func *funcs; /* by row of the table */
+	struct code_func *managed; /* by row of table->managed */
 };
 
 /* If a name tells no language, a mapped library of the compiler does. */
@@ -84,6 +92,79 @@ static uint32_t line_at(const struct code_table *t, const struct code_entry *ent
 	return low ? t->lines.items[entry->first_line + low - 1].line : 0;
 }
 
+static uint8_t language_of_category(const char *name, size_t size)
+{
+	for (uint8_t i = LANGUAGE_NONE + 1; i < LANGUAGE_COUNT; i++) {
+		const char *category = languages[i]->category.name;
+
+		if (strlen(category) == size && memcmp(category, name, size) == 0)
+			return i;
+	}
+	return LANGUAGE_NONE;
+}
+
+/* The name begins with a category; the first line is the definition's. */
+static void name_managed(struct code_frames *c, const struct code_entry *entry,
+			 struct code_func *out)
+{
+	const char *text = strings_get(&c->table->names, entry->name);
+	size_t size = strings_size(&c->table->names, entry->name), category;
+	const char *colon = memchr(text, ':', size);
+	struct func func = {.module = NO_MODULE, .is_js = true, .is_named = true};
+
+	category = colon ? (size_t)(colon - text) : 0;
+	out->language = language_of_category(text, category);
+	out->tier = 0;
+	if (colon) {
+		text += category + 1;
+		size -= category + 1;
+	}
+	func.name = size ? strings_intern_sized(&c->profile->strings, text, size)
+			 : strings_intern(&c->profile->strings, NAME_LOST);
+	func.file = file_of_lines(c, entry);
+	func.line = entry->line_count ? c->table->lines.items[entry->first_line].line : 0;
+	out->func = funcs_intern(&c->profile->funcs, &func);
+}
+
+/* Code that no record tells of: the ring was full, or its record was lost. */
+static void set_name_lost(struct code_frames *c, struct frame *frame)
+{
+	struct func func = {
+		.module = NO_MODULE,
+		.file = NO_SOURCE_FILE,
+		.is_js = true,
+		.is_named = true,
+		.name = strings_intern(&c->profile->strings, NAME_LOST),
+	};
+
+	frame->language = frame->offset == RUNTIME_PYTHON ? LANGUAGE_PYTHON : LANGUAGE_NONE;
+	frame->func = funcs_intern(&c->profile->funcs, &func);
+	frame->offset = 0;
+}
+
+/* Positions of a recording mean the same at all times. */
+static void name_managed_frame(struct code_frames *c, struct frame *frame)
+{
+	const struct code_table *t = c->table;
+	size_t low = count_front(t->managed.items, t->managed.count, it,
+				 it->start <= frame->offset);
+	const struct code_entry *entry = low ? &t->managed.items[low - 1] : NULL;
+	struct code_func *func;
+
+	if (!entry || frame->offset >= entry->end) {
+		set_name_lost(c, frame);
+		return;
+	}
+	func = &c->managed[low - 1];
+	if (func->func == NO_FUNC)
+		name_managed(c, entry, func);
+	frame->func = func->func;
+	frame->language = func->language;
+	frame->tier = func->tier;
+	frame->line = line_at(t, entry, frame->offset - entry->start);
+	frame->offset = 0;
+}
+
 static void name_frame(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span)
 {
 	struct code_frames *c = ctx;
@@ -92,6 +173,8 @@ static void name_frame(void *ctx, uint64_t time, struct frame *frame, struct reb
 	struct code_func *func;
 	uint32_t row;
 
+	if (frame->kind == PROFILE_FRAME_MANAGED)
+		name_managed_frame(c, frame);
 	if (owner == NO_PROCESS)
 		return;
 	row = code_versions_find(&c->versions, owner, frame->offset, time, span);
@@ -152,21 +235,47 @@ static void find_versions(struct code_frames *c, struct code_table *table)
 	vec_release(&addrs);
 }
 
+static bool has_managed_frames(const struct profile *p)
+{
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if (frame->kind == PROFILE_FRAME_MANAGED)
+			return true;
+	}
+	return false;
+}
+
+static struct code_func *new_funcs(size_t count)
+{
+	struct code_func *funcs = xreallocarray(NULL, count + 1, sizeof(*funcs));
+
+	for (size_t i = 0; i < count; i++)
+		funcs[i] = (struct code_func){.func = NO_FUNC};
+	return funcs;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct code_entry *left = a, *right = b;
+
+	return (left->start > right->start) - (left->start < right->start);
+}
+
 void code_frames_name(struct profile *p, struct code_table *table,
 		      const struct process_table *processes)
 {
 	struct code_frames c = {.profile = p, .table = table, .processes = processes};
 
 	set_reasons(&c);
-	if (!table->rows.count)
+	if (!table->rows.count && !has_managed_frames(p))
 		return;
 	find_owners(&c);
 	find_versions(&c, table);
-	c.funcs = xreallocarray(NULL, table->rows.count, sizeof(*c.funcs));
-	for (size_t i = 0; i < table->rows.count; i++)
-		c.funcs[i] = (struct code_func){.func = NO_FUNC};
+	vec_sort(&table->managed, by_start);
+	c.funcs = new_funcs(table->rows.count);
+	c.managed = new_funcs(table->managed.count);
 	rebind_frames_apply(p, name_frame, &c);
 	code_versions_release(&c.versions);
 	free(c.owners);
 	free(c.funcs);
+	free(c.managed);
 }

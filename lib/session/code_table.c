@@ -6,6 +6,7 @@
 void code_table_release(struct code_table *t)
 {
 	vec_release(&t->rows);
+	vec_release(&t->managed);
 	vec_release(&t->lines);
 	vec_release(&t->execs);
 	strings_release(&t->names);
@@ -56,7 +57,10 @@ void code_table_add(struct code_table *t, process_id process, uint64_t space_sta
 	if (!row.is_exact && row.since < space_start)
 		row.since = space_start;
 	add_lines(t, rec, &row);
-	vec_push(&t->rows, row);
+	if (rec->rec.flags & CODE_MANAGED)
+		vec_push(&t->managed, row);
+	else
+		vec_push(&t->rows, row);
 }
 
 void code_table_exec(struct code_table *t, process_id process, uint64_t time)

@@ -37,6 +37,7 @@ struct code_exec {
 
 struct code_table {
 	VEC(struct code_entry) rows; /* in order of arrival */
+	VEC(struct code_entry) managed; /* code of runtimes, by position; likewise */
 	VEC(struct code_line) lines;
 	VEC(struct code_exec) execs;
 	struct strings names; /* separate from the profile: most code is never sampled */

@@ -250,13 +250,12 @@ stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *pr
 	return line->stack;
 }
 
-stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, bool is_kernel,
+stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t kind,
 		       struct process *process, const struct mapping_table *mappings)
 {
-	uint8_t kind = is_kernel ? FRAME_KERNEL : FRAME_NATIVE;
+	const struct frame_kind_info *info = frame_kind_info(kind, kind == FRAME_KERNEL);
 
-	return push_frame(r, base, frame_addr(addr, true), frame_kind_info(kind, is_kernel),
-			  process, mappings);
+	return push_frame(r, base, frame_addr(addr, true), info, process, mappings);
 }
 
 bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings)

@@ -38,8 +38,8 @@ struct stack_extent {
  */
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
 			const struct mapping_table *mappings, struct stack_extent *extent);
-/* Adds the interrupted frame to `base`. */
-stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, bool is_kernel,
+/* Adds the interrupted frame to `base`; `kind` is an enum frame_kind. */
+stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t kind,
 		       struct process *process, const struct mapping_table *mappings);
 /* True if these are the mappings of a 32-bit program. */
 bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings);

@@ -49,6 +49,19 @@ static void count_event(struct sample_feed *f, const struct pending_sample *pend
 	count->weight += sample->weight;
 }
 
+static uint8_t leaf_kind(const struct rec_sample *rec)
+{
+	if (rec->rec.flags & SAMPLE_LEAF_MANAGED)
+		return FRAME_MANAGED;
+	return rec->rec.flags & SAMPLE_LEAF_KERNEL ? FRAME_KERNEL : FRAME_NATIVE;
+}
+
+/* Is the leaf one that the stack has another frame for? */
+static bool leaf_is_replaced(const struct rec_sample *rec, const struct tick_stats_entry *entry)
+{
+	return leaf_kind(rec) == FRAME_NATIVE && entry->stack_flags & STACK_LEAF_REPLACED;
+}
+
 /*
  * Resolves the stack of a sample or marker and what is known of it. raw: the stack below the leaf,
  * NO_RAW_STACK for none.
@@ -69,9 +82,9 @@ static stack_id resolve_pending(struct sample_feed *f, const struct pending_samp
 		entry->is_cut = extent->user_depth < raw_stack_user_depth(stack);
 		entry->has_unknown_kind = extent->unknown_depth;
 	}
-	if (!(rec->rec.flags & SAMPLE_NO_LEAF))
-		id = resolver_leaf(&f->resolver, id, rec->leaf, rec->rec.flags & SAMPLE_LEAF_KERNEL,
-				   process, pending->mappings);
+	if (!(rec->rec.flags & SAMPLE_NO_LEAF) && !leaf_is_replaced(rec, entry))
+		id = resolver_leaf(&f->resolver, id, rec->leaf, leaf_kind(rec), process,
+				   pending->mappings);
 	return id;
 }
 

@@ -204,6 +204,8 @@ static bool push(struct walk *w, uint8_t kind)
 		return false;
 	}
 	path->addrs[path->depth] = w->frame.pc;
+	if (path->sps)
+		path->sps[path->depth] = w->frame.sp;
 	path->kinds[path->depth++] = kind;
 	return true;
 }

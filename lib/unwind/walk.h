@@ -60,6 +60,7 @@ struct walk_regs {
 struct walk_path {
 	uint64_t *addrs; /* callers of the top frame, innermost first */
 	uint8_t *kinds; /* enum frame_kind of each */
+	uint64_t *sps; /* sp of each: the CFA of the frame inside; NULL: not wanted */
 	uint32_t capacity, depth;
 	uint8_t flags; /* STACK_WHOLE, STACK_BROKEN, STACK_UNKNOWN, STACK_TRUNCATED, STACK_GUESSED
 			*/

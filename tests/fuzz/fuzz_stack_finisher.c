@@ -157,6 +157,10 @@ static void read_copy(struct input *in, struct bytes *b)
 	head.kernel_depth %= body / 8 + 1;
 	head.stack_size %= body - head.kernel_depth * 8u + 1;
 	head.other_size %= body - head.kernel_depth * 8u - head.stack_size + 1;
+	head.managed_count %=
+		(uint32_t)((body - head.kernel_depth * 8u - head.stack_size - head.other_size) /
+				   sizeof(struct managed_frame) +
+			   1);
 	record_init(&in->copy->rec, REC_COPY, sizeof(head) + body, 1, head.rec.pid, head.rec.tid);
 	head.rec.words = in->copy->rec.words;
 	*in->copy = head;

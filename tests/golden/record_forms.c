@@ -14,9 +14,13 @@
 #define LINES_MAX 8
 
 static const struct event_word frame_kinds[] = {
-	[FRAME_NATIVE] = {"native", FRAME_NATIVE},	[FRAME_KERNEL] = {"kernel", FRAME_KERNEL},
-	[FRAME_GUESS] = {"guess", FRAME_GUESS},		[FRAME_SIGNAL] = {"signal", FRAME_SIGNAL},
-	[FRAME_KIND_COUNT] = {"unheard-of", UINT8_MAX}, {NULL, 0},
+	[FRAME_NATIVE] = {"native", FRAME_NATIVE},
+	[FRAME_KERNEL] = {"kernel", FRAME_KERNEL},
+	[FRAME_GUESS] = {"guess", FRAME_GUESS},
+	[FRAME_SIGNAL] = {"signal", FRAME_SIGNAL},
+	[FRAME_MANAGED] = {"managed", FRAME_MANAGED},
+	[FRAME_KIND_COUNT] = {"unheard-of", UINT8_MAX},
+	{NULL, 0},
 };
 
 static void read_frames(struct record_text *t, struct rec_stack *rec)

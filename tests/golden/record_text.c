@@ -16,13 +16,19 @@ static const struct event_word sample_flags[] = {
 	{"kernel-thread", SAMPLE_KERNEL_THREAD},
 	{"exiting", SAMPLE_EXITING},
 	{"no-leaf", SAMPLE_NO_LEAF},
+	{"leaf-managed", SAMPLE_LEAF_MANAGED},
 	{NULL, 0},
 };
 static const struct event_word stack_flags[] = {
-	{"truncated", STACK_TRUNCATED}, {"user-pc", STACK_USER_PC},
-	{"whole", STACK_WHOLE},		{"broken", STACK_BROKEN},
-	{"unknown", STACK_UNKNOWN},	{"guessed", STACK_GUESSED},
-	{"later", STACK_LATER},		{NULL, 0},
+	{"truncated", STACK_TRUNCATED},
+	{"user-pc", STACK_USER_PC},
+	{"whole", STACK_WHOLE},
+	{"broken", STACK_BROKEN},
+	{"unknown", STACK_UNKNOWN},
+	{"guessed", STACK_GUESSED},
+	{"later", STACK_LATER},
+	{"leaf-replaced", STACK_LEAF_REPLACED},
+	{NULL, 0},
 };
 static const struct event_word fork_flags[] = {
 	{"outside", REC_OUTSIDE},
@@ -61,7 +67,11 @@ static const struct event_word counter_graphs[] = {
 	{NULL, 0},
 };
 static const struct event_word map_flags[] = {{"kernel", MAP_KERNEL_SPACE}, {NULL, 0}};
-static const struct event_word code_flags[] = {{"exact", CODE_EXACT}, {NULL, 0}};
+static const struct event_word code_flags[] = {
+	{"exact", CODE_EXACT},
+	{"managed", CODE_MANAGED},
+	{NULL, 0},
+};
 static const struct event_word cpu_flags[] = {{"online", CPU_ONLINE}, {NULL, 0}};
 static const struct event_word module_kinds[] = {
 	{"file", MODULE_FILE},

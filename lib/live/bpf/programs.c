@@ -260,3 +260,29 @@ int programs_read_counters(struct programs *p, struct bpf_counters *counters)
 
 	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.counters), &zero, counters);
 }
+
+int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd, bool of_tracepoints,
+			   struct error *err)
+{
+	const struct bpf_map *map = of_tracepoints ? p->skeleton->maps.runtime_tracepoints
+						   : p->skeleton->maps.runtime_programs;
+	int code = bpf_map_update_elem(bpf_map__fd(map), &kind, &program_fd, BPF_ANY);
+
+	return code ? error_set(err, code, "enter a runtime's program") : 0;
+}
+
+int programs_set_layout(struct programs *p, uint32_t number, const struct runtime_layout *layout,
+			struct error *err)
+{
+	int fd = bpf_map__fd(p->skeleton->maps.runtime_layouts);
+	int code = bpf_map_update_elem(fd, &number, layout, BPF_ANY);
+
+	return code ? error_set(err, code, "store the layout of a runtime") : 0;
+}
+
+int programs_read_runtime_counters(struct programs *p, struct runtime_counters *counters)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.runtime_counts), &zero, counters);
+}

@@ -14,6 +14,7 @@
 #include "bpf/config.h"
 #include "bpf/name_set.h"
 #include "bpf/record.h"
+#include "bpf/runtime_layout.h"
 #include "bpf/unwind.h"
 #include "lib/base/error.h"
 #include "lib/live/bpf/ring.h"
@@ -62,6 +63,19 @@ void programs_leave_out(struct programs_options *options, const char *name);
 int programs_load(struct programs **out, const struct programs_options *options,
 		  ring_record_fn *on_record, void *ctx, struct error *err);
 void programs_free(struct programs *p);
+/* Opens and loads one more object, while recording. It has no iterators, and is not attached. */
+int programs_add_late(struct programs *p, const struct programs_part *part, struct error *err);
+/*
+ * Enters a loaded program of a late object as that of a runtime, for samples of perf events, or
+ * `of_tracepoints`.
+ */
+int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd, bool of_tracepoints,
+			   struct error *err);
+/* Stores the layout with this number, for the runtimes' programs. */
+int programs_set_layout(struct programs *p, uint32_t number, const struct runtime_layout *layout,
+			struct error *err);
+/* Reads the counters of all possible CPUs; `counters` has room for them. */
+int programs_read_runtime_counters(struct programs *p, struct runtime_counters *counters);
 
 /* Loads the late part with that context. On any thread, but on one at a time. */
 int programs_load_late(struct programs *p, const void *part_ctx);

@@ -13,6 +13,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/vec.h"
 #include "lib/live/unwind/kernel_shards.h"
+#include "lib/live/unwind/runtime_files.h"
 #include "lib/live/unwind/spaces.h"
 #include "lib/process/mapping.h"
 #include "lib/unwind/native/deferred_unwind.h"
@@ -52,6 +53,7 @@ struct unwinder {
 	uint64_t now; /* time of the last round */
 	uint64_t stamp, refused, next_eviction_ns;
 	uint32_t serial; /* of the last address space description */
+	struct runtime_files runtimes;
 };
 
 static bool read_file(void *ctx, uint32_t module, uint64_t offset, void *to, size_t size)
@@ -321,6 +323,8 @@ static void publish(struct unwinder *u, struct live_process *process, uint64_t n
 	uint32_t words;
 
 	describe(u, space, now);
+	if (space->mappings && !u->scratch.is_32bit)
+		runtime_files_describe(&u->runtimes, &u->tables.modules, space->mappings, &value);
 	value.count = (uint32_t)u->scratch.mappings.rows.count;
 	words = (uint32_t)(value.count * SPACE_WORDS);
 	space->piece = (struct shard_piece){0};
@@ -351,13 +355,20 @@ static void republish(struct unwinder *u)
 	spaces_mark_pending(&u->spaces);
 }
 
+void unwinder_set_runtimes(struct unwinder *u, const struct runtime_hooks *hooks)
+{
+	u->runtimes.hooks = *hooks;
+	table_pool_probe(u->pool, hooks->probe);
+}
+
 void unwinder_take_tables(struct unwinder *u)
 {
 	struct table_result result;
 
 	while (table_pool_next(u->pool, &result)) {
 		module_tables_store(&u->tables.modules, result.module_id, &result.table);
-		unwind_table_release(&result.table);
+		runtime_files_take(&u->runtimes, &u->tables.modules, &result);
+		table_result_release(&result);
 		u->has_ready_tables = true;
 	}
 	submit_again(u);

@@ -15,6 +15,7 @@
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
 #include "lib/live/unwind/code_piece.h"
+#include "lib/live/unwind/runtime_files.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/module_registry.h"
 
@@ -43,6 +44,8 @@ struct unwinder_options {
 int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err);
 /* NULL is fine. */
 void unwinder_free(struct unwinder *u);
+/* From now on, files are searched for runtimes. Copied; call before the first file. */
+void unwinder_set_runtimes(struct unwinder *u, const struct runtime_hooks *hooks);
 /* Readable when a table has been compiled: call unwinder_flush(). */
 int unwinder_fd(const struct unwinder *u);
 

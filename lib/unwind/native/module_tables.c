@@ -176,6 +176,23 @@ void module_tables_describe(const struct module_tables *t, const struct mapping 
 	describe_chunks(row, &m, out);
 }
 
+struct mapped_runtime module_tables_runtime(const struct module_tables *t,
+					    const struct mapping_table *mappings)
+{
+	vec_for_each(&mappings->rows, const struct mapping *, mapping) {
+		const struct module_table *row;
+		uint64_t vaddr;
+
+		if (mapping->module >= t->rows.count)
+			continue;
+		row = &t->rows.items[mapping->module];
+		if (row->runtime && find_vaddr(row, mapping->file_offset, t->page_size, &vaddr))
+			return (struct mapped_runtime){row->runtime, row->layout,
+						       mapping->start - vaddr};
+	}
+	return (struct mapped_runtime){0};
+}
+
 bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings)
 {
 	bool is_32bit = false;

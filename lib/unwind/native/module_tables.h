@@ -37,6 +37,8 @@ struct module_table {
 	uint64_t entry;
 	uint64_t rows;
 	uint64_t last_used_ns;
+	uint32_t runtime; /* enum runtime_kind of the runtime in the file; 0: none */
+	uint32_t layout; /* its number */
 };
 
 struct module_tables {
@@ -63,6 +65,14 @@ struct unwind_mappings {
 };
 void module_tables_describe(const struct module_tables *t, const struct mapping *mapping,
 			    struct unwind_mappings *out);
+/* The runtime of a process: the first one in its mappings. */
+struct mapped_runtime {
+	uint32_t kind; /* enum runtime_kind; 0: none */
+	uint32_t layout;
+	uint64_t bias; /* address - bias = vaddr of the file */
+};
+struct mapped_runtime module_tables_runtime(const struct module_tables *t,
+					    const struct mapping_table *mappings);
 /*
  * Are these the mappings of a 32-bit program: files of a 32-bit machine and none of a 64-bit one?
  */

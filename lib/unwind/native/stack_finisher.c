@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
+#include "lib/unwind/native/managed_merge.h"
 #include "lib/unwind/walk.h"
 
 struct stack_finisher {
@@ -23,6 +24,10 @@ struct stack_finisher {
 	/* The frames of the current copy, the kernel's first. */
 	uint64_t addrs[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
 	uint8_t kinds[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
+	uint64_t sps[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
+	/* The same with the frames of a runtime. */
+	uint64_t merged_addrs[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
+	uint8_t merged_kinds[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
 };
 
 struct stack_finisher *stack_finisher_new(const struct stack_finisher_options *options)
@@ -87,6 +92,7 @@ static uint32_t begin_path(struct stack_finisher *f, const struct rec_copy *copy
 	if (copy->rec.flags & COPY_LEAF_KERNEL) {
 		f->addrs[depth] = copy->pc;
 		f->kinds[depth] = FRAME_NATIVE;
+		f->sps[depth] = copy->sp;
 		depth++;
 	}
 	return depth;
@@ -154,6 +160,37 @@ static void walk(struct stack_finisher *f, const struct rec_copy *copy, struct w
 	walk_stack(&target, &regs, path);
 }
 
+/*
+ * Puts the copy's frames of a runtime among the `user_depth` walked ones. Returns how many there
+ * are then.
+ */
+static uint32_t merge(struct stack_finisher *f, const struct rec_copy *copy, uint32_t kernel_depth,
+		      uint32_t user_depth, uint8_t *flags)
+{
+	const struct managed_merge in = {
+		.addrs = f->addrs + kernel_depth,
+		.sps = f->sps + kernel_depth,
+		.kinds = f->kinds + kernel_depth,
+		.depth = user_depth,
+		.top_sp = copy->rec.flags & COPY_LEAF_KERNEL ? UINT64_MAX : copy->sp,
+		.is_whole = *flags & STACK_WHOLE,
+		.keeps_interpreter = copy->rec.flags & COPY_KEEPS_INTERPRETER,
+		.managed = rec_copy_managed(copy),
+		.managed_count = copy->managed_count,
+	};
+	struct managed_merge_result result = managed_merge(&in, f->merged_addrs, f->merged_kinds,
+							   USER_DEPTH_MAX);
+
+	memcpy(f->addrs + kernel_depth, f->merged_addrs, result.depth * sizeof(*f->addrs));
+	memcpy(f->kinds + kernel_depth, f->merged_kinds, result.depth);
+	if (result.leaf_replaced)
+		*flags |= STACK_LEAF_REPLACED;
+	if (result.is_truncated)
+		*flags = (uint8_t)((*flags & (STACK_GUESSED | STACK_LEAF_REPLACED)) |
+				   STACK_TRUNCATED);
+	return result.depth;
+}
+
 struct rec_stack *stack_finisher_finish(struct stack_finisher *f, const struct rec_copy *copy,
 					const struct mapping_table *mappings,
 					const struct jit_code *code, uint64_t now)
@@ -164,15 +201,19 @@ struct rec_stack *stack_finisher_finish(struct stack_finisher *f, const struct r
 	struct walk_path path = {
 		.addrs = f->addrs + begin,
 		.kinds = f->kinds + begin,
+		.sps = f->sps + begin,
 		.capacity = USER_DEPTH_MAX - 1,
 	};
 	struct rec_stack *stack;
+	uint32_t user_depth;
 
 	describe(f, mappings, code);
 	f->current = mappings;
 	walk(f, copy, &path);
-	stack = stack_record_new(f->addrs, f->kinds, (uint16_t)kernel_depth,
-				 (uint16_t)(begin + path.depth - kernel_depth));
+	user_depth = begin + path.depth - kernel_depth;
+	if (copy->managed_count)
+		user_depth = merge(f, copy, kernel_depth, user_depth, &path.flags);
+	stack = stack_record_new(f->addrs, f->kinds, (uint16_t)kernel_depth, (uint16_t)user_depth);
 	record_init(&stack->rec, REC_STACK, record_size(&stack->rec), now, copy->rec.pid,
 		    copy->rec.tid);
 	stack->rec.cpu = copy->rec.cpu;

@@ -9,9 +9,9 @@
  *	- the tables compiled so far.
  *
  * Frames end at the end of the stack, at the end of the copy (STACK_TRUNCATED), or at unknown code
- * (STACK_UNKNOWN). The kernel_depth, stack_size and other_size of a copy must lie within its
- * record; nothing else in it is trusted. Of the kernel's frames, the innermost KERNEL_DEPTH_MAX are
- * kept.
+ * (STACK_UNKNOWN). The kernel_depth, stack_size, other_size and managed_count of a copy must lie
+ * within its record; nothing else in it is trusted. Of the kernel's frames, the innermost
+ *KERNEL_DEPTH_MAX are kept.
  */
 #ifndef PROF_LIB_UNWIND_NATIVE_STACK_FINISHER_H
 #define PROF_LIB_UNWIND_NATIVE_STACK_FINISHER_H

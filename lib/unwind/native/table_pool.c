@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/unwind/native/table_pool.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -50,7 +53,15 @@ struct table_pool {
 	int event_fd;
 	bool is_announced; /* event_fd is readable */
 	struct rule_store *rules; /* borrowed */
+	table_probe_fn *probe; /* NULL: none */
 };
+
+void table_result_release(struct table_result *result)
+{
+	unwind_table_release(&result->table);
+	free(result->layout);
+	free(result->refusal);
+}
 
 static size_t left(const struct jobs *jobs)
 {
@@ -73,6 +84,29 @@ static struct job take_first(struct jobs *jobs)
 	return job;
 }
 
+/* Returns the reason with the file's name, from malloc. */
+static char *refusal_of(int fd, const struct error *err)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = readlink(link, path, sizeof(path) - 1);
+	path[size > 0 ? size : 0] = '\0';
+	return xasprintf("%s: %s", path, err->text);
+}
+
+static void probe(table_probe_fn *fn, int fd, struct table_result *result)
+{
+	struct runtime_layout layout = {0};
+	struct error err = {0};
+
+	if (fn(fd, &layout, &err))
+		result->refusal = refusal_of(fd, &err);
+	else if (layout.kind != RUNTIME_NONE)
+		result->layout = xmemdup(&layout, sizeof(layout));
+}
+
 static void compile(struct worker *w, const struct job *job, struct table_result *result)
 {
 	struct error err = {0};
@@ -84,6 +118,8 @@ static void compile(struct worker *w, const struct job *job, struct table_result
 		log_debug("no unwind table: %s", err.text);
 		unwind_table_release(&result->table);
 	}
+	if (w->pool->probe)
+		probe(w->pool->probe, job->fd, result);
 	close(job->fd);
 	rule_store_number(w->pool->rules, &w->own);
 	vec_for_each(&result->table.rows, struct unwind_row *, row)
@@ -214,6 +250,11 @@ struct table_pool *table_pool_new(struct rule_store *rules, int event_fd)
 	return p;
 }
 
+void table_pool_probe(struct table_pool *p, table_probe_fn *fn)
+{
+	p->probe = fn;
+}
+
 static void stop_workers(struct table_pool *p)
 {
 	pthread_mutex_lock(&p->lock);
@@ -244,7 +285,7 @@ void table_pool_free(struct table_pool *p)
 	release_jobs(&p->small);
 	release_jobs(&p->large);
 	while (table_pool_next(p, &result))
-		unwind_table_release(&result.table);
+		table_result_release(&result);
 	vec_release(&p->results);
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->wake);

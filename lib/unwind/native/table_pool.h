@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/runtime_layout.h"
+#include "lib/base/error.h"
 #include "lib/unwind/native/rule_store.h"
 #include "lib/unwind/unwind_table.h"
 
@@ -19,7 +21,17 @@ struct table_pool;
 struct table_result {
 	uint32_t module_id;
 	struct unwind_table table;
+	struct runtime_layout *layout; /* of the file's runtime; from malloc; NULL: none */
+	char *refusal; /* why its runtime cannot be followed; from malloc; NULL: it can, or none */
 };
+
+void table_result_release(struct table_result *result);
+
+/*
+ * Looks for a runtime in a file, as struct runtime's probe() in lib/runtimes. Called by several
+ * threads.
+ */
+typedef int table_probe_fn(int fd, struct runtime_layout *layout, struct error *err);
 
 /*
  * Borrows the store, which holds a table's rules before the table is done. event_fd, a borrowed
@@ -27,6 +39,8 @@ struct table_result {
  * Starts threads when there is work. NULL with errno set if not even one thread can be started.
  */
 struct table_pool *table_pool_new(struct rule_store *rules, int event_fd);
+/* From now on every file is also probed. Call before the first one is submitted. */
+void table_pool_probe(struct table_pool *p, table_probe_fn *probe);
 /* Waits for the files being compiled. NULL is fine. */
 void table_pool_free(struct table_pool *p);
 /* Limit for waiting files plus results, to spare descriptors and memory. */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Stacks of processes with a runtime. The walker notes where on the stack each native frame lies.
+ * Then the program that has captured the stack goes over to the runtime's program (bpf/runtimes),
+ * which adds the runtime's frames and sends the sample. It never comes back. The runtime's programs
+ * are objects of their own, loaded when the first such process is seen; until then, and whenever
+ * going over fails, the native stack is sent.
+ */
+#ifndef PROF_BPF_RUNTIME_BPF_H
+#define PROF_BPF_RUNTIME_BPF_H
+
+#include "bpf/config.h"
+#include "bpf/kernel.h"
+#include "bpf/live_record.h"
+#include "bpf/record.h"
+#include "bpf/runtime_layout.h"
+
+/* The scratch of a sample while the runtime's program works on it. One per CPU. */
+struct runtime_scratch {
+	/* Set by the program that captured the stack. */
+	union {
+		struct rec_sample sample;
+		struct rec_event event;
+	} pending;
+	__u32 pending_size; /* bytes of it */
+	__u32 copy_bytes; /* limit for place_stack() */
+	/*
+	 * Places on the stack where each user frame behind the leaf begins: its sp, the CFA of
+	 * the frame inside. Bit 0: it was reached by frame pointer.
+	 */
+	__u64 sps[USER_DEPTH_MAX];
+	/* Set by the runtime's program. */
+	struct managed_frame frames[MANAGED_MAX];
+	__u32 count; /* of frames */
+	__u32 group; /* first frame of the group that is being walked */
+};
+
+struct runtime_scratches {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct runtime_scratch);
+};
+
+/* Programs by enum runtime_kind: one map for each type of program. */
+struct runtime_programs {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, RUNTIME_KIND_COUNT);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+};
+
+struct runtime_layouts {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RUNTIME_LAYOUTS_MAX);
+	__type(key, __u32);
+	__type(value, struct runtime_layout);
+};
+
+struct runtime_counts {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct runtime_counters);
+};
+
+extern struct runtime_scratches runtime_scratches SEC(".maps");
+extern struct runtime_programs runtime_programs SEC(".maps");
+extern struct runtime_programs runtime_tracepoints SEC(".maps");
+extern struct runtime_layouts runtime_layouts SEC(".maps");
+extern struct runtime_counts runtime_counts SEC(".maps");
+
+static __always_inline struct runtime_scratch *own_runtime_scratch(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&runtime_scratches, &zero);
+}
+
+static __always_inline struct runtime_counters *own_runtime_counters(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&runtime_counts, &zero);
+}
+
+/*
+ * Goes over to the program of the process's runtime, if it has one, to send `size` bytes of
+ * `record`, which begins with a sample. Comes back only if that fails. Only in main programs: a
+ * tail call replaces the function that makes it.
+ */
+#define go_to_runtime(ctx, programs, s, record, size, copies) \
+	({ \
+		struct runtime_scratch *m_ = (s)->runtime ? own_runtime_scratch() : NULL; \
+\
+		if (m_) { \
+			__builtin_memcpy(&m_->pending, record, size); \
+			m_->pending_size = size; \
+			m_->copy_bytes = copies; \
+			bpf_tail_call(ctx, programs, (s)->runtime); \
+			count_runtime_missed(); \
+		} \
+	})
+
+static __always_inline void count_runtime_missed(void)
+{
+	struct runtime_counters *count = own_runtime_counters();
+
+	if (count)
+		count->missed++;
+}
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Puts the frames of a runtime among the native ones: those of a group take the place of the C
+ * frame of the interpreter's call that runs them, which is the one that contains the group's
+ * address. Compiled as BPF and natively, as walk.h is.
+ */
+#ifndef PROF_BPF_RUNTIME_MERGE_H
+#define PROF_BPF_RUNTIME_MERGE_H
+
+#include <linux/types.h>
+
+#define MERGE_INLINE static inline __attribute__((always_inline))
+
+/* Progress of a merge, from the innermost frame outwards. */
+struct merge {
+	__u32 native, native_count; /* the next native frame behind the leaf */
+	__u32 managed, managed_count; /* the next frame of the runtime */
+	__u32 in_group; /* it belongs to the group being placed */
+	__u32 keeps_interpreter; /* native frames stay beside those that they run */
+	__u32 leaf_replaced; /* the leaf is the interpreter of the first group */
+	__u32 placed; /* native frames up to the last one that holds a group */
+};
+
+enum merge_step {
+	MERGE_END, /* all native frames are there */
+	MERGE_NATIVE, /* the next frame is native frame m->native */
+	MERGE_MANAGED, /* the next frame is m->managed of the runtime */
+	MERGE_NOTHING, /* the next native frame is left out */
+};
+
+/* Does the C frame [sp, end) hold the address? 0: the end is unknown. */
+MERGE_INLINE int merge_holds(__u64 sp, __u64 end, __u64 place)
+{
+	return place && place >= (sp & ~1ull) && place < (end & ~1ull);
+}
+
+/*
+ * Begins: `top_sp` is the leaf's sp, if it is a native frame, and `first_sp` that of the first
+ * native frame behind it; `place` is the first group's.
+ */
+MERGE_INLINE void merge_begin(struct merge *m, __u64 top_sp, __u64 first_sp, __u64 place)
+{
+	m->native = m->managed = m->in_group = m->leaf_replaced = m->placed = 0;
+	if (!m->managed_count || !merge_holds(top_sp, first_sp, place))
+		return;
+	m->in_group = 1;
+	m->leaf_replaced = !m->keeps_interpreter;
+}
+
+/*
+ * Decides on the next frame. `sp` and `end` are those of native frame m->native, `place` is that of
+ * frame m->managed, 0 if there are no more.
+ */
+MERGE_INLINE enum merge_step merge_step(const struct merge *m, __u64 sp, __u64 end, __u64 place)
+{
+	if (m->in_group)
+		return MERGE_MANAGED;
+	if (m->native >= m->native_count)
+		return MERGE_END;
+	if (m->managed < m->managed_count && merge_holds(sp, end, place))
+		return m->keeps_interpreter ? MERGE_NATIVE : MERGE_NOTHING;
+	return MERGE_NATIVE;
+}
+
+/* Goes on behind the step. `next_place` is that of frame m->managed + 1. */
+MERGE_INLINE void merge_advance(struct merge *m, enum merge_step step, __u64 sp, __u64 end,
+				__u64 place, __u64 next_place)
+{
+	if (step == MERGE_MANAGED) {
+		m->managed++;
+		m->in_group = m->managed < m->managed_count && !next_place;
+		return;
+	}
+	if (m->managed < m->managed_count && merge_holds(sp, end, place)) {
+		m->in_group = 1;
+		m->placed = m->native + 1;
+	}
+	m->native++;
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reads structures of Python's interpreter from the memory of the current task. */
+#ifndef PROF_BPF_RUNTIMES_PYTHON_BPF_H
+#define PROF_BPF_RUNTIMES_PYTHON_BPF_H
+
+#include "bpf/capture_stack.bpf.h"
+#include "bpf/runtimes/sight.bpf.h"
+
+#define PYTHON_THREADS (1 << 12) /* a power of two */
+/* Thread states visited to find the thread's own. */
+#define PYTHON_THREADS_MAX 4096
+#define PYTHON_INTERPRETERS_MAX 64
+/* No thread state is larger: an address within so many bytes of one is in it. */
+#define PYTHON_STATE_MAX 1024
+/* A power of two, for PYTHON_CODE_WORDS words. */
+#define PYTHON_CODE_ROOM 256
+
+/* The thread state found last for a thread. */
+struct python_thread {
+	__u64 key; /* hash of the process and the thread pointer */
+	__u64 state;
+};
+
+struct python_threads {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PYTHON_THREADS);
+	__type(key, __u32);
+	__type(value, struct python_thread);
+};
+
+/* Variables of a walk. All addresses come from the target, and may be anything. */
+struct python_walk {
+	struct python_layout layout;
+	__u64 bias;
+	__u64 process; /* hash that tells the process from others */
+	__u64 thread_pointer;
+	__u64 leaf_end; /* of the innermost C frame on the stack; 0: unknown */
+	__u64 interpreter, thread;
+	__u64 frame; /* the next one; 0: none */
+	__u64 cframe; /* 0: none */
+	__u64 outer[2]; /* of the cframe: the outer one, and its frame */
+	__u64 file, file_hash; /* the file whose text was hashed last */
+	__u32 interpreters; /* visited */
+	__u32 layout_number;
+	__u32 torn;
+	__u32 tid;
+	__u32 is_found;
+	__u32 ends_at_root; /* the walk has met the outermost cframe */
+	__u32 calls; /* C frames of the interpreter */
+	/* Memory for what was read, and a little more, for the verifier. */
+	__u64 thread_words[PYTHON_THREAD_MAX / 8 + 1];
+	__u64 frame_words[PYTHON_FRAME_MAX / 8 + 1];
+	__u64 code_words[PYTHON_CODE_ROOM / 8 + 1];
+	__u64 text_words[IDENTITY_TEXT_MAX / 8];
+};
+
+struct python_walks {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct python_walk);
+};
+
+struct python_threads python_threads SEC(".maps");
+struct python_walks python_walks SEC(".maps");
+
+static __always_inline struct python_walk *own_python_walk(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&python_walks, &zero);
+}
+
+/* A word at a byte offset in what was read; offsets of a layout are trusted to be in it. */
+#define python_word(words, at, size) \
+	(*(const __u64 *)((const char *)(words) + ((at) & ((size)-1) & ~7u)))
+#define python_int(words, at, size) \
+	(*(const __u32 *)((const char *)(words) + ((at) & ((size)-1) & ~3u)))
+#define python_byte(words, at, size) (*((const __u8 *)(words) + ((at) & ((size)-1))))
+
+#define thread_word(w, at) python_word((w)->thread_words, at, PYTHON_THREAD_MAX)
+#define frame_word(w, at) python_word((w)->frame_words, at, PYTHON_FRAME_MAX)
+#define frame_byte(w, at) python_byte((w)->frame_words, at, PYTHON_FRAME_MAX)
+#define code_word(w, at) python_word((w)->code_words, at, PYTHON_CODE_ROOM)
+
+static __always_inline bool python_read(__u64 addr, __u64 *word)
+{
+	return addr && !bpf_probe_read_user(word, sizeof(*word), (const void *)addr);
+}
+
+/* Reads a thread state. True: it is the current thread's. */
+static __always_inline bool python_is_own(struct python_walk *w, __u64 thread)
+{
+	__u32 size = w->layout.thread_size;
+
+	if (!thread || size > PYTHON_THREAD_MAX ||
+	    bpf_probe_read_user(w->thread_words, size, (const void *)thread))
+		return false;
+	return thread_word(w, w->layout.thread_id) == w->thread_pointer;
+}
+
+/* Visits a thread state. True: goes on. */
+static __always_inline bool python_visit_thread(struct python_walk *w)
+{
+	if (!w->thread) {
+		if (++w->interpreters >= PYTHON_INTERPRETERS_MAX ||
+		    !python_read(w->interpreter + w->layout.interpreter_next, &w->interpreter) ||
+		    !python_read(w->interpreter + w->layout.threads, &w->thread))
+			return false;
+		return true;
+	}
+	w->is_found = python_is_own(w, w->thread);
+	if (w->is_found)
+		return false;
+	w->thread = thread_word(w, w->layout.thread_next);
+	return true;
+}
+
+#endif

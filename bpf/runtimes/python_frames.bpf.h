@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The thread's chain of frames. */
+#ifndef PROF_BPF_RUNTIMES_PYTHON_FRAMES_BPF_H
+#define PROF_BPF_RUNTIMES_PYTHON_FRAMES_BPF_H
+
+#include "bpf/runtimes/python_sight.bpf.h"
+
+struct python_loop {
+	struct runtime_scratch *m;
+	struct python_walk *w;
+};
+
+static long visit_thread(__u32 i, void *ctx)
+{
+	int more = python_visit_thread(((struct python_loop *)ctx)->w);
+
+	barrier_var(more);
+	return more ? 0 : 1;
+}
+
+/*
+ * Finds the thread's state, and reads it. False: it has none. `anew`: the state found last is not
+ * believed, because the thread may have another one by now.
+ */
+__noinline int python_find_thread(struct python_walk *w, __u32 anew)
+{
+	struct python_loop loop = {.w = w};
+	struct python_thread *known;
+	__u64 key;
+	__u32 slot;
+
+	if (!w)
+		return 0;
+	key = mix_bits(w->process ^ w->thread_pointer ^ (__u64)w->tid << 32);
+	slot = key & (PYTHON_THREADS - 1);
+	known = bpf_map_lookup_elem(&python_threads, &slot);
+	if (!known)
+		return 0;
+	w->thread = known->state;
+	if (!anew && known->key == key && python_is_own(w, w->thread))
+		return 1;
+	w->thread = 0;
+	w->interpreters = 0;
+	w->is_found = 0;
+	if (!python_read(w->bias + w->layout.runtime + w->layout.interpreters, &w->interpreter) ||
+	    !python_read(w->interpreter + w->layout.threads, &w->thread))
+		return 0;
+	bpf_loop(PYTHON_THREADS_MAX, visit_thread, &loop, 0);
+	if (!w->is_found)
+		return 0;
+	known->key = key;
+	known->state = w->thread;
+	return 2;
+}
+
+/* Reads the cframe at w->cframe: its frame becomes the next one. False: unreadable. */
+__noinline int python_read_cframe(struct python_walk *w)
+{
+	__u64 outer, frame;
+
+	if (!w || !python_read(w->cframe + w->layout.cframe_previous, &outer))
+		return 0;
+	w->outer[0] = outer;
+	w->outer[1] = 0;
+	if (w->layout.cframe_current == 0xffff)
+		return 1;
+	if (!python_read(w->cframe + w->layout.cframe_current, &frame))
+		return 0;
+	w->frame = frame;
+	if (outer && !python_read(outer + w->layout.cframe_current, &w->outer[1]))
+		return 0;
+	return 1;
+}
+
+/* Finds the innermost frame in the thread's state, which has been read. */
+static __always_inline bool python_find_frame(struct python_walk *w)
+{
+	w->cframe = 0;
+	w->frame = thread_word(w, w->layout.thread_frame);
+	if (!w->layout.thread_cframe)
+		return true;
+	w->cframe = thread_word(w, w->layout.thread_cframe);
+	if (!w->cframe || !python_read_cframe(w)) {
+		w->torn = 1;
+		return false;
+	}
+	return true;
+}
+
+static __always_inline bool python_tear(struct python_walk *w)
+{
+	w->torn = 1;
+	return false;
+}
+
+/* The group of frames that began at m->group has its C frame at `place`. */
+static __always_inline void end_group(struct runtime_scratch *m, __u64 place)
+{
+	__u32 first = m->group;
+
+	if (first < m->count && first < MANAGED_MAX)
+		m->frames[first].place = place;
+	m->group = m->count;
+}
+
+/* The outermost cframe is in the thread's state, and belongs to no call. */
+static __always_inline bool python_is_root(const struct python_walk *w, __u64 cframe)
+{
+	return cframe - w->thread < PYTHON_STATE_MAX;
+}
+
+/* Ends the group whose last frame was read, if it is the last one. */
+static __always_inline bool python_end_call(struct python_walk *w, struct runtime_scratch *m)
+{
+	__u64 previous = frame_word(w, w->layout.frame_previous);
+
+	if (w->layout.place == PYTHON_PLACE_COUNT)
+		m->group = m->count;
+	/* 3.10: more frames than calls. */
+	if (w->layout.place == PYTHON_PLACE_CFRAME && !w->layout.frame_entry &&
+	    python_is_root(w, w->cframe))
+		return python_tear(w);
+	if (w->layout.place != PYTHON_PLACE_CFRAME ||
+	    (w->layout.frame_entry && !frame_byte(w, w->layout.frame_entry)))
+		return true;
+	/* The outer call of the interpreter must be running the frame's caller. */
+	if (w->layout.frame_entry && previous != w->outer[1])
+		return python_tear(w);
+	end_group(m, w->cframe);
+	w->cframe = w->outer[0];
+	if (previous && (!w->cframe || !python_read_cframe(w)))
+		return python_tear(w);
+	return true;
+}
+
+/* Takes the frame at w->frame. False: there are no more, or they cannot be followed. */
+__noinline int python_walk_frame(struct python_walk *w, struct runtime_scratch *m)
+{
+	__u32 size = w ? w->layout.frame_size : 0, at;
+	__u64 code, position, mask;
+
+	if (!w || !m || !w->frame)
+		return false;
+	mask = w->layout.pointer_mask;
+	if (size > PYTHON_FRAME_MAX ||
+	    bpf_probe_read_user(w->frame_words, size, (const void *)w->frame))
+		return python_tear(w);
+	if (w->layout.frame_owner && frame_byte(w, w->layout.frame_owner) > w->layout.owner_max)
+		return python_tear(w);
+	if (w->layout.place == PYTHON_PLACE_ENTRY &&
+	    frame_byte(w, w->layout.frame_owner) >= w->layout.entry_owner) {
+		end_group(m, w->frame);
+		w->frame = frame_word(w, w->layout.frame_previous);
+		return true;
+	}
+	code = frame_word(w, w->layout.frame_code) & ~mask;
+	position = python_position(w, &m->pending.sample.rec, code);
+	if (!position)
+		return python_tear(w);
+	if (position == POSITION_NONE) {
+		w->frame = frame_word(w, w->layout.frame_previous);
+		return true;
+	}
+	at = m->count;
+	if (at >= MANAGED_MAX) {
+		w->torn = 2;
+		return false;
+	}
+	m->frames[at].position = position;
+	m->frames[at].place = 0;
+	m->count = at + 1;
+	if (!python_end_call(w, m))
+		return false;
+	w->frame = frame_word(w, w->layout.frame_previous);
+	return true;
+}
+
+static long walk_frame(__u32 i, void *ctx)
+{
+	struct python_loop *loop = ctx;
+	int more = python_walk_frame(loop->w, loop->m);
+
+	/* As in unwind_turn(). */
+	barrier_var(more);
+	return more ? 0 : 1;
+}
+
+/*
+ * 3.10: has the innermost call no frame yet? Then one more call than frames is left, in the leaf.
+ * If there are more, they belong to another greenlet.
+ */
+static __always_inline bool python_has_begun(struct python_walk *w, struct runtime_scratch *m)
+{
+	__u64 outer;
+
+	return w->layout.place == PYTHON_PLACE_CFRAME && !w->layout.frame_entry &&
+	       !python_is_root(w, w->cframe) && m->frames[0].place < w->leaf_end &&
+	       python_read(w->cframe + w->layout.cframe_previous, &outer) &&
+	       python_is_root(w, outer);
+}
+
+/* Forgets the frames of a group that has no end. */
+static __always_inline void python_walk_chain(struct python_walk *w, struct runtime_scratch *m)
+{
+	struct python_loop loop = {.w = w, .m = m};
+
+	w->torn = 0;
+	m->count = m->group = 0;
+	bpf_loop(2 * MANAGED_MAX, walk_frame, &loop, 0);
+	if (w->frame && !w->torn)
+		w->torn = 2;
+	if (m->group < m->count && !w->torn)
+		w->torn = 1;
+	if (!w->torn && python_has_begun(w, m))
+		w->torn = 1;
+	w->ends_at_root = python_is_root(w, w->cframe);
+	m->count = m->group;
+}
+
+/*
+ * Begins the walk again one call further out. The innermost cframe is linked before it is filled
+ * in; in 3.10 a call links its cframe and its frame one after the other, when it begins and when it
+ * ends: what has no partner is left out.
+ */
+static __always_inline void python_retry(struct python_walk *w, struct runtime_scratch *m,
+					 struct runtime_counters *count)
+{
+	__u64 cframe = thread_word(w, w->layout.thread_cframe);
+	__u64 frame = thread_word(w, w->layout.thread_frame);
+	bool is_early = w->layout.cframe_current == 0xffff;
+
+	if (!w->layout.thread_cframe || (m->count && !is_early))
+		return;
+	if (is_early && w->ends_at_root) {
+		if (!python_read(frame + w->layout.frame_previous, &frame))
+			return;
+	} else {
+		if (!python_read(cframe + w->layout.cframe_previous, &cframe))
+			return;
+	}
+	w->frame = frame;
+	w->cframe = cframe;
+	if (!cframe || !python_read_cframe(w))
+		return;
+	python_walk_chain(w, m);
+	if (!w->torn)
+		count->retried++;
+}
+
+/* Finds the innermost frame of the thread. False: there is none. */
+static __always_inline bool python_find_chain(struct python_walk *w, struct runtime_counters *count)
+{
+	int found = python_find_thread(w, 0);
+
+	w->torn = 0;
+	if (found && python_find_frame(w) && !w->frame && found == 1) {
+		found = python_find_thread(w, 1);
+		if (found)
+			python_find_frame(w);
+	}
+	if (!found)
+		count->threadless++;
+	else if (!w->torn && !w->frame)
+		count->idle++;
+	return found && (w->torn || w->frame);
+}
+
+/* Finds the thread's frames. Counts what is missing. */
+static __always_inline void python_capture(struct runtime_scratch *m, struct python_walk *w,
+					   struct runtime_counters *count)
+{
+	m->count = m->group = 0;
+	if (!python_find_chain(w, count))
+		return;
+	if (!w->torn)
+		python_walk_chain(w, m);
+	if (w->torn == 1)
+		python_retry(w, m, count);
+}
+
+#endif

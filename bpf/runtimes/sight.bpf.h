@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Functions of runtimes: gives each a range of positions at its first sight in a process, and sends
+ * what it is then. A function's address is no identity: code is freed and made anew.
+ */
+#ifndef PROF_BPF_RUNTIMES_SIGHT_BPF_H
+#define PROF_BPF_RUNTIMES_SIGHT_BPF_H
+
+#include "bpf/emit.bpf.h"
+#include "bpf/runtime.bpf.h"
+#include "bpf/runtime_identity.h"
+
+#define SEEN_COUNT (1 << 16) /* a power of two */
+#define UNITS_BITS 20
+#define UNITS_MAX (1u << UNITS_BITS)
+#define SIGHT_TEXT_MAX (SIGHT_NAME_MAX + SIGHT_FILE_MAX + SIGHT_LINES_MAX)
+
+/* CPUs write the words without a lock: words from two writers do not fit together. */
+struct seen_entry {
+	__u64 key; /* hash of process, address and identity */
+	__u64 value; /* position << UNITS_BITS | units - 1 */
+	__u64 check; /* key ^ value */
+};
+
+struct seen {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SEEN_COUNT);
+	__type(key, __u32);
+	__type(value, struct seen_entry);
+};
+
+struct sight_scratch {
+	__u64 head[sizeof(struct rec_sight) / 8]; /* sight_of() */
+	char body[SIGHT_TEXT_MAX + 8];
+};
+
+struct sights {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sight_scratch);
+};
+
+struct seen seen SEC(".maps");
+struct sights sights SEC(".maps");
+
+extern __u64 last_position;
+
+static __always_inline struct seen_entry *seen_slot(__u64 key, __u32 way)
+{
+	__u32 slot = ((__u32)key & (SEEN_COUNT - 1)) ^ way;
+
+	return bpf_map_lookup_elem(&seen, &slot);
+}
+
+static __always_inline bool seen_is(const struct seen_entry *entry, __u64 key, __u64 *value)
+{
+	if (!entry || entry->key != key)
+		return false;
+	*value = entry->value;
+	return entry->check == (key ^ *value);
+}
+
+/* Two slots can hold a function, so that two that are met all the time do not replace each other.
+ */
+static __always_inline bool find_seen(__u64 key, __u64 *value)
+{
+	return seen_is(seen_slot(key, 0), key, value) || seen_is(seen_slot(key, 1), key, value);
+}
+
+static __always_inline void enter_seen(__u64 key, __u64 value)
+{
+	struct seen_entry *entry = seen_slot(key, 0);
+
+	if (entry && entry->key)
+		entry = seen_slot(key, key >> 32 & 1);
+	if (!entry)
+		return;
+	entry->key = key;
+	entry->value = value;
+	entry->check = key ^ value;
+}
+
+static __always_inline __u64 new_positions(__u32 units)
+{
+	return __sync_fetch_and_add(&last_position, units);
+}
+
+#define sight_of(s) ((struct rec_sight *)(s)->head)
+
+static __always_inline struct sight_scratch *own_sight(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&sights, &zero);
+}
+
+/* Sends the sight with `size` bytes in its body. False: no room. */
+static __always_inline bool send_sight(struct sight_scratch *sight, const struct rec *like,
+				       __u32 size)
+{
+	struct bpf_counters *count = own_counters();
+	struct rec_sight *rec = sight_of(sight);
+	void *ring = own_ring();
+
+	size = (sizeof(sight->head) + size + 7) & ~7u;
+	barrier_var(size);
+	if (!count || !ring || size > sizeof(*sight))
+		return false;
+	rec->rec = *like;
+	rec->rec.kind = REC_SIGHT;
+	rec->rec.flags = 0;
+	rec->rec.weight = 0;
+	rec->rec.words = size / 8;
+	return emit_output(count, ring, sight, size, BPF_RB_NO_WAKEUP);
+}
+
+#endif

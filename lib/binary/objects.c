@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/binary/objects.h"
+
+#include <endian.h>
+#include <gelf.h>
+#include <string.h>
+
+#include "lib/binary/handle.h"
+
+/* Limits for a forged file, which may list more. */
+#define MAX_SEGMENTS 1024
+#define MAX_RELOCATION_TABLES 8
+
+static Elf_Scn *next_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header)
+{
+	while ((scn = elf_nextscn(elf, scn))) {
+		if (gelf_getshdr(scn, header) && header->sh_type == type)
+			return scn;
+	}
+	return NULL;
+}
+
+static size_t take_symbol(const GElf_Sym *symbol, const char *name, struct binary_object *wanted,
+			  size_t count)
+{
+	if (!name || !*name || symbol->st_shndx == SHN_UNDEF)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		struct binary_object *object = &wanted[i];
+
+		if (object->is_there || strcmp(object->name, name) != 0)
+			continue;
+		object->is_there = true;
+		object->vaddr = symbol->st_value;
+		object->size = symbol->st_size;
+		return 1;
+	}
+	return 0;
+}
+
+/* Returns how many it found. */
+static size_t search_table(const struct binary *b, uint32_t type, struct binary_object *wanted,
+			   size_t count)
+{
+	size_t size = gelf_fsize(b->elf, ELF_T_SYM, 1, EV_CURRENT), found = 0;
+	struct string_table names;
+	GElf_Shdr header;
+	Elf_Scn *scn = next_of_type(b->elf, NULL, type, &header);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+
+	if (!data || !data->d_buf || !size)
+		return 0;
+	names = string_table_open(b->elf, header.sh_link);
+	for (size_t i = 1; i < data->d_size / size && i < INT32_MAX && found < count; i++) {
+		GElf_Sym symbol;
+
+		if (gelf_getsym(data, (int)i, &symbol))
+			found += take_symbol(&symbol, string_table_get(&names, symbol.st_name),
+					     wanted, count);
+	}
+	return found;
+}
+
+void binary_find_objects(const struct binary *b, struct binary_object *wanted, size_t count)
+{
+	if (b->is_relocatable)
+		return;
+	if (search_table(b, SHT_DYNSYM, wanted, count) < count)
+		search_table(b, SHT_SYMTAB, wanted, count);
+}
+
+bool binary_section_extent(const struct binary *b, const char *name, uint64_t *vaddr,
+			   uint64_t *size)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+
+	while ((scn = elf_nextscn(b->elf, scn))) {
+		const char *own;
+
+		if (!gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_ALLOC))
+			continue;
+		own = string_table_get(&b->section_names, header.sh_name);
+		if (!own || strcmp(own, name) != 0)
+			continue;
+		*vaddr = header.sh_addr;
+		*size = header.sh_size;
+		return true;
+	}
+	return false;
+}
+
+/* Finds the place in the file of bytes that a segment loads. */
+static bool find_bytes(const struct binary *b, uint64_t vaddr, size_t size, int64_t *offset)
+{
+	size_t segments = 0;
+
+	if (elf_getphdrnum(b->elf, &segments) != 0)
+		return false;
+	for (size_t i = 0; i < segments && i < MAX_SEGMENTS; i++) {
+		GElf_Phdr header;
+		uint64_t from;
+
+		if (!gelf_getphdr(b->elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    vaddr < header.p_vaddr)
+			continue;
+		from = vaddr - header.p_vaddr;
+		if (from > header.p_filesz || header.p_filesz - from < size)
+			continue;
+		return !__builtin_add_overflow(header.p_offset, from, offset);
+	}
+	return false;
+}
+
+/* Sets the words in `out`, which stands for [vaddr, vaddr + size), that get an address. */
+static void relocate_section(const struct binary *b, Elf_Scn *scn, uint64_t vaddr, uint8_t *out,
+			     size_t size)
+{
+	uint32_t relative = b->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+	size_t row_size = gelf_fsize(b->elf, ELF_T_RELA, 1, EV_CURRENT);
+	Elf_Data *data = elf_getdata(scn, NULL);
+
+	if (!data || !data->d_buf || !row_size)
+		return;
+	for (size_t i = 0; i < data->d_size / row_size && i < INT32_MAX; i++) {
+		GElf_Rela rela;
+		uint64_t word;
+
+		if (!gelf_getrela(data, (int)i, &rela) || rela.r_offset < vaddr ||
+		    rela.r_offset - vaddr > size - sizeof(word) ||
+		    GELF_R_TYPE(rela.r_info) != relative)
+			continue;
+		word = htole64((uint64_t)rela.r_addend);
+		memcpy(out + (rela.r_offset - vaddr), &word, sizeof(word));
+	}
+}
+
+bool binary_read_loaded(const struct binary *b, uint64_t vaddr, void *out, size_t size)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+	Elf_Data *data;
+	int64_t offset;
+	int tables = 0;
+
+	if (!size || !find_bytes(b, vaddr, size, &offset))
+		return false;
+	data = elf_getdata_rawchunk(b->elf, offset, size, ELF_T_BYTE);
+	if (!data || !data->d_buf || data->d_size != size)
+		return false;
+	memcpy(out, data->d_buf, size);
+	while (size >= sizeof(uint64_t) && tables++ < MAX_RELOCATION_TABLES &&
+	       (scn = next_of_type(b->elf, scn, SHT_RELA, &header))) {
+		if (header.sh_flags & SHF_ALLOC)
+			relocate_section(b, scn, vaddr, out, size);
+	}
+	return true;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runtimes in the recorded processes: loads the program that follows a runtime when the first file
+ * with one is mapped, and makes code records of the functions that the kernel sees for the first
+ * time.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "bpf/live_record.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/live/instrument.h"
+#include "lib/live/tracker.h"
+#include "lib/record/record.h"
+#include "lib/runtimes/runtime.h"
+#include "python.skel.h"
+
+#define VERSION_SIZE 16
+
+struct runtimes_settings {
+	bool is_unwanted;
+	bool keeps_interpreter;
+};
+
+struct found_layout {
+	struct runtime_layout layout;
+	char version[VERSION_SIZE];
+};
+
+struct runtimes {
+	struct live *live;
+	const struct runtimes_settings *settings;
+	struct python_bpf *skeleton; /* NULL: not loaded */
+	bool has_failed; /* it could not be loaded */
+	VEC(struct found_layout) layouts; /* by number */
+	VEC(char *) refused; /* why, each reason once */
+	struct runtime_counters counters; /* of all CPUs, as last read */
+	uint64_t functions; /* described */
+	uint64_t late; /* of those, read again from the process */
+	uint64_t nameless; /* of those, without a name */
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct runtimes *r = xcalloc(1, sizeof(*r));
+
+	r->live = live;
+	r->settings = settings;
+	return r;
+}
+
+static void destroy(void *state)
+{
+	struct runtimes *r = state;
+
+	vec_for_each(&r->refused, char **, why)
+		free(*why);
+	vec_release(&r->refused);
+	vec_release(&r->layouts);
+	free(r);
+}
+
+static bool is_wanted(const void *settings)
+{
+	return !((const struct runtimes_settings *)settings)->is_unwanted;
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	const struct runtimes *r = state;
+
+	(void)err;
+	programs->config.interpreter_frames = r->settings->keeps_interpreter;
+	return 0;
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct runtimes *r = ctx;
+
+	r->skeleton = python_bpf__open_opts(options);
+	if (!r->skeleton)
+		return -errno;
+	*out = r->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct runtimes *r = ctx;
+
+	python_bpf__destroy(steal(r->skeleton));
+}
+
+static int load(struct runtimes *r, struct error *err)
+{
+	const struct programs_part part = {.open = open_object, .close = close_object, .ctx = r};
+	int code = programs_add_late(r->live->programs, &part, err);
+
+	if (!code)
+		code = programs_enter_runtime(r->live->programs, RUNTIME_PYTHON,
+					      bpf_program__fd(r->skeleton->progs.on_python), false,
+					      err);
+	if (!code)
+		code = programs_enter_runtime(
+			r->live->programs, RUNTIME_PYTHON,
+			bpf_program__fd(r->skeleton->progs.on_python_tracepoint), true, err);
+	return code;
+}
+
+static void refuse(struct runtimes *r, const char *why)
+{
+	vec_for_each(&r->refused, char **, known) {
+		if (strcmp(*known, why) == 0)
+			return;
+	}
+	vec_push(&r->refused, xstrdup(why));
+}
+
+static bool on_found(void *ctx, uint32_t number, const struct runtime_layout *layout)
+{
+	struct found_layout found = {.layout = *layout};
+	struct runtimes *r = ctx;
+	struct error err = {0};
+
+	if (!r->skeleton && !r->has_failed && load(r, &err)) {
+		r->has_failed = true;
+		refuse(r, err.text);
+	}
+	if (r->has_failed)
+		return false;
+	if (programs_set_layout(r->live->programs, number, layout, &err)) {
+		refuse(r, err.text);
+		return false;
+	}
+	runtimes[layout->kind]->version(layout, found.version, sizeof(found.version));
+	if (number >= r->layouts.count)
+		vec_add_zeroed(&r->layouts, number + 1 - r->layouts.count);
+	r->layouts.items[number] = found;
+	return true;
+}
+
+static void on_refused(void *ctx, const char *why)
+{
+	refuse(ctx, why);
+}
+
+static int attach(void *state, struct error *err)
+{
+	struct runtimes *r = state;
+	const struct runtime_hooks hooks = {
+		.probe = runtime_probe,
+		.found = on_found,
+		.refused = on_refused,
+		.ctx = r,
+	};
+
+	(void)err;
+	tracker_set_runtimes(r->live->tracker, &hooks);
+	return 0;
+}
+
+static bool read_process(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	const pid_t *pid = ctx;
+	struct iovec own = {to, size}, other = {(void *)(uintptr_t)addr, size};
+
+	return process_vm_readv(*pid, &own, 1, &other, 1, 0) == (ssize_t)size;
+}
+
+/* Has it pieces that did not fit into the sight, or were not in memory just then? */
+static bool lacks_pieces(const struct rec_sight *sight)
+{
+	const uint8_t missing = SIGHT_CUT | SIGHT_UNREADABLE;
+
+	return (sight->name.flags | sight->file.flags | sight->lines.flags) & missing;
+}
+
+static void describe(struct runtimes *r, const struct runtime_layout *layout,
+		     const struct rec_sight *sight, struct managed_code *code)
+{
+	const struct runtime *runtime = runtimes[layout->kind];
+	pid_t pid = (pid_t)sight->rec.pid;
+
+	runtime->decode(layout, sight, code);
+	if ((code->lacks_text || lacks_pieces(sight)) && runtime->late &&
+	    runtime->late(layout, sight, read_process, &pid, code))
+		r->late++;
+	r->functions++;
+	r->nameless += !code->name.size;
+}
+
+/* Makes the code record, to be freed by the caller. */
+static struct rec_code *make_record(const struct runtime *runtime, const struct rec_sight *sight,
+				    const struct managed_code *code)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	uint32_t count = (uint32_t)code->lines.count + 1, file;
+	struct rec_code *rec;
+	size_t size;
+
+	strbuf_addf(&text, "%s:", runtime->name);
+	strbuf_add(&text, code->name.text, code->name.size);
+	strbuf_add(&text, "", 1);
+	file = (uint32_t)text.size;
+	strbuf_add(&text, code->file.text, code->file.size);
+	strbuf_add(&text, "", 1);
+	while (rec_code_size(count, text.size) / 8 > REC_MAX_WORDS)
+		count /= 2;
+	size = rec_code_size(count, text.size);
+	rec = xcalloc(1, size);
+	record_init(&rec->rec, REC_CODE, size, sight->rec.time, sight->rec.pid, sight->rec.tid);
+	rec->rec.flags = CODE_MANAGED;
+	rec->since = sight->rec.time;
+	rec->start = sight->position;
+	rec->size = sight->units;
+	rec->line_count = count;
+	rec->text_size = (uint32_t)text.size;
+	rec->lines[0] = (struct rec_code_line){.line = code->first_line, .file = file};
+	for (uint32_t i = 1; i < count; i++)
+		rec->lines[i] = (struct rec_code_line){
+			.offset = code->lines.items[i - 1].unit,
+			.line = code->lines.items[i - 1].line,
+			.file = file,
+		};
+	memcpy(rec->lines + count, text.text, text.size);
+	return rec;
+}
+
+static void take(void *state, const struct rec *rec)
+{
+	const struct rec_sight *sight = (const struct rec_sight *)rec;
+	struct runtimes *r = state;
+	const struct runtime_layout *layout;
+	struct managed_code code = {0};
+	struct rec_code *out;
+
+	if (sight->layout >= r->layouts.count)
+		return;
+	layout = &r->layouts.items[sight->layout].layout;
+	if (layout->kind == RUNTIME_NONE)
+		return;
+	describe(r, layout, sight, &code);
+	out = make_record(runtimes[layout->kind], sight, &code);
+	managed_code_release(&code);
+	r->live->sink(r->live->ctx, &out->rec);
+	free(out);
+}
+
+_Static_assert(sizeof(struct runtime_counters) % sizeof(uint64_t) == 0, "all of it are counts");
+
+static void count(void *state, uint64_t time)
+{
+	struct runtimes *r = state;
+	const struct cpu_list *possible = &r->live->counters->possible;
+	struct runtime_counters *each = xcalloc(possible->count, sizeof(*each)), sum = {0};
+	uint64_t *to = (uint64_t *)&sum;
+
+	(void)time;
+	if (r->skeleton && programs_read_runtime_counters(r->live->programs, each) == 0) {
+		for (uint32_t i = 0; i < possible->count; i++) {
+			const uint64_t *from = (const uint64_t *)&each[i];
+
+			for (size_t k = 0; k < sizeof(sum) / sizeof(*to); k++)
+				to[k] += from[k];
+		}
+		r->counters = sum;
+	}
+	free(each);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void list_versions(const struct runtimes *r, struct strbuf *out)
+{
+	for (size_t i = 0; i < r->layouts.count; i++) {
+		const struct found_layout *found = &r->layouts.items[i];
+		bool is_known = found->layout.kind == RUNTIME_NONE;
+
+		for (size_t k = 0; k < i && !is_known; k++)
+			is_known = r->layouts.items[k].layout.kind == found->layout.kind &&
+				   strcmp(r->layouts.items[k].version, found->version) == 0;
+		if (!is_known)
+			strbuf_addf(out, "%s%s %s", out->size ? ", " : "",
+				    runtimes[found->layout.kind]->name, found->version);
+	}
+}
+
+static void report_stats(const struct runtimes *r, const char *versions, struct report *report)
+{
+	const struct runtime_counters *c = &r->counters;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} rows[] = {
+		{"samples", c->samples},
+		{"whole", c->whole},
+		{"idle", c->idle},
+		{"threadless", c->threadless},
+		{"copied", c->copied},
+		{"torn", c->torn},
+		{"retried", c->retried},
+		{"unplaced", c->unplaced},
+		{"cut", c->cut},
+		{"missed", c->missed},
+		{"functions", r->functions},
+		{"late", r->late},
+		{"nameless", r->nameless},
+		{"lost_functions", c->lost_sights},
+		{"misplaced", c->clamped},
+	};
+
+	report_enter(report, "runtimes", NULL);
+	report_text(report, NULL, "versions", versions);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		report_integer(report, NULL, rows[i].key, rows[i].value);
+	report_enter(report, NULL, NULL);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *report)
+{
+	_cleanup_(strbuf_release) struct strbuf versions = {0};
+	const struct runtimes *r = state;
+	const struct runtime_counters *c = &r->counters;
+	uint64_t with_frames = c->samples - c->idle - c->threadless - c->copied;
+
+	(void)tally;
+	vec_for_each(&r->refused, char *const *, why)
+		report_warning(report, "%s", *why);
+	list_versions(r, &versions);
+	if (!versions.size)
+		return;
+	report_stats(r, strbuf_text(&versions), report);
+	report_line(report, "%s: %.2f %% of stacks have all their functions, %" PRIu64 " named",
+		    strbuf_text(&versions), percent(c->whole, with_frames),
+		    r->functions - r->nameless);
+	report_extra_text(report, NULL, "Recording", "Runtimes", strbuf_text(&versions));
+}
+
+static int set_unwanted(void *settings, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	((struct runtimes_settings *)settings)->is_unwanted = true;
+	return 0;
+}
+
+static int set_keeps_interpreter(void *settings, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	((struct runtimes_settings *)settings)->keeps_interpreter = true;
+	return 0;
+}
+
+static const struct instrument_option options[] = {
+	{.name = "no-runtimes",
+	 .help = "do not look into interpreters: their native frames alone",
+	 .after = "unwind",
+	 .set = set_unwanted},
+	{.name = "interpreter-frames",
+	 .help = "keep the native frames of interpreters beside the functions that they run",
+	 .set = set_keeps_interpreter},
+	{0},
+};
+
+const struct instrument instrument_runtimes = {
+	.name = "runtimes",
+	.options = options,
+	.settings_size = sizeof(struct runtimes_settings),
+	.takes = INSTRUMENT_TAKES(REC_SIGHT),
+	.is_wanted = is_wanted,
+	.create = create,
+	.destroy = destroy,
+	.configure = configure,
+	.attach = attach,
+	.take = take,
+	.count = count,
+	.report = report,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/runtimes/runtime.h"
+
+#include "lib/runtimes/python.h"
+
+const struct runtime *const runtimes[RUNTIME_KIND_COUNT] = {
+	[RUNTIME_PYTHON] = &runtime_python,
+};
+
+void managed_code_release(struct managed_code *code)
+{
+	strbuf_release(&code->name);
+	strbuf_release(&code->file);
+	vec_release(&code->lines);
+	*code = (struct managed_code){0};
+}
+
+int runtime_probe(int fd, struct runtime_layout *layout, struct error *err)
+{
+	struct binary *b = NULL;
+	int result = 0;
+
+	*layout = (struct runtime_layout){0};
+	/* Only ELF files contain a runtime. */
+	if (binary_open(&b, fd, NULL) != 0)
+		return 0;
+	for (size_t i = 0; i < RUNTIME_KIND_COUNT && result == 0 && !layout->kind; i++) {
+		if (runtimes[i])
+			result = runtimes[i]->probe(b, layout, err);
+	}
+	binary_free(b);
+	if (result != 0)
+		*layout = (struct runtime_layout){0};
+	return result;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runtimes whose functions are no native code: what the kernel's programs (bpf/runtimes) must know
+ * of a file that contains one, and what the functions are that they have seen. Touches no machine:
+ * bytes in, layouts and names out. A runtime is one file here, one in bpf/runtimes and a row of
+ * runtimes[].
+ */
+#ifndef PROF_LIB_RUNTIMES_RUNTIME_H
+#define PROF_LIB_RUNTIMES_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/live_record.h"
+#include "bpf/runtime_layout.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "lib/binary/binary.h"
+
+/* A line of code begins at that unit of its function's instructions. */
+struct managed_line {
+	uint32_t unit;
+	uint32_t line; /* 0: none */
+};
+
+/* A function of a runtime. A zeroed struct is empty. */
+struct managed_code {
+	struct strbuf name, file; /* UTF-8; empty: unknown */
+	uint32_t first_line; /* of the definition; 0: unknown */
+	VEC(struct managed_line) lines; /* ascending by unit, each line once in a row */
+	bool is_cut; /* name or file lack their end */
+	bool lacks_text; /* name, file or lines were not in the sight: see late() */
+};
+
+void managed_code_release(struct managed_code *code);
+
+/* Reads memory of the process. False: unreadable. */
+typedef bool runtime_read_fn(void *ctx, uint64_t addr, void *to, size_t size);
+
+struct runtime {
+	enum runtime_kind kind;
+	const char *name; /* of its language's category */
+	/*
+	 * Looks for the runtime in a file, by what the file contains and with few reads: most files
+	 * have none. 0 with layout->kind RUNTIME_NONE: none. A negative errno: it has one that
+	 * cannot be followed, err says why (version, free-threaded, a failed self-check).
+	 */
+	int (*probe)(const struct binary *b, struct runtime_layout *layout, struct error *err);
+	/* Writes the version in a layout as text: "3.11". */
+	void (*version)(const struct runtime_layout *layout, char *text, size_t size);
+	/* Decodes a valid sight. Never fails: what is not there or malformed stays empty. */
+	void (*decode)(const struct runtime_layout *layout, const struct rec_sight *sight,
+		       struct managed_code *code);
+	/*
+	 * Reads from the process what the sight lacks. False, and `code` unchanged: the code object
+	 * is not the same any more, or unreadable.
+	 */
+	bool (*late)(const struct runtime_layout *layout, const struct rec_sight *sight,
+		     runtime_read_fn *read, void *ctx, struct managed_code *code);
+};
+
+/* By enum runtime_kind; RUNTIME_NONE has no row. */
+extern const struct runtime *const runtimes[RUNTIME_KIND_COUNT];
+
+/* Asks the probes of all runtimes; as struct runtime's probe. */
+int runtime_probe(int fd, struct runtime_layout *layout, struct error *err);
+
+#endif

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Python functions between native ones, judged by the program's own tree of calls.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+# Not a script that starts it.
+python=$(python3 -c 'import sys; print(sys.executable)')
+tree=$root/tests/workloads/python/tree.py
+
+ok "the program's tree of calls" "$python" -W ignore "$tree" --tree tree.json
+record calls 0 -- "$python" -W ignore "$tree" 1.5
+cp "$tmp/.out" times.json
+ok "all chains are paths of the tree, with native frames in their places" \
+	python3 "$root/tests/python_truth.py" tree.json times.json calls.json.gz --at-least 500
+judge "nearly all stacks have all their functions" calls.json.gz calls.stats <<'CODE'
+import json
+r = json.load(open(args[0]))["runtimes"]
+partial = r["torn"] + r["unplaced"] + r["missed"]
+expect(r["whole"] > 500, r)
+# The target is 0.1 %.
+expect(partial <= 0.02 * (r["whole"] + partial) + 2, r)
+expect(r["nameless"] + r["lost_functions"] <= 2, r)
+CODE
+judge "a forked child and threads" calls.json.gz <<'CODE'
+chains = [[f["name"] for f in frames if f["category"] == "Python"] for _, _, _, frames in samples()]
+expect(sum("fork" in chain and "child" in chain for chain in chains) > 20, "the child's functions")
+expect(sum("busy" in chain and "Thread.run" in chain or "busy" in chain and "run" in chain
+           for chain in chains) > 20, "the threads' functions")
+CODE
+judge "Python functions are written code, with files and lines" calls.json.gz "$tree" <<'CODE'
+shared = p["shared"]
+functions = shared["funcTable"]
+names = [shared["stringArray"][name] for name in functions["name"]]
+spin = names.index("spin")
+expect(functions["isJS"][spin], "spin is shown as written code")
+expect("Python" in [c["name"] for c in p["meta"]["categories"]], "a category")
+leaves = [frames[-1] for _, _, _, frames in samples() if frames and frames[-1]["name"] == "spin"]
+expect(len(leaves) > 50, f"{len(leaves)} samples in spin")
+expect(all(leaf["file"] == args[0] for leaf in leaves), leaves[0])
+expect(len({leaf["line"] for leaf in leaves}) > 2, {leaf["line"] for leaf in leaves})
+CODE
+
+record off 0 --no-runtimes -- "$python" -W ignore "$tree" 0.3 recursion
+judge "--no-runtimes: the interpreter's own functions" off.json.gz <<'CODE'
+expect(not any(f["name"] in ("spin", "even") for _, _, _, frames in samples() for f in frames), "")
+CODE
+
+# Each round makes functions with another file name, where those of the last one lay.
+cat >churn.py <<'CODE'
+import sys
+import time
+made = """def f_{n}(x):
+    for i in range(20000):
+        x += i
+    return x
+f_{n}(1)
+"""
+end, n = time.process_time() + float(sys.argv[1]), 0
+while time.process_time() < end:
+    n += 1
+    exec(compile("\n" * (n % 20) + made.format(n=n), f"<made {n}>", "exec"), {})
+CODE
+record churn 0 -- "$python" churn.py 0.7
+judge "code that replaced other code is not taken for it" churn.json.gz <<'CODE'
+import re
+last = found = 0
+for _, _, _, frames in sorted(samples(), key=lambda sample: sample[1]):
+    made = [f for f in frames if f["category"] == "Python" and (f["file"] or "").startswith("<made")]
+    if not made:
+        continue
+    numbers = {int(re.search(r"\d+", f["file"])[0]) for f in made}
+    numbers |= {int(f["name"][2:]) for f in made if f["name"].startswith("f_")}
+    found += 1
+    expect(len(numbers) == 1, [(f["name"], f["file"]) for f in made])
+    n = max(numbers)
+    expect(n >= last, f"{n} after {last}")
+    last = n
+    for f in made:
+        if f["name"].startswith("f_"):
+            expect(f["line"] is not None and n % 20 < f["line"] <= n % 20 + 4, f)
+expect(found > 100, f"{found} samples in such code")
+CODE
+
+record kept 0 --interpreter-frames -- "$python" -W ignore "$tree" 0.3 sort
+judge "--interpreter-frames: those, too" kept.json.gz <<'CODE'
+both = 0
+for _, _, _, frames in samples():
+    for outer, inner in zip(frames, frames[1:]):
+        both += "EvalFrame" in outer["name"] and inner["name"] == "sort_key"
+expect(both > 10, both)
+CODE
+
+# 0.1 s each, most of it Python's own beginning.
+record short 0 -- bash -c "for i in 1 2 3 4 5 6; do $python $tree 0.05 sort >/dev/null; done"
+judge "short scripts are named, each of them" short.json.gz <<'CODE'
+for t in p["threads"]:
+    chains = [[f["name"] for f in frames] for _, _, _, frames in samples(t)]
+    if t["processName"].startswith("python") and len(chains) > 20:
+        named = sum("run" in names and "sort" in names for names in chains)
+        expect(named > 10, f"{t['pid']}: {named} of {len(chains)}")
+expect(sum(t["processName"].startswith("python") for t in p["threads"]) >= 6, "six")
+CODE
+
+"$python" -W ignore "$tree" 1000 recursion &
+busy=$!
+at_exit+=("kill $busy 2>/dev/null")
+ok "it works" work_on "$busy" 300
+run "$PROF" attach -p "$busy" -d 1 -o attached.json.gz
+is "attached to a running program" "$status" 0
+judge "an attached program's functions" attached.json.gz <<'CODE'
+chains = [[f["name"] for f in frames if f["category"] == "Python"] for _, _, _, frames in samples()]
+expect(chains, "samples")
+expect(sum(chain[:4] == ["<module>", "begin", "main", "run"] for chain in chains) > 0.9 * len(chains),
+       chains[:3])
+CODE
+done_testing

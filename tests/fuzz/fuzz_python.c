@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any bytes as what the kernel saw of a Python function, and as the memory of its process. The
+ * first bytes are struct head; each piece of the sight takes what is left, at most its size.
+ */
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/text.h"
+#include "lib/runtimes/python.h"
+#include "tests/fuzz/input.h"
+#include "tests/python_identity.h"
+
+struct head {
+	uint8_t minor, name_width, name_flags, name_size;
+	uint8_t file_width, file_flags, file_size, lines_flags;
+	uint16_t units, first_line;
+	uint32_t code; /* address in the memory */
+};
+
+static void check_text(const struct strbuf *text)
+{
+	const char *at = strbuf_text(text), *end = at + text->size;
+
+	while (at < end) {
+		size_t size = text_utf8_length(at, (size_t)(end - at));
+
+		if (!size || !*at)
+			abort();
+		at += size;
+	}
+}
+
+static void check(const struct managed_code *code, uint32_t units)
+{
+	uint64_t last = UINT64_MAX;
+
+	check_text(&code->name);
+	check_text(&code->file);
+	vec_for_each(&code->lines, const struct managed_line *, it) {
+		if (it->unit >= units || (last != UINT64_MAX && it->unit <= last) ||
+		    it->line > INT32_MAX)
+			abort();
+		last = it->unit;
+	}
+}
+
+static void take(struct sight_text *piece, uint8_t width, uint8_t flags, size_t wanted,
+		 size_t *left)
+{
+	piece->width = width;
+	piece->flags = flags;
+	piece->size = (uint32_t)(wanted < *left ? wanted : *left);
+	*left -= piece->size;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct runtime_layout layout = {.kind = RUNTIME_PYTHON};
+	struct managed_code code = {0};
+	struct python_image image;
+	struct rec_sight *sight;
+	struct head head;
+	size_t left = size - sizeof(head);
+
+	if (size < sizeof(head) || size > 65536)
+		return 0;
+	memcpy(&head, data, sizeof(head));
+	if (!python_layout_of_version(PYTHON_VERSION(head.minor), &layout.python))
+		return 0;
+	sight = xcalloc(1, sizeof(*sight) + left);
+	memcpy(sight->body, data + sizeof(head), left);
+	sight->units = head.units;
+	sight->first_line = head.first_line;
+	sight->code = head.code;
+	take(&sight->name, head.name_width, head.name_flags, head.name_size, &left);
+	take(&sight->file, head.file_width, head.file_flags, head.file_size, &left);
+	take(&sight->lines, 1, head.lines_flags, SIGHT_LINES_MAX, &left);
+	python_decode(&layout, sight, &code);
+	check(&code, head.units);
+
+	image = (struct python_image){xmemdup(data, size), size};
+	sight->identity = image_identity(&image, &layout.python, head.code);
+	python_late(&layout, sight, image_read, &image, &code);
+	check(&code, head.units);
+	managed_code_release(&code);
+	free(image.data);
+	free(sight);
+	return 0;
+}

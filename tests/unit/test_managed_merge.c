@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames of a runtime among native ones: the kernel's merge (bpf/runtime_merge.h), run here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/unwind/native/managed_merge.h"
+
+#define ROOM 16
+#define LEAF UINT64_MAX
+
+/* Native frames behind the leaf are 1, 2, 3 …; frame i lies at [1000 * i, 1000 * (i + 1)). */
+struct fixture {
+	uint64_t natives[ROOM], sps[ROOM];
+	uint8_t kinds[ROOM];
+	struct managed_merge in;
+	uint64_t addrs[ROOM];
+	uint8_t merged_kinds[ROOM];
+	struct managed_merge_result result;
+};
+
+static void set_up(struct fixture *f, uint32_t depth, const struct managed_frame *managed,
+		   uint32_t count)
+{
+	*f = (struct fixture){0};
+	for (uint32_t i = 0; i < ROOM; i++) {
+		f->natives[i] = i + 1;
+		f->sps[i] = (i + 1) * 1000;
+	}
+	f->in = (struct managed_merge){
+		.addrs = f->natives,
+		.sps = f->sps,
+		.kinds = f->kinds,
+		.depth = depth,
+		.top_sp = 500,
+		.is_whole = true,
+		.managed = managed,
+		.managed_count = count,
+	};
+}
+
+/* Frames of the runtime are at 100 and more. */
+static void expect(struct fixture *f, const uint64_t *wanted, uint32_t count, uint32_t left)
+{
+	f->result = managed_merge(&f->in, f->addrs, f->merged_kinds, ROOM);
+	assert_int_equal(f->result.depth, count);
+	assert_int_equal(f->result.left, left);
+	assert_memory_equal(f->addrs, wanted, count * sizeof(*wanted));
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(f->merged_kinds[i],
+				 wanted[i] >= 100 ? FRAME_MANAGED : FRAME_NATIVE);
+}
+
+static void groups_take_their_frames_place(void **state)
+{
+	const struct managed_frame managed[] = {{100, 2010}, {101, 0}, {102, 4999}};
+	const uint64_t wanted[] = {1, 100, 101, 3, 102, 5};
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 5, managed, 3);
+	expect(&f, wanted, 6, 0);
+	assert_false(f.result.leaf_replaced);
+}
+
+static void interpreter_frames_may_stay(void **state)
+{
+	const struct managed_frame managed[] = {{100, 600}, {101, 0}, {102, 3000}};
+	const uint64_t wanted[] = {100, 101, 1, 2, 3, 102, 4};
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 4, managed, 3);
+	f.in.keeps_interpreter = true;
+	expect(&f, wanted, 7, 0);
+	assert_false(f.result.leaf_replaced);
+}
+
+static void the_leaf_may_be_the_interpreter(void **state)
+{
+	const struct managed_frame managed[] = {{100, 999}, {101, 0}};
+	const uint64_t wanted[] = {100, 101, 1, 2};
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 2, managed, 2);
+	expect(&f, wanted, 4, 0);
+	assert_true(f.result.leaf_replaced);
+	/* In the kernel it is not. */
+	f.in.top_sp = LEAF;
+	expect(&f, (const uint64_t[]){1, 2}, 2, 2);
+	assert_false(f.result.leaf_replaced);
+}
+
+static void bits_of_notes_are_no_address(void **state)
+{
+	const struct managed_frame managed[] = {{100, 2000}};
+	const uint64_t wanted[] = {1, 100, 3};
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 3, managed, 1);
+	f.sps[1] |= 1;
+	f.sps[2] |= 1;
+	expect(&f, wanted, 3, 0);
+}
+
+static void only_known_frames_hold_a_group(void **state)
+{
+	const struct managed_frame managed[] = {{100, 1500}, {101, 3500}};
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 3, managed, 2);
+	expect(&f, (const uint64_t[]){100, 2, 101}, 3, 0);
+	/* Nobody knows where the last frame ends. */
+	f.in.is_whole = false;
+	expect(&f, (const uint64_t[]){100, 2, 3}, 3, 1);
+}
+
+static void groups_that_no_frame_holds_are_left(void **state)
+{
+	const struct managed_frame outer[] = {{100, 9500}, {101, 1500}};
+	const struct managed_frame none[] = {{100, 0}, {101, 0}};
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 3, outer, 2);
+	f.in.is_whole = false;
+	expect(&f, (const uint64_t[]){1, 2, 3}, 3, 2);
+	set_up(&f, 3, none, 2);
+	expect(&f, (const uint64_t[]){1, 2, 3}, 3, 2);
+	set_up(&f, 0, outer, 1);
+	f.in.is_whole = false;
+	expect(&f, NULL, 0, 1);
+}
+
+static void no_more_than_there_is_room(void **state)
+{
+	struct managed_frame managed[2 * ROOM] = {{100, 1500}};
+	struct fixture f;
+
+	(void)state;
+	for (uint32_t i = 1; i < 2 * ROOM; i++)
+		managed[i].position = 100 + i;
+	set_up(&f, 3, managed, 2 * ROOM);
+	f.result = managed_merge(&f.in, f.addrs, f.merged_kinds, ROOM);
+	assert_int_equal(f.result.depth, ROOM);
+	assert_true(f.result.is_truncated);
+	assert_int_equal(f.addrs[ROOM - 1], 100 + ROOM - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(groups_take_their_frames_place),
+		cmocka_unit_test(interpreter_frames_may_stay),
+		cmocka_unit_test(the_leaf_may_be_the_interpreter),
+		cmocka_unit_test(bits_of_notes_are_no_address),
+		cmocka_unit_test(only_known_frames_hold_a_group),
+		cmocka_unit_test(groups_that_no_frame_holds_are_left),
+		cmocka_unit_test(no_more_than_there_is_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+/* CPython: files that contain it, and functions as the kernel saw them or as they lie in memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/runtimes/python.h"
+#include "tests/python_identity.h"
+
+static int probe(const char *name, struct runtime_layout *layout, struct error *err)
+{
+	_cleanup_free_ char *path = xasprintf("tests/fuzz/corpus/runtime_file/%s", name);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		fail_msg("no %s", path);
+	return runtime_probe(fd, layout, err);
+}
+
+/* Some offsets of each version, as gdb prints them for builds with debug information. */
+static const struct {
+	const char *file, *version;
+	enum python_place place;
+	uint16_t thread_id, frame_instruction, frame_owner, code_lines, code_bytes, string_ascii;
+} supported[] = {
+	{"library-3.8", "3.8", PYTHON_PLACE_COUNT, 176, 104, 0, 120, 48, 48},
+	{"library-3.9", "3.9", PYTHON_PLACE_COUNT, 176, 104, 0, 120, 48, 48},
+	{"library-3.10", "3.10", PYTHON_PLACE_CFRAME, 176, 96, 0, 120, 48, 48},
+	{"library-3.11", "3.11", PYTHON_PLACE_CFRAME, 152, 56, 69, 136, 184, 48},
+	{"library-3.12", "3.12", PYTHON_PLACE_ENTRY, 136, 56, 70, 136, 192, 40},
+	{"library-3.13", "3.13", PYTHON_PLACE_ENTRY, 152, 56, 70, 136, 200, 40},
+	{"library-3.14", "3.14", PYTHON_PLACE_ENTRY, 152, 56, 74, 136, 208, 40},
+	{"library-3.15", "3.15", PYTHON_PLACE_ENTRY, 176, 56, 74, 136, 208, 40},
+	{"program-3.9", "3.9", PYTHON_PLACE_COUNT, 176, 104, 0, 120, 48, 48},
+	{"program-3.11", "3.11", PYTHON_PLACE_CFRAME, 152, 56, 69, 136, 184, 48},
+	{"program-3.14", "3.14", PYTHON_PLACE_ENTRY, 152, 56, 74, 136, 208, 40},
+	{"stripped-3.13", "3.13", PYTHON_PLACE_ENTRY, 152, 56, 70, 136, 200, 40},
+};
+
+static void files_tell_their_layout(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(supported) / sizeof(supported[0]); i++) {
+		struct runtime_layout layout;
+		const struct python_layout *l = &layout.python;
+		char version[8];
+
+		assert_int_equal(probe(supported[i].file, &layout, NULL), 0);
+		assert_int_equal(layout.kind, RUNTIME_PYTHON);
+		runtimes[RUNTIME_PYTHON]->version(&layout, version, sizeof(version));
+		assert_string_equal(version, supported[i].version);
+		assert_true(python_layout_is_sane(l));
+		assert_int_not_equal(l->runtime, 0);
+		/* Only the stripped one does not tell the type of code. */
+		assert_int_equal(!l->code_type, text_starts_with(supported[i].file, "stripped"));
+		assert_int_equal(l->place, supported[i].place);
+		assert_int_equal(l->thread_id, supported[i].thread_id);
+		assert_int_equal(l->frame_instruction, supported[i].frame_instruction);
+		assert_int_equal(l->frame_owner, supported[i].frame_owner);
+		assert_int_equal(l->code_lines, supported[i].code_lines);
+		assert_int_equal(l->code_bytes, supported[i].code_bytes);
+		assert_int_equal(l->string_ascii, supported[i].string_ascii);
+	}
+}
+
+/* Counted frames need the range of the interpreter's code. */
+static void old_files_tell_where_the_interpreter_is(void **state)
+{
+	struct runtime_layout layout;
+
+	(void)state;
+	assert_int_equal(probe("library-3.8", &layout, NULL), 0);
+	assert_true(layout.python.eval_end[0] - layout.python.eval_start[0] >= 64);
+	assert_int_equal(layout.python.eval_end[1], 0);
+}
+
+static void what_cannot_be_followed_is_refused(void **state)
+{
+	static const struct {
+		const char *file;
+		int result;
+		const char *reason;
+	} refused[] = {
+		{"library-3.7", -ENOTSUP, "Python older than 3.8, or without exported symbols"},
+		{"stripped-3.11", -ENOTSUP, "Python older than 3.8, or without exported symbols"},
+		{"newer-3.16", -ENOTSUP, "Python 3.16 is not known to this prof"},
+		{"alpha-3.14", -ENOTSUP, "Python 3.14 before its release is not supported"},
+		{"free-threaded-3.13", -ENOTSUP, "free-threaded Python is not supported"},
+		{"patched-3.12", -EINVAL, "Python 3.12 has code objects of another form"},
+		{"patched-3.14", -EINVAL, "Python 3.14 has code objects of another form"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct runtime_layout layout;
+		struct error err = {0};
+
+		assert_int_equal(probe(refused[i].file, &layout, &err), refused[i].result);
+		assert_int_equal(layout.kind, RUNTIME_NONE);
+		assert_string_equal(err.text, refused[i].reason);
+	}
+}
+
+static void other_files_have_no_runtime(void **state)
+{
+	struct runtime_layout layout;
+	struct error err = {0};
+
+	(void)state;
+	/* A program with a variable that is called so only in text. */
+	assert_int_equal(probe("../elf_symbols/symbols", &layout, &err), 0);
+	assert_int_equal(layout.kind, RUNTIME_NONE);
+	assert_int_equal(probe("../../make-python-seeds", &layout, &err), 0);
+	assert_int_equal(layout.kind, RUNTIME_NONE);
+	assert_string_equal(err.text, "");
+}
+
+static void damaged_debug_offsets_are_refused(void **state)
+{
+	uint64_t words[PYTHON_DEBUG_OFFSETS_SIZE / 8] = {0};
+	struct python_layout layout;
+
+	(void)state;
+	memcpy(words, "xdebugpy", 8);
+	words[1] = 0x030d00f0;
+	assert_int_equal(python_debug_version(words, sizeof(words)), 0x030d00f0);
+	/* All offsets are 0, then all too large; then the list ends early. */
+	assert_int_equal(python_layout_of_debug_offsets(words, sizeof(words), &layout, NULL),
+			 -EINVAL);
+	memset(words + 3, 0xff, sizeof(words) - 24);
+	assert_int_equal(python_layout_of_debug_offsets(words, sizeof(words), &layout, NULL),
+			 -EINVAL);
+	assert_int_equal(python_layout_of_debug_offsets(words, 64, &layout, NULL), -EINVAL);
+	assert_int_equal(python_debug_version(words, 12), 0);
+	words[0] = 0;
+	assert_int_equal(python_debug_version(words, sizeof(words)), 0);
+}
+
+static size_t bytes_from_hex(const char *text, uint8_t *bytes, size_t max)
+{
+	size_t size = 0;
+
+	if (strcmp(text, "-") == 0)
+		return 0;
+	for (; text[0] && text[1]; text += 2) {
+		char digits[3] = {text[0], text[1], 0};
+
+		assert_true(size < max);
+		bytes[size++] = (uint8_t)strtoul(digits, NULL, 16);
+	}
+	return size;
+}
+
+/* The rows that real interpreters print for their own tables: dump_tables.py. */
+static void lines_are_those_of_the_interpreter(void **state)
+{
+	_cleanup_free_ char *text = text_read_file("tests/unit/python/tables", 1 << 20, NULL);
+	char *rest = text, *line;
+	unsigned int tables = 0;
+
+	(void)state;
+	assert_non_null(text);
+	while ((line = strsep(&rest, "\n")) && *line) {
+		char *minor = strsep(&line, " "), *first = strsep(&line, " ");
+		char *units = strsep(&line, " "), *hex = strsep(&line, " "), *row;
+		struct managed_code code = {0};
+		uint8_t table[4096];
+		size_t size = bytes_from_hex(hex, table, sizeof(table)), at = 0;
+
+		python_lines((uint16_t)PYTHON_VERSION(atoi(minor)), table, size,
+			     (uint32_t)atoi(first), (uint32_t)atoi(units), &code);
+		while ((row = strsep(&line, ","))) {
+			const char *number = strchr(row, ':') + 1;
+
+			assert_true(at < code.lines.count);
+			assert_int_equal(code.lines.items[at].unit, atoi(row));
+			assert_int_equal(code.lines.items[at].line, atoi(number));
+			at++;
+		}
+		assert_int_equal(at, code.lines.count);
+		managed_code_release(&code);
+		tables++;
+	}
+	/* Eight versions. */
+	assert_true(tables > 8 * 8);
+}
+
+static void damaged_line_tables_end_early(void **state)
+{
+	static const uint8_t no_start[] = {0x58}, endless[] = {0xe8, 0x7f, 0x7f, 0x7f};
+	static const uint8_t odd[] = {2, 1, 2};
+	struct managed_code code = {0};
+
+	(void)state;
+	python_lines(PYTHON_VERSION(11), no_start, sizeof(no_start), 5, 10, &code);
+	assert_int_equal(code.lines.count, 0);
+	python_lines(PYTHON_VERSION(11), endless, sizeof(endless), 5, 10, &code);
+	assert_int_equal(code.lines.count, 0);
+	python_lines(PYTHON_VERSION(9), odd, sizeof(odd), 5, 10, &code);
+	assert_int_equal(code.lines.count, 2);
+	/* Rows behind the end of the function. */
+	python_lines(PYTHON_VERSION(9), odd, sizeof(odd), 5, 1, &code);
+	assert_int_equal(code.lines.count, 1);
+	python_lines(PYTHON_VERSION(9), NULL, 0, 0xffffffff, 1, &code);
+	assert_int_equal(code.lines.items[0].line, 0);
+	managed_code_release(&code);
+}
+
+static void texts_become_utf8(void **state)
+{
+	static const uint8_t narrow[] = {'n', 0xe9, 0};
+	static const uint16_t two[] = {0x3a9, 0xdc80, 0x20ac};
+	static const uint32_t four[] = {0x20000, 0x110000, 'x'};
+	struct strbuf text = {0};
+
+	(void)state;
+	python_text(1, narrow, sizeof(narrow), &text);
+	assert_string_equal(strbuf_text(&text), "n\xc3\xa9\xef\xbf\xbd");
+	strbuf_reset(&text);
+	python_text(2, two, sizeof(two), &text);
+	assert_string_equal(strbuf_text(&text), "\xce\xa9\xef\xbf\xbd\xe2\x82\xac");
+	strbuf_reset(&text);
+	/* The last character is cut. */
+	python_text(4, four, sizeof(four) - 1, &text);
+	assert_string_equal(strbuf_text(&text), "\xf0\xa0\x80\x80\xef\xbf\xbd");
+	strbuf_reset(&text);
+	python_text(3, four, sizeof(four), &text);
+	assert_string_equal(strbuf_text(&text), "");
+	strbuf_release(&text);
+}
+
+struct sight {
+	struct rec_sight rec;
+	char body[256];
+};
+
+static void add(struct sight *s, struct sight_text *piece, const void *data, size_t size)
+{
+	memcpy(s->rec.body + sight_body_size(&s->rec), data, size);
+	*piece = (struct sight_text){.size = (uint32_t)size, .width = 1};
+}
+
+static struct runtime_layout layout_of(unsigned int minor)
+{
+	struct runtime_layout layout = {.kind = RUNTIME_PYTHON};
+
+	assert_true(python_layout_of_version((uint16_t)PYTHON_VERSION(minor), &layout.python));
+	return layout;
+}
+
+static void a_sight_becomes_code(void **state)
+{
+	const struct runtime_layout layout = layout_of(10);
+	struct sight s = {.rec = {.units = 8, .first_line = 7}};
+	struct managed_code code = {0};
+
+	(void)state;
+	add(&s, &s.rec.name, "m\xe9thode", 7);
+	add(&s, &s.rec.file, "/a.py", 5);
+	add(&s, &s.rec.lines, "\x04\x01\x02\x80\x0a\xff", 6);
+	python_decode(&layout, &s.rec, &code);
+	assert_string_equal(strbuf_text(&code.name), "m\xc3\xa9thode");
+	assert_string_equal(strbuf_text(&code.file), "/a.py");
+	assert_int_equal(code.first_line, 7);
+	assert_int_equal(code.lines.count, 3);
+	assert_int_equal(code.lines.items[0].line, 8);
+	assert_int_equal(code.lines.items[1].unit, 2);
+	assert_int_equal(code.lines.items[1].line, 0);
+	assert_int_equal(code.lines.items[2].unit, 3);
+	assert_int_equal(code.lines.items[2].line, 7);
+	assert_false(code.is_cut);
+	assert_false(code.lacks_text);
+
+	/* A name that was cut, lines that were too long to send, a file that was unreadable. */
+	s = (struct sight){.rec = {.units = 8, .first_line = 7}};
+	add(&s, &s.rec.name, "meth", 4);
+	s.rec.name.flags = SIGHT_CUT;
+	s.rec.file.flags = SIGHT_UNREADABLE;
+	s.rec.lines = (struct sight_text){.length = 5000, .width = 1, .flags = SIGHT_CUT};
+	python_decode(&layout, &s.rec, &code);
+	assert_string_equal(strbuf_text(&code.name), "meth");
+	assert_string_equal(strbuf_text(&code.file), "");
+	assert_int_equal(code.lines.count, 0);
+	assert_true(code.is_cut);
+	assert_true(code.lacks_text);
+	managed_code_release(&code);
+}
+
+/* Places in the image of a process's memory. */
+enum {
+	CODE = 0x40,
+	NAME = 0x100,
+	FILE_NAME = 0x200,
+	LINES = 0x300,
+	IMAGE_SIZE = 0x400,
+};
+
+static void put(struct python_image *image, uint64_t at, uint64_t value)
+{
+	memcpy(image->data + at, &value, sizeof(value));
+}
+
+static void put_string(struct python_image *image, uint64_t at, const struct python_layout *l,
+		       const char *text)
+{
+	put(image, at + l->string_length, strlen(text));
+	put(image, at + l->string_state, 1 << 2 | 1 << 5 | 1 << 6);
+	memcpy(image->data + at + l->string_ascii, text, strlen(text));
+}
+
+static struct python_image make_image(const struct python_layout *l)
+{
+	struct python_image image = {xcalloc(1, IMAGE_SIZE), IMAGE_SIZE};
+
+	put(&image, CODE + l->code_first_line, 7);
+	put(&image, CODE + l->code_name, NAME);
+	put(&image, CODE + l->code_file, FILE_NAME);
+	put(&image, CODE + l->code_lines, LINES);
+	put_string(&image, NAME, l, "Deep.method");
+	put_string(&image, FILE_NAME, l, "/deep.py");
+	put(&image, LINES + l->bytes_size, 4);
+	memcpy(image.data + LINES + l->bytes_text, "\xd8\x04\x0b\x80", 4);
+	return image;
+}
+
+static void late_reads_take_the_same_code_only(void **state)
+{
+	static const unsigned int minors[] = {8, 11, 12};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(minors) / sizeof(minors[0]); i++) {
+		const struct runtime_layout layout = layout_of(minors[i]);
+		const struct python_layout *l = &layout.python;
+		struct python_image image = make_image(l);
+		struct rec_sight sight = {.code = CODE, .units = 4, .first_line = 7};
+		struct managed_code code = {0};
+
+		sight.identity = image_identity(&image, l, CODE);
+		assert_true(python_late(&layout, &sight, image_read, &image, &code));
+		assert_string_equal(strbuf_text(&code.name), "Deep.method");
+		assert_string_equal(strbuf_text(&code.file), "/deep.py");
+		assert_true(code.lines.count > 0);
+
+		/* Counts of references and calls are not its identity, its file is. */
+		put(&image, CODE, 99);
+		if (minors[i] == 11)
+			image.data[CODE + 52]++;
+		assert_true(python_late(&layout, &sight, image_read, &image, &code));
+		image.data[FILE_NAME + l->string_ascii] = '!';
+		assert_int_equal(python_late(&layout, &sight, image_read, &image, &code),
+				 minors[i] >= 12);
+		put(&image, CODE + l->code_first_line, 8);
+		assert_false(python_late(&layout, &sight, image_read, &image, &code));
+		/* Failures leave what was known. */
+		assert_string_equal(strbuf_text(&code.name), "Deep.method");
+		sight.code = IMAGE_SIZE - 8;
+		assert_false(python_late(&layout, &sight, image_read, &image, &code));
+		managed_code_release(&code);
+		free(image.data);
+	}
+}
+
+struct changing {
+	struct python_image image;
+	unsigned int reads_left; /* until the code object changes */
+};
+
+static bool read_changing(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	struct changing *changing = ctx;
+
+	if (changing->reads_left-- == 0)
+		changing->image.data[CODE + 20]++;
+	return image_read(&changing->image, addr, to, size);
+}
+
+static void code_that_changes_while_read_is_not_taken(void **state)
+{
+	const struct runtime_layout layout = layout_of(12);
+	struct rec_sight sight = {.code = CODE, .units = 4, .first_line = 7};
+	unsigned int failed = 0, reads = 0;
+	bool done = false;
+
+	(void)state;
+	for (; !done; reads++) {
+		struct changing changing = {make_image(&layout.python), reads};
+		struct managed_code code = {0};
+
+		sight.identity = image_identity(&changing.image, &layout.python, CODE);
+		done = python_late(&layout, &sight, read_changing, &changing, &code);
+		failed += !done;
+		assert_true(done || !code.name.size);
+		managed_code_release(&code);
+		free(changing.image.data);
+	}
+	/* All reads but the last. */
+	assert_true(failed > 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files_tell_their_layout),
+		cmocka_unit_test(old_files_tell_where_the_interpreter_is),
+		cmocka_unit_test(what_cannot_be_followed_is_refused),
+		cmocka_unit_test(other_files_have_no_runtime),
+		cmocka_unit_test(damaged_debug_offsets_are_refused),
+		cmocka_unit_test(lines_are_those_of_the_interpreter),
+		cmocka_unit_test(damaged_line_tables_end_early),
+		cmocka_unit_test(texts_become_utf8),
+		cmocka_unit_test(a_sight_becomes_code),
+		cmocka_unit_test(late_reads_take_the_same_code_only),
+		cmocka_unit_test(code_that_changes_while_read_is_not_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -57,6 +57,7 @@ class Tree:
         self.version = tuple(tree["version"])
         self.file = tree["file"]
         self.lines = {key: set(lines) for key, lines in tree["lines"].items()}
+        self.makers = tree["makers"]
         # {parent: {(name, file): {line of the call: [(row, functions between)]}}}
         self.children = collections.defaultdict(lambda: collections.defaultdict(dict))
         known, rows = {}, {-1: -1}
@@ -119,7 +120,9 @@ class Truth:
     def scene_of(self, names):
         if "run" in names and names.index("run") + 1 < len(names):
             return names[names.index("run") + 1]
-        return "threads" if "main" not in names else None
+        if "main" in names:
+            return None
+        return "threads" if names[0].endswith("_bootstrap") else "greenlets"
 
     def walk(self, chain):
         """Follows all rows of the tree that the chain can be: the line of a call is the caller's."""
@@ -151,8 +154,7 @@ class Truth:
         caller = chain[depth - 1][0]["name"] if depth else "nothing"
         frame = chain[depth][0]
         if name in HELPERS or (depth == len(chain) - 1 and
-                               f"{frame['file']}:{frame['line']}:{name}" in self.tree.lines):
-            # The call that makes a generator or coroutine, which runs later.
+                               f"{frame['file']}:{frame['line']}:{name}" in self.tree.makers):
             return
         self.violate(f"{caller}:{line} does not call {name} ({file})", chain)
 

@@ -352,6 +352,7 @@ class Tree:
         self.nodes = []
         self.index = {}
         self.lines = {}
+        self.makers = {}  # functions whose call only makes an object that runs later
         self.native = {}  # C functions that a thread runs, [(caller's frame, name)]
 
     def node(self, frame, between=None):
@@ -385,6 +386,9 @@ class Tree:
             found = {line for _, line in dis.findlinestarts(code)}
         # 0: some code has no line.
         self.lines[key] = sorted(found | {code.co_firstlineno})
+        # Generators, coroutines and asynchronous generators.
+        if code.co_flags & (0x20 | 0x80 | 0x200):
+            self.makers[key] = True
 
     def trace(self, frame, event, arg):
         if frame.f_code.co_filename == __file__ and frame.f_code.co_name in IGNORED:
@@ -402,7 +406,8 @@ class Tree:
     def write(self, path):
         with open(path, "w") as file:
             json.dump({"version": list(sys.version_info[:3]), "file": __file__,
-                       "nodes": self.nodes, "lines": self.lines}, file)
+                       "nodes": self.nodes, "lines": self.lines,
+                       "makers": self.makers}, file)
 
     def adopt(self, pid):
         """Takes the nodes of a child's tree, which began with those of this one."""
@@ -420,6 +425,7 @@ class Tree:
                 self.index.setdefault(key, []).append(same[0])
             rows[at] = same[0]
         self.lines.update(child_tree["lines"])
+        self.makers.update(child_tree["makers"])
 
 
 IGNORED = ("finish_child", "adopt_child", "trace", "node", "write", "adopt", "add_lines")

@@ -109,7 +109,7 @@ class Truth:
                 print("outside:", " ".join(names), file=sys.stderr)
             return
         self.counts["judged"] += weight
-        self.scenes[self.scene_of(names)] += weight
+        self.scenes[self.scene_of(chain)] += weight
         self.walk(chain)
 
     def is_outside(self, chain):
@@ -117,12 +117,11 @@ class Truth:
         own = [frame["name"] for frame, _ in chain if frame["file"] == self.tree.file]
         return not own or own[0] in OUTSIDE_ROOTS and "main" not in own
 
-    def scene_of(self, names):
-        if "run" in names and names.index("run") + 1 < len(names):
-            return names[names.index("run") + 1]
-        if "main" in names:
-            return None
-        return "threads" if names[0].endswith("_bootstrap") else "greenlets"
+    def scene_of(self, chain):
+        own = [frame["name"] for frame, _ in chain if frame["file"] == self.tree.file]
+        if "main" in own:
+            return own[4] if len(own) > 4 and own[3] == "run" else None
+        return "threads" if chain[0][0]["name"].endswith("_bootstrap") else "greenlets"
 
     def walk(self, chain):
         """Follows all rows of the tree that the chain can be: the line of a call is the caller's."""

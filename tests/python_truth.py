@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compares a profile of tests/workloads/python/tree.py with the program's own tree of calls.
 
-    python_truth.py TREE TIMES PROFILE [--at-least N] [--say]
+    python_truth.py TREE TIMES PROFILE [--at-least N] [--only PREFIX] [--say]
 
 TREE is what tree.py --tree wrote, TIMES what it printed when it was recorded. Each sample's chain of
 Python functions must be a path of the tree, by name, file and line of each call; the leaf's line one
@@ -197,11 +197,13 @@ def main():
     parser.add_argument("times")
     parser.add_argument("profile")
     parser.add_argument("--at-least", type=int, default=100)
+    parser.add_argument("--only", metavar="PREFIX", default="", help="of processes' names")
     parser.add_argument("--say", action="store_true")
     args = parser.parse_args()
     truth = Truth(Tree(args.tree), args.say)
-    for _, _, weight, frames in check_profile.samples(check_profile.load(args.profile)):
-        truth.judge(frames, weight)
+    for thread, _, weight, frames in check_profile.samples(check_profile.load(args.profile)):
+        if thread["processName"].startswith(args.only):
+            truth.judge(frames, weight)
     with open(args.times, encoding="utf-8") as file:
         spent = json.load(file)["ms"]
     sigma = truth.judge_shares(spent)

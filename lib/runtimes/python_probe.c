@@ -34,6 +34,7 @@ struct python_file {
 	const struct binary *binary;
 	struct binary_object objects[OBJECT_COUNT];
 	uint64_t runtime; /* vaddr of _PyRuntime */
+	bool has_section;
 };
 
 #define RUNTIME_SECTION ".PyRuntime"
@@ -45,6 +46,7 @@ static bool find_runtime(struct python_file *f)
 	memcpy(f->objects, wanted, sizeof(wanted));
 	if (binary_section_extent(f->binary, RUNTIME_SECTION, &f->runtime, &size)) {
 		binary_find_objects(f->binary, f->objects, OBJECT_COUNT);
+		f->has_section = true;
 		return true;
 	}
 	/* Only this one at first: most files have it not. */
@@ -142,9 +144,11 @@ static int layout_from_table(const struct python_file *f, struct python_layout *
 {
 	uint16_t version = find_version(f);
 
+	/* The section came with 3.10, debug offsets with 3.13. */
 	if (!version)
 		return error_text(err, -ENOTSUP,
-				  "Python older than 3.8, or without exported symbols");
+				  f->has_section ? "Python 3.10, 3.11 or 3.12 without symbols"
+						 : "Python is older than 3.8");
 	if (version >= PYTHON_VERSION(13) || !python_layout_of_version(version, layout))
 		return error_text(err, -ENOTSUP, "Python %u.%u is not supported", version >> 8,
 				  version & 255u);
@@ -190,8 +194,7 @@ int python_probe(const struct binary *b, struct runtime_layout *layout, struct e
 		return result;
 	/* Debug offsets need no other witness, tables do: of another build, of a patched one. */
 	if (!f.objects[CODE_TYPE].is_there && l->version < PYTHON_VERSION(13))
-		return error_text(err, -ENOTSUP, "Python 3.%u without exported symbols",
-				  l->version & 255u);
+		return error_text(err, -ENOTSUP, "Python 3.%u without symbols", l->version & 255u);
 	if (f.objects[CODE_TYPE].is_there && !members_agree(&f, l))
 		return error_text(err, -EINVAL, "Python 3.%u has code objects of another form",
 				  l->version & 255u);

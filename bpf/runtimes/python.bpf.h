@@ -19,6 +19,7 @@
 struct python_thread {
 	__u64 key; /* hash of the process and the thread pointer */
 	__u64 state;
+	__u64 has_greenlets; /* 3.10: calls further out than its frames have been seen */
 };
 
 struct python_threads {
@@ -35,6 +36,8 @@ struct python_walk {
 	__u64 process; /* hash that tells the process from others */
 	__u64 thread_pointer;
 	__u64 leaf_end; /* of the innermost C frame on the stack; 0: unknown */
+	__u32 slot; /* of the thread in python_threads */
+	__u32 padding;
 	__u64 interpreter, thread;
 	__u64 frame; /* the next one; 0: none */
 	__u64 cframe; /* 0: none */

@@ -33,9 +33,12 @@ __noinline int python_find_thread(struct python_walk *w, __u32 anew)
 		return 0;
 	key = mix_bits(w->process ^ w->thread_pointer ^ (__u64)w->tid << 32);
 	slot = key & (PYTHON_THREADS - 1);
+	w->slot = slot;
 	known = bpf_map_lookup_elem(&python_threads, &slot);
 	if (!known)
 		return 0;
+	if (known->key != key)
+		known->has_greenlets = 0;
 	w->thread = known->state;
 	if (!anew && known->key == key && python_is_own(w, w->thread))
 		return 1;
@@ -186,17 +189,18 @@ static long walk_frame(__u32 i, void *ctx)
 }
 
 /*
- * 3.10: has the innermost call no frame yet? Then one more call than frames is left, in the leaf.
- * If there are more, they belong to another greenlet.
+ * 3.10, more calls than frames: the innermost call has just begun, or the outermost cframe is not
+ * a call's, but greenlet's. The former is only possible where the stack's innermost C frame is the
+ * call's; other stacks tell that the thread has greenlets.
  */
-static __always_inline bool python_has_begun(struct python_walk *w, struct runtime_scratch *m)
+static __always_inline bool python_is_greenlet(const struct python_walk *w, bool runs_leaf)
 {
-	__u64 outer;
+	__u32 slot = w->slot;
+	struct python_thread *known = bpf_map_lookup_elem(&python_threads, &slot);
 
-	return w->layout.place == PYTHON_PLACE_CFRAME && !w->layout.frame_entry &&
-	       !python_is_root(w, w->cframe) && m->frames[0].place < w->leaf_end &&
-	       python_read(w->cframe + w->layout.cframe_previous, &outer) &&
-	       python_is_root(w, outer);
+	if (known && !runs_leaf)
+		known->has_greenlets = 1;
+	return known && known->has_greenlets;
 }
 
 /* Forgets the frames of a group that has no end. */
@@ -211,8 +215,12 @@ static __always_inline void python_walk_chain(struct python_walk *w, struct runt
 		w->torn = 2;
 	if (m->group < m->count && !w->torn)
 		w->torn = 1;
-	if (!w->torn && python_has_begun(w, m))
+	if (w->layout.place == PYTHON_PLACE_CFRAME && !w->layout.frame_entry && !w->torn &&
+	    !python_is_root(w, w->cframe) &&
+	    !python_is_greenlet(w, m->frames[0].place < w->leaf_end)) {
 		w->torn = 1;
+		m->group = 0;
+	}
 	w->ends_at_root = python_is_root(w, w->cframe);
 	m->count = m->group;
 }
@@ -231,7 +239,9 @@ static __always_inline void python_retry(struct python_walk *w, struct runtime_s
 
 	if (!w->layout.thread_cframe || (m->count && !is_early))
 		return;
-	if (is_early && w->ends_at_root) {
+	if (is_early && !w->ends_at_root)
+		return;
+	if (is_early) {
 		if (!python_read(frame + w->layout.frame_previous, &frame))
 			return;
 	} else {

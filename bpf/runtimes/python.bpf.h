@@ -76,10 +76,10 @@ static __always_inline struct python_walk *own_python_walk(void)
 
 /* A word at a byte offset in what was read; offsets of a layout are trusted to be in it. */
 #define python_word(words, at, size) \
-	(*(const __u64 *)((const char *)(words) + ((at) & ((size)-1) & ~7u)))
+	(*(const __u64 *)((const char *)(words) + ((at) & (-1 + (size)) & ~7u)))
 #define python_int(words, at, size) \
-	(*(const __u32 *)((const char *)(words) + ((at) & ((size)-1) & ~3u)))
-#define python_byte(words, at, size) (*((const __u8 *)(words) + ((at) & ((size)-1))))
+	(*(const __u32 *)((const char *)(words) + ((at) & (-1 + (size)) & ~3u)))
+#define python_byte(words, at, size) (*((const __u8 *)(words) + ((at) & (-1 + (size)))))
 
 #define thread_word(w, at) python_word((w)->thread_words, at, PYTHON_THREAD_MAX)
 #define frame_word(w, at) python_word((w)->frame_words, at, PYTHON_FRAME_MAX)

@@ -395,7 +395,7 @@ int programs_load_objects(struct programs *p, const struct programs_options *opt
 
 /* `types`: an empty file for the needed kernel types; -1: libbpf reads the kernel's own. */
 static int add_late(struct programs *p, const struct programs_part *part, int types,
-		     struct error *err)
+		    struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf picked = {0};
 	LIBBPF_OPTS(bpf_object_open_opts, open);

@@ -29,8 +29,6 @@ bool alt_link_parse(struct alt_link *link, const void *data, size_t size);
 bool debug_link_read(struct debug_link *link, const struct binary *b);
 bool alt_link_read(struct alt_link *link, const struct binary *b);
 
-/* Continues a CRC-32 (zlib's) over `size` more bytes; starts with 0. */
-uint32_t crc32_add(uint32_t crc, const void *data, size_t size);
 /*
  * Computes the CRC-32 of a whole file. -EFBIG if it is larger than max_size, -ETIME after
  * deadline_ns (CLOCK_MONOTONIC, 0: none), else the error of read().

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The checksum of gzip members, debug links and captures (RFC 1952, section 8). */
+#ifndef PROF_LIB_BASE_CRC32_H
+#define PROF_LIB_BASE_CRC32_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Continues a CRC-32 over `size` more bytes; starts with 0. */
+uint32_t crc32_add(uint32_t crc, const void *data, size_t size);
+
+#endif

@@ -260,6 +260,7 @@ enum lost_cause {
 	LOST_MAPPING, /* mapping events the kernel dropped */
 	LOST_TRACKING, /* processes the filter had no room for */
 	LOST_NO_RING, /* samples on a CPU that came online and has no ring yet */
+	LOST_CAPTURE, /* samples missing in a capture file: no room to write, or damage */
 	LOST_CAUSE_COUNT,
 };
 
@@ -434,6 +435,16 @@ struct rec_counter {
 	__u32 counter; /* of an earlier REC_COUNTER_INFO */
 	__u32 reserved;
 	__s64 delta; /* change since the counter's previous record */
+};
+
+/*
+ * A fact about the recording that no other record tells, such as its command line. Captures have
+ * them, sessions ignore them. See prof-capture(5).
+ */
+struct rec_meta {
+	struct rec rec;
+	__u32 key_size, value_size; /* bytes, without the padding; neither is terminated */
+	char text[]; /* the key, then the value, padded to 8 */
 };
 
 _Static_assert(sizeof(struct rec) == 24, "wire format");

@@ -13,6 +13,7 @@ bool loss_is_sample(enum lost_cause cause)
 	case LOST_RING_FULL:
 	case LOST_STACK:
 	case LOST_NO_RING:
+	case LOST_CAPTURE:
 		return true;
 	default:
 		return false;

@@ -8,6 +8,7 @@
 static const char *const cause_names[LOST_CAUSE_COUNT] = {
 	[LOST_RING_FULL] = "ring-full", [LOST_STACK] = "stack",	      [LOST_EVENT] = "event",
 	[LOST_MAPPING] = "mapping",	[LOST_TRACKING] = "tracking", [LOST_NO_RING] = "no-ring",
+	[LOST_CAPTURE] = "capture",
 };
 
 static size_t padded(size_t size)
@@ -70,6 +71,11 @@ size_t rec_marker_size(unsigned int value_count, unsigned int stack_count, size_
 {
 	return sizeof(struct rec_marker) + value_count * sizeof(struct rec_value) +
 	       stack_count * sizeof(struct rec_marker_stack) + padded(text_size);
+}
+
+size_t rec_meta_size(size_t key_size, size_t value_size)
+{
+	return sizeof(struct rec_meta) + padded(key_size + value_size);
 }
 
 size_t rec_counter_info_size(const struct rec_counter_info *info)

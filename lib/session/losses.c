@@ -50,7 +50,7 @@ static struct cpu_losses *get_cpu(struct losses *l, uint16_t cpu)
 static bool is_of_samples(const struct rec_lost *rec)
 {
 	return rec->cause == LOST_RING_FULL || rec->cause == LOST_STACK ||
-	       rec->cause == LOST_NO_RING;
+	       rec->cause == LOST_NO_RING || rec->cause == LOST_CAPTURE;
 }
 
 static struct loss_series *find_series(struct losses *l, const struct loss *like)

@@ -10,10 +10,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/capture/capture_reader.h"
+#include "lib/capture/capture_writer.h"
 #include "lib/format/format.h"
 #include "lib/profile/expand_inlines.h"
 #include "lib/profile/wait_frames.h"
@@ -166,6 +169,64 @@ static int run(const struct events *events, const char *output, struct error *er
 	return result;
 }
 
+static int expect_record(struct source *source, const struct rec *wanted, struct error *err)
+{
+	const struct rec *got;
+	int result = source_next(source, &got, err);
+
+	if (result < 0)
+		return result;
+	if (result != SOURCE_RECORD || record_size(got) != record_size(wanted) ||
+	    memcmp(got, wanted, record_size(wanted)) != 0)
+		return error_text(err, -EBADMSG, "a record of kind %u is another in a capture",
+				  wanted->kind);
+	return 0;
+}
+
+static int read_capture(const struct events *events, int fd, struct error *err)
+{
+	struct capture_reader *reader;
+	struct capture_counts counts;
+	const struct rec *rec;
+	size_t word = 0;
+	int result = capture_reader_open(&reader, fd, err);
+
+	if (result)
+		return result;
+	while (!result && (rec = events_next(events, &word))) {
+		if (record_is_valid(rec, record_size(rec)))
+			result = expect_record(capture_reader_source(reader), rec, err);
+	}
+	if (!result && source_next(capture_reader_source(reader), &rec, err) != SOURCE_END)
+		result = error_text(err, -EBADMSG, "a capture has more records than written");
+	capture_reader_count(reader, &counts);
+	if (!result && !counts.is_complete)
+		result = error_text(err, -EBADMSG, "a capture has no end");
+	capture_reader_free(reader);
+	return result;
+}
+
+/* Checks that the records are the same after a stay in a capture file. */
+static int check_capture(const struct events *events, struct error *err)
+{
+	_cleanup_close_ int fd = memfd_create("capture", MFD_CLOEXEC);
+	const struct capture_writer_options options = {.fd = dup(fd)};
+	const struct capture_start start = {.start_ns = EVENTS_START_NS};
+	struct capture_writer *writer = capture_writer_new(&options, &start, err);
+	const struct rec *rec;
+	size_t word = 0;
+
+	if (!writer)
+		return err->code;
+	while ((rec = events_next(events, &word))) {
+		if (record_is_valid(rec, record_size(rec)))
+			capture_writer_add(writer, rec);
+	}
+	capture_writer_finish(writer, true);
+	capture_writer_free(writer);
+	return read_capture(events, fd, err);
+}
+
 static int write_records(const struct events *events)
 {
 	size_t count = events->words.count;
@@ -190,6 +251,8 @@ static int run_file(const char *path, const char *output, bool records)
 		result = events_check_text(&events, &err);
 	if (!result)
 		result = records ? write_records(&events) : run(&events, output, &err);
+	if (!result && !records)
+		result = check_capture(&events, &err);
 	if (result)
 		fprintf(stderr, "%s: %s\n", path, err.text);
 	events_release(&events);

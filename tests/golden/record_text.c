@@ -83,13 +83,10 @@ static const struct event_word module_kinds[] = {
 	{NULL, 0},
 };
 static const struct event_word lost_causes[] = {
-	{"ring-full", LOST_RING_FULL},
-	{"stack", LOST_STACK},
-	{"event", LOST_EVENT},
-	{"mapping", LOST_MAPPING},
-	{"tracking", LOST_TRACKING},
-	{"no-ring", LOST_NO_RING},
-	{NULL, 0},
+	{"ring-full", LOST_RING_FULL}, {"stack", LOST_STACK},
+	{"event", LOST_EVENT},	       {"mapping", LOST_MAPPING},
+	{"tracking", LOST_TRACKING},   {"no-ring", LOST_NO_RING},
+	{"capture", LOST_CAPTURE},     {NULL, 0},
 };
 
 void text_print(struct record_text *t, const char *format, ...)

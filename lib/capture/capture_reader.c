@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/capture/capture_reader.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/crc32.h"
+#include "lib/record/record.h"
+
+/* Bytes that are read at once when the next frame is searched for. */
+#define SEARCH_SIZE ((size_t)64 << 10)
+/*
+ * Bytes of frames with a good header and bad contents that are read in vain. A forged file cannot
+ * make the search take longer than this, and the file's own size.
+ */
+#define VAIN_MAX ((uint64_t)64 << 20)
+
+struct capture_reader {
+	struct source source;
+	int fd;
+	struct capture_header header;
+	uint64_t at; /* position of the next frame */
+	uint64_t sequence, samples; /* as the next frame should tell them */
+	uint64_t vain;
+	struct capture_counts counts;
+	bool is_over;
+	/* The frame that is given out. */
+	struct capture_frame frame;
+	uint8_t *raw, *packed;
+	size_t raw_at, raw_size;
+	struct rec_lost lost;
+	ZSTD_DCtx *unpacker;
+};
+
+bool capture_is_one(const void *bytes, size_t size)
+{
+	return size >= CAPTURE_MAGIC_SIZE && !memcmp(bytes, CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
+}
+
+/* Bytes read, fewer only at the end of the file; or a negative errno. */
+static ssize_t read_at(int fd, void *data, size_t size, uint64_t at)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(fd, (uint8_t *)data + done, size - done, (off_t)(at + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+static int read_header(struct capture_reader *r, struct error *err)
+{
+	struct capture_header *h = &r->header;
+	ssize_t n = read_at(r->fd, h, sizeof(*h), 0);
+
+	if (n < 0)
+		return error_set(err, (int)n, "read");
+	if ((size_t)n < sizeof(*h) || !capture_is_one(h, sizeof(*h)))
+		return error_text(err, -EBADMSG, "no capture, or its beginning is missing");
+	if (h->version != CAPTURE_VERSION)
+		return error_text(err, -EBADMSG, "a capture of version %u: this prof reads %u",
+				  h->version, CAPTURE_VERSION);
+	if (crc32_add(0, h, offsetof(struct capture_header, check)) != h->check ||
+	    h->size < sizeof(*h) || h->size > CAPTURE_RAW_MAX)
+		return error_text(err, -EBADMSG, "the header of the capture is damaged");
+	r->at = h->size;
+	return 0;
+}
+
+static bool header_is_good(const struct capture_frame *f)
+{
+	return f->magic == CAPTURE_FRAME_MAGIC &&
+	       crc32_add(0, f, offsetof(struct capture_frame, check)) == f->check &&
+	       f->raw_size <= CAPTURE_RAW_MAX && f->packed_size <= CAPTURE_PACKED_MAX;
+}
+
+/* Reads the frame at r->at. 1: it is whole; 0: it is not; else a negative errno. */
+static int read_frame(struct capture_reader *r)
+{
+	struct capture_frame *f = &r->frame;
+	ssize_t n = read_at(r->fd, f, sizeof(*f), r->at);
+	size_t size;
+
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n < sizeof(*f) || !header_is_good(f) || r->vain > VAIN_MAX)
+		return 0;
+	n = read_at(r->fd, r->packed, f->packed_size, r->at + sizeof(*f));
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n == f->packed_size && crc32_add(0, r->packed, (size_t)n) == f->packed_check) {
+		size = ZSTD_decompressDCtx(r->unpacker, r->raw, CAPTURE_RAW_MAX, r->packed,
+					   (size_t)n);
+		if (!ZSTD_isError(size) && size == f->raw_size)
+			return 1;
+	}
+	r->vain += (uint64_t)n;
+	return 0;
+}
+
+/* Returns the position of the first frame's magic at or after `at`; UINT64_MAX: there is none. */
+static int find_magic(struct capture_reader *r, uint64_t *at)
+{
+	const uint32_t magic = CAPTURE_FRAME_MAGIC;
+
+	for (;;) {
+		ssize_t n = read_at(r->fd, r->packed, SEARCH_SIZE, *at);
+		const uint8_t *found;
+
+		if (n < 0)
+			return (int)n;
+		if ((size_t)n < sizeof(struct capture_frame))
+			break;
+		found = memmem(r->packed, (size_t)n, &magic, sizeof(magic));
+		if (found) {
+			*at += (uint64_t)(found - r->packed);
+			return 0;
+		}
+		*at += (uint64_t)n - sizeof(magic) + 1;
+	}
+	*at = UINT64_MAX;
+	return 0;
+}
+
+/* Moves to the next whole frame and reads it. As read_frame(); 0: the file ends. */
+static int next_whole_frame(struct capture_reader *r)
+{
+	uint64_t start = r->at, at = start;
+	int ret = read_frame(r);
+
+	while (!ret) {
+		at++;
+		ret = find_magic(r, &at);
+		if (ret || at == UINT64_MAX || r->vain > VAIN_MAX)
+			break;
+		r->at = at;
+		ret = read_frame(r);
+	}
+	if (ret > 0)
+		r->counts.skipped_bytes += r->at - start;
+	return ret;
+}
+
+/* Learns from the counts of a frame what the missing ones before it held. */
+static void note_missing(struct capture_reader *r)
+{
+	const struct capture_frame *f = &r->frame;
+
+	record_init(&r->lost.rec, REC_NONE, 0, 0, 0, 0);
+	if (f->samples <= r->samples || f->sequence <= r->sequence)
+		return;
+	record_init(&r->lost.rec, REC_LOST, sizeof(r->lost), f->first_ns, 0, 0);
+	r->lost.cause = LOST_CAPTURE;
+	r->lost.event = 0;
+	r->lost.count = f->samples - r->samples;
+	r->counts.lost_samples += r->lost.count;
+}
+
+/* 1: there is another frame; 0: the file ends; else a negative errno. */
+static int begin_frame(struct capture_reader *r)
+{
+	const struct capture_frame *f = &r->frame;
+	int ret = next_whole_frame(r);
+
+	if (ret <= 0)
+		return ret;
+	note_missing(r);
+	r->raw_at = 0;
+	r->raw_size = f->raw_size;
+	r->at += sizeof(*f) + f->packed_size;
+	r->sequence = f->sequence + 1;
+	r->samples = f->samples;
+	r->counts.frames++;
+	if (f->flags & CAPTURE_FRAME_END)
+		r->counts.is_complete = true;
+	return 1;
+}
+
+/* The next record of the frame, or NULL at its end. */
+static const struct rec *next_record(struct capture_reader *r)
+{
+	while (r->raw_size - r->raw_at >= sizeof(struct rec)) {
+		const struct rec *rec = (const struct rec *)(r->raw + r->raw_at);
+		size_t left = r->raw_size - r->raw_at, size = record_size(rec);
+
+		if (size < sizeof(*rec) || size > left)
+			break;
+		r->raw_at += size;
+		r->samples += rec->kind == REC_SAMPLE;
+		if (!record_is_valid(rec, left)) {
+			r->counts.unknown_records++;
+			continue;
+		}
+		r->counts.records++;
+		if (rec->time > r->counts.end_ns)
+			r->counts.end_ns = rec->time;
+		return rec;
+	}
+	r->raw_at = r->raw_size;
+	return NULL;
+}
+
+/* The source is the reader's first member. */
+static int next(struct source *s, const struct rec **rec, struct error *err)
+{
+	struct capture_reader *r = (struct capture_reader *)s;
+
+	for (;;) {
+		int ret;
+
+		*rec = next_record(r);
+		if (*rec)
+			return SOURCE_RECORD;
+		ret = r->is_over ? 0 : begin_frame(r);
+		if (ret < 0)
+			return error_set(err, ret, "read the capture");
+		if (!ret) {
+			r->is_over = true;
+			return SOURCE_END;
+		}
+		if (r->lost.rec.kind) {
+			*rec = &r->lost.rec;
+			return SOURCE_RECORD;
+		}
+	}
+}
+
+static const struct source_ops ops = {.next = next};
+
+int capture_reader_open(struct capture_reader **out, int fd, struct error *err)
+{
+	struct capture_reader *r = xcalloc(1, sizeof(*r));
+	int ret;
+
+	r->source.ops = &ops;
+	r->fd = fd;
+	ret = read_header(r, err);
+	if (ret) {
+		free(r);
+		return ret;
+	}
+	r->raw = xmalloc(CAPTURE_RAW_MAX);
+	r->packed = xmalloc(CAPTURE_PACKED_MAX);
+	r->unpacker = ZSTD_createDCtx();
+	if (!r->unpacker)
+		alloc_failed();
+	*out = r;
+	return 0;
+}
+
+void capture_reader_free(struct capture_reader *r)
+{
+	if (!r)
+		return;
+	ZSTD_freeDCtx(r->unpacker);
+	free(r->raw);
+	free(r->packed);
+	free(r);
+}
+
+struct source *capture_reader_source(struct capture_reader *r)
+{
+	return &r->source;
+}
+
+const struct capture_header *capture_reader_header(const struct capture_reader *r)
+{
+	return &r->header;
+}
+
+void capture_reader_count(const struct capture_reader *r, struct capture_counts *counts)
+{
+	*counts = r->counts;
+}

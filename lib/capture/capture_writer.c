@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/capture/capture_writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/crc32.h"
+#include "lib/record/record.h"
+
+/* Fast enough for any recording; higher levels save 3 to 4 %. */
+#define PACK_LEVEL 1
+#define DEFAULT_ROOM ((uint64_t)16 << 20)
+#define SYNC_NS 1000000000ull
+
+/* The records of a frame, not packed yet. */
+struct batch {
+	struct batch *next;
+	struct capture_frame frame;
+	uint64_t begin_ns; /* when its first record was added */
+	size_t size;
+	uint8_t data[CAPTURE_RAW_MAX];
+};
+
+struct capture_writer {
+	int fd;
+	bool sync;
+	uint64_t room;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards everything up to is_ending */
+	pthread_cond_t changed;
+	struct batch *head, **tail; /* wait for the thread */
+	struct batch *spare; /* to be used again; at most one */
+	uint64_t waiting; /* bytes of those */
+	struct capture_written written;
+	bool is_ending;
+	/* Belongs to the adding thread. */
+	struct batch *batch; /* the one that grows, or NULL */
+	uint64_t sequence, samples;
+	uint64_t now_ns; /* as last told */
+	bool is_finished;
+	/* Belongs to the writing thread. */
+	ZSTD_CCtx *packer;
+	uint8_t *packed;
+	uint64_t synced_ns;
+};
+
+static int write_all(int fd, const void *data, size_t size)
+{
+	const uint8_t *at = data;
+
+	while (size) {
+		ssize_t n = write(fd, at, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* The header and the packed bytes go out as one, so that a killed process leaves few torn frames.
+ */
+static int write_frame(struct capture_writer *w, struct batch *batch, uint64_t *bytes)
+{
+	struct capture_frame *frame = &batch->frame;
+	uint8_t *payload = w->packed + sizeof(*frame);
+	size_t size = ZSTD_compressCCtx(w->packer, payload, CAPTURE_PACKED_MAX, batch->data,
+					batch->size, PACK_LEVEL);
+
+	if (ZSTD_isError(size))
+		return -ENOMEM;
+	frame->magic = CAPTURE_FRAME_MAGIC;
+	frame->raw_size = (uint32_t)batch->size;
+	frame->packed_size = (uint32_t)size;
+	frame->packed_check = crc32_add(0, payload, size);
+	frame->check = crc32_add(0, frame, offsetof(struct capture_frame, check));
+	memcpy(w->packed, frame, sizeof(*frame));
+	*bytes = sizeof(*frame) + size;
+	return write_all(w->fd, w->packed, *bytes);
+}
+
+static void sync_file(struct capture_writer *w, bool now)
+{
+	uint64_t time = clock_monotonic_ns();
+
+	if (!w->sync || (!now && time - w->synced_ns < SYNC_NS))
+		return;
+	w->synced_ns = time;
+	/* Some files cannot be synced; the data went as far as it goes. */
+	(void)fdatasync(w->fd);
+}
+
+static void discard(struct capture_writer *w, const struct batch *batch, uint64_t samples)
+{
+	w->written.unwritten_records += batch->frame.records;
+	w->written.unwritten_samples += samples;
+}
+
+static uint64_t batch_samples(const struct batch *batch)
+{
+	uint64_t count = 0;
+
+	for (size_t at = 0; at < batch->size;) {
+		const struct rec *rec = (const struct rec *)(batch->data + at);
+
+		count += rec->kind == REC_SAMPLE;
+		at += record_size(rec);
+	}
+	return count;
+}
+
+/* Writes one batch, without the lock. After a failure the file has ended. */
+static void write_batch(struct capture_writer *w, struct batch *batch, bool has_failed)
+{
+	uint64_t bytes = 0;
+	int ret = has_failed ? 0 : write_frame(w, batch, &bytes);
+
+	if (!has_failed && !ret)
+		sync_file(w, false);
+	pthread_mutex_lock(&w->lock);
+	if (has_failed || ret)
+		discard(w, batch, batch_samples(batch));
+	else
+		w->written.bytes += bytes;
+	if (ret)
+		w->written.failure = ret;
+	w->waiting -= batch->size;
+	if (w->spare)
+		free(batch);
+	else
+		w->spare = batch;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void *write_batches(void *ctx)
+{
+	struct capture_writer *w = ctx;
+
+	pthread_mutex_lock(&w->lock);
+	for (;;) {
+		struct batch *batch = w->head;
+		bool has_failed = w->written.failure;
+
+		if (!batch && w->is_ending)
+			break;
+		if (!batch) {
+			pthread_cond_wait(&w->changed, &w->lock);
+			continue;
+		}
+		w->head = batch->next;
+		if (!w->head)
+			w->tail = &w->head;
+		pthread_mutex_unlock(&w->lock);
+		write_batch(w, batch, has_failed);
+		pthread_mutex_lock(&w->lock);
+	}
+	pthread_mutex_unlock(&w->lock);
+	sync_file(w, true);
+	return NULL;
+}
+
+static int write_header(struct capture_writer *w, const struct capture_start *start)
+{
+	struct capture_header header = {
+		.version = CAPTURE_VERSION,
+		.size = sizeof(header),
+		.start_ns = start->start_ns,
+		.start_realtime_ns = start->start_realtime_ns,
+		.machine = start->machine,
+	};
+
+	memcpy(header.magic, CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
+	memcpy(header.boot_id, start->boot_id, CAPTURE_BOOT_ID_SIZE);
+	header.check = crc32_add(0, &header, offsetof(struct capture_header, check));
+	w->written.bytes = sizeof(header);
+	return write_all(w->fd, &header, sizeof(header));
+}
+
+/* Signals belong to the main thread. */
+static int start_thread(struct capture_writer *w)
+{
+	sigset_t all, before;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&w->thread, NULL, write_batches, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -ret;
+}
+
+static void release(struct capture_writer *w)
+{
+	ZSTD_freeCCtx(w->packer);
+	free(w->packed);
+	free(w->batch);
+	free(w->spare);
+	pthread_cond_destroy(&w->changed);
+	pthread_mutex_destroy(&w->lock);
+	close(w->fd);
+	free(w);
+}
+
+struct capture_writer *capture_writer_new(const struct capture_writer_options *options,
+					  const struct capture_start *start, struct error *err)
+{
+	struct capture_writer *w = xcalloc(1, sizeof(*w));
+	int ret;
+
+	w->fd = options->fd;
+	w->sync = options->sync;
+	w->room = options->room ? options->room : DEFAULT_ROOM;
+	w->tail = &w->head;
+	w->packed = xmalloc(sizeof(struct capture_frame) + CAPTURE_PACKED_MAX);
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->changed, NULL);
+	w->packer = ZSTD_createCCtx();
+	ret = w->packer ? write_header(w, start) : -ENOMEM;
+	if (!ret)
+		ret = start_thread(w);
+	if (!ret)
+		return w;
+	error_set(err, ret, "write a capture");
+	release(w);
+	return NULL;
+}
+
+static struct batch *new_batch(struct capture_writer *w)
+{
+	struct batch *batch;
+
+	pthread_mutex_lock(&w->lock);
+	batch = steal(w->spare);
+	pthread_mutex_unlock(&w->lock);
+	if (!batch)
+		batch = xmalloc(sizeof(*batch));
+	batch->next = NULL;
+	batch->size = 0;
+	batch->begin_ns = w->now_ns;
+	batch->frame = (struct capture_frame){.samples = w->samples, .first_ns = UINT64_MAX};
+	return batch;
+}
+
+/* Hands the batch to the thread, if there is room. */
+static void end_batch(struct capture_writer *w, uint32_t flags)
+{
+	struct batch *batch = steal(w->batch);
+	bool has_room;
+
+	if (!batch)
+		return;
+	batch->frame.sequence = w->sequence++;
+	batch->frame.flags = flags;
+	if (!batch->frame.records)
+		batch->frame.first_ns = 0;
+	pthread_mutex_lock(&w->lock);
+	has_room = flags || w->waiting + batch->size <= w->room;
+	if (has_room) {
+		*w->tail = batch;
+		w->tail = &batch->next;
+		w->waiting += batch->size;
+		pthread_cond_signal(&w->changed);
+	} else {
+		discard(w, batch, w->samples - batch->frame.samples);
+	}
+	pthread_mutex_unlock(&w->lock);
+	if (!has_room)
+		free(batch);
+}
+
+void capture_writer_add(struct capture_writer *w, const struct rec *rec)
+{
+	size_t size = record_size(rec);
+	struct capture_frame *frame;
+
+	if (!w->batch)
+		w->batch = new_batch(w);
+	frame = &w->batch->frame;
+	memcpy(w->batch->data + w->batch->size, rec, size);
+	w->batch->size += size;
+	w->samples += rec->kind == REC_SAMPLE;
+	frame->records++;
+	if (rec->time < frame->first_ns)
+		frame->first_ns = rec->time;
+	if (rec->time > frame->last_ns)
+		frame->last_ns = rec->time;
+	if (w->batch->size >= CAPTURE_FRAME_BYTES)
+		end_batch(w, 0);
+}
+
+void capture_writer_poll(struct capture_writer *w, uint64_t now_ns)
+{
+	w->now_ns = now_ns;
+	if (w->batch && now_ns - w->batch->begin_ns >= CAPTURE_FRAME_NS)
+		end_batch(w, 0);
+}
+
+void capture_writer_count(struct capture_writer *w, struct capture_written *written)
+{
+	pthread_mutex_lock(&w->lock);
+	*written = w->written;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void join(struct capture_writer *w)
+{
+	if (w->is_finished)
+		return;
+	w->is_finished = true;
+	pthread_mutex_lock(&w->lock);
+	w->is_ending = true;
+	pthread_cond_signal(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+}
+
+void capture_writer_finish(struct capture_writer *w, bool complete)
+{
+	if (!w->batch)
+		w->batch = new_batch(w);
+	end_batch(w, complete ? CAPTURE_FRAME_END : 0);
+	join(w);
+}
+
+void capture_writer_free(struct capture_writer *w)
+{
+	if (!w)
+		return;
+	join(w);
+	release(w);
+}

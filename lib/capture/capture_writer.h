@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes records into a capture file while they are recorded. Packing and writing happen in a
+ * thread of their own: who adds records never waits for a disk. Frames that find no room in memory
+ * are not written, and counted.
+ */
+#ifndef PROF_LIB_CAPTURE_CAPTURE_WRITER_H
+#define PROF_LIB_CAPTURE_CAPTURE_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "lib/base/error.h"
+#include "lib/capture/capture_format.h"
+
+struct capture_writer;
+
+struct capture_start {
+	uint64_t start_ns, start_realtime_ns; /* one moment by both clocks */
+	uint8_t boot_id[CAPTURE_BOOT_ID_SIZE];
+	uint16_t machine; /* e_machine */
+};
+
+struct capture_writer_options {
+	int fd; /* taken over */
+	bool sync; /* flush to the disk once a second */
+	uint64_t room; /* bytes that may wait for the disk; 0: the default, 16 MB */
+};
+
+struct capture_written {
+	uint64_t bytes; /* in the file */
+	uint64_t unwritten_records, unwritten_samples; /* for lack of room, or after a failure */
+	int failure; /* negative errno of the write that failed, and ended the file; 0: none */
+};
+
+/* NULL if there can be no thread: err says why, and fd is closed. */
+struct capture_writer *capture_writer_new(const struct capture_writer_options *options,
+					  const struct capture_start *start, struct error *err);
+/* Adds a valid record, in the order of the stream. */
+void capture_writer_add(struct capture_writer *w, const struct rec *rec);
+/* Ends a frame that is old enough; call some times a second, with CLOCK_MONOTONIC. */
+void capture_writer_poll(struct capture_writer *w, uint64_t now_ns);
+/* Reads what has been written so far. */
+void capture_writer_count(struct capture_writer *w, struct capture_written *written);
+/*
+ * Writes all that waits. `complete`: the recording ended by itself, which the file then says. Call
+ * once; only counting and freeing may follow.
+ */
+void capture_writer_finish(struct capture_writer *w, bool complete);
+/* Ends the thread and closes the file; what was not finished stays unwritten. NULL is fine. */
+void capture_writer_free(struct capture_writer *w);
+
+#endif

@@ -8,6 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
 #include "cmd/options/query_options.h"
+#include "cmd/run/capture_file.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/text/profile_summary.h"
 #include "lib/base/alloc.h"
@@ -17,7 +18,7 @@
 static const char name[] = "convert";
 
 enum {
-	OPTION_TO = 256,
+	OPTION_TO = OPT_OUTPUT_END,
 	OPTION_DIFF,
 };
 
@@ -25,6 +26,12 @@ static const struct option longs[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"to", required_argument, NULL, OPTION_TO},
 	{"diff", required_argument, NULL, OPTION_DIFF},
+	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
+	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS},
+	{"sources", no_argument, NULL, OPT_SOURCES},
+	{"all-threads", no_argument, NULL, OPT_ALL_THREADS},
+	{"verbose", no_argument, NULL, 'v'},
+	{"quiet", no_argument, NULL, 'q'},
 	QUERY_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -33,6 +40,7 @@ static const struct option longs[] = {
 struct convert {
 	struct output_options output;
 	struct query_filter filter;
+	bool is_filtered; /* by an option of the query */
 	const char *base_path; /* of --diff, or NULL */
 	VEC(const char *) paths;
 	struct profile_file *files; /* by path */
@@ -51,11 +59,17 @@ static void print_help(void)
 	       "  --to FORMAT            %s;\n"
 	       "                         else what the name of OUT says\n"
 	       "  --diff FILE            flame graphs: colours say what differs from that profile\n"
+	       "  --debug-dir DIR        captures: look there for programs and .build-id/xx/yyy.debug\n"
+	       "  --no-symbols           captures: leave addresses without names\n"
+	       "  --sources              captures: put the text of source files into the profile\n"
+	       "  --all-threads          captures: give each thread its row\n"
+	       "  -v, --verbose          say more; twice: everything\n"
+	       "  -q, --quiet            no progress\n"
 	       "  -h, --help             show this and exit\n"
 	       "\n"
 	       "%s"
 	       "\n"
-	       "FILE is a profile, compressed or not; - is stdin.\n"
+	       "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
 	       "Exit status: 0, 125 where a file refuses, 2 for wrong use.\n",
 	       strbuf_text(&formats), query_options_help);
 }
@@ -63,6 +77,7 @@ static void print_help(void)
 static int set(void *ctx, int opt, const char *value, struct error *err)
 {
 	struct convert *c = ctx;
+	int ret;
 
 	switch (opt) {
 	case 'o':
@@ -73,7 +88,9 @@ static int set(void *ctx, int opt, const char *value, struct error *err)
 		c->base_path = value;
 		return 0;
 	default:
-		return query_options_set(&c->filter, opt, value, err);
+		ret = query_options_set(&c->filter, opt, value, err);
+		c->is_filtered |= !ret;
+		return ret == -ENOENT ? output_options_set(&c->output, opt, value, err) : ret;
 	}
 }
 
@@ -102,6 +119,7 @@ static int check(struct convert *c, struct error *err)
 	if (c->base_path && !is_flame_graph(c->output.format))
 		return error_text(err, -EINVAL, "--diff: only flame graphs show a difference");
 	c->filter.all_events = !c->filter.event;
+	output_options_end_dirs(&c->output);
 	/* Formats with a time line show waits. */
 	c->filter.include_idle |= c->output.format->is_timeline;
 	return 0;
@@ -118,7 +136,7 @@ static int take(void *ctx, const char *operand, struct error *err)
 }
 
 static const struct command_syntax syntax = {
-	.shorts = "+:o:h",
+	.shorts = "+:o:vqh",
 	.longs = longs,
 	.print_help = print_help,
 	.set = set,
@@ -140,12 +158,12 @@ static int load(struct convert *c, struct error *err)
 
 	c->files = xcalloc(c->paths.count, sizeof(*c->files));
 	for (size_t i = 0; !ret && i < c->paths.count; i++) {
-		ret = profile_file_load(&c->files[i], c->paths.items[i], err);
+		ret = profile_file_load(&c->files[i], c->paths.items[i], &c->output, err);
 		if (!ret)
 			say_unread(&c->files[i]);
 	}
 	if (!ret && c->base_path)
-		ret = profile_file_load(&c->base, c->base_path, err);
+		ret = profile_file_load(&c->base, c->base_path, &c->output, err);
 	return ret;
 }
 
@@ -166,40 +184,64 @@ static int narrow_files(const struct convert *c, const struct profile_file *file
 	return ret;
 }
 
-static int write_out(const struct convert *c, const struct profile *p, const struct profile *base,
-		     struct error *err)
+static int write_out(const struct convert *c, const struct profile *p,
+		     const struct export_options *options, struct error *err)
 {
-	const struct export_options options = {.all_threads = true, .base = base};
 	const struct identity owner = identity_of_invoker();
 	struct outfile *out = NULL;
-	int ret;
+	int ret = output_open(&c->output, &owner, &out, err);
 
-	if (!profile_sample_count(p))
-		return error_text(err, -ENODATA, "no sample that counts");
-	ret = output_open(&c->output, &owner, &out, err);
 	if (!ret)
-		ret = c->output.format->write(p, &options, out, NULL, err);
+		ret = c->output.format->write(p, options, out, NULL, err);
 	if (!ret)
 		ret = outfile_commit(out, err);
 	outfile_free(out);
 	return ret;
 }
 
-static int convert(struct convert *c, struct error *err)
+/* True if the profile of a capture is written as the recording would have written it. */
+static bool is_replay(const struct convert *c)
 {
-	struct profile *all = NULL, *base = NULL;
-	int ret = load(c, err);
+	return c->paths.count == 1 && c->files[0].capture && !c->base_path && !c->is_filtered &&
+	       c->output.format->is_timeline;
+}
 
-	if (!ret)
-		ret = narrow_files(c, c->files, c->paths.count, &all, err);
+static int write_replay(const struct convert *c, struct error *err)
+{
+	const struct export_options options = {
+		.all_threads = c->output.all_threads,
+		.cpus = c->files[0].capture->facts.per_cpu,
+	};
+
+	return write_out(c, c->files[0].profile, &options, err);
+}
+
+static int write_narrowed(const struct convert *c, struct error *err)
+{
+	struct export_options options = {.all_threads = true};
+	struct profile *all = NULL, *base = NULL;
+	int ret = narrow_files(c, c->files, c->paths.count, &all, err);
+
 	if (!ret && c->base_path)
 		ret = narrow_files(c, &c->base, 1, &base, err);
+	options.base = base;
+	if (!ret && !profile_sample_count(all))
+		ret = error_text(err, -ENODATA, "no sample that counts");
 	if (!ret)
-		ret = write_out(c, all, base, err);
+		ret = write_out(c, all, &options, err);
 	if (all)
 		profile_free(all);
 	if (base)
 		profile_free(base);
+	return ret;
+}
+
+static int convert(struct convert *c, struct error *err)
+{
+	int ret = load(c, err);
+
+	if (!ret)
+		ret = is_replay(c) ? write_replay(c, err) : write_narrowed(c, err);
 	for (size_t i = 0; c->files && i < c->paths.count; i++)
 		profile_file_release(&c->files[i]);
 	profile_file_release(&c->base);
@@ -225,6 +267,7 @@ static int run(int argc, char **argv)
 	}
 	free(c.files);
 	vec_release(&c.paths);
+	output_options_release(&c.output);
 	return status;
 }
 

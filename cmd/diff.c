@@ -51,7 +51,7 @@ static int load(struct diff *d, const char *path, struct query_runs *runs, struc
 {
 	struct profile_file file;
 	size_t killed;
-	int ret = profile_file_load(&file, path, err);
+	int ret = profile_file_load(&file, path, NULL, err);
 
 	if (ret)
 		return ret;

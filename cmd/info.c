@@ -213,7 +213,7 @@ static void show(const char *file, const struct format *format, const struct pro
 
 	text_to_line(title);
 	printf("%s:\n", title);
-	line("Format", "%s", format->name);
+	line("Format", "%s", format ? format->name : "capture");
 	show_meta(p);
 	show_samples(p);
 	show_markers(p);
@@ -231,7 +231,7 @@ static int inspect(const char *path)
 	struct profile_file file;
 	struct error err = {0};
 
-	if (profile_file_load(&file, path, &err))
+	if (profile_file_load(&file, path, NULL, &err))
 		return command_fail(name, EXIT_REFUSED, &err);
 	show(file.label, file.format, file.profile, &file.counts);
 	profile_file_release(&file);

@@ -16,7 +16,8 @@
 /* In the order of the help. The variable of the row NAME is command_NAME, in a file of its own. */
 #define COMMANDS(ROW) \
 	ROW(record) \
-	ROW(attach) ROW(check) ROW(report) ROW(diff) ROW(convert) ROW(info) ROW(symbolize)
+	ROW(attach) \
+	ROW(check) ROW(report) ROW(diff) ROW(convert) ROW(info) ROW(symbolize) ROW(recover)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;
 #define COMMAND_ROW(name) &command_##name,

@@ -212,7 +212,7 @@ static int run(int argc, char **argv)
 		return 0;
 	if (ret)
 		return command_fail_usage(name, &err);
-	if (profile_file_load(&file, options.path, &err))
+	if (profile_file_load(&file, options.path, NULL, &err))
 		return command_fail(name, EXIT_REFUSED, &err);
 	ret = query_select(&query, file.profile, &options.filter, &err);
 	if (!ret) {

@@ -147,6 +147,7 @@ static void find_files(struct symbolize_command *c)
 {
 	_cleanup_free_ char *os = patch_os(c->patch);
 	const struct lookup lookup = {
+		.profile = patch_profile(c->patch),
 		.patch = c->patch,
 		.os = os,
 		.dirs = c->output.debug_dirs.items,

@@ -20,6 +20,11 @@ static const char help_after_formats[] =
 	"  --report               print the ten heaviest functions at the end; a profile is kept\n"
 	"                         only with --output or --format\n"
 	"  --stats FILE           write what was recorded and lost as JSON\n"
+	"  --raw FILE             write a capture only, for prof convert; names are found then\n"
+	"  --no-spool             keep nothing on the disk meanwhile: a killed prof leaves nothing\n"
+	"  --spool-dir DIR        where to keep it; default: beside the output\n"
+	"  --keep-capture         keep it after a success, too\n"
+	"  --sync                 flush it to the disk once a second\n"
 	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
 	"  --no-symbols           leave addresses without names\n"
 	"  --all-threads          give each thread its row, also where there are more than 500\n"
@@ -80,6 +85,19 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 		return output_options_set_format(o, "--format", value, err);
 	case OPT_STATS:
 		return set_name("--stats", value, &o->stats_path, err);
+	case OPT_RAW:
+		return set_name("--raw", value, &o->raw_path, err);
+	case OPT_SPOOL_DIR:
+		return set_name("--spool-dir", value, &o->spool_dir, err);
+	case OPT_NO_SPOOL:
+		o->no_spool = true;
+		return 0;
+	case OPT_KEEP_CAPTURE:
+		o->keep_capture = true;
+		return 0;
+	case OPT_SYNC:
+		o->sync = true;
+		return 0;
 	case OPT_DEBUG_DIR:
 		ret = set_name("--debug-dir", value, &name, err);
 		if (!ret)
@@ -111,9 +129,35 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 	}
 }
 
+void output_options_end_dirs(struct output_options *o)
+{
+	vec_push(&o->debug_dirs, NULL);
+	o->debug_dirs.count--;
+}
+
+static int check_capture(struct output_options *o, struct error *err)
+{
+	if (o->raw_path && (o->path_is_set || o->format || o->report))
+		return error_text(err, -EINVAL,
+				  "--raw: writes no profile, so not with --output, --format or "
+				  "--report; convert it later");
+	if (o->no_spool && (o->raw_path || o->spool_dir || o->keep_capture || o->sync))
+		return error_text(err, -EINVAL,
+				  "--no-spool: not with --raw, --spool-dir, --keep-capture or "
+				  "--sync, which need one");
+	if (o->raw_path && o->spool_dir)
+		return error_text(err, -EINVAL, "--raw: has a place of its own, so no --spool-dir");
+	o->no_file |= o->raw_path != NULL;
+	return 0;
+}
+
 int output_options_check(struct output_options *o, struct error *err)
 {
-	o->no_file = o->report && !o->path_is_set && !o->format;
+	int ret = check_capture(o, err);
+
+	if (ret)
+		return ret;
+	o->no_file |= o->report && !o->path_is_set && !o->format;
 	if (!o->format)
 		o->format = format_of_path(o->path);
 	if (!o->format)
@@ -125,8 +169,7 @@ int output_options_check(struct output_options *o, struct error *err)
 				  o->path);
 	if (o->sources && o->no_symbols)
 		return error_text(err, -EINVAL, "--sources: needs what --no-symbols leaves out");
-	vec_push(&o->debug_dirs, NULL);
-	o->debug_dirs.count--;
+	output_options_end_dirs(o);
 	return 0;
 }
 

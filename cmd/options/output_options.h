@@ -15,6 +15,11 @@ struct output_options {
 	const char *path; /* "-": standard output */
 	bool path_is_set; /* by --output */
 	const char *stats_path; /* NULL: none */
+	const char *raw_path; /* write a capture there, and no profile; NULL: a profile */
+	const char *spool_dir; /* folder of the spool; NULL: beside the profile */
+	bool no_spool;
+	bool keep_capture; /* the spool stays after a success, too */
+	bool sync; /* the spool is flushed to the disk once a second */
 	const struct format *format; /* never NULL after output_options_check() */
 	VEC(const char *) debug_dirs;
 	bool no_symbols;
@@ -29,6 +34,11 @@ struct output_options {
 
 enum {
 	OPT_STATS = OPT_LIVE_END,
+	OPT_RAW,
+	OPT_NO_SPOOL,
+	OPT_SPOOL_DIR,
+	OPT_KEEP_CAPTURE,
+	OPT_SYNC,
 	OPT_FORMAT,
 	OPT_DEBUG_DIR,
 	OPT_NO_SYMBOLS,
@@ -45,6 +55,11 @@ enum {
 	{"output", required_argument, NULL, 'o'}, \
 	{"format", required_argument, NULL, OPT_FORMAT}, \
 	{"stats", required_argument, NULL, OPT_STATS}, \
+	{"raw", required_argument, NULL, OPT_RAW}, \
+	{"no-spool", no_argument, NULL, OPT_NO_SPOOL}, \
+	{"spool-dir", required_argument, NULL, OPT_SPOOL_DIR}, \
+	{"keep-capture", no_argument, NULL, OPT_KEEP_CAPTURE}, \
+	{"sync", no_argument, NULL, OPT_SYNC}, \
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR}, \
 	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS}, \
 	{"all-threads", no_argument, NULL, OPT_ALL_THREADS}, \
@@ -67,6 +82,9 @@ int output_options_set_format(struct output_options *o, const char *option, cons
 			      struct error *err);
 /* Call after the last option. Afterwards debug_dirs.items is NULL-terminated (not counted). */
 int output_options_check(struct output_options *o, struct error *err);
+
+/* Does only that, for commands with checks of their own. */
+void output_options_end_dirs(struct output_options *o);
 
 bool output_is_stdout(const struct output_options *o);
 /* Warns of folders of --debug-dir that this user cannot read. */

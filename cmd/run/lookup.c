@@ -42,11 +42,11 @@ static bool has_build_id(const struct module *module, const uint8_t *build_id, s
 
 static int find_file(const struct lookup *l, module_id id, struct module *module)
 {
-	const struct profile *p = patch_profile(l->patch);
 	const struct module_search search = {
 		.build_id = module->build_id,
 		.build_id_size = module->build_id_size,
-		.paths = {strings_get(&p->strings, module->path), patch_debug_path(l->patch, id)},
+		.paths = {strings_get(&l->profile->strings, module->path),
+			  l->patch ? patch_debug_path(l->patch, id) : NULL},
 		.dirs = l->dirs,
 		.readers = l->readers,
 	};
@@ -142,7 +142,7 @@ static int find_system_map(const struct lookup *l, struct module *module)
 /* Adds the list as the file of a module, where the search for kernel symbols finds it. */
 static void add_kernel_list(const struct lookup *l, struct file_set *files, int fd)
 {
-	struct profile *p = patch_profile(l->patch);
+	struct profile *p = l->profile;
 	string_id path = strings_intern(&p->strings, "[kernel.dynamic]");
 	module_id id = modules_add(&p->modules, PROFILE_MODULE_KERNEL_DYNAMIC, path, path);
 
@@ -160,7 +160,7 @@ static int find_kernel(const struct lookup *l, struct module *module, int *list)
 		module->kind = PROFILE_MODULE_FILE;
 		return fd;
 	}
-	failure = find_running(patch_profile(l->patch), module);
+	failure = find_running(l->profile, module);
 	fd = failure >= 0 ? failure : find_system_map(l, module);
 	if (fd < 0)
 		return failure;
@@ -188,7 +188,7 @@ static int find_module(const struct lookup *l, module_id id, struct module *modu
 
 void lookup_files(const struct lookup *l, struct file_set *files)
 {
-	struct profile *p = patch_profile(l->patch);
+	struct profile *p = l->profile;
 	size_t count = p->modules.rows.count;
 	int list = -1;
 

@@ -8,7 +8,8 @@
 #include "lib/format/firefox/patch/patch.h"
 
 struct lookup {
-	struct patch *patch;
+	struct profile *profile;
+	const struct patch *patch; /* knows the debug files that the profile names; NULL: none */
 	const char *os; /* "Linux 6.1.0 x86_64", or "" */
 	const char *const *dirs; /* folders of --debug-dir, NULL-terminated */
 	/*

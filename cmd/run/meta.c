@@ -136,12 +136,12 @@ static void add_losses(struct profile *p, const struct recorder_info *info)
 	add_number(p, section, "Files closed for want of room", "integer", info->dropped_files);
 }
 
-void meta_finish(struct profile *p, const struct live_options *live,
-		 const struct recorder_info *info, const struct report *report)
+void meta_finish(struct profile *p, enum recorder_unwind unwind, const struct recorder_info *info,
+		 const struct report *report)
 {
 	p->meta.end_ns = info->end_ns;
 	add_settings(p, info);
-	unwinding_add_extra(p, live->unwind);
+	unwinding_add_extra(p, unwind);
 	add_losses(p, info);
 	event_report_add_extra(p);
 	instrument_report_extras(p, report);

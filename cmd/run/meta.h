@@ -22,8 +22,8 @@ void meta_fill(struct profile *p, const struct meta_subject *subject,
 /* Returns the last component of a path. */
 const char *meta_program_name(const char *path);
 /* Call after the session. Stores its end, and settings, stacks and losses for the info panel. */
-void meta_finish(struct profile *p, const struct live_options *live,
-		 const struct recorder_info *info, const struct report *report);
+void meta_finish(struct profile *p, enum recorder_unwind unwind, const struct recorder_info *info,
+		 const struct report *report);
 
 /* Quotes the words for a shell; the caller frees. */
 char *meta_quote_command(char *const *argv);

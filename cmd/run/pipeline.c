@@ -8,6 +8,7 @@
 #include "cmd/run/pipeline.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
@@ -16,9 +17,11 @@
 #include "cmd/run/meta.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/privileges.h"
+#include "cmd/run/raw_tally.h"
 #include "cmd/run/subject.h"
 #include "cmd/text/instrument_report.h"
 #include "cmd/text/loss_counts.h"
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -29,7 +32,7 @@
 
 static void pipeline_release(struct pipeline *p)
 {
-	coverage_release(&p->coverage);
+	coverage_release(&p->completed.coverage);
 	report_release(&p->report);
 	session_free(p->session);
 	profile_free(p->profile);
@@ -38,6 +41,7 @@ static void pipeline_release(struct pipeline *p)
 		child_free(p->child);
 	iterations_release(&p->iterations);
 	supervisor_release(&p->supervisor);
+	spool_release(&p->spool);
 	signals_release(&p->signals);
 	outputs_release(&p->outputs);
 }
@@ -160,7 +164,33 @@ static pid_t subject_pid(const struct pipeline *p)
 	return p->child ? child_pid(p->child) : 0;
 }
 
-static void open_session(struct pipeline *p)
+static char *absolute_path(const char *path)
+{
+	_cleanup_free_ char *folder = *path == '/' ? NULL : getcwd(NULL, 0);
+
+	if (strcmp(path, "-") == 0)
+		return NULL;
+	return folder ? xasprintf("%s/%s", folder, path) : xstrdup(path);
+}
+
+static int begin_spool(struct pipeline *p, struct error *err)
+{
+	const struct output_options *output = p->options->output;
+	char version[] = PROF_VERSION;
+	_cleanup_free_ char *path = output->no_file ? NULL : absolute_path(output->path);
+	const struct recording_facts facts = {
+		.meta = p->profile->meta,
+		.version = version,
+		.output = path,
+		.unwind = p->options->live->unwind,
+		.subject = subject_kind(p->options),
+		.per_cpu = p->options->live->per_cpu,
+	};
+
+	return spool_begin(&p->spool, &facts, err);
+}
+
+static int open_session(struct pipeline *p, struct error *err)
 {
 	const struct pipeline_options *options = p->options;
 	_cleanup_(report_release) struct report report = {0};
@@ -172,7 +202,9 @@ static void open_session(struct pipeline *p)
 	p->profile = profile_new();
 	instrument_report_ask(&report, p->recorder, p->profile);
 	meta_fill(p->profile, &subject.meta, options->live, &info, &report);
-	p->session = session_new(p->profile);
+	if (!p->options->output->raw_path)
+		p->session = session_new(p->profile);
+	return begin_spool(p, err);
 }
 
 /* Prepares everything; the command has not been executed yet. */
@@ -180,6 +212,8 @@ static int prepare(struct pipeline *p, struct error *err)
 {
 	int ret = outputs_open(&p->outputs, p->options->output, p->options->live, &p->owner, err);
 
+	if (!ret)
+		ret = spool_open(&p->spool, p->options->output, &p->owner, err);
 	if (!ret)
 		ret = signals_init(&p->signals, err);
 	if (p->options->front) {
@@ -194,9 +228,7 @@ static int prepare(struct pipeline *p, struct error *err)
 		ret = supervise(p, err);
 	if (!ret)
 		ret = arm_or_explain(p, err);
-	if (!ret)
-		open_session(p);
-	return ret;
+	return ret ? ret : open_session(p, err);
 }
 
 static void show_begin(struct pipeline *p)
@@ -258,6 +290,15 @@ static void show_progress(struct pipeline *p)
 			   p->supervisor.interrupted);
 }
 
+static void take(struct pipeline *p, const struct rec *rec)
+{
+	spool_add(&p->spool, rec);
+	if (p->session)
+		session_feed(p->session, rec);
+	else
+		raw_tally(p->profile, rec);
+}
+
 static void record(struct pipeline *p)
 {
 	struct source *source = recorder_source(p->recorder);
@@ -271,10 +312,11 @@ static void record(struct pipeline *p)
 			if (supervisor_poll(&p->supervisor))
 				return;
 			show_progress(p);
+			spool_poll(&p->spool, p->recorder);
 		}
 		result = source_next(source, &rec, &err);
 		if (result == SOURCE_RECORD)
-			session_feed(p->session, rec);
+			take(p, rec);
 		else if (result != SOURCE_IDLE)
 			break;
 	}
@@ -311,7 +353,7 @@ static void drain(struct pipeline *p)
 	recorder_stop(p->recorder);
 	while ((result = source_next(source, &rec, &err)) > 0) {
 		if (result == SOURCE_RECORD)
-			session_feed(p->session, rec);
+			take(p, rec);
 	}
 	if (result < 0 && !p->status)
 		recording_failed(p, &err);
@@ -324,17 +366,19 @@ static int run(struct pipeline *p)
 	int status;
 
 	if (prepare(p, &err)) {
+		spool_remove(&p->spool);
 		if (err.code == -EMFILE)
 			error_hint(&err, "raise the limit of open files: ulimit -Hn %u",
 				   file_set_limit_wanted(0));
 		return command_fail(command, EXIT_REFUSED, &err);
 	}
 	status = begin(p, &err);
-	if (status)
+	if (!status)
+		status = record_all(p, &err);
+	if (status) {
+		spool_remove(&p->spool);
 		return command_fail(command, status, &err);
-	status = record_all(p, &err);
-	if (status)
-		return command_fail(command, status, &err);
+	}
 	progress_erase(&p->progress);
 	drain(p);
 	supervisor_settle(&p->supervisor);
@@ -343,10 +387,23 @@ static int run(struct pipeline *p)
 	if (iterations_are_none(&p->iterations)) {
 		command_say_as(command, "it ended while it warmed up, with status %d: no profile",
 			       status);
+		spool_remove(&p->spool);
 		return status;
 	}
-	if (pipeline_finish(p, &err))
+	if (pipeline_finish(p, &err)) {
+		if (p->spool.writer && err.code != -ENODATA && err.code != -ESRCH) {
+			spool_keep(&p->spool, p->recorder);
+			error_hint(&err, "%s is kept: prof recover %s",
+				   p->spool.written.failure ? "a part of the recording"
+							    : "the recording",
+				   p->spool.path);
+		} else {
+			spool_remove(&p->spool);
+		}
 		return command_fail(command, EXIT_REFUSED, &err);
+	}
+	if (!spool_is_wanted(&p->spool))
+		spool_remove(&p->spool);
 	return pipeline_exit_status(p);
 }
 
@@ -358,6 +415,7 @@ int pipeline_run(const struct pipeline_options *options)
 		.signals.fd = -1,
 		.supervisor.timer_fd = -1,
 		.outputs = OUTPUTS_INIT,
+		.spool = SPOOL_INIT,
 	};
 	int status;
 

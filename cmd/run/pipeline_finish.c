@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/command.h"
+#include "cmd/run/complete.h"
 #include "cmd/run/front_end.h"
 #include "cmd/run/kernel_symbol_list.h"
-#include "cmd/run/meta.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
-#include "cmd/run/symbolize_run.h"
 #include "cmd/text/heaviest.h"
 #include "cmd/text/instrument_report.h"
 #include "cmd/text/loss_counts.h"
 #include "cmd/text/summary.h"
-#include "cmd/text/wait_text.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"
-#include "lib/profile/wait_frames.h"
 
 static bool finish_now(void *ctx)
 {
@@ -24,40 +22,31 @@ static bool finish_now(void *ctx)
 	return supervisor_finish_now(&p->supervisor);
 }
 
-static void name_frames(struct pipeline *p)
+static void complete(struct pipeline *p, const struct recorder_info *info)
 {
-	struct symbolize_run_options options = {
-		.output = p->options->output,
+	const struct output_options *output = p->options->output;
+	struct kernel_table *symbols =
+		output->no_symbols ? NULL : kernel_symbol_list_collect(p->profile, p->recorder);
+	const struct symbolize_run_options names = {
+		.output = output,
 		.files = recorder_source(p->recorder)->files,
+		.kernel_symbols = symbols,
 		.owner = &p->owner,
 		.fetcher = p->options->front ? steal_fd(&p->options->front->fetcher) : -1,
 		.should_stop = finish_now,
 		.ctx = p,
 		.front = p->options->front ? p->options->front->pid : 0,
 	};
-	struct kernel_table *symbols;
 
-	if (p->options->output->no_symbols)
-		return;
-	symbols = kernel_symbol_list_collect(p->profile, p->recorder);
-	options.kernel_symbols = symbols;
-	symbolize_run(p->profile, &options);
+	complete_profile(p->profile,
+			 &(struct completion){
+				 .info = info,
+				 .report = &p->report,
+				 .unwind = p->options->live->unwind,
+				 .names = &names,
+			 },
+			 &p->completed);
 	kernel_table_free(symbols);
-}
-
-static void add_sources(struct pipeline *p)
-{
-	struct sources_options options = {
-		.files = recorder_source(p->recorder)->files,
-		.owner = p->owner,
-		.file_bytes = SOURCES_FILE_BYTES,
-		.total_bytes = SOURCES_TOTAL_BYTES,
-	};
-
-	if (!p->options->output->sources)
-		return;
-	sources_collect(p->profile, &options, &p->sources);
-	sources_add_extra(p->profile, &p->sources);
 }
 
 /* Leaves waits out of formats without times, as prof report does. */
@@ -114,12 +103,12 @@ static int report(struct pipeline *p, struct error *err)
 		.unwind = p->options->live->unwind,
 		.subject = subject_kind(p->options),
 		.verbose = output->verbose,
-		.coverage = &p->coverage,
+		.coverage = &p->completed.coverage,
 		.leaves_addresses = output->no_symbols,
 		.symbolizing_was_cut = !output->no_symbols && !p->profile->meta.symbolicated,
 		.left_running = p->child && !p->supervisor.child_ended ? child_pid(p->child) : 0,
 		.may_kill = p->supervisor.reason == STOP_DURATION,
-		.sources = output->sources ? &p->sources : NULL,
+		.sources = output->sources ? &p->completed.sources : NULL,
 		.path = output->no_file ? NULL : output->path,
 		.file_bytes = output->no_file ? 0 : outfile_size(p->outputs.profile),
 		.finish_ns = clock_monotonic_ns() - p->supervisor.stop_ns,
@@ -142,25 +131,38 @@ static int report(struct pipeline *p, struct error *err)
 	return outfile_commit(p->outputs.stats, err);
 }
 
+/* The capture has everything: it is completed and named when it is converted. */
+static int finish_raw(struct pipeline *p, const struct recorder_info *info, struct error *err)
+{
+	struct capture_written *written = &p->spool.written;
+	char size[32];
+
+	instrument_report_ask(&p->report, p->recorder, p->profile);
+	spool_end(&p->spool, p->recorder, info, &p->report);
+	if (written->failure)
+		return error_set(err, written->failure, "write %s", p->spool.path);
+	text_format_bytes(size, sizeof(size), written->bytes);
+	if (!p->options->output->quiet)
+		command_say("wrote %s (%s): convert it with prof convert", p->spool.path, size);
+	return 0;
+}
+
 int pipeline_finish(struct pipeline *p, struct error *err)
 {
 	struct recorder_info info;
 	int ret;
 
 	recorder_get_info(p->recorder, &info);
+	if (!p->session)
+		return finish_raw(p, &info, err);
 	session_finish(p->session, info.end_ns);
 	iterations_add_markers(&p->iterations, p->profile);
 	ret = subject_check_found(p->options, p->profile, err);
 	if (ret)
 		return ret;
 	instrument_report_ask(&p->report, p->recorder, p->profile);
-	meta_finish(p->profile, p->options->live, &info, &p->report);
-	name_frames(p);
-	wait_frames_refine(p->profile);
-	coverage_count(&p->coverage, p->profile);
-	coverage_add_extra(&p->coverage, p->profile);
-	wait_text_add_extra(p->profile);
-	add_sources(p);
+	spool_end(&p->spool, p->recorder, &info, &p->report);
+	complete(p, &info);
 	ret = write_profile(p, err);
 	return ret ? ret : report(p, err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/run/capture_file.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/infile.h"
@@ -16,7 +17,9 @@
 void profile_file_release(struct profile_file *f)
 {
 	free(f->text);
-	if (f->profile)
+	if (f->capture)
+		capture_file_free(f->capture);
+	else if (f->profile)
 		profile_free(f->profile);
 	*f = (struct profile_file){0};
 }
@@ -45,11 +48,26 @@ int profile_file_read(struct profile_file *f, int fd, struct error *err)
 	return ret;
 }
 
-static int load(struct profile_file *f, const char *path, struct error *err)
+static int load_capture(struct profile_file *f, int fd, const struct output_options *output,
+			struct error *err)
+{
+	static const struct output_options by_default = {.quiet = true};
+	int ret = capture_file_load(&f->capture, fd, f->label, output ? output : &by_default, err);
+
+	if (!ret)
+		f->profile = f->capture->profile;
+	return ret;
+}
+
+static int load(struct profile_file *f, const char *path, const struct output_options *output,
+		struct error *err)
 {
 	_cleanup_close_ int fd = profile_file_open(f, path, err);
-	int ret = fd < 0 ? fd : profile_file_read(f, fd, err);
+	int ret;
 
+	if (fd >= 0 && capture_file_is_one(fd))
+		return load_capture(f, fd, output, err);
+	ret = fd < 0 ? fd : profile_file_read(f, fd, err);
 	if (ret)
 		return ret;
 	if (!f->format->read)
@@ -59,7 +77,8 @@ static int load(struct profile_file *f, const char *path, struct error *err)
 	return ret ? error_wrap(err, "%s", f->label) : 0;
 }
 
-int profile_file_load(struct profile_file *f, const char *path, struct error *err)
+int profile_file_load(struct profile_file *f, const char *path, const struct output_options *output,
+		      struct error *err)
 {
 	struct identity owner = identity_of_invoker();
 	struct identity before = identity_assume_files(&owner);
@@ -69,7 +88,7 @@ int profile_file_load(struct profile_file *f, const char *path, struct error *er
 	if (ret)
 		error_set(err, ret, "read files as user %u", owner.uid);
 	else
-		ret = load(f, path, err);
+		ret = load(f, path, output, err);
 	identity_restore_files(&before);
 	if (ret)
 		profile_file_release(f);

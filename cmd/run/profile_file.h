@@ -6,6 +6,9 @@
 #include "lib/base/error.h"
 #include "lib/format/format.h"
 
+struct capture_file;
+struct output_options;
+
 struct profile_file {
 	const char *label; /* the path, or "standard input" for "-"; borrowed */
 	char *text; /* inflated; owned */
@@ -14,6 +17,7 @@ struct profile_file {
 	/* Set by profile_file_load() alone, which keeps no text. */
 	struct profile *profile;
 	struct import_counts counts;
+	struct capture_file *capture; /* owns the profile that was made of it; NULL: none */
 };
 
 /* A zeroed struct is empty, and so it is after a failure. */
@@ -22,7 +26,11 @@ void profile_file_release(struct profile_file *f);
 int profile_file_open(struct profile_file *f, const char *path, struct error *err);
 /* Reads the text of a descriptor that was opened so, and tells its format. */
 int profile_file_read(struct profile_file *f, int fd, struct error *err);
-/* All of it, as the invoking user: root reads nothing that the user may not read. */
-int profile_file_load(struct profile_file *f, const char *path, struct error *err);
+/*
+ * All of it, as the invoking user: root reads nothing that the user may not read. A capture is
+ * named as `output` says; NULL: by default.
+ */
+int profile_file_load(struct profile_file *f, const char *path, const struct output_options *output,
+		      struct error *err);
 
 #endif

@@ -44,7 +44,7 @@ struct capture_writer {
 	struct batch *batch; /* the one that grows, or NULL */
 	uint64_t sequence, samples;
 	uint64_t now_ns; /* as last told */
-	bool is_finished;
+	bool has_thread; /* not before the first frame: many recordings end sooner */
 	/* Belongs to the writing thread. */
 	ZSTD_CCtx *packer;
 	uint8_t *packed;
@@ -146,6 +146,10 @@ static void *write_batches(void *ctx)
 {
 	struct capture_writer *w = ctx;
 
+	w->packed = xmalloc(sizeof(struct capture_frame) + CAPTURE_PACKED_MAX);
+	w->packer = ZSTD_createCCtx();
+	if (!w->packer)
+		alloc_failed();
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
 		struct batch *batch = w->head;
@@ -186,17 +190,21 @@ static int write_header(struct capture_writer *w, const struct capture_start *st
 	return write_all(w->fd, &header, sizeof(header));
 }
 
-/* Signals belong to the main thread. */
-static int start_thread(struct capture_writer *w)
+/* Signals belong to the main thread. Without a thread, nothing is written. */
+static void start_thread(struct capture_writer *w)
 {
 	sigset_t all, before;
 	int ret;
+
+	if (w->has_thread || w->written.failure)
+		return;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	ret = pthread_create(&w->thread, NULL, write_batches, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -ret;
+	w->has_thread = !ret;
+	w->written.failure = -ret;
 }
 
 static void release(struct capture_writer *w)
@@ -221,13 +229,9 @@ struct capture_writer *capture_writer_new(const struct capture_writer_options *o
 	w->sync = options->sync;
 	w->room = options->room ? options->room : DEFAULT_ROOM;
 	w->tail = &w->head;
-	w->packed = xmalloc(sizeof(struct capture_frame) + CAPTURE_PACKED_MAX);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
-	w->packer = ZSTD_createCCtx();
-	ret = w->packer ? write_header(w, start) : -ENOMEM;
-	if (!ret)
-		ret = start_thread(w);
+	ret = write_header(w, start);
 	if (!ret)
 		return w;
 	error_set(err, ret, "write a capture");
@@ -263,8 +267,9 @@ static void end_batch(struct capture_writer *w, uint32_t flags)
 	batch->frame.flags = flags;
 	if (!batch->frame.records)
 		batch->frame.first_ns = 0;
+	start_thread(w);
 	pthread_mutex_lock(&w->lock);
-	has_room = flags || w->waiting + batch->size <= w->room;
+	has_room = w->has_thread && (flags || w->waiting + batch->size <= w->room);
 	if (has_room) {
 		*w->tail = batch;
 		w->tail = &batch->next;
@@ -314,9 +319,9 @@ void capture_writer_count(struct capture_writer *w, struct capture_written *writ
 
 static void join(struct capture_writer *w)
 {
-	if (w->is_finished)
+	if (!w->has_thread)
 		return;
-	w->is_finished = true;
+	w->has_thread = false;
 	pthread_mutex_lock(&w->lock);
 	w->is_ending = true;
 	pthread_cond_signal(&w->changed);

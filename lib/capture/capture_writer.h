@@ -34,7 +34,7 @@ struct capture_written {
 	int failure; /* negative errno of the write that failed, and ended the file; 0: none */
 };
 
-/* NULL if there can be no thread: err says why, and fd is closed. */
+/* NULL if the header cannot be written: err says why, and fd is closed. */
 struct capture_writer *capture_writer_new(const struct capture_writer_options *options,
 					  const struct capture_start *start, struct error *err);
 /* Adds a valid record, in the order of the stream. */

@@ -93,7 +93,7 @@ like "/dev/full: and says why" "$err" 'No space left'
 run "$PROF" record --stats /dev/full -o x.json.gz -- true
 is "/dev/full for --stats: it fails" "$status" 125
 
-# A full disk: the earlier file stays, and nothing else does.
+# A full disk: the earlier file stays, and what prof recover needs.
 # shellcheck disable=SC2016 # for the inner shell
 unshare -m bash -c '
 	mount -t tmpfs -o size=16k none folder || exit 77
@@ -101,15 +101,16 @@ unshare -m bash -c '
 	"$1" record -F 9999 -o folder/full.json -- "$2" 0.5 2>full.err
 	echo $? >full.status
 	cp folder/full.json full.kept
-	find folder -mindepth 1 >full.left
+	find folder -mindepth 1 | sed "s/[0-9a-f]*\.capture$/capture/" | sort >full.left
 ' sh "$PROF" "$workloads/shares"
 is "a full disk: exit status" "$(cat full.status)" 125
 like "a full disk: says so" "$(cat full.err)" 'No space left'
 ok "a full disk: in three lines at most" test "$(wc -l <full.err)" -le 3
 is "a full disk: the old file stays" "$(cat full.kept)" old
-is "a full disk: nothing else is left" "$(cat full.left)" folder/full.json
+is "a full disk: only the recording is left" "$(cat full.left)" $'folder/.full.json.capture\nfolder/full.json'
+like "a full disk: says where" "$(cat full.err)" 'is kept: prof recover folder/\.full\.json\.[0-9a-f]*\.capture'
 
-# A killed recorder leaves nothing behind; on a file system without unnamed files, the part it had
+# A killed recorder leaves what prof recover needs; on a file system without unnamed files, the part it had
 # written.
 killed() { # FOLDER
 	local child
@@ -123,16 +124,16 @@ killed() { # FOLDER
 	kill -KILL $!
 	wait $! 2>/dev/null
 	kill "$child"
-	left=$(cd "$1" && find . -type f | sort | tr '\n' ' ')
+	left=$(cd "$1" && find . -type f | sed 's/[0-9a-f]*\.capture$/capture/' | sort | tr '\n' ' ')
 }
 mkdir killed
 if python3 -c 'import os; os.open("killed", os.O_TMPFILE | os.O_RDWR)' 2>/dev/null; then
 	killed killed
-	is "killed: nothing new is left" "$left" "./old.json.gz ./ready "
+	is "killed: only the recording is left" "$left" "./.old.json.gz.capture ./old.json.gz ./ready "
 else
 	killed killed
 	like "killed: what it had begun is left" "$left" \
-		'^\./\.old\.json\.gz\.[^ ]{6} \./\.stats\.[^ ]{6} \./old\.json\.gz \./ready $'
+		'^(\./\.old\.json\.gz\.[^ ]{6,7} ){2}\./\.stats\.[^ ]{6} \./old\.json\.gz \./ready $'
 fi
 is "killed: the old file stays" "$(<killed/old.json.gz)" old
 

@@ -120,7 +120,8 @@ static void the_keys_of_stats_are_those_of_the_contract(void **state)
 	expect_integer(lost_by, "ring-full", 5);
 	expect_integer(lost_by, "stack", 1);
 	expect_integer(lost_by, "no-ring", 0);
-	assert_int_equal(json_object_size(lost_by), 3);
+	expect_integer(lost_by, "capture", 0);
+	assert_int_equal(json_object_size(lost_by), 4);
 	expect_integer(json_object_get(root, "lost_events"), "mapping", 4);
 	expect_integer(root, "threads", 2);
 	expect_integer(root, "processes", 1);
@@ -217,7 +218,7 @@ static void every_cause_is_a_sample_or_an_event(void **state)
 			 LOST_CAUSE_COUNT);
 	losses_describe(&stats, true, &samples);
 	losses_describe(&stats, false, &events);
-	assert_string_equal(strbuf_text(&samples), "ring-full 1, stack 1, no-ring 1");
+	assert_string_equal(strbuf_text(&samples), "ring-full 1, stack 1, no-ring 1, capture 1");
 	assert_string_equal(strbuf_text(&events), "event 1, mapping 1, tracking 1");
 }
 

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* prof recover: profiles of recordings whose recorder was killed. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/options/output_options.h"
+#include "cmd/run/capture_file.h"
+#include "cmd/run/spool.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+extern const struct command command_recover;
+
+enum {
+	OPTION_LIST = OPT_OUTPUT_END,
+};
+
+static const struct option longs[] = {
+	{"list", no_argument, NULL, OPTION_LIST},
+	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
+	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS},
+	{"sources", no_argument, NULL, OPT_SOURCES},
+	{"verbose", no_argument, NULL, 'v'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+struct recover {
+	struct output_options output;
+	struct identity owner; /* the invoking user */
+	bool only_list;
+	size_t found, failed;
+};
+
+/* A spool that was found. */
+struct leftover {
+	const char *path;
+	int fd;
+	struct stat st;
+	struct capture_file *file;
+	char *target; /* path of the profile */
+};
+
+static void print_help(void)
+{
+	printf("Usage: prof recover [OPTION]... [DIR|FILE]...\n"
+	       "Write the profiles of recordings whose recorder was killed, or could not write.\n"
+	       "\n"
+	       "While prof records, a hidden file beside the output (.NAME.XXXXXX.capture) has what\n"
+	       "was recorded so far. Looks for such files in DIR; without one here and in\n"
+	       "~/.local/state/prof. Each becomes the profile that the recording would have\n"
+	       "written, and is removed; a newer file is never replaced.\n"
+	       "\n"
+	       "  --list                 only say what there is\n"
+	       "  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
+	       "  --no-symbols           leave addresses without names\n"
+	       "  --sources              put the text of source files into the profile\n"
+	       "  -v, --verbose          say more; twice: everything\n"
+	       "  -q, --quiet            say only what goes wrong\n"
+	       "  -h, --help             show this and exit\n"
+	       "\n"
+	       "Exit status: 0, also where there is nothing; 125 where a file refuses; 2 for wrong\n"
+	       "use.\n");
+}
+
+static void describe(const struct leftover *l)
+{
+	const struct recording_facts *facts = &l->file->facts;
+	const struct profile_meta *meta = &l->file->profile->meta;
+	time_t start = (time_t)(meta->start_realtime_ns / 1000000000);
+	struct tm when;
+	char text[32] = "an unknown time";
+
+	if (localtime_r(&start, &when))
+		strftime(text, sizeof(text), "%F %T", &when);
+	command_say("%s: %s, from %s, %.1f s, %s", l->path, meta->product, text,
+		    (double)(facts->info.end_ns - meta->start_ns) / 1e9,
+		    l->file->counts.is_complete ? "complete" : "cut");
+}
+
+/* The modification tells which is newer, as both are written to the end. */
+static bool is_free(const struct leftover *l, const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT;
+	return S_ISREG(st.st_mode) && (st.st_mtim.tv_sec < l->st.st_mtim.tv_sec ||
+				       (st.st_mtim.tv_sec == l->st.st_mtim.tv_sec &&
+					st.st_mtim.tv_nsec <= l->st.st_mtim.tv_nsec));
+}
+
+/* Returns ".profile.json.gz.XXXXXX.capture" without what the spool added. */
+static char *name_beside(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t folder = (size_t)(name - path), size = strlen(name);
+	const size_t added = strlen(".XXXXXX" SPOOL_SUFFIX);
+
+	if (*name == '.' && size > added + 1 && text_ends_with(name, SPOOL_SUFFIX)) {
+		name++;
+		size -= added + 1;
+	}
+	return xasprintf("%.*s%.*s", (int)folder, path, (int)size, name);
+}
+
+/* Takes the place that the recording was told, else a free name beside the spool. */
+static char *choose_target(const struct leftover *l)
+{
+	const char *wanted = l->file->facts.output;
+	_cleanup_free_ char *beside = name_beside(l->path);
+	const char *suffix = format_of_path(beside) ? "" : ".json.gz";
+
+	if (wanted && *wanted == '/' && is_free(l, wanted))
+		return xstrdup(wanted);
+	for (unsigned int n = 1; n < 1000; n++) {
+		_cleanup_free_ char *number = n > 1 ? xasprintf("%u.", n) : NULL;
+		const char *slash = strrchr(beside, '/'), *name = slash ? slash + 1 : beside;
+		char *path = xasprintf("%.*srecovered.%s%s%s", (int)(name - beside), beside,
+				       number ? number : "", name, suffix);
+
+		if (access(path, F_OK) != 0)
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+static int write_profile(struct recover *r, struct leftover *l, struct error *err)
+{
+	const struct export_options options = {.cpus = l->file->facts.per_cpu};
+	struct outfile *out = NULL;
+	char size[32];
+	int ret;
+
+	l->target = choose_target(l);
+	if (!l->target)
+		return error_text(err, -EEXIST, "%s: no free name beside it", l->path);
+	r->output.path = l->target;
+	r->output.format = format_of_path(l->target);
+	if (!r->output.format)
+		r->output.format = FORMAT_DEFAULT;
+	ret = output_open(&r->output, &r->owner, &out, err);
+	if (!ret)
+		ret = r->output.format->write(l->file->profile, &options, out, NULL, err);
+	if (!ret)
+		ret = outfile_commit(out, err);
+	if (!ret && !r->output.quiet) {
+		text_format_bytes(size, sizeof(size), outfile_size(out));
+		command_say("wrote %s (%s)", l->target, size);
+	}
+	outfile_free(out);
+	return ret;
+}
+
+/* -ENODATA: there is nothing to be had from it. */
+static int recover_opened(struct recover *r, struct leftover *l, struct error *err)
+{
+	int ret = capture_file_load(&l->file, l->fd, l->path, &r->output, err);
+
+	if (ret)
+		return ret;
+	if (!r->output.quiet || r->only_list)
+		describe(l);
+	if (r->only_list)
+		return 0;
+	ret = write_profile(r, l, err);
+	if (!ret && unlink(l->path) != 0)
+		command_say("%s: %s", l->path, strerror(errno));
+	return ret;
+}
+
+/* Names in a folder that others may write to are not trusted: no link, and nobody else's file. */
+static void recover_file(struct recover *r, const char *path)
+{
+	struct leftover l = {.path = path};
+	struct error err = {0};
+	int ret = 0;
+
+	r->found++;
+	l.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+	if (l.fd < 0 || fstat(l.fd, &l.st) != 0)
+		ret = error_set(&err, -errno, "read %s", path);
+	else if (!S_ISREG(l.st.st_mode))
+		ret = error_text(&err, -EINVAL, "%s: no regular file", path);
+	else if (l.st.st_uid != r->owner.uid)
+		ret = error_text(&err, -EPERM, "%s: is user %u's, who can recover it", path,
+				 (unsigned int)l.st.st_uid);
+	else if (flock(l.fd, LOCK_EX | LOCK_NB) != 0)
+		command_say("%s: is being recorded", path);
+	else
+		ret = recover_opened(r, &l, &err);
+	if (ret) {
+		r->failed++;
+		command_fail(command_recover.name, EXIT_REFUSED, &err);
+	}
+	if (l.fd >= 0)
+		close(l.fd);
+	capture_file_free(l.file);
+	free(l.target);
+}
+
+static bool is_spool(const char *name)
+{
+	return *name == '.' && text_ends_with(name, SPOOL_SUFFIX);
+}
+
+static void recover_folder(struct recover *r, const char *folder, DIR *dir)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(dir))) {
+		_cleanup_free_ char *path = NULL;
+
+		if (!is_spool(entry->d_name))
+			continue;
+		path = xasprintf("%s/%s", strcmp(folder, "/") ? folder : "", entry->d_name);
+		recover_file(r, strncmp(path, "./", 2) ? path : path + 2);
+	}
+}
+
+/* Without `must_exist`, a folder that is not there has no spools. */
+static void recover_path(struct recover *r, const char *path, bool must_exist)
+{
+	_cleanup_closedir_ DIR *dir = opendir(path);
+	struct error err = {0};
+
+	if (dir) {
+		recover_folder(r, path, dir);
+	} else if (errno == ENOTDIR) {
+		recover_file(r, path);
+	} else if (must_exist) {
+		r->failed++;
+		error_set(&err, -errno, "read %s", path);
+		command_fail(command_recover.name, EXIT_REFUSED, &err);
+	}
+}
+
+static int recover_all(struct recover *r, int argc, char **argv)
+{
+	struct identity before = identity_assume_files(&r->owner);
+	_cleanup_free_ char *state = spool_state_folder(&r->owner);
+	struct error err = {0};
+
+	if (before.failure) {
+		identity_restore_files(&before);
+		error_set(&err, before.failure, "read files as user %u", r->owner.uid);
+		return command_fail(command_recover.name, EXIT_REFUSED, &err);
+	}
+	for (int i = 0; i < argc; i++)
+		recover_path(r, argv[i], true);
+	if (!argc) {
+		recover_path(r, ".", true);
+		if (state)
+			recover_path(r, state, false);
+	}
+	identity_restore_files(&before);
+	if (!r->found && !r->failed && !r->output.quiet)
+		command_say("nothing was left by a recording");
+	return r->failed ? EXIT_REFUSED : 0;
+}
+
+/* -ECANCELED: --help was printed. */
+static int parse(struct recover *r, int argc, char **argv, struct error *err)
+{
+	int opt, ret;
+
+	while ((opt = options_next(argc, argv, "+:vqh", longs, err)) != -1) {
+		if (opt == 'h') {
+			print_help();
+			return -ECANCELED;
+		}
+		if (opt == '?')
+			return -EINVAL;
+		ret = 0;
+		if (opt == OPTION_LIST)
+			r->only_list = true;
+		else
+			ret = output_options_set(&r->output, opt, optarg, err);
+		if (ret)
+			return ret;
+	}
+	for (int i = optind; i < argc; i++) {
+		if (!*argv[i])
+			return error_text(err, -EINVAL, "the name of the folder must not be empty");
+	}
+	return output_options_check(&r->output, err);
+}
+
+static int run(int argc, char **argv)
+{
+	struct recover r = {.owner = identity_of_invoker()};
+	struct error err = {0};
+	int ret, status = 0;
+
+	output_options_init(&r.output);
+	ret = parse(&r, argc, argv, &err);
+	/* Only to say what there is needs no names. */
+	r.output.no_symbols |= r.only_list;
+	if (!ret)
+		status = recover_all(&r, argc - optind, argv + optind);
+	else if (ret != -ECANCELED)
+		status = command_fail_usage(command_recover.name, &err);
+	output_options_release(&r.output);
+	return status;
+}
+
+const struct command command_recover = {
+	.name = "recover",
+	.summary = "write what a killed recorder has left",
+	.run = run,
+};

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/asked_symbols.h"
+
+#include <stdlib.h>
+
+#include "cmd/run/recording_facts.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/record/stack_record.h"
+
+#define ASK_NS 1000000000ull
+/* More distinct addresses than a kernel has functions. */
+#define ADDRESSES_MAX (1u << 20)
+
+void asked_symbols_release(struct asked_symbols *k)
+{
+	index_release(&k->known);
+	vec_release(&k->addresses);
+}
+
+static bool is_equal(const void *table, uint32_t id, const void *key)
+{
+	return ((const uint64_t *)table)[id] == *(const uint64_t *)key;
+}
+
+static void note(struct asked_symbols *k, uint64_t addr)
+{
+	uint64_t hash = hash_u64(addr);
+
+	if (k->addresses.count >= ADDRESSES_MAX ||
+	    index_find(&k->known, hash, is_equal, k->addresses.items, &addr) != INDEX_NONE)
+		return;
+	index_add(&k->known, hash, (uint32_t)k->addresses.count);
+	vec_push(&k->addresses, addr);
+}
+
+/* The kernel's frames are the innermost ones; the call is before its return address. */
+static void note_stack(struct asked_symbols *k, const struct rec_stack *rec)
+{
+	struct stack_body body = stack_record_body(rec);
+	uint32_t depth = body.depth;
+	_cleanup_free_ uint64_t *addrs = NULL;
+	_cleanup_free_ uint8_t *kinds = NULL;
+
+	if (!rec->kernel_depth)
+		return;
+	addrs = xcalloc(depth, sizeof(*addrs));
+	kinds = xcalloc(depth, sizeof(*kinds));
+	depth = stack_body_unpack(&body, 0, addrs, kinds);
+	for (uint32_t i = 0; i < depth; i++) {
+		if (kinds[i] == FRAME_KERNEL && addrs[i])
+			note(k, addrs[i] - 1);
+	}
+}
+
+static void note_leaf(struct asked_symbols *k, const struct rec_sample *rec)
+{
+	if (rec->rec.flags & SAMPLE_LEAF_KERNEL)
+		note(k, rec->leaf);
+}
+
+void asked_symbols_note(struct asked_symbols *k, const struct rec *rec)
+{
+	switch (rec->kind) {
+	case REC_SAMPLE:
+	case REC_EVENT: /* begin with a sample */
+	case REC_WAIT:
+		note_leaf(k, (const struct rec_sample *)rec);
+		break;
+	case REC_STACK:
+		note_stack(k, (const struct rec_stack *)rec);
+		break;
+	case REC_MODULE:
+		k->has_image |= ((const struct rec_module *)rec)->kind == MODULE_KERNEL;
+		break;
+	}
+}
+
+struct answer {
+	uint64_t time;
+	record_sink_fn *sink;
+	void *ctx;
+};
+
+static void take_answer(void *ctx, const struct kernel_symbol_text *symbol)
+{
+	const struct answer *a = ctx;
+
+	recording_facts_send_kernel_symbol(a->time, symbol, a->sink, a->ctx);
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder, bool now,
+		       record_sink_fn *sink, void *ctx)
+{
+	struct answer answer = {clock_monotonic_ns(), sink, ctx};
+	size_t count = k->addresses.count - k->asked;
+	_cleanup_free_ uint64_t *sorted = NULL;
+
+	/* The kernel tells no address of its image if it hides symbols: the owner's wish. */
+	if (!count || !k->has_image || k->is_hidden || (!now && answer.time - k->asked_ns < ASK_NS))
+		return;
+	k->asked_ns = answer.time;
+	sorted = xmemdup(k->addresses.items + k->asked, count * sizeof(*sorted));
+	k->asked = k->addresses.count;
+	qsort(sorted, count, sizeof(*sorted), compare);
+	if (!recorder_find_symbols(recorder, sorted, count, take_answer, &answer))
+		k->is_hidden = true;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asks the kernel for the names of its functions while it is recorded, each address once: who reads
+ * the capture later may have another kernel.
+ */
+#ifndef PROF_CMD_RUN_ASKED_SYMBOLS_H
+#define PROF_CMD_RUN_ASKED_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/live/recorder.h"
+#include "lib/record/sink.h"
+
+struct asked_symbols {
+	struct index known; /* of the addresses */
+	VEC(uint64_t) addresses; /* in the order seen */
+	size_t asked; /* of them */
+	uint64_t asked_ns; /* when; CLOCK_MONOTONIC */
+	bool is_hidden; /* the kernel does not answer */
+	bool has_image; /* it told where its image lies */
+};
+
+void asked_symbols_release(struct asked_symbols *k);
+/* Notes the kernel's addresses of a record. */
+void asked_symbols_note(struct asked_symbols *k, const struct rec *rec);
+/* Sends the symbols of new addresses; at most once a second, unless `now`. */
+void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder, bool now,
+		       record_sink_fn *sink, void *ctx);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/capture_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/run/lookup.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/session/session.h"
+
+/* Descriptors that are not for modules. */
+#define RESERVED_FILES 64
+
+bool capture_file_is_one(int fd)
+{
+	char bytes[CAPTURE_MAGIC_SIZE];
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       pread(fd, bytes, sizeof(bytes), 0) == (ssize_t)sizeof(bytes) &&
+	       capture_is_one(bytes, sizeof(bytes));
+}
+
+void capture_file_free(struct capture_file *f)
+{
+	if (!f)
+		return;
+	if (f->profile)
+		profile_free(f->profile);
+	recording_facts_release(&f->facts);
+	coverage_release(&f->completed.coverage);
+	free(f);
+}
+
+static char *copy(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+/* The profile's meta is a copy: the facts stay whole. */
+static void set_meta(struct profile *p, const struct recording_facts *facts,
+		     const struct capture_header *header)
+{
+	const struct profile_meta *from = &facts->meta;
+	struct profile_meta *meta = &p->meta;
+
+	*meta = *from;
+	meta->product = xstrdup(from->product ? from->product : "unknown");
+	meta->command_line = copy(from->command_line);
+	meta->os = copy(from->os);
+	meta->distribution = copy(from->distribution);
+	meta->abi = copy(from->abi);
+	meta->cpu_name = copy(from->cpu_name);
+	memset(&meta->features, 0, sizeof(meta->features));
+	memset(&meta->filters, 0, sizeof(meta->filters));
+	vec_for_each(&from->features, char *const *, text)
+		vec_push(&meta->features, xstrdup(*text));
+	vec_for_each(&from->filters, char *const *, text)
+		vec_push(&meta->filters, xstrdup(*text));
+	if (!meta->start_ns) {
+		meta->start_ns = header->start_ns;
+		meta->start_realtime_ns = header->start_realtime_ns;
+	}
+}
+
+struct replay {
+	struct capture_file *file;
+	struct capture_reader *reader;
+	struct session *session; /* NULL until the facts of the beginning are there */
+};
+
+static void begin(struct replay *r)
+{
+	r->file->profile = profile_new();
+	set_meta(r->file->profile, &r->file->facts, capture_reader_header(r->reader));
+	r->session = session_new(r->file->profile);
+}
+
+static int replay(struct replay *r, struct error *err)
+{
+	struct source *source = capture_reader_source(r->reader);
+	const struct rec *rec;
+	int result;
+
+	while ((result = source_next(source, &rec, err)) > 0) {
+		if (rec->kind == REC_META) {
+			recording_facts_take(&r->file->facts, (const struct rec_meta *)rec);
+			continue;
+		}
+		if (!r->session)
+			begin(r);
+		session_feed(r->session, rec);
+	}
+	if (!r->session)
+		begin(r);
+	return result;
+}
+
+/* Concludes what only the end of a recording tells, if it was cut. */
+static void conclude(struct capture_file *f)
+{
+	struct recorder_info *info = &f->facts.info;
+	const struct profile_meta *meta = &f->profile->meta;
+
+	if (f->facts.has_ended && info->end_ns >= meta->start_ns)
+		return;
+	*info = (struct recorder_info){
+		.cpu_count = meta->logical_cpus,
+		.interval_ns = meta->interval_ns,
+		.ring_bytes = meta->buffer_bytes,
+		.start_ns = meta->start_ns,
+		.start_realtime_ns = meta->start_realtime_ns,
+		.end_ns = f->counts.end_ns > meta->start_ns ? f->counts.end_ns : meta->start_ns,
+	};
+}
+
+static int read_all(struct capture_file *f, int fd, struct error *err)
+{
+	struct replay r = {.file = f};
+	int ret = capture_reader_open(&r.reader, fd, err);
+
+	if (ret)
+		return ret;
+	ret = replay(&r, err);
+	capture_reader_count(r.reader, &f->counts);
+	if (!ret && !f->counts.records)
+		ret = error_text(err, -ENODATA, "the capture holds no record");
+	if (!ret) {
+		conclude(f);
+		session_finish(r.session, f->facts.info.end_ns);
+	}
+	session_free(r.session);
+	capture_reader_free(r.reader);
+	return ret;
+}
+
+static void complete(struct capture_file *f, int fd, const struct output_options *output)
+{
+	const struct identity owner = identity_of_invoker();
+	const char *os = f->facts.meta.os ? f->facts.meta.os : "";
+	_cleanup_free_ char *release = lookup_kernel_release(os);
+	bool is_root = owner.is_self && geteuid() == 0;
+	struct readers authors = {0}, strangers = {0};
+	const struct lookup lookup = {
+		.profile = f->profile,
+		.os = os,
+		.dirs = output->debug_dirs.items,
+		.readers = is_root ? &authors : NULL,
+	};
+	struct symbolize_run_options names = {
+		.output = output,
+		.files = file_set_new(RESERVED_FILES),
+		.kernel_symbols = f->facts.kernel,
+		.owner = &owner,
+		.kernel_release = release ? release : "",
+		.fetcher = -1,
+	};
+
+	readers_add(&authors, lookup_reader(fd));
+	readers_add(&strangers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
+	if (f->facts.kernel)
+		kernel_table_seal(f->facts.kernel);
+	lookup_files(&lookup, names.files);
+	complete_profile(f->profile,
+			 &(struct completion){
+				 .info = &f->facts.info,
+				 .report = &f->facts.report,
+				 .unwind = f->facts.unwind,
+				 .names = &names,
+				 .strangers = is_root ? &strangers : NULL,
+			 },
+			 &f->completed);
+	file_set_free(names.files);
+	readers_release(&authors);
+	readers_release(&strangers);
+}
+
+static void say_damage(const struct capture_file *f, const char *label)
+{
+	const struct capture_counts *c = &f->counts;
+	char size[32];
+
+	if (!c->is_complete)
+		command_say("%s: the recording was cut: it ends %.1f s after its start", label,
+			    (double)(f->facts.info.end_ns - f->profile->meta.start_ns) / 1e9);
+	text_format_bytes(size, sizeof(size), c->skipped_bytes);
+	if (c->skipped_bytes)
+		command_say("%s: %s are damaged and were left out", label, size);
+}
+
+int capture_file_load(struct capture_file **out, int fd, const char *label,
+		      const struct output_options *output, struct error *err)
+{
+	struct capture_file *f = xcalloc(1, sizeof(*f));
+	int ret = read_all(f, fd, err);
+
+	if (ret) {
+		capture_file_free(f);
+		return error_wrap(err, "%s", label);
+	}
+	say_damage(f, label);
+	if (!f->counts.is_complete)
+		profile_add_extra(f->profile, "Recording", "Cut", "string",
+				  "the recorder did not end by itself");
+	complete(f, fd, output);
+	*out = f;
+	return 0;
+}

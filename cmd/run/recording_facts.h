@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Facts of a recording that no event tells: the machine, the command, the settings, the
+ * instruments' reports. Captures hold them as REC_META records, so that a profile made of one is
+ * that of the recording itself. prof-capture(5) lists the keys.
+ */
+#ifndef PROF_CMD_RUN_RECORDING_FACTS_H
+#define PROF_CMD_RUN_RECORDING_FACTS_H
+
+#include <stdbool.h>
+
+#include "cmd/text/summary.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "lib/live/recorder.h"
+#include "lib/profile/profile.h"
+#include "lib/record/sink.h"
+#include "symbolize/kernel/kernel_table.h"
+
+/* Zeroed is empty. Texts are owned; NULL: unknown. */
+struct recording_facts {
+	/* Known when recording begins. */
+	struct profile_meta meta; /* without end_ns, symbolicated and extra */
+	char *version; /* of prof */
+	char *output; /* absolute path of the profile; NULL: it has none */
+	enum recorder_unwind unwind;
+	enum outcome_subject subject;
+	bool per_cpu;
+	/* Added while it goes on. */
+	struct kernel_table *kernel; /* symbols of the kernel, not sealed; NULL: none yet */
+	/* Known when it has ended. */
+	bool has_ended;
+	struct recorder_info info;
+	struct report report;
+	VEC(char *) texts; /* borrowed by the report */
+};
+
+void recording_facts_release(struct recording_facts *f);
+
+/* Sends what is known when recording begins. Borrows all of `facts`. */
+void recording_facts_send_begin(const struct recording_facts *facts, record_sink_fn *sink,
+				void *ctx);
+void recording_facts_send_kernel_symbol(uint64_t time, const struct kernel_symbol_text *symbol,
+					record_sink_fn *sink, void *ctx);
+void recording_facts_send_end(const struct recorder_info *info, const struct report *report,
+			      record_sink_fn *sink, void *ctx);
+
+/* Takes a valid record of an untrusted file. Unknown keys and damaged values are ignored. */
+void recording_facts_take(struct recording_facts *f, const struct rec_meta *rec);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/spool.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+
+#define NAME_TRIES 100
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#endif
+
+char *spool_state_folder(const struct identity *owner)
+{
+	const struct passwd *entry = owner->is_self ? NULL : getpwuid(owner->uid);
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (!owner->is_self)
+		return entry && entry->pw_dir ? xasprintf("%s/.local/state/prof", entry->pw_dir)
+					      : NULL;
+	if (state && *state == '/')
+		return xasprintf("%s/prof", state);
+	return home && *home == '/' ? xasprintf("%s/.local/state/prof", home) : NULL;
+}
+
+static void make_folders(const char *path)
+{
+	_cleanup_free_ char *part = xstrdup(path);
+
+	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(part, 0700);
+		*slash = '/';
+	}
+	mkdir(part, 0700);
+}
+
+/* Creates ".NAME.XXXXXX.capture" in the folder. 0 or a negative errno. */
+static int create(struct spool *s, const char *folder, const char *name)
+{
+	const int kept = NAME_MAX - (int)sizeof(SPOOL_SUFFIX) - 8;
+
+	s->dir_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->dir_fd < 0)
+		return -errno;
+	for (int tries = 0; tries < NAME_TRIES; tries++) {
+		uint64_t random = clock_monotonic_ns() * 0x9e3779b97f4a7c15ull ^ (uint64_t)getpid();
+
+		free(s->name);
+		s->name = xasprintf(".%.*s.%06x%s", kept, name, (unsigned int)(random >> 40),
+				    SPOOL_SUFFIX);
+		s->fd = openat(s->dir_fd, s->name,
+			       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (s->fd >= 0 || errno != EEXIST)
+			break;
+	}
+	if (s->fd < 0) {
+		int ret = -errno;
+
+		close(steal_fd(&s->dir_fd));
+		return ret;
+	}
+	s->path = strcmp(folder, ".")
+			  ? xasprintf("%s/%s", strcmp(folder, "/") ? folder : "", s->name)
+			  : xstrdup(s->name);
+	/* Tells prof recover that the recorder lives. */
+	flock(s->fd, LOCK_EX | LOCK_NB);
+	return 0;
+}
+
+static bool is_beside(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
+}
+
+/* Creates it where it belongs, as the owner. */
+static int create_somewhere(struct spool *s, const struct output_options *output)
+{
+	const char *path = output->raw_path ? output->raw_path : output->path;
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *folder = NULL, *state = spool_state_folder(&s->owner);
+	const char *name = slash ? slash + 1 : path;
+	int ret = -ENOENT;
+
+	if (output->spool_dir)
+		return create(s, output->spool_dir, strcmp(name, "-") ? name : "profile");
+	folder = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+	if (output->raw_path || (is_beside(path) && !output->no_file))
+		ret = create(s, folder, name);
+	if (!ret || output->raw_path || !state)
+		return ret;
+	make_folders(state);
+	return create(s, state, *name && strcmp(name, "-") ? name : "profile");
+}
+
+int spool_open(struct spool *s, const struct output_options *output, const struct identity *owner,
+	       struct error *err)
+{
+	struct identity before;
+	int ret;
+
+	if (output->no_spool && !output->raw_path)
+		return 0;
+	s->owner = *owner;
+	s->is_kept = output->keep_capture;
+	s->sync = output->sync;
+	before = identity_assume_files(owner);
+	ret = before.failure ? before.failure : create_somewhere(s, output);
+	identity_restore_files(&before);
+	if (output->raw_path) {
+		const char *slash = strrchr(output->raw_path, '/');
+
+		s->final_name = xstrdup(slash ? slash + 1 : output->raw_path);
+		free(s->path);
+		s->path = xstrdup(output->raw_path);
+		return ret ? error_set(err, ret, "write %s", output->raw_path) : 0;
+	}
+	if (ret && output->spool_dir)
+		return error_set(err, ret, "--spool-dir %s", output->spool_dir);
+	if (ret)
+		log_info("no spool, so nothing is left if prof is killed: %s", strerror(-ret));
+	return 0;
+}
+
+static void read_boot_id(uint8_t *id)
+{
+	_cleanup_free_ char *text = text_read_file("/proc/sys/kernel/random/boot_id", 64, NULL);
+	size_t digits = 0;
+
+	for (const char *at = text; at && *at && digits < 2 * CAPTURE_BOOT_ID_SIZE; at++) {
+		const char *hex = "0123456789abcdef", *found = strchr(hex, *at);
+
+		if (!found)
+			continue;
+		id[digits / 2] = (uint8_t)(id[digits / 2] << 4 | (found - hex));
+		digits++;
+	}
+}
+
+static void add(void *ctx, const struct rec *rec)
+{
+	capture_writer_add(((struct spool *)ctx)->writer, rec);
+}
+
+/* The file of --raw gets its name at once: it is valid at any length. */
+static int take_name(struct spool *s, struct error *err)
+{
+	struct identity before;
+	int ret;
+
+	if (!s->final_name)
+		return 0;
+	before = identity_assume_files(&s->owner);
+	ret = before.failure;
+	if (!ret && renameat(s->dir_fd, s->name, s->dir_fd, s->final_name) != 0)
+		ret = -errno;
+	identity_restore_files(&before);
+	if (ret)
+		return error_set(err, ret, "write %s", s->final_name);
+	free(s->name);
+	s->name = xstrdup(s->final_name);
+	return 0;
+}
+
+int spool_begin(struct spool *s, const struct recording_facts *facts, struct error *err)
+{
+	struct capture_start start = {
+		.start_ns = facts->meta.start_ns,
+		.start_realtime_ns = facts->meta.start_realtime_ns,
+		.machine = OWN_MACHINE,
+	};
+	struct capture_writer_options options = {.sync = s->sync};
+	int ret = s->fd < 0 ? 0 : take_name(s, err);
+
+	if (s->fd < 0 || ret)
+		return ret;
+	read_boot_id(start.boot_id);
+	options.fd = steal_fd(&s->fd);
+	s->writer = capture_writer_new(&options, &start, err);
+	if (!s->writer)
+		return s->final_name ? err->code : 0;
+	recording_facts_send_begin(facts, add, s);
+	return 0;
+}
+
+void spool_add(struct spool *s, const struct rec *rec)
+{
+	if (!s->writer)
+		return;
+	capture_writer_add(s->writer, rec);
+	asked_symbols_note(&s->asked_symbols, rec);
+}
+
+/* Says once that less than everything is in the file. */
+static void warn(struct spool *s)
+{
+	struct capture_written now;
+
+	capture_writer_count(s->writer, &now);
+	if (s->has_warned || (!now.failure && !now.unwritten_records))
+		return;
+	s->has_warned = true;
+	if (now.failure)
+		log_warn("%s: %s: it ends here, the recording goes on", s->path,
+			 strerror(-now.failure));
+	else
+		log_warn("%s: the disk is too slow: parts are missing in it", s->path);
+}
+
+void spool_poll(struct spool *s, struct recorder *recorder)
+{
+	if (!s->writer)
+		return;
+	asked_symbols_ask(&s->asked_symbols, recorder, false, add, s);
+	capture_writer_poll(s->writer, clock_monotonic_ns());
+	warn(s);
+}
+
+bool spool_is_wanted(const struct spool *s)
+{
+	return s->is_kept || s->final_name;
+}
+
+static void finish(struct spool *s, struct recorder *recorder)
+{
+	asked_symbols_ask(&s->asked_symbols, recorder, true, add, s);
+	capture_writer_finish(s->writer, true);
+	warn(s);
+	capture_writer_count(s->writer, &s->written);
+}
+
+void spool_end(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
+	       const struct report *report)
+{
+	if (!s->writer)
+		return;
+	recording_facts_send_end(info, report, add, s);
+	/* Most are removed in a moment, and need no last frame. */
+	if (spool_is_wanted(s))
+		finish(s, recorder);
+}
+
+void spool_keep(struct spool *s, struct recorder *recorder)
+{
+	if (s->writer && !spool_is_wanted(s))
+		finish(s, recorder);
+}
+
+void spool_remove(struct spool *s)
+{
+	struct identity before;
+
+	if (s->dir_fd < 0)
+		return;
+	before = identity_assume_files(&s->owner);
+	if (!before.failure)
+		unlinkat(s->dir_fd, s->name, 0);
+	identity_restore_files(&before);
+}
+
+void spool_release(struct spool *s)
+{
+	capture_writer_free(s->writer);
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->dir_fd >= 0)
+		close(s->dir_fd);
+	free(s->name);
+	free(s->final_name);
+	free(s->path);
+	asked_symbols_release(&s->asked_symbols);
+	*s = SPOOL_INIT;
+}

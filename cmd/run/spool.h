@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The capture file of a recording that is going on: what is left if the recorder is killed. Beside
+ * the output, with a hidden name, locked as long as this process lives; or, for --raw, the output
+ * itself. Trouble with it ends the spool with a warning, never the recording.
+ */
+#ifndef PROF_CMD_RUN_SPOOL_H
+#define PROF_CMD_RUN_SPOOL_H
+
+#include "cmd/options/output_options.h"
+#include "cmd/run/asked_symbols.h"
+#include "cmd/run/recording_facts.h"
+#include "lib/base/identity.h"
+#include "lib/capture/capture_writer.h"
+
+struct spool {
+	struct capture_writer *writer; /* NULL: there is none, or it was ended */
+	int fd; /* opened, not yet the writer's; -1: none */
+	int dir_fd; /* of the folder; -1: none */
+	char *name, *final_name; /* in the folder; final_name is that of --raw, else NULL */
+	char *path; /* for messages */
+	struct identity owner;
+	struct asked_symbols asked_symbols;
+	struct capture_written written; /* once the writer has ended */
+	bool is_kept; /* by --keep-capture */
+	bool sync;
+	bool has_warned;
+};
+
+#define SPOOL_INIT ((struct spool){.fd = -1, .dir_fd = -1})
+
+/* The suffix of spools, which have hidden names. */
+#define SPOOL_SUFFIX ".capture"
+
+/*
+ * Opens the file as that user. Only --raw can be refused; without a place for a spool there is
+ * none, and a message tells.
+ */
+int spool_open(struct spool *s, const struct output_options *output, const struct identity *owner,
+	       struct error *err);
+/* Begins to write. `facts` says what the records do not. */
+int spool_begin(struct spool *s, const struct recording_facts *facts, struct error *err);
+void spool_add(struct spool *s, const struct rec *rec);
+/* Call whenever there is no record. Asks the kernel for names. */
+void spool_poll(struct spool *s, struct recorder *recorder);
+/*
+ * The recording has ended by itself, and this is what it leaves. Finishes the file if it is to stay
+ * anyway; else it is still to be removed, or kept.
+ */
+void spool_end(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
+	       const struct report *report);
+/* True if the file is to stay although the profile is complete: --raw, --keep-capture. */
+bool spool_is_wanted(const struct spool *s);
+void spool_remove(struct spool *s);
+/* Keeps the spool because there is no profile. */
+void spool_keep(struct spool *s, struct recorder *recorder);
+/* Ends the spool, which keeps its name unless it was removed. */
+void spool_release(struct spool *s);
+
+/* The folder for spools that cannot be beside the output; the caller frees. NULL: none known. */
+char *spool_state_folder(const struct identity *owner);
+
+#endif

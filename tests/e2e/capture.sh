@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What is left of a recording whose recorder was killed, and captures as such.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+
+spools() {
+	find . -maxdepth 1 -name '.*.capture'
+}
+samples() { # FILE: ticks of the clock
+	"$PROF" report --format json --include-idle "$1" 2>/dev/null | python3 -c \
+		'import json, sys; print(json.load(sys.stdin)["summary"]["weight"])'
+}
+sampled() { # FILE COUNT
+	[ "$(samples "$1")" -ge "$2" ]
+}
+
+# The profile of a capture is that of the recording.
+for name in shares tour threads; do
+	arguments=()
+	[ $name != shares ] || arguments=(0.3)
+	run "$PROF" record --keep-capture -e page-faults --per-cpu -o $name.json -- \
+		"$workloads/$name" "${arguments[@]}"
+	is "$name: exit status" "$status" 0
+	capture=$(spools)
+	run "$PROF" convert "$capture" -o again.json
+	is "$name: converted" "$status$err" 0
+	ok "$name: to the same bytes" cmp $name.json again.json
+	"$PROF" convert "$capture" -o again.folded
+	"$PROF" convert $name.json -o direct.folded
+	ok "$name: in another format, too" cmp direct.folded again.folded
+	is "$name: prof info tells what it is" \
+		"$("$PROF" info "$capture" | awk '$1 == "Format" { print $2 }')" capture
+	rm -f -- "$capture" again.*
+done
+
+run "$PROF" record --raw raw.prof -- sh -c 'echo out; exit 3'
+is "--raw: the command's status" "$status" 3
+is "--raw: its output" "$out" out
+like "--raw: says what to do" "$err" 'wrote .*raw\.prof \([^)]*\): convert it with prof convert'
+is "--raw: no profile, and no spool" "$(ls -A)" "$(printf '%s\n' .err .out direct.folded raw.prof shares.json threads.json tour.json)"
+is "--raw: mode" "$(stat -c %a raw.prof)" 600
+run "$PROF" convert raw.prof -o raw.json
+is "--raw: converted" "$status$err" 0
+is "--raw: a valid profile" "$(python3 "$root/tests/check_profile.py" raw.json)" "raw.json: ok"
+
+# A killed recorder leaves what it had, and its command goes on.
+spooled() {
+	local file
+	file=$(spools) && [ -n "$file" ] && sampled "$file" 100
+}
+kill_recorder() { # NAME: sets $pid of the command, $had ticks
+	# shellcheck disable=SC2016 # the inner shell's
+	"$PROF" record -q -o "$1.json.gz" -- sh -c 'echo $$ >pid; exec "$0" die 60' "$workloads/spin" >/dev/null &
+	recorder=$!
+	wait_until spooled
+	pid=$(<pid)
+	at_exit+=("kill $pid 2>/dev/null")
+	run "$PROF" recover
+	like "$1: a spool that lives is left alone" "$err" 'is being recorded'
+	had=$(samples "$(spools)")
+	kill -9 $recorder
+	wait $recorder 2>/dev/null
+	ok "$1: the command goes on" work_on "$pid" 20
+	kill "$pid"
+}
+kill_recorder killed
+run "$PROF" recover --list
+like "recover --list: what there is" "$err" 'sh, from [0-9-]+ [0-9:]+, [0-9.]+ s, cut'
+is "recover --list: leaves it" "$(spools | wc -l)" 1
+run "$PROF" recover
+is "recover: exit status" "$status" 0
+like "recover: says that it was cut" "$err" 'was cut: it ends [0-9.]+ s after its start'
+like "recover: to where it would have been" "$err" 'wrote .*/killed.json.gz'
+is "recover: the spool is gone" "$(spools)" ""
+ok "recover: with what had been there" sampled killed.json.gz "$had"
+judge "recover: with names" killed.json.gz <<'CODE'
+expect(within("spinning") > 50, within("spinning"))
+CODE
+run "$PROF" recover
+is "recover: nothing is left" "$status$err" '0prof: nothing was left by a recording'
+
+kill_recorder newer
+echo precious >newer.json.gz
+run "$PROF" recover .
+is "recover beside a newer file" "$status" 0
+is "which stays" "$(<newer.json.gz)" precious
+ok "the profile has another name" sampled recovered.newer.json.gz "$had"
+
+# Nobody else's file is trusted, and no link.
+mkdir others
+"$PROF" record -q --keep-capture -o others/one.json -- "$workloads/shares" 0.05
+chown nobody others/.one*
+refuses "another user's spool" 125 "is user [0-9]+'s, who can recover it" "$PROF" recover others
+mv others/.one* others/target
+chown root others/target
+ln -s target others/.link.aaaaaa.capture
+refuses "a link" 125 'Too many levels of symbolic links' "$PROF" recover others
+refuses "a file that is no capture" 125 'no capture' "$PROF" recover shares.json
+refuses "no such folder" 125 'No such file' "$PROF" recover nowhere
+refuses "an unknown option" 2 'nonsense' "$PROF" recover --nonsense
+refuses "--raw and --output" 2 'not with --output' "$PROF" record --raw x -o y -- touch started
+refuses "--raw without a spool" 2 'not with --raw' "$PROF" record --raw x --no-spool -- touch started
+refuses "no folder for the spool" 125 'spool-dir nowhere: No such' \
+	"$PROF" record --spool-dir nowhere -- touch started
+refuses "no folder for the capture" 125 'write nowhere/x: No such' \
+	"$PROF" record --raw nowhere/x -- touch started
+refuses "no command" 127 'not found' "$PROF" record --raw x.prof -- no-such-command
+
+# Damage costs what is damaged.
+"$PROF" record -q --raw whole.prof -- "$workloads/shares" 1.5
+"$PROF" convert whole.prof -o whole.json
+python3 - <<'CODE'
+data = bytearray(open("whole.prof", "rb").read())
+middle = data.index(bytes.fromhex("1d5ea3f7"), len(data) // 2)
+data[middle + 70] ^= 1
+open("damaged.prof", "wb").write(data)
+open("cut.prof", "wb").write(data[:len(data) // 2])
+CODE
+run "$PROF" convert damaged.prof -o damaged.json
+is "damaged: exit status" "$status" 0
+like "damaged: says so" "$err" 'are damaged and were left out'
+ok "damaged: fewer ticks" test "$(samples damaged.json)" -lt "$(samples whole.json)"
+ok "damaged: the rest" test "$(samples damaged.json)" -gt 0
+run "$PROF" convert cut.prof -o cut.json
+is "cut: exit status" "$status" 0
+like "cut: says so" "$err" 'the recording was cut'
+is "damaged and cut: valid" \
+	"$(python3 "$root/tests/check_profile.py" damaged.json cut.json | sort)" \
+	"$(printf '%s\n' 'cut.json: ok' 'damaged.json: ok')"
+
+# A full disk ends the spool, not the recording; where the profile has no room, the spool stays.
+mkdir small
+mount -t tmpfs -o size=16k none small
+at_exit=("umount $tmp/small 2>/dev/null" "${at_exit[@]}")
+run "$PROF" record --spool-dir small -o full.json.gz -- "$workloads/shares" 3
+is "no room for the spool: exit status" "$status" 0
+like "no room for the spool: says so" "$err" 'No space left on device: it ends here, the recording goes on'
+is "no room for the spool: it is gone" "$(ls -A small)" ""
+run "$PROF" record --spool-dir . -o small/full.json -- "$workloads/tour"
+is "no room for the profile: exit status" "$status" 125
+like "no room for the profile: what to do" "$err" 'the recording is kept: prof recover \.full\.json\.[0-9a-f]*\.capture'
+is "no room for the profile: the spool is there" "$(spools | wc -l)" 1
+run "$PROF" recover
+is "recover: elsewhere" "$status" 125
+umount small
+run "$PROF" recover
+is "recover, with room: exit status" "$status" 0
+ok "recover, with room: the profile" test -s small/full.json
+done_testing

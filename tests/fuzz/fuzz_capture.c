@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any bytes as a capture file, as they are and behind a header that is right: its records make a
+ * profile, its facts are taken.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/run/recording_facts.h"
+#include "lib/base/crc32.h"
+#include "lib/capture/capture_reader.h"
+#include "lib/record/record.h"
+#include "lib/session/session.h"
+#include "tests/fuzz/input.h"
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void replay(struct capture_reader *reader)
+{
+	struct recording_facts facts = {0};
+	struct profile *p = profile_new();
+	struct session *session;
+	struct capture_counts counts;
+	const struct rec *rec;
+
+	p->meta.start_ns = capture_reader_header(reader)->start_ns;
+	session = session_new(p);
+	while (source_next(capture_reader_source(reader), &rec, NULL) == SOURCE_RECORD) {
+		require(record_is_valid(rec, record_size(rec)));
+		if (rec->kind == REC_META)
+			recording_facts_take(&facts, (const struct rec_meta *)rec);
+		else
+			session_feed(session, rec);
+	}
+	capture_reader_count(reader, &counts);
+	session_finish(session, counts.end_ns);
+	session_free(session);
+	profile_free(p);
+	recording_facts_release(&facts);
+}
+
+static void read_file(const uint8_t *data, size_t size)
+{
+	int fd = input_open(data, size);
+	struct capture_reader *reader;
+
+	if (!capture_reader_open(&reader, fd, NULL)) {
+		replay(reader);
+		capture_reader_free(reader);
+	}
+	close(fd);
+}
+
+/* Mends checksums, which no fuzzer finds, where a frame seems to be. */
+static void mend(uint8_t *data, size_t size)
+{
+	struct capture_header header;
+	struct capture_frame frame;
+
+	if (size < sizeof(header))
+		return;
+	memcpy(&header, data, sizeof(header));
+	memcpy(header.magic, CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
+	header.version = CAPTURE_VERSION;
+	header.size = sizeof(header);
+	header.check = crc32_add(0, &header, offsetof(struct capture_header, check));
+	memcpy(data, &header, sizeof(header));
+	for (size_t at = sizeof(header); size - at >= sizeof(frame);) {
+		memcpy(&frame, data + at, sizeof(frame));
+		if (frame.packed_size > size - at - sizeof(frame))
+			frame.packed_size = (uint32_t)(size - at - sizeof(frame));
+		frame.magic = CAPTURE_FRAME_MAGIC;
+		frame.packed_check = crc32_add(0, data + at + sizeof(frame), frame.packed_size);
+		frame.check = crc32_add(0, &frame, offsetof(struct capture_frame, check));
+		memcpy(data + at, &frame, sizeof(frame));
+		at += sizeof(frame) + frame.packed_size;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *mended = malloc(size + 1);
+
+	if (!mended)
+		abort();
+	read_file(data, size);
+	memcpy(mended, data, size);
+	mend(mended, size);
+	read_file(mended, size);
+	free(mended);
+	return 0;
+}

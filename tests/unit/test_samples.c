@@ -124,6 +124,21 @@ static void a_thread_begins_with_a_row(void **state)
 }
 
 /* The CPU was idle before the time that the first ticks stand for. */
+/* Threads that share a row may have no sample, and be known to have run by their ends alone. */
+static void a_row_without_samples_begins_with_its_thread(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "short");
+
+	row->start += 20 * MS;
+	export_add_sample(row, 30 * MS, NO_STACK, MS / 2);
+	row->samples.items[0].weight = 0;
+	export_run(f);
+	expect(f, 0, "stack", "[null,null,null]");
+	expect(f, 0, "timeDeltas", "[20,9,1]");
+	expect(f, 0, "threadCPUDelta", "[0,0,500000]");
+}
+
 static void a_cpu_that_was_idle_first(void **state)
 {
 	struct exported *f = *state;
@@ -235,6 +250,7 @@ int main(void)
 		TEST(samples_without_stack_are_no_gap),
 		TEST(a_thread_that_ran_has_no_gap),
 		TEST(a_thread_begins_with_a_row),
+		TEST(a_row_without_samples_begins_with_its_thread),
 		TEST(a_cpu_that_was_idle_first),
 		TEST(edges_are_round),
 		TEST(the_shortest_gap_has_rows),

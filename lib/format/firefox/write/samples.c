@@ -188,7 +188,7 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 			sample.time = before;
 		if (has_samples)
 			add_gap(&filler, before, &sample);
-		else if (!is_null(&sample) || i)
+		else if (!is_null(&sample) || i || sample.time > begin + filler.interval)
 			add_first_gap(&filler, begin, &sample);
 		has_samples |= !is_null(&sample);
 		if (filler.peak)

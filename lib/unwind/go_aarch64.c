@@ -138,7 +138,7 @@ static struct go_saves saves(const struct go_code *code)
  */
 static void read_layout(struct go_layout *layout, const struct go_code *code, struct go_file *go)
 {
-	uint32_t m, current = 0, sp;
+	uint32_t m = 0, current = 0, sp;
 	size_t at = 4;
 
 	(void)go;

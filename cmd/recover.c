@@ -100,6 +100,27 @@ static bool is_free(const struct leftover *l, const char *path)
 					st.st_mtim.tv_nsec <= l->st.st_mtim.tv_nsec));
 }
 
+/* A capture is believed which file it may replace only if it lies beside that, and has its name. */
+static bool may_replace(const char *beside, const char *wanted)
+{
+	const char *name = strrchr(beside, '/'), *other = strrchr(wanted, '/');
+	_cleanup_free_ char *folder = name ? xstrndup(beside, (size_t)(name - beside) + 1)
+					   : xstrdup(".");
+	_cleanup_free_ char *place = xstrndup(wanted, (size_t)(other - wanted) + 1);
+	struct stat here, there;
+
+	return strcmp(name ? name + 1 : beside, other + 1) == 0 && stat(folder, &here) == 0 &&
+	       stat(place, &there) == 0 && here.st_dev == there.st_dev &&
+	       here.st_ino == there.st_ino;
+}
+
+static bool is_absent(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) != 0 && errno == ENOENT;
+}
+
 /* Returns ".profile.json.gz.XXXXXX.capture" without what the spool added. */
 static char *name_beside(const char *path)
 {
@@ -121,7 +142,8 @@ static char *choose_target(const struct leftover *l)
 	_cleanup_free_ char *beside = name_beside(l->path);
 	const char *suffix = format_of_path(beside) ? "" : ".json.gz";
 
-	if (wanted && *wanted == '/' && is_free(l, wanted))
+	if (wanted && *wanted == '/' &&
+	    (is_absent(wanted) || (is_free(l, wanted) && may_replace(beside, wanted))))
 		return xstrdup(wanted);
 	for (unsigned int n = 1; n < 1000; n++) {
 		_cleanup_free_ char *number = n > 1 ? xasprintf("%u.", n) : NULL;
@@ -129,7 +151,7 @@ static char *choose_target(const struct leftover *l)
 		char *path = xasprintf("%.*srecovered.%s%s%s", (int)(name - beside), beside,
 				       number ? number : "", name, suffix);
 
-		if (access(path, F_OK) != 0)
+		if (is_absent(path))
 			return path;
 		free(path);
 	}
@@ -166,7 +188,15 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 /* -ENODATA: there is nothing to be had from it. */
 static int recover_opened(struct recover *r, struct leftover *l, struct error *err)
 {
-	int ret = capture_file_load(&l->file, l->fd, l->path, &r->output, err);
+	int ret;
+
+	if (!l->st.st_size) {
+		command_say("%s: its recorder was killed before it began", l->path);
+		return r->only_list || unlink(l->path) == 0
+			       ? 0
+			       : error_set(err, -errno, "remove %s", l->path);
+	}
+	ret = capture_file_load(&l->file, l->fd, l->path, &r->output, err);
 
 	if (ret)
 		return ret;
@@ -178,6 +208,31 @@ static int recover_opened(struct recover *r, struct leftover *l, struct error *e
 	if (!ret && unlink(l->path) != 0)
 		command_say("%s: %s", l->path, strerror(errno));
 	return ret;
+}
+
+/* NFS gives an exclusive lock only to writers; the recorder's excludes both. */
+static int lock(int fd)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 ||
+	    (errno == EBADF && flock(fd, LOCK_SH | LOCK_NB) == 0))
+		return 0;
+	return -errno;
+}
+
+/* Recovers an opened file unless its recorder lives, or has just removed it. */
+static int recover_unless_locked(struct recover *r, struct leftover *l, struct error *err)
+{
+	int ret = lock(l->fd);
+
+	if (ret == -EWOULDBLOCK) {
+		command_say("%s: is being recorded", l->path);
+		return 0;
+	}
+	if (ret)
+		return error_set(err, ret, "lock %s", l->path);
+	if (fstat(l->fd, &l->st) != 0 || !l->st.st_nlink)
+		return 0;
+	return recover_opened(r, l, err);
 }
 
 /* Names in a folder that others may write to are not trusted: no link, and nobody else's file. */
@@ -196,10 +251,8 @@ static void recover_file(struct recover *r, const char *path)
 	else if (l.st.st_uid != r->owner.uid)
 		ret = error_text(&err, -EPERM, "%s: is user %u's, who can recover it", path,
 				 (unsigned int)l.st.st_uid);
-	else if (flock(l.fd, LOCK_EX | LOCK_NB) != 0)
-		command_say("%s: is being recorded", path);
 	else
-		ret = recover_opened(r, &l, &err);
+		ret = recover_unless_locked(r, &l, &err);
 	if (ret) {
 		r->failed++;
 		command_fail(command_recover.name, EXIT_REFUSED, &err);
@@ -249,7 +302,10 @@ static void recover_path(struct recover *r, const char *path, bool must_exist)
 static int recover_all(struct recover *r, int argc, char **argv)
 {
 	struct identity before = identity_assume_files(&r->owner);
+	/* Recordings through sudo do not know the user's environment. */
+	const struct identity by_sudo = {.uid = r->owner.uid, .gid = r->owner.gid};
 	_cleanup_free_ char *state = spool_state_folder(&r->owner);
+	_cleanup_free_ char *other = spool_state_folder(&by_sudo);
 	struct error err = {0};
 
 	if (before.failure) {
@@ -263,6 +319,8 @@ static int recover_all(struct recover *r, int argc, char **argv)
 		recover_path(r, ".", true);
 		if (state)
 			recover_path(r, state, false);
+		if (other && (!state || strcmp(other, state) != 0))
+			recover_path(r, other, false);
 	}
 	identity_restore_files(&before);
 	if (!r->found && !r->failed && !r->output.quiet)

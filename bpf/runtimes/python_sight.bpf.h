@@ -120,6 +120,10 @@ __noinline __u64 python_send_sight(struct python_walk *w, const struct rec *like
 	rec->identity = identity;
 	rec->units = python_units(w);
 	rec->position = new_positions(rec->units);
+	if (!rec->position) {
+		count->lost_sights++;
+		return 0;
+	}
 	rec->first_line = code_word(w, w->layout.code_first_line) >>
 			  (w->layout.code_first_line & 4) * 8;
 	rec->layout = w->layout_number;
@@ -204,7 +208,8 @@ static __always_inline __s64 python_unit(struct python_walk *w, __u64 code)
  */
 static __always_inline bool python_is_shim(struct python_walk *w)
 {
-	return code_word(w, w->layout.code_file) == code_word(w, w->layout.code_name);
+	return w->layout.place == PYTHON_PLACE_ENTRY &&
+	       code_word(w, w->layout.code_file) == code_word(w, w->layout.code_name);
 }
 
 /*

@@ -13,6 +13,8 @@
 #define SEEN_COUNT (1 << 16) /* a power of two */
 #define UNITS_BITS 20
 #define UNITS_MAX (1u << UNITS_BITS)
+/* Larger positions do not fit into seen_entry.value. */
+#define POSITIONS_END (1ull << (64 - UNITS_BITS))
 #define SIGHT_TEXT_MAX (SIGHT_NAME_MAX + SIGHT_FILE_MAX + SIGHT_LINES_MAX)
 
 /* CPUs write the words without a lock: words from two writers do not fit together. */
@@ -81,9 +83,12 @@ static __always_inline void enter_seen(__u64 key, __u64 value)
 	entry->check = key ^ value;
 }
 
+/* 0: all are given. */
 static __always_inline __u64 new_positions(__u32 units)
 {
-	return __sync_fetch_and_add(&last_position, units);
+	__u64 position = __sync_fetch_and_add(&last_position, units);
+
+	return position < POSITIONS_END - UNITS_MAX ? position : 0;
 }
 
 #define sight_of(s) ((struct rec_sight *)(s)->head)

@@ -137,6 +137,12 @@ void output_options_end_dirs(struct output_options *o)
 
 static int check_capture(struct output_options *o, struct error *err)
 {
+	if (o->raw_path && strcmp(o->raw_path, "-") == 0)
+		return error_text(err, -EINVAL, "--raw -: must be a file");
+	if (o->raw_path && (o->stats_path || o->fail_on_loss))
+		return error_text(
+			err, -EINVAL,
+			"--raw: not with --stats or --fail-on-loss, which need a profile");
 	if (o->raw_path && (o->path_is_set || o->format || o->report))
 		return error_text(err, -EINVAL,
 				  "--raw: writes no profile, so not with --output, --format or "

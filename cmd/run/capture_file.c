@@ -128,6 +128,11 @@ static int read_all(struct capture_file *f, int fd, struct error *err)
 		return ret;
 	ret = replay(&r, err);
 	capture_reader_count(r.reader, &f->counts);
+	/* What was read before the disk failed is shown. */
+	if (ret && f->counts.records) {
+		command_say("%s: the rest is left out", err->text);
+		ret = 0;
+	}
 	if (!ret && !f->counts.records)
 		ret = error_text(err, -ENODATA, "the capture holds no record");
 	if (!ret) {

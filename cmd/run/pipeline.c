@@ -213,9 +213,9 @@ static int prepare(struct pipeline *p, struct error *err)
 	int ret = outputs_open(&p->outputs, p->options->output, p->options->live, &p->owner, err);
 
 	if (!ret)
-		ret = spool_open(&p->spool, p->options->output, &p->owner, err);
-	if (!ret)
 		ret = signals_init(&p->signals, err);
+	if (!ret)
+		ret = spool_open(&p->spool, p->options->output, &p->owner, err);
 	if (p->options->front) {
 		p->signals.next_elsewhere = front_end_next_signal;
 		p->signals.ctx = p->options->front;
@@ -393,10 +393,10 @@ static int run(struct pipeline *p)
 	if (pipeline_finish(p, &err)) {
 		if (p->spool.writer && err.code != -ENODATA && err.code != -ESRCH) {
 			spool_keep(&p->spool, p->recorder);
-			error_hint(&err, "%s is kept: prof recover %s",
+			error_hint(&err, "%s is kept: prof %s %s",
 				   p->spool.written.failure ? "a part of the recording"
 							    : "the recording",
-				   p->spool.path);
+				   p->spool.final_name ? "convert" : "recover", p->spool.path);
 		} else {
 			spool_remove(&p->spool);
 		}

@@ -18,6 +18,8 @@
 #define KERNEL_SYMBOLS_MAX (1u << 20)
 /* Longest value: command lines and names of programs are shorter. */
 #define VALUE_MAX ((size_t)256 << 10)
+/* Bytes of all values: more than a million symbols of the kernel take. */
+#define BYTES_MAX ((uint64_t)128 << 20)
 
 enum fact_type {
 	FACT_TEXT, /* char * */
@@ -403,8 +405,9 @@ void recording_facts_take(struct recording_facts *f, const struct rec_meta *rec)
 {
 	_cleanup_free_ char *key = xstrndup(rec->text, rec->key_size), *value = NULL;
 
-	if (rec->value_size > VALUE_MAX)
+	if (rec->value_size > VALUE_MAX || f->bytes > BYTES_MAX)
 		return;
+	f->bytes += rec->value_size;
 	value = xmalloc((size_t)rec->value_size + 1);
 	memcpy(value, rec->text + rec->key_size, rec->value_size);
 	value[rec->value_size] = '\0';

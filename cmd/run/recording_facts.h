@@ -33,6 +33,7 @@ struct recording_facts {
 	struct recorder_info info;
 	struct report report;
 	VEC(char *) texts; /* borrowed by the report */
+	uint64_t bytes; /* of all values taken */
 };
 
 void recording_facts_release(struct recording_facts *f);

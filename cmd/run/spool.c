@@ -89,7 +89,9 @@ static bool is_beside(const char *path)
 {
 	struct stat st;
 
-	return strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
+	/* Links in /dev stand for descriptors. */
+	return strcmp(path, "-") != 0 &&
+	       (lstat(path, &st) != 0 ? errno == ENOENT : S_ISREG(st.st_mode));
 }
 
 /* Creates it where it belongs, as the owner. */
@@ -99,7 +101,11 @@ static int create_somewhere(struct spool *s, const struct output_options *output
 	const char *slash = strrchr(path, '/');
 	_cleanup_free_ char *folder = NULL, *state = spool_state_folder(&s->owner);
 	const char *name = slash ? slash + 1 : path;
+	struct stat st;
 	int ret = -ENOENT;
+
+	if (output->raw_path && lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 
 	if (output->spool_dir)
 		return create(s, output->spool_dir, strcmp(name, "-") ? name : "profile");
@@ -196,8 +202,13 @@ int spool_begin(struct spool *s, const struct recording_facts *facts, struct err
 	read_boot_id(start.boot_id);
 	options.fd = steal_fd(&s->fd);
 	s->writer = capture_writer_new(&options, &start, err);
-	if (!s->writer)
-		return s->final_name ? err->code : 0;
+	if (!s->writer && s->final_name)
+		return err->code;
+	if (!s->writer) {
+		log_warn("%s: %s: nothing is left if prof is killed", s->path, err->text);
+		*err = (struct error){0};
+		return 0;
+	}
 	recording_facts_send_begin(facts, add, s);
 	return 0;
 }

@@ -10,6 +10,7 @@
 /* Limits for a forged file, which may list more. */
 #define MAX_SEGMENTS 1024
 #define MAX_RELOCATION_TABLES 8
+#define MAX_RELOCATIONS ((size_t)1 << 20) /* of all tables together */
 
 static Elf_Scn *next_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header)
 {
@@ -114,7 +115,7 @@ static bool find_bytes(const struct binary *b, uint64_t vaddr, size_t size, int6
 
 /* Sets the words in `out`, which stands for [vaddr, vaddr + size), that get an address. */
 static void relocate_section(const struct binary *b, Elf_Scn *scn, uint64_t vaddr, uint8_t *out,
-			     size_t size)
+			     size_t size, size_t *left)
 {
 	uint32_t relative = b->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
 	size_t row_size = gelf_fsize(b->elf, ELF_T_RELA, 1, EV_CURRENT);
@@ -122,7 +123,7 @@ static void relocate_section(const struct binary *b, Elf_Scn *scn, uint64_t vadd
 
 	if (!data || !data->d_buf || !row_size)
 		return;
-	for (size_t i = 0; i < data->d_size / row_size && i < INT32_MAX; i++) {
+	for (size_t i = 0; i < data->d_size / row_size && *left; i++, --*left) {
 		GElf_Rela rela;
 		uint64_t word;
 
@@ -141,6 +142,7 @@ bool binary_read_loaded(const struct binary *b, uint64_t vaddr, void *out, size_
 	GElf_Shdr header;
 	Elf_Data *data;
 	int64_t offset;
+	size_t left = MAX_RELOCATIONS;
 	int tables = 0;
 
 	if (!size || !find_bytes(b, vaddr, size, &offset))
@@ -152,7 +154,7 @@ bool binary_read_loaded(const struct binary *b, uint64_t vaddr, void *out, size_
 	while (size >= sizeof(uint64_t) && tables++ < MAX_RELOCATION_TABLES &&
 	       (scn = next_of_type(b->elf, scn, SHT_RELA, &header))) {
 		if (header.sh_flags & SHF_ALLOC)
-			relocate_section(b, scn, vaddr, out, size);
+			relocate_section(b, scn, vaddr, out, size, &left);
 	}
 	return true;
 }

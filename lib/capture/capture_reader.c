@@ -102,20 +102,36 @@ static int read_frame(struct capture_reader *r)
 	if (n < 0)
 		return (int)n;
 	if ((size_t)n == f->packed_size && crc32_add(0, r->packed, (size_t)n) == f->packed_check) {
-		size = ZSTD_decompressDCtx(r->unpacker, r->raw, CAPTURE_RAW_MAX, r->packed,
-					   (size_t)n);
+		size = ZSTD_decompressDCtx(r->unpacker, r->raw, f->raw_size, r->packed, (size_t)n);
 		if (!ZSTD_isError(size) && size == f->raw_size)
 			return 1;
+		r->vain += f->raw_size;
 	}
 	r->vain += (uint64_t)n;
 	return 0;
 }
 
-/* Returns the position of the first frame's magic at or after `at`; UINT64_MAX: there is none. */
-static int find_magic(struct capture_reader *r, uint64_t *at)
+/* Returns the first header with a good check, or one that the end cuts; NULL: there is none. */
+static const uint8_t *find_header(const uint8_t *data, size_t size)
 {
 	const uint32_t magic = CAPTURE_FRAME_MAGIC;
+	const uint8_t *at = data, *end = data + size;
+	struct capture_frame frame;
 
+	while ((at = memmem(at, (size_t)(end - at), &magic, sizeof(magic)))) {
+		if ((size_t)(end - at) < sizeof(frame))
+			return at;
+		memcpy(&frame, at, sizeof(frame));
+		if (header_is_good(&frame))
+			return at;
+		at++;
+	}
+	return NULL;
+}
+
+/* Moves to the next frame with a good header at or after `at`; UINT64_MAX: there is none. */
+static int find_magic(struct capture_reader *r, uint64_t *at)
+{
 	for (;;) {
 		ssize_t n = read_at(r->fd, r->packed, SEARCH_SIZE, *at);
 		const uint8_t *found;
@@ -124,12 +140,14 @@ static int find_magic(struct capture_reader *r, uint64_t *at)
 			return (int)n;
 		if ((size_t)n < sizeof(struct capture_frame))
 			break;
-		found = memmem(r->packed, (size_t)n, &magic, sizeof(magic));
-		if (found) {
-			*at += (uint64_t)(found - r->packed);
-			return 0;
+		found = find_header(r->packed, (size_t)n);
+		if (!found) {
+			*at += (uint64_t)n - sizeof(uint32_t) + 1;
+			continue;
 		}
-		*at += (uint64_t)n - sizeof(magic) + 1;
+		*at += (uint64_t)(found - r->packed);
+		if ((size_t)(r->packed + n - found) >= sizeof(struct capture_frame))
+			return 0;
 	}
 	*at = UINT64_MAX;
 	return 0;

@@ -40,6 +40,7 @@ struct capture_writer {
 	uint64_t waiting; /* bytes of those */
 	struct capture_written written;
 	bool is_ending;
+	bool is_dropped; /* what waits is not written any more */
 	/* Belongs to the adding thread. */
 	struct batch *batch; /* the one that grows, or NULL */
 	uint64_t sequence, samples;
@@ -153,7 +154,7 @@ static void *write_batches(void *ctx)
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
 		struct batch *batch = w->head;
-		bool has_failed = w->written.failure;
+		bool has_failed = w->written.failure || w->is_dropped;
 
 		if (!batch && w->is_ending)
 			break;
@@ -169,7 +170,8 @@ static void *write_batches(void *ctx)
 		pthread_mutex_lock(&w->lock);
 	}
 	pthread_mutex_unlock(&w->lock);
-	sync_file(w, true);
+	if (!w->is_dropped)
+		sync_file(w, true);
 	return NULL;
 }
 
@@ -204,7 +206,8 @@ static void start_thread(struct capture_writer *w)
 	ret = pthread_create(&w->thread, NULL, write_batches, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	w->has_thread = !ret;
-	w->written.failure = -ret;
+	if (ret)
+		w->written.failure = -ret;
 }
 
 static void release(struct capture_writer *w)
@@ -341,6 +344,9 @@ void capture_writer_free(struct capture_writer *w)
 {
 	if (!w)
 		return;
+	pthread_mutex_lock(&w->lock);
+	w->is_dropped = true;
+	pthread_mutex_unlock(&w->lock);
 	join(w);
 	release(w);
 }

@@ -88,8 +88,22 @@ is "recover beside a newer file" "$status" 0
 is "which stays" "$(<newer.json.gz)" precious
 ok "the profile has another name" sampled recovered.newer.json.gz "$had"
 
+# A capture is not believed what it may replace elsewhere.
+mkdir others moved
+"$PROF" record -q --keep-capture -o others/two.json -- "$workloads/shares" 0.05
+mv others/.two* moved
+echo precious >others/two.json
+touch -d '1 hour ago' others/two.json
+run "$PROF" recover moved
+is "recover of a capture that was moved" "$status" 0
+is "replaces nothing where it came from" "$(<others/two.json)" precious
+ok "its profile lies beside it" test -s moved/recovered.two.json
+: >moved/.empty.json.aaaaaa.capture
+run "$PROF" recover moved
+like "an empty spool" "$err" 'killed before it began'
+is "is removed" "$status$(find moved -name '.*.capture')" 0
+
 # Nobody else's file is trusted, and no link.
-mkdir others
 "$PROF" record -q --keep-capture -o others/one.json -- "$workloads/shares" 0.05
 chown nobody others/.one*
 refuses "another user's spool" 125 "is user [0-9]+'s, who can recover it" "$PROF" recover others
@@ -101,6 +115,12 @@ refuses "a file that is no capture" 125 'no capture' "$PROF" recover shares.json
 refuses "no such folder" 125 'No such file' "$PROF" recover nowhere
 refuses "an unknown option" 2 'nonsense' "$PROF" recover --nonsense
 refuses "--raw and --output" 2 'not with --output' "$PROF" record --raw x -o y -- touch started
+refuses "--raw to a device" 125 'Invalid argument' "$PROF" record --raw /dev/null -- touch started
+ok "which stays one" test -c /dev/null
+refuses "--raw -" 2 'must be a file' "$PROF" record --raw - -- touch started
+refuses "--raw and --stats" 2 'need a profile' "$PROF" record --raw x --stats y -- touch started
+refuses "--raw of several runs" 2 'do not tell runs apart' \
+	"$PROF" record --raw x --iterations 2 -- touch started
 refuses "--raw without a spool" 2 'not with --raw' "$PROF" record --raw x --no-spool -- touch started
 refuses "no folder for the spool" 125 'spool-dir nowhere: No such' \
 	"$PROF" record --spool-dir nowhere -- touch started

@@ -16,6 +16,9 @@ tmp=$(mktemp -d /tmp/prof-e2e.XXXXXX)
 # Other users must be able to reach files that a test makes for them.
 chmod 755 "$tmp"
 cd "$tmp" || exit 1
+# Spools without a place beside the output.
+XDG_STATE_HOME=$(mktemp -d /tmp/prof-state.XXXXXX)
+export XDG_STATE_HOME
 
 at_exit=() # commands, in order
 cleanup() {
@@ -24,7 +27,7 @@ cleanup() {
 		eval "$command"
 	done
 	cd /
-	rm -rf "$tmp"
+	rm -rf "$tmp" "$XDG_STATE_HOME"
 }
 trap cleanup EXIT
 

@@ -7,10 +7,12 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
@@ -24,6 +26,13 @@
 #include "python.skel.h"
 
 #define VERSION_SIZE 16
+/* A page may belong to a file system that does not answer, and belongs to a stranger. */
+#define LATE_WAIT_NS 50000000
+/* Bytes that are read late in each second of the recording. */
+#define LATE_BYTES_MAX ((size_t)4 << 20)
+/* Programs may invent functions, and files with interpreters in them. */
+#define FUNCTIONS_MAX ((uint64_t)1 << 22)
+#define REFUSED_MAX 8
 
 struct runtimes_settings {
 	bool is_unwanted;
@@ -42,10 +51,15 @@ struct runtimes {
 	bool has_failed; /* it could not be loaded */
 	VEC(struct found_layout) layouts; /* by number */
 	VEC(char *) refused; /* why, each reason once */
+	uint64_t more_refused; /* without room in the list */
 	struct runtime_counters counters; /* of all CPUs, as last read */
 	uint64_t functions; /* described */
 	uint64_t late; /* of those, read again from the process */
 	uint64_t nameless; /* of those, without a name */
+	uint64_t dropped; /* more than FUNCTIONS_MAX */
+	bool late_is_stuck; /* a read did not come back: there are no more */
+	uint64_t late_second; /* of the recording's clock, in which */
+	size_t late_left; /* bytes may still be read */
 };
 
 static void *create(struct live *live, const void *settings)
@@ -123,7 +137,10 @@ static void refuse(struct runtimes *r, const char *why)
 		if (strcmp(*known, why) == 0)
 			return;
 	}
-	vec_push(&r->refused, xstrdup(why));
+	if (r->refused.count < REFUSED_MAX)
+		vec_push(&r->refused, xstrdup(why));
+	else
+		r->more_refused++;
 }
 
 static bool on_found(void *ctx, uint32_t number, const struct runtime_layout *layout)
@@ -133,8 +150,11 @@ static bool on_found(void *ctx, uint32_t number, const struct runtime_layout *la
 	struct error err = {0};
 
 	if (!r->skeleton && !r->has_failed && load(r, &err)) {
+		_cleanup_free_ char *why = xasprintf("no functions of %s in stacks: %s",
+						     runtimes[layout->kind]->name, err.text);
+
 		r->has_failed = true;
-		refuse(r, err.text);
+		refuse(r, why);
 	}
 	if (r->has_failed)
 		return false;
@@ -169,12 +189,67 @@ static int attach(void *state, struct error *err)
 	return 0;
 }
 
+struct late_read {
+	pid_t pid;
+	uint64_t addr;
+	size_t size;
+	bool is_done;
+	uint8_t data[];
+};
+
+static void *read_there(void *ctx)
+{
+	struct late_read *l = ctx;
+	struct iovec own = {l->data, l->size}, other = {(void *)(uintptr_t)l->addr, l->size};
+
+	l->is_done = process_vm_readv(l->pid, &own, 1, &other, 1, 0) == (ssize_t)l->size;
+	return NULL;
+}
+
+/* False: it takes too long. The thread then keeps its memory until prof ends. */
+static bool read_in_time(struct late_read *l)
+{
+	struct timespec until;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, read_there, l) != 0)
+		return true;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += LATE_WAIT_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0)
+		return true;
+	pthread_detach(thread);
+	return false;
+}
+
+struct late_source {
+	struct runtimes *runtimes;
+	pid_t pid;
+};
+
 static bool read_process(void *ctx, uint64_t addr, void *to, size_t size)
 {
-	const pid_t *pid = ctx;
-	struct iovec own = {to, size}, other = {(void *)(uintptr_t)addr, size};
+	const struct late_source *from = ctx;
+	struct runtimes *r = from->runtimes;
+	struct late_read *l;
+	bool is_done;
 
-	return process_vm_readv(*pid, &own, 1, &other, 1, 0) == (ssize_t)size;
+	if (r->late_is_stuck || size > r->late_left)
+		return false;
+	r->late_left -= size;
+	l = xmalloc(sizeof(*l) + size);
+	*l = (struct late_read){.pid = from->pid, .addr = addr, .size = size};
+	if (!read_in_time(l)) {
+		r->late_is_stuck = true;
+		return false;
+	}
+	is_done = l->is_done;
+	if (is_done)
+		memcpy(to, l->data, size);
+	free(l);
+	return is_done;
 }
 
 /* Has it pieces that did not fit into the sight, or were not in memory just then? */
@@ -189,11 +264,15 @@ static void describe(struct runtimes *r, const struct runtime_layout *layout,
 		     const struct rec_sight *sight, struct managed_code *code)
 {
 	const struct runtime *runtime = runtimes[layout->kind];
-	pid_t pid = (pid_t)sight->rec.pid;
+	struct late_source from = {r, (pid_t)sight->rec.pid};
 
+	if (sight->rec.time / 1000000000 != r->late_second) {
+		r->late_second = sight->rec.time / 1000000000;
+		r->late_left = LATE_BYTES_MAX;
+	}
 	runtime->decode(layout, sight, code);
 	if ((code->lacks_text || lacks_pieces(sight)) && runtime->late &&
-	    runtime->late(layout, sight, read_process, &pid, code))
+	    runtime->late(layout, sight, read_process, &from, code))
 		r->late++;
 	r->functions++;
 	r->nameless += !code->name.size;
@@ -249,6 +328,10 @@ static void take(void *state, const struct rec *rec)
 	layout = &r->layouts.items[sight->layout].layout;
 	if (layout->kind == RUNTIME_NONE)
 		return;
+	if (r->functions >= FUNCTIONS_MAX) {
+		r->dropped++;
+		return;
+	}
 	describe(r, layout, sight, &code);
 	out = make_record(runtimes[layout->kind], sight, &code);
 	managed_code_release(&code);
@@ -318,7 +401,7 @@ static void report_stats(const struct runtimes *r, const char *versions, struct 
 		{"functions", r->functions},
 		{"late", r->late},
 		{"nameless", r->nameless},
-		{"lost_functions", c->lost_sights},
+		{"lost_functions", c->lost_sights + r->dropped},
 		{"misplaced", c->clamped},
 	};
 
@@ -337,6 +420,9 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	uint64_t with_frames = c->samples - c->idle - c->threadless - c->copied;
 
 	(void)tally;
+	if (r->more_refused)
+		report_warning(report, "%" PRIu64 " more interpreters cannot be followed",
+			       r->more_refused);
 	vec_for_each(&r->refused, char *const *, why)
 		report_warning(report, "%s", *why);
 	list_versions(r, &versions);

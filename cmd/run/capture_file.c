@@ -128,7 +128,7 @@ static int read_all(struct capture_file *f, int fd, struct error *err)
 		return ret;
 	ret = replay(&r, err);
 	capture_reader_count(r.reader, &f->counts);
-	/* What was read before the disk failed is shown. */
+	/* Shows what was read before the disk failed. */
 	if (ret && f->counts.records) {
 		command_say("%s: the rest is left out", err->text);
 		ret = 0;

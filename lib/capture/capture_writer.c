@@ -40,7 +40,7 @@ struct capture_writer {
 	uint64_t waiting; /* bytes of those */
 	struct capture_written written;
 	bool is_ending;
-	bool is_dropped; /* what waits is not written any more */
+	bool is_dropped; /* skip what waits */
 	/* Belongs to the adding thread. */
 	struct batch *batch; /* the one that grows, or NULL */
 	uint64_t sequence, samples;

@@ -7,9 +7,9 @@ record short 0 --no-off-cpu -- sleep 0.01
 like "a command that was hardly on a CPU" "$err" 'hardly on a CPU: for more samples raise -F .*prof attach -p PID'
 record long 0 -- "$workloads/shares" 0.3
 unlike "one that was" "$err" 'hardly'
+like "one plain line on stacks" "$err" $'\nprof: stacks: [0-9.]+ % whole\n'
 record waits 0 --off-cpu=2000 -- sleep 0.1
 unlike "or whose waits are recorded" "$err" 'hardly'
-like "one plain line on stacks" "$err" $'\nprof: stacks: [0-9.]+ % whole\n'
 
 # The command goes on: prof prints its pid, so that it can be ended.
 record left 0 -d 0.2 -- sleep 60

@@ -2,7 +2,6 @@
 /* Signals delivered to recorded threads: the BPF probe makes markers of them. */
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/live/instrument.h"
-#include "lib/record/record.h"
-#include "lib/record/schema_record.h"
+#include "lib/live/instruments/marker_probe.h"
 #include "signals.skel.h"
 
 /* including the terminator */
@@ -113,9 +110,8 @@ static const struct schema_record schema = {
 static void announce(void *state, uint64_t time)
 {
 	const struct signals *s = state;
-	_cleanup_free_ struct rec_schema *rec = schema_record_new(&schema, s->schema, time);
 
-	s->live->sink(s->live->ctx, &rec->rec);
+	marker_probe_announce(s->live, &schema, s->schema, time);
 }
 
 static int enable(void *state, bool enable, struct error *err)
@@ -130,29 +126,17 @@ static int enable(void *state, bool enable, struct error *err)
 static void count(void *state, uint64_t time)
 {
 	struct signals *s = state;
-	struct rec_lost rec = {.cause = LOST_EVENT, .count = s->skeleton->bss->signals_lost};
 
-	rec.count -= s->lost;
-	if (!rec.count)
-		return;
-	s->lost += rec.count;
-	record_init(&rec.rec, REC_LOST, sizeof(rec), time, 0, 0);
-	s->live->sink(s->live->ctx, &rec.rec);
+	marker_probe_count(s->live, s->skeleton->bss->signals_lost, &s->lost, time);
 }
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
 	const struct signals *s = state;
-	uint64_t delivered = s->skeleton->bss->signals_delivered;
-	uint64_t lost = s->skeleton->bss->signals_lost;
 
 	(void)tally;
-	report_feature(r, "signals");
-	report_enter(r, "signals", NULL);
-	report_integer(r, NULL, "delivered", delivered);
-	report_integer(r, NULL, "lost", lost);
-	report_enter(r, NULL, NULL);
-	report_line(r, "signals: %" PRIu64 ", %" PRIu64 " lost", delivered, lost);
+	marker_probe_report(r, "signals", "delivered", s->skeleton->bss->signals_delivered,
+			    s->skeleton->bss->signals_lost);
 }
 
 static int set_wanted(void *settings, const char *value, struct error *err)

@@ -2,15 +2,12 @@
 /* Wakers, who end the waits of recorded threads: the BPF probe makes markers of them. */
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/live/instrument.h"
-#include "lib/record/record.h"
-#include "lib/record/schema_record.h"
+#include "lib/live/instruments/marker_probe.h"
 #include "wakers.skel.h"
 
 struct wakers_settings {
@@ -89,9 +86,8 @@ static const struct schema_record schema = {
 static void announce(void *state, uint64_t time)
 {
 	const struct wakers *w = state;
-	_cleanup_free_ struct rec_schema *rec = schema_record_new(&schema, w->schema, time);
 
-	w->live->sink(w->live->ctx, &rec->rec);
+	marker_probe_announce(w->live, &schema, w->schema, time);
 }
 
 static int enable(void *state, bool enable, struct error *err)
@@ -106,29 +102,17 @@ static int enable(void *state, bool enable, struct error *err)
 static void count(void *state, uint64_t time)
 {
 	struct wakers *w = state;
-	struct rec_lost rec = {.cause = LOST_EVENT, .count = w->skeleton->bss->wakers_lost};
 
-	rec.count -= w->lost;
-	if (!rec.count)
-		return;
-	w->lost += rec.count;
-	record_init(&rec.rec, REC_LOST, sizeof(rec), time, 0, 0);
-	w->live->sink(w->live->ctx, &rec.rec);
+	marker_probe_count(w->live, w->skeleton->bss->wakers_lost, &w->lost, time);
 }
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
 	const struct wakers *w = state;
-	uint64_t told = w->skeleton->bss->wakers_told;
-	uint64_t lost = w->skeleton->bss->wakers_lost;
 
 	(void)tally;
-	report_feature(r, "wakers");
-	report_enter(r, "wakers", NULL);
-	report_integer(r, NULL, "told", told);
-	report_integer(r, NULL, "lost", lost);
-	report_enter(r, NULL, NULL);
-	report_line(r, "wakers: %" PRIu64 ", %" PRIu64 " lost", told, lost);
+	marker_probe_report(r, "wakers", "told", w->skeleton->bss->wakers_told,
+			    w->skeleton->bss->wakers_lost);
 }
 
 static int set_wanted(void *settings, const char *value, struct error *err)

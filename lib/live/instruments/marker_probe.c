@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/instruments/marker_probe.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/record/record.h"
+
+void marker_probe_announce(const struct live *live, const struct schema_record *schema, uint32_t id,
+			   uint64_t time)
+{
+	_cleanup_free_ struct rec_schema *rec = schema_record_new(schema, id, time);
+
+	live->sink(live->ctx, &rec->rec);
+}
+
+void marker_probe_count(const struct live *live, uint64_t lost, uint64_t *before, uint64_t time)
+{
+	struct rec_lost rec = {.cause = LOST_EVENT, .count = lost - *before};
+
+	if (!rec.count)
+		return;
+	*before = lost;
+	record_init(&rec.rec, REC_LOST, sizeof(rec), time, 0, 0);
+	live->sink(live->ctx, &rec.rec);
+}
+
+void marker_probe_report(struct report *r, const char *name, const char *sent_key, uint64_t sent,
+			 uint64_t lost)
+{
+	report_feature(r, name);
+	report_enter(r, name, NULL);
+	report_integer(r, NULL, sent_key, sent);
+	report_integer(r, NULL, "lost", lost);
+	report_enter(r, NULL, NULL);
+	report_line(r, "%s: %" PRIu64 ", %" PRIu64 " lost", name, sent, lost);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by instruments whose probe sends markers: their schema, their losses, their report. */
+#ifndef PROF_LIB_LIVE_INSTRUMENTS_MARKER_PROBE_H
+#define PROF_LIB_LIVE_INSTRUMENTS_MARKER_PROBE_H
+
+#include <stdint.h>
+
+#include "lib/live/instrument.h"
+#include "lib/record/schema_record.h"
+
+/* Sends the schema; markers refer to it by `id`. */
+void marker_probe_announce(const struct live *live, const struct schema_record *schema, uint32_t id,
+			   uint64_t time);
+/* Sends a REC_LOST if the probe has lost more markers than `*before`, and updates that. */
+void marker_probe_count(const struct live *live, uint64_t lost, uint64_t *before, uint64_t time);
+/* Reports `sent` markers as key `sent_key` of the object `name`, which are borrowed. */
+void marker_probe_report(struct report *r, const char *name, const char *sent_key, uint64_t sent,
+			 uint64_t lost);
+
+#endif

@@ -225,11 +225,7 @@ static size_t mend_asmcgocall_branch(const struct go_function *function, size_t 
 	if (count < 2 || back == NOT_FOUND)
 		return NOT_FOUND;
 	go_replace(function, leave, stored, before);
-	own.cfa_kind = UNWIND_CFA_GO_DEPTH;
-	own.cfa_reg = UNWIND_REG_SP;
-	own.base_offset = (int16_t)slots[0];
-	own.cfa_deref = (int16_t)slots[1];
-	go_replace(function, stored, back, own);
+	go_replace(function, stored, back, go_depth_rule(own, slots));
 	return back;
 }
 

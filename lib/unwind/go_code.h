@@ -71,5 +71,10 @@ void go_replace(const struct go_function *function, size_t from, size_t to,
 		struct unwind_rule rule);
 /* Returns the rule in force at an offset. */
 struct unwind_rule go_rule_at(const struct go_function *function, size_t offset);
+/*
+ * Returns `own` for asmcgocall on the system stack, where it has stored the goroutine and the depth
+ * of its stack in these words above sp.
+ */
+struct unwind_rule go_depth_rule(struct unwind_rule own, const int slots[2]);
 
 #endif

@@ -70,6 +70,15 @@ struct unwind_rule go_rule_at(const struct go_function *function, size_t offset)
 	return rule;
 }
 
+struct unwind_rule go_depth_rule(struct unwind_rule own, const int slots[2])
+{
+	own.cfa_kind = UNWIND_CFA_GO_DEPTH;
+	own.cfa_reg = UNWIND_REG_SP;
+	own.base_offset = (int16_t)slots[0];
+	own.cfa_deref = (int16_t)slots[1];
+	return own;
+}
+
 /* Splits the row at an offset in two. */
 static void split_row(const struct go_function *function, size_t offset)
 {

@@ -336,11 +336,7 @@ static size_t mend_asmcgocall_branch(const struct go_function *function, size_t 
 	go_replace(function, leave, back, before);
 	if (count < 2)
 		return NOT_FOUND;
-	own.cfa_kind = UNWIND_CFA_GO_DEPTH;
-	own.cfa_reg = UNWIND_REG_SP;
-	own.base_offset = (int16_t)slots[0];
-	own.cfa_deref = (int16_t)slots[1];
-	go_replace(function, stored, back, own);
+	go_replace(function, stored, back, go_depth_rule(own, slots));
 	return back;
 }
 

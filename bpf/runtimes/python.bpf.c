@@ -96,7 +96,7 @@ static __always_inline void place_frames(struct stack_scratch *s, struct runtime
 					 struct python_walk *w, struct runtime_counters *count)
 {
 	if (s->stack_flags & STACK_UNKNOWN) {
-		/* Nobody counts in user space. */
+		/* User space does not place frames by counting. */
 		s->managed_count = w->layout.place == PYTHON_PLACE_COUNT ? 0 : m->count;
 		count->copied += m->count > 0;
 		return;

@@ -325,7 +325,7 @@ static void records_without_room_are_counted(void **state)
 	const struct capture_start start = {0};
 	struct capture_writer_options options = {.room = 2 * CAPTURE_FRAME_BYTES};
 
-	/* Nobody reads the pipe at first, so the thread waits as for a slow disk. */
+	/* Waits as for a slow disk: the pipe is not read. */
 	assert_int_equal(pipe(pipes), 0);
 	options.fd = pipes[1];
 	f->writer = capture_writer_new(&options, &start, NULL);

@@ -117,7 +117,7 @@ static void only_known_frames_hold_a_group(void **state)
 	(void)state;
 	set_up(&f, 3, managed, 2);
 	expect(&f, (const uint64_t[]){100, 2, 101}, 3, 0);
-	/* Nobody knows where the last frame ends. */
+	/* The end of the last frame is unknown. */
 	f.in.is_whole = false;
 	expect(&f, (const uint64_t[]){100, 2, 3}, 3, 1);
 }

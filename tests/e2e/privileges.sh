@@ -165,7 +165,10 @@ import json
 stats = json.load(open(args[0]))
 found = {f["name"] for _, _, _, frames in samples() for f in frames}
 expect(any(name.startswith("_PyEval") or name.startswith("Py") for name in found), found)
-expect(stats["whole"] > 0.95 * stats["cpu_samples"] - stats["kernel_only"] - stats["exiting"], stats)
+# A deep stack leaves its copy, which is what there is until the tables are ready.
+copied = min(stats["truncated"], stats["finished_later"])
+all_of_them = stats["cpu_samples"] - stats["kernel_only"] - stats["exiting"] - copied
+expect(stats["whole"] > 0.95 * all_of_them, stats)
 CODE
 run "$prof" record -q -o root.json.gz -- python3 home/work.py
 ok "root: the recorder has given up what it does not need" python3 - "$(head -1 <<<"$out")" <<'CODE'

@@ -90,16 +90,17 @@ fails "Ctrl-C instead of the password" 130 '' 'exit 1' 'echo Passphrase: >/dev/t
 talk=()
 touch fake/over
 
-# A command goes on when its recorder is gone.
-printf '%s\n' 'send hello; receive; send ready; receive; exit' >fake/steps
+# A command goes on when its recorder is gone. The terminal's end must find it deaf to SIGHUP.
+printf '%s\n' 'send hello; receive; send ready; receive' \
+	'while [ ! -e ../home/deaf ]; do sleep 0.02; done' >fake/steps
 on_terminal "$prof" record -q -o x.json.gz -- \
-	sh -c 'trap "" HUP; while [ ! -e go ]; do sleep 0.02; done; : >went-on'
+	sh -c 'trap "" HUP; : >deaf; while [ ! -e go ]; do sleep 0.02; done; : >went-on'
 is "a recorder that ends while the command runs: exit status" "$status" 125
 like "a recorder that ends while the command runs: the command goes on" "$out" \
 	'no profile was written; the command goes on with pid [0-9]+'
 touch home/go
 ok "a recorder that ends while the command runs: it does go on" wait_until test -e home/went-on
-rm -f home/go
+rm -f home/go home/deaf
 printf '%s\n' 'send hello; receive; send ready; receive; receive; send done-7; exit' >fake/steps
 on_terminal "$prof" record -q -o x.json.gz -- touch started
 is "a recorder that has written: its status is prof's" "$status" 7

@@ -166,7 +166,8 @@ __noinline int copy_go(struct copy_scratch *c, __u32 at)
 static __always_inline __u32 copy_managed(struct copy_scratch *c, const struct stack_scratch *s,
 					  __u32 at)
 {
-	struct runtime_scratch *m = s->managed_count ? own_runtime_scratch() : NULL;
+#ifdef HAS_MANAGED_FRAMES
+	struct managed_scratch *m = s->managed_count ? own_managed_scratch() : NULL;
 	__u32 count = s->managed_count;
 
 	if (!m || !count || at > COPY_BOTH_WORDS)
@@ -179,6 +180,9 @@ static __always_inline __u32 copy_managed(struct copy_scratch *c, const struct s
 				  count * sizeof(struct managed_frame), m->frames))
 		return 0;
 	return count;
+#else
+	return 0;
+#endif
 }
 
 static __always_inline void fill_regs(struct rec_copy *rec, const struct stack_scratch *s)

@@ -15,9 +15,11 @@
 #include "bpf/record.h"
 #include "bpf/runtime_layout.h"
 
-/* The scratch of a sample while the runtime's program works on it. One per CPU. */
+/*
+ * Hands a sample over to the runtime's program. One per CPU, and as small as possible: it is there
+ * even if no process has a runtime.
+ */
 struct runtime_scratch {
-	/* Set by the program that captured the stack. */
 	union {
 		struct rec_sample sample;
 		struct rec_event event;
@@ -29,10 +31,6 @@ struct runtime_scratch {
 	 * the frame inside. Bit 0: it was reached by frame pointer.
 	 */
 	__u64 sps[USER_DEPTH_MAX];
-	/* Set by the runtime's program. */
-	struct managed_frame frames[MANAGED_MAX];
-	__u32 count; /* of frames */
-	__u32 group; /* first frame of the group that is being walked */
 };
 
 struct runtime_scratches {

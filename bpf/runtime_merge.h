@@ -49,16 +49,18 @@ MERGE_INLINE void merge_begin(struct merge *m, __u64 top_sp, __u64 first_sp, __u
 
 /*
  * Decides on the next frame. `sp` and `end` are those of native frame m->native, `place` is that of
- * frame m->managed, 0 if there are no more.
+ * frame m->managed, 0 if there are no more. `is_signal`: the native frame was interrupted by a
+ * signal. It stays, because the frame inside it has its name from there.
  */
-MERGE_INLINE enum merge_step merge_step(const struct merge *m, __u64 sp, __u64 end, __u64 place)
+MERGE_INLINE enum merge_step merge_step(const struct merge *m, __u64 sp, __u64 end, __u64 place,
+					int is_signal)
 {
 	if (m->in_group)
 		return MERGE_MANAGED;
 	if (m->native >= m->native_count)
 		return MERGE_END;
 	if (m->managed < m->managed_count && merge_holds(sp, end, place))
-		return m->keeps_interpreter ? MERGE_NATIVE : MERGE_NOTHING;
+		return m->keeps_interpreter || is_signal ? MERGE_NATIVE : MERGE_NOTHING;
 	return MERGE_NATIVE;
 }
 

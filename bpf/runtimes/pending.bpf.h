@@ -4,7 +4,7 @@
 #define PROF_BPF_RUNTIMES_PENDING_BPF_H
 
 #include "bpf/event_state.bpf.h"
-#include "bpf/runtime.bpf.h"
+#include "bpf/runtimes/managed.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 
 /* The ring has no room for the pending sample: counts it as whoever took it would have. */

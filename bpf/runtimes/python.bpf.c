@@ -14,7 +14,8 @@
 
 struct count_loop {
 	struct stack_scratch *s;
-	struct runtime_scratch *m;
+	struct runtime_scratch *notes;
+	struct managed_scratch *m;
 	struct python_walk *w;
 };
 
@@ -28,7 +29,7 @@ static __always_inline bool python_is_interpreter(const struct python_walk *w, _
 }
 
 /* Gives the outermost frame that has no place yet the native frame at `sp`. */
-static __always_inline void place_outermost(struct runtime_scratch *m, __u64 sp)
+static __always_inline void place_outermost(struct managed_scratch *m, __u64 sp)
 {
 	__u32 last = m->group - 1;
 
@@ -40,12 +41,12 @@ static __always_inline void place_outermost(struct runtime_scratch *m, __u64 sp)
 }
 
 /* Looks at native frame `i`, counted from the root. */
-__noinline int python_count_frame(struct stack_scratch *s, struct runtime_scratch *m,
-				  struct python_walk *w, __u32 i)
+__noinline int python_count_frame(struct stack_scratch *s, struct runtime_scratch *notes,
+				  struct managed_scratch *m, struct python_walk *w, __u32 i)
 {
 	__u32 native, at;
 
-	if (!s || !m || !w)
+	if (!s || !notes || !m || !w)
 		return 0;
 	native = s->user_depth - 1 - i;
 	at = s->kernel_depth + native;
@@ -53,7 +54,7 @@ __noinline int python_count_frame(struct stack_scratch *s, struct runtime_scratc
 	if (native >= USER_DEPTH_MAX || at >= DEPTH_MAX)
 		return 0;
 	if (python_is_interpreter(w, s->words[HEADER_WORDS + at] - 1)) {
-		place_outermost(m, m->sps[native]);
+		place_outermost(m, notes->sps[native]);
 		w->calls++;
 	}
 	return 1;
@@ -62,7 +63,7 @@ __noinline int python_count_frame(struct stack_scratch *s, struct runtime_scratc
 static long count_frame(__u32 i, void *ctx)
 {
 	struct count_loop *loop = ctx;
-	int more = python_count_frame(loop->s, loop->m, loop->w, i);
+	int more = python_count_frame(loop->s, loop->notes, loop->m, loop->w, i);
 
 	barrier_var(more);
 	return more ? 0 : 1;
@@ -72,10 +73,10 @@ static long count_frame(__u32 i, void *ctx)
  * Finds the places of frames that tell none: each has one C frame. Counted from the root, because
  * the innermost C frame may have no Python frame yet.
  */
-static __always_inline void place_by_count(struct stack_scratch *s, struct runtime_scratch *m,
-					   struct python_walk *w)
+static __always_inline void place_by_count(struct stack_scratch *s, struct runtime_scratch *notes,
+					   struct managed_scratch *m, struct python_walk *w)
 {
-	struct count_loop loop = {.s = s, .m = m, .w = w};
+	struct count_loop loop = {.s = s, .notes = notes, .m = m, .w = w};
 
 	if (w->layout.place != PYTHON_PLACE_COUNT || !(s->stack_flags & STACK_WHOLE))
 		return;
@@ -92,8 +93,9 @@ static __always_inline void place_by_count(struct stack_scratch *s, struct runti
 	}
 }
 
-static __always_inline void place_frames(struct stack_scratch *s, struct runtime_scratch *m,
-					 struct python_walk *w, struct runtime_counters *count)
+static __always_inline void place_frames(struct stack_scratch *s, struct runtime_scratch *notes,
+					 struct managed_scratch *m, struct python_walk *w,
+					 struct runtime_counters *count)
 {
 	if (s->stack_flags & STACK_UNKNOWN) {
 		/* User space does not place frames by counting. */
@@ -101,12 +103,12 @@ static __always_inline void place_frames(struct stack_scratch *s, struct runtime
 		count->copied += m->count > 0;
 		return;
 	}
-	place_by_count(s, m, w);
+	place_by_count(s, notes, m, w);
 	if (w->torn == 1)
 		count->torn++;
 	else if (w->torn)
 		count->cut++;
-	if (m->count && merge_frames(s, m))
+	if (m->count && merge_frames(s, notes, m))
 		count->unplaced++;
 	else if (m->count && !w->torn)
 		count->whole++;
@@ -114,15 +116,16 @@ static __always_inline void place_frames(struct stack_scratch *s, struct runtime
 
 /* Returns where the innermost C frame ends on the stack; 0: unknown. */
 static __always_inline __u64 leaf_end(const struct stack_scratch *s,
-				      const struct runtime_scratch *m)
+				      const struct runtime_scratch *notes)
 {
 	__u32 last = s->sample_flags & SAMPLE_LEAF_KERNEL ? 1 : 0;
 
-	return s->user_depth > last ? m->sps[last] & ~1ull : 0;
+	return s->user_depth > last ? notes->sps[last] & ~1ull : 0;
 }
 
-static __always_inline bool python_begin(struct stack_scratch *s, struct runtime_scratch *m,
-					 struct python_walk *w, struct task_struct *task)
+static __always_inline bool python_begin(struct stack_scratch *s,
+					 const struct runtime_scratch *notes, struct python_walk *w,
+					 struct task_struct *task)
 {
 	__u32 number = s->space.layout;
 	struct tracked_process *process = find_current(task);
@@ -137,7 +140,7 @@ static __always_inline bool python_begin(struct stack_scratch *s, struct runtime
 		mix_bits(process->start + mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
 	w->thread_pointer = current_thread_pointer();
 	w->tid = task->pid;
-	w->leaf_end = leaf_end(s, m);
+	w->leaf_end = leaf_end(s, notes);
 	w->file = w->file_hash = 0;
 	return true;
 }
@@ -146,20 +149,22 @@ static __always_inline void finish_sample(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct runtime_counters *count = own_runtime_counters();
-	struct runtime_scratch *m = own_runtime_scratch();
+	struct runtime_scratch *notes = own_runtime_scratch();
+	struct managed_scratch *m = own_managed_scratch();
 	struct python_walk *w = own_python_walk();
 	struct stack_scratch *s;
 	__u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s || !m || !w || !count)
+	if (!s || !notes || !m || !w || !count)
 		return;
 	count->samples++;
-	if (python_begin(s, m, w, task)) {
+	if (python_begin(s, notes, w, task)) {
+		m->like = notes->pending.sample.rec;
 		python_capture(m, w, count);
-		place_frames(s, m, w, count);
+		place_frames(s, notes, m, w, count);
 	}
-	send_pending(s, m);
+	send_pending(s, notes);
 }
 
 SEC("perf_event")

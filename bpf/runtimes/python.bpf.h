@@ -4,6 +4,7 @@
 #define PROF_BPF_RUNTIMES_PYTHON_BPF_H
 
 #include "bpf/capture_stack.bpf.h"
+#include "bpf/runtimes/managed.bpf.h"
 #include "bpf/runtimes/sight.bpf.h"
 
 #define PYTHON_THREADS (1 << 12) /* a power of two */

@@ -6,7 +6,7 @@
 #include "bpf/runtimes/python_sight.bpf.h"
 
 struct python_loop {
-	struct runtime_scratch *m;
+	struct managed_scratch *m;
 	struct python_walk *w;
 };
 
@@ -97,7 +97,7 @@ static __always_inline bool python_tear(struct python_walk *w)
 }
 
 /* The group of frames that began at m->group has its C frame at `place`. */
-static __always_inline void end_group(struct runtime_scratch *m, __u64 place)
+static __always_inline void end_group(struct managed_scratch *m, __u64 place)
 {
 	__u32 first = m->group;
 
@@ -113,7 +113,7 @@ static __always_inline bool python_is_root(const struct python_walk *w, __u64 cf
 }
 
 /* Ends the group whose last frame was read, if it is the last one. */
-static __always_inline bool python_end_call(struct python_walk *w, struct runtime_scratch *m)
+static __always_inline bool python_end_call(struct python_walk *w, struct managed_scratch *m)
 {
 	__u64 previous = frame_word(w, w->layout.frame_previous);
 
@@ -137,7 +137,7 @@ static __always_inline bool python_end_call(struct python_walk *w, struct runtim
 }
 
 /* Takes the frame at w->frame. False: there are no more, or they cannot be followed. */
-__noinline int python_walk_frame(struct python_walk *w, struct runtime_scratch *m)
+__noinline int python_walk_frame(struct python_walk *w, struct managed_scratch *m)
 {
 	__u32 size = w ? w->layout.frame_size : 0, at;
 	__u64 code, position, mask;
@@ -157,7 +157,7 @@ __noinline int python_walk_frame(struct python_walk *w, struct runtime_scratch *
 		return true;
 	}
 	code = frame_word(w, w->layout.frame_code) & ~mask;
-	position = python_position(w, &m->pending.sample.rec, code);
+	position = python_position(w, &m->like, code);
 	if (!position)
 		return python_tear(w);
 	if (position == POSITION_NONE) {
@@ -204,7 +204,7 @@ static __always_inline bool python_is_greenlet(const struct python_walk *w, bool
 }
 
 /* Forgets the frames of a group that has no end. */
-static __always_inline void python_walk_chain(struct python_walk *w, struct runtime_scratch *m)
+static __always_inline void python_walk_chain(struct python_walk *w, struct managed_scratch *m)
 {
 	struct python_loop loop = {.w = w, .m = m};
 
@@ -230,7 +230,7 @@ static __always_inline void python_walk_chain(struct python_walk *w, struct runt
  * in; in 3.10 a call links its cframe and its frame one after the other, when it begins and when it
  * ends: what has no partner is left out.
  */
-static __always_inline void python_retry(struct python_walk *w, struct runtime_scratch *m,
+static __always_inline void python_retry(struct python_walk *w, struct managed_scratch *m,
 					 struct runtime_counters *count)
 {
 	__u64 cframe = thread_word(w, w->layout.thread_cframe);
@@ -276,7 +276,7 @@ static __always_inline bool python_find_chain(struct python_walk *w, struct runt
 }
 
 /* Finds the thread's frames. Counts what is missing. */
-static __always_inline void python_capture(struct runtime_scratch *m, struct python_walk *w,
+static __always_inline void python_capture(struct managed_scratch *m, struct python_walk *w,
 					   struct runtime_counters *count)
 {
 	m->count = m->group = 0;

@@ -96,6 +96,22 @@ static void the_leaf_may_be_the_interpreter(void **state)
 	assert_false(f.result.leaf_replaced);
 }
 
+/* The frame inside has its address from it. */
+static void interrupted_interpreters_stay(void **state)
+{
+	const struct managed_frame managed[] = {{100, 2010}, {101, 3010}};
+	const uint64_t wanted[] = {1, 2, 100, 101, 4};
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 4, managed, 2);
+	f.kinds[1] = FRAME_SIGNAL;
+	f.result = managed_merge(&f.in, f.addrs, f.merged_kinds, ROOM);
+	assert_int_equal(f.result.depth, 5);
+	assert_memory_equal(f.addrs, wanted, sizeof(wanted));
+	assert_int_equal(f.merged_kinds[1], FRAME_SIGNAL);
+}
+
 static void bits_of_notes_are_no_address(void **state)
 {
 	const struct managed_frame managed[] = {{100, 2000}};
@@ -160,6 +176,7 @@ int main(void)
 		cmocka_unit_test(groups_take_their_frames_place),
 		cmocka_unit_test(interpreter_frames_may_stay),
 		cmocka_unit_test(the_leaf_may_be_the_interpreter),
+		cmocka_unit_test(interrupted_interpreters_stay),
 		cmocka_unit_test(bits_of_notes_are_no_address),
 		cmocka_unit_test(only_known_frames_hold_a_group),
 		cmocka_unit_test(groups_that_no_frame_holds_are_left),

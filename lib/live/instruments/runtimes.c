@@ -7,12 +7,9 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <time.h>
 
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
@@ -20,16 +17,14 @@
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/live/instrument.h"
+#include "lib/live/instruments/code_records.h"
+#include "lib/live/instruments/late_reader.h"
 #include "lib/live/tracker.h"
 #include "lib/record/record.h"
 #include "lib/runtimes/runtime.h"
 #include "python.skel.h"
 
 #define VERSION_SIZE 16
-/* A page may belong to a file system that does not answer, and belongs to a stranger. */
-#define LATE_WAIT_NS 50000000
-/* Bytes that are read late in each second of the recording. */
-#define LATE_BYTES_MAX ((size_t)4 << 20)
 /* Programs may invent functions, and files with interpreters in them. */
 #define FUNCTIONS_MAX ((uint64_t)1 << 22)
 #define REFUSED_MAX 8
@@ -52,14 +47,13 @@ struct runtimes {
 	VEC(struct found_layout) layouts; /* by number */
 	VEC(char *) refused; /* why, each reason once */
 	uint64_t more_refused; /* without room in the list */
+	uint64_t more_layouts; /* files beyond RUNTIME_LAYOUTS_MAX layouts */
 	struct runtime_counters counters; /* of all CPUs, as last read */
 	uint64_t functions; /* described */
 	uint64_t late; /* of those, read again from the process */
 	uint64_t nameless; /* of those, without a name */
 	uint64_t dropped; /* more than FUNCTIONS_MAX */
-	bool late_is_stuck; /* a read did not come back: there are no more */
-	uint64_t late_second; /* of the recording's clock, in which */
-	size_t late_left; /* bytes may still be read */
+	struct late_reader reader;
 };
 
 static void *create(struct live *live, const void *settings)
@@ -79,6 +73,7 @@ static void destroy(void *state)
 		free(*why);
 	vec_release(&r->refused);
 	vec_release(&r->layouts);
+	late_reader_release(&r->reader);
 	free(r);
 }
 
@@ -143,11 +138,32 @@ static void refuse(struct runtimes *r, const char *why)
 		r->more_refused++;
 }
 
-static bool on_found(void *ctx, uint32_t number, const struct runtime_layout *layout)
+/* Files that are equal as far as the kernel is concerned share a layout. */
+static bool find_layout(const struct runtimes *r, const struct runtime_layout *layout,
+			uint32_t *number)
+{
+	for (uint32_t i = 0; i < r->layouts.count; i++) {
+		if (memcmp(&r->layouts.items[i].layout, layout, sizeof(*layout)) != 0)
+			continue;
+		*number = i;
+		return true;
+	}
+	return false;
+}
+
+static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *number)
 {
 	struct found_layout found = {.layout = *layout};
 	struct runtimes *r = ctx;
 	struct error err = {0};
+
+	if (find_layout(r, layout, number))
+		return true;
+	*number = (uint32_t)r->layouts.count;
+	if (*number >= RUNTIME_LAYOUTS_MAX) {
+		r->more_layouts++;
+		return false;
+	}
 
 	if (!r->skeleton && !r->has_failed && load(r, &err)) {
 		_cleanup_free_ char *why = xasprintf("no functions of %s in stacks: %s",
@@ -158,14 +174,12 @@ static bool on_found(void *ctx, uint32_t number, const struct runtime_layout *la
 	}
 	if (r->has_failed)
 		return false;
-	if (programs_set_layout(r->live->programs, number, layout, &err)) {
+	if (programs_set_layout(r->live->programs, *number, layout, &err)) {
 		refuse(r, err.text);
 		return false;
 	}
 	runtimes[layout->kind]->version(layout, found.version, sizeof(found.version));
-	if (number >= r->layouts.count)
-		vec_add_zeroed(&r->layouts, number + 1 - r->layouts.count);
-	r->layouts.items[number] = found;
+	vec_push(&r->layouts, found);
 	return true;
 }
 
@@ -189,69 +203,6 @@ static int attach(void *state, struct error *err)
 	return 0;
 }
 
-struct late_read {
-	pid_t pid;
-	uint64_t addr;
-	size_t size;
-	bool is_done;
-	uint8_t data[];
-};
-
-static void *read_there(void *ctx)
-{
-	struct late_read *l = ctx;
-	struct iovec own = {l->data, l->size}, other = {(void *)(uintptr_t)l->addr, l->size};
-
-	l->is_done = process_vm_readv(l->pid, &own, 1, &other, 1, 0) == (ssize_t)l->size;
-	return NULL;
-}
-
-/* False: it takes too long. The thread then keeps its memory until prof ends. */
-static bool read_in_time(struct late_read *l)
-{
-	struct timespec until;
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, read_there, l) != 0)
-		return true;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += LATE_WAIT_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0)
-		return true;
-	pthread_detach(thread);
-	return false;
-}
-
-struct late_source {
-	struct runtimes *runtimes;
-	pid_t pid;
-};
-
-static bool read_process(void *ctx, uint64_t addr, void *to, size_t size)
-{
-	const struct late_source *from = ctx;
-	struct runtimes *r = from->runtimes;
-	struct late_read *l;
-	bool is_done;
-
-	if (r->late_is_stuck || size > r->late_left)
-		return false;
-	r->late_left -= size;
-	l = xmalloc(sizeof(*l) + size);
-	*l = (struct late_read){.pid = from->pid, .addr = addr, .size = size};
-	if (!read_in_time(l)) {
-		r->late_is_stuck = true;
-		return false;
-	}
-	is_done = l->is_done;
-	if (is_done)
-		memcpy(to, l->data, size);
-	free(l);
-	return is_done;
-}
-
 /* Has it pieces that did not fit into the sight, or were not in memory just then? */
 static bool lacks_pieces(const struct rec_sight *sight)
 {
@@ -264,55 +215,14 @@ static void describe(struct runtimes *r, const struct runtime_layout *layout,
 		     const struct rec_sight *sight, struct managed_code *code)
 {
 	const struct runtime *runtime = runtimes[layout->kind];
-	struct late_source from = {r, (pid_t)sight->rec.pid};
 
-	if (sight->rec.time / 1000000000 != r->late_second) {
-		r->late_second = sight->rec.time / 1000000000;
-		r->late_left = LATE_BYTES_MAX;
-	}
+	late_reader_begin(&r->reader, (pid_t)sight->rec.pid, sight->rec.time);
 	runtime->decode(layout, sight, code);
 	if ((code->lacks_text || lacks_pieces(sight)) && runtime->late &&
-	    runtime->late(layout, sight, read_process, &from, code))
+	    runtime->late(layout, sight, late_reader_read, &r->reader, code))
 		r->late++;
 	r->functions++;
 	r->nameless += !code->name.size;
-}
-
-/* Makes the code record, to be freed by the caller. */
-static struct rec_code *make_record(const struct runtime *runtime, const struct rec_sight *sight,
-				    const struct managed_code *code)
-{
-	_cleanup_(strbuf_release) struct strbuf text = {0};
-	uint32_t count = (uint32_t)code->lines.count + 1, file;
-	struct rec_code *rec;
-	size_t size;
-
-	strbuf_addf(&text, "%s:", runtime->name);
-	strbuf_add(&text, code->name.text, code->name.size);
-	strbuf_add(&text, "", 1);
-	file = (uint32_t)text.size;
-	strbuf_add(&text, code->file.text, code->file.size);
-	strbuf_add(&text, "", 1);
-	while (rec_code_size(count, text.size) / 8 > REC_MAX_WORDS)
-		count /= 2;
-	size = rec_code_size(count, text.size);
-	rec = xcalloc(1, size);
-	record_init(&rec->rec, REC_CODE, size, sight->rec.time, sight->rec.pid, sight->rec.tid);
-	rec->rec.flags = CODE_MANAGED;
-	rec->since = sight->rec.time;
-	rec->start = sight->position;
-	rec->size = sight->units;
-	rec->line_count = count;
-	rec->text_size = (uint32_t)text.size;
-	rec->lines[0] = (struct rec_code_line){.line = code->first_line, .file = file};
-	for (uint32_t i = 1; i < count; i++)
-		rec->lines[i] = (struct rec_code_line){
-			.offset = code->lines.items[i - 1].unit,
-			.line = code->lines.items[i - 1].line,
-			.file = file,
-		};
-	memcpy(rec->lines + count, text.text, text.size);
-	return rec;
 }
 
 static void take(void *state, const struct rec *rec)
@@ -321,7 +231,6 @@ static void take(void *state, const struct rec *rec)
 	struct runtimes *r = state;
 	const struct runtime_layout *layout;
 	struct managed_code code = {0};
-	struct rec_code *out;
 
 	if (sight->layout >= r->layouts.count)
 		return;
@@ -333,10 +242,8 @@ static void take(void *state, const struct rec *rec)
 		return;
 	}
 	describe(r, layout, sight, &code);
-	out = make_record(runtimes[layout->kind], sight, &code);
+	send_code_records(runtimes[layout->kind], sight, &code, r->live->sink, r->live->ctx);
 	managed_code_release(&code);
-	r->live->sink(r->live->ctx, &out->rec);
-	free(out);
 }
 
 _Static_assert(sizeof(struct runtime_counters) % sizeof(uint64_t) == 0, "all of it are counts");
@@ -403,6 +310,7 @@ static void report_stats(const struct runtimes *r, const char *versions, struct 
 		{"nameless", r->nameless},
 		{"lost_functions", c->lost_sights + r->dropped},
 		{"misplaced", c->clamped},
+		{"refused_files", r->more_layouts},
 	};
 
 	report_enter(report, "runtimes", NULL);
@@ -425,6 +333,11 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			       r->more_refused);
 	vec_for_each(&r->refused, char *const *, why)
 		report_warning(report, "%s", *why);
+	if (r->more_layouts)
+		report_warning(report,
+			       "%" PRIu64 " files with an interpreter are not followed: at most "
+			       "%d different ones are",
+			       r->more_layouts, RUNTIME_LAYOUTS_MAX);
 	list_versions(r, &versions);
 	if (!versions.size)
 		return;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/unwind/runtime_files.h"
 
-#include "bpf/config.h"
-
 void runtime_files_take(struct runtime_files *f, struct module_tables *modules,
 			const struct table_result *result)
 {
 	struct module_table *table = &modules->rows.items[result->module_id];
+	uint32_t number;
 
 	if (result->refusal)
 		f->hooks.refused(f->hooks.ctx, result->refusal);
 	/* A table that was dropped is compiled again, and its file searched. */
-	if (!result->layout || table->runtime || f->layout_count >= RUNTIME_LAYOUTS_MAX ||
-	    !f->hooks.found(f->hooks.ctx, f->layout_count, result->layout))
+	if (!result->layout || table->runtime ||
+	    !f->hooks.found(f->hooks.ctx, result->layout, &number))
 		return;
 	table->runtime = result->layout->kind;
-	table->layout = f->layout_count++;
+	table->layout = number;
+	f->has_found = true;
 }
 
 void runtime_files_describe(const struct runtime_files *f, const struct module_tables *modules,
@@ -23,7 +23,7 @@ void runtime_files_describe(const struct runtime_files *f, const struct module_t
 {
 	struct mapped_runtime runtime;
 
-	if (!f->layout_count)
+	if (!f->has_found)
 		return;
 	runtime = module_tables_runtime(modules, mappings);
 	space->runtime = runtime.kind;

@@ -14,15 +14,15 @@
 /* Functions that are told of files with a runtime. */
 struct runtime_hooks {
 	table_probe_fn *probe;
-	/* A file has one. False: its frames cannot be followed. */
-	bool (*found)(void *ctx, uint32_t layout_number, const struct runtime_layout *layout);
+	/* A file has one. Stores the number of its layout. False: its frames cannot be followed. */
+	bool (*found)(void *ctx, const struct runtime_layout *layout, uint32_t *number);
 	void (*refused)(void *ctx, const char *why);
 	void *ctx;
 };
 
 struct runtime_files {
 	struct runtime_hooks hooks; /* empty: files are not searched */
-	uint32_t layout_count;
+	bool has_found; /* any that can be followed */
 };
 
 /* Takes what the search has found in a file, and notes it in the file's row. */

@@ -16,6 +16,11 @@ static uint64_t end_of(const struct managed_merge *in, uint32_t i)
 	return in->is_whole ? UINT64_MAX : 0;
 }
 
+static bool is_signal(const struct managed_merge *in, uint32_t i)
+{
+	return i < in->depth && in->kinds[i] == FRAME_SIGNAL;
+}
+
 struct managed_merge_result managed_merge(const struct managed_merge *in, uint64_t *addrs,
 					  uint8_t *kinds, uint32_t capacity)
 {
@@ -32,7 +37,7 @@ struct managed_merge_result managed_merge(const struct managed_merge *in, uint64
 	for (;;) {
 		uint64_t sp = m.native < in->depth ? in->sps[m.native] : 0;
 		uint64_t end = end_of(in, m.native), place = place_of(in, m.managed);
-		enum merge_step step = merge_step(&m, sp, end, place);
+		enum merge_step step = merge_step(&m, sp, end, place, is_signal(in, m.native));
 
 		if (step == MERGE_END)
 			break;

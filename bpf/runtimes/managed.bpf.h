@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The scratch of a runtime's program. Include this before copy.bpf.h. */
+#ifndef PROF_BPF_RUNTIMES_MANAGED_BPF_H
+#define PROF_BPF_RUNTIMES_MANAGED_BPF_H
+
+#include "bpf/runtime.bpf.h"
+#include "bpf/runtime_merge.h"
+
+/* Has copies carry the frames. */
+#define HAS_MANAGED_FRAMES
+
+/* One per CPU. */
+struct managed_scratch {
+	struct managed_frame frames[MANAGED_MAX];
+	__u32 count; /* of frames */
+	__u32 group; /* first frame of the group that is being walked */
+	struct rec like; /* header of the sample */
+	/* The frames and native ones together. */
+	struct merge merge;
+	__u32 depth;
+	__u64 addrs[USER_DEPTH_MAX];
+	__u8 kinds[USER_DEPTH_MAX];
+};
+
+struct managed_scratches {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct managed_scratch);
+};
+
+struct managed_scratches managed_scratches SEC(".maps");
+
+static __always_inline struct managed_scratch *own_managed_scratch(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&managed_scratches, &zero);
+}
+
+#endif

@@ -307,7 +307,9 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 		s->stack_flags |= STACK_UNKNOWN;
 		return 0;
 	}
-	if (!(config.unwind & UNWIND_BY_FRAME_POINTER)) {
+	/* Any other method would miss what leads from one stack to another. */
+	if (!(config.unwind & UNWIND_BY_FRAME_POINTER) ||
+	    s->rule.cfa_kind >= UNWIND_CFA_OTHER_STACK) {
 		s->stack_flags |= STACK_BROKEN;
 		return 0;
 	}

@@ -259,8 +259,14 @@ WALK_INLINE int walk_goroutine(const struct walk_frame *f, const struct unwind_r
 	if (!current)
 		return 0;
 	if (walk_read_word(f, &own_m, current + GO_M_AT(packed) * 8) || own_m != m ||
-	    walk_read_pair(f, saved, current + GO_SP_AT(packed) * 8) ||
-	    walk_read_pair(f, bounds, current) || saved[0] <= bounds[0] || saved[0] > bounds[1])
+	    walk_read_pair(f, saved, current + GO_SP_AT(packed) * 8))
+		return -1;
+	/*
+	 * morestack has saved both words itself. It leads to code that moves the stack, where the
+	 * bounds are those of the new stack for a while, and sp is still in the old one.
+	 */
+	if (UNWIND_RA_KIND(rule->kinds) == UNWIND_AT_CFA &&
+	    (walk_read_pair(f, bounds, current) || saved[0] <= bounds[0] || saved[0] > bounds[1]))
 		return -1;
 	to->cfa = saved[0];
 	to->pc = saved[1];

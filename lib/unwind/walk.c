@@ -252,6 +252,9 @@ static bool step(struct walk *w)
 	/* The rule is right, but the copy ends: other methods would find something wrong. */
 	if (result == WALK_BAD_READ && w->left_copy)
 		return end_broken(w);
+	/* Any other method would miss what leads from one stack to another. */
+	if (w->rule.cfa_kind >= UNWIND_CFA_OTHER_STACK)
+		return end_broken(w);
 	if (methods & UNWIND_BY_FRAME_POINTER &&
 	    ((result == WALK_NO_RULE && step_by_link_register(w)) || step_by_frame_pointer(w)))
 		return push(w, FRAME_NATIVE);

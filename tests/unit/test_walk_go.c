@@ -74,16 +74,22 @@ static void begin(struct machine *m, struct world *w)
 	world_store(w, 0, RET(3));
 }
 
+/* systemstack's rule: the pc is on the goroutine's stack. */
+static void pc_on_stack(struct machine *m)
+{
+	m->world->rules[UNWIND_RULE_FIRST].kinds = KINDS(UNWIND_AT_CFA, UNWIND_SAME,
+							 UNWIND_UNKNOWN);
+	m->world->rules[UNWIND_RULE_FIRST].cfa_offset = 16;
+	m->world->rules[UNWIND_RULE_FIRST].ra_offset = -1;
+}
+
 static void by_thread_local(void **state)
 {
 	struct machine m;
 
 	begin(&m, *state);
 	EXPECT(m.world, STACK_WHOLE, RET(1), RET(2));
-	/* systemstack: the pc is on the goroutine's stack, above its sp. */
-	m.world->rules[UNWIND_RULE_FIRST].kinds = KINDS(UNWIND_AT_CFA, UNWIND_SAME, UNWIND_UNKNOWN);
-	m.world->rules[UNWIND_RULE_FIRST].cfa_offset = 16;
-	m.world->rules[UNWIND_RULE_FIRST].ra_offset = -1;
+	pc_on_stack(&m);
 	EXPECT(m.world, STACK_WHOLE, RET(2));
 }
 
@@ -116,22 +122,42 @@ static void no_goroutine_is_an_end(void **state)
 	EXPECT_NONE(m.world, STACK_WHOLE);
 }
 
-/* Words that are no goroutine's lead nowhere, and nothing is guessed on the wrong stack. */
+/*
+ * Words that are no goroutine's lead nowhere. Nothing is guessed on the wrong stack, and no frame
+ * pointer followed that leads to the stack that was left, past the function that left it.
+ */
 static void what_is_no_goroutine(void **state)
 {
 	struct machine m;
 
 	begin(&m, *state);
-	m.world->target.methods = UNWIND_BY_CFI;
+	world_set_reg(m.world, X86_RBP, WORLD_SP + 32);
+	world_store(m.world, 32, WORLD_SP + 64);
+	world_store(m.world, 40, RET(3));
 	m.current[M_AT] = M + 8;
 	EXPECT_NONE(m.world, STACK_BROKEN);
 	m.current[M_AT] = M;
+	pc_on_stack(&m);
 	m.current[1] = SAVED_SP - 8;
 	EXPECT_NONE(m.world, STACK_BROKEN);
 	m.current[1] = SAVED_SP;
 	m.current[0] = SAVED_SP;
 	EXPECT_NONE(m.world, STACK_BROKEN);
 	m.world->target.thread_pointer = 0;
+	EXPECT_NONE(m.world, STACK_BROKEN);
+}
+
+/* morestack leads to code that moves the stack: the bounds come first, then sp. */
+static void while_the_stack_moves(void **state)
+{
+	struct machine m;
+
+	begin(&m, *state);
+	m.current[0] = GO_STACK + 65536;
+	EXPECT(m.world, STACK_WHOLE, RET(1), RET(2));
+	m.current[1] = m.current[0] + GO_STACK_SIZE;
+	EXPECT(m.world, STACK_WHOLE, RET(1), RET(2));
+	pc_on_stack(&m);
 	EXPECT_NONE(m.world, STACK_BROKEN);
 }
 
@@ -194,6 +220,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_goroutine_is_an_end, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(what_is_no_goroutine, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(while_the_stack_moves, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(what_was_not_copied, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(by_depth, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(by_frame_pointer, world_setup, world_teardown),

@@ -10,6 +10,7 @@
 /* Exit statuses of prof itself; otherwise that of the recorded command is passed on. */
 enum {
 	EXIT_CANNOT_RECORD = 1, /* prof check */
+	EXIT_NOT_SANITIZED = 1, /* --check-sanitized */
 	EXIT_USAGE = 2, /* the command line is wrong */
 	EXIT_REFUSED = 125, /* the command line is right, but this machine or a file refuses */
 	EXIT_NOT_EXECUTABLE = 126,

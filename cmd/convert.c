@@ -8,8 +8,10 @@
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
 #include "cmd/options/query_options.h"
+#include "cmd/options/sanitize_options.h"
 #include "cmd/run/capture_file.h"
 #include "cmd/run/profile_file.h"
+#include "cmd/run/sanitizing.h"
 #include "cmd/text/profile_summary.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -20,6 +22,7 @@ static const char name[] = "convert";
 enum {
 	OPTION_TO = OPT_OUTPUT_END,
 	OPTION_DIFF,
+	OPTION_ONLY_THREAD,
 };
 
 static const struct option longs[] = {
@@ -33,6 +36,8 @@ static const struct option longs[] = {
 	{"verbose", no_argument, NULL, 'v'},
 	{"quiet", no_argument, NULL, 'q'},
 	QUERY_LONG_OPTIONS,
+	{"only-thread", required_argument, NULL, OPTION_ONLY_THREAD},
+	SANITIZE_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -41,6 +46,7 @@ struct convert {
 	struct output_options output;
 	struct query_filter filter;
 	bool is_filtered; /* by an option of the query */
+	struct sanitize_settings sanitize;
 	const char *base_path; /* of --diff, or NULL */
 	VEC(const char *) paths;
 	struct profile_file *files; /* by path */
@@ -69,9 +75,13 @@ static void print_help(void)
 	       "\n"
 	       "%s"
 	       "\n"
+	       "%s"
+	       "  --only-thread GLOB     the same as --thread: nothing of others is written\n"
+	       "\n"
 	       "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
-	       "Exit status: 0, 125 where a file refuses, 2 for wrong use.\n",
-	       strbuf_text(&formats), query_options_help);
+	       "Exit status: 0, 125 where a file refuses, 2 for wrong use, 1 by\n"
+	       "--check-sanitized.\n",
+	       strbuf_text(&formats), query_options_help, sanitize_options_help);
 }
 
 static int set(void *ctx, int opt, const char *value, struct error *err)
@@ -87,7 +97,14 @@ static int set(void *ctx, int opt, const char *value, struct error *err)
 	case OPTION_DIFF:
 		c->base_path = value;
 		return 0;
+	case OPTION_ONLY_THREAD:
+		c->filter.thread = value;
+		c->is_filtered = true;
+		return 0;
 	default:
+		ret = sanitize_options_set(&c->sanitize, opt, value, err);
+		if (ret != -ENOENT)
+			return ret;
 		ret = query_options_set(&c->filter, opt, value, err);
 		c->is_filtered |= !ret;
 		return ret == -ENOENT ? output_options_set(&c->output, opt, value, err) : ret;
@@ -116,6 +133,11 @@ static int check(struct convert *c, struct error *err)
 	if (!c->output.format)
 		return error_text(err, -EINVAL, "--output %s: the name tells no format: give --to",
 				  c->output.path);
+	if (c->sanitize.key_path && !c->sanitize.options.names)
+		return error_text(err, -EINVAL, "--sanitize-key: only --sanitize=names=RE hashes");
+	if (c->base_path && c->sanitize.is_asked)
+		return error_text(err, -EINVAL,
+				  "--diff: the other profile is not sanitized: do it first");
 	if (c->base_path && !is_flame_graph(c->output.format))
 		return error_text(err, -EINVAL, "--diff: only flame graphs show a difference");
 	c->filter.all_events = !c->filter.event;
@@ -203,7 +225,7 @@ static int write_out(const struct convert *c, const struct profile *p,
 static bool is_replay(const struct convert *c)
 {
 	return c->paths.count == 1 && c->files[0].capture && !c->base_path && !c->is_filtered &&
-	       c->output.format->is_timeline;
+	       !c->sanitize.is_asked && !c->sanitize.checks && c->output.format->is_timeline;
 }
 
 static int write_replay(const struct convert *c, struct error *err)
@@ -227,6 +249,8 @@ static int write_narrowed(const struct convert *c, struct error *err)
 	options.base = base;
 	if (!ret && !profile_sample_count(all))
 		ret = error_text(err, -ENODATA, "no sample that counts");
+	if (!ret && (c->sanitize.is_asked || c->sanitize.checks))
+		ret = sanitizing_run(&all, &c->sanitize, name, err);
 	if (!ret)
 		ret = write_out(c, all, &options, err);
 	if (all)
@@ -263,7 +287,8 @@ static int run(int argc, char **argv)
 	} else {
 		ret = convert(&c, &err);
 		if (ret)
-			status = command_fail(name, EXIT_REFUSED, &err);
+			status = command_fail(name, ret > 0 ? EXIT_NOT_SANITIZED : EXIT_REFUSED,
+					      &err);
 	}
 	free(c.files);
 	vec_release(&c.paths);

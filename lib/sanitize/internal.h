@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the files that make a sanitised profile. */
+#ifndef PROF_LIB_SANITIZE_INTERNAL_H
+#define PROF_LIB_SANITIZE_INTERNAL_H
+
+#include <regex.h>
+
+#include "lib/sanitize/sanitize.h"
+#include "lib/sanitize/scrub.h"
+
+struct sanitizer {
+	const struct sanitize_options *options;
+	struct sanitize_counts *counts;
+	const struct profile *from;
+	struct profile *into;
+	struct scrubber scrubber;
+	regex_t names; /* valid if options->names */
+	/* By old ids: new ones. */
+	module_id *modules;
+	func_id *funcs;
+	symbol_id *symbols;
+	source_file_id *files;
+	frame_id *frames;
+	stack_id *stacks;
+	bool *is_label; /* by func_id: no code, says what the thread waits for */
+};
+
+/* The scrubbed text, NO_STRING for NO_STRING. */
+string_id sanitize_text(struct sanitizer *s, string_id id);
+string_id sanitize_path(struct sanitizer *s, string_id id);
+/* The same for strings without a row; NULL for NULL. To be freed. */
+char *sanitize_copy(struct sanitizer *s, const char *text);
+/* A name that `names` may hide. */
+string_id sanitize_name(struct sanitizer *s, string_id id);
+/* Names of processes, and of threads, which may be made up of a number from 1 on. */
+string_id sanitize_process_name(struct sanitizer *s, string_id id, uint32_t number);
+string_id sanitize_thread_name(struct sanitizer *s, const struct profile_thread *from,
+			       uint32_t number);
+/* True if an option hides names, and that of the string. */
+bool sanitize_hides(const struct sanitizer *s, string_id id);
+
+/* Everything that is said of the recording as a whole. */
+void sanitize_meta(struct sanitizer *s);
+/* Modules, functions, symbols, files, frames and stacks. */
+void sanitize_tables(struct sanitizer *s);
+/* Threads with their samples and markers, and counters. */
+void sanitize_threads(struct sanitizer *s);
+
+#endif

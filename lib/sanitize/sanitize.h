@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A profile that may leave the house: a new one, into which only what is known to be harmless is
+ * written. What a class below names is left out or replaced; what no part of the program knows is
+ * left out, too.
+ */
+#ifndef PROF_LIB_SANITIZE_SANITIZE_H
+#define PROF_LIB_SANITIZE_SANITIZE_H
+
+#include "lib/base/error.h"
+#include "lib/profile/profile.h"
+#include "lib/sanitize/keyed_hash.h"
+
+/* ROW(CONSTANT, "name", is it a part of the default?, what is counted) */
+#define SANITIZE_CLASSES(ROW) \
+	ROW(ARGS, "args", true, "arguments") \
+	ROW(ENV, "env", true, "environments") \
+	ROW(PATHS, "paths", true, "paths") \
+	ROW(HOST, "host", true, "names of machines") \
+	ROW(USERS, "users", true, "names of users") \
+	ROW(PROCESSES, "processes", false, "names of processes") \
+	ROW(THREADS, "threads", false, "names of threads") \
+	ROW(MARKERS, "markers", false, "markers") \
+	ROW(TIMES, "times", false, "times of day") \
+	ROW(SOURCES, "sources", true, "texts of source files") \
+	ROW(BUILD_IDS, "build-ids", false, "build ids")
+
+enum sanitize_class {
+#define SANITIZE_ENUM(id, name, is_default, counted) SANITIZE_##id,
+	SANITIZE_CLASSES(SANITIZE_ENUM)
+#undef SANITIZE_ENUM
+		SANITIZE_CLASS_COUNT,
+};
+
+struct sanitize_options {
+	bool removes[SANITIZE_CLASS_COUNT];
+	/*
+	 * Functions and modules whose name does not match this expression become "f_" with a hash
+	 * of their name; so do processes and threads. NULL: all keep their names.
+	 */
+	const char *names;
+	uint8_t key[KEYED_HASH_KEY_SIZE]; /* of these hashes */
+	/* Names of this machine's, besides those that the profile tells; may be NULL. */
+	const char *user, *home, *host;
+};
+
+struct sanitize_counts {
+	uint64_t removed[SANITIZE_CLASS_COUNT];
+	uint64_t hashed; /* names */
+	uint64_t unknown; /* values that no part of the program knows */
+};
+
+/* Makes a new profile, to be freed. -EINVAL: `names` is no expression. */
+int sanitize(struct profile **into, const struct profile *from,
+	     const struct sanitize_options *options, struct sanitize_counts *counts,
+	     struct error *err);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/sanitize/internal.h"
+
+#define NEW_MAP(map, table) ((map) = xcalloc((table).rows.count + 1, sizeof(*(map))))
+#define MAPPED(map, id, none) ((id) == (none) ? (none) : (map)[id])
+
+static void copy_categories(struct sanitizer *s)
+{
+	vec_for_each(&s->from->categories, const struct profile_category *, from) {
+		struct profile_category row = {
+			.name = sanitize_copy(s, from->name),
+			.color = sanitize_copy(s, from->color),
+		};
+
+		vec_for_each(&from->subcategories, char *const *, name)
+			vec_push(&row.subcategories, sanitize_copy(s, *name));
+		vec_push(&s->into->categories, row);
+	}
+}
+
+static module_id copy_module(struct sanitizer *s, const struct module *from)
+{
+	bool hides = sanitize_hides(s, from->name) && !module_is_kernel(from);
+	string_id name = hides ? sanitize_name(s, from->name) : sanitize_path(s, from->name);
+	module_id id = modules_add(&s->into->modules, from->kind,
+				   hides ? name : sanitize_path(s, from->path), name);
+	struct module *into = modules_get(&s->into->modules, id);
+
+	if (hides || s->options->removes[SANITIZE_BUILD_IDS]) {
+		s->counts->removed[SANITIZE_BUILD_IDS] += from->build_id_size != 0;
+	} else {
+		memcpy(into->build_id, from->build_id, sizeof(into->build_id));
+		into->build_id_size = from->build_id_size;
+	}
+	into->machine = from->machine;
+	into->was_deleted = from->was_deleted;
+	into->base = module_is_kernel(from) ? 0 : from->base;
+	into->pid = from->pid;
+	into->reason = from->reason;
+	vec_for_each(&from->segments, const struct module_segment *, segment)
+		vec_push(&into->segments, *segment);
+	return id;
+}
+
+static source_file_id copy_file(struct sanitizer *s, const struct source_file *from)
+{
+	struct source_files *files = &s->into->source_files;
+	source_file_id id = source_files_intern(files, sanitize_path(s, from->path));
+
+	if (!from->text)
+		return id;
+	if (s->options->removes[SANITIZE_SOURCES])
+		s->counts->removed[SANITIZE_SOURCES]++;
+	else if (!files->rows.items[id].text)
+		source_files_set_text(files, id, xmemdup(from->text, from->size), from->size);
+	return id;
+}
+
+static bool is_kernel_func(const struct sanitizer *s, module_id module)
+{
+	return module != NO_MODULE && module_is_kernel(&s->from->modules.rows.items[module]);
+}
+
+/* Made-up names, those of the kernel, and labels tell nothing. */
+static bool is_public_func(const struct sanitizer *s, func_id id)
+{
+	const struct func *func = &s->from->funcs.rows.items[id];
+
+	return !func->is_named || (s->is_label && s->is_label[id]) ||
+	       is_kernel_func(s, func->module);
+}
+
+static func_id copy_func(struct sanitizer *s, func_id id)
+{
+	struct func row = s->from->funcs.rows.items[id];
+
+	if (is_public_func(s, id)) {
+		row.name = sanitize_text(s, row.name);
+	} else {
+		if (sanitize_hides(s, row.name)) {
+			row.file = NO_SOURCE_FILE;
+			row.line = row.column = 0;
+		}
+		row.name = sanitize_name(s, row.name);
+	}
+	row.module = MAPPED(s->modules, row.module, NO_MODULE);
+	row.file = MAPPED(s->files, row.file, NO_SOURCE_FILE);
+	return funcs_intern(&s->into->funcs, &row);
+}
+
+static symbol_id copy_symbol(struct sanitizer *s, const struct symbol *from)
+{
+	struct symbol row = *from;
+
+	row.name = is_kernel_func(s, from->module) ? sanitize_text(s, from->name)
+						   : sanitize_name(s, from->name);
+	row.module = MAPPED(s->modules, row.module, NO_MODULE);
+	return symbols_intern(&s->into->symbols, &row);
+}
+
+/* A file that only hidden functions name is left out. */
+static void copy_files(struct sanitizer *s)
+{
+	const struct source_files *files = &s->from->source_files;
+	bool *is_used = xcalloc(files->rows.count + 1, sizeof(*is_used));
+
+	for (func_id id = 0; id < s->from->funcs.rows.count; id++) {
+		const struct func *func = &s->from->funcs.rows.items[id];
+
+		if (func->file != NO_SOURCE_FILE &&
+		    (is_public_func(s, id) || !sanitize_hides(s, func->name)))
+			is_used[func->file] = true;
+	}
+	for (size_t i = 0; i < files->rows.count; i++)
+		s->files[i] = is_used[i] ? copy_file(s, &files->rows.items[i]) : NO_SOURCE_FILE;
+	free(is_used);
+}
+
+static frame_id copy_frame(struct sanitizer *s, const struct frame *from)
+{
+	struct frame row = *from;
+
+	row.module = MAPPED(s->modules, row.module, NO_MODULE);
+	row.func = MAPPED(s->funcs, row.func, NO_FUNC);
+	row.symbol = MAPPED(s->symbols, row.symbol, NO_SYMBOL);
+	if (row.func != NO_FUNC && s->into->funcs.rows.items[row.func].file == NO_SOURCE_FILE)
+		row.line = 0;
+	return frames_intern(&s->into->frames, &row);
+}
+
+void sanitize_tables(struct sanitizer *s)
+{
+	const struct profile *from = s->from;
+
+	NEW_MAP(s->modules, from->modules);
+	NEW_MAP(s->files, from->source_files);
+	NEW_MAP(s->funcs, from->funcs);
+	NEW_MAP(s->symbols, from->symbols);
+	NEW_MAP(s->frames, from->frames);
+	NEW_MAP(s->stacks, from->stacks);
+	copy_categories(s);
+	for (size_t i = 0; i < from->modules.rows.count; i++)
+		s->modules[i] = copy_module(s, &from->modules.rows.items[i]);
+	copy_files(s);
+	for (func_id id = 0; id < from->funcs.rows.count; id++)
+		s->funcs[id] = copy_func(s, id);
+	for (size_t i = 0; i < from->symbols.rows.count; i++)
+		s->symbols[i] = copy_symbol(s, &from->symbols.rows.items[i]);
+	for (size_t i = 0; i < from->frames.rows.count; i++)
+		s->frames[i] = copy_frame(s, &from->frames.rows.items[i]);
+	for (size_t i = 0; i < from->stacks.rows.count; i++) {
+		const struct stack *stack = &from->stacks.rows.items[i];
+
+		s->stacks[i] = stacks_intern(&s->into->stacks,
+					     MAPPED(s->stacks, stack->parent, NO_STACK),
+					     s->frames[stack->frame]);
+	}
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A recorded build that may leave the house: without paths, arguments, user and host, and still
+# complete.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+
+home=$PWD/home/cordelia
+project=$PWD/lear-secret
+mkdir -p "$project" "$home/kent"
+cat >"$home/kent/goneril.c" <<'TEXT'
+static volatile unsigned long sum;
+__attribute__((noinline)) void regan(void) { for (long i = 0; i < 150000000; i++) sum += i * i; }
+int main(void) { regan(); return 0; }
+TEXT
+cat >"$project/Makefile" <<TEXT
+edgar: goneril.o
+	cc -o edgar goneril.o
+	./edgar --storm-token=/gloucester/eyes oswaldplain
+goneril.o: $home/kent/goneril.c
+	cc -g -O1 -DALBANY=\$(ALBANY) -c -o goneril.o $home/kent/goneril.c
+TEXT
+run "$PROF" record -q --sources -o build.json.gz -- make -C "$project" ALBANY=burgundy
+is "the build is recorded" "$status" 0
+
+texts() { # FILE: each string of it in a line
+	gunzip -c "$1" | python3 -c '
+import json, sys
+def walk(value):
+	if isinstance(value, str):
+		print(value.replace("\n", " "))
+	elif isinstance(value, dict):
+		for key, item in value.items():
+			print(key)
+			walk(item)
+	elif isinstance(value, list):
+		for item in value:
+			walk(item)
+walk(json.load(sys.stdin))'
+}
+private="lear-secret|cordelia|storm-token|gloucester|oswaldplain|ALBANY|burgundy|$(hostname)|$PWD"
+texts build.json.gz >before.txt
+for word in lear-secret cordelia storm-token oswaldplain burgundy; do
+	ok "before: $word is in it" grep -q "$word" before.txt
+done
+run "$PROF" convert --sanitize --check-sanitized build.json.gz -o clean.json.gz
+is "exit status" "$status" 0
+like "what was taken away is counted" "$err" 'taken away: [0-9]+ arguments, [0-9]+ paths.*source files'
+texts clean.json.gz >clean.txt
+is "no path, argument, user or host" "$(grep -nwE "$private" clean.txt)" ""
+is "no path outside of the system's folders" \
+	"$(grep -E '^/' clean.txt | grep -vE '^/(usr|lib|lib64|bin|sbin)/')" ""
+is "it is valid" "$(python3 "$root/tests/check_profile.py" clean.json.gz)" "clean.json.gz: ok"
+top() { # FILE
+	"$PROF" report --format json "$1" | python3 -c '
+import json, sys
+rows = json.load(sys.stdin)["rows"]
+print([(r["function"], r["module"], r["self"]) for r in rows if r["module"] == "edgar"])'
+}
+ok "the home folder is a tilde" grep -qx '[~]/kent/goneril.c' clean.txt
+like "it has the program's functions" "$(top clean.json.gz)" "regan"
+is "and their weights" "$(top clean.json.gz)" "$(top build.json.gz)"
+run "$PROF" diff build.json.gz clean.json.gz
+is "it can be compared: exit status" "$status" 0
+unlike "with the same functions" "$out" 'regan.*\(only'
+
+run "$PROF" convert --check-sanitized build.json.gz -o never.json.gz
+is "not sanitized: exit status" "$status" 1
+like "says what is in it" "$err" 'is in it: .*(cordelia|lear-secret|storm)'
+ok "and writes nothing" test ! -e never.json.gz
+run "$PROF" convert --check-sanitized clean.json.gz -o again.json.gz
+is "sanitized before: exit status" "$status" 0
+
+# A key of one's own makes names of several profiles comparable.
+head -c 16 /dev/urandom >key
+hidden() { # FILE
+	"$PROF" convert --sanitize='names=^(main|make|cc)$' --sanitize-key key "$1" -o "$2"
+	texts "$2" | grep -oxE 'f_[0-9a-f]{16}' | sort -u
+}
+one=$(hidden build.json.gz one.json.gz 2>/dev/null)
+ok "names that do not match are hashed" test -n "$one"
+is "regan is none of them" "$(texts one.json.gz | grep -c regan)" 0
+ok "main has its name" grep -qx main <(texts one.json.gz)
+is "with one key they are the same" "$(hidden build.json.gz two.json.gz 2>/dev/null)" "$one"
+head -c 16 /dev/urandom >key
+unlike "and with another one others" "$(hidden build.json.gz three.json.gz 2>/dev/null)" "${one%%$'\n'*}"
+is "it is valid, too" "$(python3 "$root/tests/check_profile.py" one.json.gz)" "one.json.gz: ok"
+
+run "$PROF" convert --only-thread edgar --time 0..100 --sanitize=all build.json.gz -o all.json.gz
+is "everything taken away: exit status" "$status" 0
+texts all.json.gz >all.txt
+is "no process has its name" "$(grep -cxE 'make|cc|edgar' <(gunzip -c all.json.gz | python3 -c '
+import json, sys
+for t in json.load(sys.stdin)["threads"]:
+	print(t["name"], t["processName"], sep="\n")'))" 0
+
+wrong() { # REGEX ARGUMENT...
+	local regex=$1
+	shift
+	refuses "convert $*" 2 "$regex" "$PROF" convert "$@"
+}
+wrong "unknown 'x'; known are args, env" --sanitize=args,x build.json.gz -o x.json
+wrong 'list is empty' --sanitize= build.json.gz -o x.json
+wrong 'only --sanitize=names=RE' --sanitize --sanitize-key key build.json.gz -o x.json
+refuses "an expression that is none" 125 'no regular expression' \
+	"$PROF" convert '--sanitize=names=(' --sanitize-key key build.json.gz -o x.json
+: >short
+refuses "a key that is too short" 125 'at least 16 bytes' \
+	"$PROF" convert --sanitize=names=x --sanitize-key short build.json.gz -o x.json
+done_testing

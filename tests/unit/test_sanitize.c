@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* Texts and profiles that shall leave the house: the rest that stays. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/base/alloc.h"
+#include "lib/profile/run_markers.h"
+#include "lib/sanitize/scrub.h"
+#include "lib/sanitize/search.h"
+
+/* The first vectors of SipHash's authors. */
+static void test_keyed_hash(void **state)
+{
+	static const uint64_t expected[] = {
+		0x726fdb47dd0e0e31ull, 0x74f839c593dc67fdull, 0x0d6c8009d9a94f5aull,
+		0x85676696d7fb7e2dull, 0xcf2794e0277187b7ull, 0x18765564cd99a68dull,
+		0xcbc9466e58fee3ceull, 0xab0200f58b01d137ull, 0x93f5f5799a932462ull};
+	uint8_t key[KEYED_HASH_KEY_SIZE], data[8];
+
+	(void)state;
+	for (uint8_t i = 0; i < sizeof(key); i++)
+		key[i] = i;
+	for (uint8_t i = 0; i < sizeof(data); i++)
+		data[i] = i;
+	for (size_t size = 0; size <= sizeof(data); size++)
+		assert_true(keyed_hash(key, data, size) == expected[size]);
+}
+
+static void expect(bool is_path, const char *text, const char *expected)
+{
+	struct scrubber s = {.paths = true, .users = true, .hosts = true};
+	struct strbuf out = {0};
+
+	scrubber_add_home(&s, "/srv/people/alice/");
+	scrubber_add_user(&s, "alice");
+	scrubber_add_user(&s, "root");
+	scrubber_add_host(&s, "box.example.org");
+	scrubber_learn(&s, text, strlen(text));
+	if (is_path)
+		scrub_path(&s, &out, text, strlen(text));
+	else
+		scrub_text(&s, &out, text, strlen(text));
+	assert_string_equal(strbuf_text(&out), expected);
+	strbuf_release(&out);
+	scrubber_release(&s);
+}
+
+static void test_paths(void **state)
+{
+	(void)state;
+	expect(true, "/usr/lib/libc.so.6", "/usr/lib/libc.so.6");
+	expect(true, "/usr/lib/../../srv/x", "x");
+	expect(true, "/usr/local/lib/libours.so", "libours.so");
+	expect(true, "/home/bob/src/x.c", "~/src/x.c");
+	expect(true, "/home/bob", "~");
+	expect(true, "/home/bob/../eve/x.c", "x.c");
+	expect(true, "/root/x.c", "~/x.c");
+	expect(true, "/rooted/x.c", "x.c");
+	expect(true, "//home//bob/x", "x");
+	expect(true, "/srv/people/alice/x.c", "~/x.c");
+	expect(true, "/srv/people/alice2/x.c", "x.c");
+	expect(true, "/mnt/home/bob/x.c", "~/x.c");
+	expect(true, "src/deep/x.c", "x.c");
+	expect(true, "/build/x/", "x");
+	expect(true, "/", "");
+	expect(true, "", "");
+	expect(true, "[vdso]", "[vdso]");
+}
+
+static void test_texts(void **state)
+{
+	(void)state;
+	expect(false, "operator/", "operator/");
+	expect(false, "a / b", "a / b");
+	expect(false, "github.com/x/y.Run", "github.com/x/y.Run");
+	expect(false, "run /opt/ours/bin/x -o /tmp/y", "run x -o y");
+	expect(false, "-I/home/bob/include", "-I~/include");
+	expect(false, "file:///home/bob/x.js:12", "file:~/x.js:12");
+	expect(false, "f()/srv/x", "f()x");
+	expect(false, "alice on box and box.example.org", "user on host and host");
+	expect(false, "malice boxer alice_", "malice boxer alice_");
+	expect(false, "bob has /home/bob/x", "user has ~/x");
+	expect(false, "root", "root");
+}
+
+static string_id intern(struct profile *p, const char *text)
+{
+	return strings_intern(&p->strings, text);
+}
+
+static stack_id add_call(struct profile *p, stack_id parent, const char *name, const char *module,
+			 const char *file)
+{
+	const char *slash = strrchr(module, '/');
+	module_id id = modules_add(&p->modules, PROFILE_MODULE_FILE, intern(p, module),
+				   intern(p, slash ? slash + 1 : module));
+	const struct func func = {
+		.name = intern(p, name),
+		.module = id,
+		.file = source_files_intern(&p->source_files, intern(p, file)),
+		.is_named = true,
+	};
+	struct frame frame = {.module = id, .symbol = NO_SYMBOL, .line = 7};
+
+	frame.func = funcs_intern(&p->funcs, &func);
+	frame.offset = frame.func;
+	modules_get(&p->modules, id)->build_id_size = 20;
+	source_files_set_text(&p->source_files, func.file, xstrdup("alice wrote this"), 16);
+	return stacks_intern(&p->stacks, parent, frames_intern(&p->frames, &frame));
+}
+
+static void add_marker(struct profile *p, struct profile_thread *thread, const char *schema_name,
+		       const char *key, const char *value)
+{
+	const struct schema schema = {
+		.name = intern(p, schema_name),
+		.chart_label = NO_STRING,
+		.table_label = NO_STRING,
+		.tooltip_label = NO_STRING,
+		.shown = SHOWN_IN_CHART,
+		.field_count = 1,
+	};
+	const struct schema_field field = {intern(p, key), NO_STRING, FIELD_STRING};
+	schema_id id = schemas_intern(&p->markers.schemas, &schema, &field);
+	struct marker marker = markers_make(&p->markers, id, 1, 2);
+
+	*marker_value(&p->markers, &marker, 0) = marker_string(intern(p, value));
+	vec_push(&thread->markers, marker);
+}
+
+static struct profile *build(void)
+{
+	static const char list[] = "/home/alice/bin/ours\0--customer\0Initech";
+	struct profile *p = profile_new();
+	struct profile_thread row = {
+		.pid = 5,
+		.tid = 5,
+		.name = intern(p, "ours x.c"),
+		.process_name = intern(p, "ours x.c"),
+		.process_label = intern(p, "web-container"),
+		.arguments = strings_intern_list(&p->strings, list, sizeof(list)),
+		.is_main = true,
+	};
+	struct profile_thread *thread;
+	stack_id outer = add_call(p, NO_STACK, "main", "/home/alice/bin/ours", "/home/alice/m.c");
+	stack_id inner = add_call(p, outer, "secret_algorithm", "/opt/initech/libalgo.so",
+				  "/build/algo/s.c");
+
+	thread = threads_get(&p->threads, threads_add(&p->threads, &row));
+	profile_thread_add_sample(thread, &(struct sample){.time = 9, .stack = inner, .weight = 3});
+	add_marker(p, thread, "exec", "folder", "/home/alice/initech");
+	add_marker(p, thread, "query", "text", "select from Initech");
+	p->meta.product = xstrdup("ours");
+	p->meta.command_line = xstrdup("ours --customer Initech");
+	p->meta.os = xstrdup("Linux 6.1.0-initech x86_64");
+	profile_add_extra(p, "Settings", "Event", "string", "cpu-clock");
+	profile_add_extra(p, "Symbols", "ours", "string", "/home/alice/.debug");
+	profile_add_extra(p, "Losses", "Lost samples", "integer", "7");
+	return p;
+}
+
+static struct sanitize_options by_default(void)
+{
+	struct sanitize_options o = {.user = "alice", .home = "/home/alice", .host = "box"};
+
+#define DEFAULT_ROW(id, name, is_default, counted) o.removes[SANITIZE_##id] = is_default;
+	SANITIZE_CLASSES(DEFAULT_ROW)
+#undef DEFAULT_ROW
+	return o;
+}
+
+static size_t search(const struct profile *p, const struct profile *from,
+		     const struct sanitize_options *o)
+{
+	struct sanitize_findings findings = {0};
+	size_t count;
+
+	sanitize_search(&findings, p, from, o, SIZE_MAX);
+	count = findings.rows.count;
+	sanitize_findings_release(&findings);
+	return count;
+}
+
+static const char *func_name(const struct profile *p, size_t id)
+{
+	return strings_get(&p->strings, p->funcs.rows.items[id].name);
+}
+
+static void test_default(void **state)
+{
+	struct sanitize_options o = by_default();
+	struct sanitize_counts counts;
+	struct profile *p = build(), *into = NULL;
+	const struct profile_thread *thread;
+
+	(void)state;
+	assert_int_equal(sanitize(&into, p, &o, &counts, NULL), 0);
+	assert_true(search(p, p, &o) > 0);
+	assert_int_equal(search(into, p, &o), 0);
+	thread = &into->threads.rows.items[0];
+	assert_string_equal(strings_get(&into->strings, thread->process_name), "ours");
+	assert_int_equal(thread->arguments, NO_STRING);
+	assert_int_equal(thread->process_label, NO_STRING);
+	assert_int_equal(thread->samples.count, 1);
+	assert_int_equal(thread->samples.items[0].weight, 3);
+	assert_int_equal(thread->markers.count, 2);
+	assert_int_equal(marker_value(&into->markers, &thread->markers.items[1], 0)->type,
+			 FIELD_NONE);
+	assert_string_equal(into->meta.os, "Linux 6.1.0 x86_64");
+	assert_null(into->meta.command_line);
+	assert_int_equal(into->meta.extra.count, 2);
+	assert_string_equal(func_name(into, 1), "secret_algorithm");
+	assert_string_equal(strings_get(&into->strings, into->source_files.rows.items[0].path),
+			    "~/m.c");
+	assert_string_equal(strings_get(&into->strings, into->modules.rows.items[1].path),
+			    "libalgo.so");
+	assert_null(into->source_files.rows.items[0].text);
+	assert_int_equal(counts.removed[SANITIZE_ARGS], 4);
+	assert_int_equal(counts.removed[SANITIZE_SOURCES], 2);
+	assert_int_equal(counts.unknown, 2);
+	profile_free(into);
+	profile_free(p);
+}
+
+/* The same name has the same hash with one key, and another one with another. */
+static void test_names(void **state)
+{
+	struct sanitize_options o = by_default();
+	struct sanitize_counts counts;
+	struct profile *p = build(), *one, *two;
+	char *hidden;
+
+	(void)state;
+	o.names = "^(main|ours)";
+	assert_int_equal(sanitize(&one, p, &o, &counts, NULL), 0);
+	assert_int_equal(sanitize(&two, p, &o, &counts, NULL), 0);
+	assert_int_equal(counts.hashed, 2);
+	hidden = xstrdup(func_name(one, 1));
+	assert_memory_equal(hidden, "f_", 2);
+	assert_int_equal(strlen(hidden), 18);
+	assert_string_equal(func_name(two, 1), hidden);
+	assert_string_equal(func_name(one, 0), "main");
+	assert_int_equal(one->funcs.rows.items[1].file, NO_SOURCE_FILE);
+	assert_int_equal(one->modules.rows.items[1].build_id_size, 0);
+	assert_int_equal(one->modules.rows.items[0].build_id_size, 20);
+	assert_int_equal(one->source_files.rows.count, 1);
+	assert_int_equal(strings_find(&one->strings, "libalgo.so", 10), NO_STRING);
+	profile_free(two);
+	o.key[3] = 1;
+	assert_int_equal(sanitize(&two, p, &o, &counts, NULL), 0);
+	assert_string_not_equal(func_name(two, 1), hidden);
+	o.names = "(";
+	assert_int_equal(sanitize(&two, p, &o, &counts, NULL), -EINVAL);
+	free(hidden);
+	profile_free(one);
+	profile_free(p);
+}
+
+static void test_other_classes(void **state)
+{
+	struct sanitize_options o = by_default();
+	struct sanitize_counts counts;
+	struct profile *p = build(), *into;
+	const struct profile_thread *thread;
+
+	(void)state;
+	o.removes[SANITIZE_PROCESSES] = o.removes[SANITIZE_MARKERS] = true;
+	o.removes[SANITIZE_TIMES] = o.removes[SANITIZE_BUILD_IDS] = true;
+	p->meta.start_realtime_ns = 12345;
+	run_marker_add(p, 0, &(struct run_marker){.iteration = 1, .variant = NO_STRING});
+	assert_int_equal(sanitize(&into, p, &o, &counts, NULL), 0);
+	thread = &into->threads.rows.items[0];
+	assert_string_equal(strings_get(&into->strings, thread->process_name), "process 1");
+	assert_string_equal(strings_get(&into->strings, thread->name), "thread 1");
+	assert_int_equal(thread->markers.count, 1); /* the run */
+	assert_null(into->meta.product);
+	assert_int_equal(into->meta.start_realtime_ns, 0);
+	assert_int_equal(into->modules.rows.items[0].build_id_size, 0);
+	assert_int_equal(counts.removed[SANITIZE_BUILD_IDS], 2);
+	assert_int_equal(counts.removed[SANITIZE_MARKERS], 2);
+	profile_free(into);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keyed_hash), cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_texts),	   cmocka_unit_test(test_default),
+		cmocka_unit_test(test_names),	   cmocka_unit_test(test_other_classes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -46,6 +46,21 @@ judge "--no-runtimes: the interpreter's own functions" off.json.gz <<'CODE'
 expect(not any(f["name"] in ("spin", "even") for _, _, _, frames in samples() for f in frames), "")
 CODE
 
+record shares 0 -- "$python" "$root/tests/workloads/python/shares.py" 1.5
+cp "$tmp/.out" shares.txt
+judge "shares of functions are those of their CPU time" shares.json.gz shares.txt <<'CODE'
+import json
+import math
+spent = json.load(open(args[0]))
+found = {name: within(name) for name in spent}
+for name in spent:
+    true, total = spent[name] / sum(spent.values()), sum(found.values())
+    sigma = math.sqrt(true * (1 - true) / total)
+    # A deviation of five is one in two million.
+    expect(abs(found[name] / total - true) < 5 * sigma, (name, true, found))
+expect(sum(found.values()) > 500, found)
+CODE
+
 # Each round makes functions with another file name, where those of the last one lay.
 cat >churn.py <<'CODE'
 import sys

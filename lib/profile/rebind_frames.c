@@ -12,6 +12,7 @@ struct node {
 struct rebinding {
 	struct profile *profile;
 	rebind_fn *at;
+	rebind_covers_fn *covers;
 	void *ctx;
 	struct node *nodes; /* by old stack */
 	struct frames frames; /* the new tables */
@@ -22,6 +23,14 @@ struct rebinding {
 static bool holds(const struct rebind_span *span, uint64_t time)
 {
 	return span->from <= time && time < span->to;
+}
+
+/* Returns the stack without its innermost frame, if the next one stands for it. */
+static stack_id leave_out(const struct rebinding *r, stack_id parent, const struct frame *frame)
+{
+	const struct stack *row = &r->stacks.rows.items[parent];
+
+	return r->covers(frame, frames_get(&r->frames, row->frame)) ? row->parent : parent;
 }
 
 static void resolve_node(struct rebinding *r, stack_id old, uint64_t time)
@@ -41,6 +50,8 @@ static void resolve_node(struct rebinding *r, stack_id old, uint64_t time)
 		if (above->span.to < node.span.to)
 			node.span.to = above->span.to;
 	}
+	if (parent != NO_STACK)
+		parent = leave_out(r, parent, &frame);
 	node.stack = stacks_intern(&r->stacks, parent, frames_intern(&r->frames, &frame));
 	r->nodes[old] = node;
 }
@@ -57,9 +68,9 @@ static stack_id resolve(struct rebinding *r, stack_id old, uint64_t time)
 	return r->nodes[old].stack;
 }
 
-void rebind_frames_apply(struct profile *p, rebind_fn *at, void *ctx)
+void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_covers_fn *covers, void *ctx)
 {
-	struct rebinding r = {.profile = p, .at = at, .ctx = ctx};
+	struct rebinding r = {.profile = p, .at = at, .covers = covers, .ctx = ctx};
 
 	r.nodes = xcalloc(p->stacks.rows.count + 1, sizeof(*r.nodes));
 	vec_for_each(&p->threads.rows, struct profile_thread *, row) {

@@ -6,6 +6,8 @@
 #ifndef PROF_LIB_PROFILE_REBIND_FRAMES_H
 #define PROF_LIB_PROFILE_REBIND_FRAMES_H
 
+#include <stdbool.h>
+
 #include "lib/profile/profile.h"
 
 /* Validity of an answer, [from, to). */
@@ -19,10 +21,13 @@ struct rebind_span {
  */
 typedef void rebind_fn(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span);
 
+/* Does the frame stand for its caller, too? Both are new ones. The caller is then left out. */
+typedef bool rebind_covers_fn(const struct frame *frame, const struct frame *caller);
+
 /*
  * Rewrites frames, stacks, and the stacks of samples and markers. Drops rows that none of them
  * uses.
  */
-void rebind_frames_apply(struct profile *p, rebind_fn *at, void *ctx);
+void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_covers_fn *covers, void *ctx);
 
 #endif

@@ -191,6 +191,16 @@ static void name_frame(void *ctx, uint64_t time, struct frame *frame, struct reb
 	frame->offset = entry->start;
 }
 
+/*
+ * Code that Python makes for profilers that see native frames alone: a call of it runs one
+ * function, which has its name.
+ */
+static bool is_trampoline_of(const struct frame *frame, const struct frame *caller)
+{
+	return frame->kind == PROFILE_FRAME_MANAGED && frame->language == LANGUAGE_PYTHON &&
+	       caller->kind != PROFILE_FRAME_MANAGED && caller->language == LANGUAGE_PYTHON;
+}
+
 static void set_reasons(struct code_frames *c)
 {
 	bool *has_code = xcalloc(c->processes->rows.count + 1, sizeof(*has_code));
@@ -273,7 +283,7 @@ void code_frames_name(struct profile *p, struct code_table *table,
 	vec_sort(&table->managed, by_start);
 	c.funcs = new_funcs(table->rows.count);
 	c.managed = new_funcs(table->managed.count);
-	rebind_frames_apply(p, name_frame, &c);
+	rebind_frames_apply(p, name_frame, is_trampoline_of, &c);
 	code_versions_release(&c.versions);
 	free(c.owners);
 	free(c.funcs);

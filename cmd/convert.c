@@ -15,6 +15,7 @@
 #include "cmd/text/profile_summary.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/query/narrow.h"
 
 static const char name[] = "convert";
@@ -29,6 +30,7 @@ static const struct option longs[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"to", required_argument, NULL, OPTION_TO},
 	{"diff", required_argument, NULL, OPTION_DIFF},
+	{"stats", required_argument, NULL, OPT_STATS},
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
 	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS},
 	{"sources", no_argument, NULL, OPT_SOURCES},
@@ -47,6 +49,7 @@ struct convert {
 	struct query_filter filter;
 	bool is_filtered; /* by an option of the query */
 	struct sanitize_settings sanitize;
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	const char *base_path; /* of --diff, or NULL */
 	VEC(const char *) paths;
 	struct profile_file *files; /* by path */
@@ -65,6 +68,7 @@ static void print_help(void)
 	       "  --to FORMAT            %s;\n"
 	       "                         else what the name of OUT says\n"
 	       "  --diff FILE            flame graphs: colours say what differs from that profile\n"
+	       "  --stats FILE           a capture: write what was recorded and lost as JSON\n"
 	       "  --debug-dir DIR        captures: look there for programs and .build-id/xx/yyy.debug\n"
 	       "  --no-symbols           captures: leave addresses without names\n"
 	       "  --sources              captures: put the text of source files into the profile\n"
@@ -141,6 +145,10 @@ static int check(struct convert *c, struct error *err)
 	if (c->base_path && !is_flame_graph(c->output.format))
 		return error_text(err, -EINVAL, "--diff: only flame graphs show a difference");
 	c->filter.all_events = !c->filter.event;
+	if (c->output.stats_path && (strcmp(c->output.stats_path, "-") == 0 ||
+				     strcmp(c->output.stats_path, c->output.path) == 0))
+		return error_text(err, -EINVAL, "--stats %s: must be a file of its own",
+				  c->output.stats_path);
 	output_options_end_dirs(&c->output);
 	/* Formats with a time line show waits. */
 	c->filter.include_idle |= c->output.format->is_timeline;
@@ -206,17 +214,42 @@ static int narrow_files(const struct convert *c, const struct profile_file *file
 	return ret;
 }
 
+static int write_stats(const struct convert *c, const struct capture_output *written,
+		       struct error *err)
+{
+	const struct outfile_options options = {
+		.path = c->output.stats_path,
+		.fd = -1,
+		.owner = identity_of_invoker(),
+	};
+	struct outfile *out = NULL;
+	int ret = outfile_open(&out, &options, err);
+
+	if (!ret) {
+		capture_file_write_stats(c->files[0].capture, written, &c->output, out);
+		ret = outfile_commit(out, err);
+	}
+	outfile_free(out);
+	return ret;
+}
+
 static int write_out(const struct convert *c, const struct profile *p,
 		     const struct export_options *options, struct error *err)
 {
 	const struct identity owner = identity_of_invoker();
+	struct capture_output written = {0};
 	struct outfile *out = NULL;
 	int ret = output_open(&c->output, &owner, &out, err);
 
 	if (!ret)
-		ret = c->output.format->write(p, options, out, NULL, err);
+		ret = c->output.format->write(p, options, out, &written.counts, err);
 	if (!ret)
 		ret = outfile_commit(out, err);
+	if (!ret && c->output.stats_path) {
+		written.bytes = outfile_size(out);
+		written.finish_ns = clock_monotonic_ns() - c->start_ns;
+		ret = write_stats(c, &written, err);
+	}
 	outfile_free(out);
 	return ret;
 }
@@ -264,6 +297,8 @@ static int convert(struct convert *c, struct error *err)
 {
 	int ret = load(c, err);
 
+	if (!ret && c->output.stats_path && (c->paths.count > 1 || !c->files[0].capture))
+		ret = error_text(err, -EINVAL, "--stats: only of one capture");
 	if (!ret)
 		ret = is_replay(c) ? write_replay(c, err) : write_narrowed(c, err);
 	for (size_t i = 0; c->files && i < c->paths.count; i++)
@@ -274,7 +309,7 @@ static int convert(struct convert *c, struct error *err)
 
 static int run(int argc, char **argv)
 {
-	struct convert c = {.filter = QUERY_FILTER_ALL};
+	struct convert c = {.filter = QUERY_FILTER_ALL, .start_ns = clock_monotonic_ns()};
 	struct error err = {0};
 	int ret = command_parse(argc, argv, &syntax, &c, &err), status = 0;
 

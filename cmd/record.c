@@ -113,10 +113,6 @@ static int check(struct record *r, struct error *err)
 		ret = iteration_options_check(&r->iterations, r->argv, err);
 	if (ret)
 		return ret;
-	if (r->iterations.is_used && (r->output.raw_path || r->output.keep_capture))
-		return error_text(err, -EINVAL,
-				  "--iterations: not with --raw or --keep-capture, which do not "
-				  "tell runs apart");
 	if (r->filter.filter.all && r->iterations.is_used)
 		return error_text(err, -EINVAL, "--iterations: not with -a");
 	if (r->filter.filter.all) {

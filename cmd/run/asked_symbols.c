@@ -7,9 +7,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/record/record.h"
 #include "lib/record/stack_record.h"
 
-#define ASK_NS 1000000000ull
+#define ASK_NS 200000000ull
 /* More distinct addresses than a kernel has functions. */
 #define ADDRESSES_MAX (1u << 20)
 
@@ -60,6 +61,16 @@ static void note_leaf(struct asked_symbols *k, const struct rec_sample *rec)
 		note(k, rec->leaf);
 }
 
+static void note_marker(struct asked_symbols *k, const struct rec_marker *rec)
+{
+	const struct rec_marker_stack *stacks = rec_marker_stacks(rec);
+
+	for (unsigned int i = 0; i < rec->stack_count; i++) {
+		if (stacks[i].flags & SAMPLE_LEAF_KERNEL)
+			note(k, stacks[i].leaf);
+	}
+}
+
 void asked_symbols_note(struct asked_symbols *k, const struct rec *rec)
 {
 	switch (rec->kind) {
@@ -70,6 +81,9 @@ void asked_symbols_note(struct asked_symbols *k, const struct rec *rec)
 		break;
 	case REC_STACK:
 		note_stack(k, (const struct rec_stack *)rec);
+		break;
+	case REC_MARKER:
+		note_marker(k, (const struct rec_marker *)rec);
 		break;
 	case REC_MODULE:
 		k->has_image |= ((const struct rec_module *)rec)->kind == MODULE_KERNEL;

@@ -26,7 +26,7 @@ struct asked_symbols {
 void asked_symbols_release(struct asked_symbols *k);
 /* Notes the kernel's addresses of a record. */
 void asked_symbols_note(struct asked_symbols *k, const struct rec *rec);
-/* Sends the symbols of new addresses; at most once a second, unless `now`. */
+/* Sends the symbols of new addresses; at most some times a second, unless `now`. */
 void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder, bool now,
 		       record_sink_fn *sink, void *ctx);
 

@@ -10,7 +10,9 @@
 #include "cmd/run/lookup.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/text.h"
+#include "lib/profile/cut_marker.h"
 #include "lib/session/session.h"
 
 /* Descriptors that are not for modules. */
@@ -138,6 +140,9 @@ static int read_all(struct capture_file *f, int fd, struct error *err)
 	if (!ret) {
 		conclude(f);
 		session_finish(r.session, f->facts.info.end_ns);
+		f->profile->meta.root_pid = f->facts.meta.root_pid;
+		vec_for_each(&f->facts.runs, const struct run_fact *, run)
+			run_fact_add_marker(run, f->profile);
 	}
 	session_free(r.session);
 	capture_reader_free(r.reader);
@@ -209,10 +214,36 @@ int capture_file_load(struct capture_file **out, int fd, const char *label,
 		return error_wrap(err, "%s", label);
 	}
 	say_damage(f, label);
-	if (!f->counts.is_complete)
+	if (!f->counts.is_complete) {
 		profile_add_extra(f->profile, "Recording", "Cut", "string",
 				  "the recorder did not end by itself");
+		cut_marker_add(f->profile, f->facts.info.end_ns);
+	}
 	complete(f, fd, output);
 	*out = f;
 	return 0;
+}
+
+void capture_file_write_stats(const struct capture_file *f, const struct capture_output *written,
+			      const struct output_options *output, struct outfile *out)
+{
+	struct outcome outcome = {
+		.profile = f->profile,
+		.info = f->facts.info,
+		.report = &f->facts.report,
+		.counts = written->counts,
+		.unwind = f->facts.unwind,
+		.subject = f->facts.subject,
+		.coverage = &f->completed.coverage,
+		.leaves_addresses = output->no_symbols,
+		.path = output->path,
+		.file_bytes = written->bytes,
+		.is_cut = !f->counts.is_complete,
+		.finish_ns = written->finish_ns,
+		.recorder_cpu_ns = clock_process_cpu_ns(),
+	};
+
+	outcome.counts.threads = f->profile->threads.rows.count;
+	outcome.counts.processes = profile_process_count(f->profile);
+	summary_write_stats(&outcome, out);
 }

@@ -22,6 +22,16 @@ struct capture_file {
  */
 int capture_file_load(struct capture_file **out, int fd, const char *label,
 		      const struct output_options *output, struct error *err);
+/* The profile that was written of it. */
+struct capture_output {
+	struct export_counts counts; /* as the format has set them */
+	uint64_t bytes;
+	uint64_t finish_ns; /* time that all took */
+};
+/* Writes what --stats tells; the caller commits. Times of the recorder are those of this process.
+ */
+void capture_file_write_stats(const struct capture_file *f, const struct capture_output *written,
+			      const struct output_options *output, struct outfile *out);
 /* NULL is fine. */
 void capture_file_free(struct capture_file *f);
 /* True if an open file begins as a capture does. */

@@ -9,7 +9,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
-#include "lib/profile/run_markers.h"
 #include "lib/query/comparison.h"
 #include "lib/query/intervals.h"
 
@@ -203,63 +202,35 @@ int iterations_exit_status(const struct iterations *it, const struct supervisor 
 	return supervisor_exit_status(supervisor);
 }
 
-/* Returns the main thread of the executed process: the first one of that pid. */
-static thread_id find_thread(const struct profile *p, uint32_t pid)
-{
-	thread_id found = NO_THREAD;
-
-	for (thread_id id = 0; id < p->threads.rows.count; id++) {
-		const struct profile_thread *thread = &p->threads.rows.items[id];
-
-		if (thread->pid == pid && thread->is_main &&
-		    (found == NO_THREAD ||
-		     thread->incarnation < p->threads.rows.items[found].incarnation))
-			found = id;
-	}
-	return found;
-}
-
-/* Begins the process when it was executed: it was forked with all others, and waited. */
-static void begin_process(struct profile *p, thread_id main, uint64_t start)
-{
-	const struct profile_thread of = *threads_get(&p->threads, main);
-
-	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
-		if (thread->pid != of.pid || thread->incarnation != of.incarnation)
-			continue;
-		if (thread->process_start < start)
-			thread->process_start = start;
-		if (thread->start < start)
-			thread->start = start;
-	}
-}
-
-static void add_marker(const struct iterations *it, const struct iteration_run *run,
-		       struct profile *p)
+static struct run_fact fact_of(const struct iterations *it, const struct iteration_run *run)
 {
 	const struct iteration_options *o = it->options;
-	struct run_marker marker = {
-		.start = run->start_ns,
-		.end = run->end_ns,
+
+	return (struct run_fact){
+		.pid = run->pid,
 		.iteration = run->iteration,
-		.variant = NO_STRING,
+		.variant = o->variant_count ? o->variants[run->variant].name : NULL,
 		.variant_number = run->variant + 1,
 		.status = run->status,
-		.cpu_ns = run->cpu_ns,
 		.looks = iteration_options_looks(o),
 		.seed = o->variant_count ? o->seed : 0,
+		.start_ns = run->start_ns,
+		.end_ns = run->end_ns,
+		.cpu_ns = run->cpu_ns,
 	};
-	thread_id thread = find_thread(p, run->pid);
+}
 
-	if (thread == NO_THREAD)
-		return;
-	/* Prefer the kernel's time of the end to that at which the recorder heard of it. */
-	if (p->threads.rows.items[thread].process_end > run->start_ns)
-		marker.end = p->threads.rows.items[thread].process_end;
-	if (o->variant_count)
-		marker.variant = strings_intern(&p->strings, o->variants[run->variant].name);
-	begin_process(p, thread, run->start_ns);
-	run_marker_add(p, thread, &marker);
+bool iterations_next_fact(struct iterations *it, struct run_fact *fact)
+{
+	while (it->told < it->runs.count && it->runs.items[it->told].end_ns) {
+		const struct iteration_run *run = &it->runs.items[it->told++];
+
+		if (!run->iteration)
+			continue;
+		*fact = fact_of(it, run);
+		return true;
+	}
+	return false;
 }
 
 void iterations_add_markers(const struct iterations *it, struct profile *p)
@@ -268,7 +239,11 @@ void iterations_add_markers(const struct iterations *it, struct profile *p)
 	if (it->front)
 		p->meta.root_pid = iterations_first(it)->pid;
 	vec_for_each(&it->runs, const struct iteration_run *, run) {
-		if (run->iteration && run->end_ns)
-			add_marker(it, run, p);
+		struct run_fact fact;
+
+		if (!run->iteration || !run->end_ns)
+			continue;
+		fact = fact_of(it, run);
+		run_fact_add_marker(&fact, p);
 	}
 }

@@ -9,6 +9,7 @@
 
 #include "cmd/options/iteration_options.h"
 #include "cmd/run/front_end.h"
+#include "cmd/run/run_fact.h"
 #include "cmd/run/supervisor.h"
 #include "lib/base/vec.h"
 #include "lib/live/machine/child.h"
@@ -28,6 +29,7 @@ struct iterations {
 	const struct iteration_options *options; /* NULL: there are none */
 	VEC(struct iteration_run) runs; /* in the order in which they are executed */
 	size_t current;
+	size_t told; /* by iterations_next_fact() */
 	struct front_end *front; /* forks each run when it is its turn; NULL: all are forked */
 };
 
@@ -55,6 +57,8 @@ void iterations_settle(struct iterations *it, const struct supervisor *superviso
 bool iterations_are_none(struct iterations *it);
 /* Returns the exit status, if nothing of prof's own fails. */
 int iterations_exit_status(const struct iterations *it, const struct supervisor *supervisor);
+/* Tells of a recorded run that has ended, of each once. False: there is no other one. */
+bool iterations_next_fact(struct iterations *it, struct run_fact *fact);
 /* Puts a marker of each recorded run that has ended into the finished profile. */
 void iterations_add_markers(const struct iterations *it, struct profile *p);
 

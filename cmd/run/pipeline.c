@@ -325,6 +325,21 @@ static void record(struct pipeline *p)
 	recording_failed(p, &err);
 }
 
+/* Without a front end, all are forked before recording begins. */
+static void spool_root(struct pipeline *p)
+{
+	if (p->iterations.front && iterations_current(&p->iterations)->iteration)
+		spool_add_root(&p->spool, iterations_first(&p->iterations)->pid);
+}
+
+static void spool_runs(struct pipeline *p)
+{
+	struct run_fact run;
+
+	while (iterations_next_fact(&p->iterations, &run))
+		spool_add_run(&p->spool, &run);
+}
+
 /* Records one run after the other. Returns 0 or an exit status: a command could not be executed. */
 static int record_all(struct pipeline *p, struct error *err)
 {
@@ -335,6 +350,8 @@ static int record_all(struct pipeline *p, struct error *err)
 		recorder_unwatch(p->recorder, fd);
 		p->child = p->supervisor.child;
 		fd = child_fd(p->child);
+		spool_root(p);
+		spool_runs(p);
 		status = track_child(p, err) ? EXIT_REFUSED : execute(p, err);
 		if (status)
 			return status;
@@ -383,6 +400,7 @@ static int run(struct pipeline *p)
 	drain(p);
 	supervisor_settle(&p->supervisor);
 	iterations_settle(&p->iterations, &p->supervisor);
+	spool_runs(p);
 	status = pipeline_exit_status(p);
 	if (iterations_are_none(&p->iterations)) {
 		command_say_as(command, "it ended while it warmed up, with status %d: no profile",
@@ -392,11 +410,11 @@ static int run(struct pipeline *p)
 	}
 	if (pipeline_finish(p, &err)) {
 		if (p->spool.writer && err.code != -ENODATA && err.code != -ESRCH) {
-			spool_keep(&p->spool, p->recorder);
-			error_hint(&err, "%s is kept: prof %s %s",
+			pipeline_keep_spool(p);
+			error_hint(&err, "%s is kept: prof recover %s",
 				   p->spool.written.failure ? "a part of the recording"
 							    : "the recording",
-				   p->spool.final_name ? "convert" : "recover", p->spool.path);
+				   p->spool.path);
 		} else {
 			spool_remove(&p->spool);
 		}

@@ -134,17 +134,34 @@ static int report(struct pipeline *p, struct error *err)
 /* The capture has everything: it is completed and named when it is converted. */
 static int finish_raw(struct pipeline *p, const struct recorder_info *info, struct error *err)
 {
-	struct capture_written *written = &p->spool.written;
+	const struct capture_written *written = &p->spool.written;
+	const char *path = p->options->output->raw_path;
 	char size[32];
+	int ret = subject_check_found(p->options, &p->profile->stats,
+				      p->profile->stats.wanted_threads > 0, err);
 
+	if (ret)
+		return ret;
 	instrument_report_ask(&p->report, p->recorder, p->profile);
 	spool_end(&p->spool, p->recorder, info, &p->report);
 	if (written->failure)
-		return error_set(err, written->failure, "write %s", p->spool.path);
+		return error_set(err, written->failure, "write %s", path);
+	ret = spool_commit(&p->spool, err);
+	if (ret)
+		return ret;
 	text_format_bytes(size, sizeof(size), written->bytes);
 	if (!p->options->output->quiet)
-		command_say("wrote %s (%s): convert it with prof convert", p->spool.path, size);
+		command_say("wrote %s (%s): convert it with prof convert", path, size);
 	return 0;
+}
+
+void pipeline_keep_spool(struct pipeline *p)
+{
+	struct recorder_info info;
+
+	recorder_get_info(p->recorder, &info);
+	if (!spool_is_wanted(&p->spool))
+		spool_end(&p->spool, p->recorder, &info, &p->report);
 }
 
 int pipeline_finish(struct pipeline *p, struct error *err)
@@ -157,11 +174,13 @@ int pipeline_finish(struct pipeline *p, struct error *err)
 		return finish_raw(p, &info, err);
 	session_finish(p->session, info.end_ns);
 	iterations_add_markers(&p->iterations, p->profile);
-	ret = subject_check_found(p->options, p->profile, err);
+	ret = subject_check_found(p->options, &p->profile->stats,
+				  p->profile->threads.rows.count > 0, err);
 	if (ret)
 		return ret;
 	instrument_report_ask(&p->report, p->recorder, p->profile);
-	spool_end(&p->spool, p->recorder, &info, &p->report);
+	if (spool_is_wanted(&p->spool))
+		spool_end(&p->spool, p->recorder, &info, &p->report);
 	complete(p, &info);
 	ret = write_profile(p, err);
 	return ret ? ret : report(p, err);

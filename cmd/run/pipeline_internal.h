@@ -37,6 +37,8 @@ struct pipeline {
 
 /* Runs from the last record to the finished files. */
 int pipeline_finish(struct pipeline *p, struct error *err);
+/* Finishes the spool because there is no profile, unless that was done. */
+void pipeline_keep_spool(struct pipeline *p);
 /* Prof's exit status, once the command has ended. */
 int pipeline_exit_status(const struct pipeline *p);
 

@@ -88,6 +88,7 @@ void recording_facts_release(struct recording_facts *f)
 	vec_release(&f->meta.filters);
 	kernel_table_free(f->kernel);
 	report_release(&f->report);
+	vec_release(&f->runs);
 	vec_for_each(&f->texts, char **, text)
 		free(*text);
 	vec_release(&f->texts);
@@ -181,6 +182,23 @@ void recording_facts_send_kernel_symbol(uint64_t time, const struct kernel_symbo
 	if (symbol->module)
 		strbuf_addf(&text, " %s", symbol->module);
 	send(&s, "kernel-symbol", strbuf_text(&text), text.size);
+}
+
+void recording_facts_send_run(uint64_t time, const struct run_fact *run, record_sink_fn *sink,
+			      void *ctx)
+{
+	const struct sender s = {sink, ctx, time};
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	run_fact_print(run, &text);
+	send(&s, "run", strbuf_text(&text), text.size);
+}
+
+void recording_facts_send_root(uint64_t time, uint32_t pid, record_sink_fn *sink, void *ctx)
+{
+	const struct sender s = {sink, ctx, time};
+
+	send_number(&s, "root-pid", pid);
 }
 
 /* Each field is terminated, and begins with "+", or with "-" if there is none. */
@@ -362,6 +380,19 @@ static void take_kernel_symbol(struct recording_facts *f, char *text)
 	kernel_table_add(f->kernel, start, size, name, strlen(name), module);
 }
 
+static void take_run(struct recording_facts *f, const char *value)
+{
+	char *text;
+	struct run_fact run;
+
+	if (f->runs.count >= ROWS_MAX)
+		return;
+	text = xstrdup(value);
+	vec_push(&f->texts, text);
+	if (run_fact_parse(&run, text))
+		vec_push(&f->runs, run);
+}
+
 #define TAKE_TEXT(list_key, list) \
 	if (strcmp(key, list_key) == 0) { \
 		if ((list).count < ROWS_MAX) \
@@ -386,6 +417,8 @@ static void take(struct recording_facts *f, const char *key, char *value, size_t
 		return;
 	if (strcmp(key, "kernel-symbol") == 0) {
 		take_kernel_symbol(f, value);
+	} else if (strcmp(key, "run") == 0) {
+		take_run(f, value);
 	} else if (strcmp(key, "unwind") == 0) {
 		unwinding_parse(value, &f->unwind);
 	} else if (strcmp(key, "end.stat") == 0) {

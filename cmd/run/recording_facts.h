@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "cmd/run/run_fact.h"
 #include "cmd/text/summary.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
@@ -28,11 +29,12 @@ struct recording_facts {
 	bool per_cpu;
 	/* Added while it goes on. */
 	struct kernel_table *kernel; /* symbols of the kernel, not sealed; NULL: none yet */
+	VEC(struct run_fact) runs; /* of a command that is recorded several times */
 	/* Known when it has ended. */
 	bool has_ended;
 	struct recorder_info info;
 	struct report report;
-	VEC(char *) texts; /* borrowed by the report */
+	VEC(char *) texts; /* borrowed by the report and the runs */
 	uint64_t bytes; /* of all values taken */
 };
 
@@ -43,6 +45,10 @@ void recording_facts_send_begin(const struct recording_facts *facts, record_sink
 				void *ctx);
 void recording_facts_send_kernel_symbol(uint64_t time, const struct kernel_symbol_text *symbol,
 					record_sink_fn *sink, void *ctx);
+void recording_facts_send_run(uint64_t time, const struct run_fact *run, record_sink_fn *sink,
+			      void *ctx);
+/* Tells the first recorded process, where it was not known when recording began. */
+void recording_facts_send_root(uint64_t time, uint32_t pid, record_sink_fn *sink, void *ctx);
 void recording_facts_send_end(const struct recorder_info *info, const struct report *report,
 			      record_sink_fn *sink, void *ctx);
 

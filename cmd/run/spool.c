@@ -133,11 +133,7 @@ int spool_open(struct spool *s, const struct output_options *output, const struc
 	ret = before.failure ? before.failure : create_somewhere(s, output);
 	identity_restore_files(&before);
 	if (output->raw_path) {
-		const char *slash = strrchr(output->raw_path, '/');
-
-		s->final_name = xstrdup(slash ? slash + 1 : output->raw_path);
-		free(s->path);
-		s->path = xstrdup(output->raw_path);
+		s->final_path = output->raw_path;
 		return ret ? error_set(err, ret, "write %s", output->raw_path) : 0;
 	}
 	if (ret && output->spool_dir)
@@ -167,26 +163,6 @@ static void add(void *ctx, const struct rec *rec)
 	capture_writer_add(((struct spool *)ctx)->writer, rec);
 }
 
-/* The file of --raw gets its name at once: it is valid at any length. */
-static int take_name(struct spool *s, struct error *err)
-{
-	struct identity before;
-	int ret;
-
-	if (!s->final_name)
-		return 0;
-	before = identity_assume_files(&s->owner);
-	ret = before.failure;
-	if (!ret && renameat(s->dir_fd, s->name, s->dir_fd, s->final_name) != 0)
-		ret = -errno;
-	identity_restore_files(&before);
-	if (ret)
-		return error_set(err, ret, "write %s", s->final_name);
-	free(s->name);
-	s->name = xstrdup(s->final_name);
-	return 0;
-}
-
 int spool_begin(struct spool *s, const struct recording_facts *facts, struct error *err)
 {
 	struct capture_start start = {
@@ -195,14 +171,13 @@ int spool_begin(struct spool *s, const struct recording_facts *facts, struct err
 		.machine = OWN_MACHINE,
 	};
 	struct capture_writer_options options = {.sync = s->sync};
-	int ret = s->fd < 0 ? 0 : take_name(s, err);
 
-	if (s->fd < 0 || ret)
-		return ret;
+	if (s->fd < 0)
+		return 0;
 	read_boot_id(start.boot_id);
 	options.fd = steal_fd(&s->fd);
 	s->writer = capture_writer_new(&options, &start, err);
-	if (!s->writer && s->final_name)
+	if (!s->writer && s->final_path)
 		return err->code;
 	if (!s->writer) {
 		log_warn("%s: %s: nothing is left if prof is killed", s->path, err->text);
@@ -219,6 +194,18 @@ void spool_add(struct spool *s, const struct rec *rec)
 		return;
 	capture_writer_add(s->writer, rec);
 	asked_symbols_note(&s->asked_symbols, rec);
+}
+
+void spool_add_run(struct spool *s, const struct run_fact *run)
+{
+	if (s->writer)
+		recording_facts_send_run(clock_monotonic_ns(), run, add, s);
+}
+
+void spool_add_root(struct spool *s, uint32_t pid)
+{
+	if (s->writer)
+		recording_facts_send_root(clock_monotonic_ns(), pid, add, s);
 }
 
 /* Says once that less than everything is in the file. */
@@ -239,24 +226,20 @@ static void warn(struct spool *s)
 
 void spool_poll(struct spool *s, struct recorder *recorder)
 {
+	uint64_t now = clock_monotonic_ns();
+
 	if (!s->writer)
 		return;
-	asked_symbols_ask(&s->asked_symbols, recorder, false, add, s);
-	capture_writer_poll(s->writer, clock_monotonic_ns());
+	/* The names go into the frame of their addresses, which may be the last one. */
+	asked_symbols_ask(&s->asked_symbols, recorder, capture_writer_is_due(s->writer, now), add,
+			  s);
+	capture_writer_poll(s->writer, now);
 	warn(s);
 }
 
 bool spool_is_wanted(const struct spool *s)
 {
-	return s->is_kept || s->final_name;
-}
-
-static void finish(struct spool *s, struct recorder *recorder)
-{
-	asked_symbols_ask(&s->asked_symbols, recorder, true, add, s);
-	capture_writer_finish(s->writer, true);
-	warn(s);
-	capture_writer_count(s->writer, &s->written);
+	return s->is_kept || s->final_path;
 }
 
 void spool_end(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
@@ -264,16 +247,24 @@ void spool_end(struct spool *s, struct recorder *recorder, const struct recorder
 {
 	if (!s->writer)
 		return;
+	asked_symbols_ask(&s->asked_symbols, recorder, true, add, s);
 	recording_facts_send_end(info, report, add, s);
-	/* Most are removed in a moment, and need no last frame. */
-	if (spool_is_wanted(s))
-		finish(s, recorder);
+	capture_writer_finish(s->writer, true);
+	warn(s);
+	capture_writer_count(s->writer, &s->written);
 }
 
-void spool_keep(struct spool *s, struct recorder *recorder)
+int spool_commit(struct spool *s, struct error *err)
 {
-	if (s->writer && !spool_is_wanted(s))
-		finish(s, recorder);
+	const char *slash = strrchr(s->final_path, '/');
+	const char *name = slash ? slash + 1 : s->final_path;
+	struct identity before = identity_assume_files(&s->owner);
+	int ret = before.failure;
+
+	if (!ret && renameat(s->dir_fd, s->name, s->dir_fd, name) != 0)
+		ret = -errno;
+	identity_restore_files(&before);
+	return ret ? error_set(err, ret, "write %s", s->final_path) : 0;
 }
 
 void spool_remove(struct spool *s)
@@ -296,7 +287,6 @@ void spool_release(struct spool *s)
 	if (s->dir_fd >= 0)
 		close(s->dir_fd);
 	free(s->name);
-	free(s->final_name);
 	free(s->path);
 	asked_symbols_release(&s->asked_symbols);
 	*s = SPOOL_INIT;

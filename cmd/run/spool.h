@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The capture file of a recording that is going on: what is left if the recorder is killed. Beside
- * the output, with a hidden name, locked as long as this process lives; or, for --raw, the output
- * itself. Trouble with it ends the spool with a warning, never the recording.
+ * the output, with a hidden name, locked as long as this process lives. That of --raw gets its name
+ * at the end. Trouble with it ends the spool with a warning, never the recording.
  */
 #ifndef PROF_CMD_RUN_SPOOL_H
 #define PROF_CMD_RUN_SPOOL_H
@@ -17,8 +17,9 @@ struct spool {
 	struct capture_writer *writer; /* NULL: there is none, or it was ended */
 	int fd; /* opened, not yet the writer's; -1: none */
 	int dir_fd; /* of the folder; -1: none */
-	char *name, *final_name; /* in the folder; final_name is that of --raw, else NULL */
+	char *name; /* in the folder */
 	char *path; /* for messages */
+	const char *final_path; /* of --raw, else NULL; in the same folder; borrowed */
 	struct identity owner;
 	struct asked_symbols asked_symbols;
 	struct capture_written written; /* once the writer has ended */
@@ -41,19 +42,23 @@ int spool_open(struct spool *s, const struct output_options *output, const struc
 /* Begins to write. `facts` says what the records do not. */
 int spool_begin(struct spool *s, const struct recording_facts *facts, struct error *err);
 void spool_add(struct spool *s, const struct rec *rec);
+/* Adds a run that has ended, of a command that is recorded several times. */
+void spool_add_run(struct spool *s, const struct run_fact *run);
+/* Tells the first recorded process, unless it was known when recording began. */
+void spool_add_root(struct spool *s, uint32_t pid);
 /* Call whenever there is no record. Asks the kernel for names. */
 void spool_poll(struct spool *s, struct recorder *recorder);
+/* True if the file is to stay although the profile is complete: --raw, --keep-capture. */
+bool spool_is_wanted(const struct spool *s);
 /*
- * The recording has ended by itself, and this is what it leaves. Finishes the file if it is to stay
- * anyway; else it is still to be removed, or kept.
+ * Finishes the file: the recording has ended by itself, and this is what it leaves. Call it once,
+ * if the file is to stay.
  */
 void spool_end(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
 	       const struct report *report);
-/* True if the file is to stay although the profile is complete: --raw, --keep-capture. */
-bool spool_is_wanted(const struct spool *s);
+/* Gives the finished file of --raw its name, in place of an older file. */
+int spool_commit(struct spool *s, struct error *err);
 void spool_remove(struct spool *s);
-/* Keeps the spool because there is no profile. */
-void spool_keep(struct spool *s, struct recorder *recorder);
 /* Ends the spool, which keeps its name unless it was removed. */
 void spool_release(struct spool *s);
 

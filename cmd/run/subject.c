@@ -58,14 +58,14 @@ enum outcome_subject subject_kind(const struct pipeline_options *options)
 	return options->argv ? OUTCOME_OF_COMMAND : OUTCOME_OF_PROCESSES;
 }
 
-int subject_check_found(const struct pipeline_options *options, const struct profile *profile,
-			struct error *err)
+int subject_check_found(const struct pipeline_options *options, const struct profile_stats *stats,
+			bool has_threads, struct error *err)
 {
 	const struct targets *targets = options->targets;
 
-	if (options->filter->criteria && !profile->stats.wanted_threads)
-		return error_text(err, -ENODATA, "nothing met the filters: no profile was written");
-	if (!targets || profile->threads.rows.count)
+	if (options->filter->criteria && !stats->wanted_threads)
+		return error_text(err, -ENODATA, "nothing met the filters: nothing was written");
+	if (!targets || has_threads)
 		return 0;
 	if (targets->alive)
 		return error_text(err, -ENODATA,

@@ -27,7 +27,7 @@ static inline void subject_release_cleanup(struct subject *s)
 char *subject_heading(const struct pipeline_options *options, const struct profile *profile);
 enum outcome_subject subject_kind(const struct pipeline_options *options);
 /* 0, or why there is nothing to write: -ENODATA or -ESRCH with err. */
-int subject_check_found(const struct pipeline_options *options, const struct profile *profile,
-			struct error *err);
+int subject_check_found(const struct pipeline_options *options, const struct profile_stats *stats,
+			bool has_threads, struct error *err);
 
 #endif

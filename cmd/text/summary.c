@@ -353,6 +353,7 @@ void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 	stats_set_ms(root, "finish_ms", outcome->finish_ns);
 	stats_set(root, "file_bytes", outcome->file_bytes);
 	set_runs(root, p);
+	json_object_set_new(root, "cut", json_boolean(outcome->is_cut));
 	stats_set(root, "exit_status", (uint64_t)outcome->exit_status);
 
 	all = instrument_report_stats(root, outcome->report);

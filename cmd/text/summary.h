@@ -42,6 +42,7 @@ struct outcome {
 	uint64_t finish_ns; /* from the end of the command to the finished file */
 	uint64_t recorder_cpu_ns;
 	int exit_status;
+	bool is_cut; /* of a capture whose recorder did not end by itself */
 };
 
 /* Writes the summary. Warns of losses even if `quiet` silences the rest. */

@@ -306,10 +306,15 @@ void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 		end_batch(w, 0);
 }
 
+bool capture_writer_is_due(const struct capture_writer *w, uint64_t now_ns)
+{
+	return w->batch && now_ns - w->batch->begin_ns >= CAPTURE_FRAME_NS;
+}
+
 void capture_writer_poll(struct capture_writer *w, uint64_t now_ns)
 {
 	w->now_ns = now_ns;
-	if (w->batch && now_ns - w->batch->begin_ns >= CAPTURE_FRAME_NS)
+	if (capture_writer_is_due(w, now_ns))
 		end_batch(w, 0);
 }
 

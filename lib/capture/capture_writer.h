@@ -39,6 +39,8 @@ struct capture_writer *capture_writer_new(const struct capture_writer_options *o
 					  const struct capture_start *start, struct error *err);
 /* Adds a valid record, in the order of the stream. */
 void capture_writer_add(struct capture_writer *w, const struct rec *rec);
+/* True if the frame that grows is old enough to end. */
+bool capture_writer_is_due(const struct capture_writer *w, uint64_t now_ns);
 /* Ends a frame that is old enough; call some times a second, with CLOCK_MONOTONIC. */
 void capture_writer_poll(struct capture_writer *w, uint64_t now_ns);
 /* Reads what has been written so far. */

@@ -119,14 +119,37 @@ refuses "--raw to a device" 125 'Invalid argument' "$PROF" record --raw /dev/nul
 ok "which stays one" test -c /dev/null
 refuses "--raw -" 2 'must be a file' "$PROF" record --raw - -- touch started
 refuses "--raw and --stats" 2 'need a profile' "$PROF" record --raw x --stats y -- touch started
-refuses "--raw of several runs" 2 'do not tell runs apart' \
-	"$PROF" record --raw x --iterations 2 -- touch started
 refuses "--raw without a spool" 2 'not with --raw' "$PROF" record --raw x --no-spool -- touch started
 refuses "no folder for the spool" 125 'spool-dir nowhere: No such' \
 	"$PROF" record --spool-dir nowhere -- touch started
 refuses "no folder for the capture" 125 'write nowhere/x: No such' \
 	"$PROF" record --raw nowhere/x -- touch started
-refuses "no command" 127 'not found' "$PROF" record --raw x.prof -- no-such-command
+echo old >old.prof
+refuses "no command" 127 'not found' "$PROF" record --raw old.prof -- no-such-command
+is "no command: the old file stays" "$(<old.prof)" old
+refuses "filters that nothing meets" 125 'nothing met the filters' \
+	"$PROF" record -a --comm no-such-name --raw old.prof -- true
+is "filters that nothing meets: the old file stays" "$(<old.prof)" old
+is "no spool is left" "$(spools)" ""
+
+# Runs are told apart in captures, too.
+"$PROF" record -q --keep-capture --iterations 2 --warmup 1 --variant a="$workloads/shares 0.05" \
+	--variant b="$workloads/shares 0.1" -o runs.json
+capture=$(spools)
+run "$PROF" convert "$capture" -o again.json --stats again.stats
+is "runs: converted" "$status$err" 0
+ok "runs: to the same bytes" cmp runs.json again.json
+ok "runs: --stats" python3 -c '
+import json
+stats = json.load(open("again.stats"))
+assert [run["iteration"] for run in stats["runs"]] == [1, 1, 2, 2], stats
+assert stats["cut"] is False, stats
+assert stats["samples"] > 0 and stats["file_bytes"] > 0, stats'
+rm -f -- "$capture" again.*
+refuses "--stats of two" 125 'only of one capture' \
+	"$PROF" convert raw.prof raw.prof -o two.json --stats two.stats
+refuses "--stats to the output" 2 'must be a file of its own' \
+	"$PROF" convert raw.prof -o two.json --stats two.json
 
 # Damage costs what is damaged.
 "$PROF" record -q --raw whole.prof -- "$workloads/shares" 1.5
@@ -143,9 +166,21 @@ is "damaged: exit status" "$status" 0
 like "damaged: says so" "$err" 'are damaged and were left out'
 ok "damaged: fewer ticks" test "$(samples damaged.json)" -lt "$(samples whole.json)"
 ok "damaged: the rest" test "$(samples damaged.json)" -gt 0
-run "$PROF" convert cut.prof -o cut.json
+run "$PROF" convert cut.prof -o cut.json --stats cut.stats
 is "cut: exit status" "$status" 0
 like "cut: says so" "$err" 'the recording was cut'
+ok "cut: so do --stats, a marker and the profile's details" python3 -c '
+import json
+assert json.load(open("cut.stats"))["cut"] is True
+profile = json.load(open("cut.json"))
+extra = {row["label"]: row["value"] for part in profile["meta"]["extra"] for row in part["entries"]}
+assert "Cut" in extra, extra
+[schema] = [s for s in profile["meta"]["markerSchema"] if s["name"] == "cut"]
+end = max(sum(t["samples"]["timeDeltas"]) for t in profile["threads"])
+strings = profile["shared"]["stringArray"]
+times = [t["markers"]["startTime"][i] for t in profile["threads"]
+	for i in range(t["markers"]["length"]) if strings[t["markers"]["name"][i]] == "cut"]
+assert len(times) == 1 and times[0] > end - 0.001, (times, end)'
 is "damaged and cut: valid" \
 	"$(python3 "$root/tests/check_profile.py" damaged.json cut.json | sort)" \
 	"$(printf '%s\n' 'cut.json: ok' 'damaged.json: ok')"

@@ -435,6 +435,30 @@ static void longer_headers_are_read(void **state)
 	expect_sample(f, 1);
 }
 
+/* A forged file of some kilobytes would fill any memory. */
+static void too_much_for_its_size_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	const size_t size = (size_t)512 << 10;
+	const uint64_t records = ((uint64_t)300 << 20) / size;
+	struct rec *rec = calloc(1, size);
+	struct error err = {0};
+	const struct rec *read;
+	int result = SOURCE_RECORD;
+
+	begin(f, UINT64_MAX);
+	record_init(rec, 0xb0, size - 8, 0, 1, 1);
+	for (uint64_t i = 0; i < records; i++)
+		capture_writer_add(f->writer, rec);
+	finish(f, true);
+	free(rec);
+	reopen(f);
+	while (result == SOURCE_RECORD)
+		result = source_next(capture_reader_source(f->reader), &read, &err);
+	assert_int_equal(result, -EFBIG);
+	assert_string_equal(err.text, "holds too much for its size");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -452,6 +476,7 @@ int main(void)
 		TEST(refuses_what_is_no_capture),
 		TEST(unknown_kinds_are_skipped),
 		TEST(longer_headers_are_read),
+		TEST(too_much_for_its_size_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,12 +25,17 @@ static bool holds(const struct rebind_span *span, uint64_t time)
 	return span->from <= time && time < span->to;
 }
 
-/* Returns the stack without its innermost frame, if the next one stands for it. */
+/* Returns the stack without the innermost frames that the next one stands for. */
 static stack_id leave_out(const struct rebinding *r, stack_id parent, const struct frame *frame)
 {
-	const struct stack *row = &r->stacks.rows.items[parent];
+	while (parent != NO_STACK) {
+		const struct stack *row = &r->stacks.rows.items[parent];
 
-	return r->covers(frame, frames_get(&r->frames, row->frame)) ? row->parent : parent;
+		if (!r->covers(frame, frames_get(&r->frames, row->frame)))
+			break;
+		parent = row->parent;
+	}
+	return parent;
 }
 
 static void resolve_node(struct rebinding *r, stack_id old, uint64_t time)
@@ -50,8 +55,7 @@ static void resolve_node(struct rebinding *r, stack_id old, uint64_t time)
 		if (above->span.to < node.span.to)
 			node.span.to = above->span.to;
 	}
-	if (parent != NO_STACK)
-		parent = leave_out(r, parent, &frame);
+	parent = leave_out(r, parent, &frame);
 	node.stack = stacks_intern(&r->stacks, parent, frames_intern(&r->frames, &frame));
 	r->nodes[old] = node;
 }

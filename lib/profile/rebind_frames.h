@@ -21,7 +21,10 @@ struct rebind_span {
  */
 typedef void rebind_fn(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span);
 
-/* Does the frame stand for its caller, too? Both are new ones. The caller is then left out. */
+/*
+ * Does the frame stand for its caller, too? Both are new ones. Such callers are left out, also
+ * several in a row.
+ */
 typedef bool rebind_covers_fn(const struct frame *frame, const struct frame *caller);
 
 /*

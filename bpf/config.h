@@ -159,6 +159,8 @@ struct runtime_counters {
 	__u64 retried; /* whole after a torn group was left out */
 	__u64 unplaced; /* frames missing: no native frame holds them */
 	__u64 cut; /* too many frames */
+	__u64 switched; /* the native stack was ended with the frames: the rest is another chain's
+			 */
 	__u64 sights; /* functions described */
 	__u64 lost_sights; /* the ring had no room */
 	__u64 clamped; /* instructions outside of their code */

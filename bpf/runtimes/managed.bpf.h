@@ -18,6 +18,10 @@ struct managed_scratch {
 	/* The frames and native ones together. */
 	struct merge merge;
 	__u32 depth;
+	/* For calls.bpf.h. */
+	__u64 process; /* tells processes apart; 0: the interpreter's calls are not learnt */
+	__u32 placed_depth; /* 1 + depth of the outermost frame's end; 0: some have no place yet */
+	__u32 is_foreign; /* native frames further out are another chain's */
 	__u64 addrs[USER_DEPTH_MAX];
 	__u8 kinds[USER_DEPTH_MAX];
 };

@@ -3,6 +3,7 @@
 #ifndef PROF_BPF_RUNTIMES_MERGE_BPF_H
 #define PROF_BPF_RUNTIMES_MERGE_BPF_H
 
+#include "bpf/runtimes/calls.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/stack_scratch.bpf.h"
 
@@ -55,6 +56,12 @@ static __always_inline bool merge_frame(struct stack_scratch *s, struct runtime_
 	step = merge_step(&m->merge, sp, end, place, kind == FRAME_SIGNAL);
 	if (step == MERGE_END)
 		return false;
+	if (step != MERGE_MANAGED && merge_holds(sp, end, place)) {
+		learn_call(m, addr, place, end);
+	} else if (step == MERGE_NATIVE && is_foreign_call(m, addr)) {
+		m->is_foreign = 1;
+		return false;
+	}
 	if (step != MERGE_NOTHING) {
 		if (step == MERGE_MANAGED) {
 			if (managed >= MANAGED_MAX)
@@ -66,6 +73,8 @@ static __always_inline bool merge_frame(struct stack_scratch *s, struct runtime_
 			return false;
 	}
 	merge_advance(&m->merge, step, sp, end, place, next_place);
+	if (step == MERGE_MANAGED && m->merge.managed >= m->merge.managed_count)
+		m->placed_depth = m->depth + 1;
 	return true;
 }
 
@@ -92,6 +101,16 @@ static __always_inline void replace_leaf(struct stack_scratch *s, struct managed
 	s->sample_flags |= SAMPLE_LEAF_MANAGED;
 	m->merge.managed = 1;
 	m->merge.in_group = m->count > 1 && !m->frames[1].place;
+	m->placed_depth = m->count == 1;
+}
+
+/* Ends the stack behind the last frame of the runtime, at the root of its chain. */
+static __always_inline void cut_foreign(struct stack_scratch *s, struct managed_scratch *m)
+{
+	m->depth = m->placed_depth - 1;
+	s->sum = sum_of(s, m->depth);
+	s->stack_flags &= ~(STACK_TRUNCATED | STACK_BROKEN);
+	s->stack_flags |= STACK_WHOLE;
 }
 
 /* Puts the frames into the stack. Returns how many are left over. */
@@ -104,7 +123,7 @@ __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *not
 
 	if (!s || !notes || !m)
 		return 0;
-	m->depth = 0;
+	m->depth = m->placed_depth = m->is_foreign = 0;
 	m->merge.native_count = s->user_depth;
 	m->merge.managed_count = m->count;
 	m->merge.keeps_interpreter = config.interpreter_frames;
@@ -115,9 +134,11 @@ __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *not
 		replace_leaf(s, m);
 	s->sum = 0;
 	bpf_loop(USER_DEPTH_MAX + MANAGED_MAX, merge_next, &loop, 0);
+	if (m->is_foreign)
+		cut_foreign(s, m);
 	depth = m->depth;
 	kernel_depth = s->kernel_depth;
-	if (m->merge.native < s->user_depth || m->merge.in_group) {
+	if (!m->is_foreign && (m->merge.native < s->user_depth || m->merge.in_group)) {
 		s->stack_flags |= STACK_TRUNCATED;
 		s->stack_flags &= ~(STACK_WHOLE | STACK_BROKEN);
 	}

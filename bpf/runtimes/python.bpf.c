@@ -93,6 +93,19 @@ static __always_inline void place_by_count(struct stack_scratch *s, struct runti
 	}
 }
 
+/*
+ * May native frames further out be those of another chain that has been switched away? The chains
+ * of several interpreters lie on the stack one inside the other.
+ */
+static __always_inline bool may_be_switched(struct python_walk *w)
+{
+	__u32 slot = w->slot;
+	struct python_thread *thread = bpf_map_lookup_elem(&python_threads, &slot);
+
+	return w->layout.place != PYTHON_PLACE_COUNT && !w->torn && thread &&
+	       !thread->has_interpreters;
+}
+
 static __always_inline void place_frames(struct stack_scratch *s, struct runtime_scratch *notes,
 					 struct managed_scratch *m, struct python_walk *w,
 					 struct runtime_counters *count)
@@ -108,10 +121,12 @@ static __always_inline void place_frames(struct stack_scratch *s, struct runtime
 		count->torn++;
 	else if (w->torn)
 		count->cut++;
+	m->process = may_be_switched(w) ? w->process : 0;
 	if (m->count && merge_frames(s, notes, m))
 		count->unplaced++;
 	else if (m->count && !w->torn)
 		count->whole++;
+	count->switched += m->count && m->is_foreign;
 }
 
 /* Returns where the innermost C frame ends on the stack; 0: unknown. */

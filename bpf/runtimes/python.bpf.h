@@ -20,7 +20,8 @@
 struct python_thread {
 	__u64 key; /* hash of the process and the thread pointer */
 	__u64 state;
-	__u64 has_greenlets; /* 3.10: calls further out than its frames have been seen */
+	__u32 has_greenlets; /* 3.10: calls further out than its frames have been seen */
+	__u32 has_interpreters; /* the process has several */
 };
 
 struct python_threads {

@@ -26,7 +26,7 @@ __noinline int python_find_thread(struct python_walk *w, __u32 anew)
 {
 	struct python_loop loop = {.w = w};
 	struct python_thread *known;
-	__u64 key;
+	__u64 key, other;
 	__u32 slot;
 
 	if (!w)
@@ -46,13 +46,15 @@ __noinline int python_find_thread(struct python_walk *w, __u32 anew)
 	w->interpreters = 0;
 	w->is_found = 0;
 	if (!python_read(w->bias + w->layout.runtime + w->layout.interpreters, &w->interpreter) ||
-	    !python_read(w->interpreter + w->layout.threads, &w->thread))
+	    !python_read(w->interpreter + w->layout.threads, &w->thread) ||
+	    !python_read(w->interpreter + w->layout.interpreter_next, &other))
 		return 0;
 	bpf_loop(PYTHON_THREADS_MAX, visit_thread, &loop, 0);
 	if (!w->is_found)
 		return 0;
 	known->key = key;
 	known->state = w->thread;
+	known->has_interpreters = other != 0;
 	return 2;
 }
 

@@ -304,6 +304,7 @@ static void report_stats(const struct runtimes *r, const char *versions, struct 
 		{"retried", c->retried},
 		{"unplaced", c->unplaced},
 		{"cut", c->cut},
+		{"greenlets", c->switched},
 		{"missed", c->missed},
 		{"functions", r->functions},
 		{"late", r->late},
@@ -345,6 +346,11 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	report_line(report, "%s: %.2f %% of stacks have all their functions, %" PRIu64 " named",
 		    strbuf_text(&versions), percent(c->whole, with_frames),
 		    r->functions - r->nameless);
+	if (c->switched)
+		report_line(report,
+			    "%" PRIu64 " stacks end where the functions of their greenlet begin: "
+			    "the rest of the native stack belongs to others",
+			    (uint64_t)c->switched);
 	report_extra_text(report, NULL, "Recording", "Runtimes", strbuf_text(&versions));
 }
 

@@ -447,6 +447,18 @@ struct rec_meta {
 	char text[]; /* the key, then the value, padded to 8 */
 };
 
+/*
+ * Bytes of a module's file that may not outlive the recording. Captures have them, sessions ignore
+ * them.
+ */
+struct rec_file {
+	struct rec rec;
+	__u32 module_id; /* of a REC_MODULE, perhaps a later one */
+	__u32 size; /* bytes, without the padding */
+	__u64 offset; /* in the file */
+	__u8 bytes[]; /* padded to 8 */
+};
+
 _Static_assert(sizeof(struct rec) == 24, "wire format");
 _Static_assert(sizeof(struct rec_schema_field) == 8, "wire format");
 _Static_assert(sizeof(struct rec_value) == 16, "wire format");

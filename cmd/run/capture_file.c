@@ -35,6 +35,7 @@ void capture_file_free(struct capture_file *f)
 	if (f->profile)
 		profile_free(f->profile);
 	recording_facts_release(&f->facts);
+	read_contents_release(&f->contents);
 	coverage_release(&f->completed.coverage);
 	free(f);
 }
@@ -92,6 +93,10 @@ static int replay(struct replay *r, struct error *err)
 	while ((result = source_next(source, &rec, err)) > 0) {
 		if (rec->kind == REC_META) {
 			recording_facts_take(&r->file->facts, (const struct rec_meta *)rec);
+			continue;
+		}
+		if (rec->kind == REC_FILE) {
+			read_contents_take(&r->file->contents, (const struct rec_file *)rec);
 			continue;
 		}
 		if (!r->session)
@@ -161,6 +166,7 @@ static void complete(struct capture_file *f, int fd, const struct output_options
 		.os = os,
 		.dirs = output->debug_dirs.items,
 		.readers = is_root ? &authors : NULL,
+		.contents = &f->contents,
 	};
 	struct symbolize_run_options names = {
 		.output = output,

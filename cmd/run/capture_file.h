@@ -5,6 +5,7 @@
 
 #include "cmd/options/output_options.h"
 #include "cmd/run/complete.h"
+#include "cmd/run/kept_contents.h"
 #include "cmd/run/recording_facts.h"
 #include "lib/capture/capture_reader.h"
 
@@ -12,6 +13,7 @@ struct capture_file {
 	struct profile *profile; /* owned */
 	struct recording_facts facts;
 	struct capture_counts counts;
+	struct read_contents contents;
 	struct completed completed;
 };
 

@@ -181,8 +181,12 @@ struct reader lookup_reader(int fd)
 
 static int find_module(const struct lookup *l, module_id id, struct module *module, int *list)
 {
+	int kept = l->contents ? read_contents_find(l->contents, module->file_key) : -1;
+
 	if (module_is_kernel(module))
 		return find_kernel(l, module, list);
+	if (kept >= 0)
+		return fcntl(kept, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	return module->kind == PROFILE_MODULE_VDSO ? find_vdso(module) : find_file(l, id, module);
 }
 

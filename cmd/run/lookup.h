@@ -3,6 +3,7 @@
 #ifndef PROF_CMD_RUN_LOOKUP_H
 #define PROF_CMD_RUN_LOOKUP_H
 
+#include "cmd/run/kept_contents.h"
 #include "lib/base/file_set.h"
 #include "lib/base/readers.h"
 #include "lib/format/firefox/patch/patch.h"
@@ -10,6 +11,7 @@
 struct lookup {
 	struct profile *profile;
 	const struct patch *patch; /* knows the debug files that the profile names; NULL: none */
+	const struct read_contents *contents; /* by file_key; NULL: none */
 	const char *os; /* "Linux 6.1.0 x86_64", or "" */
 	const char *const *dirs; /* folders of --debug-dir, NULL-terminated */
 	/*

@@ -292,7 +292,7 @@ static void show_progress(struct pipeline *p)
 
 static void take(struct pipeline *p, const struct rec *rec)
 {
-	spool_add(&p->spool, rec);
+	spool_add(&p->spool, rec, recorder_source(p->recorder)->files);
 	if (p->session)
 		session_feed(p->session, rec);
 	else

@@ -188,10 +188,13 @@ int spool_begin(struct spool *s, const struct recording_facts *facts, struct err
 	return 0;
 }
 
-void spool_add(struct spool *s, const struct rec *rec)
+void spool_add(struct spool *s, const struct rec *rec, const struct file_set *files)
 {
 	if (!s->writer)
 		return;
+	if (rec->kind == REC_MODULE)
+		kept_contents_add(&s->contents, (const struct rec_module *)rec, files, &s->owner,
+				  s->writer);
 	capture_writer_add(s->writer, rec);
 	asked_symbols_note(&s->asked_symbols, rec);
 }
@@ -233,6 +236,8 @@ void spool_poll(struct spool *s, struct recorder *recorder)
 	/* The names go into the frame of their addresses, which may be the last one. */
 	asked_symbols_ask(&s->asked_symbols, recorder, capture_writer_is_due(s->writer, now), add,
 			  s);
+	kept_contents_poll(&s->contents, false, recorder_source(recorder)->files, &s->owner,
+			   s->writer);
 	capture_writer_poll(s->writer, now);
 	warn(s);
 }
@@ -248,9 +253,14 @@ void spool_end(struct spool *s, struct recorder *recorder, const struct recorder
 	if (!s->writer)
 		return;
 	asked_symbols_ask(&s->asked_symbols, recorder, true, add, s);
+	kept_contents_poll(&s->contents, true, recorder_source(recorder)->files, &s->owner,
+			   s->writer);
 	recording_facts_send_end(info, report, add, s);
 	capture_writer_finish(s->writer, true);
 	warn(s);
+	if (s->contents.left_out)
+		log_warn("%s: %u files that may be gone later are too large for it", s->path,
+			 s->contents.left_out);
 	capture_writer_count(s->writer, &s->written);
 }
 
@@ -289,5 +299,6 @@ void spool_release(struct spool *s)
 	free(s->name);
 	free(s->path);
 	asked_symbols_release(&s->asked_symbols);
+	kept_contents_release(&s->contents);
 	*s = SPOOL_INIT;
 }

@@ -9,6 +9,7 @@
 
 #include "cmd/options/output_options.h"
 #include "cmd/run/asked_symbols.h"
+#include "cmd/run/kept_contents.h"
 #include "cmd/run/recording_facts.h"
 #include "lib/base/identity.h"
 #include "lib/capture/capture_writer.h"
@@ -22,6 +23,7 @@ struct spool {
 	const char *final_path; /* of --raw, else NULL; in the same folder; borrowed */
 	struct identity owner;
 	struct asked_symbols asked_symbols;
+	struct kept_contents contents;
 	struct capture_written written; /* once the writer has ended */
 	bool is_kept; /* by --keep-capture */
 	bool sync;
@@ -41,7 +43,8 @@ int spool_open(struct spool *s, const struct output_options *output, const struc
 	       struct error *err);
 /* Begins to write. `facts` says what the records do not. */
 int spool_begin(struct spool *s, const struct recording_facts *facts, struct error *err);
-void spool_add(struct spool *s, const struct rec *rec);
+/* `files` are those of the source that the record comes from. */
+void spool_add(struct spool *s, const struct rec *rec, const struct file_set *files);
 /* Adds a run that has ended, of a command that is recorded several times. */
 void spool_add_run(struct spool *s, const struct run_fact *run);
 /* Tells the first recorded process, unless it was known when recording began. */

@@ -31,6 +31,11 @@ struct capture_header {
 /* capture_frame.flags */
 enum {
 	CAPTURE_FRAME_END = 1 << 0, /* the recording ended here by itself */
+	/*
+	 * Holds contents of files, REC_FILE, and stands beside the others: its sequence and samples
+	 * are 0 and mean nothing.
+	 */
+	CAPTURE_FRAME_FILE = 1 << 1,
 };
 
 /* Precedes packed_size bytes: the records, one behind the other, as one frame of zstd. */

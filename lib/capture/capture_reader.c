@@ -212,13 +212,16 @@ static int begin_frame(struct capture_reader *r)
 		return ret;
 	if (is_swollen(r))
 		return -EFBIG;
-	note_missing(r);
 	r->raw_at = 0;
 	r->raw_size = f->raw_size;
 	r->at += sizeof(*f) + f->packed_size;
+	r->counts.frames++;
+	r->lost.rec.kind = REC_NONE;
+	if (f->flags & CAPTURE_FRAME_FILE)
+		return 1;
+	note_missing(r);
 	r->sequence = f->sequence + 1;
 	r->samples = f->samples;
-	r->counts.frames++;
 	if (f->flags & CAPTURE_FRAME_END)
 		r->counts.is_complete = true;
 	return 1;
@@ -235,6 +238,8 @@ static const struct rec *next_record(struct capture_reader *r)
 			break;
 		r->raw_at += size;
 		r->samples += rec->kind == REC_SAMPLE;
+		if (rec->kind == REC_FILE && !(r->frame.flags & CAPTURE_FRAME_FILE))
+			continue;
 		if (!record_is_valid(rec, left)) {
 			r->counts.unknown_records++;
 			continue;

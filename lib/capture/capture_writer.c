@@ -18,10 +18,22 @@
 #define PACK_LEVEL 1
 #define DEFAULT_ROOM ((uint64_t)16 << 20)
 #define SYNC_NS 1000000000ull
+/* Bytes of a file in one record. */
+#define CONTENTS_CHUNK ((size_t)128 << 10)
 
-/* The records of a frame, not packed yet. */
+/* Contents of a file that are to be read. */
+struct contents {
+	uint32_t module_id;
+	int fd;
+	struct capture_part *parts;
+	size_t count;
+};
+
+/* The records of a frame, not packed yet; or contents, which the writing thread makes records of.
+ */
 struct batch {
 	struct batch *next;
+	struct contents *contents; /* NULL: none */
 	struct capture_frame frame;
 	uint64_t begin_ns; /* when its first record was added */
 	size_t size;
@@ -101,6 +113,85 @@ static void sync_file(struct capture_writer *w, bool now)
 	(void)fdatasync(w->fd);
 }
 
+static bool is_over(struct capture_writer *w)
+{
+	bool is_over;
+
+	pthread_mutex_lock(&w->lock);
+	is_over = w->is_dropped;
+	pthread_mutex_unlock(&w->lock);
+	return is_over;
+}
+
+static int write_contents_frame(struct capture_writer *w, struct batch *batch, uint64_t *bytes)
+{
+	uint64_t more = 0;
+	int ret;
+
+	if (!batch->size)
+		return 0;
+	batch->frame = (struct capture_frame){
+		.flags = CAPTURE_FRAME_FILE,
+		.records = batch->frame.records,
+	};
+	ret = write_frame(w, batch, &more);
+	*bytes += more;
+	batch->size = batch->frame.records = 0;
+	return ret;
+}
+
+/* Adds the part from `at` on, as far as a record goes. Returns the bytes read; 0: no more. */
+static size_t add_contents(struct batch *batch, const struct capture_part *part, uint64_t at)
+{
+	struct rec_file *rec = (struct rec_file *)(batch->data + batch->size);
+	size_t size = part->size - at < CONTENTS_CHUNK ? (size_t)(part->size - at) : CONTENTS_CHUNK;
+	ssize_t n = (ssize_t)size;
+
+	if (part->bytes)
+		memcpy(rec->bytes, (uint8_t *)part->bytes + at, size);
+	else
+		n = pread(batch->contents->fd, rec->bytes, size, (off_t)(part->offset + at));
+	if (n <= 0)
+		return 0;
+	memset(rec->bytes + n, 0, -(size_t)n & 7);
+	record_init(&rec->rec, REC_FILE, rec_file_size((size_t)n), 0, 0, 0);
+	rec->module_id = batch->contents->module_id;
+	rec->size = (uint32_t)n;
+	rec->offset = part->offset + at;
+	batch->size += record_size(&rec->rec);
+	batch->frame.records++;
+	return (size_t)n;
+}
+
+static int write_contents(struct capture_writer *w, struct batch *batch, uint64_t *bytes)
+{
+	const struct contents *c = batch->contents;
+	int ret = 0;
+
+	*bytes = 0;
+	for (size_t i = 0; !ret && i < c->count; i++) {
+		uint64_t at = 0, n = 1;
+
+		for (; !ret && n && at < c->parts[i].size && !is_over(w); at += n) {
+			n = add_contents(batch, &c->parts[i], at);
+			if (batch->size >= CAPTURE_FRAME_BYTES)
+				ret = write_contents_frame(w, batch, bytes);
+		}
+	}
+	return ret ? ret : write_contents_frame(w, batch, bytes);
+}
+
+static void free_contents(struct contents *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->count; i++)
+		free(c->parts[i].bytes);
+	free(c->parts);
+	close(c->fd);
+	free(c);
+}
+
 static void discard(struct capture_writer *w, const struct batch *batch, uint64_t samples)
 {
 	w->written.unwritten_records += batch->frame.records;
@@ -124,18 +215,24 @@ static uint64_t batch_samples(const struct batch *batch)
 static void write_batch(struct capture_writer *w, struct batch *batch, bool has_failed)
 {
 	uint64_t bytes = 0;
-	int ret = has_failed ? 0 : write_frame(w, batch, &bytes);
+	int ret = 0;
 
+	if (!has_failed)
+		ret = batch->contents ? write_contents(w, batch, &bytes)
+				      : write_frame(w, batch, &bytes);
 	if (!has_failed && !ret)
 		sync_file(w, false);
 	pthread_mutex_lock(&w->lock);
-	if (has_failed || ret)
+	if (batch->contents)
+		batch->size = 0;
+	if ((has_failed || ret) && !batch->contents)
 		discard(w, batch, batch_samples(batch));
 	else
 		w->written.bytes += bytes;
 	if (ret)
 		w->written.failure = ret;
 	w->waiting -= batch->size;
+	free_contents(steal(batch->contents));
 	if (w->spare)
 		free(batch);
 	else
@@ -252,10 +349,38 @@ static struct batch *new_batch(struct capture_writer *w)
 	if (!batch)
 		batch = xmalloc(sizeof(*batch));
 	batch->next = NULL;
+	batch->contents = NULL;
 	batch->size = 0;
 	batch->begin_ns = w->now_ns;
 	batch->frame = (struct capture_frame){.samples = w->samples, .first_ns = UINT64_MAX};
 	return batch;
+}
+
+/* Adds it to those that wait for the thread; call with the lock. */
+static void push_batch(struct capture_writer *w, struct batch *batch)
+{
+	*w->tail = batch;
+	w->tail = &batch->next;
+	w->waiting += batch->size;
+	pthread_cond_signal(&w->changed);
+}
+
+void capture_writer_add_file(struct capture_writer *w, uint32_t module_id, int fd,
+			     struct capture_part *parts, size_t count)
+{
+	struct contents contents = {module_id, fd, parts, count};
+	struct batch *batch = new_batch(w);
+
+	batch->contents = xmemdup(&contents, sizeof(contents));
+	start_thread(w);
+	pthread_mutex_lock(&w->lock);
+	if (w->has_thread)
+		push_batch(w, steal(batch));
+	pthread_mutex_unlock(&w->lock);
+	if (!batch)
+		return;
+	free_contents(batch->contents);
+	free(batch);
 }
 
 /* Hands the batch to the thread, if there is room. */
@@ -273,14 +398,10 @@ static void end_batch(struct capture_writer *w, uint32_t flags)
 	start_thread(w);
 	pthread_mutex_lock(&w->lock);
 	has_room = w->has_thread && (flags || w->waiting + batch->size <= w->room);
-	if (has_room) {
-		*w->tail = batch;
-		w->tail = &batch->next;
-		w->waiting += batch->size;
-		pthread_cond_signal(&w->changed);
-	} else {
+	if (has_room)
+		push_batch(w, batch);
+	else
 		discard(w, batch, w->samples - batch->frame.samples);
-	}
 	pthread_mutex_unlock(&w->lock);
 	if (!has_room)
 		free(batch);

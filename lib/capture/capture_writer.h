@@ -8,6 +8,7 @@
 #define PROF_LIB_CAPTURE_CAPTURE_WRITER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/record.h"
@@ -39,6 +40,18 @@ struct capture_writer *capture_writer_new(const struct capture_writer_options *o
 					  const struct capture_start *start, struct error *err);
 /* Adds a valid record, in the order of the stream. */
 void capture_writer_add(struct capture_writer *w, const struct rec *rec);
+/* A part of a file. */
+struct capture_part {
+	uint64_t offset, size;
+	void *bytes; /* owned, from malloc(); NULL: they are read from the file */
+};
+
+/*
+ * Adds contents of a module's file, which the writing thread reads, in parts. Takes over the
+ * descriptor and the parts. What cannot be read is left out.
+ */
+void capture_writer_add_file(struct capture_writer *w, uint32_t module_id, int fd,
+			     struct capture_part *parts, size_t count);
 /* True if the frame that grows is old enough to end. */
 bool capture_writer_is_due(const struct capture_writer *w, uint64_t now_ns);
 /* Ends a frame that is old enough; call some times a second, with CLOCK_MONOTONIC. */

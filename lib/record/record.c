@@ -78,6 +78,11 @@ size_t rec_meta_size(size_t key_size, size_t value_size)
 	return sizeof(struct rec_meta) + padded(key_size + value_size);
 }
 
+size_t rec_file_size(size_t size)
+{
+	return sizeof(struct rec_file) + padded(size);
+}
+
 size_t rec_counter_info_size(const struct rec_counter_info *info)
 {
 	return sizeof(*info) +

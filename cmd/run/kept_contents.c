@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/kept_contents.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/binary/essential_parts.h"
+#include "lib/record/record.h"
+
+/* Files of a capture; hostile ones may name more. */
+#define FILES_MAX 4096
+#define POLL_NS 2000000000ull
+/* Larger files are damage. */
+#define OFFSET_MAX ((uint64_t)1 << 40)
+
+/* A file with a name in the recorder's own root is found there later. */
+static bool may_vanish(uint32_t module_id, const struct file_set *files, const struct stat *st)
+{
+	return !st->st_nlink || file_set_find_root(files, module_id) > 0;
+}
+
+static bool may_read(const struct stat *st, const struct identity *owner)
+{
+	if (owner->is_self || st->st_mode & S_IROTH)
+		return true;
+	return st->st_uid == owner->uid ? st->st_mode & S_IRUSR
+					: st->st_gid == owner->gid && st->st_mode & S_IRGRP;
+}
+
+static void hand_over(struct essential_parts *parts, uint32_t module_id, int fd,
+		      struct capture_writer *writer)
+{
+	size_t count = parts->rows.count + 1;
+	struct capture_part *rows = xcalloc(count, sizeof(*rows));
+
+	for (size_t i = 0; i < parts->rows.count; i++)
+		rows[i] = (struct capture_part){
+			.offset = parts->rows.items[i].offset,
+			.size = parts->rows.items[i].size,
+		};
+	rows[count - 1] = (struct capture_part){
+		.offset = parts->sections_offset,
+		.size = parts->sections_size,
+		.bytes = steal(parts->sections),
+	};
+	capture_writer_add_file(writer, module_id, fd, rows, count);
+}
+
+static void keep(struct kept_contents *k, uint32_t module_id, int fd, struct capture_writer *writer)
+{
+	struct essential_parts parts;
+	uint64_t left = KEPT_ALL_MAX - k->bytes;
+	int ret = essential_parts_find(&parts, fd, left < KEPT_FILE_MAX ? left : KEPT_FILE_MAX);
+	int own = ret ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+	k->left_out += ret == -EFBIG;
+	if (own >= 0) {
+		k->bytes += parts.bytes;
+		hand_over(&parts, module_id, own, writer);
+	}
+	essential_parts_release(&parts);
+}
+
+/* False: the file has a name still. */
+static bool keep_if_vanishing(struct kept_contents *k, uint32_t module_id,
+			      const struct file_set *files, const struct identity *owner,
+			      struct capture_writer *writer)
+{
+	int fd = file_set_find(files, module_id);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return true;
+	if (!may_vanish(module_id, files, &st))
+		return false;
+	if (may_read(&st, owner))
+		keep(k, module_id, fd, writer);
+	return true;
+}
+
+void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
+		       const struct file_set *files, const struct identity *owner,
+		       struct capture_writer *writer)
+{
+	int fd = file_set_find(files, rec->module_id);
+
+	if (rec->kind == MODULE_VDSO && fd >= 0)
+		keep(k, rec->module_id, fd, writer);
+	if (rec->kind == MODULE_FILE && !keep_if_vanishing(k, rec->module_id, files, owner, writer))
+		vec_push(&k->others, rec->module_id);
+}
+
+void kept_contents_poll(struct kept_contents *k, bool now, const struct file_set *files,
+			const struct identity *owner, struct capture_writer *writer)
+{
+	uint64_t time = clock_monotonic_ns();
+	size_t count = 0;
+
+	if (!now && time - k->polled_ns < POLL_NS)
+		return;
+	k->polled_ns = time;
+	for (size_t i = 0; i < k->others.count; i++) {
+		uint32_t id = k->others.items[i];
+
+		if (!keep_if_vanishing(k, id, files, owner, writer))
+			k->others.items[count++] = id;
+	}
+	k->others.count = count;
+}
+
+void kept_contents_release(struct kept_contents *k)
+{
+	vec_release(&k->others);
+}
+
+void read_contents_release(struct read_contents *c)
+{
+	for (size_t i = 0; i < c->rows.count; i++)
+		close(c->rows.items[i].fd);
+	vec_release(&c->rows);
+	*c = (struct read_contents){0};
+}
+
+int read_contents_find(const struct read_contents *c, uint32_t module_id)
+{
+	for (size_t i = c->rows.count; i > 0; i--) {
+		if (c->rows.items[i - 1].module_id == module_id)
+			return c->rows.items[i - 1].fd;
+	}
+	return -1;
+}
+
+/* The contents of a file come together, so the last row is the likely one. */
+static size_t find_or_add(struct read_contents *c, uint32_t module_id)
+{
+	size_t i = c->rows.count;
+	int fd;
+
+	while (i > 0 && c->rows.items[i - 1].module_id != module_id)
+		i--;
+	if (i > 0)
+		return i - 1;
+	fd = c->rows.count < FILES_MAX ? memfd_create("prof-module", MFD_CLOEXEC) : -1;
+	if (fd < 0)
+		return SIZE_MAX;
+	vec_add_zeroed(&c->rows, 1);
+	c->rows.items[c->rows.count - 1].module_id = module_id;
+	c->rows.items[c->rows.count - 1].fd = fd;
+	return c->rows.count - 1;
+}
+
+void read_contents_take(struct read_contents *c, const struct rec_file *rec)
+{
+	size_t row;
+
+	if (!rec->size || rec->offset > OFFSET_MAX || c->bytes + rec->size > 2 * KEPT_ALL_MAX)
+		return;
+	row = find_or_add(c, rec->module_id);
+	if (row == SIZE_MAX || c->rows.items[row].bytes + rec->size > 2 * KEPT_FILE_MAX)
+		return;
+	if (pwrite(c->rows.items[row].fd, rec->bytes, rec->size, (off_t)rec->offset) < 0)
+		return;
+	c->rows.items[row].bytes += rec->size;
+	c->bytes += rec->size;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contents of files that a capture holds because they may not outlive the recording: deleted, in
+ * memory only, in another root; and the vDSO.
+ */
+#ifndef PROF_CMD_RUN_KEPT_CONTENTS_H
+#define PROF_CMD_RUN_KEPT_CONTENTS_H
+
+#include "bpf/record.h"
+#include "lib/base/file_set.h"
+#include "lib/base/identity.h"
+#include "lib/base/vec.h"
+#include "lib/capture/capture_writer.h"
+
+#define KEPT_FILE_MAX ((uint64_t)64 << 20)
+#define KEPT_ALL_MAX ((uint64_t)256 << 20)
+
+/* Zeroed is empty. */
+struct kept_contents {
+	uint64_t bytes; /* of all files so far */
+	uint32_t left_out; /* files that were too large */
+	VEC(uint32_t) others; /* module_id of files that had a name when last seen */
+	uint64_t polled_ns; /* when; CLOCK_MONOTONIC */
+};
+
+void kept_contents_release(struct kept_contents *k);
+
+/*
+ * Hands what must be kept of a new module's file to the writer. Files that the owner of the capture
+ * may not read are left out.
+ */
+void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
+		       const struct file_set *files, const struct identity *owner,
+		       struct capture_writer *writer);
+/* Does it for files that were deleted since; looks at most once in some seconds, unless `now`. */
+void kept_contents_poll(struct kept_contents *k, bool now, const struct file_set *files,
+			const struct identity *owner, struct capture_writer *writer);
+
+/* The files of a capture, in memory. Zeroed is empty. */
+struct read_contents {
+	VEC(struct {
+		uint32_t module_id;
+		int fd;
+		uint64_t bytes;
+	})
+	rows;
+	uint64_t bytes;
+};
+
+void read_contents_release(struct read_contents *c);
+/* Takes a valid record of an untrusted file. */
+void read_contents_take(struct read_contents *c, const struct rec_file *rec);
+/* Returns a borrowed descriptor; -1: there is none. */
+int read_contents_find(const struct read_contents *c, uint32_t module_id);
+
+#endif

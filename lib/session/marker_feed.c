@@ -242,7 +242,8 @@ void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, mar
 		marker.cause_time = tasks_time(f->tasks, cause->time);
 	}
 	if (rec->rec.pid)
-		thread_add_marker(&f->tasks->threads, tasks_sampled(f->tasks, &rec->rec), &marker);
+		thread_add_marker(&f->tasks->threads, tasks_sampled(f->tasks, &rec->rec, 0),
+				  &marker);
 	else
 		vec_push(&f->machine, marker);
 	take_values(f, rec, &marker, fn, ctx);

@@ -171,7 +171,7 @@ static void feed_pending(struct sample_feed *f, struct pending_sample *pending)
 
 static void feed_sample(struct sample_feed *f, const struct rec_sample *rec)
 {
-	thread_id thread = tasks_sampled(f->tasks, &rec->rec);
+	thread_id thread = tasks_sampled(f->tasks, &rec->rec, 0);
 	struct pending_sample pending = {
 		.rec = *rec,
 		.thread = thread,
@@ -208,7 +208,7 @@ static void feed_wait(struct sample_feed *f, const struct rec_wait *rec)
 		feed_death(f, sample);
 		return;
 	}
-	pending.thread = tasks_sampled(f->tasks, &sample->rec);
+	pending.thread = tasks_sampled(f->tasks, &sample->rec, rec->start);
 	row = waits_begin(&f->waits, pending.thread, rec);
 	if (row == NO_WAIT)
 		return;
@@ -218,7 +218,7 @@ static void feed_wait(struct sample_feed *f, const struct rec_wait *rec)
 
 static void feed_run(struct sample_feed *f, const struct rec_resumed *rec)
 {
-	waits_end(&f->waits, tasks_sampled(f->tasks, &rec->rec), rec);
+	waits_end(&f->waits, tasks_sampled(f->tasks, &rec->rec, rec->start), rec);
 }
 
 void sample_feed_exit(struct sample_feed *f, thread_id thread, const struct rec_exit *rec)
@@ -245,7 +245,7 @@ static void feed_event(struct sample_feed *f, const struct rec_event *rec)
 
 	if (!rec->event || rec->event >= EVENT_COUNTS_MAX)
 		return;
-	pending.thread = tasks_sampled(f->tasks, &rec->sample.rec);
+	pending.thread = tasks_sampled(f->tasks, &rec->sample.rec, 0);
 	waits_seen(&f->waits, pending.thread, rec->sample.rec.time, NULL);
 	feed_pending(f, &pending);
 }

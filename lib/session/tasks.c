@@ -417,7 +417,7 @@ process_id tasks_process(struct tasks *t, const struct rec *rec)
 	return get_process(t, rec->pid, tasks_time(t, rec->time));
 }
 
-thread_id tasks_sampled(struct tasks *t, const struct rec *rec)
+thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since)
 {
 	uint64_t time = tasks_time(t, rec->time);
 	process_id process = get_process(t, rec->pid, time);
@@ -427,6 +427,8 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec)
 	owner->was_wanted = true;
 	t->profile->stats.wanted_threads++;
 	note_life(t, owner, thread, time);
+	if (since)
+		note_life(t, owner, thread, tasks_time(t, since));
 	return thread;
 }
 

@@ -31,8 +31,11 @@ void tasks_user(struct tasks *t, const struct rec_user *user);
 void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *mapping);
 /* Returns the latest process with the record's pid, dead or alive. */
 process_id tasks_process(struct tasks *t, const struct rec *rec);
-/* Returns the sampled task. If it was reported as ended before, moves its end. */
-thread_id tasks_sampled(struct tasks *t, const struct rec *rec);
+/*
+ * Returns the sampled task, which is known to have lived at `since`, too; 0: not known. If it was
+ * reported as ended before, moves its end.
+ */
+thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since);
 /*
  * Returns the thread of a record that neither introduces it nor shows that the filters let it pass;
  * NO_THREAD: unknown.

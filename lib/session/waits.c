@@ -226,9 +226,10 @@ static void close_oldest(struct waits *w, thread_id thread)
 		close_row(w, id, 0);
 }
 
-static bool is_kernel_thread(struct waits *w, thread_id thread)
+/* Kernel threads map nothing and make no calls. Of a process, mappings may have been lost. */
+static bool is_kernel_thread(struct waits *w, thread_id thread, const struct wait_reason *reason)
 {
-	return !tasks_process_of(w->tasks, thread)->mappings->rows.count;
+	return reason->call < 0 && !tasks_process_of(w->tasks, thread)->mappings->rows.count;
 }
 
 uint32_t waits_begin(struct waits *w, thread_id thread, const struct rec_wait *rec)
@@ -286,7 +287,7 @@ void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec)
 		close_oldest(w, thread);
 		id = add_row(w, thread);
 		w->rows.items[id].start = start;
-		w->rows.items[id].is_kernel_thread = is_kernel_thread(w, thread);
+		w->rows.items[id].is_kernel_thread = is_kernel_thread(w, thread, &rec->reason);
 		w->rows.items[id].awaits_begin = rec->rec.flags & RUN_SAMPLED;
 	}
 	row = &w->rows.items[id];

@@ -104,6 +104,8 @@ static void show_samples(const struct profile *p)
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		vec_for_each(&thread->samples, const struct sample *, sample) {
+			if (profile_is_wait(p, sample))
+				continue;
 			counts[sample->event] += sample->weight != 0;
 			weights[sample->event] += sample->weight;
 			without_stack += sample->weight && sample->stack == NO_STACK;

@@ -30,6 +30,7 @@ For tests (`import check_profile`); `profile` is what load() returns, times are 
     markers(profile, thread=None)
                            yields (thread, name, start, end, data); end is None for an instant,
                            string indexes in data are replaced by their strings
+    is_wait(frames)        are these the frames of a wait, not of what ran?
     sample_count(profile)  those samples over all threads
     gap_rows(profile, thread=None)
                            how many rows are left out of samples()
@@ -198,6 +199,10 @@ def samples(profile, thread=None):
         for time, weight, stack, is_gap in zip(sample_times(t), weights, table["stack"], gaps):
             if not is_gap:
                 yield t, time, weight, stacks.frames(stack)
+
+
+def is_wait(frames):
+    return bool(frames) and frames[-1]["category"] in profile_rules.WAITS
 
 
 def markers(profile, thread=None):

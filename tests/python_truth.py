@@ -202,7 +202,7 @@ def main():
     args = parser.parse_args()
     truth = Truth(Tree(args.tree), args.say)
     for thread, _, weight, frames in check_profile.samples(check_profile.load(args.profile)):
-        if thread["processName"].startswith(args.only):
+        if thread["processName"].startswith(args.only) and not check_profile.is_wait(frames):
             truth.judge(frames, weight)
     with open(args.times, encoding="utf-8") as file:
         spent = json.load(file)["ms"]

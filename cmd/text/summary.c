@@ -168,7 +168,8 @@ static void print_counts(const struct outcome *outcome)
 	double seconds = (double)(outcome->info.end_ns - outcome->info.start_ns) / 1e9;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
-	add_counted(&line, profile_sample_count(p), "sample", "samples");
+	/* Waits have a line of their own. */
+	add_counted(&line, profile_sample_count(p) - wait_sums_of(p).rows, "sample", "samples");
 	strbuf_adds(&line, ", ");
 	add_counted(&line, outcome->counts.threads, "thread", "threads");
 	if (outcome->counts.folded_threads) {

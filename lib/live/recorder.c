@@ -284,13 +284,32 @@ static int configure(struct recorder *r, struct programs_options *programs, stru
 	return code;
 }
 
+/* Leaves out what nobody asked for if the kernel refuses it. */
+static int load_programs(struct recorder *r, struct programs_options *programs, struct error *err)
+{
+	struct error first = {0};
+	int code = programs_load(&r->programs, programs, on_ring_record, r, &first);
+	const char *dropped = NULL;
+
+	if (code && code != -EPERM)
+		dropped = programs_drop_parts(programs);
+	if (!dropped) {
+		*err = first;
+		return code;
+	}
+	code = programs_load(&r->programs, programs, on_ring_record, r, err);
+	if (!code)
+		log_warn("%s are not recorded: %s", dropped, first.text);
+	return code;
+}
+
 static int open_machine(struct recorder *r, struct error *err)
 {
 	struct programs_options programs = {0};
 	int code = configure(r, &programs, err);
 
 	if (!code)
-		code = programs_load(&r->programs, &programs, on_ring_record, r, err);
+		code = load_programs(r, &programs, err);
 	if (!code)
 		code = open_tracker(r, programs.unwind, err);
 	if (code)

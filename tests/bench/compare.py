@@ -103,7 +103,8 @@ def run_alone(command, folder):
 
 def run_prof(command, folder, frequency):
     cpu, stats = os.path.join(folder, "cpu"), os.path.join(folder, "stats")
-    total, _ = run([PROF, "record", "-q", "-F", frequency, "--stats", stats, "-o",
+    # The others record no waits.
+    total, _ = run([PROF, "record", "-q", "--no-off-cpu", "-F", frequency, "--stats", stats, "-o",
                     os.path.join(folder, "profile.json.gz"), "--", *timed(command, cpu)],
                    os.path.join(folder, "log"))
     with open(stats, encoding="utf-8") as file:

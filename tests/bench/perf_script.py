@@ -46,7 +46,7 @@ def cpu_of_children():
 
 def run_prof(command, folder, frequency):
     stats = os.path.join(folder, "stats")
-    subprocess.run([PROF, "record", "-q", "-F", str(frequency), "-o",
+    subprocess.run([PROF, "record", "-q", "--no-off-cpu", "-F", str(frequency), "-o",
                     os.path.join(folder, "p.json.gz"), "--stats", stats, "--", *command],
                    check=True, stdout=subprocess.DEVNULL)
     with open(stats, encoding="utf-8") as file:

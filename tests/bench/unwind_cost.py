@@ -57,8 +57,8 @@ def sampler_ns(pid):
 
 
 def measure(method, depth):
-    command = [PROF, "record", "-q", "-F", "4999", "--unwind", method, "-o", "/dev/null",
-               "--", WORKLOADS[method], str(depth), "2000"]
+    command = [PROF, "record", "-q", "--no-off-cpu", "-F", "4999", "--unwind", method, "-o",
+               "/dev/null", "--", WORKLOADS[method], str(depth), "2000"]
     prof = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     result = None
     while prof.poll() is None:

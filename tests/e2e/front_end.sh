@@ -14,7 +14,7 @@ def traced_ms(t):
 CODE
 )
 
-record sleeper 0 -- python3 -c '
+record sleeper 0 --no-off-cpu -- python3 -c '
 import time
 for _ in range(20):
     end = time.process_time() + 0.005
@@ -90,7 +90,7 @@ expect(folded and all(t["pid"].endswith("+") and t["isMainThread"] for t in fold
 expect(stats["threads"] == len(p["threads"]) <= 502, stats["threads"])
 expect(stats["threads"] - len(folded) + stats["folded_threads"] == 701, stats)
 expect(stats["processes"] == len(check_profile.processes(p)), stats["processes"])
-expect(stats["samples"] == len(samples()), stats["samples"])
+expect(stats["samples"] == len(samples()) + len(waits()), stats["samples"])
 expect(p["threads"][0]["name"] == "many_processes", p["threads"][0]["name"])
 expect(sum(name == "exec" for _, name, *_ in check_profile.markers(p)) >= 700, "exec markers")
 CODE

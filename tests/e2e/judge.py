@@ -9,14 +9,16 @@ valid:
     expect(holds, text)     notes text unless it holds
     thread(name)            the only thread with this name; fails if there is another
     threads_of(pid)         of a process, a number
-    samples(thread=None)    [(thread, time in ms, weight, frames)], frames outermost first
+    samples(thread=None)    [(thread, time in ms, weight, frames)] of the ticks and other events,
+                            frames outermost first
+    waits(thread=None)      the same of the waits: their innermost frame is a label, "[read]"
     own(function, thread)   weight of the samples whose innermost frame has this name
     within(function, thread)  the same, with the function anywhere in the stack
     near(count, of, share)  count is a plausible result of `of` independent trials (5 sigma, 1 in 2 million)
     cpu_ms(thread)          sum of its threadCPUDelta
     told()                  {name: (wall, CPU time, time queued for a CPU, calls)} in ms, of the
                             arguments that tests/workloads/spent.h prints
-    waited_ms(category, function=None, thread=None)
+    waited_ms(category=None, function=None, thread=None)
                             time of waits of that category, in the function
     about(got, wanted, sigma, what)
                             5 sigma at most, and an interval, between them
@@ -56,7 +58,12 @@ class Judge:
         return [t for t in self.p["threads"] if t["pid"] == str(pid)]
 
     def samples(self, thread=None):
-        return list(check_profile.samples(self.p, thread))
+        return [row for row in check_profile.samples(self.p, thread)
+                if not check_profile.is_wait(row[3])]
+
+    def waits(self, thread=None):
+        return [row for row in check_profile.samples(self.p, thread)
+                if check_profile.is_wait(row[3])]
 
     def own(self, function, thread=None):
         return sum(weight for _, _, weight, frames in self.samples(thread)
@@ -115,10 +122,10 @@ class Judge:
         return {name: (int(wall) / 1e6, int(cpu) / 1e6, int(queued) / 1e6, int(calls))
                 for name, wall, cpu, queued, calls in zip(*[iter(words)] * 5)}
 
-    def waited_ms(self, category, function=None, thread=None):
+    def waited_ms(self, category=None, function=None, thread=None):
         return self.p["meta"]["interval"] * sum(
-            weight for _, _, weight, frames in self.samples(thread)
-            if frames and frames[-1]["category"] == category and frames[-1]["name"][0] == "["
+            weight for _, _, weight, frames in self.waits(thread)
+            if category in (None, frames[-1]["category"])
             and (not function or any(frame["name"] == function for frame in frames)))
 
     def about(self, got, wanted, sigma, what):

@@ -57,6 +57,9 @@ expect(stats["lost"] > 200, stats["lost"])
 expect(sum(cpu["lost"] for cpu in stats["cpu_losses"]) == stats["lost"], stats["cpu_losses"])
 found = [(data["count"], data["cpu"], data["reason"], start, end)
          for _, name, start, end, data in check_profile.markers(p) if name == "lost samples"]
+waits = [row for row in found if row[2] == "ring-full: waits"]
+found = [row for row in found if row not in waits]
+expect(sum(count for count, *_ in waits) == stats["waits_lost"], waits)
 expect(sum(count for count, *_ in found) == stats["lost"], found)
 expect({cpu for _, cpu, *_ in found} == {cpu["cpu"] for cpu in stats["cpu_losses"]}, found)
 expect(all(reason == "ring-full" for _, _, reason, *_ in found), found)

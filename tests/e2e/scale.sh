@@ -163,17 +163,29 @@ expect(len([t for t in p["threads"] if t["name"] == "brief-one"]) == len(started
 expect(all(0 < t["registerTime"] <= t["unregisterTime"] for t in found.values()), "lives")
 CODE
 
-# Kernel objects and memory of the recorder, for one thread and for 10,000.
+# Kernel objects and memory of the recorder, for one thread and for 10,000, once the program that
+# visits sleeping threads is loaded, too.
+cost_of() { # PID
+	echo "$(kinds "$1")$(sed -n 's/^memlock:[[:space:]]*//p' "/proc/$1/fdinfo/"* |
+		awk '{ sum += $1 } END { print sum }')"
+}
+settled_cost() { # PID WORKER
+	local now='' before
+	until [ "$now" = "${before-}" ] && [ -n "$now" ]; do
+		before=$now
+		work_on "$2" 300
+		now=$(cost_of "$1")
+	done
+	echo "$now"
+}
 declare -A cost memory
 for count in 1 10000; do
 	start "$workloads/many_threads" "$count" >ready
 	read -r _ <&4
 	begin "threads-$count" attach --all-threads -p "$started"
 	is "threads, $count: said to be ready" "$(<"threads-$count.ready")" ready
-	cost[$count]="$(kinds "$recorder")$(sed -n 's/^memlock:[[:space:]]*//p' \
-		"/proc/$recorder/fdinfo/"* | awk '{ sum += $1 } END { print sum }')"
+	cost[$count]=$(settled_cost "$recorder" "$started")
 	memory[$count]=$(rss_kib "$recorder")
-	work_on "$started" 100
 	kill -INT "$recorder"
 	finish "threads-$count" 0
 	kill "$started"

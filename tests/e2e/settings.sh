@@ -46,7 +46,8 @@ weights = {t["tid"]: check_profile.total_weight(p, t) for t in rows}
 stats = json.load(open(args[1]))
 expect(sum(weights.values()) == stats["cpu_samples"], f"{weights}, {stats['cpu_samples']}")
 expect(weights[row["tid"]] > 0.9 * stats["cpu_samples"], weights)
-expect(stats["samples"] == sum(len(samples(t)) for t in p["threads"] if t not in rows), stats)
+expect(stats["samples"] == sum(len(samples(t)) for t in p["threads"] if t not in rows) +
+       stats["wait_rows"], stats)
 expect(stats["processes"] == 1, stats["processes"])
 on_cpus = sum(within("main", t) for t in rows)
 expect(0 < on_cpus == within("main") / 2, f"{on_cpus}, {within('main')} with threads")
@@ -95,11 +96,13 @@ for key, counted in (("samples", check_profile.sample_count(p)),
                      ("lost", sum(stats["lost_by"].values()))):
     expect(stats[key] == counted, f"{key}: {stats[key]}, counted {counted}")
 expect(0 < stats["cpu_samples"] <= stats["samples"], stats)
-expect(0.95 * stats["samples"] < stats["user_stacks"] <= stats["samples"], stats)
+expect(stats["samples"] == len(samples()) + len(waits()), (len(samples()), len(waits())))
+expect(stats["wait_rows"] == len(waits()), stats)
+expect(0.95 * stats["cpu_samples"] < stats["user_stacks"] <= stats["cpu_samples"], stats)
 expect(stats["user_stacks"] == with_user, f"{stats['user_stacks']}, counted {with_user}")
 expect(0 < stats["named_frames"] <= stats["frames"], stats)
 expect(stats["frames"] >= p["shared"]["frameTable"]["length"] > 0, stats)
-expect(stats["ring_bytes"] > 40 * stats["samples"], stats)
+expect(stats["ring_bytes"] > 40 * stats["cpu_samples"], stats)
 expect(stats["recorder_cpu_ms"] > 0 and stats["finish_ms"] > 0, stats)
 CODE
 

@@ -19,35 +19,34 @@ begin deadlock attach --off-cpu=2000 -p "$deadlock" -d 1
 finish deadlock 0
 judge "dead-locked threads: stacks of all the time" deadlock.json.gz <<'CODE'
 length = p["meta"]["profilingEndTime"] - p["meta"]["profilingStartTime"]
-interval = p["meta"]["interval"]
 for name, function in (("first", "lock_first"), ("second", "lock_second")):
     t = thread(name)
     expect(p["threads"].index(t) in p["meta"]["initialVisibleThreads"], f"{name} is hidden")
-    weight = within(function, t)
-    expect(abs(weight * interval - length) < 0.02 * length, f"{name}: {weight} of {length / interval}")
+    waited = waited_ms(None, function, t)
+    expect(abs(waited - length) < 0.02 * length, f"{name}: {waited} of {length} ms")
     expect(all(frames[0]["name"].startswith("clone") and any("futex" in f["name"] for f in frames)
-               for _, _, _, frames in samples(t)), name)
-expect(abs(within("main", thread("deadlock")) * interval - length) < 0.02 * length, "main")
+               for _, _, _, frames in waits(t)), name)
+expect(abs(waited_ms(None, "main", thread("deadlock")) - length) < 0.02 * length, "main")
 CODE
 
 begin short attach --off-cpu=2000 -p "$deadlock" -d 0.02
 finish short 0
 judge "threads that never woke have a stack, however short the recording" short.json.gz <<'CODE'
 for name, function in (("first", "lock_first"), ("second", "lock_second")):
-    expect(within(function, thread(name)) > 0, name)
+    expect(waited_ms(None, function, thread(name)), name)
 CODE
 
 kill -STOP "$deadlock"
 begin stopped attach --off-cpu=2000 -p "$deadlock" -d 0.2
 finish stopped 0
 judge "stopped threads" stopped.json.gz <<'CODE'
-expect(within("lock_first", thread("first")) > 0, "first")
+expect(waited_ms(None, "lock_first", thread("first")), "first")
 CODE
 begin frames attach --off-cpu=2000 -p "$deadlock" -d 0.2 --unwind fp
 finish frames 0
 judge "frame pointers lead through the copied stack" frames.json.gz <<'CODE'
-expect(within("first_thread", thread("first")) > 0, "first")
-expect(within("second_thread", thread("second")) > 0, "second")
+expect(waited_ms(None, "first_thread", thread("first")), "first")
+expect(waited_ms(None, "second_thread", thread("second")), "second")
 CODE
 kill -KILL "$deadlock"
 
@@ -55,7 +54,7 @@ start_ready "$workloads/faulting"
 begin faulting attach --off-cpu=2000 -p "$started" -d 0.2
 finish faulting 0
 judge "a thread that waits for a page, at whose stack's end there is none either" faulting.json.gz <<'CODE'
-expect(within("touch_missing", thread("toucher")) > 0, "no stack")
+expect(waited_ms(None, "touch_missing", thread("toucher")), "no stack")
 CODE
 kill -KILL "$started"
 
@@ -69,7 +68,7 @@ echo "# $(stat_of many sleepers_visits_ms) ms for the visits"
 # Chance chooses hardly anything, and a process never sleeps for long before it is another or none.
 record restless 0 --off-cpu=1 -- "$workloads/restless" 2
 judge "long waits of threads that die, or execute, meanwhile" restless.json.gz <<'CODE'
-stacks = [[f["name"] for f in frames] for _, _, _, frames in samples()]
+stacks = [[f["name"] for f in frames] for _, _, _, frames in waits()]
 naps = [names for names in stacks if "nap" in names]
 nappers = ("first_napper", "second_napper", "third_napper")
 expect(len(naps) > 20, f"{len(naps)} naps")

@@ -11,18 +11,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import check_profile  # noqa: E402
 
-WAITS = ("Idle", "Blocked", "Runnable")
 CLASSES = "whole truncated broken unknown kernel_only exiting".split()
-
-
-def is_wait(frames):
-    return bool(frames) and frames[-1]["category"] in WAITS
 
 
 def ticks_of(profile):
     """[(weight, frames)] of the clock's ticks: neither of waits nor of other events"""
     return [(weight, frames) for thread, _, weight, frames in check_profile.samples(profile)
-            if check_profile.view(thread) != "event" and not is_wait(frames)]
+            if check_profile.view(thread) != "event" and not check_profile.is_wait(frames)]
 
 
 def problems(stats, profile):

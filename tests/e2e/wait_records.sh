@@ -12,13 +12,13 @@ between() {
 	ok "$1: $2" awk -v n="$2" -v least="$3" -v most="$4" 'BEGIN { exit !(n >= least && n <= most) }'
 }
 
-# Runs ping_pong for some round trips and prints the times that both left their CPU by their own
-# will, as the kernel has counted them, and otherwise.
+# Runs ping_pong for some round trips and prints the times that both, and this program, left their
+# CPU by their own will, as the kernel has counted them, and otherwise.
 cat >counted.py <<'CODE'
 import resource, subprocess, sys
 subprocess.run([sys.argv[1], "0"], input=sys.argv[2], text=True, stdout=subprocess.DEVNULL)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(used.ru_nvcsw, used.ru_nivcsw)
+used = [resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
+print(sum(u.ru_nvcsw for u in used), sum(u.ru_nivcsw for u in used))
 CODE
 counted() { # NAME ROUNDS OPTION...
 	local name=$1 rounds=$2
@@ -27,9 +27,9 @@ counted() { # NAME ROUNDS OPTION...
 	read -r voluntary others <<<"$out"
 }
 
-# Python has waits of its own.
+# Before its exec, and after it has looked, this program has waits of its own.
 counted all 2000 --off-cpu=all
-between "every wait is counted" "$(stat_of all waits)" "$((voluntary - 4))" \
+between "every wait is counted" "$(stat_of all waits)" "$((voluntary - 10))" \
 	"$((voluntary + others + 500))"
 # The last wait of a process that ends has no stack.
 all=$(($(stat_of all waits) - $(stat_of all waits_lost)))
@@ -37,7 +37,7 @@ between "and all are sampled" "$(stat_of all waits_sampled)" "$((all - 4))" "$al
 is "with certainty" "$(stat_of all wait_chance_min)" 1.0
 
 counted few 60000 --off-cpu=100
-between "of few samples, too, every wait is counted" "$(stat_of few waits)" "$((voluntary - 4))" \
+between "of few samples, too, every wait is counted" "$(stat_of few waits)" "$((voluntary - 10))" \
 	"$((voluntary + others + 500))"
 between "of which few are sampled" "$(stat_of few waits_sampled)" 10 12000
 between "by a small chance" "$(stat_of few wait_chance_min)" 0 0.1
@@ -69,8 +69,19 @@ CODE
 record elsewhere 0 --off-cpu=all --cpu 0 -- python3 elsewhere.py
 between "waits beside CPUs that are not sampled" "$(stat_of elsewhere idle_ms)" 195 260
 
+# Defaults.
+record default 0 -- sleep 0.05
+between "waits of a command" "$(stat_of default idle_ms)" 48 1000
+start sleep 100
+begin attached attach -d 0.1 -p "$started"
+finish attached 0
+between "waits of a process" "$(stat_of attached idle_ms)" 80 10000
 record none 0 --no-off-cpu -- sleep 0.05
-is "without --off-cpu, no waits" "$(stat_of none waits) $(stat_of none wait_rows)" "0 0"
+is "--no-off-cpu: no waits" "$(stat_of none waits) $(stat_of none wait_rows)" "0 0"
+record everything 0 -a -- sleep 0.05
+is "-a: no waits" "$(stat_of everything waits) $(stat_of everything wait_rows)" "0 0"
+record there 0 --cpu 0 -- sleep 0.05
+is "some CPUs: no waits" "$(stat_of there waits) $(stat_of there wait_rows)" "0 0"
 
 refuses "a negative number of waits" 2 'off-cpu' "$PROF" record --off-cpu=-1 -- true
 done_testing

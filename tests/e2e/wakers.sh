@@ -33,7 +33,7 @@ expect(all(end - start >= 1 and data["cause"]["time"] == end for start, end, dat
 stacks = {(stack[0][:5], stack[-1], "answer" in stack) for _, _, _, stack in found}
 expect(stacks == {("clone", "try_to_wake_up", True)}, stacks)
 expect(sum("long_wait" in names for names in
-           [[f["name"] for f in frames] for _, _, _, frames in samples(thread("wait_turns"))]) > 0,
+           [[f["name"] for f in frames] for _, _, _, frames in waits(thread("wait_turns"))]) > 0,
        "the wait has no stack")
 CODE
 
@@ -61,14 +61,14 @@ done
 record lock 0 --wakers --off-cpu=2000 -- "$workloads/wait_shares" "$disk" 50
 judge_wakers "who holds a lock is beside who waits for it" lock.json.gz <<'CODE'
 main = thread("wait_shares")
-waits = [time for _, time, _, frames in samples(main)
-         if any(f["name"] == "wait_for_lock" for f in frames)]
+locked = [time for _, time, _, frames in waits(main)
+          if any(f["name"] == "wait_for_lock" for f in frames)]
 unlocks = [(start, end) for start, end, data, stack in woken("wait_shares")
            if data["waker"] == "holder" and "hold" in stack
            and any("unlock" in name for name in stack)]
 expect(len(unlocks) >= 40, f"{len(unlocks)} unlocks")
 beside = [start for start, end in unlocks
-          if any(start - 0.1 <= time <= end + 0.1 for time in waits)]
+          if any(start - 0.1 <= time <= end + 0.1 for time in locked)]
 expect(len(beside) >= 0.8 * len(unlocks), f"{len(beside)} of {len(unlocks)} have a stack")
 CODE
 

@@ -15,6 +15,7 @@ void recording_init(struct recording *r)
 		.options = {.ring_bytes = RING_BYTES, .unwind = RECORDER_UNWIND_NONE},
 	};
 	instrument_settings_init(&r->settings);
+	recording_set(r, "no-off-cpu", NULL);
 }
 
 void recording_release(struct recording *r)

@@ -32,7 +32,10 @@ struct recording {
 	uint64_t last_time;
 };
 
-/* Small rings, no user stacks, no filter; a test may change the options before it begins. */
+/*
+ * Small rings, no user stacks, no filter, no waits; a test may change the options before it
+ * begins.
+ */
 void recording_init(struct recording *r);
 void recording_release(struct recording *r);
 /* An option of an instrument: "event", "page-faults". */

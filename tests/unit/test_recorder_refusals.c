@@ -188,6 +188,30 @@ static void not_allowed_is_not_tried_again(void **state)
 	assert_int_equal(machine_call_count("load"), 3);
 }
 
+/* Waits are recorded unless said otherwise. */
+static void waits_that_nobody_asked_for_are_left_out(void **state)
+{
+	(void)state;
+	instrument_settings_release(&recording.settings);
+	instrument_settings_init(&recording.settings);
+	/*
+	 * This machine's small set of types has no context switches. With all types, the second
+	 * object is that of waits.
+	 */
+	machine_refuse("load", 2, -EINVAL);
+	assert_int_equal(recording_begin(&recording, PID, true), 0);
+	assert_int_equal(machine_call_count("load"), 3);
+}
+
+static void waits_that_are_asked_for_are_not(void **state)
+{
+	(void)state;
+	recording_set(&recording, "off-cpu", "100");
+	machine_refuse("load", 2, -EINVAL);
+	expect(PID, true, -EINVAL, "load the BPF programs: Invalid argument", "");
+	assert_int_equal(machine_call_count("load"), 2);
+}
+
 static void a_rate_that_is_too_high(void **state)
 {
 	(void)state;
@@ -311,6 +335,8 @@ int main(void)
 		CASE(files_that_are_missing),
 		CASE(types_that_are_missing),
 		CASE(not_allowed_is_not_tried_again),
+		CASE(waits_that_nobody_asked_for_are_left_out),
+		CASE(waits_that_are_asked_for_are_not),
 		CASE(a_rate_that_is_too_high),
 		CASE(counters_that_are_missing),
 		CASE(a_clock_that_is_too_slow),

@@ -27,6 +27,7 @@ struct filter;
 
 struct bpf_object_open_opts;
 struct bpf_object_skeleton;
+struct programs_options;
 
 /*
  * An additional object. It shares the first object's maps and configuration (bpf/shared.bpf.h), and
@@ -40,6 +41,10 @@ struct programs_part {
 	void (*close)(void *ctx); /* destroys the skeleton, if open */
 	void *ctx;
 	bool is_late; /* loaded by programs_load_late(), and not attached */
+	/* "waits": this is recorded by it, and a recording can do without. NULL: it cannot. */
+	const char *optional;
+	/* Resets what it needs in the options, since it will not be loaded. Not if it is NULL. */
+	void (*drop)(void *ctx, struct programs_options *options);
 };
 
 struct programs_options {
@@ -56,6 +61,12 @@ struct programs_options {
 };
 
 void programs_add_part(struct programs_options *options, const struct programs_part *part);
+
+/* Makes all parts so far necessary: more depends on them. */
+void programs_keep_parts(struct programs_options *options);
+
+/* Removes the optional parts. Returns what they record; NULL: there was none. */
+const char *programs_drop_parts(struct programs_options *options);
 
 /* Excludes a program of the first object from loading. */
 void programs_leave_out(struct programs_options *options, const char *name);

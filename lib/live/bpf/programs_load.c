@@ -129,6 +129,32 @@ void programs_add_part(struct programs_options *options, const struct programs_p
 		options->parts[options->part_count++] = *part;
 }
 
+void programs_keep_parts(struct programs_options *options)
+{
+	for (size_t i = 0; i < options->part_count; i++)
+		options->parts[i].optional = NULL;
+}
+
+const char *programs_drop_parts(struct programs_options *options)
+{
+	const char *dropped = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < options->part_count; i++) {
+		const struct programs_part part = options->parts[i];
+
+		if (!part.optional) {
+			options->parts[kept++] = part;
+			continue;
+		}
+		dropped = part.optional;
+		if (part.drop)
+			part.drop(part.ctx, options);
+	}
+	options->part_count = kept;
+	return dropped;
+}
+
 /* Has it to know the tasks that run already? */
 static bool has_to_scan(const struct programs_options *options)
 {

@@ -78,21 +78,33 @@ static void destroy(void *state)
 		free(s);
 }
 
+static void drop(void *ctx, struct programs_options *programs)
+{
+	struct sleepers *s = ctx;
+
+	(void)programs;
+	s->is_on = false;
+}
+
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
 	struct sleepers *s = state;
-	const struct programs_part part = {
+	struct programs_part part = {
 		.open = open_object,
 		.close = close_object,
 		.ctx = s,
 		.is_late = true,
+		.drop = drop,
 	};
 
 	(void)err;
 	s->is_on = programs->config.waits;
 	s->may_sleep_already = s->live->options->targets || s->live->options->filter->all;
-	if (s->is_on)
-		programs_add_part(programs, &part);
+	if (!s->is_on)
+		return 0;
+	/* The part before is that of waits. */
+	part.optional = programs->parts[programs->part_count - 1].optional;
+	programs_add_part(programs, &part);
 	return 0;
 }
 

@@ -24,8 +24,6 @@
 #define QUOTA_MIN 10
 #define WINDOW_NS 100000000ull
 #define NS_PER_SECOND 1e9
-/* Until every test of the recorder expects waits. */
-#define ON_BY_DEFAULT false
 /* Before this version of real-time kernels, rings may not be written to in a context switch. */
 #define REAL_TIME_MAJOR_MIN 6
 #define REAL_TIME_MINOR_MIN 12
@@ -70,7 +68,7 @@ static bool is_wanted(const struct waits *w)
 	const struct live *live = w->live;
 
 	if (w->settings->mode == WAITS_DEFAULT)
-		return ON_BY_DEFAULT && !live->options->filter->all && !live->only->count;
+		return !live->options->filter->all && !live->only->count;
 	return w->settings->mode != WAITS_OFF;
 }
 
@@ -121,6 +119,14 @@ static void close_object(void *ctx)
 	waits_bpf__destroy(steal(w->skeleton));
 }
 
+static void drop(void *ctx, struct programs_options *programs)
+{
+	struct waits *w = ctx;
+
+	w->is_on = false;
+	programs->config.waits = false;
+}
+
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
 	struct waits *w = state;
@@ -128,6 +134,8 @@ static int configure(void *state, struct programs_options *programs, struct erro
 		.open = open_object,
 		.close = close_object,
 		.ctx = w,
+		.optional = w->settings->mode == WAITS_DEFAULT ? "waits" : NULL,
+		.drop = drop,
 	};
 
 	if (!is_wanted(w))

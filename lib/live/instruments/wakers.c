@@ -68,6 +68,7 @@ static int configure(void *state, struct programs_options *programs, struct erro
 		return error_text(
 			err, -EINVAL,
 			"--wakers is about waits, and none are recorded: add --off-cpu=2000");
+	programs_keep_parts(programs);
 	programs_add_part(programs, &part);
 	return 0;
 }

@@ -9,9 +9,12 @@
 
 #include <linux/types.h>
 
+#include "bpf/v8_layout.h"
+
 enum runtime_kind {
 	RUNTIME_NONE,
 	RUNTIME_PYTHON,
+	RUNTIME_V8,
 	RUNTIME_KIND_COUNT,
 };
 
@@ -88,6 +91,7 @@ struct runtime_layout {
 	__u32 reserved;
 	union {
 		struct python_layout python;
+		struct v8_layout v8;
 		__u64 words[48];
 	};
 };

@@ -2,9 +2,11 @@
 #include "lib/runtimes/runtime.h"
 
 #include "lib/runtimes/python.h"
+#include "lib/runtimes/v8.h"
 
 const struct runtime *const runtimes[RUNTIME_KIND_COUNT] = {
 	[RUNTIME_PYTHON] = &runtime_python,
+	[RUNTIME_V8] = &runtime_v8,
 };
 
 void managed_code_release(struct managed_code *code)
@@ -12,6 +14,7 @@ void managed_code_release(struct managed_code *code)
 	strbuf_release(&code->name);
 	strbuf_release(&code->file);
 	vec_release(&code->lines);
+	vec_release(&code->places);
 	*code = (struct managed_code){0};
 }
 

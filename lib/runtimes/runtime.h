@@ -25,11 +25,34 @@ struct managed_line {
 	uint32_t line; /* 0: none */
 };
 
+/* The text that a function was compiled from, as the process has it. */
+struct managed_source {
+	uint64_t object; /* address of what has it; 0: there is none, or it is not needed */
+	uint32_t id; /* of the object, which may move */
+};
+
+/* Starts of the lines of a text, in characters from its own. A zeroed struct is empty. */
+struct line_starts {
+	VEC(uint32_t) rows; /* from the second line on, ascending */
+	uint32_t length; /* of the text */
+	bool after_return; /* it ends with \r by now */
+};
+
+/* Code from that unit on was made from this place in the source. */
+struct managed_place {
+	uint32_t unit, place; /* in characters */
+};
+
 /* A function of a runtime. A zeroed struct is empty. */
 struct managed_code {
 	struct strbuf name, file; /* UTF-8; empty: unknown */
 	uint32_t first_line; /* of the definition; 0: unknown */
 	VEC(struct managed_line) lines; /* ascending by unit, each line once in a row */
+	const char *tier; /* a tier of its language; NULL: its runtime has none */
+	/* For runtimes that know places in a text instead of lines; see runtime_set_lines(). */
+	struct managed_source source;
+	int32_t start; /* place of the definition; -1: unknown */
+	VEC(struct managed_place) places; /* ascending by unit */
 	bool is_cut; /* name or file lack their end */
 	bool lacks_text; /* name, file or lines were not in the sight: see late() */
 };
@@ -59,7 +82,20 @@ struct runtime {
 	 */
 	bool (*late)(const struct runtime_layout *layout, const struct rec_sight *sight,
 		     runtime_read_fn *read, void *ctx, struct managed_code *code);
+	/*
+	 * Finds the lines of a source. False, and `lines` empty: it is not there any more, or
+	 * unreadable. NULL: sights tell lines.
+	 */
+	bool (*read_source)(const struct runtime_layout *layout,
+			    const struct managed_source *source, runtime_read_fn *read, void *ctx,
+			    struct line_starts *lines);
 };
+
+/* Makes lines of the places in code. */
+void runtime_set_lines(struct managed_code *code, const struct line_starts *lines);
+/* Adds the lines of a piece of text, `width` bytes a character: 1 or 2. */
+void line_starts_add(struct line_starts *lines, unsigned int width, const void *text, size_t size);
+void line_starts_release(struct line_starts *lines);
 
 /* By enum runtime_kind; RUNTIME_NONE has no row. */
 extern const struct runtime *const runtimes[RUNTIME_KIND_COUNT];

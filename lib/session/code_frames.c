@@ -26,6 +26,7 @@ struct code_frames {
 	process_id *owners; /* by module: process of this anonymous memory, or NO_PROCESS */
 	struct code_func *funcs; /* by row of the table */
 	struct code_func *managed; /* by row of table->managed */
+	bool has_managed;
 };
 
 /* If a name tells no language, a mapped library of the compiler does. */
@@ -78,6 +79,11 @@ static void name_entry(struct code_frames *c, const struct code_entry *entry, mo
 	func.line = name.line;
 	func.column = name.column;
 	func.is_js = name.is_js;
+	/* The same function as the runtime tells of it. */
+	if (c->has_managed && name.is_js && name.language == LANGUAGE_JAVASCRIPT) {
+		func.module = NO_MODULE;
+		func.column = 0;
+	}
 	out->func = funcs_intern(&c->profile->funcs, &func);
 	out->language = name.language;
 	out->tier = name.tier;
@@ -103,18 +109,31 @@ static uint8_t language_of_category(const char *name, size_t size)
 	return LANGUAGE_NONE;
 }
 
-/* The name begins with a category; the first line is the definition's. */
+static uint8_t tier_of_name(uint8_t language, const char *name, size_t size)
+{
+	const char *const *tiers = languages[language] ? languages[language]->category.subcategories
+						       : NULL;
+
+	for (uint8_t i = 0; tiers && tiers[i]; i++) {
+		if (strlen(tiers[i]) == size && memcmp(tiers[i], name, size) == 0)
+			return i;
+	}
+	return 0;
+}
+
+/* The name begins with "CATEGORY:" or "CATEGORY/TIER:"; the first line is the definition's. */
 static void name_managed(struct code_frames *c, const struct code_entry *entry,
 			 struct code_func *out)
 {
 	const char *text = strings_get(&c->table->names, entry->name);
 	size_t size = strings_size(&c->table->names, entry->name), category;
-	const char *colon = memchr(text, ':', size);
+	const char *colon = memchr(text, ':', size), *slash;
 	struct func func = {.module = NO_MODULE, .is_js = true, .is_named = true};
 
 	category = colon ? (size_t)(colon - text) : 0;
-	out->language = language_of_category(text, category);
-	out->tier = 0;
+	slash = memchr(text, '/', category);
+	out->language = language_of_category(text, slash ? (size_t)(slash - text) : category);
+	out->tier = slash ? tier_of_name(out->language, slash + 1, (size_t)(colon - slash - 1)) : 0;
 	if (colon) {
 		text += category + 1;
 		size -= category + 1;
@@ -124,6 +143,17 @@ static void name_managed(struct code_frames *c, const struct code_entry *entry,
 	func.file = file_of_lines(c, entry);
 	func.line = entry->line_count ? c->table->lines.items[entry->first_line].line : 0;
 	out->func = funcs_intern(&c->profile->funcs, &func);
+}
+
+static uint8_t language_of_runtime(uint64_t kind)
+{
+	switch (kind) {
+	case RUNTIME_PYTHON:
+		return LANGUAGE_PYTHON;
+	case RUNTIME_V8:
+		return LANGUAGE_JAVASCRIPT;
+	}
+	return LANGUAGE_NONE;
 }
 
 /* Code that no record tells of: the ring was full, or its record was lost. */
@@ -137,7 +167,7 @@ static void set_name_lost(struct code_frames *c, struct frame *frame)
 		.name = strings_intern(&c->profile->strings, NAME_LOST),
 	};
 
-	frame->language = frame->offset == RUNTIME_PYTHON ? LANGUAGE_PYTHON : LANGUAGE_NONE;
+	frame->language = language_of_runtime(frame->offset);
 	frame->func = funcs_intern(&c->profile->funcs, &func);
 	frame->offset = 0;
 }
@@ -276,7 +306,8 @@ void code_frames_name(struct profile *p, struct code_table *table,
 	struct code_frames c = {.profile = p, .table = table, .processes = processes};
 
 	set_reasons(&c);
-	if (!table->rows.count && !has_managed_frames(p))
+	c.has_managed = has_managed_frames(p);
+	if (!table->rows.count && !c.has_managed)
 		return;
 	find_owners(&c);
 	find_versions(&c, table);

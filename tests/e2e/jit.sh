@@ -62,16 +62,17 @@ expect(stats["whole"] >= 0.99 * can_be_whole, f"whole: {stats}")
 CODE
 }
 
-record map 0 --as-root -- "${node[@]}" --perf-basic-prof burn.js 700
+record map 0 --as-root --no-runtimes -- "${node[@]}" --perf-basic-prof burn.js 700
 pid=${out%% *}
 names_script map
 rm -f "/tmp/perf-$pid.map"
 
-record dump 0 --as-root -- "${node[@]}" --perf-prof burn.js 700
+record dump 0 --as-root --no-runtimes -- "${node[@]}" --perf-prof burn.js 700
 names_script dump
 rm -f jit-*.dump
 
-record interpreted 0 --as-root -- "${node[@]}" --perf-basic-prof --interpreted-frames-native-stack burn.js 700
+record interpreted 0 --as-root --no-runtimes -- "${node[@]}" --perf-basic-prof \
+	--interpreted-frames-native-stack burn.js 700
 pid=${out%% *}
 names_script interpreted
 judge "interpreted: the script itself, though it is never compiled" interpreted.json.gz <<'CODE'
@@ -82,7 +83,7 @@ expect(right > 0.9 * len(found), f"{right} of {len(found)}")
 CODE
 rm -f "/tmp/perf-$pid.map"
 
-record unlinked 0 --as-root -- "${node[@]}" --perf-basic-prof burn.js 700 /tmp/perf-
+record unlinked 0 --as-root --no-runtimes -- "${node[@]}" --perf-basic-prof burn.js 700 /tmp/perf-
 names_script unlinked
 is "unlinked: it is not there any more" "$(ls /tmp/perf-"${out%% *}".map 2>/dev/null)" ""
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as a file that may contain a runtime. */
 #include "lib/runtimes/python.h"
+#include "lib/runtimes/v8.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -12,6 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	/* The kernel's program trusts these sizes. */
 	if (layout.kind == RUNTIME_PYTHON && !python_layout_is_sane(&layout.python))
+		abort();
+	if (layout.kind == RUNTIME_V8 && !v8_layout_is_sane(&layout.v8))
 		abort();
 	if ((result != 0 && (layout.kind || !err.text[0])) || result > 0)
 		abort();

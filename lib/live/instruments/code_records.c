@@ -21,7 +21,8 @@ static uint32_t write_text(struct strbuf *text, const struct runtime *runtime,
 {
 	uint32_t file;
 
-	strbuf_addf(text, "%s:", runtime->name);
+	strbuf_addf(text, code->tier ? "%s/%s:" : "%s%s:", runtime->name,
+		    code->tier ? code->tier : "");
 	strbuf_add(text, code->name.text, code->name.size);
 	strbuf_add(text, "", 1);
 	file = (uint32_t)text->size;

@@ -4,8 +4,6 @@
  * with one is mapped, and makes code records of the functions that the kernel sees for the first
  * time.
  */
-#include <bpf/libbpf.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +17,11 @@
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/code_records.h"
 #include "lib/live/instruments/late_reader.h"
+#include "lib/live/instruments/runtime_programs.h"
+#include "lib/live/instruments/runtime_sources.h"
 #include "lib/live/tracker.h"
 #include "lib/record/record.h"
 #include "lib/runtimes/runtime.h"
-#include "python.skel.h"
 
 #define VERSION_SIZE 16
 /* Programs may invent functions, and files with interpreters in them. */
@@ -42,8 +41,7 @@ struct found_layout {
 struct runtimes {
 	struct live *live;
 	const struct runtimes_settings *settings;
-	struct python_bpf *skeleton; /* NULL: not loaded */
-	bool has_failed; /* it could not be loaded */
+	struct runtime_program loaded[RUNTIME_KIND_COUNT];
 	VEC(struct found_layout) layouts; /* by number */
 	VEC(char *) refused; /* why, each reason once */
 	uint64_t more_refused; /* without room in the list */
@@ -54,6 +52,7 @@ struct runtimes {
 	uint64_t nameless; /* of those, without a name */
 	uint64_t dropped; /* more than FUNCTIONS_MAX */
 	struct late_reader reader;
+	struct runtime_sources sources;
 };
 
 static void *create(struct live *live, const void *settings)
@@ -74,6 +73,7 @@ static void destroy(void *state)
 	vec_release(&r->refused);
 	vec_release(&r->layouts);
 	late_reader_release(&r->reader);
+	runtime_sources_release(&r->sources);
 	free(r);
 }
 
@@ -89,41 +89,6 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	(void)err;
 	programs->config.interpreter_frames = r->settings->keeps_interpreter;
 	return 0;
-}
-
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
-{
-	struct runtimes *r = ctx;
-
-	r->skeleton = python_bpf__open_opts(options);
-	if (!r->skeleton)
-		return -errno;
-	*out = r->skeleton->skeleton;
-	return 0;
-}
-
-static void close_object(void *ctx)
-{
-	struct runtimes *r = ctx;
-
-	python_bpf__destroy(steal(r->skeleton));
-}
-
-static int load(struct runtimes *r, struct error *err)
-{
-	const struct programs_part part = {.open = open_object, .close = close_object, .ctx = r};
-	int code = programs_add_late(r->live->programs, &part, err);
-
-	if (!code)
-		code = programs_enter_runtime(r->live->programs, RUNTIME_PYTHON,
-					      bpf_program__fd(r->skeleton->progs.on_python), false,
-					      err);
-	if (!code)
-		code = programs_enter_runtime(
-			r->live->programs, RUNTIME_PYTHON,
-			bpf_program__fd(r->skeleton->progs.on_python_tracepoint), true, err);
-	return code;
 }
 
 static void refuse(struct runtimes *r, const char *why)
@@ -155,6 +120,7 @@ static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *n
 {
 	struct found_layout found = {.layout = *layout};
 	struct runtimes *r = ctx;
+	struct runtime_program *program = &r->loaded[layout->kind];
 	struct error err = {0};
 
 	if (find_layout(r, layout, number))
@@ -164,16 +130,15 @@ static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *n
 		r->more_layouts++;
 		return false;
 	}
-
-	if (!r->skeleton && !r->has_failed && load(r, &err)) {
+	if (program->has_failed)
+		return false;
+	if (runtime_program_load(program, layout->kind, r->live->programs, &err)) {
 		_cleanup_free_ char *why = xasprintf("no functions of %s in stacks: %s",
 						     runtimes[layout->kind]->name, err.text);
 
-		r->has_failed = true;
 		refuse(r, why);
-	}
-	if (r->has_failed)
 		return false;
+	}
 	if (programs_set_layout(r->live->programs, *number, layout, &err)) {
 		refuse(r, err.text);
 		return false;
@@ -221,6 +186,8 @@ static void describe(struct runtimes *r, const struct runtime_layout *layout,
 	if ((code->lacks_text || lacks_pieces(sight)) && runtime->late &&
 	    runtime->late(layout, sight, late_reader_read, &r->reader, code))
 		r->late++;
+	runtime_sources_set_lines(&r->sources, layout, (pid_t)sight->rec.pid, late_reader_read,
+				  &r->reader, code);
 	r->functions++;
 	r->nameless += !code->name.size;
 }
@@ -256,7 +223,7 @@ static void count(void *state, uint64_t time)
 	uint64_t *to = (uint64_t *)&sum;
 
 	(void)time;
-	if (r->skeleton && programs_read_runtime_counters(r->live->programs, each) == 0) {
+	if (r->layouts.count && programs_read_runtime_counters(r->live->programs, each) == 0) {
 		for (uint32_t i = 0; i < possible->count; i++) {
 			const uint64_t *from = (const uint64_t *)&each[i];
 

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reads objects of V8's heap from the memory of the current task. */
+#ifndef PROF_BPF_RUNTIMES_V8_BPF_H
+#define PROF_BPF_RUNTIMES_V8_BPF_H
+
+#include "bpf/capture_stack.bpf.h"
+#include "bpf/runtimes/managed.bpf.h"
+#include "bpf/runtimes/sight.bpf.h"
+
+#define V8_FRAME_WORDS 5 /* from V8_FRAME_OFFSET up to the frame pointer */
+#define V8_STRING_HOPS 3
+#define V8_STRING_WORDS 4
+
+/* Variables of a walk. All addresses come from the target, and may be anything. */
+struct v8_walk {
+	struct v8_layout layout;
+	__u64 process; /* hash that tells the process from others */
+	/* Maps of that process whose type was looked at; they never move. By enum v8_type. */
+	__u64 maps[V8_TYPE_COUNT];
+	__u32 tid;
+	__u32 layout_number;
+	__u32 torn;
+	__u32 tier; /* enum v8_tier */
+	/* Memory for what was read. */
+	__u64 frame[V8_FRAME_WORDS];
+	__u64 shared[V8_SHARED_MAX / 8 + 1]; /* a little more, for the verifier */
+	__u64 bytecode; /* reference; 0: the frame has none */
+	__u64 bytecode_size;
+	__u64 script; /* reference; 0: none */
+	__u64 script_id;
+	/* A string: address and number of its characters. */
+	__u64 text, length;
+	__u32 width;
+	__u32 scope_end; /* of the function, a position in the source */
+	__u64 halves[2]; /* of a string made of two */
+	__u64 words[8];
+};
+
+struct v8_walks {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct v8_walk);
+};
+
+struct v8_walks v8_walks SEC(".maps");
+
+static __always_inline struct v8_walk *own_v8_walk(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&v8_walks, &zero);
+}
+
+/* References have these two lowest bits; weak ones and others are not followed. */
+static __always_inline bool v8_is_reference(__u64 word)
+{
+	return (word & 3) == 1;
+}
+
+/* Small integers are in the upper half of their word. */
+static __always_inline bool v8_is_small(__u64 word)
+{
+	return !(__u32)word;
+}
+
+static __always_inline bool v8_read(__u64 reference, __u32 offset, void *to, __u32 size)
+{
+	return !bpf_probe_read_user(to, size, (const void *)(reference - 1 + offset));
+}
+
+/* Reads the type in a map. */
+static __always_inline bool v8_map_type(const struct v8_walk *w, __u64 map, __u16 *type)
+{
+	return v8_is_reference(map) && v8_read(map, w->layout.map_type, type, sizeof(*type));
+}
+
+/* Is an object with this map of that type? */
+static __always_inline bool v8_is(struct v8_walk *w, __u64 map, enum v8_type type)
+{
+	__u16 found;
+
+	if (w->maps[type] == map)
+		return true;
+	if (!v8_map_type(w, map, &found) || found != w->layout.types[type])
+		return false;
+	w->maps[type] = map;
+	return true;
+}
+
+/* Is the object at the reference of that type? */
+static __always_inline bool v8_refers_to(struct v8_walk *w, __u64 reference, enum v8_type type)
+{
+	__u64 map;
+
+	return v8_is_reference(reference) && v8_read(reference, 0, &map, sizeof(map)) &&
+	       v8_is(w, map, type);
+}
+
+/* A word at a byte offset in what was read; offsets of a layout are trusted to be in it. */
+#define v8_shared_word(w, at) \
+	(*(const __u64 *)((const char *)(w)->shared + ((at) & (V8_SHARED_MAX - 1) & ~7u)))
+#define v8_shared_int(w, at) \
+	(*(const __u32 *)((const char *)(w)->shared + ((at) & (V8_SHARED_MAX - 1) & ~3u)))
+
+/* Kinds of strings, in their types. */
+#define V8_STRING_KIND 7
+#define V8_ONE_BYTE 8
+#define V8_UNCACHED 16
+
+enum v8_string {
+	V8_FLAT = 0,
+	V8_CONS = 1,
+	V8_EXTERNAL = 2,
+	V8_SLICED = 3,
+	V8_THIN = 5,
+	V8_NO_STRING = 8,
+};
+
+/* Follows a string by one hop. V8_THIN: *reference is the next one. */
+static __always_inline enum v8_string v8_step_string(struct v8_walk *w, __u64 *reference,
+						     __u64 *skipped)
+{
+	__u64 words[V8_STRING_WORDS], string = *reference, offset;
+	__u16 type;
+
+	if (!v8_is_reference(string) || !v8_read(string, 0, words, sizeof(words)) ||
+	    !v8_map_type(w, words[0], &type) || type >= w->layout.string_end)
+		return V8_NO_STRING;
+	if (!w->length)
+		w->length = words[1] >> 32;
+	w->width = type & V8_ONE_BYTE ? 1 : 2;
+	switch (type & V8_STRING_KIND) {
+	case V8_FLAT:
+		w->text = string - 1 + V8_STRING_TEXT + *skipped * w->width;
+		return V8_FLAT;
+	case V8_THIN:
+		*reference = words[2];
+		return V8_THIN;
+	case V8_SLICED:
+		offset = words[3] >> 32;
+		*skipped += offset;
+		*reference = words[2];
+		return V8_THIN;
+	case V8_CONS:
+		w->halves[0] = words[2];
+		w->halves[1] = words[3];
+		return V8_CONS;
+	case V8_EXTERNAL:
+		w->text = words[3] + *skipped * w->width;
+		return type & V8_UNCACHED ? V8_NO_STRING : V8_FLAT;
+	}
+	return V8_NO_STRING;
+}
+
+/*
+ * Finds the text of a string: V8_FLAT, V8_CONS or V8_NO_STRING. Global functions: the verifier
+ * checks each once.
+ */
+__noinline int v8_find_string(struct v8_walk *w, __u64 reference)
+{
+	enum v8_string kind;
+	__u64 skipped = 0;
+
+	if (!w)
+		return V8_NO_STRING;
+	w->length = 0;
+	for (int i = 0; i < V8_STRING_HOPS; i++) {
+		kind = v8_step_string(w, &reference, &skipped);
+		if (kind != V8_THIN)
+			return kind;
+	}
+	return V8_NO_STRING;
+}
+
+#endif

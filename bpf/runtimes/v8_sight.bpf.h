@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Functions: what they are, and the positions of frames in them. */
+#ifndef PROF_BPF_RUNTIMES_V8_SIGHT_BPF_H
+#define PROF_BPF_RUNTIMES_V8_SIGHT_BPF_H
+
+#include "bpf/runtimes/v8.bpf.h"
+
+/* Appends the flat string that was found to the name, or to the file behind it. */
+__noinline int v8_append(struct v8_walk *w, struct sight_scratch *sight, __u32 which)
+{
+	struct sight_text *text;
+	struct rec_sight *rec;
+	__u32 at, max;
+	__u64 size;
+
+	if (!w || !sight)
+		return 0;
+	rec = sight_of(sight);
+	text = which ? &rec->file : &rec->name;
+	max = which ? SIGHT_FILE_MAX : SIGHT_NAME_MAX;
+	at = (which ? rec->name.size : 0) + text->size;
+	/* Halves of unlike width, and more than there is room for, are read late. */
+	if (w->length > 1u << 30 || text->size > max || (text->width && text->width != w->width)) {
+		text->flags |= SIGHT_CUT;
+		return 0;
+	}
+	text->width = w->width;
+	text->length += w->length;
+	size = w->length * w->width;
+	if (size > max - text->size) {
+		size = max - text->size;
+		text->flags |= SIGHT_CUT;
+	}
+	barrier_var(size);
+	barrier_var(at);
+	if (size > SIGHT_FILE_MAX || at > SIGHT_NAME_MAX + SIGHT_FILE_MAX)
+		return 0;
+	if (bpf_probe_read_user(sight->body + at, size, (const void *)w->text)) {
+		text->flags |= SIGHT_UNREADABLE;
+		return 0;
+	}
+	text->size += size;
+	return 1;
+}
+
+/* Reads the name, or the file behind it. */
+__noinline int v8_read_text(struct v8_walk *w, struct sight_scratch *sight, __u64 string,
+			    __u32 which)
+{
+	struct sight_text *text;
+	__u64 second;
+	int kind;
+
+	if (!w || !sight)
+		return 0;
+	text = which ? &sight_of(sight)->file : &sight_of(sight)->name;
+	*text = (struct sight_text){0};
+	kind = v8_find_string(w, string);
+	if (kind == V8_FLAT)
+		return v8_append(w, sight, which);
+	if (kind != V8_CONS)
+		return 0;
+	second = w->halves[1];
+	if (v8_find_string(w, w->halves[0]) != V8_FLAT || !v8_append(w, sight, which) ||
+	    v8_find_string(w, second) != V8_FLAT || !v8_append(w, sight, which))
+		text->flags |= SIGHT_CUT;
+	return 1;
+}
+
+/* The words of a ScopeInfo behind the names of its locals. */
+enum {
+	V8_SCOPE_NAME,
+	V8_SCOPE_VARIABLE,
+	V8_SCOPE_INFERRED,
+	V8_SCOPE_START,
+	V8_SCOPE_END,
+	V8_SCOPE_WORDS,
+};
+
+/* Returns where in a ScopeInfo the function's name is; 0: unknown. */
+static __always_inline __u32 v8_scope_name(struct v8_walk *w, __u64 scope)
+{
+	__u64 flags, locals;
+	__u32 at = w->layout.scope_names;
+
+	if (!v8_read(scope, w->layout.scope_flags, &flags, sizeof(flags)) ||
+	    !v8_read(scope, w->layout.scope_locals, &locals, sizeof(locals)))
+		return 0;
+	flags >>= w->layout.scope_flags_shift & 63;
+	locals >>= 32;
+	if (locals > V8_SCOPE_LOCALS_MAX)
+		return 0;
+	/* Each has a name and a word of attributes; names of many are in a table. */
+	at += 8 * (locals < V8_SCOPE_LOCALS ? 2 * locals : locals + 1);
+	return (flags & 15) == w->layout.scope_module ? at + 8 : at;
+}
+
+static __always_inline void v8_describe_scope(struct v8_walk *w, struct sight_scratch *sight,
+					      __u64 scope, struct v8_sight *head)
+{
+	__u32 at = v8_scope_name(w, scope);
+	__u64 range[2];
+
+	if (!at || !v8_read(scope, at, w->words, V8_SCOPE_WORDS * 8))
+		return;
+	v8_read_text(w, sight, w->words[V8_SCOPE_NAME], 0);
+	/* An anonymous function has the name that V8 has given to it. */
+	if (!sight_of(sight)->name.length)
+		v8_read_text(w, sight, w->words[V8_SCOPE_INFERRED], 0);
+	if (w->layout.scope_start) {
+		if (!v8_read(scope, w->layout.scope_start, range, sizeof(range)))
+			return;
+	} else {
+		range[0] = w->words[V8_SCOPE_START];
+		range[1] = w->words[V8_SCOPE_END];
+		if (v8_is_small(w->words[V8_SCOPE_INFERRED])) {
+			range[0] = w->words[V8_SCOPE_INFERRED];
+			range[1] = w->words[V8_SCOPE_START];
+		}
+	}
+	if (v8_is_small(range[0]) && v8_is_small(range[1])) {
+		head->start = range[0] >> 32;
+		head->end = range[1] >> 32;
+	}
+}
+
+/* Reads the name, and where in its script the function is. */
+__noinline int v8_describe_name(struct v8_walk *w, struct sight_scratch *sight,
+				struct v8_sight *head)
+{
+	__u64 name;
+
+	if (!w || !sight || !head)
+		return 0;
+	name = v8_shared_word(w, w->layout.shared_name);
+	sight_of(sight)->name = (struct sight_text){0};
+	if (v8_refers_to(w, name, V8_SCOPE))
+		v8_describe_scope(w, sight, name, head);
+	else
+		v8_read_text(w, sight, name, 0);
+	return 1;
+}
+
+/* Appends the table of source positions, which V8 makes when it needs it. Returns its size. */
+__noinline int v8_append_positions(struct v8_walk *w, struct sight_scratch *sight, __u32 at)
+{
+	__u64 table, length;
+	__u32 size;
+
+	if (!w || !sight || !w->bytecode || at > SIGHT_TEXT_MAX ||
+	    !v8_read(w->bytecode, w->layout.bytecode_positions, &table, sizeof(table)) ||
+	    !v8_refers_to(w, table, V8_POSITIONS) ||
+	    !v8_read(table, w->layout.array_length, &length, sizeof(length)))
+		return 0;
+	size = length >> 32;
+	barrier_var(size);
+	barrier_var(at);
+	if (size > SIGHT_LINES_MAX - sizeof(struct v8_sight) ||
+	    at > SIGHT_NAME_MAX + SIGHT_FILE_MAX + sizeof(struct v8_sight))
+		return 0;
+	if (bpf_probe_read_user(sight->body + at, size,
+				(const void *)(table - 1 + w->layout.array_data)))
+		return 0;
+	return size;
+}
+
+/* Reads what tells of lines. */
+static __always_inline void v8_describe_lines(struct v8_walk *w, struct sight_scratch *sight,
+					      const struct v8_sight *head)
+{
+	struct rec_sight *rec = sight_of(sight);
+	__u32 at = rec->name.size + rec->file.size;
+
+	rec->lines = (struct sight_text){.width = 1};
+	barrier_var(at);
+	if (at > SIGHT_NAME_MAX + SIGHT_FILE_MAX)
+		return;
+	__builtin_memcpy(sight->body + at, head, sizeof(*head));
+	rec->lines.size = sizeof(*head) + v8_append_positions(w, sight, at + sizeof(*head));
+	rec->lines.length = rec->lines.size;
+}
+
+/* Returns the number of instruction units of the function. */
+static __always_inline __u32 v8_units(const struct v8_walk *w)
+{
+	__u64 units = w->bytecode_size;
+
+	if (w->tier != V8_TIER_INTERPRETED || !units)
+		return 1;
+	return units < UNITS_MAX ? units : UNITS_MAX;
+}
+
+/* Describes the function that was read. Returns its seen value; 0: there is no room. */
+__noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like, __u64 identity)
+{
+	struct runtime_counters *count = own_runtime_counters();
+	struct v8_sight head = {.start = -1, .end = -1};
+	struct sight_scratch *sight = own_sight();
+	struct rec_sight *rec;
+	__u64 name = 0;
+
+	if (!w || !like || !count || !sight)
+		return 0;
+	rec = sight_of(sight);
+	rec->code = w->script;
+	rec->identity = identity;
+	rec->units = v8_units(w);
+	rec->position = new_positions(rec->units);
+	if (!rec->position) {
+		count->lost_sights++;
+		return 0;
+	}
+	rec->first_line = 0;
+	rec->layout = w->layout_number;
+	head.tier = w->tier;
+	v8_describe_name(w, sight, &head);
+	rec->file = (struct sight_text){0};
+	if (w->script && v8_refers_to(w, w->script, V8_SCRIPT)) {
+		head.script = w->script;
+		head.script_id = w->script_id >> 32;
+		if (v8_read(w->script, w->layout.script_name, &name, sizeof(name)))
+			v8_read_text(w, sight, name, 1);
+	}
+	v8_describe_lines(w, sight, &head);
+	if (!send_sight(sight, like, rec->name.size + rec->file.size + rec->lines.size)) {
+		count->lost_sights++;
+		return 0;
+	}
+	count->sights++;
+	return rec->position << UNITS_BITS | (rec->units - 1);
+}
+
+/*
+ * Hashes what never changes in the function that was read. Objects move, so their addresses are
+ * left out: a script has a number in its isolate, which has one thread, and a function one in its
+ * script. Builtins are told apart by their own number.
+ */
+static __always_inline __u64 v8_identity(const struct v8_walk *w)
+{
+	__u64 sum = RUNTIME_IDENTITY_SEED;
+
+	sum = runtime_identity_add(sum, w->script_id | w->tid);
+	sum = runtime_identity_add(sum, v8_shared_int(w, w->layout.shared_literal));
+	sum = runtime_identity_add(sum, v8_shared_word(w, w->layout.shared_counts) &
+						0x0000ffffffff0000ull);
+	return runtime_identity_add(sum, w->bytecode_size << 8 | w->tier);
+}
+
+/* Returns the unit of the running instruction. */
+static __always_inline __s64 v8_unit(const struct v8_walk *w)
+{
+	if (w->tier != V8_TIER_INTERPRETED)
+		return 0;
+	return (__s64)(w->frame[0] >> 32) - (w->layout.bytecode_data - 1);
+}
+
+/* Returns the position of the frame that was read. */
+__noinline __u64 v8_position(struct v8_walk *w, const struct rec *like)
+{
+	struct runtime_counters *count = own_runtime_counters();
+	__u64 identity, key, value;
+	__s64 unit;
+
+	if (!w || !like || !count)
+		return 0;
+	identity = v8_identity(w);
+	key = mix_bits(identity ^ w->process) | 1;
+	if (!find_seen(key, &value)) {
+		value = v8_send_sight(w, like, identity);
+		if (!value)
+			return RUNTIME_V8;
+		enter_seen(key, value);
+	}
+	unit = v8_unit(w);
+	if (unit < 0)
+		unit = 0;
+	if (unit > (__s64)(value & (UNITS_MAX - 1))) {
+		unit = value & (UNITS_MAX - 1);
+		count->clamped++;
+	}
+	return (value >> UNITS_BITS) + unit;
+}
+
+#endif

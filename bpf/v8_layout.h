@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Knowledge that bpf/runtimes/v8.bpf.c has of V8's structures. Offsets are bytes from the start of
+ * an object, whose references are its address plus 1.
+ */
+#ifndef PROF_BPF_V8_LAYOUT_H
+#define PROF_BPF_V8_LAYOUT_H
+
+#include <linux/types.h>
+
+/* Slots of a function's frame, from its frame pointer. The same in all versions, and checked. */
+#define V8_FRAME_OFFSET (-40) /* of the instruction, a small integer; baseline code: other */
+#define V8_FRAME_BYTECODE (-32) /* interpreted and baseline code */
+#define V8_FRAME_FUNCTION (-16)
+#define V8_FRAME_CONTEXT (-8) /* no reference: the frame is of another type */
+
+/* Likewise, in strings: 32 bits of length, text; of those made of others, both or part and start.
+ */
+#define V8_STRING_LENGTH 12
+#define V8_STRING_TEXT 16
+#define V8_STRING_FIRST 16
+#define V8_STRING_SECOND 24
+#define V8_STRING_DATA 24 /* of external ones: address of the text */
+
+/* Bytes that are read of a SharedFunctionInfo. */
+#define V8_SHARED_MAX 64
+/* No more locals than these have their names in a ScopeInfo itself. */
+#define V8_SCOPE_LOCALS 75
+#define V8_SCOPE_LOCALS_MAX 4096
+
+/* Types of objects that are told apart. */
+enum v8_type {
+	V8_SHARED, /* SharedFunctionInfo */
+	V8_SCRIPT,
+	V8_SCOPE, /* ScopeInfo */
+	V8_BYTECODE, /* BytecodeArray */
+	V8_POSITIONS, /* its table of source positions: ByteArray, TrustedByteArray */
+	V8_CODE, /* object around instructions: InstructionStream, in 10 Code */
+	V8_TYPE_COUNT,
+};
+
+struct v8_layout {
+	__u16 major, minor;
+	/* Instance types, in a Map: the first type that is no string, and those above. */
+	__u16 map_type, string_end;
+	__u16 types[V8_TYPE_COUNT];
+	__u16 function_shared; /* JSFunction */
+	/* SharedFunctionInfo. All within V8_SHARED_MAX. */
+	__u16 shared_builtin; /* a small integer, if the function is built in */
+	__u16 shared_name; /* a string or a ScopeInfo */
+	__u16 shared_script;
+	__u16 shared_counts; /* 8 bytes: length, parameters, position of the name, other */
+	__u16 shared_literal; /* 32 bits: number of the function in its script */
+	/* Script */
+	__u16 script_source, script_name, script_id;
+	/* ScopeInfo: names of locals; start and end, if before them, else 0. */
+	__u16 scope_locals, scope_names, scope_start;
+	__u16 scope_flags;
+	__u8 scope_flags_shift; /* to its number */
+	__u8 scope_module; /* kind of the scope that has one more slot before its names */
+	/* BytecodeArray */
+	__u16 bytecode_length, bytecode_data, bytecode_positions;
+	/* ByteArray and the like */
+	__u16 array_length, array_data;
+	/* Code object before instructions; 0: unknown. */
+	__u16 code_alignment; /* instructions begin at a multiple of it */
+	__u16 code_header; /* bytes from the object to its instructions */
+	__u16 code_code; /* InstructionStream: its Code, else 0: it is one itself */
+	__u16 code_start, code_size, code_flags; /* Code */
+	__u8 kind_mask, kind_baseline, kind_midtier, kind_optimized;
+	__u8 names_builtins; /* the file has no symbols of them */
+	__u8 reserved[5];
+};
+
+/* Tiers of a function's code, as in V8's own order. */
+enum v8_tier {
+	V8_TIER_UNKNOWN, /* compiled, by whichever compiler */
+	V8_TIER_INTERPRETED,
+	V8_TIER_BASELINE,
+	V8_TIER_MIDTIER,
+	V8_TIER_OPTIMIZED,
+	V8_TIER_BUILTIN,
+	V8_TIER_COUNT,
+};
+
+/*
+ * The head of the piece "lines" of a sight; the function's table of source positions follows, if it
+ * has one.
+ */
+struct v8_sight {
+	__u64 script; /* reference to the Script; 0: none */
+	__u32 script_id;
+	__s32 start, end; /* positions of the function in the text, in characters; -1: unknown */
+	__u32 tier; /* enum v8_tier */
+};
+
+_Static_assert(sizeof(struct v8_layout) == 80, "layout shared with the kernel side");
+_Static_assert(sizeof(struct v8_sight) == 24, "part of a live record");
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/instruments/runtime_sources.h"
+
+#include "lib/base/alloc.h"
+
+#define SOURCES_MAX 512
+
+void runtime_sources_release(struct runtime_sources *s)
+{
+	vec_for_each(&s->rows, struct runtime_source *, row)
+		line_starts_release(&row->lines);
+	vec_release(&s->rows);
+}
+
+static struct runtime_source *find(struct runtime_sources *s, pid_t pid,
+				   const struct managed_source *source)
+{
+	vec_for_each(&s->rows, struct runtime_source *, row) {
+		if (row->pid == pid && row->source.object == source->object &&
+		    row->source.id == source->id)
+			return row;
+	}
+	return NULL;
+}
+
+static struct runtime_source *add(struct runtime_sources *s)
+{
+	struct runtime_source *row;
+
+	if (s->rows.count < SOURCES_MAX) {
+		vec_push(&s->rows, (struct runtime_source){0});
+		return &s->rows.items[s->rows.count - 1];
+	}
+	row = &s->rows.items[s->next++ % SOURCES_MAX];
+	line_starts_release(&row->lines);
+	*row = (struct runtime_source){0};
+	return row;
+}
+
+void runtime_sources_set_lines(struct runtime_sources *s, const struct runtime_layout *layout,
+			       pid_t pid, runtime_read_fn *read, void *ctx,
+			       struct managed_code *code)
+{
+	const struct runtime *runtime = runtimes[layout->kind];
+	struct runtime_source *row;
+
+	if (!runtime->read_source || !code->source.object)
+		return;
+	row = find(s, pid, &code->source);
+	if (!row) {
+		row = add(s);
+		row->pid = pid;
+		row->source = code->source;
+		row->is_known = runtime->read_source(layout, &code->source, read, ctx, &row->lines);
+	}
+	if (row->is_known)
+		runtime_set_lines(code, &row->lines);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * V8 from 10 on, as in node 18 and newer: its layout is told by constants that it exports for
+ * debuggers, named v8dbg_…, and by rules for what these leave out.
+ */
+#ifndef PROF_LIB_RUNTIMES_V8_H
+#define PROF_LIB_RUNTIMES_V8_H
+
+#include "lib/runtimes/runtime.h"
+
+extern const struct runtime runtime_v8;
+
+#define V8_OLDEST 10
+
+/* See struct runtime. */
+int v8_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
+void v8_decode(const struct runtime_layout *layout, const struct rec_sight *sight,
+	       struct managed_code *code);
+bool v8_read_source(const struct runtime_layout *layout, const struct managed_source *source,
+		    runtime_read_fn *read, void *ctx, struct line_starts *lines);
+
+/* Does the kernel's program stay within what it reads? */
+bool v8_layout_is_sane(const struct v8_layout *layout);
+
+/* Appends the text of a string: `width` bytes a character, 1 (Latin-1) or 2 (UTF-16). */
+void v8_text(unsigned int width, const void *data, size_t size, struct strbuf *text);
+/* Adds the places in a function's source, from its table of `size` bytes. */
+void v8_places(const void *table, size_t size, uint32_t units, struct managed_code *code);
+
+#endif

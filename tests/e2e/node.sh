@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# JavaScript functions between native ones, judged by the program's own tree of calls.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+tree=$root/tests/workloads/node/tree.js
+
+run node "$tree" --tree
+is "the program's tree of calls" "$status" 0
+cp "$tmp/.out" tree.json
+record calls 0 -- node "$tree" 2500 1
+cp "$tmp/.out" times.json
+ok "all chains are paths of the tree, with native frames in their places" \
+	python3 "$root/tests/node_truth.py" tree.json times.json calls.json.gz --at-least 500
+judge "nearly all stacks have all their functions" calls.json.gz calls.stats <<'CODE'
+import json
+r = json.load(open(args[0]))["runtimes"]
+partial = r["torn"] + r["unplaced"] + r["missed"]
+expect(r["whole"] > 500, r)
+# The target is 0.1 %.
+expect(partial <= 0.02 * (r["whole"] + partial) + 2, r)
+expect(r["nameless"] + r["lost_functions"] <= 2, r)
+expect(r["versions"].startswith("JavaScript "), r)
+CODE
+judge "functions are written code, with files, lines and tiers" calls.json.gz "$tree" <<'CODE'
+shared = p["shared"]
+functions = shared["funcTable"]
+names = [shared["stringArray"][name] for name in functions["name"]]
+expect(functions["isJS"][names.index("spin")], "spin is shown as written code")
+leaves = [frames[-1] for _, _, _, frames in samples() if frames and frames[-1]["name"] == "spin"]
+expect(len(leaves) > 50, f"{len(leaves)} samples in spin")
+lines = open(args[0]).read().splitlines()
+first = next(i for i, line in enumerate(lines) if line.startswith("function spin")) + 1
+for leaf in leaves:
+    expect(leaf["file"] == args[0] and first <= leaf["line"] <= first + 5, leaf)
+tiers = {f["subcategory"] for _, _, _, frames in samples() for f in frames
+         if f["category"] == "JavaScript"}
+expect({"Interpreter", "Optimized"} <= tiers, tiers)
+CODE
+judge "a worker's functions, too" calls.json.gz <<'CODE'
+with_main = [t["tid"] for t in p["threads"]
+             if sum("scene" in [f["name"] for f in frames] for _, _, _, frames in samples(t)) > 20]
+expect(len(with_main) == 2, with_main)
+CODE
+
+record off 0 --no-runtimes -- node "$tree" 300
+judge "--no-runtimes: native frames alone" off.json.gz <<'CODE'
+expect(not any(f["name"] in ("spin", "even") for _, _, _, frames in samples() for f in frames), "")
+CODE
+
+# Both tell of the same code.
+record both 0 -- node --perf-basic-prof "$tree" 500
+judge "with a perf map: no function twice" both.json.gz <<'CODE'
+for _, _, _, frames in samples():
+    names = [f["name"] for f in frames if f["category"] == "JavaScript"]
+    for name in ("scene", "sorting", "compare", "inMap", "reviver"):
+        expect(names.count(name) <= 1, names)
+expect(within("scene") > 10, within("scene"))
+shared = p["shared"]
+rows = [shared["stringArray"][name] for name in shared["funcTable"]["name"]]
+expect(rows.count("scene") == 1 and rows.count("compare") == 1, "one function for both")
+CODE
+
+# A collection moves functions, and the code of others replaces that of those that are gone.
+cat >churn.js <<'CODE'
+const end = Date.now() + +process.argv[2];
+for (let n = 1; Date.now() < end; n++) {
+  const body = 'return function f_' + n + '(x) { for (let i = 0; i < 20000; i++) x += i % 3; return x; }';
+  new Function('\n'.repeat(n % 20) + body)()(1);
+}
+CODE
+record churn 0 -- node --max-semi-space-size=1 churn.js 1000
+judge "code that replaced other code is not taken for it" churn.json.gz <<'CODE'
+last = found = 0
+for _, _, _, frames in sorted(samples(), key=lambda sample: sample[1]):
+    made = [f for f in frames if f["category"] == "JavaScript" and f["name"].startswith("f_")]
+    if not made:
+        continue
+    found += 1
+    expect(len(made) == 1, [f["name"] for f in frames])
+    n = int(made[0]["name"][2:])
+    expect(n >= last, f"{n} after {last}")
+    last = n
+    # Two lines stand before the text: "(function anonymous(" and ") {".
+    if made[0]["line"] is not None:
+        expect(made[0]["line"] == n % 20 + 3, made[0])
+expect(found > 100, f"{found} samples in such code")
+CODE
+
+node "$tree" 1000000 &
+busy=$!
+at_exit+=("kill $busy 2>/dev/null")
+ok "it works" work_on "$busy" 300
+run "$PROF" attach -p "$busy" -d 1 -o attached.json.gz
+is "attached to a running program" "$status" 0
+judge "an attached program's functions" attached.json.gz <<'CODE'
+chains = [[f["name"] for f in frames if f["category"] == "JavaScript"] for _, _, _, frames in samples()]
+expect(sum("main" in chain and "scene" in chain for chain in chains) > 0.3 * len(chains), chains[:3])
+CODE
+done_testing

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any bytes as what the kernel saw of a JavaScript function, and as the memory of its process. The
+ * first bytes are struct head; each piece of the sight takes what is left, at most its size, and
+ * the memory the rest.
+ */
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/text.h"
+#include "lib/runtimes/v8.h"
+#include "tests/fuzz/input.h"
+
+struct head {
+	uint8_t name_width, name_flags, file_width, file_flags;
+	uint16_t name_size, file_size, lines_size, units;
+	uint32_t script, id;
+};
+
+struct image {
+	const uint8_t *data;
+	size_t size;
+};
+
+static bool image_read(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	const struct image *image = ctx;
+
+	if (addr > image->size || size > image->size - addr)
+		return false;
+	memcpy(to, image->data + addr, size);
+	return true;
+}
+
+static void check_text(const struct strbuf *text)
+{
+	const char *at = strbuf_text(text), *end = at + text->size;
+
+	while (at < end) {
+		size_t size = text_utf8_length(at, (size_t)(end - at));
+
+		if (!size || !*at)
+			abort();
+		at += size;
+	}
+}
+
+static void check(const struct managed_code *code, uint32_t units)
+{
+	uint64_t last = UINT64_MAX;
+
+	check_text(&code->name);
+	check_text(&code->file);
+	if (!code->tier)
+		abort();
+	vec_for_each(&code->lines, const struct managed_line *, it) {
+		if (it->unit >= units || (last != UINT64_MAX && it->unit <= last) ||
+		    it->line > INT32_MAX)
+			abort();
+		last = it->unit;
+	}
+}
+
+static void take(struct sight_text *piece, uint8_t width, uint8_t flags, size_t wanted,
+		 size_t *left)
+{
+	piece->width = width;
+	piece->flags = flags;
+	piece->size = (uint32_t)(wanted < *left ? wanted : *left);
+	*left -= piece->size;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct runtime_layout layout = {
+		.kind = RUNTIME_V8,
+		.v8 = {.map_type = 12,
+		       .string_end = 128,
+		       .types = {[V8_SCRIPT] = 167},
+		       .script_source = 8,
+		       .script_id = 64},
+	};
+	struct managed_code code = {0};
+	struct line_starts lines = {0};
+	struct rec_sight *sight;
+	struct image image;
+	struct head head;
+	size_t left = size - sizeof(head);
+
+	if (size < sizeof(head) || size > 65536)
+		return 0;
+	memcpy(&head, data, sizeof(head));
+	sight = xcalloc(1, sizeof(*sight) + left);
+	memcpy(sight->body, data + sizeof(head), left);
+	sight->units = head.units;
+	take(&sight->name, head.name_width, head.name_flags, head.name_size, &left);
+	take(&sight->file, head.file_width, head.file_flags, head.file_size, &left);
+	take(&sight->lines, 1, 0, head.lines_size, &left);
+	v8_decode(&layout, sight, &code);
+	check(&code, head.units);
+
+	image = (struct image){data + (size - left), left};
+	code.source = (struct managed_source){head.script, head.id};
+	if (v8_read_source(&layout, &code.source, image_read, &image, &lines)) {
+		runtime_set_lines(&code, &lines);
+		check(&code, head.units);
+	} else if (lines.rows.count || lines.length) {
+		abort();
+	}
+	line_starts_release(&lines);
+	managed_code_release(&code);
+	free(sight);
+	return 0;
+}

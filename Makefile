@@ -62,8 +62,13 @@ bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(
 	-isystem $(SYSROOT)/usr/include -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
 
 # Commands are in the library, so that tests can link their parts: prof adds only main().
-lib_src := $(filter-out cmd/main.c,$(shell find lib symbolize cmd -name '*.c' | sort))
+# What knows libmicrohttpd and libcurl is in a program of its own, prof-view, which is built where
+# they are.
+view_src := cmd/view/main.c cmd/view/view.c lib/server/server.c
+lib_src := $(filter-out cmd/main.c $(view_src),$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
+header = $(wildcard $(SYSROOT)/usr/include/$(1) $(SYSROOT)/usr/include/$(triple)/$(1))
+has_view := $(and $(call header,microhttpd.h),$(call header,curl/curl.h))
 # Every recording needs one BPF object; each other probe, and what follows a runtime, is an object
 # of its own, loaded on demand.
 # All contain the files directly in bpf/, with the maps first.
@@ -89,6 +94,7 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 programs = $(patsubst %.c,$(BUILD)/%,$(1))
 
 prof := $(BUILD)/prof
+prof_view := $(if $(has_view),$(BUILD)/prof-view)
 libprof := $(BUILD)/libprof.a
 skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,prof $(own_probes) $(bpf_runtimes))
 unit := $(call programs,$(unit_src))
@@ -115,11 +121,15 @@ export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(prof) ## Build prof (V=1 WERROR=1 SAN=address,undefined ARCH=arm64 SYSROOT=DIR)
+all: $(prof) $(prof_view) ## Build prof and prof-view (V=1 WERROR=1 SAN=address,undefined ARCH=arm64 SYSROOT=DIR)
 
 $(prof): $(call objects,$(cmd_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS)
+
+$(BUILD)/prof-view: $(call objects,$(view_src)) $(libprof)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(LIBS) -lmicrohttpd -lcurl
 
 # All programs that link the library have that object in their link command.
 $(libprof): $(call objects,$(lib_src)) | $(coverage_exit)
@@ -193,6 +203,10 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o \
 
 $(BUILD)/tests/fuzz/fuzz_recorder: $(machine) $(call objects,tests/unit/fake_clock.c)
 
+$(BUILD)/tests/prove/disassemble: $(BUILD)/tests/prove/disassemble.o $(libprof)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(LIBS)
+
 $(call objects,$(e2e_src)): | $(skeletons)
 $(e2e_programs): $(BUILD)/%: $(BUILD)/%.o $(libprof)
 	$(call say,LINK)
@@ -261,7 +275,7 @@ check-fuzz: $(fuzz)
 	scripts/tap --label fuzz --plain $(foreach f,$(fuzz),"$(f) tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(f)))")
 
 # Command lines that need no root.
-check-cli: $(prof) $(cli_programs)
+check-cli: $(prof) $(prof_view) $(cli_programs)
 	BUILD=$(BUILD) PROF=$(prof) scripts/tap --label cli --jobs 2 tests/cli/*.sh
 
 check-checker:
@@ -286,7 +300,7 @@ golden-accept: $(golden) $(prof) ## Take what the golden tests give now as right
 	BUILD=$(BUILD) tests/golden/run --accept
 	tests/diff/run --accept $(prof)
 
-e2e: $(prof) $(e2e_programs) $(all_workloads) ## Record real programs and judge the profiles (root)
+e2e: $(prof) $(prof_view) $(e2e_programs) $(all_workloads) ## Record real programs and judge the profiles (root)
 	BUILD=$(BUILD) PROF=$(prof) tests/e2e/run $(E2E)
 
 # Only counts matter here: failed tests are printed, and the rest runs. Programs that cannot write their
@@ -298,7 +312,7 @@ coverage: ## Run tests with gcov, print what they run (build-coverage/; as root 
 	$(if $(E2E),-GCOV_ERROR_FILE=/dev/null $(MAKE) -s COVERAGE=1 E2E="$(filter-out all,$(E2E))" e2e)
 	scripts/coverage
 
-lint: $(prof) ## Check style, sizes, the include law, scripts, man pages and --help
+lint: $(prof) $(prof_view) ## Check style, sizes, the include law, scripts, man pages and --help
 	PROF=$(prof) scripts/tap --label lint scripts/lint
 
 fuzz: ## Build the fuzz targets with clang's fuzzer into build-fuzz/ (run them: scripts/fuzz)
@@ -310,12 +324,13 @@ bench: $(prof) $(bench) $(workloads) $(workloads_nofp) ## Measure against perf a
 # Quotes any text as a word of the shell.
 installed = '$(subst ','\'',$(DESTDIR)$(PREFIX)/$(1))'
 man_page = share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p))
-install: $(prof) ## Install prof and its man pages (PREFIX=/usr/local DESTDIR=)
+install: $(prof) $(prof_view) ## Install prof, prof-view and the man pages (PREFIX=/usr/local DESTDIR=)
 	install -D -m 755 $(prof) $(call installed,bin/prof)
+	$(foreach p,$(prof_view),install -D -m 755 $(p) $(call installed,bin/prof-view))
 	$(foreach p,$(man_pages),install -D -m 644 $(p) $(call installed,$(man_page)) &&) true
 
 uninstall: ## Remove what install put there
-	rm -f $(call installed,bin/prof)
+	rm -f $(call installed,bin/prof) $(call installed,bin/prof-view)
 	rm -f $(foreach p,$(man_pages),$(call installed,$(man_page)))
 
 clean: ## Remove all build directories

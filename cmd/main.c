@@ -17,7 +17,8 @@
 #define COMMANDS(ROW) \
 	ROW(record) \
 	ROW(attach) \
-	ROW(check) ROW(report) ROW(diff) ROW(convert) ROW(info) ROW(symbolize) ROW(recover)
+	ROW(check) \
+	ROW(report) ROW(diff) ROW(convert) ROW(info) ROW(symbolize) ROW(recover) ROW(view)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;
 #define COMMAND_ROW(name) &command_##name,

@@ -9,11 +9,16 @@
 #include "cmd/run/front_end.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
+#include "cmd/run/companion.h"
 #include "cmd/run/pipeline.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 
 extern const struct command command_record;
+
+enum {
+	OPTION_OPEN = 4096,
+};
 
 static const struct option longs[] = {
 	{"all", no_argument, NULL, 'a'},
@@ -23,11 +28,13 @@ static const struct option longs[] = {
 	FILTER_LONG_OPTIONS,
 	ITERATION_LONG_OPTIONS,
 	OUTPUT_LONG_OPTIONS,
+	{"open", no_argument, NULL, OPTION_OPEN},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
 
 struct record {
+	bool open; /* the profile is shown at the end */
 	struct front_end *front; /* NULL: there is none */
 	struct filter_options filter;
 	struct live_options live;
@@ -57,6 +64,7 @@ static void print_help(void)
 	       "%s\n"
 	       "Output:\n"
 	       "%s"
+	       "  --open                 show the profile in a browser at the end, as prof view does\n"
 	       "  -h, --help             show this and exit\n"
 	       "\n"
 	       "Exit status: the command's own, 128 + n where signal n ended it, 125 where prof\n"
@@ -70,6 +78,10 @@ static int set(struct record *r, int opt, const char *value, struct error *err)
 {
 	int ret = filter_options_set(&r->filter, opt, value, err);
 
+	if (opt == OPTION_OPEN) {
+		r->open = true;
+		return 0;
+	}
 	if (opt == 'a') {
 		r->filter.filter.all = true;
 		return 0;
@@ -113,6 +125,10 @@ static int check(struct record *r, struct error *err)
 		ret = iteration_options_check(&r->iterations, r->argv, err);
 	if (ret)
 		return ret;
+	if (r->open && (r->output.raw_path || r->output.no_file || output_is_stdout(&r->output) ||
+			r->output.format != FORMAT_DEFAULT))
+		return error_text(err, -EINVAL,
+				  "--open: needs a profile in a file, in the format firefox");
 	if (r->filter.filter.all && r->iterations.is_used)
 		return error_text(err, -EINVAL, "--iterations: not with -a");
 	if (r->filter.filter.all) {
@@ -176,6 +192,17 @@ static int record(struct record *r, char **argv)
 	return pipeline_run(&options);
 }
 
+/* A helper of a front end leaves that to it. */
+static int record_and_open(struct record *r, char **argv)
+{
+	int status = record(r, argv);
+
+	if (r->open && !r->front && status != EXIT_REFUSED && status != EXIT_NOT_EXECUTABLE &&
+	    status != EXIT_NOT_FOUND)
+		companion_view(r->output.path);
+	return status;
+}
+
 static int run_for(struct front_end *front, int argc, char **argv)
 {
 	struct record r = {.front = front};
@@ -190,7 +217,7 @@ static int run_for(struct front_end *front, int argc, char **argv)
 	else if (ret)
 		ret = command_fail_usage(command_record.name, &err);
 	else
-		ret = record(&r, argv);
+		ret = record_and_open(&r, argv);
 	live_options_release(&r.live);
 	filter_options_release(&r.filter);
 	output_options_release(&r.output);

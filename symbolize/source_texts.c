@@ -56,9 +56,9 @@ struct source_text {
 	int64_t modified_ns;
 };
 
-static bool has_source_name(const char *path)
+bool source_texts_is_code(const char *path)
 {
-	const char *name = strrchr(path, '/') + 1;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	const char *ending = strrchr(name, '.');
 
 	/* Headers of the C++ standard library have no ending. */
@@ -213,7 +213,7 @@ static enum source_outcome read_source(const struct readers *readers, int root, 
 
 	if (*path != '/')
 		return SOURCE_MISSING;
-	if (!has_source_name(path))
+	if (!source_texts_is_code(path))
 		return SOURCE_NO_CODE;
 	fd = readers_open(readers, root, path);
 	if (fd == READERS_REFUSED)

@@ -3,6 +3,7 @@
 #ifndef PROF_SYMBOLIZE_SOURCE_TEXTS_H
 #define PROF_SYMBOLIZE_SOURCE_TEXTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/file_set.h"
@@ -41,6 +42,8 @@ struct sources_stats {
 	uint64_t bytes; /* of those taken */
 };
 
+/* True for a name that files of source code have. */
+bool source_texts_is_code(const char *path);
 /*
  * Reads the source files of the profile's functions, those with the most frames first: in the root
  * of the functions' process, out of which no link leads, else in ours. Debug information is

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/companion.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+static const char program[] = "prof-view";
+
+/* Returns the path beside this program; NULL if that has none. */
+static char *find(void)
+{
+	char path[PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
+
+	if (size < 0)
+		return NULL;
+	path[size] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return NULL;
+	return xasprintf("%.*s/%s", (int)(slash - path), path, program);
+}
+
+int companion_run(int argc, char **argv)
+{
+	_cleanup_free_ char *path = find();
+	_cleanup_free_ char **args = xcalloc((size_t)argc + 2, sizeof(*args));
+	struct error err = {0};
+
+	args[0] = (char *)program;
+	for (int i = 0; i < argc; i++)
+		args[i + 1] = argv[i];
+	if (path)
+		execv(path, args);
+	error_set(&err, path ? -errno : -ENOENT, "start %s", path ? path : program);
+	error_hint(&err, "it is built where libmicrohttpd and libcurl are: scripts/deps, make");
+	return command_fail(argv[0], EXIT_REFUSED, &err);
+}
+
+void companion_view(const char *path)
+{
+	char command[] = "view", *file = xstrdup(path);
+	char *argv[] = {command, file, NULL};
+	void (*before)(int) = signal(SIGINT, SIG_IGN);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		signal(SIGINT, SIG_DFL);
+		_exit(companion_run(2, argv));
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	signal(SIGINT, before);
+	free(file);
+}

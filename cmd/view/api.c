@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/view/api.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "cmd/view/api_internal.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/json/writer.h"
+
+/* Objects and arrays of a request: a front-end sends some 10,000 addresses, each an array. */
+#define VALUES_MAX 200000
+
+json_t *api_text(const char *text, size_t size)
+{
+	struct strbuf clean __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+
+	jsonw_clean(&clean, text, size);
+	return json_stringn(strbuf_text(&clean), clean.size);
+}
+
+json_t *api_hex(uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	return json_string(text);
+}
+
+bool api_get_hex(const json_t *object, const char *key, uint64_t *value)
+{
+	const char *text = json_string_value(json_object_get(object, key)), *at;
+
+	if (!text || !text_starts_with(text, "0x"))
+		return false;
+	at = text + 2;
+	return text_scan_hex(&at, text + strlen(text), value) && !*at;
+}
+
+struct viewed_profile *api_find(const struct api *api, const char *debug_name,
+				const char *breakpad_id, module_id *module)
+{
+	for (size_t i = 0; debug_name && breakpad_id && i < api->count; i++) {
+		*module = viewed_profile_find(&api->profiles[i], debug_name, breakpad_id);
+		if (*module != NO_MODULE)
+			return &api->profiles[i];
+	}
+	return NULL;
+}
+
+static json_t *source(const struct api *api, const json_t *request, struct error *err)
+{
+	const char *name = json_string_value(json_object_get(request, "debugName"));
+	const char *id = json_string_value(json_object_get(request, "debugId"));
+	const char *path = json_string_value(json_object_get(request, "file"));
+	_cleanup_free_ char *text = NULL;
+	struct viewed_profile *v;
+	module_id module;
+	size_t size;
+
+	if (!path) {
+		error_text(err, -EINVAL, "no \"file\"");
+		return NULL;
+	}
+	v = api_find(api, name, id, &module);
+	if (!v) {
+		error_text(err, -ENOENT, "the profile has no such lib");
+		return NULL;
+	}
+	text = viewed_profile_source(v, path, &size, err);
+	return text ? json_pack("{s:o}", "source", api_text(text, size)) : NULL;
+}
+
+static const struct {
+	const char *path;
+	json_t *(*answer)(const struct api *api, const json_t *request, struct error *err);
+} rows[] = {
+	{"symbolicate/v5", api_symbolicate},
+	{"source/v1", source},
+	{"asm/v1", api_assembly},
+};
+
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+static bool is_small(const char *body, size_t size)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < size; i++)
+		count += body[i] == '[' || body[i] == '{';
+	return count <= VALUES_MAX;
+}
+
+static json_t *parse(const struct http_request *request, struct error *err)
+{
+	json_error_t failure;
+	json_t *value;
+
+	if (!is_small(request->body, request->body_size)) {
+		error_text(err, -E2BIG, "the request has too many values");
+		return NULL;
+	}
+	value = json_loadb(request->body, request->body_size, JSON_REJECT_DUPLICATES, &failure);
+	if (value && json_is_object(value))
+		return value;
+	error_text(err, -EINVAL, "the request is no JSON object");
+	json_decref(value);
+	return NULL;
+}
+
+bool api_has(const char *path)
+{
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		if (strcmp(rows[i].path, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool api_answer(const struct api *api, const char *path, const struct http_request *request,
+		struct http_response *response)
+{
+	struct error err = {0};
+	json_t *value, *answer = NULL;
+	size_t i = 0;
+	char *text;
+
+	while (i < ROW_COUNT && strcmp(rows[i].path, path) != 0)
+		i++;
+	if (i == ROW_COUNT)
+		return false;
+	value = parse(request, &err);
+	if (value)
+		answer = rows[i].answer(api, value, &err);
+	json_decref(value);
+	if (!answer)
+		answer = json_pack("{s:o}", "error", api_text(err.text, strlen(err.text)));
+	text = json_dumps(answer, JSON_COMPACT);
+	json_decref(answer);
+	/* Front-ends read the reason only of answers that say 200. */
+	http_response_take(response, 200, "application/json", text, text ? strlen(text) : 0);
+	return true;
+}

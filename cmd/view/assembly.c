@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* POST asm/v1: the instructions of a function. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "cmd/run/function_code.h"
+#include "cmd/view/api_internal.h"
+#include "lib/base/alloc.h"
+#include "symbolize/disassemble.h"
+
+/* Targets of one function that get a name. */
+#define TARGETS_MAX 4096
+
+/* Appends "<main+0x12>" to instructions that go there. */
+static void name_targets(struct viewed_profile *v, module_id module, struct disassembly *d)
+{
+	struct {
+		VEC(uint64_t) list;
+	} targets = {0};
+	struct viewed_place *places;
+	size_t next = 0;
+
+	vec_for_each(&d->rows, const struct instruction *, row) {
+		if (row->target != NO_TARGET && targets.list.count < TARGETS_MAX)
+			vec_push(&targets.list, row->target);
+	}
+	places = xcalloc(targets.list.count + 1, sizeof(*places));
+	if (targets.list.count)
+		viewed_profile_name(v, module, targets.list.items, targets.list.count, places);
+	vec_for_each(&d->rows, struct instruction *, row) {
+		const struct viewed_place *place = &places[next];
+		uint64_t distance;
+		char *text;
+
+		if (row->target == NO_TARGET || next == targets.list.count)
+			continue;
+		next++;
+		if (!place->levels.count || !place->has_start || place->start > row->target)
+			continue;
+		distance = row->target - place->start;
+		text = distance ? xasprintf("%s <%s+0x%" PRIx64 ">", row->text,
+					    vec_last(&place->levels).func, distance)
+				: xasprintf("%s <%s>", row->text, vec_last(&place->levels).func);
+		free(row->text);
+		row->text = text;
+	}
+	viewed_places_release(places, targets.list.count);
+	free(places);
+	vec_release(&targets.list);
+}
+
+/* A front-end that does not know the size gives a lower bound. */
+static uint64_t whole_size(struct viewed_profile *v, module_id module, uint64_t start,
+			   uint64_t size)
+{
+	struct viewed_place place = {0};
+	uint64_t whole = size;
+
+	viewed_profile_name(v, module, &start, 1, &place);
+	if (place.has_start && place.size && place.start <= start &&
+	    place.start + place.size - start > size)
+		whole = place.start + place.size - start;
+	viewed_places_release(&place, 1);
+	return whole;
+}
+
+static json_t *assembly_value(const struct disassembly *d, uint64_t start, uint64_t size)
+{
+	json_t *rows = json_array();
+
+	vec_for_each(&d->rows, const struct instruction *, row)
+		json_array_append_new(rows, json_pack("[I,o]", (json_int_t)row->offset,
+						      api_text(row->text, strlen(row->text))));
+	return json_pack("{s:o,s:o,s:s,s:[s],s:o}", "startAddress", api_hex(start), "size",
+			 api_hex(size), "arch", d->arch, "syntax", d->syntax, "instructions", rows);
+}
+
+json_t *api_assembly(const struct api *api, const json_t *request, struct error *err)
+{
+	const char *name = json_string_value(json_object_get(request, "debugName"));
+	const char *id = json_string_value(json_object_get(request, "debugId"));
+	struct function_code code;
+	struct disassembly d;
+	struct viewed_profile *v;
+	module_id module;
+	uint64_t start, size;
+	json_t *value = NULL;
+
+	if (!api_get_hex(request, "startAddress", &start) || !api_get_hex(request, "size", &size)) {
+		error_text(err, -EINVAL, "no \"startAddress\" or \"size\"");
+		return NULL;
+	}
+	v = api_find(api, name, id, &module);
+	if (!v) {
+		error_text(err, -ENOENT, "the profile has no such lib");
+		return NULL;
+	}
+	if (json_is_true(json_object_get(request, "continueUntilFunctionEnd")))
+		size = whole_size(v, module, start, size);
+	if (function_code_read(&code, &v->profile->modules.rows.items[module], name, v->files,
+			       start, size, err))
+		return NULL;
+	if (!disassemble(&d, code.machine, code.bytes, code.size, start, err)) {
+		name_targets(v, module, &d);
+		value = assembly_value(&d, start, code.size);
+		disassembly_release(&d);
+	} else if (err->hint[0]) {
+		error_text(err, -ENOENT, "%s: %s", err->text, err->hint);
+	}
+	free(code.bytes);
+	return value;
+}

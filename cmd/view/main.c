@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prof-view, a program of its own beside prof: the libraries that it needs would delay every start
+ * of a recording.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "cmd/view/programs.h"
+#include "symbolize/debuginfo/debug_fetch.h"
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], COMMAND_FETCH) == 0)
+		return debug_fetch_serve();
+	if (argc > 1 && strcmp(argv[1], "view") == 0)
+		return view_run(argc - 1, argv + 1);
+	fprintf(stderr, "prof-view: this is a part of prof: see 'prof view --help'\n");
+	return EXIT_USAGE;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of prof-view, which prof executes. argv[0] is the command's name. */
+#ifndef PROF_CMD_VIEW_PROGRAMS_H
+#define PROF_CMD_VIEW_PROGRAMS_H
+
+int view_run(int argc, char **argv);
+int share_run(int argc, char **argv);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* POST symbolicate/v5: names of addresses. */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd/view/api_internal.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+#define JOBS_MAX 100
+/* Limit for all jobs of a request. */
+#define ADDRESSES_MAX ((size_t)100000)
+
+/* An address that was asked for. */
+struct asked {
+	size_t lib; /* in the job's memory map */
+	uint64_t rva;
+	struct viewed_place place;
+};
+
+struct job {
+	const json_t *map;
+	VEC(struct asked) all; /* stack by stack */
+	bool *is_asked, *is_found; /* by lib */
+};
+
+static const char *map_text(const struct job *job, size_t lib, size_t column)
+{
+	return json_string_value(json_array_get(json_array_get(job->map, lib), column));
+}
+
+static int read_frame(struct job *job, const json_t *frame, size_t *room, struct error *err)
+{
+	const json_t *lib = json_array_get(frame, 0), *address = json_array_get(frame, 1);
+	struct asked row = {0};
+
+	if (!json_is_integer(lib) || !json_is_integer(address) || json_integer_value(lib) < 0 ||
+	    (size_t)json_integer_value(lib) >= json_array_size(job->map) ||
+	    json_integer_value(address) < 0)
+		return error_text(err, -EINVAL, "a frame is no [lib, address]");
+	if (!*room)
+		return error_text(err, -E2BIG, "too many addresses");
+	--*room;
+	row.lib = (size_t)json_integer_value(lib);
+	row.rva = (uint64_t)json_integer_value(address);
+	job->is_asked[row.lib] = true;
+	vec_push(&job->all, row);
+	return 0;
+}
+
+static int read_stacks(struct job *job, const json_t *stacks, size_t *room, struct error *err)
+{
+	const json_t *stack, *frame;
+	size_t i, k;
+	int ret;
+
+	json_array_foreach(stacks, i, stack)
+	{
+		if (!json_is_array(stack))
+			return error_text(err, -EINVAL, "a stack is no list");
+		json_array_foreach(stack, k, frame)
+		{
+			ret = read_frame(job, frame, room, err);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+static void name_lib(struct job *job, const struct api *api, size_t lib)
+{
+	module_id module;
+	struct viewed_profile *v = api_find(api, map_text(job, lib, 0), map_text(job, lib, 1),
+					    &module);
+	struct {
+		VEC(uint64_t) list;
+	} rvas = {0};
+	struct viewed_place *places;
+	size_t next = 0;
+
+	if (!v)
+		return;
+	vec_for_each(&job->all, const struct asked *, row) {
+		if (row->lib == lib)
+			vec_push(&rvas.list, row->rva);
+	}
+	places = xcalloc(rvas.list.count + 1, sizeof(*places));
+	viewed_profile_name(v, module, rvas.list.items, rvas.list.count, places);
+	vec_for_each(&job->all, struct asked *, row) {
+		if (row->lib != lib)
+			continue;
+		row->place = places[next++];
+		job->is_found[lib] |= row->place.levels.count != 0;
+	}
+	free(places);
+	vec_release(&rvas.list);
+}
+
+static void set_level(json_t *object, const struct viewed_level *level)
+{
+	if (level->func)
+		json_object_set_new(object, "function", api_text(level->func, strlen(level->func)));
+	if (level->file)
+		json_object_set_new(object, "file", api_text(level->file, strlen(level->file)));
+	if (level->line)
+		json_object_set_new(object, "line", json_integer(level->line));
+}
+
+/* Keys whose value is not known are left out: front-ends refuse answers with a null. */
+static json_t *frame_value(const struct job *job, const struct asked *row, size_t position)
+{
+	const struct viewed_place *place = &row->place;
+	const char *name = map_text(job, row->lib, 0);
+	json_t *object = json_object(), *inlines;
+
+	json_object_set_new(object, "frame", json_integer((json_int_t)position));
+	json_object_set_new(object, "module", api_text(name, strlen(name)));
+	json_object_set_new(object, "module_offset", api_hex(row->rva));
+	if (!place->levels.count)
+		return object;
+	set_level(object, &vec_last(&place->levels));
+	json_object_set_new(object, "function_offset",
+			    api_hex(place->has_start && place->start <= row->rva
+					    ? row->rva - place->start
+					    : 0));
+	if (place->has_start && place->size)
+		json_object_set_new(object, "function_size", api_hex(place->size));
+	if (place->levels.count < 2)
+		return object;
+	inlines = json_array();
+	for (size_t i = 0; i + 1 < place->levels.count; i++) {
+		json_t *level = json_object();
+
+		set_level(level, &place->levels.items[i]);
+		json_array_append_new(inlines, level);
+	}
+	json_object_set_new(object, "inlines", inlines);
+	return object;
+}
+
+static json_t *job_value(const struct job *job, const json_t *stacks)
+{
+	json_t *found = json_object(), *results = json_array();
+	const json_t *stack;
+	size_t i, next = 0;
+
+	for (size_t lib = 0; lib < json_array_size(job->map); lib++) {
+		char *key = xasprintf("%s/%s", map_text(job, lib, 0), map_text(job, lib, 1));
+
+		json_object_set_new(found, key,
+				    job->is_asked[lib] ? json_boolean(job->is_found[lib])
+						       : json_null());
+		free(key);
+	}
+	json_array_foreach(stacks, i, stack)
+	{
+		json_t *frames = json_array();
+
+		for (size_t k = 0; k < json_array_size(stack); k++)
+			json_array_append_new(frames, frame_value(job, &job->all.items[next++], k));
+		json_array_append_new(results, frames);
+	}
+	return json_pack("{s:o,s:o}", "found_modules", found, "stacks", results);
+}
+
+static int check_map(const json_t *map, struct error *err)
+{
+	const json_t *lib;
+	size_t i;
+
+	if (!json_is_array(map))
+		return error_text(err, -EINVAL, "a job has no \"memoryMap\"");
+	json_array_foreach(map, i, lib)
+	{
+		if (!json_is_string(json_array_get(lib, 0)) ||
+		    !json_is_string(json_array_get(lib, 1)))
+			return error_text(err, -EINVAL, "a lib is no [name, id]");
+	}
+	return 0;
+}
+
+static json_t *answer_job(const struct api *api, const json_t *request, size_t *room,
+			  struct error *err)
+{
+	const json_t *stacks = json_object_get(request, "stacks");
+	struct job job = {.map = json_object_get(request, "memoryMap")};
+	size_t libs = json_array_size(job.map);
+	json_t *value = NULL;
+
+	if (check_map(job.map, err))
+		return NULL;
+	job.is_asked = xcalloc(libs + 1, sizeof(*job.is_asked));
+	job.is_found = xcalloc(libs + 1, sizeof(*job.is_found));
+	if (!json_is_array(stacks)) {
+		error_text(err, -EINVAL, "a job has no \"stacks\"");
+	} else if (!read_stacks(&job, stacks, room, err)) {
+		for (size_t lib = 0; lib < libs; lib++) {
+			if (job.is_asked[lib])
+				name_lib(&job, api, lib);
+		}
+		value = job_value(&job, stacks);
+	}
+	vec_for_each(&job.all, struct asked *, row)
+		viewed_places_release(&row->place, 1);
+	vec_release(&job.all);
+	free(job.is_asked);
+	free(job.is_found);
+	return value;
+}
+
+json_t *api_symbolicate(const struct api *api, const json_t *request, struct error *err)
+{
+	const json_t *jobs = json_object_get(request, "jobs"), *job;
+	json_t *results = json_array();
+	size_t room = ADDRESSES_MAX, i;
+
+	if (!json_is_array(jobs) || json_array_size(jobs) > JOBS_MAX) {
+		json_decref(results);
+		error_text(err, -EINVAL, "no \"jobs\", or too many");
+		return NULL;
+	}
+	json_array_foreach(jobs, i, job)
+	{
+		json_t *value = answer_job(api, job, &room, err);
+
+		if (!value) {
+			json_decref(results);
+			return NULL;
+		}
+		json_array_append_new(results, value);
+	}
+	return json_pack("{s:o}", "results", results);
+}

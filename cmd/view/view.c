@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* prof view: shows a profile in a browser, with the code that it is about. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/command.h"
+#include "cmd/options/output_options.h"
+#include "cmd/run/signals.h"
+#include "cmd/view/browser.h"
+#include "cmd/view/drop.h"
+#include "cmd/view/programs.h"
+#include "cmd/view/viewer.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/server/server.h"
+
+#define FILES_MAX 8
+#define FRONT_END "https://profiler.firefox.com"
+#define POLL_MS 1000
+
+static const char name[] = "view";
+
+enum {
+	OPTION_PORT = OPT_OUTPUT_END,
+	OPTION_NO_OPEN,
+	OPTION_IDLE,
+	OPTION_FRONT_END,
+};
+
+static const struct option longs[] = {
+	{"port", required_argument, NULL, OPTION_PORT},
+	{"no-open", no_argument, NULL, OPTION_NO_OPEN},
+	{"idle", required_argument, NULL, OPTION_IDLE},
+	{"frontend", required_argument, NULL, OPTION_FRONT_END},
+	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
+	{"verbose", no_argument, NULL, 'v'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+struct view {
+	struct output_options options;
+	VEC(const char *) paths;
+	const char *front_end; /* an address or a folder; NULL: the public one */
+	uint64_t idle_ns; /* 0: no end */
+	uint16_t port; /* 0: a free one */
+	bool no_open;
+	struct viewer viewer;
+	struct server *server;
+	struct signals signals;
+	struct browser browser;
+};
+
+static void print_help(void)
+{
+	printf("Usage: prof view [OPTION]... FILE...\n"
+	       "Show a profile in a browser, with names, source and assembly of the code here.\n"
+	       "\n"
+	       "  --frontend URL|DIR     the front-end: its address, or a folder with a built one,\n"
+	       "                         for machines without the internet; default:\n"
+	       "                         " FRONT_END "\n"
+	       "  --port N               listen on that port of 127.0.0.1; default: a free one\n"
+	       "  --idle TIME            end after that time without a request: 90, 30m, 2h\n"
+	       "  --no-open              only print the address\n"
+	       "  --debug-dir DIR        look there for programs and .build-id/xx/yyy.debug; may be\n"
+	       "                         repeated\n"
+	       "  -v, --verbose          say more; twice: everything\n"
+	       "  -q, --quiet            print nothing but the address\n"
+	       "  -h, --help             show this and exit\n"
+	       "\n"
+	       "FILE is a profile or a capture; two are shown side by side. Ctrl-C ends it.\n"
+	       "Exit status: 0, 125 where a file or the machine refuses, 2 for wrong use.\n");
+}
+
+static int set_idle(struct view *v, const char *value, struct error *err)
+{
+	static const char units[] = "smh";
+	static const uint64_t seconds[] = {1, 60, 3600};
+	size_t size = strlen(value);
+	const char *unit = size ? strchr(units, value[size - 1]) : NULL;
+	_cleanup_free_ char *number = xstrndup(value, unit && *unit ? size - 1 : size);
+	uint64_t count;
+
+	if (!text_to_u64(number, 10, &count) || !count || count > 1000000)
+		return error_text(err, -EINVAL, "--idle %s: must be a time such as 90, 30m or 2h",
+				  value);
+	v->idle_ns = count * (unit && *unit ? seconds[unit - units] : 1) * 1000000000ull;
+	return 0;
+}
+
+static int set_port(struct view *v, const char *value, struct error *err)
+{
+	uint64_t port;
+
+	if (!text_to_u64(value, 10, &port) || port > UINT16_MAX)
+		return error_text(err, -EINVAL, "--port %s: must be a number of 0 to 65535", value);
+	v->port = (uint16_t)port;
+	return 0;
+}
+
+static int set(void *ctx, int opt, const char *value, struct error *err)
+{
+	struct view *v = ctx;
+
+	switch (opt) {
+	case OPTION_PORT:
+		return set_port(v, value, err);
+	case OPTION_NO_OPEN:
+		v->no_open = true;
+		return 0;
+	case OPTION_IDLE:
+		return set_idle(v, value, err);
+	case OPTION_FRONT_END:
+		if (!*value)
+			return error_text(err, -EINVAL, "--frontend: must not be empty");
+		v->front_end = value;
+		return 0;
+	default:
+		return output_options_set(&v->options, opt, value, err);
+	}
+}
+
+static int take(void *ctx, const char *operand, struct error *err)
+{
+	struct view *v = ctx;
+
+	if (!*operand)
+		return error_text(err, -EINVAL, "the name of the file must not be empty");
+	if (v->paths.count == FILES_MAX)
+		return error_text(err, -EINVAL, "more than %d files", FILES_MAX);
+	vec_push(&v->paths, operand);
+	return 0;
+}
+
+static const struct command_syntax syntax = {
+	.shorts = "+:vqh",
+	.longs = longs,
+	.print_help = print_help,
+	.set = set,
+	.take = take,
+};
+
+static bool is_address(const char *front_end)
+{
+	return text_starts_with(front_end, "https://") || text_starts_with(front_end, "http://");
+}
+
+static int open_front_end(struct view *v, struct error *err)
+{
+	struct stat st;
+
+	if (!v->front_end || is_address(v->front_end))
+		return 0;
+	v->viewer.folder = open(v->front_end, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (v->viewer.folder < 0)
+		return error_set(err, -errno, "open the front-end %s", v->front_end);
+	if (fstatat(v->viewer.folder, "index.html", &st, 0))
+		return error_text(err, -ENOENT, "--frontend %s: no index.html is in it",
+				  v->front_end);
+	return 0;
+}
+
+static int open_profiles(struct view *v, struct error *err)
+{
+	struct api *api = &v->viewer.api;
+
+	api->profiles = xcalloc(v->paths.count, sizeof(*api->profiles));
+	for (size_t i = 0; i < v->paths.count; i++) {
+		_cleanup_(strbuf_release) struct strbuf missing = {0};
+		int ret;
+
+		api->count = i + 1;
+		ret = viewed_profile_open(&api->profiles[i], v->paths.items[i], &v->options, err);
+		if (ret)
+			return ret;
+		viewed_profile_missing(&api->profiles[i], &missing);
+		if (missing.size && !v->options.quiet)
+			command_say_as(name, "%s: without code of %s", v->paths.items[i],
+				       strbuf_text(&missing));
+	}
+	return 0;
+}
+
+/* "ssh -L …" with the address of this machine as the other end knows it. */
+static void say_tunnel(const struct view *v)
+{
+	const char *connection = getenv("SSH_CONNECTION"), *user = getenv("USER");
+	char here[64] = "";
+
+	if (!connection || sscanf(connection, "%*s %*s %63s", here) != 1)
+		return;
+	command_say_as(name,
+		       "on the machine with the browser: ssh -N -L %" PRIu16 ":127.0.0.1:%" PRIu16
+		       " %s%s%s",
+		       v->viewer.port, v->viewer.port, user ? user : "", user ? "@" : "", here);
+}
+
+static void show(struct view *v)
+{
+	_cleanup_free_ char *url = viewer_url(&v->viewer);
+
+	printf("%s\n", url);
+	fflush(stdout);
+	if (!v->options.quiet)
+		say_tunnel(v);
+	if (!v->no_open && !getenv("SSH_CONNECTION") && !browser_open(&v->browser, url) &&
+	    !v->options.quiet)
+		command_say_as(name, "no browser is here: open that address");
+	if (!v->options.quiet)
+		command_say_as(name, "Ctrl-C ends it");
+}
+
+static void wait_for_end(struct view *v)
+{
+	struct signal_event event;
+	struct pollfd fd = {.fd = v->signals.fd, .events = POLLIN};
+
+	while (!signals_next(&v->signals, &event)) {
+		if (v->idle_ns && clock_monotonic_ns() - server_last_ns(v->server) >= v->idle_ns) {
+			if (!v->options.quiet)
+				command_say_as(name, "nobody asked for anything: ended");
+			return;
+		}
+		poll(&fd, 1, POLL_MS);
+	}
+}
+
+static int serve(struct view *v, struct error *err)
+{
+	int ret = drop_privileges(err), listener;
+
+	if (!ret)
+		ret = open_front_end(v, err);
+	if (!ret)
+		ret = open_profiles(v, err);
+	if (!ret)
+		ret = viewer_init(&v->viewer, err);
+	if (!ret)
+		ret = signals_init(&v->signals, err);
+	if (ret)
+		return ret;
+	listener = server_listen(&v->port, err);
+	if (listener < 0)
+		return listener;
+	v->viewer.port = v->port;
+	viewer_set_front_end(&v->viewer, v->viewer.folder ? NULL
+					 : v->front_end	  ? v->front_end
+							  : FRONT_END);
+	return server_start(&v->server, listener, viewer_answer, &v->viewer, err);
+}
+
+static void release(struct view *v)
+{
+	server_stop(v->server);
+	browser_release(&v->browser);
+	viewer_release(&v->viewer);
+	for (size_t i = 0; i < v->viewer.api.count; i++)
+		viewed_profile_close(&v->viewer.api.profiles[i]);
+	free(v->viewer.api.profiles);
+	signals_release(&v->signals);
+	vec_release(&v->paths);
+	output_options_release(&v->options);
+}
+
+int view_run(int argc, char **argv)
+{
+	struct view v = {.signals.fd = -1};
+	struct error err = {0};
+	int ret, status = 0;
+
+	output_options_init(&v.options);
+	ret = command_parse(argc, argv, &syntax, &v, &err);
+	if (!ret && !v.paths.count)
+		ret = error_text(&err, -EINVAL, "no file to view");
+	output_options_end_dirs(&v.options);
+	if (ret == -ECANCELED) {
+		status = 0;
+	} else if (ret) {
+		status = command_fail_usage(name, &err);
+	} else {
+		if (v.options.verbose)
+			log_set_level(v.options.verbose > 1 ? LOG_DEBUG : LOG_INFO);
+		if (serve(&v, &err)) {
+			status = command_fail(name, EXIT_REFUSED, &err);
+		} else {
+			show(&v);
+			wait_for_end(&v);
+		}
+	}
+	release(&v);
+	return status;
+}

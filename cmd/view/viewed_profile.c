@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/view/viewed_profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/run/lookup.h"
+#include "cmd/run/profile_file.h"
+#include "cmd/run/symbolize_run.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/open_regular.h"
+#include "lib/base/text.h"
+#include "lib/profile/symbol_reason.h"
+#include "symbolize/source_texts.h"
+
+/* Descriptors that are not for modules. */
+#define RESERVED_FILES 512
+#define SOURCE_MAX ((size_t)16 << 20)
+#define MISSING_MAX 4
+
+/* Keeps the file as it lies there, if it is one that can be sent. */
+static int keep_file(struct viewed_profile *v, int fd)
+{
+	unsigned char magic[2] = {0};
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (pread(fd, magic, sizeof(magic), 0) < 0)
+		return -errno;
+	v->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	v->size = (uint64_t)st.st_size;
+	v->is_gzip = magic[0] == 0x1f && magic[1] == 0x8b;
+	return v->fd < 0 ? -errno : 0;
+}
+
+/* Writes a profile of another format, or of a capture, to memory. */
+static int write_copy(struct viewed_profile *v, const struct profile *p, struct error *err)
+{
+	int fd = memfd_create("profile", MFD_CLOEXEC);
+	const struct export_options how = {.all_threads = true};
+	const struct outfile_options options = {.fd = fd, .path = "memory"};
+	struct outfile *out;
+	int ret;
+
+	if (fd < 0)
+		return error_set(err, -errno, "keep the profile in memory");
+	v->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	ret = outfile_open(&out, &options, err);
+	if (ret)
+		return ret;
+	ret = format_firefox.write(p, &how, out, NULL, err);
+	if (!ret)
+		ret = outfile_commit(out, err);
+	v->size = outfile_size(out);
+	outfile_free(out);
+	return ret;
+}
+
+static int read_copy(struct viewed_profile *v, char **text, size_t *size, struct error *err)
+{
+	*size = v->size;
+	*text = xmalloc(v->size + 1);
+	if (pread(v->fd, *text, v->size, 0) != (ssize_t)v->size)
+		return error_set(err, -EIO, "read the profile in memory");
+	(*text)[v->size] = '\0';
+	return 0;
+}
+
+/* Sets text and v->fd to a file of the format that front-ends read. */
+static int read_bytes(struct viewed_profile *v, const char *path, char **text, size_t *size,
+		      struct error *err)
+{
+	struct profile_file file = {0};
+	_cleanup_close_ int fd = profile_file_open(&file, path, err);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	if (keep_file(v, fd) == 0 && profile_file_read(&file, fd, NULL) == 0 &&
+	    file.format == &format_firefox) {
+		*text = steal(file.text);
+		*size = file.size;
+		profile_file_release(&file);
+		return 0;
+	}
+	profile_file_release(&file);
+	if (v->fd > 0)
+		close(v->fd);
+	v->fd = 0;
+	v->is_gzip = false;
+	ret = profile_file_load(&file, path, v->options, err);
+	if (!ret)
+		ret = write_copy(v, file.profile, err);
+	if (!ret)
+		ret = read_copy(v, text, size, err);
+	profile_file_release(&file);
+	return ret;
+}
+
+static void find_files(struct viewed_profile *v)
+{
+	const char *os = v->profile->meta.os ? v->profile->meta.os : "";
+	const struct lookup lookup = {
+		.profile = v->profile,
+		.os = os,
+		.dirs = v->options->debug_dirs.items,
+	};
+
+	v->files = file_set_new(RESERVED_FILES);
+	lookup_files(&lookup, v->files);
+	v->kernel_release = lookup_kernel_release(os);
+}
+
+int viewed_profile_open(struct viewed_profile *v, const char *path,
+			const struct output_options *options, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	int ret;
+
+	*v = (struct viewed_profile){.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
+	ret = read_bytes(v, path, &text, &size, err);
+	if (!ret)
+		ret = format_firefox.read(&v->profile, text, size, NULL, err);
+	if (ret)
+		return error_wrap(err, "%s", path);
+	lib_ids_read(&v->libs, text, size);
+	find_files(v);
+	return 0;
+}
+
+void viewed_profile_close(struct viewed_profile *v)
+{
+	if (v->fd > 0)
+		close(v->fd);
+	if (v->profile)
+		profile_free(v->profile);
+	lib_ids_release(&v->libs);
+	file_set_free(v->files);
+	strings_release(&v->named);
+	free(v->kernel_release);
+	*v = (struct viewed_profile){0};
+}
+
+module_id viewed_profile_find(const struct viewed_profile *v, const char *debug_name,
+			      const char *breakpad_id)
+{
+	for (size_t i = 0; i < v->libs.rows.count && i < v->profile->modules.rows.count; i++) {
+		const struct lib_id *row = &v->libs.rows.items[i];
+
+		if (strcmp(row->debug_name, debug_name) == 0 &&
+		    strcmp(row->breakpad_id, breakpad_id) == 0)
+			return (module_id)i;
+	}
+	return NO_MODULE;
+}
+
+/* A profile of nothing but these addresses, which is named as any other. */
+static struct profile *address_profile(const struct viewed_profile *v, module_id id,
+				       const uint64_t *rvas, size_t count)
+{
+	struct profile *p = profile_new();
+	struct profile_thread thread = {.pid = 1, .tid = 1, .is_main = true};
+	bool is_kernel = module_is_kernel(&v->profile->modules.rows.items[id]);
+
+	vec_for_each(&v->profile->modules.rows, const struct module *, from) {
+		const char *path = strings_get(&v->profile->strings, from->path);
+		const char *name = strings_get(&v->profile->strings, from->name);
+		module_id copy = modules_add(&p->modules, from->kind,
+					     strings_intern(&p->strings, path),
+					     strings_intern(&p->strings, name));
+		struct module *module = modules_get(&p->modules, copy);
+
+		module->file_key = from->file_key;
+		memcpy(module->build_id, from->build_id, sizeof(module->build_id));
+		module->build_id_size = from->build_id_size;
+		module->machine = from->machine;
+		module->base = from->base;
+	}
+	thread.name = thread.process_name = strings_intern(&p->strings, "addresses");
+	thread.process_label = thread.arguments = NO_STRING;
+	threads_add(&p->threads, &thread);
+	for (size_t i = 0; i < count; i++) {
+		const struct frame frame = {
+			.module = id,
+			.func = NO_FUNC,
+			.offset = rvas[i],
+			.symbol = NO_SYMBOL,
+			.kind = is_kernel ? PROFILE_FRAME_KERNEL : PROFILE_FRAME_NATIVE,
+		};
+		const struct sample sample = {
+			.stack = stacks_intern(&p->stacks, NO_STACK,
+					       frames_intern(&p->frames, &frame)),
+			.weight = 1,
+		};
+
+		vec_push(&threads_get(&p->threads, 0)->samples, sample);
+	}
+	return p;
+}
+
+static void take_place(const struct profile *p, stack_id stack, struct viewed_place *place)
+{
+	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
+		const struct frame *frame = frames_get(&p->frames,
+						       p->stacks.rows.items[stack].frame);
+		const struct func *func = &p->funcs.rows.items[frame->func];
+		struct viewed_level level = {.line = frame->line};
+
+		if (!func->is_named && frame->symbol == NO_SYMBOL)
+			continue;
+		level.func = xstrdup(strings_get(&p->strings, func->name));
+		if (func->file != NO_SOURCE_FILE)
+			level.file = xstrdup(strings_get(
+				&p->strings, p->source_files.rows.items[func->file].path));
+		vec_push(&place->levels, level);
+		if (frame->symbol != NO_SYMBOL) {
+			const struct symbol *symbol = &p->symbols.rows.items[frame->symbol];
+
+			place->has_start = true;
+			place->start = symbol->rva;
+			place->size = symbol->size;
+		}
+	}
+}
+
+void viewed_profile_name(struct viewed_profile *v, module_id module, const uint64_t *rvas,
+			 size_t count, struct viewed_place *places)
+{
+	struct profile *p = address_profile(v, module, rvas, count);
+	const struct symbolize_run_options options = {
+		.output = v->options,
+		.files = v->files,
+		.fetcher = -1,
+		.kernel_release = v->kernel_release ? v->kernel_release : "",
+	};
+
+	/* Files are closed and opened again as they are needed: one after the other. */
+	pthread_mutex_lock(&v->lock);
+	symbolize_run(p, &options);
+	vec_for_each(&p->source_files.rows, const struct source_file *, file)
+		strings_intern(&v->named, strings_get(&p->strings, file->path));
+	pthread_mutex_unlock(&v->lock);
+	for (size_t i = 0; i < count; i++) {
+		places[i] = (struct viewed_place){0};
+		take_place(p, p->threads.rows.items[0].samples.items[i].stack, &places[i]);
+	}
+	profile_free(p);
+}
+
+void viewed_places_release(struct viewed_place *places, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		vec_for_each(&places[i].levels, struct viewed_level *, level) {
+			free(level->func);
+			free(level->file);
+		}
+		vec_release(&places[i].levels);
+	}
+}
+
+static bool is_named(struct viewed_profile *v, const char *path)
+{
+	bool found;
+
+	pthread_mutex_lock(&v->lock);
+	found = strings_find(&v->named, path, strlen(path)) != NO_STRING;
+	pthread_mutex_unlock(&v->lock);
+	return found;
+}
+
+/* Debug information may name any file; only such as look like source code are read. */
+static char *read_source(const char *path, size_t *size, struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = NULL;
+
+	if (*path != '/' || !source_texts_is_code(path)) {
+		error_text(err, -EACCES, "%s: no name of source code", path);
+		return NULL;
+	}
+	fd = open_regular_named(0, path);
+	if (fd < 0) {
+		error_set(err, fd, "read %s", path);
+		return NULL;
+	}
+	text = text_read_fd(fd, SOURCE_MAX, size);
+	if (!text || memchr(text, '\0', *size)) {
+		error_text(err, -EINVAL, "%s: too large, or no text", path);
+		return NULL;
+	}
+	return steal(text);
+}
+
+char *viewed_profile_source(struct viewed_profile *v, const char *path, size_t *size,
+			    struct error *err)
+{
+	const struct profile *p = v->profile;
+	bool found = false;
+
+	vec_for_each(&p->source_files.rows, const struct source_file *, file) {
+		if (strcmp(strings_get(&p->strings, file->path), path) != 0)
+			continue;
+		found = true;
+		if (file->text) {
+			*size = file->size;
+			return xstrndup(file->text, file->size);
+		}
+	}
+	if (!found && !is_named(v, path)) {
+		error_text(err, -EACCES, "%s: the profile names no such file", path);
+		return NULL;
+	}
+	return read_source(path, size, err);
+}
+
+void viewed_profile_missing(const struct viewed_profile *v, struct strbuf *text)
+{
+	const struct profile *p = v->profile;
+	_cleanup_free_ bool *has_frames = xcalloc(p->modules.rows.count + 1, sizeof(*has_frames));
+	size_t count = 0;
+
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if (frame->module != NO_MODULE)
+			has_frames[frame->module] = true;
+	}
+	for (size_t i = 0; i < p->modules.rows.count; i++) {
+		const struct module *module = &p->modules.rows.items[i];
+
+		if (!has_frames[i] || module->file_key != UINT32_MAX || module_is_kernel(module))
+			continue;
+		if (count++ < MISSING_MAX)
+			strbuf_addf(text, "%s%s (%s)", text->size ? ", " : "",
+				    strings_get(&p->strings, module->name),
+				    symbol_reason_text(module->reason));
+	}
+	if (count > MISSING_MAX)
+		strbuf_addf(text, " and %zu more", count - MISSING_MAX);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* A profile that is looked at: its bytes, and the code that it is about. */
+#ifndef PROF_CMD_VIEW_VIEWED_PROFILE_H
+#define PROF_CMD_VIEW_VIEWED_PROFILE_H
+
+#include <pthread.h>
+
+#include "cmd/options/output_options.h"
+#include "lib/base/file_set.h"
+#include "lib/format/firefox/read/lib_ids.h"
+#include "lib/profile/profile.h"
+
+struct viewed_profile {
+	int fd; /* the file as it is served; not 0 */
+	uint64_t size;
+	bool is_gzip;
+	struct profile *profile; /* its modules are the libs of the file, in the same order */
+	struct lib_ids libs;
+	struct file_set *files; /* by module.file_key */
+	char *kernel_release;
+	const struct output_options *options; /* say where files are; borrowed */
+	pthread_mutex_t lock; /* of naming, and of the list below */
+	struct strings named; /* source files that naming has found */
+};
+
+/* A function of a chain of inlined ones. */
+struct viewed_level {
+	char *func, *file; /* NULL: unknown */
+	uint32_t line; /* 0: unknown */
+};
+
+/* Facts about an address. */
+struct viewed_place {
+	VEC(struct viewed_level) levels; /* innermost first; empty: nothing is known */
+	bool has_start; /* of the function in machine code, which is the last level */
+	uint64_t start, size; /* its RVA; size 0: unknown */
+};
+
+/* Reads it with the permissions that the process has. */
+int viewed_profile_open(struct viewed_profile *v, const char *path,
+			const struct output_options *options, struct error *err);
+void viewed_profile_close(struct viewed_profile *v);
+/* Returns NO_MODULE if no lib is called so. */
+module_id viewed_profile_find(const struct viewed_profile *v, const char *debug_name,
+			      const char *breakpad_id);
+/* Fills in `places`, one for each RVA; release them with viewed_places_release(). */
+void viewed_profile_name(struct viewed_profile *v, module_id module, const uint64_t *rvas,
+			 size_t count, struct viewed_place *places);
+void viewed_places_release(struct viewed_place *places, size_t count);
+/*
+ * Returns the text of a source file that the profile names, to be freed; NULL with err: it names
+ * none such, or it cannot be had.
+ */
+char *viewed_profile_source(struct viewed_profile *v, const char *path, size_t *size,
+			    struct error *err);
+/* Appends "libfoo.so (not on this machine), …": modules with frames whose files are missing. */
+void viewed_profile_missing(const struct viewed_profile *v, struct strbuf *text);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/read/lib_ids.h"
+
+#include "lib/base/alloc.h"
+#include "lib/json/cursor.h"
+
+void lib_ids_release(struct lib_ids *ids)
+{
+	vec_for_each(&ids->rows, struct lib_id *, row) {
+		free(row->debug_name);
+		free(row->breakpad_id);
+	}
+	vec_release(&ids->rows);
+}
+
+static void read_lib(struct lib_ids *ids, struct json_cursor *s)
+{
+	struct json_cursor_list list = {0};
+	struct lib_id row = {0};
+	struct span key;
+
+	if (json_cursor_peek(s) != '{')
+		json_cursor_skip(s);
+	else
+		while (json_cursor_member(s, &list, &key)) {
+			if (span_is(s, key, "debugName") && !row.debug_name)
+				row.debug_name = json_cursor_text(s);
+			else if (span_is(s, key, "breakpadId") && !row.breakpad_id)
+				row.breakpad_id = json_cursor_text(s);
+			else
+				json_cursor_skip(s);
+		}
+	if (!row.debug_name)
+		row.debug_name = xstrdup("");
+	if (!row.breakpad_id)
+		row.breakpad_id = xstrdup("");
+	vec_push(&ids->rows, row);
+}
+
+void lib_ids_read(struct lib_ids *ids, const char *text, size_t size)
+{
+	struct json_cursor_list members = {0}, libs = {0};
+	struct json_cursor s;
+	struct span key;
+
+	json_cursor_init(&s, text, size);
+	while (json_cursor_member(&s, &members, &key)) {
+		if (!span_is(&s, key, "libs") || json_cursor_peek(&s) != '[') {
+			json_cursor_skip(&s);
+			continue;
+		}
+		while (json_cursor_element(&s, &libs))
+			read_lib(ids, &s);
+		return;
+	}
+}

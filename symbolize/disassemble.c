@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The interface is declared here as LLVM promises to keep it (llvm-c/Disassembler.h), so that the
+ * build needs none of its headers, and any version will do that is installed later.
+ */
+#include "symbolize/disassemble.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+
+/* LLVMDisassembler_Option_… */
+#define OPTION_HEX 2u
+#define OPTION_OTHER_SYNTAX 4u /* of x86: Intel's */
+/* LLVMDisassembler_ReferenceType_In_Branch */
+#define REFERENCE_BRANCH 1u
+#define TEXT_SIZE 256
+
+typedef const char *lookup_fn(void *ctx, uint64_t value, uint64_t *type, uint64_t pc,
+			      const char **name);
+
+struct machine {
+	uint16_t machine;
+	const char *triple, *features, *arch, *syntax;
+	unsigned int step; /* bytes of what is no instruction */
+	const char *initializers[3];
+};
+
+static const struct machine machines[] = {
+	{EM_X86_64,
+	 "x86_64-linux-gnu",
+	 "",
+	 "x86_64",
+	 "Intel",
+	 1,
+	 {"LLVMInitializeX86TargetInfo", "LLVMInitializeX86TargetMC",
+	  "LLVMInitializeX86Disassembler"}},
+	{EM_386,
+	 "i386-linux-gnu",
+	 "",
+	 "i686",
+	 "Intel",
+	 1,
+	 {"LLVMInitializeX86TargetInfo", "LLVMInitializeX86TargetMC",
+	  "LLVMInitializeX86Disassembler"}},
+	{EM_AARCH64,
+	 "aarch64-linux-gnu",
+	 "+all",
+	 "aarch64",
+	 "ARM",
+	 4,
+	 {"LLVMInitializeAArch64TargetInfo", "LLVMInitializeAArch64TargetMC",
+	  "LLVMInitializeAArch64Disassembler"}},
+};
+
+/* The newest first. */
+static const char *const libraries[] = {
+	"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM.so.18.1", "libLLVM-18.so.1",
+	"libLLVM-17.so.1", "libLLVM-16.so.1", "libLLVM-15.so.1", "libLLVM-14.so.1",
+};
+
+/* Loaded once, and kept. */
+static struct {
+	void *handle;
+	void *(*create)(const char *triple, const char *cpu, const char *features, void *ctx,
+			int tag, void *operand_info, lookup_fn *lookup);
+	int (*set_options)(void *disassembler, uint64_t options);
+	size_t (*instruction)(void *disassembler, uint8_t *code, uint64_t size, uint64_t pc,
+			      char *text, size_t text_size);
+	void (*dispose)(void *disassembler);
+} llvm;
+
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+
+/* ISO C has no conversion from the void * of dlsym() to a function. */
+static bool find(void *handle, const char *name, void *function)
+{
+	void *found = dlsym(handle, name);
+
+	memcpy(function, &found, sizeof(found));
+	return found;
+}
+
+static bool load_from(const char *library)
+{
+	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+
+	if (!handle)
+		return false;
+	if (find(handle, "LLVMCreateDisasmCPUFeatures", &llvm.create) &&
+	    find(handle, "LLVMSetDisasmOptions", &llvm.set_options) &&
+	    find(handle, "LLVMDisasmInstruction", &llvm.instruction) &&
+	    find(handle, "LLVMDisasmDispose", &llvm.dispose)) {
+		llvm.handle = handle;
+		return true;
+	}
+	dlclose(handle);
+	return false;
+}
+
+static int load(struct error *err)
+{
+	for (size_t i = 0; !llvm.handle && i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		load_from(libraries[i]);
+	if (llvm.handle)
+		return 0;
+	error_text(err, -ENOENT, "no assembly without LLVM's library, of version 14 to 19");
+	error_hint(err, "install libllvm14 or a later one");
+	return -ENOENT;
+}
+
+/* Notes where the instruction goes, and gives it no name: addresses are then printed. */
+static const char *note_target(void *ctx, uint64_t value, uint64_t *type, uint64_t pc,
+			       const char **name)
+{
+	uint64_t *target = ctx;
+
+	(void)pc;
+	if (*type == REFERENCE_BRANCH)
+		*target = value;
+	*type = 0;
+	*name = NULL;
+	return NULL;
+}
+
+static int open_disassembler(void **out, const struct machine *m, uint64_t *target,
+			     struct error *err)
+{
+	void (*initialize)(void);
+	int ret;
+
+	pthread_mutex_lock(&loading);
+	ret = load(err);
+	for (size_t i = 0; !ret && i < 3; i++) {
+		if (find(llvm.handle, m->initializers[i], &initialize))
+			initialize();
+	}
+	*out = ret ? NULL : llvm.create(m->triple, "", m->features, target, 0, NULL, note_target);
+	pthread_mutex_unlock(&loading);
+	if (ret)
+		return ret;
+	if (!*out)
+		return error_text(err, -ENOTSUP, "LLVM's library does not know %s", m->arch);
+	/* The syntax first: it brings a new printer. */
+	if (m->step == 1)
+		llvm.set_options(*out, OPTION_OTHER_SYNTAX);
+	llvm.set_options(*out, OPTION_HEX);
+	return 0;
+}
+
+/* "\tmov\trax, rbx\t# comment" → "mov rax, rbx # comment" */
+static char *plain(const char *text)
+{
+	char *copy = xstrdup(text + strspn(text, " \t")), *to = copy;
+
+	for (const char *from = copy; *from; from++) {
+		char c = isspace((unsigned char)*from) ? ' ' : *from;
+
+		if (c != ' ' || (to > copy && to[-1] != ' '))
+			*to++ = c;
+	}
+	while (to > copy && to[-1] == ' ')
+		to--;
+	*to = '\0';
+	return copy;
+}
+
+static char *bytes_text(const uint8_t *code, size_t size)
+{
+	char *text = xstrdup(size == 4 ? ".word 0x" : ".byte 0x"), *longer;
+
+	while (size--) {
+		longer = xasprintf("%s%02x", text, code[size]);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+/* Some versions decode a prefix in front of some instructions as one of its own. */
+static bool is_prefix(const char *text)
+{
+	static const char *const prefixes[] = {"lock",	   "rep",     "repne",
+					       "data16",   "addr32",  "xacquire",
+					       "xrelease", "notrack", "bnd"};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (strcmp(prefixes[i], text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_instruction(struct disassembly *d, const struct instruction *row)
+{
+	struct instruction *last = d->rows.count ? &vec_last(&d->rows) : NULL;
+	char *text;
+
+	if (!last || !is_prefix(last->text)) {
+		vec_push(&d->rows, *row);
+		return;
+	}
+	text = xasprintf("%s %s", last->text, row->text);
+	free(last->text);
+	free(row->text);
+	last->text = text;
+	last->size += row->size;
+	last->target = row->target;
+}
+
+int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, size_t size,
+		uint64_t address, struct error *err)
+{
+	const struct machine *m = machines, *end = machines + sizeof(machines) / sizeof(*machines);
+	uint64_t target = NO_TARGET;
+	void *disassembler;
+	int ret;
+
+	*d = (struct disassembly){0};
+	while (m < end && m->machine != machine)
+		m++;
+	if (m == end)
+		return error_text(err, -ENOTSUP, "no assembly for the machine %u", machine);
+	ret = open_disassembler(&disassembler, m, &target, err);
+	if (ret)
+		return ret;
+	d->arch = m->arch;
+	d->syntax = m->syntax;
+	for (size_t at = 0; at < size;) {
+		struct instruction row = {.offset = (uint32_t)at};
+		char text[TEXT_SIZE] = "";
+		size_t room = size - at;
+
+		target = NO_TARGET;
+		row.size = (uint32_t)llvm.instruction(disassembler, (uint8_t *)code + at, room,
+						      address + at, text, sizeof(text));
+		row.target = row.size ? target : NO_TARGET;
+		if (row.size) {
+			row.text = plain(text);
+		} else {
+			row.size = room < m->step ? (uint32_t)room : m->step;
+			row.text = bytes_text(code + at, row.size);
+		}
+		add_instruction(d, &row);
+		at += row.size;
+	}
+	llvm.dispose(disassembler);
+	return 0;
+}
+
+void disassembly_release(struct disassembly *d)
+{
+	vec_for_each(&d->rows, struct instruction *, row)
+		free(row->text);
+	vec_release(&d->rows);
+}

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# prof view: what front-ends ask for, and who is refused.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+unset SSH_CONNECTION DISPLAY WAYLAND_DISPLAY BROWSER DEBUGINFOD_URLS
+
+record one 0 -- "$workloads/inlines" 0.3
+# Sets $url and $viewer.
+view() { # ARGUMENT...
+	rm -f url
+	"$PROF" view "$@" >url 2>view.err &
+	viewer=$!
+	at_exit+=("kill $viewer 2>/dev/null")
+	wait_until test -s url
+	url=$(head -1 url)
+}
+asks() { # DESCRIPTION CHECK [FILE]
+	ok "$1" env VIEW_PID="$viewer" python3 "$root/tests/e2e/view_client.py" "$2" "$url" "${3:-one.json.gz}"
+}
+ends() { # DESCRIPTION SIGNAL
+	kill "-$2" "$viewer"
+	wait "$viewer"
+	is "$1" $? 0
+}
+
+view --no-open one.json.gz
+like "the address is that of the front-end" "$url" \
+	'^https://profiler.firefox.com/from-url/http%3A%2F%2F127.0.0.1%3A[0-9]+%2F[A-Za-z0-9_-]{32}%2Fprofile.json/\?symbolServer='
+is "it has no capabilities" "$(grep -hE '^Cap(Inh|Prm|Eff|Amb)' "/proc/$viewer/status" | grep -cv '0000000000000000$')" 0
+port=$(sed 's/.*127.0.0.1%3A\([0-9]*\)%2F.*/\1/' url)
+is "and listens on this machine alone" \
+	"$(grep -hE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$port") [0-9A-F]+:0000 0A" /proc/net/tcp /proc/net/tcp6 | awk '{print $2}')" \
+	"0100007F:$(printf %04X "$port")"
+asks "names, inlined functions and lines" names
+asks "unknown libs and addresses" unknown
+asks "10,000 addresses" many
+asks "source" source
+asks "assembly" assembly
+asks "the file, whole and in part" transfer
+asks "nothing without the token, for other hosts and origins" refusals
+asks "requests before those of another origin" preflight
+asks "wrong, large and slow requests" hostile
+asks "50 at once" parallel
+asks "all of that in 100 MB" small
+ends "Ctrl-C ends it" INT
+
+mkdir front
+echo -n '<p>front-end' >front/index.html
+echo -n 'front();' >front/app.js
+echo -n hidden >secret
+ln -s ../secret front/link
+view --no-open --frontend front one.json.gz
+like "a front-end of one's own: the address" "$url" '^http://127.0.0.1:[0-9]+/[A-Za-z0-9_-]{32}/$'
+asks "its files" files
+asks "names, with it, too" names
+ends "SIGTERM ends it" TERM
+
+record two 0 -- "$workloads/shares" 0.2
+view --no-open one.json.gz two.json.gz
+like "two files: side by side" "$url" '/compare/\?profiles\[\]=.*profile.json.*&profiles\[\]=.*profile-2.json'
+ends "it ends" INT
+
+"$PROF" record -q --raw one.capture -- "$workloads/inlines" 0.2
+view --no-open one.capture
+like "a capture" "$url" '/from-url/'
+ends "it ends" INT
+view --no-open --idle 1 one.json.gz
+wait "$viewer"
+is "--idle: it ends by itself" $? 0
+like "and says so" "$(<view.err)" 'nobody asked'
+
+cat >browser <<'TEXT'
+#!/bin/sh
+cat "$1" >"$OPENED"
+TEXT
+chmod +x browser
+BROWSER=$PWD/browser OPENED=$PWD/opened TMPDIR=$PWD view one.json.gz
+wait_until test -s opened
+like "the browser gets a page that leads there" "$(<opened)" 'url=https://profiler.firefox.com/from-url/'
+unlike "the address is in no command line" "$(tr '\0' ' ' <"/proc/$viewer/cmdline")" 'from-url'
+ends "it ends" INT
+is "the page is gone" "$(find . -name 'prof-view-*')" ""
+BROWSER=$PWD/browser OPENED=$PWD/again TMPDIR=$PWD "$PROF" record -q --open -o three.json.gz -- sh -c 'exit 3' \
+	>url 2>view.err &
+viewer=$!
+at_exit+=("kill $viewer 2>/dev/null")
+wait_until test -s again
+like "record --open: the browser opens it" "$(<again)" 'url=https://profiler.firefox.com/from-url/'
+pkill -INT -P "$viewer"
+wait "$viewer"
+is "and the exit status is the command's" $? 3
+refuses "record --open without a file" 2 'needs a profile in a file' \
+	"$PROF" record --open -o - -- touch started
+SSH_CONNECTION="10.0.0.1 1000 10.0.0.2 22" USER=ann view one.json.gz
+port=$(sed 's/.*127.0.0.1%3A\([0-9]*\)%2F.*/\1/' url)
+like "over ssh: how to get there" "$(<view.err)" "ssh -N -L $port:127.0.0.1:$port ann@10.0.0.2"
+ends "it ends" INT
+
+gunzip -c one.json.gz | sed 's|"codeId":"[0-9a-f]*|"codeId":"00112233445566778899|g' >strange.json
+view --no-open strange.json
+like "another machine's profile: what is missing" "$(<view.err)" 'without code of .*inlines \('
+ends "it ends" INT
+
+refuses "no file" 2 'no file to view' "$PROF" view
+refuses "a file that is none" 125 'No such file' "$PROF" view nowhere
+refuses "a file of something else" 125 'no profile' "$PROF" view front/app.js
+refuses "a time that is none" 2 'must be a time' "$PROF" view --idle soon one.json.gz
+refuses "a port that is none" 2 'must be a number' "$PROF" view --port 70000 one.json.gz
+refuses "a front-end that is none" 125 'no index.html' "$PROF" view --frontend . one.json.gz
+done_testing

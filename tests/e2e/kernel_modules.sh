@@ -86,7 +86,7 @@ for name, first, size in ((".text", 0, text), (".exit.text", start, section)):
             (lines[i], int(lines[i + 1].split(" ")[0].split(":")[1].replace("?", "0")))
             for i in range(0, len(lines), 2)]
 got = {}
-for *_, frames in samples():
+for *_, frames in samples() + waits():
     for f in frames:
         if f["lib"] != "[prof_mod]":
             continue

@@ -138,7 +138,7 @@ __noinline int copy_go(struct copy_scratch *c, __u32 at)
 	if (!c || at > COPY_STACKS_WORDS)
 		return 0;
 	go = &rec->go;
-	go->thread = current_thread_pointer();
+	go->thread = walk_thread_pointer(unused);
 	/* arm64 has it in a register, and other machines below all other thread-local variables. */
 	go->g = rec->general[28];
 	if (!IS_ARM64)

@@ -153,6 +153,9 @@ struct css_set {
 
 struct thread_struct {
 	unsigned long fsbase; /* x86-64 */
+	struct {
+		unsigned long tp_value;
+	} uw; /* arm64 */
 } CORE;
 
 struct task_struct {

@@ -26,13 +26,19 @@ extern const volatile struct bpf_config config;
 #define IS_ARM64 0
 #endif
 
-/* Returns the address that the current task's thread-local variables are relative to; 0: unknown.
+/*
+ * Returns the address that the current task's thread-local variables are relative to. arm64's
+ * kernel reads it when the task leaves the CPU: 0 until it has for the first time since its exec.
  */
 static __always_inline __u64 current_thread_pointer(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	return IS_ARM64 ? 0 : BPF_CORE_READ(task, thread.fsbase);
+#if IS_ARM64
+	return BPF_CORE_READ(task, thread.uw.tp_value);
+#else
+	return BPF_CORE_READ(task, thread.fsbase);
+#endif
 }
 
 /* User space walks the stacks of 32-bit programs, so support for them costs nothing here. */
@@ -41,7 +47,8 @@ static __always_inline __u64 current_thread_pointer(void)
 #define walk_read_pair(frame, to, addr) bpf_probe_read_user(to, 16, (const void *)(addr))
 #define walk_is_arm64(frame) IS_ARM64
 #define walk_pc_mask(frame) (IS_ARM64 ? config.user_pc_mask : ~0ull)
-#define walk_thread_pointer(frame) current_thread_pointer()
+/* Only Go looks there, and on arm64 it has a register instead. */
+#define walk_thread_pointer(frame) (IS_ARM64 ? 0 : current_thread_pointer())
 #include "bpf/walk.h"
 
 #define DEPTH_MAX (KERNEL_DEPTH_MAX + USER_DEPTH_MAX)

@@ -13,6 +13,8 @@
 #define PYTHON_INTERPRETERS_MAX 64
 /* No thread state is larger: an address within so many bytes of one is in it. */
 #define PYTHON_STATE_MAX 1024
+/* Bytes of the libc's structure for a thread, at most; less than the smallest stack. */
+#define LIBC_THREAD_MAX 8192
 /* A power of two, for PYTHON_CODE_WORDS words. */
 #define PYTHON_CODE_ROOM 256
 
@@ -93,6 +95,23 @@ static __always_inline bool python_read(__u64 addr, __u64 *word)
 	return addr && !bpf_probe_read_user(word, sizeof(*word), (const void *)addr);
 }
 
+/*
+ * Is the thread state that was read the current thread's? It has the address of the libc's
+ * structure for the thread: the thread pointer itself on x86-64; on arm64 the structure lies just
+ * below. No other thread's is as near, because stacks lie between them. A thread whose pointer is
+ * not known yet is its program's first, whose state is the last of the list.
+ */
+static __always_inline bool python_has_id(const struct python_walk *w)
+{
+	__u64 id = thread_word(w, w->layout.thread_id);
+
+	if (!IS_ARM64)
+		return id == w->thread_pointer;
+	if (!w->thread_pointer)
+		return !thread_word(w, w->layout.thread_next);
+	return w->thread_pointer - id < LIBC_THREAD_MAX;
+}
+
 /* Reads a thread state. True: it is the current thread's. */
 static __always_inline bool python_is_own(struct python_walk *w, __u64 thread)
 {
@@ -101,7 +120,7 @@ static __always_inline bool python_is_own(struct python_walk *w, __u64 thread)
 	if (!thread || size > PYTHON_THREAD_MAX ||
 	    bpf_probe_read_user(w->thread_words, size, (const void *)thread))
 		return false;
-	return thread_word(w, w->layout.thread_id) == w->thread_pointer;
+	return python_has_id(w);
 }
 
 /* Visits a thread state. True: goes on. */

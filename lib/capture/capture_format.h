@@ -11,7 +11,8 @@
 /* A byte above 127 and both line ends show transfers as text; so it is with PNG files. */
 #define CAPTURE_MAGIC "\x89prof\r\n\x1a"
 #define CAPTURE_MAGIC_SIZE 8
-#define CAPTURE_VERSION 1
+/* Version 1 has no columns. */
+#define CAPTURE_VERSION 2
 #define CAPTURE_BOOT_ID_SIZE 16
 
 struct capture_header {
@@ -36,6 +37,7 @@ enum {
 	 * are 0 and mean nothing.
 	 */
 	CAPTURE_FRAME_FILE = 1 << 1,
+	CAPTURE_FRAME_COLUMNS = 1 << 2, /* the records are in columns: see columns.h */
 };
 
 /* Precedes packed_size bytes: the records, one behind the other, as one frame of zstd. */
@@ -48,7 +50,7 @@ struct capture_frame {
 	uint32_t records;
 	uint32_t raw_size, packed_size; /* bytes */
 	uint32_t packed_check; /* CRC-32 of the packed bytes */
-	uint32_t reserved;
+	uint32_t columns_size; /* bytes of the records in columns; 0: they are not */
 	uint32_t check; /* CRC-32 of all before it in this structure */
 };
 

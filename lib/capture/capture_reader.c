@@ -10,6 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/crc32.h"
+#include "lib/capture/columns.h"
 #include "lib/record/record.h"
 
 /* Bytes that are read at once when the next frame is searched for. */
@@ -42,6 +43,8 @@ struct capture_reader {
 	size_t raw_at, raw_size;
 	struct rec_lost lost;
 	ZSTD_DCtx *unpacker;
+	struct columns *columns;
+	uint8_t *encoded; /* records in columns */
 };
 
 bool capture_is_one(const void *bytes, size_t size)
@@ -77,9 +80,10 @@ static int read_header(struct capture_reader *r, struct error *err)
 		return error_set(err, (int)n, "read");
 	if ((size_t)n < sizeof(*h) || !capture_is_one(h, sizeof(*h)))
 		return error_text(err, -EBADMSG, "no capture, or its beginning is missing");
-	if (h->version != CAPTURE_VERSION)
-		return error_text(err, -EBADMSG, "a capture of version %u: this prof reads %u",
-				  h->version, CAPTURE_VERSION);
+	if (!h->version || h->version > CAPTURE_VERSION)
+		return error_text(err, -EBADMSG,
+				  "a capture of version %u: this prof reads up to %u", h->version,
+				  CAPTURE_VERSION);
 	if (crc32_add(0, h, offsetof(struct capture_header, check)) != h->check ||
 	    h->size < sizeof(*h) || h->size > CAPTURE_RAW_MAX)
 		return error_text(err, -EBADMSG, "the header of the capture is damaged");
@@ -91,7 +95,22 @@ static bool header_is_good(const struct capture_frame *f)
 {
 	return f->magic == CAPTURE_FRAME_MAGIC &&
 	       crc32_add(0, f, offsetof(struct capture_frame, check)) == f->check &&
-	       f->raw_size <= CAPTURE_RAW_MAX && f->packed_size <= CAPTURE_PACKED_MAX;
+	       f->raw_size <= CAPTURE_RAW_MAX && f->packed_size <= CAPTURE_PACKED_MAX &&
+	       (!(f->flags & CAPTURE_FRAME_COLUMNS) || f->columns_size <= CAPTURE_RAW_MAX);
+}
+
+/* False: the contents are damaged. */
+static bool unpack(struct capture_reader *r)
+{
+	const struct capture_frame *f = &r->frame;
+	bool has_columns = f->flags & CAPTURE_FRAME_COLUMNS;
+	size_t wanted = has_columns ? f->columns_size : f->raw_size;
+	size_t size = ZSTD_decompressDCtx(r->unpacker, has_columns ? r->encoded : r->raw, wanted,
+					  r->packed, f->packed_size);
+
+	if (ZSTD_isError(size) || size != wanted)
+		return false;
+	return !has_columns || columns_decode(r->columns, r->encoded, size, r->raw, f->raw_size);
 }
 
 /* Reads the frame at r->at. 1: it is whole; 0: it is not; else a negative errno. */
@@ -99,7 +118,6 @@ static int read_frame(struct capture_reader *r)
 {
 	struct capture_frame *f = &r->frame;
 	ssize_t n = read_at(r->fd, f, sizeof(*f), r->at);
-	size_t size;
 
 	if (n < 0)
 		return (int)n;
@@ -109,8 +127,7 @@ static int read_frame(struct capture_reader *r)
 	if (n < 0)
 		return (int)n;
 	if ((size_t)n == f->packed_size && crc32_add(0, r->packed, (size_t)n) == f->packed_check) {
-		size = ZSTD_decompressDCtx(r->unpacker, r->raw, f->raw_size, r->packed, (size_t)n);
-		if (!ZSTD_isError(size) && size == f->raw_size)
+		if (unpack(r))
 			return 1;
 		r->vain += f->raw_size;
 	}
@@ -296,6 +313,8 @@ int capture_reader_open(struct capture_reader **out, int fd, struct error *err)
 	}
 	r->raw = xmalloc(CAPTURE_RAW_MAX);
 	r->packed = xmalloc(CAPTURE_PACKED_MAX);
+	r->encoded = xmalloc(CAPTURE_RAW_MAX);
+	r->columns = columns_new();
 	r->unpacker = ZSTD_createDCtx();
 	if (!r->unpacker)
 		alloc_failed();
@@ -308,6 +327,8 @@ void capture_reader_free(struct capture_reader *r)
 	if (!r)
 		return;
 	ZSTD_freeDCtx(r->unpacker);
+	columns_free(r->columns);
+	free(r->encoded);
 	free(r->raw);
 	free(r->packed);
 	free(r);

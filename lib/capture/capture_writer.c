@@ -12,7 +12,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/crc32.h"
+#include "lib/capture/columns.h"
 #include "lib/record/record.h"
+#include "lib/record/stack_record.h"
 
 /* Fast enough for any recording; higher levels save 3 to 4 %. */
 #define PACK_LEVEL 1
@@ -60,6 +62,7 @@ struct capture_writer {
 	bool has_thread; /* not before the first frame: many recordings end sooner */
 	/* Belongs to the writing thread. */
 	ZSTD_CCtx *packer;
+	struct columns *columns;
 	uint8_t *packed;
 	uint64_t synced_ns;
 };
@@ -87,9 +90,19 @@ static int write_frame(struct capture_writer *w, struct batch *batch, uint64_t *
 {
 	struct capture_frame *frame = &batch->frame;
 	uint8_t *payload = w->packed + sizeof(*frame);
-	size_t size = ZSTD_compressCCtx(w->packer, payload, CAPTURE_PACKED_MAX, batch->data,
-					batch->size, PACK_LEVEL);
+	size_t columns_size, size;
+	const uint8_t *columns = frame->flags & CAPTURE_FRAME_FILE
+					 ? NULL
+					 : columns_encode(w->columns, batch->data, batch->size,
+							  batch->size, &columns_size);
 
+	if (columns) {
+		frame->flags |= CAPTURE_FRAME_COLUMNS;
+		frame->columns_size = (uint32_t)columns_size;
+	}
+	size = ZSTD_compressCCtx(w->packer, payload, CAPTURE_PACKED_MAX,
+				 columns ? columns : batch->data,
+				 columns ? columns_size : batch->size, PACK_LEVEL);
 	if (ZSTD_isError(size))
 		return -ENOMEM;
 	frame->magic = CAPTURE_FRAME_MAGIC;
@@ -245,6 +258,7 @@ static void *write_batches(void *ctx)
 	struct capture_writer *w = ctx;
 
 	w->packed = xmalloc(sizeof(struct capture_frame) + CAPTURE_PACKED_MAX);
+	w->columns = columns_new();
 	w->packer = ZSTD_createCCtx();
 	if (!w->packer)
 		alloc_failed();
@@ -310,6 +324,7 @@ static void start_thread(struct capture_writer *w)
 static void release(struct capture_writer *w)
 {
 	ZSTD_freeCCtx(w->packer);
+	columns_free(w->columns);
 	free(w->packed);
 	free(w->batch);
 	free(w->spare);
@@ -416,6 +431,8 @@ void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 		w->batch = new_batch(w);
 	frame = &w->batch->frame;
 	memcpy(w->batch->data + w->batch->size, rec, size);
+	if (rec->kind == REC_STACK)
+		stack_record_clear_padding((struct rec_stack *)(w->batch->data + w->batch->size));
 	w->batch->size += size;
 	w->samples += rec->kind == REC_SAMPLE;
 	frame->records++;

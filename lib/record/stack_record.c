@@ -30,6 +30,17 @@ struct stack_body stack_record_body(const struct rec_stack *rec)
 	return stack_body_at(rec->lows, stack_record_depth(rec), rec->run_count);
 }
 
+void stack_record_clear_padding(struct rec_stack *rec)
+{
+	struct stack_body body = stack_record_body(rec);
+	struct rec_run *runs = (struct rec_run *)body.runs;
+
+	if (body.depth % 2)
+		rec->lows[body.depth] = 0;
+	for (uint32_t i = 0; i < body.run_count; i++)
+		runs[i].reserved = 0;
+}
+
 bool stack_body_is_valid(const struct stack_body *body)
 {
 	uint32_t count = 0;

@@ -155,11 +155,20 @@ refuses "--stats to the output" 2 'must be a file of its own' \
 "$PROF" record -q --raw whole.prof -- "$workloads/shares" 1.5
 "$PROF" convert whole.prof -o whole.json
 python3 - <<'CODE'
+import struct
 data = bytearray(open("whole.prof", "rb").read())
-middle = data.index(bytes.fromhex("1d5ea3f7"), len(data) // 2)
-data[middle + 70] ^= 1
+# Frames with samples before the last one: those of the recording's middle.
+at, frames = 56, []
+while at < len(data):
+    flags, = struct.unpack_from("<I", data, at + 4)
+    packed, = struct.unpack_from("<I", data, at + 48)
+    if not flags & 2:
+        frames.append(at)
+    at += 64 + packed
+assert len(frames) >= 3, frames
+open("cut.prof", "wb").write(data[:frames[-1] - 1])
+data[frames[-2] + 70] ^= 1
 open("damaged.prof", "wb").write(data)
-open("cut.prof", "wb").write(data[:len(data) // 2])
 CODE
 run "$PROF" convert damaged.prof -o damaged.json
 is "damaged: exit status" "$status" 0

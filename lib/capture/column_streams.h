@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams of numbers that are written or read by the same calls: code that says what follows what
+ * is written once, for both directions, and cannot disagree with itself.
+ */
+#ifndef PROF_LIB_CAPTURE_COLUMN_STREAMS_H
+#define PROF_LIB_CAPTURE_COLUMN_STREAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+
+#define COLUMN_STREAMS 24
+
+struct column_streams {
+	bool is_decoding;
+	bool failed; /* decoding: the bytes are damaged; stays set */
+	VEC(uint8_t) written[COLUMN_STREAMS]; /* encoding */
+	struct {
+		const uint8_t *at, *end;
+	} read[COLUMN_STREAMS]; /* decoding */
+	VEC(uint8_t) whole; /* encoding: all of them */
+};
+
+void column_streams_release(struct column_streams *s);
+void column_streams_begin_encoding(struct column_streams *s);
+/* False: the sizes are damaged. The bytes are borrowed. */
+bool column_streams_begin_decoding(struct column_streams *s, const uint8_t *bytes, size_t size);
+/* Returns all that was written, valid until the next beginning. */
+const uint8_t *column_streams_end(struct column_streams *s, size_t *size);
+
+/* Each writes the value and returns it, or returns the one that is read. */
+uint64_t column_number(struct column_streams *s, unsigned int stream, uint64_t value);
+uint8_t column_byte(struct column_streams *s, unsigned int stream, uint8_t value);
+/* Small ones of either sign take few bytes. */
+int64_t column_signed(struct column_streams *s, unsigned int stream, int64_t value);
+/* The bytes are written, or filled. */
+void column_bytes(struct column_streams *s, unsigned int stream, void *bytes, size_t size);
+
+/* Values that occurred before, by number. Zeroed is empty. */
+struct column_values {
+	VEC(uint64_t) rows;
+	struct index by_value;
+};
+
+void column_values_release(struct column_values *v);
+void column_values_clear(struct column_values *v);
+/* Returns the row, or INDEX_NONE. */
+uint32_t column_values_find(const struct column_values *v, uint64_t value);
+/* Returns the row of the value, new or not. */
+uint32_t column_values_add(struct column_values *v, uint64_t value);
+/* A value that is probably among them: its number, or 0 and, in the next stream, the value. */
+uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,
+		      uint64_t value);
+
+#endif

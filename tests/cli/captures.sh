@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Captures of version 1, which stay readable for ever. Needs no root.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+for capture in "$root"/tests/golden/version-1/*.prof; do
+	name=$(basename "$capture" .prof)
+	run "$PROF" convert -q --no-symbols --include-idle "$capture" -o "$name.folded"
+	is "$name: exit status" "$status$err" 0
+	ok "$name: the same stacks" cmp "$name.folded" "${capture%.prof}.folded"
+	"$PROF" convert -q --no-symbols "$capture" -o "$name.json"
+	is "$name: a valid profile" "$(python3 "$root/tests/check_profile.py" "$name.json")" \
+		"$name.json: ok"
+done
+
+# A small one cut at many places, and with changed bytes: a shorter profile, or one clear line.
+python3 - "$root/tests/golden/version-1/waits.prof" <<'CODE'
+import random
+import sys
+data = open(sys.argv[1], "rb").read()
+random.seed(1)
+for n in range(60):
+    open(f"cut.{n}.prof", "wb").write(data[:len(data) * n // 60])
+    changed = bytearray(data)
+    for _ in range(random.randrange(1, 20)):
+        changed[random.randrange(len(data))] = random.randrange(256)
+    open(f"changed.{n}.prof", "wb").write(changed)
+CODE
+wrong=
+for file in cut.*.prof changed.*.prof; do
+	run "$PROF" convert --no-symbols "$file" -o out.folded
+	case $status in
+	0) [ -s out.folded ] || wrong+=" $file:empty" ;;
+	125) [ "$(wc -l <.err)" -le 3 ] && [ ! -e out.folded ] || wrong+=" $file:$err" ;;
+	*) wrong+=" $file:$status" ;;
+	esac
+	rm -f out.folded
+done
+is "damaged: a profile or one clear line" "$wrong" ""
+done_testing

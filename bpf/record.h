@@ -11,6 +11,7 @@
 #ifndef PROF_BPF_RECORD_H
 #define PROF_BPF_RECORD_H
 
+#include "bpf/label_record.h"
 #include "bpf/record_head.h"
 #include "bpf/wait_record.h"
 

@@ -15,6 +15,7 @@ enum runtime_kind {
 	RUNTIME_NONE,
 	RUNTIME_PYTHON,
 	RUNTIME_V8,
+	RUNTIME_GO, /* with --go-labels: its functions are native, but its goroutines have labels */
 	RUNTIME_KIND_COUNT,
 };
 
@@ -85,6 +86,16 @@ struct python_layout {
 	__u16 reserved2[2];
 };
 
+struct go_labels_layout {
+	__s64 tls; /* of "g", what the thread runs, from the thread pointer; 0: in a register */
+	__u16 g_reg; /* the register's DWARF number */
+	__u16 version; /* 119 for Go 1.19 */
+	/* Offsets: of m in g, of the goroutine in m, of its labels in g. */
+	__u16 m, current, labels;
+	__u16 is_map; /* labels are a map, before Go 1.24; else a slice */
+	__u32 reserved;
+};
+
 /* The layout of a file, whatever its runtime. */
 struct runtime_layout {
 	__u32 kind; /* enum runtime_kind; RUNTIME_NONE: the file has no runtime */
@@ -92,6 +103,7 @@ struct runtime_layout {
 	union {
 		struct python_layout python;
 		struct v8_layout v8;
+		struct go_labels_layout go;
 		__u64 words[48];
 	};
 };

@@ -83,6 +83,23 @@ size_t rec_file_size(size_t size)
 	return sizeof(struct rec_file) + padded(size);
 }
 
+size_t rec_labels_size(unsigned int count)
+{
+	return sizeof(struct rec_labels) + count * sizeof(struct rec_label);
+}
+
+static bool labels_hold(const struct rec_labels *rec)
+{
+	if (rec->count > LABELS_MAX)
+		return false;
+	for (unsigned int i = 0; i < rec->count; i++) {
+		if (rec->labels[i].key_size > LABEL_KEY_MAX ||
+		    rec->labels[i].value_size > LABEL_VALUE_MAX)
+			return false;
+	}
+	return true;
+}
+
 size_t rec_counter_info_size(const struct rec_counter_info *info)
 {
 	return sizeof(*info) +

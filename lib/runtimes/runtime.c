@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/runtimes/runtime.h"
 
+#include "lib/runtimes/go.h"
 #include "lib/runtimes/python.h"
 #include "lib/runtimes/v8.h"
 
 const struct runtime *const runtimes[RUNTIME_KIND_COUNT] = {
 	[RUNTIME_PYTHON] = &runtime_python,
 	[RUNTIME_V8] = &runtime_v8,
+	[RUNTIME_GO] = &runtime_go,
 };
 
 void managed_code_release(struct managed_code *code)
@@ -28,11 +30,20 @@ int runtime_probe(int fd, struct runtime_layout *layout, struct error *err)
 	if (binary_open(&b, fd, NULL) != 0)
 		return 0;
 	for (size_t i = 0; i < RUNTIME_KIND_COUNT && result == 0 && !layout->kind; i++) {
-		if (runtimes[i])
+		if (runtimes[i] && runtimes[i]->probe)
 			result = runtimes[i]->probe(b, layout, err);
 	}
 	binary_free(b);
 	if (result != 0)
 		*layout = (struct runtime_layout){0};
+	return result;
+}
+
+int runtime_probe_with_go(int fd, struct runtime_layout *layout, struct error *err)
+{
+	int result = runtime_probe(fd, layout, err);
+
+	if (result == 0 && !layout->kind)
+		result = go_probe(fd, layout, err);
 	return result;
 }

@@ -66,6 +66,8 @@ struct runtime {
 	enum runtime_kind kind;
 	const char *name; /* of its language's category */
 	/*
+	 * NULL: one that is looked for only if asked for, without functions to decode.
+	 *
 	 * Looks for the runtime in a file, by what the file contains and with few reads: most files
 	 * have none. 0 with layout->kind RUNTIME_NONE: none. A negative errno: it has one that
 	 * cannot be followed, err says why (version, free-threaded, a failed self-check).
@@ -102,5 +104,7 @@ extern const struct runtime *const runtimes[RUNTIME_KIND_COUNT];
 
 /* Asks the probes of all runtimes; as struct runtime's probe. */
 int runtime_probe(int fd, struct runtime_layout *layout, struct error *err);
+/* The same, and finds Go programs that set labels, where there is no other runtime. */
+int runtime_probe_with_go(int fd, struct runtime_layout *layout, struct error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/session/arguments.h"
 #include "lib/session/counter_feed.h"
+#include "lib/session/label_feed.h"
 #include "lib/session/marker_feed.h"
 #include "lib/session/code_frames.h"
 #include "lib/session/losses.h"
@@ -36,6 +37,7 @@ struct session {
 	struct sample_feed samples;
 	struct marker_feed markers;
 	struct counter_feed counters;
+	struct label_feed labels;
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
 	uint64_t last_time;
@@ -53,6 +55,7 @@ struct session *session_new(struct profile *profile)
 	sample_feed_init(&s->samples, &s->tasks, &s->losses);
 	marker_feed_init(&s->markers, profile, &s->tasks);
 	counter_feed_init(&s->counters, profile, &s->tasks);
+	label_feed_init(&s->labels, &s->tasks);
 	return s;
 }
 
@@ -67,6 +70,7 @@ void session_free(struct session *s)
 	losses_release(&s->losses);
 	marker_feed_release(&s->markers);
 	counter_feed_release(&s->counters);
+	label_feed_release(&s->labels);
 	vec_release(&s->cpu_changes);
 	free(s);
 }
@@ -140,7 +144,14 @@ static void feed_loss(struct session *s, const struct rec *rec)
 		losses_throttled(&s->losses, (const struct rec_throttled *)rec, time);
 }
 
-/* Feeds markers and counters. */
+static void feed_sample(struct session *s, const struct rec *rec)
+{
+	if (rec->kind == REC_SAMPLE)
+		label_feed_sample(&s->labels, rec);
+	sample_feed_record(&s->samples, rec);
+}
+
+/* Feeds markers, labels and counters. */
 static void feed_shown(struct session *s, const struct rec *rec)
 {
 	if (rec->kind == REC_SCHEMA)
@@ -148,6 +159,8 @@ static void feed_shown(struct session *s, const struct rec *rec)
 	else if (rec->kind == REC_MARKER)
 		marker_feed_marker(&s->markers, (const struct rec_marker *)rec,
 				   sample_feed_marker_stack, &s->samples);
+	else if (rec->kind == REC_LABELS)
+		label_feed_labels(&s->labels, (const struct rec_labels *)rec);
 	else if (rec->kind == REC_COUNTER_INFO)
 		counter_feed_info(&s->counters, (const struct rec_counter_info *)rec);
 	else
@@ -167,7 +180,7 @@ void session_feed(struct session *s, const struct rec *rec)
 	case REC_EVENT:
 	case REC_WAIT:
 	case REC_RUN:
-		sample_feed_record(&s->samples, rec);
+		feed_sample(s, rec);
 		break;
 	case REC_FORK:
 		tasks_fork(&s->tasks, (const struct rec_fork *)rec);
@@ -214,6 +227,7 @@ void session_feed(struct session *s, const struct rec *rec)
 	case REC_MARKER:
 	case REC_COUNTER_INFO:
 	case REC_COUNTER:
+	case REC_LABELS:
 		feed_shown(s, rec);
 		break;
 	case REC_CPU:
@@ -244,6 +258,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 {
 	if (!s->profile->meta.end_ns)
 		s->profile->meta.end_ns = end_ns;
+	label_feed_finish(&s->labels);
 	sample_feed_finish(&s->samples, s->profile->meta.end_ns);
 	tasks_finish(&s->tasks);
 	thread_table_finish(&s->tasks.threads);

@@ -265,7 +265,7 @@ static void note_section(struct cfi_file *file, const struct section *section, c
 		{".fini", &file->fini},
 		{".text", &file->text},
 		{".go.buildinfo", &file->go_build_info},
-		{".note.go.buildid", &file->go_build_info}, /* all that old plugins have */
+		{".note.go.buildid", &file->go_build_id}, /* all that old plugins have */
 		{".gopclntab", &file->go_functions},
 		{".data.rel.ro.gopclntab", &file->go_functions},
 		{".go.module", &file->go_module},

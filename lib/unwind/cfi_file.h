@@ -46,7 +46,7 @@ struct cfi_file {
 	struct file_range plt, plt_sec, plt_got, init, fini, text;
 	/* Go's: the table of functions, sections that it may lie in, and what tells its addresses.
 	 */
-	struct file_range go_build_info, go_functions, go_module, relro, relocations;
+	struct file_range go_build_info, go_build_id, go_functions, go_module, relro, relocations;
 	uint64_t tls_size; /* of the file's thread-local variables, aligned */
 	bool has_interpreter; /* a program that is linked dynamically; libraries have none */
 };

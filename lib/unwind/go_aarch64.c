@@ -330,6 +330,20 @@ static void mend_end(const struct go_function *function, const struct go_layout 
 	go_replace(function, 0, SIZE_MAX, end_rule);
 }
 
+/* The last "str x0, [xn, #labels]", behind the write barrier. */
+static uint16_t label_place(const struct go_code *code)
+{
+	uint32_t words = 0;
+
+	for (size_t at = 0; at + 4 <= code->size; at += 4) {
+		uint32_t insn = insn_at(code, at);
+
+		if (is_store(insn) && reg_d(insn) == 0 && reg_n(insn) != SP && words_of(insn))
+			words = words_of(insn);
+	}
+	return (uint16_t)(words * WORD);
+}
+
 static const struct go_special specials[] = {
 	{"runtime.goexit", mend_end},
 	{"runtime.rt0_go", mend_end},
@@ -353,6 +367,7 @@ const struct go_arch go_arch_aarch64 = {
 	.frame = frame,
 	.saves = saves,
 	.read_layout = read_layout,
+	.label_place = label_place,
 	.specials = specials,
 	.mend_sp_writer = mend_round_trip,
 };

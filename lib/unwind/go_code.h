@@ -14,6 +14,9 @@
 
 struct go_file;
 
+/* Bytes read of a function of the runtime; the largest of them has some 400. */
+#define GO_CODE_MAX 1024
+
 /* The code of a function, of which some bytes may be missing at the end. */
 struct go_code {
 	const uint8_t *bytes;
@@ -61,6 +64,9 @@ struct go_arch {
 	/* Reads places from the code of systemstack; `go` answers where thread-locals are. */
 	void (*read_layout)(struct go_layout *layout, const struct go_code *code,
 			    struct go_file *go);
+	/* Returns the place in g that the code stores a goroutine's labels at, bytes; 0: unknown.
+	 */
+	uint16_t (*label_place)(const struct go_code *code);
 	const struct go_special *specials; /* the last has no name */
 	/* Changes the rows of other functions that write the stack pointer. */
 	void (*mend_sp_writer)(const struct go_function *function);

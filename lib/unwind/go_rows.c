@@ -7,9 +7,6 @@
 #include "lib/unwind/go_code.h"
 #include "lib/unwind/go_file.h"
 
-/* Bytes read of a function of the runtime; the largest of them has some 400. */
-#define MAX_CODE_SIZE 1024
-
 struct go_rows {
 	struct go_file go;
 	const struct go_arch *arch;
@@ -27,8 +24,8 @@ static struct go_code read_code(struct go_rows *r, const struct pclntab_function
 
 	if (range.size > size)
 		range.size = size;
-	if (range.size > MAX_CODE_SIZE)
-		range.size = MAX_CODE_SIZE;
+	if (range.size > GO_CODE_MAX)
+		range.size = GO_CODE_MAX;
 	if (cfi_file_read_into(r->go.file, &range, &r->buffer, &code.size, NULL) != 0)
 		code.size = 0;
 	code.bytes = r->buffer.data;

@@ -432,6 +432,19 @@ static void mend_switch_to_other(const struct go_function *function, const struc
 	mend_one_way(function, &end_rule);
 }
 
+/* The last "mov %rax,labels(%reg)", behind the write barrier. */
+static uint16_t label_place(const struct go_code *code)
+{
+	int32_t place = 0;
+
+	for (size_t at = 0; at + 7 <= code->size; at++) {
+		if ((code->bytes[at] & 0xfe) == 0x48 && code->bytes[at + 1] == 0x89 &&
+		    (code->bytes[at + 2] & 0xf8) == 0x80 && (code->bytes[at + 2] & 7) != 4)
+			place = read_i32(code, at + 3);
+	}
+	return place > 0 && place % WORD == 0 && place <= UINT16_MAX ? (uint16_t)place : 0;
+}
+
 static const struct go_special specials[] = {
 	{"runtime.goexit", mend_end},
 	{"runtime.rt0_go", mend_end},
@@ -456,6 +469,7 @@ const struct go_arch go_arch_x86_64 = {
 	.frame = frame,
 	.saves = saves,
 	.read_layout = read_layout,
+	.label_place = label_place,
 	.specials = specials,
 	.mend_sp_writer = mend_round_trip,
 };

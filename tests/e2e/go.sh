@@ -66,6 +66,38 @@ calls_are_true threads ./threads
 record bare 0 -- ./bare grow 0.5
 stacks_are_whole bare
 
+# Labels of goroutines that change threads: a sample has them, or they are a marker around it, if and
+# only if it is in code that pprof.Do runs. Before the first marker the program is not known yet.
+record labels 0 --go-labels -- ./runtime labels 0.5
+judge "--go-labels: each sample with its goroutine's labels" labels.json.gz labels.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+found = [(t["tid"], start, end, data) for t, name, start, end, data
+         in check_profile.markers(p) if name == "labels"]
+expect({m[3]["labels"] for m in found} == {f"do: {name}, with: many labels"
+                                           for name in ("first", "second")}, found[:4])
+expect(sum(m[3]["samples"] for m in found) == stats["go_labels"]["labelled"], stats["go_labels"])
+expect(stats["go_labels"]["unreadable"] == 0, stats["go_labels"])
+right = 0
+for t, time, _, frames in samples():
+    names = {f["name"] for f in frames}
+    around = [m[3]["labels"] for m in found if m[0] == t["tid"] and m[1] <= time < m[2]]
+    expect(len(around) <= 1, f"{time}: {around}")
+    if time < min(m[1] for m in found) + 50:
+        continue
+    for name in ("first", "second"):
+        is_labelled = around and around[0].startswith("do: " + name)
+        expect(not "main." + name in names or is_labelled, f"{time}: {around} in {names}")
+        # The scheduler works for the goroutine, too, and lies below no function of its.
+        expect(not is_labelled or names & {"main." + name, "runtime/pprof.Do", "runtime.mcall"},
+               f"{time}: {around} in {names}")
+        right += bool(is_labelled)
+expect(right > 50, f"{right} samples with labels")
+CODE
+record unlabelled 0 -- ./runtime labels 0.2
+judge "no labels unless asked for" unlabelled.json.gz <<<'
+expect(not any(name == "labels" for _, name, *_ in check_profile.markers(p)), "labels")'
+
 # Without symbols and DWARF.
 record names 0 -- ./bare inline 0.5
 judge "stripped: names, lines, inlined calls" names.json.gz \

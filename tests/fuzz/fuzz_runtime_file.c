@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = input_open(data, size);
 	struct runtime_layout layout;
 	struct error err = {0};
-	int result = runtime_probe(fd, &layout, &err);
+	int result = runtime_probe_with_go(fd, &layout, &err);
 
 	/* The kernel's program trusts these sizes. */
 	if (layout.kind == RUNTIME_PYTHON && !python_layout_is_sane(&layout.python))

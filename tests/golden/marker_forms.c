@@ -253,3 +253,46 @@ void text_counter_info(struct record_text *t, struct rec_counter_info *rec)
 	if (t->line)
 		text_add(t, tail.text, tail.size);
 }
+
+static void print_labels(struct record_text *t, const struct rec_labels *rec)
+{
+	for (size_t i = 0; i < rec->count; i++) {
+		const struct rec_label *label = &rec->labels[i];
+
+		text_print_item(t, " label=", label->key, label->key_size);
+		text_print_item(t, ":", label->value, label->value_size);
+		if (label->flags & LABEL_CUT)
+			text_print(t, ":cut");
+	}
+}
+
+/* label=KEY:VALUE[:cut], each */
+void text_labels(struct record_text *t, struct rec_labels *rec)
+{
+	char *label;
+
+	if (!t->line) {
+		print_labels(t, rec);
+		return;
+	}
+	while ((label = event_line_text(t->line, "label"))) {
+		struct rec_label row = {0};
+		char *parts[PARTS_MAX];
+		size_t key_size, value_size;
+
+		split(label, ':', parts);
+		key_size = event_text_unescape(parts[0]);
+		value_size = event_text_unescape(parts[1]);
+		row.flags = strcmp(parts[2], "cut") == 0 ? LABEL_CUT : 0;
+		row.key_size = (uint8_t)key_size;
+		row.value_size = (uint8_t)value_size;
+		if (key_size > sizeof(row.key) || value_size > sizeof(row.value)) {
+			event_line_problem(t->line, "too long:", parts[0]);
+			return;
+		}
+		memcpy(row.key, parts[0], key_size);
+		memcpy(row.value, parts[1], value_size);
+		rec->count++;
+		text_add(t, &row, sizeof(row));
+	}
+}

@@ -59,6 +59,7 @@ void text_schema(struct record_text *t, struct rec_schema *rec);
 void text_marker(struct record_text *t, struct rec_marker *rec);
 void text_counter_info(struct record_text *t, struct rec_counter_info *rec);
 void text_arguments(struct record_text *t, struct rec_arguments *rec);
+void text_labels(struct record_text *t, struct rec_labels *rec);
 void text_wait_start(struct record_text *t, struct rec_wait *rec);
 void text_wait_reason(struct record_text *t, struct rec_wait *rec);
 void text_resumed_start(struct record_text *t, struct rec_resumed *rec);

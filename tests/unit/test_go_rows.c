@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/binary/pclntab.h"
 #include "lib/unwind/go_file.h"
+#include "lib/unwind/go_labels.h"
 #include "lib/unwind/unwind_table.h"
 #include "tests/unit/own_program.h"
 #include "tests/walk_find_rule.h"
@@ -111,6 +113,22 @@ static void check_frame(const struct fixture *f, const char *addr, int cfa_offse
 	assert_int_equal(UNWIND_FP_KIND(rule.kinds), saves_fp ? UNWIND_AT_CFA : UNWIND_SAME);
 	if (saves_fp)
 		assert_int_equal(rule.fp_offset, -2);
+}
+
+static void places_of_labels(void **state)
+{
+	_cleanup_close_ int fd = own_fd(), empty = memfd_create("empty", MFD_CLOEXEC);
+	struct go_label_places places;
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(go_label_places_find(&places, fd, &err), 0);
+	assert_int_equal(places.version, 123);
+	assert_int_equal(places.tls, -24);
+	assert_int_equal(places.m, 64);
+	assert_int_equal(places.current, 176);
+	assert_int_equal(places.labels, 0x160);
+	assert_int_equal(go_label_places_find(&places, empty, &err), -ENOENT);
 }
 
 static void frames_of_functions(void **state)
@@ -267,6 +285,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 #if defined(__x86_64__)
+		cmocka_unit_test(places_of_labels),
 		cmocka_unit_test_setup_teardown(frames_of_functions, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(systemstack_is_left_by_frame_pointer, set_up,
 						tear_down),

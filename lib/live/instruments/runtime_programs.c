@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "lib/base/cleanup.h"
+#include "go.skel.h"
 #include "python.skel.h"
 #include "v8.skel.h"
 
@@ -38,10 +39,12 @@ struct runtime_object {
 
 RUNTIME_OBJECT(python)
 RUNTIME_OBJECT(v8)
+RUNTIME_OBJECT(go)
 
 static const struct runtime_object objects[RUNTIME_KIND_COUNT] = {
 	[RUNTIME_PYTHON] = {python_open, python_object, python_destroy, python_program},
 	[RUNTIME_V8] = {v8_open, v8_object, v8_destroy, v8_program},
+	[RUNTIME_GO] = {go_open, go_object, go_destroy, go_program},
 };
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
@@ -89,4 +92,17 @@ int runtime_program_load(struct runtime_program *program, uint32_t kind, struct 
 		code = enter(program, programs, true, err);
 	program->has_failed = code != 0;
 	return code;
+}
+
+struct go_label_counts runtime_program_go(const struct runtime_program *program)
+{
+	const struct go_bpf *go = program->skeleton;
+
+	if (!go || program->has_failed)
+		return (struct go_label_counts){0};
+	return (struct go_label_counts){
+		.samples = go->bss->go_samples,
+		.labelled = go->bss->go_labelled,
+		.unreadable = go->bss->go_unreadable,
+	};
 }

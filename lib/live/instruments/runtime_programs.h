@@ -17,4 +17,14 @@ struct runtime_program {
 int runtime_program_load(struct runtime_program *program, uint32_t kind, struct programs *programs,
 			 struct error *err);
 
+/* Counts of Go's program. */
+struct go_label_counts {
+	uint64_t samples; /* of programs that set labels */
+	uint64_t labelled; /* of those, with labels */
+	uint64_t unreadable; /* of those, with some that could not be read, and none taken */
+};
+
+/* `program` is that of RUNTIME_GO. */
+struct go_label_counts runtime_program_go(const struct runtime_program *program);
+
 #endif

@@ -4,6 +4,7 @@
  * with one is mapped, and makes code records of the functions that the kernel sees for the first
  * time.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@
 struct runtimes_settings {
 	bool is_unwanted;
 	bool keeps_interpreter;
+	bool has_go_labels;
 };
 
 struct found_layout {
@@ -133,7 +135,9 @@ static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *n
 	if (program->has_failed)
 		return false;
 	if (runtime_program_load(program, layout->kind, r->live->programs, &err)) {
-		_cleanup_free_ char *why = xasprintf("no functions of %s in stacks: %s",
+		_cleanup_free_ char *why = xasprintf(layout->kind == RUNTIME_GO
+							     ? "no labels of %s: %s"
+							     : "no functions of %s in stacks: %s",
 						     runtimes[layout->kind]->name, err.text);
 
 		refuse(r, why);
@@ -157,7 +161,7 @@ static int attach(void *state, struct error *err)
 {
 	struct runtimes *r = state;
 	const struct runtime_hooks hooks = {
-		.probe = runtime_probe,
+		.probe = r->settings->has_go_labels ? runtime_probe_with_go : runtime_probe,
 		.found = on_found,
 		.refused = on_refused,
 		.ctx = r,
@@ -244,7 +248,8 @@ static void list_versions(const struct runtimes *r, struct strbuf *out)
 {
 	for (size_t i = 0; i < r->layouts.count; i++) {
 		const struct found_layout *found = &r->layouts.items[i];
-		bool is_known = found->layout.kind == RUNTIME_NONE;
+		bool is_known = found->layout.kind == RUNTIME_NONE ||
+				found->layout.kind == RUNTIME_GO;
 
 		for (size_t k = 0; k < i && !is_known; k++)
 			is_known = r->layouts.items[k].layout.kind == found->layout.kind &&
@@ -288,6 +293,25 @@ static void report_stats(const struct runtimes *r, const char *versions, struct 
 	report_enter(report, NULL, NULL);
 }
 
+static void report_go(const struct runtimes *r, struct report *report)
+{
+	struct go_label_counts counts = runtime_program_go(&r->loaded[RUNTIME_GO]);
+
+	if (!r->settings->has_go_labels)
+		return;
+	report_feature(report, "go-labels");
+	report_enter(report, "go_labels", NULL);
+	report_integer(report, NULL, "samples", counts.samples);
+	report_integer(report, NULL, "labelled", counts.labelled);
+	report_integer(report, NULL, "unreadable", counts.unreadable);
+	report_enter(report, NULL, NULL);
+	if (!counts.samples)
+		report_line(report, "Go labels: no program that sets any");
+	else
+		report_line(report, "Go labels: %" PRIu64 " of %" PRIu64 " samples have some",
+			    counts.labelled, counts.samples);
+}
+
 static void report(const void *state, const struct record_tally *tally, struct report *report)
 {
 	_cleanup_(strbuf_release) struct strbuf versions = {0};
@@ -306,6 +330,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			       "%" PRIu64 " files with an interpreter are not followed: at most "
 			       "%d different ones are",
 			       r->more_layouts, RUNTIME_LAYOUTS_MAX);
+	report_go(r, report);
 	list_versions(r, &versions);
 	if (!versions.size)
 		return;
@@ -337,6 +362,23 @@ static int set_keeps_interpreter(void *settings, const char *value, struct error
 	return 0;
 }
 
+static int set_go_labels(void *settings, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	((struct runtimes_settings *)settings)->has_go_labels = true;
+	return 0;
+}
+
+static int judge(const void *settings, struct error *err)
+{
+	const struct runtimes_settings *s = settings;
+
+	if (s->is_unwanted && s->has_go_labels)
+		return error_text(err, -EINVAL, "--go-labels needs what --no-runtimes leaves out");
+	return 0;
+}
+
 static const struct instrument_option options[] = {
 	{.name = "no-runtimes",
 	 .help = "do not look into interpreters: their native frames alone",
@@ -345,6 +387,9 @@ static const struct instrument_option options[] = {
 	{.name = "interpreter-frames",
 	 .help = "keep the native frames of interpreters beside the functions that they run",
 	 .set = set_keeps_interpreter},
+	{.name = "go-labels",
+	 .help = "markers of the labels that Go programs set by pprof.Do",
+	 .set = set_go_labels},
 	{0},
 };
 
@@ -353,6 +398,7 @@ const struct instrument instrument_runtimes = {
 	.options = options,
 	.settings_size = sizeof(struct runtimes_settings),
 	.takes = INSTRUMENT_TAKES(REC_SIGHT),
+	.judge = judge,
 	.is_wanted = is_wanted,
 	.create = create,
 	.destroy = destroy,

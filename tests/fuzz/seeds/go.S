@@ -4,7 +4,10 @@
 
 // Parts of the table are subsections: 0 header, 1 names, 2 values, 3 functions, 4 records.
 	.section .go.buildinfo, "a"
-	.quad 0
+	.ascii "\377 Go buildinf:\010\002"
+	.fill 16
+	.byte 8
+	.ascii "go1.23.4"
 	.section .gopclntab, "aw"
 	.balign 32
 go_table:
@@ -213,6 +216,20 @@ go_sigpanic:
 	nop
 go_sigpanic_end:
 	go_function go_sigpanic, runtime.sigpanic, 0, 0, go_sigpanic_end
+
+// Sets labels of a goroutine: with a write barrier, and without.
+go_set_labels:
+	push %rbp
+go_set_labels_1:
+	mov %rax, 8(%rsp)
+	mov %rax, (%r11)
+	mov %rax, 0x160(%r14)
+	mov 0x168(%r14), %rcx
+	pop %rbp
+go_set_labels_2:
+	ret
+go_set_labels_end:
+	go_function go_set_labels, runtime/pprof.runtime_setProfLabel, 0, 0, go_set_labels_1, 8, go_set_labels_2, 0, go_set_labels_end
 go_text_end:
 	nop
 

@@ -5,11 +5,13 @@
 package main
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"runtime/pprof"
 	"sort"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -127,6 +129,34 @@ func inlines(until time.Time) {
 	}
 }
 
+//go:noinline
+func first() { mixer(100000) }
+
+//go:noinline
+func second() { mixer(100000) }
+
+// Goroutines that change their labels and their threads: "do: first, with: many labels" and so on.
+func labels(until time.Time) {
+	var done sync.WaitGroup
+	run := func(name string, work func()) {
+		defer done.Done()
+		for time.Now().Before(until) {
+			pprof.Do(context.Background(), pprof.Labels("with", "many labels", "do", name),
+				func(context.Context) {
+					for i := 0; i < 20; i++ {
+						work()
+						runtime.Gosched()
+					}
+				})
+			mixer(1000000)
+		}
+	}
+	done.Add(2)
+	go run("first", first)
+	go run("second", second)
+	done.Wait()
+}
+
 // Has Go's own profiler write a profile, if the environment names a file for it.
 func profile() func() {
 	file, err := os.Create(os.Getenv("CPUPROFILE"))
@@ -158,6 +188,8 @@ func main() {
 		recursion(until, 20000)
 	case "inline":
 		inlines(until)
+	case "labels":
+		labels(until)
 	case "grow":
 		recursion(until, 100)
 	}

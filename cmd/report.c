@@ -8,6 +8,7 @@
 #include "cmd/run/pager.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/text/annotation.h"
+#include "cmd/text/assembly.h"
 #include "cmd/text/marker_listing.h"
 #include "cmd/text/profile_summary.h"
 #include "lib/base/alloc.h"
@@ -59,6 +60,8 @@ static const char *rows_name(const struct report_options *o)
 {
 	if (o->markers)
 		return "markers";
+	if (o->assembly)
+		return "instructions";
 	return o->annotate ? "lines" : o->is_tree ? "tree" : "rows";
 }
 
@@ -158,6 +161,59 @@ static int annotate(const struct report_options *o, const struct profile_file *f
 	return 0;
 }
 
+/* Heading and rows of one function. */
+static void print_function(const struct report_options *o, const struct query *q,
+			   const struct assembly_function *f, struct strbuf *out)
+{
+	const struct profile *p = q->profile;
+	module_id module = p->symbols.rows.items[f->symbol].module;
+	_cleanup_free_ char *heading =
+		xasprintf("%s in %s", o->annotate,
+			  strings_get(&p->strings, p->modules.rows.items[module].name));
+	struct listing listing = {0};
+
+	text_to_line(heading);
+	assembly_list_function(&listing, f, q, &o->listing);
+	if (o->format == REPORT_MARKDOWN) {
+		listing_markdown_code(heading, out);
+		strbuf_adds(out, "\n\n");
+		listing_print_markdown(&listing, out);
+	} else {
+		strbuf_addf(out, "\n%s\n", heading);
+		strbuf_adds(out,
+			    "(weights are those of interrupted instructions; the one that took "
+			    "the time may stand before)\n");
+		if (f->is_kernel)
+			strbuf_adds(out, "(as in the file: the kernel patches its code when it "
+					 "starts, for this CPU and for static calls)\n");
+		listing_print_text(&listing, pager_width(), out);
+	}
+	listing_release(&listing);
+}
+
+static int show_assembly(const struct report_options *o, const struct profile_file *file,
+			 const struct query *q, struct strbuf *out, struct error *err)
+{
+	struct report_rows rows = {0};
+	struct assembly a;
+	int ret = assembly_make(&a, file->profile, q, o->annotate, err);
+
+	if (ret) {
+		ret = error_wrap(err, "%s", file->label);
+	} else if (o->listing.for_people) {
+		if (o->format == REPORT_TEXT)
+			profile_summary_text(q, &file->counts, out);
+		vec_for_each(&a.functions, const struct assembly_function *, f)
+			print_function(o, q, f, out);
+	} else {
+		assembly_list(&rows.listing, &a, q, &o->listing);
+		print(o, q, file, &rows, out);
+	}
+	listing_release(&rows.listing);
+	assembly_release(&a);
+	return ret;
+}
+
 static int list(const struct report_options *o, const struct profile_file *file,
 		const struct query *q, struct strbuf *out, struct error *err)
 {
@@ -190,7 +246,10 @@ static int report(const struct report_options *o, const struct profile_file *fil
 		return ret;
 	if (!q->weight && !o->markers)
 		return error_text(err, -ENODATA, "%s: no sample that counts", file->label);
-	ret = o->annotate ? annotate(o, file, q, &out, err) : list(o, file, q, &out, err);
+	if (o->assembly)
+		ret = show_assembly(o, file, q, &out, err);
+	else
+		ret = o->annotate ? annotate(o, file, q, &out, err) : list(o, file, q, &out, err);
 	if (ret)
 		return ret;
 	if (o->format == REPORT_TEXT)

@@ -22,6 +22,7 @@ enum {
 	OPTION_CALLERS,
 	OPTION_CALLEES,
 	OPTION_ANNOTATE,
+	OPTION_ASM,
 	OPTION_MARKERS,
 	OPTION_MIN,
 	OPTION_LIMIT,
@@ -37,6 +38,7 @@ static const struct option longs[] = {
 	{"callees", required_argument, NULL, OPTION_CALLEES},
 	QUERY_LONG_OPTIONS,
 	{"annotate", required_argument, NULL, OPTION_ANNOTATE},
+	{"asm", no_argument, NULL, OPTION_ASM},
 	{"markers", no_argument, NULL, OPTION_MARKERS},
 	{"min", required_argument, NULL, OPTION_MIN},
 	{"limit", required_argument, NULL, OPTION_LIMIT},
@@ -61,6 +63,7 @@ static void print_help(void)
 	       "  --callers NAME         what calls a function\n"
 	       "  --callees NAME         what a function calls\n"
 	       "  --annotate NAME        source lines of a function\n"
+	       "  --asm                  with --annotate: its instructions\n"
 	       "  --markers              list markers (those of --process, --thread, --time)\n"
 	       "  --min PERCENT          leave out what has less in total (trees: 0.5)\n"
 	       "  --limit COUNT          rows, 0 for all (text, markdown: 40, trees: 200)\n"
@@ -134,6 +137,9 @@ static int set_option(void *ctx, int option, const char *value, struct error *er
 	case OPTION_ANNOTATE:
 		o->annotate = value;
 		return 0;
+	case OPTION_ASM:
+		o->assembly = true;
+		return 0;
 	case OPTION_MARKERS:
 		o->markers = true;
 		return 0;
@@ -179,6 +185,8 @@ static int complete(struct report_options *o, struct error *err)
 
 	if (ret)
 		return ret;
+	if (o->assembly && !o->annotate)
+		return error_text(err, -EINVAL, "--asm: of which function? give --annotate, too");
 	o->listing.for_people = o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN;
 	if (o->is_tree && !query_by_has_stacks(o->tree.by))
 		return error_text(err, -EINVAL, "--by %s: stacks are not made of those",

@@ -21,6 +21,7 @@ struct report_options {
 	bool by_is_set; /* --by was given */
 	bool markers; /* a list of those instead */
 	const char *annotate; /* NULL, or the function whose lines are shown instead */
+	bool assembly; /* its instructions instead of its lines */
 	struct query_tree_options tree;
 	struct query_listing_options listing;
 };

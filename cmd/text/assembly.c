@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/text/assembly.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/run/function_code.h"
+#include "cmd/run/lookup.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/identity.h"
+
+/* Functions of one name that are shown, unless someone wants to keep us busy. */
+#define FUNCTIONS_MAX 16
+/* Descriptors that are not for modules. */
+#define RESERVED_FILES 64
+
+struct place {
+	uint64_t rva, self, total;
+	uint32_t stamp; /* of the last stack that counted for the total */
+};
+
+struct places {
+	VEC(struct place) list; /* ascending */
+};
+
+static bool is_wanted(const struct profile *p, const struct frame *frame, symbol_id symbol)
+{
+	return frame->symbol == symbol && frame->module == p->symbols.rows.items[symbol].module;
+}
+
+static bool rva_of(const struct profile *p, const struct frame *frame, uint64_t *rva)
+{
+	return frame->module != NO_MODULE &&
+	       module_offset_to_rva(&p->modules.rows.items[frame->module], frame->offset, rva);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	uint64_t x = ((const struct place *)a)->rva, y = ((const struct place *)b)->rva;
+
+	return (x > y) - (x < y);
+}
+
+static void collect_places(struct places *places, const struct profile *p, symbol_id symbol)
+{
+	size_t kept = 0;
+	uint64_t rva;
+
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if (is_wanted(p, frame, symbol) && rva_of(p, frame, &rva))
+			vec_push(&places->list, (struct place){.rva = rva});
+	}
+	vec_sort(&places->list, compare_places);
+	/* Frames of inlined functions are at one address. */
+	for (size_t i = 0; i < places->list.count; i++) {
+		if (!kept || places->list.items[kept - 1].rva != places->list.items[i].rva)
+			places->list.items[kept++] = places->list.items[i];
+	}
+	places->list.count = kept;
+}
+
+static struct place *find_place(const struct places *places, uint64_t rva)
+{
+	const struct place key = {.rva = rva};
+
+	return places->list.count ? bsearch(&key, places->list.items, places->list.count,
+					    sizeof(key), compare_places)
+				  : NULL;
+}
+
+/* The interrupted instruction has the weight, and so do calls that have not returned. */
+static uint64_t weigh(struct places *places, const struct query *q, symbol_id symbol)
+{
+	const struct profile *p = q->profile;
+	uint64_t total = 0, rva;
+
+	for (stack_id leaf = 0; leaf < p->stacks.rows.count; leaf++) {
+		uint64_t weight = q->weights[leaf];
+		bool counts = false;
+
+		for (stack_id id = weight ? leaf : NO_STACK; id != NO_STACK; id = q->parents[id]) {
+			const struct frame *frame =
+				&p->frames.rows.items[p->stacks.rows.items[id].frame];
+			struct place *place = NULL;
+
+			if (is_wanted(p, frame, symbol) && rva_of(p, frame, &rva))
+				place = find_place(places, rva);
+			if (!place)
+				continue;
+			counts = true;
+			place->self += id == leaf ? weight : 0;
+			place->total += place->stamp != leaf + 1 ? weight : 0;
+			place->stamp = leaf + 1;
+		}
+		total += counts ? weight : 0;
+	}
+	return total;
+}
+
+/* Appends "<main+0x12>" to a jump within the function. */
+static char *name_target(const struct profile *p, const struct symbol *symbol,
+			 const struct instruction *row, uint64_t size)
+{
+	const char *name = strings_get(&p->strings, symbol->name);
+
+	if (row->target == NO_TARGET || row->target < symbol->rva ||
+	    row->target - symbol->rva >= size)
+		return xstrdup(row->text);
+	return xasprintf("%s <%s+0x%" PRIx64 ">", row->text, name, row->target - symbol->rva);
+}
+
+/* A sample within an instruction, as a call that has not returned, counts for it. */
+static void add_rows(struct assembly_function *f, const struct profile *p,
+		     const struct places *places, const struct disassembly *d)
+{
+	const struct symbol *symbol = &p->symbols.rows.items[f->symbol];
+	uint64_t size = d->rows.count ? vec_last(&d->rows).offset + vec_last(&d->rows).size : 0;
+	size_t next = 0;
+
+	vec_for_each(&d->rows, const struct instruction *, from) {
+		struct assembly_row row = {
+			.rva = symbol->rva + from->offset,
+			.text = name_target(p, symbol, from, size),
+		};
+
+		while (next < places->list.count &&
+		       places->list.items[next].rva < row.rva + from->size) {
+			row.self += places->list.items[next].self;
+			row.total += places->list.items[next++].total;
+		}
+		vec_push(&f->rows, row);
+	}
+}
+
+static int disassemble_function(struct assembly_function *f, const struct profile *p,
+				const struct places *places, const struct file_set *files,
+				struct error *err)
+{
+	const struct symbol *symbol = &p->symbols.rows.items[f->symbol];
+	const struct module *module = &p->modules.rows.items[symbol->module];
+	uint64_t last = places->list.count ? vec_last(&places->list).rva : symbol->rva;
+	/* A symbol of unknown size reaches to the last sample, and a little further. */
+	uint64_t size = symbol->size ? symbol->size : last - symbol->rva + 16;
+	struct function_code code;
+	struct disassembly d;
+	int ret = function_code_read(&code, module, strings_get(&p->strings, module->name), files,
+				     symbol->rva, size, err);
+
+	if (ret)
+		return ret;
+	ret = disassemble(&d, code.machine, code.bytes, code.size, symbol->rva, err);
+	if (!ret)
+		add_rows(f, p, places, &d);
+	disassembly_release(&d);
+	free(code.bytes);
+	return ret;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct assembly_function *x = a, *y = b;
+
+	return (x->total < y->total) - (x->total > y->total);
+}
+
+static void find_functions(struct assembly *a, const struct query *q, const char *function)
+{
+	const struct profile *p = q->profile;
+
+	for (symbol_id id = 0; id < p->symbols.rows.count; id++) {
+		const struct symbol *symbol = &p->symbols.rows.items[id];
+		struct assembly_function row = {.symbol = id};
+		struct places places = {0};
+
+		if (strcmp(strings_get(&p->strings, symbol->name), function) != 0)
+			continue;
+		row.is_kernel = module_is_kernel(&p->modules.rows.items[symbol->module]);
+		collect_places(&places, p, id);
+		row.total = weigh(&places, q, id);
+		if (row.total)
+			vec_push(&a->functions, row);
+		vec_release(&places.list);
+	}
+	vec_sort(&a->functions, compare_functions);
+	if (a->functions.count > FUNCTIONS_MAX)
+		a->functions.count = FUNCTIONS_MAX;
+}
+
+static struct file_set *find_files(struct profile *p)
+{
+	static const char *const no_dirs[] = {NULL};
+	const struct lookup lookup = {
+		.profile = p,
+		.os = p->meta.os ? p->meta.os : "",
+		.dirs = no_dirs,
+	};
+	struct file_set *files = file_set_new(RESERVED_FILES);
+
+	lookup_files(&lookup, files);
+	return files;
+}
+
+static int show(struct assembly *a, struct profile *p, const struct query *q, struct error *err)
+{
+	struct file_set *files = find_files(p);
+	int ret = 0;
+
+	vec_for_each(&a->functions, struct assembly_function *, f) {
+		struct places places = {0};
+		bool is_first = f == a->functions.items;
+		int failure;
+
+		collect_places(&places, p, f->symbol);
+		weigh(&places, q, f->symbol);
+		failure = disassemble_function(f, p, &places, files, is_first ? err : NULL);
+		ret = is_first ? failure : ret;
+		vec_release(&places.list);
+	}
+	file_set_free(files);
+	return ret;
+}
+
+int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
+		  const char *function, struct error *err)
+{
+	struct identity owner = identity_of_invoker(), before;
+	int ret;
+
+	*a = (struct assembly){0};
+	find_functions(a, q, function);
+	if (!a->functions.count)
+		return error_text(err, -ENODATA, "no sample with a native function %s", function);
+	before = identity_assume_files(&owner);
+	ret = before.failure ? error_set(err, before.failure, "read files as user %u", owner.uid)
+			     : show(a, p, q, err);
+	identity_restore_files(&before);
+	return ret;
+}
+
+void assembly_release(struct assembly *a)
+{
+	vec_for_each(&a->functions, struct assembly_function *, f) {
+		vec_for_each(&f->rows, struct assembly_row *, row)
+			free(row->text);
+		vec_release(&f->rows);
+	}
+	vec_release(&a->functions);
+}
+
+static void add_row(struct listing *l, const struct assembly_row *row, const struct query *q,
+		    const struct query_listing_options *options)
+{
+	/* Rows without weight have empty cells, so that the others stand out. */
+	if (row->total || !options->for_people)
+		query_listing_add_weights(l, q, options, row->self, row->total);
+	else
+		for (int i = 0; i < 2; i++)
+			listing_add_cell(l, NULL);
+	listing_add_cell(l, xasprintf("%" PRIx64, row->rva));
+	listing_add_cell(l, xstrdup(row->text));
+}
+
+void assembly_list_function(struct listing *l, const struct assembly_function *function,
+			    const struct query *q, const struct query_listing_options *options)
+{
+	query_listing_add_weight_columns(l, options);
+	listing_add_column(l, "ADDRESS", LISTING_TEXT);
+	listing_add_column(l, "INSTRUCTION", LISTING_TEXT);
+	vec_for_each(&function->rows, const struct assembly_row *, row) {
+		listing_add_row(l, 0);
+		add_row(l, row, q, options);
+	}
+}
+
+void assembly_list(struct listing *l, const struct assembly *a, const struct query *q,
+		   const struct query_listing_options *options)
+{
+	const struct profile *p = q->profile;
+
+	listing_add_column(l, "module", LISTING_TEXT);
+	query_listing_add_weight_columns(l, options);
+	listing_add_column(l, "address", LISTING_TEXT);
+	listing_add_column(l, "instruction", LISTING_TEXT);
+	vec_for_each(&a->functions, const struct assembly_function *, f) {
+		module_id module = p->symbols.rows.items[f->symbol].module;
+
+		vec_for_each(&f->rows, const struct assembly_row *, row) {
+			listing_add_row(l, 0);
+			listing_add_cell(l,
+					 xstrdup(strings_get(&p->strings,
+							     p->modules.rows.items[module].name)));
+			add_row(l, row, q, options);
+		}
+	}
+}

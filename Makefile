@@ -64,7 +64,7 @@ bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(
 # Commands are in the library, so that tests can link their parts: prof adds only main().
 # What knows libmicrohttpd and libcurl is in a program of its own, prof-view, which is built where
 # they are.
-view_src := cmd/view/main.c cmd/view/view.c lib/server/server.c
+view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c lib/server/server.c lib/server/client.c
 lib_src := $(filter-out cmd/main.c $(view_src),$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
 header = $(wildcard $(SYSROOT)/usr/include/$(1) $(SYSROOT)/usr/include/$(triple)/$(1))

@@ -18,7 +18,8 @@
 	ROW(record) \
 	ROW(attach) \
 	ROW(check) \
-	ROW(report) ROW(diff) ROW(convert) ROW(info) ROW(symbolize) ROW(recover) ROW(view)
+	ROW(report) \
+	ROW(diff) ROW(convert) ROW(info) ROW(symbolize) ROW(recover) ROW(view) ROW(share)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;
 #define COMMAND_ROW(name) &command_##name,

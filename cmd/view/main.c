@@ -16,6 +16,8 @@ int main(int argc, char **argv)
 		return debug_fetch_serve();
 	if (argc > 1 && strcmp(argv[1], "view") == 0)
 		return view_run(argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], "share") == 0)
+		return share_run(argc - 1, argv + 1);
 	fprintf(stderr, "prof-view: this is a part of prof: see 'prof view --help'\n");
 	return EXIT_USAGE;
 }

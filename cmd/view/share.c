@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* prof share: sends a profile to the front-end's store, for everybody who has its address. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/options/sanitize_options.h"
+#include "cmd/run/profile_file.h"
+#include "cmd/run/sanitizing.h"
+#include "cmd/view/drop.h"
+#include "cmd/view/programs.h"
+#include "cmd/view/shared_list.h"
+#include "cmd/view/store_answer.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/query/narrow.h"
+#include "lib/server/client.h"
+
+#define STORE "https://api.profiler.firefox.com"
+#define FRONT_END "https://profiler.firefox.com"
+#define ACCEPT "Accept: application/vnd.firefox-profiler+json;version=1.0"
+#define STATUS_TOO_LARGE 413
+
+static const char name[] = "share";
+
+enum {
+	OPTION_FULL = 256,
+	OPTION_YES,
+	OPTION_LIST,
+	OPTION_DELETE,
+	OPTION_FRONT_END,
+};
+
+static const struct option longs[] = {
+	{"sanitize", optional_argument, NULL, OPT_SANITIZE},
+	{"sanitize-key", required_argument, NULL, OPT_SANITIZE_KEY},
+	{"full", no_argument, NULL, OPTION_FULL},
+	{"yes", no_argument, NULL, OPTION_YES},
+	{"list", no_argument, NULL, OPTION_LIST},
+	{"delete", required_argument, NULL, OPTION_DELETE},
+	{"frontend", required_argument, NULL, OPTION_FRONT_END},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+struct share {
+	const char *path, *deleted; /* file to share; name or address to delete */
+	const char *store, *front_end;
+	struct sanitize_settings sanitize;
+	bool full, yes, lists;
+	struct profile *profile; /* owned */
+	char *body; /* compressed; owned */
+	size_t size;
+};
+
+static void print_help(void)
+{
+	printf("Usage: prof share [OPTION]... FILE\n"
+	       "       prof share --list | --delete URL\n"
+	       "Sanitize a profile, show what is left, ask, and send it to the store of the Firefox\n"
+	       "Profiler, where everybody can see it who has its address.\n"
+	       "\n"
+	       "  --sanitize[=LIST]      take away LIST, as prof convert does; without: the same as\n"
+	       "                         its default\n"
+	       "  --sanitize-key FILE    key of hashed names\n"
+	       "  --full                 take nothing away\n"
+	       "  --yes                  do not ask\n"
+	       "  --list                 list what was shared from here and not deleted\n"
+	       "  --delete URL           delete it there; its address, or the last part of it\n"
+	       "  --frontend URL         address of the front-end that shows it\n"
+	       "  -h, --help             show this and exit\n"
+	       "\n"
+	       "PROF_STORE is the address of another store, which needs --frontend.\n"
+	       "Exit status: 0, 125 where a file, the user or the store refuses, 2 for wrong use.\n");
+}
+
+static int set(void *ctx, int opt, const char *value, struct error *err)
+{
+	struct share *s = ctx;
+
+	switch (opt) {
+	case OPTION_FULL:
+		s->full = true;
+		return 0;
+	case OPTION_YES:
+		s->yes = true;
+		return 0;
+	case OPTION_LIST:
+		s->lists = true;
+		return 0;
+	case OPTION_DELETE:
+		s->deleted = value;
+		return 0;
+	case OPTION_FRONT_END:
+		s->front_end = value;
+		return 0;
+	default:
+		return sanitize_options_set(&s->sanitize, opt, value, err);
+	}
+}
+
+static int take(void *ctx, const char *operand, struct error *err)
+{
+	struct share *s = ctx;
+
+	return command_take_file(&s->path, operand, err);
+}
+
+static const struct command_syntax syntax = {
+	.shorts = "+:h",
+	.longs = longs,
+	.print_help = print_help,
+	.set = set,
+	.take = take,
+};
+
+static int check(struct share *s, struct error *err)
+{
+	if ((s->path != NULL) + (s->deleted != NULL) + s->lists != 1)
+		return error_text(err, -EINVAL, "one of FILE, --list and --delete is needed");
+	if (s->full && s->sanitize.is_asked)
+		return error_text(err, -EINVAL, "--full takes nothing away: not with --sanitize");
+	if (!s->full && !s->sanitize.is_asked)
+		sanitize_options_default(&s->sanitize);
+	s->store = getenv("PROF_STORE");
+	if (!s->store || !*s->store)
+		s->store = STORE;
+	if (!s->front_end)
+		s->front_end = FRONT_END;
+	return 0;
+}
+
+static int load(struct share *s, struct error *err)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct narrow_counts counts;
+	struct profile_file file;
+	int ret = profile_file_load(&file, s->path, NULL, err);
+
+	if (ret)
+		return ret;
+	filter.all_events = filter.include_idle = true;
+	ret = narrow(&s->profile, (const struct profile *const[]){file.profile}, 1, &filter,
+		     &counts, err);
+	profile_file_release(&file);
+	if (ret)
+		s->profile = NULL;
+	return ret;
+}
+
+/* Writes the profile into memory, compressed. */
+static int write_body(struct share *s, struct error *err)
+{
+	int fd = memfd_create("profile", MFD_CLOEXEC);
+	const struct export_options how = {.all_threads = true};
+	const struct outfile_options options = {.fd = dup(fd), .path = "memory", .gzip = true};
+	struct outfile *out;
+	int ret = outfile_open(&out, &options, err);
+
+	if (!ret) {
+		ret = format_firefox.write(s->profile, &how, out, NULL, err);
+		if (!ret)
+			ret = outfile_commit(out, err);
+		s->size = (size_t)outfile_size(out);
+		outfile_free(out);
+	}
+	s->body = xmalloc(s->size + 1);
+	if (!ret && pread(fd, s->body, s->size, 0) != (ssize_t)s->size)
+		ret = error_set(err, -EIO, "read the profile in memory");
+	close(fd);
+	return ret;
+}
+
+static void show(const struct share *s)
+{
+	const struct profile *p = s->profile;
+	size_t texts = 0;
+	char size[32];
+
+	vec_for_each(&p->source_files.rows, const struct source_file *, file)
+		texts += file->text != NULL;
+	text_format_bytes(size, sizeof(size), s->size);
+	command_say_as(name,
+		       "%s: %" PRIu64
+		       " samples of %zu processes, %zu functions, %zu names of source "
+		       "files, %zu texts of them, command line: %s; %s",
+		       p->meta.product ? p->meta.product : "profile", profile_sample_count(p),
+		       profile_process_count(p), p->funcs.rows.count, p->source_files.rows.count,
+		       texts, p->meta.command_line ? p->meta.command_line : "none", size);
+}
+
+static int ask(const struct share *s, struct error *err)
+{
+	char answer[8] = "";
+
+	if (s->yes)
+		return 0;
+	if (!isatty(STDIN_FILENO))
+		return error_text(err, -EPERM, "nobody can be asked: say --yes to publish it");
+	fprintf(stderr, "Send it to %s, for everybody who has its address? [y/N] ", s->store);
+	if (fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y'))
+		return 0;
+	return error_text(err, -ECANCELED, "nothing was sent");
+}
+
+static int keep(const struct share *s, const char *token, const struct strbuf *answer,
+		const char *url, struct error *err)
+{
+	_cleanup_free_ char *right = xstrndup(strbuf_text(answer),
+					      strcspn(strbuf_text(answer), "\r\n"));
+	_cleanup_free_ char *file = xstrdup(s->path);
+	char date[32] = "";
+	time_t now = time(NULL);
+	struct tm tm;
+	const struct shared_row row = {
+		.token = (char *)token,
+		.store = (char *)s->store,
+		.url = (char *)url,
+		.right = right,
+		.name = file,
+		.time = date,
+	};
+
+	text_to_line(file);
+	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", localtime_r(&now, &tm));
+	return shared_list_add(&row, err);
+}
+
+static int refuse(int status, const struct strbuf *answer, struct error *err)
+{
+	if (status == STATUS_TOO_LARGE)
+		return error_text(err, -EFBIG,
+				  "the store takes no profile of this size: write less of it, with "
+				  "prof convert --time or --only-thread");
+	return error_text(err, -EIO, "the store refused: status %d %.200s", status,
+			  strbuf_text(answer));
+}
+
+static int send_profile(const struct share *s, struct error *err)
+{
+	static const char *const headers[] = {ACCEPT, "Content-Type: application/octet-stream",
+					      "Expect:", NULL};
+	_cleanup_free_ char *to = xasprintf("%s/compressed-store", s->store);
+	_cleanup_free_ char *url = NULL;
+	_cleanup_(strbuf_release) struct strbuf answer = {0};
+	const struct client_request request = {"POST", to, headers, s->body, s->size};
+	char token[STORE_TOKEN_MAX + 1];
+	int status = client_send(&request, &answer, err);
+
+	if (status < 0)
+		return status;
+	if (status < 200 || status > 299)
+		return refuse(status, &answer, err);
+	if (!store_answer_read(strbuf_text(&answer), answer.size, token))
+		return error_text(err, -EBADMSG, "the store's answer has no name of the profile");
+	url = xasprintf("%s/public/%s", s->front_end, token);
+	printf("%s\n", url);
+	fflush(stdout);
+	return keep(s, token, &answer, url, err);
+}
+
+static int share_file(struct share *s, struct error *err)
+{
+	int ret = load(s, err);
+
+	s->sanitize.checks = !s->full;
+	if (!ret && !s->full)
+		ret = sanitizing_run(&s->profile, &s->sanitize, name, err);
+	if (!ret)
+		ret = write_body(s, err);
+	if (ret)
+		return ret;
+	show(s);
+	ret = ask(s, err);
+	return ret ? ret : send_profile(s, err);
+}
+
+static int list(void)
+{
+	struct shared_list l = {0};
+
+	shared_list_read(&l);
+	vec_for_each(&l.rows, const struct shared_row *, row)
+		printf("%s  %s  %s\n", row->time, row->url, row->name);
+	shared_list_release(&l);
+	return 0;
+}
+
+static int delete_row(const struct shared_row *row, struct error *err)
+{
+	_cleanup_free_ char *to = xasprintf("%s/profile/%s", row->store, row->token);
+	_cleanup_free_ char *right = xasprintf("Authorization: Bearer %s", row->right);
+	const char *const headers[] = {ACCEPT, "Content-Type: application/json", right, NULL};
+	_cleanup_(strbuf_release) struct strbuf answer = {0};
+	const struct client_request request = {"DELETE", to, headers, NULL, 0};
+	int status = client_send(&request, &answer, err);
+
+	if (status < 0)
+		return status;
+	/* It may have been deleted by other means. */
+	if ((status < 200 || status > 299) && status != 404)
+		return refuse(status, &answer, err);
+	command_say_as(name, "deleted %s", row->url);
+	return shared_list_remove(row->token, err);
+}
+
+static int delete_shared(const struct share *s, struct error *err)
+{
+	const char *slash = strrchr(s->deleted, '/');
+	const char *token = slash ? slash + 1 : s->deleted;
+	struct shared_list l = {0};
+	int ret = error_text(err, -ENOENT, "%s was not shared from here: see --list", s->deleted);
+
+	shared_list_read(&l);
+	vec_for_each(&l.rows, const struct shared_row *, row) {
+		if (strcmp(row->token, token) == 0)
+			ret = delete_row(row, err);
+	}
+	shared_list_release(&l);
+	return ret;
+}
+
+int share_run(int argc, char **argv)
+{
+	struct share s = {0};
+	struct error err = {0};
+	int ret = command_parse(argc, argv, &syntax, &s, &err), status = 0;
+
+	if (!ret)
+		ret = check(&s, &err);
+	if (ret == -ECANCELED)
+		return 0;
+	if (ret)
+		return command_fail_usage(name, &err);
+	ret = drop_privileges(&err);
+	if (!ret)
+		ret = s.lists ? list() : s.deleted ? delete_shared(&s, &err) : share_file(&s, &err);
+	if (ret)
+		status = command_fail(name, EXIT_REFUSED, &err);
+	if (s.profile)
+		profile_free(s.profile);
+	free(s.body);
+	return status;
+}

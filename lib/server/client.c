@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/server/client.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+
+#define ANSWER_MAX ((size_t)64 << 10)
+#define CONNECT_S 20L
+/* An upload that moves less than this in that time is given up. */
+#define SLOW_BYTES 100L
+#define SLOW_S 30L
+
+static size_t take(char *data, size_t unit, size_t count, void *ctx)
+{
+	struct strbuf *answer = ctx;
+	size_t size = unit * count, room = ANSWER_MAX - answer->size;
+
+	strbuf_add(answer, data, size < room ? size : room);
+	return size;
+}
+
+static CURLcode perform(CURL *curl, const struct client_request *r, struct curl_slist *headers,
+			struct strbuf *answer)
+{
+	curl_easy_setopt(curl, CURLOPT_URL, r->url);
+	curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, r->method);
+	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, SLOW_S);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+	if (r->body) {
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, r->body);
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->size);
+	}
+	return curl_easy_perform(curl);
+}
+
+int client_send(const struct client_request *request, struct strbuf *answer, struct error *err)
+{
+	CURL *curl = curl_easy_init();
+	struct curl_slist *headers = NULL;
+	CURLcode code = CURLE_FAILED_INIT;
+	long status = 0;
+
+	for (const char *const *header = request->headers; *header; header++)
+		headers = curl_slist_append(headers, *header);
+	if (curl)
+		code = perform(curl, request, headers, answer);
+	if (code == CURLE_OK)
+		curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_slist_free_all(headers);
+	curl_easy_cleanup(curl);
+	if (code != CURLE_OK)
+		return error_text(err, -EIO, "%s: %s", request->url, curl_easy_strerror(code));
+	return (int)status;
+}

@@ -69,22 +69,28 @@ static __always_inline bool v8_read(__u64 reference, __u32 offset, void *to, __u
 	return !bpf_probe_read_user(to, size, (const void *)(reference - 1 + offset));
 }
 
-/* Reads the type in a map. */
-static __always_inline bool v8_map_type(const struct v8_walk *w, __u64 map, __u16 *type)
+/*
+ * Reads the type of an object from its first word: its map, or, while a collection moves objects,
+ * the address of the new place, which begins with the map. The rest of the old place is as it was.
+ */
+static __always_inline bool v8_type_of(const struct v8_walk *w, __u64 map, __u16 *type)
 {
+	if (!(map & 3) && bpf_probe_read_user(&map, sizeof(map), (const void *)map))
+		return false;
 	return v8_is_reference(map) && v8_read(map, w->layout.map_type, type, sizeof(*type));
 }
 
-/* Is an object with this map of that type? */
+/* Is an object with this first word of that type? */
 static __always_inline bool v8_is(struct v8_walk *w, __u64 map, enum v8_type type)
 {
 	__u16 found;
 
 	if (w->maps[type] == map)
 		return true;
-	if (!v8_map_type(w, map, &found) || found != w->layout.types[type])
+	if (!v8_type_of(w, map, &found) || found != w->layout.types[type])
 		return false;
-	w->maps[type] = map;
+	if (v8_is_reference(map))
+		w->maps[type] = map;
 	return true;
 }
 
@@ -114,7 +120,8 @@ enum v8_string {
 	V8_EXTERNAL = 2,
 	V8_SLICED = 3,
 	V8_THIN = 5,
-	V8_NO_STRING = 8,
+	V8_NO_STRING = 8, /* another object */
+	V8_UNREADABLE,
 };
 
 /* Follows a string by one hop. V8_THIN: *reference is the next one. */
@@ -124,8 +131,11 @@ static __always_inline enum v8_string v8_step_string(struct v8_walk *w, __u64 *r
 	__u64 words[V8_STRING_WORDS], string = *reference, offset;
 	__u16 type;
 
-	if (!v8_is_reference(string) || !v8_read(string, 0, words, sizeof(words)) ||
-	    !v8_map_type(w, words[0], &type) || type >= w->layout.string_end)
+	if (!v8_is_reference(string))
+		return V8_NO_STRING;
+	if (!v8_read(string, 0, words, sizeof(words)) || !v8_type_of(w, words[0], &type))
+		return V8_UNREADABLE;
+	if (type >= w->layout.string_end)
 		return V8_NO_STRING;
 	if (!w->length)
 		w->length = words[1] >> 32;
@@ -148,14 +158,14 @@ static __always_inline enum v8_string v8_step_string(struct v8_walk *w, __u64 *r
 		return V8_CONS;
 	case V8_EXTERNAL:
 		w->text = words[3] + *skipped * w->width;
-		return type & V8_UNCACHED ? V8_NO_STRING : V8_FLAT;
+		return type & V8_UNCACHED ? V8_UNREADABLE : V8_FLAT;
 	}
-	return V8_NO_STRING;
+	return V8_UNREADABLE;
 }
 
 /*
- * Finds the text of a string: V8_FLAT, V8_CONS or V8_NO_STRING. Global functions: the verifier
- * checks each once.
+ * Finds the text of a string: V8_FLAT, V8_CONS, or that there is none. Global functions: the
+ * verifier checks each once.
  */
 __noinline int v8_find_string(struct v8_walk *w, __u64 reference)
 {
@@ -163,14 +173,14 @@ __noinline int v8_find_string(struct v8_walk *w, __u64 reference)
 	__u64 skipped = 0;
 
 	if (!w)
-		return V8_NO_STRING;
+		return V8_UNREADABLE;
 	w->length = 0;
 	for (int i = 0; i < V8_STRING_HOPS; i++) {
 		kind = v8_step_string(w, &reference, &skipped);
 		if (kind != V8_THIN)
 			return kind;
 	}
-	return V8_NO_STRING;
+	return V8_UNREADABLE;
 }
 
 #endif

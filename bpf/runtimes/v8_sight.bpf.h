@@ -58,6 +58,8 @@ __noinline int v8_read_text(struct v8_walk *w, struct sight_scratch *sight, __u6
 	kind = v8_find_string(w, string);
 	if (kind == V8_FLAT)
 		return v8_append(w, sight, which);
+	if (kind == V8_UNREADABLE)
+		text->flags = SIGHT_UNREADABLE;
 	if (kind != V8_CONS)
 		return 0;
 	second = w->halves[1];
@@ -105,7 +107,7 @@ static __always_inline void v8_describe_scope(struct v8_walk *w, struct sight_sc
 		return;
 	v8_read_text(w, sight, w->words[V8_SCOPE_NAME], 0);
 	/* An anonymous function has the name that V8 has given to it. */
-	if (!sight_of(sight)->name.length)
+	if (!sight_of(sight)->name.length && !sight_of(sight)->name.flags)
 		v8_read_text(w, sight, w->words[V8_SCOPE_INFERRED], 0);
 	if (w->layout.scope_start) {
 		if (!v8_read(scope, w->layout.scope_start, range, sizeof(range)))
@@ -133,7 +135,7 @@ __noinline int v8_describe_name(struct v8_walk *w, struct sight_scratch *sight,
 	if (!w || !sight || !head)
 		return 0;
 	name = v8_shared_word(w, w->layout.shared_name);
-	sight_of(sight)->name = (struct sight_text){0};
+	sight_of(sight)->name = (struct sight_text){.flags = SIGHT_UNREADABLE};
 	if (v8_refers_to(w, name, V8_SCOPE))
 		v8_describe_scope(w, sight, name, head);
 	else
@@ -191,13 +193,13 @@ static __always_inline __u32 v8_units(const struct v8_walk *w)
 }
 
 /* Describes the function that was read. Returns its seen value; 0: there is no room. */
-__noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like, __u64 identity)
+__noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like, __u64 identity, __u64 key)
 {
 	struct runtime_counters *count = own_runtime_counters();
 	struct v8_sight head = {.start = -1, .end = -1};
 	struct sight_scratch *sight = own_sight();
 	struct rec_sight *rec;
-	__u64 name = 0;
+	__u64 name = 0, value;
 
 	if (!w || !like || !count || !sight)
 		return 0;
@@ -227,7 +229,11 @@ __noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like, __u64 
 		return 0;
 	}
 	count->sights++;
-	return rec->position << UNITS_BITS | (rec->units - 1);
+	value = rec->position << UNITS_BITS | (rec->units - 1);
+	/* Text that could not be read is tried again at the next sight. */
+	if (!((rec->name.flags | rec->file.flags) & SIGHT_UNREADABLE))
+		enter_seen(key, value);
+	return value;
 }
 
 /*
@@ -266,10 +272,9 @@ __noinline __u64 v8_position(struct v8_walk *w, const struct rec *like)
 	identity = v8_identity(w);
 	key = mix_bits(identity ^ w->process) | 1;
 	if (!find_seen(key, &value)) {
-		value = v8_send_sight(w, like, identity);
+		value = v8_send_sight(w, like, identity, key);
 		if (!value)
 			return RUNTIME_V8;
-		enter_seen(key, value);
 	}
 	unit = v8_unit(w);
 	if (unit < 0)

@@ -182,7 +182,7 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 		command_say("wrote %s (%s)", l->target, size);
 	}
 	outfile_free(out);
-	return ret;
+	return ret ? error_wrap(err, "%s", l->path) : 0;
 }
 
 /* -ENODATA: there is nothing to be had from it. */

@@ -163,8 +163,6 @@ func profile() func() {
 	if err != nil {
 		return func() {}
 	}
-	// Go complains that the rate is set already, and that is what is wanted.
-	runtime.SetCPUProfileRate(499)
 	pprof.StartCPUProfile(file)
 	return pprof.StopCPUProfile
 }

@@ -35,7 +35,6 @@ enum v8_type {
 	V8_SCOPE, /* ScopeInfo */
 	V8_BYTECODE, /* BytecodeArray */
 	V8_POSITIONS, /* its table of source positions: ByteArray, TrustedByteArray */
-	V8_CODE, /* object around instructions: InstructionStream, in 10 Code */
 	V8_TYPE_COUNT,
 };
 
@@ -62,14 +61,8 @@ struct v8_layout {
 	__u16 bytecode_length, bytecode_data, bytecode_positions;
 	/* ByteArray and the like */
 	__u16 array_length, array_data;
-	/* Code object before instructions; 0: unknown. */
-	__u16 code_alignment; /* instructions begin at a multiple of it */
-	__u16 code_header; /* bytes from the object to its instructions */
-	__u16 code_code; /* InstructionStream: its Code, else 0: it is one itself */
-	__u16 code_start, code_size, code_flags; /* Code */
-	__u8 kind_mask, kind_baseline, kind_midtier, kind_optimized;
 	__u8 names_builtins; /* the file has no symbols of them */
-	__u8 reserved[5];
+	__u8 reserved[7];
 };
 
 /* Tiers of a function's code, as in V8's own order. */
@@ -94,7 +87,7 @@ struct v8_sight {
 	__u32 tier; /* enum v8_tier */
 };
 
-_Static_assert(sizeof(struct v8_layout) == 80, "layout shared with the kernel side");
+_Static_assert(sizeof(struct v8_layout) == 64, "layout shared with the kernel side");
 _Static_assert(sizeof(struct v8_sight) == 24, "part of a live record");
 
 #endif

@@ -48,7 +48,6 @@ enum {
 	TYPE_SCOPE,
 	TYPE_BYTECODE,
 	TYPE_POSITIONS,
-	TYPE_CODE,
 	FUNCTION_SHARED,
 	SHARED_DATA,
 	SHARED_NAME,
@@ -64,7 +63,6 @@ enum {
 	BYTECODE_WRAPPER,
 	ARRAY_LENGTH,
 	ARRAY_DATA,
-	BASELINE_KIND,
 	CONSTANT_COUNT,
 };
 
@@ -97,9 +95,6 @@ static const struct constant constants[CONSTANT_COUNT] = {
 	[TYPE_POSITIONS] = {{"v8dbg_type_TrustedByteArray__TRUSTED_BYTE_ARRAY_TYPE",
 			     "v8dbg_type_ByteArray__BYTE_ARRAY_TYPE"},
 			    REQUIRED},
-	[TYPE_CODE] = {{"v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE",
-			"v8dbg_type_Code__CODE_TYPE"},
-		       0},
 	[FUNCTION_SHARED] = {{"v8dbg_class_JSFunction__shared__Tagged_SharedFunctionInfo_",
 			      "v8dbg_class_JSFunction__shared__SharedFunctionInfo"},
 			     REQUIRED},
@@ -123,7 +118,6 @@ static const struct constant constants[CONSTANT_COUNT] = {
 	[BYTECODE_WRAPPER] = {{"v8dbg_class_BytecodeArray__wrapper__Tagged_BytecodeWrapper_"}, 0},
 	[ARRAY_LENGTH] = {{"v8dbg_class_FixedArrayBase__length__SMI"}, REQUIRED},
 	[ARRAY_DATA] = {{"v8dbg_class_FixedArray__data__uintptr_t"}, REQUIRED},
-	[BASELINE_KIND] = {{"v8dbg_CodeKindBaseline"}, 0},
 };
 
 struct v8_file {
@@ -225,7 +219,6 @@ static bool set_layout(const int32_t *v, struct v8_layout *l)
 				[V8_SCOPE] = (uint16_t)v[TYPE_SCOPE],
 				[V8_BYTECODE] = (uint16_t)v[TYPE_BYTECODE],
 				[V8_POSITIONS] = (uint16_t)v[TYPE_POSITIONS],
-				[V8_CODE] = (uint16_t)v[TYPE_CODE],
 			},
 		.function_shared = (uint16_t)v[FUNCTION_SHARED],
 		.shared_builtin = (uint16_t)data,
@@ -247,7 +240,6 @@ static bool set_layout(const int32_t *v, struct v8_layout *l)
 		.bytecode_positions = v[BYTECODE_WRAPPER] ? 24 : 32,
 		.array_length = (uint16_t)v[ARRAY_LENGTH],
 		.array_data = (uint16_t)v[ARRAY_DATA],
-		.kind_baseline = (uint8_t)v[BASELINE_KIND],
 		.names_builtins = !v[BUILTIN],
 	};
 	return v8_layout_is_sane(l);

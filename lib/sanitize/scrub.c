@@ -95,16 +95,28 @@ void scrubber_add_host(struct scrubber *s, const char *name)
 	add_word(s, name, strcspn(name, "."), "host");
 }
 
+/* Bytes that end a path in a text. */
+static bool ends_path(char c)
+{
+	return (unsigned char)c <= ' ' || strchr("\"'`<>|;,()[]{}=*?&", c);
+}
+
+/* True if a folder's name ends there. */
+static bool is_name_end(const char *path, size_t size, size_t at)
+{
+	return at == size || path[at] == '/' || path[at] == ':' || ends_path(path[at]);
+}
+
 /* Returns the size of the home folder in which an absolute path lies, 0: it lies in none. */
 static size_t home_size(const struct scrubber *s, const char *path, size_t size)
 {
 	vec_for_each(&s->homes, char *const *, home) {
 		size_t length = strlen(*home);
 
-		if (begins_with(path, size, *home) && (size == length || path[length] == '/'))
+		if (begins_with(path, size, *home) && is_name_end(path, size, length))
 			return length;
 	}
-	if (begins_with(path, size, "/root") && (size == 5 || path[5] == '/'))
+	if (begins_with(path, size, "/root") && is_name_end(path, size, 5))
 		return 5;
 	for (size_t i = 0; i < COUNT_OF(home_folders); i++) {
 		size_t at = strlen(home_folders[i]);
@@ -116,12 +128,6 @@ static size_t home_size(const struct scrubber *s, const char *path, size_t size)
 		return at;
 	}
 	return 0;
-}
-
-/* Bytes that end a path in a text. */
-static bool ends_path(char c)
-{
-	return (unsigned char)c <= ' ' || strchr("\"'`<>|;,()[]{}=*?&", c);
 }
 
 /* Returns the end of the last home folder in a path, 0: there is none. */

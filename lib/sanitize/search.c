@@ -14,7 +14,6 @@ struct search {
 	struct sanitize_findings *found;
 	size_t max;
 	struct scrubber scrubber;
-	const struct sanitize_options *options;
 	const struct profile *p, *from;
 	struct strings arguments; /* looked for */
 	bool *is_code; /* by string_id of p: name of a function, symbol, module or file */
@@ -116,7 +115,6 @@ static void search_arguments(struct search *s, const char *text, size_t size, bo
 static void search_text(struct search *s, const char *text, size_t size, bool is_code)
 {
 	const struct scrubber before = s->scrubber;
-	const char *home = s->options->home;
 	_cleanup_(strbuf_release) struct strbuf ignored = {0};
 
 	scrub_text(&s->scrubber, &ignored, text, size);
@@ -124,10 +122,8 @@ static void search_text(struct search *s, const char *text, size_t size, bool is
 		report(s, "the name of a user", text, size);
 	else if (s->scrubber.changed_hosts != before.changed_hosts)
 		report(s, "the name of this machine", text, size);
-	else if (home && strlen(home) > 1 && memmem(text, size, home, strlen(home)))
-		report(s, "the home folder", text, size);
 	else if (s->scrubber.changed_paths != before.changed_paths)
-		report(s, "a path", text, size);
+		report(s, "a path or a home folder", text, size);
 	else
 		search_arguments(s, text, size, is_code);
 }
@@ -193,7 +189,7 @@ static void search_meta(struct search *s)
 void sanitize_search(struct sanitize_findings *f, const struct profile *p,
 		     const struct profile *from, const struct sanitize_options *options, size_t max)
 {
-	struct search s = {.found = f, .max = max, .options = options, .p = p, .from = from};
+	struct search s = {.found = f, .max = max, .p = p, .from = from};
 	const struct strings *strings = &p->strings, *learnt = &from->strings;
 
 	s.scrubber.paths = s.scrubber.users = s.scrubber.hosts = true;

@@ -84,6 +84,8 @@ static void test_texts(void **state)
 	expect(false, "-I/home/bob/include", "-I~/include");
 	expect(false, "file:///home/bob/x.js:12", "file:~/x.js:12");
 	expect(false, "f()/srv/x", "f()x");
+	expect(false, "a/srv/people/alice\"", "a~\"");
+	expect(false, "a/srv/people/alicelost", "a/srv/people/alicelost");
 	expect(false, "alice on box and box.example.org", "user on host and host");
 	expect(false, "malice boxer alice_", "malice boxer alice_");
 	expect(false, "bob has /home/bob/x", "user has ~/x");
@@ -256,6 +258,7 @@ static void test_names(void **state)
 	o.key[3] = 1;
 	assert_int_equal(sanitize(&two, p, &o, &counts, NULL), 0);
 	assert_string_not_equal(func_name(two, 1), hidden);
+	profile_free(two);
 	o.names = "(";
 	assert_int_equal(sanitize(&two, p, &o, &counts, NULL), -EINVAL);
 	free(hidden);

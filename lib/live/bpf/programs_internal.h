@@ -4,6 +4,7 @@
 #define PROF_LIB_LIVE_BPF_PROGRAMS_INTERNAL_H
 
 #include <bpf/libbpf.h>
+#include <pthread.h>
 
 #include "lib/base/vec.h"
 #include "lib/live/bpf/kernel_types.h"
@@ -17,6 +18,13 @@ struct open_part {
 	struct bpf_object_skeleton *skeleton;
 };
 
+/* Loads parts beside the first object; see programs_parts.c. */
+struct part_loader {
+	pthread_t thread;
+	enum { PARTS_NOT_BEGUN, PARTS_MAY_BEGIN, PARTS_LOADING } state;
+	int code;
+};
+
 struct programs {
 	struct prof_bpf *skeleton;
 	struct running_bpf *running; /* NULL: no scan for running tasks */
@@ -25,6 +33,8 @@ struct programs {
 	 * none. */
 	struct attach_point points[PROGRAMS_HANDLERS];
 	int handlers[PROGRAMS_HANDLERS];
+	int first_handler; /* of the section in which the first object's longest program is */
+	struct part_loader loader;
 	int types_fd; /* the kernel's types, for late parts; -1: libbpf reads the kernel's own */
 	int rings_fd, shards_fd; /* the maps of maps */
 	/*
@@ -46,6 +56,15 @@ struct programs {
 int programs_make_maps(struct programs *p, const struct programs_options *options,
 		       struct error *err);
 void programs_free_maps(struct programs *p);
+
+/* programs_parts.c */
+/*
+ * Has parts loaded beside the first object, rather than after it. Call before anything is opened.
+ * 0 or a negative errno.
+ */
+int programs_watch_first(struct programs *p);
+/* Loads the first object and all parts that are not late. */
+int programs_load_parts(struct programs *p);
 
 /* programs_load.c */
 /* Opens the skeletons, with the maps already made, and loads them. */

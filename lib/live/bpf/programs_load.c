@@ -250,7 +250,7 @@ static int handle_sections(struct programs *p)
 		if (p->handlers[i] < 0)
 			return p->handlers[i];
 	}
-	return 0;
+	return programs_watch_first(p);
 }
 
 /* Asks for what the object's programs attach to. */
@@ -340,34 +340,6 @@ static int open_objects(struct programs *p, const struct programs_options *optio
 	return code;
 }
 
-static int load_part(struct programs *p, const struct open_part *row)
-{
-	int code = share_maps(*row->skeleton->obj, p->skeleton->obj);
-
-	return code ? code : bpf_object__load_skeleton(row->skeleton);
-}
-
-/* Loads the first object first, because the others use its maps. */
-static int load_objects(struct programs *p)
-{
-	int code = prof_bpf__load(p->skeleton);
-
-	vec_for_each(&p->parts, const struct open_part *, row) {
-		if (!code && !row->part.is_late)
-			code = load_part(p, row);
-	}
-	return code;
-}
-
-int programs_load_late(struct programs *p, const void *part_ctx)
-{
-	vec_for_each(&p->parts, const struct open_part *, row) {
-		if (row->part.is_late && row->part.ctx == part_ctx)
-			return load_part(p, row);
-	}
-	return -ENOENT;
-}
-
 /* `types`: an empty file for the needed kernel types; -1: libbpf reads the kernel's own. */
 static int load(struct programs *p, const struct programs_options *options, int types,
 		struct error *err)
@@ -393,7 +365,7 @@ static int load(struct programs *p, const struct programs_options *options, int 
 	code = configure(p, options);
 	if (code)
 		return error_set(err, code, "configure the BPF objects");
-	code = load_objects(p);
+	code = programs_load_parts(p);
 	return code ? error_set(err, code, "load the BPF programs") : 0;
 }
 
@@ -480,6 +452,9 @@ void programs_free_objects(struct programs *p)
 			libbpf_unregister_prog_handler(p->handlers[i]);
 		p->handlers[i] = 0;
 	}
+	if (p->first_handler > 0)
+		libbpf_unregister_prog_handler(p->first_handler);
+	p->first_handler = 0;
 	if (p->types_fd >= 0)
 		close(p->types_fd);
 	p->types_fd = -1;

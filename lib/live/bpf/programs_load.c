@@ -237,8 +237,24 @@ static const struct {
 	 {.name = "btf_trace_sched_process_fork", .is_type = true}},
 };
 
+/* Keeps one handler for good: without any, libbpf frees its table and uses it when one is added. */
+static int keep_handler(void)
+{
+	static bool is_kept;
+	int handler = is_kept ? 0
+			      : libbpf_register_prog_handler("none", BPF_PROG_TYPE_RAW_TRACEPOINT,
+							     BPF_TRACE_RAW_TP, NULL);
+
+	is_kept |= handler > 0;
+	return handler < 0 ? handler : 0;
+}
+
 static int handle_sections(struct programs *p)
 {
+	int code = keep_handler();
+
+	if (code)
+		return code;
 	for (size_t i = 0; i < PROGRAMS_HANDLERS; i++) {
 		LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)&p->points[i],
 			    .prog_prepare_load_fn = attach_points[i].prepare,

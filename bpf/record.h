@@ -378,6 +378,13 @@ struct rec_schema {
 /* rec.flags of REC_MARKER */
 enum {
 	MARKER_CAUSE = 1 << 0, /* its first stack is that of its cause */
+	/*
+	 * The program tells it of itself, and perhaps late or wrong: rec.time may be older than
+	 * earlier records; a thread that is not known counts as the first one of its process.
+	 */
+	MARKER_TOLD = 1 << 1,
+	/* With MARKER_TOLD: its name is a frame at the root of the thread's stacks meanwhile. */
+	MARKER_FRAME = 1 << 2,
 };
 
 struct rec_value {

@@ -343,6 +343,7 @@ void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 	stats_set(root, "fde_frames", profile_fde_frames(p));
 	stats_set(root, "late_records", p->stats.late_records);
 	stats_set(root, "lost_markers", p->stats.lost_markers);
+	stats_set(root, "left_out_markers", p->stats.left_out_markers);
 	stats_set(root, "lost_marker_values", p->stats.lost_marker_values);
 	stats_set(root, "lost_counter_values", p->stats.lost_counter_values);
 	stats_set(root, "backlog_bytes", info->backlog_bytes);

@@ -13,13 +13,14 @@
 #include "lib/live/process/filter.h"
 #include "lib/live/bpf/ring_record.h"
 #include "lib/live/code/jit_files.h"
+#include "lib/live/code/span_files.h"
 #include "lib/live/proc_walk.h"
 #include "lib/live/recorder_internal.h"
 #include "lib/live/machine/ring_size.h"
 #include "lib/record/record.h"
 
 /* Descriptors for other purposes than rings and mapped files: pipes, events, the output. */
-#define RESERVED_DESCRIPTORS (64 + JIT_FILES_DESCRIPTORS)
+#define RESERVED_DESCRIPTORS (64 + JIT_FILES_DESCRIPTORS + SPAN_FILES_DESCRIPTORS)
 /* All tables of a machine with some 30 processes take 1 to 3 MB. */
 #define DEFAULT_UNWIND_BYTES (512ull << 20)
 #define POLL_MS 100

@@ -11,6 +11,7 @@
 #include "lib/base/vec.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/jit_mappings.h"
+#include "lib/live/code/span_files.h"
 #include "lib/live/kernel/kernel_code.h"
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/kernel/kernel_space.h"
@@ -35,6 +36,7 @@ struct tracker {
 	struct unwinder *unwinder; /* NULL: no unwinding by tables */
 	struct live_processes *processes;
 	struct process_roots roots;
+	struct span_files *span_files;
 	struct jit_files *jit_files;
 	struct jit_mappings jit_mappings;
 	uint64_t now; /* time of the round */
@@ -138,12 +140,15 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 		.find_symbol = find_symbol,
 		.find_ctx = options->programs,
 	});
+	t->span_files = span_files_new(t->processes);
 	t->jit_files = jit_files_new(t->processes, options->sink, options->ctx);
 	t->jit_mappings = (struct jit_mappings){
 		.files = options->files,
 		.jit_files = t->jit_files,
+		.span_files = t->span_files,
 		.roots = &t->roots,
 	};
+	span_files_set_jit_files(t->span_files, t->jit_files);
 	if (options->unwind & UNWIND_BY_CFI) {
 		code = make_unwinder(t, err);
 		jit_files_on_piece(t->jit_files, on_code_piece, t);
@@ -167,9 +172,15 @@ void tracker_free(struct tracker *t)
 	kernel_modules_free(t->kernel_modules);
 	module_registry_free(t->modules);
 	jit_files_free(t->jit_files);
+	span_files_free(t->span_files);
 	jit_mappings_release(&t->jit_mappings);
 	container_watch_release(&t->containers);
 	free(t);
+}
+
+struct span_files *tracker_span_files(const struct tracker *t)
+{
+	return t->span_files;
 }
 
 struct live_processes *tracker_processes(const struct tracker *t)
@@ -381,6 +392,7 @@ bool tracker_handle(struct tracker *t, uint64_t complete)
 	event_queue_take(&t->queue, complete, take_turn, t);
 	/* Passes code to the unwinder. */
 	jit_files_poll(t->jit_files, t->now, complete);
+	span_files_poll(t->span_files, t->now);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, t->now, false);
 	return is_behind(t);
@@ -397,6 +409,7 @@ bool tracker_had_own_events(struct tracker *t)
 void tracker_finish(struct tracker *t, uint64_t now)
 {
 	event_queue_take(&t->queue, UINT64_MAX, take_turn, t);
+	span_files_finish(t->span_files, now);
 	jit_files_finish(t->jit_files, now);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, now, true);

@@ -10,6 +10,7 @@
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
 #include "lib/live/code/jit_files.h"
+#include "lib/live/code/span_files.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/module_registry.h"
 #include "lib/live/perf/perf_event.h"
@@ -41,6 +42,9 @@ int tracker_fd(const struct tracker *t);
  * process.
  */
 struct live_processes *tracker_processes(const struct tracker *t);
+
+/* Returns the reader of marker files, which reads nothing until somebody wants spans. */
+struct span_files *tracker_span_files(const struct tracker *t);
 
 /* Sends the kernel's own modules and mappings. */
 void tracker_send_kernel(struct tracker *t, uint64_t time);

@@ -6,6 +6,8 @@
 #ifndef PROF_LIB_PROFILE_MARKERS_H
 #define PROF_LIB_PROFILE_MARKERS_H
 
+#include <stdbool.h>
+
 #include "lib/profile/schemas.h"
 
 struct marker_value {
@@ -25,6 +27,8 @@ struct marker {
 	string_id name;
 	string_id category; /* NO_STRING: none */
 	uint32_t first_value; /* index for the functions below */
+	bool is_told; /* by the program itself */
+	bool is_frame; /* its name belongs to the thread's stacks meanwhile */
 	/* Task that caused the marker, whose stack is marker_cause(). 0: the marker's own task. */
 	uint32_t cause_tid;
 	uint64_t cause_time; /* CLOCK_MONOTONIC ns; 0: start */

@@ -97,6 +97,7 @@ struct profile_stats {
 	uint64_t wanted_threads; /* records and samples of threads that pass the filters */
 	uint64_t late_records; /* records out of order, which were kept */
 	uint64_t lost_markers; /* without a schema that could be stored */
+	uint64_t left_out_markers; /* there were too many: the shortest */
 	uint64_t lost_marker_values; /* values that do not fit the schema; stacks that never came */
 	uint64_t lost_counter_values; /* of counters without a description */
 	struct wait_stats waits;

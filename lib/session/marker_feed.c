@@ -35,6 +35,7 @@ void marker_feed_release(struct marker_feed *f)
 	vec_release(&f->schemas);
 	index_release(&f->by_wire_id);
 	vec_release(&f->machine);
+	marker_bounds_release(&f->bounds);
 }
 
 static bool wire_id_equal(const void *table, uint32_t id, const void *key)
@@ -217,6 +218,27 @@ static void take_values(struct marker_feed *f, const struct rec_marker *rec,
 	take_stacks(rec, marker, schema, values, fn, ctx);
 }
 
+/*
+ * Finds the thread of what a program tells, which does not introduce threads or move their ends.
+ * NO_THREAD: the process is unknown, too.
+ */
+static thread_id find_told(const struct tasks *t, const struct rec *rec)
+{
+	process_id process = process_table_find(&t->processes, rec->pid);
+	thread_id thread;
+
+	if (process == NO_PROCESS)
+		return NO_THREAD;
+	thread = thread_table_find(&t->threads, process, rec->tid);
+	return thread == NO_THREAD ? t->processes.rows.items[process].main_thread : thread;
+}
+
+static void add_marker(struct marker_feed *f, thread_id thread, const struct marker *marker)
+{
+	thread_add_marker(&f->tasks->threads, thread, marker);
+	marker_bounds_added(&f->bounds, f->profile, thread);
+}
+
 void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, marker_stack_fn *fn,
 			void *ctx)
 {
@@ -224,9 +246,13 @@ void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, mar
 	struct strings *strings = &f->profile->strings;
 	const char *text = rec_marker_text(rec);
 	string_id name = take_text(strings, &text, rec->name_size);
+	bool is_told = rec->rec.flags & MARKER_TOLD;
+	thread_id thread = is_told ? find_told(f->tasks, &rec->rec) : NO_THREAD;
 	struct marker marker;
 
-	if (!schema || schema->id == NO_SCHEMA) {
+	if (is_told && rec->rec.time < f->profile->meta.start_ns)
+		return;
+	if (!schema || schema->id == NO_SCHEMA || (is_told && thread == NO_THREAD)) {
 		f->profile->stats.lost_markers++;
 		return;
 	}
@@ -241,12 +267,20 @@ void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, mar
 		marker.cause_tid = cause->tid;
 		marker.cause_time = tasks_time(f->tasks, cause->time);
 	}
-	if (rec->rec.pid)
-		thread_add_marker(&f->tasks->threads, tasks_sampled(f->tasks, &rec->rec, 0),
-				  &marker);
+	marker.is_told = is_told;
+	marker.is_frame = is_told && rec->rec.flags & MARKER_FRAME;
+	if (is_told)
+		add_marker(f, thread, &marker);
+	else if (rec->rec.pid)
+		add_marker(f, tasks_sampled(f->tasks, &rec->rec, 0), &marker);
 	else
 		vec_push(&f->machine, marker);
 	take_values(f, rec, &marker, fn, ctx);
+}
+
+void marker_feed_limit(struct marker_feed *f)
+{
+	marker_bounds_finish(&f->bounds, f->profile);
 }
 
 void marker_feed_finish(struct marker_feed *f)

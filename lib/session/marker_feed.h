@@ -4,6 +4,7 @@
 #define PROF_LIB_SESSION_MARKER_FEED_H
 
 #include "bpf/record.h"
+#include "lib/session/marker_bounds.h"
 #include "lib/session/tasks.h"
 
 struct wire_schema {
@@ -17,6 +18,7 @@ struct marker_feed {
 	VEC(struct wire_schema) schemas;
 	struct index by_wire_id;
 	VEC(struct marker) machine; /* belong to no thread */
+	struct marker_bounds bounds;
 };
 
 void marker_feed_init(struct marker_feed *f, struct profile *profile, struct tasks *tasks);
@@ -31,9 +33,15 @@ void marker_feed_schema(struct marker_feed *f, const struct rec_schema *rec);
 /* Resolves a stack, which becomes the value with that number in profile->markers.values. */
 typedef void marker_stack_fn(void *ctx, uint32_t value, const struct rec_marker_stack *stack);
 
-/* Counts a marker without a schema as lost; leaves out values that do not fit the schema. */
+/*
+ * Counts a marker without a schema, or of an unknown process that should have told it, as lost;
+ * leaves out what a program told of the time before the recording; leaves out
+ * values that do not fit the schema.
+ */
 void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, marker_stack_fn *fn,
 			void *ctx);
+/* Limits the markers of threads. Call it while thread ids are valid. */
+void marker_feed_limit(struct marker_feed *f);
 /* Shows markers of the machine on the first thread, like losses. */
 void marker_feed_finish(struct marker_feed *f);
 

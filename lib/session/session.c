@@ -16,6 +16,7 @@
 #include "lib/session/module_map.h"
 #include "lib/session/module_users.h"
 #include "lib/session/sample_feed.h"
+#include "lib/session/span_frames.h"
 #include "lib/session/tasks.h"
 #include "lib/record/record.h"
 
@@ -167,12 +168,18 @@ static void feed_shown(struct session *s, const struct rec *rec)
 		counter_feed_count(&s->counters, (const struct rec_counter *)rec);
 }
 
+/* Programs tell later what they have done; a schema only has to come before its markers. */
+static bool may_be_late(const struct rec *rec)
+{
+	return rec->kind == REC_SCHEMA || (rec->kind == REC_MARKER && rec->flags & MARKER_TOLD);
+}
+
 void session_feed(struct session *s, const struct rec *rec)
 {
-	if (rec->time < s->last_time)
-		s->profile->stats.late_records++;
-	else
+	if (rec->time >= s->last_time)
 		s->last_time = rec->time;
+	else if (!may_be_late(rec))
+		s->profile->stats.late_records++;
 
 	switch (rec->kind) {
 	case REC_SAMPLE:
@@ -263,6 +270,8 @@ void session_finish(struct session *s, uint64_t end_ns)
 	tasks_finish(&s->tasks);
 	thread_table_finish(&s->tasks.threads);
 	module_users_find(&s->tasks);
+	marker_feed_limit(&s->markers);
+	span_frames_finish(s->profile);
 	tasks_drop_unwanted(&s->tasks);
 	/* Needs all samples in the profile. */
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);

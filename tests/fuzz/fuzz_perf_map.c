@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (perf_map_read(&pieces, fd, 1, false, on_piece, &sum_of_pieces))
 		;
 	perf_map_read(&pieces, fd, UINT64_MAX, true, on_piece, &sum_of_pieces);
-	require(whole.offset == size && pieces.offset == size && sum == sum_of_pieces);
+	require(whole.lines.offset == size && pieces.lines.offset == size && sum == sum_of_pieces);
 	close(fd);
 	return 0;
 }

@@ -60,7 +60,8 @@ static const struct event_word arguments_flags[] = {
 };
 static const struct event_word module_flags[] = {{"named-deleted", MODULE_NAMED_DELETED},
 						 {NULL, 0}};
-static const struct event_word marker_flags[] = {{"cause", MARKER_CAUSE}, {NULL, 0}};
+static const struct event_word marker_flags[] = {
+	{"cause", MARKER_CAUSE}, {"told", MARKER_TOLD}, {"frame", MARKER_FRAME}, {NULL, 0}};
 static const struct event_word counter_graphs[] = {
 	{"level", REC_COUNTER_LEVEL},
 	{"rate", REC_COUNTER_RATE},

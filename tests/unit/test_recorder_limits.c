@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "lib/live/code/jit_files.h"
+#include "lib/live/code/span_files.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"
@@ -166,7 +167,7 @@ static void more_files_are_mapped_than_may_be_open(void **state)
 	(void)state;
 	scratch_init(&scratch);
 	prepare(&kinds[0]);
-	machine_settings.files_max = 64 + JIT_FILES_DESCRIPTORS + 5;
+	machine_settings.files_max = 64 + JIT_FILES_DESCRIPTORS + SPAN_FILES_DESCRIPTORS + 5;
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
 	task_exec(0, PID, "app", 0x10000, "/bin/app");
 	for (unsigned int i = 0; i < 5; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/jit_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -147,7 +148,7 @@ static struct jit_row *get_row(struct jit_files *j, struct live_process *owner)
 
 static void add_stats(struct jit_files_stats *stats, const struct jit_row *row)
 {
-	stats->maps += row->map.offset != 0;
+	stats->maps += row->map.lines.offset != 0;
 	stats->dumps += row->dump.offset != 0;
 	stats->pieces += row->map.stats.pieces + row->dump.stats.pieces;
 	stats->malformed += row->map.stats.malformed + row->dump.stats.malformed;
@@ -242,7 +243,7 @@ static void on_dump_piece(void *ctx, const struct code_piece *piece)
 	on_piece(j, piece);
 }
 
-static int open_map(const struct jit_row *row)
+static int open_own(const struct jit_row *row, const char *format)
 {
 	int root = row->root, fd;
 	char path[40];
@@ -251,11 +252,27 @@ static int open_map(const struct jit_row *row)
 		root = jit_process_open_root(&row->process);
 	if (root < 0)
 		return root;
-	snprintf(path, sizeof(path), "tmp/perf-%u.map", row->process.own_pid);
+	snprintf(path, sizeof(path), format, row->process.own_pid);
 	fd = jit_process_open_file(&row->process, root, path);
 	if (root != row->root)
 		close(root);
 	return fd;
+}
+
+static int open_map(const struct jit_row *row)
+{
+	return open_own(row, "tmp/perf-%u.map");
+}
+
+int jit_files_open(const struct jit_files *j, struct live_process *process, const char *format,
+		   uint32_t *own_pid)
+{
+	const struct jit_row *row = *row_of(j, process);
+
+	if (!row)
+		return -ESRCH;
+	*own_pid = row->process.own_pid;
+	return open_own(row, format);
 }
 
 static bool is_full(const struct jit_files *j, struct jit_row *row, const struct code_stats *stats)
@@ -284,7 +301,7 @@ static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 		row->map_size = (uint64_t)st.st_size;
 	}
 	/* The code of an incomplete line exists already. */
-	if (row->map.offset == row->map_size)
+	if (row->map.lines.offset == row->map_size)
 		row->since = j->now;
 	return false;
 }

@@ -40,6 +40,13 @@ bool jit_files_memory(struct jit_files *j, struct live_process *process);
 /* The process has mapped a jitdump; `fd` is borrowed, -1: the file could not be opened. */
 void jit_files_dump(struct jit_files *j, struct live_process *process, int fd);
 /*
+ * Opens another file of a process with generated code, by its path in the process's root: a format
+ * for the pid in the process's own namespace, which *own_pid is set to. Returns a descriptor or a
+ * negative errno.
+ */
+int jit_files_open(const struct jit_files *j, struct live_process *process, const char *format,
+		   uint32_t *own_pid);
+/*
  * Call now and then. Reads a limited amount of the files that are due. Stacks taken after
  * `complete` are not known yet, so dumps are read only up to the first later move of code. 0: all
  * are known.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the mappings that indicate generated code: anonymous executable memory, and jitdumps. Perf
- * maps, dumps and roots are followed from the first of these on.
+ * maps, dumps and roots are followed from the first of these on. Finds mapped marker files, too.
  */
 #ifndef PROF_LIB_LIVE_CODE_JIT_MAPPINGS_H
 #define PROF_LIB_LIVE_CODE_JIT_MAPPINGS_H
@@ -12,13 +12,21 @@
 #include "lib/base/file_set.h"
 #include "lib/base/vec.h"
 #include "lib/live/code/jit_files.h"
+#include "lib/live/code/span_files.h"
 #include "lib/live/process/process_root.h"
+
+struct mapped_spans {
+	uint32_t module_id;
+	uint32_t pid, tid; /* as in the file's name */
+};
 
 struct jit_mappings {
 	const struct file_set *files; /* of the modules; borrowed */
 	struct jit_files *jit_files; /* borrowed */
 	const struct process_roots *roots; /* borrowed; to find sources of generated code */
+	struct span_files *span_files; /* borrowed */
 	VEC(uint32_t) dumps; /* modules that are jitdumps, ascending */
+	VEC(struct mapped_spans) spans; /* modules that are marker files, ascending */
 };
 
 void jit_mappings_release(struct jit_mappings *m);

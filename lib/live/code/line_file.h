@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a text file line by line while its program appends to it. */
+#ifndef PROF_LIB_LIVE_CODE_LINE_FILE_H
+#define PROF_LIB_LIVE_CODE_LINE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LINE_FILE_TAIL 64
+
+struct line_file {
+	uint64_t offset; /* read up to here */
+	char tail[LINE_FILE_TAIL]; /* the last bytes read, … */
+	size_t tail_size; /* … to recognize the file */
+	bool is_inside_line; /* inside a line that is too long */
+	uint64_t bytes; /* read in all */
+};
+
+/* Takes a line without its end; NULL: one that is too long. */
+typedef void line_file_fn(void *ctx, const char *line, size_t size);
+
+/*
+ * Reads the lines appended since the last call, at most about `budget` bytes. True: there is more.
+ * Reads a file that was started anew from its beginning. With is_last the last line needs no end. A
+ * zeroed struct has read nothing.
+ */
+bool line_file_read(struct line_file *f, int fd, uint64_t budget, bool is_last, line_file_fn *fn,
+		    void *ctx);
+
+#endif

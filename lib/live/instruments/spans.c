@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Spans that programs tell of themselves in marker files. The tracker reads the files; here they
+ * become markers. Programs name fields as they like: each set of keys has a schema of its own.
+ */
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "lib/live/instrument.h"
+#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/tracker.h"
+#include "lib/record/marker_record.h"
+#include "lib/record/record.h"
+
+/* Sets of keys with a schema; further ones have all their fields in one text. */
+#define SCHEMAS_MAX 64
+#define SHOWN (REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW)
+
+struct spans_settings {
+	bool are_frames;
+};
+
+struct spans {
+	struct live *live;
+	bool are_frames;
+	uint64_t begin; /* a schema has to come before its markers, which are told late */
+	uint32_t plain, details; /* schemas without fields, and with one for all */
+	bool has_plain, has_details; /* they were sent */
+	VEC(char *) keys; /* of the other schemas: each is terminated */
+	VEC(uint32_t) schemas;
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct spans *s = xcalloc(1, sizeof(*s));
+
+	s->live = live;
+	s->are_frames = ((const struct spans_settings *)settings)->are_frames;
+	s->plain = instrument_new_schema(live);
+	s->details = instrument_new_schema(live);
+	return s;
+}
+
+static void destroy(void *state)
+{
+	struct spans *s = state;
+
+	vec_for_each(&s->keys, char **, keys)
+		free(*keys);
+	vec_release(&s->keys);
+	vec_release(&s->schemas);
+	free(s);
+}
+
+static void print_keys(const struct span *span, struct strbuf *keys)
+{
+	for (size_t i = 0; i < span->attribute_count; i++)
+		strbuf_addf(keys, "%s%.*s", i ? " " : "", (int)span->attributes[i].key.size,
+			    span->attributes[i].key.at);
+}
+
+/* Names of schemas are unique. */
+static void send_schema(struct spans *s, const struct span *span, const char *keys, uint32_t id)
+{
+	_cleanup_free_ char *name = xasprintf("span %s", keys);
+	char *texts[2 * SPAN_ATTRIBUTES_MAX] = {0};
+	struct schema_record schema = {.name = name, .label = "{marker.name}", .shown = SHOWN};
+
+	for (size_t i = 0; i < span->attribute_count; i++) {
+		const struct span_text *key = &span->attributes[i].key;
+
+		texts[i] = xasprintf("%.*s", (int)key->size, key->at);
+		schema.fields[i].type = REC_FIELD_STRING;
+		schema.fields[i].key = schema.fields[i].label = texts[i];
+	}
+	marker_probe_announce(s->live, &schema, id, s->begin);
+	for (size_t i = 0; i < span->attribute_count; i++)
+		free(texts[i]);
+}
+
+/* These have a meaning of their own in markers. */
+static bool is_reserved(const struct span_text *key)
+{
+	return (key->size == 4 && memcmp(key->at, "type", 4) == 0) ||
+	       (key->size == 5 && memcmp(key->at, "cause", 5) == 0);
+}
+
+static bool has_reserved(const struct span *span)
+{
+	for (size_t i = 0; i < span->attribute_count; i++) {
+		if (is_reserved(&span->attributes[i].key))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t send_plain(struct spans *s)
+{
+	static const struct schema_record plain = {
+		.name = "span",
+		.label = "{marker.name}",
+		.shown = SHOWN,
+	};
+
+	if (!s->has_plain)
+		marker_probe_announce(s->live, &plain, s->plain, s->begin);
+	s->has_plain = true;
+	return s->plain;
+}
+
+static uint32_t send_details(struct spans *s)
+{
+	static const struct schema_record details = {
+		.name = "span with fields",
+		.label = "{marker.name} {marker.data.fields}",
+		.shown = SHOWN,
+		.fields = {{REC_FIELD_STRING, "fields", "Fields"}},
+	};
+
+	if (!s->has_details)
+		marker_probe_announce(s->live, &details, s->details, s->begin);
+	s->has_details = true;
+	return s->details;
+}
+
+/* Returns the schema with the span's keys; s->details if there are too many. */
+static uint32_t schema_of(struct spans *s, const struct span *span)
+{
+	_cleanup_(strbuf_release) struct strbuf keys = {0};
+
+	if (!span->attribute_count)
+		return send_plain(s);
+	print_keys(span, &keys);
+	vec_for_each(&s->keys, char **, known) {
+		if (strcmp(*known, strbuf_text(&keys)) == 0)
+			return s->schemas.items[known - s->keys.items];
+	}
+	if (s->keys.count == SCHEMAS_MAX || has_reserved(span) ||
+	    span->attribute_count > SCHEMA_RECORD_FIELDS_MAX)
+		return send_details(s);
+	vec_push(&s->keys, xstrdup(strbuf_text(&keys)));
+	vec_push(&s->schemas, instrument_new_schema(s->live));
+	send_schema(s, span, vec_last(&s->keys), vec_last(&s->schemas));
+	return vec_last(&s->schemas);
+}
+
+static void set_values(struct marker_record *marker, const struct span *span)
+{
+	marker->value_count = (unsigned int)span->attribute_count;
+	for (size_t i = 0; i < span->attribute_count; i++) {
+		marker->values[i].type = REC_FIELD_STRING;
+		marker->values[i].text.at = span->attributes[i].value.at;
+		marker->values[i].text.size = span->attributes[i].value.size;
+	}
+}
+
+static void set_details(struct marker_record *marker, const struct span *span, struct strbuf *text)
+{
+	for (size_t i = 0; i < span->attribute_count; i++)
+		strbuf_addf(text, "%s%.*s=%.*s", i ? " " : "", (int)span->attributes[i].key.size,
+			    span->attributes[i].key.at, (int)span->attributes[i].value.size,
+			    span->attributes[i].value.at);
+	marker->value_count = 1;
+	marker->values[0].type = REC_FIELD_STRING;
+	marker->values[0].text = marker_text(strbuf_text(text));
+}
+
+static void on_span(void *ctx, const struct span *span)
+{
+	struct spans *s = ctx;
+	_cleanup_(strbuf_release) struct strbuf details = {0};
+	_cleanup_free_ struct rec_marker *rec = NULL;
+	struct marker_record marker = {
+		.schema = schema_of(s, span),
+		.flags = MARKER_TOLD,
+		.pid = span->pid,
+		.tid = span->tid,
+		.start = span->start,
+		.end = span->end,
+		.name = {span->name.at, span->name.size},
+		.category = {span->category.at, span->category.size},
+	};
+
+	if (s->are_frames && span->end > span->start)
+		marker.flags |= MARKER_FRAME;
+	if (marker.schema == s->details)
+		set_details(&marker, span, &details);
+	else
+		set_values(&marker, span);
+	rec = marker_record_new(&marker);
+	s->live->sink(s->live->ctx, &rec->rec);
+}
+
+static void announce(void *state, uint64_t time)
+{
+	struct spans *s = state;
+
+	s->begin = time;
+	span_files_on_span(tracker_span_files(s->live->tracker), on_span, s);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct spans *s = state;
+	struct span_files_stats stats = {0};
+
+	(void)tally;
+	if (s->live->tracker)
+		span_files_get_stats(tracker_span_files(s->live->tracker), &stats);
+	if (!stats.files && !stats.cut)
+		return;
+	report_feature(r, "spans");
+	report_enter(r, "spans", NULL);
+	report_integer(r, NULL, "files", stats.files);
+	report_integer(r, NULL, "told", stats.spans);
+	report_integer(r, NULL, "malformed", stats.malformed);
+	report_integer(r, NULL, "cut", stats.cut);
+	report_enter(r, NULL, NULL);
+	report_line(r, "spans: %llu in %llu marker files", (unsigned long long)stats.spans,
+		    (unsigned long long)stats.files);
+	if (stats.malformed)
+		report_warning(r, "%llu lines of marker files are malformed, see prof-markers(5)",
+			       (unsigned long long)stats.malformed);
+	if (stats.cut)
+		report_warning(
+			r, "spans are missing: %llu marker files were too large, too many or gone",
+			(unsigned long long)stats.cut);
+}
+
+static int set_frames(void *settings, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	((struct spans_settings *)settings)->are_frames = true;
+	return 0;
+}
+
+static const struct instrument_option options[] = {
+	{.name = "span-frames",
+	 .help = "spans that programs tell of are frames at the root of their stacks, too",
+	 .after = "signals",
+	 .set = set_frames},
+	{0},
+};
+
+const struct instrument instrument_spans = {
+	.name = "spans",
+	.options = options,
+	.settings_size = sizeof(struct spans_settings),
+	.create = create,
+	.destroy = destroy,
+	.announce = announce,
+	.report = report,
+};

@@ -445,6 +445,19 @@ struct rec_counter {
 	__s64 delta; /* change since the counter's previous record */
 };
 
+enum rec_setting_kind {
+	SETTING_NONE,
+	SETTING_SLOW_NS, /* waits of this length become markers */
+};
+
+/* A setting of the recorder that changes the profile. Unknown ones are ignored. */
+struct rec_setting {
+	struct rec rec;
+	__u32 setting; /* enum rec_setting_kind */
+	__u32 reserved;
+	__u64 value;
+};
+
 /*
  * A fact about the recording that no other record tells, such as its command line. Captures have
  * them, sessions ignore them. See prof-capture(5).

@@ -98,8 +98,9 @@ static __always_inline __u8 wait_state_of(struct task_struct *task)
 }
 
 struct pt_regs___call {
-	unsigned long orig_ax;
+	unsigned long orig_ax, di;
 	int syscallno;
+	__u64 orig_x0;
 } CORE;
 
 /* The system call that the task is in; -1: none. */
@@ -110,6 +111,18 @@ static __always_inline __s32 wait_call_of(struct task_struct *task)
 	if (task->flags & PF_KTHREAD)
 		return -1;
 	return bpf_core_field_exists(regs->orig_ax) ? (__s32)regs->orig_ax : regs->syscallno;
+}
+
+/* Returns the first argument of the call that the task is in, plus 1; 0: it is larger. */
+static __always_inline __u16 wait_argument_of(struct task_struct *task)
+{
+	struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(task);
+	__u64 argument;
+
+	if (task->flags & PF_KTHREAD)
+		return 0;
+	argument = bpf_core_field_exists(regs->di) ? regs->di : regs->orig_x0;
+	return argument < 0xffff ? argument + 1 : 0;
 }
 
 static __always_inline bool is_compat(struct task_struct *task)
@@ -129,6 +142,7 @@ static __always_inline struct wait_reason wait_reason_of(struct task_struct *tas
 		.call = wait_call_of(task),
 		.state = state,
 		.flags = is_compat(task) ? WAIT_COMPAT : 0,
+		.argument = wait_argument_of(task),
 	};
 
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))

@@ -35,7 +35,7 @@ struct wait_reason {
 	__s32 call;
 	__u8 state; /* enum wait_state */
 	__u8 flags; /* WAIT_IO, WAIT_COMPAT */
-	__u16 reserved;
+	__u16 argument; /* the call's first argument plus 1; 0: larger, or not known */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/profile/categories.h"
+#include "lib/profile/slow_waits.h"
 
 /* Things that functions of the kernel wait for. */
 enum meaning {
@@ -225,8 +226,10 @@ void wait_frames_refine(struct profile *p)
 	uint8_t *known;
 	stack_id *map;
 
-	if (!has_labels(p))
+	if (!has_labels(p)) {
+		slow_waits_classify(p);
 		return;
+	}
 	known = memset(xmalloc(p->funcs.rows.count + 1), NOT_ASKED, p->funcs.rows.count + 1);
 	map = xcalloc(p->stacks.rows.count + 1, sizeof(*map));
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
@@ -240,6 +243,7 @@ void wait_frames_refine(struct profile *p)
 					frames_intern(&frames, &frame));
 	}
 	profile_replace_stacks(p, &frames, &stacks, map);
+	slow_waits_classify(p);
 	free(map);
 	free(known);
 }

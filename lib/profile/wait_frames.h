@@ -8,7 +8,8 @@
 /*
  * Gives labels the category that the kernel's frames below them tell: a system call says nothing of
  * the file that it reads, and one that waits for a page of its argument's memory is a page fault.
- * Labels without such frames stay. Rewrites frames, stacks, and the stacks of samples and markers.
+ * Labels without such frames stay. Names the markers of slow waits by the labels. Rewrites frames,
+ * stacks, and the stacks of samples and markers.
  */
 void wait_frames_refine(struct profile *p);
 

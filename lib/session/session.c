@@ -135,6 +135,21 @@ static void feed_cpu(struct session *s, const struct rec_cpu *rec)
 		vec_push(&s->cpu_changes, change);
 }
 
+static void feed_setting(struct session *s, const struct rec_setting *rec)
+{
+	if (rec->setting == SETTING_SLOW_NS)
+		s->samples.waits.slow_ns = rec->value;
+}
+
+/* Feeds what belongs to no task. */
+static void feed_machine(struct session *s, const struct rec *rec)
+{
+	if (rec->kind == REC_CPU)
+		feed_cpu(s, (const struct rec_cpu *)rec);
+	else
+		feed_setting(s, (const struct rec_setting *)rec);
+}
+
 static void feed_loss(struct session *s, const struct rec *rec)
 {
 	uint64_t time = tasks_time(&s->tasks, rec->time);
@@ -237,8 +252,9 @@ void session_feed(struct session *s, const struct rec *rec)
 	case REC_LABELS:
 		feed_shown(s, rec);
 		break;
+	case REC_SETTING:
 	case REC_CPU:
-		feed_cpu(s, (const struct rec_cpu *)rec);
+		feed_machine(s, rec);
 		break;
 	}
 }

@@ -2,6 +2,7 @@
 #include "lib/session/waits.h"
 
 #include "lib/base/index.h"
+#include "lib/session/slow_waits.h"
 
 /* Parts of waits kept until their threads are fitted. */
 #define PARTS_MAX (1u << 20)
@@ -141,6 +142,25 @@ static enum wait_group group_of(const struct waits *w, const struct open_wait *r
 	return interval && length >= 2 * interval ? WAIT_LONG : WAIT_SHORT;
 }
 
+static void add_slow(struct waits *w, const struct open_wait *row, stack_id stack)
+{
+	const struct slow_wait slow = {
+		.thread = row->thread,
+		.start = row->start,
+		.end = row->end,
+		.stack = stack,
+		.reason = row->reason,
+		.taken = row->stack == NO_STACK			     ? WAIT_STACK_NONE
+			 : row->is_sampled && row->chance != CERTAIN ? WAIT_STACK_BY_CHANCE
+								     : WAIT_STACK_BY_LENGTH,
+	};
+	bool is_blocked = row->reason.state == WAIT_SLEEPING ||
+			  row->reason.state == WAIT_UNINTERRUPTIBLE;
+
+	if (is_blocked && !row->is_kernel_thread)
+		slow_waits_add(w->tasks, &slow);
+}
+
 /* The wait is over: its time as far as it was blocked, then the time in which it was queued. */
 static void add_wait(struct waits *w, const struct open_wait *row)
 {
@@ -160,6 +180,8 @@ static void add_wait(struct waits *w, const struct open_wait *row)
 
 	part.stack = wait_labels_add(&w->labels, row->stack, &row->reason, row->is_kernel_thread);
 	add_part(w, row->thread, &part);
+	if (w->slow_ns && length >= w->slow_ns)
+		add_slow(w, row, part.stack);
 	if (!queued)
 		return;
 	part.start += part.length;

@@ -38,6 +38,7 @@ struct waits {
 	VEC(struct open_wait) rows;
 	uint32_t free; /* first free row, NO_WAIT: none */
 	size_t parts; /* of all threads, not yet rows */
+	uint64_t slow_ns; /* waits of this length become markers; 0: none */
 };
 
 void waits_init(struct waits *w, struct tasks *tasks);

@@ -35,20 +35,23 @@ static void text_start(struct record_text *t, uint64_t *start)
 	}
 }
 
-/* state=sleeping call=230 io=yes compat=yes; without a call: -1 */
+/* state=sleeping call=230 argument=4 io=yes compat=yes; without a call: -1 */
 static void text_reason(struct record_text *t, struct wait_reason *reason)
 {
 	static const struct event_word no[] = {{"no", 0}, {"yes", 1}, {NULL, 0}};
 	uint8_t io = (reason->flags & WAIT_IO) != 0, compat = (reason->flags & WAIT_COMPAT) != 0;
 	int64_t call = t->line ? -1 : reason->call;
+	uint16_t argument = reason->argument;
 
 	text_word(t, "state", &reason->state, sizeof(reason->state), states, WAIT_SLEEPING);
 	text_signed(t, "call", &call);
+	text_number(t, "argument", &argument, sizeof(argument), 0);
 	text_word(t, "io", &io, sizeof(io), no, 0);
 	text_word(t, "compat", &compat, sizeof(compat), no, 0);
 	if (!t->line)
 		return;
 	reason->call = (int32_t)call;
+	reason->argument = argument;
 	reason->flags = (uint8_t)((io ? WAIT_IO : 0) | (compat ? WAIT_COMPAT : 0));
 }
 

@@ -24,6 +24,9 @@
 #define QUOTA_MIN 10
 #define WINDOW_NS 100000000ull
 #define NS_PER_SECOND 1e9
+#define NS_PER_MS 1e6
+/* Longer waits become markers. */
+#define DEFAULT_SLOW_MS 10
 /* Before this version of real-time kernels, rings may not be written to in a context switch. */
 #define REAL_TIME_MAJOR_MIN 6
 #define REAL_TIME_MINOR_MIN 12
@@ -38,6 +41,8 @@ enum waits_mode {
 struct waits_settings {
 	enum waits_mode mode;
 	double rate_hz; /* 0: the default */
+	bool has_slow;
+	double slow_ms; /* if has_slow; 0: none */
 };
 
 struct waits {
@@ -170,6 +175,21 @@ static int read_states(struct waits *w)
 	return bpf_map_lookup_elem(bpf_map__fd(w->skeleton->maps.switch_states), &zero, w->states);
 }
 
+static void announce(void *state, uint64_t time)
+{
+	const struct waits *w = state;
+	double ms = w->settings->has_slow ? w->settings->slow_ms : DEFAULT_SLOW_MS;
+	struct rec_setting rec = {
+		.setting = SETTING_SLOW_NS,
+		.value = (uint64_t)(ms * NS_PER_MS),
+	};
+
+	if (!w->is_on || !rec.value)
+		return;
+	record_init(&rec.rec, REC_SETTING, sizeof(rec), time, 0, 0);
+	w->live->sink(w->live->ctx, &rec.rec);
+}
+
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct waits *w = state;
@@ -231,6 +251,16 @@ static int set_rate(void *settings, const char *value, struct error *err)
 	return option_parse_positive("--off-cpu", value, &s->rate_hz, err);
 }
 
+static int set_slow(void *settings, const char *value, struct error *err)
+{
+	struct waits_settings *s = settings;
+
+	s->has_slow = true;
+	s->slow_ms = 0;
+	return strcmp(value, "0") == 0 ? 0
+				       : option_parse_positive("--slow", value, &s->slow_ms, err);
+}
+
 static int set_off(void *settings, const char *value, struct error *err)
 {
 	struct waits_settings *s = settings;
@@ -248,6 +278,10 @@ static const struct instrument_option options[] = {
 	 .after = "event",
 	 .set = set_rate},
 	{.name = "no-off-cpu", .help = "record only what runs, not what waits", .set = set_off},
+	{.name = "slow",
+	 .argument = "MS",
+	 .help = "a marker for each wait of that length (default 10, 0: none)",
+	 .set = set_slow},
 	{0},
 };
 
@@ -258,6 +292,7 @@ const struct instrument instrument_waits = {
 	.create = create,
 	.destroy = destroy,
 	.configure = configure,
+	.announce = announce,
 	.enable = enable,
 	.count = count,
 	.report = report,

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/profile/slow_waits.h"
+
+#include <string.h>
+
+#include "lib/profile/categories.h"
+
+/* The first is that of all at first; all have the same fields. */
+static const char *const names[] = {"Slow call", "Disk wait", "Page fault", "Lock"};
+
+enum kind {
+	KIND_CALL,
+	KIND_DISK,
+	KIND_FAULT,
+	KIND_LOCK,
+	KIND_COUNT,
+	KIND_NONE = KIND_COUNT,
+};
+
+static schema_id intern_schema(struct profile *p, enum kind kind)
+{
+	struct strings *strings = &p->strings;
+	string_id label = strings_intern(strings, "{marker.name}: {marker.data.call}");
+	const struct schema_field fields[SLOW_WAIT_FIELD_COUNT] = {
+		[SLOW_WAIT_CALL] = {strings_intern(strings, "call"),
+				    strings_intern(strings, "Call"), FIELD_STRING},
+		[SLOW_WAIT_FD] = {strings_intern(strings, "fd"),
+				  strings_intern(strings, "File descriptor"), FIELD_INTEGER},
+		[SLOW_WAIT_TAKEN] = {strings_intern(strings, "taken"),
+				     strings_intern(strings, "Stack taken"), FIELD_STRING},
+	};
+	const struct schema schema = {
+		.name = strings_intern(strings, names[kind]),
+		.chart_label = label,
+		.table_label = label,
+		.tooltip_label = label,
+		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
+		.field_count = SLOW_WAIT_FIELD_COUNT,
+	};
+
+	return schemas_intern(&p->markers.schemas, &schema, fields);
+}
+
+schema_id slow_waits_schema(struct profile *p)
+{
+	return intern_schema(p, KIND_CALL);
+}
+
+/* Tells what a label says that the thread waited for; KIND_NONE: for nothing to show. */
+static enum kind kind_of(const struct frame *label)
+{
+	if (label->category != CATEGORY_BLOCKED || label->subcategory == BLOCKED_CONDITION)
+		return KIND_NONE;
+	if (label->subcategory == BLOCKED_DISK)
+		return KIND_DISK;
+	if (label->subcategory == BLOCKED_FAULT)
+		return KIND_FAULT;
+	return label->subcategory == BLOCKED_LOCK ? KIND_LOCK : KIND_CALL;
+}
+
+static enum kind kind_of_marker(const struct profile *p, const struct marker *marker)
+{
+	stack_id stack = marker_cause(&p->markers, marker);
+
+	if (stack == NO_STACK)
+		return KIND_CALL;
+	return kind_of(&p->frames.rows.items[p->stacks.rows.items[stack].frame]);
+}
+
+void slow_waits_classify(struct profile *p)
+{
+	string_id name = strings_find(&p->strings, names[KIND_CALL], strlen(names[KIND_CALL]));
+	schema_id slow = name == NO_STRING ? NO_SCHEMA : schemas_find(&p->markers.schemas, name);
+	schema_id schemas[KIND_COUNT] = {slow};
+
+	/* A program's own markers may have that name. */
+	if (slow == NO_SCHEMA || slow_waits_schema(p) != slow)
+		return;
+	for (enum kind kind = KIND_DISK; kind < KIND_COUNT; kind++)
+		schemas[kind] = intern_schema(p, kind);
+	vec_for_each(&p->threads.rows, struct profile_thread *, row) {
+		size_t kept = 0;
+
+		for (size_t i = 0; i < row->markers.count; i++) {
+			struct marker marker = row->markers.items[i];
+			enum kind kind = marker.schema == slow ? kind_of_marker(p, &marker)
+							       : KIND_CALL;
+
+			if (kind == KIND_NONE)
+				continue;
+			if (marker.schema == slow && schemas[kind] != NO_SCHEMA) {
+				marker.schema = schemas[kind];
+				marker.name = schemas_get(&p->markers.schemas, marker.schema)->name;
+			}
+			row->markers.items[kept++] = marker;
+		}
+		row->markers.count = kept;
+	}
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/session/slow_waits.h"
+
+#include "lib/profile/categories.h"
+#include "lib/profile/slow_waits.h"
+
+/* Calls whose first argument is a file descriptor, as labels name them. */
+static const char *const calls_of_files[] = {
+	"[read]",     "[write]",   "[pread64]",	  "[pwrite64]",	       "[readv]",      "[writev]",
+	"[preadv]",   "[pwritev]", "[preadv2]",	  "[pwritev2]",	       "[recvfrom]",   "[sendto]",
+	"[recvmsg]",  "[sendmsg]", "[recvmmsg]",  "[sendmmsg]",	       "[accept]",     "[accept4]",
+	"[connect]",  "[fsync]",   "[fdatasync]", "[ioctl]",	       "[flock]",      "[fcntl]",
+	"[sendfile]", "[splice]",  "[fallocate]", "[ftruncate]",       "[getdents64]", "[close]",
+	"[shutdown]", "[tee]",	   "[vmsplice]",  "[sync_file_range]",
+};
+
+static bool has_file(const char *label)
+{
+	for (size_t i = 0; i < sizeof(calls_of_files) / sizeof(*calls_of_files); i++) {
+		if (strcmp(calls_of_files[i], label) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* "[read]" → "read" */
+static string_id without_brackets(struct strings *strings, string_id label)
+{
+	const char *text = strings_get(strings, label);
+	size_t size = strings_size(strings, label);
+
+	return size > 2 ? strings_intern_sized(strings, text + 1, size - 2) : label;
+}
+
+static void set_values(struct profile *p, const struct marker *marker, const struct slow_wait *wait,
+		       string_id label)
+{
+	static const char *const taken[] = {
+		[WAIT_STACK_NONE] = "not at all",
+		[WAIT_STACK_BY_CHANCE] = "by chance",
+		[WAIT_STACK_BY_LENGTH] = "by length",
+	};
+	struct marker_value *values = marker_value(&p->markers, marker, 0);
+
+	if (wait->reason.argument && has_file(strings_get(&p->strings, label)))
+		values[SLOW_WAIT_FD] = marker_integer(wait->reason.argument - 1);
+	values[SLOW_WAIT_TAKEN] = marker_string(strings_intern(&p->strings, taken[wait->taken]));
+	values[SLOW_WAIT_FIELD_COUNT] = marker_stack(wait->stack);
+	values[SLOW_WAIT_FIELD_COUNT].time = wait->start;
+	values[SLOW_WAIT_CALL] = marker_string(without_brackets(&p->strings, label));
+}
+
+void slow_waits_add(struct tasks *tasks, const struct slow_wait *wait)
+{
+	struct profile *p = tasks->profile;
+	const struct frame *label = &p->frames.rows.items[p->stacks.rows.items[wait->stack].frame];
+	string_id name = p->funcs.rows.items[label->func].name;
+	struct marker marker;
+	schema_id schema;
+
+	if (label->category != CATEGORY_BLOCKED)
+		return;
+	schema = slow_waits_schema(p);
+	if (schema == NO_SCHEMA)
+		return;
+	marker = markers_make(&p->markers, schema, wait->start, wait->end);
+	set_values(p, &marker, wait, name);
+	thread_add_marker(&tasks->threads, wait->thread, &marker);
+}

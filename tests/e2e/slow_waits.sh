@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Markers of long waits, from the waits alone.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+
+# Prints the times of each read; the writer sleeps while the reader waits.
+cat >reads.py <<'CODE'
+import os, time
+r, w = os.pipe()
+if os.fork() == 0:
+    os.close(r)
+    for _ in range(100):
+        time.sleep(0.020)
+        os.write(w, b"x")
+    os._exit(0)
+os.close(w)
+for _ in range(100):
+    begin = time.monotonic_ns()
+    os.read(r, 1)
+    print(r, begin, time.monotonic_ns())
+os.wait()
+CODE
+record reads 0 --off-cpu=all -- /usr/bin/python3 reads.py
+echo "$out" >reads.told
+judge "a hundred reads of a pipe are a hundred slow calls of the same length" reads.json.gz reads.told <<'CODE'
+strings = p["shared"]["stringArray"]
+zero = p["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"]
+told = [tuple(map(int, line.split())) for line in open(args[0])]
+reader = [t for t in p["threads"] if t["isMainThread"]][0]
+m = reader["markers"]
+found = [(m["startTime"][i] * 1e6 + zero, m["endTime"][i] * 1e6 + zero, m["data"][i])
+         for i in range(m["length"])
+         if strings[m["name"][i]] == "Slow call" and strings[m["data"][i]["call"]] == "read"]
+long = [(begin, end) for fd, begin, end in told if end - begin >= 11e6]
+expect(len(told) == 100 and len(long) >= 90, f"{len(long)} of {len(told)} reads were long")
+for fd, begin, end in told:
+    inside = [(a, b, data) for a, b, data in found if begin <= a and b <= end]
+    if end - begin < 11e6:
+        continue
+    expect(len(inside) == 1, f"{len(inside)} in a read of {(end - begin) / 1e6} ms")
+    for a, b, data in inside:
+        # The rest of the call is work, and waiting for a CPU before it.
+        expect(b - a >= 10e6, f"{(b - a) / 1e6} of {(end - begin) / 1e6} ms")
+        expect(data["fd"] == fd, data)
+        frames = [f["name"] for f in check_profile.stack_frames(p, data["cause"]["stack"])]
+        expect(frames[-1] == "[read]", frames)
+expect(sum(b - a for a, b, _ in found) >= 0.9 * sum(end - begin for _, begin, end in told), "in all")
+# The writer only sleeps.
+others = [strings[name] for t in p["threads"] if t is not reader for name in t["markers"]["name"]]
+expect("Slow call" not in others, others)
+CODE
+ok "report lists them" sh -c "[ \$('$PROF' report --markers reads.json.gz | grep -c 'Slow call .*Call: read') -ge 20 ]"
+ok "report selects by them" sh -c "'$PROF' report --during 'Slow call' --include-idle reads.json.gz | grep -q read"
+
+record none 0 --off-cpu=all --slow 0 -- /usr/bin/python3 reads.py
+judge "--slow 0 leaves them out" none.json.gz <<'CODE'
+expect("Slow call" not in [s["name"] for s in p["meta"]["markerSchema"]], "a schema")
+CODE
+refuses "a length is a number" 2 "--slow" "$PROF" record --slow none -- touch started
+done_testing

@@ -161,6 +161,22 @@ struct rec_loaded {
 	char name[REC_LOADED_NAME_SIZE];
 };
 
+/*
+ * Totals of a thread of a recorded process since its start, written by the iterator over tasks. The
+ * first thread's numbers contain those of threads that have ended; it alone has those behind
+ * `leads`.
+ */
+struct counted_task {
+	__u32 pid, tid;
+	__u64 cpu_ns;
+	__u64 minor_faults, major_faults;
+	__u64 switches;
+	__u64 read_bytes, written_bytes; /* of block devices */
+	__u32 leads; /* 1: the first thread */
+	__u32 threads;
+	__s64 resident_pages, swapped_pages; /* within some dozens of pages a CPU */
+};
+
 #define LIVE_RECORD(kind, type, size, ...) \
 	_Static_assert(sizeof(struct type) == (size), "live records");
 LIVE_RECORDS(LIVE_RECORD)

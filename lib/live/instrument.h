@@ -46,6 +46,7 @@ struct live {
 	struct programs *programs; /* available from attach() on */
 	struct tracker *tracker; /* available from announce() on */
 	uint64_t interval_ns; /* of the clock, which sets it in configure(), before all others */
+	uint64_t count_ns; /* interval of count(), set in configure(); 0: any */
 	uint32_t schema_count; /* number of marker schemas; see instrument_new_schema() */
 	record_sink_fn *sink; /* leads into the stream */
 	void *ctx;

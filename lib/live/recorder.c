@@ -124,6 +124,13 @@ static void on_left(void *ctx, uint32_t cpu, unsigned int count)
 	sink(r, &lost.rec);
 }
 
+static uint64_t housekeeping_ns(const struct recorder *r)
+{
+	uint64_t wanted = r->instruments.live.count_ns;
+
+	return wanted && wanted < HOUSEKEEPING_NS ? wanted : HOUSEKEEPING_NS;
+}
+
 /*
  * Moves everything from the rings into the merge. Mapping rings are read first but handled last: by
  * then, the other rings have delivered the fork of every process with a mapping.
@@ -152,7 +159,7 @@ static void run_round(struct recorder *r)
 	if (tracker_had_own_events(r->tracker))
 		r->quiet_ns = now + QUIET_NS;
 	if (now >= r->next_housekeeping_ns || r->phase != PHASE_RUNNING) {
-		r->next_housekeeping_ns = now + HOUSEKEEPING_NS;
+		r->next_housekeeping_ns = now + housekeeping_ns(r);
 		report_losses(r, now);
 	}
 }
@@ -168,6 +175,13 @@ static void refresh_cpus(struct recorder *r)
 	cpu_set_refresh(&r->cpus, on_cpu_change, r);
 }
 
+static int poll_ms(const struct recorder *r)
+{
+	uint64_t wanted = housekeeping_ns(r) / 1000000;
+
+	return wanted < POLL_MS ? (int)wanted + !wanted : POLL_MS;
+}
+
 static void wait_and_read(struct recorder *r)
 {
 	if (r->phase == PHASE_RUNNING) {
@@ -176,7 +190,8 @@ static void wait_and_read(struct recorder *r)
 		if (r->wants_pause)
 			poll(NULL, 0, PAUSE_MS);
 		r->wants_pause = false;
-		wakeup_wait(&r->wakeup, r->is_behind ? 0 : POLL_MS, is_quiet ? QUIET_PAUSE_MS : 0);
+		wakeup_wait(&r->wakeup, r->is_behind ? 0 : poll_ms(r),
+			    is_quiet ? QUIET_PAUSE_MS : 0);
 		refresh_cpus(r);
 		run_round(r);
 		return;

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters: what the recorded processes use, by one pass over all tasks of the machine in the
+ * kernel every interval. Only what has changed is told; a flat stretch keeps its two ends.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/config.h"
+#include "bpf/live_record.h"
+#include "bpf/name_set.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/index.h"
+#include "lib/base/option_value.h"
+#include "lib/base/vec.h"
+#include "lib/live/instrument.h"
+#include "lib/record/record.h"
+#include "counters.skel.h"
+
+#define NS_PER_MS 1000000ull
+/* A pass may take this share of a core; if it takes more, the interval doubles. */
+#define SHARE 200
+#define INTERVAL_MAX_NS 10000000000ull
+
+enum kind {
+	KIND_MEMORY,
+	KIND_SWAP,
+	KIND_THREADS,
+	KIND_CPU,
+	KIND_FAULTS,
+	KIND_MAJOR_FAULTS,
+	KIND_SWITCHES,
+	KIND_READ,
+	KIND_WRITTEN,
+	KIND_COUNT,
+};
+
+static const struct {
+	const char *name, *category, *description, *unit, *color;
+	enum rec_counter_graph graph;
+} kinds[KIND_COUNT] = {
+	[KIND_MEMORY] = {"Memory", "Memory", "Resident memory", "bytes", "orange",
+			 REC_COUNTER_LEVEL},
+	[KIND_SWAP] = {"Swap", "Memory", "Swapped memory", "bytes", "red", REC_COUNTER_LEVEL},
+	[KIND_THREADS] = {"Threads", "Threads", "Threads of the process", "threads", "teal",
+			  REC_COUNTER_LEVEL},
+	[KIND_CPU] = {"CPU time", "Time", "CPU time of all threads", "µs", "blue",
+		      REC_COUNTER_RATE},
+	[KIND_FAULTS] = {"Page faults", "Memory", "Page faults that needed no disk", "faults",
+			 "purple", REC_COUNTER_RATE},
+	[KIND_MAJOR_FAULTS] = {"Major page faults", "Memory", "Page faults that needed the disk",
+			       "faults", "magenta", REC_COUNTER_RATE},
+	[KIND_SWITCHES] = {"Context switches", "Threads", "Context switches of all threads",
+			   "switches", "grey", REC_COUNTER_RATE},
+	[KIND_READ] = {"Block reads", "IO", "Bytes read from block devices", "bytes", "green",
+		       REC_COUNTER_RATE},
+	[KIND_WRITTEN] = {"Block writes", "IO", "Bytes written to block devices", "bytes", "yellow",
+			  REC_COUNTER_RATE},
+};
+
+struct counters_settings {
+	uint64_t interval_ns; /* 0: not wanted */
+};
+
+struct counted_process {
+	uint32_t pid;
+	uint64_t pass; /* the last one that saw it */
+	int64_t sums[KIND_COUNT]; /* of that pass */
+	int64_t told[KIND_COUNT];
+	uint32_t ids[KIND_COUNT]; /* of counters; 0: not announced */
+	bool is_flat[KIND_COUNT]; /* the last pass told nothing */
+	bool is_known; /* `told` has the numbers at its first pass */
+};
+
+struct counters {
+	struct live *live;
+	struct counters_settings settings;
+	struct counters_bpf *skeleton;
+	bool is_enabled;
+	VEC(struct counted_process) rows;
+	struct index by_pid;
+	uint64_t pass, last_ns, next_ns, interval_ns;
+	uint64_t cost_ns; /* CPU time of all passes */
+	uint32_t last_id;
+	int code; /* of the last pass that failed */
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct counters *c = xcalloc(1, sizeof(*c));
+
+	c->live = live;
+	c->settings = *(const struct counters_settings *)settings;
+	c->interval_ns = c->settings.interval_ns;
+	return c;
+}
+
+static void destroy(void *state)
+{
+	struct counters *c = state;
+
+	vec_release(&c->rows);
+	index_release(&c->by_pid);
+	free(c);
+}
+
+static bool is_wanted(const void *settings)
+{
+	return ((const struct counters_settings *)settings)->interval_ns;
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct counters *c = ctx;
+
+	c->skeleton = counters_bpf__open_opts(options);
+	if (!c->skeleton)
+		return -errno;
+	bpf_program__set_autoattach(c->skeleton->progs.count_tasks, false);
+	*out = c->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct counters *c = ctx;
+
+	counters_bpf__destroy(steal(c->skeleton));
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	struct counters *c = state;
+	const struct programs_part part = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = c,
+	};
+
+	(void)err;
+	c->live->count_ns = c->interval_ns;
+	programs_add_part(programs, &part);
+	return 0;
+}
+
+static bool pid_equal(const void *table, uint32_t id, const void *key)
+{
+	return ((const struct counters *)table)->rows.items[id].pid == *(const uint32_t *)key;
+}
+
+static struct counted_process *get_row(struct counters *c, uint32_t pid)
+{
+	uint32_t id = index_find(&c->by_pid, hash_u64(pid), pid_equal, c, &pid);
+	struct counted_process row = {.pid = pid};
+
+	if (id == INDEX_NONE) {
+		id = (uint32_t)c->rows.count;
+		index_add(&c->by_pid, hash_u64(pid), id);
+		vec_push(&c->rows, row);
+	}
+	return &c->rows.items[id];
+}
+
+static void add_task(struct counters *c, const struct counted_task *task)
+{
+	struct counted_process *row = get_row(c, task->pid);
+	int64_t page = sysconf(_SC_PAGESIZE);
+
+	if (row->pass != c->pass) {
+		row->pass = c->pass;
+		memset(row->sums, 0, sizeof(row->sums));
+	}
+	row->sums[KIND_CPU] += (int64_t)(task->cpu_ns / 1000);
+	row->sums[KIND_FAULTS] += (int64_t)task->minor_faults;
+	row->sums[KIND_MAJOR_FAULTS] += (int64_t)task->major_faults;
+	row->sums[KIND_SWITCHES] += (int64_t)task->switches;
+	row->sums[KIND_READ] += (int64_t)task->read_bytes;
+	row->sums[KIND_WRITTEN] += (int64_t)task->written_bytes;
+	if (!task->leads)
+		return;
+	row->sums[KIND_MEMORY] = task->resident_pages * page;
+	row->sums[KIND_SWAP] = task->swapped_pages * page;
+	row->sums[KIND_THREADS] = task->threads;
+}
+
+static void announce_counter(struct counters *c, struct counted_process *row, enum kind kind,
+			     uint64_t time)
+{
+	const char *texts[] = {kinds[kind].name, kinds[kind].category, kinds[kind].description,
+			       kinds[kind].name, kinds[kind].unit,     kinds[kind].color};
+	struct rec_counter_info sizes = {
+		.name_size = (__u16)strlen(texts[0]),
+		.category_size = (__u16)strlen(texts[1]),
+		.description_size = (__u16)strlen(texts[2]),
+		.label_size = (__u16)strlen(texts[3]),
+		.unit_size = (__u16)strlen(texts[4]),
+		.color_size = (__u16)strlen(texts[5]),
+	};
+	size_t size = rec_counter_info_size(&sizes);
+	_cleanup_free_ struct rec_counter_info *rec = xcalloc(1, size);
+	char *to = rec->text;
+
+	*rec = sizes;
+	record_init(&rec->rec, REC_COUNTER_INFO, size, time, row->pid, row->pid);
+	rec->counter = row->ids[kind] = ++c->last_id;
+	rec->graph = (__u8)kinds[kind].graph;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		memcpy(to, texts[i], strlen(texts[i]));
+		to += strlen(texts[i]);
+	}
+	c->live->sink(c->live->ctx, &rec->rec);
+}
+
+static void tell(struct counters *c, uint32_t counter, uint64_t time, int64_t delta)
+{
+	struct rec_counter rec = {.counter = counter, .delta = delta};
+
+	record_init(&rec.rec, REC_COUNTER, sizeof(rec), time, 0, 0);
+	c->live->sink(c->live->ctx, &rec.rec);
+}
+
+static void tell_process(struct counters *c, struct counted_process *row, uint64_t now)
+{
+	for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+		bool is_level = kinds[kind].graph == REC_COUNTER_LEVEL;
+		int64_t delta = row->sums[kind] - row->told[kind];
+
+		row->told[kind] = row->sums[kind];
+		/* Leave out what it had used before it was seen. */
+		if (!row->is_known && !is_level)
+			continue;
+		/* A thread that ends may be in neither sum, or in both. */
+		if (!is_level && delta < 0)
+			delta = 0;
+		if (!delta) {
+			row->is_flat[kind] = true;
+			continue;
+		}
+		if (!row->ids[kind])
+			announce_counter(c, row, kind, row->is_known ? c->last_ns : now);
+		if (row->is_flat[kind] && c->last_ns < now)
+			tell(c, row->ids[kind], c->last_ns, 0);
+		row->is_flat[kind] = false;
+		tell(c, row->ids[kind], now, delta);
+	}
+	row->is_known = true;
+}
+
+/* Ends the counters of processes that are gone, and forgets them. */
+static void forget_rest(struct counters *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->rows.count; i++) {
+		if (c->rows.items[i].pass == c->pass)
+			c->rows.items[kept++] = c->rows.items[i];
+	}
+	if (kept == c->rows.count)
+		return;
+	c->rows.count = kept;
+	index_release(&c->by_pid);
+	c->by_pid = (struct index){0};
+	for (uint32_t id = 0; id < kept; id++)
+		index_add(&c->by_pid, hash_u64(c->rows.items[id].pid), id);
+}
+
+/* Returns a descriptor to read, or a negative errno. */
+static int open_iterator(const struct counters *c)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, options);
+	_cleanup_close_ int link = bpf_link_create(bpf_program__fd(c->skeleton->progs.count_tasks),
+						   0, BPF_TRACE_ITER, &options);
+	int fd;
+
+	if (link < 0)
+		return -errno;
+	fd = bpf_iter_create(link);
+	return fd < 0 ? -errno : fd;
+}
+
+static int read_all(struct counters *c)
+{
+	_cleanup_close_ int fd = open_iterator(c);
+	struct counted_task tasks[64];
+	size_t filled = 0;
+
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		ssize_t size = read(fd, (char *)tasks + filled, sizeof(tasks) - filled);
+		size_t whole;
+
+		if (size < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (size <= 0)
+			return size ? -errno : 0;
+		filled += (size_t)size;
+		whole = filled / sizeof(*tasks);
+		for (size_t i = 0; i < whole; i++)
+			add_task(c, &tasks[i]);
+		filled -= whole * sizeof(*tasks);
+		memmove(tasks, tasks + whole, filled);
+	}
+}
+
+static void run_pass(struct counters *c, uint64_t now)
+{
+	uint64_t cpu_ns = clock_thread_cpu_ns();
+	int code;
+
+	c->pass++;
+	code = read_all(c);
+	if (code) {
+		c->code = code;
+		return;
+	}
+	vec_for_each(&c->rows, struct counted_process *, row) {
+		if (row->pass == c->pass)
+			tell_process(c, row, now);
+	}
+	forget_rest(c);
+	c->last_ns = now;
+	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
+	c->cost_ns += cpu_ns;
+	if (cpu_ns > c->interval_ns / SHARE && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
+		c->interval_ns *= 2;
+}
+
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct counters *c = state;
+
+	(void)err;
+	c->is_enabled = enable;
+	return 0;
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct counters *c = state;
+
+	if (!c->is_enabled || time < c->next_ns)
+		return;
+	c->next_ns = time + c->interval_ns;
+	run_pass(c, clock_monotonic_ns());
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct counters *c = state;
+
+	(void)tally;
+	report_feature(r, "counters");
+	report_enter(r, "counters", NULL);
+	report_integer(r, NULL, "passes", c->pass);
+	report_integer(r, NULL, "announced", c->last_id);
+	report_ms(r, NULL, "cpu_ms", c->cost_ns);
+	report_ms(r, NULL, "interval_ms", c->interval_ns);
+	report_enter(r, NULL, NULL);
+	if (c->code)
+		report_warning(r, "counters are incomplete: %s", strerror(-c->code));
+	if (c->interval_ns > c->settings.interval_ns)
+		report_warning(r, "counters were read every %llu ms only: a pass took long",
+			       (unsigned long long)(c->interval_ns / NS_PER_MS));
+}
+
+static int set_interval(void *settings, const char *value, struct error *err)
+{
+	struct counters_settings *s = settings;
+
+	return option_parse_time("--counter-interval", value, (double)NS_PER_MS, &s->interval_ns,
+				 err);
+}
+
+static const struct instrument_option options[] = {
+	{.name = "counter-interval",
+	 .argument = "MS",
+	 .help = "record memory, CPU time, faults, switches, I/O, threads so often",
+	 .after = "span-frames",
+	 .set = set_interval},
+	{0},
+};
+
+const struct instrument instrument_counters = {
+	.name = "counters",
+	.options = options,
+	.settings_size = sizeof(struct counters_settings),
+	.is_wanted = is_wanted,
+	.create = create,
+	.destroy = destroy,
+	.configure = configure,
+	.enable = enable,
+	.count = count,
+	.report = report,
+};

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Counters of processes, beside what the program knows of itself.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+
+# Grows by a megabyte a step and prints when; then works, with a thread, and prints its CPU time.
+cat >grow.py <<'CODE'
+import os, threading, time
+keep = []
+for _ in range(10):
+    keep.append(b"x" * (1 << 20))
+    print(time.monotonic_ns())
+    time.sleep(0.2)
+def work():
+    end = time.thread_time() + 0.2
+    while time.thread_time() < end:
+        pass
+before = time.process_time()
+thread = threading.Thread(target=work)
+thread.start(), work(), thread.join()
+time.sleep(0.3)
+print(time.process_time() - before, os.cpu_count(), os.getpid())
+CODE
+record grow 0 --counter-interval 20 -- /usr/bin/python3 grow.py
+echo "$out" >grow.told
+judge "memory, CPU time and threads are those of the program" grow.json.gz grow.told grow.stats <<'CODE'
+import json
+*steps, last = open(args[0]).read().splitlines()
+steps = list(map(int, steps))
+used, cpus, pid = last.split()
+zero = p["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"]
+counters = {c["name"]: c["samples"] for c in p["counters"] if c["pid"] == pid}
+expect({"Memory", "CPU time", "Threads", "Page faults", "Context switches"} <= set(counters), sorted(counters))
+def level(name, ns):
+    return sum(count for time, count in zip(counters[name]["time"], counters[name]["count"])
+               if time * 1e6 + zero <= ns)
+# The kernel's sum may lack some pages of each CPU; a pass may come a step late.
+slack = (1.3 + 0.15 * int(cpus)) * 2 ** 20
+base = level("Memory", steps[0] + 190e6) - 2 ** 20
+for i, step in enumerate(steps):
+    grown = level("Memory", step + 190e6) - base
+    expect(abs(grown - (i + 1) * 2 ** 20) <= slack, f"{grown / 2 ** 20:.2f} MB after {i + 1} steps")
+worked = (level("CPU time", 1e30) - level("CPU time", steps[-1] + 100e6)) / 1e6
+expect(abs(worked - float(used)) <= 0.05 + 0.05 * float(used), f"{worked} s of {used}")
+expect(max(counters["Threads"]["count"]) == 1 and level("Threads", 1e30) == 1, counters["Threads"])
+for name, samples in counters.items():
+    times = samples["time"]
+    expect(all(a < b for a, b in zip(times, times[1:])), f"{name}: two rows at one time")
+stats = json.load(open(args[1]))["counters"]
+expect(stats["passes"] >= 20 and stats["announced"] >= 5, stats)
+CODE
+record none 0 -- /usr/bin/python3 -c pass
+judge "without the option there are none" none.json.gz none.stats <<'CODE'
+import json
+expect(not p.get("counters"), "counters")
+expect("counters" not in json.load(open(args[0])), "statistics")
+CODE
+refuses "an interval is a time" 2 "--counter-interval" "$PROF" record --counter-interval 0 -- touch started
+done_testing

@@ -307,7 +307,7 @@ static int load_programs(struct recorder *r, struct programs_options *programs, 
 	int code = programs_load(&r->programs, programs, on_ring_record, r, &first);
 	const char *dropped = NULL;
 
-	/* Whatever the code: some of libbpf's own failures look like missing permission. */
+	/* Looks at no code: some failures of libbpf itself look like missing permission. */
 	if (code)
 		dropped = programs_drop_parts(programs);
 	if (!dropped) {

@@ -95,10 +95,16 @@ static int compare(const void *a, const void *b)
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
-static int root_of(const struct module *module, const struct file_set *files)
+static int root_of(struct profile *p, const struct func *func, const struct file_set *files)
 {
+	const struct module *module;
+
 	if (!files)
 		return 0;
+	if (func->module == NO_MODULE)
+		return file_set_find_process_root(files,
+						  p->source_files.rows.items[func->file].pid);
+	module = modules_get(&p->modules, func->module);
 	if (module->kind == PROFILE_MODULE_ANON)
 		return file_set_find_process_root(files, module->pid);
 	return file_set_find_root(files, module->file_key);
@@ -125,10 +131,10 @@ static void choose_roots(struct profile *p, const struct file_set *files, struct
 						  : &p->funcs.rows.items[frame->func];
 		struct sighting sighting;
 
-		if (!func || func->file == NO_SOURCE_FILE || func->module == NO_MODULE)
+		if (!func || func->file == NO_SOURCE_FILE)
 			continue;
 		sighting.file = func->file;
-		sighting.root = root_of(modules_get(&p->modules, func->module), files);
+		sighting.root = root_of(p, func, files);
 		vec_push(&seen, sighting);
 	}
 	vec_sort(&seen, compare_sightings);
@@ -152,6 +158,12 @@ static const struct readers *users_of(const struct module *module)
 	return module_is_kernel(module) ? NULL : &module->users;
 }
 
+static void add_users(struct candidate *row, const struct readers *users)
+{
+	for (size_t i = 0; users && i < users->rows.count; i++)
+		readers_add(&row->readers, users->rows.items[i]);
+}
+
 /* A file that two modules name must be readable by the users of both. */
 static void add_readers(struct profile *p, const struct readers *strangers, struct candidate *rows)
 {
@@ -167,9 +179,12 @@ static void add_readers(struct profile *p, const struct readers *strangers, stru
 		row->last_module = func->module;
 		if (func->module != NO_MODULE)
 			users = users_of(modules_get(&p->modules, func->module));
-		for (size_t i = 0; users && i < users->rows.count; i++)
-			readers_add(&row->readers, users->rows.items[i]);
+		else if (p->source_files.rows.items[func->file].users.rows.count)
+			continue;
+		add_users(row, users);
 	}
+	for (size_t i = 0; i < p->source_files.rows.count; i++)
+		add_users(&rows[i], &p->source_files.rows.items[i].users);
 }
 
 /* Makes a candidate of each source file of the profile, the most important first. */

@@ -195,6 +195,14 @@ bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks)
 	return t->unwinder;
 }
 
+void tracker_keep_root(struct tracker *t, uint32_t pid, uint64_t time)
+{
+	struct live_process *process = live_processes_find(t->processes, pid, time);
+
+	if (process)
+		process_roots_keep_once(&t->roots, process);
+}
+
 int tracker_fd(const struct tracker *t)
 {
 	return t->unwinder ? unwinder_fd(t->unwinder) : -1;

@@ -57,8 +57,10 @@ symbol_id symbols_intern(struct symbols *s, const struct symbol *symbol)
 
 void source_files_release(struct source_files *s)
 {
-	vec_for_each(&s->rows, struct source_file *, file)
+	vec_for_each(&s->rows, struct source_file *, file) {
 		free(file->text);
+		readers_release(&file->users);
+	}
 	vec_release(&s->rows);
 	index_release(&s->index);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "lib/base/index.h"
+#include "lib/base/readers.h"
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
 
@@ -43,6 +44,9 @@ struct source_file {
 	string_id path;
 	char *text; /* contents, owned; NULL: not known */
 	size_t size;
+	/* If functions without a module are in it: the users of their processes, and one of these. */
+	struct readers users;
+	uint32_t pid;
 };
 
 struct source_files {

@@ -45,6 +45,12 @@ static uint8_t language_of_process(const struct profile *p, const struct process
 	return LANGUAGE_NONE;
 }
 
+/* NO_USER is READER_UNKNOWN in both ids. */
+static struct reader reader_of(uint64_t user)
+{
+	return (struct reader){(uint32_t)user, (uint32_t)(user >> 32)};
+}
+
 static source_file_id intern_file(struct profile *p, const char *path, size_t size)
 {
 	return source_files_intern(&p->source_files, strings_intern_sized(&p->strings, path, size));
@@ -60,6 +66,24 @@ static source_file_id file_of_lines(struct code_frames *c, const struct code_ent
 		return NO_SOURCE_FILE;
 	return intern_file(c->profile, strings_get(&c->table->names, file),
 			   strings_size(&c->table->names, file));
+}
+
+/*
+ * Functions of a runtime have no module that would tell who may read their file, and in which root
+ * it is.
+ */
+static void add_users(struct code_frames *c, const struct code_entry *entry, source_file_id id)
+{
+	const struct process *process = &c->processes->rows.items[entry->process];
+	struct source_file *file;
+
+	if (id == NO_SOURCE_FILE)
+		return;
+	file = &c->profile->source_files.rows.items[id];
+	readers_add(&file->users, reader_of(process->first_user));
+	vec_for_each(&process->users, const struct user_change *, change)
+		readers_add(&file->users, reader_of(change->user));
+	file->pid = process->pid;
 }
 
 static void name_entry(struct code_frames *c, const struct code_entry *entry, module_id module,
@@ -83,6 +107,7 @@ static void name_entry(struct code_frames *c, const struct code_entry *entry, mo
 	if (c->has_managed && name.is_js && name.language == LANGUAGE_JAVASCRIPT) {
 		func.module = NO_MODULE;
 		func.column = 0;
+		add_users(c, entry, func.file);
 	}
 	out->func = funcs_intern(&c->profile->funcs, &func);
 	out->language = name.language;
@@ -141,6 +166,7 @@ static void name_managed(struct code_frames *c, const struct code_entry *entry,
 	func.name = size ? strings_intern_sized(&c->profile->strings, text, size)
 			 : strings_intern(&c->profile->strings, NAME_LOST);
 	func.file = file_of_lines(c, entry);
+	add_users(c, entry, func.file);
 	func.line = entry->line_count ? c->table->lines.items[entry->first_line].line : 0;
 	out->func = funcs_intern(&c->profile->funcs, &func);
 }

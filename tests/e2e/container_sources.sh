@@ -92,6 +92,20 @@ record node 0 --sources -- unshare --mount sh script "$code"
 sources "a script in a mount namespace of its own" node.json.gz '
 expect("function burn" in (texts.get("script.js") or ""), sorted(texts))'
 
+# Interpreted code is in no module whose root could be known.
+cat >script <<'SHELL'
+mount -t tmpfs tmpfs app && printf '%s\n' "$1" >app/script.py && exec /usr/bin/python3 "$PWD/app/script.py"
+SHELL
+code='import time
+def burn():
+    return sum(i * i for i in range(20000))
+end = time.monotonic() + 0.5
+while time.monotonic() < end:
+    burn()'
+record python 0 --sources -- unshare --mount sh script "$code"
+sources "an interpreted script in a mount namespace of its own" python.json.gz '
+expect("def burn" in (texts.get("script.py") or ""), sorted(texts))'
+
 # Under sudo, the user does not get private files.
 user=prof-csrc-$$
 at_exit+=("userdel $user 2>/dev/null")

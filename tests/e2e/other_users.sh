@@ -148,6 +148,25 @@ sources "a script that became a link" dump.json.gz '
 expect("script.js" in texts, sorted(texts))
 expect(not any("precious" in t for t in every), texts)'
 
+# Functions that a runtime tells of name their files as well.
+cat >eve/script.py <<'CODE'
+import os
+import sys
+import time
+def burn():
+    return sum(i * i for i in range(20000))
+os.unlink(__file__)
+os.symlink(sys.argv[1], __file__)
+end = time.monotonic() + 0.5
+while time.monotonic() < end:
+    burn()
+CODE
+record interpreted 0 --sources -- setpriv --reuid $eve --regid $eve --clear-groups \
+	sh -c "cd eve/work && exec /usr/bin/python3 $tmp/eve/script.py $tmp/secret"
+sources "an interpreted script that became a link" interpreted.json.gz '
+expect("script.py" in texts and within("burn") > 0, sorted(texts))
+expect(not any("precious" in t for t in every), texts)'
+
 # Debug files.
 program linked "$tmp/eve/y.c"
 objcopy --only-keep-debug --remove-section .note.gnu.build-id linked eve/linked.debug

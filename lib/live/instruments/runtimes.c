@@ -212,6 +212,7 @@ static void take(void *state, const struct rec *rec)
 		r->dropped++;
 		return;
 	}
+	tracker_keep_root(r->live->tracker, sight->rec.pid, sight->rec.time);
 	describe(r, layout, sight, &code);
 	send_code_records(runtimes[layout->kind], sight, &code, r->live->sink, r->live->ctx);
 	managed_code_release(&code);

@@ -45,8 +45,13 @@ void process_root_keep_for_module(struct file_set *files, uint32_t id, uint32_t 
 		keep_mounts(files, pid);
 }
 
-/* The process's descriptor in the set; 0: none is kept. */
-static int *root_of(const struct process_roots *r, struct live_process *process)
+/* What is known of a process's root. */
+struct kept_root {
+	int fd; /* in the set; 0: none is kept */
+	bool is_looked_up;
+};
+
+static struct kept_root *root_of(const struct process_roots *r, struct live_process *process)
 {
 	return live_process_state(process, r->state);
 }
@@ -54,13 +59,13 @@ static int *root_of(const struct process_roots *r, struct live_process *process)
 static void inherit(void *ctx, struct live_process *child, struct live_process *parent)
 {
 	const struct process_roots *r = ctx;
-	int fd = parent && *root_of(r, parent) ? fcntl(*root_of(r, parent), F_DUPFD_CLOEXEC, 0)
-					       : -1;
+	int kept = parent ? root_of(r, parent)->fd : 0;
+	int fd = kept ? fcntl(kept, F_DUPFD_CLOEXEC, 0) : -1;
 
 	if (fd < 0)
 		return;
 	file_set_add_process_root(r->files, child->pid, fd);
-	*root_of(r, child) = file_set_find_process_root(r->files, child->pid);
+	root_of(r, child)->fd = file_set_find_process_root(r->files, child->pid);
 }
 
 void process_roots_init(struct process_roots *r, struct live_processes *processes,
@@ -68,7 +73,7 @@ void process_roots_init(struct process_roots *r, struct live_processes *processe
 {
 	static const struct process_listener listener = {
 		.stage = LISTENER_HOLDS,
-		.state_size = sizeof(int),
+		.state_size = sizeof(struct kept_root),
 		.fork = inherit,
 	};
 
@@ -80,9 +85,16 @@ void process_roots_keep(const struct process_roots *r, struct live_process *proc
 {
 	int fd = open_root(process->pid);
 
+	root_of(r, process)->is_looked_up = true;
 	if (fd < 0)
 		return;
 	if (file_set_add_process_root(r->files, process->pid, fd) && r->has_mounts)
 		keep_mounts(r->files, process->pid);
-	*root_of(r, process) = file_set_find_process_root(r->files, process->pid);
+	root_of(r, process)->fd = file_set_find_process_root(r->files, process->pid);
+}
+
+void process_roots_keep_once(const struct process_roots *r, struct live_process *process)
+{
+	if (!root_of(r, process)->is_looked_up)
+		process_roots_keep(r, process);
 }

@@ -17,7 +17,7 @@
 void process_root_keep_for_module(struct file_set *files, uint32_t id, uint32_t pid,
 				  bool has_mounts);
 
-/* Roots of processes that generate code. Their children are assumed to do so, too. */
+/* Roots of processes that generate or interpret code. Their children are assumed to do so, too. */
 struct process_roots {
 	struct file_set *files; /* borrowed */
 	bool has_mounts;
@@ -29,5 +29,7 @@ void process_roots_init(struct process_roots *r, struct live_processes *processe
 			struct file_set *files, bool has_mounts);
 /* Keeps the root under the pid of the process, and of each process that it forks from now on. */
 void process_roots_keep(const struct process_roots *r, struct live_process *process);
+/* The same, unless it was called for this process before. */
+void process_roots_keep_once(const struct process_roots *r, struct live_process *process);
 
 #endif

@@ -44,7 +44,7 @@ struct source_file {
 	string_id path;
 	char *text; /* contents, owned; NULL: not known */
 	size_t size;
-	/* If functions without a module are in it: the users of their processes, and one of these. */
+	/* Of the processes whose functions without a module are in it: their users, and one. */
 	struct readers users;
 	uint32_t pid;
 };

@@ -44,7 +44,7 @@ struct source_file {
 	string_id path;
 	char *text; /* contents, owned; NULL: not known */
 	size_t size;
-	/* Of the processes whose functions without a module are in it: their users, and one. */
+	/* Users and one pid of the processes whose functions without a module are in it. */
 	struct readers users;
 	uint32_t pid;
 };

@@ -197,11 +197,12 @@ static const struct viewed_profile *find_profile(const struct viewer *v, const c
 	return NULL;
 }
 
+/* Lax: a strict cookie is withheld where a page of another site led here, as browser.c's does. */
 static void open_front_end(const struct viewer *v, struct http_response *r)
 {
 	_cleanup_free_ char *url = front_end_url(v);
 	_cleanup_free_ char *cookie = xasprintf(
-		"prof-%" PRIu16 "=%s; Path=/; HttpOnly; SameSite=Strict", v->port, v->ticket);
+		"prof-%" PRIu16 "=%s; Path=/; HttpOnly; SameSite=Lax", v->port, v->ticket);
 
 	http_response_add(r, "Location", url);
 	http_response_add(r, "Set-Cookie", cookie);

@@ -75,6 +75,21 @@ static json_t *assembly_value(const struct disassembly *d, uint64_t start, uint6
 			 api_hex(size), "arch", d->arch, "syntax", d->syntax, "instructions", rows);
 }
 
+/* Naming closes files and opens them again: none may vanish while it is read. */
+static int read_code(struct function_code *code, struct viewed_profile *v, module_id module,
+		     const char *name, uint64_t start, uint64_t size, struct error *err)
+{
+	const struct module *row = &v->profile->modules.rows.items[module];
+	int ret;
+
+	pthread_mutex_lock(&v->lock);
+	if (row->file_key != UINT32_MAX)
+		file_set_need(v->files, &row->file_key, 1);
+	ret = function_code_read(code, row, name, v->files, start, size, err);
+	pthread_mutex_unlock(&v->lock);
+	return ret;
+}
+
 json_t *api_assembly(const struct api *api, const json_t *request, struct error *err)
 {
 	const char *name = json_string_value(json_object_get(request, "debugName"));
@@ -97,8 +112,7 @@ json_t *api_assembly(const struct api *api, const json_t *request, struct error 
 	}
 	if (json_is_true(json_object_get(request, "continueUntilFunctionEnd")))
 		size = whole_size(v, module, start, size);
-	if (function_code_read(&code, &v->profile->modules.rows.items[module], name, v->files,
-			       start, size, err))
+	if (read_code(&code, v, module, name, start, size, err))
 		return NULL;
 	if (!disassemble(&d, code.machine, code.bytes, code.size, start, err)) {
 		name_targets(v, module, &d);

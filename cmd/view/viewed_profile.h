@@ -19,7 +19,7 @@ struct viewed_profile {
 	struct file_set *files; /* by module.file_key */
 	char *kernel_release;
 	const struct output_options *options; /* say where files are; borrowed */
-	pthread_mutex_t lock; /* of naming, and of the list below */
+	pthread_mutex_t lock; /* of naming, of `files`, and of the list below */
 	struct strings named; /* source files that naming has found */
 };
 

@@ -166,6 +166,24 @@ static void copy_marker(struct sanitizer *s, const struct marker *from,
 	vec_push(&thread->markers, row);
 }
 
+/* Scrubs each text of a list by itself. */
+static string_id sanitize_list(struct sanitizer *s, string_id id)
+{
+	const char *text = text_of(s, id);
+	size_t size = strings_size(&s->from->strings, id);
+	_cleanup_(strbuf_release) struct strbuf list = {0};
+
+	for (size_t at = 0; at < size; at++) {
+		size_t length = strnlen(text + at, size - at);
+
+		scrub_text(&s->scrubber, &list, text + at, length);
+		at += length;
+		if (at < size)
+			strbuf_addch(&list, '\0');
+	}
+	return strings_intern_list(&s->into->strings, strbuf_text(&list), list.size);
+}
+
 static void copy_thread(struct sanitizer *s, thread_id id, uint32_t process)
 {
 	const struct profile_thread *from = &s->from->threads.rows.items[id];
@@ -187,9 +205,7 @@ static void copy_thread(struct sanitizer *s, thread_id id, uint32_t process)
 	row.name = sanitize_thread_name(s, from, id + 1);
 	row.process_name = sanitize_process_name(s, from->process_name, process);
 	if (from->arguments != NO_STRING && !s->options->removes[SANITIZE_ARGS])
-		row.arguments =
-			strings_intern_list(&s->into->strings, text_of(s, from->arguments),
-					    strings_size(&s->from->strings, from->arguments));
+		row.arguments = sanitize_list(s, from->arguments);
 	else
 		s->counts->removed[SANITIZE_ARGS] += from->arguments != NO_STRING;
 	s->counts->removed[SANITIZE_HOST] += from->process_label != NO_STRING;

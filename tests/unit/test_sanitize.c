@@ -292,12 +292,32 @@ static void test_other_classes(void **state)
 	profile_free(p);
 }
 
+/* Arguments that may stay tell nothing of what may not. */
+static void test_kept_arguments(void **state)
+{
+	static const char expected[] = "~/bin/ours\0--customer\0Initech";
+	struct sanitize_options o = by_default();
+	struct sanitize_counts counts;
+	struct profile *p = build(), *into;
+	string_id list;
+
+	(void)state;
+	o.removes[SANITIZE_ARGS] = false;
+	assert_int_equal(sanitize(&into, p, &o, &counts, NULL), 0);
+	list = into->threads.rows.items[0].arguments;
+	assert_int_equal(strings_size(&into->strings, list), sizeof(expected));
+	assert_memory_equal(strings_get(&into->strings, list), expected, sizeof(expected));
+	profile_free(into);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keyed_hash), cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_texts),	   cmocka_unit_test(test_default),
-		cmocka_unit_test(test_names),	   cmocka_unit_test(test_other_classes),
+		cmocka_unit_test(test_keyed_hash),     cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_texts),	       cmocka_unit_test(test_default),
+		cmocka_unit_test(test_names),	       cmocka_unit_test(test_other_classes),
+		cmocka_unit_test(test_kept_arguments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,9 +2,12 @@
 #include "cmd/view/browser.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,20 +47,31 @@ static bool write_page(struct browser *b, const char *url)
 	return true;
 }
 
-/* In a session of its own: Ctrl-C here does not end it. Its child is left to init. */
-static void start(const char *program, const char *page)
+static void await_page(int from)
 {
-	pid_t pid = fork();
+	const char *program = is_set("BROWSER") ? getenv("BROWSER") : "xdg-open";
+	char page[PATH_MAX];
+	ssize_t size = 0, got;
+
+	while ((got = read(from, page + size, sizeof(page) - 1 - (size_t)size)) > 0)
+		size += got;
+	if (!size)
+		return;
+	page[size] = '\0';
+	execlp(program, program, page, (char *)NULL);
+}
+
+/* In a session of its own: Ctrl-C here does not end it. Its parent is init. */
+static void become_starter(int from)
+{
 	sigset_t none;
 	int null;
 
-	if (pid) {
-		if (pid > 0)
-			waitpid(pid, NULL, 0);
-		return;
-	}
 	if (setsid() < 0 || fork())
 		_exit(0);
+	/* No files' modes give root's browser back what root has dropped. */
+	if (!geteuid())
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
@@ -67,25 +81,55 @@ static void start(const char *program, const char *page)
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
 	}
-	execlp(program, program, page, (char *)NULL);
+	await_page(from);
 	_exit(127);
+}
+
+void browser_prepare(struct browser *b)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (!is_set("BROWSER") && !is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY"))
+		return;
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		become_starter(ends[0]);
+	}
+	close(ends[0]);
+	if (pid < 0) {
+		close(ends[1]);
+		return;
+	}
+	waitpid(pid, NULL, 0);
+	b->starter = ends[1];
 }
 
 bool browser_open(struct browser *b, const char *url)
 {
-	*b = (struct browser){0};
-	if (!is_set("BROWSER") && !is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY"))
+	size_t size;
+	bool is_told;
+
+	if (!b->starter)
 		return false;
 	if (!write_page(b, url)) {
 		browser_release(b);
 		return false;
 	}
-	start(is_set("BROWSER") ? getenv("BROWSER") : "xdg-open", b->page);
-	return true;
+	size = strlen(b->page);
+	is_told = size < PATH_MAX && write(b->starter, b->page, size) == (ssize_t)size;
+	close(b->starter);
+	b->starter = 0;
+	return is_told;
 }
 
 void browser_release(struct browser *b)
 {
+	if (b->starter)
+		close(b->starter);
 	if (b->page)
 		unlink(b->page);
 	if (b->folder)

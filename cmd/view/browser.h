@@ -7,14 +7,21 @@
 
 struct browser {
 	char *folder, *page; /* a page that leads to the address; owned */
+	int starter; /* takes the name of that page; 0: there is none */
 };
 
 /*
+ * Starts a process that waits to become the browser. Call before drop_new_privileges(): the
+ * sandboxes of many browsers are set up by a set-user-id program. Does nothing without a screen.
+ */
+void browser_prepare(struct browser *b);
+
+/*
  * Command lines can be read by every user of the machine, so the browser gets the name of a page
- * that only this user can read. False: there is no browser, or no screen.
+ * that only this user can read. False: there is no browser, or no screen, or it is not prepared.
  */
 bool browser_open(struct browser *b, const char *url);
-/* Removes the page. */
+/* Removes the page; a browser that was not opened will not be. */
 void browser_release(struct browser *b);
 
 #endif

@@ -46,7 +46,11 @@ int drop_privileges(struct error *err)
 
 	if (!ret)
 		ret = drop_capabilities(err);
-	if (!ret && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		ret = error_set(err, -errno, "give up privileges");
 	return ret;
+}
+
+int drop_new_privileges(struct error *err)
+{
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? error_set(err, -errno, "give up privileges")
+						      : 0;
 }

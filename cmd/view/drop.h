@@ -10,5 +10,7 @@
  * capabilities, also as root whom nobody invoked. Call while there is one thread.
  */
 int drop_privileges(struct error *err);
+/* Programs started from now on get no more rights, whatever their files' modes say. */
+int drop_new_privileges(struct error *err);
 
 #endif

@@ -341,6 +341,8 @@ int share_run(int argc, char **argv)
 		return command_fail_usage(name, &err);
 	ret = drop_privileges(&err);
 	if (!ret)
+		ret = drop_new_privileges(&err);
+	if (!ret)
 		ret = s.lists ? list() : s.deleted ? delete_shared(&s, &err) : share_file(&s, &err);
 	if (ret)
 		status = command_fail(name, EXIT_REFUSED, &err);

@@ -239,6 +239,10 @@ static int serve(struct view *v, struct error *err)
 {
 	int ret = drop_privileges(err), listener;
 
+	if (!ret && !v->no_open && !getenv("SSH_CONNECTION"))
+		browser_prepare(&v->browser);
+	if (!ret)
+		ret = drop_new_privileges(err);
 	if (!ret)
 		ret = open_front_end(v, err);
 	if (!ret)

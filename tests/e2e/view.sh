@@ -73,6 +73,7 @@ like "and says so" "$(<view.err)" 'nobody asked'
 
 cat >browser <<'TEXT'
 #!/bin/sh
+grep NoNewPrivs /proc/self/status >"$OPENED.rights"
 cat "$1" >"$OPENED"
 TEXT
 chmod +x browser
@@ -80,6 +81,19 @@ BROWSER=$PWD/browser OPENED=$PWD/opened TMPDIR=$PWD view one.json.gz
 wait_until test -s opened
 like "the browser gets a page that leads there" "$(<opened)" 'url=https://profiler.firefox.com/from-url/'
 unlike "the address is in no command line" "$(tr '\0' ' ' <"/proc/$viewer/cmdline")" 'from-url'
+ends "it ends" INT
+# Runs as a user, because root's browser gets no rights back.
+nobody=$(id -u nobody)
+mkdir -m 777 theirs
+install -m 755 browser one.json.gz theirs
+chmod a+x .
+(cd theirs && exec env BROWSER="$PWD/browser" OPENED="$PWD/opened" TMPDIR="$PWD" SUDO_UID="$nobody" \
+	SUDO_GID="$nobody" "$PROF" view one.json.gz >url 2>view.err) &
+viewer=$!
+at_exit+=("kill $viewer 2>/dev/null")
+wait_until test -s theirs/opened
+is "a user's browser may set its sandbox up" "$(tr -d '\t' <theirs/opened.rights)" NoNewPrivs:0
+is "the server gets no rights" "$(grep NoNewPrivs "/proc/$viewer/status" | tr -d '\t')" NoNewPrivs:1
 ends "it ends" INT
 is "the page is gone" "$(find . -name 'prof-view-*')" ""
 BROWSER=$PWD/browser OPENED=$PWD/again TMPDIR=$PWD "$PROF" record -q --open -o three.json.gz -- sh -c 'exit 3' \

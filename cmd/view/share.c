@@ -278,7 +278,10 @@ static int share_file(struct share *s, struct error *err)
 	if (ret)
 		return ret;
 	show(s);
-	ret = ask(s, err);
+	/* Nothing is published that could not be taken back. */
+	ret = shared_list_prepare(err);
+	if (!ret)
+		ret = ask(s, err);
 	return ret ? ret : send_profile(s, err);
 }
 

@@ -59,6 +59,17 @@ static char *folder_path(bool make)
 	return path;
 }
 
+int shared_list_prepare(struct error *err)
+{
+	_cleanup_free_ char *folder = folder_path(true);
+
+	if (!folder)
+		return error_text(err, -ENOENT, "no home folder to keep the right to delete it in");
+	if (access(folder, W_OK | X_OK))
+		return error_set(err, -errno, "keep the right to delete it in %s", folder);
+	return 0;
+}
+
 int shared_list_add(const struct shared_row *row, struct error *err)
 {
 	_cleanup_free_ char *folder = folder_path(true);

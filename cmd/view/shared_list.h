@@ -17,6 +17,8 @@ struct shared_list {
 
 void shared_row_release(struct shared_row *row);
 void shared_list_release(struct shared_list *l);
+/* Fails if none can be kept. Makes the folder. */
+int shared_list_prepare(struct error *err);
 /* Keeps it; the token is valid as a name. */
 int shared_list_add(const struct shared_row *row, struct error *err);
 /* Reads all; no list is an empty one. */

@@ -56,6 +56,11 @@ run "$PROF" share one.json.gz </dev/null
 is "nobody can be asked: exit status" "$status" 125
 like "says what to do" "$err" 'nobody can be asked: say --yes'
 is "nothing was sent" "$(sha256sum store/body)" "$before"
+touch full
+run env XDG_STATE_HOME="$PWD/full" "$PROF" share --yes one.json.gz
+is "no place for the right to delete it: exit status" "$status" 125
+like "says which" "$err" 'keep the right to delete it in .*/full/prof/shared'
+is "nothing was published" "$(sha256sum store/body)" "$before"
 fails() { # DESCRIPTION MODE REGEX
 	answer_as "$2"
 	run "$PROF" share --yes one.json.gz

@@ -145,12 +145,27 @@ static size_t last_home_end(const struct scrubber *s, const char *path, size_t s
 }
 
 /*
+ * Returns the end of "//user:password@machine:80" behind a colon, as in the address of a page; `at`
+ * if there is no such thing.
+ */
+static size_t machine_end(const char *text, size_t size, size_t at)
+{
+	size_t end = at + 2;
+
+	if (!at || text[at - 1] != ':' || !begins_with(text + at, size - at, "//"))
+		return at;
+	while (end < size && text[end] != '/' && !ends_path(text[end]))
+		end++;
+	return end > at + 2 ? end : at;
+}
+
+/*
  * Returns the end of the path that begins at the slash text[at]; `at` if none does. Behind a word a
  * slash begins none, unless a home folder follows.
  */
 static size_t path_end(const struct scrubber *s, const char *text, size_t size, size_t at)
 {
-	size_t end = at;
+	size_t end = machine_end(text, size, at);
 
 	if (text[at] != '/')
 		return at;
@@ -220,15 +235,20 @@ static void add_words(struct scrubber *s, struct strbuf *out, const char *text, 
 	}
 }
 
-/* Appends "b" of "a/b/". */
+static bool is_separator(char c)
+{
+	return c == '/' || c == '\\';
+}
+
+/* Appends "b" of "a/b/", and of "C:\a\b". */
 static void add_last_part(struct scrubber *s, struct strbuf *out, const char *path, size_t size)
 {
 	size_t start;
 
-	while (size > 1 && path[size - 1] == '/')
+	while (size > 1 && is_separator(path[size - 1]))
 		size--;
 	start = size;
-	while (start && path[start - 1] != '/')
+	while (start && !is_separator(path[start - 1]))
 		start--;
 	s->changed_paths += start != 0;
 	add_words(s, out, path + start, size - start);
@@ -254,17 +274,31 @@ static void add_path(struct scrubber *s, struct strbuf *out, const char *path, s
 	}
 }
 
+/* Appends the path behind a machine's name, or that there was one. */
+static void add_address(struct scrubber *s, struct strbuf *out, const char *path, size_t size)
+{
+	s->changed_hosts++;
+	if (size)
+		add_path(s, out, path, size);
+	else
+		strbuf_adds(out, "host");
+}
+
 void scrub_text(struct scrubber *s, struct strbuf *out, const char *text, size_t size)
 {
 	size_t done = 0;
 
 	for (size_t at = 0; at < size; at++) {
-		size_t end = path_end(s, text, size, at);
+		size_t end = path_end(s, text, size, at), path;
 
 		if (end == at)
 			continue;
 		add_words(s, out, text + done, at - done);
-		add_path(s, out, text + at, end - at);
+		path = s->hosts ? machine_end(text, size, at) : at;
+		if (path > at)
+			add_address(s, out, text + path, end - path);
+		else
+			add_path(s, out, text + at, end - at);
 		done = end;
 		at = end - 1;
 	}

@@ -2,7 +2,8 @@
 /*
  * Texts without what tells who recorded where. Paths in them keep their folders only below the
  * system's own; home folders become "~", and of other paths the last part is left. Names of users
- * and machines become "user" and "host" wherever they stand as words.
+ * and machines become "user" and "host" wherever they stand as words; addresses of pages lose their
+ * machine.
  */
 #ifndef PROF_LIB_SANITIZE_SCRUB_H
 #define PROF_LIB_SANITIZE_SCRUB_H

@@ -72,12 +72,16 @@ static void test_paths(void **state)
 	expect(true, "/", "");
 	expect(true, "", "");
 	expect(true, "[vdso]", "[vdso]");
+	expect(true, "C:\\Users\\bob\\x.c", "x.c");
 }
 
 static void test_texts(void **state)
 {
 	(void)state;
 	expect(false, "operator/", "operator/");
+	expect(false, "f https://bob:pw@git.initech.com:80/x/y.js:3", "f https:y.js:3");
+	expect(false, "see http://git.initech.com, x", "see http:host, x");
+	expect(false, "f file:///srv/x/y.js", "f file:y.js");
 	expect(false, "a / b", "a / b");
 	expect(false, "github.com/x/y.Run", "github.com/x/y.Run");
 	expect(false, "run /opt/ours/bin/x -o /tmp/y", "run x -o y");

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -21,6 +23,7 @@
 #define POLL_NS 2000000000ull
 /* Larger files are damage. */
 #define OFFSET_MAX ((uint64_t)1 << 40)
+#define PAGE ((uint64_t)4096)
 
 /* A file with a name in the recorder's own root is found there later. */
 static bool may_vanish(uint32_t module_id, const struct file_set *files, const struct stat *st)
@@ -28,12 +31,24 @@ static bool may_vanish(uint32_t module_id, const struct file_set *files, const s
 	return !st->st_nlink || file_set_find_root(files, module_id) > 0;
 }
 
-static bool may_read(const struct stat *st, const struct identity *owner)
+/* Files of memfd_create() have mode 0777, and no name by which others could open them. */
+static bool is_memory(int fd, const struct stat *st)
 {
-	if (owner->is_self || st->st_mode & S_IROTH)
+	struct statfs fs;
+
+	return !st->st_nlink &&
+	       (fstatfs(fd, &fs) != 0 || fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC);
+}
+
+static bool may_read(int fd, const struct stat *st, const struct identity *owner)
+{
+	if (owner->is_self)
 		return true;
-	return st->st_uid == owner->uid ? st->st_mode & S_IRUSR
-					: st->st_gid == owner->gid && st->st_mode & S_IRGRP;
+	if (st->st_uid == owner->uid)
+		return st->st_mode & S_IRUSR;
+	if (is_memory(fd, st))
+		return false;
+	return st->st_mode & S_IROTH || (st->st_gid == owner->gid && st->st_mode & S_IRGRP);
 }
 
 static void hand_over(struct essential_parts *parts, uint32_t module_id, int fd,
@@ -82,7 +97,7 @@ static bool keep_if_vanishing(struct kept_contents *k, uint32_t module_id,
 		return true;
 	if (!may_vanish(module_id, files, &st))
 		return false;
-	if (may_read(&st, owner))
+	if (may_read(fd, &st, owner))
 		keep(k, module_id, fd, writer);
 	return true;
 }
@@ -158,17 +173,29 @@ static size_t find_or_add(struct read_contents *c, uint32_t module_id)
 	return c->rows.count - 1;
 }
 
+/* Memory that the bytes take: whole pages, even for one byte in each. */
+static uint64_t memory_of(const struct rec_file *rec)
+{
+	uint64_t first = rec->offset / PAGE, end = (rec->offset + rec->size + PAGE - 1) / PAGE;
+
+	return (end - first) * PAGE;
+}
+
 void read_contents_take(struct read_contents *c, const struct rec_file *rec)
 {
+	uint64_t memory;
 	size_t row;
 
-	if (!rec->size || rec->offset > OFFSET_MAX || c->bytes + rec->size > 2 * KEPT_ALL_MAX)
+	if (!rec->size || rec->offset > OFFSET_MAX)
+		return;
+	memory = memory_of(rec);
+	if (c->bytes + memory > 2 * KEPT_ALL_MAX)
 		return;
 	row = find_or_add(c, rec->module_id);
-	if (row == SIZE_MAX || c->rows.items[row].bytes + rec->size > 2 * KEPT_FILE_MAX)
+	if (row == SIZE_MAX || c->rows.items[row].bytes + memory > 2 * KEPT_FILE_MAX)
 		return;
 	if (pwrite(c->rows.items[row].fd, rec->bytes, rec->size, (off_t)rec->offset) < 0)
 		return;
-	c->rows.items[row].bytes += rec->size;
-	c->bytes += rec->size;
+	c->rows.items[row].bytes += memory;
+	c->bytes += memory;
 }

@@ -27,7 +27,7 @@ void kept_contents_release(struct kept_contents *k);
 
 /*
  * Hands what must be kept of a new module's file to the writer. Files that the owner of the capture
- * may not read are left out.
+ * may not read are left out, and memory of others that was mapped like one.
  */
 void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
 		       const struct file_set *files, const struct identity *owner,
@@ -41,10 +41,10 @@ struct read_contents {
 	VEC(struct {
 		uint32_t module_id;
 		int fd;
-		uint64_t bytes;
+		uint64_t bytes; /* of memory, in whole pages */
 	})
 	rows;
-	uint64_t bytes;
+	uint64_t bytes; /* of all */
 };
 
 void read_contents_release(struct read_contents *c);

@@ -8,11 +8,14 @@
 #include <time.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 
 /* A page may belong to a file system that does not answer, and belongs to a stranger. */
 #define WAIT_NS 50000000
 /* Bytes that are read in each second of the recording. */
 #define BYTES_MAX ((size_t)4 << 20)
+/* The same of waiting: pages that come just in time would stop the recorder, too. */
+#define WAITS_MAX_NS 200000000
 
 /* A thread that reads. One that is stuck keeps its memory until prof ends. */
 struct late_worker {
@@ -96,20 +99,22 @@ void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time)
 		return;
 	r->second = time / 1000000000;
 	r->left = BYTES_MAX;
+	r->waited_ns = 0;
 }
 
 /* Waits for the worker. False: it takes too long. */
-static bool wait_for(struct late_worker *w)
+static bool wait_for(struct late_reader *r, struct late_worker *w)
 {
-	struct timespec until;
+	uint64_t start = clock_monotonic_ns(), end = start + WAIT_NS;
+	const struct timespec until = {
+		.tv_sec = (time_t)(end / 1000000000),
+		.tv_nsec = (long)(end % 1000000000),
+	};
 	int code = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += WAIT_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	while (w->is_asked && code == 0)
 		code = pthread_cond_timedwait(&w->is_finished, &w->lock, &until);
+	r->waited_ns += clock_monotonic_ns() - start;
 	return !w->is_asked;
 }
 
@@ -119,7 +124,7 @@ bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
 	struct late_worker *w;
 	bool is_done;
 
-	if (r->is_stuck || size > r->left)
+	if (r->is_stuck || size > r->left || r->waited_ns >= WAITS_MAX_NS)
 		return false;
 	if (!r->worker)
 		r->worker = start();
@@ -134,7 +139,7 @@ bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
 	w->size = size;
 	w->is_asked = true;
 	pthread_cond_signal(&w->has_work);
-	r->is_stuck = !wait_for(w);
+	r->is_stuck = !wait_for(r, w);
 	is_done = !r->is_stuck && w->is_done;
 	if (is_done)
 		memcpy(to, w->data, size);

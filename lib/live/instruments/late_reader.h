@@ -14,7 +14,8 @@ struct late_reader {
 	bool is_stuck; /* a read did not come back: there are no more */
 	pid_t pid;
 	uint64_t second; /* of the recording's clock, in which */
-	size_t left; /* bytes may still be read */
+	size_t left; /* bytes that may still be read in it */
+	uint64_t waited_ns; /* for reads in it */
 };
 
 void late_reader_release(struct late_reader *r);

@@ -4,6 +4,8 @@
 #include "lib/base/alloc.h"
 
 #define SOURCES_MAX 512
+/* Lines of all together, 4 bytes each: more than real scripts have. */
+#define LINES_MAX ((size_t)8 << 20)
 
 void runtime_sources_release(struct runtime_sources *s)
 {
@@ -23,18 +25,23 @@ static struct runtime_source *find(struct runtime_sources *s, pid_t pid,
 	return NULL;
 }
 
-static struct runtime_source *add(struct runtime_sources *s)
+/* Empties the row of the oldest source. */
+static struct runtime_source *forget_one(struct runtime_sources *s)
 {
-	struct runtime_source *row;
+	struct runtime_source *row = &s->rows.items[s->next++ % s->rows.count];
 
-	if (s->rows.count < SOURCES_MAX) {
-		vec_push(&s->rows, (struct runtime_source){0});
-		return &s->rows.items[s->rows.count - 1];
-	}
-	row = &s->rows.items[s->next++ % SOURCES_MAX];
+	s->lines -= row->lines.rows.count;
 	line_starts_release(&row->lines);
 	*row = (struct runtime_source){0};
 	return row;
+}
+
+static struct runtime_source *add(struct runtime_sources *s)
+{
+	if (s->rows.count >= SOURCES_MAX)
+		return forget_one(s);
+	vec_push(&s->rows, (struct runtime_source){0});
+	return &s->rows.items[s->rows.count - 1];
 }
 
 void runtime_sources_set_lines(struct runtime_sources *s, const struct runtime_layout *layout,
@@ -52,7 +59,10 @@ void runtime_sources_set_lines(struct runtime_sources *s, const struct runtime_l
 		row->pid = pid;
 		row->source = code->source;
 		row->is_known = runtime->read_source(layout, &code->source, read, ctx, &row->lines);
+		s->lines += row->lines.rows.count;
 	}
 	if (row->is_known)
 		runtime_set_lines(code, &row->lines);
+	while (s->lines > LINES_MAX)
+		forget_one(s);
 }

@@ -18,6 +18,7 @@ struct runtime_source {
 struct runtime_sources {
 	VEC(struct runtime_source) rows;
 	size_t next; /* row to be replaced, once there is no room */
+	size_t lines; /* of all rows */
 };
 
 void runtime_sources_release(struct runtime_sources *s);

@@ -26,29 +26,29 @@
 #define PAGE ((uint64_t)4096)
 
 /* A file with a name in the recorder's own root is found there later. */
-static bool may_vanish(uint32_t module_id, const struct file_set *files, const struct stat *st)
+static bool may_vanish(uint32_t module_id, const struct file_set *files, const struct statx *st)
 {
-	return !st->st_nlink || file_set_find_root(files, module_id) > 0;
+	return !st->stx_nlink || file_set_find_root(files, module_id) > 0;
 }
 
 /* Files of memfd_create() have mode 0777, and no name by which others could open them. */
-static bool is_memory(int fd, const struct stat *st)
+static bool is_memory(int fd, const struct statx *st)
 {
 	struct statfs fs;
 
-	return !st->st_nlink &&
+	return !st->stx_nlink &&
 	       (fstatfs(fd, &fs) != 0 || fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC);
 }
 
-static bool may_read(int fd, const struct stat *st, const struct identity *owner)
+static bool may_read(int fd, const struct statx *st, const struct identity *owner)
 {
 	if (owner->is_self)
 		return true;
-	if (st->st_uid == owner->uid)
-		return st->st_mode & S_IRUSR;
+	if (st->stx_uid == owner->uid)
+		return st->stx_mode & S_IRUSR;
 	if (is_memory(fd, st))
 		return false;
-	return st->st_mode & S_IROTH || (st->st_gid == owner->gid && st->st_mode & S_IRGRP);
+	return st->stx_mode & S_IROTH || (st->stx_gid == owner->gid && st->stx_mode & S_IRGRP);
 }
 
 static void hand_over(struct essential_parts *parts, uint32_t module_id, int fd,
@@ -85,15 +85,24 @@ static void keep(struct kept_contents *k, uint32_t module_id, int fd, struct cap
 	essential_parts_release(&parts);
 }
 
+/*
+ * As the machine knows the file: asking a server that does not answer, again and again, would hold
+ * up the recording.
+ */
+static bool look_at(int fd, struct statx *st)
+{
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, st) == 0;
+}
+
 /* False: the file has a name still. */
 static bool keep_if_vanishing(struct kept_contents *k, uint32_t module_id,
 			      const struct file_set *files, const struct identity *owner,
 			      struct capture_writer *writer)
 {
 	int fd = file_set_find(files, module_id);
-	struct stat st;
+	struct statx st;
 
-	if (fd < 0 || fstat(fd, &st) != 0)
+	if (fd < 0 || !look_at(fd, &st))
 		return true;
 	if (!may_vanish(module_id, files, &st))
 		return false;

@@ -86,10 +86,10 @@ static void keep(struct kept_contents *k, uint32_t module_id, int fd, struct cap
 }
 
 /*
- * As the machine knows the file: asking a server that does not answer, again and again, would hold
- * up the recording.
+ * Takes what the machine knows of the file: asking a server that does not answer, again and again,
+ * would hold up the recording.
  */
-static bool look_at(int fd, struct statx *st)
+static bool poll_file(int fd, struct statx *st)
 {
 	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, st) == 0;
 }
@@ -102,7 +102,7 @@ static bool keep_if_vanishing(struct kept_contents *k, uint32_t module_id,
 	int fd = file_set_find(files, module_id);
 	struct statx st;
 
-	if (fd < 0 || !look_at(fd, &st))
+	if (fd < 0 || !poll_file(fd, &st))
 		return true;
 	if (!may_vanish(module_id, files, &st))
 		return false;

@@ -36,7 +36,8 @@ CODE
 # Deleted before, while and after it is mapped; and a program that is only in memory.
 cp "$workloads/shares" gone
 run "$PROF" record --keep-capture -o deleted.json -- sh -c '
-	./gone 0.3 & until readlink /proc/$!/exe | grep -q gone; do :; done; rm gone; wait'
+	./gone 0.5 & for i in $(seq 100); do readlink /proc/$!/exe | grep -q gone && break; done
+	rm gone; wait'
 is "deleted: recorded" "$status" 0
 mv "$(spools)" deleted.prof
 "$PROF" convert deleted.prof -o again.json
@@ -64,7 +65,8 @@ cp "$workloads/shares" secret
 chmod 711 secret
 install -d -o nobody -m 700 theirs
 SUDO_UID=$(id -u nobody) SUDO_GID=$(id -g nobody) "$PROF" record --as-root --raw theirs/secret.prof -- sh -c '
-	./secret 0.3 & until readlink /proc/$!/exe | grep -q secret; do :; done; rm secret; wait'
+	./secret 0.5 & for i in $(seq 100); do readlink /proc/$!/exe | grep -q secret && break; done
+	rm secret; wait'
 "$PROF" convert theirs/secret.prof -o secret.json
 judge "unreadable: no names" secret.json <<'CODE'
 expect(within("sixty") == 0, within("sixty"))

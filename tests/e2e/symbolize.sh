@@ -35,8 +35,15 @@ for key in ("stackTable", "frameTable", "funcTable", "nativeSymbols", "sources",
     lengths = p["shared"][key]["length"], other["shared"][key]["length"]
     expect(lengths[0] == lengths[1], (key, lengths))
 expect(sorted(p["shared"]["stringArray"]) == sorted(other["shared"]["stringArray"]), "strings")
-expect(list(check_profile.markers(p)) and [m[1:] for m in check_profile.markers(p)] ==
-       [m[1:] for m in check_profile.markers(other)], "markers")
+
+
+def told(profile):
+    # Inlined calls give stacks other numbers.
+    return [(*m[1:-1], {key: value for key, value in m[-1].items() if key != "cause"})
+            for m in check_profile.markers(profile)]
+
+
+expect(told(p) and told(p) == told(other), "markers")
 for profile in (p, other):
     for t in profile["threads"]:
         del t["samples"]["stack"], t["markers"]["name"], t["markers"]["data"]

@@ -88,8 +88,10 @@ for t, time, _, frames in samples():
     for name in ("first", "second"):
         is_labelled = around and around[0].startswith("do: " + name)
         expect(not "main." + name in names or is_labelled, f"{time}: {around} in {names}")
-        # The scheduler works for the goroutine, too, and lies below no function of its.
-        expect(not is_labelled or names & {"main." + name, "runtime/pprof.Do", "runtime.mcall"},
+        # The scheduler works for the goroutine, too, and lies below no function of its: when it
+        # leaves, and when execute() is about to switch to it.
+        expect(not is_labelled or names & {"main." + name, "runtime/pprof.Do", "runtime.mcall",
+                                           "runtime.execute"},
                f"{time}: {around} in {names}")
         right += bool(is_labelled)
 expect(right > 50, f"{right} samples with labels")

@@ -212,13 +212,16 @@ static void events_are_drawn_by_their_rate(void **state)
 	}
 	add_event(row, 20 * MS, stack, 1, 1);
 	add_event(row, 21 * MS, stack, 1, 2);
+	/* The thread's own CPU time, at its end, has no place among rates. */
+	add_event(row, 21 * MS + 1000, NO_STACK, 1, 0);
+	vec_last(&row->samples).cpu_delta = 5 * MS;
 	export_run(f);
 	export_expect(f->root, "threads.1.profView", "\"event\"");
 	expect(f, 0, "length", "4");
-	expect(f, 1, "stack", "[0,0,0,0,null,null,0,0]");
-	expect(f, 1, "timeDeltas", "[0.5,0.25,0.25,0.25,1,16.75,1,1]");
-	expect(f, 1, "threadCPUDelta", "[0,125000,187500,250000,0,0,250000,500000]");
-	expect(f, 1, "weight", "[1,1,1,1,0,0,1,2]");
+	expect(f, 1, "stack", "[0,0,0,0,null,null,0,0,null]");
+	expect(f, 1, "timeDeltas", "[0.5,0.25,0.25,0.25,1,16.75,1,1,0.001]");
+	expect(f, 1, "threadCPUDelta", "[0,125000,187500,250000,0,0,250000,500000,0]");
+	expect(f, 1, "weight", "[1,1,1,1,0,0,1,2,0]");
 }
 
 /* Each event has its own scale, common to its rows. */

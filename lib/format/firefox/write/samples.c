@@ -195,7 +195,7 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 			weight_around(&run, filler.interval, i, &first, &weight);
 		before = sample.time;
 		if (is_null(&sample))
-			add_null_row(&filler, sample.time, sample.cpu_delta);
+			add_null_row(&filler, sample.time, filler.peak ? 0 : sample.cpu_delta);
 		else
 			add_sample(&filler, sample, weight);
 	}

@@ -197,6 +197,7 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 
 	load_user_regs(ctx, is_interrupted, task, s);
 	begin_walk(s);
+	s->pending = is_interrupted ? UNWIND_PENDING | UNWIND_PENDING_TICKS : UNWIND_PENDING;
 	/* Before the first frame, of which it says whether its sp is noted. */
 	is_known = find_space(task, process, s, pid);
 	if (s->sample_flags & SAMPLE_LEAF_KERNEL)

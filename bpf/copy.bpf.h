@@ -230,6 +230,8 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 	rec->rec.flags = s->sample_flags & SAMPLE_LEAF_KERNEL ? COPY_LEAF_KERNEL : 0;
 	if (config.interpreter_frames)
 		rec->rec.flags |= COPY_KEEPS_INTERPRETER;
+	if (!(s->pending & UNWIND_PENDING_TICKS))
+		rec->rec.flags |= COPY_BY_TRACEPOINT;
 	rec->rec.weight = 0;
 	rec->rec.words = size / 8;
 	rec->stack_id = id;

@@ -39,6 +39,7 @@ enum {
 		1 << 0, /* the sample's leaf is in the kernel: pc is its first user frame */
 	COPY_KEEPS_INTERPRETER =
 		1 << 1, /* native frames stay beside the frames of a runtime that they run */
+	COPY_BY_TRACEPOINT = 1 << 2, /* of a wait or the like, not of a tick or hardware event */
 };
 
 /* A frame of a runtime. */

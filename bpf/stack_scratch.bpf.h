@@ -106,6 +106,7 @@ struct stack_scratch {
 	struct unwind_space space;
 	__u32 runtime; /* enum runtime_kind of the process; 0: none, or its frames are not wanted */
 	__u32 managed_count; /* frames of the runtime that are not in the stack yet */
+	__u32 pending; /* UNWIND_PENDING…: flags of mappings that this stack waits for */
 	struct unwind_mapping mapping; /* the mapping found last */
 	struct unwind_rule rule;
 	struct walk_caller caller;

@@ -294,7 +294,7 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	if (result == WALK_NO_RULE && s->rule.cfa_kind != UNWIND_CFA_NONE)
 		result = unwind_to_other_stack(s);
 	if (result == WALK_END ||
-	    (result == WALK_NO_RULE && walk_is_chain_end(&s->frame, &s->mapping))) {
+	    (result == WALK_NO_RULE && walk_is_chain_end(&s->frame, &s->mapping, s->pending))) {
 		s->stack_flags |= STACK_WHOLE;
 		return 0;
 	}
@@ -303,7 +303,7 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 			kind = FRAME_SIGNAL;
 		return unwind_push(s, kind);
 	}
-	if (s->mapping.flags & UNWIND_PENDING) {
+	if (s->mapping.flags & s->pending) {
 		s->stack_flags |= STACK_UNKNOWN;
 		return 0;
 	}

@@ -132,6 +132,7 @@ enum {
 enum {
 	UNWIND_HAS_TABLE = 1 << 0, /* else code without CFI: generated at run time, or none found */
 	UNWIND_PENDING = 1 << 1, /* the table is being compiled */
+	UNWIND_PENDING_TICKS = 1 << 2, /* likewise, for stacks of ticks and hardware events */
 };
 
 /* Executable memory of a process. Positions are in words of 4 bytes within the shard. */

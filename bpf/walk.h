@@ -448,10 +448,14 @@ WALK_INLINE int walk_link_register(struct walk_frame *f, __u64 *pc)
 	return !walk_frame_pointer(f, pair) || pair[1] != *pc;
 }
 
-/* Does a chain of frame pointers end here? The outermost fp is 0, by the ABIs and in Go. */
-WALK_INLINE int walk_is_chain_end(const struct walk_frame *f, const struct unwind_mapping *m)
+/*
+ * Does a chain of frame pointers end here? The outermost fp is 0, by the ABIs and in Go. `pending`:
+ * flags of mappings that this stack waits for.
+ */
+WALK_INLINE int walk_is_chain_end(const struct walk_frame *f, const struct unwind_mapping *m,
+				  __u32 pending)
 {
-	return f->by_fp && !f->fp && !(m->flags & UNWIND_PENDING);
+	return f->by_fp && !f->fp && !(m->flags & pending);
 }
 
 /* Do the bytes just before a return address end in a call? */

@@ -241,7 +241,7 @@ static bool step(struct walk *w)
 		w->leaves_stack = false;
 	}
 	if (result == WALK_END ||
-	    (result == WALK_NO_RULE && walk_is_chain_end(&w->frame, &w->mapping)))
+	    (result == WALK_NO_RULE && walk_is_chain_end(&w->frame, &w->mapping, UNWIND_PENDING)))
 		return end(w, STACK_WHOLE);
 	if (result == WALK_STEPPED) {
 		walk_to_caller(&w->frame, &w->rule, &caller);

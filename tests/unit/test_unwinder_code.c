@@ -144,12 +144,13 @@ static void tell_code(struct fixture *f, uint64_t start, uint64_t moved_from)
 }
 
 /* Copies a stack in the piece of code that begins there, with a caller in the same memory. */
-static void copy(struct fixture *f, uint32_t pid, uint64_t start)
+static void copy_as(struct fixture *f, uint32_t pid, uint64_t start, uint8_t flags)
 {
 	const size_t size = sizeof(struct rec_copy) + STACK_WORDS * 8;
 	struct rec_copy *rec = xcalloc(1, size);
 
 	record_init(&rec->rec, REC_COPY, size, f->now, pid, pid);
+	rec->rec.flags = flags;
 	rec->stack_id = 3;
 	rec->stack_size = STACK_WORDS * 8;
 	rec->pc = start + 8;
@@ -157,6 +158,11 @@ static void copy(struct fixture *f, uint32_t pid, uint64_t start)
 	rec->body[FRAME / 8 - 1] = CODE + 0x10;
 	unwinder_copy(f->u, process(f, pid), rec, f->now);
 	free(rec);
+}
+
+static void copy(struct fixture *f, uint32_t pid, uint64_t start)
+{
+	copy_as(f, pid, start, 0);
 }
 
 static void what_the_walker_is_told(void **state)
@@ -299,6 +305,31 @@ static void only_some_stacks_wait_in_vain(void **state)
 	assert_int_equal(f->sent, count + 1);
 }
 
+/* A busy machine takes the CPU from a thread far more often than the clock samples it. */
+static void waits_take_no_tick_s_place(void **state)
+{
+	const unsigned int many = 2000;
+	struct fixture *f = *state;
+	unsigned int early;
+
+	unwinder_code(f->u, process(f, PID), NULL);
+	flush(f, 1);
+	for (unsigned int i = 0; i < many; i++)
+		copy_as(f, PID, PIECE, COPY_BY_TRACEPOINT);
+	flush(f, SECOND);
+	early = f->sent;
+	assert_in_range(early, 1, many - 1);
+	/* The walker hears once that no more of these wait. */
+	assert_int_equal(f->times, 2);
+	copy(f, PID, PIECE);
+	flush(f, SECOND);
+	assert_int_equal(f->sent, early);
+	tell_code_at(f, PIECE, 0, SECOND);
+	end_process(f, PID);
+	assert_int_equal(f->sent, many + 1);
+	assert_int_equal(f->caller, CODE + 0x10);
+}
+
 /* Code without a description is unwound by frame pointers. */
 static void where_not_all_code_is_told_of_nothing_waits(void **state)
 {
@@ -330,6 +361,7 @@ int main(void)
 		TEST(stacks_of_before_a_move_have_the_rows_of_the_old_place),
 		TEST(a_move_without_a_time),
 		TEST(only_some_stacks_wait_in_vain),
+		TEST(waits_take_no_tick_s_place),
 		TEST(where_not_all_code_is_told_of_nothing_waits),
 	};
 

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/unwind/spaces.h"
 
+#include "bpf/unwind.h"
 #include "lib/base/cleanup.h"
+
+/*
+ * Code is described only after it was made, so up to this many stacks wait after the last
+ * description. They wait until the process describes later code or ends: writers keep back data
+ * that does not fill a buffer. As many stacks by tracepoints wait beside them: a thread may leave
+ * its CPU far more often than it is sampled, and its ticks must not become guesses for that.
+ */
+#define PENDING_EXEC_COPIES 512
 
 void spaces_init(struct spaces *s, struct live_processes *processes,
 		 const struct process_listener *listener, void *ctx)
@@ -23,6 +32,33 @@ void spaces_mark_dirty(struct spaces *s, struct live_process *process)
 		return;
 	vec_push(&s->dirty, process);
 	space->dirty_at = (uint32_t)s->dirty.count;
+}
+
+void space_await_code(struct space *space, bool wanted)
+{
+	space->pending_exec = space->pending_waits = wanted ? PENDING_EXEC_COPIES : 0;
+}
+
+bool spaces_keep_copy(struct spaces *s, struct live_process *process, const struct rec_copy *copy)
+{
+	struct space *space = spaces_of(s, process);
+	uint32_t *left = copy->rec.flags & COPY_BY_TRACEPOINT ? &space->pending_waits
+							      : &space->pending_exec;
+
+	if (!*left)
+		return false;
+	if (!--*left)
+		spaces_mark_dirty(s, process);
+	if (!space->pending_exec)
+		space->pending_waits = 0;
+	return true;
+}
+
+uint32_t space_pending_flags(const struct space *space)
+{
+	if (space->pending_waits)
+		return UNWIND_PENDING;
+	return space->pending_exec ? UNWIND_PENDING_TICKS : 0;
 }
 
 void spaces_mark_pending(struct spaces *s)

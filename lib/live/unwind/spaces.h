@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/live_record.h"
 #include "lib/base/vec.h"
 #include "lib/live/process/live_process.h"
 #include "lib/process/mapping.h"
@@ -19,7 +20,8 @@ struct space {
 	uint64_t oldest_copy; /* time of the oldest copy that may still wait; 0: none */
 	struct shard_piece piece; /* the walker's description; words 0: none */
 	uint32_t execs; /* execs seen so far */
-	uint32_t pending_exec; /* copies that may still wait for code descriptions */
+	uint32_t pending_exec; /* copies that may still wait for code */
+	uint32_t pending_waits; /* likewise, those by tracepoints; 0 if the others are */
 	uint32_t dirty_at; /* position in the dirty list, from 1 on; 0: not dirty */
 	bool is_pending; /* a mapping waits for its table */
 	bool is_partial; /* its jitdump lacks call frame information for some code */
@@ -45,6 +47,12 @@ static inline struct space *spaces_of(const struct spaces *s, struct live_proces
 void spaces_forget(struct spaces *s, struct live_process *process);
 /* Adds the process to the dirty list, once. */
 void spaces_mark_dirty(struct spaces *s, struct live_process *process);
+/* Lets the process's next stacks wait for code descriptions, or no longer. */
+void space_await_code(struct space *space, bool wanted);
+/* May the copy wait for code descriptions? Counts it then. */
+bool spaces_keep_copy(struct spaces *s, struct live_process *process, const struct rec_copy *copy);
+/* Returns the UNWIND_PENDING… flag of code without a description. */
+uint32_t space_pending_flags(const struct space *space);
 /* Marks the spaces that wait for a file's table dirty. */
 void spaces_mark_pending(struct spaces *s);
 /* Is no space dirty or waiting for a table? */

@@ -23,12 +23,6 @@
 /* Tables of files unmapped for UNUSED_NS are dropped; checked every EVICTION_NS. */
 #define UNUSED_NS 10000000000ull
 #define EVICTION_NS 5000000000ull
-/*
- * Code is described only after it was made, so up to this many stacks wait after the last
- * description. They wait until the process describes later code or ends: writers keep back data
- * that does not fill a buffer.
- */
-#define PENDING_EXEC_COPIES 512
 #define FOREVER_NS (1ull << 60)
 /*
  * While tables are compiled, waiting spaces are described again only after this many times the
@@ -210,7 +204,7 @@ static void on_process_exec(void *ctx, struct live_process *process, uint64_t ti
 	(void)time;
 	space->execs++;
 	space->is_partial = false;
-	space->pending_exec = 0;
+	space_await_code(space, false);
 	/* The old program describes no more code. */
 	finish_all(u, process, space);
 	jit_tables_drop(&u->tables.jit, steal(space->code));
@@ -280,7 +274,7 @@ void unwinder_code(struct unwinder *u, struct live_process *process, const struc
 		finish_all(u, process, space);
 	if (piece && !add_code(u, space, piece) && !(space->is_partial && space->pending_exec))
 		return;
-	space->pending_exec = space->is_partial ? 0 : PENDING_EXEC_COPIES;
+	space_await_code(space, !space->is_partial);
 	spaces_mark_dirty(&u->spaces, process);
 }
 
@@ -290,12 +284,10 @@ void unwinder_copy(struct unwinder *u, struct live_process *process, const struc
 	struct space *space = process ? spaces_of(&u->spaces, process) : NULL;
 	uint64_t until = 0;
 
-	if (space && space->pending_exec) {
+	if (space && spaces_keep_copy(&u->spaces, process, copy)) {
 		until = FOREVER_NS;
 		if (!space->code)
 			space->code = jit_code_new();
-		if (!--space->pending_exec)
-			spaces_mark_dirty(&u->spaces, process);
 		if (!space->oldest_copy || copy->rec.time < space->oldest_copy)
 			space->oldest_copy = copy->rec.time;
 	}
@@ -306,8 +298,8 @@ void unwinder_copy(struct unwinder *u, struct live_process *process, const struc
 static void describe(struct unwinder *u, struct space *space, uint64_t now)
 {
 	jit_tables_store(&u->tables.jit, space->code, now);
-	native_tables_describe(&u->tables, space->mappings, space->code,
-			       space->pending_exec ? UNWIND_PENDING : 0, &u->scratch);
+	native_tables_describe(&u->tables, space->mappings, space->code, space_pending_flags(space),
+			       &u->scratch);
 	space->is_pending = u->scratch.is_pending;
 	/* The kernel's walker supports only words of 8 bytes: with no mappings it copies. */
 	if (u->scratch.is_32bit)

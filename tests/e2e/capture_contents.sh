@@ -35,6 +35,7 @@ CODE
 
 # Deleted before, while and after it is mapped; and a program that is only in memory.
 cp "$workloads/shares" gone
+# shellcheck disable=SC2016 # for the inner shell
 run "$PROF" record --keep-capture -o deleted.json -- sh -c '
 	./gone 0.5 & for i in $(seq 100); do readlink /proc/$!/exe | grep -q gone && break; done
 	rm gone; wait'
@@ -64,6 +65,7 @@ CODE
 cp "$workloads/shares" secret
 chmod 711 secret
 install -d -o nobody -m 700 theirs
+# shellcheck disable=SC2016 # for the inner shell
 SUDO_UID=$(id -u nobody) SUDO_GID=$(id -g nobody) "$PROF" record --as-root --raw theirs/secret.prof -- sh -c '
 	./secret 0.5 & for i in $(seq 100); do readlink /proc/$!/exe | grep -q secret && break; done
 	rm secret; wait'

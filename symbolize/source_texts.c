@@ -59,11 +59,14 @@ struct source_text {
 bool source_texts_is_code(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const char *ending = strrchr(name, '.');
+	const char *ending = strrchr(name, '.'), *folder = NULL;
 
-	/* Headers of the C++ standard library have no ending. */
-	if (!ending)
-		return strstr(path, "/include/") != NULL;
+	/* Headers of the C++ standard library have no ending. ".." could lead elsewhere. */
+	if (!ending) {
+		for (const char *next; (next = strstr(path, "/include/")); path = next + 8)
+			folder = next + 8;
+		return folder && !strstr(folder, "/../");
+	}
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
 		if (strcasecmp(ending + 1, endings[i]) == 0)
 			return true;

@@ -271,9 +271,20 @@ static void what_is_in_the_root_comes_first(void **state)
 	assert_int_equal(f->stats.files[SOURCE_TOO_LARGE], 1);
 }
 
+static void knows_code_by_its_name(void **state)
+{
+	(void)state;
+	assert_true(source_texts_is_code("/src/x.c"));
+	assert_true(source_texts_is_code("/usr/lib/clang/../../include/c++/12/vector"));
+	assert_false(source_texts_is_code("/home/u/.ssh/id_rsa"));
+	assert_false(source_texts_is_code("/usr/include/../../home/u/.ssh/id_rsa"));
+	assert_false(source_texts_is_code("/include/../include/c++/../../etc/passwd"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_code_by_its_name),
 		cmocka_unit_test_setup_teardown(takes_source_code_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(has_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(knows_what_is_newer, setup, teardown),

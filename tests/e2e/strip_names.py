@@ -71,6 +71,9 @@ def strip(p):
     stacks["length"] = len(kept)
     for t in p["threads"]:
         t["samples"]["stack"] = [None if s is None else new_of[s] for s in t["samples"]["stack"]]
+        for data in t["markers"]["data"]:
+            if data and "cause" in data:
+                data["cause"]["stack"] = new_of[data["cause"]["stack"]]
     for name in ("nativeSymbols", "sources"):
         keep_rows(shared[name], [])
     drop_strings(p)

@@ -51,7 +51,7 @@ for profile in (p, other):
 expect(p == other, "something else differs")
 CODE
 
-record named 0 -- sh -c 'bin/inlines; exec bin/inlines'
+record named 0 --slow 0.2 -- sh -c 'bin/inlines; exec bin/inlines'
 ok "its names can be taken out" strip_names named.json.gz bare.json
 run "$PROF" symbolize bare.json -o whole.json.gz
 is "symbolize: exit status" "$status" 0

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines that are kept of memory that is read late: what strangers cannot make of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "lib/live/instruments/runtime_sources.h"
+
+/* The memory of a process: maps, a script, and its text, which has nothing but ends of lines. */
+enum {
+	SCRIPT_MAP = 0x20,
+	TEXT_MAP = 0x40,
+	SCRIPT = 0x100,
+	TEXT = 0x200,
+	HEAP_SIZE = 0x210,
+	TEXT_LENGTH = 1 << 20,
+	SOURCES = 32,
+	LINES_MAX = 8 << 20, /* of all that are kept */
+};
+
+static bool read_heap(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	const uint8_t *heap = ctx;
+
+	memset(to, '\n', size);
+	if (addr < HEAP_SIZE)
+		memcpy(to, heap + addr, size < HEAP_SIZE - addr ? size : HEAP_SIZE - addr);
+	return true;
+}
+
+static void put(uint8_t *heap, uint64_t at, uint64_t value)
+{
+	memcpy(heap + at, &value, sizeof(value));
+}
+
+static void lines_of_all_sources_are_limited(void **state)
+{
+	static const struct runtime_layout layout = {
+		.kind = RUNTIME_V8,
+		.v8 = {.map_type = 12,
+		       .string_end = 128,
+		       .types = {[V8_SCRIPT] = 167},
+		       .script_source = 8,
+		       .script_id = 64},
+	};
+	struct managed_code code = {.source = {SCRIPT + 1, 7}};
+	struct runtime_sources sources = {0};
+	uint8_t heap[HEAP_SIZE] = {[SCRIPT_MAP + 12] = 167, [TEXT_MAP + 12] = 8};
+	size_t lines = 0, known = 0;
+
+	(void)state;
+	put(heap, SCRIPT, SCRIPT_MAP + 1);
+	put(heap, SCRIPT + 8, TEXT + 1);
+	put(heap, SCRIPT + 64, 7ull << 32);
+	put(heap, TEXT, TEXT_MAP + 1);
+	put(heap, TEXT + 8, (uint64_t)TEXT_LENGTH << 32);
+	for (pid_t pid = 1; pid <= SOURCES; pid++) {
+		code.start = 5;
+		code.first_line = 0;
+		runtime_sources_set_lines(&sources, &layout, pid, read_heap, heap, &code);
+		assert_int_equal(code.first_line, 6);
+	}
+	vec_for_each(&sources.rows, const struct runtime_source *, row) {
+		lines += row->lines.rows.count;
+		known += row->is_known;
+	}
+	assert_true(lines <= LINES_MAX);
+	assert_int_equal(known, LINES_MAX / TEXT_LENGTH);
+	runtime_sources_release(&sources);
+	managed_code_release(&code);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_of_all_sources_are_limited),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

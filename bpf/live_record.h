@@ -145,7 +145,8 @@ struct rec_sight {
 	__u32 units; /* positions, one for each unit of instructions, at least 1 */
 	__u32 first_line;
 	__u16 layout; /* number of the layout of its runtime */
-	__u16 reserved[3];
+	__u16 reserved;
+	__u32 parent_pid; /* has or had the same memory; 0: none is known */
 	struct sight_text name, file, lines; /* in this order in the body, without padding */
 	char body[]; /* padded to 8 */
 };

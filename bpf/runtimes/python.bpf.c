@@ -156,6 +156,7 @@ static __always_inline bool python_begin(struct stack_scratch *s,
 	w->thread_pointer = current_thread_pointer();
 	w->tid = task->pid;
 	w->leaf_end = leaf_end(s, notes);
+	w->execs = s->space.execs;
 	w->file = w->file_hash = 0;
 	return true;
 }

@@ -41,7 +41,7 @@ struct python_walk {
 	__u64 thread_pointer;
 	__u64 leaf_end; /* of the innermost C frame on the stack; 0: unknown */
 	__u32 slot; /* of the thread in python_threads */
-	__u32 padding;
+	__u32 execs; /* of the process since it was tracked */
 	__u64 interpreter, thread;
 	__u64 frame; /* the next one; 0: none */
 	__u64 cframe; /* 0: none */

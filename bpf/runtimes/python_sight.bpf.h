@@ -102,6 +102,22 @@ static __always_inline __u32 python_units(struct python_walk *w)
 }
 
 /*
+ * Returns the pid of the process that the current one may have been forked from. It is asked again
+ * what could not be read here. User space compares identities, so it may be another process.
+ */
+static __always_inline __u32 python_parent(const struct python_walk *w)
+{
+	struct task_struct *task = bpf_get_current_task_btf(), *parent;
+	__u32 pid, tid;
+
+	if (w->execs)
+		return 0;
+	parent = BPF_CORE_READ(task, real_parent);
+	task_pids(parent, copy_ids(parent), &pid, &tid);
+	return pid;
+}
+
+/*
  * Describes the function of the code object at `code`, which was read. Returns its seen value; 0:
  * there is no room.
  */
@@ -127,6 +143,7 @@ __noinline __u64 python_send_sight(struct python_walk *w, const struct rec *like
 	rec->first_line = code_word(w, w->layout.code_first_line) >>
 			  (w->layout.code_first_line & 4) * 8;
 	rec->layout = w->layout_number;
+	rec->parent_pid = python_parent(w);
 	python_read_text(w, sight, code_word(w, w->layout.code_name), 0);
 	python_read_text(w, sight, code_word(w, w->layout.code_file), 1);
 	python_read_lines(w, sight, code_word(w, w->layout.code_lines));
@@ -220,6 +237,7 @@ __noinline __u64 python_position(struct python_walk *w, const struct rec *like, 
 {
 	__u32 size = w ? w->layout.code_size : 0;
 	struct runtime_counters *count = own_runtime_counters();
+	struct sight_scratch *sight;
 	__u64 identity, key, value;
 	__s64 unit;
 
@@ -236,7 +254,9 @@ __noinline __u64 python_position(struct python_walk *w, const struct rec *like, 
 		value = python_send_sight(w, like, code, identity);
 		if (!value)
 			return RUNTIME_PYTHON;
-		enter_seen(key, value);
+		sight = own_sight();
+		if (sight)
+			enter_described(key, value, sight_of(sight));
 	}
 	unit = python_unit(w, code);
 	if (unit > (__s64)(value & (UNITS_MAX - 1))) {

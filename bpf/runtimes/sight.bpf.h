@@ -83,6 +83,21 @@ static __always_inline void enter_seen(__u64 key, __u64 value)
 	entry->check = key ^ value;
 }
 
+/*
+ * Enters a function that was described just now. One with unreadable texts is described once more
+ * when it is met again: a page cannot be read while it is copied on write.
+ */
+static __always_inline void enter_described(__u64 key, __u64 value, const struct rec_sight *rec)
+{
+	/* Keys of functions are odd. */
+	__u64 retry = key & ~1ull, ignored;
+
+	if (((rec->name.flags | rec->file.flags | rec->lines.flags) & SIGHT_UNREADABLE) &&
+	    !find_seen(retry, &ignored))
+		key = retry;
+	enter_seen(key, value);
+}
+
 /* 0: all are given. */
 static __always_inline __u64 new_positions(__u32 units)
 {

@@ -141,11 +141,14 @@ static uint64_t hash_file(const struct reader *r, uint64_t file)
 	return sum;
 }
 
-/* The identity of the code object in `object`; see bpf/runtime_identity.h. */
-static uint64_t identity_of(const struct reader *r, const uint8_t *object)
+/*
+ * Is the code object in `object` the one of that identity? See bpf/runtime_identity.h. The kernel
+ * may have failed to read the name of its file.
+ */
+static bool has_identity(const struct reader *r, const uint8_t *object, uint64_t identity)
 {
 	const struct python_layout *l = r->layout;
-	uint64_t sum = RUNTIME_IDENTITY_SEED;
+	uint64_t sum = RUNTIME_IDENTITY_SEED, file;
 
 	for (unsigned int i = 2; i < PYTHON_CODE_WORDS; i++) {
 		uint64_t word = i < l->code_size / 8u
@@ -155,8 +158,10 @@ static uint64_t identity_of(const struct reader *r, const uint8_t *object)
 		sum = runtime_identity_add(sum, word & l->code_identity[i]);
 	}
 	if (!l->has_file_check)
-		return sum;
-	return runtime_identity_add(sum, hash_file(r, u64_at(object, l->code_size, l->code_file)));
+		return sum == identity;
+	file = hash_file(r, u64_at(object, l->code_size, l->code_file));
+	return runtime_identity_add(sum, file) == identity ||
+	       runtime_identity_add(sum, 0) == identity;
 }
 
 static bool read_text(const struct reader *r, uint64_t addr, struct strbuf *text, bool *is_cut)
@@ -204,7 +209,7 @@ static bool read_code(const struct reader *r, const struct rec_sight *sight, con
 		return false;
 	/* All that was read was the function's if the object is the same as before. */
 	return r->read(r->ctx, sight->code, again, l->code_size) &&
-	       identity_of(r, again) == sight->identity;
+	       has_identity(r, again, sight->identity);
 }
 
 bool python_late(const struct runtime_layout *layout, const struct rec_sight *sight,
@@ -216,7 +221,7 @@ bool python_late(const struct runtime_layout *layout, const struct rec_sight *si
 
 	if (layout->python.code_size > sizeof(object) ||
 	    !read(ctx, sight->code, object, layout->python.code_size) ||
-	    identity_of(&r, object) != sight->identity || !read_code(&r, sight, object, &found)) {
+	    !has_identity(&r, object, sight->identity) || !read_code(&r, sight, object, &found)) {
 		managed_code_release(&found);
 		return false;
 	}

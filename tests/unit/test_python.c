@@ -373,6 +373,27 @@ static void late_reads_take_the_same_code_only(void **state)
 	}
 }
 
+/* The kernel had no access to the file's name, for a moment. */
+static void identity_may_lack_the_file(void **state)
+{
+	const struct runtime_layout layout = layout_of(11);
+	struct python_image image = make_image(&layout.python);
+	struct rec_sight sight = {.code = CODE, .units = 4, .first_line = 7};
+	struct managed_code code = {0};
+
+	(void)state;
+	image.size = FILE_NAME;
+	sight.identity = image_identity(&image, &layout.python, CODE);
+	image.size = IMAGE_SIZE;
+	assert_true(sight.identity != image_identity(&image, &layout.python, CODE));
+	assert_true(python_late(&layout, &sight, image_read, &image, &code));
+	assert_string_equal(strbuf_text(&code.file), "/deep.py");
+	put(&image, CODE + layout.python.code_first_line, 8);
+	assert_false(python_late(&layout, &sight, image_read, &image, &code));
+	managed_code_release(&code);
+	free(image.data);
+}
+
 struct changing {
 	struct python_image image;
 	unsigned int reads_left; /* until the code object changes */
@@ -423,6 +444,7 @@ int main(void)
 		cmocka_unit_test(texts_become_utf8),
 		cmocka_unit_test(a_sight_becomes_code),
 		cmocka_unit_test(late_reads_take_the_same_code_only),
+		cmocka_unit_test(identity_may_lack_the_file),
 		cmocka_unit_test(code_that_changes_while_read_is_not_taken),
 	};
 

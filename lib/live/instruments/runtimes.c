@@ -180,6 +180,25 @@ static bool lacks_pieces(const struct rec_sight *sight)
 	return (sight->name.flags | sight->file.flags | sight->lines.flags) & missing;
 }
 
+/*
+ * Reads what the sight lacks from the process or, if that has ended, from the one that it was
+ * forked from.
+ */
+static bool read_late(struct runtimes *r, const struct runtime_layout *layout,
+		      const struct rec_sight *sight, struct managed_code *code)
+{
+	const struct runtime *runtime = runtimes[layout->kind];
+
+	if (!runtime->late)
+		return false;
+	if (runtime->late(layout, sight, late_reader_read, &r->reader, code))
+		return true;
+	if (!sight->parent_pid)
+		return false;
+	late_reader_begin(&r->reader, (pid_t)sight->parent_pid, sight->rec.time);
+	return runtime->late(layout, sight, late_reader_read, &r->reader, code);
+}
+
 static void describe(struct runtimes *r, const struct runtime_layout *layout,
 		     const struct rec_sight *sight, struct managed_code *code)
 {
@@ -187,8 +206,7 @@ static void describe(struct runtimes *r, const struct runtime_layout *layout,
 
 	late_reader_begin(&r->reader, (pid_t)sight->rec.pid, sight->rec.time);
 	runtime->decode(layout, sight, code);
-	if ((code->lacks_text || lacks_pieces(sight)) && runtime->late &&
-	    runtime->late(layout, sight, late_reader_read, &r->reader, code))
+	if ((code->lacks_text || lacks_pieces(sight)) && read_late(r, layout, sight, code))
 		r->late++;
 	runtime_sources_set_lines(&r->sources, layout, (pid_t)sight->rec.pid, late_reader_read,
 				  &r->reader, code);

@@ -179,6 +179,9 @@ $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(unit_h
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS) -lcmocka
 
+# Pages that come late.
+$(BUILD)/tests/unit/test_late_reader: LIBS += -Wl,--wrap=process_vm_readv
+
 # The recorder on a machine that is not there: the linker diverts the calls that reach the real one.
 machine := $(call objects,$(machine_src)) tests/machine/calls.opts
 $(call objects,$(machine_src)): | $(skeletons)

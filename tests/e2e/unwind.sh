@@ -153,8 +153,9 @@ order = [next(f["lib"] for f in frames if f["name"] == "library_work") for frame
 expect(order == sorted(order), "libraries not in order")
 for i in range(40):
     count = order.count(f"lib{i:02}.so")
-    expect(50 < count < 150, f"lib{i:02}.so: {count} samples")
-expect(abs(len(found) - 4000) < 200, f"{len(found)} samples in libraries")
+    expect(50 < count, f"lib{i:02}.so: {count} samples")
+# More, if the host has taken the CPU away: ticks count that time, the thread's clock does not.
+expect(3800 < len(found) < 8000, f"{len(found)} samples in libraries")
 right = 0
 for frames in found:
     names = [f["name"] for f in frames if f["inlineDepth"] == 0]

@@ -11,11 +11,12 @@
 /* A zeroed struct is ready for use. */
 struct late_reader {
 	struct late_worker *worker; /* NULL: not started */
-	bool is_stuck; /* a read did not come back: there are no more */
+	bool is_stuck; /* a read has not come back: until then there are no others */
 	pid_t pid;
 	uint64_t second; /* of the recording's clock, in which */
 	size_t left; /* bytes that may still be read in it */
-	uint64_t waited_ns; /* for reads in it */
+	uint64_t blocked_ns; /* in it, by pages that were not there */
+	uint64_t refused; /* reads that would have taken too long */
 };
 
 void late_reader_release(struct late_reader *r);

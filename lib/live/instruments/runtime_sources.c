@@ -4,6 +4,8 @@
 #include "lib/base/alloc.h"
 
 #define SOURCES_MAX 512
+/* Times that a source is read until it is readable, once for a function. */
+#define TRIES_MAX 8
 /* Lines of all together, 4 bytes each: more than real scripts have. */
 #define LINES_MAX ((size_t)8 << 20)
 
@@ -58,6 +60,8 @@ void runtime_sources_set_lines(struct runtime_sources *s, const struct runtime_l
 		row = add(s);
 		row->pid = pid;
 		row->source = code->source;
+	}
+	if (!row->is_known && row->tries++ < TRIES_MAX) {
 		row->is_known = runtime->read_source(layout, &code->source, read, ctx, &row->lines);
 		s->lines += row->lines.rows.count;
 	}

@@ -11,7 +11,8 @@ struct runtime_source {
 	pid_t pid;
 	struct managed_source source;
 	struct line_starts lines;
-	bool is_known; /* else it could not be read */
+	bool is_known; /* else it could not be read yet */
+	unsigned int tries;
 };
 
 /* A zeroed struct is empty. */

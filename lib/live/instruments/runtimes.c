@@ -300,6 +300,7 @@ static void report_stats(const struct runtimes *r, const char *versions, struct 
 		{"functions", r->functions},
 		{"late", r->late},
 		{"nameless", r->nameless},
+		{"refused_reads", r->reader.refused},
 		{"lost_functions", c->lost_sights + r->dropped},
 		{"misplaced", c->clamped},
 		{"refused_files", r->more_layouts},

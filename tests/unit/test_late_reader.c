@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads of memory that a stranger may make slow. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/live/instruments/late_reader.h"
+
+#define SECOND 1000000000ull
+#define MS 1000000
+
+enum way {
+	AT_ONCE,
+	SLEEP, /* 20 ms */
+	SPIN, /* 60 ms: the worker is busy or waits for a CPU */
+	BLOCK, /* until gate[1] is closed */
+};
+
+static enum way way;
+static int gate[2];
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *own, unsigned long own_count,
+				const struct iovec *other, unsigned long other_count,
+				unsigned long flags);
+
+/* In the worker. The linker diverts the call to it. */
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *own, unsigned long own_count,
+				const struct iovec *other, unsigned long other_count,
+				unsigned long flags)
+{
+	const struct timespec pause = {.tv_nsec = 20 * MS};
+	uint64_t end = clock_monotonic_ns() + 60 * MS;
+	char byte;
+
+	(void)pid;
+	(void)own_count;
+	(void)other_count;
+	(void)flags;
+	if (way == SLEEP)
+		nanosleep(&pause, NULL);
+	while (way == SPIN && clock_monotonic_ns() < end)
+		;
+	if (way == BLOCK && read(gate[0], &byte, 1) != 0)
+		return -1;
+	memcpy(own->iov_base, other->iov_base, own->iov_len);
+	return (ssize_t)own->iov_len;
+}
+
+static const char memory[] = "text";
+
+static bool reads(struct late_reader *r)
+{
+	char to[sizeof(memory)] = "";
+
+	return late_reader_read(r, (uintptr_t)memory, to, sizeof(to)) &&
+	       memcmp(to, memory, sizeof(to)) == 0;
+}
+
+static void pages_that_do_not_come_are_given_up(void **state)
+{
+	const struct timespec pause = {.tv_nsec = MS};
+	struct late_reader r = {0};
+
+	(void)state;
+	late_reader_begin(&r, 1, SECOND);
+	way = AT_ONCE;
+	assert_true(reads(&r));
+	assert_int_equal(pipe(gate), 0);
+	way = BLOCK;
+	assert_false(reads(&r));
+	way = AT_ONCE;
+	assert_false(reads(&r));
+	assert_int_equal(r.refused, 2);
+	/* The page comes at last. */
+	close(gate[1]);
+	while (!reads(&r))
+		nanosleep(&pause, NULL);
+	late_reader_release(&r);
+	close(gate[0]);
+}
+
+static void pages_that_come_late_use_up_the_time(void **state)
+{
+	struct late_reader r = {0};
+	unsigned int count = 0;
+
+	(void)state;
+	late_reader_begin(&r, 1, SECOND);
+	way = SLEEP;
+	while (reads(&r))
+		count++;
+	/* 200 ms. */
+	assert_true(count <= 10);
+	assert_false(reads(&r));
+	assert_true(r.refused >= 2);
+	late_reader_begin(&r, 1, SECOND + 1);
+	assert_false(reads(&r));
+	late_reader_begin(&r, 1, 2 * SECOND);
+	way = AT_ONCE;
+	assert_true(reads(&r));
+	late_reader_release(&r);
+}
+
+static void a_busy_machine_is_waited_for(void **state)
+{
+	struct late_reader r = {0};
+
+	(void)state;
+	late_reader_begin(&r, 1, SECOND);
+	way = SPIN;
+	for (int i = 0; i < 5; i++)
+		assert_true(reads(&r));
+	assert_int_equal(r.refused, 0);
+	late_reader_release(&r);
+}
+
+static void bytes_of_a_second_are_limited(void **state)
+{
+	static char large[1 << 20], copy[sizeof(large)];
+	struct late_reader r = {0};
+
+	(void)state;
+	late_reader_begin(&r, 1, SECOND);
+	way = AT_ONCE;
+	for (int i = 0; i < 4; i++)
+		assert_true(late_reader_read(&r, (uintptr_t)large, copy, sizeof(copy)));
+	assert_false(late_reader_read(&r, (uintptr_t)large, copy, sizeof(copy)));
+	late_reader_release(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pages_that_do_not_come_are_given_up),
+		cmocka_unit_test(pages_that_come_late_use_up_the_time),
+		cmocka_unit_test(a_busy_machine_is_waited_for),
+		cmocka_unit_test(bytes_of_a_second_are_limited),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

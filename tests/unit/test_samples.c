@@ -68,6 +68,22 @@ static void rows_of_gaps_weigh_nothing(void **state)
 	expect(f, 0, "threadCPUDelta", "[0,0,0,1000000]");
 }
 
+/* A row of several threads that had no tick has one at the end of each. */
+static void rows_without_samples_stay_in_order(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "short");
+
+	export_add_sample(row, 10 * MS, NO_STACK, MS / 20);
+	export_add_sample(row, 10 * MS + MS / 5, NO_STACK, MS / 20);
+	export_add_sample(row, 20 * MS, NO_STACK, MS / 2);
+	vec_for_each(&row->samples, struct sample *, sample)
+		sample->weight = 0;
+	export_run(f);
+	expect(f, 0, "timeDeltas", "[0,9,1,0.2,8.8,1]");
+	expect(f, 0, "threadCPUDelta", "[0,0,50000,50000,0,500000]");
+}
+
 /* A sample without a stack is still a sample. */
 static void samples_without_stack_are_no_gap(void **state)
 {
@@ -250,6 +266,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_gap_has_a_row_at_either_end),
 		TEST(rows_of_gaps_weigh_nothing),
+		TEST(rows_without_samples_stay_in_order),
 		TEST(samples_without_stack_are_no_gap),
 		TEST(a_thread_that_ran_has_no_gap),
 		TEST(a_thread_begins_with_a_row),

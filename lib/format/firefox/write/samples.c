@@ -50,16 +50,17 @@ static bool is_null(const struct sample *row)
 
 /*
  * Marks the time before a thread's first sample, in which it has not run. It may have a row at its
- * start already.
+ * start already, and a row of several threads one at the end of each. `before`: time of the last
+ * such row, or the thread's start.
  */
-static void add_first_gap(struct filler *f, uint64_t begin, struct sample *sample)
+static void add_first_gap(struct filler *f, uint64_t before, struct sample *sample)
 {
-	uint64_t passed = sample->time - begin, used;
+	uint64_t passed = sample->time - before, used;
 
 	if (!f->out->rows.count) {
 		if (passed <= f->interval)
 			return;
-		add_gap_row(f, begin);
+		add_gap_row(f, before);
 	}
 	if (sample->cpu_delta > passed)
 		sample->cpu_delta = (uint32_t)passed;
@@ -172,7 +173,8 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 		.peak = f->event_peaks[row->event],
 	};
 	struct sample_run run = firefox_row_samples(&f->rows, row, &out->buffer);
-	uint64_t begin = firefox_time(f, row->start), before = begin, weight = 0;
+	const uint64_t begin = firefox_time(f, row->start);
+	uint64_t before = begin, weight = 0;
 	bool has_samples = false;
 	size_t first = 0;
 
@@ -189,7 +191,7 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 		if (has_samples)
 			add_gap(&filler, before, &sample);
 		else if (!is_null(&sample) || i || sample.time > begin + filler.interval)
-			add_first_gap(&filler, begin, &sample);
+			add_first_gap(&filler, before, &sample);
 		has_samples |= !is_null(&sample);
 		if (filler.peak)
 			weight_around(&run, filler.interval, i, &first, &weight);

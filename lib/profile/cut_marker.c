@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/cut_marker.h"
 
+#include "lib/profile/schema_text.h"
+
 static thread_id choose_thread(const struct profile *p)
 {
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
@@ -14,15 +16,8 @@ static thread_id choose_thread(const struct profile *p)
 
 void cut_marker_add(struct profile *p, uint64_t time)
 {
-	string_id label = strings_intern(&p->strings, "the recording was cut here");
-	const struct schema schema = {
-		.name = strings_intern(&p->strings, "cut"),
-		.chart_label = label,
-		.table_label = label,
-		.tooltip_label = label,
-		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
-	};
-	schema_id id = schemas_intern(&p->markers.schemas, &schema, NULL);
+	static const struct schema_text text = {"cut", "the recording was cut here", {{0}}};
+	schema_id id = schema_text_intern(&text, &p->markers.schemas, &p->strings);
 	struct profile_thread *thread;
 
 	if (id == NO_SCHEMA || !p->threads.rows.count)

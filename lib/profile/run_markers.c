@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "lib/profile/schema_text.h"
+
 enum run_field {
 	RUN_ITERATION,
 	RUN_VARIANT,
@@ -12,47 +14,23 @@ enum run_field {
 	RUN_CPU,
 	RUN_LOOKS,
 	RUN_SEED,
-	RUN_FIELD_COUNT,
 };
 
-static const char schema_name[] = "run";
-static const char label[] = "run {marker.data.iteration} {marker.data.variant}";
-
-static const struct {
-	const char *key, *label;
-	enum field_type type;
-} fields[RUN_FIELD_COUNT] = {
-	[RUN_ITERATION] = {"iteration", "Iteration", FIELD_INTEGER},
-	[RUN_VARIANT] = {"variant", "Variant", FIELD_STRING},
-	[RUN_VARIANT_NUMBER] = {"variantNumber", "Variant number", FIELD_INTEGER},
-	[RUN_STATUS] = {"status", "Exit status", FIELD_INTEGER},
-	[RUN_WALL] = {"wall", "Wall time", FIELD_DURATION},
-	[RUN_CPU] = {"cpu", "CPU time", FIELD_DURATION},
-	[RUN_LOOKS] = {"looks", "Looks", FIELD_INTEGER},
-	[RUN_SEED] = {"seed", "Seed of the order", FIELD_INTEGER},
+static const struct schema_text schema_text = {
+	.name = "run",
+	.label = "run {marker.data.iteration} {marker.data.variant}",
+	.fields =
+		{
+			[RUN_ITERATION] = {"iteration", "Iteration", FIELD_INTEGER},
+			[RUN_VARIANT] = {"variant", "Variant", FIELD_STRING},
+			[RUN_VARIANT_NUMBER] = {"variantNumber", "Variant number", FIELD_INTEGER},
+			[RUN_STATUS] = {"status", "Exit status", FIELD_INTEGER},
+			[RUN_WALL] = {"wall", "Wall time", FIELD_DURATION},
+			[RUN_CPU] = {"cpu", "CPU time", FIELD_DURATION},
+			[RUN_LOOKS] = {"looks", "Looks", FIELD_INTEGER},
+			[RUN_SEED] = {"seed", "Seed of the order", FIELD_INTEGER},
+		},
 };
-
-static schema_id intern_schema(struct profile *p)
-{
-	string_id text = strings_intern(&p->strings, label);
-	struct schema_field rows[RUN_FIELD_COUNT];
-	struct schema schema = {
-		.name = strings_intern(&p->strings, schema_name),
-		.chart_label = text,
-		.table_label = text,
-		.tooltip_label = text,
-		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
-		.field_count = RUN_FIELD_COUNT,
-	};
-
-	for (size_t i = 0; i < RUN_FIELD_COUNT; i++)
-		rows[i] = (struct schema_field){
-			.key = strings_intern(&p->strings, fields[i].key),
-			.label = strings_intern(&p->strings, fields[i].label),
-			.type = (uint8_t)fields[i].type,
-		};
-	return schemas_intern(&p->markers.schemas, &schema, rows);
-}
 
 static struct marker_value duration(uint64_t ns)
 {
@@ -61,7 +39,7 @@ static struct marker_value duration(uint64_t ns)
 
 void run_marker_add(struct profile *p, thread_id thread, const struct run_marker *run)
 {
-	schema_id schema = intern_schema(p);
+	schema_id schema = schema_text_intern(&schema_text, &p->markers.schemas, &p->strings);
 	struct marker marker;
 
 	if (schema == NO_SCHEMA)
@@ -88,14 +66,15 @@ static const struct marker_value *find_value(const struct profile *p, const stru
 					     enum run_field field)
 {
 	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
-	string_id key = strings_find(&p->strings, fields[field].key, strlen(fields[field].key));
+	const struct schema_field_text *text = &schema_text.fields[field];
+	string_id key = strings_find(&p->strings, text->key, strlen(text->key));
 	uint32_t number = schema_find_field(&p->markers.schemas, schema, key);
 	const struct marker_value *value;
 
 	if (number == schema->field_count)
 		return NULL;
 	value = marker_value(&p->markers, marker, number);
-	return value->type == fields[field].type ? value : NULL;
+	return value->type == text->type ? value : NULL;
 }
 
 static uint64_t find_number(const struct profile *p, const struct marker *marker,
@@ -119,7 +98,7 @@ bool run_marker_read(const struct profile *p, const struct marker *marker, struc
 	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
 	const struct marker_value *variant;
 
-	if (strcmp(strings_get(&p->strings, schema->name), schema_name) != 0 ||
+	if (strcmp(strings_get(&p->strings, schema->name), schema_text.name) != 0 ||
 	    !find_value(p, marker, RUN_ITERATION) || !find_value(p, marker, RUN_WALL))
 		return false;
 	variant = find_value(p, marker, RUN_VARIANT);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/profile/categories.h"
+#include "lib/profile/schema_text.h"
 
 /* The first is that of all at first; all have the same fields. */
 static const char *const names[] = {"Slow call", "Disk wait", "Page fault", "Lock"};
@@ -19,26 +20,18 @@ enum kind {
 
 static schema_id intern_schema(struct profile *p, enum kind kind)
 {
-	struct strings *strings = &p->strings;
-	string_id label = strings_intern(strings, "{marker.name}: {marker.data.call}");
-	const struct schema_field fields[SLOW_WAIT_FIELD_COUNT] = {
-		[SLOW_WAIT_CALL] = {strings_intern(strings, "call"),
-				    strings_intern(strings, "Call"), FIELD_STRING},
-		[SLOW_WAIT_FD] = {strings_intern(strings, "fd"),
-				  strings_intern(strings, "File descriptor"), FIELD_INTEGER},
-		[SLOW_WAIT_TAKEN] = {strings_intern(strings, "taken"),
-				     strings_intern(strings, "Stack taken"), FIELD_STRING},
-	};
-	const struct schema schema = {
-		.name = strings_intern(strings, names[kind]),
-		.chart_label = label,
-		.table_label = label,
-		.tooltip_label = label,
-		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
-		.field_count = SLOW_WAIT_FIELD_COUNT,
+	const struct schema_text text = {
+		.name = names[kind],
+		.label = "{marker.name}: {marker.data.call}",
+		.fields =
+			{
+				[SLOW_WAIT_CALL] = {"call", "Call", FIELD_STRING},
+				[SLOW_WAIT_FD] = {"fd", "File descriptor", FIELD_INTEGER},
+				[SLOW_WAIT_TAKEN] = {"taken", "Stack taken", FIELD_STRING},
+			},
 	};
 
-	return schemas_intern(&p->markers.schemas, &schema, fields);
+	return schema_text_intern(&text, &p->markers.schemas, &p->strings);
 }
 
 schema_id slow_waits_schema(struct profile *p)

@@ -6,6 +6,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
+#include "lib/profile/schema_text.h"
 
 /*
  * After so many intervals without a sample a marker ends: the thread did nothing. Each tick of a
@@ -27,31 +28,21 @@ void label_feed_init(struct label_feed *f, struct tasks *tasks)
 enum {
 	FIELD_LABELS,
 	FIELD_SAMPLES, /* with these labels */
-	FIELD_COUNT,
 };
 
 static schema_id add_schema(struct profile *p)
 {
-	struct strings *strings = &p->strings;
-	string_id label = strings_intern(strings, "{marker.data.labels}");
-	const struct schema_field fields[FIELD_COUNT] = {
-		[FIELD_LABELS] = {.key = strings_intern(strings, "labels"),
-				  .label = strings_intern(strings, "Labels"),
-				  .type = FIELD_STRING},
-		[FIELD_SAMPLES] = {.key = strings_intern(strings, "samples"),
-				   .label = strings_intern(strings, "Samples"),
-				   .type = FIELD_INTEGER},
-	};
-	const struct schema schema = {
-		.name = strings_intern(strings, "labels"),
-		.chart_label = label,
-		.table_label = label,
-		.tooltip_label = label,
-		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
-		.field_count = FIELD_COUNT,
+	static const struct schema_text text = {
+		.name = "labels",
+		.label = "{marker.data.labels}",
+		.fields =
+			{
+				[FIELD_LABELS] = {"labels", "Labels", FIELD_STRING},
+				[FIELD_SAMPLES] = {"samples", "Samples", FIELD_INTEGER},
+			},
 	};
 
-	return schemas_intern(&p->markers.schemas, &schema, fields);
+	return schema_text_intern(&text, &p->markers.schemas, &p->strings);
 }
 
 void label_feed_release(struct label_feed *f)

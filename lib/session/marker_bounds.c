@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/marker_bounds.h"
 
+#include "lib/profile/schema_text.h"
 #include "lib/session/own_markers.h"
 
 /* Limit only now and then, when this many times as many have come. */
@@ -155,23 +156,13 @@ void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id t
 /* The schema is in profiles that need it, and in no others. */
 static schema_id left_out_schema(struct profile *p)
 {
-	struct strings *strings = &p->strings;
-	string_id label = strings_intern(strings, "{marker.data.count} shorter markers left out");
-	const struct schema_field field = {
-		.key = strings_intern(strings, "count"),
-		.label = strings_intern(strings, "Markers left out"),
-		.type = FIELD_INTEGER,
-	};
-	const struct schema schema = {
-		.name = strings_intern(strings, "markers left out"),
-		.chart_label = label,
-		.table_label = label,
-		.tooltip_label = label,
-		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
-		.field_count = 1,
+	static const struct schema_text text = {
+		"markers left out",
+		"{marker.data.count} shorter markers left out",
+		{{"count", "Markers left out", FIELD_INTEGER}},
 	};
 
-	return schemas_intern(&p->markers.schemas, &schema, &field);
+	return schema_text_intern(&text, &p->markers.schemas, &p->strings);
 }
 
 static void tell(struct profile *p, thread_id thread, uint64_t count)

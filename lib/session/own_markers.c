@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/own_markers.h"
 
-struct own_field {
-	const char *key, *label; /* NULL ends the list */
-	enum field_type type;
-};
+#include "lib/profile/schema_text.h"
 
-static const struct {
-	const char *name, *label;
-	struct own_field fields[4];
-} rows[OWN_MARKER_COUNT] = {
+static const struct schema_text rows[OWN_MARKER_COUNT] = {
 	[OWN_EXEC] = {"exec",
 		      "exec {marker.data.program} {marker.data.arguments}",
 		      {{"program", "Program", FIELD_STRING},
@@ -42,25 +36,6 @@ static const struct {
 
 void own_markers_register(struct profile *p)
 {
-	struct strings *strings = &p->strings;
-
-	for (size_t i = 0; i < OWN_MARKER_COUNT; i++) {
-		string_id label = strings_intern(strings, rows[i].label);
-		struct schema_field fields[4];
-		struct schema schema = {
-			.name = strings_intern(strings, rows[i].name),
-			.chart_label = label,
-			.table_label = label,
-			.tooltip_label = label,
-			.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
-		};
-
-		for (const struct own_field *field = rows[i].fields; field->key; field++)
-			fields[schema.field_count++] = (struct schema_field){
-				.key = strings_intern(strings, field->key),
-				.label = strings_intern(strings, field->label),
-				.type = (uint8_t)field->type,
-			};
-		schemas_intern(&p->markers.schemas, &schema, fields);
-	}
+	for (size_t i = 0; i < OWN_MARKER_COUNT; i++)
+		schema_text_intern(&rows[i], &p->markers.schemas, &p->strings);
 }

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,12 +19,63 @@
 
 #define FINDINGS_MAX 3
 #define HOST_SIZE 256
+/* Ids of people, by the habit of distributions. */
+#define PEOPLE_FIRST 1000
+#define PEOPLE_LAST 59999
 
 static const char *const counted[SANITIZE_CLASS_COUNT] = {
 #define COUNTED_ROW(id, name, is_default, text) [SANITIZE_##id] = text,
 	SANITIZE_CLASSES(COUNTED_ROW)
 #undef COUNTED_ROW
 };
+
+/* The first one is the asking user. */
+struct known_users {
+	VEC(struct sanitize_user) rows;
+};
+
+static void known_users_release_cleanup(struct known_users *k)
+{
+	vec_for_each(&k->rows, const struct sanitize_user *, row) {
+		free((char *)row->name);
+		free((char *)row->home);
+	}
+	vec_release(&k->rows);
+}
+
+static void add_user(struct known_users *k, const char *name, const char *home)
+{
+	const struct sanitize_user row = {name ? xstrdup(name) : NULL, home ? xstrdup(home) : NULL};
+
+	vec_push(&k->rows, row);
+}
+
+/* Other people's files may be in a recording of the whole machine. */
+static void add_people(struct known_users *k)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *entry;
+
+	while (file && (entry = fgetpwent(file))) {
+		if (entry->pw_uid >= PEOPLE_FIRST && entry->pw_uid <= PEOPLE_LAST)
+			add_user(k, entry->pw_name, entry->pw_dir);
+	}
+	if (file)
+		fclose(file);
+}
+
+static struct known_users find_users(uid_t uid)
+{
+	static const char *const variables[] = {"USER", "LOGNAME", "SUDO_USER"};
+	const struct passwd *entry = getpwuid(uid);
+	struct known_users known = {0};
+
+	add_user(&known, entry ? entry->pw_name : NULL, entry ? entry->pw_dir : NULL);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+		add_user(&known, getenv(variables[i]), NULL);
+	add_people(&known);
+	return known;
+}
 
 static int make_key(const char *path, uint8_t *key, struct error *err)
 {
@@ -71,7 +124,7 @@ static int own_key(const char *home, uint8_t *key, struct error *err)
 }
 
 static int find_key(struct sanitize_options *o, const struct sanitize_settings *settings,
-		    const struct identity *user, struct error *err)
+		    const struct identity *user, const char *home, struct error *err)
 {
 	struct identity before = identity_assume_files(user);
 	int ret = before.failure;
@@ -80,7 +133,7 @@ static int find_key(struct sanitize_options *o, const struct sanitize_settings *
 		error_set(err, ret, "read files as user %u", user->uid);
 	else
 		ret = settings->key_path ? read_key(settings->key_path, o->key, err)
-					 : own_key(o->home, o->key, err);
+					 : own_key(home, o->key, err);
 	identity_restore_files(&before);
 	return ret;
 }
@@ -128,20 +181,18 @@ int sanitizing_run(struct profile **p, const struct sanitize_settings *settings,
 {
 	struct sanitize_options options = settings->options;
 	struct identity user = identity_of_invoker();
-	const struct passwd *entry = getpwuid(user.uid);
-	_cleanup_free_ char *name = entry ? xstrdup(entry->pw_name) : NULL;
-	_cleanup_free_ char *home = entry ? xstrdup(entry->pw_dir) : NULL;
+	_cleanup_(known_users_release) struct known_users known = find_users(user.uid);
 	char host[HOST_SIZE] = "";
 	struct profile *from = *p, *into = NULL;
 	struct sanitize_counts counts;
 	int ret = 0;
 
 	gethostname(host, sizeof(host) - 1);
-	options.user = name;
-	options.home = home;
+	options.users = known.rows.items;
+	options.user_count = known.rows.count;
 	options.host = host;
 	if (settings->is_asked && options.names)
-		ret = find_key(&options, settings, &user, err);
+		ret = find_key(&options, settings, &user, known.rows.items[0].home, err);
 	if (!ret && settings->is_asked)
 		ret = sanitize(&into, from, &options, &counts, err);
 	if (ret)

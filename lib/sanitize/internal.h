@@ -32,6 +32,10 @@ string_id sanitize_path(struct sanitizer *s, string_id id);
 char *sanitize_copy(struct sanitizer *s, const char *text);
 /* A name that `names` may hide. */
 string_id sanitize_name(struct sanitizer *s, string_id id);
+/* Only the first word of a name, unless arguments may stay. */
+string_id sanitize_program_name(struct sanitizer *s, string_id id);
+/* "process 7" */
+string_id sanitize_numbered(struct sanitizer *s, const char *what, uint32_t number);
 /* Names of processes, and of threads, which may be made up of a number from 1 on. */
 string_id sanitize_process_name(struct sanitizer *s, string_id id, uint32_t number);
 string_id sanitize_thread_name(struct sanitizer *s, const struct profile_thread *from,
@@ -39,10 +43,15 @@ string_id sanitize_thread_name(struct sanitizer *s, const struct profile_thread 
 /* True if an option hides names, and that of the string. */
 bool sanitize_hides(const struct sanitizer *s, string_id id);
 
+/* Learns names of users, machines and kernels: they may stand anywhere. */
+void sanitize_learn(struct scrubber *scrubber, const struct profile *from,
+		    const struct sanitize_options *options);
 /* Everything that is said of the recording as a whole. */
 void sanitize_meta(struct sanitizer *s);
 /* Modules, functions, symbols, files, frames and stacks. */
 void sanitize_tables(struct sanitizer *s);
+/* Adds the marker to the new profile's thread, unless it is left out. */
+void sanitize_marker(struct sanitizer *s, const struct marker *from, struct profile_thread *thread);
 /* Threads with their samples and markers, and counters. */
 void sanitize_threads(struct sanitizer *s);
 

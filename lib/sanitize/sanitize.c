@@ -73,7 +73,7 @@ string_id sanitize_name(struct sanitizer *s, string_id id)
 		       : sanitize_text(s, id);
 }
 
-static string_id numbered(struct sanitizer *s, const char *what, uint32_t number)
+string_id sanitize_numbered(struct sanitizer *s, const char *what, uint32_t number)
 {
 	struct strbuf name = {0};
 
@@ -85,7 +85,7 @@ static string_id numbered(struct sanitizer *s, const char *what, uint32_t number
  * Names that were read from a file may have an argument behind them, as in "cc1 parse.c": only the
  * first word is certain to be none.
  */
-static string_id program_name(struct sanitizer *s, string_id id)
+string_id sanitize_program_name(struct sanitizer *s, string_id id)
 {
 	const struct strings *strings = &s->from->strings;
 	const char *name = strings_get(strings, id);
@@ -106,9 +106,9 @@ static string_id program_name(struct sanitizer *s, string_id id)
 string_id sanitize_process_name(struct sanitizer *s, string_id id, uint32_t number)
 {
 	if (!s->options->removes[SANITIZE_PROCESSES])
-		return program_name(s, id);
+		return sanitize_program_name(s, id);
 	s->counts->removed[SANITIZE_PROCESSES]++;
-	return numbered(s, "process", number);
+	return sanitize_numbered(s, "process", number);
 }
 
 string_id sanitize_thread_name(struct sanitizer *s, const struct profile_thread *from,
@@ -118,29 +118,55 @@ string_id sanitize_thread_name(struct sanitizer *s, const struct profile_thread 
 
 	if (s->options->removes[SANITIZE_THREADS] || is_process) {
 		s->counts->removed[SANITIZE_THREADS]++;
-		return numbered(s, "thread", number);
+		return sanitize_numbered(s, "thread", number);
 	}
-	return from->is_main ? program_name(s, from->name) : sanitize_name(s, from->name);
+	return from->is_main ? sanitize_program_name(s, from->name) : sanitize_name(s, from->name);
 }
 
-/* Learns names of users from home folders: they may stand elsewhere, too. */
+static void learn(struct scrubber *scrubber, const char *text)
+{
+	if (text)
+		scrubber_learn(scrubber, text, strlen(text));
+}
+
+/* "Linux 6.1.0-27-amd64 x86_64" */
+static void learn_release(struct scrubber *scrubber, const char *os)
+{
+	const char *release = os ? strchr(os, ' ') : NULL;
+
+	if (release)
+		scrubber_add_release(scrubber, release + 1, strcspn(release + 1, " "));
+}
+
+void sanitize_learn(struct scrubber *scrubber, const struct profile *from,
+		    const struct sanitize_options *options)
+{
+	const struct strings *strings = &from->strings;
+
+	for (size_t i = 0; i < options->user_count; i++) {
+		scrubber_add_home(scrubber, options->users[i].home);
+		scrubber_add_user(scrubber, options->users[i].name);
+	}
+	scrubber_add_host(scrubber, options->host);
+	learn_release(scrubber, from->meta.os);
+	for (string_id id = 0; id < strings->rows.count; id++)
+		scrubber_learn(scrubber, strings_get(strings, id), strings_size(strings, id));
+	learn(scrubber, from->meta.command_line);
+	learn(scrubber, from->meta.product);
+	vec_for_each(&from->meta.extra, const struct profile_extra *, extra) {
+		learn(scrubber, extra->label);
+		learn(scrubber, extra->value);
+	}
+}
+
 static void prepare(struct sanitizer *s)
 {
 	const struct sanitize_options *o = s->options;
-	const struct strings *strings = &s->from->strings;
-	struct scrubber *scrubber = &s->scrubber;
 
-	scrubber->paths = o->removes[SANITIZE_PATHS];
-	scrubber->users = o->removes[SANITIZE_USERS];
-	scrubber->hosts = o->removes[SANITIZE_HOST];
-	scrubber_add_home(scrubber, o->home);
-	scrubber_add_user(scrubber, o->user);
-	scrubber_add_host(scrubber, o->host);
-	for (string_id id = 0; id < strings->rows.count; id++)
-		scrubber_learn(scrubber, strings_get(strings, id), strings_size(strings, id));
-	if (s->from->meta.command_line)
-		scrubber_learn(scrubber, s->from->meta.command_line,
-			       strlen(s->from->meta.command_line));
+	s->scrubber.paths = o->removes[SANITIZE_PATHS];
+	s->scrubber.users = o->removes[SANITIZE_USERS];
+	s->scrubber.hosts = o->removes[SANITIZE_HOST];
+	sanitize_learn(&s->scrubber, s->from, o);
 	/* Labels of waits are no names of functions. */
 	if (o->names && s->from->funcs.rows.count)
 		s->is_label = xcalloc(s->from->funcs.rows.count, sizeof(*s->is_label));

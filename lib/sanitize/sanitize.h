@@ -32,6 +32,10 @@ enum sanitize_class {
 		SANITIZE_CLASS_COUNT,
 };
 
+struct sanitize_user {
+	const char *name, *home; /* either may be NULL */
+};
+
 struct sanitize_options {
 	bool removes[SANITIZE_CLASS_COUNT];
 	/*
@@ -40,8 +44,10 @@ struct sanitize_options {
 	 */
 	const char *names;
 	uint8_t key[KEYED_HASH_KEY_SIZE]; /* of these hashes */
-	/* Names of this machine's, besides those that the profile tells; may be NULL. */
-	const char *user, *home, *host;
+	/* Names of this machine, besides those that the profile tells. */
+	const struct sanitize_user *users;
+	size_t user_count;
+	const char *host; /* may be NULL */
 };
 
 struct sanitize_counts {

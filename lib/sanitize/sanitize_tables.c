@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/profile/categories.h"
 #include "lib/sanitize/internal.h"
 
 #define NEW_MAP(map, table) ((map) = xcalloc((table).rows.count + 1, sizeof(*(map))))
@@ -57,6 +58,38 @@ static source_file_id copy_file(struct sanitizer *s, const struct source_file *f
 	else if (!files->rows.items[id].text)
 		source_files_set_text(files, id, xmemdup(from->text, from->size), from->size);
 	return id;
+}
+
+/*
+ * "[futex]", "[preempted]": what the program says of waits. Other frames without code are spans,
+ * which the recorded program has named.
+ */
+static bool is_wait(const char *name)
+{
+	size_t size = strspn(name + (*name == '['), "abcdefghijklmnopqrstuvwxyz0123456789_ ");
+
+	return *name == '[' && size < 40 && strcmp(name + 1 + size, "]") == 0;
+}
+
+/* True for frames in no file, of no language, and outside of the categories of code. */
+static bool is_told(const struct sanitizer *s, const struct frame *frame)
+{
+	const struct profile *p = s->from;
+	const char *category = frame->category < p->categories.count
+				       ? p->categories.items[frame->category].name
+				       : NULL;
+	const struct func *func;
+
+	if (frame->func == NO_FUNC || frame->module != NO_MODULE ||
+	    frame->language != LANGUAGE_NONE)
+		return false;
+	func = &p->funcs.rows.items[frame->func];
+	if (!func->is_named || func->module != NO_MODULE || func->file != NO_SOURCE_FILE)
+		return false;
+	if (frame->kind == PROFILE_FRAME_LABEL)
+		return !is_wait(strings_get(&p->strings, func->name)) ||
+		       frame->category == CATEGORY_OTHER;
+	return category && strcmp(category, "Other") == 0;
 }
 
 static bool is_kernel_func(const struct sanitizer *s, module_id module)
@@ -119,12 +152,40 @@ static void copy_files(struct sanitizer *s)
 	free(is_used);
 }
 
+static func_id span_func(struct sanitizer *s)
+{
+	const struct func row = {
+		.name = strings_intern(&s->into->strings, "span"),
+		.module = NO_MODULE,
+		.file = NO_SOURCE_FILE,
+		.is_named = true,
+	};
+
+	s->counts->unknown++;
+	return funcs_intern(&s->into->funcs, &row);
+}
+
+/* A function that only spans have is left out. */
+static void copy_funcs(struct sanitizer *s)
+{
+	const struct profile *from = s->from;
+	bool *is_used = xcalloc(from->funcs.rows.count + 1, sizeof(*is_used));
+
+	vec_for_each(&from->frames.rows, const struct frame *, frame) {
+		if (frame->func != NO_FUNC && !is_told(s, frame))
+			is_used[frame->func] = true;
+	}
+	for (func_id id = 0; id < from->funcs.rows.count; id++)
+		s->funcs[id] = is_used[id] ? copy_func(s, id) : NO_FUNC;
+	free(is_used);
+}
+
 static frame_id copy_frame(struct sanitizer *s, const struct frame *from)
 {
 	struct frame row = *from;
 
 	row.module = MAPPED(s->modules, row.module, NO_MODULE);
-	row.func = MAPPED(s->funcs, row.func, NO_FUNC);
+	row.func = is_told(s, from) ? span_func(s) : MAPPED(s->funcs, row.func, NO_FUNC);
 	row.symbol = MAPPED(s->symbols, row.symbol, NO_SYMBOL);
 	if (row.func != NO_FUNC && s->into->funcs.rows.items[row.func].file == NO_SOURCE_FILE)
 		row.line = 0;
@@ -145,8 +206,7 @@ void sanitize_tables(struct sanitizer *s)
 	for (size_t i = 0; i < from->modules.rows.count; i++)
 		s->modules[i] = copy_module(s, &from->modules.rows.items[i]);
 	copy_files(s);
-	for (func_id id = 0; id < from->funcs.rows.count; id++)
-		s->funcs[id] = copy_func(s, id);
+	copy_funcs(s);
 	for (size_t i = 0; i < from->symbols.rows.count; i++)
 		s->symbols[i] = copy_symbol(s, &from->symbols.rows.items[i]);
 	for (size_t i = 0; i < from->frames.rows.count; i++)

@@ -3,173 +3,12 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/run_markers.h"
 #include "lib/sanitize/internal.h"
-
-/* Kinds of texts that markers carry. */
-enum text_kind {
-	TEXT_UNKNOWN, /* left out */
-	TEXT_WORDS, /* the program's own, or a name that somebody chose for others to read */
-	TEXT_PATH,
-	TEXT_FOLDER, /* kept only with all other paths */
-	TEXT_ARGUMENTS,
-	TEXT_TASK, /* name of a thread or process */
-	TEXT_CONTAINER,
-};
-
-static const struct {
-	const char *schema, *key;
-	enum text_kind kind;
-} known_texts[] = {
-	{"exec", "program", TEXT_PATH},	       {"exec", "arguments", TEXT_ARGUMENTS},
-	{"exec", "folder", TEXT_FOLDER},       {"rename", "newName", TEXT_TASK},
-	{"cgroup", "path", TEXT_CONTAINER},    {"lost samples", "reason", TEXT_WORDS},
-	{"lost events", "reason", TEXT_WORDS}, {"throttled", "event", TEXT_WORDS},
-	{"signal", "sender", TEXT_TASK},       {"signal", "origin", TEXT_WORDS},
-	{"woken", "waker", TEXT_TASK},	       {"run", "variant", TEXT_WORDS},
-};
-
-static const char *text_of(const struct sanitizer *s, string_id id)
-{
-	return strings_get(&s->from->strings, id);
-}
-
-static enum text_kind kind_of(const struct sanitizer *s, const struct schema *schema,
-			      const struct schema_field *field)
-{
-	for (size_t i = 0; i < sizeof(known_texts) / sizeof(known_texts[0]); i++) {
-		if (strcmp(known_texts[i].schema, text_of(s, schema->name)) == 0 &&
-		    strcmp(known_texts[i].key, text_of(s, field->key)) == 0)
-			return known_texts[i].kind;
-	}
-	return TEXT_UNKNOWN;
-}
-
-static bool is_known_schema(const struct sanitizer *s, const struct schema *schema)
-{
-	for (size_t i = 0; i < sizeof(known_texts) / sizeof(known_texts[0]); i++) {
-		if (strcmp(known_texts[i].schema, text_of(s, schema->name)) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The class that takes such a text away; SANITIZE_CLASS_COUNT: none does. */
-static enum sanitize_class class_of(enum text_kind kind)
-{
-	switch (kind) {
-	case TEXT_FOLDER:
-		return SANITIZE_PATHS;
-	case TEXT_ARGUMENTS:
-		return SANITIZE_ARGS;
-	case TEXT_CONTAINER:
-		return SANITIZE_HOST;
-	default:
-		return SANITIZE_CLASS_COUNT;
-	}
-}
-
-static struct marker_value text_value(struct sanitizer *s, enum text_kind kind, string_id id)
-{
-	enum sanitize_class class = class_of(kind);
-	bool names_task = kind == TEXT_TASK && (s->options->removes[SANITIZE_PROCESSES] ||
-						s->options->removes[SANITIZE_THREADS]);
-
-	if (kind == TEXT_UNKNOWN) {
-		s->counts->unknown++;
-	} else if (names_task) {
-		s->counts->removed[SANITIZE_THREADS]++;
-	} else if (class != SANITIZE_CLASS_COUNT && s->options->removes[class]) {
-		s->counts->removed[class]++;
-	} else if (s->options->names && (kind == TEXT_TASK || kind == TEXT_PATH)) {
-		return marker_string(sanitize_name(s, id));
-	} else {
-		return marker_string(kind == TEXT_PATH ? sanitize_path(s, id)
-						       : sanitize_text(s, id));
-	}
-	return (struct marker_value){.type = FIELD_NONE};
-}
-
-/* Kept whatever is asked for: runs of the command, and what was lost. */
-static bool is_own_marker(const struct sanitizer *s, const struct schema *schema)
-{
-	static const char *const own[] = {"run", "lost samples", "lost events", "throttled"};
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-		if (strcmp(own[i], text_of(s, schema->name)) == 0)
-			return true;
-	}
-	return false;
-}
-
-static schema_id copy_schema(struct sanitizer *s, const struct schema *from)
-{
-	const struct schema_field *fields = schema_fields(&s->from->markers.schemas, from);
-	struct schema_field rows[SCHEMA_FIELDS_MAX];
-	struct schema row = *from;
-
-	for (uint32_t i = 0; i < row.field_count; i++) {
-		rows[i] = fields[i];
-		rows[i].key = sanitize_text(s, fields[i].key);
-		rows[i].label = sanitize_text(s, fields[i].label);
-	}
-	row.name = sanitize_text(s, row.name);
-	row.chart_label = sanitize_text(s, row.chart_label);
-	row.table_label = sanitize_text(s, row.table_label);
-	row.tooltip_label = sanitize_text(s, row.tooltip_label);
-	return schemas_intern(&s->into->markers.schemas, &row, rows);
-}
-
-static void copy_values(struct sanitizer *s, const struct marker *from, const struct marker *into,
-			const struct schema *schema)
-{
-	const struct schema_field *fields = schema_fields(&s->from->markers.schemas, schema);
-
-	for (uint32_t i = 0; i <= schema->field_count; i++) {
-		struct marker_value value = *marker_value(&s->from->markers, from, i);
-
-		if (value.type == FIELD_STRING)
-			value = i < schema->field_count
-					? text_value(s, kind_of(s, schema, &fields[i]),
-						     value.string)
-					: (struct marker_value){.type = FIELD_NONE};
-		else if (value.type == FIELD_STACK && value.stack != NO_STACK)
-			value.stack = s->stacks[value.stack];
-		*marker_value(&s->into->markers, into, i) = value;
-	}
-}
-
-static void copy_marker(struct sanitizer *s, const struct marker *from,
-			struct profile_thread *thread)
-{
-	const struct schema *schema = schemas_get(&s->from->markers.schemas, from->schema);
-	schema_id id;
-	struct marker row;
-
-	if (s->options->removes[SANITIZE_MARKERS] && !is_own_marker(s, schema)) {
-		s->counts->removed[SANITIZE_MARKERS]++;
-		return;
-	}
-	id = copy_schema(s, schema);
-	if (id == NO_SCHEMA) {
-		s->counts->unknown++;
-		return;
-	}
-	row = markers_make(&s->into->markers, id, from->start, from->end);
-	/* Names in other schemas are texts of the program that was recorded. */
-	if (is_known_schema(s, schema))
-		row.name = sanitize_text(s, from->name);
-	row.category = sanitize_text(s, from->category);
-	row.cause_tid = from->cause_tid;
-	row.cause_time = from->cause_time;
-	copy_values(s, from, &row, schema);
-	vec_push(&thread->markers, row);
-}
 
 /* Scrubs each text of a list by itself. */
 static string_id sanitize_list(struct sanitizer *s, string_id id)
 {
-	const char *text = text_of(s, id);
+	const char *text = strings_get(&s->from->strings, id);
 	size_t size = strings_size(&s->from->strings, id);
 	_cleanup_(strbuf_release) struct strbuf list = {0};
 
@@ -217,7 +56,7 @@ static void copy_thread(struct sanitizer *s, thread_id id, uint32_t process)
 		vec_push(&into->samples, copy);
 	}
 	vec_for_each(&from->markers, const struct marker *, marker)
-		copy_marker(s, marker, into);
+		sanitize_marker(s, marker, into);
 }
 
 static void copy_events(struct sanitizer *s)
@@ -230,15 +69,37 @@ static void copy_events(struct sanitizer *s)
 	}
 }
 
+/* Others may have been named by whoever recorded. */
+static bool is_known_counter(const struct sanitizer *s, string_id name)
+{
+	static const char *const known[] = {
+		"Memory",	    "Swap",	   "Threads",
+		"CPU time",	    "Page faults", "Major page faults",
+		"Context switches", "Block reads", "Block writes",
+	};
+
+	for (size_t i = 0; name != NO_STRING && i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(known[i], strings_get(&s->from->strings, name)) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void copy_counters(struct sanitizer *s)
 {
+	uint32_t number = 0;
+
 	vec_for_each(&s->from->counters.rows, const struct counter *, from) {
+		bool is_known = is_known_counter(s, from->name);
 		struct counter row = *from;
 
-		row.name = sanitize_text(s, from->name);
-		row.category = sanitize_text(s, from->category);
-		row.description = sanitize_text(s, from->description);
-		row.label = sanitize_text(s, from->label);
+		number++;
+		s->counts->unknown += !is_known;
+		row.name = is_known ? sanitize_text(s, from->name)
+				    : sanitize_numbered(s, "counter", number);
+		row.label = is_known ? sanitize_text(s, from->label) : row.name;
+		row.category = is_known ? sanitize_text(s, from->category) : NO_STRING;
+		row.description = is_known ? sanitize_text(s, from->description) : NO_STRING;
 		row.unit = sanitize_text(s, from->unit);
 		row.color = sanitize_text(s, from->color);
 		memset(&row.samples, 0, sizeof(row.samples));

@@ -3,46 +3,30 @@
 
 #include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/sanitize/net_addresses.h"
+#include "lib/sanitize/path_text.h"
 
-#define WORD_MIN 2
-
-/* "/home/alice/x.c": folders whose next part is a user's name. */
-static const char *const home_folders[] = {"/home/", "/Users/", "/var/home/", "/export/home/",
-					   "/usr/home/"};
-static const char *const system_folders[] = {"/usr/",	"/lib/",       "/lib64/",
-					     "/lib32/", "/libx32/",    "/bin/",
-					     "/sbin/",	"/nix/store/", "/gnu/store/"};
+static const char *const system_folders[] = {"/usr/",	 "/lib/", "/lib64/", "/lib32/",
+					     "/libx32/", "/bin/", "/sbin/"};
 /* Below a system folder, and yet one's own. */
 static const char *const own_folders[] = {"/usr/local/", "/usr/home/", "/usr/src/"};
-static const char *const common_users[] = {"root", "user", "host", "localhost", "home"};
+static const char kernel_modules[] = "/lib/modules/";
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 void scrubber_release(struct scrubber *s)
 {
-	vec_for_each(&s->homes, char **, home)
-		free(*home);
-	vec_release(&s->homes);
-	vec_for_each(&s->words, struct scrub_word *, word)
-		free(word->text);
-	vec_release(&s->words);
-}
-
-static bool begins_with(const char *text, size_t size, const char *prefix)
-{
-	size_t length = strlen(prefix);
-
-	return size >= length && memcmp(text, prefix, length) == 0;
+	homes_release(&s->homes);
+	private_words_release(&s->words);
 }
 
 static bool is_in_one_of(const char *path, size_t size, const char *const *folders, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (begins_with(path, size, folders[i]))
+		if (path_begins_with(path, size, folders[i]))
 			return true;
 	}
 	return false;
@@ -55,22 +39,6 @@ bool scrub_is_public_path(const char *path, size_t size)
 	       !memmem(path, size, "/../", 4);
 }
 
-static void add_word(struct scrubber *s, const char *text, size_t size, const char *becomes)
-{
-	if (size < WORD_MIN)
-		return;
-	for (size_t i = 0; i < COUNT_OF(common_users); i++) {
-		if (strlen(common_users[i]) == size &&
-		    strncasecmp(common_users[i], text, size) == 0)
-			return;
-	}
-	vec_for_each(&s->words, const struct scrub_word *, word) {
-		if (word->size == size && memcmp(word->text, text, size) == 0)
-			return;
-	}
-	vec_push(&s->words, (struct scrub_word){xstrndup(text, size), size, becomes});
-}
-
 void scrubber_add_home(struct scrubber *s, const char *path)
 {
 	size_t size = path ? strlen(path) : 0;
@@ -78,85 +46,65 @@ void scrubber_add_home(struct scrubber *s, const char *path)
 	while (size && path[size - 1] == '/')
 		size--;
 	if (size > 1 && *path == '/' && !scrub_is_public_path(path, size))
-		vec_push(&s->homes, xstrndup(path, size));
+		homes_add(&s->homes, path, size);
+}
+
+static void add_user(struct scrubber *s, const char *name, size_t size)
+{
+	private_words_add(&s->words, PRIVATE_USER, name, size, NULL);
+}
+
+/* Adds the parts of "INITECH/bob" and "bob@initech.com", too. */
+static void add_users(struct scrubber *s, const char *names, size_t size)
+{
+	for (size_t at = 0, start = 0; at <= size; at++) {
+		if (at < size && !strchr("/\\@+", names[at]))
+			continue;
+		add_user(s, names + start, at - start);
+		start = at + 1;
+	}
 }
 
 void scrubber_add_user(struct scrubber *s, const char *name)
 {
 	if (name)
-		add_word(s, name, strlen(name), "user");
+		add_users(s, name, strlen(name));
+}
+
+/* True for domains of one network: "lan", "local", "internal". */
+static bool is_common_domain(const char *domain)
+{
+	return !strchr(domain, '.') || strcmp(domain, "home.arpa") == 0;
 }
 
 void scrubber_add_host(struct scrubber *s, const char *name)
 {
+	const char *dot = name ? strchr(name, '.') : NULL;
+
 	if (!name)
 		return;
-	add_word(s, name, strlen(name), "host");
-	add_word(s, name, strcspn(name, "."), "host");
+	private_words_add(&s->words, PRIVATE_HOST, name, strlen(name), NULL);
+	private_words_add(&s->words, PRIVATE_HOST, name, strcspn(name, "."), NULL);
+	if (dot && !is_common_domain(dot + 1))
+		private_words_add(&s->words, PRIVATE_HOST, dot + 1, strlen(dot + 1), NULL);
 }
 
-/* Bytes that end a path in a text. */
-static bool ends_path(char c)
-{
-	return (unsigned char)c <= ' ' || strchr("\"'`<>|;,()[]{}=*?&", c);
-}
-
-/* True if a folder's name ends there. */
-static bool is_name_end(const char *path, size_t size, size_t at)
-{
-	return at == size || path[at] == '/' || path[at] == ':' || ends_path(path[at]);
-}
-
-/* Returns the size of the home folder in which an absolute path lies, 0: it lies in none. */
-static size_t home_size(const struct scrubber *s, const char *path, size_t size)
-{
-	vec_for_each(&s->homes, char *const *, home) {
-		size_t length = strlen(*home);
-
-		if (begins_with(path, size, *home) && is_name_end(path, size, length))
-			return length;
-	}
-	if (begins_with(path, size, "/root") && is_name_end(path, size, 5))
-		return 5;
-	for (size_t i = 0; i < COUNT_OF(home_folders); i++) {
-		size_t at = strlen(home_folders[i]);
-
-		if (!begins_with(path, size, home_folders[i]) || size == at || path[at] == '/')
-			continue;
-		while (at < size && path[at] != '/')
-			at++;
-		return at;
-	}
-	return 0;
-}
-
-/* Returns the end of the last home folder in a path, 0: there is none. */
-static size_t last_home_end(const struct scrubber *s, const char *path, size_t size)
+static size_t version_size(const char *release, size_t size)
 {
 	size_t end = 0;
 
-	for (size_t at = 0; at < size; at++) {
-		size_t home = path[at] == '/' ? home_size(s, path + at, size - at) : 0;
-
-		if (home)
-			end = at + home;
-	}
+	while (end < size && (isdigit((unsigned char)release[end]) || release[end] == '.'))
+		end++;
 	return end;
 }
 
-/*
- * Returns the end of "//user:password@machine:80" behind a colon, as in the address of a page; `at`
- * if there is no such thing.
- */
-static size_t machine_end(const char *text, size_t size, size_t at)
+void scrubber_add_release(struct scrubber *s, const char *release, size_t size)
 {
-	size_t end = at + 2;
+	size_t version = version_size(release, size);
+	_cleanup_free_ char *plain = xstrndup(release, version);
 
-	if (!at || text[at - 1] != ':' || !begins_with(text + at, size - at, "//"))
-		return at;
-	while (end < size && text[end] != '/' && !ends_path(text[end]))
-		end++;
-	return end > at + 2 ? end : at;
+	if (version && version < size)
+		private_words_add(&s->words, PRIVATE_HOST, release, size, plain);
 }
 
 /*
@@ -165,14 +113,14 @@ static size_t machine_end(const char *text, size_t size, size_t at)
  */
 static size_t path_end(const struct scrubber *s, const char *text, size_t size, size_t at)
 {
-	size_t end = machine_end(text, size, at);
+	size_t end = path_machine_end(text, size, at);
 
 	if (text[at] != '/')
 		return at;
 	if (at && (isalnum((unsigned char)text[at - 1]) || strchr("_-.~/", text[at - 1])) &&
-	    !home_size(s, text + at, size - at))
+	    !homes_size(&s->homes, text + at, size - at))
 		return at;
-	while (end < size && !ends_path(text[end]) && (text[end] != ':' || end == at))
+	while (end < size && !path_is_end(text[end]) && (text[end] != ':' || end == at))
 		end++;
 	return end - at > 1 ? end : at;
 }
@@ -184,60 +132,46 @@ void scrubber_learn(struct scrubber *s, const char *text, size_t size)
 
 		if (end == at)
 			continue;
-		while (at + 1 < end && text[at + 1] == '/')
-			at++;
-		home = home_size(s, text + at, end - at);
-		for (size_t name = home; home && name; name--) {
-			if (text[at + name - 1] == '/') {
-				add_word(s, text + at + name, home - name, "user");
-				break;
-			}
+		for (size_t slash = at; slash < end; slash++) {
+			size_t owner;
+
+			home = text[slash] == '/' ? homes_size(&s->homes, text + slash, end - slash)
+						  : 0;
+			if (!home)
+				continue;
+			owner = homes_owner_start(text + slash, home);
+			add_users(s, text + slash + owner, home - owner);
+			slash += home - 1;
 		}
 		at = end - 1;
 	}
 }
 
-static bool is_word_byte(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
-}
-
-static const struct scrub_word *find_word(const struct scrubber *s, const char *text, size_t size)
-{
-	const struct scrub_word *best = NULL;
-
-	vec_for_each(&s->words, const struct scrub_word *, word) {
-		bool is_wanted = *word->becomes == 'u' ? s->users : s->hosts;
-
-		if (is_wanted && begins_with(text, size, word->text) &&
-		    (size == word->size || !is_word_byte(text[word->size])) &&
-		    (!best || word->size > best->size))
-			best = word;
-	}
-	return best;
-}
-
 /* Appends a text in which all paths are as they shall be. */
 static void add_words(struct scrubber *s, struct strbuf *out, const char *text, size_t size)
 {
+	const bool wanted[PRIVATE_KIND_COUNT] = {
+		[PRIVATE_USER] = s->users,
+		[PRIVATE_HOST] = s->hosts,
+	};
+	uint64_t counts[PRIVATE_KIND_COUNT] = {0};
+	size_t done = 0;
+
 	for (size_t at = 0; at < size; at++) {
-		const struct scrub_word *word = NULL;
+		size_t mail = s->users ? mail_address_size(text, size, at) : 0;
+		size_t address = s->hosts && !mail ? ip_address_size(text, size, at) : 0;
 
-		if (s->words.count && (!at || !is_word_byte(text[at - 1])))
-			word = find_word(s, text + at, size - at);
-		if (!word) {
-			strbuf_addch(out, text[at]);
+		if (!mail && !address)
 			continue;
-		}
-		strbuf_adds(out, word->becomes);
-		*(*word->becomes == 'u' ? &s->changed_users : &s->changed_hosts) += 1;
-		at += word->size - 1;
+		private_words_replace(&s->words, wanted, out, text + done, at - done, counts);
+		strbuf_adds(out, mail ? "user@host" : "host");
+		counts[mail ? PRIVATE_USER : PRIVATE_HOST]++;
+		done = at + mail + address;
+		at = done - 1;
 	}
-}
-
-static bool is_separator(char c)
-{
-	return c == '/' || c == '\\';
+	private_words_replace(&s->words, wanted, out, text + done, size - done, counts);
+	s->changed_users += counts[PRIVATE_USER];
+	s->changed_hosts += counts[PRIVATE_HOST];
 }
 
 /* Appends "b" of "a/b/", and of "C:\a\b". */
@@ -245,13 +179,28 @@ static void add_last_part(struct scrubber *s, struct strbuf *out, const char *pa
 {
 	size_t start;
 
-	while (size > 1 && is_separator(path[size - 1]))
+	while (size > 1 && path_is_separator(path[size - 1]))
 		size--;
 	start = size;
-	while (start && !is_separator(path[start - 1]))
+	while (start && !path_is_separator(path[start - 1]))
 		start--;
 	s->changed_paths += start != 0;
 	add_words(s, out, path + start, size - start);
+}
+
+/* Modules lie in a folder with the name of the kernel's build. */
+static void add_public_path(struct scrubber *s, struct strbuf *out, const char *path, size_t size)
+{
+	const char *folder = s->hosts ? memmem(path, size, kernel_modules, strlen(kernel_modules))
+				      : NULL;
+	size_t head = folder ? (size_t)(folder - path) + strlen(kernel_modules) : 0, end = head;
+	size_t version = folder ? version_size(path + head, size - head) : 0;
+
+	while (folder && end < size && path[end] != '/')
+		end++;
+	add_words(s, out, path, head + version);
+	s->changed_hosts += head + version < end;
+	add_words(s, out, path + end, size - end);
 }
 
 static void add_path(struct scrubber *s, struct strbuf *out, const char *path, size_t size)
@@ -262,13 +211,13 @@ static void add_path(struct scrubber *s, struct strbuf *out, const char *path, s
 		path++;
 		size--;
 	}
-	home = s->paths ? last_home_end(s, path, size) : 0;
+	home = s->paths ? homes_last_end(&s->homes, path, size) : 0;
 	if (home && !memmem(path, size, "/..", 3)) {
 		s->changed_paths++;
 		strbuf_addch(out, '~');
 		add_words(s, out, path + home, size - home);
 	} else if (!s->paths || (!home && scrub_is_public_path(path, size))) {
-		add_words(s, out, path, size);
+		add_public_path(s, out, path, size);
 	} else {
 		add_last_part(s, out, path, size);
 	}
@@ -284,23 +233,36 @@ static void add_address(struct scrubber *s, struct strbuf *out, const char *path
 		strbuf_adds(out, "host");
 }
 
+/* "-I/home/bob/x.h" is no relative path. */
+static size_t relative_end(const struct scrubber *s, const char *text, size_t size, size_t at)
+{
+	size_t end = s->paths ? path_relative_end(text, size, at) : at, slash = at;
+
+	while (slash < end && !path_is_separator(text[slash]))
+		slash++;
+	return slash < end && homes_size(&s->homes, text + slash, end - slash) ? at : end;
+}
+
 void scrub_text(struct scrubber *s, struct strbuf *out, const char *text, size_t size)
 {
 	size_t done = 0;
 
 	for (size_t at = 0; at < size; at++) {
 		size_t end = path_end(s, text, size, at), path;
+		size_t relative = end == at ? relative_end(s, text, size, at) : at;
 
-		if (end == at)
+		if (end == at && relative == at)
 			continue;
 		add_words(s, out, text + done, at - done);
-		path = s->hosts ? machine_end(text, size, at) : at;
-		if (path > at)
+		path = s->hosts ? path_machine_end(text, size, at) : at;
+		if (relative > at)
+			add_last_part(s, out, text + at, relative - at);
+		else if (path > at)
 			add_address(s, out, text + path, end - path);
 		else
 			add_path(s, out, text + at, end - at);
-		done = end;
-		at = end - 1;
+		done = end > relative ? end : relative;
+		at = done - 1;
 	}
 	add_words(s, out, text + done, size - done);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Texts without what tells who recorded where. Paths in them keep their folders only below the
- * system's own; home folders become "~", and of other paths the last part is left. Names of users
- * and machines become "user" and "host" wherever they stand as words; addresses of pages lose their
- * machine.
+ * system's own; home folders become "~", and of other paths, also relative ones, the last part is
+ * left. Names of users and machines become "user" and "host" wherever they stand; addresses of
+ * pages lose their machine, and kernels what follows their version.
  */
 #ifndef PROF_LIB_SANITIZE_SCRUB_H
 #define PROF_LIB_SANITIZE_SCRUB_H
@@ -11,27 +11,24 @@
 #include <stdbool.h>
 
 #include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
-
-struct scrub_word {
-	char *text; /* owned */
-	size_t size;
-	const char *becomes;
-};
+#include "lib/sanitize/homes.h"
+#include "lib/sanitize/private_words.h"
 
 struct scrubber {
 	bool paths, users, hosts; /* are taken away */
-	VEC(char *) homes; /* besides the usual ones */
-	VEC(struct scrub_word) words;
+	struct homes homes;
+	struct private_words words;
 	uint64_t changed_paths, changed_users, changed_hosts; /* counts */
 };
 
 void scrubber_release(struct scrubber *s);
-/* Ignored: NULL, "/", and a name that everybody has ("root", "localhost"). */
+/* Ignored: NULL, "/", and names that many have ("root", "localhost", "ubuntu"). */
 void scrubber_add_home(struct scrubber *s, const char *path);
 void scrubber_add_user(struct scrubber *s, const char *name);
-/* Adds the name without its domain, too. */
+/* Adds the name without its domain, and the domain, too. */
 void scrubber_add_host(struct scrubber *s, const char *name);
+/* Adds the name of a kernel's build, "6.1.0-27-initech": its version stays. */
+void scrubber_add_release(struct scrubber *s, const char *release, size_t size);
 /* Adds the users in whose home folders a path of the text lies. */
 void scrubber_learn(struct scrubber *s, const char *text, size_t size);
 

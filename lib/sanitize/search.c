@@ -5,7 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/sanitize/scrub.h"
+#include "lib/sanitize/internal.h"
 
 /* Shorter arguments are also words of other things. */
 #define ARGUMENT_MIN 4
@@ -190,14 +190,10 @@ void sanitize_search(struct sanitize_findings *f, const struct profile *p,
 		     const struct profile *from, const struct sanitize_options *options, size_t max)
 {
 	struct search s = {.found = f, .max = max, .p = p, .from = from};
-	const struct strings *strings = &p->strings, *learnt = &from->strings;
+	const struct strings *strings = &p->strings;
 
 	s.scrubber.paths = s.scrubber.users = s.scrubber.hosts = true;
-	scrubber_add_home(&s.scrubber, options->home);
-	scrubber_add_user(&s.scrubber, options->user);
-	scrubber_add_host(&s.scrubber, options->host);
-	for (string_id id = 0; id < learnt->rows.count; id++)
-		scrubber_learn(&s.scrubber, strings_get(learnt, id), strings_size(learnt, id));
+	sanitize_learn(&s.scrubber, from, options);
 	add_arguments(&s);
 	mark_code(&s);
 	for (string_id id = 0; id < strings->rows.count; id++)

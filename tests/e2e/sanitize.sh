@@ -9,10 +9,36 @@
 home=$PWD/home/cordelia
 project=$PWD/lear-secret
 mkdir -p "$project" "$home/kent"
+# It also tells of itself: in a marker file, by the name of a thread, and by those of its functions.
 cat >"$home/kent/goneril.c" <<'TEXT'
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
 static volatile unsigned long sum;
 __attribute__((noinline)) void regan(void) { for (long i = 0; i < 150000000; i++) sum += i * i; }
-int main(void) { regan(); return 0; }
+__attribute__((noinline)) void CordeliaBegins(void) { regan(); }
+static unsigned long long now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+int main(void)
+{
+	char path[64];
+	FILE *file;
+	snprintf(path, sizeof(path), "marker-%d.txt", getpid());
+	file = fopen(path, "w+");
+	mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(file), 0);
+	setvbuf(file, NULL, _IOLBF, 0);
+	fprintf(file, "b %llu 1 duke of burgundyland #gloucesters eyes=gloucester cornwallkey=x\n", now());
+	prctl(PR_SET_NAME, "to k@lear.org");
+	CordeliaBegins();
+	fprintf(file, "e %llu 1\n", now());
+	return 0;
+}
 TEXT
 cat >"$project/Makefile" <<TEXT
 edgar: goneril.o
@@ -21,7 +47,7 @@ edgar: goneril.o
 goneril.o: $home/kent/goneril.c
 	cc -g -O1 -DALBANY=\$(ALBANY) -c -o goneril.o $home/kent/goneril.c
 TEXT
-run "$PROF" record -q --sources -o build.json.gz -- make -C "$project" ALBANY=burgundy
+run "$PROF" record -q --sources --span-frames --counter-interval 10 --wakers --signals -o build.json.gz -- make -C "$project" ALBANY=burgundy
 is "the build is recorded" "$status" 0
 
 texts() { # FILE: each string of it in a line
@@ -39,16 +65,19 @@ def walk(value):
 			walk(item)
 walk(json.load(sys.stdin))'
 }
-private="lear-secret|cordelia|storm-token|gloucester|oswaldplain|ALBANY|burgundy|$(hostname)|$PWD"
+private="lear-secret|lear[.]org|cordelia|storm-token|gloucester|oswaldplain|ALBANY|burgundy|cornwall|$(uname -r)|$PWD"
 texts build.json.gz >before.txt
-for word in lear-secret cordelia storm-token oswaldplain burgundy; do
+for word in lear-secret cordelia storm-token oswaldplain burgundy gloucesters cornwallkey lear.org; do
 	ok "before: $word is in it" grep -q "$word" before.txt
 done
 run "$PROF" convert --sanitize --check-sanitized build.json.gz -o clean.json.gz
 is "exit status" "$status" 0
 like "what was taken away is counted" "$err" 'taken away: [0-9]+ arguments, [0-9]+ paths.*source files'
 texts clean.json.gz >clean.txt
-is "no path, argument, user or host" "$(grep -nwE "$private" clean.txt)" ""
+is "no path, argument, user or host" "$(grep -niE "$private" clean.txt)" ""
+is "nor that of this machine" "$(grep -nwiF "$(hostname)" clean.txt)" ""
+ok "a user's name is hidden within others" grep -qx userBegins clean.txt
+ok "spans are there, without what they say" sh -c 'grep -qx span clean.txt && grep -qx marker clean.txt'
 is "no path outside of the system's folders" \
 	"$(grep -E '^/' clean.txt | grep -vE '^/(usr|lib|lib64|bin|sbin)/')" ""
 is "it is valid" "$(python3 "$root/tests/check_profile.py" clean.json.gz)" "clean.json.gz: ok"
@@ -56,7 +85,7 @@ top() { # FILE
 	"$PROF" report --format json "$1" | python3 -c '
 import json, sys
 rows = json.load(sys.stdin)["rows"]
-print([(r["function"], r["module"], r["self"]) for r in rows if r["module"] == "edgar"])'
+print(sorted((r["function"].replace("Cordelia", "user"), r["self"]) for r in rows if r["module"] == "edgar"))'
 }
 ok "the home folder is a tilde" grep -qx '[~]/kent/goneril.c' clean.txt
 like "it has the program's functions" "$(top clean.json.gz)" "regan"
@@ -67,7 +96,7 @@ unlike "with the same functions" "$out" 'regan.*\(only'
 
 run "$PROF" convert --check-sanitized build.json.gz -o never.json.gz
 is "not sanitized: exit status" "$status" 1
-like "says what is in it" "$err" 'is in it: .*(cordelia|lear-secret|storm)'
+like "says what is in it" "$err" 'is in it: .*(cordelia|lear|storm)'
 ok "and writes nothing" test ! -e never.json.gz
 run "$PROF" convert --check-sanitized clean.json.gz -o again.json.gz
 is "sanitized before: exit status" "$status" 0
@@ -87,7 +116,7 @@ head -c 16 /dev/urandom >key
 unlike "and with another one others" "$(hidden build.json.gz three.json.gz 2>/dev/null)" "${one%%$'\n'*}"
 is "it is valid, too" "$(python3 "$root/tests/check_profile.py" one.json.gz)" "one.json.gz: ok"
 
-run "$PROF" convert --only-thread edgar --time 0..100 --sanitize=all build.json.gz -o all.json.gz
+run "$PROF" convert --only-thread 'to k*' --time 0..100 --sanitize=all build.json.gz -o all.json.gz
 is "everything taken away: exit status" "$status" 0
 texts all.json.gz >all.txt
 is "no process has its name" "$(grep -cxE 'make|cc|edgar' <(gunzip -c all.json.gz | python3 -c '

@@ -42,8 +42,8 @@ static void check(const struct profile *p, const struct sanitize_options *option
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct sanitize_options options = {
-		.user = "alice", .home = "/srv/alice", .host = "box.lan"};
+	static const struct sanitize_user alice = {"alice", "/srv/alice"};
+	struct sanitize_options options = {.users = &alice, .user_count = 1, .host = "box.lan"};
 	struct sanitize_counts counts;
 	char *input = xmalloc(size + 1);
 	struct profile *p, *one;

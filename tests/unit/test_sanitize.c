@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "lib/base/alloc.h"
+#include "lib/profile/categories.h"
 #include "lib/profile/run_markers.h"
 #include "lib/sanitize/scrub.h"
 #include "lib/sanitize/search.h"
@@ -42,6 +43,7 @@ static void expect(bool is_path, const char *text, const char *expected)
 	scrubber_add_user(&s, "alice");
 	scrubber_add_user(&s, "root");
 	scrubber_add_host(&s, "box.example.org");
+	scrubber_add_release(&s, "6.1.0-27-initech", strlen("6.1.0-27-initech"));
 	scrubber_learn(&s, text, strlen(text));
 	if (is_path)
 		scrub_path(&s, &out, text, strlen(text));
@@ -73,6 +75,51 @@ static void test_paths(void **state)
 	expect(true, "", "");
 	expect(true, "[vdso]", "[vdso]");
 	expect(true, "C:\\Users\\bob\\x.c", "x.c");
+	expect(true, "/nix/store/0123-our-plans/lib/libx.so", "libx.so");
+	expect(true, "/home/INITECH/bob/x.c", "~/x.c");
+	expect(true, "/home/corp.initech.com/bob/bobs_x.c", "~/bobs_x.c");
+	expect(true, "/home/local/INITECH/bob/x/bob.c", "~/x/user.c");
+	expect(true, "/home/j.doe/x/j.doe.c", "~/x/user.c");
+	expect(true, "/home/bob@initech.com/x-bob.c", "~/x-user.c");
+	expect(true, "/lib/modules/6.1.0-27-initech/extra/x.ko", "/lib/modules/6.1.0/extra/x.ko");
+	expect(true, "/usr/lib/modules/6.9.1-other/x.ko", "/usr/lib/modules/6.9.1/x.ko");
+	expect(true, "/usr/lib/debug/vmlinux-6.1.0-27-initech", "/usr/lib/debug/vmlinux-6.1.0");
+	expect(true, "/lib/modules/x", "/lib/modules/");
+}
+
+static void test_relative_paths(void **state)
+{
+	(void)state;
+	expect(false, "f src/plans/x.js:3", "f x.js:3");
+	expect(false, "(lambda at ./plans/x.cc:12:3)", "(lambda at x.cc:12:3)");
+	expect(false, "../plans/run", "run");
+	expect(false, "home/bob/plans", "plans");
+	expect(false, "f C:\\plans\\x.js:3", "f C:x.js:3");
+	expect(false, "-I~/include/x.h ~/x.c", "-I~/include/x.h ~/x.c");
+	expect(false, "kworker/0:1-events jbd2/sda1-8", "kworker/0:1-events jbd2/sda1-8");
+	expect(false, "-I/home/bob/x.h -Iplans/x.h", "-I~/x.h x.h");
+	expect(false, "operator/= <a/b as c>::d", "operator/= <a/b as c>::d");
+}
+
+static void test_addresses(void **state)
+{
+	(void)state;
+	expect(false, "mail to x.y@initech.com, soon", "mail to user@host, soon");
+	expect(false, "conn 10.1.2.3:80 from 127.0.0.1", "conn host:80 from 127.0.0.1");
+	expect(false, "libx.so.1.2.3.4 v1.2.3.4 1.2.3.400", "libx.so.1.2.3.4 v1.2.3.4 1.2.3.400");
+	expect(false, "memcpy@GLIBC_2.14 foo@plt", "memcpy@GLIBC_2.14 foo@plt");
+	expect(false, "git.example.org", "git.host");
+}
+
+/* Names in other words and other case. */
+static void test_names_in_words(void **state)
+{
+	(void)state;
+	expect(false, "ALICE AliceServer libalice malice", "user userServer libuser muser");
+	expect(false, "boxer box_main startBox BOX1 libbox.so",
+	       "boxer host_main starthost host1 libhost.so");
+	expect(false, "bobbin bob_x Bob /home/bob", "bobbin user_x user ~");
+	expect(false, "ubuntu /home/ubuntu /home/shared shared_ptr", "ubuntu ~ ~ shared_ptr");
 }
 
 static void test_texts(void **state)
@@ -89,9 +136,8 @@ static void test_texts(void **state)
 	expect(false, "file:///home/bob/x.js:12", "file:~/x.js:12");
 	expect(false, "f()/srv/x", "f()x");
 	expect(false, "a/srv/people/alice\"", "a~\"");
-	expect(false, "a/srv/people/alicelost", "a/srv/people/alicelost");
+	expect(false, "a/srv/people/alicelost", "a/srv/people/userlost");
 	expect(false, "alice on box and box.example.org", "user on host and host");
-	expect(false, "malice boxer alice_", "malice boxer alice_");
 	expect(false, "bob has /home/bob/x", "user has ~/x");
 	expect(false, "root", "root");
 }
@@ -174,7 +220,8 @@ static struct profile *build(void)
 
 static struct sanitize_options by_default(void)
 {
-	struct sanitize_options o = {.user = "alice", .home = "/home/alice", .host = "box"};
+	static const struct sanitize_user alice = {"alice", "/home/alice"};
+	struct sanitize_options o = {.users = &alice, .user_count = 1, .host = "box"};
 
 #define DEFAULT_ROW(id, name, is_default, counted) o.removes[SANITIZE_##id] = is_default;
 	SANITIZE_CLASSES(DEFAULT_ROW)
@@ -315,13 +362,81 @@ static void test_kept_arguments(void **state)
 	profile_free(p);
 }
 
+static frame_id add_label(struct profile *p, const char *name, uint8_t category)
+{
+	const struct func func = {
+		.name = intern(p, name),
+		.module = NO_MODULE,
+		.file = NO_SOURCE_FILE,
+		.is_named = true,
+	};
+	const struct frame frame = {
+		.module = NO_MODULE,
+		.func = funcs_intern(&p->funcs, &func),
+		.symbol = NO_SYMBOL,
+		.kind = PROFILE_FRAME_LABEL,
+		.category = category,
+	};
+
+	return frames_intern(&p->frames, &frame);
+}
+
+/* Names of spans, their fields and counters are the recorded program's: none stays. */
+static void test_what_programs_tell(void **state)
+{
+	struct sanitize_options o = by_default();
+	struct sanitize_counts counts;
+	struct profile *p = build(), *into;
+	frame_id span = add_label(p, "order of Initech", CATEGORY_OTHER);
+	frame_id wait = add_label(p, "[read]", CATEGORY_BLOCKED);
+	const struct profile_thread *thread;
+	const struct marker *marker;
+
+	(void)state;
+	stacks_intern(&p->stacks, stacks_intern(&p->stacks, NO_STACK, span), wait);
+	add_marker(p, threads_get(&p->threads, 0), "span customer", "customer", "Initech");
+	add_marker(p, threads_get(&p->threads, 0), "rename", "customer", "Initech");
+	profile_counters_add(&p->counters, &(struct counter){
+						   .name = intern(p, "orders of Initech"),
+						   .category = intern(p, "Initech"),
+						   .description = intern(p, "Initech"),
+						   .label = intern(p, "Initech"),
+						   .unit = intern(p, "orders"),
+					   });
+	assert_int_equal(sanitize(&into, p, &o, &counts, NULL), 0);
+	for (string_id id = 0; id < into->strings.rows.count; id++) {
+		const char *text = strings_get(&into->strings, id);
+
+		assert_null(strcasestr(text, "initech"));
+		assert_null(strstr(text, "customer"));
+	}
+	assert_string_equal(func_name(into, into->frames.rows.items[span].func), "span");
+	assert_string_equal(func_name(into, into->frames.rows.items[wait].func), "[read]");
+	thread = &into->threads.rows.items[0];
+	assert_int_equal(thread->markers.count, 4);
+	marker = &thread->markers.items[2];
+	assert_string_equal(strings_get(&into->strings, marker->name), "marker");
+	assert_int_equal(schemas_get(&into->markers.schemas, marker->schema)->field_count, 0);
+	assert_string_equal(strings_get(&into->strings, into->counters.rows.items[0].name),
+			    "counter 1");
+	profile_free(into);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keyed_hash),     cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_texts),	       cmocka_unit_test(test_default),
-		cmocka_unit_test(test_names),	       cmocka_unit_test(test_other_classes),
+		cmocka_unit_test(test_keyed_hash),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_default),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_other_classes),
 		cmocka_unit_test(test_kept_arguments),
+		cmocka_unit_test(test_relative_paths),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_names_in_words),
+		cmocka_unit_test(test_what_programs_tell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

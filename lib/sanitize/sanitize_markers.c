@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "lib/sanitize/internal.h"
+
+/* Kinds of values that markers carry. */
+enum value_kind {
+	VALUE_UNKNOWN, /* left out */
+	VALUE_NUMBER, /* or a stack */
+	VALUE_WORDS, /* the program's own, or a name that somebody chose for others to read */
+	VALUE_PATH,
+	VALUE_FOLDER, /* kept only with all other paths */
+	VALUE_ARGUMENTS,
+	VALUE_TASK, /* name of a thread or process */
+	VALUE_CONTAINER,
+};
+
+/* Fields that the program writes. Those of other schemas are texts of whoever was recorded. */
+static const struct {
+	const char *schema, *key; /* NULL: the schema has no fields */
+	enum value_kind kind;
+} known[] = {
+	{"exec", "program", VALUE_PATH},
+	{"exec", "arguments", VALUE_ARGUMENTS},
+	{"exec", "folder", VALUE_FOLDER},
+	{"rename", "newName", VALUE_TASK},
+	{"cgroup", "path", VALUE_CONTAINER},
+	{"lost samples", "count", VALUE_NUMBER},
+	{"lost samples", "cpu", VALUE_NUMBER},
+	{"lost samples", "reason", VALUE_WORDS},
+	{"lost events", "count", VALUE_NUMBER},
+	{"lost events", "cpu", VALUE_NUMBER},
+	{"lost events", "reason", VALUE_WORDS},
+	{"throttled", "count", VALUE_NUMBER},
+	{"throttled", "cpu", VALUE_NUMBER},
+	{"throttled", "event", VALUE_WORDS},
+	{"signal", "sender", VALUE_TASK},
+	{"signal", "pid", VALUE_NUMBER},
+	{"signal", "origin", VALUE_WORDS},
+	{"signal", "stack", VALUE_NUMBER},
+	{"woken", "waker", VALUE_TASK},
+	{"woken", "pid", VALUE_NUMBER},
+	{"woken", "tid", VALUE_NUMBER},
+	{"woken", "stack", VALUE_NUMBER},
+	{"run", "iteration", VALUE_NUMBER},
+	{"run", "variant", VALUE_WORDS},
+	{"run", "variantNumber", VALUE_NUMBER},
+	{"run", "status", VALUE_NUMBER},
+	{"run", "wall", VALUE_NUMBER},
+	{"run", "cpu", VALUE_NUMBER},
+	{"run", "looks", VALUE_NUMBER},
+	{"run", "seed", VALUE_NUMBER},
+	{"Slow call", "call", VALUE_WORDS},
+	{"Slow call", "fd", VALUE_NUMBER},
+	{"Slow call", "taken", VALUE_WORDS},
+	{"Disk wait", "call", VALUE_WORDS},
+	{"Disk wait", "fd", VALUE_NUMBER},
+	{"Disk wait", "taken", VALUE_WORDS},
+	{"Page fault", "call", VALUE_WORDS},
+	{"Page fault", "fd", VALUE_NUMBER},
+	{"Page fault", "taken", VALUE_WORDS},
+	{"Lock", "call", VALUE_WORDS},
+	{"Lock", "fd", VALUE_NUMBER},
+	{"Lock", "taken", VALUE_WORDS},
+	{"markers left out", "count", VALUE_NUMBER},
+	{"cut", NULL, VALUE_UNKNOWN},
+};
+
+#define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
+
+static const char *text_of(const struct sanitizer *s, string_id id)
+{
+	return strings_get(&s->from->strings, id);
+}
+
+static enum value_kind kind_of(const struct sanitizer *s, const struct schema *schema,
+			       const struct schema_field *field)
+{
+	for (size_t i = 0; i < KNOWN_COUNT; i++) {
+		if (known[i].key && strcmp(known[i].schema, text_of(s, schema->name)) == 0 &&
+		    strcmp(known[i].key, text_of(s, field->key)) == 0)
+			return known[i].kind;
+	}
+	return VALUE_UNKNOWN;
+}
+
+static bool is_known(const struct sanitizer *s, const struct schema *schema)
+{
+	for (size_t i = 0; i < KNOWN_COUNT; i++) {
+		if (strcmp(known[i].schema, text_of(s, schema->name)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Kept whatever is asked for: runs of the command, and what was lost. */
+static bool is_own(const struct sanitizer *s, const struct schema *schema)
+{
+	static const char *const own[] = {"run", "lost samples", "lost events", "throttled", "cut"};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		if (strcmp(own[i], text_of(s, schema->name)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The class that takes such a text away; SANITIZE_CLASS_COUNT: none does. */
+static enum sanitize_class class_of(enum value_kind kind)
+{
+	switch (kind) {
+	case VALUE_FOLDER:
+		return SANITIZE_PATHS;
+	case VALUE_ARGUMENTS:
+		return SANITIZE_ARGS;
+	case VALUE_CONTAINER:
+		return SANITIZE_HOST;
+	default:
+		return SANITIZE_CLASS_COUNT;
+	}
+}
+
+static string_id task_or_path(struct sanitizer *s, enum value_kind kind, string_id id)
+{
+	if (kind == VALUE_TASK)
+		return sanitize_program_name(s, id);
+	return s->options->names ? sanitize_name(s, id) : sanitize_path(s, id);
+}
+
+static struct marker_value text_value(struct sanitizer *s, enum value_kind kind, string_id id)
+{
+	enum sanitize_class class = class_of(kind);
+	bool names_task = kind == VALUE_TASK && (s->options->removes[SANITIZE_PROCESSES] ||
+						 s->options->removes[SANITIZE_THREADS]);
+
+	if (kind == VALUE_UNKNOWN || kind == VALUE_NUMBER)
+		s->counts->unknown++;
+	else if (names_task)
+		s->counts->removed[SANITIZE_THREADS]++;
+	else if (class != SANITIZE_CLASS_COUNT && s->options->removes[class])
+		s->counts->removed[class]++;
+	else if (kind == VALUE_TASK || kind == VALUE_PATH)
+		return marker_string(task_or_path(s, kind, id));
+	else
+		return marker_string(sanitize_text(s, id));
+	return (struct marker_value){.type = FIELD_NONE};
+}
+
+static schema_id copy_schema(struct sanitizer *s, const struct schema *from)
+{
+	const struct schema_field *fields = schema_fields(&s->from->markers.schemas, from);
+	struct schema_field rows[SCHEMA_FIELDS_MAX];
+	struct schema row = *from;
+
+	row.field_count = 0;
+	for (uint32_t i = 0; i < from->field_count; i++) {
+		if (kind_of(s, from, &fields[i]) == VALUE_UNKNOWN)
+			continue;
+		rows[row.field_count].key = sanitize_text(s, fields[i].key);
+		rows[row.field_count].label = sanitize_text(s, fields[i].label);
+		rows[row.field_count++].type = fields[i].type;
+	}
+	row.name = sanitize_text(s, row.name);
+	row.chart_label = sanitize_text(s, row.chart_label);
+	row.table_label = sanitize_text(s, row.table_label);
+	row.tooltip_label = sanitize_text(s, row.tooltip_label);
+	return schemas_intern(&s->into->markers.schemas, &row, rows);
+}
+
+/* Tells only that something was: not even names of fields are known to be harmless. */
+static schema_id unknown_schema(struct sanitizer *s)
+{
+	const struct schema row = {
+		.name = strings_intern(&s->into->strings, "marker"),
+		.chart_label = NO_STRING,
+		.table_label = NO_STRING,
+		.tooltip_label = NO_STRING,
+		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
+	};
+
+	return schemas_intern(&s->into->markers.schemas, &row, NULL);
+}
+
+static void copy_values(struct sanitizer *s, const struct marker *from, const struct marker *into,
+			const struct schema *schema)
+{
+	const struct schema_field *fields = schema_fields(&s->from->markers.schemas, schema);
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i <= schema->field_count; i++) {
+		struct marker_value value = *marker_value(&s->from->markers, from, i);
+		bool is_cause = i == schema->field_count;
+		enum value_kind kind = is_cause ? VALUE_NUMBER : kind_of(s, schema, &fields[i]);
+
+		if (value.type == FIELD_STRING)
+			value = text_value(s, kind, value.string);
+		else if (value.type == FIELD_STACK && value.stack != NO_STACK)
+			value.stack = s->stacks[value.stack];
+		if (kind != VALUE_UNKNOWN)
+			*marker_value(&s->into->markers, into, kept++) = value;
+	}
+}
+
+/* Keeps the stack of the cause, which comes after the fields. */
+static void copy_cause(struct sanitizer *s, const struct marker *from, const struct marker *into)
+{
+	stack_id cause = marker_cause(&s->from->markers, from);
+
+	if (cause != NO_STACK)
+		*marker_value(&s->into->markers, into, 0) = marker_stack(s->stacks[cause]);
+}
+
+void sanitize_marker(struct sanitizer *s, const struct marker *from, struct profile_thread *thread)
+{
+	const struct schema *schema = schemas_get(&s->from->markers.schemas, from->schema);
+	bool knows = is_known(s, schema);
+	schema_id id;
+	struct marker row;
+
+	if (s->options->removes[SANITIZE_MARKERS] && !is_own(s, schema)) {
+		s->counts->removed[SANITIZE_MARKERS]++;
+		return;
+	}
+	id = knows ? copy_schema(s, schema) : unknown_schema(s);
+	s->counts->unknown += !knows;
+	if (id == NO_SCHEMA) {
+		s->counts->unknown += knows;
+		return;
+	}
+	row = markers_make(&s->into->markers, id, from->start, from->end);
+	if (knows) {
+		row.name = sanitize_text(s, from->name);
+		row.category = sanitize_text(s, from->category);
+	}
+	row.cause_tid = from->cause_tid;
+	row.cause_time = from->cause_time;
+	if (knows)
+		copy_values(s, from, &row, schema);
+	else
+		copy_cause(s, from, &row);
+	vec_push(&thread->markers, row);
+}

@@ -196,7 +196,7 @@ static int show_assembly(const struct report_options *o, const struct profile_fi
 {
 	struct report_rows rows = {0};
 	struct assembly a;
-	int ret = assembly_make(&a, file->profile, q, o->annotate, err);
+	int ret = assembly_make(&a, file->profile, q, o->annotate, o->debug_dirs, err);
 
 	if (ret) {
 		ret = error_wrap(err, "%s", file->label);

@@ -19,8 +19,9 @@
 /* LLVMDisassembler_Option_… */
 #define OPTION_HEX 2u
 #define OPTION_OTHER_SYNTAX 4u /* of x86: Intel's */
-/* LLVMDisassembler_ReferenceType_In_Branch */
+/* LLVMDisassembler_ReferenceType_In_… */
 #define REFERENCE_BRANCH 1u
+#define REFERENCE_PC_LOAD 2u
 #define TEXT_SIZE 256
 
 typedef const char *lookup_fn(void *ctx, uint64_t value, uint64_t *type, uint64_t pc,
@@ -116,21 +117,28 @@ static int load(struct error *err)
 	return -ENOENT;
 }
 
+/* Addresses that the instruction tells. */
+struct noted {
+	uint64_t target, data; /* NO_TARGET: none */
+};
+
 /* Notes where the instruction goes, and gives it no name: addresses are then printed. */
 static const char *note_target(void *ctx, uint64_t value, uint64_t *type, uint64_t pc,
 			       const char **name)
 {
-	uint64_t *target = ctx;
+	struct noted *noted = ctx;
 
 	(void)pc;
 	if (*type == REFERENCE_BRANCH)
-		*target = value;
+		noted->target = value;
+	else if (*type == REFERENCE_PC_LOAD)
+		noted->data = value;
 	*type = 0;
 	*name = NULL;
 	return NULL;
 }
 
-static int open_disassembler(void **out, const struct machine *m, uint64_t *target,
+static int open_disassembler(void **out, const struct machine *m, struct noted *noted,
 			     struct error *err)
 {
 	void (*initialize)(void);
@@ -142,7 +150,7 @@ static int open_disassembler(void **out, const struct machine *m, uint64_t *targ
 		if (find(llvm.handle, m->initializers[i], &initialize))
 			initialize();
 	}
-	*out = ret ? NULL : llvm.create(m->triple, "", m->features, target, 0, NULL, note_target);
+	*out = ret ? NULL : llvm.create(m->triple, "", m->features, noted, 0, NULL, note_target);
 	pthread_mutex_unlock(&loading);
 	if (ret)
 		return ret;
@@ -213,13 +221,14 @@ static void add_instruction(struct disassembly *d, const struct instruction *row
 	last->text = text;
 	last->size += row->size;
 	last->target = row->target;
+	last->data = row->data;
 }
 
 int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, size_t size,
 		uint64_t address, struct error *err)
 {
 	const struct machine *m = machines, *end = machines + sizeof(machines) / sizeof(*machines);
-	uint64_t target = NO_TARGET;
+	struct noted noted;
 	void *disassembler;
 	int ret;
 
@@ -228,7 +237,7 @@ int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, si
 		m++;
 	if (m == end)
 		return error_text(err, -ENOTSUP, "no assembly for the machine %u", machine);
-	ret = open_disassembler(&disassembler, m, &target, err);
+	ret = open_disassembler(&disassembler, m, &noted, err);
 	if (ret)
 		return ret;
 	d->arch = m->arch;
@@ -238,10 +247,11 @@ int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, si
 		char text[TEXT_SIZE] = "";
 		size_t room = size - at;
 
-		target = NO_TARGET;
+		noted = (struct noted){NO_TARGET, NO_TARGET};
 		row.size = (uint32_t)llvm.instruction(disassembler, (uint8_t *)code + at, room,
 						      address + at, text, sizeof(text));
-		row.target = row.size ? target : NO_TARGET;
+		row.target = row.size ? noted.target : NO_TARGET;
+		row.data = row.size ? noted.data : NO_TARGET;
 		if (row.size) {
 			row.text = plain(text);
 		} else {
@@ -253,6 +263,22 @@ int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, si
 	}
 	llvm.dispose(disassembler);
 	return 0;
+}
+
+char *instruction_text(const struct instruction *row, const char *name, uint64_t start)
+{
+	uint64_t address = row->target != NO_TARGET ? row->target : row->data;
+	char *data = row->target == NO_TARGET && row->data != NO_TARGET
+			     ? xasprintf("%s # 0x%" PRIx64, row->text, row->data)
+			     : xstrdup(row->text);
+	char *text;
+
+	if (!name || address == NO_TARGET || address < start)
+		return data;
+	text = address == start ? xasprintf("%s <%s>", data, name)
+				: xasprintf("%s <%s+0x%" PRIx64 ">", data, name, address - start);
+	free(data);
+	return text;
 }
 
 void disassembly_release(struct disassembly *d)

@@ -18,6 +18,7 @@ struct instruction {
 	uint32_t offset, size; /* in the code */
 	char *text; /* owned; ".byte 0x…" where the bytes are no instruction */
 	uint64_t target; /* address that it jumps to or calls; NO_TARGET: none that it tells */
+	uint64_t data; /* address relative to its own that it takes or reads; NO_TARGET: none */
 };
 
 struct disassembly {
@@ -31,6 +32,11 @@ struct disassembly {
  */
 int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, size_t size,
 		uint64_t address, struct error *err);
+/*
+ * The text with the address of data that it takes, and with the name, if there is one, of the
+ * function at `start` that it goes or points to: "call 0x1234 <main+0x4>". The caller frees.
+ */
+char *instruction_text(const struct instruction *row, const char *name, uint64_t start);
 void disassembly_release(struct disassembly *d);
 
 #endif

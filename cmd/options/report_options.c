@@ -23,6 +23,7 @@ enum {
 	OPTION_CALLEES,
 	OPTION_ANNOTATE,
 	OPTION_ASM,
+	OPTION_DEBUG_DIR,
 	OPTION_MARKERS,
 	OPTION_MIN,
 	OPTION_LIMIT,
@@ -39,6 +40,7 @@ static const struct option longs[] = {
 	QUERY_LONG_OPTIONS,
 	{"annotate", required_argument, NULL, OPTION_ANNOTATE},
 	{"asm", no_argument, NULL, OPTION_ASM},
+	{"debug-dir", required_argument, NULL, OPTION_DEBUG_DIR},
 	{"markers", no_argument, NULL, OPTION_MARKERS},
 	{"min", required_argument, NULL, OPTION_MIN},
 	{"limit", required_argument, NULL, OPTION_LIMIT},
@@ -64,6 +66,7 @@ static void print_help(void)
 	       "  --callees NAME         what a function calls\n"
 	       "  --annotate NAME        source lines of a function\n"
 	       "  --asm                  with --annotate: its instructions\n"
+	       "  --debug-dir DIR        with --asm: look there for programs; may be repeated\n"
 	       "  --markers              list markers (those of --process, --thread, --time)\n"
 	       "  --min PERCENT          leave out what has less in total (trees: 0.5)\n"
 	       "  --limit COUNT          rows, 0 for all (text, markdown: 40, trees: 200)\n"
@@ -116,6 +119,21 @@ static int set_format(struct report_options *o, const char *value, struct error 
 	return format < 0 ? format : 0;
 }
 
+static int add_debug_dir(struct report_options *o, const char *value, struct error *err)
+{
+	size_t count = 0;
+
+	while (o->debug_dirs[count])
+		count++;
+	if (!*value)
+		return error_text(err, -EINVAL, "--debug-dir: must not be empty");
+	if (count == REPORT_DEBUG_DIRS_MAX)
+		return error_text(err, -EINVAL, "--debug-dir: more than %d folders",
+				  REPORT_DEBUG_DIRS_MAX);
+	o->debug_dirs[count] = value;
+	return 0;
+}
+
 static int set_option(void *ctx, int option, const char *value, struct error *err)
 {
 	struct report_options *o = ctx;
@@ -140,6 +158,8 @@ static int set_option(void *ctx, int option, const char *value, struct error *er
 	case OPTION_ASM:
 		o->assembly = true;
 		return 0;
+	case OPTION_DEBUG_DIR:
+		return add_debug_dir(o, value, err);
 	case OPTION_MARKERS:
 		o->markers = true;
 		return 0;
@@ -187,6 +207,8 @@ static int complete(struct report_options *o, struct error *err)
 		return ret;
 	if (o->assembly && !o->annotate)
 		return error_text(err, -EINVAL, "--asm: of which function? give --annotate, too");
+	if (o->debug_dirs[0] && !o->assembly)
+		return error_text(err, -EINVAL, "--debug-dir: is for --asm");
 	o->listing.for_people = o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN;
 	if (o->is_tree && !query_by_has_stacks(o->tree.by))
 		return error_text(err, -EINVAL, "--by %s: stacks are not made of those",

@@ -5,6 +5,8 @@
 
 #include "cmd/text/query_listing.h"
 
+#define REPORT_DEBUG_DIRS_MAX 16
+
 enum report_format {
 	REPORT_TEXT,
 	REPORT_JSON,
@@ -22,6 +24,7 @@ struct report_options {
 	bool markers; /* a list of those instead */
 	const char *annotate; /* NULL, or the function whose lines are shown instead */
 	bool assembly; /* its instructions instead of its lines */
+	const char *debug_dirs[REPORT_DEBUG_DIRS_MAX + 1]; /* NULL-terminated */
 	struct query_tree_options tree;
 	struct query_listing_options listing;
 };

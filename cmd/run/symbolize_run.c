@@ -4,11 +4,11 @@
 #include <pthread.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/text/progress.h"
 #include "lib/base/alloc.h"
-#include "symbolize/debuginfo/debug_fetch.h"
 #include "symbolize/symbolize.h"
 
 /* Limit for all downloads of one profile. */
@@ -134,4 +134,25 @@ void symbolize_run(struct profile *p, const struct symbolize_run_options *option
 				     .ctx = &n,
 			     });
 	finding_release(&n);
+}
+
+int symbolize_run_fetch(const struct debug_request *request)
+{
+	const struct debug_fetcher_options options = {
+		.command = symbolize_run_fetch_command,
+		.limit_ns = DOWNLOAD_NS,
+	};
+	struct debug_fetcher *fetcher;
+	enum symbol_reason reason;
+	int fd;
+
+	if (!symbolize_run_downloads())
+		return -1;
+	fetcher = debug_fetcher_new(&options);
+	fd = debug_fetch(fetcher, request, &reason);
+	debug_fetcher_free(fetcher);
+	/* The client has written it just now. */
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET);
+	return fd;
 }

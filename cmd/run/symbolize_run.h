@@ -7,6 +7,7 @@
 #include "lib/base/file_set.h"
 #include "lib/base/identity.h"
 #include "lib/profile/profile.h"
+#include "symbolize/debuginfo/debug_fetch.h"
 #include "symbolize/kernel/kernel_table.h"
 
 struct symbolize_run_options {
@@ -26,6 +27,12 @@ struct symbolize_run_options {
 bool symbolize_run_downloads(void);
 /* Program and arguments of the process that downloads, NULL-terminated. */
 extern const char *const symbolize_run_fetch_command[];
+
+/*
+ * Gets one file from the servers that the environment names, as the current user. Returns a
+ * descriptor; -1: there are no servers, or none has it.
+ */
+int symbolize_run_fetch(const struct debug_request *request);
 
 void symbolize_run(struct profile *p, const struct symbolize_run_options *options);
 

@@ -99,16 +99,33 @@ static uint64_t weigh(struct places *places, const struct query *q, symbol_id sy
 	return total;
 }
 
-/* Appends "<main+0x12>" to a jump within the function. */
+/* Returns the function in that place; NO_SYMBOL: the profile has none there. */
+static symbol_id find_symbol(const struct profile *p, module_id module, uint64_t rva)
+{
+	for (symbol_id id = 0; id < p->symbols.rows.count; id++) {
+		const struct symbol *row = &p->symbols.rows.items[id];
+
+		if (row->module == module && rva >= row->rva &&
+		    (rva == row->rva || rva - row->rva < row->size))
+			return id;
+	}
+	return NO_SYMBOL;
+}
+
+/* Appends "<main+0x12>" to a jump within the function, and to calls of others with samples. */
 static char *name_target(const struct profile *p, const struct symbol *symbol,
 			 const struct instruction *row, uint64_t size)
 {
-	const char *name = strings_get(&p->strings, symbol->name);
+	uint64_t address = row->target != NO_TARGET ? row->target : row->data;
+	symbol_id other;
 
-	if (row->target == NO_TARGET || row->target < symbol->rva ||
-	    row->target - symbol->rva >= size)
-		return xstrdup(row->text);
-	return xasprintf("%s <%s+0x%" PRIx64 ">", row->text, name, row->target - symbol->rva);
+	if (address != NO_TARGET && address >= symbol->rva && address - symbol->rva < size)
+		return instruction_text(row, strings_get(&p->strings, symbol->name), symbol->rva);
+	other = address == NO_TARGET ? NO_SYMBOL : find_symbol(p, symbol->module, address);
+	if (other == NO_SYMBOL)
+		return instruction_text(row, NULL, 0);
+	symbol = &p->symbols.rows.items[other];
+	return instruction_text(row, strings_get(&p->strings, symbol->name), symbol->rva);
 }
 
 /* A sample within an instruction, as a call that has not returned, counts for it. */
@@ -188,13 +205,12 @@ static void find_functions(struct assembly *a, const struct query *q, const char
 		a->functions.count = FUNCTIONS_MAX;
 }
 
-static struct file_set *find_files(struct profile *p)
+static struct file_set *find_files(struct profile *p, const char *const *dirs)
 {
-	static const char *const no_dirs[] = {NULL};
 	const struct lookup lookup = {
 		.profile = p,
 		.os = p->meta.os ? p->meta.os : "",
-		.dirs = no_dirs,
+		.dirs = dirs,
 	};
 	struct file_set *files = file_set_new(RESERVED_FILES);
 
@@ -202,9 +218,10 @@ static struct file_set *find_files(struct profile *p)
 	return files;
 }
 
-static int show(struct assembly *a, struct profile *p, const struct query *q, struct error *err)
+static int show(struct assembly *a, struct profile *p, const struct query *q,
+		const char *const *dirs, struct error *err)
 {
-	struct file_set *files = find_files(p);
+	struct file_set *files = find_files(p, dirs);
 	int ret = 0;
 
 	vec_for_each(&a->functions, struct assembly_function *, f) {
@@ -223,7 +240,7 @@ static int show(struct assembly *a, struct profile *p, const struct query *q, st
 }
 
 int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
-		  const char *function, struct error *err)
+		  const char *function, const char *const *dirs, struct error *err)
 {
 	struct identity owner = identity_of_invoker(), before;
 	int ret;
@@ -234,7 +251,7 @@ int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
 		return error_text(err, -ENODATA, "no sample with a native function %s", function);
 	before = identity_assume_files(&owner);
 	ret = before.failure ? error_set(err, before.failure, "read files as user %u", owner.uid)
-			     : show(a, p, q, err);
+			     : show(a, p, q, dirs, err);
 	identity_restore_files(&before);
 	return ret;
 }

@@ -27,10 +27,11 @@ struct assembly {
 /*
  * Finds the code of all functions of that name here, by build id, with the permissions of the
  * invoking user, who also finds the files of the profile's modules thereby. -ENODATA: no sample has
- * such a function; else why the code of the heaviest cannot be shown.
+ * such a function; else why the code of the heaviest cannot be shown. `dirs`: folders of
+ * --debug-dir, NULL-terminated.
  */
 int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
-		  const char *function, struct error *err);
+		  const char *function, const char *const *dirs, struct error *err);
 void assembly_release(struct assembly *a);
 /* For people; a listing of its own. */
 void assembly_list_function(struct listing *l, const struct assembly_function *function,

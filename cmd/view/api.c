@@ -71,7 +71,7 @@ static json_t *source(const struct api *api, const json_t *request, struct error
 		error_text(err, -ENOENT, "the profile has no such lib");
 		return NULL;
 	}
-	text = viewed_profile_source(v, path, &size, err);
+	text = viewed_profile_source(v, module, path, &size, err);
 	return text ? json_pack("{s:o}", "source", api_text(text, size)) : NULL;
 }
 

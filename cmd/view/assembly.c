@@ -11,7 +11,12 @@
 /* Targets of one function that get a name. */
 #define TARGETS_MAX 4096
 
-/* Appends "<main+0x12>" to instructions that go there. */
+static uint64_t address_of(const struct instruction *row)
+{
+	return row->target != NO_TARGET ? row->target : row->data;
+}
+
+/* Appends "<main+0x12>" to instructions that go or point there. */
 static void name_targets(struct viewed_profile *v, module_id module, struct disassembly *d)
 {
 	struct {
@@ -21,26 +26,23 @@ static void name_targets(struct viewed_profile *v, module_id module, struct disa
 	size_t next = 0;
 
 	vec_for_each(&d->rows, const struct instruction *, row) {
-		if (row->target != NO_TARGET && targets.list.count < TARGETS_MAX)
-			vec_push(&targets.list, row->target);
+		if (address_of(row) != NO_TARGET && targets.list.count < TARGETS_MAX)
+			vec_push(&targets.list, address_of(row));
 	}
 	places = xcalloc(targets.list.count + 1, sizeof(*places));
 	if (targets.list.count)
 		viewed_profile_name(v, module, targets.list.items, targets.list.count, places);
 	vec_for_each(&d->rows, struct instruction *, row) {
 		const struct viewed_place *place = &places[next];
-		uint64_t distance;
+		const char *name = NULL;
 		char *text;
 
-		if (row->target == NO_TARGET || next == targets.list.count)
+		if (address_of(row) == NO_TARGET || next == targets.list.count)
 			continue;
 		next++;
-		if (!place->levels.count || !place->has_start || place->start > row->target)
-			continue;
-		distance = row->target - place->start;
-		text = distance ? xasprintf("%s <%s+0x%" PRIx64 ">", row->text,
-					    vec_last(&place->levels).func, distance)
-				: xasprintf("%s <%s>", row->text, vec_last(&place->levels).func);
+		if (place->levels.count && place->has_start)
+			name = vec_last(&place->levels).func;
+		text = instruction_text(row, name, place->start);
 		free(row->text);
 		row->text = text;
 	}
@@ -82,6 +84,7 @@ static int read_code(struct function_code *code, struct viewed_profile *v, modul
 	const struct module *row = &v->profile->modules.rows.items[module];
 	int ret;
 
+	viewed_profile_fetch(v, module);
 	pthread_mutex_lock(&v->lock);
 	if (row->file_key != UINT32_MAX)
 		file_set_need(v->files, &row->file_key, 1);

@@ -15,6 +15,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/open_regular.h"
 #include "lib/base/text.h"
+#include "lib/binary/binary.h"
 #include "lib/profile/symbol_reason.h"
 #include "symbolize/source_texts.h"
 
@@ -115,6 +116,7 @@ static void find_files(struct viewed_profile *v)
 	v->files = file_set_new(RESERVED_FILES);
 	lookup_files(&lookup, v->files);
 	v->kernel_release = lookup_kernel_release(os);
+	v->was_fetched = xcalloc(v->profile->modules.rows.count + 1, sizeof(*v->was_fetched));
 }
 
 int viewed_profile_open(struct viewed_profile *v, const char *path,
@@ -124,7 +126,9 @@ int viewed_profile_open(struct viewed_profile *v, const char *path,
 	size_t size;
 	int ret;
 
-	*v = (struct viewed_profile){.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
+	*v = (struct viewed_profile){.options = options,
+				     .lock = PTHREAD_MUTEX_INITIALIZER,
+				     .fetching = PTHREAD_MUTEX_INITIALIZER};
 	ret = read_bytes(v, path, &text, &size, err);
 	if (!ret)
 		ret = format_firefox.read(&v->profile, text, size, NULL, err);
@@ -145,6 +149,7 @@ void viewed_profile_close(struct viewed_profile *v)
 	file_set_free(v->files);
 	strings_release(&v->named);
 	free(v->kernel_release);
+	free(v->was_fetched);
 	*v = (struct viewed_profile){0};
 }
 
@@ -159,6 +164,35 @@ module_id viewed_profile_find(const struct viewed_profile *v, const char *debug_
 			return (module_id)i;
 	}
 	return NO_MODULE;
+}
+
+/* The kernel's file is its vmlinux, of which servers have another kind. */
+static bool is_fetched_later(const struct module *module)
+{
+	return module->file_key == UINT32_MAX && module->build_id_size &&
+	       module->kind == PROFILE_MODULE_FILE && symbolize_run_downloads();
+}
+
+void viewed_profile_fetch(struct viewed_profile *v, module_id module)
+{
+	struct module *row = &v->profile->modules.rows.items[module];
+	char id[2 * sizeof(row->build_id) + 1];
+	const struct debug_request request = {.kind = DEBUG_FETCH_EXECUTABLE, .build_id = id};
+	int fd = -1;
+
+	pthread_mutex_lock(&v->fetching);
+	if (!v->was_fetched[module] && is_fetched_later(row)) {
+		build_id_to_text(row->build_id, row->build_id_size, id);
+		fd = symbolize_run_fetch(&request);
+	}
+	v->was_fetched[module] = true;
+	if (fd >= 0) {
+		pthread_mutex_lock(&v->lock);
+		file_set_add(v->files, module, fd);
+		row->file_key = module;
+		pthread_mutex_unlock(&v->lock);
+	}
+	pthread_mutex_unlock(&v->fetching);
 }
 
 /* A profile of nothing but these addresses, which is named as any other. */
@@ -233,7 +267,7 @@ static void take_place(const struct profile *p, stack_id stack, struct viewed_pl
 void viewed_profile_name(struct viewed_profile *v, module_id module, const uint64_t *rvas,
 			 size_t count, struct viewed_place *places)
 {
-	struct profile *p = address_profile(v, module, rvas, count);
+	struct profile *p;
 	const struct symbolize_run_options options = {
 		.output = v->options,
 		.files = v->files,
@@ -241,8 +275,10 @@ void viewed_profile_name(struct viewed_profile *v, module_id module, const uint6
 		.kernel_release = v->kernel_release ? v->kernel_release : "",
 	};
 
+	viewed_profile_fetch(v, module);
 	/* Files are closed and opened again as they are needed: one after the other. */
 	pthread_mutex_lock(&v->lock);
+	p = address_profile(v, module, rvas, count);
 	symbolize_run(p, &options);
 	vec_for_each(&p->source_files.rows, const struct source_file *, file)
 		strings_intern(&v->named, strings_get(&p->strings, file->path));
@@ -275,18 +311,41 @@ static bool is_named(struct viewed_profile *v, const char *path)
 	return found;
 }
 
-/* Debug information may name any file; only such as look like source code are read. */
-static char *read_source(const char *path, size_t *size, struct error *err)
+static int fetch_source(const struct module *module, const char *path)
+{
+	char id[2 * sizeof(module->build_id) + 1];
+	const struct debug_request request = {
+		.kind = DEBUG_FETCH_SOURCE,
+		.build_id = id,
+		.source = path,
+	};
+
+	if (!module->build_id_size)
+		return -1;
+	build_id_to_text(module->build_id, module->build_id_size, id);
+	return symbolize_run_fetch(&request);
+}
+
+/*
+ * Debug information may name any file; only such as look like source code are read. A file that is
+ * not here may be on a server.
+ */
+static char *read_source(const struct module *module, const char *path, size_t *size,
+			 struct error *err)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *text = NULL;
+	int fetched;
 
 	if (*path != '/' || !source_texts_is_code(path)) {
 		error_text(err, -EACCES, "%s: no name of source code", path);
 		return NULL;
 	}
 	fd = open_regular_named(0, path);
-	if (fd < 0) {
+	fetched = fd == -ENOENT ? fetch_source(module, path) : -1;
+	if (fetched >= 0) {
+		fd = fetched;
+	} else if (fd < 0) {
 		error_set(err, fd, "read %s", path);
 		return NULL;
 	}
@@ -298,8 +357,8 @@ static char *read_source(const char *path, size_t *size, struct error *err)
 	return steal(text);
 }
 
-char *viewed_profile_source(struct viewed_profile *v, const char *path, size_t *size,
-			    struct error *err)
+char *viewed_profile_source(struct viewed_profile *v, module_id module, const char *path,
+			    size_t *size, struct error *err)
 {
 	const struct profile *p = v->profile;
 	bool found = false;
@@ -317,7 +376,7 @@ char *viewed_profile_source(struct viewed_profile *v, const char *path, size_t *
 		error_text(err, -EACCES, "%s: the profile names no such file", path);
 		return NULL;
 	}
-	return read_source(path, size, err);
+	return read_source(&p->modules.rows.items[module], path, size, err);
 }
 
 void viewed_profile_missing(const struct viewed_profile *v, struct strbuf *text)
@@ -333,7 +392,8 @@ void viewed_profile_missing(const struct viewed_profile *v, struct strbuf *text)
 	for (size_t i = 0; i < p->modules.rows.count; i++) {
 		const struct module *module = &p->modules.rows.items[i];
 
-		if (!has_frames[i] || module->file_key != UINT32_MAX || module_is_kernel(module))
+		if (!has_frames[i] || module->file_key != UINT32_MAX || module_is_kernel(module) ||
+		    is_fetched_later(module))
 			continue;
 		if (count++ < MISSING_MAX)
 			strbuf_addf(text, "%s%s (%s)", text->size ? ", " : "",

@@ -19,6 +19,8 @@ struct viewed_profile {
 	struct file_set *files; /* by module.file_key */
 	char *kernel_release;
 	const struct output_options *options; /* say where files are; borrowed */
+	pthread_mutex_t fetching; /* taken before `lock` */
+	bool *was_fetched; /* by module: servers were asked for its file */
 	pthread_mutex_t lock; /* of naming, of `files`, and of the list below */
 	struct strings named; /* source files that naming has found */
 };
@@ -47,12 +49,14 @@ module_id viewed_profile_find(const struct viewed_profile *v, const char *debug_
 void viewed_profile_name(struct viewed_profile *v, module_id module, const uint64_t *rvas,
 			 size_t count, struct viewed_place *places);
 void viewed_places_release(struct viewed_place *places, size_t count);
+/* Gets the module's file from a server if it is not here; asks once. */
+void viewed_profile_fetch(struct viewed_profile *v, module_id module);
 /*
- * Returns the text of a source file that the profile names, to be freed; NULL with err: it names
- * none such, or it cannot be had.
+ * Returns the text of a source file of the module that the profile names, to be freed; NULL with
+ * err: it names none such, or it cannot be had.
  */
-char *viewed_profile_source(struct viewed_profile *v, const char *path, size_t *size,
-			    struct error *err);
+char *viewed_profile_source(struct viewed_profile *v, module_id module, const char *path,
+			    size_t *size, struct error *err);
 /* Appends "libfoo.so (not on this machine), …": modules with frames whose files are missing. */
 void viewed_profile_missing(const struct viewed_profile *v, struct strbuf *text);
 

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -270,9 +271,27 @@ static int wait_for_file(struct debug_fetcher *f, const char *path, enum symbol_
 	}
 }
 
-int debug_fetch(struct debug_fetcher *f, const char *build_id, const char *path,
+static bool send_request(int socket, const struct debug_request *request)
+{
+	char text[FETCH_REQUEST_MAX];
+	int size;
+
+	if (request->kind == DEBUG_FETCH_SOURCE)
+		size = snprintf(text, sizeof(text), FETCH_SOURCE "%s %s", request->build_id,
+				request->source);
+	else
+		size = snprintf(text, sizeof(text), "%s%s",
+				request->kind == DEBUG_FETCH_EXECUTABLE ? FETCH_EXECUTABLE : "",
+				request->build_id);
+	if (size < 0 || (size_t)size >= sizeof(text))
+		return false;
+	return send(socket, text, (size_t)size + 1, MSG_NOSIGNAL) > 0;
+}
+
+int debug_fetch(struct debug_fetcher *f, const struct debug_request *request,
 		enum symbol_reason *reason)
 {
+	const char *label = request->path ? request->path : request->build_id;
 	int fd = -1;
 
 	pthread_mutex_lock(&f->lock);
@@ -281,9 +300,8 @@ int debug_fetch(struct debug_fetcher *f, const char *build_id, const char *path,
 		uint64_t start_ns = clock_monotonic_ns();
 
 		*reason = SYMBOLS_DOWNLOAD_FAILED;
-		if (start(f) == 0 &&
-		    send(f->socket, build_id, strlen(build_id) + 1, MSG_NOSIGNAL) > 0)
-			fd = wait_for_file(f, path ? path : build_id, reason);
+		if (start(f) == 0 && send_request(f->socket, request))
+			fd = wait_for_file(f, label, reason);
 		else
 			abandon(f, SYMBOLS_DOWNLOAD_FAILED);
 		f->spent_ns += clock_monotonic_ns() - start_ns;

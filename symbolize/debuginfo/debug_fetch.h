@@ -43,12 +43,25 @@ void debug_fetcher_free(struct debug_fetcher *f);
  */
 int debug_fetch_run(const struct debug_fetcher_options *options, pid_t *pid, int *socket);
 
+enum debug_fetch_kind {
+	DEBUG_FETCH_INFO,
+	DEBUG_FETCH_EXECUTABLE,
+	DEBUG_FETCH_SOURCE,
+};
+
+struct debug_request {
+	enum debug_fetch_kind kind;
+	const char *build_id; /* hexadecimal */
+	const char *source; /* absolute path, as in the debug information; NULL: of another kind */
+	const char *path; /* for progress; NULL: the build id */
+};
+
 /*
- * Gets the file with that build id (hexadecimal). Returns a new descriptor, or -1 and the reason:
- * SYMBOLS_NO_DEBUG_FILE if no server has it, SYMBOLS_DOWNLOAD_FAILED or _TIMEOUT. `path` is for
- * progress. Gets one file at a time; other threads wait.
+ * Gets the file. Returns a new descriptor, or -1 and the reason:
+ * SYMBOLS_NO_DEBUG_FILE if no server has it, SYMBOLS_DOWNLOAD_FAILED or _TIMEOUT. Gets one file at
+ * a time; other threads wait.
  */
-int debug_fetch(struct debug_fetcher *f, const char *build_id, const char *path,
+int debug_fetch(struct debug_fetcher *f, const struct debug_request *request,
 		enum symbol_reason *reason);
 
 /* The other side: serves requests until the requester is gone. Returns the exit status. */

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,6 @@
 #include "symbolize/debuginfo/debug_fetch_wire.h"
 
 #define LIBRARY "libdebuginfod.so.1"
-#define MAX_REQUEST 128
 
 /* The library's interface, from elfutils/debuginfod.h. */
 struct debuginfod_client;
@@ -26,6 +26,10 @@ struct library {
 	struct debuginfod_client *client;
 	int (*find)(struct debuginfod_client *client, const unsigned char *build_id, int size,
 		    char **path);
+	int (*find_executable)(struct debuginfod_client *client, const unsigned char *build_id,
+			       int size, char **path);
+	int (*find_source)(struct debuginfod_client *client, const unsigned char *build_id,
+			   int size, const char *source, char **path);
 };
 
 static int send_answer(const struct fetch_answer *answer, int fd)
@@ -76,7 +80,10 @@ static int load(struct library *library, char *why, size_t room)
 	*(void **)&begin = dlsym(handle, "debuginfod_begin");
 	*(void **)&set_progress = dlsym(handle, "debuginfod_set_progressfn");
 	*(void **)&library->find = dlsym(handle, "debuginfod_find_debuginfo");
-	if (!begin || !set_progress || !library->find)
+	*(void **)&library->find_executable = dlsym(handle, "debuginfod_find_executable");
+	*(void **)&library->find_source = dlsym(handle, "debuginfod_find_source");
+	if (!begin || !set_progress || !library->find || !library->find_executable ||
+	    !library->find_source)
 		return -ENOSYS;
 	library->client = begin();
 	if (!library->client)
@@ -85,7 +92,31 @@ static int load(struct library *library, char *why, size_t room)
 	return 0;
 }
 
-static int answer_request(struct library *library, const char *build_id)
+static bool begins_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Build ids are hexadecimal text, of size 0. Changes the request. */
+static int find(const struct library *library, char *request, char **path)
+{
+	if (begins_with(request, FETCH_EXECUTABLE))
+		return library->find_executable(
+			library->client, (const unsigned char *)request + strlen(FETCH_EXECUTABLE),
+			0, path);
+	if (begins_with(request, FETCH_SOURCE)) {
+		char *id = request + strlen(FETCH_SOURCE), *source = strchr(id, ' ');
+
+		if (!source)
+			return -EINVAL;
+		*source++ = '\0';
+		return library->find_source(library->client, (const unsigned char *)id, 0, source,
+					    path);
+	}
+	return library->find(library->client, (const unsigned char *)request, 0, path);
+}
+
+static int answer_request(struct library *library, char *request)
 {
 	struct fetch_answer answer = {.kind = FETCH_FAILED};
 	char *path = NULL;
@@ -94,8 +125,7 @@ static int answer_request(struct library *library, const char *build_id)
 	if (!library->client)
 		answer.code = load(library, answer.text, sizeof(answer.text));
 	if (library->client) {
-		/* Size 0: build_id is hexadecimal text. */
-		fd = library->find(library->client, (const unsigned char *)build_id, 0, &path);
+		fd = find(library, request, &path);
 		answer.code = fd < 0 ? fd : 0;
 		answer.kind = fd < 0 ? FETCH_FAILED : FETCH_DONE;
 		free(path);
@@ -106,7 +136,7 @@ static int answer_request(struct library *library, const char *build_id)
 int debug_fetch_serve(void)
 {
 	struct library library = {0};
-	char request[MAX_REQUEST];
+	char request[FETCH_REQUEST_MAX + 1];
 
 	for (;;) {
 		ssize_t n = recv(DEBUG_FETCH_FD, request, sizeof(request) - 1, 0);

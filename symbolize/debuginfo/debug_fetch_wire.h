@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The protocol between the two sides of debug_fetch.h: a build id as text, then answers. */
+/*
+ * The protocol between the two sides of debug_fetch.h: text that asks, then answers. It is a build
+ * id, which asks for debug information; "executable ID"; or "source ID PATH".
+ */
 #ifndef PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_WIRE_H
 #define PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_WIRE_H
 
 #include <stdint.h>
+
+#define FETCH_REQUEST_MAX 4608
+#define FETCH_EXECUTABLE "executable "
+#define FETCH_SOURCE "source "
 
 enum fetch_kind { FETCH_PROGRESS, FETCH_DONE, FETCH_FAILED };
 

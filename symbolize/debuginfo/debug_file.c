@@ -237,12 +237,13 @@ static bool try_everywhere(struct hunt *h)
 static bool try_download(struct hunt *h)
 {
 	enum symbol_reason reason = SYMBOLS_DOWNLOAD_FAILED;
+	const struct debug_request request = {.build_id = h->id, .path = h->wanted->path};
 	int fd;
 
 	if (!h->search->fetcher || h->wanted->is_never_fetched || h->wanted->build_id_size < 2)
 		return false;
 	h->root = 0;
-	fd = debug_fetch(h->search->fetcher, h->id, h->wanted->path, &reason);
+	fd = debug_fetch(h->search->fetcher, &request, &reason);
 	if (fd >= 0)
 		return take(h, fd, h->id);
 	/* SYMBOLS_NO_DEBUG_FILE is the default reason and must not hide a better one. */

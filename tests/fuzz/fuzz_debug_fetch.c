@@ -69,6 +69,11 @@ static void send_all(int socket, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct debug_fetcher_options options = {0};
+	static const struct debug_request requests[] = {
+		{.build_id = "0123456789abcdef", .path = "/bin/true"},
+		{.kind = DEBUG_FETCH_EXECUTABLE, .build_id = "01"},
+		{.kind = DEBUG_FETCH_SOURCE, .build_id = "01", .source = "/x.c"},
+	};
 	enum symbol_reason reason;
 	struct debug_fetcher *f;
 	int ends[2];
@@ -81,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.socket = ends[0];
 	f = debug_fetcher_new(&options);
 	for (int i = 0; i < 4; i++) {
-		int fd = debug_fetch(f, "0123456789abcdef", "/bin/true", &reason);
+		int fd = debug_fetch(f, &requests[i % 3], &reason);
 
 		if (fd >= 0)
 			close(fd);

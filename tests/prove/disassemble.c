@@ -33,8 +33,8 @@ static int print_range(int fd, const struct binary_summary *summary, uint64_t ad
 		return 1;
 	}
 	vec_for_each(&d.rows, const struct instruction *, row)
-		printf("0x%" PRIx64 "\t%" PRIu32 "\t%s\n", address + row->offset, row->size,
-		       row->text);
+		printf("0x%" PRIx64 "\t%" PRIu32 "\t%s\t%" PRIx64 "\n", address + row->offset,
+		       row->size, row->text, row->data == NO_TARGET ? 0 : row->data);
 	disassembly_release(&d);
 	free(code);
 	return 0;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -76,6 +77,40 @@ static void test_x86_64(void **state)
 	CHECK(EM_X86_64, code, expected);
 }
 
+/* Addresses of data are told, names of functions where they are known. */
+static void test_data(void **state)
+{
+	static const uint8_t code[] = {
+		0x48, 0x8d, 0x3d, 0x10, 0, 0,	 0, /* lea */
+		0x83, 0x3d, 0x10, 0,	0, 0,	 0x7f, /* cmp, with a number behind */
+		0xe8, 0,    0,	  0,	0, 0x90,
+	};
+	static const char *const expected[] = {
+		"lea rdi, [rip + 0x10] # 0x1017 <main+0x17>",
+		"cmp dword ptr [rip + 0x10], 0x7f # 0x101e <main+0x1e>",
+		"call 0x1013 <main+0x13>",
+		"nop",
+	};
+	struct disassembly d;
+
+	(void)state;
+	assert_int_equal(disassemble(&d, EM_X86_64, code, sizeof(code), ADDRESS, NULL), 0);
+	assert_int_equal(d.rows.count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		char *text = instruction_text(&d.rows.items[i], "main", ADDRESS);
+
+		assert_string_equal(text, expected[i]);
+		free(text);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		char *text = instruction_text(&d.rows.items[2 * i], NULL, 0);
+
+		assert_string_equal(text, i ? "call 0x1013" : "lea rdi, [rip + 0x10] # 0x1017");
+		free(text);
+	}
+	disassembly_release(&d);
+}
+
 static void test_arm64(void **state)
 {
 	static const uint8_t code[] = {
@@ -118,6 +153,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_x86_64),
 		cmocka_unit_test(test_arm64),
+		cmocka_unit_test(test_data),
 		cmocka_unit_test(test_other_machines),
 	};
 

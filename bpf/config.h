@@ -111,6 +111,7 @@ struct bpf_config {
 	__u32 waits; /* record what threads wait for */
 	__u32 wait_quota; /* stacks of waits per window and CPU; 0: all */
 	__u32 interpreter_frames; /* keep the native frames of interpreters */
+	__u32 locks; /* find out which threads hold the lock of their interpreter */
 	__u64 wait_window_ns;
 	__u64 wait_long_ns; /* send a REC_RUN after each wait of this length or longer */
 };
@@ -161,6 +162,7 @@ struct runtime_counters {
 	__u64 cut; /* too many frames */
 	__u64 switched; /* the native stack was ended with the frames: the rest is another chain's
 			 */
+	__u64 locked, unlocked; /* of samples with frames: the thread held its interpreter's lock */
 	__u64 sights; /* functions described */
 	__u64 lost_sights; /* the ring had no room */
 	__u64 clamped; /* instructions outside of their code */

@@ -11,6 +11,7 @@
 #ifndef PROF_BPF_RECORD_H
 #define PROF_BPF_RECORD_H
 
+#include "bpf/frame_kind.h"
 #include "bpf/label_record.h"
 #include "bpf/record_head.h"
 #include "bpf/wait_record.h"
@@ -26,26 +27,6 @@ enum {
 
 #define REC_NAME_SIZE 16 /* TASK_COMM_LEN */
 #define REC_BUILD_ID_MAX 20
-
-/*
- * Tells how the pc of a frame was found. The wire has one byte per frame, so that frames of any
- * kind can take their place in walk order.
- */
-enum frame_kind {
-	FRAME_NATIVE, /* user code, by unwinding */
-	FRAME_KERNEL,
-	FRAME_GUESS, /* user code, by scanning the stack for return addresses */
-	FRAME_SIGNAL, /* interrupted by a signal: its address is a pc, not a return address */
-	/*
-	 * Code of a runtime, such as Python's: the address is a position, in a space that the whole
-	 * recording has in common and in which no position is given twice. A REC_CODE names it.
-	 */
-	FRAME_MANAGED,
-	FRAME_KIND_COUNT,
-};
-
-/* Positions below it have no name: the one with the number of a runtime, one of its functions. */
-#define MANAGED_POSITION_FIRST 256
 
 /* An occurrence of an event other than the clock. */
 struct rec_event {

@@ -61,9 +61,15 @@ struct python_layout {
 	/* _PyRuntime, PyInterpreterState */
 	__u16 interpreters, interpreter_next, threads;
 	/* PyThreadState; thread_native 0: has none. All within PYTHON_THREAD_MAX. */
-	__u16 thread_next, thread_id, thread_native, thread_frame;
+	__u16 thread_next, thread_interpreter, thread_id, thread_native, thread_frame;
 	__u16 thread_cframe; /* PYTHON_PLACE_CFRAME, and 3.12; else 0 */
 	__u16 thread_size; /* bytes read of it */
+	/*
+	 * The GIL. From 3.12 on PyInterpreterState has a pointer to it at `gil`, and it tells the
+	 * thread state that took it last, and whether it is taken (an int). Until 3.11 `gil` is 0,
+	 * and _PyRuntime has the address of the thread state that holds it.
+	 */
+	__u16 gil, gil_holder, gil_locked;
 	/* _PyCFrame; current 0xffff: it has none (3.10) */
 	__u16 cframe_current, cframe_previous;
 	/* PyFrameObject, from 3.11 on _PyInterpreterFrame. All within PYTHON_FRAME_MAX. */

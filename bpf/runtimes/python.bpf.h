@@ -47,6 +47,7 @@ struct python_walk {
 	__u64 cframe; /* 0: none */
 	__u64 outer[2]; /* of the cframe: the outer one, and its frame */
 	__u64 file, file_hash; /* the file whose text was hashed last */
+	__u64 lock; /* enum managed_lock, as upper bits of a position */
 	__u32 interpreters; /* visited */
 	__u32 layout_number;
 	__u32 torn;

@@ -171,7 +171,7 @@ __noinline int python_walk_frame(struct python_walk *w, struct managed_scratch *
 		w->torn = 2;
 		return false;
 	}
-	m->frames[at].position = position;
+	m->frames[at].position = position | w->lock;
 	m->frames[at].place = 0;
 	m->count = at + 1;
 	if (!python_end_call(w, m))
@@ -277,6 +277,38 @@ static __always_inline bool python_find_chain(struct python_walk *w, struct runt
 	return found && (w->torn || w->frame);
 }
 
+/* Does the thread whose state was read hold the lock? Returns an enum managed_lock. */
+__noinline int python_find_lock(struct python_walk *w)
+{
+	__u64 gil, holder;
+	__u32 locked = 1;
+
+	if (!w)
+		return MANAGED_LOCK_UNKNOWN;
+	if (!w->layout.gil)
+		gil = w->bias + w->layout.runtime;
+	else if (!python_read(thread_word(w, w->layout.thread_interpreter) + w->layout.gil, &gil) ||
+		 bpf_probe_read_user(&locked, sizeof(locked),
+				     (const void *)(gil + w->layout.gil_locked)))
+		return MANAGED_LOCK_UNKNOWN;
+	if (!python_read(gil + w->layout.gil_holder, &holder))
+		return MANAGED_LOCK_UNKNOWN;
+	return locked && holder == w->thread ? MANAGED_LOCK_HELD : MANAGED_LOCK_FREE;
+}
+
+static __always_inline void python_note_lock(struct python_walk *w, struct runtime_counters *count)
+{
+	__u64 lock;
+
+	w->lock = 0;
+	if (!config.locks)
+		return;
+	lock = python_find_lock(w);
+	w->lock = lock << MANAGED_LOCK_SHIFT;
+	count->locked += lock == MANAGED_LOCK_HELD;
+	count->unlocked += lock == MANAGED_LOCK_FREE;
+}
+
 /* Finds the thread's frames. Counts what is missing. */
 static __always_inline void python_capture(struct managed_scratch *m, struct python_walk *w,
 					   struct runtime_counters *count)
@@ -284,6 +316,7 @@ static __always_inline void python_capture(struct managed_scratch *m, struct pyt
 	m->count = m->group = 0;
 	if (!python_find_chain(w, count))
 		return;
+	python_note_lock(w, count);
 	if (!w->torn)
 		python_walk_chain(w, m);
 	if (w->torn == 1)

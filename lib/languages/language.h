@@ -43,6 +43,11 @@ struct language {
 	 * adds to addresses in lines. A mark of 0: none.
 	 */
 	uint32_t dump_mark, dump_line_shift;
+	/*
+	 * The subcategory of frames whose thread held the interpreter's lock; the next one is that
+	 * of others. 0: no lock.
+	 */
+	uint8_t lock_tier;
 };
 
 #define LANGUAGE(NAME, name) extern const struct language language_##name;

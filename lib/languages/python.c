@@ -4,7 +4,7 @@
 
 #include "lib/languages/language.h"
 
-static const char *const tiers[] = {"Other", NULL};
+static const char *const tiers[] = {"Other", "With the GIL", "Without the GIL", NULL};
 
 static bool parse_name(struct code_name *out, const char *text, size_t size)
 {
@@ -31,5 +31,6 @@ const struct language language_python = {
 	.category = {"Python", "blue", tiers},
 	.parse_name = parse_name,
 	.program = "python",
+	.lock_tier = 1,
 	.remedy = "start Python (3.12 or newer) with -X perf",
 };

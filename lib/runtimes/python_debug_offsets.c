@@ -24,6 +24,7 @@ enum {
 /* Numbers of words at which parts of the list begin. */
 struct debug_order {
 	uint16_t version;
+	uint8_t gil; /* of an interpreter: pointer to it, its own, 1 more, locked, holder */
 	uint8_t thread; /* size, previous, next, interpreter, frame */
 	uint8_t thread_ids; /* thread_id, native_thread_id */
 	uint8_t frame; /* size, previous, executable, instruction, locals, owner */
@@ -33,9 +34,9 @@ struct debug_order {
 };
 
 static const struct debug_order orders[] = {
-	{PYTHON_VERSION(13), 16, 21, 25, 31, 61, 64},
-	{PYTHON_VERSION(14), 19, 24, 28, 36, 71, 74},
-	{PYTHON_VERSION(15), 19, 27, 36, 44, 83, 86},
+	{PYTHON_VERSION(13), 11, 16, 21, 25, 31, 61, 64},
+	{PYTHON_VERSION(14), 12, 19, 24, 28, 36, 71, 74},
+	{PYTHON_VERSION(15), 12, 19, 27, 36, 44, 83, 86},
 };
 
 static const struct debug_order *find_order(uint16_t version)
@@ -92,10 +93,25 @@ static void read_thread(struct words *words, const struct debug_order *order,
 	l->interpreter_next = word_at(words, INTERPRETER_NEXT);
 	l->threads = word_at(words, INTERPRETER_THREADS);
 	l->thread_next = word_at(words, order->thread + 2u);
+	l->thread_interpreter = word_at(words, order->thread + 3u);
 	l->thread_frame = word_at(words, order->thread + 4u);
 	l->thread_id = word_at(words, order->thread_ids);
 	l->thread_native = word_at(words, order->thread_ids + 1u);
 	l->thread_size = max_u16(max_u16(l->thread_id, l->thread_native), l->thread_frame) + 8;
+}
+
+/* The members of the GIL are told as those of the interpreter that has one of its own. */
+static void read_gil(struct words *words, const struct debug_order *order, struct python_layout *l)
+{
+	uint16_t own = word_at(words, order->gil + 1u);
+	uint16_t locked = word_at(words, order->gil + 3u);
+	uint16_t holder = word_at(words, order->gil + 4u);
+
+	l->gil = word_at(words, order->gil);
+	if (!l->gil || locked < own || holder < own)
+		words->failed = true;
+	l->gil_locked = locked - own;
+	l->gil_holder = holder - own;
 }
 
 static void read_frame(struct words *words, const struct debug_order *order,
@@ -148,6 +164,7 @@ int python_layout_of_debug_offsets(const void *data, size_t size, struct python_
 	if (bytes_u64(&words.bytes))
 		return error_text(err, -ENOTSUP, "free-threaded Python is not supported");
 	read_thread(&words, order, layout);
+	read_gil(&words, order, layout);
 	read_frame(&words, order, layout);
 	read_objects(&words, order, layout);
 	if (words.failed || !python_layout_is_sane(layout))

@@ -18,10 +18,10 @@
 /* Common to 3.8, 3.9 and 3.10. */
 #define BEFORE_3_11 \
 	.code_identity = {CODE_3_8}, .instruction = PYTHON_INDEX, .has_file_check = true, \
-	.interpreters = 32, .threads = 8, .thread_next = 8, .thread_id = 176, .thread_frame = 24, \
-	.thread_size = 184, .frame_code = 32, .frame_previous = 24, .code_first_line = 40, \
-	.code_file = 104, .code_name = 112, .code_lines = 120, .code_size = 128, .code_bytes = 48, \
-	.has_code_object = true
+	.interpreters = 32, .threads = 8, .thread_next = 8, .thread_interpreter = 16, \
+	.thread_id = 176, .thread_frame = 24, .thread_size = 184, .frame_code = 32, \
+	.frame_previous = 24, .code_first_line = 40, .code_file = 104, .code_name = 112, \
+	.code_lines = 120, .code_size = 128, .code_bytes = 48, .has_code_object = true
 
 /* Strings and bytes; from 3.12 on str has no wchar_t any more. */
 #define STRINGS(ascii, other) \
@@ -32,6 +32,7 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(8),
 		.place = PYTHON_PLACE_COUNT,
+		.gil_holder = 1368,
 		BEFORE_3_11,
 		.index_scale = 1,
 		.frame_instruction = 104,
@@ -41,6 +42,7 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(9),
 		.place = PYTHON_PLACE_COUNT,
+		.gil_holder = 568,
 		BEFORE_3_11,
 		.index_scale = 1,
 		.frame_instruction = 104,
@@ -50,6 +52,7 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(10),
 		.place = PYTHON_PLACE_CFRAME,
+		.gil_holder = 568,
 		BEFORE_3_11,
 		.index_scale = 2,
 		.thread_cframe = 48,
@@ -62,6 +65,7 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(11),
 		.place = PYTHON_PLACE_CFRAME,
+		.gil_holder = 576,
 		.code_identity = {CODE_3_11},
 		.instruction = PYTHON_POINTER,
 		.owner_max = 2,
@@ -69,6 +73,7 @@ static const struct python_layout layouts[] = {
 		.interpreters = 40,
 		.threads = 16,
 		.thread_next = 8,
+		.thread_interpreter = 16,
 		.thread_id = 152,
 		.thread_native = 160,
 		.thread_cframe = 56,
@@ -92,6 +97,9 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(12),
 		.place = PYTHON_PLACE_ENTRY,
+		.gil = 384,
+		.gil_holder = 8,
+		.gil_locked = 16,
 		.code_identity = {CODE_3_12},
 		.instruction = PYTHON_POINTER,
 		.entry_owner = 3,
@@ -99,6 +107,7 @@ static const struct python_layout layouts[] = {
 		.interpreters = 40,
 		.threads = 72,
 		.thread_next = 8,
+		.thread_interpreter = 16,
 		.thread_id = 136,
 		.thread_native = 144,
 		.thread_cframe = 56,
@@ -176,6 +185,7 @@ static bool reads_are_sane(const struct python_layout *l)
 static bool thread_is_sane(const struct python_layout *l)
 {
 	return lies_within(l->thread_next, 8, l->thread_size) &&
+	       lies_within(l->thread_interpreter, 8, l->thread_size) &&
 	       lies_within(l->thread_id, 8, l->thread_size) &&
 	       lies_within(l->thread_native, 8, l->thread_size) &&
 	       lies_within(l->thread_frame, 8, l->thread_size) &&

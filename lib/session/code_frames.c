@@ -198,8 +198,26 @@ static void set_name_lost(struct code_frames *c, struct frame *frame)
 	frame->offset = 0;
 }
 
+/* Takes what was known of the interpreter's lock out of the frame's address. */
+static enum managed_lock take_lock(struct frame *frame)
+{
+	enum managed_lock lock = (enum managed_lock)(frame->offset >> MANAGED_LOCK_SHIFT);
+
+	frame->offset &= ((uint64_t)1 << MANAGED_LOCK_SHIFT) - 1;
+	return lock;
+}
+
+static void set_lock(struct frame *frame, enum managed_lock lock)
+{
+	const struct language *language = languages[frame->language];
+
+	if (language && language->lock_tier &&
+	    (lock == MANAGED_LOCK_HELD || lock == MANAGED_LOCK_FREE))
+		frame->tier = language->lock_tier + (lock == MANAGED_LOCK_FREE);
+}
+
 /* Positions of a recording mean the same at all times. */
-static void name_managed_frame(struct code_frames *c, struct frame *frame)
+static void name_managed_position(struct code_frames *c, struct frame *frame)
 {
 	const struct code_table *t = c->table;
 	size_t low = count_front(t->managed.items, t->managed.count, it,
@@ -219,6 +237,14 @@ static void name_managed_frame(struct code_frames *c, struct frame *frame)
 	frame->tier = func->tier;
 	frame->line = line_at(t, entry, frame->offset - entry->start);
 	frame->offset = 0;
+}
+
+static void name_managed_frame(struct code_frames *c, struct frame *frame)
+{
+	enum managed_lock lock = take_lock(frame);
+
+	name_managed_position(c, frame);
+	set_lock(frame, lock);
 }
 
 static void name_frame(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span)

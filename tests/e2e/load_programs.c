@@ -79,7 +79,8 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	config->cgroup_hierarchy = c->has_copies;
 	config->arguments = c->has_copies;
 	config->uid_count = 1;
-	config->waits = c->has_waits;
+	config->waits = config->locks = c->has_waits;
+	config->interpreter_frames = c->has_copies;
 	config->wait_quota = 200;
 	config->wait_window_ns = config->wait_long_ns = 100000000;
 	configure_names((struct name_set *)&skeleton->rodata_shared->process_names);

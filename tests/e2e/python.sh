@@ -139,6 +139,26 @@ for t in p["threads"]:
 expect(sum(t["processName"].startswith("python") for t in p["threads"]) >= 6, "six")
 CODE
 
+record gil 0 --gil -- "$python" "$root/tests/workloads/python/locks.py" 1
+judge "--gil: what runs with the lock of the interpreter, and what without" gil.json.gz gil.stats <<'CODE'
+import collections
+import json
+found = collections.Counter()
+for _, _, weight, frames in samples():
+    lock = {f["subcategory"] for f in frames if f["category"] == "Python"}
+    expect(len(lock) <= 1, frames)
+    inner = [f["name"] for f in frames if f["category"] == "Python"]
+    found.update([(inner[-1], *lock)] if inner else [])
+held, free = "With the GIL", "Without the GIL"
+for name, much, little in (("spin", held, free), ("pack", free, held)):
+    # Moments in which the lock is taken or given back.
+    expect(found[name, much] > 10 * found[name, little] and found[name, much] > 20, found)
+stats = json.load(open(args[0]))["gil"]
+expect(stats["held"] > 20 and stats["free"] > 20, stats)
+CODE
+refuses "--gil without runtimes" 2 "--gil needs what --no-runtimes leaves out" \
+	"$PROF" record --gil --no-runtimes -- touch started
+
 "$python" -W ignore "$tree" 1000 recursion &
 busy=$!
 at_exit+=("kill $busy 2>/dev/null")

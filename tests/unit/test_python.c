@@ -76,6 +76,33 @@ static void files_tell_their_layout(void **state)
 	}
 }
 
+/* Offsets of the lock, as gdb prints them. */
+static void files_tell_where_the_gil_is(void **state)
+{
+	static const struct {
+		const char *file;
+		uint16_t gil, holder, locked;
+	} known[] = {
+		{"library-3.8", 0, 1368, 0},  {"library-3.9", 0, 568, 0},
+		{"library-3.10", 0, 568, 0},  {"library-3.11", 0, 576, 0},
+		{"library-3.12", 384, 8, 16}, {"library-3.13", 16, 8, 16},
+		{"stripped-3.13", 16, 8, 16}, {"program-3.14", 16, 8, 16},
+		{"library-3.15", 16, 8, 16},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct runtime_layout layout;
+		const struct python_layout *l = &layout.python;
+
+		assert_int_equal(probe(known[i].file, &layout, NULL), 0);
+		assert_int_equal(l->thread_interpreter, 16);
+		assert_int_equal(l->gil, known[i].gil);
+		assert_int_equal(l->gil_holder, known[i].holder);
+		assert_int_equal(l->gil_locked, known[i].locked);
+	}
+}
+
 /* Counted frames need the range of the interpreter's code. */
 static void old_files_tell_where_the_interpreter_is(void **state)
 {
@@ -435,6 +462,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_tell_their_layout),
+		cmocka_unit_test(files_tell_where_the_gil_is),
 		cmocka_unit_test(old_files_tell_where_the_interpreter_is),
 		cmocka_unit_test(what_cannot_be_followed_is_refused),
 		cmocka_unit_test(other_files_have_no_runtime),

@@ -33,6 +33,7 @@ struct runtimes_settings {
 	bool is_unwanted;
 	bool keeps_interpreter;
 	bool has_go_labels;
+	bool has_gil;
 };
 
 struct found_layout {
@@ -90,6 +91,7 @@ static int configure(void *state, struct programs_options *programs, struct erro
 
 	(void)err;
 	programs->config.interpreter_frames = r->settings->keeps_interpreter;
+	programs->config.locks = r->settings->has_gil;
 	return 0;
 }
 
@@ -332,6 +334,24 @@ static void report_go(const struct runtimes *r, struct report *report)
 			    counts.labelled, counts.samples);
 }
 
+static void report_gil(const struct runtimes *r, struct report *report)
+{
+	uint64_t held = r->counters.locked, all = held + r->counters.unlocked;
+
+	if (!r->settings->has_gil)
+		return;
+	report_feature(report, "gil");
+	report_enter(report, "gil", NULL);
+	report_integer(report, NULL, "held", held);
+	report_integer(report, NULL, "free", all - held);
+	report_enter(report, NULL, NULL);
+	if (!all)
+		report_line(report, "GIL: no functions of Python in any stack");
+	else
+		report_line(report, "GIL: held in %.1f %% of %" PRIu64 " stacks of Python",
+			    percent(held, all), all);
+}
+
 static void report(const void *state, const struct record_tally *tally, struct report *report)
 {
 	_cleanup_(strbuf_release) struct strbuf versions = {0};
@@ -351,6 +371,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			       "%d different ones are",
 			       r->more_layouts, RUNTIME_LAYOUTS_MAX);
 	report_go(r, report);
+	report_gil(r, report);
 	list_versions(r, &versions);
 	if (!versions.size)
 		return;
@@ -390,12 +411,22 @@ static int set_go_labels(void *settings, const char *value, struct error *err)
 	return 0;
 }
 
+static int set_gil(void *settings, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	((struct runtimes_settings *)settings)->has_gil = true;
+	return 0;
+}
+
 static int judge(const void *settings, struct error *err)
 {
 	const struct runtimes_settings *s = settings;
 
 	if (s->is_unwanted && s->has_go_labels)
 		return error_text(err, -EINVAL, "--go-labels needs what --no-runtimes leaves out");
+	if (s->is_unwanted && s->has_gil)
+		return error_text(err, -EINVAL, "--gil needs what --no-runtimes leaves out");
 	return 0;
 }
 
@@ -410,6 +441,9 @@ static const struct instrument_option options[] = {
 	{.name = "go-labels",
 	 .help = "markers of the labels that Go programs set by pprof.Do",
 	 .set = set_go_labels},
+	{.name = "gil",
+	 .help = "tell functions of Python by whether their thread held the GIL",
+	 .set = set_gil},
 	{0},
 };
 

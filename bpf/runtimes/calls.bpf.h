@@ -99,4 +99,10 @@ static __always_inline bool is_foreign_call(struct managed_scratch *m, __u64 add
 	return known && *known == hash;
 }
 
+/* Is the native frame at `sp` known to run another chain? */
+static __always_inline bool is_foreign_place(const struct managed_scratch *m, __u64 sp)
+{
+	return m->foreign_sp && m->placed_depth && m->foreign_sp == (sp & ~1ull);
+}
+
 #endif

@@ -22,6 +22,7 @@ struct managed_scratch {
 	__u64 process; /* tells processes apart; 0: the interpreter's calls are not learnt */
 	__u32 placed_depth; /* 1 + depth of the outermost frame's end; 0: some have no place yet */
 	__u32 is_foreign; /* native frames further out are another chain's */
+	__u64 foreign_sp; /* place of the first one that is known to be; 0: none is */
 	__u64 addrs[USER_DEPTH_MAX];
 	__u8 kinds[USER_DEPTH_MAX];
 };

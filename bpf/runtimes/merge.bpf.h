@@ -58,7 +58,7 @@ static __always_inline bool merge_frame(struct stack_scratch *s, struct runtime_
 		return false;
 	if (step != MERGE_MANAGED && merge_holds(sp, end, place)) {
 		learn_call(m, addr, place, end);
-	} else if (step == MERGE_NATIVE && is_foreign_call(m, addr)) {
+	} else if (step == MERGE_NATIVE && (is_foreign_call(m, addr) || is_foreign_place(m, sp))) {
 		m->is_foreign = 1;
 		return false;
 	}

@@ -10,88 +10,7 @@
  */
 #include "bpf/runtimes/merge.bpf.h"
 #include "bpf/runtimes/pending.bpf.h"
-#include "bpf/runtimes/python_frames.bpf.h"
-
-struct count_loop {
-	struct stack_scratch *s;
-	struct runtime_scratch *notes;
-	struct managed_scratch *m;
-	struct python_walk *w;
-};
-
-/* Is the address in the interpreter's code? */
-static __always_inline bool python_is_interpreter(const struct python_walk *w, __u64 addr)
-{
-	__u64 vaddr = addr - w->bias;
-
-	return (vaddr >= w->layout.eval_start[0] && vaddr < w->layout.eval_end[0]) ||
-	       (vaddr >= w->layout.eval_start[1] && vaddr < w->layout.eval_end[1]);
-}
-
-/* Gives the outermost frame that has no place yet the native frame at `sp`. */
-static __always_inline void place_outermost(struct managed_scratch *m, __u64 sp)
-{
-	__u32 last = m->group - 1;
-
-	barrier_var(last); /* as in sum_of() */
-	if (last >= MANAGED_MAX)
-		return;
-	m->frames[last].place = sp & ~1ull;
-	m->group = last;
-}
-
-/* Looks at native frame `i`, counted from the root. */
-__noinline int python_count_frame(struct stack_scratch *s, struct runtime_scratch *notes,
-				  struct managed_scratch *m, struct python_walk *w, __u32 i)
-{
-	__u32 native, at;
-
-	if (!s || !notes || !m || !w)
-		return 0;
-	native = s->user_depth - 1 - i;
-	at = s->kernel_depth + native;
-	barrier_var(native);
-	if (native >= USER_DEPTH_MAX || at >= DEPTH_MAX)
-		return 0;
-	if (python_is_interpreter(w, s->words[HEADER_WORDS + at] - 1)) {
-		place_outermost(m, notes->sps[native]);
-		w->calls++;
-	}
-	return 1;
-}
-
-static long count_frame(__u32 i, void *ctx)
-{
-	struct count_loop *loop = ctx;
-	int more = python_count_frame(loop->s, loop->notes, loop->m, loop->w, i);
-
-	barrier_var(more);
-	return more ? 0 : 1;
-}
-
-/*
- * Finds the places of frames that tell none: each has one C frame. Counted from the root, because
- * the innermost C frame may have no Python frame yet.
- */
-static __always_inline void place_by_count(struct stack_scratch *s, struct runtime_scratch *notes,
-					   struct managed_scratch *m, struct python_walk *w)
-{
-	struct count_loop loop = {.s = s, .notes = notes, .m = m, .w = w};
-
-	if (w->layout.place != PYTHON_PLACE_COUNT || !(s->stack_flags & STACK_WHOLE))
-		return;
-	w->calls = 0;
-	bpf_loop(s->user_depth, count_frame, &loop, 0);
-	if (!(s->sample_flags & SAMPLE_LEAF_KERNEL) && python_is_interpreter(w, s->leaf)) {
-		place_outermost(m, s->top_sp);
-		w->calls++;
-	}
-	/* Only the innermost call may have no frame, for a moment. Else the frames are others'. */
-	if (w->torn || w->calls < m->count || w->calls > m->count + 1) {
-		m->count = 0;
-		w->torn = 1;
-	}
-}
+#include "bpf/runtimes/python_count.bpf.h"
 
 /*
  * May native frames further out be those of another chain that has been switched away? The chains
@@ -99,8 +18,7 @@ static __always_inline void place_by_count(struct stack_scratch *s, struct runti
  */
 static __always_inline bool may_be_switched(struct python_walk *w)
 {
-	__u32 slot = w->slot;
-	struct python_thread *thread = bpf_map_lookup_elem(&python_threads, &slot);
+	const struct python_thread *thread = python_known_thread(w);
 
 	return w->layout.place != PYTHON_PLACE_COUNT && !w->torn && thread &&
 	       !thread->has_interpreters;
@@ -110,13 +28,13 @@ static __always_inline void place_frames(struct stack_scratch *s, struct runtime
 					 struct managed_scratch *m, struct python_walk *w,
 					 struct runtime_counters *count)
 {
+	if (w->layout.place == PYTHON_PLACE_COUNT)
+		place_by_count(s, notes, m, w);
 	if (s->stack_flags & STACK_UNKNOWN) {
-		/* User space does not place frames by counting. */
-		s->managed_count = w->layout.place == PYTHON_PLACE_COUNT ? 0 : m->count;
+		s->managed_count = m->count;
 		count->copied += m->count > 0;
 		return;
 	}
-	place_by_count(s, notes, m, w);
 	if (w->torn == 1)
 		count->torn++;
 	else if (w->torn)
@@ -179,6 +97,7 @@ static __always_inline void finish_sample(void)
 		m->like = notes->pending.sample.rec;
 		python_capture(m, w, count);
 		place_frames(s, notes, m, w, count);
+		m->foreign_sp = 0;
 	}
 	send_pending(s, notes);
 }

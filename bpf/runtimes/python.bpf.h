@@ -22,7 +22,7 @@
 struct python_thread {
 	__u64 key; /* hash of the process and the thread pointer */
 	__u64 state;
-	__u32 has_greenlets; /* 3.10: calls further out than its frames have been seen */
+	__u32 has_greenlets; /* until 3.10: calls further out than its frames have been seen */
 	__u32 has_interpreters; /* the process has several */
 };
 
@@ -44,6 +44,7 @@ struct python_walk {
 	__u32 execs; /* of the process since it was tracked */
 	__u64 interpreter, thread;
 	__u64 frame; /* the next one; 0: none */
+	__u64 root; /* the outermost one so far */
 	__u64 cframe; /* 0: none */
 	__u64 outer[2]; /* of the cframe: the outer one, and its frame */
 	__u64 file, file_hash; /* the file whose text was hashed last */
@@ -54,7 +55,10 @@ struct python_walk {
 	__u32 tid;
 	__u32 is_found;
 	__u32 ends_at_root; /* the walk has met the outermost cframe */
+	/* For python_count.bpf.h. */
 	__u32 calls; /* C frames of the interpreter */
+	__u32 call_depth; /* of the innermost, behind the leaf; 0: it is the leaf */
+	__u32 early; /* calls that have no frame yet */
 	/* Memory for what was read, and a little more, for the verifier. */
 	__u64 thread_words[PYTHON_THREAD_MAX / 8 + 1];
 	__u64 frame_words[PYTHON_FRAME_MAX / 8 + 1];
@@ -77,6 +81,14 @@ static __always_inline struct python_walk *own_python_walk(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&python_walks, &zero);
+}
+
+/* Returns what is known of the thread whose state was found. */
+static __always_inline struct python_thread *python_known_thread(const struct python_walk *w)
+{
+	__u32 slot = w->slot;
+
+	return bpf_map_lookup_elem(&python_threads, &slot);
 }
 
 /* A word at a byte offset in what was read; offsets of a layout are trusted to be in it. */

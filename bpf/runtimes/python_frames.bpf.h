@@ -5,6 +5,59 @@
 
 #include "bpf/runtimes/python_sight.bpf.h"
 
+#define PYTHON_ROOTS (1 << 12) /* a power of two */
+
+/* Place of a chain's outermost frame. A greenlet's stack is copied back to where it was. */
+struct python_root {
+	__u64 key; /* hash of the thread and the frame */
+	__u64 place;
+};
+
+struct python_roots {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PYTHON_ROOTS);
+	__type(key, __u32);
+	__type(value, struct python_root);
+};
+
+struct python_roots python_roots SEC(".maps");
+
+static __always_inline __u64 root_key(const struct python_walk *w)
+{
+	return mix_bits(mix_bits(w->process ^ w->tid) ^ w->root);
+}
+
+/* Returns the place of the chain's outermost frame when it was met last; 0: unknown. */
+static __always_inline __u64 find_root(const struct python_walk *w)
+{
+	__u64 key = root_key(w);
+	__u32 slot = key & (PYTHON_ROOTS - 1);
+	const struct python_root *root = bpf_map_lookup_elem(&python_roots, &slot);
+
+	return root && root->key == key ? root->place : 0;
+}
+
+static __always_inline void enter_root(const struct python_walk *w, __u64 place)
+{
+	__u64 key = root_key(w);
+	__u32 slot = key & (PYTHON_ROOTS - 1);
+	struct python_root *root = bpf_map_lookup_elem(&python_roots, &slot);
+
+	if (!root)
+		return;
+	root->key = key;
+	root->place = place;
+}
+
+/* The frames are one call of the interpreter each. */
+static __always_inline __u64 outermost_place(const struct managed_scratch *m)
+{
+	__u32 last = m->count - 1;
+
+	barrier_var(last); /* as in sum_of() */
+	return last < MANAGED_MAX ? m->frames[last].place : 0;
+}
+
 struct python_loop {
 	struct managed_scratch *m;
 	struct python_walk *w;
@@ -176,6 +229,7 @@ __noinline int python_walk_frame(struct python_walk *w, struct managed_scratch *
 	m->count = at + 1;
 	if (!python_end_call(w, m))
 		return false;
+	w->root = w->frame;
 	w->frame = frame_word(w, w->layout.frame_previous);
 	return true;
 }
@@ -193,16 +247,22 @@ static long walk_frame(__u32 i, void *ctx)
 /*
  * 3.10, more calls than frames: the innermost call has just begun, or the outermost cframe is not
  * a call's, but greenlet's. The former is only possible where the stack's innermost C frame is the
- * call's; other stacks tell that the thread has greenlets.
+ * call's (`runs_leaf`). Other stacks tell that the thread has greenlets, and where the chain ends.
  */
-static __always_inline bool python_is_greenlet(const struct python_walk *w, bool runs_leaf)
+static __always_inline bool python_is_greenlet(const struct python_walk *w,
+					       const struct managed_scratch *m, bool runs_leaf)
 {
-	__u32 slot = w->slot;
-	struct python_thread *known = bpf_map_lookup_elem(&python_threads, &slot);
+	struct python_thread *thread = python_known_thread(w);
+	__u64 known = find_root(w), place = outermost_place(m);
 
-	if (known && !runs_leaf)
-		known->has_greenlets = 1;
-	return known && known->has_greenlets;
+	if (!thread)
+		return false;
+	if (runs_leaf)
+		return thread->has_greenlets && (!known || known == place);
+	thread->has_greenlets = 1;
+	if (known != place)
+		enter_root(w, place);
+	return true;
 }
 
 /* Forgets the frames of a group that has no end. */
@@ -219,7 +279,7 @@ static __always_inline void python_walk_chain(struct python_walk *w, struct mana
 		w->torn = 1;
 	if (w->layout.place == PYTHON_PLACE_CFRAME && !w->layout.frame_entry && !w->torn &&
 	    !python_is_root(w, w->cframe) &&
-	    !python_is_greenlet(w, m->frames[0].place < w->leaf_end)) {
+	    !python_is_greenlet(w, m, m->frames[0].place < w->leaf_end)) {
 		w->torn = 1;
 		m->group = 0;
 	}

@@ -85,16 +85,19 @@ __noinline int python_read_lines(struct python_walk *w, struct sight_scratch *si
 	return 1;
 }
 
+/* Units of code whose size cannot be read: positions are many, and few functions are longer. */
+#define UNITS_UNKNOWN (1u << 14)
+
 /* Returns the number of instruction units of the code object that was read. */
 static __always_inline __u32 python_units(struct python_walk *w)
 {
 	__u64 units = code_word(w, w->layout.bytes_size), bytes;
 
 	if (w->layout.has_code_object) {
-		units = 0;
 		bytes = code_word(w, w->layout.code_bytes);
-		if (python_read(bytes + w->layout.bytes_size, &units))
-			units /= PYTHON_UNIT;
+		if (!python_read(bytes + w->layout.bytes_size, &units))
+			return UNITS_UNKNOWN;
+		units /= PYTHON_UNIT;
 	}
 	if (!units)
 		return 1;

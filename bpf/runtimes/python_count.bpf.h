@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Places of frames that tell none, in 3.8 and 3.9: each has one C frame of the interpreter, counted
+ * from the leaf. C frames further out than the chain's root belong to the parent of a greenlet,
+ * which has a chain of its own.
+ */
+#ifndef PROF_BPF_RUNTIMES_PYTHON_COUNT_BPF_H
+#define PROF_BPF_RUNTIMES_PYTHON_COUNT_BPF_H
+
+#include "bpf/runtimes/python_frames.bpf.h"
+
+struct count_loop {
+	struct stack_scratch *s;
+	struct runtime_scratch *notes;
+	struct managed_scratch *m;
+	struct python_walk *w;
+};
+
+/* Is the address in the interpreter's code? */
+static __always_inline bool python_is_interpreter(const struct python_walk *w, __u64 addr)
+{
+	__u64 vaddr = addr - w->bias;
+
+	return (vaddr >= w->layout.eval_start[0] && vaddr < w->layout.eval_end[0]) ||
+	       (vaddr >= w->layout.eval_start[1] && vaddr < w->layout.eval_end[1]);
+}
+
+/* Gives the next frame the place `sp`. The first calls of w->early have no frame. */
+static __always_inline void place_call(struct managed_scratch *m, struct python_walk *w, __u64 sp)
+{
+	__u32 at = w->calls - w->early;
+
+	w->calls++;
+	barrier_var(at); /* as in sum_of() */
+	if (at == m->count)
+		m->foreign_sp = sp & ~1ull;
+	if (at < m->count && at < MANAGED_MAX)
+		m->frames[at].place = sp & ~1ull;
+}
+
+/* Looks at native frame `i` behind the leaf. */
+__noinline int python_count_frame(struct stack_scratch *s, struct runtime_scratch *notes,
+				  struct managed_scratch *m, struct python_walk *w, __u32 i)
+{
+	__u32 at;
+	__u64 pc;
+
+	if (!s || !notes || !m || !w)
+		return 0;
+	at = s->kernel_depth + i;
+	barrier_var(i);
+	if (i >= USER_DEPTH_MAX || at >= DEPTH_MAX)
+		return 0;
+	pc = s->words[HEADER_WORDS + at];
+	if (i || !(s->sample_flags & SAMPLE_LEAF_KERNEL))
+		pc--; /* a return address */
+	if (!python_is_interpreter(w, pc))
+		return 1;
+	if (!w->calls)
+		w->call_depth = i + 1;
+	place_call(m, w, notes->sps[i]);
+	return 1;
+}
+
+static long count_frame(__u32 i, void *ctx)
+{
+	struct count_loop *loop = ctx;
+	int more = python_count_frame(loop->s, loop->notes, loop->m, loop->w, i);
+
+	barrier_var(more);
+	return more ? 0 : 1;
+}
+
+/* Places the frames, the innermost of them in call `early`. */
+static __always_inline void place_calls(struct stack_scratch *s, struct runtime_scratch *notes,
+					struct managed_scratch *m, struct python_walk *w,
+					__u32 early)
+{
+	struct count_loop loop = {.s = s, .notes = notes, .m = m, .w = w};
+
+	w->calls = w->call_depth = 0;
+	w->early = early;
+	m->foreign_sp = 0;
+	if (!(s->sample_flags & SAMPLE_LEAF_KERNEL) && python_is_interpreter(w, s->leaf))
+		place_call(m, w, s->top_sp);
+	bpf_loop(s->user_depth, count_frame, &loop, 0);
+}
+
+/*
+ * May the innermost call have no frame yet, or none any more? Only in its own code, and in what it
+ * calls to check its result.
+ */
+static __always_inline bool python_may_be_early(const struct stack_scratch *s,
+						const struct python_walk *w)
+{
+	return w->call_depth <= (s->sample_flags & SAMPLE_LEAF_KERNEL ? 2 : 1);
+}
+
+/*
+ * Decides whether the innermost call has no frame: then the outermost frame's place is that of the
+ * next call further out. A chain that was not seen before has its frames in the innermost calls,
+ * unless one call is left over and the thread has not been seen to have greenlets.
+ */
+static __always_inline bool python_is_early(const struct stack_scratch *s,
+					    const struct managed_scratch *m,
+					    const struct python_walk *w)
+{
+	struct python_thread *thread = python_known_thread(w);
+	bool is_certain = w->calls == m->count || !python_may_be_early(s, w);
+	__u64 place = outermost_place(m), known = find_root(w);
+
+	if (!thread || known == place)
+		return false;
+	if (known && known == m->foreign_sp)
+		return true;
+	if (!is_certain)
+		return w->calls == m->count + 1 && !thread->has_greenlets;
+	enter_root(w, place);
+	if (w->calls > m->count)
+		thread->has_greenlets = 1;
+	return false;
+}
+
+/* Forgets all frames: they are not those of the stack. */
+static __always_inline void python_misplace(struct managed_scratch *m, struct python_walk *w)
+{
+	m->count = m->foreign_sp = 0;
+	w->torn = 1;
+}
+
+/* Finds the places of the frames. */
+static __always_inline void place_by_count(struct stack_scratch *s, struct runtime_scratch *notes,
+					   struct managed_scratch *m, struct python_walk *w)
+{
+	const struct python_thread *thread = python_known_thread(w);
+
+	if (w->torn == 1)
+		python_misplace(m, w);
+	if (!m->count || !thread)
+		return;
+	place_calls(s, notes, m, w, 0);
+	if (w->calls < m->count) {
+		/* The outer frames are missing with their calls. */
+		if (!w->calls || !(s->stack_flags & STACK_TRUNCATED))
+			python_misplace(m, w);
+		else
+			w->torn = 2;
+		m->count = w->torn == 2 ? w->calls : 0;
+		return;
+	}
+	if (python_is_early(s, m, w))
+		place_calls(s, notes, m, w, 1);
+	/* The chains of several interpreters lie on the stack one inside the other. */
+	if (m->foreign_sp && thread->has_interpreters)
+		python_misplace(m, w);
+}
+
+#endif

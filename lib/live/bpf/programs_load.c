@@ -213,24 +213,38 @@ static int attach_tracing(const struct bpf_program *program, long point, struct 
 /* Sections, and what their programs attach to. */
 static const struct {
 	const char *section;
+	const char *about; /* what the kernel tells there */
 	enum bpf_attach_type type;
 	libbpf_prog_prepare_load_fn_t prepare;
 	libbpf_prog_attach_fn_t attach; /* NULL: their owner does it */
 	struct attach_point point;
 } attach_points[PROGRAMS_HANDLERS] = {
-	{"iter/task", BPF_TRACE_ITER, prepare_tracing, NULL, {.name = "bpf_iter_task"}},
-	{"iter.s/task", BPF_TRACE_ITER, prepare_sleepable, NULL, {.name = "bpf_iter_task"}},
+	{"iter/task",
+	 "its threads",
+	 BPF_TRACE_ITER,
+	 prepare_tracing,
+	 NULL,
+	 {.name = "bpf_iter_task"}},
+	{"iter.s/task",
+	 "its threads",
+	 BPF_TRACE_ITER,
+	 prepare_sleepable,
+	 NULL,
+	 {.name = "bpf_iter_task"}},
 	{"tp_btf/sched_switch",
+	 "context switches",
 	 BPF_TRACE_RAW_TP,
 	 prepare_tracing,
 	 attach_tracing,
 	 {.name = "btf_trace_sched_switch", .is_type = true}},
 	{"tp_btf/sched_waking",
+	 "wake-ups",
 	 BPF_TRACE_RAW_TP,
 	 prepare_tracing,
 	 attach_tracing,
 	 {.name = "btf_trace_sched_waking", .is_type = true}},
 	{"tp_btf/sched_process_fork",
+	 "forks",
 	 BPF_TRACE_RAW_TP,
 	 prepare_tracing,
 	 attach_tracing,
@@ -301,8 +315,10 @@ static int give_types(struct programs *p, int file, struct error *err)
 	type_names_release(&names);
 	for (size_t i = 0; i < PROGRAMS_HANDLERS && !code; i++) {
 		if (p->points[i].name && !p->points[i].number)
-			code = error_text(err, -ENOENT, "the kernel's BTF has no %s",
-					  p->points[i].name);
+			code = error_text(
+				err, -ENOTSUP,
+				"this kernel does not tell programs of %s: its BTF has no %s",
+				attach_points[i].about, p->points[i].name);
 	}
 	if (!code && write(file, types.text, types.size) != (ssize_t)types.size)
 		code = error_set(err, -EIO, "write the kernel's types");
@@ -397,8 +413,8 @@ int programs_load_objects(struct programs *p, const struct programs_options *opt
 		code = error_set(&first, -errno, "memfd_create");
 	else
 		code = load(p, options, p->types_fd, &first);
-	/* A second try would fail, too. */
-	if (code == -EPERM)
+	/* A second try would fail, too, with a text that says less. */
+	if (code == -EPERM || code == -ENOTSUP)
 		return error_text(err, code, "%s", first.text);
 	if (!code)
 		return 0;

@@ -170,7 +170,7 @@ static __always_inline void forget_replaced_space(struct task_struct *task, stru
 {
 	if (!(s->sample_flags & SAMPLE_LEAF_KERNEL) ||
 	    !(s->stack_flags & (STACK_UNKNOWN | STACK_BROKEN)) ||
-	    !bpf_core_field_exists(task->in_execve) || !BPF_CORE_READ_BITFIELD(task, in_execve))
+	    !bpf_core_field_exists(task->in_execve) || !core_read_bits(task, in_execve))
 		return;
 	s->user_depth = s->sum = 0;
 	s->stack_flags &= ~(STACK_UNKNOWN | STACK_BROKEN | STACK_GUESSED | STACK_USER_PC);

@@ -19,6 +19,22 @@
 
 #define CORE __attribute__((preserve_access_index))
 
+#if defined(__TARGET_ARCH_arm64)
+#define IS_ARM64 1
+#else
+#define IS_ARM64 0
+#endif
+
+/*
+ * Reads a bit field of an unsigned int, of a pointer that may be dereferenced.
+ * BPF_CORE_READ_BITFIELD has a branch for each width, and for each of the dead ones the kernel
+ * moves the rest of the program.
+ */
+#define core_read_bits(s, field) \
+	((__u64) * (const __u32 *)((const void *)(s) + __CORE_RELO(s, field, BYTE_OFFSET)) \
+		 << __CORE_RELO(s, field, LSHIFT_U64) >> \
+	 __CORE_RELO(s, field, RSHIFT_U64))
+
 struct ns_common {
 	unsigned int inum;
 } CORE;

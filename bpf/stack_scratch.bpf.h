@@ -20,12 +20,6 @@ extern const volatile struct bpf_config config;
 #define copies own_copies
 #endif
 
-#if defined(__TARGET_ARCH_arm64)
-#define IS_ARM64 1
-#else
-#define IS_ARM64 0
-#endif
-
 /*
  * Returns the address that the current task's thread-local variables are relative to. arm64's
  * kernel reads it when the task leaves the CPU: 0 until it has for the first time since its exec.
@@ -108,6 +102,7 @@ struct stack_scratch {
 	__u32 managed_count; /* frames of the runtime that are not in the stack yet */
 	__u32 pending; /* UNWIND_PENDING…: flags of mappings that this stack waits for */
 	struct unwind_mapping mapping; /* the mapping found last */
+	struct walk_rows rows; /* of a search, of mappings or in a table */
 	struct unwind_rule rule;
 	struct walk_caller caller;
 	struct rule_cache rule_cache[1 << RULE_CACHE_BITS];

@@ -97,20 +97,29 @@ static __always_inline __u8 wait_state_of(struct task_struct *task)
 	return state & TASK_TRACED ? WAIT_TRACED : WAIT_OTHER;
 }
 
+#if IS_ARM64
 struct pt_regs___call {
-	unsigned long orig_ax, di;
 	int syscallno;
 	__u64 orig_x0;
 } CORE;
+#define CALL_FIELD syscallno
+#define ARGUMENT_FIELD orig_x0
+#define has_compat_call(task) ((task)->thread_info.flags & ARM64_TIF_32BIT)
+#else
+struct pt_regs___call {
+	unsigned long orig_ax, di;
+} CORE;
+#define CALL_FIELD orig_ax
+#define ARGUMENT_FIELD di
+#define has_compat_call(task) ((task)->thread_info.status & X86_TS_COMPAT)
+#endif
 
 /* The system call that the task is in; -1: none. */
 static __always_inline __s32 wait_call_of(struct task_struct *task)
 {
 	struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(task);
 
-	if (task->flags & PF_KTHREAD)
-		return -1;
-	return bpf_core_field_exists(regs->orig_ax) ? (__s32)regs->orig_ax : regs->syscallno;
+	return task->flags & PF_KTHREAD ? -1 : (__s32)regs->CALL_FIELD;
 }
 
 /* Returns the first argument of the call that the task is in, plus 1; 0: it is larger. */
@@ -121,15 +130,8 @@ static __always_inline __u16 wait_argument_of(struct task_struct *task)
 
 	if (task->flags & PF_KTHREAD)
 		return 0;
-	argument = bpf_core_field_exists(regs->di) ? regs->di : regs->orig_x0;
+	argument = regs->ARGUMENT_FIELD;
 	return argument < 0xffff ? argument + 1 : 0;
-}
-
-static __always_inline bool is_compat(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->thread_info.status))
-		return task->thread_info.status & X86_TS_COMPAT;
-	return task->thread_info.flags & ARM64_TIF_32BIT;
 }
 
 /*
@@ -141,11 +143,11 @@ static __always_inline struct wait_reason wait_reason_of(struct task_struct *tas
 	struct wait_reason reason = {
 		.call = wait_call_of(task),
 		.state = state,
-		.flags = is_compat(task) ? WAIT_COMPAT : 0,
+		.flags = has_compat_call(task) ? WAIT_COMPAT : 0,
 		.argument = wait_argument_of(task),
 	};
 
-	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+	if (core_read_bits(task, in_iowait))
 		reason.flags |= WAIT_IO;
 	return reason;
 }

@@ -360,21 +360,27 @@ WALK_INLINE void walk_to_caller(struct walk_frame *f, const struct unwind_rule *
 	f->has_others &= !is_signal;
 }
 
+/* A search for the row of an address in a table. */
+struct walk_rows {
+	__u32 low; /* of the address, in its page */
+	__u32 first, count; /* the row is one of these */
+};
+
 /*
- * Returns the number of the rule for a vaddr of the mapping. `words` is the shard with its table,
- * `size` the shard's number of words, a power of two.
+ * Begins to search for the row of a vaddr of the mapping. `words` is the shard with its table,
+ * `size` the shard's number of words, a power of two. False: there is none.
  */
-WALK_INLINE __u32 walk_find_rule(const struct unwind_mapping *m, const __u32 *words, __u32 size,
-				 __u64 vaddr)
+WALK_INLINE int walk_find_page(const struct unwind_mapping *m, const __u32 *words, __u32 size,
+			       __u64 vaddr, struct walk_rows *rows)
 {
 	__u64 page = (vaddr - m->table_start) >> UNWIND_PAGE_SHIFT;
-	__u32 low = vaddr & (UNWIND_PAGE_SIZE - 1), at, first, count;
+	__u32 at, first, count;
 
 	if (vaddr < m->table_start || page >= m->page_count)
-		return UNWIND_RULE_NONE;
+		return 0;
 	at = m->index_at + (__u32)page;
 	if (at >= size - 1)
-		return UNWIND_RULE_NONE;
+		return 0;
 	first = words[at];
 	count = words[at + 1] - first;
 	/* The row before the page's first one holds until that one begins. */
@@ -382,19 +388,48 @@ WALK_INLINE __u32 walk_find_rule(const struct unwind_mapping *m, const __u32 *wo
 		first--;
 		count++;
 	} else if (!count) {
-		return UNWIND_RULE_NONE;
+		return 0;
 	}
-	/* Enough turns for one row per byte of the page, and the row before. */
-	for (int i = 0; i < UNWIND_PAGE_SHIFT + 1 && count > 1; i++) {
-		__u32 half = count / 2;
-		/* Never reads the row before the page, whose pc_low belongs to another page. */
-		__u32 pc_low = words[(m->rows_at + first + half) & (size - 1)] & 0xffff;
+	rows->low = vaddr & (UNWIND_PAGE_SIZE - 1);
+	rows->first = first;
+	rows->count = count;
+	return 1;
+}
 
-		if (pc_low <= low)
-			first += half;
-		count -= half;
-	}
-	return words[(m->rows_at + first) & (size - 1)] >> 16;
+/* Enough turns for one row per byte of a page, and the row before. */
+#define WALK_HALVINGS (UNWIND_PAGE_SHIFT + 1)
+
+/* Leaves half of the rows. */
+WALK_INLINE void walk_halve_rows(const struct unwind_mapping *m, const __u32 *words, __u32 size,
+				 struct walk_rows *rows)
+{
+	__u32 half = rows->count / 2;
+	/* Never reads the row before the page, whose pc_low belongs to another page. */
+	__u32 pc_low = words[(m->rows_at + rows->first + half) & (size - 1)] & 0xffff;
+
+	if (pc_low <= rows->low)
+		rows->first += half;
+	rows->count -= half;
+}
+
+/* Returns the number of the rule that the search has found. */
+WALK_INLINE __u32 walk_rule_of(const struct unwind_mapping *m, const __u32 *words, __u32 size,
+			       const struct walk_rows *rows)
+{
+	return words[(m->rows_at + rows->first) & (size - 1)] >> 16;
+}
+
+/* Returns the number of the rule for a vaddr of the mapping; see walk_find_page(). */
+WALK_INLINE __u32 walk_find_rule(const struct unwind_mapping *m, const __u32 *words, __u32 size,
+				 __u64 vaddr)
+{
+	struct walk_rows rows;
+
+	if (!walk_find_page(m, words, size, vaddr, &rows))
+		return UNWIND_RULE_NONE;
+	for (int i = 0; i < WALK_HALVINGS && rows.count > 1; i++)
+		walk_halve_rows(m, words, size, &rows);
+	return walk_rule_of(m, words, size, &rows);
 }
 
 /* Is the vaddr a root by itself? `number` is the result of walk_find_rule(). */

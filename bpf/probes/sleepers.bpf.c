@@ -105,7 +105,7 @@ static __always_inline bool has_left_space(struct task_struct *task)
 {
 	if (task->flags & PF_EXITING)
 		return true;
-	return bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve);
+	return bpf_core_field_exists(task->in_execve) && core_read_bits(task, in_execve);
 }
 
 static __always_inline bool has_user_side(struct task_struct *task, struct stack_scratch *s)

@@ -21,7 +21,9 @@ struct mm_struct___counted {
 } CORE;
 
 struct mm_rss_stat___until_6_1 {
-	__s64 count[COUNTED_COUNT]; /* of atomic_long_t */
+	struct {
+		__s64 counter;
+	} count[COUNTED_COUNT]; /* of atomic_long_t: CO-RE takes no number for a struct */
 } CORE;
 
 struct mm_struct___until_6_1 {

@@ -12,7 +12,7 @@
 #include "lib/unwind/machine.h"
 #include "lib/unwind/native/jit_tables.h"
 #include "tests/fuzz/input.h"
-#include "tests/walk_find_rule.h"
+#include "bpf/walk_table.h"
 
 static struct jit_tables tables;
 static struct jit_code *code;

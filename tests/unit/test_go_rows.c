@@ -24,7 +24,7 @@
 #include "lib/unwind/go_labels.h"
 #include "lib/unwind/unwind_table.h"
 #include "tests/unit/own_program.h"
-#include "tests/walk_find_rule.h"
+#include "bpf/walk_table.h"
 
 #if defined(__x86_64__)
 __asm__(".pushsection .text\n"

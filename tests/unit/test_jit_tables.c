@@ -14,7 +14,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/unwind/machine.h"
 #include "tests/unit/jit_frame.h"
-#include "tests/walk_find_rule.h"
+#include "bpf/walk_table.h"
 
 enum process {
 	PARENT,

@@ -213,7 +213,7 @@ static int attach_tracing(const struct bpf_program *program, long point, struct 
 /* Sections, and what their programs attach to. */
 static const struct {
 	const char *section;
-	const char *about; /* what the kernel tells there */
+	const char *about; /* news of this reach the programs */
 	enum bpf_attach_type type;
 	libbpf_prog_prepare_load_fn_t prepare;
 	libbpf_prog_attach_fn_t attach; /* NULL: their owner does it */

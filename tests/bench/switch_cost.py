@@ -4,9 +4,10 @@
 
     switch_cost.py [--rounds N] [--trips N]
 
-Two threads wake each other on one CPU. Windows of that, in random order in each round: alone; under
-prof attach without and with waits, for it and for another process; under perf record of
-sched:sched_switch without stacks. Each recorder is ready before its window begins. Printed is the
+Two threads wake each other on one CPU. Windows of that, in random order in each round: alone; with
+two BPF programs that do nothing, at switches and wake-ups; under prof attach without and with waits,
+also with --wakers, and with the waits of another process; under perf record of sched:sched_switch
+without stacks. Each recorder is ready before its window begins. Printed is the
 10th percentile over the rounds of the CPU time a switch takes, and what that is above the window it
 is compared with: as time, and as a share of a CPU at 100,000 switches a second.
 """
@@ -22,11 +23,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
 PROGRAM = os.path.join(BUILD, "tests/workloads/ping_pong")
+EMPTY = os.path.join(BUILD, "tests/workloads/empty_programs")
 RATE = 100000
 # Name, the window it is compared with, target.
 WINDOWS = (("alone", None, ""),
+           ("two empty programs", "alone", ""),
            ("prof, no waits", "alone", ""),
            ("prof, waits", "prof, no waits", "at most 6 % and half of perf's"),
+           ("prof, waits and wakers", "prof, no waits", ""),
            ("prof, waits of another", "prof, no waits", ""),
            ("perf sched_switch", "alone", ""))
 
@@ -38,9 +42,18 @@ def work(target, trips):
     return int(target.stdout.readline()) / (2 * trips)
 
 
-def under_prof(target, trips, pid, option):
+def beside_empty_programs(target, trips):
+    programs = subprocess.Popen([EMPTY], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    if programs.stdout.readline() != b"ready\n":
+        sys.exit(f"empty_programs: status {programs.wait()}")
+    took = work(target, trips)
+    programs.communicate()
+    return took
+
+
+def under_prof(target, trips, pid, options):
     ready, write = os.pipe()
-    prof = subprocess.Popen([PROF, "attach", "-q", "--no-symbols", option, "-p", str(pid), "-o",
+    prof = subprocess.Popen([PROF, "attach", "-q", "--no-symbols", *options, "-p", str(pid), "-o",
                              "/dev/null", "--ready-fd", str(write)], pass_fds=[write])
     os.close(write)
     if os.read(ready, 16) != b"ready\n":
@@ -75,11 +88,15 @@ def under_perf(target, trips, folder):
 def measure(name, target, other, trips, folder):
     if name == "alone":
         return work(target, trips)
+    if name == "two empty programs":
+        return beside_empty_programs(target, trips)
     if name == "perf sched_switch":
         return under_perf(target, trips, folder)
     pid = other.pid if name == "prof, waits of another" else target.pid
-    return under_prof(target, trips, pid,
-                      "--no-off-cpu" if name == "prof, no waits" else "--off-cpu=2000")
+    options = ["--no-off-cpu"] if name == "prof, no waits" else ["--off-cpu=2000"]
+    if name == "prof, waits and wakers":
+        options.append("--wakers")
+    return under_prof(target, trips, pid, options)
 
 
 def print_results(found):

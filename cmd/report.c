@@ -56,6 +56,30 @@ static void add_footer(const struct report_rows *rows, struct strbuf *out)
 			    QUERY_TREE_DEPTH);
 }
 
+/* Are there waits that would have been selected, too? */
+static bool leaves_waits_out(const struct report_options *o, const struct query *q)
+{
+	return !o->filter.include_idle && !o->filter.category &&
+	       (q->waits[QUERY_IDLE] || q->waits[QUERY_BLOCKED] || q->waits[QUERY_RUNNABLE]);
+}
+
+/* Sets an error: nothing is left to show. */
+static int fail_for_want_of(const struct report_options *o, const struct profile_file *file,
+			    const struct query *q, const char *what, struct error *err)
+{
+	return error_text(err, -ENODATA, "%s: no sample %s%s", file->label, what,
+			  leaves_waits_out(o, q) ? "; with --include-idle, waits count, too" : "");
+}
+
+static int fail_for_want_of_function(const struct report_options *o,
+				     const struct profile_file *file, const struct query *q,
+				     const char *function, struct error *err)
+{
+	_cleanup_free_ char *what = xasprintf("with the function %s", function);
+
+	return fail_for_want_of(o, file, q, what, err);
+}
+
 static const char *rows_name(const struct report_options *o)
 {
 	if (o->markers)
@@ -96,6 +120,8 @@ static void print(const struct report_options *o, const struct query *q,
 		strbuf_addch(out, '\n');
 		listing_print_text(&rows->listing, pager_width(), out);
 		add_footer(rows, out);
+		if (!o->markers && leaves_waits_out(o, q))
+			strbuf_adds(out, "\nwaits are not among these: --include-idle adds them\n");
 	}
 }
 
@@ -145,8 +171,7 @@ static int annotate(const struct report_options *o, const struct profile_file *f
 
 	annotation_make(&a, q, o->annotate);
 	if (!a.files.count)
-		return error_text(err, -ENODATA, "%s: no sample with the function %s", file->label,
-				  o->annotate);
+		return fail_for_want_of_function(o, file, q, o->annotate, err);
 	if (o->format == REPORT_TEXT)
 		profile_summary_text(q, &file->counts, out);
 	if (o->listing.for_people) {
@@ -228,8 +253,7 @@ static int list(const struct report_options *o, const struct profile_file *file,
 	else
 		make_table(o, q, &rows);
 	if (o->tree.function && !rows.listing.depths.count)
-		ret = error_text(err, -ENODATA, "%s: no sample with the function %s", file->label,
-				 o->tree.function);
+		ret = fail_for_want_of_function(o, file, q, o->tree.function, err);
 	else
 		print(o, q, file, &rows, out);
 	listing_release(&rows.listing);
@@ -245,7 +269,7 @@ static int report(const struct report_options *o, const struct profile_file *fil
 	if (ret)
 		return ret;
 	if (!q->weight && !o->markers)
-		return error_text(err, -ENODATA, "%s: no sample that counts", file->label);
+		return fail_for_want_of(o, file, q, "that counts", err);
 	if (o->assembly)
 		ret = show_assembly(o, file, q, &out, err);
 	else

@@ -94,7 +94,7 @@ struct share {
 	uint64_t samples, of;
 };
 
-static struct share find_worst(const struct profile *p)
+static struct share find_worst(const struct profile *p, bool of_waits)
 {
 	_cleanup_free_ module_id *nameless = find_nameless(p);
 	_cleanup_free_ uint64_t *samples = xcalloc(p->modules.rows.count, sizeof(*samples));
@@ -102,7 +102,8 @@ static struct share find_worst(const struct profile *p)
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
 		vec_for_each(&row->samples, const struct sample *, sample) {
-			if (sample->event || sample->stack == NO_STACK)
+			if (sample->event || sample->stack == NO_STACK ||
+			    profile_is_wait(p, sample) != of_waits)
 				continue;
 			worst.of += sample->weight;
 			if (nameless[sample->stack] != NO_MODULE)
@@ -162,12 +163,15 @@ static char *file_remedy(const struct module *module, const char *path)
 
 void advice_on_names(const struct profile *p, struct strbuf *out)
 {
-	struct share worst = find_worst(p);
+	struct share worst = find_worst(p, false);
 	_cleanup_free_ char *remedy = NULL;
 	const struct module *module;
+	bool of_waits = worst.of <= FEW_SAMPLES && has_many_waits(p);
 	const char *path;
 	uint64_t permille;
 
+	if (of_waits)
+		worst = find_worst(p, true);
 	if (worst.module == NO_MODULE)
 		return;
 	permille = worst.samples * 1000 / worst.of;
@@ -184,8 +188,7 @@ void advice_on_names(const struct profile *p, struct strbuf *out)
 	if (!remedy)
 		return;
 	strbuf_addf(out,
-		    "%" PRIu64 ".%" PRIu64 " %% of the samples go through %s%s, which has no "
-		    "names: %s",
-		    permille / 10, permille % 10,
+		    "%" PRIu64 ".%" PRIu64 " %% of the %s go through %s%s, which has no names: %s",
+		    permille / 10, permille % 10, of_waits ? "waits" : "samples",
 		    module->kind == PROFILE_MODULE_ANON ? "" : "code of ", path, remedy);
 }

@@ -54,6 +54,13 @@ CODE
 ok "report lists them" sh -c "[ \$('$PROF' report --markers reads.json.gz | grep -c 'Slow call .*Call: read') -ge 20 ]"
 ok "report selects by them" sh -c "'$PROF' report --during 'Slow call' --include-idle reads.json.gz | grep -q read"
 
+like "report tells that waits are left out" "$("$PROF" report reads.json.gz)" \
+	$'\nwaits are not among these: --include-idle adds them$'
+unlike "and when they are not" "$("$PROF" report --include-idle reads.json.gz)" 'waits are not'
+refuses "report by a wait's label without waits" 125 \
+	'no sample with the function \[read\]; with --include-idle, waits count, too' \
+	"$PROF" report --callers '[read]' reads.json.gz
+
 record none 0 --off-cpu=all --slow 0 -- /usr/bin/python3 reads.py
 judge "--slow 0 leaves them out" none.json.gz <<'CODE'
 expect("Slow call" not in [s["name"] for s in p["meta"]["markerSchema"]], "a schema")

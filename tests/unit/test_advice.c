@@ -12,6 +12,7 @@
 #include "cmd/text/advice.h"
 #include "cmd/text/debug_package.h"
 #include "lib/base/cleanup.h"
+#include "lib/profile/categories.h"
 #include "tests/unit/scratch.h"
 
 struct scene {
@@ -90,6 +91,33 @@ static void the_worst_is_named(void **state)
 	modules_get(&s.p->modules, s.app)->reason = SYMBOLS_DELETED;
 	expect(&s, "30.0 % of the samples go through code of /opt/app, which has no names: the "
 		   "file was deleted before it could be opened");
+	profile_free(s.p);
+}
+
+static void waits_count_where_nothing_ran(void **state)
+{
+	struct frame label = {
+		.module = NO_MODULE,
+		.symbol = NO_SYMBOL,
+		.kind = PROFILE_FRAME_LABEL,
+		.category = CATEGORY_IDLE,
+	};
+	struct func func = {.module = NO_MODULE, .file = NO_SOURCE_FILE, .is_named = true};
+	struct scene s;
+	stack_id app;
+
+	(void)state;
+	set_up(&s);
+	app = call(&s, NO_STACK, s.app, 1, false);
+	func.name = strings_intern(&s.p->strings, "[nanosleep]");
+	label.func = funcs_intern(&s.p->funcs, &func);
+	sample(&s, stacks_intern(&s.p->stacks, app, frames_intern(&s.p->frames, &label)), 90);
+	sample(&s, call(&s, NO_STACK, s.other, 2, true), 3);
+	expect(&s, "100.0 % of the waits go through code of /opt/app, which has no names: it is "
+		   "stripped: build it without, or name the folder of its debug files by "
+		   "--debug-dir");
+	sample(&s, call(&s, NO_STACK, s.other, 2, true), 1);
+	expect(&s, "");
 	profile_free(s.p);
 }
 
@@ -187,6 +215,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_worst_is_named),
+		cmocka_unit_test(waits_count_where_nothing_ran),
 		cmocka_unit_test(little_is_not_advised),
 		cmocka_unit_test(other_events_tell_nothing_of_time),
 		cmocka_unit_test(code_made_at_run_time),

@@ -156,7 +156,9 @@ static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *n
 
 static void on_refused(void *ctx, const char *why)
 {
-	refuse(ctx, why);
+	_cleanup_free_ char *text = xasprintf("only native frames where it runs: %s", why);
+
+	refuse(ctx, text);
 }
 
 static int attach(void *state, struct error *err)

@@ -52,7 +52,19 @@ struct viewed_profile *api_find(const struct api *api, const char *debug_name,
 	return NULL;
 }
 
-static json_t *source(const struct api *api, const json_t *request, struct error *err)
+int api_add_value(struct strbuf *out, json_t *value)
+{
+	char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+
+	if (text)
+		strbuf_adds(out, text);
+	free(text);
+	json_decref(value);
+	return text ? 0 : -EINVAL;
+}
+
+static int source(const struct api *api, const json_t *request, struct strbuf *out,
+		  struct error *err)
 {
 	const char *name = json_string_value(json_object_get(request, "debugName"));
 	const char *id = json_string_value(json_object_get(request, "debugId"));
@@ -62,22 +74,20 @@ static json_t *source(const struct api *api, const json_t *request, struct error
 	module_id module;
 	size_t size;
 
-	if (!path) {
-		error_text(err, -EINVAL, "no \"file\"");
-		return NULL;
-	}
+	if (!path)
+		return error_text(err, -EINVAL, "no \"file\"");
 	v = api_find(api, name, id, &module);
-	if (!v) {
-		error_text(err, -ENOENT, "the profile has no such lib");
-		return NULL;
-	}
+	if (!v)
+		return error_text(err, -ENOENT, "the profile has no such lib");
 	text = viewed_profile_source(v, module, path, &size, err);
-	return text ? json_pack("{s:o}", "source", api_text(text, size)) : NULL;
+	return text ? api_add_value(out, json_pack("{s:o}", "source", api_text(text, size)))
+		    : -ENOENT;
 }
 
 static const struct {
 	const char *path;
-	json_t *(*answer)(const struct api *api, const json_t *request, struct error *err);
+	int (*answer)(const struct api *api, const json_t *request, struct strbuf *out,
+		      struct error *err);
 } rows[] = {
 	{"symbolicate/v5", api_symbolicate},
 	{"source/v1", source},
@@ -125,9 +135,10 @@ bool api_answer(const struct api *api, const char *path, const struct http_reque
 		struct http_response *response)
 {
 	struct error err = {0};
-	json_t *value, *answer = NULL;
-	size_t i = 0;
-	char *text;
+	struct strbuf out = {0};
+	json_t *value;
+	size_t i = 0, size;
+	int ret = -EINVAL;
 
 	while (i < ROW_COUNT && strcmp(rows[i].path, path) != 0)
 		i++;
@@ -135,13 +146,15 @@ bool api_answer(const struct api *api, const char *path, const struct http_reque
 		return false;
 	value = parse(request, &err);
 	if (value)
-		answer = rows[i].answer(api, value, &err);
+		ret = rows[i].answer(api, value, &out, &err);
 	json_decref(value);
-	if (!answer)
-		answer = json_pack("{s:o}", "error", api_text(err.text, strlen(err.text)));
-	text = json_dumps(answer, JSON_COMPACT);
-	json_decref(answer);
+	if (ret) {
+		strbuf_reset(&out);
+		api_add_value(&out,
+			      json_pack("{s:o}", "error", api_text(err.text, strlen(err.text))));
+	}
+	size = out.size;
 	/* Front-ends read the reason only of answers that say 200. */
-	http_response_take(response, 200, "application/json", text, text ? strlen(text) : 0);
+	http_response_take(response, 200, "application/json", strbuf_take(&out), size);
 	return true;
 }

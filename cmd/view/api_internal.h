@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "cmd/view/api.h"
+#include "lib/base/strbuf.h"
 
 /* New values; text becomes valid UTF-8. */
 json_t *api_text(const char *text, size_t size);
@@ -16,8 +17,13 @@ bool api_get_hex(const json_t *object, const char *key, uint64_t *value);
 struct viewed_profile *api_find(const struct api *api, const char *debug_name,
 				const char *breakpad_id, module_id *module);
 
-/* Return a new value, or NULL with err. */
-json_t *api_symbolicate(const struct api *api, const json_t *request, struct error *err);
-json_t *api_assembly(const struct api *api, const json_t *request, struct error *err);
+/* Appends the value, which it takes; -EINVAL for NULL. */
+int api_add_value(struct strbuf *out, json_t *value);
+
+/* Append the answer. A negative errno with err: what was appended is not to be sent. */
+int api_symbolicate(const struct api *api, const json_t *request, struct strbuf *out,
+		    struct error *err);
+int api_assembly(const struct api *api, const json_t *request, struct strbuf *out,
+		 struct error *err);
 
 #endif

@@ -93,7 +93,8 @@ static int read_code(struct function_code *code, struct viewed_profile *v, modul
 	return ret;
 }
 
-json_t *api_assembly(const struct api *api, const json_t *request, struct error *err)
+int api_assembly(const struct api *api, const json_t *request, struct strbuf *out,
+		 struct error *err)
 {
 	const char *name = json_string_value(json_object_get(request, "debugName"));
 	const char *id = json_string_value(json_object_get(request, "debugId"));
@@ -102,28 +103,26 @@ json_t *api_assembly(const struct api *api, const json_t *request, struct error 
 	struct viewed_profile *v;
 	module_id module;
 	uint64_t start, size;
-	json_t *value = NULL;
+	int ret;
 
-	if (!api_get_hex(request, "startAddress", &start) || !api_get_hex(request, "size", &size)) {
-		error_text(err, -EINVAL, "no \"startAddress\" or \"size\"");
-		return NULL;
-	}
+	if (!api_get_hex(request, "startAddress", &start) || !api_get_hex(request, "size", &size))
+		return error_text(err, -EINVAL, "no \"startAddress\" or \"size\"");
 	v = api_find(api, name, id, &module);
-	if (!v) {
-		error_text(err, -ENOENT, "the profile has no such lib");
-		return NULL;
-	}
+	if (!v)
+		return error_text(err, -ENOENT, "the profile has no such lib");
 	if (json_is_true(json_object_get(request, "continueUntilFunctionEnd")))
 		size = whole_size(v, module, start, size);
-	if (read_code(&code, v, module, name, start, size, err))
-		return NULL;
-	if (!disassemble(&d, code.machine, code.bytes, code.size, start, err)) {
+	ret = read_code(&code, v, module, name, start, size, err);
+	if (ret)
+		return ret;
+	ret = disassemble(&d, code.machine, code.bytes, code.size, start, err);
+	if (!ret) {
 		name_targets(v, module, &d);
-		value = assembly_value(&d, start, code.size);
+		ret = api_add_value(out, assembly_value(&d, start, code.size));
 		disassembly_release(&d);
 	} else if (err->hint[0]) {
 		error_text(err, -ENOENT, "%s: %s", err->text, err->hint);
 	}
 	free(code.bytes);
-	return value;
+	return ret;
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cmd/view/api_internal.h"
+#include "cmd/view/json_text.h"
 #include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 
 #define JOBS_MAX 100
 /* Limit for all jobs of a request. */
@@ -97,53 +97,69 @@ static void name_lib(struct job *job, const struct api *api, size_t lib)
 	vec_release(&rvas.list);
 }
 
-static void set_level(json_t *object, const struct viewed_level *level)
+static void add_level(struct strbuf *out, const struct viewed_level *level)
 {
-	if (level->func)
-		json_object_set_new(object, "function", api_text(level->func, strlen(level->func)));
-	if (level->file)
-		json_object_set_new(object, "file", api_text(level->file, strlen(level->file)));
-	if (level->line)
-		json_object_set_new(object, "line", json_integer(level->line));
+	if (level->func) {
+		json_text_key(out, "function");
+		json_text_string(out, level->func);
+	}
+	if (level->file) {
+		json_text_key(out, "file");
+		json_text_string(out, level->file);
+	}
+	if (level->line) {
+		json_text_key(out, "line");
+		json_text_u64(out, level->line);
+	}
+}
+
+static void add_inlines(struct strbuf *out, const struct viewed_place *place)
+{
+	json_text_key(out, "inlines");
+	strbuf_addch(out, '[');
+	for (size_t i = 0; i + 1 < place->levels.count; i++) {
+		json_text_next(out);
+		strbuf_addch(out, '{');
+		add_level(out, &place->levels.items[i]);
+		strbuf_addch(out, '}');
+	}
+	strbuf_addch(out, ']');
 }
 
 /* Keys whose value is not known are left out: front-ends refuse answers with a null. */
-static json_t *frame_value(const struct job *job, const struct asked *row, size_t position)
+static void add_frame(struct strbuf *out, const struct job *job, const struct asked *row,
+		      size_t position)
 {
 	const struct viewed_place *place = &row->place;
-	const char *name = map_text(job, row->lib, 0);
-	json_t *object = json_object(), *inlines;
+	bool is_behind = place->has_start && place->start <= row->rva;
 
-	json_object_set_new(object, "frame", json_integer((json_int_t)position));
-	json_object_set_new(object, "module", api_text(name, strlen(name)));
-	json_object_set_new(object, "module_offset", api_hex(row->rva));
-	if (!place->levels.count)
-		return object;
-	set_level(object, &vec_last(&place->levels));
-	json_object_set_new(object, "function_offset",
-			    api_hex(place->has_start && place->start <= row->rva
-					    ? row->rva - place->start
-					    : 0));
-	if (place->has_start && place->size)
-		json_object_set_new(object, "function_size", api_hex(place->size));
-	if (place->levels.count < 2)
-		return object;
-	inlines = json_array();
-	for (size_t i = 0; i + 1 < place->levels.count; i++) {
-		json_t *level = json_object();
-
-		set_level(level, &place->levels.items[i]);
-		json_array_append_new(inlines, level);
+	json_text_next(out);
+	strbuf_addch(out, '{');
+	json_text_key(out, "frame");
+	json_text_u64(out, position);
+	json_text_key(out, "module");
+	json_text_string(out, map_text(job, row->lib, 0));
+	json_text_key(out, "module_offset");
+	json_text_hex(out, row->rva);
+	if (place->levels.count) {
+		add_level(out, &vec_last(&place->levels));
+		json_text_key(out, "function_offset");
+		json_text_hex(out, is_behind ? row->rva - place->start : 0);
 	}
-	json_object_set_new(object, "inlines", inlines);
-	return object;
+	if (place->levels.count && place->has_start && place->size) {
+		json_text_key(out, "function_size");
+		json_text_hex(out, place->size);
+	}
+	if (place->levels.count > 1)
+		add_inlines(out, place);
+	strbuf_addch(out, '}');
 }
 
-static json_t *job_value(const struct job *job, const json_t *stacks)
+/* Names are keys here: two libs may have one. */
+static void add_found(struct strbuf *out, const struct job *job)
 {
-	json_t *found = json_object(), *results = json_array();
-	const json_t *stack;
-	size_t i, next = 0;
+	json_t *found = json_object();
+	char *text;
 
 	for (size_t lib = 0; lib < json_array_size(job->map); lib++) {
 		char *key = xasprintf("%s/%s", map_text(job, lib, 0), map_text(job, lib, 1));
@@ -153,15 +169,32 @@ static json_t *job_value(const struct job *job, const json_t *stacks)
 						       : json_null());
 		free(key);
 	}
+	text = json_dumps(found, JSON_COMPACT);
+	json_text_key(out, "found_modules");
+	strbuf_adds(out, text ? text : "{}");
+	free(text);
+	json_decref(found);
+}
+
+static void add_job(struct strbuf *out, const struct job *job, const json_t *stacks)
+{
+	const json_t *stack;
+	size_t i, next = 0;
+
+	json_text_next(out);
+	strbuf_addch(out, '{');
+	add_found(out, job);
+	json_text_key(out, "stacks");
+	strbuf_addch(out, '[');
 	json_array_foreach(stacks, i, stack)
 	{
-		json_t *frames = json_array();
-
+		json_text_next(out);
+		strbuf_addch(out, '[');
 		for (size_t k = 0; k < json_array_size(stack); k++)
-			json_array_append_new(frames, frame_value(job, &job->all.items[next++], k));
-		json_array_append_new(results, frames);
+			add_frame(out, job, &job->all.items[next++], k);
+		strbuf_addch(out, ']');
 	}
-	return json_pack("{s:o,s:o}", "found_modules", found, "stacks", results);
+	strbuf_adds(out, "]}");
 }
 
 static int check_map(const json_t *map, struct error *err)
@@ -180,55 +213,53 @@ static int check_map(const json_t *map, struct error *err)
 	return 0;
 }
 
-static json_t *answer_job(const struct api *api, const json_t *request, size_t *room,
-			  struct error *err)
+static int answer_job(const struct api *api, const json_t *request, size_t *room,
+		      struct strbuf *out, struct error *err)
 {
 	const json_t *stacks = json_object_get(request, "stacks");
 	struct job job = {.map = json_object_get(request, "memoryMap")};
 	size_t libs = json_array_size(job.map);
-	json_t *value = NULL;
+	int ret = check_map(job.map, err);
 
-	if (check_map(job.map, err))
-		return NULL;
+	if (ret)
+		return ret;
 	job.is_asked = xcalloc(libs + 1, sizeof(*job.is_asked));
 	job.is_found = xcalloc(libs + 1, sizeof(*job.is_found));
-	if (!json_is_array(stacks)) {
-		error_text(err, -EINVAL, "a job has no \"stacks\"");
-	} else if (!read_stacks(&job, stacks, room, err)) {
+	if (!json_is_array(stacks))
+		ret = error_text(err, -EINVAL, "a job has no \"stacks\"");
+	else
+		ret = read_stacks(&job, stacks, room, err);
+	if (!ret) {
 		for (size_t lib = 0; lib < libs; lib++) {
 			if (job.is_asked[lib])
 				name_lib(&job, api, lib);
 		}
-		value = job_value(&job, stacks);
+		add_job(out, &job, stacks);
 	}
 	vec_for_each(&job.all, struct asked *, row)
 		viewed_places_release(&row->place, 1);
 	vec_release(&job.all);
 	free(job.is_asked);
 	free(job.is_found);
-	return value;
+	return ret;
 }
 
-json_t *api_symbolicate(const struct api *api, const json_t *request, struct error *err)
+int api_symbolicate(const struct api *api, const json_t *request, struct strbuf *out,
+		    struct error *err)
 {
 	const json_t *jobs = json_object_get(request, "jobs"), *job;
-	json_t *results = json_array();
 	size_t room = ADDRESSES_MAX, i;
 
-	if (!json_is_array(jobs) || json_array_size(jobs) > JOBS_MAX) {
-		json_decref(results);
-		error_text(err, -EINVAL, "no \"jobs\", or too many");
-		return NULL;
-	}
+	if (!json_is_array(jobs) || json_array_size(jobs) > JOBS_MAX)
+		return error_text(err, -EINVAL, "no \"jobs\", or too many");
+	strbuf_adds(out, "{\"results\":[");
 	json_array_foreach(jobs, i, job)
 	{
-		json_t *value = answer_job(api, job, &room, err);
+		int ret = answer_job(api, job, &room, out, err);
 
-		if (!value) {
-			json_decref(results);
-			return NULL;
-		}
-		json_array_append_new(results, value);
+		if (ret)
+			return ret;
 	}
-	return json_pack("{s:o}", "results", results);
+	strbuf_adds(out, "]}");
+	return 0;
 }

@@ -49,7 +49,8 @@ int companion_run(int argc, char **argv)
 
 void companion_view(const char *path)
 {
-	char command[] = "view", *file = xstrdup(path);
+	/* A name that begins with '-' is no option. */
+	char command[] = "view", *file = xasprintf("%s%s", *path == '-' ? "./" : "", path);
 	char *argv[] = {command, file, NULL};
 	void (*before)(int) = signal(SIGINT, SIG_IGN);
 	pid_t pid = fork();

@@ -47,9 +47,32 @@ static bool write_page(struct browser *b, const char *url)
 	return true;
 }
 
+static const char *program_name(void)
+{
+	return is_set("BROWSER") ? getenv("BROWSER") : "xdg-open";
+}
+
+/* Looks where execlp() does. */
+static bool is_installed(const char *program)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(program, '/'))
+		return access(program, X_OK) == 0;
+	while (path) {
+		size_t size = strcspn(path, ":");
+		_cleanup_free_ char *file = xasprintf("%.*s/%s", (int)size, path, program);
+
+		if (access(file, X_OK) == 0)
+			return true;
+		path = path[size] ? path + size + 1 : NULL;
+	}
+	return false;
+}
+
 static void await_page(int from)
 {
-	const char *program = is_set("BROWSER") ? getenv("BROWSER") : "xdg-open";
+	const char *program = program_name();
 	char page[PATH_MAX];
 	ssize_t size = 0, got;
 
@@ -91,6 +114,9 @@ void browser_prepare(struct browser *b)
 	pid_t pid;
 
 	if (!is_set("BROWSER") && !is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY"))
+		return;
+	b->is_missing = !is_installed(program_name());
+	if (b->is_missing)
 		return;
 	if (pipe2(ends, O_CLOEXEC))
 		return;

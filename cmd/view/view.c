@@ -15,6 +15,7 @@
 #include "cmd/view/browser.h"
 #include "cmd/view/drop.h"
 #include "cmd/view/programs.h"
+#include "cmd/view/ssh.h"
 #include "cmd/view/viewer.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -215,7 +216,8 @@ static void show(struct view *v)
 		say_tunnel(v);
 	if (!v->no_open && !getenv("SSH_CONNECTION") && !browser_open(&v->browser, url) &&
 	    !v->options.quiet)
-		command_say_as(name, "no browser is here: open that address");
+		command_say_as(name, "no browser is here%s: open that address",
+			       v->browser.is_missing ? " (is xdg-open installed?)" : "");
 	if (!v->options.quiet)
 		command_say_as(name, "Ctrl-C ends it");
 }
@@ -239,6 +241,7 @@ static int serve(struct view *v, struct error *err)
 {
 	int ret = drop_privileges(err), listener;
 
+	ssh_find_connection();
 	if (!ret && !v->no_open && !getenv("SSH_CONNECTION"))
 		browser_prepare(&v->browser);
 	if (!ret)

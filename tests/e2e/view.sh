@@ -112,6 +112,33 @@ port=$(sed 's/.*127.0.0.1%3A\([0-9]*\)%2F.*/\1/' url)
 like "over ssh: how to get there" "$(<view.err)" "ssh -N -L $port:127.0.0.1:$port ann@10.0.0.2"
 ends "it ends" INT
 
+port_of() { sed 's/.*127.0.0.1%3A\([0-9]*\)%2F.*/\1/' url; }
+rm -f url
+# The session has, as a user's, no capabilities.
+SSH_CONNECTION="10.0.0.1 1000 10.0.0.3 22" setpriv --bounding-set=-all sh -c \
+	'env -u SSH_CONNECTION SUDO_UID=0 SUDO_GID=0 "$0" view one.json.gz >url 2>view.err & echo $! >pid; wait' \
+	"$PROF" &
+session=$!
+at_exit+=("kill $session 2>/dev/null" "kill \$(<pid) 2>/dev/null")
+wait_until test -s url
+wait_until grep -q 'Ctrl-C' view.err
+like "under sudo, which hides that" "$(<view.err)" "ssh -N -L $(port_of):127.0.0.1:$(port_of) .*10.0.0.3"
+kill "$(<pid)"
+wait "$session"
+DISPLAY=:99 BROWSER=no-such-browser view one.json.gz
+wait_until grep -q 'Ctrl-C' view.err
+like "a browser that is not installed" "$(<view.err)" 'no browser is here .*installed.*: open that address'
+ends "it ends" INT
+view --no-open one.json.gz
+refuses "a port in use" 125 "port $(port_of).*(use|--port)" "$PROF" view --no-open --port "$(port_of)" one.json.gz
+ends "it ends" INT
+BROWSER=$PWD/browser OPENED=$PWD/dashed TMPDIR=$PWD "$PROF" record -q --open -o -x.json -- true >url 2>view.err &
+viewer=$!
+at_exit+=("kill $viewer 2>/dev/null")
+ok "record --open: a name that begins with a dash" wait_until test -s dashed
+pkill -INT -P "$viewer"
+wait "$viewer"
+
 gunzip -c one.json.gz | sed 's|"codeId":"[0-9a-f]*|"codeId":"00112233445566778899|g' >strange.json
 view --no-open strange.json
 like "another machine's profile: what is missing" "$(<view.err)" 'without code of .*inlines \('

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
@@ -26,6 +27,7 @@
 
 #define FILES_MAX 8
 #define FRONT_END "https://profiler.firefox.com"
+#define IDLE_ALONE_NS (1800 * 1000000000ull)
 #define POLL_MS 1000
 
 static const char name[] = "view";
@@ -54,6 +56,7 @@ struct view {
 	VEC(const char *) paths;
 	const char *front_end; /* an address or a folder; NULL: the public one */
 	uint64_t idle_ns; /* 0: no end */
+	bool is_alone; /* no terminal, and no time was given */
 	uint16_t port; /* 0: a free one */
 	bool no_open;
 	struct viewer viewer;
@@ -163,8 +166,11 @@ static int open_front_end(struct view *v, struct error *err)
 	if (!v->front_end || is_address(v->front_end))
 		return 0;
 	v->viewer.folder = open(v->front_end, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (v->viewer.folder < 0)
-		return error_set(err, -errno, "open the front-end %s", v->front_end);
+	if (v->viewer.folder < 0) {
+		error_set(err, -errno, "open the front-end %s", v->front_end);
+		error_hint(err, "a folder with a built one, or an address: https://...");
+		return -ENOENT;
+	}
 	if (fstatat(v->viewer.folder, "index.html", &st, 0))
 		return error_text(err, -ENOENT, "--frontend %s: no index.html is in it",
 				  v->front_end);
@@ -206,12 +212,12 @@ static void say_tunnel(const struct view *v)
 		       v->viewer.port, v->viewer.port, user ? user : "", user ? "@" : "", here);
 }
 
-static void show(struct view *v)
+static int show(struct view *v, struct error *err)
 {
 	_cleanup_free_ char *url = viewer_url(&v->viewer);
 
-	printf("%s\n", url);
-	fflush(stdout);
+	if (printf("%s\n", url) < 0 || fflush(stdout))
+		return error_set(err, -errno, "write the address");
 	if (!v->options.quiet)
 		say_tunnel(v);
 	if (!v->no_open && !getenv("SSH_CONNECTION") && !browser_open(&v->browser, url) &&
@@ -219,7 +225,9 @@ static void show(struct view *v)
 		command_say_as(name, "no browser is here%s: open that address",
 			       v->browser.is_missing ? " (is xdg-open installed?)" : "");
 	if (!v->options.quiet)
-		command_say_as(name, "Ctrl-C ends it");
+		command_say_as(name, v->is_alone ? "ends after 30 minutes without a request"
+						 : "Ctrl-C ends it");
+	return 0;
 }
 
 static void wait_for_end(struct view *v)
@@ -297,12 +305,14 @@ int view_run(int argc, char **argv)
 	} else {
 		if (v.options.verbose)
 			log_set_level(v.options.verbose > 1 ? LOG_DEBUG : LOG_INFO);
-		if (serve(&v, &err)) {
+		/* Without a terminal, nobody can press Ctrl-C. */
+		v.is_alone = !v.idle_ns && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO);
+		if (v.is_alone)
+			v.idle_ns = IDLE_ALONE_NS;
+		if (serve(&v, &err) || show(&v, &err))
 			status = command_fail(name, EXIT_REFUSED, &err);
-		} else {
-			show(&v);
+		else
 			wait_for_end(&v);
-		}
 	}
 	release(&v);
 	return status;

@@ -130,8 +130,9 @@ int viewed_profile_open(struct viewed_profile *v, const char *path,
 				     .lock = PTHREAD_MUTEX_INITIALIZER,
 				     .fetching = PTHREAD_MUTEX_INITIALIZER};
 	ret = read_bytes(v, path, &text, &size, err);
-	if (!ret)
-		ret = format_firefox.read(&v->profile, text, size, NULL, err);
+	if (ret)
+		return ret;
+	ret = format_firefox.read(&v->profile, text, size, NULL, err);
 	if (ret)
 		return error_wrap(err, "%s", path);
 	lib_ids_read(&v->libs, text, size);

@@ -173,7 +173,10 @@ int server_listen(uint16_t *port, struct error *err)
 		int failure = errno;
 
 		close(fd);
-		return error_set(err, -failure, "listen on 127.0.0.1, port %u", *port);
+		error_set(err, -failure, "listen on 127.0.0.1, port %u", *port);
+		if (failure == EADDRINUSE)
+			error_hint(err, "without --port, a free one is taken");
+		return -failure;
 	}
 	*port = ntohs(address.sin_port);
 	return fd;

@@ -115,22 +115,23 @@ ends "it ends" INT
 port_of() { sed 's/.*127.0.0.1%3A\([0-9]*\)%2F.*/\1/' url; }
 rm -f url
 # The session has, as a user's, no capabilities.
+# shellcheck disable=SC2016 # for the inner shell
 SSH_CONNECTION="10.0.0.1 1000 10.0.0.3 22" setpriv --bounding-set=-all sh -c \
 	'env -u SSH_CONNECTION SUDO_UID=0 SUDO_GID=0 "$0" view one.json.gz >url 2>view.err & echo $! >pid; wait' \
 	"$PROF" &
 session=$!
 at_exit+=("kill $session 2>/dev/null" "kill \$(<pid) 2>/dev/null")
 wait_until test -s url
-wait_until grep -q 'Ctrl-C' view.err
+wait_until grep -q '^prof view: ends' view.err
 like "under sudo, which hides that" "$(<view.err)" "ssh -N -L $(port_of):127.0.0.1:$(port_of) .*10.0.0.3"
 kill "$(<pid)"
 wait "$session"
 DISPLAY=:99 BROWSER=no-such-browser view one.json.gz
-wait_until grep -q 'Ctrl-C' view.err
+wait_until grep -q '^prof view: ends' view.err
 like "a browser that is not installed" "$(<view.err)" 'no browser is here .*installed.*: open that address'
 ends "it ends" INT
 view --no-open one.json.gz
-refuses "a port in use" 125 "port $(port_of).*(use|--port)" "$PROF" view --no-open --port "$(port_of)" one.json.gz
+refuses "a port in use" 125 "port $(port_of): .*in use.*without --port" "$PROF" view --no-open --port "$(port_of)" one.json.gz
 ends "it ends" INT
 BROWSER=$PWD/browser OPENED=$PWD/dashed TMPDIR=$PWD "$PROF" record -q --open -o -x.json -- true >url 2>view.err &
 viewer=$!
@@ -145,7 +146,9 @@ like "another machine's profile: what is missing" "$(<view.err)" 'without code o
 ends "it ends" INT
 
 refuses "no file" 2 'no file to view' "$PROF" view
-refuses "a file that is none" 125 'No such file' "$PROF" view nowhere
+refuses "an address that cannot be written" 125 'write the address' \
+	sh -c "'$PROF' view --no-open one.json.gz >/dev/full"
+refuses "a file that is none" 125 '^prof view: read nowhere: No such file' "$PROF" view nowhere
 refuses "a file of something else" 125 'no profile' "$PROF" view front/app.js
 refuses "a time that is none" 2 'must be a time' "$PROF" view --idle soon one.json.gz
 refuses "a port that is none" 2 'must be a number' "$PROF" view --port 70000 one.json.gz

@@ -126,7 +126,8 @@ int viewed_profile_open(struct viewed_profile *v, const char *path,
 	size_t size;
 	int ret;
 
-	*v = (struct viewed_profile){.options = options,
+	*v = (struct viewed_profile){.path = path,
+				     .options = options,
 				     .lock = PTHREAD_MUTEX_INITIALIZER,
 				     .fetching = PTHREAD_MUTEX_INITIALIZER};
 	ret = read_bytes(v, path, &text, &size, err);

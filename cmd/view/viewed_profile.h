@@ -11,6 +11,7 @@
 #include "lib/profile/profile.h"
 
 struct viewed_profile {
+	const char *path; /* borrowed */
 	int fd; /* the file as it is served; not 0 */
 	uint64_t size;
 	bool is_gzip;

@@ -97,6 +97,17 @@ static void add_profile(const struct viewer *v, struct strbuf *out, size_t numbe
 	strbuf_addch(out, '/');
 }
 
+/* Front-ends compare a thread of each profile, which its address must tell. */
+static void add_compared(const struct viewer *v, struct strbuf *out, size_t number)
+{
+	const struct viewed_profile *profile = &v->api.profiles[number];
+	const char *slash = strrchr(profile->path, '/');
+
+	add_profile(v, out, number);
+	strbuf_addf(out, "calltree/?thread=%" PRIu64 "&profileName=", profile->libs.first_thread);
+	add_escaped(out, slash ? slash + 1 : profile->path);
+}
+
 static char *front_end_url(const struct viewer *v)
 {
 	_cleanup_free_ char *server = xasprintf("http://127.0.0.1:%" PRIu16 "/%s", v->port,
@@ -113,7 +124,7 @@ static char *front_end_url(const struct viewer *v)
 	for (size_t i = 0; i < v->api.count; i++) {
 		_cleanup_(strbuf_release) struct strbuf profile = {0};
 
-		add_profile(v, &profile, i);
+		add_compared(v, &profile, i);
 		strbuf_adds(&url, i ? "&profiles[]=" : "?profiles[]=");
 		add_escaped(&url, strbuf_text(&profile));
 	}

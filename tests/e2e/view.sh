@@ -59,7 +59,8 @@ ends "SIGTERM ends it" TERM
 
 record two 0 -- "$workloads/shares" 0.2
 view --no-open one.json.gz two.json.gz
-like "two files: side by side" "$url" '/compare/\?profiles\[\]=.*profile.json.*&profiles\[\]=.*profile-2.json'
+like "two files: side by side, a thread of each" "$url" \
+	'/compare/[?]profiles\[\]=.*profile.json.*thread%3D[0-9]+%26profileName%3Done.*&profiles\[\]=.*profile-2.json.*profileName%3Dtwo'
 ends "it ends" INT
 
 "$PROF" record -q --raw one.capture -- "$workloads/inlines" 0.2

@@ -37,6 +37,33 @@ static void read_lib(struct lib_ids *ids, struct json_cursor *s)
 	vec_push(&ids->rows, row);
 }
 
+/* Takes the first of "initialSelectedThreads". */
+static void read_meta(struct lib_ids *ids, struct json_cursor *s)
+{
+	struct json_cursor_list members = {0};
+	struct span key;
+
+	if (json_cursor_peek(s) != '{') {
+		json_cursor_skip(s);
+		return;
+	}
+	while (json_cursor_member(s, &members, &key)) {
+		struct json_cursor_list threads = {0};
+		int64_t number;
+
+		if (!span_is(s, key, "initialSelectedThreads") || json_cursor_peek(s) != '[') {
+			json_cursor_skip(s);
+			continue;
+		}
+		for (bool is_first = true; json_cursor_element(s, &threads); is_first = false) {
+			if (is_first && json_cursor_peek(s) != '[' && json_cursor_i64(s, &number))
+				ids->first_thread = number > 0 ? (uint64_t)number : 0;
+			else
+				json_cursor_skip(s);
+		}
+	}
+}
+
 void lib_ids_read(struct lib_ids *ids, const char *text, size_t size)
 {
 	struct json_cursor_list members = {0}, libs = {0};
@@ -45,6 +72,10 @@ void lib_ids_read(struct lib_ids *ids, const char *text, size_t size)
 
 	json_cursor_init(&s, text, size);
 	while (json_cursor_member(&s, &members, &key)) {
+		if (span_is(&s, key, "meta")) {
+			read_meta(ids, &s);
+			continue;
+		}
 		if (!span_is(&s, key, "libs") || json_cursor_peek(&s) != '[') {
 			json_cursor_skip(&s);
 			continue;

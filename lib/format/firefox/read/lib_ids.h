@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Names by which front-ends ask symbol servers for the libs of a file. */
+/*
+ * Facts of a file that a profile lacks: names by which front-ends ask symbol servers for its libs,
+ * and the thread that they show first.
+ */
 #ifndef PROF_LIB_FORMAT_FIREFOX_READ_LIB_IDS_H
 #define PROF_LIB_FORMAT_FIREFOX_READ_LIB_IDS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/vec.h"
 
@@ -13,6 +17,7 @@ struct lib_id {
 
 struct lib_ids {
 	VEC(struct lib_id) rows; /* in the order of the file, which is that of the modules */
+	uint64_t first_thread; /* number in the file */
 };
 
 void lib_ids_release(struct lib_ids *ids);

@@ -22,6 +22,8 @@ __u32 own_tgid SHARED_VARIABLE = 0; /* in the initial pid namespace */
 __u32 cgroup_subsystem SHARED_VARIABLE = 0;
 /* See stack_emit.bpf.h. */
 __u32 last_stack_id SHARED_VARIABLE = 0;
+/* See wait.bpf.h. */
+bool has_unsampled_waits SHARED_VARIABLE = false;
 /* See runtimes/sight.bpf.h. */
 __u64 last_position SHARED_VARIABLE = MANAGED_POSITION_FIRST;
 

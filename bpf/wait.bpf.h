@@ -49,6 +49,16 @@ struct wait_rows {
 
 extern struct wait_rows wait_rows SEC(".maps");
 
+/* Some wait that began since recording did has no stack: only then does a sleeper need a visit. */
+extern bool has_unsampled_waits;
+
+/* Stores at the first time only: all CPUs read this. */
+static __always_inline void note_unsampled_wait(void)
+{
+	if (!has_unsampled_waits)
+		has_unsampled_waits = true;
+}
+
 /*
  * Makes the row of a thread, unless it has one; `left` as in it. The task is off the CPU, or runs
  * until its next switch.

@@ -165,7 +165,10 @@ static __always_inline bool note_departure(struct task_struct *task, struct swit
 		return false;
 	}
 	st->waits++;
-	return choose_wait(st, row, now);
+	if (choose_wait(st, row, now))
+		return true;
+	note_unsampled_wait();
+	return false;
 }
 
 struct schedule_search {
@@ -280,6 +283,7 @@ __noinline int send_wait(struct stack_scratch *s, struct switch_state *st, struc
 	wait->chance = row->chance;
 	*(__u64 *)&wait->reason = reason;
 	if (!write_wait(task, s, st, row)) {
+		note_unsampled_wait();
 		st->lost++;
 		return 0;
 	}

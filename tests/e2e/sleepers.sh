@@ -65,6 +65,9 @@ kill -KILL "$started"
 is "all of 2,000 threads are visited, once" "$(stat_of many sleepers_visited)" 1999
 echo "# $(stat_of many sleepers_visits_ms) ms for the visits"
 
+record quiet 0 --off-cpu=all -- sleep 0.3
+is "where each wait has a stack, nobody is searched for" "$(stat_of quiet sleepers_passes)" 0
+
 # Chance chooses hardly anything, and a process never sleeps for long before it is another or none.
 record restless 0 --off-cpu=1 -- "$workloads/restless" 2
 judge "long waits of threads that die, or execute, meanwhile" restless.json.gz <<'CODE'

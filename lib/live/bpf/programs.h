@@ -91,6 +91,9 @@ int programs_read_runtime_counters(struct programs *p, struct runtime_counters *
 /* Loads the late part with that context. On any thread, but on one at a time. */
 int programs_load_late(struct programs *p, const void *part_ctx);
 
+/* Has a wait that began while waits were recorded no stack? On any thread. */
+bool programs_have_unsampled_waits(const struct programs *p);
+
 /* Gives a CPU its ring. Call before anything is sampled there. */
 int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err);
 /* Begins to record events. All CPUs must have their rings. */

@@ -76,6 +76,13 @@ int programs_load_late(struct programs *p, const void *part_ctx)
 	return -ENOENT;
 }
 
+bool programs_have_unsampled_waits(const struct programs *p)
+{
+	const volatile struct prof_bpf__data_shared *shared = p->skeleton->data_shared;
+
+	return shared->has_unsampled_waits;
+}
+
 static bool has_parts(const struct programs *p)
 {
 	vec_for_each(&p->parts, const struct open_part *, row) {

@@ -151,6 +151,12 @@ static int search(const struct sleepers *s, uint32_t pid)
 	return 0;
 }
 
+/* Many recordings have a stack of each wait that began in them: then nobody is searched for. */
+static bool may_be_due(const struct sleepers *s)
+{
+	return s->may_sleep_already || programs_have_unsampled_waits(s->live->programs);
+}
+
 /*
  * Loads the program before the first pass, so that a short recording need not. False: nobody is
  * due, or the program cannot be loaded.
@@ -176,7 +182,7 @@ static struct pass_cost pass(void *ctx, const uint32_t *pids, size_t count, bool
 	uint64_t cpu_ns, visit_ns = shared->sleepers_ns;
 	int code = 0;
 
-	if (!is_ready(s, is_last))
+	if (!may_be_due(s) || !is_ready(s, is_last))
 		return (struct pass_cost){0};
 	cpu_ns = clock_thread_cpu_ns();
 	shared->sleepers_final = is_last;

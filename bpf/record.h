@@ -292,7 +292,12 @@ struct rec_code_line {
 	__u32 offset;
 	__u32 line;
 	__u32 file; /* offset of its name in the text */
-	__u32 reserved;
+	/*
+	 * 0: the code's own function. Else the offset in the text of "LINE:NAME" of an inlined
+	 * function, called by that of the line before, which has the same offset in the code; LINE
+	 * is that of its definition. Only with CODE_MANAGED.
+	 */
+	__u32 inlined;
 };
 
 /*

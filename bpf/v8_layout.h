@@ -24,9 +24,22 @@
 
 /* Bytes that are read of a SharedFunctionInfo. */
 #define V8_SHARED_MAX 64
+/* Bytes that are read of a Code, and the bits of its flags that tell what made it. */
+#define V8_CODE_MAX 64
+#define V8_CODE_KIND 15
 /* No more locals than these have their names in a ScopeInfo itself. */
 #define V8_SCOPE_LOCALS 75
 #define V8_SCOPE_LOCALS_MAX 4096
+
+/* The words of a ScopeInfo behind the names of its locals. */
+enum {
+	V8_SCOPE_NAME,
+	V8_SCOPE_VARIABLE,
+	V8_SCOPE_INFERRED,
+	V8_SCOPE_START,
+	V8_SCOPE_END,
+	V8_SCOPE_WORDS,
+};
 
 /* Types of objects that are told apart. */
 enum v8_type {
@@ -35,6 +48,7 @@ enum v8_type {
 	V8_SCOPE, /* ScopeInfo */
 	V8_BYTECODE, /* BytecodeArray */
 	V8_POSITIONS, /* its table of source positions: ByteArray, TrustedByteArray */
+	V8_CODE, /* compiled code */
 	V8_TYPE_COUNT,
 };
 
@@ -62,7 +76,15 @@ struct v8_layout {
 	/* ByteArray and the like */
 	__u16 array_length, array_data;
 	__u8 names_builtins; /* the file has no symbols of them */
-	__u8 reserved[7];
+	/* Code; code_size 0: its form is not known. All within V8_CODE_MAX. */
+	__u8 code_header; /* bytes of it before its instructions; 0: these are an object apart */
+	__u8 stream_size; /* bytes of that object before them: its map, a reference to the Code */
+	__u8 code_start, code_flags, code_size; /* 64, 32 and 32 bits */
+	__u8 code_baseline; /* kind of baseline code; the next ones are those of the compilers */
+	__u8 code_deopt, code_positions; /* DeoptimizationData, table of source positions */
+	__u8 deopt_literals, deopt_inlined; /* words of DeoptimizationData */
+	__u8 has_place_flags; /* distances in tables of places have a flag as lowest bit */
+	__u8 reserved[2];
 };
 
 /* Tiers of a function's code, as in V8's own order. */
@@ -85,9 +107,11 @@ struct v8_sight {
 	__u32 script_id;
 	__s32 start, end; /* positions of the function in the text, in characters; -1: unknown */
 	__u32 tier; /* enum v8_tier */
+	/* Compiled code: reference to the Code, and its first instruction. 0: none is known. */
+	__u64 code, code_start;
 };
 
-_Static_assert(sizeof(struct v8_layout) == 64, "layout shared with the kernel side");
-_Static_assert(sizeof(struct v8_sight) == 24, "part of a live record");
+_Static_assert(sizeof(struct v8_layout) == 72, "layout shared with the kernel side");
+_Static_assert(sizeof(struct v8_sight) == 40, "part of a live record");
 
 #endif

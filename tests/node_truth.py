@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Compares a profile of tests/workloads/node/tree.js with the program's own tree of calls.
 
-    node_truth.py TREE TIMES PROFILE [--at-least N] [--only PREFIX] [--say]
+    node_truth.py TREE TIMES PROFILE [--at-least N] [--only PREFIX] [--complete] [--say]
 
 TREE is what tree.js --tree wrote, TIMES what it printed when it was recorded. Each sample's chain of
-JavaScript functions must be a path of the tree; optimized code may have taken in functions that it
-calls, which then are missing below it. A function's line must be one of its own, and native frames
+JavaScript functions must be a path of the tree; below optimized code, functions that it has taken in
+may be missing if it was gone before it was read, but not with --complete. A function's line must be one of its own, and native frames
 between two functions those that the call goes through. The scenes' shares of samples are those of
 their CPU time. Prints figures as JSON, then violations.
 """
@@ -74,8 +74,8 @@ class Tree:
 
 
 class Truth:
-    def __init__(self, tree):
-        self.tree = tree
+    def __init__(self, tree, is_complete):
+        self.tree, self.is_complete = tree, is_complete
         self.violations = collections.Counter()
         self.examples = {}
         self.counts = collections.Counter()
@@ -148,7 +148,10 @@ class Truth:
             return caller in ("evaluating", "main", "iterating", "inTimer")
         if callee in self.tree.callees(caller):
             return True
-        return tier in OPTIMIZED and callee in self.tree.inlined(caller)
+        if tier not in OPTIMIZED or callee not in self.tree.inlined(caller):
+            return False
+        self.counts["missing"] += 1
+        return not self.is_complete
 
     def judge_native(self, frames, native, callee):
         for frame in native:
@@ -179,9 +182,10 @@ def main():
     parser.add_argument("profile")
     parser.add_argument("--at-least", type=int, default=100)
     parser.add_argument("--only", metavar="PREFIX", default="", help="of processes' names")
+    parser.add_argument("--complete", action="store_true")
     parser.add_argument("--say", action="store_true")
     args = parser.parse_args()
-    truth = Truth(Tree(args.tree))
+    truth = Truth(Tree(args.tree), args.complete)
     for thread, _, weight, frames in check_profile.samples(check_profile.load(args.profile)):
         if thread["processName"].startswith(args.only):
             truth.judge(frames, weight)

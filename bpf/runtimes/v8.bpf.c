@@ -94,6 +94,10 @@ __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *no
 	if (!(end & 1) || (!i && s->sample_flags & SAMPLE_LEAF_KERNEL))
 		return 1;
 	fp = (end & ~1ull) - 16;
+	at = s->kernel_depth + inner;
+	barrier_var(at);
+	/* A return address may be that of the next function. */
+	w->pc = i && at < DEPTH_MAX ? s->words[HEADER_WORDS + at] - 1 : s->leaf;
 	if (!v8_read_frame(w, fp, sp))
 		return 1;
 	position = v8_position(w, &m->like);
@@ -126,7 +130,7 @@ static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_s
 
 	m->count = m->group = 0;
 	m->process = 0; /* each frame has a place of its own */
-	w->torn = 0;
+	w->torn = w->searches = 0;
 	/* Only frames that the walk has reached can be told; a copy is walked elsewhere. */
 	if (s->stack_flags & STACK_UNKNOWN) {
 		s->managed_count = 0;
@@ -160,8 +164,10 @@ static __always_inline bool v8_begin(struct stack_scratch *s, struct v8_walk *w,
 	w->layout_number = number;
 	w->tid = task->pid;
 	key = mix_bits(process->start + mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
-	if (w->process != key)
+	if (w->process != key) {
 		__builtin_memset(w->maps, 0, sizeof(w->maps));
+		w->stream_map = 0;
+	}
 	w->process = key;
 	return true;
 }

@@ -33,7 +33,17 @@ struct v8_walk {
 	__u32 width;
 	__u32 scope_end; /* of the function, a position in the source */
 	__u64 halves[2]; /* of a string made of two */
-	__u64 words[8];
+	__u64 words[V8_CODE_MAX / 8 + 1]; /* a little more, as above */
+	/* The code that the frame runs. */
+	__u64 pc; /* of the instruction, or in the call that it makes */
+	__u64 code; /* reference; 0: none was found */
+	__u64 code_start;
+	__u32 code_size;
+	__u32 code_kind;
+	__u64 search; /* its possible start, while it is searched */
+	__u64 stream_map; /* of the objects that hold instructions; 0: not known yet */
+	__u32 searches; /* in this stack */
+	__u32 reserved;
 };
 
 struct v8_walks {

@@ -3,7 +3,7 @@
 #ifndef PROF_BPF_RUNTIMES_V8_SIGHT_BPF_H
 #define PROF_BPF_RUNTIMES_V8_SIGHT_BPF_H
 
-#include "bpf/runtimes/v8.bpf.h"
+#include "bpf/runtimes/v8_code.bpf.h"
 
 /* Appends the flat string that was found to the name, or to the file behind it. */
 __noinline int v8_append(struct v8_walk *w, struct sight_scratch *sight, __u32 which)
@@ -68,16 +68,6 @@ __noinline int v8_read_text(struct v8_walk *w, struct sight_scratch *sight, __u6
 		text->flags |= SIGHT_CUT;
 	return 1;
 }
-
-/* The words of a ScopeInfo behind the names of its locals. */
-enum {
-	V8_SCOPE_NAME,
-	V8_SCOPE_VARIABLE,
-	V8_SCOPE_INFERRED,
-	V8_SCOPE_START,
-	V8_SCOPE_END,
-	V8_SCOPE_WORDS,
-};
 
 /* Returns where in a ScopeInfo the function's name is; 0: unknown. */
 static __always_inline __u32 v8_scope_name(struct v8_walk *w, __u64 scope)
@@ -187,6 +177,8 @@ static __always_inline __u32 v8_units(const struct v8_walk *w)
 {
 	__u64 units = w->bytecode_size;
 
+	if (w->code)
+		return w->code_size;
 	if (w->tier != V8_TIER_INTERPRETED || !units)
 		return 1;
 	return units < UNITS_MAX ? units : UNITS_MAX;
@@ -215,6 +207,8 @@ __noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like, __u64 
 	rec->first_line = 0;
 	rec->layout = w->layout_number;
 	head.tier = w->tier;
+	head.code = w->code;
+	head.code_start = w->code_start;
 	v8_describe_name(w, sight, &head);
 	rec->file = (struct sight_text){0};
 	if (w->script && v8_refers_to(w, w->script, V8_SCRIPT)) {
@@ -249,12 +243,23 @@ static __always_inline __u64 v8_identity(const struct v8_walk *w)
 	sum = runtime_identity_add(sum, v8_shared_int(w, w->layout.shared_literal));
 	sum = runtime_identity_add(sum, v8_shared_word(w, w->layout.shared_counts) &
 						0x0000ffffffff0000ull);
-	return runtime_identity_add(sum, w->bytecode_size << 8 | w->tier);
+	return sum;
+}
+
+/* The same, and which code of the function it is. */
+static __always_inline __u64 v8_code_identity(const struct v8_walk *w, __u64 sum)
+{
+	sum = runtime_identity_add(sum, w->bytecode_size << 8 | w->tier);
+	if (w->code)
+		sum = runtime_identity_add(sum, w->code_start ^ (__u64)w->code_size << 48);
+	return sum;
 }
 
 /* Returns the unit of the running instruction. */
 static __always_inline __s64 v8_unit(const struct v8_walk *w)
 {
+	if (w->code)
+		return w->pc - w->code_start;
 	if (w->tier != V8_TIER_INTERPRETED)
 		return 0;
 	return (__s64)(w->frame[0] >> 32) - (w->layout.bytecode_data - 1);
@@ -270,6 +275,10 @@ __noinline __u64 v8_position(struct v8_walk *w, const struct rec *like)
 	if (!w || !like || !count)
 		return 0;
 	identity = v8_identity(w);
+	w->code = 0;
+	if (w->tier == V8_TIER_UNKNOWN)
+		v8_find_compiler(w, mix_bits(identity ^ w->process));
+	identity = v8_code_identity(w, identity);
 	key = mix_bits(identity ^ w->process) | 1;
 	if (!find_seen(key, &value)) {
 		value = v8_send_sight(w, like, identity, key);

@@ -18,6 +18,7 @@ struct rebinding {
 	struct frames frames; /* the new tables */
 	struct stacks stacks;
 	VEC(stack_id) path;
+	struct frame chain[REBIND_CHAIN_MAX];
 };
 
 static bool holds(const struct rebind_span *span, uint64_t time)
@@ -41,11 +42,13 @@ static stack_id leave_out(const struct rebinding *r, stack_id parent, const stru
 static void resolve_node(struct rebinding *r, stack_id old, uint64_t time)
 {
 	const struct stack *row = &r->profile->stacks.rows.items[old];
-	struct frame frame = *frames_get(&r->profile->frames, row->frame);
+	struct frame *chain = r->chain;
 	struct node node = {.span = {0, UINT64_MAX}};
 	stack_id parent = NO_STACK;
+	size_t count;
 
-	r->at(r->ctx, time, &frame, &node.span);
+	chain[0] = *frames_get(&r->profile->frames, row->frame);
+	count = r->at(r->ctx, time, chain, &node.span);
 	if (row->parent != NO_STACK) {
 		const struct node *above = &r->nodes[row->parent];
 
@@ -55,8 +58,10 @@ static void resolve_node(struct rebinding *r, stack_id old, uint64_t time)
 		if (above->span.to < node.span.to)
 			node.span.to = above->span.to;
 	}
-	parent = leave_out(r, parent, &frame);
-	node.stack = stacks_intern(&r->stacks, parent, frames_intern(&r->frames, &frame));
+	node.stack = leave_out(r, parent, &chain[0]);
+	for (size_t i = 0; i < count; i++)
+		node.stack = stacks_intern(&r->stacks, node.stack,
+					   frames_intern(&r->frames, &chain[i]));
 	r->nodes[old] = node;
 }
 

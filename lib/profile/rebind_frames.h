@@ -15,11 +15,15 @@ struct rebind_span {
 	uint64_t from, to;
 };
 
+#define REBIND_CHAIN_MAX 64
+
 /*
- * Replaces *frame by what it is at `time`, and narrows *span to the times for which this holds;
- * `time` stays inside. *span is everything on entry. May intern functions and strings.
+ * Replaces frames[0] by what it is at `time`, and narrows *span to the times for which this holds;
+ * `time` stays inside. *span is everything on entry. May intern functions and strings. Returns how
+ * many frames it has become, at least 1: the outermost, then those that are inlined in it.
  */
-typedef void rebind_fn(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span);
+typedef size_t rebind_fn(void *ctx, uint64_t time, struct frame frames[REBIND_CHAIN_MAX],
+			 struct rebind_span *span);
 
 /*
  * Does the frame stand for its caller, too? Both are new ones. Such callers are left out, also

@@ -43,19 +43,61 @@ static uint32_t line_of(const struct line_starts *lines, int64_t place)
 	return 1 + (uint32_t)count_front(lines->rows.items, lines->rows.count, it, *it <= place);
 }
 
-void runtime_set_lines(struct managed_code *code, const struct line_starts *lines)
+void runtime_set_lines(struct managed_code *code, uint32_t function,
+		       const struct line_starts *lines)
 {
-	code->first_line = line_of(lines, code->start);
-	vec_clear(&code->lines);
-	vec_for_each(&code->places, const struct managed_place *, it) {
-		struct managed_line line = {it->unit, line_of(lines, it->place)};
-		size_t count = code->lines.count;
+	if (!function)
+		code->first_line = line_of(lines, code->start);
+	else
+		code->inlined.items[function - 1].first_line =
+			line_of(lines, code->inlined.items[function - 1].start);
+	vec_for_each(&code->places, struct managed_place *, it) {
+		if (it->function == function)
+			it->line = line_of(lines, it->place);
+	}
+}
 
-		if (count && code->lines.items[count - 1].line == line.line)
+/* Returns the end of the chain that begins at row `first`. */
+static size_t chain_end(const struct managed_code *code, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < code->places.count && code->places.items[end].function)
+		end++;
+	return end;
+}
+
+/* Are these calls the ones that lines[first, end) tell of? */
+static bool is_same_chain(const struct managed_code *code, size_t first, size_t end,
+			  const struct managed_place *places, size_t count)
+{
+	if (end - first != count)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		const struct managed_line *line = &code->lines.items[first + i];
+
+		if (line->function != places[i].function || line->line != places[i].line)
+			return false;
+	}
+	return true;
+}
+
+void runtime_make_lines(struct managed_code *code)
+{
+	size_t last = 0; /* first line of the last chain */
+
+	vec_clear(&code->lines);
+	for (size_t first = 0, end; first < code->places.count; first = end) {
+		const struct managed_place *places = &code->places.items[first];
+
+		end = chain_end(code, first);
+		if (is_same_chain(code, last, code->lines.count, places, end - first))
 			continue;
-		if (count && code->lines.items[count - 1].unit == line.unit)
-			code->lines.items[count - 1] = line;
-		else
-			vec_push(&code->lines, line);
+		if (code->lines.count && code->lines.items[last].unit == places->unit)
+			code->lines.count = last;
+		last = code->lines.count;
+		for (size_t i = 0; i < end - first; i++)
+			vec_push(&code->lines, ((struct managed_line){places->unit, places[i].line,
+								      places[i].function}));
 	}
 }

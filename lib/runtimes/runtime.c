@@ -11,8 +11,26 @@ const struct runtime *const runtimes[RUNTIME_KIND_COUNT] = {
 	[RUNTIME_GO] = &runtime_go,
 };
 
+void managed_function_release(struct managed_function *function)
+{
+	strbuf_release(&function->name);
+	strbuf_release(&function->file);
+	*function = (struct managed_function){0};
+}
+
+void managed_function_copy(struct managed_function *to, const struct managed_function *from)
+{
+	*to = *from;
+	to->name = to->file = (struct strbuf){0};
+	strbuf_add(&to->name, strbuf_text(&from->name), from->name.size);
+	strbuf_add(&to->file, strbuf_text(&from->file), from->file.size);
+}
+
 void managed_code_release(struct managed_code *code)
 {
+	vec_for_each(&code->inlined, struct managed_function *, function)
+		managed_function_release(function);
+	vec_release(&code->inlined);
 	strbuf_release(&code->name);
 	strbuf_release(&code->file);
 	vec_release(&code->lines);

@@ -19,10 +19,14 @@
 #include "lib/base/vec.h"
 #include "lib/binary/binary.h"
 
-/* A line of code begins at that unit of its function's instructions. */
+/*
+ * A line of code begins at that unit of its function's instructions. If compiled code has taken in
+ * other functions, lines of the same unit are a chain of calls, outermost first.
+ */
 struct managed_line {
 	uint32_t unit;
 	uint32_t line; /* 0: none */
+	uint32_t function; /* 0: the own one of the code; else 1 + row of managed_code.inlined */
 };
 
 /* The text that a function was compiled from, as the process has it. */
@@ -38,9 +42,20 @@ struct line_starts {
 	bool after_return; /* it ends with \r by now */
 };
 
-/* Code from that unit on was made from this place in the source. */
+/* Code from that unit on was made from this place in the source; chains as of managed_line. */
 struct managed_place {
-	uint32_t unit, place; /* in characters */
+	uint32_t unit;
+	int32_t place; /* in characters; -1: unknown */
+	uint32_t function; /* as in managed_line */
+	uint32_t line; /* once the lines of the source are known; else 0 */
+};
+
+/* A function that others' code has taken in. A zeroed struct is empty. */
+struct managed_function {
+	struct strbuf name, file;
+	struct managed_source source;
+	int32_t start, end; /* places of the definition and behind it; -1: unknown */
+	uint32_t first_line; /* 0: unknown */
 };
 
 /* A function of a runtime. A zeroed struct is empty. */
@@ -53,11 +68,18 @@ struct managed_code {
 	struct managed_source source;
 	int32_t start; /* place of the definition; -1: unknown */
 	VEC(struct managed_place) places; /* ascending by unit */
+	VEC(struct managed_function) inlined;
+	bool is_compiled; /* it may have inlined functions */
 	bool is_cut; /* name or file lack their end */
 	bool lacks_text; /* name, file or lines were not in the sight: see late() */
 };
 
 void managed_code_release(struct managed_code *code);
+void managed_function_release(struct managed_function *function);
+/* *to: empty. */
+void managed_function_copy(struct managed_function *to, const struct managed_function *from);
+
+struct known_functions;
 
 /* Reads memory of the process. False: unreadable. */
 typedef bool runtime_read_fn(void *ctx, uint64_t addr, void *to, size_t size);
@@ -91,10 +113,20 @@ struct runtime {
 	bool (*read_source)(const struct runtime_layout *layout,
 			    const struct managed_source *source, runtime_read_fn *read, void *ctx,
 			    struct line_starts *lines);
+	/*
+	 * Reads the places in compiled code, and the functions that it has taken in. False, and
+	 * `code` unchanged: it is not there any more, or unreadable. NULL: there is no such code.
+	 */
+	bool (*read_inlined)(const struct runtime_layout *layout, const struct rec_sight *sight,
+			     struct known_functions *known, runtime_read_fn *read, void *ctx,
+			     struct managed_code *code);
 };
 
-/* Makes lines of the places in code. */
-void runtime_set_lines(struct managed_code *code, const struct line_starts *lines);
+/* Sets the lines of the places in one of the code's functions, numbered as in managed_line. */
+void runtime_set_lines(struct managed_code *code, uint32_t function,
+		       const struct line_starts *lines);
+/* Makes the code's lines of its places, once their lines are set. */
+void runtime_make_lines(struct managed_code *code);
 /* Adds the lines of a piece of text, `width` bytes a character: 1 or 2. */
 void line_starts_add(struct line_starts *lines, unsigned int width, const void *text, size_t size);
 void line_starts_release(struct line_starts *lines);

@@ -27,6 +27,7 @@ const struct runtime runtime_v8 = {
 	.version = write_version,
 	.decode = v8_decode,
 	.read_source = v8_read_source,
+	.read_inlined = v8_read_inlined,
 };
 
 static void decode_text(const struct sight_text *piece, struct bytes *body, struct strbuf *text,
@@ -41,15 +42,16 @@ static void decode_text(const struct sight_text *piece, struct bytes *body, stru
 		code->is_cut = true;
 }
 
-static void set_anonymous(struct strbuf *name)
+void v8_set_anonymous(struct strbuf *name)
 {
 	static const char anonymous[] = "(anonymous)";
 
-	strbuf_add(name, anonymous, sizeof(anonymous) - 1);
+	if (!name->size)
+		strbuf_add(name, anonymous, sizeof(anonymous) - 1);
 }
 
 /* A module has its address in place of a path. */
-static void cut_scheme(struct strbuf *file)
+void v8_cut_scheme(struct strbuf *file)
 {
 	static const char scheme[] = "file://";
 	size_t size = sizeof(scheme) - 1;
@@ -67,9 +69,8 @@ void v8_decode(const struct runtime_layout *layout, const struct rec_sight *sigh
 	const void *head, *table;
 	struct v8_sight own;
 
-	(void)layout;
 	bytes_init(&body, sight->body, sight_body_size(sight));
-	code->is_cut = code->lacks_text = false;
+	code->is_cut = code->lacks_text = code->is_compiled = false;
 	code->first_line = 0;
 	code->start = -1;
 	code->tier = tiers[V8_TIER_UNKNOWN];
@@ -78,20 +79,21 @@ void v8_decode(const struct runtime_layout *layout, const struct rec_sight *sigh
 	vec_clear(&code->places);
 	decode_text(&sight->name, &body, &code->name, code);
 	decode_text(&sight->file, &body, &code->file, code);
-	cut_scheme(&code->file);
-	if (!code->name.size && !(sight->name.flags & SIGHT_UNREADABLE))
-		set_anonymous(&code->name);
+	v8_cut_scheme(&code->file);
+	if (!(sight->name.flags & SIGHT_UNREADABLE))
+		v8_set_anonymous(&code->name);
 	head = bytes_take(&body, sizeof(own));
 	if (!head || sight->lines.size < sizeof(own))
 		return;
 	memcpy(&own, head, sizeof(own));
 	table = bytes_take(&body, sight->lines.size - sizeof(own));
 	if (table)
-		v8_places(table, sight->lines.size - sizeof(own), sight->units, code);
+		v8_places(&layout->v8, table, sight->lines.size - sizeof(own), sight->units, code);
 	if (own.tier < V8_TIER_COUNT)
 		code->tier = tiers[own.tier];
 	code->start = own.start < -1 ? -1 : own.start;
 	code->source = (struct managed_source){own.script, own.script_id};
+	code->is_compiled = own.code;
 }
 
 /* Reads a number of 7 bits a byte, the lowest first; its lowest bit is the sign. */
@@ -114,31 +116,47 @@ static bool read_number(struct bytes *b, int64_t *value)
 	return false;
 }
 
-/* Each entry: how far the code went on, negative if no statement begins; then the place. */
-void v8_places(const void *table, size_t size, uint32_t units, struct managed_code *code)
+/*
+ * Each entry: how far the code went on, then the place. Whether a statement begins is a flag of the
+ * former; before there was one, it was negative if none does. An entry for the call itself may be
+ * before the code.
+ */
+bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
+		      struct v8_position *position)
 {
-	int64_t unit = 0, place = 0, delta;
+	int64_t delta;
+
+	/* No number of a real table is that large: sums cannot overflow. */
+	if (!read_number(table, &delta) || delta < -(INT64_C(1) << 32) || delta > INT64_C(1) << 32)
+		return false;
+	if (layout->has_place_flags)
+		delta >>= 1;
+	else if (delta < 0)
+		delta = -(delta + 1);
+	/* Only the first one may be before the code. */
+	if (delta < 0 && (position->unit || delta != -1))
+		return false;
+	position->unit += delta;
+	if (!read_number(table, &delta) || delta < -(INT64_C(1) << 48) || delta > INT64_C(1) << 48)
+		return false;
+	position->place += delta;
+	return true;
+}
+
+void v8_places(const struct v8_layout *layout, const void *table, size_t size, uint32_t units,
+	       struct managed_code *code)
+{
+	struct v8_position position = {0};
 	struct bytes b;
 
 	bytes_init(&b, table, size);
-	while (read_number(&b, &delta)) {
-		uint64_t characters;
+	while (v8_next_position(layout, &b, &position) && position.unit < units &&
+	       position.place >= 0) {
+		uint32_t unit = position.unit < 0 ? 0 : (uint32_t)position.unit;
+		int32_t place = (int32_t)(position.place >> 1 & 0x3fffffff) - 1;
 
-		/* No number of a real table is that large: sums cannot overflow. */
-		if (delta < -(INT64_C(1) << 32) || delta > INT64_C(1) << 32)
-			return;
-		unit += delta < 0 ? -(delta + 1) : delta;
-		if (!read_number(&b, &delta) || delta < -(INT64_C(1) << 48) ||
-		    delta > INT64_C(1) << 48)
-			return;
-		place += delta;
-		/* Bit 0: of another text; then the place plus 1. */
-		characters = ((uint64_t)place >> 1 & 0x3fffffff) - 1;
-		if (unit >= units || place < 0)
-			return;
-		if (place & 1 || characters > INT32_MAX)
+		if (position.place & 1 || place < 0)
 			continue;
-		vec_push(&code->places,
-			 ((struct managed_place){(uint32_t)unit, (uint32_t)characters}));
+		vec_push(&code->places, ((struct managed_place){unit, place, 0, 0}));
 	}
 }

@@ -6,6 +6,7 @@
 #ifndef PROF_LIB_RUNTIMES_V8_H
 #define PROF_LIB_RUNTIMES_V8_H
 
+#include "lib/base/bytes.h"
 #include "lib/runtimes/runtime.h"
 
 extern const struct runtime runtime_v8;
@@ -18,13 +19,31 @@ void v8_decode(const struct runtime_layout *layout, const struct rec_sight *sigh
 	       struct managed_code *code);
 bool v8_read_source(const struct runtime_layout *layout, const struct managed_source *source,
 		    runtime_read_fn *read, void *ctx, struct line_starts *lines);
+bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_sight *sight,
+		     struct known_functions *known, runtime_read_fn *read, void *ctx,
+		     struct managed_code *code);
 
 /* Does the kernel's program stay within what it reads? */
 bool v8_layout_is_sane(const struct v8_layout *layout);
 
 /* Appends the text of a string: `width` bytes a character, 1 (Latin-1) or 2 (UTF-16). */
 void v8_text(unsigned int width, const void *data, size_t size, struct strbuf *text);
+/* Names a function that has no name. */
+void v8_set_anonymous(struct strbuf *name);
+/* Leaves the path of an address of a file. */
+void v8_cut_scheme(struct strbuf *file);
+
+/* An entry of a table of source positions. */
+struct v8_position {
+	int64_t unit;
+	int64_t place; /* bit 0: of another text; 30 bits of characters plus 1; an inlined call */
+};
+
+/* Goes on to the next entry; from a zeroed one to the first. False: there are no more. */
+bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
+		      struct v8_position *position);
 /* Adds the places in a function's source, from its table of `size` bytes. */
-void v8_places(const void *table, size_t size, uint32_t units, struct managed_code *code);
+void v8_places(const struct v8_layout *layout, const void *table, size_t size, uint32_t units,
+	       struct managed_code *code);
 
 #endif

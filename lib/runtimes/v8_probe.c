@@ -48,6 +48,7 @@ enum {
 	TYPE_SCOPE,
 	TYPE_BYTECODE,
 	TYPE_POSITIONS,
+	TYPE_CODE,
 	FUNCTION_SHARED,
 	SHARED_DATA,
 	SHARED_NAME,
@@ -63,6 +64,8 @@ enum {
 	BYTECODE_WRAPPER,
 	ARRAY_LENGTH,
 	ARRAY_DATA,
+	CODE_BASELINE,
+	CODE_KIND_MASK,
 	CONSTANT_COUNT,
 };
 
@@ -95,6 +98,7 @@ static const struct constant constants[CONSTANT_COUNT] = {
 	[TYPE_POSITIONS] = {{"v8dbg_type_TrustedByteArray__TRUSTED_BYTE_ARRAY_TYPE",
 			     "v8dbg_type_ByteArray__BYTE_ARRAY_TYPE"},
 			    REQUIRED},
+	[TYPE_CODE] = {{"v8dbg_type_Code__CODE_TYPE"}, 0},
 	[FUNCTION_SHARED] = {{"v8dbg_class_JSFunction__shared__Tagged_SharedFunctionInfo_",
 			      "v8dbg_class_JSFunction__shared__SharedFunctionInfo"},
 			     REQUIRED},
@@ -118,6 +122,8 @@ static const struct constant constants[CONSTANT_COUNT] = {
 	[BYTECODE_WRAPPER] = {{"v8dbg_class_BytecodeArray__wrapper__Tagged_BytecodeWrapper_"}, 0},
 	[ARRAY_LENGTH] = {{"v8dbg_class_FixedArrayBase__length__SMI"}, REQUIRED},
 	[ARRAY_DATA] = {{"v8dbg_class_FixedArray__data__uintptr_t"}, REQUIRED},
+	[CODE_BASELINE] = {{"v8dbg_CodeKindBaseline"}, 0},
+	[CODE_KIND_MASK] = {{"v8dbg_CodeKindFieldMask"}, 0},
 };
 
 struct v8_file {
@@ -195,6 +201,45 @@ static bool is_expected(const int32_t *v)
 	return true;
 }
 
+/*
+ * Forms of compiled code, of versions in which they were looked at: most of this is told by no
+ * constant, and changes.
+ */
+static const struct code_form {
+	uint8_t major, minor;
+	uint8_t header, stream, start, flags, size, deopt, positions, literals, inlined;
+} code_forms[] = {
+	{10, 2, 128, 128, 0, 48, 40, 16, 24, 2, 7}, /* node 18 */
+	{11, 3, 0, 16, 40, 48, 56, 16, 24, 2, 7}, /* node 20 */
+	{12, 4, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* node 22 */
+	{13, 6, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 24 */
+	{14, 1, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 25 */
+	{14, 6, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 26 */
+};
+
+static void set_code_form(const int32_t *v, struct v8_layout *l)
+{
+	if (!v[TYPE_CODE] || !v[CODE_BASELINE] || v[CODE_KIND_MASK] != V8_CODE_KIND)
+		return;
+	for (size_t i = 0; i < sizeof(code_forms) / sizeof(code_forms[0]); i++) {
+		const struct code_form *form = &code_forms[i];
+
+		if (form->major != l->major || form->minor != l->minor)
+			continue;
+		l->types[V8_CODE] = (uint16_t)v[TYPE_CODE];
+		l->code_header = form->header;
+		l->stream_size = form->stream;
+		l->code_start = form->start;
+		l->code_flags = form->flags;
+		l->code_size = form->size;
+		l->code_baseline = (uint8_t)v[CODE_BASELINE];
+		l->code_deopt = form->deopt;
+		l->code_positions = form->positions;
+		l->deopt_literals = form->literals;
+		l->deopt_inlined = form->inlined;
+	}
+}
+
 /* Offsets that no constant tells, and those that are told as they are. */
 static bool set_layout(const int32_t *v, struct v8_layout *l)
 {
@@ -241,7 +286,9 @@ static bool set_layout(const int32_t *v, struct v8_layout *l)
 		.array_length = (uint16_t)v[ARRAY_LENGTH],
 		.array_data = (uint16_t)v[ARRAY_DATA],
 		.names_builtins = !v[BUILTIN],
+		.has_place_flags = v[VERSION_MAJOR] >= 14,
 	};
+	set_code_form(v, l);
 	return v8_layout_is_sane(l);
 }
 

@@ -56,16 +56,19 @@ static source_file_id intern_file(struct profile *p, const char *path, size_t si
 	return source_files_intern(&p->source_files, strings_intern_sized(&p->strings, path, size));
 }
 
-/* If the name has no file, take that of the first line in the debug information. */
-static source_file_id file_of_lines(struct code_frames *c, const struct code_entry *entry)
+static source_file_id file_of_text(struct code_frames *c, string_id file)
 {
-	string_id file = entry->line_count ? c->table->lines.items[entry->first_line].file
-					   : NO_STRING;
-
 	if (file == NO_STRING || !strings_size(&c->table->names, file))
 		return NO_SOURCE_FILE;
 	return intern_file(c->profile, strings_get(&c->table->names, file),
 			   strings_size(&c->table->names, file));
+}
+
+/* If the name has no file, take that of the first line in the debug information. */
+static source_file_id file_of_lines(struct code_frames *c, const struct code_entry *entry)
+{
+	return file_of_text(c, entry->line_count ? c->table->lines.items[entry->first_line].file
+						 : NO_STRING);
 }
 
 /*
@@ -216,8 +219,49 @@ static void set_lock(struct frame *frame, enum managed_lock lock)
 		frame->tier = language->lock_tier + (lock == MANAGED_LOCK_FREE);
 }
 
+static func_id intern_inlined(struct code_frames *c, const struct code_entry *entry,
+			      const struct code_line *line)
+{
+	const char *text = strings_get(&c->table->names, line->inlined);
+	size_t size = strings_size(&c->table->names, line->inlined), at = 0;
+	struct func func = {.module = NO_MODULE, .is_js = true, .is_named = true};
+
+	for (; at < size && text[at] >= '0' && text[at] <= '9'; at++)
+		func.line = 10 * func.line + (uint32_t)(text[at] - '0');
+	at += at < size;
+	func.name = strings_intern_sized(&c->profile->strings, text + at, size - at);
+	func.file = file_of_text(c, line->file);
+	add_users(c, entry, func.file);
+	return funcs_intern(&c->profile->funcs, &func);
+}
+
+/*
+ * Sets the line at `offset` of the code, and adds the functions that are inlined there. Returns the
+ * number of frames.
+ */
+static size_t set_calls(struct code_frames *c, const struct code_entry *entry, uint64_t offset,
+			struct frame *frames)
+{
+	const struct code_line *lines = c->table->lines.items + entry->first_line;
+	size_t end = count_front(lines, entry->line_count, it, it->offset <= offset);
+	size_t first = end, count = 1;
+
+	while (first && lines[first - 1].inlined != NO_STRING)
+		first--;
+	first -= first > 0;
+	frames[0].offset = 0;
+	frames[0].line = first < end ? lines[first].line : 0;
+	for (size_t i = first + 1; i < end && count < REBIND_CHAIN_MAX; i++, count++) {
+		frames[count] = frames[0];
+		frames[count].func = intern_inlined(c, entry, &lines[i]);
+		frames[count].line = lines[i].line;
+		frames[count].inline_depth = (uint16_t)count;
+	}
+	return count;
+}
+
 /* Positions of a recording mean the same at all times. */
-static void name_managed_position(struct code_frames *c, struct frame *frame)
+static size_t name_managed_position(struct code_frames *c, struct frame *frame)
 {
 	const struct code_table *t = c->table;
 	size_t low = count_front(t->managed.items, t->managed.count, it,
@@ -227,7 +271,7 @@ static void name_managed_position(struct code_frames *c, struct frame *frame)
 
 	if (!entry || frame->offset >= entry->end) {
 		set_name_lost(c, frame);
-		return;
+		return 1;
 	}
 	func = &c->managed[low - 1];
 	if (func->func == NO_FUNC)
@@ -235,19 +279,20 @@ static void name_managed_position(struct code_frames *c, struct frame *frame)
 	frame->func = func->func;
 	frame->language = func->language;
 	frame->tier = func->tier;
-	frame->line = line_at(t, entry, frame->offset - entry->start);
-	frame->offset = 0;
+	return set_calls(c, entry, frame->offset - entry->start, frame);
 }
 
-static void name_managed_frame(struct code_frames *c, struct frame *frame)
+static size_t name_managed_frame(struct code_frames *c, struct frame *frame)
 {
 	enum managed_lock lock = take_lock(frame);
+	size_t count = name_managed_position(c, frame);
 
-	name_managed_position(c, frame);
-	set_lock(frame, lock);
+	for (size_t i = 0; i < count; i++)
+		set_lock(&frame[i], lock);
+	return count;
 }
 
-static void name_frame(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span)
+static size_t name_frame(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span)
 {
 	struct code_frames *c = ctx;
 	process_id owner = frame->module == NO_MODULE ? NO_PROCESS : c->owners[frame->module];
@@ -256,12 +301,12 @@ static void name_frame(void *ctx, uint64_t time, struct frame *frame, struct reb
 	uint32_t row;
 
 	if (frame->kind == PROFILE_FRAME_MANAGED)
-		name_managed_frame(c, frame);
+		return name_managed_frame(c, frame);
 	if (owner == NO_PROCESS)
-		return;
+		return 1;
 	row = code_versions_find(&c->versions, owner, frame->offset, time, span);
 	if (row == NO_CODE)
-		return;
+		return 1;
 	entry = &c->table->rows.items[row];
 	func = &c->funcs[row];
 	if (func->func == NO_FUNC)
@@ -271,6 +316,7 @@ static void name_frame(void *ctx, uint64_t time, struct frame *frame, struct reb
 	frame->tier = func->tier;
 	frame->line = line_at(c->table, entry, frame->offset - entry->start);
 	frame->offset = entry->start;
+	return 1;
 }
 
 /*

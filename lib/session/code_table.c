@@ -35,6 +35,7 @@ static void add_lines(struct code_table *t, const struct rec_code *rec, struct c
 			break;
 		last = from->offset;
 		line.file = intern_text(t, rec, from->file);
+		line.inlined = from->inlined ? intern_text(t, rec, from->inlined) : NO_STRING;
 		vec_push(&t->lines, line);
 	}
 	row->line_count = (uint32_t)t->lines.count - row->first_line;

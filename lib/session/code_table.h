@@ -18,6 +18,7 @@ struct code_line {
 	uint32_t offset; /* from the start of the code */
 	uint32_t line;
 	string_id file; /* in `names`, NO_STRING: unknown */
+	string_id inlined; /* in `names`: as in rec_code_line; NO_STRING: the code's own function */
 };
 
 struct code_entry {

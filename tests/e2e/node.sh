@@ -22,6 +22,8 @@ expect(r["whole"] > 500, r)
 expect(partial <= 0.02 * (r["whole"] + partial) + 2, r)
 expect(r["nameless"] + r["lost_functions"] <= 2, r)
 expect(r["versions"].startswith("JavaScript "), r)
+# Versions whose compiled code cannot be read have none of either.
+expect(r["with_inlined"] > 0 or not r["compiled"], r)
 CODE
 judge "functions are written code, with files, lines and tiers" calls.json.gz "$tree" <<'CODE'
 shared = p["shared"]

@@ -8,6 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
+#include "lib/runtimes/known_functions.h"
 #include "lib/runtimes/v8.h"
 #include "tests/fuzz/input.h"
 
@@ -53,9 +54,15 @@ static void check(const struct managed_code *code, uint32_t units)
 	check_text(&code->file);
 	if (!code->tier)
 		abort();
+	vec_for_each(&code->inlined, const struct managed_function *, it) {
+		check_text(&it->name);
+		check_text(&it->file);
+	}
 	vec_for_each(&code->lines, const struct managed_line *, it) {
-		if (it->unit >= units || (last != UINT64_MAX && it->unit <= last) ||
-		    it->line > INT32_MAX)
+		if (it->unit >= units || it->line > INT32_MAX || it->function > code->inlined.count)
+			abort();
+		/* Only lines of a chain have the same unit. */
+		if (last != UINT64_MAX && (it->function ? it->unit != last : it->unit <= last))
 			abort();
 		last = it->unit;
 	}
@@ -70,18 +77,44 @@ static void take(struct sight_text *piece, uint8_t width, uint8_t flags, size_t 
 	*left -= piece->size;
 }
 
+static const struct runtime_layout layout = {
+	.kind = RUNTIME_V8,
+	.v8 = {.map_type = 12,
+	       .string_end = 128,
+	       .types = {[V8_SCRIPT] = 167,
+			 [V8_SHARED] = 282,
+			 [V8_SCOPE] = 270,
+			 [V8_CODE] = 187,
+			 [V8_POSITIONS] = 196},
+	       .shared_builtin = 16,
+	       .shared_name = 24,
+	       .shared_script = 40,
+	       .shared_literal = 60,
+	       .script_source = 8,
+	       .script_name = 16,
+	       .script_id = 64,
+	       .scope_flags = 8,
+	       .scope_locals = 24,
+	       .scope_names = 48,
+	       .scope_start = 32,
+	       .scope_module = 5,
+	       .array_length = 8,
+	       .array_data = 16,
+	       .code_start = 40,
+	       .code_size = 56,
+	       .code_flags = 52,
+	       .code_deopt = 8,
+	       .code_positions = 16,
+	       .deopt_literals = 3,
+	       .deopt_inlined = 8,
+	       .has_place_flags = 1},
+};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct runtime_layout layout = {
-		.kind = RUNTIME_V8,
-		.v8 = {.map_type = 12,
-		       .string_end = 128,
-		       .types = {[V8_SCRIPT] = 167},
-		       .script_source = 8,
-		       .script_id = 64},
-	};
 	struct managed_code code = {0};
 	struct line_starts lines = {0};
+	struct known_functions known = {0};
 	struct rec_sight *sight;
 	struct image image;
 	struct head head;
@@ -100,14 +133,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(&code, head.units);
 
 	image = (struct image){data + (size - left), left};
+	v8_read_inlined(&layout, sight, &known, image_read, &image, &code);
 	code.source = (struct managed_source){head.script, head.id};
 	if (v8_read_source(&layout, &code.source, image_read, &image, &lines)) {
-		runtime_set_lines(&code, &lines);
+		for (uint32_t i = 0; i <= code.inlined.count; i++)
+			runtime_set_lines(&code, i, &lines);
+		runtime_make_lines(&code);
 		check(&code, head.units);
 	} else if (lines.rows.count || lines.length) {
 		abort();
 	}
 	line_starts_release(&lines);
+	known_functions_release(&known);
 	managed_code_release(&code);
 	free(sight);
 	return 0;

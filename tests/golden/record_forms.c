@@ -164,11 +164,31 @@ static void print_code(struct record_text *t, const struct rec_code *rec)
 		const struct rec_code_line *line = &rec->lines[i];
 		const char *file = line->file < rec->text_size ? text + line->file : "";
 
-		text_print(t, " line=0x%" PRIx32 ":%" PRIu32 ":%s", line->offset, line->line, file);
+		text_print(t, " line=0x%" PRIx32 ":%" PRIu32 ":", line->offset, line->line);
+		if (line->inlined && line->inlined < rec->text_size)
+			text_print(t, "+%s:", text + line->inlined);
+		text_print(t, "%s", file);
 	}
 }
 
-/* name=f, then line=offset:line:file, each with its file's name in the text */
+/* Adds the name of an inlined function, "+LINE:NAME:", and returns the file behind it. */
+static char *add_inlined(struct record_text *t, struct strbuf *text, char *inlined)
+{
+	char *name = strchr(inlined, ':'), *file = name ? strchr(name + 1, ':') : NULL;
+
+	if (!file) {
+		event_line_problem(t->line, "not +line:name:file:", inlined);
+		return NULL;
+	}
+	*file = '\0';
+	strbuf_add(text, inlined + 1, strlen(inlined));
+	return file + 1;
+}
+
+/*
+ * name=f, then line=offset:line:file, each with its file's name in the text. The file is
+ * +line:name:file if it is the line of an inlined function.
+ */
 void text_code(struct record_text *t, struct rec_code *rec)
 {
 	char *name = t->line ? event_line_text(t->line, "name") : NULL, *line;
@@ -182,15 +202,19 @@ void text_code(struct record_text *t, struct rec_code *rec)
 	strbuf_addch(&text, '\0');
 	while (rec->line_count < LINES_MAX && (line = event_line_text(t->line, "line"))) {
 		uint64_t numbers[2] = {0};
-		const char *file = cut_numbers(line, numbers, 2);
+		char *file = cut_numbers(line, numbers, 2);
 		struct rec_code_line row = {
 			.offset = (uint32_t)numbers[0],
 			.line = (uint32_t)numbers[1],
-			.file = (uint32_t)text.size,
 		};
 
 		if (!file)
 			event_line_problem(t->line, "not offset:line:file:", line);
+		if (file && *file == '+') {
+			row.inlined = (uint32_t)text.size;
+			file = add_inlined(t, &text, file);
+		}
+		row.file = (uint32_t)text.size;
 		strbuf_add(&text, file ? file : "", file ? strlen(file) + 1 : 1);
 		rec->line_count++;
 		text_add(t, &row, sizeof(row));

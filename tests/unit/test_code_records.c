@@ -49,7 +49,7 @@ static void check_lines(uint32_t count, uint32_t units, uint32_t records)
 	strbuf_addf(&code.name, "f");
 	strbuf_addf(&code.file, "/f.py");
 	for (uint32_t i = 0; i < count; i++)
-		vec_push(&code.lines, ((struct managed_line){i, i}));
+		vec_push(&code.lines, ((struct managed_line){i, i, 0}));
 	send_code_records(&runtime, &sight, &code, take, &taken);
 	assert_int_equal(taken.records, records);
 	assert_int_equal(taken.end, POSITION + units);

@@ -33,11 +33,13 @@ static void files_tell_their_layout(void **state)
 		uint16_t function_shared, builtin, name, script, literal, scope_names, scope_start;
 		uint16_t bytecode_data, positions, positions_type;
 		bool names_builtins;
+		uint8_t code_header, code_size, deopt_inlined; /* 0: their form is not known */
 	} rows[] = {
-		{"v8-10", "10.2", 24, 8, 16, 32, 52, 32, 0, 56, 32, 194, true},
-		{"v8-12", "12.6", 32, 8, 16, 32, 52, 32, 0, 64, 24, 212, true},
-		{"v8-13", "13.6", 32, 16, 24, 40, 60, 48, 32, 64, 24, 196, true},
-		{"v8-builtins-13", "13.6", 32, 16, 24, 40, 60, 48, 32, 64, 24, 196, false},
+		{"v8-10", "10.2", 24, 8, 16, 32, 52, 32, 0, 56, 32, 194, true, 128, 40, 7},
+		{"v8-12", "12.6", 32, 8, 16, 32, 52, 32, 0, 64, 24, 212, true, 0, 0, 0},
+		{"v8-13", "13.6", 32, 16, 24, 40, 60, 48, 32, 64, 24, 196, true, 0, 56, 8},
+		{"v8-builtins-13", "13.6", 32, 16, 24, 40, 60, 48, 32, 64, 24, 196, false, 0, 56,
+		 8},
 	};
 
 	(void)state;
@@ -63,6 +65,9 @@ static void files_tell_their_layout(void **state)
 		assert_int_equal(l->bytecode_positions, rows[i].positions);
 		assert_int_equal(l->types[V8_POSITIONS], rows[i].positions_type);
 		assert_int_equal(l->names_builtins, rows[i].names_builtins);
+		assert_int_equal(l->code_header, rows[i].code_header);
+		assert_int_equal(l->code_size, rows[i].code_size);
+		assert_int_equal(l->deopt_inlined, rows[i].deopt_inlined);
 	}
 }
 
@@ -126,11 +131,12 @@ static void lines_begin_behind_their_ends(void **state)
 	assert_int_equal(lines.rows.items[0], 2);
 	assert_int_equal(lines.rows.items[1], 5);
 	assert_int_equal(lines.rows.items[2], 7);
-	vec_push(&code.places, ((struct managed_place){3, 0}));
-	vec_push(&code.places, ((struct managed_place){3, 6}));
-	vec_push(&code.places, ((struct managed_place){9, 5}));
-	vec_push(&code.places, ((struct managed_place){10, 1000}));
-	runtime_set_lines(&code, &lines);
+	vec_push(&code.places, ((struct managed_place){3, 0, 0, 0}));
+	vec_push(&code.places, ((struct managed_place){3, 6, 0, 0}));
+	vec_push(&code.places, ((struct managed_place){9, 5, 0, 0}));
+	vec_push(&code.places, ((struct managed_place){10, 1000, 0, 0}));
+	runtime_set_lines(&code, 0, &lines);
+	runtime_make_lines(&code);
 	assert_int_equal(code.first_line, 2);
 	assert_int_equal(code.lines.count, 2);
 	assert_int_equal(code.lines.items[0].unit, 3);
@@ -198,18 +204,38 @@ static void a_sight_becomes_code(void **state)
 	managed_code_release(&code);
 }
 
+static void newer_tables_have_flags(void **state)
+{
+	const struct v8_layout layout = {.has_place_flags = 1};
+	/* The call itself, then units 2 (with the flag) and 5, at places 3, 10 and 11; back. */
+	static const uint8_t table[] = {0x03, 0x10, 0x0e, 0x1c, 0x0c, 0x04, 0x03, 0x04};
+	struct managed_code code = {0};
+
+	(void)state;
+	v8_places(&layout, table, sizeof(table), 10, &code);
+	assert_int_equal(code.places.count, 3);
+	assert_int_equal(code.places.items[0].unit, 0);
+	assert_int_equal(code.places.items[0].place, 3);
+	assert_int_equal(code.places.items[1].unit, 2);
+	assert_int_equal(code.places.items[1].place, 10);
+	assert_int_equal(code.places.items[2].unit, 5);
+	assert_int_equal(code.places.items[2].place, 11);
+	managed_code_release(&code);
+}
+
 static void damaged_tables_end_early(void **state)
 {
 	static const uint8_t endless[] = {0x80, 0x80}, half[] = {0x04}, far[] = {0x7e, 0x02};
 	static const uint8_t large[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 					0xff, 0xff, 0xff, 0x01, 0};
+	const struct v8_layout layout = {0};
 	struct managed_code code = {0};
 
 	(void)state;
-	v8_places(endless, sizeof(endless), 10, &code);
-	v8_places(half, sizeof(half), 10, &code);
-	v8_places(far, sizeof(far), 10, &code);
-	v8_places(large, sizeof(large), 10, &code);
+	v8_places(&layout, endless, sizeof(endless), 10, &code);
+	v8_places(&layout, half, sizeof(half), 10, &code);
+	v8_places(&layout, far, sizeof(far), 10, &code);
+	v8_places(&layout, large, sizeof(large), 10, &code);
 	assert_int_equal(code.places.count, 0);
 	managed_code_release(&code);
 }
@@ -382,6 +408,7 @@ int main(void)
 		cmocka_unit_test(texts_become_utf8),
 		cmocka_unit_test(lines_begin_behind_their_ends),
 		cmocka_unit_test(a_sight_becomes_code),
+		cmocka_unit_test(newer_tables_have_flags),
 		cmocka_unit_test(damaged_tables_end_early),
 		cmocka_unit_test(sources_are_strings_of_any_kind),
 		cmocka_unit_test(forged_strings_end),

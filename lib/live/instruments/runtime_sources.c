@@ -46,27 +46,41 @@ static struct runtime_source *add(struct runtime_sources *s)
 	return &s->rows.items[s->rows.count - 1];
 }
 
+/* Sets the lines of one of the code's functions. */
+static void set_lines(struct runtime_sources *s, const struct runtime_layout *layout, pid_t pid,
+		      runtime_read_fn *read, void *ctx, struct managed_code *code,
+		      uint32_t function)
+{
+	const struct managed_source *source = function ? &code->inlined.items[function - 1].source
+						       : &code->source;
+	const struct runtime *runtime = runtimes[layout->kind];
+	struct runtime_source *row;
+
+	if (!source->object)
+		return;
+	row = find(s, pid, source);
+	if (!row) {
+		row = add(s);
+		row->pid = pid;
+		row->source = *source;
+	}
+	if (!row->is_known && row->tries++ < TRIES_MAX) {
+		row->is_known = runtime->read_source(layout, source, read, ctx, &row->lines);
+		s->lines += row->lines.rows.count;
+	}
+	if (row->is_known)
+		runtime_set_lines(code, function, &row->lines);
+	while (s->lines > LINES_MAX)
+		forget_one(s);
+}
+
 void runtime_sources_set_lines(struct runtime_sources *s, const struct runtime_layout *layout,
 			       pid_t pid, runtime_read_fn *read, void *ctx,
 			       struct managed_code *code)
 {
-	const struct runtime *runtime = runtimes[layout->kind];
-	struct runtime_source *row;
-
-	if (!runtime->read_source || !code->source.object)
+	if (!runtimes[layout->kind]->read_source)
 		return;
-	row = find(s, pid, &code->source);
-	if (!row) {
-		row = add(s);
-		row->pid = pid;
-		row->source = code->source;
-	}
-	if (!row->is_known && row->tries++ < TRIES_MAX) {
-		row->is_known = runtime->read_source(layout, &code->source, read, ctx, &row->lines);
-		s->lines += row->lines.rows.count;
-	}
-	if (row->is_known)
-		runtime_set_lines(code, &row->lines);
-	while (s->lines > LINES_MAX)
-		forget_one(s);
+	for (uint32_t i = 0; i <= code->inlined.count; i++)
+		set_lines(s, layout, pid, read, ctx, code, i);
+	runtime_make_lines(code);
 }

@@ -22,6 +22,7 @@
 #include "lib/live/instruments/runtime_sources.h"
 #include "lib/live/tracker.h"
 #include "lib/record/record.h"
+#include "lib/runtimes/known_functions.h"
 #include "lib/runtimes/runtime.h"
 
 #define VERSION_SIZE 16
@@ -56,6 +57,9 @@ struct runtimes {
 	uint64_t dropped; /* more than FUNCTIONS_MAX */
 	struct late_reader reader;
 	struct runtime_sources sources;
+	struct known_functions known;
+	uint64_t inlined; /* pieces of compiled code whose inlined functions are known */
+	uint64_t compiled; /* pieces of compiled code */
 };
 
 static void *create(struct live *live, const void *settings)
@@ -77,6 +81,7 @@ static void destroy(void *state)
 	vec_release(&r->layouts);
 	late_reader_release(&r->reader);
 	runtime_sources_release(&r->sources);
+	known_functions_release(&r->known);
 	free(r);
 }
 
@@ -212,6 +217,11 @@ static void describe(struct runtimes *r, const struct runtime_layout *layout,
 	runtime->decode(layout, sight, code);
 	if ((code->lacks_text || lacks_pieces(sight)) && read_late(r, layout, sight, code))
 		r->late++;
+	if (runtime->read_inlined && code->is_compiled) {
+		r->compiled++;
+		r->inlined += runtime->read_inlined(layout, sight, &r->known, late_reader_read,
+						    &r->reader, code);
+	}
 	runtime_sources_set_lines(&r->sources, layout, (pid_t)sight->rec.pid, late_reader_read,
 				  &r->reader, code);
 	r->functions++;
@@ -305,6 +315,8 @@ static void report_stats(const struct runtimes *r, const char *versions, struct 
 		{"late", r->late},
 		{"nameless", r->nameless},
 		{"refused_reads", r->reader.refused},
+		{"compiled", r->compiled},
+		{"with_inlined", r->inlined},
 		{"lost_functions", c->lost_sights + r->dropped},
 		{"misplaced", c->clamped},
 		{"refused_files", r->more_layouts},

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Compiled code of functions: which object of V8's a program counter lies in. The function knows
+ * only the code that its next call runs, so the instructions are searched for their start, before
+ * which a reference to that object lies. The code found last for a function is tried first.
+ */
+#ifndef PROF_BPF_RUNTIMES_V8_CODE_BPF_H
+#define PROF_BPF_RUNTIMES_V8_CODE_BPF_H
+
+#include "bpf/runtimes/v8.bpf.h"
+
+#define V8_CODES (1 << 14) /* a power of two */
+#define V8_CODE_ALIGNMENT 64 /* of the first instruction */
+/* Steps of a search, and searches in a stack: each step reads two words. */
+#define V8_SEARCH_STEPS 1024
+#define V8_SEARCHES_MAX 4
+
+struct v8_code_entry {
+	__u64 key; /* of the function, or of a place where no code was found */
+	__u64 code; /* reference; 0: none was found */
+};
+
+struct v8_codes {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, V8_CODES);
+	__type(key, __u32);
+	__type(value, struct v8_code_entry);
+};
+
+struct v8_codes v8_codes SEC(".maps");
+
+static __always_inline struct v8_code_entry *v8_code_slot(__u64 key, __u32 way)
+{
+	__u32 slot = ((__u32)(key >> 16) & (V8_CODES - 1)) ^ way;
+
+	return bpf_map_lookup_elem(&v8_codes, &slot);
+}
+
+#define v8_code_int(w, at) \
+	(*(const __u32 *)((const char *)(w)->words + ((at) & (V8_CODE_MAX - 1) & ~3u)))
+#define v8_code_word(w, at) \
+	(*(const __u64 *)((const char *)(w)->words + ((at) & (V8_CODE_MAX - 1) & ~7u)))
+
+/* Reads the object. False: it is no code, or not that of the program counter. */
+__noinline int v8_take_code(struct v8_walk *w, __u64 code)
+{
+	__u64 start;
+	__u32 size;
+
+	if (!w || !v8_is_reference(code) || !v8_read(code, 0, w->words, V8_CODE_MAX) ||
+	    !v8_is(w, w->words[0], V8_CODE))
+		return 0;
+	start = w->layout.code_header ? code - 1 + w->layout.code_header
+				      : v8_code_word(w, w->layout.code_start);
+	size = v8_code_int(w, w->layout.code_size);
+	if (w->pc < start || w->pc - start >= size)
+		return 0;
+	w->code = code;
+	w->code_start = start;
+	w->code_size = size;
+	w->code_kind = v8_code_int(w, w->layout.code_flags) & V8_CODE_KIND;
+	return 1;
+}
+
+/* Can the word be an object's map? */
+static __always_inline bool v8_may_be_map(const struct v8_walk *w, __u64 word)
+{
+	if (w->layout.code_header && w->maps[V8_CODE])
+		return word == w->maps[V8_CODE];
+	if (!w->layout.code_header && w->stream_map)
+		return word == w->stream_map;
+	return v8_is_reference(word) && word < 1ull << 56;
+}
+
+/* Looks whether code begins at w->search. True: the search is over. */
+__noinline int v8_try_start(struct v8_walk *w)
+{
+	__u64 words[2], start, code;
+
+	if (!w)
+		return 1;
+	start = w->search;
+	w->search = start - V8_CODE_ALIGNMENT;
+	if (bpf_probe_read_user(words, sizeof(words),
+				(const void *)(start - w->layout.stream_size)))
+		return 1;
+	if (!v8_may_be_map(w, words[0]))
+		return 0;
+	code = w->layout.code_header ? start - w->layout.code_header + 1 : words[1];
+	if (!v8_take_code(w, code))
+		return 0;
+	if (w->code_start != start) {
+		w->code = 0;
+		return 0;
+	}
+	w->stream_map = words[0];
+	return 1;
+}
+
+struct v8_search {
+	struct v8_walk *w;
+};
+
+static long v8_search_turn(__u32 i, void *ctx)
+{
+	struct v8_search *search = ctx;
+	int is_over = v8_try_start(search->w);
+
+	/* As in unwind_turn(). */
+	barrier_var(is_over);
+	return is_over ? 1 : 0;
+}
+
+static __always_inline bool v8_try_slot(struct v8_walk *w, __u64 key, __u32 way)
+{
+	struct v8_code_entry *entry = v8_code_slot(key, way);
+
+	return entry && entry->key == key && v8_take_code(w, entry->code);
+}
+
+static __always_inline void v8_keep_code(__u64 key, __u32 way, __u64 code)
+{
+	struct v8_code_entry *entry = v8_code_slot(key, way);
+
+	if (!entry)
+		return;
+	entry->code = code;
+	entry->key = key;
+}
+
+/*
+ * Finds the code of w->pc. `key`: of its function. Two can be kept: a loop that was entered in the
+ * middle has code of its own.
+ */
+__noinline int v8_find_code(struct v8_walk *w, __u64 key)
+{
+	struct v8_search search = {.w = w};
+	struct v8_code_entry *entry;
+	__u64 place;
+
+	if (!w)
+		return 0;
+	w->code = 0;
+	if (!w->layout.code_size)
+		return 0;
+	if (v8_try_slot(w, key, 0) || v8_try_slot(w, key, 1))
+		return 1;
+	place = mix_bits(key + w->pc / V8_CODE_ALIGNMENT);
+	entry = v8_code_slot(place, 0);
+	if ((entry && entry->key == place) || w->searches >= V8_SEARCHES_MAX)
+		return 0;
+	w->searches++;
+	w->search = w->pc & ~(V8_CODE_ALIGNMENT - 1ull);
+	bpf_loop(V8_SEARCH_STEPS, v8_search_turn, &search, 0);
+	if (!w->code) {
+		v8_keep_code(place, 0, 0);
+		return 0;
+	}
+	entry = v8_code_slot(key, 0);
+	v8_keep_code(key, entry && entry->key == key, w->code);
+	return 1;
+}
+
+/* Finds the compiled code of the frame and what made it. */
+static __always_inline void v8_find_compiler(struct v8_walk *w, __u64 key)
+{
+	if (!v8_find_code(w, key))
+		return;
+	if (w->code_size > UNITS_MAX || w->code_kind <= w->layout.code_baseline)
+		w->code = 0;
+	else if (w->code_kind == w->layout.code_baseline + 1)
+		w->tier = V8_TIER_MIDTIER;
+	else
+		w->tier = V8_TIER_OPTIMIZED;
+}
+
+#endif

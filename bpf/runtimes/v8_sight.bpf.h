@@ -43,6 +43,8 @@ __noinline int v8_append(struct v8_walk *w, struct sight_scratch *sight, __u32 w
 	return 1;
 }
 
+#define V8_TRIES 8 /* on average, for a text that cannot be read; a power of two */
+
 /* Reads the name, or the file behind it. */
 __noinline int v8_read_text(struct v8_walk *w, struct sight_scratch *sight, __u64 string,
 			    __u32 which)
@@ -224,8 +226,12 @@ __noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like, __u64 
 	}
 	count->sights++;
 	value = rec->position << UNITS_BITS | (rec->units - 1);
-	/* Text that could not be read is tried again at the next sight. */
-	if (!((rec->name.flags | rec->file.flags) & SIGHT_UNREADABLE))
+	/*
+	 * Text that could not be read is tried again at the next sight, but not at each tick for
+	 * ever: once in so many times this one stays.
+	 */
+	if (!((rec->name.flags | rec->file.flags) & SIGHT_UNREADABLE) ||
+	    !(mix_bits(rec->position) >> 32 & (V8_TRIES - 1)))
 		enter_seen(key, value);
 	return value;
 }

@@ -210,6 +210,49 @@ static void refine(struct profile *p, struct frame *label, uint8_t meaning)
 		label->func = page_fault(p);
 }
 
+/*
+ * Functions of the scheduler between the one that waits and the end of the stack. The kernel leaves
+ * them out of the stack of a thread that sleeps already.
+ */
+static const char *const scheduler[] = {
+	"__schedule",
+	"schedule",
+	"schedule_timeout",
+	"schedule_preempt_disabled",
+	"schedule_hrtimeout_range",
+	"schedule_hrtimeout_range_clock",
+	"io_schedule",
+	"io_schedule_timeout",
+	"do_nanosleep",
+};
+
+static bool is_scheduler(const struct profile *p, const struct frame *frame)
+{
+	const char *name;
+
+	if (frame->kind != PROFILE_FRAME_KERNEL || frame->func == NO_FUNC)
+		return false;
+	name = strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
+	for (size_t i = 0; i < sizeof(scheduler) / sizeof(*scheduler); i++) {
+		if (strcmp(name, scheduler[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Returns the stack without the scheduler's innermost functions. */
+static stack_id leave_scheduler(const struct profile *p, stack_id id)
+{
+	while (id != NO_STACK) {
+		const struct stack *stack = &p->stacks.rows.items[id];
+
+		if (!is_scheduler(p, &p->frames.rows.items[stack->frame]))
+			break;
+		id = stack->parent;
+	}
+	return id;
+}
+
 static bool has_labels(const struct profile *p)
 {
 	vec_for_each(&p->frames.rows, const struct frame *, frame) {
@@ -235,11 +278,14 @@ void wait_frames_refine(struct profile *p)
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
 		const struct stack *stack = &p->stacks.rows.items[id];
 		struct frame frame = p->frames.rows.items[stack->frame];
+		stack_id parent = stack->parent;
 
-		if (frame.kind == PROFILE_FRAME_LABEL && frame.category != CATEGORY_RUNNABLE)
-			refine(p, &frame, meaning_of_stack(p, stack->parent, known));
-		map[id] = stacks_intern(&stacks,
-					stack->parent == NO_STACK ? NO_STACK : map[stack->parent],
+		if (frame.kind == PROFILE_FRAME_LABEL) {
+			if (frame.category != CATEGORY_RUNNABLE)
+				refine(p, &frame, meaning_of_stack(p, parent, known));
+			parent = leave_scheduler(p, parent);
+		}
+		map[id] = stacks_intern(&stacks, parent == NO_STACK ? NO_STACK : map[parent],
 					frames_intern(&frames, &frame));
 	}
 	profile_replace_stacks(p, &frames, &stacks, map);

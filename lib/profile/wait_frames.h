@@ -8,8 +8,9 @@
 /*
  * Gives labels the category that the kernel's frames below them tell: a system call says nothing of
  * the file that it reads, and one that waits for a page of its argument's memory is a page fault.
- * Labels without such frames stay. Names the markers of slow waits by the labels. Rewrites frames,
- * stacks, and the stacks of samples and markers.
+ * Labels without such frames stay. Leaves out the scheduler's own functions, so that a wait has the
+ * same stack whether it was sampled as it began or later. Names the markers of slow waits by the
+ * labels. Rewrites frames, stacks, and the stacks of samples and markers.
  */
 void wait_frames_refine(struct profile *p);
 

@@ -68,6 +68,17 @@ echo "# $(stat_of many sleepers_visits_ms) ms for the visits"
 record quiet 0 --off-cpu=all -- sleep 0.3
 is "where each wait has a stack, nobody is searched for" "$(stat_of quiet sleepers_passes)" 0
 
+nap_of() { # PROFILE
+	"$PROF" convert --to folded --include-idle -o - "$1" |
+		grep -o '[^;]*sys_clock_nanosleep;.*;\[clock_nanosleep\]' | sort -u
+}
+start sleep 1000
+begin visited attach -p "$started" -d 0.1
+finish visited 0
+kill "$started"
+like "a sleep has a stack in the kernel" "$(nap_of quiet.json.gz)" 'sleep;'
+is "it is the same if the sleeper is visited" "$(nap_of visited.json.gz)" "$(nap_of quiet.json.gz)"
+
 # Chance chooses hardly anything, and a process never sleeps for long before it is another or none.
 record restless 0 --off-cpu=1 -- "$workloads/restless" 2
 judge "long waits of threads that die, or execute, meanwhile" restless.json.gz <<'CODE'

@@ -265,7 +265,7 @@ int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, si
 	return 0;
 }
 
-char *instruction_text(const struct instruction *row, const char *name, uint64_t start)
+static char *place_text(const struct instruction *row, const char *name, uint64_t start)
 {
 	uint64_t address = row->target != NO_TARGET ? row->target : row->data;
 	char *data = row->target == NO_TARGET && row->data != NO_TARGET
@@ -278,6 +278,18 @@ char *instruction_text(const struct instruction *row, const char *name, uint64_t
 	text = address == start ? xasprintf("%s <%s>", data, name)
 				: xasprintf("%s <%s+0x%" PRIx64 ">", data, name, address - start);
 	free(data);
+	return text;
+}
+
+char *instruction_text(const struct instruction *row, const char *name, uint64_t start,
+		       const char *patched)
+{
+	char *place = place_text(row, name, start), *text;
+
+	if (!patched)
+		return place;
+	text = xasprintf("%s  [patched: %s]", place, patched);
+	free(place);
 	return text;
 }
 

@@ -34,9 +34,11 @@ int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, si
 		uint64_t address, struct error *err);
 /*
  * The text with the address of data that it takes, and with the name, if there is one, of the
- * function at `start` that it goes or points to: "call 0x1234 <main+0x4>". The caller frees.
+ * function at `start` that it goes or points to: "call 0x1234 <main+0x4>". `patched`: how the
+ * kernel changes it; NULL: in no known way. The caller frees.
  */
-char *instruction_text(const struct instruction *row, const char *name, uint64_t start);
+char *instruction_text(const struct instruction *row, const char *name, uint64_t start,
+		       const char *patched);
 void disassembly_release(struct disassembly *d);
 
 #endif

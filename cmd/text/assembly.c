@@ -10,6 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
+#include "symbolize/kernel/patched_code.h"
 
 /* Functions of one name that are shown, unless someone wants to keep us busy. */
 #define FUNCTIONS_MAX 16
@@ -112,25 +113,34 @@ static symbol_id find_symbol(const struct profile *p, module_id module, uint64_t
 	return NO_SYMBOL;
 }
 
-/* Appends "<main+0x12>" to a jump within the function, and to calls of others with samples. */
-static char *name_target(const struct profile *p, const struct symbol *symbol,
-			 const struct instruction *row, uint64_t size)
+/*
+ * Appends "<main+0x12>" to a jump within the function, and to calls of others with samples, and how
+ * the kernel changes the instruction.
+ */
+static char *full_text(const struct profile *p, symbol_id function, const struct instruction *row,
+		       uint64_t size, const struct patched_code *patched)
 {
 	uint64_t address = row->target != NO_TARGET ? row->target : row->data;
-	symbol_id other;
+	const struct symbol *symbol = &p->symbols.rows.items[function];
+	uint64_t rva = symbol->rva + row->offset;
+	const char *name = NULL;
 
-	if (address != NO_TARGET && address >= symbol->rva && address - symbol->rva < size)
-		return instruction_text(row, strings_get(&p->strings, symbol->name), symbol->rva);
-	other = address == NO_TARGET ? NO_SYMBOL : find_symbol(p, symbol->module, address);
-	if (other == NO_SYMBOL)
-		return instruction_text(row, NULL, 0);
-	symbol = &p->symbols.rows.items[other];
-	return instruction_text(row, strings_get(&p->strings, symbol->name), symbol->rva);
+	if (address == NO_TARGET || address < symbol->rva || address - symbol->rva >= size)
+		function = address == NO_TARGET ? NO_SYMBOL
+						: find_symbol(p, symbol->module, address);
+	if (function != NO_SYMBOL) {
+		symbol = &p->symbols.rows.items[function];
+		name = strings_get(&p->strings, symbol->name);
+	}
+	return instruction_text(
+		row, name, symbol->rva,
+		patched_code_find(patched, rva, row->size, row->target == NO_TARGET ? NULL : name));
 }
 
 /* A sample within an instruction, as a call that has not returned, counts for it. */
 static void add_rows(struct assembly_function *f, const struct profile *p,
-		     const struct places *places, const struct disassembly *d)
+		     const struct places *places, const struct disassembly *d,
+		     const struct patched_code *patched)
 {
 	const struct symbol *symbol = &p->symbols.rows.items[f->symbol];
 	uint64_t size = d->rows.count ? vec_last(&d->rows).offset + vec_last(&d->rows).size : 0;
@@ -139,7 +149,7 @@ static void add_rows(struct assembly_function *f, const struct profile *p,
 	vec_for_each(&d->rows, const struct instruction *, from) {
 		struct assembly_row row = {
 			.rva = symbol->rva + from->offset,
-			.text = name_target(p, symbol, from, size),
+			.text = full_text(p, f->symbol, from, size, patched),
 		};
 
 		while (next < places->list.count &&
@@ -160,6 +170,7 @@ static int disassemble_function(struct assembly_function *f, const struct profil
 	uint64_t last = places->list.count ? vec_last(&places->list).rva : symbol->rva;
 	/* A symbol of unknown size reaches to the last sample, and a little further. */
 	uint64_t size = symbol->size ? symbol->size : last - symbol->rva + 16;
+	struct patched_code patched = {0};
 	struct function_code code;
 	struct disassembly d;
 	int ret = function_code_read(&code, module, strings_get(&p->strings, module->name), files,
@@ -168,8 +179,11 @@ static int disassemble_function(struct assembly_function *f, const struct profil
 	if (ret)
 		return ret;
 	ret = disassemble(&d, code.machine, code.bytes, code.size, symbol->rva, err);
+	if (f->is_kernel)
+		patched_code_read(&patched, file_set_find(files, module->file_key));
 	if (!ret)
-		add_rows(f, p, places, &d);
+		add_rows(f, p, places, &d, &patched);
+	patched_code_release(&patched);
 	disassembly_release(&d);
 	free(code.bytes);
 	return ret;

@@ -6,7 +6,9 @@
 #include "cmd/run/function_code.h"
 #include "cmd/view/api_internal.h"
 #include "lib/base/alloc.h"
+#include "lib/base/text.h"
 #include "symbolize/disassemble.h"
+#include "symbolize/kernel/patched_code.h"
 
 /* Targets of one function that get a name. */
 #define TARGETS_MAX 4096
@@ -17,7 +19,8 @@ static uint64_t address_of(const struct instruction *row)
 }
 
 /* Appends "<main+0x12>" to instructions that go or point there. */
-static void name_targets(struct viewed_profile *v, module_id module, struct disassembly *d)
+static void name_targets(struct viewed_profile *v, module_id module, struct disassembly *d,
+			 uint64_t start, const struct patched_code *patched)
 {
 	struct {
 		VEC(uint64_t) list;
@@ -34,15 +37,16 @@ static void name_targets(struct viewed_profile *v, module_id module, struct disa
 		viewed_profile_name(v, module, targets.list.items, targets.list.count, places);
 	vec_for_each(&d->rows, struct instruction *, row) {
 		const struct viewed_place *place = &places[next];
+		bool has_place = address_of(row) != NO_TARGET && next < targets.list.count;
 		const char *name = NULL;
 		char *text;
 
-		if (address_of(row) == NO_TARGET || next == targets.list.count)
-			continue;
-		next++;
-		if (place->levels.count && place->has_start)
+		if (has_place && place->levels.count && place->has_start)
 			name = vec_last(&place->levels).func;
-		text = instruction_text(row, name, place->start);
+		text = instruction_text(row, name, has_place ? place->start : 0,
+					patched_code_find(patched, start + row->offset, row->size,
+							  row->target == NO_TARGET ? NULL : name));
+		next += has_place;
 		free(row->text);
 		row->text = text;
 	}
@@ -78,8 +82,9 @@ static json_t *assembly_value(const struct disassembly *d, uint64_t start, uint6
 }
 
 /* Naming closes files and opens them again: none may vanish while it is read. */
-static int read_code(struct function_code *code, struct viewed_profile *v, module_id module,
-		     const char *name, uint64_t start, uint64_t size, struct error *err)
+static int read_code(struct function_code *code, struct patched_code *patched,
+		     struct viewed_profile *v, module_id module, const char *name, uint64_t start,
+		     uint64_t size, struct error *err)
 {
 	const struct module *row = &v->profile->modules.rows.items[module];
 	int ret;
@@ -89,6 +94,9 @@ static int read_code(struct function_code *code, struct viewed_profile *v, modul
 	if (row->file_key != UINT32_MAX)
 		file_set_need(v->files, &row->file_key, 1);
 	ret = function_code_read(code, row, name, v->files, start, size, err);
+	/* A vmlinux is an ordinary file by now. */
+	if (!ret && text_starts_with(strings_get(&v->profile->strings, row->name), "[kernel"))
+		patched_code_read(patched, file_set_find(v->files, row->file_key));
 	pthread_mutex_unlock(&v->lock);
 	return ret;
 }
@@ -98,6 +106,7 @@ int api_assembly(const struct api *api, const json_t *request, struct strbuf *ou
 {
 	const char *name = json_string_value(json_object_get(request, "debugName"));
 	const char *id = json_string_value(json_object_get(request, "debugId"));
+	struct patched_code patched = {0};
 	struct function_code code;
 	struct disassembly d;
 	struct viewed_profile *v;
@@ -112,17 +121,18 @@ int api_assembly(const struct api *api, const json_t *request, struct strbuf *ou
 		return error_text(err, -ENOENT, "the profile has no such lib");
 	if (json_is_true(json_object_get(request, "continueUntilFunctionEnd")))
 		size = whole_size(v, module, start, size);
-	ret = read_code(&code, v, module, name, start, size, err);
+	ret = read_code(&code, &patched, v, module, name, start, size, err);
 	if (ret)
 		return ret;
 	ret = disassemble(&d, code.machine, code.bytes, code.size, start, err);
 	if (!ret) {
-		name_targets(v, module, &d);
+		name_targets(v, module, &d, start, &patched);
 		ret = api_add_value(out, assembly_value(&d, start, code.size));
 		disassembly_release(&d);
 	} else if (err->hint[0]) {
 		error_text(err, -ENOENT, "%s: %s", err->text, err->hint);
 	}
+	patched_code_release(&patched);
 	free(code.bytes);
 	return ret;
 }

@@ -80,6 +80,9 @@ size_t binary_build_id(const struct binary *b, uint8_t build_id[BUILD_ID_MAX]);
 /* True if a section of that name has bytes in the file. */
 bool binary_has_section(const struct binary *b, const char *name);
 
+/* Gives the vaddr of a section that has bytes in the file; false: there is none of that name. */
+bool binary_section_vaddr(const struct binary *b, const char *name, uint64_t *vaddr);
+
 /*
  * Copies the section, inflated; the caller frees the copy. -ENOENT if there is none, -EFBIG if it
  * has more than `max` bytes, -ENOEXEC if it cannot be read.

@@ -24,6 +24,16 @@ static Elf_Scn *find_section(const struct binary *b, const char *name, GElf_Shdr
 	return NULL;
 }
 
+bool binary_section_vaddr(const struct binary *b, const char *name, uint64_t *vaddr)
+{
+	GElf_Shdr header;
+
+	if (!find_section(b, name, &header))
+		return false;
+	*vaddr = header.sh_addr;
+	return true;
+}
+
 int binary_read_section(const struct binary *b, const char *name, size_t max, uint8_t **data,
 			size_t *size, struct error *err)
 {

@@ -113,6 +113,7 @@ cat >kernel.lds <<'SCRIPT'
 SECTIONS {
 	. = 0xffffffff81000000;
 	.text : { *(.text) }
+	.altinstructions : { *(.altinstructions) }
 	.note.gnu.build-id : { *(.note.gnu.build-id) }
 }
 SCRIPT
@@ -120,8 +121,14 @@ cat >kernel.s <<'TEXT'
 .altmacro
 .macro function number
 .type image_\number, @function
-image_\number: .fill 0xfff, 1, 0x90
+image_\number: .fill 0xffb, 1, 0x90
+alternative_\number: .fill 4, 1, 0x90
 ret
+.pushsection .altinstructions, "a"
+.long alternative_\number - ., 0
+.word 1
+.byte 4, 0
+.popsection
 .size image_\number, 0x1000
 .endm
 .set i, 0
@@ -139,6 +146,8 @@ import json, sys
 print(next(r["function"] for r in json.load(sys.stdin)["rows"] if r["function"].startswith("image_")))')
 run "$PROF" report --annotate "$hottest" --asm --debug-dir image kernel-named.json
 like "a function of the kernel, from its image" "$out" "$hottest in .*the kernel patches its code.*nop.*ret"
+is "code that the kernel changes is said to be so" \
+	"$(grep -o '[^ ]* *\[patched: .*' <<<"$out")" "$(printf 'nop  [patched: alternative, by CPU]\n%.0s' 1 2 3 4)"
 refuses "the image is not here" 125 "the code of the kernel is not here" \
 	"$PROF" report --annotate "$hottest" --asm kernel-named.json
 done_testing

@@ -97,13 +97,13 @@ static void test_data(void **state)
 	assert_int_equal(disassemble(&d, EM_X86_64, code, sizeof(code), ADDRESS, NULL), 0);
 	assert_int_equal(d.rows.count, 4);
 	for (size_t i = 0; i < 4; i++) {
-		char *text = instruction_text(&d.rows.items[i], "main", ADDRESS);
+		char *text = instruction_text(&d.rows.items[i], "main", ADDRESS, NULL);
 
 		assert_string_equal(text, expected[i]);
 		free(text);
 	}
 	for (size_t i = 0; i < 2; i++) {
-		char *text = instruction_text(&d.rows.items[2 * i], NULL, 0);
+		char *text = instruction_text(&d.rows.items[2 * i], NULL, 0, NULL);
 
 		assert_string_equal(text, i ? "call 0x1013" : "lea rdi, [rip + 0x10] # 0x1017");
 		free(text);

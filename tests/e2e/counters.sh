@@ -51,6 +51,38 @@ for name, samples in counters.items():
 stats = json.load(open(args[1]))["counters"]
 expect(stats["passes"] >= 20 and stats["announced"] >= 5, stats)
 CODE
+judge "the machine's own" grow.json.gz <<'CODE'
+counters = {c["name"]: c["samples"] for c in p["counters"]}
+expect({"CPU: programs", "Memory of the machine"} <= set(counters), sorted(counters))
+# The program's two threads worked for 0.2 s each, in ticks of 10 ms.
+expect(sum(counters["CPU: programs"]["count"]) >= 300000, sum(counters["CPU: programs"]["count"]))
+CODE
+
+# A file that grows by 3 a step, and one that does not change.
+echo "steps 1" >steps
+echo 5 >still
+cat >climb.sh <<'SHELL'
+for i in {1..5}; do
+	sleep 0.2
+	echo "steps $((1 + i * 3))" >steps
+done
+sleep 0.2
+SHELL
+record files 0 --counter 'Steps=steps:steps,rate,items' --counter 'Still=still' -- bash climb.sh
+judge "numbers in files" files.json.gz files.stats <<'CODE'
+import json
+counters = {c["name"]: c for c in p["counters"]}
+expect(set(counters) == {"Steps", "Still"}, sorted(counters))
+steps = counters["Steps"]["samples"]["count"]
+# A pass may find the file empty while it is written.
+expect(sum(steps) == 15, steps)
+expect(counters["Steps"]["display"]["unit"] == "items", counters["Steps"]["display"])
+expect(sum(counters["Still"]["samples"]["count"]) == 5, counters["Still"]["samples"])
+expect(json.load(open(args[0]))["counters"]["announced"] == 2, "")
+CODE
+refuses "a counter needs a file" 2 'expected NAME=FILE' "$PROF" record --counter Name -- touch started
+refuses "no such file" 125 'cannot open /nonexistent' \
+	"$PROF" record --counter Name=/nonexistent -- touch started
 record none 0 -- /usr/bin/python3 -c pass
 judge "without the option there are none" none.json.gz none.stats <<'CODE'
 import json

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counters: what the recorded processes use, by one pass over all tasks of the machine in the
- * kernel every interval. Only what has changed is told; a flat stretch keeps its two ends.
+ * kernel every interval; what the machine does; and numbers in files that were asked for.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -20,13 +20,17 @@
 #include "lib/base/option_value.h"
 #include "lib/base/vec.h"
 #include "lib/live/instrument.h"
-#include "lib/record/record.h"
+#include "lib/live/instruments/counter_teller.h"
+#include "lib/live/instruments/file_counters.h"
+#include "lib/live/instruments/machine_counters.h"
 #include "counters.skel.h"
 
 #define NS_PER_MS 1000000ull
 /* A pass may take this share of a core; if it takes more, the interval doubles. */
 #define SHARE 200
 #define INTERVAL_MAX_NS 10000000000ull
+/* For files alone. */
+#define INTERVAL_NS (50 * NS_PER_MS)
 
 enum kind {
 	KIND_MEMORY,
@@ -41,10 +45,7 @@ enum kind {
 	KIND_COUNT,
 };
 
-static const struct {
-	const char *name, *category, *description, *unit, *color;
-	enum rec_counter_graph graph;
-} kinds[KIND_COUNT] = {
+static const struct counter_text kinds[KIND_COUNT] = {
 	[KIND_MEMORY] = {"Memory", "Memory", "Resident memory", "bytes", "orange",
 			 REC_COUNTER_LEVEL},
 	[KIND_SWAP] = {"Swap", "Memory", "Swapped memory", "bytes", "red", REC_COUNTER_LEVEL},
@@ -65,17 +66,15 @@ static const struct {
 };
 
 struct counters_settings {
-	uint64_t interval_ns; /* 0: not wanted */
+	uint64_t interval_ns; /* 0: neither processes nor the machine */
+	struct file_counter_settings files;
 };
 
 struct counted_process {
 	uint32_t pid;
 	uint64_t pass; /* the last one that saw it */
 	int64_t sums[KIND_COUNT]; /* of that pass */
-	int64_t told[KIND_COUNT];
-	uint32_t ids[KIND_COUNT]; /* of counters; 0: not announced */
-	bool is_flat[KIND_COUNT]; /* the last pass told nothing */
-	bool is_known; /* `told` has the numbers at its first pass */
+	struct told_counter counters[KIND_COUNT];
 };
 
 struct counters {
@@ -85,9 +84,11 @@ struct counters {
 	bool is_enabled;
 	VEC(struct counted_process) rows;
 	struct index by_pid;
-	uint64_t pass, last_ns, next_ns, interval_ns;
+	struct machine_counters *machine; /* NULL: not wanted, or not recording yet */
+	struct file_counters files;
+	struct counter_teller teller;
+	uint64_t pass, next_ns, interval_ns;
 	uint64_t cost_ns; /* CPU time of all passes */
-	uint32_t last_id;
 	int code; /* of the last pass that failed */
 };
 
@@ -97,7 +98,8 @@ static void *create(struct live *live, const void *settings)
 
 	c->live = live;
 	c->settings = *(const struct counters_settings *)settings;
-	c->interval_ns = c->settings.interval_ns;
+	c->interval_ns = c->settings.interval_ns ? c->settings.interval_ns : INTERVAL_NS;
+	c->teller = (struct counter_teller){.sink = live->sink, .ctx = live->ctx};
 	return c;
 }
 
@@ -107,12 +109,16 @@ static void destroy(void *state)
 
 	vec_release(&c->rows);
 	index_release(&c->by_pid);
+	machine_counters_free(c->machine);
+	file_counters_close(&c->files);
 	free(c);
 }
 
 static bool is_wanted(const void *settings)
 {
-	return ((const struct counters_settings *)settings)->interval_ns;
+	const struct counters_settings *s = settings;
+
+	return s->interval_ns || s->files.count;
 }
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
@@ -144,9 +150,13 @@ static int configure(void *state, struct programs_options *programs, struct erro
 		.ctx = c,
 	};
 
-	(void)err;
+	int code = file_counters_open(&c->files, &c->settings.files, err);
+
+	if (code)
+		return code;
 	c->live->count_ns = c->interval_ns;
-	programs_add_part(programs, &part);
+	if (c->settings.interval_ns)
+		programs_add_part(programs, &part);
 	return 0;
 }
 
@@ -188,69 +198,6 @@ static void add_task(struct counters *c, const struct counted_task *task)
 	row->sums[KIND_MEMORY] = task->resident_pages * page;
 	row->sums[KIND_SWAP] = task->swapped_pages * page;
 	row->sums[KIND_THREADS] = task->threads;
-}
-
-static void announce_counter(struct counters *c, struct counted_process *row, enum kind kind,
-			     uint64_t time)
-{
-	const char *texts[] = {kinds[kind].name, kinds[kind].category, kinds[kind].description,
-			       kinds[kind].name, kinds[kind].unit,     kinds[kind].color};
-	struct rec_counter_info sizes = {
-		.name_size = (__u16)strlen(texts[0]),
-		.category_size = (__u16)strlen(texts[1]),
-		.description_size = (__u16)strlen(texts[2]),
-		.label_size = (__u16)strlen(texts[3]),
-		.unit_size = (__u16)strlen(texts[4]),
-		.color_size = (__u16)strlen(texts[5]),
-	};
-	size_t size = rec_counter_info_size(&sizes);
-	_cleanup_free_ struct rec_counter_info *rec = xcalloc(1, size);
-	char *to = rec->text;
-
-	*rec = sizes;
-	record_init(&rec->rec, REC_COUNTER_INFO, size, time, row->pid, row->pid);
-	rec->counter = row->ids[kind] = ++c->last_id;
-	rec->graph = (__u8)kinds[kind].graph;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		memcpy(to, texts[i], strlen(texts[i]));
-		to += strlen(texts[i]);
-	}
-	c->live->sink(c->live->ctx, &rec->rec);
-}
-
-static void tell(struct counters *c, uint32_t counter, uint64_t time, int64_t delta)
-{
-	struct rec_counter rec = {.counter = counter, .delta = delta};
-
-	record_init(&rec.rec, REC_COUNTER, sizeof(rec), time, 0, 0);
-	c->live->sink(c->live->ctx, &rec.rec);
-}
-
-static void tell_process(struct counters *c, struct counted_process *row, uint64_t now)
-{
-	for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
-		bool is_level = kinds[kind].graph == REC_COUNTER_LEVEL;
-		int64_t delta = row->sums[kind] - row->told[kind];
-
-		row->told[kind] = row->sums[kind];
-		/* Leave out what it had used before it was seen. */
-		if (!row->is_known && !is_level)
-			continue;
-		/* A thread that ends may be in neither sum, or in both. */
-		if (!is_level && delta < 0)
-			delta = 0;
-		if (!delta) {
-			row->is_flat[kind] = true;
-			continue;
-		}
-		if (!row->ids[kind])
-			announce_counter(c, row, kind, row->is_known ? c->last_ns : now);
-		if (row->is_flat[kind] && c->last_ns < now)
-			tell(c, row->ids[kind], c->last_ns, 0);
-		row->is_flat[kind] = false;
-		tell(c, row->ids[kind], now, delta);
-	}
-	row->is_known = true;
 }
 
 /* Ends the counters of processes that are gone, and forgets them. */
@@ -310,23 +257,35 @@ static int read_all(struct counters *c)
 	}
 }
 
-static void run_pass(struct counters *c, uint64_t now)
+static void tell_processes(struct counters *c, uint64_t now)
 {
-	uint64_t cpu_ns = clock_thread_cpu_ns();
-	int code;
+	int code = read_all(c);
 
-	c->pass++;
-	code = read_all(c);
 	if (code) {
 		c->code = code;
 		return;
 	}
 	vec_for_each(&c->rows, struct counted_process *, row) {
-		if (row->pass == c->pass)
-			tell_process(c, row, now);
+		if (row->pass != c->pass)
+			continue;
+		for (enum kind kind = 0; kind < KIND_COUNT; kind++)
+			counter_tell(&c->teller, &row->counters[kind], &kinds[kind], row->pid,
+				     row->sums[kind], now);
 	}
 	forget_rest(c);
-	c->last_ns = now;
+}
+
+static void run_pass(struct counters *c, uint64_t now)
+{
+	uint64_t cpu_ns = clock_thread_cpu_ns();
+
+	c->pass++;
+	if (c->settings.interval_ns) {
+		tell_processes(c, now);
+		machine_counters_read(c->machine, &c->teller, now);
+	}
+	file_counters_read(&c->files, &c->teller, now);
+	c->teller.last_ns = now;
 	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	c->cost_ns += cpu_ns;
 	if (cpu_ns > c->interval_ns / SHARE && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
@@ -339,6 +298,8 @@ static int enable(void *state, bool enable, struct error *err)
 
 	(void)err;
 	c->is_enabled = enable;
+	if (enable && !c->machine && c->settings.interval_ns)
+		c->machine = machine_counters_open();
 	return 0;
 }
 
@@ -360,13 +321,16 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	report_feature(r, "counters");
 	report_enter(r, "counters", NULL);
 	report_integer(r, NULL, "passes", c->pass);
-	report_integer(r, NULL, "announced", c->last_id);
+	report_integer(r, NULL, "announced", c->teller.last_id);
 	report_ms(r, NULL, "cpu_ms", c->cost_ns);
 	report_ms(r, NULL, "interval_ms", c->interval_ns);
 	report_enter(r, NULL, NULL);
 	if (c->code)
 		report_warning(r, "counters are incomplete: %s", strerror(-c->code));
-	if (c->interval_ns > c->settings.interval_ns)
+	if (c->files.missing)
+		report_warning(r, "%llu values of counters could not be read from their files",
+			       (unsigned long long)c->files.missing);
+	if (c->settings.interval_ns && c->interval_ns > c->settings.interval_ns)
 		report_warning(r, "counters were read every %llu ms only: a pass took long",
 			       (unsigned long long)(c->interval_ns / NS_PER_MS));
 }
@@ -379,12 +343,21 @@ static int set_interval(void *settings, const char *value, struct error *err)
 				 err);
 }
 
+static int add_file(void *settings, const char *value, struct error *err)
+{
+	return file_counter_add(&((struct counters_settings *)settings)->files, value, err);
+}
+
 static const struct instrument_option options[] = {
 	{.name = "counter-interval",
 	 .argument = "MS",
-	 .help = "record memory, CPU time, faults, switches, I/O, threads so often",
+	 .help = "record memory, CPU time, faults, I/O, the machine's load so often",
 	 .after = "span-frames",
 	 .set = set_interval},
+	{.name = "counter",
+	 .argument = "NAME=FILE",
+	 .help = "record the number in a file, see prof-record(1)",
+	 .set = add_file},
 	{0},
 };
 

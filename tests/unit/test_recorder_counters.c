@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters from files of the kernel, and from files that were asked for. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bpf/record.h"
+#include "lib/live/instruments/file_counters.h"
+#include "lib/live/instruments/machine_counters.h"
+#include "tests/machine/machine.h"
+
+#define COUNTERS_MAX 32
+
+/* Sums of the records, by counter. */
+struct told {
+	struct {
+		char name[64], unit[16];
+		int64_t sum;
+		unsigned int values;
+		enum rec_counter_graph graph;
+	} rows[COUNTERS_MAX + 1]; /* by id */
+	uint64_t last_time;
+};
+
+static struct told told;
+static struct counter_teller teller;
+
+static void copy(char *to, size_t room, const char *from, size_t size)
+{
+	assert_true(size < room);
+	memcpy(to, from, size);
+	to[size] = '\0';
+}
+
+static void take(void *ctx, const struct rec *rec)
+{
+	const struct rec_counter_info *info = (const struct rec_counter_info *)rec;
+	const struct rec_counter *value = (const struct rec_counter *)rec;
+
+	(void)ctx;
+	if (rec->kind == REC_COUNTER_INFO) {
+		assert_true(info->counter <= COUNTERS_MAX);
+		copy(told.rows[info->counter].name, 64, info->text, info->name_size);
+		copy(told.rows[info->counter].unit, 16,
+		     info->text + info->name_size + info->category_size + info->description_size +
+			     info->label_size,
+		     info->unit_size);
+		told.rows[info->counter].graph = info->graph;
+	} else if (rec->kind == REC_COUNTER) {
+		told.rows[value->counter].sum += value->delta;
+		told.rows[value->counter].values++;
+	}
+	told.last_time = rec->time;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	machine_start("0");
+	told = (struct told){0};
+	teller = (struct counter_teller){.sink = take};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return machine_stop() ? -1 : 0;
+}
+
+/* Sum of what was told of the counter; INT64_MIN: nothing. */
+static int64_t sum_of(const char *name)
+{
+	for (size_t i = 0; i <= COUNTERS_MAX; i++) {
+		if (strcmp(told.rows[i].name, name) == 0)
+			return told.rows[i].sum;
+	}
+	return INT64_MIN;
+}
+
+static void pass(struct machine_counters *m, uint64_t now)
+{
+	machine_counters_read(m, &teller, now);
+	teller.last_ns = now;
+}
+
+static void write_files(const char *cpu, const char *memory, const char *network)
+{
+	machine_write_file("/proc/stat", cpu);
+	machine_write_file("/proc/meminfo", memory);
+	machine_write_file("/proc/net/dev", network);
+}
+
+#define HEADER "Inter-|   Receive |  Transmit\n face |bytes packets errs |bytes packets\n"
+
+static void what_the_machine_does(void **state)
+{
+	struct machine_counters *m;
+
+	(void)state;
+	write_files("cpu  100 10 50 1000 5 1 2 7 0 0\ncpu0 100\n",
+		    "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable:  400 kB\n",
+		    HEADER "    lo: 9000 1 0 0 0 0 0 0 9000 1 0 0 0 0 0 0\n"
+			   "  eth0: 500 1 0 0 0 0 0 0 70 1 0 0 0 0 0 0\n");
+	machine_write_file("/proc/self/cgroup", "1:name=systemd:/other\n0::/jobs/one\n");
+	machine_write_file("/sys/fs/cgroup/jobs/one/cpu.stat",
+			   "usage_usec 5\nnr_throttled 1\nthrottled_usec 1000\n");
+	m = machine_counters_open();
+	pass(m, 1);
+	/* Rates begin now: only the level of memory has a value. */
+	assert_int_equal(sum_of("Memory of the machine"), 600 * 1024);
+	assert_int_equal(teller.last_id, 1);
+
+	write_files("cpu  150 10 60 1000 5 2 4 9 0 0\n",
+		    "MemTotal:  1000 kB\nMemAvailable:  300 kB\n",
+		    HEADER "    lo: 19000 1 0 0 0 0 0 0 19000 1 0 0 0 0 0 0\n"
+			   "  eth0: 700 1 0 0 0 0 0 0 75 1 0 0 0 0 0 0\n"
+			   "wlan0:11 1 0 0 0 0 0 0 3 1 0 0 0 0 0 0\n");
+	machine_write_file("/sys/fs/cgroup/jobs/one/cpu.stat", "throttled_usec 1700\n");
+	pass(m, 2);
+	/* A tick of the kernel's is 10 ms. */
+	assert_int_equal(sum_of("CPU: programs"), 500000);
+	assert_int_equal(sum_of("CPU: kernel"), 100000);
+	assert_int_equal(sum_of("CPU: interrupts"), 30000);
+	assert_int_equal(sum_of("CPU: steal"), 20000);
+	assert_int_equal(sum_of("Memory of the machine"), 700 * 1024);
+	assert_int_equal(sum_of("Network: received"), 211);
+	assert_int_equal(sum_of("Network: sent"), 8);
+	assert_int_equal(sum_of("Throttled"), 700);
+	assert_int_equal(sum_of("Energy"), INT64_MIN);
+
+	/* Nothing has changed: nothing is told. An interface that is gone counts back nothing. */
+	told.last_time = 0;
+	pass(m, 3);
+	assert_int_equal(told.last_time, 0);
+	machine_write_file("/proc/net/dev", HEADER);
+	pass(m, 4);
+	assert_int_equal(sum_of("Network: received"), 211);
+	machine_counters_free(m);
+}
+
+static void an_old_control_group(void **state)
+{
+	struct machine_counters *m;
+
+	(void)state;
+	machine_write_file("/proc/self/cgroup", "3:cpuset:/no\n4:cpu,cpuacct:/job\n0::/\n");
+	machine_write_file("/sys/fs/cgroup/cpu/job/cpu.stat", "throttled_time 5000000\n");
+	m = machine_counters_open();
+	pass(m, 1);
+	machine_write_file("/sys/fs/cgroup/cpu/job/cpu.stat", "throttled_time 9000000\n");
+	pass(m, 2);
+	assert_int_equal(sum_of("Throttled"), 4000);
+	/* There are no other files. */
+	assert_int_equal(teller.last_id, 1);
+	machine_counters_free(m);
+}
+
+static void energy_wraps(void **state)
+{
+	struct machine_counters *m;
+
+	(void)state;
+	machine_write_file("/sys/class/powercap/intel-rapl:0/energy_uj", "900\n");
+	machine_write_file("/sys/class/powercap/intel-rapl:0/max_energy_range_uj", "1000\n");
+	machine_write_file("/sys/class/powercap/intel-rapl:1/energy_uj", "0\n");
+	m = machine_counters_open();
+	pass(m, 1);
+	machine_write_file("/sys/class/powercap/intel-rapl:0/energy_uj", "260\n");
+	machine_write_file("/sys/class/powercap/intel-rapl:1/energy_uj", "3600\n");
+	pass(m, 2);
+	/* 360 and 3600 µJ; 3600 µJ are 1 µWh. */
+	assert_int_equal(sum_of("Energy"), 1100000);
+	machine_counters_free(m);
+}
+
+static void read_files(struct file_counters *f, uint64_t now)
+{
+	file_counters_read(f, &teller, now);
+	teller.last_ns = now;
+}
+
+static void files_that_were_asked_for(void **state)
+{
+	static const char *const values[] = {
+		"Queue=/sys/queue,items",
+		"Read=/proc/9/io:read_bytes,rate,bytes",
+		"Anon=/proc/9/status:RssAnon",
+		"Heat=/sys/devices/0000:00:1f/temp,level,m°C",
+	};
+	struct file_counter_settings settings = {0};
+	struct file_counters files = {0};
+	struct error err = {0};
+
+	(void)state;
+	machine_write_file("/sys/queue", "depth 7 of 9\n");
+	machine_write_file("/proc/9/io", "read_bytes_all: 1\nread_bytes: 100\n");
+	machine_write_file("/proc/9/status", "Name:\tx\nRssAnon:\t      3 kB\n");
+	machine_write_file("/sys/devices/0000:00:1f/temp", "-41.6\n");
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(file_counter_add(&settings, values[i], &err), 0);
+	assert_int_equal(file_counters_open(&files, &settings, &err), 0);
+	read_files(&files, 1);
+	assert_int_equal(sum_of("Queue"), 7);
+	assert_string_equal(told.rows[1].unit, "items");
+	assert_int_equal(sum_of("Anon"), 3072);
+	assert_int_equal(sum_of("Heat"), -42);
+	assert_int_equal(sum_of("Read"), INT64_MIN);
+
+	machine_write_file("/sys/queue", "none\n");
+	machine_write_file("/proc/9/io", "read_bytes: 150\n");
+	read_files(&files, 2);
+	assert_int_equal(sum_of("Queue"), 7);
+	assert_int_equal(sum_of("Read"), 50);
+	assert_int_equal(files.missing, 1);
+	file_counters_close(&files);
+}
+
+static void expect_refused(const char *value, int code, const char *text)
+{
+	struct file_counter_settings settings = {0};
+	struct file_counters files = {0};
+	struct error err = {0};
+	int found = file_counter_add(&settings, value, &err);
+
+	if (!found)
+		found = file_counters_open(&files, &settings, &err);
+	assert_int_equal(found, code);
+	if (!strstr(err.text, text))
+		fail_msg("%s", err.text);
+	file_counters_close(&files);
+}
+
+static void files_that_cannot_be_read(void **state)
+{
+	struct file_counter_settings settings = {0};
+	struct error err = {0};
+
+	(void)state;
+	machine_write_file("/sys/text", "line one2\nkey\nnumber:\nnext 7\n");
+	expect_refused("=/sys/text", -EINVAL, "expected NAME=FILE");
+	expect_refused("Name", -EINVAL, "expected NAME=FILE");
+	expect_refused("Name=", -EINVAL, "expected NAME=FILE");
+	expect_refused("Name=/sys/text:", -EINVAL, "expected NAME=FILE");
+	expect_refused("Name=/sys/none", -ENOENT, "cannot open /sys/none");
+	expect_refused("Name=/sys", -EINVAL, "no file to read");
+	expect_refused("Name=/sys/text:absent", -EINVAL, "no number behind absent");
+	/* The number of another line is not the key's. */
+	expect_refused("Name=/sys/text:number", -EINVAL, "no number behind number");
+	for (int i = 0; i < FILE_COUNTERS_MAX; i++)
+		assert_int_equal(file_counter_add(&settings, "Name=/sys/text", &err), 0);
+	assert_int_equal(file_counter_add(&settings, "Name=/sys/text", &err), -EINVAL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_the_machine_does),
+		TEST(an_old_control_group),
+		TEST(energy_wraps),
+		TEST(files_that_were_asked_for),
+		TEST(files_that_cannot_be_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -46,6 +46,11 @@ bool sanitize_hides(const struct sanitizer *s, string_id id);
 /* Learns names of users, machines and kernels: they may stand anywhere. */
 void sanitize_learn(struct scrubber *scrubber, const struct profile *from,
 		    const struct sanitize_options *options);
+/*
+ * True for the kernel and files in folders of the system: their functions are named by those who
+ * wrote them, and "vm" in there is no machine's name.
+ */
+bool sanitize_is_public_module(const struct profile *p, module_id module);
 /* Everything that is said of the recording as a whole. */
 void sanitize_meta(struct sanitizer *s);
 /* Modules, functions, symbols, files, frames and stacks. */

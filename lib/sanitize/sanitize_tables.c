@@ -106,18 +106,50 @@ static bool is_public_func(const struct sanitizer *s, func_id id)
 	       is_kernel_func(s, func->module);
 }
 
+bool sanitize_is_public_module(const struct profile *p, module_id module)
+{
+	const struct module *row = module == NO_MODULE ? NULL : &p->modules.rows.items[module];
+
+	if (!row || row->kind == PROFILE_MODULE_KERNEL_DYNAMIC)
+		return false;
+	return module_is_kernel(row) ||
+	       (row->path != NO_STRING &&
+		scrub_is_public_path(strings_get(&p->strings, row->path),
+				     strings_size(&p->strings, row->path)));
+}
+
+/* Paths may still be in there, names of users and machines are not. */
+static string_id public_name(struct sanitizer *s, string_id id)
+{
+	bool users = s->scrubber.users, hosts = s->scrubber.hosts;
+
+	s->scrubber.users = s->scrubber.hosts = false;
+	id = sanitize_text(s, id);
+	s->scrubber.users = users;
+	s->scrubber.hosts = hosts;
+	return id;
+}
+
+/* Asks the new module, whose path may have become "~/…". */
+static string_id code_name(struct sanitizer *s, module_id module, string_id id)
+{
+	return sanitize_is_public_module(s->into, MAPPED(s->modules, module, NO_MODULE))
+		       ? public_name(s, id)
+		       : sanitize_text(s, id);
+}
+
 static func_id copy_func(struct sanitizer *s, func_id id)
 {
 	struct func row = s->from->funcs.rows.items[id];
 
 	if (is_public_func(s, id)) {
-		row.name = sanitize_text(s, row.name);
-	} else {
-		if (sanitize_hides(s, row.name)) {
-			row.file = NO_SOURCE_FILE;
-			row.line = row.column = 0;
-		}
+		row.name = code_name(s, row.module, row.name);
+	} else if (sanitize_hides(s, row.name)) {
+		row.file = NO_SOURCE_FILE;
+		row.line = row.column = 0;
 		row.name = sanitize_name(s, row.name);
+	} else {
+		row.name = code_name(s, row.module, row.name);
 	}
 	row.module = MAPPED(s->modules, row.module, NO_MODULE);
 	row.file = MAPPED(s->files, row.file, NO_SOURCE_FILE);
@@ -128,8 +160,9 @@ static symbol_id copy_symbol(struct sanitizer *s, const struct symbol *from)
 {
 	struct symbol row = *from;
 
-	row.name = is_kernel_func(s, from->module) ? sanitize_text(s, from->name)
-						   : sanitize_name(s, from->name);
+	row.name = is_kernel_func(s, from->module) || !sanitize_hides(s, from->name)
+			   ? code_name(s, from->module, from->name)
+			   : sanitize_name(s, from->name);
 	row.module = MAPPED(s->modules, row.module, NO_MODULE);
 	return symbols_intern(&s->into->symbols, &row);
 }

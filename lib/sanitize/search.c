@@ -17,6 +17,7 @@ struct search {
 	const struct profile *p, *from;
 	struct strings arguments; /* looked for */
 	bool *is_code; /* by string_id of p: name of a function, symbol, module or file */
+	bool *is_public; /* likewise: name of a function in a public module */
 };
 
 void sanitize_findings_release(struct sanitize_findings *f)
@@ -140,15 +141,26 @@ static void mark(struct search *s, string_id id)
 		s->is_code[id] = true;
 }
 
+static void mark_public(struct search *s, module_id module, string_id name)
+{
+	if (name != NO_STRING && sanitize_is_public_module(s->p, module))
+		s->is_public[name] = true;
+}
+
 static void mark_code(struct search *s)
 {
 	const struct profile *p = s->p;
 
 	s->is_code = xcalloc(p->strings.rows.count + 1, sizeof(*s->is_code));
-	vec_for_each(&p->funcs.rows, const struct func *, func)
+	s->is_public = xcalloc(p->strings.rows.count + 1, sizeof(*s->is_public));
+	vec_for_each(&p->funcs.rows, const struct func *, func) {
 		mark(s, func->name);
-	vec_for_each(&p->symbols.rows, const struct symbol *, symbol)
+		mark_public(s, func->module, func->name);
+	}
+	vec_for_each(&p->symbols.rows, const struct symbol *, symbol) {
 		mark(s, symbol->name);
+		mark_public(s, symbol->module, symbol->name);
+	}
 	vec_for_each(&p->source_files.rows, const struct source_file *, file)
 		mark(s, file->path);
 	vec_for_each(&p->modules.rows, const struct module *, module) {
@@ -196,10 +208,14 @@ void sanitize_search(struct sanitize_findings *f, const struct profile *p,
 	sanitize_learn(&s.scrubber, from, options);
 	add_arguments(&s);
 	mark_code(&s);
-	for (string_id id = 0; id < strings->rows.count; id++)
+	for (string_id id = 0; id < strings->rows.count; id++) {
+		s.scrubber.users = s.scrubber.hosts = !s.is_public[id];
 		search_text(&s, strings_get(strings, id), strings_size(strings, id), s.is_code[id]);
+	}
+	s.scrubber.users = s.scrubber.hosts = true;
 	search_meta(&s);
 	scrubber_release(&s.scrubber);
 	strings_release(&s.arguments);
 	free(s.is_code);
+	free(s.is_public);
 }

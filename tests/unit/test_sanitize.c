@@ -423,6 +423,25 @@ static void test_what_programs_tell(void **state)
 	profile_free(p);
 }
 
+/* Names of public code are nobody's: "vm" in there is no machine. */
+static void test_public_code(void **state)
+{
+	struct sanitize_options o = by_default();
+	struct sanitize_counts counts;
+	struct profile *p = build(), *into;
+
+	(void)state;
+	o.host = "vm";
+	add_call(p, NO_STACK, "get_vm_area", "/usr/lib/libx.so", "/usr/include/x.h");
+	add_call(p, NO_STACK, "my_vm_main", "/opt/x/own", "/opt/x/own.c");
+	assert_int_equal(sanitize(&into, p, &o, &counts, NULL), 0);
+	assert_string_equal(func_name(into, 2), "get_vm_area");
+	assert_string_equal(func_name(into, 3), "my_host_main");
+	assert_int_equal(search(into, p, &o), 0);
+	profile_free(into);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -437,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_names_in_words),
 		cmocka_unit_test(test_what_programs_tell),
+		cmocka_unit_test(test_public_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,13 @@ struct merge {
 	__u32 keeps_interpreter; /* native frames stay beside those that they run */
 	__u32 leaf_replaced; /* the leaf is the interpreter of the first group */
 	__u32 placed; /* native frames up to the last one that holds a group */
+	/*
+	 * The stack ends early, and may lack frames: those of the runtime that no native frame
+	 * holds are put in by their places. The native ones between them are not known.
+	 */
+	__u32 ends_early;
+	__u32 padding;
+	__u64 reached; /* sp of the last native frame; places beyond it must ascend */
 };
 
 enum merge_step {
@@ -41,6 +48,7 @@ MERGE_INLINE int merge_holds(__u64 sp, __u64 end, __u64 place)
 MERGE_INLINE void merge_begin(struct merge *m, __u64 top_sp, __u64 first_sp, __u64 place)
 {
 	m->native = m->managed = m->in_group = m->leaf_replaced = m->placed = 0;
+	m->reached = 0;
 	if (!m->managed_count || !merge_holds(top_sp, first_sp, place))
 		return;
 	m->in_group = 1;
@@ -55,10 +63,15 @@ MERGE_INLINE void merge_begin(struct merge *m, __u64 top_sp, __u64 first_sp, __u
 MERGE_INLINE enum merge_step merge_step(const struct merge *m, __u64 sp, __u64 end, __u64 place,
 					int is_signal)
 {
+	int is_apart = m->ends_early && m->managed < m->managed_count && place > m->reached;
+
 	if (m->in_group)
 		return MERGE_MANAGED;
 	if (m->native >= m->native_count)
-		return MERGE_END;
+		return is_apart ? MERGE_MANAGED : MERGE_END;
+	/* Guesses may leave frames out. */
+	if (is_apart && place < (sp & ~1ull))
+		return MERGE_MANAGED;
 	if (m->managed < m->managed_count && merge_holds(sp, end, place))
 		return m->keeps_interpreter || is_signal ? MERGE_NATIVE : MERGE_NOTHING;
 	return MERGE_NATIVE;
@@ -70,6 +83,8 @@ MERGE_INLINE void merge_advance(struct merge *m, enum merge_step step, __u64 sp,
 {
 	if (step == MERGE_MANAGED) {
 		m->managed++;
+		if (place > m->reached)
+			m->reached = place;
 		m->in_group = m->managed < m->managed_count && !next_place;
 		return;
 	}
@@ -78,6 +93,7 @@ MERGE_INLINE void merge_advance(struct merge *m, enum merge_step step, __u64 sp,
 		m->placed = m->native + 1;
 	}
 	m->native++;
+	m->reached = sp & ~1ull;
 }
 
 #endif

@@ -128,6 +128,26 @@ static __always_inline void python_misplace(struct managed_scratch *m, struct py
 	w->torn = 1;
 }
 
+/* A place beyond all others. */
+#define PLACE_BEYOND (~1ull)
+
+/* The stack ends before the calls of all frames. */
+static __always_inline void place_early_end(const struct stack_scratch *s,
+					    struct managed_scratch *m, struct python_walk *w)
+{
+	__u32 calls = w->calls;
+
+	barrier_var(calls);
+	if (s->stack_flags & STACK_BROKEN && calls < MANAGED_MAX) {
+		m->frames[calls].place = PLACE_BEYOND;
+	} else if (s->stack_flags & STACK_TRUNCATED) {
+		m->count = calls;
+		w->torn = 2;
+	} else {
+		python_misplace(m, w);
+	}
+}
+
 /* Finds the places of the frames. */
 static __always_inline void place_by_count(struct stack_scratch *s, struct runtime_scratch *notes,
 					   struct managed_scratch *m, struct python_walk *w)
@@ -140,12 +160,7 @@ static __always_inline void place_by_count(struct stack_scratch *s, struct runti
 		return;
 	place_calls(s, notes, m, w, 0);
 	if (w->calls < m->count) {
-		/* The outer frames are missing with their calls. */
-		if (!w->calls || !(s->stack_flags & STACK_TRUNCATED))
-			python_misplace(m, w);
-		else
-			w->torn = 2;
-		m->count = w->torn == 2 ? w->calls : 0;
+		place_early_end(s, m, w);
 		return;
 	}
 	if (python_is_early(s, m, w))

@@ -42,6 +42,20 @@ for caller in ("main", "run_thread", "run_second"):
 CODE
 done
 
+ok "a program without call frame information" build bare "-lpython$version" \
+	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions -fomit-frame-pointer
+record bare 0 --unwind cfi -- ./bare 1
+judge "stacks that end in it have all functions of Python" bare.json.gz <<'CODE'
+found = 0
+for _, _, weight, frames in samples():
+    names = [f["name"] for f in frames if f["category"] == "Python"]
+    if "inner" in names:
+        expect(names == ["outer", "key", "inner"], frames)
+        expect("run_thread" not in [f["name"] for f in frames], frames)
+        found += weight
+expect(found > 100, found)
+CODE
+
 case $version in
 3.1[0-2])
 	record stripped 0 -- ./stripped 0.3

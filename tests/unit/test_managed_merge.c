@@ -133,9 +133,41 @@ static void only_known_frames_hold_a_group(void **state)
 	(void)state;
 	set_up(&f, 3, managed, 2);
 	expect(&f, (const uint64_t[]){100, 2, 101}, 3, 0);
-	/* The end of the last frame is unknown. */
+	/* The end of the last frame is unknown: whether it is the interpreter, too. */
 	f.in.is_whole = false;
-	expect(&f, (const uint64_t[]){100, 2, 3}, 3, 1);
+	expect(&f, (const uint64_t[]){100, 2, 3, 101}, 4, 0);
+}
+
+/* Code without call frame information ends the native side, not the runtime's. */
+static void groups_beyond_the_end_of_a_stack_follow_it(void **state)
+{
+	const struct managed_frame managed[] = {
+		{100, 1500}, {101, 0}, {102, 9000}, {103, 0}, {104, 9500}};
+	const struct managed_frame descending[] = {{100, 9000}, {101, 8000}};
+	const struct managed_frame skipped[] = {{100, 1500}, {101, 2500}};
+	const struct managed_frame inside[] = {{100, 2500}, {101, 2400}};
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 2, managed, 5);
+	f.in.is_whole = false;
+	expect(&f, (const uint64_t[]){100, 101, 2, 102, 103, 104}, 6, 0);
+	set_up(&f, 0, managed, 5);
+	f.in.is_whole = false;
+	expect(&f, (const uint64_t[]){100, 101, 102, 103, 104}, 5, 0);
+	/* Frame 2 lies far from frame 1, which cannot hold two groups. */
+	set_up(&f, 3, skipped, 2);
+	f.sps[1] = 9900;
+	f.sps[2] = 9950;
+	f.in.is_whole = false;
+	expect(&f, (const uint64_t[]){100, 101, 2, 3}, 4, 0);
+	/* The frames of one chain ascend. */
+	set_up(&f, 2, descending, 2);
+	f.in.is_whole = false;
+	expect(&f, (const uint64_t[]){1, 2, 100}, 3, 1);
+	set_up(&f, 5, inside, 2);
+	f.in.is_whole = false;
+	expect(&f, (const uint64_t[]){1, 100, 3, 4, 5}, 5, 1);
 }
 
 static void groups_that_no_frame_holds_are_left(void **state)
@@ -145,14 +177,13 @@ static void groups_that_no_frame_holds_are_left(void **state)
 	struct fixture f;
 
 	(void)state;
+	/* Places must ascend. */
 	set_up(&f, 3, outer, 2);
-	f.in.is_whole = false;
-	expect(&f, (const uint64_t[]){1, 2, 3}, 3, 2);
+	expect(&f, (const uint64_t[]){1, 2, 100}, 3, 1);
 	set_up(&f, 3, none, 2);
 	expect(&f, (const uint64_t[]){1, 2, 3}, 3, 2);
-	set_up(&f, 0, outer, 1);
 	f.in.is_whole = false;
-	expect(&f, NULL, 0, 1);
+	expect(&f, (const uint64_t[]){1, 2, 3}, 3, 2);
 }
 
 static void no_more_than_there_is_room(void **state)
@@ -179,6 +210,7 @@ int main(void)
 		cmocka_unit_test(interrupted_interpreters_stay),
 		cmocka_unit_test(bits_of_notes_are_no_address),
 		cmocka_unit_test(only_known_frames_hold_a_group),
+		cmocka_unit_test(groups_beyond_the_end_of_a_stack_follow_it),
 		cmocka_unit_test(groups_that_no_frame_holds_are_left),
 		cmocka_unit_test(no_more_than_there_is_room),
 	};

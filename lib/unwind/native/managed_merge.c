@@ -29,6 +29,7 @@ struct managed_merge_result managed_merge(const struct managed_merge *in, uint64
 		.native_count = in->depth,
 		.managed_count = in->managed_count,
 		.keeps_interpreter = in->keeps_interpreter,
+		.ends_early = !in->is_whole && in->depth + in->managed_count <= capacity,
 	};
 	uint64_t first = in->depth ? in->sps[0] : in->is_whole ? UINT64_MAX : 0;
 

@@ -14,7 +14,8 @@ struct managed_merge {
 	const uint8_t *kinds;
 	uint32_t depth;
 	uint64_t top_sp; /* of the leaf; UINT64_MAX: it is in the kernel */
-	bool is_whole; /* nothing lies beyond the outermost frame */
+	/* Nothing lies beyond the outermost frame; else frames of the runtime may stand alone. */
+	bool is_whole;
 	bool keeps_interpreter; /* leave native frames beside those that they run */
 	const struct managed_frame *managed;
 	uint32_t managed_count;

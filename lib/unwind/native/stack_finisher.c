@@ -161,6 +161,21 @@ static void walk(struct stack_finisher *f, const struct rec_copy *copy, struct w
 }
 
 /*
+ * Returns the depth without a last frame that is no code. A frame pointer register with other
+ * contents leads there; what follows such a frame would be taken for data, too.
+ */
+static uint32_t without_data(const struct stack_finisher *f, uint32_t kernel_depth,
+			     uint32_t user_depth)
+{
+	const struct mapping_table *t = f->current;
+
+	if (user_depth && t && t->rows.count &&
+	    !mapping_table_find(t, f->addrs[kernel_depth + user_depth - 1]))
+		user_depth--;
+	return user_depth;
+}
+
+/*
  * Puts the copy's frames of a runtime among the `user_depth` walked ones. Returns how many there
  * are then.
  */
@@ -211,8 +226,10 @@ struct rec_stack *stack_finisher_finish(struct stack_finisher *f, const struct r
 	f->current = mappings;
 	walk(f, copy, &path);
 	user_depth = begin + path.depth - kernel_depth;
-	if (copy->managed_count)
+	if (copy->managed_count) {
+		user_depth = without_data(f, kernel_depth, user_depth);
 		user_depth = merge(f, copy, kernel_depth, user_depth, &path.flags);
+	}
 	stack = stack_record_new(f->addrs, f->kinds, (uint16_t)kernel_depth, (uint16_t)user_depth);
 	record_init(&stack->rec, REC_STACK, record_size(&stack->rec), now, copy->rec.pid,
 		    copy->rec.tid);

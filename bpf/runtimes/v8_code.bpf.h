@@ -42,24 +42,24 @@ static __always_inline struct v8_code_entry *v8_code_slot(__u64 key, __u32 way)
 	(*(const __u64 *)((const char *)(w)->words + ((at) & (V8_CODE_MAX - 1) & ~7u)))
 
 /* Reads the object. False: it is no code, or not that of the program counter. */
-__noinline int v8_take_code(struct v8_walk *w, __u64 code)
+static __always_inline bool v8_take_code(struct v8_walk *w, __u64 code)
 {
 	__u64 start;
 	__u32 size;
 
-	if (!w || !v8_is_reference(code) || !v8_read(code, 0, w->words, V8_CODE_MAX) ||
+	if (!v8_is_reference(code) || !v8_read(code, 0, w->words, V8_CODE_MAX) ||
 	    !v8_is(w, w->words[0], V8_CODE))
-		return 0;
+		return false;
 	start = w->layout.code_header ? code - 1 + w->layout.code_header
 				      : v8_code_word(w, w->layout.code_start);
 	size = v8_code_int(w, w->layout.code_size);
 	if (w->pc < start || w->pc - start >= size)
-		return 0;
+		return false;
 	w->code = code;
 	w->code_start = start;
 	w->code_size = size;
 	w->code_kind = v8_code_int(w, w->layout.code_flags) & V8_CODE_KIND;
-	return 1;
+	return true;
 }
 
 /* Can the word be an object's map? */

@@ -190,8 +190,8 @@ static __always_inline __u32 v8_units(const struct v8_walk *w)
 __noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like, __u64 identity, __u64 key)
 {
 	struct runtime_counters *count = own_runtime_counters();
-	struct v8_sight head = {.start = -1, .end = -1};
 	struct sight_scratch *sight = own_sight();
+	struct v8_sight *head;
 	struct rec_sight *rec;
 	__u64 name = 0, value;
 
@@ -208,18 +208,23 @@ __noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like, __u64 
 	}
 	rec->first_line = 0;
 	rec->layout = w->layout_number;
-	head.tier = w->tier;
-	head.code = w->code;
-	head.code_start = w->code_start;
-	v8_describe_name(w, sight, &head);
+	head = &w->head;
+	*head = (struct v8_sight){
+		.start = -1,
+		.end = -1,
+		.tier = w->tier,
+		.code = w->code,
+		.code_start = w->code_start,
+	};
+	v8_describe_name(w, sight, head);
 	rec->file = (struct sight_text){0};
 	if (w->script && v8_refers_to(w, w->script, V8_SCRIPT)) {
-		head.script = w->script;
-		head.script_id = w->script_id >> 32;
+		head->script = w->script;
+		head->script_id = w->script_id >> 32;
 		if (v8_read(w->script, w->layout.script_name, &name, sizeof(name)))
 			v8_read_text(w, sight, name, 1);
 	}
-	v8_describe_lines(w, sight, &head);
+	v8_describe_lines(w, sight, head);
 	if (!send_sight(sight, like, rec->name.size + rec->file.size + rec->lines.size)) {
 		count->lost_sights++;
 		return 0;
@@ -281,9 +286,6 @@ __noinline __u64 v8_position(struct v8_walk *w, const struct rec *like)
 	if (!w || !like || !count)
 		return 0;
 	identity = v8_identity(w);
-	w->code = 0;
-	if (w->tier == V8_TIER_UNKNOWN)
-		v8_find_compiler(w, mix_bits(identity ^ w->process));
 	identity = v8_code_identity(w, identity);
 	key = mix_bits(identity ^ w->process) | 1;
 	if (!find_seen(key, &value)) {

@@ -73,9 +73,24 @@ static void copy_events(struct sanitizer *s)
 static bool is_known_counter(const struct sanitizer *s, string_id name)
 {
 	static const char *const known[] = {
-		"Memory",	    "Swap",	   "Threads",
-		"CPU time",	    "Page faults", "Major page faults",
-		"Context switches", "Block reads", "Block writes",
+		"Memory",
+		"Swap",
+		"Threads",
+		"CPU time",
+		"Page faults",
+		"Major page faults",
+		"Context switches",
+		"Block reads",
+		"Block writes",
+		"CPU: programs",
+		"CPU: kernel",
+		"CPU: interrupts",
+		"CPU: steal",
+		"Memory of the machine",
+		"Network: received",
+		"Network: sent",
+		"Throttled",
+		"Energy",
 	};
 
 	for (size_t i = 0; name != NO_STRING && i < sizeof(known) / sizeof(known[0]); i++) {

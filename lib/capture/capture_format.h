@@ -54,7 +54,8 @@ struct capture_frame {
 	uint32_t check; /* CRC-32 of all before it in this structure */
 };
 
-/* A frame ends with the record that reaches this size, or after this time. */
+/* A frame ends with the record that reaches this size, or after this time; the first ones sooner.
+ */
 #define CAPTURE_FRAME_BYTES ((uint32_t)256 << 10)
 #define CAPTURE_FRAME_NS 500000000ull
 /* Larger frames are damaged: the last record may be of the maximum size. */

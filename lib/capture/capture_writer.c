@@ -6,41 +6,20 @@
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/crc32.h"
-#include "lib/capture/columns.h"
+#include "lib/capture/capture_batch.h"
+#include "lib/capture/frame_packer.h"
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
 
-/* Fast enough for any recording; higher levels save 3 to 4 %. */
-#define PACK_LEVEL 1
 #define DEFAULT_ROOM ((uint64_t)16 << 20)
+/* So many frames are shorter than the others, each twice as long as the one before. */
+#define FIRST_FRAMES 5
 #define SYNC_NS 1000000000ull
-/* Bytes of a file in one record. */
-#define CONTENTS_CHUNK ((size_t)128 << 10)
-
-/* Contents of a file that are to be read. */
-struct contents {
-	uint32_t module_id;
-	int fd;
-	struct capture_part *parts;
-	size_t count;
-};
-
-/* The records of a frame, not packed yet; or contents, which the writing thread makes records of.
- */
-struct batch {
-	struct batch *next;
-	struct contents *contents; /* NULL: none */
-	struct capture_frame frame;
-	uint64_t begin_ns; /* when its first record was added */
-	size_t size;
-	uint8_t data[CAPTURE_RAW_MAX];
-};
 
 struct capture_writer {
 	int fd;
@@ -49,21 +28,19 @@ struct capture_writer {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards everything up to is_ending */
 	pthread_cond_t changed;
-	struct batch *head, **tail; /* wait for the thread */
-	struct batch *spare; /* to be used again; at most one */
+	struct capture_batch *head, **tail; /* wait for the thread */
+	struct capture_batch *spare; /* to be used again; at most one */
 	uint64_t waiting; /* bytes of those */
 	struct capture_written written;
 	bool is_ending;
 	bool is_dropped; /* skip what waits */
 	/* Belongs to the adding thread. */
-	struct batch *batch; /* the one that grows, or NULL */
+	struct capture_batch *batch; /* the one that grows, or NULL */
 	uint64_t sequence, samples;
 	uint64_t now_ns; /* as last told */
 	bool has_thread; /* not before the first frame: many recordings end sooner */
 	/* Belongs to the writing thread. */
-	ZSTD_CCtx *packer;
-	struct columns *columns;
-	uint8_t *packed;
+	struct frame_packer *packer;
 	uint64_t synced_ns;
 };
 
@@ -84,35 +61,19 @@ static int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-/* The header and the packed bytes go out as one, so that a killed process leaves few torn frames.
+/*
+ * The header and the packed bytes go out as one, so that a killed process leaves few torn frames.
  */
-static int write_frame(struct capture_writer *w, struct batch *batch, uint64_t *bytes)
+static int write_frame(struct capture_writer *w, struct capture_batch *batch, uint64_t *bytes)
 {
-	struct capture_frame *frame = &batch->frame;
-	uint8_t *payload = w->packed + sizeof(*frame);
-	size_t columns_size, size;
-	const uint8_t *columns = frame->flags & CAPTURE_FRAME_FILE
-					 ? NULL
-					 : columns_encode(w->columns, batch->data, batch->size,
-							  batch->size, &columns_size);
+	size_t size;
+	const uint8_t *frame = frame_packer_pack(w->packer, &batch->frame, batch->data, batch->size,
+						 &size);
 
-	if (columns) {
-		frame->flags |= CAPTURE_FRAME_COLUMNS;
-		frame->columns_size = (uint32_t)columns_size;
-	}
-	size = ZSTD_compressCCtx(w->packer, payload, CAPTURE_PACKED_MAX,
-				 columns ? columns : batch->data,
-				 columns ? columns_size : batch->size, PACK_LEVEL);
-	if (ZSTD_isError(size))
+	if (!frame)
 		return -ENOMEM;
-	frame->magic = CAPTURE_FRAME_MAGIC;
-	frame->raw_size = (uint32_t)batch->size;
-	frame->packed_size = (uint32_t)size;
-	frame->packed_check = crc32_add(0, payload, size);
-	frame->check = crc32_add(0, frame, offsetof(struct capture_frame, check));
-	memcpy(w->packed, frame, sizeof(*frame));
-	*bytes = sizeof(*frame) + size;
-	return write_all(w->fd, w->packed, *bytes);
+	*bytes += size;
+	return write_all(w->fd, frame, size);
 }
 
 static void sync_file(struct capture_writer *w, bool now)
@@ -136,9 +97,10 @@ static bool is_over(struct capture_writer *w)
 	return is_over;
 }
 
-static int write_contents_frame(struct capture_writer *w, struct batch *batch, uint64_t *bytes)
+/* Writes the records that the contents have become, if any. */
+static int write_contents_frame(struct capture_writer *w, struct capture_batch *batch,
+				uint64_t *bytes)
 {
-	uint64_t more = 0;
 	int ret;
 
 	if (!batch->size)
@@ -147,71 +109,33 @@ static int write_contents_frame(struct capture_writer *w, struct batch *batch, u
 		.flags = CAPTURE_FRAME_FILE,
 		.records = batch->frame.records,
 	};
-	ret = write_frame(w, batch, &more);
-	*bytes += more;
+	ret = write_frame(w, batch, bytes);
 	batch->size = batch->frame.records = 0;
 	return ret;
 }
 
-/* Adds the part from `at` on, as far as a record goes. Returns the bytes read; 0: no more. */
-static size_t add_contents(struct batch *batch, const struct capture_part *part, uint64_t at)
+static int write_contents(struct capture_writer *w, struct capture_batch *batch, uint64_t *bytes)
 {
-	struct rec_file *rec = (struct rec_file *)(batch->data + batch->size);
-	size_t size = part->size - at < CONTENTS_CHUNK ? (size_t)(part->size - at) : CONTENTS_CHUNK;
-	ssize_t n = (ssize_t)size;
-
-	if (part->bytes)
-		memcpy(rec->bytes, (uint8_t *)part->bytes + at, size);
-	else
-		n = pread(batch->contents->fd, rec->bytes, size, (off_t)(part->offset + at));
-	if (n <= 0)
-		return 0;
-	memset(rec->bytes + n, 0, -(size_t)n & 7);
-	record_init(&rec->rec, REC_FILE, rec_file_size((size_t)n), 0, 0, 0);
-	rec->module_id = batch->contents->module_id;
-	rec->size = (uint32_t)n;
-	rec->offset = part->offset + at;
-	batch->size += record_size(&rec->rec);
-	batch->frame.records++;
-	return (size_t)n;
-}
-
-static int write_contents(struct capture_writer *w, struct batch *batch, uint64_t *bytes)
-{
-	const struct contents *c = batch->contents;
+	size_t size = 1;
 	int ret = 0;
 
-	*bytes = 0;
-	for (size_t i = 0; !ret && i < c->count; i++) {
-		uint64_t at = 0, n = 1;
-
-		for (; !ret && n && at < c->parts[i].size && !is_over(w); at += n) {
-			n = add_contents(batch, &c->parts[i], at);
-			if (batch->size >= CAPTURE_FRAME_BYTES)
-				ret = write_contents_frame(w, batch, bytes);
-		}
+	while (!ret && size && !is_over(w)) {
+		size = capture_contents_next(batch->contents, batch->data + batch->size);
+		batch->size += size;
+		batch->frame.records += size > 0;
+		if (batch->size >= CAPTURE_FRAME_BYTES)
+			ret = write_contents_frame(w, batch, bytes);
 	}
 	return ret ? ret : write_contents_frame(w, batch, bytes);
 }
 
-static void free_contents(struct contents *c)
-{
-	if (!c)
-		return;
-	for (size_t i = 0; i < c->count; i++)
-		free(c->parts[i].bytes);
-	free(c->parts);
-	close(c->fd);
-	free(c);
-}
-
-static void discard(struct capture_writer *w, const struct batch *batch, uint64_t samples)
+static void discard(struct capture_writer *w, const struct capture_batch *batch, uint64_t samples)
 {
 	w->written.unwritten_records += batch->frame.records;
 	w->written.unwritten_samples += samples;
 }
 
-static uint64_t batch_samples(const struct batch *batch)
+static uint64_t batch_samples(const struct capture_batch *batch)
 {
 	uint64_t count = 0;
 
@@ -225,7 +149,7 @@ static uint64_t batch_samples(const struct batch *batch)
 }
 
 /* Writes one batch, without the lock. After a failure the file has ended. */
-static void write_batch(struct capture_writer *w, struct batch *batch, bool has_failed)
+static void write_batch(struct capture_writer *w, struct capture_batch *batch, bool has_failed)
 {
 	uint64_t bytes = 0;
 	int ret = 0;
@@ -245,7 +169,7 @@ static void write_batch(struct capture_writer *w, struct batch *batch, bool has_
 	if (ret)
 		w->written.failure = ret;
 	w->waiting -= batch->size;
-	free_contents(steal(batch->contents));
+	capture_contents_free(steal(batch->contents));
 	if (w->spare)
 		free(batch);
 	else
@@ -257,14 +181,10 @@ static void *write_batches(void *ctx)
 {
 	struct capture_writer *w = ctx;
 
-	w->packed = xmalloc(sizeof(struct capture_frame) + CAPTURE_PACKED_MAX);
-	w->columns = columns_new();
-	w->packer = ZSTD_createCCtx();
-	if (!w->packer)
-		alloc_failed();
+	w->packer = frame_packer_new();
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
-		struct batch *batch = w->head;
+		struct capture_batch *batch = w->head;
 		bool has_failed = w->written.failure || w->is_dropped;
 
 		if (!batch && w->is_ending)
@@ -323,9 +243,7 @@ static void start_thread(struct capture_writer *w)
 
 static void release(struct capture_writer *w)
 {
-	ZSTD_freeCCtx(w->packer);
-	columns_free(w->columns);
-	free(w->packed);
+	frame_packer_free(w->packer);
 	free(w->batch);
 	free(w->spare);
 	pthread_cond_destroy(&w->changed);
@@ -354,9 +272,9 @@ struct capture_writer *capture_writer_new(const struct capture_writer_options *o
 	return NULL;
 }
 
-static struct batch *new_batch(struct capture_writer *w)
+static struct capture_batch *new_batch(struct capture_writer *w)
 {
-	struct batch *batch;
+	struct capture_batch *batch;
 
 	pthread_mutex_lock(&w->lock);
 	batch = steal(w->spare);
@@ -372,7 +290,7 @@ static struct batch *new_batch(struct capture_writer *w)
 }
 
 /* Adds it to those that wait for the thread; call with the lock. */
-static void push_batch(struct capture_writer *w, struct batch *batch)
+static void push_batch(struct capture_writer *w, struct capture_batch *batch)
 {
 	*w->tail = batch;
 	w->tail = &batch->next;
@@ -383,8 +301,13 @@ static void push_batch(struct capture_writer *w, struct batch *batch)
 void capture_writer_add_file(struct capture_writer *w, uint32_t module_id, int fd,
 			     struct capture_part *parts, size_t count)
 {
-	struct contents contents = {module_id, fd, parts, count};
-	struct batch *batch = new_batch(w);
+	const struct capture_contents contents = {
+		.module_id = module_id,
+		.fd = fd,
+		.parts = parts,
+		.count = count,
+	};
+	struct capture_batch *batch = new_batch(w);
 
 	batch->contents = xmemdup(&contents, sizeof(contents));
 	start_thread(w);
@@ -394,14 +317,14 @@ void capture_writer_add_file(struct capture_writer *w, uint32_t module_id, int f
 	pthread_mutex_unlock(&w->lock);
 	if (!batch)
 		return;
-	free_contents(batch->contents);
+	capture_contents_free(batch->contents);
 	free(batch);
 }
 
 /* Hands the batch to the thread, if there is room. */
 static void end_batch(struct capture_writer *w, uint32_t flags)
 {
-	struct batch *batch = steal(w->batch);
+	struct capture_batch *batch = steal(w->batch);
 	bool has_room;
 
 	if (!batch)
@@ -444,9 +367,16 @@ void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 		end_batch(w, 0);
 }
 
+/* The first frames are shorter: whoever is killed soon leaves something, too. */
+static uint64_t frame_ns(const struct capture_writer *w)
+{
+	return w->sequence < FIRST_FRAMES ? CAPTURE_FRAME_NS >> (FIRST_FRAMES - w->sequence)
+					  : CAPTURE_FRAME_NS;
+}
+
 bool capture_writer_is_due(const struct capture_writer *w, uint64_t now_ns)
 {
-	return w->batch && now_ns - w->batch->begin_ns >= CAPTURE_FRAME_NS;
+	return w->batch && now_ns - w->batch->begin_ns >= frame_ns(w);
 }
 
 void capture_writer_poll(struct capture_writer *w, uint64_t now_ns)

@@ -13,6 +13,7 @@
 
 #include "bpf/record.h"
 #include "lib/base/error.h"
+#include "lib/capture/capture_contents.h"
 #include "lib/capture/capture_format.h"
 
 struct capture_writer;
@@ -40,12 +41,6 @@ struct capture_writer *capture_writer_new(const struct capture_writer_options *o
 					  const struct capture_start *start, struct error *err);
 /* Adds a valid record, in the order of the stream. */
 void capture_writer_add(struct capture_writer *w, const struct rec *rec);
-/* A part of a file. */
-struct capture_part {
-	uint64_t offset, size;
-	void *bytes; /* owned, from malloc(); NULL: they are read from the file */
-};
-
 /*
  * Adds contents of a module's file, which the writing thread reads, in parts. Takes over the
  * descriptor and the parts. What cannot be read is left out.

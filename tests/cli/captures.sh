@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Captures of version 1, which stay readable for ever. Needs no root.
+# Captures of all versions, which stay readable for ever. Needs no root.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-for capture in "$root"/tests/golden/version-1/*.prof; do
-	name=$(basename "$capture" .prof)
+for capture in "$root"/tests/golden/version-*/*.prof; do
+	folder=$(basename "$(dirname "$capture")")
+	name=$folder-$(basename "$capture" .prof)
 	run "$PROF" convert -q --no-symbols --include-idle "$capture" -o "$name.folded"
 	is "$name: exit status" "$status$err" 0
 	ok "$name: the same stacks" cmp "$name.folded" "${capture%.prof}.folded"
@@ -13,18 +14,19 @@ for capture in "$root"/tests/golden/version-1/*.prof; do
 		"$name.json: ok"
 done
 
-# A small one cut at many places, and with changed bytes: a shorter profile, or one clear line.
-python3 - "$root/tests/golden/version-1/waits.prof" <<'CODE'
+# Small ones cut at many places, and with changed bytes: a shorter profile, or one clear line.
+python3 - "$root"/tests/golden/version-*/waits.prof <<'CODE'
 import random
 import sys
-data = open(sys.argv[1], "rb").read()
 random.seed(1)
-for n in range(60):
-    open(f"cut.{n}.prof", "wb").write(data[:len(data) * n // 60])
-    changed = bytearray(data)
-    for _ in range(random.randrange(1, 20)):
-        changed[random.randrange(len(data))] = random.randrange(256)
-    open(f"changed.{n}.prof", "wb").write(changed)
+for version, path in enumerate(sys.argv[1:]):
+    data = open(path, "rb").read()
+    for n in range(60):
+        open(f"cut.{version}.{n}.prof", "wb").write(data[:len(data) * n // 60])
+        changed = bytearray(data)
+        for _ in range(random.randrange(1, 20)):
+            changed[random.randrange(len(data))] = random.randrange(256)
+        open(f"changed.{version}.{n}.prof", "wb").write(changed)
 CODE
 wrong=
 for file in cut.*.prof changed.*.prof; do

@@ -16,135 +16,23 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/crc32.h"
-#include "lib/capture/capture_reader.h"
-#include "lib/capture/capture_writer.h"
 #include "lib/record/record.h"
-
-#define MS 1000000ull
-#define START_NS 1000000000ull
-
-struct fixture {
-	int fd; /* of a file in memory */
-	struct capture_writer *writer;
-	struct capture_reader *reader;
-};
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	f->fd = memfd_create("capture", MFD_CLOEXEC);
-	*state = f;
-	return f->fd < 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	capture_writer_free(f->writer);
-	capture_reader_free(f->reader);
-	close(f->fd);
-	free(f);
-	return 0;
-}
-
-static void begin(struct fixture *f, uint64_t room)
-{
-	const struct capture_writer_options options = {.fd = dup(f->fd), .room = room};
-	const struct capture_start start = {
-		.start_ns = START_NS,
-		.start_realtime_ns = 7,
-		.machine = 62,
-		.boot_id = {1, 2, 3},
-	};
-
-	f->writer = capture_writer_new(&options, &start, NULL);
-	assert_non_null(f->writer);
-}
-
-static void add_sample(struct fixture *f, uint32_t tid)
-{
-	struct rec_sample rec = {.leaf = tid};
-
-	record_init(&rec.rec, REC_SAMPLE, sizeof(rec), START_NS + tid * MS, 1, tid);
-	rec.rec.weight = 1;
-	capture_writer_add(f->writer, &rec.rec);
-}
-
-/* Ends the frame that grows. */
-static void end_frame(struct fixture *f)
-{
-	static uint64_t now;
-
-	capture_writer_poll(f->writer, now += 10 * CAPTURE_FRAME_NS);
-}
-
-static void finish(struct fixture *f, bool complete)
-{
-	capture_writer_finish(f->writer, complete);
-	capture_writer_free(f->writer);
-	f->writer = NULL;
-}
-
-static void reopen(struct fixture *f)
-{
-	capture_reader_free(f->reader);
-	f->reader = NULL;
-	assert_int_equal(capture_reader_open(&f->reader, f->fd, NULL), 0);
-}
-
-static const struct rec *next(struct fixture *f)
-{
-	const struct rec *rec;
-	struct error err = {0};
-	int result = source_next(capture_reader_source(f->reader), &rec, &err);
-
-	assert_true(result >= 0);
-	return result == SOURCE_RECORD ? rec : NULL;
-}
-
-static void expect_sample(struct fixture *f, uint32_t tid)
-{
-	const struct rec *rec = next(f);
-
-	assert_non_null(rec);
-	assert_int_equal(rec->kind, REC_SAMPLE);
-	assert_int_equal(rec->tid, tid);
-}
-
-static void expect_lost(struct fixture *f, uint64_t count)
-{
-	const struct rec_lost *rec = (const struct rec_lost *)next(f);
-
-	assert_non_null(rec);
-	assert_int_equal(rec->rec.kind, REC_LOST);
-	assert_int_equal(rec->cause, LOST_CAPTURE);
-	assert_int_equal(rec->count, count);
-}
-
-static struct capture_counts count(struct fixture *f)
-{
-	struct capture_counts counts;
-
-	capture_reader_count(f->reader, &counts);
-	return counts;
-}
+#include "tests/unit/capture_fixture.h"
 
 /* Three frames of two samples each. */
-static void write_three_frames(struct fixture *f)
+static void write_three_frames(struct capture_fixture *f)
 {
-	begin(f, 0);
+	capture_fixture_begin(f, 0);
 	for (uint32_t tid = 1; tid <= 6; tid++) {
-		add_sample(f, tid);
+		capture_fixture_add_sample(f, tid);
 		if (tid % 2 == 0 && tid < 6)
-			end_frame(f);
+			capture_fixture_end_frame(f);
 	}
-	finish(f, true);
+	capture_fixture_finish(f, true);
 }
 
 /* Position of a frame. */
-static off_t frame_at(struct fixture *f, unsigned int index)
+static off_t frame_at(struct capture_fixture *f, unsigned int index)
 {
 	off_t at = sizeof(struct capture_header);
 	struct capture_frame frame;
@@ -157,7 +45,7 @@ static off_t frame_at(struct fixture *f, unsigned int index)
 	return at;
 }
 
-static void spoil(struct fixture *f, off_t at)
+static void spoil(struct capture_fixture *f, off_t at)
 {
 	uint8_t byte;
 
@@ -168,102 +56,129 @@ static void spoil(struct fixture *f, off_t at)
 
 static void gives_what_was_written(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 	const struct capture_header *header;
 
 	write_three_frames(f);
-	reopen(f);
+	capture_fixture_reopen(f);
 	header = capture_reader_header(f->reader);
 	assert_int_equal(header->start_ns, START_NS);
 	assert_int_equal(header->start_realtime_ns, 7);
 	assert_int_equal(header->machine, 62);
 	assert_int_equal(header->boot_id[2], 3);
 	for (uint32_t tid = 1; tid <= 6; tid++)
-		expect_sample(f, tid);
-	assert_null(next(f));
-	assert_null(next(f));
-	assert_int_equal(count(f).frames, 3);
-	assert_int_equal(count(f).records, 6);
-	assert_int_equal(count(f).end_ns, START_NS + 6 * MS);
-	assert_true(count(f).is_complete);
+		capture_fixture_expect_sample(f, tid);
+	assert_null(capture_fixture_next(f));
+	assert_null(capture_fixture_next(f));
+	assert_int_equal(capture_fixture_count(f).frames, 3);
+	assert_int_equal(capture_fixture_count(f).records, 6);
+	assert_int_equal(capture_fixture_count(f).end_ns, START_NS + 6 * MS);
+	assert_true(capture_fixture_count(f).is_complete);
 }
 
 static void large_streams_have_many_frames(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 	uint32_t tid = 0;
 
-	begin(f, 0);
+	capture_fixture_begin(f, 0);
 	while (tid < 20 * CAPTURE_FRAME_BYTES / sizeof(struct rec_sample))
-		add_sample(f, ++tid);
-	finish(f, true);
-	reopen(f);
+		capture_fixture_add_sample(f, ++tid);
+	capture_fixture_finish(f, true);
+	capture_fixture_reopen(f);
 	for (uint32_t i = 1; i <= tid; i++)
-		expect_sample(f, i);
-	assert_null(next(f));
-	assert_true(count(f).frames >= 20);
+		capture_fixture_expect_sample(f, i);
+	assert_null(capture_fixture_next(f));
+	assert_true(capture_fixture_count(f).frames >= 20);
 }
 
 static void an_ended_recorder_is_told_from_a_killed_one(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 
-	begin(f, 0);
-	add_sample(f, 1);
-	finish(f, false);
-	reopen(f);
-	expect_sample(f, 1);
-	assert_null(next(f));
-	assert_false(count(f).is_complete);
+	capture_fixture_begin(f, 0);
+	capture_fixture_add_sample(f, 1);
+	capture_fixture_finish(f, false);
+	capture_fixture_reopen(f);
+	capture_fixture_expect_sample(f, 1);
+	assert_null(capture_fixture_next(f));
+	assert_false(capture_fixture_count(f).is_complete);
+}
+
+/* A recorder that is killed soon leaves nearly all. */
+static void the_first_frames_are_short(void **state)
+{
+	struct capture_fixture *f = *state;
+	uint64_t now = 0, last = 0;
+
+	capture_fixture_begin(f, 0);
+	for (uint32_t tid = 1; tid <= 20; tid++) {
+		uint64_t length = 0;
+
+		capture_fixture_add_sample(f, tid);
+		while (!capture_writer_is_due(f->writer, now + length))
+			length += MS;
+		assert_true(length <= CAPTURE_FRAME_NS);
+		assert_true(length >= last && length <= (last ? 3 * last : CAPTURE_FRAME_NS / 10));
+		now += length;
+		capture_writer_poll(f->writer, now);
+		last = length;
+	}
+	assert_int_equal(last, CAPTURE_FRAME_NS);
+	capture_fixture_finish(f, true);
+	capture_fixture_reopen(f);
+	for (uint32_t tid = 1; tid <= 20; tid++)
+		capture_fixture_expect_sample(f, tid);
+	assert_null(capture_fixture_next(f));
 }
 
 static void without_records_there_is_an_end(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 
-	begin(f, 0);
-	finish(f, true);
-	reopen(f);
-	assert_null(next(f));
-	assert_true(count(f).is_complete);
+	capture_fixture_begin(f, 0);
+	capture_fixture_finish(f, true);
+	capture_fixture_reopen(f);
+	assert_null(capture_fixture_next(f));
+	assert_true(capture_fixture_count(f).is_complete);
 }
 
 static void a_damaged_frame_is_lost_and_counted(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 
 	write_three_frames(f);
 	spoil(f, frame_at(f, 1) + (off_t)sizeof(struct capture_frame) + 9);
-	reopen(f);
-	expect_sample(f, 1);
-	expect_sample(f, 2);
-	expect_lost(f, 2);
-	expect_sample(f, 5);
-	expect_sample(f, 6);
-	assert_null(next(f));
-	assert_int_equal(count(f).lost_samples, 2);
-	assert_true(count(f).skipped_bytes > 0);
+	capture_fixture_reopen(f);
+	capture_fixture_expect_sample(f, 1);
+	capture_fixture_expect_sample(f, 2);
+	capture_fixture_expect_lost(f, 2);
+	capture_fixture_expect_sample(f, 5);
+	capture_fixture_expect_sample(f, 6);
+	assert_null(capture_fixture_next(f));
+	assert_int_equal(capture_fixture_count(f).lost_samples, 2);
+	assert_true(capture_fixture_count(f).skipped_bytes > 0);
 }
 
 static void a_damaged_frame_header_is_found_out(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 	off_t at;
 
 	write_three_frames(f);
 	at = frame_at(f, 0);
 	for (size_t i = 0; i < sizeof(struct capture_frame); i++) {
 		spoil(f, at + (off_t)i);
-		reopen(f);
-		expect_lost(f, 2);
-		expect_sample(f, 3);
+		capture_fixture_reopen(f);
+		capture_fixture_expect_lost(f, 2);
+		capture_fixture_expect_sample(f, 3);
 		spoil(f, at + (off_t)i);
 	}
 }
 
 static void cut_at_every_byte(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 	uint32_t before = 0;
 	off_t size;
 
@@ -283,9 +198,9 @@ static void cut_at_every_byte(void **state)
 		if (capture_reader_open(&f->reader, fd, NULL)) {
 			assert_true((size_t)length < sizeof(struct capture_header));
 		} else {
-			while (next(f))
+			while (capture_fixture_next(f))
 				samples++;
-			assert_false(count(f).is_complete);
+			assert_false(capture_fixture_count(f).is_complete);
 		}
 		assert_true(samples >= before);
 		before = samples;
@@ -298,7 +213,7 @@ static void cut_at_every_byte(void **state)
 
 static void foreign_bytes_between_frames_are_skipped(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 	static const uint8_t noise[1000] = {0x1d, 0x5e, 0xa3, 0xf7, 0x1d, 0x5e};
 	uint8_t bytes[4096];
 	off_t at;
@@ -309,16 +224,16 @@ static void foreign_bytes_between_frames_are_skipped(void **state)
 	size = pread(f->fd, bytes, sizeof(bytes), at);
 	assert_int_equal(pwrite(f->fd, noise, sizeof(noise), at), sizeof(noise));
 	assert_int_equal(pwrite(f->fd, bytes, (size_t)size, at + (off_t)sizeof(noise)), size);
-	reopen(f);
+	capture_fixture_reopen(f);
 	for (uint32_t tid = 1; tid <= 6; tid++)
-		expect_sample(f, tid);
-	assert_null(next(f));
-	assert_int_equal(count(f).skipped_bytes, sizeof(noise));
+		capture_fixture_expect_sample(f, tid);
+	assert_null(capture_fixture_next(f));
+	assert_int_equal(capture_fixture_count(f).skipped_bytes, sizeof(noise));
 }
 
 static void records_without_room_are_counted(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 	struct capture_written written;
 	uint32_t tid = 0;
 	int pipes[2];
@@ -351,36 +266,36 @@ static void records_without_room_are_counted(void **state)
 
 static void a_full_disk_ends_the_file(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 	struct rlimit before, small = {4096, RLIM_INFINITY};
 	struct capture_written written;
 
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	small.rlim_max = before.rlim_max;
-	begin(f, 0);
-	add_sample(f, 1);
-	end_frame(f);
+	capture_fixture_begin(f, 0);
+	capture_fixture_add_sample(f, 1);
+	capture_fixture_end_frame(f);
 	while (capture_writer_count(f->writer, &written),
 	       written.bytes <= sizeof(struct capture_header))
 		usleep(1000);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	for (uint32_t tid = 2; tid < 100000; tid++)
-		add_sample(f, tid);
+		capture_fixture_add_sample(f, tid);
 	capture_writer_finish(f->writer, true);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	capture_writer_count(f->writer, &written);
 	assert_int_equal(written.failure, -EFBIG);
 	assert_int_equal(written.unwritten_samples, 100000 - 2);
-	reopen(f);
-	expect_sample(f, 1);
-	assert_null(next(f));
-	assert_false(count(f).is_complete);
+	capture_fixture_reopen(f);
+	capture_fixture_expect_sample(f, 1);
+	assert_null(capture_fixture_next(f));
+	assert_false(capture_fixture_count(f).is_complete);
 }
 
 static void refuses_what_is_no_capture(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 	struct capture_header header;
 	struct error err = {0};
 
@@ -401,25 +316,25 @@ static void refuses_what_is_no_capture(void **state)
 /* Later versions may have kinds and fields that this one does not know. */
 static void unknown_kinds_are_skipped(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 	struct rec_sample unknown = {0};
 
-	begin(f, 0);
-	add_sample(f, 1);
+	capture_fixture_begin(f, 0);
+	capture_fixture_add_sample(f, 1);
 	record_init(&unknown.rec, 0xb0, sizeof(unknown), 0, 1, 1);
 	capture_writer_add(f->writer, &unknown.rec);
-	add_sample(f, 2);
-	finish(f, true);
-	reopen(f);
-	expect_sample(f, 1);
-	expect_sample(f, 2);
-	assert_null(next(f));
-	assert_int_equal(count(f).unknown_records, 1);
+	capture_fixture_add_sample(f, 2);
+	capture_fixture_finish(f, true);
+	capture_fixture_reopen(f);
+	capture_fixture_expect_sample(f, 1);
+	capture_fixture_expect_sample(f, 2);
+	assert_null(capture_fixture_next(f));
+	assert_int_equal(capture_fixture_count(f).unknown_records, 1);
 }
 
 static void longer_headers_are_read(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 	struct capture_header header;
 	uint8_t bytes[4096];
 	ssize_t size;
@@ -431,14 +346,14 @@ static void longer_headers_are_read(void **state)
 	header.check = crc32_add(0, &header, offsetof(struct capture_header, check));
 	assert_int_equal(pwrite(f->fd, &header, sizeof(header), 0), sizeof(header));
 	assert_int_equal(pwrite(f->fd, bytes, (size_t)size, header.size), size);
-	reopen(f);
-	expect_sample(f, 1);
+	capture_fixture_reopen(f);
+	capture_fixture_expect_sample(f, 1);
 }
 
 /* A forged file of some kilobytes would fill any memory. */
 static void too_much_for_its_size_is_refused(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_fixture *f = *state;
 	const size_t size = (size_t)512 << 10;
 	const uint64_t records = ((uint64_t)300 << 20) / size;
 	struct rec *rec = calloc(1, size);
@@ -446,13 +361,13 @@ static void too_much_for_its_size_is_refused(void **state)
 	const struct rec *read;
 	int result = SOURCE_RECORD;
 
-	begin(f, UINT64_MAX);
+	capture_fixture_begin(f, UINT64_MAX);
 	record_init(rec, 0xb0, size - 8, 0, 1, 1);
 	for (uint64_t i = 0; i < records; i++)
 		capture_writer_add(f->writer, rec);
-	finish(f, true);
+	capture_fixture_finish(f, true);
 	free(rec);
-	reopen(f);
+	capture_fixture_reopen(f);
 	while (result == SOURCE_RECORD)
 		result = source_next(capture_reader_source(f->reader), &read, &err);
 	assert_int_equal(result, -EFBIG);
@@ -462,10 +377,12 @@ static void too_much_for_its_size_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, capture_fixture_setup, capture_fixture_teardown)
 		TEST(gives_what_was_written),
 		TEST(large_streams_have_many_frames),
 		TEST(an_ended_recorder_is_told_from_a_killed_one),
+		TEST(the_first_frames_are_short),
 		TEST(without_records_there_is_an_end),
 		TEST(a_damaged_frame_is_lost_and_counted),
 		TEST(a_damaged_frame_header_is_found_out),

@@ -24,6 +24,8 @@ __u32 cgroup_subsystem SHARED_VARIABLE = 0;
 __u32 last_stack_id SHARED_VARIABLE = 0;
 /* See wait.bpf.h. */
 bool has_unsampled_waits SHARED_VARIABLE = false;
+/* See stack_cache.bpf.h. */
+__u64 stack_epochs[2] SHARED_VARIABLE = {};
 /* See runtimes/sight.bpf.h. */
 __u64 last_position SHARED_VARIABLE = MANAGED_POSITION_FIRST;
 

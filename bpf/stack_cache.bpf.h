@@ -23,6 +23,24 @@ struct sent {
 
 struct sent sent SEC(".maps");
 
+/*
+ * The times at which the latest two epochs begin, in any order. User space replaces the older one
+ * by a time to come, so that every CPU sees it before its clock gets there.
+ */
+extern __u64 stack_epochs[2];
+
+/*
+ * Returns the begin of the epoch that a record of this time belongs to. Hashes contain it, so that
+ * a record's stack, and all that this continues, was sent in the same epoch.
+ */
+static __always_inline __u64 stack_epoch(__u64 time)
+{
+	__u64 a = *(volatile __u64 *)&stack_epochs[0], b = *(volatile __u64 *)&stack_epochs[1];
+	__u64 later = a > b ? a : b;
+
+	return time >= later ? later : a > b ? b : a;
+}
+
 /* An entry's value: a stack id, and above it the number of its innermost frames to skip. */
 #define SENT_SKIP_SHIFT 32
 #define SENT_BITS 43
@@ -75,6 +93,7 @@ static __always_inline __u64 hash_whole(struct stack_scratch *s)
 	struct loop loop = {.s = s};
 
 	s->kernel_sum = (__u64)s->kernel_depth << 32 | s->user_depth << 8 | s->stack_flags;
+	s->kernel_sum += s->salt;
 	/* bpf_loop, because the verifier follows every turn of a plain loop. */
 	bpf_loop(s->kernel_depth, hash_kernel_frame, &loop, 0);
 	return mix_bits(mix_bits(s->kernel_sum) + s->sum) | 1;
@@ -106,7 +125,7 @@ static long cut_stack(__u32 i, void *ctx)
 	if (i >= CUTS_MAX)
 		return 1;
 	sum = s->sum - sum_of(s, inside) * s->power;
-	sum = mix_bits(sum + s->user_depth - inside) & ~1ull;
+	sum = mix_bits(sum + s->salt + s->user_depth - inside) & ~1ull;
 	s->split_points[i] = sum;
 	if (s->is_new)
 		return 0;

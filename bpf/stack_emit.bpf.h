@@ -63,12 +63,18 @@ __noinline int emit_new_stack(struct stack_scratch *s, __u64 hash)
 	return id;
 }
 
-/* Returns the id of the stack in s, after sending it if it is new. 0: no room. */
+/*
+ * Returns the id of the stack in s, whose head is in s->like, after sending it if it is new. 0: no
+ * room.
+ */
 static __always_inline __u32 emit_stack(struct stack_scratch *s, void *ring)
 {
-	__u64 hash = hash_whole(s);
-	__u32 id = stack_cache_find(hash);
+	__u64 hash;
+	__u32 id;
 
+	s->salt = stack_epoch(s->like.time);
+	hash = hash_whole(s);
+	id = stack_cache_find(hash);
 	if (!id && is_filling(ring) && shorten(s)) {
 		hash = hash_whole(s);
 		id = stack_cache_find(hash);

@@ -74,6 +74,7 @@ struct stack_scratch {
 		struct rec_run runs[DEPTH_MAX]; /* once the split points are known */
 	};
 	__u64 split_points[CUTS_MAX]; /* hash of each part, the outermost first */
+	__u64 salt; /* of all hashes, see stack_epoch() */
 	/* Results of capture_stack(). */
 	__u64 leaf;
 	__u64 sum; /* of all user frames */

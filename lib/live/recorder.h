@@ -69,6 +69,11 @@ void recorder_unwatch(struct recorder *r, int fd);
 struct source *recorder_source(struct recorder *r);
 
 /*
+ * Has all stacks sent anew that records from a moment to come on refer to. Returns that moment,
+ * CLOCK_MONOTONIC; call it at most some times a second.
+ */
+uint64_t recorder_begin_epoch(struct recorder *r);
+/*
  * Asks the kernel for the symbols of these addresses (kernel addresses, ascending), and passes each
  * to `fn`. Reading /proc/kallsyms would take longer than most recordings take to finish. Returns
  * false, possibly after passing some, if the kernel does not answer or reading all symbols costs no

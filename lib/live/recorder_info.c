@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/base/clock.h"
 #include "lib/live/process/filter.h"
 #include "lib/live/recorder_internal.h"
 
@@ -17,6 +18,17 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 		.dropped_files = file_set_dropped(r->source.files),
 		.backlog_bytes = merge_peak(r->merge),
 	};
+}
+
+/* Time for all CPUs to see that an epoch begins. */
+#define EPOCH_AHEAD_NS 2000000ull
+
+uint64_t recorder_begin_epoch(struct recorder *r)
+{
+	uint64_t time = clock_monotonic_ns() + EPOCH_AHEAD_NS;
+
+	programs_begin_epoch(r->programs, time);
+	return time;
 }
 
 void recorder_report(const struct recorder *r, const struct record_tally *tally,

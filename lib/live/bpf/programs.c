@@ -193,6 +193,14 @@ struct unwind_rule *programs_unwind_rules(struct programs *p)
 	return p->rules;
 }
 
+/* A CPU sees both words in the order in which it needs them: the younger one is never replaced. */
+void programs_begin_epoch(struct programs *p, uint64_t time_ns)
+{
+	uint64_t *epochs = (uint64_t *)p->skeleton->data_shared->stack_epochs;
+
+	__atomic_store_n(&epochs[epochs[0] > epochs[1]], time_ns, __ATOMIC_SEQ_CST);
+}
+
 void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_space *space)
 {
 	int fd = bpf_map__fd(p->skeleton->maps.unwind_spaces);

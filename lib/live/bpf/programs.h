@@ -114,6 +114,11 @@ struct unwind_rule *programs_unwind_rules(struct programs *p);
 int programs_unwind_shards_fd(const struct programs *p);
 /* Returns the descriptor of the first shard, already in the map, the caller's; -1: none. */
 int programs_take_shard(struct programs *p);
+/*
+ * Has all stacks of records from then on sent anew. It must be to come, and later than the last one
+ * by more than a record is under way.
+ */
+void programs_begin_epoch(struct programs *p, uint64_t time_ns);
 /* Sets the walker's mappings of a process, by its pid in this process's namespace; NULL: none. */
 void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_space *space);
 

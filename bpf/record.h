@@ -11,6 +11,7 @@
 #ifndef PROF_BPF_RECORD_H
 #define PROF_BPF_RECORD_H
 
+#include "bpf/counter_record.h"
 #include "bpf/frame_kind.h"
 #include "bpf/label_record.h"
 #include "bpf/record_head.h"
@@ -73,6 +74,15 @@ struct rec_stack {
 	__u16 kernel_depth, user_depth;
 	/* kernel_depth + user_depth of them; then the runs, aligned to 8 bytes. */
 	__u32 lows[];
+};
+
+/* rec.flags of REC_FORK */
+enum {
+	/*
+	 * Repeated for readers who start later: it may be known already, it has used CPU time, and
+	 * the name is what it has become.
+	 */
+	FORK_RUNNING = 1 << 0,
 };
 
 /* A new task, rec.pid/rec.tid. It is a thread of its parent if rec.pid == parent_pid. */
@@ -402,33 +412,6 @@ struct rec_marker {
 	__u16 name_size, category_size; /* first in the text; 0: schema's name, no category */
 	__u32 text_size; /* bytes, without the padding */
 	struct rec_value values[]; /* then the stacks, then the text, padded to 8 */
-};
-
-enum rec_counter_graph {
-	REC_COUNTER_LEVEL, /* show the running sum */
-	REC_COUNTER_RATE, /* show the change per time */
-	REC_COUNTER_GRAPH_COUNT,
-};
-
-/*
- * Describes a counter of process rec.pid; pid 0: of the machine. The first sent for an id is kept.
- */
-struct rec_counter_info {
-	struct rec rec;
-	__u32 counter;
-	__u8 graph; /* enum rec_counter_graph */
-	__u8 reserved[3];
-	/* Texts, in this order and not terminated. */
-	__u16 name_size, category_size, description_size, label_size, unit_size, color_size;
-	__u32 reserved2;
-	char text[]; /* padded to 8 */
-};
-
-struct rec_counter {
-	struct rec rec;
-	__u32 counter; /* of an earlier REC_COUNTER_INFO */
-	__u32 reserved;
-	__s64 delta; /* change since the counter's previous record */
 };
 
 enum rec_setting_kind {

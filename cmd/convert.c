@@ -16,19 +16,25 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/text.h"
 #include "lib/query/narrow.h"
 
 static const char name[] = "convert";
+
+/* A hundred years. */
+#define SECONDS_MAX 3.2e9
 
 enum {
 	OPTION_TO = OPT_OUTPUT_END,
 	OPTION_DIFF,
 	OPTION_ONLY_THREAD,
+	OPTION_FROM,
 };
 
 static const struct option longs[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"to", required_argument, NULL, OPTION_TO},
+	{"from", required_argument, NULL, OPTION_FROM},
 	{"diff", required_argument, NULL, OPTION_DIFF},
 	{"stats", required_argument, NULL, OPT_STATS},
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
@@ -48,6 +54,7 @@ struct convert {
 	struct output_options output;
 	struct query_filter filter;
 	bool is_filtered; /* by an option of the query */
+	bool is_part; /* --from or --to */
 	struct sanitize_settings sanitize;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	const char *base_path; /* of --diff, or NULL */
@@ -67,6 +74,7 @@ static void print_help(void)
 	       "  -o, --output OUT       what to write; - is stdout\n"
 	       "  --to FORMAT            %s;\n"
 	       "                         else what the name of OUT says\n"
+	       "  --from S, --to S       captures: read only this part, in seconds since the start\n"
 	       "  --diff FILE            flame graphs: colours say what differs from that profile\n"
 	       "  --stats FILE           a capture: write what was recorded and lost as JSON\n"
 	       "  --debug-dir DIR        captures: look there for programs and .build-id/xx/yyy.debug\n"
@@ -88,6 +96,26 @@ static void print_help(void)
 	       strbuf_text(&formats), query_options_help, sanitize_options_help);
 }
 
+static bool is_number(const char *value)
+{
+	double number;
+
+	return text_to_double(value, &number);
+}
+
+/* Sets one end of the part of a capture that is read. */
+static int set_time(struct convert *c, const char *option, const char *value, uint64_t *time,
+		    struct error *err)
+{
+	double seconds;
+
+	if (!text_to_double(value, &seconds) || seconds < 0 || seconds > SECONDS_MAX)
+		return error_text(err, -EINVAL, "%s %s: must be a time in seconds", option, value);
+	*time = (uint64_t)(seconds * 1e9 + 0.5);
+	c->is_filtered = c->is_part = true;
+	return 0;
+}
+
 static int set(void *ctx, int opt, const char *value, struct error *err)
 {
 	struct convert *c = ctx;
@@ -97,7 +125,11 @@ static int set(void *ctx, int opt, const char *value, struct error *err)
 	case 'o':
 		return output_options_set(&c->output, opt, value, err);
 	case OPTION_TO:
+		if (is_number(value))
+			return set_time(c, "--to", value, &c->filter.until, err);
 		return output_options_set_format(&c->output, "--to", value, err);
+	case OPTION_FROM:
+		return set_time(c, "--from", value, &c->filter.from, err);
 	case OPTION_DIFF:
 		c->base_path = value;
 		return 0;
@@ -144,6 +176,14 @@ static int check(struct convert *c, struct error *err)
 				  "--diff: the other profile is not sanitized: do it first");
 	if (c->base_path && !is_flame_graph(c->output.format))
 		return error_text(err, -EINVAL, "--diff: only flame graphs show a difference");
+	if (c->is_part && c->filter.from >= c->filter.until)
+		return error_text(err, -EINVAL, "--from, --to: nothing lies between");
+	if (c->is_part && c->paths.count > 1)
+		return error_text(err, -EINVAL, "--from, --to: only of one capture");
+	if (c->is_part)
+		c->output.from_ns = c->filter.from;
+	if (c->is_part && c->filter.until != UINT64_MAX)
+		c->output.until_ns = c->filter.until;
 	c->filter.all_events = !c->filter.event;
 	if (c->output.stats_path && (strcmp(c->output.stats_path, "-") == 0 ||
 				     strcmp(c->output.stats_path, c->output.path) == 0))
@@ -297,6 +337,8 @@ static int convert(struct convert *c, struct error *err)
 {
 	int ret = load(c, err);
 
+	if (!ret && c->is_part && !c->files[0].capture)
+		ret = error_text(err, -EINVAL, "--from, --to: only of a capture; give --time");
 	if (!ret && c->output.stats_path && (c->paths.count > 1 || !c->files[0].capture))
 		ret = error_text(err, -EINVAL, "--stats: only of one capture");
 	if (!ret)

@@ -9,6 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/log.h"
+#include "lib/base/option_value.h"
 #include "lib/base/text.h"
 
 static const char help_before_formats[] =
@@ -25,6 +26,7 @@ static const char help_after_formats[] =
 	"  --spool-dir DIR        where to keep it; default: beside the output\n"
 	"  --keep-capture         keep it after a success, too\n"
 	"  --sync                 flush it to the disk once a second\n"
+	"  --epoch S              let parts of it be read by themselves, one from each S seconds\n"
 	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
 	"  --no-symbols           leave addresses without names\n"
 	"  --all-threads          give each thread its row, also where there are more than 500\n"
@@ -98,6 +100,8 @@ int output_options_set(struct output_options *o, int opt, const char *value, str
 	case OPT_SYNC:
 		o->sync = true;
 		return 0;
+	case OPT_EPOCH:
+		return option_parse_time("--epoch", value, 1e9, &o->epoch_ns, err);
 	case OPT_DEBUG_DIR:
 		ret = set_name("--debug-dir", value, &name, err);
 		if (!ret)

@@ -20,6 +20,8 @@ struct output_options {
 	bool no_spool;
 	bool keep_capture; /* the spool stays after a success, too */
 	bool sync; /* the spool is flushed to the disk once a second */
+	uint64_t epoch_ns; /* the capture can be read from so many places; 0: by default */
+	uint64_t from_ns, until_ns; /* the part of a capture to be read; 0: from or to its end */
 	const struct format *format; /* never NULL after output_options_check() */
 	VEC(const char *) debug_dirs;
 	bool no_symbols;
@@ -39,6 +41,7 @@ enum {
 	OPT_SPOOL_DIR,
 	OPT_KEEP_CAPTURE,
 	OPT_SYNC,
+	OPT_EPOCH,
 	OPT_FORMAT,
 	OPT_DEBUG_DIR,
 	OPT_NO_SYMBOLS,
@@ -60,6 +63,7 @@ enum {
 	{"spool-dir", required_argument, NULL, OPT_SPOOL_DIR}, \
 	{"keep-capture", no_argument, NULL, OPT_KEEP_CAPTURE}, \
 	{"sync", no_argument, NULL, OPT_SYNC}, \
+	{"epoch", required_argument, NULL, OPT_EPOCH}, \
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR}, \
 	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS}, \
 	{"all-threads", no_argument, NULL, OPT_ALL_THREADS}, \

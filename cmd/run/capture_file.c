@@ -101,7 +101,10 @@ static int replay(struct replay *r, struct error *err)
 		}
 		if (!r->session)
 			begin(r);
-		session_feed(r->session, rec);
+		if (capture_reader_is_state(r->reader))
+			session_feed_state(r->session, rec);
+		else
+			session_feed(r->session, rec);
 	}
 	if (!r->session)
 		begin(r);
@@ -126,10 +129,35 @@ static void conclude(struct capture_file *f)
 	};
 }
 
-static int read_all(struct capture_file *f, int fd, struct error *err)
+static int open_reader(struct capture_reader **out, int fd, const struct output_options *output,
+		       struct error *err)
+{
+	int ret = capture_reader_open(out, fd, err);
+	uint64_t start;
+
+	if (ret || (!output->from_ns && !output->until_ns))
+		return ret;
+	start = capture_reader_header(*out)->start_ns;
+	ret = capture_reader_select(*out, start + output->from_ns,
+				    output->until_ns ? start + output->until_ns : UINT64_MAX, err);
+	if (ret)
+		capture_reader_free(*out);
+	return ret;
+}
+
+/* Waits that go on are over at the end of the part. */
+static uint64_t end_of_part(const struct capture_file *f, const struct output_options *output)
+{
+	uint64_t end = f->facts.info.end_ns, until = f->profile->meta.start_ns + output->until_ns;
+
+	return output->until_ns && until < end ? until : end;
+}
+
+static int read_all(struct capture_file *f, int fd, const struct output_options *output,
+		    struct error *err)
 {
 	struct replay r = {.file = f};
-	int ret = capture_reader_open(&r.reader, fd, err);
+	int ret = open_reader(&r.reader, fd, output, err);
 
 	if (ret)
 		return ret;
@@ -144,7 +172,7 @@ static int read_all(struct capture_file *f, int fd, struct error *err)
 		ret = error_text(err, -ENODATA, "the capture holds no record");
 	if (!ret) {
 		conclude(f);
-		session_finish(r.session, f->facts.info.end_ns);
+		session_finish(r.session, end_of_part(f, output));
 		f->profile->meta.root_pid = f->facts.meta.root_pid;
 		vec_for_each(&f->facts.runs, const struct run_fact *, run)
 			run_fact_add_marker(run, f->profile);
@@ -213,7 +241,7 @@ int capture_file_load(struct capture_file **out, int fd, const char *label,
 		      const struct output_options *output, struct error *err)
 {
 	struct capture_file *f = xcalloc(1, sizeof(*f));
-	int ret = read_all(f, fd, err);
+	int ret = read_all(f, fd, output, err);
 
 	if (ret) {
 		capture_file_free(f);

@@ -20,6 +20,8 @@
 #include "lib/base/text.h"
 
 #define NAME_TRIES 100
+/* A part of a capture that is read by itself begins so often. */
+#define EPOCH_NS 30000000000ull
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -129,6 +131,7 @@ int spool_open(struct spool *s, const struct output_options *output, const struc
 	s->owner = *owner;
 	s->is_kept = output->keep_capture;
 	s->sync = output->sync;
+	s->epoch_ns = output->epoch_ns;
 	before = identity_assume_files(owner);
 	ret = before.failure ? before.failure : create_somewhere(s, output);
 	identity_restore_files(&before);
@@ -239,6 +242,9 @@ void spool_poll(struct spool *s, struct recorder *recorder)
 	kept_contents_poll(&s->contents, false, recorder_source(recorder)->files, &s->owner,
 			   s->writer);
 	capture_writer_poll(s->writer, now);
+	if (capture_writer_wants_epoch(s->writer, now, s->epoch_ns ? s->epoch_ns : EPOCH_NS,
+				       s->epoch_ns))
+		capture_writer_begin_epoch(s->writer, recorder_begin_epoch(recorder));
 	warn(s);
 }
 

@@ -27,6 +27,7 @@ struct spool {
 	struct capture_written written; /* once the writer has ended */
 	bool is_kept; /* by --keep-capture */
 	bool sync;
+	uint64_t epoch_ns; /* a new epoch so often, whatever it costs; 0: as often as is cheap */
 	bool has_warned;
 };
 

@@ -11,8 +11,8 @@
 /* A byte above 127 and both line ends show transfers as text; so it is with PNG files. */
 #define CAPTURE_MAGIC "\x89prof\r\n\x1a"
 #define CAPTURE_MAGIC_SIZE 8
-/* Version 1 has no columns. */
-#define CAPTURE_VERSION 2
+/* Version 1 has no columns, version 2 no epochs. */
+#define CAPTURE_VERSION 3
 #define CAPTURE_BOOT_ID_SIZE 16
 
 struct capture_header {
@@ -38,6 +38,14 @@ enum {
 	 */
 	CAPTURE_FRAME_FILE = 1 << 1,
 	CAPTURE_FRAME_COLUMNS = 1 << 2, /* the records are in columns: see columns.h */
+	/*
+	 * Repeats what the records so far have led to, for readers who start with the next epoch;
+	 * others skip it. Stands beside the others: its sequence is that of the epoch's first
+	 * frame, samples counts the frames of this state down to 1, and both times are that from
+	 * which on records belong to the epoch.
+	 */
+	CAPTURE_FRAME_STATE = 1 << 3,
+	CAPTURE_FRAME_EPOCH = 1 << 4, /* the first one after a state */
 };
 
 /* Precedes packed_size bytes: the records, one behind the other, as one frame of zstd. */

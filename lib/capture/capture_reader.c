@@ -27,6 +27,16 @@
 #define RAW_FREE ((uint64_t)256 << 20)
 #define RAW_RATIO 100
 
+/* Stacks of samples before the end of a part may come so much later. */
+#define LATE_NS 1000000000ull
+
+/* A place where reading can start. */
+struct epoch {
+	uint64_t at; /* position of its state; 0: none */
+	uint64_t sequence, left; /* of its first frame; frames of the state still to come */
+	uint64_t time;
+};
+
 struct capture_reader {
 	struct source source;
 	int fd;
@@ -37,6 +47,12 @@ struct capture_reader {
 	uint64_t raw_total, packed_total; /* bytes of frames so far */
 	struct capture_counts counts;
 	bool is_over;
+	uint64_t first_at; /* position of the state to start with; 0: the file's beginning */
+	uint64_t to_ns; /* records after this time are not wanted */
+	bool is_past; /* records after to_ns were read */
+	bool is_skipped; /* the frame was not read, since nobody wants it */
+	bool is_begun; /* a frame of the stream was read */
+	bool wants_state; /* frames are missing: the next state brings back what they told */
 	/* The frame that is given out. */
 	struct capture_frame frame;
 	uint8_t *raw, *packed;
@@ -113,6 +129,22 @@ static bool unpack(struct capture_reader *r)
 	return !has_columns || columns_decode(r->columns, r->encoded, size, r->raw, f->raw_size);
 }
 
+/* Is the frame to be read, whose header was? Others need not even be whole. */
+static bool is_wanted(struct capture_reader *r)
+{
+	const struct capture_frame *f = &r->frame;
+
+	if (f->flags & CAPTURE_FRAME_FILE)
+		return true;
+	if (r->at < r->first_at)
+		return false;
+	if (f->flags & CAPTURE_FRAME_STATE)
+		return r->wants_state || f->sequence > r->sequence;
+	if (f->records && f->first_ns > r->to_ns)
+		r->is_past = true;
+	return !r->is_past || f->flags & CAPTURE_FRAME_END;
+}
+
 /* Reads the frame at r->at. 1: it is whole; 0: it is not; else a negative errno. */
 static int read_frame(struct capture_reader *r)
 {
@@ -123,6 +155,9 @@ static int read_frame(struct capture_reader *r)
 		return (int)n;
 	if ((size_t)n < sizeof(*f) || !header_is_good(f) || r->vain > VAIN_MAX)
 		return 0;
+	r->is_skipped = !is_wanted(r);
+	if (r->is_skipped)
+		return 1;
 	n = read_at(r->fd, r->packed, f->packed_size, r->at + sizeof(*f));
 	if (n < 0)
 		return (int)n;
@@ -201,14 +236,17 @@ static void note_missing(struct capture_reader *r)
 {
 	const struct capture_frame *f = &r->frame;
 
-	record_init(&r->lost.rec, REC_NONE, 0, 0, 0, 0);
-	if (f->samples <= r->samples || f->sequence <= r->sequence)
+	if (f->sequence <= r->sequence)
 		return;
 	record_init(&r->lost.rec, REC_LOST, sizeof(r->lost), f->first_ns, 0, 0);
 	r->lost.cause = LOST_CAPTURE;
 	r->lost.event = 0;
-	r->lost.count = f->samples - r->samples;
+	r->lost.count = 0;
+	/* Nothing is missing that lies before the part that is read. */
+	if (f->samples > r->samples && (r->is_begun || !r->first_at))
+		r->lost.count = f->samples - r->samples;
 	r->counts.lost_samples += r->lost.count;
+	r->wants_state = true;
 }
 
 /* The part of the file that was read is what counts: the rest may be a hole. */
@@ -219,29 +257,52 @@ static bool is_swollen(struct capture_reader *r)
 	return r->raw_total > RAW_FREE + RAW_RATIO * r->packed_total;
 }
 
+/* Takes up a frame of the stream, and notes where that goes on. */
+static void enter_stream(struct capture_reader *r)
+{
+	const struct capture_frame *f = &r->frame;
+
+	if (f->flags & CAPTURE_FRAME_END)
+		r->counts.is_complete = true;
+	if (r->is_past)
+		return;
+	note_missing(r);
+	r->is_begun = true;
+	r->sequence = f->sequence + 1;
+	r->samples = f->samples;
+	/* The state before it, if it was wanted, has been read. */
+	if (f->flags & CAPTURE_FRAME_EPOCH)
+		r->wants_state = false;
+}
+
 /* 1: there is another frame; 0: the file ends; else a negative errno. */
 static int begin_frame(struct capture_reader *r)
 {
 	const struct capture_frame *f = &r->frame;
-	int ret = next_whole_frame(r);
+	int ret;
 
-	if (ret <= 0)
-		return ret;
+	do {
+		ret = next_whole_frame(r);
+		if (ret <= 0)
+			return ret;
+		r->at += sizeof(*f) + f->packed_size;
+	} while (r->is_skipped);
 	if (is_swollen(r))
 		return -EFBIG;
 	r->raw_at = 0;
 	r->raw_size = f->raw_size;
-	r->at += sizeof(*f) + f->packed_size;
 	r->counts.frames++;
 	r->lost.rec.kind = REC_NONE;
-	if (f->flags & CAPTURE_FRAME_FILE)
-		return 1;
-	note_missing(r);
-	r->sequence = f->sequence + 1;
-	r->samples = f->samples;
-	if (f->flags & CAPTURE_FRAME_END)
-		r->counts.is_complete = true;
+	if (!(f->flags & (CAPTURE_FRAME_FILE | CAPTURE_FRAME_STATE)))
+		enter_stream(r);
 	return 1;
+}
+
+static bool is_in_place(const struct capture_reader *r, const struct rec *rec)
+{
+	if (r->frame.flags & CAPTURE_FRAME_FILE)
+		return rec->kind == REC_FILE;
+	return rec->kind != REC_FILE && (!r->is_past || rec->kind == REC_META);
 }
 
 /* The next record of the frame, or NULL at its end. */
@@ -255,14 +316,14 @@ static const struct rec *next_record(struct capture_reader *r)
 			break;
 		r->raw_at += size;
 		r->samples += rec->kind == REC_SAMPLE;
-		if (rec->kind == REC_FILE && !(r->frame.flags & CAPTURE_FRAME_FILE))
+		if (!is_in_place(r, rec))
 			continue;
 		if (!record_is_valid(rec, left)) {
 			r->counts.unknown_records++;
 			continue;
 		}
 		r->counts.records++;
-		if (rec->time > r->counts.end_ns)
+		if (rec->time > r->counts.end_ns && !r->is_past)
 			r->counts.end_ns = rec->time;
 		return rec;
 	}
@@ -306,6 +367,7 @@ int capture_reader_open(struct capture_reader **out, int fd, struct error *err)
 
 	r->source.ops = &ops;
 	r->fd = fd;
+	r->to_ns = UINT64_MAX;
 	ret = read_header(r, err);
 	if (ret) {
 		free(r);
@@ -347,4 +409,67 @@ const struct capture_header *capture_reader_header(const struct capture_reader *
 void capture_reader_count(const struct capture_reader *r, struct capture_counts *counts)
 {
 	*counts = r->counts;
+}
+
+bool capture_reader_is_state(const struct capture_reader *r)
+{
+	return r->frame.flags & CAPTURE_FRAME_STATE && r->raw_at;
+}
+
+/* Notes an epoch whose state is there from the first frame on. */
+static bool note_epoch(struct epoch *e, const struct capture_frame *f, uint64_t at)
+{
+	if (f->flags & CAPTURE_FRAME_STATE) {
+		if (e->sequence != f->sequence || f->samples != e->left)
+			*e = (struct epoch){.at = at, .sequence = f->sequence};
+		e->time = f->first_ns;
+		e->left = f->samples - 1;
+		return false;
+	}
+	return f->flags & CAPTURE_FRAME_EPOCH && e->at && f->sequence == e->sequence && !e->left;
+}
+
+/* Moves over the frames by their headers. 0 or a negative errno. */
+static int find_epoch(struct capture_reader *r, uint64_t from_ns, struct epoch *found)
+{
+	struct epoch next = {0};
+
+	for (uint64_t at = r->header.size;;) {
+		struct capture_frame f;
+		ssize_t n = read_at(r->fd, &f, sizeof(f), at);
+		int ret;
+
+		if (n < 0)
+			return (int)n;
+		if ((size_t)n < sizeof(f))
+			return 0;
+		if (!header_is_good(&f)) {
+			at++;
+			ret = find_magic(r, &at);
+			if (ret || at == UINT64_MAX)
+				return ret;
+			continue;
+		}
+		if (note_epoch(&next, &f, at)) {
+			if (next.time > from_ns)
+				return 0;
+			*found = next;
+		}
+		at += sizeof(f) + f.packed_size;
+	}
+}
+
+int capture_reader_select(struct capture_reader *r, uint64_t from_ns, uint64_t to_ns,
+			  struct error *err)
+{
+	struct epoch first = {0};
+	int ret = find_epoch(r, from_ns, &first);
+
+	if (ret)
+		return error_set(err, ret, "read the capture");
+	r->first_at = first.at;
+	r->wants_state = first.at;
+	if (to_ns < UINT64_MAX - LATE_NS)
+		r->to_ns = to_ns + LATE_NS;
+	return 0;
 }

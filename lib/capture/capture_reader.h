@@ -35,6 +35,15 @@ int capture_reader_open(struct capture_reader **out, int fd, struct error *err);
 void capture_reader_free(struct capture_reader *r);
 /* Borrowed; its files are NULL. An error of reading the file ends it. */
 struct source *capture_reader_source(struct capture_reader *r);
+/*
+ * Reads only what is needed for records from one time to another, CLOCK_MONOTONIC ns: from the
+ * latest epoch that begins by then, to a little more; and all contents of files and the facts at
+ * the end. Call before the first record.
+ */
+int capture_reader_select(struct capture_reader *r, uint64_t from_ns, uint64_t to_ns,
+			  struct error *err);
+/* True if the record read last repeats what was before. */
+bool capture_reader_is_state(const struct capture_reader *r);
 const struct capture_header *capture_reader_header(const struct capture_reader *r);
 void capture_reader_count(const struct capture_reader *r, struct capture_counts *counts);
 

@@ -1,210 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/capture/capture_writer.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/base/crc32.h"
-#include "lib/capture/capture_batch.h"
-#include "lib/capture/frame_packer.h"
+#include "lib/capture/batch_queue.h"
+#include "lib/capture/state.h"
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
 
-#define DEFAULT_ROOM ((uint64_t)16 << 20)
 /* So many frames are shorter than the others, each twice as long as the one before. */
 #define FIRST_FRAMES 5
-#define SYNC_NS 1000000000ull
+/* An epoch is at most this large, and this many times as large as the state before it. */
+#define EPOCH_BYTES ((uint64_t)64 << 20)
+#define STATE_RATIO 20
+/* Records of the epoch before last are not under way any more. */
+#define EPOCH_MIN_NS 100000000ull
 
 struct capture_writer {
-	int fd;
-	bool sync;
-	uint64_t room;
-	pthread_t thread;
-	pthread_mutex_t lock; /* guards everything up to is_ending */
-	pthread_cond_t changed;
-	struct capture_batch *head, **tail; /* wait for the thread */
-	struct capture_batch *spare; /* to be used again; at most one */
-	uint64_t waiting; /* bytes of those */
-	struct capture_written written;
-	bool is_ending;
-	bool is_dropped; /* skip what waits */
-	/* Belongs to the adding thread. */
+	struct batch_queue *queue;
 	struct capture_batch *batch; /* the one that grows, or NULL */
 	uint64_t sequence, samples;
 	uint64_t now_ns; /* as last told */
-	bool has_thread; /* not before the first frame: many recordings end sooner */
-	/* Belongs to the writing thread. */
-	struct frame_packer *packer;
-	uint64_t synced_ns;
+	struct capture_state *state;
+	uint64_t epoch_ns; /* when the latest epoch began, or will */
+	uint64_t epoch_at; /* bytes written then */
+	uint64_t state_at; /* written.state_bytes before it */
+	bool awaits_epoch; /* no record of it has come yet */
+	uint32_t next_flags; /* of the next frame */
 };
-
-static int write_all(int fd, const void *data, size_t size)
-{
-	const uint8_t *at = data;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-/*
- * The header and the packed bytes go out as one, so that a killed process leaves few torn frames.
- */
-static int write_frame(struct capture_writer *w, struct capture_batch *batch, uint64_t *bytes)
-{
-	size_t size;
-	const uint8_t *frame = frame_packer_pack(w->packer, &batch->frame, batch->data, batch->size,
-						 &size);
-
-	if (!frame)
-		return -ENOMEM;
-	*bytes += size;
-	return write_all(w->fd, frame, size);
-}
-
-static void sync_file(struct capture_writer *w, bool now)
-{
-	uint64_t time = clock_monotonic_ns();
-
-	if (!w->sync || (!now && time - w->synced_ns < SYNC_NS))
-		return;
-	w->synced_ns = time;
-	/* Some files cannot be synced; the data went as far as it goes. */
-	(void)fdatasync(w->fd);
-}
-
-static bool is_over(struct capture_writer *w)
-{
-	bool is_over;
-
-	pthread_mutex_lock(&w->lock);
-	is_over = w->is_dropped;
-	pthread_mutex_unlock(&w->lock);
-	return is_over;
-}
-
-/* Writes the records that the contents have become, if any. */
-static int write_contents_frame(struct capture_writer *w, struct capture_batch *batch,
-				uint64_t *bytes)
-{
-	int ret;
-
-	if (!batch->size)
-		return 0;
-	batch->frame = (struct capture_frame){
-		.flags = CAPTURE_FRAME_FILE,
-		.records = batch->frame.records,
-	};
-	ret = write_frame(w, batch, bytes);
-	batch->size = batch->frame.records = 0;
-	return ret;
-}
-
-static int write_contents(struct capture_writer *w, struct capture_batch *batch, uint64_t *bytes)
-{
-	size_t size = 1;
-	int ret = 0;
-
-	while (!ret && size && !is_over(w)) {
-		size = capture_contents_next(batch->contents, batch->data + batch->size);
-		batch->size += size;
-		batch->frame.records += size > 0;
-		if (batch->size >= CAPTURE_FRAME_BYTES)
-			ret = write_contents_frame(w, batch, bytes);
-	}
-	return ret ? ret : write_contents_frame(w, batch, bytes);
-}
-
-static void discard(struct capture_writer *w, const struct capture_batch *batch, uint64_t samples)
-{
-	w->written.unwritten_records += batch->frame.records;
-	w->written.unwritten_samples += samples;
-}
-
-static uint64_t batch_samples(const struct capture_batch *batch)
-{
-	uint64_t count = 0;
-
-	for (size_t at = 0; at < batch->size;) {
-		const struct rec *rec = (const struct rec *)(batch->data + at);
-
-		count += rec->kind == REC_SAMPLE;
-		at += record_size(rec);
-	}
-	return count;
-}
-
-/* Writes one batch, without the lock. After a failure the file has ended. */
-static void write_batch(struct capture_writer *w, struct capture_batch *batch, bool has_failed)
-{
-	uint64_t bytes = 0;
-	int ret = 0;
-
-	if (!has_failed)
-		ret = batch->contents ? write_contents(w, batch, &bytes)
-				      : write_frame(w, batch, &bytes);
-	if (!has_failed && !ret)
-		sync_file(w, false);
-	pthread_mutex_lock(&w->lock);
-	if (batch->contents)
-		batch->size = 0;
-	if ((has_failed || ret) && !batch->contents)
-		discard(w, batch, batch_samples(batch));
-	else
-		w->written.bytes += bytes;
-	if (ret)
-		w->written.failure = ret;
-	w->waiting -= batch->size;
-	capture_contents_free(steal(batch->contents));
-	if (w->spare)
-		free(batch);
-	else
-		w->spare = batch;
-	pthread_mutex_unlock(&w->lock);
-}
-
-static void *write_batches(void *ctx)
-{
-	struct capture_writer *w = ctx;
-
-	w->packer = frame_packer_new();
-	pthread_mutex_lock(&w->lock);
-	for (;;) {
-		struct capture_batch *batch = w->head;
-		bool has_failed = w->written.failure || w->is_dropped;
-
-		if (!batch && w->is_ending)
-			break;
-		if (!batch) {
-			pthread_cond_wait(&w->changed, &w->lock);
-			continue;
-		}
-		w->head = batch->next;
-		if (!w->head)
-			w->tail = &w->head;
-		pthread_mutex_unlock(&w->lock);
-		write_batch(w, batch, has_failed);
-		pthread_mutex_lock(&w->lock);
-	}
-	pthread_mutex_unlock(&w->lock);
-	if (!w->is_dropped)
-		sync_file(w, true);
-	return NULL;
-}
 
 static int write_header(struct capture_writer *w, const struct capture_start *start)
 {
@@ -219,36 +46,16 @@ static int write_header(struct capture_writer *w, const struct capture_start *st
 	memcpy(header.magic, CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
 	memcpy(header.boot_id, start->boot_id, CAPTURE_BOOT_ID_SIZE);
 	header.check = crc32_add(0, &header, offsetof(struct capture_header, check));
-	w->written.bytes = sizeof(header);
-	return write_all(w->fd, &header, sizeof(header));
+	return batch_queue_write(w->queue, &header, sizeof(header));
 }
 
-/* Signals belong to the main thread. Without a thread, nothing is written. */
-static void start_thread(struct capture_writer *w)
+void capture_writer_free(struct capture_writer *w)
 {
-	sigset_t all, before;
-	int ret;
-
-	if (w->has_thread || w->written.failure)
+	if (!w)
 		return;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&w->thread, NULL, write_batches, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	w->has_thread = !ret;
-	if (ret)
-		w->written.failure = -ret;
-}
-
-static void release(struct capture_writer *w)
-{
-	frame_packer_free(w->packer);
+	batch_queue_free(w->queue);
+	capture_state_free(w->state);
 	free(w->batch);
-	free(w->spare);
-	pthread_cond_destroy(&w->changed);
-	pthread_mutex_destroy(&w->lock);
-	close(w->fd);
 	free(w);
 }
 
@@ -258,44 +65,25 @@ struct capture_writer *capture_writer_new(const struct capture_writer_options *o
 	struct capture_writer *w = xcalloc(1, sizeof(*w));
 	int ret;
 
-	w->fd = options->fd;
-	w->sync = options->sync;
-	w->room = options->room ? options->room : DEFAULT_ROOM;
-	w->tail = &w->head;
-	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->changed, NULL);
+	w->queue = batch_queue_new(options);
+	w->state = capture_state_new();
+	w->epoch_ns = start->start_ns;
 	ret = write_header(w, start);
 	if (!ret)
 		return w;
 	error_set(err, ret, "write a capture");
-	release(w);
+	capture_writer_free(w);
 	return NULL;
 }
 
 static struct capture_batch *new_batch(struct capture_writer *w)
 {
-	struct capture_batch *batch;
+	struct capture_batch *batch = batch_queue_take(w->queue);
 
-	pthread_mutex_lock(&w->lock);
-	batch = steal(w->spare);
-	pthread_mutex_unlock(&w->lock);
-	if (!batch)
-		batch = xmalloc(sizeof(*batch));
-	batch->next = NULL;
-	batch->contents = NULL;
-	batch->size = 0;
 	batch->begin_ns = w->now_ns;
-	batch->frame = (struct capture_frame){.samples = w->samples, .first_ns = UINT64_MAX};
+	batch->frame.samples = w->samples;
+	batch->frame.first_ns = UINT64_MAX;
 	return batch;
-}
-
-/* Adds it to those that wait for the thread; call with the lock. */
-static void push_batch(struct capture_writer *w, struct capture_batch *batch)
-{
-	*w->tail = batch;
-	w->tail = &batch->next;
-	w->waiting += batch->size;
-	pthread_cond_signal(&w->changed);
 }
 
 void capture_writer_add_file(struct capture_writer *w, uint32_t module_id, int fd,
@@ -307,42 +95,102 @@ void capture_writer_add_file(struct capture_writer *w, uint32_t module_id, int f
 		.parts = parts,
 		.count = count,
 	};
-	struct capture_batch *batch = new_batch(w);
+	struct capture_batch *batch = batch_queue_take(w->queue);
 
 	batch->contents = xmemdup(&contents, sizeof(contents));
-	start_thread(w);
-	pthread_mutex_lock(&w->lock);
-	if (w->has_thread)
-		push_batch(w, steal(batch));
-	pthread_mutex_unlock(&w->lock);
-	if (!batch)
-		return;
-	capture_contents_free(batch->contents);
-	free(batch);
+	batch_queue_push(w->queue, batch, true);
 }
 
 /* Hands the batch to the thread, if there is room. */
 static void end_batch(struct capture_writer *w, uint32_t flags)
 {
 	struct capture_batch *batch = steal(w->batch);
-	bool has_room;
 
 	if (!batch)
 		return;
 	batch->frame.sequence = w->sequence++;
-	batch->frame.flags = flags;
+	batch->frame.flags = flags | w->next_flags;
+	w->next_flags = 0;
 	if (!batch->frame.records)
 		batch->frame.first_ns = 0;
-	start_thread(w);
-	pthread_mutex_lock(&w->lock);
-	has_room = w->has_thread && (flags || w->waiting + batch->size <= w->room);
-	if (has_room)
-		push_batch(w, batch);
-	else
-		discard(w, batch, w->samples - batch->frame.samples);
-	pthread_mutex_unlock(&w->lock);
-	if (!has_room)
-		free(batch);
+	batch_queue_push(w->queue, batch, flags);
+}
+
+/* The frames of a state, before they are handed to the thread. */
+struct state_frames {
+	struct capture_writer *writer;
+	struct capture_batch *head, **tail, *last;
+	uint64_t count;
+};
+
+static void add_state(void *ctx, const struct rec *rec)
+{
+	struct state_frames *f = ctx;
+	size_t size = record_size(rec);
+
+	if (!f->last || f->last->size >= CAPTURE_FRAME_BYTES) {
+		f->last = new_batch(f->writer);
+		*f->tail = f->last;
+		f->tail = &f->last->next;
+		f->count++;
+	}
+	memcpy(f->last->data + f->last->size, rec, size);
+	f->last->size += size;
+	f->last->frame.records++;
+}
+
+static void label_state(const struct state_frames *f)
+{
+	const struct capture_writer *w = f->writer;
+	uint64_t left = f->count;
+
+	for (struct capture_batch *batch = f->head; batch; batch = batch->next) {
+		struct capture_frame *frame = &batch->frame;
+
+		frame->flags = CAPTURE_FRAME_STATE;
+		frame->sequence = w->sequence;
+		frame->samples = left--;
+		frame->first_ns = frame->last_ns = w->epoch_ns;
+	}
+}
+
+/* Writes the state before the frame that begins an epoch. Without room there is no epoch. */
+static void write_state(struct capture_writer *w)
+{
+	struct state_frames f = {.writer = w, .tail = &f.head};
+	struct capture_written written;
+
+	w->awaits_epoch = false;
+	end_batch(w, 0);
+	capture_state_give(w->state, add_state, &f);
+	label_state(&f);
+	batch_queue_count(w->queue, &written);
+	w->epoch_at = written.bytes;
+	w->state_at = written.state_bytes;
+	if (f.head && batch_queue_push(w->queue, f.head, false))
+		w->next_flags = CAPTURE_FRAME_EPOCH;
+}
+
+bool capture_writer_wants_epoch(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns,
+				bool always)
+{
+	struct capture_written written;
+	uint64_t bytes, state_bytes;
+
+	if (w->awaits_epoch || now_ns < w->epoch_ns + EPOCH_MIN_NS)
+		return false;
+	batch_queue_count(w->queue, &written);
+	bytes = written.bytes - w->epoch_at;
+	state_bytes = written.state_bytes - w->state_at;
+	if (bytes >= EPOCH_BYTES || capture_state_stack_bytes(w->state) >= EPOCH_BYTES)
+		return true;
+	return now_ns - w->epoch_ns >= age_ns && (always || bytes >= STATE_RATIO * state_bytes);
+}
+
+void capture_writer_begin_epoch(struct capture_writer *w, uint64_t time_ns)
+{
+	w->epoch_ns = time_ns;
+	w->awaits_epoch = true;
 }
 
 void capture_writer_add(struct capture_writer *w, const struct rec *rec)
@@ -350,6 +198,10 @@ void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 	size_t size = record_size(rec);
 	struct capture_frame *frame;
 
+	/* Facts come between, as they become known. */
+	if (w->awaits_epoch && rec->kind != REC_META && rec->time >= w->epoch_ns)
+		write_state(w);
+	capture_state_take(w->state, rec);
 	if (!w->batch)
 		w->batch = new_batch(w);
 	frame = &w->batch->frame;
@@ -388,21 +240,7 @@ void capture_writer_poll(struct capture_writer *w, uint64_t now_ns)
 
 void capture_writer_count(struct capture_writer *w, struct capture_written *written)
 {
-	pthread_mutex_lock(&w->lock);
-	*written = w->written;
-	pthread_mutex_unlock(&w->lock);
-}
-
-static void join(struct capture_writer *w)
-{
-	if (!w->has_thread)
-		return;
-	w->has_thread = false;
-	pthread_mutex_lock(&w->lock);
-	w->is_ending = true;
-	pthread_cond_signal(&w->changed);
-	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
+	batch_queue_count(w->queue, written);
 }
 
 void capture_writer_finish(struct capture_writer *w, bool complete)
@@ -410,16 +248,5 @@ void capture_writer_finish(struct capture_writer *w, bool complete)
 	if (!w->batch)
 		w->batch = new_batch(w);
 	end_batch(w, complete ? CAPTURE_FRAME_END : 0);
-	join(w);
-}
-
-void capture_writer_free(struct capture_writer *w)
-{
-	if (!w)
-		return;
-	pthread_mutex_lock(&w->lock);
-	w->is_dropped = true;
-	pthread_mutex_unlock(&w->lock);
-	join(w);
-	release(w);
+	batch_queue_finish(w->queue);
 }

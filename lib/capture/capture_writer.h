@@ -33,6 +33,7 @@ struct capture_writer_options {
 struct capture_written {
 	uint64_t bytes; /* in the file */
 	uint64_t unwritten_records, unwritten_samples; /* for lack of room, or after a failure */
+	uint64_t state_bytes; /* of them, in frames of state */
 	int failure; /* negative errno of the write that failed, and ended the file; 0: none */
 };
 
@@ -51,6 +52,17 @@ void capture_writer_add_file(struct capture_writer *w, uint32_t module_id, int f
 bool capture_writer_is_due(const struct capture_writer *w, uint64_t now_ns);
 /* Ends a frame that is old enough; call some times a second, with CLOCK_MONOTONIC. */
 void capture_writer_poll(struct capture_writer *w, uint64_t now_ns);
+/*
+ * True if an epoch should begin: the last one is `age_ns` old, and long enough beside its state,
+ * unless `always`; or it is too large.
+ */
+bool capture_writer_wants_epoch(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns,
+				bool always);
+/*
+ * Begins an epoch with the first record from then on, which must be to come. From there on stacks
+ * must be sent anew.
+ */
+void capture_writer_begin_epoch(struct capture_writer *w, uint64_t time_ns);
 /* Reads what has been written so far. */
 void capture_writer_count(struct capture_writer *w, struct capture_written *written);
 /*

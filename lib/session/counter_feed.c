@@ -70,11 +70,19 @@ void counter_feed_info(struct counter_feed *f, const struct rec_counter_info *re
 void counter_feed_count(struct counter_feed *f, const struct rec_counter *rec)
 {
 	uint32_t row = find(f, rec->counter);
+	int64_t delta = rec->delta;
+	uint64_t *total;
 
 	if (row == INDEX_NONE) {
 		f->profile->stats.lost_counter_values++;
 		return;
 	}
+	total = &f->rows.items[row].total;
+	if (rec->rec.flags & COUNTER_TOTAL)
+		delta = (int64_t)((uint64_t)rec->delta - *total);
+	*total += (uint64_t)delta;
+	if (rec->rec.flags & COUNTER_TOTAL && !delta)
+		return;
 	counter_add_sample(&f->profile->counters.rows.items[f->rows.items[row].id],
-			   tasks_time(f->tasks, rec->rec.time), rec->delta);
+			   tasks_time(f->tasks, rec->rec.time), delta);
 }

@@ -9,6 +9,7 @@
 struct wire_counter {
 	uint32_t wire_id;
 	counter_id id;
+	uint64_t total; /* sum of all changes; wraps around */
 };
 
 struct counter_feed {

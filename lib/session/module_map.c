@@ -67,6 +67,18 @@ static string_id module_name(struct strings *strings, const char *path, size_t s
 	return strings_intern_sized(strings, path + start, size - start);
 }
 
+/* Captures repeat modules for readers who start later. */
+static bool is_same(const struct module_map *m, module_id id, const struct rec_module *rec,
+		    string_id path)
+{
+	const struct module *module = modules_get(&m->profile->modules, id);
+
+	return module->path == path && module->base == rec->base &&
+	       module->build_id_size == rec->build_id_size &&
+	       !memcmp(module->build_id, rec->build_id, rec->build_id_size) &&
+	       (int)module->kind == rec->kind;
+}
+
 void module_map_add(struct module_map *m, const struct rec_module *rec)
 {
 	struct modules *modules = &m->profile->modules;
@@ -82,6 +94,9 @@ void module_map_add(struct module_map *m, const struct rec_module *rec)
 		path = "[unknown]";
 		size = strlen(path);
 	}
+	if (before != NO_MODULE &&
+	    is_same(m, before, rec, strings_intern_sized(strings, path, size)))
+		return;
 	name_end = was_deleted(rec, path, size) ? size - strlen(PATH_DELETED) : size;
 	id = modules_add(modules,
 			 rec->kind < MODULE_KIND_COUNT ? (enum profile_module_kind)rec->kind

@@ -11,6 +11,7 @@ void sample_feed_init(struct sample_feed *f, struct tasks *tasks, struct losses 
 		.profile = tasks->profile,
 		.tasks = tasks,
 		.losses = losses,
+		.lost_cause = LOST_STACK,
 	};
 	resolver_init(&f->resolver, f->profile);
 	waits_init(&f->waits, tasks);
@@ -133,7 +134,7 @@ static void lose_sample(struct sample_feed *f, const struct pending_sample *pend
 	uint64_t time = tasks_time(f->tasks, rec->time);
 	struct rec_lost lost = {
 		.rec.cpu = rec->cpu,
-		.cause = LOST_STACK,
+		.cause = f->lost_cause,
 		.event = pending->event,
 		.count = rec->weight ? rec->weight : 1,
 	};

@@ -16,6 +16,7 @@ struct sample_feed {
 	struct profile *profile;
 	struct tasks *tasks;
 	struct losses *losses;
+	uint32_t lost_cause; /* enum lost_cause of samples whose stack never comes */
 	struct resolver resolver;
 	struct pending pending;
 	struct waits waits;

@@ -154,6 +154,9 @@ static void feed_loss(struct session *s, const struct rec *rec)
 {
 	uint64_t time = tasks_time(&s->tasks, rec->time);
 
+	/* Stacks may be in the part that is missing. */
+	if (rec->kind == REC_LOST && ((const struct rec_lost *)rec)->cause == LOST_CAPTURE)
+		s->samples.lost_cause = LOST_CAPTURE;
 	if (rec->kind == REC_LOST)
 		losses_add(&s->losses, (const struct rec_lost *)rec, time);
 	else
@@ -189,13 +192,22 @@ static bool may_be_late(const struct rec *rec)
 	return rec->kind == REC_SCHEMA || (rec->kind == REC_MARKER && rec->flags & MARKER_TOLD);
 }
 
-void session_feed(struct session *s, const struct rec *rec)
+static void note_time(struct session *s, const struct rec *rec)
 {
 	if (rec->time >= s->last_time)
 		s->last_time = rec->time;
 	else if (!may_be_late(rec))
 		s->profile->stats.late_records++;
+}
 
+void session_feed(struct session *s, const struct rec *rec)
+{
+	note_time(s, rec);
+	session_feed_state(s, rec);
+}
+
+void session_feed_state(struct session *s, const struct rec *rec)
+{
 	switch (rec->kind) {
 	case REC_SAMPLE:
 	case REC_STACK:

@@ -21,6 +21,8 @@ void session_free(struct session *s);
  * is an error; unusable ones are counted in profile->stats.
  */
 void session_feed(struct session *s, const struct rec *rec);
+/* Takes a record that repeats what was before, in any order of time. */
+void session_feed_state(struct session *s, const struct rec *rec);
 /* Ends the stream: waiting samples are lost, threads get their final rows. */
 void session_finish(struct session *s, uint64_t end_ns);
 

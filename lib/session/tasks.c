@@ -3,7 +3,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/session/container.h"
 #include "lib/session/own_markers.h"
 
 void tasks_init(struct tasks *t, struct profile *profile)
@@ -114,9 +113,8 @@ static void end_process(struct tasks *t, process_id id, uint64_t time)
 	}
 }
 
-/* Adds a marker whose only value is a name, in the first field. */
-static void add_marker(struct tasks *t, thread_id id, enum own_marker kind, uint64_t time,
-		       string_id name)
+void tasks_add_marker(struct tasks *t, thread_id id, enum own_marker kind, uint64_t time,
+		      string_id name)
 {
 	struct marker marker = markers_make(&t->profile->markers, kind, time, time);
 
@@ -255,15 +253,40 @@ static void note_filters(struct tasks *t, const struct rec *rec)
 		t->profile->stats.wanted_threads++;
 }
 
+static thread_id find_thread(const struct tasks *t, const struct rec *rec)
+{
+	process_id process = process_table_find(&t->processes, rec->pid);
+
+	return process == NO_PROCESS ? NO_THREAD
+				     : thread_table_find(&t->threads, process, rec->tid);
+}
+
+/* True if the fork is repeated of a task that is known; gives it the name that it has now. */
+static bool is_repeated(struct tasks *t, const struct rec_fork *fork, uint64_t time, string_id name)
+{
+	thread_id id = fork->rec.flags & FORK_RUNNING ? find_thread(t, &fork->rec) : NO_THREAD;
+
+	if (id == NO_THREAD || t->threads.rows.items[id].has_ended || row_at(t, id)->start != time)
+		return false;
+	set_name(t, t->threads.rows.items[id].process, id, name);
+	return true;
+}
+
 void tasks_fork(struct tasks *t, const struct rec_fork *fork)
 {
 	uint64_t time = tasks_time(t, fork->rec.time);
 	string_id name = intern_name(t, fork->name);
+	bool is_known = is_repeated(t, fork, time, name);
 
-	if (fork->rec.pid == fork->parent_pid)
+	if (is_known)
+		; /* as it is */
+	else if (fork->rec.pid == fork->parent_pid)
 		fork_thread(t, fork, time, name);
 	else
 		fork_process(t, fork, time, name);
+	/* The CPU time that it has used is not known. */
+	if (!is_known && fork->rec.flags & FORK_RUNNING)
+		t->threads.rows.items[find_thread(t, &fork->rec)].cpu = (struct cpu_clock){0};
 	note_filters(t, &fork->rec);
 }
 
@@ -321,7 +344,7 @@ static void executed(struct tasks *t, process_id process, uint64_t time, string_
 	set_name(t, process, id, name);
 	process_at(t, process)->arguments = NO_STRING;
 	drop_rename_by_exec(t, row_at(t, id), name);
-	add_marker(t, id, OWN_EXEC, time, row_at(t, id)->name);
+	tasks_add_marker(t, id, OWN_EXEC, time, row_at(t, id)->name);
 }
 
 static void renamed(struct tasks *t, process_id process, thread_id thread, uint64_t time,
@@ -330,7 +353,7 @@ static void renamed(struct tasks *t, process_id process, thread_id thread, uint6
 	if (name == NO_STRING || row_at(t, thread)->name == name)
 		return;
 	set_name(t, process, thread, name);
-	add_marker(t, thread, OWN_RENAME, time, name);
+	tasks_add_marker(t, thread, OWN_RENAME, time, name);
 }
 
 void tasks_name(struct tasks *t, const struct rec_name *rec)
@@ -442,58 +465,4 @@ thread_id tasks_known(struct tasks *t, const struct rec *rec)
 	if (thread != NO_THREAD)
 		note_life(t, process_at(t, process), thread, tasks_time(t, rec->time));
 	return thread;
-}
-
-/* Stores the whole path; the process's name has only the end of it. */
-static void set_container(struct tasks *t, const struct process *process)
-{
-	if (process->cgroup != NO_STRING)
-		add_marker(t, process->main_thread, OWN_CGROUP, process->start, process->cgroup);
-}
-
-void tasks_finish(struct tasks *t)
-{
-	string_id unknown = NO_STRING;
-
-	vec_for_each(&t->processes.rows, struct process *, process)
-		set_container(t, process);
-	vec_for_each(&t->profile->threads.rows, struct profile_thread *, row) {
-		thread_id id = (thread_id)(row - t->profile->threads.rows.items);
-		const struct process *process = tasks_process_of(t, id);
-
-		row->process_name = process->name;
-		row->process_label = container_label(&t->profile->strings, process->cgroup,
-						     process->ns_pid);
-		row->arguments = process->arguments;
-		row->process_start = process->start;
-		row->process_end = process->has_ended ? process->end : 0;
-		if (row->process_name == NO_STRING) {
-			if (unknown == NO_STRING)
-				unknown = strings_intern(&t->profile->strings, "[unknown]");
-			row->process_name = unknown;
-		}
-		if (row->name == NO_STRING)
-			row->name = row->process_name;
-		if (!t->threads.rows.items[id].has_ended)
-			row->end = 0;
-	}
-}
-
-void tasks_drop_unwanted(struct tasks *t)
-{
-	struct threads *threads = &t->profile->threads;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < threads->rows.count; i++) {
-		struct profile_thread *row = &threads->rows.items[i];
-		const struct process *process = tasks_process_of(t, (thread_id)i);
-
-		if (process->was_wanted || !process->was_outside) {
-			threads->rows.items[kept++] = *row;
-			continue;
-		}
-		vec_release(&row->samples);
-		vec_release(&row->markers);
-	}
-	threads->rows.count = kept;
 }

@@ -8,6 +8,7 @@
 
 #include "bpf/record.h"
 #include "lib/profile/profile.h"
+#include "lib/session/own_markers.h"
 #include "lib/session/process.h"
 #include "lib/session/thread.h"
 
@@ -41,6 +42,9 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since);
  * NO_THREAD: unknown.
  */
 thread_id tasks_known(struct tasks *t, const struct rec *rec);
+/* Adds a marker whose only value is a name, in the first field. */
+void tasks_add_marker(struct tasks *t, thread_id id, enum own_marker kind, uint64_t time,
+		      string_id name);
 /* Gives every thread of the profile its final name and times. */
 void tasks_finish(struct tasks *t);
 

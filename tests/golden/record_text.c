@@ -30,7 +30,12 @@ static const struct event_word stack_flags[] = {
 	{"leaf-replaced", STACK_LEAF_REPLACED},
 	{NULL, 0},
 };
+static const struct event_word counter_flags[] = {
+	{"total", COUNTER_TOTAL},
+	{NULL, 0},
+};
 static const struct event_word fork_flags[] = {
+	{"running", FORK_RUNNING},
 	{"outside", REC_OUTSIDE},
 	{"unsampled", REC_UNSAMPLED},
 	{NULL, 0},

@@ -305,7 +305,7 @@ static void refuses_what_is_no_capture(void **state)
 	header.version = CAPTURE_VERSION + 1;
 	assert_int_equal(pwrite(f->fd, &header, sizeof(header), 0), sizeof(header));
 	assert_int_equal(capture_reader_open(&f->reader, f->fd, &err), -EBADMSG);
-	assert_string_equal(err.text, "a capture of version 3: this prof reads up to 2");
+	assert_string_equal(err.text, "a capture of version 4: this prof reads up to 3");
 	header.version = CAPTURE_VERSION;
 	header.machine = 3;
 	assert_int_equal(pwrite(f->fd, &header, sizeof(header), 0), sizeof(header));

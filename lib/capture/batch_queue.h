@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Batches of a capture on their way into the file: a thread packs and writes them. */
+#ifndef PROF_LIB_CAPTURE_BATCH_QUEUE_H
+#define PROF_LIB_CAPTURE_BATCH_QUEUE_H
+
+#include <stdbool.h>
+
+#include "lib/capture/capture_batch.h"
+#include "lib/capture/capture_writer.h"
+
+struct batch_queue;
+
+/* Takes over the options' descriptor. */
+struct batch_queue *batch_queue_new(const struct capture_writer_options *options);
+/* Leaves what was not finished unwritten. NULL is fine. */
+void batch_queue_free(struct batch_queue *q);
+/* Writes at once, before the first batch. 0 or a negative errno. */
+int batch_queue_write(struct batch_queue *q, const void *data, size_t size);
+/* Returns an empty batch, from malloc(). */
+struct capture_batch *batch_queue_take(struct batch_queue *q);
+/*
+ * Takes over one batch or a list of them, to write all of it. Without room for all, none is
+ * written, unless they `must`, and their records are counted. False: there was no room.
+ */
+bool batch_queue_push(struct batch_queue *q, struct capture_batch *batches, bool must);
+/* Reads what has been written so far. */
+void batch_queue_count(struct batch_queue *q, struct capture_written *written);
+/* Writes all that waits, and ends the thread. */
+void batch_queue_finish(struct batch_queue *q);
+
+#endif

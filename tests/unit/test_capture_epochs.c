@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* Epochs of a capture: the state before them, reading from the middle, and what damage costs. */
+#include "tests/unit/capture_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/record/record.h"
+
+#define EPOCH_SAMPLES 4
+#define EPOCHS 3
+
+static void add_name(struct capture_fixture *f, uint32_t tid, uint64_t time)
+{
+	struct rec_name rec = {.name = "worker"};
+
+	record_init(&rec.rec, REC_NAME, sizeof(rec), time, 1, tid);
+	rec.rec.flags = NAME_SCAN;
+	capture_writer_add(f->writer, &rec.rec);
+}
+
+static void add_sample(struct capture_fixture *f, uint32_t tid)
+{
+	capture_fixture_add_sample(f, tid);
+}
+
+static uint64_t time_of(uint32_t tid)
+{
+	return START_NS + tid * MS;
+}
+
+/* Writes EPOCHS of EPOCH_SAMPLES samples, whose tids and milliseconds count up from 1. */
+static void write_epochs(struct capture_fixture *f)
+{
+	capture_fixture_begin(f, 0);
+	add_name(f, 100, START_NS);
+	for (uint32_t tid = 1; tid <= EPOCHS * EPOCH_SAMPLES; tid++) {
+		if (tid > 1 && tid % EPOCH_SAMPLES == 1)
+			capture_writer_begin_epoch(f->writer, time_of(tid));
+		add_sample(f, tid);
+		if (tid % 2 == 0 && tid < EPOCHS * EPOCH_SAMPLES)
+			capture_fixture_end_frame(f);
+	}
+	capture_fixture_finish(f, true);
+	capture_fixture_reopen(f);
+}
+
+static void select_part(struct capture_fixture *f, uint64_t from_ns, uint64_t to_ns)
+{
+	assert_int_equal(capture_reader_select(f->reader, from_ns, to_ns, NULL), 0);
+}
+
+static void expect_name(struct capture_fixture *f, bool is_state)
+{
+	const struct rec_name *rec = (const struct rec_name *)capture_fixture_next(f);
+
+	assert_non_null(rec);
+	assert_int_equal(rec->rec.kind, REC_NAME);
+	assert_int_equal(rec->rec.tid, 100);
+	assert_string_equal(rec->name, "worker");
+	assert_int_equal(capture_reader_is_state(f->reader), is_state);
+}
+
+/* Takes the name of the main thread, which nothing told. */
+static void expect_main(struct capture_fixture *f)
+{
+	const struct rec *rec = capture_fixture_next(f);
+
+	assert_non_null(rec);
+	assert_int_equal(rec->kind, REC_NAME);
+	assert_int_equal(rec->tid, 1);
+	assert_true(capture_reader_is_state(f->reader));
+}
+
+static void expect_samples(struct capture_fixture *f, uint32_t first, uint32_t last)
+{
+	for (uint32_t tid = first; tid <= last; tid++)
+		capture_fixture_expect_sample(f, tid);
+}
+
+static void all_of_it_has_no_state(void **state)
+{
+	struct capture_fixture *f = *state;
+
+	write_epochs(f);
+	expect_name(f, false);
+	expect_samples(f, 1, EPOCHS * EPOCH_SAMPLES);
+	assert_false(capture_reader_is_state(f->reader));
+	assert_null(capture_fixture_next(f));
+	assert_true(capture_fixture_count(f).is_complete);
+	assert_int_equal(capture_fixture_count(f).lost_samples, 0);
+}
+
+static void a_part_begins_with_its_state(void **state)
+{
+	struct capture_fixture *f = *state;
+
+	write_epochs(f);
+	select_part(f, time_of(6), UINT64_MAX);
+	expect_main(f);
+	expect_name(f, true);
+	/* Stacks that do not come are in the part that is not read. */
+	capture_fixture_expect_lost(f, 0);
+	expect_samples(f, 5, EPOCHS * EPOCH_SAMPLES);
+	assert_null(capture_fixture_next(f));
+	assert_true(capture_fixture_count(f).is_complete);
+	assert_int_equal(capture_fixture_count(f).lost_samples, 0);
+}
+
+static void an_epoch_begins_at_its_time(void **state)
+{
+	struct capture_fixture *f = *state;
+
+	write_epochs(f);
+	select_part(f, time_of(5), UINT64_MAX);
+	expect_main(f);
+	expect_name(f, true);
+	capture_fixture_expect_lost(f, 0);
+	capture_fixture_expect_sample(f, 5);
+	capture_fixture_reopen(f);
+	select_part(f, time_of(5) - 1, UINT64_MAX);
+	expect_name(f, false);
+	capture_fixture_expect_sample(f, 1);
+}
+
+static void a_part_ends_soon_after_its_end(void **state)
+{
+	struct capture_fixture *f = *state;
+	const struct rec_meta *fact;
+	struct rec_meta *end = calloc(1, 48);
+
+	capture_fixture_begin(f, 0);
+	add_sample(f, 1);
+	capture_fixture_end_frame(f);
+	add_sample(f, 900);
+	capture_fixture_end_frame(f);
+	add_sample(f, 2000);
+	capture_fixture_end_frame(f);
+	add_sample(f, 3000);
+	record_init(&end->rec, REC_META, 48, time_of(3000), 0, 0);
+	end->key_size = 4;
+	memcpy(end->text, "fact", 4);
+	capture_writer_add(f->writer, &end->rec);
+	free(end);
+	capture_fixture_finish(f, true);
+	capture_fixture_reopen(f);
+	select_part(f, 0, time_of(100));
+	capture_fixture_expect_sample(f, 1);
+	/* It may have been late. */
+	capture_fixture_expect_sample(f, 900);
+	fact = (const struct rec_meta *)capture_fixture_next(f);
+	assert_non_null(fact);
+	assert_int_equal(fact->rec.kind, REC_META);
+	assert_null(capture_fixture_next(f));
+	assert_true(capture_fixture_count(f).is_complete);
+	assert_int_equal(capture_fixture_count(f).lost_samples, 0);
+	assert_int_equal(capture_fixture_count(f).end_ns, time_of(900));
+}
+
+static off_t find_frame(struct capture_fixture *f, uint32_t flag, unsigned int nth,
+			struct capture_frame *frame)
+{
+	off_t at = sizeof(struct capture_header);
+
+	for (;; at += (off_t)(sizeof(*frame) + frame->packed_size)) {
+		assert_int_equal(pread(f->fd, frame, sizeof(*frame), at), sizeof(*frame));
+		if (frame->flags & flag && !nth--)
+			return at;
+	}
+}
+
+static void spoil(struct capture_fixture *f, off_t at)
+{
+	uint8_t byte;
+
+	assert_int_equal(pread(f->fd, &byte, 1, at), 1);
+	byte ^= 0x40;
+	assert_int_equal(pwrite(f->fd, &byte, 1, at), 1);
+}
+
+static void after_damage_a_state_brings_back_what_was_told(void **state)
+{
+	struct capture_fixture *f = *state;
+	const off_t payload = sizeof(struct capture_frame) + 5;
+
+	write_epochs(f);
+	/* The first frame. */
+	spoil(f, (off_t)sizeof(struct capture_header) + payload);
+	capture_fixture_expect_lost(f, 2);
+	expect_samples(f, 3, 4);
+	expect_main(f);
+	expect_name(f, true);
+	expect_samples(f, 5, EPOCHS * EPOCH_SAMPLES);
+	assert_null(capture_fixture_next(f));
+	assert_int_equal(capture_fixture_count(f).lost_samples, 2);
+}
+
+static void a_damaged_state_begins_no_part(void **state)
+{
+	struct capture_fixture *f = *state;
+	struct capture_frame frame;
+	off_t at;
+
+	write_epochs(f);
+	at = find_frame(f, CAPTURE_FRAME_STATE, 1, &frame);
+	/* Its header: the epoch before is the latest. */
+	spoil(f, at + 12);
+	select_part(f, time_of(10), UINT64_MAX);
+	expect_main(f);
+	expect_name(f, true);
+	capture_fixture_expect_lost(f, 0);
+	capture_fixture_expect_sample(f, 5);
+}
+
+/* Without room for a state, there is no epoch, and nothing else is missing. */
+static void without_room_there_is_no_epoch(void **state)
+{
+	struct capture_fixture *f = *state;
+	const size_t size = 8 * REC_MAX_WORDS;
+	struct rec_meta *fact = calloc(1, size);
+
+	capture_fixture_begin(f, (uint64_t)1 << 20);
+	record_init(&fact->rec, REC_META, size, START_NS, 0, 0);
+	for (int i = 0; i < 4; i++) {
+		struct capture_written written;
+		uint64_t before;
+
+		capture_writer_count(f->writer, &written);
+		before = written.bytes;
+		capture_writer_add(f->writer, &fact->rec);
+		/* Each has to be written before the next one. */
+		while (written.bytes == before)
+			capture_writer_count(f->writer, &written);
+	}
+	free(fact);
+	capture_writer_begin_epoch(f->writer, time_of(1));
+	add_sample(f, 1);
+	capture_fixture_finish(f, true);
+	capture_fixture_reopen(f);
+	select_part(f, time_of(1), UINT64_MAX);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(capture_fixture_next(f)->kind, REC_META);
+	capture_fixture_expect_sample(f, 1);
+	assert_null(capture_fixture_next(f));
+}
+
+static void epochs_begin_when_they_are_cheap(void **state)
+{
+	struct capture_fixture *f = *state;
+	const uint64_t age = 30000 * MS;
+
+	capture_fixture_begin(f, 0);
+	add_name(f, 100, START_NS);
+	add_sample(f, 1);
+	assert_false(capture_writer_wants_epoch(f->writer, START_NS + age - 1, age, false));
+	assert_true(capture_writer_wants_epoch(f->writer, START_NS + age, age, false));
+	capture_writer_begin_epoch(f->writer, START_NS + age);
+	/* One at a time. */
+	assert_false(capture_writer_wants_epoch(f->writer, START_NS + 3 * age, age, true));
+	capture_fixture_add_sample(f, 31000);
+	capture_fixture_end_frame(f);
+	assert_false(capture_writer_wants_epoch(f->writer, START_NS + age + MS, MS, true));
+	assert_true(capture_writer_wants_epoch(f->writer, START_NS + 2 * age, age, true));
+	capture_writer_finish(f->writer, true);
+	/* All is written: a state that is not much smaller than its epoch is worth no other. */
+	assert_false(capture_writer_wants_epoch(f->writer, START_NS + 2 * age, age, false));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, capture_fixture_setup, capture_fixture_teardown)
+		TEST(all_of_it_has_no_state),
+		TEST(a_part_begins_with_its_state),
+		TEST(an_epoch_begins_at_its_time),
+		TEST(a_part_ends_soon_after_its_end),
+		TEST(after_damage_a_state_brings_back_what_was_told),
+		TEST(a_damaged_state_begins_no_part),
+		TEST(without_room_there_is_no_epoch),
+		TEST(epochs_begin_when_they_are_cheap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

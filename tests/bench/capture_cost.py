@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures what captures cost: bytes a tick, the recorder's CPU time, the wait for the profile, and
+the time to convert an hour.
+
+    capture_cost.py [--seconds S] [--pairs N] [--ticks N]        default: 5 s, 6 pairs, 400,000
+
+Each pair records the same program with a spool and without, in turns. CPU time is that of the
+recorder's threads in a window in the middle, as the scheduler counts it. Bytes are compared with
+`perf record -g -z` at the same rate, whose stacks are cut without frame pointers; waits, which perf
+does not record, are left out there. The hour is extrapolated from the time for that many ticks.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
+RATE = 999
+HOUR_TICKS = 3600 * RATE * 2  # two busy CPUs
+STEADY = "while :; do :; done"
+PYTHON = ("import json\ndef work(n):\n return json.loads(json.dumps({'a': [n] * 20})) if n < 3 else"
+          " [work(n - 1), work(n // 2)]\nwhile 1: work(9)")
+MAKE = """all: $(patsubst %,o%.o,$(shell seq 1 2000))
+o%.o:
+	@echo '#include <stdio.h>' >s$*.c; echo '#include <stdlib.h>' >>s$*.c
+	@echo 'int f$*(int a) { printf("%d", a); return atoi("$*") * a; }' >>s$*.c
+	@cc -O2 -c s$*.c -o $@
+"""
+
+
+def cpu_ns(pid):
+    """CPU time of the first thread, and of all others."""
+    first = others = 0
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii") as file:
+            used = int(file.read().split()[0])
+        if int(tid) == pid:
+            first += used
+        else:
+            others += used
+    return first, others
+
+
+def record(folder, command, seconds, arguments):
+    """Returns the CPU time of the recorder's threads as shares of a core, and the statistics."""
+    stats = os.path.join(folder, "stats")
+    ready, write = os.pipe()
+    prof = subprocess.Popen([PROF, "record", "-q", "-F", str(RATE), "--kill", "-d", str(seconds + 2),
+                             "--ready-fd", str(write), *arguments, "--", *command], cwd=folder,
+                            pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.close(write)
+    if os.read(ready, 16) != b"ready\n":
+        sys.exit(f"prof: status {prof.wait()}")
+    os.close(ready)
+    time.sleep(1)
+    begin, before = time.monotonic(), cpu_ns(prof.pid)
+    time.sleep(seconds)
+    used, passed = cpu_ns(prof.pid), time.monotonic() - begin
+    prof.wait()
+    shares = [(b - a) / passed / 1e9 for a, b in zip(before, used)]
+    if not os.path.exists(stats):
+        return shares, None
+    with open(stats, encoding="utf-8") as file:
+        return shares, json.load(file)
+
+
+def weight(path):
+    out = subprocess.run([PROF, "report", "--format", "json", path], stdout=subprocess.PIPE,
+                         check=True).stdout
+    return json.loads(out)["summary"]["weight"]
+
+
+def perf_bytes(folder, command, seconds):
+    """Bytes a sample."""
+    path = os.path.join(folder, "perf.data")
+    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(RATE), "-g", "-z", "-o", path,
+                    "--", "timeout", str(seconds), *command], cwd=folder, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=False)
+    out = subprocess.run(["perf", "script", "-F", "time", "-G", "-i", path], stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, check=False).stdout
+    return os.path.getsize(path) / max(1, out.count(b"\n"))
+
+
+def print_size(name, folder, command, seconds):
+    sizes = []
+    for arguments in (["--no-off-cpu"], []):
+        path = os.path.join(folder, "raw.prof")
+        record(folder, command, seconds, ["--raw", path, *arguments])
+        sizes.append(os.path.getsize(path) / weight(path))
+    perf = perf_bytes(folder, command, seconds + 2)
+    print(f"{name:>8} {sizes[0]:10.1f} {sizes[1]:12.1f} {perf:10.1f} {sizes[0] / perf:8.2f}")
+
+
+def print_pairs(name, folder, command, seconds, pairs):
+    rows = {"spool": [], "none": []}
+    for i in range(pairs):
+        for kind in ("spool", "none") if i % 2 else ("none", "spool"):
+            arguments = ["-o", "p.json.gz", "--stats", "stats"]
+            shares, stats = record(folder, command, seconds,
+                                   arguments + (["--no-spool"] if kind == "none" else []))
+            rows[kind].append((*shares, stats["finish_ms"]))
+    first = [100 * (a[0] - b[0]) for a, b in zip(rows["spool"], rows["none"])]
+    thread = [100 * a[1] for a in rows["spool"]]
+    wait = [sorted(row[2] for row in rows[kind])[len(rows[kind]) // 4] for kind in rows]
+    print(f"{name:>8} {statistics.median(thread):10.3f} {statistics.median(first):+12.3f}"
+          f" {wait[0]:12.0f} {wait[1]:12.0f}")
+
+
+def timed(command):
+    begin = time.monotonic()
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    return time.monotonic() - begin
+
+
+def print_hour(folder, command, ticks):
+    """A program on each of two CPUs would be sampled so often."""
+    rate = 9999
+    seconds = ticks / rate
+    path, perf = os.path.join(folder, "hour.prof"), os.path.join(folder, "hour.data")
+    subprocess.run([PROF, "record", "-q", "-F", str(rate), "--kill", "-d", str(seconds), "--no-off-cpu",
+                    "--raw", path, "--", *command], check=False, stdout=subprocess.DEVNULL)
+    count = weight(path)
+    named = timed([PROF, "convert", "-q", path, "-o", os.path.join(folder, "hour.json.gz")])
+    bare = timed([PROF, "convert", "-q", "--no-symbols", path, "-o", os.path.join(folder, "hour.json.gz")])
+    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(rate), "-g", "-o", perf, "--",
+                    "timeout", str(seconds), *command], stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=False)
+    begin = time.monotonic()
+    out = subprocess.run(["perf", "script", "-F", "comm,tid,time,ip,sym", "-i", perf],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
+    script = (time.monotonic() - begin) / max(1, out.count(b"\n\n"))
+    print(f"{count} ticks: an hour takes {named / count * HOUR_TICKS:.1f} s with names, "
+          f"{bare / count * HOUR_TICKS:.1f} s without (target: 10), perf script "
+          f"{script * HOUR_TICKS:.1f} s")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--ticks", type=int, default=400000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="prof-bench.") as folder:
+        with open(os.path.join(folder, "Makefile"), "w", encoding="ascii") as file:
+            file.write(MAKE)
+        make = ["make", "-s", "-B", "-j2"]
+        two = ["sh", "-c", f"({STEADY}) & {STEADY}"]
+        cases = (("steady", ["sh", "-c", STEADY]), ("python", ["python3", "-c", PYTHON]),
+                 ("make", make))
+        print("bytes a tick; targets: 10 for a steady program, 1.3 times perf's elsewhere")
+        print(f"{'':>8} {'no waits':>10} {'with waits':>12} {'perf -g -z':>10} {'ratio':>8}")
+        for name, command in cases:
+            print_size(name, folder, command, options.seconds)
+        print("% of a core, of the writing thread and more of the first one with a spool (target: 0.3 "
+              "together);\nms until the profile, lowest quarter, with a spool and without")
+        print(f"{'':>8} {'thread':>10} {'first':>12} {'with':>12} {'without':>12}")
+        for name, command in (("steady x2", two), ("make", make)):
+            print_pairs(name, folder, command, options.seconds, options.pairs)
+        print_hour(folder, ["python3", "-c", PYTHON], options.ticks)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -40,13 +42,47 @@ static bool is_memory(int fd, const struct statx *st)
 	       (fstatfs(fd, &fs) != 0 || fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC);
 }
 
-static bool may_read(int fd, const struct statx *st, const struct identity *owner)
+/* Opens the folder that the file was in when it was mapped, in that root. */
+static int open_folder(const struct rec_module *rec, int root)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS | (root > 0 ? RESOLVE_IN_ROOT : 0),
+	};
+	_cleanup_free_ char *path = xstrndup(rec_module_path(rec), rec->path_size);
+	char *slash = strrchr(path, '/');
+
+	if (*path != '/')
+		return -1;
+	slash[slash == path] = '\0';
+	return (int)syscall(SYS_openat2, root > 0 ? root : AT_FDCWD, path, &how, sizeof(how));
+}
+
+/* May the owner enter the file's folder, and all above it? Once it is deleted, nobody knows. */
+static bool may_reach(const struct rec_module *rec, const struct file_set *files,
+		      const struct identity *owner)
+{
+	_cleanup_close_ int folder = -1;
+	struct identity before;
+
+	if (owner->is_self)
+		return true;
+	before = identity_assume_files(owner);
+	if (!before.failure)
+		folder = open_folder(rec, file_set_find_root(files, rec->module_id));
+	if (folder >= 0 && faccessat(folder, ".", X_OK, AT_EACCESS) != 0)
+		close(steal_fd(&folder));
+	identity_restore_files(&before);
+	return folder >= 0;
+}
+
+static bool may_read(int fd, const struct statx *st, bool may_reach, const struct identity *owner)
 {
 	if (owner->is_self)
 		return true;
 	if (st->stx_uid == owner->uid)
 		return st->stx_mode & S_IRUSR;
-	if (is_memory(fd, st))
+	if (is_memory(fd, st) || !may_reach)
 		return false;
 	return st->stx_mode & S_IROTH || (st->stx_gid == owner->gid && st->stx_mode & S_IRGRP);
 }
@@ -95,19 +131,19 @@ static bool poll_file(int fd, struct statx *st)
 }
 
 /* False: the file has a name still. */
-static bool keep_if_vanishing(struct kept_contents *k, uint32_t module_id,
+static bool keep_if_vanishing(struct kept_contents *k, const struct kept_module *module,
 			      const struct file_set *files, const struct identity *owner,
 			      struct capture_writer *writer)
 {
-	int fd = file_set_find(files, module_id);
+	int fd = file_set_find(files, module->id);
 	struct statx st;
 
 	if (fd < 0 || !poll_file(fd, &st))
 		return true;
-	if (!may_vanish(module_id, files, &st))
+	if (!may_vanish(module->id, files, &st))
 		return false;
-	if (may_read(fd, &st, owner))
-		keep(k, module_id, fd, writer);
+	if (may_read(fd, &st, module->may_reach, owner))
+		keep(k, module->id, fd, writer);
 	return true;
 }
 
@@ -116,11 +152,15 @@ void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
 		       struct capture_writer *writer)
 {
 	int fd = file_set_find(files, rec->module_id);
+	struct kept_module module = {.id = rec->module_id};
 
 	if (rec->kind == MODULE_VDSO && fd >= 0)
 		keep(k, rec->module_id, fd, writer);
-	if (rec->kind == MODULE_FILE && !keep_if_vanishing(k, rec->module_id, files, owner, writer))
-		vec_push(&k->others, rec->module_id);
+	if (rec->kind != MODULE_FILE)
+		return;
+	module.may_reach = may_reach(rec, files, owner);
+	if (!keep_if_vanishing(k, &module, files, owner, writer))
+		vec_push(&k->others, module);
 }
 
 void kept_contents_poll(struct kept_contents *k, bool now, const struct file_set *files,
@@ -133,10 +173,10 @@ void kept_contents_poll(struct kept_contents *k, bool now, const struct file_set
 		return;
 	k->polled_ns = time;
 	for (size_t i = 0; i < k->others.count; i++) {
-		uint32_t id = k->others.items[i];
+		struct kept_module module = k->others.items[i];
 
-		if (!keep_if_vanishing(k, id, files, owner, writer))
-			k->others.items[count++] = id;
+		if (!keep_if_vanishing(k, &module, files, owner, writer))
+			k->others.items[count++] = module;
 	}
 	k->others.count = count;
 }

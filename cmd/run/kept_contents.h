@@ -15,11 +15,16 @@
 #define KEPT_FILE_MAX ((uint64_t)64 << 20)
 #define KEPT_ALL_MAX ((uint64_t)256 << 20)
 
+struct kept_module {
+	uint32_t id;
+	bool may_reach; /* the owner of the capture could open its folder when it was mapped */
+};
+
 /* Zeroed is empty. */
 struct kept_contents {
 	uint64_t bytes; /* of all files so far */
 	uint32_t left_out; /* files that were too large */
-	VEC(uint32_t) others; /* module_id of files that had a name when last seen */
+	VEC(struct kept_module) others; /* files that had a name when last seen */
 	uint64_t polled_ns; /* when; CLOCK_MONOTONIC */
 };
 

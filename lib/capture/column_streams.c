@@ -133,10 +133,15 @@ void column_values_release(struct column_values *v)
 	index_release(&v->by_value);
 }
 
+static uint64_t hash_of(const struct column_values *v, uint64_t value)
+{
+	return hash_pair(v->seed, value);
+}
+
 void column_values_clear(struct column_values *v)
 {
 	for (size_t i = 0; i < v->rows.count; i++)
-		index_remove(&v->by_value, hash_u64(v->rows.items[i]), (uint32_t)i);
+		index_remove(&v->by_value, hash_of(v, v->rows.items[i]), (uint32_t)i);
 	vec_clear(&v->rows);
 }
 
@@ -147,7 +152,7 @@ static bool has_value(const void *table, uint32_t row, const void *key)
 
 uint32_t column_values_find(const struct column_values *v, uint64_t value)
 {
-	return index_find(&v->by_value, hash_u64(value), has_value, v->rows.items, &value);
+	return index_find(&v->by_value, hash_of(v, value), has_value, v->rows.items, &value);
 }
 
 uint32_t column_values_add(struct column_values *v, uint64_t value)
@@ -158,7 +163,7 @@ uint32_t column_values_add(struct column_values *v, uint64_t value)
 		return row;
 	row = (uint32_t)v->rows.count;
 	vec_push(&v->rows, value);
-	index_add(&v->by_value, hash_u64(value), row);
+	index_add(&v->by_value, hash_of(v, value), row);
 	return row;
 }
 

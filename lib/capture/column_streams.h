@@ -40,8 +40,12 @@ int64_t column_signed(struct column_streams *s, unsigned int stream, int64_t val
 /* The bytes are written, or filled. */
 void column_bytes(struct column_streams *s, unsigned int stream, void *bytes, size_t size);
 
-/* Values that occurred before, by number. Zeroed is empty. */
+/*
+ * Values that occurred before, by number. Zeroed is empty. A secret seed keeps forged values from
+ * having the same hash, all of them.
+ */
 struct column_values {
+	uint64_t seed;
 	VEC(uint64_t) rows;
 	struct index by_value;
 };

@@ -2,6 +2,7 @@
 #include "lib/capture/columns.h"
 
 #include <string.h>
+#include <sys/random.h>
 
 #include "bpf/record.h"
 #include "lib/base/alloc.h"
@@ -78,7 +79,14 @@ struct columns {
 
 struct columns *columns_new(void)
 {
-	return xcalloc(1, sizeof(struct columns));
+	struct columns *c = xcalloc(1, sizeof(*c));
+	uint64_t seed = 0;
+
+	/* Without random bytes, forged captures may take long. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
+		seed = 0;
+	c->tasks.seed = c->leaves.seed = c->stacks.seed = c->lows.seed = c->highs.seed = seed;
+	return c;
 }
 
 void columns_free(struct columns *c)

@@ -14,6 +14,15 @@ for capture in "$root"/tests/golden/version-*/*.prof; do
 		"$name.json: ok"
 done
 
+# Since version 3 there are parts.
+for case in unwound waits; do
+	capture=$root/tests/golden/version-3/$case.prof name=part-$case
+	run "$PROF" convert -q --no-symbols --from 0.005 --to 9 "$capture" -o "$name.json"
+	is "$name: exit status" "$status$err" 0
+	is "$name: a valid profile" "$(python3 "$root/tests/check_profile.py" "$name.json")" \
+		"$name.json: ok"
+done
+
 # Small ones cut at many places, and with changed bytes: a shorter profile, or one clear line.
 python3 - "$root"/tests/golden/version-*/waits.prof <<'CODE'
 import random

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a capture file, as they are and behind a header that is right: its records make a
- * profile, its facts are taken.
+ * Any bytes as a capture file, as they are and behind a header that is right: the records of all of
+ * it and of a part make a profile, its facts are taken.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void require(bool condition)
 		abort();
 }
 
-static void replay(struct capture_reader *reader)
+static void replay(struct capture_reader *reader, bool is_part)
 {
 	struct recording_facts facts = {0};
 	struct profile *p = profile_new();
@@ -30,10 +30,15 @@ static void replay(struct capture_reader *reader)
 
 	p->meta.start_ns = capture_reader_header(reader)->start_ns;
 	session = session_new(p);
+	if (is_part)
+		capture_reader_select(reader, p->meta.start_ns + 2000000,
+				      p->meta.start_ns + 100000000, NULL);
 	while (source_next(capture_reader_source(reader), &rec, NULL) == SOURCE_RECORD) {
 		require(record_is_valid(rec, record_size(rec)));
 		if (rec->kind == REC_META)
 			recording_facts_take(&facts, (const struct rec_meta *)rec);
+		else if (capture_reader_is_state(reader))
+			session_feed_state(session, rec);
 		else
 			session_feed(session, rec);
 	}
@@ -49,8 +54,11 @@ static void read_file(const uint8_t *data, size_t size)
 	int fd = input_open(data, size);
 	struct capture_reader *reader;
 
-	if (!capture_reader_open(&reader, fd, NULL)) {
-		replay(reader);
+	/* All of it, then a part. */
+	for (int i = 0; i < 2; i++) {
+		if (capture_reader_open(&reader, fd, NULL))
+			break;
+		replay(reader, i);
 		capture_reader_free(reader);
 	}
 	close(fd);

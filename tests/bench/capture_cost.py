@@ -13,6 +13,7 @@ does not record, are left out there. The hour is extrapolated from the time for 
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -24,7 +25,7 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
 RATE = 999
 HOUR_TICKS = 3600 * RATE * 2  # two busy CPUs
-STEADY = "while :; do :; done"
+STEADY = "while 1: pass"
 PYTHON = ("import json\ndef work(n):\n return json.loads(json.dumps({'a': [n] * 20})) if n < 3 else"
           " [work(n - 1), work(n // 2)]\nwhile 1: work(9)")
 MAKE = """all: $(patsubst %,o%.o,$(shell seq 1 2000))
@@ -77,25 +78,34 @@ def weight(path):
     return json.loads(out)["summary"]["weight"]
 
 
-def perf_bytes(folder, command, seconds):
-    """Bytes a sample."""
+def perf_size(folder, command, seconds):
+    """Bytes of the file, and its samples."""
     path = os.path.join(folder, "perf.data")
-    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(RATE), "-g", "-z", "-o", path,
-                    "--", "timeout", str(seconds), *command], cwd=folder, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL, check=False)
-    out = subprocess.run(["perf", "script", "-F", "time", "-G", "-i", path], stdout=subprocess.PIPE,
+    subprocess.run(["perf", "record", "-q", "-B", "--no-bpf-event", "-e", "cpu-clock", "-F", str(RATE),
+                    "-g", "-z", "-o", path, "--", "timeout", str(seconds), *command], cwd=folder,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    out = subprocess.run(["perf", "report", "--stats", "-i", path], stdout=subprocess.PIPE, text=True,
                          stderr=subprocess.DEVNULL, check=False).stdout
-    return os.path.getsize(path) / max(1, out.count(b"\n"))
+    return os.path.getsize(path), int(re.search(r"SAMPLE events: *(\d+)", out).group(1))
+
+
+def prof_size(folder, command, seconds, arguments):
+    path = os.path.join(folder, "raw.prof")
+    record(folder, command, seconds, ["--raw", path, *arguments])
+    return os.path.getsize(path), weight(path)
+
+
+def growth(measure, seconds):
+    """Bytes a sample, without what a file begins with: by recordings of two lengths."""
+    short, long = measure(seconds), measure(3 * seconds)
+    return (long[0] - short[0]) / max(1, long[1] - short[1])
 
 
 def print_size(name, folder, command, seconds):
-    sizes = []
-    for arguments in (["--no-off-cpu"], []):
-        path = os.path.join(folder, "raw.prof")
-        record(folder, command, seconds, ["--raw", path, *arguments])
-        sizes.append(os.path.getsize(path) / weight(path))
-    perf = perf_bytes(folder, command, seconds + 2)
-    print(f"{name:>8} {sizes[0]:10.1f} {sizes[1]:12.1f} {perf:10.1f} {sizes[0] / perf:8.2f}")
+    bare, full = (growth(lambda time: prof_size(folder, command, time, arguments), seconds)
+                  for arguments in (["--no-off-cpu"], []))
+    perf = growth(lambda time: perf_size(folder, command, time + 2), seconds)
+    print(f"{name:>8} {bare:10.1f} {full:12.1f} {perf:10.1f} {bare / perf:8.2f}", flush=True)
 
 
 def print_pairs(name, folder, command, seconds, pairs):
@@ -110,7 +120,7 @@ def print_pairs(name, folder, command, seconds, pairs):
     thread = [100 * a[1] for a in rows["spool"]]
     wait = [sorted(row[2] for row in rows[kind])[len(rows[kind]) // 4] for kind in rows]
     print(f"{name:>8} {statistics.median(thread):10.3f} {statistics.median(first):+12.3f}"
-          f" {wait[0]:12.0f} {wait[1]:12.0f}")
+          f" {wait[0]:12.0f} {wait[1]:12.0f}", flush=True)
 
 
 def timed(command):
@@ -129,7 +139,8 @@ def print_hour(folder, command, ticks):
     count = weight(path)
     named = timed([PROF, "convert", "-q", path, "-o", os.path.join(folder, "hour.json.gz")])
     bare = timed([PROF, "convert", "-q", "--no-symbols", path, "-o", os.path.join(folder, "hour.json.gz")])
-    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(rate), "-g", "-o", perf, "--",
+    subprocess.run(["perf", "record", "-q", "-B", "--no-bpf-event", "-e", "cpu-clock", "-F",
+                    str(rate), "-g", "-o", perf, "--",
                     "timeout", str(seconds), *command], stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, check=False)
     begin = time.monotonic()
@@ -151,8 +162,8 @@ def main():
         with open(os.path.join(folder, "Makefile"), "w", encoding="ascii") as file:
             file.write(MAKE)
         make = ["make", "-s", "-B", "-j2"]
-        two = ["sh", "-c", f"({STEADY}) & {STEADY}"]
-        cases = (("steady", ["sh", "-c", STEADY]), ("python", ["python3", "-c", PYTHON]),
+        two = ["sh", "-c", f"python3 -c '{STEADY}' & python3 -c '{STEADY}'"]
+        cases = (("steady", ["python3", "-c", STEADY]), ("python", ["python3", "-c", PYTHON]),
                  ("make", make))
         print("bytes a tick; targets: 10 for a steady program, 1.3 times perf's elsewhere")
         print(f"{'':>8} {'no waits':>10} {'with waits':>12} {'perf -g -z':>10} {'ratio':>8}")

@@ -156,7 +156,7 @@ static __always_inline bool find_space(struct task_struct *task,
 	if (!space || !process || space->execs != task->self_exec_id - process->first_exec)
 		return false;
 	s->space = *space;
-#ifndef HAS_OWN_STACK_SCRATCH
+#if !defined(HAS_OWN_STACK_SCRATCH) || defined(HAS_OWN_RUNTIME_SCRATCH)
 	s->runtime = space->runtime;
 #endif
 	return true;

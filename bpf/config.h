@@ -122,16 +122,19 @@ struct symbol_query {
 	char text[640]; /* "name+0x12/0x34 [module]"; a number for an address without a symbol */
 };
 
-/* Maximum number of user frames of a wait: the kernel holds a lock of the CPU meanwhile. */
+/*
+ * Maximum number of user frames of a wait, and of frames of a runtime: the kernel holds a lock of
+ * the CPU meanwhile.
+ */
 #define WAIT_DEPTH_MAX 256
 
 /* One per CPU: which waits become samples. */
 struct switch_state {
 	__u64 window; /* its start, ns */
 	__u64 scale; /* chance of a wait by the thread's mean wait, see choose_wait() */
-	__u64 expected; /* sum of the chances in this window, in units of 2^-32 */
+	__u64 expected; /* sum of chance * cost in this window, in units of 2^-32 */
 	__u64 random; /* state of a generator; 0: not begun */
-	__u32 taken; /* stacks in this window */
+	__u32 taken; /* cost of the stacks in this window */
 	__u32 chance_min; /* in units of 2^-32; 0: all were certain */
 	__u64 waits; /* of recorded threads */
 	__u64 sampled, lost; /* stacks of waits; lost: the ring had no room */
@@ -145,8 +148,15 @@ struct switch_state {
 
 /* Maximum number of files with a runtime. */
 #define RUNTIME_LAYOUTS_MAX 64
-/* Frames of a runtime in a stack. */
+/* Frames of a runtime in a stack; for those of waits see WAIT_DEPTH_MAX. */
+#ifdef HAS_OWN_RUNTIME_SCRATCH
+#define MANAGED_MAX WAIT_DEPTH_MAX
+#else
 #define MANAGED_MAX 1024
+#endif
+
+/* Rows of struct runtime_counters: of samples and events, and of waits. */
+#define RUNTIME_COUNTS 2
 
 /* One per CPU, of samples of processes with a runtime. */
 struct runtime_counters {

@@ -55,9 +55,10 @@ struct runtime_layouts {
 	__type(value, struct runtime_layout);
 };
 
+/* A row for each memory of stacks, so that a tick never counts in the middle of another count. */
 struct runtime_counts {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, RUNTIME_COUNTS);
 	__type(key, __u32);
 	__type(value, struct runtime_counters);
 };
@@ -77,9 +78,13 @@ static __always_inline struct runtime_scratch *own_runtime_scratch(void)
 
 static __always_inline struct runtime_counters *own_runtime_counters(void)
 {
-	__u32 zero = 0;
+#ifdef HAS_OWN_RUNTIME_SCRATCH
+	__u32 row = 1;
+#else
+	__u32 row = 0;
+#endif
 
-	return bpf_map_lookup_elem(&runtime_counts, &zero);
+	return bpf_map_lookup_elem(&runtime_counts, &row);
 }
 
 /*

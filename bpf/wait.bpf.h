@@ -28,8 +28,11 @@ struct wait_row {
 	__u8 is_off; /* it has left the CPU */
 	__u8 is_sampled; /* the wait has a REC_WAIT */
 	__u8 state; /* enum wait_state, when it left */
+	__u8 frames; /* of a runtime, in its last stack, in WAIT_FRAMES_UNIT */
 };
 
+/* So many frames of a runtime take as long as a stack without any. */
+#define WAIT_FRAMES_UNIT 32
 #define WAIT_MEAN_SHIFT 8
 #define WAIT_MEAN_NS (1u << WAIT_MEAN_SHIFT)
 #define WAIT_MEAN_MAX (1u << 23) /* 2 s */

@@ -53,10 +53,11 @@ static __always_inline __u32 next_random(struct switch_state *st)
  * Decides whether a wait of the thread becomes a sample and sets row->chance. The chance is in
  * proportion to the mean length of the thread's waits: by number alone, a thread that rarely waits
  * would hardly be seen beside one that always does. It never depends on this wait's own draw, so
- * sums of length / chance are unbiased.
+ * sums of length / chance are unbiased. Stacks with many frames of a runtime count as several.
  */
 static __always_inline bool choose_wait(struct switch_state *st, struct wait_row *row, __u64 now)
 {
+	__u32 cost = 1 + row->frames;
 	__u64 chance;
 
 	row->chance = 0;
@@ -67,13 +68,14 @@ static __always_inline bool choose_wait(struct switch_state *st, struct wait_row
 	chance = row->mean * st->scale >> (SCALE_SHIFT - 32);
 	if (chance > CERTAIN)
 		chance = CERTAIN;
-	st->expected += chance;
+	st->expected += chance * cost;
 	if (chance < CERTAIN) {
 		row->chance = chance ? chance : 1;
 		if (next_random(st) >= row->chance)
 			return false;
 	}
-	if (++st->taken >= config.wait_quota) {
+	st->taken += cost;
+	if (st->taken >= config.wait_quota) {
 		st->taken = config.wait_quota - config.wait_quota / 4 - 1;
 		st->scale = st->scale / 2 + 1;
 	}

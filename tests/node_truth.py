@@ -7,8 +7,8 @@
 TREE is what tree.js --tree wrote, TIMES what it printed when it was recorded. Each sample's chain of
 JavaScript functions must be a path of the tree; below optimized code, functions that it has taken in
 may be missing if it was gone before it was read, but not with --complete. A function's line must be one of its own, and native frames
-between two functions those that the call goes through. The scenes' shares of samples are those of
-their CPU time. Prints figures as JSON, then violations.
+between two functions those that the call goes through. So must that of each wait. The scenes' shares
+of samples are those of their CPU time. Prints figures as JSON, then violations.
 """
 
 import argparse
@@ -92,19 +92,25 @@ class Truth:
         return name
 
     def judge(self, frames, weight):
-        self.counts["samples"] += weight
+        is_wait = check_profile.is_wait(frames)
+        if not is_wait:
+            self.counts["samples"] += weight
         # Functions of V8's own are JavaScript's where the file has no symbols of them.
         chain = [(i, f) for i, f in enumerate(frames)
                  if f["category"] == "JavaScript" and f["subcategory"] != "Builtin"]
         own = [k for k, (_, f) in enumerate(chain) if f["file"] == self.tree.file]
         if not own:
-            self.counts["outside"] += weight
+            self.counts["outside"] += 0 if is_wait else weight
             return
         # The module's loader, the event loop.
         if not all((f["file"] or "").startswith("node:") for _, f in chain[:own[0]]):
             self.violate("other functions call those of the program", frames)
             return
         chain = chain[own[0]:]
+        if is_wait:
+            self.counts["waits"] += 1
+            self.walk(frames, chain, 0)
+            return
         self.counts["judged"] += weight
         self.counts["tiers " + chain[-1][1]["subcategory"]] += weight
         self.walk(frames, chain, weight)

@@ -6,8 +6,9 @@
 
 TREE is what tree.py --tree wrote, TIMES what it printed when it was recorded. Each sample's chain of
 Python functions must be a path of the tree, by name, file and line of each call; the leaf's line one
-that has code; native frames between two of them must be those that the call goes through. The
-scenes' shares of samples are those of their CPU time. Prints figures as JSON, then violations.
+that has code; native frames between two of them must be those that the call goes through. So must
+that of each wait. The scenes' shares of samples are those of their CPU time. Prints figures as JSON,
+then violations.
 """
 
 import argparse
@@ -112,6 +113,13 @@ class Truth:
         self.scenes[self.scene_of(chain)] += weight
         self.walk(chain)
 
+    def judge_wait(self, frames):
+        chain = split(frames)
+        if not chain or self.is_outside(chain):
+            return
+        self.counts["waits"] += 1
+        self.walk(chain)
+
     def is_outside(self, chain):
         """Python's own functions, before the first and after the last of the program's."""
         own = [frame["name"] for frame, _ in chain if frame["file"] == self.tree.file]
@@ -202,7 +210,11 @@ def main():
     args = parser.parse_args()
     truth = Truth(Tree(args.tree), args.say)
     for thread, _, weight, frames in check_profile.samples(check_profile.load(args.profile)):
-        if thread["processName"].startswith(args.only) and not check_profile.is_wait(frames):
+        if not thread["processName"].startswith(args.only):
+            continue
+        if check_profile.is_wait(frames):
+            truth.judge_wait(frames)
+        else:
             truth.judge(frames, weight)
     with open(args.times, encoding="utf-8") as file:
         spent = json.load(file)["ms"]

@@ -4,7 +4,7 @@
  * comes. Interrupts are disabled then, and the run queue is locked; only a hardware counter's tick
  * (an NMI) can come in between.
  */
-#define HAS_OWN_STACK_SCRATCH
+#include "bpf/wait_scratch.bpf.h"
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/emit.bpf.h"
@@ -14,26 +14,14 @@
 #include "bpf/user.bpf.h"
 #include "bpf/wait.bpf.h"
 #include "bpf/wait_choice.bpf.h"
+#include "bpf/wait_send.bpf.h"
 
-struct switch_states {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct switch_state);
-};
-
-struct switch_states switch_states SEC(".maps");
+/* Programs that finish the stack of a wait, by enum runtime_kind. */
+struct runtime_programs runtime_switches SEC(".maps");
 
 /* __schedule() is among the first frames of a switch. */
 #define SCHEDULE_FRAMES 12
 #define SCHEDULE_SEARCHES 64
-
-static __always_inline struct switch_state *own_switch_state(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&switch_states, &zero);
-}
 
 /*
  * Begins a record of a task, given by its address. False: a filter excludes it. As others below a
@@ -235,66 +223,63 @@ static __always_inline void capture_switch(void *ctx, struct stack_scratch *s,
 	take_kernel(s, count);
 }
 
-/*
- * Adds the user side to the stack that was begun, and sends it with the wait in st->wait. False:
- * the ring has no room.
- */
-static __always_inline bool write_wait(struct task_struct *task, struct stack_scratch *s,
-				       struct switch_state *st, struct wait_row *row)
+/* Adds the user side to the stack that was begun. False: the ring has no room. */
+static __always_inline bool capture_wait(struct task_struct *task, struct stack_scratch *s,
+					 struct rec *rec)
 {
-	struct rec_wait *wait = &st->wait;
 	struct tracked_process *process = find_current(task);
-	struct bpf_counters *count = own_counters();
 	void *ring = own_ring();
 
-	if (!count || !ring || is_filling(ring) || !user_is_told(process, &wait->sample.rec))
+	if (!ring || is_filling(ring) || !user_is_told(process, rec))
 		return false;
 	s->depth_limit = WAIT_DEPTH_MAX;
 	if (!(config.unwind & UNWIND_BY_KERNEL))
-		capture_user(NULL, false, task, process, s, wait->sample.rec.pid);
+		capture_user(NULL, false, task, process, s, rec->pid);
 	end_stack(s);
-	if (!place_stack(s, &wait->sample, config.copy_bytes / 4))
-		return false;
-	/*
-	 * Taking the stack is part of this wait, but not of those that it stands for: let it begin
-	 * afterwards.
-	 */
-	if (row->chance)
-		wait->start = wait->sample.rec.time = row->left = bpf_ktime_get_ns();
-	return emit_output(count, ring, wait, sizeof(*wait), ring_flags(ring));
+	return true;
 }
 
-/* Sends the wait that begins and the current task's stack; `reason`: as in send_run(). */
-__noinline int send_wait(struct stack_scratch *s, struct switch_state *st, struct wait_row *row,
-			 __u64 reason)
+/*
+ * Begins the record of the wait that begins, and completes the current task's stack; `reason`: as
+ * in send_run(). False: there is nothing to send.
+ */
+__noinline bool begin_wait(struct stack_scratch *s, struct switch_state *st, struct wait_row *row,
+			   __u64 reason)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct rec_wait *wait;
 
 	if (!s || !st || !row)
-		return 0;
+		return false;
 	wait = &st->wait;
 	if (!begin_wait_record(bpf_get_current_task(), &wait->sample.rec, REC_WAIT, sizeof(*wait),
 			       row->left))
-		return 0;
+		return false;
 	wait->sample.rec.flags = 0;
 	wait->sample.cpu_time = task->se.sum_exec_runtime >> 4;
 	wait->start = row->left;
 	wait->chance = row->chance;
 	*(__u64 *)&wait->reason = reason;
-	if (!write_wait(task, s, st, row)) {
-		note_unsampled_wait();
-		st->lost++;
-		return 0;
-	}
-	row->is_sampled = 1;
-	st->sampled++;
-	if (row->chance && (!st->chance_min || row->chance < st->chance_min))
-		st->chance_min = row->chance;
+	if (capture_wait(task, s, &wait->sample.rec))
+		return true;
+	note_unsampled_wait();
+	st->lost++;
+	return false;
+}
+
+/* send_wait() without a runtime. */
+__noinline int send_native_wait(struct stack_scratch *s, struct switch_state *st,
+				struct wait_row *row)
+{
+	if (s && st && row)
+		send_wait(s, st, row, 0);
 	return 0;
 }
 
-/* Makes the wait that begins a sample. Only this function's kernel stack is that of the switch. */
+/*
+ * Makes the wait that begins a sample. Only this function's kernel stack is that of the switch. A
+ * runtime's program does not come back.
+ */
 static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 					struct switch_state *st, struct wait_row *row)
 {
@@ -308,7 +293,13 @@ static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 	capture_switch(ctx, s, st);
 	if (config.unwind & UNWIND_BY_KERNEL)
 		capture_user(ctx, false, task, NULL, s, 0);
-	send_wait(s, st, row, *(__u64 *)&reason);
+	if (!begin_wait(s, st, row, *(__u64 *)&reason))
+		return;
+	if (s->runtime && s->runtime != RUNTIME_GO) {
+		bpf_tail_call(ctx, &runtime_switches, s->runtime);
+		count_runtime_missed();
+	}
+	send_native_wait(s, st, row);
 }
 
 SEC("tp_btf/sched_switch")

@@ -15,6 +15,7 @@ struct managed_scratch {
 	__u32 count; /* of frames */
 	__u32 group; /* first frame of the group that is being walked */
 	struct rec like; /* header of the sample */
+	__u32 is_cut; /* there are more frames: the stack ends with the last of these */
 	/* The frames and native ones together. */
 	struct merge merge;
 	__u32 depth;

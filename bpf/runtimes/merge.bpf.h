@@ -40,6 +40,7 @@ static __always_inline bool merge_frame(struct stack_scratch *s, struct runtime_
 	enum merge_step step;
 	__u8 kind;
 
+	barrier_var(at); /* as in put_frame() */
 	if (native >= USER_DEPTH_MAX || managed > MANAGED_MAX || at >= DEPTH_MAX)
 		return false;
 	sp = notes->sps[native];
@@ -81,7 +82,9 @@ static __always_inline bool merge_frame(struct stack_scratch *s, struct runtime_
 __noinline int merge_turn(struct stack_scratch *s, struct runtime_scratch *notes,
 			  struct managed_scratch *m)
 {
-	return s && notes && m && merge_frame(s, notes, m);
+	if (!s || !notes || !m || (m->is_cut && m->merge.managed >= m->merge.managed_count))
+		return false;
+	return merge_frame(s, notes, m);
 }
 
 static long merge_next(__u32 i, void *ctx)

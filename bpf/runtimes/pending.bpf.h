@@ -22,19 +22,29 @@ static __always_inline void lose_pending(struct runtime_scratch *m, struct bpf_c
 	}
 }
 
+/* False: the ring has no room for it. */
+static __always_inline bool write_pending(struct stack_scratch *s, struct runtime_scratch *m,
+					  struct bpf_counters *count)
+{
+	void *ring = own_ring();
+	__u32 size;
+
+	if (!ring || !place_stack(s, &m->pending.sample, m->copy_bytes))
+		return false;
+	size = m->pending_size;
+	/* Older verifiers forget the bounds of a number that is put aside. */
+	barrier_var(size);
+	return size <= sizeof(m->pending) &&
+	       emit_output(count, ring, &m->pending, size, ring_flags(ring));
+}
+
 /* Sends the sample with the stack in s. */
 static __always_inline void send_pending(struct stack_scratch *s, struct runtime_scratch *m)
 {
-	struct bpf_counters *losses = own_counters();
-	__u32 size = m->pending_size;
-	void *ring = own_ring();
+	struct bpf_counters *count = own_counters();
 
-	if (!losses)
-		return;
-	if (size > sizeof(m->pending) || !ring ||
-	    !place_stack(s, &m->pending.sample, m->copy_bytes) ||
-	    !emit_output(losses, ring, &m->pending, size, ring_flags(ring)))
-		lose_pending(m, losses);
+	if (count && !write_pending(s, m, count))
+		lose_pending(m, count);
 }
 
 #endif

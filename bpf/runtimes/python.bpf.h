@@ -9,7 +9,11 @@
 
 #define PYTHON_THREADS (1 << 12) /* a power of two */
 /* Thread states visited to find the thread's own. */
+#ifdef HAS_OWN_RUNTIME_SCRATCH
+#define PYTHON_THREADS_MAX 256
+#else
 #define PYTHON_THREADS_MAX 4096
+#endif
 #define PYTHON_INTERPRETERS_MAX 64
 /* No thread state is larger: an address within so many bytes of one is in it. */
 #define PYTHON_STATE_MAX 1024

@@ -191,6 +191,20 @@ static __always_inline bool python_end_call(struct python_walk *w, struct manage
 	return true;
 }
 
+/*
+ * There is no room for the frame that was read, but the group before it is to have a place. False:
+ * it has one.
+ */
+static __always_inline bool python_skip_frame(struct python_walk *w, struct managed_scratch *m)
+{
+	w->torn = 2;
+	m->is_cut = 1;
+	if (w->layout.place == PYTHON_PLACE_CFRAME)
+		end_group(m, w->cframe);
+	w->frame = frame_word(w, w->layout.frame_previous);
+	return w->layout.place == PYTHON_PLACE_ENTRY && m->group < m->count;
+}
+
 /* Takes the frame at w->frame. False: there are no more, or they cannot be followed. */
 __noinline int python_walk_frame(struct python_walk *w, struct managed_scratch *m)
 {
@@ -209,8 +223,11 @@ __noinline int python_walk_frame(struct python_walk *w, struct managed_scratch *
 	    frame_byte(w, w->layout.frame_owner) >= w->layout.entry_owner) {
 		end_group(m, w->frame);
 		w->frame = frame_word(w, w->layout.frame_previous);
-		return true;
+		return !w->torn;
 	}
+	at = m->count;
+	if (at >= MANAGED_MAX)
+		return python_skip_frame(w, m);
 	code = frame_word(w, w->layout.frame_code) & ~mask;
 	position = python_position(w, &m->like, code);
 	if (!position)
@@ -218,11 +235,6 @@ __noinline int python_walk_frame(struct python_walk *w, struct managed_scratch *
 	if (position == POSITION_NONE) {
 		w->frame = frame_word(w, w->layout.frame_previous);
 		return true;
-	}
-	at = m->count;
-	if (at >= MANAGED_MAX) {
-		w->torn = 2;
-		return false;
 	}
 	m->frames[at].position = position | w->lock;
 	m->frames[at].place = 0;
@@ -271,7 +283,7 @@ static __always_inline void python_walk_chain(struct python_walk *w, struct mana
 	struct python_loop loop = {.w = w, .m = m};
 
 	w->torn = 0;
-	m->count = m->group = 0;
+	m->count = m->group = m->is_cut = 0;
 	bpf_loop(2 * MANAGED_MAX, walk_frame, &loop, 0);
 	if (w->frame && !w->torn)
 		w->torn = 2;

@@ -36,7 +36,7 @@ struct sight_scratch {
 	char body[SIGHT_TEXT_MAX + 8];
 };
 
-struct sights {
+struct sight_scratches {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
@@ -44,7 +44,7 @@ struct sights {
 };
 
 struct seen seen SEC(".maps");
-struct sights sights SEC(".maps");
+struct sight_scratches sight_scratches SEC(".maps");
 
 extern __u64 last_position;
 
@@ -112,7 +112,7 @@ static __always_inline struct sight_scratch *own_sight(void)
 {
 	__u32 zero = 0;
 
-	return bpf_map_lookup_elem(&sights, &zero);
+	return bpf_map_lookup_elem(&sight_scratches, &zero);
 }
 
 /* Sends the sight with `size` bytes in its body. False: no room. */

@@ -46,6 +46,31 @@ with_main = [t["tid"] for t in p["threads"]
 expect(len(with_main) == 2, with_main)
 CODE
 
+# Their stacks are taken in the context switch.
+cat >drip.sh <<'CODE'
+for _ in {1..200}; do printf .; sleep 0.003; done | node "$1" 700
+CODE
+record waits 0 --off-cpu all -- bash drip.sh "$root/tests/workloads/node/waits.js"
+judge "waits are in the functions that wait, with what they wait for" waits.json.gz \
+	"$root/tests/workloads/node/waits.js" <<'CODE'
+import collections
+wanted = {"[futex]": ["main", "napping", "each", "nap"], "[read]": ["main", "read"]}
+found = collections.Counter()
+for _, _, _, frames in waits():
+    own = [f["name"] for f in frames if f["file"] == args[0]]
+    label = frames[-1]["name"]
+    if not own or own[-1] not in ("nap", "read"):
+        continue
+    # Optimized code may have taken in the functions that it calls.
+    wait = next(chain for chain in wanted.values() if chain[-1] == own[-1])
+    expect([name for name in own if name in wait][-1:] == wait[-1:], own)
+    expect([name for name in wait if name in own] == [name for name in own if name in wait], own)
+    if wait == wanted.get(label):
+        found[label] += 1
+        expect(frames[-2]["category"] == "Kernel", frames[-2])
+expect(len(found) == 2 and min(found.values()) > 10, found)
+CODE
+
 record off 0 --no-runtimes -- node "$tree" 300
 judge "--no-runtimes: native frames alone" off.json.gz <<'CODE'
 expect(not any(f["name"] in ("spin", "even") for _, _, _, frames in samples() for f in frames), "")

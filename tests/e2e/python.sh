@@ -61,6 +61,40 @@ expect(all(leaf["file"] == args[0] for leaf in leaves), leaves[0])
 expect(len({leaf["line"] for leaf in leaves}) > 2, {leaf["line"] for leaf in leaves})
 CODE
 
+# Their stacks are taken in the context switch.
+record waits 0 --off-cpu all -- "$python" "$root/tests/workloads/python/waits.py" 1
+cp "$tmp/.out" chains.json
+judge "waits are in the functions that wait, with what they wait for" waits.json.gz chains.json <<'CODE'
+import collections
+import json
+wanted = {f"[{name}]": chain for names, chain in json.load(open(args[0])).items() for name in names.split()}
+innermost = {chain[-1] for chain in wanted.values()}
+found = collections.Counter()
+for _, _, _, frames in waits():
+    chain = [f["name"] for f in frames if f["category"] == "Python"]
+    own = [f["name"] for f in frames if (f["file"] or "").endswith("/waits.py")]
+    label = frames[-1]["name"]
+    if own and own[-1] in innermost:
+        # It may also wait for a CPU, or for the interpreter's lock.
+        expect(own in wanted.values(), own)
+        expect(chain[-len(own):] == own, chain)
+    if label in wanted and wanted[label] == own:
+        found[own[0]] += 1
+        expect("Thread.run" in chain or "run" in chain, chain)
+        expect(frames[-2]["category"] == "Kernel", frames[-2])
+expect(len(found) == 3 and min(found.values()) > 10, found)
+CODE
+judge "each with its line" waits.json.gz "$root/tests/workloads/python/waits.py" <<'CODE'
+source = open(args[0]).read().splitlines()
+calls = {"nap": "time.sleep(", "read": "os.read("}
+labels = {"[clock_nanosleep]": "nap", "[select]": "nap", "[read]": "read"}
+lines = [(f["name"], source[f["line"] - 1]) for _, _, _, frames in waits() for f in frames
+         if f["file"] == args[0] and f["name"] == labels.get(frames[-1]["name"])]
+expect(len(lines) > 20, len(lines))
+for name, line in lines:
+    expect(calls[name] in line, (name, line))
+CODE
+
 record off 0 --no-runtimes -- "$python" -W ignore "$tree" 0.3 recursion
 judge "--no-runtimes: the interpreter's own functions" off.json.gz <<'CODE'
 expect(not any(f["name"] in ("spin", "even") for _, _, _, frames in samples() for f in frames), "")

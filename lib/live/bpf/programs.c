@@ -269,12 +269,43 @@ int programs_read_counters(struct programs *p, struct bpf_counters *counters)
 	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.counters), &zero, counters);
 }
 
-int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd, bool of_tracepoints,
-			   struct error *err)
+const struct bpf_object *programs_find_object(const struct programs *p, const char *name)
 {
-	const struct bpf_map *map = of_tracepoints ? p->skeleton->maps.runtime_tracepoints
-						   : p->skeleton->maps.runtime_programs;
-	int code = bpf_map_update_elem(bpf_map__fd(map), &kind, &program_fd, BPF_ANY);
+	vec_for_each(&p->parts, const struct open_part *, row) {
+		if (strcmp(bpf_object__name(*row->skeleton->obj), name) == 0)
+			return *row->skeleton->obj;
+	}
+	return NULL;
+}
+
+bool programs_has(const struct programs *p, const char *name)
+{
+	return programs_find_object(p, name) != NULL;
+}
+
+/* Returns the map of such programs; NULL: the object that has it is not loaded. */
+static const struct bpf_map *runtime_map(const struct programs *p, enum runtime_stacks stacks)
+{
+	const struct bpf_object *waits;
+
+	switch (stacks) {
+	case STACKS_OF_PERF_EVENTS:
+		return p->skeleton->maps.runtime_programs;
+	case STACKS_OF_TRACEPOINTS:
+		return p->skeleton->maps.runtime_tracepoints;
+	case STACKS_OF_WAITS:
+		waits = programs_find_object(p, "waits_bpf");
+		return waits ? bpf_object__find_map_by_name(waits, "runtime_switches") : NULL;
+	}
+	return NULL;
+}
+
+int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd,
+			   enum runtime_stacks stacks, struct error *err)
+{
+	const struct bpf_map *map = runtime_map(p, stacks);
+	int code = map ? bpf_map_update_elem(bpf_map__fd(map), &kind, &program_fd, BPF_ANY)
+		       : -ENOENT;
 
 	return code ? error_set(err, code, "enter a runtime's program") : 0;
 }
@@ -288,9 +319,8 @@ int programs_set_layout(struct programs *p, uint32_t number, const struct runtim
 	return code ? error_set(err, code, "store the layout of a runtime") : 0;
 }
 
-int programs_read_runtime_counters(struct programs *p, struct runtime_counters *counters)
+int programs_read_runtime_counters(struct programs *p, uint32_t row,
+				   struct runtime_counters *counters)
 {
-	uint32_t zero = 0;
-
-	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.runtime_counts), &zero, counters);
+	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.runtime_counts), &row, counters);
 }

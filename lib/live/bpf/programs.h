@@ -40,6 +40,8 @@ struct programs_part {
 		    struct bpf_object_skeleton **out);
 	void (*close)(void *ctx); /* destroys the skeleton, if open */
 	void *ctx;
+	/* Names of other objects whose maps it uses, too; NULL: none. A NULL ends the list. */
+	const char *const *partners;
 	bool is_late; /* loaded by programs_load_late(), and not attached */
 	/* "waits": this is recorded by it, and a recording can do without. NULL: it cannot. */
 	const char *optional;
@@ -76,17 +78,25 @@ int programs_load(struct programs **out, const struct programs_options *options,
 void programs_free(struct programs *p);
 /* Opens and loads one more object, while recording. It has no iterators, and is not attached. */
 int programs_add_late(struct programs *p, const struct programs_part *part, struct error *err);
-/*
- * Enters a loaded program of a late object as that of a runtime, for samples of perf events, or
- * `of_tracepoints`.
- */
-int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd, bool of_tracepoints,
-			   struct error *err);
+/* Is the object loaded? By the name of its skeleton. */
+bool programs_has(const struct programs *p, const char *name);
+
+/* Stacks that a runtime's programs finish, by what they belong to. */
+enum runtime_stacks {
+	STACKS_OF_PERF_EVENTS,
+	STACKS_OF_TRACEPOINTS,
+	STACKS_OF_WAITS, /* needs the object "waits_bpf" */
+};
+
+/* Enters a loaded program of a late object as that of a runtime. */
+int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd,
+			   enum runtime_stacks stacks, struct error *err);
 /* Stores the layout with this number, for the runtimes' programs. */
 int programs_set_layout(struct programs *p, uint32_t number, const struct runtime_layout *layout,
 			struct error *err);
-/* Reads the counters of all possible CPUs; `counters` has room for them. */
-int programs_read_runtime_counters(struct programs *p, struct runtime_counters *counters);
+/* Reads a row of counters (RUNTIME_COUNTS) of all possible CPUs; `counters` has room for them. */
+int programs_read_runtime_counters(struct programs *p, uint32_t row,
+				   struct runtime_counters *counters);
 
 /* Loads the late part with that context. On any thread, but on one at a time. */
 int programs_load_late(struct programs *p, const void *part_ctx);

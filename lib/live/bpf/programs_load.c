@@ -423,56 +423,6 @@ int programs_load_objects(struct programs *p, const struct programs_options *opt
 	return load(p, options, -1, err);
 }
 
-/* `types`: an empty file for the needed kernel types; -1: libbpf reads the kernel's own. */
-static int add_late(struct programs *p, const struct programs_part *part, int types,
-		    struct error *err)
-{
-	_cleanup_(strbuf_release) struct strbuf picked = {0};
-	LIBBPF_OPTS(bpf_object_open_opts, open);
-	struct type_names names = {0};
-	struct bpf_object_skeleton *skeleton;
-	char path[64];
-	int code;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
-	if (types >= 0)
-		open.btf_custom_path = path;
-	code = part->open(part->ctx, &open, &skeleton);
-	if (code)
-		return error_set(err, code, "open a BPF object");
-	if (types >= 0) {
-		type_names_add_all(&names, bpf_object__btf(*skeleton->obj));
-		code = kernel_types_read(&picked, &names, NULL, 0, err);
-		type_names_release(&names);
-		if (!code && write(types, picked.text, picked.size) != (ssize_t)picked.size)
-			code = error_set(err, -EIO, "write the kernel's types");
-		if (code)
-			return code;
-	}
-	code = share_maps(*skeleton->obj, p->skeleton->obj);
-	if (!code)
-		code = bpf_object__load_skeleton(skeleton);
-	return code ? error_set(err, code, "load a BPF program") : 0;
-}
-
-int programs_add_late(struct programs *p, const struct programs_part *part, struct error *err)
-{
-	_cleanup_close_ int types = memfd_create("types", MFD_CLOEXEC);
-	struct error first = {0};
-	int code = add_late(p, part, types, types >= 0 ? &first : err);
-
-	if (code && types >= 0) {
-		part->close(part->ctx);
-		log_info("%s; again with all types of the kernel", first.text);
-		code = add_late(p, part, -1, err);
-	}
-	if (code)
-		part->close(part->ctx);
-	else
-		vec_push(&p->parts, (struct open_part){.part = *part});
-	return code;
-}
-
 void programs_free_objects(struct programs *p)
 {
 	vec_for_each(&p->parts, const struct open_part *, row)

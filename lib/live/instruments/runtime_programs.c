@@ -7,14 +7,27 @@
 #include "lib/base/cleanup.h"
 #include "go.skel.h"
 #include "python.skel.h"
+#include "python_waits.skel.h"
 #include "v8.skel.h"
+#include "v8_waits.skel.h"
 
-/* Functions that all skeletons have, each with a type of its own. */
+#define ENTRIES_MAX 2
+#define PARTNERS_MAX 3
+
+/* A program of an object, and what it finishes. */
+struct runtime_entry {
+	const char *program; /* NULL: none */
+	enum runtime_stacks stacks;
+};
+
+/* Functions that all skeletons have, each with a type of its own, and what their programs do. */
 struct runtime_object {
 	void *(*open)(const struct bpf_object_open_opts *options);
 	struct bpf_object_skeleton *(*object)(void *skeleton);
 	void (*destroy)(void *skeleton);
-	struct bpf_program *(*program)(void *skeleton, bool of_tracepoints);
+	/* Objects whose maps it uses, a NULL behind; it goes without the first one's stacks. */
+	const char *partners[PARTNERS_MAX];
+	struct runtime_entry entries[ENTRIES_MAX];
 };
 
 #define RUNTIME_OBJECT(name) \
@@ -29,76 +42,106 @@ struct runtime_object {
 	static void name##_destroy(void *skeleton) \
 	{ \
 		name##_bpf__destroy(skeleton); \
-	} \
-	static struct bpf_program *name##_program(void *skeleton, bool of_tracepoints) \
+	}
+
+#define SAMPLES_OBJECT(name) \
 	{ \
-		struct name##_bpf *s = skeleton; \
-\
-		return of_tracepoints ? s->progs.on_##name##_tracepoint : s->progs.on_##name; \
+		name##_open, name##_object, name##_destroy, {NULL}, \
+		{ \
+			{"on_" #name, STACKS_OF_PERF_EVENTS}, \
+				{"on_" #name "_tracepoint", STACKS_OF_TRACEPOINTS}, \
+		} \
+	}
+#define WAITS_OBJECT(name) \
+	{ \
+		name##_waits_open, name##_waits_object, name##_waits_destroy, \
+			{"waits_bpf", #name "_bpf"}, \
+		{ \
+			{ \
+				"on_" #name "_wait", STACKS_OF_WAITS \
+			} \
+		} \
 	}
 
 RUNTIME_OBJECT(python)
+RUNTIME_OBJECT(python_waits)
 RUNTIME_OBJECT(v8)
+RUNTIME_OBJECT(v8_waits)
 RUNTIME_OBJECT(go)
 
-static const struct runtime_object objects[RUNTIME_KIND_COUNT] = {
-	[RUNTIME_PYTHON] = {python_open, python_object, python_destroy, python_program},
-	[RUNTIME_V8] = {v8_open, v8_object, v8_destroy, v8_program},
-	[RUNTIME_GO] = {go_open, go_object, go_destroy, go_program},
+static const struct runtime_object objects[RUNTIME_KIND_COUNT][RUNTIME_PART_COUNT] = {
+	[RUNTIME_PYTHON] = {SAMPLES_OBJECT(python), WAITS_OBJECT(python)},
+	[RUNTIME_V8] = {SAMPLES_OBJECT(v8), WAITS_OBJECT(v8)},
+	[RUNTIME_GO] = {SAMPLES_OBJECT(go)},
 };
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 		       struct bpf_object_skeleton **out)
 {
-	struct runtime_program *p = ctx;
+	struct runtime_skeleton *s = ctx;
 
-	p->skeleton = objects[p->kind].open(options);
-	if (!p->skeleton)
+	s->skeleton = s->object->open(options);
+	if (!s->skeleton)
 		return -errno;
-	*out = objects[p->kind].object(p->skeleton);
+	*out = s->object->object(s->skeleton);
 	return 0;
 }
 
 static void close_object(void *ctx)
 {
-	struct runtime_program *p = ctx;
+	struct runtime_skeleton *s = ctx;
 
-	objects[p->kind].destroy(steal(p->skeleton));
+	s->object->destroy(steal(s->skeleton));
 }
 
-static int enter(const struct runtime_program *p, struct programs *programs, bool of_tracepoints,
+/* Enters the programs of a loaded object as the runtime's. */
+static int enter(const struct runtime_skeleton *s, uint32_t kind, struct programs *programs,
 		 struct error *err)
 {
-	struct bpf_program *program = objects[p->kind].program(p->skeleton, of_tracepoints);
+	const struct bpf_object *loaded = *s->object->object(s->skeleton)->obj;
+	const struct runtime_entry *entry = s->object->entries;
+	const struct bpf_program *program;
+	int code = 0;
 
-	return programs_enter_runtime(programs, p->kind, bpf_program__fd(program), of_tracepoints,
-				      err);
+	for (size_t i = 0; i < ENTRIES_MAX && entry->program && !code; i++, entry++) {
+		program = bpf_object__find_program_by_name(loaded, entry->program);
+		code = programs_enter_runtime(programs, kind, bpf_program__fd(program),
+					      entry->stacks, err);
+	}
+	return code;
 }
 
-int runtime_program_load(struct runtime_program *program, uint32_t kind, struct programs *programs,
-			 struct error *err)
+int runtime_program_load(struct runtime_program *program, uint32_t kind, enum runtime_part part,
+			 struct programs *programs, struct error *err)
 {
-	const struct programs_part part = {
-		.open = open_object, .close = close_object, .ctx = program};
+	const struct runtime_object *object = &objects[kind][part];
+	struct runtime_skeleton *s = &program->parts[part];
+	const struct programs_part opened = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = s,
+		.partners = object->partners,
+	};
 	int code;
 
-	if (program->skeleton)
+	if (s->skeleton || s->has_failed || !object->open)
 		return 0;
-	program->kind = kind;
-	code = programs_add_late(programs, &part, err);
+	if (object->partners[0] && !programs_has(programs, object->partners[0]))
+		return 0;
+	s->object = object;
+	code = programs_add_late(programs, &opened, err);
 	if (!code)
-		code = enter(program, programs, false, err);
-	if (!code)
-		code = enter(program, programs, true, err);
-	program->has_failed = code != 0;
+		code = enter(s, kind, programs, err);
+	s->has_failed = code != 0;
 	return code;
 }
 
 struct go_label_counts runtime_program_go(const struct runtime_program *program)
 {
-	const struct go_bpf *go = program->skeleton;
+	const struct runtime_skeleton *samples = &program->parts[RUNTIME_SAMPLES];
+	const struct go_bpf *go = samples->skeleton;
 
-	if (!go || program->has_failed)
+	if (!go || samples->has_failed)
 		return (struct go_label_counts){0};
 	return (struct go_label_counts){
 		.samples = go->bss->go_samples,

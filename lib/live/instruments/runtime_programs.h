@@ -6,16 +6,28 @@
 #include "bpf/runtime_layout.h"
 #include "lib/live/bpf/programs.h"
 
-/* A runtime's program. A zeroed array of them, by enum runtime_kind, has none loaded. */
-struct runtime_program {
-	uint32_t kind;
-	void *skeleton; /* NULL: not loaded; `programs` closes it */
-	bool has_failed; /* it could not be loaded */
+/* Stacks, by what they belong to. Each kind has a BPF object of its own. */
+enum runtime_part {
+	RUNTIME_SAMPLES, /* ticks and events */
+	RUNTIME_WAITS,
+	RUNTIME_PART_COUNT,
 };
 
-/* Loads the program of `kind`, unless it is loaded. 0 or a negative errno. */
-int runtime_program_load(struct runtime_program *program, uint32_t kind, struct programs *programs,
-			 struct error *err);
+/* The programs of a runtime. A zeroed array of them, by enum runtime_kind, has none loaded. */
+struct runtime_program {
+	struct runtime_skeleton {
+		const struct runtime_object *object; /* NULL: never loaded */
+		void *skeleton; /* NULL: not loaded; `programs` closes it */
+		bool has_failed; /* it could not be loaded */
+	} parts[RUNTIME_PART_COUNT];
+};
+
+/*
+ * Loads the program of `kind` for such stacks, unless it is loaded, has failed, does not exist, or
+ * no such stacks are recorded. RUNTIME_SAMPLES comes first. 0 or a negative errno.
+ */
+int runtime_program_load(struct runtime_program *program, uint32_t kind, enum runtime_part part,
+			 struct programs *programs, struct error *err);
 
 /* Counts of Go's program. */
 struct go_label_counts {

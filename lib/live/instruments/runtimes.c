@@ -125,11 +125,34 @@ static bool find_layout(const struct runtimes *r, const struct runtime_layout *l
 	return false;
 }
 
+/* Loads what follows the runtime, as far as it is wanted. False: it cannot be followed. */
+static bool load_programs(struct runtimes *r, uint32_t kind)
+{
+	static const char *const texts[RUNTIME_PART_COUNT] = {
+		[RUNTIME_SAMPLES] = "no functions of %s in stacks: %s",
+		[RUNTIME_WAITS] = "no functions of %s in stacks of waits: %s",
+	};
+	struct runtime_program *program = &r->loaded[kind];
+
+	for (enum runtime_part part = 0; part < RUNTIME_PART_COUNT; part++) {
+		const char *text = kind == RUNTIME_GO ? "no labels of %s: %s" : texts[part];
+		struct error err = {0};
+
+		if (program->parts[RUNTIME_SAMPLES].has_failed)
+			return false;
+		if (runtime_program_load(program, kind, part, r->live->programs, &err)) {
+			_cleanup_free_ char *why = xasprintf(text, runtimes[kind]->name, err.text);
+
+			refuse(r, why);
+		}
+	}
+	return true;
+}
+
 static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *number)
 {
 	struct found_layout found = {.layout = *layout};
 	struct runtimes *r = ctx;
-	struct runtime_program *program = &r->loaded[layout->kind];
 	struct error err = {0};
 
 	if (find_layout(r, layout, number))
@@ -139,17 +162,8 @@ static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *n
 		r->more_layouts++;
 		return false;
 	}
-	if (program->has_failed)
+	if (!load_programs(r, layout->kind))
 		return false;
-	if (runtime_program_load(program, layout->kind, r->live->programs, &err)) {
-		_cleanup_free_ char *why = xasprintf(layout->kind == RUNTIME_GO
-							     ? "no labels of %s: %s"
-							     : "no functions of %s in stacks: %s",
-						     runtimes[layout->kind]->name, err.text);
-
-		refuse(r, why);
-		return false;
-	}
 	if (programs_set_layout(r->live->programs, *number, layout, &err)) {
 		refuse(r, err.text);
 		return false;
@@ -252,23 +266,30 @@ static void take(void *state, const struct rec *rec)
 
 _Static_assert(sizeof(struct runtime_counters) % sizeof(uint64_t) == 0, "all of it are counts");
 
+static void add_counters(struct runtime_counters *sum, const struct runtime_counters *more)
+{
+	const uint64_t *from = (const uint64_t *)more;
+	uint64_t *to = (uint64_t *)sum;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
 static void count(void *state, uint64_t time)
 {
 	struct runtimes *r = state;
 	const struct cpu_list *possible = &r->live->counters->possible;
 	struct runtime_counters *each = xcalloc(possible->count, sizeof(*each)), sum = {0};
-	uint64_t *to = (uint64_t *)&sum;
+	int code = r->layouts.count ? 0 : -ENOENT;
 
 	(void)time;
-	if (r->layouts.count && programs_read_runtime_counters(r->live->programs, each) == 0) {
-		for (uint32_t i = 0; i < possible->count; i++) {
-			const uint64_t *from = (const uint64_t *)&each[i];
-
-			for (size_t k = 0; k < sizeof(sum) / sizeof(*to); k++)
-				to[k] += from[k];
-		}
-		r->counters = sum;
+	for (uint32_t row = 0; row < RUNTIME_COUNTS && !code; row++) {
+		code = programs_read_runtime_counters(r->live->programs, row, each);
+		for (uint32_t i = 0; i < possible->count && !code; i++)
+			add_counters(&sum, &each[i]);
 	}
+	if (!code)
+		r->counters = sum;
 	free(each);
 }
 

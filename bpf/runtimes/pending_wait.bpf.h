@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sends the wait that a runtime's program has taken over. Include wait_scratch.bpf.h first. */
+#ifndef PROF_BPF_RUNTIMES_PENDING_WAIT_BPF_H
+#define PROF_BPF_RUNTIMES_PENDING_WAIT_BPF_H
+
+#include "bpf/runtimes/managed.bpf.h"
+#include "bpf/wait_send.bpf.h"
+
+/*
+ * Sends the current task's wait with the stack that was made of it, which has that many frames of
+ * the runtime. The caller's memory is short: this finds all by itself.
+ */
+__noinline int send_pending_wait(__u32 frames)
+{
+	struct wait_row *row = find_wait_row(bpf_get_current_task_btf());
+	struct switch_state *st = own_switch_state();
+	struct stack_scratch *s;
+	__u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (row && st && s)
+		send_wait(s, st, row, frames);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Adds Python's frames to the stack of a sample. In order: find the thread's state, walk its chain
+ * of frames, put them among the native ones, send.
+ *
+ * Each call of the interpreter's loop leaves something in its C frame: until 3.10 a cframe for each
+ * Python frame, in 3.11 one for the group of frames that the call runs, from 3.12 on a frame
+ * without code at the outer end of the group. Its address tells the C frame, whatever the
+ * compiler has made of the interpreter's code.
+ */
+#ifndef PROF_BPF_RUNTIMES_PYTHON_STACK_BPF_H
+#define PROF_BPF_RUNTIMES_PYTHON_STACK_BPF_H
+
+#include "bpf/runtimes/merge.bpf.h"
+#include "bpf/runtimes/python_count.bpf.h"
+
+/*
+ * May native frames further out be those of another chain that has been switched away? The chains
+ * of several interpreters lie on the stack one inside the other.
+ */
+static __always_inline bool may_be_switched(struct python_walk *w)
+{
+	const struct python_thread *thread = python_known_thread(w);
+
+	return w->layout.place != PYTHON_PLACE_COUNT && !w->torn && thread &&
+	       !thread->has_interpreters;
+}
+
+static __always_inline void place_frames(struct stack_scratch *s, struct runtime_scratch *notes,
+					 struct managed_scratch *m, struct python_walk *w,
+					 struct runtime_counters *count)
+{
+	if (w->layout.place == PYTHON_PLACE_COUNT)
+		place_by_count(s, notes, m, w);
+	if (s->stack_flags & STACK_UNKNOWN) {
+		s->managed_count = m->count;
+		count->copied += m->count > 0;
+		return;
+	}
+	if (w->torn == 1)
+		count->torn++;
+	else if (w->torn)
+		count->cut++;
+	m->process = may_be_switched(w) ? w->process : 0;
+	if (m->count && merge_frames(s, notes, m))
+		count->unplaced++;
+	else if (m->count && !w->torn)
+		count->whole++;
+	count->switched += m->count && m->is_foreign;
+}
+
+/* Returns where the innermost C frame ends on the stack; 0: unknown. */
+static __always_inline __u64 leaf_end(const struct stack_scratch *s,
+				      const struct runtime_scratch *notes)
+{
+	__u32 last = s->sample_flags & SAMPLE_LEAF_KERNEL ? 1 : 0;
+
+	return s->user_depth > last ? notes->sps[last] & ~1ull : 0;
+}
+
+static __always_inline bool python_begin(struct stack_scratch *s,
+					 const struct runtime_scratch *notes, struct python_walk *w,
+					 struct task_struct *task)
+{
+	__u32 number = s->space.layout;
+	struct tracked_process *process = find_current(task);
+	struct runtime_layout *layout = bpf_map_lookup_elem(&runtime_layouts, &number);
+
+	if (!layout || layout->kind != RUNTIME_PYTHON || !process)
+		return false;
+	w->layout = layout->python;
+	w->layout_number = number;
+	w->bias = s->space.runtime_bias;
+	w->process =
+		mix_bits(process->start + mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
+	w->thread_pointer = current_thread_pointer();
+	w->tid = task->pid;
+	w->leaf_end = leaf_end(s, notes);
+	w->execs = s->space.execs;
+	w->file = w->file_hash = 0;
+	return true;
+}
+
+/*
+ * Adds the current thread's frames to the stack in s. Returns how many. `like`:
+ * the header of its sample.
+ */
+static __always_inline __u32 python_add_frames(struct stack_scratch *s,
+					       struct runtime_scratch *notes,
+					       const struct rec *like)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct runtime_counters *count = own_runtime_counters();
+	struct managed_scratch *m = own_managed_scratch();
+	struct python_walk *w = own_python_walk();
+
+	if (!m || !w || !count)
+		return 0;
+	count->samples++;
+	if (!python_begin(s, notes, w, task))
+		return 0;
+	m->like = *like;
+	python_capture(m, w, count);
+	place_frames(s, notes, m, w, count);
+	m->foreign_sp = 0;
+	return m->count;
+}
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Adds Python's frames to the stack of a wait that begins, and sends it: the end of on_switch, with
+ * the same restrictions (bpf/probes/waits.bpf.c). It uses the maps of the waits' object, and those
+ * in which python.bpf.c remembers functions and threads.
+ */
+#include "bpf/wait_scratch.bpf.h"
+
+#include "bpf/runtimes/python_stack.bpf.h"
+#include "bpf/runtimes/pending_wait.bpf.h"
+
+SEC("tp_btf/sched_switch")
+int on_python_wait(void *ctx)
+{
+	struct runtime_scratch *notes = own_runtime_scratch();
+	struct switch_state *st = own_switch_state();
+	struct stack_scratch *s;
+	__u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (s && notes && st)
+		send_pending_wait(python_add_frames(s, notes, &st->wait.sample.rec));
+	return 0;
+}

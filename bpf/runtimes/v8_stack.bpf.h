@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Adds the functions of JavaScript to a stack. V8 makes code that keeps a frame
+ * pointer, so the walker knows the frame of each call, and the frame itself tells whose it is: two
+ * slots below the frame pointer is the function, unless the slot above that says that the frame is
+ * of another type. A function takes the place of the native frame that runs it: its own machine
+ * code, or the interpreter's.
+ */
+#ifndef PROF_BPF_RUNTIMES_V8_STACK_BPF_H
+#define PROF_BPF_RUNTIMES_V8_STACK_BPF_H
+
+#include "bpf/runtimes/merge.bpf.h"
+#include "bpf/runtimes/v8_sight.bpf.h"
+
+struct v8_loop {
+	struct stack_scratch *s;
+	struct runtime_scratch *notes;
+	struct managed_scratch *m;
+	struct v8_walk *w;
+};
+
+/*
+ * Finds how the frame's code was made. `sp`: where the frame ends by now. The interpreter and
+ * baseline code keep the bytecode in the frame, the former with its place in it.
+ */
+static __always_inline void v8_find_tier(struct v8_walk *w, __u64 fp, __u64 sp)
+{
+	__u64 words[2];
+
+	w->tier = V8_TIER_UNKNOWN;
+	w->bytecode = w->bytecode_size = 0;
+	if (sp > fp + V8_FRAME_OFFSET || !v8_is_reference(w->frame[1]) ||
+	    !v8_read(w->frame[1], 0, words, sizeof(words)) || !v8_is(w, words[0], V8_BYTECODE))
+		return;
+	w->bytecode = w->frame[1];
+	w->bytecode_size = words[1] >> 32;
+	w->tier = v8_is_small(w->frame[0]) ? V8_TIER_INTERPRETED : V8_TIER_BASELINE;
+}
+
+/* Finds the script of the function that was read. False: it is none that can be told. */
+static __always_inline bool v8_find_script(struct v8_walk *w)
+{
+	__u64 builtin = v8_shared_word(w, w->layout.shared_builtin);
+
+	w->script = 0;
+	if (v8_is_small(builtin) && (__s64)builtin >= 0) {
+		w->script_id = builtin | 1ull << 63;
+		w->tier = V8_TIER_BUILTIN;
+		return w->layout.names_builtins;
+	}
+	w->script = v8_shared_word(w, w->layout.shared_script);
+	if (v8_is_reference(w->script) &&
+	    v8_read(w->script, w->layout.script_id, &w->script_id, sizeof(w->script_id)) &&
+	    v8_is_small(w->script_id))
+		return true;
+	w->torn = 1;
+	return false;
+}
+
+/* Reads the frame of a function. False: the frame is another one. */
+static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
+{
+	__u64 function, shared;
+
+	/* A function that has just begun has not made its frame yet. */
+	if (sp > fp + V8_FRAME_FUNCTION ||
+	    bpf_probe_read_user(w->frame, sizeof(w->frame), (const void *)(fp + V8_FRAME_OFFSET)))
+		return false;
+	function = w->frame[3];
+	if (!v8_is_reference(w->frame[4]) || !v8_is_reference(function))
+		return false;
+	if (!v8_read(function, w->layout.function_shared, &shared, sizeof(shared)) ||
+	    !v8_is_reference(shared) || !v8_read(shared, 0, w->shared, V8_SHARED_MAX) ||
+	    !v8_is(w, w->shared[0], V8_SHARED)) {
+		w->torn = 1;
+		return false;
+	}
+	v8_find_tier(w, fp, sp);
+	return v8_find_script(w);
+}
+
+/* Looks at the native frame inside frame `i` of those behind the leaf. */
+__noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *notes,
+			     struct managed_scratch *m, struct v8_walk *w, __u32 i)
+{
+	__u32 at, inner = i - 1;
+	__u64 end, sp, fp, position;
+
+	if (!s || !notes || !m || !w || i >= USER_DEPTH_MAX)
+		return 0;
+	end = notes->sps[i];
+	/* The callee of the frame, or nobody yet. */
+	barrier_var(inner);
+	sp = inner < USER_DEPTH_MAX ? notes->sps[inner] & ~1ull : s->top_sp;
+	/* There is no user frame inside the first one if the leaf is in the kernel. */
+	if (!(end & 1) || (!i && s->sample_flags & SAMPLE_LEAF_KERNEL))
+		return 1;
+	fp = (end & ~1ull) - 16;
+	at = s->kernel_depth + inner;
+	barrier_var(at);
+	/* A return address may be that of the next function. */
+	w->pc = i && at < DEPTH_MAX ? s->words[HEADER_WORDS + at] - 1 : s->leaf;
+	if (!v8_read_frame(w, fp, sp))
+		return 1;
+	/* Not called by v8_position(): older kernels limit the stack of all calls together. */
+	w->code = 0;
+	if (w->tier == V8_TIER_UNKNOWN)
+		v8_find_compiler(w, mix_bits(v8_identity(w) ^ w->process));
+	position = v8_position(w, &m->like);
+	at = m->count;
+	if (at >= MANAGED_MAX) {
+		w->torn = 2;
+		return 0;
+	}
+	m->frames[at].position = position;
+	m->frames[at].place = fp;
+	m->count = at + 1;
+	return 1;
+}
+
+static long take_frame(__u32 i, void *ctx)
+{
+	struct v8_loop *loop = ctx;
+	int more = v8_take_frame(loop->s, loop->notes, loop->m, loop->w, i);
+
+	/* As in unwind_turn(). */
+	barrier_var(more);
+	return more ? 0 : 1;
+}
+
+static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_scratch *notes,
+				       struct managed_scratch *m, struct v8_walk *w,
+				       struct runtime_counters *count)
+{
+	struct v8_loop loop = {.s = s, .notes = notes, .m = m, .w = w};
+
+	m->count = m->group = 0;
+	m->process = 0; /* each frame has a place of its own */
+	w->torn = w->searches = 0;
+	/* Only frames that the walk has reached can be told; a copy is walked elsewhere. */
+	if (s->stack_flags & STACK_UNKNOWN) {
+		s->managed_count = 0;
+		count->copied++;
+		return;
+	}
+	bpf_loop(s->user_depth, take_frame, &loop, 0);
+	m->is_cut = w->torn == 2;
+	if (w->torn == 1)
+		count->torn++;
+	else if (w->torn)
+		count->cut++;
+	if (!m->count)
+		count->idle += !w->torn;
+	else if (merge_frames(s, notes, m))
+		count->unplaced++;
+	else if (!w->torn)
+		count->whole++;
+}
+
+/* A global function, because its caller's memory is short. */
+__noinline bool v8_begin(struct stack_scratch *s, struct v8_walk *w)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct tracked_process *process = find_current(task);
+	struct runtime_layout *layout;
+	__u32 number;
+	__u64 key;
+
+	if (!s || !w)
+		return false;
+	number = s->space.layout;
+	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
+	if (!layout || layout->kind != RUNTIME_V8 || !process)
+		return false;
+	w->layout = layout->v8;
+	w->layout_number = number;
+	w->tid = task->pid;
+	key = mix_bits(process->start + mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
+	if (w->process != key) {
+		__builtin_memset(w->maps, 0, sizeof(w->maps));
+		w->stream_map = 0;
+	}
+	w->process = key;
+	return true;
+}
+
+/*
+ * Adds the current thread's functions to the stack in s. Returns how many. `like`:
+ * the header of its sample.
+ */
+static __always_inline __u32 v8_add_frames(struct stack_scratch *s, struct runtime_scratch *notes,
+					   const struct rec *like)
+{
+	struct runtime_counters *count = own_runtime_counters();
+	struct managed_scratch *m = own_managed_scratch();
+	struct v8_walk *w = own_v8_walk();
+
+	if (!m || !w || !count)
+		return 0;
+	count->samples++;
+	if (!v8_begin(s, w))
+		return 0;
+	m->like = *like;
+	v8_capture(s, notes, m, w, count);
+	return m->count;
+}
+
+#endif

@@ -155,8 +155,8 @@ struct switch_state {
 #define MANAGED_MAX 1024
 #endif
 
-/* Rows of struct runtime_counters: of samples and events, and of waits. */
-#define RUNTIME_COUNTS 2
+/* Rows of struct runtime_counters: of samples and events, of waits, and of visited sleepers. */
+#define RUNTIME_COUNTS 3
 
 /* One per CPU, of samples of processes with a runtime. */
 struct runtime_counters {

@@ -78,7 +78,9 @@ static __always_inline struct runtime_scratch *own_runtime_scratch(void)
 
 static __always_inline struct runtime_counters *own_runtime_counters(void)
 {
-#ifdef HAS_OWN_RUNTIME_SCRATCH
+#ifdef RUNTIME_COUNTS_ROW
+	__u32 row = RUNTIME_COUNTS_ROW;
+#elif defined(HAS_OWN_RUNTIME_SCRATCH)
 	__u32 row = 1;
 #else
 	__u32 row = 0;

@@ -21,13 +21,11 @@ extern const volatile struct bpf_config config;
 #endif
 
 /*
- * Returns the address that the current task's thread-local variables are relative to. arm64's
- * kernel reads it when the task leaves the CPU: 0 until it has for the first time since its exec.
+ * Returns the address that the task's thread-local variables are relative to. arm64's kernel reads
+ * it when the task leaves the CPU: 0 until it has for the first time since its exec.
  */
-static __always_inline __u64 current_thread_pointer(void)
+static __always_inline __u64 thread_pointer_of(struct task_struct *task)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-
 #if IS_ARM64
 	return BPF_CORE_READ(task, thread.uw.tp_value);
 #else
@@ -42,7 +40,7 @@ static __always_inline __u64 current_thread_pointer(void)
 #define walk_is_arm64(frame) IS_ARM64
 #define walk_pc_mask(frame) (IS_ARM64 ? config.user_pc_mask : ~0ull)
 /* Only Go looks there, and on arm64 it has a register instead. */
-#define walk_thread_pointer(frame) (IS_ARM64 ? 0 : current_thread_pointer())
+#define walk_thread_pointer(frame) (IS_ARM64 ? 0 : thread_pointer_of(bpf_get_current_task_btf()))
 #include "bpf/walk.h"
 
 #define DEPTH_MAX (KERNEL_DEPTH_MAX + USER_DEPTH_MAX)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sends a wait that begins, with its stack. Include wait_scratch.bpf.h first. */
+/* Sends a wait that begins, with its stack. Include own_scratch.bpf.h first. */
 #ifndef PROF_BPF_WAIT_SEND_BPF_H
 #define PROF_BPF_WAIT_SEND_BPF_H
 

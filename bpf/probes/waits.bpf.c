@@ -4,7 +4,7 @@
  * comes. Interrupts are disabled then, and the run queue is locked; only a hardware counter's tick
  * (an NMI) can come in between.
  */
-#include "bpf/wait_scratch.bpf.h"
+#include "bpf/own_scratch.bpf.h"
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/emit.bpf.h"

@@ -96,7 +96,7 @@ static __always_inline bool read_user(void *to, __u32 size, __u64 from)
 /* Finds the goroutine of the thread: 0 if it runs none, or nothing that is consistent. */
 static __always_inline __u64 find_goroutine(struct stack_scratch *s, struct go_walk *w)
 {
-	__u64 g = 0, m, current, own_m, thread = current_thread_pointer();
+	__u64 g = 0, m, current, own_m, thread = thread_pointer_of(bpf_get_current_task_btf());
 	__u32 reg = w->layout.g_reg & (WALK_OTHER_REGS - 1);
 
 	if (!w->layout.tls)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sends the wait that a runtime's program has taken over. Include wait_scratch.bpf.h first. */
+/* Sends the wait that a runtime's program has taken over. Include own_scratch.bpf.h first. */
 #ifndef PROF_BPF_RUNTIMES_PENDING_WAIT_BPF_H
 #define PROF_BPF_RUNTIMES_PENDING_WAIT_BPF_H
 

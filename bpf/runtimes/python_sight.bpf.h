@@ -113,7 +113,7 @@ static __always_inline __u32 python_parent(const struct python_walk *w)
 	struct task_struct *task = bpf_get_current_task_btf(), *parent;
 	__u32 pid, tid;
 
-	if (w->execs)
+	if (w->execs || (__u32)task->pid != w->tid)
 		return 0;
 	parent = BPF_CORE_READ(task, real_parent);
 	task_pids(parent, copy_ids(parent), &pid, &tid);

@@ -60,10 +60,10 @@ static __always_inline __u64 leaf_end(const struct stack_scratch *s,
 
 static __always_inline bool python_begin(struct stack_scratch *s,
 					 const struct runtime_scratch *notes, struct python_walk *w,
-					 struct task_struct *task)
+					 struct task_struct *task,
+					 const struct tracked_process *process)
 {
 	__u32 number = s->space.layout;
-	struct tracked_process *process = find_current(task);
 	struct runtime_layout *layout = bpf_map_lookup_elem(&runtime_layouts, &number);
 
 	if (!layout || layout->kind != RUNTIME_PYTHON || !process)
@@ -73,7 +73,7 @@ static __always_inline bool python_begin(struct stack_scratch *s,
 	w->bias = s->space.runtime_bias;
 	w->process =
 		mix_bits(process->start + mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
-	w->thread_pointer = current_thread_pointer();
+	w->thread_pointer = thread_pointer_of(task);
 	w->tid = task->pid;
 	w->leaf_end = leaf_end(s, notes);
 	w->execs = s->space.execs;
@@ -82,14 +82,15 @@ static __always_inline bool python_begin(struct stack_scratch *s,
 }
 
 /*
- * Adds the current thread's frames to the stack in s. Returns how many. `like`:
- * the header of its sample.
+ * Adds the frames of a thread to the stack in s. Returns how many. `process` is the filter's entry
+ * or NULL, `like` the header of the sample.
  */
-static __always_inline __u32 python_add_frames(struct stack_scratch *s,
-					       struct runtime_scratch *notes,
-					       const struct rec *like)
+static __always_inline __u32 python_add_frames_of(struct task_struct *task,
+						  const struct tracked_process *process,
+						  struct stack_scratch *s,
+						  struct runtime_scratch *notes,
+						  const struct rec *like)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct runtime_counters *count = own_runtime_counters();
 	struct managed_scratch *m = own_managed_scratch();
 	struct python_walk *w = own_python_walk();
@@ -97,13 +98,23 @@ static __always_inline __u32 python_add_frames(struct stack_scratch *s,
 	if (!m || !w || !count)
 		return 0;
 	count->samples++;
-	if (!python_begin(s, notes, w, task))
+	if (!python_begin(s, notes, w, task, process))
 		return 0;
 	m->like = *like;
 	python_capture(m, w, count);
 	place_frames(s, notes, m, w, count);
 	m->foreign_sp = 0;
 	return m->count;
+}
+
+/* python_add_frames_of() the current thread. */
+static __always_inline __u32 python_add_frames(struct stack_scratch *s,
+					       struct runtime_scratch *notes,
+					       const struct rec *like)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return python_add_frames_of(task, find_current(task), s, notes, like);
 }
 
 #endif

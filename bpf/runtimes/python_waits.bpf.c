@@ -4,7 +4,7 @@
  * the same restrictions (bpf/probes/waits.bpf.c). It uses the maps of the waits' object, and those
  * in which python.bpf.c remembers functions and threads.
  */
-#include "bpf/wait_scratch.bpf.h"
+#include "bpf/own_scratch.bpf.h"
 
 #include "bpf/runtimes/python_stack.bpf.h"
 #include "bpf/runtimes/pending_wait.bpf.h"

@@ -4,7 +4,7 @@
  * on_switch, with the same restrictions (bpf/probes/waits.bpf.c). It uses the maps of the waits'
  * object, and the one in which v8.bpf.c remembers functions.
  */
-#include "bpf/wait_scratch.bpf.h"
+#include "bpf/own_scratch.bpf.h"
 
 #include "bpf/runtimes/v8_stack.bpf.h"
 #include "bpf/runtimes/pending_wait.bpf.h"

@@ -50,6 +50,28 @@ expect(waited_ms(None, "second_thread", thread("second")), "second")
 CODE
 kill -KILL "$deadlock"
 
+# Kernels without that function do not let a program read the memory of another process step by step.
+functions=0
+! grep -q ' bpf_task_from_pid$' /proc/kallsyms || functions=1
+# Not a script that starts it.
+python=$(python3 -c 'import sys; print(sys.executable)')
+start_ready "$python" "$root/tests/workloads/python/deadlock.py"
+begin python attach --off-cpu=2000 -p "$started" -d 1
+finish python 0
+judge "dead-locked threads of Python: their functions" python.json.gz "$functions" <<'CODE'
+chains = {}
+for t, _, weight, frames in waits():
+    chain = tuple(f["name"] for f in frames if f["category"] == "Python")
+    chains[t["tid"]] = chains.get(t["tid"], set()) | {chain[-2:]}
+    expect(weight > 0, weight)
+wanted = [("first_thread", "lock_second"), ("second_thread", "lock_first"), ("<module>", "watching")]
+if args[0] == "1":
+    expect(sorted(chain for found in chains.values() for chain in found) == sorted(wanted), chains)
+else:
+    expect(all(found == {()} for found in chains.values()), chains)
+CODE
+kill -KILL "$started"
+
 start_ready "$workloads/faulting"
 begin faulting attach --off-cpu=2000 -p "$started" -d 0.2
 finish faulting 0

@@ -83,6 +83,7 @@ int programs_load(struct programs **out, const struct programs_options *options,
 	struct programs *p = xcalloc(1, sizeof(*p));
 	int code;
 
+	pthread_mutex_init(&p->parts_lock, NULL);
 	p->rings_fd = p->shards_fd = p->types_fd = -1;
 	p->ring_bytes = options->ring_bytes;
 	p->on_record = on_record;
@@ -113,6 +114,7 @@ void programs_free(struct programs *p)
 		munmap(p->rules, RULES_SIZE);
 	programs_free_objects(p);
 	programs_free_maps(p);
+	pthread_mutex_destroy(&p->parts_lock);
 	free(p);
 }
 
@@ -269,22 +271,26 @@ int programs_read_counters(struct programs *p, struct bpf_counters *counters)
 	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.counters), &zero, counters);
 }
 
-const struct bpf_object *programs_find_object(const struct programs *p, const char *name)
+const struct bpf_object *programs_find_object(struct programs *p, const char *name)
 {
+	const struct bpf_object *found = NULL;
+
+	pthread_mutex_lock(&p->parts_lock);
 	vec_for_each(&p->parts, const struct open_part *, row) {
 		if (strcmp(bpf_object__name(*row->skeleton->obj), name) == 0)
-			return *row->skeleton->obj;
+			found = *row->skeleton->obj;
 	}
-	return NULL;
+	pthread_mutex_unlock(&p->parts_lock);
+	return found;
 }
 
-bool programs_has(const struct programs *p, const char *name)
+bool programs_has(struct programs *p, const char *name)
 {
 	return programs_find_object(p, name) != NULL;
 }
 
 /* Returns the map of such programs; NULL: the object that has it is not loaded. */
-static const struct bpf_map *runtime_map(const struct programs *p, enum runtime_stacks stacks)
+static const struct bpf_map *runtime_map(struct programs *p, enum runtime_stacks stacks)
 {
 	const struct bpf_object *waits;
 

@@ -76,10 +76,13 @@ void programs_leave_out(struct programs_options *options, const char *name);
 int programs_load(struct programs **out, const struct programs_options *options,
 		  ring_record_fn *on_record, void *ctx, struct error *err);
 void programs_free(struct programs *p);
-/* Opens and loads one more object, while recording. It has no iterators, and is not attached. */
+/*
+ * Opens and loads one more object, while recording, on any thread. It is not attached, and has only
+ * iterators of kinds that the other parts have.
+ */
 int programs_add_late(struct programs *p, const struct programs_part *part, struct error *err);
 /* Is the object loaded? By the name of its skeleton. */
-bool programs_has(const struct programs *p, const char *name);
+bool programs_has(struct programs *p, const char *name);
 
 /* Stacks that a runtime's programs finish, by what they belong to. */
 enum runtime_stacks {

@@ -28,7 +28,9 @@ struct part_loader {
 struct programs {
 	struct prof_bpf *skeleton;
 	struct running_bpf *running; /* NULL: no scan for running tasks */
-	VEC(struct open_part) parts; /* the objects after the first, `running` included */
+	/* The objects after the first, `running` included; late ones come on any thread. */
+	VEC(struct open_part) parts;
+	pthread_mutex_t parts_lock;
 	/* Targets of programs in certain sections, and libbpf's handlers of these sections; 0:
 	 * none. */
 	struct attach_point points[PROGRAMS_HANDLERS];
@@ -72,6 +74,6 @@ int programs_load_objects(struct programs *p, const struct programs_options *opt
 			  struct error *err);
 void programs_free_objects(struct programs *p);
 /* Returns the object of a part by its name, NULL if there is none. */
-const struct bpf_object *programs_find_object(const struct programs *p, const char *name);
+const struct bpf_object *programs_find_object(struct programs *p, const char *name);
 
 #endif

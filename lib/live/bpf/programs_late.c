@@ -14,7 +14,7 @@
 #include "lib/live/bpf/shared_maps.h"
 #include "prof.skel.h"
 
-static int share_with_partners(const struct programs *p, struct bpf_object *object,
+static int share_with_partners(struct programs *p, struct bpf_object *object,
 			       const char *const *partners)
 {
 	int code = share_maps(object, p->skeleton->obj);
@@ -73,9 +73,12 @@ int programs_add_late(struct programs *p, const struct programs_part *part, stru
 		log_info("%s; again with all types of the kernel", first.text);
 		code = add_late(p, part, -1, &row.skeleton, err);
 	}
-	if (code)
+	if (code) {
 		part->close(part->ctx);
-	else
-		vec_push(&p->parts, row);
-	return code;
+		return code;
+	}
+	pthread_mutex_lock(&p->parts_lock);
+	vec_push(&p->parts, row);
+	pthread_mutex_unlock(&p->parts_lock);
+	return 0;
 }

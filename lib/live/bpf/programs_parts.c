@@ -69,11 +69,15 @@ int programs_watch_first(struct programs *p)
 
 int programs_load_late(struct programs *p, const void *part_ctx)
 {
+	struct open_part found = {0};
+
+	pthread_mutex_lock(&p->parts_lock);
 	vec_for_each(&p->parts, const struct open_part *, row) {
-		if (row->part.is_late && row->part.ctx == part_ctx)
-			return load_part(p, row);
+		if (row->part.is_late && row->part.ctx == part_ctx && !found.skeleton)
+			found = *row;
 	}
-	return -ENOENT;
+	pthread_mutex_unlock(&p->parts_lock);
+	return found.skeleton ? load_part(p, &found) : -ENOENT;
 }
 
 bool programs_have_unsampled_waits(const struct programs *p)

@@ -412,7 +412,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 		return;
 	report_stats(r, strbuf_text(&versions), report);
 	report_line(report, "%s: %.2f %% of stacks have all their functions, %" PRIu64 " named",
-		    strbuf_text(&versions), percent(c->whole, with_frames),
+		    strbuf_text(&versions), with_frames ? percent(c->whole, with_frames) : 100,
 		    r->functions - r->nameless);
 	if (c->switched)
 		report_line(report,

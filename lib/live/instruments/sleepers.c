@@ -14,11 +14,13 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/visitor.h"
 #include "lib/live/instrument.h"
 #include "lib/live/recorder.h"
 #include "lib/live/tracker.h"
+#include "python_sleepers.skel.h"
 #include "sleepers.skel.h"
 
 /* Limit for the last pass: a visit may wait for memory of its process, even forever. */
@@ -31,14 +33,36 @@ struct sleepers {
 	struct live *live;
 	bool is_on; /* waits are recorded */
 	struct sleepers_bpf *skeleton;
+	struct python_sleepers_bpf
+		*python; /* NULL: no thread that runs Python was due, or refused */
 	struct visitor *visitor; /* NULL: recording has not begun */
 	bool may_sleep_already; /* some of the threads that are recorded */
 	bool is_stuck; /* a visit has not returned: its thread goes on using all this */
 	/* Written by the visitor's thread. */
 	bool is_loaded;
+	bool has_python; /* visits are made by the program for Python */
 	uint64_t passes, search_ns;
 	int code; /* of the last pass that failed */
 };
+
+/* The program that visits, and its variables. */
+struct visits {
+	const struct bpf_program *program;
+	volatile bool *is_final, *lacks_room;
+};
+
+#define VISITS(s, name) \
+	(struct visits) \
+	{ \
+		.program = (s)->progs.name, .is_final = &(s)->bss->sleepers_final, \
+		.lacks_room = &(s)->bss->sleepers_lack_room, \
+	}
+
+static struct visits visits_of(const struct sleepers *s)
+{
+	return s->has_python ? VISITS(s->python, visit_python_sleepers)
+			     : VISITS(s->skeleton, visit_sleepers);
+}
 
 static void *create(struct live *live, const void *settings)
 {
@@ -68,6 +92,50 @@ static void close_object(void *ctx)
 	s->is_stuck |= !visitor_free(steal(s->visitor), LAST_PASS_NS);
 	if (!s->is_stuck)
 		sleepers_bpf__destroy(steal(s->skeleton));
+}
+
+static int open_python(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct sleepers *s = ctx;
+
+	s->python = python_sleepers_bpf__open_opts(options);
+	if (!s->python)
+		return -errno;
+	*out = s->python->skeleton;
+	return 0;
+}
+
+/* In the visitor's thread if it cannot be loaded. */
+static void close_python(void *ctx)
+{
+	struct sleepers *s = ctx;
+
+	if (s->has_python)
+		s->is_stuck |= !visitor_free(steal(s->visitor), LAST_PASS_NS);
+	if (!s->is_stuck)
+		python_sleepers_bpf__destroy(steal(s->python));
+}
+
+/* Loads the program that a thread is due for. Without it, the other visits that thread. */
+static void load_python(struct sleepers *s)
+{
+	static const char *const partners[] = {"python_bpf", NULL};
+	const struct programs_part part = {
+		.open = open_python,
+		.close = close_python,
+		.ctx = s,
+		.partners = partners,
+	};
+	struct error err = {0};
+
+	if (programs_add_late(s->live->programs, &part, &err)) {
+		log_info("no functions of Python in stacks of sleeping threads: %s", err.text);
+		s->skeleton->bss->sleepers_is_alone = true;
+		return;
+	}
+	s->python->bss->sleepers_since = s->skeleton->bss->sleepers_since;
+	s->has_python = true;
 }
 
 static void destroy(void *state)
@@ -120,8 +188,7 @@ static int open_iterator(const struct sleepers *s, uint32_t pid)
 		options.iter_info = &info;
 		options.iter_info_len = sizeof(info);
 	}
-	link = bpf_link_create(bpf_program__fd(s->skeleton->progs.visit_sleepers), 0,
-			       BPF_TRACE_ITER, &options);
+	link = bpf_link_create(bpf_program__fd(visits_of(s).program), 0, BPF_TRACE_ITER, &options);
 	if (link < 0)
 		return -errno;
 	fd = bpf_iter_create(link);
@@ -131,7 +198,7 @@ static int open_iterator(const struct sleepers *s, uint32_t pid)
 /* Visits the threads of a process that are due; 0: those of the machine. */
 static int search(const struct sleepers *s, uint32_t pid)
 {
-	const volatile struct sleepers_bpf__bss *shared = s->skeleton->bss;
+	const struct visits visits = visits_of(s);
 	uint64_t end = clock_monotonic_ns() + LAST_PASS_NS;
 	_cleanup_close_ int fd = open_iterator(s, pid);
 	char nothing;
@@ -142,9 +209,9 @@ static int search(const struct sleepers *s, uint32_t pid)
 		/* EAGAIN also comes after very many threads. */
 		if (errno != EAGAIN && errno != EINTR)
 			return -errno;
-		if (!shared->sleepers_lack_room)
+		if (!*visits.lacks_room)
 			continue;
-		if (shared->sleepers_final && clock_monotonic_ns() >= end)
+		if (*visits.is_final && clock_monotonic_ns() >= end)
 			return -ETIME;
 		poll(NULL, 0, ROOM_MS);
 	}
@@ -175,17 +242,11 @@ static bool is_ready(struct sleepers *s, bool is_last)
 	return s->is_loaded;
 }
 
-static struct pass_cost pass(void *ctx, const uint32_t *pids, size_t count, bool is_last)
+static int search_all(const struct sleepers *s, const uint32_t *pids, size_t count, bool is_last)
 {
-	struct sleepers *s = ctx;
-	volatile struct sleepers_bpf__bss *shared = s->skeleton->bss;
-	uint64_t cpu_ns, visit_ns = shared->sleepers_ns;
 	int code = 0;
 
-	if (!may_be_due(s) || !is_ready(s, is_last))
-		return (struct pass_cost){0};
-	cpu_ns = clock_thread_cpu_ns();
-	shared->sleepers_final = is_last;
+	*visits_of(s).is_final = is_last;
 	if (!count)
 		code = search(s, 0);
 	for (size_t i = 0; i < count; i++) {
@@ -193,8 +254,36 @@ static struct pass_cost pass(void *ctx, const uint32_t *pids, size_t count, bool
 
 		code = result ? result : code;
 	}
+	return code;
+}
+
+/* Returns ns of all visits. */
+static uint64_t time_of_visits(const struct sleepers *s)
+{
+	return s->skeleton->bss->sleepers_ns + (s->has_python ? s->python->bss->sleepers_ns : 0);
+}
+
+static struct pass_cost pass(void *ctx, const uint32_t *pids, size_t count, bool is_last)
+{
+	struct sleepers *s = ctx;
+	const volatile struct sleepers_bpf__bss *shared = s->skeleton->bss;
+	uint64_t cpu_ns, visit_ns = time_of_visits(s);
+	int code;
+
+	if (!may_be_due(s) || !is_ready(s, is_last))
+		return (struct pass_cost){0};
+	cpu_ns = clock_thread_cpu_ns();
+	code = search_all(s, pids, count, is_last);
+	if (shared->sleepers_wants_python && !shared->sleepers_is_alone && !s->has_python &&
+	    !s->is_stuck) {
+		uint64_t begin_ns = clock_thread_cpu_ns();
+
+		load_python(s);
+		cpu_ns += clock_thread_cpu_ns() - begin_ns; /* not part of the search */
+		code = search_all(s, pids, count, is_last);
+	}
 	s->code = code ? code : s->code;
-	visit_ns = shared->sleepers_ns - visit_ns;
+	visit_ns = time_of_visits(s) - visit_ns;
 	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	s->passes++;
 	s->search_ns += cpu_ns > visit_ns ? cpu_ns - visit_ns : 0;
@@ -264,9 +353,13 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	(void)tally;
 	if (!s->is_on || !s->skeleton)
 		return;
-	report_integer(r, "waits_lost", "sleepers_visited", s->skeleton->bss->sleepers_visited);
-	report_integer(r, NULL, "sleepers_awake", s->skeleton->bss->sleepers_awake);
-	report_ms(r, NULL, "sleepers_visits_ms", s->skeleton->bss->sleepers_ns);
+	report_integer(r, "waits_lost", "sleepers_visited",
+		       s->skeleton->bss->sleepers_visited +
+			       (s->has_python ? s->python->bss->sleepers_visited : 0));
+	report_integer(r, NULL, "sleepers_awake",
+		       s->skeleton->bss->sleepers_awake +
+			       (s->has_python ? s->python->bss->sleepers_awake : 0));
+	report_ms(r, NULL, "sleepers_visits_ms", time_of_visits(s));
 	report_integer(r, NULL, "sleepers_passes", s->passes);
 	report_ms(r, NULL, "sleepers_search_ms", s->search_ns);
 	if (s->is_stuck)

@@ -315,6 +315,7 @@ static void publish(struct unwinder *u, struct live_process *process, uint64_t n
 	uint32_t words;
 
 	describe(u, space, now);
+	value.is_pending = space->is_pending;
 	if (space->mappings && !u->scratch.is_32bit)
 		runtime_files_describe(&u->runtimes, &u->tables.modules, space->mappings, &value);
 	value.count = (uint32_t)u->scratch.mappings.rows.count;

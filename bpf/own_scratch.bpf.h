@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Names the memory of programs that others can interrupt, with runtimes: it is not the sampler's.
+ * Include this first. Objects do not share these maps unless user space is told so: a program that
+ * finishes the stacks of another object has to.
+ */
+#ifndef PROF_BPF_OWN_SCRATCH_BPF_H
+#define PROF_BPF_OWN_SCRATCH_BPF_H
+
+#define HAS_OWN_STACK_SCRATCH
+#define HAS_OWN_RUNTIME_SCRATCH
+
+#define runtime_scratches own_runtime_scratches
+#define managed_scratches own_managed_scratches
+#define python_walks own_python_walks
+#define v8_walks own_v8_walks
+#define sight_scratches own_sight_scratches
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Takes the stacks of threads that sleep: whose wait began before the recording, or is so long that
+ * it counts although chance did not choose it. User space runs the iterator from one thread.
+ *
+ * The program is interrupted by all others: define HAS_OWN_STACK_SCRATCH first. HAS_OWN_FRAMES,
+ * too, if there is an add_frames(), see copy_of().
+ */
+#ifndef PROF_BPF_SLEEPERS_BPF_H
+#define PROF_BPF_SLEEPERS_BPF_H
+
+#include "bpf/emit.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/capture_stack.bpf.h"
+#include "bpf/filter_match.bpf.h"
+#include "bpf/stack_emit.bpf.h"
+#include "bpf/user.bpf.h"
+#include "bpf/wait.bpf.h"
+
+/* After the recording has begun, visits wait so long for tables of the program's files, ns. */
+#define SLEEPERS_PATIENCE_NS 500000000ull
+
+/* Set by user space. */
+__u64 sleepers_since = 0; /* when recording began, ns */
+__u64 sleepers_after = WAIT_CERTAIN_NS; /* length of a wait that is visited */
+bool sleepers_final = false; /* the recording ends: no later pass */
+__u64 sleepers_visited = 0; /* waits that got a stack */
+__u64 sleepers_awake = 0; /* visits in vain: the thread woke up */
+__u64 sleepers_ns = 0; /* time of all visits */
+/* The ring fills up: the iterator has stopped at a thread, and goes on there when read again. */
+bool sleepers_lack_room = false;
+
+/* A thread is due whose process has Python, and waits for python_sleepers.bpf.c; not if is_alone.
+ */
+bool sleepers_wants_python = false, sleepers_is_alone = false;
+
+__u64 fence = 0;
+
+/* Completes earlier loads before later ones. */
+static __always_inline void order_loads(void)
+{
+	__sync_lock_test_and_set(&fence, 1);
+}
+
+/* Distinguishes a wait from the thread's other waits. */
+struct pause {
+	__u64 switches;
+	bool is_asleep; /* and has left the CPU */
+};
+
+/* A thread counts its switch before it has left the CPU, so the state is read first. */
+static __always_inline struct pause pause_of(struct task_struct *task)
+{
+	__u32 state = task->__state;
+	struct pause pause = {
+		.is_asleep = state && !(state & TASK_DEAD) && !task->on_cpu,
+	};
+
+	order_loads();
+	pause.switches = task->nvcsw + task->nivcsw;
+	return pause;
+}
+
+static __always_inline void capture_kernel_of(struct task_struct *task, struct stack_scratch *s)
+{
+	long size = bpf_get_task_stack(task, s->words + HEADER_WORDS - 1,
+				       8 * (KERNEL_DEPTH_MAX + 1), 0);
+
+	take_kernel(s, size > 0 ? (__u32)size / 8 : 0);
+}
+
+/*
+ * Copies `want` bytes, or fewer if the memory ends before: the kernel copies all or nothing.
+ * Returns bytes.
+ */
+static __always_inline __u32 copy_stack_of(struct task_struct *task, struct copy_scratch *c,
+					   __u32 at, __u64 sp, __u32 want)
+{
+	__u32 size = want;
+
+	for (int i = 0; i < 6; i++) {
+		barrier_var(size);
+		if (size > COPY_BYTES_MAX || at > KERNEL_DEPTH_MAX)
+			return 0;
+		if (!bpf_copy_from_user_task(c->words + COPY_HEADER_WORDS + at, size,
+					     (const void *)sp, task, 0))
+			return size & ~7u;
+		/* Leave out the last page. */
+		size -= ((sp + size - 1) & (COPY_PAGE - 1)) + 1;
+	}
+	return 0;
+}
+
+#ifdef HAS_OWN_FRAMES
+#define is_for_another(pid) false
+#else
+static __always_inline bool is_for_another(__u32 pid)
+{
+	struct unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &pid);
+
+	if (sleepers_is_alone || !space || space->runtime != RUNTIME_PYTHON)
+		return false;
+	sleepers_wants_python = true;
+	return true;
+}
+
+/* Finds the task's frames of a runtime: s->managed_count of them are to go with the copy. */
+static __always_inline void add_frames(struct task_struct *task, struct tracked_process *process,
+				       struct stack_scratch *s, const struct rec *like)
+{
+}
+#endif
+
+/* Returns the size of the REC_COPY in c, complete but for its id and time. */
+static __always_inline __u32 copy_of(struct task_struct *task, struct stack_scratch *s,
+				     struct copy_scratch *c)
+{
+	struct rec_copy *rec = (struct rec_copy *)c->words;
+	__u32 depth = s->kernel_depth & KERNEL_DEPTH_MAX, below = below_sp(s->top_sp), bytes;
+
+	bpf_probe_read_kernel(c->words + COPY_HEADER_WORDS, depth * 8, s->words + HEADER_WORDS);
+	bytes = copy_stack_of(task, c, depth, s->top_sp - below,
+			      stack_bytes(task, s->top_sp - below));
+	rec->kernel_depth = depth;
+	rec->below_sp = below;
+	rec->stack_size = bytes;
+	rec->other_size = 0;
+	rec->managed_count = copy_managed(c, s, depth + bytes / 8);
+	rec->go.g = 0;
+	fill_regs(rec, s);
+	return sizeof(*rec) + depth * 8 + bytes + rec->managed_count * sizeof(struct managed_frame);
+}
+
+/* Is the address space gone, or replaced by another than the registers belong to? */
+static __always_inline bool has_left_space(struct task_struct *task)
+{
+	if (task->flags & PF_EXITING)
+		return true;
+	return bpf_core_field_exists(task->in_execve) && core_read_bits(task, in_execve);
+}
+
+static __always_inline bool has_user_side(struct task_struct *task, struct stack_scratch *s)
+{
+	if (task->flags & PF_KTHREAD)
+		s->sample_flags |= SAMPLE_KERNEL_THREAD;
+	else if (has_left_space(task))
+		s->sample_flags |= SAMPLE_EXITING;
+	else
+		return config.unwind;
+	return false;
+}
+
+/* Follows a frame pointer in the copied stack. 1: it leads nowhere. */
+static long follow_frame_pointer(__u32 i, void *ctx)
+{
+	struct stack_scratch *s = ((struct loop *)ctx)->s;
+	__u32 zero = 0, at;
+	struct copy_scratch *c = bpf_map_lookup_elem(&copies, &zero);
+	const struct rec_copy *rec;
+	__u64 offset, pair[2];
+
+	if (!c)
+		return 1;
+	rec = (const struct rec_copy *)c->words;
+	offset = s->frame.fp - (s->top_sp - rec->below_sp);
+	if (offset % 8 || offset >= rec->stack_size || rec->stack_size - offset < 16)
+		return 1;
+	at = COPY_HEADER_WORDS + rec->kernel_depth + offset / 8;
+	barrier_var(at);
+	if (at >= COPY_HEADER_WORDS + COPY_BODY_WORDS - 1)
+		return 1;
+	bpf_probe_read_kernel(pair, sizeof(pair), c->words + at);
+	s->frame.pc = pair[1] & walk_pc_mask(&s->frame);
+	if (!s->frame.pc || !unwind_push(s, FRAME_NATIVE) || pair[0] <= s->frame.fp)
+		return 1;
+	s->frame.fp = pair[0];
+	return 0;
+}
+
+/* The kernel follows frame pointers of the running task alone. */
+static __always_inline void walk_frame_pointers(struct stack_scratch *s)
+{
+	struct loop loop = {.s = s};
+
+	bpf_loop(config.stack_limit, follow_frame_pointer, &loop, 0);
+}
+
+/* Fills s. Returns the bytes of the copy in c that the user side is to be unwound from; 0: none. */
+static __always_inline __u32 capture_sleeper(struct task_struct *task,
+					     struct tracked_process *process,
+					     struct stack_scratch *s, struct copy_scratch *c,
+					     const struct rec *like)
+{
+	__u32 size = 0;
+
+	begin_stack(s);
+	capture_kernel_of(task, s);
+	if (has_user_side(task, s)) {
+		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
+		begin_walk(s);
+		if (s->sample_flags & SAMPLE_LEAF_KERNEL)
+			unwind_push(s, FRAME_NATIVE);
+		else
+			s->leaf = s->frame.pc;
+		if (!(config.unwind & UNWIND_BY_KERNEL)) {
+			s->stack_flags |= STACK_UNKNOWN;
+			add_frames(task, process, s, like);
+		}
+		size = copy_of(task, s, c);
+		if (config.unwind & UNWIND_BY_KERNEL)
+			walk_frame_pointers(s);
+	}
+	end_stack(s);
+	return config.unwind & UNWIND_BY_KERNEL ? 0 : size;
+}
+
+static __always_inline __u32 emit_copy_of(struct stack_scratch *s, struct copy_scratch *c,
+					  struct bpf_counters *count, void *ring, __u32 size)
+{
+	struct rec_copy *rec = (struct rec_copy *)c->words;
+
+	rec->rec = s->like;
+	rec->rec.kind = REC_COPY;
+	rec->rec.flags = s->sample_flags & SAMPLE_LEAF_KERNEL ? COPY_LEAF_KERNEL : 0;
+	if (config.interpreter_frames)
+		rec->rec.flags |= COPY_KEEPS_INTERPRETER;
+	rec->rec.words = size / 8;
+	rec->stack_id = new_stack_id();
+	barrier_var(size); /* as in put_frame() */
+	if (size > sizeof(c->words) || !emit_output(count, ring, rec, size, BPF_RB_NO_WAKEUP))
+		return 0;
+	return rec->stack_id;
+}
+
+/* False: the ring has no room. */
+static __always_inline bool emit_wait(struct stack_scratch *s, struct copy_scratch *c,
+				      struct bpf_counters *count, void *ring, __u32 copy_size,
+				      struct rec_wait *wait)
+{
+	struct rec_sample *sample = &wait->sample;
+	__u64 flags;
+
+	sample->rec.flags = s->sample_flags;
+	sample->leaf = s->leaf;
+	s->like = sample->rec;
+	if (copy_size)
+		sample->stack_id = emit_copy_of(s, c, count, ring, copy_size);
+	/* A small ring never has room for a copy. */
+	if (!sample->stack_id && !(s->sample_flags & SAMPLE_NO_STACK))
+		sample->stack_id = emit_stack(s, ring);
+	if (!sample->stack_id && !(s->sample_flags & SAMPLE_NO_STACK))
+		return false;
+	/* The next visit may find no room: user space makes some. */
+	flags = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + sizeof(*wait) >= config.wakeup_bytes
+			? BPF_RB_FORCE_WAKEUP
+			: BPF_RB_NO_WAKEUP;
+	return emit_output(count, ring, wait, sizeof(*wait), flags);
+}
+
+/* As bpf_get_current_uid_gid() gives them for the current task. */
+static __always_inline __u64 ids_of(struct task_struct *task)
+{
+	return (__u64)BPF_CORE_READ(task, cred, gid.val) << 32 | BPF_CORE_READ(task, cred, uid.val);
+}
+
+/* False: the ring has no room. */
+static __always_inline bool visit(struct task_struct *task, struct tracked_process *process,
+				  struct wait_row *row, struct pause before, struct rec_wait *wait)
+{
+	struct bpf_counters *count = own_counters();
+	struct rec *head = &wait->sample.rec;
+	struct copy_scratch *c;
+	struct stack_scratch *s;
+	void *ring = own_ring();
+	struct pause after;
+	__u32 zero = 0, size;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	c = bpf_map_lookup_elem(&copies, &zero);
+	if (!s || !c || !count || !ring)
+		return true;
+	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= config.wakeup_bytes)
+		return false;
+	order_loads();
+	size = capture_sleeper(task, process, s, c, head);
+	wait->sample.cpu_time = task->se.sum_exec_runtime >> 4;
+	wait->reason = wait_reason_of(task, wait_state_of(task));
+	/* The thread sleeps now, or else the next test tells. */
+	head->time = bpf_ktime_get_ns();
+	order_loads();
+	after = pause_of(task);
+	if (!after.is_asleep || after.switches != before.switches) {
+		sleepers_awake++;
+		return true;
+	}
+	if (!ids_are_told(process, head, ids_of(task)))
+		return false;
+	if (!emit_wait(s, c, count, ring, size, wait))
+		return false;
+	row->visited = before.switches;
+	sleepers_visited++;
+	return true;
+}
+
+/* Does a runtime of the process only become known in a moment, by its files' tables? */
+static __always_inline bool may_be_premature(__u32 pid, __u64 now)
+{
+	struct unwind_space *space;
+
+	if (!(config.unwind & UNWIND_BY_CFI) || sleepers_final ||
+	    now - sleepers_since >= SLEEPERS_PATIENCE_NS)
+		return false;
+	space = bpf_map_lookup_elem(&unwind_spaces, &pid);
+	return !space || space->is_pending;
+}
+
+/* Does the wait count its length, although it has no stack? */
+static __always_inline bool is_due(const struct wait_row *row, struct pause pause, __u64 now)
+{
+	__u64 start = row->left;
+
+	if (!pause.is_asleep || row->is_sampled || row->visited == pause.switches)
+		return false;
+	/* A thread that slept already had no chance. It has some time to wake up by itself. */
+	if (!start) {
+		if (sleepers_final)
+			return true;
+		start = sleepers_since;
+	}
+	return now - start >= sleepers_after;
+}
+
+static __always_inline int visit_next(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct tracked_process *process;
+	struct rec_wait wait = {};
+	struct rec *head = &wait.sample.rec;
+	struct task_ids ids;
+	struct wait_row *row;
+	struct pause pause;
+	bool has_room;
+	__u64 start;
+
+	if (!task)
+		return 0;
+	ids = copy_ids(task);
+	process = find_tracked(task, ids.tgid);
+	if (!process)
+		return 0;
+	pause = pause_of(task);
+	row = find_wait_row(task);
+	start = bpf_ktime_get_ns();
+	if (!row || !is_due(row, pause, start))
+		return 0;
+	rec_init(head, REC_WAIT, sizeof(wait), start);
+	task_pids(task, ids, &head->pid, &head->tid);
+	if (match_flags(task, ids, head, task->comm) || may_be_premature(head->pid, start) ||
+	    is_for_another(head->pid))
+		return 0;
+	wait.start = row->left;
+	has_room = visit(task, process, row, pause, &wait);
+	sleepers_ns += bpf_ktime_get_ns() - start;
+	sleepers_lack_room = !has_room;
+	return has_room ? 0 : 1;
+}
+
+#endif

@@ -393,6 +393,9 @@ static __always_inline void python_capture(struct managed_scratch *m, struct pyt
 		python_walk_chain(w, m);
 	if (w->torn == 1)
 		python_retry(w, m, count);
+	/* Only frames of the interpreter's own: 3.15 always has one. */
+	if (!m->count && !w->torn)
+		count->idle++;
 }
 
 #endif

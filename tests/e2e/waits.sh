@@ -143,20 +143,22 @@ before = used()
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
 print(used() - before)
 CODE
-cpu_time_is_told() { # NAME PROCESS...
+cpu_time_is_told() { # NAME THREADS PROCESS...
 	judge "$1: CPU time is what the kernel has counted" "$1.json.gz" "$out" "${@:2}" <<'CODE'
 used = float(args[0])
 got = sum(cpu_ms(t) for t in p["threads"]
-          if t.get("profView") in (None, "folded") and t["processName"].split()[0] in args[1:])
-expect(abs(got - used) <= 0.01 * used, f"{got} of {used} ms")
+          if t.get("profView") in (None, "folded") and t["processName"].split()[0] in args[2:])
+# What a thread uses after the kernel has added its time to the process's is its own all the same:
+# some 10 µs, and several times that on a busy machine.
+expect(-0.01 * used <= got - used <= 0.01 * used + 0.05 * int(args[1]), f"{got} of {used} ms")
 CODE
 }
 record threads 0 --off-cpu=2000 -- python3 used.py "$workloads/short_threads" 1000 1
-cpu_time_is_told threads short_threads
+cpu_time_is_told threads 1000 short_threads
 record running 0 --no-off-cpu -- python3 used.py "$workloads/short_threads" 1000 1
-cpu_time_is_told running short_threads
+cpu_time_is_told running 1000 short_threads
 record processes 0 --off-cpu=2000 -- python3 used.py "$workloads/many_processes" 200 100000 /bin/true
-cpu_time_is_told processes many_processes true
+cpu_time_is_told processes 200 many_processes true
 
 record exec 0 --off-cpu=2000 -- python3 -c '
 import os, threading, time

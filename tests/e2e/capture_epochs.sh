@@ -43,12 +43,12 @@ def samples(path, begin, end):
         now, table = 0, thread["samples"]
         for delta, stack, weight in zip(table["timeDeltas"], table["stack"],
                                         table["weight"] or [1] * table["length"]):
-            now += delta
+            now += round(delta * 1e6)
             if stack is not None and begin <= now < end:
-                found.append((round(now, 3), thread["processName"], thread["name"],
+                found.append((now, thread["processName"], thread["name"],
                               str(thread["pid"]), weight, tuple(names(stack))))
     return sorted(found)
-begin, end = (1000 * float(text) for text in sys.argv[3:5])
+begin, end = (1e9 * float(text) for text in sys.argv[3:5])
 whole, part = (samples(path, begin, end) for path in sys.argv[1:3])
 print(len(whole), "samples")
 for row in list(set(whole) ^ set(part))[:4]:
@@ -58,10 +58,11 @@ sys.exit(not whole or len(set(whole) ^ set(part)) > 2)
 CODE
 
 # Names of files take long, and the stream has nothing to do with them.
-"$PROF" convert -q --no-symbols epochs.prof -o whole.json
+"$PROF" convert -q --no-symbols --all-threads epochs.prof -o whole.json
 for part in "0 0.3" "0.4 0.9" "1 100" "0.6 0.7"; do
 	read -r from to <<<"$part"
-	run "$PROF" convert -q --no-symbols --from "$from" --to "$to" epochs.prof -o part.json --stats part.stats
+	run "$PROF" convert -q --no-symbols --all-threads --from "$from" --to "$to" epochs.prof \
+		-o part.json --stats part.stats
 	is "$part: converted" "$status$err" 0
 	ok "$part: the samples that all of it has then" python3 samples.py whole.json part.json "$from" "$to"
 	ok "$part: valid" python3 "$root/tests/check_profile.py" part.json
@@ -88,7 +89,7 @@ assert states > 2, states
 open("damaged.prof", "wb").write(data)
 CODE
 )
-run "$PROF" convert --no-symbols damaged.prof -o damaged.json --stats damaged.stats
+run "$PROF" convert --no-symbols --all-threads damaged.prof -o damaged.json --stats damaged.stats
 is "damaged: exit status" "$status" 0
 like "damaged: says so" "$err" 'are damaged and were left out'
 ok "damaged: what is lost was in the capture" python3 -c '

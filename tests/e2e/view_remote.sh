@@ -102,7 +102,8 @@ like "and with it" "$out" 'distant in far.*INSTRUCTION.*ret'
 refuses "a folder for what needs none" 2 'is for --asm' "$PROF" report --debug-dir dirs named.json.gz
 
 # Code of the kernel, from a vmlinux with its build id.
-gunzip -c far.json.gz | python3 -c '
+"$PROF" record -q --no-symbols -o busy.json.gz -- dd if=/dev/zero of=/dev/null bs=1M count=4000 status=none
+gunzip -c busy.json.gz | python3 -c '
 import json, sys
 p = json.load(sys.stdin)
 kernel = next(lib for lib in p["libs"] if lib["name"] == "[kernel.kallsyms]")
@@ -141,7 +142,7 @@ as -o kernel.o kernel.s
 mkdir image
 ld -T kernel.lds --build-id=0x1111111111111111111111111111111111111111 -o image/vmlinux kernel.o
 "$PROF" symbolize kernel.json --debug-dir image -o kernel-named.json
-hottest=$("$PROF" report --format json kernel-named.json | python3 -c '
+hottest=$("$PROF" report --limit 1000 --format json kernel-named.json | python3 -c '
 import json, sys
 print(next(r["function"] for r in json.load(sys.stdin)["rows"] if r["function"].startswith("image_")))')
 run "$PROF" report --annotate "$hottest" --asm --debug-dir image kernel-named.json

@@ -148,7 +148,7 @@ cpu_time_is_told() { # NAME THREADS PROCESS...
 used = float(args[0])
 got = sum(cpu_ms(t) for t in p["threads"]
           if t.get("profView") in (None, "folded") and t["processName"].split()[0] in args[2:])
-# What a thread uses after the kernel has added its time to the process's is its own all the same:
+# Threads go on a little after the kernel has added their time to the process's:
 # some 10 µs, and several times that on a busy machine.
 expect(-0.01 * used <= got - used <= 0.01 * used + 0.05 * int(args[1]), f"{got} of {used} ms")
 CODE

@@ -110,11 +110,15 @@ is "three: these" "$status" 0
 record slower 0 --iterations 6 --warmup 1 --variant "old=$parts 40" --variant "new=$parts 40 3"
 run "$PROF" diff --gate total=2%,fifth=10% --json diff.json slower.json.gz
 is "slower: status of the gate" "$status" 1
-ok "slower: the function is found, and no other" python3 - <<'CODE'
+ok "slower: the function is found, before all others" python3 - <<'CODE'
 import json
 diff = json.load(open("diff.json"))
 assert diff["verdict"] == "regression" and diff["total"]["paired"], diff["verdict"]
-assert [row["function"] for row in diff["rows"] if row["differs"]] == ["fifth"], diff["rows"]
+found = {row["function"]: row["ms"]["estimate"] for row in diff["rows"] if row["differs"]}
+# One in twenty comparisons may find another one, by a few samples.
+others = [abs(ms) for name, ms in found.items() if name != "fifth"]
+assert "fifth" in found and len(others) < 2, found
+assert all(ms < 0.3 * found["fifth"] for ms in others), found
 CODE
 run "$PROF" diff --base new --gate total=2%,fifth=10% slower.json.gz
 is "faster: status of the gate" "$status" 0

@@ -37,7 +37,8 @@ id=$(readelf -n prof_mod.ko | sed -n 's/.*Build ID: //p')
 
 # Places of a recorded program's code become the module's, byte for byte from its start; there are
 # more of them than the module has bytes.
-record code 0 --no-symbols -- python3 -c 'import json, email.message, http.client'
+record code 0 --no-symbols --no-runtimes -F 10000 -- python3 -c '
+import asyncio, email.message, http.client, json, unittest'
 size() { # SECTION
 	readelf -SW prof_mod.ko | sed -n "s/^ *\[ *[0-9]*\] \\$1 *PROGBITS *[0-9a-f]* [0-9a-f]* \([0-9a-f]*\).*/0x\1/p"
 }

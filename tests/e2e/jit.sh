@@ -14,9 +14,17 @@ cat >burn.js <<'CODE'
 function inner(n) { let sum = 0; for (let i = 0; i < n; i++) sum += i % 7; return sum; }
 function outer(n) { let sum = 0; for (let i = 0; i < n; i++) sum += inner(2000); return sum; }
 const used = () => process.cpuUsage().user / 1000;
-const end = used() + Number(process.argv[2]);
-if (process.argv[3]) require('fs').unlinkSync(process.argv[3] + process.pid + '.map');
+const fs = require('fs');
+const follows = (pid, path) => fs.readdirSync(`/proc/${pid}/fd`).some(fd => {
+  try { return fs.readlinkSync(`/proc/${pid}/fd/${fd}`) === path; } catch { return false; }
+});
 let total = 0;
+if (process.argv[3]) {
+  const map = process.argv[3] + process.pid + '.map';
+  while (!follows(process.ppid, map) && used() < 20000) total += outer(1);
+  fs.unlinkSync(map);
+}
+const end = used() + Number(process.argv[2]);
 while (used() < end) total += outer(100);
 console.log(process.pid, total);
 CODE

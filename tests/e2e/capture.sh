@@ -196,7 +196,7 @@ is "damaged and cut: valid" \
 
 # A full disk ends the spool, not the recording; where the profile has no room, the spool stays.
 mkdir small
-mount -t tmpfs -o size=16k none small
+mount -t tmpfs -o size=8k none small
 at_exit=("umount $tmp/small 2>/dev/null" "${at_exit[@]}")
 run "$PROF" record --spool-dir small -o full.json.gz -- "$workloads/shares" 3
 is "no room for the spool: exit status" "$status" 0

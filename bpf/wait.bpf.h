@@ -31,7 +31,7 @@ struct wait_row {
 	__u8 frames; /* of a runtime, in its last stack, in WAIT_FRAMES_UNIT */
 };
 
-/* So many frames of a runtime take as long as a stack without any. */
+/* Frames of a runtime that take as long as a stack without any. */
 #define WAIT_FRAMES_UNIT 32
 #define WAIT_MEAN_SHIFT 8
 #define WAIT_MEAN_NS (1u << WAIT_MEAN_SHIFT)

@@ -12,7 +12,7 @@
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
 
-/* So many frames are shorter than the others, each twice as long as the one before. */
+/* Number of first frames that are shorter, each twice as long as the one before. */
 #define FIRST_FRAMES 5
 /* An epoch is at most this large, and this many times as large as the state before it. */
 #define EPOCH_BYTES ((uint64_t)64 << 20)

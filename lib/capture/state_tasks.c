@@ -162,7 +162,7 @@ void state_tasks_release(struct state_tasks *t)
 	for (uint32_t i = 0; i < t->processes.count; i++) {
 		struct state_process *p = &t->processes.items[i];
 
-		/* Nobody outlives anybody now. */
+		/* All end at once, so none keeps another for its heirs. */
 		p->parent = p->is_free ? p->parent : NO_STATE_ROW;
 		if (!p->is_free)
 			end_threads(t, p, NO_STATE_ROW);

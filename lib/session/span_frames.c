@@ -2,7 +2,7 @@
 #include "lib/session/span_frames.h"
 
 #include "lib/base/alloc.h"
-#include "lib/profile/categories.h"
+#include "lib/profile/label_frames.h"
 
 /* Frames of a stack that spans can add; of more open ones the innermost are left out. */
 #define OPEN_MAX 64
@@ -45,32 +45,15 @@ static void end_with_thread(const struct profile *p, struct profile_thread *row)
 	}
 }
 
-static frame_id label(struct profile *p, string_id name)
-{
-	const struct func func = {
-		.name = name,
-		.module = NO_MODULE,
-		.file = NO_SOURCE_FILE,
-		.is_named = true,
-	};
-	const struct frame frame = {
-		.module = NO_MODULE,
-		.func = funcs_intern(&p->funcs, &func),
-		.symbol = NO_SYMBOL,
-		.kind = PROFILE_FRAME_LABEL,
-		.category = CATEGORY_OTHER,
-	};
-
-	return frames_intern(&p->frames, &frame);
-}
-
 static void make_root(struct span_frames *s)
 {
+	const struct frame_category other = {.category = CATEGORY_OTHER};
 	struct profile *p = s->profile;
 
 	s->root = NO_STACK;
 	for (size_t i = 0; i < s->open_count; i++)
-		s->root = stacks_intern(&p->stacks, s->root, label(p, s->open[i]->name));
+		s->root = stacks_intern(&p->stacks, s->root,
+					label_frames_intern(p, s->open[i]->name, other));
 }
 
 /* Closes and opens spans up to this time. `next` is the first that was not opened before. */

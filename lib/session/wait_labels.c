@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/profile/categories.h"
+#include "lib/profile/label_frames.h"
 
 void wait_labels_init(struct wait_labels *l, struct profile *p)
 {
@@ -17,22 +17,9 @@ static stack_id add_label(struct wait_labels *l, stack_id stack, const char *tex
 			  struct frame_category category)
 {
 	struct profile *p = l->profile;
-	const struct func func = {
-		.name = strings_intern(&p->strings, text),
-		.module = NO_MODULE,
-		.file = NO_SOURCE_FILE,
-		.is_named = true,
-	};
-	const struct frame frame = {
-		.module = NO_MODULE,
-		.func = funcs_intern(&p->funcs, &func),
-		.symbol = NO_SYMBOL,
-		.kind = PROFILE_FRAME_LABEL,
-		.category = category.category,
-		.subcategory = category.subcategory,
-	};
+	string_id name = strings_intern(&p->strings, text);
 
-	return stacks_intern(&p->stacks, stack, frames_intern(&p->frames, &frame));
+	return stacks_intern(&p->stacks, stack, label_frames_intern(p, name, category));
 }
 
 /* By any program's file: all of a machine have one native table. */

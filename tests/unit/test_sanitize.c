@@ -12,6 +12,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/profile/categories.h"
+#include "lib/profile/label_frames.h"
 #include "lib/profile/run_markers.h"
 #include "lib/sanitize/scrub.h"
 #include "lib/sanitize/search.h"
@@ -364,21 +365,8 @@ static void test_kept_arguments(void **state)
 
 static frame_id add_label(struct profile *p, const char *name, uint8_t category)
 {
-	const struct func func = {
-		.name = intern(p, name),
-		.module = NO_MODULE,
-		.file = NO_SOURCE_FILE,
-		.is_named = true,
-	};
-	const struct frame frame = {
-		.module = NO_MODULE,
-		.func = funcs_intern(&p->funcs, &func),
-		.symbol = NO_SYMBOL,
-		.kind = PROFILE_FRAME_LABEL,
-		.category = category,
-	};
-
-	return frames_intern(&p->frames, &frame);
+	return label_frames_intern(p, intern(p, name),
+				   (struct frame_category){.category = category});
 }
 
 /* Names of spans, their fields and counters are the recorded program's: none stays. */

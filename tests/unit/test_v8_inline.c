@@ -267,7 +267,7 @@ static void a_place_of_an_inlined_function_is_its_own(void **state)
 	assert_true(read_code(&heap, &sight, &code));
 	assert_int_equal(code.places.count, 5);
 	check_place(&code, 2, 1, 83, "leaf");
-	/* Nobody's: the definition. */
+	/* Takes the definition for a place in no inlined function. */
 	check_place(&code, 3, 2, 0, NULL);
 	check_place(&code, 4, 3, 9, NULL);
 	managed_code_release(&code);

@@ -153,6 +153,7 @@ struct rec_user {
 /* rec.flags of REC_EXIT */
 enum {
 	EXIT_PROCESS = 1 << 0, /* this was the last thread */
+	EXIT_OOM_KILLED = 1 << 1, /* the kernel ended the process to have its memory */
 };
 
 struct rec_exit {

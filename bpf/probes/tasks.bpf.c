@@ -143,6 +143,17 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 	return 0;
 }
 
+struct signal_struct___exit {
+	struct mm_struct *oom_mm; /* stays until the process is freed */
+} CORE;
+
+static __always_inline bool was_oom_killed(struct task_struct *task)
+{
+	struct signal_struct___exit *process = (void *)BPF_CORE_READ(task, signal);
+
+	return BPF_CORE_READ(process, oom_mm);
+}
+
 SEC("raw_tp/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
@@ -158,6 +169,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	 * The count of live threads is decremented before this tracepoint: 0 means the last thread.
 	 */
 	rec->rec.flags = BPF_CORE_READ(task, signal, live.counter) == 0 ? EXIT_PROCESS : 0;
+	if (was_oom_killed(task))
+		rec->rec.flags |= EXIT_OOM_KILLED;
 	rec->rec.flags |= match_flags(task, ids, &rec->rec, task->comm);
 	rec->status = BPF_CORE_READ(task, exit_code);
 	rec->cpu_time = BPF_CORE_READ(task, se.sum_exec_runtime) >> 4;

@@ -16,7 +16,10 @@ static thread_id choose_thread(const struct profile *p)
 
 void cut_marker_add(struct profile *p, uint64_t time)
 {
-	static const struct schema_text text = {"cut", "the recording was cut here", {{0}}};
+	static const struct schema_text text = {
+		.name = "cut",
+		.label = "the recording was cut here",
+	};
 	schema_id id = schema_text_intern(&text, &p->markers.schemas, &p->strings);
 	struct profile_thread *thread;
 

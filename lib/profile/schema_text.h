@@ -3,6 +3,8 @@
 #ifndef PROF_LIB_PROFILE_SCHEMA_TEXT_H
 #define PROF_LIB_PROFILE_SCHEMA_TEXT_H
 
+#include <stdbool.h>
+
 #include "lib/profile/schemas.h"
 #include "lib/profile/strings.h"
 
@@ -17,6 +19,7 @@ struct schema_field_text {
 struct schema_text {
 	const char *name, *label;
 	struct schema_field_text fields[SCHEMA_TEXT_FIELDS_MAX]; /* up to the first without a key */
+	bool is_minor; /* not on the track */
 };
 
 /* As schemas_intern(). */

@@ -16,6 +16,7 @@ enum value_kind {
 };
 
 /* Fields that the program writes. Those of other schemas are texts of whoever was recorded. */
+/* clang-format off */
 static const struct {
 	const char *schema, *key; /* NULL: the schema has no fields */
 	enum value_kind kind;
@@ -34,6 +35,16 @@ static const struct {
 	{"throttled", "count", VALUE_NUMBER},
 	{"throttled", "cpu", VALUE_NUMBER},
 	{"throttled", "event", VALUE_WORDS},
+	{"exit", "status", VALUE_NUMBER},
+	{"killed", "signal", VALUE_WORDS},
+	{"OOM kill", NULL, VALUE_UNKNOWN},
+	{"stopped", NULL, VALUE_UNKNOWN},
+	{"CPU change", "from", VALUE_NUMBER},
+	{"CPU change", "to", VALUE_NUMBER},
+	{"child", "process", VALUE_TASK},
+	{"child", "pid", VALUE_NUMBER},
+	{"child", "status", VALUE_WORDS},
+	{"child", "cpu", VALUE_NUMBER},
 	{"signal", "sender", VALUE_TASK},
 	{"signal", "pid", VALUE_NUMBER},
 	{"signal", "origin", VALUE_WORDS},
@@ -65,6 +76,7 @@ static const struct {
 	{"markers left out", "count", VALUE_NUMBER},
 	{"cut", NULL, VALUE_UNKNOWN},
 };
+/* clang-format on */
 
 #define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
 

@@ -157,9 +157,9 @@ void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id t
 static schema_id left_out_schema(struct profile *p)
 {
 	static const struct schema_text text = {
-		"markers left out",
-		"{marker.data.count} shorter markers left out",
-		{{"count", "Markers left out", FIELD_INTEGER}},
+		.name = "markers left out",
+		.label = "{marker.data.count} shorter markers left out",
+		.fields = {{"count", "Markers left out", FIELD_INTEGER}},
 	};
 
 	return schema_text_intern(&text, &p->markers.schemas, &p->strings);

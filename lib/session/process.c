@@ -33,6 +33,7 @@ process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t sta
 		.arguments = NO_STRING,
 		.anon = NO_MODULE,
 		.parent = NO_PROCESS,
+		.parent_thread = NO_THREAD,
 		.mappings = mappings,
 		.main_thread = NO_THREAD,
 		.last_thread = NO_THREAD,

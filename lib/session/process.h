@@ -40,6 +40,8 @@ struct process {
 	uint32_t ns_pid; /* pid in its own pid namespace; 0: it is in the recorder's */
 	module_id anon; /* its anonymous memory, NO_MODULE until a frame lies there */
 	process_id parent; /* NO_PROCESS: unknown */
+	thread_id parent_thread; /* the one that forked it, NO_THREAD: unknown */
+	uint32_t status; /* as wait(2) reports it; valid if has_status */
 	uint64_t space_start; /* time of its last exec, 0: none seen */
 	struct mapping_table *mappings;
 	thread_id main_thread, last_thread; /* last_thread begins the chain of all threads */
@@ -47,6 +49,8 @@ struct process {
 	uint64_t first_user; /* NO_USER: unknown */
 	VEC(struct user_change) users; /* later changes, by time */
 	bool has_ended;
+	bool has_status;
+	bool was_oom_killed;
 	bool was_outside, was_wanted; /* filters rejected it, or passed it, at some time */
 };
 
@@ -54,6 +58,12 @@ struct process_table {
 	VEC(struct process) rows;
 	struct index by_pid; /* latest incarnation of each pid */
 };
+
+/* True if the filters passed it at some time, or were never asked. */
+static inline bool process_is_wanted(const struct process *process)
+{
+	return process->was_wanted || !process->was_outside;
+}
 
 void process_table_release(struct process_table *t);
 /* Returns the latest incarnation of pid, or NO_PROCESS. */

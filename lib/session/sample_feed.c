@@ -3,6 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/record/record.h"
+#include "lib/session/life_markers.h"
 #include "lib/session/tick_stats.h"
 
 void sample_feed_init(struct sample_feed *f, struct tasks *tasks, struct losses *losses)
@@ -181,6 +182,7 @@ static void feed_sample(struct sample_feed *f, const struct rec_sample *rec)
 	};
 
 	waits_seen(&f->waits, thread, rec->rec.time, &pending.cpu_time);
+	life_markers_cpu(f->tasks, thread, tasks_time(f->tasks, rec->rec.time), rec->rec.cpu);
 	feed_pending(f, &pending);
 }
 
@@ -219,7 +221,10 @@ static void feed_wait(struct sample_feed *f, const struct rec_wait *rec)
 
 static void feed_run(struct sample_feed *f, const struct rec_resumed *rec)
 {
-	waits_end(&f->waits, tasks_sampled(f->tasks, &rec->rec, rec->start), rec);
+	thread_id thread = tasks_sampled(f->tasks, &rec->rec, rec->start);
+
+	waits_end(&f->waits, thread, rec);
+	life_markers_cpu(f->tasks, thread, tasks_time(f->tasks, rec->rec.time), rec->rec.cpu);
 }
 
 void sample_feed_exit(struct sample_feed *f, thread_id thread, const struct rec_exit *rec)

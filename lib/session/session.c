@@ -12,6 +12,7 @@
 #include "lib/session/label_feed.h"
 #include "lib/session/marker_feed.h"
 #include "lib/session/code_frames.h"
+#include "lib/session/life_markers.h"
 #include "lib/session/losses.h"
 #include "lib/session/module_map.h"
 #include "lib/session/module_users.h"
@@ -297,6 +298,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	sample_feed_finish(&s->samples, s->profile->meta.end_ns);
 	tasks_finish(&s->tasks);
 	thread_table_finish(&s->tasks.threads);
+	life_markers_children(&s->tasks, s->profile->meta.end_ns);
 	module_users_find(&s->tasks);
 	marker_feed_limit(&s->markers);
 	span_frames_finish(s->profile);

@@ -3,6 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/session/life_markers.h"
 #include "lib/session/own_markers.h"
 
 void tasks_init(struct tasks *t, struct profile *profile)
@@ -196,6 +197,15 @@ static void inherit_container(struct tasks *t, process_id id, const struct rec_f
 		process->arguments = parent->arguments;
 }
 
+static void set_parent(struct tasks *t, struct process *process, const struct rec_fork *fork)
+{
+	process_id parent = process_table_find(&t->processes, fork->parent_pid);
+
+	process->parent = parent;
+	if (parent != NO_PROCESS)
+		process->parent_thread = thread_table_find(&t->threads, parent, fork->parent_tid);
+}
+
 static void introduce_late(struct tasks *t, process_id id, const struct rec_fork *fork,
 			   uint64_t time, string_id name)
 {
@@ -203,7 +213,7 @@ static void introduce_late(struct tasks *t, process_id id, const struct rec_fork
 
 	process->origin = TASK_FORKED;
 	process->start = time;
-	process->parent = process_table_find(&t->processes, fork->parent_pid);
+	set_parent(t, process, fork);
 	t->threads.rows.items[process->main_thread].origin = TASK_FORKED;
 	row_at(t, process->main_thread)->start = time;
 	cpu_clock_begin(&t->threads.rows.items[process->main_thread].cpu, time);
@@ -220,7 +230,6 @@ static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t 
 			 string_id name)
 {
 	process_id id = process_table_find(&t->processes, fork->rec.pid);
-	process_id parent = process_table_find(&t->processes, fork->parent_pid);
 	struct mapping_table *mappings;
 
 	if (id != NO_PROCESS &&
@@ -232,7 +241,7 @@ static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t 
 	if (id != NO_PROCESS && !process_at(t, id)->has_ended)
 		end_process(t, id, time);
 	id = add_process(t, fork->rec.pid, time, TASK_FORKED, mappings);
-	process_at(t, id)->parent = parent;
+	set_parent(t, process_at(t, id), fork);
 	inherit_container(t, id, fork);
 	set_name(t, id, process_at(t, id)->main_thread, name);
 }
@@ -406,8 +415,10 @@ thread_id tasks_exit(struct tasks *t, const struct rec_exit *end)
 		note_life(t, process_at(t, process), thread, time);
 	else
 		thread_end(&t->threads, thread, time);
-	if (end->rec.flags & EXIT_PROCESS && !process_at(t, process)->has_ended)
+	if (end->rec.flags & EXIT_PROCESS && !process_at(t, process)->has_ended) {
 		end_process(t, process, time);
+		life_markers_exit(t, process, end);
+	}
 	return thread;
 }
 

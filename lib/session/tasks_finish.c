@@ -48,7 +48,7 @@ void tasks_drop_unwanted(struct tasks *t)
 		struct profile_thread *row = &threads->rows.items[i];
 		const struct process *process = tasks_process_of(t, (thread_id)i);
 
-		if (process->was_wanted || !process->was_outside) {
+		if (process_is_wanted(process)) {
 			threads->rows.items[kept++] = *row;
 			continue;
 		}

@@ -62,6 +62,7 @@ thread_id thread_table_add(struct thread_table *t, struct process_table *process
 		.tid = tid,
 		.next = owner->last_thread,
 		.open_waits = NO_WAIT,
+		.last_cpu = NO_CPU,
 		.origin = (uint8_t)origin,
 	};
 	thread_id id = threads_add(t->profile, &row);

@@ -24,6 +24,7 @@ struct thread {
 	struct wait_rows *wait_rows; /* NULL: no wait has ended yet; see waits.h */
 	uint32_t open_waits; /* its first one there, NO_WAIT: none */
 	uint64_t seen; /* time of its latest sign of life */
+	uint16_t last_cpu; /* number of the last one it was seen on, or NO_CPU */
 	bool has_ended;
 	uint8_t origin; /* enum task_origin */
 };

@@ -2,6 +2,7 @@
 #include "lib/session/waits.h"
 
 #include "lib/base/index.h"
+#include "lib/session/life_markers.h"
 #include "lib/session/slow_waits.h"
 
 /* Parts of waits kept until their threads are fitted. */
@@ -180,6 +181,8 @@ static void add_wait(struct waits *w, const struct open_wait *row)
 
 	part.stack = wait_labels_add(&w->labels, row->stack, &row->reason, row->is_kernel_thread);
 	add_part(w, row->thread, &part);
+	if (row->reason.state == WAIT_STOPPED)
+		life_markers_stopped(w->tasks, row->thread, row->start, part.start + part.length);
 	if (w->slow_ns && length >= w->slow_ns)
 		add_slow(w, row, part.stack);
 	if (!queued)

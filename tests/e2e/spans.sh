@@ -165,8 +165,9 @@ hostile huge "of too many the shortest are left out" <<<"$names
 left = [m['data'][i]['count'] for t in p['threads'] for m in [t['markers']]
         for i in range(m['length']) if strings[m['name'][i]] == 'markers left out']
 expect(len(names) == 20000 and 'long' in names, len(names))
-expect(left == [300002 - 20000], left)
-expect(json.load(open(args[0]))['left_out_markers'] == 280002, 'stats')"
+# So are changes of the CPU, which have no length.
+expect(len(left) == 1 and 0 <= left[0] - 280002 < 1000, left)
+expect(json.load(open(args[0]))['left_out_markers'] == sum(left), 'stats')"
 hostile open "a span ends with its program, or with the next one of its name" <<<"$names
 expect(sorted(names) == ['again', 'begin', 'never closed', 'twice'], names)
 closed = {name: end for name, _, end in spans}

@@ -48,6 +48,7 @@ static const struct event_word name_flags[] = {
 };
 static const struct event_word exit_flags[] = {
 	{"process", EXIT_PROCESS},
+	{"oom-killed", EXIT_OOM_KILLED},
 	{"outside", REC_OUTSIDE},
 	{"unsampled", REC_UNSAMPLED},
 	{NULL, 0},

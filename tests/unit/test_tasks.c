@@ -35,7 +35,7 @@ static void what_ran_already_starts_with_the_recording(void **state)
 	feed_leaf(f, 60, 20, 21, 0x10);
 	feed_name(f, 70, 20, 21, NAME_SCAN, "late");
 	/* A thread whose start is certain. */
-	feed_fork(f, 80, 30, 30, 10, "child");
+	feed_fork(f, 80, 30, 30, 1, "child");
 	feed_name(f, 90, 30, 30, NAME_SCAN, "child2");
 	feed_name(f, 90, 30, 31, NAME_SCAN, "thread");
 	feed_end(f, 100);

@@ -2,18 +2,14 @@
 /* Signals delivered to recorded threads: the BPF probe makes markers of them. */
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/signal_name.h"
 #include "lib/live/instruments/marker_probe.h"
 #include "signals.skel.h"
-
-/* including the terminator */
-#define SIGNAL_NAME_SIZE sizeof(((struct signals_bpf__rodata *)NULL)->signal_names[0])
 
 struct signals_settings {
 	bool is_wanted;
@@ -41,23 +37,6 @@ static bool is_wanted(const void *settings)
 	return ((const struct signals_settings *)settings)->is_wanted;
 }
 
-/*
- * Writes "SIGTERM" or "SIGRTMIN+3". Numbers are the kernel's; the C library reserves two of them.
- */
-static void print_name(int number, char to[static SIGNAL_NAME_SIZE])
-{
-	const char *name = sigabbrev_np(number);
-	char text[32] = {0};
-
-	if (name)
-		snprintf(text, sizeof(text), "SIG%s", name);
-	else if (number < SIGRTMIN)
-		snprintf(text, sizeof(text), "signal %d", number);
-	else
-		snprintf(text, sizeof(text), "SIGRTMIN+%d", number - SIGRTMIN);
-	memcpy(to, text, SIGNAL_NAME_SIZE - 1);
-}
-
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 		       struct bpf_object_skeleton **out)
 {
@@ -68,8 +47,12 @@ static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 	if (!s->skeleton)
 		return -errno;
 	own = s->skeleton->rodata;
-	for (size_t i = 0; i < sizeof(own->signal_names) / sizeof(own->signal_names[0]); i++)
-		print_name((int)i, own->signal_names[i]);
+	for (size_t i = 0; i < sizeof(own->signal_names) / sizeof(own->signal_names[0]); i++) {
+		char name[SIGNAL_NAME_SIZE] = {0};
+
+		signal_name((int)i, name);
+		memcpy(own->signal_names[i], name, sizeof(own->signal_names[i]) - 1);
+	}
 	own->signal_schema = s->schema;
 	*out = s->skeleton->skeleton;
 	return 0;

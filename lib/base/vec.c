@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/vec.h"
 
+#include <stdint.h>
+
 #include "lib/base/alloc.h"
 
 void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size)
@@ -14,4 +16,11 @@ void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size)
 	items = xreallocarray(items, larger, item_size);
 	*capacity = larger;
 	return items;
+}
+
+int u64_compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
 }

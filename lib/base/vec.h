@@ -49,6 +49,8 @@ void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
 
 #define vec_last(v) ((v)->items[(v)->count - 1])
 #define vec_clear(v) ((void)((v)->count = 0))
+/* Orders uint64_t ascending, for vec_sort() and qsort(). */
+int u64_compare(const void *a, const void *b);
 /* Works for an empty VEC, too, whose items qsort() must not see as NULL. */
 #define vec_sort(v, compare) \
 	do { \

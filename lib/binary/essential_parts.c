@@ -12,6 +12,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/read_at.h"
 #include "lib/base/text.h"
 
 #define SECTIONS_MAX 65280
@@ -35,9 +36,9 @@ enum importance {
 	UNNEEDED,
 };
 
-static bool read_at(int fd, void *data, size_t size, uint64_t at)
+static bool read_whole(int fd, void *data, size_t size, uint64_t at)
 {
-	return at <= INT64_MAX && pread(fd, data, size, (off_t)at) == (ssize_t)size;
+	return read_at(fd, data, size, at) == (ssize_t)size;
 }
 
 static int read_header(int fd, struct header *h)
@@ -48,11 +49,11 @@ static int read_header(int fd, struct header *h)
 	} e;
 	const unsigned char *ident = e.wide.e_ident;
 
-	if (!read_at(fd, &e, sizeof(e.narrow), 0) || memcmp(ident, ELFMAG, SELFMAG) != 0 ||
+	if (!read_whole(fd, &e, sizeof(e.narrow), 0) || memcmp(ident, ELFMAG, SELFMAG) != 0 ||
 	    ident[EI_DATA] != ELFDATA2LSB)
 		return -ENOEXEC;
 	h->is_64bit = ident[EI_CLASS] == ELFCLASS64;
-	if (h->is_64bit && !read_at(fd, &e, sizeof(e.wide), 0))
+	if (h->is_64bit && !read_whole(fd, &e, sizeof(e.wide), 0))
 		return -ENOEXEC;
 #define TAKE(e) \
 	*h = (struct header) \
@@ -133,7 +134,7 @@ static char *read_names(const struct essential_parts *p, const struct header *h,
 		section = section_at(p, h, h->names);
 	*size = section.size < NAMES_MAX ? section.size : 0;
 	names = xcalloc(1, *size + 1);
-	if (!read_at(fd, names, *size, section.offset))
+	if (!read_whole(fd, names, *size, section.offset))
 		*size = 0;
 	return names;
 }
@@ -199,7 +200,7 @@ int essential_parts_find(struct essential_parts *p, int fd, uint64_t limit)
 	p->sections_offset = h.table;
 	p->sections_size = (uint64_t)h.count * h.size;
 	p->sections = xmalloc(p->sections_size);
-	if (!read_at(fd, p->sections, p->sections_size, h.table))
+	if (!read_whole(fd, p->sections, p->sections_size, h.table))
 		return -ENOEXEC;
 	names = read_names(p, &h, fd, &names_size);
 	p->bytes = p->sections_size;

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/read_at.h"
 #include "lib/binary/build_id.h"
 
 #define MAX_SEGMENTS 1024
@@ -34,27 +34,6 @@ struct program_header {
 	uint32_t type, flags;
 	uint64_t offset, vaddr, file_size, align;
 };
-
-/* Reads up to `size` bytes; returns their number or a negative errno. */
-static ssize_t read_at(int fd, void *buf, size_t size, uint64_t offset)
-{
-	size_t done = 0;
-
-	if (offset > INT64_MAX - size)
-		return -EINVAL;
-	while (done < size) {
-		ssize_t n = pread(fd, (char *)buf + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
 
 static int read_header(int fd, struct elf_header *header, struct error *err)
 {

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/crc32.h"
+#include "lib/base/read_at.h"
 #include "lib/capture/columns.h"
 #include "lib/record/record.h"
 
@@ -66,25 +66,6 @@ struct capture_reader {
 bool capture_is_one(const void *bytes, size_t size)
 {
 	return size >= CAPTURE_MAGIC_SIZE && !memcmp(bytes, CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
-}
-
-/* Bytes read, fewer only at the end of the file; or a negative errno. */
-static ssize_t read_at(int fd, void *data, size_t size, uint64_t at)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = pread(fd, (uint8_t *)data + done, size - done, (off_t)(at + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
 }
 
 static int read_header(struct capture_reader *r, struct error *err)

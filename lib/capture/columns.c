@@ -6,6 +6,7 @@
 
 #include "bpf/record.h"
 #include "lib/base/alloc.h"
+#include "lib/base/vec.h"
 #include "lib/capture/column_streams.h"
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
@@ -327,13 +328,6 @@ static void code(struct columns *c, struct rec *rec, enum shape shape)
 	}
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The median of the first differences between ticks of one CPU. */
 static uint64_t find_interval(const uint8_t *records, size_t size)
 {
@@ -354,7 +348,7 @@ static uint64_t find_interval(const uint8_t *records, size_t size)
 	}
 	if (!count)
 		return DEFAULT_INTERVAL;
-	qsort(deltas, count, sizeof(*deltas), compare);
+	qsort(deltas, count, sizeof(*deltas), u64_compare);
 	return deltas[count / 2];
 }
 

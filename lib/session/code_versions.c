@@ -3,6 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/log.h"
+#include "lib/base/vec.h"
 
 /* Bounds entries that overlap one another without end, which no real compiler writes. */
 #define VERSIONS_MAX (1u << 22)
@@ -13,13 +14,6 @@ struct order {
 	uint64_t since;
 	uint32_t row;
 };
-
-static int compare_addrs(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 static int compare_execs(const void *a, const void *b)
 {
@@ -47,7 +41,7 @@ static void sort_addrs(struct code_versions *v, const uint64_t *addrs, size_t co
 		return;
 	vec_reserve(&v->addrs, count);
 	memcpy(v->addrs.items, addrs, count * sizeof(*addrs));
-	qsort(v->addrs.items, count, sizeof(*addrs), compare_addrs);
+	qsort(v->addrs.items, count, sizeof(*addrs), u64_compare);
 	for (size_t i = 0; i < count; i++) {
 		if (!kept || v->addrs.items[kept - 1] != v->addrs.items[i])
 			v->addrs.items[kept++] = v->addrs.items[i];

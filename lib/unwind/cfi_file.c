@@ -12,6 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/read_at.h"
 #include "lib/binary/binary.h"
 
 /* Limit for the table of section names; real ones are far smaller. */
@@ -28,28 +29,6 @@ struct section {
 	uint64_t flags;
 	struct file_range range;
 };
-
-/*
- * Reads up to `size` bytes, fewer at the end of the file. Returns the number of bytes or a negative
- * errno.
- */
-static ssize_t read_at(int fd, void *buf, size_t size, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = pread(fd, (char *)buf + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
 
 /*
  * Uses huge pages for large sections: taking the faults of small pages would cost a tenth of the

@@ -12,6 +12,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/index.h"
+#include "lib/base/vec.h"
 
 static int compared;
 
@@ -136,16 +137,9 @@ static void test_weak_hashes_spread(void **state)
 	check_spread(44);
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void check_distinct(uint64_t *hashes, size_t count)
 {
-	qsort(hashes, count, sizeof(*hashes), compare_u64);
+	qsort(hashes, count, sizeof(*hashes), u64_compare);
 	for (size_t i = 1; i < count; i++)
 		assert_int_not_equal(hashes[i - 1], hashes[i]);
 }

@@ -16,6 +16,8 @@
 
 void asked_symbols_release(struct asked_symbols *k)
 {
+	address_ranges_release(&k->functions);
+	kernel_table_free(k->answers);
 	index_release(&k->known);
 	vec_release(&k->addresses);
 }
@@ -29,7 +31,7 @@ static void note(struct asked_symbols *k, uint64_t addr)
 {
 	uint64_t hash = hash_u64(addr);
 
-	if (k->addresses.count >= ADDRESSES_MAX ||
+	if (k->addresses.count >= ADDRESSES_MAX || address_ranges_cover(&k->functions, addr) ||
 	    index_find(&k->known, hash, is_equal, k->addresses.items, &addr) != INDEX_NONE)
 		return;
 	index_add(&k->known, hash, (uint32_t)k->addresses.count);
@@ -92,29 +94,32 @@ void asked_symbols_note(struct asked_symbols *k, const struct rec *rec)
 }
 
 struct answer {
+	struct asked_symbols *asked;
 	uint64_t time;
 	record_sink_fn *sink;
 	void *ctx;
 };
 
+/* Drops functions in the place of older ones: their addresses were seen when it had gone. */
 static void take_answer(void *ctx, const struct kernel_symbol_text *symbol)
 {
 	const struct answer *a = ctx;
+	struct asked_symbols *k = a->asked;
 
-	recording_facts_send_kernel_symbol(a->time, symbol, a->sink, a->ctx);
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
+	if (!address_ranges_add(&k->functions, symbol->start, symbol->start + symbol->size))
+		return;
+	if (!k->answers)
+		k->answers = kernel_table_new();
+	kernel_table_add(k->answers, symbol->start, symbol->size, symbol->name, symbol->name_size,
+			 symbol->module);
+	if (a->sink)
+		recording_facts_send_kernel_symbol(a->time, symbol, a->sink, a->ctx);
 }
 
 void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder, bool now,
 		       record_sink_fn *sink, void *ctx)
 {
-	struct answer answer = {clock_monotonic_ns(), sink, ctx};
+	struct answer answer = {k, clock_monotonic_ns(), sink, ctx};
 	size_t count = k->addresses.count - k->asked;
 	_cleanup_free_ uint64_t *sorted = NULL;
 
@@ -124,7 +129,14 @@ void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder, bool 
 	k->asked_ns = answer.time;
 	sorted = xmemdup(k->addresses.items + k->asked, count * sizeof(*sorted));
 	k->asked = k->addresses.count;
-	qsort(sorted, count, sizeof(*sorted), compare);
+	qsort(sorted, count, sizeof(*sorted), u64_compare);
 	if (!recorder_find_symbols(recorder, sorted, count, take_answer, &answer))
 		k->is_hidden = true;
+}
+
+const struct kernel_table *asked_symbols_seal(struct asked_symbols *k)
+{
+	if (k->answers)
+		kernel_table_seal(k->answers);
+	return k->answers;
 }

@@ -2,7 +2,6 @@
 #include "cmd/command.h"
 #include "cmd/run/complete.h"
 #include "cmd/run/front_end.h"
-#include "cmd/run/kernel_symbol_list.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
 #include "cmd/text/heaviest.h"
@@ -25,12 +24,11 @@ static bool finish_now(void *ctx)
 static void complete(struct pipeline *p, const struct recorder_info *info)
 {
 	const struct output_options *output = p->options->output;
-	struct kernel_table *symbols =
-		output->no_symbols ? NULL : kernel_symbol_list_collect(p->profile, p->recorder);
 	const struct symbolize_run_options names = {
 		.output = output,
 		.files = recorder_source(p->recorder)->files,
-		.kernel_symbols = symbols,
+		.kernel_symbols = output->no_symbols ? NULL
+						     : spool_kernel_symbols(&p->spool, p->recorder),
 		.owner = &p->owner,
 		.fetcher = p->options->front ? steal_fd(&p->options->front->fetcher) : -1,
 		.should_stop = finish_now,
@@ -46,7 +44,6 @@ static void complete(struct pipeline *p, const struct recorder_info *info)
 				 .names = &names,
 			 },
 			 &p->completed);
-	kernel_table_free(symbols);
 }
 
 /* Leaves waits out of formats without times, as prof report does. */

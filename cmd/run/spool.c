@@ -126,6 +126,7 @@ int spool_open(struct spool *s, const struct output_options *output, const struc
 	struct identity before;
 	int ret;
 
+	s->is_unnamed = output->no_symbols;
 	if (output->no_spool && !output->raw_path)
 		return 0;
 	s->owner = *owner;
@@ -193,13 +194,14 @@ int spool_begin(struct spool *s, const struct recording_facts *facts, struct err
 
 void spool_add(struct spool *s, const struct rec *rec, const struct file_set *files)
 {
+	if (s->writer || !s->is_unnamed)
+		asked_symbols_note(&s->asked_symbols, rec);
 	if (!s->writer)
 		return;
 	if (rec->kind == REC_MODULE)
 		kept_contents_add(&s->contents, (const struct rec_module *)rec, files, &s->owner,
 				  s->writer);
 	capture_writer_add(s->writer, rec);
-	asked_symbols_note(&s->asked_symbols, rec);
 }
 
 void spool_add_run(struct spool *s, const struct run_fact *run)
@@ -234,11 +236,12 @@ void spool_poll(struct spool *s, struct recorder *recorder)
 {
 	uint64_t now = clock_monotonic_ns();
 
+	/* The names go into the frame of their addresses, which may be the last one. */
+	asked_symbols_ask(&s->asked_symbols, recorder,
+			  s->writer && capture_writer_is_due(s->writer, now),
+			  s->writer ? add : NULL, s);
 	if (!s->writer)
 		return;
-	/* The names go into the frame of their addresses, which may be the last one. */
-	asked_symbols_ask(&s->asked_symbols, recorder, capture_writer_is_due(s->writer, now), add,
-			  s);
 	kept_contents_poll(&s->contents, false, recorder_source(recorder)->files, &s->owner,
 			   s->writer);
 	capture_writer_poll(s->writer, now);
@@ -246,6 +249,12 @@ void spool_poll(struct spool *s, struct recorder *recorder)
 				       s->epoch_ns))
 		capture_writer_begin_epoch(s->writer, recorder_begin_epoch(recorder));
 	warn(s);
+}
+
+const struct kernel_table *spool_kernel_symbols(struct spool *s, struct recorder *recorder)
+{
+	asked_symbols_ask(&s->asked_symbols, recorder, true, s->writer ? add : NULL, s);
+	return asked_symbols_seal(&s->asked_symbols);
 }
 
 bool spool_is_wanted(const struct spool *s)

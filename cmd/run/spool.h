@@ -22,7 +22,8 @@ struct spool {
 	char *path; /* for messages */
 	const char *final_path; /* of --raw, else NULL; in the same folder; borrowed */
 	struct identity owner;
-	struct asked_symbols asked_symbols;
+	struct asked_symbols asked_symbols; /* without a file, too */
+	bool is_unnamed; /* nobody wants the names */
 	struct kept_contents contents;
 	struct capture_written written; /* once the writer has ended */
 	bool is_kept; /* by --keep-capture */
@@ -50,8 +51,10 @@ void spool_add(struct spool *s, const struct rec *rec, const struct file_set *fi
 void spool_add_run(struct spool *s, const struct run_fact *run);
 /* Tells the first recorded process, unless it was known when recording began. */
 void spool_add_root(struct spool *s, uint32_t pid);
-/* Call whenever there is no record. Asks the kernel for names. */
+/* Call whenever there is no record. Asks the kernel for names of its functions. */
 void spool_poll(struct spool *s, struct recorder *recorder);
+/* The names of the kernel's functions in all records, until the spool is released. NULL: none. */
+const struct kernel_table *spool_kernel_symbols(struct spool *s, struct recorder *recorder);
 /* True if the file is to stay although the profile is complete: --raw, --keep-capture. */
 bool spool_is_wanted(const struct spool *s);
 /*

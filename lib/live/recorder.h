@@ -76,8 +76,7 @@ uint64_t recorder_begin_epoch(struct recorder *r);
 /*
  * Asks the kernel for the symbols of these addresses (kernel addresses, ascending), and passes each
  * to `fn`. Reading /proc/kallsyms would take longer than most recordings take to finish. Returns
- * false, possibly after passing some, if the kernel does not answer or reading all symbols costs no
- * more.
+ * false, possibly after passing some, if the kernel does not answer.
  */
 bool recorder_find_symbols(struct recorder *r, const uint64_t *addrs, size_t count,
 			   kernel_symbol_fn *fn, void *ctx);

@@ -35,6 +35,26 @@ for name in shares tour threads; do
 	rm -f -- "$capture" again.*
 done
 
+# A BPF program is loaded before recording begins, and gone before it ends.
+python3 "$root/tests/e2e/vanishing_code.py" &
+vanishing=$!
+at_exit+=("kill $vanishing 2>/dev/null")
+wait_until test -e loaded
+"$PROF" attach -q --keep-capture --no-off-cpu -o bpf.json -p $vanishing &
+attached=$!
+spooled() {
+	local file
+	file=$(spools) && [ -n "$file" ] && sampled "$file" 100
+}
+wait_until spooled
+touch stop
+wait $attached
+capture=$(spools)
+"$PROF" convert "$capture" -o again.json
+ok "code that is gone: to the same bytes" cmp bpf.json again.json
+like "code that is gone has its name" "$("$PROF" report --format json again.json)" 'bpf_prog_[0-9a-f]*_vanishing'
+rm -f -- "$capture" again.json bpf.json loaded stop
+
 run "$PROF" record --raw raw.prof -- sh -c 'echo out; exit 3'
 is "--raw: the command's status" "$status" 3
 is "--raw: its output" "$out" out
@@ -46,10 +66,6 @@ is "--raw: converted" "$status$err" 0
 is "--raw: a valid profile" "$(python3 "$root/tests/check_profile.py" raw.json)" "raw.json: ok"
 
 # A killed recorder leaves what it had, and its command goes on.
-spooled() {
-	local file
-	file=$(spools) && [ -n "$file" ] && sampled "$file" 100
-}
 kill_recorder() { # NAME: sets $pid of the command, $had ticks
 	# shellcheck disable=SC2016 # the inner shell's
 	"$PROF" record -q -o "$1.json.gz" -- sh -c 'echo $$ >pid; exec "$0" die 60' "$workloads/spin" >/dev/null &

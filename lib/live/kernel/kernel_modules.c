@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bpf/config.h"
+#include "lib/base/address_ranges.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -24,11 +25,6 @@
 #define MAX_ASKED 16384
 #define PAGE 4096
 
-/* A range known to be a function, or to be none. */
-struct known {
-	uint64_t start, end;
-};
-
 /* A module's code, or its initial code, which is dropped after its start. */
 struct code_range {
 	char name[REC_LOADED_NAME_SIZE]; /* of the module */
@@ -37,7 +33,7 @@ struct code_range {
 	uint32_t module_id;
 	bool is_initial; /* dropped after the module's start */
 	bool is_told; /* its sections were sent */
-	VEC(struct known) known; /* ascending, not overlapping */
+	struct address_ranges known; /* to be functions, or to be none */
 };
 
 struct kernel_modules {
@@ -60,7 +56,7 @@ void kernel_modules_free(struct kernel_modules *k)
 	if (!k)
 		return;
 	vec_for_each(&k->rows, struct code_range *, row)
-		vec_release(&row->known);
+		address_ranges_release(&row->known);
 	vec_release(&k->rows);
 	free(k);
 }
@@ -82,7 +78,7 @@ static void insert_row(struct kernel_modules *k, const struct code_range *range)
 		struct code_range *row = &k->rows.items[i];
 
 		if (row->start >= range->start && row->start < range->end) {
-			vec_release(&row->known);
+			address_ranges_release(&row->known);
 			continue;
 		}
 		if (row->start < range->start) {
@@ -288,12 +284,6 @@ void kernel_modules_send_new(struct kernel_modules *k, const struct rec_loaded *
 		add_range(k, &initial, time);
 }
 
-/* Returns the position after all ranges that begin at or before `addr`. */
-static size_t find_known(const struct code_range *code, uint64_t addr)
-{
-	return vec_count_front(&code->known, it, it->start <= addr);
-}
-
 static void send_symbol(const struct kernel_modules *k, const struct code_range *code,
 			const struct kernel_symbol_text *symbol, uint64_t time)
 {
@@ -322,12 +312,10 @@ static bool is_of_module(const struct kernel_symbol_text *symbol, const char *na
 static void tell_symbol(struct kernel_modules *k, struct code_range *code, uint64_t addr,
 			uint64_t time)
 {
-	size_t at = find_known(code, addr);
-	struct known known = {addr, addr + 1};
 	struct kernel_symbol_text symbol;
 	const char *text;
 
-	if ((at && addr < code->known.items[at - 1].end) || !k->options.find_symbol ||
+	if (address_ranges_cover(&code->known, addr) || !k->options.find_symbol ||
 	    k->asked >= MAX_ASKED)
 		return;
 	k->asked++;
@@ -335,14 +323,10 @@ static void tell_symbol(struct kernel_modules *k, struct code_range *code, uint6
 	/* The symbol may belong to another module, loaded in place of dropped code. */
 	if (text && kernel_symbol_parse(&symbol, addr, text) && is_of_module(&symbol, code->name) &&
 	    symbol.start >= code->start && symbol.start < code->end) {
-		known = (struct known){symbol.start, symbol.start + symbol.size};
 		send_symbol(k, code, &symbol, time);
-		at = find_known(code, known.start);
+		address_ranges_add(&code->known, symbol.start, symbol.start + symbol.size);
 	}
-	vec_push(&code->known, known);
-	memmove(&code->known.items[at + 1], &code->known.items[at],
-		(code->known.count - 1 - at) * sizeof(known));
-	code->known.items[at] = known;
+	address_ranges_add(&code->known, addr, addr + 1);
 }
 
 void kernel_modules_observe(struct kernel_modules *k, uint64_t addr, uint64_t time)

@@ -7,9 +7,6 @@
 #include "lib/base/text.h"
 #include "lib/live/bpf/programs.h"
 
-/* Each lookup takes some microseconds; reading /proc/kallsyms takes 60 ms. */
-#define MAX_ADDRESSES 16384
-
 /* Parses the numbers after the name: "+0x12/0x34", then the end or a blank. */
 static bool scan_extent(const char *at, uint64_t *offset, uint64_t *size)
 {
@@ -47,8 +44,6 @@ bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_
 {
 	uint64_t end = 0;
 
-	if (count > MAX_ADDRESSES)
-		return false;
 	for (size_t i = 0; i < count; i++) {
 		struct kernel_symbol_text symbol;
 		const char *text;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranges of addresses that do not overlap. */
+#ifndef PROF_BASE_ADDRESS_RANGES_H
+#define PROF_BASE_ADDRESS_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+
+struct address_range {
+	uint64_t start, end;
+};
+
+struct address_ranges {
+	VEC(struct address_range) rows; /* ascending */
+};
+
+void address_ranges_release(struct address_ranges *r);
+bool address_ranges_cover(const struct address_ranges *r, uint64_t addr);
+/* Adds from `start` to before `end`. False, and nothing is added: it is empty or overlaps one. */
+bool address_ranges_add(struct address_ranges *r, uint64_t start, uint64_t end);
+
+#endif

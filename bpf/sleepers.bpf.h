@@ -35,6 +35,8 @@ bool sleepers_lack_room = false;
 bool sleepers_wants_python = false, sleepers_is_alone = false;
 
 __u64 fence = 0;
+/* The wait of the thread that is visited. Not on the program's stack, which all calls share. */
+static struct rec_wait sleeper_wait;
 
 /* Completes earlier loads before later ones. */
 static __always_inline void order_loads(void)
@@ -232,14 +234,21 @@ static __always_inline __u32 emit_copy_of(struct stack_scratch *s, struct copy_s
 	return rec->stack_id;
 }
 
-/* False: the ring has no room. */
-static __always_inline bool emit_wait(struct stack_scratch *s, struct copy_scratch *c,
-				      struct bpf_counters *count, void *ring, __u32 copy_size,
-				      struct rec_wait *wait)
+/* False: the ring has no room. A function of its own, because the stack is short. */
+static __noinline bool emit_wait(struct rec_wait *wait, __u32 copy_size)
 {
+	struct bpf_counters *count = own_counters();
 	struct rec_sample *sample = &wait->sample;
+	struct copy_scratch *c;
+	struct stack_scratch *s;
+	void *ring = own_ring();
+	__u32 zero = 0;
 	__u64 flags;
 
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	c = bpf_map_lookup_elem(&copies, &zero);
+	if (!s || !c || !count || !ring)
+		return true;
 	sample->rec.flags = s->sample_flags;
 	sample->leaf = s->leaf;
 	s->like = sample->rec;
@@ -295,7 +304,7 @@ static __always_inline bool visit(struct task_struct *task, struct tracked_proce
 	}
 	if (!ids_are_told(process, head, ids_of(task)))
 		return false;
-	if (!emit_wait(s, c, count, ring, size, wait))
+	if (!emit_wait(wait, size))
 		return false;
 	row->visited = before.switches;
 	sleepers_visited++;
@@ -334,8 +343,8 @@ static __always_inline int visit_next(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct tracked_process *process;
-	struct rec_wait wait = {};
-	struct rec *head = &wait.sample.rec;
+	struct rec_wait *wait = &sleeper_wait;
+	struct rec *head = &wait->sample.rec;
 	struct task_ids ids;
 	struct wait_row *row;
 	struct pause pause;
@@ -353,13 +362,14 @@ static __always_inline int visit_next(struct bpf_iter__task *ctx)
 	start = bpf_ktime_get_ns();
 	if (!row || !is_due(row, pause, start))
 		return 0;
-	rec_init(head, REC_WAIT, sizeof(wait), start);
+	__builtin_memset(wait, 0, sizeof(*wait));
+	rec_init(head, REC_WAIT, sizeof(*wait), start);
 	task_pids(task, ids, &head->pid, &head->tid);
 	if (match_flags(task, ids, head, task->comm) || may_be_premature(head->pid, start) ||
 	    is_for_another(head->pid))
 		return 0;
-	wait.start = row->left;
-	has_room = visit(task, process, row, pause, &wait);
+	wait->start = row->left;
+	has_room = visit(task, process, row, pause, wait);
 	sleepers_ns += bpf_ktime_get_ns() - start;
 	sleepers_lack_room = !has_room;
 	return has_room ? 0 : 1;

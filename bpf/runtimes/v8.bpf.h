@@ -42,6 +42,7 @@ struct v8_walk {
 	__u32 code_kind;
 	__u64 search; /* its possible start, while it is searched */
 	__u64 stream_map; /* of the objects that hold instructions; 0: not known yet */
+	__u64 identity, key; /* of the function that was read, with its code */
 	struct v8_sight head; /* of the function that is being described */
 	__u32 searches; /* in this stack */
 	__u32 reserved;

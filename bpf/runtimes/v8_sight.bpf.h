@@ -118,20 +118,39 @@ static __always_inline void v8_describe_scope(struct v8_walk *w, struct sight_sc
 	}
 }
 
-/* Reads the name, and where in its script the function is. */
-__noinline int v8_describe_name(struct v8_walk *w, struct sight_scratch *sight,
-				struct v8_sight *head)
+/*
+ * Describes the function that was read: its name, its file, and where in its script it is. Called
+ * before v8_send_sight(), not by it: older kernels limit the stack of all calls together.
+ */
+__noinline int v8_describe_names(struct v8_walk *w)
 {
+	struct sight_scratch *sight = own_sight();
+	struct v8_sight *head;
 	__u64 name;
 
-	if (!w || !sight || !head)
+	if (!w || !sight)
 		return 0;
+	head = &w->head;
+	*head = (struct v8_sight){
+		.start = -1,
+		.end = -1,
+		.tier = w->tier,
+		.code = w->code,
+		.code_start = w->code_start,
+	};
 	name = v8_shared_word(w, w->layout.shared_name);
 	sight_of(sight)->name = (struct sight_text){.flags = SIGHT_UNREADABLE};
 	if (v8_refers_to(w, name, V8_SCOPE))
 		v8_describe_scope(w, sight, name, head);
 	else
 		v8_read_text(w, sight, name, 0);
+	sight_of(sight)->file = (struct sight_text){0};
+	if (w->script && v8_refers_to(w, w->script, V8_SCRIPT)) {
+		head->script = w->script;
+		head->script_id = w->script_id >> 32;
+		if (v8_read(w->script, w->layout.script_name, &name, sizeof(name)))
+			v8_read_text(w, sight, name, 1);
+	}
 	return 1;
 }
 
@@ -186,20 +205,19 @@ static __always_inline __u32 v8_units(const struct v8_walk *w)
 	return units < UNITS_MAX ? units : UNITS_MAX;
 }
 
-/* Describes the function that was read. Returns its seen value; 0: there is no room. */
-__noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like, __u64 identity, __u64 key)
+/* Sends what was described. Returns the function's seen value; 0: there is no room. */
+__noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like)
 {
 	struct runtime_counters *count = own_runtime_counters();
 	struct sight_scratch *sight = own_sight();
-	struct v8_sight *head;
 	struct rec_sight *rec;
-	__u64 name = 0, value;
+	__u64 value;
 
 	if (!w || !like || !count || !sight)
 		return 0;
 	rec = sight_of(sight);
 	rec->code = w->script;
-	rec->identity = identity;
+	rec->identity = w->identity;
 	rec->units = v8_units(w);
 	rec->position = new_positions(rec->units);
 	if (!rec->position) {
@@ -208,23 +226,7 @@ __noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like, __u64 
 	}
 	rec->first_line = 0;
 	rec->layout = w->layout_number;
-	head = &w->head;
-	*head = (struct v8_sight){
-		.start = -1,
-		.end = -1,
-		.tier = w->tier,
-		.code = w->code,
-		.code_start = w->code_start,
-	};
-	v8_describe_name(w, sight, head);
-	rec->file = (struct sight_text){0};
-	if (w->script && v8_refers_to(w, w->script, V8_SCRIPT)) {
-		head->script = w->script;
-		head->script_id = w->script_id >> 32;
-		if (v8_read(w->script, w->layout.script_name, &name, sizeof(name)))
-			v8_read_text(w, sight, name, 1);
-	}
-	v8_describe_lines(w, sight, head);
+	v8_describe_lines(w, sight, &w->head);
 	if (!send_sight(sight, like, rec->name.size + rec->file.size + rec->lines.size)) {
 		count->lost_sights++;
 		return 0;
@@ -237,7 +239,7 @@ __noinline __u64 v8_send_sight(struct v8_walk *w, const struct rec *like, __u64 
 	 */
 	if (!((rec->name.flags | rec->file.flags) & SIGHT_UNREADABLE) ||
 	    !(mix_bits(rec->position) >> 32 & (V8_TRIES - 1)))
-		enter_seen(key, value);
+		enter_seen(w->key, value);
 	return value;
 }
 
@@ -276,31 +278,44 @@ static __always_inline __s64 v8_unit(const struct v8_walk *w)
 	return (__s64)(w->frame[0] >> 32) - (w->layout.bytecode_data - 1);
 }
 
-/* Returns the position of the frame that was read. */
-__noinline __u64 v8_position(struct v8_walk *w, const struct rec *like)
+/* Returns the position of the frame that was read in the function of that seen value. */
+static __always_inline __u64 v8_position_in(const struct v8_walk *w, __u64 value)
 {
 	struct runtime_counters *count = own_runtime_counters();
-	__u64 identity, key, value;
-	__s64 unit;
+	__s64 unit = v8_unit(w);
 
-	if (!w || !like || !count)
-		return 0;
-	identity = v8_identity(w);
-	identity = v8_code_identity(w, identity);
-	key = mix_bits(identity ^ w->process) | 1;
-	if (!find_seen(key, &value)) {
-		value = v8_send_sight(w, like, identity, key);
-		if (!value)
-			return RUNTIME_V8;
-	}
-	unit = v8_unit(w);
 	if (unit < 0)
 		unit = 0;
 	if (unit > (__s64)(value & (UNITS_MAX - 1))) {
 		unit = value & (UNITS_MAX - 1);
-		count->clamped++;
+		if (count)
+			count->clamped++;
 	}
 	return (value >> UNITS_BITS) + unit;
+}
+
+/* Returns the seen value of the function that was read, or 0. */
+__noinline __u64 v8_find_function(struct v8_walk *w)
+{
+	__u64 value;
+
+	if (!w)
+		return 0;
+	w->identity = v8_code_identity(w, v8_identity(w));
+	w->key = mix_bits(w->identity ^ w->process) | 1;
+	return find_seen(w->key, &value) ? value : 0;
+}
+
+/* Returns the position of the frame that was read. */
+static __always_inline __u64 v8_position(struct v8_walk *w, const struct rec *like)
+{
+	__u64 value = v8_find_function(w);
+
+	if (!value) {
+		v8_describe_names(w);
+		value = v8_send_sight(w, like);
+	}
+	return value ? v8_position_in(w, value) : RUNTIME_V8;
 }
 
 #endif

@@ -102,7 +102,6 @@ __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *no
 	w->pc = i && at < DEPTH_MAX ? s->words[HEADER_WORDS + at] - 1 : s->leaf;
 	if (!v8_read_frame(w, fp, sp))
 		return 1;
-	/* Not called by v8_position(): older kernels limit the stack of all calls together. */
 	w->code = 0;
 	if (w->tier == V8_TIER_UNKNOWN)
 		v8_find_compiler(w, mix_bits(v8_identity(w) ^ w->process));

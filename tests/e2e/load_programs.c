@@ -3,7 +3,8 @@
  * Loads all BPF objects with every combination of the switches that the verifier sees as constants
  * (bpf/config.h): each decides which code exists, and so whether a kernel accepts it. Prints a line
  * for each combination: the switches, then the instructions that the verifier processed for each
- * program and in total. Fails if a kernel refuses one.
+ * program and in total. Fails if the kernel refuses one, or an older one would for the stack that
+ * its calls need.
  *
  * With --types: loads them once with all types of the kernel, as libbpf does, and once with prof's
  * selection. Fails if any instruction differs, and prints the number of equal ones.
@@ -30,6 +31,7 @@
 #include "lib/live/bpf/ring.h"
 #include "lib/live/bpf/shared_maps.h"
 #include "prof.skel.h"
+#include "tests/e2e/stack_depth.h"
 
 #define TABLE_SIZE 1024
 #define RING_SIZE 65536
@@ -102,6 +104,8 @@ struct objects {
 
 static void objects_close(struct objects *o)
 {
+	for (size_t i = 0; i < o->rows.count; i++)
+		stack_forget(o->rows.items[i]);
 	for (size_t i = 1; i < o->rows.count; i++)
 		bpf_object__close(o->rows.items[i]);
 	vec_release(&o->rows);
@@ -142,7 +146,11 @@ static int objects_open(struct objects *o, const struct bpf_object_open_opts *op
 	if (!o->first)
 		return -1;
 	vec_push(&o->rows, o->first->obj);
-	return open_others(o, options);
+	if (open_others(o, options))
+		return -1;
+	for (size_t i = 0; i < o->rows.count; i++)
+		stack_ask(o->rows.items[i]);
+	return 0;
 }
 
 static int objects_load(struct objects *o)
@@ -155,6 +163,18 @@ static int objects_load(struct objects *o)
 			ret = bpf_object__load(o->rows.items[i]);
 	}
 	return ret;
+}
+
+/* False, and said: a kernel that is older than this one refuses the program. */
+static bool stack_fits(const struct bpf_program *program)
+{
+	int depth = stack_depth(program);
+
+	if (depth >= 0 && depth <= STACK_MAX)
+		return true;
+	fprintf(stderr, "%s needs %d bytes of stack with its calls, older kernels allow %d\n",
+		bpf_program__name(program), depth, STACK_MAX);
+	return false;
 }
 
 static int print_programs(const struct objects *o)
@@ -171,6 +191,8 @@ static int print_programs(const struct objects *o)
 			if (!bpf_program__autoload(program))
 				continue;
 			if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+				return -1;
+			if (!stack_fits(program))
 				return -1;
 			printf(" %s %u", bpf_program__name(program), info.verified_insns);
 			total += info.verified_insns;

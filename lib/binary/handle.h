@@ -3,6 +3,7 @@
 #ifndef PROF_LIB_BINARY_HANDLE_H
 #define PROF_LIB_BINARY_HANDLE_H
 
+#include <gelf.h>
 #include <libelf.h>
 
 #include "lib/base/vec.h"
@@ -28,6 +29,9 @@ struct binary {
 struct string_table string_table_open(Elf *elf, size_t section);
 /* NULL outside the table. */
 const char *string_table_get(const struct string_table *table, uint64_t offset);
+
+/* Gives the next section of a type behind scn, and its header; NULL: there is none. */
+Elf_Scn *section_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header);
 
 /* The section's address: from its header, or in a relocatable file its place. */
 uint64_t section_addr(const struct binary *b, size_t number, uint64_t sh_addr);

@@ -12,7 +12,7 @@
 #define MAX_RELOCATION_TABLES 8
 #define MAX_RELOCATIONS ((size_t)1 << 20) /* of all tables together */
 
-static Elf_Scn *next_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header)
+Elf_Scn *section_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header)
 {
 	while ((scn = elf_nextscn(elf, scn))) {
 		if (gelf_getshdr(scn, header) && header->sh_type == type)
@@ -46,7 +46,7 @@ static size_t search_table(const struct binary *b, uint32_t type, struct binary_
 	size_t size = gelf_fsize(b->elf, ELF_T_SYM, 1, EV_CURRENT), found = 0;
 	struct string_table names;
 	GElf_Shdr header;
-	Elf_Scn *scn = next_of_type(b->elf, NULL, type, &header);
+	Elf_Scn *scn = section_of_type(b->elf, NULL, type, &header);
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 
 	if (!data || !data->d_buf || !size)
@@ -136,14 +136,10 @@ static void relocate_section(const struct binary *b, Elf_Scn *scn, uint64_t vadd
 	}
 }
 
-bool binary_read_loaded(const struct binary *b, uint64_t vaddr, void *out, size_t size)
+bool binary_read_text(const struct binary *b, uint64_t vaddr, void *out, size_t size)
 {
-	Elf_Scn *scn = NULL;
-	GElf_Shdr header;
 	Elf_Data *data;
 	int64_t offset;
-	size_t left = MAX_RELOCATIONS;
-	int tables = 0;
 
 	if (!size || !find_bytes(b, vaddr, size, &offset))
 		return false;
@@ -151,8 +147,20 @@ bool binary_read_loaded(const struct binary *b, uint64_t vaddr, void *out, size_
 	if (!data || !data->d_buf || data->d_size != size)
 		return false;
 	memcpy(out, data->d_buf, size);
+	return true;
+}
+
+bool binary_read_loaded(const struct binary *b, uint64_t vaddr, void *out, size_t size)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+	size_t left = MAX_RELOCATIONS;
+	int tables = 0;
+
+	if (!binary_read_text(b, vaddr, out, size))
+		return false;
 	while (size >= sizeof(uint64_t) && tables++ < MAX_RELOCATION_TABLES &&
-	       (scn = next_of_type(b->elf, scn, SHT_RELA, &header))) {
+	       (scn = section_of_type(b->elf, scn, SHT_RELA, &header))) {
 		if (header.sh_flags & SHF_ALLOC)
 			relocate_section(b, scn, vaddr, out, size, &left);
 	}

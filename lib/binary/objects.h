@@ -27,5 +27,7 @@ bool binary_section_extent(const struct binary *b, const char *name, uint64_t *v
  * pointers into the file itself. False: not all of it is in the file.
  */
 bool binary_read_loaded(const struct binary *b, uint64_t vaddr, void *out, size_t size);
+/* binary_read_loaded() of bytes without pointers: far faster where a file has many relocations. */
+bool binary_read_text(const struct binary *b, uint64_t vaddr, void *out, size_t size);
 
 #endif

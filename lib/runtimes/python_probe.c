@@ -14,7 +14,8 @@ enum {
 	ITER_SEND, /* from 3.10 on */
 	GET_CODE, /* from 3.9 on */
 	POS_ONLY, /* from 3.8 on */
-	EVAL,
+	EXPORTED_COUNT,
+	EVAL = EXPORTED_COUNT,
 	EVAL_COLD,
 	OBJECT_COUNT,
 };
@@ -45,7 +46,8 @@ static bool find_runtime(struct python_file *f)
 
 	memcpy(f->objects, wanted, sizeof(wanted));
 	if (binary_section_extent(f->binary, RUNTIME_SECTION, &f->runtime, &size)) {
-		binary_find_objects(f->binary, f->objects, OBJECT_COUNT);
+		/* Functions without a name are not wanted, and the other symbols are many. */
+		binary_find_objects(f->binary, f->objects, EXPORTED_COUNT);
 		f->has_section = true;
 		return true;
 	}
@@ -65,7 +67,7 @@ static uint16_t find_version(const struct python_file *f)
 	struct bytes b;
 
 	if (f->objects[VERSION].is_there) {
-		if (!binary_read_loaded(f->binary, f->objects[VERSION].vaddr, word, sizeof(word)))
+		if (!binary_read_text(f->binary, f->objects[VERSION].vaddr, word, sizeof(word)))
 			return 0;
 		bytes_init(&b, word, sizeof(word));
 		return (uint16_t)(bytes_u32(&b) >> 16);
@@ -99,8 +101,7 @@ static uint64_t member_offset(const struct python_file *f, const uint8_t *member
 		if (!name_at)
 			break;
 		bytes_seek(&b, MEMBER_OFFSET_AT);
-		if (length <= sizeof(name) &&
-		    binary_read_loaded(f->binary, name_at, name, length) &&
+		if (length <= sizeof(name) && binary_read_text(f->binary, name_at, name, length) &&
 		    memcmp(name, wanted_name, length) == 0)
 			return bytes_u64(&b);
 	}
@@ -159,7 +160,7 @@ static int find_layout(const struct python_file *f, struct python_layout *layout
 {
 	uint8_t head[PYTHON_DEBUG_OFFSETS_SIZE];
 
-	if (binary_read_loaded(f->binary, f->runtime, head, sizeof(head)) &&
+	if (binary_read_text(f->binary, f->runtime, head, sizeof(head)) &&
 	    python_debug_version(head, sizeof(head)))
 		return python_layout_of_debug_offsets(head, sizeof(head), layout, err);
 	return layout_from_table(f, layout, err);

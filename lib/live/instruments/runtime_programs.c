@@ -18,6 +18,7 @@
 struct runtime_entry {
 	const char *program; /* NULL: none */
 	enum runtime_stacks stacks;
+	const char *source; /* object that takes such stacks; NULL: it is always there */
 };
 
 /* Functions that all skeletons have, each with a type of its own, and what their programs do. */
@@ -49,7 +50,7 @@ struct runtime_object {
 		name##_open, name##_object, name##_destroy, {NULL}, \
 		{ \
 			{"on_" #name, STACKS_OF_PERF_EVENTS}, \
-				{"on_" #name "_tracepoint", STACKS_OF_TRACEPOINTS}, \
+				{"on_" #name "_tracepoint", STACKS_OF_TRACEPOINTS, "events_bpf"}, \
 		} \
 	}
 #define WAITS_OBJECT(name) \
@@ -75,6 +76,23 @@ static const struct runtime_object objects[RUNTIME_KIND_COUNT][RUNTIME_PART_COUN
 	[RUNTIME_GO] = {SAMPLES_OBJECT(go)},
 };
 
+static bool is_needed(const struct runtime_entry *entry, struct programs *programs)
+{
+	return !entry->source || programs_has(programs, entry->source);
+}
+
+/* Each program that nothing goes over to would double the time of loading. */
+static void leave_out_unneeded(const struct runtime_skeleton *s, const struct bpf_object *opened)
+{
+	const struct runtime_entry *entry = s->object->entries;
+
+	for (size_t i = 0; i < ENTRIES_MAX && entry->program; i++, entry++) {
+		if (!is_needed(entry, s->programs))
+			bpf_program__set_autoload(
+				bpf_object__find_program_by_name(opened, entry->program), false);
+	}
+}
+
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 		       struct bpf_object_skeleton **out)
 {
@@ -84,6 +102,7 @@ static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 	if (!s->skeleton)
 		return -errno;
 	*out = s->object->object(s->skeleton);
+	leave_out_unneeded(s, *(*out)->obj);
 	return 0;
 }
 
@@ -104,6 +123,8 @@ static int enter(const struct runtime_skeleton *s, uint32_t kind, struct program
 	int code = 0;
 
 	for (size_t i = 0; i < ENTRIES_MAX && entry->program && !code; i++, entry++) {
+		if (!is_needed(entry, programs))
+			continue;
 		program = bpf_object__find_program_by_name(loaded, entry->program);
 		code = programs_enter_runtime(programs, kind, bpf_program__fd(program),
 					      entry->stacks, err);
@@ -129,6 +150,7 @@ int runtime_program_load(struct runtime_program *program, uint32_t kind, enum ru
 	if (object->partners[0] && !programs_has(programs, object->partners[0]))
 		return 0;
 	s->object = object;
+	s->programs = programs;
 	code = programs_add_late(programs, &opened, err);
 	if (!code)
 		code = enter(s, kind, programs, err);

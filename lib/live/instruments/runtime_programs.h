@@ -17,6 +17,7 @@ enum runtime_part {
 struct runtime_program {
 	struct runtime_skeleton {
 		const struct runtime_object *object; /* NULL: never loaded */
+		struct programs *programs;
 		void *skeleton; /* NULL: not loaded; `programs` closes it */
 		bool has_failed; /* it could not be loaded */
 	} parts[RUNTIME_PART_COUNT];

@@ -125,28 +125,34 @@ static bool find_layout(const struct runtimes *r, const struct runtime_layout *l
 	return false;
 }
 
-/* Loads what follows the runtime, as far as it is wanted. False: it cannot be followed. */
-static bool load_programs(struct runtimes *r, uint32_t kind)
+/* Loads a part of what follows the runtime. False: nothing of it can be followed. */
+static bool load_part(struct runtimes *r, uint32_t kind, enum runtime_part part)
 {
 	static const char *const texts[RUNTIME_PART_COUNT] = {
 		[RUNTIME_SAMPLES] = "no functions of %s in stacks: %s",
 		[RUNTIME_WAITS] = "no functions of %s in stacks of waits: %s",
 	};
+	const char *text = kind == RUNTIME_GO ? "no labels of %s: %s" : texts[part];
 	struct runtime_program *program = &r->loaded[kind];
+	struct error err = {0};
 
-	for (enum runtime_part part = 0; part < RUNTIME_PART_COUNT; part++) {
-		const char *text = kind == RUNTIME_GO ? "no labels of %s: %s" : texts[part];
-		struct error err = {0};
+	if (program->parts[RUNTIME_SAMPLES].has_failed)
+		return false;
+	if (runtime_program_load(program, kind, part, r->live->programs, &err)) {
+		_cleanup_free_ char *why = xasprintf(text, runtimes[kind]->name, err.text);
 
-		if (program->parts[RUNTIME_SAMPLES].has_failed)
-			return false;
-		if (runtime_program_load(program, kind, part, r->live->programs, &err)) {
-			_cleanup_free_ char *why = xasprintf(text, runtimes[kind]->name, err.text);
-
-			refuse(r, why);
-		}
+		refuse(r, why);
 	}
-	return true;
+	return !program->parts[RUNTIME_SAMPLES].has_failed;
+}
+
+/* Loads what waits need: samples come first, of which a new process has more. */
+static void on_described(void *ctx)
+{
+	struct runtimes *r = ctx;
+
+	for (size_t i = 0; i < r->layouts.count; i++)
+		load_part(r, r->layouts.items[i].layout.kind, RUNTIME_WAITS);
 }
 
 static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *number)
@@ -162,7 +168,7 @@ static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *n
 		r->more_layouts++;
 		return false;
 	}
-	if (!load_programs(r, layout->kind))
+	if (!load_part(r, layout->kind, RUNTIME_SAMPLES))
 		return false;
 	if (programs_set_layout(r->live->programs, *number, layout, &err)) {
 		refuse(r, err.text);
@@ -186,6 +192,7 @@ static int attach(void *state, struct error *err)
 	const struct runtime_hooks hooks = {
 		.probe = r->settings->has_go_labels ? runtime_probe_with_go : runtime_probe,
 		.found = on_found,
+		.described = on_described,
 		.refused = on_refused,
 		.ctx = r,
 	};
@@ -422,37 +429,19 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	report_extra_text(report, NULL, "Recording", "Runtimes", strbuf_text(&versions));
 }
 
-static int set_unwanted(void *settings, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	((struct runtimes_settings *)settings)->is_unwanted = true;
-	return 0;
-}
+#define FLAG(flag) \
+	static int set_##flag(void *settings, const char *value, struct error *err) \
+	{ \
+		(void)value; \
+		(void)err; \
+		((struct runtimes_settings *)settings)->flag = true; \
+		return 0; \
+	}
 
-static int set_keeps_interpreter(void *settings, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	((struct runtimes_settings *)settings)->keeps_interpreter = true;
-	return 0;
-}
-
-static int set_go_labels(void *settings, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	((struct runtimes_settings *)settings)->has_go_labels = true;
-	return 0;
-}
-
-static int set_gil(void *settings, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	((struct runtimes_settings *)settings)->has_gil = true;
-	return 0;
-}
+FLAG(is_unwanted)
+FLAG(keeps_interpreter)
+FLAG(has_go_labels)
+FLAG(has_gil)
 
 static int judge(const void *settings, struct error *err)
 {
@@ -469,16 +458,16 @@ static const struct instrument_option options[] = {
 	{.name = "no-runtimes",
 	 .help = "do not look into interpreters: their native frames alone",
 	 .after = "unwind",
-	 .set = set_unwanted},
+	 .set = set_is_unwanted},
 	{.name = "interpreter-frames",
 	 .help = "keep the native frames of interpreters beside the functions that they run",
 	 .set = set_keeps_interpreter},
 	{.name = "go-labels",
 	 .help = "markers of the labels that Go programs set by pprof.Do",
-	 .set = set_go_labels},
+	 .set = set_has_go_labels},
 	{.name = "gil",
 	 .help = "tell functions of Python by whether their thread held the GIL",
-	 .set = set_gil},
+	 .set = set_has_gil},
 	{0},
 };
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/unwind.h"
+#include "lib/base/vec.h"
 #include "lib/process/mapping.h"
 #include "lib/unwind/native/module_tables.h"
 #include "lib/unwind/native/table_pool.h"
@@ -16,18 +17,37 @@ struct runtime_hooks {
 	table_probe_fn *probe;
 	/* A file has one. Stores the number of its layout. False: its frames cannot be followed. */
 	bool (*found)(void *ctx, const struct runtime_layout *layout, uint32_t *number);
+	/* The processes with what was found are described: time for what could wait. */
+	void (*described)(void *ctx);
 	void (*refused)(void *ctx, const char *why);
 	void *ctx;
+};
+
+/* A runtime in a file that nobody has been told of yet. */
+struct new_runtime {
+	uint32_t module_id;
+	struct runtime_layout *layout; /* owned */
 };
 
 struct runtime_files {
 	struct runtime_hooks hooks; /* empty: files are not searched */
 	bool has_found; /* any that can be followed */
+	VEC(struct new_runtime) found;
 };
 
-/* Takes what the search has found in a file, and notes it in the file's row. */
-void runtime_files_take(struct runtime_files *f, struct module_tables *modules,
-			const struct table_result *result);
+void runtime_files_release(struct runtime_files *f);
+/* Takes what the search has found in a file out of the result. */
+void runtime_files_take(struct runtime_files *f, const struct module_tables *modules,
+			struct table_result *result);
+/* Searches a file that will be mapped, and tells of what it finds. */
+void runtime_files_expect(struct runtime_files *f, int fd);
+/*
+ * Tells of what was found, which may take longer than native stacks should have to wait, and notes
+ * it in the files' rows. False: there is nothing new to be followed.
+ */
+bool runtime_files_tell(struct runtime_files *f, struct module_tables *modules);
+/* Ends what runtime_files_tell() began: all spaces with the runtimes are described. */
+void runtime_files_end(const struct runtime_files *f);
 /* Adds the runtime of a process to its description. */
 void runtime_files_describe(const struct runtime_files *f, const struct module_tables *modules,
 			    const struct mapping_table *mappings, struct unwind_space *space);

@@ -71,6 +71,18 @@ void spaces_mark_pending(struct spaces *s)
 	}
 }
 
+void spaces_mark_runtimes(struct spaces *s, const struct module_tables *tables)
+{
+	struct live_process *process;
+
+	for (uint32_t at = 0; (process = live_processes_next(s->processes, &at));) {
+		const struct mapping_table *mappings = spaces_of(s, process)->mappings;
+
+		if (mappings && module_tables_runtime(tables, mappings).kind)
+			spaces_mark_dirty(s, process);
+	}
+}
+
 bool spaces_are_settled(const struct spaces *s)
 {
 	struct live_process *process;

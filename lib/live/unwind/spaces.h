@@ -55,6 +55,8 @@ bool spaces_keep_copy(struct spaces *s, struct live_process *process, const stru
 uint32_t space_pending_flags(const struct space *space);
 /* Marks the spaces that wait for a file's table dirty. */
 void spaces_mark_pending(struct spaces *s);
+/* Marks the spaces with a file that contains a runtime dirty. */
+void spaces_mark_runtimes(struct spaces *s, const struct module_tables *tables);
 /* Is no space dirty or waiting for a table? */
 bool spaces_are_settled(const struct spaces *s);
 /* Marks the tables of all mapped files as used at `now`. */

@@ -83,6 +83,7 @@ void unwinder_free(struct unwinder *u)
 	spaces_release(&u->spaces);
 	vec_release(&u->unsubmitted);
 	vec_release(&u->scratch.mappings.rows);
+	runtime_files_release(&u->runtimes);
 	native_tables_release(&u->tables);
 	kernel_shards_release(&u->shards);
 	free(u);
@@ -225,7 +226,6 @@ static void on_process_exit(void *ctx, struct live_process *process, uint64_t ti
 static void release_space(void *ctx, struct live_process *process)
 {
 	struct unwinder *u = ctx;
-
 	struct space *space = spaces_of(&u->spaces, process);
 
 	jit_tables_drop(&u->tables.jit, space->code);
@@ -354,6 +354,11 @@ void unwinder_set_runtimes(struct unwinder *u, const struct runtime_hooks *hooks
 	table_pool_probe(u->pool, hooks->probe);
 }
 
+void unwinder_expect(struct unwinder *u, int fd)
+{
+	runtime_files_expect(&u->runtimes, fd);
+}
+
 void unwinder_take_tables(struct unwinder *u)
 {
 	struct table_result result;
@@ -378,6 +383,16 @@ static void publish_dirty(struct unwinder *u, uint64_t now)
 		publish(u, process, now);
 	end = clock_monotonic_ns();
 	u->next_republish_ns = end + (end - start) * DESCRIBE_SHARE;
+}
+
+/* Native stacks are whole already, but for those in files that are still being compiled. */
+static void follow_runtimes(struct unwinder *u, uint64_t now)
+{
+	if (runtime_files_tell(&u->runtimes, &u->tables.modules)) {
+		spaces_mark_runtimes(&u->spaces, &u->tables.modules);
+		publish_dirty(u, now);
+		runtime_files_end(&u->runtimes);
+	}
 }
 
 static void drop_table(struct unwinder *u, struct module_table *table, uint64_t now)
@@ -414,6 +429,7 @@ void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 	} while (all && !table_pool_is_empty(u->pool));
 	republish(u);
 	publish_dirty(u, now);
+	follow_runtimes(u, now);
 	deferred_unwind_flush(u->deferred, now, all);
 	evict(u, now);
 	native_tables_end_round(&u->tables, now);

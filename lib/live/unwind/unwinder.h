@@ -46,6 +46,11 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 void unwinder_free(struct unwinder *u);
 /* From now on, files are searched for runtimes. Copied; call before the first file. */
 void unwinder_set_runtimes(struct unwinder *u, const struct runtime_hooks *hooks);
+/*
+ * Prepares for a file that will probably be mapped: what it takes to follow a runtime in it is
+ * loaded now. Call after unwinder_set_runtimes(). `fd` is borrowed.
+ */
+void unwinder_expect(struct unwinder *u, int fd);
 /* Readable when a table has been compiled: call unwinder_flush(). */
 int unwinder_fd(const struct unwinder *u);
 

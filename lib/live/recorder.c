@@ -419,6 +419,11 @@ int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *
 	return code;
 }
 
+void recorder_expect(struct recorder *r, const char *command)
+{
+	tracker_expect(r->tracker, command);
+}
+
 static int scan(struct recorder *r, struct error *err)
 {
 	struct proc_walk scan = {

@@ -5,6 +5,7 @@
  *
  *	recorder_new()   everything that may be refused; nothing is sampled yet
  *	recorder_track() which processes; from their exec on, also later
+ *	recorder_expect() a command that will be executed
  *	recorder_arm()   sampling begins
  *	source_next()    … records …
  *	recorder_stop()  sampling ends; source_next() gives what is left, then SOURCE_END
@@ -53,6 +54,11 @@ void recorder_free(struct recorder *r);
  * starts at its next exec: nothing before that is sampled.
  */
 int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err);
+/*
+ * Prepares for a command, as execvp() takes it: what is slow to load is there before the command
+ * runs.
+ */
+void recorder_expect(struct recorder *r, const char *command);
 /*
  * Reads names and mappings of the tracked processes, waits for their unwind tables, and starts
  * sampling. Drain the rings from then on.

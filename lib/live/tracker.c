@@ -15,6 +15,7 @@
 #include "lib/live/kernel/kernel_code.h"
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/kernel/kernel_space.h"
+#include "lib/live/process/command_files.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/live/process/container_watch.h"
 #include "lib/live/process/live_process.h"
@@ -193,6 +194,17 @@ bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks)
 	if (t->unwinder)
 		unwinder_set_runtimes(t->unwinder, hooks);
 	return t->unwinder;
+}
+
+static void expect_file(void *ctx, int fd)
+{
+	unwinder_expect(ctx, fd);
+}
+
+void tracker_expect(struct tracker *t, const char *command)
+{
+	if (t->unwinder)
+		command_files_find(command, expect_file, t->unwinder);
 }
 
 void tracker_keep_root(struct tracker *t, uint32_t pid, uint64_t time)

@@ -34,6 +34,8 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 void tracker_free(struct tracker *t);
 /* As unwinder_set_runtimes(). False: stacks are not unwound by tables, so there are none. */
 bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks);
+/* Prepares for the files that a command will map. Call after tracker_set_runtimes(). */
+void tracker_expect(struct tracker *t, const char *command);
 /* Keeps the root of a process that interprets code, to find its sources there. */
 void tracker_keep_root(struct tracker *t, uint32_t pid, uint64_t time);
 /* Readable when tracker_handle() has something to do; -1: never. */

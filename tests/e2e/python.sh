@@ -172,6 +172,14 @@ for t in p["threads"]:
         expect(named > 10, f"{t['pid']}: {named} of {len(chains)}")
 expect(sum(t["processName"].startswith("python") for t in p["threads"]) >= 6, "six")
 CODE
+judge "once its functions are in a process's stacks, they stay there" short.json.gz <<'CODE'
+for t in p["threads"]:
+    has = ["Python" in {f["category"] for f in frames} for _, _, _, frames in samples(t)]
+    if t["processName"].startswith("python") and sum(has) > 20:
+        # Python ends with native code alone.
+        found = has[has.index(True):][:sum(has)]
+        expect(sum(found) >= 0.9 * len(found), f"{t['pid']}: {sum(found)} of {len(found)}")
+CODE
 
 record gil 0 --gil -- "$python" "$root/tests/workloads/python/locks.py" 1
 judge "--gil: what runs with the lock of the interpreter, and what without" gil.json.gz gil.stats <<'CODE'

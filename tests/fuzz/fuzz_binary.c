@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/binary/binary.h"
+#include <string.h>
+
+#include "lib/binary/needed.h"
 #include "tests/fuzz/input.h"
 
 static void summarize(int fd)
@@ -13,6 +15,7 @@ static void summarize(int fd)
 static void open_whole(int fd)
 {
 	struct binary_symbols symbols = {0};
+	struct binary_needed needed;
 	uint8_t build_id[BUILD_ID_MAX];
 	struct binary *b;
 
@@ -27,6 +30,11 @@ static void open_whole(int fd)
 			abort();
 	}
 	vec_release(&symbols.rows);
+	binary_find_needed(b, &needed);
+	for (size_t i = 0; i < needed.count; i++) {
+		if (!strlen(needed.names[i]))
+			abort();
+	}
 	binary_free(b);
 }
 

@@ -24,6 +24,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/search_path.h"
 #include "lib/live/machine/user_env.h"
 
 extern char **environ;
@@ -149,31 +150,10 @@ static void child_restore_signals(const struct child_options *options)
 	sigprocmask(SIG_SETMASK, &options->signal_mask, NULL);
 }
 
-/* Is there such a file in PATH, regardless of its permissions? */
-static bool is_in_path(const char *name)
-{
-	const char *path = getenv("PATH");
-	char file[PATH_MAX];
-
-	while (path) {
-		size_t size = strcspn(path, ":");
-		int length;
-
-		/* An empty component is the working directory. */
-		if (size)
-			length = snprintf(file, sizeof(file), "%.*s/%s", (int)size, path, name);
-		else
-			length = snprintf(file, sizeof(file), "./%s", name);
-		if (length < (int)sizeof(file) && access(file, F_OK) == 0)
-			return true;
-		path = path[size] ? path + size + 1 : NULL;
-	}
-	return false;
-}
-
 static noreturn void child_exec(const struct plan *plan)
 {
 	char *const *argv = plan->options->argv;
+	char file[PATH_MAX];
 
 	execvp(argv[0], argv);
 	/*
@@ -181,7 +161,7 @@ static noreturn void child_exec(const struct plan *plan)
 	 * "permission denied" for every missing command. Report those as missing, as a shell does.
 	 */
 	if (errno == EACCES && !strchr(argv[0], '/'))
-		errno = is_in_path(argv[0]) ? EACCES : ENOENT;
+		errno = search_path_find(argv[0], file) ? EACCES : ENOENT;
 	child_fail(plan->socket, STAGE_EXEC);
 }
 

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that a command will map, told before it is executed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/live/process/command_files.h"
+#include "tests/unit/scratch.h"
+
+static int setup(void **state)
+{
+	static struct scratch s;
+
+	scratch_init(&s);
+	scratch_run(&s, "mkdir bin lib && echo 'int f(void){return 1;}' > f.c && "
+			"echo 'int f(void);int main(void){return f();}' > main.c && "
+			"gcc -shared -o lib/libf.so f.c && "
+			"gcc -o bin/run main.c -Llib -lf '-Wl,-rpath,/nowhere:$ORIGIN/../lib' && "
+			"printf '#!%%s/bin/run -x\\n' $PWD > bin/script && "
+			"printf '#! /usr/bin/env -S run -x\\n' > bin/by_name && "
+			"printf '#!%%s/bin/loop\\n' $PWD > bin/loop && printf '#!' > bin/none && "
+			"mkfifo bin/pipe && mkdir bin/folder && echo text > bin/text");
+	*state = &s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	scratch_release(*state);
+	return 0;
+}
+
+struct seen {
+	const struct scratch *scratch;
+	size_t count;
+	int program, library; /* numbers of the calls with these files, from 1 on; 0: none */
+};
+
+static bool is_same(const struct seen *seen, int fd, const char *name)
+{
+	_cleanup_free_ char *path = scratch_path(seen->scratch, name);
+	struct stat a, b;
+
+	assert_int_equal(fstat(fd, &a), 0);
+	assert_int_equal(stat(path, &b), 0);
+	return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static void take(void *ctx, int fd)
+{
+	struct seen *seen = ctx;
+
+	seen->count++;
+	if (is_same(seen, fd, "bin/run"))
+		seen->program = (int)seen->count;
+	if (is_same(seen, fd, "lib/libf.so"))
+		seen->library = (int)seen->count;
+}
+
+/* Adds the folder with the programs to PATH. */
+static void set_path(const struct scratch *s)
+{
+	_cleanup_free_ char *folder = scratch_path(s, "bin"), *path = NULL;
+
+	path = xasprintf("%s:%s", folder, getenv("PATH"));
+	setenv("PATH", path, 1);
+}
+
+static struct seen find(const struct scratch *s, const char *command)
+{
+	struct seen seen = {.scratch = s};
+
+	command_files_find(command, take, &seen);
+	return seen;
+}
+
+static struct seen find_file(const struct scratch *s, const char *name)
+{
+	_cleanup_free_ char *path = scratch_path(s, name);
+
+	return find(s, path);
+}
+
+static void check_program(const struct seen *seen)
+{
+	assert_int_equal(seen->program, 1);
+	assert_in_range(seen->library, 2, seen->count);
+}
+
+static void programs_and_their_libraries(void **state)
+{
+	struct seen seen = find_file(*state, "bin/run");
+
+	check_program(&seen);
+}
+
+static void scripts_have_interpreters(void **state)
+{
+	struct seen seen = find_file(*state, "bin/script");
+
+	check_program(&seen);
+	set_path(*state);
+	seen = find_file(*state, "bin/by_name");
+	check_program(&seen);
+}
+
+static void names_are_looked_up(void **state)
+{
+	struct seen seen;
+
+	set_path(*state);
+	seen = find(*state, "run");
+	check_program(&seen);
+	assert_int_equal(find(*state, "walks").count, 0);
+}
+
+/* None of these may keep the recording from beginning. */
+static void others_have_none(void **state)
+{
+	assert_int_equal(find_file(*state, "bin/missing").count, 0);
+	assert_int_equal(find_file(*state, "bin/loop").count, 0);
+	assert_int_equal(find_file(*state, "bin/pipe").count, 0);
+	assert_int_equal(find_file(*state, "bin/folder").count, 0);
+	assert_int_equal(find_file(*state, "bin/text").count, 1);
+	assert_int_equal(find_file(*state, "bin/none").count, 1);
+	assert_int_equal(find(*state, "").count, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(programs_and_their_libraries),
+		cmocka_unit_test(scripts_have_interpreters),
+		cmocka_unit_test(names_are_looked_up),
+		cmocka_unit_test(others_have_none),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

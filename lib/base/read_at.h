@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 /*
- * Reads up to `size` bytes, fewer only at the end of the file. Returns their number or a negative
- * errno; -EINVAL for an offset that no file has.
+ * Reads up to `size` bytes, fewer only at the end of the file; none where the offset is beyond what
+ * a file can have. Returns their number or a negative errno.
  */
 ssize_t read_at(int fd, void *data, size_t size, uint64_t offset);
 

@@ -5,6 +5,7 @@
 
 #include "bpf/filter.bpf.h"
 #include "bpf/record.h"
+#include "bpf/system_call.bpf.h"
 
 /* task_struct.__state */
 #define TASK_INTERRUPTIBLE 0x1
@@ -13,10 +14,6 @@
 #define TASK_TRACED 0x8
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400
-
-/* Bits of struct thread_info that mark a system call of a 32-bit program, by architecture. */
-#define X86_TS_COMPAT 0x2
-#define ARM64_TIF_32BIT (1ul << 22)
 
 /* A recorded thread. Only programs on the thread's own CPU write to it, but for `visited`. */
 struct wait_row {
@@ -110,31 +107,6 @@ static __always_inline __u8 wait_state_of(struct task_struct *task)
 	return state & TASK_TRACED ? WAIT_TRACED : WAIT_OTHER;
 }
 
-#if IS_ARM64
-struct pt_regs___call {
-	int syscallno;
-	__u64 orig_x0;
-} CORE;
-#define CALL_FIELD syscallno
-#define ARGUMENT_FIELD orig_x0
-#define has_compat_call(task) ((task)->thread_info.flags & ARM64_TIF_32BIT)
-#else
-struct pt_regs___call {
-	unsigned long orig_ax, di;
-} CORE;
-#define CALL_FIELD orig_ax
-#define ARGUMENT_FIELD di
-#define has_compat_call(task) ((task)->thread_info.status & X86_TS_COMPAT)
-#endif
-
-/* The system call that the task is in; -1: none. */
-static __always_inline __s32 wait_call_of(struct task_struct *task)
-{
-	struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(task);
-
-	return task->flags & PF_KTHREAD ? -1 : (__s32)regs->CALL_FIELD;
-}
-
 /* Returns the first argument of the call that the task is in, plus 1; 0: it is larger. */
 static __always_inline __u16 wait_argument_of(struct task_struct *task)
 {
@@ -154,7 +126,7 @@ static __always_inline __u16 wait_argument_of(struct task_struct *task)
 static __always_inline struct wait_reason wait_reason_of(struct task_struct *task, __u8 state)
 {
 	struct wait_reason reason = {
-		.call = wait_call_of(task),
+		.call = call_number_of(task),
 		.state = state,
 		.flags = has_compat_call(task) ? WAIT_COMPAT : 0,
 		.argument = wait_argument_of(task),

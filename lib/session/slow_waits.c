@@ -1,27 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/slow_waits.h"
 
+#include "lib/process/system_calls.h"
 #include "lib/profile/categories.h"
 #include "lib/profile/slow_waits.h"
-
-/* Calls whose first argument is a file descriptor, as labels name them. */
-static const char *const calls_of_files[] = {
-	"[read]",     "[write]",   "[pread64]",	  "[pwrite64]",	       "[readv]",      "[writev]",
-	"[preadv]",   "[pwritev]", "[preadv2]",	  "[pwritev2]",	       "[recvfrom]",   "[sendto]",
-	"[recvmsg]",  "[sendmsg]", "[recvmmsg]",  "[sendmmsg]",	       "[accept]",     "[accept4]",
-	"[connect]",  "[fsync]",   "[fdatasync]", "[ioctl]",	       "[flock]",      "[fcntl]",
-	"[sendfile]", "[splice]",  "[fallocate]", "[ftruncate]",       "[getdents64]", "[close]",
-	"[shutdown]", "[tee]",	   "[vmsplice]",  "[sync_file_range]",
-};
-
-static bool has_file(const char *label)
-{
-	for (size_t i = 0; i < sizeof(calls_of_files) / sizeof(*calls_of_files); i++) {
-		if (strcmp(calls_of_files[i], label) == 0)
-			return true;
-	}
-	return false;
-}
 
 /* "[read]" → "read" */
 static string_id without_brackets(struct strings *strings, string_id label)
@@ -41,13 +23,14 @@ static void set_values(struct profile *p, const struct marker *marker, const str
 		[WAIT_STACK_BY_LENGTH] = "by length",
 	};
 	struct marker_value *values = marker_value(&p->markers, marker, 0);
+	string_id call = without_brackets(&p->strings, label);
 
-	if (wait->reason.argument && has_file(strings_get(&p->strings, label)))
+	if (wait->reason.argument && system_call_takes_file(strings_get(&p->strings, call)))
 		values[SLOW_WAIT_FD] = marker_integer(wait->reason.argument - 1);
 	values[SLOW_WAIT_TAKEN] = marker_string(strings_intern(&p->strings, taken[wait->taken]));
 	values[SLOW_WAIT_FIELD_COUNT] = marker_stack(wait->stack);
 	values[SLOW_WAIT_FIELD_COUNT].time = wait->start;
-	values[SLOW_WAIT_CALL] = marker_string(without_brackets(&p->strings, label));
+	values[SLOW_WAIT_CALL] = marker_string(call);
 }
 
 void slow_waits_add(struct tasks *tasks, const struct slow_wait *wait)

@@ -11,7 +11,7 @@
 
 #include "bpf/wait_record.h"
 #include "lib/profile/profile.h"
-#include "lib/session/system_calls.h"
+#include "lib/process/system_calls.h"
 
 /* Numbers in no table are looked up once each. */
 #define WAIT_LABEL_CALLS 512

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls by number, and what threads in them wait for. */
-#ifndef PROF_LIB_SESSION_SYSTEM_CALLS_H
-#define PROF_LIB_SESSION_SYSTEM_CALLS_H
+#ifndef PROF_LIB_PROCESS_SYSTEM_CALLS_H
+#define PROF_LIB_PROCESS_SYSTEM_CALLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum system_call_table {
@@ -30,5 +31,9 @@ struct system_call {
 
 /* NULL: there is no such call, or it is newer than the table. */
 const struct system_call *system_call_find(enum system_call_table table, int32_t number);
+/* Returns the number of the call with that name; -1: the table has none. */
+int32_t system_call_number(enum system_call_table table, const char *name);
+/* Is the first argument of the call with that name a file descriptor? */
+bool system_call_takes_file(const char *name);
 
 #endif

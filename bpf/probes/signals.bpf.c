@@ -8,10 +8,8 @@
 
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
-#include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
-#include "bpf/stack_emit.bpf.h"
-#include "bpf/user.bpf.h"
+#include "bpf/user_stack.bpf.h"
 
 #define SIGNAL_COUNT 65
 #define TEXT_MAX 16 /* bytes */
@@ -323,22 +321,6 @@ __noinline bool write_marker(const struct delivery *d)
 	return true;
 }
 
-/* False: the ring has no room for what was interrupted. */
-static __always_inline bool send_stack(void *ctx, struct task_struct *task,
-				       struct tracked_process *process, struct rec_sample *sample)
-{
-	struct stack_scratch *s;
-	void *ring = own_ring();
-	__u32 zero = 0;
-
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
-		return false;
-	capture_user_stack(ctx, task, process, s, sample->rec.pid);
-	/* Takes a quarter of the room for copies at most; the rest is for samples. */
-	return place_stack(s, sample, config.copy_bytes / 4);
-}
-
 /* The kernel delivers signals with interrupts disabled. */
 SEC("raw_tp/signal_deliver")
 int BPF_PROG(on_deliver, int signal, const void *from)
@@ -361,7 +343,7 @@ int BPF_PROG(on_deliver, int signal, const void *from)
 		d.origin = find_origin(signal, info.code);
 	d.signal = from ? signal : ending_signal(task);
 	find_sender(&d, ids.tgid, info.pid);
-	if (send_stack(ctx, task, process, &d.sample) && write_marker(&d))
+	if (send_user_stack(ctx, task, process, &d.sample) && write_marker(&d))
 		__sync_fetch_and_add(&signals_delivered, 1);
 	else
 		__sync_fetch_and_add(&signals_lost, 1);

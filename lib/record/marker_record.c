@@ -40,13 +40,18 @@ struct rec_marker *marker_record_new(const struct marker_record *from)
 		value_count += from->values[i].type != REC_FIELD_NONE;
 		text_size += length(&from->values[i].text);
 	}
-	size = rec_marker_size(value_count, 0, text_size);
+	size = rec_marker_size(value_count, from->cause != NULL, text_size);
 	rec = xcalloc(1, size);
 	record_init(&rec->rec, REC_MARKER, size, from->end, from->pid, from->tid);
 	rec->rec.flags = from->flags;
 	rec->start = from->start;
 	rec->schema = from->schema;
 	rec->value_count = (__u16)value_count;
+	if (from->cause) {
+		rec->rec.flags |= MARKER_CAUSE;
+		rec->stack_count = 1;
+		memcpy((void *)rec_marker_stacks(rec), from->cause, sizeof(*from->cause));
+	}
 	text = (char *)rec_marker_text(rec);
 	put_text(rec, text, &from->name);
 	put_text(rec, text, &from->category);

@@ -21,6 +21,7 @@ struct marker_record {
 	__u32 pid, tid; /* 0: of the machine */
 	__u64 start, end; /* CLOCK_MONOTONIC ns */
 	struct marker_text name, category; /* cut to 65,535 bytes */
+	const struct rec_marker_stack *cause; /* borrowed; NULL: none */
 	unsigned int value_count;
 	/* By field of the schema; without a type: no value. */
 	struct {

@@ -83,6 +83,9 @@ struct bpf_counters *machine_counters(uint32_t cpu);
 
 struct event_state *machine_event_state(uint32_t event, uint32_t cpu);
 
+/* Sets what iterators with a link of their own write from now on; borrowed. */
+void machine_set_iterator(const void *rows, size_t size);
+
 /* Sets the counts of the program for signals. */
 void machine_count_signals(uint64_t delivered, uint64_t lost);
 

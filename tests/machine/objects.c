@@ -63,6 +63,7 @@ static VEC(struct bpf_object_skeleton *) skeletons;
 
 void objects_stop(void)
 {
+	machine_set_iterator(NULL, 0);
 	vec_release(&parts);
 	vec_release(&skeletons);
 }
@@ -221,7 +222,19 @@ struct bpf_link *__wrap_bpf_program__attach_iter(const struct bpf_program *progr
 	return (struct bpf_link *)link;
 }
 
-/* An iterator needs no descriptor of its own: 1 lists the tasks, 0 enters them. */
+/* Rows that iterators with a descriptor of their own write. */
+static struct {
+	const void *rows;
+	size_t size;
+} iterator;
+
+void machine_set_iterator(const void *rows, size_t size)
+{
+	iterator.rows = rows;
+	iterator.size = size;
+}
+
+/* An iterator of an object needs no descriptor of its own: 1 lists the tasks, 0 enters them. */
 int __wrap_bpf_link__fd(const struct bpf_link *link)
 {
 	return strcmp(((const struct fake_link *)link)->program, "list_tasks") == 0;
@@ -234,10 +247,14 @@ int __wrap_bpf_iter_create(int link)
 	if (code)
 		return fail(code);
 	fd = __real_memfd_create("tasks", MFD_CLOEXEC);
-	if (fd >= 0 && link)
+	if (fd >= 0 && descriptor_find(link)) {
+		if (write(fd, iterator.rows, iterator.size) != (ssize_t)iterator.size)
+			abort();
+	} else if (fd >= 0 && link) {
 		machine_list_tasks(fd);
-	else
+	} else {
 		machine_enter_tasks();
+	}
 	if (fd >= 0)
 		lseek(fd, 0, SEEK_SET);
 	return fd < 0 ? -errno : fd;

@@ -3,7 +3,6 @@
  * Counters: what the recorded processes use, by one pass over all tasks of the machine in the
  * kernel every interval; what the machine does; and numbers in files that were asked for.
  */
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "lib/base/index.h"
 #include "lib/base/option_value.h"
 #include "lib/base/vec.h"
+#include "lib/live/bpf/task_iterator.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/counter_teller.h"
 #include "lib/live/instruments/file_counters.h"
@@ -178,8 +178,10 @@ static struct counted_process *get_row(struct counters *c, uint32_t pid)
 	return &c->rows.items[id];
 }
 
-static void add_task(struct counters *c, const struct counted_task *task)
+static void add_task(void *ctx, const void *counted)
 {
+	const struct counted_task *task = counted;
+	struct counters *c = ctx;
 	struct counted_process *row = get_row(c, task->pid);
 	int64_t page = sysconf(_SC_PAGESIZE);
 
@@ -218,48 +220,10 @@ static void forget_rest(struct counters *c)
 		index_add(&c->by_pid, hash_u64(c->rows.items[id].pid), id);
 }
 
-/* Returns a descriptor to read, or a negative errno. */
-static int open_iterator(const struct counters *c)
-{
-	LIBBPF_OPTS(bpf_link_create_opts, options);
-	_cleanup_close_ int link = bpf_link_create(bpf_program__fd(c->skeleton->progs.count_tasks),
-						   0, BPF_TRACE_ITER, &options);
-	int fd;
-
-	if (link < 0)
-		return -errno;
-	fd = bpf_iter_create(link);
-	return fd < 0 ? -errno : fd;
-}
-
-static int read_all(struct counters *c)
-{
-	_cleanup_close_ int fd = open_iterator(c);
-	struct counted_task tasks[64];
-	size_t filled = 0;
-
-	if (fd < 0)
-		return fd;
-	for (;;) {
-		ssize_t size = read(fd, (char *)tasks + filled, sizeof(tasks) - filled);
-		size_t whole;
-
-		if (size < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (size <= 0)
-			return size ? -errno : 0;
-		filled += (size_t)size;
-		whole = filled / sizeof(*tasks);
-		for (size_t i = 0; i < whole; i++)
-			add_task(c, &tasks[i]);
-		filled -= whole * sizeof(*tasks);
-		memmove(tasks, tasks + whole, filled);
-	}
-}
-
 static void tell_processes(struct counters *c, uint64_t now)
 {
-	int code = read_all(c);
+	int code = task_iterator_read(c->skeleton->progs.count_tasks, sizeof(struct counted_task),
+				      add_task, c);
 
 	if (code) {
 		c->code = code;

@@ -5,6 +5,8 @@ void process_table_release(struct process_table *t)
 {
 	vec_for_each(&t->rows, struct process *, process) {
 		mapping_table_drop(process->mappings);
+		if (process->replaced)
+			mapping_table_drop(process->replaced);
 		vec_release(&process->users);
 	}
 	vec_release(&t->rows);
@@ -58,4 +60,10 @@ void process_set_container(struct process *process, struct strings *strings,
 	process->cgroup = container->cgroup_size ? strings_intern_sized(strings, container->cgroup,
 									container->cgroup_size)
 						 : NO_STRING;
+}
+
+struct mapping_table *process_mappings_at(const struct process *process, uint64_t time)
+{
+	return process->replaced && time < process->space_start ? process->replaced
+								: process->mappings;
 }

@@ -44,6 +44,7 @@ struct process {
 	uint32_t status; /* as wait(2) reports it; valid if has_status */
 	uint64_t space_start; /* time of its last exec, 0: none seen */
 	struct mapping_table *mappings;
+	struct mapping_table *replaced; /* those before its last exec; NULL: none seen */
 	thread_id main_thread, last_thread; /* last_thread begins the chain of all threads */
 	uint8_t origin; /* enum task_origin */
 	uint64_t first_user; /* NO_USER: unknown */
@@ -71,6 +72,11 @@ process_id process_table_find(const struct process_table *t, uint32_t pid);
 /* Adds an incarnation of pid. Takes `mappings` over; the caller sets the threads. */
 process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t start,
 			     enum task_origin origin, struct mapping_table *mappings);
+/*
+ * Returns the process's mappings at a time that is not before its last exec but one. They may have
+ * changed since, but for those that an exec has replaced.
+ */
+struct mapping_table *process_mappings_at(const struct process *process, uint64_t time);
 /* Takes control group and pid namespace over. */
 void process_set_container(struct process *process, struct strings *strings,
 			   const struct rec_container *container);

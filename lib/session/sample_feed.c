@@ -159,7 +159,8 @@ static void feed_pending(struct sample_feed *f, struct pending_sample *pending)
 	const struct rec_sample *rec = &pending->rec;
 	raw_stack_id raw = NO_RAW_STACK;
 
-	pending->mappings = tasks_process_of(f->tasks, pending->thread)->mappings;
+	pending->mappings = process_mappings_at(tasks_process_of(f->tasks, pending->thread),
+						tasks_time(f->tasks, rec->rec.time));
 	if (!(rec->rec.flags & SAMPLE_NO_STACK)) {
 		raw = raw_stacks_find(&f->resolver.raw, rec->stack_id);
 		if (raw == NO_RAW_STACK) {

@@ -303,7 +303,9 @@ static void new_space(struct tasks *t, uint32_t pid, uint64_t time)
 {
 	struct process *process = process_at(t, get_live_process(t, pid, time));
 
-	mapping_table_drop(process->mappings);
+	if (process->replaced)
+		mapping_table_drop(process->replaced);
+	process->replaced = process->mappings;
 	process->mappings = mapping_table_new();
 	process->space_start = time;
 }

@@ -54,6 +54,18 @@ void live_options_release(struct live_options *o)
 	instrument_settings_release(&o->instruments);
 }
 
+static bool takes_optional(const struct instrument_option *option)
+{
+	return option->argument && option->argument[0] == '[';
+}
+
+static int argument_of(const struct instrument_option *option)
+{
+	if (takes_optional(option))
+		return optional_argument;
+	return option->argument ? required_argument : no_argument;
+}
+
 static int option_value(const struct instrument_option *option, size_t number)
 {
 	return option->letter ? option->letter : OPT_INSTRUMENTS + (int)number;
@@ -68,10 +80,8 @@ void live_options_getopt(struct live_getopt *g, const char *shorts, const struct
 	for (; longs->name; longs++)
 		vec_push(&g->longs, *longs);
 	for (size_t i = 0; (option = instrument_option_at(i, &owner)); i++) {
-		int has_arg = option->argument ? required_argument : no_argument;
-
-		vec_push(&g->longs,
-			 (struct option){option->name, has_arg, NULL, option_value(option, i)});
+		vec_push(&g->longs, (struct option){option->name, argument_of(option), NULL,
+						    option_value(option, i)});
 		if (option->letter)
 			strbuf_addf(&g->shorts, "%c%s", option->letter,
 				    option->argument ? ":" : "");
@@ -91,7 +101,8 @@ static void add_help(const struct instrument_option *option, struct strbuf *out)
 
 	if (option->letter)
 		strbuf_addf(&name, "-%c, ", option->letter);
-	strbuf_addf(&name, "--%s%s%s", option->name, option->argument ? " " : "",
+	strbuf_addf(&name, "--%s%s%s", option->name,
+		    option->argument && !takes_optional(option) ? " " : "",
 		    option->argument ? option->argument : "");
 	strbuf_addf(out, "  %-22s %s\n", strbuf_text(&name), option->help);
 }

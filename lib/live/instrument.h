@@ -55,12 +55,12 @@ struct live {
 struct instrument_option {
 	const char *name; /* "frequency" */
 	char letter; /* 'F'; 0: none */
-	const char *argument; /* "HZ"; NULL: no argument */
+	const char *argument; /* "HZ"; "[=MS]": optional; NULL: none */
 	const char *help; /* one line */
 	const char *after; /* option that it follows in --help; NULL: the row before, or none */
 	/*
-	 * Stores a value in the instrument's `settings`; the value is borrowed. Returns 0, or
-	 * -EINVAL with err.
+	 * Stores a value in the instrument's `settings`; the value is borrowed, NULL if it is left
+	 * out. Returns 0, or -EINVAL with err.
 	 */
 	int (*set)(void *settings, const char *value, struct error *err);
 };

@@ -20,7 +20,8 @@
 			    (size_t)r->managed_count * sizeof(struct managed_frame)) \
 	LIVE_RECORD(LOADED, rec_loaded, 120, sizeof(*r)) \
 	LIVE_RECORD(EXEC, rec_exec, 32, rec_arguments_size(r->folder_size, r->arguments_size)) \
-	LIVE_RECORD(SIGHT, rec_sight, 112, sizeof(*r) + sight_body_size(r))
+	LIVE_RECORD(SIGHT, rec_sight, 112, sizeof(*r) + sight_body_size(r)) \
+	LIVE_RECORD(CALL, rec_call, 88, sizeof(*r) + (size_t)r->path_size)
 
 /* The first live kind; the kinds of the wire are below it. */
 #define REC_LIVE 0xc0
@@ -161,6 +162,28 @@ struct rec_loaded {
 	__u64 start, size; /* of its code */
 	__u64 init_start, init_size; /* of the code dropped after its start */
 	char name[REC_LOADED_NAME_SIZE];
+};
+
+/* Bytes of a path that are recorded, with its end; and calls with one. */
+#define CALL_PATH_SIZE 256
+#define CALL_PATHS_MAX 8
+
+/* rec.flags of REC_CALL */
+enum {
+	CALL_COMPAT = 1 << 0, /* the number is that of 32-bit programs */
+	CALL_OPEN = 1 << 1, /* it has not returned: without result and stack */
+};
+
+/* A system call, which ends at rec.time. User space makes a REC_MARKER of it. */
+struct rec_call {
+	struct rec rec;
+	__u64 start;
+	__s64 result; /* -errno after a failure */
+	__u64 argument; /* the first one */
+	__s32 number;
+	__u32 path_size; /* bytes, without the padding; 0: the call has none, or it is unreadable */
+	struct rec_marker_stack stack; /* of who made it */
+	char path[]; /* not terminated, padded to 8 */
 };
 
 /*

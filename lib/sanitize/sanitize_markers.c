@@ -75,6 +75,12 @@ static const struct {
 	{"Lock", "taken", VALUE_WORDS},
 	{"markers left out", "count", VALUE_NUMBER},
 	{"cut", NULL, VALUE_UNKNOWN},
+	/* System calls. */
+	{"syscall", "fd", VALUE_NUMBER},
+	{"syscall", "path", VALUE_PATH},
+	{"syscall", "result", VALUE_NUMBER},
+	{"syscall", "error", VALUE_WORDS},
+	{"syscall", "state", VALUE_WORDS},
 };
 /* clang-format on */
 

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * System calls of recorded threads: those that take long enough are sent at their end, with the
+ * stack that made them. An exec replaces both stack and memory, so those are sent or copied before.
+ */
+/* A tick can interrupt these programs. */
+#define HAS_OWN_STACK_SCRATCH
+
+#include "bpf/emit.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/filter_match.bpf.h"
+#include "bpf/live_record.h"
+#include "bpf/system_call.bpf.h"
+#include "bpf/user_stack.bpf.h"
+
+/* Set by user space. The second row is that of 32-bit programs. */
+const volatile __s32 path_calls[2][CALL_PATHS_MAX] = {}; /* numbers; -1: none */
+const volatile __u32 path_arguments[CALL_PATHS_MAX] = {}; /* number of the path: 0 or 1 */
+const volatile __s32 exec_calls[2][2] = {};
+const volatile __u64 syscalls_min_ns = 0;
+
+__u64 syscalls_since = 0; /* when recording began, ns; 0: not recording */
+__u64 syscalls_recorded = 0, syscalls_lost = 0;
+
+struct call_row {
+	__u64 start; /* 0: in no call */
+	__u64 arguments[2];
+	__s32 number;
+	__u32 is_compat;
+};
+
+struct call_rows {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct call_row);
+};
+
+/* Keeps what is gone when an exec returns. */
+struct exec_row {
+	struct rec_marker_stack stack;
+	__u32 path_size;
+	__u32 is_set;
+	char path[CALL_PATH_SIZE];
+};
+
+struct exec_rows {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct exec_row);
+};
+
+/* A struct rec_call being made, with its path. */
+struct call_scratch {
+	__u64 words[(sizeof(struct rec_call) + CALL_PATH_SIZE) / 8];
+};
+
+struct call_scratches {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct call_scratch);
+};
+
+struct call_rows call_rows SEC(".maps");
+struct exec_rows exec_rows SEC(".maps");
+struct call_scratches call_scratches SEC(".maps");
+
+static __always_inline bool is_exec(__s32 number, __u32 is_compat)
+{
+	const volatile __s32 *known = exec_calls[is_compat & 1];
+
+	return number == known[0] || number == known[1];
+}
+
+static __always_inline void read_call(struct task_struct *task, struct call_row *row)
+{
+	struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(task);
+
+	row->is_compat = has_compat_call(task) ? 1 : 0;
+	if (row->is_compat) {
+		row->arguments[0] = (__u32)regs->COMPAT_ARGUMENT_FIELD;
+		row->arguments[1] = (__u32)regs->COMPAT_SECOND_FIELD;
+	} else {
+		row->arguments[0] = regs->ARGUMENT_FIELD;
+		row->arguments[1] = regs->SECOND_FIELD;
+	}
+}
+
+/* Copies the path of a call that has one. Returns its length. */
+static __always_inline __u32 read_path(const struct call_row *row, char *to)
+{
+	const volatile __s32 *known = path_calls[row->is_compat & 1];
+	long size = 0;
+
+	for (__u32 i = 0; i < CALL_PATHS_MAX; i++) {
+		if (known[i] == row->number)
+			size = bpf_probe_read_user_str(
+				to, CALL_PATH_SIZE,
+				(const void *)row->arguments[path_arguments[i] & 1]);
+	}
+	return size > 0 && size <= CALL_PATH_SIZE ? size - 1 : 0;
+}
+
+/* Sends the stack. False: there is no room for it. */
+static __always_inline bool take_stack(void *ctx, struct task_struct *task,
+				       struct tracked_process *process, const struct rec *head,
+				       struct rec_marker_stack *stack)
+{
+	struct rec_sample sample = {.rec = *head};
+
+	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), head->time);
+	if (!send_user_stack(ctx, task, process, &sample))
+		return false;
+	stack->time = head->time;
+	stack->leaf = sample.leaf;
+	stack->stack_id = sample.stack_id;
+	stack->pid = head->pid;
+	stack->tid = head->tid;
+	stack->flags = sample.rec.flags;
+	return true;
+}
+
+/* Keeps what the exec that begins will replace. */
+static __always_inline void keep_exec(void *ctx, struct task_struct *task,
+				      struct tracked_process *process, const struct call_row *row,
+				      __u64 now)
+{
+	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
+	struct rec head = {.time = now};
+	struct exec_row *exec;
+
+	exec = bpf_task_storage_get(&exec_rows, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!exec)
+		return;
+	task_pids(task, ids, &head.pid, &head.tid);
+	exec->is_set = take_stack(ctx, task, process, &head, &exec->stack);
+	exec->path_size = read_path(row, exec->path);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_call_enter, void *regs, long number)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct tracked_process *process;
+	struct call_row *row;
+	__u64 now;
+
+	if (!syscalls_since)
+		return 0;
+	process = find_current(task);
+	if (!process)
+		return 0;
+	row = bpf_task_storage_get(&call_rows, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!row)
+		return 0;
+	now = bpf_ktime_get_ns();
+	row->number = number;
+	read_call(task, row);
+	if (is_exec(row->number, row->is_compat))
+		keep_exec(ctx, task, process, row, now);
+	row->start = now;
+	return 0;
+}
+
+/* Sets path and stack. False: there is no room for the stack. */
+static __always_inline bool describe(void *ctx, struct task_struct *task,
+				     struct tracked_process *process, const struct call_row *row,
+				     struct rec_call *call)
+{
+	struct exec_row *exec;
+
+	if (!is_exec(row->number, row->is_compat)) {
+		call->path_size = read_path(row, call->path);
+		return take_stack(ctx, task, process, &call->rec, &call->stack);
+	}
+	exec = bpf_task_storage_get(&exec_rows, task, NULL, 0);
+	if (!exec || !exec->is_set)
+		return false;
+	call->path_size = exec->path_size;
+	__builtin_memcpy(call->path, exec->path, CALL_PATH_SIZE);
+	call->stack = exec->stack;
+	return true;
+}
+
+/* False: the ring has no room. */
+static __always_inline bool send_call(struct rec_call *call)
+{
+	struct bpf_counters *count = own_counters();
+	__u32 size = sizeof(*call) + ((call->path_size + 7) & ~7u);
+	void *ring = own_ring();
+
+	if (!count || !ring || size > sizeof(struct call_scratch))
+		return false;
+	call->rec.words = size / 8;
+	return emit_output(count, ring, call, size, ring_flags(ring));
+}
+
+static __always_inline void begin_record(struct rec_call *rec, const struct call_row *row,
+					 __u64 time)
+{
+	rec_init(&rec->rec, REC_CALL, sizeof(*rec), time);
+	rec->rec.flags = row->is_compat ? CALL_COMPAT : 0;
+	rec->start = row->start;
+	rec->number = row->number;
+	rec->argument = row->arguments[0];
+}
+
+static __always_inline void tell_call(void *ctx, struct task_struct *task, struct call_row *row,
+				      __u64 now, long result)
+{
+	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
+	struct tracked_process *process = find_current(task);
+	struct rec_call *call;
+	struct rec *head;
+	__u32 zero = 0;
+
+	call = bpf_map_lookup_elem(&call_scratches, &zero);
+	if (!process || !call)
+		return;
+	head = &call->rec;
+	begin_record(call, row, now);
+	call->result = result;
+	task_pids(task, ids, &head->pid, &head->tid);
+	if (match_flags(task, ids, head, task->comm))
+		return;
+	if (describe(ctx, task, process, row, call) && send_call(call))
+		__sync_fetch_and_add(&syscalls_recorded, 1);
+	else
+		__sync_fetch_and_add(&syscalls_lost, 1);
+}
+
+/* A call that has begun before recording did. The exec of the command is none of its own calls. */
+static __always_inline bool began_before(struct task_struct *task, struct call_row *row)
+{
+	if (task->start_time >= syscalls_since || !find_current(task))
+		return false;
+	row->number = call_number_of(task);
+	read_call(task, row);
+	row->start = syscalls_since;
+	return row->number >= 0 && !is_exec(row->number, row->is_compat);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_call_exit, void *regs, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call_row *known, row = {};
+	__u64 now;
+
+	if (!syscalls_since)
+		return 0;
+	known = bpf_task_storage_get(&call_rows, task, NULL, 0);
+	if (known) {
+		row = *known;
+		known->start = 0;
+		if (!row.start)
+			return 0;
+	} else if (!began_before(task, &row)) {
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	if (now - row.start >= syscalls_min_ns)
+		tell_call(ctx, task, &row, now, result);
+	return 0;
+}
+
+/* Calls that have not ended, for user space to read. */
+SEC("iter/task")
+int list_open_calls(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct rec_call rec = {};
+	struct call_row *row;
+	struct task_ids ids;
+
+	if (!task)
+		return 0;
+	row = bpf_task_storage_get(&call_rows, task, NULL, 0);
+	if (!row || !row->start)
+		return 0;
+	ids = copy_ids(task);
+	begin_record(&rec, row, bpf_ktime_get_ns());
+	rec.rec.flags |= CALL_OPEN;
+	task_pids(task, ids, &rec.rec.pid, &rec.rec.tid);
+	if (find_tracked(task, ids.tgid) && !match_flags(task, ids, &rec.rec, task->comm))
+		bpf_seq_write(ctx->meta->seq, &rec, sizeof(rec));
+	return 0;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* System calls of recorded threads: the BPF probe sends those that take long, markers are made
+ * here. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/live_record.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/option_value.h"
+#include "lib/live/bpf/task_iterator.h"
+#include "lib/live/instruments/marker_probe.h"
+#include "lib/process/system_calls.h"
+#include "lib/record/marker_record.h"
+#include "syscalls.skel.h"
+
+#define NS_PER_MS 1000000
+#define DEFAULT_MIN_NS NS_PER_MS
+/* Returned results from -1 down to this are errors. */
+#define ERROR_MAX 4095
+
+#if defined(__aarch64__)
+#define NATIVE_CALLS CALLS_ARM64
+#else
+#define NATIVE_CALLS CALLS_X86_64
+#endif
+
+struct syscalls_settings {
+	bool is_wanted;
+	uint64_t min_ns;
+};
+
+struct syscalls {
+	struct live *live;
+	const struct syscalls_settings *settings;
+	struct syscalls_bpf *skeleton;
+	int enter, exit; /* links of the programs; -1: not recording */
+	uint32_t schema;
+	uint64_t open; /* calls that had not returned at the end */
+	uint64_t end_ns;
+	uint64_t lost; /* reported so far */
+};
+
+enum {
+	FIELD_FD,
+	FIELD_PATH,
+	FIELD_RESULT,
+	FIELD_ERROR,
+	FIELD_STATE,
+	FIELD_COUNT,
+};
+
+static const struct schema_record schema = {
+	.name = "syscall",
+	.label = "{marker.name} {marker.data.fd}{marker.data.path} {marker.data.error}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE,
+	.fields = {[FIELD_FD] = {REC_FIELD_INTEGER, "fd", "File descriptor"},
+		   [FIELD_PATH] = {REC_FIELD_STRING, "path", "Path"},
+		   [FIELD_RESULT] = {REC_FIELD_INTEGER, "result", "Returned"},
+		   [FIELD_ERROR] = {REC_FIELD_STRING, "error", "Error"},
+		   [FIELD_STATE] = {REC_FIELD_STRING, "state", "State"}},
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct syscalls *s = xcalloc(1, sizeof(*s));
+
+	s->live = live;
+	s->settings = settings;
+	s->schema = instrument_new_schema(live);
+	s->enter = s->exit = -1;
+	return s;
+}
+
+static bool is_wanted(const void *settings)
+{
+	return ((const struct syscalls_settings *)settings)->is_wanted;
+}
+
+/* Programs of 32 bits are known on x86-64 alone. */
+static bool find_table(bool is_compat, enum system_call_table *table)
+{
+	*table = is_compat ? CALLS_I386 : NATIVE_CALLS;
+	return !is_compat || NATIVE_CALLS == CALLS_X86_64;
+}
+
+static int32_t number_of(bool is_compat, const char *name)
+{
+	enum system_call_table table;
+
+	return find_table(is_compat, &table) ? system_call_number(table, name) : -1;
+}
+
+static void set_paths(struct syscalls_bpf__rodata *own)
+{
+	static const struct {
+		const char *name;
+		uint32_t argument;
+	} calls[] = {{"open", 0},    {"creat", 0},  {"openat", 1},
+		     {"openat2", 1}, {"execve", 0}, {"execveat", 1}};
+	const size_t count = sizeof(calls) / sizeof(*calls);
+
+	_Static_assert(sizeof(calls) / sizeof(*calls) <= CALL_PATHS_MAX, "the table has room");
+	for (size_t i = 0; i < count; i++)
+		own->path_arguments[i] = calls[i].argument;
+	for (size_t table = 0; table < 2; table++) {
+		for (size_t i = 0; i < CALL_PATHS_MAX; i++)
+			own->path_calls[table][i] = i < count ? number_of(table, calls[i].name)
+							      : -1;
+		own->exec_calls[table][0] = number_of(table, "execve");
+		own->exec_calls[table][1] = number_of(table, "execveat");
+	}
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct syscalls *s = ctx;
+
+	s->skeleton = syscalls_bpf__open_opts(options);
+	if (!s->skeleton)
+		return -errno;
+	bpf_program__set_autoattach(s->skeleton->progs.on_call_enter, false);
+	bpf_program__set_autoattach(s->skeleton->progs.on_call_exit, false);
+	bpf_program__set_autoattach(s->skeleton->progs.list_open_calls, false);
+	s->skeleton->rodata->syscalls_min_ns = s->settings->min_ns;
+	set_paths(s->skeleton->rodata);
+	*out = s->skeleton->skeleton;
+	return 0;
+}
+
+static void detach(struct syscalls *s)
+{
+	if (s->enter >= 0)
+		close(s->enter);
+	if (s->exit >= 0)
+		close(s->exit);
+	s->enter = s->exit = -1;
+}
+
+static void close_object(void *ctx)
+{
+	struct syscalls *s = ctx;
+
+	detach(s);
+	syscalls_bpf__destroy(steal(s->skeleton));
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	const struct programs_part part = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = state,
+	};
+
+	(void)err;
+	programs_add_part(programs, &part);
+	return 0;
+}
+
+static void announce(void *state, uint64_t time)
+{
+	const struct syscalls *s = state;
+
+	marker_probe_announce(s->live, &schema, s->schema, time);
+}
+
+/* Names an error; those of the kernel alone tell that the call is to be made again. */
+static const char *error_name(int code)
+{
+	switch (code) {
+	case 512:
+		return "ERESTARTSYS";
+	case 513:
+		return "ERESTARTNOINTR";
+	case 514:
+		return "ERESTARTNOHAND";
+	case 516:
+		return "ERESTART_RESTARTBLOCK";
+	default:
+		return strerrorname_np(code);
+	}
+}
+
+static void set_result(struct marker_record *marker, int64_t result)
+{
+	const char *name = NULL;
+
+	if (result < 0 && result >= -ERROR_MAX)
+		name = error_name((int)-result);
+	if (name) {
+		marker->values[FIELD_ERROR].type = REC_FIELD_STRING;
+		marker->values[FIELD_ERROR].text = marker_text(name);
+		return;
+	}
+	marker->values[FIELD_RESULT].type = REC_FIELD_INTEGER;
+	marker->values[FIELD_RESULT].number = (uint64_t)result;
+}
+
+/* Sets the name of the call, which may be newer than the table. */
+static const char *name_of(const struct rec_call *call, char *room, size_t size)
+{
+	const struct system_call *known = NULL;
+	enum system_call_table table;
+
+	if (find_table(call->rec.flags & CALL_COMPAT, &table))
+		known = system_call_find(table, call->number);
+	if (known)
+		return known->name;
+	snprintf(room, size, "call %d", call->number);
+	return room;
+}
+
+static void tell(struct syscalls *s, const struct rec_call *call, uint64_t end)
+{
+	bool is_open = call->rec.flags & CALL_OPEN;
+	char room[24];
+	const char *name = name_of(call, room, sizeof(room));
+	_cleanup_free_ struct rec_marker *rec = NULL;
+	struct marker_record marker = {
+		.schema = s->schema,
+		.pid = call->rec.pid,
+		.tid = call->rec.tid,
+		.start = call->start < end ? call->start : end,
+		.end = end,
+		.name = marker_text(name),
+		.cause = is_open ? NULL : &call->stack,
+		.value_count = FIELD_COUNT,
+	};
+
+	if (system_call_takes_file(name) && call->argument <= INT_MAX) {
+		marker.values[FIELD_FD].type = REC_FIELD_INTEGER;
+		marker.values[FIELD_FD].number = call->argument;
+	}
+	if (call->path_size) {
+		marker.values[FIELD_PATH].type = REC_FIELD_STRING;
+		marker.values[FIELD_PATH].text = (struct marker_text){call->path, call->path_size};
+	}
+	if (is_open) {
+		marker.values[FIELD_STATE].type = REC_FIELD_STRING;
+		marker.values[FIELD_STATE].text = marker_text("has not returned");
+	} else {
+		set_result(&marker, call->result);
+	}
+	rec = marker_record_new(&marker);
+	rec->rec.cpu = call->rec.cpu;
+	s->live->sink(s->live->ctx, &rec->rec);
+}
+
+static void take(void *state, const struct rec *rec)
+{
+	tell(state, (const struct rec_call *)rec, rec->time);
+}
+
+static void take_open(void *ctx, const void *row)
+{
+	const struct rec_call *call = row;
+	struct syscalls *s = ctx;
+
+	if (s->end_ns < call->start || s->end_ns - call->start < s->settings->min_ns)
+		return;
+	s->open++;
+	tell(s, call, s->end_ns);
+}
+
+static int attach_one(const struct bpf_program *program, int *link, struct error *err)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, options);
+
+	*link = bpf_link_create(bpf_program__fd(program), 0, BPF_TRACE_RAW_TP, &options);
+	return *link < 0 ? error_set(err, -errno, "attach a program to system calls") : 0;
+}
+
+/* From its first program on, the kernel takes its slow path into all calls of the machine. */
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct syscalls *s = state;
+	int code;
+
+	s->end_ns = clock_monotonic_ns();
+	s->skeleton->bss->syscalls_since = enable ? s->end_ns : 0;
+	if (!enable) {
+		if (s->enter >= 0)
+			task_iterator_read(s->skeleton->progs.list_open_calls,
+					   sizeof(struct rec_call), take_open, s);
+		detach(s);
+		return 0;
+	}
+	code = attach_one(s->skeleton->progs.on_call_enter, &s->enter, err);
+	return code ? code : attach_one(s->skeleton->progs.on_call_exit, &s->exit, err);
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct syscalls *s = state;
+
+	marker_probe_count(s->live, s->skeleton->bss->syscalls_lost, &s->lost, time);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct syscalls *s = state;
+
+	(void)tally;
+	marker_probe_report(r, "syscalls", "recorded",
+			    s->skeleton->bss->syscalls_recorded + s->open,
+			    s->skeleton->bss->syscalls_lost);
+}
+
+static int set_wanted(void *settings, const char *value, struct error *err)
+{
+	struct syscalls_settings *s = settings;
+
+	s->is_wanted = true;
+	s->min_ns = DEFAULT_MIN_NS;
+	if (!value)
+		return 0;
+	s->min_ns = 0;
+	return strcmp(value, "0") == 0
+		       ? 0
+		       : option_parse_time("--syscalls", value, NS_PER_MS, &s->min_ns, err);
+}
+
+static const struct instrument_option options[] = {
+	{.name = "syscalls",
+	 .argument = "[=MS]",
+	 .help = "a marker for each system call of that length (default 1, 0: all)",
+	 .after = "signals",
+	 .set = set_wanted},
+	{0},
+};
+
+const struct instrument instrument_syscalls = {
+	.name = "syscalls",
+	.options = options,
+	.settings_size = sizeof(struct syscalls_settings),
+	.takes = INSTRUMENT_TAKES(REC_CALL),
+	.is_wanted = is_wanted,
+	.create = create,
+	.destroy = free,
+	.configure = configure,
+	.announce = announce,
+	.enable = enable,
+	.take = take,
+	.count = count,
+	.report = report,
+};

@@ -150,8 +150,11 @@ static void every_option_is_in_the_help(void **state)
 	live_options_help(&help);
 	live_options_getopt(&table, "+:", none);
 	for (size_t i = 0; (option = instrument_option_at(i, &owner)); i++) {
+		bool optional = option->argument && option->argument[0] == '[';
 		_cleanup_free_ char *name = xasprintf("--%s%s", option->name,
-						      option->argument ? " " : "  ");
+						      optional		 ? option->argument
+						      : option->argument ? " "
+									 : "  ");
 
 		if (!strstr(strbuf_text(&help), name))
 			fail_msg("%s of %s follows no option", option->name, owner->name);

@@ -21,7 +21,8 @@
 	LIVE_RECORD(LOADED, rec_loaded, 120, sizeof(*r)) \
 	LIVE_RECORD(EXEC, rec_exec, 32, rec_arguments_size(r->folder_size, r->arguments_size)) \
 	LIVE_RECORD(SIGHT, rec_sight, 112, sizeof(*r) + sight_body_size(r)) \
-	LIVE_RECORD(CALL, rec_call, 88, sizeof(*r) + (size_t)r->path_size)
+	LIVE_RECORD(CALL, rec_call, 88, sizeof(*r) + (size_t)r->path_size) \
+	LIVE_RECORD(IO, rec_io, 80, sizeof(*r))
 
 /* The first live kind; the kinds of the wire are below it. */
 #define REC_LIVE 0xc0
@@ -184,6 +185,24 @@ struct rec_call {
 	__u32 path_size; /* bytes, without the padding; 0: the call has none, or it is unreadable */
 	struct rec_marker_stack stack; /* of who made it */
 	char path[]; /* not terminated, padded to 8 */
+};
+
+/* rec.flags of REC_IO */
+enum {
+	IO_WRITE_BACK = 1 << 0, /* a kernel thread wrote: pid and tid are 0 */
+	IO_HAS_STACK = 1 << 1,
+};
+
+/* A request to a block device, which ends at rec.time. User space makes a REC_MARKER of it. */
+struct rec_io {
+	struct rec rec; /* pid and tid are the submitter's */
+	__u64 start;
+	__u32 device; /* as the kernel has it: the minor number in the lower 20 bits */
+	__u32 bytes;
+	__u16 operation; /* the kernel's REQ_OP_… */
+	__u8 status; /* 0: it has succeeded */
+	__u8 reserved[5];
+	struct rec_marker_stack stack; /* of the submission */
 };
 
 /*

@@ -382,6 +382,8 @@ enum {
 	MARKER_TOLD = 1 << 1,
 	/* With MARKER_TOLD: its name is a frame at the root of the thread's stacks meanwhile. */
 	MARKER_FRAME = 1 << 2,
+	/* Without a pid: on a row of the machine that has the category's name. */
+	MARKER_ROW = 1 << 3,
 };
 
 struct rec_value {

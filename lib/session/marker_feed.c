@@ -6,6 +6,7 @@
 #include "lib/record/record.h"
 
 #define KEY_SIZE_MAX 64
+#define MACHINE_ROWS_MAX 16
 
 #define SAME(name) _Static_assert((int)REC_##name == (int)name, "the wire's is the profile's")
 SAME(FIELD_STRING);
@@ -35,6 +36,7 @@ void marker_feed_release(struct marker_feed *f)
 	vec_release(&f->schemas);
 	index_release(&f->by_wire_id);
 	vec_release(&f->machine);
+	vec_release(&f->rows);
 	marker_bounds_release(&f->bounds);
 }
 
@@ -239,6 +241,33 @@ static void add_marker(struct marker_feed *f, thread_id thread, const struct mar
 	marker_bounds_added(&f->bounds, f->profile, thread);
 }
 
+/* Returns the row of the machine with that name; NO_THREAD: there are too many. */
+static thread_id machine_row(struct marker_feed *f, string_id name)
+{
+	uint32_t number = 0;
+
+	while (number < f->rows.count && f->rows.items[number] != name)
+		number++;
+	if (name == NO_STRING || number == MACHINE_ROWS_MAX)
+		return NO_THREAD;
+	if (number == f->rows.count)
+		vec_push(&f->rows, name);
+	return tasks_machine_row(f->tasks, number, name);
+}
+
+static void add_to_machine(struct marker_feed *f, struct marker *marker, bool has_row)
+{
+	thread_id row = has_row ? machine_row(f, marker->category) : NO_THREAD;
+
+	if (row == NO_THREAD) {
+		vec_push(&f->machine, *marker);
+		return;
+	}
+	/* The row tells what the category would. */
+	marker->category = NO_STRING;
+	add_marker(f, row, marker);
+}
+
 void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, marker_stack_fn *fn,
 			void *ctx)
 {
@@ -274,7 +303,7 @@ void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, mar
 	else if (rec->rec.pid)
 		add_marker(f, tasks_sampled(f->tasks, &rec->rec, 0), &marker);
 	else
-		vec_push(&f->machine, marker);
+		add_to_machine(f, &marker, rec->rec.flags & MARKER_ROW);
 	take_values(f, rec, &marker, fn, ctx);
 }
 

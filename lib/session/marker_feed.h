@@ -18,6 +18,7 @@ struct marker_feed {
 	VEC(struct wire_schema) schemas;
 	struct index by_wire_id;
 	VEC(struct marker) machine; /* belong to no thread */
+	VEC(string_id) rows; /* names of the machine's own rows, by number */
 	struct marker_bounds bounds;
 };
 

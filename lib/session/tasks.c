@@ -479,3 +479,14 @@ thread_id tasks_known(struct tasks *t, const struct rec *rec)
 		note_life(t, process_at(t, process), thread, tasks_time(t, rec->time));
 	return thread;
 }
+
+thread_id tasks_machine_row(struct tasks *t, uint32_t number, string_id name)
+{
+	uint64_t start = t->profile->meta.start_ns;
+	process_id process = get_process(t, 0, start);
+	thread_id thread = get_thread(t, process, number, start);
+
+	process_at(t, process)->was_wanted = true;
+	set_name(t, process, thread, name);
+	return thread;
+}

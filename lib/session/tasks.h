@@ -42,6 +42,8 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since);
  * NO_THREAD: unknown.
  */
 thread_id tasks_known(struct tasks *t, const struct rec *rec);
+/* Returns the thread with that number of process 0, which stands for the machine. */
+thread_id tasks_machine_row(struct tasks *t, uint32_t number, string_id name);
 /* Adds a marker whose only value is a name, in the first field. */
 void tasks_add_marker(struct tasks *t, thread_id id, enum own_marker kind, uint64_t time,
 		      string_id name);

@@ -68,8 +68,11 @@ static const struct event_word module_flags[] = {{"named-deleted", MODULE_NAMED_
 						 {NULL, 0}};
 static const struct event_word setting_kinds[] = {
 	{"slow", SETTING_SLOW_NS}, {"unheard-of", UINT8_MAX}, {NULL, 0}};
-static const struct event_word marker_flags[] = {
-	{"cause", MARKER_CAUSE}, {"told", MARKER_TOLD}, {"frame", MARKER_FRAME}, {NULL, 0}};
+static const struct event_word marker_flags[] = {{"cause", MARKER_CAUSE},
+						 {"told", MARKER_TOLD},
+						 {"frame", MARKER_FRAME},
+						 {"row", MARKER_ROW},
+						 {NULL, 0}};
 static const struct event_word counter_graphs[] = {
 	{"level", REC_COUNTER_LEVEL},
 	{"rate", REC_COUNTER_RATE},

@@ -5,15 +5,19 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "bpf/live_record.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/record/record.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
+#include "tests/machine/rings.h"
 #include "tests/machine/tasks.h"
 #include "tests/unit/fake_clock.h"
 
@@ -218,6 +222,61 @@ static void signals_are_counted(void **state)
 	assert_string_equal(report.lines.items[0], "signals: 6, 2 lost");
 }
 
+struct request_markers {
+	char text[256];
+	struct rec_marker last; /* without its values */
+	unsigned int count;
+};
+
+/* "vda 4096" */
+static void note_request(void *ctx, const struct rec *rec)
+{
+	const struct rec_marker *marker = (const struct rec_marker *)rec;
+	struct request_markers *found = ctx;
+
+	if (rec->kind != REC_MARKER)
+		return;
+	memcpy(&found->last, marker, sizeof(found->last));
+	snprintf(found->text, sizeof(found->text), "%.*s", (int)marker->text_size,
+		 rec_marker_text(marker));
+	found->count++;
+}
+
+static void requests_to_disks_become_markers(void **state)
+{
+	struct request_markers found = {0};
+	struct rec_io io = {.start = 5, .device = 259u << 20 | 7, .bytes = 4096, .operation = 1};
+
+	(void)state;
+	recording_set(&recording, "io", "2.5");
+	begin();
+	recording.on_record = note_request;
+	recording.ctx = &found;
+	record_init(&io.rec, REC_IO, sizeof(io), clock_monotonic_ns(), FIRST_PID, FIRST_PID + 1);
+	io.rec.flags = IO_HAS_STACK;
+	io.stack.stack_id = 77;
+	assert_true(ring_write(0, &io, sizeof(io), NULL));
+	fake_clock_pass(SECOND_NS);
+	recording_rounds(&recording, 3);
+	assert_int_equal(found.count, 1);
+	/* Nobody knows the device: it has a number. */
+	assert_string_equal(found.text, "259:7writedone");
+	assert_int_equal(found.last.start, 5);
+	assert_int_equal(found.last.rec.tid, FIRST_PID + 1);
+	assert_int_equal(found.last.rec.flags, MARKER_CAUSE);
+	io.rec.pid = io.rec.tid = 0;
+	io.rec.flags = IO_WRITE_BACK;
+	io.rec.time = clock_monotonic_ns();
+	io.operation = 99;
+	io.status = 10;
+	assert_true(ring_write(0, &io, sizeof(io), NULL));
+	fake_clock_pass(SECOND_NS);
+	recording_rounds(&recording, 3);
+	assert_int_equal(found.count, 2);
+	assert_string_equal(found.text, "Write-back259:7otherfailed");
+	assert_int_equal(found.last.rec.flags, MARKER_ROW);
+}
+
 static void unwinding_is_reported(void **state)
 {
 	_cleanup_(report_release) struct report report = {0};
@@ -255,6 +314,7 @@ int main(void)
 		CASE(what_is_not_known_of_events),
 		CASE(the_kernel_stops_an_event),
 		CASE(signals_are_counted),
+		CASE(requests_to_disks_become_markers),
 		CASE(unwinding_is_reported),
 		CASE(no_modules),
 	};

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Requests to block devices, from the submission, where the current task is who wants them, to the
+ * completion. What kernel threads write is write-back, of no process.
+ */
+/* Completions interrupt submissions. */
+#define HAS_OWN_STACK_SCRATCH
+
+#include "bpf/emit.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/filter_match.bpf.h"
+#include "bpf/live_record.h"
+#include "bpf/user_stack.bpf.h"
+
+/* The kernel's numbers, in the lower bits of bio.bi_opf and of bio.bi_flags; old, without names. */
+#define OPERATION_MASK 0xff
+#define OPERATION_READ 0
+#define BIO_CLONED (1 << 1)
+#define MERGED_MAX 1024
+
+/* Set by user space. */
+const volatile __u64 io_min_ns = 0;
+
+bool io_enabled = false;
+__u64 io_recorded = 0, io_lost = 0;
+
+struct block_device {
+	__u32 bd_dev;
+} CORE;
+
+struct bvec_iter {
+	unsigned int bi_size;
+} CORE;
+
+struct bio {
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	unsigned short bi_flags;
+	__u8 bi_status;
+	struct bvec_iter bi_iter;
+	struct bio *bi_next;
+} CORE;
+
+struct request {
+	struct bio *bio;
+} CORE;
+
+/* Requests under way, by the kernel's address. One that never ends gives its place to the next. */
+struct requests {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct rec_io);
+};
+
+struct requests requests SEC(".maps");
+
+static __always_inline void describe(struct rec_io *io, struct bio *bio)
+{
+	__u32 operation = BPF_CORE_READ(bio, bi_opf) & OPERATION_MASK;
+
+	io->start = bpf_ktime_get_ns();
+	io->device = BPF_CORE_READ(bio, bi_bdev, bd_dev);
+	io->bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
+	io->operation = operation;
+}
+
+/* Tells who wants it. False: nobody who is recorded, or there is no room for the stack. */
+static __always_inline bool set_submitter(void *ctx, struct task_struct *task, struct rec_io *io)
+{
+	struct tracked_process *process = find_current(task);
+	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
+	struct rec_sample sample = {};
+
+	if (!process)
+		return false;
+	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), io->start);
+	task_pids(task, ids, &sample.rec.pid, &sample.rec.tid);
+	if (match_flags(task, ids, &sample.rec, task->comm))
+		return false;
+	io->rec.pid = io->stack.pid = sample.rec.pid;
+	io->rec.tid = io->stack.tid = sample.rec.tid;
+	if (task->flags & PF_KTHREAD)
+		return true;
+	if (!send_user_stack(ctx, task, process, &sample)) {
+		__sync_fetch_and_add(&io_lost, 1);
+		return false;
+	}
+	io->rec.flags = IO_HAS_STACK;
+	io->stack.time = io->start;
+	io->stack.leaf = sample.leaf;
+	io->stack.stack_id = sample.stack_id;
+	io->stack.flags = sample.rec.flags;
+	return true;
+}
+
+/* Layers above a device submit copies of what they were given: those are no further requests. */
+SEC("raw_tp/block_bio_queue")
+int BPF_PROG(on_submit, struct bio *bio)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct rec_io io = {};
+	__u64 key = (__u64)bio;
+
+	if (!io_enabled || BPF_CORE_READ(bio, bi_flags) & BIO_CLONED)
+		return 0;
+	describe(&io, bio);
+	if (task->flags & PF_KTHREAD && io.operation != OPERATION_READ)
+		io.rec.flags = IO_WRITE_BACK;
+	else if (!set_submitter(ctx, task, &io))
+		return 0;
+	if (bpf_map_update_elem(&requests, &key, &io, BPF_ANY))
+		__sync_fetch_and_add(&io_lost, 1);
+	return 0;
+}
+
+static __always_inline bool send_io(struct rec_io *io, __u64 now)
+{
+	struct bpf_counters *count = own_counters();
+	void *ring = own_ring();
+	__u32 pid = io->rec.pid, tid = io->rec.tid;
+	__u8 flags = io->rec.flags;
+
+	rec_init(&io->rec, REC_IO, sizeof(*io), now);
+	io->rec.pid = pid;
+	io->rec.tid = tid;
+	io->rec.flags = flags;
+	return count && ring && emit_output(count, ring, io, sizeof(*io), BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void end_request(struct bio *bio, __u32 status)
+{
+	__u64 key = (__u64)bio, now;
+	struct rec_io *found, io;
+
+	found = bpf_map_lookup_elem(&requests, &key);
+	if (!found)
+		return;
+	io = *found;
+	bpf_map_delete_elem(&requests, &key);
+	now = bpf_ktime_get_ns();
+	if (now - io.start < io_min_ns)
+		return;
+	io.status = status;
+	if (send_io(&io, now))
+		__sync_fetch_and_add(&io_recorded, 1);
+	else
+		__sync_fetch_and_add(&io_lost, 1);
+}
+
+/* Devices without a queue of requests. */
+SEC("raw_tp/block_bio_complete")
+int BPF_PROG(on_bio_complete, void *queue, struct bio *bio)
+{
+	if (io_enabled)
+		end_request(bio, BPF_CORE_READ(bio, bi_status));
+	return 0;
+}
+
+struct completion {
+	struct bio *bio;
+	__u32 bytes; /* number of those done, from the first one of `bio` on */
+	__u32 status;
+};
+
+static long complete_bio(__u32 i, void *ctx)
+{
+	struct completion *done = ctx;
+	struct bio *bio = done->bio;
+	__u32 size;
+
+	if (!bio)
+		return 1;
+	size = BPF_CORE_READ(bio, bi_iter.bi_size);
+	if (done->bytes < size)
+		return 1;
+	done->bytes -= size;
+	done->bio = BPF_CORE_READ(bio, bi_next);
+	end_request(bio, done->status);
+	return 0;
+}
+
+/*
+ * A part of what others see as one request: several may have been merged. Of one that was split the
+ * last part counts, which is nearly always the last to be done.
+ */
+SEC("raw_tp/block_rq_complete")
+int BPF_PROG(on_request_complete, struct request *request, __u32 status, __u32 bytes)
+{
+	struct completion done = {
+		.bio = BPF_CORE_READ(request, bio),
+		.bytes = bytes,
+		.status = status,
+	};
+
+	if (io_enabled)
+		bpf_loop(MERGED_MAX, complete_bio, &done, 0);
+	return 0;
+}

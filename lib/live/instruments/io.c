@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests to block devices: the BPF probe tells of each, and here they become markers. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/live_record.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/option_value.h"
+#include "lib/base/text.h"
+#include "lib/base/vec.h"
+#include "lib/live/instruments/marker_probe.h"
+#include "lib/record/marker_record.h"
+#include "io.skel.h"
+
+#define NS_PER_MS 1e6
+#define MINOR_BITS 20
+#define WRITE_BACK "Write-back"
+
+struct io_settings {
+	bool is_wanted;
+	uint64_t min_ns;
+};
+
+struct device {
+	uint32_t number;
+	char *name;
+};
+
+struct io {
+	struct live *live;
+	const struct io_settings *settings;
+	struct io_bpf *skeleton;
+	uint32_t schema;
+	VEC(struct device) devices;
+	uint64_t lost; /* reported so far */
+};
+
+/* Numbers of the fields. */
+enum {
+	FIELD_DEVICE,
+	FIELD_OPERATION,
+	FIELD_BYTES,
+	FIELD_STATUS,
+	FIELD_COUNT,
+};
+
+static const struct schema_record schema = {
+	.name = "I/O",
+	.label = "{marker.data.operation} {marker.data.device}, {marker.data.bytes}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_WITH_FILE_IO,
+	.fields =
+		{
+			[FIELD_DEVICE] = {REC_FIELD_STRING, "device", "Device"},
+			[FIELD_OPERATION] = {REC_FIELD_STRING, "operation", "Operation"},
+			[FIELD_BYTES] = {REC_FIELD_BYTES, "bytes", "Bytes"},
+			[FIELD_STATUS] = {REC_FIELD_STRING, "status", "Status"},
+		},
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct io *s = xcalloc(1, sizeof(*s));
+
+	s->live = live;
+	s->settings = settings;
+	s->schema = instrument_new_schema(live);
+	return s;
+}
+
+static void destroy(void *state)
+{
+	struct io *s = state;
+
+	vec_for_each(&s->devices, const struct device *, device)
+		free(device->name);
+	vec_release(&s->devices);
+	free(s);
+}
+
+static bool is_wanted(const void *settings)
+{
+	return ((const struct io_settings *)settings)->is_wanted;
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct io *s = ctx;
+
+	s->skeleton = io_bpf__open_opts(options);
+	if (!s->skeleton)
+		return -errno;
+	s->skeleton->rodata->io_min_ns = s->settings->min_ns;
+	*out = s->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct io *s = ctx;
+
+	io_bpf__destroy(steal(s->skeleton));
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	const struct programs_part part = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = state,
+	};
+
+	(void)err;
+	programs_add_part(programs, &part);
+	return 0;
+}
+
+static void announce(void *state, uint64_t time)
+{
+	const struct io *s = state;
+
+	marker_probe_announce(s->live, &schema, s->schema, time);
+}
+
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct io *s = state;
+
+	(void)err;
+	s->skeleton->bss->io_enabled = enable;
+	return 0;
+}
+
+/* Returns "sda1"; "8:1" if the device is gone. The caller frees. */
+static char *read_name(uint32_t number)
+{
+	_cleanup_free_ char *id = xasprintf("%" PRIu32 ":%" PRIu32, number >> MINOR_BITS,
+					    number & ((1u << MINOR_BITS) - 1));
+	_cleanup_free_ char *path = xasprintf("/sys/dev/block/%s", id);
+	char target[PATH_MAX];
+	ssize_t size = readlink(path, target, sizeof(target) - 1);
+	const char *name;
+
+	if (size <= 0)
+		return steal(id);
+	target[size] = 0;
+	name = strrchr(target, '/');
+	return xstrdup(name ? name + 1 : target);
+}
+
+static const char *find_device(struct io *s, uint32_t number)
+{
+	struct device device = {.number = number};
+
+	vec_for_each(&s->devices, const struct device *, known) {
+		if (known->number == number)
+			return known->name;
+	}
+	device.name = read_name(number);
+	vec_push(&s->devices, device);
+	return device.name;
+}
+
+/* Names the operation as the kernel's REQ_OP_… numbers it. */
+static const char *operation_name(const struct rec_io *io)
+{
+	static const char *const names[] = {
+		[0] = "read",	 [1] = "write", [2] = "flush",
+		[3] = "discard", [5] = "erase", [9] = "write zeroes",
+	};
+	size_t count = sizeof(names) / sizeof(*names);
+
+	if (io->operation == 1 && !io->bytes)
+		return "flush";
+	return io->operation < count && names[io->operation] ? names[io->operation] : "other";
+}
+
+static void take(void *state, const struct rec *rec)
+{
+	const struct rec_io *io = (const struct rec_io *)rec;
+	struct io *s = state;
+	bool is_write_back = rec->flags & IO_WRITE_BACK;
+	const struct marker_record marker = {
+		.schema = s->schema,
+		.flags = is_write_back ? MARKER_ROW : 0,
+		.pid = rec->pid,
+		.tid = rec->tid,
+		.start = io->start,
+		.end = rec->time,
+		.category = marker_text(is_write_back ? WRITE_BACK : NULL),
+		.cause = rec->flags & IO_HAS_STACK ? &io->stack : NULL,
+		.value_count = FIELD_COUNT,
+		.values =
+			{
+				[FIELD_DEVICE] = {REC_FIELD_STRING,
+						  marker_text(find_device(s, io->device)), 0},
+				[FIELD_OPERATION] = {REC_FIELD_STRING,
+						     marker_text(operation_name(io)), 0},
+				[FIELD_BYTES] = {REC_FIELD_BYTES, {0}, io->bytes},
+				[FIELD_STATUS] = {REC_FIELD_STRING,
+						  marker_text(io->status ? "failed" : "done"), 0},
+			},
+	};
+	_cleanup_free_ struct rec_marker *out = marker_record_new(&marker);
+
+	s->live->sink(s->live->ctx, &out->rec);
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct io *s = state;
+
+	marker_probe_count(s->live, s->skeleton->bss->io_lost, &s->lost, time);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct io *s = state;
+
+	(void)tally;
+	marker_probe_report(r, "io", "recorded", s->skeleton->bss->io_recorded,
+			    s->skeleton->bss->io_lost);
+}
+
+static int set_io(void *settings, const char *value, struct error *err)
+{
+	struct io_settings *s = settings;
+
+	s->is_wanted = true;
+	s->min_ns = 0;
+	return value ? option_parse_time("--io", value, NS_PER_MS, &s->min_ns, err) : 0;
+}
+
+static const struct instrument_option options[] = {
+	{.name = "io",
+	 .argument = "[=MS]",
+	 .help = "a marker for each request to a disk that takes so long, with its stack",
+	 .after = "signals",
+	 .set = set_io},
+	{0},
+};
+
+const struct instrument instrument_io = {
+	.name = "io",
+	.options = options,
+	.settings_size = sizeof(struct io_settings),
+	.takes = INSTRUMENT_TAKES(REC_IO),
+	.is_wanted = is_wanted,
+	.create = create,
+	.destroy = destroy,
+	.configure = configure,
+	.announce = announce,
+	.enable = enable,
+	.take = take,
+	.count = count,
+	.report = report,
+};

@@ -8,9 +8,12 @@
 spools() {
 	find "${1-.}" -maxdepth 1 -name '.*.capture'
 }
-has_samples() { # FILE
+has_ticks() { # FILE COUNT
 	"$PROF" report --format json --include-idle "$1" 2>/dev/null | python3 -c \
-		'import json, sys; sys.exit(json.load(sys.stdin)["summary"]["weight"] < 1)'
+		'import json, sys; sys.exit(json.load(sys.stdin)["summary"]["weight"] < int(sys.argv[1]))' "$2"
+}
+has_samples() { # FILE
+	has_ticks "$1" 1
 }
 
 # A limit of the size of files ends both: what fits into the spool is kept.
@@ -83,6 +86,47 @@ echo precious >target
 ln -s target linked.prof
 refuses "--raw over a link" 125 'Invalid argument' "$PROF" record --raw linked.prof -- touch started
 is "what the link names is untouched" "$(<target)" precious
+
+# The kernel ends the recorder for lack of memory in its group: what it had is there.
+memory_group prof-capture-$$
+# shellcheck disable=SC2016 # the inner shell's
+sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$PROF" record -q -o starved.json.gz -- \
+	sh -c 'echo $$ >pid; exec "$0" die 60' "$workloads/spin" >/dev/null &
+recorder=$!
+spooled() {
+	local file
+	file=$(spools) && [ -n "$file" ] && has_ticks "$file" 100
+}
+wait_until spooled
+pid=$(<pid)
+at_exit+=("kill $pid 2>/dev/null")
+echo 1000 >/proc/$recorder/oom_score_adj
+limit_memory $(($(cat "$group/memory.usage_in_bytes" "$group/memory.current" 2>/dev/null) + (32 << 20)))
+cat >hungry.py <<'CODE'
+import os, sys, time
+group, recorder = sys.argv[1:]
+with open(group + "/cgroup.procs", "w") as out:
+    out.write(str(os.getpid()))
+def lives():
+    try:
+        with open(f"/proc/{recorder}/stat") as stat:
+            return "Z" not in stat.read().rsplit(")", 1)[1]
+    except OSError:
+        return False
+taken = []
+while lives():
+    taken.append(bytearray(1 << 20))
+    time.sleep(0.01)
+CODE
+ok "out of memory: memory is taken from it" python3 hungry.py "$group" $recorder
+wait $recorder 2>/dev/null
+is "out of memory: the kernel ended the recorder" $? 137
+ok "out of memory: the command goes on" work_on "$pid" 20
+kill "$pid"
+run "$PROF" recover .
+is "out of memory: recovered" "$status" 0
+like "out of memory: says that it was cut" "$err" 'was cut: it ends [0-9.]+ s after its start'
+ok "out of memory: with what had been there" has_ticks starved.json.gz 100
 
 # The recorder of a build is killed at some moment: the build goes on, and there is a profile.
 printf 'all: %s\n' "$(printf 'o%d ' {1..30})" >Makefile

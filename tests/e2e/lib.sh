@@ -111,6 +111,27 @@ is_gone() { # PID
 	! grep -q '^State:[[:space:]]*[^Z[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
+# Makes $group, a control group with the controller of memory, of whichever version has it.
+memory_group() { # NAME
+	local version2
+	group_version1=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
+	version2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	[ -n "$group_version1" ] || echo +memory >"$version2/cgroup.subtree_control"
+	group=${group_version1:-$version2}/$1
+	at_exit+=("rmdir $group 2>/dev/null")
+	mkdir "$group"
+}
+# The group cannot swap beyond that, either.
+limit_memory() { # BYTES
+	if [ -n "$group_version1" ]; then
+		echo "$1" >"$group/memory.limit_in_bytes"
+		echo "$1" 2>/dev/null >"$group/memory.memsw.limit_in_bytes" || :
+	else
+		echo "$1" >"$group/memory.max"
+		echo 0 2>/dev/null >"$group/memory.swap.max" || :
+	fi
+}
+
 # Runs a command; sets $status, $out and $err.
 run() { # COMMAND...
 	"$@" >"$tmp/.out" 2>"$tmp/.err"

@@ -122,23 +122,8 @@ ok "info counts them" sh -c "'$PROF' info endings.json.gz | grep -Eq '^ +child +
 ok "they are known to be harmless" sh -c \
 	"'$PROF' convert --sanitize -o clean.json.gz endings.json.gz && '$PROF' report --markers --limit 0 clean.json.gz | grep -q 'killed .*SIGKILL'"
 
-# A group whose memory is limited, of whichever version has it. Neither can it swap.
-version1=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
-version2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-group=${version1:-$version2}/prof-oom-$$
-at_exit+=("rmdir $group 2>/dev/null")
-limit_memory() { # BYTES
-	[ -n "$version1" ] || echo +memory >"$version2/cgroup.subtree_control"
-	mkdir "$group"
-	if [ -n "$version1" ]; then
-		echo "$1" >"$group/memory.limit_in_bytes"
-		echo "$1" 2>/dev/null >"$group/memory.memsw.limit_in_bytes" || :
-	else
-		echo "$1" >"$group/memory.max"
-		echo 0 2>/dev/null >"$group/memory.swap.max" || :
-	fi
-}
-ok "there is a group with a limit" limit_memory 33554432
+ok "there is a group with a limit" memory_group prof-oom-$$
+limit_memory 33554432
 cat >hungry.sh <<CODE
 /usr/bin/python3 -c "
 import os

@@ -99,6 +99,7 @@ class Stacks:
                        for row, offset in enumerate(shared["stackTable"]["prefixOffset"])]
         self.libs = [lib["name"] for lib in data["libs"]]
         self.categories = data["meta"]["categories"]
+        self.markers = [thread["markers"] for thread in data["threads"]]
         self.count = collections.Counter(
             stack for thread in data["threads"] for stack in thread["samples"]["stack"]
             if stack is not None)

@@ -22,7 +22,8 @@
 	LIVE_RECORD(EXEC, rec_exec, 32, rec_arguments_size(r->folder_size, r->arguments_size)) \
 	LIVE_RECORD(SIGHT, rec_sight, 112, sizeof(*r) + sight_body_size(r)) \
 	LIVE_RECORD(CALL, rec_call, 88, sizeof(*r) + (size_t)r->path_size) \
-	LIVE_RECORD(IO, rec_io, 80, sizeof(*r))
+	LIVE_RECORD(IO, rec_io, 80, sizeof(*r)) \
+	LIVE_RECORD(FAULT, rec_fault, 72, sizeof(*r) + (size_t)r->names_size)
 
 /* The first live kind; the kinds of the wire are below it. */
 #define REC_LIVE 0xc0
@@ -203,6 +204,21 @@ struct rec_io {
 	__u8 status; /* 0: it has succeeded */
 	__u8 reserved[5];
 	struct rec_marker_stack stack; /* of the submission */
+};
+
+/* rec.flags of REC_FAULT */
+enum {
+	FAULT_NAMES_CUT = 1 << 0, /* outer folders are missing */
+};
+
+/* A major page fault, which is over at rec.time. User space makes a REC_MARKER of it. */
+struct rec_fault {
+	struct rec rec;
+	__u64 address;
+	__u32 names_size; /* bytes, without the padding; 0: no file is mapped there, or not known */
+	__u32 reserved;
+	struct rec_marker_stack stack;
+	char names[]; /* of the file and its folders, innermost first, each terminated */
 };
 
 /*

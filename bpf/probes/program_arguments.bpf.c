@@ -8,10 +8,8 @@
 #include "bpf/emit.bpf.h"
 #include "bpf/kernel.h"
 #include "bpf/live_record.h"
+#include "bpf/path_names.bpf.h"
 
-/* Names and mount points on the way to the root. */
-#define FOLDER_DEPTH_MAX 64
-#define FOLDER_MAX 256 /* bytes */
 /* Each page may or may not be resident. The smallest page size of all machines. */
 #define PAGE_BYTES 4096
 
@@ -22,71 +20,20 @@ static __always_inline struct rec_exec *own_scratch(void)
 	return bpf_map_lookup_elem(&exec_scratches, &zero);
 }
 
-struct folder_walk {
-	struct path at, root;
-	__u32 size; /* bytes of names so far */
-	__u32 is_whole;
-};
-
-/* Goes from the root of a mounted tree to its mount point. False: there is none. */
-static __always_inline bool leave_mount(struct folder_walk *walk)
+static __always_inline char *path_names_room(void)
 {
-	const __u32 offset = bpf_core_field_offset(struct mount, mnt);
-	struct mount *mount = (void *)walk->at.mnt - offset;
-	struct mount *parent = BPF_CORE_READ(mount, mnt_parent);
-
-	if (parent == mount)
-		return false;
-	walk->at.dentry = BPF_CORE_READ(mount, mnt_mountpoint);
-	walk->at.mnt = (void *)parent + offset;
-	return true;
-}
-
-/* Takes the name of one folder and goes to its parent. 1: done. */
-static long take_folder(__u32 i, void *ctx)
-{
-	struct folder_walk *walk = ctx;
-	/* Separate variables: CO-RE relocates accesses to kernel types only. */
-	struct dentry *dentry = walk->at.dentry;
-	struct vfsmount *mnt = walk->at.mnt;
 	struct rec_exec *exec = own_scratch();
-	__u32 size = walk->size;
-	long written;
 
-	if (!exec || size >= FOLDER_MAX)
-		return 1;
-	if (dentry == walk->root.dentry && mnt == walk->root.mnt) {
-		walk->is_whole = true;
-		return 1;
-	}
-	if (dentry == BPF_CORE_READ(mnt, mnt_root)) {
-		walk->is_whole = !leave_mount(walk);
-		return walk->is_whole;
-	}
-	written = bpf_probe_read_kernel_str(exec->text + size, FOLDER_MAX - size,
-					    BPF_CORE_READ(dentry, d_name.name));
-	/* A name that fills all the room may be cut. */
-	if (written <= 0 || size + written >= FOLDER_MAX)
-		return 1;
-	walk->size = size + written;
-	walk->at.dentry = BPF_CORE_READ(dentry, d_parent);
-	return 0;
+	return exec ? exec->text : NULL;
 }
 
 /* Stores the names of the working folder and its parents. Returns their bytes. */
 static __always_inline __u32 read_folder(struct task_struct *task, bool *is_whole)
 {
 	struct fs_struct *fs = BPF_CORE_READ(task, fs);
-	struct folder_walk walk = {
-		.at.mnt = BPF_CORE_READ(fs, pwd.mnt),
-		.at.dentry = BPF_CORE_READ(fs, pwd.dentry),
-		.root.mnt = BPF_CORE_READ(fs, root.mnt),
-		.root.dentry = BPF_CORE_READ(fs, root.dentry),
-	};
 
-	bpf_loop(FOLDER_DEPTH_MAX, take_folder, &walk, 0);
-	*is_whole = walk.is_whole;
-	return walk.size;
+	return read_path_names(task, BPF_CORE_READ(fs, pwd.mnt), BPF_CORE_READ(fs, pwd.dentry),
+			       is_whole);
 }
 
 /* Stores the arguments after `used` bytes of text. Returns their bytes. */
@@ -101,7 +48,7 @@ static __always_inline __u32 read_arguments(struct task_struct *task, struct rec
 		size = EXEC_TEXT_MAX - used;
 	if (first > size)
 		first = size;
-	if (first > EXEC_TEXT_MAX || used > FOLDER_MAX)
+	if (first > EXEC_TEXT_MAX || used > PATH_NAMES_MAX)
 		return 0;
 	if (bpf_probe_read_user(exec->text + used, first, (void *)start))
 		first = 0;

@@ -45,6 +45,7 @@ static const struct {
 	{"child", "pid", VALUE_NUMBER},
 	{"child", "status", VALUE_WORDS},
 	{"child", "cpu", VALUE_NUMBER},
+	{"major fault", "file", VALUE_PATH},
 	{"I/O", "device", VALUE_WORDS},
 	{"I/O", "operation", VALUE_WORDS},
 	{"I/O", "bytes", VALUE_NUMBER},

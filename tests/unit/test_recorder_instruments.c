@@ -222,17 +222,17 @@ static void signals_are_counted(void **state)
 	assert_string_equal(report.lines.items[0], "signals: 6, 2 lost");
 }
 
-struct request_markers {
+struct sent_markers {
 	char text[256];
 	struct rec_marker last; /* without its values */
 	unsigned int count;
 };
 
-/* "vda 4096" */
-static void note_request(void *ctx, const struct rec *rec)
+/* Keeps the texts of all values in one. */
+static void note_marker(void *ctx, const struct rec *rec)
 {
 	const struct rec_marker *marker = (const struct rec_marker *)rec;
-	struct request_markers *found = ctx;
+	struct sent_markers *found = ctx;
 
 	if (rec->kind != REC_MARKER)
 		return;
@@ -244,13 +244,13 @@ static void note_request(void *ctx, const struct rec *rec)
 
 static void requests_to_disks_become_markers(void **state)
 {
-	struct request_markers found = {0};
+	struct sent_markers found = {0};
 	struct rec_io io = {.start = 5, .device = 259u << 20 | 7, .bytes = 4096, .operation = 1};
 
 	(void)state;
 	recording_set(&recording, "io", "2.5");
 	begin();
-	recording.on_record = note_request;
+	recording.on_record = note_marker;
 	recording.ctx = &found;
 	record_init(&io.rec, REC_IO, sizeof(io), clock_monotonic_ns(), FIRST_PID, FIRST_PID + 1);
 	io.rec.flags = IO_HAS_STACK;
@@ -275,6 +275,42 @@ static void requests_to_disks_become_markers(void **state)
 	assert_int_equal(found.count, 2);
 	assert_string_equal(found.text, "Write-back259:7otherfailed");
 	assert_int_equal(found.last.rec.flags, MARKER_ROW);
+}
+
+static void faults_become_markers(void **state)
+{
+	struct sent_markers found = {0};
+	/* Innermost names first. */
+	static const char names[] = "data\0srv\0";
+	uint64_t words[(sizeof(struct rec_fault) + 16) / 8] = {0};
+	struct rec_fault *fault = (struct rec_fault *)words;
+
+	(void)state;
+	recording_set(&recording, "faults", NULL);
+	begin();
+	recording.on_record = note_marker;
+	recording.ctx = &found;
+	record_init(&fault->rec, REC_FAULT, sizeof(words), clock_monotonic_ns(), FIRST_PID,
+		    FIRST_PID);
+	fault->address = 0x7000;
+	fault->names_size = sizeof(names) - 1;
+	memcpy(fault->names, names, sizeof(names) - 1);
+	assert_true(ring_write(0, words, sizeof(words), NULL));
+	fault->rec.flags = FAULT_NAMES_CUT;
+	assert_true(ring_write(0, words, sizeof(words), NULL));
+	fake_clock_pass(SECOND_NS);
+	recording_rounds(&recording, 3);
+	assert_int_equal(found.count, 2);
+	assert_string_equal(found.text, "\xe2\x80\xa6/srv/data0x7000");
+	assert_int_equal(found.last.rec.flags, MARKER_CAUSE);
+	fault->names_size = 0;
+	fault->rec.words = sizeof(*fault) / 8;
+	fault->rec.time = clock_monotonic_ns();
+	assert_true(ring_write(0, words, sizeof(*fault), NULL));
+	fake_clock_pass(SECOND_NS);
+	recording_rounds(&recording, 3);
+	assert_int_equal(found.count, 3);
+	assert_string_equal(found.text, "[anonymous]0x7000");
 }
 
 static void unwinding_is_reported(void **state)
@@ -315,6 +351,7 @@ int main(void)
 		CASE(the_kernel_stops_an_event),
 		CASE(signals_are_counted),
 		CASE(requests_to_disks_become_markers),
+		CASE(faults_become_markers),
 		CASE(unwinding_is_reported),
 		CASE(no_modules),
 	};

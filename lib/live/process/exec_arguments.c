@@ -13,6 +13,7 @@
 #include "lib/base/secrets.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
+#include "lib/live/process/path_names.h"
 #include "lib/record/record.h"
 
 /* Longest text of a REC_EXEC once masked: "***" may replace each character. */
@@ -49,30 +50,12 @@ static void send(const struct rec *like, const struct strbuf *folder,
 	sink(ctx, &rec->rec);
 }
 
-/* Joins names, innermost first, to a path. */
-static void join_folders(struct strbuf *path, const char *names, size_t size, bool is_cut)
-{
-	if (is_cut)
-		strbuf_adds(path, ELLIPSIS);
-	while (size) {
-		size_t end = size - 1, start = end;
-
-		while (start && names[start - 1])
-			start--;
-		strbuf_addch(path, '/');
-		strbuf_add(path, names + start, end - start);
-		size = start;
-	}
-	if (!path->size)
-		strbuf_addch(path, '/');
-}
-
 void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void *ctx)
 {
 	struct strbuf folder __attribute__((cleanup(strbuf_release_cleanup))) = {0};
 	struct strbuf arguments __attribute__((cleanup(strbuf_release_cleanup))) = {0};
 
-	join_folders(&folder, exec->text, exec->folder_size, exec->rec.flags & FOLDER_CUT);
+	path_names_join(&folder, exec->text, exec->folder_size, exec->rec.flags & FOLDER_CUT);
 	mask(&arguments, exec->text + exec->folder_size, exec->arguments_size,
 	     exec->rec.flags & ARGUMENTS_CUT);
 	send(&exec->rec, &folder, &arguments, sink, ctx);

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Major page faults: the BPF probe tells of each, and here they become markers. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bpf/live_record.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/perf/event_fds.h"
+#include "lib/live/process/path_names.h"
+#include "lib/record/marker_record.h"
+#include "faults.skel.h"
+
+#define EVENT "major-faults/period=1/"
+
+struct faults_settings {
+	bool is_wanted;
+};
+
+struct faults {
+	struct live *live;
+	struct faults_bpf *skeleton;
+	struct event_list list; /* behind the clock, the event alone */
+	struct event_fds fds; /* from attach() on */
+	uint32_t schema;
+	uint64_t lost; /* reported so far */
+};
+
+/* Numbers of the fields. */
+enum {
+	FIELD_FILE,
+	FIELD_ADDRESS,
+	FIELD_COUNT,
+};
+
+static const struct schema_record schema = {
+	.name = "major fault",
+	.label = "major fault {marker.data.file}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE,
+	.fields =
+		{
+			[FIELD_FILE] = {REC_FIELD_STRING, "file", "File"},
+			[FIELD_ADDRESS] = {REC_FIELD_STRING, "address", "Address"},
+		},
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct faults *s = xcalloc(1, sizeof(*s));
+
+	(void)settings;
+	s->live = live;
+	s->schema = instrument_new_schema(live);
+	return s;
+}
+
+static void destroy(void *state)
+{
+	struct faults *s = state;
+
+	event_fds_release(&s->fds);
+	free(s);
+}
+
+static bool is_wanted(const void *settings)
+{
+	return ((const struct faults_settings *)settings)->is_wanted;
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct faults *s = ctx;
+
+	s->skeleton = faults_bpf__open_opts(options);
+	if (!s->skeleton)
+		return -errno;
+	*out = s->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct faults *s = ctx;
+
+	faults_bpf__destroy(steal(s->skeleton));
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	const struct programs_part part = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = state,
+	};
+	struct faults *s = state;
+	int code = event_list_add(&s->list, EVENT, err);
+
+	programs_add_part(programs, &part);
+	return code ? code : event_list_resolve(&s->list, err);
+}
+
+static int attach(void *state, struct error *err)
+{
+	struct faults *s = state;
+
+	(void)err;
+	s->fds = (struct event_fds){
+		.list = &s->list,
+		.throttling = s->live->throttling,
+		.interval_ns = s->live->interval_ns,
+		.program = bpf_program__fd(s->skeleton->progs.on_fault),
+		.tracepoint_program = -1,
+	};
+	return 0;
+}
+
+static int open_cpu(void *state, const struct live_cpu *cpu, struct error *err)
+{
+	struct faults *s = state;
+
+	return event_fds_open(&s->fds, cpu->id, cpu->map_ring, err);
+}
+
+static void close_cpu(void *state, const struct live_cpu *cpu)
+{
+	struct faults *s = state;
+
+	event_fds_close(&s->fds, cpu->id);
+}
+
+static void announce(void *state, uint64_t time)
+{
+	const struct faults *s = state;
+
+	marker_probe_announce(s->live, &schema, s->schema, time);
+}
+
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct faults *s = state;
+
+	return event_fds_enable(&s->fds, enable, err);
+}
+
+static void take(void *state, const struct rec *rec)
+{
+	const struct rec_fault *fault = (const struct rec_fault *)rec;
+	_cleanup_(strbuf_release) struct strbuf path = {0};
+	_cleanup_free_ char *address = xasprintf("0x%" PRIx64, (uint64_t)fault->address);
+	_cleanup_free_ struct rec_marker *out = NULL;
+	struct faults *s = state;
+	struct marker_record marker = {
+		.schema = s->schema,
+		.pid = rec->pid,
+		.tid = rec->tid,
+		.start = rec->time,
+		.end = rec->time,
+		.cause = &fault->stack,
+		.value_count = FIELD_COUNT,
+	};
+
+	if (fault->names_size)
+		path_names_join(&path, fault->names, fault->names_size,
+				rec->flags & FAULT_NAMES_CUT);
+	else
+		strbuf_adds(&path, "[anonymous]");
+	marker.values[FIELD_FILE].type = REC_FIELD_STRING;
+	marker.values[FIELD_FILE].text = marker_text(strbuf_text(&path));
+	marker.values[FIELD_ADDRESS].type = REC_FIELD_STRING;
+	marker.values[FIELD_ADDRESS].text = marker_text(address);
+	out = marker_record_new(&marker);
+	s->live->sink(s->live->ctx, &out->rec);
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct faults *s = state;
+
+	marker_probe_count(s->live, s->skeleton->bss->faults_lost, &s->lost, time);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct faults *s = state;
+
+	(void)tally;
+	marker_probe_report(r, "faults", "recorded", s->skeleton->bss->faults_recorded,
+			    s->skeleton->bss->faults_lost);
+}
+
+static int set_faults(void *settings, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	((struct faults_settings *)settings)->is_wanted = true;
+	return 0;
+}
+
+static const struct instrument_option options[] = {
+	{.name = "faults",
+	 .help = "a marker for each page fault that read from a disk, with file and stack",
+	 .after = "io",
+	 .set = set_faults},
+	{0},
+};
+
+const struct instrument instrument_faults = {
+	.name = "faults",
+	.options = options,
+	.settings_size = sizeof(struct faults_settings),
+	.takes = INSTRUMENT_TAKES(REC_FAULT),
+	.is_wanted = is_wanted,
+	.create = create,
+	.destroy = destroy,
+	.configure = configure,
+	.attach = attach,
+	.open_cpu = open_cpu,
+	.close_cpu = close_cpu,
+	.announce = announce,
+	.enable = enable,
+	.take = take,
+	.count = count,
+	.report = report,
+};

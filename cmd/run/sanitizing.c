@@ -39,15 +39,28 @@ static void known_users_release_cleanup(struct known_users *k)
 	vec_for_each(&k->rows, const struct sanitize_user *, row) {
 		free((char *)row->name);
 		free((char *)row->home);
+		free((char *)row->full_name);
 	}
 	vec_release(&k->rows);
 }
 
 static void add_user(struct known_users *k, const char *name, const char *home)
 {
-	const struct sanitize_user row = {name ? xstrdup(name) : NULL, home ? xstrdup(home) : NULL};
+	const struct sanitize_user row = {
+		.name = name ? xstrdup(name) : NULL,
+		.home = home ? xstrdup(home) : NULL,
+	};
 
 	vec_push(&k->rows, row);
+}
+
+/* The full name is the first of some texts between commas. */
+static void add_account(struct known_users *k, const struct passwd *entry)
+{
+	const char *texts = entry->pw_gecos ? entry->pw_gecos : "";
+
+	add_user(k, entry->pw_name, entry->pw_dir);
+	vec_last(&k->rows).full_name = xstrndup(texts, strcspn(texts, ","));
 }
 
 /* Other people's files may be in a recording of the whole machine. */
@@ -58,7 +71,7 @@ static void add_people(struct known_users *k)
 
 	while (file && (entry = fgetpwent(file))) {
 		if (entry->pw_uid >= PEOPLE_FIRST && entry->pw_uid <= PEOPLE_LAST)
-			add_user(k, entry->pw_name, entry->pw_dir);
+			add_account(k, entry);
 	}
 	if (file)
 		fclose(file);
@@ -70,7 +83,10 @@ static struct known_users find_users(uid_t uid)
 	const struct passwd *entry = getpwuid(uid);
 	struct known_users known = {0};
 
-	add_user(&known, entry ? entry->pw_name : NULL, entry ? entry->pw_dir : NULL);
+	if (entry)
+		add_account(&known, entry);
+	else
+		add_user(&known, NULL, NULL);
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
 		add_user(&known, getenv(variables[i]), NULL);
 	add_people(&known);

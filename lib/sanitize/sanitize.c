@@ -146,6 +146,7 @@ void sanitize_learn(struct scrubber *scrubber, const struct profile *from,
 	for (size_t i = 0; i < options->user_count; i++) {
 		scrubber_add_home(scrubber, options->users[i].home);
 		scrubber_add_user(scrubber, options->users[i].name);
+		scrubber_add_full_name(scrubber, options->users[i].full_name);
 	}
 	scrubber_add_host(scrubber, options->host);
 	learn_release(scrubber, from->meta.os);

@@ -33,7 +33,7 @@ enum sanitize_class {
 };
 
 struct sanitize_user {
-	const char *name, *home; /* either may be NULL */
+	const char *name, *home, *full_name; /* each may be NULL */
 };
 
 struct sanitize_options {

@@ -15,6 +15,9 @@ static const char *const system_folders[] = {"/usr/",	 "/lib/", "/lib64/", "/lib
 static const char *const own_folders[] = {"/usr/local/", "/usr/home/", "/usr/src/"};
 static const char kernel_modules[] = "/lib/modules/";
 
+/* Shorter parts of full names are common words: "van", "Live". */
+#define NAME_PART_MIN 5
+
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 void scrubber_release(struct scrubber *s)
@@ -69,6 +72,32 @@ void scrubber_add_user(struct scrubber *s, const char *name)
 {
 	if (name)
 		add_users(s, name, strlen(name));
+}
+
+/* The name, and what people make of it: "Bob Miller", "bob.miller", "bobmiller", "Miller". */
+void scrubber_add_full_name(struct scrubber *s, const char *name)
+{
+	static const char *const between[] = {" ", ".", "_", "-", ""};
+	size_t size = name ? strlen(name) : 0;
+
+	if (!size || !memchr(name, ' ', size))
+		return;
+	for (size_t i = 0; i < sizeof(between) / sizeof(between[0]); i++) {
+		_cleanup_(strbuf_release) struct strbuf joined = {0};
+
+		for (size_t at = 0; at < size; at++) {
+			if (name[at] == ' ')
+				strbuf_adds(&joined, between[i]);
+			else
+				strbuf_addch(&joined, name[at]);
+		}
+		add_user(s, strbuf_text(&joined), joined.size);
+	}
+	for (size_t at = 0, part; at < size; at += part + 1) {
+		part = strcspn(name + at, " ");
+		if (part >= NAME_PART_MIN)
+			add_user(s, name + at, part);
+	}
 }
 
 /* True for domains of one network: "lan", "local", "internal". */

@@ -25,6 +25,8 @@ void scrubber_release(struct scrubber *s);
 /* Ignored: NULL, "/", and names that many have ("root", "localhost", "ubuntu"). */
 void scrubber_add_home(struct scrubber *s, const char *path);
 void scrubber_add_user(struct scrubber *s, const char *name);
+/* A name with blanks, as accounts have it. NULL is fine; one word may be anything. */
+void scrubber_add_full_name(struct scrubber *s, const char *name);
 /* Adds the name without its domain, and the domain, too. */
 void scrubber_add_host(struct scrubber *s, const char *name);
 /* Adds the name of a kernel's build, "6.1.0-27-initech": its version stays. */

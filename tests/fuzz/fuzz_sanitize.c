@@ -42,7 +42,7 @@ static void check(const struct profile *p, const struct sanitize_options *option
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct sanitize_user alice = {"alice", "/srv/alice"};
+	static const struct sanitize_user alice = {"alice", "/srv/alice", "Alice Example"};
 	struct sanitize_options options = {.users = &alice, .user_count = 1, .host = "box.lan"};
 	struct sanitize_counts counts;
 	char *input = xmalloc(size + 1);

@@ -43,6 +43,9 @@ static void expect(bool is_path, const char *text, const char *expected)
 	scrubber_add_home(&s, "/srv/people/alice/");
 	scrubber_add_user(&s, "alice");
 	scrubber_add_user(&s, "root");
+	scrubber_add_full_name(&s, "Eve van Tester");
+	scrubber_add_full_name(&s, "Zoe Quixote");
+	scrubber_add_full_name(&s, "Service");
 	scrubber_add_host(&s, "box.example.org");
 	scrubber_add_release(&s, "6.1.0-27-initech", strlen("6.1.0-27-initech"));
 	scrubber_learn(&s, text, strlen(text));
@@ -108,8 +111,24 @@ static void test_addresses(void **state)
 	expect(false, "mail to x.y@initech.com, soon", "mail to user@host, soon");
 	expect(false, "conn 10.1.2.3:80 from 127.0.0.1", "conn host:80 from 127.0.0.1");
 	expect(false, "libx.so.1.2.3.4 v1.2.3.4 1.2.3.400", "libx.so.1.2.3.4 v1.2.3.4 1.2.3.400");
+	expect(false, "from 2001:db8::1, fe80::a%eth0", "from host, host%eth0");
+	expect(false, "[2001:DB8::12:34]:80 fd12::beef", "[host]:80 host");
+	expect(false, "1:2:3:4:5:6:7:8 ::ffff:10.1.2.3.", "host ::ffff:host.");
+	expect(false, "::1 :: a::b std::dead::beef ::f abc::def(int)",
+	       "::1 :: a::b std::dead::beef ::f abc::def(int)");
+	expect(false, "12:30:45 1:2:3:4:5:6:7:8:9 12345::1 x::1 1::2::3 de:ad:be:ef:00:01",
+	       "12:30:45 1:2:3:4:5:6:7:8:9 12345::1 x::1 1::2::3 de:ad:be:ef:00:01");
 	expect(false, "memcpy@GLIBC_2.14 foo@plt", "memcpy@GLIBC_2.14 foo@plt");
 	expect(false, "git.example.org", "git.host");
+}
+
+static void test_full_names(void **state)
+{
+	(void)state;
+	expect(false, "Eve van Tester: evevantester eve.van.tester@x EVE_VAN_TESTER",
+	       "user: user user@x user");
+	expect(false, "tester testing van eve std::vector", "tester testing van eve std::vector");
+	expect(false, "Zoe Quixote, quixote_main zoe", "user, user_main zoe");
 }
 
 /* Names in other words and other case. */
@@ -221,7 +240,7 @@ static struct profile *build(void)
 
 static struct sanitize_options by_default(void)
 {
-	static const struct sanitize_user alice = {"alice", "/home/alice"};
+	static const struct sanitize_user alice = {"alice", "/home/alice", NULL};
 	struct sanitize_options o = {.users = &alice, .user_count = 1, .host = "box"};
 
 #define DEFAULT_ROW(id, name, is_default, counted) o.removes[SANITIZE_##id] = is_default;
@@ -433,17 +452,12 @@ static void test_public_code(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keyed_hash),
-		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_default),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_other_classes),
-		cmocka_unit_test(test_kept_arguments),
-		cmocka_unit_test(test_relative_paths),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_names_in_words),
-		cmocka_unit_test(test_what_programs_tell),
+		cmocka_unit_test(test_keyed_hash),     cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_texts),	       cmocka_unit_test(test_default),
+		cmocka_unit_test(test_names),	       cmocka_unit_test(test_other_classes),
+		cmocka_unit_test(test_kept_arguments), cmocka_unit_test(test_relative_paths),
+		cmocka_unit_test(test_addresses),      cmocka_unit_test(test_full_names),
+		cmocka_unit_test(test_names_in_words), cmocka_unit_test(test_what_programs_tell),
 		cmocka_unit_test(test_public_code),
 	};
 

@@ -109,9 +109,11 @@ struct v8_sight {
 	__u32 tier; /* enum v8_tier */
 	/* Compiled code: reference to the Code, and its first instruction. 0: none is known. */
 	__u64 code, code_start;
+	__u32 source_length; /* of the script's text, in characters; 0: unknown */
+	__u32 reserved;
 };
 
 _Static_assert(sizeof(struct v8_layout) == 72, "layout shared with the kernel side");
-_Static_assert(sizeof(struct v8_sight) == 40, "part of a live record");
+_Static_assert(sizeof(struct v8_sight) == 48, "part of a live record");
 
 #endif

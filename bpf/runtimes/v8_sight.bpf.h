@@ -118,6 +118,18 @@ static __always_inline void v8_describe_scope(struct v8_walk *w, struct sight_sc
 	}
 }
 
+/* Returns the length of the script's text, by which it is known again; 0: unknown. */
+static __always_inline __u32 v8_source_length(const struct v8_walk *w)
+{
+	__u64 source, length;
+
+	if (!v8_read(w->script, w->layout.script_source, &source, sizeof(source)) ||
+	    !v8_is_reference(source) ||
+	    !v8_read(source, V8_STRING_LENGTH & ~7, &length, sizeof(length)))
+		return 0;
+	return length >> 32;
+}
+
 /*
  * Describes the function that was read: its name, its file, and where in its script it is. Called
  * before v8_send_sight(), not by it: older kernels limit the stack of all calls together.
@@ -150,6 +162,7 @@ __noinline int v8_describe_names(struct v8_walk *w)
 		head->script_id = w->script_id >> 32;
 		if (v8_read(w->script, w->layout.script_name, &name, sizeof(name)))
 			v8_read_text(w, sight, name, 1);
+		head->source_length = v8_source_length(w);
 	}
 	return 1;
 }

@@ -33,6 +33,7 @@ struct managed_line {
 struct managed_source {
 	uint64_t object; /* address of what has it; 0: there is none, or it is not needed */
 	uint32_t id; /* of the object, which may move */
+	uint32_t length; /* of the text, in characters; 0: unknown */
 };
 
 /* Starts of the lines of a text, in characters from its own. A zeroed struct is empty. */

@@ -92,7 +92,7 @@ void v8_decode(const struct runtime_layout *layout, const struct rec_sight *sigh
 	if (own.tier < V8_TIER_COUNT)
 		code->tier = tiers[own.tier];
 	code->start = own.start < -1 ? -1 : own.start;
-	code->source = (struct managed_source){own.script, own.script_id};
+	code->source = (struct managed_source){own.script, own.script_id, own.source_length};
 	code->is_compiled = own.code;
 }
 

@@ -163,6 +163,17 @@ static void read_scope(const struct inline_reader *r, uint64_t scope, struct man
 	}
 }
 
+/* Returns the characters of a script's text; 0: unknown. */
+static uint32_t source_length(const struct v8_heap *h, uint64_t script)
+{
+	uint64_t text, length;
+
+	if (!v8_heap_words(h, script, h->layout->script_source, &text, 1) ||
+	    !v8_heap_words(h, text, V8_STRING_LENGTH & ~7, &length, 1))
+		return 0;
+	return (uint32_t)(length >> 32);
+}
+
 /* Reads a SharedFunctionInfo. False: it is none. */
 static bool read_function(const struct inline_reader *r, uint64_t reference,
 			  struct managed_function *f)
@@ -180,7 +191,8 @@ static bool read_function(const struct inline_reader *r, uint64_t reference,
 	if (!v8_heap_is(&r->heap, script, V8_SCRIPT) ||
 	    !v8_heap_words(&r->heap, script, l->script_id, &id, 1))
 		return false;
-	key.source = (struct managed_source){script, (uint32_t)(id >> 32)};
+	key.source = (struct managed_source){script, (uint32_t)(id >> 32),
+					     source_length(&r->heap, script)};
 	key.number = (uint32_t)(words[l->shared_literal / 8] >> (l->shared_literal & 4) * 8);
 	known = known_functions_find(r->known, &key);
 	if (known) {

@@ -38,27 +38,79 @@ static void put(uint8_t *heap, uint64_t at, uint64_t value)
 	memcpy(heap + at, &value, sizeof(value));
 }
 
-static void lines_of_all_sources_are_limited(void **state)
-{
-	static const struct runtime_layout layout = {
-		.kind = RUNTIME_V8,
-		.v8 = {.map_type = 12,
-		       .string_end = 128,
-		       .types = {[V8_SCRIPT] = 167},
-		       .script_source = 8,
-		       .script_id = 64},
-	};
-	struct managed_code code = {.source = {SCRIPT + 1, 7}};
-	struct runtime_sources sources = {0};
-	uint8_t heap[HEAP_SIZE] = {[SCRIPT_MAP + 12] = 167, [TEXT_MAP + 12] = 8};
-	size_t lines = 0, known = 0;
+static const struct runtime_layout layout = {
+	.kind = RUNTIME_V8,
+	.v8 = {.map_type = 12,
+	       .string_end = 128,
+	       .types = {[V8_SCRIPT] = 167},
+	       .script_source = 8,
+	       .script_id = 64},
+};
 
-	(void)state;
+static void make_heap(uint8_t *heap)
+{
+	memset(heap, 0, HEAP_SIZE);
+	heap[SCRIPT_MAP + 12] = 167;
+	heap[TEXT_MAP + 12] = 8;
 	put(heap, SCRIPT, SCRIPT_MAP + 1);
 	put(heap, SCRIPT + 8, TEXT + 1);
 	put(heap, SCRIPT + 64, 7ull << 32);
 	put(heap, TEXT, TEXT_MAP + 1);
 	put(heap, TEXT + 8, (uint64_t)TEXT_LENGTH << 32);
+}
+
+static bool read_nothing(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	(void)ctx;
+	(void)addr;
+	(void)to;
+	(void)size;
+	return false;
+}
+
+/* Returns the first line of a function in a script that cannot be read. */
+static uint32_t line_of_unread(struct runtime_sources *sources, const char *file, uint32_t length)
+{
+	struct managed_code code = {.source = {SCRIPT + 0x1001, 9, length}, .start = 5};
+	uint32_t line;
+
+	strbuf_add(&code.file, file, strlen(file));
+	runtime_sources_set_lines(sources, &layout, 2, read_nothing, NULL, &code);
+	line = code.first_line;
+	managed_code_release(&code);
+	return line;
+}
+
+/* Its script has moved, or its process has ended. */
+static void lines_are_those_of_the_same_file(void **state)
+{
+	struct managed_code code = {.source = {SCRIPT + 1, 7, TEXT_LENGTH}, .start = 5};
+	struct runtime_sources sources = {0};
+	uint8_t heap[HEAP_SIZE];
+
+	(void)state;
+	make_heap(heap);
+	assert_int_equal(line_of_unread(&sources, "/a.js", TEXT_LENGTH), 0);
+	strbuf_add(&code.file, "/a.js", 5);
+	runtime_sources_set_lines(&sources, &layout, 1, read_heap, heap, &code);
+	assert_int_equal(code.first_line, 6);
+	assert_int_equal(line_of_unread(&sources, "/a.js", TEXT_LENGTH), 6);
+	assert_int_equal(line_of_unread(&sources, "/b.js", TEXT_LENGTH), 0);
+	assert_int_equal(line_of_unread(&sources, "/a.js", TEXT_LENGTH - 1), 0);
+	assert_int_equal(line_of_unread(&sources, "/a.js", 0), 0);
+	runtime_sources_release(&sources);
+	managed_code_release(&code);
+}
+
+static void lines_of_all_sources_are_limited(void **state)
+{
+	struct managed_code code = {.source = {SCRIPT + 1, 7, 0}};
+	struct runtime_sources sources = {0};
+	uint8_t heap[HEAP_SIZE];
+	size_t lines = 0, known = 0;
+
+	(void)state;
+	make_heap(heap);
 	for (pid_t pid = 1; pid <= SOURCES; pid++) {
 		code.start = 5;
 		code.first_line = 0;
@@ -78,6 +130,7 @@ static void lines_of_all_sources_are_limited(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_are_those_of_the_same_file),
 		cmocka_unit_test(lines_of_all_sources_are_limited),
 	};
 

@@ -167,8 +167,11 @@ static void a_sight_becomes_code(void **state)
 	const struct runtime_layout layout = {.kind = RUNTIME_V8};
 	/* Units 2 and 7 (no statement begins there), at places 10 and 31. */
 	static const uint8_t table[] = {0x04, 0x2c, 0x0b, 0x54};
-	struct v8_sight head = {
-		.script = 0x101, .script_id = 7, .start = 5, .tier = V8_TIER_BASELINE};
+	struct v8_sight head = {.script = 0x101,
+				.script_id = 7,
+				.source_length = 40,
+				.start = 5,
+				.tier = V8_TIER_BASELINE};
 	struct managed_code code = {0};
 	struct sight s = {.rec = {.units = 8}};
 	char lines[sizeof(head) + sizeof(table)];
@@ -186,6 +189,7 @@ static void a_sight_becomes_code(void **state)
 	assert_int_equal(code.start, 5);
 	assert_int_equal(code.source.object, 0x101);
 	assert_int_equal(code.source.id, 7);
+	assert_int_equal(code.source.length, 40);
 	assert_int_equal(code.places.count, 2);
 	assert_int_equal(code.places.items[0].unit, 2);
 	assert_int_equal(code.places.items[0].place, 10);
@@ -319,7 +323,7 @@ static const struct runtime_layout layout_13 = {
 /* Returns the text's number of lines; 0: it was not read. */
 static size_t count_lines(struct heap *heap, uint32_t id)
 {
-	const struct managed_source source = {SCRIPT + 1, id};
+	const struct managed_source source = {SCRIPT + 1, id, 0};
 	struct line_starts lines = {0};
 	size_t count = 0;
 

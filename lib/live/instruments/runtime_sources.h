@@ -10,6 +10,7 @@
 struct runtime_source {
 	pid_t pid;
 	struct managed_source source;
+	char *file; /* its name; NULL: none */
 	struct line_starts lines;
 	bool is_known; /* else it could not be read yet */
 	unsigned int tries;

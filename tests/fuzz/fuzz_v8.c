@@ -134,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	image = (struct image){data + (size - left), left};
 	v8_read_inlined(&layout, sight, &known, image_read, &image, &code);
-	code.source = (struct managed_source){head.script, head.id};
+	code.source = (struct managed_source){.object = head.script, .id = head.id};
 	if (v8_read_source(&layout, &code.source, image_read, &image, &lines)) {
 		for (uint32_t i = 0; i <= code.inlined.count; i++)
 			runtime_set_lines(&code, i, &lines);

@@ -23,7 +23,8 @@
 	LIVE_RECORD(SIGHT, rec_sight, 112, sizeof(*r) + sight_body_size(r)) \
 	LIVE_RECORD(CALL, rec_call, 88, sizeof(*r) + (size_t)r->path_size) \
 	LIVE_RECORD(IO, rec_io, 80, sizeof(*r)) \
-	LIVE_RECORD(FAULT, rec_fault, 72, sizeof(*r) + (size_t)r->names_size)
+	LIVE_RECORD(FAULT, rec_fault, 72, sizeof(*r) + (size_t)r->names_size) \
+	LIVE_RECORD(TASK, rec_task, 40, sizeof(*r))
 
 /* The first live kind; the kinds of the wire are below it. */
 #define REC_LIVE 0xc0
@@ -219,6 +220,20 @@ struct rec_fault {
 	__u32 reserved;
 	struct rec_marker_stack stack;
 	char names[]; /* of the file and its folders, innermost first, each terminated */
+};
+
+/* Calls that wait for events. */
+#define TASK_CALLS_MAX 16
+
+/*
+ * A task of an event loop, which ends at rec.time: the thread came back from a call that waits for
+ * events, and waits again. rec.flags: CALL_COMPAT. User space makes a REC_MARKER of it.
+ */
+struct rec_task {
+	struct rec rec;
+	__u64 start;
+	__s32 number; /* of the call that it came back from */
+	__u32 reserved;
 };
 
 /*

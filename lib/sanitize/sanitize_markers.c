@@ -81,6 +81,7 @@ static const struct {
 	{"markers left out", "count", VALUE_NUMBER},
 	{"cut", NULL, VALUE_UNKNOWN},
 	/* System calls. */
+	{"Long task", "call", VALUE_WORDS},
 	{"syscall", "fd", VALUE_NUMBER},
 	{"syscall", "path", VALUE_PATH},
 	{"syscall", "result", VALUE_NUMBER},

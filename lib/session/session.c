@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
+#include "lib/profile/long_tasks.h"
 #include "lib/session/arguments.h"
 #include "lib/session/counter_feed.h"
 #include "lib/session/label_feed.h"
@@ -301,6 +302,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	life_markers_children(&s->tasks, s->profile->meta.end_ns);
 	module_users_find(&s->tasks);
 	marker_feed_limit(&s->markers);
+	long_tasks_set_causes(s->profile);
 	span_frames_finish(s->profile);
 	tasks_drop_unwanted(&s->tasks);
 	/* Needs all samples in the profile. */

@@ -47,7 +47,7 @@ edgar: goneril.o
 goneril.o: $home/kent/goneril.c
 	cc -g -O1 -DALBANY=\$(ALBANY) -c -o goneril.o $home/kent/goneril.c
 TEXT
-run "$PROF" record -q --sources --span-frames --counter-interval 10 --wakers --signals --syscalls=0 -o build.json.gz -- make -C "$project" ALBANY=burgundy
+run "$PROF" record -q --sources --span-frames --counter-interval 10 --wakers --signals --syscalls=0 --jank=5 -o build.json.gz -- make -C "$project" ALBANY=burgundy
 is "the build is recorded" "$status" 0
 
 texts() { # FILE: each string of it in a line

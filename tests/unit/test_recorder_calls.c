@@ -116,9 +116,13 @@ static void send(struct rec_call call, uint8_t flags)
 #if defined(__aarch64__)
 #define READ 63
 #define OPENAT 56
+#define POLL 73
+#define POLL_NAME "ppoll"
 #else
 #define READ 0
 #define OPENAT 257
+#define POLL 7
+#define POLL_NAME "poll"
 #endif
 
 static void calls_become_markers(void **state)
@@ -192,6 +196,31 @@ static void calls_that_have_not_returned(void **state)
 	assert_string_equal(strbuf_text(&seen), "read 5000us fd=7 state=has not returned; ");
 }
 
+static struct rec_task make_task(int32_t number)
+{
+	struct rec_task task = {.number = number};
+
+	record_init(&task.rec, REC_TASK, sizeof(task), clock_monotonic_ns(), PID, PID);
+	task.start = task.rec.time - 70000 * US;
+	return task;
+}
+
+static void long_tasks_become_markers(void **state)
+{
+	struct rec_task task;
+
+	(void)state;
+	begin("jank", NULL);
+	fake_clock_pass(100000 * US);
+	task = make_task(POLL);
+	assert_true(ring_write(1, &task, sizeof(task), NULL));
+	expect(" 70000us call=" POLL_NAME "; ");
+	task = make_task(POLL);
+	machine_set_iterator(&task, sizeof(task));
+	recording_end(&recording);
+	assert_non_null(strstr(strbuf_text(&seen), "us call=" POLL_NAME "; "));
+}
+
 static void refused(void **state)
 {
 	(void)state;
@@ -208,6 +237,7 @@ int main(void)
 		CASE(calls_of_32_bit_programs),
 		CASE(a_path_is_kept),
 		CASE(calls_that_have_not_returned),
+		CASE(long_tasks_become_markers),
 		CASE(refused),
 	};
 

@@ -1,36 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls of recorded threads: the BPF probe sends those that take long, markers are made
  * here. */
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/base/option_value.h"
 #include "lib/live/bpf/task_iterator.h"
+#include "lib/live/instruments/call_probe.h"
 #include "lib/live/instruments/marker_probe.h"
 #include "lib/process/system_calls.h"
 #include "lib/record/marker_record.h"
 #include "syscalls.skel.h"
 
-#define NS_PER_MS 1000000
-#define DEFAULT_MIN_NS NS_PER_MS
+#define DEFAULT_MIN_NS 1000000
 /* Returned results from -1 down to this are errors. */
 #define ERROR_MAX 4095
-
-#if defined(__aarch64__)
-#define NATIVE_CALLS CALLS_ARM64
-#else
-#define NATIVE_CALLS CALLS_X86_64
-#endif
 
 struct syscalls_settings {
 	bool is_wanted;
@@ -41,7 +31,7 @@ struct syscalls {
 	struct live *live;
 	const struct syscalls_settings *settings;
 	struct syscalls_bpf *skeleton;
-	int enter, exit; /* links of the programs; -1: not recording */
+	struct call_probe probe;
 	uint32_t schema;
 	uint64_t open; /* calls that had not returned at the end */
 	uint64_t end_ns;
@@ -75,27 +65,13 @@ static void *create(struct live *live, const void *settings)
 	s->live = live;
 	s->settings = settings;
 	s->schema = instrument_new_schema(live);
-	s->enter = s->exit = -1;
+	s->probe = CALL_PROBE_NONE;
 	return s;
 }
 
 static bool is_wanted(const void *settings)
 {
 	return ((const struct syscalls_settings *)settings)->is_wanted;
-}
-
-/* Programs of 32 bits are known on x86-64 alone. */
-static bool find_table(bool is_compat, enum system_call_table *table)
-{
-	*table = is_compat ? CALLS_I386 : NATIVE_CALLS;
-	return !is_compat || NATIVE_CALLS == CALLS_X86_64;
-}
-
-static int32_t number_of(bool is_compat, const char *name)
-{
-	enum system_call_table table;
-
-	return find_table(is_compat, &table) ? system_call_number(table, name) : -1;
 }
 
 static void set_paths(struct syscalls_bpf__rodata *own)
@@ -112,10 +88,10 @@ static void set_paths(struct syscalls_bpf__rodata *own)
 		own->path_arguments[i] = calls[i].argument;
 	for (size_t table = 0; table < 2; table++) {
 		for (size_t i = 0; i < CALL_PATHS_MAX; i++)
-			own->path_calls[table][i] = i < count ? number_of(table, calls[i].name)
-							      : -1;
-		own->exec_calls[table][0] = number_of(table, "execve");
-		own->exec_calls[table][1] = number_of(table, "execveat");
+			own->path_calls[table][i] =
+				i < count ? call_probe_number(table, calls[i].name) : -1;
+		own->exec_calls[table][0] = call_probe_number(table, "execve");
+		own->exec_calls[table][1] = call_probe_number(table, "execveat");
 	}
 }
 
@@ -136,20 +112,11 @@ static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 	return 0;
 }
 
-static void detach(struct syscalls *s)
-{
-	if (s->enter >= 0)
-		close(s->enter);
-	if (s->exit >= 0)
-		close(s->exit);
-	s->enter = s->exit = -1;
-}
-
 static void close_object(void *ctx)
 {
 	struct syscalls *s = ctx;
 
-	detach(s);
+	call_probe_detach(&s->probe);
 	syscalls_bpf__destroy(steal(s->skeleton));
 }
 
@@ -205,25 +172,11 @@ static void set_result(struct marker_record *marker, int64_t result)
 	marker->values[FIELD_RESULT].number = (uint64_t)result;
 }
 
-/* Sets the name of the call, which may be newer than the table. */
-static const char *name_of(const struct rec_call *call, char *room, size_t size)
-{
-	const struct system_call *known = NULL;
-	enum system_call_table table;
-
-	if (find_table(call->rec.flags & CALL_COMPAT, &table))
-		known = system_call_find(table, call->number);
-	if (known)
-		return known->name;
-	snprintf(room, size, "call %d", call->number);
-	return room;
-}
-
 static void tell(struct syscalls *s, const struct rec_call *call, uint64_t end)
 {
 	bool is_open = call->rec.flags & CALL_OPEN;
-	char room[24];
-	const char *name = name_of(call, room, sizeof(room));
+	char room[CALL_NAME_SIZE];
+	const char *name = call_probe_name(call->rec.flags & CALL_COMPAT, call->number, room);
 	_cleanup_free_ struct rec_marker *rec = NULL;
 	struct marker_record marker = {
 		.schema = s->schema,
@@ -271,31 +224,21 @@ static void take_open(void *ctx, const void *row)
 	tell(s, call, s->end_ns);
 }
 
-static int attach_one(const struct bpf_program *program, int *link, struct error *err)
-{
-	LIBBPF_OPTS(bpf_link_create_opts, options);
-
-	*link = bpf_link_create(bpf_program__fd(program), 0, BPF_TRACE_RAW_TP, &options);
-	return *link < 0 ? error_set(err, -errno, "attach a program to system calls") : 0;
-}
-
-/* From its first program on, the kernel takes its slow path into all calls of the machine. */
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct syscalls *s = state;
-	int code;
 
 	s->end_ns = clock_monotonic_ns();
 	s->skeleton->bss->syscalls_since = enable ? s->end_ns : 0;
 	if (!enable) {
-		if (s->enter >= 0)
+		if (s->probe.enter >= 0)
 			task_iterator_read(s->skeleton->progs.list_open_calls,
 					   sizeof(struct rec_call), take_open, s);
-		detach(s);
+		call_probe_detach(&s->probe);
 		return 0;
 	}
-	code = attach_one(s->skeleton->progs.on_call_enter, &s->enter, err);
-	return code ? code : attach_one(s->skeleton->progs.on_call_exit, &s->exit, err);
+	return call_probe_attach(&s->probe, s->skeleton->progs.on_call_enter,
+				 s->skeleton->progs.on_call_exit, err);
 }
 
 static void count(void *state, uint64_t time)
@@ -320,13 +263,7 @@ static int set_wanted(void *settings, const char *value, struct error *err)
 	struct syscalls_settings *s = settings;
 
 	s->is_wanted = true;
-	s->min_ns = DEFAULT_MIN_NS;
-	if (!value)
-		return 0;
-	s->min_ns = 0;
-	return strcmp(value, "0") == 0
-		       ? 0
-		       : option_parse_time("--syscalls", value, NS_PER_MS, &s->min_ns, err);
+	return call_probe_set_length("--syscalls", value, DEFAULT_MIN_NS, &s->min_ns, err);
 }
 
 static const struct instrument_option options[] = {

@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/read/internal.h"
+#include "lib/profile/long_tasks.h"
 
 struct sample_reader {
 	struct import *reader;
@@ -108,6 +109,9 @@ static void skip_column(struct sample_reader *of, struct span key)
 		_cleanup_free_ char *type = json_cursor_text(of->s);
 
 		unread[UNREAD_WEIGHTS] += *type && strcmp(type, "samples") != 0;
+	} else if (span_is(of->s, key, "eventDelay") && long_tasks_are_in(of->reader->profile)) {
+		/* Markers tell the same. */
+		json_cursor_skip(of->s);
 	} else if (json_cursor_peek(of->s) == '[') {
 		while (json_cursor_element(of->s, &list))
 			unread[UNREAD_SAMPLE_VALUES] += import_skip(of->s);

@@ -32,6 +32,7 @@
 #include "lib/format/format.h"
 #include "lib/json/writer.h"
 #include "lib/profile/categories.h"
+#include "lib/profile/long_tasks.h"
 #include "lib/profile/profile.h"
 
 #define NO_POSITION UINT32_MAX
@@ -83,6 +84,7 @@ struct firefox_samples {
 	VEC(struct sample) rows; /* ascending; time 0 is the start of the file */
 	size_t gap_rows; /* number of rows that only say that the thread did not run */
 	bool has_weights; /* false: all rows weigh the same */
+	struct long_tasks tasks; /* of the row's thread; times as of `rows` */
 };
 
 struct firefox {

@@ -162,6 +162,22 @@ static void add_sample(struct filler *f, struct sample sample, uint64_t event_we
 	vec_push(&out->rows, sample);
 }
 
+/* Only a row of the clock of one thread has event delays. */
+static void find_tasks(const struct firefox *f, const struct firefox_row *row,
+		       struct long_tasks *tasks)
+{
+	const struct profile *p = f->profile;
+
+	vec_clear(&tasks->rows);
+	if (row->kind != ROW_THREAD)
+		return;
+	long_tasks_find(tasks, p, &p->threads.rows.items[f->rows.members.items[row->first]]);
+	vec_for_each(&tasks->rows, struct long_task *, task) {
+		task->start = firefox_time(f, task->start);
+		task->end = firefox_time(f, task->end);
+	}
+}
+
 void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row,
 			  struct firefox_samples *out)
 {
@@ -179,6 +195,7 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 	size_t first = 0;
 
 	vec_clear(&out->rows);
+	find_tasks(f, row, &out->tasks);
 	out->gap_rows = 0;
 	out->has_weights = false;
 	for (size_t i = 0; i < run.count; i++) {
@@ -207,4 +224,5 @@ void firefox_samples_release(struct firefox_samples *s)
 {
 	sample_buffer_release(&s->buffer);
 	vec_release(&s->rows);
+	long_tasks_release(&s->tasks);
 }

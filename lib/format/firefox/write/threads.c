@@ -204,6 +204,17 @@ static void write_weights(struct jsonw *w, const struct firefox_samples *samples
 		       jsonw_format_u64(at, sample->weight));
 }
 
+/* Front-ends take the last of ascending delays as the length of a task. */
+static void write_event_delays(struct jsonw *w, const struct firefox_samples *samples)
+{
+	size_t task = 0;
+
+	if (!samples->tasks.rows.count)
+		return;
+	FIREFOX_COLUMN(w, "eventDelay", &samples->rows, struct sample, sample, at,
+		       jsonw_format_ms(at, long_tasks_delay(&samples->tasks, sample->time, &task)));
+}
+
 static void write_samples(struct jsonw *w, const struct firefox_samples *samples)
 {
 	_Static_assert(NO_STACK == NO_POSITION, "one of them is null");
@@ -218,6 +229,7 @@ static void write_samples(struct jsonw *w, const struct firefox_samples *samples
 	jsonw_cstring(w, "samples");
 	FIREFOX_COLUMN(w, "threadCPUDelta", &samples->rows, struct sample, sample, at,
 		       jsonw_format_u64(at, sample->cpu_delta));
+	write_event_delays(w, samples);
 	jsonw_key(w, "length");
 	jsonw_u64(w, samples->rows.count);
 	jsonw_object_end(w);

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Tasks of event loops: from the return of a call that waits for events to the thread's next such
+ * call. A call that does not sleep makes no context switch, so only the calls themselves tell.
+ */
+#include "bpf/emit.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/filter_match.bpf.h"
+#include "bpf/live_record.h"
+#include "bpf/system_call.bpf.h"
+
+/* Set by user space: numbers of the calls, -1 for none; the second row is that of 32-bit programs.
+ */
+const volatile __s32 wait_calls[2][TASK_CALLS_MAX] = {};
+const volatile __u64 task_min_ns = 0;
+
+__u64 tasks_since = 0; /* when recording began, ns; 0: not recording */
+__u64 tasks_recorded = 0, tasks_lost = 0;
+
+struct loop_row {
+	__u64 start; /* of the task; 0: the thread waits, or is in no loop */
+	__s32 number; /* of the call that it came back from */
+	__u32 is_compat;
+};
+
+struct loop_rows {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct loop_row);
+};
+
+struct loop_rows loop_rows SEC(".maps");
+
+static __always_inline bool waits_for_events(__s32 number, __u32 is_compat)
+{
+	for (__u32 i = 0; i < TASK_CALLS_MAX; i++) {
+		if (wait_calls[is_compat & 1][i] == number && number >= 0)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline void fill_record(struct rec_task *rec, const struct loop_row *row,
+					__u64 time)
+{
+	rec_init(&rec->rec, REC_TASK, sizeof(*rec), time);
+	rec->rec.flags = row->is_compat ? CALL_COMPAT : 0;
+	rec->start = row->start;
+	rec->number = row->number;
+}
+
+static __always_inline void tell_task(struct task_struct *task, const struct loop_row *row,
+				      __u64 now)
+{
+	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
+	struct bpf_counters *count = own_counters();
+	struct rec_task rec = {};
+	void *ring = own_ring();
+
+	if (!count || !find_current(task))
+		return;
+	fill_record(&rec, row, now);
+	task_pids(task, ids, &rec.rec.pid, &rec.rec.tid);
+	if (match_flags(task, ids, &rec.rec, task->comm))
+		return;
+	if (ring && emit_output(count, ring, &rec, sizeof(rec), ring_flags(ring)))
+		__sync_fetch_and_add(&tasks_recorded, 1);
+	else
+		__sync_fetch_and_add(&tasks_lost, 1);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_wait_enter, void *regs, long number)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct loop_row *known, row;
+	__u64 now;
+
+	if (!waits_for_events(number, has_compat_call(task) ? 1 : 0) || !tasks_since)
+		return 0;
+	known = bpf_task_storage_get(&loop_rows, task, NULL, 0);
+	if (!known || !known->start)
+		return 0;
+	row = *known;
+	known->start = 0;
+	now = bpf_ktime_get_ns();
+	if (now - row.start >= task_min_ns)
+		tell_task(task, &row, now);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_wait_exit, void *regs, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__s32 number = call_number_of(task);
+	__u32 is_compat = has_compat_call(task) ? 1 : 0;
+	struct loop_row *row;
+
+	if (!waits_for_events(number, is_compat) || !tasks_since || !find_current(task))
+		return 0;
+	row = bpf_task_storage_get(&loop_rows, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!row)
+		return 0;
+	row->number = number;
+	row->is_compat = is_compat;
+	row->start = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Tasks that have not ended, for user space to read. */
+SEC("iter/task")
+int list_open_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct rec_task rec = {};
+	struct loop_row *row;
+	struct task_ids ids;
+
+	if (!task)
+		return 0;
+	row = bpf_task_storage_get(&loop_rows, task, NULL, 0);
+	if (!row || !row->start)
+		return 0;
+	ids = copy_ids(task);
+	fill_record(&rec, row, bpf_ktime_get_ns());
+	task_pids(task, ids, &rec.rec.pid, &rec.rec.tid);
+	if (find_tracked(task, ids.tgid) && !match_flags(task, ids, &rec.rec, task->comm))
+		bpf_seq_write(ctx->meta->seq, &rec, sizeof(rec));
+	return 0;
+}

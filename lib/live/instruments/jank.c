@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Long tasks of event loops: the BPF probe sends them, markers are made here. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bpf/live_record.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/live/bpf/task_iterator.h"
+#include "lib/live/instruments/call_probe.h"
+#include "lib/live/instruments/marker_probe.h"
+#include "lib/record/marker_record.h"
+#include "jank.skel.h"
+
+/* Longer ones are felt. */
+#define DEFAULT_MIN_NS 50000000
+
+struct jank_settings {
+	bool is_wanted;
+	uint64_t min_ns;
+};
+
+struct jank {
+	struct live *live;
+	const struct jank_settings *settings;
+	struct jank_bpf *skeleton;
+	struct call_probe probe;
+	uint32_t schema;
+	uint64_t open; /* tasks that had not ended at the end */
+	uint64_t end_ns;
+	uint64_t lost; /* reported so far */
+};
+
+/* Sessions know the name, and add the stack: lib/profile/long_tasks.h. */
+static const struct schema_record schema = {
+	.name = "Long task",
+	.label = "after {marker.data.call}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW,
+	.fields = {{REC_FIELD_STRING, "call", "Came back from"}},
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct jank *j = xcalloc(1, sizeof(*j));
+
+	j->live = live;
+	j->settings = settings;
+	j->schema = instrument_new_schema(live);
+	j->probe = CALL_PROBE_NONE;
+	return j;
+}
+
+static bool is_wanted(const void *settings)
+{
+	return ((const struct jank_settings *)settings)->is_wanted;
+}
+
+static void set_calls(struct jank_bpf__rodata *own)
+{
+	static const char *const names[] = {
+		"epoll_wait", "epoll_pwait",  "epoll_pwait2",	 "poll",
+		"ppoll",      "select",	      "pselect6",	 "io_uring_enter",
+		"_newselect", "ppoll_time64", "pselect6_time64",
+	};
+	const size_t count = sizeof(names) / sizeof(*names);
+
+	_Static_assert(sizeof(names) / sizeof(*names) <= TASK_CALLS_MAX, "the table has room");
+	for (size_t table = 0; table < 2; table++) {
+		for (size_t i = 0; i < TASK_CALLS_MAX; i++)
+			own->wait_calls[table][i] = i < count ? call_probe_number(table, names[i])
+							      : -1;
+	}
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct jank *j = ctx;
+
+	j->skeleton = jank_bpf__open_opts(options);
+	if (!j->skeleton)
+		return -errno;
+	bpf_program__set_autoattach(j->skeleton->progs.on_wait_enter, false);
+	bpf_program__set_autoattach(j->skeleton->progs.on_wait_exit, false);
+	bpf_program__set_autoattach(j->skeleton->progs.list_open_tasks, false);
+	j->skeleton->rodata->task_min_ns = j->settings->min_ns;
+	set_calls(j->skeleton->rodata);
+	*out = j->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct jank *j = ctx;
+
+	call_probe_detach(&j->probe);
+	jank_bpf__destroy(steal(j->skeleton));
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	const struct programs_part part = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = state,
+	};
+
+	(void)err;
+	programs_add_part(programs, &part);
+	return 0;
+}
+
+static void announce(void *state, uint64_t time)
+{
+	const struct jank *j = state;
+
+	marker_probe_announce(j->live, &schema, j->schema, time);
+}
+
+static void tell(struct jank *j, const struct rec_task *task, uint64_t end)
+{
+	_cleanup_free_ struct rec_marker *rec = NULL;
+	char room[CALL_NAME_SIZE];
+	const char *name = call_probe_name(task->rec.flags & CALL_COMPAT, task->number, room);
+	struct marker_record marker = {
+		.schema = j->schema,
+		.pid = task->rec.pid,
+		.tid = task->rec.tid,
+		.start = task->start < end ? task->start : end,
+		.end = end,
+		.value_count = 1,
+		.values = {{.type = REC_FIELD_STRING, .text = marker_text(name)}},
+	};
+
+	rec = marker_record_new(&marker);
+	rec->rec.cpu = task->rec.cpu;
+	j->live->sink(j->live->ctx, &rec->rec);
+}
+
+static void take(void *state, const struct rec *rec)
+{
+	tell(state, (const struct rec_task *)rec, rec->time);
+}
+
+static void take_open(void *ctx, const void *row)
+{
+	const struct rec_task *task = row;
+	struct jank *j = ctx;
+
+	if (j->end_ns < task->start || j->end_ns - task->start < j->settings->min_ns)
+		return;
+	j->open++;
+	tell(j, task, j->end_ns);
+}
+
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct jank *j = state;
+
+	j->end_ns = clock_monotonic_ns();
+	j->skeleton->bss->tasks_since = enable ? j->end_ns : 0;
+	if (enable)
+		return call_probe_attach(&j->probe, j->skeleton->progs.on_wait_enter,
+					 j->skeleton->progs.on_wait_exit, err);
+	if (j->probe.enter >= 0)
+		task_iterator_read(j->skeleton->progs.list_open_tasks, sizeof(struct rec_task),
+				   take_open, j);
+	call_probe_detach(&j->probe);
+	return 0;
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct jank *j = state;
+
+	marker_probe_count(j->live, j->skeleton->bss->tasks_lost, &j->lost, time);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct jank *j = state;
+
+	(void)tally;
+	marker_probe_report(r, "jank", "long_tasks", j->skeleton->bss->tasks_recorded + j->open,
+			    j->skeleton->bss->tasks_lost);
+}
+
+static int set_wanted(void *settings, const char *value, struct error *err)
+{
+	struct jank_settings *s = settings;
+
+	s->is_wanted = true;
+	return call_probe_set_length("--jank", value, DEFAULT_MIN_NS, &s->min_ns, err);
+}
+
+static const struct instrument_option options[] = {
+	{.name = "jank",
+	 .argument = "[=MS]",
+	 .help = "a marker for each task of an event loop of that length (default 50)",
+	 .after = "syscalls",
+	 .set = set_wanted},
+	{0},
+};
+
+const struct instrument instrument_jank = {
+	.name = "jank",
+	.options = options,
+	.settings_size = sizeof(struct jank_settings),
+	.takes = INSTRUMENT_TAKES(REC_TASK),
+	.is_wanted = is_wanted,
+	.create = create,
+	.destroy = free,
+	.configure = configure,
+	.announce = announce,
+	.enable = enable,
+	.take = take,
+	.count = count,
+	.report = report,
+};

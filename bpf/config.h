@@ -57,6 +57,19 @@ struct event_limit {
 	__u32 reserved;
 };
 
+/* Bytes of a tracepoint's fields; of each text behind them; and number of these. */
+#define TRACEPOINT_BYTES_MAX 256
+#define TRACEPOINT_TEXT_MAX 128
+#define TRACEPOINT_DYNAMIC_MAX 4
+
+/* Bytes that are recorded of a tracepoint. */
+struct tracepoint_layout {
+	__u32 size; /* bytes of its fields */
+	__u32 dynamic_count;
+	/* Offsets of words with the offset of a text, and in the upper half its length. */
+	__u32 dynamic[TRACEPOINT_DYNAMIC_MAX];
+};
+
 /* bpf_config.unwind */
 enum {
 	UNWIND_BY_CFI = 1 << 0,

@@ -24,7 +24,8 @@
 	LIVE_RECORD(CALL, rec_call, 88, sizeof(*r) + (size_t)r->path_size) \
 	LIVE_RECORD(IO, rec_io, 80, sizeof(*r)) \
 	LIVE_RECORD(FAULT, rec_fault, 72, sizeof(*r) + (size_t)r->names_size) \
-	LIVE_RECORD(TASK, rec_task, 40, sizeof(*r))
+	LIVE_RECORD(TASK, rec_task, 40, sizeof(*r)) \
+	LIVE_RECORD(TRACEPOINT, rec_tracepoint, 64, sizeof(*r) + (size_t)r->size)
 
 /* The first live kind; the kinds of the wire are below it. */
 #define REC_LIVE 0xc0
@@ -234,6 +235,15 @@ struct rec_task {
 	__u64 start;
 	__s32 number; /* of the call that it came back from */
 	__u32 reserved;
+};
+
+/* An occurrence of a tracepoint. User space makes a REC_MARKER of it. */
+struct rec_tracepoint {
+	struct rec rec;
+	__u32 event; /* as in struct rec_event */
+	__u32 size; /* bytes, without the padding */
+	struct rec_marker_stack stack;
+	char bytes[]; /* as the kernel records them, padded to 8 */
 };
 
 /*

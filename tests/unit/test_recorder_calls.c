@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls as the kernel sends them, and the markers that become of them. */
+/* System calls and the like as the kernel sends them, and the markers that become of them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -221,6 +221,49 @@ static void long_tasks_become_markers(void **state)
 	assert_non_null(strstr(strbuf_text(&seen), "us call=" POLL_NAME "; "));
 }
 
+#define FORMAT \
+	"format:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n" \
+	"\tfield:int count;\toffset:8;\tsize:4;\tsigned:1;\n" \
+	"\tfield:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;\n"
+
+static void fields_of_tracepoints(void **state)
+{
+	uint64_t words[(sizeof(struct rec_tracepoint) + 24) / 8] = {0};
+	struct rec_tracepoint *rec = (struct rec_tracepoint *)words;
+	const uint32_t fields[] = {0, 0, (uint32_t)-3, 16 | 6u << 16};
+
+	(void)state;
+	machine_write_file("/sys/kernel/tracing/events/sched/x/id", "300\n");
+	machine_write_file("/sys/kernel/tracing/events/sched/x/format", FORMAT);
+	begin("event", "sched:x/marker/");
+	record_init(&rec->rec, REC_TRACEPOINT, sizeof(words), clock_monotonic_ns(), PID, PID);
+	rec->event = 1;
+	rec->size = 22;
+	memcpy(rec->bytes, fields, sizeof(fields));
+	memcpy(rec->bytes + 16, "hello", 6);
+	assert_true(ring_write(1, rec, sizeof(words), NULL));
+	expect(" 0us count=-3 name=hello cause; ");
+	/* The text ends outside, then the other field as well; such an event was not asked for. */
+	rec->size = 21;
+	assert_true(ring_write(1, rec, sizeof(words), NULL));
+	expect(" 0us count=-3 cause; ");
+	rec->size = 11;
+	assert_true(ring_write(1, rec, sizeof(words), NULL));
+	expect(" 0us cause; ");
+	rec->event = 2;
+	assert_true(ring_write(1, rec, sizeof(words), NULL));
+	expect("");
+}
+
+static void a_tracepoint_without_format(void **state)
+{
+	(void)state;
+	machine_write_file("/sys/kernel/tracing/events/sched/x/id", "300\n");
+	recording_set(&recording, "event", "sched:x/marker/");
+	assert_int_not_equal(recording_begin(&recording, PID, true), 0);
+	assert_non_null(strstr(recording.err.text, "format"));
+}
+
 static void refused(void **state)
 {
 	(void)state;
@@ -238,6 +281,8 @@ int main(void)
 		CASE(a_path_is_kept),
 		CASE(calls_that_have_not_returned),
 		CASE(long_tasks_become_markers),
+		CASE(fields_of_tracepoints),
+		CASE(a_tracepoint_without_format),
 		CASE(refused),
 	};
 

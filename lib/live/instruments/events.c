@@ -15,6 +15,8 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/live/feature_probe.h"
+#include "bpf/live_record.h"
+#include "lib/live/instruments/tracepoint_markers.h"
 #include "lib/live/perf/event_fds.h"
 #include "lib/record/record.h"
 #include "events.skel.h"
@@ -29,7 +31,8 @@
 struct event_set {
 	struct live *live;
 	struct event_list list; /* resolved */
-	struct events_bpf *skeleton; /* NULL: no event besides the clock */
+	struct events_bpf *skeleton; /* NULL: no event besides the clock is sampled */
+	struct tracepoint_markers *markers;
 	const struct cpu_list *possible;
 	struct event_fds fds; /* from attach() on */
 	struct event_state *states; /* by position in `possible` */
@@ -67,6 +70,7 @@ static void *create(struct live *live, const void *settings)
 	set->live = live;
 	set->list = *(const struct event_list *)settings;
 	set->possible = possible;
+	set->markers = tracepoint_markers_new(live, &set->list);
 	set->states = xcalloc(possible->count, sizeof(*set->states));
 	set->lost = xcalloc((size_t)EVENTS_MAX * possible->count, sizeof(*set->lost));
 	return set;
@@ -100,10 +104,14 @@ static int configure(void *state, struct programs_options *programs, struct erro
 		.close = close_object,
 		.ctx = set,
 	};
+	bool is_sampled = false;
+	int code = event_list_resolve(&set->list, err);
 
-	if (set->list.count > 1)
+	for (uint32_t i = 1; i < set->list.count; i++)
+		is_sampled |= !set->list.rows[i].is_marker;
+	if (!code && is_sampled)
 		programs_add_part(programs, &part);
-	return event_list_resolve(&set->list, err);
+	return code ? code : tracepoint_markers_configure(set->markers, programs, err);
 }
 
 static void destroy(void *state)
@@ -111,6 +119,7 @@ static void destroy(void *state)
 	struct event_set *set = state;
 
 	event_fds_release(&set->fds);
+	tracepoint_markers_free(set->markers);
 	free(set->states);
 	free(set->lost);
 	free(set);
@@ -121,15 +130,20 @@ static int attach(void *state, struct error *err)
 	struct event_set *set = state;
 
 	(void)err;
-	if (!set->skeleton)
+	if (set->list.count < 2)
 		return 0;
 	set->fds = (struct event_fds){
 		.list = &set->list,
 		.throttling = set->live->throttling,
 		.interval_ns = set->live->interval_ns,
-		.program = bpf_program__fd(set->skeleton->progs.on_event),
-		.tracepoint_program = bpf_program__fd(set->skeleton->progs.on_tracepoint),
+		.program = -1,
+		.tracepoint_program = -1,
+		.marker_program = tracepoint_markers_program(set->markers),
 	};
+	if (!set->skeleton)
+		return 0;
+	set->fds.program = bpf_program__fd(set->skeleton->progs.on_event);
+	set->fds.tracepoint_program = bpf_program__fd(set->skeleton->progs.on_tracepoint);
 	return 0;
 }
 
@@ -137,7 +151,7 @@ static int open_cpu(void *state, const struct live_cpu *cpu, struct error *err)
 {
 	struct event_set *set = state;
 
-	return set->skeleton ? event_fds_open(&set->fds, cpu->id, cpu->map_ring, err) : 0;
+	return set->fds.list ? event_fds_open(&set->fds, cpu->id, cpu->map_ring, err) : 0;
 }
 
 static void close_cpu(void *state, const struct live_cpu *cpu)
@@ -151,6 +165,7 @@ static int enable(void *state, bool enable, struct error *err)
 {
 	struct event_set *set = state;
 
+	tracepoint_markers_enable(set->markers, enable);
 	return event_fds_enable(&set->fds, enable, err);
 }
 
@@ -165,12 +180,15 @@ static void announce(void *state, uint64_t time)
 		uint64_t words[(sizeof(struct rec_event_name) + EVENT_NAME_MAX) / 8] = {0};
 		struct rec_event_name *rec = (struct rec_event_name *)words;
 
+		if (set->list.rows[i].is_marker)
+			continue;
 		record_init(&rec->rec, REC_EVENT_NAME, rec_event_name_size(size), time, 0, 0);
 		rec->event = i;
 		rec->name_size = (uint32_t)size;
 		memcpy(rec->name, name, size);
 		set->live->sink(set->live->ctx, &rec->rec);
 	}
+	tracepoint_markers_announce(set->markers, time);
 }
 
 static void count_event(struct event_set *set, uint32_t event, uint64_t time)
@@ -201,8 +219,11 @@ static void count(void *state, uint64_t time)
 {
 	struct event_set *set = state;
 
-	for (uint32_t i = 1; i < set->list.count; i++)
-		count_event(set, i, time);
+	for (uint32_t i = 1; i < set->list.count; i++) {
+		if (!set->list.rows[i].is_marker)
+			count_event(set, i, time);
+	}
+	tracepoint_markers_count(set->markers, time);
 }
 
 /* Share of the time in which a counter counted: events may compete for hardware. */
@@ -257,12 +278,22 @@ static void report(const void *state, const struct record_tally *tally, struct r
 		const struct event_tally *event = i < tally->event_count ? &tally->events[i]
 									 : &none;
 
+		if (set->list.rows[i].is_marker)
+			continue;
 		report_event(set, i, event, r);
-		strbuf_addf(&line, "%s%s ", i > 1 ? "; " : "", set->list.rows[i].name);
+		strbuf_addf(&line, "%s%s ", line.size ? "; " : "", set->list.rows[i].name);
 		describe(event, &set->fds.times[i], &line);
 	}
 	if (line.size)
 		report_line(r, "events: %s", strbuf_text(&line));
+	tracepoint_markers_report(set->markers, r);
+}
+
+static void take(void *state, const struct rec *rec)
+{
+	struct event_set *set = state;
+
+	tracepoint_markers_take(set->markers, rec);
 }
 
 static int set_list(void *settings, const char *value, struct error *err)
@@ -316,6 +347,7 @@ const struct instrument instrument_events = {
 	.options = options,
 	.checks = checks,
 	.settings_size = sizeof(struct event_list),
+	.takes = INSTRUMENT_TAKES(REC_TRACEPOINT),
 	.create = create,
 	.destroy = destroy,
 	.configure = configure,
@@ -324,6 +356,7 @@ const struct instrument instrument_events = {
 	.close_cpu = close_cpu,
 	.announce = announce,
 	.enable = enable,
+	.take = take,
 	.count = count,
 	.report = report,
 };

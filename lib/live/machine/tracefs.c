@@ -14,6 +14,7 @@
 #include "lib/base/text.h"
 
 #define ID_FILE_MAX 32
+#define FORMAT_FILE_MAX 65536
 
 bool tracefs_is_name(const char *name)
 {
@@ -125,4 +126,20 @@ int tracefs_find(char *name, size_t size, uint64_t *id, struct error *err)
 		ret = read_id(found.gl_pathv[0], name, id, err);
 	globfree(&found);
 	return ret;
+}
+
+char *tracefs_read_format(const char *name, size_t *size, struct error *err)
+{
+	const char *events = find_events(err), *colon = strchr(name, ':');
+	_cleanup_free_ char *path = NULL;
+	char *text;
+
+	if (!events)
+		return NULL;
+	path = xasprintf("%s/%.*s/%s/format", events, (int)strcspn(name, ":"), name,
+			 colon ? colon + 1 : "");
+	text = text_read_file(path, FORMAT_FILE_MAX, size);
+	if (!text)
+		error_set(err, -errno, "read %s", path);
+	return text;
 }

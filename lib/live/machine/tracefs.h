@@ -16,5 +16,10 @@ bool tracefs_is_name(const char *name);
  * if only one category has the name. 0 or a negative errno, with a hint.
  */
 int tracefs_find(char *name, size_t size, uint64_t *id, struct error *err);
+/*
+ * Returns the text of the `format` file of "CATEGORY:NAME" and its size, the caller's; NULL with
+ * err.
+ */
+char *tracefs_read_format(const char *name, size_t *size, struct error *err);
 
 #endif

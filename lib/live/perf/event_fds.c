@@ -56,7 +56,9 @@ static int attach(struct event_fds *e, struct event_fd *row, struct error *err)
 {
 	const struct event_spec *spec = &e->list->rows[row->event];
 	bool is_tracepoint = spec->kind == EVENT_TRACEPOINT;
-	int program = is_tracepoint ? e->tracepoint_program : e->program;
+	int program = spec->is_marker ? e->marker_program
+		      : is_tracepoint ? e->tracepoint_program
+				      : e->program;
 	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = row->event);
 
 	row->link = bpf_link_create(program, row->fd, BPF_PERF_EVENT, &options);

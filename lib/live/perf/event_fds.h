@@ -35,7 +35,7 @@ struct event_fds {
 	const struct event_list *list; /* resolved; borrowed */
 	struct throttling *throttling; /* borrowed */
 	uint64_t interval_ns; /* of the clock; hardware events' default sampling interval */
-	int program, tracepoint_program; /* descriptors of BPF programs, borrowed */
+	int program, tracepoint_program, marker_program; /* descriptors, borrowed */
 	VEC(struct event_fd) rows;
 	bool enabled;
 	struct event_times times[EVENTS_MAX]; /* by event; complete once all are disabled */

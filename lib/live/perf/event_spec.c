@@ -96,7 +96,14 @@ static int parse_setting(const char *item, const char *setting, struct event_spe
 		return parse_period(item, setting + strlen("period="), spec, err);
 	if (text_starts_with(setting, "freq="))
 		return parse_rate(item, setting + strlen("freq="), spec, err);
-	return error_text(err, -EINVAL, "--event %s: only /period=N or /freq=HZ may follow a name",
+	if (strcmp(setting, "marker") == 0 && spec->kind == EVENT_TRACEPOINT) {
+		spec->is_marker = true;
+		return 0;
+	}
+	if (strcmp(setting, "marker") == 0)
+		return error_text(err, -EINVAL, "--event %s: only tracepoints have fields", item);
+	return error_text(err, -EINVAL,
+			  "--event %s: only /period=N, /freq=HZ or /marker/ may follow a name",
 			  item);
 }
 

@@ -27,6 +27,8 @@ struct event_spec {
 	uint32_t type; /* of struct perf_event_attr */
 	uint64_t config; /* likewise; tracepoints: set when resolved */
 	uint64_t period; /* sample every period-th; 0: by rate */
+	bool is_marker; /* tracepoints: each occurrence is a marker with its fields, none a sample
+			 */
 	double rate_hz; /* maximum samples per second and CPU; 0: the default */
 };
 

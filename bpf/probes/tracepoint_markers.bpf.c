@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Sends what tracepoints record of recorded threads, with the stack. The attach cookie is the
+ * event's number. As programs of events, these never interrupt others of their kind on a CPU.
+ */
+#include "bpf/emit.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/capture_stack.bpf.h"
+#include "bpf/filter_match.bpf.h"
+#include "bpf/live_record.h"
+#include "bpf/stack_emit.bpf.h"
+#include "bpf/user.bpf.h"
+
+/* Set by user space; indexed by event number. */
+const volatile struct tracepoint_layout tracepoint_layouts[EVENTS_MAX] = {};
+
+bool tracepoint_markers_enabled = false;
+__u64 tracepoint_markers_sent = 0, tracepoint_markers_lost = 0;
+
+/* A struct rec_tracepoint being made, with room for bytes of each kind. */
+struct tracepoint_scratch {
+	__u64 words[(sizeof(struct rec_tracepoint) + TRACEPOINT_BYTES_MAX +
+		     TRACEPOINT_DYNAMIC_MAX * TRACEPOINT_TEXT_MAX) /
+		    8];
+};
+
+struct tracepoint_scratches {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tracepoint_scratch);
+};
+
+struct tracepoint_scratches tracepoint_scratches SEC(".maps");
+
+/* Copies the fields, and behind them the texts that they refer to; their words tell the new place.
+ */
+static __always_inline void copy_fields(void *ctx, const volatile struct tracepoint_layout *layout,
+					struct rec_tracepoint *rec)
+{
+	__u32 used = layout->size;
+
+	if (used > TRACEPOINT_BYTES_MAX)
+		used = TRACEPOINT_BYTES_MAX;
+	bpf_probe_read_kernel(rec->bytes, used, ctx);
+	for (__u32 i = 0; i < TRACEPOINT_DYNAMIC_MAX; i++) {
+		__u32 at = layout->dynamic[i], place = 0, size;
+
+		if (i >= layout->dynamic_count || at > TRACEPOINT_BYTES_MAX - sizeof(place) ||
+		    used > TRACEPOINT_BYTES_MAX + i * TRACEPOINT_TEXT_MAX)
+			break;
+		bpf_probe_read_kernel(&place, sizeof(place), rec->bytes + at);
+		size = place >> 16;
+		if (size > TRACEPOINT_TEXT_MAX)
+			size = TRACEPOINT_TEXT_MAX;
+		if (bpf_probe_read_kernel(rec->bytes + used, size, ctx + (place & 0xffff)))
+			size = 0;
+		place = used | size << 16;
+		bpf_probe_read_kernel(rec->bytes + at, sizeof(place), &place);
+		used += size;
+	}
+	rec->size = used;
+}
+
+/* False: the ring has no room. */
+static __always_inline bool send_marker(void *ctx, struct task_struct *task,
+					struct tracked_process *process, struct rec_tracepoint *rec)
+{
+	struct rec_sample sample = {.rec = rec->rec};
+	struct bpf_counters *count = own_counters();
+	struct stack_scratch *s;
+	void *ring = own_ring();
+	__u32 zero = 0, size;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s || !count || !ring || is_filling(ring) || !user_is_told(process, &rec->rec))
+		return false;
+	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), rec->rec.time);
+	capture_stack(ctx, false, task, process, s, rec->rec.pid);
+	if (!place_stack(s, &sample, config.copy_bytes / 4))
+		return false;
+	rec->stack.time = rec->rec.time;
+	rec->stack.leaf = sample.leaf;
+	rec->stack.stack_id = sample.stack_id;
+	rec->stack.pid = rec->rec.pid;
+	rec->stack.tid = rec->rec.tid;
+	rec->stack.flags = sample.rec.flags;
+	size = sizeof(*rec) + ((rec->size + 7) & ~7u);
+	if (size > sizeof(struct tracepoint_scratch))
+		return false;
+	rec->rec.words = size / 8;
+	return emit_output(count, ring, rec, size, ring_flags(ring));
+}
+
+SEC("tracepoint")
+int on_marker_tracepoint(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct tracked_process *process = find_current(task);
+	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
+	struct rec_tracepoint *rec;
+	__u32 zero = 0, event;
+
+	if (!tracepoint_markers_enabled || !task->pid || !process)
+		return 0;
+	event = bpf_get_attach_cookie(ctx);
+	rec = bpf_map_lookup_elem(&tracepoint_scratches, &zero);
+	if (!rec || event >= EVENTS_MAX)
+		return 0;
+	rec_init(&rec->rec, REC_TRACEPOINT, sizeof(*rec), bpf_ktime_get_ns());
+	task_pids(task, ids, &rec->rec.pid, &rec->rec.tid);
+	if (match_flags(task, ids, &rec->rec, task->comm))
+		return 0;
+	rec->event = event;
+	copy_fields(ctx, &tracepoint_layouts[event], rec);
+	if (send_marker(ctx, task, process, rec))
+		__sync_fetch_and_add(&tracepoint_markers_sent, 1);
+	else
+		__sync_fetch_and_add(&tracepoint_markers_lost, 1);
+	return 0;
+}

@@ -61,16 +61,28 @@ judge "in memory: names" memory.json <<'CODE'
 expect(within("sixty") > 100, within("sixty"))
 CODE
 
-# A file that the invoking user may not read does not become readable by the capture.
-cp "$workloads/shares" secret
-chmod 711 secret
+# A file that the invoking user may not read does not become readable by the capture, nor one in a
+# folder that is closed to that user.
+nobody=(env SUDO_UID="$(id -u nobody)" SUDO_GID="$(id -g nobody)")
 install -d -o nobody -m 700 theirs
-# shellcheck disable=SC2016 # for the inner shell
-SUDO_UID=$(id -u nobody) SUDO_GID=$(id -g nobody) "$PROF" record --as-root --raw theirs/secret.prof -- sh -c '
-	./secret 0.5 & for i in $(seq 100); do readlink /proc/$!/exe | grep -q secret && break; done
-	rm secret; wait'
-"$PROF" convert theirs/secret.prof -o secret.json
-judge "unreadable: no names" secret.json <<'CODE'
-expect(within("sixty") == 0, within("sixty"))
+mkdir -m 700 closed
+cp "$workloads/shares" secret
+cp "$workloads/shares" closed/open
+chmod 711 secret
+mkdir public
+cp "$workloads/shares" public/open
+chmod 755 closed/open public public/open
+for file in secret closed/open public/open; do
+	# shellcheck disable=SC2016 # for the inner shell
+	"${nobody[@]}" "$PROF" record --as-root --raw theirs/secret.prof -- sh -c '
+		"./$0" 0.5 & for i in $(seq 100); do readlink /proc/$!/exe | grep -q "$0" && break; done
+		rm "$0"; wait' $file
+	"$PROF" convert theirs/secret.prof -o secret.json
+	judge "deleted $file: names if the user can read it" secret.json $file <<'CODE'
+expect((within("sixty") > 0) == (args == ["public/open"]), within("sixty"))
 CODE
+done
+refuses "no spool where the invoking user may not write" 125 'spool-dir closed: Permission denied' \
+	"${nobody[@]}" "$PROF" record --spool-dir closed -o theirs/x.json -- touch theirs/started
+is "nothing is left there" "$(ls -A closed)" ""
 done_testing

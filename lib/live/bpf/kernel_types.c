@@ -79,12 +79,51 @@ static bool has_name(const struct type_names *names, const char *name, uint64_t 
 	return index_find(&names->index, *hash, equal_name, names, &piece) != INDEX_NONE;
 }
 
+/* Returns a bit's number, from up to three characters. */
+static uint32_t start_of(const char *name)
+{
+	uint32_t start = (uint8_t)name[0];
+
+	if (start && name[1])
+		start |= (uint32_t)(uint8_t)name[1] << 8 | (uint32_t)(uint8_t)name[2] << 16;
+	return start * 0x9e3779b1u >> 20;
+}
+
+static void add_start(struct name_starts *starts, const char *name)
+{
+	uint32_t bit = start_of(name);
+
+	starts->bits[bit / 64] |= 1ull << bit % 64;
+}
+
+static bool may_have(const struct name_starts *starts, const char *name)
+{
+	uint32_t bit = start_of(name);
+
+	return starts->bits[bit / 64] >> bit % 64 & 1;
+}
+
+/* A name may be so short that its flavor, or that of the type that it finds, is in the start. */
+static void add_name_starts(struct name_starts *starts, const char *name)
+{
+	char essence[4] = {0};
+	size_t length = essential_length(name);
+
+	memcpy(essence, name, length < 3 ? length : 3);
+	add_start(starts, essence);
+	if (length < 3) {
+		memset(essence + length, '_', 3 - length);
+		add_start(starts, essence);
+	}
+}
+
 void type_names_add(struct type_names *names, const char *name)
 {
 	uint64_t hash;
 
 	if (!*name || has_name(names, name, &hash))
 		return;
+	add_name_starts(&names->starts, name);
 	index_add(&names->index, hash, (uint32_t)names->rows.count);
 	vec_push(&names->rows, name);
 }
@@ -179,15 +218,9 @@ static uint32_t pick(struct picker *p, uint32_t number)
 }
 
 /* Sets the numbers of the attach points that have the type's name. */
-static void find_points(struct picker *p, const struct btf_type *type, struct attach_point *points,
-			size_t count)
+static void find_points(const struct picker *p, const char *name, uint32_t kind,
+			struct attach_point *points, size_t count)
 {
-	uint32_t kind = BTF_INFO_KIND(type->info);
-	const char *name;
-
-	if (!count || (kind != BTF_KIND_FUNC && kind != BTF_KIND_TYPEDEF))
-		return;
-	name = name_at(p, type->name_off);
 	for (size_t i = 0; i < count; i++) {
 		if (points[i].name && points[i].is_type == (kind == BTF_KIND_TYPEDEF) &&
 		    strcmp(points[i].name, name) == 0)
@@ -200,14 +233,21 @@ static void scan_types(struct picker *p, const struct type_names *names,
 		       struct attach_point *points, size_t point_count)
 {
 	struct bytes b = p->types;
+	struct name_starts starts = {0};
 	VEC(uint32_t) found = {0};
 
+	for (size_t i = 0; i < point_count; i++) {
+		if (points[i].name)
+			add_start(&starts, points[i].name);
+	}
 	while (bytes_left(&b)) {
 		uint32_t at = (uint32_t)bytes_position(&b);
 		struct btf_type type = {0};
 		const void *bytes = bytes_take(&b, sizeof(type));
+		uint32_t kind;
 		size_t rest;
 		uint64_t hash;
+		const char *name;
 
 		if (bytes)
 			memcpy(&type, bytes, sizeof(type));
@@ -217,10 +257,15 @@ static void scan_types(struct picker *p, const struct type_names *names,
 		}
 		bytes_skip(&b, rest);
 		vec_push(&p->at, at);
-		if (is_type(BTF_INFO_KIND(type.info)) && type.name_off &&
-		    has_name(names, name_at(p, type.name_off), &hash))
+		kind = BTF_INFO_KIND(type.info);
+		if (!type.name_off || (!is_type(kind) && kind != BTF_KIND_FUNC))
+			continue;
+		name = name_at(p, type.name_off);
+		/* Hashing the names of all types would take most of the time. */
+		if (is_type(kind) && may_have(&names->starts, name) && has_name(names, name, &hash))
 			vec_push(&found, (uint32_t)p->at.count);
-		find_points(p, &type, points, point_count);
+		if ((kind == BTF_KIND_FUNC || kind == BTF_KIND_TYPEDEF) && may_have(&starts, name))
+			find_points(p, name, kind, points, point_count);
 	}
 	p->failed |= b.failed;
 	if (p->at.count)

@@ -16,10 +16,16 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 
+/* A set of names by their first three characters; it may have more than were added. */
+struct name_starts {
+	uint64_t bits[64];
+};
+
 /* A set of type names; empty when zeroed. */
 struct type_names {
 	VEC(const char *) rows;
 	struct index index;
+	struct name_starts starts; /* of the names without their flavors */
 };
 
 /* Adds a name, borrowed until the release. Its flavor ("___" and the rest) is ignored. */

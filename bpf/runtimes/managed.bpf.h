@@ -44,4 +44,12 @@ static __always_inline struct managed_scratch *own_managed_scratch(void)
 	return bpf_map_lookup_elem(&managed_scratches, &zero);
 }
 
+struct stack_scratch;
+/*
+ * Adds a runtime's frames to the stack in s, whose native ones lie where `notes` says. `like` is
+ * the header of its sample. Returns how many.
+ */
+typedef __u32 add_frames_fn(struct stack_scratch *s, struct runtime_scratch *notes,
+			    const struct rec *like);
+
 #endif

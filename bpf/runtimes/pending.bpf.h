@@ -47,4 +47,18 @@ static __always_inline void send_pending(struct stack_scratch *s, struct runtime
 		lose_pending(m, count);
 }
 
+/* Adds the runtime's frames to the stack of the pending sample, and sends it. */
+static __always_inline void finish_pending(add_frames_fn *add_frames)
+{
+	struct runtime_scratch *m = own_runtime_scratch();
+	struct stack_scratch *s;
+	__u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s || !m)
+		return;
+	add_frames(s, m, &m->pending.sample.rec);
+	send_pending(s, m);
+}
+
 #endif

@@ -23,4 +23,17 @@ __noinline int send_pending_wait(__u32 frames)
 	return 0;
 }
 
+/* Adds the runtime's frames to the stack of the wait that begins, and sends it. */
+static __always_inline void finish_wait(add_frames_fn *add_frames)
+{
+	struct runtime_scratch *notes = own_runtime_scratch();
+	struct switch_state *st = own_switch_state();
+	struct stack_scratch *s;
+	__u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (s && notes && st)
+		send_pending_wait(add_frames(s, notes, &st->wait.sample.rec));
+}
+
 #endif

@@ -12,13 +12,6 @@
 SEC("tp_btf/sched_switch")
 int on_v8_wait(void *ctx)
 {
-	struct runtime_scratch *notes = own_runtime_scratch();
-	struct switch_state *st = own_switch_state();
-	struct stack_scratch *s;
-	__u32 zero = 0;
-
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (s && notes && st)
-		send_pending_wait(v8_add_frames(s, notes, &st->wait.sample.rec));
+	finish_wait(v8_add_frames);
 	return 0;
 }

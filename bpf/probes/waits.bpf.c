@@ -86,10 +86,10 @@ static __always_inline __u64 last_run_delay_of(struct task_struct *task)
 }
 
 /* Tells of the wait of a task that arrives on this CPU; `reason`: the bytes of one. */
-__noinline int send_run(__u64 address, const struct wait_row *row, __u64 now, __u64 reason)
+__noinline int send_run(__u64 address, struct switch_state *st, const struct wait_row *row,
+			__u64 now, __u64 reason)
 {
 	struct task_struct *task = (struct task_struct *)address;
-	struct switch_state *st = own_switch_state();
 	struct bpf_counters *count = own_counters();
 	struct rec_resumed rec = {};
 	void *ring = own_ring();
@@ -116,7 +116,8 @@ __noinline int send_run(__u64 address, const struct wait_row *row, __u64 now, __
 }
 
 /* Ends the wait of `task`, which arrives on this CPU. */
-static __always_inline void note_arrival(struct task_struct *task, struct wait_row *row, __u64 now)
+static __always_inline void note_arrival(struct task_struct *task, struct switch_state *st,
+					 struct wait_row *row, __u64 now)
 {
 	__u64 length;
 
@@ -128,13 +129,10 @@ static __always_inline void note_arrival(struct task_struct *task, struct wait_r
 		note_length(row, length);
 	if (row->is_sampled || !row->left || length >= config.wait_long_ns) {
 		struct wait_reason reason = wait_reason_of(task, row->state);
-		struct switch_state *st = own_switch_state();
 
-		if (!st)
-			return;
 		/* Read back, the address is a number to the verifier. */
 		*(volatile __u64 *)&st->address = (__u64)task;
-		send_run(*(volatile __u64 *)&st->address, row, now, *(__u64 *)&reason);
+		send_run(*(volatile __u64 *)&st->address, st, row, now, *(__u64 *)&reason);
 	}
 	row->is_off = row->is_sampled = 0;
 }
@@ -161,7 +159,8 @@ static __always_inline bool note_departure(struct task_struct *task, struct swit
 
 struct schedule_search {
 	struct stack_scratch *s;
-	__u64 address; /* to be found; 0: by name */
+	__u64 schedule; /* its address; 0: not known yet */
+	__u32 by_name; /* look for the name, too */
 	__u32 found; /* frames before it; SCHEDULE_FRAMES: none */
 };
 
@@ -175,13 +174,15 @@ static long compare_frame(__u32 i, void *ctx)
 	if (i >= SCHEDULE_FRAMES)
 		return 1;
 	address[0] = search->s->words[HEADER_WORDS - 1 + i];
-	if (search->address) {
-		search->found = search->address == address[0] ? i : SCHEDULE_FRAMES;
-		return search->address == address[0];
+	if (address[0] != search->schedule) {
+		if (!search->by_name)
+			return 0;
+		bpf_snprintf(text, sizeof(text), format, address, sizeof(address));
+		if (*(const __u64 *)text != *(const __u64 *)"__schedu" || text[8] != 'l' ||
+		    text[9] != 'e')
+			return 0;
+		search->schedule = address[0];
 	}
-	bpf_snprintf(text, sizeof(text), format, address, sizeof(address));
-	if (*(const __u64 *)text != *(const __u64 *)"__schedu" || text[8] != 'l' || text[9] != 'e')
-		return 0;
 	search->found = i;
 	return 1;
 }
@@ -193,15 +194,10 @@ __noinline int find_schedule(struct stack_scratch *s, struct switch_state *st)
 
 	if (!s || !st)
 		return 0;
-	search.address = st->schedule;
-	if (search.address)
-		bpf_loop(SCHEDULE_FRAMES, compare_frame, &search, 0);
-	if (search.found == SCHEDULE_FRAMES && st->searches++ < SCHEDULE_SEARCHES) {
-		search.address = 0;
-		bpf_loop(SCHEDULE_FRAMES, compare_frame, &search, 0);
-		if (search.found < SCHEDULE_FRAMES)
-			st->schedule = s->words[HEADER_WORDS - 1 + search.found];
-	}
+	search.schedule = st->schedule;
+	search.by_name = st->searches++ < SCHEDULE_SEARCHES;
+	bpf_loop(SCHEDULE_FRAMES, compare_frame, &search, 0);
+	st->schedule = search.schedule;
 	st->skip = search.found < SCHEDULE_FRAMES ? search.found : 0;
 	return 0;
 }
@@ -306,21 +302,24 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool is_preempted, struct task_struct *from, struct task_struct *to)
 {
 	struct wait_row *row = to->pid ? find_wait_row(to) : NULL;
+	struct wait_row *leaving = from->pid ? find_wait_row(from) : NULL;
 	struct switch_state *st;
-	__u64 now = 0;
+	__u64 now;
 
-	if (row && row->is_off) {
-		now = bpf_ktime_get_ns();
-		note_arrival(to, row, now);
+	if (!row) {
+		/* Joined to one test, the pointers would be combined. */
+		barrier_var(leaving);
+		if (!leaving)
+			return 0;
 	}
-	row = from->pid ? find_wait_row(from) : NULL;
-	if (!row)
-		return 0;
-	if (!now)
-		now = bpf_ktime_get_ns();
 	st = own_switch_state();
-	if (st && note_departure(from, st, row, now))
-		sample_wait(ctx, from, st, row);
+	if (!st)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (row && row->is_off)
+		note_arrival(to, st, row, now);
+	if (leaving && note_departure(from, st, leaving, now))
+		sample_wait(ctx, from, st, leaving);
 	return 0;
 }
 

@@ -92,7 +92,8 @@ static void show_waits(const struct profile *p)
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 	struct wait_sums sums = wait_sums_of(p);
 
-	wait_text_describe(&sums, wait_text_ran(p), p->meta.interval_ns, &text);
+	wait_text_describe(&sums, wait_text_ran(p), p->meta.interval_ns, p->threads.rows.count,
+			   &text);
 	if (text.size)
 		line("Time", "%s", strbuf_text(&text));
 }

@@ -187,12 +187,14 @@ static void print_counts(const struct outcome *outcome)
 	command_say("%s", strbuf_text(&line));
 }
 
-static void print_waits(const struct profile *p)
+static void print_waits(const struct outcome *outcome)
 {
+	const struct profile *p = outcome->profile;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 	struct wait_sums sums = wait_sums_of(p);
 
-	wait_text_describe(&sums, wait_text_ran(p), p->meta.interval_ns, &line);
+	wait_text_describe(&sums, wait_text_ran(p), p->meta.interval_ns, outcome->counts.threads,
+			   &line);
 	if (line.size)
 		command_say("%s", strbuf_text(&line));
 }
@@ -231,7 +233,7 @@ void summary_print(const struct outcome *outcome, bool quiet)
 	if (quiet)
 		return;
 	print_counts(outcome);
-	print_waits(outcome->profile);
+	print_waits(outcome);
 	print_unwinding(outcome);
 	print_coverage(outcome);
 	print_lines(outcome->report);

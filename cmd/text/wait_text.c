@@ -58,7 +58,7 @@ static void add_reasons(const struct wait_sums *sums, uint64_t interval_ns, stru
 }
 
 void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t interval_ns,
-			struct strbuf *out)
+			uint64_t threads, struct strbuf *out)
 {
 	if (!sums->rows)
 		return;
@@ -76,6 +76,12 @@ void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t 
 	strbuf_adds(out, ", waited for a CPU ");
 	add_seconds(out, seconds(sums->runnable, interval_ns));
 	strbuf_adds(out, " s");
+	/* Sums may be longer than the recording. */
+	if (threads > 1) {
+		strbuf_adds(out, ", added up over ");
+		strbuf_add_grouped(out, threads);
+		strbuf_adds(out, " threads");
+	}
 }
 
 uint64_t wait_text_ran(const struct profile *p)

@@ -9,11 +9,11 @@
 #include "lib/profile/wait_sums.h"
 
 /*
- * "ran 2.1 s, blocked 3.4 s (disk 2.9), waited for a CPU 0.2 s"; nothing without waits. Times of
- * waiting are weights times interval_ns.
+ * "ran 2.1 s, blocked 3.4 s (disk 2.9), waited for a CPU 0.2 s, added up over 12 threads"; nothing
+ * without waits. Times of waiting are weights times interval_ns.
  */
 void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t interval_ns,
-			struct strbuf *out);
+			uint64_t threads, struct strbuf *out);
 /* CPU time of all threads, ns. */
 uint64_t wait_text_ran(const struct profile *p);
 /* Adds the section "Waits" to the profile's info; nothing without waits. */

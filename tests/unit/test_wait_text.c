@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* How long threads ran and waited, in words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cmd/text/wait_text.h"
+#include "lib/base/strbuf.h"
+
+#define INTERVAL_NS 1000000ull
+
+static void assert_text(const struct wait_sums *sums, uint64_t threads, const char *wanted)
+{
+	struct strbuf text = {0};
+
+	wait_text_describe(sums, 2100000000, INTERVAL_NS, threads, &text);
+	assert_string_equal(strbuf_text(&text), wanted);
+	strbuf_release(&text);
+}
+
+static void without_waits_there_is_no_text(void **state)
+{
+	const struct wait_sums none = {0};
+
+	(void)state;
+	assert_text(&none, 12, "");
+}
+
+static void sums_name_the_number_of_threads(void **state)
+{
+	struct wait_sums sums = {.rows = 9, .blocked = 3400, .runnable = 200};
+
+	(void)state;
+	sums.blocked_by[BLOCKED_DISK] = 2900;
+	assert_text(&sums, 1, "ran 2.1 s, blocked 3.4 s (disk 2.9), waited for a CPU 0.20 s");
+	sums.idle = 1000;
+	assert_text(&sums, 1200,
+		    "ran 2.1 s, blocked 3.4 s (disk 2.9), idle 1.0 s, waited for a CPU 0.20 s, "
+		    "added up over 1,200 threads");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_waits_there_is_no_text),
+		cmocka_unit_test(sums_name_the_number_of_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How long threads ran and waited, in words. */
+/* Checks the words for how long threads ran and waited. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -37,7 +37,7 @@ MARKS = [
     (r"slot_tp_getattr_hook",
      lambda between, callee: callee.endswith(("__getattr__", "size"))),
     (r"property_descr_get",
-     lambda between, callee: callee.endswith(("size", "daemon", "name", "ident"))),
+     lambda between, callee: callee.endswith(("size", "daemon", "name", "ident", "disable"))),
     (r"closure_fcn", lambda between, callee: callee == "compare"),
     (r"lru_cache_wrapper", lambda between, callee: callee == "cached"),
     (r"map_next", lambda between, callee: callee == "add" or callee.endswith("<lambda>")),

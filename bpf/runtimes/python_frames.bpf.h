@@ -337,8 +337,9 @@ static __always_inline bool python_find_chain(struct python_walk *w, struct runt
 	int found = python_find_thread(w, 0);
 
 	w->torn = 0;
-	if (found && python_find_frame(w) && !w->frame && found == 1) {
+	if (found && (!python_find_frame(w) || !w->frame) && found == 1) {
 		found = python_find_thread(w, 1);
+		w->torn = 0;
 		if (found)
 			python_find_frame(w);
 	}
@@ -393,6 +394,11 @@ static __always_inline void python_capture(struct managed_scratch *m, struct pyt
 		python_walk_chain(w, m);
 	if (w->torn == 1)
 		python_retry(w, m, count);
+	if (w->torn == 1 && !python_find_thread(w, 1)) {
+		w->torn = m->count = 0;
+		count->threadless++;
+		return;
+	}
 	/* Only frames of the interpreter's own: 3.15 always has one. */
 	if (!m->count && !w->torn)
 		count->idle++;

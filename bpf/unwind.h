@@ -83,7 +83,8 @@ enum unwind_value_kind {
 /*
  * rule.flags. The caller of a signal frame has a pc, not a return address. On arm64 its link
  * register is in memory 16 bytes below its pc or, unless the CFA is UNWIND_CFA_DEREF and 0,
- * cfa_deref words above it; with UNWIND_SAME as ra, it is general register cfa_deref.
+ * cfa_deref words above it; with UNWIND_SAME as ra, it is general register cfa_deref, or that many
+ * words above the CFA, if negative.
  */
 enum {
 	UNWIND_SIGNAL_FRAME = 1 << 0, /* CIE augmentation 'S' */

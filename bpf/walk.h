@@ -47,7 +47,8 @@ struct walk_frame {
 	/*
 	 * The general registers of the top frame, by DWARF number, are still good for CFAs: all
 	 * frames so far were left by CFI. Code whose CFA depends on one of them is assembler, and
-	 * its callees, of the same source, leave the register alone.
+	 * its callees, of the same source, leave the register alone. More than 1: good no longer,
+	 * since there was a signal's frame, but still registers of the runtime that handles it.
 	 */
 	__u32 has_others;
 	__u64 other[WALK_OTHER_REGS];
@@ -80,7 +81,7 @@ WALK_INLINE int walk_reg(const struct walk_frame *f, __u32 reg, __u64 *value)
 		return f->is_pc; /* in other frames a call has overwritten it */
 	}
 	reg -= UNWIND_REG_OTHER;
-	if (!f->has_others || reg >= WALK_OTHER_REGS)
+	if (f->has_others != 1 || reg >= WALK_OTHER_REGS)
 		return 0;
 	*value = f->other[reg];
 	return 1;
@@ -241,6 +242,7 @@ WALK_INLINE int walk_goroutine(const struct walk_frame *f, const struct unwind_r
 	__u32 packed = (__u16)rule->base_offset, reg = rule->cfa_reg - UNWIND_REG_OTHER;
 
 	if (reg < WALK_OTHER_REGS) {
+		/* Go's handler of signals has its own g in the register, with the thread's m. */
 		if (!f->has_others)
 			return -1;
 		g = f->other[reg];
@@ -338,7 +340,7 @@ WALK_INLINE void walk_to_caller(struct walk_frame *f, const struct unwind_rule *
 	walk_restore(f, rule, UNWIND_FP_KIND(kinds), rule->fp_offset, cfa, &fp, &fp_at);
 	walk_restore(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base, &base_at);
 	if (is_signal && walk_is_arm64(f))
-		walk_link_to_caller(f, rule, ra_at);
+		walk_link_to_caller(f, rule, ra_at || rule->cfa_deref >= 0 ? ra_at : cfa);
 	/* Always mask: rules say where the address is signed, but code without CFI cannot. */
 	f->pc = to->pc & walk_pc_mask(f);
 	f->sp = cfa;
@@ -351,7 +353,7 @@ WALK_INLINE void walk_to_caller(struct walk_frame *f, const struct unwind_rule *
 		    rule->ra_offset < 0;
 	f->is_pc = is_signal;
 	f->by_fp = 0;
-	f->has_others &= !is_signal;
+	f->has_others <<= !!is_signal;
 }
 
 /*

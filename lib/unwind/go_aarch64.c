@@ -12,6 +12,7 @@
 
 #define WORD 8
 #define NOT_FOUND SIZE_MAX
+#define PUSHED_LINK 16 /* bytes: sp stays aligned */
 #define G 28
 #define LR 30
 #define SP 31
@@ -266,13 +267,13 @@ static void mend_injected(const struct go_function *function, const struct go_la
 		struct unwind_rule *rule = &function->rows->rows.items[i].rule;
 		int32_t size = rule->cfa_offset;
 
-		if (rule->cfa_kind != UNWIND_CFA_REG || size < WORD || size > INT16_MAX) {
+		if (rule->cfa_kind != UNWIND_CFA_REG || size > INT16_MAX) {
 			*rule = end_rule;
 			continue;
 		}
-		*rule = frame((uint64_t)size + 2 * WORD, (struct go_saves){true, 0});
+		*rule = frame((uint64_t)size + PUSHED_LINK, (struct go_saves){size > 0, 0});
 		rule->flags = UNWIND_SIGNAL_FRAME;
-		rule->cfa_deref = (int16_t)(size / WORD);
+		rule->cfa_deref = (int16_t)(size ? size / WORD : -PUSHED_LINK / WORD);
 	}
 }
 

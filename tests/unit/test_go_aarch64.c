@@ -205,6 +205,12 @@ static void injected_calls(void **state)
 	assert_int_equal(rule_at(f, 0).ra_offset, -10);
 	assert_int_equal(rule_at(f, 0).cfa_deref, 8);
 	assert_int_equal(rule_at(f, 0).flags, UNWIND_SIGNAL_FRAME);
+	/* Before it has made its frame, the link register is what was interrupted. */
+	mend(f, "runtime.asyncPreempt", CODE(NOP, NOP), 0);
+	assert_int_equal(rule_at(f, 0).cfa_offset, 16);
+	assert_int_equal(UNWIND_RA_KIND(rule_at(f, 0).kinds), UNWIND_SAME);
+	assert_int_equal(rule_at(f, 0).cfa_deref, -2);
+	assert_int_equal(rule_at(f, 0).flags, UNWIND_SIGNAL_FRAME);
 	mend(f, "runtime.goexit", CODE(NOP, NOP), 0);
 	assert_int_equal(rule_at(f, 1).cfa_kind, UNWIND_CFA_END);
 }

@@ -113,6 +113,26 @@ static void by_register(void **state)
 	EXPECT(m.world, STACK_BROKEN, RET(0));
 }
 
+/* A handler of signals has the register, too: what it interrupted is not asked for its own. */
+static void by_register_of_a_handler(void **state)
+{
+	struct unwind_rule rule = by_goroutine, signal = SIMPLE(UNWIND_REG_SP, 16);
+	struct machine m;
+
+	begin(&m, *state);
+	signal.flags = UNWIND_SIGNAL_FRAME;
+	world_set_rule(m.world, 0, signal);
+	world_store(m.world, 8, RET(4));
+	rule.cfa_reg = UNWIND_REG_OTHER + X86_R14;
+	world_set_rule(m.world, 4, rule);
+	world_set_reg(m.world, X86_R14, SYSTEM_G);
+	EXPECT(m.world, STACK_WHOLE, RET(4), RET(1), RET(2));
+	/* No other rule may use it. */
+	world_set_rule(m.world, 4, SIMPLE(UNWIND_REG_OTHER + X86_R14, 16));
+	m.world->target.methods = UNWIND_BY_CFI;
+	EXPECT(m.world, STACK_BROKEN, RET(4));
+}
+
 static void no_goroutine_is_an_end(void **state)
 {
 	struct machine m;
@@ -217,6 +237,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(by_thread_local, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(by_register, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(by_register_of_a_handler, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(no_goroutine_is_an_end, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(what_is_no_goroutine, world_setup, world_teardown),

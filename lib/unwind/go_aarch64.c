@@ -14,6 +14,7 @@
 #define NOT_FOUND SIZE_MAX
 #define PUSHED_LINK 16 /* bytes: sp stays aligned */
 #define G 28
+#define FP 29
 #define LR 30
 #define SP 31
 
@@ -198,10 +199,19 @@ static void mend_round_trip(const struct go_function *function)
 		go_replace(function, leave, back, by_frame_pointer(go_rule_at(function, leave)));
 }
 
+/* Up to Go 1.24 it loads the system stack's frame pointer, too: only the goroutine leads back. */
 static void mend_systemstack(const struct go_function *function, const struct go_layout *layout)
 {
-	(void)layout;
-	mend_round_trip(function);
+	size_t leave = next_sp_write(&function->code, 0), back = NOT_FOUND;
+	uint32_t next = insn_at(&function->code, leave);
+
+	if (is_load(next) && reg_d(next) == FP)
+		back = next_sp_write(&function->code, leave);
+	if (back == NOT_FOUND)
+		mend_round_trip(function);
+	else
+		go_replace(function, leave, back,
+			   by_goroutine(go_rule_at(function, leave), layout));
 }
 
 /*

@@ -21,6 +21,7 @@ enum {
 	LDR_X3_M = 0xf9401b83, /* ldr x3, [x28, #48] */
 	LDR_G_CURG = 0xf9405c7c, /* ldr x28, [x3, #184] */
 	LDR_G_G0 = 0xf940011c, /* ldr x28, [x8] */
+	LDR_X29_BP = 0xf940379d, /* ldr x29, [x28, #104] */
 	LDR_X0_SP = 0xf9401f80, /* ldr x0, [x28, #56] */
 	MOV_SP_X0 = 0x9100001f, /* mov sp, x0 */
 	MOV_SP_X5 = 0x910000bf, /* mov sp, x5 */
@@ -158,6 +159,22 @@ static void systemstack_is_left_by_frame_pointer(void **state)
 	assert_int_equal(rule_at(f, 3).cfa_kind, UNWIND_CFA_REG);
 }
 
+/* Up to Go 1.24 the frame pointer is that of the system stack. */
+static void systemstack_is_left_by_the_goroutine(void **state)
+{
+	struct fixture *f = *state;
+
+	mend(f, "runtime.systemstack", CODE(NOP, MOV_SP_X0, LDR_X29_BP, BLR_X1, MOV_SP_X0, RET),
+	     16);
+	assert_int_equal(rule_at(f, 1).cfa_kind, UNWIND_CFA_REG);
+	assert_int_equal(rule_at(f, 3).cfa_kind, UNWIND_CFA_GOROUTINE);
+	assert_int_equal(rule_at(f, 3).cfa_reg, UNWIND_REG_OTHER + 28);
+	assert_int_equal(rule_at(f, 3).cfa_offset, 16);
+	assert_int_equal(rule_at(f, 3).ra_offset, -2);
+	assert_int_equal(rule_at(f, 3).fp_offset, -3);
+	assert_int_equal(rule_at(f, 5).cfa_kind, UNWIND_CFA_REG);
+}
+
 static void morestack_leads_to_the_goroutine(void **state)
 {
 	struct fixture *f = *state;
@@ -222,6 +239,8 @@ int main(void)
 		cmocka_unit_test(what_assembler_saves),
 		cmocka_unit_test(layout),
 		cmocka_unit_test_setup_teardown(systemstack_is_left_by_frame_pointer, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(systemstack_is_left_by_the_goroutine, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(morestack_leads_to_the_goroutine, set_up,
 						tear_down),

@@ -72,7 +72,7 @@ has_view := $(and $(call header,microhttpd.h),$(call header,curl/curl.h))
 # Every recording needs one BPF object; each other probe, and what follows a runtime, is an object
 # of its own, loaded on demand.
 # All contain the files directly in bpf/, with the maps first.
-core_probes := clock modules program_arguments self symbols tasks
+core_probes := clock mapped_files modules program_arguments self symbols tasks
 bpf_shared_src := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(sort $(wildcard bpf/*.bpf.c)))
 bpf_core_src := $(bpf_shared_src) $(core_probes:%=bpf/probes/%.bpf.c)
 own_probes := $(filter-out $(core_probes),$(patsubst bpf/probes/%.bpf.c,%,$(sort $(wildcard bpf/probes/*.bpf.c))))

@@ -25,7 +25,8 @@
 	LIVE_RECORD(IO, rec_io, 80, sizeof(*r)) \
 	LIVE_RECORD(FAULT, rec_fault, 72, sizeof(*r) + (size_t)r->names_size) \
 	LIVE_RECORD(TASK, rec_task, 40, sizeof(*r)) \
-	LIVE_RECORD(TRACEPOINT, rec_tracepoint, 64, sizeof(*r) + (size_t)r->size)
+	LIVE_RECORD(TRACEPOINT, rec_tracepoint, 64, sizeof(*r) + (size_t)r->size) \
+	LIVE_RECORD(MAPPED, rec_mapped, 32, sizeof(*r) + (size_t)r->names_size)
 
 /* The first live kind; the kinds of the wire are below it. */
 #define REC_LIVE 0xc0
@@ -208,9 +209,9 @@ struct rec_io {
 	struct rec_marker_stack stack; /* of the submission */
 };
 
-/* rec.flags of REC_FAULT */
+/* rec.flags of REC_FAULT and REC_MAPPED */
 enum {
-	FAULT_NAMES_CUT = 1 << 0, /* outer folders are missing */
+	PATH_NAMES_CUT = 1 << 0, /* outer folders are missing */
 };
 
 /* A major page fault, which is over at rec.time. User space makes a REC_MARKER of it. */
@@ -244,6 +245,14 @@ struct rec_tracepoint {
 	__u32 size; /* bytes, without the padding */
 	struct rec_marker_stack stack;
 	char bytes[]; /* as the kernel records them, padded to 8 */
+};
+
+/* A thread is about to map so much of a file. User space makes a REC_MARKER of it. */
+struct rec_mapped {
+	struct rec rec;
+	__u32 kilobytes; /* 1024 bytes each */
+	__u32 names_size; /* bytes, without the padding */
+	char names[]; /* as in struct rec_fault */
 };
 
 /*

@@ -23,6 +23,14 @@ struct exec_scratches {
 extern struct exec_scratches exec_scratches SEC(".maps");
 
 /*
+ * Stores the names of a path of the current task (bpf/path_names.bpf.h) behind a struct rec_exec in
+ * this CPU's scratch; `mount` and `entry` are addresses of its struct vfsmount and struct dentry.
+ * Returns their bytes, and EXEC_NAMES_WHOLE if none are missing.
+ */
+#define EXEC_NAMES_WHOLE (1 << 16)
+extern int read_exec_names(__u64 mount, __u64 entry);
+
+/*
  * Sends a REC_EXEC about the current task, which has just executed a program; nothing unless
  * config.arguments. `pid` and `tid` are in the recorder's namespace.
  */

@@ -68,17 +68,25 @@ static long note_file(struct task_struct *task, struct vm_area_struct *area, voi
 	return 0;
 }
 
-/* A map of the process that is being changed just now cannot be searched. */
-static __always_inline void name_file(struct task_struct *task, struct rec_fault *fault)
+/*
+ * Sets the names of the file. A map of the process that is being changed just now cannot be
+ * searched. A global function: its variables are off the stack while others need it.
+ */
+__noinline int name_file(void)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct rec_fault *fault = own_fault();
 	struct found_file found = {};
 	bool is_whole = true;
 
+	if (!fault)
+		return 0;
 	bpf_find_vma(task, fault->address, note_file, &found, 0);
 	fault->names_size = 0;
 	if (found.dentry)
 		fault->names_size = read_path_names(task, found.mnt, found.dentry, &is_whole);
-	fault->rec.flags = is_whole ? 0 : FAULT_NAMES_CUT;
+	fault->rec.flags = is_whole ? 0 : PATH_NAMES_CUT;
+	return 0;
 }
 
 /* False: the ring has no room. */
@@ -129,7 +137,7 @@ int on_fault(struct bpf_perf_event_data *ctx)
 	fault->rec.pid = sample.rec.pid;
 	fault->rec.tid = sample.rec.tid;
 	fault->address = ctx->addr;
-	name_file(task, fault);
+	name_file();
 	if (send_fault(ctx, task, process, &sample, fault))
 		__sync_fetch_and_add(&faults_recorded, 1);
 	else

@@ -27,6 +27,16 @@ static __always_inline char *path_names_room(void)
 	return exec ? exec->text : NULL;
 }
 
+/* A global function, so the verifier checks it once, independent of its callers. */
+__noinline int read_exec_names(__u64 mount, __u64 entry)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	bool is_whole;
+	__u32 size = read_path_names(task, (void *)mount, (void *)entry, &is_whole);
+
+	return (size & (EXEC_NAMES_WHOLE - 1)) | (is_whole ? EXEC_NAMES_WHOLE : 0);
+}
+
 /* Stores the names of the working folder and its parents. Returns their bytes. */
 static __always_inline __u32 read_folder(struct task_struct *task, bool *is_whole)
 {
@@ -67,7 +77,7 @@ static __always_inline __u32 read_arguments(struct task_struct *task, struct rec
 	return first + size;
 }
 
-/* A global function, so the verifier checks it once, independent of its callers. */
+/* A global function likewise. */
 __noinline int send_arguments(__u32 pid, __u32 tid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

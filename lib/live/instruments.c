@@ -9,9 +9,9 @@
  * The clock comes first, because others use its interval. Sleepers and wakers are parts of waits.
  */
 #define ROWS(row) \
-	row(clock) row(events) row(tasks) row(modules) row(mappings) row(code_files) row(waits) \
-		row(sleepers) row(wakers) row(runtimes) row(signals) row(syscalls) row(io) \
-			row(faults) row(jank) row(spans) row(counters)
+	row(clock) row(events) row(tasks) row(modules) row(mappings) row(mapped_files) \
+		row(code_files) row(waits) row(sleepers) row(wakers) row(runtimes) row(signals) \
+			row(syscalls) row(io) row(faults) row(jank) row(spans) row(counters)
 
 #define DECLARE(name) extern const struct instrument instrument_##name;
 #define POINTER(name) &instrument_##name,

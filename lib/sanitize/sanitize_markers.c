@@ -45,6 +45,8 @@ static const struct {
 	{"child", "pid", VALUE_NUMBER},
 	{"child", "status", VALUE_WORDS},
 	{"child", "cpu", VALUE_NUMBER},
+	{"file mapped", "file", VALUE_PATH},
+	{"file mapped", "bytes", VALUE_NUMBER},
 	{"major fault", "file", VALUE_PATH},
 	{"I/O", "device", VALUE_WORDS},
 	{"I/O", "operation", VALUE_WORDS},

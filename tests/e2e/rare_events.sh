@@ -122,8 +122,27 @@ ok "info counts them" sh -c "'$PROF' info endings.json.gz | grep -Eq '^ +child +
 ok "they are known to be harmless" sh -c \
 	"'$PROF' convert --sanitize -o clean.json.gz endings.json.gz && '$PROF' report --markers --limit 0 clean.json.gz | grep -q 'killed .*SIGKILL'"
 
-ok "there is a group with a limit" memory_group prof-oom-$$
-limit_memory 33554432
+# Maps a large file twice, a small one, and memory.
+cat >mapping.py <<'CODE'
+import mmap, os
+large, small = os.open("large", os.O_RDWR | os.O_CREAT), os.open("small", os.O_RDWR | os.O_CREAT)
+os.ftruncate(large, 5 << 20)
+os.ftruncate(small, 1 << 16)
+kept = [mmap.mmap(large, 0), mmap.mmap(small, 0), mmap.mmap(-1, 8 << 20), mmap.mmap(large, 3 << 20)]
+CODE
+record mapping 0 -- /usr/bin/python3 mapping.py
+judge "large files are told when they are mapped" mapping.json.gz "$PWD/large" <<'CODE'
+strings = p["shared"]["stringArray"]
+found = [(strings[d["file"]], d["bytes"]) for t in p["threads"] for d in t["markers"]["data"]
+         if d and d["type"] == "file mapped"]
+own = [row for row in found if row[0] == args[0]]
+expect(own == [(args[0], 5 << 20), (args[0], 3 << 20)], found)
+expect(all(file.startswith("/") and size >= 1 << 20 for file, size in found), found)
+expect(not any(file.endswith(("/small", ".so.6", "/python3")) for file, _ in found), found)
+CODE
+
+memory_group prof-oom-$$
+ok "there is a group with a limit" limit_memory 33554432
 cat >hungry.sh <<CODE
 /usr/bin/python3 -c "
 import os

@@ -296,7 +296,7 @@ static void faults_become_markers(void **state)
 	fault->names_size = sizeof(names) - 1;
 	memcpy(fault->names, names, sizeof(names) - 1);
 	assert_true(ring_write(0, words, sizeof(words), NULL));
-	fault->rec.flags = FAULT_NAMES_CUT;
+	fault->rec.flags = PATH_NAMES_CUT;
 	assert_true(ring_write(0, words, sizeof(words), NULL));
 	fake_clock_pass(SECOND_NS);
 	recording_rounds(&recording, 3);
@@ -311,6 +311,35 @@ static void faults_become_markers(void **state)
 	recording_rounds(&recording, 3);
 	assert_int_equal(found.count, 3);
 	assert_string_equal(found.text, "[anonymous]0x7000");
+}
+
+static void large_files_that_are_mapped_become_markers(void **state)
+{
+	struct sent_markers found = {0};
+	uint64_t words[(sizeof(struct rec_mapped) + 8) / 8] = {0};
+	struct rec_mapped *mapped = (struct rec_mapped *)words;
+
+	(void)state;
+	begin();
+	/* Recordings without them have no schema of theirs. */
+	assert_int_equal(announced, 0);
+	record_init(&mapped->rec, REC_MAPPED, sizeof(words), clock_monotonic_ns(), FIRST_PID,
+		    FIRST_PID);
+	mapped->kilobytes = 5 << 10;
+	mapped->names_size = 5;
+	memcpy(mapped->names, "data", 5);
+	assert_true(ring_write(0, words, sizeof(words), NULL));
+	fake_clock_pass(SECOND_NS);
+	recording_rounds(&recording, 3);
+	assert_int_equal(announced, 1);
+	recording.on_record = note_marker;
+	recording.ctx = &found;
+	mapped->rec.time = clock_monotonic_ns();
+	assert_true(ring_write(0, words, sizeof(words), NULL));
+	fake_clock_pass(SECOND_NS);
+	recording_rounds(&recording, 3);
+	assert_int_equal(found.count, 1);
+	assert_string_equal(found.text, "/data");
 }
 
 static void unwinding_is_reported(void **state)
@@ -352,6 +381,7 @@ int main(void)
 		CASE(signals_are_counted),
 		CASE(requests_to_disks_become_markers),
 		CASE(faults_become_markers),
+		CASE(large_files_that_are_mapped_become_markers),
 		CASE(unwinding_is_reported),
 		CASE(no_modules),
 	};

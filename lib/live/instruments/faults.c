@@ -166,7 +166,7 @@ static void take(void *state, const struct rec *rec)
 
 	if (fault->names_size)
 		path_names_join(&path, fault->names, fault->names_size,
-				rec->flags & FAULT_NAMES_CUT);
+				rec->flags & PATH_NAMES_CUT);
 	else
 		strbuf_adds(&path, "[anonymous]");
 	marker.values[FIELD_FILE].type = REC_FIELD_STRING;

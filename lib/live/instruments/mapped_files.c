@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Large files that programs map: the BPF probe tells of each, and here they become markers. */
+#include <stdlib.h>
+
+#include "bpf/live_record.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/process/path_names.h"
+#include "lib/record/marker_record.h"
+
+struct mapped_files {
+	struct live *live;
+	uint32_t schema;
+	bool is_announced; /* in profiles that need it, and in no others */
+};
+
+/* Numbers of the fields. */
+enum {
+	FIELD_FILE,
+	FIELD_BYTES,
+	FIELD_COUNT,
+};
+
+static const struct schema_record schema = {
+	.name = "file mapped",
+	.label = "{marker.data.bytes} of {marker.data.file} mapped",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE,
+	.fields =
+		{
+			[FIELD_FILE] = {REC_FIELD_STRING, "file", "File"},
+			[FIELD_BYTES] = {REC_FIELD_BYTES, "bytes", "Bytes"},
+		},
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct mapped_files *s = xcalloc(1, sizeof(*s));
+
+	(void)settings;
+	s->live = live;
+	s->schema = instrument_new_schema(live);
+	return s;
+}
+
+static void take(void *state, const struct rec *rec)
+{
+	const struct rec_mapped *mapped = (const struct rec_mapped *)rec;
+	_cleanup_(strbuf_release) struct strbuf path = {0};
+	_cleanup_free_ struct rec_marker *out = NULL;
+	struct mapped_files *s = state;
+	struct marker_record marker = {
+		.schema = s->schema,
+		.pid = rec->pid,
+		.tid = rec->tid,
+		.start = rec->time,
+		.end = rec->time,
+		.value_count = FIELD_COUNT,
+	};
+
+	if (!s->is_announced)
+		marker_probe_announce(s->live, &schema, s->schema, rec->time);
+	s->is_announced = true;
+	path_names_join(&path, mapped->names, mapped->names_size, rec->flags & PATH_NAMES_CUT);
+	marker.values[FIELD_FILE].type = REC_FIELD_STRING;
+	marker.values[FIELD_FILE].text = marker_text(strbuf_text(&path));
+	marker.values[FIELD_BYTES].type = REC_FIELD_BYTES;
+	marker.values[FIELD_BYTES].number = (uint64_t)mapped->kilobytes << 10;
+	out = marker_record_new(&marker);
+	s->live->sink(s->live->ctx, &out->rec);
+}
+
+const struct instrument instrument_mapped_files = {
+	.name = "mapped files",
+	.takes = INSTRUMENT_TAKES(REC_MAPPED),
+	.create = create,
+	.destroy = free,
+	.take = take,
+};

@@ -33,38 +33,57 @@ struct tracepoint_scratches {
 
 struct tracepoint_scratches tracepoint_scratches SEC(".maps");
 
-/* Copies the fields, and behind them the texts that they refer to; their words tell the new place.
- */
+/* Texts of a tracepoint being copied behind its fields. */
+struct text_copy {
+	void *ctx;
+	const volatile struct tracepoint_layout *layout;
+	struct rec_tracepoint *rec;
+	__u32 used; /* bytes of the record */
+};
+
+/* Copies a text; its word among the fields tells the new place. Returns 1 behind the last one. */
+static int copy_text(__u32 i, struct text_copy *c)
+{
+	__u32 used = c->used, place = 0, at, size;
+
+	if (i >= TRACEPOINT_DYNAMIC_MAX || i >= c->layout->dynamic_count)
+		return 1;
+	at = c->layout->dynamic[i];
+	if (at > TRACEPOINT_BYTES_MAX - sizeof(place) ||
+	    used > TRACEPOINT_BYTES_MAX + (TRACEPOINT_DYNAMIC_MAX - 1) * TRACEPOINT_TEXT_MAX)
+		return 1;
+	bpf_probe_read_kernel(&place, sizeof(place), c->rec->bytes + at);
+	size = place >> 16;
+	if (size > TRACEPOINT_TEXT_MAX)
+		size = TRACEPOINT_TEXT_MAX;
+	if (bpf_probe_read_kernel(c->rec->bytes + used, size, c->ctx + (place & 0xffff)))
+		size = 0;
+	place = used | size << 16;
+	bpf_probe_read_kernel(c->rec->bytes + at, sizeof(place), &place);
+	c->used = used + size;
+	return 0;
+}
+
+/* Copies the fields, and behind them the texts that they refer to. */
 static __always_inline void copy_fields(void *ctx, const volatile struct tracepoint_layout *layout,
 					struct rec_tracepoint *rec)
 {
-	__u32 used = layout->size;
+	struct text_copy copy = {ctx, layout, rec, layout->size};
 
-	if (used > TRACEPOINT_BYTES_MAX)
-		used = TRACEPOINT_BYTES_MAX;
-	bpf_probe_read_kernel(rec->bytes, used, ctx);
-	for (__u32 i = 0; i < TRACEPOINT_DYNAMIC_MAX; i++) {
-		__u32 at = layout->dynamic[i], place = 0, size;
-
-		if (i >= layout->dynamic_count || at > TRACEPOINT_BYTES_MAX - sizeof(place) ||
-		    used > TRACEPOINT_BYTES_MAX + i * TRACEPOINT_TEXT_MAX)
-			break;
-		bpf_probe_read_kernel(&place, sizeof(place), rec->bytes + at);
-		size = place >> 16;
-		if (size > TRACEPOINT_TEXT_MAX)
-			size = TRACEPOINT_TEXT_MAX;
-		if (bpf_probe_read_kernel(rec->bytes + used, size, ctx + (place & 0xffff)))
-			size = 0;
-		place = used | size << 16;
-		bpf_probe_read_kernel(rec->bytes + at, sizeof(place), &place);
-		used += size;
-	}
-	rec->size = used;
+	if (copy.used > TRACEPOINT_BYTES_MAX)
+		copy.used = TRACEPOINT_BYTES_MAX;
+	bpf_probe_read_kernel(rec->bytes, copy.used, ctx);
+	bpf_loop(TRACEPOINT_DYNAMIC_MAX, copy_text, &copy, 0);
+	rec->size = copy.used;
 }
 
-/* False: the ring has no room. */
+/*
+ * False: the ring has no room. Copies the fields after the stack was captured: their number would
+ * multiply the ways through the capture that the verifier goes.
+ */
 static __always_inline bool send_marker(void *ctx, struct task_struct *task,
-					struct tracked_process *process, struct rec_tracepoint *rec)
+					struct tracked_process *process, struct rec_tracepoint *rec,
+					__u32 event)
 {
 	struct rec_sample sample = {.rec = rec->rec};
 	struct bpf_counters *count = own_counters();
@@ -79,6 +98,7 @@ static __always_inline bool send_marker(void *ctx, struct task_struct *task,
 	capture_stack(ctx, false, task, process, s, rec->rec.pid);
 	if (!place_stack(s, &sample, config.copy_bytes / 4))
 		return false;
+	copy_fields(ctx, &tracepoint_layouts[event], rec);
 	rec->stack.time = rec->rec.time;
 	rec->stack.leaf = sample.leaf;
 	rec->stack.stack_id = sample.stack_id;
@@ -112,8 +132,7 @@ int on_marker_tracepoint(void *ctx)
 	if (match_flags(task, ids, &rec->rec, task->comm))
 		return 0;
 	rec->event = event;
-	copy_fields(ctx, &tracepoint_layouts[event], rec);
-	if (send_marker(ctx, task, process, rec))
+	if (send_marker(ctx, task, process, rec, event))
 		__sync_fetch_and_add(&tracepoint_markers_sent, 1);
 	else
 		__sync_fetch_and_add(&tracepoint_markers_lost, 1);

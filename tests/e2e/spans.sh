@@ -164,8 +164,8 @@ like "and are told" "$err" '10 lines of marker files are malformed'
 hostile huge "of too many the shortest are left out" <<<"$names
 left = [m['data'][i]['count'] for t in p['threads'] for m in [t['markers']]
         for i in range(m['length']) if strings[m['name'][i]] == 'markers left out']
-expect(len(names) == 20000 and 'long' in names, len(names))
-# So are changes of the CPU, which have no length.
+# Others are as long as the longest: waits on a busy machine. Changes of the CPU have no length.
+expect(19900 < len(names) <= 20000 and 'long' in names, len(names))
 expect(len(left) == 1 and 0 <= left[0] - 280002 < 1000, left)
 expect(json.load(open(args[0]))['left_out_markers'] == sum(left), 'stats')"
 hostile open "a span ends with its program, or with the next one of its name" <<<"$names

@@ -204,6 +204,48 @@ struct bpf_counters {
 	__u64 written_bytes; /* into the ring, without the kernel's 8-byte headers */
 };
 
+/* Programs that run again and again while recording. */
+enum timed_program {
+	TIMED_TICK,
+	TIMED_EVENT,
+	TIMED_TRACEPOINT,
+	TIMED_SWITCH,
+	TIMED_WAKING,
+	TIMED_FORK,
+	TIMED_EXEC,
+	TIMED_RENAME,
+	TIMED_EXIT,
+	TIMED_FREE,
+	TIMED_GENERATE,
+	TIMED_DELIVER,
+	TIMED_CALL_ENTER,
+	TIMED_CALL_EXIT,
+	TIMED_COUNT_TASKS,
+	TIMED_PROGRAM_COUNT
+};
+
+/*
+ * The first runs of a program on a CPU are all timed, so that what runs seldom is known as well;
+ * later one in as many, on average. A power of two.
+ */
+#define TIMED_RUNS 64
+
+/* Sums of a program on a CPU, with the program of a runtime that it went over to. */
+struct program_cost {
+	__u64 runs;
+	__u64 next; /* timed from this number of runs on */
+	__u64 start; /* of this run, ns; 0: it is not timed */
+	__u64 early_ns; /* time of the first TIMED_RUNS runs */
+	__u64 late_timed, late_ns; /* number and time of those timed later */
+	__u64 max_ns; /* of all timed ones */
+	__u64 min_ns; /* likewise; 0: none was timed, or the clock stood still */
+};
+
+/* One per CPU. */
+struct program_costs {
+	struct program_cost of[TIMED_PROGRAM_COUNT];
+};
+
 /* One per CPU and event; only the programs on that CPU touch it. */
 struct event_state {
 	__u64 window; /* its start, ns */

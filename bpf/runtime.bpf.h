@@ -26,6 +26,7 @@ struct runtime_scratch {
 	} pending;
 	__u32 pending_size; /* bytes of it */
 	__u32 copy_bytes; /* limit for place_stack() */
+	__u32 program; /* enum timed_program: the one that it comes from */
 	/*
 	 * Places on the stack where each user frame behind the leaf begins: its sp, the CFA of
 	 * the frame inside. Bit 0: it was reached by frame pointer.
@@ -92,9 +93,10 @@ static __always_inline struct runtime_counters *own_runtime_counters(void)
 /*
  * Goes over to the program of the process's runtime, if it has one, to send `size` bytes of
  * `record`, which begins with a sample. Comes back only if that fails. Only in main programs: a
- * tail call replaces the function that makes it.
+ * tail call replaces the function that makes it. `from` is the main program, as an enum
+ * timed_program: the runtime's ends its run.
  */
-#define go_to_runtime(ctx, programs, s, record, size, copies) \
+#define go_to_runtime(ctx, programs, from, s, record, size, copies) \
 	({ \
 		struct runtime_scratch *m_ = (s)->runtime ? own_runtime_scratch() : NULL; \
 \
@@ -102,6 +104,7 @@ static __always_inline struct runtime_counters *own_runtime_counters(void)
 			__builtin_memcpy(&m_->pending, record, size); \
 			m_->pending_size = size; \
 			m_->copy_bytes = copies; \
+			m_->program = from; \
 			bpf_tail_call(ctx, programs, (s)->runtime); \
 			count_runtime_missed(); \
 		} \

@@ -4,6 +4,7 @@
 #include "bpf/emit.bpf.h"
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
+#include "bpf/program_cost.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
 
@@ -60,7 +61,8 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	sample.rec.weight = 1;
 	capture_interrupted(ctx, s, process, sample.rec.pid);
 	sample.cpu_time = task_cpu_time(task, s, sample.rec.time) >> 4;
-	go_to_runtime(ctx, &runtime_programs, s, &sample, sizeof(sample), config.copy_bytes);
+	go_to_runtime(ctx, &runtime_programs, TIMED_TICK, s, &sample, sizeof(sample),
+		      config.copy_bytes);
 	if (!place_stack(s, &sample, config.copy_bytes)) {
 		__sync_fetch_and_add(&count->lost_samples, 1);
 		return;
@@ -69,8 +71,7 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 		__sync_fetch_and_add(&count->lost_samples, 1);
 }
 
-SEC("perf_event")
-int on_tick(struct bpf_perf_event_data *ctx)
+static __always_inline void tick(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct bpf_counters *count = own_counters();
@@ -79,18 +80,24 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	__u32 zero = 0;
 
 	if (!count)
-		return 0;
+		return;
 	if (!task->pid) {
 		__sync_fetch_and_add(&count->idle_ticks, 1);
-		return 0;
+		return;
 	}
 	process = find_current(task);
 	if (!process) {
 		__sync_fetch_and_add(&count->other_ticks, 1);
-		return 0;
+		return;
 	}
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (s)
 		send_sample(ctx, task, process, s, count);
+}
+
+SEC("perf_event")
+int on_tick(struct bpf_perf_event_data *ctx)
+{
+	RUN_TIMED(TIMED_TICK, tick(ctx));
 	return 0;
 }

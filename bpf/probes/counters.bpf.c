@@ -2,6 +2,7 @@
 /* Writes what the threads of recorded processes have used so far, for user space to read. */
 #include "bpf/filter.bpf.h"
 #include "bpf/live_record.h"
+#include "bpf/program_cost.bpf.h"
 
 /* Rows of the kernel's account of a process's pages. */
 enum {
@@ -93,8 +94,7 @@ static __always_inline void add_memory(struct counted_task *out, struct task_str
 	out->swapped_pages = pages_of(mm, COUNTED_SWAPPED);
 }
 
-SEC("iter/task")
-int count_tasks(struct bpf_iter__task *ctx)
+static __always_inline void count_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct task_struct___counted *counted = (void *)task;
@@ -102,10 +102,10 @@ int count_tasks(struct bpf_iter__task *ctx)
 	struct task_ids ids;
 
 	if (!task)
-		return 0;
+		return;
 	ids = copy_ids(task);
 	if (!find_tracked(task, ids.tgid))
-		return 0;
+		return;
 	task_pids(task, ids, &out.pid, &out.tid);
 	out.cpu_ns = task->se.sum_exec_runtime;
 	out.minor_faults = BPF_CORE_READ(counted, min_flt);
@@ -121,5 +121,11 @@ int count_tasks(struct bpf_iter__task *ctx)
 		add_memory(&out, task);
 	}
 	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
+}
+
+SEC("iter/task")
+int count_tasks(struct bpf_iter__task *ctx)
+{
+	RUN_TIMED(TIMED_COUNT_TASKS, count_task(ctx));
 	return 0;
 }

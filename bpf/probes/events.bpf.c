@@ -9,6 +9,7 @@
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/event_state.bpf.h"
 #include "bpf/filter_match.bpf.h"
+#include "bpf/program_cost.bpf.h"
 #include "bpf/runtime.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
@@ -75,9 +76,10 @@ static __always_inline bool write_event(void *ctx, bool is_interrupted, struct t
 	else
 		capture_stack(ctx, false, task, process, s, head->pid);
 	if (is_interrupted)
-		go_to_runtime(ctx, &runtime_programs, s, rec, sizeof(*rec), config.copy_bytes / 4);
+		go_to_runtime(ctx, &runtime_programs, TIMED_EVENT, s, rec, sizeof(*rec),
+			      config.copy_bytes / 4);
 	else
-		go_to_runtime(ctx, &runtime_tracepoints, s, rec, sizeof(*rec),
+		go_to_runtime(ctx, &runtime_tracepoints, TIMED_TRACEPOINT, s, rec, sizeof(*rec),
 			      config.copy_bytes / 4);
 	/* Events get a quarter of the copies, the clock the rest. */
 	if (!place_stack(s, &rec->sample, config.copy_bytes / 4) ||
@@ -121,13 +123,13 @@ static __always_inline void send_event(void *ctx, bool is_interrupted)
 SEC("perf_event")
 int on_event(struct bpf_perf_event_data *ctx)
 {
-	send_event(ctx, true);
+	RUN_TIMED(TIMED_EVENT, send_event(ctx, true));
 	return 0;
 }
 
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
-	send_event(ctx, false);
+	RUN_TIMED(TIMED_TRACEPOINT, send_event(ctx, false));
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
+#include "bpf/program_cost.bpf.h"
 #include "bpf/user_stack.bpf.h"
 
 #define SIGNAL_COUNT 65
@@ -189,8 +190,7 @@ static __always_inline void read_info(struct signal_info *info, __s32 signal, co
 }
 
 /* Without a pid as well: of a process that is ended, threads are not told by whom. */
-SEC("raw_tp/signal_generate")
-int BPF_PROG(on_generate, int signal, const void *from, struct task_struct *target)
+static __always_inline void note_sender(int signal, const void *from, struct task_struct *target)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
@@ -200,10 +200,10 @@ int BPF_PROG(on_generate, int signal, const void *from, struct task_struct *targ
 	__u32 tid;
 
 	if (!find_tracked(target, key.tgid))
-		return 0;
+		return;
 	read_info(&info, signal, from);
 	if (!has_sender(find_origin(signal, info.code)))
-		return 0;
+		return;
 	task_pids(task, ids, &sender.pid, &tid);
 	bpf_probe_read_kernel_str(sender.name, sizeof(sender.name),
 				  process_name(task, ids, task->comm));
@@ -211,6 +211,12 @@ int BPF_PROG(on_generate, int signal, const void *from, struct task_struct *targ
 	key.sender = info.pid;
 	if (info.pid)
 		bpf_map_update_elem(&senders, &key, &sender, BPF_ANY);
+}
+
+SEC("raw_tp/signal_generate")
+int BPF_PROG(on_generate, int signal, const void *from, struct task_struct *target)
+{
+	RUN_TIMED(TIMED_GENERATE, note_sender(signal, from, target));
 	return 0;
 }
 
@@ -322,8 +328,7 @@ __noinline bool write_marker(const struct delivery *d)
 }
 
 /* The kernel delivers signals with interrupts disabled. */
-SEC("raw_tp/signal_deliver")
-int BPF_PROG(on_deliver, int signal, const void *from)
+static __always_inline void tell_delivery(void *ctx, int signal, const void *from)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process = find_current(task);
@@ -333,11 +338,11 @@ int BPF_PROG(on_deliver, int signal, const void *from)
 	struct signal_info info;
 
 	if (!signals_enabled || !process)
-		return 0;
+		return;
 	rec_init(head, REC_SAMPLE, sizeof(d.sample), bpf_ktime_get_ns());
 	task_pids(task, ids, &head->pid, &head->tid);
 	if (match_flags(task, ids, head, task->comm))
-		return 0;
+		return;
 	read_info(&info, signal, from);
 	if (from)
 		d.origin = find_origin(signal, info.code);
@@ -347,5 +352,11 @@ int BPF_PROG(on_deliver, int signal, const void *from)
 		__sync_fetch_and_add(&signals_delivered, 1);
 	else
 		__sync_fetch_and_add(&signals_lost, 1);
+}
+
+SEC("raw_tp/signal_deliver")
+int BPF_PROG(on_deliver, int signal, const void *from)
+{
+	RUN_TIMED(TIMED_DELIVER, tell_delivery(ctx, signal, from));
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/live_record.h"
+#include "bpf/program_cost.bpf.h"
 #include "bpf/system_call.bpf.h"
 #include "bpf/user_stack.bpf.h"
 
@@ -139,8 +140,7 @@ static __always_inline void keep_exec(void *ctx, struct task_struct *task,
 	exec->path_size = read_path(row, exec->path);
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_call_enter, void *regs, long number)
+static __always_inline void note_call(void *ctx, long number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process;
@@ -148,19 +148,25 @@ int BPF_PROG(on_call_enter, void *regs, long number)
 	__u64 now;
 
 	if (!syscalls_since)
-		return 0;
+		return;
 	process = find_current(task);
 	if (!process)
-		return 0;
+		return;
 	row = bpf_task_storage_get(&call_rows, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!row)
-		return 0;
+		return;
 	now = bpf_ktime_get_ns();
 	row->number = number;
 	read_call(task, row);
 	if (is_exec(row->number, row->is_compat))
 		keep_exec(ctx, task, process, row, now);
 	row->start = now;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_call_enter, void *regs, long number)
+{
+	RUN_TIMED(TIMED_CALL_ENTER, note_call(ctx, number));
 	return 0;
 }
 
@@ -242,27 +248,32 @@ static __always_inline bool began_before(struct task_struct *task, struct call_r
 	return row->number >= 0 && !is_exec(row->number, row->is_compat);
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_call_exit, void *regs, long result)
+static __always_inline void end_call(void *ctx, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call_row *known, row = {};
 	__u64 now;
 
 	if (!syscalls_since)
-		return 0;
+		return;
 	known = bpf_task_storage_get(&call_rows, task, NULL, 0);
 	if (known) {
 		row = *known;
 		known->start = 0;
 		if (!row.start)
-			return 0;
+			return;
 	} else if (!began_before(task, &row)) {
-		return 0;
+		return;
 	}
 	now = bpf_ktime_get_ns();
 	if (now - row.start >= syscalls_min_ns)
 		tell_call(ctx, task, &row, now, result);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_call_exit, void *regs, long result)
+{
+	RUN_TIMED(TIMED_CALL_EXIT, end_call(ctx, result));
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "bpf/program_arguments.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
+#include "bpf/program_cost.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/tables.bpf.h"
 #include "bpf/track.bpf.h"
@@ -53,8 +54,7 @@ static __always_inline bool is_new_process(__u32 parent_tgid, struct task_struct
 	return pid;
 }
 
-SEC("raw_tp/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+static __always_inline void tell_fork(struct task_struct *parent, struct task_struct *child)
 {
 	struct task_ids parent_ids = copy_ids(parent), ids = copy_ids(child);
 	struct tracked_process *process = find_tracked(parent, parent_ids.tgid);
@@ -62,10 +62,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	struct rec_fork *rec;
 
 	if (!process && !(config.record_all && is_new_process(parent_ids.tgid, child, ids)))
-		return 0;
+		return;
 	if (is_process) {
 		if (config.skip_children)
-			return 0;
+			return;
 		if (process)
 			copy_space(parent, parent_ids, process, child, ids);
 		track(child, ids.tgid, BPF_CORE_READ(child, self_exec_id), 0,
@@ -73,7 +73,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	}
 	rec = reserve_event(child, ids, REC_FORK, sizeof(*rec));
 	if (!rec)
-		return 0;
+		return;
 	task_pids(parent, parent_ids, &rec->parent_pid, &rec->parent_tid);
 	remember_tid(ids, rec->rec.tid);
 	bpf_probe_read_kernel(rec->name, sizeof(rec->name), child->comm);
@@ -83,6 +83,12 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	rec->reserved = 0;
 	rec->rec.flags = match_flags(child, ids, &rec->rec, child->comm);
 	emit_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+SEC("raw_tp/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	RUN_TIMED(TIMED_FORK, tell_fork(parent, child));
 	return 0;
 }
 
@@ -107,8 +113,7 @@ static __always_inline __u8 send_name(struct task_struct *task, struct task_ids 
 	return matched;
 }
 
-SEC("raw_tp/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task)
+static __always_inline void tell_exec(struct task_struct *task)
 {
 	struct task_ids ids = copy_ids(task);
 	struct tracked_process *process = find_tracked(task, ids.tgid);
@@ -119,7 +124,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	task_pids(task, ids, &pid, &tid);
 	if (!process) {
 		if (!bpf_map_lookup_elem(&pending_exec, &pid))
-			return 0;
+			return;
 		bpf_map_delete_elem(&pending_exec, &pid);
 		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0, cgroups, 0);
 		remember_tid(ids, tid);
@@ -130,16 +135,27 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		process->cgroups = cgroups;
 	if (!(send_name(task, ids, task->comm, flags) & REC_OUTSIDE) && config.arguments)
 		send_arguments(pid, tid);
+}
+
+SEC("raw_tp/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	RUN_TIMED(TIMED_EXEC, tell_exec(task));
 	return 0;
 }
 
-SEC("raw_tp/task_rename")
-int BPF_PROG(on_rename, struct task_struct *task, const char *name)
+static __always_inline void tell_rename(struct task_struct *task, const char *name)
 {
 	struct task_ids ids = copy_ids(task);
 
 	if (find_tracked(task, ids.tgid))
 		send_name(task, ids, name, 0);
+}
+
+SEC("raw_tp/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *name)
+{
+	RUN_TIMED(TIMED_RENAME, tell_rename(task, name));
 	return 0;
 }
 
@@ -154,17 +170,16 @@ static __always_inline bool was_oom_killed(struct task_struct *task)
 	return BPF_CORE_READ(process, oom_mm);
 }
 
-SEC("raw_tp/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+static __always_inline void tell_exit(struct task_struct *task)
 {
 	struct task_ids ids = copy_ids(task);
 	struct rec_exit *rec;
 
 	if (!find_tracked(task, ids.tgid))
-		return 0;
+		return;
 	rec = reserve_event(task, ids, REC_EXIT, sizeof(*rec));
 	if (!rec)
-		return 0;
+		return;
 	/*
 	 * The count of live threads is decremented before this tracepoint: 0 means the last thread.
 	 */
@@ -175,6 +190,12 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	rec->status = BPF_CORE_READ(task, exit_code);
 	rec->cpu_time = BPF_CORE_READ(task, se.sum_exec_runtime) >> 4;
 	emit_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+SEC("raw_tp/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	RUN_TIMED(TIMED_EXIT, tell_exit(task));
 	return 0;
 }
 
@@ -201,8 +222,7 @@ static __always_inline void send_cpu_time(struct task_struct *task, struct task_
 	emit_submit(rec, BPF_RB_NO_WAKEUP);
 }
 
-SEC("raw_tp/sched_process_free")
-int BPF_PROG(on_free, struct task_struct *task)
+static __always_inline void tell_free(struct task_struct *task)
 {
 	struct task_ids ids = copy_ids(task);
 	struct tracked_process *process;
@@ -211,9 +231,15 @@ int BPF_PROG(on_free, struct task_struct *task)
 	forget_tid(ids);
 	/* Only leaders have the process's pid. The pid may already belong to the next process. */
 	if (ids.pid != ids.tgid)
-		return 0;
+		return;
 	process = bpf_map_lookup_elem(&tracked, &ids.tgid);
 	if (process && process->start == BPF_CORE_READ(task, start_time))
 		bpf_map_delete_elem(&tracked, &ids.tgid);
+}
+
+SEC("raw_tp/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	RUN_TIMED(TIMED_FREE, tell_free(task));
 	return 0;
 }

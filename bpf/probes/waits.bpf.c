@@ -10,6 +10,7 @@
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
+#include "bpf/program_cost.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
 #include "bpf/wait.bpf.h"
@@ -298,8 +299,7 @@ static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 	send_native_wait(s, st, row);
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool is_preempted, struct task_struct *from, struct task_struct *to)
+static __always_inline void tell_switch(void *ctx, struct task_struct *from, struct task_struct *to)
 {
 	struct wait_row *row = to->pid ? find_wait_row(to) : NULL;
 	struct wait_row *leaving = from->pid ? find_wait_row(from) : NULL;
@@ -310,16 +310,22 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *from, struct task
 		/* Joined to one test, the pointers would be combined. */
 		barrier_var(leaving);
 		if (!leaving)
-			return 0;
+			return;
 	}
 	st = own_switch_state();
 	if (!st)
-		return 0;
+		return;
 	now = bpf_ktime_get_ns();
 	if (row && row->is_off)
 		note_arrival(to, st, row, now);
 	if (leaving && note_departure(from, st, leaving, now))
 		sample_wait(ctx, from, st, leaving);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool is_preempted, struct task_struct *from, struct task_struct *to)
+{
+	RUN_TIMED(TIMED_SWITCH, tell_switch(ctx, from, to));
 	return 0;
 }
 

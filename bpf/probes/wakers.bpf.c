@@ -11,6 +11,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
+#include "bpf/program_cost.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
 #include "bpf/wait.bpf.h"
@@ -253,8 +254,7 @@ static __always_inline bool is_told(struct task_struct *task, struct wait_row *r
 	return row->is_sampled || now - *start >= WAIT_CERTAIN_NS;
 }
 
-SEC("tp_btf/sched_waking")
-int BPF_PROG(on_waking, struct task_struct *woken)
+static __always_inline void tell_waking(void *ctx, struct task_struct *woken)
 {
 	struct wait_row *row = find_wait_row(woken);
 	struct waking w = {};
@@ -262,18 +262,24 @@ int BPF_PROG(on_waking, struct task_struct *woken)
 	__u64 now;
 
 	if (!row || !wakers_since)
-		return 0;
+		return;
 	now = bpf_ktime_get_ns();
 	if (!is_told(woken, row, now, &w.start))
-		return 0;
+		return;
 	ids = copy_ids(woken);
 	rec_init(&w.woken, REC_MARKER, 0, now);
 	task_pids(woken, ids, &w.woken.pid, &w.woken.tid);
 	if (match_flags(woken, ids, &w.woken, woken->comm))
-		return 0;
+		return;
 	if (tell_waker(ctx, &w))
 		__sync_fetch_and_add(&wakers_told, 1);
 	else
 		__sync_fetch_and_add(&wakers_lost, 1);
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *woken)
+{
+	RUN_TIMED(TIMED_WAKING, tell_waking(ctx, woken));
 	return 0;
 }

@@ -338,6 +338,7 @@ SEC("perf_event")
 int on_go(void *ctx)
 {
 	finish_sample();
+	end_pending_run();
 	return 0;
 }
 
@@ -345,5 +346,6 @@ SEC("tracepoint")
 int on_go_tracepoint(void *ctx)
 {
 	finish_sample();
+	end_pending_run();
 	return 0;
 }

@@ -4,6 +4,7 @@
 #define PROF_BPF_RUNTIMES_PENDING_BPF_H
 
 #include "bpf/event_state.bpf.h"
+#include "bpf/program_cost.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 
@@ -47,6 +48,15 @@ static __always_inline void send_pending(struct stack_scratch *s, struct runtime
 		lose_pending(m, count);
 }
 
+/* Ends the run of the program that the sample comes from. */
+static __always_inline void end_pending_run(void)
+{
+	struct runtime_scratch *m = own_runtime_scratch();
+
+	if (m)
+		end_run(m->program);
+}
+
 /* Adds the runtime's frames to the stack of the pending sample, and sends it. */
 static __always_inline void finish_pending(add_frames_fn *add_frames)
 {
@@ -59,6 +69,7 @@ static __always_inline void finish_pending(add_frames_fn *add_frames)
 		return;
 	add_frames(s, m, &m->pending.sample.rec);
 	send_pending(s, m);
+	end_run(m->program);
 }
 
 #endif

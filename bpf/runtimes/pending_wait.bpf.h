@@ -3,6 +3,7 @@
 #ifndef PROF_BPF_RUNTIMES_PENDING_WAIT_BPF_H
 #define PROF_BPF_RUNTIMES_PENDING_WAIT_BPF_H
 
+#include "bpf/program_cost.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/wait_send.bpf.h"
 
@@ -34,6 +35,7 @@ static __always_inline void finish_wait(add_frames_fn *add_frames)
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (s && notes && st)
 		send_pending_wait(add_frames(s, notes, &st->wait.sample.rec));
+	end_run(TIMED_SWITCH);
 }
 
 #endif

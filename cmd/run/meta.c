@@ -7,6 +7,7 @@
 #include "cmd/text/event_report.h"
 #include "cmd/text/instrument_report.h"
 #include "cmd/text/loss_counts.h"
+#include "cmd/text/own_cost.h"
 #include "cmd/text/unwinding.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -145,4 +146,5 @@ void meta_finish(struct profile *p, enum recorder_unwind unwind, const struct re
 	add_losses(p, info);
 	event_report_add_extra(p);
 	instrument_report_extras(p, report);
+	own_cost_fill(p, info, report);
 }

@@ -14,6 +14,7 @@
 #include "lib/profile/frames.h"
 #include "lib/profile/funcs.h"
 #include "lib/profile/modules.h"
+#include "lib/profile/overhead.h"
 #include "lib/profile/stacks.h"
 #include "lib/profile/strings.h"
 #include "lib/profile/threads.h"
@@ -127,6 +128,7 @@ struct profile {
 	struct event_counts events; /* events other than the clock */
 	VEC(struct cpu_losses) cpu_losses; /* ascending; CPUs without losses are left out */
 	struct profile_stats stats;
+	struct profile_overhead overhead;
 };
 
 struct profile *profile_new(void);

@@ -49,4 +49,6 @@ void row_copy_meta(struct profile *into, const struct profile *from, uint64_t of
 			profile_add_extra(into, extra->section, extra->label, extra->format,
 					  extra->value);
 	}
+	if (is_alone)
+		into->overhead = from->overhead;
 }

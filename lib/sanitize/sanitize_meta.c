@@ -136,6 +136,7 @@ void sanitize_meta(struct sanitizer *s)
 	into->buffer_bytes = from->buffer_bytes;
 	into->symbolicated = from->symbolicated;
 	s->into->stats.user_stacks = s->from->stats.user_stacks;
+	s->into->overhead = s->from->overhead;
 	vec_for_each(&from->features, char *const *, feature) {
 		if (is_feature(*feature))
 			vec_push(&into->features, xstrdup(*feature));

@@ -104,6 +104,19 @@ expect(0 < stats["named_frames"] <= stats["frames"], stats)
 expect(stats["frames"] >= p["shared"]["frameTable"]["length"] > 0, stats)
 expect(stats["ring_bytes"] > 40 * stats["cpu_samples"], stats)
 expect(stats["recorder_cpu_ms"] > 0 and stats["finish_ms"] > 0, stats)
+own = stats["bpf_programs"]
+expect(own["on_tick"]["runs"] >= stats["cpu_samples"], own)
+expect(all(min(row["runs"], 64) <= row["timed"] <= row["runs"] for row in own.values()), own)
+expect(0 < own["on_tick"]["us_mean"] <= own["on_tick"]["us_max"] <= stats["bpf_us_max"], own)
+shown = p["profilerOverhead"][0]["statistics"]
+expect(abs(shown["overheadDurations"] / 1000 - stats["bpf_ms"]) < 0.1, shown)
+expect(abs(shown["maxOverhead"] - stats["bpf_us_max"]) < 0.01, shown)
+expect(shown["minOverhead"] <= shown["meanOverhead"] <= shown["maxOverhead"], shown)
+expect(shown["samplingCount"] == own["on_tick"]["runs"], shown)
+log = p["profilingLog"][p["threads"][0]["pid"]]
+expect(0 <= log["first_tick_ms"] <= log["stopped_ms"] <= stats["duration_ms"] + 0.01, log)
+expect(log["unwind_tables"] == stats["unwind_tables"] and log["armed_ms"] == 0, log)
+expect(abs(stats["bpf_ms"] - sum(row["ms"] for row in own.values())) < 0.1, stats)
 CODE
 
 # More threads than CPUs, more samples than a small ring holds: either all are there, or the rest is

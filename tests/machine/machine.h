@@ -81,6 +81,9 @@ void machine_end_process(uint32_t pid);
 /* Counters of the programs on a CPU, which the recorder reads. */
 struct bpf_counters *machine_counters(uint32_t cpu);
 
+/* Likewise, what their runs took. */
+struct program_costs *machine_costs(uint32_t cpu);
+
 struct event_state *machine_event_state(uint32_t event, uint32_t cpu);
 
 /* Sets what iterators with a link of their own write from now on; borrowed. */

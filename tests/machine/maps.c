@@ -25,6 +25,7 @@ struct map_key {
 
 static VEC(struct map_key) keys;
 static struct bpf_counters counters[MACHINE_CPUS_MAX];
+static struct program_costs costs[MACHINE_CPUS_MAX];
 static struct event_state event_states[EVENTS_MAX][MACHINE_CPUS_MAX];
 static struct cpu_list possible;
 
@@ -33,6 +34,7 @@ void maps_start(const char *cpus)
 	if (cpu_list_parse(cpus, &possible))
 		abort();
 	memset(counters, 0, sizeof(counters));
+	memset(costs, 0, sizeof(costs));
 	memset(event_states, 0, sizeof(event_states));
 }
 
@@ -45,6 +47,11 @@ void maps_stop(void)
 struct bpf_counters *machine_counters(uint32_t cpu)
 {
 	return &counters[cpu];
+}
+
+struct program_costs *machine_costs(uint32_t cpu)
+{
+	return &costs[cpu];
 }
 
 struct event_state *machine_event_state(uint32_t event, uint32_t cpu)
@@ -179,6 +186,8 @@ int __wrap_bpf_map_lookup_elem(int fd, const void *key, void *value)
 
 		if (strcmp(d->name, "counters") == 0)
 			((struct bpf_counters *)value)[i] = counters[cpu];
+		else if (strcmp(d->name, "program_costs") == 0)
+			((struct program_costs *)value)[i] = costs[cpu];
 		else if (strcmp(d->name, "event_states") == 0)
 			((struct event_state *)value)[i] = event_states[number][cpu];
 		else

@@ -296,6 +296,30 @@ static void counters_are_read(void **state)
 	profile_free(p);
 }
 
+/* Takes those of the first process, and leaves out fields that nobody knows. */
+static void overhead_is_read(void **state)
+{
+	struct import_counts counts;
+	struct profile *p = read_counters(
+		"\"profilerOverhead\":[7,{\"pid\":1,\"samples\":{\"time\":[1]},\"statistics\":"
+		"{\"meanOverhead\":1.5,\"other\":[2],\"samplingCount\":3,\"maxOverhead\":\"x\"}},"
+		"{\"statistics\":{\"meanOverhead\":9}}],\"profilingLog\":{\"2\":8,\"1\":"
+		"{\"stopped_ms\":20.25,\"other\":1},\"3\":{\"stopped_ms\":4}},\"counters\":[]",
+		&counts);
+
+	(void)state;
+	assert_true(p->overhead.has_statistics);
+	assert_int_equal(p->overhead.statistics[OVERHEAD_MEAN], 1500000);
+	assert_int_equal(p->overhead.statistics[OVERHEAD_MAX], 0);
+	assert_int_equal(p->overhead.statistics[OVERHEAD_SAMPLINGS], 3000000);
+	assert_true(p->overhead.has_log);
+	assert_int_equal(p->overhead.log[MOMENT_STOPPED], 20250000);
+	profile_free(p);
+	p = read_counters("\"profilerOverhead\":{},\"profilingLog\":[],\"counters\":[]", &counts);
+	assert_false(p->overhead.has_statistics || p->overhead.has_log);
+	profile_free(p);
+}
+
 static void damaged_counters_are_refused(void **state)
 {
 	(void)state;
@@ -359,6 +383,7 @@ int main(void)
 		cmocka_unit_test(missing_columns_say_nothing),
 		cmocka_unit_test(views_are_folded_back),
 		cmocka_unit_test(counters_are_read),
+		cmocka_unit_test(overhead_is_read),
 		cmocka_unit_test(damaged_counters_are_refused),
 		cmocka_unit_test(fields_have_many_forms),
 	};

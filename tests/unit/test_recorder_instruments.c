@@ -359,6 +359,36 @@ static void unwinding_is_reported(void **state)
 	assert_int_equal(number(&report, "unwind_refused"), 0);
 }
 
+/* Ticks of CPU 0: the first 64 took 1 ms in all, and of 640 later ones 10 took 3 µs each. */
+static void programs_say_what_they_took(void **state)
+{
+	_cleanup_(report_release) struct report report = {0};
+	struct record_tally tally = {0};
+
+	(void)state;
+	begin();
+	machine_costs(0)->of[TIMED_TICK] = (struct program_cost){
+		.runs = TIMED_RUNS + 640,
+		.early_ns = 1000000,
+		.late_timed = 10,
+		.late_ns = 30000,
+		.max_ns = 90500,
+	};
+	machine_costs(1)->of[TIMED_TICK] =
+		(struct program_cost){.runs = 3, .early_ns = 80000, .max_ns = 70000};
+	machine_costs(1)->of[TIMED_EXIT] =
+		(struct program_cost){.runs = 2, .early_ns = 200000, .max_ns = 150000};
+	recording_end(&recording);
+	recorder_report(recording.recorder, &tally, &report);
+	assert_int_equal(number(&report, "bpf_ms"), 1000000 + 640 * 3000 + 80000 + 200000);
+	assert_true(find_stat(&report, NULL, NULL, "bpf_us_max")->real == 150);
+	assert_int_equal(find_stat(&report, "bpf_programs", "on_tick", "runs")->integer, 707);
+	assert_int_equal(find_stat(&report, "bpf_programs", "on_tick", "timed")->integer, 77);
+	assert_int_equal(find_stat(&report, "bpf_programs", "on_tick", "ms")->integer, 3000000);
+	assert_true(find_stat(&report, "bpf_programs", "on_tick", "us_max")->real == 90.5);
+	assert_true(find_stat(&report, "bpf_programs", "on_exit", "us_mean")->real == 100);
+}
+
 /* A kernel without modules has no event for them: the program is not loaded. */
 static void no_modules(void **state)
 {
@@ -383,6 +413,7 @@ int main(void)
 		CASE(faults_become_markers),
 		CASE(large_files_that_are_mapped_become_markers),
 		CASE(unwinding_is_reported),
+		CASE(programs_say_what_they_took),
 		CASE(no_modules),
 	};
 

@@ -271,6 +271,13 @@ int programs_read_counters(struct programs *p, struct bpf_counters *counters)
 	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.counters), &zero, counters);
 }
 
+int programs_read_costs(struct programs *p, struct program_costs *costs)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.program_costs), &zero, costs);
+}
+
 const struct bpf_object *programs_find_object(struct programs *p, const char *name)
 {
 	const struct bpf_object *found = NULL;

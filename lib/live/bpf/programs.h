@@ -156,5 +156,7 @@ typedef void ring_left_fn(void *ctx, uint32_t cpu, unsigned int count);
 void programs_drain_rest(struct programs *p, ring_left_fn *fn);
 /* Reads the counters of all possible CPUs; `counters` has room for them. */
 int programs_read_counters(struct programs *p, struct bpf_counters *counters);
+/* Likewise, what the programs' runs have taken. */
+int programs_read_costs(struct programs *p, struct program_costs *costs);
 
 #endif

@@ -14,6 +14,7 @@
  *	read_samples.c	a thread's samples
  *	read_markers.c	schemas, and a thread's markers
  *	read_counters.c	counters
+ *	read_overhead.c	what recording took
  *	views.c		merges views into their threads
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_READ_INTERNAL_H
@@ -94,6 +95,8 @@ int import_markers(struct import *r, struct span table, struct profile_thread *t
 		   struct error *err);
 /* read_counters.c: call it after the threads are read. */
 int import_counters(struct import *r, struct error *err);
+/* read_overhead.c: what it does not know is left out. */
+void import_overhead(struct import *r);
 /* views.c: returns the number of an event by its name; 0: too many events. */
 uint8_t import_event(struct import *r, const char *name);
 /* Adds the samples of an event to those of their thread. */

@@ -45,8 +45,7 @@ static int no_profile(struct error *err)
 
 static void add_other(struct layout *l, struct span key, struct span value)
 {
-	static const char *const known[] = {"pages", "profilerOverhead", "profilingLog",
-					    "profileGatheringLog", NULL};
+	static const char *const known[] = {"pages", "profileGatheringLog", NULL};
 
 	/* Neither [] nor null counts. */
 	l->other_count += value.end - value.start > strlen("null");
@@ -74,6 +73,10 @@ static int find_parts(struct layout *l, struct parts *parts, struct error *err)
 			l->threads = value;
 		else if (span_is(s, key, "counters"))
 			l->counters = value;
+		else if (span_is(s, key, "profilerOverhead"))
+			l->overhead = value;
+		else if (span_is(s, key, "profilingLog"))
+			l->log = value;
 		else
 			add_other(l, key, value);
 	}

@@ -30,7 +30,7 @@ struct layout {
 	struct json_cursor cursor; /* at the whole text; readers copy it to read a part */
 	int64_t version;
 	/* Values of members of the file and of meta; 0, 0: missing. */
-	struct span meta, threads, counters;
+	struct span meta, threads, counters, overhead, log;
 	struct span symbolicated, not_supported, extra, categories, os, schemas;
 	VEC(struct layout_lib) libs;
 	struct table stacks, frames, funcs, symbols, resources, sources;

@@ -112,6 +112,7 @@ static int read_parts(struct import *r, struct error *err)
 	if (ret)
 		return ret;
 	import_apply_cpus(r);
+	import_overhead(r);
 	return import_counters(r, err);
 }
 

@@ -157,6 +157,7 @@ void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct firefox_row *ro
 
 /* Writes "counters". */
 void firefox_write_counters(const struct firefox *f, struct jsonw *w);
+void firefox_write_overhead(const struct firefox *f, struct jsonw *w);
 
 /* Writes a column of equal values. */
 void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value);

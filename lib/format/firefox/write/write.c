@@ -18,6 +18,7 @@ static void write_profile(struct firefox *f, struct jsonw *w)
 	firefox_write_threads(f, w);
 	if (f->profile->counters.rows.count)
 		firefox_write_counters(f, w);
+	firefox_write_overhead(f, w);
 	jsonw_key(w, "shared");
 	firefox_write_shared(f, w);
 	jsonw_object_end(w);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "bpf/program_cost.bpf.h"
+
+static __always_inline struct program_cost *own_cost(__u32 program)
+{
+	__u32 zero = 0;
+	struct program_costs *costs = bpf_map_lookup_elem(&program_costs, &zero);
+
+	return costs && program < TIMED_PROGRAM_COUNT ? &costs->of[program] : NULL;
+}
+
+__noinline int begin_run(__u32 program)
+{
+	struct program_cost *cost = own_cost(program);
+
+	if (!cost)
+		return 0;
+	cost->start = 0;
+	if (cost->runs++ < cost->next)
+		return 0;
+	cost->start = bpf_ktime_get_ns();
+	return 1;
+}
+
+__noinline int end_run(__u32 program)
+{
+	struct program_cost *cost = own_cost(program);
+	__u64 end, clock, ns;
+
+	if (!cost || !cost->start)
+		return 0;
+	end = bpf_ktime_get_ns();
+	/* Reading the clock takes as much as a short run does: that is no part of the others. */
+	clock = bpf_ktime_get_ns() - end;
+	ns = end - cost->start;
+	ns = ns > clock ? ns - clock : 0;
+	if (ns > cost->max_ns)
+		cost->max_ns = ns;
+	if (!cost->min_ns || ns < cost->min_ns)
+		cost->min_ns = ns;
+	if (cost->runs <= TIMED_RUNS) {
+		cost->early_ns += ns;
+	} else {
+		cost->late_ns += ns;
+		cost->late_timed++;
+	}
+	/*
+	 * Programs may do two things in turn: a fixed distance would always time the same one. The
+	 * lowest bits of the time are as good as random.
+	 */
+	if (cost->runs >= TIMED_RUNS)
+		cost->next = cost->runs + TIMED_RUNS / 2 + (cost->start & (TIMED_RUNS - 1));
+	return 0;
+}

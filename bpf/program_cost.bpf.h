@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Times some runs of the programs. */
+#ifndef PROF_BPF_PROGRAM_COST_BPF_H
+#define PROF_BPF_PROGRAM_COST_BPF_H
+
+#include "bpf/config.h"
+#include "bpf/kernel.h"
+
+struct program_costs_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct program_costs);
+};
+
+extern struct program_costs_map program_costs SEC(".maps");
+
+/*
+ * The first thing that a program (enum timed_program) does, and the last one if the first returned
+ * true. Global functions: the verifier checks them once, apart from their callers.
+ */
+extern int begin_run(__u32 program);
+extern int end_run(__u32 program);
+
+/* All that a program does. */
+#define RUN_TIMED(program, work) \
+	do { \
+		int is_timed_ = begin_run(program); \
+\
+		work; \
+		if (is_timed_) \
+			end_run(program); \
+	} while (0)
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Fills the profile with what recording itself took, from the report of the recorder. */
+#ifndef PROF_CMD_TEXT_OWN_COST_H
+#define PROF_CMD_TEXT_OWN_COST_H
+
+#include "lib/live/recorder.h"
+#include "lib/profile/profile.h"
+
+/* Sets the profile's overhead. Its samples and losses must be complete. */
+void own_cost_fill(struct profile *p, const struct recorder_info *info,
+		   const struct report *report);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* The time that the recorder's own BPF programs take from the machine, estimated by timed runs. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/live/instrument.h"
+
+struct own_cost {
+	struct live *live;
+	struct program_costs *now; /* by position among the possible CPUs */
+	uint32_t cpus; /* 0: nothing was read */
+};
+
+struct cost_sum {
+	uint64_t runs, timed, ns, max_ns, min_ns;
+};
+
+static const char *const names[TIMED_PROGRAM_COUNT] = {
+	[TIMED_TICK] = "on_tick",
+	[TIMED_EVENT] = "on_event",
+	[TIMED_TRACEPOINT] = "on_tracepoint",
+	[TIMED_SWITCH] = "on_switch",
+	[TIMED_WAKING] = "on_waking",
+	[TIMED_FORK] = "on_fork",
+	[TIMED_EXEC] = "on_exec",
+	[TIMED_RENAME] = "on_rename",
+	[TIMED_EXIT] = "on_exit",
+	[TIMED_FREE] = "on_free",
+	[TIMED_GENERATE] = "on_generate",
+	[TIMED_DELIVER] = "on_deliver",
+	[TIMED_CALL_ENTER] = "on_call_enter",
+	[TIMED_CALL_EXIT] = "on_call_exit",
+	[TIMED_COUNT_TASKS] = "count_tasks",
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct own_cost *o = xcalloc(1, sizeof(*o));
+
+	(void)settings;
+	o->live = live;
+	return o;
+}
+
+static void destroy(void *state)
+{
+	struct own_cost *o = state;
+
+	free(o->now);
+	free(o);
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct own_cost *o = state;
+	uint32_t cpus = (uint32_t)o->live->counters->possible.count;
+
+	(void)time;
+	if (!o->now)
+		o->now = xcalloc(cpus, sizeof(*o->now));
+	if (programs_read_costs(o->live->programs, o->now) == 0)
+		o->cpus = cpus;
+}
+
+/* Takes in the longest and the shortest run of a part. */
+static void widen(struct cost_sum *sum, uint64_t max_ns, uint64_t min_ns)
+{
+	if (max_ns > sum->max_ns)
+		sum->max_ns = max_ns;
+	if (min_ns && (!sum->min_ns || min_ns < sum->min_ns))
+		sum->min_ns = min_ns;
+}
+
+/* Adds a CPU's runs: later ones that were not timed took as long as the timed ones on average. */
+static void add(struct cost_sum *sum, const struct program_cost *cost)
+{
+	uint64_t early = cost->runs < TIMED_RUNS ? cost->runs : TIMED_RUNS;
+	uint64_t late = cost->runs - early;
+
+	sum->runs += cost->runs;
+	sum->timed += early + cost->late_timed;
+	sum->ns += cost->early_ns;
+	if (cost->late_timed)
+		sum->ns +=
+			(uint64_t)((double)cost->late_ns * (double)late / (double)cost->late_timed);
+	widen(sum, cost->max_ns, cost->min_ns);
+}
+
+static struct cost_sum sum_program(const struct own_cost *o, uint32_t program)
+{
+	struct cost_sum sum = {0};
+
+	for (uint32_t i = 0; i < o->cpus; i++)
+		add(&sum, &o->now[i].of[program]);
+	return sum;
+}
+
+static void report_program(struct report *r, const char *name, const struct cost_sum *sum)
+{
+	report_enter(r, "bpf_programs", name);
+	report_integer(r, NULL, "runs", sum->runs);
+	report_integer(r, NULL, "timed", sum->timed);
+	report_ms(r, NULL, "ms", sum->ns);
+	report_real(r, NULL, "us_mean", (double)sum->ns / (double)sum->runs / 1e3);
+	report_real(r, NULL, "us_max", (double)sum->max_ns / 1e3);
+	report_real(r, NULL, "us_min", (double)sum->min_ns / 1e3);
+	report_enter(r, NULL, NULL);
+}
+
+static void report_panel(struct report *r, const struct cost_sum *all)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "%.3f ms in %llu runs, %.1f µs at most", (double)all->ns / 1e6,
+		 (unsigned long long)all->runs, (double)all->max_ns / 1e3);
+	report_extra_text(r, "Event", "Settings", "BPF programs", text);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct own_cost *o = state;
+	struct cost_sum all = {0};
+
+	(void)tally;
+	for (uint32_t i = 0; i < TIMED_PROGRAM_COUNT; i++) {
+		struct cost_sum sum = sum_program(o, i);
+
+		all.runs += sum.runs;
+		all.ns += sum.ns;
+		widen(&all, sum.max_ns, sum.min_ns);
+	}
+	report_ms(r, "recorder_cpu_ms", "bpf_ms", all.ns);
+	report_real(r, NULL, "bpf_us_max", (double)all.max_ns / 1e3);
+	report_object(r, NULL, "bpf_programs");
+	for (uint32_t i = 0; i < TIMED_PROGRAM_COUNT; i++) {
+		struct cost_sum sum = sum_program(o, i);
+
+		if (sum.runs)
+			report_program(r, names[i], &sum);
+	}
+	if (all.runs)
+		report_panel(r, &all);
+}
+
+const struct instrument instrument_own_cost = {
+	.name = "own cost",
+	.create = create,
+	.destroy = destroy,
+	.count = count,
+	.report = report,
+};

@@ -204,6 +204,16 @@ struct bpf_counters {
 	__u64 written_bytes; /* into the ring, without the kernel's 8-byte headers */
 };
 
+/* Processes that are not recorded; the least recently running ones make room for others. */
+#define NEIGHBOURS_MAX 256
+
+/* Ticks of one of them, since user space took the row before. */
+struct neighbour {
+	__u64 ticks, first, last; /* ns */
+	__u64 is_recorder;
+	char name[16]; /* "": it must not be known */
+};
+
 /* Programs that run again and again while recording. */
 enum timed_program {
 	TIMED_TICK,

@@ -4,6 +4,7 @@
 #include "bpf/event_state.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
+#include "bpf/neighbours.bpf.h"
 #include "bpf/program_cost.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/runtime.bpf.h"
@@ -33,6 +34,7 @@ __u64 last_position SHARED_VARIABLE = MANAGED_POSITION_FIRST;
 struct rings rings SEC(".maps");
 struct counters counters SEC(".maps");
 struct program_costs_map program_costs SEC(".maps");
+struct neighbours_map neighbours SEC(".maps");
 struct tracked tracked SEC(".maps");
 struct wanted wanted SEC(".maps");
 struct pending_exec pending_exec SEC(".maps");

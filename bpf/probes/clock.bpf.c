@@ -4,6 +4,7 @@
 #include "bpf/emit.bpf.h"
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
+#include "bpf/neighbours.bpf.h"
 #include "bpf/program_cost.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
@@ -48,6 +49,7 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	task_pids(task, ids, &sample.rec.pid, &sample.rec.tid);
 	if (match_flags(task, ids, &sample.rec, task->comm)) {
 		__sync_fetch_and_add(&count->other_ticks, 1);
+		count_neighbour();
 		return;
 	}
 	if (!ring) {
@@ -88,6 +90,7 @@ static __always_inline void tick(struct bpf_perf_event_data *ctx)
 	process = find_current(task);
 	if (!process) {
 		__sync_fetch_and_add(&count->other_ticks, 1);
+		count_neighbour();
 		return;
 	}
 	s = bpf_map_lookup_elem(&scratches, &zero);

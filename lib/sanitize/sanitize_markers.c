@@ -82,6 +82,10 @@ static const struct {
 	{"Lock", "taken", VALUE_WORDS},
 	{"markers left out", "count", VALUE_NUMBER},
 	{"cut", NULL, VALUE_UNKNOWN},
+	/* Processes that are not recorded. */
+	{"neighbour", "process", VALUE_TASK},
+	{"neighbour", "cpu", VALUE_NUMBER},
+	{"neighbour", "share", VALUE_NUMBER},
 	/* System calls. */
 	{"Long task", "call", VALUE_WORDS},
 	{"syscall", "fd", VALUE_NUMBER},

@@ -276,12 +276,14 @@ void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, mar
 	const char *text = rec_marker_text(rec);
 	string_id name = take_text(strings, &text, rec->name_size);
 	bool is_told = rec->rec.flags & MARKER_TOLD;
-	thread_id thread = is_told ? find_told(f->tasks, &rec->rec) : NO_THREAD;
+	bool is_of_machine = !rec->rec.pid;
+	thread_id thread = is_told && !is_of_machine ? find_told(f->tasks, &rec->rec) : NO_THREAD;
 	struct marker marker;
 
 	if (is_told && rec->rec.time < f->profile->meta.start_ns)
 		return;
-	if (!schema || schema->id == NO_SCHEMA || (is_told && thread == NO_THREAD)) {
+	if (!schema || schema->id == NO_SCHEMA ||
+	    (is_told && !is_of_machine && thread == NO_THREAD)) {
 		f->profile->stats.lost_markers++;
 		return;
 	}
@@ -298,12 +300,12 @@ void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, mar
 	}
 	marker.is_told = is_told;
 	marker.is_frame = is_told && rec->rec.flags & MARKER_FRAME;
-	if (is_told)
-		add_marker(f, thread, &marker);
-	else if (rec->rec.pid)
-		add_marker(f, tasks_sampled(f->tasks, &rec->rec, 0), &marker);
-	else
+	if (is_of_machine)
 		add_to_machine(f, &marker, rec->rec.flags & MARKER_ROW);
+	else if (is_told)
+		add_marker(f, thread, &marker);
+	else
+		add_marker(f, tasks_sampled(f->tasks, &rec->rec, 0), &marker);
 	take_values(f, rec, &marker, fn, ctx);
 }
 

@@ -163,10 +163,13 @@ static void idle_time_is_that_of_the_cpus_in_question(void **state)
 
 	(void)state;
 	assert_int_equal(idle_time_parse(text, &only, 10), 7180);
+	assert_int_equal(steal_time_parse(text, &only, 10), 210);
 	assert_int_equal(cpu_list_parse("1-2,11", &only), 0);
 	assert_int_equal(idle_time_parse(text, &only, 10), 6130);
+	assert_int_equal(steal_time_parse(text, &only, 10), 140);
 	assert_int_equal(idle_time_parse("", &only, 10), 0);
 	assert_int_equal(idle_time_parse("cpu0 1 2 3 100 5", &only, 10), 0);
+	assert_int_equal(steal_time_parse("cpu2 1 2 3 100 5 0 6", &only, 10), 0);
 	cpu_list_release(&only);
 	assert_true(idle_time_read(&only) > 0);
 }

@@ -278,6 +278,21 @@ int programs_read_costs(struct programs *p, struct program_costs *costs)
 	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.program_costs), &zero, costs);
 }
 
+void programs_take_neighbours(struct programs *p, neighbour_fn *fn, void *ctx)
+{
+	int fd = bpf_map__fd(p->skeleton->maps.neighbours);
+	uint32_t keys[NEIGHBOURS_MAX], count = 0;
+	struct neighbour row;
+
+	while (count < NEIGHBOURS_MAX &&
+	       bpf_map_get_next_key(fd, count ? &keys[count - 1] : NULL, &keys[count]) == 0)
+		count++;
+	for (uint32_t i = 0; i < count; i++) {
+		if (bpf_map_lookup_and_delete_elem(fd, &keys[i], &row) == 0)
+			fn(ctx, &row);
+	}
+}
+
 const struct bpf_object *programs_find_object(struct programs *p, const char *name)
 {
 	const struct bpf_object *found = NULL;

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes that are not recorded but take the CPUs from those that are: the clock's probe counts
+ * its ticks in them. The heaviest names become markers over the times in which they ran.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/live/bpf/idle_time.h"
+#include "lib/live/instrument.h"
+#include "lib/live/instruments/marker_probe.h"
+#include "lib/record/marker_record.h"
+
+/* Time between two readings of the kernel's rows, and the longest pause within an interval. */
+#define READ_NS 500000000ull
+#define SHOWN_MAX 5
+#define NAMES_MAX 1024
+#define INTERVALS_MAX 1000 /* of one name; then the last one goes on */
+/* Neighbours that used less than this part of a CPU get no markers. */
+#define SHARE 100
+/* The summary tells of neighbours from this share of the CPUs on, in percent. */
+#define TOLD_FROM 10
+
+struct interval {
+	uint64_t start, end, ticks;
+};
+
+struct named {
+	char name[16]; /* "": processes whose names are not for the user */
+	uint64_t ticks;
+	VEC(struct interval) intervals;
+};
+
+struct neighbours {
+	struct live *live;
+	uint32_t schema;
+	bool hides_names; /* users do not see processes of others */
+	bool is_over, is_told;
+	VEC(struct named) names;
+	uint64_t ticks, next_ns;
+	uint64_t steal_ns; /* until the end, the reading at the start */
+	uint64_t start_ns, end_ns;
+};
+
+/* Is /proc mounted so that users see only their own processes? */
+static bool hides_processes(void)
+{
+	_cleanup_free_ char *text = text_read_file("/proc/mounts", 1 << 20, NULL);
+	const char *line = text ? strstr(text, " /proc proc ") : NULL;
+	const char *end = line ? strchrnul(line, '\n') : NULL;
+	const char *option = line ? strstr(line, "hidepid=") : NULL;
+
+	return option && option < end && !text_starts_with(option, "hidepid=0") &&
+	       !text_starts_with(option, "hidepid=off");
+}
+
+static void *create(struct live *live, const void *settings)
+{
+	struct neighbours *n = xcalloc(1, sizeof(*n));
+
+	(void)settings;
+	n->live = live;
+	n->schema = instrument_new_schema(live);
+	n->hides_names = hides_processes();
+	return n;
+}
+
+static void destroy(void *state)
+{
+	struct neighbours *n = state;
+
+	vec_for_each(&n->names, struct named *, row)
+		vec_release(&row->intervals);
+	vec_release(&n->names);
+	free(n);
+}
+
+/* Those that have no room of their own count as processes without a name. */
+static struct named *find_name(struct neighbours *n, const char *name)
+{
+	struct named row = {0};
+
+	vec_for_each(&n->names, struct named *, known) {
+		if (strcmp(known->name, name) == 0)
+			return known;
+	}
+	if (n->names.count >= NAMES_MAX && *name)
+		return find_name(n, "");
+	snprintf(row.name, sizeof(row.name), "%s", name);
+	vec_push(&n->names, row);
+	return &vec_last(&n->names);
+}
+
+static void add_ticks(struct named *named, const struct interval *from)
+{
+	struct interval *last = named->intervals.count ? &vec_last(&named->intervals) : NULL;
+
+	named->ticks += from->ticks;
+	if (!last ||
+	    (from->start > last->end + READ_NS && named->intervals.count < INTERVALS_MAX)) {
+		vec_push(&named->intervals, *from);
+		return;
+	}
+	if (from->start < last->start)
+		last->start = from->start;
+	if (from->end > last->end)
+		last->end = from->end;
+	last->ticks += from->ticks;
+}
+
+static void on_row(void *ctx, const struct neighbour *row)
+{
+	struct neighbours *n = ctx;
+	uint64_t interval = n->live->interval_ns;
+	char name[sizeof(row->name)] = "";
+	struct interval ran = {
+		.start = row->first > n->start_ns + interval ? row->first - interval : n->start_ns,
+		.end = row->last,
+		.ticks = row->ticks,
+	};
+
+	if (row->is_recorder || ran.end < ran.start)
+		return;
+	n->ticks += row->ticks;
+	if (!n->hides_names)
+		memcpy(name, row->name, sizeof(name) - 1);
+	add_ticks(find_name(n, name), &ran);
+}
+
+static const struct schema_record schema = {
+	.name = "neighbour",
+	.label = "{marker.data.process}: {marker.data.share} of a CPU",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW,
+	.fields = {{REC_FIELD_STRING, "process", "Process, not recorded"},
+		   {REC_FIELD_DURATION, "cpu", "CPU time"},
+		   {REC_FIELD_PERCENTAGE, "share", "Share of a CPU"}},
+};
+
+static const char *shown_name(const struct named *named)
+{
+	return *named->name ? named->name : "(other processes)";
+}
+
+static void send_interval(const struct neighbours *n, const struct named *named,
+			  const struct interval *interval)
+{
+	uint64_t cpu_ns = interval->ticks * n->live->interval_ns;
+	uint64_t ns = interval->end - interval->start;
+	const struct marker_record marker = {
+		.schema = n->schema,
+		.flags = MARKER_TOLD, /* it is told late */
+		.start = interval->start,
+		.end = interval->end,
+		.value_count = 3,
+		.values = {{.type = REC_FIELD_STRING, .text = marker_text(shown_name(named))},
+			   {.type = REC_FIELD_DURATION, .number = cpu_ns},
+			   {.type = REC_FIELD_PERCENTAGE,
+			    .number = ns ? (uint64_t)((double)cpu_ns * 1e6 / (double)ns) : 0}},
+	};
+	_cleanup_free_ struct rec_marker *rec = marker_record_new(&marker);
+
+	n->live->sink(n->live->ctx, &rec->rec);
+}
+
+static int by_ticks(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+
+	if (x->ticks != y->ticks)
+		return x->ticks < y->ticks ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* Sorts the names, so that the heaviest come first in the summary as well. */
+static void tell(struct neighbours *n)
+{
+	if (!n->names.count)
+		return;
+	marker_probe_announce(n->live, &schema, n->schema, n->start_ns);
+	qsort(n->names.items, n->names.count, sizeof(*n->names.items), by_ticks);
+	for (size_t i = 0; i < n->names.count && i < SHOWN_MAX; i++) {
+		const struct named *named = &n->names.items[i];
+
+		if (named->ticks * n->live->interval_ns < (n->end_ns - n->start_ns) / SHARE)
+			break;
+		vec_for_each(&named->intervals, const struct interval *, interval)
+			send_interval(n, named, interval);
+	}
+}
+
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct neighbours *n = state;
+	uint64_t steal_ns = steal_time_read(n->live->only);
+
+	(void)err;
+	if (enable) {
+		n->start_ns = clock_monotonic_ns();
+		n->steal_ns = steal_ns;
+	} else if (!n->is_over) {
+		n->is_over = true;
+		n->end_ns = clock_monotonic_ns();
+		n->steal_ns = steal_ns > n->steal_ns ? steal_ns - n->steal_ns : 0;
+	}
+	return 0;
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct neighbours *n = state;
+
+	if (!n->start_ns || n->is_told || (!n->is_over && time < n->next_ns))
+		return;
+	n->next_ns = time + READ_NS;
+	programs_take_neighbours(n->live->programs, on_row, n);
+	if (n->is_over) {
+		n->is_told = true;
+		tell(n);
+	}
+}
+
+static double percent(uint64_t ns, uint64_t of_ns)
+{
+	return of_ns ? 100 * (double)ns / (double)of_ns : 0;
+}
+
+static void report_summary(const struct neighbours *n, uint64_t all_ns, struct report *r)
+{
+	uint64_t interval = n->live->interval_ns, length = n->end_ns - n->start_ns;
+	_cleanup_(strbuf_release) struct strbuf names = {0};
+
+	if (percent(n->steal_ns, all_ns) >= TOLD_FROM)
+		report_line(r, "the hypervisor took %.0f %% of the CPUs",
+			    percent(n->steal_ns, all_ns));
+	if (percent(n->ticks * interval, all_ns) < TOLD_FROM)
+		return;
+	for (size_t i = 0; i < n->names.count && i < SHOWN_MAX; i++) {
+		double share = percent(n->names.items[i].ticks * interval, length);
+
+		if (share >= 1)
+			strbuf_addf(&names, "%s%s %.0f %% of a CPU", i ? ", " : "",
+				    shown_name(&n->names.items[i]), share);
+	}
+	report_line(r, "processes that were not recorded used %.0f %% of the CPUs: %s",
+		    percent(n->ticks * interval, all_ns), strbuf_text(&names));
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct neighbours *n = state;
+	const struct cpu_list *possible = &n->live->counters->possible;
+	uint32_t cpus = (uint32_t)(n->live->only->count ? n->live->only->count : possible->count);
+
+	(void)tally;
+	report_ms(r, "skipped_ticks", "outside_cpu_ms", n->ticks * n->live->interval_ns);
+	report_ms(r, NULL, "steal_ms", n->is_over ? n->steal_ns : 0);
+	if (n->is_told)
+		report_summary(n, cpus * (n->end_ns - n->start_ns), r);
+}
+
+const struct instrument instrument_neighbours = {
+	.name = "neighbours",
+	.create = create,
+	.destroy = destroy,
+	.enable = enable,
+	.count = count,
+	.report = report,
+};

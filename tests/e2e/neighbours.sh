@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What runs beside the recorded command: markers by name, CPU time, the line in the summary.
+. "$(dirname "$0")/lib.sh"
+
+# Works 60 % of the time, by its own clock, under a name of its own.
+cat >next-door.py <<'CODE'
+import sys, time
+open("/proc/self/comm", "w").write(sys.argv[1])
+while True:
+    begin = time.monotonic()
+    while time.monotonic() < begin + 0.03:
+        pass
+    time.sleep(0.02)
+CODE
+
+# Tells what the process has used, and waits until it has used so much more, in ticks of 10 ms.
+cat >watch.py <<'CODE'
+import sys, time
+def used():
+    fields = open(f"/proc/{sys.argv[1]}/stat").read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+before = used()
+while used() < before + int(sys.argv[2]):
+    time.sleep(0.05)
+print(used() - before, flush=True)
+CODE
+
+# It comes first on its CPU, whatever else the machine does.
+cpu=$(taskset -pc $$ | sed 's/.*: *//; s/[-,].*//')
+taskset -c "$cpu" nice -n -15 python3 next-door.py "next-door$$" &
+neighbour=$!
+wait_until has_used "$neighbour" 5
+run "$PROF" record --cpu "$cpu" -o beside.json.gz --stats beside.stats -- python3 watch.py "$neighbour" 150
+is "a command is recorded beside another program" "$status" 0
+printf '%s\n' "$out" >used
+like "the summary tells of a tenth or more" "$err" 'not recorded used [0-9]+ % of the CPUs: '
+# Both are the kernel's accounts: by ticks here, there by switches.
+judge "the neighbour has intervals with its CPU time" beside.json.gz "next-door$$" <<'CODE'
+import json, sys
+name, strings = sys.argv[2], p["shared"]["stringArray"]
+rows = [data for thread in p["threads"] for data in thread["markers"]["data"]
+        if data and data["type"] == "neighbour"]
+mine = [row for row in rows if strings[row["process"]] == name[:15]]
+used = int(open("used").read()) * 10
+expect(len({row["process"] for row in rows}) <= 5, rows)
+expect(0.6 * used < sum(row["cpu"] for row in mine) < 1.5 * used, (used, rows))
+expect(all(0 < row["share"] for row in mine), mine)
+stats = json.load(open("beside.stats"))
+expect(stats["outside_cpu_ms"] >= sum(row["cpu"] for row in rows) - 0.1, stats)
+expect(stats["steal_ms"] >= 0, stats)
+CODE
+run "$PROF" report --markers beside.json.gz
+like "prof report lists it" "$out" "neighbour .*next-door$$"
+run "$PROF" convert --sanitize beside.json.gz -o clean.json.gz
+is "the profile can be sanitized" "$status" 0
+judge "with its CPU time" clean.json.gz <<'CODE'
+expect(any(data and data["type"] == "neighbour" and data["cpu"] > 0 for thread in p["threads"]
+           for data in thread["markers"]["data"]), "no neighbour")
+CODE
+
+run "$PROF" record --cpu "$cpu" --raw beside.raw -- python3 watch.py "$neighbour" 20
+run "$PROF" convert beside.raw -o later.json.gz
+judge "a capture carries it" later.json.gz <<'CODE'
+expect(any(data and data["type"] == "neighbour" for thread in p["threads"]
+           for data in thread["markers"]["data"]), "no neighbour")
+expect(p["profilerOverhead"][0]["statistics"]["samplingCount"] > 0, p["profilerOverhead"])
+CODE
+
+kill "$neighbour"
+wait "$neighbour" 2>/dev/null
+done_testing

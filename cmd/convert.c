@@ -320,7 +320,9 @@ static int write_narrowed(const struct convert *c, struct error *err)
 	if (!ret && c->base_path)
 		ret = narrow_files(c, &c->base, 1, &base, err);
 	options.base = base;
-	if (!ret && !profile_sample_count(all))
+	/* A timeline also shows what has no samples, unless it is the filter that left none. */
+	if (!ret && !profile_sample_count(all) &&
+	    (c->is_filtered || !c->output.format->is_timeline))
 		ret = error_text(err, -ENODATA, "no sample that counts");
 	if (!ret && (c->sanitize.is_asked || c->sanitize.checks))
 		ret = sanitizing_run(&all, &c->sanitize, name, err);

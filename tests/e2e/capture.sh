@@ -92,7 +92,7 @@ like "recover: to where it would have been" "$err" 'wrote .*/killed.json.gz'
 is "recover: the spool is gone" "$(spools)" ""
 ok "recover: with what had been there" sampled killed.json.gz "$had"
 judge "recover: with names" killed.json.gz <<'CODE'
-expect(within("spinning") > 50, within("spinning"))
+expect(within("spinning") > 5, within("spinning"))
 CODE
 run "$PROF" recover
 is "recover: nothing is left" "$status$err" '0prof: nothing was left by a recording'

@@ -259,7 +259,7 @@ static void requests_to_disks_become_markers(void **state)
 	fake_clock_pass(SECOND_NS);
 	recording_rounds(&recording, 3);
 	assert_int_equal(found.count, 1);
-	/* Nobody knows the device: it has a number. */
+	/* An unknown device is told by its number. */
 	assert_string_equal(found.text, "259:7writedone");
 	assert_int_equal(found.last.start, 5);
 	assert_int_equal(found.last.rec.tid, FIRST_PID + 1);

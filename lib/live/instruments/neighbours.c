@@ -81,7 +81,7 @@ static void destroy(void *state)
 	free(n);
 }
 
-/* Those that have no room of their own count as processes without a name. */
+/* Counts processes that have no room of their own as ones without a name. */
 static struct named *find_name(struct neighbours *n, const char *name)
 {
 	struct named row = {0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Tells of large files that recorded programs map, when the kernel looks for room for them. */
 #include "bpf/emit.bpf.h"
-#include "bpf/filter.bpf.h"
+#include "bpf/filter_match.bpf.h"
 #include "bpf/live_record.h"
 #include "bpf/program_arguments.bpf.h"
 #include "bpf/ring.bpf.h"
@@ -81,6 +81,8 @@ static __always_inline void send_mapped(struct task_struct *task, struct file *f
 		return;
 	rec_init(&mapped->rec, REC_MAPPED, sizeof(*mapped), bpf_ktime_get_ns());
 	task_pids(task, ids, &mapped->rec.pid, &mapped->rec.tid);
+	if (match_flags(task, ids, &mapped->rec, task->comm))
+		return;
 	mapped->kilobytes = bytes >> 10;
 	names = read_exec_names((__u64)BPF_CORE_READ(file, f_path.mnt),
 				(__u64)BPF_CORE_READ(file, f_path.dentry));

@@ -147,6 +147,9 @@ expect(all(file.startswith("/") and size >= 1 << 20 for file, size in found), fo
 expect(not any(file.endswith(("/small", ".so.6", "/python3")) for file, _ in found), found)
 CODE
 
+refuses "a program that no filter passes maps large files unseen" 125 'filters' \
+	"$PROF" record -a --uid 4000000000 -o nothing.json.gz -- /usr/bin/python3 mapping.py
+
 memory_group prof-oom-$$
 ok "there is a group with a limit" limit_memory 33554432
 cat >hungry.sh <<CODE

@@ -46,6 +46,7 @@ struct live {
 	struct programs *programs; /* available from attach() on */
 	struct tracker *tracker; /* available from announce() on */
 	uint64_t interval_ns; /* of the clock, which sets it in configure(), before all others */
+	uint64_t begin_ns; /* time of the first records, available from announce() on */
 	uint64_t count_ns; /* interval of count(), set in configure(); 0: any */
 	uint32_t schema_count; /* number of marker schemas; see instrument_new_schema() */
 	record_sink_fn *sink; /* leads into the stream */
@@ -96,7 +97,7 @@ struct instrument {
 	/* Opens everything on that CPU, or nothing. The CPU may have been there before. */
 	int (*open_cpu)(void *state, const struct live_cpu *cpu, struct error *err);
 	void (*close_cpu)(void *state, const struct live_cpu *cpu);
-	void (*announce)(void *state, uint64_t time);
+	void (*announce)(void *state);
 	/* Disables everything it can, even after a failure. */
 	int (*enable)(void *state, bool enable, struct error *err);
 	void (*take)(void *state, const struct rec *rec);

@@ -80,10 +80,11 @@ void instrument_set_close_cpu(struct instrument_set *s, const struct live_cpu *c
 
 void instrument_set_announce(struct instrument_set *s, uint64_t time)
 {
+	s->live.begin_ns = time;
 	for_each_instrument(s, i)
 	{
 		if (instruments[i]->announce)
-			instruments[i]->announce(s->states[i], time);
+			instruments[i]->announce(s->states[i]);
 	}
 }
 

@@ -24,6 +24,7 @@ int instrument_set_attach(struct instrument_set *s, struct error *err);
 int instrument_set_open_cpu(struct instrument_set *s, const struct live_cpu *cpu,
 			    struct error *err);
 void instrument_set_close_cpu(struct instrument_set *s, const struct live_cpu *cpu);
+/* Begins the recording at that time. */
 void instrument_set_announce(struct instrument_set *s, uint64_t time);
 /* Enables or disables all. Returns the first failure, but goes on. */
 int instrument_set_enable(struct instrument_set *s, bool enable, struct error *err);

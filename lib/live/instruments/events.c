@@ -170,7 +170,7 @@ static int enable(void *state, bool enable, struct error *err)
 }
 
 /* Sends a record with the name of each event. */
-static void announce(void *state, uint64_t time)
+static void announce(void *state)
 {
 	const struct event_set *set = state;
 
@@ -182,13 +182,14 @@ static void announce(void *state, uint64_t time)
 
 		if (set->list.rows[i].is_marker)
 			continue;
-		record_init(&rec->rec, REC_EVENT_NAME, rec_event_name_size(size), time, 0, 0);
+		record_init(&rec->rec, REC_EVENT_NAME, rec_event_name_size(size),
+			    set->live->begin_ns, 0, 0);
 		rec->event = i;
 		rec->name_size = (uint32_t)size;
 		memcpy(rec->name, name, size);
 		set->live->sink(set->live->ctx, &rec->rec);
 	}
-	tracepoint_markers_announce(set->markers, time);
+	tracepoint_markers_announce(set->markers);
 }
 
 static void count_event(struct event_set *set, uint32_t event, uint64_t time)

@@ -133,11 +133,11 @@ static void close_cpu(void *state, const struct live_cpu *cpu)
 	event_fds_close(&s->fds, cpu->id);
 }
 
-static void announce(void *state, uint64_t time)
+static void announce(void *state)
 {
 	const struct faults *s = state;
 
-	marker_probe_announce(s->live, &schema, s->schema, time);
+	marker_probe_announce(s->live, &schema, s->schema);
 }
 
 static int enable(void *state, bool enable, struct error *err)

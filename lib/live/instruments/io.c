@@ -122,11 +122,11 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	return 0;
 }
 
-static void announce(void *state, uint64_t time)
+static void announce(void *state)
 {
 	const struct io *s = state;
 
-	marker_probe_announce(s->live, &schema, s->schema, time);
+	marker_probe_announce(s->live, &schema, s->schema);
 }
 
 static int enable(void *state, bool enable, struct error *err)

@@ -112,11 +112,11 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	return 0;
 }
 
-static void announce(void *state, uint64_t time)
+static void announce(void *state)
 {
 	const struct jank *j = state;
 
-	marker_probe_announce(j->live, &schema, j->schema, time);
+	marker_probe_announce(j->live, &schema, j->schema);
 }
 
 static void tell(struct jank *j, const struct rec_task *task, uint64_t end)

@@ -12,7 +12,6 @@
 struct mapped_files {
 	struct live *live;
 	uint32_t schema;
-	uint64_t begin; /* a schema has to come before the markers of all CPUs */
 	bool is_announced; /* in profiles that need it, and in no others */
 };
 
@@ -44,13 +43,6 @@ static void *create(struct live *live, const void *settings)
 	return s;
 }
 
-static void note_begin(void *state, uint64_t time)
-{
-	struct mapped_files *s = state;
-
-	s->begin = time;
-}
-
 static void take(void *state, const struct rec *rec)
 {
 	const struct rec_mapped *mapped = (const struct rec_mapped *)rec;
@@ -67,7 +59,7 @@ static void take(void *state, const struct rec *rec)
 	};
 
 	if (!s->is_announced)
-		marker_probe_announce(s->live, &schema, s->schema, s->begin);
+		marker_probe_announce(s->live, &schema, s->schema);
 	s->is_announced = true;
 	path_names_join(&path, mapped->names, mapped->names_size, rec->flags & PATH_NAMES_CUT);
 	marker.values[FIELD_FILE].type = REC_FIELD_STRING;
@@ -83,6 +75,5 @@ const struct instrument instrument_mapped_files = {
 	.takes = INSTRUMENT_TAKES(REC_MAPPED),
 	.create = create,
 	.destroy = free,
-	.announce = note_begin,
 	.take = take,
 };

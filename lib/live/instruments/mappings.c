@@ -25,11 +25,11 @@ static void *create(struct live *live, const void *settings)
 	return m;
 }
 
-static void announce(void *state, uint64_t time)
+static void announce(void *state)
 {
 	const struct mappings *m = state;
 
-	tracker_send_kernel(m->live->tracker, time);
+	tracker_send_kernel(m->live->tracker, m->live->begin_ns);
 }
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)

@@ -7,10 +7,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/record/record.h"
 
-void marker_probe_announce(const struct live *live, const struct schema_record *schema, uint32_t id,
-			   uint64_t time)
+void marker_probe_announce(const struct live *live, const struct schema_record *schema, uint32_t id)
 {
-	_cleanup_free_ struct rec_schema *rec = schema_record_new(schema, id, time);
+	_cleanup_free_ struct rec_schema *rec = schema_record_new(schema, id, live->begin_ns);
 
 	live->sink(live->ctx, &rec->rec);
 }

@@ -8,9 +8,10 @@
 #include "lib/live/instrument.h"
 #include "lib/record/schema_record.h"
 
-/* Sends the schema; markers refer to it by `id`. */
-void marker_probe_announce(const struct live *live, const struct schema_record *schema, uint32_t id,
-			   uint64_t time);
+/* Sends the schema, whose markers refer to it by `id`: dated at the begin, also if it is sent late.
+ */
+void marker_probe_announce(const struct live *live, const struct schema_record *schema,
+			   uint32_t id);
 /* Sends a REC_LOST if the probe has lost more markers than `*before`, and updates that. */
 void marker_probe_count(const struct live *live, uint64_t lost, uint64_t *before, uint64_t time);
 /* Reports `sent` markers as key `sent_key` of the object `name`, which are borrowed. */

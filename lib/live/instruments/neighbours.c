@@ -182,7 +182,7 @@ static void tell(struct neighbours *n)
 {
 	if (!n->names.count)
 		return;
-	marker_probe_announce(n->live, &schema, n->schema, n->start_ns);
+	marker_probe_announce(n->live, &schema, n->schema);
 	qsort(n->names.items, n->names.count, sizeof(*n->names.items), by_ticks);
 	for (size_t i = 0; i < n->names.count && i < SHOWN_MAX; i++) {
 		const struct named *named = &n->names.items[i];

@@ -90,11 +90,11 @@ static const struct schema_record schema = {
 		   {REC_FIELD_STACK, "stack", "Interrupted"}},
 };
 
-static void announce(void *state, uint64_t time)
+static void announce(void *state)
 {
 	const struct signals *s = state;
 
-	marker_probe_announce(s->live, &schema, s->schema, time);
+	marker_probe_announce(s->live, &schema, s->schema);
 }
 
 static int enable(void *state, bool enable, struct error *err)

@@ -26,7 +26,6 @@ struct spans_settings {
 struct spans {
 	struct live *live;
 	bool are_frames;
-	uint64_t begin; /* a schema has to come before its markers, which are told late */
 	uint32_t plain, details; /* schemas without fields, and with one for all */
 	bool has_plain, has_details; /* they were sent */
 	VEC(char *) keys; /* of the other schemas: each is terminated */
@@ -76,7 +75,7 @@ static void send_schema(struct spans *s, const struct span *span, const char *ke
 		schema.fields[i].type = REC_FIELD_STRING;
 		schema.fields[i].key = schema.fields[i].label = texts[i];
 	}
-	marker_probe_announce(s->live, &schema, id, s->begin);
+	marker_probe_announce(s->live, &schema, id);
 	for (size_t i = 0; i < span->attribute_count; i++)
 		free(texts[i]);
 }
@@ -106,7 +105,7 @@ static uint32_t send_plain(struct spans *s)
 	};
 
 	if (!s->has_plain)
-		marker_probe_announce(s->live, &plain, s->plain, s->begin);
+		marker_probe_announce(s->live, &plain, s->plain);
 	s->has_plain = true;
 	return s->plain;
 }
@@ -121,7 +120,7 @@ static uint32_t send_details(struct spans *s)
 	};
 
 	if (!s->has_details)
-		marker_probe_announce(s->live, &details, s->details, s->begin);
+		marker_probe_announce(s->live, &details, s->details);
 	s->has_details = true;
 	return s->details;
 }
@@ -194,11 +193,10 @@ static void on_span(void *ctx, const struct span *span)
 	s->live->sink(s->live->ctx, &rec->rec);
 }
 
-static void announce(void *state, uint64_t time)
+static void announce(void *state)
 {
 	struct spans *s = state;
 
-	s->begin = time;
 	span_files_on_span(tracker_span_files(s->live->tracker), on_span, s);
 }
 

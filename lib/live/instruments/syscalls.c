@@ -133,11 +133,11 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	return 0;
 }
 
-static void announce(void *state, uint64_t time)
+static void announce(void *state)
 {
 	const struct syscalls *s = state;
 
-	marker_probe_announce(s->live, &schema, s->schema, time);
+	marker_probe_announce(s->live, &schema, s->schema);
 }
 
 /* Names an error; those of the kernel alone tell that the call is to be made again. */

@@ -96,7 +96,7 @@ int tracepoint_markers_configure(struct tracepoint_markers *t, struct programs_o
 	return code;
 }
 
-void tracepoint_markers_announce(const struct tracepoint_markers *t, uint64_t time)
+void tracepoint_markers_announce(const struct tracepoint_markers *t)
 {
 	for (uint32_t i = 1; i < t->list->count; i++) {
 		const struct tracepoint_format *format = &t->formats[i];
@@ -116,7 +116,7 @@ void tracepoint_markers_announce(const struct tracepoint_markers *t, uint64_t ti
 							: REC_FIELD_STRING;
 			schema.fields[j].key = schema.fields[j].label = field->key;
 		}
-		marker_probe_announce(t->live, &schema, t->schemas[i], time);
+		marker_probe_announce(t->live, &schema, t->schemas[i]);
 	}
 }
 

@@ -15,7 +15,7 @@ void tracepoint_markers_free(struct tracepoint_markers *t);
  * nothing. */
 int tracepoint_markers_configure(struct tracepoint_markers *t, struct programs_options *programs,
 				 struct error *err);
-void tracepoint_markers_announce(const struct tracepoint_markers *t, uint64_t time);
+void tracepoint_markers_announce(const struct tracepoint_markers *t);
 void tracepoint_markers_enable(struct tracepoint_markers *t, bool enable);
 void tracepoint_markers_take(struct tracepoint_markers *t, const struct rec *rec);
 void tracepoint_markers_count(struct tracepoint_markers *t, uint64_t time);

@@ -175,7 +175,7 @@ static int read_states(struct waits *w)
 	return bpf_map_lookup_elem(bpf_map__fd(w->skeleton->maps.switch_states), &zero, w->states);
 }
 
-static void announce(void *state, uint64_t time)
+static void announce(void *state)
 {
 	const struct waits *w = state;
 	double ms = w->settings->has_slow ? w->settings->slow_ms : DEFAULT_SLOW_MS;
@@ -186,7 +186,7 @@ static void announce(void *state, uint64_t time)
 
 	if (!w->is_on || !rec.value)
 		return;
-	record_init(&rec.rec, REC_SETTING, sizeof(rec), time, 0, 0);
+	record_init(&rec.rec, REC_SETTING, sizeof(rec), w->live->begin_ns, 0, 0);
 	w->live->sink(w->live->ctx, &rec.rec);
 }
 

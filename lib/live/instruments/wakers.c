@@ -84,11 +84,11 @@ static const struct schema_record schema = {
 		   {REC_FIELD_STACK, "stack", "Waker's stack"}},
 };
 
-static void announce(void *state, uint64_t time)
+static void announce(void *state)
 {
 	const struct wakers *w = state;
 
-	marker_probe_announce(w->live, &schema, w->schema, time);
+	marker_probe_announce(w->live, &schema, w->schema);
 }
 
 static int enable(void *state, bool enable, struct error *err)

@@ -44,6 +44,7 @@ struct rec_marker *marker_record_new(const struct marker_record *from)
 	rec = xcalloc(1, size);
 	record_init(&rec->rec, REC_MARKER, size, from->end, from->pid, from->tid);
 	rec->rec.flags = from->flags;
+	rec->rec.cpu = from->cpu;
 	rec->start = from->start;
 	rec->schema = from->schema;
 	rec->value_count = (__u16)value_count;

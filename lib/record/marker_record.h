@@ -18,6 +18,7 @@ struct marker_text {
 struct marker_record {
 	__u32 schema; /* of an earlier REC_SCHEMA */
 	__u8 flags; /* MARKER_… */
+	__u16 cpu; /* of its end; 0: unknown */
 	__u32 pid, tid; /* 0: of the machine */
 	__u64 start, end; /* CLOCK_MONOTONIC ns */
 	struct marker_text name, category; /* cut to 65,535 bytes */

@@ -253,6 +253,7 @@ static void requests_to_disks_become_markers(void **state)
 	recording.on_record = note_marker;
 	recording.ctx = &found;
 	record_init(&io.rec, REC_IO, sizeof(io), clock_monotonic_ns(), FIRST_PID, FIRST_PID + 1);
+	io.rec.cpu = 1;
 	io.rec.flags = IO_HAS_STACK;
 	io.stack.stack_id = 77;
 	assert_true(ring_write(0, &io, sizeof(io), NULL));
@@ -262,6 +263,7 @@ static void requests_to_disks_become_markers(void **state)
 	/* An unknown device is told by its number. */
 	assert_string_equal(found.text, "259:7writedone");
 	assert_int_equal(found.last.start, 5);
+	assert_int_equal(found.last.rec.cpu, 1);
 	assert_int_equal(found.last.rec.tid, FIRST_PID + 1);
 	assert_int_equal(found.last.rec.flags, MARKER_CAUSE);
 	io.rec.pid = io.rec.tid = 0;
@@ -292,6 +294,7 @@ static void faults_become_markers(void **state)
 	recording.ctx = &found;
 	record_init(&fault->rec, REC_FAULT, sizeof(words), clock_monotonic_ns(), FIRST_PID,
 		    FIRST_PID);
+	fault->rec.cpu = 1;
 	fault->address = 0x7000;
 	fault->names_size = sizeof(names) - 1;
 	memcpy(fault->names, names, sizeof(names) - 1);
@@ -301,6 +304,7 @@ static void faults_become_markers(void **state)
 	fake_clock_pass(SECOND_NS);
 	recording_rounds(&recording, 3);
 	assert_int_equal(found.count, 2);
+	assert_int_equal(found.last.rec.cpu, 1);
 	assert_string_equal(found.text, "\xe2\x80\xa6/srv/data0x7000");
 	assert_int_equal(found.last.rec.flags, MARKER_CAUSE);
 	fault->names_size = 0;
@@ -325,6 +329,7 @@ static void large_files_that_are_mapped_become_markers(void **state)
 	assert_int_equal(announced, 0);
 	record_init(&mapped->rec, REC_MAPPED, sizeof(words), clock_monotonic_ns(), FIRST_PID,
 		    FIRST_PID);
+	mapped->rec.cpu = 1;
 	mapped->kilobytes = 5 << 10;
 	mapped->names_size = 5;
 	memcpy(mapped->names, "data", 5);
@@ -339,6 +344,7 @@ static void large_files_that_are_mapped_become_markers(void **state)
 	fake_clock_pass(SECOND_NS);
 	recording_rounds(&recording, 3);
 	assert_int_equal(found.count, 1);
+	assert_int_equal(found.last.rec.cpu, 1);
 	assert_string_equal(found.text, "/data");
 }
 

@@ -12,7 +12,6 @@
 #include "lib/live/instruments/marker_probe.h"
 #include "lib/live/perf/event_fds.h"
 #include "lib/live/process/path_names.h"
-#include "lib/record/marker_record.h"
 #include "faults.skel.h"
 
 #define EVENT "major-faults/period=1/"
@@ -152,10 +151,10 @@ static void take(void *state, const struct rec *rec)
 	const struct rec_fault *fault = (const struct rec_fault *)rec;
 	_cleanup_(strbuf_release) struct strbuf path = {0};
 	_cleanup_free_ char *address = xasprintf("0x%" PRIx64, (uint64_t)fault->address);
-	_cleanup_free_ struct rec_marker *out = NULL;
 	struct faults *s = state;
 	struct marker_record marker = {
 		.schema = s->schema,
+		.cpu = rec->cpu,
 		.pid = rec->pid,
 		.tid = rec->tid,
 		.start = rec->time,
@@ -173,8 +172,7 @@ static void take(void *state, const struct rec *rec)
 	marker.values[FIELD_FILE].text = marker_text(strbuf_text(&path));
 	marker.values[FIELD_ADDRESS].type = REC_FIELD_STRING;
 	marker.values[FIELD_ADDRESS].text = marker_text(address);
-	out = marker_record_new(&marker);
-	s->live->sink(s->live->ctx, &out->rec);
+	marker_probe_send(s->live, &marker);
 }
 
 static void count(void *state, uint64_t time)

@@ -16,7 +16,6 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/instruments/marker_probe.h"
-#include "lib/record/marker_record.h"
 #include "io.skel.h"
 
 #define NS_PER_MS 1e6
@@ -190,6 +189,7 @@ static void take(void *state, const struct rec *rec)
 	const struct marker_record marker = {
 		.schema = s->schema,
 		.flags = is_write_back ? MARKER_ROW : 0,
+		.cpu = rec->cpu,
 		.pid = rec->pid,
 		.tid = rec->tid,
 		.start = io->start,
@@ -208,9 +208,8 @@ static void take(void *state, const struct rec *rec)
 						  marker_text(io->status ? "failed" : "done"), 0},
 			},
 	};
-	_cleanup_free_ struct rec_marker *out = marker_record_new(&marker);
 
-	s->live->sink(s->live->ctx, &out->rec);
+	marker_probe_send(s->live, &marker);
 }
 
 static void count(void *state, uint64_t time)

@@ -11,7 +11,6 @@
 #include "lib/live/bpf/task_iterator.h"
 #include "lib/live/instruments/call_probe.h"
 #include "lib/live/instruments/marker_probe.h"
-#include "lib/record/marker_record.h"
 #include "jank.skel.h"
 
 /* Longer ones are felt. */
@@ -121,11 +120,11 @@ static void announce(void *state)
 
 static void tell(struct jank *j, const struct rec_task *task, uint64_t end)
 {
-	_cleanup_free_ struct rec_marker *rec = NULL;
 	char room[CALL_NAME_SIZE];
 	const char *name = call_probe_name(task->rec.flags & CALL_COMPAT, task->number, room);
 	struct marker_record marker = {
 		.schema = j->schema,
+		.cpu = task->rec.cpu,
 		.pid = task->rec.pid,
 		.tid = task->rec.tid,
 		.start = task->start < end ? task->start : end,
@@ -134,9 +133,7 @@ static void tell(struct jank *j, const struct rec_task *task, uint64_t end)
 		.values = {{.type = REC_FIELD_STRING, .text = marker_text(name)}},
 	};
 
-	rec = marker_record_new(&marker);
-	rec->rec.cpu = task->rec.cpu;
-	j->live->sink(j->live->ctx, &rec->rec);
+	marker_probe_send(j->live, &marker);
 }
 
 static void take(void *state, const struct rec *rec)

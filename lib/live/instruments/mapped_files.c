@@ -7,7 +7,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/live/instruments/marker_probe.h"
 #include "lib/live/process/path_names.h"
-#include "lib/record/marker_record.h"
 
 struct mapped_files {
 	struct live *live;
@@ -47,10 +46,10 @@ static void take(void *state, const struct rec *rec)
 {
 	const struct rec_mapped *mapped = (const struct rec_mapped *)rec;
 	_cleanup_(strbuf_release) struct strbuf path = {0};
-	_cleanup_free_ struct rec_marker *out = NULL;
 	struct mapped_files *s = state;
 	struct marker_record marker = {
 		.schema = s->schema,
+		.cpu = rec->cpu,
 		.pid = rec->pid,
 		.tid = rec->tid,
 		.start = rec->time,
@@ -66,8 +65,7 @@ static void take(void *state, const struct rec *rec)
 	marker.values[FIELD_FILE].text = marker_text(strbuf_text(&path));
 	marker.values[FIELD_BYTES].type = REC_FIELD_BYTES;
 	marker.values[FIELD_BYTES].number = (uint64_t)mapped->kilobytes << 10;
-	out = marker_record_new(&marker);
-	s->live->sink(s->live->ctx, &out->rec);
+	marker_probe_send(s->live, &marker);
 }
 
 const struct instrument instrument_mapped_files = {

@@ -14,6 +14,13 @@ void marker_probe_announce(const struct live *live, const struct schema_record *
 	live->sink(live->ctx, &rec->rec);
 }
 
+void marker_probe_send(const struct live *live, const struct marker_record *marker)
+{
+	_cleanup_free_ struct rec_marker *rec = marker_record_new(marker);
+
+	live->sink(live->ctx, &rec->rec);
+}
+
 void marker_probe_count(const struct live *live, uint64_t lost, uint64_t *before, uint64_t time)
 {
 	struct rec_lost rec = {.cause = LOST_EVENT, .count = lost - *before};

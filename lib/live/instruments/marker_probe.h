@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by instruments whose probe sends markers: their schema, their losses, their report. */
+/* Shared by instruments that send markers: with their schema, losses and report. */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_MARKER_PROBE_H
 #define PROF_LIB_LIVE_INSTRUMENTS_MARKER_PROBE_H
 
 #include <stdint.h>
 
 #include "lib/live/instrument.h"
+#include "lib/record/marker_record.h"
 #include "lib/record/schema_record.h"
 
-/* Sends the schema, whose markers refer to it by `id`: dated at the begin, also if it is sent late.
- */
+/* Sends the schema, to which markers refer by `id`. It has the time of the begin, however late. */
 void marker_probe_announce(const struct live *live, const struct schema_record *schema,
 			   uint32_t id);
+void marker_probe_send(const struct live *live, const struct marker_record *marker);
 /* Sends a REC_LOST if the probe has lost more markers than `*before`, and updates that. */
 void marker_probe_count(const struct live *live, uint64_t lost, uint64_t *before, uint64_t time);
 /* Reports `sent` markers as key `sent_key` of the object `name`, which are borrowed. */

@@ -15,7 +15,6 @@
 #include "lib/live/bpf/idle_time.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/marker_probe.h"
-#include "lib/record/marker_record.h"
 
 /* Time between two readings of the kernel's rows, and the longest pause within an interval. */
 #define READ_NS 500000000ull
@@ -163,9 +162,8 @@ static void send_interval(const struct neighbours *n, const struct named *named,
 			   {.type = REC_FIELD_PERCENTAGE,
 			    .number = ns ? (uint64_t)((double)cpu_ns * 1e6 / (double)ns) : 0}},
 	};
-	_cleanup_free_ struct rec_marker *rec = marker_record_new(&marker);
 
-	n->live->sink(n->live->ctx, &rec->rec);
+	marker_probe_send(n->live, &marker);
 }
 
 static int by_ticks(const void *a, const void *b)

@@ -12,7 +12,6 @@
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/marker_probe.h"
 #include "lib/live/tracker.h"
-#include "lib/record/marker_record.h"
 #include "lib/record/record.h"
 
 /* Sets of keys with a schema; further ones have all their fields in one text. */
@@ -171,7 +170,6 @@ static void on_span(void *ctx, const struct span *span)
 {
 	struct spans *s = ctx;
 	_cleanup_(strbuf_release) struct strbuf details = {0};
-	_cleanup_free_ struct rec_marker *rec = NULL;
 	struct marker_record marker = {
 		.schema = schema_of(s, span),
 		.flags = MARKER_TOLD,
@@ -189,8 +187,7 @@ static void on_span(void *ctx, const struct span *span)
 		set_details(&marker, span, &details);
 	else
 		set_values(&marker, span);
-	rec = marker_record_new(&marker);
-	s->live->sink(s->live->ctx, &rec->rec);
+	marker_probe_send(s->live, &marker);
 }
 
 static void announce(void *state)

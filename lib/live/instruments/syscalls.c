@@ -15,7 +15,6 @@
 #include "lib/live/instruments/call_probe.h"
 #include "lib/live/instruments/marker_probe.h"
 #include "lib/process/system_calls.h"
-#include "lib/record/marker_record.h"
 #include "syscalls.skel.h"
 
 #define DEFAULT_MIN_NS 1000000
@@ -177,9 +176,9 @@ static void tell(struct syscalls *s, const struct rec_call *call, uint64_t end)
 	bool is_open = call->rec.flags & CALL_OPEN;
 	char room[CALL_NAME_SIZE];
 	const char *name = call_probe_name(call->rec.flags & CALL_COMPAT, call->number, room);
-	_cleanup_free_ struct rec_marker *rec = NULL;
 	struct marker_record marker = {
 		.schema = s->schema,
+		.cpu = call->rec.cpu,
 		.pid = call->rec.pid,
 		.tid = call->rec.tid,
 		.start = call->start < end ? call->start : end,
@@ -203,9 +202,7 @@ static void tell(struct syscalls *s, const struct rec_call *call, uint64_t end)
 	} else {
 		set_result(&marker, call->result);
 	}
-	rec = marker_record_new(&marker);
-	rec->rec.cpu = call->rec.cpu;
-	s->live->sink(s->live->ctx, &rec->rec);
+	marker_probe_send(s->live, &marker);
 }
 
 static void take(void *state, const struct rec *rec)

@@ -11,7 +11,6 @@
 #include "lib/live/instruments/marker_probe.h"
 #include "lib/live/machine/tracefs.h"
 #include "lib/live/perf/tracepoint_format.h"
-#include "lib/record/marker_record.h"
 #include "tracepoint_markers.skel.h"
 
 struct tracepoint_markers {
@@ -146,8 +145,8 @@ static void set_values(struct marker_record *marker, const struct tracepoint_for
 void tracepoint_markers_take(struct tracepoint_markers *t, const struct rec *record)
 {
 	const struct rec_tracepoint *from = (const struct rec_tracepoint *)record;
-	_cleanup_free_ struct rec_marker *rec = NULL;
 	struct marker_record marker = {
+		.cpu = from->rec.cpu,
 		.pid = from->rec.pid,
 		.tid = from->rec.tid,
 		.start = from->rec.time,
@@ -159,9 +158,7 @@ void tracepoint_markers_take(struct tracepoint_markers *t, const struct rec *rec
 		return;
 	marker.schema = t->schemas[from->event];
 	set_values(&marker, &t->formats[from->event], from);
-	rec = marker_record_new(&marker);
-	rec->rec.cpu = from->rec.cpu;
-	t->live->sink(t->live->ctx, &rec->rec);
+	marker_probe_send(t->live, &marker);
 }
 
 void tracepoint_markers_count(struct tracepoint_markers *t, uint64_t time)

@@ -23,10 +23,11 @@
 #define TEXT_MAX 4096
 #define NAMES_MAX ((size_t)1 << 17) /* bytes of all names and files: a record holds them */
 #define UNREAD UINT32_MAX
+#define OWN UINT32_MAX
 
 struct call {
 	uint64_t place; /* in its caller */
-	uint32_t function; /* literal */
+	uint32_t function; /* literal; OWN: code's own function, which calls itself */
 };
 
 /* References of a Code, which all stay the same if nothing has moved. */
@@ -43,7 +44,9 @@ struct inline_reader {
 	struct v8_sight own;
 	struct code_parts parts;
 	VEC(struct call) calls;
+	const struct managed_code *code; /* as the sight tells it */
 	uint32_t rows[FUNCTIONS_MAX]; /* by literal: of the function, as in managed_line */
+	uint32_t own_row; /* likewise */
 	VEC(struct managed_place) places;
 	VEC(struct managed_function) functions;
 	size_t names; /* bytes of their names and files */
@@ -213,20 +216,49 @@ static bool read_function(const struct inline_reader *r, uint64_t reference,
 	return true;
 }
 
+/* Returns the number of the added function, as in managed_line. */
+static uint32_t add_function(struct inline_reader *r, struct managed_function function)
+{
+	vec_push(&r->functions, function);
+	r->names += function.name.size + function.file.size;
+	return (uint32_t)r->functions.count;
+}
+
+/* Describes code's own function, taken in once more. */
+static struct managed_function copy_own(const struct inline_reader *r)
+{
+	const struct managed_code *code = r->code;
+	struct managed_function copy, own = {
+					      .name = code->name,
+					      .file = code->file,
+					      .source = code->source,
+					      .start = r->own.start,
+					      .end = r->own.end,
+					      .first_line = code->first_line,
+				      };
+
+	managed_function_copy(&copy, &own);
+	return copy;
+}
+
 /* Returns the function's number, as in managed_line; 0: unknown. */
 static uint32_t find_function(struct inline_reader *r, uint32_t literal)
 {
 	struct managed_function function;
 
-	if (literal >= r->parts.function_count || r->names > NAMES_MAX)
+	if (r->names > NAMES_MAX)
+		return 0;
+	if (literal == OWN) {
+		if (!r->own_row)
+			r->own_row = add_function(r, copy_own(r));
+		return r->own_row;
+	}
+	if (literal >= r->parts.function_count)
 		return 0;
 	if (r->rows[literal] == UNREAD) {
 		r->rows[literal] = 0;
-		if (read_function(r, r->parts.functions[literal], &function)) {
-			vec_push(&r->functions, function);
-			r->names += function.name.size + function.file.size;
-			r->rows[literal] = (uint32_t)r->functions.count;
-		}
+		if (read_function(r, r->parts.functions[literal], &function))
+			r->rows[literal] = add_function(r, function);
 	}
 	return r->rows[literal];
 }
@@ -355,6 +387,7 @@ bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_sight
 	r->heap = (struct v8_heap){&layout->v8, read, ctx};
 	r->sight = sight;
 	r->known = known;
+	r->code = code;
 	is_read = begin(r) && read_parts(r, &r->parts) && read_calls(r) && read_places(r) &&
 		  is_unchanged(r);
 	if (is_read) {

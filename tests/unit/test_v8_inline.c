@@ -273,6 +273,31 @@ static void a_place_of_an_inlined_function_is_its_own(void **state)
 	managed_code_release(&code);
 }
 
+static void a_function_may_be_taken_into_itself(void **state)
+{
+	struct heap heap = make_heap();
+	struct sight sight = make_sight();
+	struct managed_code code = {.first_line = 12, .source = {SCRIPT + 1, 7, 0}};
+
+	(void)state;
+	strbuf_add(&code.name, "outer", 5);
+	/* outer() calls middle(), which calls outer(): no literal is listed for it. */
+	put_call(&heap, 1, place(65, 1), UINT32_MAX);
+	put_table(&heap, (const uint64_t[][2]){{20, place(8, 2)}, {30, place(9, 2)}}, 2);
+	assert_true(read_code(&heap, &sight, &code));
+	assert_int_equal(code.places.count, 6);
+	check_place(&code, 0, 20, 5, NULL);
+	check_place(&code, 1, 20, 65, "middle");
+	check_place(&code, 2, 20, 8, "outer");
+	check_place(&code, 5, 30, 9, "outer");
+	assert_int_equal(code.inlined.count, 2);
+	assert_int_equal(code.inlined.items[1].start, 0);
+	assert_int_equal(code.inlined.items[1].end, 50);
+	assert_int_equal(code.inlined.items[1].first_line, 12);
+	assert_int_equal(code.inlined.items[1].source.id, 7);
+	managed_code_release(&code);
+}
+
 static void other_code_is_not_taken_for_it(void **state)
 {
 	struct heap heap = make_heap();
@@ -354,6 +379,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_tells_its_calls),
 		cmocka_unit_test(a_place_of_an_inlined_function_is_its_own),
+		cmocka_unit_test(a_function_may_be_taken_into_itself),
 		cmocka_unit_test(other_code_is_not_taken_for_it),
 		cmocka_unit_test(what_changes_meanwhile_is_not_believed),
 		cmocka_unit_test(forged_calls_end),

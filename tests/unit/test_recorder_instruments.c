@@ -14,6 +14,7 @@
 #include "bpf/live_record.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/live/instruments/marker_probe.h"
 #include "lib/record/record.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
@@ -242,6 +243,37 @@ static void note_marker(void *ctx, const struct rec *rec)
 	found->count++;
 }
 
+/* Returns the settings of the option's instrument, after it was set. */
+static const struct marker_probe_settings *set_length(const char *name, const char *value, int code)
+{
+	const struct instrument_option *option;
+	const struct instrument *owner = NULL;
+	struct error err = {0};
+	size_t i = 0;
+
+	while ((option = instrument_option_at(i, &owner)) && strcmp(option->name, name) != 0)
+		i++;
+	assert_non_null(option);
+	assert_int_equal(
+		option->set(instrument_settings_of(&recording.settings, owner), value, &err), code);
+	assert_int_equal(err.code, code);
+	return instrument_settings_of(&recording.settings, owner);
+}
+
+/* Each option for markers of some length takes 0: all of them. */
+static void all_lengths_may_be_0(void **state)
+{
+	static const char *const names[] = {"io", "jank", "syscalls"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		assert_false(marker_probe_is_wanted(set_length(names[i], "-1", -EINVAL)));
+		assert_int_equal(set_length(names[i], "2.5", 0)->min_ns, 2500000);
+		assert_int_equal(set_length(names[i], "0", 0)->min_ns, 0);
+		assert_true(marker_probe_is_wanted(set_length(names[i], NULL, 0)));
+	}
+}
+
 static void requests_to_disks_become_markers(void **state)
 {
 	struct sent_markers found = {0};
@@ -415,6 +447,7 @@ int main(void)
 		CASE(what_is_not_known_of_events),
 		CASE(the_kernel_stops_an_event),
 		CASE(signals_are_counted),
+		CASE(all_lengths_may_be_0),
 		CASE(requests_to_disks_become_markers),
 		CASE(faults_become_markers),
 		CASE(large_files_that_are_mapped_become_markers),

@@ -6,13 +6,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "lib/base/option_value.h"
 #include "lib/process/system_calls.h"
-
-#define NS_PER_MS 1e6
 
 #if defined(__aarch64__)
 #define NATIVE_CALLS CALLS_ARM64
@@ -70,13 +66,4 @@ const char *call_probe_name(bool is_compat, int32_t number, char room[CALL_NAME_
 		return known->name;
 	snprintf(room, CALL_NAME_SIZE, "call %" PRId32, number);
 	return room;
-}
-
-int call_probe_set_length(const char *option, const char *value, uint64_t default_ns, uint64_t *ns,
-			  struct error *err)
-{
-	*ns = value ? 0 : default_ns;
-	if (!value || strcmp(value, "0") == 0)
-		return 0;
-	return option_parse_time(option, value, NS_PER_MS, ns, err);
 }

@@ -34,8 +34,4 @@ int32_t call_probe_number(bool is_compat, const char *name);
 /* Returns the call's name; "call 500", written to `room`, if it is newer than the table. */
 const char *call_probe_name(bool is_compat, int32_t number, char room[CALL_NAME_SIZE]);
 
-/* Parses the value of an option: ms, 0, or NULL for the default. Returns 0 or -EINVAL with err. */
-int call_probe_set_length(const char *option, const char *value, uint64_t default_ns, uint64_t *ns,
-			  struct error *err);
-
 #endif

@@ -16,10 +16,6 @@
 
 #define EVENT "major-faults/period=1/"
 
-struct faults_settings {
-	bool is_wanted;
-};
-
 struct faults {
 	struct live *live;
 	struct faults_bpf *skeleton;
@@ -63,11 +59,6 @@ static void destroy(void *state)
 
 	event_fds_release(&s->fds);
 	free(s);
-}
-
-static bool is_wanted(const void *settings)
-{
-	return ((const struct faults_settings *)settings)->is_wanted;
 }
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
@@ -191,28 +182,20 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			    s->skeleton->bss->faults_lost);
 }
 
-static int set_faults(void *settings, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	((struct faults_settings *)settings)->is_wanted = true;
-	return 0;
-}
-
 static const struct instrument_option options[] = {
 	{.name = "faults",
 	 .help = "a marker for each page fault that read from a disk, with file and stack",
 	 .after = "io",
-	 .set = set_faults},
+	 .set = marker_probe_want},
 	{0},
 };
 
 const struct instrument instrument_faults = {
 	.name = "faults",
 	.options = options,
-	.settings_size = sizeof(struct faults_settings),
+	.settings_size = sizeof(struct marker_probe_settings),
 	.takes = INSTRUMENT_TAKES(REC_FAULT),
-	.is_wanted = is_wanted,
+	.is_wanted = marker_probe_is_wanted,
 	.create = create,
 	.destroy = destroy,
 	.configure = configure,

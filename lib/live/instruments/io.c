@@ -12,20 +12,13 @@
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/option_value.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/instruments/marker_probe.h"
 #include "io.skel.h"
 
-#define NS_PER_MS 1e6
 #define MINOR_BITS 20
 #define WRITE_BACK "Write-back"
-
-struct io_settings {
-	bool is_wanted;
-	uint64_t min_ns;
-};
 
 struct device {
 	uint32_t number;
@@ -34,7 +27,7 @@ struct device {
 
 struct io {
 	struct live *live;
-	const struct io_settings *settings;
+	const struct marker_probe_settings *settings;
 	struct io_bpf *skeleton;
 	uint32_t schema;
 	VEC(struct device) devices;
@@ -81,11 +74,6 @@ static void destroy(void *state)
 		free(device->name);
 	vec_release(&s->devices);
 	free(s);
-}
-
-static bool is_wanted(const void *settings)
-{
-	return ((const struct io_settings *)settings)->is_wanted;
 }
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
@@ -228,13 +216,9 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			    s->skeleton->bss->io_lost);
 }
 
-static int set_io(void *settings, const char *value, struct error *err)
+static int set_wanted(void *settings, const char *value, struct error *err)
 {
-	struct io_settings *s = settings;
-
-	s->is_wanted = true;
-	s->min_ns = 0;
-	return value ? option_parse_time("--io", value, NS_PER_MS, &s->min_ns, err) : 0;
+	return marker_probe_want_long(settings, "--io", value, 0, err);
 }
 
 static const struct instrument_option options[] = {
@@ -242,16 +226,16 @@ static const struct instrument_option options[] = {
 	 .argument = "[=MS]",
 	 .help = "a marker for each request to a disk that takes so long, with its stack",
 	 .after = "signals",
-	 .set = set_io},
+	 .set = set_wanted},
 	{0},
 };
 
 const struct instrument instrument_io = {
 	.name = "io",
 	.options = options,
-	.settings_size = sizeof(struct io_settings),
+	.settings_size = sizeof(struct marker_probe_settings),
 	.takes = INSTRUMENT_TAKES(REC_IO),
-	.is_wanted = is_wanted,
+	.is_wanted = marker_probe_is_wanted,
 	.create = create,
 	.destroy = destroy,
 	.configure = configure,

@@ -16,14 +16,9 @@
 /* Longer ones are felt. */
 #define DEFAULT_MIN_NS 50000000
 
-struct jank_settings {
-	bool is_wanted;
-	uint64_t min_ns;
-};
-
 struct jank {
 	struct live *live;
-	const struct jank_settings *settings;
+	const struct marker_probe_settings *settings;
 	struct jank_bpf *skeleton;
 	struct call_probe probe;
 	uint32_t schema;
@@ -49,11 +44,6 @@ static void *create(struct live *live, const void *settings)
 	j->schema = instrument_new_schema(live);
 	j->probe = CALL_PROBE_NONE;
 	return j;
-}
-
-static bool is_wanted(const void *settings)
-{
-	return ((const struct jank_settings *)settings)->is_wanted;
 }
 
 static void set_calls(struct jank_bpf__rodata *own)
@@ -186,10 +176,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 static int set_wanted(void *settings, const char *value, struct error *err)
 {
-	struct jank_settings *s = settings;
-
-	s->is_wanted = true;
-	return call_probe_set_length("--jank", value, DEFAULT_MIN_NS, &s->min_ns, err);
+	return marker_probe_want_long(settings, "--jank", value, DEFAULT_MIN_NS, err);
 }
 
 static const struct instrument_option options[] = {
@@ -204,9 +191,9 @@ static const struct instrument_option options[] = {
 const struct instrument instrument_jank = {
 	.name = "jank",
 	.options = options,
-	.settings_size = sizeof(struct jank_settings),
+	.settings_size = sizeof(struct marker_probe_settings),
 	.takes = INSTRUMENT_TAKES(REC_TASK),
-	.is_wanted = is_wanted,
+	.is_wanted = marker_probe_is_wanted,
 	.create = create,
 	.destroy = free,
 	.configure = configure,

@@ -3,9 +3,40 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/base/option_value.h"
 #include "lib/record/record.h"
+
+#define NS_PER_MS 1e6
+
+bool marker_probe_is_wanted(const void *settings)
+{
+	return ((const struct marker_probe_settings *)settings)->is_wanted;
+}
+
+int marker_probe_want(void *settings, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	((struct marker_probe_settings *)settings)->is_wanted = true;
+	return 0;
+}
+
+int marker_probe_want_long(void *settings, const char *option, const char *value,
+			   uint64_t default_ns, struct error *err)
+{
+	struct marker_probe_settings *s = settings;
+	uint64_t min_ns = value ? 0 : default_ns;
+	int code = 0;
+
+	if (value && strcmp(value, "0") != 0)
+		code = option_parse_time(option, value, NS_PER_MS, &min_ns, err);
+	if (!code)
+		*s = (struct marker_probe_settings){.is_wanted = true, .min_ns = min_ns};
+	return code;
+}
 
 void marker_probe_announce(const struct live *live, const struct schema_record *schema, uint32_t id)
 {

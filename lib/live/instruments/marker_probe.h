@@ -3,11 +3,26 @@
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_MARKER_PROBE_H
 #define PROF_LIB_LIVE_INSTRUMENTS_MARKER_PROBE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/live/instrument.h"
 #include "lib/record/marker_record.h"
 #include "lib/record/schema_record.h"
+
+/* Settings of such an instrument, by its option. */
+struct marker_probe_settings {
+	bool is_wanted;
+	uint64_t min_ns; /* shorter ones are no markers; 0: all are */
+};
+
+/* Is it asked for? As struct instrument has it. */
+bool marker_probe_is_wanted(const void *settings);
+/* Sets an option without a value: as struct instrument_option has it. */
+int marker_probe_want(void *settings, const char *value, struct error *err);
+/* Sets one with a length: ms, 0, or NULL for the default. Returns 0 or -EINVAL with err. */
+int marker_probe_want_long(void *settings, const char *option, const char *value,
+			   uint64_t default_ns, struct error *err);
 
 /* Sends the schema, to which markers refer by `id`. It has the time of the begin, however late. */
 void marker_probe_announce(const struct live *live, const struct schema_record *schema,

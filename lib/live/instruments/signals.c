@@ -11,10 +11,6 @@
 #include "lib/live/instruments/marker_probe.h"
 #include "signals.skel.h"
 
-struct signals_settings {
-	bool is_wanted;
-};
-
 struct signals {
 	struct live *live;
 	struct signals_bpf *skeleton;
@@ -30,11 +26,6 @@ static void *create(struct live *live, const void *settings)
 	s->live = live;
 	s->schema = instrument_new_schema(live);
 	return s;
-}
-
-static bool is_wanted(const void *settings)
-{
-	return ((const struct signals_settings *)settings)->is_wanted;
 }
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
@@ -122,27 +113,19 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			    s->skeleton->bss->signals_lost);
 }
 
-static int set_wanted(void *settings, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	((struct signals_settings *)settings)->is_wanted = true;
-	return 0;
-}
-
 static const struct instrument_option options[] = {
 	{.name = "signals",
 	 .help = "a marker for each signal that a recorded thread gets, with sender and stack",
 	 .after = "event",
-	 .set = set_wanted},
+	 .set = marker_probe_want},
 	{0},
 };
 
 const struct instrument instrument_signals = {
 	.name = "signals",
 	.options = options,
-	.settings_size = sizeof(struct signals_settings),
-	.is_wanted = is_wanted,
+	.settings_size = sizeof(struct marker_probe_settings),
+	.is_wanted = marker_probe_is_wanted,
 	.create = create,
 	.destroy = free,
 	.configure = configure,

@@ -21,14 +21,9 @@
 /* Returned results from -1 down to this are errors. */
 #define ERROR_MAX 4095
 
-struct syscalls_settings {
-	bool is_wanted;
-	uint64_t min_ns;
-};
-
 struct syscalls {
 	struct live *live;
-	const struct syscalls_settings *settings;
+	const struct marker_probe_settings *settings;
 	struct syscalls_bpf *skeleton;
 	struct call_probe probe;
 	uint32_t schema;
@@ -66,11 +61,6 @@ static void *create(struct live *live, const void *settings)
 	s->schema = instrument_new_schema(live);
 	s->probe = CALL_PROBE_NONE;
 	return s;
-}
-
-static bool is_wanted(const void *settings)
-{
-	return ((const struct syscalls_settings *)settings)->is_wanted;
 }
 
 static void set_paths(struct syscalls_bpf__rodata *own)
@@ -257,10 +247,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 static int set_wanted(void *settings, const char *value, struct error *err)
 {
-	struct syscalls_settings *s = settings;
-
-	s->is_wanted = true;
-	return call_probe_set_length("--syscalls", value, DEFAULT_MIN_NS, &s->min_ns, err);
+	return marker_probe_want_long(settings, "--syscalls", value, DEFAULT_MIN_NS, err);
 }
 
 static const struct instrument_option options[] = {
@@ -275,9 +262,9 @@ static const struct instrument_option options[] = {
 const struct instrument instrument_syscalls = {
 	.name = "syscalls",
 	.options = options,
-	.settings_size = sizeof(struct syscalls_settings),
+	.settings_size = sizeof(struct marker_probe_settings),
 	.takes = INSTRUMENT_TAKES(REC_CALL),
-	.is_wanted = is_wanted,
+	.is_wanted = marker_probe_is_wanted,
 	.create = create,
 	.destroy = free,
 	.configure = configure,

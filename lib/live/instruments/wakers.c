@@ -10,10 +10,6 @@
 #include "lib/live/instruments/marker_probe.h"
 #include "wakers.skel.h"
 
-struct wakers_settings {
-	bool is_wanted;
-};
-
 struct wakers {
 	struct live *live;
 	struct wakers_bpf *skeleton;
@@ -29,11 +25,6 @@ static void *create(struct live *live, const void *settings)
 	w->live = live;
 	w->schema = instrument_new_schema(live);
 	return w;
-}
-
-static bool is_wanted(const void *settings)
-{
-	return ((const struct wakers_settings *)settings)->is_wanted;
 }
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
@@ -116,27 +107,19 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			    w->skeleton->bss->wakers_lost);
 }
 
-static int set_wanted(void *settings, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	((struct wakers_settings *)settings)->is_wanted = true;
-	return 0;
-}
-
 static const struct instrument_option options[] = {
 	{.name = "wakers",
 	 .help = "a marker for each long wait, with the stack of who ended it",
 	 .after = "no-off-cpu",
-	 .set = set_wanted},
+	 .set = marker_probe_want},
 	{0},
 };
 
 const struct instrument instrument_wakers = {
 	.name = "wakers",
 	.options = options,
-	.settings_size = sizeof(struct wakers_settings),
-	.is_wanted = is_wanted,
+	.settings_size = sizeof(struct marker_probe_settings),
+	.is_wanted = marker_probe_is_wanted,
 	.create = create,
 	.destroy = free,
 	.configure = configure,

@@ -93,6 +93,10 @@ struct instrument {
 	void *(*create)(struct live *live, const void *settings);
 	void (*destroy)(void *state);
 	int (*configure)(void *state, struct programs_options *programs, struct error *err);
+	/* Functions of struct programs_part, for an object that is always loaded. NULL: none. */
+	int (*open_object)(void *state, const struct bpf_object_open_opts *options,
+			   struct bpf_object_skeleton **out);
+	void (*close_object)(void *state);
 	int (*attach)(void *state, struct error *err);
 	/* Opens everything on that CPU, or nothing. The CPU may have been there before. */
 	int (*open_cpu)(void *state, const struct live_cpu *cpu, struct error *err);

@@ -18,6 +18,21 @@ static void note_takers(struct instrument_set *s, size_t i)
 	}
 }
 
+static int configure(const struct instrument *row, void *state, struct programs_options *programs,
+		     struct error *err)
+{
+	const struct programs_part object = {
+		.open = row->open_object,
+		.close = row->close_object,
+		.ctx = state,
+	};
+	int code = row->configure ? row->configure(state, programs, err) : 0;
+
+	if (!code && row->open_object)
+		programs_add_part(programs, &object);
+	return code;
+}
+
 int instrument_set_configure(struct instrument_set *s, struct programs_options *programs,
 			     struct error *err)
 {
@@ -31,8 +46,7 @@ int instrument_set_configure(struct instrument_set *s, struct programs_options *
 			continue;
 		s->states[i] = row->create(&s->live, settings->rows[i]);
 		note_takers(s, i);
-		if (row->configure)
-			code = row->configure(s->states[i], programs, err);
+		code = configure(row, s->states[i], programs, err);
 	}
 	return code;
 }

@@ -82,15 +82,10 @@ static void close_object(void *ctx)
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
-	const struct programs_part part = {
-		.open = open_object,
-		.close = close_object,
-		.ctx = state,
-	};
 	struct faults *s = state;
 	int code = event_list_add(&s->list, EVENT, err);
 
-	programs_add_part(programs, &part);
+	(void)programs;
 	return code ? code : event_list_resolve(&s->list, err);
 }
 
@@ -199,6 +194,8 @@ const struct instrument instrument_faults = {
 	.create = create,
 	.destroy = destroy,
 	.configure = configure,
+	.open_object = open_object,
+	.close_object = close_object,
 	.attach = attach,
 	.open_cpu = open_cpu,
 	.close_cpu = close_cpu,

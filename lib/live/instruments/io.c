@@ -96,19 +96,6 @@ static void close_object(void *ctx)
 	io_bpf__destroy(steal(s->skeleton));
 }
 
-static int configure(void *state, struct programs_options *programs, struct error *err)
-{
-	const struct programs_part part = {
-		.open = open_object,
-		.close = close_object,
-		.ctx = state,
-	};
-
-	(void)err;
-	programs_add_part(programs, &part);
-	return 0;
-}
-
 static void announce(void *state)
 {
 	const struct io *s = state;
@@ -238,7 +225,8 @@ const struct instrument instrument_io = {
 	.is_wanted = marker_probe_is_wanted,
 	.create = create,
 	.destroy = destroy,
-	.configure = configure,
+	.open_object = open_object,
+	.close_object = close_object,
 	.announce = announce,
 	.enable = enable,
 	.take = take,

@@ -56,19 +56,6 @@ static void close_object(void *ctx)
 	signals_bpf__destroy(steal(s->skeleton));
 }
 
-static int configure(void *state, struct programs_options *programs, struct error *err)
-{
-	const struct programs_part part = {
-		.open = open_object,
-		.close = close_object,
-		.ctx = state,
-	};
-
-	(void)err;
-	programs_add_part(programs, &part);
-	return 0;
-}
-
 /* Fields in the order of the probe's. */
 static const struct schema_record schema = {
 	.name = "signal",
@@ -128,7 +115,8 @@ const struct instrument instrument_signals = {
 	.is_wanted = marker_probe_is_wanted,
 	.create = create,
 	.destroy = free,
-	.configure = configure,
+	.open_object = open_object,
+	.close_object = close_object,
 	.announce = announce,
 	.enable = enable,
 	.count = count,

@@ -49,18 +49,12 @@ static void close_object(void *ctx)
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
-	const struct programs_part part = {
-		.open = open_object,
-		.close = close_object,
-		.ctx = state,
-	};
-
+	(void)state;
 	if (!programs->config.waits)
 		return error_text(
 			err, -EINVAL,
 			"--wakers is about waits, and none are recorded: add --off-cpu=2000");
 	programs_keep_parts(programs);
-	programs_add_part(programs, &part);
 	return 0;
 }
 
@@ -123,6 +117,8 @@ const struct instrument instrument_wakers = {
 	.create = create,
 	.destroy = free,
 	.configure = configure,
+	.open_object = open_object,
+	.close_object = close_object,
 	.announce = announce,
 	.enable = enable,
 	.count = count,

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "bpf/live_record.h"
+#include "lib/base/clock.h"
+#include "lib/live/bpf/task_iterator.h"
 #include "lib/process/system_calls.h"
 
 #if defined(__aarch64__)
@@ -15,6 +18,16 @@
 #else
 #define NATIVE_CALLS CALLS_X86_64
 #endif
+
+/* Begins like struct rec_call and struct rec_task. */
+struct call_record {
+	struct rec rec;
+	__u64 start;
+};
+
+_Static_assert(offsetof(struct call_record, start) == offsetof(struct rec_call, start) &&
+		       offsetof(struct call_record, start) == offsetof(struct rec_task, start),
+	       "both begin alike");
 
 static int attach_one(const struct bpf_program *program, int *link, struct error *err)
 {
@@ -24,21 +37,61 @@ static int attach_one(const struct bpf_program *program, int *link, struct error
 	return *link < 0 ? error_set(err, -errno, "attach a program to system calls") : 0;
 }
 
-int call_probe_attach(struct call_probe *p, const struct bpf_program *enter,
-		      const struct bpf_program *exit, struct error *err)
+void call_probe_init(struct call_probe *p, call_tell_fn *tell, void *ctx, size_t size,
+		     uint64_t min_ns)
 {
-	int code = attach_one(enter, &p->enter, err);
-
-	return code ? code : attach_one(exit, &p->exit, err);
+	*p = (struct call_probe){
+		.tell = tell,
+		.ctx = ctx,
+		.size = size,
+		.min_ns = min_ns,
+		.enter = -1,
+		.exit = -1,
+	};
 }
 
-void call_probe_detach(struct call_probe *p)
+void call_probe_open(struct call_probe *p, const struct call_programs *programs)
+{
+	p->programs = *programs;
+	bpf_program__set_autoattach(programs->enter, false);
+	bpf_program__set_autoattach(programs->exit, false);
+	bpf_program__set_autoattach(programs->list_open, false);
+}
+
+void call_probe_close(struct call_probe *p)
 {
 	if (p->enter >= 0)
 		close(p->enter);
 	if (p->exit >= 0)
 		close(p->exit);
-	*p = CALL_PROBE_NONE;
+	p->enter = p->exit = -1;
+}
+
+static void take_open(void *ctx, const void *row)
+{
+	const struct call_record *call = row;
+	struct call_probe *p = ctx;
+
+	if (p->end_ns < call->start || p->end_ns - call->start < p->min_ns)
+		return;
+	p->open++;
+	p->tell(p->ctx, &call->rec, p->end_ns);
+}
+
+int call_probe_enable(struct call_probe *p, bool enable, __u64 *since, struct error *err)
+{
+	int code;
+
+	p->end_ns = clock_monotonic_ns();
+	*since = enable ? p->end_ns : 0;
+	if (enable) {
+		code = attach_one(p->programs.enter, &p->enter, err);
+		return code ? code : attach_one(p->programs.exit, &p->exit, err);
+	}
+	if (p->enter >= 0)
+		task_iterator_read(p->programs.list_open, p->size, take_open, p);
+	call_probe_close(p);
+	return 0;
 }
 
 /* Programs of 32 bits are known on x86-64 alone. */

@@ -7,8 +7,6 @@
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
-#include "lib/live/bpf/task_iterator.h"
 #include "lib/live/instruments/call_probe.h"
 #include "lib/live/instruments/marker_probe.h"
 #include "jank.skel.h"
@@ -22,8 +20,6 @@ struct jank {
 	struct jank_bpf *skeleton;
 	struct call_probe probe;
 	uint32_t schema;
-	uint64_t open; /* tasks that had not ended at the end */
-	uint64_t end_ns;
 	uint64_t lost; /* reported so far */
 };
 
@@ -35,6 +31,26 @@ static const struct schema_record schema = {
 	.fields = {{REC_FIELD_STRING, "call", "Came back from"}},
 };
 
+static void tell(void *state, const struct rec *rec, uint64_t end)
+{
+	const struct rec_task *task = (const struct rec_task *)rec;
+	const struct jank *j = state;
+	char room[CALL_NAME_SIZE];
+	const char *name = call_probe_name(rec->flags & CALL_COMPAT, task->number, room);
+	struct marker_record marker = {
+		.schema = j->schema,
+		.cpu = rec->cpu,
+		.pid = rec->pid,
+		.tid = rec->tid,
+		.start = task->start < end ? task->start : end,
+		.end = end,
+		.value_count = 1,
+		.values = {{.type = REC_FIELD_STRING, .text = marker_text(name)}},
+	};
+
+	marker_probe_send(j->live, &marker);
+}
+
 static void *create(struct live *live, const void *settings)
 {
 	struct jank *j = xcalloc(1, sizeof(*j));
@@ -42,7 +58,7 @@ static void *create(struct live *live, const void *settings)
 	j->live = live;
 	j->settings = settings;
 	j->schema = instrument_new_schema(live);
-	j->probe = CALL_PROBE_NONE;
+	call_probe_init(&j->probe, tell, j, sizeof(struct rec_task), j->settings->min_ns);
 	return j;
 }
 
@@ -71,9 +87,11 @@ static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 	j->skeleton = jank_bpf__open_opts(options);
 	if (!j->skeleton)
 		return -errno;
-	bpf_program__set_autoattach(j->skeleton->progs.on_wait_enter, false);
-	bpf_program__set_autoattach(j->skeleton->progs.on_wait_exit, false);
-	bpf_program__set_autoattach(j->skeleton->progs.list_open_tasks, false);
+	call_probe_open(&j->probe, &(struct call_programs){
+					   .enter = j->skeleton->progs.on_wait_enter,
+					   .exit = j->skeleton->progs.on_wait_exit,
+					   .list_open = j->skeleton->progs.list_open_tasks,
+				   });
 	j->skeleton->rodata->task_min_ns = j->settings->min_ns;
 	set_calls(j->skeleton->rodata);
 	*out = j->skeleton->skeleton;
@@ -84,7 +102,7 @@ static void close_object(void *ctx)
 {
 	struct jank *j = ctx;
 
-	call_probe_detach(&j->probe);
+	call_probe_close(&j->probe);
 	jank_bpf__destroy(steal(j->skeleton));
 }
 
@@ -95,54 +113,16 @@ static void announce(void *state)
 	marker_probe_announce(j->live, &schema, j->schema);
 }
 
-static void tell(struct jank *j, const struct rec_task *task, uint64_t end)
-{
-	char room[CALL_NAME_SIZE];
-	const char *name = call_probe_name(task->rec.flags & CALL_COMPAT, task->number, room);
-	struct marker_record marker = {
-		.schema = j->schema,
-		.cpu = task->rec.cpu,
-		.pid = task->rec.pid,
-		.tid = task->rec.tid,
-		.start = task->start < end ? task->start : end,
-		.end = end,
-		.value_count = 1,
-		.values = {{.type = REC_FIELD_STRING, .text = marker_text(name)}},
-	};
-
-	marker_probe_send(j->live, &marker);
-}
-
 static void take(void *state, const struct rec *rec)
 {
-	tell(state, (const struct rec_task *)rec, rec->time);
-}
-
-static void take_open(void *ctx, const void *row)
-{
-	const struct rec_task *task = row;
-	struct jank *j = ctx;
-
-	if (j->end_ns < task->start || j->end_ns - task->start < j->settings->min_ns)
-		return;
-	j->open++;
-	tell(j, task, j->end_ns);
+	tell(state, rec, rec->time);
 }
 
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct jank *j = state;
 
-	j->end_ns = clock_monotonic_ns();
-	j->skeleton->bss->tasks_since = enable ? j->end_ns : 0;
-	if (enable)
-		return call_probe_attach(&j->probe, j->skeleton->progs.on_wait_enter,
-					 j->skeleton->progs.on_wait_exit, err);
-	if (j->probe.enter >= 0)
-		task_iterator_read(j->skeleton->progs.list_open_tasks, sizeof(struct rec_task),
-				   take_open, j);
-	call_probe_detach(&j->probe);
-	return 0;
+	return call_probe_enable(&j->probe, enable, &j->skeleton->bss->tasks_since, err);
 }
 
 static void count(void *state, uint64_t time)
@@ -157,7 +137,8 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	const struct jank *j = state;
 
 	(void)tally;
-	marker_probe_report(r, "jank", "long_tasks", j->skeleton->bss->tasks_recorded + j->open,
+	marker_probe_report(r, "jank", "long_tasks",
+			    j->skeleton->bss->tasks_recorded + j->probe.open,
 			    j->skeleton->bss->tasks_lost);
 }
 

@@ -10,8 +10,6 @@
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
-#include "lib/live/bpf/task_iterator.h"
 #include "lib/live/instruments/call_probe.h"
 #include "lib/live/instruments/marker_probe.h"
 #include "lib/process/system_calls.h"
@@ -27,8 +25,6 @@ struct syscalls {
 	struct syscalls_bpf *skeleton;
 	struct call_probe probe;
 	uint32_t schema;
-	uint64_t open; /* calls that had not returned at the end */
-	uint64_t end_ns;
 	uint64_t lost; /* reported so far */
 };
 
@@ -51,70 +47,6 @@ static const struct schema_record schema = {
 		   [FIELD_ERROR] = {REC_FIELD_STRING, "error", "Error"},
 		   [FIELD_STATE] = {REC_FIELD_STRING, "state", "State"}},
 };
-
-static void *create(struct live *live, const void *settings)
-{
-	struct syscalls *s = xcalloc(1, sizeof(*s));
-
-	s->live = live;
-	s->settings = settings;
-	s->schema = instrument_new_schema(live);
-	s->probe = CALL_PROBE_NONE;
-	return s;
-}
-
-static void set_paths(struct syscalls_bpf__rodata *own)
-{
-	static const struct {
-		const char *name;
-		uint32_t argument;
-	} calls[] = {{"open", 0},    {"creat", 0},  {"openat", 1},
-		     {"openat2", 1}, {"execve", 0}, {"execveat", 1}};
-	const size_t count = sizeof(calls) / sizeof(*calls);
-
-	_Static_assert(sizeof(calls) / sizeof(*calls) <= CALL_PATHS_MAX, "the table has room");
-	for (size_t i = 0; i < count; i++)
-		own->path_arguments[i] = calls[i].argument;
-	for (size_t table = 0; table < 2; table++) {
-		for (size_t i = 0; i < CALL_PATHS_MAX; i++)
-			own->path_calls[table][i] =
-				i < count ? call_probe_number(table, calls[i].name) : -1;
-		own->exec_calls[table][0] = call_probe_number(table, "execve");
-		own->exec_calls[table][1] = call_probe_number(table, "execveat");
-	}
-}
-
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
-{
-	struct syscalls *s = ctx;
-
-	s->skeleton = syscalls_bpf__open_opts(options);
-	if (!s->skeleton)
-		return -errno;
-	bpf_program__set_autoattach(s->skeleton->progs.on_call_enter, false);
-	bpf_program__set_autoattach(s->skeleton->progs.on_call_exit, false);
-	bpf_program__set_autoattach(s->skeleton->progs.list_open_calls, false);
-	s->skeleton->rodata->syscalls_min_ns = s->settings->min_ns;
-	set_paths(s->skeleton->rodata);
-	*out = s->skeleton->skeleton;
-	return 0;
-}
-
-static void close_object(void *ctx)
-{
-	struct syscalls *s = ctx;
-
-	call_probe_detach(&s->probe);
-	syscalls_bpf__destroy(steal(s->skeleton));
-}
-
-static void announce(void *state)
-{
-	const struct syscalls *s = state;
-
-	marker_probe_announce(s->live, &schema, s->schema);
-}
 
 /* Names an error; those of the kernel alone tell that the call is to be made again. */
 static const char *error_name(int code)
@@ -148,16 +80,18 @@ static void set_result(struct marker_record *marker, int64_t result)
 	marker->values[FIELD_RESULT].number = (uint64_t)result;
 }
 
-static void tell(struct syscalls *s, const struct rec_call *call, uint64_t end)
+static void tell(void *state, const struct rec *rec, uint64_t end)
 {
-	bool is_open = call->rec.flags & CALL_OPEN;
+	const struct rec_call *call = (const struct rec_call *)rec;
+	const struct syscalls *s = state;
+	bool is_open = rec->flags & CALL_OPEN;
 	char room[CALL_NAME_SIZE];
-	const char *name = call_probe_name(call->rec.flags & CALL_COMPAT, call->number, room);
+	const char *name = call_probe_name(rec->flags & CALL_COMPAT, call->number, room);
 	struct marker_record marker = {
 		.schema = s->schema,
-		.cpu = call->rec.cpu,
-		.pid = call->rec.pid,
-		.tid = call->rec.tid,
+		.cpu = rec->cpu,
+		.pid = rec->pid,
+		.tid = rec->tid,
 		.start = call->start < end ? call->start : end,
 		.end = end,
 		.name = marker_text(name),
@@ -182,37 +116,82 @@ static void tell(struct syscalls *s, const struct rec_call *call, uint64_t end)
 	marker_probe_send(s->live, &marker);
 }
 
-static void take(void *state, const struct rec *rec)
+static void *create(struct live *live, const void *settings)
 {
-	tell(state, (const struct rec_call *)rec, rec->time);
+	struct syscalls *s = xcalloc(1, sizeof(*s));
+
+	s->live = live;
+	s->settings = settings;
+	s->schema = instrument_new_schema(live);
+	call_probe_init(&s->probe, tell, s, sizeof(struct rec_call), s->settings->min_ns);
+	return s;
 }
 
-static void take_open(void *ctx, const void *row)
+static void set_paths(struct syscalls_bpf__rodata *own)
 {
-	const struct rec_call *call = row;
+	static const struct {
+		const char *name;
+		uint32_t argument;
+	} calls[] = {{"open", 0},    {"creat", 0},  {"openat", 1},
+		     {"openat2", 1}, {"execve", 0}, {"execveat", 1}};
+	const size_t count = sizeof(calls) / sizeof(*calls);
+
+	_Static_assert(sizeof(calls) / sizeof(*calls) <= CALL_PATHS_MAX, "the table has room");
+	for (size_t i = 0; i < count; i++)
+		own->path_arguments[i] = calls[i].argument;
+	for (size_t table = 0; table < 2; table++) {
+		for (size_t i = 0; i < CALL_PATHS_MAX; i++)
+			own->path_calls[table][i] =
+				i < count ? call_probe_number(table, calls[i].name) : -1;
+		own->exec_calls[table][0] = call_probe_number(table, "execve");
+		own->exec_calls[table][1] = call_probe_number(table, "execveat");
+	}
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
 	struct syscalls *s = ctx;
 
-	if (s->end_ns < call->start || s->end_ns - call->start < s->settings->min_ns)
-		return;
-	s->open++;
-	tell(s, call, s->end_ns);
+	s->skeleton = syscalls_bpf__open_opts(options);
+	if (!s->skeleton)
+		return -errno;
+	call_probe_open(&s->probe, &(struct call_programs){
+					   .enter = s->skeleton->progs.on_call_enter,
+					   .exit = s->skeleton->progs.on_call_exit,
+					   .list_open = s->skeleton->progs.list_open_calls,
+				   });
+	s->skeleton->rodata->syscalls_min_ns = s->settings->min_ns;
+	set_paths(s->skeleton->rodata);
+	*out = s->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct syscalls *s = ctx;
+
+	call_probe_close(&s->probe);
+	syscalls_bpf__destroy(steal(s->skeleton));
+}
+
+static void announce(void *state)
+{
+	const struct syscalls *s = state;
+
+	marker_probe_announce(s->live, &schema, s->schema);
+}
+
+static void take(void *state, const struct rec *rec)
+{
+	tell(state, rec, rec->time);
 }
 
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct syscalls *s = state;
 
-	s->end_ns = clock_monotonic_ns();
-	s->skeleton->bss->syscalls_since = enable ? s->end_ns : 0;
-	if (!enable) {
-		if (s->probe.enter >= 0)
-			task_iterator_read(s->skeleton->progs.list_open_calls,
-					   sizeof(struct rec_call), take_open, s);
-		call_probe_detach(&s->probe);
-		return 0;
-	}
-	return call_probe_attach(&s->probe, s->skeleton->progs.on_call_enter,
-				 s->skeleton->progs.on_call_exit, err);
+	return call_probe_enable(&s->probe, enable, &s->skeleton->bss->syscalls_since, err);
 }
 
 static void count(void *state, uint64_t time)
@@ -228,7 +207,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 	(void)tally;
 	marker_probe_report(r, "syscalls", "recorded",
-			    s->skeleton->bss->syscalls_recorded + s->open,
+			    s->skeleton->bss->syscalls_recorded + s->probe.open,
 			    s->skeleton->bss->syscalls_lost);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/base/bytes.h"
+#include "lib/base/text.h"
 #include "lib/runtimes/runtime.h"
 
 /* Line terminators of JavaScript, besides \n and \r. */
@@ -15,6 +16,20 @@ void line_starts_release(struct line_starts *lines)
 	*lines = (struct line_starts){0};
 }
 
+static void add_character(struct line_starts *lines, uint32_t c)
+{
+	size_t count = lines->rows.count;
+
+	if (lines->length >= INT32_MAX)
+		return;
+	lines->length++;
+	if (c == '\n' && lines->after_return && count)
+		lines->rows.items[count - 1] = lines->length; /* \r\n is one end */
+	else if (c == '\n' || c == '\r' || c == LINE_SEPARATOR || c == PARAGRAPH_SEPARATOR)
+		vec_push(&lines->rows, lines->length);
+	lines->after_return = c == '\r';
+}
+
 void line_starts_add(struct line_starts *lines, unsigned int width, const void *text, size_t size)
 {
 	struct bytes b;
@@ -22,17 +37,28 @@ void line_starts_add(struct line_starts *lines, unsigned int width, const void *
 	if (width != 1 && width != 2)
 		return;
 	bytes_init(&b, text, size);
-	while (bytes_left(&b) >= width && lines->length < INT32_MAX) {
-		uint32_t c = width == 1 ? bytes_u8(&b) : bytes_u16(&b);
-		size_t count = lines->rows.count;
+	while (bytes_left(&b) >= width)
+		add_character(lines, width == 1 ? bytes_u8(&b) : bytes_u16(&b));
+}
 
-		lines->length++;
-		if (c == '\n' && lines->after_return && count)
-			lines->rows.items[count - 1] = lines->length; /* \r\n is one end */
-		else if (c == '\n' || c == '\r' || c == LINE_SEPARATOR || c == PARAGRAPH_SEPARATOR)
-			vec_push(&lines->rows, lines->length);
-		lines->after_return = c == '\r';
+bool line_starts_add_utf8(struct line_starts *lines, const char *text, size_t size)
+{
+	for (size_t at = 0, length; at < size; at += length) {
+		const uint8_t *c = (const uint8_t *)text + at;
+
+		length = text_utf8_length(text + at, size - at);
+		if (!length)
+			return false;
+		/* No other character of three bytes ends a line. */
+		if (length == 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] | 1) == 0xa9)
+			add_character(lines, LINE_SEPARATOR);
+		else
+			add_character(lines, *c);
+		/* A pair of surrogates. */
+		if (length == 4)
+			add_character(lines, *c);
 	}
+	return true;
 }
 
 /* Lines count from 1; 0: the place is none of the text. */

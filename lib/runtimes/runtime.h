@@ -130,6 +130,8 @@ void runtime_set_lines(struct managed_code *code, uint32_t function,
 void runtime_make_lines(struct managed_code *code);
 /* Adds the lines of a piece of text, `width` bytes a character: 1 or 2. */
 void line_starts_add(struct line_starts *lines, unsigned int width, const void *text, size_t size);
+/* The same of UTF-8, whose characters are counted in UTF-16. False: it is invalid. */
+bool line_starts_add_utf8(struct line_starts *lines, const char *text, size_t size);
 void line_starts_release(struct line_starts *lines);
 
 /* By enum runtime_kind; RUNTIME_NONE has no row. */

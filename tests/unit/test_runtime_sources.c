@@ -7,7 +7,11 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/live/instruments/runtime_sources.h"
 
@@ -102,6 +106,57 @@ static void lines_are_those_of_the_same_file(void **state)
 	managed_code_release(&code);
 }
 
+static void put_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* Returns the first line of a function of this process, whose script cannot be read. */
+static uint32_t line_by_file(const char *file, uint32_t length)
+{
+	struct managed_code code = {.source = {SCRIPT + 0x1001, 9, length}, .start = 7};
+	struct runtime_sources sources = {0};
+	uint32_t line;
+
+	strbuf_add(&code.file, file, strlen(file));
+	runtime_sources_set_lines(&sources, &layout, getpid(), read_nothing, NULL, &code);
+	line = code.first_line;
+	managed_code_release(&code);
+	runtime_sources_release(&sources);
+	return line;
+}
+
+static void lines_are_those_of_the_file(void **state)
+{
+	char folder[] = "/tmp/prof-test.XXXXXX", path[64], fifo[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/a.js", folder);
+	snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
+	/* 1 + 2 + 1, 1 + 1, 2 + 1 characters of UTF-16. */
+	put_file(path, "\xef\xbb\xbf\xc3\xa4\xf0\x9f\x98\x80\na\xe2\x80\xa8zz\n");
+	assert_int_equal(line_by_file(path, 9), 3);
+	assert_int_equal(line_by_file(path, 10), 0);
+	assert_int_equal(line_by_file(path, 8), 0);
+	assert_int_equal(line_by_file(path, 0), 0);
+	assert_int_equal(line_by_file(path, 1), 0);
+	assert_int_equal(line_by_file(path + 1, 9), 0);
+	put_file(path, "1\n345\xff\n8\n");
+	assert_int_equal(line_by_file(path, 9), 0);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(line_by_file(fifo, 9), 0);
+	assert_int_equal(line_by_file(folder, 9), 0);
+	unlink(path);
+	assert_int_equal(line_by_file(path, 9), 0);
+	unlink(fifo);
+	rmdir(folder);
+}
+
 static void lines_of_all_sources_are_limited(void **state)
 {
 	struct managed_code code = {.source = {SCRIPT + 1, 7, 0}};
@@ -131,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_those_of_the_same_file),
+		cmocka_unit_test(lines_are_those_of_the_file),
 		cmocka_unit_test(lines_of_all_sources_are_limited),
 	};
 

@@ -5,10 +5,17 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/live/code/script_file.h"
 
 #define SOURCES_MAX 512
 /* Times that a source is read until it is readable, once for a function. */
 #define TRIES_MAX 8
+/* Bytes of a file that is read in place of its script, and those of one character at most. */
+#define FILE_MAX ((size_t)4 << 20)
+#define CHARACTER_MAX 3
+#define FILES_MAX ((size_t)64 << 20) /* bytes of all files of a recording */
 /* Lines of all together, 4 bytes each: more than real scripts have. */
 #define LINES_MAX ((size_t)8 << 20)
 
@@ -72,6 +79,51 @@ static const struct line_starts *find_alike(const struct runtime_sources *s,
 	return NULL;
 }
 
+/* Reads the file of a script. False: it is not there, or not as long as the script's text. */
+static bool read_file(struct runtime_sources *s, uint32_t pid, const struct managed_source *source,
+		      const char *file, struct line_starts *lines)
+{
+	static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8; not part of the script */
+	size_t size = 0, room = FILE_MAX, skipped = 0;
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = NULL;
+
+	if (!source->length || *file != '/' || s->files > FILES_MAX)
+		return false;
+	fd = script_file_open(pid, file);
+	if (fd < 0)
+		return false;
+	if (source->length < FILE_MAX / CHARACTER_MAX - 1)
+		room = CHARACTER_MAX * ((size_t)source->length + 1);
+	text = text_read_fd(fd, room, &size);
+	if (!text)
+		return false;
+	s->files += size;
+	if (text_starts_with(text, mark))
+		skipped = sizeof(mark) - 1;
+	if (line_starts_add_utf8(lines, text + skipped, size - skipped) &&
+	    lines->length == source->length)
+		return true;
+	line_starts_release(lines);
+	return false;
+}
+
+/* Finds the lines of a script that the process does not have any more, or has elsewhere. */
+static const struct line_starts *find_elsewhere(struct runtime_sources *s,
+						struct runtime_source *row,
+						const struct managed_source *source,
+						const char *file)
+{
+	const struct line_starts *alike = find_alike(s, source, file);
+
+	if (alike || row->is_file_tried)
+		return alike;
+	row->is_file_tried = true;
+	row->is_known = read_file(s, (uint32_t)row->pid, source, file, &row->lines);
+	s->lines += row->lines.rows.count;
+	return row->is_known ? &row->lines : NULL;
+}
+
 /* Sets the lines of one of the code's functions. */
 static void set_lines(struct runtime_sources *s, const struct runtime_layout *layout, pid_t pid,
 		      runtime_read_fn *read, void *ctx, struct managed_code *code,
@@ -97,7 +149,7 @@ static void set_lines(struct runtime_sources *s, const struct runtime_layout *la
 		row->is_known = runtime->read_source(layout, source, read, ctx, &row->lines);
 		s->lines += row->lines.rows.count;
 	}
-	lines = row->is_known ? &row->lines : find_alike(s, source, file);
+	lines = row->is_known ? &row->lines : find_elsewhere(s, row, source, file);
 	if (lines)
 		runtime_set_lines(code, function, lines);
 	while (s->lines > LINES_MAX)

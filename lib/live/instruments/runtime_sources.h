@@ -14,6 +14,7 @@ struct runtime_source {
 	struct line_starts lines;
 	bool is_known; /* else it could not be read yet */
 	unsigned int tries;
+	bool is_file_tried; /* to be read in place of the script */
 };
 
 /* A zeroed struct is empty. */
@@ -21,6 +22,7 @@ struct runtime_sources {
 	VEC(struct runtime_source) rows;
 	size_t next; /* row to be replaced, once there is no room */
 	size_t lines; /* of all rows */
+	size_t files; /* bytes that were read of scripts' files */
 };
 
 void runtime_sources_release(struct runtime_sources *s);

@@ -21,53 +21,96 @@ Elf_Scn *section_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *heade
 	return NULL;
 }
 
-static size_t take_symbol(const GElf_Sym *symbol, const char *name, struct binary_object *wanted,
-			  size_t count)
-{
-	if (!name || !*name || symbol->st_shndx == SHN_UNDEF)
-		return 0;
-	for (size_t i = 0; i < count; i++) {
-		struct binary_object *object = &wanted[i];
+/* Objects that are looked for, and what the names of those not found yet begin with. */
+struct search {
+	struct binary_object *wanted;
+	size_t count, left;
+	bool begins[256]; /* by hash_begin() */
+};
 
-		if (object->is_there || strcmp(object->name, name) != 0)
+static uint8_t hash_begin(const char *name)
+{
+	return (uint8_t)(*name ? (uint8_t)name[0] * 31 + (uint8_t)name[1] : 0);
+}
+
+static void begin_search(struct search *s)
+{
+	memset(s->begins, 0, sizeof(s->begins));
+	s->left = 0;
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->wanted[i].is_there)
+			continue;
+		s->begins[hash_begin(s->wanted[i].name)] = true;
+		s->left++;
+	}
+}
+
+static void take_symbol(struct search *s, const GElf_Sym *symbol, const char *name)
+{
+	if (!name || !*name || !s->begins[hash_begin(name)] || symbol->st_shndx == SHN_UNDEF)
+		return;
+	for (size_t i = 0; i < s->count; i++) {
+		struct binary_object *object = &s->wanted[i];
+
+		if (object->is_there || *object->name != *name || strcmp(object->name, name) != 0)
 			continue;
 		object->is_there = true;
 		object->vaddr = symbol->st_value;
 		object->size = symbol->st_size;
-		return 1;
+		begin_search(s);
+		return;
 	}
-	return 0;
 }
 
-/* Returns how many it found. */
-static size_t search_table(const struct binary *b, uint32_t type, struct binary_object *wanted,
-			   size_t count)
+/* As gelf_getsym() in a row that exists, which takes several times as long. */
+static bool get_symbol(bool is_64bit, Elf_Data *data, size_t i, GElf_Sym *symbol)
 {
-	size_t size = gelf_fsize(b->elf, ELF_T_SYM, 1, EV_CURRENT), found = 0;
+	if (!is_64bit)
+		return gelf_getsym(data, (int)i, symbol);
+	memcpy(symbol, (const Elf64_Sym *)data->d_buf + i, sizeof(*symbol));
+	return true;
+}
+
+static void search_table(const struct binary *b, uint32_t type, struct search *s)
+{
+	size_t size = gelf_fsize(b->elf, ELF_T_SYM, 1, EV_CURRENT);
+	bool is_64bit = gelf_getclass(b->elf) == ELFCLASS64;
 	struct string_table names;
 	GElf_Shdr header;
 	Elf_Scn *scn = section_of_type(b->elf, NULL, type, &header);
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 
 	if (!data || !data->d_buf || !size)
-		return 0;
+		return;
 	names = string_table_open(b->elf, header.sh_link);
-	for (size_t i = 1; i < data->d_size / size && i < INT32_MAX && found < count; i++) {
+	for (size_t i = 1; i < data->d_size / size && i < INT32_MAX && s->left; i++) {
 		GElf_Sym symbol;
 
-		if (gelf_getsym(data, (int)i, &symbol))
-			found += take_symbol(&symbol, string_table_get(&names, symbol.st_name),
-					     wanted, count);
+		if (get_symbol(is_64bit, data, i, &symbol))
+			take_symbol(s, &symbol, string_table_get(&names, symbol.st_name));
 	}
-	return found;
+}
+
+void binary_find_exported(const struct binary *b, struct binary_object *wanted, size_t count)
+{
+	struct search s = {.wanted = wanted, .count = count};
+
+	if (b->is_relocatable)
+		return;
+	begin_search(&s);
+	search_table(b, SHT_DYNSYM, &s);
 }
 
 void binary_find_objects(const struct binary *b, struct binary_object *wanted, size_t count)
 {
+	struct search s = {.wanted = wanted, .count = count};
+
 	if (b->is_relocatable)
 		return;
-	if (search_table(b, SHT_DYNSYM, wanted, count) < count)
-		search_table(b, SHT_SYMTAB, wanted, count);
+	binary_find_exported(b, wanted, count);
+	begin_search(&s);
+	if (s.left)
+		search_table(b, SHT_SYMTAB, &s);
 }
 
 bool binary_section_extent(const struct binary *b, const char *name, uint64_t *vaddr,

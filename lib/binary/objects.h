@@ -19,6 +19,8 @@ struct binary_object {
  * there already stay as they are.
  */
 void binary_find_objects(const struct binary *b, struct binary_object *wanted, size_t count);
+/* The same in .dynsym alone, which is far smaller in large files. */
+void binary_find_exported(const struct binary *b, struct binary_object *wanted, size_t count);
 /* Finds a section that is loaded; also one without bytes in the file. */
 bool binary_section_extent(const struct binary *b, const char *name, uint64_t *vaddr,
 			   uint64_t *size);

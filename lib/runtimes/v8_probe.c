@@ -144,6 +144,26 @@ static int32_t value_of(const struct v8_file *f, const struct binary_object *obj
 	return (int32_t)bytes_u32(&b);
 }
 
+/*
+ * Looks for them where the first one is. Most files export all, and a part of the names is of other
+ * versions: nobody has to look for those in all symbols.
+ */
+static void find_objects(struct v8_file *f, size_t count)
+{
+	struct binary_object first = {.name = constants[FIRST].names[0]};
+
+	binary_find_exported(f->binary, &first, 1);
+	if (!first.is_there) {
+		binary_find_objects(f->binary, f->objects, count);
+		return;
+	}
+	binary_find_exported(f->binary, f->objects, count);
+	for (size_t i = 0; i < count; i++) {
+		if (f->objects[i].name == constants[BUILTIN].names[0])
+			binary_find_objects(f->binary, &f->objects[i], 1);
+	}
+}
+
 /* Returns the first constant that is missing, or NULL. */
 static const char *find_values(struct v8_file *f)
 {
@@ -153,7 +173,7 @@ static const char *find_values(struct v8_file *f)
 		for (size_t k = 0; k < NAMES_MAX && constants[i].names[k]; k++)
 			f->objects[count++].name = constants[i].names[k];
 	}
-	binary_find_objects(f->binary, f->objects, count);
+	find_objects(f, count);
 	count = 0;
 	for (size_t i = 0; i < CONSTANT_COUNT; i++) {
 		bool is_there = false;

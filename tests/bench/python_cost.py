@@ -42,9 +42,9 @@ open(sys.argv[3], "w").write(str(time.process_time()))
 """
 
 
-def rounds_for(python, seconds, folder):
+def rounds_for(program, seconds, folder):
     """Returns how often the program has to do its work to take so long."""
-    once = run_alone([python, "-c", PROGRAM, "5", "100", os.path.join(folder, "cpu")], folder)
+    once = run_alone([*program, "5", "100", os.path.join(folder, "cpu")], folder)
     return max(1, int(100 * seconds / once["target"]))
 
 
@@ -89,14 +89,15 @@ def run_pyspy(command, folder):
     return {"target": target, "recorder": children_cpu() - before - target}
 
 
-def measure(python, depth, options, folder):
-    command = [python, "-c", PROGRAM, str(depth),
-               str(rounds_for(python, options.seconds, folder)), os.path.join(folder, "cpu")]
+def measure(program, depth, options, folder, peers):
+    """program: a command; arguments follow: the depth, how often, and the file for its CPU time."""
+    command = [*program, str(depth), str(rounds_for(program, options.seconds, folder)),
+               os.path.join(folder, "cpu")]
     runs = [("alone", lambda: run_alone(command, folder)),
             ("native", lambda: run_prof(["--no-runtimes"], command, folder)),
             ("prof", lambda: run_prof([], command, folder))]
-    if shutil.which("py-spy"):
-        runs.append(("py-spy", lambda: run_pyspy(command, folder)))
+    for name, run in peers.items():
+        runs.append((name, lambda run=run: run(command, folder)))
     found = []
     for _ in range(options.rounds):
         runs = runs[1:] + runs[:1]
@@ -130,24 +131,37 @@ def report(depth, found):
           f"a function {(managed - native) / depth:.0f} ns{wanted}")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--depths", type=int, nargs="+", default=DEPTHS)
-    options = parser.parse_args()
+def print_costs(programs, options, peers):
+    """programs: by name, commands as measure() takes them."""
     with open(unwind_cost.STATS, encoding="utf-8") as file:
         before = file.read()
     try:
         with open(unwind_cost.STATS, "w", encoding="utf-8") as file:
             file.write("1")
         with tempfile.TemporaryDirectory(prefix="prof-bench.") as folder:
-            for depth in options.depths:
-                report(depth, measure(options.python, depth, options, folder))
+            for name, program in programs.items():
+                for depth in options.depths:
+                    if name:
+                        print(f"-- {name}")
+                    report(depth, measure(program, depth, options, folder, peers))
     finally:
         with open(unwind_cost.STATS, "w", encoding="utf-8") as file:
             file.write(before)
+
+
+def parse_options(parser):
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--depths", type=int, nargs="+", default=DEPTHS)
+    return parser.parse_args()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--python", default=sys.executable)
+    options = parse_options(parser)
+    peers = {"py-spy": run_pyspy} if shutil.which("py-spy") else {}
+    print_costs({"": [options.python, "-c", PROGRAM]}, options, peers)
 
 
 if __name__ == "__main__":

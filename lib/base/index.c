@@ -31,6 +31,13 @@ void index_release(struct index *ix)
 	*ix = (struct index){0};
 }
 
+void index_clear(struct index *ix)
+{
+	if (ix->count)
+		memset(ix->slots, 0xff, ix->capacity * sizeof(*ix->slots));
+	ix->count = 0;
+}
+
 uint32_t index_find(const struct index *ix, uint64_t hash, index_equal_fn *equal, const void *table,
 		    const void *key)
 {

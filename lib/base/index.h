@@ -26,6 +26,8 @@ typedef bool index_equal_fn(const void *table, uint32_t id, const void *key);
 
 /* A zeroed struct is an empty index. */
 void index_release(struct index *ix);
+/* Removes all rows, and keeps the memory. */
+void index_clear(struct index *ix);
 /* The id of the row with this key, or INDEX_NONE. */
 uint32_t index_find(const struct index *ix, uint64_t hash, index_equal_fn *equal, const void *table,
 		    const void *key);

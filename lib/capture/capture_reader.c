@@ -2,314 +2,67 @@
 #include "lib/capture/capture_reader.h"
 
 #include <errno.h>
-#include <stddef.h>
-#include <string.h>
-#include <zstd.h>
+#include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
-#include "lib/base/crc32.h"
-#include "lib/base/read_at.h"
-#include "lib/capture/columns.h"
+#include "lib/capture/frame_ahead.h"
+#include "lib/capture/frame_reader.h"
 #include "lib/record/record.h"
-
-/* Bytes that are read at once when the next frame is searched for. */
-#define SEARCH_SIZE ((size_t)64 << 10)
-/*
- * Bytes of frames with a good header and bad contents that are read in vain. A forged file cannot
- * make the search take longer than this, and the file's own size.
- */
-#define VAIN_MAX ((uint64_t)64 << 20)
-/*
- * Bytes of records that a file may hold: so many, and so many times its own size. Real ones hold 2
- * to 20 times; zstd could make 10,000 times of a forged one, and memory end.
- */
-#define RAW_FREE ((uint64_t)256 << 20)
-#define RAW_RATIO 100
-
-/* Stacks of samples before the end of a part may come so much later. */
-#define LATE_NS 1000000000ull
-
-/* A place where reading can start. */
-struct epoch {
-	uint64_t at; /* position of its state; 0: none */
-	uint64_t sequence, left; /* of its first frame; frames of the state still to come */
-	uint64_t time;
-};
 
 struct capture_reader {
 	struct source source;
-	int fd;
-	struct capture_header header;
-	uint64_t at; /* position of the next frame */
-	uint64_t sequence, samples; /* as the next frame should tell them */
-	uint64_t vain;
-	uint64_t raw_total, packed_total; /* bytes of frames so far */
-	struct capture_counts counts;
-	bool is_over;
-	uint64_t first_at; /* position of the state to start with; 0: the file's beginning */
-	uint64_t to_ns; /* records after this time are not wanted */
-	bool is_past; /* records after to_ns were read */
-	bool is_skipped; /* the frame was not read, since nobody wants it */
-	bool is_begun; /* a frame of the stream was read */
-	bool wants_state; /* frames are missing: the next state brings back what they told */
-	/* The frame that is given out. */
-	struct capture_frame frame;
-	uint8_t *raw, *packed;
+	struct frame_reader *frames;
+	struct frame_ahead *ahead;
+	const struct frame_contents *frame; /* gives its records out; NULL: none yet */
 	size_t raw_at, raw_size;
+	struct capture_counts counts; /* those of records */
 	struct rec_lost lost;
-	ZSTD_DCtx *unpacker;
-	struct columns *columns;
-	uint8_t *encoded; /* records in columns */
 };
 
-bool capture_is_one(const void *bytes, size_t size)
+static bool is_in_place(const struct frame_contents *frame, const struct rec *rec)
 {
-	return size >= CAPTURE_MAGIC_SIZE && !memcmp(bytes, CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
-}
-
-static int read_header(struct capture_reader *r, struct error *err)
-{
-	struct capture_header *h = &r->header;
-	ssize_t n = read_at(r->fd, h, sizeof(*h), 0);
-
-	if (n < 0)
-		return error_set(err, (int)n, "read");
-	if ((size_t)n < sizeof(*h) || !capture_is_one(h, sizeof(*h)))
-		return error_text(err, -EBADMSG, "no capture, or its beginning is missing");
-	if (!h->version || h->version > CAPTURE_VERSION)
-		return error_text(err, -EBADMSG,
-				  "a capture of version %u: this prof reads up to %u", h->version,
-				  CAPTURE_VERSION);
-	if (crc32_add(0, h, offsetof(struct capture_header, check)) != h->check ||
-	    h->size < sizeof(*h) || h->size > CAPTURE_RAW_MAX)
-		return error_text(err, -EBADMSG, "the header of the capture is damaged");
-	r->at = h->size;
-	return 0;
-}
-
-static bool header_is_good(const struct capture_frame *f)
-{
-	return f->magic == CAPTURE_FRAME_MAGIC &&
-	       crc32_add(0, f, offsetof(struct capture_frame, check)) == f->check &&
-	       f->raw_size <= CAPTURE_RAW_MAX && f->packed_size <= CAPTURE_PACKED_MAX &&
-	       (!(f->flags & CAPTURE_FRAME_COLUMNS) || f->columns_size <= CAPTURE_RAW_MAX);
-}
-
-/* False: the contents are damaged. */
-static bool unpack(struct capture_reader *r)
-{
-	const struct capture_frame *f = &r->frame;
-	bool has_columns = f->flags & CAPTURE_FRAME_COLUMNS;
-	size_t wanted = has_columns ? f->columns_size : f->raw_size;
-	size_t size = ZSTD_decompressDCtx(r->unpacker, has_columns ? r->encoded : r->raw, wanted,
-					  r->packed, f->packed_size);
-
-	if (ZSTD_isError(size) || size != wanted)
-		return false;
-	return !has_columns || columns_decode(r->columns, r->encoded, size, r->raw, f->raw_size);
-}
-
-/* Is the frame to be read, whose header was? Others need not even be whole. */
-static bool is_wanted(struct capture_reader *r)
-{
-	const struct capture_frame *f = &r->frame;
-
-	if (f->flags & CAPTURE_FRAME_FILE)
-		return true;
-	if (r->at < r->first_at)
-		return false;
-	if (f->flags & CAPTURE_FRAME_STATE)
-		return r->wants_state || f->sequence > r->sequence;
-	if (f->records && f->first_ns > r->to_ns)
-		r->is_past = true;
-	return !r->is_past || f->flags & CAPTURE_FRAME_END;
-}
-
-/* Reads the frame at r->at. 1: it is whole; 0: it is not; else a negative errno. */
-static int read_frame(struct capture_reader *r)
-{
-	struct capture_frame *f = &r->frame;
-	ssize_t n = read_at(r->fd, f, sizeof(*f), r->at);
-
-	if (n < 0)
-		return (int)n;
-	if ((size_t)n < sizeof(*f) || !header_is_good(f) || r->vain > VAIN_MAX)
-		return 0;
-	r->is_skipped = !is_wanted(r);
-	if (r->is_skipped)
-		return 1;
-	n = read_at(r->fd, r->packed, f->packed_size, r->at + sizeof(*f));
-	if (n < 0)
-		return (int)n;
-	if ((size_t)n == f->packed_size && crc32_add(0, r->packed, (size_t)n) == f->packed_check) {
-		if (unpack(r))
-			return 1;
-		r->vain += f->raw_size;
-	}
-	r->vain += (uint64_t)n;
-	return 0;
-}
-
-/* Returns the first header with a good check, or one that the end cuts; NULL: there is none. */
-static const uint8_t *find_header(const uint8_t *data, size_t size)
-{
-	const uint32_t magic = CAPTURE_FRAME_MAGIC;
-	const uint8_t *at = data, *end = data + size;
-	struct capture_frame frame;
-
-	while ((at = memmem(at, (size_t)(end - at), &magic, sizeof(magic)))) {
-		if ((size_t)(end - at) < sizeof(frame))
-			return at;
-		memcpy(&frame, at, sizeof(frame));
-		if (header_is_good(&frame))
-			return at;
-		at++;
-	}
-	return NULL;
-}
-
-/* Moves to the next frame with a good header at or after `at`; UINT64_MAX: there is none. */
-static int find_magic(struct capture_reader *r, uint64_t *at)
-{
-	for (;;) {
-		ssize_t n = read_at(r->fd, r->packed, SEARCH_SIZE, *at);
-		const uint8_t *found;
-
-		if (n < 0)
-			return (int)n;
-		if ((size_t)n < sizeof(struct capture_frame))
-			break;
-		found = find_header(r->packed, (size_t)n);
-		if (!found) {
-			*at += (uint64_t)n - sizeof(uint32_t) + 1;
-			continue;
-		}
-		*at += (uint64_t)(found - r->packed);
-		if ((size_t)(r->packed + n - found) >= sizeof(struct capture_frame))
-			return 0;
-	}
-	*at = UINT64_MAX;
-	return 0;
-}
-
-/* Moves to the next whole frame and reads it. As read_frame(); 0: the file ends. */
-static int next_whole_frame(struct capture_reader *r)
-{
-	uint64_t start = r->at, at = start;
-	int ret = read_frame(r);
-
-	while (!ret) {
-		at++;
-		ret = find_magic(r, &at);
-		if (ret || at == UINT64_MAX || r->vain > VAIN_MAX)
-			break;
-		r->at = at;
-		ret = read_frame(r);
-	}
-	if (ret > 0)
-		r->counts.skipped_bytes += r->at - start;
-	return ret;
-}
-
-/* Learns from the counts of a frame what the missing ones before it held. */
-static void note_missing(struct capture_reader *r)
-{
-	const struct capture_frame *f = &r->frame;
-
-	if (f->sequence <= r->sequence)
-		return;
-	record_init(&r->lost.rec, REC_LOST, sizeof(r->lost), f->first_ns, 0, 0);
-	r->lost.cause = LOST_CAPTURE;
-	r->lost.event = 0;
-	r->lost.count = 0;
-	/* Nothing is missing that lies before the part that is read. */
-	if (f->samples > r->samples && (r->is_begun || !r->first_at))
-		r->lost.count = f->samples - r->samples;
-	r->counts.lost_samples += r->lost.count;
-	r->wants_state = true;
-}
-
-/* The part of the file that was read is what counts: the rest may be a hole. */
-static bool is_swollen(struct capture_reader *r)
-{
-	r->raw_total += r->frame.raw_size;
-	r->packed_total += r->frame.packed_size;
-	return r->raw_total > RAW_FREE + RAW_RATIO * r->packed_total;
-}
-
-/* Takes up a frame of the stream, and notes where that goes on. */
-static void enter_stream(struct capture_reader *r)
-{
-	const struct capture_frame *f = &r->frame;
-
-	if (f->flags & CAPTURE_FRAME_END)
-		r->counts.is_complete = true;
-	if (r->is_past)
-		return;
-	note_missing(r);
-	r->is_begun = true;
-	r->sequence = f->sequence + 1;
-	r->samples = f->samples;
-	/* The state before it, if it was wanted, has been read. */
-	if (f->flags & CAPTURE_FRAME_EPOCH)
-		r->wants_state = false;
-}
-
-/* 1: there is another frame; 0: the file ends; else a negative errno. */
-static int begin_frame(struct capture_reader *r)
-{
-	const struct capture_frame *f = &r->frame;
-	int ret;
-
-	do {
-		ret = next_whole_frame(r);
-		if (ret <= 0)
-			return ret;
-		r->at += sizeof(*f) + f->packed_size;
-	} while (r->is_skipped);
-	if (is_swollen(r))
-		return -EFBIG;
-	r->raw_at = 0;
-	r->raw_size = f->raw_size;
-	r->counts.frames++;
-	r->lost.rec.kind = REC_NONE;
-	if (!(f->flags & (CAPTURE_FRAME_FILE | CAPTURE_FRAME_STATE)))
-		enter_stream(r);
-	return 1;
-}
-
-static bool is_in_place(const struct capture_reader *r, const struct rec *rec)
-{
-	if (r->frame.flags & CAPTURE_FRAME_FILE)
+	if (frame->frame.flags & CAPTURE_FRAME_FILE)
 		return rec->kind == REC_FILE;
-	return rec->kind != REC_FILE && (!r->is_past || rec->kind == REC_META);
+	return rec->kind != REC_FILE && (!frame->is_past || rec->kind == REC_META);
 }
 
 /* The next record of the frame, or NULL at its end. */
 static const struct rec *next_record(struct capture_reader *r)
 {
 	while (r->raw_size - r->raw_at >= sizeof(struct rec)) {
-		const struct rec *rec = (const struct rec *)(r->raw + r->raw_at);
+		const struct rec *rec = (const struct rec *)(r->frame->raw + r->raw_at);
 		size_t left = r->raw_size - r->raw_at, size = record_size(rec);
 
 		if (size < sizeof(*rec) || size > left)
 			break;
 		r->raw_at += size;
-		r->samples += rec->kind == REC_SAMPLE;
-		if (!is_in_place(r, rec))
+		if (!is_in_place(r->frame, rec))
 			continue;
 		if (!record_is_valid(rec, left)) {
 			r->counts.unknown_records++;
 			continue;
 		}
 		r->counts.records++;
-		if (rec->time > r->counts.end_ns && !r->is_past)
+		if (rec->time > r->counts.end_ns && !r->frame->is_past)
 			r->counts.end_ns = rec->time;
 		return rec;
 	}
 	r->raw_at = r->raw_size;
 	return NULL;
+}
+
+/* Tells of samples in missing frames; NULL: none are missing. */
+static const struct rec *begin_frame(struct capture_reader *r)
+{
+	r->raw_at = 0;
+	r->raw_size = r->frame->frame.raw_size;
+	if (!r->frame->is_after_gap)
+		return NULL;
+	record_init(&r->lost.rec, REC_LOST, sizeof(r->lost), r->frame->frame.first_ns, 0, 0);
+	r->lost.cause = LOST_CAPTURE;
+	r->lost.event = 0;
+	r->lost.count = r->frame->lost_samples;
+	return &r->lost.rec;
 }
 
 /* The source is the reader's first member. */
@@ -318,24 +71,19 @@ static int next(struct source *s, const struct rec **rec, struct error *err)
 	struct capture_reader *r = (struct capture_reader *)s;
 
 	for (;;) {
-		int ret;
-
 		*rec = next_record(r);
 		if (*rec)
 			return SOURCE_RECORD;
-		ret = r->is_over ? 0 : begin_frame(r);
-		if (ret == -EFBIG)
-			return error_text(err, ret, "holds too much for its size");
-		if (ret < 0)
-			return error_set(err, ret, "read the capture");
-		if (!ret) {
-			r->is_over = true;
+		r->frame = frame_ahead_next(r->ahead);
+		if (r->frame->result == -EFBIG)
+			return error_text(err, -EFBIG, "holds too much for its size");
+		if (r->frame->result < 0)
+			return error_set(err, r->frame->result, "read the capture");
+		if (!r->frame->result)
 			return SOURCE_END;
-		}
-		if (r->lost.rec.kind) {
-			*rec = &r->lost.rec;
+		*rec = begin_frame(r);
+		if (*rec)
 			return SOURCE_RECORD;
-		}
 	}
 }
 
@@ -343,24 +91,16 @@ static const struct source_ops ops = {.next = next};
 
 int capture_reader_open(struct capture_reader **out, int fd, struct error *err)
 {
-	struct capture_reader *r = xcalloc(1, sizeof(*r));
-	int ret;
+	struct frame_reader *frames;
+	struct capture_reader *r;
+	int ret = frame_reader_open(&frames, fd, err);
 
-	r->source.ops = &ops;
-	r->fd = fd;
-	r->to_ns = UINT64_MAX;
-	ret = read_header(r, err);
-	if (ret) {
-		free(r);
+	if (ret)
 		return ret;
-	}
-	r->raw = xmalloc(CAPTURE_RAW_MAX);
-	r->packed = xmalloc(CAPTURE_PACKED_MAX);
-	r->encoded = xmalloc(CAPTURE_RAW_MAX);
-	r->columns = columns_new();
-	r->unpacker = ZSTD_createDCtx();
-	if (!r->unpacker)
-		alloc_failed();
+	r = xcalloc(1, sizeof(*r));
+	r->source.ops = &ops;
+	r->frames = frames;
+	r->ahead = frame_ahead_new(frames);
 	*out = r;
 	return 0;
 }
@@ -369,11 +109,8 @@ void capture_reader_free(struct capture_reader *r)
 {
 	if (!r)
 		return;
-	ZSTD_freeDCtx(r->unpacker);
-	columns_free(r->columns);
-	free(r->encoded);
-	free(r->raw);
-	free(r->packed);
+	frame_ahead_free(r->ahead);
+	frame_reader_free(r->frames);
 	free(r);
 }
 
@@ -382,75 +119,26 @@ struct source *capture_reader_source(struct capture_reader *r)
 	return &r->source;
 }
 
+int capture_reader_select(struct capture_reader *r, uint64_t from_ns, uint64_t to_ns,
+			  struct error *err)
+{
+	return frame_reader_select(r->frames, from_ns, to_ns, err);
+}
+
 const struct capture_header *capture_reader_header(const struct capture_reader *r)
 {
-	return &r->header;
+	return frame_reader_header(r->frames);
 }
 
 void capture_reader_count(const struct capture_reader *r, struct capture_counts *counts)
 {
-	*counts = r->counts;
+	*counts = r->frame ? r->frame->counts : (struct capture_counts){0};
+	counts->records = r->counts.records;
+	counts->unknown_records = r->counts.unknown_records;
+	counts->end_ns = r->counts.end_ns;
 }
 
 bool capture_reader_is_state(const struct capture_reader *r)
 {
-	return r->frame.flags & CAPTURE_FRAME_STATE && r->raw_at;
-}
-
-/* Notes an epoch whose state is there from the first frame on. */
-static bool note_epoch(struct epoch *e, const struct capture_frame *f, uint64_t at)
-{
-	if (f->flags & CAPTURE_FRAME_STATE) {
-		if (e->sequence != f->sequence || f->samples != e->left)
-			*e = (struct epoch){.at = at, .sequence = f->sequence};
-		e->time = f->first_ns;
-		e->left = f->samples - 1;
-		return false;
-	}
-	return f->flags & CAPTURE_FRAME_EPOCH && e->at && f->sequence == e->sequence && !e->left;
-}
-
-/* Moves over the frames by their headers. 0 or a negative errno. */
-static int find_epoch(struct capture_reader *r, uint64_t from_ns, struct epoch *found)
-{
-	struct epoch next = {0};
-
-	for (uint64_t at = r->header.size;;) {
-		struct capture_frame f;
-		ssize_t n = read_at(r->fd, &f, sizeof(f), at);
-		int ret;
-
-		if (n < 0)
-			return (int)n;
-		if ((size_t)n < sizeof(f))
-			return 0;
-		if (!header_is_good(&f)) {
-			at++;
-			ret = find_magic(r, &at);
-			if (ret || at == UINT64_MAX)
-				return ret;
-			continue;
-		}
-		if (note_epoch(&next, &f, at)) {
-			if (next.time > from_ns)
-				return 0;
-			*found = next;
-		}
-		at += sizeof(f) + f.packed_size;
-	}
-}
-
-int capture_reader_select(struct capture_reader *r, uint64_t from_ns, uint64_t to_ns,
-			  struct error *err)
-{
-	struct epoch first = {0};
-	int ret = find_epoch(r, from_ns, &first);
-
-	if (ret)
-		return error_set(err, ret, "read the capture");
-	r->first_at = first.at;
-	r->wants_state = first.at;
-	if (to_ns < UINT64_MAX - LATE_NS)
-		r->to_ns = to_ns + LATE_NS;
-	return 0;
+	return r->frame && r->frame->frame.flags & CAPTURE_FRAME_STATE && r->raw_at;
 }

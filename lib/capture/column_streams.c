@@ -133,15 +133,9 @@ void column_values_release(struct column_values *v)
 	index_release(&v->by_value);
 }
 
-static uint64_t hash_of(const struct column_values *v, uint64_t value)
-{
-	return hash_pair(v->seed, value);
-}
-
 void column_values_clear(struct column_values *v)
 {
-	for (size_t i = 0; i < v->rows.count; i++)
-		index_remove(&v->by_value, hash_of(v, v->rows.items[i]), (uint32_t)i);
+	index_clear(&v->by_value);
 	vec_clear(&v->rows);
 }
 
@@ -150,37 +144,74 @@ static bool has_value(const void *table, uint32_t row, const void *key)
 	return ((const uint64_t *)table)[row] == *(const uint64_t *)key;
 }
 
-uint32_t column_values_find(const struct column_values *v, uint64_t value)
+static uint32_t find(const struct column_values *v, uint64_t hash, uint64_t value)
 {
-	return index_find(&v->by_value, hash_of(v, value), has_value, v->rows.items, &value);
+	return index_find(&v->by_value, hash, has_value, v->rows.items, &value);
+}
+
+static uint32_t add(struct column_values *v, uint64_t hash, uint64_t value)
+{
+	uint32_t row = (uint32_t)v->rows.count;
+
+	vec_push(&v->rows, value);
+	index_add(&v->by_value, hash, row);
+	return row;
 }
 
 uint32_t column_values_add(struct column_values *v, uint64_t value)
 {
-	uint32_t row = column_values_find(v, value);
+	uint64_t hash = hash_pair(v->seed, value);
+	uint32_t row = find(v, hash, value);
 
+	return row != INDEX_NONE ? row : add(v, hash, value);
+}
+
+static uint64_t last_of(const struct column_values *v)
+{
+	return v->rows.count ? vec_last(&v->rows) : 0;
+}
+
+static uint32_t encode(struct column_streams *s, unsigned int stream, struct column_values *v,
+		       uint64_t value)
+{
+	uint64_t hash = hash_pair(v->seed, value);
+	uint32_t row = find(v, hash, value);
+
+	column_number(s, stream, row == INDEX_NONE ? 0 : (uint64_t)row + 1);
 	if (row != INDEX_NONE)
 		return row;
-	row = (uint32_t)v->rows.count;
+	column_signed(s, stream + 1, (int64_t)(value - last_of(v)));
+	return add(v, hash, value);
+}
+
+/* Adds values that are read as new without a search: being there twice does no harm. */
+static uint32_t decode(struct column_streams *s, unsigned int stream, struct column_values *v)
+{
+	uint64_t number = column_number(s, stream, 0), value;
+
+	if (number > v->rows.count) {
+		s->failed = true;
+		return INDEX_NONE;
+	}
+	if (number)
+		return (uint32_t)number - 1;
+	value = last_of(v) + (uint64_t)column_signed(s, stream + 1, 0);
+	if (v->is_found)
+		return column_values_add(v, value);
 	vec_push(&v->rows, value);
-	index_add(&v->by_value, hash_of(v, value), row);
-	return row;
+	return (uint32_t)v->rows.count - 1;
+}
+
+uint32_t column_row(struct column_streams *s, unsigned int stream, struct column_values *v,
+		    uint64_t value)
+{
+	return s->is_decoding ? decode(s, stream, v) : encode(s, stream, v, value);
 }
 
 uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,
 		      uint64_t value)
 {
-	uint32_t row = s->is_decoding ? 0 : column_values_find(v, value);
-	uint64_t last = v->rows.count ? vec_last(&v->rows) : 0;
-	uint64_t number = column_number(s, stream, row == INDEX_NONE ? 0 : (uint64_t)row + 1);
+	uint32_t row = column_row(s, stream, v, value);
 
-	if (number > v->rows.count) {
-		s->failed = true;
-		return 0;
-	}
-	if (number)
-		return v->rows.items[number - 1];
-	value = last + (uint64_t)column_signed(s, stream + 1, (int64_t)(value - last));
-	column_values_add(v, value);
-	return value;
+	return row == INDEX_NONE ? 0 : v->rows.items[row];
 }

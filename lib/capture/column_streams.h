@@ -46,17 +46,22 @@ void column_bytes(struct column_streams *s, unsigned int stream, void *bytes, si
  */
 struct column_values {
 	uint64_t seed;
+	bool is_found; /* decoding needs to find values, too */
 	VEC(uint64_t) rows;
 	struct index by_value;
 };
 
 void column_values_release(struct column_values *v);
 void column_values_clear(struct column_values *v);
-/* Returns the row, or INDEX_NONE. */
-uint32_t column_values_find(const struct column_values *v, uint64_t value);
-/* Returns the row of the value, new or not. */
+/* Returns the row of the value, new or not. Decoding: only where values are found. */
 uint32_t column_values_add(struct column_values *v, uint64_t value);
-/* A value that is probably among them: its number, or 0 and, in the next stream, the value. */
+/*
+ * A value that is probably among them: its number, or 0 and, in the next stream, the value. Returns
+ * its row, or INDEX_NONE where the bytes are damaged.
+ */
+uint32_t column_row(struct column_streams *s, unsigned int stream, struct column_values *v,
+		    uint64_t value);
+/* Returns the value instead, or 0. */
 uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,
 		      uint64_t value);
 

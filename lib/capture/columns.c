@@ -87,6 +87,7 @@ struct columns *columns_new(void)
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		seed = 0;
 	c->tasks.seed = c->leaves.seed = c->stacks.seed = c->lows.seed = c->highs.seed = seed;
+	c->tasks.is_found = c->stacks.is_found = true;
 	return c;
 }
 
@@ -122,21 +123,20 @@ static void forget(struct columns *c)
 static uint32_t code_task(struct columns *c, struct known_cpu *cpu, struct rec *rec)
 {
 	uint64_t value = (uint64_t)rec->pid << 32 | rec->tid;
-	uint32_t row = c->streams.is_decoding ? 0 : column_values_find(&c->tasks, value);
-	bool is_last = row != INDEX_NONE && cpu->task == row + 1;
+	bool is_last = !c->streams.is_decoding && cpu->task &&
+		       c->tasks.rows.items[cpu->task - 1] == value;
+	uint32_t row;
 
-	if (column_byte(&c->streams, CPUS, is_last) && cpu->task) {
+	if (column_byte(&c->streams, CPUS, is_last) && cpu->task)
 		row = cpu->task - 1;
-		value = c->tasks.rows.items[row];
-	} else {
-		value = column_value(&c->streams, TASKS, &c->tasks, value);
-		row = column_values_find(&c->tasks, value);
-	}
+	else
+		row = column_row(&c->streams, TASKS, &c->tasks, value);
+	/* Not known where the bytes are damaged. */
+	if (row == INDEX_NONE)
+		row = column_values_add(&c->tasks, 0);
+	value = c->tasks.rows.items[row];
 	rec->pid = (uint32_t)(value >> 32);
 	rec->tid = (uint32_t)value;
-	/* Not found where the bytes are damaged. */
-	if (row == INDEX_NONE)
-		row = column_values_add(&c->tasks, value);
 	if (c->known_tasks.count <= row)
 		vec_add_zeroed(&c->known_tasks, row + 1 - c->known_tasks.count);
 	cpu->task = row + 1;

@@ -19,11 +19,20 @@ struct resolved {
 	struct stack_extent extent;
 };
 
+/* A stack with its leaf. */
+struct resolved_leaf {
+	uint64_t stamp, kernel_stamp, addr;
+	stack_id base, stack;
+	uint8_t kind;
+	bool is_used;
+};
+
 void resolver_init(struct resolver *r, struct profile *profile)
 {
 	*r = (struct resolver){.profile = profile};
 	r->kernel = mapping_table_new();
 	r->cache = xcalloc(CACHE_LINES, sizeof(*r->cache));
+	r->leaves = xcalloc(CACHE_LINES, sizeof(*r->leaves));
 }
 
 void resolver_release(struct resolver *r)
@@ -33,6 +42,7 @@ void resolver_release(struct resolver *r)
 	vec_release(&r->addrs);
 	vec_release(&r->kinds);
 	free(r->cache);
+	free(r->leaves);
 }
 
 /*
@@ -254,8 +264,23 @@ stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t
 		       struct process *process, const struct mapping_table *mappings)
 {
 	const struct frame_kind_info *info = frame_kind_info(kind, kind == FRAME_KERNEL);
+	uint64_t stamp = mappings ? mappings->stamp : 0;
+	uint64_t hash = hash_pair(addr, stamp << 32 | base);
+	struct resolved_leaf *line = &r->leaves[hash % CACHE_LINES];
 
-	return push_frame(r, base, frame_addr(addr, true), info, process, mappings);
+	if (line->is_used && line->addr == addr && line->base == base && line->stamp == stamp &&
+	    line->kernel_stamp == r->kernel->stamp && line->kind == kind)
+		return line->stack;
+	*line = (struct resolved_leaf){
+		.stamp = stamp,
+		.kernel_stamp = r->kernel->stamp,
+		.addr = addr,
+		.base = base,
+		.stack = push_frame(r, base, frame_addr(addr, true), info, process, mappings),
+		.kind = kind,
+		.is_used = true,
+	};
+	return line->stack;
 }
 
 bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings)

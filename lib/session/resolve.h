@@ -11,12 +11,14 @@
 #include "lib/session/raw_stacks.h"
 
 struct resolved; /* a line of the cache */
+struct resolved_leaf;
 
 struct resolver {
 	struct profile *profile;
 	struct mapping_table *kernel;
 	struct raw_stacks raw;
 	struct resolved *cache;
+	struct resolved_leaf *leaves;
 	/* Frames of the stack that is being resolved. */
 	VEC(uint64_t) addrs;
 	VEC(uint8_t) kinds;

@@ -3,12 +3,12 @@
 """Measures what captures cost: bytes a tick, the recorder's CPU time, the wait for the profile, and
 the time to convert an hour.
 
-    capture_cost.py [--seconds S] [--pairs N] [--ticks N]        default: 5 s, 6 pairs, 400,000
+    capture_cost.py [--seconds S] [--pairs N] [--ticks N]        default: 5 s, 6 pairs, an hour's
 
 Each pair records the same program with a spool and without, in turns. CPU time is that of the
 recorder's threads in a window in the middle, as the scheduler counts it. Bytes are compared with
 `perf record -g -z` at the same rate, whose stacks are cut without frame pointers; waits, which perf
-does not record, are left out there. The hour is extrapolated from the time for that many ticks.
+does not record, are left out there. The hour is a short recording, repeated until it has that many ticks.
 """
 import argparse
 import json
@@ -129,34 +129,44 @@ def timed(command):
     return time.monotonic() - begin
 
 
-def print_hour(folder, command, ticks):
-    """A program on each of two CPUs would be sampled so often."""
-    rate = 9999
-    seconds = ticks / rate
-    path, perf = os.path.join(folder, "hour.prof"), os.path.join(folder, "hour.data")
-    subprocess.run([PROF, "record", "-q", "-F", str(rate), "--kill", "-d", str(seconds), "--no-off-cpu",
-                    "--raw", path, "--", *command], check=False, stdout=subprocess.DEVNULL)
-    count = weight(path)
-    named = timed([PROF, "convert", "-q", path, "-o", os.path.join(folder, "hour.json.gz")])
-    bare = timed([PROF, "convert", "-q", "--no-symbols", path, "-o", os.path.join(folder, "hour.json.gz")])
-    subprocess.run(["perf", "record", "-q", "-B", "--no-bpf-event", "-e", "cpu-clock", "-F",
-                    str(rate), "-g", "-o", perf, "--",
-                    "timeout", str(seconds), *command], stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL, check=False)
+def perf_script(folder, command, seconds):
+    """Seconds that it takes, and samples."""
+    path = os.path.join(folder, "script.data")
+    subprocess.run(["perf", "record", "-q", "-B", "--no-bpf-event", "-e", "cpu-clock", "-F", str(RATE),
+                    "-g", "-o", path, "--", "timeout", str(seconds), *command], cwd=folder,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    out = os.path.join(folder, "script.txt")
     begin = time.monotonic()
-    out = subprocess.run(["perf", "script", "-F", "comm,tid,time,ip,sym", "-i", perf],
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
-    script = (time.monotonic() - begin) / max(1, out.count(b"\n\n"))
-    print(f"{count} ticks: an hour takes {named / count * HOUR_TICKS:.1f} s with names, "
-          f"{bare / count * HOUR_TICKS:.1f} s without (target: 10), perf script "
-          f"{script * HOUR_TICKS:.1f} s")
+    with open(out, "wb") as file:
+        subprocess.run(["perf", "script", "-F", "comm,tid,time,ip,sym", "-i", path], stdout=file,
+                       stderr=subprocess.DEVNULL, check=True)
+    taken = time.monotonic() - begin
+    with open(out, "rb") as file:
+        return taken, sum(line == b"\n" for line in file)
+
+
+def print_hour(folder, name, command, seconds, ticks):
+    """An hour of a program on each of two CPUs, made of some seconds; perf's is extrapolated."""
+    path, hour = os.path.join(folder, "short.prof"), os.path.join(folder, "hour.prof")
+    out = os.path.join(folder, "hour.json.gz")
+    script = growth(lambda time: perf_script(folder, command, time), seconds) * ticks
+    for kind, arguments in (("", ["--no-off-cpu"]), (" and waits", [])):
+        record(folder, command, 3 * seconds, ["--raw", path, *arguments])
+        count = int(subprocess.run([os.path.join(BUILD, "tests/bench/bench_capture_repeat"), path, hour,
+                                    str(ticks)], stdout=subprocess.PIPE, check=True).stdout)
+        size = os.path.getsize(hour) / 1e6
+        named = timed([PROF, "convert", "-q", hour, "-o", out])
+        bare = timed([PROF, "convert", "-q", "--no-symbols", hour, "-o", out])
+        os.unlink(hour)
+        print(f"{name}: {count} ticks{kind}, {size:.0f} MB: {named:.1f} s with names, {bare:.1f} s "
+              f"without (target: 10); perf script: {script:.0f} s", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--pairs", type=int, default=6)
-    parser.add_argument("--ticks", type=int, default=400000)
+    parser.add_argument("--ticks", type=int, default=HOUR_TICKS)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="prof-bench.") as folder:
         with open(os.path.join(folder, "Makefile"), "w", encoding="ascii") as file:
@@ -174,7 +184,8 @@ def main():
         print(f"{'':>8} {'thread':>10} {'first':>12} {'with':>12} {'without':>12}")
         for name, command in (("steady x2", two), ("make", make)):
             print_pairs(name, folder, command, options.seconds, options.pairs)
-        print_hour(folder, ["python3", "-c", PYTHON], options.ticks)
+        for name, command in cases[1:]:
+            print_hour(folder, name, command, options.seconds, options.ticks)
 
 
 if __name__ == "__main__":

@@ -92,6 +92,29 @@ static void large_streams_have_many_frames(void **state)
 	assert_true(capture_fixture_count(f).frames >= 20);
 }
 
+/* Frames are read ahead by then. */
+static void reading_may_end_anywhere(void **state)
+{
+	struct capture_fixture *f = *state;
+	uint32_t tid = 0;
+
+	capture_fixture_begin(f, 0);
+	for (int frame = 0; frame < 40; frame++) {
+		capture_fixture_add_sample(f, ++tid);
+		capture_fixture_end_frame(f);
+	}
+	capture_fixture_finish(f, true);
+	for (uint32_t end = 0; end <= tid; end++) {
+		capture_fixture_reopen(f);
+		for (uint32_t i = 1; i <= end; i++) {
+			capture_fixture_expect_sample(f, i);
+			assert_int_equal(capture_fixture_count(f).frames, i);
+		}
+	}
+	assert_null(capture_fixture_next(f));
+	assert_null(capture_fixture_next(f));
+}
+
 static void an_ended_recorder_is_told_from_a_killed_one(void **state)
 {
 	struct capture_fixture *f = *state;
@@ -381,6 +404,7 @@ int main(void)
 	cmocka_unit_test_setup_teardown(name, capture_fixture_setup, capture_fixture_teardown)
 		TEST(gives_what_was_written),
 		TEST(large_streams_have_many_frames),
+		TEST(reading_may_end_anywhere),
 		TEST(an_ended_recorder_is_told_from_a_killed_one),
 		TEST(the_first_frames_are_short),
 		TEST(without_records_there_is_an_end),

@@ -159,4 +159,22 @@ static __always_inline __u8 match_flags(struct task_struct *task, struct task_id
 	return flags;
 }
 
+/* Sets the record's pids to the task's. Returns match_flags(). */
+static __always_inline __u8 match_task(struct task_struct *task, struct task_ids ids,
+				       struct rec *rec)
+{
+	task_pids(task, ids, &rec->pid, &rec->tid);
+	return match_flags(task, ids, rec, task->comm);
+}
+
+/* Writes a record of a task for the reader of an iterator, if the task is recorded. */
+static __always_inline void write_row(struct bpf_iter__task *ctx, struct task_struct *task,
+				      struct rec *rec, __u32 size)
+{
+	struct task_ids ids = copy_ids(task);
+
+	if (find_tracked(task, ids.tgid) && !match_task(task, ids, rec))
+		bpf_seq_write(ctx->meta->seq, rec, size);
+}
+
 #endif

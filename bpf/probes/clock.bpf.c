@@ -46,8 +46,7 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	void *ring = own_ring();
 
 	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
-	task_pids(task, ids, &sample.rec.pid, &sample.rec.tid);
-	if (match_flags(task, ids, &sample.rec, task->comm)) {
+	if (match_task(task, ids, &sample.rec)) {
 		__sync_fetch_and_add(&count->other_ticks, 1);
 		count_neighbour();
 		return;

@@ -101,8 +101,7 @@ static __always_inline void send_event(void *ctx, bool is_interrupted)
 
 	if (!task->pid || !process)
 		return;
-	task_pids(task, ids, &head->pid, &head->tid);
-	if (match_flags(task, ids, head, task->comm))
+	if (match_task(task, ids, head))
 		return;
 	event = rec.event = bpf_get_attach_cookie(ctx);
 	e = bpf_map_lookup_elem(&event_states, &event);

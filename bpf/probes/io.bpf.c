@@ -75,8 +75,7 @@ static __always_inline bool set_submitter(void *ctx, struct task_struct *task, s
 	if (!process)
 		return false;
 	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), io->start);
-	task_pids(task, ids, &sample.rec.pid, &sample.rec.tid);
-	if (match_flags(task, ids, &sample.rec, task->comm))
+	if (match_task(task, ids, &sample.rec))
 		return false;
 	io->rec.pid = io->stack.pid = sample.rec.pid;
 	io->rec.tid = io->stack.tid = sample.rec.tid;

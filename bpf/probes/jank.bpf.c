@@ -61,8 +61,7 @@ static __always_inline void tell_task(struct task_struct *task, const struct loo
 	if (!count || !find_current(task))
 		return;
 	fill_record(&rec, row, now);
-	task_pids(task, ids, &rec.rec.pid, &rec.rec.tid);
-	if (match_flags(task, ids, &rec.rec, task->comm))
+	if (match_task(task, ids, &rec.rec))
 		return;
 	if (ring && emit_output(count, ring, &rec, sizeof(rec), ring_flags(ring)))
 		__sync_fetch_and_add(&tasks_recorded, 1);
@@ -116,17 +115,11 @@ int list_open_tasks(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct rec_task rec = {};
 	struct loop_row *row;
-	struct task_ids ids;
 
-	if (!task)
-		return 0;
-	row = bpf_task_storage_get(&loop_rows, task, NULL, 0);
+	row = task ? bpf_task_storage_get(&loop_rows, task, NULL, 0) : NULL;
 	if (!row || !row->start)
 		return 0;
-	ids = copy_ids(task);
 	fill_record(&rec, row, bpf_ktime_get_ns());
-	task_pids(task, ids, &rec.rec.pid, &rec.rec.tid);
-	if (find_tracked(task, ids.tgid) && !match_flags(task, ids, &rec.rec, task->comm))
-		bpf_seq_write(ctx->meta->seq, &rec, sizeof(rec));
+	write_row(ctx, task, &rec.rec, sizeof(rec));
 	return 0;
 }

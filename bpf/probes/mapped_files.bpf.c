@@ -80,8 +80,7 @@ static __always_inline void send_mapped(struct task_struct *task, struct file *f
 	if (!count || !mapped)
 		return;
 	rec_init(&mapped->rec, REC_MAPPED, sizeof(*mapped), bpf_ktime_get_ns());
-	task_pids(task, ids, &mapped->rec.pid, &mapped->rec.tid);
-	if (match_flags(task, ids, &mapped->rec, task->comm))
+	if (match_task(task, ids, &mapped->rec))
 		return;
 	mapped->kilobytes = bytes >> 10;
 	names = read_exec_names((__u64)BPF_CORE_READ(file, f_path.mnt),

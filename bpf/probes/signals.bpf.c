@@ -340,8 +340,7 @@ static __always_inline void tell_delivery(void *ctx, int signal, const void *fro
 	if (!signals_enabled || !process)
 		return;
 	rec_init(head, REC_SAMPLE, sizeof(d.sample), bpf_ktime_get_ns());
-	task_pids(task, ids, &head->pid, &head->tid);
-	if (match_flags(task, ids, head, task->comm))
+	if (match_task(task, ids, head))
 		return;
 	read_info(&info, signal, from);
 	if (from)

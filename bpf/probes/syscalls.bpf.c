@@ -228,8 +228,7 @@ static __always_inline void tell_call(void *ctx, struct task_struct *task, struc
 	head = &call->rec;
 	begin_record(call, row, now);
 	call->result = result;
-	task_pids(task, ids, &head->pid, &head->tid);
-	if (match_flags(task, ids, head, task->comm))
+	if (match_task(task, ids, head))
 		return;
 	if (describe(ctx, task, process, row, call) && send_call(call))
 		__sync_fetch_and_add(&syscalls_recorded, 1);
@@ -284,18 +283,12 @@ int list_open_calls(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct rec_call rec = {};
 	struct call_row *row;
-	struct task_ids ids;
 
-	if (!task)
-		return 0;
-	row = bpf_task_storage_get(&call_rows, task, NULL, 0);
+	row = task ? bpf_task_storage_get(&call_rows, task, NULL, 0) : NULL;
 	if (!row || !row->start)
 		return 0;
-	ids = copy_ids(task);
 	begin_record(&rec, row, bpf_ktime_get_ns());
 	rec.rec.flags |= CALL_OPEN;
-	task_pids(task, ids, &rec.rec.pid, &rec.rec.tid);
-	if (find_tracked(task, ids.tgid) && !match_flags(task, ids, &rec.rec, task->comm))
-		bpf_seq_write(ctx->meta->seq, &rec, sizeof(rec));
+	write_row(ctx, task, &rec.rec, sizeof(rec));
 	return 0;
 }

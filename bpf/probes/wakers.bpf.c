@@ -268,8 +268,7 @@ static __always_inline void tell_waking(void *ctx, struct task_struct *woken)
 		return;
 	ids = copy_ids(woken);
 	rec_init(&w.woken, REC_MARKER, 0, now);
-	task_pids(woken, ids, &w.woken.pid, &w.woken.tid);
-	if (match_flags(woken, ids, &w.woken, woken->comm))
+	if (match_task(woken, ids, &w.woken))
 		return;
 	if (tell_waker(ctx, &w))
 		__sync_fetch_and_add(&wakers_told, 1);

@@ -9,7 +9,7 @@
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_state.h"
 #include "lib/live/perf/event_fds.h"
 #include "lib/live/process/path_names.h"
 #include "faults.skel.h"
@@ -17,12 +17,10 @@
 #define EVENT "major-faults/period=1/"
 
 struct faults {
-	struct live *live;
+	struct marker_state base;
 	struct faults_bpf *skeleton;
 	struct event_list list; /* behind the clock, the event alone */
 	struct event_fds fds; /* from attach() on */
-	uint32_t schema;
-	uint64_t lost; /* reported so far */
 };
 
 /* Numbers of the fields. */
@@ -43,14 +41,26 @@ static const struct schema_record schema = {
 		},
 };
 
+static struct marker_counts counts(const void *state)
+{
+	const struct faults *s = state;
+
+	return (struct marker_counts){
+		.sent = s->skeleton->bss->faults_recorded,
+		.lost = s->skeleton->bss->faults_lost,
+	};
+}
+
+static const struct marker_kind kind = {
+	.name = "faults",
+	.sent = "recorded",
+	.schema = &schema,
+	.counts = counts,
+};
+
 static void *create(struct live *live, const void *settings)
 {
-	struct faults *s = xcalloc(1, sizeof(*s));
-
-	(void)settings;
-	s->live = live;
-	s->schema = instrument_new_schema(live);
-	return s;
+	return marker_state_new(sizeof(struct faults), &kind, live, settings);
 }
 
 static void destroy(void *state)
@@ -96,8 +106,8 @@ static int attach(void *state, struct error *err)
 	(void)err;
 	s->fds = (struct event_fds){
 		.list = &s->list,
-		.throttling = s->live->throttling,
-		.interval_ns = s->live->interval_ns,
+		.throttling = s->base.live->throttling,
+		.interval_ns = s->base.live->interval_ns,
 		.program = bpf_program__fd(s->skeleton->progs.on_fault),
 		.tracepoint_program = -1,
 	};
@@ -118,13 +128,6 @@ static void close_cpu(void *state, const struct live_cpu *cpu)
 	event_fds_close(&s->fds, cpu->id);
 }
 
-static void announce(void *state)
-{
-	const struct faults *s = state;
-
-	marker_probe_announce(s->live, &schema, s->schema);
-}
-
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct faults *s = state;
@@ -139,7 +142,7 @@ static void take(void *state, const struct rec *rec)
 	_cleanup_free_ char *address = xasprintf("0x%" PRIx64, (uint64_t)fault->address);
 	struct faults *s = state;
 	struct marker_record marker = {
-		.schema = s->schema,
+		.schema = s->base.schema,
 		.cpu = rec->cpu,
 		.pid = rec->pid,
 		.tid = rec->tid,
@@ -158,23 +161,7 @@ static void take(void *state, const struct rec *rec)
 	marker.values[FIELD_FILE].text = marker_text(strbuf_text(&path));
 	marker.values[FIELD_ADDRESS].type = REC_FIELD_STRING;
 	marker.values[FIELD_ADDRESS].text = marker_text(address);
-	marker_probe_send(s->live, &marker);
-}
-
-static void count(void *state, uint64_t time)
-{
-	struct faults *s = state;
-
-	marker_probe_count(s->live, s->skeleton->bss->faults_lost, &s->lost, time);
-}
-
-static void report(const void *state, const struct record_tally *tally, struct report *r)
-{
-	const struct faults *s = state;
-
-	(void)tally;
-	marker_probe_report(r, "faults", "recorded", s->skeleton->bss->faults_recorded,
-			    s->skeleton->bss->faults_lost);
+	marker_probe_send(s->base.live, &marker);
 }
 
 static const struct instrument_option options[] = {
@@ -199,9 +186,9 @@ const struct instrument instrument_faults = {
 	.attach = attach,
 	.open_cpu = open_cpu,
 	.close_cpu = close_cpu,
-	.announce = announce,
+	.announce = marker_state_announce,
 	.enable = enable,
 	.take = take,
-	.count = count,
-	.report = report,
+	.count = marker_state_count,
+	.report = marker_state_report,
 };

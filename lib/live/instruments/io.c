@@ -14,7 +14,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_state.h"
 #include "io.skel.h"
 
 #define MINOR_BITS 20
@@ -26,12 +26,9 @@ struct device {
 };
 
 struct io {
-	struct live *live;
-	const struct marker_probe_settings *settings;
+	struct marker_state base;
 	struct io_bpf *skeleton;
-	uint32_t schema;
 	VEC(struct device) devices;
-	uint64_t lost; /* reported so far */
 };
 
 /* Numbers of the fields. */
@@ -56,14 +53,26 @@ static const struct schema_record schema = {
 		},
 };
 
+static struct marker_counts counts(const void *state)
+{
+	const struct io *s = state;
+
+	return (struct marker_counts){
+		.sent = s->skeleton->bss->io_recorded,
+		.lost = s->skeleton->bss->io_lost,
+	};
+}
+
+static const struct marker_kind kind = {
+	.name = "io",
+	.sent = "recorded",
+	.schema = &schema,
+	.counts = counts,
+};
+
 static void *create(struct live *live, const void *settings)
 {
-	struct io *s = xcalloc(1, sizeof(*s));
-
-	s->live = live;
-	s->settings = settings;
-	s->schema = instrument_new_schema(live);
-	return s;
+	return marker_state_new(sizeof(struct io), &kind, live, settings);
 }
 
 static void destroy(void *state)
@@ -84,7 +93,7 @@ static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 	s->skeleton = io_bpf__open_opts(options);
 	if (!s->skeleton)
 		return -errno;
-	s->skeleton->rodata->io_min_ns = s->settings->min_ns;
+	s->skeleton->rodata->io_min_ns = s->base.settings->min_ns;
 	*out = s->skeleton->skeleton;
 	return 0;
 }
@@ -94,13 +103,6 @@ static void close_object(void *ctx)
 	struct io *s = ctx;
 
 	io_bpf__destroy(steal(s->skeleton));
-}
-
-static void announce(void *state)
-{
-	const struct io *s = state;
-
-	marker_probe_announce(s->live, &schema, s->schema);
 }
 
 static int enable(void *state, bool enable, struct error *err)
@@ -162,7 +164,7 @@ static void take(void *state, const struct rec *rec)
 	struct io *s = state;
 	bool is_write_back = rec->flags & IO_WRITE_BACK;
 	const struct marker_record marker = {
-		.schema = s->schema,
+		.schema = s->base.schema,
 		.flags = is_write_back ? MARKER_ROW : 0,
 		.cpu = rec->cpu,
 		.pid = rec->pid,
@@ -184,23 +186,7 @@ static void take(void *state, const struct rec *rec)
 			},
 	};
 
-	marker_probe_send(s->live, &marker);
-}
-
-static void count(void *state, uint64_t time)
-{
-	struct io *s = state;
-
-	marker_probe_count(s->live, s->skeleton->bss->io_lost, &s->lost, time);
-}
-
-static void report(const void *state, const struct record_tally *tally, struct report *r)
-{
-	const struct io *s = state;
-
-	(void)tally;
-	marker_probe_report(r, "io", "recorded", s->skeleton->bss->io_recorded,
-			    s->skeleton->bss->io_lost);
+	marker_probe_send(s->base.live, &marker);
 }
 
 static int set_wanted(void *settings, const char *value, struct error *err)
@@ -227,9 +213,9 @@ const struct instrument instrument_io = {
 	.destroy = destroy,
 	.open_object = open_object,
 	.close_object = close_object,
-	.announce = announce,
+	.announce = marker_state_announce,
 	.enable = enable,
 	.take = take,
-	.count = count,
-	.report = report,
+	.count = marker_state_count,
+	.report = marker_state_report,
 };

@@ -5,22 +5,18 @@
 #include <stdlib.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/instruments/call_probe.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_state.h"
 #include "jank.skel.h"
 
 /* Longer ones are felt. */
 #define DEFAULT_MIN_NS 50000000
 
 struct jank {
-	struct live *live;
-	const struct marker_probe_settings *settings;
+	struct marker_state base;
 	struct jank_bpf *skeleton;
 	struct call_probe probe;
-	uint32_t schema;
-	uint64_t lost; /* reported so far */
 };
 
 /* Sessions know the name, and add the stack: lib/profile/long_tasks.h. */
@@ -38,7 +34,7 @@ static void tell(void *state, const struct rec *rec, uint64_t end)
 	char room[CALL_NAME_SIZE];
 	const char *name = call_probe_name(rec->flags & CALL_COMPAT, task->number, room);
 	struct marker_record marker = {
-		.schema = j->schema,
+		.schema = j->base.schema,
 		.cpu = rec->cpu,
 		.pid = rec->pid,
 		.tid = rec->tid,
@@ -48,17 +44,31 @@ static void tell(void *state, const struct rec *rec, uint64_t end)
 		.values = {{.type = REC_FIELD_STRING, .text = marker_text(name)}},
 	};
 
-	marker_probe_send(j->live, &marker);
+	marker_probe_send(j->base.live, &marker);
 }
+
+static struct marker_counts counts(const void *state)
+{
+	const struct jank *j = state;
+
+	return (struct marker_counts){
+		.sent = j->skeleton->bss->tasks_recorded + j->probe.open,
+		.lost = j->skeleton->bss->tasks_lost,
+	};
+}
+
+static const struct marker_kind kind = {
+	.name = "jank",
+	.sent = "long_tasks",
+	.schema = &schema,
+	.counts = counts,
+};
 
 static void *create(struct live *live, const void *settings)
 {
-	struct jank *j = xcalloc(1, sizeof(*j));
+	struct jank *j = marker_state_new(sizeof(*j), &kind, live, settings);
 
-	j->live = live;
-	j->settings = settings;
-	j->schema = instrument_new_schema(live);
-	call_probe_init(&j->probe, tell, j, sizeof(struct rec_task), j->settings->min_ns);
+	call_probe_init(&j->probe, tell, j, sizeof(struct rec_task), j->base.settings->min_ns);
 	return j;
 }
 
@@ -92,7 +102,7 @@ static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 					   .exit = j->skeleton->progs.on_wait_exit,
 					   .list_open = j->skeleton->progs.list_open_tasks,
 				   });
-	j->skeleton->rodata->task_min_ns = j->settings->min_ns;
+	j->skeleton->rodata->task_min_ns = j->base.settings->min_ns;
 	set_calls(j->skeleton->rodata);
 	*out = j->skeleton->skeleton;
 	return 0;
@@ -106,13 +116,6 @@ static void close_object(void *ctx)
 	jank_bpf__destroy(steal(j->skeleton));
 }
 
-static void announce(void *state)
-{
-	const struct jank *j = state;
-
-	marker_probe_announce(j->live, &schema, j->schema);
-}
-
 static void take(void *state, const struct rec *rec)
 {
 	tell(state, rec, rec->time);
@@ -123,23 +126,6 @@ static int enable(void *state, bool enable, struct error *err)
 	struct jank *j = state;
 
 	return call_probe_enable(&j->probe, enable, &j->skeleton->bss->tasks_since, err);
-}
-
-static void count(void *state, uint64_t time)
-{
-	struct jank *j = state;
-
-	marker_probe_count(j->live, j->skeleton->bss->tasks_lost, &j->lost, time);
-}
-
-static void report(const void *state, const struct record_tally *tally, struct report *r)
-{
-	const struct jank *j = state;
-
-	(void)tally;
-	marker_probe_report(r, "jank", "long_tasks",
-			    j->skeleton->bss->tasks_recorded + j->probe.open,
-			    j->skeleton->bss->tasks_lost);
 }
 
 static int set_wanted(void *settings, const char *value, struct error *err)
@@ -166,9 +152,9 @@ const struct instrument instrument_jank = {
 	.destroy = free,
 	.open_object = open_object,
 	.close_object = close_object,
-	.announce = announce,
+	.announce = marker_state_announce,
 	.enable = enable,
 	.take = take,
-	.count = count,
-	.report = report,
+	.count = marker_state_count,
+	.report = marker_state_report,
 };

@@ -5,27 +5,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/signal_name.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_state.h"
 #include "signals.skel.h"
 
 struct signals {
-	struct live *live;
+	struct marker_state base;
 	struct signals_bpf *skeleton;
-	uint32_t schema;
-	uint64_t lost; /* reported so far */
+};
+
+/* Fields in the order of the probe's. */
+static const struct schema_record schema = {
+	.name = "signal",
+	.label = "{marker.name} from {marker.data.sender} ({marker.data.pid}): "
+		 "{marker.data.origin}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW,
+	.fields = {{REC_FIELD_STRING, "sender", "Sender"},
+		   {REC_FIELD_INTEGER, "pid", "Sender's pid"},
+		   {REC_FIELD_STRING, "origin", "Origin"},
+		   {REC_FIELD_STACK, "stack", "Interrupted"}},
+};
+
+static struct marker_counts counts(const void *state)
+{
+	const struct signals *s = state;
+
+	return (struct marker_counts){
+		.sent = s->skeleton->bss->signals_delivered,
+		.lost = s->skeleton->bss->signals_lost,
+	};
+}
+
+static const struct marker_kind kind = {
+	.name = "signals",
+	.sent = "delivered",
+	.schema = &schema,
+	.counts = counts,
 };
 
 static void *create(struct live *live, const void *settings)
 {
-	struct signals *s = xcalloc(1, sizeof(*s));
-
-	(void)settings;
-	s->live = live;
-	s->schema = instrument_new_schema(live);
-	return s;
+	return marker_state_new(sizeof(struct signals), &kind, live, settings);
 }
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
@@ -44,7 +65,7 @@ static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 		signal_name((int)i, name);
 		memcpy(own->signal_names[i], name, sizeof(own->signal_names[i]) - 1);
 	}
-	own->signal_schema = s->schema;
+	own->signal_schema = s->base.schema;
 	*out = s->skeleton->skeleton;
 	return 0;
 }
@@ -56,25 +77,6 @@ static void close_object(void *ctx)
 	signals_bpf__destroy(steal(s->skeleton));
 }
 
-/* Fields in the order of the probe's. */
-static const struct schema_record schema = {
-	.name = "signal",
-	.label = "{marker.name} from {marker.data.sender} ({marker.data.pid}): "
-		 "{marker.data.origin}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW,
-	.fields = {{REC_FIELD_STRING, "sender", "Sender"},
-		   {REC_FIELD_INTEGER, "pid", "Sender's pid"},
-		   {REC_FIELD_STRING, "origin", "Origin"},
-		   {REC_FIELD_STACK, "stack", "Interrupted"}},
-};
-
-static void announce(void *state)
-{
-	const struct signals *s = state;
-
-	marker_probe_announce(s->live, &schema, s->schema);
-}
-
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct signals *s = state;
@@ -82,22 +84,6 @@ static int enable(void *state, bool enable, struct error *err)
 	(void)err;
 	s->skeleton->bss->signals_enabled = enable;
 	return 0;
-}
-
-static void count(void *state, uint64_t time)
-{
-	struct signals *s = state;
-
-	marker_probe_count(s->live, s->skeleton->bss->signals_lost, &s->lost, time);
-}
-
-static void report(const void *state, const struct record_tally *tally, struct report *r)
-{
-	const struct signals *s = state;
-
-	(void)tally;
-	marker_probe_report(r, "signals", "delivered", s->skeleton->bss->signals_delivered,
-			    s->skeleton->bss->signals_lost);
 }
 
 static const struct instrument_option options[] = {
@@ -117,8 +103,8 @@ const struct instrument instrument_signals = {
 	.destroy = free,
 	.open_object = open_object,
 	.close_object = close_object,
-	.announce = announce,
+	.announce = marker_state_announce,
 	.enable = enable,
-	.count = count,
-	.report = report,
+	.count = marker_state_count,
+	.report = marker_state_report,
 };

@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/instruments/call_probe.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_state.h"
 #include "lib/process/system_calls.h"
 #include "syscalls.skel.h"
 
@@ -20,12 +19,9 @@
 #define ERROR_MAX 4095
 
 struct syscalls {
-	struct live *live;
-	const struct marker_probe_settings *settings;
+	struct marker_state base;
 	struct syscalls_bpf *skeleton;
 	struct call_probe probe;
-	uint32_t schema;
-	uint64_t lost; /* reported so far */
 };
 
 enum {
@@ -88,7 +84,7 @@ static void tell(void *state, const struct rec *rec, uint64_t end)
 	char room[CALL_NAME_SIZE];
 	const char *name = call_probe_name(rec->flags & CALL_COMPAT, call->number, room);
 	struct marker_record marker = {
-		.schema = s->schema,
+		.schema = s->base.schema,
 		.cpu = rec->cpu,
 		.pid = rec->pid,
 		.tid = rec->tid,
@@ -113,17 +109,31 @@ static void tell(void *state, const struct rec *rec, uint64_t end)
 	} else {
 		set_result(&marker, call->result);
 	}
-	marker_probe_send(s->live, &marker);
+	marker_probe_send(s->base.live, &marker);
 }
+
+static struct marker_counts counts(const void *state)
+{
+	const struct syscalls *s = state;
+
+	return (struct marker_counts){
+		.sent = s->skeleton->bss->syscalls_recorded + s->probe.open,
+		.lost = s->skeleton->bss->syscalls_lost,
+	};
+}
+
+static const struct marker_kind kind = {
+	.name = "syscalls",
+	.sent = "recorded",
+	.schema = &schema,
+	.counts = counts,
+};
 
 static void *create(struct live *live, const void *settings)
 {
-	struct syscalls *s = xcalloc(1, sizeof(*s));
+	struct syscalls *s = marker_state_new(sizeof(*s), &kind, live, settings);
 
-	s->live = live;
-	s->settings = settings;
-	s->schema = instrument_new_schema(live);
-	call_probe_init(&s->probe, tell, s, sizeof(struct rec_call), s->settings->min_ns);
+	call_probe_init(&s->probe, tell, s, sizeof(struct rec_call), s->base.settings->min_ns);
 	return s;
 }
 
@@ -161,7 +171,7 @@ static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 					   .exit = s->skeleton->progs.on_call_exit,
 					   .list_open = s->skeleton->progs.list_open_calls,
 				   });
-	s->skeleton->rodata->syscalls_min_ns = s->settings->min_ns;
+	s->skeleton->rodata->syscalls_min_ns = s->base.settings->min_ns;
 	set_paths(s->skeleton->rodata);
 	*out = s->skeleton->skeleton;
 	return 0;
@@ -175,13 +185,6 @@ static void close_object(void *ctx)
 	syscalls_bpf__destroy(steal(s->skeleton));
 }
 
-static void announce(void *state)
-{
-	const struct syscalls *s = state;
-
-	marker_probe_announce(s->live, &schema, s->schema);
-}
-
 static void take(void *state, const struct rec *rec)
 {
 	tell(state, rec, rec->time);
@@ -192,23 +195,6 @@ static int enable(void *state, bool enable, struct error *err)
 	struct syscalls *s = state;
 
 	return call_probe_enable(&s->probe, enable, &s->skeleton->bss->syscalls_since, err);
-}
-
-static void count(void *state, uint64_t time)
-{
-	struct syscalls *s = state;
-
-	marker_probe_count(s->live, s->skeleton->bss->syscalls_lost, &s->lost, time);
-}
-
-static void report(const void *state, const struct record_tally *tally, struct report *r)
-{
-	const struct syscalls *s = state;
-
-	(void)tally;
-	marker_probe_report(r, "syscalls", "recorded",
-			    s->skeleton->bss->syscalls_recorded + s->probe.open,
-			    s->skeleton->bss->syscalls_lost);
 }
 
 static int set_wanted(void *settings, const char *value, struct error *err)
@@ -235,9 +221,9 @@ const struct instrument instrument_syscalls = {
 	.destroy = free,
 	.open_object = open_object,
 	.close_object = close_object,
-	.announce = announce,
+	.announce = marker_state_announce,
 	.enable = enable,
 	.take = take,
-	.count = count,
-	.report = report,
+	.count = marker_state_count,
+	.report = marker_state_report,
 };

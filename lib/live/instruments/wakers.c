@@ -4,27 +4,47 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_state.h"
 #include "wakers.skel.h"
 
 struct wakers {
-	struct live *live;
+	struct marker_state base;
 	struct wakers_bpf *skeleton;
-	uint32_t schema;
-	uint64_t lost; /* reported so far */
+};
+
+/* Fields in the order of the probe's. */
+static const struct schema_record schema = {
+	.name = "woken",
+	.label = "woken by {marker.data.waker} ({marker.data.tid})",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE,
+	.fields = {{REC_FIELD_STRING, "waker", "Waker"},
+		   {REC_FIELD_INTEGER, "pid", "Waker's pid"},
+		   {REC_FIELD_INTEGER, "tid", "Waker's tid"},
+		   {REC_FIELD_STACK, "stack", "Waker's stack"}},
+};
+
+static struct marker_counts counts(const void *state)
+{
+	const struct wakers *w = state;
+
+	return (struct marker_counts){
+		.sent = w->skeleton->bss->wakers_told,
+		.lost = w->skeleton->bss->wakers_lost,
+	};
+}
+
+static const struct marker_kind kind = {
+	.name = "wakers",
+	.sent = "told",
+	.schema = &schema,
+	.counts = counts,
 };
 
 static void *create(struct live *live, const void *settings)
 {
-	struct wakers *w = xcalloc(1, sizeof(*w));
-
-	(void)settings;
-	w->live = live;
-	w->schema = instrument_new_schema(live);
-	return w;
+	return marker_state_new(sizeof(struct wakers), &kind, live, settings);
 }
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
@@ -35,7 +55,7 @@ static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 	w->skeleton = wakers_bpf__open_opts(options);
 	if (!w->skeleton)
 		return -errno;
-	w->skeleton->rodata->waker_schema = w->schema;
+	w->skeleton->rodata->waker_schema = w->base.schema;
 	*out = w->skeleton->skeleton;
 	return 0;
 }
@@ -58,24 +78,6 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	return 0;
 }
 
-/* Fields in the order of the probe's. */
-static const struct schema_record schema = {
-	.name = "woken",
-	.label = "woken by {marker.data.waker} ({marker.data.tid})",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE,
-	.fields = {{REC_FIELD_STRING, "waker", "Waker"},
-		   {REC_FIELD_INTEGER, "pid", "Waker's pid"},
-		   {REC_FIELD_INTEGER, "tid", "Waker's tid"},
-		   {REC_FIELD_STACK, "stack", "Waker's stack"}},
-};
-
-static void announce(void *state)
-{
-	const struct wakers *w = state;
-
-	marker_probe_announce(w->live, &schema, w->schema);
-}
-
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct wakers *w = state;
@@ -83,22 +85,6 @@ static int enable(void *state, bool enable, struct error *err)
 	(void)err;
 	w->skeleton->bss->wakers_since = enable ? clock_monotonic_ns() : 0;
 	return 0;
-}
-
-static void count(void *state, uint64_t time)
-{
-	struct wakers *w = state;
-
-	marker_probe_count(w->live, w->skeleton->bss->wakers_lost, &w->lost, time);
-}
-
-static void report(const void *state, const struct record_tally *tally, struct report *r)
-{
-	const struct wakers *w = state;
-
-	(void)tally;
-	marker_probe_report(r, "wakers", "told", w->skeleton->bss->wakers_told,
-			    w->skeleton->bss->wakers_lost);
 }
 
 static const struct instrument_option options[] = {
@@ -119,8 +105,8 @@ const struct instrument instrument_wakers = {
 	.configure = configure,
 	.open_object = open_object,
 	.close_object = close_object,
-	.announce = announce,
+	.announce = marker_state_announce,
 	.enable = enable,
-	.count = count,
-	.report = report,
+	.count = marker_state_count,
+	.report = marker_state_report,
 };

@@ -176,6 +176,37 @@ judge() { # DESCRIPTION FILE [ARGUMENT...]
 	ok "$1" python3 "$root/tests/e2e/judge.py" "${@:2}"
 }
 
+# Records a program whose structures pretend to be a runtime's, and lie: it has to be taken for one,
+# and each lie has to be bounded. DEPTH: the most frames of a stack. Rules on stdin, about `stacks`
+# and `stats`, are judged as well.
+judge_lies() { # PROGRAM CATEGORY FILE DEPTH
+	local way rules
+	rules=$(cat)
+	record honest 0 -- "$1" honest 0.5
+	judge "the program is taken for $2" honest.json.gz "$2" "$3" <<'CODE'
+chains = [[(f["name"], f["file"], f["line"]) for f in frames if f["category"] == args[0]]
+          for _, _, _, frames in samples()]
+found = chains.count([("honest", args[1], 7)])
+expect(found > 0.8 * len(chains) and found > 100, chains[:3])
+CODE
+	for way in cycle long lengths wild changing; do
+		record $way 0 -- "$1" $way 0.5
+		{
+			cat <<'CODE'
+import json
+stats = json.load(open(args[0]))
+stacks = [frames for _, _, _, frames in samples() if frames]
+expect(len(stacks) > 150, f"{len(stacks)} samples")
+expect(stats["lost"] == 0, stats["lost"])
+expect(max(map(len, stacks)) <= int(args[1]), max(map(len, stacks)))
+expect(all(len(f["name"]) <= 16384 for frames in stacks for f in frames), "names")
+CODE
+			echo "$rules"
+		} >lies.py
+		judge "$way: bounded, and each stack is counted" $way.json.gz $way.stats "$4" <lies.py
+	done
+}
+
 # Expects a refusal: this status, one to three lines on stderr, one of which matches; nothing was
 # started or written. The command to record must be `touch started`.
 refuses() { # DESCRIPTION STATUS REGEX COMMAND...

@@ -6,26 +6,9 @@
 . "$(dirname "$0")/lib.sh"
 fake=$workloads/false_python
 
-record honest 0 -- "$fake" honest 0.5
-judge "the program is taken for Python" honest.json.gz <<'CODE'
-chains = [[(f["name"], f["file"], f["line"]) for f in frames if f["category"] == "Python"]
-          for _, _, _, frames in samples()]
-found = chains.count([("honest", "/honest.py", 7)])
-expect(found > 0.8 * len(chains) and found > 100, chains[:3])
-CODE
-for way in cycle long lengths wild changing; do
-	record $way 0 -- "$fake" $way 0.5
-	judge "$way: bounded and counted" $way.json.gz $way.stats <<'CODE'
-import json
-stats = json.load(open(args[0]))
-all_samples = samples()
-expect(len(all_samples) > 150, f"{len(all_samples)} samples")
-expect(stats["lost"] == 0, stats["lost"])
-expect(max(len(frames) for _, _, _, frames in all_samples) <= 600, "depth")
-expect(all(len(f["name"]) <= 16384 for _, _, _, frames in all_samples for f in frames), "names")
+judge_lies "$fake" Python /honest.py 600 <<'CODE'
 print(stats["runtimes"])
 CODE
-done
 
 # A real one beside it keeps its names.
 python=$(python3 -c 'import sys; print(sys.executable)')

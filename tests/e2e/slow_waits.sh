@@ -5,24 +5,8 @@
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 
-# Prints the times of each read; the writer sleeps while the reader waits.
-cat >reads.py <<'CODE'
-import os, time
-r, w = os.pipe()
-if os.fork() == 0:
-    os.close(r)
-    for _ in range(100):
-        time.sleep(0.020)
-        os.write(w, b"x")
-    os._exit(0)
-os.close(w)
-for _ in range(100):
-    begin = time.monotonic_ns()
-    os.read(r, 1)
-    print(r, begin, time.monotonic_ns())
-os.wait()
-CODE
-record reads 0 --off-cpu=all -- /usr/bin/python3 reads.py
+reads=$root/tests/workloads/python/reads.py
+record reads 0 --off-cpu=all -- /usr/bin/python3 "$reads"
 echo "$out" >reads.told
 judge "a hundred reads of a pipe are a hundred slow calls of the same length" reads.json.gz reads.told <<'CODE'
 strings = p["shared"]["stringArray"]
@@ -61,7 +45,7 @@ refuses "report by a wait's label without waits" 125 \
 	'no sample with the function \[read\]; with --include-idle, waits count, too' \
 	"$PROF" report --callers '[read]' reads.json.gz
 
-record none 0 --off-cpu=all --slow 0 -- /usr/bin/python3 reads.py
+record none 0 --off-cpu=all --slow 0 -- /usr/bin/python3 "$reads"
 judge "--slow 0 leaves them out" none.json.gz <<'CODE'
 expect("Slow call" not in [s["name"] for s in p["meta"]["markerSchema"]], "a schema")
 CODE

@@ -31,26 +31,9 @@ calls() { # DESCRIPTION FILE [ARGUMENT...]
 	judge "$@" <.judged
 }
 
-# The writer sleeps while the reader waits. Prints the times of each read.
-cat >reads.py <<'CODE'
-import os, time
-r, w = os.pipe()
-if os.fork() == 0:
-    os.close(r)
-    for _ in range(100):
-        time.sleep(0.020)
-        os.write(w, b"x")
-    os._exit(0)
-os.close(w)
-for _ in range(100):
-    begin = time.monotonic_ns()
-    os.read(r, 1)
-    print(r, begin, time.monotonic_ns())
-os.wait()
-for _ in range(10):
-    time.sleep(0.040)
-CODE
-record reads 0 --syscalls=0 -- /usr/bin/python3 reads.py
+# Sleeps ten times behind its reads.
+reads=("$root/tests/workloads/python/reads.py" 10)
+record reads 0 --syscalls=0 -- /usr/bin/python3 "${reads[@]}"
 echo "$out" >reads.told
 calls "a hundred reads of a pipe are a hundred markers of their length" reads.json.gz reads.told <<'CODE'
 told = [tuple(map(int, line.split())) for line in open(args[0])]
@@ -78,7 +61,7 @@ ok "report lists them" sh -c "'$PROF' report --markers --limit 0 reads.json.gz |
 ok "report selects by them" sh -c "'$PROF' report --during read --include-idle reads.json.gz | grep -q read"
 ok "info knows them" sh -c "'$PROF' info reads.json.gz | grep -q syscall"
 
-record long 0 --syscalls=15 -- /usr/bin/python3 reads.py
+record long 0 --syscalls=15 -- /usr/bin/python3 "${reads[@]}"
 calls "a length leaves shorter ones out, and no longer one" long.json.gz <<'CODE'
 rows = found(p)
 expect(all(end - start >= 15e6 for _, start, end, *_ in rows), "a short one")

@@ -6,9 +6,10 @@
 
 TREE is what tree.js --tree wrote, TIMES what it printed when it was recorded. Each sample's chain of
 JavaScript functions must be a path of the tree; below optimized code, functions that it has taken in
-may be missing if it was gone before it was read, but not with --complete. A function's line must be one of its own, and native frames
-between two functions those that the call goes through. So must that of each wait. The scenes' shares
-of samples are those of their CPU time. Prints figures as JSON, then violations.
+may be missing if it was gone before it was read, but not with --complete. A function's line must be
+one of its own, and where it calls another by name, that line; native frames between two functions
+must be those that the call goes through. So must that of each wait. The scenes' shares of samples
+are those of their CPU time. Prints figures as JSON, then violations.
 """
 
 import argparse
@@ -26,6 +27,8 @@ import check_profile  # noqa: E402
 OPTIMIZED = ("Optimized", "Mid-tier")
 # The name of a function that has none, and of the whole of a script or of evaluated code.
 ANONYMOUS = "(anonymous)"
+# Functions of many lines, each of which calls another function and names it.
+CALLERS = ("arrays", "bound", "sorting", "throwing")
 
 
 class Tree:
@@ -138,6 +141,8 @@ class Truth:
                     self.violate(f"line {frame['line']} is none of {name}", frames)
                     return
                 self.counts["lines"] += weight
+            if k and caller in CALLERS and name != ANONYMOUS:
+                self.judge_call(frames, chain[k - 1][1], name, weight)
             if k:
                 self.judge_native(frames, frames[chain[k - 1][0] + 1:at], name)
             names.append(name)
@@ -158,6 +163,16 @@ class Truth:
             return False
         self.counts["missing"] += 1
         return not self.is_complete
+
+    def judge_call(self, frames, caller, callee, weight):
+        """A call's line, or the first one of a function whose lines V8 does not tell."""
+        line = self.tree.text[caller["line"] - 1]
+        if line.startswith(f"function {caller['name']}"):
+            self.counts["own lines " + caller["subcategory"]] += weight
+        elif re.search(rf"\b{callee}\b|\bisBound\b", line):
+            self.counts["call lines"] += weight
+        else:
+            self.violate(f"line {caller['line']} of {caller['name']} does not call {callee}", frames)
 
     def judge_native(self, frames, native, callee):
         for frame in native:

@@ -87,7 +87,8 @@ void v8_decode(const struct runtime_layout *layout, const struct rec_sight *sigh
 		return;
 	memcpy(&own, head, sizeof(own));
 	table = bytes_take(&body, sight->lines.size - sizeof(own));
-	if (table)
+	/* Other code's instructions are not those that the table is of. */
+	if (table && own.tier == V8_TIER_INTERPRETED)
 		v8_places(&layout->v8, table, sight->lines.size - sizeof(own), sight->units, code);
 	if (own.tier < V8_TIER_COUNT)
 		code->tier = tiers[own.tier];
@@ -117,9 +118,8 @@ static bool read_number(struct bytes *b, int64_t *value)
 }
 
 /*
- * Each entry: how far the code went on, then the place. Whether a statement begins is a flag of the
- * former; before there was one, it was negative if none does. An entry for the call itself may be
- * before the code.
+ * Each entry: how far the code went on, then the place. The former is negative if its other flag is
+ * set: a statement begins there, or, in tables with that flag alone, none does.
  */
 bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
 		      struct v8_position *position)
@@ -129,13 +129,10 @@ bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
 	/* No number of a real table is that large: sums cannot overflow. */
 	if (!read_number(table, &delta) || delta < -(INT64_C(1) << 32) || delta > INT64_C(1) << 32)
 		return false;
+	if (delta < 0)
+		delta = -(delta + 1);
 	if (layout->has_place_flags)
 		delta >>= 1;
-	else if (delta < 0)
-		delta = -(delta + 1);
-	/* Only the first one may be before the code. */
-	if (delta < 0 && (position->unit || delta != -1))
-		return false;
 	position->unit += delta;
 	if (!read_number(table, &delta) || delta < -(INT64_C(1) << 48) || delta > INT64_C(1) << 48)
 		return false;
@@ -146,7 +143,7 @@ bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
 void v8_places(const struct v8_layout *layout, const void *table, size_t size, uint32_t units,
 	       struct managed_code *code)
 {
-	struct v8_position position = {0};
+	struct v8_position position = {.unit = V8_POSITION_BEGIN};
 	struct bytes b;
 
 	bytes_init(&b, table, size);

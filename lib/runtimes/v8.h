@@ -39,7 +39,10 @@ struct v8_position {
 	int64_t place; /* bit 0: of another text; 30 bits of characters plus 1; an inlined call */
 };
 
-/* Goes on to the next entry; from a zeroed one to the first. False: there are no more. */
+/* Tables begin with the call itself, before the code. */
+#define V8_POSITION_BEGIN (-1)
+
+/* Goes on to the next entry; to the first from V8_POSITION_BEGIN. False: there are no more. */
 bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
 		      struct v8_position *position);
 /* Adds the places in a function's source, from its table of `size` bytes. */

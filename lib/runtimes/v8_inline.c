@@ -341,7 +341,7 @@ static void add_chain(struct inline_reader *r, uint32_t unit, uint64_t place)
 static bool read_places(struct inline_reader *r)
 {
 	_cleanup_free_ uint8_t *data = NULL;
-	struct v8_position position = {0};
+	struct v8_position position = {.unit = V8_POSITION_BEGIN};
 	uint64_t size;
 	struct bytes b;
 

@@ -166,12 +166,12 @@ static void a_sight_becomes_code(void **state)
 {
 	const struct runtime_layout layout = {.kind = RUNTIME_V8};
 	/* Units 2 and 7 (no statement begins there), at places 10 and 31. */
-	static const uint8_t table[] = {0x04, 0x2c, 0x0b, 0x54};
+	static const uint8_t table[] = {0x06, 0x2c, 0x0b, 0x54};
 	struct v8_sight head = {.script = 0x101,
 				.script_id = 7,
 				.source_length = 40,
 				.start = 5,
-				.tier = V8_TIER_BASELINE};
+				.tier = V8_TIER_INTERPRETED};
 	struct managed_code code = {0};
 	struct sight s = {.rec = {.units = 8}};
 	char lines[sizeof(head) + sizeof(table)];
@@ -185,7 +185,7 @@ static void a_sight_becomes_code(void **state)
 	v8_decode(&layout, &s.rec, &code);
 	assert_string_equal(strbuf_text(&code.name), "m\xc3\xa9thode");
 	assert_string_equal(strbuf_text(&code.file), "/a.mjs");
-	assert_string_equal(code.tier, "Baseline");
+	assert_string_equal(code.tier, "Interpreter");
 	assert_int_equal(code.start, 5);
 	assert_int_equal(code.source.object, 0x101);
 	assert_int_equal(code.source.id, 7);
@@ -195,6 +195,14 @@ static void a_sight_becomes_code(void **state)
 	assert_int_equal(code.places.items[0].place, 10);
 	assert_int_equal(code.places.items[1].unit, 7);
 	assert_int_equal(code.places.items[1].place, 31);
+
+	head.tier = V8_TIER_BASELINE;
+	memcpy(lines, &head, sizeof(head));
+	s = (struct sight){.rec = {.units = 8}};
+	add(&s, &s.rec.lines, lines, sizeof(lines));
+	v8_decode(&layout, &s.rec, &code);
+	assert_string_equal(code.tier, "Baseline");
+	assert_int_equal(code.places.count, 0);
 
 	/* Nothing but a head, of nonsense. */
 	s = (struct sight){.rec = {.units = 8}};
@@ -208,23 +216,45 @@ static void a_sight_becomes_code(void **state)
 	managed_code_release(&code);
 }
 
-static void newer_tables_have_flags(void **state)
+struct wanted_place {
+	uint32_t unit;
+	int32_t place;
+};
+
+static void check_places(const struct v8_layout *layout, const uint8_t *table, size_t size,
+			 const struct wanted_place *wanted, size_t count)
 {
-	const struct v8_layout layout = {.has_place_flags = 1};
-	/* The call itself, then units 2 (with the flag) and 5, at places 3, 10 and 11; back. */
-	static const uint8_t table[] = {0x03, 0x10, 0x0e, 0x1c, 0x0c, 0x04, 0x03, 0x04};
 	struct managed_code code = {0};
 
-	(void)state;
-	v8_places(&layout, table, sizeof(table), 10, &code);
-	assert_int_equal(code.places.count, 3);
-	assert_int_equal(code.places.items[0].unit, 0);
-	assert_int_equal(code.places.items[0].place, 3);
-	assert_int_equal(code.places.items[1].unit, 2);
-	assert_int_equal(code.places.items[1].place, 10);
-	assert_int_equal(code.places.items[2].unit, 5);
-	assert_int_equal(code.places.items[2].place, 11);
+	v8_places(layout, table, size, 100, &code);
+	assert_int_equal(code.places.count, count);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(code.places.items[i].unit, wanted[i].unit);
+		assert_int_equal(code.places.items[i].place, wanted[i].place);
+	}
 	managed_code_release(&code);
+}
+
+/* Tables that versions 13 and 14 have made of the same function. */
+static void tables_tell_where_instructions_are_from(void **state)
+{
+	static const uint8_t old[] = {0x01, 0x70, 0x02, 0x58, 0x04, 0x48, 0x04, 0x14, 0x05,
+				      0x00, 0x0a, 0x64, 0x09, 0x14, 0x11, 0x00, 0x0d, 0x50,
+				      0x14, 0x9f, 0x01, 0x0b, 0x6f, 0x08, 0xac, 0x02};
+	static const uint8_t new[] = {0x02, 0x70, 0x07, 0x58, 0x0b, 0x48, 0x0b, 0x14, 0x0a,
+				      0x00, 0x1b, 0x64, 0x12, 0x14, 0x22, 0x00, 0x1a, 0x50,
+				      0x2b, 0x9f, 0x01, 0x16, 0x6f, 0x13, 0xac, 0x02};
+	static const struct wanted_place old_places[] = {{0, 27},   {0, 49},  {2, 67},	 {4, 72},
+							 {6, 72},   {11, 97}, {15, 102}, {23, 102},
+							 {29, 122}, {39, 82}, {44, 54},	 {48, 129}};
+	static const struct wanted_place new_places[] = {{0, 27},   {0, 49},  {2, 67},	 {4, 72},
+							 {6, 72},   {12, 97}, {16, 102}, {24, 102},
+							 {30, 122}, {40, 82}, {45, 54},	 {49, 129}};
+	const struct v8_layout before = {0}, flagged = {.has_place_flags = 1};
+
+	(void)state;
+	check_places(&before, old, sizeof(old), old_places, 12);
+	check_places(&flagged, new, sizeof(new), new_places, 12);
 }
 
 static void damaged_tables_end_early(void **state)
@@ -412,7 +442,7 @@ int main(void)
 		cmocka_unit_test(texts_become_utf8),
 		cmocka_unit_test(lines_begin_behind_their_ends),
 		cmocka_unit_test(a_sight_becomes_code),
-		cmocka_unit_test(newer_tables_have_flags),
+		cmocka_unit_test(tables_tell_where_instructions_are_from),
 		cmocka_unit_test(damaged_tables_end_early),
 		cmocka_unit_test(sources_are_strings_of_any_kind),
 		cmocka_unit_test(forged_strings_end),

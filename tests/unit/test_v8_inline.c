@@ -136,7 +136,7 @@ static size_t put_number(uint8_t *to, int64_t value)
 
 static void put_table(struct heap *heap, const uint64_t (*rows)[2], size_t count)
 {
-	uint64_t unit = 0, last = 0, size = 0;
+	uint64_t unit = (uint64_t)V8_POSITION_BEGIN, last = 0, size = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		uint8_t *at = heap->data + TABLE + 16 + size;

@@ -232,6 +232,8 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 		rec->rec.flags |= COPY_KEEPS_INTERPRETER;
 	if (!(s->pending & UNWIND_PENDING_TICKS))
 		rec->rec.flags |= COPY_BY_TRACEPOINT;
+	if (s->runtime)
+		rec->rec.flags |= COPY_KNOWS_RUNTIME;
 	rec->rec.weight = 0;
 	rec->rec.words = size / 8;
 	rec->stack_id = id;

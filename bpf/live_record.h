@@ -46,6 +46,7 @@ enum {
 	COPY_KEEPS_INTERPRETER =
 		1 << 1, /* native frames stay beside the frames of a runtime that they run */
 	COPY_BY_TRACEPOINT = 1 << 2, /* of a wait or the like, not of a tick or hardware event */
+	COPY_KNOWS_RUNTIME = 1 << 3, /* the kernel knew which runtime the process has */
 };
 
 /* A frame of a runtime. */

@@ -11,6 +11,7 @@
 #include <elf.h>
 
 #include "bpf/config.h"
+#include "bpf/runtime_layout.h"
 #include "lib/base/alloc.h"
 #include "lib/unwind/native/deferred_unwind.h"
 #include "lib/record/record.h"
@@ -190,6 +191,34 @@ static void a_copy_waits_for_the_table(void **state)
 	assert_int_equal(only_stack(f)->rec.tid, PID + 1);
 	deferred_unwind_flush(f->deferred, 2003, true);
 	assert_int_equal(f->sent.count, 1);
+}
+
+static void copies_from_before_the_runtime_are_counted(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_copy *copy;
+
+	store_table(f, 0);
+	add_copy(f, 5);
+	deferred_unwind_flush(f->deferred, 2000, false);
+	assert_int_equal(deferred_unwind_early(f->deferred), 0);
+	f->tables.modules.rows.items[0].runtime = RUNTIME_PYTHON;
+	add_copy(f, 6);
+	deferred_unwind_flush(f->deferred, 2001, false);
+	assert_int_equal(deferred_unwind_early(f->deferred), 1);
+	/* The kernel has looked for functions: there are none. */
+	copy = make_copy(7, 0, STACK_WORDS);
+	copy->rec.flags = COPY_KNOWS_RUNTIME;
+	deferred_unwind_add(f->deferred, copy, f->mappings, NULL, 0, 1);
+	free(copy);
+	deferred_unwind_flush(f->deferred, 2002, false);
+	assert_int_equal(deferred_unwind_early(f->deferred), 1);
+	/* Labels of Go are not a matter of stacks. */
+	f->tables.modules.rows.items[0].runtime = RUNTIME_GO;
+	add_copy(f, 8);
+	deferred_unwind_flush(f->deferred, 2003, false);
+	assert_int_equal(deferred_unwind_early(f->deferred), 1);
+	assert_int_equal(f->sent.count, 4);
 }
 
 static void at_the_end_nothing_waits(void **state)
@@ -380,6 +409,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_copy_waits_for_the_table, setup, teardown),
+		cmocka_unit_test_setup_teardown(copies_from_before_the_runtime_are_counted,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(at_the_end_nothing_waits, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_32bit_program_has_words_of_4_bytes, setup,
 						teardown),

@@ -19,6 +19,7 @@
 #include "lib/live/instruments/code_records.h"
 #include "lib/live/instruments/late_reader.h"
 #include "lib/live/instruments/runtime_programs.h"
+#include "lib/live/instruments/runtime_report.h"
 #include "lib/live/instruments/runtime_sources.h"
 #include "lib/live/tracker.h"
 #include "lib/record/record.h"
@@ -321,42 +322,6 @@ static void list_versions(const struct runtimes *r, struct strbuf *out)
 	}
 }
 
-static void report_stats(const struct runtimes *r, const char *versions, struct report *report)
-{
-	const struct runtime_counters *c = &r->counters;
-	const struct {
-		const char *key;
-		uint64_t value;
-	} rows[] = {
-		{"samples", c->samples},
-		{"whole", c->whole},
-		{"idle", c->idle},
-		{"threadless", c->threadless},
-		{"copied", c->copied},
-		{"torn", c->torn},
-		{"retried", c->retried},
-		{"unplaced", c->unplaced},
-		{"cut", c->cut},
-		{"greenlets", c->switched},
-		{"missed", c->missed},
-		{"functions", r->functions},
-		{"late", r->late},
-		{"nameless", r->nameless},
-		{"refused_reads", r->reader.refused},
-		{"compiled", r->compiled},
-		{"with_inlined", r->inlined},
-		{"lost_functions", c->lost_sights + r->dropped},
-		{"misplaced", c->clamped},
-		{"refused_files", r->more_layouts},
-	};
-
-	report_enter(report, "runtimes", NULL);
-	report_text(report, NULL, "versions", versions);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		report_integer(report, NULL, rows[i].key, rows[i].value);
-	report_enter(report, NULL, NULL);
-}
-
 static void report_go(const struct runtimes *r, struct report *report)
 {
 	struct go_label_counts counts = runtime_program_go(&r->loaded[RUNTIME_GO]);
@@ -398,8 +363,18 @@ static void report(const void *state, const struct record_tally *tally, struct r
 {
 	_cleanup_(strbuf_release) struct strbuf versions = {0};
 	const struct runtimes *r = state;
-	const struct runtime_counters *c = &r->counters;
-	uint64_t with_frames = c->samples - c->idle - c->threadless - c->copied;
+	struct runtime_totals totals = {
+		.kernel = &r->counters,
+		.functions = r->functions,
+		.late = r->late,
+		.nameless = r->nameless,
+		.dropped = r->dropped,
+		.refused_reads = r->reader.refused,
+		.compiled = r->compiled,
+		.inlined = r->inlined,
+		.refused_files = r->more_layouts,
+	};
+	struct unwinder_stats unwinder;
 
 	(void)tally;
 	if (r->more_refused)
@@ -417,16 +392,9 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	list_versions(r, &versions);
 	if (!versions.size)
 		return;
-	report_stats(r, strbuf_text(&versions), report);
-	report_line(report, "%s: %.2f %% of stacks have all their functions, %" PRIu64 " named",
-		    strbuf_text(&versions), with_frames ? percent(c->whole, with_frames) : 100,
-		    r->functions - r->nameless);
-	if (c->switched)
-		report_line(report,
-			    "%" PRIu64 " stacks end where the functions of their greenlet begin: "
-			    "the rest of the native stack belongs to others",
-			    (uint64_t)c->switched);
-	report_extra_text(report, NULL, "Recording", "Runtimes", strbuf_text(&versions));
+	tracker_get_stats(r->live->tracker, &unwinder);
+	totals.early = unwinder.early;
+	runtime_report(&totals, strbuf_text(&versions), report);
 }
 
 #define FLAG(flag) \

@@ -492,9 +492,7 @@ void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats)
 		.refused = u->refused + u->tables.modules.too_large + u->tables.jit.refused,
 		.code_pieces = u->tables.jit.pieces,
 		.malformed_pieces = u->tables.jit.malformed,
+		.early = deferred_unwind_early(u->deferred),
 	};
-	vec_for_each(&u->tables.modules.rows, const struct module_table *, table) {
-		stats->tables += table->state == TABLE_READY;
-		stats->rows += table->rows;
-	}
+	module_tables_count(&u->tables.modules, &stats->tables, &stats->rows);
 }

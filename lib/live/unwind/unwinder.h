@@ -90,6 +90,7 @@ struct unwinder_stats {
 	uint64_t refused; /* tables or address spaces refused by the ceiling */
 	uint64_t code_pieces; /* pieces of generated code with call frame information */
 	uint64_t malformed_pieces; /* pieces with (partly) unreadable call frame information */
+	uint64_t early; /* finished stacks from before their process's runtime was known */
 };
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bpf/runtime_layout.h"
 #include "lib/base/alloc.h"
 #include "lib/record/record.h"
 
@@ -20,6 +21,7 @@ struct deferred_unwind {
 	void *ctx;
 	VEC(struct waiting) waiting;
 	uint64_t bytes;
+	uint64_t early;
 };
 
 struct deferred_unwind *deferred_unwind_new(const struct stack_finisher_options *options,
@@ -68,11 +70,23 @@ static bool is_ready(const struct deferred_unwind *l, const struct waiting *w)
 	return true;
 }
 
+/* May it lack functions of a runtime that was not known yet? Labels of Go are no functions. */
+static bool is_early(const struct deferred_unwind *l, const struct waiting *w)
+{
+	uint32_t kind;
+
+	if (!w->mappings || w->copy->rec.flags & COPY_KNOWS_RUNTIME)
+		return false;
+	kind = module_tables_runtime(&l->tables->modules, w->mappings).kind;
+	return kind != RUNTIME_NONE && kind != RUNTIME_GO;
+}
+
 static void finish(struct deferred_unwind *l, const struct waiting *w, uint64_t now)
 {
 	struct rec_stack *stack = stack_finisher_finish(l->finisher, w->copy, w->mappings, w->code,
 							now);
 
+	l->early += is_early(l, w);
 	l->sink(l->ctx, &stack->rec);
 	free(stack);
 }
@@ -148,4 +162,9 @@ void deferred_unwind_add(struct deferred_unwind *l, const struct rec_copy *copy,
 	/* Down to half, because each call examines all waiting copies. */
 	if (l->bytes > DEFERRED_BYTES_MAX)
 		finish_ready(l, now, DEFERRED_BYTES_MAX / 2);
+}
+
+uint64_t deferred_unwind_early(const struct deferred_unwind *l)
+{
+	return l->early;
 }

@@ -42,5 +42,7 @@ uint64_t deferred_unwind_finish(struct deferred_unwind *l, uint32_t pid, uint64_
 				uint64_t now);
 /* Finishes the copies whose tables are ready; with `all`, also the others, as far as possible. */
 void deferred_unwind_flush(struct deferred_unwind *l, uint64_t now, bool all);
+/* Number of finished copies that were made before their process's runtime was known. */
+uint64_t deferred_unwind_early(const struct deferred_unwind *l);
 
 #endif

@@ -208,3 +208,12 @@ bool module_tables_are_32bit(const struct module_tables *t, const struct mapping
 	}
 	return is_32bit;
 }
+
+void module_tables_count(const struct module_tables *t, uint64_t *tables, uint64_t *rows)
+{
+	*tables = *rows = 0;
+	vec_for_each(&t->rows, const struct module_table *, table) {
+		*tables += table->state == TABLE_READY;
+		*rows += table->rows;
+	}
+}

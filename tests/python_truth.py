@@ -100,6 +100,8 @@ class Truth:
     def judge(self, frames, weight):
         chain = split(frames)
         self.counts["samples"] += weight
+        if any(frame["name"].startswith("py::") for frame in frames):
+            self.violate("a trampoline of -X perf beside its function", chain)
         if not chain:
             self.counts["without Python"] += weight
             return

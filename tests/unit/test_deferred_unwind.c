@@ -409,8 +409,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_copy_waits_for_the_table, setup, teardown),
-		cmocka_unit_test_setup_teardown(copies_from_before_the_runtime_are_counted,
-						setup, teardown),
+		cmocka_unit_test_setup_teardown(copies_from_before_the_runtime_are_counted, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(at_the_end_nothing_waits, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_32bit_program_has_words_of_4_bytes, setup,
 						teardown),

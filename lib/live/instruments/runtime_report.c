@@ -53,8 +53,8 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 	uint64_t before = c->missed + t->early;
 	uint64_t all = c->samples - c->idle - c->threadless - c->copied + before;
 	uint64_t lost = t->nameless + c->lost_sights + t->dropped;
-	_cleanup_free_ char *early =
-		before ? xasprintf(" (%" PRIu64 " came too early)", before) : NULL;
+	_cleanup_free_ char *early = before ? xasprintf(" (%" PRIu64 " came too early)", before)
+					    : NULL;
 
 	report_line(report,
 		    "%s: %.2f %% of stacks have all their functions%s; %" PRIu64

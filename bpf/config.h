@@ -70,6 +70,46 @@ struct tracepoint_layout {
 	__u32 dynamic[TRACEPOINT_DYNAMIC_MAX];
 };
 
+/* Arguments of a probe that a program declares (USDT); texts among them, and bytes of each. */
+#define USDT_ARGUMENTS_MAX 12
+#define USDT_TEXTS_MAX 4
+#define USDT_TEXT_MAX 256
+/* Different sets of arguments of the probes of a recording. */
+#define USDT_LAYOUTS_MAX 4096
+
+enum usdt_argument_kind {
+	USDT_UNREADABLE, /* a floating-point number, or beside a symbol */
+	USDT_CONSTANT,
+	USDT_REGISTER,
+	USDT_MEMORY, /* at base + (index << shift) + number */
+};
+
+/* struct usdt_argument.flags */
+enum {
+	USDT_SIGNED = 1 << 0,
+	USDT_TEXT = 1 << 1, /* the address of a text, which is wanted */
+	USDT_INDEX_LOW = 1 << 2, /* of the index, the lower 32 bits count */
+	USDT_INDEX_SIGNED = 1 << 3, /* likewise, with their sign */
+};
+
+#define USDT_NO_REGISTER 0xffff
+
+/* Describes the place where a probe has an argument. */
+struct usdt_argument {
+	__s64 number;
+	__u16 base, index; /* places in the kernel's struct of registers, or USDT_NO_REGISTER */
+	__u8 kind; /* enum usdt_argument_kind */
+	__u8 size; /* bytes: 1, 2, 4 or 8 */
+	__u8 shift; /* of a register: bits below the argument */
+	__u8 flags;
+};
+
+struct usdt_layout {
+	__u32 probe; /* user space's number of it */
+	__u32 count;
+	struct usdt_argument arguments[USDT_ARGUMENTS_MAX];
+};
+
 /* bpf_config.unwind */
 enum {
 	UNWIND_BY_CFI = 1 << 0,
@@ -231,6 +271,7 @@ enum timed_program {
 	TIMED_CALL_ENTER,
 	TIMED_CALL_EXIT,
 	TIMED_COUNT_TASKS,
+	TIMED_USDT,
 	TIMED_PROGRAM_COUNT
 };
 

@@ -6,6 +6,7 @@
 #ifndef PROF_BPF_LIVE_RECORD_H
 #define PROF_BPF_LIVE_RECORD_H
 
+#include "bpf/config.h"
 #include "bpf/record.h"
 
 /*
@@ -26,7 +27,9 @@
 	LIVE_RECORD(FAULT, rec_fault, 72, sizeof(*r) + (size_t)r->names_size) \
 	LIVE_RECORD(TASK, rec_task, 40, sizeof(*r)) \
 	LIVE_RECORD(TRACEPOINT, rec_tracepoint, 64, sizeof(*r) + (size_t)r->size) \
-	LIVE_RECORD(MAPPED, rec_mapped, 32, sizeof(*r) + (size_t)r->names_size)
+	LIVE_RECORD(MAPPED, rec_mapped, 32, sizeof(*r) + (size_t)r->names_size) \
+	LIVE_RECORD(USDT, rec_usdt, 168, sizeof(*r) + (size_t)r->text_size) \
+	LIVE_RECORD(USDT_TASK, rec_usdt_task, 32, sizeof(*r))
 
 /* The first live kind; the kinds of the wire are below it. */
 #define REC_LIVE 0xc0
@@ -254,6 +257,31 @@ struct rec_mapped {
 	__u32 kilobytes; /* 1024 bytes each */
 	__u32 names_size; /* bytes, without the padding */
 	char names[]; /* as in struct rec_fault */
+};
+
+/* A thread has come by a probe that its program declares. User space makes a REC_MARKER of it. */
+struct rec_usdt {
+	struct rec rec;
+	__u32 probe; /* as in struct usdt_layout */
+	__u16 count; /* arguments */
+	__u16 readable; /* a bit for each that could be read */
+	__u32 text_size; /* bytes, without the padding */
+	__u16 texts; /* a bit for each argument that is one */
+	__u16 reserved;
+	struct rec_marker_stack stack;
+	/* Numbers; of texts the size in the upper half, the place among them in the lower one. */
+	__u64 values[USDT_ARGUMENTS_MAX];
+	char text[]; /* padded to 8 */
+};
+
+/*
+ * A recorded process has begun, with probes that its parent has; or one has changed its first
+ * thread, to execute a program.
+ */
+struct rec_usdt_task {
+	struct rec rec; /* pid: the process */
+	__u32 parent_pid; /* 0: it is no new process */
+	__u32 reserved;
 };
 
 /*

@@ -14,8 +14,14 @@ extern const volatile struct bpf_config config;
  * Programs of perf events and tracepoints never interrupt each other on a CPU, so they build their
  * stacks in the same memory. An object whose programs a tick can interrupt (raw tracepoints,
  * tracing) defines HAS_OWN_STACK_SCRATCH first and gets memory of its own: maps are shared by name.
+ * With HAS_PREEMPTIBLE_STACK_SCRATCH, it is not that of those either: other tasks' programs of any
+ * kind may run in the middle of its own.
  */
-#ifdef HAS_OWN_STACK_SCRATCH
+#ifdef HAS_PREEMPTIBLE_STACK_SCRATCH
+#define HAS_OWN_STACK_SCRATCH
+#define scratches preemptible_scratches
+#define copies preemptible_copies
+#elif defined(HAS_OWN_STACK_SCRATCH)
 #define scratches own_scratches
 #define copies own_copies
 #endif

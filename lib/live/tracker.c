@@ -46,6 +46,7 @@ struct tracker {
 	struct event_queue queue;
 	unsigned int kernel_code_count;
 	struct identity_cache scanned_files; /* while processes are added */
+	struct mapping_watcher watcher; /* NULLs: there is none */
 };
 
 static void take_module(struct tracker *t, const struct rec_module *module)
@@ -62,6 +63,9 @@ static void take_map(struct tracker *t, const struct rec_map *map)
 
 	if (!process)
 		return;
+	if (t->watcher.map)
+		t->watcher.map(t->watcher.ctx, map,
+			       file_set_find(t->options.files, map->module_id));
 	jit_mappings_map(&t->jit_mappings, process, map);
 	if (t->unwinder)
 		unwinder_map(t->unwinder, process, map);
@@ -196,15 +200,25 @@ bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks)
 	return t->unwinder;
 }
 
+void tracker_watch_mappings(struct tracker *t, const struct mapping_watcher *watcher)
+{
+	t->watcher = *watcher;
+}
+
 static void expect_file(void *ctx, int fd)
 {
-	unwinder_expect(ctx, fd);
+	struct tracker *t = ctx;
+
+	if (t->unwinder)
+		unwinder_expect(t->unwinder, fd);
+	if (t->watcher.expect)
+		t->watcher.expect(t->watcher.ctx, fd);
 }
 
 void tracker_expect(struct tracker *t, const char *command)
 {
-	if (t->unwinder)
-		command_files_find(command, expect_file, t->unwinder);
+	if (t->unwinder || t->watcher.expect)
+		command_files_find(command, expect_file, t);
 }
 
 void tracker_keep_root(struct tracker *t, uint32_t pid, uint64_t time)
@@ -232,6 +246,8 @@ void tracker_send_kernel(struct tracker *t, uint64_t time)
 int tracker_await(struct tracker *t, uint32_t pid, uint8_t flags, uint64_t time, struct error *err)
 {
 	live_processes_add(t->processes, pid, 0);
+	if (t->watcher.await)
+		t->watcher.await(t->watcher.ctx, pid);
 	return proc_walk_name(sink, t, pid, flags, time, err);
 }
 

@@ -47,6 +47,22 @@ int tracker_fd(const struct tracker *t);
  */
 struct live_processes *tracker_processes(const struct tracker *t);
 
+/*
+ * Learns of the files that processes map, as soon as the tracker does. Borrowed, as all arguments:
+ * expect: a command's file that it will map, open for reading, before await.
+ * await: a process that is about to execute the command.
+ * map: a mapping of a followed process, of the module's file; -1: it could not be opened.
+ */
+struct mapping_watcher {
+	void (*expect)(void *ctx, int fd);
+	void (*await)(void *ctx, uint32_t pid);
+	void (*map)(void *ctx, const struct rec_map *map, int fd);
+	void *ctx;
+};
+
+/* Copies the watcher, the only one. */
+void tracker_watch_mappings(struct tracker *t, const struct mapping_watcher *watcher);
+
 /* Returns the reader of marker files, which reads nothing until somebody wants spans. */
 struct span_files *tracker_span_files(const struct tracker *t);
 

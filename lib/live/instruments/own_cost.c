@@ -32,6 +32,7 @@ static const char *const names[TIMED_PROGRAM_COUNT] = {
 	[TIMED_CALL_ENTER] = "on_call_enter",
 	[TIMED_CALL_EXIT] = "on_call_exit",
 	[TIMED_COUNT_TASKS] = "count_tasks",
+	[TIMED_USDT] = "on_usdt",
 };
 
 static void *create(struct live *live, const void *settings)

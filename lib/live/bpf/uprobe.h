@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs a BPF program wherever one process passes certain places in the code of a file, now or once
+ * it has mapped the file. Other processes with the file are left alone.
+ */
+#ifndef PROF_LIB_LIVE_BPF_UPROBE_H
+#define PROF_LIB_LIVE_BPF_UPROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/vec.h"
+
+struct uprobe_place {
+	uint64_t offset; /* of the instruction in the file */
+	uint64_t semaphore; /* offset of the counter that the kernel increments; 0: none */
+	uint64_t cookie;
+};
+
+/* Closing all of them detaches, which takes some 50 ms each. */
+struct uprobe_links {
+	VEC(int) fds;
+};
+
+/*
+ * Can this kernel attach to all places of a file at once? Programs have to be loaded with
+ * UPROBE_MULTI as expected attach type then.
+ */
+#define UPROBE_MULTI 48
+bool uprobe_has_multi(void);
+
+struct uprobe_target {
+	int program; /* descriptor */
+	bool is_multi; /* uprobe_has_multi() */
+	int file; /* borrowed */
+	uint32_t pid; /* of the process's first thread */
+	const struct uprobe_place *places;
+	size_t count;
+};
+
+/*
+ * Attaches to as many of the places as the kernel allows. Returns how many, with err set to the
+ * first failure if some are left out. -ESRCH: there is no such process any more.
+ */
+int uprobe_attach(const struct uprobe_target *target, struct uprobe_links *links,
+		  struct error *err);
+void uprobe_detach(struct uprobe_links *links);
+
+#endif

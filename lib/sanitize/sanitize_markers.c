@@ -81,6 +81,7 @@ static const struct {
 	{"Lock", "fd", VALUE_NUMBER},
 	{"Lock", "taken", VALUE_WORDS},
 	{"markers left out", "count", VALUE_NUMBER},
+	{"markers left out", "threads", VALUE_NUMBER},
 	{"cut", NULL, VALUE_UNKNOWN},
 	/* Processes that are not recorded. */
 	{"neighbour", "process", VALUE_TASK},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits the number of markers: front-ends cannot show millions. Of too many, the shortest are left
- * out, and a marker tells how many they were. The session's own markers stay.
+ * Limits the number of markers: front-ends cannot show millions. Of the kinds with too many, the
+ * shortest are left out, and a marker tells how many they were. Of equally short ones chance
+ * decides. The session's own markers stay, and so do kinds with few.
  */
 #ifndef PROF_LIB_SESSION_MARKER_BOUNDS_H
 #define PROF_LIB_SESSION_MARKER_BOUNDS_H
@@ -19,7 +20,10 @@ struct marker_bounds {
 void marker_bounds_release(struct marker_bounds *b);
 /* Call it after a marker was added to the thread. */
 void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id thread);
-/* Call it at the end, while thread ids are still valid. */
-void marker_bounds_finish(struct marker_bounds *b, struct profile *p);
+/*
+ * Call it at the end, while thread ids are still valid. True: `others` tells of threads that do not
+ * tell themselves.
+ */
+bool marker_bounds_finish(struct marker_bounds *b, struct profile *p, struct marker *others);
 
 #endif

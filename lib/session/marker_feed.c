@@ -311,7 +311,10 @@ void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, mar
 
 void marker_feed_limit(struct marker_feed *f)
 {
-	marker_bounds_finish(&f->bounds, f->profile);
+	struct marker others;
+
+	if (marker_bounds_finish(&f->bounds, f->profile, &others))
+		vec_push(&f->machine, others);
 }
 
 void marker_feed_finish(struct marker_feed *f)

@@ -76,11 +76,12 @@ static void few_stay(void **state)
 {
 	struct fixture *f = *state;
 	thread_id thread = add_thread(f);
+	struct marker others;
 	uint64_t sum;
 
 	for (uint64_t i = 0; i < MARKERS_PER_THREAD; i++)
 		add(f, thread, f->schema, 0);
-	marker_bounds_finish(&f->bounds, f->p);
+	marker_bounds_finish(&f->bounds, f->p, &others);
 	assert_int_equal(count(f, thread, f->schema, &sum), MARKERS_PER_THREAD);
 	assert_int_equal(told(f, thread), 0);
 	assert_int_equal(f->p->stats.left_out_markers, 0);
@@ -91,11 +92,12 @@ static void shortest_go(void **state)
 	struct fixture *f = *state;
 	thread_id thread = add_thread(f);
 	uint64_t sum, n = 3 * MARKERS_PER_THREAD, kept = MARKERS_PER_THREAD;
+	struct marker others;
 
 	for (uint64_t i = 0; i < n; i++)
 		add(f, thread, f->schema, i * 7919 % n);
 	add(f, thread, OWN_EXEC, 0);
-	marker_bounds_finish(&f->bounds, f->p);
+	marker_bounds_finish(&f->bounds, f->p, &others);
 	assert_int_equal(count(f, thread, f->schema, &sum), kept);
 	assert_int_equal(sum, kept * (n - 1 + n - kept) / 2);
 	assert_int_equal(count(f, thread, OWN_EXEC, &sum), 1);
@@ -107,6 +109,7 @@ static void all_together(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t threads = MARKERS_MAX / MARKERS_PER_THREAD + 2, sum, all = 0, counted = 0;
+	struct marker others;
 
 	for (uint64_t i = 0; i < threads; i++) {
 		thread_id thread = add_thread(f);
@@ -114,7 +117,7 @@ static void all_together(void **state)
 		for (uint64_t k = 0; k < MARKERS_PER_THREAD; k++)
 			add(f, thread, f->schema, 5);
 	}
-	marker_bounds_finish(&f->bounds, f->p);
+	marker_bounds_finish(&f->bounds, f->p, &others);
 	for (thread_id id = 0; id < threads; id++) {
 		all += count(f, id, f->schema, &sum);
 		counted += (uint64_t)told(f, id);
@@ -123,12 +126,86 @@ static void all_together(void **state)
 	assert_int_equal(counted, threads * MARKERS_PER_THREAD - MARKERS_MAX);
 }
 
+/* Floods of long markers leave short ones of another kind alone. */
+static void rare_kinds_stay(void **state)
+{
+	struct fixture *f = *state;
+	const struct schema rare = {.name = strings_intern(&f->p->strings, "killed")};
+	schema_id schema = schemas_intern(&f->p->markers.schemas, &rare, NULL);
+	thread_id thread = add_thread(f);
+	struct marker others;
+	uint64_t sum;
+
+	for (uint64_t i = 0; i < 5 * MARKERS_PER_THREAD; i++) {
+		add(f, thread, f->schema, 100);
+		if (i % 1000 == 0)
+			add(f, thread, schema, 0);
+	}
+	marker_bounds_finish(&f->bounds, f->p, &others);
+	assert_int_equal(count(f, thread, schema, &sum), 5 * MARKERS_PER_THREAD / 1000);
+	assert_int_equal(count(f, thread, f->schema, &sum) + 5 * MARKERS_PER_THREAD / 1000,
+			 MARKERS_PER_THREAD);
+}
+
+/* Markers of one length stay with the same chance, whenever they came. */
+static void chance_decides_among_equals(void **state)
+{
+	struct fixture *f = *state;
+	thread_id thread = add_thread(f);
+	struct marker others;
+	uint64_t early = 0;
+
+	for (uint64_t i = 0; i < 10 * MARKERS_PER_THREAD; i++) {
+		struct marker marker = markers_make(&f->p->markers, f->schema, i, i);
+
+		vec_push(&threads_get(&f->p->threads, thread)->markers, marker);
+		marker_bounds_added(&f->bounds, f->p, thread);
+	}
+	marker_bounds_finish(&f->bounds, f->p, &others);
+	vec_for_each(&threads_get(&f->p->threads, thread)->markers, const struct marker *, marker)
+		early += marker->schema == f->schema && marker->start < 5 * MARKERS_PER_THREAD;
+	assert_in_range(early, MARKERS_PER_THREAD * 45 / 100, MARKERS_PER_THREAD * 55 / 100);
+}
+
+/* The threads with the most tell themselves, and one marker tells of all others. */
+static void one_tells_of_many(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t threads = 1000, each = 2 * MARKERS_MAX / threads, counted = 0, sum, kept = 0;
+	size_t telling = 0;
+	struct marker others;
+
+	for (uint64_t i = 0; i < threads; i++) {
+		thread_id thread = add_thread(f);
+
+		for (uint64_t k = 0; k < each; k++)
+			add(f, thread, f->schema, i * each + k);
+	}
+	assert_true(marker_bounds_finish(&f->bounds, f->p, &others));
+	for (thread_id id = 0; id < threads; id++) {
+		kept += count(f, id, f->schema, &sum);
+		if (!threads_get(&f->p->threads, id)->markers.count)
+			continue;
+		telling += told(f, id) != 0;
+		counted += (uint64_t)told(f, id);
+	}
+	assert_true(telling <= 200);
+	counted += marker_value(&f->p->markers, &others, 0)->number;
+	assert_int_equal(marker_value(&f->p->markers, &others, 1)->number, threads / 2 - telling);
+	assert_int_equal(counted, threads * each - MARKERS_MAX);
+	assert_int_equal(kept, MARKERS_MAX);
+	assert_int_equal(f->p->stats.left_out_markers, counted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(few_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(shortest_go, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_together, setup, teardown),
+		cmocka_unit_test_setup_teardown(rare_kinds_stay, setup, teardown),
+		cmocka_unit_test_setup_teardown(chance_decides_among_equals, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_tells_of_many, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

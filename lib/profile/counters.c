@@ -16,12 +16,6 @@ counter_id profile_counters_add(struct profile_counters *c, const struct counter
 	return (counter_id)(c->rows.count - 1);
 }
 
-/* Deltas of a hostile stream may overflow: the sum is then meaningless, but defined. */
-static int64_t add(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 void counter_add_sample(struct counter *counter, uint64_t time, int64_t delta)
 {
 	const struct counter_sample sample = {time, delta};
@@ -30,7 +24,8 @@ void counter_add_sample(struct counter *counter, uint64_t time, int64_t delta)
 	if (count && counter->samples.items[count - 1].time >= time)
 		at = vec_count_front(&counter->samples, it, it->time < time);
 	if (at < count && counter->samples.items[at].time == time) {
-		counter->samples.items[at].delta = add(counter->samples.items[at].delta, delta);
+		counter->samples.items[at].delta = counter_add(counter->samples.items[at].delta,
+							       delta);
 		return;
 	}
 	vec_push(&counter->samples, sample);

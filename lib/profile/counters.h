@@ -6,7 +6,7 @@
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
 
-#define COUNTERS_MAX (1u << 16)
+#define COUNTERS_MAX (1u << 20)
 
 enum counter_graph {
 	COUNTER_LEVEL, /* shown as the running sum: memory */
@@ -37,6 +37,12 @@ struct profile_counters {
 void profile_counters_release(struct profile_counters *c);
 /* Takes ownership of like->samples. Returns NO_COUNTER if there are too many counters. */
 counter_id profile_counters_add(struct profile_counters *c, const struct counter *like);
+/* Deltas of a hostile stream may overflow: the sum is then meaningless, but defined. */
+static inline int64_t counter_add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 /* Inserts in order of time, mostly at the end. Adds to the sample of the same time, if any. */
 void counter_add_sample(struct counter *counter, uint64_t time, int64_t delta);
 

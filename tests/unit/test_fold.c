@@ -10,6 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/write/fold.h"
+#include "lib/format/firefox/write/row_counters.h"
 #include "lib/session/own_markers.h"
 #include "tests/unit/export_fixture.h"
 
@@ -326,6 +327,53 @@ static void all_threads_on_demand(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, export_setup, export_teardown)
 
+static void add_counter(struct exported *f, uint32_t pid, const char *name, uint8_t graph,
+			uint64_t ms, int64_t delta)
+{
+	struct counter counter = {.pid = pid, .graph = graph};
+
+	counter.name = counter.label = counter.category = counter.description = export_intern(f,
+											      name);
+	counter.unit = export_intern(f, "bytes");
+	counter.color = export_intern(f, "grey");
+	counter_add_sample(&counter, EXPORT_START_NS + ms * MS, delta);
+	profile_counters_add(&f->p->counters, &counter);
+}
+
+/* Processes that share a row have one counter of a kind; what each holds ends with it. */
+static void their_counters_are_added_up(void **state)
+{
+	struct exported *f = *state;
+	struct row_counters counters = {0};
+	const struct counter *memory, *reads;
+	struct folded folded;
+
+	export_add_thread(f, 5, 5, "make")->end = EXPORT_START_NS + 50 * MS;
+	f->p->meta.root_pid = 5;
+	add_counter(f, 5, "memory", COUNTER_LEVEL, 1, 7);
+	/* The busiest keeps its row. */
+	add(f, 20, "as", 20, 1000);
+	for (uint32_t i = 0; i < 3; i++) {
+		add(f, 10 + i, "cc", 1 + 2 * i, 10);
+		add_counter(f, 10 + i, "memory", COUNTER_LEVEL, 2 * i + 2, 100 + i);
+		add_counter(f, 10 + i, "reads", COUNTER_RATE, 5, 1);
+	}
+	fold(&folded, f->p, 2);
+	row_counters_find(&counters, &folded.rows);
+	assert_int_equal(counters.list.count, 3);
+	assert_int_equal(counters.list.items[0].counter.pid, 5);
+	memory = &counters.list.items[1].counter;
+	reads = &counters.list.items[2].counter;
+	/* At 6 ms the first process ends, and the last has its memory. */
+	assert_int_equal(memory->samples.count, 5);
+	assert_int_equal(memory->samples.items[2].delta, 102 - 100);
+	assert_int_equal(memory->samples.items[4].delta, -102);
+	assert_int_equal(reads->samples.count, 1);
+	assert_int_equal(reads->samples.items[0].delta, 3);
+	row_counters_release(&counters);
+	release(&folded);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +388,7 @@ int main(void)
 		TEST(a_file_with_folded_rows),
 		TEST(such_a_file_read_and_written_again),
 		TEST(all_threads_on_demand),
+		TEST(their_counters_are_added_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes "counters": each with the row of its process, and how it is drawn. */
 #include "lib/format/firefox/write/internal.h"
+#include "lib/format/firefox/write/row_counters.h"
 
 /* Position among the tracks of counters in front-ends. */
 #define SORT_WEIGHT 50
@@ -17,39 +18,6 @@ static bool is_graph_color(const char *name)
 			return true;
 	}
 	return false;
-}
-
-static bool has_process(const struct firefox *f, const struct firefox_row *row,
-			const struct counter *counter)
-{
-	const struct profile_thread *threads = f->profile->threads.rows.items;
-
-	if (row->kind != ROW_THREAD && row->kind != ROW_FOLDED)
-		return false;
-	for (size_t i = 0; i < row->count; i++) {
-		const struct profile_thread *thread =
-			&threads[f->rows.members.items[row->first + i]];
-
-		if (thread->is_main && thread->pid == counter->pid &&
-		    thread->incarnation == counter->incarnation)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Returns the row of the process's main thread, for the machine the first row; NULL: the process
- * has no row.
- */
-static const struct firefox_row *find_row(const struct firefox *f, const struct counter *counter)
-{
-	if (!counter->pid)
-		return f->rows.list.items;
-	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
-		if (has_process(f, row, counter))
-			return row;
-	}
-	return NULL;
 }
 
 static void write_text(const struct firefox *f, struct jsonw *w, const char *key, string_id id)
@@ -137,13 +105,13 @@ static void write_counter(const struct firefox *f, struct jsonw *w, const struct
 
 void firefox_write_counters(const struct firefox *f, struct jsonw *w)
 {
+	struct row_counters counters = {0};
+
+	row_counters_find(&counters, &f->rows);
 	jsonw_key(w, "counters");
 	jsonw_array_begin(w);
-	vec_for_each(&f->profile->counters.rows, const struct counter *, counter) {
-		const struct firefox_row *row = find_row(f, counter);
-
-		if (row && counter->samples.count)
-			write_counter(f, w, counter, row);
-	}
+	vec_for_each(&counters.list, const struct row_counter *, row)
+		write_counter(f, w, &row->counter, &f->rows.list.items[row->row]);
 	jsonw_array_end(w);
+	row_counters_release(&counters);
 }

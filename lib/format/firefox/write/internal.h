@@ -16,6 +16,7 @@
  *	threads.c	rows with their samples, streamed
  *	markers.c	the markers of a row, by their schemas
  *	counters.c	counters, streamed
+ *	row_counters.h	which row shows which counter
  *	samples.c	the samples of a row, with gaps where it did not run
  *	difference.c	the samples of the row of a difference
  */

@@ -199,6 +199,24 @@ static void print_waits(const struct outcome *outcome)
 		command_say("%s", strbuf_text(&line));
 }
 
+static void print_left_out(const struct outcome *outcome)
+{
+	const struct profile_stats *stats = &outcome->profile->stats;
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	if (stats->left_out_markers) {
+		strbuf_adds(&line, "the shortest ");
+		add_counted(&line, stats->left_out_markers, "marker", "markers");
+	}
+	if (stats->left_out_rows) {
+		strbuf_adds(&line, line.size ? ", and " : "");
+		add_counted(&line, stats->left_out_rows, "row", "rows");
+		strbuf_adds(&line, " of samples that others stand for");
+	}
+	if (line.size)
+		command_say("left out, as they were too many: %s", strbuf_text(&line));
+}
+
 static bool is_stdout(const struct outcome *outcome)
 {
 	return strcmp(outcome->path, "-") == 0;
@@ -234,6 +252,7 @@ void summary_print(const struct outcome *outcome, bool quiet)
 		return;
 	print_counts(outcome);
 	print_waits(outcome);
+	print_left_out(outcome);
 	print_unwinding(outcome);
 	print_coverage(outcome);
 	print_lines(outcome->report);
@@ -346,6 +365,7 @@ void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 	stats_set(root, "late_records", p->stats.late_records);
 	stats_set(root, "lost_markers", p->stats.lost_markers);
 	stats_set(root, "left_out_markers", p->stats.left_out_markers);
+	stats_set(root, "left_out_rows", p->stats.left_out_rows);
 	stats_set(root, "lost_marker_values", p->stats.lost_marker_values);
 	stats_set(root, "lost_counter_values", p->stats.lost_counter_values);
 	stats_set(root, "backlog_bytes", info->backlog_bytes);

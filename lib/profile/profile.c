@@ -125,6 +125,54 @@ void profile_replace_stacks(struct profile *p, struct frames *frames, struct sta
 	*stacks = (struct stacks){0};
 }
 
+static void mark_used(const struct stacks *stacks, stack_id stack, bool *used)
+{
+	for (; stack != NO_STACK && !used[stack]; stack = stacks->rows.items[stack].parent)
+		used[stack] = true;
+}
+
+/* Values of markers that were left out are still in their table. */
+static void mark_marker(const struct profile *p, const struct marker *marker, bool *used)
+{
+	uint32_t count = schemas_get(&p->markers.schemas, marker->schema)->field_count;
+
+	for (uint32_t i = 0; i <= count; i++) {
+		const struct marker_value *value = marker_value(&p->markers, marker, i);
+
+		if (value->type == FIELD_STACK)
+			mark_used(&p->stacks, value->stack, used);
+	}
+}
+
+void profile_drop_unused(struct profile *p)
+{
+	size_t count = p->stacks.rows.count;
+	bool *used = xcalloc(count + 1, sizeof(*used));
+	stack_id *map = xreallocarray(NULL, count + 1, sizeof(*map));
+	struct frames frames = {0};
+	struct stacks stacks = {0};
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
+		vec_for_each(&row->samples, const struct sample *, sample)
+			mark_used(&p->stacks, sample->stack, used);
+		vec_for_each(&row->markers, const struct marker *, marker)
+			mark_marker(p, marker, used);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct stack *stack = &p->stacks.rows.items[i];
+		stack_id parent = stack->parent == NO_STACK ? NO_STACK : map[stack->parent];
+
+		map[i] = NO_STACK;
+		if (used[i])
+			map[i] = stacks_intern(
+				&stacks, parent,
+				frames_intern(&frames, &p->frames.rows.items[stack->frame]));
+	}
+	profile_replace_stacks(p, &frames, &stacks, map);
+	free(used);
+	free(map);
+}
+
 uint64_t profile_sample_count(const struct profile *p)
 {
 	uint64_t count = 0;

@@ -99,6 +99,7 @@ struct profile_stats {
 	uint64_t late_records; /* records out of order, which were kept */
 	uint64_t lost_markers; /* without a schema that could be stored */
 	uint64_t left_out_markers; /* there were too many: the shortest */
+	uint64_t left_out_rows; /* of samples: there were too many, and others stand for them */
 	uint64_t lost_marker_values; /* values that do not fit the schema; stacks that never came */
 	uint64_t lost_counter_values; /* of counters without a description */
 	struct wait_stats waits;
@@ -146,6 +147,8 @@ size_t profile_fde_frames(const struct profile *p);
  */
 void profile_replace_stacks(struct profile *p, struct frames *frames, struct stacks *stacks,
 			    const stack_id *map);
+/* Drops stacks and frames that no sample and no marker has. */
+void profile_drop_unused(struct profile *p);
 /* Number of samples of all threads, without those that stand for nothing. */
 uint64_t profile_sample_count(const struct profile *p);
 /* True if the thread waited then: the innermost frame is a label. */

@@ -17,6 +17,7 @@
 #include "lib/session/losses.h"
 #include "lib/session/module_map.h"
 #include "lib/session/module_users.h"
+#include "lib/session/row_bounds.h"
 #include "lib/session/sample_feed.h"
 #include "lib/session/span_frames.h"
 #include "lib/session/tasks.h"
@@ -308,6 +309,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	/* Needs all samples in the profile. */
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	marker_feed_finish(&s->markers);
+	row_bounds_limit(s->profile, SAMPLE_BYTES_MAX);
 	losses_finish(&s->losses);
 	finish_cpu_changes(s);
 }

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/index.h"
 #include "lib/base/radix.h"
+#include "lib/session/points.h"
 
 /* Fewer long waits than this, sampled by chance, say too little of the others. */
 #define LONG_SAMPLED_MIN 16
@@ -102,15 +102,6 @@ static void fit(const struct wait_rows *w, const struct cpu_clock *clock, double
 			estimated;
 }
 
-/* Counts the points before a position; interval number k has one of them. */
-static double points_before(const struct wait_rows *w, double position, double interval)
-{
-	double number = floor(position / interval), within = position / interval - number;
-	uint64_t point = hash_pair(w->seed, (uint64_t)number) >> 11;
-
-	return number + ((double)point * 0x1p-53 < within);
-}
-
 static void add_row(struct wait_rows *w, const struct wait_part *part, uint64_t time, double weight)
 {
 	const struct sample row = {
@@ -128,7 +119,8 @@ static void add_rows(struct wait_rows *w, const struct wait_part *part, double w
 		     double interval)
 {
 	double end = w->position + waited;
-	double points = points_before(w, end, interval) - points_before(w, w->position, interval);
+	double points = points_before(w->seed, end, interval) -
+			points_before(w->seed, w->position, interval);
 
 	w->position = end;
 	if (points >= 1)

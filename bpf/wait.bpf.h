@@ -116,6 +116,8 @@ static __always_inline __u16 wait_argument_of(struct task_struct *task)
 	if (task->flags & PF_KTHREAD)
 		return 0;
 	argument = regs->ARGUMENT_FIELD;
+	if (has_compat_call(task))
+		argument = (__u32)regs->COMPAT_ARGUMENT_FIELD;
 	return argument < 0xffff ? argument + 1 : 0;
 }
 

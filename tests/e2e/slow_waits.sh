@@ -38,6 +38,20 @@ CODE
 ok "report lists them" sh -c "[ \$('$PROF' report --markers reads.json.gz | grep -c 'Slow call .*Call: read') -ge 20 ]"
 ok "report selects by them" sh -c "'$PROF' report --during 'Slow call' --include-idle reads.json.gz | grep -q read"
 
+if [ -e "$workloads/compat" ]; then
+	# The arguments of its calls are in other registers.
+	record compat 0 --off-cpu=all -- bash -c \
+		'for i in 1 2 3; do sleep 0.05; printf x; done | "$0" 0 37 37<&0' "$workloads/compat"
+	judge "descriptors of a 32-bit program's calls" compat.json.gz <<'CODE'
+strings = p["shared"]["stringArray"]
+reads = [data for t in p["threads"] if t["processName"].startswith("compat")
+         for data in t["markers"]["data"]
+         if data["type"] == "Slow call" and strings[data["call"]] == "read"]
+expect(len(reads) >= 3, reads)
+expect({data.get("fd") for data in reads} == {37}, reads)
+CODE
+fi
+
 like "report tells that waits are left out" "$("$PROF" report reads.json.gz)" \
 	$'\nwaits are not among these: --include-idle adds them$'
 unlike "and when they are not" "$("$PROF" report --include-idle reads.json.gz)" 'waits are not'

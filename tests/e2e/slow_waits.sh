@@ -40,6 +40,7 @@ ok "report selects by them" sh -c "'$PROF' report --during 'Slow call' --include
 
 if [ -e "$workloads/compat" ]; then
 	# The arguments of its calls are in other registers.
+	# shellcheck disable=SC2016 # the shell below expands it
 	record compat 0 --off-cpu=all -- bash -c \
 		'for i in 1 2 3; do sleep 0.05; printf x; done | "$0" 0 37 37<&0' "$workloads/compat"
 	judge "descriptors of a 32-bit program's calls" compat.json.gz <<'CODE'

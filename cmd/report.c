@@ -14,6 +14,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/profile/thinned.h"
 
 static const char name[] = "report";
 
@@ -100,6 +101,18 @@ static void print_json(const struct report_options *o, const struct query *q,
 	strbuf_adds(out, "}\n");
 }
 
+/* Tells of rows that were left out: the errors of shares are those of fewer samples. */
+static void add_thinned(const struct query *q, struct strbuf *out)
+{
+	uint64_t weight = thinned_weight(q->profile);
+
+	if (weight > 1 && !q->event)
+		strbuf_addf(out,
+			    "\nthere were too many samples: each of these stands for %" PRIu64
+			    " or more\n",
+			    weight);
+}
+
 static void print(const struct report_options *o, const struct query *q,
 		  const struct profile_file *file, const struct report_rows *rows,
 		  struct strbuf *out)
@@ -122,6 +135,7 @@ static void print(const struct report_options *o, const struct query *q,
 		add_footer(rows, out);
 		if (!o->markers && leaves_waits_out(o, q))
 			strbuf_adds(out, "\nwaits are not among these: --include-idle adds them\n");
+		add_thinned(q, out);
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/profile/thinned.h"
 #include "lib/query/distributions.h"
 #include "lib/query/run_weights.h"
 
@@ -162,6 +163,7 @@ static void compare_shares(struct comparison *c, double noise)
 	struct share_runs runs = {
 		.weights = {c->all_weights[SIDE_A], c->all_weights[SIDE_B]},
 		.counts = {c->runs[SIDE_A], c->runs[SIDE_B]},
+		.row_weight = c->sample_weight,
 	};
 
 	for (size_t i = 0; i < c->rows.count; i++)
@@ -179,7 +181,8 @@ static void assume_row(struct comparison_row *row, const struct comparison *c, d
 
 	if (noise < 0 || !(a > 0) || !(b > 0))
 		return;
-	row->ratio = assume(row->ratio, noise * ratio, ratio * ratio * (1 / a + 1 / b), c->alpha);
+	row->ratio = assume(row->ratio, noise * ratio,
+			    ratio * ratio * c->sample_weight * (1 / a + 1 / b), c->alpha);
 	row->difference = interval_of(row->difference.estimate, row->ratio.error * row->ms[SIDE_A],
 				      row->ratio.df, c->alpha);
 }
@@ -202,7 +205,7 @@ static double p_of_time(const struct comparison *c, const struct comparison_row 
 			weight += c->all_weights[side][i];
 		variance += cpu[side] * cpu[side] / weight;
 	}
-	variance *= row->share.dispersion * share * (1 - share);
+	variance *= c->sample_weight * row->share.dispersion * share * (1 - share);
 	error = c->cpu_error * (row->ms[SIDE_A] + row->ms[SIDE_B]) / 2;
 	variance += error * error;
 	return variance > 0 ? 2 * student_tail(fabs(row->difference.estimate) / sqrt(variance),
@@ -273,6 +276,22 @@ static int compare_rows(const void *a, const void *b)
 	return order ? order : strcmp(x->module ? x->module : "", y->module ? y->module : "");
 }
 
+/* Returns the largest weight that a sample of any run stands for at least. */
+static double sample_weight_of(const struct query_runs *const *sides)
+{
+	uint64_t most = 1;
+
+	for (int side = 0; side < SIDE_COUNT; side++) {
+		vec_for_each(&sides[side]->rows, const struct query_run *, run) {
+			uint64_t weight = thinned_weight(run->profile);
+
+			if (weight > most)
+				most = weight;
+		}
+	}
+	return (double)most;
+}
+
 static void compare(struct comparison *c, const struct run_weights *w,
 		    const struct comparison_options *o)
 {
@@ -316,6 +335,7 @@ int comparison_make(struct comparison *c, struct query_runs *a, struct query_run
 
 	*c = (struct comparison){.is_paired = query_runs_are_pairs(a, b), .looks = looks_of(sides)};
 	c->alpha = COMPARISON_ALPHA / c->looks;
+	c->sample_weight = sample_weight_of(sides);
 	for (int side = 0; side < SIDE_COUNT; side++) {
 		c->runs[side] = sides[side]->rows.count;
 		c->times[side] = xcalloc(c->runs[side] + 1, sizeof(double));

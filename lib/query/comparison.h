@@ -64,6 +64,7 @@ struct comparison {
 	double *times[SIDE_COUNT]; /* ms, by run: the metric of "slower" */
 	double *cpu_ms[SIDE_COUNT]; /* by run */
 	double *all_weights[SIDE_COUNT]; /* by run: samples that count */
+	double sample_weight; /* least number that a row stands for */
 	double *row_weights; /* those of rows: a row's of A, then of B */
 	double ms[SIDE_COUNT]; /* means of the times */
 	double cpu_error; /* of the CPU time's log ratio */

@@ -11,6 +11,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/profile/thinned.h"
 #include "lib/query/spans.h"
 
 /* Flags of functions, and of stacks with such a function. */
@@ -393,6 +394,8 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 	mark_stacks(&s);
 	for (thread_id id = 0; id < p->threads.rows.count; id++)
 		add_thread(&s, id);
+	if (!q->event)
+		q->squares *= (double)thinned_weight(p);
 	return 0;
 }
 

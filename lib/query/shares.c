@@ -21,7 +21,8 @@
 struct totals {
 	double weights[SIDE_COUNT]; /* of all samples */
 	double all; /* of both */
-	double per_run;
+	double row_weight;
+	double per_run; /* samples */
 	double df; /* between runs, of all sides; 0: there are none */
 };
 
@@ -37,23 +38,32 @@ static double sum(const double *values, size_t count)
 static struct totals totals_of(const struct share_runs *runs)
 {
 	size_t count = runs->counts[SIDE_A] + runs->counts[SIDE_B];
-	struct totals t = {.df = (double)count - SIDE_COUNT};
+	struct totals t = {
+		.df = (double)count - SIDE_COUNT,
+		.row_weight = runs->row_weight > 1 ? runs->row_weight : 1,
+	};
 
 	for (int side = 0; side < SIDE_COUNT; side++)
 		t.weights[side] = sum(runs->weights[side], runs->counts[side]);
 	t.all = t.weights[SIDE_A] + t.weights[SIDE_B];
-	t.per_run = t.all / (double)count;
+	t.per_run = t.all / t.row_weight / (double)count;
 	return t;
 }
 
-/* The variance of a sample of the row, were it binomial: with the share that both sides have. */
-static double unit_variance(const struct share_row *row, const struct totals *t)
+/* The variance of one sample of the row: with the share that both sides have. */
+static double binomial_variance(const struct share_row *row, const struct totals *t)
 {
 	double share = (row->shares[SIDE_A] * t->weights[SIDE_A] +
 			row->shares[SIDE_B] * t->weights[SIDE_B]) /
 		       t->all;
 
 	return share * (1 - share);
+}
+
+/* The variance of a unit of weight, of which a row has several. */
+static double unit_variance(const struct share_row *row, const struct totals *t)
+{
+	return t->row_weight * binomial_variance(row, t);
 }
 
 /* Pearson's: squared deviations of runs from their side's share, in binomial variances. */
@@ -83,7 +93,7 @@ static double own_dispersion(const struct share_row *row, const struct share_run
  */
 static double common_dispersion(const struct share_row *row, const struct totals *t, double slope)
 {
-	return 1 + slope * t->per_run * unit_variance(row, t);
+	return 1 + slope * t->per_run * binomial_variance(row, t);
 }
 
 /* The ratio to the common dispersion that chance alone exceeds once in a hundred rows. */

@@ -21,6 +21,7 @@ enum side {
 struct share_runs {
 	const double *weights[SIDE_COUNT]; /* of all samples of a run, by side and run; > 0 */
 	size_t counts[SIDE_COUNT]; /* runs, 1 or more */
+	double row_weight; /* least number of samples that one stands for; 0: 1 */
 };
 
 struct share_row {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/row_bounds.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
+#include "lib/profile/thinned.h"
 #include "lib/session/fair_share.h"
 #include "lib/session/points.h"
 
@@ -218,24 +217,12 @@ static void thin_thread(struct row_bounds *b, struct profile_thread *row)
 	row->samples.count = (size_t)(t.out - row->samples.items);
 }
 
-static void tell_number(struct profile *p, const char *what, size_t event, uint64_t number)
-{
-	string_id name = event ? p->events.rows.items[event].name : NO_STRING;
-	char label[96], text[24];
-
-	snprintf(label, sizeof(label), "%s: %s", what,
-		 name == NO_STRING ? "samples and waits" : strings_get(&p->strings, name));
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	profile_add_extra(p, "Recording", label, "integer", text);
-}
-
 static void tell(struct profile *p, const struct kind *kind, size_t event)
 {
 	p->stats.left_out_rows += kind->left_out;
 	if (event)
 		p->events.rows.items[event].samples -= kind->left_out;
-	tell_number(p, "Rows left out", event, kind->left_out);
-	tell_number(p, "Least weight of a row", event, kind->weight);
+	thinned_tell(p, (uint8_t)event, kind->left_out, kind->weight);
 }
 
 static uint64_t sum_rows(const struct row_bounds *b)

@@ -8,6 +8,8 @@
 
 #include "lib/profile/categories.h"
 #include "lib/profile/label_frames.h"
+#include "lib/profile/thinned.h"
+#include "lib/query/select.h"
 
 #define ROWS 100000u
 #define STACKS 100u
@@ -206,6 +208,52 @@ static void stacks_go_with_their_rows(void **state)
 	}
 }
 
+/* The same records give the same rows. */
+static void chance_is_always_the_same(void **state)
+{
+	struct profile *p = *state, *other = profile_new();
+	struct profile *both[] = {p, other};
+
+	for (size_t k = 0; k < 2; k++) {
+		struct profile_thread *row = add_thread(both[k]);
+
+		for (uint64_t i = 0; i < ROWS; i++)
+			add_row(row, i, add_stack(both[k], i % 7), 1 + i % 3, 0);
+		row_bounds_limit(both[k], HALF);
+	}
+	assert_int_equal(p->threads.rows.items[0].samples.count,
+			 other->threads.rows.items[0].samples.count);
+	for (size_t i = 0; i < p->threads.rows.items[0].samples.count; i++) {
+		const struct sample *a = &p->threads.rows.items[0].samples.items[i];
+		const struct sample *b = &other->threads.rows.items[0].samples.items[i];
+
+		assert_true(a->time == b->time && a->weight == b->weight && a->stack == b->stack);
+	}
+	profile_free(other);
+}
+
+/* Errors are those of the rows that are left. */
+static void errors_grow(void **state)
+{
+	const struct query_filter filter = {.until = UINT64_MAX};
+	struct profile *p = *state;
+	struct profile_thread *row = add_thread(p);
+	struct query before, after;
+	struct error err = {0};
+	double whole;
+
+	for (uint64_t i = 0; i < ROWS; i++)
+		add_row(row, i, add_stack(p, i % STACKS), 1, 0);
+	assert_int_equal(query_select(&before, p, &filter, &err), 0);
+	whole = query_error(&before, ROWS / 2);
+	query_release(&before);
+	row_bounds_limit(p, HALF / 2 + STACKS * 13);
+	assert_int_equal(thinned_weight(p), 4);
+	assert_int_equal(query_select(&after, p, &filter, &err), 0);
+	assert_in_range(1000 * query_error(&after, ROWS / 2) / whole, 1990, 2010);
+	query_release(&after);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +263,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(waits_begin_where_they_began, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_time_is_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(stacks_go_with_their_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(chance_is_always_the_same, setup, teardown),
+		cmocka_unit_test_setup_teardown(errors_grow, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,7 +169,8 @@ static void more_runs_decide(void **state)
 static struct share_runs shares_of(struct share_row *rows, size_t count)
 {
 	struct share_runs runs = {{share_weights[0], share_weights[0] + SHARE_RUNS_A},
-				  {SHARE_RUNS_A, SHARE_RUNS_B}};
+				  {SHARE_RUNS_A, SHARE_RUNS_B},
+				  1};
 
 	for (size_t i = 0; i < count; i++) {
 		rows[i].weights[SIDE_A] = share_weights[i + 1];
@@ -208,7 +209,7 @@ static void shares_are_compared_as_by_scipy(void **state)
 static void one_run_a_side_has_the_binomial_error(void **state)
 {
 	static const double all[] = {1000, 1000}, row[] = {200, 240};
-	struct share_runs runs = {{all, all + 1}, {1, 1}};
+	struct share_runs runs = {{all, all + 1}, {1, 1}, 1};
 	struct share_row rows[] = {{.weights = {row, row + 1}}};
 	struct share_prior prior;
 	double unit = 0.22 * 0.78;
@@ -219,13 +220,19 @@ static void one_run_a_side_has_the_binomial_error(void **state)
 	assert_close(rows[0].p, 2 * normal_tail(0.04 / sqrt(unit * 2 / 1000)));
 	shares_compare(rows, 1, &runs, 0.1, ALPHA, &prior);
 	assert_close(rows[0].dispersion, 1 + 0.01 * 1000 * unit);
+	/* A quarter of the samples. */
+	runs.row_weight = 4;
+	shares_compare(rows, 1, &runs, 0, ALPHA, &prior);
+	assert_close(rows[0].p, 2 * normal_tail(0.04 / sqrt(unit * 2 / 250)));
+	shares_compare(rows, 1, &runs, 0.1, ALPHA, &prior);
+	assert_close(rows[0].dispersion, 1 + 0.01 * 250 * unit);
 }
 
 /* A row that has everything, or nothing, of all samples differs in nothing. */
 static void a_share_of_all_is_no_difference(void **state)
 {
 	static const double all[] = {1000, 900, 1100, 950}, none[] = {0, 0, 0, 0};
-	struct share_runs runs = {{all, all + 2}, {2, 2}};
+	struct share_runs runs = {{all, all + 2}, {2, 2}, 1};
 	struct share_row rows[] = {{.weights = {all, all + 2}}, {.weights = {none, none + 2}}};
 	struct share_prior prior;
 

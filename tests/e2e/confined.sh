@@ -56,31 +56,6 @@ start taskset -c "$last_cpu" "$workloads/spin"
 confined affinity 200000 "exec taskset -c $last_cpu"
 is_complete affinity
 
-# Makes a control group, in the version that has the controller: $group and $version.
-make_group() { # CONTROLLER
-	local folder
-	version=1
-	folder=$(awk -v name="$1" '$3 == "cgroup" && "," $4 "," ~ "," name "," { print $2; exit }' \
-		/proc/mounts)
-	if [ -z "$folder" ]; then
-		version=2
-		folder=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-		echo "+$1" >"$folder/cgroup.subtree_control"
-	fi
-	group=$folder/prof-confined-$1
-	ok "a control group with the controller $1" mkdir "$group"
-	at_exit+=("rmdir $group")
-	enter="echo \$\$ >$group/cgroup.procs && exec"
-}
-set_quota() { # MS OF_MS
-	if [ $version = 1 ]; then
-		echo $(($1 * 1000)) >"$group/cpu.cfs_quota_us"
-		echo $(($2 * 1000)) >"$group/cpu.cfs_period_us"
-	else
-		echo $(($1 * 1000)) $(($2 * 1000)) >"$group/cpu.max"
-	fi
-}
-
 make_group cpu
 at_end='set_quota 1000 1000'
 at_begin='set_quota 10 100'

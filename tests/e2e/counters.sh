@@ -58,6 +58,75 @@ expect({"CPU: programs", "Memory of the machine"} <= set(counters), sorted(count
 expect(sum(counters["CPU: programs"]["count"]) >= 300000, sum(counters["CPU: programs"]["count"]))
 CODE
 
+# A group that may use a fifth of a CPU while the program wants all of it.
+cat >throttled.py <<'CODE'
+import sys, time
+group, version = sys.argv[1], int(sys.argv[2])
+def throttled_us():
+    with open(group + "/cpu.stat") as file:
+        fields = dict(line.split() for line in file)
+    return int(fields["throttled_time"]) // 1000 if version == 1 else int(fields["throttled_usec"])
+def set_quota(us):
+    with open(group + ("/cpu.cfs_quota_us" if version == 1 else "/cpu.max"), "w") as file:
+        file.write(f"{us}" if version == 1 else f"{'max' if us < 0 else us} 100000")
+time.sleep(0.5)
+before = throttled_us()
+set_quota(20000)
+end = time.monotonic() + 1.5
+while time.monotonic() < end:
+    pass
+set_quota(-1)
+time.sleep(0.5)
+print(throttled_us() - before)
+time.sleep(0.5)
+CODE
+make_group cpu
+run bash -c "$enter \"\$@\"" bash "$PROF" record -o throttled.json.gz --counter-interval 20 -- \
+	/usr/bin/python3 throttled.py "$group" "$version"
+is "a throttled group is recorded" "$status" 0
+echo "$out" >throttled.told
+judge "time for which its group was throttled, as the kernel says" throttled.json.gz throttled.told <<'CODE'
+told = int(open(args[0]).read())
+values = [c["samples"]["count"] for c in p["counters"] if c["name"] == "Throttled"]
+expect(told > 100000, f"throttled for {told} µs")
+expect(len(values) == 1 and sum(values[0]) == told, f"{values}, {told}")
+CODE
+
+# Energy of two packages, of which one begins anew at its range, as files of the kernel have it.
+cat >energy.sh <<'SHELL'
+class=/sys/class/powercap
+if [ ! -d $class ]; then
+	mkdir -p sys/powercap
+	for name in /sys/class/*; do
+		mkdir -p "sys/${name##*/}" && mount --bind "$name" "sys/${name##*/}"
+	done
+	mount --rbind sys /sys/class
+fi
+mount -t tmpfs none $class
+mkdir $class/intel-rapl:0 $class/intel-rapl:1
+echo 100000000 | tee $class/intel-rapl:{0,1}/max_energy_range_uj >/dev/null
+echo 7 >$class/intel-rapl:0/energy_uj
+echo 95000000 >$class/intel-rapl:1/energy_uj
+exec "$@"
+SHELL
+cat >spend.sh <<'SHELL'
+sleep 0.5
+for i in {1..10}; do
+	printf '%d\n' $((i * 2000000 + 7)) >/sys/class/powercap/intel-rapl:0/energy_uj
+	printf '%d\n' $(((95 + i) % 100 * 1000000)) >/sys/class/powercap/intel-rapl:1/energy_uj
+	sleep 0.05
+done
+sleep 0.5
+SHELL
+run unshare --mount bash energy.sh "$PROF" record -o energy.json.gz --counter-interval 20 -- \
+	bash spend.sh
+is "energy is recorded" "$status" 0
+judge "energy of packages, beyond their range" energy.json.gz <<'CODE'
+values = [c["samples"]["count"] for c in p["counters"] if c["name"] == "Energy"]
+joules = sum(values[0]) / (1e12 / 3600) if values else 0
+expect(abs(joules - 30) < 0.001, f"{joules} J")
+CODE
+
 # A file that grows by 3 a step, and one that does not change.
 echo "steps 1" >steps
 echo 5 >still

@@ -265,3 +265,29 @@ finish() { # NAME STATUS
 		fail "$1: recorded, exit status $2" "exit status $status"$'\n'"$(<"$1.err")"$'\n'"$problems"
 	fi
 }
+
+# Makes a control group, in the version that has the controller: $group and $version; $enter puts a
+# shell into it, before a command.
+make_group() { # CONTROLLER
+	local folder
+	version=1
+	folder=$(awk -v name="$1" '$3 == "cgroup" && "," $4 "," ~ "," name "," { print $2; exit }' \
+		/proc/mounts)
+	if [ -z "$folder" ]; then
+		version=2
+		folder=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+		echo "+$1" >"$folder/cgroup.subtree_control"
+	fi
+	group=$folder/prof-e2e-$1.$$
+	ok "a control group with the controller $1" mkdir "$group"
+	at_exit+=("rmdir $group")
+	enter="echo \$\$ >$group/cgroup.procs && exec"
+}
+set_quota() { # MS OF_MS
+	if [ "$version" = 1 ]; then
+		echo $(($1 * 1000)) >"$group/cpu.cfs_quota_us"
+		echo $(($2 * 1000)) >"$group/cpu.cfs_period_us"
+	else
+		echo $(($1 * 1000)) $(($2 * 1000)) >"$group/cpu.max"
+	fi
+}

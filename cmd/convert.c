@@ -248,9 +248,9 @@ static int narrow_files(const struct convert *c, const struct profile_file *file
 		profiles[i] = files[i].profile;
 	ret = narrow(out, profiles, count, &c->filter, &counts, err);
 	if (!ret && counts.lost_markers)
-		command_say_as(name,
-			       "%" PRIu64 " markers are left out: others have their schema's name",
-			       counts.lost_markers);
+		command_say_as(name, "%" PRIu64 " %s left out: others have the schema's name",
+			       counts.lost_markers,
+			       text_counted(counts.lost_markers, "marker is", "markers are"));
 	return ret;
 }
 

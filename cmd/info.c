@@ -114,7 +114,9 @@ static void show_samples(const struct profile *p)
 	}
 	line("Processes", "%zu", profile_process_count(p));
 	line("Threads", "%zu", p->threads.rows.count);
-	line("Samples", "%" PRIu64 ", which stand for %" PRIu64 " ticks", counts[0], weights[0]);
+	line("Samples", "%" PRIu64 ", which %s for %" PRIu64 " %s", counts[0],
+	     text_counted(counts[0], "stands", "stand"), weights[0],
+	     text_counted(weights[0], "tick", "ticks"));
 	show_waits(p);
 	if (without_stack)
 		line("Without a stack", "%" PRIu64, without_stack);
@@ -125,7 +127,9 @@ static void show_samples(const struct profile *p)
 			printf("Events:\n");
 		if (counts[i])
 			line(strings_get(&p->strings, p->events.rows.items[i].name),
-			     "%" PRIu64 " samples, which stand for %" PRIu64, counts[i],
+			     "%" PRIu64 " %s for %" PRIu64, counts[i],
+			     text_counted(counts[i], "sample, which stands",
+					  "samples, which stand"),
 			     weights[i]);
 		is_first &= !counts[i];
 	}
@@ -156,8 +160,8 @@ static void show_counters(const struct profile *p)
 	if (p->counters.rows.count)
 		printf("Counters:\n");
 	vec_for_each(&p->counters.rows, const struct counter *, counter)
-		line(strings_get(&p->strings, counter->name), "%zu samples",
-		     counter->samples.count);
+		line(strings_get(&p->strings, counter->name), "%zu %s", counter->samples.count,
+		     text_counted(counter->samples.count, "sample", "samples"));
 }
 
 static void show_modules(const struct profile *p)

@@ -10,7 +10,7 @@ static const struct {
 	const char *name;
 	bool is_default;
 } classes[SANITIZE_CLASS_COUNT] = {
-#define CLASS_ROW(id, name, is_default, counted) [SANITIZE_##id] = {name, is_default},
+#define CLASS_ROW(id, name, is_default, one, many) [SANITIZE_##id] = {name, is_default},
 	SANITIZE_CLASSES(CLASS_ROW)
 #undef CLASS_ROW
 };

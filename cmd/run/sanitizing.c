@@ -15,6 +15,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
+#include "lib/base/text.h"
 #include "lib/sanitize/search.h"
 
 #define FINDINGS_MAX 3
@@ -23,8 +24,10 @@
 #define PEOPLE_FIRST 1000
 #define PEOPLE_LAST 59999
 
-static const char *const counted[SANITIZE_CLASS_COUNT] = {
-#define COUNTED_ROW(id, name, is_default, text) [SANITIZE_##id] = text,
+static const struct {
+	const char *one, *many;
+} counted[SANITIZE_CLASS_COUNT] = {
+#define COUNTED_ROW(id, name, is_default, one, many) [SANITIZE_##id] = {one, many},
 	SANITIZE_CLASSES(COUNTED_ROW)
 #undef COUNTED_ROW
 };
@@ -154,6 +157,13 @@ static int find_key(struct sanitize_options *o, const struct sanitize_settings *
 	return ret;
 }
 
+/* Appends "3 paths", after a comma. */
+static void add_count(struct strbuf *text, uint64_t count, const char *one, const char *many)
+{
+	strbuf_addf(text, "%s%" PRIu64 " %s", text->size ? ", " : "", count,
+		    text_counted(count, one, many));
+}
+
 static void say_counts(const struct sanitize_options *o, const struct sanitize_counts *counts,
 		       const char *label)
 {
@@ -161,15 +171,13 @@ static void say_counts(const struct sanitize_options *o, const struct sanitize_c
 
 	for (size_t i = 0; i < SANITIZE_CLASS_COUNT; i++) {
 		if (counts->removed[i])
-			strbuf_addf(&text, "%s%" PRIu64 " %s", text.size ? ", " : "",
-				    counts->removed[i], counted[i]);
+			add_count(&text, counts->removed[i], counted[i].one, counted[i].many);
 	}
 	if (o->names)
-		strbuf_addf(&text, "%s%" PRIu64 " names hashed", text.size ? ", " : "",
-			    counts->hashed);
+		add_count(&text, counts->hashed, "name hashed", "names hashed");
 	if (counts->unknown)
-		strbuf_addf(&text, "%s%" PRIu64 " values that nobody knows", text.size ? ", " : "",
-			    counts->unknown);
+		add_count(&text, counts->unknown, "value that nobody knows",
+			  "values that nobody knows");
 	command_say_as(label, "taken away: %s", text.size ? strbuf_text(&text) : "nothing");
 }
 
@@ -187,8 +195,8 @@ static int search(const struct profile *p, const struct profile *from,
 	sanitize_findings_release(&findings);
 	if (!count)
 		return 0;
-	error_text(err, -EPERM, "not sanitized: %zu texts tell whose it is; nothing was written",
-		   count);
+	error_text(err, -EPERM, "not sanitized: %zu %s whose it is; nothing was written", count,
+		   text_counted(count, "text tells", "texts tell"));
 	return 1;
 }
 

@@ -274,8 +274,9 @@ void spool_end(struct spool *s, struct recorder *recorder, const struct recorder
 	capture_writer_finish(s->writer, true);
 	warn(s);
 	if (s->contents.left_out)
-		log_warn("%s: %u files that may be gone later are too large for it", s->path,
-			 s->contents.left_out);
+		log_warn("%s: %u %s too large for it", s->path, s->contents.left_out,
+			 text_counted(s->contents.left_out, "file that may be gone later is",
+				      "files that may be gone later are"));
 	capture_writer_count(s->writer, &s->written);
 }
 

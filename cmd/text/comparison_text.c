@@ -40,7 +40,8 @@ static void add_runs(struct strbuf *out, const struct comparison *c)
 	if (c->is_single)
 		strbuf_adds(out, "one run a side");
 	else if (c->is_paired)
-		strbuf_addf(out, "%zu pairs", c->runs[SIDE_A]);
+		strbuf_addf(out, "%zu %s", c->runs[SIDE_A],
+			    text_counted(c->runs[SIDE_A], "pair", "pairs"));
 	else
 		strbuf_addf(out, "%zu and %zu runs", c->runs[SIDE_A], c->runs[SIDE_B]);
 }
@@ -94,7 +95,9 @@ static void add_rule(struct strbuf *out, const struct comparison *c,
 		return;
 	if (result->more_runs)
 		strbuf_addf(out, "; about %zu more %s would decide", result->more_runs,
-			    c->is_paired ? "pairs" : "runs a side");
+			    c->is_paired
+				    ? text_counted(result->more_runs, "pair", "pairs")
+				    : text_counted(result->more_runs, "run a side", "runs a side"));
 	else if (c->is_single)
 		strbuf_adds(out, "; runs that are repeated would tell the noise");
 }
@@ -216,7 +219,8 @@ void comparison_print_text(const struct comparison_text *t, size_t width, struct
 	if (c->rows.count)
 		listing_print_text(&l, width, out);
 	if (left_out)
-		strbuf_addf(out, "\n%zu more rows (--limit 0: all)\n", left_out);
+		strbuf_addf(out, "\n%zu more %s (--limit 0: all)\n", left_out,
+			    text_counted(left_out, "row", "rows"));
 	listing_release(&l);
 }
 

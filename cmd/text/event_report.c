@@ -5,11 +5,12 @@
 
 #include "cmd/text/stats.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 
 static void describe_throttling(uint64_t count, uint64_t duration_ns, struct strbuf *out)
 {
 	strbuf_addf(out, " for %.1f ms (%" PRIu64 " %s)", (double)duration_ns / 1e6, count,
-		    count == 1 ? "time" : "times");
+		    text_counted(count, "time", "times"));
 }
 
 void event_report_throttling(const struct profile *p, struct strbuf *out)

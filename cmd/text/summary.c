@@ -28,7 +28,7 @@
 static void add_counted(struct strbuf *out, uint64_t count, const char *one, const char *many)
 {
 	strbuf_add_grouped(out, count);
-	strbuf_addf(out, " %s", count == 1 ? one : many);
+	strbuf_addf(out, " %s", text_counted(count, one, many));
 }
 
 static void add_losses(struct strbuf *out, const struct profile_stats *stats)
@@ -78,9 +78,10 @@ static void warn_of_losses(const struct outcome *outcome, bool quiet)
 	if (text.size)
 		log_warn("the kernel stopped sampling for a while: %s", strbuf_text(&text));
 	if (outcome->info.dropped_files)
-		log_warn("%u files were closed for want of descriptors: names may be missing; "
-			 "raise the limit of open files: ulimit -Hn %u",
+		log_warn("%u %s closed for want of descriptors: names may be missing; raise the "
+			 "limit of open files: ulimit -Hn %u",
 			 outcome->info.dropped_files,
+			 text_counted(outcome->info.dropped_files, "file was", "files were"),
 			 file_set_limit_wanted(outcome->info.dropped_files));
 }
 

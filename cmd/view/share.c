@@ -181,19 +181,24 @@ static int write_body(struct share *s, struct error *err)
 static void show(const struct share *s)
 {
 	const struct profile *p = s->profile;
-	size_t texts = 0;
+	size_t texts = 0, processes = profile_process_count(p);
+	uint64_t samples = profile_sample_count(p);
 	char size[32];
 
 	vec_for_each(&p->source_files.rows, const struct source_file *, file)
 		texts += file->text != NULL;
 	text_format_bytes(size, sizeof(size), s->size);
 	command_say_as(name,
-		       "%s: %" PRIu64
-		       " samples of %zu processes, %zu functions, %zu names of source "
-		       "files, %zu texts of them, command line: %s; %s",
-		       p->meta.product ? p->meta.product : "profile", profile_sample_count(p),
-		       profile_process_count(p), p->funcs.rows.count, p->source_files.rows.count,
-		       texts, p->meta.command_line ? p->meta.command_line : "none", size);
+		       "%s: %" PRIu64 " %s of %zu %s, %zu %s, %zu %s, %zu %s, command line: %s; %s",
+		       p->meta.product ? p->meta.product : "profile", samples,
+		       text_counted(samples, "sample", "samples"), processes,
+		       text_counted(processes, "process", "processes"), p->funcs.rows.count,
+		       text_counted(p->funcs.rows.count, "function", "functions"),
+		       p->source_files.rows.count,
+		       text_counted(p->source_files.rows.count, "name of a source file",
+				    "names of source files"),
+		       texts, text_counted(texts, "text of them", "texts of them"),
+		       p->meta.command_line ? p->meta.command_line : "none", size);
 }
 
 static int ask(const struct share *s, struct error *err)

@@ -14,6 +14,11 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
+const char *text_counted(uint64_t count, const char *one, const char *many)
+{
+	return count == 1 ? one : many;
+}
+
 bool text_starts_with(const char *text, const char *prefix)
 {
 	return !strncmp(text, prefix, strlen(prefix));

@@ -10,6 +10,9 @@
 /* The kernel's suffix to the path of an unlinked file; a real file name may end in it, too. */
 #define PATH_DELETED " (deleted)"
 
+/* The word for so many. */
+const char *text_counted(uint64_t count, const char *one, const char *many);
+
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);
 

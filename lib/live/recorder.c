@@ -10,6 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/text.h"
 #include "lib/live/process/filter.h"
 #include "lib/live/bpf/ring_record.h"
 #include "lib/live/code/jit_files.h"
@@ -202,8 +203,8 @@ static void wait_and_read(struct recorder *r)
 	merge_finish(r->merge);
 	r->phase = PHASE_DRAINED;
 	if (r->invalid_records)
-		log_warn("%llu malformed records were skipped",
-			 (unsigned long long)r->invalid_records);
+		log_warn("%llu malformed %s skipped", (unsigned long long)r->invalid_records,
+			 text_counted(r->invalid_records, "record was", "records were"));
 }
 
 static int recorder_next(struct source *source, const struct rec **rec, struct error *err)

@@ -11,22 +11,22 @@
 #include "lib/profile/profile.h"
 #include "lib/sanitize/keyed_hash.h"
 
-/* ROW(CONSTANT, "name", is it a part of the default?, what is counted) */
+/* ROW(CONSTANT, "name", is it a part of the default?, one that is counted, several) */
 #define SANITIZE_CLASSES(ROW) \
-	ROW(ARGS, "args", true, "arguments") \
-	ROW(ENV, "env", true, "environments") \
-	ROW(PATHS, "paths", true, "paths") \
-	ROW(HOST, "host", true, "names of machines") \
-	ROW(USERS, "users", true, "names of users") \
-	ROW(PROCESSES, "processes", false, "names of processes") \
-	ROW(THREADS, "threads", false, "names of threads") \
-	ROW(MARKERS, "markers", false, "markers") \
-	ROW(TIMES, "times", false, "times of day") \
-	ROW(SOURCES, "sources", true, "texts of source files") \
-	ROW(BUILD_IDS, "build-ids", false, "build ids")
+	ROW(ARGS, "args", true, "argument", "arguments") \
+	ROW(ENV, "env", true, "environment", "environments") \
+	ROW(PATHS, "paths", true, "path", "paths") \
+	ROW(HOST, "host", true, "name of a machine", "names of machines") \
+	ROW(USERS, "users", true, "name of a user", "names of users") \
+	ROW(PROCESSES, "processes", false, "name of a process", "names of processes") \
+	ROW(THREADS, "threads", false, "name of a thread", "names of threads") \
+	ROW(MARKERS, "markers", false, "marker", "markers") \
+	ROW(TIMES, "times", false, "time of day", "times of day") \
+	ROW(SOURCES, "sources", true, "text of a source file", "texts of source files") \
+	ROW(BUILD_IDS, "build-ids", false, "build id", "build ids")
 
 enum sanitize_class {
-#define SANITIZE_ENUM(id, name, is_default, counted) SANITIZE_##id,
+#define SANITIZE_ENUM(id, name, is_default, one, many) SANITIZE_##id,
 	SANITIZE_CLASSES(SANITIZE_ENUM)
 #undef SANITIZE_ENUM
 		SANITIZE_CLASS_COUNT,

@@ -15,9 +15,6 @@ static const char *const system_folders[] = {"/usr/",	 "/lib/", "/lib64/", "/lib
 static const char *const own_folders[] = {"/usr/local/", "/usr/home/", "/usr/src/"};
 static const char kernel_modules[] = "/lib/modules/";
 
-/* Shorter parts of full names are common words: "van", "Live". */
-#define NAME_PART_MIN 5
-
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 void scrubber_release(struct scrubber *s)
@@ -74,30 +71,42 @@ void scrubber_add_user(struct scrubber *s, const char *name)
 		add_users(s, name, strlen(name));
 }
 
-/* The name, and what people make of it: "Bob Miller", "bob.miller", "bobmiller", "Miller". */
-void scrubber_add_full_name(struct scrubber *s, const char *name)
+/* Adds what people make of the words of a name: "Bob Miller", "bob.miller", "bobmiller". */
+static void add_joined(struct scrubber *s, const char *words)
 {
 	static const char *const between[] = {" ", ".", "_", "-", ""};
-	size_t size = name ? strlen(name) : 0;
 
-	if (!size || !memchr(name, ' ', size))
-		return;
 	for (size_t i = 0; i < sizeof(between) / sizeof(between[0]); i++) {
 		_cleanup_(strbuf_release) struct strbuf joined = {0};
 
-		for (size_t at = 0; at < size; at++) {
-			if (name[at] == ' ')
+		for (const char *at = words; *at; at++) {
+			if (*at == ' ')
 				strbuf_adds(&joined, between[i]);
 			else
-				strbuf_addch(&joined, name[at]);
+				strbuf_addch(&joined, *at);
 		}
 		add_user(s, strbuf_text(&joined), joined.size);
 	}
-	for (size_t at = 0, part; at < size; at += part + 1) {
-		part = strcspn(name + at, " ");
-		if (part >= NAME_PART_MIN)
-			add_user(s, name + at, part);
-	}
+}
+
+/*
+ * One word of a name tells nobody from others, and may be that of a function ("Frame", "Page"), as
+ * an initial before it may ("JFrame"): first and last ones are taken away together, in either
+ * order.
+ */
+void scrubber_add_full_name(struct scrubber *s, const char *name)
+{
+	const char *last = name ? strrchr(name, ' ') : NULL;
+	int first = name ? (int)strcspn(name, " ") : 0;
+	_cleanup_free_ char *ends = NULL, *turned = NULL;
+
+	if (!last || !first || !last[1])
+		return;
+	ends = xasprintf("%.*s %s", first, name, last + 1);
+	turned = xasprintf("%s %.*s", last + 1, first, name);
+	add_joined(s, name);
+	add_joined(s, ends);
+	add_joined(s, turned);
 }
 
 /* True for domains of one network: "lan", "local", "internal". */

@@ -27,7 +27,7 @@ answer_as jwt
 run "$PROF" share --yes --frontend https://front.example one.json.gz
 is "exit status" "$status" 0
 is "the address is printed" "$out" "https://front.example/public/tok3n"
-like "what is inside is shown" "$err" 'regan: [0-9]+ samples of 1 processes, [0-9]+ functions.*command line: none'
+like "what is inside is shown" "$err" 'regan: [0-9]+ samples of 1 process, [0-9]+ functions.*command line: none'
 is "where it is sent" "$(request 'r["method"] + " " + r["path"]')" "POST /compressed-store"
 is "the front-end's way of asking" "$(request 'r["headers"]["Accept"]')" \
 	"application/vnd.firefox-profiler+json;version=1.0"

@@ -128,7 +128,9 @@ static void test_full_names(void **state)
 	expect(false, "Eve van Tester: evevantester eve.van.tester@x EVE_VAN_TESTER",
 	       "user: user user@x user");
 	expect(false, "tester testing van eve std::vector", "tester testing van eve std::vector");
-	expect(false, "Zoe Quixote, quixote_main zoe", "user, user_main zoe");
+	expect(false, "Zoe Quixote zoe.quixote QuixoteZoe quixote-zoe", "user user user user");
+	expect(false, "Quixote, quixote_main zoe", "Quixote, quixote_main zoe");
+	expect(false, "eve.tester tester-eve etester", "user user etester");
 }
 
 /* Names in other words and other case. */
@@ -243,7 +245,7 @@ static struct sanitize_options by_default(void)
 	static const struct sanitize_user alice = {"alice", "/home/alice", NULL};
 	struct sanitize_options o = {.users = &alice, .user_count = 1, .host = "box"};
 
-#define DEFAULT_ROW(id, name, is_default, counted) o.removes[SANITIZE_##id] = is_default;
+#define DEFAULT_ROW(id, name, is_default, one, many) o.removes[SANITIZE_##id] = is_default;
 	SANITIZE_CLASSES(DEFAULT_ROW)
 #undef DEFAULT_ROW
 	return o;

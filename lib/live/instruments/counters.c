@@ -17,6 +17,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/option_value.h"
+#include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/bpf/task_iterator.h"
 #include "lib/live/instrument.h"
@@ -292,8 +293,9 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	if (c->code)
 		report_warning(r, "counters are incomplete: %s", strerror(-c->code));
 	if (c->files.missing)
-		report_warning(r, "%llu values of counters could not be read from their files",
-			       (unsigned long long)c->files.missing);
+		report_warning(r, "%llu %s of counters could not be read from their files",
+			       (unsigned long long)c->files.missing,
+			       text_counted(c->files.missing, "value", "values"));
 	if (c->settings.interval_ns && c->interval_ns > c->settings.interval_ns)
 		report_warning(r, "counters were read every %llu ms only: a pass took long",
 			       (unsigned long long)(c->interval_ns / NS_PER_MS));

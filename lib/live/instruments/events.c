@@ -13,6 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/feature_probe.h"
 #include "bpf/live_record.h"
@@ -240,7 +241,7 @@ static void describe(const struct event_tally *tally, const struct event_times *
 	double share = running_share(times);
 
 	strbuf_addf(out, "%" PRIu64 " in %" PRIu64 " %s", tally->weight, tally->samples,
-		    tally->samples == 1 ? "sample" : "samples");
+		    text_counted(tally->samples, "sample", "samples"));
 	if (tally->lost)
 		strbuf_addf(out, ", %" PRIu64 " lost", tally->lost);
 	if (share < 0.999)

@@ -7,6 +7,7 @@
 
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
+#include "lib/base/text.h"
 #include "lib/live/feature_probe.h"
 #include "lib/live/instrument.h"
 #include "lib/live/recorder.h"
@@ -48,8 +49,9 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	report_integer(r, NULL, "unwind_refused", unwind.refused);
 	report_integer(r, NULL, "copies_skipped", skipped_copies);
 	if (unwind.refused)
-		report_warning(r, "%llu unwind tables found no room: give --unwind-memory more",
-			       (unsigned long long)unwind.refused);
+		report_warning(r, "%llu unwind %s found no room: give --unwind-memory more",
+			       (unsigned long long)unwind.refused,
+			       text_counted(unwind.refused, "table", "tables"));
 	if (method != RECORDER_UNWIND_AUTO && method != RECORDER_UNWIND_CFI)
 		return;
 	report_extra_number(r, "Samples of exiting threads", panel, "Tables", "integer",

@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/marker_probe.h"
@@ -214,15 +215,17 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	report_integer(r, NULL, "malformed", stats.malformed);
 	report_integer(r, NULL, "cut", stats.cut);
 	report_enter(r, NULL, NULL);
-	report_line(r, "spans: %llu in %llu marker files", (unsigned long long)stats.spans,
-		    (unsigned long long)stats.files);
+	report_line(r, "spans: %llu in %llu marker %s", (unsigned long long)stats.spans,
+		    (unsigned long long)stats.files, text_counted(stats.files, "file", "files"));
 	if (stats.malformed)
-		report_warning(r, "%llu lines of marker files are malformed, see prof-markers(5)",
-			       (unsigned long long)stats.malformed);
+		report_warning(r, "%llu %s malformed, see prof-markers(5)",
+			       (unsigned long long)stats.malformed,
+			       text_counted(stats.malformed, "line of marker files is",
+					    "lines of marker files are"));
 	if (stats.cut)
-		report_warning(
-			r, "spans are missing: %llu marker files were too large, too many or gone",
-			(unsigned long long)stats.cut);
+		report_warning(r, "spans are missing: %llu marker %s too large, too many or gone",
+			       (unsigned long long)stats.cut,
+			       text_counted(stats.cut, "file was", "files were"));
 }
 
 static int set_frames(void *settings, const char *value, struct error *err)

@@ -8,6 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/binary/binary.h"
+#include "symbolize/kernel/jump_table.h"
 
 #define SECTION_MAX ((size_t)16 << 20)
 /* No alternative is longer than this. */
@@ -113,6 +114,31 @@ static void find_alternatives(struct reading *r)
 	}
 }
 
+/* Static keys have no section of their own; distributions' compilers put their table here. */
+static void find_jumps(struct reading *r, int fd)
+{
+	static const char *const sections[] = {"__jump_table", ".rodata", ".data"};
+	struct binary_summary summary = {0};
+	struct jump_table jumps = {0};
+
+	if (binary_summarize(fd, &summary, NULL))
+		return;
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		_cleanup_free_ uint8_t *data = NULL;
+		uint64_t vaddr;
+		size_t size;
+
+		if (jumps.places.count || !binary_section_vaddr(r->binary, sections[i], &vaddr) ||
+		    binary_read_section(r->binary, sections[i], SECTION_MAX, &data, &size, NULL))
+			continue;
+		jump_table_find(&jumps, fd, &summary, data, size, vaddr);
+	}
+	vec_for_each(&jumps.places, const struct jump_place *, place)
+		add(r, place->vaddr, place->size, "static key");
+	jump_table_release(&jumps);
+	binary_summary_release(&summary);
+}
+
 static int compare_places(const void *a, const void *b)
 {
 	uint64_t x = ((const struct patched_place *)a)->rva;
@@ -132,6 +158,7 @@ void patched_code_read(struct patched_code *p, int fd)
 	r.binary = binary;
 	r.base = binary_first_vaddr(binary);
 	find_alternatives(&r);
+	find_jumps(&r, fd);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		read_table(&r, tables[i].section, tables[i].how, tables[i].size);
 	vec_sort(&p->places, compare_places);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/view/api_internal.h"
+#include "cmd/view/bounded.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -105,16 +106,16 @@ static bool is_small(const char *body, size_t size)
 	return count <= VALUES_MAX;
 }
 
-static json_t *parse(const struct http_request *request, struct error *err)
+static json_t *parse(const char *body, size_t size, struct error *err)
 {
 	json_error_t failure;
 	json_t *value;
 
-	if (!is_small(request->body, request->body_size)) {
+	if (!is_small(body, size)) {
 		error_text(err, -E2BIG, "the request has too many values");
 		return NULL;
 	}
-	value = json_loadb(request->body, request->body_size, JSON_REJECT_DUPLICATES, &failure);
+	value = json_loadb(body, size, JSON_REJECT_DUPLICATES, &failure);
 	if (value && json_is_object(value))
 		return value;
 	error_text(err, -EINVAL, "the request is no JSON object");
@@ -131,27 +132,64 @@ bool api_has(const char *path)
 	return false;
 }
 
+/* One request, which may outlive its connection. */
+struct job {
+	const struct api *api;
+	size_t row;
+	char *body;
+	size_t size;
+	struct strbuf out;
+};
+
+static void add_error(struct strbuf *out, const struct error *err)
+{
+	strbuf_reset(out);
+	api_add_value(out, json_pack("{s:o}", "error", api_text(err->text, strlen(err->text))));
+}
+
+static void run_job(void *ctx)
+{
+	struct job *job = ctx;
+	struct error err = {0};
+	json_t *value = parse(job->body, job->size, &err);
+	int ret = value ? rows[job->row].answer(job->api, value, &job->out, &err) : -EINVAL;
+
+	json_decref(value);
+	if (ret)
+		add_error(&job->out, &err);
+}
+
+static void free_job(void *ctx)
+{
+	struct job *job = ctx;
+
+	strbuf_release(&job->out);
+	free(job->body);
+	free(job);
+}
+
 bool api_answer(const struct api *api, const char *path, const struct http_request *request,
 		struct http_response *response)
 {
-	struct error err = {0};
+	struct job *job;
 	struct strbuf out = {0};
-	json_t *value;
+	struct error err = {0};
 	size_t i = 0, size;
-	int ret = -EINVAL;
 
 	while (i < ROW_COUNT && strcmp(rows[i].path, path) != 0)
 		i++;
 	if (i == ROW_COUNT)
 		return false;
-	value = parse(request, &err);
-	if (value)
-		ret = rows[i].answer(api, value, &out, &err);
-	json_decref(value);
-	if (ret) {
-		strbuf_reset(&out);
-		api_add_value(&out,
-			      json_pack("{s:o}", "error", api_text(err.text, strlen(err.text))));
+	job = xcalloc(1, sizeof(*job));
+	*job = (struct job){.api = api, .row = i, .size = request->body_size};
+	job->body = xmalloc(job->size + 1);
+	memcpy(job->body, request->body, job->size);
+	if (bounded_run(run_job, free_job, job, &err)) {
+		add_error(&out, &err);
+	} else {
+		out = job->out;
+		job->out = (struct strbuf){0};
+		free_job(job);
 	}
 	size = out.size;
 	/* Front-ends read the reason only of answers that say 200. */

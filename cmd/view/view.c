@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/signals.h"
+#include "cmd/view/bounded.h"
 #include "cmd/view/browser.h"
 #include "cmd/view/drop.h"
 #include "cmd/view/programs.h"
@@ -177,6 +178,36 @@ static int open_front_end(struct view *v, struct error *err)
 	return 0;
 }
 
+struct opening {
+	struct viewed_profile *profile;
+	const char *path;
+	const struct output_options *options;
+	struct error err;
+	int ret;
+};
+
+static void open_profile(void *ctx)
+{
+	struct opening *o = ctx;
+
+	o->ret = viewed_profile_open(o->profile, o->path, o->options, &o->err);
+}
+
+/* The files of its modules may lie anywhere. */
+static int open_bounded(struct view *v, size_t i, struct error *err)
+{
+	struct opening *o = xcalloc(1, sizeof(*o));
+	int ret;
+
+	*o = (struct opening){&v->viewer.api.profiles[i], v->paths.items[i], &v->options, {0}, 0};
+	if (bounded_run(open_profile, free, o, err))
+		return error_wrap(err, "%s, or code that it names", v->paths.items[i]);
+	ret = o->ret;
+	*err = o->err;
+	free(o);
+	return ret;
+}
+
 static int open_profiles(struct view *v, struct error *err)
 {
 	struct api *api = &v->viewer.api;
@@ -187,7 +218,7 @@ static int open_profiles(struct view *v, struct error *err)
 		int ret;
 
 		api->count = i + 1;
-		ret = viewed_profile_open(&api->profiles[i], v->paths.items[i], &v->options, err);
+		ret = open_bounded(v, i, err);
 		if (ret)
 			return ret;
 		viewed_profile_missing(&api->profiles[i], &missing);
@@ -313,6 +344,11 @@ int view_run(int argc, char **argv)
 			status = command_fail(name, EXIT_REFUSED, &err);
 		else
 			wait_for_end(&v);
+	}
+	if (bounded_stop()) {
+		/* Keeps what is used by something that stands still, and ends with the process. */
+		browser_release(&v.browser);
+		_exit(status);
 	}
 	release(&v);
 	return status;

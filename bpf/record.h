@@ -296,6 +296,14 @@ enum {
 	 * definition, at offset 0, before those of the code.
 	 */
 	CODE_MANAGED = 1 << 1,
+	/* The text ends with a struct rec_code_dump, at any alignment. */
+	CODE_DUMPED = 1 << 2,
+};
+
+/* The load record, in a jitdump that the process mapped, with the bytes of the code. */
+struct rec_code_dump {
+	__u64 offset; /* in the dump */
+	__u8 id[16]; /* of the dump */
 };
 
 /* The code from `offset` on belongs to this source line. */
@@ -459,6 +467,7 @@ _Static_assert(sizeof(struct rec_marker_stack) == 32, "wire format");
 _Static_assert(sizeof(struct rec_run) == 8, "wire format");
 _Static_assert(sizeof(struct rec_segment) == 32, "wire format");
 _Static_assert(sizeof(struct rec_code_line) == 16, "wire format");
+_Static_assert(sizeof(struct rec_code_dump) == 24, "wire format");
 #define RECORD(kind, name, type, size, ...) \
 	_Static_assert(sizeof(struct type) == (size), "wire format");
 #include "bpf/record.def"

@@ -50,7 +50,8 @@ static void make_tree(const struct report_options *o, const struct query *q,
 static void add_footer(const struct report_rows *rows, struct strbuf *out)
 {
 	if (rows->left_out)
-		strbuf_addf(out, "\n%zu more rows (--limit 0: all)\n", rows->left_out);
+		strbuf_addf(out, "\n%zu more %s (--limit 0: all)\n", rows->left_out,
+			    text_counted(rows->left_out, "row", "rows"));
 	if (rows->is_cut)
 		strbuf_addf(out,
 			    "\nthe tree goes deeper than %d frames, or has too many: cut off\n",
@@ -244,6 +245,12 @@ static int show_assembly(const struct report_options *o, const struct profile_fi
 			profile_summary_text(q, &file->counts, out);
 		vec_for_each(&a.functions, const struct assembly_function *, f)
 			print_function(o, q, f, out);
+		if (a.without_code)
+			strbuf_addf(out,
+				    "\n%s is also in %.1f %% of all samples without an "
+				    "instruction: record with --no-runtimes\n",
+				    o->annotate,
+				    100.0 * (double)a.without_code / (double)q->weight);
 	} else {
 		assembly_list(&rows.listing, &a, q, &o->listing);
 		print(o, q, file, &rows, out);

@@ -11,6 +11,7 @@
 #include "lib/base/open_regular.h"
 #include "lib/base/readers.h"
 #include "lib/binary/binary.h"
+#include "lib/binary/code_dump.h"
 
 /* Chooses between two reasons against a file: the further the check got, the better. */
 static int worse_or(int before, int failure)
@@ -24,6 +25,18 @@ static int worse_or(int before, int failure)
 	return -ENOENT;
 }
 
+/* Generated code is in a dump, which is no ELF file. */
+static bool take_dump_id(struct binary_summary *summary, int fd)
+{
+	struct code_dump_head head;
+
+	if (!code_dump_head_read(&head, fd))
+		return false;
+	memcpy(summary->build_id, head.id, sizeof(head.id));
+	summary->build_id_size = sizeof(head.id);
+	return true;
+}
+
 /* Takes `opened` over. */
 static int check_build_id(const struct module_search *search, int opened, const char *path)
 {
@@ -35,7 +48,7 @@ static int check_build_id(const struct module_search *search, int opened, const 
 		return -EACCES;
 	if (fd < 0)
 		return fd;
-	if (binary_summarize(fd, &summary, NULL))
+	if (binary_summarize(fd, &summary, NULL) && !take_dump_id(&summary, fd))
 		return -ENOENT;
 	is_same = summary.build_id_size == search->build_id_size &&
 		  memcmp(summary.build_id, search->build_id, search->build_id_size) == 0;

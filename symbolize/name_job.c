@@ -122,7 +122,9 @@ static void note_outcome(const struct name_task *task, size_t symbolizers, struc
 	if (!module)
 		return;
 	/* Maps of names, if any, were used already. */
-	if (module->kind == PROFILE_MODULE_ANON)
+	if (module->kind == PROFILE_MODULE_CODE_DUMP)
+		names->reason = SYMBOLS_FOUND;
+	else if (module->kind == PROFILE_MODULE_ANON)
 		names->reason = module->reason == SYMBOLS_FOUND ? SYMBOLS_FOUND
 								: SYMBOLS_NO_CODE_MAP;
 	/* No file knows more about code that the kernel generated. */

@@ -6,13 +6,26 @@
 
 #include "lib/base/alloc.h"
 #include "lib/binary/binary.h"
+#include "lib/binary/code_dump.h"
 #include "lib/profile/symbol_reason.h"
 
 static int fail_missing(const struct module *module, const char *name, struct error *err)
 {
 	if (module_is_kernel(module)) {
 		error_text(err, -ENOENT, "%s: the code of the kernel is not here", name);
-		error_hint(err, "install the kernel's debug package, with its vmlinux");
+		error_hint(err, "install the kernel's debug package, with its vmlinux, or name a "
+				"server in DEBUGINFOD_URLS");
+		return -ENOENT;
+	}
+	if (module->kind == PROFILE_MODULE_CODE_DUMP) {
+		error_text(err, -ENOENT, "%s: the code that the program made at run time is %s",
+			   name,
+			   module->reason == SYMBOLS_OTHER_BUILD
+				   ? "not there any more: another run has written over the dump"
+			   : module->reason == SYMBOLS_UNREADABLE ? "in a dump you may not read"
+								  : "gone: the dump is not here");
+		error_hint(err, "keep the dump where it was written, or give its folder to "
+				"--debug-dir");
 		return -ENOENT;
 	}
 	return error_text(err, -ENOENT, "%s: no code: %s", name,
@@ -45,6 +58,21 @@ static int read_segment(struct function_code *code, int fd, const struct binary_
 	return -ERANGE;
 }
 
+static int read_dump(struct function_code *code, int fd, const char *name, uint64_t rva,
+		     uint64_t size, struct error *err)
+{
+	struct dumped_code dumped;
+	int ret = code_dump_read(&dumped, fd, rva, err);
+
+	if (ret)
+		return error_wrap(err, "%s", name);
+	code->bytes = dumped.bytes;
+	code->size = dumped.size < size ? dumped.size : size;
+	code->machine = dumped.machine;
+	code->address = dumped.address;
+	return 0;
+}
+
 int function_code_read(struct function_code *code, const struct module *module, const char *name,
 		       const struct file_set *files, uint64_t rva, uint64_t size, struct error *err)
 {
@@ -55,12 +83,15 @@ int function_code_read(struct function_code *code, const struct module *module, 
 	*code = (struct function_code){0};
 	if (fd < 0 || module_is_kernel(module))
 		return fail_missing(module, name, err);
+	size = size < FUNCTION_CODE_MAX ? size : FUNCTION_CODE_MAX;
+	if (module->kind == PROFILE_MODULE_CODE_DUMP)
+		return read_dump(code, fd, name, rva, size, err);
+	code->address = rva;
 	ret = binary_summarize(fd, &summary, err);
 	if (ret)
 		return error_wrap(err, "%s", name);
 	code->machine = summary.machine;
-	ret = read_segment(code, fd, &summary, rva,
-			   size < FUNCTION_CODE_MAX ? size : FUNCTION_CODE_MAX);
+	ret = read_segment(code, fd, &summary, rva, size);
 	binary_summary_release(&summary);
 	return ret ? error_text(err, ret, "%s: no code is at 0x%llx", name, (unsigned long long)rva)
 		   : 0;

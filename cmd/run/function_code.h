@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine code of a function, from the file that the profile's module is here. */
+/* The machine code of a function, from the file or dump that the profile's module is here. */
 #ifndef PROF_CMD_RUN_FUNCTION_CODE_H
 #define PROF_CMD_RUN_FUNCTION_CODE_H
 
@@ -14,6 +14,8 @@ struct function_code {
 	uint8_t *bytes; /* owned */
 	size_t size; /* less than asked for where the file ends */
 	uint16_t machine; /* e_machine */
+	/* RVA of the first byte; where it was, of generated code: as its jumps see it. */
+	uint64_t address;
 };
 
 /* -ENOENT with a reason: the file is not here; -ERANGE: no code is there. */

@@ -9,6 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/text/progress.h"
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "symbolize/symbolize.h"
 
 /* Limit for all downloads of one profile. */
@@ -136,10 +137,13 @@ void symbolize_run(struct profile *p, const struct symbolize_run_options *option
 	finding_release(&n);
 }
 
-int symbolize_run_fetch(const struct debug_request *request)
+int symbolize_run_fetch(const struct debug_request *request, const struct identity *owner)
 {
+	_cleanup_free_ char *home = home_of(owner);
 	const struct debug_fetcher_options options = {
 		.command = symbolize_run_fetch_command,
+		.owner = owner,
+		.home = home,
 		.limit_ns = DOWNLOAD_NS,
 	};
 	struct debug_fetcher *fetcher;

@@ -29,10 +29,10 @@ bool symbolize_run_downloads(void);
 extern const char *const symbolize_run_fetch_command[];
 
 /*
- * Gets one file from the servers that the environment names, as the current user. Returns a
- * descriptor; -1: there are no servers, or none has it.
+ * Gets one file from the servers that the environment names, as that user; NULL: the current one.
+ * Returns a descriptor; -1: there are no servers, or none has it.
  */
-int symbolize_run_fetch(const struct debug_request *request);
+int symbolize_run_fetch(const struct debug_request *request, const struct identity *owner);
 
 void symbolize_run(struct profile *p, const struct symbolize_run_options *options);
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cmd/run/code_fetch.h"
 #include "cmd/run/function_code.h"
 #include "cmd/run/lookup.h"
 #include "lib/base/alloc.h"
@@ -117,23 +118,27 @@ static symbol_id find_symbol(const struct profile *p, module_id module, uint64_t
  * Appends "<main+0x12>" to a jump within the function, and to calls of others with samples, and how
  * the kernel changes the instruction.
  */
-static char *full_text(const struct profile *p, symbol_id function, const struct instruction *row,
-		       uint64_t size, const struct patched_code *patched)
+static char *full_text(const struct profile *p, const struct assembly_function *f,
+		       const struct instruction *row, uint64_t size,
+		       const struct patched_code *patched)
 {
-	uint64_t address = row->target != NO_TARGET ? row->target : row->data;
-	const struct symbol *symbol = &p->symbols.rows.items[function];
+	uint64_t address = row->target != NO_TARGET ? row->target : row->data, start = f->address;
+	const struct symbol *symbol = &p->symbols.rows.items[f->symbol];
 	uint64_t rva = symbol->rva + row->offset;
+	symbol_id function = f->symbol;
 	const char *name = NULL;
 
-	if (address == NO_TARGET || address < symbol->rva || address - symbol->rva >= size)
-		function = address == NO_TARGET ? NO_SYMBOL
-						: find_symbol(p, symbol->module, address);
+	if (address == NO_TARGET || address < start || address - start >= size)
+		function = address == NO_TARGET || start != symbol->rva
+				   ? NO_SYMBOL
+				   : find_symbol(p, symbol->module, address);
 	if (function != NO_SYMBOL) {
 		symbol = &p->symbols.rows.items[function];
+		start = function == f->symbol ? start : symbol->rva;
 		name = strings_get(&p->strings, symbol->name);
 	}
 	return instruction_text(
-		row, name, symbol->rva,
+		row, name, start,
 		patched_code_find(patched, rva, row->size, row->target == NO_TARGET ? NULL : name));
 }
 
@@ -148,12 +153,12 @@ static void add_rows(struct assembly_function *f, const struct profile *p,
 
 	vec_for_each(&d->rows, const struct instruction *, from) {
 		struct assembly_row row = {
-			.rva = symbol->rva + from->offset,
-			.text = full_text(p, f->symbol, from, size, patched),
+			.address = f->address + from->offset,
+			.text = full_text(p, f, from, size, patched),
 		};
+		uint64_t end = symbol->rva + from->offset + from->size;
 
-		while (next < places->list.count &&
-		       places->list.items[next].rva < row.rva + from->size) {
+		while (next < places->list.count && places->list.items[next].rva < end) {
 			row.self += places->list.items[next].self;
 			row.total += places->list.items[next++].total;
 		}
@@ -178,7 +183,8 @@ static int disassemble_function(struct assembly_function *f, const struct profil
 
 	if (ret)
 		return ret;
-	ret = disassemble(&d, code.machine, code.bytes, code.size, symbol->rva, err);
+	f->address = code.address;
+	ret = disassemble(&d, code.machine, code.bytes, code.size, code.address, err);
 	if (f->is_kernel)
 		patched_code_read(&patched, file_set_find(files, module->file_key));
 	if (!ret)
@@ -232,11 +238,28 @@ static struct file_set *find_files(struct profile *p, const char *const *dirs)
 	return files;
 }
 
+/* Asks servers for what is not here. */
+static void fetch_file(struct profile *p, module_id id, struct file_set *files,
+		       const struct identity *owner)
+{
+	struct module *module = modules_get(&p->modules, id);
+	int fd = module->file_key == UINT32_MAX ? code_fetch(module, owner) : -1;
+
+	if (fd < 0)
+		return;
+	module->file_key = id;
+	module->kind = PROFILE_MODULE_FILE;
+	file_set_add(files, id, fd);
+}
+
 static int show(struct assembly *a, struct profile *p, const struct query *q,
-		const char *const *dirs, struct error *err)
+		const char *const *dirs, const struct identity *owner, struct error *err)
 {
 	struct file_set *files = find_files(p, dirs);
 	int ret = 0;
+
+	vec_for_each(&a->functions, const struct assembly_function *, f)
+		fetch_file(p, p->symbols.rows.items[f->symbol].module, files, owner);
 
 	vec_for_each(&a->functions, struct assembly_function *, f) {
 		struct places places = {0};
@@ -253,6 +276,39 @@ static int show(struct assembly *a, struct profile *p, const struct query *q,
 	return ret;
 }
 
+/* Samples in functions of that name that a runtime has told of, without an address. */
+static uint64_t weigh_without_code(const struct query *q, const char *function)
+{
+	const struct profile *p = q->profile;
+	uint64_t total = 0;
+
+	for (stack_id leaf = 0; leaf < p->stacks.rows.count; leaf++) {
+		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[leaf].frame];
+
+		if (q->weights[leaf] && frame->module == NO_MODULE && frame->func != NO_FUNC &&
+		    strcmp(strings_get(&p->strings, p->funcs.rows.items[frame->func].name),
+			   function) == 0)
+			total += q->weights[leaf];
+	}
+	return total;
+}
+
+/* Functions that a perf map or a runtime has named are nothing but a name. */
+static int fail_without_code(const struct profile *p, const char *function, struct error *err)
+{
+	vec_for_each(&p->funcs.rows, const struct func *, func) {
+		if (func->module != NO_MODULE ||
+		    strcmp(strings_get(&p->strings, func->name), function) != 0)
+			continue;
+		error_text(err, -ENODATA, "%s: perf maps and runtimes tell names, not code",
+			   function);
+		error_hint(err, "record with --no-runtimes a program that writes a jitdump: node "
+				"--perf-prof, Java with an agent");
+		return -ENODATA;
+	}
+	return error_text(err, -ENODATA, "no sample with a native function %s", function);
+}
+
 int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
 		  const char *function, const char *const *dirs, struct error *err)
 {
@@ -262,10 +318,11 @@ int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
 	*a = (struct assembly){0};
 	find_functions(a, q, function);
 	if (!a->functions.count)
-		return error_text(err, -ENODATA, "no sample with a native function %s", function);
+		return fail_without_code(p, function, err);
+	a->without_code = weigh_without_code(q, function);
 	before = identity_assume_files(&owner);
 	ret = before.failure ? error_set(err, before.failure, "read files as user %u", owner.uid)
-			     : show(a, p, q, dirs, err);
+			     : show(a, p, q, dirs, &owner, err);
 	identity_restore_files(&before);
 	return ret;
 }
@@ -289,7 +346,7 @@ static void add_row(struct listing *l, const struct assembly_row *row, const str
 	else
 		for (int i = 0; i < 2; i++)
 			listing_add_cell(l, NULL);
-	listing_add_cell(l, xasprintf("%" PRIx64, row->rva));
+	listing_add_cell(l, xasprintf("%" PRIx64, row->address));
 	listing_add_cell(l, xstrdup(row->text));
 }
 

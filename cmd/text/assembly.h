@@ -7,7 +7,7 @@
 #include "symbolize/disassemble.h"
 
 struct assembly_row {
-	uint64_t rva;
+	uint64_t address; /* RVA; of generated code: where it was */
 	uint64_t self, total;
 	char *text; /* of the instruction; owned */
 };
@@ -16,12 +16,14 @@ struct assembly_row {
 struct assembly_function {
 	symbol_id symbol;
 	bool is_kernel;
+	uint64_t address; /* of its first instruction, as jumps in it see it */
 	uint64_t total; /* at most what all rows have */
 	VEC(struct assembly_row) rows; /* ascending */
 };
 
 struct assembly {
 	VEC(struct assembly_function) functions; /* the heaviest first */
+	uint64_t without_code; /* self weight that a runtime told of without an address */
 };
 
 /*

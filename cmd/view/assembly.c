@@ -55,6 +55,31 @@ static void name_targets(struct viewed_profile *v, module_id module, struct disa
 	vec_release(&targets.list);
 }
 
+/*
+ * Names jumps within generated code. What else it calls is elsewhere in the memory of a process
+ * that has ended.
+ */
+static void name_own_targets(const struct viewed_profile *v, module_id module,
+			     struct disassembly *d, uint64_t start,
+			     const struct function_code *code)
+{
+	const struct profile *p = v->profile;
+	const char *name = NULL;
+
+	vec_for_each(&p->symbols.rows, const struct symbol *, symbol) {
+		if (symbol->module == module && symbol->rva == start)
+			name = strings_get(&p->strings, symbol->name);
+	}
+	vec_for_each(&d->rows, struct instruction *, row) {
+		bool is_own = address_of(row) >= code->address &&
+			      address_of(row) - code->address < code->size;
+		char *text = instruction_text(row, is_own ? name : NULL, code->address, NULL);
+
+		free(row->text);
+		row->text = text;
+	}
+}
+
 /* A front-end that does not know the size gives a lower bound. */
 static uint64_t whole_size(struct viewed_profile *v, module_id module, uint64_t start,
 			   uint64_t size)
@@ -86,17 +111,16 @@ static int read_code(struct function_code *code, struct patched_code *patched,
 		     struct viewed_profile *v, module_id module, const char *name, uint64_t start,
 		     uint64_t size, struct error *err)
 {
-	const struct module *row = &v->profile->modules.rows.items[module];
+	const struct module row = viewed_profile_code_module(v, module);
 	int ret;
 
-	viewed_profile_fetch(v, module);
 	pthread_mutex_lock(&v->lock);
-	if (row->file_key != UINT32_MAX)
-		file_set_need(v->files, &row->file_key, 1);
-	ret = function_code_read(code, row, name, v->files, start, size, err);
+	if (row.file_key != UINT32_MAX)
+		file_set_need(v->files, &row.file_key, 1);
+	ret = function_code_read(code, &row, name, v->files, start, size, err);
 	/* A vmlinux is an ordinary file by now. */
-	if (!ret && text_starts_with(strings_get(&v->profile->strings, row->name), "[kernel"))
-		patched_code_read(patched, file_set_find(v->files, row->file_key));
+	if (!ret && text_starts_with(strings_get(&v->profile->strings, row.name), "[kernel"))
+		patched_code_read(patched, file_set_find(v->files, row.file_key));
 	pthread_mutex_unlock(&v->lock);
 	return ret;
 }
@@ -124,9 +148,12 @@ int api_assembly(const struct api *api, const json_t *request, struct strbuf *ou
 	ret = read_code(&code, &patched, v, module, name, start, size, err);
 	if (ret)
 		return ret;
-	ret = disassemble(&d, code.machine, code.bytes, code.size, start, err);
+	ret = disassemble(&d, code.machine, code.bytes, code.size, code.address, err);
 	if (!ret) {
-		name_targets(v, module, &d, start, &patched);
+		if (v->profile->modules.rows.items[module].kind == PROFILE_MODULE_CODE_DUMP)
+			name_own_targets(v, module, &d, start, &code);
+		else
+			name_targets(v, module, &d, start, &patched);
 		ret = api_add_value(out, assembly_value(&d, start, code.size));
 		disassembly_release(&d);
 	} else if (err->hint[0]) {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/run/code_fetch.h"
 #include "cmd/run/lookup.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/run/symbolize_run.h"
@@ -168,33 +169,51 @@ module_id viewed_profile_find(const struct viewed_profile *v, const char *debug_
 	return NO_MODULE;
 }
 
-/* The kernel's file is its vmlinux, of which servers have another kind. */
 static bool is_fetched_later(const struct module *module)
 {
-	return module->file_key == UINT32_MAX && module->build_id_size &&
-	       module->kind == PROFILE_MODULE_FILE && symbolize_run_downloads();
+	return module->file_key == UINT32_MAX && code_fetch_is_possible(module);
 }
 
-void viewed_profile_fetch(struct viewed_profile *v, module_id module)
+/* Asks once. */
+static void fetch(struct viewed_profile *v, module_id module)
 {
 	struct module *row = &v->profile->modules.rows.items[module];
-	char id[2 * sizeof(row->build_id) + 1];
-	const struct debug_request request = {.kind = DEBUG_FETCH_EXECUTABLE, .build_id = id};
 	int fd = -1;
 
 	pthread_mutex_lock(&v->fetching);
-	if (!v->was_fetched[module] && is_fetched_later(row)) {
-		build_id_to_text(row->build_id, row->build_id_size, id);
-		fd = symbolize_run_fetch(&request);
-	}
+	if (!v->was_fetched[module] && is_fetched_later(row))
+		fd = code_fetch(row, NULL);
 	v->was_fetched[module] = true;
 	if (fd >= 0) {
 		pthread_mutex_lock(&v->lock);
 		file_set_add(v->files, module, fd);
-		row->file_key = module;
+		/* The kernel's names come from a list, which takes no memory to speak of. */
+		if (module_is_kernel(row))
+			v->has_kernel_code = true;
+		else
+			row->file_key = module;
 		pthread_mutex_unlock(&v->lock);
 	}
 	pthread_mutex_unlock(&v->fetching);
+}
+
+void viewed_profile_fetch(struct viewed_profile *v, module_id module)
+{
+	if (!module_is_kernel(&v->profile->modules.rows.items[module]))
+		fetch(v, module);
+}
+
+struct module viewed_profile_code_module(struct viewed_profile *v, module_id module)
+{
+	struct module copy;
+
+	fetch(v, module);
+	copy = v->profile->modules.rows.items[module];
+	if (v->has_kernel_code && copy.kind == PROFILE_MODULE_KERNEL) {
+		copy.kind = PROFILE_MODULE_FILE;
+		copy.file_key = module;
+	}
+	return copy;
 }
 
 /* A profile of nothing but these addresses, which is named as any other. */
@@ -325,7 +344,7 @@ static int fetch_source(const struct module *module, const char *path)
 	if (!module->build_id_size)
 		return -1;
 	build_id_to_text(module->build_id, module->build_id_size, id);
-	return symbolize_run_fetch(&request);
+	return symbolize_run_fetch(&request, NULL);
 }
 
 /*

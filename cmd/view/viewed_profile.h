@@ -22,6 +22,7 @@ struct viewed_profile {
 	const struct output_options *options; /* say where files are; borrowed */
 	pthread_mutex_t fetching; /* taken before `lock` */
 	bool *was_fetched; /* by module: servers were asked for its file */
+	bool has_kernel_code; /* a server's vmlinux is in `files`, by the kernel's module_id */
 	pthread_mutex_t lock; /* of naming, of `files`, and of the list below */
 	struct strings named; /* source files that naming has found */
 };
@@ -52,6 +53,11 @@ void viewed_profile_name(struct viewed_profile *v, module_id module, const uint6
 void viewed_places_release(struct viewed_place *places, size_t count);
 /* Gets the module's file from a server if it is not here; asks once. */
 void viewed_profile_fetch(struct viewed_profile *v, module_id module);
+/*
+ * Does the same, and returns a copy of the module that leads to its code: a vmlinux is an ordinary
+ * file. Shares what it points to.
+ */
+struct module viewed_profile_code_module(struct viewed_profile *v, module_id module);
 /*
  * Returns the text of a source file of the module that the profile names, to be freed; NULL with
  * err: it names none such, or it cannot be had.

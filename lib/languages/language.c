@@ -37,3 +37,16 @@ uint32_t language_dump_line_shift(uint32_t mark)
 	}
 	return 0;
 }
+
+bool language_dump_is_path(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t digits;
+
+	name = name ? name + 1 : path;
+	if (strncmp(name, "jit-", 4) != 0)
+		return false;
+	digits = strspn(name + 4, "0123456789");
+	name += 4 + digits;
+	return digits && (strcmp(name, ".dump") == 0 || strcmp(name, ".dump (deleted)") == 0);
+}

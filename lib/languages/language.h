@@ -63,5 +63,7 @@ enum language_id language_of_library(const char *name);
 enum language_id language_of_program(const char *name);
 /* Returns the number to subtract from addresses in the lines of a jitdump. */
 uint32_t language_dump_line_shift(uint32_t mark);
+/* Is it the path of a jitdump, by its name? */
+bool language_dump_is_path(const char *path);
 
 #endif

@@ -98,7 +98,7 @@ static uint8_t class_of_module(const struct profile *p, const struct module *mod
 {
 	const char *name = strings_get(&p->strings, module->name);
 
-	if (module->kind == PROFILE_MODULE_ANON ||
+	if (module->kind == PROFILE_MODULE_ANON || module->kind == PROFILE_MODULE_CODE_DUMP ||
 	    text_starts_with(strings_get(&p->strings, module->path), "/memfd:"))
 		return USER_JIT;
 	if (module->kind == PROFILE_MODULE_VDSO || is_c_library(name))

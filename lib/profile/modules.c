@@ -2,6 +2,7 @@
 #include "lib/profile/modules.h"
 
 #include "lib/base/alloc.h"
+#include "lib/languages/language.h"
 
 void modules_release(struct modules *m)
 {
@@ -40,6 +41,11 @@ bool module_is_kernel(const struct module *m)
 {
 	return m->kind == PROFILE_MODULE_KERNEL || m->kind == PROFILE_MODULE_KERNEL_MODULE ||
 	       m->kind == PROFILE_MODULE_KERNEL_DYNAMIC;
+}
+
+bool module_path_is_dump(const char *path)
+{
+	return language_dump_is_path(path);
 }
 
 /* Returns the number of symbols that begin at or before the offset. */

@@ -23,6 +23,11 @@ enum profile_module_kind {
 	PROFILE_MODULE_KERNEL_DYNAMIC,
 	PROFILE_MODULE_ANON,
 	PROFILE_MODULE_KIND_COUNT,
+	/*
+	 * The jitdump with the bytes of generated code; no record has it. An offset is that of the
+	 * code's load record in the dump plus that in the code. The build id is the dump's own.
+	 */
+	PROFILE_MODULE_CODE_DUMP = PROFILE_MODULE_KIND_COUNT,
 };
 
 /* Outcome of the search for debug information; symbol_reason.h has the texts. */
@@ -101,6 +106,8 @@ module_id modules_add(struct modules *m, enum profile_module_kind kind, string_i
 		      string_id name);
 struct module *modules_get(struct modules *m, module_id id);
 bool module_is_kernel(const struct module *m);
+/* Is a file called so a PROFILE_MODULE_CODE_DUMP? */
+bool module_path_is_dump(const char *path);
 /* Adds a symbol. Copies the name, which need not be terminated. */
 void module_add_symbol(struct module *m, uint64_t offset, uint64_t size, const char *name,
 		       size_t name_size);

@@ -67,7 +67,9 @@ static void set_function(struct query_keys *k, const struct profile *p, const st
 	_cleanup_(strbuf_release) struct strbuf address = {0};
 	const struct func *func;
 
-	if (frame->module != NO_MODULE)
+	/* Dumps have other names each time. */
+	if (frame->module != NO_MODULE &&
+	    p->modules.rows.items[frame->module].kind != PROFILE_MODULE_CODE_DUMP)
 		key->module = text(k, p, p->modules.rows.items[frame->module].name);
 	if (frame->func == NO_FUNC) {
 		strbuf_addf(&address, "0x%" PRIx64, address_of(p, frame));

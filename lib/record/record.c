@@ -220,6 +220,14 @@ const char *rec_code_text(const struct rec_code *code)
 	return (const char *)(code->lines + code->line_count);
 }
 
+bool rec_code_dump(const struct rec_code *code, struct rec_code_dump *dump)
+{
+	if (!(code->rec.flags & CODE_DUMPED) || code->text_size < sizeof(*dump))
+		return false;
+	memcpy(dump, rec_code_text(code) + code->text_size - sizeof(*dump), sizeof(*dump));
+	return true;
+}
+
 void record_init(struct rec *rec, unsigned int kind, size_t size, __u64 time, __u32 pid, __u32 tid)
 {
 	memset(rec, 0, sizeof(*rec));

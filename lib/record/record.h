@@ -29,6 +29,9 @@ const char *rec_module_path(const struct rec_module *module);
 /* The text of a code record: text_size bytes, perhaps not terminated. */
 const char *rec_code_text(const struct rec_code *code);
 
+/* Copies where the bytes of the code are. False: it is in no dump. */
+bool rec_code_dump(const struct rec_code *code, struct rec_code_dump *dump);
+
 /* Bytes that such a record takes, including padding. */
 size_t rec_container_size(size_t cgroup_size);
 /* Also for a rec_exec. */

@@ -26,6 +26,7 @@ struct code_frames {
 	process_id *owners; /* by module: process of this anonymous memory, or NO_PROCESS */
 	struct code_func *funcs; /* by row of the table */
 	struct code_func *managed; /* by row of table->managed */
+	module_id *dumps; /* by row of table->dumps; NO_MODULE: not looked for yet, or not found */
 	bool has_managed;
 };
 
@@ -292,6 +293,66 @@ static size_t name_managed_frame(struct code_frames *c, struct frame *frame)
 	return count;
 }
 
+/* The last mapped one: a process that was forked has its parent's, too. */
+static const struct module *find_dump_file(const struct code_frames *c, process_id process)
+{
+	const struct mapping_table *mappings = c->processes->rows.items[process].mappings;
+	const struct module *found = NULL;
+
+	vec_for_each(&mappings->rows, const struct mapping *, mapping) {
+		const struct module *module = mapping->module < c->profile->modules.rows.count
+						      ? modules_get(&c->profile->modules,
+								    mapping->module)
+						      : NULL;
+
+		if (module && module_path_is_dump(strings_get(&c->profile->strings, module->path)))
+			found = module;
+	}
+	return found;
+}
+
+/* Returns a module for the dump alone, or NO_MODULE. */
+static module_id dump_module(struct code_frames *c, uint32_t dump)
+{
+	const struct code_dump *row = &c->table->dumps.items[dump];
+	const struct module *file = c->dumps[dump] == NO_MODULE ? find_dump_file(c, row->process)
+								: NULL;
+	struct module *module;
+
+	if (!file)
+		return c->dumps[dump];
+	c->dumps[dump] = modules_add(&c->profile->modules, PROFILE_MODULE_CODE_DUMP, file->path,
+				     file->name);
+	module = modules_get(&c->profile->modules, c->dumps[dump]);
+	memcpy(module->build_id, row->id, sizeof(row->id));
+	module->build_id_size = sizeof(row->id);
+	module->machine = row->id[0] | (uint16_t)row->id[1] << 8;
+	module->reason = SYMBOLS_FOUND;
+	return c->dumps[dump];
+}
+
+/* Places the frame where the bytes of its instruction are. False: nobody has kept them. */
+static bool place_in_dump(struct code_frames *c, const struct code_entry *entry,
+			  struct frame *frame)
+{
+	module_id module = entry->dump == NO_DUMP ? NO_MODULE : dump_module(c, entry->dump);
+	struct symbol symbol = {
+		.module = module,
+		.rva = entry->dump_offset,
+		.size = entry->end - entry->start,
+	};
+
+	/* Profiles have no further addresses. */
+	if (module == NO_MODULE || symbol.size > INT32_MAX ||
+	    entry->dump_offset > INT32_MAX - symbol.size)
+		return false;
+	symbol.name = c->profile->funcs.rows.items[frame->func].name;
+	frame->offset = entry->dump_offset + (frame->offset - entry->start);
+	frame->module = module;
+	frame->symbol = symbols_intern(&c->profile->symbols, &symbol);
+	return true;
+}
+
 static size_t name_frame(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span)
 {
 	struct code_frames *c = ctx;
@@ -315,7 +376,8 @@ static size_t name_frame(void *ctx, uint64_t time, struct frame *frame, struct r
 	frame->language = func->language;
 	frame->tier = func->tier;
 	frame->line = line_at(c->table, entry, frame->offset - entry->start);
-	frame->offset = entry->start;
+	if (!place_in_dump(c, entry, frame))
+		frame->offset = entry->start;
 	return 1;
 }
 
@@ -412,9 +474,12 @@ void code_frames_name(struct profile *p, struct code_table *table,
 	vec_sort(&table->managed, by_start);
 	c.funcs = new_funcs(table->rows.count);
 	c.managed = new_funcs(table->managed.count);
+	c.dumps = xreallocarray(NULL, table->dumps.count + 1, sizeof(*c.dumps));
+	memset(c.dumps, 0xff, (table->dumps.count + 1) * sizeof(*c.dumps));
 	rebind_frames_apply(p, name_frame, is_trampoline_of, &c);
 	code_versions_release(&c.versions);
 	free(c.owners);
 	free(c.funcs);
 	free(c.managed);
+	free(c.dumps);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/code_table.h"
 
+#include <string.h>
+
 #include "lib/record/record.h"
 
 void code_table_release(struct code_table *t)
@@ -9,6 +11,7 @@ void code_table_release(struct code_table *t)
 	vec_release(&t->managed);
 	vec_release(&t->lines);
 	vec_release(&t->execs);
+	vec_release(&t->dumps);
 	strings_release(&t->names);
 }
 
@@ -41,6 +44,28 @@ static void add_lines(struct code_table *t, const struct rec_code *rec, struct c
 	row->line_count = (uint32_t)t->lines.count - row->first_line;
 }
 
+/* Most code is in the dump of the code before. */
+static void set_dump(struct code_table *t, const struct rec_code *rec, struct code_entry *row)
+{
+	struct rec_code_dump dump;
+	struct code_dump wanted = {.process = row->process};
+
+	row->dump = NO_DUMP;
+	if (!rec_code_dump(rec, &dump))
+		return;
+	memcpy(wanted.id, dump.id, sizeof(wanted.id));
+	row->dump_offset = dump.offset;
+	for (size_t i = t->dumps.count; i-- > 0;) {
+		if (t->dumps.items[i].process == wanted.process &&
+		    memcmp(t->dumps.items[i].id, wanted.id, sizeof(wanted.id)) == 0)
+			row->dump = (uint32_t)i;
+	}
+	if (row->dump != NO_DUMP)
+		return;
+	row->dump = (uint32_t)t->dumps.count;
+	vec_push(&t->dumps, wanted);
+}
+
 void code_table_add(struct code_table *t, process_id process, uint64_t space_start,
 		    const struct rec_code *rec)
 {
@@ -58,6 +83,7 @@ void code_table_add(struct code_table *t, process_id process, uint64_t space_sta
 	if (!row.is_exact && row.since < space_start)
 		row.since = space_start;
 	add_lines(t, rec, &row);
+	set_dump(t, rec, &row);
 	if (rec->rec.flags & CODE_MANAGED)
 		vec_push(&t->managed, row);
 	else

@@ -28,6 +28,16 @@ struct code_entry {
 	string_id name; /* in `names` */
 	uint32_t first_line, line_count; /* in `lines` */
 	bool is_exact; /* no earlier than `since` */
+	uint32_t dump; /* in `dumps`; NO_DUMP: its bytes are nowhere */
+	uint64_t dump_offset; /* of its load record */
+};
+
+#define NO_DUMP UINT32_MAX
+
+/* Some dump that a process wrote. */
+struct code_dump {
+	process_id process;
+	uint8_t id[sizeof(((struct rec_code_dump *)NULL)->id)];
 };
 
 /* The process runs another program from this time on. */
@@ -41,6 +51,7 @@ struct code_table {
 	VEC(struct code_entry) managed; /* code of runtimes, by position; likewise */
 	VEC(struct code_line) lines;
 	VEC(struct code_exec) execs;
+	VEC(struct code_dump) dumps;
 	struct strings names; /* separate from the profile: most code is never sampled */
 };
 

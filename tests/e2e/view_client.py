@@ -148,6 +148,30 @@ def assembly(server, profile):
         assert set(server.post("asm/v1", dict(request, **wrong))) == {"error"}, wrong
 
 
+def generated(server, profile):
+    """Instructions of a function of a jitdump, whose jumps are named."""
+    shared, strings = profile["shared"], profile["shared"]["stringArray"]
+    symbols, libs = shared["nativeSymbols"], profile["libs"]
+    found = 0
+    for i in range(symbols["length"]):
+        lib = libs[symbols["libIndex"][i]]
+        if strings[symbols["name"][i]] != "inner" or not lib["name"].startswith("jit-"):
+            continue
+        start, size = symbols["address"][i], symbols["functionSize"][i]
+        answer = server.post("asm/v1", {
+            "debugName": lib["debugName"], "debugId": lib["breakpadId"], "name": lib["name"],
+            "codeId": lib["codeId"], "startAddress": hex(start), "size": hex(size),
+            "continueUntilFunctionEnd": False})
+        assert int(answer["startAddress"], 16) == start, answer
+        offsets = [offset for offset, text in answer["instructions"]]
+        assert offsets[0] == 0 and offsets == sorted(set(offsets)) and offsets[-1] < size, answer
+        found += any("<inner+0x" in text for _, text in answer["instructions"])
+        own = [shared["frameTable"]["address"][f] - start for f in range(shared["frameTable"]["length"])
+               if shared["frameTable"]["nativeSymbol"][f] == i]
+        assert all(0 <= at < size for at in own), own
+    assert found
+
+
 def transfer(server, profile):
     """The file as it lies there, whole and in part."""
     path = f"/{server.token}/profile.json"

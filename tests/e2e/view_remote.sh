@@ -67,17 +67,24 @@ like "what is missing is said" "$(<view.err)" "without code of .*far \(the file 
 is "and nothing is made up" "$(seen)" $'-\n-\n-'
 ends "it ends"
 
-python3 "$root/tests/e2e/debug_server.py" served >port &
-server=$!
-at_exit+=("kill $server 2>/dev/null")
-wait_until test -s port
-DEBUGINFOD_URLS=http://127.0.0.1:$(<port)
-export DEBUGINFOD_URLS
+serve() {
+	rm -f port
+	python3 "$root/tests/e2e/debug_server.py" served >port &
+	server=$!
+	at_exit+=("kill $server 2>/dev/null")
+	wait_until test -s port
+	DEBUGINFOD_URLS=http://127.0.0.1:$(<port)
+	export DEBUGINFOD_URLS
+}
+serve
 view far.json.gz
 unlike "with a server that may have it, nothing is said to be missing" "$(<view.err)" "far \("
 is "names, source and assembly come from the server" "$(seen)" $'names\nsource\nassembly'
 is "each file is asked for once" "$(grep -c "$id/executable" served/asked)" 1
 ends "it ends"
+"$PROF" symbolize far.json.gz -o fetched.json.gz 2>symbolize.err
+run "$PROF" report --annotate distant --asm fetched.json.gz
+like "report asks the server, too" "$out" 'distant in far.*INSTRUCTION.*ret'
 kill "$server"
 wait "$server" 2>/dev/null
 view far.json.gz
@@ -114,6 +121,7 @@ cat >kernel.lds <<'SCRIPT'
 SECTIONS {
 	. = 0xffffffff81000000;
 	.text : { *(.text) }
+	.rodata : { *(.rodata) }
 	.altinstructions : { *(.altinstructions) }
 	.note.gnu.build-id : { *(.note.gnu.build-id) }
 }
@@ -122,13 +130,19 @@ cat >kernel.s <<'TEXT'
 .altmacro
 .macro function number
 .type image_\number, @function
-image_\number: .fill 0xffb, 1, 0x90
+image_\number: .byte 0x0f, 0x1f, 0x44, 0, 0
+.fill 0xff6, 1, 0x90
 alternative_\number: .fill 4, 1, 0x90
 ret
 .pushsection .altinstructions, "a"
 .long alternative_\number - ., 0
 .word 1
 .byte 4, 0
+.popsection
+.pushsection .rodata, "a"
+.balign 8
+.long image_\number - ., alternative_\number - .
+.quad image_0 - . + 1
 .popsection
 .size image_\number, 0x1000
 .endm
@@ -148,7 +162,37 @@ print(next(r["function"] for r in json.load(sys.stdin)["rows"] if r["function"].
 run "$PROF" report --annotate "$hottest" --asm --debug-dir image kernel-named.json
 like "a function of the kernel, from its image" "$out" "$hottest in .*the kernel patches its code.*nop.*ret"
 is "code that the kernel changes is said to be so" \
-	"$(grep -o '[^ ]* *\[patched: .*' <<<"$out")" "$(printf 'nop  [patched: alternative, by CPU]\n%.0s' 1 2 3 4)"
+	"$(grep -o '[^ ]* *\[patched: .*' <<<"$out")" \
+	"$(echo 'rax]  [patched: static key]'; printf 'nop  [patched: alternative, by CPU]\n%.0s' 1 2 3 4)"
 refuses "the image is not here" 125 "the code of the kernel is not here" \
 	"$PROF" report --annotate "$hottest" --asm kernel-named.json
+# To some servers it is nothing but debug information, of which other files have no code.
+kernel=served/1111111111111111111111111111111111111111
+rm -rf cache
+mkdir cache "$kernel"
+objcopy --only-keep-debug image/vmlinux "$kernel/debuginfo"
+serve
+run "$PROF" report --annotate "$hottest" --asm kernel-named.json
+is "a server has its symbols alone: exit status" "$status" 125
+like "no code" "$err" "the code of the kernel is not here"
+rm -r cache
+mkdir cache
+cp image/vmlinux "$kernel/debuginfo"
+run "$PROF" report --annotate "$hottest" --asm kernel-named.json
+like "a server has the image" "$out" "$hottest in .*the kernel patches its code.*static key.*ret"
+view kernel-named.json
+ok "asm/v1 of the kernel" python3 - "$url" kernel-named.json "$hottest" "$root/tests/e2e" <<'CODE'
+import json
+import sys
+sys.path.insert(0, sys.argv[4])
+from view_client import Server
+server, profile = Server(sys.argv[1]), json.load(open(sys.argv[2]))
+symbols, strings = profile["shared"]["nativeSymbols"], profile["shared"]["stringArray"]
+at = next(i for i in range(symbols["length"]) if strings[symbols["name"][i]] == sys.argv[3])
+lib = profile["libs"][symbols["libIndex"][at]]
+rows = server.post("asm/v1", {"debugName": lib["debugName"], "debugId": lib["breakpadId"],
+                              "startAddress": hex(symbols["address"][at]), "size": "0x1000"})["instructions"]
+assert rows[0][1].endswith("[patched: static key]") and rows[-1][1] == "ret", rows[:3]
+CODE
+ends "it ends"
 done_testing

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A jitdump: reading it at once and record by record gives the same; descriptions made from its
- * call frame information are safe for the walker.
+ * call frame information are safe for the walker; the code of each piece is there, or is not.
  */
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/binary/code_dump.h"
 #include "lib/live/code/jitdump.h"
 #include "lib/unwind/machine.h"
 #include "lib/unwind/native/jit_tables.h"
@@ -16,11 +18,24 @@
 
 static struct jit_tables tables;
 static struct jit_code *code;
+static int dump_fd;
 
 static void require(bool condition)
 {
 	if (!condition)
 		abort();
+}
+
+static void check_code(const struct code_piece *piece)
+{
+	struct dumped_code dumped;
+
+	require(piece->dump);
+	if (code_dump_read(&dumped, dump_fd, piece->dump->offset, NULL) == 0) {
+		require(dumped.size == piece->size);
+		require(piece->moved_from || dumped.address == piece->start);
+	}
+	free(dumped.bytes);
 }
 
 static void on_piece(void *ctx, const struct code_piece *piece)
@@ -41,6 +56,7 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	for (size_t i = 0; piece->eh_frame && i < piece->eh_frame_size; i++)
 		*sum = *sum * 31 + piece->eh_frame[i];
 	jit_tables_add(&tables, &code, &own);
+	check_code(piece);
 	for (size_t i = 0; i < piece->line_count; i++) {
 		const struct rec_code_line *line = &piece->lines[i];
 
@@ -93,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct jitdump whole = {0}, pieces = {0};
 	uint64_t sum = 0, sum_of_pieces = 0;
 
+	dump_fd = fd;
 	table_arena_init(&arena, NULL, 4 * UNWIND_SHARD_BYTES);
 	jit_tables_init(&tables, &arena, &garbage, get_store(), unwind_machine_own().arch);
 	while (jitdump_read(&whole, fd, UINT64_MAX, &clock, on_piece, &sum))

@@ -158,6 +158,7 @@ void text_segments(struct record_text *t, struct rec_module *rec)
 static void print_code(struct record_text *t, const struct rec_code *rec)
 {
 	const char *text = rec_code_text(rec);
+	struct rec_code_dump dump;
 
 	text_print_bytes(t, "name", text, strnlen(text, rec->text_size));
 	for (size_t i = 0; i < rec->line_count; i++) {
@@ -169,6 +170,27 @@ static void print_code(struct record_text *t, const struct rec_code *rec)
 			text_print(t, "+%s:", text + line->inlined);
 		text_print(t, "%s", file);
 	}
+	if (rec_code_dump(rec, &dump))
+		text_print(t, " dump=0x%" PRIx64 ":%.*s", (uint64_t)dump.offset,
+			   (int)strnlen((const char *)dump.id, sizeof(dump.id)),
+			   (const char *)dump.id);
+}
+
+/* dump=offset:id, where the id is up to 16 characters */
+static void add_dump(struct record_text *t, struct strbuf *text)
+{
+	char *line = event_line_text(t->line, "dump");
+	struct rec_code_dump dump = {0};
+	uint64_t offset = 0;
+	const char *id = line ? cut_numbers(line, &offset, 1) : NULL;
+
+	if (line && !id)
+		event_line_problem(t->line, "not offset:id:", line);
+	if (!id)
+		return;
+	dump.offset = offset;
+	memcpy(dump.id, id, strnlen(id, sizeof(dump.id)));
+	strbuf_add(text, (const char *)&dump, sizeof(dump));
 }
 
 /* Adds the name of an inlined function, "+LINE:NAME:", and returns the file behind it. */
@@ -219,6 +241,7 @@ void text_code(struct record_text *t, struct rec_code *rec)
 		rec->line_count++;
 		text_add(t, &row, sizeof(row));
 	}
+	add_dump(t, &text);
 	rec->text_size = (uint32_t)text.size;
 	text_add(t, text.text, text.size);
 }

@@ -82,6 +82,7 @@ static const struct event_word map_flags[] = {{"kernel", MAP_KERNEL_SPACE}, {NUL
 static const struct event_word code_flags[] = {
 	{"exact", CODE_EXACT},
 	{"managed", CODE_MANAGED},
+	{"dumped", CODE_DUMPED},
 	{NULL, 0},
 };
 static const struct event_word cpu_flags[] = {{"online", CPU_ONLINE}, {NULL, 0}};

@@ -5,6 +5,7 @@ It knows nothing of how prof reads such files.
 """
 
 import collections
+import re
 
 import show
 
@@ -49,7 +50,9 @@ class Reader(show.Reader):
         else:
             resource = funcs["resource"][func]
             lib = self.shared["resourceTable"]["lib"][resource] if resource >= 0 else None
-        return None if lib is None or lib < 0 else self.profile["libs"][lib]["name"]
+        name = None if lib is None or lib < 0 else self.profile["libs"][lib]["name"]
+        # The dump of generated code is none that functions would differ by.
+        return None if name is None or re.fullmatch(r"jit-\d+[.]dump", name) else name
 
     def frame(self, row):
         frames, funcs = self.shared["frameTable"], self.shared["funcTable"]

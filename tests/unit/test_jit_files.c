@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "lib/languages/language.h"
 #include "lib/live/code/jit_process.h"
 #include "lib/record/record.h"
 #include "tests/unit/jitdump_bytes.h"
@@ -272,15 +273,15 @@ static void a_child_may_have_a_map(void **state)
 static void names_of_dumps(void **state)
 {
 	(void)state;
-	assert_true(jit_files_is_dump("/home/u/jit-123.dump"));
-	assert_true(jit_files_is_dump("/jit-1.dump (deleted)"));
-	assert_true(jit_files_is_dump("jit-1.dump"));
-	assert_false(jit_files_is_dump("/jit-.dump"));
-	assert_false(jit_files_is_dump("/jit-1x.dump"));
-	assert_false(jit_files_is_dump("/jit-1.dump.so"));
-	assert_false(jit_files_is_dump("/jit-1.dump/libc.so"));
-	assert_false(jit_files_is_dump("/xjit-1.dump"));
-	assert_false(jit_files_is_dump(""));
+	assert_true(language_dump_is_path("/home/u/jit-123.dump"));
+	assert_true(language_dump_is_path("/jit-1.dump (deleted)"));
+	assert_true(language_dump_is_path("jit-1.dump"));
+	assert_false(language_dump_is_path("/jit-.dump"));
+	assert_false(language_dump_is_path("/jit-1x.dump"));
+	assert_false(language_dump_is_path("/jit-1.dump.so"));
+	assert_false(language_dump_is_path("/jit-1.dump/libc.so"));
+	assert_false(language_dump_is_path("/xjit-1.dump"));
+	assert_false(language_dump_is_path(""));
 }
 
 static void processes_that_are_gone(void **state)

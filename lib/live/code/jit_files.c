@@ -100,19 +100,6 @@ void jit_files_free(struct jit_files *j)
 	free(j);
 }
 
-bool jit_files_is_dump(const char *path)
-{
-	const char *name = strrchr(path, '/');
-	size_t digits;
-
-	name = name ? name + 1 : path;
-	if (strncmp(name, "jit-", 4) != 0)
-		return false;
-	digits = strspn(name + 4, "0123456789");
-	name += 4 + digits;
-	return digits && (strcmp(name, ".dump") == 0 || strcmp(name, ".dump (deleted)") == 0);
-}
-
 static struct jit_row **row_of(const struct jit_files *j, struct live_process *process)
 {
 	return live_process_state(process, j->state);
@@ -204,7 +191,8 @@ void jit_files_dump(struct jit_files *j, struct live_process *process, int fd)
 static void on_piece(void *ctx, const struct code_piece *piece)
 {
 	struct jit_files *j = ctx;
-	size_t text_size = piece->name_size + 1 + piece->files_size;
+	size_t text_size = piece->name_size + 1 + piece->files_size +
+			   (piece->dump ? sizeof(*piece->dump) : 0);
 	size_t size = rec_code_size((unsigned int)piece->line_count, text_size);
 	struct rec_code *rec;
 	char *text;
@@ -217,7 +205,7 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	vec_clear(&j->record);
 	rec = (struct rec_code *)vec_add_zeroed(&j->record, size / 8);
 	record_init(&rec->rec, REC_CODE, size, j->now, j->owner->pid, j->owner->pid);
-	rec->rec.flags = piece->is_exact ? CODE_EXACT : 0;
+	rec->rec.flags = (piece->is_exact ? CODE_EXACT : 0) | (piece->dump ? CODE_DUMPED : 0);
 	rec->since = piece->is_exact ? piece->since : j->since;
 	rec->start = piece->start;
 	rec->size = piece->size;
@@ -231,6 +219,8 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	}
 	if (piece->files_size)
 		memcpy(text + piece->name_size + 1, piece->files, piece->files_size);
+	if (piece->dump)
+		memcpy(text + text_size - sizeof(*piece->dump), piece->dump, sizeof(*piece->dump));
 	j->sink(j->ctx, &rec->rec);
 }
 

@@ -33,8 +33,6 @@ void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx);
 /* NULL is fine. */
 void jit_files_free(struct jit_files *j);
 
-/* Is this the path of a jitdump? */
-bool jit_files_is_dump(const char *path);
 /* The process has mapped anonymous executable memory. True: for the first time known. */
 bool jit_files_memory(struct jit_files *j, struct live_process *process);
 /* The process has mapped a jitdump; `fd` is borrowed, -1: the file could not be opened. */

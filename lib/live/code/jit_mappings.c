@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "lib/languages/language.h"
 #include "lib/record/record.h"
 
 void jit_mappings_release(struct jit_mappings *m)
@@ -18,7 +19,7 @@ void jit_mappings_module(struct jit_mappings *m, const struct rec_module *module
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%.*s", (int)module->path_size, rec_module_path(module));
-	if (jit_files_is_dump(path))
+	if (language_dump_is_path(path))
 		vec_push(&m->dumps, module->module_id);
 	else if (span_files_is_file(path, &spans.pid, &spans.tid))
 		vec_push(&m->spans, spans);

@@ -8,16 +8,14 @@
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/binary/code_dump.h"
 #include "lib/languages/language.h"
 
-#define MAGIC 0x4a695444u /* "JiTD" */
-#define HEADER_SIZE 40
-#define PREFIX_SIZE 16
-#define LOAD_SIZE (PREFIX_SIZE + 40)
+#define PREFIX_SIZE CODE_DUMP_PREFIX_SIZE
+#define LOAD_SIZE CODE_DUMP_LOAD_SIZE
 #define SHORT_NAME 200
 /* Minimum cost of a read, in bytes, so that the budget limits time. */
 #define READ_COST 128
-#define ARCH_TIMESTAMP 1u
 /* Records with lines are read at once; larger ones are left out. */
 #define DEBUG_SIZE_MAX ((size_t)1 << 20)
 /* The same limit for call frame information. */
@@ -74,26 +72,20 @@ static bool read_at(struct reader *r, uint64_t offset, void *data, size_t size)
 static void read_header(struct reader *r)
 {
 	struct jitdump *d = r->dump;
-	uint8_t data[HEADER_SIZE];
-	struct bytes b;
-	uint32_t magic, version, size;
+	uint8_t data[CODE_DUMP_HEAD_SIZE];
+	struct code_dump_head head;
 
 	if (!read_at(r, 0, data, sizeof(data)))
 		return;
-	bytes_init(&b, data, sizeof(data));
-	magic = bytes_u32(&b);
-	version = bytes_u32(&b);
-	size = bytes_u32(&b);
-	bytes_skip(&b, 4);
-	d->line_shift = language_dump_line_shift(bytes_u32(&b));
-	bytes_skip(&b, 12);
-	d->has_arch_times = bytes_u64(&b) & ARCH_TIMESTAMP;
-	if (magic != MAGIC || !version || size < HEADER_SIZE) {
+	if (!code_dump_head_parse(&head, data)) {
 		d->is_broken = true;
 		d->stats.malformed++;
 		return;
 	}
-	d->offset = size;
+	d->line_shift = language_dump_line_shift(head.mark);
+	d->has_arch_times = head.has_arch_times;
+	memcpy(d->id, head.id, sizeof(d->id));
+	d->offset = head.size;
 }
 
 static bool equal_code(const void *table, uint32_t id, const void *key)
@@ -250,7 +242,10 @@ static void send_piece(struct reader *r, struct code_piece *piece, const struct 
 {
 	_cleanup_free_ struct lines *lines = NULL;
 	_cleanup_free_ uint8_t *eh_frame = NULL;
+	struct rec_code_dump dump = {.offset = code->load};
 
+	memcpy(dump.id, r->dump->id, sizeof(dump.id));
+	piece->dump = &dump;
 	if (code->unwinding) {
 		if (read_eh_frame(r, code->unwinding, &eh_frame, &piece->eh_frame_size))
 			piece->eh_frame = eh_frame;

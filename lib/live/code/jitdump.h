@@ -4,11 +4,12 @@
  * or moves, with times, source lines and call frame information. See
  * tools/perf/Documentation/jitdump-specification.txt of the kernel.
  */
-#ifndef PROF_LIB_LIVE_CODE_JITDUMP_H
-#define PROF_LIB_LIVE_CODE_JITDUMP_H
+#ifndef PROF_LIB_LIVE_CODE_CODE_DUMP_H
+#define PROF_LIB_LIVE_CODE_CODE_DUMP_H
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
+#include "lib/binary/code_dump.h"
 #include "lib/live/machine/arch_clock.h"
 #include "lib/live/unwind/code_piece.h"
 
@@ -27,6 +28,7 @@ struct jitdump {
 	uint64_t unwinding; /* the last such record; belongs to the next code */
 	bool has_arch_times; /* times are ticks of the CPU's clock */
 	uint32_t line_shift; /* to subtract from addresses in lines */
+	uint8_t id[CODE_DUMP_ID_SIZE];
 	bool is_broken; /* not a jitdump, or damaged: stop reading */
 	/* Read up to the first move later than this, and the rest next time; 0: read all. */
 	uint64_t moves_until;

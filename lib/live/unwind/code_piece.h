@@ -20,6 +20,7 @@ struct code_piece {
 	const char *files; /* names, each terminated */
 	size_t files_size;
 	uint64_t moved_from; /* its address until now; 0: new code */
+	const struct rec_code_dump *dump; /* place of its bytes; NULL: nowhere */
 	/*
 	 * .eh_frame of the code, relocated to the next multiple of 8 after the code; NULL: none
 	 * given.

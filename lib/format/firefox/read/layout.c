@@ -313,7 +313,8 @@ enum profile_module_kind layout_lib_kind(const struct layout_lib *lib)
 {
 	/* Pseudo files have no path; a real file may have the same name. */
 	if (lib->name[0] != '[' || lib->path[0] == '/')
-		return PROFILE_MODULE_FILE;
+		return module_path_is_dump(lib->path) ? PROFILE_MODULE_CODE_DUMP
+						      : PROFILE_MODULE_FILE;
 	if (strcmp(lib->name, "[vdso]") == 0)
 		return PROFILE_MODULE_VDSO;
 	if (text_starts_with(lib->name, "[kernel.kallsyms]"))

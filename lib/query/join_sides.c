@@ -38,6 +38,8 @@ static void take_sample(void *ctx, const struct query *q, thread_id thread,
 	uint64_t start = q->profile->meta.start_ns + j->run->from;
 
 	(void)thread;
+	if (!row.weight)
+		return;
 	row.time = j->start + (sample->time > start ? sample->time - start : 0);
 	row.stack = shown;
 	row.event = q->event ? EVENT : 0;

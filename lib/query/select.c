@@ -275,8 +275,12 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 	double weight = sample->weight;
 
 	q->cpu_ns += sample->cpu_delta;
-	if (!sample->weight)
+	if (!sample->weight) {
+		/* A thread's last row has the CPU time since its last sample. */
+		if (s->visit && sample->cpu_delta)
+			s->visit(s->ctx, q, thread, sample, shown);
 		return;
+	}
 	if (wait)
 		q->waits[wait & ~WAIT_COUNTS] += sample->weight;
 	if (wait && !(wait & WAIT_COUNTS))

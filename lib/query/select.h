@@ -69,7 +69,8 @@ int query_select(struct query *q, const struct profile *p, const struct query_fi
 		 struct error *err);
 /*
  * Called with each sample that counts, thread by thread, and with its innermost shown frame or
- * NO_STACK. What the query says of stacks is complete by then, the weights are not.
+ * NO_STACK; also with rows of weight 0 that have CPU time. What the query says of stacks is
+ * complete by then, the weights are not.
  */
 typedef void query_sample_fn(void *ctx, const struct query *q, thread_id thread,
 			     const struct sample *sample, stack_id shown);

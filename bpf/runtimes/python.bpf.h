@@ -26,6 +26,7 @@
 struct python_thread {
 	__u64 key; /* hash of the process and the thread pointer */
 	__u64 state;
+	__u64 interpreters; /* the first one then: the newest */
 	__u32 has_greenlets; /* until 3.10: calls further out than its frames have been seen */
 	__u32 has_interpreters; /* the process has several */
 };

@@ -93,15 +93,18 @@ __noinline int python_find_thread(struct python_walk *w, __u32 anew)
 	if (known->key != key)
 		known->has_greenlets = 0;
 	w->thread = known->state;
-	if (!anew && known->key == key && python_is_own(w, w->thread))
+	if (!python_read(w->bias + w->layout.runtime + w->layout.interpreters, &w->interpreter))
+		return 0;
+	if (!anew && known->key == key && known->interpreters == w->interpreter &&
+	    !known->has_interpreters && python_is_own(w, w->thread))
 		return 1;
 	w->thread = 0;
 	w->interpreters = 0;
 	w->is_found = 0;
-	if (!python_read(w->bias + w->layout.runtime + w->layout.interpreters, &w->interpreter) ||
-	    !python_read(w->interpreter + w->layout.threads, &w->thread) ||
+	if (!python_read(w->interpreter + w->layout.threads, &w->thread) ||
 	    !python_read(w->interpreter + w->layout.interpreter_next, &other))
 		return 0;
+	known->interpreters = w->interpreter;
 	bpf_loop(PYTHON_THREADS_MAX, visit_thread, &loop, 0);
 	if (!w->is_found)
 		return 0;
@@ -143,6 +146,46 @@ static __always_inline bool python_find_frame(struct python_walk *w)
 		return false;
 	}
 	return true;
+}
+
+static long visit_chain(__u32 i, void *ctx)
+{
+	struct python_walk *w = ((struct python_loop *)ctx)->w;
+	int more = python_visit_thread(w);
+
+	barrier_var(more);
+	if (more)
+		return 0;
+	if (!w->is_found || (python_find_frame(w) && w->frame))
+		return 1;
+	w->is_found = w->torn = 0;
+	w->thread = thread_word(w, w->layout.thread_next);
+	return 0;
+}
+
+/*
+ * Goes on from the thread state that was read to the thread's next one that has frames, and finds
+ * the innermost of them: a thread has a state in each interpreter that it has been in. False: there
+ * is none.
+ */
+__noinline int python_next_chain(struct python_walk *w)
+{
+	struct python_loop loop = {.w = w};
+
+	if (!w)
+		return 0;
+	w->is_found = 0;
+	w->frame = 0;
+	w->thread = thread_word(w, w->layout.thread_next);
+	bpf_loop(PYTHON_THREADS_MAX, visit_chain, &loop, 0);
+	return w->is_found != 0;
+}
+
+static __always_inline bool has_interpreters(const struct python_walk *w)
+{
+	const struct python_thread *thread = python_known_thread(w);
+
+	return thread && thread->has_interpreters;
 }
 
 static __always_inline bool python_tear(struct python_walk *w)
@@ -277,18 +320,24 @@ static __always_inline bool python_is_greenlet(const struct python_walk *w,
 	return true;
 }
 
-/* Forgets the frames of a group that has no end. */
-static __always_inline void python_walk_chain(struct python_walk *w, struct managed_scratch *m)
+/* Walks the chain at w->frame behind the frames that are there. */
+static __always_inline void python_walk_further(struct python_walk *w, struct managed_scratch *m)
 {
 	struct python_loop loop = {.w = w, .m = m};
 
-	w->torn = 0;
-	m->count = m->group = m->is_cut = 0;
 	bpf_loop(2 * MANAGED_MAX, walk_frame, &loop, 0);
 	if (w->frame && !w->torn)
 		w->torn = 2;
 	if (m->group < m->count && !w->torn)
 		w->torn = 1;
+}
+
+/* Forgets the frames of a group that has no end. */
+static __always_inline void python_walk_chain(struct python_walk *w, struct managed_scratch *m)
+{
+	w->torn = 0;
+	m->count = m->group = m->is_cut = 0;
+	python_walk_further(w, m);
 	if (w->layout.place == PYTHON_PLACE_CFRAME && !w->layout.frame_entry && !w->torn &&
 	    !python_is_root(w, w->cframe) &&
 	    !python_is_greenlet(w, m, m->frames[0].place < w->leaf_end)) {
@@ -343,6 +392,8 @@ static __always_inline bool python_find_chain(struct python_walk *w, struct runt
 		if (found)
 			python_find_frame(w);
 	}
+	if (found && !w->torn && !w->frame && has_interpreters(w))
+		python_next_chain(w);
 	if (!found)
 		count->threadless++;
 	else if (!w->torn && !w->frame)
@@ -382,6 +433,44 @@ static __always_inline void python_note_lock(struct python_walk *w, struct runti
 	count->unlocked += lock == MANAGED_LOCK_FREE;
 }
 
+static __always_inline __u64 place_at(const struct managed_scratch *m, __u32 at)
+{
+	barrier_var(at); /* as in sum_of() */
+	return at < MANAGED_MAX ? m->frames[at].place : 0;
+}
+
+/*
+ * Adds the frames of the interpreter that has called this one, or that it has called: their calls
+ * lie on the stack one inside the other.
+ */
+static __always_inline void python_capture_other(struct managed_scratch *m, struct python_walk *w)
+{
+	__u64 first = w->thread;
+	__u32 count = m->count;
+
+	if (!python_next_chain(w))
+		return;
+	python_walk_further(w, m);
+	m->count = m->group;
+	if (m->count <= count || place_at(m, count) > place_at(m, 0))
+		return;
+	/* The other way round. */
+	w->torn = m->count = m->group = 0;
+	if (python_find_frame(w))
+		python_walk_further(w, m);
+	m->count = m->group;
+	w->thread = first;
+	if (!w->torn && python_is_own(w, first) && python_find_frame(w))
+		python_walk_further(w, m);
+	m->count = m->group;
+}
+
+/* Can its frames be those of several chains? Older versions tell no place for them. */
+static __always_inline bool may_be_nested(const struct python_walk *w)
+{
+	return w->layout.place == PYTHON_PLACE_ENTRY || w->layout.frame_entry;
+}
+
 /* Finds the thread's frames. Counts what is missing. */
 static __always_inline void python_capture(struct managed_scratch *m, struct python_walk *w,
 					   struct runtime_counters *count)
@@ -399,6 +488,8 @@ static __always_inline void python_capture(struct managed_scratch *m, struct pyt
 		count->threadless++;
 		return;
 	}
+	if (m->count && !w->torn && may_be_nested(w) && has_interpreters(w))
+		python_capture_other(m, w);
 	/* Only frames of the interpreter's own: 3.15 always has one. */
 	if (!m->count && !w->torn)
 		count->idle++;

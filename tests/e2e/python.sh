@@ -181,6 +181,10 @@ for t in p["threads"]:
         expect(sum(found) >= 0.9 * len(found), f"{t['pid']}: {sum(found)} of {len(found)}")
 CODE
 
+record nested 0 -- "$python" "$root/tests/workloads/python/interpreters.py" 1
+ok "functions of an interpreter that calls another, and of that one" \
+	python3 "$root/tests/python_nested.py" nested.json.gz --at-least 5
+
 record gil 0 --gil -- "$python" "$root/tests/workloads/python/locks.py" 1
 judge "--gil: what runs with the lock of the interpreter, and what without" gil.json.gz gil.stats <<'CODE'
 import collections

@@ -19,9 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
+from recorders import BUILD, end_prof, start_prof
+
 PROGRAM = os.path.join(BUILD, "tests/workloads/busy_threads")
 TARGET = "prof's not above perf's"
 
@@ -39,18 +38,10 @@ def alone(target, _folder, _frequency):
 
 def under_prof(target, folder, frequency):
     stats = os.path.join(folder, "stats")
-    ready, write = os.pipe()
-    prof = subprocess.Popen([PROF, "attach", "-q", "--no-symbols", "-F", str(frequency), "-p",
-                             str(target.pid), "-o", "/dev/null", "--stats", stats,
-                             "--ready-fd", str(write)], pass_fds=[write])
-    os.close(write)
-    if os.read(ready, 16) != b"ready\n":
-        sys.exit(f"prof attach: status {prof.wait()}")
-    os.close(ready)
+    prof = start_prof("attach", "-F", str(frequency), "-p", str(target.pid), "-o", "/dev/null",
+                      "--stats", stats)
     took = work(target)
-    prof.send_signal(signal.SIGINT)
-    if prof.wait():
-        sys.exit(f"prof attach: status {prof.returncode}")
+    end_prof(prof)
     with open(stats, encoding="utf-8") as file:
         return (*took, json.load(file)["cpu_samples"])
 

@@ -20,10 +20,8 @@ import tempfile
 import time
 
 from programs import programs
+from recorders import BUILD, start_prof
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
 WORKLOADS = os.path.join(BUILD, "tests/workloads")
 TICKS = os.sysconf("SC_CLK_TCK")
 PARTS = 6
@@ -43,16 +41,9 @@ def cpu_seconds(pid):
 
 def begin(folder, arguments):
     """prof, once it is armed."""
-    ready, write = os.pipe()
-    prof = subprocess.Popen([PROF, arguments[0], "-q", "-F", "999", "--no-symbols", "-o",
-                             os.path.join(folder, "profile.json.gz"), "--stats",
-                             os.path.join(folder, "stats"), "--ready-fd", str(write),
-                             *arguments[1:]], pass_fds=[write], stdout=subprocess.DEVNULL)
-    os.close(write)
-    if os.read(ready, 16) != b"ready\n":
-        sys.exit(f"prof: status {prof.wait()}")
-    os.close(ready)
-    return prof
+    return start_prof(arguments[0], "-F", "999", "-o", os.path.join(folder, "profile.json.gz"),
+                      "--stats", os.path.join(folder, "stats"), *arguments[1:],
+                      stdout=subprocess.DEVNULL)
 
 
 def ended(prof, folder):

@@ -13,17 +13,14 @@ is compared with: as time, and as a share of a CPU at 100,000 switches a second.
 """
 import argparse
 import os
-import random
 import signal
 import subprocess
 import sys
-import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
-PROGRAM = os.path.join(BUILD, "tests/workloads/ping_pong")
-EMPTY = os.path.join(BUILD, "tests/workloads/empty_programs")
+import recorders
+
+PROGRAM = os.path.join(recorders.BUILD, "tests/workloads/ping_pong")
+EMPTY = os.path.join(recorders.BUILD, "tests/workloads/empty_programs")
 RATE = 100000
 # Name, the window it is compared with, target.
 WINDOWS = (("alone", None, ""),
@@ -37,9 +34,7 @@ WINDOWS = (("alone", None, ""),
 
 def work(target, trips):
     """Returns ns of CPU time a switch."""
-    target.stdin.write(f"{trips}\n".encode())
-    target.stdin.flush()
-    return int(target.stdout.readline()) / (2 * trips)
+    return recorders.work(target, trips) / (2 * trips)
 
 
 def beside_empty_programs(target, trips):
@@ -52,17 +47,9 @@ def beside_empty_programs(target, trips):
 
 
 def under_prof(target, trips, pid, options):
-    ready, write = os.pipe()
-    prof = subprocess.Popen([PROF, "attach", "-q", "--no-symbols", *options, "-p", str(pid), "-o",
-                             "/dev/null", "--ready-fd", str(write)], pass_fds=[write])
-    os.close(write)
-    if os.read(ready, 16) != b"ready\n":
-        sys.exit(f"prof attach: status {prof.wait()}")
-    os.close(ready)
+    prof = recorders.start_prof("attach", *options, "-p", str(pid), "-o", "/dev/null")
     took = work(target, trips)
-    prof.send_signal(signal.SIGINT)
-    if prof.wait():
-        sys.exit(f"prof attach: status {prof.returncode}")
+    recorders.end_prof(prof)
     return took
 
 
@@ -99,8 +86,7 @@ def measure(name, target, other, trips, folder):
     return under_prof(target, trips, pid, options)
 
 
-def print_results(found):
-    tenth = {name: sorted(took)[len(took) // 10] for name, took in found.items() if took}
+def print_results(tenth):
     for name, other, target in WINDOWS:
         if name not in tenth:
             print(f"{name:24} no window succeeded")
@@ -117,20 +103,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--trips", type=int, default=30000)
     arguments = parser.parse_args()
-    found = {name: [] for name, _other, _target in WINDOWS}
-    target = subprocess.Popen([PROGRAM, "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    other = subprocess.Popen(["sleep", "1000"])
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(arguments.rounds):
-            for name, _other, _target in random.sample(WINDOWS, len(WINDOWS)):
-                took = measure(name, target, other, arguments.trips, folder)
-                if took is not None:
-                    found[name].append(took)
-    target.stdin.close()
-    target.wait()
-    other.kill()
-    other.wait()
-    print_results(found)
+    names = [name for name, _other, _target in WINDOWS]
+
+    def measure_one(name, target, other, folder):
+        return measure(name, target, other, arguments.trips, folder)
+    print_results(recorders.measure_windows(names, [PROGRAM, "0"], arguments.rounds, measure_one))
 
 
 if __name__ == "__main__":

@@ -12,18 +12,14 @@ above the program alone, and how many times as much strace adds as prof.
 """
 import argparse
 import os
-import random
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
-PROGRAM = os.path.join(BUILD, "tests/workloads/read_loop")
+import recorders
+
+PROGRAM = os.path.join(recorders.BUILD, "tests/workloads/read_loop")
 ALONE, PLAIN, CALLS, OTHER = "alone", "prof", "prof --syscalls", "prof --syscalls of another"
 STRACE, PERF = "strace -c", "perf trace -s"
 WINDOWS = (ALONE, PLAIN, CALLS, OTHER, STRACE, PERF)
@@ -31,24 +27,14 @@ WINDOWS = (ALONE, PLAIN, CALLS, OTHER, STRACE, PERF)
 
 def work(target, calls):
     """Returns ns a call."""
-    target.stdin.write(f"{calls}\n".encode())
-    target.stdin.flush()
-    return int(target.stdout.readline()) / calls
+    return recorders.work(target, calls) / calls
 
 
 def under_prof(target, calls, pid, options):
-    ready, write = os.pipe()
-    prof = subprocess.Popen([PROF, "attach", "-q", "--no-symbols", "--no-off-cpu", *options, "-p",
-                             str(pid), "-o", "/dev/null", "--ready-fd", str(write)],
-                            pass_fds=[write])
-    os.close(write)
-    if os.read(ready, 16) != b"ready\n":
-        sys.exit(f"prof attach: status {prof.wait()}")
-    os.close(ready)
+    prof = recorders.start_prof("attach", "--no-off-cpu", *options, "-p", str(pid), "-o",
+                                "/dev/null")
     took = work(target, calls)
-    prof.send_signal(signal.SIGINT)
-    if prof.wait():
-        sys.exit(f"prof attach: status {prof.returncode}")
+    recorders.end_prof(prof)
     return took
 
 
@@ -92,8 +78,7 @@ def measure(name, target, other, calls, folder):
     return under_prof(target, calls, pid, [] if name == PLAIN else ["--syscalls"])
 
 
-def print_results(found):
-    tenth = {name: sorted(took)[len(took) // 10] for name, took in found.items() if took}
+def print_results(tenth):
     for name in WINDOWS:
         if name not in tenth:
             print(f"{name:28} no window succeeded")
@@ -114,20 +99,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--calls", type=int, default=500000)
     arguments = parser.parse_args()
-    found = {name: [] for name in WINDOWS}
-    target = subprocess.Popen([PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    other = subprocess.Popen(["sleep", "1000"])
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(arguments.rounds):
-            for name in random.sample(WINDOWS, len(WINDOWS)):
-                took = measure(name, target, other, arguments.calls, folder)
-                if took is not None:
-                    found[name].append(took)
-    target.stdin.close()
-    target.wait()
-    other.kill()
-    other.wait()
-    print_results(found)
+
+    def measure_one(name, target, other, folder):
+        return measure(name, target, other, arguments.calls, folder)
+    print_results(recorders.measure_windows(WINDOWS, [PROGRAM], arguments.rounds, measure_one))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/live/instruments/runtime_sources.h"
+#include "tests/unit/script_layout.h"
 
 /* The memory of a process: maps, a script, and its text, which has nothing but ends of lines. */
 enum {
@@ -41,15 +42,6 @@ static void put(uint8_t *heap, uint64_t at, uint64_t value)
 {
 	memcpy(heap + at, &value, sizeof(value));
 }
-
-static const struct runtime_layout layout = {
-	.kind = RUNTIME_V8,
-	.v8 = {.map_type = 12,
-	       .string_end = 128,
-	       .types = {[V8_SCRIPT] = 167},
-	       .script_source = 8,
-	       .script_id = 64},
-};
 
 static void make_heap(uint8_t *heap)
 {
@@ -79,7 +71,7 @@ static uint32_t line_of_unread(struct runtime_sources *sources, const char *file
 	uint32_t line;
 
 	strbuf_add(&code.file, file, strlen(file));
-	runtime_sources_set_lines(sources, &layout, 2, read_nothing, NULL, &code);
+	runtime_sources_set_lines(sources, &script_layout, 2, read_nothing, NULL, &code);
 	line = code.first_line;
 	managed_code_release(&code);
 	return line;
@@ -96,7 +88,7 @@ static void lines_are_those_of_the_same_file(void **state)
 	make_heap(heap);
 	assert_int_equal(line_of_unread(&sources, "/a.js", TEXT_LENGTH), 0);
 	strbuf_add(&code.file, "/a.js", 5);
-	runtime_sources_set_lines(&sources, &layout, 1, read_heap, heap, &code);
+	runtime_sources_set_lines(&sources, &script_layout, 1, read_heap, heap, &code);
 	assert_int_equal(code.first_line, 6);
 	assert_int_equal(line_of_unread(&sources, "/a.js", TEXT_LENGTH), 6);
 	assert_int_equal(line_of_unread(&sources, "/b.js", TEXT_LENGTH), 0);
@@ -123,7 +115,7 @@ static uint32_t line_by_file(const char *file, uint32_t length)
 	uint32_t line;
 
 	strbuf_add(&code.file, file, strlen(file));
-	runtime_sources_set_lines(&sources, &layout, getpid(), read_nothing, NULL, &code);
+	runtime_sources_set_lines(&sources, &script_layout, getpid(), read_nothing, NULL, &code);
 	line = code.first_line;
 	managed_code_release(&code);
 	runtime_sources_release(&sources);
@@ -169,7 +161,7 @@ static void lines_of_all_sources_are_limited(void **state)
 	for (pid_t pid = 1; pid <= SOURCES; pid++) {
 		code.start = 5;
 		code.first_line = 0;
-		runtime_sources_set_lines(&sources, &layout, pid, read_heap, heap, &code);
+		runtime_sources_set_lines(&sources, &script_layout, pid, read_heap, heap, &code);
 		assert_int_equal(code.first_line, 6);
 	}
 	vec_for_each(&sources.rows, const struct runtime_source *, row) {

@@ -15,6 +15,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/runtimes/v8.h"
+#include "tests/unit/script_layout.h"
 
 static int probe(const char *name, struct runtime_layout *layout, struct error *err)
 {
@@ -341,15 +342,6 @@ static struct heap make_heap(void)
 	return heap;
 }
 
-static const struct runtime_layout layout_13 = {
-	.kind = RUNTIME_V8,
-	.v8 = {.map_type = 12,
-	       .string_end = 128,
-	       .types = {[V8_SCRIPT] = 167},
-	       .script_source = 8,
-	       .script_id = 64},
-};
-
 /* Returns the text's number of lines; 0: it was not read. */
 static size_t count_lines(struct heap *heap, uint32_t id)
 {
@@ -357,7 +349,7 @@ static size_t count_lines(struct heap *heap, uint32_t id)
 	struct line_starts lines = {0};
 	size_t count = 0;
 
-	if (v8_read_source(&layout_13, &source, heap_read, heap, &lines))
+	if (v8_read_source(&script_layout, &source, heap_read, heap, &lines))
 		count = lines.rows.count + 1;
 	else
 		assert_int_equal(lines.length, 0);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "tests/workloads/burn.h"
+#include "tests/workloads/random_word.h"
 
 struct member {
 	const char *name;
@@ -148,26 +149,12 @@ static void chain_of_many(struct frame *entry)
 	frame.previous = frames;
 }
 
-static uint64_t random_word(void)
-{
-	static uint64_t x = 88172645463325252;
-	static const uint64_t bases[] = {0, 0xffff888000000000, 0x7fffffffe000, 0x100000000, 1};
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	/* Sometimes into one of the structures, off their beginning. */
-	if (x & 1)
-		return (uint64_t)&code + (x >> 8 & 511);
-	return bases[(x >> 8) % 5] + (x >> 16 & 0xffff);
-}
-
 static void *change(void *arg)
 {
 	struct frame *entry = arg;
 
 	for (;;) {
-		uint64_t word = random_word(), choice = random_word();
+		uint64_t word = random_word(&code, 512), choice = random_word(&code, 512);
 		void *places[] = {&code.file,	 &code.qualified_name, &code.lines,
 				  &frame.code,	 &frame.previous,      &frame.instruction,
 				  &name.length,	 &file.length,	       &lines.size,

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "tests/workloads/burn.h"
+#include "tests/workloads/random_word.h"
 
 /* Constants that V8 tells debuggers. */
 #define TOLD(name, number) const int name = number
@@ -223,20 +224,6 @@ static enter_fn *generate(void)
 	return enter;
 }
 
-static uint64_t random_word(void)
-{
-	static uint64_t x = 88172645463325252;
-	static const uint64_t bases[] = {0, 0xffff888000000000, 0x7fffffffe000, 0x100000000, 1};
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	/* Sometimes into one of the structures, off their beginning. */
-	if (x & 1)
-		return (uint64_t)&heap + (x >> 8) % sizeof(heap);
-	return bases[(x >> 8) % 5] + (x >> 16 & 0xffff);
-}
-
 /* Changes words of the heap and the slots of the frame. */
 static void *change(void *frame)
 {
@@ -244,7 +231,8 @@ static void *change(void *frame)
 	uint32_t size = heap.code.size;
 
 	for (;;) {
-		uint64_t word = random_word(), choice = random_word() >> 3;
+		uint64_t word = random_word(&heap, sizeof(heap)),
+			 choice = random_word(&heap, sizeof(heap)) >> 3;
 		size_t words = sizeof(heap) / 8;
 		uint64_t *slot = (uint64_t *)frame - 1 - choice % 5;
 

@@ -152,6 +152,21 @@ static int check_unit(const struct report_options *o, const struct query *q, str
 	return 0;
 }
 
+/* Prints a heading and rows; `notes` are lines about them, in texts. */
+static void print_listing(const struct report_options *o, char *heading,
+			  const struct listing *listing, const char *notes, struct strbuf *out)
+{
+	text_to_line(heading);
+	if (o->format == REPORT_MARKDOWN) {
+		listing_markdown_code(heading, out);
+		strbuf_adds(out, "\n\n");
+		listing_print_markdown(listing, out);
+	} else {
+		strbuf_addf(out, "\n%s\n%s", heading, notes);
+		listing_print_text(listing, pager_width(), out);
+	}
+}
+
 static void print_file(const struct report_options *o, const struct query *q,
 		       const struct annotation_file *file, struct strbuf *out)
 {
@@ -159,22 +174,15 @@ static void print_file(const struct report_options *o, const struct query *q,
 		xasprintf("%s%s%s: %s", o->annotate, file->module ? " in " : "",
 			  file->module ? file->module : "",
 			  file->path ? file->path : "no source file is known");
+	_cleanup_(strbuf_release) struct strbuf notes = {0};
 	struct listing listing = {0};
 
-	text_to_line(heading);
 	annotation_list_file(&listing, file, q, &o->listing);
-	if (o->format == REPORT_MARKDOWN) {
-		listing_markdown_code(heading, out);
-		strbuf_adds(out, "\n\n");
-		listing_print_markdown(&listing, out);
-	} else {
-		strbuf_addf(out, "\n%s\n", heading);
-		if (file->path && !file->text)
-			strbuf_adds(out, "(its text is neither in the profile nor here)\n");
-		if (file->is_changed)
-			strbuf_adds(out, "(changed since the recording: lines may be others)\n");
-		listing_print_text(&listing, pager_width(), out);
-	}
+	if (file->path && !file->text)
+		strbuf_adds(&notes, "(its text is neither in the profile nor here)\n");
+	if (file->is_changed)
+		strbuf_adds(&notes, "(changed since the recording: lines may be others)\n");
+	print_listing(o, heading, &listing, strbuf_text(&notes), out);
 	listing_release(&listing);
 }
 
@@ -201,6 +209,13 @@ static int annotate(const struct report_options *o, const struct profile_file *f
 	return 0;
 }
 
+#define WEIGHTS_NOTE \
+	"(weights are those of interrupted instructions; the one that took the time may stand " \
+	"before)\n"
+#define KERNEL_NOTE \
+	"(as in the file: the kernel patches its code when it starts, for this CPU and for " \
+	"static calls)\n"
+
 /* Heading and rows of one function. */
 static void print_function(const struct report_options *o, const struct query *q,
 			   const struct assembly_function *f, struct strbuf *out)
@@ -212,22 +227,9 @@ static void print_function(const struct report_options *o, const struct query *q
 			  strings_get(&p->strings, p->modules.rows.items[module].name));
 	struct listing listing = {0};
 
-	text_to_line(heading);
 	assembly_list_function(&listing, f, q, &o->listing);
-	if (o->format == REPORT_MARKDOWN) {
-		listing_markdown_code(heading, out);
-		strbuf_adds(out, "\n\n");
-		listing_print_markdown(&listing, out);
-	} else {
-		strbuf_addf(out, "\n%s\n", heading);
-		strbuf_adds(out,
-			    "(weights are those of interrupted instructions; the one that took "
-			    "the time may stand before)\n");
-		if (f->is_kernel)
-			strbuf_adds(out, "(as in the file: the kernel patches its code when it "
-					 "starts, for this CPU and for static calls)\n");
-		listing_print_text(&listing, pager_width(), out);
-	}
+	print_listing(o, heading, &listing, f->is_kernel ? WEIGHTS_NOTE KERNEL_NOTE : WEIGHTS_NOTE,
+		      out);
 	listing_release(&listing);
 }
 

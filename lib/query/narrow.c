@@ -206,11 +206,34 @@ static void finish_threads(struct narrowing *n, const struct query *q, const sta
 	}
 }
 
+/* Copies the samples of the filter's time. A level begins with what it was before. */
+static void add_counter_samples(struct narrowing *n, const struct counter *from,
+				struct counter *into)
+{
+	uint64_t start = n->from->meta.start_ns, begin = time_in(n, start + n->filter->from);
+	bool is_level = from->graph == COUNTER_LEVEL;
+
+	vec_for_each(&from->samples, const struct counter_sample *, sample) {
+		uint64_t time = sample->time < start ? 0 : sample->time - start;
+		struct counter_sample row = {time_in(n, sample->time), sample->delta};
+		bool is_before = time < n->filter->from;
+
+		if (time >= n->filter->until)
+			break;
+		if (is_before && !is_level)
+			continue;
+		if (is_before)
+			row.time = begin;
+		if (into->samples.count && vec_last(&into->samples).time == row.time)
+			vec_last(&into->samples).delta += row.delta;
+		else
+			vec_push(&into->samples, row);
+	}
+}
+
 static void add_counters(struct narrowing *n)
 {
-	const struct query_filter *f = n->filter;
-
-	if (f->process || f->thread || f->from || f->until != UINT64_MAX)
+	if (n->filter->process || n->filter->thread)
 		return;
 	vec_for_each(&n->from->counters.rows, const struct counter *, from) {
 		struct counter row = *from;
@@ -223,9 +246,7 @@ static void add_counters(struct narrowing *n)
 		row.unit = row_copier_string(n->rows, from->unit);
 		row.color = row_copier_string(n->rows, from->color);
 		memset(&row.samples, 0, sizeof(row.samples));
-		vec_for_each(&from->samples, const struct counter_sample *, sample)
-			vec_push(&row.samples,
-				 (struct counter_sample){time_in(n, sample->time), sample->delta});
+		add_counter_samples(n, from, &row);
 		if (profile_counters_add(&n->into->counters, &row) == NO_COUNTER)
 			vec_release(&row.samples);
 	}

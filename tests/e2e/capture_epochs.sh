@@ -23,7 +23,7 @@ while time.monotonic() < end:
 for i in $(seq 10); do "$1"/tour >/dev/null; done
 wait
 CODE
-run "$PROF" record -q --epoch 0.25 --no-off-cpu --raw epochs.prof -- sh work.sh "$workloads"
+run "$PROF" record -q --epoch 0.25 --no-off-cpu --counter-interval 50 --raw epochs.prof -- sh work.sh "$workloads"
 is "recorded with epochs" "$status$err" 0
 
 # The samples of a profile, by time, with names.
@@ -57,6 +57,22 @@ for row in list(set(whole) ^ set(part))[:4]:
 sys.exit(not whole or len(set(whole) ^ set(part)) > 2)
 CODE
 
+# Counters: a level begins with what it was before, a rate with the part.
+cat >counters.py <<'CODE'
+import json
+import sys
+def counters(path):
+    return {(str(c["pid"]), c["name"]): c["samples"] for c in json.load(open(path))["counters"]}
+def total(samples, begin, end):
+    return sum(count for time, count in zip(samples["time"], samples["count"]) if begin <= time < end)
+begin, end = (1000 * float(text) for text in sys.argv[3:5])
+whole, part = counters(sys.argv[1]), counters(sys.argv[2])
+for key, samples in part.items():
+    if sum(samples["count"]) not in (total(whole[key], 0, end), total(whole[key], begin, end)):
+        sys.exit(f"{key}: {sum(samples['count'])}")
+sys.exit(not part)
+CODE
+
 # Names of files take long, and the stream has nothing to do with them.
 "$PROF" convert -q --no-symbols --all-threads epochs.prof -o whole.json
 for part in "0 0.3" "0.4 0.9" "1 100" "0.6 0.7"; do
@@ -65,6 +81,7 @@ for part in "0 0.3" "0.4 0.9" "1 100" "0.6 0.7"; do
 		-o part.json --stats part.stats
 	is "$part: converted" "$status$err" 0
 	ok "$part: the samples that all of it has then" python3 samples.py whole.json part.json "$from" "$to"
+	ok "$part: its counters" python3 counters.py whole.json part.json "$from" "$to"
 	ok "$part: valid" python3 "$root/tests/check_profile.py" part.json
 	ok "$part: complete" grep -q '"cut": false' part.stats
 done

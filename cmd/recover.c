@@ -59,7 +59,8 @@ static void print_help(void)
 	       "While prof records, a hidden file beside the output (.NAME.XXXXXX.capture) has what\n"
 	       "was recorded so far. Looks for such files in DIR; without one here and in\n"
 	       "~/.local/state/prof. Each becomes the profile that the recording would have\n"
-	       "written, and is removed; a newer file is never replaced.\n"
+	       "written, and is removed; a newer file is never replaced. A FILE of another name\n"
+	       "stays.\n"
 	       "\n"
 	       "  --list                 only say what there is\n"
 	       "  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
@@ -185,11 +186,26 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 	return ret ? error_wrap(err, "%s", l->path) : 0;
 }
 
+static bool is_spool(const char *name)
+{
+	return *name == '.' && text_ends_with(name, SPOOL_SUFFIX);
+}
+
+/* Captures that were asked for, and files that are none, are not prof's to remove. */
+static bool may_remove(const struct leftover *l)
+{
+	const char *slash = strrchr(l->path, '/');
+
+	return is_spool(slash ? slash + 1 : l->path);
+}
+
 /* -ENODATA: there is nothing to be had from it. */
 static int recover_opened(struct recover *r, struct leftover *l, struct error *err)
 {
 	int ret;
 
+	if (!l->st.st_size && !may_remove(l))
+		return error_text(err, -ENODATA, "%s: empty, and no capture", l->path);
 	if (!l->st.st_size) {
 		command_say("%s: its recorder was killed before it began", l->path);
 		return r->only_list || unlink(l->path) == 0
@@ -205,7 +221,7 @@ static int recover_opened(struct recover *r, struct leftover *l, struct error *e
 	if (r->only_list)
 		return 0;
 	ret = write_profile(r, l, err);
-	if (!ret && unlink(l->path) != 0)
+	if (!ret && may_remove(l) && unlink(l->path) != 0)
 		command_say("%s: %s", l->path, strerror(errno));
 	return ret;
 }
@@ -261,11 +277,6 @@ static void recover_file(struct recover *r, const char *path)
 		close(l.fd);
 	capture_file_free(l.file);
 	free(l.target);
-}
-
-static bool is_spool(const char *name)
-{
-	return *name == '.' && text_ends_with(name, SPOOL_SUFFIX);
 }
 
 static void recover_folder(struct recover *r, const char *folder, DIR *dir)

@@ -43,7 +43,11 @@ int profile_file_read(struct profile_file *f, int fd, struct error *err)
 	f->format = format_of_text(f->text, f->size);
 	if (f->format)
 		return 0;
-	ret = error_text(err, -EBADMSG, "%s: no profile of a format that can be read", f->label);
+	if (capture_is_one(f->text, f->size))
+		ret = error_text(err, -ESPIPE, "%s: a capture is read from a file only", f->label);
+	else
+		ret = error_text(err, -EBADMSG, "%s: no profile of a format that can be read",
+				 f->label);
 	profile_file_release(f);
 	return ret;
 }

@@ -119,6 +119,18 @@ run "$PROF" recover moved
 like "an empty spool" "$err" 'killed before it began'
 is "is removed" "$status$(find moved -name '.*.capture')" 0
 
+# A file that has not the name of a spool is not prof's to remove.
+: >moved/empty
+refuses "an empty file" 125 'empty, and no capture' "$PROF" recover moved/empty
+ok "an empty file stays" test -e moved/empty
+cp raw.prof moved
+run "$PROF" recover moved/raw.prof
+is "recover of a capture that was asked for" "$status" 0
+ok "which stays" cmp raw.prof moved/raw.prof
+# shellcheck disable=SC2016 # the inner shell's
+refuses "a capture from a pipe" 125 'standard input: a capture is read from a file only' \
+	sh -c 'cat raw.prof | "$0" convert - -o x.json' "$PROF"
+
 # Nobody else's file is trusted, and no link.
 "$PROF" record -q --keep-capture -o others/one.json -- "$workloads/shares" 0.05
 chown nobody others/.one*

@@ -101,9 +101,12 @@ CODE
 counter_is() { # NUMBER
 	[ "$(python3 counter.py "$pid" "$address")" = "$1" ]
 }
-"$truth" wait 600 >waiting &
+# Its file is gone before anybody asks.
+cp "$truth" gone
+./gone wait 600 >waiting &
 at_exit+=("kill $!")
 wait_until test -s waiting
+rm gone
 read -r pid address <waiting
 is "a program starts without tracers" "$(python3 counter.py "$pid" "$address")" 0
 "$PROF" attach -p "$pid" --usdt 'workload:*' -o attached.json.gz --ready-file ready 2>attached.err &
@@ -114,6 +117,15 @@ is "a running process is attached to when recording begins" \
 kill -INT "$recorder"
 wait "$recorder"
 is "nothing is left attached" "$(python3 counter.py "$pid" "$address")" 0
+
+"$PROF" record -a --usdt 'workload:*' -o all.json.gz --ready-file ready4 2>all.err &
+recorder=$!
+wait_until test -e ready4
+is "as one of all processes it is attached to, too" \
+	"$(python3 counter.py "$pid" "$address")" 1
+kill -INT "$recorder"
+wait "$recorder"
+is "and left alone again" "$(python3 counter.py "$pid" "$address")" 0
 
 # Killed, the kernel detaches.
 "$PROF" attach -p "$pid" --usdt 'workload:*' -o attached.json.gz --ready-file ready2 2>attached.err &

@@ -55,16 +55,14 @@ for _, time, _, frames in samples(own[0]):
 expect(seen >= 20, f"{seen} samples in both")
 CODE
 }
+rustc -O -o rust "$truth/spans.rs"
 languages=(
 	"c $workloads/spans"
 	"python /usr/bin/python3 $truth/spans.py"
 	"node /usr/bin/node $truth/spans.js"
 	"sh /bin/sh $truth/spans.sh"
+	"rust $tmp/rust"
 )
-# Debian's compiler is not among the packages for tests: scripts/prove has it.
-if command -v rustc >/dev/null && rustc -O -o rust "$truth/spans.rs" 2>/dev/null; then
-	languages+=("rust $tmp/rust")
-fi
 export PROF_MARKERS=$tmp/own
 for language in "${languages[@]}"; do
 	read -ra words <<<"$language"

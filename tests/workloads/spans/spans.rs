@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Tells its phases in a marker file, if PROF_MARKERS names a folder for it; prints the file's path.
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::fd::AsRawFd;
+use std::os::unix::io::AsRawFd;
 
 #[repr(C)]
 struct Timespec {
@@ -30,16 +31,18 @@ fn now() -> u64 {
 struct Markers(Option<File>);
 
 impl Markers {
-    /// The mapping, of a file that may be read, tells a recorder that it is there.
     fn open() -> Markers {
-        let Some(folder) = std::env::var_os("PROF_MARKERS") else { return Markers(None) };
+        Markers(std::env::var_os("PROF_MARKERS").and_then(|folder| Markers::create(folder).ok()))
+    }
+
+    /// The mapping, of a file that may be read, tells a recorder that it is there.
+    fn create(folder: OsString) -> std::io::Result<File> {
         let path = format!("{}/marker-{}.txt", folder.to_string_lossy(), std::process::id());
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true);
-        let Ok(file) = options.open(&path) else { return Markers(None) };
+        let file = options.read(true).write(true).create(true).truncate(true).open(&path)?;
         unsafe { mmap(std::ptr::null_mut(), 1, PROT_READ_EXEC, MAP_PRIVATE, file.as_raw_fd(), 0) };
         println!("{path}");
-        Markers(Some(file))
+        Ok(file)
     }
 
     fn span<T>(&mut self, name: &str, body: impl FnOnce(&mut Markers) -> T) -> T {

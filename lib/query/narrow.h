@@ -14,8 +14,9 @@ struct narrow_counts {
 
 /*
  * Makes a new profile, to be freed, of `count` profiles. A pid that occurs in several is numbered
- * as if it was used again. Counters are kept if neither a process nor a thread is asked for. -ENOENT
- * or -EINVAL as query_select(); -EINVAL if intervals differ: ticks of both could not be added up.
+ * as if it was used again. Counters are kept if neither a process nor a thread is asked for.
+ * -ENOENT or -EINVAL as query_select(); -EINVAL if intervals differ: ticks of both could not be
+ * added up.
  */
 int narrow(struct profile **into, const struct profile *const *profiles, size_t count,
 	   const struct query_filter *filter, struct narrow_counts *counts, struct error *err);

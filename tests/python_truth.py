@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compares a profile of tests/workloads/python/tree.py with the program's own tree of calls.
 
-    python_truth.py TREE TIMES PROFILE [--at-least N] [--only PREFIX] [--say]
+    python_truth.py TREE TIMES PROFILE [--at-least N] [--only PREFIX] [--trampolines] [--say]
 
 TREE is what tree.py --tree wrote, TIMES what it printed when it was recorded. Each sample's chain of
 Python functions must be a path of the tree, by name, file and line of each call; the leaf's line one
@@ -85,8 +85,9 @@ def split(frames):
 
 
 class Truth:
-    def __init__(self, tree, says):
+    def __init__(self, tree, says, has_trampolines):
         self.tree = tree
+        self.has_trampolines = has_trampolines
         self.says = says
         self.violations = collections.Counter()
         self.examples = {}
@@ -135,6 +136,10 @@ class Truth:
 
     def walk(self, chain):
         """Follows all rows of the tree that the chain can be: the line of a call is the caller's."""
+        if self.has_trampolines and any(frame["line"] is None for frame, _ in chain):
+            # Named by a trampoline alone: the function is about to return, or is a greenlet's caller.
+            self.counts["without lines"] += 1
+            return
         line, rows = 0, [(-1, None)]
         for depth, (frame, _) in enumerate(chain):
             key = (frame["name"], frame["file"])
@@ -172,7 +177,7 @@ class Truth:
         callee = chain[depth][0]["name"]
         names = [re.split(r"[.@]", frame["name"])[0] for frame in native]
         if between == {None} and self.is_direct(caller, line, callee):
-            if native and self.tree.version >= (3, 11):
+            if native and self.tree.version >= (3, 11) and not self.has_trampolines:
                 self.violate(f"native frames between {caller['name']} and {callee}", chain)
         elif None not in between and not native:
             self.violate(f"no native frame between {caller['name']} and {callee}", chain)
@@ -210,9 +215,10 @@ def main():
     parser.add_argument("profile")
     parser.add_argument("--at-least", type=int, default=100)
     parser.add_argument("--only", metavar="PREFIX", default="", help="of processes' names")
+    parser.add_argument("--trampolines", action="store_true", help="each call is one of C, too")
     parser.add_argument("--say", action="store_true")
     args = parser.parse_args()
-    truth = Truth(Tree(args.tree), args.say)
+    truth = Truth(Tree(args.tree), args.say, args.trampolines)
     for thread, _, weight, frames in check_profile.samples(check_profile.load(args.profile)):
         if not thread["processName"].startswith(args.only):
             continue

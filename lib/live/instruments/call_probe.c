@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bpf/live_record.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/live/bpf/task_iterator.h"
 #include "lib/process/system_calls.h"
 
@@ -88,8 +90,9 @@ int call_probe_enable(struct call_probe *p, bool enable, __u64 *since, struct er
 		code = attach_one(p->programs.enter, &p->enter, err);
 		return code ? code : attach_one(p->programs.exit, &p->exit, err);
 	}
-	if (p->enter >= 0)
-		task_iterator_read(p->programs.list_open, p->size, take_open, p);
+	code = p->enter < 0 ? 0 : task_iterator_read(p->programs.list_open, p->size, take_open, p);
+	if (code)
+		log_warn("calls that have not ended are left out: %s", strerror(-code));
 	call_probe_close(p);
 	return 0;
 }

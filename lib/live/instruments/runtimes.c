@@ -15,6 +15,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/code_records.h"
 #include "lib/live/instruments/late_reader.h"
@@ -378,15 +379,16 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 	(void)tally;
 	if (r->more_refused)
-		report_warning(report, "%" PRIu64 " more interpreters cannot be followed",
-			       r->more_refused);
+		report_warning(report, "%" PRIu64 " more %s cannot be followed", r->more_refused,
+			       text_counted(r->more_refused, "interpreter", "interpreters"));
 	vec_for_each(&r->refused, char *const *, why)
 		report_warning(report, "%s", *why);
 	if (r->more_layouts)
-		report_warning(report,
-			       "%" PRIu64 " files with an interpreter are not followed: at most "
-			       "%d different ones are",
-			       r->more_layouts, RUNTIME_LAYOUTS_MAX);
+		report_warning(report, "%" PRIu64 " %s not followed: at most %d different ones are",
+			       r->more_layouts,
+			       text_counted(r->more_layouts, "file with an interpreter is",
+					    "files with an interpreter are"),
+			       RUNTIME_LAYOUTS_MAX);
 	report_go(r, report);
 	report_gil(r, report);
 	list_versions(r, &versions);

@@ -311,9 +311,27 @@ static int write_replay(const struct convert *c, struct error *err)
 	return write_out(c, c->files[0].profile, &options, err);
 }
 
+/* Rows of CPUs are made of samples: those of a written profile are where a row had them. */
+static bool has_cpu_rows(const struct profile_file *file)
+{
+	if (file->capture)
+		return file->capture->facts.per_cpu;
+	vec_for_each(&file->profile->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->samples, const struct sample *, sample) {
+			if (sample->cpu != NO_CPU)
+				return true;
+		}
+	}
+	return false;
+}
+
 static int write_narrowed(const struct convert *c, struct error *err)
 {
-	struct export_options options = {.all_threads = true};
+	/* CPUs of several recordings have the same numbers. */
+	struct export_options options = {
+		.all_threads = true,
+		.cpus = c->paths.count == 1 && !c->base_path && has_cpu_rows(&c->files[0]),
+	};
 	struct profile *all = NULL, *base = NULL;
 	int ret = narrow_files(c, c->files, c->paths.count, &all, err);
 

@@ -55,6 +55,21 @@ interval = p["meta"]["interval"]
 expect(abs(cpu_ms(row) / (weights[row["tid"]] * interval) - 1) < 0.1, cpu_ms(row))
 CODE
 
+# Says the samples of each such row.
+rows_of_cpus() { # FILE
+	gunzip -c "$1" | python3 -c '
+import json, sys
+print([(t["name"], t["samples"]["timeDeltas"]) for t in json.load(sys.stdin)["threads"] if t["pid"] == "cpus"])'
+}
+like "samples of that row" "$(rows_of_cpus per_cpu.json.gz)" "CPU $last_cpu"
+for options in "" --sanitize; do
+	run "$PROF" convert $options per_cpu.json.gz -o per_cpu_again.json.gz
+	is "--per-cpu: convert $options keeps the rows" \
+		"$(rows_of_cpus per_cpu_again.json.gz)" "$(rows_of_cpus per_cpu.json.gz)"
+done
+run "$PROF" convert per_cpu.json.gz per_cpu.json.gz -o per_cpu_twice.json.gz
+is "--per-cpu: several files have no such rows" "$(rows_of_cpus per_cpu_twice.json.gz)" "[]"
+
 mkfifo ready
 "$PROF" record -d 0.5 -o span.json.gz --stats span.stats -- \
 	sh -c "echo \$\$ >pid; exec '$workloads/spin' die 60" 2>err >ready &

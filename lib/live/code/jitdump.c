@@ -334,8 +334,9 @@ static bool take_move(struct reader *r, const struct prefix *prefix)
 	code_index = bytes_u64(&b);
 	row = find_code(d, code_index);
 	/* Read the name again from the load record, so it need not be kept. */
-	if (row == INDEX_NONE || !read_load(r, d->codes.items[row].load,
-					    d->codes.items[row].load_size, name, &piece, &same))
+	if (!from || row == INDEX_NONE ||
+	    !read_load(r, d->codes.items[row].load, d->codes.items[row].load_size, name, &piece,
+		       &same))
 		return false;
 	piece.start = start;
 	piece.moved_from = from;

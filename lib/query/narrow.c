@@ -83,6 +83,17 @@ static uint8_t event_in(struct narrowing *n, uint8_t event)
 	return n->events[event];
 }
 
+static bool has_user_frame(const struct profile *p, stack_id stack)
+{
+	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
+		uint8_t kind = p->frames.rows.items[p->stacks.rows.items[stack].frame].kind;
+
+		if (kind != PROFILE_FRAME_KERNEL && kind != PROFILE_FRAME_LABEL)
+			return true;
+	}
+	return false;
+}
+
 static void take_sample(void *ctx, const struct query *q, thread_id thread,
 			const struct sample *sample, stack_id shown)
 {
@@ -97,6 +108,8 @@ static void take_sample(void *ctx, const struct query *q, thread_id thread,
 	row.stack = shown;
 	if (shown != NO_STACK)
 		n->is_used[shown] = true;
+	n->into->stats.user_stacks += !profile_is_wait(n->from, sample) &&
+				      has_user_frame(n->from, sample->stack);
 	if (row.event) {
 		struct event_count *count = event_counts_get(&n->into->events, row.event);
 

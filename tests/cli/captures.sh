@@ -23,6 +23,18 @@ for case in unwound waits; do
 		"$name.json: ok"
 done
 
+# A profile that is written once more counts what it has.
+user_code() { # FILE
+	python3 -c 'import json, sys
+print([entry["value"] for section in json.load(open(sys.argv[1]))["meta"]["extra"]
+       for entry in section["entries"] if entry["label"] == "Samples with user code"])' "$1"
+}
+for case in waits runtimes kernel-frames; do
+	first=$root/tests/golden/$case/out.json
+	"$PROF" convert -q "$first" -o "again-$case.json"
+	is "$case: samples with user code" "$(user_code "again-$case.json")" "$(user_code "$first")"
+done
+
 # Small ones cut at many places, and with changed bytes: a shorter profile, or one clear line.
 python3 - "$root"/tests/golden/version-*/waits.prof <<'CODE'
 import random

@@ -17,19 +17,21 @@ extern struct program_costs_map program_costs SEC(".maps");
 
 /*
  * The first thing that a program (enum timed_program) does, and the last one if the first returned
- * true. Global functions: the verifier checks them once, apart from their callers.
+ * true. `end` in ns; 0 if it is not known whether the run is timed: the clock is then read if so.
+ * Global functions: the verifier checks them once, apart from their callers.
  */
 extern int begin_run(__u32 program);
-extern int end_run(__u32 program);
+extern int end_run(__u32 program, __u64 end);
 
-/* All that a program does. */
+/* All that a program does. What only timed runs do comes after their end, as it is seldom cached.
+ */
 #define RUN_TIMED(program, work) \
 	do { \
 		int is_timed_ = begin_run(program); \
 \
 		work; \
 		if (is_timed_) \
-			end_run(program); \
+			end_run(program, bpf_ktime_get_ns()); \
 	} while (0)
 
 #endif

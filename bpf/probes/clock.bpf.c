@@ -103,6 +103,6 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	/* Asks at the end anew: remembering the answer takes stack that old kernels do not have. */
 	begin_run(TIMED_TICK);
 	tick(ctx);
-	end_run(TIMED_TICK);
+	end_run(TIMED_TICK, 0);
 	return 0;
 }

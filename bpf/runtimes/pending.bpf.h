@@ -54,7 +54,7 @@ static __always_inline void end_pending_run(void)
 	struct runtime_scratch *m = own_runtime_scratch();
 
 	if (m)
-		end_run(m->program);
+		end_run(m->program, 0);
 }
 
 /* Adds the runtime's frames to the stack of the pending sample, and sends it. */
@@ -69,7 +69,7 @@ static __always_inline void finish_pending(add_frames_fn *add_frames)
 		return;
 	add_frames(s, m, &m->pending.sample.rec);
 	send_pending(s, m);
-	end_run(m->program);
+	end_run(m->program, 0);
 }
 
 #endif

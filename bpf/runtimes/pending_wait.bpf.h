@@ -35,7 +35,7 @@ static __always_inline void finish_wait(add_frames_fn *add_frames)
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (s && notes && st)
 		send_pending_wait(add_frames(s, notes, &st->wait.sample.rec));
-	end_run(TIMED_SWITCH);
+	end_run(TIMED_SWITCH, 0);
 }
 
 #endif

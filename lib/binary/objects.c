@@ -62,7 +62,7 @@ static void take_symbol(struct search *s, const GElf_Sym *symbol, const char *na
 	}
 }
 
-/* As gelf_getsym() in a row that exists, which takes several times as long. */
+/* Does in a row that exists what gelf_getsym() does, which takes several times as long. */
 static bool get_symbol(bool is_64bit, Elf_Data *data, size_t i, GElf_Sym *symbol)
 {
 	if (!is_64bit)

@@ -26,11 +26,11 @@ struct frame_contents {
 	uint8_t *raw; /* the caller's: CAPTURE_RAW_MAX bytes, of which frame.raw_size are set */
 };
 
-/* As capture_reader_open(). */
+/* Same contract as capture_reader_open(). */
 int frame_reader_open(struct frame_reader **out, int fd, struct error *err);
 /* NULL is fine. */
 void frame_reader_free(struct frame_reader *r);
-/* As capture_reader_select(). */
+/* Same contract as capture_reader_select(). */
 int frame_reader_select(struct frame_reader *r, uint64_t from_ns, uint64_t to_ns,
 			struct error *err);
 const struct capture_header *frame_reader_header(const struct frame_reader *r);

@@ -16,7 +16,7 @@ fuse = os.open("/dev/fuse", os.O_RDWR)
 options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other"
 if libc.mount(b"silent", sys.argv[1].encode(), b"fuse", 0, options.encode()):
     sys.exit(os.strerror(ctypes.get_errno()))
-# It says hello, and nothing more.
+# Says hello, and nothing more.
 request = os.read(fuse, 1 << 20)
 unique = struct.unpack_from("<Q", request, 8)[0]
 hello = struct.pack("<IIIIHHIIHHI28x", 7, 26, 0, 0, 0, 0, 4096, 1, 0, 0, 0)

@@ -109,23 +109,20 @@ wait_until test -s waiting
 rm gone
 read -r pid address <waiting
 is "a program starts without tracers" "$(python3 counter.py "$pid" "$address")" 0
-"$PROF" attach -p "$pid" --usdt 'workload:*' -o attached.json.gz --ready-file ready 2>attached.err &
-recorder=$!
-wait_until test -e ready
-is "a running process is attached to when recording begins" \
-	"$(python3 counter.py "$pid" "$address")" 1
-kill -INT "$recorder"
-wait "$recorder"
-is "nothing is left attached" "$(python3 counter.py "$pid" "$address")" 0
-
-"$PROF" record -a --usdt 'workload:*' -o all.json.gz --ready-file ready4 2>all.err &
-recorder=$!
-wait_until test -e ready4
-is "as one of all processes it is attached to, too" \
-	"$(python3 counter.py "$pid" "$address")" 1
-kill -INT "$recorder"
-wait "$recorder"
-is "and left alone again" "$(python3 counter.py "$pid" "$address")" 0
+attached_while() { # DESCRIPTION COMMAND...
+	local description=$1
+	shift
+	"$PROF" "$@" --usdt 'workload:*' -o attached.json.gz --ready-file ready 2>attached.err &
+	recorder=$!
+	wait_until test -e ready
+	is "$description" "$(python3 counter.py "$pid" "$address")" 1
+	kill -INT "$recorder"
+	wait "$recorder"
+	rm -f ready
+	is "$description: nothing is left attached" "$(python3 counter.py "$pid" "$address")" 0
+}
+attached_while "a running process is attached to when recording begins" attach -p "$pid"
+attached_while "as one of all processes it is attached to, too" record -a
 
 # Killed, the kernel detaches.
 "$PROF" attach -p "$pid" --usdt 'workload:*' -o attached.json.gz --ready-file ready2 2>attached.err &

@@ -67,7 +67,7 @@ void runtime_report(const struct runtime_totals *t, const char *versions, struct
 {
 	uint64_t switched = t->kernel->switched;
 
-	/* It ran in processes that nobody wants to record. */
+	/* Ran in processes that nobody wants to record. */
 	if (!t->kernel->samples && !t->kernel->missed && !t->early)
 		return;
 	report_stats(t, versions, report);

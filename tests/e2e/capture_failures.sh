@@ -113,9 +113,15 @@ def lives():
             return "Z" not in stat.read().rsplit(")", 1)[1]
     except OSError:
         return False
+def has_killed():
+    for name in ("memory.events", "memory.oom_control"):
+        if os.path.exists(f"{group}/{name}"):
+            return dict(map(str.split, open(f"{group}/{name}")))["oom_kill"] != "0"
 taken = []
 while lives():
-    taken.append(bytearray(1 << 20))
+    # Ending takes a while: the next victim would be this one.
+    if not has_killed():
+        taken.append(bytearray(1 << 20))
     time.sleep(0.01)
 CODE
 ok "out of memory: memory is taken from it" python3 hungry.py "$group" $recorder

@@ -259,6 +259,7 @@ static void a_child_may_have_a_map(void **state)
 	}
 	close(pipe_fds[0]);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", child);
+	unlink(path);
 	append("1000 10 a\n");
 	live_processes_fork(processes, (uint32_t)child, own_pid, SECOND);
 	assert_string_equal(poll_later(), "");

@@ -64,7 +64,14 @@ lib["breakpadId"] = "".join(
     bytes.fromhex(code_id[a:b])[::-1].hex().upper()
     for a, b in ((0, 8), (8, 12), (12, 16))) + code_id[16:32].upper() + "0"
 p["meta"]["oscpu"] = "Linux 9.9.9-test x86_64"
-rows = [i for i in range(frames["length"]) if frames["lib"][i] == number]
+stacks, used = p["shared"]["stackTable"], set()
+for stack in {stack for thread in p["threads"] for stack in thread["samples"]["stack"]} - {None}:
+    used.add(stacks["frame"][stack])
+    while stacks["prefixOffset"][stack]:
+        stack -= stacks["prefixOffset"][stack]
+        used.add(stacks["frame"][stack])
+# Others are in stacks of markers alone, which are not looked at.
+rows = [i for i in sorted(used) if frames["lib"][i] == number]
 for n, row in enumerate(rows):
     frames["address"][row] = n
     strings[funcs["name"][frames["func"][row]]] = f"{n:#x}"

@@ -23,7 +23,9 @@ extern struct program_costs_map program_costs SEC(".maps");
 extern int begin_run(__u32 program);
 extern int end_run(__u32 program, __u64 end);
 
-/* All that a program does. What only timed runs do comes after their end, as it is seldom cached.
+/*
+ * Runs all that a program does. The end is read before what only timed runs do, which is seldom
+ * cached.
  */
 #define RUN_TIMED(program, work) \
 	do { \

@@ -7,7 +7,6 @@
 #define HAS_PREEMPTIBLE_STACK_SCRATCH
 
 #include "bpf/emit.bpf.h"
-#include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/live_record.h"
 #include "bpf/program_cost.bpf.h"
@@ -177,8 +176,7 @@ static __always_inline void tell_hit(struct pt_regs *ctx, struct task_struct *ta
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
 
 	rec_init(&rec->rec, REC_USDT, sizeof(*rec), bpf_ktime_get_ns());
-	task_pids(task, ids, &rec->rec.pid, &rec->rec.tid);
-	if (match_flags(task, ids, &rec->rec, task->comm))
+	if (match_task(task, ids, &rec->rec))
 		return;
 	if (send_hit(ctx, task, process, rec))
 		__sync_fetch_and_add(&usdt_recorded, 1);

@@ -11,7 +11,7 @@
 
 #include "lib/base/cleanup.h"
 
-static int reopen_regular(int place)
+int open_regular_place(int place)
 {
 	char self[64];
 	struct stat st;
@@ -31,7 +31,7 @@ int open_regular(const char *path)
 {
 	_cleanup_close_ int place = open(path, O_PATH | O_CLOEXEC);
 
-	return place < 0 ? -errno : reopen_regular(place);
+	return place < 0 ? -errno : open_regular_place(place);
 }
 
 int open_regular_named(int root, const char *path)
@@ -43,5 +43,5 @@ int open_regular_named(int root, const char *path)
 	_cleanup_close_ int place = (int)syscall(SYS_openat2, root > 0 ? root : AT_FDCWD, path,
 						 &how, sizeof(how));
 
-	return place < 0 ? -errno : reopen_regular(place);
+	return place < 0 ? -errno : open_regular_place(place);
 }

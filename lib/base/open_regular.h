@@ -9,6 +9,8 @@
  * negative errno; -ENXIO if it is not a regular file.
  */
 int open_regular(const char *path);
+/* The same for the file that an O_PATH descriptor stands for, which is borrowed. */
+int open_regular_place(int place);
 /*
  * The same for a name that the recorded program chose. Follows no link of /proc, which would lead
  * to files that this process has open. If `root` is not 0 but an open folder, that is "/": no link

@@ -7,13 +7,13 @@
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
+#include "lib/base/open_regular.h"
 #include "lib/live/machine/proc_status.h"
 
 /* Index in the "Uid" and "Gid" lines: real, effective, … */
@@ -44,18 +44,8 @@ static int open_in(int root, const char *path)
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED,
 	};
 	_cleanup_close_ int place = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-	struct stat st;
-	char name[32];
-	int fd;
 
-	if (place < 0 || is_remote(place) || fstat(place, &st) != 0)
-		return -EAGAIN;
-	if (!S_ISREG(st.st_mode))
-		return -ENXIO;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);
-	/* O_NONBLOCK: a lease of the file's owner does not stop the open. */
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
+	return place < 0 || is_remote(place) ? -EAGAIN : open_regular_place(place);
 }
 
 int script_file_open(uint32_t pid, const char *path)

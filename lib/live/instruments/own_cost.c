@@ -121,24 +121,21 @@ static void report_panel(struct report *r, const struct cost_sum *all)
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
 	const struct own_cost *o = state;
-	struct cost_sum all = {0};
+	struct cost_sum sums[TIMED_PROGRAM_COUNT], all = {0};
 
 	(void)tally;
 	for (uint32_t i = 0; i < TIMED_PROGRAM_COUNT; i++) {
-		struct cost_sum sum = sum_program(o, i);
-
-		all.runs += sum.runs;
-		all.ns += sum.ns;
-		widen(&all, sum.max_ns, sum.min_ns);
+		sums[i] = sum_program(o, i);
+		all.runs += sums[i].runs;
+		all.ns += sums[i].ns;
+		widen(&all, sums[i].max_ns, sums[i].min_ns);
 	}
 	report_ms(r, "recorder_cpu_ms", "bpf_ms", all.ns);
 	report_real(r, NULL, "bpf_us_max", (double)all.max_ns / 1e3);
 	report_object(r, NULL, "bpf_programs");
 	for (uint32_t i = 0; i < TIMED_PROGRAM_COUNT; i++) {
-		struct cost_sum sum = sum_program(o, i);
-
-		if (sum.runs)
-			report_program(r, names[i], &sum);
+		if (sums[i].runs)
+			report_program(r, names[i], &sums[i]);
 	}
 	if (all.runs)
 		report_panel(r, &all);

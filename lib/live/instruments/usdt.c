@@ -12,12 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/open_regular.h"
 #include "lib/base/strbuf.h"
 #include "lib/live/instruments/marker_probe.h"
 #include "lib/live/instruments/uprobe_jobs.h"
@@ -138,15 +138,22 @@ static uint32_t find_file(struct usdt *u, int fd)
 	return file;
 }
 
+static bool has_attached(const struct usdt *u, uint32_t pid, uint32_t file)
+{
+	vec_for_each(&u->attachments, const struct attachment *, row) {
+		if (row->pid == pid && row->file == file)
+			return true;
+	}
+	return false;
+}
+
 static void attach_file(struct usdt *u, uint32_t pid, uint32_t number)
 {
 	const struct usdt_file *file = u->probes.files.items[number];
 	struct attachment row = {.pid = pid, .file = number};
 
-	vec_for_each(&u->attachments, const struct attachment *, known) {
-		if (known->pid == pid && known->file == number)
-			return;
-	}
+	if (has_attached(u, pid, number))
+		return;
 	row.job = uprobe_jobs_attach(u->jobs, pid, file->fd, file->places.items,
 				     file->places.count);
 	if (row.job != NO_UPROBE_JOB)
@@ -169,15 +176,6 @@ static void forget(struct usdt *u, uint32_t pid)
 	u->attachments.count = kept;
 }
 
-static bool has_attached(const struct usdt *u, uint32_t pid, uint32_t file)
-{
-	vec_for_each(&u->attachments, const struct attachment *, row) {
-		if (row->pid == pid && row->file == file)
-			return true;
-	}
-	return false;
-}
-
 static void on_expected(void *ctx, int fd)
 {
 	find_file(ctx, fd);
@@ -195,17 +193,13 @@ static void on_await(void *ctx, uint32_t pid)
 /* Opens the file that is mapped there, which a module of another process may be a copy of. */
 static int open_mapped(const struct rec_map *map, int module_fd)
 {
-	_cleanup_close_ int path = -1;
-	struct stat st;
 	char name[96];
+	int fd;
 
 	snprintf(name, sizeof(name), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, map->rec.pid,
 		 (uint64_t)map->start, (uint64_t)map->end);
-	path = open(name, O_PATH | O_CLOEXEC);
-	if (path < 0 || fstat(path, &st) || !S_ISREG(st.st_mode))
-		return fcntl(module_fd, F_DUPFD_CLOEXEC, 0);
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", path);
-	return open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	fd = open_regular(name);
+	return fd < 0 ? fcntl(module_fd, F_DUPFD_CLOEXEC, 0) : fd;
 }
 
 static enum module_state module_state(struct usdt *u, uint32_t module_id, int fd)

@@ -129,6 +129,9 @@ elif what == "huge":
     for i in range(5):
         file.write(lines)
     file.write(b"%d %d long\n" % (t - 1000000000, t))
+elif what == "sparse":
+    span(b"before"), wait()
+    file.truncate(1 << 40)
 elif what == "open":
     file.write(b"b %d 1 never closed\nb %d 2 again\nb %d 2 twice\ne %d 2\n" % (now(), now(), now(), now()))
     os.execv("/bin/true", ["true"])
@@ -166,6 +169,8 @@ left = [m['data'][i]['count'] for t in p['threads'] for m in [t['markers']]
 expect(19900 < len(names) <= 20000 and 'long' in names, len(names))
 expect(len(left) == 1 and 0 <= left[0] - 280002 < 1000, left)
 expect(json.load(open(args[0]))['left_out_markers'] == sum(left), 'stats')"
+hostile sparse "a file of a terabyte that takes no disk holds nobody up" <<<"$names
+expect(names == ['begin', 'before'] and stats['cut'] == 1, (names, stats))"
 hostile open "a span ends with its program, or with the next one of its name" <<<"$names
 expect(sorted(names) == ['again', 'begin', 'never closed', 'twice'], names)
 closed = {name: end for name, _, end in spans}

@@ -15,9 +15,11 @@
 #include "lib/base/text.h"
 #include "lib/live/machine/proc_status.h"
 
-/* Limits of a file, and of a recording. */
-#define FILE_BYTES ((uint64_t)256 << 20)
+/* Limits of a recording. Bytes are those read, so that a sparse file ends, too. */
+#define RECORDING_BYTES ((uint64_t)64 << 20)
 #define SPANS_MAX 2000000u
+/* Bytes between two looks at the limits at the end of a program. */
+#define FINISH_BYTES ((uint64_t)1 << 20)
 #define OPEN_MAX 1024
 /* Threads of a pid namespace that are looked up, per file. */
 #define LOOKUPS_MAX 256
@@ -205,15 +207,19 @@ static void on_line(void *ctx, const char *text, size_t size)
 bool span_file_read(struct span_file *file, uint64_t budget, bool is_last, struct span_sink *sink)
 {
 	struct reader r = {file, sink};
+	uint64_t before = file->lines.bytes;
 	struct stat st;
+	bool has_more;
 
 	if (fstat(file->fd, &st) || (!is_last && (uint64_t)st.st_size == file->size))
 		return false;
-	if (file->lines.bytes >= FILE_BYTES) {
+	if (sink->bytes >= RECORDING_BYTES) {
 		file->is_cut = true;
 		return false;
 	}
-	if (line_file_read(&file->lines, file->fd, budget, is_last, on_line, &r))
+	has_more = line_file_read(&file->lines, file->fd, budget, is_last, on_line, &r);
+	sink->bytes += file->lines.bytes - before;
+	if (has_more)
 		return true;
 	file->size = (uint64_t)st.st_size;
 	return false;
@@ -236,7 +242,7 @@ void span_file_finish(struct span_file *file, uint64_t time, struct span_sink *s
 {
 	struct reader r = {file, sink};
 
-	while (span_file_read(file, UINT64_MAX, true, sink))
+	while (span_file_read(file, FINISH_BYTES, true, sink))
 		;
 	while (file->open.count)
 		close_span(&r, 0, time, NULL);

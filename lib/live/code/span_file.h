@@ -25,7 +25,7 @@ typedef void span_fn(void *ctx, const struct span *span);
 struct span_sink {
 	span_fn *fn;
 	void *ctx;
-	uint64_t spans;
+	uint64_t spans, bytes;
 };
 
 struct open_span {
@@ -59,7 +59,10 @@ struct span_file {
 void span_file_free(struct span_file *f);
 /* Reads at most `budget` bytes. True: the file has more. */
 bool span_file_read(struct span_file *f, uint64_t budget, bool is_last, struct span_sink *sink);
-/* Reads the file to its end. Spans that are open end at `time`, with the program. */
+/*
+ * Reads the file to its end, or to the limit of the recording. Spans that are open end at `time`,
+ * with the program.
+ */
 void span_file_finish(struct span_file *f, uint64_t time, struct span_sink *sink);
 
 /* Reads a number from 1 to INT32_MAX, and advances *at. */

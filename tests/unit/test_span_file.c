@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/code/span_file.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/base/alloc.h"
+
+#include "tests/unit/scratch.h"
+
+#define RECORDING_BYTES ((uint64_t)64 << 20)
+
+static void count_span(void *ctx, const struct span *span)
+{
+	(void)span;
+	++*(unsigned int *)ctx;
+}
+
+/* Returns a file of this process that begins with `text` and is `size` bytes long. */
+static struct span_file *make_file(const struct scratch *s, const char *text, uint64_t size)
+{
+	struct span_file *file = xcalloc(1, sizeof(*file));
+
+	scratch_run(s, "printf '%%b' '%s' >marker && truncate -s %llu marker", text,
+		    (unsigned long long)size);
+	file->pid = (uint32_t)getpid();
+	file->fd = scratch_open(s, "marker");
+	scratch_run(s, "rm marker");
+	return file;
+}
+
+/* A file of terabytes takes no disk, and ends no recording. */
+static void sparse_files_end(void **state)
+{
+	unsigned int count = 0;
+	struct span_sink sink = {.fn = count_span, .ctx = &count};
+	struct span_file *first, *second;
+	struct scratch s;
+
+	(void)state;
+	scratch_init(&s);
+	first = make_file(&s, "1 2 told\\n", (uint64_t)4 << 40);
+	second = make_file(&s, "3 4 not told\\n", 4096);
+	span_file_finish(first, 5, &sink);
+	assert_true(first->is_cut);
+	assert_true(sink.bytes >= RECORDING_BYTES);
+	assert_true(sink.bytes <= RECORDING_BYTES + (2 << 20));
+	assert_int_equal(count, 1);
+
+	/* The limit is that of all files. */
+	span_file_finish(second, 5, &sink);
+	assert_true(second->is_cut);
+	assert_int_equal(count, 1);
+	span_file_free(first);
+	span_file_free(second);
+	scratch_release(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sparse_files_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -14,18 +14,6 @@
 
 DEFINE_CLEANUP(struct binary *, binary_free)
 
-/*
- * A mapped file that its owner truncates kills the reader by SIGBUS, so only files that root alone
- * can change are mapped; all others are read. Maps privately, because section headers get changed
- * in memory.
- */
-static Elf_Cmd access_mode(const struct stat *st)
-{
-	bool is_safe = st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
-
-	return is_safe ? ELF_C_READ_MMAP_PRIVATE : ELF_C_READ;
-}
-
 struct string_table string_table_open(Elf *elf, size_t section)
 {
 	Elf_Scn *scn = elf_getscn(elf, section);
@@ -92,7 +80,8 @@ int binary_open(struct binary **out, int fd, struct error *err)
 		return error_set(err, -errno, "fstat");
 	if (!S_ISREG(st.st_mode))
 		return error_text(err, -ENOEXEC, "no regular file");
-	b->elf = elf_begin(fd, access_mode(&st), NULL);
+	/* Never mapped: a file that is truncated meanwhile would kill the reader by SIGBUS. */
+	b->elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!b->elf || elf_kind(b->elf) != ELF_K_ELF || !gelf_getehdr(b->elf, &header))
 		return error_text(err, -ENOEXEC, "not an ELF file");
 	if (header.e_ident[EI_DATA] != ELFDATA2LSB)
@@ -102,7 +91,6 @@ int binary_open(struct binary **out, int fd, struct error *err)
 	b->machine = header.e_machine;
 	b->file_size = (uint64_t)st.st_size;
 	b->is_relocatable = header.e_type == ET_REL;
-	b->is_mapped = access_mode(&st) == ELF_C_READ_MMAP_PRIVATE;
 	if (b->is_relocatable)
 		binary_place_sections(b, &(struct section_places){0});
 	else

@@ -21,7 +21,6 @@ struct binary {
 	uint64_t file_size, first_vaddr;
 	uint16_t machine;
 	bool is_relocatable;
-	bool is_mapped; /* libelf was asked to map it; else it is read */
 	VEC(uint64_t) section_addrs; /* of a relocatable file, by section number; see placement.c */
 };
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <gelf.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "lib/base/vec.h"
 #include "lib/binary/handle.h"
@@ -102,25 +100,6 @@ static void add_symbol(const GElf_Sym *symbol, const struct section_extents *ext
 				 });
 }
 
-/* Drops pages that are not needed again; a later reader gets them from the file. */
-static void drop_pages(const struct binary *b, const Elf_Data *data)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)data->d_buf;
-	uintptr_t end = start + data->d_size, file;
-	size_t size = 0;
-
-	if (!b->is_mapped)
-		return;
-	file = (uintptr_t)elf_rawfile(b->elf, &size);
-	/* The data may be a copy of the file's bytes. */
-	if (!file || start < file || end > file + size)
-		return;
-	start = (start + page - 1) / page * page;
-	end = end / page * page;
-	if (start < end)
-		madvise((void *)start, end - start, MADV_DONTNEED);
-}
-
 static bool add_table(const struct binary *b, uint32_t type, const struct section_extents *extents,
 		      struct binary_symbols *symbols)
 {
@@ -144,7 +123,6 @@ static bool add_table(const struct binary *b, uint32_t type, const struct sectio
 		if (gelf_getsym(data, (int)i, &symbol))
 			add_symbol(&symbol, extents, &names, symbols);
 	}
-	drop_pages(b, data);
 	return data->d_size / size > 1;
 }
 

@@ -15,6 +15,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/binary/binary.h"
 
+#include "tests/unit/scratch.h"
+
 #define SEED "tests/fuzz/corpus/dwarf/scopes-gcc-dwarf5"
 
 struct opened {
@@ -123,6 +125,26 @@ static void unterminated_section_names_are_refused(void **state)
 	assert_int_equal(binary_open(&b, copy, NULL), -ENOEXEC);
 }
 
+/* Its owner may do that at any time: what is read then is less, and nothing else. */
+static void a_file_that_is_truncated_is_survived(void **state)
+{
+	struct binary_symbols symbols = {0};
+	struct scratch s;
+	struct opened o;
+
+	(void)state;
+	scratch_init(&s);
+	scratch_run(&s, "cp $SRC/tests/fuzz/corpus/elf_symbols/symbols file && chmod 644 file");
+	o.fd = scratch_open(&s, "file");
+	assert_int_equal(binary_open(&o.binary, o.fd, NULL), 0);
+	scratch_run(&s, ": >file");
+	binary_add_symbols(o.binary, &symbols);
+	assert_int_equal(symbols.rows.count, 0);
+	vec_release(&symbols.rows);
+	opened_close(&o);
+	scratch_release(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +152,7 @@ int main(void)
 		cmocka_unit_test(build_id_of_a_file_without_sections),
 		cmocka_unit_test(what_is_no_regular_elf_file_is_refused),
 		cmocka_unit_test(unterminated_section_names_are_refused),
+		cmocka_unit_test(a_file_that_is_truncated_is_survived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,9 @@ expect(any(name.startswith("_PyEval") or name.startswith("Py") for name in found
 expect(any("page_fault" in name or "syscall" in name for name in found), found)
 CODE
 is "file capabilities: whose profile" "$(stat -c '%u %a' capabilities.json.gz)" "$uid 600"
+mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
+run as_user "$prof" record -q -e sched:sched_process_exec -o events.json -- true
+is "file capabilities: a tracepoint" "$status $err" "0 "
 # The program's right to read files is for mapped files, not for files that its user names.
 mkdir -m 700 "$tmp/secret"
 echo '/* precious */' >"$tmp/secret/secret.c"

@@ -18,6 +18,7 @@
 #include "tests/machine/internal.h"
 
 int __real_access(const char *path, int mode);
+int __real_faccessat(int in, const char *path, int mode, int flags);
 int __real_open(const char *path, int flags, ...);
 int __real_glob(const char *pattern, int flags, int (*on_error)(const char *path, int code),
 		glob_t *found);
@@ -27,6 +28,7 @@ int __real_stat(const char *path, struct stat *st);
 int __real_close(int fd);
 
 int __wrap_access(const char *path, int mode);
+int __wrap_faccessat(int in, const char *path, int mode, int flags);
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_glob(const char *pattern, int flags, int (*on_error)(const char *path, int code),
 		glob_t *found);
@@ -73,6 +75,13 @@ int __wrap_access(const char *path, int mode)
 	char to[PATH_MAX];
 
 	return __real_access(divert(path, to), mode);
+}
+
+int __wrap_faccessat(int in, const char *path, int mode, int flags)
+{
+	char to[PATH_MAX];
+
+	return __real_faccessat(in, divert(path, to), mode, flags);
 }
 
 int __wrap_open(const char *path, int flags, ...)

@@ -33,13 +33,26 @@ static bool may_vanish(uint32_t module_id, const struct file_set *files, const s
 	return !st->stx_nlink || file_set_find_root(files, module_id) > 0;
 }
 
+/* Is the file on the kernel's own tmpfs, which nobody can mount? */
+static bool is_on_own_tmpfs(const struct statx *st)
+{
+	_cleanup_close_ int own = memfd_create("device", MFD_CLOEXEC);
+	struct statx own_st;
+
+	return own < 0 || statx(own, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &own_st) != 0 ||
+	       (st->stx_dev_major == own_st.stx_dev_major &&
+		st->stx_dev_minor == own_st.stx_dev_minor);
+}
+
 /* Files of memfd_create() have mode 0777, and no name by which others could open them. */
 static bool is_memory(int fd, const struct statx *st)
 {
 	struct statfs fs;
 
-	return !st->stx_nlink &&
-	       (fstatfs(fd, &fs) != 0 || fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC);
+	if (st->stx_nlink)
+		return false;
+	return fstatfs(fd, &fs) != 0 || fs.f_type == HUGETLBFS_MAGIC ||
+	       (fs.f_type == TMPFS_MAGIC && is_on_own_tmpfs(st));
 }
 
 /* Opens the folder that the file was in when it was mapped, in that root. */

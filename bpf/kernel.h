@@ -178,8 +178,8 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
-	int on_cpu;
-	int on_rq;
+	unsigned int on_cpu; /* bytes since 7.2: libbpf narrows only what has no sign */
+	unsigned int on_rq;
 	struct sched_entity se;
 	int exit_code;
 	unsigned int in_execve : 1;

@@ -8,12 +8,11 @@
 #include "cmd/options/diff_options.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/pager.h"
-#include "cmd/run/profile_file.h"
+#include "cmd/run/sides.h"
 #include "cmd/text/comparison_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/outfile.h"
-#include "lib/query/join_sides.h"
 
 static const char name[] = "diff";
 
@@ -24,14 +23,10 @@ enum {
 
 struct diff {
 	const struct diff_options *options;
-	struct {
-		VEC(struct profile_file) list;
-	} files;
-	struct query_runs sides[SIDE_COUNT];
+	struct sides sides;
 	struct comparable comparable;
 	struct comparison comparison;
 	struct gate_results results;
-	const char *names[SIDE_COUNT];
 };
 
 static void diff_release(struct diff *d)
@@ -39,32 +34,20 @@ static void diff_release(struct diff *d)
 	gate_results_release(&d->results);
 	comparison_release(&d->comparison);
 	comparable_release(&d->comparable);
-	for (int side = 0; side < SIDE_COUNT; side++)
-		query_runs_release(&d->sides[side]);
-	vec_for_each(&d->files.list, struct profile_file *, file)
-		profile_file_release(file);
-	vec_release(&d->files.list);
+	sides_release(&d->sides);
 }
 
 /* Reads a file, and appends its runs. */
 static int load(struct diff *d, const char *path, struct query_runs *runs, struct error *err)
 {
-	struct profile_file file;
-	size_t killed;
-	int ret = profile_file_load(&file, path, NULL, err);
+	size_t killed = 0;
+	int ret = sides_load(&d->sides, path, NULL, runs, &killed, err);
 
-	if (ret)
-		return ret;
-	vec_push(&d->files.list, file);
-	ret = query_runs_find(runs, file.profile, err);
-	if (ret)
-		return error_wrap(err, "%s", file.label);
-	killed = query_runs_drop_killed(runs);
 	if (killed)
 		vec_push(&d->comparable.warnings,
 			 xasprintf("%s: left out, as a signal ended it: %zu of the runs",
-				   file.label, killed));
-	return runs->rows.count ? 0 : error_text(err, -ENODATA, "%s: no run", file.label);
+				   vec_last(&d->sides.files.list).label, killed));
+	return ret;
 }
 
 static int load_variants(struct diff *d, const char *path, struct error *err)
@@ -74,15 +57,15 @@ static int load_variants(struct diff *d, const char *path, struct error *err)
 
 	if (!ret) {
 		ret = query_runs_split(&runs, d->options->base, d->options->against,
-				       &d->sides[SIDE_A], &d->sides[SIDE_B], err);
+				       &d->sides.runs[SIDE_A], &d->sides.runs[SIDE_B], err);
 		if (ret)
-			error_wrap(err, "%s", d->files.list.items[0].label);
+			error_wrap(err, "%s", d->sides.files.list.items[0].label);
 	}
 	query_runs_release(&runs);
 	if (ret)
 		return ret;
 	for (int side = 0; side < SIDE_COUNT; side++)
-		d->names[side] = query_run_variant(&d->sides[side].rows.items[0]);
+		d->sides.names[side] = query_run_variant(&d->sides.runs[side].rows.items[0]);
 	return 0;
 }
 
@@ -94,19 +77,19 @@ static int load_sides(struct diff *d, struct error *err)
 		return load_variants(d, o->sides[SIDE_A].paths.items[0], err);
 	for (int side = 0; side < SIDE_COUNT; side++) {
 		vec_for_each(&o->sides[side].paths, const char *const *, path) {
-			int ret = load(d, *path, &d->sides[side], err);
+			int ret = load(d, *path, &d->sides.runs[side], err);
 
 			if (ret)
 				return ret;
 		}
-		d->names[side] = o->sides[side].paths.items[0];
+		d->sides.names[side] = o->sides[side].paths.items[0];
 	}
 	return 0;
 }
 
 static int check_comparable(struct diff *d, struct error *err)
 {
-	comparable_check(&d->comparable, &d->sides[SIDE_A], &d->sides[SIDE_B]);
+	comparable_check(&d->comparable, &d->sides.runs[SIDE_A], &d->sides.runs[SIDE_B]);
 	vec_for_each(&d->comparable.warnings, char *const *, warning)
 		command_say_as(name, "warning: %s", *warning);
 	if (!d->comparable.refusals.count)
@@ -157,59 +140,25 @@ static int write_as(void (*print)(const struct comparison_text *t, struct strbuf
 	return 0;
 }
 
-static uint32_t greatest_divisor(uint32_t a, uint32_t b)
+static int write_profile(struct diff *d, bool *has_stdout, struct error *err)
 {
-	while (b) {
-		uint32_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
-/* Both sides weigh as if they had as many runs. */
-static int write_difference(const struct diff *d, const struct profile *p, struct error *err)
-{
-	uint32_t a = (uint32_t)d->sides[SIDE_A].rows.count;
-	uint32_t b = (uint32_t)d->sides[SIDE_B].rows.count, divisor = greatest_divisor(a, b);
-	const struct export_difference difference = {
-		.base = SIDE_A,
-		.thread = SIDE_B,
-		.base_weight = b / divisor,
-		.weight = a / divisor,
-	};
-	const struct export_options options = {.all_threads = true, .difference = &difference};
 	const struct output_options output = {
 		.path = d->options->output_path,
 		.format = FORMAT_DEFAULT,
 	};
 	const struct identity owner = identity_of_invoker();
 	struct outfile *out = NULL;
-	int ret = output_open(&output, &owner, &out, err);
+	int ret;
 
+	if (!output.path)
+		return 0;
+	*has_stdout |= strcmp(output.path, "-") == 0;
+	ret = output_open(&output, &owner, &out, err);
 	if (!ret)
-		ret = FORMAT_DEFAULT->write(p, &options, out, NULL, err);
+		ret = sides_write_difference(&d->sides, &d->options->comparison.filter, out, err);
 	if (!ret)
 		ret = outfile_commit(out, err);
 	outfile_free(out);
-	return ret;
-}
-
-static int write_profile(struct diff *d, bool *has_stdout, struct error *err)
-{
-	const struct query_runs *const sides[] = {&d->sides[SIDE_A], &d->sides[SIDE_B]};
-	struct profile *p;
-	int ret;
-
-	if (!d->options->output_path)
-		return 0;
-	*has_stdout |= strcmp(d->options->output_path, "-") == 0;
-	ret = join_sides(&p, sides, d->names, &d->options->comparison.filter, err);
-	if (ret)
-		return ret;
-	ret = write_difference(d, p, err);
-	profile_free(p);
 	return ret;
 }
 
@@ -221,7 +170,7 @@ static int print(struct diff *d, struct error *err)
 		.comparable = &d->comparable,
 		.gate = &o->gate,
 		.results = &d->results,
-		.names = {d->names[SIDE_A], d->names[SIDE_B]},
+		.names = {d->sides.names[SIDE_A], d->sides.names[SIDE_B]},
 		.by = o->comparison.by,
 		.is_wall = o->comparison.is_wall,
 		.limit = o->limit,
@@ -257,8 +206,8 @@ static int compare(struct diff *d, struct error *err)
 	if (!ret)
 		ret = check_comparable(d, err);
 	if (!ret)
-		ret = comparison_make(&d->comparison, &d->sides[SIDE_A], &d->sides[SIDE_B],
-				      &d->options->comparison, err);
+		ret = comparison_make(&d->comparison, &d->sides.runs[SIDE_A],
+				      &d->sides.runs[SIDE_B], &d->options->comparison, err);
 	if (ret)
 		return ret;
 	gate_judge(&d->options->gate, &d->comparison, &d->results);

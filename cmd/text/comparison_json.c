@@ -95,7 +95,7 @@ static void add_row(struct strbuf *out, const struct comparison_text *t,
 
 	add_text(out, query_by_names[t->by], row->name);
 	strbuf_adds(out, ", ");
-	add_text(out, "in", row->module);
+	add_text(out, "in", row->place);
 	strbuf_adds(out, ", ");
 	add_number(out, "a", share->shares[SIDE_A]);
 	strbuf_adds(out, ", ");

@@ -132,7 +132,7 @@ static void add_row(struct listing *l, const struct comparison_row *row)
 				   row->difference.estimate));
 	listing_add_cell(l, xstrdup(comparison_mark_names[row->mark]));
 	listing_add_cell(l, xstrdup(row->name));
-	listing_add_cell(l, row->module ? xstrdup(row->module) : NULL);
+	listing_add_cell(l, row->place ? xstrdup(row->place) : NULL);
 }
 
 static const char *title_of(enum query_by by)

@@ -24,6 +24,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
+#include "lib/query/shares.h"
 #include "lib/server/server.h"
 
 #define FILES_MAX 8
@@ -83,7 +84,7 @@ static void print_help(void)
 	       "  -q, --quiet            print nothing but the address\n"
 	       "  -h, --help             show this and exit\n"
 	       "\n"
-	       "FILE is a profile or a capture; two are shown side by side. Ctrl-C ends it.\n"
+	       "FILE is a profile or a capture; two are compared. Ctrl-C ends it.\n"
 	       "Exit status: 0, 125 where a file or the machine refuses, 2 for wrong use.\n");
 }
 
@@ -180,7 +181,8 @@ static int open_front_end(struct view *v, struct error *err)
 
 struct opening {
 	struct viewed_profile *profile;
-	const char *path;
+	const char *const *paths;
+	size_t count;
 	const struct output_options *options;
 	struct error err;
 	int ret;
@@ -190,16 +192,17 @@ static void open_profile(void *ctx)
 {
 	struct opening *o = ctx;
 
-	o->ret = viewed_profile_open(o->profile, o->path, o->options, &o->err);
+	o->ret = viewed_profile_open(o->profile, o->paths, o->count, o->options, &o->err);
 }
 
 /* The files of its modules may lie anywhere. */
-static int open_bounded(struct view *v, size_t i, struct error *err)
+static int open_bounded(struct view *v, size_t i, size_t count, struct error *err)
 {
 	struct opening *o = xcalloc(1, sizeof(*o));
 	int ret;
 
-	*o = (struct opening){&v->viewer.api.profiles[i], v->paths.items[i], &v->options, {0}, 0};
+	*o = (struct opening){
+		&v->viewer.api.profiles[i], &v->paths.items[i], count, &v->options, {0}, 0};
 	if (bounded_run(open_profile, free, o, err))
 		return error_wrap(err, "%s, or code that it names", v->paths.items[i]);
 	ret = o->ret;
@@ -208,23 +211,43 @@ static int open_bounded(struct view *v, size_t i, struct error *err)
 	return ret;
 }
 
-static int open_profiles(struct view *v, struct error *err)
+/* Opens `count` files from number i on as one profile. */
+static int open_next(struct view *v, size_t i, size_t count, struct error *err)
 {
 	struct api *api = &v->viewer.api;
+	_cleanup_(strbuf_release) struct strbuf missing = {0};
+	int ret;
 
-	api->profiles = xcalloc(v->paths.count, sizeof(*api->profiles));
+	api->count = i + 1;
+	ret = open_bounded(v, i, count, err);
+	if (ret)
+		return ret;
+	viewed_profile_missing(&api->profiles[i], &missing);
+	if (missing.size && !v->options.quiet)
+		command_say_as(name, "%s: without code of %s", v->paths.items[i],
+			       strbuf_text(&missing));
+	return 0;
+}
+
+/* Two are compared. Those that cannot be are shown side by side, as more than two are. */
+static int open_profiles(struct view *v, struct error *err)
+{
+	int ret = -EXDEV;
+
+	v->viewer.api.profiles = xcalloc(v->paths.count, sizeof(*v->viewer.api.profiles));
+	if (v->paths.count == SIDE_COUNT) {
+		ret = open_next(v, 0, SIDE_COUNT, err);
+		if (ret != -EXDEV)
+			return ret;
+		if (!v->options.quiet)
+			command_say_as(name, "side by side, without a difference: %s", err->text);
+		viewed_profile_close(&v->viewer.api.profiles[0]);
+		*err = (struct error){0};
+	}
 	for (size_t i = 0; i < v->paths.count; i++) {
-		_cleanup_(strbuf_release) struct strbuf missing = {0};
-		int ret;
-
-		api->count = i + 1;
-		ret = open_bounded(v, i, err);
+		ret = open_next(v, i, 1, err);
 		if (ret)
 			return ret;
-		viewed_profile_missing(&api->profiles[i], &missing);
-		if (missing.size && !v->options.quiet)
-			command_say_as(name, "%s: without code of %s", v->paths.items[i],
-				       strbuf_text(&missing));
 	}
 	return 0;
 }

@@ -10,7 +10,7 @@
 
 #include "cmd/run/code_fetch.h"
 #include "cmd/run/lookup.h"
-#include "cmd/run/profile_file.h"
+#include "cmd/run/sides.h"
 #include "cmd/run/symbolize_run.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -18,6 +18,7 @@
 #include "lib/base/text.h"
 #include "lib/binary/binary.h"
 #include "lib/profile/symbol_reason.h"
+#include "lib/query/comparable.h"
 #include "symbolize/source_texts.h"
 
 /* Descriptors that are not for modules. */
@@ -41,11 +42,55 @@ static int keep_file(struct viewed_profile *v, int fd)
 	return v->fd < 0 ? -errno : 0;
 }
 
-/* Writes a profile of another format, or of a capture, to memory. */
-static int write_copy(struct viewed_profile *v, const struct profile *p, struct error *err)
+/* Writes a profile of another format, or of a capture. */
+static int write_copy(struct viewed_profile *v, const char *const *paths, struct outfile *out,
+		      struct error *err)
+{
+	const struct export_options how = {.all_threads = true};
+	struct profile_file file;
+	int ret = profile_file_load(&file, paths[0], v->options, err);
+
+	if (!ret)
+		ret = format_firefox.write(file.profile, &how, out, NULL, err);
+	profile_file_release(&file);
+	return ret;
+}
+
+/* Writes two profiles and their difference. */
+static int write_difference(struct viewed_profile *v, const char *const *paths, struct outfile *out,
+			    struct error *err)
+{
+	const struct query_filter filter = QUERY_FILTER_ALL;
+	struct comparable comparable = {0};
+	struct sides sides = {0};
+	int ret = 0;
+
+	for (int side = 0; !ret && side < SIDE_COUNT; side++) {
+		const char *slash = strrchr(paths[side], '/');
+		size_t killed = 0;
+
+		sides.names[side] = slash ? slash + 1 : paths[side];
+		ret = sides_load(&sides, paths[side], v->options, &sides.runs[side], &killed, err);
+	}
+	if (!ret)
+		comparable_check(&comparable, &sides.runs[SIDE_A], &sides.runs[SIDE_B]);
+	if (comparable.refusals.count)
+		ret = error_text(err, -EXDEV, "%s", comparable.refusals.items[0]);
+	if (!ret)
+		ret = sides_write_difference(&sides, &filter, out, err);
+	comparable_release(&comparable);
+	sides_release(&sides);
+	return ret;
+}
+
+typedef int write_fn(struct viewed_profile *v, const char *const *paths, struct outfile *out,
+		     struct error *err);
+
+/* Keeps in memory what is written, and sets text to it. */
+static int keep_written(struct viewed_profile *v, const char *const *paths, write_fn *write,
+			char **text, size_t *size, struct error *err)
 {
 	int fd = memfd_create("profile", MFD_CLOEXEC);
-	const struct export_options how = {.all_threads = true};
 	const struct outfile_options options = {.fd = fd, .path = "memory"};
 	struct outfile *out;
 	int ret;
@@ -56,17 +101,13 @@ static int write_copy(struct viewed_profile *v, const struct profile *p, struct 
 	ret = outfile_open(&out, &options, err);
 	if (ret)
 		return ret;
-	ret = format_firefox.write(p, &how, out, NULL, err);
+	ret = write(v, paths, out, err);
 	if (!ret)
 		ret = outfile_commit(out, err);
-	v->size = outfile_size(out);
+	v->size = *size = outfile_size(out);
 	outfile_free(out);
-	return ret;
-}
-
-static int read_copy(struct viewed_profile *v, char **text, size_t *size, struct error *err)
-{
-	*size = v->size;
+	if (ret)
+		return ret;
 	*text = xmalloc(v->size + 1);
 	if (pread(v->fd, *text, v->size, 0) != (ssize_t)v->size)
 		return error_set(err, -EIO, "read the profile in memory");
@@ -80,7 +121,6 @@ static int read_bytes(struct viewed_profile *v, const char *path, char **text, s
 {
 	struct profile_file file = {0};
 	_cleanup_close_ int fd = profile_file_open(&file, path, err);
-	int ret;
 
 	if (fd < 0)
 		return fd;
@@ -96,13 +136,7 @@ static int read_bytes(struct viewed_profile *v, const char *path, char **text, s
 		close(v->fd);
 	v->fd = 0;
 	v->is_gzip = false;
-	ret = profile_file_load(&file, path, v->options, err);
-	if (!ret)
-		ret = write_copy(v, file.profile, err);
-	if (!ret)
-		ret = read_copy(v, text, size, err);
-	profile_file_release(&file);
-	return ret;
+	return keep_written(v, &path, write_copy, text, size, err);
 }
 
 static void find_files(struct viewed_profile *v)
@@ -120,23 +154,24 @@ static void find_files(struct viewed_profile *v)
 	v->was_fetched = xcalloc(v->profile->modules.rows.count + 1, sizeof(*v->was_fetched));
 }
 
-int viewed_profile_open(struct viewed_profile *v, const char *path,
+int viewed_profile_open(struct viewed_profile *v, const char *const *paths, size_t count,
 			const struct output_options *options, struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size;
 	int ret;
 
-	*v = (struct viewed_profile){.path = path,
+	*v = (struct viewed_profile){.path = paths[0],
 				     .options = options,
 				     .lock = PTHREAD_MUTEX_INITIALIZER,
 				     .fetching = PTHREAD_MUTEX_INITIALIZER};
-	ret = read_bytes(v, path, &text, &size, err);
+	ret = count == 1 ? read_bytes(v, paths[0], &text, &size, err)
+			 : keep_written(v, paths, write_difference, &text, &size, err);
 	if (ret)
 		return ret;
 	ret = format_firefox.read(&v->profile, text, size, NULL, err);
 	if (ret)
-		return error_wrap(err, "%s", path);
+		return error_wrap(err, "%s", paths[0]);
 	lib_ids_read(&v->libs, text, size);
 	find_files(v);
 	return 0;

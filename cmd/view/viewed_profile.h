@@ -11,7 +11,7 @@
 #include "lib/profile/profile.h"
 
 struct viewed_profile {
-	const char *path; /* borrowed */
+	const char *path; /* the first, of two; borrowed */
 	int fd; /* the file as it is served; not 0 */
 	uint64_t size;
 	bool is_gzip;
@@ -40,8 +40,11 @@ struct viewed_place {
 	uint64_t start, size; /* its RVA; size 0: unknown */
 };
 
-/* Reads it with the permissions that the process has. */
-int viewed_profile_open(struct viewed_profile *v, const char *path,
+/*
+ * Reads it with the permissions that the process has. Of two paths, it is both and their
+ * difference; -EXDEV: they have none.
+ */
+int viewed_profile_open(struct viewed_profile *v, const char *const *paths, size_t count,
 			const struct output_options *options, struct error *err);
 void viewed_profile_close(struct viewed_profile *v);
 /* Returns NO_MODULE if no lib is called so. */

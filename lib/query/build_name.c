@@ -76,3 +76,12 @@ size_t build_name_size(const char *name)
 	} while (size != before);
 	return size;
 }
+
+const char *build_place(const char *module, const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	if (*module)
+		return module;
+	return slash ? slash + 1 : file;
+}

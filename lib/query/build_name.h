@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of functions, without what a compiler adds to them and changes from build to build. */
+/* Names and places of functions, without what changes from build to build. */
 #ifndef PROF_LIB_QUERY_BUILD_NAME_H
 #define PROF_LIB_QUERY_BUILD_NAME_H
 
@@ -11,5 +11,10 @@
  * not empty.
  */
 size_t build_name_size(const char *name);
+/*
+ * Returns the place that tells functions of one name apart: the module, or the name of a script,
+ * without its folder. It is a part of either, "" if neither is known.
+ */
+const char *build_place(const char *module, const char *file);
 
 #endif

@@ -142,8 +142,8 @@ static void make_rows(struct comparison *c, const struct run_weights *w, const u
 			continue;
 		weights = c->row_weights + numbers[i] * width;
 		row.name = xstrdup(strings_get(&w->texts, from->name));
-		if (from->module != NO_STRING)
-			row.module = xstrdup(strings_get(&w->texts, from->module));
+		if (from->place != NO_STRING)
+			row.place = xstrdup(strings_get(&w->texts, from->place));
 		row.share.weights[SIDE_A] = weights;
 		row.share.weights[SIDE_B] = weights + c->runs[SIDE_A];
 		vec_push(&c->rows, row);
@@ -273,7 +273,7 @@ static int compare_rows(const void *a, const void *b)
 	if (left != right)
 		return left > right ? -1 : 1;
 	order = strcmp(x->name, y->name);
-	return order ? order : strcmp(x->module ? x->module : "", y->module ? y->module : "");
+	return order ? order : strcmp(x->place ? x->place : "", y->place ? y->place : "");
 }
 
 /* Returns the largest weight that a sample of any run stands for at least. */
@@ -358,7 +358,7 @@ void comparison_release(struct comparison *c)
 {
 	vec_for_each(&c->rows, struct comparison_row *, row) {
 		free(row->name);
-		free(row->module);
+		free(row->place);
 	}
 	vec_release(&c->rows);
 	free(c->row_weights);

@@ -43,7 +43,7 @@ extern const char *const comparison_mark_names[COMPARISON_MARK_COUNT];
 struct comparison_row {
 	/* Without what a compiler adds; a line or address comes behind it. Owned. */
 	char *name;
-	char *module; /* owned; NULL: none, or another on each side */
+	char *place; /* see build_name.h; owned; NULL: none, or another on each side */
 	struct share_row share; /* weights are the comparison's */
 	double ms[SIDE_COUNT]; /* of a run, on average */
 	struct interval difference; /* of these */

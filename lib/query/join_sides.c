@@ -9,6 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/radix.h"
 #include "lib/query/copy_rows.h"
+#include "lib/query/join_functions.h"
 
 static const char *const side_names[SIDE_COUNT] = {"A", "B"};
 
@@ -203,9 +204,11 @@ int join_sides(struct profile **into, const struct query_runs *const sides[SIDE_
 	for (size_t i = 0; !ret && i < rounds; i++)
 		ret = add_round(&j, sides, i, err);
 	j.into->meta.end_ns = j.start;
-	if (ret)
+	if (ret) {
 		profile_free(j.into);
-	else
-		*into = j.into;
-	return ret;
+		return ret;
+	}
+	join_functions(j.into);
+	*into = j.into;
+	return 0;
 }

@@ -9,9 +9,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/query/build_name.h"
 
-/* A row as one run has it, before modules of both sides are matched. */
+/* A row as one run has it, before places of both sides are matched. */
 struct entry {
-	string_id name, module;
+	string_id name, place;
 	uint32_t run;
 	uint8_t side;
 	bool is_physical;
@@ -79,7 +79,7 @@ static string_id name_of_key(struct run_weights *w, const struct query_keys *k,
 	return strings_intern(&w->texts, name.size ? strbuf_text(&name) : "(no frame)");
 }
 
-static bool has_modules(enum query_by by)
+static bool has_places(enum query_by by)
 {
 	return by == QUERY_BY_FUNCTION || by == QUERY_BY_LINE || by == QUERY_BY_ADDRESS;
 }
@@ -88,8 +88,9 @@ static void add_entries(struct gatherer *g, const struct query_keys *k, const st
 {
 	for (uint32_t id = 0; id < k->rows.count; id++) {
 		const struct query_key *key = &k->rows.items[id];
+		const char *place;
 		struct entry entry = {
-			.module = NO_STRING,
+			.place = NO_STRING,
 			.run = g->run,
 			.side = (uint8_t)g->side,
 			.is_physical = sums[id].is_physical,
@@ -99,9 +100,9 @@ static void add_entries(struct gatherer *g, const struct query_keys *k, const st
 		if (!entry.weight)
 			continue;
 		entry.name = name_of_key(g->w, k, key);
-		if (has_modules(g->by) && key->module != NO_STRING)
-			entry.module = strings_intern(&g->w->texts,
-						      query_keys_text(k, key->module));
+		place = build_place(query_keys_text(k, key->module), query_keys_text(k, key->file));
+		if (has_places(g->by) && *place)
+			entry.place = strings_intern(&g->w->texts, place);
 		vec_push(&g->entries.list, entry);
 	}
 }
@@ -195,14 +196,14 @@ static int add_run(struct gatherer *g, const struct query_run *run, struct error
 	return 0;
 }
 
-/* Marks modules by the sides that have them: bit set by string_id. */
+/* Marks places by the sides that have them: bit set by string_id. */
 static uint8_t *find_sides(const struct gatherer *g)
 {
 	uint8_t *sides = xcalloc(g->w->texts.rows.count + 1, sizeof(*sides));
 
 	vec_for_each(&g->entries.list, const struct entry *, entry) {
-		if (entry->module != NO_STRING)
-			sides[entry->module] |= (uint8_t)(1 << entry->side);
+		if (entry->place != NO_STRING)
+			sides[entry->place] |= (uint8_t)(1 << entry->side);
 	}
 	return sides;
 }
@@ -212,12 +213,12 @@ static bool row_equal(const void *table, uint32_t id, const void *key)
 	const struct run_row *a = &((const struct run_weights *)table)->rows.items[id];
 	const struct run_row *b = key;
 
-	return a->name == b->name && a->module == b->module;
+	return a->name == b->name && a->place == b->place;
 }
 
 static uint32_t intern_row(struct run_weights *w, const struct run_row *row)
 {
-	uint64_t hash = hash_pair(row->name, row->module);
+	uint64_t hash = hash_pair(row->name, row->place);
 	uint32_t id = index_find(&w->index, hash, row_equal, w, row);
 
 	if (id != INDEX_NONE)
@@ -229,7 +230,7 @@ static uint32_t intern_row(struct run_weights *w, const struct run_row *row)
 }
 
 /*
- * Functions of a module that one side alone has are matched by name: it is another build, under
+ * Functions of a place that one side alone has are matched by name: it is another build, under
  * another name.
  */
 static void match(struct gatherer *g)
@@ -237,11 +238,11 @@ static void match(struct gatherer *g)
 	_cleanup_free_ uint8_t *sides = find_sides(g);
 
 	vec_for_each(&g->entries.list, const struct entry *, entry) {
-		struct run_row row = {.name = entry->name, .module = entry->module};
+		struct run_row row = {.name = entry->name, .place = entry->place};
 		uint32_t id;
 
-		if (row.module != NO_STRING && sides[row.module] != (1 << SIDE_COUNT) - 1)
-			row.module = NO_STRING;
+		if (row.place != NO_STRING && sides[row.place] != (1 << SIDE_COUNT) - 1)
+			row.place = NO_STRING;
 		id = intern_row(g->w, &row);
 		g->w->rows.items[id].weight += (double)entry->weight;
 		g->w->rows.items[id].is_physical[entry->side] |= entry->is_physical;

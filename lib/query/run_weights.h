@@ -7,9 +7,10 @@
 #include "lib/query/runs.h"
 #include "lib/query/shares.h"
 
-/* A row's name and module, in the table's own strings. */
+/* A row's name and place, in the table's own strings. */
 struct run_row {
-	string_id name, module; /* module NO_STRING: none, or another on each side */
+	string_id name,
+		place; /* of build_name.h; place NO_STRING: none, or one side alone has it */
 	bool is_physical[SIDE_COUNT]; /* has samples in code of its own */
 	double weight; /* of all runs */
 };

@@ -10,15 +10,25 @@ import sys
 def sums(profile, thread):
     shared, samples = profile["shared"], thread["samples"]
     weights = samples["weight"] or [1 if stack is not None else 0 for stack in samples["stack"]]
-    by_name = collections.Counter()
+    by_func = collections.Counter()
     for stack, weight in zip(samples["stack"], weights):
         if stack is None:
             assert not weight, "a weight without a stack"
             continue
         frame = shared["stackTable"]["frame"][stack]
-        name = shared["funcTable"]["name"][shared["frameTable"]["func"][frame]]
-        by_name[shared["stringArray"][name]] += weight
-    return by_name
+        by_func[shared["frameTable"]["func"][frame]] += weight
+    return by_func
+
+
+def label(profile, func):
+    """Names a function as a front-end shows it, with its module."""
+    shared = profile["shared"]
+    name = shared["stringArray"][shared["funcTable"]["name"][func]]
+    resource = shared["funcTable"]["resource"][func]
+    if resource < 0:
+        return json.dumps(name)
+    module = shared["stringArray"][shared["resourceTable"]["name"][resource]]
+    return f"{json.dumps(name)} in {module}"
 
 
 def main():
@@ -31,12 +41,15 @@ def main():
     assert all(delta >= 0 for thread in threads for delta in thread["samples"]["timeDeltas"])
     a, b, difference = (sums(profile, thread) for thread in threads)
     print(*(thread["name"] for thread in threads), sep=" | ")
-    for name in sorted(a.keys() | b.keys()):
-        print(a[name], b[name], difference[name], json.dumps(name))
+    labels = {func: label(profile, func) for func in a.keys() | b.keys()}
+    # Front-ends join by the function's number: one that has two is two to them.
+    assert len(set(labels.values())) == len(labels), "a function of both sides is two"
+    for func in sorted(labels, key=labels.get):
+        print(a[func], b[func], difference[func], labels[func])
     # Sides with other numbers of runs weigh the same: by the least common multiple.
     factors = [int(factor) for factor in sys.argv[1].split("-")]
-    for name in a.keys() | b.keys() | difference.keys():
-        assert difference[name] == factors[1] * b[name] - factors[0] * a[name], name
+    for func in a.keys() | b.keys() | difference.keys():
+        assert difference[func] == factors[1] * b[func] - factors[0] * a[func], labels[func]
 
 
 main()

@@ -59,8 +59,17 @@ ends "SIGTERM ends it" TERM
 
 record two 0 -- "$workloads/shares" 0.2
 view --no-open one.json.gz two.json.gz
-like "two files: side by side, a thread of each" "$url" \
+like "two files: one profile" "$url" '/from-url/[^&]*profile.json/[?]symbolServer='
+asks "with both and their difference, and assembly of either" difference
+ends "it ends" INT
+view --no-open one.json.gz two.json.gz one.json.gz
+like "three files: side by side, a thread of each" "$url" \
 	'/compare/[?]profiles\[\]=.*profile.json.*thread%3D[0-9]+%26profileName%3Done.*&profiles\[\]=.*profile-2.json.*profileName%3Dtwo'
+ends "it ends" INT
+record coarse 0 -F 100 -- "$workloads/shares" 0.2
+view --no-open one.json.gz coarse.json.gz
+like "two of other intervals: side by side" "$url" '/compare/[?]profiles'
+like "which says why" "$(<view.err)" 'without a difference: another interval'
 ends "it ends" INT
 
 "$PROF" record -q --raw one.capture -- "$workloads/inlines" 0.2

@@ -189,6 +189,16 @@ def transfer(server, profile):
     assert server.ask("DELETE", path)[0] == 405
 
 
+def difference(server, profile):
+    """Two files became one; code of the first is found by what that one says."""
+    served = json.loads(server.ask("GET", f"/{server.token}/profile.json")[2])
+    rows = [(t["processType"], t["name"][:2]) for t in served["threads"]]
+    assert rows == [("default", "A:"), ("process", "B:"), ("comparison", "Di")], rows
+    strings, funcs = served["shared"]["stringArray"], served["shared"]["funcTable"]
+    assert [strings[name] for name in funcs["name"]].count("main") == 1
+    assembly(server, served)
+
+
 def refusals(server, profile):
     """Nothing without the token, for other hosts, or for pages of strangers."""
     good = f"/{server.token}/profile.json"

@@ -47,10 +47,11 @@ static void set_up(void)
 	int fd = input_open((const uint8_t *)profile, sizeof(profile) - 1);
 	struct error err = {0};
 	char path[40];
+	const char *const paths[] = {path};
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	options.quiet = true;
-	if (viewed_profile_open(&viewed, path, &options, &err)) {
+	if (viewed_profile_open(&viewed, paths, 1, &options, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		abort();
 	}

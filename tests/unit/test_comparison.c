@@ -163,7 +163,7 @@ static void functions_match_between_builds(void **state)
 	assert_true(c.is_single && !c.is_paired && c.total.estimate == 0);
 	vec_for_each(&c.rows, const struct comparison_row *, it) {
 		if (strcmp(it->name, "parse") == 0)
-			assert_true(fabs(it->ms[SIDE_A] - (it->module ? 30 : 100)) < 1e-9 &&
+			assert_true(fabs(it->ms[SIDE_A] - (it->place ? 30 : 100)) < 1e-9 &&
 				    fabs(it->ms[SIDE_B] - it->ms[SIDE_A]) < 1e-9);
 	}
 	row = comparison_find(&c, "gone");

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/sides.h"
+
+#include <errno.h>
+
+#include "lib/query/join_sides.h"
+
+void sides_release(struct sides *s)
+{
+	for (int side = 0; side < SIDE_COUNT; side++)
+		query_runs_release(&s->runs[side]);
+	vec_for_each(&s->files.list, struct profile_file *, file)
+		profile_file_release(file);
+	vec_release(&s->files.list);
+}
+
+int sides_load(struct sides *s, const char *path, const struct output_options *output,
+	       struct query_runs *runs, size_t *killed, struct error *err)
+{
+	struct profile_file file;
+	int ret = profile_file_load(&file, path, output, err);
+
+	if (ret)
+		return ret;
+	vec_push(&s->files.list, file);
+	ret = query_runs_find(runs, file.profile, err);
+	if (ret)
+		return error_wrap(err, "%s", file.label);
+	*killed = query_runs_drop_killed(runs);
+	return runs->rows.count ? 0 : error_text(err, -ENODATA, "%s: no run", file.label);
+}
+
+static uint32_t greatest_divisor(uint32_t a, uint32_t b)
+{
+	while (b) {
+		uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+int sides_write_difference(const struct sides *s, const struct query_filter *filter,
+			   struct outfile *out, struct error *err)
+{
+	const struct query_runs *const runs[] = {&s->runs[SIDE_A], &s->runs[SIDE_B]};
+	uint32_t a = (uint32_t)runs[SIDE_A]->rows.count, b = (uint32_t)runs[SIDE_B]->rows.count;
+	uint32_t divisor = greatest_divisor(a, b);
+	const struct export_difference difference = {
+		.base = SIDE_A,
+		.thread = SIDE_B,
+		.base_weight = b / divisor,
+		.weight = a / divisor,
+	};
+	const struct export_options options = {.all_threads = true, .difference = &difference};
+	struct profile *p;
+	int ret = join_sides(&p, runs, s->names, filter, err);
+
+	if (ret)
+		return ret;
+	ret = FORMAT_DEFAULT->write(p, &options, out, NULL, err);
+	profile_free(p);
+	return ret;
+}

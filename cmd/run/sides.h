@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The two sides of a comparison: profiles that a user names, and their runs. */
+#ifndef PROF_CMD_RUN_SIDES_H
+#define PROF_CMD_RUN_SIDES_H
+
+#include "cmd/run/profile_file.h"
+#include "lib/base/vec.h"
+#include "lib/query/runs.h"
+#include "lib/query/select.h"
+#include "lib/query/shares.h"
+
+struct sides {
+	struct {
+		VEC(struct profile_file) list;
+	} files;
+	struct query_runs runs[SIDE_COUNT];
+	const char *names[SIDE_COUNT]; /* of files, or of variants; borrowed */
+};
+
+/* A zeroed struct is empty. */
+void sides_release(struct sides *s);
+/*
+ * Loads a file and appends its runs; sets the number of those left out because a signal ended them.
+ * A capture is named as `output` says; NULL: by default. -ENODATA: there is none.
+ */
+int sides_load(struct sides *s, const char *path, const struct output_options *output,
+	       struct query_runs *runs, size_t *killed, struct error *err);
+/* Writes a profile of both sides and their difference; each weighs as if it had as many runs. */
+int sides_write_difference(const struct sides *s, const struct query_filter *filter,
+			   struct outfile *out, struct error *err);
+
+#endif

@@ -25,6 +25,7 @@ struct told {
 		enum rec_counter_graph graph;
 	} rows[COUNTERS_MAX + 1]; /* by id */
 	uint64_t last_time;
+	unsigned int values; /* of all */
 };
 
 static struct told told;
@@ -54,6 +55,7 @@ static void take(void *ctx, const struct rec *rec)
 	} else if (rec->kind == REC_COUNTER) {
 		told.rows[value->counter].sum += value->delta;
 		told.rows[value->counter].values++;
+		told.values++;
 	}
 	told.last_time = rec->time;
 }
@@ -112,9 +114,11 @@ static void what_the_machine_does(void **state)
 			   "usage_usec 5\nnr_throttled 1\nthrottled_usec 1000\n");
 	m = machine_counters_open();
 	pass(m, 1);
-	/* Rates begin now: only the level of memory has a value. */
-	assert_int_equal(sum_of("Memory of the machine"), 600 * 1024);
-	assert_int_equal(teller.last_id, 1);
+	/* Rates begin now: only the level of memory has a value. All have their place. */
+	assert_int_equal(sum_of("Machine: memory"), 600 * 1024);
+	assert_int_equal(told.values, 1);
+	assert_string_equal(told.rows[1].name, "Machine: CPU, programs");
+	assert_string_equal(told.rows[5].name, "Machine: memory");
 
 	write_files("cpu  150 10 60 1000 5 2 4 9 0 0\n",
 		    "MemTotal:  1000 kB\nMemAvailable:  300 kB\n",
@@ -124,15 +128,19 @@ static void what_the_machine_does(void **state)
 	machine_write_file("/sys/fs/cgroup/jobs/one/cpu.stat", "throttled_usec 1700\n");
 	pass(m, 2);
 	/* A tick of the kernel's is 10 ms. */
-	assert_int_equal(sum_of("CPU: programs"), 500000);
-	assert_int_equal(sum_of("CPU: kernel"), 100000);
-	assert_int_equal(sum_of("CPU: interrupts"), 30000);
-	assert_int_equal(sum_of("CPU: steal"), 20000);
-	assert_int_equal(sum_of("Memory of the machine"), 700 * 1024);
-	assert_int_equal(sum_of("Network: received"), 211);
-	assert_int_equal(sum_of("Network: sent"), 8);
-	assert_int_equal(sum_of("Throttled"), 700);
-	assert_int_equal(sum_of("Energy"), INT64_MIN);
+	assert_int_equal(sum_of("Machine: CPU, programs"), 500000);
+	assert_int_equal(sum_of("Machine: CPU, kernel"), 100000);
+	assert_int_equal(sum_of("Machine: CPU, interrupts"), 30000);
+	assert_int_equal(sum_of("Machine: CPU, steal"), 20000);
+	assert_int_equal(sum_of("Machine: memory"), 700 * 1024);
+	assert_int_equal(sum_of("Machine: network, received"), 211);
+	assert_int_equal(sum_of("Machine: network, sent"), 8);
+	assert_int_equal(sum_of("Control group: throttled"), 700);
+	assert_int_equal(sum_of("Machine: energy"), INT64_MIN);
+
+	/* The first change of a rate took the time since the pass before: a value of 0 is there. */
+	assert_int_equal(told.rows[1].values, 2);
+	assert_int_equal(told.rows[5].values, 2);
 
 	/* Nothing has changed: nothing is told. An interface that is gone counts back nothing. */
 	told.last_time = 0;
@@ -140,7 +148,7 @@ static void what_the_machine_does(void **state)
 	assert_int_equal(told.last_time, 0);
 	machine_write_file("/proc/net/dev", HEADER);
 	pass(m, 4);
-	assert_int_equal(sum_of("Network: received"), 211);
+	assert_int_equal(sum_of("Machine: network, received"), 211);
 	machine_counters_free(m);
 }
 
@@ -155,7 +163,7 @@ static void an_old_control_group(void **state)
 	pass(m, 1);
 	machine_write_file("/sys/fs/cgroup/cpu/job/cpu.stat", "throttled_time 9000000\n");
 	pass(m, 2);
-	assert_int_equal(sum_of("Throttled"), 4000);
+	assert_int_equal(sum_of("Control group: throttled"), 4000);
 	/* There are no other files. */
 	assert_int_equal(teller.last_id, 1);
 	machine_counters_free(m);
@@ -175,7 +183,7 @@ static void energy_wraps(void **state)
 	machine_write_file("/sys/class/powercap/intel-rapl:1/energy_uj", "3600\n");
 	pass(m, 2);
 	/* 360 and 3600 µJ; 3600 µJ are 1 µWh. */
-	assert_int_equal(sum_of("Energy"), 1100000);
+	assert_int_equal(sum_of("Machine: energy"), 1100000);
 	machine_counters_free(m);
 }
 
@@ -210,7 +218,7 @@ static void files_that_were_asked_for(void **state)
 	assert_string_equal(told.rows[1].unit, "items");
 	assert_int_equal(sum_of("Anon"), 3072);
 	assert_int_equal(sum_of("Heat"), -42);
-	assert_int_equal(sum_of("Read"), INT64_MIN);
+	assert_int_equal(sum_of("Read"), 0);
 
 	machine_write_file("/sys/queue", "none\n");
 	machine_write_file("/proc/9/io", "read_bytes: 150\n");

@@ -53,6 +53,10 @@ void counter_tell(struct counter_teller *t, struct told_counter *counter,
 
 	counter->told = value;
 	counter->is_known = true;
+	if (!was_known)
+		counter->id = announce(t, text, pid, now);
+	/* The first change of a rate began with the pass before. */
+	counter->is_flat |= !was_known && !is_level;
 	if (!was_known && !is_level)
 		return;
 	if (!is_level && delta < 0)
@@ -61,9 +65,7 @@ void counter_tell(struct counter_teller *t, struct told_counter *counter,
 		counter->is_flat = true;
 		return;
 	}
-	if (!counter->id)
-		counter->id = announce(t, text, pid, was_known ? t->last_ns : now);
-	if (counter->is_flat && t->last_ns < now)
+	if (counter->is_flat)
 		tell(t, counter->id, t->last_ns, 0);
 	counter->is_flat = false;
 	tell(t, counter->id, now, delta);

@@ -17,7 +17,7 @@ struct counter_text {
 
 /* A zeroed struct is a counter that nothing is known of. */
 struct told_counter {
-	uint32_t id; /* 0: not announced */
+	uint32_t id;
 	int64_t told;
 	bool is_known; /* `told` has its first value */
 	bool is_flat; /* the last pass told nothing */
@@ -32,7 +32,8 @@ struct counter_teller {
 
 /*
  * Tells the value at the time `now` of the counter of a process, or of the machine for pid 0. A
- * rate begins with the first value, which belongs to the time before, and never falls.
+ * rate begins with the first value, which belongs to the time before, and never falls. Counters
+ * keep the order in which they are first told.
  */
 void counter_tell(struct counter_teller *t, struct told_counter *counter,
 		  const struct counter_text *text, uint32_t pid, int64_t value, uint64_t now);

@@ -19,19 +19,25 @@
 #include "lib/base/option_value.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
+#include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/task_iterator.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/counter_teller.h"
 #include "lib/live/instruments/file_counters.h"
 #include "lib/live/instruments/machine_counters.h"
+#include "lib/live/instruments/process_memory.h"
+#include "lib/live/recorder.h"
+#include "lib/live/tracker.h"
 #include "counters.skel.h"
 
 #define NS_PER_MS 1000000ull
 /* A pass may take this share of a core; if it takes more, the interval doubles. */
 #define SHARE 200
 #define INTERVAL_MAX_NS 10000000000ull
-/* For files alone. */
-#define INTERVAL_NS (50 * NS_PER_MS)
+/* For files alone, and for memory alone, whose share of a core is smaller, too. */
+#define FILES_NS (50 * NS_PER_MS)
+#define MEMORY_NS (100 * NS_PER_MS)
+#define MEMORY_SHARE 1000
 
 enum kind {
 	KIND_MEMORY,
@@ -67,6 +73,7 @@ static const struct counter_text kinds[KIND_COUNT] = {
 };
 
 struct counters_settings {
+	bool is_set; /* the interval was given */
 	uint64_t interval_ns; /* 0: neither processes nor the machine */
 	struct file_counter_settings files;
 };
@@ -82,10 +89,12 @@ struct counters {
 	struct live *live;
 	struct counters_settings settings;
 	struct counters_bpf *skeleton;
-	bool is_enabled;
+	bool is_used, is_enabled;
 	VEC(struct counted_process) rows;
 	struct index by_pid;
 	struct machine_counters *machine; /* NULL: not wanted, or not recording yet */
+	bool wants_memory;
+	struct process_memory *memory; /* NULL: not wanted, or not recording yet */
 	struct file_counters files;
 	struct counter_teller teller;
 	uint64_t pass, next_ns, interval_ns;
@@ -99,7 +108,11 @@ static void *create(struct live *live, const void *settings)
 
 	c->live = live;
 	c->settings = *(const struct counters_settings *)settings;
-	c->interval_ns = c->settings.interval_ns ? c->settings.interval_ns : INTERVAL_NS;
+	/* As with waits, by default only of what the user started or named. */
+	c->wants_memory = !c->settings.is_set && !live->options->filter->all && !live->only->count;
+	c->interval_ns = c->settings.files.count ? FILES_NS : MEMORY_NS;
+	if (c->settings.interval_ns)
+		c->interval_ns = c->settings.interval_ns;
 	c->teller = (struct counter_teller){.sink = live->sink, .ctx = live->ctx};
 	return c;
 }
@@ -111,15 +124,9 @@ static void destroy(void *state)
 	vec_release(&c->rows);
 	index_release(&c->by_pid);
 	machine_counters_free(c->machine);
+	process_memory_free(c->memory);
 	file_counters_close(&c->files);
 	free(c);
-}
-
-static bool is_wanted(const void *settings)
-{
-	const struct counters_settings *s = settings;
-
-	return s->interval_ns || s->files.count;
 }
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
@@ -155,7 +162,9 @@ static int configure(void *state, struct programs_options *programs, struct erro
 
 	if (code)
 		return code;
-	c->live->count_ns = c->interval_ns;
+	c->is_used = c->settings.interval_ns || c->settings.files.count || c->wants_memory;
+	if (c->is_used)
+		c->live->count_ns = c->interval_ns;
 	if (c->settings.interval_ns)
 		programs_add_part(programs, &part);
 	return 0;
@@ -249,12 +258,22 @@ static void run_pass(struct counters *c, uint64_t now)
 		tell_processes(c, now);
 		machine_counters_read(c->machine, &c->teller, now);
 	}
+	if (c->memory)
+		process_memory_read(c->memory, now);
 	file_counters_read(&c->files, &c->teller, now);
 	c->teller.last_ns = now;
 	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	c->cost_ns += cpu_ns;
-	if (cpu_ns > c->interval_ns / SHARE && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
+	if (cpu_ns > c->interval_ns / (c->wants_memory ? MEMORY_SHARE : SHARE) && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
 		c->interval_ns *= 2;
+}
+
+static void announce(void *state)
+{
+	struct counters *c = state;
+
+	if (c->wants_memory)
+		c->memory = process_memory_new(tracker_processes(c->live->tracker), &c->teller);
 }
 
 static int enable(void *state, bool enable, struct error *err)
@@ -272,7 +291,7 @@ static void count(void *state, uint64_t time)
 {
 	struct counters *c = state;
 
-	if (!c->is_enabled || time < c->next_ns)
+	if (!c->is_enabled || !c->is_used || time < c->next_ns)
 		return;
 	c->next_ns = time + c->interval_ns;
 	run_pass(c, clock_monotonic_ns());
@@ -283,6 +302,8 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	const struct counters *c = state;
 
 	(void)tally;
+	if (!c->is_used)
+		return;
 	report_feature(r, "counters");
 	report_enter(r, "counters", NULL);
 	report_integer(r, NULL, "passes", c->pass);
@@ -305,6 +326,10 @@ static int set_interval(void *settings, const char *value, struct error *err)
 {
 	struct counters_settings *s = settings;
 
+	s->is_set = true;
+	s->interval_ns = 0;
+	if (strcmp(value, "0") == 0)
+		return 0;
 	return option_parse_time("--counter-interval", value, (double)NS_PER_MS, &s->interval_ns,
 				 err);
 }
@@ -317,7 +342,7 @@ static int add_file(void *settings, const char *value, struct error *err)
 static const struct instrument_option options[] = {
 	{.name = "counter-interval",
 	 .argument = "MS",
-	 .help = "record memory, CPU time, faults, I/O, the machine's load so often",
+	 .help = "record memory, CPU time, faults, I/O, the machine's load so often; 0: nothing",
 	 .after = "span-frames",
 	 .set = set_interval},
 	{.name = "counter",
@@ -331,10 +356,10 @@ const struct instrument instrument_counters = {
 	.name = "counters",
 	.options = options,
 	.settings_size = sizeof(struct counters_settings),
-	.is_wanted = is_wanted,
 	.create = create,
 	.destroy = destroy,
 	.configure = configure,
+	.announce = announce,
 	.enable = enable,
 	.count = count,
 	.report = report,

@@ -20,6 +20,10 @@ static bool is_graph_color(const char *name)
 	return false;
 }
 
+struct counter_samples {
+	VEC(struct counter_sample) rows;
+};
+
 static void write_text(const struct firefox *f, struct jsonw *w, const char *key, string_id id)
 {
 	jsonw_key(w, key);
@@ -27,45 +31,166 @@ static void write_text(const struct firefox *f, struct jsonw *w, const char *key
 		     file_strings_size(&f->file_strings, id));
 }
 
-static void write_samples(const struct firefox *f, struct jsonw *w, const struct counter *counter)
+/*
+ * Adds what follows the last change: the same level, or nothing a second. A rate keeps its last
+ * value for as long as the one before lasted.
+ */
+static void add_end(struct counter_samples *list, bool is_level, uint64_t end)
 {
+	size_t count = list->rows.count;
+	uint64_t last = list->rows.items[count - 1].time;
+	uint64_t before = is_level || count < 2 ? 0 : last - list->rows.items[count - 2].time;
+
+	if (end <= last || end - last <= before + before / 2)
+		return;
+	if (before)
+		vec_push(&list->rows, (struct counter_sample){.time = last + before});
+	vec_push(&list->rows, (struct counter_sample){.time = end});
+}
+
+/*
+ * Lists what the front-end needs to draw the counter from its beginning to its end. It takes the
+ * first count for 0, whatever it is: a level gets one of 0 before. Who counts a rate tells when it
+ * began.
+ */
+static void list_samples(struct counter_samples *list, const struct counter *counter, uint64_t end)
+{
+	const struct counter_sample *first = &counter->samples.items[0];
+	bool is_level = counter->graph == COUNTER_LEVEL;
+
+	if (is_level && first->delta)
+		vec_push(&list->rows, (struct counter_sample){.time = first->time});
+	vec_for_each(&counter->samples, const struct counter_sample *, sample)
+		vec_push(&list->rows, *sample);
+	add_end(list, is_level, end);
+}
+
+static void write_samples(const struct firefox *f, struct jsonw *w, const struct row_counter *row)
+{
+	struct counter_samples list = {0};
+
+	list_samples(&list, &row->counter, row->end);
 	jsonw_key(w, "samples");
 	jsonw_object_begin(w);
-	FIREFOX_COLUMN(w, "time", &counter->samples, struct counter_sample, sample, at,
+	FIREFOX_COLUMN(w, "time", &list.rows, struct counter_sample, sample, at,
 		       jsonw_format_ms(at, firefox_time(f, sample->time)));
-	FIREFOX_COLUMN(w, "count", &counter->samples, struct counter_sample, sample, at,
+	FIREFOX_COLUMN(w, "count", &list.rows, struct counter_sample, sample, at,
 		       jsonw_format_i64(at, sample->delta));
 	jsonw_key(w, "length");
-	jsonw_u64(w, counter->samples.count);
+	jsonw_u64(w, list.rows.count);
 	jsonw_object_end(w);
+	vec_release(&list.rows);
+}
+
+/*
+ * A line of the tooltip. The front-end's page dies of a unit other than bytes, bytes-per-second,
+ * percent and number.
+ */
+struct tooltip_row {
+	const char *source, *unit, *scale; /* scale NULL: none */
+	const char *label; /* NULL: the counter's */
+	bool of_selection; /* shown only while there is a selection */
+};
+
+#define TOOLTIP_ROWS_MAX 4
+
+/* How a counter is drawn and told, by its graph and unit. */
+struct counter_form {
+	const char *unit; /* NULL: any other */
+	uint8_t graph;
+	struct tooltip_row rows[TOOLTIP_ROWS_MAX];
+};
+
+/* In the order of their tracks. A rate is told for a ms, where the unit does not say otherwise. */
+static const struct counter_form forms[] = {
+	{"bytes",
+	 COUNTER_LEVEL,
+	 {{"accumulated", "bytes", NULL, NULL, false},
+	  {"count-range", "bytes", NULL, "range in view", false}}},
+	{"µs",
+	 COUNTER_RATE,
+	 {{"cpu-ratio", "percent", NULL, "of the highest in view", false},
+	  {"count", "number", NULL, "µs since the value before", false},
+	  {"committed-range-total", "number", NULL, "µs in view", false},
+	  {"selection-total", "number", NULL, "µs in the selection", true}}},
+	{NULL,
+	 COUNTER_LEVEL,
+	 {{"accumulated", "number", NULL, NULL, false},
+	  {"count-range", "number", NULL, "range in view", false}}},
+	{"bytes",
+	 COUNTER_RATE,
+	 {{"rate", "bytes-per-second", NULL, NULL, false},
+	  {"committed-range-total", "bytes", NULL, "in view", false},
+	  {"selection-total", "bytes", NULL, "in the selection", true}}},
+	{"pWh",
+	 COUNTER_RATE,
+	 {{"count", "number", "power", "power", false},
+	  {"committed-range-total", "number", "energy", "energy in view", false},
+	  {"selection-total", "number", "energy", "energy in the selection", true},
+	  {"selection-rate", "number", "power", "average power in the selection", true}}},
+	{NULL,
+	 COUNTER_RATE,
+	 {{"count", "number", NULL, "since the value before", false},
+	  {"committed-range-total", "number", NULL, "in view", false},
+	  {"selection-total", "number", NULL, "in the selection", true}}},
+};
+
+static const struct counter_form *form_of(const struct firefox *f, const struct counter *counter)
+{
+	const char *unit = counter->unit == NO_STRING
+				   ? ""
+				   : file_strings_get(&f->file_strings, counter->unit);
+	const struct counter_form *form = forms;
+
+	while (form->graph != counter->graph || (form->unit && strcmp(form->unit, unit) != 0))
+		form++;
+	return form;
+}
+
+static string_id label_of(const struct counter *counter)
+{
+	return counter->label != NO_STRING ? counter->label : counter->name;
 }
 
 static void write_tooltip_row(const struct firefox *f, struct jsonw *w,
-			      const struct counter *counter, const char *source, const char *label)
+			      const struct counter *counter, const struct tooltip_row *row)
 {
 	jsonw_object_begin(w);
 	jsonw_key(w, "type");
 	jsonw_cstring(w, "value");
 	jsonw_key(w, "source");
-	jsonw_cstring(w, source);
+	jsonw_cstring(w, row->source);
 	jsonw_key(w, "format");
 	jsonw_object_begin(w);
-	write_text(f, w, "unit", counter->unit);
+	jsonw_key(w, "unit");
+	jsonw_cstring(w, row->unit);
+	if (row->scale) {
+		jsonw_key(w, "scale");
+		jsonw_cstring(w, row->scale);
+	}
 	jsonw_object_end(w);
-	jsonw_key(w, "label");
-	jsonw_cstring(w, label);
+	if (row->of_selection) {
+		jsonw_key(w, "requiresPreviewSelection");
+		jsonw_bool(w, true);
+	}
+	if (row->label) {
+		jsonw_key(w, "label");
+		jsonw_cstring(w, row->label);
+	} else {
+		write_text(f, w, "label", label_of(counter));
+	}
 	jsonw_object_end(w);
 }
 
 static void write_display(const struct firefox *f, struct jsonw *w, const struct counter *counter)
 {
-	bool is_rate = counter->graph == COUNTER_RATE;
 	const char *color = file_strings_get(&f->file_strings, counter->color);
+	const struct counter_form *form = form_of(f, counter);
 
 	jsonw_key(w, "display");
 	jsonw_object_begin(w);
 	jsonw_key(w, "graphType");
-	jsonw_cstring(w, is_rate ? "line-rate" : "line-accumulated");
+	jsonw_cstring(w, counter->graph == COUNTER_RATE ? "line-rate" : "line-accumulated");
 	write_text(f, w, "unit", counter->unit);
 	jsonw_key(w, "color");
 	jsonw_cstring(w, is_graph_color(color) ? color : "grey");
@@ -73,33 +198,31 @@ static void write_display(const struct firefox *f, struct jsonw *w, const struct
 	jsonw_null(w);
 	jsonw_key(w, "sortWeight");
 	jsonw_u64(w, SORT_WEIGHT);
-	write_text(f, w, "label", counter->label != NO_STRING ? counter->label : counter->name);
+	write_text(f, w, "label", label_of(counter));
 	jsonw_key(w, "tooltipRows");
 	jsonw_array_begin(w);
-	write_tooltip_row(f, w, counter, is_rate ? "rate" : "accumulated",
-			  is_rate ? "a second" : "now");
-	write_tooltip_row(f, w, counter, is_rate ? "selection-total" : "count-range",
-			  is_rate ? "in the selection" : "range in the selection");
+	for (size_t i = 0; i < TOOLTIP_ROWS_MAX && form->rows[i].source; i++)
+		write_tooltip_row(f, w, counter, &form->rows[i]);
 	jsonw_array_end(w);
 	jsonw_object_end(w);
 }
 
-static void write_counter(const struct firefox *f, struct jsonw *w, const struct counter *counter,
-			  const struct firefox_row *row)
+static void write_counter(const struct firefox *f, struct jsonw *w, const struct row_counter *from)
 {
+	const struct firefox_row *row = &f->rows.list.items[from->row];
 	char pid[FIREFOX_ID_SIZE];
 
 	firefox_format_pid(pid, row);
 	jsonw_object_begin(w);
-	write_text(f, w, "name", counter->name);
-	write_text(f, w, "category", counter->category);
-	write_text(f, w, "description", counter->description);
+	write_text(f, w, "name", from->counter.name);
+	write_text(f, w, "category", from->counter.category);
+	write_text(f, w, "description", from->counter.description);
 	jsonw_key(w, "pid");
 	jsonw_cstring(w, pid);
 	jsonw_key(w, "mainThreadIndex");
-	jsonw_u64(w, (uint64_t)(row - f->rows.list.items));
-	write_samples(f, w, counter);
-	write_display(f, w, counter);
+	jsonw_u64(w, from->row);
+	write_samples(f, w, from);
+	write_display(f, w, &from->counter);
 	jsonw_object_end(w);
 }
 
@@ -111,7 +234,7 @@ void firefox_write_counters(const struct firefox *f, struct jsonw *w)
 	jsonw_key(w, "counters");
 	jsonw_array_begin(w);
 	vec_for_each(&counters.list, const struct row_counter *, row)
-		write_counter(f, w, &row->counter, &f->rows.list.items[row->row]);
+		write_counter(f, w, row);
 	jsonw_array_end(w);
 	row_counters_release(&counters);
 }

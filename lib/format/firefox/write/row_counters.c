@@ -125,6 +125,7 @@ static void add_sums(struct row_counters *c, const struct profile *p, struct par
 		row = (struct row_counter){
 			.row = first->row,
 			.counter = p->counters.rows.items[first->number],
+			.number = first->number,
 			.is_sum = true,
 		};
 		memset(&row.counter.samples, 0, sizeof(row.counter.samples));
@@ -134,16 +135,26 @@ static void add_sums(struct row_counters *c, const struct profile *p, struct par
 			if (part->row != first->row || part->name != first->name)
 				break;
 			add_part(&row.counter, &p->counters.rows.items[part->number], part->end);
+			row.end = part->end > row.end ? part->end : row.end;
 		}
 		join_samples(&row.counter);
 		vec_push(&c->list, row);
 	}
 }
 
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row_counter *x = a, *y = b;
+
+	if (x->is_machine != y->is_machine)
+		return x->is_machine ? 1 : -1;
+	return x->number < y->number ? -1 : 1;
+}
+
 void row_counters_find(struct row_counters *c, const struct firefox_rows *rows)
 {
-	static const struct process_row machine;
 	const struct profile *p = rows->profile;
+	struct process_row machine = {.end = p->meta.end_ns};
 	struct processes processes = {0};
 	struct parts parts = {0};
 
@@ -157,13 +168,21 @@ void row_counters_find(struct row_counters *c, const struct firefox_rows *rows)
 
 		if (!process || !counter->samples.count)
 			continue;
-		if (counter->pid && rows->list.items[process->row].kind == ROW_FOLDED)
+		if (counter->pid && rows->list.items[process->row].kind == ROW_FOLDED) {
 			vec_push(&parts.list,
 				 (struct part){process->row, counter->name, i, process->end});
-		else
-			vec_push(&c->list, (struct row_counter){process->row, *counter, false});
+			continue;
+		}
+		vec_push(&c->list, (struct row_counter){
+					   .row = process->row,
+					   .counter = *counter,
+					   .end = process->end ? process->end : p->meta.end_ns,
+					   .number = i,
+					   .is_machine = !counter->pid,
+				   });
 	}
 	add_sums(c, p, &parts);
+	vec_sort(&c->list, compare_rows);
 	vec_release(&parts.list);
 	vec_release(&processes.list);
 }

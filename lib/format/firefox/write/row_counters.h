@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counters with the rows that show them: each process's with its own, and of those that share a
- * row, the sum of all.
+ * row, the sum of all. In the order of announcement; the machine's come last.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_ROW_COUNTERS_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_ROW_COUNTERS_H
@@ -11,7 +11,9 @@
 struct row_counter {
 	size_t row; /* in the list of rows */
 	struct counter counter; /* its samples belong to the profile, or to the list below */
-	bool is_sum;
+	uint64_t end; /* of what it counts: the process, or the recording */
+	size_t number; /* of the counter, or of the first one that it sums up */
+	bool is_machine, is_sum;
 };
 
 struct row_counters {

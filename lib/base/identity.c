@@ -7,7 +7,9 @@
 #include <pwd.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -199,10 +201,73 @@ struct identity identity_assume_ids(uid_t uid, gid_t gid)
 	return (struct identity){.is_self = true, .failure = before.failure};
 }
 
+struct identity_whole {
+	uid_t uid; /* effective */
+	gid_t gid;
+	int is_dumpable;
+	struct __user_cap_data_struct capabilities[_LINUX_CAPABILITY_U32S_3];
+};
+
+static long change_effective(const struct __user_cap_data_struct *data)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+
+	return syscall(SYS_capset, &header, data);
+}
+
+/* The system calls themselves, because glibc's functions change every thread. */
+static bool set_effective_ids(uid_t uid, gid_t gid)
+{
+	return !syscall(SYS_setresgid, -1L, (long)gid, -1L) &&
+	       !syscall(SYS_setresuid, -1L, (long)uid, -1L);
+}
+
+struct identity identity_assume_all(const struct identity *who)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3];
+	struct identity before = identity_assume_files(who);
+	struct identity_whole *whole;
+
+	if (before.failure || (who->is_self && !geteuid()))
+		return before;
+	whole = before.whole = xcalloc(1, sizeof(*whole));
+	whole->uid = geteuid();
+	whole->gid = getegid();
+	whole->is_dumpable = prctl(PR_GET_DUMPABLE);
+	if (syscall(SYS_capget, &header, whole->capabilities))
+		before.failure = -errno;
+	else if (!who->is_self && !set_effective_ids(who->uid, who->gid))
+		before.failure = -EPERM;
+	memcpy(none, whole->capabilities, sizeof(none));
+	for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		none[i].effective = 0;
+	if (!before.failure && change_effective(none))
+		before.failure = -errno;
+	if (!before.failure)
+		return before;
+	identity_restore_files(&before);
+	return (struct identity){.is_self = true, .failure = before.failure};
+}
+
+static void restore_whole(struct identity_whole *whole)
+{
+	/* Root's own ids need no capability, which comes back last. */
+	syscall(SYS_setresuid, -1L, (long)whole->uid, -1L);
+	syscall(SYS_setresgid, -1L, (long)whole->gid, -1L);
+	change_effective(whole->capabilities);
+	/* The kernel takes this from whoever changes an effective id. */
+	if (whole->is_dumpable == 1)
+		prctl(PR_SET_DUMPABLE, 1);
+	free(whole);
+}
+
 void identity_restore_files(const struct identity *before)
 {
 	uint32_t dropped;
 
+	if (before->whole)
+		restore_whole(before->whole);
 	if (!before->is_self) {
 		set_file_ids(before->uid, before->gid);
 		set_groups(before->groups);

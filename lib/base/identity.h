@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 struct identity_groups;
+struct identity_whole;
 
 struct identity {
 	uid_t uid;
@@ -16,6 +17,7 @@ struct identity {
 	/* Set only in what identity_assume_files() returns. */
 	struct identity_groups *groups;
 	uint32_t dropped; /* capabilities, by number */
+	struct identity_whole *whole; /* NULL: files alone */
 	int failure; /* negative errno: nothing was switched, do not touch files */
 };
 
@@ -38,6 +40,13 @@ struct identity identity_assume_files(const struct identity *who);
  * regardless of the identity assumed before. -1 matches no user and no group.
  */
 struct identity identity_assume_ids(uid_t uid, gid_t gid);
+/*
+ * Accesses files as that user and without any capability: also those whose permission the kernel
+ * derives from effective ids (/proc/sys) or from capabilities of whoever opens or reads them
+ * (/proc/kallsyms, /proc/PID/io). Root itself stays as it is.
+ */
+struct identity identity_assume_all(const struct identity *who);
+/* Undoes each of these functions. */
 void identity_restore_files(const struct identity *before);
 
 #endif

@@ -156,7 +156,7 @@ int file_counters_open(struct file_counters *f, const struct file_counter_settin
 		       struct error *err)
 {
 	struct identity invoker = identity_of_invoker();
-	struct identity before = identity_assume_files(&invoker);
+	struct identity before = identity_assume_all(&invoker);
 	int code = before.failure;
 
 	if (code)
@@ -181,15 +181,22 @@ void file_counters_close(struct file_counters *f)
 
 void file_counters_read(struct file_counters *f, struct counter_teller *t, uint64_t now)
 {
+	struct identity invoker, before;
+
+	if (!f->count)
+		return;
+	invoker = identity_of_invoker();
+	before = identity_assume_all(&invoker);
 	for (size_t i = 0; i < f->count; i++) {
 		struct file_counter *row = &f->rows[i];
 		const struct counter_text text = {row->name, "Other", row->path,
 						  row->unit, "ink",   row->graph};
 		int64_t value;
 
-		if (read_row(row, &value))
+		if (!before.failure && read_row(row, &value))
 			counter_tell(t, &row->counter, &text, 0, value, now);
 		else
 			f->missing++;
 	}
+	identity_restore_files(&before);
 }

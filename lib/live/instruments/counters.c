@@ -108,7 +108,7 @@ static void *create(struct live *live, const void *settings)
 
 	c->live = live;
 	c->settings = *(const struct counters_settings *)settings;
-	/* As with waits, by default only of what the user started or named. */
+	/* Reads only what the user started or named, as with waits. */
 	c->wants_memory = !c->settings.is_set && !live->options->filter->all && !live->only->count;
 	c->interval_ns = c->settings.files.count ? FILES_NS : MEMORY_NS;
 	if (c->settings.interval_ns)
@@ -264,7 +264,8 @@ static void run_pass(struct counters *c, uint64_t now)
 	c->teller.last_ns = now;
 	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	c->cost_ns += cpu_ns;
-	if (cpu_ns > c->interval_ns / (c->wants_memory ? MEMORY_SHARE : SHARE) && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
+	if (cpu_ns > c->interval_ns / (c->wants_memory ? MEMORY_SHARE : SHARE) &&
+	    c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
 		c->interval_ns *= 2;
 }
 

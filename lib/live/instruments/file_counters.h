@@ -33,8 +33,8 @@ struct file_counters {
 };
 
 /*
- * Opens the files as the invoking user, who reads them, too. Returns 0, or a negative errno with err if one cannot be
- * opened or has no such number.
+ * Opens the files as the invoking user, who reads them, too. Returns 0, or a negative errno with
+ * err if one cannot be opened or has no such number.
  */
 int file_counters_open(struct file_counters *f, const struct file_counter_settings *settings,
 		       struct error *err);

@@ -94,7 +94,7 @@ struct tooltip_row {
 
 #define TOOLTIP_ROWS_MAX 4
 
-/* How a counter is drawn and told, by its graph and unit. */
+/* Graph and tooltip of counters, by their graph type and unit. */
 struct counter_form {
 	const char *unit; /* NULL: any other */
 	uint8_t graph;

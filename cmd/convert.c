@@ -80,7 +80,7 @@ static void print_help(void)
 	       "  --debug-dir DIR        captures: look there for programs and .build-id/xx/yyy.debug\n"
 	       "  --no-symbols           captures: leave addresses without names\n"
 	       "  --sources              captures: put the text of source files into the profile\n"
-	       "  --all-threads          captures: give each thread its row\n"
+	       "  --all-threads          captures, flame graphs: give each thread its row\n"
 	       "  -v, --verbose          say more; twice: everything\n"
 	       "  -q, --quiet            no progress\n"
 	       "  -h, --help             show this and exit\n"
@@ -329,7 +329,7 @@ static int write_narrowed(const struct convert *c, struct error *err)
 {
 	/* CPUs of several recordings have the same numbers. */
 	struct export_options options = {
-		.all_threads = true,
+		.all_threads = c->output.format->is_timeline || c->output.all_threads,
 		.cpus = c->paths.count == 1 && !c->base_path && has_cpu_rows(&c->files[0]),
 	};
 	struct profile *all = NULL, *base = NULL;

@@ -3,13 +3,13 @@
  * A flame graph as an SVG image, or as an HTML page around it. It needs no other file: a click
  * zooms, a search marks functions, both by a script inside. Without scripts it is a picture. The
  * root is at the top; siblings are in the order of their names, so that widths are all that differs
- * between two graphs.
+ * between two graphs. Functions of all processes and threads are merged, unless each thread is
+ * asked for.
  */
 #include "lib/format/format.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,17 +17,20 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/format/flamegraph_colors.h"
 #include "lib/format/flamegraph_script.h"
 #include "lib/format/label_tree.h"
 
 #define WIDTH 1200.0
 #define ROW 17
-#define HEADER 40
+#define HEADER 78
 /* Narrower ones are not to be seen. */
 #define WIDTH_MIN 0.1
 #define CHAR_WIDTH 6.7
 #define TEXT_WIDTH_MIN 21
 #define DEPTH_MAX 1024
+#define LEGEND_NAME_MAX 24
+#define LEGEND_WIDTH 1000
 
 struct graph {
 	struct label_tree tree;
@@ -36,6 +39,7 @@ struct graph {
 	uint32_t *depths; /* by node; UINT32_MAX: not drawn */
 	uint64_t sums[LABEL_TREE_SIDES];
 	bool has_base; /* colours say what differs from side 1 */
+	double scale; /* samples of side 0 that one of side 1 stands for */
 	uint32_t rows; /* drawn */
 	bool is_cut;
 	struct outfile *out;
@@ -95,6 +99,7 @@ static void sum_up(struct graph *g)
 
 	for (int side = 0; side < LABEL_TREE_SIDES; side++) {
 		g->totals[side] = xcalloc(count + 1, sizeof(uint64_t));
+		g->sums[side] = g->tree.rootless[side];
 		for (size_t i = count; i-- > 0;) {
 			stack_id parent = g->tree.tree.rows.items[i].parent;
 			uint64_t *above = parent == NO_STACK ? &g->sums[side]
@@ -146,48 +151,37 @@ static void place_nodes(struct graph *g)
 	}
 }
 
-/* One of the warm colours, the same for a name in every graph. */
-static void name_color(const char *name, char *color, size_t size)
+static void node_color(const struct graph *g, stack_id node, char color[COLOR_SIZE])
 {
-	uint64_t hash = hash_bytes(name, strlen(name), 0);
+	const struct label_node *row = &g->tree.nodes.items[node];
+	const struct time_pair times = {
+		.before = (double)g->totals[1][node],
+		.now = (double)g->totals[0][node],
+		.scale = g->scale,
+	};
 
-	snprintf(color, size, "#%02x%02x%02x", (unsigned int)(205 + hash % 50),
-		 (unsigned int)(90 + (hash >> 8) % 130), (unsigned int)(40 + (hash >> 16) % 40));
-}
-
-/*
- * Red for a share that grew, blue for one that shrank, the stronger the more; grey where the
- * sampling error explains the difference.
- */
-static void difference_color(const struct graph *g, stack_id node, char *color, size_t size)
-{
-	double a = (double)g->totals[1][node], b = (double)g->totals[0][node];
-	double sum_a = (double)g->sums[1], sum_b = (double)g->sums[0];
-	double share = (a + b) / (sum_a + sum_b), change = b / sum_b - (sum_a > 0 ? a / sum_a : 0);
-	double error = 1.96 * sqrt(share * (1 - share) * (1 / sum_b + 1 / fmax(sum_a, 1)));
-	double most = fmax(b / sum_b, sum_a > 0 ? a / sum_a : 0);
-	int pale = (int)(210 - 150 * fmin(1, fabs(change) / most));
-
-	if (fabs(change) <= error)
-		snprintf(color, size, "#d8d8d8");
-	else if (change > 0)
-		snprintf(color, size, "#ff%02x%02x", pale, pale);
+	if (g->has_base)
+		flamegraph_difference_color(&times, color);
 	else
-		snprintf(color, size, "#%02x%02xff", pale, pale);
+		flamegraph_kind_color(
+			strings_get(&g->tree.labels, g->tree.kinds.items[row->kind].color),
+			row->is_inlined, label_tree_text(&g->tree, node), color);
 }
 
 static void add_shares(const struct graph *g, stack_id node, struct strbuf *title)
 {
-	double share = 100 * (double)g->totals[0][node] / (double)g->sums[0], before = 0;
+	double share = 100 * (double)g->totals[0][node] / (double)g->sums[0];
+	double now = (double)g->totals[0][node], before = (double)g->totals[1][node] * g->scale;
 
 	strbuf_adds(title, " (");
 	strbuf_add_grouped(title, g->totals[0][node]);
-	strbuf_addf(title, " samples, %.2f %%", share);
-	if (g->has_base) {
-		if (g->sums[1])
-			before = 100 * (double)g->totals[1][node] / (double)g->sums[1];
-		strbuf_addf(title, ", %+.2f", share - before);
-	}
+	strbuf_addf(title, " %s, %.2f %%", text_counted(g->totals[0][node], "sample", "samples"),
+		    share);
+	if (g->has_base && before > 0)
+		strbuf_addf(title, ", before %.0f: %+.0f %%", before,
+			    100 * (now - before) / before);
+	else if (g->has_base)
+		strbuf_adds(title, ", new");
 	strbuf_addch(title, ')');
 }
 
@@ -212,16 +206,13 @@ static void write_nodes(const struct graph *g)
 	for (stack_id i = 0; i < g->tree.nodes.count && !outfile_failed(g->out); i++) {
 		const char *name = label_tree_text(&g->tree, i);
 		_cleanup_(strbuf_release) struct strbuf title = {0};
-		char color[16];
+		char color[COLOR_SIZE];
 
 		if (g->depths[i] == UINT32_MAX)
 			continue;
 		strbuf_adds(&title, name);
 		add_shares(g, i, &title);
-		if (g->has_base)
-			difference_color(g, i, color, sizeof(color));
-		else
-			name_color(name, color, sizeof(color));
+		node_color(g, i, color);
 		write_node(g, name, strbuf_text(&title), color, g->lefts[i], width_of(g, i),
 			   g->depths[i]);
 	}
@@ -239,39 +230,107 @@ static char *make_heading(const struct graph *g, const struct profile *p)
 	strbuf_add_grouped(&heading, g->sums[0]);
 	strbuf_adds(&heading, " samples");
 	if (g->has_base)
-		strbuf_adds(&heading, "; red: more than before, blue: less, grey: not to be told");
+		strbuf_adds(&heading, "; red: took more time than before, blue: less, "
+				      "grey: not to be told");
 	if (g->is_cut)
 		strbuf_addf(&heading, "; cut off below %d frames", DEPTH_MAX);
 	return strbuf_take(&heading);
 }
 
+/* Appends a square of that colour and what it stands for; returns where the next one begins. */
+static double add_square(double left, const char *color, const char *name, struct strbuf *out)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	add_escaped(name, LEGEND_NAME_MAX, &text);
+	strbuf_addf(out,
+		    "<rect x=\"%.0f\" y=\"24\" width=\"10\" height=\"10\" fill=\"%s\"/>"
+		    "<text x=\"%.0f\" y=\"33\">%s</text>\n",
+		    left, color, left + 14, strbuf_text(&text));
+	return left + 30 + CHAR_WIDTH * (double)strlen(name);
+}
+
+/* Says what the colours of the nodes that are drawn mean; nothing of a difference. */
+static void add_legend(const struct graph *g, struct strbuf *out)
+{
+	bool is_drawn[UINT8_MAX + 1] = {0}, has_inlined = false;
+	const struct label_tree *t = &g->tree;
+	double left = 3;
+	char color[COLOR_SIZE];
+
+	for (stack_id i = 0; i < t->nodes.count && !g->has_base; i++) {
+		if (g->depths[i] == UINT32_MAX)
+			continue;
+		is_drawn[t->nodes.items[i].kind] = true;
+		has_inlined |= t->nodes.items[i].is_inlined;
+	}
+	for (size_t i = LABEL_KIND_NONE + 1; i < t->kinds.count; i++) {
+		const struct label_kind *kind = &t->kinds.items[i];
+
+		if (!is_drawn[i] || left > LEGEND_WIDTH)
+			continue;
+		flamegraph_kind_color(strings_get(&t->labels, kind->color), false, NULL, color);
+		left = add_square(left, color, strings_get(&t->labels, kind->name), out);
+	}
+	if (has_inlined)
+		add_square(left, "#f7f0cc", "paler: inlined", out);
+}
+
+static const char style[] =
+	"<style>\n"
+	"#flamegraph { font: 11px monospace; background: #fff; }\n"
+	"#nodes { cursor: pointer; }\n"
+	"#flamegraph text { fill: #000; pointer-events: none; white-space: pre; }\n"
+	"#paper { fill: #fff; }\n"
+	"#nodes .faded { opacity: 0.5; }\n"
+	"#nodes .found rect { fill: #c060ff; }\n"
+	"#nodes g:hover rect { stroke: #444; stroke-width: 0.5; }\n"
+	"#nodes .marked rect { stroke: #000; stroke-width: 1.5; }\n"
+	"#controls { visibility: hidden; }\n"
+	".live #controls { visibility: visible; }\n"
+	"#controls a { cursor: pointer; }\n"
+	"#controls a text { fill: #06c; pointer-events: all; }\n"
+	"#controls a.off text { fill: #999; }\n"
+	"#field { font: 11px monospace; width: 100%; height: 100%; box-sizing: border-box; "
+	"border: 1px solid #888; padding: 0 3px; margin: 0; display: block; }\n"
+	"#field.wrong { border-color: #d00; background: #fee; }\n"
+	"</style>\n";
+
+static const char controls[] =
+	"<g id=\"controls\">\n"
+	"<a id=\"back\" class=\"off\"><text x=\"3\" y=\"53\">Back (Esc)</text></a>\n"
+	"<a id=\"reset\" class=\"off\"><text x=\"88\" y=\"53\">Whole graph</text></a>\n"
+	"<foreignObject x=\"180\" y=\"40\" width=\"240\" height=\"18\">"
+	"<input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"field\" type=\"text\" "
+	"spellcheck=\"false\" autocomplete=\"off\" "
+	"placeholder=\"search (/): a regular expression\"/></foreignObject>\n"
+	"<text id=\"result\" x=\"428\" y=\"53\"></text>\n"
+	"</g>\n";
+
 static void write_svg(const struct graph *g, const struct profile *p)
 {
 	_cleanup_free_ char *heading = make_heading(g, p);
+	_cleanup_(strbuf_release) struct strbuf legend = {0};
 	unsigned int height = HEADER + g->rows * ROW + 8;
 
+	add_legend(g, &legend);
 	write_line(g,
 		   "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"flamegraph\" version=\"1.1\" "
-		   "viewBox=\"0 0 %d %u\" width=\"%d\" height=\"%u\">\n"
-		   "<style>\n"
-		   "#flamegraph { font: 11px monospace; background: #fff; }\n"
-		   "#flamegraph g { cursor: pointer; }\n"
-		   "#flamegraph text { fill: #000; pointer-events: none; white-space: pre; }\n"
-		   "#flamegraph .faded { opacity: 0.5; }\n"
-		   "#flamegraph .found rect { fill: #c060ff; }\n"
-		   "#flamegraph a { cursor: pointer; } #flamegraph a text { fill: #06c; "
-		   "pointer-events: all; }\n"
-		   "</style>\n"
-		   "<text x=\"3\" y=\"16\">%s</text>\n"
-		   "<a id=\"reset\"><text x=\"3\" y=\"33\">Whole graph</text></a>\n"
-		   "<a id=\"search\"><text x=\"103\" y=\"33\">Search</text></a>\n"
-		   "<text id=\"result\" x=\"203\" y=\"33\"></text>\n"
-		   "<g id=\"nodes\">\n",
-		   (int)WIDTH, height, (int)WIDTH, height, heading);
+		   "viewBox=\"0 0 %d %u\" width=\"%d\" height=\"%u\">\n",
+		   (int)WIDTH, height, (int)WIDTH, height);
+	write_text(g, style);
+	write_text(g, "<g id=\"nodes\">\n");
 	if (g->sums[0])
 		write_node(g, "all", "all", "#e8e8e8", 0, WIDTH, 0);
 	write_nodes(g);
-	write_text(g, "</g>\n<script><![CDATA[\n");
+	write_line(g,
+		   "</g>\n<g id=\"head\">\n"
+		   "<rect id=\"paper\" x=\"0\" y=\"0\" width=\"%d\" height=\"%d\"/>\n"
+		   "<text x=\"3\" y=\"16\">%s</text>\n",
+		   (int)WIDTH, HEADER, heading);
+	write_text(g, strbuf_text(&legend));
+	write_text(g, controls);
+	write_text(g, "<text id=\"detail\" x=\"3\" y=\"71\"></text>\n</g>\n<script><![CDATA[\n");
 	write_text(g, flamegraph_script);
 	write_text(g, "]]></script>\n</svg>\n");
 }
@@ -285,6 +344,21 @@ static void graph_release(struct graph *g)
 	free(g->depths);
 }
 
+/* Recordings that ended by the clock tell times by how long they took. */
+static double scale_of(const struct profile *p, const struct profile *base)
+{
+	const struct profile_meta *now = &p->meta, *before = &base->meta;
+	double scale = 1;
+
+	if (now->interval_ns && before->interval_ns)
+		scale = (double)before->interval_ns / (double)now->interval_ns;
+	if (now->duration_limit_ns && before->duration_limit_ns && now->end_ns > now->start_ns &&
+	    before->end_ns > before->start_ns)
+		scale *= (double)(now->end_ns - now->start_ns) /
+			 (double)(before->end_ns - before->start_ns);
+	return scale;
+}
+
 static int graph_make(struct graph *g, const struct profile *p,
 		      const struct export_options *options, struct error *err)
 {
@@ -293,6 +367,8 @@ static int graph_make(struct graph *g, const struct profile *p,
 	if (!p->threads.rows.count)
 		return error_text(err, -ENODATA, "the recording has no thread");
 	g->has_base = base;
+	g->tree.has_threads = options && options->all_threads;
+	g->scale = base ? scale_of(p, base) : 1;
 	label_tree_add(&g->tree, p, 0);
 	if (base)
 		label_tree_add(&g->tree, base, 1);

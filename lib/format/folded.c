@@ -57,7 +57,7 @@ static void write_tree(const struct label_tree *t, stack_id node, struct outfile
 static int folded_write(const struct profile *p, const struct export_options *options,
 			struct outfile *out, struct export_counts *counts, struct error *err)
 {
-	struct label_tree t = {0};
+	struct label_tree t = {.has_threads = true, .is_collapsed = true};
 
 	/* The options and counts are about contents that such a file lacks. */
 	(void)options;

@@ -25,9 +25,10 @@ static string_id intern_label(struct label_tree *t, struct strbuf *label)
 {
 	text_to_line(label->text);
 	label->size = strlen(label->text);
-	for (char *c = label->text; (c = strchr(c, ';'));)
+	for (char *c = label->text; t->is_collapsed && (c = strchr(c, ';'));)
 		*c = ':';
-	join_last_number(label);
+	if (t->is_collapsed)
+		join_last_number(label);
 	return strings_intern_sized(&t->labels, label->text, label->size);
 }
 
@@ -80,12 +81,60 @@ static string_id frame_label(struct label_tree *t, frame_id id)
 	return t->frame_labels[id];
 }
 
-static stack_id intern_node(struct label_tree *t, stack_id parent, string_id label)
+static uint8_t intern_kind(struct label_tree *t, const char *name, const char *color)
+{
+	_cleanup_(strbuf_release) struct strbuf safe = {0};
+	struct label_kind kind;
+	size_t at = 0;
+
+	strbuf_adds(&safe, name);
+	kind.name = intern_label(t, &safe);
+	kind.color = strings_intern(&t->labels, color);
+	while (at < t->kinds.count &&
+	       (t->kinds.items[at].name != kind.name || t->kinds.items[at].color != kind.color))
+		at++;
+	if (at > UINT8_MAX)
+		return LABEL_KIND_NONE;
+	if (at == t->kinds.count)
+		vec_push(&t->kinds, kind);
+	return (uint8_t)at;
+}
+
+static uint8_t kind_of_category(struct label_tree *t, uint8_t category)
+{
+	const struct profile *p = t->profile;
+	const char *name = "", *color = "grey";
+
+	if (t->category_kinds[category] >= 0)
+		return (uint8_t)t->category_kinds[category];
+	if (category < p->categories.count) {
+		name = p->categories.items[category].name;
+		color = p->categories.items[category].color;
+	} else if (!p->categories.count && category < CATEGORY_COUNT) {
+		name = categories[category]->name;
+		color = categories[category]->color;
+	}
+	t->category_kinds[category] = intern_kind(t, name, color);
+	return (uint8_t)t->category_kinds[category];
+}
+
+/* A frame without a category of its own has that of its caller. */
+static uint8_t kind_of_frame(struct label_tree *t, stack_id parent, frame_id frame)
+{
+	uint8_t category = t->frame_categories[frame].category;
+
+	if (category != CATEGORY_OF_CALLER)
+		return kind_of_category(t, category);
+	return parent == NO_STACK ? LABEL_KIND_NONE : t->nodes.items[parent].kind;
+}
+
+static stack_id intern_node(struct label_tree *t, stack_id parent, string_id label, uint8_t kind,
+			    bool is_inlined)
 {
 	stack_id node = stacks_intern(&t->tree, parent, label);
 
 	if (node == t->nodes.count)
-		vec_push(&t->nodes, (struct label_node){{0}, NO_STACK, NO_STACK});
+		vec_push(&t->nodes, (struct label_node){{0}, NO_STACK, NO_STACK, kind, is_inlined});
 	return node;
 }
 
@@ -120,8 +169,12 @@ static stack_id find_node(struct label_tree *t, stack_id root, stack_id stack)
 		vec_push(&t->path, stack);
 	}
 	while (t->path.count) {
+		frame_id frame;
+
 		stack = t->path.items[--t->path.count];
-		node = intern_node(t, node, frame_label(t, stacks[stack].frame));
+		frame = stacks[stack].frame;
+		node = intern_node(t, node, frame_label(t, frame), kind_of_frame(t, node, frame),
+				   t->profile->frames.rows.items[frame].inline_depth);
 		index_add(&t->place_index, hash_pair(root, stack), (uint32_t)t->places.count);
 		vec_push(&t->places, (struct label_place){root, stack, node});
 	}
@@ -130,11 +183,15 @@ static stack_id find_node(struct label_tree *t, stack_id root, stack_id stack)
 
 static stack_id find_root(struct label_tree *t, const struct profile_thread *thread)
 {
-	string_id process = name_label(t, thread->process_name, "pid", thread->pid);
-	string_id name = name_label(t, thread->name, "tid", thread->tid);
-	stack_id root = intern_node(t, NO_STACK, process);
+	string_id process, name;
+	stack_id root;
 
-	return name == process ? root : intern_node(t, root, name);
+	if (!t->has_threads)
+		return NO_STACK;
+	process = name_label(t, thread->process_name, "pid", thread->pid);
+	name = name_label(t, thread->name, "tid", thread->tid);
+	root = intern_node(t, NO_STACK, process, LABEL_KIND_NONE, false);
+	return name == process ? root : intern_node(t, root, name, LABEL_KIND_NONE, false);
 }
 
 static void add_samples(struct label_tree *t, const struct profile_thread *thread, int side)
@@ -147,7 +204,10 @@ static void add_samples(struct label_tree *t, const struct profile_thread *threa
 		if (sample->event)
 			continue;
 		node = find_node(t, root, sample->stack);
-		t->nodes.items[node].weight[side] += sample->weight;
+		if (node == NO_STACK)
+			t->rootless[side] += sample->weight;
+		else
+			t->nodes.items[node].weight[side] += sample->weight;
 	}
 }
 
@@ -159,10 +219,16 @@ void label_tree_add(struct label_tree *t, const struct profile *p, int side)
 	t->frame_labels = xmalloc((frames + 1) * sizeof(*t->frame_labels));
 	for (size_t i = 0; i < frames; i++)
 		t->frame_labels[i] = NO_STRING;
+	t->frame_categories = categories_of_frames(p);
+	memset(t->category_kinds, 0xff, sizeof(t->category_kinds));
+	if (!t->kinds.count)
+		intern_kind(t, "", "");
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread)
 		add_samples(t, thread, side);
 	free(t->frame_labels);
 	t->frame_labels = NULL;
+	free(t->frame_categories);
+	t->frame_categories = NULL;
 	vec_release(&t->places);
 	index_release(&t->place_index);
 	vec_release(&t->path);
@@ -220,6 +286,7 @@ void label_tree_release(struct label_tree *t)
 	strings_release(&t->labels);
 	stacks_release(&t->tree);
 	vec_release(&t->nodes);
+	vec_release(&t->kinds);
 	*t = (struct label_tree){0};
 }
 

@@ -1,21 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks of a profile as a tree of labels, for formats that show nothing else. The process is the
- * root; the thread follows if its name differs. Weights are ticks of the clock: samples of other
- * events are left out, because a sum of both would mean nothing.
+ * Stacks of a profile as a tree of labels, for formats that show nothing else. Processes and
+ * threads that have a stack in common share it, unless the tree has roots for them. Weights are
+ * ticks of the clock: samples of other events are left out, because a sum of both would mean
+ * nothing.
  */
 #ifndef PROF_LIB_FORMAT_LABEL_TREE_H
 #define PROF_LIB_FORMAT_LABEL_TREE_H
 
 #include "lib/base/strbuf.h"
+#include "lib/profile/categories.h"
 #include "lib/profile/profile.h"
 
 /* Profiles that a tree holds beside each other. */
 #define LABEL_TREE_SIDES 2
 
+/* Row 0 of label_tree.kinds: processes and threads, and code of which nothing is known. */
+#define LABEL_KIND_NONE 0
+
+/* A category of frames, as front-ends call and colour it. */
+struct label_kind {
+	string_id name, color; /* labels */
+};
+
 struct label_node {
 	uint64_t weight[LABEL_TREE_SIDES]; /* samples that end there, by side */
 	stack_id first_child, next_sibling; /* by label; NO_STACK at the end */
+	uint8_t kind; /* of the frame that came first */
+	bool is_inlined; /* likewise */
 };
 
 /* A node of a profile's stacks below a root of the tree. */
@@ -25,14 +37,22 @@ struct label_place {
 };
 
 struct label_tree {
-	struct strings labels; /* safe to print, without ';' */
+	/* Set before the first profile is added. */
+	bool has_threads; /* roots are processes; threads follow if their names differ */
+	bool is_collapsed; /* labels have no ';', and no number at the end */
+
+	struct strings labels; /* without control characters */
 	struct stacks tree; /* its frames are labels; parents have lower ids */
 	VEC(struct label_node) nodes; /* by the ids of tree */
 	stack_id first_root; /* set by label_tree_link() */
+	uint64_t rootless[LABEL_TREE_SIDES]; /* weight of samples that have no node */
+	VEC(struct label_kind) kinds;
 
 	/* State of label_tree_add(). */
 	const struct profile *profile;
 	string_id *frame_labels; /* by frame_id; NO_STRING until asked for */
+	struct frame_category *frame_categories; /* by frame_id */
+	int16_t category_kinds[UINT8_MAX + 1]; /* by category; -1 until asked for */
 	VEC(struct label_place) places;
 	struct index place_index;
 	VEC(stack_id) path;

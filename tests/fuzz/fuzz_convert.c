@@ -64,7 +64,9 @@ static size_t count_of(const char *text, const char *part)
 static void check_image(const char *text)
 {
 	if (count_of(text, "<script") != 1 || count_of(text, "]]>") != 1 ||
-	    count_of(text, "<rect") != count_of(text, "<title>") - (strstr(text, "<html") != NULL))
+	    count_of(text, "<g><title>") !=
+		    count_of(text, "<title>") - (strstr(text, "<html") != NULL) ||
+	    count_of(text, "<input") != 1)
 		abort();
 }
 

@@ -26,6 +26,7 @@ enum {
 
 static const struct option longs[] = {
 	{"list", no_argument, NULL, OPTION_LIST},
+	{"output", required_argument, NULL, 'o'},
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
 	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS},
 	{"sources", no_argument, NULL, OPT_SOURCES},
@@ -38,6 +39,7 @@ static const struct option longs[] = {
 struct recover {
 	struct output_options output;
 	struct identity owner; /* the invoking user */
+	const char *path; /* of the profile, by --output; NULL: none was given */
 	bool only_list;
 	size_t found, failed;
 };
@@ -58,11 +60,12 @@ static void print_help(void)
 	       "\n"
 	       "While prof records, a hidden file beside the output (.NAME.XXXXXX.capture) has what\n"
 	       "was recorded so far. Looks for such files in DIR; without one here and in\n"
-	       "~/.local/state/prof. Each becomes the profile that the recording would have\n"
-	       "written, and is removed; a newer file is never replaced. A FILE of another name\n"
-	       "stays.\n"
+	       "~/.local/state/prof. Each becomes a profile beside it, with the name that the\n"
+	       "recording would have used, and is removed; a newer file is never replaced. A FILE\n"
+	       "of another name stays.\n"
 	       "\n"
 	       "  --list                 only say what there is\n"
+	       "  -o, --output FILE      write the profile of one FILE there\n"
 	       "  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
 	       "  --no-symbols           leave addresses without names\n"
 	       "  --sources              put the text of source files into the profile\n"
@@ -101,8 +104,8 @@ static bool is_free(const struct leftover *l, const char *path)
 					st.st_mtim.tv_nsec <= l->st.st_mtim.tv_nsec));
 }
 
-/* A capture is believed which file it may replace only if it lies beside that, and has its name. */
-static bool may_replace(const char *beside, const char *wanted)
+/* Does the capture name a file of its own folder, with its own name? It is believed no other. */
+static bool is_own_place(const char *beside, const char *wanted)
 {
 	const char *name = strrchr(beside, '/'), *other = strrchr(wanted, '/');
 	_cleanup_free_ char *folder = name ? xstrndup(beside, (size_t)(name - beside) + 1)
@@ -136,15 +139,16 @@ static char *name_beside(const char *path)
 	return xasprintf("%.*s%.*s", (int)folder, path, (int)size, name);
 }
 
-/* Takes the place that the recording was told, else a free name beside the spool. */
-static char *choose_target(const struct leftover *l)
+/* Chooses the place that was asked for, that of the recording, or a free name beside the spool. */
+static char *choose_target(const struct recover *r, const struct leftover *l)
 {
 	const char *wanted = l->file->facts.output;
 	_cleanup_free_ char *beside = name_beside(l->path);
 	const char *suffix = format_of_path(beside) ? "" : ".json.gz";
 
-	if (wanted && *wanted == '/' &&
-	    (is_absent(wanted) || (is_free(l, wanted) && may_replace(beside, wanted))))
+	if (r->path)
+		return xstrdup(r->path);
+	if (wanted && *wanted == '/' && is_own_place(beside, wanted) && is_free(l, wanted))
 		return xstrdup(wanted);
 	for (unsigned int n = 1; n < 1000; n++) {
 		_cleanup_free_ char *number = n > 1 ? xasprintf("%u.", n) : NULL;
@@ -166,7 +170,7 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 	char size[32];
 	int ret;
 
-	l->target = choose_target(l);
+	l->target = choose_target(r, l);
 	if (!l->target)
 		return error_text(err, -EEXIST, "%s: no free name beside it", l->path);
 	r->output.path = l->target;
@@ -299,7 +303,11 @@ static void recover_path(struct recover *r, const char *path, bool must_exist)
 	_cleanup_closedir_ DIR *dir = opendir(path);
 	struct error err = {0};
 
-	if (dir) {
+	if (dir && r->path) {
+		r->failed++;
+		error_text(&err, -EISDIR, "--output: %s is a folder: name a capture in it", path);
+		command_fail(command_recover.name, EXIT_REFUSED, &err);
+	} else if (dir) {
 		recover_folder(r, path, dir);
 	} else if (errno == ENOTDIR) {
 		recover_file(r, path);
@@ -344,7 +352,7 @@ static int parse(struct recover *r, int argc, char **argv, struct error *err)
 {
 	int opt, ret;
 
-	while ((opt = options_next(argc, argv, "+:vqh", longs, err)) != -1) {
+	while ((opt = options_next(argc, argv, "+:o:vqh", longs, err)) != -1) {
 		if (opt == 'h') {
 			print_help();
 			return -ECANCELED;
@@ -363,6 +371,10 @@ static int parse(struct recover *r, int argc, char **argv, struct error *err)
 		if (!*argv[i])
 			return error_text(err, -EINVAL, "the name of the folder must not be empty");
 	}
+	if (r->output.path_is_set)
+		r->path = r->output.path;
+	if (r->path && argc - optind != 1)
+		return error_text(err, -EINVAL, "--output: give one capture to recover");
 	return output_options_check(&r->output, err);
 }
 

@@ -114,6 +114,16 @@ run "$PROF" recover moved
 is "recover of a capture that was moved" "$status" 0
 is "replaces nothing where it came from" "$(<others/two.json)" precious
 ok "its profile lies beside it" test -s moved/recovered.two.json
+# Nor what it may create.
+rm others/two.json
+"$PROF" record -q --keep-capture -o others/two.json -- "$workloads/shares" 0.05
+rm others/two.json
+mv others/.two* moved
+run "$PROF" recover moved
+is "creates nothing where it came from" "$status$(ls -A others)" 0
+ok "but beside it" test -s moved/recovered.2.two.json
+refuses "-o with a folder" 125 'name a capture in it' "$PROF" recover -o x.json moved
+refuses "-o without a capture" 2 'give one capture' "$PROF" recover -o x.json
 : >moved/.empty.json.aaaaaa.capture
 run "$PROF" recover moved
 like "an empty spool" "$err" 'killed before it began'
@@ -234,10 +244,12 @@ run "$PROF" record --spool-dir . -o small/full.json -- "$workloads/tour"
 is "no room for the profile: exit status" "$status" 125
 like "no room for the profile: what to do" "$err" 'the recording is kept: prof recover \.full\.json\.[0-9a-f]*\.capture'
 is "no room for the profile: the spool is there" "$(spools | wc -l)" 1
-run "$PROF" recover
-is "recover: elsewhere" "$status" 125
+spool=$(spools)
+run "$PROF" recover -o small/full.json "$spool"
+is "recover -o: no room there" "$status" 125
+ok "recover -o: the spool stays" test -s "$spool"
 umount small
-run "$PROF" recover
-is "recover, with room: exit status" "$status" 0
-ok "recover, with room: the profile" test -s small/full.json
+run "$PROF" recover -o small/full.json "$spool"
+is "recover -o, with room: exit status" "$status" 0
+ok "recover -o, with room: the profile" test -s small/full.json
 done_testing

@@ -192,7 +192,7 @@ static int annotate(const struct report_options *o, const struct profile_file *f
 	struct report_rows rows = {0};
 	struct annotation a;
 
-	annotation_make(&a, q, o->annotate);
+	annotation_make(&a, q, o->annotate, profile_file_owner(o->path));
 	if (!a.files.count)
 		return fail_for_want_of_function(o, file, q, o->annotate, err);
 	if (o->format == REPORT_TEXT)

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <strings.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +15,9 @@
 #include "lib/base/log.h"
 #include "lib/base/readers.h"
 #include "lib/base/text.h"
+
+/* Links on the way to a file. */
+#define LINKS_MAX 16
 
 /* Endings for compiled languages, and those whose interpreters tell a profiler their place. */
 static const char *const endings[] = {
@@ -48,12 +53,6 @@ struct candidate {
 struct sighting {
 	source_file_id file;
 	int root;
-};
-
-struct source_text {
-	char *text;
-	size_t size;
-	int64_t modified_ns;
 };
 
 bool source_texts_is_code(const char *path)
@@ -221,18 +220,106 @@ static struct candidate *find_candidates(struct profile *p, const struct sources
 	return rows;
 }
 
-/* Reads a source in the folder that is the process's "/"; 0: in our root. */
-static enum source_outcome read_source(const struct readers *readers, int root, const char *path,
-				       const struct sources_options *options, uint64_t room,
-				       struct source_text *source)
+const char *source_outcome_text(enum source_outcome outcome)
+{
+	return outcome_texts[outcome];
+}
+
+static bool is_of_kernel(const char *path)
+{
+	static const char *const folders[] = {"/proc/", "/sys/", "/dev/"};
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		if (text_starts_with(path, folders[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool may_lead(const struct readers *readers, const struct stat *link)
+{
+	if (!link->st_uid || link->st_uid == (uid_t)setfsuid((uid_t)-1))
+		return true;
+	for (size_t i = 0; readers && i < readers->rows.count; i++) {
+		if (link->st_uid == readers->rows.items[i].uid)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Replaces the first link in an absolute path by what it leads to. Returns NULL if there is none,
+ * or if its owner could lead us anywhere; *is_path says which.
+ */
+static char *follow_link(const struct readers *readers, const char *path, bool *is_path)
+{
+	_cleanup_free_ char *part = xstrdup(path);
+	char target[PATH_MAX];
+
+	*is_path = true;
+	for (size_t end = 1; part[end - 1]; end++) {
+		struct stat st;
+		ssize_t size;
+		size_t folder = end;
+
+		if (path[end] && path[end] != '/')
+			continue;
+		part[end] = '\0';
+		if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode)) {
+			size = readlink(part, target, sizeof(target) - 1);
+			*is_path = size > 0 && may_lead(readers, &st);
+			if (!*is_path)
+				return NULL;
+			target[size] = '\0';
+			while (part[folder - 1] != '/')
+				folder--;
+			return xasprintf("%.*s%s%s", *target == '/' ? 0 : (int)folder, part, target,
+					 path + end);
+		}
+		part[end] = path[end];
+	}
+	return NULL;
+}
+
+/* Follows all links of a path, so that what is opened has none. NULL: it leads astray. */
+static char *resolve(const struct readers *readers, const char *path)
+{
+	char *at = xstrdup(path);
+
+	for (unsigned int links = 0; links < LINKS_MAX; links++) {
+		bool is_path = false;
+		char *next = is_of_kernel(at) ? NULL : follow_link(readers, at, &is_path);
+
+		if (!next && is_path)
+			return at;
+		free(at);
+		at = next;
+		if (!at)
+			return NULL;
+	}
+	free(at);
+	return NULL;
+}
+
+enum source_outcome source_text_read(const struct readers *readers, int root, const char *path,
+				     uint64_t max, struct source_text *source)
 {
 	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *resolved = NULL;
 	struct stat st;
 
 	if (*path != '/')
 		return SOURCE_MISSING;
 	if (!source_texts_is_code(path))
 		return SOURCE_NO_CODE;
+	if (root <= 0) {
+		resolved = resolve(readers, path);
+		if (!resolved)
+			return SOURCE_FORBIDDEN;
+		if (!source_texts_is_code(resolved))
+			return SOURCE_NO_CODE;
+		path = resolved;
+	}
 	fd = readers_open(readers, root, path);
 	if (fd == READERS_REFUSED)
 		return SOURCE_NOT_THEIRS;
@@ -240,10 +327,8 @@ static enum source_outcome read_source(const struct readers *readers, int root, 
 		return SOURCE_FORBIDDEN;
 	if (fd < 0 || fstat(fd, &st))
 		return SOURCE_MISSING;
-	if ((uint64_t)st.st_size > options->file_bytes)
+	if ((uint64_t)st.st_size > max)
 		return SOURCE_TOO_LARGE;
-	if ((uint64_t)st.st_size > room)
-		return SOURCE_NO_ROOM;
 	/* Read no more than this size even if the file grows meanwhile. */
 	source->text = text_read_fd(fd, (size_t)st.st_size, &source->size);
 	source->modified_ns = modified_ns(&st);
@@ -253,6 +338,17 @@ static enum source_outcome read_source(const struct readers *readers, int root, 
 		return SOURCE_TAKEN;
 	free(steal(source->text));
 	return SOURCE_NO_CODE;
+}
+
+/* Tells apart a file that is too large from one for which there is no more room. */
+static enum source_outcome read_source(const struct readers *readers, int root, const char *path,
+				       const struct sources_options *options, uint64_t room,
+				       struct source_text *source)
+{
+	uint64_t max = room < options->file_bytes ? room : options->file_bytes;
+	enum source_outcome outcome = source_text_read(readers, root, path, max, source);
+
+	return outcome == SOURCE_TOO_LARGE && room < options->file_bytes ? SOURCE_NO_ROOM : outcome;
 }
 
 static void take(struct profile *p, struct candidate *candidate,

@@ -8,6 +8,7 @@
 
 #include "lib/base/file_set.h"
 #include "lib/base/identity.h"
+#include "lib/base/readers.h"
 #include "lib/base/strbuf.h"
 #include "lib/profile/profile.h"
 
@@ -44,6 +45,23 @@ struct sources_stats {
 
 /* True for a name that files of source code have. */
 bool source_texts_is_code(const char *path);
+
+struct source_text {
+	char *text; /* owned by the caller once it is taken */
+	size_t size;
+	int64_t modified_ns;
+};
+
+/*
+ * Reads a source file that a profile or debug information names, in the folder that is the
+ * process's "/"; 0: ours. Takes only a regular file with a name of source code, at most `max` bytes
+ * and no NUL, not of /proc, /sys or /dev, that this thread and all readers may open. In our root a
+ * link is followed only if it is root's, this thread's or a reader's.
+ */
+enum source_outcome source_text_read(const struct readers *readers, int root, const char *path,
+				     uint64_t max, struct source_text *source);
+/* Returns what the outcome says of a file: "not here". */
+const char *source_outcome_text(enum source_outcome outcome);
 /*
  * Reads the source files of the profile's functions, those with the most frames first: in the root
  * of the functions' process, out of which no link leads, else in ours. Debug information is

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/run/capture_file.h"
+#include "cmd/run/lookup.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/infile.h"
@@ -61,6 +62,14 @@ static int load_capture(struct profile_file *f, int fd, const struct output_opti
 	if (!ret)
 		f->profile = f->capture->profile;
 	return ret;
+}
+
+struct reader profile_file_owner(const char *path)
+{
+	_cleanup_close_ int place = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+							   : open(path, O_PATH | O_CLOEXEC);
+
+	return lookup_reader(place);
 }
 
 static int load(struct profile_file *f, const char *path, const struct output_options *output,

@@ -4,6 +4,7 @@
 #define PROF_CMD_RUN_PROFILE_FILE_H
 
 #include "lib/base/error.h"
+#include "lib/base/readers.h"
 #include "lib/format/format.h"
 
 struct capture_file;
@@ -26,6 +27,8 @@ void profile_file_release(struct profile_file *f);
 int profile_file_open(struct profile_file *f, const char *path, struct error *err);
 /* Reads the text of a descriptor that was opened so, and tells its format. */
 int profile_file_read(struct profile_file *f, int fd, struct error *err);
+/* Returns the owner of the file, who may have written what it names; unknown for a pipe. */
+struct reader profile_file_owner(const char *path);
 /*
  * All of it, as the invoking user: root reads nothing that the user may not read. A capture is
  * named as `output` says; NULL: by default.

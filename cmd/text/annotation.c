@@ -9,8 +9,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
-#include "lib/base/open_regular.h"
 #include "lib/base/text.h"
+#include "symbolize/source_texts.h"
 
 /* Lines shown around one with weight. */
 #define AROUND 3
@@ -41,32 +41,34 @@ static bool take_text_of_profile(struct annotation_file *file, const struct prof
 	return false;
 }
 
-static void read_text(struct annotation_file *file, uint64_t recorded_ns)
+static void read_text(struct annotation_file *file, const struct readers *readers,
+		      uint64_t recorded_ns)
 {
-	_cleanup_close_ int fd = open_regular_named(0, file->path);
-	struct stat st;
+	struct source_text source = {0};
 
-	if (fd < 0 || fstat(fd, &st) || (size_t)st.st_size > TEXT_MAX)
+	if (source_text_read(readers, 0, file->path, TEXT_MAX, &source) != SOURCE_TAKEN)
 		return;
-	file->text = text_read_fd(fd, TEXT_MAX, &file->size);
-	file->is_changed = recorded_ns && (uint64_t)st.st_mtim.tv_sec > recorded_ns / 1000000000;
+	file->text = source.text;
+	file->size = source.size;
+	file->is_changed = recorded_ns &&
+			   source.modified_ns / 1000000000 > (int64_t)(recorded_ns / 1000000000);
 }
 
-static void find_texts(struct annotation *a, const struct profile *p)
+static void find_texts(struct annotation *a, const struct profile *p, struct reader writer)
 {
 	struct identity owner = identity_of_invoker();
 	struct identity before = identity_assume_files(&owner);
+	struct readers readers = {0};
 
+	readers_add(&readers, writer);
 	for (size_t i = 0; i < a->files.count && i < TEXTS_MAX; i++) {
 		struct annotation_file *file = &a->files.items[i];
 
-		if (!file->path || take_text_of_profile(file, p) || before.failure)
-			continue;
-		/* Only a whole path says which file is meant. */
-		if (*file->path == '/')
-			read_text(file, p->meta.start_realtime_ns);
+		if (file->path && !take_text_of_profile(file, p) && !before.failure)
+			read_text(file, &readers, p->meta.start_realtime_ns);
 	}
 	identity_restore_files(&before);
+	readers_release(&readers);
 }
 
 static int compare_numbers(uint32_t a, uint32_t b)
@@ -131,7 +133,8 @@ static void group(struct annotation *a, const struct places *places, const struc
 	vec_sort(&a->files, compare_files);
 }
 
-void annotation_make(struct annotation *a, const struct query *q, const char *function)
+void annotation_make(struct annotation *a, const struct query *q, const char *function,
+		     struct reader writer)
 {
 	struct places places = {0};
 	struct query_table t;
@@ -142,7 +145,7 @@ void annotation_make(struct annotation *a, const struct query *q, const char *fu
 	group(a, &places, &t);
 	vec_release(&places.list);
 	query_table_release(&t);
-	find_texts(a, q->profile);
+	find_texts(a, q->profile, writer);
 }
 
 void annotation_release(struct annotation *a)

@@ -4,6 +4,7 @@
 #define PROF_CMD_TEXT_ANNOTATION_H
 
 #include "cmd/text/query_listing.h"
+#include "lib/base/readers.h"
 
 struct annotation_line {
 	uint32_t line; /* 0: not known */
@@ -26,9 +27,10 @@ struct annotation {
 
 /*
  * Finds the lines of all functions of that name, and their text: the profile's own, else that of
- * the file of that name here, read with the permissions of the invoking user.
+ * the file of that name here, which the invoking user and the writer of the profile may both read.
  */
-void annotation_make(struct annotation *a, const struct query *q, const char *function);
+void annotation_make(struct annotation *a, const struct query *q, const char *function,
+		     struct reader writer);
 void annotation_release(struct annotation *a);
 
 /* For people: the lines with weight and some around them. A listing of its own. */

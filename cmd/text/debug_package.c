@@ -165,3 +165,35 @@ char *debug_package_remedy(const char *root, const char *path, bool has_servers)
 	}
 	return out.size ? strbuf_take(&out) : NULL;
 }
+
+/* Returns the name of the source package, mostly that of the package. The caller frees. */
+static char *find_source_package(const char *root, const char *package)
+{
+	_cleanup_free_ char *file = xasprintf("%s/var/lib/dpkg/status", root);
+	_cleanup_free_ char *status = text_read_file(file, LIST_MAX, NULL);
+	_cleanup_free_ char *wanted = xasprintf("Package: %s\n", package);
+	const char *at = status;
+
+	while (at && (at = strstr(at, wanted)) && at > status && at[-1] != '\n')
+		at++;
+	/* A paragraph ends with an empty line. */
+	while (at && (at = strchr(at, '\n')) && *++at != '\n') {
+		if (text_starts_with(at, "Source: "))
+			return xstrndup(at + 8, strcspn(at + 8, " \n"));
+	}
+	return xstrdup(package);
+}
+
+char *debug_package_sources(const char *root, const char *path)
+{
+	_cleanup_free_ char *package = NULL, *source = NULL;
+
+	if (!debug_package_may_have(path))
+		return NULL;
+	package = find_package(root, path);
+	if (!package)
+		return NULL;
+	package[strcspn(package, ":")] = '\0';
+	source = find_source_package(root, package);
+	return xasprintf("sources of %s are not on this machine: apt source %s", package, source);
+}

@@ -13,5 +13,10 @@ bool debug_package_may_have(const char *path);
  * for the machine's own; has_servers: DEBUGINFOD_URLS is set.
  */
 char *debug_package_remedy(const char *root, const char *path, bool has_servers);
+/*
+ * Returns "sources of libc6 are not on this machine: apt source glibc" for a file that may be in a
+ * Debian package; NULL if there is nothing to say. The caller frees.
+ */
+char *debug_package_sources(const char *root, const char *path);
 
 #endif

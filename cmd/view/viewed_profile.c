@@ -12,6 +12,7 @@
 #include "cmd/run/lookup.h"
 #include "cmd/run/sides.h"
 #include "cmd/run/symbolize_run.h"
+#include "cmd/text/debug_package.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/open_regular.h"
@@ -165,6 +166,8 @@ int viewed_profile_open(struct viewed_profile *v, const char *const *paths, size
 				     .options = options,
 				     .lock = PTHREAD_MUTEX_INITIALIZER,
 				     .fetching = PTHREAD_MUTEX_INITIALIZER};
+	for (size_t i = 0; i < count; i++)
+		readers_add(&v->owners, profile_file_owner(paths[i]));
 	ret = count == 1 ? read_bytes(v, paths[0], &text, &size, err)
 			 : keep_written(v, paths, write_difference, &text, &size, err);
 	if (ret)
@@ -186,6 +189,7 @@ void viewed_profile_close(struct viewed_profile *v)
 	lib_ids_release(&v->libs);
 	file_set_free(v->files);
 	strings_release(&v->named);
+	readers_release(&v->owners);
 	free(v->kernel_release);
 	free(v->was_fetched);
 	*v = (struct viewed_profile){0};
@@ -382,35 +386,39 @@ static int fetch_source(const struct module *module, const char *path)
 	return symbolize_run_fetch(&request, NULL);
 }
 
-/*
- * Debug information may name any file; only such as look like source code are read. A file that is
- * not here may be on a server.
- */
-static char *read_source(const struct module *module, const char *path, size_t *size,
-			 struct error *err)
+/* Distributions build in folders that nobody has: says where their sources are. */
+static void fail_source(const char *module_path, const char *path, enum source_outcome outcome,
+			struct error *err)
 {
-	_cleanup_close_ int fd = -1;
-	_cleanup_free_ char *text = NULL;
-	int fetched;
+	_cleanup_free_ char *package = outcome == SOURCE_MISSING
+					       ? debug_package_sources("", module_path)
+					       : NULL;
 
-	if (*path != '/' || !source_texts_is_code(path)) {
-		error_text(err, -EACCES, "%s: no name of source code", path);
-		return NULL;
-	}
-	fd = open_regular_named(0, path);
-	fetched = fd == -ENOENT ? fetch_source(module, path) : -1;
+	error_text(err, -EACCES, "%s: %s", path, package ? package : source_outcome_text(outcome));
+}
+
+/* A file that is not here may be on a server. */
+static char *read_source(const struct viewed_profile *v, const struct module *module,
+			 const char *path, size_t *size, struct error *err)
+{
+	struct source_text source = {0};
+	enum source_outcome outcome = source_text_read(&v->owners, 0, path, SOURCE_MAX, &source);
+	_cleanup_close_ int fetched = -1;
+
+	if (outcome == SOURCE_MISSING && *path == '/')
+		fetched = fetch_source(module, path);
 	if (fetched >= 0) {
-		fd = fetched;
-	} else if (fd < 0) {
-		error_set(err, fd, "read %s", path);
-		return NULL;
+		source.text = text_read_fd(fetched, SOURCE_MAX, &source.size);
+		outcome = source.text && !memchr(source.text, '\0', source.size) ? SOURCE_TAKEN
+										 : SOURCE_NO_CODE;
 	}
-	text = text_read_fd(fd, SOURCE_MAX, size);
-	if (!text || memchr(text, '\0', *size)) {
-		error_text(err, -EINVAL, "%s: too large, or no text", path);
-		return NULL;
-	}
-	return steal(text);
+	*size = source.size;
+	if (outcome == SOURCE_TAKEN)
+		return source.text;
+	if (fetched >= 0)
+		free(source.text);
+	fail_source(strings_get(&v->profile->strings, module->path), path, outcome, err);
+	return NULL;
 }
 
 char *viewed_profile_source(struct viewed_profile *v, module_id module, const char *path,
@@ -432,7 +440,7 @@ char *viewed_profile_source(struct viewed_profile *v, module_id module, const ch
 		error_text(err, -EACCES, "%s: the profile names no such file", path);
 		return NULL;
 	}
-	return read_source(&p->modules.rows.items[module], path, size, err);
+	return read_source(v, &p->modules.rows.items[module], path, size, err);
 }
 
 void viewed_profile_missing(const struct viewed_profile *v, struct strbuf *text)

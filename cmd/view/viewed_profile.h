@@ -7,6 +7,7 @@
 
 #include "cmd/options/output_options.h"
 #include "lib/base/file_set.h"
+#include "lib/base/readers.h"
 #include "lib/format/firefox/read/lib_ids.h"
 #include "lib/profile/profile.h"
 
@@ -16,6 +17,7 @@ struct viewed_profile {
 	uint64_t size;
 	bool is_gzip;
 	struct profile *profile; /* its modules are the libs of the file, in the same order */
+	struct readers owners; /* of the files: what they name must be theirs to read, too */
 	struct lib_ids libs;
 	struct file_set *files; /* by module.file_key */
 	char *kernel_release;

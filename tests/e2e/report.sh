@@ -53,6 +53,32 @@ run env SUDO_UID=61931 SUDO_GID=61931 "$PROF" report --annotate burn_ms other.js
 is "exit status for a user who may not" "$status" 0
 like "its text is not shown to a user who may not read it" "$out" 'its text is neither'
 unlike "nor a line of it" "$out" 'burn_a_little\('
+# Whoever wrote the profile must be able to read it as well.
+chown 61931:61931 other.json
+run "$PROF" report --annotate burn_ms other.json
+unlike "nor to root, for another user's profile" "$out" 'burn_a_little\('
+chown 0:0 other.json
+
+# A profile may name any file: what is shown looks like source, and nobody else led us there.
+shows() { # DESCRIPTION PATH
+	gunzip -c shares.json.gz | sed "s|\"$root/[^\"]*burn.h\"|\"$2\"|" >named.json
+	run "$PROF" report --annotate burn_ms named.json
+	like "$1: is not shown" "$out" 'its text is neither'
+}
+mkdir places
+cp "$root/tests/workloads/burn.h" places/burn.txt
+cp "$root/tests/workloads/burn.h" places/burn.h
+ln -s "$PWD/places/burn.h" theirs.h
+chown -h 61931:61931 theirs.h
+ln -s "$PWD/places/burn.txt" text.h
+shows "a name that is not one of source" "$PWD/places/burn.txt"
+shows "a link to one" "$PWD/text.h"
+shows "another user's link" "$PWD/theirs.h"
+shows "a way through /proc" "/proc/self/root$PWD/places/burn.h"
+chown -h 0:0 theirs.h
+gunzip -c shares.json.gz | sed "s|\"$root/[^\"]*burn.h\"|\"$PWD/theirs.h\"|" >named.json
+run "$PROF" report --annotate burn_ms named.json
+like "root's own link is followed" "$out" 'burn_a_little\('
 
 cp "$PROF" prof-for-all && chmod 755 prof-for-all
 printf '#!/bin/sh\ntr a-z A-Z\n' >shout && chmod 755 shout

@@ -99,7 +99,7 @@ static void check_lines(const struct query *q, const char *function,
 	struct listing l = {0};
 	struct annotation a;
 
-	annotation_make(&a, q, function);
+	annotation_make(&a, q, function, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
 	options->for_people = true;
 	vec_for_each(&a.files, const struct annotation_file *, file) {
 		annotation_list_file(&l, file, q, options);

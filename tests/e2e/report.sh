@@ -53,7 +53,7 @@ run env SUDO_UID=61931 SUDO_GID=61931 "$PROF" report --annotate burn_ms other.js
 is "exit status for a user who may not" "$status" 0
 like "its text is not shown to a user who may not read it" "$out" 'its text is neither'
 unlike "nor a line of it" "$out" 'burn_a_little\('
-# Whoever wrote the profile must be able to read it as well.
+# The writer of the profile must be able to read it as well.
 chown 61931:61931 other.json
 run "$PROF" report --annotate burn_ms other.json
 unlike "nor to root, for another user's profile" "$out" 'burn_a_little\('

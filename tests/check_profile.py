@@ -194,7 +194,7 @@ def samples(profile, thread=None):
     stacks = _Stacks(profile)
     for t in threads(profile) if thread is None else [thread]:
         table = t["samples"]
-        weights = table["weight"] or [1] * table["length"]
+        weights = profile_rules.weights(profile, table)
         gaps = profile_rules.gap_rows(table)
         for time, weight, stack, is_gap in zip(sample_times(t), weights, table["stack"], gaps):
             if not is_gap:
@@ -231,8 +231,7 @@ def sample_count(profile):
 
 
 def total_weight(profile, thread=None):
-    return sum(sum(t["samples"]["weight"] or [not gap for gap in
-                                              profile_rules.gap_rows(t["samples"])])
+    return sum(sum(profile_rules.weights(profile, t["samples"]))
                for t in (threads(profile) if thread is None else [thread]))
 
 

@@ -8,6 +8,9 @@ import json
 import check_profile
 
 
+INTERVAL = 1.001001
+
+
 def _table(**columns):
     return dict(columns, length=len(next(iter(columns.values()))))
 
@@ -22,7 +25,8 @@ def _thread(name, pid, tid, main, stacks, deltas):
         "samples": dict(_table(stack=stacks, timeDeltas=deltas,
                                threadCPUDelta=[0 if stack is None else 1000000
                                                for stack in stacks]),
-                        weight=None, weightType="samples"),
+                        weight=[0 if stack is None else INTERVAL for stack in stacks],
+                        weightType="tracing-ms"),
         "markers": _table(name=[], category=[], data=[], startTime=[], endTime=[], phase=[]),
     }
 
@@ -33,7 +37,7 @@ def valid_profile():
     strings = ["main", "parse", "next_char", "parse.c", "app", "[kernel.kallsyms]", "do_idle",
                "0x7f0000001000", "exec", "/bin/true", "rename", "worker"]
     meta = {
-        "version": 36, "preprocessedProfileVersion": 70, "interval": 1.001001,
+        "version": 36, "preprocessedProfileVersion": 70, "interval": INTERVAL,
         "startTime": 1.7e12, "endTime": 1.7e12 + 20, "profilingStartTime": 0,
         "profilingEndTime": 20, "processType": 0, "stackwalk": 1, "product": "make",
         "oscpu": "Linux 6.1.0 x86_64", "mainMemory": 1 << 30, "symbolicated": True,
@@ -90,7 +94,7 @@ def valid_profile():
     threads[0]["markers"] = _table(
         name=[8, 10], category=[0, 0], startTime=[1.5, 2], endTime=[None, 3], phase=[0, 1],
         data=[{"type": "exec", "program": 9, "count": 1}, {"type": "exec", "program": 11}])
-    threads[2]["samples"]["weight"] = [0, 3]
+    threads[2]["samples"]["weight"] = [0, 3 * INTERVAL]
     return {"meta": meta, "libs": libs, "shared": shared, "threads": threads}
 
 
@@ -197,7 +201,7 @@ BREAKAGES = [
     ("p['threads'][2]['profView'] = 'folded'", "has pid 12 and profView folded"),
     ("del p['threads'][3]['profView']", "has pid 13+ and profView None"),
     ("p['threads'][2]['samples'].update(stack=[1, 1], timeDeltas=[0.5, 0.5], "
-     "threadCPUDelta=[0, 1000000], weight=None)", "more than the time that"),
+     "threadCPUDelta=[0, 1000000], weight=[1.001001] * 2)", "more than the time that"),
     ("p['threads'][1]['profView'] = None", "threads[1].profView"),
     ("del p['threads'][4]['profView']", "has pid cpus and profView None"),
     ("p['threads'][1]['profView'] = 'cpu'", "has pid 10 and profView cpu"),
@@ -207,7 +211,7 @@ BREAKAGES = [
     ("p['threads'].insert(3, dict(p['threads'][2], tid='9', pid='9', name='sh (faults)', "
      "isMainThread=False, profView='event'))", "without its thread before it"),
     ("p['threads'][4]['samples']['stack'] = [3]", "has a sample at 500000 ns that no thread has"),
-    ("p['threads'][4]['samples']['weight'] = [2]", "has a sample at 500000 ns that no thread has"),
+    ("p['threads'][4]['samples']['weight'] = [2.002002]", "has a sample at 500000 ns that no thread has"),
     ("p['threads'][0]['isMainThread'] = False", "is not its main thread"),
     ("p['threads'][1]['isMainThread'] = True", "one more main thread"),
     ("p['threads'][1]['processName'] = 'other'", "differs within process"),
@@ -232,6 +236,8 @@ BREAKAGES = [
     ("s = p['threads'][0]['samples']; del s['timeDeltas']; s['time'] = [1, 3, 2]",
      "is before the one before it"),
     ("p['threads'][0]['samples']['weightType'] = 'ticks'", "weightType"),
+    ("p['threads'][0]['samples']['weightType'] = 'samples'", "weightType is samples"),
+    ("p['threads'][2]['samples']['weight'][1] = 3", "weight[1] is 3, not a multiple of 1.001001"),
     ("p['threads'][2]['samples']['weight'][0] = -1", "samples.weight[0]"),
     ("p['threads'][2]['samples']['weight'][1] = 0", "is 0 in a row with a stack"),
     ("p['threads'][1]['samples']['threadCPUDelta'][2] = 1", "in a row without a sample"),

@@ -522,8 +522,8 @@ class _Check:
             table, view = thread["samples"], thread.get("profView")
             if view == "event":
                 continue
-            weights = table["weight"] or [1] * table["length"]
-            for row in zip(sample_times_ns(table), table["stack"], weights, gap_rows(table)):
+            rows = weights(self.profile, table)
+            for row in zip(sample_times_ns(table), table["stack"], rows, gap_rows(table)):
                 counts[row] += -1 if view == "cpu" else 1
                 if counts[row] < 0 and not row[3]:
                     self.say(f"threads[{i}] has a sample at {row[0]} ns that no thread has")
@@ -532,7 +532,7 @@ class _Check:
         table = thread.get("samples")
         stack = _index(self.profile["shared"]["stackTable"]["length"], "shared.stackTable")
         rules = {"stack": stack.or_null(), "time": NOT_NEGATIVE, "timeDeltas": NOT_NEGATIVE,
-                 "weight": _integer(0), "threadCPUDelta": NOT_NEGATIVE}
+                 "weight": NOT_NEGATIVE, "threadCPUDelta": NOT_NEGATIVE}
         if type(table) is not dict or "weight" not in table:
             self.say(f"{where}.weight is missing")
             return
@@ -545,6 +545,7 @@ class _Check:
                    _Rule("a type of weight", lambda v: v in ("samples", "tracing-ms", "bytes")))
         if self.table(where, table, rules, optional=("time", "timeDeltas")):
             self.sample_times(where, table, thread)
+            self.weights(where, table, thread)
             self.gap_rows(where, table, thread.get("profView") == "folded")
             self.gaps(where, table, thread)
             self.waits(where, table, thread)
@@ -572,6 +573,17 @@ class _Check:
                 return
             if thread["pid"] == "cpus":
                 self.say(f"{where}[{i}] waits on a CPU")
+
+    def weights(self, where, table, thread):
+        """Samples of the clock weigh what time they stand for, those of events how many."""
+        is_event = thread.get("profView") == "event"
+        if table["weightType"] != ("samples" if is_event else "tracing-ms"):
+            self.say(f"{where}.weightType is {table['weightType']}")
+            return
+        unit = 1 if is_event else self.profile["meta"]["interval"]
+        for i, weight in enumerate(table["weight"] or []):
+            if abs(weight - round(weight / unit) * unit) > 1e-9 * (1 + weight):
+                self.say(f"{where}.weight[{i}] is {weight}, not a multiple of {unit}")
 
     def gap_rows(self, where, table, is_folded):
         """Rows that stand for nothing have no weight. Only the last row of a thread, or of one of
@@ -722,6 +734,14 @@ def sample_times_ns(table):
     if "time" in table:
         return [round(time * 1e6) for time in table["time"]]
     return list(itertools.accumulate(round(delta * 1e6) for delta in table["timeDeltas"]))
+
+
+def weights(profile, table):
+    """By row of the samples: the ticks or events that it stands for."""
+    if table["weight"] is None:
+        return [int(stack is not None) for stack in table["stack"]]
+    unit = profile["meta"]["interval"] if table["weightType"] == "tracing-ms" else 1
+    return [round(weight / unit) for weight in table["weight"]]
 
 
 def gap_rows(table):

@@ -43,7 +43,7 @@ enum unread {
 	UNREAD_COUNTER_VALUES, /* fractions, numbers of changes */
 	UNREAD_ALLOCATIONS, /* samples of allocations */
 	UNREAD_SAMPLES, /* more events than a profile can have */
-	UNREAD_WEIGHTS, /* weights that are not counts */
+	UNREAD_WEIGHTS, /* weights that are neither counts nor whole intervals */
 	UNREAD_CPU_TIMES, /* units other than time */
 	UNREAD_SAMPLE_VALUES, /* delays, arguments */
 	UNREAD_FRAME_VALUES, /* columns in source files, windows, places before compilation */

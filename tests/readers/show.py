@@ -69,10 +69,13 @@ class Reader:
         whose weight may be 0."""
         table, last, cpu = thread["samples"], 0, 0
         weights = table.get("weight")
+        is_time = table.get("weightType") == "tracing-ms"
+        unit = Decimal(self.meta.get("interval") or 1) if is_time else 1
         deltas = table.get("threadCPUDelta") or [None] * len(table["stack"])
         for row, (time, stack) in enumerate(zip(times(table), table["stack"])):
             cpu += int(Decimal(deltas[row] or 0) * self.cpu_unit)
-            weight = weights[row] if weights else int(stack is not None)
+            weight = (round(Decimal(weights[row]) / unit) if weights else
+                      int(stack is not None))
             if weight or row + 1 == len(table["stack"]):
                 last = max(last, time)
                 yield last, weight, () if stack is None else self.stacks[stack], cpu

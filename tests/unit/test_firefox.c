@@ -135,7 +135,7 @@ static void test_without_samples(void **state)
 	export_expect(root, "shared.stringArray", "[]");
 	export_expect(root, "shared.stackTable", "{\"frame\":[],\"prefixOffset\":[],\"length\":0}");
 	export_expect(root, "threads.0.samples",
-		      "{\"stack\":[],\"timeDeltas\":[],\"weight\":null,\"weightType\":\"samples\","
+		      "{\"stack\":[],\"timeDeltas\":[],\"weight\":[],\"weightType\":\"tracing-ms\","
 		      "\"threadCPUDelta\":[],\"length\":0}");
 	export_expect(root, "threads.1.name", "\"tid 11\"");
 	export_expect(root, "threads.1.processName", "\"pid 10\"");
@@ -196,9 +196,10 @@ static void test_samples(void **state)
 	root = export_run(f);
 	export_expect(root, "threads.0.samples",
 		      "{\"stack\":[0,null,1,1],\"timeDeltas\":[0.5,1.001001,0,1.999999],"
-		      "\"weight\":[1,1,1,1],\"weightType\":\"samples\","
+		      "\"weight\":[1.001001,1.001001,1.001001,1.001001],"
+		      "\"weightType\":\"tracing-ms\","
 		      "\"threadCPUDelta\":[7,1001001,0,999000],\"length\":4}");
-	export_expect(root, "threads.1.samples.weight", "[1,3]");
+	export_expect(root, "threads.1.samples.weight", "[1.001001,3.003003]");
 	export_expect(root, "shared.stackTable",
 		      "{\"frame\":[0,0],\"prefixOffset\":[0,1],\"length\":2}");
 	export_expect_text(root, "shared.funcTable.name", 0, "0x7f0000001234");

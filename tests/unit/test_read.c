@@ -119,6 +119,25 @@ static struct profile *read_samples(const char *columns, struct import_counts *c
 	return read_text(changed, counts);
 }
 
+/* The weights of the clock are times; each is as many ticks as there are intervals in it. */
+static void times_are_ticks_of_the_interval(void **state)
+{
+	static const uint32_t expected[] = {1, 3, 1, 2};
+	_cleanup_free_ char *text = seed("version-70.json"), *meta = NULL, *changed = NULL;
+	struct import_counts counts;
+	struct profile *p;
+
+	(void)state;
+	meta = replaced(text, "\"interval\":1,", "\"interval\":0.25,");
+	changed = replaced(meta, "\"weight\":null,\"weightType\":\"samples\"",
+			   "\"weight\":[0.25,0.75,0.35,0.4],\"weightType\":\"tracing-ms\"");
+	p = read_text(changed, &counts);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(p->threads.rows.items[0].samples.items[i].weight, expected[i]);
+	assert_int_equal(counts.unread[UNREAD_WEIGHTS], 2);
+	profile_free(p);
+}
+
 static void columns_have_many_forms(void **state)
 {
 	struct import_counts counts;
@@ -377,6 +396,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(versions_say_the_same),
+		cmocka_unit_test(times_are_ticks_of_the_interval),
 		cmocka_unit_test(columns_have_many_forms),
 		cmocka_unit_test(times_add_up_without_rounding),
 		cmocka_unit_test(damage_is_refused),

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "lib/profile/label_frames.h"
 #include "tests/unit/export_fixture.h"
 
 #define MS 1000000ull
@@ -47,10 +48,51 @@ static void a_gap_has_a_row_at_either_end(void **state)
 	expect(f, 0, "stack", "[0,0,0,null,null,0,0]");
 	expect(f, 0, "timeDeltas", "[1,1,2,1,48,1,1]");
 	expect(f, 0, "threadCPUDelta", "[0,1000000,1000000,0,0,500000,1000000]");
-	/* With weights, front-ends show no times. */
-	expect(f, 0, "weight", "null");
+	expect(f, 0, "weight", "[1,1,1,0,0,1,1]");
 	expect(f, 0, "length", "7");
 	assert_int_equal(f->counts.gap_rows, 2);
+}
+
+/* The kernel counts CPU time of a thread before it is switched in: half an interval in one row. */
+static void a_wait_goes_on_until_its_last_row(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "waiter");
+	frame_id label = label_frames_intern(f->p, export_intern(f, "[futex]"),
+					     (struct frame_category){.category = CATEGORY_IDLE});
+	stack_id wait = stacks_intern(&f->p->stacks, NO_STACK, label);
+
+	export_add_sample(row, 1 * MS, wait, 0);
+	export_add_sample(row, 301 * MS, wait, MS / 2);
+	row->samples.items[1].weight = 298;
+	/* Others of that kind: neither stands for the time in between. */
+	export_add_sample(row, 311 * MS, wait, MS / 2);
+	export_add_sample(row, 321 * MS, wait, MS / 2);
+	row->samples.items[3].weight = 7;
+	export_run(f);
+	expect(f, 0, "stack", "[0,0,null,null,0,null,null,0]");
+	expect(f, 0, "weight", "[1,298,0,0,1,0,0,7]");
+}
+
+/* A tick stands for an interval, in ms. Rows of events count. */
+static void rows_of_the_clock_weigh_time(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row = export_add_thread(f, 10, 10, "busy");
+	stack_id stack = a_stack(f);
+
+	f->p->meta.interval_ns = 250500;
+	event_counts_get(&f->p->events, 1)->name = export_intern(f, "page-faults");
+	export_add_sample(row, 1 * MS, stack, 0);
+	export_add_sample(row, 1 * MS + 250500, stack, 250500);
+	row->samples.items[1].weight = 4;
+	export_add_sample(row, 2 * MS, stack, 0);
+	row->samples.items[2].event = 1;
+	row->samples.items[2].weight = 5;
+	export_run(f);
+	expect(f, 0, "weight", "[0,0.2505,1.002]");
+	expect(f, 0, "weightType", "\"tracing-ms\"");
+	expect(f, 1, "weightType", "\"samples\"");
 }
 
 /* With a column of weights, rows of gaps weigh 0, so sums stay the same. */
@@ -265,6 +307,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_gap_has_a_row_at_either_end),
+		TEST(a_wait_goes_on_until_its_last_row),
+		TEST(rows_of_the_clock_weigh_time),
 		TEST(rows_of_gaps_weigh_nothing),
 		TEST(rows_without_samples_stay_in_order),
 		TEST(samples_without_stack_are_no_gap),

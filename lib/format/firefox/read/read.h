@@ -17,7 +17,8 @@
  * Counts these parts of other writers' files in `counts` and drops them:
  *	markers		halves of intervals; markers without a schema in the file
  *	fields		lists, tables, flows, times in other units, values of another type
- *	samples		event delays, arguments; allocations; weights that are not counts
+ *	samples		event delays, arguments; allocations; weights that are neither counts nor
+ *			whole intervals
  *	frames		column, innerWindowID, originalLocation
  *	counters	changes ("number"), fractions; counters of processes without a thread
  *	libs		build ids known only in part, from a breakpadId

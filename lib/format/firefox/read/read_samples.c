@@ -8,12 +8,15 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/read/internal.h"
+#include "lib/format/firefox/version.h"
 #include "lib/profile/long_tasks.h"
 
 struct sample_reader {
 	struct import *reader;
 	struct json_cursor *s;
 	struct sample_list *samples;
+	VEC(struct decimal) weights; /* by row; none if the file has none */
+	bool are_times; /* the weights */
 	struct import_clock clock; /* time so far, from timeDeltas */
 	bool has_stacks, has_times, has_weights, has_cpu_times;
 };
@@ -55,12 +58,35 @@ static void read_weight(struct sample_reader *of, struct sample *sample)
 {
 	struct decimal weight = {.millionths = 1000000};
 
+	(void)sample;
 	if (!json_cursor_null(of->s))
 		json_cursor_decimal(of->s, &weight);
-	if (weight.millionths < 0 || weight.millionths % 1000000 || weight.thousandths)
-		of->reader->counts->unread[UNREAD_WEIGHTS]++;
-	if (weight.millionths > 0)
-		sample->weight = saturate(((uint64_t)weight.millionths + 500000) / 1000000);
+	vec_push(&of->weights, weight);
+}
+
+/*
+ * Sets the weights once their type is known. Times become multiples of the interval: what rounding
+ * takes from a row, the next one gets.
+ */
+static void set_weights(struct sample_reader *of)
+{
+	uint64_t interval = of->reader->profile->meta.interval_ns;
+	int64_t rest = 0, unit = 1000000, value;
+
+	if (of->are_times && interval && interval < INT64_MAX / 4)
+		unit = (int64_t)interval;
+	for (size_t i = 0; i < of->weights.count; i++) {
+		const struct decimal *weight = &of->weights.items[i];
+
+		if (weight->millionths < 0 || weight->millionths % unit || weight->thousandths)
+			of->reader->counts->unread[UNREAD_WEIGHTS]++;
+		value = weight->millionths > 0 ? weight->millionths + rest : 0;
+		if (value > 0)
+			of->samples->rows.items[i].weight =
+				saturate(((uint64_t)value + (uint64_t)unit / 2) / (uint64_t)unit);
+		if (of->are_times && weight->millionths > 0)
+			rest = value - (int64_t)of->samples->rows.items[i].weight * unit;
+	}
 }
 
 static void read_cpu_time(struct sample_reader *of, struct sample *sample)
@@ -99,16 +125,23 @@ static int read_column(struct sample_reader *of, read_value_fn *read, bool *is_k
 	return 0;
 }
 
-/* Counts other columns and other types of weights as unread. */
+static void read_weight_type(struct sample_reader *of)
+{
+	_cleanup_free_ char *type = json_cursor_text(of->s);
+
+	of->are_times = strcmp(type, WEIGHTS_ARE_TIMES) == 0;
+	if (*type && !of->are_times && strcmp(type, WEIGHTS_ARE_COUNTS) != 0)
+		of->reader->counts->unread[UNREAD_WEIGHTS]++;
+}
+
+/* Counts other columns as unread. */
 static void skip_column(struct sample_reader *of, struct span key)
 {
 	struct json_cursor_list list = {0};
 	uint64_t *unread = of->reader->counts->unread;
 
 	if (span_is(of->s, key, "weightType")) {
-		_cleanup_free_ char *type = json_cursor_text(of->s);
-
-		unread[UNREAD_WEIGHTS] += *type && strcmp(type, "samples") != 0;
+		read_weight_type(of);
 	} else if (span_is(of->s, key, "eventDelay") && long_tasks_are_in(of->reader->profile)) {
 		/* Markers tell the same. */
 		json_cursor_skip(of->s);
@@ -177,23 +210,32 @@ static void finish(struct sample_reader *of)
 	of->samples->rows.count = kept;
 }
 
-int import_samples(struct import *r, struct json_cursor *s, struct sample_list *samples,
-		   struct error *err)
+static int read_samples(struct sample_reader *of, struct error *err)
 {
-	struct sample_reader of = {.reader = r, .s = s, .samples = samples};
 	struct json_cursor_list list = {0};
 	struct span key;
 	int ret = 0;
 
-	vec_clear(&samples->rows);
-	while (!ret && json_cursor_member(s, &list, &key))
-		ret = read_member(&of, key, err);
+	vec_clear(&of->samples->rows);
+	while (!ret && json_cursor_member(of->s, &list, &key))
+		ret = read_member(of, key, err);
 	if (ret)
 		return ret;
-	if (s->failed || !of.has_stacks || !of.has_times)
+	if (of->s->failed || !of->has_stacks || !of->has_times)
 		return error_text(err, -EBADMSG, "samples have no stacks or no times");
-	if (of.has_cpu_times && !r->cpu_time_unit)
-		r->counts->unread[UNREAD_CPU_TIMES] += samples->rows.count;
-	finish(&of);
+	if (of->has_cpu_times && !of->reader->cpu_time_unit)
+		of->reader->counts->unread[UNREAD_CPU_TIMES] += of->samples->rows.count;
+	set_weights(of);
+	finish(of);
 	return 0;
+}
+
+int import_samples(struct import *r, struct json_cursor *s, struct sample_list *samples,
+		   struct error *err)
+{
+	struct sample_reader of = {.reader = r, .s = s, .samples = samples};
+	int ret = read_samples(&of, err);
+
+	vec_release(&of.weights);
+	return ret;
 }

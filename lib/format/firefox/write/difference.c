@@ -7,7 +7,7 @@
 
 struct difference_row {
 	uint64_t time; /* since the start of the file */
-	int64_t weight;
+	int64_t weight; /* ns, or occurrences of the event */
 	stack_id stack;
 };
 
@@ -15,9 +15,24 @@ struct difference_rows {
 	VEC(struct difference_row) list;
 };
 
+/* Both threads have samples of the same event. */
+static bool is_of_clock(const struct firefox *f)
+{
+	const struct export_difference *of = f->difference;
+	const struct profile_thread *threads = f->profile->threads.rows.items;
+
+	vec_for_each(&threads[of->base].samples, const struct sample *, sample)
+		return !sample->event;
+	vec_for_each(&threads[of->thread].samples, const struct sample *, sample)
+		return !sample->event;
+	return true;
+}
+
 static void add_sample(const struct firefox *f, struct difference_rows *rows,
 		       const struct sample *sample, int64_t weight)
 {
+	if (!sample->event)
+		weight *= (int64_t)firefox_interval(f);
 	if (sample->weight)
 		vec_push(&rows->list, (struct difference_row){
 					      .time = firefox_time(f, sample->time),
@@ -56,6 +71,21 @@ static void write_times(struct jsonw *w, const struct difference_rows *rows)
 	jsonw_column_end(w, at);
 }
 
+static char *format_ms(char *at, int64_t ns)
+{
+	*at = '-';
+	at += ns < 0;
+	return jsonw_format_ms(at, ns < 0 ? -(uint64_t)ns : (uint64_t)ns);
+}
+
+static void write_weights(struct jsonw *w, const struct difference_rows *rows, bool are_times)
+{
+	FIREFOX_COLUMN(w, "weight", &rows->list, struct difference_row, row, at,
+		       are_times ? format_ms(at, row->weight) : jsonw_format_i64(at, row->weight));
+	jsonw_key(w, "weightType");
+	jsonw_cstring(w, are_times ? WEIGHTS_ARE_TIMES : WEIGHTS_ARE_COUNTS);
+}
+
 void firefox_write_difference(const struct firefox *f, struct jsonw *w)
 {
 	struct difference_rows rows = {0};
@@ -66,10 +96,7 @@ void firefox_write_difference(const struct firefox *f, struct jsonw *w)
 	FIREFOX_COLUMN(w, "stack", &rows.list, struct difference_row, row, at,
 		       firefox_format_position(at, row->stack));
 	write_times(w, &rows);
-	FIREFOX_COLUMN(w, "weight", &rows.list, struct difference_row, row, at,
-		       jsonw_format_i64(at, row->weight));
-	jsonw_key(w, "weightType");
-	jsonw_cstring(w, "samples");
+	write_weights(w, &rows, is_of_clock(f));
 	jsonw_key(w, "length");
 	jsonw_u64(w, rows.list.count);
 	jsonw_object_end(w);

@@ -84,7 +84,7 @@ struct firefox_samples {
 	struct sample_buffer buffer;
 	VEC(struct sample) rows; /* ascending; time 0 is the start of the file */
 	size_t gap_rows; /* number of rows that only say that the thread did not run */
-	bool has_weights; /* false: all rows weigh the same */
+	bool has_weights; /* false: all rows stand for one sample */
 	struct long_tasks tasks; /* of the row's thread; times as of `rows` */
 };
 

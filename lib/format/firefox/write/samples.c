@@ -71,17 +71,18 @@ static void add_first_gap(struct filler *f, uint64_t before, struct sample *samp
 }
 
 /*
- * True if a wait goes on until the sample. Its last row may have a little CPU time: the kernel
- * counts some of a thread before the thread is switched in.
+ * True if a wait goes on until the sample. Its last row may have CPU time: the kernel counts some
+ * of a thread before the thread is switched in. Its weight tells that it is the same wait: together
+ * with the first row's, it is the time that passed, but for the random points at both ends.
  */
-static bool goes_on_waiting(const struct filler *f, const struct sample *sample)
+static bool goes_on_waiting(const struct filler *f, uint64_t passed, const struct sample *sample)
 {
 	const struct sample *before = &vec_last(&f->out->rows);
 
 	if (!profile_is_wait(f->profile, before))
 		return false;
 	return !sample->cpu_delta ||
-	       (sample->stack == before->stack && sample->cpu_delta < f->interval / 10);
+	       (sample->stack == before->stack && sample->weight + 2ull >= passed / f->interval);
 }
 
 /*
@@ -94,7 +95,7 @@ static void add_gap(struct filler *f, uint64_t before, const struct sample *samp
 
 	if (passed <= 2 * f->interval || passed <= f->edge + used)
 		return;
-	if (goes_on_waiting(f, sample))
+	if (goes_on_waiting(f, passed, sample))
 		return;
 	add_gap_row(f, before + f->edge);
 	if (sample->cpu_delta || !is_null(sample))
@@ -153,12 +154,8 @@ static void add_sample(struct filler *f, struct sample sample, uint64_t event_we
 			out->rows.count ? rate_as_cpu_time(sample.time - vec_last(&out->rows).time,
 							   event_weight, f->peak)
 					: 0;
-	/*
-	 * Without weights, a sample without a stack would look like a gap, and a wait like time on
-	 * the CPU.
-	 */
-	out->has_weights |= sample.weight != 1 || sample.stack == NO_STACK ||
-			    profile_is_wait(f->profile, &sample);
+	/* Without weights, a sample without a stack would look like a gap. */
+	out->has_weights |= sample.weight != 1 || sample.stack == NO_STACK;
 	vec_push(&out->rows, sample);
 }
 

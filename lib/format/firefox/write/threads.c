@@ -192,16 +192,21 @@ static void write_time_deltas(struct jsonw *w, const struct firefox_samples *sam
 	jsonw_column_end(w, at);
 }
 
-/* Front-ends show times only if there is no column of weights. */
-static void write_weights(struct jsonw *w, const struct firefox_samples *samples)
+/* `interval`: time that a tick stands for, or 0 in rows of events. */
+static void write_weights(struct jsonw *w, const struct firefox_samples *samples, uint64_t interval)
 {
-	if (!samples->has_weights) {
+	if (interval) {
+		FIREFOX_COLUMN(w, "weight", &samples->rows, struct sample, sample, at,
+			       jsonw_format_ms(at, interval * sample->weight));
+	} else if (samples->has_weights) {
+		FIREFOX_COLUMN(w, "weight", &samples->rows, struct sample, sample, at,
+			       jsonw_format_u64(at, sample->weight));
+	} else {
 		jsonw_key(w, "weight");
 		jsonw_null(w);
-		return;
 	}
-	FIREFOX_COLUMN(w, "weight", &samples->rows, struct sample, sample, at,
-		       jsonw_format_u64(at, sample->weight));
+	jsonw_key(w, "weightType");
+	jsonw_cstring(w, interval ? WEIGHTS_ARE_TIMES : WEIGHTS_ARE_COUNTS);
 }
 
 /* Front-ends take the last of ascending delays as the length of a task. */
@@ -215,7 +220,7 @@ static void write_event_delays(struct jsonw *w, const struct firefox_samples *sa
 		       jsonw_format_ms(at, long_tasks_delay(&samples->tasks, sample->time, &task)));
 }
 
-static void write_samples(struct jsonw *w, const struct firefox_samples *samples)
+static void write_samples(struct jsonw *w, const struct firefox_samples *samples, uint64_t interval)
 {
 	_Static_assert(NO_STACK == NO_POSITION, "one of them is null");
 
@@ -224,9 +229,7 @@ static void write_samples(struct jsonw *w, const struct firefox_samples *samples
 	FIREFOX_COLUMN(w, "stack", &samples->rows, struct sample, sample, at,
 		       firefox_format_position(at, sample->stack));
 	write_time_deltas(w, samples);
-	write_weights(w, samples);
-	jsonw_key(w, "weightType");
-	jsonw_cstring(w, "samples");
+	write_weights(w, samples, interval);
 	FIREFOX_COLUMN(w, "threadCPUDelta", &samples->rows, struct sample, sample, at,
 		       jsonw_format_u64(at, sample->cpu_delta));
 	write_event_delays(w, samples);
@@ -257,7 +260,7 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 		} else {
 			firefox_samples_fill(f, row, &samples);
 			f->counts->gap_rows += samples.gap_rows;
-			write_samples(w, &samples);
+			write_samples(w, &samples, row->event ? 0 : firefox_interval(f));
 		}
 		firefox_write_markers(f, w, row, &markers);
 		jsonw_object_end(w);

@@ -185,7 +185,7 @@ static int print(struct diff *d, struct error *err)
 		ret = write_profile(d, &has_stdout, err);
 	if (ret || has_stdout)
 		return ret;
-	comparison_print_text(&t, pager_width(), &out);
+	comparison_print_text(&t, pager_columns(), &out);
 	pager_print(strbuf_text(&out), out.size);
 	return 0;
 }

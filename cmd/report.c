@@ -132,7 +132,7 @@ static void print(const struct report_options *o, const struct query *q,
 	default:
 		profile_summary_text(q, &file->counts, out);
 		strbuf_addch(out, '\n');
-		listing_print_text(&rows->listing, pager_width(), out);
+		listing_print_text(&rows->listing, pager_columns(), out);
 		add_footer(rows, out);
 		if (!o->markers && leaves_waits_out(o, q))
 			strbuf_adds(out, "\nwaits are not among these: --include-idle adds them\n");
@@ -163,7 +163,7 @@ static void print_listing(const struct report_options *o, char *heading,
 		listing_print_markdown(listing, out);
 	} else {
 		strbuf_addf(out, "\n%s\n%s", heading, notes);
-		listing_print_text(listing, pager_width(), out);
+		listing_print_text(listing, pager_columns(), out);
 	}
 }
 

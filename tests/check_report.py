@@ -138,9 +138,14 @@ def threads(prof, path, samples):
            for r in run(prof, path, "--by", "thread")["rows"]}
     if got != wanted:
         raise ValueError(f"by thread: {got}, and read here {dict(wanted)}")
-    got = {r["pid"]: r["total"] for r in run(prof, path, "--by", "process")["rows"]}
+    got = {r["pid"]: r["total"] for r in run(prof, path, "--by", "pid")["rows"]}
     if got != processes:
-        raise ValueError(f"by process: {got}, and read here {dict(processes)}")
+        raise ValueError(f"by pid: {got}, and read here {dict(processes)}")
+    programs = run(prof, path, "--by", "process")["rows"]
+    names = [r["process"] for r in programs]
+    got = sum(r["processes"] for r in programs), sum(r["total"] for r in programs)
+    if got != (len(processes), sum(processes.values())) or len(set(names)) != len(names):
+        raise ValueError(f"by process: {programs}, and read here {dict(processes)}")
 
 
 def markers(prof, path, reader, samples):

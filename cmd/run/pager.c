@@ -12,6 +12,9 @@
 
 #include "lib/base/identity.h"
 
+/* Fits into mails, logs and windows. */
+#define COLUMNS 120
+
 #define NOT_FOUND 127 /* status of a shell */
 
 size_t pager_width(void)
@@ -21,6 +24,13 @@ size_t pager_width(void)
 	if (!isatty(STDOUT_FILENO))
 		return 0;
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}
+
+size_t pager_columns(void)
+{
+	size_t width = pager_width();
+
+	return width ? width : COLUMNS;
 }
 
 /* NULL: none is wanted. */

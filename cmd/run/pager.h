@@ -7,6 +7,8 @@
 
 /* Columns of the terminal that standard output is; 0: it is none. */
 size_t pager_width(void);
+/* Columns that text is made for: those of the terminal, or 120 where there is none. */
+size_t pager_columns(void);
 /*
  * Prints; where standard output is a terminal, by $PAGER, or less(1), which ends at once where a
  * page is enough. Never for another user than the invoking one: it could run commands as root.

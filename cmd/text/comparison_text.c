@@ -142,6 +142,7 @@ static const char *title_of(enum query_by by)
 		[QUERY_BY_FILE] = "FILE",	  [QUERY_BY_LINE] = "FUNCTION:LINE",
 		[QUERY_BY_PROCESS] = "PROCESS",	  [QUERY_BY_THREAD] = "THREAD",
 		[QUERY_BY_CATEGORY] = "CATEGORY", [QUERY_BY_ADDRESS] = "ADDRESS",
+		[QUERY_BY_PID] = "PROCESS",
 	};
 
 	return titles[by];
@@ -161,6 +162,7 @@ static size_t make_table(const struct comparison_text *t, struct listing *l)
 	listing_add_column(l, "", LISTING_TEXT);
 	listing_add_column(l, title_of(t->by), LISTING_TEXT);
 	listing_add_column(l, "IN", LISTING_TEXT);
+	listing_keep_ends(l);
 	if (t->limit && count > t->limit)
 		count = t->limit;
 	for (size_t i = 0; i < count; i++)

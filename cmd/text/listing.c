@@ -8,16 +8,22 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/text_width.h"
 
 /* Between two columns. */
 #define GAP 2
 /* A text is not cut to less. */
 #define TEXT_MIN 12
-#define ELLIPSIS "…"
 
 void listing_add_column(struct listing *l, const char *name, enum listing_type type)
 {
 	l->columns[l->column_count++] = (struct listing_column){.name = name, .type = type};
+}
+
+void listing_keep_ends(struct listing *l)
+{
+	for (size_t i = 0; i < l->column_count; i++)
+		l->columns[i].keeps_end = true;
 }
 
 void listing_add_row(struct listing *l, unsigned int depth)
@@ -59,40 +65,16 @@ static char *printable(const struct listing *l, size_t row, size_t column)
 	return text;
 }
 
-/* Characters, of valid UTF-8. */
-static size_t width_of(const char *text)
-{
-	size_t width = 0;
-
-	for (; *text; text++)
-		width += (*text & 0xc0) != 0x80;
-	return width;
-}
-
-static void cut(char *text, size_t width)
-{
-	size_t at = 0;
-
-	if (width_of(text) <= width)
-		return;
-	for (; text[at] && width > 1; at++)
-		width -= (text[at + 1] & 0xc0) != 0x80;
-	/* It takes the bytes of what is cut, and those of more characters where these are few. */
-	while (at && (strlen(text + at) < strlen(ELLIPSIS) || (text[at] & 0xc0) == 0x80))
-		at--;
-	memcpy(text + at, ELLIPSIS, strlen(ELLIPSIS) + 1);
-}
-
 static void measure(const struct listing *l, size_t *widths)
 {
 	for (size_t column = 0; column < l->column_count; column++)
-		widths[column] = width_of(l->columns[column].name);
+		widths[column] = text_width(l->columns[column].name);
 	for (size_t row = 0; row < l->depths.count; row++) {
 		for (size_t column = 0; column < l->column_count; column++) {
 			_cleanup_free_ char *text = printable(l, row, column);
 
-			if (width_of(text) > widths[column])
-				widths[column] = width_of(text);
+			if (text_width(text) > widths[column])
+				widths[column] = text_width(text);
 		}
 	}
 }
@@ -121,13 +103,13 @@ static void add_padding(struct strbuf *out, size_t count)
 		strbuf_addch(out, ' ');
 }
 
-static void add_text_cell(const struct listing *l, size_t column, char *text, size_t width,
+static void add_text_cell(const struct listing *l, size_t column, const char *whole, size_t width,
 			  struct strbuf *out)
 {
-	size_t own;
+	_cleanup_free_ char *text = text_cut(whole, width ? width : 1,
+					     l->columns[column].keeps_end);
+	size_t own = text_width(text);
 
-	cut(text, width);
-	own = width_of(text);
 	strbuf_adds(out, column ? "  " : " ");
 	if (l->columns[column].type != LISTING_TEXT && own < width)
 		add_padding(out, width - own);
@@ -150,11 +132,8 @@ void listing_print_text(const struct listing *l, size_t width, struct strbuf *ou
 	measure(l, widths);
 	if (width)
 		fit(l, width, widths);
-	for (size_t column = 0; column < l->column_count; column++) {
-		_cleanup_free_ char *name = xstrdup(l->columns[column].name);
-
-		add_text_cell(l, column, name, widths[column], out);
-	}
+	for (size_t column = 0; column < l->column_count; column++)
+		add_text_cell(l, column, l->columns[column].name, widths[column], out);
 	end_line(out);
 	for (size_t row = 0; row < l->depths.count; row++) {
 		for (size_t column = 0; column < l->column_count; column++) {
@@ -262,16 +241,6 @@ void listing_print_csv(const struct listing *l, struct strbuf *out)
 	}
 }
 
-/* Takes a valid sequence. */
-static uint32_t decode(const unsigned char *text, size_t size)
-{
-	uint32_t code = size == 1 ? text[0] : text[0] & (0x7fu >> size);
-
-	for (size_t i = 1; i < size; i++)
-		code = code << 6 | (text[i] & 0x3f);
-	return code;
-}
-
 /* Bytes at the beginning that are the same within a JSON string. */
 static size_t plain_length(const char *text)
 {
@@ -302,7 +271,7 @@ void listing_json_string(const char *text, struct strbuf *out)
 		if (!left)
 			break;
 		size = text_utf8_length(text, left);
-		code = size ? decode((const unsigned char *)text, size) : 0xfffd;
+		code = size ? text_code_point(text, size) : 0xfffd;
 
 		if (code == '"' || code == '\\')
 			strbuf_addf(out, "\\%c", (char)code);

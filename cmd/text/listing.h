@@ -21,6 +21,7 @@ struct listing_column {
 	const char *name; /* for people in capitals, else the key */
 	enum listing_type type;
 	bool is_tree; /* indented by the depth of the row */
+	bool keeps_end; /* texts are cut in their middle */
 };
 
 #define LISTING_COLUMNS_MAX 12
@@ -34,6 +35,8 @@ struct listing {
 };
 
 void listing_add_column(struct listing *l, const char *name, enum listing_type type);
+/* Cuts texts of all columns in their middle: names of functions and files. */
+void listing_keep_ends(struct listing *l);
 /* Takes the cells over; a row is column_count of them, added from left to right. */
 void listing_add_row(struct listing *l, unsigned int depth);
 void listing_add_cell(struct listing *l, char *cell);

@@ -17,6 +17,8 @@ enum field {
 	FIELD_PLACE, /* file:line, for people */
 	FIELD_ADDRESS,
 	FIELD_PROCESS,
+	FIELD_PROGRAM, /* "cc1 ×60", for people */
+	FIELD_PROCESSES,
 	FIELD_PID,
 	FIELD_THREAD,
 	FIELD_TID,
@@ -35,6 +37,8 @@ static const struct {
 	[FIELD_PLACE] = {"LINE", "place", LISTING_TEXT},
 	[FIELD_ADDRESS] = {"ADDRESS", "address", LISTING_TEXT},
 	[FIELD_PROCESS] = {"PROCESS", "process", LISTING_TEXT},
+	[FIELD_PROGRAM] = {"PROCESS", "program", LISTING_TEXT},
+	[FIELD_PROCESSES] = {"PROCESSES", "processes", LISTING_NUMBER},
 	[FIELD_PID] = {"PID", "pid", LISTING_TEXT},
 	[FIELD_THREAD] = {"THREAD", "thread", LISTING_TEXT},
 	[FIELD_TID] = {"TID", "tid", LISTING_NUMBER},
@@ -50,7 +54,8 @@ static const uint8_t shown[2][QUERY_BY_COUNT][FIELDS_MAX] = {
 		[QUERY_BY_MODULE] = {FIELD_MODULE},
 		[QUERY_BY_FILE] = {FIELD_FILE, FIELD_MODULE},
 		[QUERY_BY_LINE] = {FIELD_FUNCTION, FIELD_MODULE, FIELD_PLACE},
-		[QUERY_BY_PROCESS] = {FIELD_PROCESS, FIELD_PID},
+		[QUERY_BY_PROCESS] = {FIELD_PROGRAM},
+		[QUERY_BY_PID] = {FIELD_PROCESS, FIELD_PID},
 		[QUERY_BY_THREAD] = {FIELD_THREAD, FIELD_TID, FIELD_PROCESS, FIELD_PID},
 		[QUERY_BY_CATEGORY] = {FIELD_CATEGORY},
 		[QUERY_BY_ADDRESS] = {FIELD_ADDRESS, FIELD_FUNCTION, FIELD_MODULE, FIELD_PLACE},
@@ -60,7 +65,8 @@ static const uint8_t shown[2][QUERY_BY_COUNT][FIELDS_MAX] = {
 		[QUERY_BY_MODULE] = {FIELD_MODULE},
 		[QUERY_BY_FILE] = {FIELD_FILE, FIELD_MODULE},
 		[QUERY_BY_LINE] = {FIELD_FUNCTION, FIELD_MODULE, FIELD_FILE, FIELD_LINE_NUMBER},
-		[QUERY_BY_PROCESS] = {FIELD_PROCESS, FIELD_PID},
+		[QUERY_BY_PROCESS] = {FIELD_PROCESS, FIELD_PROCESSES},
+		[QUERY_BY_PID] = {FIELD_PROCESS, FIELD_PID},
 		[QUERY_BY_THREAD] = {FIELD_THREAD, FIELD_TID, FIELD_PROCESS, FIELD_PID},
 		[QUERY_BY_CATEGORY] = {FIELD_CATEGORY},
 		[QUERY_BY_ADDRESS] = {FIELD_ADDRESS, FIELD_FUNCTION, FIELD_MODULE, FIELD_FILE,
@@ -73,6 +79,7 @@ struct item {
 	const struct query_key *key;
 	uint32_t line;
 	uint64_t self, total;
+	uint32_t processes; /* of a program; 0: it is none */
 };
 
 /* Most rows are light, and have the weights of many others. */
@@ -123,6 +130,14 @@ static char *function(const struct filler *f, const struct item *item)
 	return copy_text(f, item->key->function);
 }
 
+static char *program(const struct filler *f, const struct item *item)
+{
+	const char *name = query_keys_text(f->keys, item->key->process);
+
+	return item->processes > 1 ? xasprintf("%s ×%" PRIu32, name, item->processes)
+				   : xstrdup(name);
+}
+
 static char *field_text(const struct filler *f, const struct item *item, enum field field)
 {
 	const struct query_key *key = item->key;
@@ -144,6 +159,10 @@ static char *field_text(const struct filler *f, const struct item *item, enum fi
 			       : xasprintf("0x%" PRIx64, key->address);
 	case FIELD_PROCESS:
 		return copy_text(f, key->process);
+	case FIELD_PROGRAM:
+		return program(f, item);
+	case FIELD_PROCESSES:
+		return whole_number(item->processes);
 	case FIELD_PID:
 		return key->incarnation
 			       ? xasprintf("%" PRIu32 ".%" PRIu32, key->pid, key->incarnation)
@@ -264,6 +283,7 @@ static void add_columns(struct filler *f)
 		f->l->columns[2].is_tree = f->l->is_tree;
 	else
 		add_weight_columns(f);
+	listing_keep_ends(f->l);
 }
 
 static void add_item(struct filler *f, const struct item *item, uint32_t depth)
@@ -297,8 +317,13 @@ size_t query_listing_table(struct listing *l, const struct query *q, const struc
 
 	add_columns(&f);
 	vec_for_each(&t->rows, const struct query_row *, row) {
-		const struct item item = {&t->keys.rows.items[row->key], row->line, row->self,
-					  row->total};
+		const struct item item = {
+			.key = &t->keys.rows.items[row->key],
+			.line = row->line,
+			.self = row->self,
+			.total = row->total,
+			.processes = t->keys.processes ? t->keys.processes[row->key] : 0,
+		};
 
 		if ((double)row->total < options->min_share * (double)q->weight)
 			continue;
@@ -322,7 +347,7 @@ size_t query_listing_tree(struct listing *l, const struct query *q, const struct
 	for (uint32_t at = t->first_root; at != QUERY_NO_NODE; at = query_tree_next(t, at)) {
 		const struct query_node *node = &t->nodes.items[at];
 		const struct query_key *key = &t->keys.rows.items[node->key];
-		const struct item item = {key, key->line, node->self, node->total};
+		const struct item item = {key, key->line, node->self, node->total, 0};
 
 		if (has_room(&f))
 			add_item(&f, &item, node->depth);

@@ -182,8 +182,7 @@ size_t text_utf8_length(const char *text, size_t size)
 	return length;
 }
 
-/* Decodes one sequence that text_utf8_length() found valid. */
-static uint32_t code_point(const char *text, size_t length)
+uint32_t text_code_point(const char *text, size_t length)
 {
 	static const uint8_t masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
 	uint32_t point = (uint8_t)text[0] & masks[length];
@@ -221,7 +220,7 @@ void text_to_line(char *text)
 	while (at < end) {
 		size_t length = text_utf8_length(at, (size_t)(end - at));
 
-		if (!length || steers_terminal(code_point(at, length))) {
+		if (!length || steers_terminal(text_code_point(at, length))) {
 			*text++ = '?';
 		} else {
 			memmove(text, at, length);

@@ -31,6 +31,8 @@ bool text_scan_decimal(const char **at, const char *end, uint64_t *value);
 
 /* Length in bytes of the valid UTF-8 sequence at text (at most size); 0 if it is invalid. */
 size_t text_utf8_length(const char *text, size_t size);
+/* Decodes one sequence that text_utf8_length() found valid. */
+uint32_t text_code_point(const char *text, size_t length);
 /*
  * Makes a foreign name safe to print: replaces control and format characters (C0, C1, bidirectional
  * and invisible ones) and bytes that are not UTF-8 by one '?' each, so that the name cannot steer a

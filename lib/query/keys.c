@@ -6,12 +6,14 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/query/program_names.h"
 
 const char *const query_by_names[QUERY_BY_COUNT] = {
 	[QUERY_BY_FUNCTION] = "function", [QUERY_BY_MODULE] = "module",
 	[QUERY_BY_FILE] = "file",	  [QUERY_BY_LINE] = "line",
 	[QUERY_BY_PROCESS] = "process",	  [QUERY_BY_THREAD] = "thread",
 	[QUERY_BY_CATEGORY] = "category", [QUERY_BY_ADDRESS] = "address",
+	[QUERY_BY_PID] = "pid",
 };
 
 #define NOT_ASKED (UINT32_MAX - 1)
@@ -21,7 +23,7 @@ const char *const query_by_names[QUERY_BY_COUNT] = {
 
 bool query_by_has_stacks(enum query_by by)
 {
-	return by != QUERY_BY_PROCESS && by != QUERY_BY_THREAD;
+	return by != QUERY_BY_PROCESS && by != QUERY_BY_PID && by != QUERY_BY_THREAD;
 }
 
 static bool key_equal(const void *table, uint32_t id, const void *key)
@@ -170,6 +172,28 @@ static void make_of_threads(struct query_keys *k, const struct query *q)
 	}
 }
 
+static void make_of_programs(struct query_keys *k, const struct query *q)
+{
+	size_t count = q->profile->threads.rows.count;
+	_cleanup_free_ bool *is_counted = xcalloc(count + 1, sizeof(*is_counted));
+	struct program_names programs;
+
+	program_names_find(&programs, q->profile);
+	k->processes = xcalloc(count + 1, sizeof(*k->processes));
+	for (thread_id id = 0; id < count; id++) {
+		const char *name = strings_get(&programs.names, programs.of_threads[id]);
+		struct query_key key = EMPTY_KEY;
+
+		key.process = *name ? strings_intern(&k->texts, name) : NO_STRING;
+		k->of_threads[id] = intern(k, &key);
+		if (q->thread_weights[id] && !is_counted[programs.firsts[id]]) {
+			is_counted[programs.firsts[id]] = true;
+			k->processes[k->of_threads[id]] += programs.processes[id];
+		}
+	}
+	program_names_release(&programs);
+}
+
 struct ranked_text {
 	const char *text;
 	string_id id;
@@ -201,7 +225,10 @@ void query_keys_make(struct query_keys *k, const struct query *q, enum query_by 
 	*k = (struct query_keys){.by = by};
 	if (!query_by_has_stacks(by)) {
 		k->of_threads = xcalloc(p->threads.rows.count + 1, sizeof(*k->of_threads));
-		make_of_threads(k, q);
+		if (by == QUERY_BY_PROCESS)
+			make_of_programs(k, q);
+		else
+			make_of_threads(k, q);
 	} else {
 		k->of_stacks = xcalloc(p->stacks.rows.count + 1, sizeof(*k->of_stacks));
 		if (by == QUERY_BY_CATEGORY)
@@ -220,6 +247,7 @@ void query_keys_release(struct query_keys *k)
 	index_release(&k->index);
 	free(k->of_stacks);
 	free(k->of_threads);
+	free(k->processes);
 	*k = (struct query_keys){0};
 }
 

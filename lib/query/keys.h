@@ -10,7 +10,8 @@ enum query_by {
 	QUERY_BY_MODULE,
 	QUERY_BY_FILE, /* the module if no source file is known */
 	QUERY_BY_LINE, /* a line of a function */
-	QUERY_BY_PROCESS,
+	QUERY_BY_PROCESS, /* all processes of a program */
+	QUERY_BY_PID,
 	QUERY_BY_THREAD,
 	QUERY_BY_CATEGORY,
 	QUERY_BY_ADDRESS, /* one row for each function inlined there */
@@ -39,6 +40,7 @@ struct query_keys {
 	struct index index;
 	uint32_t *of_stacks; /* by stack_id, QUERY_NO_KEY for hidden frames; unused for threads */
 	uint32_t *of_threads; /* by thread_id; only for processes and threads */
+	uint32_t *processes; /* by key: those of the program that count; only for processes */
 };
 
 /* Tells whether keys are those of frames, so that trees can be made. */

@@ -64,6 +64,7 @@ static string_id name_of_key(struct run_weights *w, const struct query_keys *k,
 			    query_keys_text(k, key->file != NO_STRING ? key->file : key->module));
 		break;
 	case QUERY_BY_PROCESS:
+	case QUERY_BY_PID:
 		strbuf_adds(&name, query_keys_text(k, key->process));
 		break;
 	case QUERY_BY_THREAD:

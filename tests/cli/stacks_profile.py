@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes a profile of collapsed stacks: "outer;inner 30" is 30 samples; reads stdin, prints JSON."""
+"""Makes a profile of collapsed stacks: "outer;inner 30" is 30 samples; reads stdin, prints JSON.
+
+    stacks_profile.py [PROCESS...]
+
+Each process has the same stacks.
+"""
 
 import json
 import sys
@@ -35,15 +40,15 @@ def main():
         },
         "libs": [],
         "threads": [{
-            "name": "stacks", "processName": "stacks", "processType": "default",
-            "isMainThread": True, "pid": "100", "tid": 100, "registerTime": 0,
+            "name": name, "processName": name, "processType": "process" if i else "default",
+            "isMainThread": True, "pid": str(i + 100), "tid": i + 100, "registerTime": 0,
             "unregisterTime": now, "processStartupTime": 0, "processShutdownTime": now,
             "pausedRanges": [], "showMarkersInTimeline": True,
             "samples": {**columns(samples, ("stack", "timeDeltas", "weight", "threadCPUDelta")),
                         "weightType": "samples"},
             "markers": columns(
                 [], ("name", "category", "data", "startTime", "endTime", "phase")),
-        }],
+        } for i, name in enumerate(sys.argv[1:] or ["stacks"])],
         "shared": {
             "stackTable": columns(
                 [(name, 0 if parent is None else i - parent)

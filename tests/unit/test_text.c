@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/base/text.h"
+#include "lib/base/text_width.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -322,6 +323,44 @@ static void test_format_bytes(void **state)
 	assert_string_equal(buf, "1.");
 }
 
+static void test_width(void **state)
+{
+	(void)state;
+	assert_int_equal(text_width(""), 0);
+	assert_int_equal(text_width("main"), 4);
+	assert_int_equal(text_width("größe"), 5);
+	/* The same with an accent of its own. */
+	assert_int_equal(text_width("gro\xcc\x88\xc3\x9f"
+				    "e"),
+			 5);
+	assert_int_equal(text_width("関数 f"), 6);
+	assert_int_equal(text_width("한글"), 4);
+	assert_int_equal(text_width("🚀"), 2);
+	assert_int_equal(text_width("…×±"), 3);
+}
+
+static void expect_cut(const char *text, size_t width, bool keeps_end, const char *wanted)
+{
+	char *got = text_cut(text, width, keeps_end);
+
+	assert_string_equal(got, wanted);
+	assert_true(text_width(got) <= width);
+	free(got);
+}
+
+static void test_cut(void **state)
+{
+	(void)state;
+	expect_cut("abcdefghij", 10, false, "abcdefghij");
+	expect_cut("abcdefghij", 9, false, "abcdefgh…");
+	expect_cut("abcdefghijklmnop", 11, true, "abcdef…mnop");
+	expect_cut("abc", 1, true, "…");
+	/* Half a letter has no place. */
+	expect_cut("関数関数", 4, false, "関…");
+	expect_cut("関数関数関数", 8, true, "関数…数");
+	expect_cut("", 1, true, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +374,8 @@ int main(void)
 		cmocka_unit_test(test_utf8_of_four_bytes),
 		cmocka_unit_test(test_to_line),
 		cmocka_unit_test(test_to_line_of_format_characters),
+		cmocka_unit_test(test_width),
+		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_read_file),
 		cmocka_unit_test(test_read_fd_of_a_large_file),
 		cmocka_unit_test(test_format_bytes),

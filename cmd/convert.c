@@ -28,6 +28,7 @@ enum {
 	OPTION_TO = OPT_OUTPUT_END,
 	OPTION_DIFF,
 	OPTION_ONLY_THREAD,
+	OPTION_CPU_ONLY,
 	OPTION_FROM,
 };
 
@@ -45,6 +46,7 @@ static const struct option longs[] = {
 	{"quiet", no_argument, NULL, 'q'},
 	QUERY_LONG_OPTIONS,
 	{"only-thread", required_argument, NULL, OPTION_ONLY_THREAD},
+	{"cpu-only", no_argument, NULL, OPTION_CPU_ONLY},
 	SANITIZE_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -55,6 +57,7 @@ struct convert {
 	struct query_filter filter;
 	bool is_filtered; /* by an option of the query */
 	bool is_part; /* --from or --to */
+	bool cpu_only;
 	struct sanitize_settings sanitize;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	const char *base_path; /* of --diff, or NULL */
@@ -89,6 +92,7 @@ static void print_help(void)
 	       "\n"
 	       "%s"
 	       "  --only-thread GLOB     the same as --thread: nothing of others is written\n"
+	       "  --cpu-only             leave out waits\n"
 	       "\n"
 	       "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
 	       "Exit status: 0, 125 where a file refuses, 2 for wrong use, 1 by\n"
@@ -136,6 +140,9 @@ static int set(void *ctx, int opt, const char *value, struct error *err)
 	case OPTION_ONLY_THREAD:
 		c->filter.thread = value;
 		c->is_filtered = true;
+		return 0;
+	case OPTION_CPU_ONLY:
+		c->cpu_only = c->is_filtered = true;
 		return 0;
 	default:
 		ret = sanitize_options_set(&c->sanitize, opt, value, err);
@@ -190,8 +197,11 @@ static int check(struct convert *c, struct error *err)
 		return error_text(err, -EINVAL, "--stats %s: must be a file of its own",
 				  c->output.stats_path);
 	output_options_end_dirs(&c->output);
+	if (c->cpu_only && (c->filter.include_idle || c->filter.category))
+		return error_text(err, -EINVAL,
+				  "--cpu-only: leaves out what --include-idle and --category keep");
 	/* Formats with a time line show waits. */
-	c->filter.include_idle |= c->output.format->is_timeline;
+	c->filter.include_idle |= c->output.format->is_timeline && !c->cpu_only;
 	return 0;
 }
 

@@ -11,7 +11,7 @@ MAX_REPEATS = 3  # problems of one kind that are spelled out
 
 COLORS = ("transparent purple green orange yellow lightblue blue brown magenta red lightred "
           "darkgrey grey").split()
-WAITS = ("Idle", "Blocked", "Runnable")
+WAITS = ("Idle",)
 DISPLAYS = ("marker-chart marker-table timeline-overview timeline-memory timeline-ipc "
             "timeline-fileio timeline-network").split()
 INDEX_FORMATS = ("unique-string", "flow-id", "terminating-flow-id")

@@ -20,7 +20,7 @@ const char query_options_help[] =
 	"  --during MARKER        taken while a marker of that name (a glob) lasts, on any thread\n"
 	"  --focus RE             with such a function in their stack\n"
 	"  --ignore RE            without any\n"
-	"  --include-idle         of waits, too: idle, blocked, waiting for a CPU\n"
+	"  --include-idle         of waits, too: those of the category Idle\n"
 	"\n"
 	"Frames that are shown:\n"
 	"  --hide RE              leave such functions out: their callers get the weight\n"

@@ -32,14 +32,14 @@ static void add_seconds(struct strbuf *out, double value)
 /* Adds "(disk 2.9, lock 0.4)", the longest first. */
 static void add_reasons(const struct wait_sums *sums, uint64_t interval_ns, struct strbuf *out)
 {
-	bool is_named[BLOCKED_SUBCATEGORY_COUNT] = {[BLOCKED_OTHER] = true};
+	bool is_named[IDLE_SUBCATEGORY_COUNT] = {[IDLE_OTHER] = true};
 	size_t before = out->size;
 
 	for (int i = 0; i < NAMED_MAX; i++) {
 		const char *name;
-		size_t most = BLOCKED_OTHER;
+		size_t most = IDLE_OTHER;
 
-		for (size_t j = 0; j < BLOCKED_SUBCATEGORY_COUNT; j++) {
+		for (size_t j = 0; j < IDLE_SUBCATEGORY_COUNT; j++) {
 			if (!is_named[j] &&
 			    (is_named[most] || sums->blocked_by[j] > sums->blocked_by[most]))
 				most = j;
@@ -48,7 +48,7 @@ static void add_reasons(const struct wait_sums *sums, uint64_t interval_ns, stru
 		    sums->blocked_by[most] * 100 < sums->blocked * NAMED_PERCENT)
 			break;
 		is_named[most] = true;
-		name = categories[CATEGORY_BLOCKED]->subcategories[most];
+		name = categories[CATEGORY_IDLE]->subcategories[most];
 		strbuf_addf(out, "%s%c%s ", out->size == before ? " (" : ", ",
 			    tolower((unsigned char)*name), name + 1);
 		add_seconds(out, seconds(sums->blocked_by[most], interval_ns));

@@ -15,7 +15,8 @@ enum system_call_table {
 
 enum call_wait {
 	CALL_WAIT_OTHER,
-	CALL_WAIT_IDLE, /* for time to pass, or for anything to happen */
+	CALL_WAIT_TIMER, /* for time to pass */
+	CALL_WAIT_EVENT, /* for anything to happen */
 	CALL_WAIT_LOCK,
 	CALL_WAIT_DISK,
 	CALL_WAIT_PIPE,

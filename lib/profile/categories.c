@@ -29,29 +29,24 @@ static const char *const of_kernel[KERNEL_SUBCATEGORY_COUNT + 1] = {
 	[KERNEL_BPF] = "BPF",
 };
 
-static const char *const of_blocked[BLOCKED_SUBCATEGORY_COUNT + 1] = {
-	[BLOCKED_OTHER] = "Other", [BLOCKED_LOCK] = "Lock",
-	[BLOCKED_DISK] = "Disk",   [BLOCKED_FAULT] = "Page fault",
-	[BLOCKED_PIPE] = "Pipe",   [BLOCKED_SOCKET] = "Socket",
-	[BLOCKED_CHILD] = "Child", [BLOCKED_CONDITION] = "Condition",
-};
-static const char *const of_runnable[RUNNABLE_SUBCATEGORY_COUNT + 1] = {
-	[RUNNABLE_OTHER] = "Other",
-	[RUNNABLE_PREEMPTED] = "Preempted",
-	[RUNNABLE_QUEUED] = "Queued",
+static const char *const of_idle[IDLE_SUBCATEGORY_COUNT + 1] = {
+	[IDLE_OTHER] = "Other",		[IDLE_TIMER] = "Timer",	  [IDLE_LOCK] = "Lock",
+	[IDLE_CONDITION] = "Condition", [IDLE_DISK] = "Disk",	  [IDLE_FAULT] = "Page fault",
+	[IDLE_PIPE] = "Pipe",		[IDLE_SOCKET] = "Socket", [IDLE_CHILD] = "Child",
+	[IDLE_PREEMPTED] = "Preempted", [IDLE_QUEUED] = "Queued",
 };
 
 static const struct category_row other = {"Other", "grey", only_other};
 static const struct category_row user = {"User", "yellow", of_user};
 static const struct category_row kernel = {"Kernel", "orange", of_kernel};
-static const struct category_row idle = {"Idle", "transparent", only_other};
-static const struct category_row blocked = {"Blocked", "lightblue", of_blocked};
-static const struct category_row runnable = {"Runnable", "magenta", of_runnable};
+static const struct category_row idle = {"Idle", "transparent", of_idle};
 
 #define LANGUAGE(NAME, name) [CATEGORY_##NAME] = &language_##name.category,
 const struct category_row *const categories[CATEGORY_COUNT] = {
-	[CATEGORY_OTHER] = &other, [CATEGORY_USER] = &user,	  [CATEGORY_KERNEL] = &kernel,
-	[CATEGORY_IDLE] = &idle,   [CATEGORY_BLOCKED] = &blocked, [CATEGORY_RUNNABLE] = &runnable,
+	[CATEGORY_OTHER] = &other,
+	[CATEGORY_USER] = &user,
+	[CATEGORY_KERNEL] = &kernel,
+	[CATEGORY_IDLE] = &idle,
 #include "lib/languages/languages.def"
 };
 #undef LANGUAGE
@@ -175,6 +170,15 @@ static struct frame_category language_category(const struct frame *frame)
 	};
 }
 
+static struct frame_category label_category(const struct frame *frame)
+{
+	struct frame_category of = {frame->category, frame->subcategory};
+
+	if (of.category == CATEGORY_IDLE && of.subcategory == IDLE_FOR_WORK)
+		of.subcategory = IDLE_OTHER;
+	return of;
+}
+
 static void find_kernel_callers(struct classes *c)
 {
 	const struct stacks *stacks = &c->profile->stacks;
@@ -220,7 +224,7 @@ static struct frame_category *find_categories(const struct profile *p)
 		const struct frame *frame = &p->frames.rows.items[i];
 
 		if (frame->kind == PROFILE_FRAME_LABEL)
-			of[i] = (struct frame_category){frame->category, frame->subcategory};
+			of[i] = label_category(frame);
 		else if (frame->kind == PROFILE_FRAME_KERNEL)
 			of[i] = kernel_category(&c, (frame_id)i);
 		else if (frame->language != LANGUAGE_NONE)

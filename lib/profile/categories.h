@@ -3,6 +3,7 @@
 #ifndef PROF_LIB_PROFILE_CATEGORIES_H
 #define PROF_LIB_PROFILE_CATEGORIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,13 +15,9 @@ enum category {
 	CATEGORY_OTHER, /* the default one: grey */
 	CATEGORY_USER,
 	CATEGORY_KERNEL,
-	/* The next three are of waits. Front-ends can hide a category of this name, and no other.
-	 */
-	CATEGORY_IDLE,
-	CATEGORY_BLOCKED,
-	CATEGORY_RUNNABLE,
+	CATEGORY_IDLE, /* all waits: front-ends can hide a category of this name, and no other */
 	/* A language's category is this plus its enum language_id. */
-	CATEGORY_BEFORE_LANGUAGES = CATEGORY_RUNNABLE,
+	CATEGORY_BEFORE_LANGUAGES = CATEGORY_IDLE,
 #define LANGUAGE(NAME, name) CATEGORY_##NAME,
 #include "lib/languages/languages.def"
 #undef LANGUAGE
@@ -55,26 +52,35 @@ enum kernel_subcategory {
 	KERNEL_SUBCATEGORY_COUNT,
 };
 
-/* Subcategories of CATEGORY_BLOCKED: what the thread waits for. */
-enum blocked_subcategory {
-	BLOCKED_OTHER,
-	BLOCKED_LOCK,
-	BLOCKED_DISK,
-	BLOCKED_FAULT, /* a page of memory */
-	BLOCKED_PIPE,
-	BLOCKED_SOCKET,
-	BLOCKED_CHILD,
-	BLOCKED_CONDITION, /* another thread's signal, post, arrival or end */
-	BLOCKED_SUBCATEGORY_COUNT,
+/* Subcategories of CATEGORY_IDLE: what the thread waits for. */
+enum idle_subcategory {
+	IDLE_OTHER, /* any event, or nobody knows */
+	IDLE_TIMER, /* for time to pass */
+	IDLE_LOCK,
+	IDLE_CONDITION, /* another thread's signal, post, arrival or end */
+	IDLE_DISK,
+	IDLE_FAULT, /* a page of memory */
+	IDLE_PIPE,
+	IDLE_SOCKET,
+	IDLE_CHILD,
+	IDLE_PREEMPTED, /* others run in its place */
+	IDLE_QUEUED, /* its wait is over, and no CPU is free */
+	IDLE_SUBCATEGORY_COUNT,
+	/* Labels alone: events or work, by design. Files have IDLE_OTHER. */
+	IDLE_FOR_WORK = IDLE_SUBCATEGORY_COUNT,
 };
 
-/* Subcategories of CATEGORY_RUNNABLE: why it does not run. */
-enum runnable_subcategory {
-	RUNNABLE_OTHER,
-	RUNNABLE_PREEMPTED, /* others run in its place */
-	RUNNABLE_QUEUED, /* its wait is over, and no CPU is free */
-	RUNNABLE_SUBCATEGORY_COUNT,
-};
+/* True for waits that hold a thread up: neither for time nor for work nor for a CPU. */
+static inline bool idle_is_blocked(uint8_t subcategory)
+{
+	return subcategory >= IDLE_LOCK && subcategory <= IDLE_CHILD;
+}
+
+/* True for waits for a CPU. */
+static inline bool idle_is_runnable(uint8_t subcategory)
+{
+	return subcategory == IDLE_PREEMPTED || subcategory == IDLE_QUEUED;
+}
 
 extern const struct category_row *const categories[CATEGORY_COUNT];
 

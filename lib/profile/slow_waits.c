@@ -42,13 +42,18 @@ schema_id slow_waits_schema(struct profile *p)
 /* Tells what a label says that the thread waited for; KIND_NONE: for nothing to show. */
 static enum kind kind_of(const struct frame *label)
 {
-	if (label->category != CATEGORY_BLOCKED || label->subcategory == BLOCKED_CONDITION)
-		return KIND_NONE;
-	if (label->subcategory == BLOCKED_DISK)
-		return KIND_DISK;
-	if (label->subcategory == BLOCKED_FAULT)
-		return KIND_FAULT;
-	return label->subcategory == BLOCKED_LOCK ? KIND_LOCK : KIND_CALL;
+	static const uint8_t kinds[] = {
+		[IDLE_OTHER] = KIND_CALL,  [IDLE_TIMER] = KIND_NONE,
+		[IDLE_LOCK] = KIND_LOCK,   [IDLE_CONDITION] = KIND_NONE,
+		[IDLE_DISK] = KIND_DISK,   [IDLE_FAULT] = KIND_FAULT,
+		[IDLE_PIPE] = KIND_CALL,   [IDLE_SOCKET] = KIND_CALL,
+		[IDLE_CHILD] = KIND_CALL,  [IDLE_PREEMPTED] = KIND_NONE,
+		[IDLE_QUEUED] = KIND_NONE, [IDLE_FOR_WORK] = KIND_NONE,
+	};
+
+	return label->category == CATEGORY_IDLE && label->subcategory < sizeof(kinds)
+		       ? (enum kind)kinds[label->subcategory]
+		       : KIND_NONE;
 }
 
 static enum kind kind_of_marker(const struct profile *p, const struct marker *marker)

@@ -11,7 +11,8 @@
 /* Things that functions of the kernel wait for. */
 enum meaning {
 	MEANS_NOTHING,
-	MEANS_IDLE,
+	MEANS_WORK, /* an event, or something to do */
+	MEANS_TIMER,
 	MEANS_LOCK,
 	MEANS_FUTEX, /* a lock, unless the program's functions tell */
 	MEANS_CONDITION,
@@ -65,15 +66,15 @@ static const struct {
 	{"do_wait", MEANS_CHILD},
 	{"kernel_wait4", MEANS_CHILD},
 	{"wait_for_vfork_done", MEANS_CHILD},
-	{"do_epoll_wait", MEANS_IDLE},
-	{"ep_poll", MEANS_IDLE},
-	{"do_poll", MEANS_IDLE},
-	{"do_sys_poll", MEANS_IDLE},
-	{"do_select", MEANS_IDLE},
-	{"do_nanosleep", MEANS_IDLE},
-	{"hrtimer_nanosleep", MEANS_IDLE},
-	{"do_sigtimedwait", MEANS_IDLE},
-	{"sigsuspend", MEANS_IDLE},
+	{"do_epoll_wait", MEANS_WORK},
+	{"ep_poll", MEANS_WORK},
+	{"do_poll", MEANS_WORK},
+	{"do_sys_poll", MEANS_WORK},
+	{"do_select", MEANS_WORK},
+	{"do_nanosleep", MEANS_TIMER},
+	{"hrtimer_nanosleep", MEANS_TIMER},
+	{"do_sigtimedwait", MEANS_WORK},
+	{"sigsuspend", MEANS_WORK},
 	{"io_schedule", MEANS_DISK},
 	{"submit_bio_wait", MEANS_DISK},
 	{"folio_wait_", MEANS_DISK},
@@ -196,16 +197,16 @@ static func_id page_fault(struct profile *p)
 static void refine(struct profile *p, struct frame *label, uint8_t meaning)
 {
 	static const uint8_t subcategories[] = {
-		[MEANS_LOCK] = BLOCKED_LOCK,	       [MEANS_DISK] = BLOCKED_DISK,
-		[MEANS_FAULT] = BLOCKED_FAULT,	       [MEANS_PIPE] = BLOCKED_PIPE,
-		[MEANS_SOCKET] = BLOCKED_SOCKET,       [MEANS_CHILD] = BLOCKED_CHILD,
-		[MEANS_CONDITION] = BLOCKED_CONDITION,
+		[MEANS_WORK] = IDLE_FOR_WORK,	    [MEANS_TIMER] = IDLE_TIMER,
+		[MEANS_LOCK] = IDLE_LOCK,	    [MEANS_DISK] = IDLE_DISK,
+		[MEANS_FAULT] = IDLE_FAULT,	    [MEANS_PIPE] = IDLE_PIPE,
+		[MEANS_SOCKET] = IDLE_SOCKET,	    [MEANS_CHILD] = IDLE_CHILD,
+		[MEANS_CONDITION] = IDLE_CONDITION,
 	};
 
 	if (meaning == MEANS_NOTHING)
 		return;
-	label->category = meaning == MEANS_IDLE ? CATEGORY_IDLE : CATEGORY_BLOCKED;
-	label->subcategory = meaning == MEANS_IDLE ? 0 : subcategories[meaning];
+	label->subcategory = subcategories[meaning];
 	if (meaning == MEANS_FAULT)
 		label->func = page_fault(p);
 }
@@ -281,7 +282,7 @@ void wait_frames_refine(struct profile *p)
 		stack_id parent = stack->parent;
 
 		if (frame.kind == PROFILE_FRAME_LABEL) {
-			if (frame.category != CATEGORY_RUNNABLE)
+			if (frame.category == CATEGORY_IDLE && !idle_is_runnable(frame.subcategory))
 				refine(p, &frame, meaning_of_stack(p, parent, known));
 			parent = leave_scheduler(p, parent);
 		}

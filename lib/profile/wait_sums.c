@@ -3,48 +3,49 @@
 
 #include <string.h>
 
-/* Finds what a category of the profile's own is called here; CATEGORY_OTHER: none of waits. */
-static struct frame_category by_name(const struct profile *p, struct frame_category of)
+/* Finds what a category of the profile's own is called here; false: it is none of waits. */
+static bool find_subcategory(const struct profile *p, struct frame_category *of)
 {
 	const struct profile_category *row;
-	uint8_t category = CATEGORY_IDLE;
+	const char *const *names = categories[CATEGORY_IDLE]->subcategories;
 
-	if (of.category >= p->categories.count)
-		return (struct frame_category){CATEGORY_OTHER, 0};
-	row = &p->categories.items[of.category];
-	while (category <= CATEGORY_RUNNABLE && strcmp(row->name, categories[category]->name) != 0)
-		category++;
-	if (category > CATEGORY_RUNNABLE)
-		return (struct frame_category){CATEGORY_OTHER, 0};
-	for (uint8_t i = 0; categories[category]->subcategories[i]; i++) {
-		if (of.subcategory < row->subcategories.count &&
-		    strcmp(row->subcategories.items[of.subcategory],
-			   categories[category]->subcategories[i]) == 0)
-			return (struct frame_category){category, i};
+	if (!p->categories.count)
+		return of->category == CATEGORY_IDLE;
+	if (of->category >= p->categories.count)
+		return false;
+	row = &p->categories.items[of->category];
+	if (strcmp(row->name, categories[CATEGORY_IDLE]->name) != 0)
+		return false;
+	for (uint8_t i = 0; of->subcategory < row->subcategories.count && names[i]; i++) {
+		if (strcmp(row->subcategories.items[of->subcategory], names[i]) == 0) {
+			of->subcategory = i;
+			return true;
+		}
 	}
-	return (struct frame_category){category, 0};
+	of->subcategory = IDLE_OTHER;
+	return true;
 }
 
 void wait_sums_add(struct wait_sums *sums, const struct profile *p, const struct sample *sample)
 {
-	struct frame_category category;
+	struct frame_category of;
 	const struct frame *frame;
 
 	if (!profile_is_wait(p, sample))
 		return;
-	frame = &p->frames.rows.items[p->stacks.rows.items[sample->stack].frame];
-	category = (struct frame_category){frame->category, frame->subcategory};
-	if (p->categories.count)
-		category = by_name(p, category);
 	sums->rows++;
-	if (category.category == CATEGORY_IDLE)
-		sums->idle += sample->weight;
-	else if (category.category == CATEGORY_RUNNABLE)
+	frame = &p->frames.rows.items[p->stacks.rows.items[sample->stack].frame];
+	of = (struct frame_category){frame->category, frame->subcategory};
+	if (!find_subcategory(p, &of))
+		return;
+	if (idle_is_runnable(of.subcategory)) {
 		sums->runnable += sample->weight;
-	else if (category.category == CATEGORY_BLOCKED)
+	} else if (idle_is_blocked(of.subcategory)) {
 		sums->blocked += sample->weight;
-	if (category.category == CATEGORY_BLOCKED)
-		sums->blocked_by[category.subcategory] += sample->weight;
+		sums->blocked_by[of.subcategory] += sample->weight;
+	} else {
+		sums->idle += sample->weight;
+	}
 }
 
 struct wait_sums wait_sums_of(const struct profile *p)

@@ -10,7 +10,7 @@
 struct wait_sums {
 	uint64_t rows;
 	uint64_t idle, runnable, blocked;
-	uint64_t blocked_by[BLOCKED_SUBCATEGORY_COUNT];
+	uint64_t blocked_by[IDLE_SUBCATEGORY_COUNT];
 };
 
 /* Adds a sample if its thread waited then. */

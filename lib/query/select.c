@@ -145,14 +145,26 @@ static bool category_counts(const struct selection *s, struct frame_category cat
 	return fnmatch(s->filter->category, strbuf_text(&full), 0) == 0;
 }
 
+static uint8_t wait_of_idle(const struct profile *p, struct frame_category of)
+{
+	const char *const *names = categories[CATEGORY_IDLE]->subcategories;
+	const char *name = subcategory_name(p, of);
+	uint8_t i = IDLE_OTHER;
+
+	while (name && names[i] && strcmp(name, names[i]) != 0)
+		i++;
+	if (idle_is_runnable(i))
+		return QUERY_RUNNABLE;
+	return idle_is_blocked(i) ? QUERY_BLOCKED : QUERY_IDLE;
+}
+
 static uint8_t wait_of_category(const struct selection *s, struct frame_category category)
 {
-	static const char *const names[QUERY_WAIT_COUNT] = {"", "Idle", "Blocked", "Runnable"};
-	const char *name = category_name(s->q->profile, category.category);
-	uint8_t wait = QUERY_WAIT_COUNT - 1;
+	const struct profile *p = s->q->profile;
+	uint8_t wait = QUERY_RUNS;
 
-	while (wait && strcmp(name, names[wait]) != 0)
-		wait--;
+	if (strcmp(category_name(p, category.category), categories[CATEGORY_IDLE]->name) == 0)
+		wait = wait_of_idle(p, category);
 	return wait && (s->filter->include_idle || s->filter->category) ? wait | WAIT_COUNTS : wait;
 }
 

@@ -21,7 +21,7 @@ struct query_filter {
 	/* Globs for the name or the id: "123", "123.1" if the pid was used again. */
 	const char *process, *thread;
 	const char *event; /* name; NULL: the clock, else the first event */
-	/* Glob for the innermost frame's category: "Kernel" or "Kernel: Files". */
+	/* Glob for the innermost frame's category: "Kernel" or "Idle: Lock". */
 	const char *category;
 	uint64_t from, until; /* ns since the profile's start, [from, until) */
 	const char *during; /* a glob: keep samples taken during such a marker of any thread */
@@ -34,7 +34,7 @@ struct query_filter {
 	bool include_idle;
 };
 
-/* Kinds of waits, by the category of a sample's innermost frame. */
+/* Kinds of waits, by the subcategory of a sample's innermost frame. */
 enum query_wait {
 	QUERY_RUNS, /* no wait */
 	QUERY_IDLE, /* for work: a sleep, a poll; or an idle CPU */

@@ -41,7 +41,7 @@ void slow_waits_add(struct tasks *tasks, const struct slow_wait *wait)
 	struct marker marker;
 	schema_id schema;
 
-	if (label->category != CATEGORY_BLOCKED)
+	if (label->subcategory == IDLE_FOR_WORK || label->subcategory == IDLE_TIMER)
 		return;
 	schema = slow_waits_schema(p);
 	if (schema == NO_SCHEMA)

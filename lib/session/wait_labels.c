@@ -54,14 +54,9 @@ static const struct system_call *find_call(struct wait_labels *l, const struct w
 	return l->calls[table][number];
 }
 
-static struct frame_category blocked(enum blocked_subcategory subcategory)
+static struct frame_category idle(enum idle_subcategory subcategory)
 {
-	return (struct frame_category){CATEGORY_BLOCKED, (uint8_t)subcategory};
-}
-
-static struct frame_category idle(void)
-{
-	return (struct frame_category){CATEGORY_IDLE, 0};
+	return (struct frame_category){CATEGORY_IDLE, (uint8_t)subcategory};
 }
 
 /*
@@ -72,20 +67,22 @@ static struct frame_category category_of_call(const struct system_call *call,
 					      const struct wait_reason *reason)
 {
 	static const uint8_t subcategories[] = {
-		[CALL_WAIT_OTHER] = BLOCKED_OTHER, [CALL_WAIT_IDLE] = BLOCKED_OTHER,
-		[CALL_WAIT_LOCK] = BLOCKED_LOCK,   [CALL_WAIT_DISK] = BLOCKED_DISK,
-		[CALL_WAIT_PIPE] = BLOCKED_PIPE,   [CALL_WAIT_SOCKET] = BLOCKED_SOCKET,
-		[CALL_WAIT_CHILD] = BLOCKED_CHILD,
+		[CALL_WAIT_OTHER] = IDLE_OTHER,	  [CALL_WAIT_EVENT] = IDLE_OTHER,
+		[CALL_WAIT_TIMER] = IDLE_OTHER,	  [CALL_WAIT_LOCK] = IDLE_LOCK,
+		[CALL_WAIT_DISK] = IDLE_DISK,	  [CALL_WAIT_PIPE] = IDLE_PIPE,
+		[CALL_WAIT_SOCKET] = IDLE_SOCKET, [CALL_WAIT_CHILD] = IDLE_CHILD,
 	};
 	bool is_io = reason->flags & WAIT_IO;
 
 	if (!call)
-		return blocked(is_io ? BLOCKED_DISK : BLOCKED_OTHER);
+		return idle(is_io ? IDLE_DISK : IDLE_OTHER);
 	if (strcmp(call->name, "io_uring_enter") == 0)
-		return blocked(BLOCKED_OTHER);
-	if (call->waits_for == CALL_WAIT_IDLE && reason->state == WAIT_SLEEPING)
-		return idle();
-	return blocked(is_io ? BLOCKED_DISK : subcategories[call->waits_for]);
+		return idle(IDLE_OTHER);
+	if (call->waits_for == CALL_WAIT_TIMER && reason->state == WAIT_SLEEPING)
+		return idle(IDLE_TIMER);
+	if (call->waits_for == CALL_WAIT_EVENT && reason->state == WAIT_SLEEPING)
+		return idle(IDLE_FOR_WORK);
+	return idle(is_io ? IDLE_DISK : subcategories[call->waits_for]);
 }
 
 static stack_id add_call(struct wait_labels *l, stack_id stack, const struct wait_reason *reason)
@@ -103,10 +100,10 @@ static stack_id add_call(struct wait_labels *l, stack_id stack, const struct wai
 static stack_id add_kernel_thread(struct wait_labels *l, stack_id stack,
 				  const struct wait_reason *reason)
 {
-	struct frame_category category = idle();
+	struct frame_category category = idle(IDLE_FOR_WORK);
 
 	if (reason->state == WAIT_UNINTERRUPTIBLE)
-		category = blocked(reason->flags & WAIT_IO ? BLOCKED_DISK : BLOCKED_OTHER);
+		category = idle(reason->flags & WAIT_IO ? IDLE_DISK : IDLE_OTHER);
 	return add_label(l, stack, "[kernel thread]", category);
 }
 
@@ -114,22 +111,20 @@ stack_id wait_labels_add(struct wait_labels *l, stack_id stack, const struct wai
 			 bool is_kernel_thread)
 {
 	if (reason->state == WAIT_RUNNABLE)
-		return add_label(l, stack, "[preempted]",
-				 (struct frame_category){CATEGORY_RUNNABLE, RUNNABLE_PREEMPTED});
+		return add_label(l, stack, "[preempted]", idle(IDLE_PREEMPTED));
 	if (reason->state == WAIT_STOPPED)
-		return add_label(l, stack, "[stopped]", blocked(BLOCKED_OTHER));
+		return add_label(l, stack, "[stopped]", idle(IDLE_OTHER));
 	if (reason->state == WAIT_TRACED)
-		return add_label(l, stack, "[traced]", blocked(BLOCKED_OTHER));
+		return add_label(l, stack, "[traced]", idle(IDLE_OTHER));
 	if (is_kernel_thread)
 		return add_kernel_thread(l, stack, reason);
 	if (reason->call >= 0)
 		return add_call(l, stack, reason);
 	/* User code that makes no call waits for nothing else. */
-	return add_label(l, stack, "[page fault]", blocked(BLOCKED_FAULT));
+	return add_label(l, stack, "[page fault]", idle(IDLE_FAULT));
 }
 
 stack_id wait_labels_add_queued(struct wait_labels *l, stack_id stack)
 {
-	return add_label(l, stack, "[queued]",
-			 (struct frame_category){CATEGORY_RUNNABLE, RUNNABLE_QUEUED});
+	return add_label(l, stack, "[queued]", idle(IDLE_QUEUED));
 }

@@ -19,7 +19,9 @@ valid:
     told()                  {name: (wall, CPU time, time queued for a CPU, calls)} in ms, of the
                             arguments that tests/workloads/spent.h prints
     waited_ms(category=None, function=None, thread=None)
-                            time of waits of that category, in the function
+                            time of waits of that category or subcategory, in the function
+    queued_ms(function=None, thread=None)
+                            likewise of waits for a CPU
     about(got, wanted, sigma, what)
                             5 sigma at most, and an interval, between them
     at_least(ms, function)  it has the ticks of that CPU time, minus those known to be missed
@@ -125,8 +127,11 @@ class Judge:
     def waited_ms(self, category=None, function=None, thread=None):
         return self.p["meta"]["interval"] * sum(
             weight for _, _, weight, frames in self.waits(thread)
-            if category in (None, frames[-1]["category"])
+            if category in (None, frames[-1]["category"], frames[-1]["subcategory"])
             and (not function or any(frame["name"] == function for frame in frames)))
+
+    def queued_ms(self, function=None, thread=None):
+        return sum(self.waited_ms(kind, function, thread) for kind in ("Preempted", "Queued"))
 
     def about(self, got, wanted, sigma, what):
         self.expect(abs(got - wanted) <= 5 * sigma + self.p["meta"]["interval"],

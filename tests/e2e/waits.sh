@@ -26,23 +26,23 @@ record shares 0 --off-cpu=all -- "$workloads/wait_shares" "$disk" 300
 judge "sleep, spin, lock and disk get what they took" shares.json.gz $out <<'CODE'
 main = thread("wait_shares")
 truth = told()
-for function, category, leaf in (("nap", "Idle", "[clock_nanosleep]"),
-                                 ("wait_for_lock", "Blocked", "[futex]"),
-                                 ("read_disk", "Blocked", "[pread64]")):
+for function, category, leaf in (("nap", "Timer", "[clock_nanosleep]"),
+                                 ("wait_for_lock", "Lock", "[futex]"),
+                                 ("read_disk", "Disk", "[pread64]")):
     wall, cpu, queued, calls = truth[function]
     blocked = wall - cpu - queued
     sigma = (min(blocked, queued) + calls / 2) ** 0.5
     about(waited_ms(category, function, main), blocked, sigma, function)
-    about(waited_ms("Runnable", function, main), queued, sigma, f"{function}, for a CPU")
+    about(queued_ms(function, main), queued, sigma, f"{function}, for a CPU")
     labels = {frames[-1]["name"] for _, _, _, frames in waits(main)
-              if frames[-1]["category"] == category
+              if frames[-1]["subcategory"] == category
               and any(f["name"] == function for f in frames)}
     expect(labels == {leaf}, f"{function}: {labels}")
 disk = {frames[-1]["subcategory"] for _, _, _, frames in waits(main)
         if frames[-1]["name"] == "[pread64]"}
 expect(disk == {"Disk"}, f"reads are {disk}")
 wall, cpu, queued, calls = truth["spin"]
-about(waited_ms("Runnable", "spin", main), queued, (calls / 2) ** 0.5, "spin, for a CPU")
+about(queued_ms("spin", main), queued, (calls / 2) ** 0.5, "spin, for a CPU")
 about(within("spin", main) * p["meta"]["interval"] + waited_ms(None, "spin", main), wall,
       calls ** 0.5, "spin")
 CODE
@@ -63,7 +63,7 @@ record turns 0 --off-cpu=2000 -- "$workloads/wait_turns" timer 0 1 300 700 1500
 # shellcheck disable=SC2086 # words
 judge "waits of 300 and 700 us by turns do not fall in step with the interval" turns.json.gz $out <<'CODE'
 for function, (wall, cpu, queued, calls) in told().items():
-    about(waited_ms("Idle", function), wall - cpu - queued, (calls / 4) ** 0.5, function)
+    about(waited_ms("Timer", function), wall - cpu - queued, (calls / 4) ** 0.5, function)
 CODE
 
 cat >beside.sh <<'CODE'
@@ -78,7 +78,7 @@ record beside 0 --off-cpu=2000 -- sh beside.sh "$workloads"
 # shellcheck disable=SC2086 # words
 judge "who sleeps beside a ping-pong is not starved" beside.json.gz $out <<'CODE'
 for function, (wall, cpu, queued, calls) in told().items():
-    about(waited_ms("Idle", function), wall - cpu - queued, (calls / 2) ** 0.5, function)
+    about(waited_ms("Timer", function), wall - cpu - queued, (calls / 2) ** 0.5, function)
 CODE
 
 # Other work of the machine would make a few waits much longer than all others.
@@ -87,7 +87,7 @@ record ratio 0 --off-cpu=100 -- "${real_time[@]}" "$workloads/wait_turns" pipe 0
 # shellcheck disable=SC2086 # words
 judge "few stacks tell the right ratio of short waits and long ones" ratio.json.gz $out <<'CODE'
 def waited(function):
-    return sum(waited_ms(category, function) for category in ("Blocked", "Runnable"))
+    return waited_ms("Pipe", function) + queued_ms(function)
 truth = {name: wall - cpu for name, (wall, cpu, _, _) in told().items()}
 # Some 50 stacks of each: 5 sigma are 70 %. A short wait that is chosen is a little longer for that.
 expect(0.3 * truth["short_wait"] <= waited("short_wait") <= 2.2 * truth["short_wait"],
@@ -100,7 +100,7 @@ record spinners 0 --off-cpu=2000 -- "$workloads/spinners" 0 400
 # shellcheck disable=SC2086 # words
 judge "two that share a CPU wait for it" spinners.json.gz $out <<'CODE'
 for name, (wall, cpu, queued, _) in told().items():
-    runnable = waited_ms("Runnable", "spin", thread(name))
+    runnable = queued_ms("spin", thread(name))
     expect(abs(runnable - queued) <= 0.02 * queued + 3, f"{name}: {runnable:.0f} of {queued:.0f} ms")
     expect(queued > 0.4 * wall, f"{name} was queued for {queued:.0f} of {wall:.0f} ms")
     expect(abs(cpu_ms(thread(name)) - cpu) <= 0.01 * cpu, f"{name}: {cpu_ms(thread(name))} of {cpu} ms")

@@ -9,7 +9,7 @@ import re
 
 import show
 
-WAITS = ("Idle", "Blocked", "Runnable")
+WAITS = ("Idle",)
 
 Frame = collections.namedtuple("Frame", "name lib file line address category inlined")
 Sample = collections.namedtuple("Sample", "thread time weight cpu frames")

@@ -75,8 +75,8 @@ static void check(frame_id id, const char *category, const char *subcategory)
 
 static void names_are_those_users_rely_on(void **state)
 {
-	static const char *const names[] = {"Other",	"User",	      "Kernel", "Idle", "Blocked",
-					    "Runnable", "JavaScript", "Python", "Java"};
+	static const char *const names[] = {"Other",	  "User",   "Kernel", "Idle",
+					    "JavaScript", "Python", "Java"};
 
 	(void)state;
 	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
@@ -85,10 +85,9 @@ static void names_are_those_users_rely_on(void **state)
 	}
 	assert_null(categories[CATEGORY_USER]->subcategories[USER_SUBCATEGORY_COUNT]);
 	assert_null(categories[CATEGORY_KERNEL]->subcategories[KERNEL_SUBCATEGORY_COUNT]);
-	assert_null(categories[CATEGORY_BLOCKED]->subcategories[BLOCKED_SUBCATEGORY_COUNT]);
-	assert_null(categories[CATEGORY_RUNNABLE]->subcategories[RUNNABLE_SUBCATEGORY_COUNT]);
-	for (size_t i = 0; i < BLOCKED_SUBCATEGORY_COUNT; i++)
-		assert_non_null(categories[CATEGORY_BLOCKED]->subcategories[i]);
+	assert_null(categories[CATEGORY_IDLE]->subcategories[IDLE_SUBCATEGORY_COUNT]);
+	for (size_t i = 0; i < IDLE_SUBCATEGORY_COUNT; i++)
+		assert_non_null(categories[CATEGORY_IDLE]->subcategories[i]);
 	for (size_t i = 0; i < USER_SUBCATEGORY_COUNT; i++)
 		assert_non_null(categories[CATEGORY_USER]->subcategories[i]);
 	for (size_t i = 0; i < KERNEL_SUBCATEGORY_COUNT; i++)

@@ -208,7 +208,7 @@ static void waits_count_by_their_cpu_time_alone(void **state)
 
 	(void)state;
 	add_category(p, "User");
-	add_category(p, "Blocked");
+	add_category(p, "Idle");
 	frame.category = 1;
 	frame.offset = 7;
 	comparison_add_weight(p, 0, comparison_add_stack(p, "m", "f", false), 60);

@@ -213,7 +213,7 @@ static void test_error_of_waits(void **state)
 	(void)state;
 	p->meta.interval_ns = 10;
 	vec_push(&p->categories, (struct profile_category){.name = xstrdup("User")});
-	vec_push(&p->categories, (struct profile_category){.name = xstrdup("Blocked")});
+	vec_push(&p->categories, (struct profile_category){.name = xstrdup("Idle")});
 	p->frames.rows.items[p->stacks.rows.items[stack].frame].category = 1;
 	add_sample(p, 100, stack, 1);
 	add_sample(p, 200, stack, 10);
@@ -235,13 +235,17 @@ static void test_waits(void **state)
 	struct query_filter filter = QUERY_FILTER_ALL;
 	struct profile *p = profile_new();
 	stack_id stack = add_stack(p, "ab");
+	struct frame *frame;
 	struct query q;
 
 	(void)state;
 	vec_push(&p->categories, (struct profile_category){.name = xstrdup("User")});
-	vec_push(&p->categories, (struct profile_category){.name = xstrdup("Blocked")});
 	vec_push(&p->categories, (struct profile_category){.name = xstrdup("Idle")});
-	p->frames.rows.items[p->stacks.rows.items[stack].frame].category = 1;
+	vec_push(&p->categories.items[1].subcategories, xstrdup("Other"));
+	vec_push(&p->categories.items[1].subcategories, xstrdup("Lock"));
+	frame = &p->frames.rows.items[p->stacks.rows.items[stack].frame];
+	frame->category = 1;
+	frame->subcategory = 1;
 	add_sample(p, 1, add_stack(p, "a"), 5);
 	add_sample(p, 2, stack, 40);
 	q = select_all(p, &filter);
@@ -255,7 +259,7 @@ static void test_waits(void **state)
 	assert_true(q.squares == 5 + 1600);
 	query_release(&q);
 	filter.include_idle = false;
-	filter.category = "Blocked";
+	filter.category = "Idle: Lock";
 	q = select_all(p, &filter);
 	assert_int_equal(q.weight, 40);
 	query_release(&q);

@@ -14,6 +14,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
+#include "lib/profile/wait_sums.h"
 
 #define SEEDS "tests/fuzz/corpus/patch/"
 
@@ -135,6 +136,41 @@ static void times_are_ticks_of_the_interval(void **state)
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(p->threads.rows.items[0].samples.items[i].weight, expected[i]);
 	assert_int_equal(counts.unread[UNREAD_WEIGHTS], 2);
+	profile_free(p);
+}
+
+/* Checks the category of a frame; "" stands for none. */
+static void check_category(const struct profile *p, frame_id id, const char *category,
+			   const char *subcategory)
+{
+	const struct frame *frame = &p->frames.rows.items[id];
+	const struct profile_category *row;
+
+	assert_in_range(frame->category, 0, p->categories.count - 1);
+	row = &p->categories.items[frame->category];
+	assert_string_equal(row->name, category);
+	assert_string_equal(row->subcategories.items[frame->subcategory], subcategory);
+}
+
+static void waits_of_old_files_are_idle(void **state)
+{
+	struct import_counts counts;
+	_cleanup_free_ char *text = seed("old-waits.json");
+	struct profile *p = read_text(text, &counts);
+	struct wait_sums sums = wait_sums_of(p);
+
+	(void)state;
+	assert_int_equal(p->categories.count, 3);
+	check_category(p, 0, "User", "Other");
+	check_category(p, 1, "Idle", "Timer");
+	check_category(p, 2, "Idle", "Other");
+	check_category(p, 3, "Idle", "Condition");
+	check_category(p, 4, "Idle", "Queued");
+	check_category(p, 5, "User", "Program");
+	assert_int_equal(sums.idle, 1 + 2);
+	assert_int_equal(sums.blocked, 4);
+	assert_int_equal(sums.blocked_by[IDLE_CONDITION], 4);
+	assert_int_equal(sums.runnable, 8);
 	profile_free(p);
 }
 
@@ -397,6 +433,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(versions_say_the_same),
 		cmocka_unit_test(times_are_ticks_of_the_interval),
+		cmocka_unit_test(waits_of_old_files_are_idle),
 		cmocka_unit_test(columns_have_many_forms),
 		cmocka_unit_test(times_add_up_without_rounding),
 		cmocka_unit_test(damage_is_refused),

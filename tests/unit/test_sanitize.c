@@ -397,7 +397,7 @@ static void test_what_programs_tell(void **state)
 	struct sanitize_counts counts;
 	struct profile *p = build(), *into;
 	frame_id span = add_label(p, "order of Initech", CATEGORY_OTHER);
-	frame_id wait = add_label(p, "[read]", CATEGORY_BLOCKED);
+	frame_id wait = add_label(p, "[read]", CATEGORY_IDLE);
 	const struct profile_thread *thread;
 	const struct marker *marker;
 

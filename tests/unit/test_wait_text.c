@@ -34,7 +34,7 @@ static void sums_name_the_number_of_threads(void **state)
 	struct wait_sums sums = {.rows = 9, .blocked = 3400, .runnable = 200};
 
 	(void)state;
-	sums.blocked_by[BLOCKED_DISK] = 2900;
+	sums.blocked_by[IDLE_DISK] = 2900;
 	assert_text(&sums, 1, "ran 2.1 s, blocked 3.4 s (disk 2.9), waited for a CPU 0.20 s");
 	sums.idle = 1000;
 	assert_text(&sums, 1200,

@@ -10,6 +10,7 @@
  *	read_meta.c	meta
  *	read_extra.c	meta.extra
  *	read_tables.c	the shared tables
+ *	old_waits.c	categories of waits in older files
  *	read_threads.c	threads and views
  *	read_samples.c	a thread's samples
  *	read_markers.c	schemas, and a thread's markers
@@ -81,6 +82,8 @@ int import_meta(struct import *r, struct error *err);
 void import_extra(struct import *r);
 /* read_tables.c */
 int import_tables(struct import *r, struct error *err);
+/* old_waits.c: call it when frames and functions are read. */
+void import_join_waits(struct import *r);
 /* read_threads.c */
 int import_threads(struct import *r, struct error *err);
 /*

@@ -111,6 +111,7 @@ static int read_parts(struct import *r, struct error *err)
 		ret = import_threads(r, err);
 	if (ret)
 		return ret;
+	import_join_waits(r);
 	import_apply_cpus(r);
 	import_overhead(r);
 	return import_counters(r, err);

@@ -183,10 +183,10 @@ static struct category_meaning find_meaning(const struct profile_category *categ
 
 	if (strcmp(category->name, categories[CATEGORY_KERNEL]->name) == 0)
 		meaning.kind = PROFILE_FRAME_KERNEL;
-	for (size_t id = CATEGORY_IDLE; id <= CATEGORY_RUNNABLE; id++) {
-		if (strcmp(category->name, categories[id]->name) == 0)
-			meaning.kind = PROFILE_FRAME_LABEL;
-	}
+	/* The last two are those of older files. */
+	if (strcmp(category->name, categories[CATEGORY_IDLE]->name) == 0 ||
+	    strcmp(category->name, "Blocked") == 0 || strcmp(category->name, "Runnable") == 0)
+		meaning.kind = PROFILE_FRAME_LABEL;
 	for (uint8_t id = LANGUAGE_NONE + 1; id < LANGUAGE_COUNT; id++) {
 		if (strcmp(category->name, languages[id]->category.name) == 0)
 			meaning.language = id;

@@ -6,6 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/profile/categories.h"
+#include "lib/profile/parked.h"
 #include "lib/profile/slow_waits.h"
 
 /* Things that functions of the kernel wait for. */
@@ -122,8 +123,11 @@ static bool is_condition(const char *name)
  */
 static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 {
+	enum parked parked = parked_of_stack(p, id);
 	uint8_t meaning = MEANS_LOCK;
 
+	if (parked != PARKED_NOT)
+		return parked == PARKED_FOR_TIME ? MEANS_TIMER : MEANS_WORK;
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
 		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
 		const char *name;
@@ -290,6 +294,7 @@ void wait_frames_refine(struct profile *p)
 					frames_intern(&frames, &frame));
 	}
 	profile_replace_stacks(p, &frames, &stacks, map);
+	parked_mark_java(p);
 	slow_waits_classify(p);
 	free(map);
 	free(known);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells threads that wait for work from those that something holds up. */
+#ifndef PROF_LIB_PROFILE_PARKED_H
+#define PROF_LIB_PROFILE_PARKED_H
+
+#include "lib/profile/profile.h"
+
+enum parked {
+	PARKED_NOT, /* or nobody knows */
+	PARKED_FOR_WORK,
+	PARKED_FOR_TIME, /* a sleep that is made of a condition variable */
+};
+
+/*
+ * Tells by the function that called the means of waiting: a worker of Go, libuv, V8, the Java
+ * virtual machine, a pool of threads. `id`: the innermost frame of the program.
+ */
+enum parked parked_of_stack(const struct profile *p, stack_id id);
+/*
+ * Likewise by names of threads, for those of Java: their functions have no names. Rewrites the
+ * stacks of samples.
+ */
+void parked_mark_java(struct profile *p);
+
+#endif

@@ -167,7 +167,9 @@ static void waits_of_old_files_are_idle(void **state)
 	check_category(p, 3, "Idle", "Condition");
 	check_category(p, 4, "Idle", "Queued");
 	check_category(p, 5, "User", "Program");
-	assert_int_equal(sums.idle, 1 + 2);
+	/* A worker of Go that waits for work. */
+	check_category(p, p->stacks.rows.items[7].frame, "Idle", "Other");
+	assert_int_equal(sums.idle, 1 + 2 + 32);
 	assert_int_equal(sums.blocked, 4);
 	assert_int_equal(sums.blocked_by[IDLE_CONDITION], 4);
 	assert_int_equal(sums.runnable, 8);

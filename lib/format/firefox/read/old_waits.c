@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/format/firefox/read/internal.h"
 #include "lib/profile/categories.h"
+#include "lib/profile/parked.h"
 
 #define NO_CATEGORY UINT8_MAX
 
@@ -81,6 +82,52 @@ static uint8_t add_idle(struct profile *p)
 	return (uint8_t)(p->categories.count - 1);
 }
 
+/* Returns the stack's innermost frame that is neither a label nor the kernel's. */
+static stack_id own_code(const struct profile *p, stack_id id)
+{
+	while (id != NO_STACK) {
+		const struct stack *stack = &p->stacks.rows.items[id];
+		uint8_t kind = p->frames.rows.items[stack->frame].kind;
+
+		if (kind != PROFILE_FRAME_LABEL && kind != PROFILE_FRAME_KERNEL)
+			break;
+		id = stack->parent;
+	}
+	return id;
+}
+
+/*
+ * Older files have threads that wait for work in Lock or Condition. Labels of such stacks become
+ * others, each appended once.
+ */
+static void mark_parked(struct profile *p, uint8_t idle)
+{
+	static const uint8_t subcategories[] = {
+		[PARKED_FOR_WORK] = IDLE_OTHER, [PARKED_FOR_TIME] = IDLE_TIMER};
+	size_t first = p->frames.rows.count;
+
+	vec_for_each(&p->stacks.rows, struct stack *, stack) {
+		struct frame label = p->frames.rows.items[stack->frame];
+		enum parked parked;
+		size_t id = first;
+
+		if (label.kind != PROFILE_FRAME_LABEL || label.category != idle ||
+		    (label.subcategory != IDLE_LOCK && label.subcategory != IDLE_CONDITION))
+			continue;
+		parked = parked_of_stack(p, own_code(p, stack->parent));
+		if (parked == PARKED_NOT)
+			continue;
+		label.subcategory = subcategories[parked];
+		while (id < p->frames.rows.count &&
+		       (p->frames.rows.items[id].func != label.func ||
+			p->frames.rows.items[id].subcategory != label.subcategory))
+			id++;
+		if (id == p->frames.rows.count)
+			vec_push(&p->frames.rows, label);
+		stack->frame = (frame_id)id;
+	}
+}
+
 void import_join_waits(struct import *r)
 {
 	static const char *const names[] = {"Blocked", "Runnable", "Idle"};
@@ -109,4 +156,5 @@ void import_join_waits(struct import *r)
 		if (old != NO_CATEGORY && (size_t)old + 1 < p->categories.count)
 			remove_category(p, old);
 	}
+	mark_parked(p, (uint8_t)(p->categories.count - 1));
 }

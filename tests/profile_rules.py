@@ -599,11 +599,13 @@ class _Check:
     def gaps(self, where, table, thread):
         """A stack ends where its thread was off the CPU for long."""
         times, interval = sample_times_ns(table), self.profile["meta"]["interval"] * 1e6
+        ticks = weights(self.profile, table)
         for i in range(1, len(times)):
             passed, used = times[i] - times[i - 1], table["threadCPUDelta"][i]
             if self.is_wait(table["stack"][i - 1]):
-                # It goes on until the thread uses CPU time again.
-                same = table["stack"][i] == table["stack"][i - 1] and used < interval / 10
+                # It goes on until the thread uses CPU time again, or to the row with its weight.
+                same = table["stack"][i] == table["stack"][i - 1] and \
+                    ticks[i] + 2 >= passed // round(interval)
                 passed = passed if used and not same else 0
             if table["stack"][i - 1] is not None and passed > 2 * interval + 1 and \
                     used + 1.01 * interval < passed:
